@@ -1,0 +1,39 @@
+/* Settings, made from include/tutti/settings.def and read from the environment once. */
+#ifndef TUTTI_CORE_SETTINGS_H
+#define TUTTI_CORE_SETTINGS_H
+
+#include <stddef.h>
+
+struct tutti_settings {
+#define TUTTI_SETTING_INT(field, name, standard, least, most, text) long field;
+#define TUTTI_SETTING_WORD(field, name, standard, words, text) int field;
+#define TUTTI_SETTING_TEXT(field, name, standard, text) const char *field;
+#include "tutti/settings.def"
+#undef TUTTI_SETTING_INT
+#undef TUTTI_SETTING_WORD
+#undef TUTTI_SETTING_TEXT
+};
+
+/* Positions of the words in the lists of settings.def. */
+enum { TUTTI_SET_DEVICE_AUTO, TUTTI_SET_DEVICE_CUDA, TUTTI_SET_DEVICE_HOST, TUTTI_SET_DEVICE_NONE };
+enum { TUTTI_SET_WAIT_AUTO, TUTTI_SET_WAIT_SPIN, TUTTI_SET_WAIT_YIELD, TUTTI_SET_WAIT_SLEEP };
+enum { TUTTI_SET_LOG_QUIET, TUTTI_SET_LOG_ERROR, TUTTI_SET_LOG_WARN, TUTTI_SET_LOG_INFO, TUTTI_SET_LOG_DEBUG };
+enum { TUTTI_SET_AUTO, TUTTI_SET_NO, TUTTI_SET_YES };
+
+/* The process's settings. Local, safe from any thread; reads the environment at the first call. A value that is not
+ * valid is reported once on standard error and its default is used. */
+const struct tutti_settings *tutti_settings(void);
+
+/* Reads the environment into *out and writes what is wrong, one line a setting, into `wrong` (cut at `size` bytes).
+ * Returns TUTTI_OK or TUTTI_ERR_SETTING; *out is complete either way. Unknown names that begin with TUTTI_ are reported,
+ * with the nearest known name. */
+int tutti_settings_read(struct tutti_settings *out, char *wrong, size_t size);
+
+/* One setting as text, for `tutti info` and the documentation. Returns NULL past the last. */
+struct tutti_setting_row {
+    const char *name, *standard, *allowed, *text;
+    char value[256];
+};
+int tutti_settings_row(int index, struct tutti_setting_row *out); /* 1, or 0 past the last */
+
+#endif

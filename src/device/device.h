@@ -1,0 +1,125 @@
+/* The contract that every device keeps. One const table a device; a missing entry is NULL and tutti_device_missing()
+ * reports it by operation and device. All functions are local, safe from any thread, and return TUTTI_OK or a negative
+ * status unless said otherwise; outputs are set on success alone. "GPU" is an ordinal of this process. Pointers named
+ * `device` may be dereferenced by kernels and copies alone. Sizes are bytes. */
+#ifndef TUTTI_DEVICE_DEVICE_H
+#define TUTTI_DEVICE_DEVICE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum tutti_memory_kind {
+    TUTTI_MEMORY_HOST,    /* ordinary host memory, unknown to the device */
+    TUTTI_MEMORY_PINNED,  /* host memory registered with the device: the host may load and store it */
+    TUTTI_MEMORY_MANAGED, /* migrates: host and kernels may use it, other processes may not */
+    TUTTI_MEMORY_DEVICE   /* kernels and copies alone */
+};
+
+struct tutti_memory {
+    enum tutti_memory_kind kind;
+    int gpu;       /* that owns it; -1: any GPU of this process */
+    uint64_t id;   /* of the allocation: never used again in this process, also when the address is */
+    void *base;    /* device: start of the allocation */
+    size_t bytes;  /* of the allocation */
+};
+
+/* How another process reaches an allocation. Plain bytes: sent through shared memory or a transport. */
+enum { TUTTI_EXPORT_TOKEN = 64 };
+struct tutti_export {
+    uint64_t id;     /* struct tutti_memory.id of the owner */
+    uint64_t base;   /* owner's address of the allocation's start, for reports */
+    uint64_t bytes;  /* of the allocation */
+    uint32_t needs_fd; /* 1: token alone is not enough, a descriptor travels beside it */
+    uint32_t kind;     /* private to the device */
+    unsigned char token[TUTTI_EXPORT_TOKEN];
+};
+
+struct tutti_stream; /* ordered work on one GPU */
+struct tutti_event;
+
+/* Kernels, see src/kernels/args.h. */
+enum tutti_kernel {
+#define TUTTI_KERNEL(id, name) TUTTI_KERNEL_##id,
+#include "kernels/kernels.def"
+#undef TUTTI_KERNEL
+    TUTTI_KERNELS
+};
+
+struct tutti_kernel_args;
+struct tutti_launch {
+    enum tutti_kernel kernel;
+    int type, op;    /* element type and operator; a pair for which tutti_has_kernel() holds */
+    unsigned blocks; /* thread blocks; a device may run them one after the other only where blocks do not wait for each other */
+    const struct tutti_kernel_args *args; /* host pointer, copied before launch() returns */
+};
+
+struct tutti_device {
+    const char *name;
+
+    /* Opens the device; further calls return the first result. `why` (of `size` bytes) says what is missing on
+     * TUTTI_ERR_UNAVAILABLE. */
+    int (*open)(char *why, size_t size);
+    /* 1 where this process may hold memory of the device now. Cheap enough for every call of a program: a load or two.
+     * Never loads, opens or initialises anything. */
+    int (*active)(void);
+    int (*gpus)(void);         /* number of GPUs this process sees; 0 before the program uses the device */
+    int (*current)(int *gpu);  /* the GPU that the calling thread has chosen; -1: none in particular */
+    int (*choose)(int gpu);    /* makes it the calling thread's */
+    int (*uuid)(int gpu, unsigned char uuid[16]); /* equal over processes for the same hardware */
+    int (*describe)(int gpu, char *text, size_t size);
+    int (*reach)(int gpu, const unsigned char peer[16]); /* 1 where kernels on `gpu` can load and store memory of `peer` */
+    unsigned (*blocks)(int gpu); /* most thread blocks that are resident at once for kernels that wait */
+
+    /* What `pointer` is. Always succeeds; unknown pointers are TUTTI_MEMORY_HOST. */
+    void (*classify)(const void *pointer, struct tutti_memory *out);
+    int (*alloc)(int gpu, size_t bytes, void **device);  /* 256-byte aligned; gpu -1: the current one */
+    int (*free)(void *device);
+    int (*alloc_pinned)(size_t bytes, void **host);      /* host memory that copies reach fast */
+    int (*free_pinned)(void *host);
+    /* Makes host memory (page-aligned, shared with other processes or not) visible to kernels of `gpu`. */
+    int (*map_host)(int gpu, void *host, size_t bytes, void **device);
+    int (*unmap_host)(int gpu, void *host);
+
+    /* Names the allocation that holds `device` so that another process can import it; *fd is set to a new descriptor
+     * that the caller closes, or -1. TUTTI_ERR_NOT_EXPORTABLE where this memory cannot be shared. */
+    int (*export_memory)(const void *device, struct tutti_export *out, int *fd);
+    /* Maps another process's allocation for kernels of `gpu`; *base is its start here. fd stays the caller's. Memory
+     * of the calling process may be imported too (ranks may be threads). */
+    int (*import_memory)(int gpu, const struct tutti_export *what, int fd, void **base);
+    int (*release_memory)(int gpu, const struct tutti_export *what, void *base);
+
+    int (*stream_create)(int gpu, struct tutti_stream **out);
+    int (*stream_destroy)(struct tutti_stream *stream);
+    int (*stream_sync)(struct tutti_stream *stream);      /* waits; bounded only by the work itself */
+    int (*stream_query)(struct tutti_stream *stream);     /* 1 done, 0 not yet, negative: failed */
+    int (*event_create)(int gpu, struct tutti_event **out);
+    int (*event_destroy)(struct tutti_event *event);
+    int (*event_record)(struct tutti_event *event, struct tutti_stream *stream);
+    int (*event_wait)(struct tutti_stream *stream, struct tutti_event *event);
+    int (*event_query)(struct tutti_event *event);        /* 1 done, 0 not yet, negative: failed */
+
+    /* Ordered copy between any two kinds of memory; returns before it is done where the device can. */
+    int (*copy)(struct tutti_stream *stream, void *to, const void *from, size_t bytes);
+    int (*fill)(struct tutti_stream *stream, void *device, int byte, size_t bytes);
+    int (*launch)(struct tutti_stream *stream, const struct tutti_launch *launch);
+    /* Copy outside any stream, done on return. For memory of the program: earlier work of its own default stream is
+     * ordered before it, as a plain copy call of the device would be. */
+    int (*copy_now)(void *to, const void *from, size_t bytes);
+
+    void (*close)(void); /* frees what open() took; only where the device is still alive, never from a destructor */
+};
+
+#define TUTTI_DEVICE(name_, text) extern const struct tutti_device tutti_device_##name_;
+#include "tutti/devices.def"
+#undef TUTTI_DEVICE
+
+/* The device of this process, by TUTTI_DEVICE; NULL with TUTTI_DEVICE=none. Chosen once, opens nothing. */
+const struct tutti_device *tutti_device(void);
+/* Device `index` of the list, or NULL past the last; *built is 0 where this build left it out. */
+const struct tutti_device *tutti_device_at(int index, int *built);
+/* Reports that `device` lacks `operation`; returns TUTTI_ERR_UNAVAILABLE. */
+int tutti_device_missing(const struct tutti_device *device, const char *operation);
+/* 1 where the machine seems to have the hardware of `auto`'s first choice (looks at /dev, loads nothing). */
+int tutti_device_present(const char *name);
+
+#endif
