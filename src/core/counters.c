@@ -1,0 +1,95 @@
+#include "core/counters.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/settings.h"
+
+enum { ROWS = 512 };
+
+int tutti_counting;
+static struct tutti_counter rows[ROWS];
+static int used;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+void tutti_counters_start(void)
+{
+    tutti_counting = tutti_settings()->stats;
+}
+
+static int find(struct tutti_counter *table, int n, int room, const char *text)
+{
+    for (int i = 0; i < n; i++) {
+        if (strcmp(table[i].text, text) == 0)
+            return i;
+    }
+    if (n == room)
+        return -1;
+    snprintf(table[n].text, sizeof table[n].text, "%s", text);
+    table[n].count = 0;
+    return n;
+}
+
+void tutti_count_slow(const char *call, const char *how, const char *why)
+{
+    char text[sizeof rows[0].text];
+    snprintf(text, sizeof text, "%s|%s|%s", call, how, why ? why : "");
+    pthread_mutex_lock(&lock);
+    int i = find(rows, used, ROWS, text);
+    if (i >= 0) {
+        rows[i].count++;
+        if (i == used)
+            used++;
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+int tutti_counters_read(struct tutti_counter *out, int room)
+{
+    pthread_mutex_lock(&lock);
+    int n = used;
+    memcpy(out, rows, (size_t)(n < room ? n : room) * sizeof *out);
+    pthread_mutex_unlock(&lock);
+    return n;
+}
+
+int tutti_counters_merge(struct tutti_counter *into, int n, int room, const struct tutti_counter *from, int more)
+{
+    for (int j = 0; j < more; j++) {
+        int i = find(into, n, room, from[j].text);
+        if (i < 0)
+            break;
+        into[i].count += from[j].count;
+        n += i == n;
+    }
+    return n;
+}
+
+static int by_text(const void *a, const void *b)
+{
+    return strcmp(((const struct tutti_counter *)a)->text, ((const struct tutti_counter *)b)->text);
+}
+
+size_t tutti_counters_print(const struct tutti_counter *table, int n, char *out, size_t size)
+{
+    struct tutti_counter *sorted = malloc((size_t)(n ? n : 1) * sizeof *sorted);
+    if (!sorted || size == 0) {
+        free(sorted);
+        return 0;
+    }
+    memcpy(sorted, table, (size_t)n * sizeof *sorted);
+    qsort(sorted, (size_t)n, sizeof *sorted, by_text);
+    size_t at = (size_t)snprintf(out, size, "tutti: %-26s %-12s %14s  %s\n", "call", "outcome", "count", "how or why");
+    for (int i = 0; i < n && at < size; i++) {
+        char *call = sorted[i].text, *how = strchr(call, '|'), *why = how ? strchr(how + 1, '|') : NULL;
+        if (!why)
+            continue;
+        *how = *why = '\0';
+        at += (size_t)snprintf(out + at, size - at, "tutti: %-26s %-12s %14llu  %s\n", call, how + 1,
+                               (unsigned long long)sorted[i].count, why + 1);
+    }
+    free(sorted);
+    return at < size ? at : size - 1;
+}

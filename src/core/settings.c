@@ -1,0 +1,204 @@
+#include "core/settings.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/status.h"
+
+extern char **environ;
+
+enum row_kind { ROW_INT, ROW_WORD, ROW_TEXT };
+
+static const struct row {
+    enum row_kind kind;
+    const char *name, *standard, *words, *text;
+    long least, most;
+    size_t offset;
+} rows[] = {
+#define TUTTI_SETTING_INT(field, name, standard, least, most, text)                                                    \
+    {ROW_INT, name, #standard, #least " to " #most, text, least, most, offsetof(struct tutti_settings, field)},
+#define TUTTI_SETTING_WORD(field, name, standard, words, text)                                                         \
+    {ROW_WORD, name, standard, words, text, 0, 0, offsetof(struct tutti_settings, field)},
+#define TUTTI_SETTING_TEXT(field, name, standard, text)                                                                \
+    {ROW_TEXT, name, standard, "text", text, 0, 0, offsetof(struct tutti_settings, field)},
+#include "tutti/settings.def"
+#undef TUTTI_SETTING_INT
+#undef TUTTI_SETTING_WORD
+#undef TUTTI_SETTING_TEXT
+};
+enum { ROWS = sizeof rows / sizeof rows[0] };
+
+/* Variables of the project that are not settings of the library (tests, build). */
+static const char *const others[] = {"TUTTI_TEST", "TUTTI_SEED", "TUTTI_BENCH", "TUTTI_INTERNAL"};
+
+/* Position of `value` in "a|b|c", or -1. */
+static int word_position(const char *words, const char *value)
+{
+    size_t length = strlen(value);
+    int position = 0;
+    for (const char *at = words;; position++) {
+        const char *end = strchr(at, '|');
+        size_t n = end ? (size_t)(end - at) : strlen(at);
+        if (n == length && strncmp(at, value, n) == 0)
+            return position;
+        if (!end)
+            return -1;
+        at = end + 1;
+    }
+}
+
+static int row_set(const struct row *row, struct tutti_settings *out, const char *value)
+{
+    char *field = (char *)out + row->offset;
+    if (row->kind == ROW_TEXT) {
+        *(const char **)(void *)field = value;
+        return TUTTI_OK;
+    }
+    if (row->kind == ROW_WORD) {
+        int position = word_position(row->words, value);
+        if (position < 0)
+            return TUTTI_ERR_SETTING;
+        *(int *)(void *)field = position;
+        return TUTTI_OK;
+    }
+    char *end;
+    errno = 0;
+    long number = strtol(value, &end, 10);
+    if (errno != 0 || end == value || *end != '\0' || number < row->least || number > row->most)
+        return TUTTI_ERR_SETTING;
+    *(long *)(void *)field = number;
+    return TUTTI_OK;
+}
+
+static size_t edit_distance(const char *a, size_t n, const char *b)
+{
+    size_t m = strlen(b), line[64];
+    if (n > 63 || m > 63)
+        return 64;
+    for (size_t j = 0; j <= m; j++)
+        line[j] = j;
+    for (size_t i = 1; i <= n; i++) {
+        size_t diagonal = line[0];
+        line[0] = i;
+        for (size_t j = 1; j <= m; j++) {
+            size_t up = line[j], best = diagonal + (a[i - 1] != b[j - 1]);
+            if (up + 1 < best)
+                best = up + 1;
+            if (line[j - 1] + 1 < best)
+                best = line[j - 1] + 1;
+            line[j] = best;
+            diagonal = up;
+        }
+    }
+    return line[m];
+}
+
+struct report {
+    char *at;
+    size_t left;
+    int wrong;
+};
+
+static void complain(struct report *report, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void complain(struct report *report, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    int n = report->left ? vsnprintf(report->at, report->left, format, arguments) : 0;
+    va_end(arguments);
+    report->wrong = 1;
+    if (n < 0)
+        return;
+    size_t used = (size_t)n < report->left ? (size_t)n : report->left;
+    report->at += used;
+    report->left -= used;
+}
+
+static void check_name(struct report *report, const char *entry)
+{
+    const char *equals = strchr(entry, '=');
+    size_t length = equals ? (size_t)(equals - entry) : strlen(entry);
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
+        if (strncmp(entry, others[i], strlen(others[i])) == 0)
+            return;
+    }
+    const struct row *nearest = NULL;
+    size_t best = 64;
+    for (int i = 0; i < ROWS; i++) {
+        if (strlen(rows[i].name) == length && strncmp(entry, rows[i].name, length) == 0)
+            return;
+        size_t distance = edit_distance(entry, length, rows[i].name);
+        if (distance < best) {
+            best = distance;
+            nearest = &rows[i];
+        }
+    }
+    if (nearest && best <= 4)
+        complain(report, "%.*s is not a setting: did you mean %s?\n", (int)length, entry, nearest->name);
+    else
+        complain(report, "%.*s is not a setting: `tutti info` lists them\n", (int)length, entry);
+}
+
+int tutti_settings_read(struct tutti_settings *out, char *wrong, size_t size)
+{
+    struct report report = {wrong, size, 0};
+    if (size > 0)
+        wrong[0] = '\0';
+    for (int i = 0; i < ROWS; i++) {
+        row_set(&rows[i], out, rows[i].standard);
+        const char *value = secure_getenv(rows[i].name);
+        if (value && *value != '\0' && row_set(&rows[i], out, value) != TUTTI_OK)
+            complain(&report, "%s=%s is not valid: allowed is %s; %s is used\n", rows[i].name, value, rows[i].words,
+                     rows[i].standard);
+    }
+    for (char **entry = environ; entry && *entry; entry++) {
+        if (strncmp(*entry, "TUTTI_", 6) == 0)
+            check_name(&report, *entry);
+    }
+    return report.wrong ? TUTTI_ERR_SETTING : TUTTI_OK;
+}
+
+static struct tutti_settings settings;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+static void read_once(void)
+{
+    char wrong[2048];
+    if (tutti_settings_read(&settings, wrong, sizeof wrong) == TUTTI_OK)
+        return;
+    if (settings.log < TUTTI_SET_LOG_WARN)
+        return;
+    for (char *line = strtok(wrong, "\n"); line; line = strtok(NULL, "\n"))
+        fprintf(stderr, "tutti: %s\n", line);
+}
+
+const struct tutti_settings *tutti_settings(void)
+{
+    pthread_once(&once, read_once);
+    return &settings;
+}
+
+int tutti_settings_row(int index, struct tutti_setting_row *out)
+{
+    if (index < 0 || index >= ROWS)
+        return 0;
+    const struct row *row = &rows[index];
+    *out = (struct tutti_setting_row){.name = row->name, .standard = row->standard, .allowed = row->words, .text = row->text};
+    const char *field = (const char *)tutti_settings() + row->offset;
+    if (row->kind == ROW_INT) {
+        snprintf(out->value, sizeof out->value, "%ld", *(const long *)(const void *)field);
+    } else if (row->kind == ROW_TEXT) {
+        snprintf(out->value, sizeof out->value, "%s", *(const char *const *)(const void *)field);
+    } else {
+        const char *at = row->words;
+        for (int skip = *(const int *)(const void *)field; skip > 0; skip--)
+            at = strchr(at, '|') + 1;
+        snprintf(out->value, sizeof out->value, "%.*s", (int)strcspn(at, "|"), at);
+    }
+    return 1;
+}
