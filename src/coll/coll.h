@@ -13,8 +13,8 @@ struct tutti_reduce {
     int type, op; /* a pair for which tutti_has_kernel() holds */
     int kind;     /* enum tutti_arrival_kind of this rank's buffers */
     int gpu;      /* DEVICE: GPU of the buffers, -1: any */
-    int host_ok;  /* 1: the MPI can reduce this type itself. 0 (half precision that the MPI does not know): Tutti always does.
-                     The same on all ranks. */
+    int host_ok;  /* 1: the MPI can reduce this type itself. 0 (half precision that the MPI does not know): Tutti always
+                     does.  The same on all ranks. */
 };
 
 /* What became of a call. */
@@ -25,10 +25,11 @@ enum tutti_taken {
 };
 
 /* Collective over the team's ranks; blocking. Device buffers must be ready (the program has synchronised, as for any
- * blocking MPI call); on return the result is visible to all later work. Returns a status; *taken and *why (static text)
- * are set on success alone. A rank with host buffers returns TUTTI_PASSED at once where host_ok. `why` names the algorithm
- * or the reason. */
-int tutti_allreduce(struct tutti_team *team, const struct tutti_reduce *call, enum tutti_taken *taken, const char **why);
+ * blocking MPI call); on return the result is visible to all later work. Returns a status; *taken and *why (static
+ * text) are set on success alone. A rank with host buffers returns TUTTI_PASSED at once where host_ok. `why` names the
+ * algorithm or the reason. */
+int tutti_allreduce(struct tutti_team *team, const struct tutti_reduce *call, enum tutti_taken *taken,
+                    const char **why);
 
 /* Reads rules (the grammar of TUTTI_RULES) and says what is wrong with them; TUTTI_OK or TUTTI_ERR_SETTING. Local. */
 int tutti_rules_check(const char *text, char *wrong, size_t size);

@@ -1,5 +1,6 @@
-/* Counters of calls by what became of them: one row a (call, outcome). Outcome: "accelerated: oneshot", "staged: user-defined
- * operator", "passed: host memory" ... Counting is on only with TUTTI_STATS=1, so that it costs nothing otherwise. */
+/* Counters of calls by what became of them: one row a (call, outcome). Outcome: "accelerated: oneshot", "staged:
+ * user-defined operator", "passed: host memory" ... Counting is on only with TUTTI_STATS=1, so that it costs nothing
+ * otherwise. */
 #ifndef TUTTI_CORE_COUNTERS_H
 #define TUTTI_CORE_COUNTERS_H
 

@@ -188,7 +188,8 @@ int tutti_settings_row(int index, struct tutti_setting_row *out)
     if (index < 0 || index >= ROWS)
         return 0;
     const struct row *row = &rows[index];
-    *out = (struct tutti_setting_row){.name = row->name, .standard = row->standard, .allowed = row->words, .text = row->text};
+    *out = (struct tutti_setting_row){
+        .name = row->name, .standard = row->standard, .allowed = row->words, .text = row->text};
     const char *field = (const char *)tutti_settings() + row->offset;
     if (row->kind == ROW_INT) {
         snprintf(out->value, sizeof out->value, "%ld", *(const long *)(const void *)field);

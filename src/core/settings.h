@@ -6,8 +6,8 @@
 
 struct tutti_settings {
 #define TUTTI_SETTING_INT(field, name, standard, least, most, text) long field;
-#define TUTTI_SETTING_WORD(field, name, standard, words, text) int field;
-#define TUTTI_SETTING_TEXT(field, name, standard, text) const char *field;
+#define TUTTI_SETTING_WORD(field, name, standard, words, text)      int field;
+#define TUTTI_SETTING_TEXT(field, name, standard, text)             const char *field;
 #include "tutti/settings.def"
 #undef TUTTI_SETTING_INT
 #undef TUTTI_SETTING_WORD
@@ -25,8 +25,8 @@ enum { TUTTI_SET_AUTO, TUTTI_SET_NO, TUTTI_SET_YES };
 const struct tutti_settings *tutti_settings(void);
 
 /* Reads the environment into *out and writes what is wrong, one line a setting, into `wrong` (cut at `size` bytes).
- * Returns TUTTI_OK or TUTTI_ERR_SETTING; *out is complete either way. Unknown names that begin with TUTTI_ are reported,
- * with the nearest known name. */
+ * Returns TUTTI_OK or TUTTI_ERR_SETTING; *out is complete either way. Unknown names that begin with TUTTI_ are
+ * reported, with the nearest known name. */
 int tutti_settings_read(struct tutti_settings *out, char *wrong, size_t size);
 
 /* One setting as text, for `tutti info` and the documentation. Returns NULL past the last. */

@@ -21,14 +21,14 @@ static const struct {
 #include "tutti/types.def"
 #undef TUTTI_TYPE
 
-#define CINT TUTTI_GROUP_CINT
-#define FINT TUTTI_GROUP_FINT
-#define FLOAT TUTTI_GROUP_FLOAT
+#define CINT    TUTTI_GROUP_CINT
+#define FINT    TUTTI_GROUP_FINT
+#define FLOAT   TUTTI_GROUP_FLOAT
 #define COMPLEX TUTTI_GROUP_COMPLEX
 #define LOGICAL TUTTI_GROUP_LOGICAL
-#define BYTE TUTTI_GROUP_BYTE
-#define MULTI TUTTI_GROUP_MULTI
-#define PAIR TUTTI_GROUP_PAIR
+#define BYTE    TUTTI_GROUP_BYTE
+#define MULTI   TUTTI_GROUP_MULTI
+#define PAIR    TUTTI_GROUP_PAIR
 static const struct {
     const char *name;
     int kernel, signs, groups;

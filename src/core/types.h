@@ -7,15 +7,40 @@
 
 typedef uint16_t tutti_f16;  /* IEEE binary16, as bits */
 typedef uint16_t tutti_bf16; /* upper half of a binary32, as bits */
-typedef struct { float re, im; } tutti_c32;
-typedef struct { double re, im; } tutti_c64;
-typedef struct { float value; int32_t index; } tutti_f32_i32;
-typedef struct { double value; int32_t index; } tutti_f64_i32;
-typedef struct { int64_t value; int32_t index; } tutti_i64_i32;
-typedef struct { int32_t value; int32_t index; } tutti_i32_i32;
-typedef struct { int16_t value; int32_t index; } tutti_i16_i32;
-typedef struct { float value; float index; } tutti_f32_f32;
-typedef struct { double value; double index; } tutti_f64_f64;
+typedef struct {
+    float re, im;
+} tutti_c32;
+typedef struct {
+    double re, im;
+} tutti_c64;
+typedef struct {
+    float value;
+    int32_t index;
+} tutti_f32_i32;
+typedef struct {
+    double value;
+    int32_t index;
+} tutti_f64_i32;
+typedef struct {
+    int64_t value;
+    int32_t index;
+} tutti_i64_i32;
+typedef struct {
+    int32_t value;
+    int32_t index;
+} tutti_i32_i32;
+typedef struct {
+    int16_t value;
+    int32_t index;
+} tutti_i16_i32;
+typedef struct {
+    float value;
+    float index;
+} tutti_f32_f32;
+typedef struct {
+    double value;
+    double index;
+} tutti_f64_f64;
 
 enum tutti_type {
 #define TUTTI_TYPE(id, name, ctype, bytes, class_, unsigned_) TUTTI_TYPE_##id,

@@ -56,6 +56,7 @@ struct tutti_team {
     struct tutti_words *words_device; /* kernels' view */
     uint32_t epoch;                   /* of the last launch, alike on all ranks */
     uint32_t finished;                /* blocks of this GPU's launches so far */
+    unsigned blocks;                          /* of a kernel that waits, at most; agreed by all ranks (set by coll/) */
     void *private_;                   /* of team/ */
 };
 

@@ -1,0 +1,76 @@
+/* Algorithms and what they share. Private to coll/. */
+#ifndef TUTTI_COLL_ALGORITHM_H
+#define TUTTI_COLL_ALGORITHM_H
+
+#include "coll/coll.h"
+
+enum tutti_algorithm_id {
+#define TUTTI_ALGORITHM(name, text) TUTTI_ALGORITHM_##name,
+#include "tutti/algorithms.def"
+#undef TUTTI_ALGORITHM
+    TUTTI_ALGORITHMS
+};
+
+/* One algorithm. Both functions are given the same facts on all ranks and so decide alike. */
+struct tutti_algorithm {
+    const char *name, *text;
+    /* 1 where the open team can run the call. */
+    int (*can)(const struct tutti_team *team, const struct tutti_reduce *call);
+    /* Collective. Returns a status; *fits = 0 (on all ranks, nothing done) where it found out that it cannot after all.
+     */
+    int (*run)(struct tutti_team *team, const struct tutti_reduce *call, int *fits);
+};
+
+extern const struct tutti_algorithm tutti_algorithms[TUTTI_ALGORITHMS];
+
+#define TUTTI_ALGORITHM(name, text)                                                                                    \
+    int tutti_##name##_can(const struct tutti_team *team, const struct tutti_reduce *call);                            \
+    int tutti_##name##_run(struct tutti_team *team, const struct tutti_reduce *call, int *fits);
+#include "tutti/algorithms.def"
+#undef TUTTI_ALGORITHM
+
+/* Algorithm of the first rule, from `from` on, that fits the call; *from is moved behind it. -1 past the last. User's
+ * rules come first, then the defaults of the device in use. */
+int tutti_rules_next(const char *collective, size_t bytes, int *from);
+
+/* Contributions and results of this GPU: of one rank, or in `leader` of all ranks that share it. Indexes count
+ * elements. */
+struct tutti_locals {
+    int n;
+    int rank[TUTTI_MAX_RANKS];
+    const void *in[TUTTI_MAX_RANKS];
+    void *out[TUTTI_MAX_RANKS];
+};
+
+/* Collective over the leaders (others do not call): the whole call through windows, in pieces that fit them. On return
+ * the results are stored. */
+int tutti_oneshot_locals(struct tutti_team *team, const struct tutti_locals *locals, size_t count, int type, int op);
+int tutti_twoshot_locals(struct tutti_team *team, const struct tutti_locals *locals, size_t count, int type, int op);
+
+/* Reduces this GPU's slice straight from all ranks' buffers into all results; on return this GPU's part is stored.
+ * Every participant calls. Pointers are mapped device pointers, one a rank. */
+int tutti_direct_mapped(struct tutti_team *team, const struct tutti_reduce *call, const void *in[], void *out[]);
+
+/* Starts filling args for the next launch: epoch, team, words. */
+void tutti_launch_begin(struct tutti_team *team, struct tutti_kernel_args *args);
+/* Launches on the team's stream; a failure breaks the team. */
+int tutti_launch_end(struct tutti_team *team, struct tutti_kernel_args *args, enum tutti_kernel kernel, int type,
+                     int op, unsigned blocks);
+/* Thread blocks for `bytes` that one GPU moves: alike on all ranks. */
+unsigned tutti_launch_blocks(const struct tutti_team *team, size_t bytes);
+/* Bytes of each of the channel's two data halves, and the offset of the half that `epoch` uses. */
+size_t tutti_channel_half(const struct tutti_team *team);
+size_t tutti_channel_data(const struct tutti_team *team, uint32_t epoch);
+
+/* Shares this rank's buffers with its peers and maps those of the ranks in the mask `of` (the caller's own pointers are
+ * put in where it is among them). Collective over the team. *mapped = 1 where all ranks could. */
+int tutti_map_buffers(struct tutti_team *team, const struct tutti_reduce *call, uint64_t of, const void *in[],
+                      void *out[], int *mapped);
+
+/* Bit r for every rank of the team. */
+uint64_t tutti_all_ranks(const struct tutti_team *team);
+
+/* Moves bytes between any two kinds of memory; done on return. */
+int tutti_move(const struct tutti_team *team, void *to, const void *from, size_t bytes);
+
+#endif

@@ -1,0 +1,107 @@
+/* MPI_Allreduce over a team: announce, see what the others bring, choose by rule, run. */
+#include "core/log.h"
+#include "core/settings.h"
+#include "core/status.h"
+#include "core/types.h"
+
+#include "coll/algorithm.h"
+
+/* Collective, at the first call that all ranks make with device memory. */
+static int open_team(struct tutti_team *team, int gpu)
+{
+    int status = tutti_team_open(team, gpu);
+    if (status != TUTTI_OK || team->state != TUTTI_TEAM_OPEN)
+        return status;
+    int64_t blocks = team->device->blocks(team->gpu);
+    status = team->transport->ops->allreduce(team->transport, &blocks, 1, TUTTI_COMBINE_MIN);
+    team->blocks = (unsigned)blocks;
+    return status;
+}
+
+static int run_by_rule(struct tutti_team *team, const struct tutti_reduce *call, const char **why)
+{
+    size_t bytes = call->count * tutti_type_size(call->type);
+    int from = 0, algorithm;
+    while ((algorithm = tutti_rules_next("allreduce", bytes, &from)) >= 0) {
+        const struct tutti_algorithm *row = &tutti_algorithms[algorithm];
+        if (!row->can(team, call))
+            continue;
+        int fits = 1, status = row->run(team, call, &fits);
+        if (status != TUTTI_OK || fits) {
+            *why = row->name;
+            return status;
+        }
+    }
+    int fits;
+    *why = "staged";
+    return tutti_staged_run(team, call, &fits);
+}
+
+static int staged(struct tutti_team *team, const struct tutti_reduce *call, enum tutti_taken *taken, const char **why)
+{
+    int fits, status = tutti_staged_run(team, call, &fits);
+    *taken = TUTTI_TAKEN;
+    *why = "staged";
+    return status;
+}
+
+static int pass(enum tutti_taken *taken, const char **why, const char *reason)
+{
+    *taken = TUTTI_PASSED;
+    *why = reason;
+    return TUTTI_OK;
+}
+
+/* GPU of the call's buffers is the team's, or none in particular. */
+static int same_gpu(const struct tutti_team *team, const struct tutti_reduce *call)
+{
+    return team->state != TUTTI_TEAM_OPEN || call->gpu < 0 || call->gpu == team->gpu;
+}
+
+static int alone(struct tutti_team *team, const struct tutti_reduce *call, enum tutti_taken *taken, const char **why)
+{
+    if (call->kind == TUTTI_ARRIVAL_HOST && call->host_ok)
+        return pass(taken, why, "host memory");
+    *taken = TUTTI_TAKEN;
+    *why = "copy";
+    if (call->in == call->out)
+        return TUTTI_OK;
+    return tutti_move(team, call->out, call->in, call->count * tutti_type_size(call->type));
+}
+
+int tutti_allreduce(struct tutti_team *team, const struct tutti_reduce *call, enum tutti_taken *taken, const char **why)
+{
+    if (team->state == TUTTI_TEAM_BROKEN)
+        return TUTTI_ERR_BROKEN;
+    if (team->size == 1)
+        return alone(team, call, taken, why);
+    if (!team->whole)
+        return call->host_ok ? pass(taken, why, team->why) : staged(team, call, taken, why);
+
+    struct tutti_arrival mine = {
+        .collective = TUTTI_COLLECTIVE_ALLREDUCE,
+        .type = call->type,
+        .op = call->op,
+        .kind = same_gpu(team, call) ? (uint32_t)call->kind : TUTTI_ARRIVAL_HOST,
+        .count = call->count,
+    };
+    tutti_team_arrive(team, &mine);
+    if (call->kind == TUTTI_ARRIVAL_HOST && call->host_ok)
+        return pass(taken, why, "host memory");
+
+    const struct tutti_arrival *all[TUTTI_MAX_RANKS];
+    int status = tutti_team_await(team, all);
+    if (status != TUTTI_OK)
+        return status;
+    int device = 1;
+    for (int r = 0; r < team->size; r++)
+        device &= all[r]->kind == TUTTI_ARRIVAL_DEVICE;
+    if (!device)
+        return call->host_ok ? pass(taken, why, "host memory on some ranks") : staged(team, call, taken, why);
+    if (team->state == TUTTI_TEAM_CLOSED && (status = open_team(team, call->gpu)) != TUTTI_OK)
+        return tutti_team_break(team, status);
+    if (team->state != TUTTI_TEAM_OPEN)
+        return call->host_ok ? pass(taken, why, team->why) : staged(team, call, taken, why);
+    *taken = TUTTI_TAKEN;
+    return run_by_rule(team, call, why);
+}

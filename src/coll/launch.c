@@ -1,0 +1,94 @@
+/* What the kernel algorithms share: arguments, grid, channel layout, buffers. */
+#include <string.h>
+
+#include "coll/algorithm.h"
+#include "core/settings.h"
+#include "core/status.h"
+
+enum {
+    ALIGNMENT = 256,
+    BLOCK_BYTES = 16 * 512 * 2 /* what a block of 512 threads moves in two rounds of 16-byte accesses */
+};
+
+size_t tutti_channel_half(const struct tutti_team *team)
+{
+    return (team->channel_bytes - sizeof(struct tutti_channel_flags)) / 2 / ALIGNMENT * ALIGNMENT;
+}
+
+size_t tutti_channel_data(const struct tutti_team *team, uint32_t epoch)
+{
+    return sizeof(struct tutti_channel_flags) + (epoch & 1 ? tutti_channel_half(team) : 0);
+}
+
+unsigned tutti_launch_blocks(const struct tutti_team *team, size_t bytes)
+{
+    size_t blocks = (bytes + BLOCK_BYTES - 1) / BLOCK_BYTES;
+    size_t most = team->blocks < TUTTI_MAX_BLOCKS ? team->blocks : TUTTI_MAX_BLOCKS;
+    return (unsigned)(blocks < 1 ? 1 : blocks > most ? most : blocks);
+}
+
+void tutti_launch_begin(struct tutti_team *team, struct tutti_kernel_args *args)
+{
+    *args = (struct tutti_kernel_args){
+        .ranks = (uint32_t)team->size,
+        .gpus = (uint32_t)team->gpus,
+        .gpu = (uint32_t)team->gpu_index,
+        .abort = &team->words_device->abort,
+        .done = &team->words_device->done,
+        .where = &team->words_device->where,
+        .timeout_ns = (uint64_t)tutti_settings()->timeout_seconds * 1000000000u,
+        .host_wait = tutti_team_host_wait,
+        .host_wait_with = team,
+    };
+    if (++team->epoch == 0) /* zero is what fresh flags hold */
+        team->epoch = 2;
+    args->epoch = team->epoch;
+    memcpy(args->window, team->window, sizeof args->window);
+}
+
+int tutti_launch_end(struct tutti_team *team, struct tutti_kernel_args *args, enum tutti_kernel kernel, int type,
+                     int op, unsigned blocks)
+{
+    team->finished += blocks;
+    args->finished = team->finished;
+    args->blocks = blocks;
+    struct tutti_launch launch = {.kernel = kernel, .type = type, .op = op, .blocks = blocks, .args = args};
+    int status = team->device->launch(team->stream, &launch);
+    return status == TUTTI_OK ? TUTTI_OK : tutti_team_break(team, status);
+}
+
+int tutti_map_buffers(struct tutti_team *team, const struct tutti_reduce *call, uint64_t of, const void *in[],
+                      void *out[], int *mapped)
+{
+    struct tutti_arrival *mine = &team->slot[team->rank]->arrival[team->sequence & 1];
+    tutti_team_share(team, call->out, &mine->out);
+    if (call->in == call->out)
+        mine->in = mine->out;
+    else
+        tutti_team_share(team, call->in, &mine->in);
+    uint32_t shared;
+    int status = tutti_team_vote(team, mine->in.shared && mine->out.shared, &shared);
+    *mapped = 0;
+    if (status != TUTTI_OK || !shared)
+        return status;
+    status = tutti_team_map(team, of, in, out, mapped);
+    if (of >> team->rank & 1) {
+        in[team->rank] = call->in;
+        out[team->rank] = call->out;
+    }
+    return status;
+}
+
+int tutti_move(const struct tutti_team *team, void *to, const void *from, size_t bytes)
+{
+    const struct tutti_device *device = team->device ? team->device : tutti_device();
+    if (device && device->active())
+        return device->copy_now(to, from, bytes);
+    memmove(to, from, bytes);
+    return TUTTI_OK;
+}
+
+uint64_t tutti_all_ranks(const struct tutti_team *team)
+{
+    return team->size == 64 ? ~UINT64_C(0) : (UINT64_C(1) << team->size) - 1;
+}

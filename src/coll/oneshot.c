@@ -1,0 +1,41 @@
+/* oneshot: every GPU pushes its contributions into all windows and reduces for itself. One launch a piece. */
+#include "coll/algorithm.h"
+#include "core/status.h"
+#include "core/types.h"
+
+int tutti_oneshot_can(const struct tutti_team *team, const struct tutti_reduce *call)
+{
+    (void)call;
+    return team->gpus == team->size;
+}
+
+int tutti_oneshot_locals(struct tutti_team *team, const struct tutti_locals *locals, size_t count, int type, int op)
+{
+    size_t size = tutti_type_size(type);
+    size_t slot = tutti_channel_half(team) / (size_t)team->size / 256 * 256;
+    size_t most = slot / size;
+    int status = TUTTI_OK;
+    for (size_t at = 0; at < count && status == TUTTI_OK; at += most) {
+        struct tutti_kernel_args args;
+        tutti_launch_begin(team, &args);
+        args.count = count - at < most ? count - at : most;
+        args.locals = args.outs = (uint32_t)locals->n;
+        args.slot_bytes = slot;
+        args.slots = tutti_channel_data(team, args.epoch);
+        for (int i = 0; i < locals->n; i++) {
+            args.local[i] = (uint16_t)locals->rank[i];
+            args.in[locals->rank[i]] = (const char *)locals->in[i] + at * size;
+            args.out[i] = (char *)locals->out[i] + at * size;
+        }
+        unsigned blocks = tutti_launch_blocks(team, args.count * size);
+        status = tutti_launch_end(team, &args, TUTTI_KERNEL_ONESHOT, type, op, blocks);
+    }
+    return status == TUTTI_OK ? tutti_team_await_kernel(team, team->epoch) : status;
+}
+
+int tutti_oneshot_run(struct tutti_team *team, const struct tutti_reduce *call, int *fits)
+{
+    struct tutti_locals mine = {.n = 1, .rank = {team->rank}, .in = {call->in}, .out = {call->out}};
+    *fits = 1;
+    return tutti_oneshot_locals(team, &mine, call->count, call->type, call->op);
+}

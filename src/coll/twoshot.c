@@ -1,0 +1,44 @@
+/* twoshot: every GPU reduces a slice, which the others push into its window, and hands the result to all windows. */
+#include "coll/algorithm.h"
+#include "core/status.h"
+#include "core/types.h"
+
+int tutti_twoshot_can(const struct tutti_team *team, const struct tutti_reduce *call)
+{
+    (void)call;
+    return team->gpus == team->size;
+}
+
+int tutti_twoshot_locals(struct tutti_team *team, const struct tutti_locals *locals, size_t count, int type, int op)
+{
+    size_t size = tutti_type_size(type), gpus = (size_t)team->gpus, ranks = (size_t)team->size;
+    size_t slot = tutti_channel_half(team) / (ranks + gpus) / 256 * 256;
+    size_t most = slot / size * gpus;
+    int status = TUTTI_OK;
+    for (size_t at = 0; at < count && status == TUTTI_OK; at += most) {
+        struct tutti_kernel_args args;
+        tutti_launch_begin(team, &args);
+        args.count = count - at < most ? count - at : most;
+        size_t grain = 256 / size; /* slices begin at whole 256-byte lines of the piece */
+        args.slice = ((args.count + gpus - 1) / gpus + grain - 1) / grain * grain;
+        args.locals = args.outs = (uint32_t)locals->n;
+        args.slot_bytes = slot;
+        args.slots = tutti_channel_data(team, args.epoch);
+        args.result = args.slots + ranks * slot;
+        for (int i = 0; i < locals->n; i++) {
+            args.local[i] = (uint16_t)locals->rank[i];
+            args.in[locals->rank[i]] = (const char *)locals->in[i] + at * size;
+            args.out[i] = (char *)locals->out[i] + at * size;
+        }
+        unsigned blocks = tutti_launch_blocks(team, args.slice * size);
+        status = tutti_launch_end(team, &args, TUTTI_KERNEL_TWOSHOT, type, op, blocks);
+    }
+    return status == TUTTI_OK ? tutti_team_await_kernel(team, team->epoch) : status;
+}
+
+int tutti_twoshot_run(struct tutti_team *team, const struct tutti_reduce *call, int *fits)
+{
+    struct tutti_locals mine = {.n = 1, .rank = {team->rank}, .in = {call->in}, .out = {call->out}};
+    *fits = 1;
+    return tutti_twoshot_locals(team, &mine, call->count, call->type, call->op);
+}
