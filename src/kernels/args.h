@@ -19,7 +19,8 @@ enum {
 struct tutti_channel_flags {
     uint32_t flag[TUTTI_FLAG_PHASES][TUTTI_MAX_GPUS][TUTTI_MAX_BLOCKS];
     uint32_t finished; /* blocks of the owner's launches that have ended, counted without end */
-    uint32_t pad[63];
+    uint32_t left;     /* epoch of the last launch that one of the owner's blocks left early */
+    uint32_t pad[62];
 };
 
 struct tutti_kernel_args {
@@ -45,7 +46,7 @@ struct tutti_kernel_args {
     const volatile uint32_t *abort; /* not zero: leave at once */
     volatile uint32_t *done;        /* set to epoch by the last block, after all stores of the launch are visible */
     volatile uint32_t *where;       /* progress: phase << 16 | GPU waited for, written when a wait gets long; may be NULL */
-    uint64_t timeout_ns;            /* a wait inside the kernel ends after this long; it then behaves as if aborted */
+    uint64_t timeout_ns;            /* a wait inside the kernel ends after this long; it then behaves as if aborted. 0: never */
     /* Host device alone: called now and then by a waiting kernel; not zero: leave at once. */
     int (*host_wait)(void *host_wait_with);
     void *host_wait_with;
