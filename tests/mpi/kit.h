@@ -1,0 +1,77 @@
+/* What the MPI tests share: start and end, buffers with guard bytes in host or device memory, the handles of the MPI,
+ * counters. The programs run on any device: device memory is reached by tutti_copy() alone. With TUTTI_TEST_PLAIN=1 and
+ * without the library in front "device" memory comes from malloc: so the tests themselves are tested. */
+#ifndef TUTTI_TESTS_KIT_H
+#define TUTTI_TESTS_KIT_H
+
+#include <mpi.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "support/check.h"
+#include "support/oracle.h"
+#include "support/random.h"
+
+extern int kit_rank, kit_size;
+extern int kit_plain;     /* TUTTI_TEST_PLAIN */
+extern uint64_t kit_seed; /* the same on all ranks */
+
+/* MPI_Init_thread, errors returned, seed shared. Returns the thread level that the MPI gives. */
+int kit_start(int *argc, char ***argv, int level);
+/* Collective. Sums the checks, prints one line on rank 0, finalises and returns the exit status. */
+int kit_end(const char *name);
+/* Collective; ends the process with status 77 and a word. */
+void kit_skip(const char *name, const char *why);
+
+enum kit_kind { KIT_HOST, KIT_DEVICE };
+
+/* Memory of one kind with guard bytes round the part in use. */
+struct kit_buffer {
+    enum kit_kind kind;
+    char *base;   /* host or device */
+    size_t room;  /* bytes of data, guards and offset beside them */
+    char *shadow; /* host copy, guards included */
+    size_t offset, bytes;
+};
+enum { KIT_GUARD = 64, KIT_OFFSET = 64 };
+
+void kit_open(struct kit_buffer *b, enum kit_kind kind, size_t room);
+void kit_close(struct kit_buffer *b);
+/* Puts `bytes` of data (NULL: a pattern that is no result) at `offset` (below KIT_OFFSET) and guards round it; returns
+ * the pointer for MPI. */
+void *kit_put(struct kit_buffer *b, size_t offset, const void *data, size_t bytes);
+/* Fetches the data; *guards (may be NULL) is 0 where a guard byte has changed. Valid until the next put or get. */
+char *kit_get(struct kit_buffer *b, int *guards);
+
+/* An MPI type of mpi_types.def that this MPI has. */
+struct kit_handle {
+    MPI_Datatype type;
+    const char *name;
+    int group;   /* enum tutti_group */
+    int element; /* enum tutti_type */
+    size_t size; /* bytes of one element, its extent */
+};
+extern struct kit_handle kit_handles[];
+extern int kit_handle_count;
+MPI_Op kit_op(int op);
+/* Handle of an element type (its first in the list); NULL where the MPI has none. */
+const struct kit_handle *kit_handle_of(int element);
+
+/* Legal pairs of handle and operator. */
+struct kit_pair {
+    const struct kit_handle *handle;
+    int op;
+};
+extern struct kit_pair kit_pairs[];
+extern int kit_pair_count;
+
+/* The case of one call, bools chosen by the handle. */
+struct oracle_case kit_case(const struct kit_pair *pair, enum oracle_mode mode, uint64_t seed);
+/* Writes what the allreduce over `ranks` ranks must give; `room` holds ranks * count elements of scratch. */
+void kit_expect(void *out, const struct oracle_case *c, int ranks, size_t first, size_t count);
+
+/* Calls counted so far whose row starts with `call` and names `word` as outcome or reason. Needs TUTTI_STATS=1. */
+uint64_t kit_counted(const char *call, const char *word);
+int kit_class(int error);
+
+#endif

@@ -1,0 +1,22 @@
+/* Checks of a test process: failures are counted and the first ones shown. */
+#ifndef TUTTI_TESTS_CHECK_H
+#define TUTTI_TESTS_CHECK_H
+
+#include <stdint.h>
+
+enum { CHECK_SKIP = 77 };
+
+/* Counts one check; where it fails shows the text on standard error. Returns `fine`. Safe from any thread. */
+int check_that(int fine, const char *file, int line, const char *format, ...) __attribute__((format(printf, 4, 5)));
+#define CHECK(fine, ...) check_that((fine) != 0, __FILE__, __LINE__, __VA_ARGS__)
+
+long check_done(void);
+long check_failed(void);
+/* Rank shown in messages. */
+void check_rank(int rank);
+/* TUTTI_TEST_SEED, or one from the clock. */
+uint64_t check_seed(void);
+/* An integer from the environment. */
+long check_setting(const char *name, long standard);
+
+#endif
