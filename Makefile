@@ -1,0 +1,68 @@
+# Two commands for a newcomer: `make demo` and `make check`. `make help` lists all.
+BUILD ?= build
+PREFIX ?= /usr/local
+JOBS ?= $(shell nproc 2>/dev/null || echo 2)
+CMAKE_FLAGS ?=
+SHELL := /bin/bash
+MAKEFLAGS += --no-print-directory
+
+.PHONY: all demo check bench gpu-check gpu-bench sanitize format lint docs install clean help configure
+
+all: configure
+	@cmake --build $(BUILD) -j $(JOBS)
+
+help: ## This list
+	@sed -n 's/^\([a-z-]*\):.*## /make \1\t/p' $(firstword $(MAKEFILE_LIST)) | expand -t 20
+
+# Ninja where it is and nothing else was chosen before.
+configure:
+	@generator=; if [ ! -e $(BUILD)/CMakeCache.txt ] && command -v ninja >/dev/null; then generator="-G Ninja"; fi; \
+	mkdir -p $(BUILD) && { cmake -S . -B $(BUILD) $$generator $(CMAKE_FLAGS) >$(BUILD)/configure.log 2>&1 || \
+	    { cat $(BUILD)/configure.log; exit 1; }; }; \
+	sed -n 's/^-- \(MPIs found\|.*left out\)/\1/p' $(BUILD)/configure.log
+
+demo: ## Builds, then a validated MPI_Allreduce table of 4 ranks on simulated GPUs
+	@scripts/setup.sh demo
+	@scripts/mpis.sh $(BUILD)/mpis mpich
+	@$(MAKE) all
+	@scripts/demo.sh $(BUILD)
+
+check: ## All tests; ends with "N passed, N failed, N skipped"
+	@scripts/setup.sh check
+	@scripts/mpis.sh $(BUILD)/mpis
+	@$(MAKE) all
+	@scripts/check.sh $(BUILD) $(JOBS)
+
+bench: ## Measurements on the CPU; results under build/results
+	@scripts/setup.sh check
+	@scripts/mpis.sh $(BUILD)/mpis
+	@$(MAKE) all
+	@scripts/bench.sh $(BUILD)
+
+gpu-check: all ## Tests on the GPUs of this machine
+	@tests/gpu/run.sh $(BUILD)
+
+gpu-bench: all ## Measurements on the GPUs of this machine
+	@tests/gpu/bench.sh $(BUILD)
+
+sanitize: ## Unit tests of all below src/mpi under the address, undefined-behaviour and thread sanitizers
+	@scripts/setup.sh check
+	@scripts/sanitize.sh $(BUILD) $(JOBS)
+
+format: ## Formats the C sources in place
+	@scripts/setup.sh lint
+	@scripts/format.sh
+
+lint: configure ## Formatting, clang-tidy and cppcheck; warnings are errors
+	@scripts/setup.sh lint
+	@scripts/lint.sh $(BUILD) $(JOBS)
+
+docs: configure ## docs/settings.md from the list of settings
+	@cmake --build $(BUILD) -j $(JOBS) --target docs
+
+install: all ## Installs to PREFIX (default /usr/local)
+	@cmake --install $(BUILD) --prefix "$(abspath $(PREFIX))" >$(BUILD)/install.log && tail -n 1 $(BUILD)/install.log && \
+	    echo "installed to $(abspath $(PREFIX))"
+
+clean: ## Removes what was built, not the MPIs that were fetched
+	@if [ -d $(BUILD) ]; then find $(BUILD) -mindepth 1 -maxdepth 1 ! -name mpis -exec rm -rf {} +; fi

@@ -1,0 +1,147 @@
+# How tests are declared. Every test is a process of its own, in its own process group, with a timeout; exit status 77
+# means skipped. Included once by the top CMakeLists.txt.
+#
+# tutti_unit_test(NAME SOURCES files... [LIBRARIES ...] [ARGS ...] [ENV A=b ...] [TIMEOUT seconds] [LABELS ...])
+#   A cmocka program of one process over the MPI-free core. Label unit. TUTTI_HOST_STRICT=1 and TUTTI_DEVICE=host
+#   unless ENV says otherwise. Also run under the sanitizers.
+#
+# tutti_mpi_program(NAME SOURCES files... [LANGUAGE Fortran] [LIBRARIES ...] [MPIS names...])
+#   Builds a program once for each MPI interface that is here: target NAME.<mpi>. MPIS: as below.
+#
+# tutti_mpi_test(NAME [SOURCES files... | PROGRAM name-or-command...] RANKS n [RANKS_MPICH n] [ARGS ...] [ENV A=b ...]
+#                [TIMEOUT seconds] [LABELS ...] [MPIS names... | EVERYWHERE] [LANGUAGE Fortran] [LIBRARIES ...]
+#                [NO_PRELOAD] [WILL_FAIL])
+#   One test for each MPI, named NAME.<mpi>: the launcher starts RANKS ranks of the program with libtutti.so preloaded,
+#   TUTTI_DEVICE=host and TUTTI_HOST_STRICT=1 unless ENV says otherwise (ENV comes last). Labels mpi and the MPI's name.
+#   SOURCES: shorthand for a tutti_mpi_program of the same name. PROGRAM: one made by tutti_mpi_program, or a command
+#   with its arguments. MPIS: which MPIs (default: the system's, TUTTI_MPI_SYSTEM); EVERYWHERE: all that are here, those
+#   of scripts/mpis.sh too. RANKS_MPICH: ranks under MPICH and Intel MPI, which spin: keep it near the number of cores.
+#   In PROGRAM, ARGS and ENV, @MPI@ stands for the MPI's name and @FAMILY@ for its interface; PROGRAM @PYTHON@ script.py
+#   runs the interpreter that has mpi4py and numpy, told to open that MPI.
+
+set(TUTTI_PRELOAD ${CMAKE_BINARY_DIR}/lib/libtutti.so)
+set(TUTTI_TEST_ENV TUTTI_DEVICE=host TUTTI_HOST_STRICT=1)
+find_program(TUTTI_TIMEOUT timeout REQUIRED)
+find_library(TUTTI_CMOCKA cmocka)
+mark_as_advanced(TUTTI_TIMEOUT TUTTI_CMOCKA)
+
+function(tutti_unit_test name)
+  cmake_parse_arguments(T "" "TIMEOUT" "SOURCES;LIBRARIES;ARGS;ENV;LABELS" ${ARGN})
+  if(NOT TUTTI_CMOCKA)
+    message(STATUS "cmocka was not found: test ${name} is left out")
+    return()
+  endif()
+  if(NOT T_TIMEOUT)
+    set(T_TIMEOUT 120)
+  endif()
+  add_executable(${name} ${T_SOURCES})
+  target_link_libraries(${name} PRIVATE tutti-core tutti-flags ${T_LIBRARIES} ${TUTTI_CMOCKA})
+  target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR})
+  add_test(NAME ${name} COMMAND ${TUTTI_TIMEOUT} -k 5 ${T_TIMEOUT} $<TARGET_FILE:${name}> ${T_ARGS})
+  math(EXPR backstop "${T_TIMEOUT} + 15")
+  set_tests_properties(${name} PROPERTIES LABELS "unit;${T_LABELS}" TIMEOUT ${backstop} SKIP_RETURN_CODE 77
+                       ENVIRONMENT "${TUTTI_TEST_ENV};${T_ENV}")
+endfunction()
+
+# The interfaces for which programs must be built so that the MPIs named can run them.
+function(tutti_mpi_builders mpis result)
+  set(builders "")
+  foreach(mpi IN LISTS mpis)
+    if(mpi IN_LIST TUTTI_MPIS)
+      list(APPEND builders ${TUTTI_MPI_${mpi}_BUILT_BY})
+    endif()
+  endforeach()
+  list(REMOVE_DUPLICATES builders)
+  set(${result} ${builders} PARENT_SCOPE)
+endfunction()
+
+function(tutti_mpi_program name)
+  cmake_parse_arguments(T "" "LANGUAGE" "SOURCES;LIBRARIES;MPIS" ${ARGN})
+  if(NOT T_MPIS)
+    set(T_MPIS ${TUTTI_MPIS})
+  endif()
+  set_property(GLOBAL PROPERTY TUTTI_MPI_PROGRAM_${name} TRUE)
+  tutti_mpi_builders("${T_MPIS}" builders)
+  foreach(mpi IN LISTS builders)
+    set(prefix TUTTI_MPI_${mpi}_)
+    if(T_LANGUAGE STREQUAL "Fortran")
+      if(NOT ${prefix}FC_LINK OR NOT CMAKE_Fortran_COMPILER)
+        continue()
+      endif()
+      set(prefix TUTTI_MPI_${mpi}_FC_)
+    endif()
+    add_executable(${name}.${mpi} ${T_SOURCES})
+    set_target_properties(${name}.${mpi} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}
+                          Fortran_MODULE_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/${mpi}.mod)
+    target_compile_options(${name}.${mpi} PRIVATE ${${prefix}COMPILE})
+    if(NOT T_LANGUAGE STREQUAL "Fortran")
+      target_link_libraries(${name}.${mpi} PRIVATE tutti-flags)
+      target_include_directories(${name}.${mpi} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
+    endif()
+    target_link_libraries(${name}.${mpi} PRIVATE ${T_LIBRARIES} ${${prefix}LINK})
+  endforeach()
+endfunction()
+
+function(tutti_mpi_test name)
+  cmake_parse_arguments(T "EVERYWHERE;NO_PRELOAD;WILL_FAIL" "RANKS;RANKS_MPICH;TIMEOUT;LANGUAGE"
+                        "SOURCES;PROGRAM;ARGS;ENV;LABELS;MPIS;LIBRARIES" ${ARGN})
+  if(NOT T_RANKS)
+    message(FATAL_ERROR "tutti_mpi_test(${name}): RANKS is missing")
+  endif()
+  if(NOT T_RANKS_MPICH)
+    set(T_RANKS_MPICH ${T_RANKS})
+  endif()
+  if(NOT T_TIMEOUT)
+    set(T_TIMEOUT 120)
+  endif()
+  if(T_EVERYWHERE)
+    set(T_MPIS ${TUTTI_MPIS})
+  elseif(NOT T_MPIS)
+    set(T_MPIS ${TUTTI_MPI_SYSTEM})
+  endif()
+  if(T_SOURCES)
+    tutti_mpi_program(${name} SOURCES ${T_SOURCES} LANGUAGE ${T_LANGUAGE} LIBRARIES ${T_LIBRARIES} MPIS ${T_MPIS})
+    set(T_PROGRAM ${name})
+  endif()
+  foreach(mpi IN LISTS T_MPIS)
+    if(NOT mpi IN_LIST TUTTI_MPIS)
+      continue()
+    endif()
+    list(GET T_PROGRAM 0 first)
+    get_property(ours GLOBAL PROPERTY TUTTI_MPI_PROGRAM_${first})
+    set(target ${first}.${TUTTI_MPI_${mpi}_BUILT_BY})
+    set(command ${T_PROGRAM})
+    if(TARGET ${target})
+      list(POP_FRONT command)
+      list(PREPEND command $<TARGET_FILE:${target}>)
+    elseif(ours)
+      continue() # not built for this MPI: no Fortran there
+    endif()
+    if(first STREQUAL "@PYTHON@" AND NOT TUTTI_MPI_${mpi}_PYTHON)
+      continue()
+    endif()
+    set(ranks ${T_RANKS})
+    if(NOT TUTTI_MPI_${mpi}_FAMILY STREQUAL "openmpi")
+      set(ranks ${T_RANKS_MPICH})
+    endif()
+    set(inner ${TUTTI_TEST_ENV} ${T_ENV})
+    if(NOT T_NO_PRELOAD)
+      list(PREPEND inner LD_PRELOAD=${TUTTI_PRELOAD})
+    endif()
+    if(first STREQUAL "@PYTHON@")
+      list(PREPEND inner ${TUTTI_MPI_${mpi}_PYTHON_ENV})
+    endif()
+    set(words ${inner} ${command} ${T_ARGS})
+    list(TRANSFORM words REPLACE "@MPI@" "${mpi}")
+    list(TRANSFORM words REPLACE "@FAMILY@" "${TUTTI_MPI_${mpi}_FAMILY}")
+    list(TRANSFORM words REPLACE "@PYTHON@" "${TUTTI_MPI_${mpi}_PYTHON}")
+    add_test(NAME ${name}.${mpi} COMMAND ${TUTTI_TIMEOUT} -k 5 ${T_TIMEOUT} ${TUTTI_MPI_${mpi}_RUN} -n ${ranks} env ${words})
+    math(EXPR backstop "${T_TIMEOUT} + 15")
+    set_tests_properties(${name}.${mpi} PROPERTIES LABELS "mpi;${mpi};${T_LABELS}" TIMEOUT ${backstop} SKIP_RETURN_CODE 77
+                         PROCESSORS ${ranks} ENVIRONMENT "${TUTTI_MPI_${mpi}_ENV}")
+    if(T_WILL_FAIL)
+      set_tests_properties(${name}.${mpi} PROPERTIES WILL_FAIL TRUE)
+    endif()
+  endforeach()
+endfunction()

@@ -1,0 +1,23 @@
+#!/bin/bash
+# Runs all tests of a build folder: check.sh BUILD JOBS [ctest options]. Last line: "N passed, N failed, N skipped".
+set -u
+build=${1:?build folder}
+jobs=${2:?jobs}
+shift 2
+log=$build/check.log
+ctest --test-dir "$build" -j "$jobs" --output-on-failure --no-tests=error "$@" 2>&1 | tee "$log"
+status=${PIPESTATUS[0]}
+
+# One line a finished test: "  3/24 Test  #7: name ....   Passed    0.01 sec", or ***Skipped, ***Failed, ***Timeout ...
+read -r passed failed skipped < <(awk '
+    /^ *[0-9]+\/[0-9]+ Test +#[0-9]+: / {
+        if ($0 ~ /\*\*\*Skipped/) skipped++
+        else if ($0 ~ / Passed +[0-9.]+ sec/) passed++
+        else failed++
+    }
+    END { print passed + 0, failed + 0, skipped + 0 }' "$log")
+[ "$failed" -eq 0 ] && [ "$passed" -gt 0 ] && [ "$status" -eq 0 ]
+result=$?
+[ $result -ne 0 ] && [ "$failed" -eq 0 ] && failed=1 # ctest itself failed: it must not read as success
+echo "$passed passed, $failed failed, $skipped skipped"
+exit $result

@@ -1,0 +1,24 @@
+#!/bin/bash
+# Builds the core and its unit tests under each sanitizer and runs them: sanitize.sh BUILD JOBS
+set -u
+build=${1:?build folder}
+jobs=${2:?jobs}
+export ASAN_OPTIONS=detect_leaks=1:abort_on_error=0:strict_string_checks=1
+export UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1
+export TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1
+failed=0
+for sanitizer in address undefined thread; do
+    folder=$build/sanitize-$sanitizer
+    echo "== $sanitizer"
+    generator=()
+    if [ ! -e "$folder/CMakeCache.txt" ] && command -v ninja >/dev/null; then generator=(-G Ninja); fi
+    mkdir -p "$folder"
+    cmake -S . -B "$folder" "${generator[@]}" -DTUTTI_SANITIZE=$sanitizer >"$folder/configure.log" 2>&1 &&
+        cmake --build "$folder" -j "$jobs" >"$folder/build.log" 2>&1 || {
+        tail -n 30 "$folder/configure.log" "$folder/build.log"
+        failed=1
+        continue
+    }
+    "$(dirname "$0")/check.sh" "$folder" "$jobs" -L '^unit$' || failed=1
+done
+exit $failed
