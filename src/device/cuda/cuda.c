@@ -1,0 +1,202 @@
+/* NVIDIA GPUs through the CUDA driver API. */
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/log.h"
+#include "core/status.h"
+#include "device/cuda/gpu.h"
+#include "kernels/args.h"
+
+static pthread_mutex_t open_lock = PTHREAD_MUTEX_INITIALIZER;
+static int open_done, open_status;
+static char open_why[512];
+
+static int open_once(char *why, size_t size)
+{
+    int version = 0, count = 0;
+    int status = tutti_cuda_load(why, size);
+    if (status != TUTTI_OK)
+        return status;
+    CUresult result = tutti_cuda.Init(0);
+    if (result == CUDA_SUCCESS)
+        result = tutti_cuda.DeviceGetCount(&count);
+    if (result == CUDA_SUCCESS && count == 0)
+        result = CUDA_ERROR_NO_DEVICE;
+    if (result != CUDA_SUCCESS) {
+        snprintf(why, size, "CUDA cannot be initialised: %s (%d): look at nvidia-smi and CUDA_VISIBLE_DEVICES",
+                 tutti_cuda_error_name(result), (int)result);
+        return TUTTI_ERR_UNAVAILABLE;
+    }
+    if (tutti_cuda.DriverGetVersion(&version) == CUDA_SUCCESS)
+        tutti_debug("CUDA driver of version %d.%d, %d GPUs", version / 1000, version % 1000 / 10, count);
+    return TUTTI_OK;
+}
+
+static int cuda_open(char *why, size_t size)
+{
+    pthread_mutex_lock(&open_lock);
+    if (!open_done) {
+        open_status = open_once(open_why, sizeof open_why);
+        open_done = 1;
+    }
+    int status = open_status;
+    if (status != TUTTI_OK && size)
+        snprintf(why, size, "%s", open_why);
+    pthread_mutex_unlock(&open_lock);
+    if (status == TUTTI_OK && !tutti_cuda_ready()) {
+        snprintf(why, size, "CUDA cannot be used in a process forked from one that uses it");
+        status = TUTTI_ERR_UNAVAILABLE;
+    }
+    return status;
+}
+
+static void cuda_close(void)
+{
+    pthread_mutex_lock(&open_lock);
+    if (tutti_cuda_ready())
+        tutti_cuda_contexts_close();
+    open_done = 0;
+    pthread_mutex_unlock(&open_lock);
+}
+
+static int cuda_gpus(void)
+{
+    return tutti_cuda_active() ? tutti_cuda_count() : 0;
+}
+
+static int cuda_current(int *gpu)
+{
+    if (!tutti_cuda_ready())
+        return TUTTI_ERR_UNAVAILABLE;
+    *gpu = tutti_cuda_current();
+    return TUTTI_OK;
+}
+
+static int cuda_choose(int gpu)
+{
+    struct tutti_cuda_scope scope;
+    int status = tutti_cuda_enter(gpu, 1, &scope);
+    if (status != TUTTI_OK)
+        return status;
+    struct tutti_cuda_context *context = scope.context;
+    tutti_cuda_leave(&scope);
+    return tutti_cuda_check(tutti_cuda.CtxSetCurrent(context->handle), "choosing the GPU", context);
+}
+
+static int device_of(int gpu, CUdevice *device)
+{
+    if (!tutti_cuda_ready())
+        return TUTTI_ERR_UNAVAILABLE;
+    if (gpu < 0 || gpu >= tutti_cuda_count())
+        return TUTTI_ERR_ARGUMENT;
+    CUresult result = tutti_cuda.DeviceGet(device, gpu);
+    return result == CUDA_SUCCESS ? TUTTI_OK : tutti_cuda_failed(result, "finding the GPU", gpu);
+}
+
+static int cuda_uuid(int gpu, unsigned char uuid[16])
+{
+    CUdevice device;
+    CUuuid found;
+    int status = device_of(gpu, &device);
+    if (status != TUTTI_OK)
+        return status;
+    CUresult result = tutti_cuda.DeviceGetUuid(&found, device);
+    if (result != CUDA_SUCCESS)
+        return tutti_cuda_failed(result, "asking for the UUID", gpu);
+    memcpy(uuid, found.bytes, 16);
+    return TUTTI_OK;
+}
+
+static int attribute(CUdevice device, CUdevice_attribute which)
+{
+    int value = 0;
+    return tutti_cuda.DeviceGetAttribute(&value, which, device) == CUDA_SUCCESS ? value : 0;
+}
+
+static int cuda_describe(int gpu, char *text, size_t size)
+{
+    CUdevice device;
+    char name[128] = "NVIDIA GPU", bus[32] = "unknown";
+    size_t bytes = 0;
+    int status = device_of(gpu, &device);
+    if (status != TUTTI_OK)
+        return status;
+    /* What the driver does not tell keeps its stand-in. */
+    tutti_cuda.DeviceGetName(name, sizeof name, device);
+    tutti_cuda.DeviceGetPCIBusId(bus, sizeof bus, device);
+    tutti_cuda.DeviceTotalMem(&bytes, device);
+    snprintf(text, size, "%s, sm_%d%d, %d multiprocessors, %.0f GiB, PCI %s", name,
+             attribute(device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR),
+             attribute(device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR),
+             attribute(device, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT), (double)bytes / (1 << 30), bus);
+    return TUTTI_OK;
+}
+
+/* A GPU that CUDA_VISIBLE_DEVICES hides from this process cannot be asked about, but the driver maps its memory all the
+ * same where the link allows: the attempt decides, when windows are imported and all ranks agree on the outcome. */
+static int cuda_reach(int gpu, const unsigned char peer[16])
+{
+    CUdevice device, other;
+    CUuuid found;
+    int count = tutti_cuda_count(), can = 0;
+    if (device_of(gpu, &device) != TUTTI_OK)
+        return 0;
+    for (int g = 0; g < count; g++) {
+        if (tutti_cuda.DeviceGet(&other, g) != CUDA_SUCCESS ||
+            tutti_cuda.DeviceGetUuid(&found, other) != CUDA_SUCCESS || memcmp(found.bytes, peer, 16) != 0)
+            continue;
+        if (g == gpu)
+            return 1;
+        return tutti_cuda.DeviceCanAccessPeer(&can, device, other) == CUDA_SUCCESS && can;
+    }
+    return 1;
+}
+
+/* One block a multiprocessor: resident at once beside a kernel of another communicator, whose blocks take at most half
+ * of what a multiprocessor has. */
+static unsigned cuda_blocks(int gpu)
+{
+    CUdevice device;
+    if (device_of(gpu, &device) != TUTTI_OK)
+        return 1;
+    int blocks = attribute(device, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
+    return blocks < 1 ? 1 : blocks < TUTTI_MAX_BLOCKS ? (unsigned)blocks : TUTTI_MAX_BLOCKS;
+}
+
+const struct tutti_device tutti_device_cuda = {
+    .name = "cuda",
+    .open = cuda_open,
+    .active = tutti_cuda_active,
+    .gpus = cuda_gpus,
+    .current = cuda_current,
+    .choose = cuda_choose,
+    .uuid = cuda_uuid,
+    .describe = cuda_describe,
+    .reach = cuda_reach,
+    .blocks = cuda_blocks,
+    .classify = tutti_cuda_classify,
+    .alloc = tutti_cuda_alloc,
+    .free = tutti_cuda_free,
+    .alloc_pinned = tutti_cuda_alloc_pinned,
+    .free_pinned = tutti_cuda_free_pinned,
+    .map_host = tutti_cuda_map_host,
+    .unmap_host = tutti_cuda_unmap_host,
+    .export_memory = tutti_cuda_export,
+    .import_memory = tutti_cuda_import,
+    .release_memory = tutti_cuda_release,
+    .stream_create = tutti_cuda_stream_create,
+    .stream_destroy = tutti_cuda_stream_destroy,
+    .stream_sync = tutti_cuda_stream_sync,
+    .stream_query = tutti_cuda_stream_query,
+    .event_create = tutti_cuda_event_create,
+    .event_destroy = tutti_cuda_event_destroy,
+    .event_record = tutti_cuda_event_record,
+    .event_wait = tutti_cuda_event_wait,
+    .event_query = tutti_cuda_event_query,
+    .copy = tutti_cuda_copy,
+    .fill = tutti_cuda_fill,
+    .launch = tutti_cuda_launch,
+    .copy_now = tutti_cuda_copy_now,
+    .close = cuda_close,
+};

@@ -1,0 +1,260 @@
+#include "device/cuda/gpu.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "core/log.h"
+#include "core/status.h"
+#include "kernels/fatbin.h"
+
+static _Atomic(struct tutti_cuda_context *) chosen[TUTTI_CUDA_GPUS];
+static struct tutti_cuda_context *all; /* under choose_lock */
+static pthread_mutex_t choose_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static void retire(struct tutti_cuda_context *context)
+{
+    struct tutti_cuda_context *expected = context;
+    if (!atomic_exchange(&context->gone, 1))
+        tutti_info("the context of GPU %d has gone", context->gpu);
+    atomic_compare_exchange_strong(&chosen[context->gpu], &expected, NULL);
+}
+
+/* A context that the program destroyed has no id any more, and a primary context that was reset has another one. */
+static int alive(struct tutti_cuda_context *context)
+{
+    unsigned long long id;
+    if (atomic_load_explicit(&context->gone, memory_order_acquire))
+        return 0;
+    if (tutti_cuda.CtxGetId(context->handle, &id) == CUDA_SUCCESS && id == context->id)
+        return 1;
+    retire(context);
+    return 0;
+}
+
+/* Under choose_lock. */
+static struct tutti_cuda_context *keep(int gpu, CUcontext handle, int retained)
+{
+    unsigned long long id;
+    if (tutti_cuda.CtxGetId(handle, &id) != CUDA_SUCCESS)
+        return NULL;
+    struct tutti_cuda_context *context = calloc(1, sizeof *context);
+    if (!context)
+        return NULL;
+    context->handle = handle;
+    context->id = id;
+    context->gpu = gpu;
+    context->retained = retained;
+    pthread_mutex_init(&context->lock, NULL);
+    context->older = all;
+    all = context;
+    atomic_store_explicit(&chosen[gpu], context, memory_order_release);
+    return context;
+}
+
+int tutti_cuda_has_context(int gpu)
+{
+    return gpu >= 0 && gpu < TUTTI_CUDA_GPUS && atomic_load_explicit(&chosen[gpu], memory_order_acquire) != NULL;
+}
+
+void tutti_cuda_adopt(int gpu, CUcontext handle)
+{
+    if (gpu < 0 || gpu >= TUTTI_CUDA_GPUS || !handle)
+        return;
+    pthread_mutex_lock(&choose_lock);
+    if (!tutti_cuda_has_context(gpu))
+        keep(gpu, handle, 0);
+    pthread_mutex_unlock(&choose_lock);
+}
+
+int tutti_cuda_count(void)
+{
+    int count = 0;
+    if (!tutti_cuda_ready() || tutti_cuda.DeviceGetCount(&count) != CUDA_SUCCESS)
+        return 0;
+    return count < TUTTI_CUDA_GPUS ? count : TUTTI_CUDA_GPUS;
+}
+
+static CUcontext current_context(void)
+{
+    CUcontext now = NULL;
+    return tutti_cuda.CtxGetCurrent(&now) == CUDA_SUCCESS ? now : NULL;
+}
+
+int tutti_cuda_current(void)
+{
+    CUdevice device;
+    if (!current_context() || tutti_cuda.CtxGetDevice(&device) != CUDA_SUCCESS)
+        return -1;
+    return (int)device;
+}
+
+int tutti_cuda_any(void)
+{
+    int gpu = tutti_cuda_current();
+    for (int g = 0; gpu < 0 && g < TUTTI_CUDA_GPUS; g++) {
+        if (tutti_cuda_has_context(g))
+            gpu = g;
+    }
+    return gpu < 0 ? 0 : gpu;
+}
+
+static int choose(int gpu, int make, struct tutti_cuda_context **out)
+{
+    int status = TUTTI_OK;
+    pthread_mutex_lock(&choose_lock);
+    struct tutti_cuda_context *context = atomic_load(&chosen[gpu]);
+    if (!context && tutti_cuda_current() == gpu)
+        context = keep(gpu, current_context(), 0);
+    if (!context && make) {
+        CUdevice device;
+        CUcontext primary = NULL;
+        CUresult result = tutti_cuda.DeviceGet(&device, gpu);
+        if (result == CUDA_SUCCESS)
+            result = tutti_cuda.DevicePrimaryCtxRetain(&primary, device);
+        if (result != CUDA_SUCCESS) {
+            status = tutti_cuda_failed(result, "making a context", gpu);
+        } else if (!(context = keep(gpu, primary, 1))) {
+            tutti_cuda.DevicePrimaryCtxRelease(device);
+        }
+    }
+    pthread_mutex_unlock(&choose_lock);
+    if (!context && status == TUTTI_OK) {
+        tutti_error("GPU %d has no context in which to work: the program has reset the GPU, or is ending", gpu);
+        status = TUTTI_ERR_DEVICE;
+    }
+    if (context)
+        *out = context;
+    return status;
+}
+
+int tutti_cuda_enter_context(struct tutti_cuda_context *context, struct tutti_cuda_scope *scope)
+{
+    if (!tutti_cuda_ready() || !alive(context))
+        return TUTTI_ERR_DEVICE;
+    scope->context = context;
+    scope->pushed = 0;
+    if (current_context() == context->handle)
+        return TUTTI_OK;
+    CUresult result = tutti_cuda.CtxPushCurrent(context->handle);
+    if (result != CUDA_SUCCESS)
+        return tutti_cuda_check(result, "entering the context", context);
+    scope->pushed = 1;
+    return TUTTI_OK;
+}
+
+int tutti_cuda_enter(int gpu, int make, struct tutti_cuda_scope *scope)
+{
+    if (!tutti_cuda_ready())
+        return TUTTI_ERR_UNAVAILABLE;
+    if (gpu < 0 || gpu >= TUTTI_CUDA_GPUS)
+        return TUTTI_ERR_ARGUMENT;
+    /* A second round where the context chosen before turns out to have gone. */
+    int status = TUTTI_ERR_DEVICE;
+    for (int round = 0; round < 2 && status != TUTTI_OK; round++) {
+        struct tutti_cuda_context *context = atomic_load_explicit(&chosen[gpu], memory_order_acquire);
+        if (!context) {
+            status = choose(gpu, make, &context);
+            if (status != TUTTI_OK)
+                return status;
+        }
+        status = tutti_cuda_enter_context(context, scope);
+    }
+    return status;
+}
+
+void tutti_cuda_leave(struct tutti_cuda_scope *scope)
+{
+    CUcontext popped;
+    if (scope->pushed && tutti_cuda.CtxPopCurrent(&popped) != CUDA_SUCCESS)
+        retire(scope->context);
+    scope->pushed = 0;
+}
+
+int tutti_cuda_check(CUresult result, const char *what, struct tutti_cuda_context *context)
+{
+    if (result == CUDA_SUCCESS)
+        return TUTTI_OK;
+    if (tutti_cuda_gone(result))
+        retire(context);
+    return tutti_cuda_failed(result, what, context->gpu);
+}
+
+int tutti_cuda_check_free(CUresult result, const char *what, struct tutti_cuda_context *context)
+{
+    if (tutti_cuda_gone(result)) {
+        retire(context);
+        return TUTTI_OK;
+    }
+    return tutti_cuda_check(result, what, context);
+}
+
+static const char *const kernel_names[TUTTI_KERNELS] = {
+#define TUTTI_KERNEL(id, name) #name,
+#include "kernels/kernels.def"
+#undef TUTTI_KERNEL
+};
+static const char *const type_names[TUTTI_TYPES] = {
+#define TUTTI_TYPE(id, name, ctype, bytes, class_, unsigned_) #id,
+#include "tutti/types.def"
+#undef TUTTI_TYPE
+};
+static const char *const op_names[TUTTI_OPS] = {
+#define TUTTI_OP(id, name, kernel, signs, groups) #id,
+#include "tutti/ops.def"
+#undef TUTTI_OP
+};
+
+static int load_module(struct tutti_cuda_context *context)
+{
+    int status = TUTTI_OK;
+    pthread_mutex_lock(&context->lock);
+    if (!context->module) {
+        CUmodule module;
+        CUresult result = tutti_cuda.ModuleLoadData(&module, tutti_fatbin);
+        status = tutti_cuda_check(result, "loading the kernels", context);
+        if (status == TUTTI_OK)
+            context->module = module;
+    }
+    pthread_mutex_unlock(&context->lock);
+    return status;
+}
+
+int tutti_cuda_function(struct tutti_cuda_context *context, int kernel, int type, int op, CUfunction *out)
+{
+    if (kernel < 0 || kernel >= TUTTI_KERNELS || !tutti_has_kernel(type, op))
+        return TUTTI_ERR_ARGUMENT;
+    type = tutti_kernel_type(type, op);
+    CUfunction function = atomic_load_explicit(&context->function[kernel][type][op], memory_order_acquire);
+    if (!function) {
+        char name[96];
+        snprintf(name, sizeof name, "tutti_%s_%s_%s", kernel_names[kernel], type_names[type], op_names[op]);
+        int status = load_module(context);
+        if (status != TUTTI_OK)
+            return status;
+        status = tutti_cuda_check(tutti_cuda.ModuleGetFunction(&function, context->module, name), name, context);
+        if (status != TUTTI_OK)
+            return status;
+        atomic_store_explicit(&context->function[kernel][type][op], function, memory_order_release);
+    }
+    *out = function;
+    return TUTTI_OK;
+}
+
+void tutti_cuda_contexts_close(void)
+{
+    pthread_mutex_lock(&choose_lock);
+    for (struct tutti_cuda_context *context = all; context; context = context->older) {
+        struct tutti_cuda_scope scope;
+        CUdevice device;
+        if (atomic_load(&context->gone) || tutti_cuda_enter_context(context, &scope) != TUTTI_OK)
+            continue;
+        if (context->module)
+            tutti_cuda_check_free(tutti_cuda.ModuleUnload(context->module), "unloading the kernels", context);
+        context->module = NULL;
+        tutti_cuda_leave(&scope);
+        if (context->retained && tutti_cuda.DeviceGet(&device, context->gpu) == CUDA_SUCCESS)
+            tutti_cuda.DevicePrimaryCtxRelease(device);
+        retire(context);
+    }
+    pthread_mutex_unlock(&choose_lock);
+}

@@ -1,0 +1,88 @@
+/* The context in which Tutti works on each GPU, and the kernels loaded there. Private to src/device/cuda/. */
+#ifndef TUTTI_DEVICE_CUDA_GPU_H
+#define TUTTI_DEVICE_CUDA_GPU_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "core/types.h"
+#include "device/cuda/driver.h"
+#include "device/device.h"
+
+enum { TUTTI_CUDA_GPUS = 64, TUTTI_CUDA_THREADS = 512 };
+
+/* One life of a context. A reset of the GPU ends it, also where the driver hands out the same handle again: `id` tells
+ * them apart. Never freed, so that streams of a context that has gone can still ask about it. */
+struct tutti_cuda_context {
+    CUcontext handle;
+    unsigned long long id;
+    int gpu;
+    int retained; /* the primary context, kept alive by Tutti because the program had made none */
+    atomic_int gone;
+    pthread_mutex_t lock; /* loading of the module */
+    CUmodule module;
+    _Atomic(CUfunction) function[TUTTI_KERNELS][TUTTI_TYPES][TUTTI_OPS];
+    struct tutti_cuda_context *older;
+};
+
+/* Between enter and leave the context is the calling thread's current one. */
+struct tutti_cuda_scope {
+    struct tutti_cuda_context *context;
+    int pushed;
+};
+
+/* Enters the context of `gpu`: that of the first buffer seen there, else the calling thread's current one, else, with
+ * `make`, the GPU's primary context. A missing context is reported; TUTTI_ERR_DEVICE. */
+int tutti_cuda_enter(int gpu, int make, struct tutti_cuda_scope *scope);
+/* Enters this very context; TUTTI_ERR_DEVICE, without a report, where it has gone. */
+int tutti_cuda_enter_context(struct tutti_cuda_context *context, struct tutti_cuda_scope *scope);
+void tutti_cuda_leave(struct tutti_cuda_scope *scope);
+
+/* 1 where `gpu` has a context that has not been seen to be gone: one load. */
+int tutti_cuda_has_context(int gpu);
+/* The program has memory in this context: it becomes the one of `gpu` where there is none. */
+void tutti_cuda_adopt(int gpu, CUcontext handle);
+/* Number of GPUs; 0 where the driver is not initialised. */
+int tutti_cuda_count(void);
+/* The calling thread's GPU, or -1. */
+int tutti_cuda_current(void);
+/* A GPU for work that any can do: the current one, else one that has a context, else 0. */
+int tutti_cuda_any(void);
+
+/* Turns the result of `what` in `context` into a status, reports failures and notices a context that has gone. */
+int tutti_cuda_check(CUresult result, const char *what, struct tutti_cuda_context *context);
+/* The same for calls that free: nothing is said where the context has gone, TUTTI_OK. */
+int tutti_cuda_check_free(CUresult result, const char *what, struct tutti_cuda_context *context);
+
+/* The kernel of a pair for which tutti_has_kernel() holds; loads the module at the first use. The context is entered.
+ */
+int tutti_cuda_function(struct tutti_cuda_context *context, int kernel, int type, int op, CUfunction *out);
+/* Unloads modules and gives primary contexts back. */
+void tutti_cuda_contexts_close(void);
+
+/* What the files of this folder give to the table in cuda.c; contracts in device.h. */
+void tutti_cuda_classify(const void *pointer, struct tutti_memory *out);
+int tutti_cuda_alloc(int gpu, size_t bytes, void **device);
+int tutti_cuda_free(void *device);
+int tutti_cuda_alloc_pinned(size_t bytes, void **host);
+int tutti_cuda_free_pinned(void *host);
+int tutti_cuda_map_host(int gpu, void *host, size_t bytes, void **device);
+int tutti_cuda_unmap_host(int gpu, void *host);
+int tutti_cuda_copy_now(void *to, const void *from, size_t bytes);
+int tutti_cuda_export(const void *device, struct tutti_export *out, int *fd);
+int tutti_cuda_import(int gpu, const struct tutti_export *what, int fd, void **base);
+int tutti_cuda_release(int gpu, const struct tutti_export *what, void *base);
+int tutti_cuda_stream_create(int gpu, struct tutti_stream **out);
+int tutti_cuda_stream_destroy(struct tutti_stream *stream);
+int tutti_cuda_stream_sync(struct tutti_stream *stream);
+int tutti_cuda_stream_query(struct tutti_stream *stream);
+int tutti_cuda_event_create(int gpu, struct tutti_event **out);
+int tutti_cuda_event_destroy(struct tutti_event *event);
+int tutti_cuda_event_record(struct tutti_event *event, struct tutti_stream *stream);
+int tutti_cuda_event_wait(struct tutti_stream *stream, struct tutti_event *event);
+int tutti_cuda_event_query(struct tutti_event *event);
+int tutti_cuda_copy(struct tutti_stream *stream, void *to, const void *from, size_t bytes);
+int tutti_cuda_fill(struct tutti_stream *stream, void *device, int byte, size_t bytes);
+int tutti_cuda_launch(struct tutti_stream *stream, const struct tutti_launch *launch);
+
+#endif

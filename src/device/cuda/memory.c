@@ -1,0 +1,246 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/log.h"
+#include "core/status.h"
+#include "device/cuda/gpu.h"
+
+/* One call of the driver: it fills in zeros for pointers that it does not know, needs no current context and leaves no
+ * error behind. */
+static void kind_of(const void *pointer, struct tutti_memory *out)
+{
+    static CUpointer_attribute wanted[] = {CU_POINTER_ATTRIBUTE_MEMORY_TYPE, CU_POINTER_ATTRIBUTE_IS_MANAGED,
+                                           CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, CU_POINTER_ATTRIBUTE_BUFFER_ID};
+    unsigned type = 0, managed = 0;
+    int ordinal = -1;
+    unsigned long long id = 0;
+    void *values[] = {&type, &managed, &ordinal, &id};
+    *out = (struct tutti_memory){.kind = TUTTI_MEMORY_HOST, .gpu = -1};
+    if (!pointer || !tutti_cuda_ready())
+        return;
+    if (tutti_cuda.PointerGetAttributes(4, wanted, values, (CUdeviceptr)pointer) != CUDA_SUCCESS || type == 0)
+        return;
+    out->id = id;
+    if (managed || type == CU_MEMORYTYPE_UNIFIED) {
+        out->kind = TUTTI_MEMORY_MANAGED;
+    } else if (type == CU_MEMORYTYPE_HOST) {
+        out->kind = TUTTI_MEMORY_PINNED;
+        return;
+    } else {
+        out->kind = TUTTI_MEMORY_DEVICE;
+    }
+    out->gpu = ordinal >= 0 && ordinal < TUTTI_CUDA_GPUS ? ordinal : -1;
+}
+
+void tutti_cuda_classify(const void *pointer, struct tutti_memory *out)
+{
+    kind_of(pointer, out);
+    if (out->kind != TUTTI_MEMORY_DEVICE)
+        return;
+    static CUpointer_attribute range[] = {CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, CU_POINTER_ATTRIBUTE_RANGE_SIZE};
+    CUdeviceptr base = 0;
+    size_t bytes = 0;
+    void *values[] = {&base, &bytes};
+    if (tutti_cuda.PointerGetAttributes(2, range, values, (CUdeviceptr)pointer) == CUDA_SUCCESS) {
+        out->base = (void *)base;
+        out->bytes = bytes;
+    }
+    if (out->gpu >= 0 && !tutti_cuda_has_context(out->gpu)) {
+        static CUpointer_attribute owner[] = {CU_POINTER_ATTRIBUTE_CONTEXT};
+        CUcontext context = NULL;
+        void *value[] = {&context};
+        if (tutti_cuda.PointerGetAttributes(1, owner, value, (CUdeviceptr)pointer) == CUDA_SUCCESS)
+            tutti_cuda_adopt(out->gpu, context);
+    }
+}
+
+int tutti_cuda_alloc(int gpu, size_t bytes, void **device)
+{
+    struct tutti_cuda_scope scope;
+    CUdeviceptr made = 0;
+    int status = tutti_cuda_enter(gpu < 0 ? tutti_cuda_any() : gpu, 1, &scope);
+    if (status != TUTTI_OK)
+        return status;
+    CUresult result = tutti_cuda.MemAlloc(&made, bytes ? bytes : 1);
+    status = tutti_cuda_check(result, "allocating memory", scope.context);
+    tutti_cuda_leave(&scope);
+    if (status == TUTTI_OK)
+        *device = (void *)made;
+    return status;
+}
+
+/* Memory of a context that has gone went with it. */
+int tutti_cuda_free(void *device)
+{
+    struct tutti_memory memory;
+    struct tutti_cuda_scope scope;
+    if (!device)
+        return TUTTI_OK;
+    kind_of(device, &memory);
+    if (memory.kind == TUTTI_MEMORY_HOST || !tutti_cuda_has_context(memory.gpu) ||
+        tutti_cuda_enter(memory.gpu, 0, &scope) != TUTTI_OK)
+        return TUTTI_OK;
+    CUresult result = tutti_cuda.MemFree((CUdeviceptr)device);
+    int status = tutti_cuda_check_free(result, "freeing memory", scope.context);
+    tutti_cuda_leave(&scope);
+    return status;
+}
+
+int tutti_cuda_alloc_pinned(size_t bytes, void **host)
+{
+    struct tutti_cuda_scope scope;
+    void *made = NULL;
+    int status = tutti_cuda_enter(tutti_cuda_any(), 1, &scope);
+    if (status != TUTTI_OK)
+        return status;
+    CUresult result = tutti_cuda.MemHostAlloc(&made, bytes ? bytes : 1, CU_MEMHOSTALLOC_PORTABLE);
+    status = tutti_cuda_check(result, "allocating pinned host memory", scope.context);
+    tutti_cuda_leave(&scope);
+    if (status == TUTTI_OK)
+        *host = made;
+    return status;
+}
+
+int tutti_cuda_free_pinned(void *host)
+{
+    struct tutti_memory memory;
+    struct tutti_cuda_scope scope;
+    if (!host)
+        return TUTTI_OK;
+    kind_of(host, &memory);
+    if (memory.kind != TUTTI_MEMORY_PINNED || !tutti_cuda_has_context(tutti_cuda_any()) ||
+        tutti_cuda_enter(tutti_cuda_any(), 0, &scope) != TUTTI_OK)
+        return TUTTI_OK;
+    CUresult result = tutti_cuda.MemFreeHost(host);
+    int status = tutti_cuda_check_free(result, "freeing pinned host memory", scope.context);
+    tutti_cuda_leave(&scope);
+    return status;
+}
+
+/* Host memory that was registered, counted, because ranks may be threads and map the same pages for several GPUs. */
+struct registered {
+    struct registered *next;
+    void *host;
+    int uses;
+    int owned; /* registered here, not by the program */
+    struct tutti_cuda_context *context;
+};
+static struct registered *registered;
+static pthread_mutex_t registered_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static struct registered **find_registered(const void *host)
+{
+    struct registered **at = &registered;
+    while (*at && (*at)->host != host)
+        at = &(*at)->next;
+    return at;
+}
+
+/* Under registered_lock; the context of the GPU is entered. */
+static int register_host(void *host, size_t bytes, struct tutti_cuda_context *context)
+{
+    struct registered **at = find_registered(host);
+    if (*at && (*at)->context->gone) { /* the registration went with its context */
+        struct registered *stale = *at;
+        *at = stale->next;
+        free(stale);
+        at = find_registered(host);
+    }
+    if (*at) {
+        (*at)->uses++;
+        return TUTTI_OK;
+    }
+    struct registered *entry = calloc(1, sizeof *entry);
+    if (!entry)
+        return TUTTI_ERR_MEMORY;
+    CUresult result =
+        tutti_cuda.MemHostRegister(host, bytes, CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP);
+    if (result != CUDA_SUCCESS && result != CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED) {
+        free(entry);
+        return tutti_cuda_check(result, "mapping host memory", context);
+    }
+    entry->host = host;
+    entry->uses = 1;
+    entry->owned = result == CUDA_SUCCESS;
+    entry->context = context;
+    entry->next = registered;
+    registered = entry;
+    return TUTTI_OK;
+}
+
+/* Under registered_lock. */
+static int unregister_host(void *host)
+{
+    struct tutti_cuda_scope scope;
+    struct registered **at = find_registered(host), *entry = *at;
+    if (!entry)
+        return TUTTI_ERR_ARGUMENT;
+    if (--entry->uses > 0)
+        return TUTTI_OK;
+    int status = TUTTI_OK;
+    if (entry->owned && tutti_cuda_enter_context(entry->context, &scope) == TUTTI_OK) {
+        CUresult result = tutti_cuda.MemHostUnregister(host);
+        status = tutti_cuda_check_free(result, "unmapping host memory", scope.context);
+        tutti_cuda_leave(&scope);
+    }
+    *at = entry->next;
+    free(entry);
+    return status;
+}
+
+int tutti_cuda_map_host(int gpu, void *host, size_t bytes, void **device)
+{
+    struct tutti_cuda_scope scope;
+    CUdeviceptr seen = 0;
+    int status = tutti_cuda_enter(gpu, 1, &scope);
+    if (status != TUTTI_OK)
+        return status;
+    pthread_mutex_lock(&registered_lock);
+    status = register_host(host, bytes, scope.context);
+    if (status == TUTTI_OK) {
+        CUresult result = tutti_cuda.MemHostGetDevicePointer(&seen, host, 0);
+        status = tutti_cuda_check(result, "mapping host memory", scope.context);
+        if (status != TUTTI_OK)
+            unregister_host(host);
+    }
+    pthread_mutex_unlock(&registered_lock);
+    tutti_cuda_leave(&scope);
+    if (status == TUTTI_OK)
+        *device = (void *)seen;
+    return status;
+}
+
+int tutti_cuda_unmap_host(int gpu, void *host)
+{
+    (void)gpu;
+    pthread_mutex_lock(&registered_lock);
+    int status = unregister_host(host);
+    pthread_mutex_unlock(&registered_lock);
+    return status;
+}
+
+/* In the default stream of the pointer's context, as the program's own copies are. Copies into device memory may return
+ * before the last byte is there, and kernels of other streams would not wait for it. */
+int tutti_cuda_copy_now(void *to, const void *from, size_t bytes)
+{
+    struct tutti_memory into, out_of;
+    struct tutti_cuda_scope scope;
+    if (!bytes)
+        return TUTTI_OK;
+    tutti_cuda_classify(to, &into);
+    tutti_cuda_classify(from, &out_of);
+    if (into.kind == TUTTI_MEMORY_HOST && out_of.kind == TUTTI_MEMORY_HOST) {
+        memcpy(to, from, bytes);
+        return TUTTI_OK;
+    }
+    int gpu = into.gpu >= 0 ? into.gpu : out_of.gpu >= 0 ? out_of.gpu : tutti_cuda_any();
+    int status = tutti_cuda_enter(gpu, 1, &scope);
+    if (status != TUTTI_OK)
+        return status;
+    CUresult result = tutti_cuda.Memcpy((CUdeviceptr)to, (CUdeviceptr)from, bytes);
+    if (result == CUDA_SUCCESS && into.kind != TUTTI_MEMORY_HOST)
+        result = tutti_cuda.StreamSynchronize(CU_STREAM_LEGACY);
+    status = tutti_cuda_check(result, "copying", scope.context);
+    tutti_cuda_leave(&scope);
+    return status;
+}

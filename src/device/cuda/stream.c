@@ -1,0 +1,251 @@
+#include <stdlib.h>
+
+#include "core/status.h"
+#include "device/cuda/gpu.h"
+#include "kernels/args.h"
+
+/* A stream or event of a context that has gone is dropped, and made anew in the GPU's next context at its next use. */
+struct tutti_stream {
+    int gpu;
+    struct tutti_cuda_context *context;
+    CUstream handle;
+};
+
+struct tutti_event {
+    int gpu;
+    struct tutti_cuda_context *context;
+    CUevent handle;
+};
+
+static CUresult make_stream(CUstream *out)
+{
+    int least = 0, greatest = 0;
+    CUresult result = tutti_cuda.CtxGetStreamPriorityRange(&least, &greatest);
+    if (result != CUDA_SUCCESS)
+        return result;
+    return tutti_cuda.StreamCreateWithPriority(out, CU_STREAM_NON_BLOCKING, greatest);
+}
+
+static int enter_stream(struct tutti_stream *stream, struct tutti_cuda_scope *scope)
+{
+    if (tutti_cuda_enter_context(stream->context, scope) == TUTTI_OK)
+        return TUTTI_OK;
+    int status = tutti_cuda_enter(stream->gpu, 0, scope);
+    if (status != TUTTI_OK)
+        return status;
+    if (scope->context == stream->context)
+        return TUTTI_OK;
+    CUstream handle;
+    status = tutti_cuda_check(make_stream(&handle), "making a stream", scope->context);
+    if (status != TUTTI_OK) {
+        tutti_cuda_leave(scope);
+        return status;
+    }
+    stream->handle = handle;
+    stream->context = scope->context;
+    return TUTTI_OK;
+}
+
+int tutti_cuda_stream_create(int gpu, struct tutti_stream **out)
+{
+    struct tutti_cuda_scope scope;
+    struct tutti_stream *stream = calloc(1, sizeof *stream);
+    if (!stream)
+        return TUTTI_ERR_MEMORY;
+    int status = tutti_cuda_enter(gpu, 1, &scope);
+    if (status != TUTTI_OK) {
+        free(stream);
+        return status;
+    }
+    stream->gpu = gpu;
+    stream->context = scope.context;
+    status = tutti_cuda_check(make_stream(&stream->handle), "making a stream", scope.context);
+    tutti_cuda_leave(&scope);
+    if (status != TUTTI_OK) {
+        free(stream);
+        return status;
+    }
+    *out = stream;
+    return TUTTI_OK;
+}
+
+int tutti_cuda_stream_destroy(struct tutti_stream *stream)
+{
+    struct tutti_cuda_scope scope;
+    int status = TUTTI_OK;
+    if (!stream)
+        return TUTTI_OK;
+    if (tutti_cuda_enter_context(stream->context, &scope) == TUTTI_OK) {
+        status = tutti_cuda_check_free(tutti_cuda.StreamDestroy(stream->handle), "destroying a stream", scope.context);
+        tutti_cuda_leave(&scope);
+    }
+    free(stream);
+    return status;
+}
+
+/* Waiting for a stream whose context has gone would wait for work that nobody does any more. */
+int tutti_cuda_stream_sync(struct tutti_stream *stream)
+{
+    struct tutti_cuda_scope scope;
+    int status = tutti_cuda_enter_context(stream->context, &scope);
+    if (status != TUTTI_OK)
+        return status;
+    status = tutti_cuda_check(tutti_cuda.StreamSynchronize(stream->handle), "waiting for a stream", scope.context);
+    tutti_cuda_leave(&scope);
+    return status;
+}
+
+static int done_of(CUresult result, const char *what, struct tutti_cuda_context *context)
+{
+    if (result == CUDA_ERROR_NOT_READY)
+        return 0;
+    int status = tutti_cuda_check(result, what, context);
+    return status == TUTTI_OK ? 1 : status;
+}
+
+int tutti_cuda_stream_query(struct tutti_stream *stream)
+{
+    struct tutti_cuda_scope scope;
+    int status = tutti_cuda_enter_context(stream->context, &scope);
+    if (status != TUTTI_OK)
+        return status;
+    status = done_of(tutti_cuda.StreamQuery(stream->handle), "asking a stream", scope.context);
+    tutti_cuda_leave(&scope);
+    return status;
+}
+
+int tutti_cuda_event_create(int gpu, struct tutti_event **out)
+{
+    struct tutti_cuda_scope scope;
+    struct tutti_event *event = calloc(1, sizeof *event);
+    if (!event)
+        return TUTTI_ERR_MEMORY;
+    int status = tutti_cuda_enter(gpu, 1, &scope);
+    if (status != TUTTI_OK) {
+        free(event);
+        return status;
+    }
+    event->gpu = gpu;
+    event->context = scope.context;
+    CUresult result = tutti_cuda.EventCreate(&event->handle, CU_EVENT_DISABLE_TIMING);
+    status = tutti_cuda_check(result, "making an event", scope.context);
+    tutti_cuda_leave(&scope);
+    if (status != TUTTI_OK) {
+        free(event);
+        return status;
+    }
+    *out = event;
+    return TUTTI_OK;
+}
+
+int tutti_cuda_event_destroy(struct tutti_event *event)
+{
+    struct tutti_cuda_scope scope;
+    int status = TUTTI_OK;
+    if (!event)
+        return TUTTI_OK;
+    if (tutti_cuda_enter_context(event->context, &scope) == TUTTI_OK) {
+        status = tutti_cuda_check_free(tutti_cuda.EventDestroy(event->handle), "destroying an event", scope.context);
+        tutti_cuda_leave(&scope);
+    }
+    free(event);
+    return status;
+}
+
+int tutti_cuda_event_record(struct tutti_event *event, struct tutti_stream *stream)
+{
+    struct tutti_cuda_scope scope;
+    int status = enter_stream(stream, &scope);
+    if (status != TUTTI_OK)
+        return status;
+    CUresult result = CUDA_SUCCESS;
+    if (event->gpu != stream->gpu) {
+        status = TUTTI_ERR_ARGUMENT;
+    } else if (event->context != scope.context) {
+        CUevent handle;
+        result = tutti_cuda.EventCreate(&handle, CU_EVENT_DISABLE_TIMING);
+        if (result == CUDA_SUCCESS) {
+            event->handle = handle;
+            event->context = scope.context;
+        }
+    }
+    if (status == TUTTI_OK && result == CUDA_SUCCESS)
+        result = tutti_cuda.EventRecord(event->handle, stream->handle);
+    if (status == TUTTI_OK)
+        status = tutti_cuda_check(result, "recording an event", scope.context);
+    tutti_cuda_leave(&scope);
+    return status;
+}
+
+int tutti_cuda_event_wait(struct tutti_stream *stream, struct tutti_event *event)
+{
+    struct tutti_cuda_scope scope;
+    int status = tutti_cuda_enter_context(event->context, &scope);
+    if (status != TUTTI_OK)
+        return status;
+    tutti_cuda_leave(&scope);
+    status = enter_stream(stream, &scope);
+    if (status != TUTTI_OK)
+        return status;
+    CUresult result = tutti_cuda.StreamWaitEvent(stream->handle, event->handle, 0);
+    status = tutti_cuda_check(result, "waiting for an event", scope.context);
+    tutti_cuda_leave(&scope);
+    return status;
+}
+
+int tutti_cuda_event_query(struct tutti_event *event)
+{
+    struct tutti_cuda_scope scope;
+    int status = tutti_cuda_enter_context(event->context, &scope);
+    if (status != TUTTI_OK)
+        return status;
+    status = done_of(tutti_cuda.EventQuery(event->handle), "asking an event", scope.context);
+    tutti_cuda_leave(&scope);
+    return status;
+}
+
+int tutti_cuda_copy(struct tutti_stream *stream, void *to, const void *from, size_t bytes)
+{
+    struct tutti_cuda_scope scope;
+    if (!bytes)
+        return TUTTI_OK;
+    int status = enter_stream(stream, &scope);
+    if (status != TUTTI_OK)
+        return status;
+    CUresult result = tutti_cuda.MemcpyAsync((CUdeviceptr)to, (CUdeviceptr)from, bytes, stream->handle);
+    status = tutti_cuda_check(result, "copying", scope.context);
+    tutti_cuda_leave(&scope);
+    return status;
+}
+
+int tutti_cuda_fill(struct tutti_stream *stream, void *device, int byte, size_t bytes)
+{
+    struct tutti_cuda_scope scope;
+    if (!bytes)
+        return TUTTI_OK;
+    int status = enter_stream(stream, &scope);
+    if (status != TUTTI_OK)
+        return status;
+    CUresult result = tutti_cuda.MemsetD8Async((CUdeviceptr)device, (unsigned char)byte, bytes, stream->handle);
+    status = tutti_cuda_check(result, "filling", scope.context);
+    tutti_cuda_leave(&scope);
+    return status;
+}
+
+int tutti_cuda_launch(struct tutti_stream *stream, const struct tutti_launch *launch)
+{
+    struct tutti_cuda_scope scope;
+    CUfunction function;
+    int status = enter_stream(stream, &scope);
+    if (status != TUTTI_OK)
+        return status;
+    status = tutti_cuda_function(scope.context, (int)launch->kernel, launch->type, launch->op, &function);
+    if (status == TUTTI_OK) {
+        void *parameters[] = {(void *)launch->args};
+        CUresult result = tutti_cuda.LaunchKernel(function, launch->blocks, 1, 1, TUTTI_CUDA_THREADS, 1, 1, 0,
+                                                  stream->handle, parameters, NULL);
+        status = tutti_cuda_check(result, "launching a kernel", scope.context);
+    }
+    tutti_cuda_leave(&scope);
+    return status;
+}
