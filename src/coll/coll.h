@@ -33,6 +33,8 @@ int tutti_allreduce(struct tutti_team *team, const struct tutti_reduce *call, en
 
 /* Reads rules (the grammar of TUTTI_RULES) and says what is wrong with them; TUTTI_OK or TUTTI_ERR_SETTING. Local. */
 int tutti_rules_check(const char *text, char *wrong, size_t size);
+/* The default rules for a device, by its name, as text. Static. */
+const char *tutti_rules_default(const char *device);
 /* Name of the algorithm that the rules choose for a call, before it is known whether it can run. Local. */
 const char *tutti_rules_choice(const char *collective, size_t bytes, int ranks, int gpus);
 

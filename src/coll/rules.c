@@ -142,7 +142,7 @@ int tutti_rules_check(const char *text, char *wrong, size_t size)
     return more == 0 ? TUTTI_OK : TUTTI_ERR_SETTING;
 }
 
-static const char *default_rules(const char *device)
+const char *tutti_rules_default(const char *device)
 {
     for (size_t i = 0; i < sizeof defaults / sizeof defaults[0]; i++) {
         if (strcmp(defaults[i].device, device) == 0)
