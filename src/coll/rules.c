@@ -176,7 +176,7 @@ static void read_tables(void)
 {
     const struct tutti_device *device = tutti_device();
     read_table(tutti_settings()->rules, "TUTTI_RULES");
-    read_table(default_rules(device ? device->name : "none"), "the defaults");
+    read_table(tutti_rules_default(device ? device->name : "none"), "the defaults");
 }
 
 int tutti_rules_next(const char *collective, size_t bytes, int *from)
