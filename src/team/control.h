@@ -38,17 +38,23 @@ struct tutti_arrival {
     struct tutti_share in, out; /* filled where the algorithm maps buffers */
 };
 
-/* One rank's side of one communicator. An arrival of sequence s lies in arrival[s & 1]: no rank can be two calls ahead of
+/* Sequences and votes of a new team begin here, so that every long run passes the wrap. */
+enum { TUTTI_FIRST = -256 };
+
+/* One rank's side of one communicator, written by its owner alone; a slot serves another communicator only when all
+ * peers have left the one before. An arrival of sequence s lies in arrival[s & 1]: no rank can be two calls ahead of
  * another, because an allreduce of at least one element ends nowhere before it began everywhere. */
 struct tutti_slot {
     _Alignas(128) _Atomic uint32_t sequence; /* of the last arrival, written after the record */
     _Atomic uint32_t done;                   /* sequence of the last call that this rank has finished */
     _Atomic uint32_t done_status;            /* its status, as a positive number; written before done */
-    uint32_t pad0[29];
+    _Atomic uint32_t broken;                 /* not zero: this rank has given the communicator up; status as above */
+    _Atomic uint32_t generation;             /* changes when the owner leaves the communicator */
+    uint32_t pad0[27];
     _Alignas(128) _Atomic uint32_t voted;    /* number of the last vote */
-    _Atomic uint32_t vote;                   /* what was voted, written before `voted` */
+    _Atomic uint32_t vote[2];                /* what was voted in vote v: [v & 1], written before `voted` */
     _Atomic uint64_t want;                   /* ranks whose descriptors of the current call this rank asks for */
-    uint32_t pad1[28];
+    uint32_t pad1[26];
     struct tutti_arrival arrival[2];
 };
 
@@ -67,6 +73,7 @@ struct tutti_control {
     _Alignas(4096) uint64_t magic;
     uint32_t version, pid;
     uint64_t nonce[2];
+    _Atomic uint32_t closed;               /* 1: the owner has left in good order */
     struct tutti_words words[TUTTI_WORDS]; /* page-aligned end, so that a device can map this part alone */
     _Alignas(4096) struct tutti_slot slot[TUTTI_SLOTS];
 };

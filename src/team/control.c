@@ -1,0 +1,168 @@
+/* Control pages and their slots. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/log.h"
+#include "team/node.h"
+#include "team/socket.h"
+
+static const uint64_t page_magic = 0x5455545449504147; /* "TUTTIPAG" */
+enum { PAGE_VERSION = 1, PAGE_SEALS = F_SEAL_SHRINK | F_SEAL_GROW };
+
+static int map(int fd, struct tutti_page **out)
+{
+    struct tutti_page *page = calloc(1, sizeof *page);
+    if (!page)
+        return TUTTI_ERR_MEMORY;
+    page->control = mmap(NULL, sizeof *page->control, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (page->control == MAP_FAILED) {
+        free(page);
+        return TUTTI_ERR_SYSTEM;
+    }
+    atomic_store(&page->refs, 1);
+    *out = page;
+    return TUTTI_OK;
+}
+
+int tutti_page_create(const uint64_t nonce[2], int *out_fd, struct tutti_page **out)
+{
+    int fd = memfd_create("tutti-control", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    if (fd < 0) {
+        tutti_info("memfd_create failed: error %d", errno);
+        return TUTTI_ERR_SYSTEM;
+    }
+    /* All pages are taken now: a full machine must fail here, not with SIGBUS at a later store. */
+    int status = TUTTI_ERR_SYSTEM;
+    if (ftruncate(fd, sizeof(struct tutti_control)) != 0 ||
+        fallocate(fd, 0, 0, sizeof(struct tutti_control)) != 0 || fcntl(fd, F_ADD_SEALS, PAGE_SEALS | F_SEAL_SEAL) != 0)
+        tutti_info("no memory for the control page: error %d", errno);
+    else
+        status = map(fd, out);
+    if (status != TUTTI_OK) {
+        close(fd);
+        return status;
+    }
+    struct tutti_control *control = (*out)->control;
+    control->magic = page_magic;
+    control->version = PAGE_VERSION;
+    control->pid = (uint32_t)getpid();
+    control->nonce[0] = nonce[0];
+    control->nonce[1] = nonce[1];
+    *out_fd = fd;
+    return TUTTI_OK;
+}
+
+int tutti_page_map(int fd, const uint64_t nonce[2], struct tutti_page **out)
+{
+    struct stat stat;
+    int seals = fcntl(fd, F_GET_SEALS);
+    if (seals < 0 || (seals & PAGE_SEALS) != PAGE_SEALS || fstat(fd, &stat) != 0 ||
+        stat.st_size != (off_t)sizeof(struct tutti_control)) {
+        tutti_info("a peer's control page was refused: its size is not %zu or not sealed",
+                   sizeof(struct tutti_control));
+        return TUTTI_ERR_SYSTEM;
+    }
+    struct tutti_page *page;
+    int status = map(fd, &page);
+    if (status != TUTTI_OK)
+        return status;
+    const struct tutti_control *control = page->control;
+    if (control->magic != page_magic || control->version != PAGE_VERSION || control->nonce[0] != nonce[0] ||
+        control->nonce[1] != nonce[1]) {
+        tutti_info("a peer's control page was refused: it is not of this node and version");
+        tutti_page_release(page);
+        return TUTTI_ERR_SYSTEM;
+    }
+    *out = page;
+    return TUTTI_OK;
+}
+
+void tutti_page_release(struct tutti_page *page)
+{
+    if (!page || atomic_fetch_sub(&page->refs, 1) != 1)
+        return;
+    munmap(page->control, sizeof *page->control);
+    free(page);
+}
+
+int tutti_slot_take(struct tutti_node *node)
+{
+    int number = -1;
+    pthread_mutex_lock(&node->lock);
+    tutti_place_sweep(node);
+    for (int i = 0; i < TUTTI_SLOTS / 64 && number < 0; i++) {
+        if (~node->slots[i] == 0)
+            continue;
+        int bit = __builtin_ctzll(~node->slots[i]);
+        node->slots[i] |= UINT64_C(1) << bit;
+        number = i * 64 + bit;
+    }
+    pthread_mutex_unlock(&node->lock);
+    if (number < 0)
+        return -1;
+    struct tutti_slot *slot = &tutti_node_control(node)->slot[number];
+    atomic_store(&slot->sequence, (uint32_t)TUTTI_FIRST);
+    atomic_store(&slot->done, (uint32_t)TUTTI_FIRST);
+    atomic_store(&slot->voted, (uint32_t)TUTTI_FIRST);
+    atomic_store(&slot->done_status, 0);
+    atomic_store(&slot->broken, 0);
+    atomic_store(&slot->want, 0);
+    return number;
+}
+
+static void drop(struct tutti_node *node, int number)
+{
+    node->slots[number / 64] &= ~(UINT64_C(1) << number % 64);
+}
+
+void tutti_slot_drop(struct tutti_node *node, int number)
+{
+    pthread_mutex_lock(&node->lock);
+    drop(node, number);
+    pthread_mutex_unlock(&node->lock);
+}
+
+void tutti_place_leave(struct tutti_place *place)
+{
+    struct tutti_node *node = place->node;
+    atomic_fetch_add(&place->slot[place->rank]->generation, 1);
+    tutti_socket_purge(node, place->number[place->rank]);
+    pthread_mutex_lock(&node->lock);
+    place->next = node->leaving;
+    node->leaving = place;
+    tutti_place_sweep(node);
+    pthread_mutex_unlock(&node->lock);
+}
+
+static int left_by_all(const struct tutti_place *place)
+{
+    for (int r = 0; r < place->size; r++) {
+        struct tutti_peer *peer = &place->node->peer[place->peer[r]];
+        if (atomic_load(&place->slot[r]->generation) == place->generation[r] && !atomic_load(&peer->gone) &&
+            !atomic_load(&peer->page->control->closed))
+            return 0;
+    }
+    return 1;
+}
+
+int tutti_place_sweep(struct tutti_node *node)
+{
+    struct tutti_place **at = &node->leaving;
+    while (*at) {
+        struct tutti_place *place = *at;
+        if (!left_by_all(place)) {
+            at = &place->next;
+            continue;
+        }
+        *at = place->next;
+        drop(node, place->number[place->rank]);
+        if (place->seat && !place->seat->stuck)
+            place->seat->used = 0;
+        free(place);
+    }
+    return !node->leaving;
+}

@@ -1,0 +1,226 @@
+/* Node: discovery, set-up in two phases, teardown. */
+#include "team/node.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include "core/log.h"
+#include "core/settings.h"
+#include "team/cache.h"
+#include "team/seat.h"
+#include "team/socket.h"
+#include "team/watch.h"
+
+enum { CLOSE_SECONDS = 2 }; /* peers may take this long to leave the last communicators */
+
+/* 1 on all ranks where `fine` is 1 on all. Collective. */
+static int agree(struct tutti_transport *world, int fine, int *all)
+{
+    int64_t word = fine;
+    int status = world->ops->allreduce(world, &word, 1, TUTTI_COMBINE_MIN);
+    *all = (int)word;
+    return status;
+}
+
+struct discovery {
+    int64_t *colors;      /* of each rank of the world */
+    uint64_t (*nonces)[2]; /* drawn by each */
+    int first;            /* world rank of node rank 0 */
+};
+
+/* Ranks of one machine, in order of rank, in groups of TUTTI_NODE_RANKS. */
+static void find_members(struct tutti_node *node, struct discovery *d)
+{
+    const struct tutti_transport *world = node->world;
+    int64_t mine = d->colors[world->rank];
+    int split = (int)tutti_settings()->node_ranks, before = 0, all = 0;
+    for (int r = 0; r < world->size; r++) {
+        before += r < world->rank && d->colors[r] == mine;
+        all += d->colors[r] == mine;
+    }
+    int start = split > 0 ? before / split * split : 0;
+    node->rank = before - start;
+    node->size = split > 0 && all - start > split ? split : all - start;
+    for (int r = 0, at = 0; r < world->size; r++) {
+        if (d->colors[r] == mine && at++ == start)
+            d->first = r;
+    }
+}
+
+static int draw_nonce(uint64_t nonce[2])
+{
+    return getrandom(nonce, 16, 0) == 16 ? TUTTI_OK : TUTTI_ERR_SYSTEM;
+}
+
+/* Collective: members and the nonce of their first. *fine = 0 where this rank could not. */
+static int discover(struct tutti_node *node, struct discovery *d, int *fine)
+{
+    struct tutti_transport *world = node->world;
+    int64_t color = 0;
+    uint64_t nonce[2] = {0, 0};
+    int status = world->ops->node_color(world, &color);
+    if (status == TUTTI_OK)
+        status = world->ops->allgather(world, &color, d->colors, sizeof color);
+    if (status != TUTTI_OK)
+        return status;
+    *fine = draw_nonce(nonce) == TUTTI_OK;
+    status = world->ops->allgather(world, nonce, d->nonces, sizeof nonce);
+    if (status != TUTTI_OK)
+        return status;
+    find_members(node, d);
+    memcpy(node->nonce, d->nonces[d->first], sizeof node->nonce);
+    node->peer = calloc((size_t)node->size, sizeof *node->peer);
+    if (!node->peer)
+        *fine = 0;
+    for (int r = 0; node->peer && r < node->size; r++)
+        node->peer[r].socket = -1;
+    return TUTTI_OK;
+}
+
+static void free_node(struct tutti_node *node)
+{
+    if (!node)
+        return;
+    for (int r = 0; node->peer && r < node->size; r++) {
+        if (node->peer[r].socket >= 0)
+            close(node->peer[r].socket);
+        tutti_page_release(node->peer[r].page);
+    }
+    tutti_cache_free(node->cache);
+    pthread_mutex_destroy(&node->lock);
+    pthread_mutex_destroy(&node->post);
+    free(node->peer);
+    free(node);
+}
+
+static struct tutti_node *new_node(struct tutti_transport *world)
+{
+    struct tutti_node *node = calloc(1, sizeof *node);
+    if (!node)
+        return NULL;
+    node->world = world;
+    pthread_mutex_init(&node->lock, NULL);
+    pthread_mutex_init(&node->post, NULL);
+    node->cache = tutti_cache_new((size_t)tutti_settings()->cache_entries);
+    if (!node->cache) {
+        free_node(node);
+        return NULL;
+    }
+    return node;
+}
+
+/* Collective: page and listener, then the mesh; both agreed. */
+static int connect_members(struct tutti_node *node, int fine, int *connected)
+{
+    struct tutti_transport *world = node->world;
+    int page_fd = -1, listener = -1, all;
+    if (fine)
+        fine = tutti_page_create(node->nonce, &page_fd, &node->peer[node->rank].page) == TUTTI_OK;
+    if (fine && node->size > 1)
+        fine = tutti_socket_listen(node, &listener) == TUTTI_OK;
+    int status = agree(world, fine, &all);
+    if (status == TUTTI_OK && all) {
+        fine = tutti_socket_mesh(node, listener, page_fd) == TUTTI_OK;
+        status = agree(world, fine, &all);
+    }
+    if (listener >= 0)
+        close(listener);
+    if (page_fd >= 0)
+        close(page_fd);
+    *connected = status == TUTTI_OK && all;
+    return status;
+}
+
+int tutti_node_open(struct tutti_transport *world, struct tutti_node **out)
+{
+    *out = NULL;
+    struct tutti_node *node = new_node(world);
+    size_t size = (size_t)world->size;
+    struct discovery d = {malloc(size * sizeof *d.colors), malloc(size * sizeof *d.nonces), 0};
+    int fine, connected = 0;
+    int status = agree(world, node && d.colors && d.nonces, &fine);
+    if (status == TUTTI_OK && fine) {
+        status = discover(node, &d, &fine);
+        if (status == TUTTI_OK)
+            status = connect_members(node, fine, &connected);
+    }
+    free(d.colors);
+    free(d.nonces);
+    if (status == TUTTI_OK && connected) {
+        tutti_debug("node of %d ranks, rank %d, %d cores", node->size, node->rank, node->cores);
+        *out = node;
+        return TUTTI_OK;
+    }
+    tutti_info("device memory is not shared between ranks: the ranks of this machine could not be connected");
+    free_node(node);
+    return status == TUTTI_OK ? TUTTI_ERR_UNAVAILABLE : status;
+}
+
+/* Waits, bounded, until peers have left the communicators that this rank has left: their kernels may still write here. */
+static void await_leaving(struct tutti_node *node)
+{
+    uint64_t until = tutti_now_ns() + CLOSE_SECONDS * UINT64_C(1000000000);
+    const struct timespec pause = {0, 200000};
+    for (;;) {
+        for (const struct tutti_place *place = node->leaving; place; place = place->next)
+            tutti_watch_gone(place, UINT64_MAX);
+        pthread_mutex_lock(&node->lock);
+        int none = tutti_place_sweep(node);
+        pthread_mutex_unlock(&node->lock);
+        if (none || tutti_now_ns() > until)
+            return;
+        nanosleep(&pause, NULL);
+    }
+}
+
+static void free_places(struct tutti_node *node)
+{
+    while (node->leaving) {
+        struct tutti_place *place = node->leaving;
+        node->leaving = place->next;
+        free(place);
+    }
+}
+
+void tutti_node_close(struct tutti_node *node)
+{
+    if (!node)
+        return;
+    if (!node->forgotten) {
+        await_leaving(node);
+        atomic_store(&tutti_node_control(node)->closed, 1);
+        tutti_socket_purge(node, -1);
+    }
+    int alive = !node->forgotten && node->device && node->device->active();
+    if (alive)
+        tutti_cache_empty(node->cache, node->device);
+    tutti_seats_free(node, alive);
+    free_places(node);
+    free_node(node);
+}
+
+void tutti_node_forget(struct tutti_node *node)
+{
+    if (!node)
+        return;
+    node->forgotten = 1; /* no lock is taken here: another thread of the parent may have held it */
+    for (int r = 0; r < node->size; r++) {
+        if (node->peer[r].socket >= 0)
+            close(node->peer[r].socket);
+        node->peer[r].socket = -1;
+        tutti_page_release(node->peer[r].page);
+        node->peer[r].page = NULL;
+    }
+}
+
+int tutti_node_rank(const struct tutti_node *node)
+{
+    return node->rank;
+}
+
+int tutti_node_size(const struct tutti_node *node)
+{
+    return node->size;
+}

@@ -1,0 +1,120 @@
+/* Private to team/: what a node holds, and the part of a team that outlives it until all peers have left. */
+#ifndef TUTTI_TEAM_NODE_H
+#define TUTTI_TEAM_NODE_H
+
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+
+#include "team/team.h"
+#include "team/wait.h"
+
+/* A mapped control page. Ranks of one process (threads) share the mapping. */
+struct tutti_page {
+    struct tutti_control *control;
+    atomic_int refs;
+};
+
+struct tutti_peer {
+    int socket; /* -1: this rank itself */
+    int pid;    /* as this process sees it */
+    struct tutti_page *page;
+    atomic_int gone; /* its socket has been seen closed */
+};
+
+/* A descriptor that has come for a team of this rank, see socket.h. */
+struct tutti_parcel;
+struct tutti_cache;
+
+/* What an open team uses of this process: channel, stream and words. Reused as a whole. */
+struct tutti_seat {
+    struct tutti_seat *next;
+    int gpu;
+    void *channel;
+    size_t bytes;
+    struct tutti_share share; /* of the channel */
+    struct tutti_stream *stream;
+    int words; /* index of the set in the control page */
+    int used;
+    int stuck; /* 1: a kernel has not left it; never reused */
+};
+
+/* The control page's words as kernels of one GPU see them. */
+struct tutti_words_view {
+    struct tutti_words_view *next;
+    int gpu;
+    struct tutti_words *device;
+};
+
+/* The private part of a team that is whole. */
+struct tutti_place {
+    struct tutti_place *next; /* among those left here but not yet by all peers */
+    struct tutti_node *node;
+    int rank, size;
+    struct tutti_slot *slot[TUTTI_MAX_RANKS];
+    int peer[TUTTI_MAX_RANKS];   /* node rank of each rank */
+    int number[TUTTI_MAX_RANKS]; /* slot of each rank in its page */
+    uint32_t generation[TUTTI_MAX_RANKS];
+
+    pthread_t caller; /* thread of the current call */
+    struct tutti_seat *seat;
+    struct tutti_waiting kernel; /* of kernels that run on the caller's thread */
+    uint32_t kernel_epoch;
+    int kernel_status;
+
+    uint64_t served[2]; /* ranks that have been sent the descriptors of this call's `in` and `out` */
+    uint64_t expected;  /* ranks whose descriptors have not come yet */
+    int held;           /* mappings that the current call uses */
+    int pinned;         /* mappings that the open team uses */
+    struct tutti_mapping *holds[2 * TUTTI_MAX_RANKS];
+    struct tutti_mapping *pins[TUTTI_MAX_GPUS + TUTTI_MAX_RANKS];
+};
+
+struct tutti_node {
+    struct tutti_transport *world;
+    int rank, size;
+    uint64_t nonce[2];
+    struct tutti_peer *peer; /* [size]; [rank] is this one */
+    int cores;               /* that the ranks of the node may use together */
+    int forgotten;           /* 1: in a child after fork */
+    const struct tutti_device *device; /* set by the first team that opens */
+
+    pthread_mutex_t lock; /* slots, seats, words, leaving */
+    uint64_t slots[TUTTI_SLOTS / 64];
+    uint64_t words;
+    struct tutti_seat *seats;
+    size_t window_bytes; /* of all seats */
+    struct tutti_words_view *views;
+    struct tutti_place *leaving;
+
+    pthread_mutex_t post; /* sockets and parcels */
+    struct tutti_parcel *parcels;
+
+    struct tutti_cache *cache;
+};
+
+static inline struct tutti_control *tutti_node_control(const struct tutti_node *node)
+{
+    return node->peer[node->rank].page->control;
+}
+
+static inline struct tutti_place *tutti_place(const struct tutti_team *team)
+{
+    return team->private_;
+}
+
+/* Makes this rank's page, its descriptor (the caller closes it) and its mapping. */
+int tutti_page_create(const uint64_t nonce[2], int *fd, struct tutti_page **out);
+/* Maps the page behind `fd` after checking size, seals, magic and nonce. */
+int tutti_page_map(int fd, const uint64_t nonce[2], struct tutti_page **out);
+void tutti_page_release(struct tutti_page *page);
+
+/* Slots of this rank's page. take: number of a fresh slot, or -1. drop: of a slot that no peer has seen. */
+int tutti_slot_take(struct tutti_node *node);
+void tutti_slot_drop(struct tutti_node *node, int number);
+/* Leaves the communicator: the place goes on living until all peers have left too. */
+void tutti_place_leave(struct tutti_place *place);
+/* Frees places that all peers have left; the lock is held. 1 where none is left. */
+int tutti_place_sweep(struct tutti_node *node);
+
+#endif

@@ -1,0 +1,236 @@
+/* Teams: making and leaving them, arrivals, votes, ends of calls. */
+#include "team/team.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/log.h"
+#include "team/map.h"
+#include "team/node.h"
+#include "team/seat.h"
+#include "team/watch.h"
+
+/* What the ranks tell each other when a team is made. */
+struct ticket {
+    uint64_t nonce[2];
+    int32_t rank; /* in the node */
+    int32_t slot; /* -1: none */
+    uint32_t generation;
+    uint32_t pad;
+};
+
+static struct ticket my_ticket(struct tutti_node *node, int able)
+{
+    struct ticket mine = {.slot = -1};
+    if (!node || node->forgotten)
+        return mine;
+    mine.nonce[0] = node->nonce[0];
+    mine.nonce[1] = node->nonce[1];
+    mine.rank = node->rank;
+    if (able)
+        mine.slot = tutti_slot_take(node);
+    if (mine.slot >= 0)
+        mine.generation = atomic_load(&tutti_node_control(node)->slot[mine.slot].generation);
+    return mine;
+}
+
+/* Reason why these ranks cannot share memory, the same on all of them; NULL where they can. */
+static const char *why_not(const struct ticket all[], int size)
+{
+    for (int r = 0; r < size; r++) {
+        if (all[r].nonce[0] == 0 && all[r].nonce[1] == 0)
+            return "ranks are not connected";
+    }
+    for (int r = 1; r < size; r++) {
+        if (all[r].nonce[0] != all[0].nonce[0] || all[r].nonce[1] != all[0].nonce[1])
+            return "ranks on several nodes";
+    }
+    for (int r = 0; r < size; r++) {
+        if (all[r].slot < 0 || all[r].slot >= TUTTI_SLOTS)
+            return "too many communicators";
+    }
+    return NULL;
+}
+
+static void take_place(struct tutti_team *team, const struct ticket all[])
+{
+    struct tutti_place *place = tutti_place(team);
+    place->node = team->node;
+    place->rank = team->rank;
+    place->size = team->size;
+    place->caller = pthread_self();
+    for (int r = 0; r < team->size; r++) {
+        place->peer[r] = all[r].rank;
+        place->number[r] = all[r].slot;
+        place->generation[r] = all[r].generation;
+        place->slot[r] = team->slot[r] = &team->node->peer[all[r].rank].page->control->slot[all[r].slot];
+    }
+    team->sequence = (uint32_t)TUTTI_FIRST;
+    team->votes = (uint32_t)TUTTI_FIRST;
+    team->whole = 1;
+    team->why = NULL;
+}
+
+int tutti_team_create(struct tutti_node *node, struct tutti_transport *transport, struct tutti_team **out)
+{
+    struct tutti_team *team = calloc(1, sizeof *team);
+    struct tutti_place *place = calloc(1, sizeof *place);
+    struct ticket all[TUTTI_MAX_RANKS];
+    int status = TUTTI_OK;
+    const char *why = "more than 64 ranks";
+    _Static_assert(TUTTI_MAX_RANKS == 64, "the text above says so");
+    if (transport->size <= TUTTI_MAX_RANKS) {
+        struct ticket mine = my_ticket(node, team && place);
+        status = transport->ops->allgather(transport, &mine, all, sizeof mine);
+        why = status == TUTTI_OK ? why_not(all, transport->size) : "";
+        if (why && mine.slot >= 0)
+            tutti_slot_drop(node, mine.slot);
+    }
+    if (status == TUTTI_OK && (!team || !place))
+        status = TUTTI_ERR_MEMORY;
+    if (status != TUTTI_OK) {
+        free(team);
+        free(place);
+        return status;
+    }
+    *team = (struct tutti_team){
+        .node = node, .transport = transport, .rank = transport->rank, .size = transport->size, .why = why};
+    if (why) {
+        free(place);
+    } else {
+        team->private_ = place;
+        take_place(team, all);
+    }
+    *out = team;
+    return TUTTI_OK;
+}
+
+void tutti_team_free(struct tutti_team *team)
+{
+    if (!team)
+        return;
+    struct tutti_place *place = tutti_place(team);
+    if (place && !team->node->forgotten) {
+        tutti_seat_leave(team);
+        tutti_map_release(place);
+        tutti_place_leave(place);
+    } else {
+        free(place);
+    }
+    free(team);
+}
+
+void tutti_team_arrive(struct tutti_team *team, const struct tutti_arrival *mine)
+{
+    struct tutti_place *place = tutti_place(team);
+    struct tutti_slot *slot = team->slot[team->rank];
+    place->caller = pthread_self();
+    if (place->held)
+        tutti_map_release(place);
+    /* Keeps `done` near the sequence, also where nobody waits for it. */
+    atomic_store_explicit(&slot->done, team->sequence, memory_order_release);
+    uint32_t sequence = ++team->sequence;
+    struct tutti_arrival *record = &slot->arrival[sequence & 1];
+    memcpy(record, mine, offsetof(struct tutti_arrival, in));
+    record->in.shared = record->out.shared = 0;
+    if (mine->in.shared)
+        record->in = mine->in;
+    if (mine->out.shared)
+        record->out = mine->out;
+    atomic_store_explicit(&slot->sequence, sequence, memory_order_release);
+}
+
+static uint64_t others(const struct tutti_team *team)
+{
+    uint64_t all = team->size == 64 ? UINT64_MAX : (UINT64_C(1) << team->size) - 1;
+    return all & ~(UINT64_C(1) << team->rank);
+}
+
+int tutti_team_await(struct tutti_team *team, const struct tutti_arrival *all[])
+{
+    uint32_t sequence = team->sequence;
+    const struct tutti_arrival *mine = &team->slot[team->rank]->arrival[sequence & 1];
+    struct tutti_waiting w = tutti_waiting(team, TUTTI_WAITING_ARRIVAL, others(team));
+    int status, differs = 0;
+    if (team->state == TUTTI_TEAM_BROKEN)
+        return TUTTI_ERR_BROKEN;
+    for (int r = 0; r < team->size; r++) {
+        const struct tutti_slot *slot = team->slot[r];
+        while (!tutti_reached(atomic_load_explicit(&slot->sequence, memory_order_acquire), sequence)) {
+            if ((status = tutti_wait(&w)) != TUTTI_OK)
+                return tutti_team_break(team, status);
+        }
+        const struct tutti_arrival *theirs = all[r] = &slot->arrival[sequence & 1];
+        differs |= theirs->collective != mine->collective || theirs->type != mine->type || theirs->op != mine->op ||
+                   theirs->count != mine->count;
+    }
+    if (!differs)
+        return TUTTI_OK;
+    tutti_watch_mismatch(team, all);
+    return tutti_team_break(team, TUTTI_ERR_MISMATCH);
+}
+
+int tutti_team_vote(struct tutti_team *team, uint32_t mine, uint32_t *all)
+{
+    struct tutti_slot *own = team->slot[team->rank];
+    uint32_t votes = ++team->votes, least = mine;
+    if (team->state == TUTTI_TEAM_BROKEN)
+        return TUTTI_ERR_BROKEN;
+    atomic_store_explicit(&own->vote[votes & 1], mine, memory_order_relaxed);
+    atomic_store_explicit(&own->voted, votes, memory_order_release);
+    struct tutti_waiting w = tutti_waiting(team, TUTTI_WAITING_VOTE, others(team));
+    for (int r = 0; r < team->size; r++) {
+        const struct tutti_slot *slot = team->slot[r];
+        while (!tutti_reached(atomic_load_explicit(&slot->voted, memory_order_acquire), votes)) {
+            int status = tutti_wait(&w);
+            if (status != TUTTI_OK)
+                return tutti_team_break(team, status);
+        }
+        uint32_t vote = atomic_load_explicit(&slot->vote[votes & 1], memory_order_relaxed);
+        least = vote < least ? vote : least;
+    }
+    *all = least;
+    return TUTTI_OK;
+}
+
+void tutti_team_done(struct tutti_team *team, int status)
+{
+    struct tutti_slot *own = team->slot[team->rank];
+    atomic_store_explicit(&own->done_status, (uint32_t)-status, memory_order_relaxed);
+    atomic_store_explicit(&own->done, team->sequence, memory_order_release);
+}
+
+int tutti_team_await_done(struct tutti_team *team, uint64_t of)
+{
+    struct tutti_waiting w = tutti_waiting(team, TUTTI_WAITING_DONE, of & others(team));
+    int failed = TUTTI_OK;
+    if (team->state == TUTTI_TEAM_BROKEN)
+        return TUTTI_ERR_BROKEN;
+    for (int r = 0; r < team->size; r++) {
+        const struct tutti_slot *slot = team->slot[r];
+        if (!(of >> r & 1))
+            continue;
+        while (r != team->rank &&
+               !tutti_reached(atomic_load_explicit(&slot->done, memory_order_acquire), team->sequence)) {
+            int status = tutti_wait(&w);
+            if (status != TUTTI_OK)
+                return tutti_team_break(team, status);
+        }
+        int status = -(int)atomic_load_explicit(&slot->done_status, memory_order_relaxed);
+        failed = failed == TUTTI_OK ? status : failed;
+    }
+    return failed == TUTTI_OK ? TUTTI_OK : tutti_team_break(team, failed);
+}
+
+int tutti_team_break(struct tutti_team *team, int status)
+{
+    if (team->state == TUTTI_TEAM_BROKEN)
+        return team->status;
+    team->state = TUTTI_TEAM_BROKEN;
+    team->status = status;
+    if (team->words)
+        __atomic_store_n(&team->words->abort, 1, __ATOMIC_RELEASE);
+    if (team->whole)
+        atomic_store(&team->slot[team->rank]->broken, (uint32_t)-status);
+    return status;
+}

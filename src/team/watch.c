@@ -1,0 +1,250 @@
+#include "team/watch.h"
+
+#include <poll.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "core/log.h"
+#include "core/types.h"
+
+static const char *const collective_names[TUTTI_COLLECTIVES] = {
+#define TUTTI_COLLECTIVE(id, name) name,
+#include "tutti/collectives.def"
+#undef TUTTI_COLLECTIVE
+};
+
+enum { SHOWN = 6 }; /* ranks of a report; the rest are counted */
+
+/* A line that is cut at its end, never overrun. */
+struct line {
+    char text[900];
+    size_t used;
+};
+
+static void add(struct line *line, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void add(struct line *line, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    int n = vsnprintf(line->text + line->used, sizeof line->text - line->used, format, arguments);
+    va_end(arguments);
+    if (n > 0)
+        line->used = line->used + (size_t)n < sizeof line->text ? line->used + (size_t)n : sizeof line->text - 1;
+}
+
+void tutti_watch_call(const struct tutti_arrival *a, char *out, size_t size)
+{
+    const char *name = a->collective < TUTTI_COLLECTIVES ? collective_names[a->collective] : "an unknown call";
+    const char *type = a->type >= 0 && a->type < TUTTI_TYPES ? tutti_type_name(a->type) : "elements";
+    const char *op = a->op >= 0 && a->op < TUTTI_OPS ? tutti_op_name(a->op) : "unknown operator";
+    snprintf(out, size, "%s of %llu %s, %s", name, (unsigned long long)a->count, type, op);
+}
+
+static int pid_of(const struct tutti_place *place, int r)
+{
+    return place->node->peer[place->peer[r]].pid;
+}
+
+static uint32_t number(uint32_t sequence)
+{
+    return sequence - (uint32_t)TUTTI_FIRST;
+}
+
+uint64_t tutti_watch_missing(const struct tutti_waiting *w)
+{
+    const struct tutti_team *team = w->team;
+    uint64_t missing = 0;
+    for (int r = 0; r < team->size; r++) {
+        const struct tutti_slot *slot = team->slot[r];
+        int there = 0;
+        if (r == team->rank || !(w->of >> r & 1))
+            continue;
+        switch (w->what) {
+        case TUTTI_WAITING_ARRIVAL:
+            there = tutti_reached(atomic_load(&slot->sequence), team->sequence);
+            break;
+        case TUTTI_WAITING_VOTE:
+            there = tutti_reached(atomic_load(&slot->voted), team->votes);
+            break;
+        case TUTTI_WAITING_DONE:
+            there = tutti_reached(atomic_load(&slot->done), team->sequence);
+            break;
+        case TUTTI_WAITING_DESCRIPTOR:
+            there = !(tutti_place(team)->expected >> r & 1);
+            break;
+        case TUTTI_WAITING_KERNEL:
+            break;
+        }
+        missing |= (uint64_t)!there << r;
+    }
+    return missing;
+}
+
+uint64_t tutti_watch_gone(const struct tutti_place *place, uint64_t mask)
+{
+    struct pollfd sockets[TUTTI_MAX_RANKS];
+    int ranks[TUTTI_MAX_RANKS], n = 0;
+    for (int r = 0; r < place->size; r++) {
+        if (r == place->rank || !(mask >> r & 1))
+            continue;
+        sockets[n] = (struct pollfd){.fd = place->node->peer[place->peer[r]].socket, .events = POLLRDHUP};
+        ranks[n++] = r;
+    }
+    uint64_t gone = 0;
+    if (n == 0 || poll(sockets, (nfds_t)n, 0) <= 0)
+        return 0;
+    for (int i = 0; i < n; i++) {
+        if (sockets[i].revents & (POLLHUP | POLLRDHUP | POLLERR | POLLNVAL)) {
+            gone |= UINT64_C(1) << ranks[i];
+            atomic_store(&place->node->peer[place->peer[ranks[i]]].gone, 1);
+        }
+    }
+    return gone;
+}
+
+static void add_here(struct line *line, const struct tutti_waiting *w)
+{
+    const struct tutti_team *team = w->team;
+    char call[128];
+    tutti_watch_call(&team->slot[team->rank]->arrival[team->sequence & 1], call, sizeof call);
+    add(line, "call %u on %s (%s)", number(team->sequence), team->transport->label, call);
+}
+
+int tutti_watch_peers(const struct tutti_waiting *w)
+{
+    const struct tutti_team *team = w->team;
+    const struct tutti_place *place = tutti_place(team);
+    struct line line = {.used = 0};
+    uint64_t gone = tutti_watch_gone(place, tutti_watch_missing(w));
+    if (gone)
+        gone &= tutti_watch_missing(w); /* it may have done its part and left since */
+    if (gone) {
+        int r = __builtin_ctzll(gone);
+        int left = (int)atomic_load(&place->node->peer[place->peer[r]].page->control->closed);
+        add(&line, "rank %d (process %d) has %s while rank %d waited for it in ", r, pid_of(place, r),
+            left ? "finalized" : "died", team->rank);
+        add_here(&line, w);
+        tutti_error("%s", line.text);
+        return TUTTI_ERR_PEER;
+    }
+    for (int r = 0; r < team->size; r++) {
+        int status = -(int)atomic_load(&team->slot[r]->broken);
+        if (r == team->rank || status == TUTTI_OK)
+            continue;
+        add(&line, "rank %d has given up (%s) ", r, tutti_status_text(status));
+        add_here(&line, w);
+        tutti_info("%s", line.text);
+        return status;
+    }
+    return TUTTI_OK;
+}
+
+/* What a rank that is waited for is known to do. */
+static void add_whereabouts(struct line *line, const struct tutti_waiting *w, int r)
+{
+    const struct tutti_slot *slot = w->team->slot[r];
+    const struct tutti_place *place = tutti_place(w->team);
+    uint32_t last = atomic_load(&slot->sequence);
+    add(line, "rank %d (process %d) ", r, pid_of(place, r));
+    switch (w->what) {
+    case TUTTI_WAITING_VOTE:
+        add(line, "has arrived and not agreed yet");
+        return;
+    case TUTTI_WAITING_DESCRIPTOR:
+        add(line, "has not sent the descriptor of its buffer");
+        return;
+    case TUTTI_WAITING_DONE:
+        add(line, "has arrived and not finished");
+        return;
+    default:
+        break;
+    }
+    if (last == (uint32_t)TUTTI_FIRST) {
+        add(line, "has not arrived, this would be its first call");
+        return;
+    }
+    /* A rank that is not here yet writes the other record, so this one stands still. */
+    char call[128];
+    tutti_watch_call(&slot->arrival[last & 1], call, sizeof call);
+    add(line, "has not arrived, its last call was %u (%s)", number(last), call);
+}
+
+static void add_missing(struct line *line, const struct tutti_waiting *w)
+{
+    const struct tutti_team *team = w->team;
+    if (w->what == TUTTI_WAITING_KERNEL) {
+        uint32_t where = team->words ? __atomic_load_n(&team->words->where, __ATOMIC_RELAXED) : 0;
+        int gpu = (int)(where & 0xffff);
+        if (where && gpu < team->gpus)
+            add(line, "its kernel waits for the GPU of rank %d in phase %u", team->leader_of[gpu], where >> 16);
+        else
+            add(line, "its kernel has not ended");
+        return;
+    }
+    uint64_t missing = tutti_watch_missing(w);
+    for (int shown = 0; missing; missing &= missing - 1, shown++) {
+        if (shown == SHOWN) {
+            add(line, "; and %d more ranks", __builtin_popcountll(missing));
+            return;
+        }
+        add(line, shown ? "; " : "");
+        add_whereabouts(line, w, __builtin_ctzll(missing));
+    }
+}
+
+static void add_waiter(struct line *line, const struct tutti_waiting *w)
+{
+    add(line, "rank %d has waited %llu s in ", w->team->rank, (unsigned long long)(w->waited / 1000000000));
+    add_here(line, w);
+    add(line, ": ");
+    add_missing(line, w);
+}
+
+void tutti_watch_stall(const struct tutti_waiting *w)
+{
+    struct line line = {.used = 0};
+    add_waiter(&line, w);
+    tutti_warn("%s", line.text);
+}
+
+void tutti_watch_timeout(const struct tutti_waiting *w)
+{
+    struct line line = {.used = 0};
+    add_waiter(&line, w);
+    tutti_error("%s; it gives up (TUTTI_TIMEOUT_SECONDS)", line.text);
+}
+
+static int alike(const struct tutti_arrival *a, const struct tutti_arrival *b)
+{
+    return a->collective == b->collective && a->type == b->type && a->op == b->op && a->count == b->count;
+}
+
+void tutti_watch_mismatch(const struct tutti_team *team, const struct tutti_arrival *const all[])
+{
+    int reporter = 0;
+    for (int r = team->size - 1; r >= 0; r--) { /* ranks with host memory have gone on */
+        if (all[r]->kind == TUTTI_ARRIVAL_DEVICE)
+            reporter = r;
+    }
+    if (team->rank != reporter)
+        return;
+    struct line line = {.used = 0};
+    add(&line, "the ranks' calls do not match in call %u on %s:", number(team->sequence), team->transport->label);
+    int shown = 0;
+    for (int r = 0; r < team->size; r++) {
+        int first = r, more = 0;
+        for (int p = r - 1; p >= 0; p--)
+            first = alike(all[p], all[r]) ? p : first;
+        if (first < r || shown++ == SHOWN)
+            continue;
+        for (int p = r + 1; p < team->size; p++)
+            more += alike(all[p], all[r]);
+        char call[128];
+        tutti_watch_call(all[r], call, sizeof call);
+        add(&line, "%s rank %d", shown > 1 ? ";" : "", r);
+        if (more)
+            add(&line, " and %d more", more);
+        add(&line, ": %s", call);
+    }
+    tutti_error("%s", line.text);
+}
