@@ -1,9 +1,17 @@
 # What `make install` puts under the prefix: bin/tutti, lib/, include/tutti/, a pkg-config file, a CMake package.
-# Everything in it finds its parts by its own place.
-install(TARGETS tutti-core EXPORT tuttiTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+# Everything finds its parts from its own place, so that the folder may be moved. The command and the front ends are
+# installed by tools/ and src/mpi/.
+include(CMakePackageConfigHelpers)
+set(TUTTI_PACKAGE_FOLDER ${CMAKE_INSTALL_LIBDIR}/cmake/tutti)
 set_target_properties(tutti-core PROPERTIES EXPORT_NAME tutti-core)
-foreach(target tutti-preload tutti-openmpi tutti-mpich tutti-mpiabi)
-  if(TARGET ${target})
-    install(TARGETS ${target} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
-  endif()
-endforeach()
+install(TARGETS tutti-core EXPORT tuttiTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(DIRECTORY include/tutti DESTINATION include FILES_MATCHING PATTERN "*.h" PATTERN "*.def")
+install(EXPORT tuttiTargets NAMESPACE tutti:: DESTINATION ${TUTTI_PACKAGE_FOLDER})
+configure_package_config_file(cmake/tuttiConfig.cmake.in ${CMAKE_BINARY_DIR}/package/tuttiConfig.cmake
+                              INSTALL_DESTINATION ${TUTTI_PACKAGE_FOLDER} PATH_VARS CMAKE_INSTALL_LIBDIR)
+write_basic_package_version_file(${CMAKE_BINARY_DIR}/package/tuttiConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+configure_file(cmake/tutti.pc.in ${CMAKE_BINARY_DIR}/package/tutti.pc @ONLY)
+install(FILES ${CMAKE_BINARY_DIR}/package/tuttiConfig.cmake ${CMAKE_BINARY_DIR}/package/tuttiConfigVersion.cmake
+        DESTINATION ${TUTTI_PACKAGE_FOLDER})
+install(FILES ${CMAKE_BINARY_DIR}/package/tutti.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+install(FILES LICENSE README.md DESTINATION share/doc/tutti)

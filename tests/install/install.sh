@@ -1,0 +1,45 @@
+#!/bin/bash
+# install.sh CMAKE BUILD SOURCE-OF-THIS-TEST [MPI-PROGRAM]
+set -eu
+cmake=$1 build=$2 source=$3 program=${4:-}
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+fail() {
+    echo "install: $*" >&2
+    exit 1
+}
+export TUTTI_DEVICE=host TUTTI_HOST_STRICT=1
+
+"$cmake" --install "$build" --prefix "$folder/first" >"$folder/log" || fail "cmake --install: $(tail -n 3 "$folder/log")"
+# Nothing may depend on where it was put first, nor on the build folder.
+mv "$folder/first" "$folder/a moved one"
+prefix="$folder/a moved one"
+for file in bin/tutti lib/libtutti.so lib/libtutti-core.so include/tutti/tutti.h include/tutti/settings.def lib/pkgconfig/tutti.pc \
+    lib/cmake/tutti/tuttiConfig.cmake; do
+    [ -e "$prefix/$file" ] || fail "$file is missing"
+done
+if grep -rlF "$build" "$prefix/lib/cmake" "$prefix/lib/pkgconfig"; then fail "the files above name the build folder"; fi
+for file in "$prefix"/bin/tutti "$prefix"/lib/*.so; do
+    if readelf -d "$file" | grep -E 'R(UN)?PATH' | grep -F "$build"; then fail "$file looks for libraries in the build folder"; fi
+    if ldd "$file" | grep -F "$build"; then fail "$file finds libraries in the build folder"; fi
+done
+cd /
+
+# By pkg-config. It escapes the blank in the prefix itself.
+flags=$(PKG_CONFIG_PATH="$prefix/lib/pkgconfig" pkg-config --cflags --libs tutti) || fail "pkg-config does not know tutti"
+eval "cc -Wall -Werror -o '$folder/by-pkg-config' '$source/user/user.c' $flags" || fail "cannot compile with $flags"
+"$folder/by-pkg-config" || fail "the program made by pkg-config fails"
+
+# By CMake.
+"$cmake" -S "$source/user" -B "$folder/user" -DCMAKE_PREFIX_PATH="$prefix" >"$folder/log" 2>&1 ||
+    fail "find_package: $(cat "$folder/log")"
+"$cmake" --build "$folder/user" >"$folder/log" 2>&1 || fail "cannot build by find_package: $(cat "$folder/log")"
+"$folder/user/user" || fail "the program made by find_package fails"
+
+# The command, from another folder, and a program under it.
+"$prefix/bin/tutti" info >"$folder/log" 2>&1 || fail "tutti info: $(cat "$folder/log")"
+if [ -n "$program" ]; then
+    "$prefix/bin/tutti" run -n 2 "$program" 2>"$folder/log" || fail "tutti run: $(cat "$folder/log")"
+    TUTTI_STATS=1 "$prefix/bin/tutti" run -n 2 "$program" 2>"$folder/log" || fail "tutti run: $(cat "$folder/log")"
+    grep -q MPI_Allreduce "$folder/log" || fail "TUTTI_STATS=1 says nothing of MPI_Allreduce: $(cat "$folder/log")"
+fi

@@ -1,0 +1,56 @@
+#!/bin/bash
+# The house's laws, as far as the sources show them: laws.sh SOURCE-FOLDER. Prints every breach; exit status 1 if any.
+set -u
+cd "${1:?source folder}" || exit 2
+breaches=0
+breach() {
+    echo "$*"
+    breaches=$((breaches + 1))
+}
+includes() { # pattern, folders: lines that include a file of that name
+    grep -rnE "^[[:space:]]*#[[:space:]]*include[[:space:]]*[<\"]($1)[>\"]" "${@:2}" --include='*.[ch]' --include='*.inc' \
+        --include='*.cu' --include='*.def' --include='*.S'
+}
+
+# The MPI is known in src/mpi alone, a GPU maker's interface in its device's folder alone.
+while read -r line; do
+    case $line in src/mpi/*) ;; *) breach "mpi.h outside src/mpi: $line" ;; esac
+done < <(includes '(.*/)?(mpi|mpi_abi|mpi-ext|mpi_proto)\.h' src include)
+while read -r line; do
+    case $line in src/device/cuda/*) ;; *) breach "cuda.h outside src/device/cuda: $line" ;; esac
+done < <(includes 'cuda\.h|cuda_runtime(_api)?\.h|cudaTypedefs\.h|nvml\.h' src include)
+
+# A room knows the rooms under it and nothing above.
+rooms=(core kernels device team coll mpi)
+for ((below = 0; below < ${#rooms[@]}; below++)); do
+    for ((above = below + 1; above < ${#rooms[@]}; above++)); do
+        # The device contract names the kernels' list; kernels know nothing of devices.
+        while read -r line; do
+            breach "${rooms[below]} includes ${rooms[above]}, a room above it: $line"
+        done < <(includes "(\.\./)*(src/)?${rooms[above]}/.*" "src/${rooms[below]}")
+    done
+done
+while read -r line; do
+    breach "a device reaches into another: $line"
+done < <(
+    includes '.*device/cuda/.*' src/device/host
+    includes '.*device/host/.*' src/device/cuda
+)
+while read -r line; do
+    breach "a public header includes a private one: $line"
+done < <(includes '(core|kernels|device|team|coll|mpi)/.*' include)
+
+# Nothing named on disk or in /dev/shm.
+while read -r line; do
+    breach "a named object: $line"
+done < <(grep -rnE '\b(shm_open|shmget|mkstemp|mkfifo|sem_open|tmpfile|mq_open) *\(|"/dev/shm' src --include='*.[ch]' --include='*.inc')
+
+# Files of one idea.
+while read -r lines file; do
+    [ "$file" = total ] && continue
+    [ "$lines" -lt 450 ] || breach "$file has $lines lines: split it (under 450)"
+done < <(find src include tools tests examples cmake scripts bench \( -name '*.[chS]' -o -name '*.cu' -o -name '*.inc' -o -name '*.def' \
+    -o -name '*.sh' -o -name '*.py' -o -name '*.cmake' \) -print0 2>/dev/null | xargs -0 wc -l)
+
+[ $breaches -eq 0 ] && echo "the laws hold"
+[ $breaches -eq 0 ]

@@ -1,0 +1,39 @@
+#!/bin/bash
+# laws.sh must see each kind of breach: a source tree with one of each is given to it.
+set -u
+here=$(cd "$(dirname "$0")" && pwd)
+tree=$(mktemp -d)
+trap 'rm -rf "$tree"' EXIT
+mkdir -p "$tree"/{include,src/{core,kernels,device/{host,cuda},team,coll,mpi},tools,tests}
+failed=0
+expect() { # what laws.sh must say
+    local said
+    if said=$("$here/laws.sh" "$tree"); then
+        echo "not seen: $1"
+        failed=1
+    elif [[ $said != *"$1"* ]]; then
+        printf 'wanted: %s\nsaid: %s\n' "$1" "$said"
+        failed=1
+    fi
+}
+clean() { "$here/laws.sh" "$tree" >/dev/null || { echo "a breach is seen where there is none"; failed=1; }; }
+
+printf '#include <mpi.h>\n' >"$tree/src/mpi/a.c"
+printf '#include <cuda.h>\n' >"$tree/src/device/cuda/a.c"
+printf '#include "core/a.h"\n#include "team/team.h"\n' >"$tree/src/coll/a.c"
+clean
+breach() { # file, text, what laws.sh must say
+    printf '%s\n' "$2" >"$tree/$1"
+    expect "$3"
+    rm "$tree/$1"
+}
+breach src/coll/b.c '#include <mpi.h>' 'mpi.h outside src/mpi: src/coll/b.c:1'
+breach src/team/b.c '#  include "cuda.h"' 'cuda.h outside src/device/cuda: src/team/b.c:1'
+breach src/core/b.h '#include "team/team.h"' 'core includes team, a room above it: src/core/b.h:1'
+breach src/device/b.c '#include "../coll/coll.h"' 'device includes coll'
+breach src/device/host/b.c '#include "device/cuda/driver.h"' 'a device reaches into another'
+breach include/b.h '#include "core/status.h"' 'a public header includes a private one'
+breach src/team/b.c 'int f(void) { return shm_open("/x", 0, 0); }' 'a named object: src/team/b.c:1'
+breach src/team/b.c "$(yes '/* */' | head -n 450)" 'has 450 lines'
+clean
+exit $failed
