@@ -37,6 +37,16 @@ enum {
 #define TUTTI_INDEPENDENT
 #endif
 
+/* gcc 12 fuses the two halves of a complex product even with -ffp-contract=off, where it finds them side by side. */
+#if defined(__has_builtin)
+#if __has_builtin(__builtin_assoc_barrier)
+#define TUTTI_ROUNDED(x) __builtin_assoc_barrier(x)
+#endif
+#endif
+#ifndef TUTTI_ROUNDED
+#define TUTTI_ROUNDED(x) (x)
+#endif
+
 #include "kernels/common.inc"
 
 /* Copies `bytes` to each of n places. */

@@ -1,5 +1,5 @@
-/* The C instantiation of the kernels: what the host device launches and what staged reductions use. Every function picks
- * the widest instructions of this processor once. */
+/* The C instantiation of the kernels: what the host device launches and what staged reductions use. Every function
+ * picks the widest instructions of this processor once. */
 #ifndef TUTTI_KERNELS_REDUCE_H
 #define TUTTI_KERNELS_REDUCE_H
 
@@ -7,11 +7,13 @@
 
 #include "kernels/args.h"
 
-/* out[i] = in[0][i] op in[1][i] op ... op in[ranks-1][i], combined from the left. Ordinary host pointers of any alignment;
- * out may be one of the inputs. count in elements. Half precision is accumulated in float and rounded once. */
+/* out[i] = in[0][i] op in[1][i] op ... op in[ranks-1][i], combined from the left. Ordinary host pointers of any
+ * alignment; out may be one of the inputs. count in elements. Half precision is accumulated in float and rounded once.
+ */
 void tutti_reduce_host(int type, int op, int ranks, const void *const in[], void *out, size_t count);
 
-/* Runs one block of kernel `kernel` (enum tutti_kernel) for the pair of type and op. Pointers in args are directly usable. */
+/* Runs one block of kernel `kernel` (enum tutti_kernel) for the pair of type and op. Pointers in args are directly
+ * usable. */
 void tutti_kernel_host(int kernel, int type, int op, const struct tutti_kernel_args *args, unsigned block);
 
 /* Name of the instruction set chosen: "avx512", "avx2", "base". */
