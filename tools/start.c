@@ -1,0 +1,203 @@
+#include "start.h"
+
+#include <libgen.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "coll/coll.h"
+#include "core/settings.h"
+#include "core/status.h"
+
+extern char **environ;
+
+/* TOOL_*DIR: paths of the installation relative to the folder of the command, made by the build. */
+static char *installed(const char *const folders[], int n, const char *name)
+{
+    char own[PATH_MAX];
+    ssize_t length = readlink("/proc/self/exe", own, sizeof own - 1);
+    if (length <= 0)
+        return NULL;
+    own[length] = '\0';
+    const char *folder = dirname(own);
+    for (int i = 0; i < n; i++) {
+        char *path = tool_print("%s/%s/%s", folder, folders[i], name);
+        char *real = realpath(path, NULL);
+        free(path);
+        if (real && access(real, R_OK) == 0)
+            return real;
+        free(real);
+    }
+    return NULL;
+}
+
+char *tool_installed_library(const char *name)
+{
+    static const char *const folders[] = {TOOL_LIBDIR, "../lib"};
+    return installed(folders, 2, name);
+}
+
+char *tool_installed_helper(const char *name)
+{
+    static const char *const folders[] = {TOOL_LIBEXECDIR, "../libexec/tutti"};
+    return installed(folders, 2, name);
+}
+
+void tool_check_settings(void)
+{
+    static char wrong[8192];
+    struct tutti_settings settings;
+    int bad = 0;
+    if (tutti_settings_read(&settings, wrong, sizeof wrong) != TUTTI_OK) {
+        bad = 1;
+        for (char *line = strtok(wrong, "\n"); line; line = strtok(NULL, "\n"))
+            fprintf(stderr, "tutti: %s\n", line);
+    }
+    if (tutti_rules_check(settings.rules, wrong, sizeof wrong) != TUTTI_OK) {
+        bad = 1;
+        fprintf(stderr, "tutti: TUTTI_RULES: %s\n", wrong);
+    }
+    if (bad)
+        exit(TOOL_WRONG_USE);
+}
+
+static int cores(void)
+{
+    cpu_set_t set;
+    return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : (int)sysconf(_SC_NPROCESSORS_ONLN);
+}
+
+/* 1 where all ranks run on this machine, as far as the command line and the environment say. */
+static int local(const struct tool_start *start)
+{
+    static const char *const managers[] = {"SLURM_JOB_ID",         "PBS_NODEFILE", "LSB_JOBID",
+                                           "PE_HOSTFILE",          "FLUX_JOB_ID",  "HYDRA_HOST_FILE",
+                                           "I_MPI_HYDRA_HOST_FILE"};
+    for (size_t i = 0; i < sizeof managers / sizeof managers[0]; i++) {
+        if (getenv(managers[i]))
+            return 0;
+    }
+    struct tool_words words = {.word = NULL};
+    int hosts = 0;
+    if (start->arguments)
+        tool_words_split(&words, start->arguments);
+    for (int i = 0; i < words.n; i++)
+        hosts |= strstr(words.word[i], "host") || strstr(words.word[i], "machine") ||
+                 strcmp(words.word[i], "-H") == 0 || strcmp(words.word[i], "-f") == 0;
+    tool_words_free(&words);
+    return !hosts;
+}
+
+static void standard(const char *name, const char *value)
+{
+    setenv(name, value, 0); /* the user's own choice stays */
+}
+
+static char *preload_value(void)
+{
+    char *library = tool_installed_library("libtutti.so");
+    if (!library)
+        tool_refuse(
+            "libtutti.so was not found beside this command: build the target tutti, or install the project again");
+    const char *before = getenv("LD_PRELOAD");
+    if (!before || !*before)
+        return library;
+    char *both = tool_print("%s:%s", library, before);
+    free(library);
+    return both;
+}
+
+static void openmpi_line(const struct tool_start *start, struct tool_words *line, const char *preload)
+{
+    int here = local(start);
+    if (geteuid() == 0) {
+        standard("OMPI_ALLOW_RUN_AS_ROOT", "1");
+        standard("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
+        standard("PRTE_ALLOW_RUN_AS_ROOT", "1");
+        standard("PRTE_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
+    }
+    if (here) {
+        /* A permission, not an order: ranks beyond the number of cores are refused otherwise. */
+        standard("OMPI_MCA_rmaps_base_oversubscribe", "1");
+        standard("PRTE_MCA_rmaps_default_mapping_policy", ":oversubscribe");
+        if (start->ranks > cores())
+            standard("OMPI_MCA_mpi_yield_when_idle", "1");
+    }
+    if (preload) {
+        tool_words_add(line, "-x");
+        tool_words_take(line, tool_print("LD_PRELOAD=%s", preload));
+    }
+    for (char **entry = environ; !here && *entry; entry++) {
+        if (strncmp(*entry, "TUTTI_", 6) == 0) {
+            tool_words_add(line, "-x");
+            tool_words_take(line, tool_print("%.*s", (int)strcspn(*entry, "="), *entry));
+        }
+    }
+}
+
+static void hydra_line(const struct tool_start *start, struct tool_words *line, const char *preload)
+{
+    const struct tool_mpi *mpi = start->mpi;
+    if (mpi->family == TOOL_MPICH && local(start))
+        standard("HYDRA_LAUNCHER", "fork"); /* no ssh is needed to stay on this machine */
+    if (mpi->family == TOOL_IMPI) {
+        standard("I_MPI_ROOT", mpi->prefix);
+        char *provider = tool_print("%s/libshm-fi.so", mpi->libraries);
+        if (mpi->libraries[0] && access(provider, R_OK) == 0)
+            standard("FI_PROVIDER_PATH", mpi->libraries);
+        free(provider);
+        if (local(start)) {
+            standard("I_MPI_HYDRA_BOOTSTRAP", "fork");
+            standard("I_MPI_FABRICS", "shm");
+        }
+    }
+    if (preload) {
+        tool_words_add(line, "-genv");
+        tool_words_add(line, "LD_PRELOAD");
+        tool_words_add(line, preload);
+    }
+}
+
+/* Libraries of an MPI that the loader would not take by itself come first in its search. */
+static void find_libraries(const struct tool_start *start)
+{
+    const struct tool_mpi *mpi = start->mpi;
+    if (!mpi->libraries[0] || !start->program->abi)
+        return;
+    char *own = tool_print("%s/%s", mpi->libraries, start->program->library);
+    char here[PATH_MAX], there[PATH_MAX];
+    int same = start->program->resolved[0] && realpath(own, here) && realpath(start->program->resolved, there) &&
+               strcmp(here, there) == 0;
+    int renamed = access(own, R_OK) != 0;
+    free(own);
+    if (same)
+        return;
+    /* libmpich.so.12 and libmpi.so.12 are two names of one interface: a library of the missing name that only leads to
+     * the other one is installed beside ours. */
+    char *names = renamed ? tool_installed_library("tutti/names") : NULL;
+    const char *before = getenv("LD_LIBRARY_PATH");
+    char *all = tool_print("%s%s%s%s%s", mpi->libraries, names ? ":" : "", names ? names : "",
+                           before && *before ? ":" : "", before ? before : "");
+    setenv("LD_LIBRARY_PATH", all, 1);
+    free(all);
+    free(names);
+}
+
+void tool_start_line(const struct tool_start *start, struct tool_words *line)
+{
+    tool_words_add(line, start->mpi->launcher);
+    tool_words_add(line, "-n");
+    tool_words_take(line, tool_print("%d", start->ranks));
+    find_libraries(start);
+    char *preload = start->preload ? preload_value() : NULL;
+    if (start->mpi->family == TOOL_OPENMPI)
+        openmpi_line(start, line, preload);
+    else
+        hydra_line(start, line, preload);
+    free(preload);
+    if (start->arguments && tool_words_split(line, start->arguments) != 0)
+        tool_refuse("--mpi-args '%s': a quote is not closed", start->arguments);
+    for (char **word = start->command; *word; word++)
+        tool_words_add(line, *word);
+}

@@ -1,0 +1,46 @@
+/* Small things that all parts of the command need: words, sizes, processes. */
+#ifndef TUTTI_TOOLS_TEXT_H
+#define TUTTI_TOOLS_TEXT_H
+
+#include <argp.h>
+#include <stddef.h>
+#include <stdio.h>
+
+enum { TOOL_WRONG_USE = 2 }; /* exit status of whatever is refused before anything starts */
+
+/* Says "tutti: text" on standard error and ends with status 2. */
+void tool_refuse(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
+/* Memory that cannot be had ends the command. */
+void *tool_alloc(size_t bytes);
+char *tool_print(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* The nearest of the n names to `word`; NULL where none is near. */
+const char *tool_nearest(const char *word, const char *const names[], int n);
+
+/* "64k" -> 65536; suffixes k, m, g. 1, or 0 where it is not a size. */
+int tool_size(const char *text, size_t *out);
+/* "64K", "1M", "24" */
+const char *tool_size_text(size_t bytes, char out[24]);
+/* A number from least to most, otherwise refuses in the name of `option`. */
+long tool_number(const char *option, const char *text, long least, long most);
+
+/* A growing list of words that ends with NULL. The words are owned by the list. */
+struct tool_words {
+    char **word;
+    int n, room;
+};
+void tool_words_add(struct tool_words *words, const char *word);
+void tool_words_take(struct tool_words *words, char *word);
+/* Splits as a shell does: blanks, '...', "...", backslash. 0, or -1 where a quote is open. */
+int tool_words_split(struct tool_words *words, const char *text);
+void tool_words_free(struct tool_words *words);
+
+/* Runs argv, keeps at most size - 1 bytes of what it writes on both outputs, and ends it after `seconds`. Returns its
+ * exit status, or -1 where it did not start or did not end. */
+int tool_capture(char *const argv[], int seconds, char *out, size_t size);
+
+/* Looks through the options on a command line before argp does, and refuses an unknown long one with the nearest known.
+ * Stops at the first word that is no option where `in_order`. */
+void tool_check_options(const struct argp_option *options, int argc, char **argv, int in_order);
+
+#endif
