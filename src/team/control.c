@@ -37,8 +37,8 @@ int tutti_page_create(const uint64_t nonce[2], int *out_fd, struct tutti_page **
     }
     /* All pages are taken now: a full machine must fail here, not with SIGBUS at a later store. */
     int status = TUTTI_ERR_SYSTEM;
-    if (ftruncate(fd, sizeof(struct tutti_control)) != 0 ||
-        fallocate(fd, 0, 0, sizeof(struct tutti_control)) != 0 || fcntl(fd, F_ADD_SEALS, PAGE_SEALS | F_SEAL_SEAL) != 0)
+    if (ftruncate(fd, sizeof(struct tutti_control)) != 0 || fallocate(fd, 0, 0, sizeof(struct tutti_control)) != 0 ||
+        fcntl(fd, F_ADD_SEALS, PAGE_SEALS | F_SEAL_SEAL) != 0)
         tutti_info("no memory for the control page: error %d", errno);
     else
         status = map(fd, out);

@@ -1,5 +1,5 @@
-/* The control page: host shared memory of one rank, mapped by all ranks of its node, written by its owner alone. One slot a
- * communicator: arrival record, votes, progress and abort words. Sequences only grow and are compared as signed
+/* The control page: host shared memory of one rank, mapped by all ranks of its node, written by its owner alone. One
+ * slot a communicator: arrival record, votes, progress and abort words. Sequences only grow and are compared as signed
  * differences, so that they survive the wrap. */
 #ifndef TUTTI_TEAM_CONTROL_H
 #define TUTTI_TEAM_CONTROL_H
@@ -31,10 +31,10 @@ struct tutti_share {
 };
 
 struct tutti_arrival {
-    uint32_t collective; /* enum tutti_collective */
-    int32_t type, op;    /* element type, operator */
-    uint32_t kind;       /* enum tutti_arrival_kind */
-    uint64_t count;      /* elements */
+    uint32_t collective;        /* enum tutti_collective */
+    int32_t type, op;           /* element type, operator */
+    uint32_t kind;              /* enum tutti_arrival_kind */
+    uint64_t count;             /* elements */
     struct tutti_share in, out; /* filled where the algorithm maps buffers */
 };
 
@@ -51,9 +51,9 @@ struct tutti_slot {
     _Atomic uint32_t broken;                 /* not zero: this rank has given the communicator up; status as above */
     _Atomic uint32_t generation;             /* changes when the owner leaves the communicator */
     uint32_t pad0[27];
-    _Alignas(128) _Atomic uint32_t voted;    /* number of the last vote */
-    _Atomic uint32_t vote[2];                /* what was voted in vote v: [v & 1], written before `voted` */
-    _Atomic uint64_t want;                   /* ranks whose descriptors of the current call this rank asks for */
+    _Alignas(128) _Atomic uint32_t voted; /* number of the last vote */
+    _Atomic uint32_t vote[2];             /* what was voted in vote v: [v & 1], written before `voted` */
+    _Atomic uint64_t want;                /* ranks whose descriptors of the current call this rank asks for */
     uint32_t pad1[26];
     struct tutti_arrival arrival[2];
 };

@@ -25,9 +25,9 @@ static int agree(struct tutti_transport *world, int fine, int *all)
 }
 
 struct discovery {
-    int64_t *colors;      /* of each rank of the world */
+    int64_t *colors;       /* of each rank of the world */
     uint64_t (*nonces)[2]; /* drawn by each */
-    int first;            /* world rank of node rank 0 */
+    int first;             /* world rank of node rank 0 */
 };
 
 /* Ranks of one machine, in order of rank, in groups of TUTTI_NODE_RANKS. */
@@ -158,7 +158,8 @@ int tutti_node_open(struct tutti_transport *world, struct tutti_node **out)
     return status == TUTTI_OK ? TUTTI_ERR_UNAVAILABLE : status;
 }
 
-/* Waits, bounded, until peers have left the communicators that this rank has left: their kernels may still write here. */
+/* Waits, bounded, until peers have left the communicators that this rank has left: their kernels may still write here.
+ */
 static void await_leaving(struct tutti_node *node)
 {
     uint64_t until = tutti_now_ns() + CLOSE_SECONDS * UINT64_C(1000000000);

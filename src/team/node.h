@@ -74,9 +74,9 @@ struct tutti_node {
     struct tutti_transport *world;
     int rank, size;
     uint64_t nonce[2];
-    struct tutti_peer *peer; /* [size]; [rank] is this one */
-    int cores;               /* that the ranks of the node may use together */
-    int forgotten;           /* 1: in a child after fork */
+    struct tutti_peer *peer;           /* [size]; [rank] is this one */
+    int cores;                         /* that the ranks of the node may use together */
+    int forgotten;                     /* 1: in a child after fork */
     const struct tutti_device *device; /* set by the first team that opens */
 
     pthread_mutex_t lock; /* slots, seats, words, leaving */

@@ -124,7 +124,7 @@ static int receive_message(int fd, void *bytes, size_t size, int *passed)
 struct mesh {
     struct tutti_node *node;
     int listener, page_fd;
-    int met;           /* peers whose page is mapped */
+    int met; /* peers whose page is mapped */
     int guests;
     int guest[GUESTS]; /* accepted, have not said who they are */
     int *said;         /* [size] 1: our hello has been sent */
@@ -144,7 +144,8 @@ static struct hello my_hello(const struct mesh *mesh)
     return hello;
 }
 
-/* Takes the socket where the message at hand proves the other side to be peer `rank` (-1: any that may connect here). */
+/* Takes the socket where the message at hand proves the other side to be peer `rank` (-1: any that may connect here).
+ */
 static int meet(struct mesh *mesh, int fd, const struct hello *hello, int page_fd, int rank)
 {
     struct tutti_node *node = mesh->node;

@@ -18,8 +18,8 @@ int tutti_socket_trusts(int fd, unsigned uid, int *pid);
 /* A descriptor for one team of the receiver. */
 struct tutti_note {
     uint64_t magic;
-    uint64_t id;       /* of the allocation */
-    uint32_t slot;     /* of the receiver's team */
+    uint64_t id;   /* of the allocation */
+    uint32_t slot; /* of the receiver's team */
     uint32_t generation;
     uint32_t sequence; /* of the team's call */
     uint32_t refused;  /* 1: there is no descriptor, the owner could not make one */

@@ -1,5 +1,5 @@
-/* Node: the ranks of one machine that can share memory, made once a process. Team: the ranks of one communicator, over a
- * node. A team is cheap until its ranks bring device memory; then it is opened: window, channel, GPUs and leaders.
+/* Node: the ranks of one machine that can share memory, made once a process. Team: the ranks of one communicator, over
+ * a node. A team is cheap until its ranks bring device memory; then it is opened: window, channel, GPUs and leaders.
  *
  * Nothing here is global: every rank has its own node, so that ranks may be threads of one process in tests. */
 #ifndef TUTTI_TEAM_TEAM_H
@@ -15,7 +15,8 @@ struct tutti_node; /* defined in node.h; private to team/ */
  * sockets and maps everybody's control page. All ranks succeed or none: on failure *out is NULL on every rank, and the
  * reason is logged at info level. `world` must outlive the node. */
 int tutti_node_open(struct tutti_transport *world, struct tutti_node **out);
-/* Local. Frees sockets, pages, channels and mappings. Teams must be freed before. Calls the device where it is alive. */
+/* Local. Frees sockets, pages, channels and mappings. Teams must be freed before. Calls the device where it is alive.
+ */
 void tutti_node_close(struct tutti_node *node);
 /* Local, in a child after fork: forgets everything without touching the device or telling peers. */
 void tutti_node_forget(struct tutti_node *node);
@@ -28,10 +29,11 @@ struct tutti_team {
     struct tutti_node *node;
     struct tutti_transport *transport; /* of the communicator; owned by the caller */
     int rank, size;
-    int whole;       /* 1: all ranks are on this node and there are at most TUTTI_MAX_RANKS; otherwise every call is passed on */
+    int whole; /* 1: all ranks are on this node and there are at most TUTTI_MAX_RANKS; otherwise every call is passed on
+                */
     const char *why; /* reason where not whole or not available; static text */
     enum tutti_team_state state;
-    int status;      /* BROKEN: the failure that broke it */
+    int status; /* BROKEN: the failure that broke it */
 
     /* Where whole: */
     struct tutti_slot *slot[TUTTI_MAX_RANKS]; /* of each rank; slot[rank] is written here */
@@ -40,24 +42,24 @@ struct tutti_team {
 
     /* Where open: */
     const struct tutti_device *device;
-    int gpu;                          /* ordinal in this process */
-    int gpus;                         /* participants */
-    int gpu_index;                    /* this rank's among them */
-    int leader;                       /* 1: this rank launches for its GPU */
-    int gpu_of[TUTTI_MAX_RANKS];      /* participant that rank r belongs to */
-    int leader_of[TUTTI_MAX_GPUS];    /* rank that launches for participant g: its lowest */
-    size_t channel_bytes;             /* of each channel, flags included */
-    void *window[TUTTI_MAX_GPUS];     /* leader of g's channel, in this process's address space; [gpu_index] of a rank that
-                                         does not lead is its leader's */
-    void *scratch;                    /* this rank's own channel */
+    int gpu;                       /* ordinal in this process */
+    int gpus;                      /* participants */
+    int gpu_index;                 /* this rank's among them */
+    int leader;                    /* 1: this rank launches for its GPU */
+    int gpu_of[TUTTI_MAX_RANKS];   /* participant that rank r belongs to */
+    int leader_of[TUTTI_MAX_GPUS]; /* rank that launches for participant g: its lowest */
+    size_t channel_bytes;          /* of each channel, flags included */
+    void *window[TUTTI_MAX_GPUS];  /* leader of g's channel, in this process's address space; [gpu_index] of a rank that
+                                      does not lead is its leader's */
+    void *scratch;                 /* this rank's own channel */
     void *scratch_of[TUTTI_MAX_RANKS]; /* leaders: own channels of the ranks of this GPU, else NULL */
-    struct tutti_stream *stream;      /* of this rank */
-    struct tutti_words *words;        /* host view of this rank's words */
-    struct tutti_words *words_device; /* kernels' view */
-    uint32_t epoch;                   /* of the last launch, alike on all ranks */
-    uint32_t finished;                /* blocks of this GPU's launches so far */
-    unsigned blocks;                          /* of a kernel that waits, at most; agreed by all ranks (set by coll/) */
-    void *private_;                   /* of team/ */
+    struct tutti_stream *stream;       /* of this rank */
+    struct tutti_words *words;         /* host view of this rank's words */
+    struct tutti_words *words_device;  /* kernels' view */
+    uint32_t epoch;                    /* of the last launch, alike on all ranks */
+    uint32_t finished;                 /* blocks of this GPU's launches so far */
+    unsigned blocks;                   /* of a kernel that waits, at most; agreed by all ranks (set by coll/) */
+    void *private_;                    /* of team/ */
 };
 
 /* Collective over `transport` (one allgather). Local failures make the team not whole on all ranks. */
@@ -67,8 +69,8 @@ void tutti_team_free(struct tutti_team *team);
 
 /* Local. Announces this rank at its next call: a few stores, no system call. The record is copied. Team whole. */
 void tutti_team_arrive(struct tutti_team *team, const struct tutti_arrival *mine);
-/* Waits until all ranks have arrived at the current call and points all[r] at their records (valid until this rank's next
- * arrival). Bounded; reports stalls; TUTTI_ERR_MISMATCH (reported) where collective, type, op or count differ;
+/* Waits until all ranks have arrived at the current call and points all[r] at their records (valid until this rank's
+ * next arrival). Bounded; reports stalls; TUTTI_ERR_MISMATCH (reported) where collective, type, op or count differ;
  * TUTTI_ERR_PEER where a rank has died. On failure the team is broken. */
 int tutti_team_await(struct tutti_team *team, const struct tutti_arrival *all[]);
 /* Opens the team on GPU `gpu`. Collective over the team's ranks, in two phases: state becomes OPEN on all ranks or
@@ -78,12 +80,13 @@ int tutti_team_open(struct tutti_team *team, int gpu);
 /* Host-level agreement of the current call: waits for all votes, *all is the minimum. Serves peers' requests for
  * descriptors meanwhile. */
 int tutti_team_vote(struct tutti_team *team, uint32_t mine, uint32_t *all);
-/* Collective over the team's ranks, after tutti_team_await: maps `in` and `out` of the current arrivals of the ranks in the
- * mask `of` (bit r; may be empty, may include this rank: its own pointers are not mapped, the caller knows them) and
- * agrees: *agreed is 1 where all ranks mapped all they asked for. Pointers are set for the ranks asked for. Mappings stay
- * in the node's cache; those of the current call are not evicted. */
+/* Collective over the team's ranks, after tutti_team_await: maps `in` and `out` of the current arrivals of the ranks in
+ * the mask `of` (bit r; may be empty, may include this rank: its own pointers are not mapped, the caller knows them)
+ * and agrees: *agreed is 1 where all ranks mapped all they asked for. Pointers are set for the ranks asked for.
+ * Mappings stay in the node's cache; those of the current call are not evicted. */
 int tutti_team_map(struct tutti_team *team, uint64_t of, const void *in[], void *out[], int *agreed);
-/* Local. Fills a share for `pointer`, from a cache keyed by the allocation's id; shared = 0 where it cannot be exported. */
+/* Local. Fills a share for `pointer`, from a cache keyed by the allocation's id; shared = 0 where it cannot be
+ * exported. */
 void tutti_team_share(struct tutti_team *team, const void *pointer, struct tutti_share *out);
 
 /* Says that this rank has finished the current call with `status`. */

@@ -1,6 +1,6 @@
-/* Transport: a group of ranks that can exchange host memory. Made by src/mpi/ over a communicator, and by the tests over
- * threads. All pointers are host pointers, sizes bytes. Functions return TUTTI_OK or a negative status. Collective calls
- * are made by all ranks in the same order. */
+/* Transport: a group of ranks that can exchange host memory. Made by src/mpi/ over a communicator, and by the tests
+ * over threads. All pointers are host pointers, sizes bytes. Functions return TUTTI_OK or a negative status. Collective
+ * calls are made by all ranks in the same order. */
 #ifndef TUTTI_TEAM_TRANSPORT_H
 #define TUTTI_TEAM_TRANSPORT_H
 

@@ -9,9 +9,9 @@
 #include "team/watch.h"
 
 enum {
-    SPINS_ALONE = 128,       /* between looks where the node has a core for each rank */
-    SPINS_SHARED = 16,       /* where it has not */
-    YIELD_AFTER_NS = 50000,  /* a spinning rank yields from then on: helper threads may need the core */
+    SPINS_ALONE = 128,      /* between looks where the node has a core for each rank */
+    SPINS_SHARED = 16,      /* where it has not */
+    YIELD_AFTER_NS = 50000, /* a spinning rank yields from then on: helper threads may need the core */
     SLEEP_LEAST_US = 50,
     SLEEP_MOST_US = 1000,
     CHECK_NS = 5000000,      /* between looks after peers */
@@ -42,7 +42,8 @@ static void pause_by_policy(struct tutti_waiting *w)
         const struct timespec time = {0, (long)w->sleep * 1000};
         nanosleep(&time, NULL);
         w->sleep = w->sleep * 2 < SLEEP_MOST_US ? w->sleep * 2 : SLEEP_MOST_US;
-    } else if (how != TUTTI_SET_WAIT_SPIN || (tutti_settings()->wait == TUTTI_SET_WAIT_AUTO && w->waited > YIELD_AFTER_NS)) {
+    } else if (how != TUTTI_SET_WAIT_SPIN ||
+               (tutti_settings()->wait == TUTTI_SET_WAIT_AUTO && w->waited > YIELD_AFTER_NS)) {
         sched_yield();
     }
 }

@@ -34,10 +34,12 @@ struct tutti_waiting {
     uint64_t last;    /* time of the last look; 0: none yet */
     uint64_t waited;  /* time waited so far; a stop of this process does not count */
     uint64_t checked; /* `waited` when peers were last looked after */
+    uint64_t doomed;  /* kernels: `waited` when a peer was first seen gone; it may have done its part before */
 };
 
 struct tutti_waiting tutti_waiting(struct tutti_team *team, enum tutti_waiting_for what, uint64_t of);
-/* A look: progress, peers, stall, limit; pauses by the policy. TUTTI_OK: go on waiting. Logs failures, breaks nothing. */
+/* A look: progress, peers, stall, limit; pauses by the policy. TUTTI_OK: go on waiting. Logs failures, breaks nothing.
+ */
 int tutti_wait_look(struct tutti_waiting *waiting);
 
 static inline int tutti_wait(struct tutti_waiting *waiting)

@@ -13,7 +13,10 @@ static const char *const collective_names[TUTTI_COLLECTIVES] = {
 #undef TUTTI_COLLECTIVE
 };
 
-enum { SHOWN = 6 }; /* ranks of a report; the rest are counted */
+enum {
+    SHOWN = 6,                   /* ranks of a report; the rest are counted */
+    KERNEL_GRACE_NS = 1000000000 /* for kernels after the death of a peer */
+};
 
 /* A line that is cut at its end, never overrun. */
 struct line {
@@ -110,7 +113,22 @@ static void add_here(struct line *line, const struct tutti_waiting *w)
     add(line, "call %u on %s (%s)", number(team->sequence), team->transport->label, call);
 }
 
-int tutti_watch_peers(const struct tutti_waiting *w)
+/* A kernel that has all it needs from a peer that has gone ends soon by itself. Takes those that left in good order out
+ * of *gone: they do so only after their part. */
+static int overdue(struct tutti_waiting *w, uint64_t *gone)
+{
+    const struct tutti_place *place = tutti_place(w->team);
+    for (uint64_t rest = *gone; rest; rest &= rest - 1) {
+        int r = __builtin_ctzll(rest);
+        if (atomic_load(&place->node->peer[place->peer[r]].page->control->closed))
+            *gone &= ~(UINT64_C(1) << r);
+    }
+    if (*gone && w->doomed == 0)
+        w->doomed = w->waited;
+    return *gone && w->waited - w->doomed >= KERNEL_GRACE_NS;
+}
+
+int tutti_watch_peers(struct tutti_waiting *w)
 {
     const struct tutti_team *team = w->team;
     const struct tutti_place *place = tutti_place(team);
@@ -118,6 +136,8 @@ int tutti_watch_peers(const struct tutti_waiting *w)
     uint64_t gone = tutti_watch_gone(place, tutti_watch_missing(w));
     if (gone)
         gone &= tutti_watch_missing(w); /* it may have done its part and left since */
+    if (gone && w->what == TUTTI_WAITING_KERNEL && !overdue(w, &gone))
+        gone = 0;
     if (gone) {
         int r = __builtin_ctzll(gone);
         int left = (int)atomic_load(&place->node->peer[place->peer[r]].page->control->closed);

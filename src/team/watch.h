@@ -11,7 +11,7 @@ uint64_t tutti_watch_missing(const struct tutti_waiting *waiting);
 /* Looks at the sockets of the ranks in `mask`; returns those whose process has gone. */
 uint64_t tutti_watch_gone(const struct tutti_place *place, uint64_t mask);
 /* Failure of a peer that ends this wait (dead, or broken by it), already logged; TUTTI_OK otherwise. */
-int tutti_watch_peers(const struct tutti_waiting *waiting);
+int tutti_watch_peers(struct tutti_waiting *waiting);
 void tutti_watch_stall(const struct tutti_waiting *waiting);
 void tutti_watch_timeout(const struct tutti_waiting *waiting);
 /* One line with each rank's call; the same on all ranks, said by the lowest that waits. */

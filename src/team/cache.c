@@ -1,0 +1,247 @@
+#include "team/cache.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/log.h"
+#include "core/status.h"
+
+enum { CHAINS_LEAST = 64, EXPORTS = 256 };
+
+struct export_entry {
+    uint64_t id; /* 0: empty */
+    int status;
+    struct tutti_export what;
+};
+
+struct tutti_cache {
+    pthread_mutex_t lock;
+    size_t entries, count; /* most, and now without channels in use */
+    size_t chains;         /* a power of two */
+    struct tutti_mapping **chain;
+    struct tutti_mapping ends; /* ends.newer: least recently used; ends.older: most recently */
+    struct export_entry exported[EXPORTS];
+};
+
+struct tutti_cache *tutti_cache_new(size_t entries)
+{
+    struct tutti_cache *cache = calloc(1, sizeof *cache);
+    if (!cache)
+        return NULL;
+    cache->chains = CHAINS_LEAST;
+    while (cache->chains < entries)
+        cache->chains *= 2;
+    cache->chain = calloc(cache->chains, sizeof(struct tutti_mapping *));
+    if (!cache->chain) {
+        free(cache);
+        return NULL;
+    }
+    pthread_mutex_init(&cache->lock, NULL);
+    cache->entries = entries;
+    cache->ends.newer = cache->ends.older = &cache->ends;
+    return cache;
+}
+
+static uint64_t mix(uint64_t x)
+{
+    x ^= x >> 31;
+    x *= UINT64_C(0x9e3779b97f4a7c15);
+    return x ^ x >> 29;
+}
+
+static struct tutti_mapping **chain_of(struct tutti_cache *cache, int peer, int gpu, const struct tutti_export *what)
+{
+    uint64_t h = mix(what->id ^ (uint64_t)(unsigned)peer << 40 ^ (uint64_t)(unsigned)gpu << 56);
+    return &cache->chain[h & (cache->chains - 1)];
+}
+
+static int same(const struct tutti_mapping *m, int peer, int gpu, const struct tutti_export *what)
+{
+    return m->what.id == what->id && m->peer == peer && m->gpu == gpu && m->what.bytes == what->bytes &&
+           m->what.kind == what->kind && memcmp(m->what.token, what->token, sizeof what->token) == 0;
+}
+
+static void unlink_use(struct tutti_mapping *m)
+{
+    m->newer->older = m->older;
+    m->older->newer = m->newer;
+}
+
+static void link_newest(struct tutti_cache *cache, struct tutti_mapping *m)
+{
+    m->older = cache->ends.older;
+    m->newer = &cache->ends;
+    m->older->newer = m;
+    cache->ends.older = m;
+}
+
+/* Unmaps and forgets; the lock is held, the mapping unreferenced and counted. */
+static void drop(struct tutti_cache *cache, const struct tutti_device *device, struct tutti_mapping *m)
+{
+    struct tutti_mapping **at = chain_of(cache, m->peer, m->gpu, &m->what);
+    while (*at != m)
+        at = &(*at)->next;
+    *at = m->next;
+    unlink_use(m);
+    cache->count--;
+    int status = device ? device->release_memory(m->gpu, &m->what, m->base) : TUTTI_OK;
+    if (status != TUTTI_OK)
+        tutti_debug("a mapped buffer could not be released: %s", tutti_status_text(status));
+    free(m);
+}
+
+/* Makes room for `more` mappings as far as unreferenced ones can go. */
+static void make_room(struct tutti_cache *cache, const struct tutti_device *device, size_t more)
+{
+    struct tutti_mapping *m = cache->ends.newer;
+    while (m != &cache->ends && cache->count + more > cache->entries) {
+        struct tutti_mapping *next = m->newer;
+        if (m->refs == 0)
+            drop(cache, device, m);
+        m = next;
+    }
+}
+
+/* What the peer had where it has `what` now is gone. */
+static void drop_stale(struct tutti_cache *cache, const struct tutti_device *device, int peer,
+                       const struct tutti_export *what)
+{
+    struct tutti_mapping *m = cache->ends.newer;
+    while (m != &cache->ends) {
+        struct tutti_mapping *next = m->newer;
+        if (m->peer == peer && m->refs == 0 && m->what.id != what->id && m->what.base < what->base + what->bytes &&
+            what->base < m->what.base + m->what.bytes)
+            drop(cache, device, m);
+        m = next;
+    }
+}
+
+static void refer(struct tutti_cache *cache, struct tutti_mapping *m)
+{
+    if (m->refs++ == 0 && m->channel)
+        cache->count--;
+    unlink_use(m);
+    link_newest(cache, m);
+}
+
+static struct tutti_mapping *find(struct tutti_cache *cache, int peer, int gpu, const struct tutti_export *what)
+{
+    struct tutti_mapping *m = *chain_of(cache, peer, gpu, what);
+    while (m && !same(m, peer, gpu, what))
+        m = m->next;
+    if (m)
+        refer(cache, m);
+    return m;
+}
+
+struct tutti_mapping *tutti_cache_find(struct tutti_cache *cache, int peer, int gpu, const struct tutti_export *what)
+{
+    pthread_mutex_lock(&cache->lock);
+    struct tutti_mapping *m = find(cache, peer, gpu, what);
+    pthread_mutex_unlock(&cache->lock);
+    return m;
+}
+
+/* Maps and links a mapping whose key is filled; the lock is held. */
+static int import(struct tutti_cache *cache, const struct tutti_device *device, int fd, struct tutti_mapping *m)
+{
+    drop_stale(cache, device, m->peer, &m->what);
+    if (!m->channel)
+        make_room(cache, device, 1);
+    if (!m->channel && cache->count >= cache->entries)
+        return TUTTI_ERR_UNAVAILABLE;
+    int status = device->import_memory(m->gpu, &m->what, fd, &m->base);
+    if (status != TUTTI_OK)
+        return status;
+    struct tutti_mapping **chain = chain_of(cache, m->peer, m->gpu, &m->what);
+    m->next = *chain;
+    *chain = m;
+    link_newest(cache, m);
+    cache->count += !m->channel;
+    return TUTTI_OK;
+}
+
+int tutti_cache_add(struct tutti_cache *cache, const struct tutti_device *device, int peer, int gpu,
+                    const struct tutti_export *what, int fd, int channel, struct tutti_mapping **out)
+{
+    pthread_mutex_lock(&cache->lock);
+    struct tutti_mapping *m = find(cache, peer, gpu, what); /* another thread may have been faster */
+    int status = TUTTI_OK;
+    if (!m) {
+        m = calloc(1, sizeof *m);
+        if (m)
+            *m = (struct tutti_mapping){.what = *what, .peer = peer, .gpu = gpu, .refs = 1, .channel = channel};
+        status = m ? import(cache, device, fd, m) : TUTTI_ERR_MEMORY;
+    }
+    pthread_mutex_unlock(&cache->lock);
+    if (status == TUTTI_OK)
+        *out = m;
+    else
+        free(m);
+    return status;
+}
+
+void tutti_cache_release(struct tutti_cache *cache, const struct tutti_device *device, struct tutti_mapping *m)
+{
+    pthread_mutex_lock(&cache->lock);
+    if (--m->refs == 0 && m->channel) {
+        cache->count++;
+        make_room(cache, device, 0);
+    }
+    pthread_mutex_unlock(&cache->lock);
+}
+
+size_t tutti_cache_count(struct tutti_cache *cache)
+{
+    pthread_mutex_lock(&cache->lock);
+    size_t count = cache->count;
+    pthread_mutex_unlock(&cache->lock);
+    return count;
+}
+
+int tutti_cache_export(struct tutti_cache *cache, const struct tutti_device *device, const void *pointer, uint64_t id,
+                       struct tutti_export *out)
+{
+    struct export_entry *entry = &cache->exported[mix(id) % EXPORTS];
+    pthread_mutex_lock(&cache->lock);
+    if (entry->id != id || id == 0) {
+        int fd = -1;
+        struct export_entry made = {.id = id};
+        made.status = device->export_memory(pointer, &made.what, &fd);
+        if (made.status == TUTTI_OK && fd >= 0)
+            close(fd); /* whoever needs one is sent a fresh one */
+        *entry = made;
+    }
+    int status = entry->status;
+    if (status == TUTTI_OK)
+        *out = entry->what;
+    pthread_mutex_unlock(&cache->lock);
+    return status;
+}
+
+void tutti_cache_empty(struct tutti_cache *cache, const struct tutti_device *device)
+{
+    pthread_mutex_lock(&cache->lock);
+    while (cache->ends.newer != &cache->ends) {
+        struct tutti_mapping *m = cache->ends.newer;
+        cache->count += m->channel && m->refs > 0;
+        drop(cache, device, m);
+    }
+    pthread_mutex_unlock(&cache->lock);
+}
+
+void tutti_cache_free(struct tutti_cache *cache)
+{
+    if (!cache)
+        return;
+    for (struct tutti_mapping *m = cache->ends.newer; m != &cache->ends;) {
+        struct tutti_mapping *next = m->newer;
+        free(m);
+        m = next;
+    }
+    pthread_mutex_destroy(&cache->lock);
+    free(cache->chain);
+    free(cache);
+}

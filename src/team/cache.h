@@ -1,0 +1,43 @@
+/* Mapped buffers of peers, and the names of this rank's own allocations. Keys hold the allocation's id, which its owner
+ * never uses again, so that an address that came back is never taken for the old buffer. Private to team/; safe from
+ * any thread. */
+#ifndef TUTTI_TEAM_CACHE_H
+#define TUTTI_TEAM_CACHE_H
+
+#include <stddef.h>
+
+#include "device/device.h"
+
+struct tutti_cache;
+
+struct tutti_mapping {
+    struct tutti_mapping *next;          /* in its chain */
+    struct tutti_mapping *newer, *older; /* by last use */
+    struct tutti_export what;
+    int peer; /* node rank of the owner */
+    int gpu;  /* that it is mapped for */
+    unsigned refs;
+    int channel; /* of an open team: not counted among the entries while in use */
+    void *base;
+};
+
+/* At most `entries` mappings, those of open teams' channels apart. NULL: no memory. */
+struct tutti_cache *tutti_cache_new(size_t entries);
+/* Releases all mappings; none may be in use. */
+void tutti_cache_empty(struct tutti_cache *cache, const struct tutti_device *device);
+void tutti_cache_free(struct tutti_cache *cache);
+
+/* A mapping that is there, with one more reference; NULL otherwise. */
+struct tutti_mapping *tutti_cache_find(struct tutti_cache *cache, int peer, int gpu, const struct tutti_export *what);
+/* Maps and keeps; the least recently used unreferenced mappings make room. TUTTI_ERR_UNAVAILABLE where all are in use.
+ * fd stays the caller's. */
+int tutti_cache_add(struct tutti_cache *cache, const struct tutti_device *device, int peer, int gpu,
+                    const struct tutti_export *what, int fd, int channel, struct tutti_mapping **out);
+void tutti_cache_release(struct tutti_cache *cache, const struct tutti_device *device, struct tutti_mapping *mapping);
+size_t tutti_cache_count(struct tutti_cache *cache);
+
+/* Name of the allocation that holds `pointer`; status as export_memory's, kept by the allocation's id. */
+int tutti_cache_export(struct tutti_cache *cache, const struct tutti_device *device, const void *pointer, uint64_t id,
+                       struct tutti_export *out);
+
+#endif

@@ -1,0 +1,63 @@
+/* Waiting for kernels, and what kernels of the host device call while they wait. */
+#include "core/log.h"
+#include "team/node.h"
+#include "team/seat.h"
+
+/* Why the kernels that are under way will not report: they have left or failed. TUTTI_OK: they are at work. */
+static int kernel_left(struct tutti_team *team, uint32_t epoch)
+{
+    int state = team->device->stream_query(team->stream);
+    if (state == 0 || tutti_reached(__atomic_load_n(&team->words->done, __ATOMIC_ACQUIRE), epoch))
+        return TUTTI_OK;
+    if (state < 0) {
+        tutti_error("a kernel on %s failed: %s", team->transport->label, tutti_status_text(state));
+        return state;
+    }
+    int status = tutti_place(team)->kernel_status;
+    if (status != TUTTI_OK)
+        return status;
+    tutti_error("a kernel on %s gave up waiting for a peer", team->transport->label);
+    return TUTTI_ERR_TIMEOUT;
+}
+
+int tutti_team_await_kernel(struct tutti_team *team, uint32_t epoch)
+{
+    struct tutti_waiting w = tutti_waiting(team, TUTTI_WAITING_KERNEL, UINT64_MAX);
+    uint64_t asked = 0;
+    if (team->state == TUTTI_TEAM_BROKEN)
+        return TUTTI_ERR_BROKEN;
+    while (!tutti_reached(__atomic_load_n(&team->words->done, __ATOMIC_ACQUIRE), epoch)) {
+        int status = tutti_wait(&w);
+        if (status == TUTTI_OK && w.waited - asked > 1000000) { /* seldom: a query costs more than a look at the word */
+            asked = w.waited;
+            status = kernel_left(team, epoch);
+        }
+        if (status != TUTTI_OK) {
+            tutti_team_break(team, status);
+            tutti_seat_drain(team);
+            return status;
+        }
+    }
+    return TUTTI_OK;
+}
+
+int tutti_team_host_wait(void *with)
+{
+    struct tutti_team *team = with;
+    struct tutti_place *place = tutti_place(team);
+    if (__atomic_load_n(&team->words->abort, __ATOMIC_ACQUIRE))
+        return 1;
+    /* Kernels on a thread of their own: the rank's thread is in tutti_team_await_kernel and sees to the rest. */
+    if (!pthread_equal(place->caller, pthread_self()))
+        return 0;
+    if (place->kernel_epoch != team->epoch) {
+        place->kernel_epoch = team->epoch;
+        place->kernel = tutti_waiting(team, TUTTI_WAITING_KERNEL, UINT64_MAX);
+    }
+    int status = tutti_wait_look(&place->kernel);
+    if (status == TUTTI_OK)
+        return 0;
+    place->kernel_status = status;
+    __atomic_store_n(&team->words->abort, 1, __ATOMIC_RELEASE);
+    return 1;
+}

@@ -1,0 +1,283 @@
+/* Opening a team: each rank takes a seat, all tell each other, the leaders' channels are mapped, all agree. Any failure
+ * on any rank makes the team unavailable on all, for the same reason. */
+#include <string.h>
+#include <unistd.h>
+
+#include "core/log.h"
+#include "core/settings.h"
+#include "team/cache.h"
+#include "team/map.h"
+#include "team/seat.h"
+#include "team/socket.h"
+
+/* What a rank tells the others in the first phase. */
+struct offer {
+    char why[64]; /* empty: this rank is ready */
+    unsigned char uuid[16];
+    uint64_t bytes; /* of its channel */
+    struct tutti_share share;
+};
+
+struct opening {
+    struct tutti_team *team;
+    struct tutti_seat *seat;
+    const char *why; /* of this rank; NULL: none */
+    struct offer offers[TUTTI_MAX_RANKS];
+    int fd[TUTTI_MAX_RANKS];
+};
+
+/* Second phase: reasons as numbers, so that the least one can be agreed. */
+enum { REASON_REACH, REASON_DESCRIPTOR, REASON_IMPORT, REASON_WORDS, REASONS };
+static const char *const reasons[REASONS] = {
+    [REASON_REACH] = "GPUs that cannot reach each other's memory",
+    [REASON_DESCRIPTOR] = "descriptors of device memory could not be sent",
+    [REASON_IMPORT] = "device memory of a peer could not be mapped",
+    [REASON_WORDS] = "host memory could not be mapped for the GPU",
+};
+
+static int complete(const struct tutti_device *device)
+{
+    const struct {
+        int there;
+        const char *name;
+    } needed[] = {
+        {device->open != NULL, "open"},
+        {device->active != NULL, "active"},
+        {device->gpus != NULL, "gpus"},
+        {device->current != NULL, "current"},
+        {device->uuid != NULL, "uuid"},
+        {device->reach != NULL, "reach"},
+        {device->classify != NULL, "classify"},
+        {device->alloc != NULL && device->free != NULL, "alloc and free"},
+        {device->map_host != NULL && device->unmap_host != NULL, "map_host and unmap_host"},
+        {device->export_memory != NULL, "export_memory"},
+        {device->import_memory != NULL && device->release_memory != NULL, "import_memory and release_memory"},
+        {device->stream_create != NULL && device->stream_destroy != NULL, "stream_create and stream_destroy"},
+        {device->stream_sync != NULL && device->stream_query != NULL, "stream_sync and stream_query"},
+        {device->fill != NULL && device->launch != NULL, "fill and launch"},
+    };
+    for (size_t i = 0; i < sizeof needed / sizeof needed[0]; i++) {
+        if (!needed[i].there) {
+            tutti_device_missing(device, needed[i].name);
+            return 0;
+        }
+    }
+    return 1;
+}
+
+/* This rank's part of the first phase; returns the reason why it cannot, or NULL. */
+static const char *prepare(struct opening *o, int gpu, struct offer *mine)
+{
+    struct tutti_team *team = o->team;
+    const struct tutti_device *device = tutti_device();
+    char text[160] = "";
+    const char *why = NULL;
+    if (!device)
+        return "no device (TUTTI_DEVICE=none)";
+    if (!complete(device))
+        return "the device lacks an operation";
+    if (device->open(text, sizeof text) != TUTTI_OK) {
+        tutti_info("device %s cannot be used: %s", device->name, text);
+        return "the device cannot be opened";
+    }
+    int gpus = device->gpus();
+    if (gpu < 0 && device->current(&gpu) != TUTTI_OK)
+        gpu = -1;
+    if (gpu < 0 && gpus > 0)
+        gpu = team->node->rank % gpus;
+    if (gpu < 0 || gpu >= gpus)
+        return "no GPU";
+    if (device->uuid(gpu, mine->uuid) != TUTTI_OK)
+        return "the GPU does not tell its UUID";
+    pthread_mutex_lock(&team->node->lock);
+    team->node->device = device;
+    pthread_mutex_unlock(&team->node->lock);
+    if (tutti_seat_take(team->node, gpu, &o->seat, &why) != TUTTI_OK)
+        return why;
+    mine->bytes = o->seat->bytes;
+    mine->share = o->seat->share;
+    team->device = device;
+    team->gpu = gpu;
+    return NULL;
+}
+
+/* Participants in order of their lowest rank, which leads. Returns 0 where there are too many. */
+static int group(struct opening *o)
+{
+    struct tutti_team *team = o->team;
+    team->gpus = 0;
+    for (int r = 0; r < team->size; r++) {
+        int g = 0;
+        while (g < team->gpus && memcmp(o->offers[team->leader_of[g]].uuid, o->offers[r].uuid, 16) != 0)
+            g++;
+        if (g == TUTTI_MAX_GPUS)
+            return 0;
+        if (g == team->gpus)
+            team->leader_of[team->gpus++] = r;
+        team->gpu_of[r] = g;
+    }
+    team->gpu_index = team->gpu_of[team->rank];
+    team->leader = team->leader_of[team->gpu_index] == team->rank;
+    return 1;
+}
+
+/* 1 where rank `who` maps the channel of rank `of`: leaders' are mapped by all, others' by their leader. */
+static int maps(const struct tutti_team *team, int who, int of)
+{
+    int leader = team->leader_of[team->gpu_of[of]];
+    return who != of && (leader == of || leader == who);
+}
+
+/* Sends this rank's descriptor to those who map it, takes theirs. A rank that has failed takes part all the same. */
+static int exchange(struct opening *o)
+{
+    struct tutti_team *team = o->team;
+    struct tutti_place *place = tutti_place(team);
+    uint64_t unsent = 0;
+    place->expected = 0;
+    for (int r = 0; r < team->size; r++) {
+        if (maps(team, r, team->rank) && o->offers[team->rank].share.what.needs_fd)
+            unsent |= UINT64_C(1) << r;
+        if (maps(team, team->rank, r) && o->offers[r].share.what.needs_fd)
+            place->expected |= UINT64_C(1) << r;
+    }
+    struct tutti_waiting w = tutti_waiting(team, TUTTI_WAITING_DESCRIPTOR, place->expected);
+    for (;;) {
+        for (int r = 0; r < team->size; r++) {
+            if (unsent >> r & 1 && tutti_map_send(team, r, &o->seat->share.what))
+                unsent &= ~(UINT64_C(1) << r);
+            if (place->expected >> r & 1 && tutti_socket_take(team->node, place->peer[r], place->number[team->rank],
+                                                              team->sequence, o->offers[r].share.what.id, &o->fd[r]))
+                place->expected &= ~(UINT64_C(1) << r);
+        }
+        if (!unsent && !place->expected)
+            return TUTTI_OK;
+        int status = tutti_wait(&w);
+        if (status != TUTTI_OK)
+            return status;
+    }
+}
+
+/* Maps the channel of rank r; returns REASONS or what failed. */
+static int map_channel(struct opening *o, int r, void **channel)
+{
+    struct tutti_team *team = o->team;
+    struct tutti_place *place = tutti_place(team);
+    const struct tutti_share *share = &o->offers[r].share;
+    struct tutti_mapping *mapping = tutti_cache_find(team->node->cache, place->peer[r], team->gpu, &share->what);
+    if (!mapping && share->what.needs_fd && o->fd[r] < 0)
+        return REASON_DESCRIPTOR;
+    if (!mapping && tutti_cache_add(team->node->cache, team->device, place->peer[r], team->gpu, &share->what, o->fd[r],
+                                    1, &mapping) != TUTTI_OK)
+        return REASON_IMPORT;
+    place->pins[place->pinned++] = mapping;
+    *channel = (char *)mapping->base + share->offset;
+    return REASONS;
+}
+
+static int map_all(struct opening *o)
+{
+    struct tutti_team *team = o->team;
+    for (int g = 0; g < team->gpus && team->leader; g++) {
+        if (g != team->gpu_index && !team->device->reach(team->gpu, o->offers[team->leader_of[g]].uuid))
+            return REASON_REACH;
+    }
+    memset(team->window, 0, sizeof team->window);
+    memset(team->scratch_of, 0, sizeof team->scratch_of);
+    for (int r = 0; r < team->size; r++) {
+        void *channel = o->seat->channel;
+        int g = team->gpu_of[r], leads = team->leader_of[g] == r;
+        int failed = maps(team, team->rank, r) ? map_channel(o, r, &channel) : REASONS;
+        if (failed != REASONS)
+            return failed;
+        if (leads)
+            team->window[g] = channel;
+        if (team->leader && g == team->gpu_index)
+            team->scratch_of[r] = channel;
+    }
+    return tutti_seat_words(team->node, o->seat, &team->words_device) == TUTTI_OK ? REASONS : REASON_WORDS;
+}
+
+/* The first phase's outcome, from all offers: NULL where all are ready. */
+static const char *refused(struct opening *o, const char *mine)
+{
+    struct tutti_team *team = o->team;
+    for (int r = 0; r < team->size; r++) {
+        if (o->offers[r].why[0] == '\0')
+            continue;
+        tutti_debug("rank %d cannot share device memory: %.63s", r, o->offers[r].why);
+        return mine ? mine : "a rank of the communicator cannot share device memory";
+    }
+    return group(o) ? NULL : "more than 16 GPUs";
+}
+
+static void give_up(struct opening *o, const char *why)
+{
+    struct tutti_team *team = o->team;
+    struct tutti_place *place = tutti_place(team);
+    for (int i = 0; i < place->pinned; i++)
+        tutti_cache_release(team->node->cache, team->node->device, place->pins[i]);
+    place->pinned = 0;
+    if (o->seat)
+        tutti_seat_drop(team->node, o->seat);
+    team->device = NULL;
+    team->state = TUTTI_TEAM_UNAVAILABLE;
+    team->why = why;
+    tutti_info("device memory is not shared on %s: %s", team->transport->label, why);
+}
+
+static void fill_team(struct opening *o)
+{
+    struct tutti_team *team = o->team;
+    team->channel_bytes = o->seat->bytes;
+    for (int r = 0; r < team->size; r++) {
+        if (o->offers[r].bytes < team->channel_bytes)
+            team->channel_bytes = o->offers[r].bytes;
+    }
+    team->scratch = o->seat->channel;
+    team->stream = o->seat->stream;
+    team->words = &tutti_node_control(team->node)->words[o->seat->words];
+    team->epoch = 0;
+    team->finished = 0;
+    tutti_place(team)->seat = o->seat;
+    tutti_place(team)->kernel_epoch = 0;
+    team->state = TUTTI_TEAM_OPEN;
+}
+
+int tutti_team_open(struct tutti_team *team, int gpu)
+{
+    _Static_assert(TUTTI_MAX_GPUS == 16, "a text above says so");
+    struct tutti_transport *transport = team->transport;
+    struct opening o = {.team = team};
+    struct offer mine = {.bytes = 0};
+    if (team->state == TUTTI_TEAM_BROKEN)
+        return TUTTI_ERR_BROKEN;
+    if (team->state != TUTTI_TEAM_CLOSED || !team->whole)
+        return TUTTI_OK;
+    for (int r = 0; r < TUTTI_MAX_RANKS; r++)
+        o.fd[r] = -1;
+    o.why = prepare(&o, gpu, &mine);
+    if (o.why)
+        strncpy(mine.why, o.why, sizeof mine.why - 1);
+    int status = transport->ops->allgather(transport, &mine, o.offers, sizeof mine);
+    const char *why = status == TUTTI_OK ? refused(&o, o.why) : "the transport failed";
+    if (!why) {
+        uint32_t outcome = REASONS;
+        status = exchange(&o);
+        if (status == TUTTI_OK)
+            outcome = (uint32_t)map_all(&o);
+        for (int r = 0; r < team->size; r++) {
+            if (o.fd[r] >= 0)
+                close(o.fd[r]);
+        }
+        if (status == TUTTI_OK) /* not by the transport: this ends also where a peer dies */
+            status = tutti_team_vote(team, outcome, &outcome);
+        if (status != TUTTI_OK || outcome < REASONS)
+            why = status == TUTTI_OK ? reasons[outcome] : "a peer failed";
+    }
+    if (why)
+        give_up(&o, why);
+    else
+        fill_team(&o);
+    return status == TUTTI_OK ? TUTTI_OK : tutti_team_break(team, status);
+}

@@ -1,0 +1,21 @@
+/* Seats: channel, stream and words that an open team uses in this process, pooled over teams. Private to team/. */
+#ifndef TUTTI_TEAM_SEAT_H
+#define TUTTI_TEAM_SEAT_H
+
+#include "team/node.h"
+
+/* A seat on `gpu` with flags of zero and clear words. On failure *why is a static text. Counts against
+ * TUTTI_WINDOW_MB. */
+int tutti_seat_take(struct tutti_node *node, int gpu, struct tutti_seat **out, const char **why);
+/* Gives back a seat that no peer has used. */
+void tutti_seat_drop(struct tutti_node *node, struct tutti_seat *seat);
+/* Kernels' view of a seat's words. */
+int tutti_seat_words(struct tutti_node *node, const struct tutti_seat *seat, struct tutti_words **device);
+/* Before a team is freed: kernels have left, mappings of peers' channels are let go. */
+void tutti_seat_leave(struct tutti_team *team);
+/* Waits up to a bound until the team's kernels have left; marks the seat stuck otherwise. */
+void tutti_seat_drain(struct tutti_team *team);
+/* Frees all seats; alive: the device may be called. */
+void tutti_seats_free(struct tutti_node *node, int alive);
+
+#endif
