@@ -209,7 +209,7 @@ struct oracle_case kit_case(const struct kit_pair *pair, enum oracle_mode mode, 
                                 .seed = seed};
 }
 
-void kit_expect(void *out, const struct oracle_case *c, int ranks, size_t first, size_t count)
+void kit_expect_of(void *out, const struct oracle_case *c, int ranks, const int *which, size_t first, size_t count)
 {
     enum { MOST = 64 };
     const void *in[MOST];
@@ -220,11 +220,16 @@ void kit_expect(void *out, const struct oracle_case *c, int ranks, size_t first,
         abort();
     }
     for (int r = 0; r < ranks; r++) {
-        oracle_fill(room + (size_t)r * bytes, c, r, first, count);
+        oracle_fill(room + (size_t)r * bytes, c, which ? which[r] : r, first, count);
         in[r] = room + (size_t)r * bytes;
     }
     oracle_reduce(out, c, ranks, in, count);
     free(room);
+}
+
+void kit_expect(void *out, const struct oracle_case *c, int ranks, size_t first, size_t count)
+{
+    kit_expect_of(out, c, ranks, NULL, first, count);
 }
 
 uint64_t kit_counted(const char *call, const char *word)

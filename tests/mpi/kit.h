@@ -67,7 +67,8 @@ extern int kit_pair_count;
 
 /* The case of one call, bools chosen by the handle. */
 struct oracle_case kit_case(const struct kit_pair *pair, enum oracle_mode mode, uint64_t seed);
-/* Writes what the allreduce over `ranks` ranks must give; `room` holds ranks * count elements of scratch. */
+/* Writes what the allreduce of `ranks` ranks must give; which[r] is the world's rank of rank r, NULL: r itself. */
+void kit_expect_of(void *out, const struct oracle_case *c, int ranks, const int *which, size_t first, size_t count);
 void kit_expect(void *out, const struct oracle_case *c, int ranks, size_t first, size_t count);
 
 /* Calls counted so far whose row starts with `call` and names `word` as outcome or reason. Needs TUTTI_STATS=1. */
