@@ -1,0 +1,347 @@
+#include "support/threads.h"
+
+#include <errno.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "core/clock.h"
+#include "core/status.h"
+
+enum { STAGE = 64 << 10, BARRIER_SECONDS = 120 };
+static const size_t arena_bytes = (size_t)1 << 30; /* reserved, not used */
+static const uint64_t second = 1000000000;
+
+struct arena {
+    _Atomic uint64_t used;
+};
+
+/* A group in the arena; behind it STAGE bytes for each rank. */
+struct group {
+    _Atomic uint32_t arrived, round;
+    int size;
+};
+
+struct member {
+    struct tutti_transport transport;
+    struct arena *arena;
+    struct group *group;
+    int world_rank;
+};
+
+static int machine_ranks;
+
+void tutti_threads_machines(int ranks_each)
+{
+    machine_ranks = ranks_each;
+}
+
+static struct group *group_new(struct arena *arena, int size)
+{
+    uint64_t bytes = 256 + (uint64_t)size * STAGE, at = atomic_fetch_add(&arena->used, bytes);
+    if (at + bytes > arena_bytes)
+        return NULL;
+    struct group *group = (struct group *)(void *)((char *)arena + at);
+    group->size = size;
+    return group;
+}
+
+static char *stage(struct member *m, int rank)
+{
+    return (char *)m->group + 256 + (size_t)rank * STAGE;
+}
+
+static int barrier(struct tutti_transport *transport)
+{
+    struct group *group = ((struct member *)transport)->group;
+    uint32_t round = atomic_load(&group->round);
+    if (atomic_fetch_add(&group->arrived, 1) == (uint32_t)group->size - 1) {
+        atomic_store(&group->arrived, 0);
+        atomic_fetch_add(&group->round, 1);
+        syscall(SYS_futex, &group->round, FUTEX_WAKE, group->size, NULL, NULL, 0);
+        return TUTTI_OK;
+    }
+    uint64_t until = tutti_now_ns() + BARRIER_SECONDS * second;
+    while (atomic_load(&group->round) == round) {
+        const struct timespec most = {0, 100000000};
+        syscall(SYS_futex, &group->round, FUTEX_WAIT, round, &most, NULL, 0);
+        if (tutti_now_ns() > until)
+            return TUTTI_ERR_TIMEOUT;
+    }
+    return TUTTI_OK;
+}
+
+static int allgather(struct tutti_transport *transport, const void *in, void *out, size_t bytes)
+{
+    struct member *m = (struct member *)transport;
+    int status = TUTTI_OK;
+    for (size_t at = 0; at < bytes && status == TUTTI_OK; at += STAGE) {
+        size_t some = bytes - at < STAGE ? bytes - at : STAGE;
+        memcpy(stage(m, transport->rank), (const char *)in + at, some);
+        status = barrier(transport);
+        for (int r = 0; r < transport->size && status == TUTTI_OK; r++)
+            memcpy((char *)out + (size_t)r * bytes + at, stage(m, r), some);
+        if (status == TUTTI_OK)
+            status = barrier(transport);
+    }
+    return status;
+}
+
+static int alltoall(struct tutti_transport *transport, const void *in, void *out, size_t bytes)
+{
+    struct member *m = (struct member *)transport;
+    size_t most = STAGE / (size_t)transport->size;
+    int status = TUTTI_OK;
+    for (size_t at = 0; at < bytes && status == TUTTI_OK; at += most) {
+        size_t some = bytes - at < most ? bytes - at : most;
+        for (int r = 0; r < transport->size; r++)
+            memcpy(stage(m, transport->rank) + (size_t)r * most, (const char *)in + (size_t)r * bytes + at, some);
+        status = barrier(transport);
+        for (int r = 0; r < transport->size && status == TUTTI_OK; r++)
+            memcpy((char *)out + (size_t)r * bytes + at, stage(m, r) + (size_t)transport->rank * most, some);
+        if (status == TUTTI_OK)
+            status = barrier(transport);
+    }
+    return status;
+}
+
+static int64_t combine(int64_t a, int64_t b, enum tutti_combine how)
+{
+    switch (how) {
+    case TUTTI_COMBINE_MIN:
+        return a < b ? a : b;
+    case TUTTI_COMBINE_MAX:
+        return a > b ? a : b;
+    case TUTTI_COMBINE_SUM:
+        return a + b;
+    case TUTTI_COMBINE_BAND:
+        return a & b;
+    case TUTTI_COMBINE_BOR:
+        return a | b;
+    }
+    return a;
+}
+
+static int allreduce(struct tutti_transport *transport, int64_t *words, size_t count, enum tutti_combine how)
+{
+    struct member *m = (struct member *)transport;
+    const size_t most = STAGE / sizeof *words;
+    int status = TUTTI_OK;
+    for (size_t at = 0; at < count && status == TUTTI_OK; at += most) {
+        size_t some = count - at < most ? count - at : most;
+        memcpy(stage(m, transport->rank), words + at, some * sizeof *words);
+        status = barrier(transport);
+        for (int r = 0; r < transport->size && status == TUTTI_OK; r++) {
+            const int64_t *theirs = (const int64_t *)(void *)stage(m, r);
+            for (size_t i = 0; i < some; i++)
+                words[at + i] = r == 0 ? theirs[i] : combine(words[at + i], theirs[i], how);
+        }
+        if (status == TUTTI_OK)
+            status = barrier(transport);
+    }
+    return status;
+}
+
+static void progress(struct tutti_transport *transport)
+{
+    (void)transport;
+}
+
+static int node_color(struct tutti_transport *transport, int64_t *color)
+{
+    *color = machine_ranks > 0 ? ((struct member *)transport)->world_rank / machine_ranks : 0;
+    return TUTTI_OK;
+}
+
+static const struct tutti_transport_ops ops = {
+    .barrier = barrier,
+    .allgather = allgather,
+    .alltoall = alltoall,
+    .allreduce = allreduce,
+    .progress = progress,
+    .node_color = node_color,
+};
+
+static void member_init(struct member *m, struct arena *arena, struct group *group, int rank, int world_rank)
+{
+    *m = (struct member){.transport = {.ops = &ops, .rank = rank, .size = group->size},
+                         .arena = arena,
+                         .group = group,
+                         .world_rank = world_rank};
+    snprintf(m->transport.label, sizeof m->transport.label, "group %zu", (size_t)((char *)group - (char *)arena));
+}
+
+struct tutti_transport *tutti_threads_split(struct tutti_transport *transport, int color)
+{
+    struct member *m = (struct member *)transport;
+    int *colors = malloc((size_t)transport->size * sizeof *colors), rank = 0, size = 0, first = -1;
+    uint64_t *groups = malloc((size_t)transport->size * sizeof *groups), mine = 0;
+    struct member *made = malloc(sizeof *made);
+    if (!colors || !groups || !made || allgather(transport, &color, colors, sizeof color) != TUTTI_OK)
+        abort();
+    for (int r = 0; r < transport->size; r++) {
+        if (colors[r] != color)
+            continue;
+        first = first < 0 ? r : first;
+        rank += r < transport->rank;
+        size++;
+    }
+    if (color >= 0 && first == transport->rank) {
+        struct group *group = group_new(m->arena, size);
+        mine = group ? (uint64_t)((char *)group - (char *)m->arena) : 0;
+    }
+    if (allgather(transport, &mine, groups, sizeof mine) != TUTTI_OK)
+        abort();
+    if (color >= 0 && groups[first] != 0) {
+        struct group *group = (struct group *)(void *)((char *)m->arena + groups[first]);
+        member_init(made, m->arena, group, rank, m->world_rank);
+    } else {
+        free(made);
+        made = NULL;
+    }
+    free(colors);
+    free(groups);
+    return made ? &made->transport : NULL;
+}
+
+void tutti_threads_free(struct tutti_transport *transport)
+{
+    free(transport);
+}
+
+static struct arena *arena_new(void)
+{
+    void *at = mmap(NULL, arena_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (at == MAP_FAILED) {
+        perror("mmap");
+        exit(3);
+    }
+    struct arena *arena = at;
+    atomic_store(&arena->used, 4096);
+    return arena;
+}
+
+static uint64_t deadline(void)
+{
+    const char *given = getenv("TUTTI_TEST_DEADLINE");
+    return tutti_now_ns() + (given ? strtoull(given, NULL, 10) : 300) * second;
+}
+
+struct thread {
+    pthread_t id;
+    struct member member;
+    tutti_rank_main *rank_main;
+    void *arg;
+    int result;
+    atomic_int ended;
+};
+
+static void *thread_main(void *at)
+{
+    struct thread *thread = at;
+    thread->result = thread->rank_main(&thread->member.transport, thread->arg);
+    atomic_store(&thread->ended, 1);
+    return NULL;
+}
+
+static void say_late(const struct thread *threads, int ranks)
+{
+    fprintf(stderr, "over the deadline, still at work:");
+    for (int r = 0; r < ranks; r++) {
+        if (!atomic_load(&threads[r].ended))
+            fprintf(stderr, " rank %d", r);
+    }
+    fprintf(stderr, "\n");
+}
+
+int tutti_threads_run(int ranks, tutti_rank_main *rank_main, void *arg)
+{
+    struct arena *arena = arena_new();
+    struct group *group = group_new(arena, ranks);
+    struct thread *threads = calloc((size_t)ranks, sizeof *threads);
+    if (!group || !threads)
+        exit(3);
+    uint64_t until = deadline();
+    for (int r = 0; r < ranks; r++) {
+        threads[r].rank_main = rank_main;
+        threads[r].arg = arg;
+        member_init(&threads[r].member, arena, group, r, r);
+        if (pthread_create(&threads[r].id, NULL, thread_main, &threads[r]) != 0) {
+            perror("pthread_create");
+            exit(3);
+        }
+    }
+    int result = 0;
+    for (int r = 0; r < ranks; r++) {
+        while (!atomic_load(&threads[r].ended)) {
+            const struct timespec pause = {0, 1000000};
+            nanosleep(&pause, NULL);
+            if (tutti_now_ns() > until) {
+                say_late(threads, ranks);
+                _exit(3); /* threads cannot be ended one by one */
+            }
+        }
+        pthread_join(threads[r].id, NULL);
+        result = result ? result : threads[r].result;
+    }
+    free(threads);
+    munmap(arena, arena_bytes);
+    return result;
+}
+
+int tutti_forks_run(int ranks, tutti_rank_main *rank_main, void *arg, int ended[])
+{
+    struct arena *arena = arena_new();
+    struct group *group = group_new(arena, ranks);
+    pid_t *pids = calloc((size_t)ranks, sizeof *pids);
+    if (!group || !pids)
+        exit(3);
+    fflush(NULL);
+    for (int r = 0; r < ranks; r++) {
+        pids[r] = fork();
+        if (pids[r] < 0) {
+            perror("fork");
+            exit(3);
+        }
+        if (pids[r] == 0) {
+            struct member member;
+            free(pids);
+            member_init(&member, arena, group, r, r);
+            int result = rank_main(&member.transport, arg);
+            fflush(NULL);
+            _exit(result & 0xff);
+        }
+    }
+    uint64_t until = deadline();
+    int all = 0;
+    for (int r = 0; r < ranks; r++) {
+        int status = 0;
+        pid_t got;
+        while ((got = waitpid(pids[r], &status, WNOHANG)) == 0) {
+            const struct timespec pause = {0, 1000000};
+            nanosleep(&pause, NULL);
+            if (tutti_now_ns() > until) {
+                fprintf(stderr, "rank %d (process %d) is over the deadline: killed\n", r, (int)pids[r]);
+                kill(pids[r], SIGKILL);
+                until = UINT64_MAX;
+                for (int p = r + 1; p < ranks; p++)
+                    kill(pids[p], SIGKILL);
+            }
+        }
+        int how = got < 0 ? -1 : WIFSIGNALED(status) ? -WTERMSIG(status) : WEXITSTATUS(status);
+        if (ended)
+            ended[r] = how;
+        all = all ? all : how;
+    }
+    free(pids);
+    munmap(arena, arena_bytes);
+    return all;
+}
