@@ -1,12 +1,13 @@
-/* The kernels for CUDA, as compressed fat binaries inside the library: machine code for sm_80 and sm_90 and PTX for what
- * comes later. One image a family of types, so that a program loads what it uses.
+/* The kernels for CUDA, as compressed fat binaries inside the library: machine code for sm_80 and sm_90 and PTX for
+ * what comes later. One image a family of types, so that a program loads what it uses.
  *
- * In the image of `type` the kernel is named tutti_KERNEL_TYPE_OP with the names of kernels.def and the IDs of types.def
- * and ops.def: tutti_oneshot_F32_SUM, tutti_direct_I64_MIN. (type, op) is a pair as tutti_kernel_type() gives it: sums of
- * signed integers are found under the unsigned type. tutti_fatbin_kernel() writes the name.
+ * In the image of `type` the kernel is named tutti_KERNEL_TYPE_OP with the names of kernels.def and the IDs of
+ * types.def and ops.def: tutti_oneshot_F32_SUM, tutti_direct_I64_MIN. (type, op) is a pair as tutti_kernel_type() gives
+ * it: sums of signed integers are found under the unsigned type. tutti_fatbin_kernel() writes the name.
  *
  * Launch: TUTTI_FATBIN_THREADS threads a block, args.blocks blocks, no dynamic shared memory, one parameter: struct
- * tutti_kernel_args by value. Blocks of oneshot and twoshot wait for peers' blocks, so that all of a launch must be resident. */
+ * tutti_kernel_args by value. Blocks of oneshot and twoshot wait for peers' blocks, so that all of a launch must be
+ * resident. */
 #ifndef TUTTI_KERNELS_FATBIN_H
 #define TUTTI_KERNELS_FATBIN_H
 

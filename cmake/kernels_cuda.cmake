@@ -1,0 +1,41 @@
+# The kernels for CUDA: one compressed fat binary a class of types, embedded by src/kernels/fatbin.S, in an object library
+# tutti-kernels-cuda that exists only where nvcc does (src/kernels/fatbin.h says how they are found). No CUDA language is
+# enabled: nvcc is called as a program (TUTTI_NVCC names another one). Included by cuda.cmake.
+find_program(TUTTI_NVCC nvcc PATHS /usr/local/cuda/bin $ENV{CUDA_HOME}/bin)
+set(TUTTI_CUDA_CODE -gencode arch=compute_80,code=sm_80 -gencode arch=compute_90,code=[sm_90,compute_90]
+    CACHE STRING "What nvcc makes: machine code for these GPUs, PTX for later ones")
+if(NOT TUTTI_NVCC)
+  return()
+endif()
+
+set(kernel_flags -std=c++17 -O3 -fmad=false -Werror all-warnings)
+execute_process(COMMAND ${TUTTI_NVCC} --help OUTPUT_VARIABLE nvcc_help ERROR_QUIET)
+if(nvcc_help MATCHES "--compress-mode")
+  list(APPEND kernel_flags --compress-mode=size)
+else()
+  list(APPEND kernel_flags -Xfatbin -compress-all)
+endif()
+set(kernel_room ${PROJECT_SOURCE_DIR}/src/kernels)
+file(GLOB kernel_sources CONFIGURE_DEPENDS ${kernel_room}/*.inc ${kernel_room}/*.def ${PROJECT_SOURCE_DIR}/include/tutti/*.def)
+list(APPEND kernel_sources ${kernel_room}/kernels.cu ${kernel_room}/env_cuda.h ${kernel_room}/args.h ${kernel_room}/elements.h
+     ${kernel_room}/fatbin.h ${PROJECT_SOURCE_DIR}/src/core/types.h)
+set(fatbin_room ${PROJECT_BINARY_DIR}/fatbin)
+file(MAKE_DIRECTORY ${fatbin_room})
+set(fatbins)
+foreach(class 1 2 4 0 3) # TUTTI_CLASS_* of pairs.inc, the longest compilation first
+  add_custom_command(
+    OUTPUT ${fatbin_room}/kernels_${class}.fatbin
+    COMMAND ${CMAKE_COMMAND} -E time ${TUTTI_NVCC} ${kernel_flags} ${TUTTI_CUDA_CODE} -DTUTTI_PAIRS_CLASS=${class}
+            -I${PROJECT_SOURCE_DIR}/include -I${PROJECT_SOURCE_DIR}/src -fatbin -o ${fatbin_room}/kernels_${class}.fatbin
+            ${kernel_room}/kernels.cu
+    DEPENDS ${kernel_sources}
+    COMMENT "Compiling the CUDA kernels, class ${class}"
+    VERBATIM)
+  list(APPEND fatbins ${fatbin_room}/kernels_${class}.fatbin)
+endforeach()
+set_source_files_properties(${kernel_room}/fatbin.S PROPERTIES OBJECT_DEPENDS "${fatbins}")
+add_library(tutti-kernels-cuda OBJECT ${kernel_room}/fatbin.S ${kernel_room}/fatbin.c)
+target_include_directories(tutti-kernels-cuda PRIVATE ${fatbin_room} ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
+target_compile_options(tutti-kernels-cuda PRIVATE -I${fatbin_room}) # .incbin looks here
+target_link_libraries(tutti-kernels-cuda PRIVATE tutti-flags)
+target_sources(tutti-core PRIVATE $<TARGET_OBJECTS:tutti-kernels-cuda>)
