@@ -1,0 +1,83 @@
+/* The public calls of tutti.h, over whatever device is in use. */
+#include "tutti/tutti.h"
+
+#include <string.h>
+
+#include "core/log.h"
+#include "core/status.h"
+#include "device/device.h"
+
+const char *tutti_version(void)
+{
+    return TUTTI_VERSION;
+}
+
+const char *tutti_device_name(void)
+{
+    const struct tutti_device *device = tutti_device();
+    return device ? device->name : "none";
+}
+
+/* The device, opened; NULL where there is none, with *status saying why. */
+static const struct tutti_device *opened(int *status)
+{
+    const struct tutti_device *device = tutti_device();
+    char why[256] = "";
+    if (!device) {
+        *status = TUTTI_ERR_UNAVAILABLE;
+        return NULL;
+    }
+    *status = device->open(why, sizeof why);
+    if (*status == TUTTI_OK)
+        return device;
+    tutti_warn("device %s cannot be used: %s", device->name, why);
+    return NULL;
+}
+
+int tutti_alloc(size_t bytes, void **device_pointer)
+{
+    int status;
+    const struct tutti_device *device = opened(&status);
+    return device ? device->alloc(-1, bytes, device_pointer) : status;
+}
+
+int tutti_free(void *device_pointer)
+{
+    const struct tutti_device *device = tutti_device();
+    if (!device_pointer)
+        return TUTTI_OK;
+    return device ? device->free(device_pointer) : TUTTI_ERR_UNAVAILABLE;
+}
+
+int tutti_copy(void *to, const void *from, size_t bytes)
+{
+    const struct tutti_device *device = tutti_device();
+    if (device && device->active())
+        return device->copy_now(to, from, bytes);
+    memmove(to, from, bytes);
+    return TUTTI_OK;
+}
+
+int tutti_gpu_set(int gpu)
+{
+    int status;
+    const struct tutti_device *device = opened(&status);
+    return device ? device->choose(gpu) : status;
+}
+
+int tutti_gpu_count(void)
+{
+    int status;
+    const struct tutti_device *device = opened(&status);
+    return device ? device->gpus() : status;
+}
+
+int tutti_is_device(const void *pointer)
+{
+    const struct tutti_device *device = tutti_device();
+    struct tutti_memory memory;
+    if (!device || !device->active())
+        return 0;
+    device->classify(pointer, &memory);
+    return memory.kind == TUTTI_MEMORY_DEVICE || memory.kind == TUTTI_MEMORY_MANAGED;
+}

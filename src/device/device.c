@@ -1,0 +1,98 @@
+/* Which devices there are, and which one this process uses. */
+#include "device/device.h"
+
+#include <pthread.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/log.h"
+#include "core/settings.h"
+#include "core/status.h"
+
+#ifdef TUTTI_HAVE_CUDA
+#define BUILT_cuda (&tutti_device_cuda)
+#else
+#define BUILT_cuda NULL
+#endif
+#define BUILT_host (&tutti_device_host)
+
+static const struct {
+    const char *name;
+    const struct tutti_device *device; /* NULL: this build left it out */
+} devices[] = {
+#define TUTTI_DEVICE(name_, text) {#name_, BUILT_##name_},
+#include "tutti/devices.def"
+#undef TUTTI_DEVICE
+};
+enum { DEVICES = sizeof devices / sizeof devices[0] };
+
+static const struct tutti_device *chosen;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+int tutti_device_present(const char *name)
+{
+    static const char *const nodes[] = {"/dev/nvidiactl", "/dev/nvidia0", "/dev/dxg"};
+    if (strcmp(name, "cuda") != 0)
+        return strcmp(name, "host") == 0;
+    for (size_t i = 0; i < sizeof nodes / sizeof nodes[0]; i++) {
+        if (access(nodes[i], F_OK) == 0)
+            return 1;
+    }
+    return 0;
+}
+
+static const struct tutti_device *by_name(const char *name)
+{
+    for (int i = 0; i < DEVICES; i++) {
+        if (strcmp(devices[i].name, name) == 0)
+            return devices[i].device;
+    }
+    return NULL;
+}
+
+static void choose(void)
+{
+    switch (tutti_settings()->device) {
+    case TUTTI_SET_DEVICE_NONE:
+        return;
+    case TUTTI_SET_DEVICE_HOST:
+        chosen = by_name("host");
+        return;
+    case TUTTI_SET_DEVICE_CUDA:
+        chosen = by_name("cuda");
+        if (!chosen)
+            tutti_error("TUTTI_DEVICE=cuda: this build has no CUDA device (nvcc was not there when it was made); every "
+                        "call is passed on");
+        return;
+    }
+    for (int i = 0; i < DEVICES && !chosen; i++) {
+        if (devices[i].device && tutti_device_present(devices[i].name))
+            chosen = devices[i].device;
+    }
+}
+
+const struct tutti_device *tutti_device(void)
+{
+    pthread_once(&once, choose);
+    return chosen;
+}
+
+const struct tutti_device *tutti_device_at(int index, int *built)
+{
+    *built = 0;
+    if (index < 0 || index >= DEVICES)
+        return NULL;
+    if (devices[index].device) {
+        *built = 1;
+        return devices[index].device;
+    }
+    static struct tutti_device left_out[DEVICES]; /* nothing but names */
+    left_out[index].name = devices[index].name;
+    return &left_out[index];
+}
+
+int tutti_device_missing(const struct tutti_device *device, const char *operation)
+{
+    tutti_error("device %s has no operation %s", device->name, operation);
+    return TUTTI_ERR_UNAVAILABLE;
+}

@@ -1,0 +1,213 @@
+#include "device/host/arena.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "core/log.h"
+#include "core/settings.h"
+#include "core/status.h"
+
+enum { PAGE = 4096, ALIGNMENT = 1 << 16, SMALLEST_ARENA = 64 << 20 };
+
+static char *first, *second; /* the two ranges; set once, before `active` */
+static size_t arena_bytes;
+static atomic_int regions; /* how many there are; 0 in a child after fork */
+static uint64_t last_id;
+static struct tutti_host_region *table; /* sorted by base */
+static size_t used, room;
+static pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+/* The child shares the memory but has none of the threads: it sees no device. The lock may have been held: never used.
+ */
+static void forget(void)
+{
+    atomic_store(&regions, 0);
+    first = second = NULL;
+    arena_bytes = 0;
+}
+
+static void *reserve(size_t bytes)
+{
+    void *at = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    return at == MAP_FAILED ? NULL : at;
+}
+
+static void open_once(void)
+{
+    for (size_t bytes = (size_t)tutti_settings()->host_arena_gb << 30; bytes >= SMALLEST_ARENA; bytes /= 2) {
+        char *a = reserve(bytes), *b = a ? reserve(bytes) : NULL;
+        if (b) {
+            first = a;
+            second = b;
+            arena_bytes = bytes;
+            pthread_atfork(NULL, NULL, forget);
+            return;
+        }
+        if (a)
+            munmap(a, bytes);
+    }
+    tutti_error("host device: no address space for its memory");
+}
+
+int tutti_host_arena_open(void)
+{
+    pthread_once(&once, open_once);
+    return first ? TUTTI_OK : TUTTI_ERR_MEMORY;
+}
+
+int tutti_host_arena_active(void)
+{
+    return atomic_load_explicit(&regions, memory_order_relaxed) != 0;
+}
+
+int tutti_host_arena_holds(const void *pointer)
+{
+    return (uintptr_t)pointer - (uintptr_t)first < arena_bytes;
+}
+
+/* Index of the first region that begins after `at`. */
+static size_t after(const char *at)
+{
+    size_t low = 0, high = used;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (table[middle].base <= at)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* First gap that is large enough: addresses come back soon, as a GPU's do. Returns the index for the new region. */
+static size_t find_gap(size_t span, char **base)
+{
+    char *at = first;
+    for (size_t i = 0; i <= used; i++) {
+        char *end = i < used ? table[i].base : first + arena_bytes;
+        if ((size_t)(end - at) >= span) {
+            *base = at;
+            return i;
+        }
+        if (i < used) {
+            size_t taken = (size_t)(table[i].base - first) + table[i].span;
+            at = first + (taken + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+        }
+        if (at > first + arena_bytes)
+            break;
+    }
+    *base = NULL;
+    return 0;
+}
+
+static int map_at(char *at, size_t bytes, int fd)
+{
+    return mmap(at, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0) != MAP_FAILED;
+}
+
+static void unmap_at(char *at, size_t bytes)
+{
+    if (mmap(at, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) == MAP_FAILED)
+        tutti_error("host device: memory could not be unmapped");
+}
+
+static int grow(void)
+{
+    if (used < room)
+        return 1;
+    size_t wanted = room ? 2 * room : 64;
+    struct tutti_host_region *larger = realloc(table, wanted * sizeof *table);
+    if (!larger)
+        return 0;
+    table = larger;
+    room = wanted;
+    return 1;
+}
+
+static int map_locked(int fd, size_t bytes, int own, struct tutti_host_region *out)
+{
+    size_t mapped = (bytes + PAGE - 1) / PAGE * PAGE, span = mapped + PAGE;
+    char *base;
+    size_t index = find_gap(span, &base);
+    if (!base || !grow())
+        return TUTTI_ERR_MEMORY;
+    char *alias = second + (base - first);
+    if (!map_at(alias, mapped, fd))
+        return TUTTI_ERR_MEMORY;
+    if (!tutti_settings()->host_strict && !map_at(base, mapped, fd)) {
+        unmap_at(alias, mapped);
+        return TUTTI_ERR_MEMORY;
+    }
+    memmove(&table[index + 1], &table[index], (used - index) * sizeof *table);
+    table[index] = (struct tutti_host_region){++last_id, base, bytes, span, own ? fd : -1, own};
+    used++;
+    atomic_fetch_add(&regions, 1);
+    *out = table[index];
+    return TUTTI_OK;
+}
+
+int tutti_host_region_map(int fd, size_t bytes, int own, struct tutti_host_region *out)
+{
+    int status = tutti_host_arena_open();
+    if (status != TUTTI_OK || bytes > arena_bytes - PAGE)
+        return TUTTI_ERR_MEMORY;
+    pthread_rwlock_wrlock(&lock);
+    status = map_locked(fd, bytes, own, out);
+    pthread_rwlock_unlock(&lock);
+    return status;
+}
+
+int tutti_host_region_unmap(const void *base, int own)
+{
+    int fd = -1, status = TUTTI_ERR_ARGUMENT;
+    if (!tutti_host_arena_active())
+        return status;
+    pthread_rwlock_wrlock(&lock);
+    size_t index = after(base);
+    if (index > 0 && table[index - 1].base == (const char *)base && table[index - 1].own == own) {
+        struct tutti_host_region *region = &table[--index];
+        size_t mapped = region->span - PAGE;
+        fd = region->fd;
+        unmap_at(region->base, mapped);
+        unmap_at(second + (region->base - first), mapped);
+        memmove(region, region + 1, (used - index - 1) * sizeof *table);
+        used--;
+        atomic_fetch_sub(&regions, 1);
+        status = TUTTI_OK;
+    }
+    pthread_rwlock_unlock(&lock);
+    if (fd >= 0)
+        close(fd);
+    return status;
+}
+
+int tutti_host_region_find(const void *pointer, struct tutti_host_region *out)
+{
+    int found = 0;
+    if (!tutti_host_arena_active() || !tutti_host_arena_holds(pointer))
+        return 0;
+    pthread_rwlock_rdlock(&lock);
+    size_t index = after(pointer);
+    if (index > 0 && (size_t)((const char *)pointer - table[index - 1].base) < table[index - 1].bytes) {
+        *out = table[index - 1];
+        found = 1;
+    }
+    pthread_rwlock_unlock(&lock);
+    return found;
+}
+
+void *tutti_host_reach(const void *pointer, size_t bytes)
+{
+    struct tutti_host_region region;
+    if (!tutti_host_arena_holds(pointer))
+        return (void *)(uintptr_t)pointer;
+    if (!tutti_host_region_find(pointer, &region))
+        return NULL;
+    size_t offset = (size_t)((const char *)pointer - region.base);
+    return bytes <= region.bytes - offset ? second + ((const char *)pointer - first) : NULL;
+}

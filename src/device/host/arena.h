@@ -1,0 +1,35 @@
+/* Address space of the host device's memory. Two ranges of the same size: the program knows the addresses of the first;
+ * kernels and copies use the second, at a fixed distance. In strict mode nothing is ever accessible in the first. */
+#ifndef TUTTI_DEVICE_HOST_ARENA_H
+#define TUTTI_DEVICE_HOST_ARENA_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct tutti_host_region {
+    uint64_t id;
+    char *base;   /* in the first range */
+    size_t bytes; /* as asked for */
+    size_t span;  /* whole pages, with a page behind that belongs to nobody */
+    int fd;       /* of the memory; -1: imported */
+    int own;      /* 1: allocated here, 0: imported */
+};
+
+/* Reserves the ranges, once. TUTTI_OK or TUTTI_ERR_MEMORY. */
+int tutti_host_arena_open(void);
+/* 1 where a region exists and this is not a child after fork. One load. */
+int tutti_host_arena_active(void);
+/* Maps `fd` (whose memory is there) as a new region and gives it an id; fd is kept where own, otherwise stays the
+ * caller's. */
+int tutti_host_region_map(int fd, size_t bytes, int own, struct tutti_host_region *out);
+/* Unmaps the region that starts at `base`; own as it was mapped. TUTTI_ERR_ARGUMENT where none does. */
+int tutti_host_region_unmap(const void *base, int own);
+/* Copies the region that holds `pointer`; 1, or 0 where none does. */
+int tutti_host_region_find(const void *pointer, struct tutti_host_region *out);
+/* 1 where the address lies in the first range, in a region or not. Two compares. */
+int tutti_host_arena_holds(const void *pointer);
+/* The address by which kernels and copies reach [pointer, pointer + bytes): in the second range for memory of the
+ * device, itself for other memory. NULL where it is memory of the device that is not (wholly) allocated. */
+void *tutti_host_reach(const void *pointer, size_t bytes);
+
+#endif

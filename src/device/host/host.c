@@ -1,0 +1,123 @@
+/* The host device: a simulated GPU in shared memory. Its GPUs share memory and processors; they differ in name alone.
+ */
+#include "device/host/host.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/settings.h"
+#include "core/status.h"
+#include "kernels/reduce.h"
+
+enum { GPUS = 64 }; /* where TUTTI_HOST_GPUS does not say: more than ranks of a team */
+
+static _Thread_local int chosen = -1;
+
+static int host_open(char *why, size_t size)
+{
+    int status = tutti_host_arena_open();
+    if (status != TUTTI_OK)
+        snprintf(why, size, "no address space for its memory; a smaller TUTTI_HOST_ARENA_GB may help");
+    return status;
+}
+
+static int host_gpus(void)
+{
+    long gpus = tutti_settings()->host_gpus;
+    return gpus > 0 ? (int)gpus : GPUS;
+}
+
+static int host_current(int *gpu)
+{
+    *gpu = chosen;
+    return TUTTI_OK;
+}
+
+static int host_choose(int gpu)
+{
+    if (gpu < 0 || gpu >= host_gpus())
+        return TUTTI_ERR_ARGUMENT;
+    chosen = gpu;
+    return TUTTI_OK;
+}
+
+/* Equal on one machine until it is started anew: the boot's number, hashed with the ordinal. */
+static int host_uuid(int gpu, unsigned char uuid[16])
+{
+    char text[96] = "";
+    int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd >= 0 ? read(fd, text, 36) : 0;
+    if (fd >= 0)
+        close(fd);
+    n = n > 0 ? n : 0;
+    snprintf(text + n, sizeof text - (size_t)n, " tutti-host %d", gpu);
+    for (unsigned half = 0; half < 2; half++) {
+        uint64_t hash = UINT64_C(0xcbf29ce484222325) + half;
+        for (const char *at = text; *at; at++)
+            hash = (hash ^ (unsigned char)*at) * UINT64_C(0x100000001b3);
+        memcpy(uuid + 8 * half, &hash, sizeof hash);
+    }
+    return TUTTI_OK;
+}
+
+static int host_describe(int gpu, char *text, size_t size)
+{
+    snprintf(text, size, "simulated GPU %d in shared memory, kernels in C (%s)", gpu, tutti_kernel_host_isa());
+    return TUTTI_OK;
+}
+
+static int host_reach(int gpu, const unsigned char peer[16])
+{
+    (void)gpu;
+    (void)peer;
+    return 1;
+}
+
+static unsigned host_blocks(int gpu)
+{
+    (void)gpu;
+    return 1; /* blocks run one after the other: no more than one may wait */
+}
+
+static void host_close(void)
+{
+}
+
+const struct tutti_device tutti_device_host = {
+    .name = "host",
+    .open = host_open,
+    .active = tutti_host_arena_active,
+    .gpus = host_gpus,
+    .current = host_current,
+    .choose = host_choose,
+    .uuid = host_uuid,
+    .describe = host_describe,
+    .reach = host_reach,
+    .blocks = host_blocks,
+    .classify = tutti_host_classify,
+    .alloc = tutti_host_alloc,
+    .free = tutti_host_free,
+    .alloc_pinned = tutti_host_alloc_pinned,
+    .free_pinned = tutti_host_free_pinned,
+    .map_host = tutti_host_map_host,
+    .unmap_host = tutti_host_unmap_host,
+    .export_memory = tutti_host_export,
+    .import_memory = tutti_host_import,
+    .release_memory = tutti_host_release,
+    .stream_create = tutti_host_stream_create,
+    .stream_destroy = tutti_host_stream_destroy,
+    .stream_sync = tutti_host_stream_sync,
+    .stream_query = tutti_host_stream_query,
+    .event_create = tutti_host_event_create,
+    .event_destroy = tutti_host_event_destroy,
+    .event_record = tutti_host_event_record,
+    .event_wait = tutti_host_event_wait,
+    .event_query = tutti_host_event_query,
+    .copy = tutti_host_copy,
+    .fill = tutti_host_fill,
+    .launch = tutti_host_launch,
+    .copy_now = tutti_host_copy_now,
+    .close = host_close,
+};

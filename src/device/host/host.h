@@ -1,0 +1,33 @@
+/* Operations of the host device, private to its room; what each does is said in device/device.h. */
+#ifndef TUTTI_DEVICE_HOST_HOST_H
+#define TUTTI_DEVICE_HOST_HOST_H
+
+#include "device/device.h"
+#include "device/host/arena.h"
+
+int tutti_host_alloc(int gpu, size_t bytes, void **device);
+int tutti_host_free(void *device);
+void tutti_host_classify(const void *pointer, struct tutti_memory *out);
+int tutti_host_alloc_pinned(size_t bytes, void **host);
+int tutti_host_free_pinned(void *host);
+int tutti_host_map_host(int gpu, void *host, size_t bytes, void **device);
+int tutti_host_unmap_host(int gpu, void *host);
+int tutti_host_export(const void *device, struct tutti_export *out, int *fd);
+int tutti_host_import(int gpu, const struct tutti_export *what, int fd, void **base);
+int tutti_host_release(int gpu, const struct tutti_export *what, void *base);
+
+int tutti_host_stream_create(int gpu, struct tutti_stream **out);
+int tutti_host_stream_destroy(struct tutti_stream *stream);
+int tutti_host_stream_sync(struct tutti_stream *stream);
+int tutti_host_stream_query(struct tutti_stream *stream);
+int tutti_host_event_create(int gpu, struct tutti_event **out);
+int tutti_host_event_destroy(struct tutti_event *event);
+int tutti_host_event_record(struct tutti_event *event, struct tutti_stream *stream);
+int tutti_host_event_wait(struct tutti_stream *stream, struct tutti_event *event);
+int tutti_host_event_query(struct tutti_event *event);
+int tutti_host_copy(struct tutti_stream *stream, void *to, const void *from, size_t bytes);
+int tutti_host_fill(struct tutti_stream *stream, void *device, int byte, size_t bytes);
+int tutti_host_launch(struct tutti_stream *stream, const struct tutti_launch *launch);
+int tutti_host_copy_now(void *to, const void *from, size_t bytes);
+
+#endif

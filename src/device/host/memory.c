@@ -1,0 +1,174 @@
+/* Memory of the host device: one memfd an allocation, shared with other processes by its descriptor. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/log.h"
+#include "core/settings.h"
+#include "core/status.h"
+#include "device/host/host.h"
+
+enum { POISON = 0xa5, ALIGNMENT = 4096 };
+
+/* Memory that can still be had, in bytes; fallocate would go on until the machine has none. */
+static size_t available(void)
+{
+    FILE *file = fopen("/proc/meminfo", "re");
+    char line[128];
+    unsigned long long kilobytes = 0;
+    while (file && fgets(line, sizeof line, file)) {
+        if (sscanf(line, "MemAvailable: %llu", &kilobytes) == 1)
+            break;
+    }
+    if (!file)
+        return SIZE_MAX;
+    fclose(file);
+    return kilobytes ? (size_t)kilobytes << 10 : SIZE_MAX;
+}
+
+int tutti_host_alloc(int gpu, size_t bytes, void **device)
+{
+    struct tutti_host_region region;
+    (void)gpu; /* all simulated GPUs share the memory */
+    if (bytes == 0)
+        bytes = 1;
+    if (tutti_host_arena_open() != TUTTI_OK || bytes > SIZE_MAX / 2 || (bytes > (64u << 20) && bytes > available())) {
+        tutti_error("host device: %zu bytes are more than this machine has", bytes);
+        return TUTTI_ERR_MEMORY;
+    }
+    int fd = memfd_create("tutti-device", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    if (fd < 0)
+        return TUTTI_ERR_SYSTEM;
+    size_t whole = (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    int status = TUTTI_OK;
+    if (ftruncate(fd, (off_t)whole) != 0 || fallocate(fd, 0, 0, (off_t)whole) != 0 ||
+        fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0)
+        status = errno == ENOSPC || errno == ENOMEM || errno == EFBIG ? TUTTI_ERR_MEMORY : TUTTI_ERR_SYSTEM;
+    if (status == TUTTI_OK)
+        status = tutti_host_region_map(fd, bytes, 1, &region);
+    if (status != TUTTI_OK) {
+        tutti_error("host device: %zu bytes could not be allocated: %s", bytes, tutti_status_text(status));
+        close(fd);
+        return status;
+    }
+    if (tutti_settings()->host_strict)
+        memset(tutti_host_reach(region.base, bytes), POISON, bytes);
+    *device = region.base;
+    return TUTTI_OK;
+}
+
+int tutti_host_free(void *device)
+{
+    int status = device ? tutti_host_region_unmap(device, 1) : TUTTI_OK;
+    if (status != TUTTI_OK)
+        tutti_error("host device: free of %p, which is not the start of an allocation", device);
+    return status;
+}
+
+void tutti_host_classify(const void *pointer, struct tutti_memory *out)
+{
+    struct tutti_host_region region;
+    *out = (struct tutti_memory){.kind = TUTTI_MEMORY_HOST, .gpu = -1};
+    if (!tutti_host_region_find(pointer, &region))
+        return;
+    out->kind = TUTTI_MEMORY_DEVICE;
+    out->id = region.id;
+    out->base = region.base;
+    out->bytes = region.bytes;
+}
+
+int tutti_host_alloc_pinned(size_t bytes, void **host)
+{
+    void *at = NULL;
+    if (posix_memalign(&at, ALIGNMENT, bytes ? bytes : 1) != 0)
+        return TUTTI_ERR_MEMORY;
+    *host = at;
+    return TUTTI_OK;
+}
+
+int tutti_host_free_pinned(void *host)
+{
+    free(host);
+    return TUTTI_OK;
+}
+
+int tutti_host_map_host(int gpu, void *host, size_t bytes, void **device)
+{
+    (void)gpu;
+    (void)bytes;
+    *device = host;
+    return TUTTI_OK;
+}
+
+int tutti_host_unmap_host(int gpu, void *host)
+{
+    (void)gpu;
+    (void)host;
+    return TUTTI_OK;
+}
+
+/* The token names the process's memory at random, so that ids of two processes never look alike. */
+static uint64_t process_nonce(void)
+{
+    static uint64_t nonce;
+    uint64_t now = __atomic_load_n(&nonce, __ATOMIC_ACQUIRE);
+    if (now != 0)
+        return now;
+    uint64_t fresh = 0, none = 0;
+    if (getrandom(&fresh, sizeof fresh, 0) != (ssize_t)sizeof fresh || fresh == 0)
+        fresh = (uint64_t)getpid() << 32 | 1;
+    return __atomic_compare_exchange_n(&nonce, &none, fresh, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE) ? fresh : none;
+}
+
+int tutti_host_export(const void *device, struct tutti_export *out, int *fd)
+{
+    struct tutti_host_region region;
+    if (!tutti_host_region_find(device, &region) || !region.own)
+        return TUTTI_ERR_NOT_EXPORTABLE;
+    int copy = fcntl(region.fd, F_DUPFD_CLOEXEC, 0);
+    if (copy < 0)
+        return TUTTI_ERR_SYSTEM;
+    *out = (struct tutti_export){
+        .id = region.id, .base = (uint64_t)(uintptr_t)region.base, .bytes = region.bytes, .needs_fd = 1};
+    uint64_t nonce = process_nonce();
+    memcpy(out->token, &nonce, sizeof nonce);
+    memcpy(out->token + sizeof nonce, &region.id, sizeof region.id);
+    *fd = copy;
+    return TUTTI_OK;
+}
+
+/* The descriptor comes from another process: nothing about it is believed. */
+int tutti_host_import(int gpu, const struct tutti_export *what, int fd, void **base)
+{
+    struct tutti_host_region region;
+    struct stat about;
+    (void)gpu;
+    if (fd < 0 || fstat(fd, &about) != 0 || !S_ISREG(about.st_mode) || about.st_size < 0 || what->bytes == 0 ||
+        (uint64_t)about.st_size < what->bytes) {
+        tutti_error("host device: a peer's descriptor does not hold the %llu bytes that it names",
+                    (unsigned long long)what->bytes);
+        return TUTTI_ERR_ARGUMENT;
+    }
+    int seals = fcntl(fd, F_GET_SEALS);
+    if (seals < 0 || !(seals & F_SEAL_SHRINK)) {
+        tutti_error("host device: a peer's memory is not sealed against shrinking");
+        return TUTTI_ERR_ARGUMENT;
+    }
+    int status = tutti_host_region_map(fd, what->bytes, 0, &region);
+    if (status == TUTTI_OK)
+        *base = region.base;
+    return status;
+}
+
+int tutti_host_release(int gpu, const struct tutti_export *what, void *base)
+{
+    (void)gpu;
+    (void)what;
+    return tutti_host_region_unmap(base, 0);
+}

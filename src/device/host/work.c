@@ -1,0 +1,85 @@
+#include "device/host/work.h"
+
+#include <string.h>
+
+#include "core/log.h"
+#include "core/status.h"
+#include "core/types.h"
+#include "device/host/arena.h"
+#include "kernels/reduce.h"
+
+/* Sets *at to the address by which [pointer, pointer + bytes) is reached. */
+static int reach(const char *what, const void *pointer, size_t bytes, void **at)
+{
+    *at = tutti_host_reach(pointer, bytes);
+    if (*at || !pointer)
+        return TUTTI_OK;
+    tutti_error("host device: %s of %zu bytes at %p, where the device has no such memory", what, bytes, pointer);
+    return TUTTI_ERR_DEVICE;
+}
+
+int tutti_work_copy(struct tutti_work *work, void *to, const void *from, size_t bytes)
+{
+    void *source;
+    work->kind = TUTTI_WORK_COPY;
+    work->bytes = bytes;
+    int status = reach("copy to memory", to, bytes, &work->to);
+    if (status == TUTTI_OK)
+        status = reach("copy from memory", from, bytes, &source);
+    if (status == TUTTI_OK)
+        work->from = source;
+    return status;
+}
+
+int tutti_work_fill(struct tutti_work *work, void *device, int byte, size_t bytes)
+{
+    work->kind = TUTTI_WORK_FILL;
+    work->bytes = bytes;
+    work->byte = byte;
+    return reach("fill", device, bytes, &work->to);
+}
+
+int tutti_work_launch(struct tutti_work *work, const struct tutti_launch *launch)
+{
+    struct tutti_kernel_args *args = &work->args;
+    void *at;
+    work->kind = TUTTI_WORK_LAUNCH;
+    work->kernel = launch->kernel;
+    work->type = launch->type;
+    work->op = launch->op;
+    work->blocks = launch->blocks;
+    *args = *launch->args;
+    size_t bytes = (size_t)args->count * tutti_type_size(launch->type);
+    int status = TUTTI_OK;
+    for (uint32_t r = 0; r < args->ranks && status == TUTTI_OK; r++) {
+        status = reach("kernel's contribution", args->in[r], bytes, &at);
+        args->in[r] = at;
+    }
+    for (uint32_t i = 0; i < args->outs && status == TUTTI_OK; i++) {
+        status = reach("kernel's result", args->out[i], bytes, &at);
+        args->out[i] = at;
+    }
+    for (uint32_t g = 0; g < args->gpus && status == TUTTI_OK; g++) {
+        status = reach("kernel's window", args->window[g], sizeof(struct tutti_channel_flags), &at);
+        args->window[g] = at;
+    }
+    return status;
+}
+
+int tutti_work_run(struct tutti_work *work)
+{
+    switch (work->kind) {
+    case TUTTI_WORK_COPY:
+        memmove(work->to, work->from, work->bytes);
+        return TUTTI_OK;
+    case TUTTI_WORK_FILL:
+        memset(work->to, work->byte, work->bytes);
+        return TUTTI_OK;
+    case TUTTI_WORK_LAUNCH:
+        for (unsigned block = 0; block < work->blocks; block++)
+            tutti_kernel_host(work->kernel, work->type, work->op, &work->args, block);
+        return TUTTI_OK;
+    default:
+        return TUTTI_ERR_ARGUMENT;
+    }
+}

@@ -1,0 +1,29 @@
+/* One piece of work of a stream of the host device, its pointers already those by which the memory is reached. */
+#ifndef TUTTI_DEVICE_HOST_WORK_H
+#define TUTTI_DEVICE_HOST_WORK_H
+
+#include "device/device.h"
+#include "kernels/args.h"
+
+struct tutti_work {
+    enum { TUTTI_WORK_COPY, TUTTI_WORK_FILL, TUTTI_WORK_LAUNCH, TUTTI_WORK_RECORD, TUTTI_WORK_WAIT } kind;
+    struct tutti_work *next;
+    struct tutti_event *event; /* record, wait */
+    unsigned long number;
+    void *to; /* copy, fill */
+    const void *from;
+    size_t bytes;
+    int byte;
+    int kernel, type, op; /* launch */
+    unsigned blocks;
+    struct tutti_kernel_args args;
+};
+
+/* Fill *work. A pointer into memory of the device that is not allocated gives TUTTI_ERR_DEVICE, with a message. */
+int tutti_work_copy(struct tutti_work *work, void *to, const void *from, size_t bytes);
+int tutti_work_fill(struct tutti_work *work, void *device, int byte, size_t bytes);
+int tutti_work_launch(struct tutti_work *work, const struct tutti_launch *launch);
+/* Runs copy, fill or launch on the calling thread. */
+int tutti_work_run(struct tutti_work *work);
+
+#endif
