@@ -4,4 +4,4 @@ set -u
 cd "$(dirname "$0")/.."
 mode=(-i)
 [ "${1:-}" = --check ] && mode=(--dry-run -Werror)
-find src tools tests examples include bench -name '*.[ch]' -print0 2>/dev/null | xargs -0 -r -n 8 -P "$(nproc)" clang-format "${mode[@]}"
+find src tools bench tests examples include scripts -name '*.[ch]' -print0 2>/dev/null | xargs -0 -r -n 8 -P "$(nproc)" clang-format "${mode[@]}"
