@@ -1,0 +1,134 @@
+/* Calls that are not staged yet, given device memory: MPI_ERR_BUFFER through the error handler of their object, one line
+ * that names the call and the argument, no crash, and everything works afterwards. On host memory they are untouched. */
+#include <stdio.h>
+#include <string.h>
+
+#include "capture.h"
+#include "kit.h"
+
+static int handled;
+
+static void comm_handler(MPI_Comm *comm, int *code, ...)
+{
+    (void)comm;
+    (void)code;
+    handled++;
+}
+
+static void win_handler(MPI_Win *win, int *code, ...)
+{
+    (void)win;
+    (void)code;
+    handled++;
+}
+
+static void file_handler(MPI_File *file, int *code, ...)
+{
+    (void)file;
+    (void)code;
+    handled++;
+}
+
+#define REFUSED(name, ...)                                                                                             \
+    do {                                                                                                               \
+        handled = 0;                                                                                                   \
+        capture_start();                                                                                               \
+        int class = kit_class(name(__VA_ARGS__));                                                                      \
+        const char *text = capture_end();                                                                              \
+        CHECK(class == MPI_ERR_BUFFER, #name ": error class %d, not MPI_ERR_BUFFER", class);                           \
+        CHECK(handled == 1, #name ": the error handler ran %d times", handled);                                        \
+        CHECK(capture_count(text, #name " ") == 1, #name ": said '%s'", text);                                         \
+    } while (0)
+
+int main(int argc, char **argv)
+{
+    enum { COUNT = 8, ROOM = COUNT * 64 };
+    kit_start(&argc, &argv, MPI_THREAD_SINGLE);
+    if (kit_plain)
+        kit_skip("refused", "needs the library in front");
+    struct kit_buffer in, out, host_in, host_out;
+    kit_open(&in, KIT_DEVICE, ROOM);
+    kit_open(&out, KIT_DEVICE, ROOM);
+    kit_open(&host_in, KIT_HOST, ROOM);
+    kit_open(&host_out, KIT_HOST, ROOM);
+    double zeros[ROOM / sizeof(double)] = {0};
+    void *a = kit_put(&in, 0, zeros, ROOM), *b = kit_put(&out, 0, zeros, ROOM);
+    double *host = kit_put(&host_in, 0, zeros, ROOM), *host2 = kit_put(&host_out, 0, zeros, ROOM);
+    int counts[64], places[64], position = 0;
+    MPI_Request request;
+    for (int r = 0; r < kit_size && r < 64; r++) {
+        counts[r] = 1;
+        places[r] = r;
+    }
+
+    MPI_Comm comm;
+    MPI_Errhandler handler;
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    MPI_Comm_create_errhandler(comm_handler, &handler);
+    MPI_Comm_set_errhandler(comm, handler);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, handler);
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, handler);
+    MPI_Errhandler_free(&handler);
+
+    REFUSED(MPI_Gatherv, a, 1, MPI_DOUBLE, host, counts, places, MPI_DOUBLE, 0, comm);
+    REFUSED(MPI_Gather, a, 1, MPI_DOUBLE, b, 1, MPI_DOUBLE, 0, comm);
+    REFUSED(MPI_Scatterv, host, counts, places, MPI_DOUBLE, b, 1, MPI_DOUBLE, 0, comm);
+    REFUSED(MPI_Allgatherv, a, 1, MPI_DOUBLE, b, counts, places, MPI_DOUBLE, comm);
+    REFUSED(MPI_Reduce, a, b, 1, MPI_DOUBLE, MPI_SUM, 0, comm);
+    REFUSED(MPI_Scan, a, b, 1, MPI_DOUBLE, MPI_SUM, comm);
+    REFUSED(MPI_Reduce_scatter_block, a, host, 1, MPI_DOUBLE, MPI_SUM, comm);
+    REFUSED(MPI_Iallreduce, a, b, 1, MPI_DOUBLE, MPI_SUM, comm, &request);
+    REFUSED(MPI_Ibcast, a, 1, MPI_DOUBLE, 0, comm, &request);
+    REFUSED(MPI_Send_init, a, 1, MPI_DOUBLE, 0, 0, comm, &request);
+    REFUSED(MPI_Recv_init, a, 1, MPI_DOUBLE, 0, 0, comm, &request);
+    REFUSED(MPI_Pack, a, 1, MPI_DOUBLE, host, ROOM, &position, comm);
+    REFUSED(MPI_Unpack, host, ROOM, &position, b, 1, MPI_DOUBLE, comm);
+    REFUSED(MPI_Reduce_local, a, b, 1, MPI_DOUBLE, MPI_SUM);
+    MPI_Win win = MPI_WIN_NULL;
+    REFUSED(MPI_Win_create, a, ROOM, 1, MPI_INFO_NULL, comm, &win);
+
+    MPI_Win_create(host, ROOM, 1, MPI_INFO_NULL, comm, &win);
+    MPI_Win_create_errhandler(win_handler, &handler);
+    MPI_Win_set_errhandler(win, handler);
+    MPI_Errhandler_free(&handler);
+    MPI_Win_fence(0, win);
+    REFUSED(MPI_Put, a, 1, MPI_DOUBLE, 0, 0, 1, MPI_DOUBLE, win);
+    REFUSED(MPI_Get, a, 1, MPI_DOUBLE, 0, 0, 1, MPI_DOUBLE, win);
+    REFUSED(MPI_Accumulate, a, 1, MPI_DOUBLE, 0, 0, 1, MPI_DOUBLE, MPI_SUM, win);
+    CHECK(MPI_Put(host2, 1, MPI_DOUBLE, kit_rank, 8, 1, MPI_DOUBLE, win) == MPI_SUCCESS, "MPI_Put of host memory");
+    MPI_Win_fence(0, win);
+    MPI_Win_free(&win);
+
+    MPI_File file;
+    char name[64];
+    snprintf(name, sizeof name, "/tmp/refused-%llu-%d", (unsigned long long)random_mix(kit_seed + (uint64_t)kit_rank),
+             kit_rank);
+    if (MPI_File_open(MPI_COMM_SELF, name, MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE, MPI_INFO_NULL,
+                      &file) == MPI_SUCCESS) {
+        MPI_File_create_errhandler(file_handler, &handler);
+        MPI_File_set_errhandler(file, handler);
+        MPI_Errhandler_free(&handler);
+        REFUSED(MPI_File_write, file, a, 1, MPI_DOUBLE, MPI_STATUS_IGNORE);
+        REFUSED(MPI_File_read_at, file, 0, b, 1, MPI_DOUBLE, MPI_STATUS_IGNORE);
+        CHECK(MPI_File_write(file, host, 1, MPI_DOUBLE, MPI_STATUS_IGNORE) == MPI_SUCCESS, "MPI_File_write of host memory");
+        MPI_File_close(&file);
+    }
+
+    handled = 0;
+    host[0] = 2;
+    CHECK(MPI_Reduce(host, host2, 1, MPI_DOUBLE, MPI_SUM, 0, comm) == MPI_SUCCESS, "MPI_Reduce of host memory");
+    CHECK(kit_rank != 0 || host2[0] == 2.0 * kit_size, "MPI_Reduce of host memory gave %g", host2[0]);
+    double two = 2, sum = 0;
+    b = kit_put(&out, 0, NULL, sizeof sum);
+    int error = MPI_Allreduce(kit_put(&in, 0, &two, sizeof two), b, 1, MPI_DOUBLE, MPI_SUM, comm);
+    memcpy(&sum, kit_get(&out, NULL), sizeof sum);
+    CHECK(error == MPI_SUCCESS && sum == 2.0 * kit_size && handled == 0, "afterwards: class %d, %g", kit_class(error), sum);
+    CHECK(kit_counted("MPI_Gatherv", "refused") == 1, "MPI_Gatherv is not counted as refused");
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    MPI_Comm_free(&comm);
+    kit_close(&in);
+    kit_close(&out);
+    kit_close(&host_in);
+    kit_close(&host_out);
+    return kit_end("refused");
+}

@@ -1,0 +1,178 @@
+/* Watchfulness: what is said and done when a rank is late, calls the wrong thing, stops for a while, or dies.
+ *
+ *   watch late      TUTTI_STALL_SECONDS=1: the waiting ranks say once who has not arrived at which call
+ *   watch mismatch  other counts, operators or types on one rank: said and returned as an error, the rest stays usable
+ *   watch stopped   a rank is stopped for three seconds in the middle of calls: every result is right
+ *   watch killed N  the last rank kills itself in call N; the others must be told or end. For watch.sh. */
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "capture.h"
+#include "kit.h"
+
+enum { COUNT = 5000 };
+static struct kit_buffer in, out;
+static int mine[COUNT], want[COUNT];
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+static int sum_on(MPI_Comm comm, int count, MPI_Op op, MPI_Datatype type)
+{
+    for (int i = 0; i < COUNT; i++) {
+        mine[i] = kit_rank * 3 + i;
+        want[i] = kit_size * (kit_size - 1) / 2 * 3 + kit_size * i;
+    }
+    void *to = kit_put(&out, 0, NULL, sizeof mine);
+    return MPI_Allreduce(kit_put(&in, 0, mine, sizeof mine), to, count, type, op, comm);
+}
+
+static void right(int error, int count, const char *when)
+{
+    CHECK(error == MPI_SUCCESS && memcmp(kit_get(&out, NULL), want, (size_t)count * sizeof *want) == 0, "%s: class %d", when,
+          kit_class(error));
+}
+
+static void late(void)
+{
+    right(sum_on(MPI_COMM_WORLD, COUNT, MPI_SUM, MPI_INT), COUNT, "before");
+    MPI_Barrier(MPI_COMM_WORLD);
+    int last = kit_size - 1;
+    capture_start();
+    if (kit_rank == last)
+        usleep(3300000);
+    int error = sum_on(MPI_COMM_WORLD, 1234, MPI_SUM, MPI_INT);
+    const char *text = capture_end();
+    char who[32];
+    snprintf(who, sizeof who, "rank %d ", last);
+    right(error, 1234, "a late rank");
+    if (kit_rank != last && !kit_plain) {
+        CHECK(capture_count(text, "has not arrived") == 1, "a late rank was told %d times: %s",
+              capture_count(text, "has not arrived"), text);
+        CHECK(capture_count(text, who) >= 1 && capture_count(text, "MPI_Allreduce") >= 1 && capture_count(text, "1234"),
+              "the report names not rank, call and count: %s", text);
+    } else {
+        CHECK(text[0] == '\0', "the late rank itself said: %s", text);
+    }
+}
+
+static void mismatch(void)
+{
+    static const char *const what[] = {"count", "operator", "type"};
+    if (kit_size < 2)
+        kit_skip("watch", "needs two ranks");
+    for (int i = 0; i < 3; i++) {
+        MPI_Comm comm;
+        MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+        MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+        right(sum_on(comm, 100, MPI_SUM, MPI_INT), 100, "before");
+        int odd = kit_rank == kit_size - 1;
+        double start = now();
+        capture_start();
+        int error = sum_on(comm, odd && i == 0 ? 101 : 100, odd && i == 1 ? MPI_MAX : MPI_SUM,
+                           odd && i == 2 ? MPI_FLOAT : MPI_INT);
+        const char *text = capture_end();
+        CHECK(error != MPI_SUCCESS, "another %s on one rank is not an error", what[i]);
+        CHECK(now() - start < 10, "another %s on one rank took %g s", what[i], now() - start);
+        int said = capture_count(text, "tutti") > 0, any;
+        MPI_Allreduce(&said, &any, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+        CHECK(any, "another %s on one rank is not said by any", what[i]);
+        capture_start();
+        start = now();
+        error = sum_on(comm, 100, MPI_SUM, MPI_INT);
+        capture_end();
+        CHECK(error != MPI_SUCCESS && now() - start < 5, "the communicator is used on after another %s", what[i]);
+        right(sum_on(MPI_COMM_WORLD, COUNT, MPI_SUM, MPI_INT), COUNT, "another communicator");
+        MPI_Comm_free(&comm);
+    }
+}
+
+static int last_pid;
+static volatile int continued;
+
+static void *stop(void *unused)
+{
+    usleep(300000);
+    kill(last_pid, SIGSTOP);
+    usleep(3000000);
+    kill(last_pid, SIGCONT);
+    usleep(300000);
+    continued = 1;
+    return unused;
+}
+
+static void stopped(void)
+{
+    if (kit_size < 2)
+        kit_skip("watch", "needs two ranks");
+    pthread_t thread;
+    last_pid = (int)getpid();
+    MPI_Bcast(&last_pid, 1, MPI_INT, kit_size - 1, MPI_COMM_WORLD);
+    if (kit_rank == 0)
+        pthread_create(&thread, NULL, stop, NULL);
+    int on = 1;
+    for (long call = 0; on; call++) {
+        int count = call % 7 ? 10 : COUNT;
+        right(sum_on(MPI_COMM_WORLD, count, MPI_SUM, MPI_INT), count, "around a stop");
+        if (call % 50 == 0) {
+            on = kit_rank == 0 ? !continued : 0;
+            MPI_Bcast(&on, 1, MPI_INT, 0, MPI_COMM_WORLD);
+        }
+        if (check_failed() > 20)
+            break;
+    }
+    if (kit_rank == 0)
+        pthread_join(thread, NULL);
+}
+
+/* Survivors print "survivor told" once a call has failed; whoever is still here after 20 s prints "survivor stuck". */
+static void killed(long calls)
+{
+    for (long call = 0;; call++) {
+        if (kit_rank == kit_size - 1 && call == calls) {
+            fprintf(stderr, "killed at %ld\n", call);
+            kill(getpid(), SIGKILL);
+        }
+        double start = now();
+        int count = call % 3 ? 10 : COUNT, error = sum_on(MPI_COMM_WORLD, count, MPI_SUM, MPI_INT);
+        if (error != MPI_SUCCESS) {
+            fprintf(stderr, "survivor %d told after %.1f s, class %d, in call %ld\n", kit_rank, now() - start,
+                    kit_class(error), call);
+            int again = sum_on(MPI_COMM_WORLD, count, MPI_SUM, MPI_INT);
+            fprintf(stderr, "survivor %d %s\n", kit_rank, again != MPI_SUCCESS ? "refused" : "goes on as if nothing were");
+            _exit(call >= calls && again != MPI_SUCCESS ? 0 : 1);
+        }
+        if (memcmp(kit_get(&out, NULL), want, (size_t)count * sizeof *want) != 0) {
+            fprintf(stderr, "survivor %d has a wrong result in call %ld\n", kit_rank, call);
+            _exit(1);
+        }
+    }
+}
+
+int main(int argc, char **argv)
+{
+    const char *mode = argc > 1 ? argv[1] : "late";
+    kit_start(&argc, &argv, strcmp(mode, "stopped") == 0 ? MPI_THREAD_FUNNELED : MPI_THREAD_SINGLE);
+    kit_open(&in, KIT_DEVICE, sizeof mine);
+    kit_open(&out, KIT_DEVICE, sizeof mine);
+    if (strcmp(mode, "late") == 0)
+        late();
+    else if (strcmp(mode, "mismatch") == 0)
+        mismatch();
+    else if (strcmp(mode, "stopped") == 0)
+        stopped();
+    else if (strcmp(mode, "killed") == 0)
+        killed(argc > 2 ? strtol(argv[2], NULL, 10) : 100);
+    kit_close(&in);
+    kit_close(&out);
+    return kit_end("watch");
+}
