@@ -35,15 +35,16 @@ struct tutti_kernel_args {
     uint32_t blocks;     /* as launched */
     uint32_t finished;   /* value of `finished` (channel) after the last block of this launch */
     uint64_t slot_bytes; /* oneshot, twoshot: distance of two ranks' slots in a window */
-    uint64_t slots;      /* byte offset of slot 0 from the channel's start, the same in every window */
-    uint64_t result;     /* twoshot: byte offset of the result region from the channel's start */
+    /* Byte offsets from the channel's start, the same in every window: slot 0; twoshot: the result region. A launch that
+     * exchanges (oneshot, twoshot) may use those of the last but one, never those of the last: peers may still read. */
+    uint64_t slots;
+    uint64_t result;
     uint16_t local[TUTTI_MAX_RANKS]; /* ranks whose contributions this GPU holds */
     /* Contribution of each rank: local ones and, in `direct`, all of them: the buffer itself. Others: filled in by the
      * kernel's own arithmetic (slot of the own window). */
     const void *in[TUTTI_MAX_RANKS];
     void *out[TUTTI_MAX_RANKS];
-    void
-        *window[TUTTI_MAX_GPUS]; /* start of the channel in each GPU's window (struct tutti_channel_flags, then data) */
+    void *window[TUTTI_MAX_GPUS];   /* start of each GPU's channel (struct tutti_channel_flags, then data) */
     const volatile uint32_t *abort; /* not zero: leave at once */
     volatile uint32_t *done;        /* set to epoch by the last block, after all stores of the launch are visible */
     volatile uint32_t *where; /* progress: phase << 16 | GPU waited for, written when a wait gets long; may be NULL */
