@@ -1,0 +1,17 @@
+#include "counted.h"
+
+#include <string.h>
+
+#include "core/counters.h"
+
+int counted(void)
+{
+    enum { ROWS = 256 };
+    struct tutti_counter rows[ROWS];
+    int sum = 0, n = tutti_counters_read(rows, ROWS);
+    for (int i = 0; i < n && i < ROWS; i++) {
+        if (strncmp(rows[i].text, "MPI_Allreduce|accelerated", 25) == 0)
+            sum += (int)rows[i].count;
+    }
+    return sum;
+}
