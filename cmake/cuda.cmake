@@ -20,10 +20,9 @@ else()
   elseif(NOT TUTTI_CUDA_INCLUDE)
     set(tutti_cuda_missing "cuda.h was not found")
   else()
-    # The compressed fatbin of the kernels, as a source of tutti-core that defines tutti_fatbin.
-    include(cmake/kernels_cuda.cmake OPTIONAL RESULT_VARIABLE tutti_cuda_kernels)
-    if(NOT tutti_cuda_kernels)
-      set(tutti_cuda_missing "cmake/kernels_cuda.cmake is not there")
+    include(cmake/kernels_cuda.cmake) # the kernels, embedded in tutti-core
+    if(NOT TARGET tutti-kernels-cuda)
+      set(tutti_cuda_missing "the kernels cannot be compiled")
     endif()
   endif()
 endif()

@@ -1,6 +1,5 @@
 #include "device/cuda/gpu.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "core/log.h"
@@ -80,12 +79,21 @@ static CUcontext current_context(void)
     return tutti_cuda.CtxGetCurrent(&now) == CUDA_SUCCESS ? now : NULL;
 }
 
-int tutti_cuda_current(void)
+/* The calling thread's context, and its GPU (-1: none). */
+static CUcontext current_with_gpu(int *gpu)
 {
     CUdevice device;
-    if (!current_context() || tutti_cuda.CtxGetDevice(&device) != CUDA_SUCCESS)
-        return -1;
-    return (int)device;
+    CUcontext now = current_context();
+    int known = now && tutti_cuda.CtxGetDevice(&device) == CUDA_SUCCESS;
+    *gpu = known ? (int)device : -1;
+    return now;
+}
+
+int tutti_cuda_current(void)
+{
+    int gpu;
+    current_with_gpu(&gpu);
+    return gpu;
 }
 
 int tutti_cuda_any(void)
@@ -100,11 +108,12 @@ int tutti_cuda_any(void)
 
 static int choose(int gpu, int make, struct tutti_cuda_context **out)
 {
-    int status = TUTTI_OK;
+    int status = TUTTI_OK, now_gpu;
+    CUcontext now = current_with_gpu(&now_gpu);
     pthread_mutex_lock(&choose_lock);
     struct tutti_cuda_context *context = atomic_load(&chosen[gpu]);
-    if (!context && tutti_cuda_current() == gpu)
-        context = keep(gpu, current_context(), 0);
+    if (!context && now_gpu == gpu)
+        context = keep(gpu, now, 0);
     if (!context && make) {
         CUdevice device;
         CUcontext primary = NULL;
@@ -188,32 +197,16 @@ int tutti_cuda_check_free(CUresult result, const char *what, struct tutti_cuda_c
     return tutti_cuda_check(result, what, context);
 }
 
-static const char *const kernel_names[TUTTI_KERNELS] = {
-#define TUTTI_KERNEL(id, name) #name,
-#include "kernels/kernels.def"
-#undef TUTTI_KERNEL
-};
-static const char *const type_names[TUTTI_TYPES] = {
-#define TUTTI_TYPE(id, name, ctype, bytes, class_, unsigned_) #id,
-#include "tutti/types.def"
-#undef TUTTI_TYPE
-};
-static const char *const op_names[TUTTI_OPS] = {
-#define TUTTI_OP(id, name, kernel, signs, groups) #id,
-#include "tutti/ops.def"
-#undef TUTTI_OP
-};
-
-static int load_module(struct tutti_cuda_context *context)
+static int load_module(struct tutti_cuda_context *context, int image)
 {
     int status = TUTTI_OK;
     pthread_mutex_lock(&context->lock);
-    if (!context->module) {
+    if (!context->module[image]) {
         CUmodule module;
-        CUresult result = tutti_cuda.ModuleLoadData(&module, tutti_fatbin);
+        CUresult result = tutti_cuda.ModuleLoadData(&module, tutti_fatbin(image).data);
         status = tutti_cuda_check(result, "loading the kernels", context);
         if (status == TUTTI_OK)
-            context->module = module;
+            context->module[image] = module;
     }
     pthread_mutex_unlock(&context->lock);
     return status;
@@ -226,12 +219,15 @@ int tutti_cuda_function(struct tutti_cuda_context *context, int kernel, int type
     type = tutti_kernel_type(type, op);
     CUfunction function = atomic_load_explicit(&context->function[kernel][type][op], memory_order_acquire);
     if (!function) {
-        char name[96];
-        snprintf(name, sizeof name, "tutti_%s_%s_%s", kernel_names[kernel], type_names[type], op_names[op]);
-        int status = load_module(context);
+        char name[TUTTI_FATBIN_NAME];
+        int image = tutti_fatbin_kernel(kernel, type, op, name);
+        if (image < 0 || image >= TUTTI_CUDA_IMAGES)
+            return TUTTI_ERR_UNAVAILABLE;
+        int status = load_module(context, image);
         if (status != TUTTI_OK)
             return status;
-        status = tutti_cuda_check(tutti_cuda.ModuleGetFunction(&function, context->module, name), name, context);
+        CUresult result = tutti_cuda.ModuleGetFunction(&function, context->module[image], name);
+        status = tutti_cuda_check(result, name, context);
         if (status != TUTTI_OK)
             return status;
         atomic_store_explicit(&context->function[kernel][type][op], function, memory_order_release);
@@ -248,9 +244,11 @@ void tutti_cuda_contexts_close(void)
         CUdevice device;
         if (atomic_load(&context->gone) || tutti_cuda_enter_context(context, &scope) != TUTTI_OK)
             continue;
-        if (context->module)
-            tutti_cuda_check_free(tutti_cuda.ModuleUnload(context->module), "unloading the kernels", context);
-        context->module = NULL;
+        for (int i = 0; i < TUTTI_CUDA_IMAGES; i++) {
+            if (context->module[i])
+                tutti_cuda_check_free(tutti_cuda.ModuleUnload(context->module[i]), "unloading the kernels", context);
+            context->module[i] = NULL;
+        }
         tutti_cuda_leave(&scope);
         if (context->retained && tutti_cuda.DeviceGet(&device, context->gpu) == CUDA_SUCCESS)
             tutti_cuda.DevicePrimaryCtxRelease(device);

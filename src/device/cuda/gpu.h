@@ -9,7 +9,7 @@
 #include "device/cuda/driver.h"
 #include "device/device.h"
 
-enum { TUTTI_CUDA_GPUS = 64, TUTTI_CUDA_THREADS = 512 };
+enum { TUTTI_CUDA_GPUS = 64, TUTTI_CUDA_IMAGES = 8 };
 
 /* One life of a context. A reset of the GPU ends it, also where the driver hands out the same handle again: `id` tells
  * them apart. Never freed, so that streams of a context that has gone can still ask about it. */
@@ -19,8 +19,8 @@ struct tutti_cuda_context {
     int gpu;
     int retained; /* the primary context, kept alive by Tutti because the program had made none */
     atomic_int gone;
-    pthread_mutex_t lock; /* loading of the module */
-    CUmodule module;
+    pthread_mutex_t lock;               /* loading of modules */
+    CUmodule module[TUTTI_CUDA_IMAGES]; /* by image of kernels/fatbin.h, loaded at the first use */
     _Atomic(CUfunction) function[TUTTI_KERNELS][TUTTI_TYPES][TUTTI_OPS];
     struct tutti_cuda_context *older;
 };
@@ -54,7 +54,7 @@ int tutti_cuda_check(CUresult result, const char *what, struct tutti_cuda_contex
 /* The same for calls that free: nothing is said where the context has gone, TUTTI_OK. */
 int tutti_cuda_check_free(CUresult result, const char *what, struct tutti_cuda_context *context);
 
-/* The kernel of a pair for which tutti_has_kernel() holds; loads the module at the first use. The context is entered.
+/* The kernel of a pair for which tutti_has_kernel() holds; loads its module at the first use. The context is entered.
  */
 int tutti_cuda_function(struct tutti_cuda_context *context, int kernel, int type, int op, CUfunction *out);
 /* Unloads modules and gives primary contexts back. */

@@ -272,6 +272,10 @@ int tutti_cuda_import(int gpu, const struct tutti_export *what, int fd, void **b
     CUdeviceptr at = 0;
     if (what->needs_fd && fd < 0)
         return TUTTI_ERR_ARGUMENT;
+    if (way_of(what) < LEGACY || way_of(what) > POOL) {
+        tutti_error("a peer names its memory in a way that this build does not know: use one build on all ranks");
+        return TUTTI_ERR_ARGUMENT;
+    }
     int status = tutti_cuda_enter(gpu, 1, &scope);
     if (status != TUTTI_OK)
         return status;
@@ -285,11 +289,8 @@ int tutti_cuda_import(int gpu, const struct tutti_export *what, int fd, void **b
         result = import_legacy(what, &at);
     } else if (way_of(what) == VMM) {
         result = import_vmm(what, device, fd, &at);
-    } else if (way_of(what) == POOL) {
-        result = import_pool(what, device, fd, &at);
     } else {
-        tutti_error("a peer names its memory in a way that this build does not know: use one build on all ranks");
-        status = TUTTI_ERR_ARGUMENT;
+        result = import_pool(what, device, fd, &at);
     }
     if (status == TUTTI_OK && result != CUDA_SUCCESS)
         status = tutti_cuda_declined(result, "mapping a peer's memory", gpu);

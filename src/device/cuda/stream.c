@@ -3,6 +3,7 @@
 #include "core/status.h"
 #include "device/cuda/gpu.h"
 #include "kernels/args.h"
+#include "kernels/fatbin.h"
 
 /* A stream or event of a context that has gone is dropped, and made anew in the GPU's next context at its next use. */
 struct tutti_stream {
@@ -242,7 +243,7 @@ int tutti_cuda_launch(struct tutti_stream *stream, const struct tutti_launch *la
     status = tutti_cuda_function(scope.context, (int)launch->kernel, launch->type, launch->op, &function);
     if (status == TUTTI_OK) {
         void *parameters[] = {(void *)launch->args};
-        CUresult result = tutti_cuda.LaunchKernel(function, launch->blocks, 1, 1, TUTTI_CUDA_THREADS, 1, 1, 0,
+        CUresult result = tutti_cuda.LaunchKernel(function, launch->blocks, 1, 1, TUTTI_FATBIN_THREADS, 1, 1, 0,
                                                   stream->handle, parameters, NULL);
         status = tutti_cuda_check(result, "launching a kernel", scope.context);
     }

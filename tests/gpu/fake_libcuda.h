@@ -1,0 +1,26 @@
+/* What a test asks of the pretended driver; found by dlsym("fake_control"). */
+#ifndef TUTTI_TESTS_GPU_FAKE_LIBCUDA_H
+#define TUTTI_TESTS_GPU_FAKE_LIBCUDA_H
+
+#include <stddef.h>
+
+enum fake_kind { FAKE_MALLOC, FAKE_VMM, FAKE_VMM_PRIVATE, FAKE_POOL, FAKE_POOL_PRIVATE, FAKE_MANAGED, FAKE_PINNED };
+
+struct fake_control {
+    unsigned long calls;   /* of the driver so far */
+    unsigned long fail_at; /* this call fails; 0: none */
+    int fail_with;
+    const char *failed;    /* name of the call that was made to fail */
+    unsigned long queries; /* cuPointerGetAttributes alone */
+    char launched[96];     /* last kernel */
+    unsigned blocks, threads;
+    unsigned char arguments[256]; /* its first bytes of arguments */
+    int hide_gpu;                 /* 1: only GPU 0 is visible */
+
+    void *(*make)(int gpu, enum fake_kind kind, size_t bytes); /* memory of the program */
+    void (*reset)(int gpu);                                    /* as cudaDeviceReset */
+    void (*current)(int gpu);                                  /* as cudaSetDevice; -1: no context */
+    int (*live)(void); /* allocations, mappings, streams, events, modules, descriptors held */
+};
+
+#endif
