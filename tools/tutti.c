@@ -13,6 +13,7 @@ static const struct command {
 } commands[] = {
     {"run", tool_run, "start a program with the library in front of its MPI"},
     {"info", tool_info, "what was found: MPIs, devices, who reaches whose memory, settings, rules"},
+    {"bench", tool_bench, "measure: latency tables beside other ways to do the same call"},
 };
 enum { COMMANDS = sizeof commands / sizeof commands[0] };
 
@@ -24,7 +25,8 @@ static void usage(FILE *to)
     fputs("  help     this text; tutti help COMMAND is tutti COMMAND --help\n\n"
           "  --version\n\nExamples:\n"
           "  tutti run -n 4 ./app\n"
-          "  tutti info\n",
+          "  tutti info\n"
+          "  tutti bench allreduce -n 4 -m 8:1m\n",
           to);
 }
 
@@ -40,7 +42,7 @@ static const struct command *find(const char *name)
     const char *near = tool_nearest(name, names, COMMANDS + 1);
     if (near)
         tool_refuse("there is no command %s: did you mean %s?", name, near);
-    tool_refuse("there is no command %s: there are run, info and help", name);
+    tool_refuse("there is no command %s: there are run, info, bench and help", name);
 }
 
 int main(int argc, char **argv)

@@ -1,0 +1,49 @@
+/* The programs that `tutti bench` starts as ranks, one for each MPI interface, all from these sources. They measure;
+ * the command prints. What they have to say goes to standard output of rank 0, a line a record: "@tutti KIND ...". */
+#ifndef TUTTI_BENCH_BENCH_H
+#define TUTTI_BENCH_BENCH_H
+
+#include <mpi.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* The MPI's own functions, reached on its handle and not through the preloaded library. */
+struct bench_mpi {
+    int (*Allreduce)(const void *, void *, int, MPI_Datatype, MPI_Op, MPI_Comm);
+    int (*Allgather)(const void *, int, MPI_Datatype, void *, int, MPI_Datatype, MPI_Comm);
+    int (*Barrier)(MPI_Comm);
+    int (*Bcast)(void *, int, MPI_Datatype, int, MPI_Comm);
+    int (*Comm_split_type)(MPI_Comm, int, int, MPI_Info, MPI_Comm *);
+    int (*Comm_rank)(MPI_Comm, int *);
+    int (*Comm_size)(MPI_Comm, int *);
+    int (*Comm_free)(MPI_Comm *);
+    int (*Query_cuda_support)(void); /* NULL where the MPI has none */
+    int preloaded;                   /* 1: MPI_Allreduce is the library's in front */
+};
+extern struct bench_mpi bench_mpi;
+
+struct bench_plan {
+    size_t least, most;       /* bytes */
+    long iterations, warm_up; /* 0 and -1: by size */
+    int type, op;             /* enum tutti_type, enum tutti_op */
+    int in_place, check;
+    uint64_t seed;
+    int rank, size; /* in MPI_COMM_WORLD */
+    int node_rank, nodes;
+};
+
+/* Writes a record on rank 0. */
+void bench_say(const struct bench_plan *plan, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Says why it cannot go on, on whichever rank finds out, and ends all ranks with status 1. */
+void bench_fail(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
+
+void bench_allreduce(struct bench_plan *plan);
+void bench_overhead(struct bench_plan *plan);
+
+/* MPI's handles; MPI_DATATYPE_NULL and MPI_OP_NULL where it has none. */
+MPI_Datatype bench_mpi_type(int type);
+MPI_Op bench_mpi_op(int op);
+/* 1 where only Tutti knows the type (half precision). */
+int bench_type_is_own(int type);
+
+#endif

@@ -1,0 +1,22 @@
+/* Input data that nobody has to send: every element follows from a seed, so that each rank can work out everybody's and
+ * with it the right result. Written apart from the library's kernels on purpose. */
+#ifndef TUTTI_BENCH_DATA_H
+#define TUTTI_BENCH_DATA_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* n elements of rank `rank` from element `first` on. Values suit the operator: sums and products stay finite, logical
+ * operators see zeros too, equal values occur for MINLOC and MAXLOC. */
+void bench_fill(int type, int op, uint64_t seed, int rank, size_t first, size_t n, void *out);
+
+struct bench_wrong {
+    size_t element; /* first that is wrong */
+    char got[64], right[64];
+};
+/* Compares n elements with the contributions of ranks 0, 1, 2 ... combined in this order. exact: every bit; otherwise
+ * floating-point results may differ by what another order can make of them. 1 where right, 0 with *wrong set. */
+int bench_check(int type, int op, uint64_t seed, int ranks, int exact, const void *result, size_t n,
+                struct bench_wrong *wrong);
+
+#endif

@@ -1,0 +1,130 @@
+/* Results as JSON. */
+#include <errno.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "bench.h"
+#include "core/types.h"
+#include "tutti/tutti.h"
+
+static void check_file(const char *option, const char *path)
+{
+    FILE *file = path ? fopen(path, "a") : NULL;
+    if (path && (!file || fclose(file) != 0))
+        tool_refuse("%s %s cannot be written: %s", option, path, strerror(errno));
+}
+
+#ifdef TUTTI_JANSSON
+#include <jansson.h>
+
+void bench_files_check(const struct bench_options *options)
+{
+    check_file("--json", options->json);
+    check_file("--plot", options->plot);
+}
+
+static json_t *text(const char *value)
+{
+    return value && *value ? json_string_nocheck(value) : json_null();
+}
+
+static json_t *about(const struct bench_options *o, const struct bench_place *place)
+{
+    char date[32], host[256] = "";
+    time_t now = time(NULL);
+    struct tm parts;
+    strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &parts));
+    gethostname(host, sizeof host - 1);
+    return json_pack("{s:s, s:s, s:o, s:i, s:{s:s, s:s, s:o}}", "version", tutti_version(), "date", date, "host",
+                     text(host), "ranks", o->ranks, "mpi", "name", tool_family_name(place->mpi->family), "version",
+                     place->mpi->version, "launcher", text(place->mpi->launcher));
+}
+
+static json_t *row_json(const struct bench_table *t, const struct bench_row *row)
+{
+    json_t *out = json_pack("{s:I, s:I, s:I, s:o}", "bytes", (json_int_t)row->bytes, "elements", (json_int_t)row->count,
+                            "iterations", (json_int_t)row->iterations, "algorithm", text(row->algorithm));
+    for (int way = 0; way < BENCH_TABLE_WAYS; way++) {
+        const struct bench_time *time = &row->time[way];
+        if (!t->way[way] || !time->known)
+            continue;
+        json_t *numbers = json_pack("{s:f, s:f, s:f, s:f}", "average_us", time->average, "median_us", time->median,
+                                    "min_us", time->least, "max_us", time->most);
+        if (way > 0 && row->time[0].median > 0)
+            json_object_set_new(numbers, "ratio", json_real(time->median / row->time[0].median));
+        json_object_set_new(out, bench_way_title(way), numbers);
+    }
+    return out;
+}
+
+static int write_file(json_t *all, const char *path)
+{
+    int failed = json_dump_file(all, path, JSON_INDENT(2)) != 0;
+    json_decref(all);
+    if (failed)
+        fprintf(stderr, "tutti: %s cannot be written\n", path);
+    return failed;
+}
+
+int bench_json_write(const struct bench_table *table)
+{
+    const struct bench_options *o = table->options;
+    if (!o->json)
+        return 0;
+    json_t *all = about(o, table->place), *rows = json_array();
+    for (int i = 0; i < table->rows; i++)
+        json_array_append_new(rows, row_json(table, &table->row[i]));
+    json_object_set_new(all, "benchmark", json_string("allreduce"));
+    json_object_set_new(all, "mpi_library", text(table->mpi));
+    json_object_set_new(all, "nodes", json_integer(table->nodes));
+    json_object_set_new(all, "device", text(table->device));
+    json_object_set_new(all, "gpu", text(table->gpu));
+    json_object_set_new(all, "gpus_of_a_rank", json_integer(table->gpus));
+    json_object_set_new(all, "nccl", text(table->nccl));
+    json_object_set_new(all, "type", text(tutti_type_name(o->type)));
+    json_object_set_new(all, "op", text(tutti_op_name(o->op)));
+    json_object_set_new(all, "in_place", json_boolean(o->in_place));
+    json_object_set_new(all, "rules", text(o->algorithm));
+    json_object_set_new(all, "seed", json_integer((json_int_t)o->seed));
+    json_object_set_new(all, "validated", json_boolean(o->check));
+    json_object_set_new(all, "wrong", text(table->wrong));
+    json_object_set_new(all, "rows", rows);
+    return write_file(all, o->json);
+}
+
+int bench_json_overhead(const struct bench_options *options, const struct bench_place *place, const double *without,
+                        const double *with, int pairs, double ratio)
+{
+    if (!options->json)
+        return 0;
+    json_t *all = about(options, place), *rows = json_array();
+    for (int i = 0; i < pairs; i++)
+        json_array_append_new(rows, json_pack("{s:f, s:f}", "without_s", without[i], "with_s", with[i]));
+    json_object_set_new(all, "benchmark", json_string("overhead"));
+    json_object_set_new(all, "calls", json_integer((json_int_t)options->iterations));
+    json_object_set_new(all, "pairs", rows);
+    json_object_set_new(all, "ratio", json_real(ratio));
+    return write_file(all, options->json);
+}
+#else
+void bench_files_check(const struct bench_options *options)
+{
+    if (options->json)
+        tool_refuse("--json: this build has no JSON: Jansson was not there when it was built (Debian: libjansson-dev)");
+    check_file("--plot", options->plot);
+}
+
+int bench_json_write(const struct bench_table *table)
+{
+    (void)table;
+    return 0;
+}
+
+int bench_json_overhead(const struct bench_options *options, const struct bench_place *place, const double *without,
+                        const double *with, int pairs, double ratio)
+{
+    (void)options, (void)place, (void)without, (void)with, (void)pairs, (void)ratio;
+    return 0;
+}
+#endif
