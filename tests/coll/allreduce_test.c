@@ -1,9 +1,10 @@
 /* Allreduce over a team of threads, on the host device: every algorithm against a plain loop.
- * usage: allreduce_test RANKS ALGORITHM   (TUTTI_RULES is set from it; TUTTI_HOST_GPUS by the caller) */
+ * usage: allreduce_test RANKS ALGORITHM [borrowed]   (TUTTI_RULES is set from it; TUTTI_HOST_GPUS by the caller) */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "coll/coll.h"
 #include "core/settings.h"
@@ -17,7 +18,7 @@ enum { GUARD = 64, MOST = 300000 };
 
 static unsigned seed;
 static const char *algorithm;
-static int failures;
+static int failures, borrowed;
 
 #define CHECK(condition, ...)                                                                                          \
     do {                                                                                                               \
@@ -47,8 +48,8 @@ static uint64_t value(int rank, size_t i, int round)
 static const struct pair {
     int type, op;
 } pairs[] = {
-    {TUTTI_TYPE_F32, TUTTI_OP_SUM},  {TUTTI_TYPE_F64, TUTTI_OP_PROD}, {TUTTI_TYPE_I32, TUTTI_OP_MIN},
-    {TUTTI_TYPE_U8, TUTTI_OP_BXOR},  {TUTTI_TYPE_I64, TUTTI_OP_SUM},  {TUTTI_TYPE_I16, TUTTI_OP_MAX},
+    {TUTTI_TYPE_F32, TUTTI_OP_SUM}, {TUTTI_TYPE_F64, TUTTI_OP_PROD}, {TUTTI_TYPE_I32, TUTTI_OP_MIN},
+    {TUTTI_TYPE_U8, TUTTI_OP_BXOR}, {TUTTI_TYPE_I64, TUTTI_OP_SUM},  {TUTTI_TYPE_I16, TUTTI_OP_MAX},
     {TUTTI_TYPE_F64, TUTTI_OP_SUM},
 };
 
@@ -139,9 +140,21 @@ static void round_of(struct tutti_team *team, struct buffers *b, int round)
         while (b->expected[at] == b->scratch[at])
             at++;
         CHECK(0, "rank %d round %d: %s of %zu %s at offset %zu%s by %s: byte %td is %02x, expected %02x", team->rank,
-              round, tutti_op_name(pair.op), count, tutti_type_name(pair.type), offset, in_place ? ", in place" : "", why,
-              (ptrdiff_t)at - (ptrdiff_t)offset, b->scratch[at], b->expected[at]);
+              round, tutti_op_name(pair.op), count, tutti_type_name(pair.type), offset, in_place ? ", in place" : "",
+              why, (ptrdiff_t)at - (ptrdiff_t)offset, b->scratch[at], b->expected[at]);
     }
+}
+
+/* Memory that cannot be shared with others: a mapping of memory that came from elsewhere. */
+static char *borrow(char *own)
+{
+    struct tutti_export what;
+    void *base = NULL;
+    int fd;
+    CHECK(tutti_device()->export_memory(own, &what, &fd) == 0, "export");
+    CHECK(tutti_device()->import_memory(0, &what, fd, &base) == 0, "import");
+    close(fd);
+    return base;
 }
 
 static int rank_main(struct tutti_transport *transport, void *unused)
@@ -158,14 +171,19 @@ static int rank_main(struct tutti_transport *transport, void *unused)
     struct buffers b = {NULL, NULL, malloc(MOST + 4 * GUARD), malloc(MOST + 4 * GUARD)};
     CHECK(tutti_alloc(MOST + 4 * GUARD, (void **)&b.in) == 0 && tutti_alloc(MOST + 4 * GUARD, (void **)&b.out) == 0,
           "alloc");
+    char *own_in = b.in, *own_out = b.out;
+    if (borrowed) {
+        b.in = borrow(own_in);
+        b.out = borrow(own_out);
+    }
     for (int round = 0; round < 200 && !failures; round++)
         round_of(team, &b, round);
     if (team->size > 1)
         CHECK(team->state == TUTTI_TEAM_OPEN, "the team never opened: %s", team->why ? team->why : "?");
     transport->ops->barrier(transport);
     tutti_team_free(team);
-    tutti_free(b.in);
-    tutti_free(b.out);
+    tutti_free(own_in);
+    tutti_free(own_out);
     free(b.scratch);
     free(b.expected);
     tutti_node_close(node);
@@ -174,13 +192,14 @@ static int rank_main(struct tutti_transport *transport, void *unused)
 
 int main(int argc, char **argv)
 {
-    if (argc != 3) {
-        fprintf(stderr, "usage: allreduce_test RANKS ALGORITHM\n");
+    if (argc != 3 && argc != 4) {
+        fprintf(stderr, "usage: allreduce_test RANKS ALGORITHM [borrowed]\n");
         return 2;
     }
     const char *given = getenv("TUTTI_TEST_SEED");
     seed = given ? (unsigned)strtoul(given, NULL, 10) : 20261121u;
     algorithm = argv[2];
+    borrowed = argc == 4;
     char rules[64];
     snprintf(rules, sizeof rules, "allreduce: *@%s", algorithm);
     setenv("TUTTI_RULES", rules, 1);
