@@ -1,0 +1,45 @@
+/* MPI_Allreduce: what Tutti can reduce goes to coll/, the rest to the MPI. */
+#include "core/log.h"
+#include "mpi/stage.h"
+
+static const char *not_reducible(const struct tutti_type_row *type, int operation)
+{
+    if (operation == TUTTI_OP_NONE)
+        return "user-defined operator";
+    return type ? "operator and type do not go together" : "type without kernels";
+}
+
+/* What this rank brings. Managed memory counts as device memory: kernels reach it. */
+static void look_at_buffers(struct tutti_reduce *call)
+{
+    struct tutti_memory in, out;
+    tutti_door.device->classify(call->out, &out);
+    if (out.kind != TUTTI_MEMORY_DEVICE && out.kind != TUTTI_MEMORY_MANAGED)
+        return;
+    if (call->in == call->out)
+        in = out;
+    else
+        tutti_door.device->classify(call->in, &in);
+    if (in.kind != TUTTI_MEMORY_DEVICE && in.kind != TUTTI_MEMORY_MANAGED)
+        return;
+    if (in.gpu >= 0 && out.gpu >= 0 && in.gpu != out.gpu)
+        return;
+    call->kind = TUTTI_ARRIVAL_DEVICE;
+    call->gpu = in.gpu >= 0 ? in.gpu : out.gpu;
+}
+
+#define COUNT      int
+#define NAME(call) tutti_door_##call
+#define REAL(call) tutti_real.call
+#define TEXT(call) #call
+#include "mpi/allreduce.inc"
+#undef COUNT
+#undef NAME
+#undef REAL
+#undef TEXT
+
+#define COUNT      MPI_Count
+#define NAME(call) tutti_door_##call##_c
+#define REAL(call) tutti_real.call##_c
+#define TEXT(call) #call "_c"
+#include "mpi/allreduce.inc"

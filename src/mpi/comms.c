@@ -1,0 +1,236 @@
+/* State of communicators, found by handle without a lock: open addressing over atomic words, written under a mutex. An
+ * entry leaves through the delete callback of an attribute, so that a handle that the MPI uses again finds nothing. */
+#include "mpi/door.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#include "core/log.h"
+
+struct slot {
+    _Atomic uint64_t key; /* FREE, GONE or the handle + 2 */
+    _Atomic(struct tutti_comm *) comm;
+};
+enum { FREE, GONE, FIRST_SLOTS = 256 };
+
+struct table {
+    size_t slots, used; /* a power of two; used: not FREE */
+    struct table *older; /* readers may still be in it */
+    struct slot slot[];
+};
+
+static _Atomic(struct table *) current;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct tutti_comm *all;
+static int keyval, closing;
+
+static uint64_t key_of(MPI_Comm comm)
+{
+    return (uint64_t)(uintptr_t)comm + 2;
+}
+
+static size_t hash(uint64_t key, size_t slots)
+{
+    return (size_t)((key * 0x9e3779b97f4a7c15u) >> 32) & (slots - 1);
+}
+
+struct tutti_comm *tutti_comm_find(MPI_Comm comm)
+{
+    struct table *table = atomic_load_explicit(&current, memory_order_acquire);
+    uint64_t key = key_of(comm);
+    if (!table)
+        return NULL;
+    for (size_t i = hash(key, table->slots);; i = (i + 1) & (table->slots - 1)) {
+        uint64_t there = atomic_load_explicit(&table->slot[i].key, memory_order_acquire);
+        if (there == key)
+            return atomic_load_explicit(&table->slot[i].comm, memory_order_acquire);
+        if (there == FREE)
+            return NULL;
+    }
+}
+
+static void put(struct table *table, uint64_t key, struct tutti_comm *comm)
+{
+    size_t i = hash(key, table->slots);
+    while (atomic_load_explicit(&table->slot[i].key, memory_order_relaxed) > GONE)
+        i = (i + 1) & (table->slots - 1);
+    table->used += atomic_load_explicit(&table->slot[i].key, memory_order_relaxed) == FREE;
+    atomic_store_explicit(&table->slot[i].comm, comm, memory_order_release);
+    atomic_store_explicit(&table->slot[i].key, key, memory_order_release);
+}
+
+/* A table with room, under the lock; NULL without memory. */
+static struct table *roomy(void)
+{
+    struct table *old = atomic_load(&current);
+    if (old && old->used < old->slots / 2)
+        return old;
+    size_t live = 0, slots = FIRST_SLOTS;
+    for (struct tutti_comm *c = all; c; c = c->next)
+        live++;
+    while (slots < live * 4)
+        slots *= 2;
+    struct table *table = calloc(1, sizeof *table + slots * sizeof table->slot[0]);
+    if (!table)
+        return NULL;
+    table->slots = slots;
+    table->older = old;
+    for (struct tutti_comm *c = all; c; c = c->next)
+        put(table, key_of(c->handle), c);
+    atomic_store_explicit(&current, table, memory_order_release);
+    return table;
+}
+
+static int insert(struct tutti_comm *comm)
+{
+    pthread_mutex_lock(&lock);
+    struct table *table = roomy();
+    if (table) {
+        put(table, key_of(comm->handle), comm);
+        comm->next = all;
+        all = comm;
+    }
+    pthread_mutex_unlock(&lock);
+    return table ? TUTTI_OK : TUTTI_ERR_MEMORY;
+}
+
+static void release(struct tutti_comm *comm)
+{
+    if (comm->team)
+        tutti_team_free(comm->team);
+    free(comm);
+}
+
+static int on_delete(MPI_Comm handle, int key, void *value, void *extra)
+{
+    (void)handle;
+    (void)key;
+    (void)extra;
+    struct tutti_comm *comm = NULL;
+    pthread_mutex_lock(&lock);
+    struct table *table = atomic_load(&current);
+    for (struct tutti_comm **at = &all; !closing && *at; at = &(*at)->next) {
+        if (*at == value) {
+            comm = *at;
+            *at = comm->next;
+            break;
+        }
+    }
+    for (size_t i = 0; comm && i < table->slots; i++) {
+        if (atomic_load(&table->slot[i].comm) == comm) {
+            atomic_store(&table->slot[i].comm, NULL);
+            atomic_store(&table->slot[i].key, GONE);
+        }
+    }
+    pthread_mutex_unlock(&lock);
+    if (comm)
+        release(comm);
+    return MPI_SUCCESS;
+}
+
+static int on_copy(MPI_Comm handle, int key, void *extra, void *in, void *out, int *flag)
+{
+    (void)handle;
+    (void)key;
+    (void)extra;
+    (void)in;
+    (void)out;
+    *flag = 0; /* a duplicate is another communicator */
+    return MPI_SUCCESS;
+}
+
+/* 1 where all ranks belong to this MPI_COMM_WORLD; others may not even have Tutti in front. */
+static int all_ours(MPI_Comm comm, int size)
+{
+    MPI_Group group, world;
+    int *ranks = malloc(2 * (size_t)size * sizeof *ranks), ours = ranks != NULL;
+    if (!ranks || tutti_real.MPI_Comm_group(comm, &group) != MPI_SUCCESS) {
+        free(ranks);
+        return 0;
+    }
+    if (tutti_real.MPI_Comm_group(tutti_handles.world, &world) == MPI_SUCCESS) {
+        for (int i = 0; i < size; i++)
+            ranks[i] = i;
+        tutti_real.MPI_Group_translate_ranks(group, size, ranks, world, ranks + size);
+        for (int i = 0; i < size; i++)
+            ours &= ranks[size + i] != MPI_UNDEFINED;
+        tutti_real.MPI_Group_free(&world);
+    }
+    tutti_real.MPI_Group_free(&group);
+    free(ranks);
+    return ours;
+}
+
+struct tutti_comm *tutti_comm_make(MPI_Comm handle)
+{
+    TUTTI_INSIDE();
+    int inter;
+    if (handle == tutti_handles.no_comm || tutti_real.MPI_Comm_test_inter(handle, &inter) != MPI_SUCCESS)
+        return NULL;
+    struct tutti_comm *comm = calloc(1, sizeof *comm);
+    if (!comm)
+        return NULL;
+    comm->handle = handle;
+    tutti_transport_over(&comm->transport, handle);
+    if (inter)
+        comm->passed = "intercommunicator";
+    else if (!tutti_door.node)
+        comm->passed = "the ranks of this machine are not connected";
+    else if (!all_ours(handle, comm->transport.base.size))
+        comm->passed = "ranks of another MPI_COMM_WORLD";
+    else if (tutti_team_create(tutti_door.node, &comm->transport.base, &comm->team) != TUTTI_OK) {
+        comm->passed = "no team could be made";
+        tutti_warn("reductions on %s are passed on to the MPI: no team could be made", comm->transport.base.label);
+    }
+    if (insert(comm) != TUTTI_OK) {
+        release(comm);
+        return NULL;
+    }
+    tutti_real.MPI_Comm_set_attr(handle, keyval, comm);
+    return comm;
+}
+
+int tutti_comms_open(void)
+{
+    return tutti_real.MPI_Comm_create_keyval(on_copy, on_delete, &keyval, NULL) == MPI_SUCCESS ? TUTTI_OK
+                                                                                              : TUTTI_ERR_TRANSPORT;
+}
+
+int tutti_comms_broken(void)
+{
+    int broken = 0;
+    pthread_mutex_lock(&lock);
+    for (struct tutti_comm *c = all; c; c = c->next)
+        broken |= c->team && c->team->state == TUTTI_TEAM_BROKEN;
+    pthread_mutex_unlock(&lock);
+    return broken;
+}
+
+void tutti_comms_close(void)
+{
+    pthread_mutex_lock(&lock);
+    closing = 1; /* attributes of predefined communicators are deleted later, by MPI_Finalize */
+    struct tutti_comm *comm = all;
+    all = NULL;
+    struct table *table = atomic_exchange(&current, NULL);
+    pthread_mutex_unlock(&lock);
+    while (comm) {
+        struct tutti_comm *next = comm->next;
+        release(comm);
+        comm = next;
+    }
+    while (table) {
+        struct table *older = table->older;
+        free(table);
+        table = older;
+    }
+    tutti_real.MPI_Comm_free_keyval(&keyval);
+}
+
+/* After fork: nothing of it may be used or told to anybody. */
+void tutti_comms_forget(void)
+{
+    atomic_store(&current, NULL);
+    all = NULL;
+    closing = 1;
+}

@@ -1,0 +1,113 @@
+/* Opening a front end: the real calls, the predefined handles, and the stub's table. */
+#include <dlfcn.h>
+#include <stdio.h>
+
+#include "mpi/door.h"
+#include "mpi/stub.h"
+
+struct tutti_real tutti_real;
+struct tutti_handles tutti_handles;
+__thread int tutti_inside __attribute__((tls_model("initial-exec")));
+
+static struct tutti_stub stub;
+static void *mpi;
+
+__attribute__((visibility("default"))) tutti_front_open_fn tutti_front_open;
+__attribute__((visibility("default"))) tutti_front_mpix_type_fn tutti_front_mpix_type;
+
+#ifdef TUTTI_FRONT_OPENMPI
+void *tutti_ompi_symbol(const char *name)
+{
+    return dlsym(mpi, name);
+}
+#endif
+
+enum {
+#define TUTTI_EACH(kind, name, errors, buffers, parameters, arguments) CALL_##name,
+#include "mpi/calls.inc"
+    CALLS
+};
+
+static const struct row {
+    void *door;
+    void **real;
+} rows[CALLS] = {
+#define TUTTI_EACH(kind, name, errors, buffers, parameters, arguments)                                                 \
+    {(void *)tutti_door_##name, (void **)(void *)&tutti_real.name},
+#include "mpi/calls.inc"
+};
+
+static void *find(const char *name)
+{
+    char profiling[128];
+    snprintf(profiling, sizeof profiling, "P%s", name);
+    void *call = dlsym(mpi, profiling);
+    return call ? call : dlsym(mpi, name);
+}
+
+void tutti_door_table(int on)
+{
+    for (int i = 0; i < CALLS; i++) {
+        void *real = *rows[i].real;
+        int always = i == CALL_MPI_Init || i == CALL_MPI_Init_thread;
+        stub.table[i] = !real ? stub.lacking[i] : on || always ? rows[i].door : real;
+    }
+}
+
+static int find_handles(void)
+{
+    tutti_handles = (struct tutti_handles){
+        .world = MPI_COMM_WORLD,
+        .self = MPI_COMM_SELF,
+        .no_comm = MPI_COMM_NULL,
+        .byte = MPI_BYTE,
+        .int64 = MPI_INT64_T,
+        .no_type = MPI_DATATYPE_NULL,
+        .no_op = MPI_OP_NULL,
+        .min = MPI_MIN,
+        .max = MPI_MAX,
+        .sum = MPI_SUM,
+        .band = MPI_BAND,
+        .bor = MPI_BOR,
+        .no_request = MPI_REQUEST_NULL,
+        .no_info = MPI_INFO_NULL,
+        .errors_return = MPI_ERRORS_RETURN,
+    };
+    return tutti_handles.world && tutti_handles.byte && tutti_handles.int64;
+}
+
+int tutti_front_open(const struct tutti_stub *offer, char *why, size_t size)
+{
+    if (offer->version != TUTTI_STUB_VERSION || offer->calls != CALLS) {
+        snprintf(why, size, "libtutti.so and its front end are of different versions");
+        return -1;
+    }
+    stub = *offer;
+    stub.path = NULL;
+    mpi = offer->mpi;
+    for (int i = 0; i < CALLS; i++)
+        *rows[i].real = find(offer->name[i]);
+#define TUTTI_NEED(name, parameters)                                                                                   \
+    *(void **)(void *)&tutti_real.name = find(#name);                                                                  \
+    if (!tutti_real.name) {                                                                                            \
+        snprintf(why, size, "%s has no %s", offer->path, #name);                                                       \
+        return -1;                                                                                                     \
+    }
+#include "mpi/needs.def"
+#undef TUTTI_NEED
+    if (!find_handles()) {
+        snprintf(why, size, "%s has no MPI_COMM_WORLD or MPI_INT64_T", offer->path);
+        return -1;
+    }
+    tutti_door_table(0);
+    return 0;
+}
+
+int tutti_front_mpix_type(int which, void *handle, size_t size)
+{
+    MPI_Datatype type;
+    if (size != sizeof type || tutti_half_type(which, &type) != 0)
+        return -1;
+    *(MPI_Datatype *)handle = type;
+    return 0;
+}

@@ -1,0 +1,221 @@
+/* MPI_Init and MPI_Finalize: whether the door opens at all, and what it leaves behind. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/log.h"
+#include "core/settings.h"
+#include "mpi/requests.h"
+#include "tutti/tutti.h"
+
+struct tutti_door tutti_door;
+static struct tutti_mpi_transport world;
+
+/* Settings that must be the same on all ranks, because they decide the path of a call. */
+static int64_t agreed_settings(void)
+{
+    static const char *const decisive[] = {"TUTTI_RULES",      "TUTTI_CHANNEL_MB", "TUTTI_WINDOW_MB",
+                                           "TUTTI_STAGING_MB", "TUTTI_NODE_RANKS", "TUTTI_HOST_GPUS"};
+    struct tutti_setting_row row;
+    uint64_t hash = 0xcbf29ce484222325u;
+    for (int i = 0; tutti_settings_row(i, &row); i++) {
+        for (size_t k = 0; k < sizeof decisive / sizeof decisive[0]; k++) {
+            if (strcmp(row.name, decisive[k]) != 0)
+                continue;
+            for (const char *c = row.value; *c; c++)
+                hash = (hash ^ (unsigned char)*c) * 0x100000001b3u;
+            hash = (hash ^ '\n') * 0x100000001b3u;
+        }
+    }
+    return (int64_t)(hash >> 2);
+}
+
+static int64_t version_number(void)
+{
+    int a = 0, b = 0, c = 0;
+    sscanf(tutti_version(), "%d.%d.%d", &a, &b, &c);
+    return ((int64_t)a * 1000 + b) * 1000 + c;
+}
+
+/* One real allreduce: is a device possible anywhere, and do versions and settings match. */
+static int agree(void)
+{
+    enum { DEVICE, VERSION, VERSION_LEAST, SETTINGS, SETTINGS_LEAST, SILENT, WORDS };
+    int64_t mine[WORDS], all[WORDS];
+    mine[DEVICE] = tutti_door.device != NULL;
+    mine[VERSION] = version_number();
+    mine[VERSION_LEAST] = -mine[VERSION];
+    mine[SETTINGS] = agreed_settings();
+    mine[SETTINGS_LEAST] = -mine[SETTINGS];
+    mine[SILENT] = !tutti_settings()->stats;
+    if (tutti_real.MPI_Allreduce(mine, all, WORDS, tutti_handles.int64, tutti_handles.max, tutti_handles.world) !=
+        MPI_SUCCESS)
+        return 0;
+    tutti_door.stats = !all[SILENT];
+    if (all[VERSION] != -all[VERSION_LEAST]) {
+        if (tutti_door.rank == 0)
+            tutti_error("the ranks have different versions of Tutti: every call is passed on to the MPI");
+        return 0;
+    }
+    if (all[SETTINGS] != -all[SETTINGS_LEAST]) {
+        if (tutti_door.rank == 0)
+            tutti_error("TUTTI_RULES, TUTTI_CHANNEL_MB, TUTTI_WINDOW_MB, TUTTI_STAGING_MB, TUTTI_NODE_RANKS or "
+                        "TUTTI_HOST_GPUS differ over the ranks: every call is passed on to the MPI");
+        return 0;
+    }
+    return all[DEVICE] != 0;
+}
+
+static int gpu_aware(void)
+{
+    const struct tutti_settings *settings = tutti_settings();
+    char text[MPI_MAX_LIBRARY_VERSION_STRING + 1] = "";
+    int length = 0;
+    if (settings->mpi_gpu_aware != TUTTI_SET_AUTO)
+        return settings->mpi_gpu_aware == TUTTI_SET_YES;
+    const char *offload = getenv("I_MPI_OFFLOAD");
+    if (!offload || atoi(offload) == 0 || !tutti_door.device || strcmp(tutti_door.device->name, "host") == 0)
+        return 0;
+    tutti_real.MPI_Get_library_version(text, &length);
+    return strstr(text, "Intel") != NULL;
+}
+
+/* Whether the MPI refuses equal send and receive buffers; asked of the MPI itself, on MPI_COMM_SELF. */
+static int refuses_alias(void)
+{
+    int word[1] = {0};
+    return tutti_real.MPI_Allreduce(word, word, 1, MPI_INT, tutti_handles.sum, tutti_handles.self) != MPI_SUCCESS;
+}
+
+/* Questions that may be errors (types that an MPI lacks) must not end the program. */
+static void ask_quietly(void)
+{
+    MPI_Errhandler of_world, of_self;
+    tutti_real.MPI_Comm_get_errhandler(tutti_handles.world, &of_world);
+    tutti_real.MPI_Comm_get_errhandler(tutti_handles.self, &of_self);
+    tutti_real.MPI_Comm_set_errhandler(tutti_handles.world, tutti_handles.errors_return);
+    tutti_real.MPI_Comm_set_errhandler(tutti_handles.self, tutti_handles.errors_return);
+    tutti_types_open();
+    tutti_door.strict_alias = refuses_alias();
+    tutti_real.MPI_Comm_set_errhandler(tutti_handles.world, of_world);
+    tutti_real.MPI_Comm_set_errhandler(tutti_handles.self, of_self);
+    tutti_real.MPI_Errhandler_free(&of_world);
+    tutti_real.MPI_Errhandler_free(&of_self);
+}
+
+static void after_fork(void)
+{
+    if (!tutti_door.on)
+        return;
+    tutti_door.on = 0;
+    tutti_door_table(0);
+    tutti_comms_forget();
+    if (tutti_door.node)
+        tutti_node_forget(tutti_door.node);
+    tutti_door.node = NULL;
+    tutti_door.device = NULL;
+}
+
+static void start(void)
+{
+    int level = MPI_THREAD_SINGLE;
+    if (tutti_door.on)
+        return;
+    TUTTI_INSIDE();
+    tutti_real.MPI_Comm_rank(tutti_handles.world, &tutti_door.rank);
+    tutti_log_rank(tutti_door.rank);
+    tutti_door.device = tutti_device();
+    if (!agree()) {
+        tutti_info("every call is passed on to the MPI");
+        return;
+    }
+    tutti_counters_start();
+    tutti_real.MPI_Query_thread(&level);
+    tutti_door.multiple = level == MPI_THREAD_MULTIPLE;
+    tutti_door.aware = gpu_aware();
+    ask_quietly();
+    if (tutti_comms_open() != TUTTI_OK)
+        return;
+    tutti_transport_over(&world, tutti_handles.world);
+    if (tutti_node_open(&world.base, &tutti_door.node) != TUTTI_OK)
+        tutti_door.node = NULL;
+    pthread_atfork(NULL, NULL, after_fork);
+    tutti_door.on = 1;
+    tutti_door_table(1);
+}
+
+int tutti_door_MPI_Init(int *argc, char ***argv)
+{
+    int code = tutti_real.MPI_Init(argc, argv);
+    if (code == MPI_SUCCESS)
+        start();
+    return code;
+}
+
+int tutti_door_MPI_Init_thread(int *argc, char ***argv, int required, int *provided)
+{
+    int code = tutti_real.MPI_Init_thread(argc, argv, required, provided);
+    if (code == MPI_SUCCESS)
+        start();
+    return code;
+}
+
+/* Counters of all ranks, added up and printed by rank 0. Collective. */
+static void print_counters(void)
+{
+    enum { ROWS = 512, TEXT = 64 << 10 };
+    int size = 1, rows;
+    struct tutti_counter *own = calloc(ROWS, sizeof *own), *sum = calloc(ROWS, sizeof *sum), *all = NULL;
+    tutti_real.MPI_Comm_size(tutti_handles.world, &size);
+    int64_t most = own && sum ? tutti_counters_read(own, ROWS) : 0;
+    most = most < ROWS ? most : ROWS;
+    if (world.base.ops->allreduce(&world.base, &most, 1, TUTTI_COMBINE_MAX) == TUTTI_OK && own && sum) {
+        rows = (int)most;
+        if (tutti_door.rank == 0)
+            all = calloc((size_t)size * (size_t)(rows ? rows : 1), sizeof *all);
+        int bytes = rows * (int)sizeof *own, merged = 0;
+        char *text = malloc(TEXT);
+        if (tutti_real.MPI_Gather(own, bytes, tutti_handles.byte, all, bytes, tutti_handles.byte, 0,
+                                  tutti_handles.world) == MPI_SUCCESS &&
+            all && text) {
+            for (int r = 0; r < size; r++) {
+                int used = 0; /* rows that a rank does not have are empty */
+                while (used < rows && all[(size_t)r * (size_t)rows + (size_t)used].text[0])
+                    used++;
+                merged = tutti_counters_merge(sum, merged, ROWS, all + (size_t)r * (size_t)rows, used);
+            }
+            size_t length = tutti_counters_print(sum, merged, text, TEXT);
+            ssize_t written = write(STDERR_FILENO, text, length);
+            (void)written;
+        }
+        free(text);
+    }
+    free(own);
+    free(sum);
+    free(all);
+}
+
+int tutti_door_MPI_Finalize(void)
+{
+    if (tutti_door.on) {
+        TUTTI_INSIDE();
+        tutti_pending_sweep(1);
+        int broken = tutti_comms_broken();
+        if (tutti_door.stats && !broken)
+            print_counters();
+        tutti_door_table(0);
+        /* A peer may still be reading what this rank shares. */
+        if (!broken)
+            tutti_real.MPI_Barrier(tutti_handles.world);
+        tutti_comms_close();
+        if (tutti_door.node)
+            tutti_node_close(tutti_door.node);
+        tutti_door.node = NULL;
+        if (tutti_door.device && tutti_door.device->active())
+            tutti_pinned_close();
+        tutti_types_close();
+        tutti_door.on = 0;
+    }
+    return tutti_real.MPI_Finalize();
+}

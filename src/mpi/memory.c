@@ -1,0 +1,55 @@
+/* MPI_Alloc_mem can give device memory, so that a program that names no GPU interface can have some: with the info key
+ * mpi_memory_alloc_kinds (a list such as "system,cuda:device") where one of the kinds is a device's, and with
+ * TUTTI_DEVICE=host set by hand and TUTTI_HOST_STRICT=0, where the memory can be used as any other. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/settings.h"
+#include "mpi/door.h"
+
+static int asked_by_info(MPI_Info info)
+{
+    char kinds[256] = "";
+    int flag = 0;
+    if (info == tutti_handles.no_info || !tutti_real.MPI_Info_get)
+        return 0;
+    if (tutti_real.MPI_Info_get(info, "mpi_memory_alloc_kinds", (int)sizeof kinds - 1, kinds, &flag) != MPI_SUCCESS)
+        return 0;
+    char *rest = NULL;
+    for (char *kind = flag ? strtok_r(kinds, ",", &rest) : NULL; kind; kind = strtok_r(NULL, ",", &rest)) {
+        char *restrictor = strchr(kind, ':');
+        if (restrictor && strcmp(restrictor, ":device") == 0)
+            return 1;
+    }
+    return 0;
+}
+
+int tutti_door_MPI_Alloc_mem(MPI_Aint size, MPI_Info info, void *baseptr)
+{
+    const struct tutti_device *device = tutti_door.device;
+    const struct tutti_settings *settings = tutti_settings();
+    int everywhere = settings->device == TUTTI_SET_DEVICE_HOST && !settings->host_strict;
+    if (!device || size <= 0 || tutti_inside || !(everywhere || asked_by_info(info)))
+        return tutti_real.MPI_Alloc_mem(size, info, baseptr);
+    void *memory = NULL;
+    char why[256];
+    int status = device->open(why, sizeof why);
+    if (status == TUTTI_OK)
+        status = device->alloc(-1, (size_t)size, &memory);
+    if (status != TUTTI_OK)
+        return tutti_real.MPI_Alloc_mem(size, info, baseptr);
+    *(void **)baseptr = memory;
+    tutti_count("MPI_Alloc_mem", "accelerated", "device memory");
+    return MPI_SUCCESS;
+}
+
+int tutti_door_MPI_Free_mem(void *base)
+{
+    if (likely(!tutti_on_device(base)))
+        return tutti_real.MPI_Free_mem(base);
+    struct tutti_memory memory;
+    tutti_door.device->classify(base, &memory);
+    if (memory.base != base || tutti_door.device->free(base) != TUTTI_OK)
+        return tutti_fail_self(MPI_ERR_BASE);
+    return MPI_SUCCESS;
+}

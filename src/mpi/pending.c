@@ -1,0 +1,132 @@
+#include "mpi/requests.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/clock.h"
+#include "core/log.h"
+#include "core/settings.h"
+
+atomic_int tutti_pending_open;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct tutti_pending *table, *freed;
+
+static int failed(MPI_Comm comm, int status)
+{
+    tutti_error("staging device memory of a nonblocking call failed: %s", tutti_status_text(status));
+    return tutti_fail_comm(comm, tutti_error_code(status));
+}
+
+int tutti_pending_deliver(struct tutti_pending *pending, const MPI_Status *status)
+{
+    int cancelled = 0, done = TUTTI_OK;
+    if (pending->delivered || !(pending->span.way & TUTTI_SPAN_OUT))
+        return MPI_SUCCESS;
+    tutti_real.MPI_Test_cancelled(status, &cancelled);
+    if (!cancelled)
+        done = tutti_span_out(&pending->span, pending->span.prefix ? tutti_received(status) : -1);
+    pending->delivered = 1;
+    return done == TUTTI_OK ? MPI_SUCCESS : failed(pending->comm, done);
+}
+
+void tutti_pending_drop(struct tutti_pending *pending)
+{
+    tutti_span_close(&pending->span);
+    free(pending);
+}
+
+void tutti_pending_back(struct tutti_pending *pending)
+{
+    pthread_mutex_lock(&lock);
+    HASH_ADD(hh, table, request, sizeof pending->request, pending);
+    pthread_mutex_unlock(&lock);
+    atomic_fetch_add_explicit(&tutti_pending_open, 1, memory_order_relaxed);
+}
+
+int tutti_pending_add(MPI_Request request, MPI_Comm comm, struct tutti_span *span)
+{
+    struct tutti_pending *pending = calloc(1, sizeof *pending);
+    MPI_Status status;
+    int complete = 0, code;
+    if (!pending) { /* the memory must live until the call completes: it is lost rather than reused too early */
+        tutti_error("out of memory: a staged nonblocking call is not delivered");
+        return tutti_fail_comm(comm, MPI_ERR_NO_MEM);
+    }
+    pending->request = request;
+    pending->comm = comm;
+    pending->span = *span;
+    /* Complete already: an MPI may use one handle for all such requests, so it cannot be a key. */
+    tutti_inside++;
+    code = tutti_real.MPI_Request_get_status(request, &complete, &status);
+    tutti_inside--;
+    if (code == MPI_SUCCESS && complete) {
+        code = tutti_pending_deliver(pending, &status);
+        tutti_pending_drop(pending);
+        return code;
+    }
+    tutti_pending_back(pending);
+    return MPI_SUCCESS;
+}
+
+struct tutti_pending *tutti_pending_see(MPI_Request request)
+{
+    struct tutti_pending *pending;
+    pthread_mutex_lock(&lock);
+    HASH_FIND(hh, table, &request, sizeof request, pending);
+    pthread_mutex_unlock(&lock);
+    return pending;
+}
+
+struct tutti_pending *tutti_pending_take(MPI_Request request)
+{
+    struct tutti_pending *pending;
+    pthread_mutex_lock(&lock);
+    HASH_FIND(hh, table, &request, sizeof request, pending);
+    if (pending)
+        HASH_DEL(table, pending);
+    pthread_mutex_unlock(&lock);
+    if (pending)
+        atomic_fetch_sub_explicit(&tutti_pending_open, 1, memory_order_relaxed);
+    return pending;
+}
+
+void tutti_pending_orphan(struct tutti_pending *pending)
+{
+    pthread_mutex_lock(&lock);
+    pending->next = freed;
+    freed = pending;
+    pthread_mutex_unlock(&lock);
+}
+
+static int complete(struct tutti_pending *pending)
+{
+    MPI_Status status;
+    int flag = 0;
+    TUTTI_INSIDE();
+    if (tutti_real.MPI_Test(&pending->request, &flag, &status) != MPI_SUCCESS)
+        return 1;
+    if (flag)
+        tutti_pending_deliver(pending, &status);
+    return flag;
+}
+
+void tutti_pending_sweep(int all)
+{
+    uint64_t limit = tutti_now_ns() + (uint64_t)tutti_settings()->timeout_seconds * 1000000000u;
+    do {
+        pthread_mutex_lock(&lock);
+        struct tutti_pending *mine = freed;
+        freed = NULL;
+        pthread_mutex_unlock(&lock);
+        if (!mine)
+            return;
+        while (mine) {
+            struct tutti_pending *next = mine->next;
+            if (complete(mine))
+                tutti_pending_drop(mine);
+            else
+                tutti_pending_orphan(mine);
+            mine = next;
+        }
+    } while (all && tutti_now_ns() < limit);
+}

@@ -1,0 +1,26 @@
+/* The generated wrappers: calls that are refused with device memory and otherwise passed on. */
+#include "mpi/door.h"
+
+#define ON_COMM(comm) tutti_fail_comm(comm, MPI_ERR_BUFFER)
+#define ON_WIN(win)   tutti_fail_win(win, MPI_ERR_BUFFER)
+#define ON_FILE(file) tutti_fail_file(file, MPI_ERR_BUFFER)
+#define ON_SELF       tutti_fail_self(MPI_ERR_BUFFER)
+
+#define BUFFERS1(a)       (tutti_must_stage(a) ? #a : NULL)
+#define BUFFERS2(a, b)    (tutti_must_stage(a) ? #a : BUFFERS1(b))
+#define BUFFERS3(a, b, c) (tutti_must_stage(a) ? #a : BUFFERS2(b, c))
+
+#define GENERATE_SEE(name, errors, buffers, parameters, arguments)
+#define GENERATE_TAKE(name, errors, buffers, parameters, arguments)
+#define GENERATE_REFUSE(name, errors, buffers, parameters, arguments)                                                  \
+    int tutti_door_##name parameters                                                                                   \
+    {                                                                                                                  \
+        const char *argument = buffers;                                                                                \
+        if (likely(!argument))                                                                                         \
+            return tutti_real.name arguments;                                                                          \
+        tutti_refuse(#name, argument);                                                                                 \
+        return errors;                                                                                                 \
+    }
+#define TUTTI_EACH(kind, name, errors, buffers, parameters, arguments)                                                 \
+    GENERATE_##kind(name, errors, buffers, parameters, arguments)
+#include "mpi/calls.inc"

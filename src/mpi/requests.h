@@ -1,0 +1,36 @@
+/* Staged nonblocking calls in flight: a side table from the MPI's own requests to the buffers that they stand for. */
+#ifndef TUTTI_MPI_REQUESTS_H
+#define TUTTI_MPI_REQUESTS_H
+
+#include <stdatomic.h>
+#include <uthash.h>
+
+#include "mpi/stage.h"
+
+struct tutti_pending {
+    MPI_Request request;
+    MPI_Comm comm;
+    struct tutti_span span;
+    int delivered; /* what was received has been copied to the user */
+    struct tutti_pending *next; /* among the freed ones */
+    UT_hash_handle hh;
+};
+
+extern atomic_int tutti_pending_open;
+
+/* Puts a started call under watch; a call that is complete already is finished at once. Takes over `span`. */
+int tutti_pending_add(MPI_Request request, MPI_Comm comm, struct tutti_span *span);
+/* Takes the entry out; NULL where there is none. It is finished, put back, or dropped (its memory given back). */
+struct tutti_pending *tutti_pending_take(MPI_Request request);
+/* Looks at the entry, which stays. */
+struct tutti_pending *tutti_pending_see(MPI_Request request);
+void tutti_pending_back(struct tutti_pending *pending);
+void tutti_pending_drop(struct tutti_pending *pending);
+/* The call has completed with this status: copies what came. Returns an MPI code. */
+int tutti_pending_deliver(struct tutti_pending *pending, const MPI_Status *status);
+/* A request that the program has freed: stays until it completes. */
+void tutti_pending_orphan(struct tutti_pending *pending);
+/* Completes freed requests where they are ready; with `all`, waits for each. */
+void tutti_pending_sweep(int all);
+
+#endif

@@ -1,0 +1,60 @@
+/* Blocking calls that are staged: plain and large counts from one text. */
+#include "core/log.h"
+#include "mpi/stage.h"
+
+static int tutti_stage_failed(const char *call, MPI_Comm comm, int status)
+{
+    tutti_error("%s: staging device memory failed: %s", call, tutti_status_text(status));
+    return tutti_fail_comm(comm, tutti_error_code(status));
+}
+
+/* The end of a staged call that receives into `span`: copies back what came, gives the memory back. `status` may be NULL. */
+static int tutti_stage_end(const char *call, MPI_Comm comm, int code, int done, struct tutti_span *span,
+                           const MPI_Status *status)
+{
+    if (done == TUTTI_OK && code == MPI_SUCCESS)
+        done = tutti_span_out(span, status && span->prefix ? tutti_received(status) : -1);
+    tutti_span_close(span);
+    tutti_count(call, "staged", "device memory");
+    return done == TUTTI_OK ? code : tutti_stage_failed(call, comm, done);
+}
+
+static int tutti_is_root(MPI_Comm comm, int root)
+{
+    int inter = 0, rank = -1;
+    if (root == MPI_ROOT)
+        return 1;
+    if (tutti_real.MPI_Comm_test_inter(comm, &inter) != MPI_SUCCESS || inter)
+        return 0;
+    tutti_real.MPI_Comm_rank(comm, &rank);
+    return rank == root;
+}
+
+/* Ranks that a collective receives from. */
+static MPI_Count tutti_peers(MPI_Comm comm)
+{
+    int inter = 0, size = 0;
+    if (tutti_real.MPI_Comm_test_inter(comm, &inter) == MPI_SUCCESS) {
+        if (inter)
+            tutti_real.MPI_Comm_remote_size(comm, &size);
+        else
+            tutti_real.MPI_Comm_size(comm, &size);
+    }
+    return size;
+}
+
+#define COUNT      int
+#define NAME(call) tutti_door_##call
+#define REAL(call) tutti_real.call
+#define TEXT(call) #call
+#include "mpi/staged.inc"
+#undef COUNT
+#undef NAME
+#undef REAL
+#undef TEXT
+
+#define COUNT      MPI_Count
+#define NAME(call) tutti_door_##call##_c
+#define REAL(call) tutti_real.call##_c
+#define TEXT(call) #call "_c"
+#include "mpi/staged.inc"

@@ -1,0 +1,34 @@
+/* Starting staged nonblocking calls. */
+#include "core/log.h"
+#include "mpi/requests.h"
+
+static int staging_failed(const char *call, MPI_Comm comm, int status)
+{
+    tutti_error("%s: staging device memory failed: %s", call, tutti_status_text(status));
+    return tutti_fail_comm(comm, tutti_error_code(status));
+}
+
+static int started(const char *call, MPI_Comm comm, int code, const MPI_Request *request, struct tutti_span *span)
+{
+    tutti_count(call, "staged", "device memory");
+    if (code == MPI_SUCCESS && span->staged)
+        return tutti_pending_add(*request, comm, span);
+    tutti_span_close(span);
+    return code;
+}
+
+#define COUNT      int
+#define NAME(call) tutti_door_##call
+#define REAL(call) tutti_real.call
+#define TEXT(call) #call
+#include "mpi/start.inc"
+#undef COUNT
+#undef NAME
+#undef REAL
+#undef TEXT
+
+#define COUNT      MPI_Count
+#define NAME(call) tutti_door_##call##_c
+#define REAL(call) tutti_real.call##_c
+#define TEXT(call) #call "_c"
+#include "mpi/start.inc"

@@ -1,0 +1,139 @@
+/* The transport of everything below the door, over real calls of the MPI on one communicator. */
+#include <stdio.h>
+
+#include "core/status.h"
+#include "mpi/door.h"
+
+enum { PIECE = 1 << 30 }; /* bytes of one block of one real call */
+
+static MPI_Comm comm_of(struct tutti_transport *transport)
+{
+    return ((struct tutti_mpi_transport *)transport)->comm;
+}
+
+static int result(int code)
+{
+    return code == MPI_SUCCESS ? TUTTI_OK : TUTTI_ERR_TRANSPORT;
+}
+
+static int barrier(struct tutti_transport *transport)
+{
+    TUTTI_INSIDE();
+    return result(tutti_real.MPI_Barrier(comm_of(transport)));
+}
+
+/* A type of `piece` bytes whose copies lie `stride` bytes apart, so that blocks beyond 2^31 bytes go in pieces. */
+static int piece_type(size_t piece, size_t stride, MPI_Datatype *out)
+{
+    MPI_Datatype bytes;
+    int code = tutti_real.MPI_Type_contiguous((int)piece, tutti_handles.byte, &bytes);
+    if (code != MPI_SUCCESS)
+        return code;
+    code = tutti_real.MPI_Type_create_resized(bytes, 0, (MPI_Aint)stride, out);
+    tutti_real.MPI_Type_free(&bytes);
+    return code == MPI_SUCCESS ? tutti_real.MPI_Type_commit(out) : code;
+}
+
+static int allgather(struct tutti_transport *transport, const void *in, void *out, size_t bytes)
+{
+    TUTTI_INSIDE();
+    MPI_Comm comm = comm_of(transport);
+    if (bytes <= PIECE)
+        return result(tutti_real.MPI_Allgather(in, (int)bytes, tutti_handles.byte, out, (int)bytes,
+                                               tutti_handles.byte, comm));
+    for (size_t at = 0; at < bytes; at += PIECE) {
+        size_t piece = bytes - at < PIECE ? bytes - at : PIECE;
+        MPI_Datatype type;
+        int code = piece_type(piece, bytes, &type);
+        if (code != MPI_SUCCESS)
+            return TUTTI_ERR_TRANSPORT;
+        code = tutti_real.MPI_Allgather((const char *)in + at, (int)piece, tutti_handles.byte, (char *)out + at, 1, type,
+                                        comm);
+        tutti_real.MPI_Type_free(&type);
+        if (code != MPI_SUCCESS)
+            return TUTTI_ERR_TRANSPORT;
+    }
+    return TUTTI_OK;
+}
+
+static int alltoall(struct tutti_transport *transport, const void *in, void *out, size_t bytes)
+{
+    TUTTI_INSIDE();
+    MPI_Comm comm = comm_of(transport);
+    if (bytes <= PIECE)
+        return result(tutti_real.MPI_Alltoall(in, (int)bytes, tutti_handles.byte, out, (int)bytes, tutti_handles.byte,
+                                              comm));
+    for (size_t at = 0; at < bytes; at += PIECE) {
+        size_t piece = bytes - at < PIECE ? bytes - at : PIECE;
+        MPI_Datatype type;
+        int code = piece_type(piece, bytes, &type);
+        if (code != MPI_SUCCESS)
+            return TUTTI_ERR_TRANSPORT;
+        code = tutti_real.MPI_Alltoall((const char *)in + at, 1, type, (char *)out + at, 1, type, comm);
+        tutti_real.MPI_Type_free(&type);
+        if (code != MPI_SUCCESS)
+            return TUTTI_ERR_TRANSPORT;
+    }
+    return TUTTI_OK;
+}
+
+static int allreduce(struct tutti_transport *transport, int64_t *words, size_t count, enum tutti_combine how)
+{
+    TUTTI_INSIDE();
+    const MPI_Op op[] = {tutti_handles.min, tutti_handles.max, tutti_handles.sum, tutti_handles.band,
+                         tutti_handles.bor};
+    for (size_t at = 0; at < count; at += PIECE / sizeof *words) {
+        size_t piece = count - at < PIECE / sizeof *words ? count - at : PIECE / sizeof *words;
+        if (tutti_real.MPI_Allreduce(MPI_IN_PLACE, words + at, (int)piece, tutti_handles.int64, op[how],
+                                     comm_of(transport)) != MPI_SUCCESS)
+            return TUTTI_ERR_TRANSPORT;
+    }
+    return TUTTI_OK;
+}
+
+/* Called from waits, also from threads of the host device: those may not call an MPI that is not MPI_THREAD_MULTIPLE. */
+static void progress(struct tutti_transport *transport)
+{
+    int flag;
+    if (!tutti_door.multiple && !tutti_inside)
+        return;
+    TUTTI_INSIDE();
+    tutti_real.MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, comm_of(transport), &flag, MPI_STATUS_IGNORE);
+}
+
+/* The lowest rank of the transport on this machine names the machine. */
+static int node_color(struct tutti_transport *transport, int64_t *color)
+{
+    TUTTI_INSIDE();
+    MPI_Comm node;
+    int lowest = transport->rank, mine = transport->rank;
+    if (tutti_real.MPI_Comm_split_type(comm_of(transport), MPI_COMM_TYPE_SHARED, mine, tutti_handles.no_info, &node) !=
+        MPI_SUCCESS)
+        return TUTTI_ERR_TRANSPORT;
+    int64_t word = mine;
+    int code = tutti_real.MPI_Allreduce(MPI_IN_PLACE, &word, 1, tutti_handles.int64, tutti_handles.min, node);
+    if (code == MPI_SUCCESS)
+        lowest = (int)word;
+    tutti_real.MPI_Comm_free(&node);
+    *color = lowest;
+    return result(code);
+}
+
+static const struct tutti_transport_ops ops = {barrier, allgather, alltoall, allreduce, progress, node_color};
+
+void tutti_transport_over(struct tutti_mpi_transport *transport, MPI_Comm comm)
+{
+    char name[MPI_MAX_OBJECT_NAME + 1] = "";
+    int length = 0;
+    transport->base.ops = &ops;
+    transport->comm = comm;
+    tutti_real.MPI_Comm_rank(comm, &transport->base.rank);
+    tutti_real.MPI_Comm_size(comm, &transport->base.size);
+    if (tutti_real.MPI_Comm_get_name)
+        tutti_real.MPI_Comm_get_name(comm, name, &length);
+    if (length > 0)
+        snprintf(transport->base.label, sizeof transport->base.label, "%.60s", name);
+    else
+        snprintf(transport->base.label, sizeof transport->base.label, "unnamed communicator of %d ranks",
+                 transport->base.size);
+}
