@@ -16,7 +16,11 @@
 
 enum { MOST = 4097, RANKS = 9, GUARD = 64, ROOM = MOST * 16 + 2 * GUARD + 16 };
 
+#ifdef __SANITIZE_THREAD__
+static const unsigned rank_counts[] = {1, 5, 9}; /* one thread: nothing to find, and slow */
+#else
 static const unsigned rank_counts[] = {1, 2, 3, 4, 5, 8, 9};
+#endif
 static const size_t counts[] = {0, 1, 2, 3, 7, 15, 16, 17, 63, 64, 65, 1000, 4097};
 static const unsigned offsets[] = {0, 1, 2, 4, 8};
 enum { OFFSETS = sizeof offsets / sizeof *offsets, COUNTS = sizeof counts / sizeof *counts };
