@@ -18,7 +18,9 @@ __attribute__((visibility("default"))) tutti_front_mpix_type_fn tutti_front_mpix
 #ifdef TUTTI_FRONT_OPENMPI
 void *tutti_ompi_symbol(const char *name)
 {
-    return dlsym(mpi, name);
+    /* A program linked with the MPI may own the copy that the MPI itself uses (copy relocation): global scope first. */
+    void *symbol = dlsym(RTLD_DEFAULT, name);
+    return symbol ? symbol : dlsym(mpi, name);
 }
 #endif
 
