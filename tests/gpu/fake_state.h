@@ -1,0 +1,70 @@
+/* What the files of the pretended driver share. */
+#ifndef TUTTI_TESTS_GPU_FAKE_STATE_H
+#define TUTTI_TESTS_GPU_FAKE_STATE_H
+
+#include <cuda.h>
+
+#include "fake_libcuda.h"
+
+#define EXPORT __attribute__((visibility("default")))
+enum { GPUS = 2, ROOM = 256, PAGE = 4096, OBJECT_FD = 100 };
+
+struct CUctx_st {
+    int gpu, alive, retained;
+    unsigned long long id;
+};
+struct CUstream_st {
+    CUcontext context;
+    unsigned long long id;
+};
+struct memory {
+    char *base;
+    size_t bytes;
+    unsigned long long id;
+    int gpu, fd;
+    enum fake_kind kind;
+    int registered, mapped;
+};
+
+extern struct CUctx_st fake_primary[GPUS];
+extern _Thread_local CUcontext fake_stack[16];
+extern _Thread_local int fake_depth;
+extern struct memory fake_memories[ROOM];
+extern unsigned long long fake_ids;
+extern int fake_initialised, fake_objects;
+extern struct fake_control fake_state;
+
+/* Counts the call; not zero: it fails with this. */
+int fake_call(const char *name);
+/* The memory that holds the pointer. */
+struct memory *fake_find(CUdeviceptr pointer);
+/* Maps a descriptor as memory of the device (at: where, or NULL), which owns it from then on. */
+struct memory *fake_add(int gpu, enum fake_kind kind, size_t bytes, int fd, void *at);
+struct memory *fake_create(int gpu, enum fake_kind kind, size_t bytes);
+void fake_drop(struct memory *memory);
+int fake_stream_valid(CUstream stream);
+
+#define ENTER()                                                                                                        \
+    do {                                                                                                               \
+        int injected = fake_call(__func__);                                                                            \
+        if (injected)                                                                                                  \
+            return (CUresult)injected;                                                                                 \
+        if (!fake_initialised)                                                                                         \
+            return CUDA_ERROR_NOT_INITIALIZED;                                                                         \
+    } while (0)
+#define CONTEXT()                                                                                                      \
+    do {                                                                                                               \
+        ENTER();                                                                                                       \
+        if (!fake_depth || !fake_stack[fake_depth - 1])                                                                \
+            return CUDA_ERROR_INVALID_CONTEXT;                                                                         \
+        if (!fake_stack[fake_depth - 1]->alive)                                                                        \
+            return CUDA_ERROR_CONTEXT_IS_DESTROYED;                                                                    \
+    } while (0)
+
+#define STREAM(stream)                                                                                                 \
+    do {                                                                                                               \
+        CONTEXT();                                                                                                     \
+        if (!fake_stream_valid(stream))                                                                                \
+            return CUDA_ERROR_INVALID_HANDLE;                                                                          \
+    } while (0)
+#endif
