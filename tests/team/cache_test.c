@@ -1,0 +1,199 @@
+/* The cache of mapped buffers against a device that keeps count. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "core/status.h"
+#include "team/cache.h"
+
+static int mapped, exported, refuse;
+
+static int import_memory(int gpu, const struct tutti_export *what, int fd, void **base)
+{
+    (void)gpu;
+    (void)fd;
+    if (refuse)
+        return TUTTI_ERR_DEVICE;
+    mapped++;
+    *base = malloc(sizeof what->id); /* holds the id, so that a wrong mapping shows */
+    memcpy(*base, &what->id, sizeof what->id);
+    return TUTTI_OK;
+}
+
+static int release_memory(int gpu, const struct tutti_export *what, void *base)
+{
+    (void)gpu;
+    assert_memory_equal(base, &what->id, sizeof what->id);
+    mapped--;
+    free(base);
+    return TUTTI_OK;
+}
+
+static int export_memory(const void *device, struct tutti_export *out, int *fd)
+{
+    exported++;
+    *fd = -1;
+    if (!device)
+        return TUTTI_ERR_NOT_EXPORTABLE;
+    *out = (struct tutti_export){.base = (uint64_t)(uintptr_t)device, .bytes = 64, .id = (uint64_t)exported};
+    return TUTTI_OK;
+}
+
+static const struct tutti_device device = {.name = "counting",
+                                           .import_memory = import_memory,
+                                           .release_memory = release_memory,
+                                           .export_memory = export_memory};
+
+static struct tutti_export name(uint64_t id)
+{
+    return (struct tutti_export){.id = id, .base = id << 20, .bytes = 4096, .token = {(unsigned char)id}};
+}
+
+static struct tutti_mapping *map(struct tutti_cache *cache, int peer, uint64_t id)
+{
+    struct tutti_export what = name(id);
+    struct tutti_mapping *m = tutti_cache_find(cache, peer, 0, &what);
+    if (!m && tutti_cache_add(cache, &device, peer, 0, &what, -1, 0, &m) != TUTTI_OK)
+        return NULL;
+    assert_memory_equal(m->base, &id, sizeof id);
+    return m;
+}
+
+static int is_mapped(struct tutti_cache *cache, int peer, uint64_t id)
+{
+    struct tutti_export what = name(id);
+    struct tutti_mapping *m = tutti_cache_find(cache, peer, 0, &what);
+    if (m)
+        tutti_cache_release(cache, &device, m);
+    return m != NULL;
+}
+
+static void finish(struct tutti_cache *cache)
+{
+    tutti_cache_empty(cache, &device);
+    tutti_cache_free(cache);
+    assert_int_equal(mapped, 0);
+}
+
+static void oldest_goes_first(void **state)
+{
+    (void)state;
+    struct tutti_cache *cache = tutti_cache_new(4);
+    for (uint64_t id = 1; id <= 4; id++)
+        tutti_cache_release(cache, &device, map(cache, 0, id));
+    tutti_cache_release(cache, &device, map(cache, 0, 1)); /* used again: 2 is the oldest now */
+    tutti_cache_release(cache, &device, map(cache, 0, 5));
+    assert_int_equal(mapped, 4);
+    assert_true(is_mapped(cache, 0, 1));
+    assert_false(is_mapped(cache, 0, 2));
+    for (uint64_t id = 10; id < 1000; id++)
+        tutti_cache_release(cache, &device, map(cache, (int)(id % 3), id));
+    assert_int_equal(mapped, 4);
+    assert_int_equal(tutti_cache_count(cache), 4);
+    finish(cache);
+}
+
+static void in_use_stays(void **state)
+{
+    (void)state;
+    struct tutti_cache *cache = tutti_cache_new(4);
+    struct tutti_mapping *held[4];
+    for (uint64_t i = 0; i < 4; i++)
+        held[i] = map(cache, 0, i + 1);
+    assert_null(map(cache, 0, 9));
+    assert_int_equal(mapped, 4);
+    tutti_cache_release(cache, &device, held[2]);
+    struct tutti_mapping *fifth = map(cache, 0, 9);
+    assert_non_null(fifth);
+    assert_false(is_mapped(cache, 0, 3));
+    tutti_cache_release(cache, &device, fifth);
+    struct tutti_mapping *twice = map(cache, 0, 1);
+    assert_ptr_equal(twice, held[0]);
+    tutti_cache_release(cache, &device, twice);
+    assert_true(is_mapped(cache, 0, 1)); /* one reference is left */
+    finish(cache);
+}
+
+static void channels_apart(void **state)
+{
+    (void)state;
+    struct tutti_cache *cache = tutti_cache_new(4);
+    struct tutti_mapping *channel[6];
+    for (uint64_t i = 0; i < 6; i++) {
+        struct tutti_export what = name(100 + i);
+        assert_int_equal(tutti_cache_add(cache, &device, 0, 0, &what, -1, 1, &channel[i]), TUTTI_OK);
+    }
+    for (uint64_t id = 1; id <= 4; id++)
+        tutti_cache_release(cache, &device, map(cache, 0, id));
+    assert_int_equal(mapped, 10);
+    assert_int_equal(tutti_cache_count(cache), 4);
+    for (int i = 0; i < 6; i++)
+        tutti_cache_release(cache, &device, channel[i]);
+    assert_int_equal(mapped, 4);
+    assert_int_equal(tutti_cache_count(cache), 4);
+    finish(cache);
+}
+
+static void addresses_that_came_back(void **state)
+{
+    (void)state;
+    struct tutti_cache *cache = tutti_cache_new(64);
+    tutti_cache_release(cache, &device, map(cache, 0, 7));
+    tutti_cache_release(cache, &device, map(cache, 1, 7)); /* the same id of another peer is another allocation */
+    assert_int_equal(mapped, 2);
+    struct tutti_export what = name(7);
+    struct tutti_mapping *m;
+    what.id = 8; /* a new allocation where 7 was */
+    assert_int_equal(tutti_cache_add(cache, &device, 0, 0, &what, -1, 0, &m), TUTTI_OK);
+    assert_memory_equal(m->base, &what.id, sizeof what.id);
+    assert_false(is_mapped(cache, 0, 7));
+    assert_true(is_mapped(cache, 1, 7));
+    what.token[5] ^= 1; /* the same id under another token is not the same memory */
+    assert_null(tutti_cache_find(cache, 0, 0, &what));
+    finish(cache);
+}
+
+static void failures(void **state)
+{
+    (void)state;
+    struct tutti_cache *cache = tutti_cache_new(4);
+    refuse = 1;
+    assert_null(map(cache, 0, 1));
+    refuse = 0;
+    assert_int_equal(tutti_cache_count(cache), 0);
+    tutti_cache_release(cache, &device, map(cache, 0, 1));
+    finish(cache);
+}
+
+static void exports(void **state)
+{
+    (void)state;
+    struct tutti_cache *cache = tutti_cache_new(4);
+    struct tutti_export first, second;
+    char memory[64];
+    exported = 0;
+    assert_int_equal(tutti_cache_export(cache, &device, memory, 5, &first), TUTTI_OK);
+    assert_int_equal(tutti_cache_export(cache, &device, memory, 5, &second), TUTTI_OK);
+    assert_int_equal(exported, 1);
+    assert_int_equal(first.id, second.id);
+    assert_int_equal(tutti_cache_export(cache, &device, memory, 6, &second), TUTTI_OK);
+    assert_int_not_equal(first.id, second.id);
+    assert_int_equal(tutti_cache_export(cache, &device, NULL, 7, &second), TUTTI_ERR_NOT_EXPORTABLE);
+    assert_int_equal(tutti_cache_export(cache, &device, NULL, 7, &second), TUTTI_ERR_NOT_EXPORTABLE);
+    assert_int_equal(exported, 3);
+    for (uint64_t id = 1000; id < 3000; id++) /* more than there is room for */
+        assert_int_equal(tutti_cache_export(cache, &device, memory, id, &second), TUTTI_OK);
+    finish(cache);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(oldest_goes_first),        cmocka_unit_test(in_use_stays), cmocka_unit_test(channels_apart),
+        cmocka_unit_test(addresses_that_came_back), cmocka_unit_test(failures),     cmocka_unit_test(exports),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
