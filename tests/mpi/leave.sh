@@ -15,7 +15,7 @@ trap 'rm -f "$log"' EXIT
 before=$(ls /dev/shm | grep -i tutti)
 timeout -k 2 30 "${launch[@]}" "$program" "$mode" >"$log" 2>&1
 status=$?
-if [ $status -eq 124 ] || [ $status -ge 128 ] || grep -qi "signal 11\|segmentation\|signal 6\|FAILED" "$log" ||
+if [ $status -eq 124 ] || [ $status -ge 128 ] || grep -q "[Ss]ignal 11\|[Ss]egmentation\|[Ss]ignal 6\|FAILED rank" "$log" ||
     ! grep -q "leaving, 0 failed" "$log"; then
     echo "leave: exit status $status"
     cat "$log"

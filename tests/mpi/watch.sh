@@ -31,6 +31,7 @@ shared_before=$(ls /dev/shm | grep -i tutti)
 for run in $(seq "$runs"); do
     call=$((RANDOM % 200))
     log=$scratch/log.$run
+    : >"$log"
     TUTTI_TEST_MARK=$mark.$run timeout -k 2 60 "${launch[@]}" env TUTTI_TEST_MARK="$mark.$run" "$program" killed $call \
         >"$log" 2>&1 &
     launcher=$!
