@@ -36,7 +36,7 @@ static int enter_stream(struct tutti_stream *stream, struct tutti_cuda_scope *sc
         return status;
     if (scope->context == stream->context)
         return TUTTI_OK;
-    CUstream handle;
+    CUstream handle = NULL;
     status = tutti_cuda_check(make_stream(&handle), "making a stream", scope->context);
     if (status != TUTTI_OK) {
         tutti_cuda_leave(scope);
@@ -163,7 +163,7 @@ int tutti_cuda_event_record(struct tutti_event *event, struct tutti_stream *stre
     if (event->gpu != stream->gpu) {
         status = TUTTI_ERR_ARGUMENT;
     } else if (event->context != scope.context) {
-        CUevent handle;
+        CUevent handle = NULL;
         result = tutti_cuda.EventCreate(&handle, CU_EVENT_DISABLE_TIMING);
         if (result == CUDA_SUCCESS) {
             event->handle = handle;
