@@ -35,8 +35,9 @@ struct tutti_kernel_args {
     uint32_t blocks;     /* as launched */
     uint32_t finished;   /* value of `finished` (channel) after the last block of this launch */
     uint64_t slot_bytes; /* oneshot, twoshot: distance of two ranks' slots in a window */
-    /* Byte offsets from the channel's start, the same in every window: slot 0; twoshot: the result region. A launch that
-     * exchanges (oneshot, twoshot) may use those of the last but one, never those of the last: peers may still read. */
+    /* Byte offsets from the channel's start, the same in every window: slot 0; twoshot: the result region. A launch
+     * that exchanges (oneshot, twoshot) may use those of the last but one, never those of the last: peers may still
+     * read. */
     uint64_t slots;
     uint64_t result;
     uint16_t local[TUTTI_MAX_RANKS]; /* ranks whose contributions this GPU holds */

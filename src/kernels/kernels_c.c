@@ -55,14 +55,14 @@ static void reduce(const struct tutti_c_pair *pair, const void *const from[], un
     unsigned char tile[TILE_BYTES] __attribute__((aligned(64)));
     float wide[FOLD][TILE_BYTES / sizeof(float)] __attribute__((aligned(64)));
     const size_t size = pair->size, step = TILE_BYTES / (pair->widen ? sizeof(float) : size);
-    for (uint64_t at = 0; at < n; at += step) {
+    for (uint64_t at = 0; outs > 0 && at < n; at += step) {
         const size_t some = n - at < step ? n - at : step;
         const uint64_t offset = at * size;
         if (ranks == 1) {
             copy(to, outs, (const unsigned char *)from[0] + offset, offset, some * size);
             continue;
         }
-        void *const last = outs == 1 && !pair->widen ? (unsigned char *)to[0] + offset : tile;
+        unsigned char *const first = (unsigned char *)to[0] + offset;
         for (unsigned r = 0; r < ranks;) {
             const void *group[FOLD];
             unsigned k = 0;
@@ -75,14 +75,11 @@ static void reduce(const struct tutti_c_pair *pair, const void *const from[], un
                     group[k] = wide[k];
                 }
             }
-            pair->fold(r == ranks ? last : tile, group, k, some);
+            pair->fold(r == ranks && !pair->widen ? first : tile, group, k, some);
         }
-        if (pair->widen) {
-            pair->narrow(wide[0], (const float *)(const void *)tile, some);
-            copy(to, outs, (const unsigned char *)wide[0], offset, some * size);
-        } else if (last == tile) {
-            copy(to, outs, tile, offset, some * size);
-        }
+        if (pair->widen)
+            pair->narrow(first, (const float *)(const void *)tile, some);
+        copy(to + 1, outs - 1, first, offset, some * size);
     }
 }
 
