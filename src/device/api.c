@@ -1,6 +1,7 @@
 /* The public calls of tutti.h, over whatever device is in use. */
 #include "tutti/tutti.h"
 
+#include <stdatomic.h>
 #include <string.h>
 
 #include "core/log.h"
@@ -30,13 +31,17 @@ static const struct tutti_device *opened(int *status)
     *status = device->open(why, sizeof why);
     if (*status == TUTTI_OK)
         return device;
-    tutti_warn("device %s cannot be used: %s", device->name, why);
+    static atomic_flag said = ATOMIC_FLAG_INIT;
+    if (!atomic_flag_test_and_set(&said))
+        tutti_warn("device %s cannot be used: %s", device->name, why);
     return NULL;
 }
 
 int tutti_alloc(size_t bytes, void **device_pointer)
 {
     int status;
+    if (!device_pointer)
+        return TUTTI_ERR_ARGUMENT;
     const struct tutti_device *device = opened(&status);
     return device ? device->alloc(-1, bytes, device_pointer) : status;
 }
@@ -52,6 +57,10 @@ int tutti_free(void *device_pointer)
 int tutti_copy(void *to, const void *from, size_t bytes)
 {
     const struct tutti_device *device = tutti_device();
+    if (bytes == 0)
+        return TUTTI_OK;
+    if (!to || !from)
+        return TUTTI_ERR_ARGUMENT;
     if (device && device->active())
         return device->copy_now(to, from, bytes);
     memmove(to, from, bytes);

@@ -66,8 +66,11 @@ static void choose(void)
         return;
     }
     for (int i = 0; i < DEVICES && !chosen; i++) {
-        if (devices[i].device && tutti_device_present(devices[i].name))
-            chosen = devices[i].device;
+        if (!tutti_device_present(devices[i].name))
+            continue;
+        chosen = devices[i].device;
+        if (!chosen)
+            tutti_info("this machine has hardware of device %s, which this build left out", devices[i].name);
     }
 }
 

@@ -13,22 +13,27 @@
 
 enum { PAGE = 4096, ALIGNMENT = 1 << 16, SMALLEST_ARENA = 64 << 20 };
 
-static char *first, *second; /* the two ranges; set once, before `active` */
-static size_t arena_bytes;
+static char *_Atomic first, *_Atomic second; /* the two ranges; set once, before arena_bytes */
+static atomic_size_t arena_bytes;
 static atomic_int regions; /* how many there are; 0 in a child after fork */
+static atomic_int forked;
 static uint64_t last_id;
 static struct tutti_host_region *table; /* sorted by base */
 static size_t used, room;
 static pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-/* The child shares the memory but has none of the threads: it sees no device. The lock may have been held: never used.
- */
+/* The child shares the memory but has none of the threads: it may not use the device, as with a GPU. The lock may have
+ * been held: it is never taken there. */
 static void forget(void)
 {
+    atomic_store(&forked, 1);
     atomic_store(&regions, 0);
-    first = second = NULL;
-    arena_bytes = 0;
+}
+
+int tutti_host_forked(void)
+{
+    return atomic_load_explicit(&forked, memory_order_relaxed);
 }
 
 static void *reserve(size_t bytes)
@@ -42,9 +47,9 @@ static void open_once(void)
     for (size_t bytes = (size_t)tutti_settings()->host_arena_gb << 30; bytes >= SMALLEST_ARENA; bytes /= 2) {
         char *a = reserve(bytes), *b = a ? reserve(bytes) : NULL;
         if (b) {
-            first = a;
-            second = b;
-            arena_bytes = bytes;
+            atomic_store(&first, a);
+            atomic_store(&second, b);
+            atomic_store(&arena_bytes, bytes);
             pthread_atfork(NULL, NULL, forget);
             return;
         }
@@ -56,6 +61,8 @@ static void open_once(void)
 
 int tutti_host_arena_open(void)
 {
+    if (tutti_host_forked())
+        return TUTTI_ERR_UNAVAILABLE;
     pthread_once(&once, open_once);
     return first ? TUTTI_OK : TUTTI_ERR_MEMORY;
 }
@@ -67,7 +74,8 @@ int tutti_host_arena_active(void)
 
 int tutti_host_arena_holds(const void *pointer)
 {
-    return (uintptr_t)pointer - (uintptr_t)first < arena_bytes;
+    size_t bytes = atomic_load_explicit(&arena_bytes, memory_order_acquire);
+    return (uintptr_t)pointer - (uintptr_t)atomic_load_explicit(&first, memory_order_relaxed) < bytes;
 }
 
 /* Index of the first region that begins after `at`. */
@@ -154,7 +162,9 @@ static int map_locked(int fd, size_t bytes, int own, struct tutti_host_region *o
 int tutti_host_region_map(int fd, size_t bytes, int own, struct tutti_host_region *out)
 {
     int status = tutti_host_arena_open();
-    if (status != TUTTI_OK || bytes > arena_bytes - PAGE)
+    if (status != TUTTI_OK)
+        return status;
+    if (bytes > arena_bytes - 2 * PAGE)
         return TUTTI_ERR_MEMORY;
     pthread_rwlock_wrlock(&lock);
     status = map_locked(fd, bytes, own, out);

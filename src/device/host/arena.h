@@ -15,8 +15,10 @@ struct tutti_host_region {
     int own;      /* 1: allocated here, 0: imported */
 };
 
-/* Reserves the ranges, once. TUTTI_OK or TUTTI_ERR_MEMORY. */
+/* Reserves the ranges, once. TUTTI_OK, TUTTI_ERR_MEMORY, or in a child after fork TUTTI_ERR_UNAVAILABLE. */
 int tutti_host_arena_open(void);
+/* 1 in a child of a process that had opened the arena: it may not touch memory, streams or events of its parent. */
+int tutti_host_forked(void);
 /* 1 where a region exists and this is not a child after fork. One load. */
 int tutti_host_arena_active(void);
 /* Maps `fd` (whose memory is there) as a new region and gives it an id; fd is kept where own, otherwise stays the

@@ -18,7 +18,9 @@ static _Thread_local int chosen = -1;
 static int host_open(char *why, size_t size)
 {
     int status = tutti_host_arena_open();
-    if (status != TUTTI_OK)
+    if (status == TUTTI_ERR_UNAVAILABLE)
+        snprintf(why, size, "it cannot be used in a process forked from one that uses it");
+    else if (status != TUTTI_OK)
         snprintf(why, size, "no address space for its memory; a smaller TUTTI_HOST_ARENA_GB may help");
     return status;
 }

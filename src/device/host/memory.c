@@ -14,7 +14,7 @@
 #include "core/status.h"
 #include "device/host/host.h"
 
-enum { POISON = 0xa5, ALIGNMENT = 4096 };
+enum { POISON = 0xa5, ALIGNMENT = 4096, LOOK = 64 << 20 };
 
 /* Memory that can still be had, in bytes; fallocate would go on until the machine has none. */
 static size_t available(void)
@@ -32,29 +32,51 @@ static size_t available(void)
     return kilobytes ? (size_t)kilobytes << 10 : SIZE_MAX;
 }
 
+/* A descriptor of `bytes` bytes, all of them there. */
+static int make(size_t bytes, int *out)
+{
+    int failed, fd = memfd_create("tutti-device", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    if (fd < 0)
+        return TUTTI_ERR_SYSTEM;
+    failed = ftruncate(fd, (off_t)bytes) != 0;
+    while (!failed && fallocate(fd, 0, 0, (off_t)bytes) != 0)
+        failed = errno != EINTR; /* a signal of the program undoes it */
+    failed = failed || fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0;
+    if (failed) {
+        int status = errno == ENOSPC || errno == ENOMEM || errno == EFBIG ? TUTTI_ERR_MEMORY : TUTTI_ERR_SYSTEM;
+        close(fd);
+        return status;
+    }
+    *out = fd;
+    return TUTTI_OK;
+}
+
 int tutti_host_alloc(int gpu, size_t bytes, void **device)
 {
     struct tutti_host_region region;
-    (void)gpu; /* all simulated GPUs share the memory */
+    int fd = -1, status = tutti_host_arena_open();
+    if (status != TUTTI_OK)
+        return status;
+    if (gpu < -1 || gpu >= tutti_device_host.gpus())
+        return TUTTI_ERR_ARGUMENT; /* otherwise of no account: all simulated GPUs share the memory */
     if (bytes == 0)
         bytes = 1;
-    if (tutti_host_arena_open() != TUTTI_OK || bytes > SIZE_MAX / 2 || (bytes > (64u << 20) && bytes > available())) {
+    if (bytes > SIZE_MAX / 4 || (bytes > LOOK && bytes > available())) {
         tutti_error("host device: %zu bytes are more than this machine has", bytes);
         return TUTTI_ERR_MEMORY;
     }
-    int fd = memfd_create("tutti-device", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-    if (fd < 0)
-        return TUTTI_ERR_SYSTEM;
-    size_t whole = (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
-    int status = TUTTI_OK;
-    if (ftruncate(fd, (off_t)whole) != 0 || fallocate(fd, 0, 0, (off_t)whole) != 0 ||
-        fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0)
-        status = errno == ENOSPC || errno == ENOMEM || errno == EFBIG ? TUTTI_ERR_MEMORY : TUTTI_ERR_SYSTEM;
+    status = make((bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT, &fd);
     if (status == TUTTI_OK)
         status = tutti_host_region_map(fd, bytes, 1, &region);
     if (status != TUTTI_OK) {
-        tutti_error("host device: %zu bytes could not be allocated: %s", bytes, tutti_status_text(status));
-        close(fd);
+        const char *hint = "";
+        if (status == TUTTI_ERR_SYSTEM)
+            hint = " (is the limit of open files reached? each allocation takes one)";
+        else if (fd >= 0)
+            hint = " (a larger TUTTI_HOST_ARENA_GB may help)";
+        tutti_error("host device: %zu bytes could not be allocated: %s%s", bytes, tutti_status_text(status), hint);
+        if (fd >= 0)
+            close(fd);
         return status;
     }
     if (tutti_settings()->host_strict)
@@ -65,6 +87,8 @@ int tutti_host_alloc(int gpu, size_t bytes, void **device)
 
 int tutti_host_free(void *device)
 {
+    if (tutti_host_forked())
+        return TUTTI_ERR_UNAVAILABLE;
     int status = device ? tutti_host_region_unmap(device, 1) : TUTTI_OK;
     if (status != TUTTI_OK)
         tutti_error("host device: free of %p, which is not the start of an allocation", device);

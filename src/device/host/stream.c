@@ -1,8 +1,10 @@
 /* Streams of the host device. A stream is a thread with a queue, asleep when the queue is empty and started when it is
- * first needed. Work for a stream that has nothing queued runs at once on the caller's thread: handing it over would
- * cost two switches. In strict mode everything is handed over, now and then after a delay, so that a missing wait is
- * seen. */
+ * first needed. Work for a stream that has nothing queued and waits for no event runs at once on the caller's thread:
+ * handing it over would cost two switches. In strict mode everything is handed over, now and then after a delay, so
+ * that a missing wait is seen; the delays follow from TUTTI_SEED. */
 #include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -20,18 +22,32 @@ struct tutti_stream {
     pthread_cond_t changed;
     pthread_t thread;
     struct tutti_work *head, **tail;
-    int queued; /* and running */
+    int queued;  /* and running */
+    int at_once; /* a caller's thread runs the only work */
     int started, ends;
     int status; /* first failure of its work */
     unsigned dice;
 };
 
-/* Work that waits, and works that record. */
 struct tutti_event {
     pthread_mutex_t lock;
     pthread_cond_t changed;
     unsigned long asked, reached; /* records so far: asked for, and done */
+    int users;                    /* its owner, and work that records or waits for it */
 };
+
+/* The last user frees it: an event may be destroyed while work still refers to it. */
+static void event_drop(struct tutti_event *event)
+{
+    pthread_mutex_lock(&event->lock);
+    int left = --event->users;
+    pthread_mutex_unlock(&event->lock);
+    if (left > 0)
+        return;
+    pthread_cond_destroy(&event->changed);
+    pthread_mutex_destroy(&event->lock);
+    free(event);
+}
 
 static void event_reach(struct tutti_event *event, unsigned long number)
 {
@@ -55,9 +71,11 @@ static int run(struct tutti_work *work)
     switch (work->kind) {
     case TUTTI_WORK_RECORD:
         event_reach(work->event, work->number);
+        event_drop(work->event);
         return TUTTI_OK;
     case TUTTI_WORK_WAIT:
         event_await(work->event, work->number);
+        event_drop(work->event);
         return TUTTI_OK;
     default:
         return tutti_work_run(work);
@@ -78,7 +96,7 @@ static void *stream_main(void *with)
     struct tutti_stream *stream = with;
     pthread_mutex_lock(&stream->lock);
     for (;;) {
-        while (!stream->head && !stream->ends)
+        while (stream->head ? stream->at_once : !stream->ends)
             pthread_cond_wait(&stream->changed, &stream->lock);
         struct tutti_work *work = stream->head;
         if (!work)
@@ -101,13 +119,26 @@ static void *stream_main(void *with)
     return NULL;
 }
 
+/* Signals are for the program's own threads. */
+static int start(struct tutti_stream *stream)
+{
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int failed = pthread_create(&stream->thread, NULL, stream_main, stream);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (failed)
+        tutti_error("host device: a stream's thread could not be started: %s", strerror(failed));
+    return failed ? TUTTI_ERR_SYSTEM : TUTTI_OK;
+}
+
 /* The lock is held. */
 static int enqueue(struct tutti_stream *stream, const struct tutti_work *work)
 {
     struct tutti_work *copy = malloc(sizeof *copy);
     if (!copy)
         return TUTTI_ERR_MEMORY;
-    if (!stream->started && pthread_create(&stream->thread, NULL, stream_main, stream) != 0) {
+    if (!stream->started && start(stream) != TUTTI_OK) {
         free(copy);
         return TUTTI_ERR_SYSTEM;
     }
@@ -125,19 +156,22 @@ static int enqueue(struct tutti_stream *stream, const struct tutti_work *work)
 
 static int submit(struct tutti_stream *stream, struct tutti_work *work)
 {
+    if (tutti_host_forked())
+        return TUTTI_ERR_UNAVAILABLE;
     pthread_mutex_lock(&stream->lock);
     int status = stream->status;
     int at_once = stream->queued == 0 && work->kind != TUTTI_WORK_WAIT && !tutti_settings()->host_strict;
     if (status == TUTTI_OK && !at_once)
         status = enqueue(stream, work);
     else if (status == TUTTI_OK)
-        stream->queued++; /* others see the stream busy */
+        stream->queued = stream->at_once = 1; /* what others submit meanwhile is queued behind */
     pthread_mutex_unlock(&stream->lock);
     if (status != TUTTI_OK || !at_once)
         return status;
     status = run(work);
     pthread_mutex_lock(&stream->lock);
     stream->queued--;
+    stream->at_once = 0;
     if (stream->status == TUTTI_OK)
         stream->status = status;
     pthread_cond_broadcast(&stream->changed);
@@ -145,23 +179,36 @@ static int submit(struct tutti_stream *stream, struct tutti_work *work)
     return status;
 }
 
+/* Another one for each stream, the same in every run. */
+static unsigned next_dice(void)
+{
+    static atomic_uint streams;
+    const char *seed = secure_getenv("TUTTI_SEED");
+    unsigned first = seed ? (unsigned)strtoul(seed, NULL, 0) : 20261121u;
+    return first + 0x9e3779b9u * atomic_fetch_add(&streams, 1);
+}
+
 int tutti_host_stream_create(int gpu, struct tutti_stream **out)
 {
-    (void)gpu;
+    int status = tutti_host_arena_open();
+    if (status != TUTTI_OK)
+        return status;
+    if (gpu < -1 || gpu >= tutti_device_host.gpus())
+        return TUTTI_ERR_ARGUMENT;
     struct tutti_stream *stream = calloc(1, sizeof *stream);
     if (!stream)
         return TUTTI_ERR_MEMORY;
     pthread_mutex_init(&stream->lock, NULL);
     pthread_cond_init(&stream->changed, NULL);
     stream->tail = &stream->head;
-    stream->dice = 20261121u + (unsigned)(uintptr_t)stream;
+    stream->dice = next_dice();
     *out = stream;
     return TUTTI_OK;
 }
 
 int tutti_host_stream_destroy(struct tutti_stream *stream)
 {
-    if (!stream)
+    if (!stream || tutti_host_forked())
         return TUTTI_OK;
     pthread_mutex_lock(&stream->lock);
     int status = stream->status, started = stream->started;
@@ -178,6 +225,8 @@ int tutti_host_stream_destroy(struct tutti_stream *stream)
 
 int tutti_host_stream_sync(struct tutti_stream *stream)
 {
+    if (tutti_host_forked())
+        return TUTTI_ERR_UNAVAILABLE;
     pthread_mutex_lock(&stream->lock);
     while (stream->queued > 0)
         pthread_cond_wait(&stream->changed, &stream->lock);
@@ -188,6 +237,8 @@ int tutti_host_stream_sync(struct tutti_stream *stream)
 
 int tutti_host_stream_query(struct tutti_stream *stream)
 {
+    if (tutti_host_forked())
+        return TUTTI_ERR_UNAVAILABLE;
     pthread_mutex_lock(&stream->lock);
     int state = stream->status != TUTTI_OK ? stream->status : stream->queued == 0;
     pthread_mutex_unlock(&stream->lock);
@@ -196,52 +247,65 @@ int tutti_host_stream_query(struct tutti_stream *stream)
 
 int tutti_host_event_create(int gpu, struct tutti_event **out)
 {
-    (void)gpu;
+    int status = tutti_host_arena_open();
+    if (status != TUTTI_OK)
+        return status;
+    if (gpu < -1 || gpu >= tutti_device_host.gpus())
+        return TUTTI_ERR_ARGUMENT;
     struct tutti_event *event = calloc(1, sizeof *event);
     if (!event)
         return TUTTI_ERR_MEMORY;
     pthread_mutex_init(&event->lock, NULL);
     pthread_cond_init(&event->changed, NULL);
+    event->users = 1;
     *out = event;
     return TUTTI_OK;
 }
 
-/* Work that is queued still refers to it: waits for that. */
 int tutti_host_event_destroy(struct tutti_event *event)
 {
-    if (!event)
-        return TUTTI_OK;
-    event_await(event, event->asked);
-    pthread_cond_destroy(&event->changed);
-    pthread_mutex_destroy(&event->lock);
-    free(event);
+    if (event && !tutti_host_forked())
+        event_drop(event);
     return TUTTI_OK;
 }
 
 int tutti_host_event_record(struct tutti_event *event, struct tutti_stream *stream)
 {
+    if (tutti_host_forked())
+        return TUTTI_ERR_UNAVAILABLE;
     struct tutti_work work = {.kind = TUTTI_WORK_RECORD, .event = event};
     pthread_mutex_lock(&event->lock);
     work.number = ++event->asked;
+    event->users++;
     pthread_mutex_unlock(&event->lock);
     int status = submit(stream, &work);
     if (status != TUTTI_OK)
-        event_reach(event, work.number); /* nobody will wait for what never runs */
+        run(&work); /* nobody shall wait for what never runs */
     return status;
 }
 
 int tutti_host_event_wait(struct tutti_stream *stream, struct tutti_event *event)
 {
+    if (tutti_host_forked())
+        return TUTTI_ERR_UNAVAILABLE;
     struct tutti_work work = {.kind = TUTTI_WORK_WAIT, .event = event};
     pthread_mutex_lock(&event->lock);
     work.number = event->asked;
     int reached = event->reached >= event->asked;
+    event->users += !reached;
     pthread_mutex_unlock(&event->lock);
-    return reached ? TUTTI_OK : submit(stream, &work);
+    if (reached)
+        return TUTTI_OK;
+    int status = submit(stream, &work);
+    if (status != TUTTI_OK)
+        event_drop(event);
+    return status;
 }
 
 int tutti_host_event_query(struct tutti_event *event)
 {
+    if (tutti_host_forked())
+        return TUTTI_ERR_UNAVAILABLE;
     pthread_mutex_lock(&event->lock);
     int reached = event->reached >= event->asked;
     pthread_mutex_unlock(&event->lock);

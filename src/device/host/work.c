@@ -39,10 +39,25 @@ int tutti_work_fill(struct tutti_work *work, void *device, int byte, size_t byte
     return reach("fill", device, bytes, &work->to);
 }
 
+/* Bytes of a channel that a launch may touch. */
+static size_t channel_bytes(const struct tutti_launch *launch, size_t bytes)
+{
+    const struct tutti_kernel_args *args = launch->args;
+    size_t most = sizeof(struct tutti_channel_flags);
+    if (launch->kernel != TUTTI_KERNEL_DIRECT && args->slots + args->ranks * args->slot_bytes > most)
+        most = args->slots + args->ranks * args->slot_bytes;
+    if (launch->kernel == TUTTI_KERNEL_TWOSHOT && args->result + bytes > most)
+        most = args->result + bytes;
+    return most;
+}
+
 int tutti_work_launch(struct tutti_work *work, const struct tutti_launch *launch)
 {
     struct tutti_kernel_args *args = &work->args;
     void *at;
+    if (launch->args->ranks > TUTTI_MAX_RANKS || launch->args->outs > TUTTI_MAX_RANKS ||
+        launch->args->gpus > TUTTI_MAX_GPUS || launch->blocks < 1 || launch->blocks > TUTTI_MAX_BLOCKS)
+        return TUTTI_ERR_ARGUMENT;
     work->kind = TUTTI_WORK_LAUNCH;
     work->kernel = launch->kernel;
     work->type = launch->type;
@@ -60,7 +75,7 @@ int tutti_work_launch(struct tutti_work *work, const struct tutti_launch *launch
         args->out[i] = at;
     }
     for (uint32_t g = 0; g < args->gpus && status == TUTTI_OK; g++) {
-        status = reach("kernel's window", args->window[g], sizeof(struct tutti_channel_flags), &at);
+        status = reach("kernel's window", args->window[g], channel_bytes(launch, bytes), &at);
         args->window[g] = at;
     }
     return status;
@@ -70,10 +85,12 @@ int tutti_work_run(struct tutti_work *work)
 {
     switch (work->kind) {
     case TUTTI_WORK_COPY:
-        memmove(work->to, work->from, work->bytes);
+        if (work->bytes)
+            memmove(work->to, work->from, work->bytes);
         return TUTTI_OK;
     case TUTTI_WORK_FILL:
-        memset(work->to, work->byte, work->bytes);
+        if (work->bytes)
+            memset(work->to, work->byte, work->bytes);
         return TUTTI_OK;
     case TUTTI_WORK_LAUNCH:
         for (unsigned block = 0; block < work->blocks; block++)
