@@ -41,6 +41,8 @@ static uint16_t narrow_half(float value)
         return sign | 0x7e00;
     if (size >= 65520)
         return sign | 0x7c00;
+    if (size < 0x1p-25)
+        return sign;
     int exponent;
     frexp(size, &exponent);
     int unit = exponent - 11 < -24 ? -24 : exponent - 11; /* weight of the last bit */

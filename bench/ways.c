@@ -33,6 +33,24 @@ static void *ordinary(size_t bytes)
     return memory;
 }
 
+/* Number of different GPUs that the ranks have chosen. */
+static int gpus_used(const struct bench_plan *plan, const struct tutti_device *device, int gpu)
+{
+    unsigned char mine[16] = {0}, *all = ordinary(16 * (size_t)plan->size);
+    if (!device || device->uuid(gpu, mine) != 0)
+        bench_fail("rank %d cannot tell which GPU it has", plan->rank);
+    bench_mpi.Allgather(mine, 16, MPI_BYTE, all, 16, MPI_BYTE, MPI_COMM_WORLD);
+    int n = 0;
+    for (int r = 0; r < plan->size; r++) {
+        int first = 1;
+        for (int s = 0; s < r; s++)
+            first &= memcmp(all + 16 * r, all + 16 * s, 16) != 0;
+        n += first;
+    }
+    free(all);
+    return n;
+}
+
 static void choose_gpu(const struct bench_plan *plan)
 {
     int gpus = tutti_gpu_count();
@@ -41,11 +59,12 @@ static void choose_gpu(const struct bench_plan *plan)
                    gpus < 0 ? tutti_status_text(gpus) : "none there");
     must(tutti_gpu_set(plan->node_rank % gpus), "choosing a GPU");
     bench_say(plan, "device %s", tutti_device_name());
-    bench_say(plan, "gpus %d", gpus);
     const struct tutti_device *device = tutti_device();
+    int gpu = plan->node_rank % gpus;
     char text[256];
-    if (device && device->describe && device->describe(0, text, sizeof text) == 0)
+    if (device && device->describe && device->describe(gpu, text, sizeof text) == 0)
         bench_say(plan, "gpu %s", text);
+    bench_say(plan, "gpus %d", gpus_used(plan, device, gpu));
 }
 
 static void allocate(const struct bench_plan *plan, struct bench_ways *out)

@@ -80,7 +80,7 @@ int bench_json_write(const struct bench_table *table)
     json_object_set_new(all, "nodes", json_integer(table->nodes));
     json_object_set_new(all, "device", text(table->device));
     json_object_set_new(all, "gpu", text(table->gpu));
-    json_object_set_new(all, "gpus_of_a_rank", json_integer(table->gpus));
+    json_object_set_new(all, "gpus", json_integer(table->gpus));
     json_object_set_new(all, "nccl", text(table->nccl));
     json_object_set_new(all, "type", text(tutti_type_name(o->type)));
     json_object_set_new(all, "op", text(tutti_op_name(o->op)));

@@ -45,9 +45,9 @@ static void print_head(struct bench_table *t)
 {
     const struct bench_options *o = t->options;
     clear_progress(t);
-    printf("# Tutti %s MPI_Allreduce latency: %d ranks, %s of %s%s, %s device, %d GPU%s seen by a rank\n",
-           tutti_version(), o->ranks, tutti_op_name(o->op), tutti_type_name(o->type), o->in_place ? ", in place" : "",
-           t->device, t->gpus, t->gpus == 1 ? "" : "s");
+    printf("# Tutti %s MPI_Allreduce latency: %d ranks, %s of %s%s, %s device, %d GPU%s\n", tutti_version(), o->ranks,
+           tutti_op_name(o->op), tutti_type_name(o->type), o->in_place ? ", in place" : "", t->device, t->gpus,
+           t->gpus == 1 ? "" : "s");
     printf("# %s (%s), %d node%s; GPU: %s\n", t->mpi, t->place->mpi->launcher, t->nodes, t->nodes == 1 ? "" : "s",
            t->gpu[0] ? t->gpu : "-");
     if (t->way[1])

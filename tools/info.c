@@ -214,6 +214,26 @@ static void print_reach(const struct info_device *device)
     }
 }
 
+/* Many GPUs that are all alike, as the host device has, in a few lines. */
+static void print_gpus(const struct info_device *device)
+{
+    int shown = device->gpus > 16 ? 2 : device->gpus, all = 1;
+    if (device->gpus == 0)
+        puts("    open, no GPU yet");
+    for (int g = 0; g < shown; g++)
+        printf("    GPU %d  %s  %s\n", g, device->gpu[g].text, device->gpu[g].uuid);
+    if (shown == device->gpus) {
+        print_reach(device);
+        return;
+    }
+    for (int g = 0; g < device->gpus; g++) {
+        for (int p = 0; p < device->gpus; p++)
+            all &= device->gpu[g].reaches[p] == 1;
+    }
+    printf("    ... up to GPU %d; %s\n", device->gpus - 1,
+           all ? "each reaches every other's memory" : "not all reach each other's memory: see --json");
+}
+
 static void print_devices(const struct info *info)
 {
     puts("\nDevices");
@@ -224,11 +244,7 @@ static void print_devices(const struct info *info)
             printf("    not available: %s\n", device->why);
             continue;
         }
-        if (device->gpus == 0)
-            puts("    open, no GPU yet");
-        for (int g = 0; g < device->gpus; g++)
-            printf("    GPU %d  %s  %s\n", g, device->gpu[g].text, device->gpu[g].uuid);
-        print_reach(device);
+        print_gpus(device);
     }
     printf("  Kernels on the host use: %s\n", tutti_kernel_host_isa());
 }

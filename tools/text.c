@@ -74,7 +74,7 @@ static size_t distance(const char *a, const char *b)
 const char *tool_nearest(const char *word, const char *const names[], int n)
 {
     const char *nearest = NULL;
-    size_t best = strlen(word) / 2 + 1;
+    size_t best = strlen(word) / 3 + 2;
     for (int i = 0; i < n; i++) {
         size_t d = distance(word, names[i]);
         if (d < best && d < strlen(names[i])) {

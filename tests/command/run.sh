@@ -1,0 +1,63 @@
+#!/bin/bash
+# tutti run under the system's MPIs: run.sh TUTTI NAME=PROGRAM..., a program for each MPI.
+. "$(dirname "$0")/check.sh"
+tutti=$1
+shift
+unset LD_PRELOAD TUTTI_DEVICE
+[ $# -gt 0 ] || exit 77
+
+for pair in "$@"; do
+    name=${pair%%=*} program=${pair#*=}
+    # The program says which MPI starts it.
+    said=$("$tutti" run -n 2 --device host "$program" "two words" 2>&1)
+    holds "$said" '^ranks 2 sum 1$' "$name"
+    holds "$said" '^preload .*/libtutti\.so$' "$name: the library is in front of the ranks"
+    holds "$said" '^device host$' "$name: --device reaches the ranks"
+    holds "$said" '^argument 1 <two words>$' "$name: arguments stay words"
+    lacks "$said" 'does not say which MPI' "$name: the program said it"
+    # More ranks than cores; options after the program are the program's.
+    said=$("$tutti" run -n $(($(nproc) + 1)) "$program" --mpi 2>&1)
+    holds "$said" "^ranks $(($(nproc) + 1)) " "$name: more ranks than cores"
+    holds "$said" '^argument 1 <--mpi>$' "$name: options after the program"
+    # By name and by launcher.
+    expect 0 "ranks 2" "$tutti" run -n 2 --mpi "$name" "$program"
+    launcher=$("$tutti" run --show -n 2 "$program" | cut -d' ' -f1)
+    expect 0 "ranks 2" "$tutti" run -n 2 --mpi "$launcher" "$program"
+    expect 0 "ranks 1" "$tutti" run "$program"
+    # The exit status is the launcher's.
+    checks=$((checks + 1))
+    "$tutti" run -n 1 "$program" x 7 >/dev/null 2>&1
+    got=$?
+    [ $got -eq 7 ] || fail "$name: status $got instead of 7"
+    # An LD_PRELOAD of the user's stays.
+    mine=$(ldd "$program" | sed -n 's/.*=> \(.*libc\.so\.6\) .*/\1/p')
+    said=$(LD_PRELOAD=$mine "$tutti" run -n 1 "$program" 2>&1)
+    holds "$said" "^preload .*/libtutti\.so:$mine\$" "$name: LD_PRELOAD is kept"
+    # The launcher's own options.
+    said=$("$tutti" run --show -n 3 --mpi-args "-a 'b c'" "$program" d)
+    holds "$said" " -n 3 .* -a b c $program d\$" "$name: --mpi-args"
+done
+
+# A program of one MPI is not given to another one's launcher.
+for pair in "$@"; do
+    case ${pair%%=*} in
+    openmpi) other=mpich ;;
+    *) other=openmpi ;;
+    esac
+    case "$*" in
+    *"$other="*) expect 2 "does not offer" "$tutti" run --mpi $other "${pair#*=}" ;;
+    esac
+done
+
+# A script does not say: the choice is said, -q keeps quiet.
+script=$(mktemp -d)/script
+trap 'rm -rf "$(dirname "$script")"' EXIT
+printf '#!/bin/sh\necho from the script: $1\n' >"$script"
+chmod +x "$script"
+said=$("$tutti" run -n 2 "$script" word 2>&1)
+holds "$said" 'does not say which MPI it uses: .* starts it; --mpi chooses another$' "script"
+holds "$said" '^from the script: word$' "script"
+lacks "$("$tutti" run -q -n 1 "$script" 2>&1)" 'does not say' "script, quiet"
+chmod -x "$script"
+expect 2 "is not a program that can be executed" "$tutti" run "$script"
+finish
