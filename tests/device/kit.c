@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -120,6 +121,8 @@ int kit_child(int (*body)(void *), void *with)
         /* A sanitizer's own handler would turn the fault into an exit. */
         signal(SIGSEGV, SIG_DFL);
         signal(SIGBUS, SIG_DFL);
+        const struct rlimit no_core = {0, 0};
+        setrlimit(RLIMIT_CORE, &no_core);
         alarm(KIT_SECONDS);
         _exit(body(with));
     }

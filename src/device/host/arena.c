@@ -159,12 +159,17 @@ static int map_locked(int fd, size_t bytes, int own, struct tutti_host_region *o
     return TUTTI_OK;
 }
 
+size_t tutti_host_arena_most(void)
+{
+    return arena_bytes - 2 * PAGE;
+}
+
 int tutti_host_region_map(int fd, size_t bytes, int own, struct tutti_host_region *out)
 {
     int status = tutti_host_arena_open();
     if (status != TUTTI_OK)
         return status;
-    if (bytes > arena_bytes - 2 * PAGE)
+    if (bytes > tutti_host_arena_most())
         return TUTTI_ERR_MEMORY;
     pthread_rwlock_wrlock(&lock);
     status = map_locked(fd, bytes, own, out);

@@ -21,6 +21,8 @@ int tutti_host_arena_open(void);
 int tutti_host_forked(void);
 /* 1 where a region exists and this is not a child after fork. One load. */
 int tutti_host_arena_active(void);
+/* Bytes that one region may have. */
+size_t tutti_host_arena_most(void);
 /* Maps `fd` (whose memory is there) as a new region and gives it an id; fd is kept where own, otherwise stays the
  * caller's. */
 int tutti_host_region_map(int fd, size_t bytes, int own, struct tutti_host_region *out);

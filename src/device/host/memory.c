@@ -61,8 +61,9 @@ int tutti_host_alloc(int gpu, size_t bytes, void **device)
         return TUTTI_ERR_ARGUMENT; /* otherwise of no account: all simulated GPUs share the memory */
     if (bytes == 0)
         bytes = 1;
-    if (bytes > SIZE_MAX / 4 || (bytes > LOOK && bytes > available())) {
-        tutti_error("host device: %zu bytes are more than this machine has", bytes);
+    if (bytes > tutti_host_arena_most() || (bytes > LOOK && bytes > available())) {
+        tutti_error("host device: %zu bytes are more than %s", bytes,
+                    bytes > tutti_host_arena_most() ? "TUTTI_HOST_ARENA_GB has room for" : "this machine has");
         return TUTTI_ERR_MEMORY;
     }
     status = make((bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT, &fd);
