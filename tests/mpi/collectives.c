@@ -1,5 +1,5 @@
-/* MPI_Bcast, MPI_Allgather and MPI_Alltoall with host and device buffers mixed over ranks and arguments, in place or not,
- * contiguous derived types included. */
+/* MPI_Bcast, MPI_Allgather and MPI_Alltoall with host and device buffers mixed over ranks and arguments, in place or
+ * not, contiguous derived types included. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -64,8 +64,8 @@ static void round_of(int call)
         for (size_t i = 0; i < count; i++)
             want[r * count + i] = value(call, (int)r, (int)((size_t)kit_rank * count + i));
     at = kit_put(target, 12, in_place ? mine : NULL, part * size);
-    error = MPI_Alltoall(in_place ? MPI_IN_PLACE : kit_put(source, 0, mine, part * size), length, type, at, length, type,
-                         MPI_COMM_WORLD);
+    error = MPI_Alltoall(in_place ? MPI_IN_PLACE : kit_put(source, 0, mine, part * size), length, type, at, length,
+                         type, MPI_COMM_WORLD);
     check(target, error, count * size, in_place ? "MPI_Alltoall in place" : "MPI_Alltoall");
     if (type != MPI_INT)
         MPI_Type_free(&type);

@@ -1,5 +1,5 @@
-/* Communicators: MPI_COMM_SELF, duplicates and parts of the world, in other rank orders, many at once and many after each
- * other, intercommunicators, calls of no elements, the large-count form.
+/* Communicators: MPI_COMM_SELF, duplicates and parts of the world, in other rank orders, many at once and many after
+ * each other, intercommunicators, calls of no elements, the large-count form.
  *
  * TUTTI_TEST_CHURN=N: how many are made and freed after each other. */
 #include <stdio.h>
@@ -28,7 +28,7 @@ static void reduce_on(MPI_Comm comm, size_t count, int in_place, int loose, cons
 
     static char mine[MOST * 8], want[MOST * 8];
     loose |= kit_plain;
-    struct oracle_case c = kit_case(&pair, loose ? ORACLE_PLAIN : ORACLE_HARD, 
+    struct oracle_case c = kit_case(&pair, loose ? ORACLE_PLAIN : ORACLE_HARD,
                                     kit_seed + (uint64_t)(ranks[0] * RANKS + size) * 100003 + count);
     size_t bytes = count * pair.handle->size;
     oracle_fill(mine, &c, kit_rank, 0, count);

@@ -1,4 +1,5 @@
-/* Loads an MPI program as a shared object, which brings its MPI along, invisible to others (RTLD_LOCAL): dlopened FILE */
+/* Loads an MPI program as a shared object, which brings its MPI along, invisible to others (RTLD_LOCAL): dlopened FILE
+ */
 #include <dlfcn.h>
 #include <stdio.h>
 

@@ -1,9 +1,9 @@
-/* Wrong calls fail as they fail without the library: every illegal pair of operator and type, and other wrong arguments,
- * on host and on device memory, give the error class of the MPI's own function on host memory. What an MPI accepts
- * beyond the standard's table gives its own result. Nothing hangs, and the communicator stays usable.
+/* Wrong calls fail as they fail without the library: every illegal pair of operator and type, and other wrong
+ * arguments, on host and on device memory, give the error class of the MPI's own function on host memory. What an MPI
+ * accepts beyond the standard's table gives its own result. Nothing hangs, and the communicator stays usable.
  *
- * Some wrong calls make MPICH's own functions end the process, and are left out there: pairs that its check lets through
- * on more than one rank, and negative counts. */
+ * Some wrong calls make MPICH's own functions end the process, and are left out there: pairs that its check lets
+ * through on more than one rank, and negative counts. */
 #include <stdio.h>
 #include <string.h>
 
@@ -40,8 +40,7 @@ static int pair(const struct kit_handle *handle, int op, MPI_Comm comm, int rank
     for (int device = 0; device < 2; device++) {
         struct kit_buffer *in = device ? &device_in : &host_in, *to = device ? &device_out : &host_out;
         out = kit_put(to, 0, mine, bytes);
-        int got =
-            kit_class(MPI_Allreduce(kit_put(in, 0, mine, bytes), out, COUNT, handle->type, kit_op(op), comm));
+        int got = kit_class(MPI_Allreduce(kit_put(in, 0, mine, bytes), out, COUNT, handle->type, kit_op(op), comm));
         CHECK(got == class, "%s %s on %s memory over %d ranks: error class %d, the MPI's own is %d", handle->name,
               oracle_op_name(op), device ? "device" : "host", ranks, got, class);
         char *result = kit_get(to, NULL);
@@ -63,9 +62,10 @@ enum wrong {
     DERIVED_TYPE,
     WRONG_CALLS
 };
-static const char *const wrong_names[WRONG_CALLS] = {
-    "negative count", "null type",        "null operator",       "null communicator",
-    "equal buffers",  "MPI_IN_PLACE as result", "type not committed", "derived type with a predefined operator"};
+static const char *const wrong_names[WRONG_CALLS] = {"negative count",     "null type",
+                                                     "null operator",      "null communicator",
+                                                     "equal buffers",      "MPI_IN_PLACE as result",
+                                                     "type not committed", "derived type with a predefined operator"};
 
 static int call_wrongly(allreduce_call *call, enum wrong what, void *in, void *out, MPI_Comm comm, MPI_Datatype derived)
 {
@@ -95,8 +95,8 @@ static void wrong_arguments(MPI_Comm comm, int ranks)
         if (what == DERIVED_TYPE)
             MPI_Type_commit(&derived);
         char zeros[64] = {0};
-        int class = kit_class(call_wrongly(plain, what, kit_put(&host_in, 0, zeros, 64), kit_put(&host_out, 0, zeros, 64),
-                                           comm, derived));
+        int class = kit_class(call_wrongly(plain, what, kit_put(&host_in, 0, zeros, 64),
+                                           kit_put(&host_out, 0, zeros, 64), comm, derived));
         for (int device = 0; device < 2; device++) {
             void *in = kit_put(device ? &device_in : &host_in, 0, zeros, 64);
             void *out = kit_put(device ? &device_out : &host_out, 0, zeros, 64);
@@ -145,8 +145,7 @@ static void still_works(void)
 {
     int value = 1, sum = 0;
     void *out = kit_put(&device_out, 0, NULL, sizeof sum);
-    int error =
-        MPI_Allreduce(kit_put(&device_in, 0, &value, sizeof value), out, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    int error = MPI_Allreduce(kit_put(&device_in, 0, &value, sizeof value), out, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
     memcpy(&sum, kit_get(&device_out, NULL), sizeof sum);
     CHECK(error == MPI_SUCCESS && sum == kit_size, "after wrong calls: error class %d, sum %d", kit_class(error), sum);
 }

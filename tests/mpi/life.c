@@ -4,7 +4,8 @@
  *                    device memory; the parent goes on
  *   life exit        ends by exit() without MPI_Finalize
  *   life _exit       ends by _exit() without MPI_Finalize
- *   life late-free   frees device memory and communicators after MPI_Finalize has been called, allocates before MPI_Init */
+ *   life late-free   frees device memory and communicators after MPI_Finalize has been called, allocates before
+ * MPI_Init */
 #include <mpi.h>
 #include <signal.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* Messages between every mixture of host and device memory: blocking, nonblocking and combined calls, every way of
- * completing them, partial receives and their statuses, probes, cancelled and freed requests, MPI_PROC_NULL, derived types.
- * Rank pairs 0-1, 2-3 ... talk; a single rank talks to itself where that cannot stand still. */
+ * completing them, partial receives and their statuses, probes, cancelled and freed requests, MPI_PROC_NULL, derived
+ * types. Rank pairs 0-1, 2-3 ... talk; a single rank talks to itself where that cannot stand still. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -66,8 +66,12 @@ static void exchange(enum sends how, int here, int there, int count)
     int got = -1;
     MPI_Get_count(&status, MPI_INT, &got);
     CHECK(status.MPI_SOURCE == peer && status.MPI_TAG == 1 && got == count,
-          "status: %d elements with tag %d from %d, not %d from %d", got, status.MPI_TAG, status.MPI_SOURCE, count, peer);
-    arrived(in, error, what, count, how == SENDRECV ? "MPI_Sendrecv" : how == SENDRECV_REPLACE ? "MPI_Sendrecv_replace" : "message");
+          "status: %d elements with tag %d from %d, not %d from %d", got, status.MPI_TAG, status.MPI_SOURCE, count,
+          peer);
+    arrived(in, error, what, count,
+            how == SENDRECV           ? "MPI_Sendrecv"
+            : how == SENDRECV_REPLACE ? "MPI_Sendrecv_replace"
+                                      : "message");
     if (how != SENDRECV_REPLACE) {
         fill(kit_rank, what, count);
         CHECK(memcmp(kit_get(&from[here], NULL), values, bytes_of(count)) == 0, "the sent buffer was written");
@@ -115,7 +119,8 @@ static void partial(int blocking)
     const int *result = (const void *)kit_get(&to[1], NULL);
     fill(peer, 900 + blocking, COUNT);
     CHECK(memcmp(result, values, bytes_of(COUNT)) == 0, "partial receive: the values");
-    CHECK(memcmp(result + COUNT, before + COUNT, bytes_of(ROOM - COUNT)) == 0, "partial receive: what lies behind was written");
+    CHECK(memcmp(result + COUNT, before + COUNT, bytes_of(ROOM - COUNT)) == 0,
+          "partial receive: what lies behind was written");
 }
 
 enum ways { WAIT, WAITALL, WAITANY, WAITSOME, TEST, TESTALL, TESTANY, TESTSOME, WAYS };
@@ -256,8 +261,8 @@ static void loose_ends(void)
     /* Probed. */
     MPI_Message message;
     target = kit_put(&to[1], 0, NULL, bytes_of(COUNT));
-    MPI_Isend(kit_put(&from[1], 0, fill(kit_rank, 32, COUNT), bytes_of(COUNT)), COUNT, MPI_INT, peer, 22, MPI_COMM_WORLD,
-              &send);
+    MPI_Isend(kit_put(&from[1], 0, fill(kit_rank, 32, COUNT), bytes_of(COUNT)), COUNT, MPI_INT, peer, 22,
+              MPI_COMM_WORLD, &send);
     MPI_Mprobe(peer, 22, MPI_COMM_WORLD, &message, &status);
     error = MPI_Mrecv(target, COUNT, MPI_INT, &message, &status);
     MPI_Wait(&send, MPI_STATUS_IGNORE);
@@ -271,7 +276,8 @@ static void loose_ends(void)
     for (int i = 0; i < COUNT; i++)
         before[i] = -1 - i;
     target = kit_put(&to[1], 0, before, sizeof before);
-    MPI_Isend(kit_put(&from[1], 0, fill(kit_rank, 33, COUNT), bytes_of(COUNT)), 1, gaps, peer, 23, MPI_COMM_WORLD, &send);
+    MPI_Isend(kit_put(&from[1], 0, fill(kit_rank, 33, COUNT), bytes_of(COUNT)), 1, gaps, peer, 23, MPI_COMM_WORLD,
+              &send);
     error = MPI_Recv(target, 1, gaps, peer, 23, MPI_COMM_WORLD, &status);
     MPI_Wait(&send, MPI_STATUS_IGNORE);
     const int *result = (const void *)kit_get(&to[1], NULL);

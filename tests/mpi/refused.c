@@ -1,5 +1,6 @@
-/* Calls that are not staged yet, given device memory: MPI_ERR_BUFFER through the error handler of their object, one line
- * that names the call and the argument, no crash, and everything works afterwards. On host memory they are untouched. */
+/* Calls that are not staged yet, given device memory: MPI_ERR_BUFFER through the error handler of their object, one
+ * line that names the call and the argument, no crash, and everything works afterwards. On host memory they are
+ * untouched. */
 #include <stdio.h>
 #include <string.h>
 
@@ -110,7 +111,8 @@ int main(int argc, char **argv)
         MPI_Errhandler_free(&handler);
         REFUSED(MPI_File_write, file, a, 1, MPI_DOUBLE, MPI_STATUS_IGNORE);
         REFUSED(MPI_File_read_at, file, 0, b, 1, MPI_DOUBLE, MPI_STATUS_IGNORE);
-        CHECK(MPI_File_write(file, host, 1, MPI_DOUBLE, MPI_STATUS_IGNORE) == MPI_SUCCESS, "MPI_File_write of host memory");
+        CHECK(MPI_File_write(file, host, 1, MPI_DOUBLE, MPI_STATUS_IGNORE) == MPI_SUCCESS,
+              "MPI_File_write of host memory");
         MPI_File_close(&file);
     }
 
@@ -122,7 +124,8 @@ int main(int argc, char **argv)
     b = kit_put(&out, 0, NULL, sizeof sum);
     int error = MPI_Allreduce(kit_put(&in, 0, &two, sizeof two), b, 1, MPI_DOUBLE, MPI_SUM, comm);
     memcpy(&sum, kit_get(&out, NULL), sizeof sum);
-    CHECK(error == MPI_SUCCESS && sum == 2.0 * kit_size && handled == 0, "afterwards: class %d, %g", kit_class(error), sum);
+    CHECK(error == MPI_SUCCESS && sum == 2.0 * kit_size && handled == 0, "afterwards: class %d, %g", kit_class(error),
+          sum);
     CHECK(kit_counted("MPI_Gatherv", "refused") == 1, "MPI_Gatherv is not counted as refused");
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     MPI_Comm_free(&comm);

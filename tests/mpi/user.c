@@ -1,5 +1,6 @@
-/* What kernels do not reduce is still right on device memory, through the host: user-defined operators, commutative or not,
- * long double, derived types, pairs of a user's own; and it is counted. The user's function never sees a device pointer. */
+/* What kernels do not reduce is still right on device memory, through the host: user-defined operators, commutative or
+ * not, long double, derived types, pairs of a user's own; and it is counted. The user's function never sees a device
+ * pointer. */
 #include <stdio.h>
 #include <string.h>
 
@@ -121,8 +122,8 @@ static void strided(int in_place)
         want[i] = i % STRIDE ? before[i] : kit_size * (kit_size - 1) / 2 * 1000 + kit_size * i;
     }
     void *to = kit_put(&out, 0, before, sizeof mine);
-    int error = MPI_Allreduce(in_place ? MPI_IN_PLACE : kit_put(&in, 0, mine, sizeof mine), to, 25, type, op,
-                              MPI_COMM_WORLD);
+    int error =
+        MPI_Allreduce(in_place ? MPI_IN_PLACE : kit_put(&in, 0, mine, sizeof mine), to, 25, type, op, MPI_COMM_WORLD);
     CHECK(error == MPI_SUCCESS && memcmp(kit_get(&out, NULL), want, sizeof want) == 0,
           "sum over a strided type%s: class %d", in_place ? " in place" : "", kit_class(error));
     MPI_Type_free(&vector);
@@ -146,8 +147,7 @@ static void long_double(MPI_Op op)
         }
     }
     void *to = kit_put(&out, 0, NULL, sizeof mine);
-    int error =
-        MPI_Allreduce(kit_put(&in, 0, mine, sizeof mine), to, COUNT, MPI_LONG_DOUBLE, op, MPI_COMM_WORLD);
+    int error = MPI_Allreduce(kit_put(&in, 0, mine, sizeof mine), to, COUNT, MPI_LONG_DOUBLE, op, MPI_COMM_WORLD);
     const long double *got = (const void *)kit_get(&out, NULL);
     int wrong = 0;
     for (int i = 0; i < COUNT; i++)
@@ -168,7 +168,8 @@ int main(int argc, char **argv)
     commutative();
     long_double(MPI_SUM);
     long_double(MPI_PROD);
-    CHECK(device_pointers == 0, "%ld of %ld times a user's function was given a device pointer", device_pointers, applied);
+    CHECK(device_pointers == 0, "%ld of %ld times a user's function was given a device pointer", device_pointers,
+          applied);
     CHECK(kit_plain || kit_counted("MPI_Allreduce", "") >= 7, "%llu calls are counted of 7",
           (unsigned long long)kit_counted("MPI_Allreduce", ""));
     CHECK(kit_counted("MPI_Allreduce", "accelerated") == 0, "a call is counted as accelerated that cannot have been");

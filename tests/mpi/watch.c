@@ -38,8 +38,8 @@ static int sum_on(MPI_Comm comm, int count, MPI_Op op, MPI_Datatype type)
 
 static void right(int error, int count, const char *when)
 {
-    CHECK(error == MPI_SUCCESS && memcmp(kit_get(&out, NULL), want, (size_t)count * sizeof *want) == 0, "%s: class %d", when,
-          kit_class(error));
+    CHECK(error == MPI_SUCCESS && memcmp(kit_get(&out, NULL), want, (size_t)count * sizeof *want) == 0, "%s: class %d",
+          when, kit_class(error));
 }
 
 static void late(void)
@@ -148,7 +148,8 @@ static void killed(long calls)
             fprintf(stderr, "survivor %d told after %.1f s, class %d, in call %ld\n", kit_rank, now() - start,
                     kit_class(error), call);
             int again = sum_on(MPI_COMM_WORLD, count, MPI_SUM, MPI_INT);
-            fprintf(stderr, "survivor %d %s\n", kit_rank, again != MPI_SUCCESS ? "refused" : "goes on as if nothing were");
+            fprintf(stderr, "survivor %d %s\n", kit_rank,
+                    again != MPI_SUCCESS ? "refused" : "goes on as if nothing were");
             _exit(call >= calls && again != MPI_SUCCESS ? 0 : 1);
         }
         if (memcmp(kit_get(&out, NULL), want, (size_t)count * sizeof *want) != 0) {
