@@ -96,6 +96,8 @@ static void resolve(const char *loader, struct tool_program *out)
         *arrow = '\0';
         const char *name = strrchr(line, '/') ? strrchr(line, '/') + 1 : line;
         int abi = tool_abi_of(name);
+        if (abi && abi == out->abi && strcmp(name, out->library) != 0 && arrow[4] == '/')
+            snprintf(out->other, sizeof out->other, "%.*s", (int)strcspn(arrow + 4, " \t"), arrow + 4);
         if (!abi || (out->abi && strcmp(name, out->library) != 0))
             continue;
         out->abi = abi;
@@ -103,7 +105,6 @@ static void resolve(const char *loader, struct tool_program *out)
         const char *path = arrow + 4;
         if (*path == '/')
             snprintf(out->resolved, sizeof out->resolved, "%.*s", (int)strcspn(path, " \t"), path);
-        break;
     }
     free(list);
 }

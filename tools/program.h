@@ -15,6 +15,7 @@ struct tool_program {
     char path[PATH_MAX];        /* of the program itself */
     char library[64];           /* MPI library it needs: "libmpi.so.40"; empty where it needs none, as scripts do */
     char resolved[PATH_MAX];    /* where the loader finds that library now; empty where it does not */
+    char other[PATH_MAX];       /* the same for a second MPI library of the same interface; empty where there is none */
     char interpreter[PATH_MAX]; /* of a script */
     int abi;                    /* one of enum tool_abi, or 0 where it is not known */
 };

@@ -159,6 +159,34 @@ static void hydra_line(const struct tool_start *start, struct tool_words *line, 
     }
 }
 
+/* Where the loader finds the MPI now: the launcher and the library must be of one MPI, whatever paths are built into
+ * the program. */
+static void check_library(const struct tool_start *start)
+{
+    static struct tool_program now;
+    char folder[PATH_MAX], found[PATH_MAX], want[PATH_MAX];
+    const char *name = start->program->library;
+    tool_program_read(start->program->path, &now);
+    int ok = now.resolved[0] && realpath(now.resolved, found) && realpath(start->mpi->libraries, want);
+    if (ok) {
+        snprintf(folder, sizeof folder, "%s", found);
+        ok = strcmp(dirname(folder), want) == 0;
+    }
+    char *names = ok ? NULL : tool_installed_library("tutti/names");
+    if (names && now.resolved[0]) { /* a name of ours leads to the other name, which lies in the MPI's folder */
+        snprintf(folder, sizeof folder, "%s", now.resolved);
+        ok = strcmp(dirname(folder), names) == 0 && now.other[0] && realpath(now.other, found) &&
+             realpath(start->mpi->libraries, want) && strcmp(dirname(found), want) == 0;
+    }
+    free(names);
+    if (!ok)
+        tool_refuse(
+            "%s would load %s from %s, but %s %s (%s) starts it: the path is built into the program; name the MPI that "
+            "it belongs to with --mpi, or build it with that MPI's compiler",
+            start->program->path, name, now.resolved[0] ? now.resolved : "nowhere",
+            tool_family_title(start->mpi->family), start->mpi->version, start->mpi->launcher);
+}
+
 /* Libraries of an MPI that the loader would not take by itself come first in its search. */
 static void find_libraries(const struct tool_start *start)
 {
@@ -176,17 +204,28 @@ static void find_libraries(const struct tool_start *start)
     /* libmpich.so.12 and libmpi.so.12 are two names of one interface: a library of the missing name that only leads to
      * the other one is installed beside ours. */
     char *names = renamed ? tool_installed_library("tutti/names") : NULL;
+    if (renamed && !names)
+        tool_refuse(
+            "%s needs %s, which %s %s has under another name, and the libraries that lead from one name to the other "
+            "(lib/tutti/names) are not in this installation",
+            start->program->path, start->program->library, tool_family_title(mpi->family), mpi->version);
+    char *first = tool_print("%s%s%s", mpi->libraries, names ? ":" : "", names ? names : "");
     const char *before = getenv("LD_LIBRARY_PATH");
-    char *all = tool_print("%s%s%s%s%s", mpi->libraries, names ? ":" : "", names ? names : "",
-                           before && *before ? ":" : "", before ? before : "");
-    setenv("LD_LIBRARY_PATH", all, 1);
-    free(all);
+    if (!before || strncmp(before, first, strlen(first)) != 0) {
+        char *all = tool_print("%s%s%s", first, before && *before ? ":" : "", before ? before : "");
+        setenv("LD_LIBRARY_PATH", all, 1);
+        free(all);
+    }
+    free(first);
     free(names);
+    check_library(start);
 }
 
 void tool_start_line(const struct tool_start *start, struct tool_words *line)
 {
     tool_words_add(line, start->mpi->launcher);
+    if (start->mpi->family == TOOL_IMPI || !start->mpi->listed)
+        tool_path_first(start->mpi->launcher);
     tool_words_add(line, "-n");
     tool_words_take(line, tool_print("%d", start->ranks));
     find_libraries(start);

@@ -195,6 +195,17 @@ void tool_words_free(struct tool_words *words)
     *words = (struct tool_words){.word = NULL};
 }
 
+void tool_path_first(const char *program)
+{
+    size_t n = strrchr(program, '/') ? (size_t)(strrchr(program, '/') - program) : 0;
+    const char *path = getenv("PATH");
+    if (n == 0 || (path && strncmp(path, program, n) == 0 && (path[n] == ':' || path[n] == '\0')))
+        return;
+    char *all = tool_print("%.*s%s%s", (int)n, program, path ? ":" : "", path ? path : "");
+    setenv("PATH", all, 1);
+    free(all);
+}
+
 static pid_t start(char *const argv[], int output)
 {
     pid_t child = fork();
@@ -207,6 +218,8 @@ static pid_t start(char *const argv[], int output)
     if (nothing >= 0)
         dup2(nothing, STDIN_FILENO);
     unsetenv("LD_PRELOAD");
+    if (argv[0][0] == '/')
+        tool_path_first(argv[0]);
     execvp(argv[0], argv);
     _exit(127);
 }

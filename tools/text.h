@@ -35,6 +35,8 @@ void tool_words_take(struct tool_words *words, char *word);
 int tool_words_split(struct tool_words *words, const char *text);
 void tool_words_free(struct tool_words *words);
 
+/* Puts the folder of a program (a path) first in PATH: launchers may be scripts that start others by name. */
+void tool_path_first(const char *program);
 /* Runs argv, keeps at most size - 1 bytes of what it writes on both outputs, and ends it after `seconds`. Returns its
  * exit status, or -1 where it did not start or did not end. */
 int tool_capture(char *const argv[], int seconds, char *out, size_t size);

@@ -16,6 +16,10 @@ if [ $status -eq 2 ] && grep -q Jansson <<<"$said"; then
 fi
 [ $status -eq 0 ] || fail "status $status: $said"
 holds "$said" '^# Tutti .* 2 ranks, sum of float, host device, 2 GPUs$' "head"
+case $mpi in
+openmpi) holds "$said" '^# Open MPI v' "the library that was measured" ;;
+mpich) holds "$said" '^# MPICH Version' "the library that was measured" ;;
+esac
 holds "$said" '^# Size +Avg +Median +Min +Max +Iterations +Algorithm +staged +x +plain +x$' "columns"
 number='[0-9]+\.[0-9]{2}'
 for size in 8 16 4096 65536; do

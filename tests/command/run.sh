@@ -1,8 +1,13 @@
 #!/bin/bash
-# tutti run under the system's MPIs: run.sh TUTTI NAME=PROGRAM..., a program for each MPI.
+# tutti run under the system's MPIs: run.sh TUTTI [FOLDER-OF-OTHER-MPIS] NAME=PROGRAM..., a program for each MPI.
 . "$(dirname "$0")/check.sh"
 tutti=$1
 shift
+others=
+if [[ $1 == /* && $1 != *=* ]]; then
+    others=$1
+    shift
+fi
 unset LD_PRELOAD TUTTI_DEVICE
 [ $# -gt 0 ] || exit 77
 
@@ -47,6 +52,23 @@ for pair in "$@"; do
     case "$*" in
     *"$other="*) expect 2 "does not offer" "$tutti" run --mpi $other "${pair#*=}" ;;
     esac
+done
+
+# Another MPI of the same interface: its launcher and its library, not the one that the program was linked to, also where
+# the library has another name.
+title_impi='Intel\(R\) MPI Library' title_mpich='MPICH Version: *5' title_openmpi='Open MPI v5'
+for pair in "$@"; do
+    case ${pair%%=*} in
+    openmpi) names=openmpi ;;
+    *) names='mpich impi' ;;
+    esac
+    for name in $names; do
+        [ -n "$others" ] && [ -e "$others/$name/ready" ] || continue
+        title=title_$name
+        said=$("$tutti" run -n 2 --device host --mpi "$others/$name" "${pair#*=}" 2>&1)
+        holds "$said" "^library ${!title}" "$others/$name: its own library"
+        holds "$said" '^ranks 2 sum 1$' "$others/$name"
+    done
 done
 
 # A script does not say: the choice is said, -q keeps quiet.
