@@ -99,12 +99,12 @@ static void test_classify(void **state)
 static void test_ids(void **state)
 {
     (void)state;
-    enum { TIMES = 500 };
+    enum { TIMES = 300 };
     static uint64_t ids[TIMES];
     static void *addresses[TIMES];
     int back = 0;
     for (int i = 0; i < TIMES; i++) {
-        void *made = kit_alloc(3 << 20);
+        void *made = kit_alloc(1 << 20);
         ids[i] = classify(made).id;
         addresses[i] = made;
         for (int j = 0; j < i; j++) {

@@ -192,10 +192,15 @@ static void *launch_waiting(void *with)
     return NULL;
 }
 
+static uint32_t now_in(const volatile uint32_t *word)
+{
+    return __atomic_load_n(word, __ATOMIC_ACQUIRE);
+}
+
 static void wait_until_it_waits(const struct kit_words *words)
 {
     const uint64_t end = tutti_now_ns() + (uint64_t)KIT_SECONDS * 1000000000u;
-    while (__atomic_load_n(&words->where, __ATOMIC_RELAXED) == 0) {
+    while (now_in(&words->where) == 0) {
         if (tutti_now_ns() > end)
             fail_msg("the kernel was never seen waiting");
         usleep(100);
@@ -212,6 +217,10 @@ static void peer_meets(void **state, int peer_comes)
     struct tutti_event *event = make_event();
     char *own = kit_alloc(SIZE), *peer = kit_alloc(SIZE);
     int32_t *in = kit_alloc(sizeof mine), *out = kit_alloc(sizeof mine), *after = kit_alloc(sizeof mine);
+    /* All that may wait for the GPU is had before a kernel is at work on it. */
+    struct kit_words *peer_seen, *peer_words = kit_words(&peer_seen);
+    struct tutti_stream *peer_stream = make_stream();
+    int32_t *peer_in = kit_alloc(sizeof theirs), *peer_out = kit_alloc(sizeof theirs);
     const uint32_t epoch = 7;
     pthread_t thread;
     for (int i = 0; i < COUNT; i++) {
@@ -224,6 +233,7 @@ static void peer_meets(void **state, int peer_comes)
     assert_int_equal(device->fill(stream, out, 0, sizeof mine), TUTTI_OK);
     assert_int_equal(device->stream_sync(stream), TUTTI_OK);
     assert_int_equal(device->copy_now(in, mine, sizeof mine), TUTTI_OK);
+    assert_int_equal(device->copy_now(peer_in, theirs, sizeof theirs), TUTTI_OK);
 
     struct tutti_kernel_args args = {.count = COUNT,
                                      .ranks = 2,
@@ -248,7 +258,7 @@ static void peer_meets(void **state, int peer_comes)
     words->where = 0;
     assert_int_equal(pthread_create(&thread, NULL, launch_waiting, &waiting), 0);
     wait_until_it_waits(words);
-    assert_int_equal(words->where, 0 << 16 | 1);
+    assert_int_equal(now_in(&words->where), 0 << 16 | 1); /* in phase 0, for GPU 1 */
     assert_int_equal(device->stream_query(stream), 0);
 
     /* Work behind it does not overtake it. */
@@ -257,12 +267,20 @@ static void peer_meets(void **state, int peer_comes)
     usleep(20000);
     assert_int_equal(device->event_query(event), 0);
     assert_int_equal(device->stream_query(stream), 0);
-    assert_int_equal(words->done, 0);
+    assert_int_equal(now_in(&words->done), 0);
 
     if (peer_comes) {
-        const uint32_t *flag = ((struct tutti_channel_flags *)own)->flag[0][1];
-        assert_int_equal(device->copy_now(own + args.slots + SLOT, theirs, sizeof theirs), TUTTI_OK);
-        assert_int_equal(device->copy_now((void *)(uintptr_t)flag, &epoch, sizeof epoch), TUTTI_OK);
+        struct tutti_kernel_args peer_args = args;
+        struct tutti_launch launch = {TUTTI_KERNEL_ONESHOT, TUTTI_TYPE_I32, TUTTI_OP_SUM, 1, &peer_args};
+        peer_args.gpu = 1;
+        peer_args.local[0] = 1;
+        peer_args.in[0] = NULL;
+        peer_args.in[1] = peer_in;
+        peer_args.out[0] = peer_out;
+        peer_args.abort = &peer_seen->abort;
+        peer_args.done = &peer_seen->done;
+        peer_args.where = NULL;
+        assert_int_equal(device->launch(peer_stream, &launch), TUTTI_OK);
     } else {
         __atomic_store_n(&words->abort, 1, __ATOMIC_RELEASE);
     }
@@ -271,19 +289,28 @@ static void peer_meets(void **state, int peer_comes)
     assert_int_equal(device->stream_sync(stream), TUTTI_OK);
     assert_int_equal(device->event_query(event), 1);
     assert_int_equal(words->done, peer_comes ? epoch : 0);
+    assert_int_equal(device->stream_sync(peer_stream), TUTTI_OK);
+    assert_int_equal(peer_words->done, peer_comes ? epoch : 0);
     int32_t got[COUNT];
     assert_int_equal(device->copy_now(got, after, sizeof got), TUTTI_OK);
-    if (peer_comes)
+    if (peer_comes) {
         assert_memory_equal(got, wanted, sizeof got);
-    else
+        assert_int_equal(device->copy_now(got, peer_out, sizeof got), TUTTI_OK);
+        assert_memory_equal(got, wanted, sizeof got);
+    } else {
         assert_true(all(after, 0, sizeof got));
+    }
     /* Its contribution went to the peer all the same. */
     assert_int_equal(device->copy_now(got, peer + args.slots, sizeof got), TUTTI_OK);
     assert_memory_equal(got, mine, sizeof got);
 
     assert_int_equal(device->event_destroy(event), TUTTI_OK);
     assert_int_equal(device->stream_destroy(stream), TUTTI_OK);
+    assert_int_equal(device->stream_destroy(peer_stream), TUTTI_OK);
     kit_words_free(words);
+    kit_words_free(peer_words);
+    kit_free(peer_in);
+    kit_free(peer_out);
     kit_free(own);
     kit_free(peer);
     kit_free(in);
