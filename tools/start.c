@@ -237,6 +237,8 @@ void tool_start_line(const struct tool_start *start, struct tool_words *line)
     free(preload);
     if (start->arguments && tool_words_split(line, start->arguments) != 0)
         tool_refuse("--mpi-args '%s': a quote is not closed", start->arguments);
-    for (char **word = start->command; *word; word++)
+    /* The file that was looked at: a launcher may put folders of its own first in the PATH of the ranks. */
+    tool_words_add(line, strchr(start->command[0], '/') ? start->command[0] : start->program->path);
+    for (char **word = start->command + 1; *word; word++)
         tool_words_add(line, *word);
 }

@@ -242,7 +242,9 @@ int main(int argc, char **argv)
     int reset = argc < 2 || strcmp(argv[1], "small") != 0;
     alarm(300);
     setvbuf(stdout, NULL, _IOLBF, 0);
-    CHECK(device->active() == 0, "active before anything was loaded");
+    /* Tools such as compute-sanitizer load the driver themselves. */
+    int loaded = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD) != NULL;
+    CHECK(loaded || device->active() == 0, "active before anything was loaded");
     if (socketpair(AF_UNIX, SOCK_SEQPACKET, 0, pair) != 0)
         return 1;
     pid_t peer = fork();
