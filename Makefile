@@ -39,10 +39,10 @@ bench: ## Measurements on the CPU; results under build/results
 	@$(MAKE) all
 	@scripts/bench.sh $(BUILD)
 
-gpu-check: all ## Tests on the GPUs of this machine
+gpu-check: ## Tests on the GPUs of this machine
 	@tests/gpu/run.sh $(BUILD)
 
-gpu-bench: all ## Measurements on the GPUs of this machine
+gpu-bench: ## Measurements on the GPUs of this machine
 	@tests/gpu/bench.sh $(BUILD)
 
 sanitize: ## Unit tests of all below src/mpi under the address, undefined-behaviour and thread sanitizers
