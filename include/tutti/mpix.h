@@ -1,10 +1,11 @@
-/* Extensions of MPI that Tutti offers. Include it after the MPI's own mpi.h. Nothing needs to be linked: without libtutti.so in
- * front of the program, what is here says so by its value.
+/* Extensions of MPI that Tutti offers. Include it after the MPI's own mpi.h. Nothing needs to be linked: without
+ * libtutti.so in front of the program, what is here says so by its value.
  *
- * MPIX_C_FLOAT16 and MPIX_C_BF16 are MPI_Datatype handles for IEEE half precision and for bfloat16, two bytes an element. They
- * may be used from MPI_Init to MPI_Finalize: MPI_Allreduce takes them with SUM, PROD, MIN and MAX, on host and on device
- * memory; all other calls treat them as two bytes. They are MPI_DATATYPE_NULL where Tutti is not in front of the MPI
- * (also with TUTTI_DEVICE=none). An MPI that has such a handle of its own keeps its name; Tutti reduces it as well. */
+ * MPIX_C_FLOAT16 and MPIX_C_BF16 are MPI_Datatype handles for IEEE half precision and for bfloat16, two bytes an
+ * element. They may be used from MPI_Init to MPI_Finalize: MPI_Allreduce takes them with SUM, PROD, MIN and MAX, on
+ * host and on device memory; all other calls treat them as two bytes. They are MPI_DATATYPE_NULL where Tutti is not in
+ * front of the MPI (also with TUTTI_DEVICE=none). An MPI that has such a handle of its own keeps its name; Tutti
+ * reduces it as well. */
 #ifndef TUTTI_MPIX_H
 #define TUTTI_MPIX_H
 

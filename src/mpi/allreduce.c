@@ -28,6 +28,31 @@ static void look_at_buffers(struct tutti_reduce *call)
     call->gpu = in.gpu >= 0 ? in.gpu : out.gpu;
 }
 
+/* 1 while this process cannot have memory of the device. */
+static inline int host_memory_only(void)
+{
+    return !tutti_door.device || !tutti_door.device->active();
+}
+
+/* What tutti_allreduce() does for a rank with host memory, in short: a program without device memory is to notice
+ * nothing. 0: the team wants the long way. */
+static inline int announce(struct tutti_team *team, int type, int operation, uint64_t count)
+{
+    if (team->size == 1)
+        return 1;
+    if (unlikely(!team->whole || team->state == TUTTI_TEAM_BROKEN))
+        return 0;
+    struct tutti_arrival mine; /* the shares are large and not looked at where they say that they are not shared */
+    mine.collective = TUTTI_COLLECTIVE_ALLREDUCE;
+    mine.type = type;
+    mine.op = operation;
+    mine.kind = TUTTI_ARRIVAL_HOST;
+    mine.count = count;
+    mine.in.shared = mine.out.shared = 0;
+    tutti_team_arrive(team, &mine);
+    return 1;
+}
+
 #define COUNT      int
 #define NAME(call) tutti_door_##call
 #define REAL(call) tutti_real.call

@@ -2,67 +2,31 @@
  * entry leaves through the delete callback of an attribute, so that a handle that the MPI uses again finds nothing. */
 #include "mpi/door.h"
 
-#include <stdatomic.h>
 #include <stdlib.h>
 
 #include "core/log.h"
 
-struct slot {
-    _Atomic uint64_t key; /* FREE, GONE or the handle + 2 */
-    _Atomic(struct tutti_comm *) comm;
-};
-enum { FREE, GONE, FIRST_SLOTS = 256 };
+enum { FIRST_SLOTS = 256 };
 
-struct table {
-    size_t slots, used; /* a power of two; used: not FREE */
-    struct table *older; /* readers may still be in it */
-    struct slot slot[];
-};
-
-static _Atomic(struct table *) current;
+_Atomic(struct tutti_comm_table *) tutti_comm_table;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct tutti_comm *all;
 static int keyval, closing;
 
-static uint64_t key_of(MPI_Comm comm)
+static void put(struct tutti_comm_table *table, uint64_t key, struct tutti_comm *comm)
 {
-    return (uint64_t)(uintptr_t)comm + 2;
-}
-
-static size_t hash(uint64_t key, size_t slots)
-{
-    return (size_t)((key * 0x9e3779b97f4a7c15u) >> 32) & (slots - 1);
-}
-
-struct tutti_comm *tutti_comm_find(MPI_Comm comm)
-{
-    struct table *table = atomic_load_explicit(&current, memory_order_acquire);
-    uint64_t key = key_of(comm);
-    if (!table)
-        return NULL;
-    for (size_t i = hash(key, table->slots);; i = (i + 1) & (table->slots - 1)) {
-        uint64_t there = atomic_load_explicit(&table->slot[i].key, memory_order_acquire);
-        if (there == key)
-            return atomic_load_explicit(&table->slot[i].comm, memory_order_acquire);
-        if (there == FREE)
-            return NULL;
-    }
-}
-
-static void put(struct table *table, uint64_t key, struct tutti_comm *comm)
-{
-    size_t i = hash(key, table->slots);
-    while (atomic_load_explicit(&table->slot[i].key, memory_order_relaxed) > GONE)
+    size_t i = tutti_hash(key, table->slots);
+    while (atomic_load_explicit(&table->slot[i].key, memory_order_relaxed) > TUTTI_SLOT_GONE)
         i = (i + 1) & (table->slots - 1);
-    table->used += atomic_load_explicit(&table->slot[i].key, memory_order_relaxed) == FREE;
+    table->used += atomic_load_explicit(&table->slot[i].key, memory_order_relaxed) == TUTTI_SLOT_FREE;
     atomic_store_explicit(&table->slot[i].comm, comm, memory_order_release);
     atomic_store_explicit(&table->slot[i].key, key, memory_order_release);
 }
 
 /* A table with room, under the lock; NULL without memory. */
-static struct table *roomy(void)
+static struct tutti_comm_table *roomy(void)
 {
-    struct table *old = atomic_load(&current);
+    struct tutti_comm_table *old = atomic_load(&tutti_comm_table);
     if (old && old->used < old->slots / 2)
         return old;
     size_t live = 0, slots = FIRST_SLOTS;
@@ -70,23 +34,23 @@ static struct table *roomy(void)
         live++;
     while (slots < live * 4)
         slots *= 2;
-    struct table *table = calloc(1, sizeof *table + slots * sizeof table->slot[0]);
+    struct tutti_comm_table *table = calloc(1, sizeof *table + slots * sizeof table->slot[0]);
     if (!table)
         return NULL;
     table->slots = slots;
     table->older = old;
     for (struct tutti_comm *c = all; c; c = c->next)
-        put(table, key_of(c->handle), c);
-    atomic_store_explicit(&current, table, memory_order_release);
+        put(table, tutti_comm_key(c->handle), c);
+    atomic_store_explicit(&tutti_comm_table, table, memory_order_release);
     return table;
 }
 
 static int insert(struct tutti_comm *comm)
 {
     pthread_mutex_lock(&lock);
-    struct table *table = roomy();
+    struct tutti_comm_table *table = roomy();
     if (table) {
-        put(table, key_of(comm->handle), comm);
+        put(table, tutti_comm_key(comm->handle), comm);
         comm->next = all;
         all = comm;
     }
@@ -108,7 +72,7 @@ static int on_delete(MPI_Comm handle, int key, void *value, void *extra)
     (void)extra;
     struct tutti_comm *comm = NULL;
     pthread_mutex_lock(&lock);
-    struct table *table = atomic_load(&current);
+    struct tutti_comm_table *table = atomic_load(&tutti_comm_table);
     for (struct tutti_comm **at = &all; !closing && *at; at = &(*at)->next) {
         if (*at == value) {
             comm = *at;
@@ -119,7 +83,7 @@ static int on_delete(MPI_Comm handle, int key, void *value, void *extra)
     for (size_t i = 0; comm && i < table->slots; i++) {
         if (atomic_load(&table->slot[i].comm) == comm) {
             atomic_store(&table->slot[i].comm, NULL);
-            atomic_store(&table->slot[i].key, GONE);
+            atomic_store(&table->slot[i].key, TUTTI_SLOT_GONE);
         }
     }
     pthread_mutex_unlock(&lock);
@@ -193,7 +157,7 @@ struct tutti_comm *tutti_comm_make(MPI_Comm handle)
 int tutti_comms_open(void)
 {
     return tutti_real.MPI_Comm_create_keyval(on_copy, on_delete, &keyval, NULL) == MPI_SUCCESS ? TUTTI_OK
-                                                                                              : TUTTI_ERR_TRANSPORT;
+                                                                                               : TUTTI_ERR_TRANSPORT;
 }
 
 int tutti_comms_broken(void)
@@ -212,7 +176,7 @@ void tutti_comms_close(void)
     closing = 1; /* attributes of predefined communicators are deleted later, by MPI_Finalize */
     struct tutti_comm *comm = all;
     all = NULL;
-    struct table *table = atomic_exchange(&current, NULL);
+    struct tutti_comm_table *table = atomic_exchange(&tutti_comm_table, NULL);
     pthread_mutex_unlock(&lock);
     while (comm) {
         struct tutti_comm *next = comm->next;
@@ -220,7 +184,7 @@ void tutti_comms_close(void)
         comm = next;
     }
     while (table) {
-        struct table *older = table->older;
+        struct tutti_comm_table *older = table->older;
         free(table);
         table = older;
     }
@@ -230,7 +194,7 @@ void tutti_comms_close(void)
 /* After fork: nothing of it may be used or told to anybody. */
 void tutti_comms_forget(void)
 {
-    atomic_store(&current, NULL);
+    atomic_store(&tutti_comm_table, NULL);
     all = NULL;
     closing = 1;
 }

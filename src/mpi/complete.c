@@ -1,5 +1,6 @@
-/* Completion calls: with no staged call in flight they go straight to the MPI. Otherwise the entries of their requests are
- * taken out before the real call, because a handle may be used again at once, and put back where nothing completed. */
+/* Completion calls: with no staged call in flight they go straight to the MPI. Otherwise the entries of their requests
+ * are taken out before the real call, because a handle may be used again at once, and put back where nothing completed.
+ */
 #include <stdlib.h>
 
 #include "mpi/requests.h"
@@ -262,8 +263,8 @@ int tutti_door_MPI_Request_get_status_some(int incount, const MPI_Request array_
         return tutti_real.MPI_Request_get_status_some(incount, array_of_requests, outcount, array_of_indices,
                                                       array_of_statuses);
     TUTTI_INSIDE();
-    int code = tutti_real.MPI_Request_get_status_some(incount, array_of_requests, outcount, array_of_indices,
-                                                      list.status);
+    int code =
+        tutti_real.MPI_Request_get_status_some(incount, array_of_requests, outcount, array_of_indices, list.status);
     for (int k = 0; code == MPI_SUCCESS && k < *outcount; k++) {
         int i = array_of_indices[k];
         if (list.pending[i])

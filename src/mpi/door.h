@@ -3,6 +3,7 @@
 #define TUTTI_MPI_DOOR_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -40,8 +41,7 @@ static inline void tutti_leave(int *unused)
     tutti_inside--;
 }
 /* Until the end of the block, also when an exception leaves it. */
-#define TUTTI_INSIDE()                                                                                                 \
-    __attribute__((cleanup(tutti_leave), unused)) int tutti_inside_mark = tutti_inside++
+#define TUTTI_INSIDE() __attribute__((cleanup(tutti_leave), unused)) int tutti_inside_mark = tutti_inside++
 
 /* 1 where `pointer` needs staging: memory that only the device can reach. */
 static inline int tutti_on_device(const void *pointer)
@@ -74,17 +74,47 @@ int tutti_error_code(int status);
 /* handles.c: MPI handles to element types and operators; read only after tutti_types_open(). */
 struct tutti_type_row {
     MPI_Datatype handle;
-    int type;      /* enum tutti_type */
+    int type;       /* enum tutti_type */
     uint32_t legal; /* bit o: operator o is legal and has a kernel */
-    int host_ok;   /* the MPI can reduce it */
-    size_t size;
+    int host_ok;    /* the MPI can reduce it */
+    int used;
 };
+struct tutti_op_row {
+    MPI_Op handle;
+    int op; /* enum tutti_op */
+    int used;
+};
+enum { TUTTI_TYPE_SLOTS = 256, TUTTI_OP_SLOTS = 64 };
+extern struct tutti_type_row tutti_type_table[TUTTI_TYPE_SLOTS];
+extern struct tutti_op_row tutti_op_table[TUTTI_OP_SLOTS];
 void tutti_types_open(void);
 void tutti_types_close(void);
-/* NULL for any handle that is not a predefined type that kernels reduce. */
-const struct tutti_type_row *tutti_type_find(MPI_Datatype handle);
-int tutti_op_find(MPI_Op handle); /* enum tutti_op, or TUTTI_OP_NONE */
 int tutti_half_type(int which, MPI_Datatype *out);
+
+static inline size_t tutti_hash(uint64_t key, size_t slots)
+{
+    return (size_t)((key * 0x9e3779b97f4a7c15u) >> 40) & (slots - 1);
+}
+/* NULL for any handle that is not a predefined type that kernels reduce. */
+static inline const struct tutti_type_row *tutti_type_find(MPI_Datatype handle)
+{
+    size_t i = tutti_hash((uint64_t)(uintptr_t)handle, TUTTI_TYPE_SLOTS);
+    for (; tutti_type_table[i].used; i = (i + 1) & (TUTTI_TYPE_SLOTS - 1)) {
+        if (likely(tutti_type_table[i].handle == handle))
+            return &tutti_type_table[i];
+    }
+    return NULL;
+}
+/* enum tutti_op, or TUTTI_OP_NONE */
+static inline int tutti_op_find(MPI_Op handle)
+{
+    size_t i = tutti_hash((uint64_t)(uintptr_t)handle, TUTTI_OP_SLOTS);
+    for (; tutti_op_table[i].used; i = (i + 1) & (TUTTI_OP_SLOTS - 1)) {
+        if (likely(tutti_op_table[i].handle == handle))
+            return tutti_op_table[i].op;
+    }
+    return TUTTI_OP_NONE;
+}
 
 /* transport.c: the transport over an MPI communicator, which must stay alive as long. */
 struct tutti_mpi_transport {
@@ -101,8 +131,37 @@ struct tutti_comm {
     struct tutti_mpi_transport transport;
     struct tutti_comm *next;
 };
+struct tutti_comm_slot {
+    _Atomic uint64_t key; /* TUTTI_SLOT_FREE, _GONE or tutti_comm_key() */
+    _Atomic(struct tutti_comm *) comm;
+};
+enum { TUTTI_SLOT_FREE, TUTTI_SLOT_GONE };
+struct tutti_comm_table {
+    size_t slots, used;             /* a power of two; used: not free */
+    struct tutti_comm_table *older; /* readers may still be in it */
+    struct tutti_comm_slot slot[];
+};
+extern _Atomic(struct tutti_comm_table *) tutti_comm_table;
+
+static inline uint64_t tutti_comm_key(MPI_Comm comm)
+{
+    return (uint64_t)(uintptr_t)comm + 2;
+}
 /* State of an intracommunicator or intercommunicator; NULL before the first tutti_comm_make(). Lock-free. */
-struct tutti_comm *tutti_comm_find(MPI_Comm comm);
+static inline struct tutti_comm *tutti_comm_find(MPI_Comm comm)
+{
+    struct tutti_comm_table *table = atomic_load_explicit(&tutti_comm_table, memory_order_acquire);
+    uint64_t key = tutti_comm_key(comm);
+    if (unlikely(!table))
+        return NULL;
+    for (size_t i = tutti_hash(key, table->slots);; i = (i + 1) & (table->slots - 1)) {
+        uint64_t there = atomic_load_explicit(&table->slot[i].key, memory_order_acquire);
+        if (likely(there == key))
+            return atomic_load_explicit(&table->slot[i].comm, memory_order_acquire);
+        if (there == TUTTI_SLOT_FREE)
+            return NULL;
+    }
+}
 /* Collective over the communicator at its first reduction; NULL where the handle is not valid (nothing was done). */
 struct tutti_comm *tutti_comm_make(MPI_Comm comm);
 int tutti_comms_open(void);

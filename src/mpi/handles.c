@@ -1,67 +1,34 @@
 /* MPI handles to element types and operators: two small hash tables, filled at MPI_Init and only read afterwards. */
 #include "mpi/door.h"
 
-#include <string.h>
-
 #include "mpi/stub.h"
 
-enum { TYPE_SLOTS = 256, OP_SLOTS = 64 };
-
-static struct tutti_type_row types[TYPE_SLOTS];
-static struct {
-    MPI_Op handle;
-    int op;
-} ops[OP_SLOTS];
-static int filled[TYPE_SLOTS], ops_filled[OP_SLOTS];
+struct tutti_type_row tutti_type_table[TUTTI_TYPE_SLOTS];
+struct tutti_op_row tutti_op_table[TUTTI_OP_SLOTS];
 static MPI_Datatype half[2];
 static int half_made;
-
-static unsigned hash(uint64_t key, unsigned slots)
-{
-    return (unsigned)((key * 0x9e3779b97f4a7c15u) >> 40) & (slots - 1);
-}
-
-const struct tutti_type_row *tutti_type_find(MPI_Datatype handle)
-{
-    for (unsigned i = hash((uint64_t)(uintptr_t)handle, TYPE_SLOTS); filled[i]; i = (i + 1) & (TYPE_SLOTS - 1)) {
-        if (types[i].handle == handle)
-            return &types[i];
-    }
-    return NULL;
-}
-
-int tutti_op_find(MPI_Op handle)
-{
-    for (unsigned i = hash((uint64_t)(uintptr_t)handle, OP_SLOTS); ops_filled[i]; i = (i + 1) & (OP_SLOTS - 1)) {
-        if (ops[i].handle == handle)
-            return ops[i].op;
-    }
-    return TUTTI_OP_NONE;
-}
 
 static void add_type(MPI_Datatype handle, int type, enum tutti_group group, int host_ok)
 {
     if (type == TUTTI_TYPE_NONE || tutti_type_find(handle))
         return;
-    unsigned i = hash((uint64_t)(uintptr_t)handle, TYPE_SLOTS);
-    while (filled[i])
-        i = (i + 1) & (TYPE_SLOTS - 1);
-    types[i] = (struct tutti_type_row){handle, type, 0, host_ok, tutti_type_size(type)};
+    size_t i = tutti_hash((uint64_t)(uintptr_t)handle, TUTTI_TYPE_SLOTS);
+    while (tutti_type_table[i].used)
+        i = (i + 1) & (TUTTI_TYPE_SLOTS - 1);
+    struct tutti_type_row row = {handle, type, 0, host_ok, 1};
     for (int op = 0; op < TUTTI_OPS; op++) {
         if (tutti_legal(op, group) && tutti_has_kernel(type, op))
-            types[i].legal |= 1u << op;
+            row.legal |= 1u << op;
     }
-    filled[i] = 1;
+    tutti_type_table[i] = row;
 }
 
 static void add_op(MPI_Op handle, int op)
 {
-    unsigned i = hash((uint64_t)(uintptr_t)handle, OP_SLOTS);
-    while (ops_filled[i])
-        i = (i + 1) & (OP_SLOTS - 1);
-    ops[i].handle = handle;
-    ops[i].op = op;
-    ops_filled[i] = 1;
+    size_t i = tutti_hash((uint64_t)(uintptr_t)handle, TUTTI_OP_SLOTS);
+    while (tutti_op_table[i].used)
+        i = (i + 1) & (TUTTI_OP_SLOTS - 1);
+    tutti_op_table[i] = (struct tutti_op_row){handle, op, 1};
 }
 
 /* Bytes of a type that this MPI may not have; 0 if so. */

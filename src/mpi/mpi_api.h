@@ -1,5 +1,6 @@
-/* The MPI's own header, so used that nothing of the MPI is linked: its calls are reached through tutti_real, its predefined
- * handles (addresses of data in Open MPI) through tutti_handles. One of TUTTI_FRONT_OPENMPI, _MPICH, _MPIABI is defined. */
+/* The MPI's own header, so used that nothing of the MPI is linked: its calls are reached through tutti_real, its
+ * predefined handles (addresses of data in Open MPI) through tutti_handles. One of TUTTI_FRONT_OPENMPI, _MPICH, _MPIABI
+ * is defined. */
 #ifndef TUTTI_MPI_MPI_API_H
 #define TUTTI_MPI_MPI_API_H
 
@@ -77,7 +78,8 @@ typedef void *tutti_mpi_session;
 #define MPI_2DOUBLE_PRECISION MPI_DATATYPE_NULL
 #endif
 
-/* The MPI's calls that Tutti stands in front of, and those that it needs besides. A call that this MPI lacks is NULL. */
+/* The MPI's calls that Tutti stands in front of, and those that it needs besides. A call that this MPI lacks is NULL.
+ */
 struct tutti_real {
 #define TUTTI_EACH(kind, name, errors, buffers, parameters, arguments) int(*name) parameters;
 #include "mpi/calls.inc"

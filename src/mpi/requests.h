@@ -11,7 +11,7 @@ struct tutti_pending {
     MPI_Request request;
     MPI_Comm comm;
     struct tutti_span span;
-    int delivered; /* what was received has been copied to the user */
+    int delivered;              /* what was received has been copied to the user */
     struct tutti_pending *next; /* among the freed ones */
     UT_hash_handle hh;
 };

@@ -99,8 +99,7 @@ static int in_one(const struct tutti_span *span)
     struct tutti_memory memory;
     tutti_door.device->classify(span->user, &memory);
     const char *base = memory.base;
-    return memory.kind == TUTTI_MEMORY_DEVICE && span->user >= base &&
-           span->user + span->bytes <= base + memory.bytes;
+    return memory.kind == TUTTI_MEMORY_DEVICE && span->user >= base && span->user + span->bytes <= base + memory.bytes;
 }
 
 /* ---- typed bytes of one element ---- */

@@ -1,5 +1,5 @@
-/* Staging: a call's device buffer is replaced by pinned host memory, of which the typed bytes are copied in before the real
- * call or out after it. Bytes in the gaps of a derived type are never written in device memory. */
+/* Staging: a call's device buffer is replaced by pinned host memory, of which the typed bytes are copied in before the
+ * real call or out after it. Bytes in the gaps of a derived type are never written in device memory. */
 #ifndef TUTTI_MPI_STAGE_H
 #define TUTTI_MPI_STAGE_H
 
@@ -8,16 +8,16 @@
 enum { TUTTI_SPAN_IN = 1, TUTTI_SPAN_OUT = 2 };
 
 struct tutti_span {
-    void *host;        /* what the MPI is given in place of the buffer */
-    int staged;        /* 0: the buffer itself */
-    int prefix;        /* a message of n bytes fills the first n bytes */
-    int solid;         /* no gaps */
-    int way;           /* TUTTI_SPAN_IN | TUTTI_SPAN_OUT */
-    char *user;        /* lowest byte in device memory */
-    char *memory;      /* lowest byte in host memory */
-    size_t room;       /* of `memory`, as the pool counts */
-    size_t bytes;      /* of both */
-    MPI_Count count;   /* elements */
+    void *host;              /* what the MPI is given in place of the buffer */
+    int staged;              /* 0: the buffer itself */
+    int prefix;              /* a message of n bytes fills the first n bytes */
+    int solid;               /* no gaps */
+    int way;                 /* TUTTI_SPAN_IN | TUTTI_SPAN_OUT */
+    char *user;              /* lowest byte in device memory */
+    char *memory;            /* lowest byte in host memory */
+    size_t room;             /* of `memory`, as the pool counts */
+    size_t bytes;            /* of both */
+    MPI_Count count;         /* elements */
     MPI_Count extent, first; /* distance of elements; of the first from `user` */
     size_t true_extent;      /* of one element */
     MPI_Datatype type;
@@ -32,8 +32,8 @@ static inline int tutti_needs_span(const void *buffer, MPI_Datatype type)
     return tutti_must_stage(buffer) || (unlikely(buffer == MPI_BOTTOM) && tutti_bottom_on_device(type));
 }
 
-/* Prepares a buffer of `count` elements: leaves host buffers, MPI_IN_PLACE, empty ones and what the MPI will refuse as they
- * are; otherwise takes host memory and, for TUTTI_SPAN_IN, copies the contents. Returns a status of Tutti. */
+/* Prepares a buffer of `count` elements: leaves host buffers, MPI_IN_PLACE, empty ones and what the MPI will refuse as
+ * they are; otherwise takes host memory and, for TUTTI_SPAN_IN, copies the contents. Returns a status of Tutti. */
 int tutti_span_open(struct tutti_span *span, const void *buffer, MPI_Count count, MPI_Datatype type, int way);
 /* After the real call: copies what came to device memory; `bytes` of the message, or -1 for all. */
 int tutti_span_out(struct tutti_span *span, MPI_Count bytes);

@@ -8,7 +8,8 @@ static int tutti_stage_failed(const char *call, MPI_Comm comm, int status)
     return tutti_fail_comm(comm, tutti_error_code(status));
 }
 
-/* The end of a staged call that receives into `span`: copies back what came, gives the memory back. `status` may be NULL. */
+/* The end of a staged call that receives into `span`: copies back what came, gives the memory back. `status` may be
+ * NULL. */
 static int tutti_stage_end(const char *call, MPI_Comm comm, int code, int done, struct tutti_span *span,
                            const MPI_Status *status)
 {

@@ -1,5 +1,5 @@
-/* The preload stub: finds the MPI that the program has loaded, and the front end that was built for its interface. Needs
- * nothing but libc, and does nothing in a process that calls no MPI. */
+/* The preload stub: finds the MPI that the program has loaded, and the front end that was built for its interface.
+ * Needs nothing but libc, and does nothing in a process that calls no MPI. */
 #include "mpi/stub.h"
 
 #include <dlfcn.h>
@@ -55,7 +55,8 @@ static int quiet(int *verbose)
     return level && (strcmp(level, "quiet") == 0 || strcmp(level, "error") == 0);
 }
 
-/* Names of an MPI's C library, best first: a program that asked for the standard ABI may have others loaded beside it. */
+/* Names of an MPI's C library, best first: a program that asked for the standard ABI may have others loaded beside it.
+ */
 static const char *const libraries[] = {"libmpi_abi.so", "libmpi.so", "libmpich.so", "libmpi"};
 enum { LIBRARIES = sizeof libraries / sizeof libraries[0] };
 

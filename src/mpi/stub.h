@@ -10,18 +10,20 @@ enum { TUTTI_STUB_VERSION = 1 };
 enum { TUTTI_MPIX_FLOAT16, TUTTI_MPIX_BF16 };
 
 struct tutti_stub {
-    int version;            /* TUTTI_STUB_VERSION */
-    int calls;              /* rows of the table: as many as calls.inc has, in its order */
-    void *volatile *table;  /* where each entry of the stub jumps to; written by whole pointers, at any time */
-    void *mpi;              /* handle of the MPI's library, for dlsym */
-    const char *path;       /* of that library */
+    int version;             /* TUTTI_STUB_VERSION */
+    int calls;               /* rows of the table: as many as calls.inc has, in its order */
+    void *volatile *table;   /* where each entry of the stub jumps to; written by whole pointers, at any time */
+    void *mpi;               /* handle of the MPI's library, for dlsym */
+    const char *path;        /* of that library */
     const char *const *name; /* of each call */
-    void *const *lacking;   /* of each call: where the entry goes if this MPI has no such call */
+    void *const *lacking;    /* of each call: where the entry goes if this MPI has no such call */
 };
 
-/* Exported by every front end as tutti_front_open. Fills the table; returns 0, or a negative number and the reason in `why`. */
+/* Exported by every front end as tutti_front_open. Fills the table; returns 0, or a negative number and the reason in
+ * `why`. */
 typedef int tutti_front_open_fn(const struct tutti_stub *stub, char *why, size_t size);
-/* Exported as tutti_front_mpix_type: the MPI's handle for a half precision type into *handle (`size` bytes); 0 or -1. */
+/* Exported as tutti_front_mpix_type: the MPI's handle for a half precision type into *handle (`size` bytes); 0 or -1.
+ */
 typedef int tutti_front_mpix_type_fn(int which, void *handle, size_t size);
 
 #endif

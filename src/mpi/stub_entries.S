@@ -1,5 +1,5 @@
-/* The names that the stub exports: MPI_x and PMPI_x are one entry, a jump through the table. Until the MPI is known, each
- * slot of the table leads to a resolver that saves whatever carries arguments and calls tutti_stub_resolve(). */
+/* The names that the stub exports: MPI_x and PMPI_x are one entry, a jump through the table. Until the MPI is known,
+ * each slot of the table leads to a resolver that saves whatever carries arguments and calls tutti_stub_resolve(). */
 #if defined(__linux__) && defined(__ELF__)
     .section .note.GNU-stack, "", %progbits
 #endif
@@ -7,8 +7,8 @@
 
 #if defined(__x86_64__)
 
-/* r11: address of the slot. Arguments lie in rdi rsi rdx rcx r8 r9 (and on the stack, untouched); xmm registers and rax are
- * saved too, so that any signature passes. */
+/* r11: address of the slot. Arguments lie in rdi rsi rdx rcx r8 r9 (and on the stack, untouched); xmm registers and rax
+ * are saved too, so that any signature passes. */
     .type tutti_stub_first, @function
 tutti_stub_first:
     .cfi_startproc

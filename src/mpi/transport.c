@@ -39,16 +39,16 @@ static int allgather(struct tutti_transport *transport, const void *in, void *ou
     TUTTI_INSIDE();
     MPI_Comm comm = comm_of(transport);
     if (bytes <= PIECE)
-        return result(tutti_real.MPI_Allgather(in, (int)bytes, tutti_handles.byte, out, (int)bytes,
-                                               tutti_handles.byte, comm));
+        return result(
+            tutti_real.MPI_Allgather(in, (int)bytes, tutti_handles.byte, out, (int)bytes, tutti_handles.byte, comm));
     for (size_t at = 0; at < bytes; at += PIECE) {
         size_t piece = bytes - at < PIECE ? bytes - at : PIECE;
         MPI_Datatype type;
         int code = piece_type(piece, bytes, &type);
         if (code != MPI_SUCCESS)
             return TUTTI_ERR_TRANSPORT;
-        code = tutti_real.MPI_Allgather((const char *)in + at, (int)piece, tutti_handles.byte, (char *)out + at, 1, type,
-                                        comm);
+        code = tutti_real.MPI_Allgather((const char *)in + at, (int)piece, tutti_handles.byte, (char *)out + at, 1,
+                                        type, comm);
         tutti_real.MPI_Type_free(&type);
         if (code != MPI_SUCCESS)
             return TUTTI_ERR_TRANSPORT;
@@ -61,8 +61,8 @@ static int alltoall(struct tutti_transport *transport, const void *in, void *out
     TUTTI_INSIDE();
     MPI_Comm comm = comm_of(transport);
     if (bytes <= PIECE)
-        return result(tutti_real.MPI_Alltoall(in, (int)bytes, tutti_handles.byte, out, (int)bytes, tutti_handles.byte,
-                                              comm));
+        return result(
+            tutti_real.MPI_Alltoall(in, (int)bytes, tutti_handles.byte, out, (int)bytes, tutti_handles.byte, comm));
     for (size_t at = 0; at < bytes; at += PIECE) {
         size_t piece = bytes - at < PIECE ? bytes - at : PIECE;
         MPI_Datatype type;
@@ -91,7 +91,8 @@ static int allreduce(struct tutti_transport *transport, int64_t *words, size_t c
     return TUTTI_OK;
 }
 
-/* Called from waits, also from threads of the host device: those may not call an MPI that is not MPI_THREAD_MULTIPLE. */
+/* Called from waits, also from threads of the host device: those may not call an MPI that is not MPI_THREAD_MULTIPLE.
+ */
 static void progress(struct tutti_transport *transport)
 {
     int flag;
