@@ -129,7 +129,8 @@ void tutti_slot_drop(struct tutti_node *node, int number)
 void tutti_place_leave(struct tutti_place *place)
 {
     struct tutti_node *node = place->node;
-    atomic_fetch_add(&place->slot[place->rank]->generation, 1);
+    if (!place->seat || !place->seat->stuck) /* a kernel that has not left may still write into peers' channels */
+        atomic_fetch_add(&place->slot[place->rank]->generation, 1);
     tutti_socket_purge(node, place->number[place->rank]);
     pthread_mutex_lock(&node->lock);
     place->next = node->leaving;

@@ -1,5 +1,5 @@
 /* Opening a team: each rank takes a seat, all tell each other, the leaders' channels are mapped, all agree. Any failure
- * on any rank makes the team unavailable on all, for the same reason. */
+ * on any rank makes the team unavailable on all. */
 #include <string.h>
 #include <unistd.h>
 

@@ -113,7 +113,11 @@ static int receive_message(int fd, void *bytes, size_t size, int *passed)
                 extra |= close(fd_here) == 0;
         }
     }
-    if (n == (ssize_t)size && !extra && !(message.msg_flags & (MSG_TRUNC | MSG_CTRUNC)))
+    if (*passed >= 0 && (extra || message.msg_flags & MSG_CTRUNC)) {
+        close(*passed);
+        *passed = -1; /* the message counts, as one whose descriptor could not be had: this process may have too many */
+    }
+    if (n == (ssize_t)size && !(message.msg_flags & MSG_TRUNC))
         return 1;
     if (*passed >= 0)
         close(*passed);

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -249,6 +250,37 @@ static int crowded(struct tutti_transport *transport, void *arg)
     return check_failed() != 0;
 }
 
+/* A rank that has no descriptor left: nobody maps, all go on, and mapping works again when it has some. */
+static int short_of_descriptors(struct tutti_transport *transport, void *arg)
+{
+    struct kit kit;
+    struct rlimit before, none;
+    void *buffer[3];
+    (void)arg;
+    if (!open_all(&kit, transport))
+        return 1;
+    getrlimit(RLIMIT_NOFILE, &before);
+    for (int i = 0; i < 3; i++) {
+        const void *in[TUTTI_MAX_RANKS];
+        void *out[TUTTI_MAX_RANKS];
+        int agreed = 1;
+        CHECK(tutti_alloc(BYTES, &buffer[i]) == 0, "alloc");
+        arrive_with(kit.team, buffer[i], buffer[i]);
+        none = (struct rlimit){3, before.rlim_max};
+        if (transport->rank == i)
+            setrlimit(RLIMIT_NOFILE, &none);
+        int status = tutti_team_map(kit.team, UINT64_MAX, in, out, &agreed);
+        CHECK(status == TUTTI_OK && !agreed, "%s, agreed %d", tutti_status_text(status), agreed);
+        setrlimit(RLIMIT_NOFILE, &before);
+        map_round(kit.team, i, 0, UINT64_MAX);
+    }
+    transport->ops->barrier(transport);
+    for (int i = 0; i < 3; i++)
+        tutti_free(buffer[i]);
+    kit_close(&kit);
+    return check_failed() != 0;
+}
+
 /* TUTTI_WINDOW_MB: two channels a process; the third communicator is told why not, alike on all ranks. */
 static int windows(struct tutti_transport *transport, void *arg)
 {
@@ -299,6 +331,7 @@ static void limits(void **state)
     (void)state;
     assert_int_equal(tutti_forks_run(4, crowded, NULL, NULL), 0);
     assert_int_equal(tutti_forks_run(3, windows, NULL, NULL), 0);
+    assert_int_equal(tutti_forks_run(3, short_of_descriptors, NULL, NULL), 0);
     assert_int_equal(tutti_forks_run(3, no_gpu, NULL, NULL), 0);
 }
 
