@@ -10,5 +10,5 @@ if [ ! -e "$library" ]; then
 fi
 mkdir -p "$folder"
 ln -sf "$library" "$folder/$name"
-export LD_LIBRARY_PATH=$folder:$(dirname "$library")
+export LD_LIBRARY_PATH=$folder:$(dirname "$library"):$(dirname "$library")/mpich # where MPICH of PyPI keeps its friends
 exec "$@"

@@ -4,7 +4,8 @@
  *   matrix CELLS          that many cells spread evenly over the whole product (all of it where it is smaller), and
  * large ones matrix small          the whole product of the counts up to 65
  *
- * TUTTI_TEST_EXPECT=NAME: every call must have been counted under that algorithm.
+ * TUTTI_TEST_EXPECT=NAME: every call must have been counted under that algorithm; with TUTTI_TEST_SHARE=90 ninety of a
+ * hundred (the front end may have been built with the header of an MPI that lacks some of the program's types).
  * TUTTI_TEST_LOOSE=1: the MPI does the work, in an order of its own (TUTTI_NODE_RANKS, TUTTI_DEVICE=none): plain
  * values. */
 #include <stdio.h>
@@ -185,8 +186,10 @@ int main(int argc, char **argv)
     const char *expect = getenv("TUTTI_TEST_EXPECT");
     if (expect && *expect && !kit_plain) {
         uint64_t counted = kit_counted("MPI_Allreduce", expect), all = kit_counted("MPI_Allreduce", "") - before;
-        CHECK(counted == (uint64_t)calls, "%ld calls with elements on device memory, %llu counted as %s, %llu in all",
-              calls, (unsigned long long)counted, expect, (unsigned long long)all);
+        uint64_t least = (uint64_t)(calls * check_setting("TUTTI_TEST_SHARE", 100) / 100);
+        CHECK(counted >= least && counted <= (uint64_t)calls,
+              "%ld calls with elements on device memory, %llu counted as %s, %llu in all", calls,
+              (unsigned long long)counted, expect, (unsigned long long)all);
     }
     if (kit_rank == 0) {
         printf("matrix: %d handles, %d pairs, %ld cells", kit_handle_count, kit_pair_count, cells);

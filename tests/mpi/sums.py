@@ -7,7 +7,7 @@ import sys
 import numpy as np
 from mpi4py import MPI
 
-tutti = ctypes.CDLL(os.environ.get("TUTTI_CORE", "libtutti-core.so.0"))
+tutti = ctypes.CDLL(os.environ.get("TUTTI_TEST_CORE", "libtutti-core.so.0"))
 tutti.tutti_alloc.argtypes = [ctypes.c_size_t, ctypes.POINTER(ctypes.c_void_p)]
 tutti.tutti_free.argtypes = [ctypes.c_void_p]
 tutti.tutti_copy.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t]
@@ -17,7 +17,7 @@ class Array:
     """Device memory of n numbers, as mpi4py sees a CuPy array."""
 
     def __init__(self, values):
-        self.values = np.ascontiguousarray(values)
+        self.values = np.array(values)
         self.memory = ctypes.c_void_p()
         if tutti.tutti_alloc(self.values.nbytes, ctypes.byref(self.memory)):
             raise MemoryError("tutti_alloc")
