@@ -97,9 +97,9 @@ int main(int argc, char **argv)
     REFUSED(MPI_Get, a, 1, MPI_DOUBLE, 0, 0, 1, MPI_DOUBLE, win);
     REFUSED(MPI_Accumulate, a, 1, MPI_DOUBLE, 0, 0, 1, MPI_DOUBLE, MPI_SUM, win);
     int put = MPI_Put(host2, 1, MPI_DOUBLE, kit_rank, 8, 1, MPI_DOUBLE, win), length = 0;
-    char text[MPI_MAX_ERROR_STRING] = "";
-    MPI_Error_string(put, text, &length);
-    CHECK(put == MPI_SUCCESS, "MPI_Put of host memory: %s", text);
+    char why[MPI_MAX_ERROR_STRING] = "";
+    MPI_Error_string(put, why, &length);
+    CHECK(put == MPI_SUCCESS, "MPI_Put of host memory: %s", why);
     MPI_Win_fence(0, win);
     MPI_Win_free(&win);
 
