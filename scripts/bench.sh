@@ -1,0 +1,20 @@
+#!/bin/bash
+# Measurements on the CPU: bench.sh BUILD. Results as JSON and PNG under BUILD/results.
+# On simulated GPUs, memory from Tutti's allocator, beside the same call of the MPI on ordinary memory ("plain"); and what
+# the library costs a program that uses host memory alone.
+set -u
+build=${1:?build folder}
+tutti=$build/bin/tutti
+out=$build/results
+mkdir -p "$out"
+export TUTTI_DEVICE=host
+failed=0
+for mpi in openmpi mpich; do
+    command -v mpirun.$mpi >/dev/null || { echo "bench: mpirun.$mpi is missing: skipped"; continue; }
+    plot=()
+    command -v gnuplot >/dev/null && plot=(--plot "$out/allreduce-host-2-$mpi.png")
+    "$tutti" bench allreduce --mpi mpirun.$mpi -n 2 -m 8:16m --json "$out/allreduce-host-2-$mpi.json" "${plot[@]}" || failed=1
+    "$tutti" bench overhead --mpi mpirun.$mpi -n 2 --limit 3 --json "$out/overhead-2-$mpi.json" || failed=1
+done
+echo "results: $out"
+exit $failed
