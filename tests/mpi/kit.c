@@ -254,3 +254,15 @@ int kit_class(int error)
         MPI_Error_class(error, &class);
     return class;
 }
+
+int kit_errors_returned(void)
+{
+#ifdef MPI_ABI_VERSION
+    char text[MPI_MAX_LIBRARY_VERSION_STRING] = "";
+    int length;
+    MPI_Get_library_version(text, &length);
+    return strstr(text, "Intel") == NULL;
+#else
+    return 1;
+#endif
+}
