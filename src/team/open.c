@@ -90,7 +90,8 @@ static const char *prepare(struct opening *o, int gpu, struct offer *mine)
     if (device->uuid(gpu, mine->uuid) != TUTTI_OK)
         return "the GPU does not tell its UUID";
     pthread_mutex_lock(&team->node->lock);
-    team->node->device = device;
+    if (!team->node->device) /* there is one a process; threads that have it read it without the lock */
+        team->node->device = device;
     pthread_mutex_unlock(&team->node->lock);
     if (tutti_seat_take(team->node, gpu, &o->seat, &why) != TUTTI_OK)
         return why;
