@@ -69,12 +69,30 @@ static void test_faults(void **state)
         assert_int_equal(device->copy_now(wanted, made, BYTES), TUTTI_OK);
         assert_int_equal(wanted[7], 42);
     }
-    /* Behind its last page lies nothing. */
-    assert_true(segv(load, made + (BYTES + 4095) / 4096 * 4096));
     kit_free(made);
     assert_true(segv(load, made));
-    assert_true(segv(store, made));
+    assert_true(segv(store, made + BYTES - 1));
     kit_free(other);
+}
+
+/* Behind the last page of an allocation lies nothing, and nothing where one was; gaps are reused from the first on. */
+static void test_edges(void **state)
+{
+    (void)state;
+    static const size_t sizes[] = {1, 4096, 65536, 65537, 1 << 20};
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        const size_t whole = (sizes[i] + 4095) / 4096 * 4096;
+        char *made = kit_alloc(sizes[i]), *next = kit_alloc(sizes[i]);
+        assert_true(next >= made + whole + 4096 || made >= next + whole + 4096);
+        assert_true(segv(load, made + whole));
+        kit_free(made);
+        assert_true(segv(load, made));
+        assert_true(segv(load, made + whole - 1));
+        char *again = kit_alloc(sizes[i]);
+        assert_ptr_equal(again, made);
+        kit_free(again);
+        kit_free(next);
+    }
 }
 
 static void test_poison(void **state)
@@ -167,6 +185,34 @@ static void test_bad_pointers(void **state)
     kit_free(made);
     kit_free(channel);
     kit_words_free(words);
+}
+
+/* In strict mode work is not done when the call returns: a missing wait is seen. Otherwise idle streams do it at once.
+ */
+static void test_missing_wait(void **state)
+{
+    (void)state;
+    enum { TIMES = 1000 };
+    struct tutti_stream *stream;
+    struct tutti_event *event;
+    char *made = kit_alloc(100);
+    int early = 0;
+    assert_int_equal(device->stream_create(0, &stream), TUTTI_OK);
+    assert_int_equal(device->event_create(0, &event), TUTTI_OK);
+    for (int i = 0; i < TIMES; i++) {
+        assert_int_equal(device->fill(stream, made, i, 100), TUTTI_OK);
+        assert_int_equal(device->event_record(event, stream), TUTTI_OK);
+        early += device->event_query(event) == 0;
+        assert_int_equal(device->stream_sync(stream), TUTTI_OK);
+        assert_int_equal(device->event_query(event), 1);
+    }
+    if (kit_strict())
+        assert_true(early > TIMES / 20);
+    else
+        assert_int_equal(early, 0);
+    assert_int_equal(device->event_destroy(event), TUTTI_OK);
+    assert_int_equal(device->stream_destroy(stream), TUTTI_OK);
+    kit_free(made);
 }
 
 static void test_gpus(void **state)
@@ -376,7 +422,7 @@ int main(void)
         cmocka_unit_test(test_narrow),    cmocka_unit_test(test_inactive),       cmocka_unit_test(test_faults),
         cmocka_unit_test(test_poison),    cmocka_unit_test(test_bad_pointers),   cmocka_unit_test(test_gpus),
         cmocka_unit_test(test_no_memory), cmocka_unit_test(test_no_descriptors), cmocka_unit_test(test_refused_imports),
-        cmocka_unit_test(test_fork),
+        cmocka_unit_test(test_fork),      cmocka_unit_test(test_missing_wait),   cmocka_unit_test(test_edges),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
