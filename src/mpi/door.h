@@ -58,10 +58,14 @@ static inline int tutti_must_stage(const void *pointer)
     return unlikely(tutti_on_device(pointer)) && !tutti_inside && !tutti_door.aware;
 }
 
-/* life.c: called by the door functions of MPI_Init and MPI_Finalize. */
+/* large.c: gives calls that the MPI lacks something to do, once the others are known. */
+void tutti_calls_complete(void);
+
+/* front.c: called by the door functions of MPI_Init and MPI_Finalize. */
 void tutti_door_table(int on); /* points the stub's table at the door (1) or at the MPI (0) */
 
 /* errors.c */
+int tutti_mpi_version(void); /* of the standard: 301, 400 ... */
 int tutti_fail_comm(MPI_Comm comm, int code);
 int tutti_fail_win(MPI_Win win, int code);
 int tutti_fail_file(MPI_File file, int code);
@@ -163,7 +167,7 @@ static inline struct tutti_comm *tutti_comm_find(MPI_Comm comm)
     }
 }
 /* Collective over the communicator at its first reduction; NULL where the handle is not valid (nothing was done). */
-struct tutti_comm *tutti_comm_make(MPI_Comm comm);
+struct tutti_comm *tutti_comm_make(MPI_Comm handle);
 int tutti_comms_open(void);
 void tutti_comms_close(void);
 int tutti_comms_broken(void); /* 1 where a team has failed */

@@ -38,13 +38,17 @@ int tutti_fail_file(MPI_File file, int code)
     return code;
 }
 
+int tutti_mpi_version(void)
+{
+    int version = 3, part = 0;
+    tutti_real.MPI_Get_version(&version, &part);
+    return 100 * version + part;
+}
+
 /* MPI 4 raises errors of calls without an object on MPI_COMM_SELF, earlier versions on MPI_COMM_WORLD. */
 int tutti_fail_self(int code)
 {
-    int version = 3, part = 0;
-    if (tutti_real.MPI_Get_version)
-        tutti_real.MPI_Get_version(&version, &part);
-    return tutti_fail_comm(version >= 4 ? tutti_handles.self : tutti_handles.world, code);
+    return tutti_fail_comm(tutti_mpi_version() >= 400 ? tutti_handles.self : tutti_handles.world, code);
 }
 
 void tutti_refuse(const char *call, const char *argument)

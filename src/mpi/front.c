@@ -2,6 +2,7 @@
 #include <dlfcn.h>
 #include <stdio.h>
 
+#include "core/settings.h"
 #include "mpi/door.h"
 #include "mpi/stub.h"
 
@@ -11,6 +12,7 @@ __thread int tutti_inside __attribute__((tls_model("initial-exec")));
 
 static struct tutti_stub stub;
 static void *mpi;
+static int enabled; /* TUTTI_DEVICE is not none */
 
 __attribute__((visibility("default"))) tutti_front_open_fn tutti_front_open;
 __attribute__((visibility("default"))) tutti_front_mpix_type_fn tutti_front_mpix_type;
@@ -51,8 +53,8 @@ void tutti_door_table(int on)
 {
     for (int i = 0; i < CALLS; i++) {
         void *real = *rows[i].real;
-        int always = i == CALL_MPI_Init || i == CALL_MPI_Init_thread;
-        stub.table[i] = !real ? stub.lacking[i] : on || always ? rows[i].door : real;
+        int always = enabled && (i == CALL_MPI_Init || i == CALL_MPI_Init_thread);
+        stub.table[i] = on || always ? rows[i].door : real;
     }
 }
 
@@ -101,6 +103,8 @@ int tutti_front_open(const struct tutti_stub *offer, char *why, size_t size)
         snprintf(why, size, "%s has no MPI_COMM_WORLD or MPI_INT64_T", offer->path);
         return -1;
     }
+    enabled = tutti_settings()->device != TUTTI_SET_DEVICE_NONE;
+    tutti_calls_complete();
     tutti_door_table(0);
     return 0;
 }

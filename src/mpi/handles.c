@@ -35,6 +35,11 @@ static void add_op(MPI_Op handle, int op)
 static size_t size_of(MPI_Datatype type)
 {
     int size = 0;
+#ifdef TUTTI_FRONT_MPICH
+    if ((type == MPI_LOGICAL1 || type == MPI_LOGICAL2 || type == MPI_LOGICAL4 || type == MPI_LOGICAL8) &&
+        tutti_mpi_version() < 401)
+        return 0;
+#endif
     if (!type || type == tutti_handles.no_type || tutti_real.MPI_Type_size(type, &size) != MPI_SUCCESS || size < 0)
         return 0;
     return (size_t)size;

@@ -19,6 +19,13 @@ typedef void *tutti_mpi_session;
 #define MPI_Session tutti_mpi_session
 #endif
 
+/* Types that came with MPI 4.1; in MPICH's interface handles are constants, so an older header does for a newer MPI. */
+#if defined(TUTTI_FRONT_MPICH) && !defined(MPI_LOGICAL1)
+#define MPI_LOGICAL1 ((MPI_Datatype)0x4c000147)
+#define MPI_LOGICAL2 ((MPI_Datatype)0x4c000248)
+#define MPI_LOGICAL4 ((MPI_Datatype)0x4c000449)
+#define MPI_LOGICAL8 ((MPI_Datatype)0x4c00084a)
+#endif
 /* Types that a header may lack: then there is nothing to reduce. */
 #ifndef MPI_INTEGER1
 #define MPI_INTEGER1 MPI_DATATYPE_NULL

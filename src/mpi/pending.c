@@ -32,6 +32,8 @@ int tutti_pending_deliver(struct tutti_pending *pending, const MPI_Status *statu
 void tutti_pending_drop(struct tutti_pending *pending)
 {
     tutti_span_close(&pending->span);
+    for (int i = 0; i < TUTTI_PENDING_LISTS; i++)
+        free(pending->list[i]);
     free(pending);
 }
 
@@ -43,21 +45,14 @@ void tutti_pending_back(struct tutti_pending *pending)
     atomic_fetch_add_explicit(&tutti_pending_open, 1, memory_order_relaxed);
 }
 
-int tutti_pending_add(MPI_Request request, MPI_Comm comm, struct tutti_span *span)
+/* Puts an entry into the table, or finishes it if its call is complete already: an MPI may use one handle for all such
+ * requests, so it cannot be a key. */
+static int watch(struct tutti_pending *pending)
 {
-    struct tutti_pending *pending = calloc(1, sizeof *pending);
     MPI_Status status;
-    int complete = 0, code;
-    if (!pending) { /* the memory must live until the call completes: it is lost rather than reused too early */
-        tutti_error("out of memory: a staged nonblocking call is not delivered");
-        return tutti_fail_comm(comm, MPI_ERR_NO_MEM);
-    }
-    pending->request = request;
-    pending->comm = comm;
-    pending->span = *span;
-    /* Complete already: an MPI may use one handle for all such requests, so it cannot be a key. */
+    int complete = 0;
     tutti_inside++;
-    code = tutti_real.MPI_Request_get_status(request, &complete, &status);
+    int code = tutti_real.MPI_Request_get_status(pending->request, &complete, &status);
     tutti_inside--;
     if (code == MPI_SUCCESS && complete) {
         code = tutti_pending_deliver(pending, &status);
@@ -66,6 +61,31 @@ int tutti_pending_add(MPI_Request request, MPI_Comm comm, struct tutti_span *spa
     }
     tutti_pending_back(pending);
     return MPI_SUCCESS;
+}
+
+int tutti_pending_add(MPI_Request request, MPI_Comm comm, struct tutti_span *span)
+{
+    struct tutti_pending *pending = calloc(1, sizeof *pending);
+    if (!pending) { /* the memory must live until the call completes: it is lost rather than reused too early */
+        tutti_error("out of memory: a staged nonblocking call is not delivered");
+        return tutti_fail_comm(comm, MPI_ERR_NO_MEM);
+    }
+    pending->request = request;
+    pending->comm = comm;
+    pending->span = *span;
+    return watch(pending);
+}
+
+int tutti_pending_lists(MPI_Request request, int *const list[], int n)
+{
+    struct tutti_pending *pending = calloc(1, sizeof *pending);
+    if (!pending) /* the lists stay where they are: the call still reads them */
+        return MPI_SUCCESS;
+    pending->request = request;
+    pending->comm = tutti_handles.world;
+    for (int i = 0; i < n; i++)
+        pending->list[i] = list[i];
+    return watch(pending);
 }
 
 struct tutti_pending *tutti_pending_see(MPI_Request request)

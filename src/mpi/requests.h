@@ -7,12 +7,15 @@
 
 #include "mpi/stage.h"
 
+enum { TUTTI_PENDING_LISTS = 4 };
+
 struct tutti_pending {
     MPI_Request request;
     MPI_Comm comm;
     struct tutti_span span;
-    int delivered;              /* what was received has been copied to the user */
-    struct tutti_pending *next; /* among the freed ones */
+    int delivered;                  /* what was received has been copied to the user */
+    int *list[TUTTI_PENDING_LISTS]; /* narrowed counts that the call reads until it completes */
+    struct tutti_pending *next;     /* among the freed ones */
     UT_hash_handle hh;
 };
 
@@ -20,6 +23,8 @@ extern atomic_int tutti_pending_open;
 
 /* Puts a started call under watch; a call that is complete already is finished at once. Takes over `span`. */
 int tutti_pending_add(MPI_Request request, MPI_Comm comm, struct tutti_span *span);
+/* The same for a call that reads `n` allocated lists while it is in flight. */
+int tutti_pending_lists(MPI_Request request, int *const list[], int n);
 /* Takes the entry out; NULL where there is none. It is finished, put back, or dropped (its memory given back). */
 struct tutti_pending *tutti_pending_take(MPI_Request request);
 /* Looks at the entry, which stays. */
