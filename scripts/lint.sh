@@ -13,7 +13,7 @@ scripts/format.sh --check || failed=1
 # all macros, checked by the compiler; its dispatcher asks gcc for features whose names older clangs do not know.
 echo "== clang-tidy"
 files=$(grep -o '"file": "[^"]*"' "$build/compile_commands.json" | cut -d'"' -f4 | grep -E "^$PWD/(src|tools|bench)/" |
-    grep -vE 'kernels_c\.c$|\.S$' | sort -u)
+    grep -vE '(kernels_c|dispatch)\.c$|\.S$' | sort -u)
 # shellcheck disable=SC2086 # a list of files
 printf '%s\n' $files | xargs -r -P "$jobs" -n 3 clang-tidy --quiet -p "$build" 2>&1 | grep -vE '^[0-9]+ warnings? (and [0-9]+ errors? )?generated|^Suppressed|^Use -header-filter' |
     tee "$build/clang-tidy.log"
@@ -22,7 +22,7 @@ printf '%s\n' $files | xargs -r -P "$jobs" -n 3 clang-tidy --quiet -p "$build" 2
 if command -v cppcheck >/dev/null; then
     echo "== cppcheck"
     cppcheck -j "$jobs" --quiet --std=c11 --enable=warning,portability --error-exitcode=1 --inline-suppr \
-        --suppress=missingInclude --suppress=preprocessorErrorDirective --suppress=unknownMacro --suppress=uninitvar:src/mpi/staged.inc  -D_GNU_SOURCE -Iinclude -Isrc src tools bench || failed=1
+        --suppress=missingInclude --suppress=preprocessorErrorDirective --suppress=unknownMacro --suppress=uninitvar:src/mpi/staged.inc --suppress=uninitvar:src/mpi/complete.c -D_GNU_SOURCE -Iinclude -Isrc src tools bench || failed=1
 fi
 [ $failed -eq 0 ] && echo "lint: no complaint"
 exit $failed

@@ -26,9 +26,9 @@ struct tutti_counter {
 void tutti_counters_start(void);
 /* Copies at most `room` rows; returns how many there are. */
 int tutti_counters_read(struct tutti_counter *out, int room);
-/* Adds rows (of other ranks) to `into`, by text; returns the new number of rows. */
-int tutti_counters_merge(struct tutti_counter *into, int rows, int room, const struct tutti_counter *from, int more);
+/* Adds rows (of other ranks) to the n of `into`, by text; returns the new number of rows. */
+int tutti_counters_merge(struct tutti_counter *into, int n, int room, const struct tutti_counter *from, int more);
 /* The table as text, sorted by call, for standard error. Returns bytes written. */
-size_t tutti_counters_print(const struct tutti_counter *rows, int n, char *out, size_t size);
+size_t tutti_counters_print(const struct tutti_counter *table, int n, char *out, size_t size);
 
 #endif

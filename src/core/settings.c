@@ -153,8 +153,8 @@ int tutti_settings_read(struct tutti_settings *out, char *wrong, size_t size)
         row_set(&rows[i], out, rows[i].standard);
         const char *value = secure_getenv(rows[i].name);
         if (value && *value != '\0' && row_set(&rows[i], out, value) != TUTTI_OK)
-            complain(&report, "%s=%s is not valid: allowed is %s, the default is %s\n", rows[i].name, value, rows[i].words,
-                     rows[i].standard);
+            complain(&report, "%s=%s is not valid: allowed is %s, the default is %s\n", rows[i].name, value,
+                     rows[i].words, rows[i].standard);
     }
     for (char **entry = environ; entry && *entry; entry++) {
         if (strncmp(*entry, "TUTTI_", 6) == 0)

@@ -17,18 +17,18 @@ enum tutti_memory_kind {
 
 struct tutti_memory {
     enum tutti_memory_kind kind;
-    int gpu;       /* that owns it; -1: any GPU of this process */
-    uint64_t id;   /* of the allocation: never used again in this process, also when the address is */
-    void *base;    /* device: start of the allocation */
-    size_t bytes;  /* of the allocation */
+    int gpu;      /* that owns it; -1: any GPU of this process */
+    uint64_t id;  /* of the allocation: never used again in this process, also when the address is */
+    void *base;   /* device: start of the allocation */
+    size_t bytes; /* of the allocation */
 };
 
 /* How another process reaches an allocation. Plain bytes: sent through shared memory or a transport. */
 enum { TUTTI_EXPORT_TOKEN = 64 };
 struct tutti_export {
-    uint64_t id;     /* struct tutti_memory.id of the owner */
-    uint64_t base;   /* owner's address of the allocation's start, for reports */
-    uint64_t bytes;  /* of the allocation */
+    uint64_t id;       /* struct tutti_memory.id of the owner */
+    uint64_t base;     /* owner's address of the allocation's start, for reports */
+    uint64_t bytes;    /* of the allocation */
     uint32_t needs_fd; /* 1: token alone is not enough, a descriptor travels beside it */
     uint32_t kind;     /* private to the device */
     unsigned char token[TUTTI_EXPORT_TOKEN];
@@ -49,7 +49,8 @@ struct tutti_kernel_args;
 struct tutti_launch {
     enum tutti_kernel kernel;
     int type, op;    /* element type and operator; a pair for which tutti_has_kernel() holds */
-    unsigned blocks; /* thread blocks; a device may run them one after the other only where blocks do not wait for each other */
+    unsigned blocks; /* thread blocks; a device may run them one after the other only where blocks do not wait for each
+                        other */
     const struct tutti_kernel_args *args; /* host pointer, copied before launch() returns */
 };
 
@@ -62,19 +63,20 @@ struct tutti_device {
     /* 1 where this process may hold memory of the device now. Cheap enough for every call of a program: a load or two.
      * Never loads, opens or initialises anything. */
     int (*active)(void);
-    int (*gpus)(void);         /* number of GPUs this process sees; 0 before the program uses the device */
-    int (*current)(int *gpu);  /* the GPU that the calling thread has chosen; -1: none in particular */
-    int (*choose)(int gpu);    /* makes it the calling thread's */
+    int (*gpus)(void);        /* number of GPUs this process sees; 0 before the program uses the device */
+    int (*current)(int *gpu); /* the GPU that the calling thread has chosen; -1: none in particular */
+    int (*choose)(int gpu);   /* makes it the calling thread's */
     int (*uuid)(int gpu, unsigned char uuid[16]); /* equal over processes for the same hardware */
     int (*describe)(int gpu, char *text, size_t size);
-    int (*reach)(int gpu, const unsigned char peer[16]); /* 1 where kernels on `gpu` can load and store memory of `peer` */
-    unsigned (*blocks)(int gpu); /* most thread blocks that are resident at once for kernels that wait */
+    int (*reach)(int gpu,
+                 const unsigned char peer[16]); /* 1 where kernels on `gpu` can load and store memory of `peer` */
+    unsigned (*blocks)(int gpu);                /* most thread blocks that are resident at once for kernels that wait */
 
     /* What `pointer` is. Always succeeds; unknown pointers are TUTTI_MEMORY_HOST. */
     void (*classify)(const void *pointer, struct tutti_memory *out);
-    int (*alloc)(int gpu, size_t bytes, void **device);  /* 256-byte aligned; gpu -1: the current one */
+    int (*alloc)(int gpu, size_t bytes, void **device); /* 256-byte aligned; gpu -1: the current one */
     int (*free)(void *device);
-    int (*alloc_pinned)(size_t bytes, void **host);      /* host memory that copies reach fast */
+    int (*alloc_pinned)(size_t bytes, void **host); /* host memory that copies reach fast */
     int (*free_pinned)(void *host);
     /* Makes host memory (page-aligned, shared with other processes or not) visible to kernels of `gpu`. */
     int (*map_host)(int gpu, void *host, size_t bytes, void **device);
@@ -90,13 +92,13 @@ struct tutti_device {
 
     int (*stream_create)(int gpu, struct tutti_stream **out);
     int (*stream_destroy)(struct tutti_stream *stream);
-    int (*stream_sync)(struct tutti_stream *stream);      /* waits; bounded only by the work itself */
-    int (*stream_query)(struct tutti_stream *stream);     /* 1 done, 0 not yet, negative: failed */
+    int (*stream_sync)(struct tutti_stream *stream);  /* waits; bounded only by the work itself */
+    int (*stream_query)(struct tutti_stream *stream); /* 1 done, 0 not yet, negative: failed */
     int (*event_create)(int gpu, struct tutti_event **out);
     int (*event_destroy)(struct tutti_event *event);
     int (*event_record)(struct tutti_event *event, struct tutti_stream *stream);
     int (*event_wait)(struct tutti_stream *stream, struct tutti_event *event);
-    int (*event_query)(struct tutti_event *event);        /* 1 done, 0 not yet, negative: failed */
+    int (*event_query)(struct tutti_event *event); /* 1 done, 0 not yet, negative: failed */
 
     /* Ordered copy between any two kinds of memory; returns before it is done where the device can. */
     int (*copy)(struct tutti_stream *stream, void *to, const void *from, size_t bytes);

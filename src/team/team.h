@@ -96,8 +96,8 @@ int tutti_team_await_done(struct tutti_team *team, uint64_t of);
 /* Waits until this rank's done word (team->words->done) has reached `epoch`; on abort or the death of a peer sets the
  * abort word, waits a bounded time for the kernel to leave and breaks the team. */
 int tutti_team_await_kernel(struct tutti_team *team, uint32_t epoch);
-/* For kernels of the host device (args.host_wait): progress, liveness, abort. `team` is the struct tutti_team. */
-int tutti_team_host_wait(void *team);
+/* For kernels of the host device (args.host_wait): progress, liveness, abort. `with` is the struct tutti_team. */
+int tutti_team_host_wait(void *with);
 /* Marks the team broken by `status` and tells local kernels to leave. Returns status. */
 int tutti_team_break(struct tutti_team *team, int status);
 
