@@ -1,9 +1,11 @@
 /* MPI_Init and MPI_Finalize: whether the door opens at all, and what it leaves behind. */
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "core/clock.h"
 #include "core/log.h"
 #include "core/settings.h"
 #include "mpi/requests.h"
@@ -201,18 +203,33 @@ static void print_counters(void)
     free(all);
 }
 
+/* Waits until all ranks are in MPI_Finalize, since a peer may still be reading what this rank shares. Bounded: after a
+ * failure some may never come. */
+static int all_here(void)
+{
+    MPI_Request request;
+    int flag = 0;
+    uint64_t seconds = tutti_comms_broken() ? 2 : (uint64_t)tutti_settings()->timeout_seconds;
+    uint64_t limit = tutti_now_ns() + seconds * 1000000000u;
+    if (tutti_real.MPI_Ibarrier(tutti_handles.world, &request) != MPI_SUCCESS)
+        return 0;
+    while (!flag && tutti_now_ns() < limit) {
+        if (tutti_real.MPI_Test(&request, &flag, MPI_STATUS_IGNORE) != MPI_SUCCESS)
+            return 0;
+        if (!flag)
+            sched_yield();
+    }
+    return flag;
+}
+
 int tutti_door_MPI_Finalize(void)
 {
     if (tutti_door.on) {
         TUTTI_INSIDE();
         tutti_pending_sweep(1);
-        int broken = tutti_comms_broken();
-        if (tutti_door.stats && !broken)
+        if (all_here() && tutti_door.stats)
             print_counters();
         tutti_door_table(0);
-        /* A peer may still be reading what this rank shares. */
-        if (!broken)
-            tutti_real.MPI_Barrier(tutti_handles.world);
         tutti_comms_close();
         if (tutti_door.node)
             tutti_node_close(tutti_door.node);
