@@ -56,6 +56,9 @@ void tutti_launch_begin(struct tutti_team *team, struct tutti_kernel_args *args)
 /* Launches on the team's stream; a failure breaks the team. */
 int tutti_launch_end(struct tutti_team *team, struct tutti_kernel_args *args, enum tutti_kernel kernel, int type,
                      int op, unsigned blocks);
+/* Around the launches of kernels that wait for each other; see the device's contract. */
+void tutti_waiting_begin(const struct tutti_team *team);
+void tutti_waiting_end(const struct tutti_team *team);
 /* Thread blocks for `bytes` that one GPU moves: alike on all ranks. */
 unsigned tutti_launch_blocks(const struct tutti_team *team, size_t bytes);
 /* Bytes of each of the channel's two data halves, and the offset of the half that `epoch` uses. */

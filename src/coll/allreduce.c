@@ -58,6 +58,18 @@ static int same_gpu(const struct tutti_team *team, const struct tutti_reduce *ca
     return team->state != TUTTI_TEAM_OPEN || call->gpu < 0 || call->gpu == team->gpu;
 }
 
+/* Before anybody waits for this rank: a kernel that is loaded at its first launch may wait for other threads' kernels.
+ * A failure shows again at the launch, where all ranks are told. */
+static void prepare(struct tutti_team *team, const struct tutti_reduce *call)
+{
+    const struct tutti_device *device = tutti_device();
+    if (team->prepared[call->type] >> call->op & 1)
+        return;
+    if (device && device->prepare)
+        device->prepare(team->state == TUTTI_TEAM_OPEN ? team->gpu : call->gpu, call->type, call->op);
+    team->prepared[call->type] |= 1u << call->op;
+}
+
 static int alone(struct tutti_team *team, const struct tutti_reduce *call, enum tutti_taken *taken, const char **why)
 {
     if (call->kind == TUTTI_ARRIVAL_HOST && call->host_ok)
@@ -85,6 +97,8 @@ int tutti_allreduce(struct tutti_team *team, const struct tutti_reduce *call, en
         .kind = same_gpu(team, call) ? (uint32_t)call->kind : TUTTI_ARRIVAL_HOST,
         .count = call->count,
     };
+    if (mine.kind == TUTTI_ARRIVAL_DEVICE)
+        prepare(team, call);
     tutti_team_arrive(team, &mine);
     if (call->kind == TUTTI_ARRIVAL_HOST && call->host_ok)
         return pass(taken, why, "host memory");

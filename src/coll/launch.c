@@ -7,7 +7,7 @@
 
 enum {
     ALIGNMENT = 256,
-    BLOCK_BYTES = 16 * 512 * 2 /* what a block of 512 threads moves in two rounds of 16-byte accesses */
+    BLOCK_BYTES = 16 * 512 /* what a block of 512 threads moves in one round of 16-byte accesses */
 };
 
 size_t tutti_channel_half(const struct tutti_team *team)
@@ -86,6 +86,18 @@ int tutti_move(const struct tutti_team *team, void *to, const void *from, size_t
         return device->copy_now(to, from, bytes);
     memmove(to, from, bytes);
     return TUTTI_OK;
+}
+
+void tutti_waiting_begin(const struct tutti_team *team)
+{
+    if (team->device->waiting_begin)
+        team->device->waiting_begin();
+}
+
+void tutti_waiting_end(const struct tutti_team *team)
+{
+    if (team->device->waiting_end)
+        team->device->waiting_end();
 }
 
 uint64_t tutti_all_ranks(const struct tutti_team *team)

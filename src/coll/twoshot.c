@@ -15,6 +15,7 @@ int tutti_twoshot_locals(struct tutti_team *team, const struct tutti_locals *loc
     size_t slot = tutti_channel_half(team) / (ranks + gpus) / 256 * 256;
     size_t most = slot / size * gpus;
     int status = TUTTI_OK;
+    tutti_waiting_begin(team);
     for (size_t at = 0; at < count && status == TUTTI_OK; at += most) {
         struct tutti_kernel_args args;
         tutti_launch_begin(team, &args);
@@ -33,7 +34,10 @@ int tutti_twoshot_locals(struct tutti_team *team, const struct tutti_locals *loc
         unsigned blocks = tutti_launch_blocks(team, args.slice * size);
         status = tutti_launch_end(team, &args, TUTTI_KERNEL_TWOSHOT, type, op, blocks);
     }
-    return status == TUTTI_OK ? tutti_team_await_kernel(team, team->epoch) : status;
+    if (status == TUTTI_OK)
+        status = tutti_team_await_kernel(team, team->epoch);
+    tutti_waiting_end(team);
+    return status;
 }
 
 int tutti_twoshot_run(struct tutti_team *team, const struct tutti_reduce *call, int *fits)

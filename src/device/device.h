@@ -104,6 +104,15 @@ struct tutti_device {
     int (*copy)(struct tutti_stream *stream, void *to, const void *from, size_t bytes);
     int (*fill)(struct tutti_stream *stream, void *device, int byte, size_t bytes);
     int (*launch)(struct tutti_stream *stream, const struct tutti_launch *launch);
+    /* Makes the kernels of the pair ready on `gpu` (-1: the current one), so that launch() loads nothing. Not between
+     * waiting_begin and waiting_end. NULL: nothing is ever loaded. */
+    int (*prepare)(int gpu, int type, int op);
+    /* Around launches of kernels that wait for other GPUs' kernels: from when all ranks are there to launch until their
+     * kernels have ended. Meanwhile the device keeps calls back, of all threads, that may wait for running kernels
+     * (load, allocate, free, map): two ranks that made one each in between would wait for each other for ever. The
+     * calling thread makes no such call itself. NULL: no call waits for kernels. */
+    void (*waiting_begin)(void);
+    void (*waiting_end)(void);
     /* Copy outside any stream, done on return. For memory of the program: earlier work of its own default stream is
      * ordered before it, as a plain copy call of the device would be. */
     int (*copy_now)(void *to, const void *from, size_t bytes);

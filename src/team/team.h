@@ -5,6 +5,7 @@
 #ifndef TUTTI_TEAM_TEAM_H
 #define TUTTI_TEAM_TEAM_H
 
+#include "core/types.h"
 #include "kernels/args.h"
 #include "team/control.h"
 #include "team/transport.h"
@@ -59,6 +60,7 @@ struct tutti_team {
     uint32_t epoch;                    /* of the last launch, alike on all ranks */
     uint32_t finished;                 /* blocks of this GPU's launches so far */
     unsigned blocks;                   /* of a kernel that waits, at most; agreed by all ranks (set by coll/) */
+    uint32_t prepared[TUTTI_TYPES];    /* bit o: this rank has made the kernels of operator o ready (set by coll/) */
     void *private_;                    /* of team/ */
 };
 

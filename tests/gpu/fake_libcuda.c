@@ -246,6 +246,12 @@ EXPORT CUresult cuModuleGetFunction(CUfunction *function, CUmodule module, const
     }
     return CUDA_ERROR_NOT_FOUND;
 }
+EXPORT CUresult cuFuncGetAttribute(int *value, CUfunction_attribute attribute, CUfunction function)
+{
+    CONTEXT();
+    *value = 32;
+    return function && attribute == CU_FUNC_ATTRIBUTE_NUM_REGS ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
 EXPORT CUresult cuLaunchKernel(CUfunction function, unsigned x, unsigned y, unsigned z, unsigned tx, unsigned ty,
                                unsigned tz, unsigned shared, CUstream stream, void **parameters, void **extra)
 {

@@ -5,6 +5,7 @@
 
 #include "core/log.h"
 #include "core/status.h"
+#include "device/cuda/gate.h"
 #include "device/cuda/gpu.h"
 #include "kernels/args.h"
 
@@ -176,17 +177,17 @@ const struct tutti_device tutti_device_cuda = {
     .reach = cuda_reach,
     .blocks = cuda_blocks,
     .classify = tutti_cuda_classify,
-    .alloc = tutti_cuda_alloc,
-    .free = tutti_cuda_free,
-    .alloc_pinned = tutti_cuda_alloc_pinned,
-    .free_pinned = tutti_cuda_free_pinned,
-    .map_host = tutti_cuda_map_host,
-    .unmap_host = tutti_cuda_unmap_host,
-    .export_memory = tutti_cuda_export,
-    .import_memory = tutti_cuda_import,
-    .release_memory = tutti_cuda_release,
-    .stream_create = tutti_cuda_stream_create,
-    .stream_destroy = tutti_cuda_stream_destroy,
+    .alloc = tutti_cuda_gated_alloc,
+    .free = tutti_cuda_gated_free,
+    .alloc_pinned = tutti_cuda_gated_alloc_pinned,
+    .free_pinned = tutti_cuda_gated_free_pinned,
+    .map_host = tutti_cuda_gated_map_host,
+    .unmap_host = tutti_cuda_gated_unmap_host,
+    .export_memory = tutti_cuda_gated_export,
+    .import_memory = tutti_cuda_gated_import,
+    .release_memory = tutti_cuda_gated_release,
+    .stream_create = tutti_cuda_gated_stream_create,
+    .stream_destroy = tutti_cuda_gated_stream_destroy,
     .stream_sync = tutti_cuda_stream_sync,
     .stream_query = tutti_cuda_stream_query,
     .event_create = tutti_cuda_event_create,
@@ -197,6 +198,9 @@ const struct tutti_device tutti_device_cuda = {
     .copy = tutti_cuda_copy,
     .fill = tutti_cuda_fill,
     .launch = tutti_cuda_launch,
+    .prepare = tutti_cuda_prepare,
+    .waiting_begin = tutti_cuda_waiting_begin,
+    .waiting_end = tutti_cuda_waiting_end,
     .copy_now = tutti_cuda_copy_now,
     .close = cuda_close,
 };

@@ -226,7 +226,10 @@ int tutti_cuda_function(struct tutti_cuda_context *context, int kernel, int type
         int status = load_module(context, image);
         if (status != TUTTI_OK)
             return status;
+        int registers; /* asking for an attribute loads the code, which the driver may put off otherwise */
         CUresult result = tutti_cuda.ModuleGetFunction(&function, context->module[image], name);
+        if (result == CUDA_SUCCESS)
+            result = tutti_cuda.FuncGetAttribute(&registers, CU_FUNC_ATTRIBUTE_NUM_REGS, function);
         status = tutti_cuda_check(result, name, context);
         if (status != TUTTI_OK)
             return status;

@@ -1,0 +1,102 @@
+/* Calls of the driver that may wait for running kernels, kept apart from kernels that wait for other GPUs: while thread
+ * A's kernel waits for a peer, thread B's cuMemFree waits for A's kernel, holding what the peer's launch on the other
+ * side needs if it does the same. Kernels that wait are readers, such calls are writers; the lock prefers readers, so
+ * that a call that is only waiting to be made never keeps a launch back which a peer's kernel needs. */
+#include <pthread.h>
+
+#include "core/status.h"
+#include "device/cuda/gate.h"
+#include "device/cuda/gpu.h"
+
+static pthread_rwlock_t gate = PTHREAD_RWLOCK_INITIALIZER; /* glibc's default prefers readers */
+
+void tutti_cuda_waiting_begin(void)
+{
+    pthread_rwlock_rdlock(&gate);
+}
+
+void tutti_cuda_waiting_end(void)
+{
+    pthread_rwlock_unlock(&gate);
+}
+
+#define GATED(call)                                                                                                    \
+    do {                                                                                                               \
+        pthread_rwlock_wrlock(&gate);                                                                                  \
+        int status = call;                                                                                             \
+        pthread_rwlock_unlock(&gate);                                                                                  \
+        return status;                                                                                                 \
+    } while (0)
+
+int tutti_cuda_gated_alloc(int gpu, size_t bytes, void **device)
+{
+    GATED(tutti_cuda_alloc(gpu, bytes, device));
+}
+
+int tutti_cuda_gated_free(void *device)
+{
+    GATED(tutti_cuda_free(device));
+}
+
+int tutti_cuda_gated_alloc_pinned(size_t bytes, void **host)
+{
+    GATED(tutti_cuda_alloc_pinned(bytes, host));
+}
+
+int tutti_cuda_gated_free_pinned(void *host)
+{
+    GATED(tutti_cuda_free_pinned(host));
+}
+
+int tutti_cuda_gated_map_host(int gpu, void *host, size_t bytes, void **device)
+{
+    GATED(tutti_cuda_map_host(gpu, host, bytes, device));
+}
+
+int tutti_cuda_gated_unmap_host(int gpu, void *host)
+{
+    GATED(tutti_cuda_unmap_host(gpu, host));
+}
+
+int tutti_cuda_gated_export(const void *device, struct tutti_export *out, int *fd)
+{
+    GATED(tutti_cuda_export(device, out, fd));
+}
+
+int tutti_cuda_gated_import(int gpu, const struct tutti_export *what, int fd, void **base)
+{
+    GATED(tutti_cuda_import(gpu, what, fd, base));
+}
+
+int tutti_cuda_gated_release(int gpu, const struct tutti_export *what, void *base)
+{
+    GATED(tutti_cuda_release(gpu, what, base));
+}
+
+int tutti_cuda_gated_stream_create(int gpu, struct tutti_stream **out)
+{
+    GATED(tutti_cuda_stream_create(gpu, out));
+}
+
+int tutti_cuda_gated_stream_destroy(struct tutti_stream *stream)
+{
+    GATED(tutti_cuda_stream_destroy(stream));
+}
+
+static int prepare(int gpu, int type, int op)
+{
+    struct tutti_cuda_scope scope;
+    int status = tutti_cuda_enter(gpu >= 0 ? gpu : tutti_cuda_any(), 1, &scope);
+    for (int kernel = 0; kernel < TUTTI_KERNELS && status == TUTTI_OK; kernel++) {
+        CUfunction function;
+        status = tutti_cuda_function(scope.context, kernel, type, op, &function);
+        if (status != TUTTI_OK || kernel == TUTTI_KERNELS - 1)
+            tutti_cuda_leave(&scope);
+    }
+    return status;
+}
+
+int tutti_cuda_prepare(int gpu, int type, int op)
+{
+    GATED(prepare(gpu, type, op));
+}

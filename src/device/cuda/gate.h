@@ -1,0 +1,24 @@
+/* The operations of the CUDA device that may wait for running kernels, kept apart from kernels that wait. Contracts in
+ * device/device.h. */
+#ifndef TUTTI_DEVICE_CUDA_GATE_H
+#define TUTTI_DEVICE_CUDA_GATE_H
+
+#include "device/device.h"
+
+void tutti_cuda_waiting_begin(void);
+void tutti_cuda_waiting_end(void);
+int tutti_cuda_prepare(int gpu, int type, int op);
+
+int tutti_cuda_gated_alloc(int gpu, size_t bytes, void **device);
+int tutti_cuda_gated_free(void *device);
+int tutti_cuda_gated_alloc_pinned(size_t bytes, void **host);
+int tutti_cuda_gated_free_pinned(void *host);
+int tutti_cuda_gated_map_host(int gpu, void *host, size_t bytes, void **device);
+int tutti_cuda_gated_unmap_host(int gpu, void *host);
+int tutti_cuda_gated_export(const void *device, struct tutti_export *out, int *fd);
+int tutti_cuda_gated_import(int gpu, const struct tutti_export *what, int fd, void **base);
+int tutti_cuda_gated_release(int gpu, const struct tutti_export *what, void *base);
+int tutti_cuda_gated_stream_create(int gpu, struct tutti_stream **out);
+int tutti_cuda_gated_stream_destroy(struct tutti_stream *stream);
+
+#endif
