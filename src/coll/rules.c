@@ -15,8 +15,8 @@
 static const struct {
     const char *device, *rules;
 } defaults[] = {
-    {"cuda", "allreduce: *@leader 0-256k@oneshot *@twoshot *@staged"},
-    {"host", "allreduce: *@leader 0-32k@oneshot *@direct *@twoshot *@staged"},
+    {"cuda", "allreduce: *@leader 0-128k@oneshot *@direct *@twoshot *@staged"},
+    {"host", "allreduce: *@leader 0-4k@oneshot *@direct *@twoshot *@staged"},
 };
 
 static const char *const collectives[] = {"allreduce"};

@@ -42,14 +42,7 @@ static inline int announce(struct tutti_team *team, int type, int operation, uin
         return 1;
     if (unlikely(!team->whole || team->state == TUTTI_TEAM_BROKEN))
         return 0;
-    struct tutti_arrival mine; /* the shares are large and not looked at where they say that they are not shared */
-    mine.collective = TUTTI_COLLECTIVE_ALLREDUCE;
-    mine.type = type;
-    mine.op = operation;
-    mine.kind = TUTTI_ARRIVAL_HOST;
-    mine.count = count;
-    mine.in.shared = mine.out.shared = 0;
-    tutti_team_arrive(team, &mine);
+    tutti_team_announce(team, TUTTI_COLLECTIVE_ALLREDUCE, type, operation, count);
     return 1;
 }
 

@@ -71,6 +71,24 @@ void tutti_team_free(struct tutti_team *team);
 
 /* Local. Announces this rank at its next call: a few stores, no system call. The record is copied. Team whole. */
 void tutti_team_arrive(struct tutti_team *team, const struct tutti_arrival *mine);
+/* Local. The same for a rank with host memory, which never waits, in the fewest instructions: programs without device
+ * memory are to notice nothing. Team whole, more than one rank. */
+static inline void tutti_team_announce(struct tutti_team *team, enum tutti_collective collective, int type, int op,
+                                       uint64_t count)
+{
+    struct tutti_slot *slot = team->slot[team->rank];
+    uint32_t sequence = ++team->sequence;
+    struct tutti_arrival *record = &slot->arrival[sequence & 1];
+    record->collective = collective;
+    record->type = type;
+    record->op = op;
+    record->kind = TUTTI_ARRIVAL_HOST;
+    record->count = count;        /* shares are not looked at where memory is the host's */
+    if ((sequence & 0xffff) == 0) /* keeps `done` near the sequence, so that comparisons survive the wrap */
+        atomic_store_explicit(&slot->done, sequence - 1, memory_order_relaxed);
+    atomic_store_explicit(&slot->sequence, sequence, memory_order_release);
+}
+
 /* Waits until all ranks have arrived at the current call and points all[r] at their records (valid until this rank's
  * next arrival). Bounded; reports stalls; TUTTI_ERR_MISMATCH (reported) where collective, type, op or count differ;
  * TUTTI_ERR_PEER where a rank has died. On failure the team is broken. */

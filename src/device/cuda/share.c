@@ -211,6 +211,14 @@ static CUresult import_vmm(const struct tutti_export *what, CUdevice device, int
         goto free_address;
     result = tutti_cuda.MemSetAccess(at, bytes, &access, 1);
     if (result == CUDA_SUCCESS) {
+        /* Copies run where the driver thinks best, the owner's GPU among others: all that can may reach it. */
+        for (int g = 0; g < tutti_cuda_count(); g++) {
+            CUdevice other;
+            if (tutti_cuda.DeviceGet(&other, g) != CUDA_SUCCESS || other == device)
+                continue;
+            access.location.id = other;
+            tutti_cuda.MemSetAccess(at, bytes, &access, 1);
+        }
         *out = at;
         goto release_handle; /* the mapping keeps the memory */
     }
