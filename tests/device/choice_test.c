@@ -78,13 +78,20 @@ static void test_list(void **state)
     assert_int_equal(tutti_device_present("abacus"), 0);
 }
 
-/* The host device fills in every entry of the contract. */
+/* The host device fills in every entry of the contract but those whose absence means something. */
 static void test_complete(void **state)
 {
     (void)state;
+    static const size_t optional[] = {offsetof(struct tutti_device, prepare),
+                                      offsetof(struct tutti_device, waiting_begin),
+                                      offsetof(struct tutti_device, waiting_end)};
     const void *const *entry = (const void *const *)(const void *)&tutti_device_host;
-    for (size_t i = 0; i < sizeof tutti_device_host / sizeof *entry; i++)
-        assert_non_null(entry[i]);
+    for (size_t i = 0; i < sizeof tutti_device_host / sizeof *entry; i++) {
+        int may_lack = 0;
+        for (size_t o = 0; o < sizeof optional / sizeof *optional; o++)
+            may_lack |= optional[o] == i * sizeof *entry;
+        assert_true(may_lack || entry[i]);
+    }
 }
 
 static void test_missing(void **state)

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "support/numbers.h"
 #include "support/random.h"
 
 enum class_of { CLASS_INT, CLASS_UINT, CLASS_FLOAT, CLASS_COMPLEX, CLASS_PAIR };
@@ -100,106 +101,6 @@ int oracle_floating(int type)
     return parts[0].kind == PART_FLOAT;
 }
 
-/* ---- half precision, through exact arithmetic in double ---- */
-
-static const struct {
-    int mantissa, least, most; /* bits behind the point, exponent of the least and the largest normal number */
-} halves[2] = {{10, -14, 15}, {7, -126, 127}};
-
-float oracle_half_to_float(int type, uint16_t bits)
-{
-    int bf = type == TUTTI_TYPE_BF16, m = halves[bf].mantissa;
-    int exponent = (bits & 0x7fff) >> m, fraction = bits & ((1 << m) - 1), top = (0x7fff >> m);
-    double value;
-    if (exponent == top)
-        value = fraction ? (double)NAN : (double)INFINITY;
-    else if (exponent == 0)
-        value = ldexp(fraction, halves[bf].least - m);
-    else
-        value = ldexp(fraction + (1 << m), halves[bf].least - m + exponent - 1);
-    return (float)(bits & 0x8000 ? -value : value);
-}
-
-uint16_t oracle_half_from_float(int type, float value)
-{
-    int bf = type == TUTTI_TYPE_BF16, m = halves[bf].mantissa, top = 0x7fff >> m;
-    uint16_t sign = signbit(value) ? 0x8000 : 0;
-    if (isnan(value))
-        return (uint16_t)(sign | top << m | 1 << (m - 1));
-    double size = fabs((double)value);
-    if (size == 0 || isinf(size))
-        return (uint16_t)(sign | (size == 0 ? 0 : top << m));
-    int exponent = ilogb(size);
-    if (exponent < halves[bf].least)
-        exponent = halves[bf].least;
-    double units = rint(ldexp(size, m - exponent)); /* to nearest, ties to even: the default rounding */
-    double rounded = ldexp(units, exponent - m);
-    if (rounded >= ldexp(1, halves[bf].most + 1))
-        return (uint16_t)(sign | top << m);
-    if (rounded < ldexp(1, halves[bf].least))
-        return (uint16_t)(sign | (int)ldexp(rounded, m - halves[bf].least));
-    exponent = ilogb(rounded);
-    int fraction = (int)ldexp(rounded, m - exponent) - (1 << m);
-    return (uint16_t)(sign | (exponent - halves[bf].least + 1) << m | fraction);
-}
-
-/* ---- numbers of any width ---- */
-
-static uint64_t load_bits(const void *from, size_t bytes)
-{
-    uint64_t bits = 0;
-    memcpy(&bits, from, bytes);
-    return bits;
-}
-
-static int64_t load_signed(const void *from, size_t bytes)
-{
-    unsigned unused = 64 - 8 * (unsigned)bytes;
-    return (int64_t)(load_bits(from, bytes) << unused) >> unused;
-}
-
-static double load_float(int type, const void *from, size_t bytes)
-{
-    float single;
-    double value;
-    if (bytes == 2)
-        return (double)oracle_half_to_float(type, (uint16_t)load_bits(from, 2));
-    if (bytes == 8) {
-        memcpy(&value, from, 8);
-        return value;
-    }
-    memcpy(&single, from, 4);
-    return (double)single;
-}
-
-/* The NaN of a result of two or more contributions: quiet, positive, without payload. */
-static void store_nan(int type, void *to, size_t bytes)
-{
-    uint64_t bits = bytes == 8                ? UINT64_C(0x7ff8000000000000)
-                    : bytes == 4              ? 0x7fc00000u
-                    : type == TUTTI_TYPE_BF16 ? 0x7fc0u
-                                              : 0x7e00u;
-    memcpy(to, &bits, bytes);
-}
-
-static void store_float(int type, void *to, size_t bytes, double value)
-{
-    if (isnan(value)) {
-        store_nan(type, to, bytes);
-        return;
-    }
-    float single = (float)value;
-    uint16_t half;
-    if (bytes == 2) {
-        half = oracle_half_from_float(type, single);
-        memcpy(to, &half, 2);
-    } else if (bytes == 4) {
-        memcpy(to, &single, 4);
-    } else {
-        memcpy(to, &value, 8);
-    }
-}
-
 /* ---- values ---- */
 
 /* Plain values are such that all MPIs agree on the result: some saturate the sums of unsigned types, or take one
@@ -292,12 +193,13 @@ void oracle_fill(void *out, const struct oracle_case *c, int rank, size_t first,
             uint64_t random = random_mix(base + (first + i) * 2 + (uint64_t)p);
             int index = types[c->type].class_of == CLASS_PAIR && p == 1;
             if (index && parts[p].kind == PART_FLOAT) {
-                store_float(c->type, to + parts[p].offset, parts[p].bytes, (double)(random % 1000));
+                numbers_store_float(c->type, to + parts[p].offset, parts[p].bytes, (double)(random % 1000));
             } else if (index) {
                 int32_t place = (int32_t)(random % 1000) - 100;
                 memcpy(to + parts[p].offset, &place, 4);
             } else if (parts[p].kind == PART_FLOAT) {
-                store_float(c->type, to + parts[p].offset, parts[p].bytes, value_float(c, parts[p].bytes, random));
+                numbers_store_float(c->type, to + parts[p].offset, parts[p].bytes,
+                                    value_float(c, parts[p].bytes, random));
                 if (c->mode == ORACLE_HARD && (random >> 41 & 15) == 0) { /* a NaN: with sign and payload */
                     char *last = to + parts[p].offset + parts[p].bytes - 1;
                     *last = (char)(*last ^ (random & 0x80));
@@ -382,21 +284,21 @@ static int replaces(const struct oracle_case *c, const struct part *parts, const
 {
     int less, more, before;
     if (parts[0].kind == PART_FLOAT) {
-        double x = load_float(c->type, a, parts[0].bytes), y = load_float(c->type, b, parts[0].bytes);
+        double x = numbers_load_float(c->type, a, parts[0].bytes), y = numbers_load_float(c->type, b, parts[0].bytes);
         if (isnan(x) != isnan(y))
             return isnan(y);
         less = y < x;
         more = y > x;
     } else {
-        int64_t x = load_signed(a, parts[0].bytes), y = load_signed(b, parts[0].bytes);
+        int64_t x = numbers_load_signed(a, parts[0].bytes), y = numbers_load_signed(b, parts[0].bytes);
         less = y < x;
         more = y > x;
     }
     if (parts[1].kind == PART_FLOAT)
-        before = load_float(c->type, b + parts[1].offset, parts[1].bytes) <
-                 load_float(c->type, a + parts[1].offset, parts[1].bytes);
+        before = numbers_load_float(c->type, b + parts[1].offset, parts[1].bytes) <
+                 numbers_load_float(c->type, a + parts[1].offset, parts[1].bytes);
     else
-        before = load_signed(b + parts[1].offset, 4) < load_signed(a + parts[1].offset, 4);
+        before = numbers_load_signed(b + parts[1].offset, 4) < numbers_load_signed(a + parts[1].offset, 4);
     if (less || more)
         return c->op == TUTTI_OP_MINLOC ? less : more;
     return before;
@@ -423,32 +325,34 @@ void oracle_reduce(void *out, const struct oracle_case *c, int ranks, const void
                     best = next;
             }
             memmove(to, best, size);
-            if (parts[0].kind == PART_FLOAT && isnan(load_float(c->type, to, parts[0].bytes)))
-                store_nan(c->type, to, parts[0].bytes);
+            if (parts[0].kind == PART_FLOAT && isnan(numbers_load_float(c->type, to, parts[0].bytes)))
+                numbers_store_float(c->type, to, parts[0].bytes, (double)NAN);
         } else if (class_of == CLASS_COMPLEX) {
             size_t b = parts[0].bytes;
-            double sum[2] = {load_float(c->type, first, b), load_float(c->type, first + b, b)};
+            double sum[2] = {numbers_load_float(c->type, first, b), numbers_load_float(c->type, first + b, b)};
             for (int r = 1; r < ranks; r++) {
                 const char *next = (const char *)in[r] + i * size;
-                combine_complex(c->op, b, sum,
-                                (double[]){load_float(c->type, next, b), load_float(c->type, next + b, b)});
+                combine_complex(
+                    c->op, b, sum,
+                    (double[]){numbers_load_float(c->type, next, b), numbers_load_float(c->type, next + b, b)});
             }
-            store_float(c->type, to, b, sum[0]);
-            store_float(c->type, to + b, b, sum[1]);
+            numbers_store_float(c->type, to, b, sum[0]);
+            numbers_store_float(c->type, to + b, b, sum[1]);
         } else if (class_of == CLASS_FLOAT) {
-            double sum = load_float(c->type, first, size);
+            double sum = numbers_load_float(c->type, first, size);
             for (int r = 1; r < ranks; r++)
-                sum = combine_float(c->op, size, sum, load_float(c->type, (const char *)in[r] + i * size, size));
-            store_float(c->type, to, size, sum);
+                sum =
+                    combine_float(c->op, size, sum, numbers_load_float(c->type, (const char *)in[r] + i * size, size));
+            numbers_store_float(c->type, to, size, sum);
         } else {
             int is_signed = class_of == CLASS_INT;
-            uint64_t sum = is_signed ? (uint64_t)load_signed(first, size) : load_bits(first, size);
+            uint64_t sum = is_signed ? (uint64_t)numbers_load_signed(first, size) : numbers_load_bits(first, size);
             for (int r = 1; r < ranks; r++) {
                 const char *next = (const char *)in[r] + i * size;
-                uint64_t value = is_signed ? (uint64_t)load_signed(next, size) : load_bits(next, size);
+                uint64_t value = is_signed ? (uint64_t)numbers_load_signed(next, size) : numbers_load_bits(next, size);
                 sum = combine_int(c->op, is_signed, sum, value);
                 if (size < 8) /* wraps to the width of the type */
-                    sum = is_signed ? (uint64_t)load_signed(&sum, size) : load_bits(&sum, size);
+                    sum = is_signed ? (uint64_t)numbers_load_signed(&sum, size) : numbers_load_bits(&sum, size);
             }
             memcpy(to, &sum, size);
         }
@@ -472,7 +376,7 @@ size_t oracle_differ(int type, const void *a, const void *b, size_t count, int l
                 continue;
             if (parts[p].kind == PART_INT)
                 return i;
-            double u = load_float(type, x + at, bytes), v = load_float(type, y + at, bytes);
+            double u = numbers_load_float(type, x + at, bytes), v = numbers_load_float(type, y + at, bytes);
             if (!(isnan(u) && isnan(v)) && u != v)
                 return i;
         }
@@ -485,8 +389,8 @@ uint64_t oracle_digest(uint64_t digest, int type, const void *data, size_t count
     const char *at = data;
     size_t bytes = count * oracle_size(type);
     for (; bytes >= 8; bytes -= 8, at += 8)
-        digest = random_mix(digest ^ load_bits(at, 8));
-    return random_mix(digest ^ load_bits(at, bytes));
+        digest = random_mix(digest ^ numbers_load_bits(at, 8));
+    return random_mix(digest ^ numbers_load_bits(at, bytes));
 }
 
 void oracle_text(char *text, size_t size, int type, const void *element)
@@ -497,13 +401,14 @@ void oracle_text(char *text, size_t size, int type, const void *element)
     text[0] = '\0';
     for (int p = 0; p < n && at < size; p++) {
         const char *from = (const char *)element + parts[p].offset;
-        unsigned long long bits = load_bits(from, parts[p].bytes);
+        unsigned long long bits = numbers_load_bits(from, parts[p].bytes);
         if (parts[p].kind == PART_FLOAT)
             at += (size_t)snprintf(text + at, size - at, "%s%g [%llx]", p ? ", " : "",
-                                   load_float(type, from, parts[p].bytes), bits);
+                                   numbers_load_float(type, from, parts[p].bytes), bits);
         else
             at += (size_t)snprintf(text + at, size - at, "%s%lld", p ? ", " : "",
-                                   types[type].class_of == CLASS_UINT ? (long long)bits
-                                                                      : (long long)load_signed(from, parts[p].bytes));
+                                   types[type].class_of == CLASS_UINT
+                                       ? (long long)bits
+                                       : (long long)numbers_load_signed(from, parts[p].bytes));
     }
 }
