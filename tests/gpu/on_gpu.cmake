@@ -52,4 +52,15 @@ if(TARGET mpi-life.openmpi OR TARGET mpi-life.mpich)
   gpu_test(fork mpi-life ${gpu_ranks} ARGS fork)
   gpu_test(late mpi-watch ${gpu_ranks} ARGS late ENV TUTTI_STALL_SECONDS=1)
   gpu_test(mismatch mpi-watch ${gpu_ranks} ARGS mismatch)
+  gpu_test(stopped mpi-watch 2 ARGS stopped ENV TUTTI_STALL_SECONDS=1)
+endif()
+
+# A rank is killed in the middle of calls; with a GPU for each, others' kernels may be waiting for it.
+if(TARGET mpi-watch.openmpi)
+  add_test(NAME gpu-killed.openmpi
+           COMMAND ${TUTTI_TIMEOUT} -k 5 120 ${PROJECT_SOURCE_DIR}/tests/mpi/watch.sh 3 ${TUTTI_MPI_openmpi_RUN}
+                   --enable-recovery -n ${gpu_ranks} env LD_PRELOAD=${TUTTI_PRELOAD} TUTTI_DEVICE=cuda
+                   -- $<TARGET_FILE:mpi-watch.openmpi>)
+  set_tests_properties(gpu-killed.openmpi PROPERTIES LABELS gpu TIMEOUT 135 SKIP_RETURN_CODE 77 RUN_SERIAL TRUE
+                       ENVIRONMENT "${TUTTI_MPI_openmpi_ENV}")
 endif()
