@@ -16,6 +16,14 @@ read -r passed failed skipped < <(awk '
         else failed++
     }
     END { print passed + 0, failed + 0, skipped + 0 }' "$log")
+# Why tests were skipped: the last line that each said.
+if [ "$skipped" -gt 0 ]; then
+    awk 'FNR == NR { if (/\*\*\*Skipped/) { sub(/.*Test +#[0-9]+: /, ""); is[$1] = 1 } next }
+        /^[0-9]+\/[0-9]+ Test: / { name = $3; said = "" }
+        /^Output:/ { inside = 1; next }
+        /^<end of output>/ { inside = 0; if (name in is) { sub(/^skipped: /, "", said); print "skipped: " name ": " said } }
+        inside && NF && !/^-+$/ && said !~ /skip/ { said = $0 }' "$log" "$build/Testing/Temporary/LastTest.log"
+fi
 [ "$failed" -eq 0 ] && [ "$passed" -gt 0 ] && [ "$status" -eq 0 ]
 result=$?
 [ $result -ne 0 ] && [ "$failed" -eq 0 ] && failed=1 # ctest itself failed: it must not read as success
