@@ -3,6 +3,8 @@ BUILD ?= build
 PREFIX ?= /usr/local
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 CMAKE_FLAGS ?=
+# ON builds the tests too: `make check` does.
+TESTS ?= OFF
 SHELL := /bin/bash
 MAKEFLAGS += --no-print-directory
 
@@ -17,7 +19,7 @@ help: ## This list
 # Ninja where it is and nothing else was chosen before.
 configure:
 	@generator=; if [ ! -e $(BUILD)/CMakeCache.txt ] && command -v ninja >/dev/null; then generator="-G Ninja"; fi; \
-	mkdir -p $(BUILD) && { cmake -S . -B $(BUILD) $$generator $(CMAKE_FLAGS) >$(BUILD)/configure.log 2>&1 || \
+	mkdir -p $(BUILD) && { cmake -S . -B $(BUILD) $$generator -DBUILD_TESTING=$(TESTS) $(CMAKE_FLAGS) >$(BUILD)/configure.log 2>&1 || \
 	    { cat $(BUILD)/configure.log; exit 1; }; }; \
 	sed -n 's/^-- \(MPIs found\|.*left out\)/\1/p' $(BUILD)/configure.log
 
@@ -30,7 +32,7 @@ demo: ## Builds, then a validated MPI_Allreduce table of 4 ranks on simulated GP
 check: ## All tests; ends with "N passed, N failed, N skipped"
 	@scripts/setup.sh check
 	@scripts/mpis.sh $(BUILD)/mpis
-	@$(MAKE) all
+	@$(MAKE) all TESTS=ON
 	@scripts/check.sh $(BUILD) $(JOBS)
 
 bench: ## Measurements on the CPU; results under build/results
