@@ -125,6 +125,17 @@ static int all_ours(MPI_Comm comm, int size)
     return ours;
 }
 
+static void make_team(struct tutti_comm *comm)
+{
+    int status = tutti_team_create(tutti_door.node, &comm->transport.base, &comm->team);
+    if (status == TUTTI_ERR_PEER) {
+        comm->failed = status; /* the MPI would wait for the dead process */
+    } else if (status != TUTTI_OK) {
+        comm->passed = "no team could be made";
+        tutti_warn("reductions on %s are passed on to the MPI: no team could be made", comm->transport.base.label);
+    }
+}
+
 struct tutti_comm *tutti_comm_make(MPI_Comm handle)
 {
     TUTTI_INSIDE();
@@ -142,10 +153,8 @@ struct tutti_comm *tutti_comm_make(MPI_Comm handle)
         comm->passed = "the ranks of this machine are not connected";
     else if (!all_ours(handle, comm->transport.base.size))
         comm->passed = "ranks of another MPI_COMM_WORLD";
-    else if (tutti_team_create(tutti_door.node, &comm->transport.base, &comm->team) != TUTTI_OK) {
-        comm->passed = "no team could be made";
-        tutti_warn("reductions on %s are passed on to the MPI: no team could be made", comm->transport.base.label);
-    }
+    else
+        make_team(comm);
     if (insert(comm) != TUTTI_OK) {
         release(comm);
         return NULL;
@@ -165,7 +174,7 @@ int tutti_comms_broken(void)
     int broken = 0;
     pthread_mutex_lock(&lock);
     for (struct tutti_comm *c = all; c; c = c->next)
-        broken |= c->team && c->team->state == TUTTI_TEAM_BROKEN;
+        broken |= c->failed != TUTTI_OK || (c->team && c->team->state == TUTTI_TEAM_BROKEN);
     pthread_mutex_unlock(&lock);
     return broken;
 }

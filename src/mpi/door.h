@@ -131,7 +131,8 @@ void tutti_transport_over(struct tutti_mpi_transport *transport, MPI_Comm comm);
 struct tutti_comm {
     MPI_Comm handle;
     const char *passed;      /* not NULL: reductions are passed on, for this reason */
-    struct tutti_team *team; /* where not passed */
+    int failed;              /* not TUTTI_OK: why reductions fail: a peer died before there was a team */
+    struct tutti_team *team; /* where neither */
     struct tutti_mpi_transport transport;
     struct tutti_comm *next;
 };

@@ -1,10 +1,22 @@
 /* The transport of everything below the door, over real calls of the MPI on one communicator. */
+#include <sched.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
+#include "core/clock.h"
+#include "core/log.h"
 #include "core/status.h"
 #include "mpi/door.h"
 
-enum { PIECE = 1 << 30 }; /* bytes of one block of one real call */
+enum {
+    PIECE = 1 << 30,   /* bytes of one block of one real call */
+    WATCHED = 1 << 20, /* bytes of all blocks up to which a call is watched, see await() */
+    LOOK_NS = 5000000, /* between looks after peers */
+    FEW = 256,         /* words of an allreduce up to which it is watched */
+    SPINS = 32
+};
+static const uint64_t grace = 2000000000; /* a call that needs nothing more of a dead peer ends before */
 
 static MPI_Comm comm_of(struct tutti_transport *transport)
 {
@@ -16,10 +28,59 @@ static int result(int code)
     return code == MPI_SUCCESS ? TUTTI_OK : TUTTI_ERR_TRANSPORT;
 }
 
+/* Ends a nonblocking call. A plain MPI waits for ever for a process that has died: here the wait ends with
+ * TUTTI_ERR_PEER. The request is lost then and the MPI may still use its buffers. */
+static int await(int code, MPI_Request *request)
+{
+    uint64_t next = 0, dead_since = 0;
+    for (unsigned spins = 1; code == MPI_SUCCESS; spins++) {
+        int flag = 0;
+        code = tutti_real.MPI_Test(request, &flag, MPI_STATUS_IGNORE);
+        if (flag || code != MPI_SUCCESS)
+            break;
+        if (spins % SPINS != 0)
+            continue;
+        sched_yield();
+        uint64_t now = tutti_now_ns();
+        if (now < next)
+            continue;
+        next = now + LOOK_NS;
+        int dead = tutti_door.node ? tutti_node_dead(tutti_door.node) : 0;
+        dead_since = !dead ? 0 : dead_since ? dead_since : now;
+        if (dead && now - dead_since > grace) {
+            tutti_error("process %d has died while ranks of its machine were to meet", dead);
+            return TUTTI_ERR_PEER;
+        }
+    }
+    return result(code);
+}
+
+/* allgather or alltoall of few bytes, watched. The buffers are this function's own, as the MPI may use them after a
+ * failure: then they are never freed. */
+static int watched(struct tutti_transport *transport, const void *in, size_t in_bytes, void *out, size_t bytes, int all)
+{
+    size_t size = (size_t)transport->size, out_bytes = bytes * size;
+    char *room = malloc(in_bytes + out_bytes + 1);
+    MPI_Request request;
+    if (!room)
+        return TUTTI_ERR_MEMORY;
+    memcpy(room, in, in_bytes);
+    int status = await((all ? tutti_real.MPI_Ialltoall
+                            : tutti_real.MPI_Iallgather)(room, (int)bytes, tutti_handles.byte, room + in_bytes,
+                                                         (int)bytes, tutti_handles.byte, comm_of(transport), &request),
+                       &request);
+    if (status == TUTTI_ERR_PEER)
+        return status;
+    memcpy(out, room + in_bytes, out_bytes);
+    free(room);
+    return status;
+}
+
 static int barrier(struct tutti_transport *transport)
 {
     TUTTI_INSIDE();
-    return result(tutti_real.MPI_Barrier(comm_of(transport)));
+    MPI_Request request;
+    return await(tutti_real.MPI_Ibarrier(comm_of(transport), &request), &request);
 }
 
 /* A type of `piece` bytes whose copies lie `stride` bytes apart, so that blocks beyond 2^31 bytes go in pieces. */
@@ -38,6 +99,8 @@ static int allgather(struct tutti_transport *transport, const void *in, void *ou
 {
     TUTTI_INSIDE();
     MPI_Comm comm = comm_of(transport);
+    if (bytes <= WATCHED / (size_t)transport->size)
+        return watched(transport, in, bytes, out, bytes, 0);
     if (bytes <= PIECE)
         return result(
             tutti_real.MPI_Allgather(in, (int)bytes, tutti_handles.byte, out, (int)bytes, tutti_handles.byte, comm));
@@ -60,6 +123,8 @@ static int alltoall(struct tutti_transport *transport, const void *in, void *out
 {
     TUTTI_INSIDE();
     MPI_Comm comm = comm_of(transport);
+    if (bytes <= WATCHED / (size_t)transport->size)
+        return watched(transport, in, bytes * (size_t)transport->size, out, bytes, 1);
     if (bytes <= PIECE)
         return result(
             tutti_real.MPI_Alltoall(in, (int)bytes, tutti_handles.byte, out, (int)bytes, tutti_handles.byte, comm));
@@ -82,6 +147,21 @@ static int allreduce(struct tutti_transport *transport, int64_t *words, size_t c
     TUTTI_INSIDE();
     const MPI_Op op[] = {tutti_handles.min, tutti_handles.max, tutti_handles.sum, tutti_handles.band,
                          tutti_handles.bor};
+    if (count <= FEW) {
+        int64_t *room = malloc(2 * FEW * sizeof *room);
+        MPI_Request request;
+        if (!room)
+            return TUTTI_ERR_MEMORY;
+        memcpy(room, words, count * sizeof *words);
+        int status = await(tutti_real.MPI_Iallreduce(room, room + FEW, (int)count, tutti_handles.int64, op[how],
+                                                     comm_of(transport), &request),
+                           &request);
+        if (status == TUTTI_ERR_PEER)
+            return status; /* the room is the MPI's, see watched() */
+        memcpy(words, room + FEW, count * sizeof *words);
+        free(room);
+        return status;
+    }
     for (size_t at = 0; at < count; at += PIECE / sizeof *words) {
         size_t piece = count - at < PIECE / sizeof *words ? count - at : PIECE / sizeof *words;
         if (tutti_real.MPI_Allreduce(MPI_IN_PLACE, words + at, (int)piece, tutti_handles.int64, op[how],

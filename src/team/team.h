@@ -21,6 +21,8 @@ int tutti_node_open(struct tutti_transport *world, struct tutti_node **out);
 void tutti_node_close(struct tutti_node *node);
 /* Local, in a child after fork: forgets everything without touching the device or telling peers. */
 void tutti_node_forget(struct tutti_node *node);
+/* Local. Process id of a rank of the node whose process has died without finalizing, or 0. A system call. */
+int tutti_node_dead(const struct tutti_node *node);
 int tutti_node_rank(const struct tutti_node *node);
 int tutti_node_size(const struct tutti_node *node);
 

@@ -105,6 +105,17 @@ uint64_t tutti_watch_gone(const struct tutti_place *place, uint64_t mask)
     return gone;
 }
 
+int tutti_node_dead(const struct tutti_node *node)
+{
+    for (int r = 0; r < node->size; r++) {
+        struct pollfd socket = {.fd = node->peer[r].socket, .events = POLLRDHUP};
+        if (r != node->rank && poll(&socket, 1, 0) > 0 && socket.revents & (POLLHUP | POLLRDHUP | POLLERR | POLLNVAL) &&
+            !atomic_load(&node->peer[r].page->control->closed))
+            return node->peer[r].pid;
+    }
+    return 0;
+}
+
 static void add_here(struct line *line, const struct tutti_waiting *w)
 {
     const struct tutti_team *team = w->team;
