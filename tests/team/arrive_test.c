@@ -216,7 +216,7 @@ static int limit(struct tutti_transport *transport, void *arg)
         return 1;
     struct tutti_transport *pair = tutti_threads_split(transport, transport->rank > 0 ? 0 : -1);
     if (transport->rank == 2)
-        kit_sleep_us(1000000);
+        kit_sleep_us(500000);
     uint64_t start = tutti_now_ns();
     if (transport->rank > 0) {
         int status = kit_meet(kit.team, 9);
