@@ -100,6 +100,10 @@ static char *preload_value(void)
     if (!library)
         tool_refuse(
             "libtutti.so was not found beside this command: build the target tutti, or install the project again");
+    if (strpbrk(library, " \t:"))
+        tool_refuse("LD_PRELOAD cannot name '%s': it ends names at blanks and colons; install the project in a folder "
+                    "without them",
+                    library);
     const char *before = getenv("LD_PRELOAD");
     if (!before || !*before)
         return library;
