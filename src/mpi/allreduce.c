@@ -46,18 +46,5 @@ static inline int announce(struct tutti_team *team, int type, int operation, uin
     return 1;
 }
 
-#define COUNT      int
-#define NAME(call) tutti_door_##call
-#define REAL(call) tutti_real.call
-#define TEXT(call) #call
-#include "mpi/allreduce.inc"
-#undef COUNT
-#undef NAME
-#undef REAL
-#undef TEXT
-
-#define COUNT      MPI_Count
-#define NAME(call) tutti_door_##call##_c
-#define REAL(call) tutti_real.call##_c
-#define TEXT(call) #call "_c"
-#include "mpi/allreduce.inc"
+#define WIDTHS_OF "mpi/allreduce.inc"
+#include "mpi/widths.inc"

@@ -44,18 +44,5 @@ static MPI_Count tutti_peers(MPI_Comm comm)
     return size;
 }
 
-#define COUNT      int
-#define NAME(call) tutti_door_##call
-#define REAL(call) tutti_real.call
-#define TEXT(call) #call
-#include "mpi/staged.inc"
-#undef COUNT
-#undef NAME
-#undef REAL
-#undef TEXT
-
-#define COUNT      MPI_Count
-#define NAME(call) tutti_door_##call##_c
-#define REAL(call) tutti_real.call##_c
-#define TEXT(call) #call "_c"
-#include "mpi/staged.inc"
+#define WIDTHS_OF "mpi/staged.inc"
+#include "mpi/widths.inc"

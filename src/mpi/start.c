@@ -17,18 +17,5 @@ static int started(const char *call, MPI_Comm comm, int code, const MPI_Request 
     return code;
 }
 
-#define COUNT      int
-#define NAME(call) tutti_door_##call
-#define REAL(call) tutti_real.call
-#define TEXT(call) #call
-#include "mpi/start.inc"
-#undef COUNT
-#undef NAME
-#undef REAL
-#undef TEXT
-
-#define COUNT      MPI_Count
-#define NAME(call) tutti_door_##call##_c
-#define REAL(call) tutti_real.call##_c
-#define TEXT(call) #call "_c"
-#include "mpi/start.inc"
+#define WIDTHS_OF "mpi/start.inc"
+#include "mpi/widths.inc"

@@ -6,6 +6,7 @@
 
 #include "core/clock.h"
 #include "core/log.h"
+#include "core/settings.h"
 #include "core/status.h"
 #include "mpi/door.h"
 
@@ -16,6 +17,7 @@ enum {
     FEW = 256,         /* words of an allreduce up to which it is watched */
     SPINS = 32
 };
+static const uint64_t second = 1000000000;
 static const uint64_t grace = 2000000000; /* a call that needs nothing more of a dead peer ends before */
 
 static MPI_Comm comm_of(struct tutti_transport *transport)
@@ -29,10 +31,13 @@ static int result(int code)
 }
 
 /* Ends a nonblocking call. A plain MPI waits for ever for a process that has died: here the wait ends with
- * TUTTI_ERR_PEER. The request is lost then and the MPI may still use its buffers. */
-static int await(int code, MPI_Request *request)
+ * TUTTI_ERR_PEER. The request is lost then and the MPI may still use its buffers. A stall is said once, without the
+ * rank that is missing, which nobody can know before the ranks have met. No time limit: the MPI's own call, in whose
+ * place this is waited, has none either, and a program on host memory must not fail for it. */
+static int await(struct tutti_transport *transport, int code, MPI_Request *request)
 {
-    uint64_t next = 0, dead_since = 0;
+    uint64_t start = 0, next = 0, dead_since = 0;
+    int told = 0;
     for (unsigned spins = 1; code == MPI_SUCCESS; spins++) {
         int flag = 0;
         code = tutti_real.MPI_Test(request, &flag, MPI_STATUS_IGNORE);
@@ -45,6 +50,13 @@ static int await(int code, MPI_Request *request)
         if (now < next)
             continue;
         next = now + LOOK_NS;
+        start = start ? start : now;
+        if (!told && now - start > (uint64_t)tutti_settings()->stall_seconds * second) {
+            told = 1;
+            tutti_warn("waiting for %ld s: not all ranks have arrived at a reduction on %s, where they meet for the "
+                       "first time",
+                       tutti_settings()->stall_seconds, transport->label);
+        }
         int dead = tutti_door.node ? tutti_node_dead(tutti_door.node) : 0;
         dead_since = !dead ? 0 : dead_since ? dead_since : now;
         if (dead && now - dead_since > grace) {
@@ -65,7 +77,8 @@ static int watched(struct tutti_transport *transport, const void *in, size_t in_
     if (!room)
         return TUTTI_ERR_MEMORY;
     memcpy(room, in, in_bytes);
-    int status = await((all ? tutti_real.MPI_Ialltoall
+    int status = await(transport,
+                       (all ? tutti_real.MPI_Ialltoall
                             : tutti_real.MPI_Iallgather)(room, (int)bytes, tutti_handles.byte, room + in_bytes,
                                                          (int)bytes, tutti_handles.byte, comm_of(transport), &request),
                        &request);
@@ -80,7 +93,7 @@ static int barrier(struct tutti_transport *transport)
 {
     TUTTI_INSIDE();
     MPI_Request request = tutti_handles.no_request;
-    return await(tutti_real.MPI_Ibarrier(comm_of(transport), &request), &request);
+    return await(transport, tutti_real.MPI_Ibarrier(comm_of(transport), &request), &request);
 }
 
 /* A type of `piece` bytes whose copies lie `stride` bytes apart, so that blocks beyond 2^31 bytes go in pieces. */
@@ -153,7 +166,8 @@ static int allreduce(struct tutti_transport *transport, int64_t *words, size_t c
         if (!room)
             return TUTTI_ERR_MEMORY;
         memcpy(room, words, count * sizeof *words);
-        int status = await(tutti_real.MPI_Iallreduce(room, room + FEW, (int)count, tutti_handles.int64, op[how],
+        int status = await(transport,
+                           tutti_real.MPI_Iallreduce(room, room + FEW, (int)count, tutti_handles.int64, op[how],
                                                      comm_of(transport), &request),
                            &request);
         if (status == TUTTI_ERR_PEER)

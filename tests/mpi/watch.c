@@ -1,6 +1,7 @@
 /* Watchfulness: what is said and done when a rank is late, calls the wrong thing, stops for a while, or dies.
  *
  *   watch late      TUTTI_STALL_SECONDS=1: the waiting ranks say once who has not arrived at which call
+ *   watch first     the same at the first call, where nobody can know who is missing
  *   watch mismatch  other counts, operators or types on one rank: said and returned as an error, the rest stays usable
  *   watch stopped   a rank is stopped for three seconds in the middle of calls: every result is right
  *   watch killed N  the last rank kills itself in call N; the others must be told or end. For watch.sh. */
@@ -63,6 +64,20 @@ static void late(void)
     } else {
         CHECK(text[0] == '\0', "the late rank itself said: %s", text);
     }
+}
+
+/* The same at the first call on a communicator, where the ranks know nothing of each other. */
+static void first(void)
+{
+    int last = kit_size - 1;
+    capture_start();
+    if (kit_rank == last)
+        usleep(3300000);
+    int error = sum_on(MPI_COMM_WORLD, 1234, MPI_SUM, MPI_INT);
+    const char *text = capture_end();
+    right(error, 1234, "a rank late at the first call");
+    int told = capture_count(text, "not all ranks have arrived at a reduction on MPI_COMM_WORLD");
+    CHECK(told == (kit_rank != last && !kit_plain), "a rank late at the first call was told %d times: %s", told, text);
 }
 
 static void mismatch(void)
@@ -167,6 +182,8 @@ int main(int argc, char **argv)
     kit_open(&out, KIT_DEVICE, sizeof mine);
     if (strcmp(mode, "late") == 0)
         late();
+    else if (strcmp(mode, "first") == 0)
+        first();
     else if (strcmp(mode, "mismatch") == 0)
         mismatch();
     else if (strcmp(mode, "stopped") == 0)
