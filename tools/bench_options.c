@@ -81,7 +81,7 @@ static const char *const op_names[] = {
 #undef TUTTI_OP
 };
 static const char *const algorithm_names[] = {
-#define TUTTI_ALGORITHM(name, text) #name,
+#define TUTTI_ALGORITHM(name, order, text) #name,
 #include "tutti/algorithms.def"
 #undef TUTTI_ALGORITHM
 };

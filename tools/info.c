@@ -49,7 +49,7 @@ static const struct {
 static const struct {
     const char *name, *text;
 } algorithm_list[] = {
-#define TUTTI_ALGORITHM(name_, text_) {#name_, text_},
+#define TUTTI_ALGORITHM(name_, order, text_) {#name_, text_},
 #include "tutti/algorithms.def"
 #undef TUTTI_ALGORITHM
 };

@@ -5,7 +5,7 @@
 #include "coll/coll.h"
 
 enum tutti_algorithm_id {
-#define TUTTI_ALGORITHM(name, text) TUTTI_ALGORITHM_##name,
+#define TUTTI_ALGORITHM(name, order, text) TUTTI_ALGORITHM_##name,
 #include "tutti/algorithms.def"
 #undef TUTTI_ALGORITHM
     TUTTI_ALGORITHMS
@@ -19,15 +19,23 @@ struct tutti_algorithm {
     /* Collective. Returns a status; *fits = 0 (on all ranks, nothing done) where it found out that it cannot after all.
      */
     int (*run)(struct tutti_team *team, const struct tutti_reduce *call, int *fits);
+    /* Puts the call into `stream`; see tutti_enqueue(). NULL: not in stream order. */
+    int (*enqueue)(struct tutti_team *team, const struct tutti_reduce *call, struct tutti_stream *stream);
 };
 
 extern const struct tutti_algorithm tutti_algorithms[TUTTI_ALGORITHMS];
 
-#define TUTTI_ALGORITHM(name, text)                                                                                    \
+#define TUTTI_ALGORITHM_HOST(name)
+#define TUTTI_ALGORITHM_STREAM(name)                                                                                   \
+    int tutti_##name##_enqueue(struct tutti_team *team, const struct tutti_reduce *call, struct tutti_stream *stream);
+#define TUTTI_ALGORITHM(name, order, text)                                                                             \
     int tutti_##name##_can(const struct tutti_team *team, const struct tutti_reduce *call);                            \
-    int tutti_##name##_run(struct tutti_team *team, const struct tutti_reduce *call, int *fits);
+    int tutti_##name##_run(struct tutti_team *team, const struct tutti_reduce *call, int *fits);                       \
+    TUTTI_ALGORITHM_##order(name)
 #include "tutti/algorithms.def"
 #undef TUTTI_ALGORITHM
+#undef TUTTI_ALGORITHM_HOST
+#undef TUTTI_ALGORITHM_STREAM
 
 /* Algorithm of the first rule, from `from` on, that fits the call; *from is moved behind it. -1 past the last. User's
  * rules come first, then the defaults of the device in use. */

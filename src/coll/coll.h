@@ -6,16 +6,32 @@
 
 #include "team/team.h"
 
+/* One reduction call, as this rank makes it. */
 struct tutti_reduce {
-    const void *in; /* equal to out where in place */
-    void *out;
-    size_t count; /* elements */
-    int type, op; /* a pair for which tutti_has_kernel() holds */
-    int kind;     /* enum tutti_arrival_kind of this rank's buffers */
-    int gpu;      /* DEVICE: GPU of the buffers, -1: any */
-    int host_ok;  /* 1: the MPI can reduce this type itself. 0 (half precision that the MPI does not know): Tutti always
+    enum tutti_collective collective;
+    const void *in; /* equal to `out` where in place; for both kinds of reduce-scatter in place too: the contribution
+                       lies where the result will, as MPI has it */
+    void *out;      /* ignored, and may be NULL, on ranks that get nothing: all but the root of a REDUCE */
+    size_t count;   /* elements of one rank's contribution: for both kinds of reduce-scatter those of all segments
+                       together (the segments of REDUCE_SCATTER_BLOCK are count / ranks long) */
+    const size_t *counts; /* REDUCE_SCATTER alone: elements of each rank's segment, some may be zero; the caller's, read
+                             during the call */
+    int root;             /* REDUCE alone */
+    int type, op;         /* a pair for which tutti_has_kernel() holds */
+    int kind;             /* enum tutti_arrival_kind of this rank's buffers (those that count) */
+    int gpu;              /* DEVICE: GPU of the buffers, -1: any */
+    int host_ok; /* 1: the MPI can reduce this type itself. 0 (half precision that the MPI does not know): Tutti always
                      does.  The same on all ranks. */
 };
+
+/* Elements that `rank` gets as its result, out of the reduced vector: where they begin in it, and how many. EXSCAN:
+ * none on rank 0. */
+struct tutti_result {
+    size_t begin, count;
+};
+struct tutti_result tutti_result_of(const struct tutti_reduce *call, int rank, int ranks);
+/* Ranks whose contributions `rank` gets combined, in rank order from 0: all; SCAN rank + 1; EXSCAN rank. */
+int tutti_result_depth(const struct tutti_reduce *call, int rank, int ranks);
 
 /* What became of a call. */
 enum tutti_taken {
@@ -28,14 +44,30 @@ enum tutti_taken {
  * blocking MPI call); on return the result is visible to all later work. Returns a status; *taken and *why (static
  * text) are set on success alone. A rank with host buffers returns TUTTI_PASSED at once where host_ok. `why` names the
  * algorithm or the reason. */
-int tutti_allreduce(struct tutti_team *team, const struct tutti_reduce *call, enum tutti_taken *taken,
-                    const char **why);
+int tutti_collective(struct tutti_team *team, const struct tutti_reduce *call, enum tutti_taken *taken,
+                     const char **why);
+
+/* Collective over the team's ranks, in stream order: returns when the kernels have been put into `stream` (of the
+ * team's GPU), in which the buffers will be ready. All ranks bring memory that kernels reach; the team is open. May be
+ * captured in a graph and replayed, in the same order on all ranks; launches nothing but kernels, never waits for a
+ * peer, takes no memory. TUTTI_ERR_UNAVAILABLE, the same on all ranks, where no algorithm in stream order can run the
+ * call. */
+int tutti_enqueue(struct tutti_team *team, const struct tutti_reduce *call, struct tutti_stream *stream,
+                  const char **why);
+/* Collective over the team's ranks; blocking: opens the team on `gpu` for tutti_enqueue() where it is not open yet.
+ * TUTTI_ERR_UNAVAILABLE where it cannot be; team->why says the reason. */
+int tutti_enqueue_open(struct tutti_team *team, int gpu);
+
+/* Local. out = in op out over `count` elements that kernels reach on `gpu` (-1: the current one); `in` is the left
+ * operand, as MPI_Reduce_local has it. Done on return. */
+int tutti_reduce_local(int gpu, const void *in, void *out, size_t count, int type, int op);
 
 /* Reads rules (the grammar of TUTTI_RULES) and says what is wrong with them; TUTTI_OK or TUTTI_ERR_SETTING. Local. */
 int tutti_rules_check(const char *text, char *wrong, size_t size);
 /* The default rules for a device, by its name, as text. Static. */
 const char *tutti_rules_default(const char *device);
-/* Name of the algorithm that the rules choose for a call, before it is known whether it can run. Local. */
+/* Name of the algorithm that the rules choose for a call of `collective` (allreduce, reduce, reduce_scatter, scan; both
+ * kinds of reduce-scatter and of scan share their rules), before it is known whether it can run. Local. */
 const char *tutti_rules_choice(const char *collective, size_t bytes, int ranks, int gpus);
 
 #endif

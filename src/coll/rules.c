@@ -119,7 +119,7 @@ static int read_rule(const char **at, struct rule *rule, char *wrong, size_t siz
         rule->algorithm = algorithm_by_name(separator + 1);
         if (rule->algorithm < 0) {
             say(wrong, size, "no algorithm", separator + 1, "known are: "
-#define TUTTI_ALGORITHM(name, text) #name " "
+#define TUTTI_ALGORITHM(name, order, text) #name " "
 #include "tutti/algorithms.def"
 #undef TUTTI_ALGORITHM
             );

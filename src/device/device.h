@@ -46,12 +46,16 @@ enum tutti_kernel {
 };
 
 struct tutti_kernel_args;
+struct tutti_flow_args;
 struct tutti_launch {
     enum tutti_kernel kernel;
-    int type, op;    /* element type and operator; a pair for which tutti_has_kernel() holds */
-    unsigned blocks; /* thread blocks; a device may run them one after the other only where blocks do not wait for each
-                        other */
-    const struct tutti_kernel_args *args; /* host pointer, copied before launch() returns */
+    int type, op;     /* element type and operator; a pair for which tutti_has_kernel() holds */
+    unsigned blocks;  /* thread blocks; a device may run them one after the other, in order: a block waits for peers'
+                         blocks of its own number alone */
+    unsigned threads; /* of a block, where the device has them; 0: as many as the kernels are made for */
+    /* What the kernel takes, by its row in kernels.def; host pointers, copied before launch() returns. */
+    const struct tutti_kernel_args *args;
+    const struct tutti_flow_args *flow;
 };
 
 struct tutti_device {
@@ -92,6 +96,12 @@ struct tutti_device {
 
     int (*stream_create)(int gpu, struct tutti_stream **out);
     int (*stream_destroy)(struct tutti_stream *stream);
+    /* A stream that the program made itself: `handle` is what the device's own interface calls a stream (CUDA: a
+     * cudaStream_t or CUstream by value, also NULL and the two special ones; host: what tutti_stream_create() gave).
+     * stream_destroy() frees *out alone. gpu: that of the stream. TUTTI_ERR_ARGUMENT where it is none of this GPU. */
+    int (*stream_wrap)(int gpu, void *handle, struct tutti_stream **out);
+    /* 1 where what is put into the stream goes into a graph that is being captured, 0 where not, negative: failed. */
+    int (*stream_capturing)(struct tutti_stream *stream);
     int (*stream_sync)(struct tutti_stream *stream);  /* waits; bounded only by the work itself */
     int (*stream_query)(struct tutti_stream *stream); /* 1 done, 0 not yet, negative: failed */
     int (*event_create)(int gpu, struct tutti_event **out);

@@ -10,7 +10,19 @@ enum {
     TUTTI_MAX_GPUS = 16,    /* participants of one kernel */
     TUTTI_MAX_RANKS = 64,   /* contributions of one kernel */
     TUTTI_MAX_BLOCKS = 128, /* thread blocks of one kernel */
-    TUTTI_FLAG_PHASES = 2
+    TUTTI_FLAG_PHASES = 2,
+    TUTTI_FLOW_PHASES = 3,
+    TUTTI_TICKS = 1 << 16 /* more than the warps of any launch */
+};
+
+/* What a flow kernel does with the contributions. */
+enum tutti_shape {
+    TUTTI_SHAPE_ALL,      /* every rank gets everything (allreduce) */
+    TUTTI_SHAPE_ROOT,     /* one rank gets everything (reduce) */
+    TUTTI_SHAPE_SEGMENTS, /* every rank gets its segment (reduce-scatter) */
+    TUTTI_SHAPE_THROUGH,  /* rank r gets ranks 0 to r combined (scan) */
+    TUTTI_SHAPE_BEFORE,   /* rank r gets ranks 0 to r - 1 combined (exscan) */
+    TUTTI_SHAPE_NOTHING   /* nobody gets anything: a barrier */
 };
 
 /* The start of a channel, in device memory of its owner. Flags hold the epoch that the writer has reached and only grow
@@ -21,6 +33,14 @@ struct tutti_channel_flags {
     uint32_t finished; /* blocks of the owner's launches that have ended, counted without end */
     uint32_t left;     /* epoch of the last launch that one of the owner's blocks left early */
     uint32_t pad[62];
+    /* Flow kernels. */
+    uint64_t ticks; /* launches so far, times TUTTI_TICKS; see flow.inc */
+    uint64_t pad1[15];
+    uint64_t token[TUTTI_MAX_GPUS][16];                                 /* [peer][0]: epoch that the peer has begun */
+    uint64_t mark[TUTTI_FLOW_PHASES][TUTTI_MAX_GPUS][TUTTI_MAX_BLOCKS]; /* epoch << 24 | chunks that have come */
+    uint32_t ended;  /* blocks that have ended in launches that report, modulo their number */
+    uint32_t failed; /* not zero: a launch has left early; what comes after leaves too */
+    uint32_t pad2[30];
 };
 
 struct tutti_kernel_args {
@@ -50,6 +70,34 @@ struct tutti_kernel_args {
     volatile uint32_t *done;        /* set to epoch by the last block, after all stores of the launch are visible */
     volatile uint32_t *where; /* progress: phase << 16 | GPU waited for, written when a wait gets long; may be NULL */
     uint64_t timeout_ns; /* a wait inside the kernel ends after this long; it then behaves as if aborted. 0: never */
+    /* Host device alone: called now and then by a waiting kernel; not zero: leave at once. */
+    int (*host_wait)(void *host_wait_with);
+    void *host_wait_with;
+};
+
+/* What a flow kernel is given. Flow kernels have one participant for each rank, keep their epoch in device memory and
+ * need nothing of the host but the launch: they may be put into any stream and captured in a graph, as long as all
+ * ranks launch the same ones in the same order, one after the other. Offsets are bytes from the channel's start, the
+ * same in every window. */
+struct tutti_flow_args {
+    const void *in;
+    void *out;
+    uint64_t count; /* elements of the contribution; SEGMENTS: not used */
+    uint64_t slice; /* elements of a rank's slice, where there are slices */
+    uint32_t ranks, rank, root;
+    uint32_t shape;  /* enum tutti_shape */
+    uint32_t blocks; /* as launched */
+    uint32_t ticket; /* not zero: the last block stores it in *done when all is stored */
+    uint64_t region; /* where the slots begin */
+    uint64_t room;   /* bytes of one slot */
+    uint64_t chunk;  /* elements that a block moves at once, where it works in chunks */
+    uint64_t timeout_ns;
+    const volatile uint32_t *abort;
+    volatile uint32_t *done;
+    volatile uint32_t *where;
+    void *window[TUTTI_MAX_GPUS];
+    uint64_t begin[TUTTI_MAX_GPUS]; /* SEGMENTS: first element of each rank's segment in `in`, and its elements */
+    uint64_t n[TUTTI_MAX_GPUS];
     /* Host device alone: called now and then by a waiting kernel; not zero: leave at once. */
     int (*host_wait)(void *host_wait_with);
     void *host_wait_with;

@@ -34,7 +34,7 @@ static inline int host_memory_only(void)
     return !tutti_door.device || !tutti_door.device->active();
 }
 
-/* What tutti_allreduce() does for a rank with host memory, in short: a program without device memory is to notice
+/* What tutti_collective() does for a rank with host memory, in short: a program without device memory is to notice
  * nothing. 0: the team wants the long way. */
 static inline int announce(struct tutti_team *team, int type, int operation, uint64_t count)
 {

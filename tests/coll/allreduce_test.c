@@ -118,7 +118,8 @@ static void round_of(struct tutti_team *team, struct buffers *b, int round)
         memset(b->scratch, 0x5e, MOST + 4 * GUARD);
         CHECK(tutti_copy(b->out, b->scratch, MOST + 4 * GUARD) == 0, "copy in");
     }
-    struct tutti_reduce call = {.in = in + offset,
+    struct tutti_reduce call = {.collective = TUTTI_COLLECTIVE_ALLREDUCE,
+                                .in = in + offset,
                                 .out = b->out + offset,
                                 .count = count,
                                 .type = pair.type,
@@ -128,7 +129,7 @@ static void round_of(struct tutti_team *team, struct buffers *b, int round)
                                 .host_ok = 0};
     enum tutti_taken taken;
     const char *why;
-    int status = tutti_allreduce(team, &call, &taken, &why);
+    int status = tutti_collective(team, &call, &taken, &why);
     CHECK(status == TUTTI_OK, "rank %d: allreduce: %s", team->rank, tutti_status_text(status));
     CHECK(taken == TUTTI_TAKEN, "rank %d: passed: %s", team->rank, why);
     CHECK(tutti_copy(b->scratch, b->out, MOST + 4 * GUARD) == 0, "copy out");

@@ -146,7 +146,8 @@ static void test_bad_pointers(void **state)
                                            .out = {made + 400},
                                            .window = {channel}};
     struct tutti_kernel_args args = good;
-    struct tutti_launch launch = {TUTTI_KERNEL_DIRECT, TUTTI_TYPE_I32, TUTTI_OP_SUM, 1, &args};
+    struct tutti_launch launch = {
+        .kernel = TUTTI_KERNEL_DIRECT, .type = TUTTI_TYPE_I32, .op = TUTTI_OP_SUM, .blocks = 1, .args = &args};
     args.in[0] = gone;
     assert_int_equal(device->launch(stream, &launch), TUTTI_ERR_DEVICE);
     args = good;

@@ -98,7 +98,8 @@ static int add(void *first, void *second, size_t bytes)
                                      .finished = 1,
                                      .abort = &seen->abort,
                                      .done = &seen->done};
-    struct tutti_launch launch = {TUTTI_KERNEL_DIRECT, TUTTI_TYPE_I32, TUTTI_OP_BXOR, 1, &args};
+    struct tutti_launch launch = {
+        .kernel = TUTTI_KERNEL_DIRECT, .type = TUTTI_TYPE_I32, .op = TUTTI_OP_BXOR, .blocks = 1, .args = &args};
     args.in[0] = args.out[0] = first;
     args.in[1] = second;
     args.window[0] = channel;

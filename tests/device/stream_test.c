@@ -153,7 +153,11 @@ static void test_direct(void **state)
                                              .abort = &seen->abort,
                                              .done = &seen->done,
                                              .where = &seen->where};
-            struct tutti_launch launch = {TUTTI_KERNEL_DIRECT, TUTTI_TYPE_F32, TUTTI_OP_SUM, blocks, &args};
+            struct tutti_launch launch = {.kernel = TUTTI_KERNEL_DIRECT,
+                                          .type = TUTTI_TYPE_F32,
+                                          .op = TUTTI_OP_SUM,
+                                          .blocks = blocks,
+                                          .args = &args};
             args.finished = finished += blocks;
             for (int r = 0; r < RANKS; r++)
                 args.in[r] = from[r];
@@ -254,7 +258,10 @@ static void peer_meets(void **state, int peer_comes)
     args.out[0] = out;
     args.window[0] = own;
     args.window[1] = peer;
-    struct waiting waiting = {stream, {TUTTI_KERNEL_ONESHOT, TUTTI_TYPE_I32, TUTTI_OP_SUM, 1, &args}, 1};
+    struct waiting waiting = {
+        stream,
+        {.kernel = TUTTI_KERNEL_ONESHOT, .type = TUTTI_TYPE_I32, .op = TUTTI_OP_SUM, .blocks = 1, .args = &args},
+        1};
     words->where = 0;
     assert_int_equal(pthread_create(&thread, NULL, launch_waiting, &waiting), 0);
     wait_until_it_waits(words);
@@ -271,7 +278,11 @@ static void peer_meets(void **state, int peer_comes)
 
     if (peer_comes) {
         struct tutti_kernel_args peer_args = args;
-        struct tutti_launch launch = {TUTTI_KERNEL_ONESHOT, TUTTI_TYPE_I32, TUTTI_OP_SUM, 1, &peer_args};
+        struct tutti_launch launch = {.kernel = TUTTI_KERNEL_ONESHOT,
+                                      .type = TUTTI_TYPE_I32,
+                                      .op = TUTTI_OP_SUM,
+                                      .blocks = 1,
+                                      .args = &peer_args};
         peer_args.gpu = 1;
         peer_args.local[0] = 1;
         peer_args.in[0] = NULL;

@@ -184,7 +184,8 @@ static void test_kernels(int gpu)
                                              .done = &seen->done,
                                              .where = &seen->where,
                                              .timeout_ns = (uint64_t)WAIT_SECONDS * 1000000000u};
-            struct tutti_launch launch = {TUTTI_KERNEL_DIRECT, type, op, 3, &args};
+            struct tutti_launch launch = {
+                .kernel = TUTTI_KERNEL_DIRECT, .type = type, .op = op, .blocks = 3, .args = &args};
             OK(device->fill(stream, out, 0x5a, bytes));
             OK(device->launch(stream, &launch));
             CHECK(wait_for(stream) == 1, "%s %s did not end", tutti_type_name(type), tutti_op_name(op));

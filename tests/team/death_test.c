@@ -53,7 +53,8 @@ static int sum(struct tutti_team *team, float *in, float *out)
     args.in[team->rank] = in;
     args.out[0] = out;
     memcpy(args.window, team->window, sizeof args.window);
-    struct tutti_launch launch = {TUTTI_KERNEL_ONESHOT, TUTTI_TYPE_F32, TUTTI_OP_SUM, 1, &args};
+    struct tutti_launch launch = {
+        .kernel = TUTTI_KERNEL_ONESHOT, .type = TUTTI_TYPE_F32, .op = TUTTI_OP_SUM, .blocks = 1, .args = &args};
     int status = team->device->launch(team->stream, &launch);
     if (status == TUTTI_OK)
         status = tutti_team_await_kernel(team, team->epoch);

@@ -1,4 +1,4 @@
-/* MPI_Allreduce over a team: announce, see what the others bring, choose by rule, run. */
+/* A reduction over a team: announce, see what the others bring, choose by rule, run. */
 #include "core/log.h"
 #include "core/settings.h"
 #include "core/status.h"
@@ -81,7 +81,40 @@ static int alone(struct tutti_team *team, const struct tutti_reduce *call, enum 
     return tutti_move(team, call->out, call->in, call->count * tutti_type_size(call->type));
 }
 
-int tutti_allreduce(struct tutti_team *team, const struct tutti_reduce *call, enum tutti_taken *taken, const char **why)
+struct tutti_result tutti_result_of(const struct tutti_reduce *call, int rank, int ranks)
+{
+    struct tutti_result part = {0, call->count};
+    switch (call->collective) {
+    case TUTTI_COLLECTIVE_REDUCE:
+        part.count = rank == call->root ? call->count : 0;
+        break;
+    case TUTTI_COLLECTIVE_REDUCE_SCATTER:
+        for (int r = 0; r < rank; r++)
+            part.begin += call->counts[r];
+        part.count = call->counts[rank];
+        break;
+    case TUTTI_COLLECTIVE_REDUCE_SCATTER_BLOCK:
+        part.count = call->count / (size_t)ranks;
+        part.begin = part.count * (size_t)rank;
+        break;
+    case TUTTI_COLLECTIVE_EXSCAN:
+        part.count = rank > 0 ? call->count : 0;
+        break;
+    default:
+        break;
+    }
+    return part;
+}
+
+int tutti_result_depth(const struct tutti_reduce *call, int rank, int ranks)
+{
+    if (call->collective == TUTTI_COLLECTIVE_SCAN)
+        return rank + 1;
+    return call->collective == TUTTI_COLLECTIVE_EXSCAN ? rank : ranks;
+}
+
+int tutti_collective(struct tutti_team *team, const struct tutti_reduce *call, enum tutti_taken *taken,
+                     const char **why)
 {
     if (team->state == TUTTI_TEAM_BROKEN)
         return TUTTI_ERR_BROKEN;
@@ -91,7 +124,7 @@ int tutti_allreduce(struct tutti_team *team, const struct tutti_reduce *call, en
         return call->host_ok ? pass(taken, why, team->why) : staged(team, call, taken, why);
 
     struct tutti_arrival mine = {
-        .collective = TUTTI_COLLECTIVE_ALLREDUCE,
+        .collective = (uint32_t)call->collective,
         .type = call->type,
         .op = call->op,
         .kind = same_gpu(team, call) ? (uint32_t)call->kind : TUTTI_ARRIVAL_HOST,
