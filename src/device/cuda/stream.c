@@ -1,17 +1,9 @@
 #include <stdlib.h>
 
 #include "core/status.h"
-#include "device/cuda/gpu.h"
-#include "kernels/args.h"
-#include "kernels/fatbin.h"
+#include "device/cuda/stream.h"
 
-/* A stream or event of a context that has gone is dropped, and made anew in the GPU's next context at its next use. */
-struct tutti_stream {
-    int gpu;
-    struct tutti_cuda_context *context;
-    CUstream handle;
-};
-
+/* An event of a context that has gone is dropped, and made anew in the GPU's next context at its next use. */
 struct tutti_event {
     int gpu;
     struct tutti_cuda_context *context;
@@ -27,7 +19,7 @@ static CUresult make_stream(CUstream *out)
     return tutti_cuda.StreamCreateWithPriority(out, CU_STREAM_NON_BLOCKING, greatest);
 }
 
-static int enter_stream(struct tutti_stream *stream, struct tutti_cuda_scope *scope)
+int tutti_cuda_enter_stream(struct tutti_stream *stream, struct tutti_cuda_scope *scope)
 {
     if (tutti_cuda_enter_context(stream->context, scope) == TUTTI_OK)
         return TUTTI_OK;
@@ -156,7 +148,7 @@ int tutti_cuda_event_destroy(struct tutti_event *event)
 int tutti_cuda_event_record(struct tutti_event *event, struct tutti_stream *stream)
 {
     struct tutti_cuda_scope scope;
-    int status = enter_stream(stream, &scope);
+    int status = tutti_cuda_enter_stream(stream, &scope);
     if (status != TUTTI_OK)
         return status;
     CUresult result = CUDA_SUCCESS;
@@ -185,7 +177,7 @@ int tutti_cuda_event_wait(struct tutti_stream *stream, struct tutti_event *event
     if (status != TUTTI_OK)
         return status;
     tutti_cuda_leave(&scope);
-    status = enter_stream(stream, &scope);
+    status = tutti_cuda_enter_stream(stream, &scope);
     if (status != TUTTI_OK)
         return status;
     CUresult result = tutti_cuda.StreamWaitEvent(stream->handle, event->handle, 0);
@@ -210,7 +202,7 @@ int tutti_cuda_copy(struct tutti_stream *stream, void *to, const void *from, siz
     struct tutti_cuda_scope scope;
     if (!bytes)
         return TUTTI_OK;
-    int status = enter_stream(stream, &scope);
+    int status = tutti_cuda_enter_stream(stream, &scope);
     if (status != TUTTI_OK)
         return status;
     CUresult result = tutti_cuda.MemcpyAsync((CUdeviceptr)to, (CUdeviceptr)from, bytes, stream->handle);
@@ -224,29 +216,11 @@ int tutti_cuda_fill(struct tutti_stream *stream, void *device, int byte, size_t 
     struct tutti_cuda_scope scope;
     if (!bytes)
         return TUTTI_OK;
-    int status = enter_stream(stream, &scope);
+    int status = tutti_cuda_enter_stream(stream, &scope);
     if (status != TUTTI_OK)
         return status;
     CUresult result = tutti_cuda.MemsetD8Async((CUdeviceptr)device, (unsigned char)byte, bytes, stream->handle);
     status = tutti_cuda_check(result, "filling", scope.context);
-    tutti_cuda_leave(&scope);
-    return status;
-}
-
-int tutti_cuda_launch(struct tutti_stream *stream, const struct tutti_launch *launch)
-{
-    struct tutti_cuda_scope scope;
-    CUfunction function;
-    int status = enter_stream(stream, &scope);
-    if (status != TUTTI_OK)
-        return status;
-    status = tutti_cuda_function(scope.context, (int)launch->kernel, launch->type, launch->op, &function);
-    if (status == TUTTI_OK) {
-        void *parameters[] = {(void *)launch->args};
-        CUresult result = tutti_cuda.LaunchKernel(function, launch->blocks, 1, 1, TUTTI_FATBIN_THREADS, 1, 1, 0,
-                                                  stream->handle, parameters, NULL);
-        status = tutti_cuda_check(result, "launching a kernel", scope.context);
-    }
     tutti_cuda_leave(&scope);
     return status;
 }

@@ -1,0 +1,18 @@
+/* Streams of the CUDA device. Private to src/device/cuda/. */
+#ifndef TUTTI_DEVICE_CUDA_STREAM_H
+#define TUTTI_DEVICE_CUDA_STREAM_H
+
+#include "device/cuda/gpu.h"
+
+/* One of Tutti's own, in a context that has gone, is dropped, and made anew in the GPU's next context at its next use.
+ */
+struct tutti_stream {
+    int gpu;
+    struct tutti_cuda_context *context;
+    CUstream handle;
+};
+
+/* Enters the stream's context; leave with tutti_cuda_leave(). */
+int tutti_cuda_enter_stream(struct tutti_stream *stream, struct tutti_cuda_scope *scope);
+
+#endif
