@@ -75,6 +75,9 @@ struct tutti_device {
     int (*reach)(int gpu,
                  const unsigned char peer[16]); /* 1 where kernels on `gpu` can load and store memory of `peer` */
     unsigned (*blocks)(int gpu);                /* most thread blocks that are resident at once for kernels that wait */
+    /* Most blocks of kernels that wait, in all streams of the program together, that are resident at once beside one
+     * kernel of blocks() blocks in a stream of Tutti's. NULL: streams take no room from each other. */
+    unsigned (*resident)(int gpu);
 
     /* What `pointer` is. Always succeeds; unknown pointers are TUTTI_MEMORY_HOST. */
     void (*classify)(const void *pointer, struct tutti_memory *out);
@@ -98,8 +101,11 @@ struct tutti_device {
     int (*stream_destroy)(struct tutti_stream *stream);
     /* A stream that the program made itself: `handle` is what the device's own interface calls a stream (CUDA: a
      * cudaStream_t or CUstream by value, also NULL and the two special ones; host: what tutti_stream_create() gave).
-     * stream_destroy() frees *out alone. gpu: that of the stream. TUTTI_ERR_ARGUMENT where it is none of this GPU. */
+     * stream_destroy() frees *out alone. gpu: that of the stream; -1: whichever it is. TUTTI_ERR_ARGUMENT (not reported)
+     * where it is none of this GPU. What is put into it is never done on the calling thread. */
     int (*stream_wrap)(int gpu, void *handle, struct tutti_stream **out);
+    /* The stream's GPU (-1: none in particular) and its handle, as stream_wrap takes it. */
+    int (*stream_identity)(const struct tutti_stream *stream, int *gpu, void **handle);
     /* 1 where what is put into the stream goes into a graph that is being captured, 0 where not, negative: failed. */
     int (*stream_capturing)(struct tutti_stream *stream);
     int (*stream_sync)(struct tutti_stream *stream);  /* waits; bounded only by the work itself */

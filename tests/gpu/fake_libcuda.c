@@ -8,6 +8,7 @@
 struct CUctx_st fake_primary[GPUS] = {{.gpu = 0}, {.gpu = 1}};
 _Thread_local CUcontext fake_stack[16];
 _Thread_local int fake_depth;
+_Thread_local int fake_relaxed;
 unsigned long long fake_ids = 1;
 int fake_initialised, fake_objects;
 
@@ -20,9 +21,14 @@ int fake_call(const char *name)
     return fake_state.fail_with;
 }
 
+int fake_is_default(CUstream stream)
+{
+    return stream == NULL || stream == CU_STREAM_LEGACY || stream == CU_STREAM_PER_THREAD;
+}
+
 int fake_stream_valid(CUstream stream)
 {
-    return stream == CU_STREAM_LEGACY || (stream->context->alive && stream->id == stream->context->id);
+    return fake_is_default(stream) || (stream->context->alive && stream->id == stream->context->id);
 }
 
 /* --- what tests ask for --- */
@@ -221,7 +227,7 @@ EXPORT CUresult cuCtxEnablePeerAccess(CUcontext peer, unsigned flags)
 /* --- kernels --- */
 EXPORT CUresult cuModuleLoadData(CUmodule *module, const void *image)
 {
-    CONTEXT();
+    UNSAFE();
     fake_objects++;
     *module = (CUmodule)image;
     return CUDA_SUCCESS;
@@ -256,9 +262,10 @@ EXPORT CUresult cuLaunchKernel(CUfunction function, unsigned x, unsigned y, unsi
                                unsigned tz, unsigned shared, CUstream stream, void **parameters, void **extra)
 {
     CONTEXT();
-    if (y != 1 || z != 1 || ty != 1 || tz != 1 || shared || extra || stream->context != fake_stack[fake_depth - 1] ||
-        stream->id != stream->context->id)
+    if (y != 1 || z != 1 || ty != 1 || tz != 1 || shared || extra || !fake_stream_valid(stream) ||
+        (!fake_is_default(stream) && stream->context != fake_stack[fake_depth - 1]))
         return CUDA_ERROR_INVALID_VALUE;
+    fake_state.stream = stream;
     snprintf(fake_state.launched, sizeof fake_state.launched, "%s", (const char *)function);
     fake_state.blocks = x;
     fake_state.threads = tx;
@@ -290,11 +297,40 @@ EXPORT CUresult cuStreamDestroy_v2(CUstream stream)
 EXPORT CUresult cuStreamSynchronize(CUstream stream)
 {
     STREAM(stream);
-    return CUDA_SUCCESS;
+    UNSAFE();
+    return stream && fake_state.capturing == stream ? CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED : CUDA_SUCCESS;
 }
 EXPORT CUresult cuStreamQuery(CUstream stream)
 {
     STREAM(stream);
+    UNSAFE();
+    return stream && fake_state.capturing == stream ? CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED : CUDA_SUCCESS;
+}
+EXPORT CUresult cuStreamGetCtx(CUstream stream, CUcontext *context)
+{
+    ENTER();
+    if (fake_is_default(stream) || !fake_stream_valid(stream))
+        return CUDA_ERROR_INVALID_HANDLE;
+    *context = stream->context;
+    return CUDA_SUCCESS;
+}
+EXPORT CUresult cuStreamIsCapturing(CUstream stream, CUstreamCaptureStatus *status)
+{
+    STREAM(stream);
+    if ((stream == NULL || stream == CU_STREAM_LEGACY) && fake_state.capturing)
+        return CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
+    *status = !stream || fake_state.capturing != stream ? CU_STREAM_CAPTURE_STATUS_NONE
+              : fake_state.invalidated                  ? CU_STREAM_CAPTURE_STATUS_INVALIDATED
+                                                        : CU_STREAM_CAPTURE_STATUS_ACTIVE;
+    return CUDA_SUCCESS;
+}
+EXPORT CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode *mode)
+{
+    static _Thread_local CUstreamCaptureMode now = CU_STREAM_CAPTURE_MODE_GLOBAL;
+    CUstreamCaptureMode before = now;
+    now = *mode;
+    *mode = before;
+    fake_relaxed = now == CU_STREAM_CAPTURE_MODE_RELAXED;
     return CUDA_SUCCESS;
 }
 EXPORT CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned flags)
@@ -325,6 +361,6 @@ EXPORT CUresult cuEventRecord(CUevent event, CUstream stream)
 }
 EXPORT CUresult cuEventQuery(CUevent event)
 {
-    CONTEXT();
+    UNSAFE();
     return event ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
 }

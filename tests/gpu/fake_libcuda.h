@@ -14,8 +14,11 @@ struct fake_control {
     unsigned long queries; /* cuPointerGetAttributes alone */
     char launched[96];     /* last kernel */
     unsigned blocks, threads;
+    void *stream;                 /* that it was launched in */
     unsigned char arguments[256]; /* its first bytes of arguments */
     int hide_gpu;                 /* 1: only GPU 0 is visible */
+    void *capturing;              /* stream that is captured, in global mode: unsafe calls fail where not relaxed */
+    int invalidated;              /* 1: that capture has been made invalid */
 
     void *(*make)(int gpu, enum fake_kind kind, size_t bytes); /* memory of the program */
     void (*reset)(int gpu);                                    /* as cudaDeviceReset */

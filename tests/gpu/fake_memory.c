@@ -119,28 +119,28 @@ static CUresult release(void *base, int mapped)
 }
 EXPORT CUresult cuMemAlloc_v2(CUdeviceptr *out, size_t bytes)
 {
-    CONTEXT();
+    UNSAFE();
     return allocate((void **)out, FAKE_MALLOC, bytes);
 }
 EXPORT CUresult cuMemFree_v2(CUdeviceptr pointer)
 {
-    CONTEXT();
+    UNSAFE();
     struct memory *memory = fake_find(pointer);
     return release((void *)pointer, memory ? memory->mapped : 0);
 }
 EXPORT CUresult cuMemHostAlloc(void **out, size_t bytes, unsigned flags)
 {
-    CONTEXT();
+    UNSAFE();
     return flags == CU_MEMHOSTALLOC_PORTABLE ? allocate(out, FAKE_PINNED, bytes) : CUDA_ERROR_INVALID_VALUE;
 }
 EXPORT CUresult cuMemFreeHost(void *host)
 {
-    CONTEXT();
+    UNSAFE();
     return release(host, 0);
 }
 EXPORT CUresult cuMemHostRegister_v2(void *host, size_t bytes, unsigned flags)
 {
-    CONTEXT();
+    UNSAFE();
     if (flags != (CU_MEMHOSTREGISTER_DEVICEMAP | CU_MEMHOSTREGISTER_PORTABLE))
         return CUDA_ERROR_INVALID_VALUE;
     if (fake_find((CUdeviceptr)host))
@@ -160,7 +160,7 @@ EXPORT CUresult cuMemHostRegister_v2(void *host, size_t bytes, unsigned flags)
 }
 EXPORT CUresult cuMemHostUnregister(void *host)
 {
-    CONTEXT();
+    UNSAFE();
     return release(host, 0);
 }
 EXPORT CUresult cuMemHostGetDevicePointer_v2(CUdeviceptr *out, void *host, unsigned flags)
@@ -213,7 +213,7 @@ EXPORT CUresult cuIpcOpenMemHandle_v2(CUdeviceptr *out, CUipcMemHandle handle, u
 {
     int fd;
     size_t bytes;
-    CONTEXT();
+    UNSAFE();
     memcpy(&fd, &handle, sizeof fd);
     memcpy(&bytes, handle.reserved + 8, sizeof bytes);
     return flags == CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS ? open_copy(out, fd, bytes, FAKE_MALLOC, NULL)
@@ -221,7 +221,7 @@ EXPORT CUresult cuIpcOpenMemHandle_v2(CUdeviceptr *out, CUipcMemHandle handle, u
 }
 EXPORT CUresult cuIpcCloseMemHandle(CUdeviceptr pointer)
 {
-    CONTEXT();
+    UNSAFE();
     return release((void *)pointer, 1);
 }
 EXPORT CUresult cuMemRetainAllocationHandle(CUmemGenericAllocationHandle *handle, void *pointer)

@@ -29,6 +29,7 @@ struct memory {
 extern struct CUctx_st fake_primary[GPUS];
 extern _Thread_local CUcontext fake_stack[16];
 extern _Thread_local int fake_depth;
+extern _Thread_local int fake_relaxed; /* mode of stream capture */
 extern struct memory fake_memories[ROOM];
 extern unsigned long long fake_ids;
 extern int fake_initialised, fake_objects;
@@ -42,6 +43,7 @@ struct memory *fake_find(CUdeviceptr pointer);
 struct memory *fake_add(int gpu, enum fake_kind kind, size_t bytes, int fd, void *at);
 struct memory *fake_create(int gpu, enum fake_kind kind, size_t bytes);
 void fake_drop(struct memory *memory);
+int fake_is_default(CUstream stream);
 int fake_stream_valid(CUstream stream);
 
 #define ENTER()                                                                                                        \
@@ -59,6 +61,14 @@ int fake_stream_valid(CUstream stream);
             return CUDA_ERROR_INVALID_CONTEXT;                                                                         \
         if (!fake_stack[fake_depth - 1]->alive)                                                                        \
             return CUDA_ERROR_CONTEXT_IS_DESTROYED;                                                                    \
+    } while (0)
+
+/* What a capture in global mode forbids to all threads that are not relaxed. */
+#define UNSAFE()                                                                                                       \
+    do {                                                                                                               \
+        CONTEXT();                                                                                                     \
+        if (fake_state.capturing && !fake_relaxed)                                                                     \
+            return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;                                                              \
     } while (0)
 
 #define STREAM(stream)                                                                                                 \

@@ -165,6 +165,13 @@ static unsigned cuda_blocks(int gpu)
     return blocks < 1 ? 1 : blocks < TUTTI_MAX_BLOCKS ? (unsigned)blocks : TUTTI_MAX_BLOCKS;
 }
 
+static unsigned cuda_resident(int gpu)
+{
+    CUdevice device;
+    int blocks = device_of(gpu, &device) == TUTTI_OK ? attribute(device, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT) : 0;
+    return blocks < 1 ? 1 : (unsigned)blocks;
+}
+
 const struct tutti_device tutti_device_cuda = {
     .name = "cuda",
     .open = cuda_open,
@@ -176,6 +183,7 @@ const struct tutti_device tutti_device_cuda = {
     .describe = cuda_describe,
     .reach = cuda_reach,
     .blocks = cuda_blocks,
+    .resident = cuda_resident,
     .classify = tutti_cuda_classify,
     .alloc = tutti_cuda_gated_alloc,
     .free = tutti_cuda_gated_free,
@@ -188,6 +196,9 @@ const struct tutti_device tutti_device_cuda = {
     .release_memory = tutti_cuda_gated_release,
     .stream_create = tutti_cuda_gated_stream_create,
     .stream_destroy = tutti_cuda_gated_stream_destroy,
+    .stream_wrap = tutti_cuda_stream_wrap,
+    .stream_identity = tutti_cuda_stream_identity,
+    .stream_capturing = tutti_cuda_stream_capturing,
     .stream_sync = tutti_cuda_stream_sync,
     .stream_query = tutti_cuda_stream_query,
     .event_create = tutti_cuda_event_create,

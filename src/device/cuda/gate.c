@@ -22,8 +22,12 @@ void tutti_cuda_waiting_end(void)
 
 #define GATED(call)                                                                                                    \
     do {                                                                                                               \
+        if (!tutti_cuda_ready())                                                                                       \
+            return call;                                                                                               \
         pthread_rwlock_wrlock(&gate);                                                                                  \
+        CUstreamCaptureMode mode = tutti_cuda_relax();                                                                 \
         int status = call;                                                                                             \
+        tutti_cuda_unrelax(mode);                                                                                      \
         pthread_rwlock_unlock(&gate);                                                                                  \
         return status;                                                                                                 \
     } while (0)

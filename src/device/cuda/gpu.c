@@ -203,7 +203,9 @@ static int load_module(struct tutti_cuda_context *context, int image)
     pthread_mutex_lock(&context->lock);
     if (!context->module[image]) {
         CUmodule module;
+        CUstreamCaptureMode mode = tutti_cuda_relax();
         CUresult result = tutti_cuda.ModuleLoadData(&module, tutti_fatbin(image).data);
+        tutti_cuda_unrelax(mode);
         status = tutti_cuda_check(result, "loading the kernels", context);
         if (status == TUTTI_OK)
             context->module[image] = module;
@@ -227,9 +229,11 @@ int tutti_cuda_function(struct tutti_cuda_context *context, int kernel, int type
         if (status != TUTTI_OK)
             return status;
         int registers; /* asking for an attribute loads the code, which the driver may put off otherwise */
+        CUstreamCaptureMode mode = tutti_cuda_relax();
         CUresult result = tutti_cuda.ModuleGetFunction(&function, context->module[image], name);
         if (result == CUDA_SUCCESS)
             result = tutti_cuda.FuncGetAttribute(&registers, CU_FUNC_ATTRIBUTE_NUM_REGS, function);
+        tutti_cuda_unrelax(mode);
         status = tutti_cuda_check(result, name, context);
         if (status != TUTTI_OK)
             return status;

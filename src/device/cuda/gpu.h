@@ -54,6 +54,11 @@ int tutti_cuda_check(CUresult result, const char *what, struct tutti_cuda_contex
 /* The same for calls that free: nothing is said where the context has gone, TUTTI_OK. */
 int tutti_cuda_check_free(CUresult result, const char *what, struct tutti_cuda_context *context);
 
+/* Until unrelax the calling thread may allocate, load, free and ask for events though some thread of the program
+ * captures a stream in global mode, which forbids it to all. None of it is about the stream that is captured. */
+CUstreamCaptureMode tutti_cuda_relax(void);
+void tutti_cuda_unrelax(CUstreamCaptureMode mode);
+
 /* The kernel of a pair for which tutti_has_kernel() holds; loads its module at the first use. The context is entered.
  */
 int tutti_cuda_function(struct tutti_cuda_context *context, int kernel, int type, int op, CUfunction *out);
@@ -73,6 +78,9 @@ int tutti_cuda_export(const void *device, struct tutti_export *out, int *fd);
 int tutti_cuda_import(int gpu, const struct tutti_export *what, int fd, void **base);
 int tutti_cuda_release(int gpu, const struct tutti_export *what, void *base);
 int tutti_cuda_stream_create(int gpu, struct tutti_stream **out);
+int tutti_cuda_stream_wrap(int gpu, void *handle, struct tutti_stream **out);
+int tutti_cuda_stream_identity(const struct tutti_stream *stream, int *gpu, void **handle);
+int tutti_cuda_stream_capturing(struct tutti_stream *stream);
 int tutti_cuda_stream_destroy(struct tutti_stream *stream);
 int tutti_cuda_stream_sync(struct tutti_stream *stream);
 int tutti_cuda_stream_query(struct tutti_stream *stream);

@@ -4,6 +4,25 @@
 #include "kernels/args.h"
 #include "kernels/fatbin.h"
 
+/* Flow kernels wait by themselves for what was launched before (griddepcontrol), so the GPU may bring them up while it
+ * still runs. */
+static CUresult launch_early(CUfunction function, const struct tutti_launch *launch, unsigned threads, CUstream stream,
+                             void **parameters)
+{
+    CUlaunchAttribute early = {.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION};
+    early.value.programmaticStreamSerializationAllowed = 1;
+    const CUlaunchConfig config = {.gridDimX = launch->blocks,
+                                   .gridDimY = 1,
+                                   .gridDimZ = 1,
+                                   .blockDimX = threads,
+                                   .blockDimY = 1,
+                                   .blockDimZ = 1,
+                                   .hStream = stream,
+                                   .attrs = &early,
+                                   .numAttrs = 1};
+    return tutti_cuda.LaunchKernelEx(&config, function, parameters, NULL);
+}
+
 int tutti_cuda_launch(struct tutti_stream *stream, const struct tutti_launch *launch)
 {
     struct tutti_cuda_scope scope;
@@ -13,9 +32,11 @@ int tutti_cuda_launch(struct tutti_stream *stream, const struct tutti_launch *la
         return status;
     status = tutti_cuda_function(scope.context, (int)launch->kernel, launch->type, launch->op, &function);
     if (status == TUTTI_OK) {
-        void *parameters[] = {(void *)launch->args};
-        CUresult result = tutti_cuda.LaunchKernel(function, launch->blocks, 1, 1, TUTTI_FATBIN_THREADS, 1, 1, 0,
-                                                  stream->handle, parameters, NULL);
+        const unsigned threads = launch->threads ? launch->threads : TUTTI_FATBIN_THREADS;
+        void *parameters[] = {launch->flow ? (void *)launch->flow : (void *)launch->args};
+        CUresult result = launch->early ? launch_early(function, launch, threads, stream->handle, parameters)
+                                        : tutti_cuda.LaunchKernel(function, launch->blocks, 1, 1, threads, 1, 1, 0,
+                                                                  stream->handle, parameters, NULL);
         status = tutti_cuda_check(result, "launching a kernel", scope.context);
     }
     tutti_cuda_leave(&scope);

@@ -1,5 +1,6 @@
 #include <stdlib.h>
 
+#include "core/log.h"
 #include "core/status.h"
 #include "device/cuda/stream.h"
 
@@ -23,6 +24,10 @@ int tutti_cuda_enter_stream(struct tutti_stream *stream, struct tutti_cuda_scope
 {
     if (tutti_cuda_enter_context(stream->context, scope) == TUTTI_OK)
         return TUTTI_OK;
+    if (stream->wrapped) {
+        tutti_error("a stream of the program has gone with its context: make another communicator for a new stream");
+        return TUTTI_ERR_DEVICE;
+    }
     int status = tutti_cuda_enter(stream->gpu, 0, scope);
     if (status != TUTTI_OK)
         return status;
@@ -45,12 +50,12 @@ int tutti_cuda_stream_create(int gpu, struct tutti_stream **out)
     struct tutti_stream *stream = calloc(1, sizeof *stream);
     if (!stream)
         return TUTTI_ERR_MEMORY;
-    int status = tutti_cuda_enter(gpu, 1, &scope);
+    int status = tutti_cuda_enter(gpu < 0 ? tutti_cuda_any() : gpu, 1, &scope);
     if (status != TUTTI_OK) {
         free(stream);
         return status;
     }
-    stream->gpu = gpu;
+    stream->gpu = scope.context->gpu;
     stream->context = scope.context;
     status = tutti_cuda_check(make_stream(&stream->handle), "making a stream", scope.context);
     tutti_cuda_leave(&scope);
@@ -68,7 +73,7 @@ int tutti_cuda_stream_destroy(struct tutti_stream *stream)
     int status = TUTTI_OK;
     if (!stream)
         return TUTTI_OK;
-    if (tutti_cuda_enter_context(stream->context, &scope) == TUTTI_OK) {
+    if (!stream->wrapped && tutti_cuda_enter_context(stream->context, &scope) == TUTTI_OK) {
         status = tutti_cuda_check_free(tutti_cuda.StreamDestroy(stream->handle), "destroying a stream", scope.context);
         tutti_cuda_leave(&scope);
     }
@@ -83,7 +88,10 @@ int tutti_cuda_stream_sync(struct tutti_stream *stream)
     int status = tutti_cuda_enter_context(stream->context, &scope);
     if (status != TUTTI_OK)
         return status;
-    status = tutti_cuda_check(tutti_cuda.StreamSynchronize(stream->handle), "waiting for a stream", scope.context);
+    CUstreamCaptureMode mode = tutti_cuda_relax();
+    CUresult result = tutti_cuda.StreamSynchronize(stream->handle);
+    tutti_cuda_unrelax(mode);
+    status = tutti_cuda_check(result, "waiting for a stream", scope.context);
     tutti_cuda_leave(&scope);
     return status;
 }
@@ -102,7 +110,10 @@ int tutti_cuda_stream_query(struct tutti_stream *stream)
     int status = tutti_cuda_enter_context(stream->context, &scope);
     if (status != TUTTI_OK)
         return status;
-    status = done_of(tutti_cuda.StreamQuery(stream->handle), "asking a stream", scope.context);
+    CUstreamCaptureMode mode = tutti_cuda_relax();
+    CUresult result = tutti_cuda.StreamQuery(stream->handle);
+    tutti_cuda_unrelax(mode);
+    status = done_of(result, "asking a stream", scope.context);
     tutti_cuda_leave(&scope);
     return status;
 }
@@ -192,7 +203,10 @@ int tutti_cuda_event_query(struct tutti_event *event)
     int status = tutti_cuda_enter_context(event->context, &scope);
     if (status != TUTTI_OK)
         return status;
-    status = done_of(tutti_cuda.EventQuery(event->handle), "asking an event", scope.context);
+    CUstreamCaptureMode mode = tutti_cuda_relax();
+    CUresult result = tutti_cuda.EventQuery(event->handle);
+    tutti_cuda_unrelax(mode);
+    status = done_of(result, "asking an event", scope.context);
     tutti_cuda_leave(&scope);
     return status;
 }

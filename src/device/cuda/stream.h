@@ -5,9 +5,10 @@
 #include "device/cuda/gpu.h"
 
 /* One of Tutti's own, in a context that has gone, is dropped, and made anew in the GPU's next context at its next use.
- */
+ * One of the program's (wrapped) goes with its context. */
 struct tutti_stream {
     int gpu;
+    int wrapped;
     struct tutti_cuda_context *context;
     CUstream handle;
 };

@@ -17,6 +17,9 @@ int tutti_host_import(int gpu, const struct tutti_export *what, int fd, void **b
 int tutti_host_release(int gpu, const struct tutti_export *what, void *base);
 
 int tutti_host_stream_create(int gpu, struct tutti_stream **out);
+int tutti_host_stream_wrap(int gpu, void *handle, struct tutti_stream **out);
+int tutti_host_stream_identity(const struct tutti_stream *stream, int *gpu, void **handle);
+int tutti_host_stream_capturing(struct tutti_stream *stream);
 int tutti_host_stream_destroy(struct tutti_stream *stream);
 int tutti_host_stream_sync(struct tutti_stream *stream);
 int tutti_host_stream_query(struct tutti_stream *stream);

@@ -1,7 +1,8 @@
 /* Streams of the host device. A stream is a thread with a queue, asleep when the queue is empty and started when it is
  * first needed. Work for a stream that has nothing queued and waits for no event runs at once on the caller's thread:
- * handing it over would cost two switches. In strict mode everything is handed over, now and then after a delay, so
- * that a missing wait is seen; the delays follow from TUTTI_SEED. */
+ * handing it over would cost two switches. In streams of the program everything is handed over: work may wait for what
+ * the caller has yet to put into another stream. In strict mode everything is handed over in all streams, now and then
+ * after a delay, so that a missing wait is seen; the delays follow from TUTTI_SEED. */
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -18,6 +19,9 @@
 enum { QUEUE_MOST = 1024, DELAY_ONE_IN = 16, DELAY_MOST_NS = 200000 };
 
 struct tutti_stream {
+    struct tutti_stream *next; /* of those alive */
+    int gpu;
+    int users; /* who made it, and who wrapped it; under streams_lock */
     pthread_mutex_t lock;
     pthread_cond_t changed;
     pthread_t thread;
@@ -25,7 +29,8 @@ struct tutti_stream {
     int queued;  /* and running */
     int at_once; /* a caller's thread runs the only work */
     int started, ends;
-    int status; /* first failure of its work */
+    int hand_over; /* it is the program's */
+    int status;    /* first failure of its work */
     unsigned dice;
 };
 
@@ -35,6 +40,9 @@ struct tutti_event {
     unsigned long asked, reached; /* records so far: asked for, and done */
     int users;                    /* its owner, and work that records or waits for it */
 };
+
+static struct tutti_stream *streams;
+static pthread_mutex_t streams_lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* The last user frees it: an event may be destroyed while work still refers to it. */
 static void event_drop(struct tutti_event *event)
@@ -160,7 +168,8 @@ static int submit(struct tutti_stream *stream, struct tutti_work *work)
         return TUTTI_ERR_UNAVAILABLE;
     pthread_mutex_lock(&stream->lock);
     int status = stream->status;
-    int at_once = stream->queued == 0 && work->kind != TUTTI_WORK_WAIT && !tutti_settings()->host_strict;
+    int at_once =
+        stream->queued == 0 && work->kind != TUTTI_WORK_WAIT && !stream->hand_over && !tutti_settings()->host_strict;
     if (status == TUTTI_OK && !at_once)
         status = enqueue(stream, work);
     else if (status == TUTTI_OK)
@@ -182,10 +191,10 @@ static int submit(struct tutti_stream *stream, struct tutti_work *work)
 /* Another one for each stream, the same in every run. */
 static unsigned next_dice(void)
 {
-    static atomic_uint streams;
+    static atomic_uint numbers;
     const char *seed = secure_getenv("TUTTI_SEED");
     unsigned first = seed ? (unsigned)strtoul(seed, NULL, 0) : 20261121u;
-    return first + 0x9e3779b9u * atomic_fetch_add(&streams, 1);
+    return first + 0x9e3779b9u * atomic_fetch_add(&numbers, 1);
 }
 
 int tutti_host_stream_create(int gpu, struct tutti_stream **out)
@@ -202,13 +211,70 @@ int tutti_host_stream_create(int gpu, struct tutti_stream **out)
     pthread_cond_init(&stream->changed, NULL);
     stream->tail = &stream->head;
     stream->dice = next_dice();
+    stream->gpu = gpu;
+    stream->users = 1;
+    pthread_mutex_lock(&streams_lock);
+    stream->next = streams;
+    streams = stream;
+    pthread_mutex_unlock(&streams_lock);
     *out = stream;
     return TUTTI_OK;
 }
 
+/* The handle is the stream itself, looked up, since a program may pass anything. */
+int tutti_host_stream_wrap(int gpu, void *handle, struct tutti_stream **out)
+{
+    if (tutti_host_forked())
+        return TUTTI_ERR_UNAVAILABLE;
+    pthread_mutex_lock(&streams_lock);
+    struct tutti_stream *stream = streams;
+    while (stream && stream != handle)
+        stream = stream->next;
+    int fits = stream && (gpu < 0 || stream->gpu < 0 || stream->gpu == gpu);
+    if (fits)
+        stream->users++;
+    pthread_mutex_unlock(&streams_lock);
+    if (!fits)
+        return TUTTI_ERR_ARGUMENT;
+    pthread_mutex_lock(&stream->lock);
+    stream->hand_over = 1;
+    pthread_mutex_unlock(&stream->lock);
+    *out = stream;
+    return TUTTI_OK;
+}
+
+int tutti_host_stream_identity(const struct tutti_stream *stream, int *gpu, void **handle)
+{
+    *gpu = stream->gpu;
+    *handle = (void *)(uintptr_t)stream;
+    return TUTTI_OK;
+}
+
+/* There are no graphs. */
+int tutti_host_stream_capturing(struct tutti_stream *stream)
+{
+    (void)stream;
+    return tutti_host_forked() ? TUTTI_ERR_UNAVAILABLE : 0;
+}
+
+/* 1 where the caller was the last user: it is in no list any more. */
+static int stream_drop(struct tutti_stream *stream)
+{
+    pthread_mutex_lock(&streams_lock);
+    int last = --stream->users == 0;
+    for (struct tutti_stream **at = &streams; last && *at; at = &(*at)->next) {
+        if (*at == stream) {
+            *at = stream->next;
+            break;
+        }
+    }
+    pthread_mutex_unlock(&streams_lock);
+    return last;
+}
+
 int tutti_host_stream_destroy(struct tutti_stream *stream)
 {
-    if (!stream || tutti_host_forked())
+    if (!stream || tutti_host_forked() || !stream_drop(stream))
         return TUTTI_OK;
     pthread_mutex_lock(&stream->lock);
     int status = stream->status, started = stream->started;
