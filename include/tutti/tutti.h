@@ -34,6 +34,20 @@ TUTTI_API int tutti_gpu_count(void);
 /* 1 where `pointer` is device memory, 0 otherwise. */
 TUTTI_API int tutti_is_device(const void *pointer);
 
+/* Streams: work that is done in the order in which it was put in, while the program goes on. For programs that name no
+ * GPU interface; others use the streams of their own, see tutti/mpix.h.
+ *
+ * Makes a stream on the calling thread's current GPU. The handle is what the device's own interface calls a stream: a
+ * cudaStream_t with device "cuda". */
+TUTTI_API int tutti_stream_create(void **stream);
+/* Frees a stream of tutti_stream_create(), once no communicator uses it any more. NULL: does nothing. */
+TUTTI_API int tutti_stream_destroy(void *stream);
+/* Waits until everything that was put into the stream is done. */
+TUTTI_API int tutti_stream_sync(void *stream);
+/* Copies between any two of host and device memory, in stream order: the call returns before the copy is done, so
+ * both stay untouched until tutti_stream_sync() or later work of the stream. */
+TUTTI_API int tutti_stream_copy(void *stream, void *to, const void *from, size_t bytes);
+
 #ifdef __cplusplus
 }
 #endif

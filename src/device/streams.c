@@ -1,0 +1,114 @@
+/* The public streams of tutti.h. A program holds the device's own handle; what belongs to it is found here. */
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "core/log.h"
+#include "core/status.h"
+#include "device/device.h"
+#include "tutti/tutti.h"
+
+struct entry {
+    struct entry *next;
+    void *handle;
+    struct tutti_stream *made;
+    struct tutti_stream *stream; /* the same, wrapped: what is put into it is never done on the caller's thread */
+};
+static struct entry *entries;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+static int can(const struct tutti_device *device)
+{
+    if (device->stream_create && device->stream_wrap && device->stream_identity)
+        return 1;
+    tutti_device_missing(device, "stream_wrap");
+    return 0;
+}
+
+static int make(const struct tutti_device *device, struct entry *entry)
+{
+    int gpu = -1, status = device->current(&gpu);
+    if (status == TUTTI_OK)
+        status = device->stream_create(gpu, &entry->made);
+    if (status != TUTTI_OK)
+        return status;
+    status = device->stream_identity(entry->made, &gpu, &entry->handle);
+    if (status == TUTTI_OK)
+        status = device->stream_wrap(gpu, entry->handle, &entry->stream);
+    if (status != TUTTI_OK)
+        device->stream_destroy(entry->made);
+    return status;
+}
+
+int tutti_stream_create(void **stream)
+{
+    char why[256] = "";
+    const struct tutti_device *device = tutti_device();
+    if (!stream)
+        return TUTTI_ERR_ARGUMENT;
+    int status = device ? device->open(why, sizeof why) : TUTTI_ERR_UNAVAILABLE;
+    if (status == TUTTI_OK && !can(device))
+        status = TUTTI_ERR_UNAVAILABLE;
+    if (status != TUTTI_OK)
+        return status;
+    struct entry *entry = calloc(1, sizeof *entry);
+    if (!entry)
+        return TUTTI_ERR_MEMORY;
+    status = make(device, entry);
+    if (status != TUTTI_OK) {
+        free(entry);
+        return status;
+    }
+    *stream = entry->handle;
+    pthread_mutex_lock(&lock);
+    entry->next = entries;
+    entries = entry;
+    pthread_mutex_unlock(&lock);
+    return TUTTI_OK;
+}
+
+int tutti_stream_destroy(void *stream)
+{
+    const struct tutti_device *device = tutti_device();
+    if (!stream)
+        return TUTTI_OK;
+    pthread_mutex_lock(&lock);
+    struct entry **at = &entries;
+    while (*at && (*at)->handle != stream)
+        at = &(*at)->next;
+    struct entry *entry = *at;
+    if (entry)
+        *at = entry->next;
+    pthread_mutex_unlock(&lock);
+    if (!device || !entry)
+        return TUTTI_ERR_ARGUMENT;
+    int status = device->stream_sync(entry->stream);
+    int wrapped = device->stream_destroy(entry->stream), made = device->stream_destroy(entry->made);
+    free(entry);
+    return status != TUTTI_OK ? status : wrapped != TUTTI_OK ? wrapped : made;
+}
+
+/* NULL where it is none of tutti_stream_create(). */
+static struct tutti_stream *find(void *handle)
+{
+    pthread_mutex_lock(&lock);
+    struct entry *entry = entries;
+    while (entry && entry->handle != handle)
+        entry = entry->next;
+    struct tutti_stream *stream = entry ? entry->stream : NULL;
+    pthread_mutex_unlock(&lock);
+    return stream;
+}
+
+int tutti_stream_sync(void *stream)
+{
+    struct tutti_stream *found = find(stream);
+    return found ? tutti_device()->stream_sync(found) : TUTTI_ERR_ARGUMENT;
+}
+
+int tutti_stream_copy(void *stream, void *to, const void *from, size_t bytes)
+{
+    struct tutti_stream *found = find(stream);
+    if (!found || (bytes && (!to || !from)))
+        return TUTTI_ERR_ARGUMENT;
+    return tutti_device()->copy(found, to, from, bytes);
+}
