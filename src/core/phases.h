@@ -1,0 +1,56 @@
+/* A recorder of where the time of a blocking call goes, and the same as NVTX ranges. Off unless TUTTI_PHASES or
+ * TUTTI_NVTX is 1 (or tutti_phases_switch() was called): a mark is then one branch that is never taken.
+ *
+ * A mark says what the calling thread does from there on; the time since its last mark is added to the phase of that
+ * mark. So the phases of a call have no gaps and do not overlap. Marks outside a call are ignored. */
+#ifndef TUTTI_CORE_PHASES_H
+#define TUTTI_CORE_PHASES_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+enum tutti_phase {
+#define TUTTI_PHASE(id, name, text) TUTTI_PHASE_##id,
+#include "core/phases.def"
+#undef TUTTI_PHASE
+    TUTTI_PHASES
+};
+
+/* Not zero: marks are looked at. Negative until the settings have been read, at the first mark. */
+extern _Atomic int tutti_phases_on;
+
+#define TUTTI_PHASES_WATCHED __builtin_expect(atomic_load_explicit(&tutti_phases_on, memory_order_relaxed), 0)
+
+void tutti_phase_begin_slow(const char *call);
+void tutti_phase_slow(enum tutti_phase phase);
+void tutti_phase_end_slow(void);
+
+/* Local, safe from any thread. A call begins, in TUTTI_PHASE_ARRIVAL; `call` is a static text. Within another call of
+ * the same thread it counts as a part of that one. */
+static inline void tutti_phase_begin(const char *call)
+{
+    if (TUTTI_PHASES_WATCHED)
+        tutti_phase_begin_slow(call);
+}
+static inline void tutti_phase(enum tutti_phase phase)
+{
+    if (TUTTI_PHASES_WATCHED)
+        tutti_phase_slow(phase);
+}
+static inline void tutti_phase_end(void)
+{
+    if (TUTTI_PHASES_WATCHED)
+        tutti_phase_end_slow();
+}
+
+/* Local. Turns recording on or off for all threads, whatever the settings say. */
+void tutti_phases_switch(int on);
+/* Local. Nanoseconds that the calling thread has spent in each phase since it last asked, and the number of its calls.
+ */
+uint64_t tutti_phases_take(uint64_t ns[TUTTI_PHASES]);
+const char *tutti_phase_name(int phase); /* NULL past the last */
+const char *tutti_phase_text(int phase);
+/* 1 where this build can make NVTX ranges. */
+int tutti_phases_have_nvtx(void);
+
+#endif
