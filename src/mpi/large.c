@@ -32,12 +32,12 @@ static int *list_of(struct narrow *narrow, const MPI_Count *large, int n)
     return list;
 }
 
-static int *of_ranks(struct narrow *narrow, MPI_Comm comm, const void *large)
+static int *of_ranks(struct narrow *narrow, MPI_Comm comm, const void *large, int own)
 {
     int inter = 0, n = 0;
     if (!large || tutti_real.MPI_Comm_test_inter(comm, &inter) != MPI_SUCCESS)
         return NULL;
-    if (inter)
+    if (inter && !own)
         tutti_real.MPI_Comm_remote_size(comm, &n);
     else
         tutti_real.MPI_Comm_size(comm, &n);
@@ -104,7 +104,8 @@ static int lacking(const char *call)
 #pragma GCC diagnostic pop
 
 #define N(x)        one(x)
-#define LIST(x)     of_ranks(&narrow, comm, x)
+#define LIST(x)     of_ranks(&narrow, comm, x, 0)
+#define LIST_OWN(x) of_ranks(&narrow, comm, x, 1)
 #define LIST_IN(x)  of_neighbours(&narrow, comm, x, 0)
 #define LIST_OUT(x) of_neighbours(&narrow, comm, x, 1)
 #define POSITION(x) position_of(&narrow, x)
@@ -136,6 +137,7 @@ void tutti_calls_complete(void)
 #undef TUTTI_CALL_C
 #undef N
 #undef LIST
+#undef LIST_OWN
 #undef LIST_IN
 #undef LIST_OUT
 #undef POSITION

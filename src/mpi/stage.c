@@ -242,6 +242,15 @@ int tutti_span_out(struct tutti_span *span, MPI_Count bytes)
     return n ? tutti_door.device->copy_now(span->user, span->memory, n) : TUTTI_OK;
 }
 
+void tutti_span_shorten(struct tutti_span *span, MPI_Count count)
+{
+    if (!span->staged || count >= span->count)
+        return;
+    span->count = count;
+    if (span->solid) /* elements follow each other upwards */
+        span->bytes = count > 0 ? (size_t)((count - 1) * span->extent) + span->true_extent : 0;
+}
+
 void tutti_span_close(struct tutti_span *span)
 {
     if (span->staged)

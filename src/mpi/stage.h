@@ -37,6 +37,8 @@ static inline int tutti_needs_span(const void *buffer, MPI_Datatype type)
 int tutti_span_open(struct tutti_span *span, const void *buffer, MPI_Count count, MPI_Datatype type, int way);
 /* After the real call: copies what came to device memory; `bytes` of the message, or -1 for all. */
 int tutti_span_out(struct tutti_span *span, MPI_Count bytes);
+/* From now on the first `count` elements alone are copied out. */
+void tutti_span_shorten(struct tutti_span *span, MPI_Count count);
 /* Gives the host memory back. */
 void tutti_span_close(struct tutti_span *span);
 
