@@ -1,10 +1,10 @@
-/* Extensions of MPI that Tutti offers. Include it after the MPI's own mpi.h. Nothing needs to be linked: without
- * libtutti.so in front of the program, what is here says so by its value.
+/* Extensions of MPI that Tutti offers, for C and C++. Include it after the MPI's own mpi.h. Nothing needs to be linked:
+ * without libtutti.so in front of the program, what is here says so by its value.
  *
- * MPIX_C_FLOAT16 and MPIX_C_BF16 are MPI_Datatype handles for IEEE half precision and for bfloat16, two bytes an
- * element. They may be used from MPI_Init to MPI_Finalize: MPI_Allreduce takes them with SUM, PROD, MIN and MAX, on
- * host and on device memory; all other calls treat them as two bytes. They are MPI_DATATYPE_NULL where Tutti is not in
- * front of the MPI (also with TUTTI_DEVICE=none). An MPI that has such a handle of its own keeps its name; Tutti
+ * Half precision. MPIX_C_FLOAT16 and MPIX_C_BF16 are MPI_Datatype handles for IEEE half precision and for bfloat16, two
+ * bytes an element. They may be used from MPI_Init to MPI_Finalize: MPI_Allreduce takes them with SUM, PROD, MIN and
+ * MAX, on host and on device memory; all other calls treat them as two bytes. They are MPI_DATATYPE_NULL where Tutti is
+ * not in front of the MPI (also with TUTTI_DEVICE=none). An MPI that has such a handle of its own keeps its name; Tutti
  * reduces it as well. */
 #ifndef TUTTI_MPIX_H
 #define TUTTI_MPIX_H
@@ -36,6 +36,192 @@ static inline MPI_Datatype tutti_mpix_datatype(int which)
 #ifndef MPIX_C_BF16
 #define MPIX_C_BF16 (tutti_mpix_datatype(1))
 #endif
+
+/* Reductions in stream order: the call returns at once, and the reduction is done by kernels in a stream of the
+ * program, after what was put into that stream before and before what is put in later. No host synchronisation is
+ * needed between a kernel that makes the data, the reduction, and a kernel that uses the result; and a captured stream
+ * may contain them.
+ *
+ * MPICH 4.1 and later declare calls of the same names. They are hidden here behind macros that give Tutti's, whatever
+ * the MPI: MPIX_Stream is then a pointer type of Tutti's, and such an MPI's own calls on an MPIX_Stream cannot be used
+ * in a file that includes this one.
+ *
+ * Every function returns an MPI error code. Without Tutti in front of the MPI, or with TUTTI_DEVICE=none, all but
+ * MPIX_Info_set_hex return MPI_ERR_UNSUPPORTED_OPERATION, calling no error handler, so that a program can ask. Other
+ * errors are said on standard error and raised as the function says. */
+struct tutti_mpix_stream;
+typedef struct tutti_mpix_stream *tutti_mpix_stream_t;
+#undef MPIX_STREAM_NULL
+#define MPIX_Stream      tutti_mpix_stream_t
+#define MPIX_STREAM_NULL ((tutti_mpix_stream_t)0)
+
+/* Local. The entry of that name in the library in front; NULL where there is none. */
+static inline void *tutti_mpix_find(const char *name, void **kept)
+{
+    void *call = __atomic_load_n(kept, __ATOMIC_ACQUIRE);
+    union {
+        void *symbol;
+        void *(*find)(const char *, size_t);
+    } ask;
+    if (call)
+        return call;
+    ask.symbol = dlsym((void *)0, "tutti_mpix_call");
+    call = ask.symbol ? ask.find(name, sizeof(MPI_Comm)) : (void *)0;
+    __atomic_store_n(kept, call, __ATOMIC_RELEASE);
+    return call;
+}
+
+#define TUTTI_MPIX_CALL(name, parameters, arguments)                                                                   \
+    static inline int tutti_##name parameters                                                                          \
+    {                                                                                                                  \
+        static void *kept;                                                                                             \
+        union {                                                                                                        \
+            void *symbol;                                                                                              \
+            int(*call) parameters;                                                                                     \
+        } found;                                                                                                       \
+        found.symbol = tutti_mpix_find(#name, &kept);                                                                  \
+        return found.symbol ? found.call arguments : MPI_ERR_UNSUPPORTED_OPERATION;                                    \
+    }
+
+/* Local. Sets `key` of the info object to the `size` bytes at `value`, as hexadecimal digits, two a byte in the order
+ * of memory. Needs no Tutti. MPI_ERR_INFO_VALUE where they are too many for a value. */
+static inline int tutti_MPIX_Info_set_hex(MPI_Info info, const char *key, const void *value, int size)
+{
+    char text[MPI_MAX_INFO_VAL + 1];
+    int i;
+    if (size < 0 || 2 * (long)size >= MPI_MAX_INFO_VAL)
+        return MPI_ERR_INFO_VALUE;
+    for (i = 0; i < size; i++) {
+        const unsigned byte = ((const unsigned char *)value)[i];
+        text[2 * i] = "0123456789abcdef"[byte >> 4];
+        text[2 * i + 1] = "0123456789abcdef"[byte & 15];
+    }
+    text[2 * size] = '\0';
+    return MPI_Info_set(info, key, text);
+}
+#define MPIX_Info_set_hex tutti_MPIX_Info_set_hex
+
+/* Local. Names a stream of the program. The info object says which: "type" is "cudaStream_t" (also for a CUstream), or
+ * "tutti_stream" for a handle of tutti_stream_create(); "value" is the handle's bytes, as MPIX_Info_set_hex writes
+ * them:
+ *
+ *     MPI_Info_set(info, "type", "cudaStream_t");
+ *     MPIX_Info_set_hex(info, "value", &stream, sizeof stream);
+ *     MPIX_Stream_create(info, &mpix);
+ *
+ * The default streams (NULL, cudaStreamLegacy, cudaStreamPerThread) are those of the calling thread's current GPU. The
+ * stream stays the program's: it must live until the communicators made with it are freed. Errors are raised on
+ * MPI_COMM_SELF (MPI_COMM_WORLD before MPI 4): MPI_ERR_INFO, _INFO_KEY or _INFO_VALUE where the info object does not
+ * say what is needed, MPI_ERR_ARG where it names no stream of this device. */
+TUTTI_MPIX_CALL(MPIX_Stream_create, (MPI_Info info, MPIX_Stream *stream), (info, stream))
+#define MPIX_Stream_create tutti_MPIX_Stream_create
+
+/* Local. Frees what MPIX_Stream_create() made, not the stream itself, and sets *stream to MPIX_STREAM_NULL.
+ * Communicators made with it may live on. */
+TUTTI_MPIX_CALL(MPIX_Stream_free, (MPIX_Stream * stream), (stream))
+#define MPIX_Stream_free tutti_MPIX_Stream_free
+
+/* Collective over `comm`, blocking. Duplicates the communicator for calls in the order of this rank's stream; each rank
+ * gives its own. Opens everything that such calls use, so that they load, allocate and exchange nothing later: captures
+ * are made after it. With MPIX_STREAM_NULL on all ranks the result is a plain duplicate. Not while one of this
+ * process's streams is captured.
+ *
+ * The new communicator may be used for all other calls too. Its blocking, nonblocking and persistent reductions of
+ * device memory are done after what is in the stream by then: they wait for it on the host, and fail while the stream
+ * is captured. Complete a nonblocking or persistent reduction before enqueueing on the same communicator.
+ *
+ * MPI_Comm_free waits for what the stream holds. Graphs that were captured with the communicator must not be launched
+ * after that. A duplicate of the communicator (MPI_Comm_dup) has no stream.
+ *
+ * Raised on `comm`, on all its ranks alike, with *newcomm = MPI_COMM_NULL: MPI_ERR_UNSUPPORTED_OPERATION where device
+ * memory cannot be shared between all ranks (they must be on one machine, at most one rank a GPU, at most 16), or where
+ * the GPU has no room for kernels of one more stream: each communicator takes a quarter of the room that is left, until
+ * it is freed. */
+TUTTI_MPIX_CALL(MPIX_Stream_comm_create, (MPI_Comm comm, MPIX_Stream stream, MPI_Comm *newcomm),
+                (comm, stream, newcomm))
+#define MPIX_Stream_comm_create tutti_MPIX_Stream_comm_create
+
+/* The calls in stream order. Each is collective over a communicator of MPIX_Stream_comm_create(), with the parameters,
+ * in-place rules and results of its blocking namesake, and with the same bits. It returns when the kernels are in this
+ * rank's stream, waits for no peer, and is complete in stream order on this rank alone.
+ *
+ * All ranks make the calls of one communicator in the same order. Calls on different communicators, in different
+ * streams, may be made in any order on any rank.
+ *
+ * Buffers: memory that kernels of the stream's GPU reach: device memory of that GPU, managed or pinned host memory.
+ * They stay untouched until the stream is past the call; arrays of counts are read before it returns.
+ *
+ * Capture: what is called while the stream is captured becomes nodes of the graph. All ranks capture the same calls in
+ * the same order, and launch their graphs, mixed with other calls on the communicator, in the same order, one after the
+ * other. A graph may be launched any number of times.
+ *
+ * Errors are found locally, before anything is put into the stream, and raised on `comm`: MPI_ERR_COMM where it has no
+ * stream, MPI_ERR_BUFFER where kernels do not reach a buffer, MPI_ERR_TYPE and MPI_ERR_OP where there are no kernels
+ * (user's own types and operators), MPI_ERR_COUNT, MPI_ERR_ROOT; MPI_ERR_OTHER where a launch fails or a peer has. A
+ * call of no elements does nothing. The forms that end in _c take counts of type MPI_Count. */
+/* Every rank gets the reduction of all contributions. */
+TUTTI_MPIX_CALL(MPIX_Allreduce_enqueue,
+                (const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm),
+                (sendbuf, recvbuf, count, datatype, op, comm))
+TUTTI_MPIX_CALL(MPIX_Allreduce_enqueue_c,
+                (const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm),
+                (sendbuf, recvbuf, count, datatype, op, comm))
+#define MPIX_Allreduce_enqueue   tutti_MPIX_Allreduce_enqueue
+#define MPIX_Allreduce_enqueue_c tutti_MPIX_Allreduce_enqueue_c
+/* Rank `root` gets it; recvbuf is looked at there alone. */
+TUTTI_MPIX_CALL(MPIX_Reduce_enqueue,
+                (const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op, int root,
+                 MPI_Comm comm),
+                (sendbuf, recvbuf, count, datatype, op, root, comm))
+TUTTI_MPIX_CALL(MPIX_Reduce_enqueue_c,
+                (const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, int root,
+                 MPI_Comm comm),
+                (sendbuf, recvbuf, count, datatype, op, root, comm))
+#define MPIX_Reduce_enqueue   tutti_MPIX_Reduce_enqueue
+#define MPIX_Reduce_enqueue_c tutti_MPIX_Reduce_enqueue_c
+/* recvcounts: the elements of every rank's result, the same on all ranks. In place recvbuf holds the whole
+ * contribution, and this rank's result at its beginning afterwards. */
+TUTTI_MPIX_CALL(MPIX_Reduce_scatter_enqueue,
+                (const void *sendbuf, void *recvbuf, const int recvcounts[], MPI_Datatype datatype, MPI_Op op,
+                 MPI_Comm comm),
+                (sendbuf, recvbuf, recvcounts, datatype, op, comm))
+TUTTI_MPIX_CALL(MPIX_Reduce_scatter_enqueue_c,
+                (const void *sendbuf, void *recvbuf, const MPI_Count recvcounts[], MPI_Datatype datatype, MPI_Op op,
+                 MPI_Comm comm),
+                (sendbuf, recvbuf, recvcounts, datatype, op, comm))
+#define MPIX_Reduce_scatter_enqueue   tutti_MPIX_Reduce_scatter_enqueue
+#define MPIX_Reduce_scatter_enqueue_c tutti_MPIX_Reduce_scatter_enqueue_c
+/* recvcount: the elements of each rank's result. In place as MPIX_Reduce_scatter_enqueue. */
+TUTTI_MPIX_CALL(MPIX_Reduce_scatter_block_enqueue,
+                (const void *sendbuf, void *recvbuf, int recvcount, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm),
+                (sendbuf, recvbuf, recvcount, datatype, op, comm))
+TUTTI_MPIX_CALL(MPIX_Reduce_scatter_block_enqueue_c,
+                (const void *sendbuf, void *recvbuf, MPI_Count recvcount, MPI_Datatype datatype, MPI_Op op,
+                 MPI_Comm comm),
+                (sendbuf, recvbuf, recvcount, datatype, op, comm))
+#define MPIX_Reduce_scatter_block_enqueue   tutti_MPIX_Reduce_scatter_block_enqueue
+#define MPIX_Reduce_scatter_block_enqueue_c tutti_MPIX_Reduce_scatter_block_enqueue_c
+/* Rank r gets the contributions of ranks 0 to r combined. */
+TUTTI_MPIX_CALL(MPIX_Scan_enqueue,
+                (const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm),
+                (sendbuf, recvbuf, count, datatype, op, comm))
+TUTTI_MPIX_CALL(MPIX_Scan_enqueue_c,
+                (const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm),
+                (sendbuf, recvbuf, count, datatype, op, comm))
+#define MPIX_Scan_enqueue   tutti_MPIX_Scan_enqueue
+#define MPIX_Scan_enqueue_c tutti_MPIX_Scan_enqueue_c
+/* Rank r gets the contributions of ranks 0 to r - 1 combined; recvbuf of rank 0 is left as it is. */
+TUTTI_MPIX_CALL(MPIX_Exscan_enqueue,
+                (const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm),
+                (sendbuf, recvbuf, count, datatype, op, comm))
+TUTTI_MPIX_CALL(MPIX_Exscan_enqueue_c,
+                (const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm),
+                (sendbuf, recvbuf, count, datatype, op, comm))
+#define MPIX_Exscan_enqueue   tutti_MPIX_Exscan_enqueue
+#define MPIX_Exscan_enqueue_c tutti_MPIX_Exscan_enqueue_c
+/* What is put into a rank's stream after it begins when all ranks' streams have come to it. */
+TUTTI_MPIX_CALL(MPIX_Barrier_enqueue, (MPI_Comm comm), (comm))
+#define MPIX_Barrier_enqueue tutti_MPIX_Barrier_enqueue
 
 #ifdef __cplusplus
 }
