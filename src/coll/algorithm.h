@@ -69,6 +69,12 @@ void tutti_waiting_begin(const struct tutti_team *team);
 void tutti_waiting_end(const struct tutti_team *team);
 /* Thread blocks for `bytes` that one GPU moves: alike on all ranks. */
 unsigned tutti_launch_blocks(const struct tutti_team *team, size_t bytes);
+/* Regions of a channel, in bytes from its start. */
+enum tutti_region_id { TUTTI_REGION_LL, TUTTI_REGION_LINES, TUTTI_REGION_CHUNKS, TUTTI_REGION_HALVES };
+struct tutti_region {
+    size_t begin, bytes;
+};
+struct tutti_region tutti_channel_region(const struct tutti_team *team, enum tutti_region_id id);
 /* Bytes of each of the channel's two data halves, and the offset of the half that `epoch` uses. */
 size_t tutti_channel_half(const struct tutti_team *team);
 size_t tutti_channel_data(const struct tutti_team *team, uint32_t epoch);

@@ -10,14 +10,32 @@ enum {
     BLOCK_BYTES = 16 * 512 /* what a block of 512 threads moves in one round of 16-byte accesses */
 };
 
+/* A channel: flags, then the regions, in 32nds of the rest. Each region has one layout of packets for ever: what was
+ * data in another one could be taken for a flag. */
+static const struct {
+    unsigned begin, end;
+} regions[] = {
+    [TUTTI_REGION_LL] = {0, 2},
+    [TUTTI_REGION_LINES] = {2, 9},
+    [TUTTI_REGION_CHUNKS] = {9, 28},
+    [TUTTI_REGION_HALVES] = {28, 32},
+};
+
+struct tutti_region tutti_channel_region(const struct tutti_team *team, enum tutti_region_id id)
+{
+    const size_t flags = (sizeof(struct tutti_channel_flags) + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    const size_t part = (team->channel_bytes - flags) / 32 / ALIGNMENT * ALIGNMENT;
+    return (struct tutti_region){flags + regions[id].begin * part, (regions[id].end - regions[id].begin) * part};
+}
+
 size_t tutti_channel_half(const struct tutti_team *team)
 {
-    return (team->channel_bytes - sizeof(struct tutti_channel_flags)) / 2 / ALIGNMENT * ALIGNMENT;
+    return tutti_channel_region(team, TUTTI_REGION_HALVES).bytes / 2 / ALIGNMENT * ALIGNMENT;
 }
 
 size_t tutti_channel_data(const struct tutti_team *team, uint32_t epoch)
 {
-    return sizeof(struct tutti_channel_flags) + (epoch & 1 ? tutti_channel_half(team) : 0);
+    return tutti_channel_region(team, TUTTI_REGION_HALVES).begin + (epoch & 1 ? tutti_channel_half(team) : 0);
 }
 
 unsigned tutti_launch_blocks(const struct tutti_team *team, size_t bytes)

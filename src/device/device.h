@@ -39,7 +39,7 @@ struct tutti_event;
 
 /* Kernels, see src/kernels/args.h. */
 enum tutti_kernel {
-#define TUTTI_KERNEL(id, name) TUTTI_KERNEL_##id,
+#define TUTTI_KERNEL(id, name, args) TUTTI_KERNEL_##id,
 #include "kernels/kernels.def"
 #undef TUTTI_KERNEL
     TUTTI_KERNELS
@@ -53,6 +53,8 @@ struct tutti_launch {
     unsigned blocks;  /* thread blocks; a device may run them one after the other, in order: a block waits for peers'
                          blocks of its own number alone */
     unsigned threads; /* of a block, where the device has them; 0: as many as the kernels are made for */
+    int early;        /* 1: the kernel waits by itself for earlier work of the stream, so that the device may start it
+                         before */
     /* What the kernel takes, by its row in kernels.def; host pointers, copied before launch() returns. */
     const struct tutti_kernel_args *args;
     const struct tutti_flow_args *flow;
@@ -101,8 +103,8 @@ struct tutti_device {
     int (*stream_destroy)(struct tutti_stream *stream);
     /* A stream that the program made itself: `handle` is what the device's own interface calls a stream (CUDA: a
      * cudaStream_t or CUstream by value, also NULL and the two special ones; host: what tutti_stream_create() gave).
-     * stream_destroy() frees *out alone. gpu: that of the stream; -1: whichever it is. TUTTI_ERR_ARGUMENT (not reported)
-     * where it is none of this GPU. What is put into it is never done on the calling thread. */
+     * stream_destroy() frees *out alone. gpu: that of the stream; -1: whichever it is. TUTTI_ERR_ARGUMENT (not
+     * reported) where it is none of this GPU. What is put into it is never done on the calling thread. */
     int (*stream_wrap)(int gpu, void *handle, struct tutti_stream **out);
     /* The stream's GPU (-1: none in particular) and its handle, as stream_wrap takes it. */
     int (*stream_identity)(const struct tutti_stream *stream, int *gpu, void **handle);

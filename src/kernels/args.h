@@ -44,16 +44,20 @@ struct tutti_channel_flags {
 };
 
 struct tutti_kernel_args {
-    uint64_t count;      /* elements of this launch */
-    uint64_t slice;      /* elements of one GPU's slice (twoshot, direct); the last may be shorter or empty */
-    uint32_t ranks;      /* contributions */
-    uint32_t outs;       /* results to store */
-    uint32_t gpus;       /* participants */
-    uint32_t gpu;        /* this one */
-    uint32_t locals;     /* contributions that this GPU holds (oneshot, twoshot: it pushes them) */
-    uint32_t epoch;      /* of this launch: never zero, the same on all participants */
-    uint32_t blocks;     /* as launched */
-    uint32_t finished;   /* value of `finished` (channel) after the last block of this launch */
+    uint64_t count;    /* elements of this launch */
+    uint64_t slice;    /* elements of one GPU's slice (twoshot, direct); the last may be shorter or empty. Direct in
+                          shape SEGMENTS: of this GPU's pieces together */
+    uint32_t ranks;    /* contributions */
+    uint32_t outs;     /* results to store */
+    uint32_t gpus;     /* participants */
+    uint32_t gpu;      /* this one */
+    uint32_t locals;   /* contributions that this GPU holds (oneshot, twoshot: it pushes them) */
+    uint32_t epoch;    /* of this launch: never zero, the same on all participants */
+    uint32_t blocks;   /* as launched */
+    uint32_t finished; /* value of `finished` (channel) after the last block of this launch */
+    uint32_t shape;    /* direct: enum tutti_shape. ROOT: out[0] is the root's; THROUGH, BEFORE: out[r] is rank r's,
+                          NULL where it gets nothing; SEGMENTS: out[p] is that of piece p. Others: ALL */
+    uint32_t pad;
     uint64_t slot_bytes; /* oneshot, twoshot: distance of two ranks' slots in a window */
     /* Byte offsets from the channel's start, the same in every window: slot 0; twoshot: the result region. A launch
      * that exchanges (oneshot, twoshot) may use those of the last but one, never those of the last: peers may still
@@ -65,9 +69,12 @@ struct tutti_kernel_args {
      * kernel's own arithmetic (slot of the own window). */
     const void *in[TUTTI_MAX_RANKS];
     void *out[TUTTI_MAX_RANKS];
-    void *window[TUTTI_MAX_GPUS];   /* start of each GPU's channel (struct tutti_channel_flags, then data) */
-    const volatile uint32_t *abort; /* not zero: leave at once */
-    volatile uint32_t *done;        /* set to epoch by the last block, after all stores of the launch are visible */
+    uint64_t begin[TUTTI_MAX_RANKS]; /* direct, SEGMENTS: first element of each piece in the contributions, and its */
+    uint64_t n[TUTTI_MAX_RANKS];     /* elements */
+    void *window[TUTTI_MAX_GPUS];    /* start of each GPU's channel (struct tutti_channel_flags, then data) */
+    const volatile uint32_t *abort;  /* not zero: leave at once */
+    volatile uint32_t *done;         /* set to epoch by the last block, after all stores of the launch are visible;
+                                        direct: NULL where the stream is waited for instead */
     volatile uint32_t *where; /* progress: phase << 16 | GPU waited for, written when a wait gets long; may be NULL */
     uint64_t timeout_ns; /* a wait inside the kernel ends after this long; it then behaves as if aborted. 0: never */
     /* Host device alone: called now and then by a waiting kernel; not zero: leave at once. */
@@ -88,9 +95,11 @@ struct tutti_flow_args {
     uint32_t shape;  /* enum tutti_shape */
     uint32_t blocks; /* as launched */
     uint32_t ticket; /* not zero: the last block stores it in *done when all is stored */
+    uint64_t bytes;  /* of a channel */
     uint64_t region; /* where the slots begin */
     uint64_t room;   /* bytes of one slot */
     uint64_t chunk;  /* elements that a block moves at once, where it works in chunks */
+    uint64_t depth;  /* chain: chunks under way in a block */
     uint64_t timeout_ns;
     const volatile uint32_t *abort;
     volatile uint32_t *done;

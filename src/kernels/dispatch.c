@@ -104,7 +104,7 @@ void tutti_reduce_host(int type, int op, int ranks, const void *const in[], void
     rules_leave(found);
 }
 
-void tutti_kernel_host(int kernel, int type, int op, const struct tutti_kernel_args *args, unsigned block)
+void tutti_kernel_host(int kernel, int type, int op, const void *args, unsigned block)
 {
     const struct tutti_c_variant *const variant = chosen();
     const rules found = rules_enter();

@@ -38,7 +38,7 @@ static const char *const ops[TUTTI_OPS] = {
 };
 
 static const char *const kernels[] = {
-#define TUTTI_KERNEL(id, name) #name,
+#define TUTTI_KERNEL(id, name, args) #name,
 #include "kernels/kernels.def"
 #undef TUTTI_KERNEL
 };

@@ -5,9 +5,9 @@
  * types.def and ops.def: tutti_oneshot_F32_SUM, tutti_direct_I64_MIN. (type, op) is a pair as tutti_kernel_type() gives
  * it: sums of signed integers are found under the unsigned type. tutti_fatbin_kernel() writes the name.
  *
- * Launch: TUTTI_FATBIN_THREADS threads a block, args.blocks blocks, no dynamic shared memory, one parameter: struct
- * tutti_kernel_args by value. Blocks of oneshot and twoshot wait for peers' blocks, so that all of a launch must be
- * resident. */
+ * Launch: TUTTI_FATBIN_THREADS threads a block (flow kernels of packets also fewer, whole warps), args.blocks blocks,
+ * no dynamic shared memory, one parameter: struct tutti_kernel_args or tutti_flow_args by value. Blocks of oneshot and
+ * twoshot wait for peers' blocks, so that all of a launch must be resident. */
 #ifndef TUTTI_KERNELS_FATBIN_H
 #define TUTTI_KERNELS_FATBIN_H
 

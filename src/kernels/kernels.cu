@@ -5,6 +5,20 @@
 #include "kernels/oneshot.inc"
 #include "kernels/twoshot.inc"
 
+#include "kernels/packets_cuda.h"
+
+#include "kernels/chain.inc"
+#define TUTTI_GATHER         ll
+#define TUTTI_GATHER_PACKETS TUTTI_LL
+#include "kernels/gather.inc"
+#undef TUTTI_GATHER
+#undef TUTTI_GATHER_PACKETS
+#define TUTTI_GATHER         ll128
+#define TUTTI_GATHER_PACKETS TUTTI_LL128
+#include "kernels/gather.inc"
+#include "kernels/pipeline.inc"
+#include "kernels/twoshot_ll128.inc"
+
 /* The word as wide as a type's alignment. */
 template <int BYTES> struct unit_of;
 template <> struct unit_of<1> {
@@ -48,9 +62,9 @@ template <int TYPE, class ELEM, class ACC> static __device__ __forceinline__ ELE
     }
 }
 
-#define TUTTI_KERNEL_OF(KERNEL, TYPE, OP)                                                                              \
+#define TUTTI_KERNEL_OF(KERNEL, ARGS, TYPE, OP)                                                                        \
     extern "C" __global__ void __launch_bounds__(TUTTI_FATBIN_THREADS)                                                 \
-        tutti_##KERNEL##_##TYPE##_##OP(const __grid_constant__ struct tutti_kernel_args args)                          \
+        tutti_##KERNEL##_##TYPE##_##OP(const __grid_constant__ struct tutti_##ARGS##_args args)                        \
     {                                                                                                                  \
         body_##KERNEL<pair_##TYPE##_##OP>(&args, blockIdx.x);                                                          \
     }
@@ -75,7 +89,12 @@ template <int TYPE, class ELEM, class ACC> static __device__ __forceinline__ ELE
     };                                                                                                                 \
     TUTTI_KERNELS_OF(TYPE, OP)
 #define TUTTI_KERNELS_OF(TYPE, OP)                                                                                     \
-    TUTTI_KERNEL_OF(oneshot, TYPE, OP)                                                                                 \
-    TUTTI_KERNEL_OF(twoshot, TYPE, OP)                                                                                 \
-    TUTTI_KERNEL_OF(direct, TYPE, OP)
+    TUTTI_KERNEL_OF(oneshot, kernel, TYPE, OP)                                                                         \
+    TUTTI_KERNEL_OF(twoshot, kernel, TYPE, OP)                                                                         \
+    TUTTI_KERNEL_OF(direct, kernel, TYPE, OP)                                                                          \
+    TUTTI_KERNEL_OF(ll, flow, TYPE, OP)                                                                                \
+    TUTTI_KERNEL_OF(ll128, flow, TYPE, OP)                                                                             \
+    TUTTI_KERNEL_OF(twoshot_ll128, flow, TYPE, OP)                                                                     \
+    TUTTI_KERNEL_OF(pipeline, flow, TYPE, OP)                                                                          \
+    TUTTI_KERNEL_OF(chain, flow, TYPE, OP)
 #include "kernels/pairs.inc"

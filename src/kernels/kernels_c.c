@@ -1,6 +1,7 @@
 /* The kernels in C, compiled once for each instruction set: TUTTI_ISA (base, avx2, avx512) names the table. */
 #include "kernels/elements.h"
 #include "kernels/env_c.h"
+#include "kernels/flow_c.h"
 #include "kernels/half_c.h"
 
 #include "kernels/ops.inc"
@@ -83,7 +84,8 @@ static void reduce(const struct tutti_c_pair *pair, const void *const from[], un
     }
 }
 
-#define TUTTI_KERNEL(id, name) TUTTI_BODY(name);
+#define TUTTI_KERNEL(id, name, args_)                                                                                  \
+    static void body_##name(const struct tutti_##args_##_args *args, unsigned block, const struct tutti_c_pair *pair);
 #include "kernels/kernels.def"
 #undef TUTTI_KERNEL
 
@@ -91,8 +93,28 @@ static void reduce(const struct tutti_c_pair *pair, const void *const from[], un
 #include "kernels/oneshot.inc"
 #include "kernels/twoshot.inc"
 
-static void (*const bodies[])(const struct tutti_kernel_args *, unsigned, const struct tutti_c_pair *) = {
-#define TUTTI_KERNEL(id, name) body_##name,
+#include "kernels/chain.inc"
+#define TUTTI_GATHER         ll
+#define TUTTI_GATHER_PACKETS TUTTI_LL
+#include "kernels/gather.inc"
+#undef TUTTI_GATHER
+#undef TUTTI_GATHER_PACKETS
+#define TUTTI_GATHER         ll128
+#define TUTTI_GATHER_PACKETS TUTTI_LL128
+#include "kernels/gather.inc"
+#include "kernels/pipeline.inc"
+#include "kernels/twoshot_ll128.inc"
+
+#define TUTTI_KERNEL(id, name, args_)                                                                                  \
+    static void enter_##name(const void *args, unsigned block, const struct tutti_c_pair *pair)                        \
+    {                                                                                                                  \
+        body_##name(args, block, pair);                                                                                \
+    }
+#include "kernels/kernels.def"
+#undef TUTTI_KERNEL
+
+static void (*const bodies[])(const void *, unsigned, const struct tutti_c_pair *) = {
+#define TUTTI_KERNEL(id, name, args) enter_##name,
 #include "kernels/kernels.def"
 #undef TUTTI_KERNEL
 };

@@ -12,9 +12,9 @@
  */
 void tutti_reduce_host(int type, int op, int ranks, const void *const in[], void *out, size_t count);
 
-/* Runs one block of kernel `kernel` (enum tutti_kernel) for the pair of type and op. Pointers in args are directly
- * usable. */
-void tutti_kernel_host(int kernel, int type, int op, const struct tutti_kernel_args *args, unsigned block);
+/* Runs one block of kernel `kernel` (enum tutti_kernel) for the pair of type and op. args: what the kernel takes by its
+ * row in kernels.def; pointers in it are directly usable. */
+void tutti_kernel_host(int kernel, int type, int op, const void *args, unsigned block);
 
 /* Name of the instruction set chosen: "avx512", "avx2", "base". */
 const char *tutti_kernel_host_isa(void);

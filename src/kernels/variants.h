@@ -23,7 +23,7 @@ struct tutti_c_variant {
     struct tutti_c_pair pair[TUTTI_TYPES][TUTTI_OPS];
     void (*reduce)(const struct tutti_c_pair *pair, const void *const from[], unsigned ranks, void *const to[],
                    unsigned outs, uint64_t n);
-    void (*const *kernel)(const struct tutti_kernel_args *args, unsigned block, const struct tutti_c_pair *pair);
+    void (*const *kernel)(const void *args, unsigned block, const struct tutti_c_pair *pair);
 };
 
 /* The i-th variant that was built and that this processor runs, the widest first; NULL past the last. */

@@ -111,6 +111,8 @@ void tutti_team_free(struct tutti_team *team)
         return;
     struct tutti_place *place = tutti_place(team);
     if (place && !team->node->forgotten) {
+        if (team->spare && team->device->active())
+            team->device->free(team->spare);
         tutti_seat_leave(team);
         tutti_map_release(place);
         tutti_place_leave(place);

@@ -63,7 +63,9 @@ struct tutti_team {
     uint32_t finished;                 /* blocks of this GPU's launches so far */
     unsigned blocks;                   /* of a kernel that waits, at most; agreed by all ranks (set by coll/) */
     uint32_t prepared[TUTTI_TYPES];    /* bit o: this rank has made the kernels of operator o ready (set by coll/) */
-    void *private_;                    /* of team/ */
+    void *spare;                       /* device scratch of coll/, grown where needed; freed with the team */
+    size_t spare_bytes;
+    void *private_; /* of team/ */
 };
 
 /* Collective over `transport` (one allgather). Local failures make the team not whole on all ranks. */

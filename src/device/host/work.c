@@ -51,18 +51,54 @@ static size_t channel_bytes(const struct tutti_launch *launch, size_t bytes)
     return most;
 }
 
+/* The elements of the contribution and of this rank's result. */
+static void flow_elements(const struct tutti_flow_args *args, uint64_t *in, uint64_t *out)
+{
+    *in = *out = args->count;
+    if (args->shape != TUTTI_SHAPE_SEGMENTS)
+        return;
+    *in = 0;
+    for (uint32_t r = 0; r < args->ranks; r++)
+        *in = args->begin[r] + args->n[r] > *in ? args->begin[r] + args->n[r] : *in;
+    *out = args->n[args->rank];
+}
+
+static int flow_launch(struct tutti_work *work, const struct tutti_launch *launch)
+{
+    struct tutti_flow_args *args = &work->flow;
+    const uint64_t size = tutti_type_size(launch->type);
+    uint64_t in, out;
+    void *at;
+    if (launch->flow->ranks > TUTTI_MAX_GPUS || launch->blocks < 1 || launch->blocks > TUTTI_MAX_BLOCKS)
+        return TUTTI_ERR_ARGUMENT;
+    *args = *launch->flow;
+    flow_elements(args, &in, &out);
+    int status = reach("kernel's contribution", args->in, (size_t)(in * size), &at);
+    args->in = at;
+    if (status == TUTTI_OK && (args->shape != TUTTI_SHAPE_ROOT || args->rank == args->root))
+        status = reach("kernel's result", args->out, (size_t)(out * size), &at);
+    args->out = at;
+    for (uint32_t r = 0; r < args->ranks && status == TUTTI_OK; r++) {
+        status = reach("kernel's window", args->window[r], (size_t)args->bytes, &at);
+        args->window[r] = at;
+    }
+    return status;
+}
+
 int tutti_work_launch(struct tutti_work *work, const struct tutti_launch *launch)
 {
-    struct tutti_kernel_args *args = &work->args;
-    void *at;
-    if (launch->args->ranks > TUTTI_MAX_RANKS || launch->args->outs > TUTTI_MAX_RANKS ||
-        launch->args->gpus > TUTTI_MAX_GPUS || launch->blocks < 1 || launch->blocks > TUTTI_MAX_BLOCKS)
-        return TUTTI_ERR_ARGUMENT;
     work->kind = TUTTI_WORK_LAUNCH;
     work->kernel = launch->kernel;
     work->type = launch->type;
     work->op = launch->op;
     work->blocks = launch->blocks;
+    if (launch->flow)
+        return flow_launch(work, launch);
+    struct tutti_kernel_args *args = &work->args;
+    void *at;
+    if (launch->args->ranks > TUTTI_MAX_RANKS || launch->args->outs > TUTTI_MAX_RANKS ||
+        launch->args->gpus > TUTTI_MAX_GPUS || launch->blocks < 1 || launch->blocks > TUTTI_MAX_BLOCKS)
+        return TUTTI_ERR_ARGUMENT;
     *args = *launch->args;
     size_t bytes = (size_t)args->count * tutti_type_size(launch->type);
     int status = TUTTI_OK;
@@ -71,7 +107,8 @@ int tutti_work_launch(struct tutti_work *work, const struct tutti_launch *launch
         args->in[r] = at;
     }
     for (uint32_t i = 0; i < args->outs && status == TUTTI_OK; i++) {
-        status = reach("kernel's result", args->out[i], bytes, &at);
+        const size_t piece = (size_t)args->n[i] * tutti_type_size(launch->type);
+        status = reach("kernel's result", args->out[i], args->shape == TUTTI_SHAPE_SEGMENTS ? piece : bytes, &at);
         args->out[i] = at;
     }
     for (uint32_t g = 0; g < args->gpus && status == TUTTI_OK; g++) {

@@ -16,7 +16,10 @@ struct tutti_work {
     int byte;
     int kernel, type, op; /* launch */
     unsigned blocks;
-    struct tutti_kernel_args args;
+    union {
+        struct tutti_kernel_args args;
+        struct tutti_flow_args flow;
+    };
 };
 
 /* Fill *work. A pointer into memory of the device that is not allocated gives TUTTI_ERR_DEVICE, with a message. */

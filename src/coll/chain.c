@@ -1,0 +1,28 @@
+/* chain: a large reduction to one rank, handed from rank to rank. */
+#include <stdint.h>
+
+#include "coll/flow.h"
+#include "core/types.h"
+
+enum { BLOCKS_MOST = 64, CHUNK_LEAST = 2048, CHUNK_MOST = 64 << 10 };
+
+int tutti_chain_can(const struct tutti_team *team, const struct tutti_reduce *call)
+{
+    return tutti_flow_can(team) && team->size > 1 && call->collective == TUTTI_COLLECTIVE_REDUCE &&
+           call->type != TUTTI_TYPE_F16 && call->type != TUTTI_TYPE_BF16; /* rounded once: not at every rank */
+}
+
+static void shape(const struct tutti_team *team, const struct tutti_reduce *call, size_t elements,
+                  struct tutti_flow *flow)
+{
+    size_t size = tutti_type_size(call->type);
+    *flow = (struct tutti_flow){.kernel = TUTTI_KERNEL_CHAIN, .region = TUTTI_REGION_CHUNKS, .most = SIZE_MAX / 2};
+    flow->depth = (size_t)team->size + 3;
+    flow->blocks = tutti_flow_blocks(team, elements * size, CHUNK_LEAST, BLOCKS_MOST);
+    flow->room = tutti_channel_region(team, flow->region).bytes / (flow->blocks * flow->depth * 2) / 256 * 256;
+    if (flow->room > CHUNK_MOST)
+        flow->room = CHUNK_MOST;
+    flow->chunk = flow->room / size;
+}
+
+TUTTI_FLOW_ROW(chain)

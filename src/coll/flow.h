@@ -1,0 +1,51 @@
+/* Launching flow kernels: what the algorithms in stream order share. Private to coll/. */
+#ifndef TUTTI_COLL_FLOW_H
+#define TUTTI_COLL_FLOW_H
+
+#include "coll/algorithm.h"
+
+/* How an algorithm launches one kernel: filled in by its `shape` function. */
+struct tutti_flow {
+    enum tutti_kernel kernel;
+    enum tutti_region_id region;
+    size_t most;      /* elements of the contribution (SEGMENTS: of each segment) that one launch can take */
+    unsigned blocks;  /* for `elements` */
+    unsigned threads; /* of a block; 0: the kernels' own */
+    size_t slice;     /* args of that name */
+    size_t room, chunk, depth;
+};
+
+/* Sets *flow for a launch over `elements` of the call, at most flow->most of an earlier answer (0 asks for `most`
+ * alone). For reduce-scatters `elements` are those of the longest segment. Decides by facts that all ranks share. */
+typedef void tutti_flow_shape(const struct tutti_team *team, const struct tutti_reduce *call, size_t elements,
+                              struct tutti_flow *flow);
+
+/* 1 where flow kernels can run on this team: one rank a GPU. */
+int tutti_flow_can(const struct tutti_team *team);
+/* 1 for the collectives whose ranks get segments. */
+int tutti_flow_segments(const struct tutti_reduce *call);
+/* Elements of the longest piece that a rank gets: of the contribution, or of the longest segment. */
+size_t tutti_flow_longest(const struct tutti_team *team, const struct tutti_reduce *call);
+/* The call by one launch after the other into `stream`. ticket: stored in the team's done word by the last one; 0:
+ * none.
+ */
+int tutti_flow_put(struct tutti_team *team, const struct tutti_reduce *call, struct tutti_stream *stream,
+                   uint32_t ticket, tutti_flow_shape *shape);
+/* The same on the team's stream, waiting for the end. */
+int tutti_flow_run(struct tutti_team *team, const struct tutti_reduce *call, tutti_flow_shape *shape);
+/* Blocks for `units` of work of `each` a block, within what the team may have. */
+unsigned tutti_flow_blocks(const struct tutti_team *team, size_t units, size_t each, size_t most);
+
+/* The two functions of a row that is nothing but its shape. */
+#define TUTTI_FLOW_ROW(name)                                                                                           \
+    int tutti_##name##_run(struct tutti_team *team, const struct tutti_reduce *call, int *fits)                        \
+    {                                                                                                                  \
+        *fits = 1;                                                                                                     \
+        return tutti_flow_run(team, call, shape);                                                                      \
+    }                                                                                                                  \
+    int tutti_##name##_enqueue(struct tutti_team *team, const struct tutti_reduce *call, struct tutti_stream *stream)  \
+    {                                                                                                                  \
+        return tutti_flow_put(team, call, stream, 0, shape);                                                           \
+    }
+
+#endif

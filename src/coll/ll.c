@@ -1,0 +1,26 @@
+/* ll: one exchange of packets that carry their flags; the least time from launch to end, twice the bytes. */
+#include "coll/flow.h"
+#include "core/types.h"
+
+enum { UNIT = 16, THREADS = 512, THREADS_LEAST = 64, BLOCKS_MOST = 64 };
+
+int tutti_ll_can(const struct tutti_team *team, const struct tutti_reduce *call)
+{
+    (void)call;
+    return tutti_flow_can(team);
+}
+
+static void shape(const struct tutti_team *team, const struct tutti_reduce *call, size_t elements,
+                  struct tutti_flow *flow)
+{
+    size_t size = tutti_type_size(call->type);
+    size_t units = (elements * size + UNIT - 1) / UNIT * (tutti_flow_segments(call) ? (size_t)team->size : 1);
+    *flow = (struct tutti_flow){.kernel = TUTTI_KERNEL_LL, .region = TUTTI_REGION_LL, .threads = THREADS};
+    flow->room = tutti_channel_region(team, flow->region).bytes / 2 / (size_t)team->size / 512 * 512;
+    flow->most = flow->room / 512 * (256 / size);
+    if (units < THREADS)
+        flow->threads = units < THREADS_LEAST ? THREADS_LEAST : (unsigned)(units + 31) / 32 * 32;
+    flow->blocks = tutti_flow_blocks(team, units, THREADS, BLOCKS_MOST);
+}
+
+TUTTI_FLOW_ROW(ll)

@@ -1,0 +1,248 @@
+/* The flow kernels' environment in C: a block is one thread. See flow.inc. */
+#ifndef TUTTI_KERNELS_FLOW_C_H
+#define TUTTI_KERNELS_FLOW_C_H
+
+#include "kernels/env_c.h"
+
+#include "kernels/flow.inc"
+
+#define TUTTI_FLOW_BODY(name) TUTTI_FLOW_BODY_(name)
+#define TUTTI_FLOW_BODY_(name)                                                                                         \
+    static void body_##name(const struct tutti_flow_args *args, unsigned block, const struct tutti_c_pair *pair)
+#define TUTTI_FLOW_PUSH(packets, part, epoch)       tutti_flow_push(args, packets, pair->size, part, epoch)
+#define TUTTI_FLOW_PUSH_EACH(packets, spans, epoch) tutti_flow_push_each(args, packets, pair->size, spans, epoch)
+#define TUTTI_FLOW_PULL_EACH(packets, spans, epoch) tutti_flow_pull_each(args, packets, pair->size, spans, epoch)
+#define TUTTI_FLOW_COMBINE(packets, sum)            tutti_flow_combine(args, packets, pair, sum)
+
+enum { TUTTI_FLOW_TILE = 240 * 16 /* bytes combined at once: whole units of both kinds of packets */ };
+
+TUTTI_FN struct tutti_channel_flags *tutti_flow_channel(const struct tutti_flow_args *args, unsigned rank)
+{
+    return (struct tutti_channel_flags *)args->window[rank];
+}
+
+/* Blocks run one after the other; the last one completes the launch. */
+TUTTI_FN uint64_t tutti_flow_begin(const struct tutti_flow_args *args, unsigned block)
+{
+    struct tutti_channel_flags *const own = tutti_flow_channel(args, args->rank);
+    const uint64_t share = block == 0 ? TUTTI_TICKS - (args->blocks - 1) : 1;
+    const uint64_t epoch = __atomic_fetch_add(&own->ticks, share, __ATOMIC_ACQ_REL) / TUTTI_TICKS + 1;
+    for (unsigned i = 0; block == 0 && args->shape != TUTTI_SHAPE_ALL && i + 1 < args->ranks; i++)
+        __atomic_store_n(&tutti_flow_channel(args, tutti_flow_peer(args, i))->token[args->rank][0], epoch,
+                         __ATOMIC_RELEASE);
+    return __atomic_load_n(&own->failed, __ATOMIC_RELAXED) ? 0 : epoch;
+}
+
+struct tutti_patience {
+    unsigned spins;
+    uint64_t start;
+};
+
+/* One more look was in vain; 1 where the launch must be left. */
+TUTTI_FN int tutti_flow_tired(const struct tutti_flow_args *args, struct tutti_patience *p, unsigned phase,
+                              unsigned rank)
+{
+    if (++p->spins % TUTTI_SPINS_BUSY == 0 || p->spins > TUTTI_SPINS_CHECK)
+        sched_yield();
+    else
+        tutti_pause();
+    if (p->spins % TUTTI_SPINS_CHECK)
+        return 0;
+    const uint64_t now = tutti_now_ns();
+    if (args->where && !p->start)
+        __atomic_store_n(args->where, phase << 16 | rank, __ATOMIC_RELAXED);
+    p->start = p->start ? p->start : now;
+    struct tutti_channel_flags *const own = tutti_flow_channel(args, args->rank);
+    if (!__atomic_load_n(args->abort, __ATOMIC_RELAXED) && !__atomic_load_n(&own->failed, __ATOMIC_RELAXED) &&
+        !(args->timeout_ns && now - p->start > args->timeout_ns) &&
+        !(args->host_wait && args->host_wait(args->host_wait_with)))
+        return 0;
+    __atomic_store_n(&own->failed, 1, __ATOMIC_RELAXED);
+    return 1;
+}
+
+TUTTI_FN int tutti_flow_wait_word(const struct tutti_flow_args *args, const uint64_t *word, uint64_t value,
+                                  unsigned phase, unsigned rank)
+{
+    struct tutti_patience patience = {0, 0};
+    while (__atomic_load_n(word, __ATOMIC_ACQUIRE) < value) {
+        if (tutti_flow_tired(args, &patience, phase, rank))
+            return 0;
+    }
+    return 1;
+}
+
+TUTTI_FN void tutti_flow_end(const struct tutti_flow_args *args, unsigned block, uint64_t epoch, int ok, int tokens)
+{
+    struct tutti_channel_flags *const own = tutti_flow_channel(args, args->rank);
+    for (unsigned i = 0; ok && tokens && block == 0 && i + 1 < args->ranks; i++) {
+        const unsigned peer = tutti_flow_peer(args, i);
+        ok = tutti_flow_wait_word(args, &own->token[peer][0], epoch, 9, peer);
+    }
+    if (args->ticket != 0 && block + 1 == args->blocks && !__atomic_load_n(&own->failed, __ATOMIC_RELAXED))
+        __atomic_store_n(args->done, args->ticket, __ATOMIC_RELEASE);
+}
+
+TUTTI_FN void tutti_flow_mark_one(const struct tutti_flow_args *args, unsigned phase, unsigned to, unsigned block,
+                                  uint64_t epoch, uint64_t k)
+{
+    __atomic_store_n(&tutti_flow_channel(args, to)->mark[phase][args->rank][block], epoch << 24 | (k + 1),
+                     __ATOMIC_RELEASE);
+}
+
+TUTTI_FN void tutti_flow_mark(const struct tutti_flow_args *args, unsigned phase, unsigned block, uint64_t epoch,
+                              uint64_t k)
+{
+    for (unsigned i = 0; i + 1 < args->ranks; i++)
+        tutti_flow_mark_one(args, phase, tutti_flow_peer(args, i), block, epoch, k);
+}
+
+TUTTI_FN int tutti_flow_await_one(const struct tutti_flow_args *args, unsigned phase, unsigned from, unsigned block,
+                                  uint64_t epoch, uint64_t k)
+{
+    return tutti_flow_wait_word(args, &tutti_flow_channel(args, args->rank)->mark[phase][from][block],
+                                epoch << 24 | (k + 1), phase, from);
+}
+
+TUTTI_FN int tutti_flow_await(const struct tutti_flow_args *args, unsigned phase, unsigned block, uint64_t epoch,
+                              uint64_t k)
+{
+    int ok = 1;
+    for (unsigned i = 0; ok && i + 1 < args->ranks; i++)
+        ok = tutti_flow_await_one(args, phase, tutti_flow_peer(args, i), block, epoch, k);
+    return ok;
+}
+
+TUTTI_FN int tutti_flow_begun(const struct tutti_flow_args *args, unsigned peer, uint64_t epoch)
+{
+    return tutti_flow_wait_word(args, &tutti_flow_channel(args, args->rank)->token[peer][0], epoch, 9, peer);
+}
+
+/* ---- packets: a unit is 8 bytes of data (LL), or a line (LL128), of which the flag is stored last ---- */
+TUTTI_FN unsigned tutti_unit_data(enum tutti_packets packets, unsigned size)
+{
+    return packets == TUTTI_LL ? 16 : tutti_line_data(size);
+}
+
+/* Packs `bytes` to `to`. */
+TUTTI_FN void tutti_flow_pack(enum tutti_packets packets, unsigned size, unsigned char *to, const unsigned char *from,
+                              uint64_t bytes, uint64_t epoch)
+{
+    const unsigned data = tutti_unit_data(packets, size);
+    for (uint64_t at = 0; at < bytes; at += data) {
+        const size_t some = bytes - at < data ? (size_t)(bytes - at) : data;
+        if (packets == TUTTI_LL) {
+            uint32_t words[4] = {0, 0, 0, 0};
+            memcpy(words, from + at, some);
+            for (int i = 0; i < 4; i++)
+                __atomic_store_n((uint64_t *)(void *)to + i, (uint64_t)((uint32_t)epoch | 0x80000000u) << 32 | words[i],
+                                 __ATOMIC_RELEASE);
+            to += 32;
+        } else {
+            memcpy(to, from + at, some);
+            __atomic_store_n((uint64_t *)(void *)(to + 120), epoch, __ATOMIC_RELEASE);
+            to += TUTTI_LINE;
+        }
+    }
+}
+
+/* Waits for packets and unpacks `bytes`. */
+TUTTI_FN int tutti_flow_unpack(const struct tutti_flow_args *args, enum tutti_packets packets, unsigned size,
+                               unsigned char *to, const unsigned char *from, uint64_t bytes, uint64_t epoch,
+                               unsigned rank)
+{
+    const unsigned data = tutti_unit_data(packets, size);
+    struct tutti_patience patience = {0, 0};
+    for (uint64_t at = 0; at < bytes; at += data) {
+        const size_t some = bytes - at < data ? (size_t)(bytes - at) : data;
+        if (packets == TUTTI_LL) {
+            uint32_t words[4];
+            for (int i = 0; i < 4; i++) {
+                uint64_t both;
+                while ((both = __atomic_load_n((const uint64_t *)(const void *)from + i, __ATOMIC_ACQUIRE)) >> 32 !=
+                       ((uint32_t)epoch | 0x80000000u)) {
+                    if (tutti_flow_tired(args, &patience, 8, rank))
+                        return 0;
+                }
+                words[i] = (uint32_t)both;
+            }
+            memcpy(to + at, words, some);
+            from += 32;
+        } else {
+            while (__atomic_load_n((const uint64_t *)(const void *)(from + 120), __ATOMIC_ACQUIRE) != epoch) {
+                if (tutti_flow_tired(args, &patience, 8, rank))
+                    return 0;
+            }
+            memcpy(to + at, from, some);
+            from += TUTTI_LINE;
+        }
+    }
+    return 1;
+}
+
+TUTTI_FN void tutti_flow_push(const struct tutti_flow_args *args, enum tutti_packets packets, unsigned size,
+                              struct tutti_span part, uint64_t epoch)
+{
+    for (unsigned i = 0; i + 1 < args->ranks; i++) {
+        const unsigned peer = tutti_flow_peer(args, i);
+        if (tutti_flow_wanted(args, peer).n != 0)
+            tutti_flow_pack(packets, size,
+                            tutti_flow_slot(args, peer, epoch, args->ranks, args->rank) +
+                                tutti_flow_offset(packets, size, part.begin),
+                            (const unsigned char *)args->in + part.begin * size, part.n * size, epoch);
+    }
+}
+
+TUTTI_FN void tutti_flow_push_each(const struct tutti_flow_args *args, enum tutti_packets packets, unsigned size,
+                                   const struct tutti_flow_spans *spans, uint64_t epoch)
+{
+    for (unsigned i = 0; i + 1 < args->ranks; i++)
+        tutti_flow_pack(packets, size, spans[i].packets, spans[i].plain, spans[i].bytes, epoch);
+}
+
+TUTTI_FN int tutti_flow_pull_each(const struct tutti_flow_args *args, enum tutti_packets packets, unsigned size,
+                                  const struct tutti_flow_spans *spans, uint64_t epoch)
+{
+    int ok = 1;
+    for (unsigned i = 0; ok && i + 1 < args->ranks; i++)
+        ok = tutti_flow_unpack(args, packets, size, spans[i].plain, spans[i].packets, spans[i].bytes, epoch,
+                               tutti_flow_peer(args, i));
+    return ok;
+}
+
+static void reduce(const struct tutti_c_pair *pair, const void *const from[], unsigned ranks, void *const to[],
+                   unsigned outs, uint64_t n);
+
+/* Tile by tile: the contributions are unpacked, combined as the other kernels do, packed for the others. */
+static int tutti_flow_combine(const struct tutti_flow_args *args, enum tutti_packets packets,
+                              const struct tutti_c_pair *pair, const struct tutti_flow_sum *sum)
+{
+    unsigned char tile[TUTTI_MAX_GPUS][TUTTI_FLOW_TILE] __attribute__((aligned(64)));
+    unsigned char result[TUTTI_FLOW_TILE] __attribute__((aligned(64)));
+    const unsigned size = pair->size, unit = tutti_unit_data(packets, size);
+    const uint64_t most = TUTTI_FLOW_TILE / unit * unit, bytes = sum->n * size;
+    for (uint64_t at = 0; at < bytes; at += most) {
+        const uint64_t some = bytes - at < most ? bytes - at : most;
+        const uint64_t wire = tutti_flow_offset(packets, size, at / size);
+        const void *from[TUTTI_MAX_GPUS];
+        void *to[1] = {sum->out ? sum->out + at : result};
+        for (unsigned r = 0; r < sum->depth; r++) {
+            from[r] = tile[r];
+            if (r == args->rank)
+                from[r] = sum->own + at;
+            else if (!tutti_flow_unpack(args, packets, size, tile[r], sum->slots + r * args->room + wire, some,
+                                        sum->epoch, r))
+                return 0;
+        }
+        reduce(pair, from, sum->depth, to, 1, some / size);
+        for (unsigned i = 0; i + 1 < args->ranks; i++) {
+            const unsigned peer = tutti_flow_peer(args, i);
+            if (sum->receivers == TUTTI_FLOW_PEERS || (sum->receivers == TUTTI_FLOW_ROOT && peer == args->root))
+                tutti_flow_pack(packets, size, (unsigned char *)args->window[peer] + sum->result + wire,
+                                (const unsigned char *)to[0], some, sum->epoch);
+        }
+    }
+    return 1;
+}
+
+#endif

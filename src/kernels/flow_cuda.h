@@ -1,0 +1,177 @@
+/* The flow kernels' environment in CUDA C++; see flow.inc. Blocks may have any number of threads that is a multiple of
+ * a warp. */
+#ifndef TUTTI_KERNELS_FLOW_CUDA_H
+#define TUTTI_KERNELS_FLOW_CUDA_H
+
+#include "kernels/env_cuda.h"
+
+#include "kernels/flow.inc"
+
+#define TUTTI_FLOW_BODY(name) TUTTI_FLOW_BODY_(name)
+#define TUTTI_FLOW_BODY_(name)                                                                                         \
+    template <class PAIR>                                                                                              \
+    static __device__ __forceinline__ void body_##name(const struct tutti_flow_args *args, const unsigned block)
+#define TUTTI_FORMAT(packets)                       typename tutti_format<packets, TUTTI_SIZE>::type
+#define TUTTI_FLOW_PUSH(packets, part, epoch)       tutti_flow_push<TUTTI_FORMAT(packets)>(args, TUTTI_SIZE, part, epoch)
+#define TUTTI_FLOW_PUSH_EACH(packets, spans, epoch) tutti_flow_push_each<TUTTI_FORMAT(packets)>(args, spans, epoch)
+#define TUTTI_FLOW_PULL_EACH(packets, spans, epoch) tutti_flow_pull_each<TUTTI_FORMAT(packets)>(args, spans, epoch)
+#define TUTTI_FLOW_COMBINE(packets, sum)            tutti_flow_combine<PAIR, TUTTI_FORMAT(packets)>(args, sum)
+
+static __device__ __forceinline__ uint64_t tutti_load_shared_word(const uint64_t *from)
+{
+    uint64_t value;
+    asm volatile("ld.relaxed.sys.global.u64 %0, [%1];" : "=l"(value) : "l"(from) : "memory");
+    return value;
+}
+
+static __device__ __forceinline__ uint64_t tutti_load_acquire_word(const uint64_t *from)
+{
+    uint64_t value;
+    asm volatile("ld.acquire.sys.global.u64 %0, [%1];" : "=l"(value) : "l"(from) : "memory");
+    return value;
+}
+
+static __device__ __forceinline__ struct tutti_channel_flags *tutti_flow_channel(const struct tutti_flow_args *args,
+                                                                                 unsigned rank)
+{
+    return (struct tutti_channel_flags *)args->window[rank];
+}
+
+/* All threads of the block call it. A warp adds its share of a launch to `ticks` when it has read it; the shares of all
+ * warps make one launch, so that whoever reads before the last warp has added sees the same epoch. */
+static __device__ __forceinline__ uint64_t tutti_flow_begin(const struct tutti_flow_args *args, unsigned block)
+{
+#if __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.wait;" ::: "memory"); /* launched early: nothing of the launch before may be missed */
+#endif
+    struct tutti_channel_flags *const own = tutti_flow_channel(args, args->rank);
+    const uint64_t epoch = tutti_load_shared_word(&own->ticks) / TUTTI_TICKS + 1;
+    const uint32_t failed = *(const volatile uint32_t *)&own->failed;
+    __syncwarp();
+    const unsigned warps = blockDim.x / 32 * args->blocks;
+    if (threadIdx.x % 32 == 0)
+        atomicAdd((unsigned long long *)&own->ticks,
+                  block == 0 && threadIdx.x == 0 ? (unsigned long long)(TUTTI_TICKS - (warps - 1)) : 1ull);
+    if (block == 0 && args->shape != TUTTI_SHAPE_ALL && threadIdx.x + 1 < args->ranks)
+        *(volatile uint64_t *)&tutti_flow_channel(args, tutti_flow_peer(args, threadIdx.x))->token[args->rank][0] =
+            epoch;
+#if __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+#endif
+    return failed ? 0 : epoch;
+}
+
+/* A thread's patience in one wait. */
+struct tutti_patience {
+    unsigned spins;
+    uint64_t start;
+};
+
+/* One more look was in vain; 1 where the launch must be left. */
+static __device__ __forceinline__ int tutti_flow_tired(const struct tutti_flow_args *args, struct tutti_patience *p,
+                                                       unsigned phase, unsigned rank)
+{
+    if (++p->spins % TUTTI_SPINS_CHECK)
+        return 0;
+    struct tutti_channel_flags *const own = tutti_flow_channel(args, args->rank);
+    const uint64_t now = tutti_clock_ns();
+    p->start = p->start ? p->start : now;
+    if (now - p->start > TUTTI_LONG_WAIT_NS && args->where)
+        *args->where = phase << 16 | rank;
+    if (*args->abort == 0 && !(args->timeout_ns && now - p->start > args->timeout_ns) &&
+        *(volatile uint32_t *)&own->failed == 0)
+        return 0;
+    *(volatile uint32_t *)&own->failed = 1;
+    return 1;
+}
+
+/* Until the word has reached `value`; 0 where the launch must be left. */
+static __device__ __forceinline__ int tutti_flow_wait_word(const struct tutti_flow_args *args, const uint64_t *word,
+                                                           uint64_t value, unsigned phase, unsigned rank)
+{
+    struct tutti_patience patience = {0, 0};
+    while (tutti_load_acquire_word(word) < value) {
+        if (tutti_flow_tired(args, &patience, phase, rank))
+            return 0;
+    }
+    return 1;
+}
+
+static __device__ __forceinline__ void tutti_flow_end(const struct tutti_flow_args *args, unsigned block,
+                                                      uint64_t epoch, int ok, int tokens)
+{
+    struct tutti_channel_flags *const own = tutti_flow_channel(args, args->rank);
+    if (tokens && block == 0 && threadIdx.x + 1 < args->ranks) {
+        const unsigned peer = tutti_flow_peer(args, threadIdx.x);
+        ok &= tutti_flow_wait_word(args, &own->token[peer][0], epoch, 9, peer);
+    }
+    if (args->ticket == 0)
+        return;
+    ok = !__syncthreads_or(!ok);
+    if (threadIdx.x != 0)
+        return;
+    if (args->blocks > 1) {
+        __threadfence();
+        if (atomicInc(&own->ended, args->blocks - 1) != args->blocks - 1)
+            return;
+        ok = *(volatile uint32_t *)&own->failed == 0;
+    }
+    if (ok)
+        tutti_store_release((uint32_t *)args->done, args->ticket);
+}
+
+/* Tells every peer's block of this number that chunk k of `phase` is there (or used). */
+static __device__ __forceinline__ void tutti_flow_mark(const struct tutti_flow_args *args, unsigned phase,
+                                                       unsigned block, uint64_t epoch, uint64_t k)
+{
+    __syncthreads();
+    if (threadIdx.x + 1 < args->ranks) {
+        uint64_t *const to =
+            &tutti_flow_channel(args, tutti_flow_peer(args, threadIdx.x))->mark[phase][args->rank][block];
+        asm volatile("st.release.sys.global.u64 [%0], %1;" ::"l"(to), "l"(epoch << 24 | (k + 1)) : "memory");
+    }
+}
+
+static __device__ __forceinline__ void tutti_flow_mark_one(const struct tutti_flow_args *args, unsigned phase,
+                                                           unsigned to, unsigned block, uint64_t epoch, uint64_t k)
+{
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        uint64_t *const word = &tutti_flow_channel(args, to)->mark[phase][args->rank][block];
+        asm volatile("st.release.sys.global.u64 [%0], %1;" ::"l"(word), "l"(epoch << 24 | (k + 1)) : "memory");
+    }
+}
+
+static __device__ __forceinline__ int tutti_flow_await(const struct tutti_flow_args *args, unsigned phase,
+                                                       unsigned block, uint64_t epoch, uint64_t k)
+{
+    int ok = 1;
+    if (threadIdx.x + 1 < args->ranks) {
+        const unsigned peer = tutti_flow_peer(args, threadIdx.x);
+        ok = tutti_flow_wait_word(args, &tutti_flow_channel(args, args->rank)->mark[phase][peer][block],
+                                  epoch << 24 | (k + 1), phase, peer);
+    }
+    return !__syncthreads_or(!ok);
+}
+
+static __device__ __forceinline__ int tutti_flow_await_one(const struct tutti_flow_args *args, unsigned phase,
+                                                           unsigned from, unsigned block, uint64_t epoch, uint64_t k)
+{
+    int ok = 1;
+    if (threadIdx.x == 0)
+        ok = tutti_flow_wait_word(args, &tutti_flow_channel(args, args->rank)->mark[phase][from][block],
+                                  epoch << 24 | (k + 1), phase, from);
+    return !__syncthreads_or(!ok);
+}
+
+/* Until `peer` has begun this launch. */
+static __device__ __forceinline__ int tutti_flow_begun(const struct tutti_flow_args *args, unsigned peer,
+                                                       uint64_t epoch)
+{
+    int ok = 1;
+    if (threadIdx.x == 0)
+        ok = tutti_flow_wait_word(args, &tutti_flow_channel(args, args->rank)->token[peer][0], epoch, 9, peer);
+    return !__syncthreads_or(!ok);
+}
+
+#endif

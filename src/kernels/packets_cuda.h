@@ -1,0 +1,355 @@
+/* Packets in CUDA C++: the two formats, packing, unpacking and combining; see flow.inc. */
+#ifndef TUTTI_KERNELS_PACKETS_CUDA_H
+#define TUTTI_KERNELS_PACKETS_CUDA_H
+
+#include "kernels/flow_cuda.h"
+
+/* ---- 16 bytes of the program's memory ---- */
+/* Alignment class of an address that is used at multiples of `step`: 16, 8, 4 or 1. */
+static __device__ __forceinline__ unsigned tutti_aligned(uint64_t address, unsigned step)
+{
+    address |= step;
+    return address % 16 == 0 ? 16 : address % 8 == 0 ? 8 : address % 4 == 0 ? 4 : 1;
+}
+
+union tutti_quad {
+    uint4 v;
+    uint64_t d[2];
+    uint32_t w[4];
+    uint8_t b[16];
+};
+
+/* The first `valid` bytes at `from`; the others are zero. */
+static __device__ __forceinline__ uint4 tutti_plain_load(const unsigned char *from, unsigned valid, unsigned aligned)
+{
+    union tutti_quad quad;
+    if (aligned == 16 && valid == 16)
+        return *(const uint4 *)from;
+    quad.d[0] = quad.d[1] = 0;
+    if (aligned >= 8 && valid % 8 == 0) {
+        if (valid > 0)
+            quad.d[0] = *(const uint64_t *)from;
+        if (valid > 8)
+            quad.d[1] = *(const uint64_t *)(from + 8);
+    } else if (aligned >= 4 && valid % 4 == 0) {
+#pragma unroll
+        for (unsigned i = 0; i < 4; i++)
+            if (valid > 4 * i)
+                quad.w[i] = *(const uint32_t *)(from + 4 * i);
+    } else {
+#pragma unroll
+        for (unsigned i = 0; i < 16; i++)
+            if (valid > i)
+                quad.b[i] = from[i];
+    }
+    return quad.v;
+}
+
+static __device__ __forceinline__ void tutti_plain_store(unsigned char *to, uint4 value, unsigned valid,
+                                                         unsigned aligned)
+{
+    union tutti_quad quad;
+    if (aligned == 16 && valid == 16) {
+        *(uint4 *)to = value;
+        return;
+    }
+    quad.v = value;
+    if (aligned >= 8 && valid % 8 == 0) {
+        if (valid > 0)
+            *(uint64_t *)to = quad.d[0];
+        if (valid > 8)
+            *(uint64_t *)(to + 8) = quad.d[1];
+    } else if (aligned >= 4 && valid % 4 == 0) {
+#pragma unroll
+        for (unsigned i = 0; i < 4; i++)
+            if (valid > 4 * i)
+                *(uint32_t *)(to + 4 * i) = quad.w[i];
+    } else {
+#pragma unroll
+        for (unsigned i = 0; i < 16; i++)
+            if (valid > i)
+                to[i] = quad.b[i];
+    }
+}
+
+/* ---- packets ---- */
+/* A format: units of up to 16 bytes of data, one a thread. WARP: a warp's 32 units are stored and seen together, so its
+ * threads stay together and the number of units is a multiple of 32. */
+struct tutti_format_ll {
+    enum { WARP = 0, STEP = 16 };
+    static constexpr enum tutti_packets PACKETS = TUTTI_LL;
+    struct held {
+        uint4 a, b;
+    };
+    static __device__ __forceinline__ uint64_t units(uint64_t bytes)
+    {
+        return (bytes + 15) / 16;
+    }
+    static __device__ __forceinline__ uint64_t data(uint64_t unit)
+    {
+        return unit * 16;
+    }
+    static __device__ __forceinline__ uint64_t wire(uint64_t unit)
+    {
+        return unit * 32;
+    }
+    static __device__ __forceinline__ unsigned valid(uint64_t unit, uint64_t bytes)
+    {
+        return bytes - unit * 16 < 16 ? (unsigned)(bytes - unit * 16) : 16;
+    }
+    static __device__ __forceinline__ uint32_t flag(uint64_t epoch)
+    {
+        return (uint32_t)epoch | 0x80000000u;
+    }
+    static __device__ __forceinline__ void store(unsigned char *to, uint64_t, uint4 v, uint64_t epoch)
+    {
+        const uint32_t f = flag(epoch);
+        asm volatile("st.volatile.global.v4.u32 [%0], {%1, %2, %3, %2};" ::"l"(to), "r"(v.x), "r"(f), "r"(v.y)
+                     : "memory");
+        asm volatile("st.volatile.global.v4.u32 [%0], {%1, %2, %3, %2};" ::"l"(to + 16), "r"(v.z), "r"(f), "r"(v.w)
+                     : "memory");
+    }
+    static __device__ __forceinline__ void look(const unsigned char *from, struct held *held)
+    {
+        asm volatile("ld.volatile.global.v4.u32 {%0, %1, %2, %3}, [%4];"
+                     : "=r"(held->a.x), "=r"(held->a.y), "=r"(held->a.z), "=r"(held->a.w)
+                     : "l"(from)
+                     : "memory");
+        asm volatile("ld.volatile.global.v4.u32 {%0, %1, %2, %3}, [%4];"
+                     : "=r"(held->b.x), "=r"(held->b.y), "=r"(held->b.z), "=r"(held->b.w)
+                     : "l"(from + 16)
+                     : "memory");
+    }
+    static __device__ __forceinline__ int there(const struct held *held, uint64_t epoch)
+    {
+        const uint32_t f = flag(epoch);
+        return held->a.y == f && held->a.w == f && held->b.y == f && held->b.w == f;
+    }
+    static __device__ __forceinline__ uint4 value(const struct held *held)
+    {
+        return make_uint4(held->a.x, held->a.z, held->b.x, held->b.z);
+    }
+};
+
+template <unsigned DATA> struct tutti_format_lines {
+    enum { WARP = 1, STEP = 8 };
+    static constexpr enum tutti_packets PACKETS = TUTTI_LL128;
+    struct held {
+        uint64_t a, b;
+    };
+    static __device__ __forceinline__ uint64_t units(uint64_t bytes)
+    {
+        return ((bytes + DATA - 1) / DATA + 3) / 4 * 32;
+    }
+    static __device__ __forceinline__ uint64_t data(uint64_t unit)
+    {
+        return unit / 8 * DATA + unit % 8 * 16;
+    }
+    static __device__ __forceinline__ uint64_t wire(uint64_t unit)
+    {
+        return unit * 16;
+    }
+    static __device__ __forceinline__ unsigned valid(uint64_t unit, uint64_t bytes)
+    {
+        const uint64_t at = data(unit);
+        const unsigned most = unit % 8 == 7 ? DATA - 112 : 16;
+        return at >= bytes ? 0 : bytes - at < most ? (unsigned)(bytes - at) : most;
+    }
+    static __device__ __forceinline__ void store(unsigned char *to, uint64_t unit, uint4 v, uint64_t epoch)
+    {
+        union tutti_quad quad;
+        quad.v = v;
+        const uint64_t high = unit % 8 == 7 ? epoch : quad.d[1];
+        asm volatile("st.volatile.global.v2.u64 [%0], {%1, %2};" ::"l"(to), "l"(quad.d[0]), "l"(high) : "memory");
+    }
+    static __device__ __forceinline__ void look(const unsigned char *from, struct held *held)
+    {
+        asm volatile("ld.volatile.global.v2.u64 {%0, %1}, [%2];" : "=l"(held->a), "=l"(held->b) : "l"(from) : "memory");
+    }
+    /* The whole warp calls it and gets one answer. */
+    static __device__ __forceinline__ int there(const struct held *held, uint64_t epoch)
+    {
+        return __all_sync(0xffffffffu, threadIdx.x % 8 != 7 || held->b == epoch);
+    }
+    static __device__ __forceinline__ uint4 value(const struct held *held)
+    {
+        union tutti_quad quad;
+        quad.d[0] = held->a;
+        quad.d[1] = held->b;
+        return quad.v;
+    }
+};
+
+template <int PACKETS, unsigned SIZE> struct tutti_format {
+    typedef tutti_format_lines<SIZE == 16 ? 112 : 120> type;
+};
+template <unsigned SIZE> struct tutti_format<TUTTI_LL, SIZE> {
+    typedef tutti_format_ll type;
+};
+
+/* Waits for a unit. Formats of warps: the whole warp leaves together. */
+template <class F>
+static __device__ __forceinline__ int tutti_packet_wait(const struct tutti_flow_args *args, const unsigned char *from,
+                                                        uint64_t epoch, unsigned rank, typename F::held *held)
+{
+    struct tutti_patience patience = {0, 0};
+    while (!F::there(held, epoch)) {
+        int tired = tutti_flow_tired(args, &patience, 8, rank);
+        if (F::WARP)
+            tired = __any_sync(0xffffffffu, tired);
+        if (tired)
+            return 0;
+        F::look(from, held);
+    }
+    return 1;
+}
+
+/* The same bytes to all who want them. */
+template <class F>
+static __device__ __forceinline__ void tutti_flow_push(const struct tutti_flow_args *args, unsigned size,
+                                                       const struct tutti_span part, uint64_t epoch)
+{
+    const unsigned char *const from = (const unsigned char *)args->in + part.begin * size;
+    const uint64_t bytes = part.n * size, units = F::units(bytes),
+                   offset = tutti_flow_offset(F::PACKETS, size, part.begin);
+    const unsigned aligned = tutti_aligned((uint64_t)from, F::STEP);
+#pragma unroll 1
+    for (uint64_t u = threadIdx.x; u < units; u += blockDim.x) {
+        const uint4 v = tutti_plain_load(from + F::data(u), F::valid(u, bytes), aligned);
+#pragma unroll 4
+        for (unsigned i = 0; i + 1 < args->ranks; i++) {
+            const unsigned peer = tutti_flow_peer(args, i);
+            if (tutti_flow_wanted(args, peer).n != 0)
+                F::store(tutti_flow_slot(args, peer, epoch, args->ranks, args->rank) + offset + F::wire(u), u, v,
+                         epoch);
+        }
+    }
+}
+
+template <class F>
+static __device__ __forceinline__ uint64_t tutti_flow_most_units(const struct tutti_flow_args *args,
+                                                                 const struct tutti_flow_spans *spans)
+{
+    uint64_t most = 0;
+    for (unsigned i = 0; i + 1 < args->ranks; i++) {
+        const uint64_t units = F::units(spans[i].bytes);
+        most = units > most ? units : most;
+    }
+    return (most + 31) / 32 * 32;
+}
+
+/* Warps take turns over the peers, so that small messages to all of them leave at once. */
+template <class F>
+static __device__ __forceinline__ void tutti_flow_push_each(const struct tutti_flow_args *args,
+                                                            const struct tutti_flow_spans *spans, uint64_t epoch)
+{
+    const unsigned peers = args->ranks - 1;
+    const uint64_t most = tutti_flow_most_units<F>(args, spans);
+#pragma unroll 1
+    for (uint64_t w = threadIdx.x / 32; w < most / 32 * peers; w += blockDim.x / 32) {
+        const unsigned i = (unsigned)(w % peers);
+        const uint64_t u = w / peers * 32 + threadIdx.x % 32, bytes = spans[i].bytes;
+        if (u < F::units(bytes)) {
+            const unsigned char *const from = spans[i].plain;
+            const uint4 v =
+                tutti_plain_load(from + F::data(u), F::valid(u, bytes), tutti_aligned((uint64_t)from, F::STEP));
+            F::store(spans[i].packets + F::wire(u), u, v, epoch);
+        }
+    }
+}
+
+template <class F>
+static __device__ __forceinline__ int tutti_flow_pull_each(const struct tutti_flow_args *args,
+                                                           const struct tutti_flow_spans *spans, uint64_t epoch)
+{
+    const unsigned peers = args->ranks - 1;
+    const uint64_t most = tutti_flow_most_units<F>(args, spans);
+#pragma unroll 1
+    for (uint64_t w = threadIdx.x / 32; w < most / 32 * peers; w += blockDim.x / 32) {
+        const unsigned i = (unsigned)(w % peers);
+        const uint64_t u = w / peers * 32 + threadIdx.x % 32, bytes = spans[i].bytes;
+        if (u < F::units(bytes)) {
+            typename F::held held;
+            const unsigned char *const from = spans[i].packets + F::wire(u);
+            F::look(from, &held);
+            if (!tutti_packet_wait<F>(args, from, epoch, tutti_flow_peer(args, i), &held))
+                return 0;
+            tutti_plain_store(spans[i].plain + F::data(u), F::value(&held), F::valid(u, bytes),
+                              tutti_aligned((uint64_t)spans[i].plain, F::STEP));
+        }
+    }
+    return 1;
+}
+
+/* Every thread combines its units, of up to four ranks at a time under way. */
+template <class PAIR, class F>
+static __device__ __forceinline__ int tutti_flow_combine(const struct tutti_flow_args *args,
+                                                         const struct tutti_flow_sum *sum)
+{
+    typedef typename PAIR::elem elem;
+    enum { COUNT = 16 / sizeof(elem), BATCH = 4 };
+    union unit {
+        uint4 v;
+        elem e[COUNT];
+    };
+    const uint64_t bytes = sum->n * sizeof(elem), units = F::units(bytes), epoch = sum->epoch;
+    const unsigned in_aligned = tutti_aligned((uint64_t)sum->own, F::STEP);
+    const unsigned out_aligned = tutti_aligned((uint64_t)sum->out, F::STEP);
+    const unsigned depth = sum->depth;
+#pragma unroll 1
+    for (uint64_t u = threadIdx.x; u < units; u += blockDim.x) {
+        const unsigned valid = F::valid(u, bytes);
+        const uint64_t wire = F::wire(u);
+        typename PAIR::acc acc[COUNT];
+        union unit result;
+#pragma unroll 1
+        for (unsigned r = 0; r < depth; r += BATCH) {
+            typename F::held held[BATCH];
+            union unit part[BATCH];
+#pragma unroll
+            for (unsigned k = 0; k < BATCH; k++) {
+                if (r + k == args->rank)
+                    part[k].v = tutti_plain_load(sum->own + F::data(u), valid, in_aligned);
+                else if (r + k < depth)
+                    F::look(sum->slots + (r + k) * args->room + wire, &held[k]);
+            }
+#pragma unroll
+            for (unsigned k = 0; k < BATCH; k++) {
+                if (r + k < depth) {
+                    if (r + k != args->rank) {
+                        if (!tutti_packet_wait<F>(args, sum->slots + (r + k) * args->room + wire, epoch, r + k,
+                                                  &held[k]))
+                            return 0;
+                        part[k].v = F::value(&held[k]);
+                    }
+                    const int start = r + k == 0;
+                    if (start)
+                        result.v = part[k].v; /* alone it stays as it is */
+#pragma unroll
+                    for (int e = 0; e < COUNT; e++) {
+                        const typename PAIR::acc x = PAIR::widen(part[k].e[e]);
+                        acc[e] = start ? x : PAIR::combine(acc[e], x);
+                    }
+                }
+            }
+        }
+        if (depth > 1) {
+#pragma unroll
+            for (int e = 0; e < COUNT; e++)
+                result.e[e] = PAIR::narrow(acc[e]);
+        }
+        if (sum->receivers == TUTTI_FLOW_PEERS) {
+#pragma unroll 4
+            for (unsigned i = 0; i + 1 < args->ranks; i++)
+                F::store((unsigned char *)args->window[tutti_flow_peer(args, i)] + sum->result + wire, u, result.v,
+                         epoch);
+        } else if (sum->receivers == TUTTI_FLOW_ROOT && args->rank != args->root) {
+            F::store((unsigned char *)args->window[args->root] + sum->result + wire, u, result.v, epoch);
+        }
+        if (sum->out)
+            tutti_plain_store(sum->out + F::data(u), result.v, valid, out_aligned);
+    }
+    return 1;
+}
+
+#endif
