@@ -118,6 +118,11 @@ int tutti_collective(struct tutti_team *team, const struct tutti_reduce *call, e
 {
     if (team->state == TUTTI_TEAM_BROKEN)
         return TUTTI_ERR_BROKEN;
+    if (team->settle && call->kind == TUTTI_ARRIVAL_DEVICE) {
+        int settled = team->settle(team->settle_with);
+        if (settled != TUTTI_OK)
+            return settled;
+    }
     if (team->size == 1)
         return alone(team, call, taken, why);
     if (!team->whole)

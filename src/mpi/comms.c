@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "core/log.h"
+#include "mpi/streams.h"
 
 enum { FIRST_SLOTS = 256 };
 
@@ -60,7 +61,9 @@ static int insert(struct tutti_comm *comm)
 
 static void release(struct tutti_comm *comm)
 {
-    if (comm->team)
+    /* At the end the program has completed everything, and may have destroyed its streams. */
+    int idle = tutti_comm_stream_close(comm, closing);
+    if (comm->team && idle)
         tutti_team_free(comm->team);
     free(comm);
 }

@@ -128,11 +128,18 @@ struct tutti_mpi_transport {
 void tutti_transport_over(struct tutti_mpi_transport *transport, MPI_Comm comm);
 
 /* comms.c: state of communicators. */
+struct tutti_mpix_stream;
+/* The stream side of a communicator made with a stream of the program, see streams.h. */
+struct tutti_comm_stream {
+    struct tutti_mpix_stream *of; /* NULL: none */
+    unsigned blocks;              /* taken from the GPU's room; 0: none */
+};
 struct tutti_comm {
     MPI_Comm handle;
-    const char *passed;      /* not NULL: reductions are passed on, for this reason */
-    int failed;              /* not TUTTI_OK: why reductions fail: a peer died before there was a team */
-    struct tutti_team *team; /* where neither */
+    const char *passed;              /* not NULL: reductions are passed on, for this reason */
+    int failed;                      /* not TUTTI_OK: why reductions fail: a peer died before there was a team */
+    struct tutti_team *team;         /* where neither */
+    struct tutti_comm_stream stream; /* its team is open then, where it has more than one rank */
     struct tutti_mpi_transport transport;
     struct tutti_comm *next;
 };

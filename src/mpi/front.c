@@ -1,9 +1,11 @@
 /* Opening a front end: the real calls, the predefined handles, and the stub's table. */
 #include <dlfcn.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "core/settings.h"
 #include "mpi/door.h"
+#include "mpi/streams.h"
 #include "mpi/stub.h"
 
 struct tutti_real tutti_real;
@@ -16,6 +18,7 @@ static int enabled; /* TUTTI_DEVICE is not none */
 
 __attribute__((visibility("default"))) tutti_front_open_fn tutti_front_open;
 __attribute__((visibility("default"))) tutti_front_mpix_type_fn tutti_front_mpix_type;
+__attribute__((visibility("default"))) tutti_front_mpix_call_fn tutti_front_mpix_call;
 
 #ifdef TUTTI_FRONT_OPENMPI
 void *tutti_ompi_symbol(const char *name)
@@ -116,4 +119,30 @@ int tutti_front_mpix_type(int which, void *handle, size_t size)
         return -1;
     *(MPI_Datatype *)handle = type;
     return 0;
+}
+
+void *tutti_front_mpix_call(const char *name, size_t size)
+{
+#define ROW(call)                                                                                                      \
+    {                                                                                                                  \
+#call, (void *)tutti_door_##call                                                                               \
+    }
+#define BOTH(call) ROW(call), ROW(call##_c)
+    static const struct {
+        const char *name;
+        void *call;
+    } calls[] = {
+        ROW(MPIX_Stream_create),           ROW(MPIX_Stream_free),
+        ROW(MPIX_Stream_comm_create),      ROW(MPIX_Barrier_enqueue),
+        BOTH(MPIX_Allreduce_enqueue),      BOTH(MPIX_Reduce_enqueue),
+        BOTH(MPIX_Reduce_scatter_enqueue), BOTH(MPIX_Reduce_scatter_block_enqueue),
+        BOTH(MPIX_Scan_enqueue),           BOTH(MPIX_Exscan_enqueue),
+    };
+#undef ROW
+#undef BOTH
+    for (size_t i = 0; size == sizeof(MPI_Comm) && i < sizeof calls / sizeof calls[0]; i++) {
+        if (strcmp(calls[i].name, name) == 0)
+            return calls[i].call;
+    }
+    return NULL;
 }

@@ -27,10 +27,12 @@ extern void *const tutti_stub_lacking_table[CALLS];
 void tutti_stub_resolve(void *volatile *slot);
 void tutti_stub_lacking(void *volatile *slot) __attribute__((noreturn));
 __attribute__((visibility("default"))) int tutti_mpix_type(int which, void *handle, size_t size);
+__attribute__((visibility("default"))) void *tutti_mpix_call(const char *name, size_t size);
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static int resolved;
 static tutti_front_mpix_type_fn *mpix_type;
+static tutti_front_mpix_call_fn *mpix_call;
 
 static void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 static void say(const char *format, ...)
@@ -143,8 +145,10 @@ static int open_front(const struct tutti_stub *stub, char *why, size_t size)
         return -1;
     }
     int status = open_it(stub, why, size);
-    if (status == 0)
+    if (status == 0) {
         mpix_type = (tutti_front_mpix_type_fn *)dlsym(front, "tutti_front_mpix_type");
+        mpix_call = (tutti_front_mpix_call_fn *)dlsym(front, "tutti_front_mpix_call");
+    }
     return status;
 }
 
@@ -205,4 +209,12 @@ int tutti_mpix_type(int which, void *handle, size_t size)
     tutti_front_mpix_type_fn *ask = mpix_type;
     pthread_mutex_unlock(&lock);
     return ask ? ask(which, handle, size) : -1;
+}
+
+void *tutti_mpix_call(const char *name, size_t size)
+{
+    pthread_mutex_lock(&lock);
+    tutti_front_mpix_call_fn *ask = mpix_call;
+    pthread_mutex_unlock(&lock);
+    return ask ? ask(name, size) : NULL;
 }

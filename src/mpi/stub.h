@@ -25,5 +25,8 @@ typedef int tutti_front_open_fn(const struct tutti_stub *stub, char *why, size_t
 /* Exported as tutti_front_mpix_type: the MPI's handle for a half precision type into *handle (`size` bytes); 0 or -1.
  */
 typedef int tutti_front_mpix_type_fn(int which, void *handle, size_t size);
+/* Exported as tutti_front_mpix_call: the function of mpix.h of that name, for a program whose handles have `size`
+ * bytes; NULL where there is none. */
+typedef void *tutti_front_mpix_call_fn(const char *name, size_t size);
 
 #endif

@@ -65,6 +65,10 @@ struct tutti_team {
     uint32_t prepared[TUTTI_TYPES];    /* bit o: this rank has made the kernels of operator o ready (set by coll/) */
     void *spare;                       /* device scratch of coll/, grown where needed; freed with the team */
     size_t spare_bytes;
+    /* Called before a reduction of device memory that is not in stream order: waits for what the program has put into its
+     * own stream of this communicator. NULL: there is none. A status. (Set by mpi/.) */
+    int (*settle)(void *with);
+    void *settle_with;
     void *private_; /* of team/ */
 };
 

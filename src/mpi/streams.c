@@ -1,0 +1,266 @@
+/* MPIX_Stream, and communicators made with one. */
+#include "mpi/streams.h"
+#pragma weak tutti_enqueue_open
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/clock.h"
+#include "core/log.h"
+
+/* ---- streams ---- */
+
+static int digit(char c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    if (c >= 'a' && c <= 'f')
+        return c - 'a' + 10;
+    return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+}
+
+/* The bytes of a handle; 1, or 0 where the text is not exactly that. */
+static int read_handle(const char *text, void **handle)
+{
+    unsigned char bytes[sizeof *handle];
+    if (strlen(text) != 2 * sizeof bytes)
+        return 0;
+    for (size_t i = 0; i < sizeof bytes; i++) {
+        int high = digit(text[2 * i]), low = digit(text[2 * i + 1]);
+        if (high < 0 || low < 0)
+            return 0;
+        bytes[i] = (unsigned char)(high << 4 | low);
+    }
+    memcpy(handle, bytes, sizeof bytes);
+    return 1;
+}
+
+/* MPI_SUCCESS and the handle, or what is wrong with the info object. */
+static int read_info(MPI_Info info, void **handle)
+{
+    static const char call[] = "MPIX_Stream_create";
+    char type[MPI_MAX_INFO_VAL + 1] = "", value[MPI_MAX_INFO_VAL + 1] = "";
+    int has_type = 0, has_value = 0;
+    if (info == tutti_handles.no_info) {
+        tutti_error("%s needs an info object with the keys \"type\" and \"value\"", call);
+        return MPI_ERR_INFO;
+    }
+    TUTTI_INSIDE();
+    int code = tutti_real.MPI_Info_get(info, "type", MPI_MAX_INFO_VAL, type, &has_type);
+    if (code == MPI_SUCCESS)
+        code = tutti_real.MPI_Info_get(info, "value", MPI_MAX_INFO_VAL, value, &has_value);
+    if (code != MPI_SUCCESS)
+        return code;
+    if (!has_type || !has_value) {
+        tutti_error("%s: the info object has no key \"%s\"", call, has_type ? "value" : "type");
+        return MPI_ERR_INFO_KEY;
+    }
+    int cuda = strcmp(type, "cudaStream_t") == 0;
+    if (!cuda && strcmp(type, "tutti_stream") != 0) {
+        tutti_error("%s: streams of type \"%.40s\" are not known: cudaStream_t, or tutti_stream", call, type);
+        return MPI_ERR_INFO_VALUE;
+    }
+    if (!tutti_door.device || !tutti_door.device->stream_wrap) {
+        tutti_error("%s: this process has no device with streams", call);
+        return MPI_ERR_UNSUPPORTED_OPERATION;
+    }
+    if (cuda && strcmp(tutti_door.device->name, "cuda") != 0) {
+        tutti_error("%s: device %s has no streams of type cudaStream_t; see TUTTI_DEVICE", call,
+                    tutti_door.device->name);
+        return MPI_ERR_INFO_VALUE;
+    }
+    if (!read_handle(value, handle)) {
+        tutti_error("%s: \"value\" is not the %zu bytes of a handle in hexadecimal: set it by MPIX_Info_set_hex", call,
+                    sizeof *handle);
+        return MPI_ERR_INFO_VALUE;
+    }
+    return MPI_SUCCESS;
+}
+
+int tutti_door_MPIX_Stream_create(MPI_Info info, struct tutti_mpix_stream **out)
+{
+    void *handle = NULL, *same;
+    char why[256] = "";
+    if (!tutti_door.on)
+        return MPI_ERR_UNSUPPORTED_OPERATION;
+    if (!out)
+        return tutti_fail_self(MPI_ERR_ARG);
+    int code = read_info(info, &handle);
+    if (code != MPI_SUCCESS)
+        return tutti_fail_self(code);
+    const struct tutti_device *device = tutti_door.device;
+    struct tutti_mpix_stream *made = calloc(1, sizeof *made);
+    int status = made ? device->open(why, sizeof why) : TUTTI_ERR_MEMORY;
+    if (status == TUTTI_OK && (status = device->stream_wrap(-1, handle, &made->stream)) == TUTTI_OK) {
+        status = device->stream_identity(made->stream, &made->gpu, &same);
+        if (status != TUTTI_OK)
+            device->stream_destroy(made->stream);
+    }
+    if (status == TUTTI_OK) {
+        atomic_init(&made->users, 1);
+        *out = made;
+        return MPI_SUCCESS;
+    }
+    free(made);
+    tutti_error("MPIX_Stream_create: %p cannot be used as a stream of device %s: %s", handle, device->name,
+                why[0] ? why : tutti_status_text(status));
+    return tutti_fail_self(status == TUTTI_ERR_ARGUMENT ? MPI_ERR_ARG : tutti_error_code(status));
+}
+
+static void drop(struct tutti_mpix_stream *stream)
+{
+    if (atomic_fetch_sub(&stream->users, 1) > 1)
+        return;
+    tutti_door.device->stream_destroy(stream->stream);
+    free(stream);
+}
+
+int tutti_door_MPIX_Stream_free(struct tutti_mpix_stream **stream)
+{
+    if (!tutti_door.on)
+        return MPI_ERR_UNSUPPORTED_OPERATION;
+    if (!stream || !*stream)
+        return tutti_fail_self(MPI_ERR_ARG);
+    drop(*stream);
+    *stream = NULL;
+    return MPI_SUCCESS;
+}
+
+/* ---- communicators ---- */
+
+/* What the reductions of the communicator that are not in stream order wait for. */
+static int settle(void *with)
+{
+    const struct tutti_comm *comm = with;
+    const struct tutti_device *device = tutti_door.device;
+    struct tutti_stream *stream = comm->stream.of->stream;
+    int capturing = device->stream_capturing(stream);
+    if (capturing > 0) {
+        tutti_error("a reduction on %s that is not in stream order was called while the communicator's stream is "
+                    "captured: call its _enqueue form, or end the capture first",
+                    comm->transport.base.label);
+        return TUTTI_ERR_UNAVAILABLE;
+    }
+    return capturing < 0 ? capturing : device->stream_sync(stream);
+}
+
+/* Loads all kernels of the GPU, so that nothing is loaded while a stream is captured or while kernels wait for each
+ * other. */
+static int prepare(struct tutti_team *team)
+{
+    if (!team->device->prepare)
+        return TUTTI_OK;
+    uint64_t start = tutti_now_ns();
+    for (int type = 0; type < TUTTI_TYPES; type++) {
+        for (int op = 0; op < TUTTI_OPS; op++) {
+            int status = tutti_has_kernel(type, op) ? team->device->prepare(team->gpu, type, op) : TUTTI_OK;
+            if (status != TUTTI_OK)
+                return status;
+            team->prepared[type] |= tutti_has_kernel(type, op) ? 1u << op : 0;
+        }
+    }
+    tutti_debug("kernels of GPU %d ready in %.1f ms", team->gpu, (double)(tutti_now_ns() - start) / 1e6);
+    return TUTTI_OK;
+}
+
+/* Why the communicator cannot have a stream; NULL: it has one now. Alike on all ranks. */
+static const char *open_on(struct tutti_comm *comm, struct tutti_mpix_stream *stream)
+{
+    struct tutti_team *team = comm->team;
+    if (!team->whole)
+        return team->why;
+    int status = tutti_enqueue_open(team, stream->gpu);
+    if (status != TUTTI_OK || team->state != TUTTI_TEAM_OPEN)
+        return team->why && status == TUTTI_ERR_UNAVAILABLE ? team->why : tutti_status_text(status);
+    uint32_t mine = 0, all = 0;
+    if (prepare(team) == TUTTI_OK)
+        mine = comm->stream.blocks = tutti_room_take(team->gpu, team->blocks);
+    status = tutti_team_vote(team, mine, &all);
+    if (status != TUTTI_OK)
+        return tutti_status_text(status);
+    if (all == 0)
+        return "a GPU has no room for the kernels of one more communicator (free others first), or cannot load them";
+    tutti_room_give(team->gpu, comm->stream.blocks - all);
+    comm->stream.blocks = all;
+    team->blocks = all;
+    if (team->gpus < team->size)
+        tutti_info("%s has several ranks on one GPU: their calls in stream order take turns", team->transport->label);
+    return NULL;
+}
+
+/* Ranks that gave a stream: 1 all, 0 none, negative: some, or the transport failed. */
+static int agree(struct tutti_comm *comm, int given)
+{
+    struct tutti_transport *transport = &comm->transport.base;
+    int64_t words[2] = {given, -given};
+    if (transport->ops->allreduce(transport, words, 2, TUTTI_COMBINE_MIN) != TUTTI_OK || words[0] != -words[1])
+        return -1;
+    return (int)words[0];
+}
+
+static int refuse(MPI_Comm comm, MPI_Comm *made, int code, const char *why)
+{
+    tutti_error("MPIX_Stream_comm_create: %s", why);
+    tutti_inside++;
+    tutti_real.MPI_Comm_free(made);
+    tutti_inside--;
+    *made = tutti_handles.no_comm;
+    return tutti_fail_comm(comm, code);
+}
+
+int tutti_door_MPIX_Stream_comm_create(MPI_Comm comm, struct tutti_mpix_stream *stream, MPI_Comm *out)
+{
+    if (!tutti_door.on)
+        return MPI_ERR_UNSUPPORTED_OPERATION;
+    tutti_inside++;
+    int code = tutti_real.MPI_Comm_dup(comm, out);
+    tutti_inside--;
+    if (code != MPI_SUCCESS)
+        return code; /* the MPI has raised it */
+    struct tutti_comm *state = tutti_comm_make(*out);
+    if (!state)
+        return refuse(comm, out, MPI_ERR_NO_MEM, "out of memory");
+    if (!state->team)
+        return refuse(comm, out,
+                      state->failed != TUTTI_OK ? tutti_error_code(state->failed) : MPI_ERR_UNSUPPORTED_OPERATION,
+                      state->passed ? state->passed : tutti_status_text(state->failed));
+    int given = agree(state, stream != NULL);
+    if (given < 0)
+        return refuse(comm, out, MPI_ERR_ARG, "some ranks gave MPIX_STREAM_NULL and some a stream");
+    if (given == 0)
+        return MPI_SUCCESS;
+    const char *why = NULL;
+    if (state->team->size > 1) {
+        TUTTI_INSIDE();
+        why = open_on(state, stream);
+    }
+    if (why)
+        return refuse(comm, out, MPI_ERR_UNSUPPORTED_OPERATION, why);
+    atomic_fetch_add(&stream->users, 1);
+    state->stream.of = stream;
+    state->team->settle_with = state;
+    state->team->settle = settle;
+    return MPI_SUCCESS;
+}
+
+int tutti_comm_stream_close(struct tutti_comm *comm, int closing)
+{
+    const struct tutti_device *device = tutti_door.device;
+    int idle = 1;
+    if (comm->stream.of && !closing) {
+        int capturing = device->stream_capturing(comm->stream.of->stream);
+        if (capturing > 0) {
+            tutti_error("%s was freed while its stream is captured: what it holds is not used again",
+                        comm->transport.base.label);
+            idle = 0;
+        } else if (capturing == 0) {
+            device->stream_sync(comm->stream.of->stream);
+        }
+    }
+    if (comm->stream.blocks)
+        tutti_room_give(comm->team->gpu, comm->stream.blocks);
+    if (comm->stream.of)
+        drop(comm->stream.of);
+    comm->stream = (struct tutti_comm_stream){.of = NULL};
+    return idle;
+}

@@ -1,0 +1,39 @@
+/* Streams of the program, and communicators whose calls go into them. */
+#ifndef TUTTI_MPI_STREAMS_H
+#define TUTTI_MPI_STREAMS_H
+
+#include "mpi/door.h"
+
+/* What an MPIX_Stream points to. */
+struct tutti_mpix_stream {
+    atomic_int users; /* the program, and communicators */
+    int gpu;          /* -1: none in particular */
+    struct tutti_stream *stream;
+};
+
+/* Gives back what the communicator has of its stream, once that has done what was put into it; `closing`, in
+ * MPI_Finalize, does not touch the stream. 0 where the team must not be freed: kernels may still use it. */
+int tutti_comm_stream_close(struct tutti_comm *comm, int closing);
+
+/* room.c. Local: takes thread blocks of `gpu` for one more communicator: a quarter of those that no other has, at least
+ * one, at most `most`. 0: there are none. */
+unsigned tutti_room_take(int gpu, unsigned most);
+void tutti_room_give(int gpu, unsigned blocks);
+
+/* What mpix.h finds, by its name: one row a function. */
+int tutti_door_MPIX_Stream_create(MPI_Info info, struct tutti_mpix_stream **out);
+int tutti_door_MPIX_Stream_free(struct tutti_mpix_stream **stream);
+int tutti_door_MPIX_Stream_comm_create(MPI_Comm comm, struct tutti_mpix_stream *stream, MPI_Comm *out);
+int tutti_door_MPIX_Barrier_enqueue(MPI_Comm comm);
+#define COUNT      int
+#define NAME(call) tutti_door_##call
+#include "mpi/enqueue_names.inc"
+#undef COUNT
+#undef NAME
+#define COUNT      MPI_Count
+#define NAME(call) tutti_door_##call##_c
+#include "mpi/enqueue_names.inc"
+#undef COUNT
+#undef NAME
+
+#endif
