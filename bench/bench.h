@@ -10,6 +10,11 @@
 /* The MPI's own functions, reached on its handle and not through the preloaded library. */
 struct bench_mpi {
     int (*Allreduce)(const void *, void *, int, MPI_Datatype, MPI_Op, MPI_Comm);
+    int (*Reduce)(const void *, void *, int, MPI_Datatype, MPI_Op, int, MPI_Comm);
+    int (*Reduce_scatter)(const void *, void *, const int *, MPI_Datatype, MPI_Op, MPI_Comm);
+    int (*Reduce_scatter_block)(const void *, void *, int, MPI_Datatype, MPI_Op, MPI_Comm);
+    int (*Scan)(const void *, void *, int, MPI_Datatype, MPI_Op, MPI_Comm);
+    int (*Exscan)(const void *, void *, int, MPI_Datatype, MPI_Op, MPI_Comm);
     int (*Allgather)(const void *, int, MPI_Datatype, void *, int, MPI_Datatype, MPI_Comm);
     int (*Barrier)(MPI_Comm);
     int (*Bcast)(void *, int, MPI_Datatype, int, MPI_Comm);
@@ -22,11 +27,25 @@ struct bench_mpi {
 };
 extern struct bench_mpi bench_mpi;
 
+/* HOST: blocking calls, each timed by itself. STREAM: calls in stream order, back to back. GRAPH: the same, captured
+ * once and replayed. */
+enum bench_order { BENCH_HOST, BENCH_STREAM, BENCH_GRAPH };
+
+enum { BENCH_SIZES = 64, BENCH_ALL_ROOTS = -1 };
+
 struct bench_plan {
-    size_t least, most;       /* bytes */
+    int collective;                  /* enum tutti_collective */
+    int order;                       /* enum bench_order */
+    size_t sizes[BENCH_SIZES], most; /* bytes of one rank's contribution */
+    int n_sizes;
     long iterations, warm_up; /* 0 and -1: by size */
+    double seconds;           /* most that one way may take at one size, about; 0: no limit */
+    unsigned types, ops;      /* masks: every pair of them that is legal; where there is one pair alone: */
     int type, op;             /* enum tutti_type, enum tutti_op */
-    int in_place, check;
+    int pairs;                /* 1: pairs are compared with the sum of float */
+    int root;                 /* of a reduce; BENCH_ALL_ROOTS: each in turn */
+    unsigned ways;            /* mask of the ways that are wanted */
+    int in_place, check, phases;
     uint64_t seed;
     int rank, size; /* in MPI_COMM_WORLD */
     int node_rank, nodes;
@@ -36,8 +55,15 @@ struct bench_plan {
 void bench_say(const struct bench_plan *plan, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Says why it cannot go on, on whichever rank finds out, and ends all ranks with status 1. */
 void bench_fail(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
+/* Fails where `status` of the library is negative. */
+void bench_must(int status, const char *what);
+/* Ordinary memory, page-aligned, touched. Freed with free(). */
+void *bench_ordinary(size_t bytes);
+/* Collective over all ranks: the least and the largest of their numbers. `mine` of the first: 0 or 1. */
+int bench_all_agree(int mine);
+double bench_longest(double mine);
 
-void bench_allreduce(struct bench_plan *plan);
+void bench_collective(struct bench_plan *plan);
 void bench_overhead(struct bench_plan *plan);
 
 /* MPI's handles; MPI_DATATYPE_NULL and MPI_OP_NULL where it has none. */

@@ -378,28 +378,28 @@ static void print(int type, const char *at, char out[64])
     }
 }
 
-int bench_check(int type, int op, uint64_t seed, int ranks, int exact, const void *result, size_t n,
+int bench_check(int type, int op, uint64_t seed, int ranks, size_t first, int exact, const void *result, size_t n,
                 struct bench_wrong *wrong)
 {
     size_t size = tutti_type_size(type);
     int half = type == TUTTI_TYPE_F16 || type == TUTTI_TYPE_BF16;
     static union piece all, one;
-    for (size_t first = 0; first < n; first += PIECE) {
-        size_t m = n - first < PIECE ? n - first : PIECE;
-        contribution(type, op, seed, 0, first, m, &all);
+    for (size_t at = 0; at < n; at += PIECE) {
+        size_t m = n - at < PIECE ? n - at : PIECE;
+        contribution(type, op, seed, 0, first + at, m, &all);
         for (int r = 1; r < ranks; r++) {
-            contribution(type, op, seed, r, first, m, &one);
+            contribution(type, op, seed, r, first + at, m, &one);
             combine(type, op, &all, &one, m);
         }
         uint16_t *narrow = (uint16_t *)(void *)&one;
         for (size_t i = 0; half && i < m; i++)
             narrow[i] = type == TUTTI_TYPE_F16 ? narrow_half(all.f[i]) : narrow_bfloat(all.f[i]);
         const char *want = half ? (const char *)&one : (const char *)&all;
-        const char *got = (const char *)result + first * size;
+        const char *got = (const char *)result + at * size;
         for (size_t i = 0; i < m; i++, want += size, got += size) {
             if (same_bits(type, got, want) || (!exact && close_enough(type, op, ranks, got, want)))
                 continue;
-            wrong->element = first + i;
+            wrong->element = first + at + i;
             print(type, got, wrong->got);
             print(type, want, wrong->right);
             return 0;

@@ -11,12 +11,13 @@
 void bench_fill(int type, int op, uint64_t seed, int rank, size_t first, size_t n, void *out);
 
 struct bench_wrong {
-    size_t element; /* first that is wrong */
+    size_t element; /* first that is wrong, counted in the vector */
     char got[64], right[64];
 };
-/* Compares n elements with the contributions of ranks 0, 1, 2 ... combined in this order. exact: every bit; otherwise
+/* Compares n elements, from element `first` of the vector on, with the contributions of ranks 0, 1 ... ranks - 1
+ * combined in this order. exact: every bit; otherwise
  * floating-point results may differ by what another order can make of them. 1 where right, 0 with *wrong set. */
-int bench_check(int type, int op, uint64_t seed, int ranks, int exact, const void *result, size_t n,
+int bench_check(int type, int op, uint64_t seed, int ranks, size_t first, int exact, const void *result, size_t n,
                 struct bench_wrong *wrong);
 
 #endif

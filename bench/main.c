@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tutti/tutti.h"
+
 struct bench_mpi bench_mpi;
 
 void bench_say(const struct bench_plan *plan, const char *format, ...)
@@ -59,6 +61,11 @@ static void find_mpi(void)
     }
 #define FIND(name) *(void **)(void *)&bench_mpi.name = dlsym(mpi, "PMPI_" #name)
     FIND(Allreduce);
+    FIND(Reduce);
+    FIND(Reduce_scatter);
+    FIND(Reduce_scatter_block);
+    FIND(Scan);
+    FIND(Exscan);
     FIND(Allgather);
     FIND(Barrier);
     FIND(Bcast);
@@ -75,15 +82,82 @@ static void find_mpi(void)
     }
 }
 
-static unsigned long long value_of(int argc, char **argv, const char *name)
+void bench_must(int status, const char *what)
+{
+    if (status < 0)
+        bench_fail("%s: %s", what, tutti_status_text(status));
+}
+
+void *bench_ordinary(size_t bytes)
+{
+    void *memory = NULL;
+    if (posix_memalign(&memory, 4096, bytes) != 0)
+        bench_fail("out of memory: %zu bytes", bytes);
+    memset(memory, 1, bytes);
+    return memory;
+}
+
+int bench_all_agree(int mine)
+{
+    int all = 0;
+    bench_mpi.Allreduce(&mine, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+    return all;
+}
+
+double bench_longest(double mine)
+{
+    double all = 0;
+    bench_mpi.Allreduce(&mine, &all, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+    return all;
+}
+
+static const char *text_of(int argc, char **argv, const char *name)
 {
     size_t n = strlen(name);
     for (int i = 2; i < argc; i++) {
         if (strncmp(argv[i], name, n) == 0 && argv[i][n] == '=')
-            return strtoull(argv[i] + n + 1, NULL, 10);
+            return argv[i] + n + 1;
     }
     fprintf(stderr, "tutti: %s is missing: this program is started by `tutti bench`\n", name);
     exit(2);
+}
+
+static long long value_of(int argc, char **argv, const char *name)
+{
+    return strtoll(text_of(argc, argv, name), NULL, 10);
+}
+
+/* "8,64,512" */
+static void read_sizes(const char *text, struct bench_plan *plan)
+{
+    char *at;
+    for (const char *from = text; plan->n_sizes < BENCH_SIZES; from = at + 1) {
+        plan->sizes[plan->n_sizes] = strtoull(from, &at, 10);
+        if (plan->sizes[plan->n_sizes] > plan->most)
+            plan->most = plan->sizes[plan->n_sizes];
+        plan->n_sizes++;
+        if (*at != ',')
+            break;
+    }
+}
+
+static void read_plan(int argc, char **argv, struct bench_plan *plan)
+{
+    read_sizes(text_of(argc, argv, "sizes"), plan);
+    plan->collective = (int)value_of(argc, argv, "collective");
+    plan->order = (int)value_of(argc, argv, "order");
+    plan->seconds = strtod(text_of(argc, argv, "seconds"), NULL);
+    plan->types = (unsigned)value_of(argc, argv, "types");
+    plan->ops = (unsigned)value_of(argc, argv, "ops");
+    plan->type = (int)value_of(argc, argv, "type");
+    plan->op = (int)value_of(argc, argv, "op");
+    plan->pairs = (int)value_of(argc, argv, "pairs");
+    plan->root = (int)value_of(argc, argv, "root");
+    plan->ways = (unsigned)value_of(argc, argv, "ways");
+    plan->in_place = (int)value_of(argc, argv, "in_place");
+    plan->check = (int)value_of(argc, argv, "check");
+    plan->phases = (int)value_of(argc, argv, "phases");
+    plan->seed = (uint64_t)value_of(argc, argv, "seed");
 }
 
 static void find_place(struct bench_plan *plan)
@@ -114,31 +188,27 @@ static void say_version(const struct bench_plan *plan)
 
 int main(int argc, char **argv)
 {
-    struct bench_plan plan = {.least = 0};
+    static struct bench_plan plan;
     int overhead = argc > 1 && strcmp(argv[1], "overhead") == 0;
-    if (argc < 2 || (!overhead && strcmp(argv[1], "allreduce") != 0)) {
+    if (argc < 2 || (!overhead && strcmp(argv[1], "collective") != 0)) {
         fputs("This program is started by `tutti bench`.\n", stderr);
         return 2;
     }
     plan.iterations = (long)value_of(argc, argv, "iterations");
     plan.warm_up = (long)value_of(argc, argv, "warm_up");
-    if (!overhead) {
-        plan.least = value_of(argc, argv, "least");
-        plan.most = value_of(argc, argv, "most");
-        plan.type = (int)value_of(argc, argv, "type");
-        plan.op = (int)value_of(argc, argv, "op");
-        plan.in_place = (int)value_of(argc, argv, "in_place");
-        plan.check = (int)value_of(argc, argv, "check");
-        plan.seed = value_of(argc, argv, "seed");
-    }
+    if (!overhead)
+        read_plan(argc, argv, &plan);
     MPI_Init(&argc, &argv);
     find_mpi();
     find_place(&plan);
     say_version(&plan);
+    size_t least = 16 * (size_t)plan.size; /* a reduce-scatter has at least an element for each rank */
+    if (plan.most < least)
+        plan.most = least;
     if (overhead)
         bench_overhead(&plan);
     else
-        bench_allreduce(&plan);
+        bench_collective(&plan);
     MPI_Finalize();
     return 0;
 }

@@ -1,6 +1,5 @@
 #include "ways.h"
 
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,34 +8,25 @@
 #include "core/types.h"
 #include "data.h"
 #include "device/device.h"
+#include "enqueue.h"
+#include "gpu.h"
 #include "nccl.h"
 #include "tutti/tutti.h"
 
 const char *bench_way_name(int way)
 {
-    static const char *const names[BENCH_WAYS] = {"tutti", "staged", "plain", "native", "nccl"};
+    static const char *const names[BENCH_WAYS] = {
+#define BENCH_WAY(id, name, text) name,
+#include "ways.def"
+#undef BENCH_WAY
+    };
     return names[way];
-}
-
-static void must(int status, const char *what)
-{
-    if (status < 0)
-        bench_fail("%s: %s", what, tutti_status_text(status));
-}
-
-static void *ordinary(size_t bytes)
-{
-    void *memory = NULL;
-    if (posix_memalign(&memory, 4096, bytes) != 0)
-        bench_fail("out of memory: %zu bytes", bytes);
-    memset(memory, 1, bytes);
-    return memory;
 }
 
 /* Number of different GPUs that the ranks have chosen. */
 static int gpus_used(const struct bench_plan *plan, const struct tutti_device *device, int gpu)
 {
-    unsigned char mine[16] = {0}, *all = ordinary(16 * (size_t)plan->size);
+    unsigned char mine[16] = {0}, *all = bench_ordinary(16 * (size_t)plan->size);
     if (!device || device->uuid(gpu, mine) != 0)
         bench_fail("rank %d cannot tell which GPU it has", plan->rank);
     bench_mpi.Allgather(mine, 16, MPI_BYTE, all, 16, MPI_BYTE, MPI_COMM_WORLD);
@@ -57,7 +47,7 @@ static void choose_gpu(const struct bench_plan *plan)
     if (gpus <= 0)
         bench_fail("rank %d sees no GPU of the %s device (%s)", plan->rank, tutti_device_name(),
                    gpus < 0 ? tutti_status_text(gpus) : "none there");
-    must(tutti_gpu_set(plan->node_rank % gpus), "choosing a GPU");
+    bench_must(tutti_gpu_set(plan->node_rank % gpus), "choosing a GPU");
     bench_say(plan, "device %s", tutti_device_name());
     const struct tutti_device *device = tutti_device();
     int gpu = plan->node_rank % gpus;
@@ -65,27 +55,6 @@ static void choose_gpu(const struct bench_plan *plan)
     if (device && device->describe && device->describe(gpu, text, sizeof text) == 0)
         bench_say(plan, "gpu %s", text);
     bench_say(plan, "gpus %d", gpus_used(plan, device, gpu));
-}
-
-static void allocate(const struct bench_plan *plan, struct bench_ways *out)
-{
-    struct bench_buffers *b = &out->buffers;
-    const struct tutti_device *device = tutti_device();
-    must(tutti_alloc(plan->most, &b->device_in), "allocating device memory");
-    must(tutti_alloc(plan->most, &b->device_out), "allocating device memory");
-    b->scratch = ordinary(plan->most);
-    if (out->used[BENCH_STAGED]) {
-        b->pinned = device && device->alloc_pinned && device->alloc_pinned(plan->most, &b->copy_in) == 0 &&
-                    device->alloc_pinned(plan->most, &b->copy_out) == 0;
-        if (!b->pinned) {
-            b->copy_in = ordinary(plan->most);
-            b->copy_out = ordinary(plan->most);
-        }
-    }
-    if (out->used[BENCH_PLAIN]) {
-        b->plain_in = ordinary(plan->most);
-        b->plain_out = ordinary(plan->most);
-    }
 }
 
 /* Whether the MPI itself takes device pointers: its own word, Intel MPI's setting, or the user's. */
@@ -105,32 +74,113 @@ static int mpi_takes_device(void)
     return bench_mpi.Query_cuda_support && bench_mpi.Query_cuda_support() == 1;
 }
 
+static int wanted(const struct bench_plan *plan, int way)
+{
+    return plan->ways >> way & 1;
+}
+
+static void open_staged(const struct bench_plan *plan, struct bench_ways *out)
+{
+    const struct tutti_device *device = tutti_device();
+    out->pinned = device && device->alloc_pinned && device->alloc_pinned(plan->most, &out->copy_in) == 0 &&
+                  device->alloc_pinned(plan->most, &out->copy_out) == 0;
+    if (!out->pinned) {
+        out->copy_in = bench_ordinary(plan->most);
+        out->copy_out = bench_ordinary(plan->most);
+    }
+    bench_say(plan, "staging %s", out->pinned ? "pinned" : "ordinary");
+}
+
+/* Ways of blocking calls that reduce on the host or in the MPI. */
+static void open_mpi_ways(const struct bench_plan *plan, struct bench_ways *out)
+{
+    int known = !bench_type_is_own(plan->type);
+    out->used[BENCH_STAGED] = known && wanted(plan, BENCH_STAGED);
+    out->used[BENCH_PLAIN] = known && wanted(plan, BENCH_PLAIN) && strcmp(tutti_device_name(), "host") == 0;
+    out->used[BENCH_NATIVE] = known && wanted(plan, BENCH_NATIVE) && mpi_takes_device();
+    if (!known)
+        bench_say(plan, "note no staged and no plain: the MPI itself does not know %s", tutti_type_name(plan->type));
+    if (out->used[BENCH_STAGED])
+        open_staged(plan, out);
+}
+
+static void open_nccl(const struct bench_plan *plan, struct bench_ways *out)
+{
+    unsigned any = 1u << BENCH_NCCL | 1u << BENCH_NCCL_GRAPH | 1u << BENCH_NCCL_SYM | 1u << BENCH_NCCL_SYM32;
+    char why[256] = "";
+    if (!(plan->ways & any))
+        return;
+    bench_must(tutti_copy(out->scratch, out->set[BENCH_SET_DEVICE].in, 1), "making the context that NCCL joins");
+    if (!bench_nccl_open(plan, why, sizeof why)) {
+        if (strcmp(tutti_device_name(), "cuda") == 0)
+            bench_say(plan, "note no nccl: %s", why);
+        return;
+    }
+    char version[32];
+    bench_nccl_version(version, sizeof version);
+    bench_say(plan, "nccl %s", version);
+    out->used[BENCH_NCCL] = wanted(plan, BENCH_NCCL);
+    if (plan->order != BENCH_GRAPH)
+        return;
+    out->used[BENCH_NCCL_GRAPH] = wanted(plan, BENCH_NCCL_GRAPH);
+    if (!wanted(plan, BENCH_NCCL_SYM) && !wanted(plan, BENCH_NCCL_SYM32))
+        return;
+    struct bench_set *set = &out->set[BENCH_SET_SYMMETRIC];
+    unsigned copies = bench_nccl_symmetric(plan, plan->most, &set->in, &set->out, why, sizeof why);
+    out->used[BENCH_NCCL_SYM] = wanted(plan, BENCH_NCCL_SYM) && copies >> BENCH_NCCL_USUAL & 1;
+    out->used[BENCH_NCCL_SYM32] = wanted(plan, BENCH_NCCL_SYM32) && copies >> BENCH_NCCL_32_CTAS & 1;
+    if (!(copies >> BENCH_NCCL_USUAL & 1))
+        bench_say(plan, "note no nccl_sym: %s", why);
+    else if (!(copies >> BENCH_NCCL_32_CTAS & 1))
+        bench_say(plan, "note no nccl_sym32: %s", why);
+}
+
+static void allocate(const struct bench_plan *plan, struct bench_set *set, int ordinary)
+{
+    if (ordinary) {
+        set->in = bench_ordinary(plan->most);
+        set->out = bench_ordinary(plan->most);
+        return;
+    }
+    bench_must(tutti_alloc(plan->most, &set->in), "allocating device memory");
+    bench_must(tutti_alloc(plan->most, &set->out), "allocating device memory");
+}
+
 void bench_ways_open(const struct bench_plan *plan, struct bench_ways *out)
 {
     char why[256];
     if (!bench_mpi.preloaded)
         bench_fail("libtutti.so is not in front of the MPI: start this with `tutti bench`");
-    *out = (struct bench_ways){.type = bench_mpi_type(plan->type), .op = bench_mpi_op(plan->op)};
-    if (out->type == MPI_DATATYPE_NULL)
+    *out = (struct bench_ways){.bytes = 0};
+    if (bench_mpi_type(plan->type) == MPI_DATATYPE_NULL)
         bench_fail("this MPI has no type for %s", tutti_type_name(plan->type));
     choose_gpu(plan);
-    int known = !bench_type_is_own(plan->type);
+    out->scratch = bench_ordinary(plan->most);
+    allocate(plan, &out->set[BENCH_SET_DEVICE], 0);
     out->used[BENCH_TUTTI] = 1;
-    out->used[BENCH_STAGED] = known;
-    out->used[BENCH_PLAIN] = known && strcmp(tutti_device_name(), "host") == 0;
-    out->used[BENCH_NATIVE] = known && mpi_takes_device();
-    if (!known)
-        bench_say(plan, "note no staged and no plain: the MPI itself does not know %s", tutti_type_name(plan->type));
-    allocate(plan, out); /* also makes the context that NCCL joins */
-    out->used[BENCH_NCCL] = bench_nccl_open(plan, why, sizeof why);
-    if (out->used[BENCH_NCCL]) {
-        bench_nccl_version(why, sizeof why);
-        bench_say(plan, "nccl %s", why);
-    } else if (strcmp(tutti_device_name(), "cuda") == 0) {
-        bench_say(plan, "note no nccl: %s", why);
+    if (plan->order != BENCH_HOST || plan->phases || strcmp(tutti_device_name(), "cuda") == 0) {
+        if (!bench_gpu_open(why, sizeof why))
+            bench_fail("%s", why);
     }
-    if (out->used[BENCH_STAGED])
-        bench_say(plan, "staging %s", out->buffers.pinned ? "pinned" : "ordinary");
+    if (plan->order == BENCH_GRAPH && !bench_gpu_has_graphs())
+        bench_fail("--order graph needs CUDA: the host device has no graphs; --order stream runs there");
+    if (plan->order != BENCH_HOST || plan->phases) {
+        out->ordered = bench_enqueue_open(why, sizeof why);
+        if (!out->ordered && plan->order != BENCH_HOST)
+            bench_fail("calls in stream order: %s", why);
+        if (!out->ordered)
+            bench_say(plan, "note kernel and notice are not told apart: %s", why);
+    }
+    if (plan->pairs) {
+        out->used[BENCH_REFERENCE] = 1;
+        allocate(plan, &out->set[BENCH_SET_REFERENCE], 0);
+    } else if (!plan->phases) {
+        if (plan->order == BENCH_HOST)
+            open_mpi_ways(plan, out);
+        open_nccl(plan, out);
+    }
+    if (out->used[BENCH_PLAIN])
+        allocate(plan, &out->set[BENCH_SET_PLAIN], 1);
     for (int way = 0; way < BENCH_WAYS; way++) {
         if (out->used[way])
             bench_say(plan, "way %s", bench_way_name(way));
@@ -139,95 +189,47 @@ void bench_ways_open(const struct bench_plan *plan, struct bench_ways *out)
 
 void bench_ways_close(struct bench_ways *ways)
 {
-    struct bench_buffers *b = &ways->buffers;
     const struct tutti_device *device = tutti_device();
     bench_nccl_close();
-    tutti_free(b->device_in);
-    tutti_free(b->device_out);
-    if (b->pinned) {
-        device->free_pinned(b->copy_in);
-        device->free_pinned(b->copy_out);
+    bench_enqueue_close();
+    bench_gpu_close();
+    for (int s = 0; s < BENCH_SETS; s++) { /* symmetric memory is NCCL's own */
+        if (s == BENCH_SET_PLAIN || s == BENCH_SET_SYMMETRIC)
+            continue;
+        tutti_free(ways->set[s].in);
+        tutti_free(ways->set[s].out);
+    }
+    free(ways->set[BENCH_SET_PLAIN].in);
+    free(ways->set[BENCH_SET_PLAIN].out);
+    if (ways->pinned) {
+        device->free_pinned(ways->copy_in);
+        device->free_pinned(ways->copy_out);
     } else {
-        free(b->copy_in);
-        free(b->copy_out);
+        free(ways->copy_in);
+        free(ways->copy_out);
     }
-    free(b->plain_in);
-    free(b->plain_out);
-    free(b->scratch);
+    free(ways->call.counts);
+    free(ways->reference.counts);
+    free(ways->scratch);
 }
 
-void bench_way_prepare(const struct bench_plan *plan, const struct bench_ways *ways, int way, uint64_t seed,
-                       size_t count)
+void bench_ways_size(const struct bench_plan *plan, struct bench_ways *ways, size_t bytes)
 {
-    const struct bench_buffers *b = &ways->buffers;
-    size_t bytes = count * tutti_type_size(plan->type);
-    if (way == BENCH_PLAIN) {
-        bench_fill(plan->type, plan->op, seed, plan->rank, 0, count, b->plain_in);
-        memset(b->plain_out, 0xa5, bytes);
-    } else {
-        bench_fill(plan->type, plan->op, seed, plan->rank, 0, count, b->scratch);
-        must(tutti_copy(b->device_in, b->scratch, bytes), "copying to the device");
-        memset(b->scratch, 0xa5, bytes);
-        must(tutti_copy(b->device_out, b->scratch, bytes), "copying to the device");
-    }
-    if (plan->in_place)
-        bench_way_restore(plan, ways, way, count);
+    ways->bytes = bytes;
+    bench_call_make(plan, plan->type, plan->op, bytes, &ways->call);
+    if (ways->used[BENCH_REFERENCE])
+        bench_call_make(plan, TUTTI_TYPE_F32, TUTTI_OP_SUM, bytes, &ways->reference);
 }
 
-void bench_way_restore(const struct bench_plan *plan, const struct bench_ways *ways, int way, size_t count)
+struct bench_call *bench_way_calls(struct bench_ways *ways, int way)
 {
-    const struct bench_buffers *b = &ways->buffers;
-    size_t bytes = count * tutti_type_size(plan->type);
-    if (way == BENCH_PLAIN)
-        memcpy(b->plain_out, b->plain_in, bytes);
-    else
-        must(tutti_copy(b->device_out, b->device_in, bytes), "copying on the device");
+    return way == BENCH_REFERENCE ? &ways->reference : &ways->call;
 }
 
-static void mpi_must(int error, const char *way)
+struct bench_set *bench_way_set(struct bench_ways *ways, int way)
 {
-    if (error != MPI_SUCCESS)
-        bench_fail("MPI_Allreduce (%s) failed with error %d", way, error);
-}
-
-void bench_way_call(const struct bench_plan *plan, const struct bench_ways *ways, int way, size_t count)
-{
-    const struct bench_buffers *b = &ways->buffers;
-    size_t bytes = count * tutti_type_size(plan->type);
-    int n = (int)count;
-    const void *in = plan->in_place ? MPI_IN_PLACE : b->device_in;
-    switch (way) {
-    case BENCH_TUTTI:
-        mpi_must(MPI_Allreduce(in, b->device_out, n, ways->type, ways->op, MPI_COMM_WORLD), "tutti");
-        break;
-    case BENCH_STAGED:
-        if (plan->in_place) {
-            must(tutti_copy(b->copy_out, b->device_out, bytes), "copying from the device");
-            mpi_must(bench_mpi.Allreduce(MPI_IN_PLACE, b->copy_out, n, ways->type, ways->op, MPI_COMM_WORLD), "staged");
-        } else {
-            must(tutti_copy(b->copy_in, b->device_in, bytes), "copying from the device");
-            mpi_must(bench_mpi.Allreduce(b->copy_in, b->copy_out, n, ways->type, ways->op, MPI_COMM_WORLD), "staged");
-        }
-        must(tutti_copy(b->device_out, b->copy_out, bytes), "copying to the device");
-        break;
-    case BENCH_PLAIN:
-        in = plan->in_place ? MPI_IN_PLACE : b->plain_in;
-        mpi_must(bench_mpi.Allreduce(in, b->plain_out, n, ways->type, ways->op, MPI_COMM_WORLD), "plain");
-        break;
-    case BENCH_NATIVE:
-        mpi_must(bench_mpi.Allreduce(in, b->device_out, n, ways->type, ways->op, MPI_COMM_WORLD), "native");
-        break;
-    case BENCH_NCCL:
-        bench_nccl_allreduce(plan->in_place ? b->device_out : b->device_in, b->device_out, count);
-        break;
-    }
-}
-
-const void *bench_way_result(const struct bench_plan *plan, const struct bench_ways *ways, int way, size_t count)
-{
-    const struct bench_buffers *b = &ways->buffers;
-    if (way == BENCH_PLAIN)
-        return b->plain_out;
-    must(tutti_copy(b->scratch, b->device_out, count * tutti_type_size(plan->type)), "copying from the device");
-    return b->scratch;
+    return &ways->set[way == BENCH_PLAIN                                 ? BENCH_SET_PLAIN
+                      : way == BENCH_REFERENCE                           ? BENCH_SET_REFERENCE
+                      : way == BENCH_NCCL_SYM || way == BENCH_NCCL_SYM32 ? BENCH_SET_SYMMETRIC
+                                                                         : BENCH_SET_DEVICE];
 }

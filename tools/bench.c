@@ -6,34 +6,66 @@
 
 #include "bench_overhead.h"
 #include "commands.h"
+#include "team/control.h"
 
-static char *pair(const char *name, unsigned long long value)
+const struct bench_kind bench_kinds[BENCH_KINDS] = {
+    {"allreduce", "Allreduce", "allreduce", TUTTI_COLLECTIVE_ALLREDUCE,
+     "MPI_Allreduce on device memory, beside the other ways to do it"},
+    {"reduce", "Reduce", "reduce", TUTTI_COLLECTIVE_REDUCE, "the same for MPI_Reduce"},
+    {"reduce_scatter", "Reduce_scatter", "reduce_scatter", TUTTI_COLLECTIVE_REDUCE_SCATTER,
+     "... MPI_Reduce_scatter, with equal segments"},
+    {"reduce_scatter_block", "Reduce_scatter_block", "reduce_scatter", TUTTI_COLLECTIVE_REDUCE_SCATTER_BLOCK,
+     "... MPI_Reduce_scatter_block"},
+    {"scan", "Scan", "scan", TUTTI_COLLECTIVE_SCAN, "... MPI_Scan"},
+    {"exscan", "Exscan", "scan", TUTTI_COLLECTIVE_EXSCAN, "... MPI_Exscan"},
+};
+
+static void add_sizes(struct tool_words *words, const struct bench_options *o)
 {
-    return tool_print("%s=%llu", name, value);
+    char *all = tool_alloc((size_t)o->n_sizes * 24 + 8), *at = all;
+    at += sprintf(at, "sizes=");
+    for (int i = 0; i < o->n_sizes; i++)
+        at += sprintf(at, "%s%zu", i ? "," : "", o->sizes[i]);
+    tool_words_take(words, all);
 }
 
-static int bench_allreduce(int argc, char **argv)
+static void add(struct tool_words *words, const char *name, long long value)
+{
+    tool_words_take(words, tool_print("%s=%lld", name, value));
+}
+
+static int bench_collective(const struct bench_kind *kind, int argc, char **argv)
 {
     struct bench_options o;
     static struct bench_place place;
     static struct bench_table table;
-    bench_allreduce_options(argc, argv, &o);
+    bench_collective_options(kind, argc, argv, &o);
     bench_files_check(&o);
     bench_place_find(&o, &place);
     table.options = &o;
     table.place = &place;
+    table.type = o.type;
+    table.op = o.op;
 
     struct tool_words words = {.word = NULL};
-    tool_words_add(&words, "allreduce");
-    tool_words_take(&words, pair("least", o.least));
-    tool_words_take(&words, pair("most", o.most));
-    tool_words_take(&words, pair("iterations", (unsigned long long)o.iterations));
-    tool_words_take(&words, tool_print("warm_up=%ld", o.warm_up));
-    tool_words_take(&words, pair("type", (unsigned long long)o.type));
-    tool_words_take(&words, pair("op", (unsigned long long)o.op));
-    tool_words_take(&words, pair("in_place", (unsigned long long)o.in_place));
-    tool_words_take(&words, pair("check", (unsigned long long)o.check));
-    tool_words_take(&words, pair("seed", o.seed));
+    tool_words_add(&words, "collective");
+    add(&words, "collective", kind->collective);
+    add_sizes(&words, &o);
+    tool_words_take(&words, tool_print("seconds=%g", o.seconds));
+    add(&words, "iterations", o.iterations);
+    add(&words, "warm_up", o.warm_up);
+    add(&words, "order", o.order);
+    add(&words, "root", o.root);
+    add(&words, "type", o.type);
+    add(&words, "op", o.op);
+    add(&words, "types", o.types);
+    add(&words, "ops", o.ops);
+    add(&words, "pairs", o.pairs);
+    add(&words, "ways", o.ways);
+    add(&words, "in_place", o.in_place);
+    add(&words, "check", o.check);
+    add(&words, "phases", o.phases);
+    add(&words, "seed", (long long)o.seed);
     int status = bench_start(&o, &place, words.word, 1, bench_table_record, &table);
     tool_words_free(&words);
 
@@ -47,23 +79,17 @@ static int bench_allreduce(int argc, char **argv)
     return failed || !table.right;
 }
 
-static const struct {
-    const char *name;
-    int (*run)(int argc, char **argv);
-    const char *text;
-} benches[] = {
-    {"allreduce", bench_allreduce, "MPI_Allreduce on device memory, beside the other ways to do it"},
-    {"overhead", bench_overhead, "what the library costs a program that uses host memory alone"},
-};
-enum { BENCHES = sizeof benches / sizeof benches[0] };
-
 static void usage(FILE *to)
 {
     fputs("Usage: tutti bench BENCHMARK [OPTION...]\n\n", to);
-    for (int i = 0; i < BENCHES; i++)
-        fprintf(to, "  %-10s %s\n", benches[i].name, benches[i].text);
+    for (int i = 0; i < BENCH_KINDS; i++)
+        fprintf(to, "  %-21s %s\n", bench_kinds[i].name, bench_kinds[i].text);
+    fprintf(to, "  %-21s %s\n", "overhead", "what the library costs a program that uses host memory alone");
     fputs("\ntutti bench BENCHMARK --help lists the options.\n\nExamples:\n"
           "  tutti bench allreduce -n 4 -m 8:64m --json results.json --plot results.png\n"
+          "  tutti bench reduce -n 4 -m 8,2k,512k,8m --order graph\n"
+          "  tutti bench allreduce -n 4 -m 16m --ops all --types all\n"
+          "  tutti bench allreduce -n 4 --phases\n"
           "  tutti bench overhead -n 2\n",
           to);
 }
@@ -78,20 +104,26 @@ int tool_bench(int argc, char **argv)
         usage(stdout);
         return 0;
     }
-    const char *names[BENCHES];
-    for (int i = 0; i < BENCHES; i++) {
-        names[i] = benches[i].name;
-        if (strcmp(argv[1], names[i]) != 0)
-            continue;
-        char *name = tool_print("tutti bench %s", names[i]);
-        argv[1] = name;
-        int status = benches[i].run(argc - 1, argv + 1);
-        argv[1] = NULL;
-        free(name);
-        return status;
+    const char *names[BENCH_KINDS + 1], *word = argv[1];
+    int kind = -1;
+    for (int i = 0; i < BENCH_KINDS; i++) {
+        names[i] = bench_kinds[i].name;
+        if (strcmp(word, names[i]) == 0)
+            kind = i;
     }
-    const char *near = tool_nearest(argv[1], names, BENCHES);
-    if (near)
-        tool_refuse("there is no benchmark %s: did you mean %s?", argv[1], near);
-    tool_refuse("there is no benchmark %s: there are allreduce and overhead", argv[1]);
+    names[BENCH_KINDS] = "overhead";
+    int overhead = strcmp(word, "overhead") == 0;
+    if (kind < 0 && !overhead) {
+        const char *near = tool_nearest(word, names, BENCH_KINDS + 1);
+        if (near)
+            tool_refuse("there is no benchmark %s: did you mean %s?", word, near);
+        tool_refuse("there is no benchmark %s: there are %s", word, bench_join(names, BENCH_KINDS + 1));
+    }
+    char *name = tool_print("tutti bench %s", word);
+    argv[1] = name;
+    int status =
+        overhead ? bench_overhead(argc - 1, argv + 1) : bench_collective(&bench_kinds[kind], argc - 1, argv + 1);
+    argv[1] = NULL;
+    free(name);
+    return status;
 }

@@ -7,23 +7,53 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "../bench/way.h"
+#include "core/phases.h"
 #include "start.h"
 
+enum bench_order { BENCH_HOST, BENCH_STREAM, BENCH_GRAPH };
+enum { BENCH_SIZES = 64, BENCH_ALL_ROOTS = -1 };
+
+/* A collective that is measured. */
+struct bench_kind {
+    const char *name, *call; /* "reduce", "Reduce" */
+    const char *rules;       /* as rules name it */
+    int collective;          /* enum tutti_collective */
+    const char *text;
+};
+extern const struct bench_kind bench_kinds[];
+enum { BENCH_KINDS = 6 };
+
 struct bench_options {
+    const struct bench_kind *kind;
     const char *mpi, *arguments, *algorithm, *json, *plot;
     int ranks;
-    size_t least, most;       /* bytes */
+    size_t sizes[BENCH_SIZES]; /* bytes */
+    int n_sizes, sizes_given;
     long iterations, warm_up; /* 0 and -1: by size */
+    double seconds;           /* most of one way at one size; 0: no limit */
     int type, op, in_place, check;
-    int pairs;    /* overhead */
-    double limit; /* overhead: percent; negative: none */
-    int timeout;  /* seconds without a word from the ranks */
+    unsigned types, ops; /* pairs: masks */
+    int pairs;           /* 1: all pairs of types and ops; overhead: pairs of runs */
+    int order, root, phases;
+    unsigned ways; /* mask of those that are wanted */
+    double limit;  /* overhead: percent; negative: none */
+    int timeout;   /* seconds without a word from the ranks */
     uint64_t seed;
 };
 
 /* Each parses, and refuses what is not valid, before anything starts. */
-void bench_allreduce_options(int argc, char **argv, struct bench_options *out);
+void bench_collective_options(const struct bench_kind *kind, int argc, char **argv, struct bench_options *out);
 void bench_overhead_options(int argc, char **argv, struct bench_options *out);
+/* Parts of them. `option` is named where something is refused. */
+void bench_sizes_read(const char *text, struct bench_options *out);
+int bench_one_of(const char *option, const char *word, const char *const names[], int n);
+/* "sum,max" or "all" as a mask. */
+unsigned bench_some_of(const char *option, const char *words, const char *const names[], int n);
+/* The names, with commas; freed by the caller. */
+char *bench_join(const char *const names[], int n);
+void bench_check_call(struct bench_options *options);
+void bench_check_device(const struct bench_options *options);
 
 /* The MPI of the bench and its program of ranks. */
 struct bench_place {
@@ -38,23 +68,35 @@ void bench_place_find(const struct bench_options *options, struct bench_place *o
 int bench_start(const struct bench_options *options, const struct bench_place *place, char **arguments, int preload,
                 void (*record)(void *with, char *text), void *with);
 
-enum { BENCH_TABLE_WAYS = 5, BENCH_TABLE_ROWS = 64 };
+/* What is shown of the phases of a call: those of the recorder, and between them what the bench works out. */
+struct bench_part {
+    const char *name;
+    double us;
+};
+enum { BENCH_PARTS = TUTTI_PHASES + 2 }; /* entry, and the notice after the kernel */
+
+enum { BENCH_TABLE_ROWS = 2048 };
 struct bench_time {
     int known;
     double average, median, least, most;
+    long iterations;
 };
 struct bench_row {
     size_t bytes, count;
+    int type, op;
     long iterations;
     char algorithm[96];
-    struct bench_time time[BENCH_TABLE_WAYS];
+    struct bench_time time[BENCH_WAYS];
+    double whole, ordered; /* --phases: the blocking call; the call in stream order, negative where that cannot be */
+    double phase[TUTTI_PHASES];
 };
 struct bench_table {
     const struct bench_options *options;
     const struct bench_place *place;
-    char mpi[256], device[32], gpu[256], nccl[32], staging[32], notes[512], wrong[512];
+    char mpi[256], device[32], gpu[256], nccl[32], staging[32], notes[1024], wrong[512];
     int nodes, gpus;
-    int way[BENCH_TABLE_WAYS]; /* 1: measured */
+    int way[BENCH_WAYS]; /* 1: measured */
+    int type, op;        /* pairs: the current one */
     struct bench_row row[BENCH_TABLE_ROWS];
     int rows;
     int open, ended, right; /* open: the last row is still being filled */
@@ -63,6 +105,13 @@ struct bench_table {
 const char *bench_way_title(int way);
 /* Takes a record of the ranks; prints what is complete. */
 void bench_table_record(void *table, char *text);
+/* The best of the other ways of a row, or -1; *ratio is its time in units of Tutti's. */
+int bench_row_best(const struct bench_table *table, const struct bench_row *row, double *ratio);
+/* --phases: the parts of a row, in the order of time. Without a time in stream order the notice is part of the kernel
+ * and its own time is negative. */
+void bench_row_parts(const struct bench_row *row, struct bench_part out[BENCH_PARTS]);
+/* What was called, as heads of tables and plots have it: "MPI_Reduce", "MPIX_Reduce_enqueue in a graph" */
+char *bench_what(const struct bench_options *options);
 
 /* Refuses, before anything starts, a file that cannot be written, and JSON where this build has none. */
 void bench_files_check(const struct bench_options *options);

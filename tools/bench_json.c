@@ -41,20 +41,51 @@ static json_t *about(const struct bench_options *o, const struct bench_place *pl
                      place->mpi->version, "launcher", text(place->mpi->launcher));
 }
 
+static json_t *times_json(const struct bench_row *row, int way)
+{
+    const struct bench_time *time = &row->time[way];
+    json_t *numbers =
+        json_pack("{s:f, s:f, s:f, s:f, s:I}", "average_us", time->average, "median_us", time->median, "min_us",
+                  time->least, "max_us", time->most, "iterations", (json_int_t)time->iterations);
+    if (way != BENCH_TUTTI && row->time[BENCH_TUTTI].median > 0)
+        json_object_set_new(numbers, "ratio", json_real(time->median / row->time[BENCH_TUTTI].median));
+    return numbers;
+}
+
+static json_t *phases_json(const struct bench_row *row)
+{
+    struct bench_part parts[BENCH_PARTS];
+    json_t *out = json_object();
+    bench_row_parts(row, parts);
+    for (int p = 0; p < BENCH_PARTS; p++) {
+        if (parts[p].us >= 0)
+            json_object_set_new(out, parts[p].name, json_real(parts[p].us));
+    }
+    return out;
+}
+
 static json_t *row_json(const struct bench_table *t, const struct bench_row *row)
 {
     json_t *out = json_pack("{s:I, s:I, s:I, s:o}", "bytes", (json_int_t)row->bytes, "elements", (json_int_t)row->count,
                             "iterations", (json_int_t)row->iterations, "algorithm", text(row->algorithm));
-    for (int way = 0; way < BENCH_TABLE_WAYS; way++) {
-        const struct bench_time *time = &row->time[way];
-        if (!t->way[way] || !time->known)
-            continue;
-        json_t *numbers = json_pack("{s:f, s:f, s:f, s:f}", "average_us", time->average, "median_us", time->median,
-                                    "min_us", time->least, "max_us", time->most);
-        if (way > 0 && row->time[0].median > 0)
-            json_object_set_new(numbers, "ratio", json_real(time->median / row->time[0].median));
-        json_object_set_new(out, bench_way_title(way), numbers);
+    if (t->options->pairs) {
+        json_object_set_new(out, "type", text(tutti_type_name(row->type)));
+        json_object_set_new(out, "op", text(tutti_op_name(row->op)));
     }
+    if (t->options->phases) {
+        json_object_set_new(out, "whole_us", json_real(row->whole));
+        json_object_set_new(out, "stream_order_us", row->ordered >= 0 ? json_real(row->ordered) : json_null());
+        json_object_set_new(out, "phases_us", phases_json(row));
+        return out;
+    }
+    for (int way = 0; way < BENCH_WAYS; way++) {
+        if (t->way[way] && row->time[way].known)
+            json_object_set_new(out, bench_way_title(way), times_json(row, way));
+    }
+    double ratio;
+    int best = bench_row_best(t, row, &ratio);
+    if (best >= 0)
+        json_object_set_new(out, "best", json_pack("{s:s, s:f}", "way", bench_way_title(best), "ratio", ratio));
     return out;
 }
 
@@ -75,15 +106,20 @@ int bench_json_write(const struct bench_table *table)
     json_t *all = about(o, table->place), *rows = json_array();
     for (int i = 0; i < table->rows; i++)
         json_array_append_new(rows, row_json(table, &table->row[i]));
-    json_object_set_new(all, "benchmark", json_string("allreduce"));
+    static const char *const orders[] = {"host", "stream", "graph"};
+    json_object_set_new(all, "benchmark", json_string(o->kind->name));
+    json_object_set_new(all, "order", json_string(orders[o->order]));
+    json_object_set_new(all, "root", o->root == BENCH_ALL_ROOTS ? json_string("all") : json_integer(o->root));
     json_object_set_new(all, "mpi_library", text(table->mpi));
     json_object_set_new(all, "nodes", json_integer(table->nodes));
     json_object_set_new(all, "device", text(table->device));
     json_object_set_new(all, "gpu", text(table->gpu));
     json_object_set_new(all, "gpus", json_integer(table->gpus));
     json_object_set_new(all, "nccl", text(table->nccl));
-    json_object_set_new(all, "type", text(tutti_type_name(o->type)));
-    json_object_set_new(all, "op", text(tutti_op_name(o->op)));
+    if (!o->pairs) {
+        json_object_set_new(all, "type", text(tutti_type_name(o->type)));
+        json_object_set_new(all, "op", text(tutti_op_name(o->op)));
+    }
     json_object_set_new(all, "in_place", json_boolean(o->in_place));
     json_object_set_new(all, "rules", text(o->algorithm));
     json_object_set_new(all, "seed", json_integer((json_int_t)o->seed));

@@ -1,5 +1,4 @@
 #include <limits.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -7,7 +6,6 @@
 
 #include "bench.h"
 #include "core/types.h"
-#include "device/device.h"
 
 enum {
     KEY_MPI = 256,
@@ -24,7 +22,14 @@ enum {
     KEY_SEED,
     KEY_TIMEOUT,
     KEY_PAIRS,
-    KEY_LIMIT
+    KEY_LIMIT,
+    KEY_ORDER,
+    KEY_ROOT,
+    KEY_WAYS,
+    KEY_OPS,
+    KEY_TYPES,
+    KEY_PHASES,
+    KEY_SECONDS
 };
 
 #define STARTING                                                                                                       \
@@ -43,16 +48,31 @@ enum {
         "timeout", KEY_TIMEOUT, "SECONDS", 0, "End it where the ranks have not said a word for so long (600)", 1       \
     }
 
-static const struct argp_option allreduce_options[] = {
+static const struct argp_option collective_options[] = {
     STARTING,
     {"device", KEY_DEVICE, "DEVICE", 0, "auto, cuda or host: sets TUTTI_DEVICE", 1},
-    {"message-size", 'm', "[MIN:]MAX", 0, "Sizes in bytes, doubling from MIN (8) to MAX (1m); suffixes k, m, g", 2},
-    {"iterations", 'i', "N", 0, "Timed calls a size (1000 to 8k, 20 from 32m, otherwise 100)", 2},
+    {"message-size", 'm', "SIZES", 0,
+     "Bytes of one rank's contribution: [MIN:]MAX, doubling from MIN (8) to MAX (1m), or a list 8,2k,1m; suffixes k, "
+     "m, "
+     "g",
+     2},
+    {"iterations", 'i', "N", 0, "Timed calls a size (1000 to 8k, 20 from 32m, otherwise 100; more in stream order)", 2},
     {"warmup", 'x', "N", 0, "Calls before them (100, 3, 10)", 2},
+    {"seconds", KEY_SECONDS, "S", 0, "Fewer calls where one way at one size would take longer than about this", 2},
+    {"order", KEY_ORDER, "ORDER", 0,
+     "host (default): blocking calls, each timed by itself. stream: MPIX_..._enqueue, back to back on a stream. graph: "
+     "the same, captured in a CUDA graph that is replayed",
+     2},
+    {"phases", KEY_PHASES, NULL, 0, "Where the time of a blocking call goes", 2},
     {"op", KEY_OP, "OP", 0, "Operator (sum)", 3},
     {"type", KEY_TYPE, "TYPE", 0, "Element type (float)", 3},
+    {"ops", KEY_OPS, "LIST", 0, "Operators, with commas, or all: a row for each legal pair, beside the sum of float",
+     3},
+    {"types", KEY_TYPES, "LIST", 0, "Element types, with commas, or all: likewise (sizes: 16m)", 3},
+    {"root", KEY_ROOT, "RANK", 0, "Of a reduce: a rank (0), or all, each in turn", 3},
     {"in-place", KEY_IN_PLACE, NULL, 0, "Use MPI_IN_PLACE", 3},
     {"algorithm", KEY_ALGORITHM, "NAME", 0, "Take this algorithm wherever it can run: sets TUTTI_RULES", 3},
+    {"ways", KEY_WAYS, "LIST", 0, "Other ways to measure, with commas: all (default), none, or of the list below", 3},
     {"seed", KEY_SEED, "N", 0, "Seed of the data", 3},
     {"no-validation", KEY_NO_CHECK, NULL, 0, "Do not check results", 3},
     {"json", KEY_JSON, "FILE", 0, "Write the results as JSON too", 4},
@@ -85,48 +105,27 @@ static const char *const algorithm_names[] = {
 #include "tutti/algorithms.def"
 #undef TUTTI_ALGORITHM
 };
+static const char *const order_names[] = {"host", "stream", "graph"};
+static const char *const way_names[] = {
+#define BENCH_WAY(id, name, text) name,
+#include "../bench/ways.def"
+#undef BENCH_WAY
+};
 #define NAMES(list) list, (int)(sizeof(list) / sizeof((list)[0]))
 
-static char *join(const char *const names[], int n)
+static int read_root(const char *text)
 {
-    size_t room = 1;
-    for (int i = 0; i < n; i++)
-        room += strlen(names[i]) + 2;
-    char *all = tool_alloc(room);
-    for (int i = 0; i < n; i++)
-        strcat(strcat(all, i ? ", " : ""), names[i]);
-    return all;
+    return strcmp(text, "all") == 0 ? BENCH_ALL_ROOTS : (int)tool_number("--root", text, 0, 65535);
 }
 
-/* Position of `word` in the list; otherwise refuses with what would be right. */
-static int one_of(const char *option, const char *word, const char *const names[], int n)
+/* The ways between the library itself and its reference, which are not for choice. */
+static unsigned read_ways(const char *text)
 {
-    for (int i = 0; i < n; i++) {
-        if (strcmp(names[i], word) == 0)
-            return i;
-    }
-    const char *near = tool_nearest(word, names, n);
-    if (near)
-        tool_refuse("%s %s is not known: did you mean %s?", option, word, near);
-    tool_refuse("%s %s is not known: there are %s", option, word, join(names, n));
-}
-
-static void read_sizes(const char *text, struct bench_options *out)
-{
-    char *copy = tool_print("%s", text), *colon = strchr(copy, ':'), *most = copy;
-    if (colon) {
-        *colon = '\0';
-        most = colon + 1;
-        if (!tool_size(copy, &out->least))
-            tool_refuse("-m %s: '%s' is not a size; 8, 64k or 1m are", text, copy);
-        if (out->least == 0)
-            tool_refuse("-m %s: sizes double from MIN, so it cannot be 0", text);
-    }
-    if (!tool_size(most, &out->most) || out->most == 0)
-        tool_refuse("-m %s: '%s' is not a size; a range is like 8:1m", text, most);
-    if (colon && out->least > out->most)
-        tool_refuse("-m %s: the first size is larger than the last; a range is like 8:1m", text);
-    free(copy);
+    if (strcmp(text, "none") == 0)
+        return 0;
+    if (strcmp(text, "all") == 0)
+        return ~0u;
+    return bench_some_of("--ways", text, way_names + BENCH_STAGED, BENCH_REFERENCE - BENCH_STAGED) << BENCH_STAGED;
 }
 
 static error_t parse(int key, char *argument, struct argp_state *state)
@@ -151,7 +150,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         o->timeout = (int)tool_number("--timeout", argument, 1, 86400);
         break;
     case 'm':
-        read_sizes(argument, o);
+        bench_sizes_read(argument, o);
         break;
     case 'i':
         o->iterations = tool_number("-i", argument, 1, 1000000000);
@@ -160,16 +159,41 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         o->warm_up = tool_number("-x", argument, 0, 1000000000);
         break;
     case KEY_OP:
-        o->op = one_of("--op", argument, NAMES(op_names));
+        o->op = bench_one_of("--op", argument, NAMES(op_names));
         break;
     case KEY_TYPE:
-        o->type = one_of("--type", argument, NAMES(type_names));
+        o->type = bench_one_of("--type", argument, NAMES(type_names));
+        break;
+    case KEY_OPS:
+        o->ops = bench_some_of("--ops", argument, NAMES(op_names));
+        o->pairs = 1;
+        break;
+    case KEY_TYPES:
+        o->types = bench_some_of("--types", argument, NAMES(type_names));
+        o->pairs = 1;
+        break;
+    case KEY_ORDER:
+        o->order = bench_one_of("--order", argument, NAMES(order_names));
+        break;
+    case KEY_ROOT:
+        o->root = read_root(argument);
+        break;
+    case KEY_WAYS:
+        o->ways = read_ways(argument);
+        break;
+    case KEY_PHASES:
+        o->phases = 1;
+        break;
+    case KEY_SECONDS:
+        o->seconds = strtod(argument, &end);
+        if (end == argument || *end != '\0' || !(o->seconds > 0 && o->seconds <= 3600))
+            tool_refuse("--seconds %s is not valid: a number above 0, at most 3600, is", argument);
         break;
     case KEY_IN_PLACE:
         o->in_place = 1;
         break;
     case KEY_ALGORITHM:
-        o->algorithm = algorithm_names[one_of("--algorithm", argument, NAMES(algorithm_names))];
+        o->algorithm = algorithm_names[bench_one_of("--algorithm", argument, NAMES(algorithm_names))];
         break;
     case KEY_SEED:
         o->seed = (uint64_t)tool_number("--seed", argument, 1, LONG_MAX);
@@ -199,25 +223,24 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     return 0;
 }
 
-static const struct argp allreduce_argp = {
-    .options = allreduce_options,
+static const struct argp collective_argp = {
+    .options = collective_options,
     .parser = parse,
     .doc =
-        "Measures MPI_Allreduce on device memory, and in the same run the other ways to do the same call.\v"
-        "Columns: a call is timed by itself on every rank, after a barrier. Avg is over calls and ranks, Median over "
-        "calls "
-        "(of the average over ranks), Min and Max are the smallest and the largest average of a rank; all in "
-        "microseconds, as the OSU benchmarks have them. The other ways show their median, and behind it (x) how many "
-        "times "
-        "Tutti's median that is: staged copies to host memory, calls the plain MPI there and copies back; plain "
-        "(host device) is the plain MPI on ordinary memory; native is the MPI's own way with device pointers, where it "
-        "has one; nccl is NCCL's allreduce and a stream synchronise, where it is installed and each rank has a GPU of "
-        "its own.\n\n"
+        "Measures a reduction on device memory, and in the same run the other ways to do the same call.\v"
+        "Columns of blocking calls: a call is timed by itself on every rank, after a barrier. Avg is over calls and "
+        "ranks, Median over calls (of the average over ranks), Min and Max are the smallest and the largest average of "
+        "a rank; all in microseconds, as the OSU benchmarks have them. In stream order and in graphs a round is many "
+        "calls between two marks in the stream; of each round the slowest rank counts, and the columns are over "
+        "rounds. The other ways show their median, and behind it (x) how many times Tutti's median that is; best is "
+        "the fastest of them.\n\n"
+        "Ways: staged copies to host memory, calls the plain MPI there and copies back; plain (host device) is the "
+        "plain MPI on ordinary memory; native is the MPI's own way with device pointers, where it has one; nccl is "
+        "NCCL call by call, where it is installed and each rank has a GPU of its own; nccl_graph is NCCL in a graph, "
+        "nccl_sym the same with buffers in registered symmetric memory, nccl_sym32 that with NCCL_SYM_CTAS=32.\n\n"
         "Data is random. The last calls of every way, inside the timed loop, get new input, and their results are "
-        "checked "
-        "in full: Tutti's bit by bit against contributions combined in rank order. The exit status is 1 where a result "
-        "is "
-        "wrong, 2 where an option, a setting or a rule is.",
+        "checked: Tutti's bit by bit against contributions combined in rank order; above 16 MiB at 64 places. The exit "
+        "status is 1 where a result is wrong, 2 where an option, a setting or a rule is.",
 };
 
 static const struct argp overhead_argp = {
@@ -228,60 +251,45 @@ static const struct argp overhead_argp = {
         "with the library in front and without, in turn.",
 };
 
-static void check_call(struct bench_options *o, int given)
+/* What does not go together. */
+static void check_together(const struct bench_options *o)
 {
-    size_t size = tutti_type_size(o->type);
-    if (!tutti_has_kernel(o->type, o->op)) {
-        const char *right[TUTTI_OPS];
-        int n = 0;
-        for (int op = 0; op < TUTTI_OPS; op++) {
-            if (tutti_has_kernel(o->type, op))
-                right[n++] = op_names[op];
-        }
-        tool_refuse("--op %s is not legal on %s: legal are %s", op_names[o->op], type_names[o->type], join(right, n));
-    }
-    if (!given && o->least < size)
-        o->least = size;
-    if (o->least % size != 0)
-        tool_refuse("-m: the first size, %zu bytes, is not a whole number of %s (%zu bytes each)", o->least,
-                    type_names[o->type], size);
-    if (o->least > o->most)
-        tool_refuse("-m: the last size, %zu bytes, is below the first, %zu", o->most, o->least);
-    if (o->most / size > INT_MAX)
-        tool_refuse("-m: %zu bytes are more than %d elements of %s, the most that MPI_Allreduce takes", o->most,
-                    INT_MAX, type_names[o->type]);
+    if (o->root != 0 && strcmp(o->kind->name, "reduce") != 0)
+        tool_refuse("--root: tutti bench %s has no root: a reduce has", o->kind->name);
+    if (o->root >= o->ranks)
+        tool_refuse("--root %d: with -n %d the last rank is %d", o->root, o->ranks, o->ranks - 1);
+    if (o->phases && (o->order != BENCH_HOST || o->pairs))
+        tool_refuse("--phases are those of blocking calls of one type and operator: leave out %s",
+                    o->pairs ? "--ops and --types" : "--order");
+    if (o->phases && o->in_place)
+        tool_refuse("--phases are measured out of place: leave out --in-place");
 }
 
-static void check_device(void)
+void bench_collective_options(const struct bench_kind *kind, int argc, char **argv, struct bench_options *out)
 {
-    const struct tutti_device *device = tutti_device();
-    char why[512] = "";
-    if (!device)
-        tool_refuse("TUTTI_DEVICE=none leaves no device memory to measure: use --device cuda or --device host");
-    if (!device->open || device->open(why, sizeof why) != 0)
-        tool_refuse("the %s device cannot be used: %s; --device host needs no GPU", device->name,
-                    why[0] ? why : "it is not in this build");
-}
-
-void bench_allreduce_options(int argc, char **argv, struct bench_options *out)
-{
-    *out = (struct bench_options){.ranks = 2, .most = (size_t)1 << 20, .warm_up = -1, .check = 1, .timeout = 600};
+    *out = (struct bench_options){.kind = kind, .ranks = 2, .warm_up = -1, .check = 1, .timeout = 600, .ways = ~0u};
     out->type = TUTTI_TYPE_F32;
     out->op = TUTTI_OP_SUM;
     out->seed = (uint64_t)time(NULL) * 1000 + (uint64_t)getpid() % 1000;
-    tool_check_options(allreduce_options, argc, argv, 0);
-    argp_parse(&allreduce_argp, argc, argv, 0, NULL, out);
-    int given = out->least != 0;
-    if (!given)
-        out->least = out->most < 8 ? out->most : 8;
-    check_call(out, given);
+    tool_check_options(collective_options, argc, argv, 0);
+    argp_parse(&collective_argp, argc, argv, 0, NULL, out);
+    if (out->pairs) {
+        out->types = out->types ? out->types : 1u << out->type;
+        out->ops = out->ops ? out->ops : 1u << out->op;
+        out->type = TUTTI_TYPE_F32; /* what the ranks open with */
+        out->op = TUTTI_OP_SUM;
+    }
+    if (out->n_sizes == 0)
+        out->sizes[out->n_sizes++] = (size_t)(out->pairs ? 16 : 1) << 20;
+    check_together(out);
+    bench_check_call(out);
     if (out->algorithm) {
-        char *rule = tool_print("allreduce: *@%s", out->algorithm);
+        char *rule = tool_print("%s: *@%s", kind->rules, out->algorithm);
         setenv("TUTTI_RULES", rule, 1);
         free(rule);
     }
     tool_check_settings();
-    check_device();
+    bench_check_device(out);
 }
 
 void bench_overhead_options(int argc, char **argv, struct bench_options *out)

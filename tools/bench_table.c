@@ -1,4 +1,4 @@
-/* The table of tutti bench, printed row by row as the ranks report. */
+/* The tables of tutti bench, printed row by row as the ranks report. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -7,20 +7,68 @@
 #include "core/types.h"
 #include "tutti/tutti.h"
 
-static const char *const ways[BENCH_TABLE_WAYS] = {"tutti", "staged", "plain", "native", "nccl"};
+static const char *const ways[BENCH_WAYS] = {
+#define BENCH_WAY(id, name, text) name,
+#include "../bench/ways.def"
+#undef BENCH_WAY
+};
 
 const char *bench_way_title(int way)
 {
     return ways[way];
 }
 
+char *bench_what(const struct bench_options *o)
+{
+    if (o->order == BENCH_HOST)
+        return tool_print("MPI_%s", o->kind->call);
+    return tool_print("MPIX_%s_enqueue %s", o->kind->call, o->order == BENCH_GRAPH ? "in a graph" : "back to back");
+}
+
 static int way_by_name(const char *name)
 {
-    for (int i = 0; i < BENCH_TABLE_WAYS; i++) {
+    for (int i = 0; i < BENCH_WAYS; i++) {
         if (strcmp(ways[i], name) == 0)
             return i;
     }
     return -1;
+}
+
+int bench_row_best(const struct bench_table *t, const struct bench_row *row, double *ratio)
+{
+    int best = -1;
+    for (int way = BENCH_STAGED; way < BENCH_REFERENCE; way++) {
+        if (t->way[way] && row->time[way].known && (best < 0 || row->time[way].median < row->time[best].median))
+            best = way;
+    }
+    *ratio =
+        best >= 0 && row->time[BENCH_TUTTI].median > 0 ? row->time[best].median / row->time[BENCH_TUTTI].median : 0;
+    return best;
+}
+
+static int peers(const struct bench_table *t)
+{
+    int n = 0;
+    for (int way = BENCH_STAGED; way < BENCH_REFERENCE; way++)
+        n += t->way[way];
+    return n;
+}
+
+void bench_row_parts(const struct bench_row *row, struct bench_part out[BENCH_PARTS])
+{
+    double entry = row->whole, kernel = row->phase[TUTTI_PHASE_KERNEL];
+    int n = 0;
+    for (int p = 0; p < TUTTI_PHASES; p++)
+        entry -= row->phase[p];
+    out[n++] = (struct bench_part){"entry", entry > 0 ? entry : 0};
+    for (int p = 0; p < TUTTI_PHASES; p++) {
+        out[n++] = (struct bench_part){tutti_phase_name(p), row->phase[p]};
+        if (p != TUTTI_PHASE_KERNEL)
+            continue;
+        double own = row->ordered >= 0 && row->ordered < kernel ? row->ordered : kernel;
+        out[n - 1].us = own;
+        out[n++] = (struct bench_part){"notice", row->ordered >= 0 ? kernel - own : -1};
+    }
 }
 
 static void clear_progress(struct bench_table *t)
@@ -41,43 +89,109 @@ static void show_progress(struct bench_table *t, const char *text)
     t->progress = 1;
 }
 
-static void print_head(struct bench_table *t)
+static void print_columns(const struct bench_table *t)
 {
-    const struct bench_options *o = t->options;
-    clear_progress(t);
-    printf("# Tutti %s MPI_Allreduce latency: %d ranks, %s of %s%s, %s device, %d GPU%s\n", tutti_version(), o->ranks,
-           tutti_op_name(o->op), tutti_type_name(o->type), o->in_place ? ", in place" : "", t->device, t->gpus,
-           t->gpus == 1 ? "" : "s");
-    printf("# %s (%s), %d node%s; GPU: %s\n", t->mpi, t->place->mpi->launcher, t->nodes, t->nodes == 1 ? "" : "s",
-           t->gpu[0] ? t->gpu : "-");
-    if (t->way[1])
-        printf("# staged: %s host memory%s%s\n", t->staging, t->nccl[0] ? "; NCCL " : "", t->nccl);
-    if (t->notes[0])
-        fputs(t->notes, stdout);
-    printf("# data from seed %llu, %s; times in us; x: that way's median in units of Tutti's\n",
-           (unsigned long long)o->seed, o->check ? "validated in the timed loop" : "not validated");
-    printf("%-10s %11s %11s %11s %11s %10s  %-9s", "# Size", "Avg", "Median", "Min", "Max", "Iterations", "Algorithm");
-    for (int way = 1; way < BENCH_TABLE_WAYS; way++) {
+    if (t->options->phases) {
+        struct bench_part parts[BENCH_PARTS];
+        static const struct bench_row none;
+        bench_row_parts(&none, parts);
+        printf("%-10s %9s", "# Size", "Whole");
+        for (int p = 0; p < BENCH_PARTS; p++)
+            printf(" %9s", parts[p].name);
+        printf(" %10s  %-9s\n", "Iterations", "Algorithm");
+        return;
+    }
+    if (t->options->pairs)
+        printf("%-18s %-7s ", "# Type", "Op");
+    printf("%-10s %11s %11s %11s %11s %10s  %-9s", t->options->pairs ? "Size" : "# Size", "Avg", "Median", "Min", "Max",
+           "Iterations", "Algorithm");
+    if (t->options->pairs)
+        printf(" %11s %7s", "float sum", "ratio");
+    for (int way = BENCH_STAGED; way < BENCH_REFERENCE; way++) {
         if (t->way[way])
             printf(" %11s %7s", ways[way], "x");
     }
+    if (peers(t))
+        printf("  %-10s %7s", "best", "x");
     putchar('\n');
+}
+
+static void print_head(struct bench_table *t)
+{
+    const struct bench_options *o = t->options;
+    char *what = bench_what(o), root[32] = "";
+    clear_progress(t);
+    if (o->root == BENCH_ALL_ROOTS)
+        snprintf(root, sizeof root, ", root changing");
+    else if (o->root > 0)
+        snprintf(root, sizeof root, ", root %d", o->root);
+    printf("# Tutti %s %s %s: %d ranks, ", tutti_version(), what, o->phases ? "by phases" : "latency", o->ranks);
+    if (o->pairs)
+        printf("types and operators%s", root);
+    else
+        printf("%s of %s%s", tutti_op_name(o->op), tutti_type_name(o->type), root);
+    printf("%s, %s device, %d GPU%s\n", o->in_place ? ", in place" : "", t->device, t->gpus, t->gpus == 1 ? "" : "s");
+    printf("# %s (%s), %d node%s; GPU: %s\n", t->mpi, t->place->mpi->launcher, t->nodes, t->nodes == 1 ? "" : "s",
+           t->gpu[0] ? t->gpu : "-");
+    if (t->way[BENCH_STAGED])
+        printf("# staged: %s host memory\n", t->staging);
+    if (t->nccl[0])
+        printf("# NCCL %s\n", t->nccl);
+    if (t->notes[0])
+        fputs(t->notes, stdout);
+    printf("# data from seed %llu, %s; times in us; %s\n", (unsigned long long)o->seed,
+           o->check ? "validated in the timed loop" : "not validated",
+           o->phases  ? "means over ranks and over the middle four fifths of the calls"
+           : o->pairs ? "ratio: to the sum of float over as many bytes"
+                      : "x: that way's median in units of Tutti's");
+    print_columns(t);
     fflush(stdout);
+    free(what);
+}
+
+static void print_phases(const struct bench_row *row)
+{
+    struct bench_part parts[BENCH_PARTS];
+    bench_row_parts(row, parts);
+    printf("%-10zu %9.2f", row->bytes, row->whole);
+    for (int p = 0; p < BENCH_PARTS; p++) {
+        if (parts[p].us < 0)
+            printf(" %9s", "-");
+        else
+            printf(" %9.2f", parts[p].us);
+    }
+    printf(" %10ld  %-9s\n", row->iterations, row->algorithm);
 }
 
 static void print_row(struct bench_table *t)
 {
     const struct bench_row *row = &t->row[t->rows - 1];
-    const struct bench_time *own = &row->time[0];
+    const struct bench_time *own = &row->time[BENCH_TUTTI];
     clear_progress(t);
+    if (t->options->phases) {
+        print_phases(row);
+        fflush(stdout);
+        return;
+    }
+    if (t->options->pairs)
+        printf("%-18s %-7s ", tutti_type_name(row->type), tutti_op_name(row->op));
     printf("%-10zu %11.2f %11.2f %11.2f %11.2f %10ld  %-9s", row->bytes, own->average, own->median, own->least,
            own->most, row->iterations, row->algorithm);
-    for (int way = 1; way < BENCH_TABLE_WAYS; way++) {
+    if (t->options->pairs) {
+        double reference = row->time[BENCH_REFERENCE].median;
+        printf(" %11.2f %7.2f", reference, reference > 0 ? own->median / reference : 0);
+    }
+    for (int way = BENCH_STAGED; way < BENCH_REFERENCE; way++) {
         const struct bench_time *time = &row->time[way];
         if (t->way[way] && time->known)
             printf(" %11.2f %7.2f", time->median, own->median > 0 ? time->median / own->median : 0);
         else if (t->way[way])
             printf(" %11s %7s", "-", "-");
+    }
+    if (peers(t)) {
+        double ratio;
+        int best = bench_row_best(t, row, &ratio);
+        printf("  %-10s %7.2f", best >= 0 ? ways[best] : "-", ratio);
     }
     putchar('\n');
     fflush(stdout);
@@ -88,7 +202,7 @@ static void begin_row(struct bench_table *t, const char *text)
     if (t->rows == BENCH_TABLE_ROWS)
         return;
     struct bench_row *row = &t->row[t->rows];
-    *row = (struct bench_row){.bytes = 0};
+    *row = (struct bench_row){.type = t->type, .op = t->op};
     if (sscanf(text, "%zu %zu %ld %95[^\n]", &row->bytes, &row->count, &row->iterations, row->algorithm) != 4)
         return;
     t->rows++;
@@ -99,18 +213,43 @@ static void add_time(struct bench_table *t, const char *text)
 {
     char name[16];
     struct bench_time time = {.known = 1};
-    if (!t->open ||
-        sscanf(text, "%15s %lf %lf %lf %lf", name, &time.average, &time.median, &time.least, &time.most) != 5)
+    if (!t->open || sscanf(text, "%15s %lf %lf %lf %lf %ld", name, &time.average, &time.median, &time.least, &time.most,
+                           &time.iterations) != 6)
         return;
     int way = way_by_name(name);
     if (way >= 0)
         t->row[t->rows - 1].time[way] = time;
 }
 
+static void add_phase(struct bench_table *t, const char *text)
+{
+    int phase;
+    double us;
+    if (t->open && sscanf(text, "%d %lf", &phase, &us) == 2 && phase >= 0 && phase < TUTTI_PHASES)
+        t->row[t->rows - 1].phase[phase] = us;
+}
+
+static void set_pair(struct bench_table *t, const char *text)
+{
+    int type, op;
+    if (sscanf(text, "%d %d", &type, &op) == 2 && type >= 0 && type < TUTTI_TYPES && op >= 0 && op < TUTTI_OPS) {
+        t->type = type;
+        t->op = op;
+    }
+}
+
 static void add_note(struct bench_table *t, const char *text)
 {
     size_t n = strlen(t->notes);
     snprintf(t->notes + n, sizeof t->notes - n, "# %.200s\n", text);
+}
+
+static void skip_type(struct bench_table *t, const char *text)
+{
+    int type = atoi(text);
+    clear_progress(t);
+    if (type >= 0 && type < TUTTI_TYPES)
+        printf("# %s: this MPI has no type for it\n", tutti_type_name(type));
 }
 
 void bench_table_record(void *table, char *text)
@@ -143,10 +282,18 @@ void bench_table_record(void *table, char *text)
         print_head(t);
     else if (IS("progress"))
         show_progress(t, rest);
+    else if (IS("pair"))
+        set_pair(t, rest);
+    else if (IS("skip"))
+        skip_type(t, rest);
     else if (IS("row"))
         begin_row(t, rest);
     else if (IS("time"))
         add_time(t, rest);
+    else if (IS("phase"))
+        add_phase(t, rest);
+    else if (IS("whole") && t->open)
+        sscanf(rest, "%lf %lf", &t->row[t->rows - 1].whole, &t->row[t->rows - 1].ordered);
     else if (IS("done") && t->open) {
         print_row(t);
         t->open = 0;

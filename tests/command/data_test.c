@@ -38,15 +38,15 @@ static void each_pair(void **state)
                 continue;
             struct bench_wrong wrong;
             reduce(type, op, 77, 0);
-            if (!bench_check(type, op, 77, RANKS, 1, result, COUNT, &wrong))
+            if (!bench_check(type, op, 77, RANKS, 0, 1, result, COUNT, &wrong))
                 fail_msg("%s of %s: element %zu is %s, right is %s", tutti_op_name(op), tutti_type_name(type),
                          wrong.element, wrong.got, wrong.right);
             size_t size = tutti_type_size(type), element = 4321;
             result[element * size] ^= 1; /* the lowest bit of a value, or of its real part */
-            assert_false(bench_check(type, op, 77, RANKS, 1, result, COUNT, &wrong));
+            assert_false(bench_check(type, op, 77, RANKS, 0, 1, result, COUNT, &wrong));
             assert_int_equal(wrong.element, element);
             assert_string_not_equal(wrong.got, wrong.right);
-            assert_false(bench_check(type, op, 78, RANKS, 1, result, COUNT, &wrong)); /* other data */
+            assert_false(bench_check(type, op, 78, RANKS, 0, 1, result, COUNT, &wrong)); /* other data */
             pairs++;
         }
     }
@@ -62,18 +62,18 @@ static void other_orders(void **state)
         for (int op = TUTTI_OP_SUM; op <= TUTTI_OP_PROD; op++) {
             struct bench_wrong wrong;
             reduce(types[t], op, 5, 1);
-            if (!bench_check(types[t], op, 5, RANKS, 0, result, COUNT, &wrong))
+            if (!bench_check(types[t], op, 5, RANKS, 0, 0, result, COUNT, &wrong))
                 fail_msg("%s of %s in another order: element %zu is %s, right is %s", tutti_op_name(op),
                          tutti_type_name(types[t]), wrong.element, wrong.got, wrong.right);
             int half = types[t] == TUTTI_TYPE_F16 || types[t] == TUTTI_TYPE_BF16; /* rounded once: hides the order */
             if (!half)
-                assert_false(bench_check(types[t], op, 5, RANKS, 1, result, COUNT, &wrong));
+                assert_false(bench_check(types[t], op, 5, RANKS, 0, 1, result, COUNT, &wrong));
             /* A contribution that is missing is no rounding. */
             const void *in[RANKS];
             for (int r = 0; r < RANKS; r++)
                 in[r] = inputs[r];
             tutti_reduce_host(types[t], op, RANKS - 1, in, result, COUNT);
-            assert_false(bench_check(types[t], op, 5, RANKS, 0, result, COUNT, &wrong));
+            assert_false(bench_check(types[t], op, 5, RANKS, 0, 0, result, COUNT, &wrong));
         }
     }
 }
@@ -83,9 +83,9 @@ static void integers_have_one_result(void **state)
     (void)state;
     struct bench_wrong wrong;
     reduce(TUTTI_TYPE_I32, TUTTI_OP_SUM, 9, 1);
-    assert_true(bench_check(TUTTI_TYPE_I32, TUTTI_OP_SUM, 9, RANKS, 1, result, COUNT, &wrong));
+    assert_true(bench_check(TUTTI_TYPE_I32, TUTTI_OP_SUM, 9, RANKS, 0, 1, result, COUNT, &wrong));
     result[0] ^= 1;
-    assert_false(bench_check(TUTTI_TYPE_I32, TUTTI_OP_SUM, 9, RANKS, 0, result, COUNT, &wrong));
+    assert_false(bench_check(TUTTI_TYPE_I32, TUTTI_OP_SUM, 9, RANKS, 0, 0, result, COUNT, &wrong));
     assert_int_equal(wrong.element, 0);
 }
 

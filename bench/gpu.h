@@ -1,0 +1,29 @@
+/* The stream that calls in stream order are put into, its clock, and graphs: through libcuda, opened at run time, or on
+ * the host device. What fails ends all ranks. */
+#ifndef TUTTI_BENCH_GPU_H
+#define TUTTI_BENCH_GPU_H
+
+#include <stddef.h>
+
+/* Makes the stream, on the GPU that was chosen. 1; or 0 with the reason in `why`, where the machine lacks something. */
+int bench_gpu_open(char *why, size_t size);
+void bench_gpu_close(void);
+/* 1 where calls can be captured and replayed. */
+int bench_gpu_has_graphs(void);
+/* A cudaStream_t on CUDA. */
+void *bench_gpu_stream(void);
+void bench_gpu_sync(void);
+
+/* Microseconds of what was put into the stream between the two calls: by events in the stream on CUDA, by the host's
+ * clock on the host device. stop waits for the stream. */
+void bench_gpu_start(void);
+double bench_gpu_stop(void);
+
+struct bench_graph;
+/* What is put into the stream between begin and end is captured. */
+void bench_graph_begin(void);
+struct bench_graph *bench_graph_end(void);
+void bench_graph_launch(struct bench_graph *graph);
+void bench_graph_free(struct bench_graph *graph);
+
+#endif

@@ -1,0 +1,44 @@
+/* A whole run: every pair of type and operator, every size. */
+#include "core/types.h"
+#include "order.h"
+
+static int run_size(const struct bench_plan *plan, struct bench_ways *ways, size_t bytes)
+{
+    bench_ways_size(plan, ways, bytes);
+    if (plan->phases)
+        return bench_run_phases(plan, ways);
+    return plan->order == BENCH_HOST ? bench_run_blocking(plan, ways) : bench_run_ordered(plan, ways);
+}
+
+static int run_pairs(struct bench_plan *plan, struct bench_ways *ways, size_t bytes)
+{
+    int right = 1;
+    for (plan->type = 0; plan->type < TUTTI_TYPES && right; plan->type++) {
+        if (!(plan->types >> plan->type & 1))
+            continue;
+        if (bench_mpi_type(plan->type) == MPI_DATATYPE_NULL) {
+            bench_say(plan, "skip %d", plan->type);
+            continue;
+        }
+        for (plan->op = 0; plan->op < TUTTI_OPS && right; plan->op++) {
+            if (!(plan->ops >> plan->op & 1) || !tutti_has_kernel(plan->type, plan->op))
+                continue;
+            bench_say(plan, "pair %d %d", plan->type, plan->op);
+            right = run_size(plan, ways, bytes);
+        }
+    }
+    return right;
+}
+
+void bench_collective(struct bench_plan *plan)
+{
+    static struct bench_ways ways;
+    bench_say(plan, "nodes %d", plan->nodes);
+    bench_ways_open(plan, &ways);
+    bench_say(plan, "start");
+    int right = 1;
+    for (int i = 0; right && i < plan->n_sizes; i++)
+        right = plan->pairs ? run_pairs(plan, &ways, plan->sizes[i]) : run_size(plan, &ways, plan->sizes[i]);
+    bench_ways_close(&ways);
+    bench_say(plan, "end %d", right);
+}
