@@ -23,6 +23,13 @@ struct tutti_algorithm {
     int (*enqueue)(struct tutti_team *team, const struct tutti_reduce *call, struct tutti_stream *stream);
 };
 
+/* Collective over the team's ranks: opens the team, agrees on thread blocks and rules. Local failures make it
+ * unavailable on all ranks, which is no error. */
+int tutti_open(struct tutti_team *team, int gpu);
+/* Local. Makes the call's kernels ready, before anybody waits for this rank: a kernel that is loaded at its first
+ * launch may wait for other threads' kernels. A failure shows again at the launch, where all ranks are told. */
+void tutti_prepare(struct tutti_team *team, const struct tutti_reduce *call);
+
 extern const struct tutti_algorithm tutti_algorithms[TUTTI_ALGORITHMS];
 
 #define TUTTI_ALGORITHM_HOST(name)
@@ -37,9 +44,20 @@ extern const struct tutti_algorithm tutti_algorithms[TUTTI_ALGORITHMS];
 #undef TUTTI_ALGORITHM_HOST
 #undef TUTTI_ALGORITHM_STREAM
 
+/* Sections of rules. */
+enum tutti_section {
+    TUTTI_SECTION_ALLREDUCE,
+    TUTTI_SECTION_REDUCE,
+    TUTTI_SECTION_REDUCE_SCATTER, /* both kinds */
+    TUTTI_SECTION_SCAN,           /* both kinds */
+    TUTTI_SECTIONS                /* none: a barrier has no rules */
+};
+enum tutti_section tutti_rules_section(enum tutti_collective collective);
 /* Algorithm of the first rule, from `from` on, that fits the call; *from is moved behind it. -1 past the last. User's
- * rules come first, then the defaults of the device in use. */
-int tutti_rules_next(const char *collective, size_t bytes, int *from);
+ * rules come first, then those measured on this machine, then the defaults of the device in use. */
+int tutti_rules_next(enum tutti_section section, size_t bytes, int *from);
+/* A number that is equal where the rules are; *defaults_from is where the defaults begin, for tutti_rules_next(). */
+uint32_t tutti_rules_hash(int *defaults_from);
 
 /* Contributions and results of this GPU: of one rank, or in `leader` of all ranks that share it. Indexes count
  * elements. */
@@ -55,9 +73,18 @@ struct tutti_locals {
 int tutti_oneshot_locals(struct tutti_team *team, const struct tutti_locals *locals, size_t count, int type, int op);
 int tutti_twoshot_locals(struct tutti_team *team, const struct tutti_locals *locals, size_t count, int type, int op);
 
-/* Reduces this GPU's slice straight from all ranks' buffers into all results; on return this GPU's part is stored.
- * Every participant calls. Pointers are mapped device pointers, one a rank. */
+/* What a kernel does for a call. */
+enum tutti_shape tutti_shape_of(const struct tutti_reduce *call);
+
+/* One launch, by every leader: reduces this GPU's share straight from all ranks' buffers into the results; on return it
+ * is stored. Pointers are mapped device pointers, one a rank; out[r] where rank r gets something. Results may lie where
+ * the same elements of the contribution do. */
 int tutti_direct_mapped(struct tutti_team *team, const struct tutti_reduce *call, const void *in[], void *out[]);
+/* Collective, for reduce-scatters whose results lie over contributions (in place): results are made in the channels and
+ * copied when all have been read. Ranks that do not lead give no buffers. */
+int tutti_direct_apart(struct tutti_team *team, const struct tutti_reduce *call, const void *in[], void *out[]);
+/* Collective, after tutti_map_buffers() by the leaders: either of the two, until all results are stored. */
+int tutti_direct_shared(struct tutti_team *team, const struct tutti_reduce *call, const void *in[], void *out[]);
 
 /* Starts filling args for the next launch: epoch, team, words. */
 void tutti_launch_begin(struct tutti_team *team, struct tutti_kernel_args *args);
@@ -80,9 +107,12 @@ size_t tutti_channel_half(const struct tutti_team *team);
 size_t tutti_channel_data(const struct tutti_team *team, uint32_t epoch);
 
 /* Shares this rank's buffers with its peers and maps those of the ranks in the mask `of` (the caller's own pointers are
- * put in where it is among them). Collective over the team. *mapped = 1 where all ranks could. */
+ * put in where it is among them). Collective over the team. *mapped = 1 where all ranks could. The result's buffer does
+ * not count on ranks that get nothing. */
 int tutti_map_buffers(struct tutti_team *team, const struct tutti_reduce *call, uint64_t of, const void *in[],
                       void *out[], int *mapped);
+/* After tutti_map_buffers() has mapped: 1, on all ranks, where some rank's result lies over its contribution. */
+int tutti_buffers_overlap(const struct tutti_team *team, const struct tutti_reduce *call);
 
 /* Bit r for every rank of the team. */
 uint64_t tutti_all_ranks(const struct tutti_team *team);

@@ -1,42 +1,208 @@
-/* direct: all buffers are mapped by all GPUs; each reduces its slice straight out of them and stores it into all
+/* direct: all buffers are mapped by all GPUs; each reduces its share straight out of them and stores it into the
  * results. All have arrived when it starts, so contributions are valid; a rank returns when all have stored their
- * slices. */
+ * shares. */
 #include "coll/algorithm.h"
 #include "core/status.h"
 #include "core/types.h"
 
 int tutti_direct_can(const struct tutti_team *team, const struct tutti_reduce *call)
 {
-    (void)call;
-    return team->gpus == team->size;
+    return team->gpus == team->size && call->collective != TUTTI_COLLECTIVE_BARRIER;
+}
+
+/* Elements at whose multiples slices begin. */
+static size_t grain(const struct tutti_reduce *call)
+{
+    return 256 / tutti_type_size(call->type);
+}
+
+static size_t slice_of(const struct tutti_team *team, const struct tutti_reduce *call)
+{
+    size_t gpus = (size_t)team->gpus, unit = grain(call);
+    return ((call->count + gpus - 1) / gpus + unit - 1) / unit * unit;
+}
+
+static void add_piece(struct tutti_kernel_args *args, size_t begin, size_t n, void *out)
+{
+    if (n == 0)
+        return;
+    args->begin[args->outs] = begin;
+    args->n[args->outs] = n;
+    args->out[args->outs++] = out;
+    args->slice += n;
+}
+
+/* 1 where a reduce-scatter is shared out fairly when every GPU reduces the segments of its own ranks. */
+static int fair(const struct tutti_team *team, const struct tutti_reduce *call)
+{
+    size_t of[TUTTI_MAX_GPUS] = {0}, most = 0;
+    for (int r = 0; r < team->size; r++)
+        of[team->gpu_of[r]] += tutti_result_of(call, r, team->size).count;
+    for (int g = 0; g < team->gpus; g++)
+        most = of[g] > most ? of[g] : most;
+    return most <= call->count / (size_t)team->gpus / 4 * 5 + grain(call);
+}
+
+/* Segments of the ranks of this GPU, or where they are too unequal what of any segment lies in this GPU's slice. */
+static void share_out(const struct tutti_team *team, const struct tutti_reduce *call, struct tutti_kernel_args *args,
+                      void *const out[])
+{
+    size_t size = tutti_type_size(call->type), slice = slice_of(team, call);
+    size_t first = slice * (size_t)team->gpu_index, end = first + slice;
+    int own = fair(team, call);
+    for (int r = 0; r < team->size; r++) {
+        struct tutti_result part = tutti_result_of(call, r, team->size);
+        size_t from = part.begin > first ? part.begin : first;
+        size_t to = part.begin + part.count < end ? part.begin + part.count : end;
+        if (own && team->gpu_of[r] == team->gpu_index)
+            add_piece(args, part.begin, part.count, out[r]);
+        else if (!own && from < to)
+            add_piece(args, from, to - from, (char *)out[r] + (from - part.begin) * size);
+    }
+}
+
+enum tutti_shape tutti_shape_of(const struct tutti_reduce *call)
+{
+    switch (call->collective) {
+    case TUTTI_COLLECTIVE_ALLREDUCE:
+        return TUTTI_SHAPE_ALL;
+    case TUTTI_COLLECTIVE_REDUCE:
+        return TUTTI_SHAPE_ROOT;
+    case TUTTI_COLLECTIVE_REDUCE_SCATTER:
+    case TUTTI_COLLECTIVE_REDUCE_SCATTER_BLOCK:
+        return TUTTI_SHAPE_SEGMENTS;
+    case TUTTI_COLLECTIVE_SCAN:
+        return TUTTI_SHAPE_THROUGH;
+    case TUTTI_COLLECTIVE_EXSCAN:
+        return TUTTI_SHAPE_BEFORE;
+    default:
+        return TUTTI_SHAPE_NOTHING;
+    }
+}
+
+static void begin(struct tutti_team *team, const struct tutti_reduce *call, struct tutti_kernel_args *args,
+                  const void *const in[])
+{
+    tutti_launch_begin(team, args);
+    args->shape = (uint32_t)tutti_shape_of(call);
+    args->count = call->count;
+    for (int r = 0; r < team->size; r++)
+        args->in[r] = in[r];
+}
+
+static int end(struct tutti_team *team, const struct tutti_reduce *call, struct tutti_kernel_args *args)
+{
+    unsigned blocks = tutti_launch_blocks(team, args->slice * tutti_type_size(call->type));
+    int status = tutti_launch_end(team, args, TUTTI_KERNEL_DIRECT, call->type, call->op, blocks);
+    return status == TUTTI_OK ? tutti_team_await_kernel(team, team->epoch) : status;
 }
 
 int tutti_direct_mapped(struct tutti_team *team, const struct tutti_reduce *call, const void *in[], void *out[])
 {
-    size_t size = tutti_type_size(call->type), gpus = (size_t)team->gpus, grain = 256 / size;
     struct tutti_kernel_args args;
-    tutti_launch_begin(team, &args);
-    args.count = call->count;
-    args.slice = ((args.count + gpus - 1) / gpus + grain - 1) / grain * grain;
-    args.outs = (uint32_t)team->size;
-    for (int r = 0; r < team->size; r++) {
-        args.in[r] = in[r];
-        args.out[r] = out[r];
+    begin(team, call, &args, in);
+    if (args.shape == TUTTI_SHAPE_SEGMENTS) {
+        share_out(team, call, &args, out);
+        return end(team, call, &args);
     }
-    unsigned blocks = tutti_launch_blocks(team, args.slice * size);
-    int status = tutti_launch_end(team, &args, TUTTI_KERNEL_DIRECT, call->type, call->op, blocks);
-    return status == TUTTI_OK ? tutti_team_await_kernel(team, team->epoch) : status;
+    args.slice = slice_of(team, call);
+    args.outs = args.shape == TUTTI_SHAPE_ROOT ? 1 : (uint32_t)team->size;
+    for (int r = 0; r < team->size; r++)
+        args.out[r] = tutti_result_of(call, r, team->size).count > 0 ? out[r] : NULL;
+    if (args.shape == TUTTI_SHAPE_ROOT)
+        args.out[0] = out[call->root];
+    return end(team, call, &args);
+}
+
+/* Elements of a segment that a round of tutti_direct_apart() does. */
+static size_t round_of(const struct tutti_team *team, const struct tutti_reduce *call)
+{
+    return tutti_channel_region(team, TUTTI_REGION_HALVES).bytes / tutti_type_size(call->type);
+}
+
+/* Elements of the longest segment. */
+static size_t longest(const struct tutti_team *team, const struct tutti_reduce *call)
+{
+    size_t most = 0;
+    for (int r = 0; r < team->size; r++) {
+        size_t count = tutti_result_of(call, r, team->size).count;
+        most = count > most ? count : most;
+    }
+    return most;
+}
+
+/* One round of this GPU: its ranks' results into their channels. */
+static int reduce_round(struct tutti_team *team, const struct tutti_reduce *call, const void *in[], size_t at)
+{
+    size_t most = round_of(team, call), room = tutti_channel_region(team, TUTTI_REGION_HALVES).begin;
+    struct tutti_kernel_args args;
+    begin(team, call, &args, in);
+    for (int r = 0; r < team->size; r++) {
+        struct tutti_result part = tutti_result_of(call, r, team->size);
+        if (team->gpu_of[r] != team->gpu_index || part.count <= at)
+            continue;
+        size_t n = part.count - at < most ? part.count - at : most;
+        add_piece(&args, part.begin + at, n, (char *)team->scratch_of[r] + room);
+    }
+    return end(team, call, &args);
+}
+
+/* And from there to where they belong. */
+static int copy_round(struct tutti_team *team, const struct tutti_reduce *call, void *out[], size_t at)
+{
+    size_t size = tutti_type_size(call->type), most = round_of(team, call);
+    size_t room = tutti_channel_region(team, TUTTI_REGION_HALVES).begin;
+    int status = TUTTI_OK;
+    for (int r = 0; r < team->size && status == TUTTI_OK; r++) {
+        size_t count = tutti_result_of(call, r, team->size).count;
+        if (team->gpu_of[r] != team->gpu_index || count <= at)
+            continue;
+        size_t n = count - at < most ? count - at : most;
+        status =
+            team->device->copy(team->stream, (char *)out[r] + at * size, (char *)team->scratch_of[r] + room, n * size);
+    }
+    if (status == TUTTI_OK)
+        status = team->device->stream_sync(team->stream);
+    return status == TUTTI_OK ? TUTTI_OK : tutti_team_break(team, status);
+}
+
+/* A round takes as many elements of every segment. What it stores at element i of a result lies over element i of a
+ * contribution, which is in some segment at i or before: this round or one before has read it. */
+int tutti_direct_apart(struct tutti_team *team, const struct tutti_reduce *call, const void *in[], void *out[])
+{
+    size_t end_at = longest(team, call), most = round_of(team, call);
+    int status = TUTTI_OK;
+    for (size_t at = 0; at < end_at && status == TUTTI_OK; at += most) {
+        uint32_t all;
+        if (team->leader)
+            status = reduce_round(team, call, in, at);
+        if (status == TUTTI_OK)
+            status = tutti_team_vote(team, 1, &all);
+        if (status == TUTTI_OK && team->leader)
+            status = copy_round(team, call, out, at);
+    }
+    return status;
+}
+
+int tutti_direct_shared(struct tutti_team *team, const struct tutti_reduce *call, const void *in[], void *out[])
+{
+    uint64_t leaders = 0;
+    int status = TUTTI_OK;
+    for (int g = 0; g < team->gpus; g++)
+        leaders |= UINT64_C(1) << team->leader_of[g];
+    if (tutti_shape_of(call) == TUTTI_SHAPE_SEGMENTS && tutti_buffers_overlap(team, call))
+        status = tutti_direct_apart(team, call, in, out);
+    else if (team->leader)
+        status = tutti_direct_mapped(team, call, in, out);
+    if (team->leader)
+        tutti_team_done(team, status);
+    return status == TUTTI_OK ? tutti_team_await_done(team, leaders) : status;
 }
 
 int tutti_direct_run(struct tutti_team *team, const struct tutti_reduce *call, int *fits)
 {
     const void *in[TUTTI_MAX_RANKS];
     void *out[TUTTI_MAX_RANKS];
-    uint64_t all = tutti_all_ranks(team);
-    int status = tutti_map_buffers(team, call, all, in, out, fits);
-    if (status != TUTTI_OK || !*fits)
-        return status;
-    status = tutti_direct_mapped(team, call, in, out);
-    tutti_team_done(team, status);
-    return status == TUTTI_OK ? tutti_team_await_done(team, all) : status;
+    int status = tutti_map_buffers(team, call, tutti_all_ranks(team), in, out, fits);
+    return status == TUTTI_OK && *fits ? tutti_direct_shared(team, call, in, out) : status;
 }

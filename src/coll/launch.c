@@ -75,37 +75,6 @@ int tutti_launch_end(struct tutti_team *team, struct tutti_kernel_args *args, en
     return status == TUTTI_OK ? TUTTI_OK : tutti_team_break(team, status);
 }
 
-int tutti_map_buffers(struct tutti_team *team, const struct tutti_reduce *call, uint64_t of, const void *in[],
-                      void *out[], int *mapped)
-{
-    struct tutti_arrival *mine = &team->slot[team->rank]->arrival[team->sequence & 1];
-    tutti_team_share(team, call->out, &mine->out);
-    if (call->in == call->out)
-        mine->in = mine->out;
-    else
-        tutti_team_share(team, call->in, &mine->in);
-    uint32_t shared;
-    int status = tutti_team_vote(team, mine->in.shared && mine->out.shared, &shared);
-    *mapped = 0;
-    if (status != TUTTI_OK || !shared)
-        return status;
-    status = tutti_team_map(team, of, in, out, mapped);
-    if (of >> team->rank & 1) {
-        in[team->rank] = call->in;
-        out[team->rank] = call->out;
-    }
-    return status;
-}
-
-int tutti_move(const struct tutti_team *team, void *to, const void *from, size_t bytes)
-{
-    const struct tutti_device *device = team->device ? team->device : tutti_device();
-    if (device && device->active())
-        return device->copy_now(to, from, bytes);
-    memmove(to, from, bytes);
-    return TUTTI_OK;
-}
-
 void tutti_waiting_begin(const struct tutti_team *team)
 {
     if (team->device->waiting_begin)

@@ -1,17 +1,33 @@
 /* leader: of the ranks that share a GPU one launches, over all their buffers; contexts of several processes on one GPU
- * take turns, and two kernels that wait for each other there would stand still. With several GPUs the leaders run
- * oneshot or twoshot with the contributions of all their ranks, so the order of ranks stays. Memory that cannot be
- * mapped goes through its rank's own channel in pieces. */
+ * take turns, and two kernels that wait for each other there would stand still. With several GPUs the leaders go on
+ * among themselves: as in `direct` over everybody's mapped buffers, or, for allreduce, through their windows as in
+ * `oneshot` and `twoshot`. Contributions are all ranks' in every case, so the order of ranks stays. Memory that cannot
+ * be mapped goes through its rank's own channel in pieces. */
 #include "coll/algorithm.h"
 #include "core/status.h"
 #include "core/types.h"
 
-enum { ONESHOT_BYTES = 256 << 10 }; /* up to here leaders of several GPUs use oneshot */
+/* What leaders of several GPUs do with the contributions of one GPU. */
+typedef int locals_run(struct tutti_team *team, const struct tutti_locals *locals, size_t count, int type, int op);
 
 int tutti_leader_can(const struct tutti_team *team, const struct tutti_reduce *call)
 {
-    (void)call;
-    return team->gpus < team->size;
+    return team->gpus < team->size && call->collective != TUTTI_COLLECTIVE_BARRIER;
+}
+
+static int windows_can(const struct tutti_team *team, const struct tutti_reduce *call)
+{
+    return team->gpus > 1 && team->gpus < team->size && call->collective == TUTTI_COLLECTIVE_ALLREDUCE;
+}
+
+int tutti_leader_oneshot_can(const struct tutti_team *team, const struct tutti_reduce *call)
+{
+    return windows_can(team, call);
+}
+
+int tutti_leader_twoshot_can(const struct tutti_team *team, const struct tutti_reduce *call)
+{
+    return windows_can(team, call);
 }
 
 static uint64_t members(const struct tutti_team *team)
@@ -22,10 +38,11 @@ static uint64_t members(const struct tutti_team *team)
     return mask;
 }
 
-/* One GPU's work, over buffers that the leader can reach; in and out are indexed by rank. */
-static int lead(struct tutti_team *team, const struct tutti_reduce *call, const void *in[], void *out[])
+/* One GPU's work, over buffers that the leader can reach; in and out are indexed by rank. run NULL: the only GPU. */
+static int lead(struct tutti_team *team, const struct tutti_reduce *call, const void *in[], void *out[],
+                locals_run *run)
 {
-    if (team->gpus == 1)
+    if (!run)
         return tutti_direct_mapped(team, call, in, out);
     struct tutti_locals locals = {.n = 0};
     for (int r = 0; r < team->size; r++) {
@@ -35,47 +52,85 @@ static int lead(struct tutti_team *team, const struct tutti_reduce *call, const 
         locals.in[locals.n] = in[r];
         locals.out[locals.n++] = out[r];
     }
-    if (call->count * tutti_type_size(call->type) <= ONESHOT_BYTES)
-        return tutti_oneshot_locals(team, &locals, call->count, call->type, call->op);
-    return tutti_twoshot_locals(team, &locals, call->count, call->type, call->op);
+    return run(team, &locals, call->count, call->type, call->op);
 }
 
-/* Everybody copies a piece into its own channel, the leader works there, everybody copies the piece of the result out.
- */
-static int by_pieces(struct tutti_team *team, const struct tutti_reduce *call)
+/* Elements [at, at + count) of the contribution as a call of its own. *from: where its part of rank's result begins in
+ * the whole result. */
+struct cut {
+    struct tutti_reduce call;
+    size_t counts[TUTTI_MAX_RANKS];
+    size_t from[TUTTI_MAX_RANKS];
+};
+
+static void cut_out(const struct tutti_team *team, const struct tutti_reduce *call, size_t at, size_t count,
+                    struct cut *cut)
+{
+    cut->call = *call;
+    cut->call.count = count;
+    for (int r = 0; r < team->size; r++)
+        cut->from[r] = at;
+    if (tutti_shape_of(call) != TUTTI_SHAPE_SEGMENTS)
+        return;
+    cut->call.collective = TUTTI_COLLECTIVE_REDUCE_SCATTER;
+    cut->call.counts = cut->counts;
+    for (int r = 0; r < team->size; r++) {
+        struct tutti_result part = tutti_result_of(call, r, team->size);
+        size_t first = part.begin > at ? part.begin : at;
+        size_t end = part.begin + part.count < at + count ? part.begin + part.count : at + count;
+        cut->counts[r] = first < end ? end - first : 0;
+        cut->from[r] = first - part.begin;
+    }
+}
+
+/* Everybody copies a piece into its own channel, the leader works there, everybody copies its part of the result out.
+ * The leader's own buffers are used as they are: on a single GPU it is rank 0, whose part of a reduce-scatter lies
+ * where it was read, also in place. */
+static int by_pieces(struct tutti_team *team, const struct tutti_reduce *call, locals_run *run)
 {
     size_t size = tutti_type_size(call->type), most = tutti_channel_half(team) / size;
     size_t in_at = tutti_channel_data(team, 0), out_at = tutti_channel_data(team, 1);
     int status = TUTTI_OK;
     for (size_t at = 0; at < call->count && status == TUTTI_OK; at += most) {
-        struct tutti_reduce piece = *call;
-        piece.count = call->count - at < most ? call->count - at : most;
-        piece.in = (const char *)call->in + at * size;
-        piece.out = (char *)call->out + at * size;
-        size_t bytes = piece.count * size;
+        struct cut cut;
         uint32_t fine;
+        cut_out(team, call, at, call->count - at < most ? call->count - at : most, &cut);
+        const void *mine = (const char *)call->in + at * size;
+        size_t count = tutti_result_of(&cut.call, team->rank, team->size).count;
+        void *result = count > 0 ? (char *)call->out + cut.from[team->rank] * size : NULL;
         if (!team->leader)
-            status = tutti_move(team, (char *)team->scratch + in_at, piece.in, bytes);
+            status = tutti_move(team, (char *)team->scratch + in_at, mine, cut.call.count * size);
         if (status == TUTTI_OK)
             status = tutti_team_vote(team, 1, &fine);
         if (status == TUTTI_OK && team->leader) {
             const void *in[TUTTI_MAX_RANKS];
             void *out[TUTTI_MAX_RANKS];
             for (int r = 0; r < team->size; r++) {
-                in[r] = r == team->rank ? piece.in : (char *)team->scratch_of[r] + in_at;
-                out[r] = r == team->rank ? piece.out : (char *)team->scratch_of[r] + out_at;
+                in[r] = r == team->rank ? mine : (char *)team->scratch_of[r] + in_at;
+                out[r] = r == team->rank ? result : (char *)team->scratch_of[r] + out_at;
             }
-            status = lead(team, &piece, in, out);
+            status = lead(team, &cut.call, in, out, run);
         }
         if (status == TUTTI_OK)
             status = tutti_team_vote(team, 1, &fine);
-        if (status == TUTTI_OK && !team->leader)
-            status = tutti_move(team, piece.out, (char *)team->scratch + out_at, bytes);
+        if (status == TUTTI_OK && !team->leader && count > 0)
+            status = tutti_move(team, result, (char *)team->scratch + out_at, count * size);
     }
-    return status;
+    return status == TUTTI_OK ? TUTTI_OK : tutti_team_break(team, status);
 }
 
 int tutti_leader_run(struct tutti_team *team, const struct tutti_reduce *call, int *fits)
+{
+    const void *in[TUTTI_MAX_RANKS];
+    void *out[TUTTI_MAX_RANKS];
+    int mapped, status = tutti_map_buffers(team, call, team->leader ? tutti_all_ranks(team) : 0, in, out, &mapped);
+    *fits = mapped || team->gpus == 1;
+    if (status != TUTTI_OK || !*fits)
+        return status;
+    return mapped ? tutti_direct_shared(team, call, in, out) : by_pieces(team, call, NULL);
+}
+
+static int windows_run(struct tutti_team *team, const struct tutti_reduce *call, int *fits, locals_run *run)
 {
     const void *in[TUTTI_MAX_RANKS];
     void *out[TUTTI_MAX_RANKS];
@@ -83,13 +138,21 @@ int tutti_leader_run(struct tutti_team *team, const struct tutti_reduce *call, i
     *fits = 1;
     if (status != TUTTI_OK)
         return status;
-    if (!mapped) {
-        status = by_pieces(team, call);
-        return status == TUTTI_OK ? TUTTI_OK : tutti_team_break(team, status);
-    }
+    if (!mapped)
+        return by_pieces(team, call, run);
     if (!team->leader)
         return tutti_team_await_done(team, UINT64_C(1) << team->leader_of[team->gpu_index]);
-    status = lead(team, call, in, out);
+    status = lead(team, call, in, out, run);
     tutti_team_done(team, status);
     return status;
+}
+
+int tutti_leader_oneshot_run(struct tutti_team *team, const struct tutti_reduce *call, int *fits)
+{
+    return windows_run(team, call, fits, tutti_oneshot_locals);
+}
+
+int tutti_leader_twoshot_run(struct tutti_team *team, const struct tutti_reduce *call, int *fits)
+{
+    return windows_run(team, call, fits, tutti_twoshot_locals);
 }

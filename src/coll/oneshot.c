@@ -5,8 +5,7 @@
 
 int tutti_oneshot_can(const struct tutti_team *team, const struct tutti_reduce *call)
 {
-    (void)call;
-    return team->gpus == team->size;
+    return team->gpus == team->size && call->collective == TUTTI_COLLECTIVE_ALLREDUCE;
 }
 
 int tutti_oneshot_locals(struct tutti_team *team, const struct tutti_locals *locals, size_t count, int type, int op)

@@ -6,23 +6,39 @@
 
 #include "coll/algorithm.h"
 
-/* Collective, at the first call that all ranks make with device memory. */
-static int open_team(struct tutti_team *team, int gpu)
+/* Ranks that read other rules would choose other algorithms and wait for each other for ever. */
+static int agree_on_rules(struct tutti_team *team)
+{
+    int defaults;
+    uint32_t hash = tutti_rules_hash(&defaults), least, most;
+    int status = tutti_team_vote(team, hash, &least);
+    if (status == TUTTI_OK)
+        status = tutti_team_vote(team, ~hash, &most);
+    if (status != TUTTI_OK || least == ~most)
+        return status;
+    team->rules = defaults;
+    if (team->rank == 0)
+        tutti_warn("%s: its ranks have different rules (TUTTI_RULES, TUTTI_RULES_FILE): the defaults are used",
+                   team->transport->label);
+    return TUTTI_OK;
+}
+
+int tutti_open(struct tutti_team *team, int gpu)
 {
     int status = tutti_team_open(team, gpu);
     if (status != TUTTI_OK || team->state != TUTTI_TEAM_OPEN)
         return status;
-    int64_t blocks = team->device->blocks(team->gpu);
-    status = team->transport->ops->allreduce(team->transport, &blocks, 1, TUTTI_COMBINE_MIN);
-    team->blocks = (unsigned)blocks;
-    return status;
+    uint32_t blocks = team->blocks, most = (uint32_t)tutti_settings()->blocks;
+    status = tutti_team_vote(team, most > 0 && most < blocks ? most : blocks, &blocks);
+    team->blocks = blocks;
+    return status == TUTTI_OK ? agree_on_rules(team) : status;
 }
 
 static int run_by_rule(struct tutti_team *team, const struct tutti_reduce *call, const char **why)
 {
     size_t bytes = call->count * tutti_type_size(call->type);
-    int from = 0, algorithm;
-    while ((algorithm = tutti_rules_next("allreduce", bytes, &from)) >= 0) {
+    int from = team->rules, algorithm;
+    while ((algorithm = tutti_rules_next(tutti_rules_section(call->collective), bytes, &from)) >= 0) {
         const struct tutti_algorithm *row = &tutti_algorithms[algorithm];
         if (!row->can(team, call))
             continue;
@@ -58,9 +74,7 @@ static int same_gpu(const struct tutti_team *team, const struct tutti_reduce *ca
     return team->state != TUTTI_TEAM_OPEN || call->gpu < 0 || call->gpu == team->gpu;
 }
 
-/* Before anybody waits for this rank: a kernel that is loaded at its first launch may wait for other threads' kernels.
- * A failure shows again at the launch, where all ranks are told. */
-static void prepare(struct tutti_team *team, const struct tutti_reduce *call)
+void tutti_prepare(struct tutti_team *team, const struct tutti_reduce *call)
 {
     const struct tutti_device *device = tutti_device();
     if (team->prepared[call->type] >> call->op & 1)
@@ -76,9 +90,10 @@ static int alone(struct tutti_team *team, const struct tutti_reduce *call, enum 
         return pass(taken, why, "host memory");
     *taken = TUTTI_TAKEN;
     *why = "copy";
-    if (call->in == call->out)
+    size_t count = tutti_result_of(call, 0, 1).count;
+    if (call->in == call->out || count == 0)
         return TUTTI_OK;
-    return tutti_move(team, call->out, call->in, call->count * tutti_type_size(call->type));
+    return tutti_move(team, call->out, call->in, count * tutti_type_size(call->type));
 }
 
 struct tutti_result tutti_result_of(const struct tutti_reduce *call, int rank, int ranks)
@@ -134,9 +149,10 @@ int tutti_collective(struct tutti_team *team, const struct tutti_reduce *call, e
         .op = call->op,
         .kind = same_gpu(team, call) ? (uint32_t)call->kind : TUTTI_ARRIVAL_HOST,
         .count = call->count,
+        .detail = tutti_detail(call->collective, call->root, call->counts, team->size),
     };
     if (mine.kind == TUTTI_ARRIVAL_DEVICE)
-        prepare(team, call);
+        tutti_prepare(team, call);
     tutti_team_arrive(team, &mine);
     if (call->kind == TUTTI_ARRIVAL_HOST && call->host_ok)
         return pass(taken, why, "host memory");
@@ -150,7 +166,7 @@ int tutti_collective(struct tutti_team *team, const struct tutti_reduce *call, e
         device &= all[r]->kind == TUTTI_ARRIVAL_DEVICE;
     if (!device)
         return call->host_ok ? pass(taken, why, "host memory on some ranks") : staged(team, call, taken, why);
-    if (team->state == TUTTI_TEAM_CLOSED && (status = open_team(team, call->gpu)) != TUTTI_OK)
+    if (team->state == TUTTI_TEAM_CLOSED && (status = tutti_open(team, call->gpu)) != TUTTI_OK)
         return tutti_team_break(team, status);
     if (team->state != TUTTI_TEAM_OPEN)
         return call->host_ok ? pass(taken, why, team->why) : staged(team, call, taken, why);

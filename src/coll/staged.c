@@ -1,7 +1,8 @@
 /* staged: through host memory and the transport, for what kernels or windows cannot serve. Small pieces: everybody
- * gathers all contributions; larger ones: everybody reduces a slice and hands it to all. Combined in rank order, as the
- * kernels do. */
+ * gathers all contributions; larger ones: everybody reduces a slice, and it goes to whom it belongs. Combined in rank
+ * order, as the kernels do. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "coll/algorithm.h"
 #include "core/settings.h"
@@ -14,60 +15,159 @@ enum { GATHER_BYTES = 32 << 10 }; /* of all contributions together */
 int tutti_staged_can(const struct tutti_team *team, const struct tutti_reduce *call)
 {
     (void)team;
-    (void)call;
-    return 1;
+    return call->collective != TUTTI_COLLECTIVE_BARRIER;
 }
 
-struct buffers {
-    char *mine;   /* this rank's piece, padded to whole slices */
-    char *theirs; /* contributions of all ranks: of the whole piece or of this rank's slice */
+struct staging {
+    struct tutti_team *team;
+    const struct tutti_reduce *call;
+    size_t size;     /* of an element */
+    size_t ranks;    /* of the team, which may be more than kernels take */
+    char *mine;      /* this rank's piece, padded to whole slices */
+    char *theirs;    /* contributions of all ranks: of the whole piece or of this rank's slice */
+    const void **in; /* a pointer a rank */
 };
 
-static int piece(struct tutti_team *team, const struct tutti_reduce *call, struct buffers *b, size_t count)
+static int allgather(const struct staging *s, const void *in, void *out, size_t bytes)
 {
-    struct tutti_transport *transport = team->transport;
-    size_t size = tutti_type_size(call->type), ranks = (size_t)team->size, bytes = count * size;
-    const void **in = malloc(ranks * sizeof *in);
-    if (!in)
-        return TUTTI_ERR_MEMORY;
-    int status = tutti_move(team, b->mine, call->in, bytes);
-    if (status == TUTTI_OK && bytes * ranks <= GATHER_BYTES) {
-        status = transport->ops->allgather(transport, b->mine, b->theirs, bytes);
-        for (size_t r = 0; r < ranks; r++)
-            in[r] = b->theirs + r * bytes;
-        if (status == TUTTI_OK)
-            tutti_reduce_host(call->type, call->op, team->size, in, b->mine, count);
-    } else if (status == TUTTI_OK) {
-        size_t slice = (count + ranks - 1) / ranks, slice_bytes = slice * size;
-        status = transport->ops->alltoall(transport, b->mine, b->theirs, slice_bytes);
-        for (size_t r = 0; r < ranks; r++)
-            in[r] = b->theirs + r * slice_bytes;
-        if (status == TUTTI_OK) {
-            tutti_reduce_host(call->type, call->op, team->size, in, b->theirs, slice);
-            status = transport->ops->allgather(transport, b->theirs, b->mine, slice_bytes);
+    return s->team->transport->ops->allgather(s->team->transport, in, out, bytes);
+}
+
+static int alltoall(const struct staging *s, const void *in, void *out, size_t bytes)
+{
+    return s->team->transport->ops->alltoall(s->team->transport, in, out, bytes);
+}
+
+/* Combines the contributions of ranks 0 to depth - 1, which lie `bytes` apart in `theirs`. */
+static void combine(const struct staging *s, size_t depth, size_t bytes, void *out, size_t count)
+{
+    for (size_t r = 0; r < depth; r++)
+        s->in[r] = s->theirs + r * bytes;
+    tutti_reduce_host(s->call->type, s->call->op, (int)depth, s->in, out, count);
+}
+
+/* Puts in place of every rank's slice in `theirs` what that rank gets of a scan. Half precision is rounded once, so
+ * that one rank's result is no part of the next one's: from the last rank down, as its contribution is needed by those
+ * above alone. */
+static void scan_slices(const struct staging *s, size_t count)
+{
+    size_t bytes = count * s->size;
+    int type = s->call->type;
+    if (type == TUTTI_TYPE_F16 || type == TUTTI_TYPE_BF16) {
+        for (size_t r = s->ranks; r-- > 1;)
+            combine(s, r + 1, bytes, s->theirs + r * bytes, count);
+    } else {
+        for (size_t r = 1; r < s->ranks; r++) {
+            const void *pair[] = {s->theirs + (r - 1) * bytes, s->theirs + r * bytes};
+            tutti_reduce_host(type, s->call->op, 2, pair, s->theirs + r * bytes, count);
         }
     }
-    free(in);
-    return status == TUTTI_OK ? tutti_move(team, call->out, b->mine, bytes) : status;
+    if (s->call->collective == TUTTI_COLLECTIVE_EXSCAN)
+        memmove(s->theirs + bytes, s->theirs, (s->ranks - 1) * bytes);
+}
+
+/* `count` elements of the contribution, which are in `mine`; on return this rank's result of them is there. */
+static int piece(const struct staging *s, size_t count)
+{
+    size_t bytes = count * s->size, depth = (size_t)tutti_result_depth(s->call, s->team->rank, s->team->size);
+    int wanted = tutti_result_of(s->call, s->team->rank, s->team->size).count > 0;
+    if (bytes * s->ranks <= GATHER_BYTES) {
+        int status = allgather(s, s->mine, s->theirs, bytes);
+        if (status == TUTTI_OK && wanted)
+            combine(s, depth, bytes, s->mine, count);
+        return status;
+    }
+    size_t slice = (count + s->ranks - 1) / s->ranks, slice_bytes = slice * s->size;
+    memset(s->mine + bytes, 0, slice_bytes * s->ranks - bytes);
+    int status = alltoall(s, s->mine, s->theirs, slice_bytes);
+    if (status != TUTTI_OK)
+        return status;
+    if (s->call->collective == TUTTI_COLLECTIVE_SCAN || s->call->collective == TUTTI_COLLECTIVE_EXSCAN) {
+        scan_slices(s, slice);
+        return alltoall(s, s->theirs, s->mine, slice_bytes);
+    }
+    combine(s, s->ranks, slice_bytes, s->theirs, slice);
+    return allgather(s, s->theirs, s->mine, slice_bytes);
+}
+
+static int whole(const struct staging *s, size_t most)
+{
+    const struct tutti_reduce *call = s->call;
+    int wanted = tutti_result_of(call, s->team->rank, s->team->size).count > 0, status = TUTTI_OK;
+    for (size_t at = 0; at < call->count && status == TUTTI_OK; at += most) {
+        size_t count = call->count - at < most ? call->count - at : most;
+        status = tutti_move(s->team, s->mine, (const char *)call->in + at * s->size, count * s->size);
+        if (status == TUTTI_OK)
+            status = piece(s, count);
+        if (status == TUTTI_OK && wanted)
+            status = tutti_move(s->team, (char *)call->out + at * s->size, s->mine, count * s->size);
+    }
+    return status;
+}
+
+/* Elements [at, at + most) of every segment go to the rank that gets it. */
+static int send_segments(const struct staging *s, size_t at, size_t most)
+{
+    int status = TUTTI_OK, ranks = s->team->size;
+    size_t block = most * s->size;
+    const char *in = s->call->in;
+    if (s->call->collective == TUTTI_COLLECTIVE_REDUCE_SCATTER_BLOCK && most * s->ranks == s->call->count) {
+        status = tutti_move(s->team, s->mine, in, s->call->count * s->size);
+    } else {
+        for (int r = 0; r < ranks && status == TUTTI_OK; r++) {
+            struct tutti_result part = tutti_result_of(s->call, r, ranks);
+            size_t left = part.count > at ? part.count - at : 0, n = left < most ? left : most;
+            memset(s->mine + (size_t)r * block + n * s->size, 0, block - n * s->size);
+            if (n > 0)
+                status =
+                    tutti_move(s->team, s->mine + (size_t)r * block, in + (part.begin + at) * s->size, n * s->size);
+        }
+    }
+    return status == TUTTI_OK ? alltoall(s, s->mine, s->theirs, block) : status;
+}
+
+/* In place, what a round stores has been read by then: element i of a result lies over element i of the contribution,
+ * which is in some segment at i or before. */
+static int segments(const struct staging *s, size_t longest, size_t most)
+{
+    struct tutti_result part = tutti_result_of(s->call, s->team->rank, s->team->size);
+    int status = TUTTI_OK;
+    for (size_t at = 0; at < longest && status == TUTTI_OK; at += most) {
+        size_t left = part.count > at ? part.count - at : 0, n = left < most ? left : most;
+        status = send_segments(s, at, most);
+        if (status != TUTTI_OK || n == 0)
+            continue;
+        combine(s, s->ranks, most * s->size, s->mine, n);
+        status = tutti_move(s->team, (char *)s->call->out + at * s->size, s->mine, n * s->size);
+    }
+    return status;
 }
 
 int tutti_staged_run(struct tutti_team *team, const struct tutti_reduce *call, int *fits)
 {
-    size_t size = tutti_type_size(call->type), ranks = (size_t)team->size;
-    size_t most = ((size_t)tutti_settings()->staging_mb << 20) / size;
-    if (most > call->count)
-        most = call->count;
-    size_t room = (most + ranks) * size;
-    struct buffers b = {malloc(room), malloc(room > GATHER_BYTES ? room : GATHER_BYTES)};
-    int status = b.mine && b.theirs ? TUTTI_OK : TUTTI_ERR_MEMORY;
-    *fits = 1;
-    for (size_t at = 0; at < call->count && status == TUTTI_OK; at += most) {
-        struct tutti_reduce part = *call;
-        part.in = (const char *)call->in + at * size;
-        part.out = (char *)call->out + at * size;
-        status = piece(team, &part, &b, call->count - at < most ? call->count - at : most);
+    struct staging s = {.team = team, .call = call, .size = tutti_type_size(call->type), .ranks = (size_t)team->size};
+    int scatters = tutti_shape_of(call) == TUTTI_SHAPE_SEGMENTS;
+    size_t longest = call->count, most = ((size_t)tutti_settings()->staging_mb << 20) / s.size;
+    if (scatters) {
+        longest = 0;
+        for (int r = 0; r < team->size; r++) {
+            size_t count = tutti_result_of(call, r, team->size).count;
+            longest = count > longest ? count : longest;
+        }
+        most = most / s.ranks + 1;
     }
-    free(b.mine);
-    free(b.theirs);
+    if (most > longest)
+        most = longest;
+    size_t room = (scatters ? most * s.ranks : most + s.ranks) * s.size;
+    s.mine = malloc(room);
+    s.theirs = malloc(room > GATHER_BYTES ? room : GATHER_BYTES);
+    s.in = malloc(s.ranks * sizeof *s.in);
+    int status = s.mine && s.theirs && s.in ? TUTTI_OK : TUTTI_ERR_MEMORY;
+    *fits = 1;
+    if (status == TUTTI_OK)
+        status = scatters ? segments(&s, longest, most) : whole(&s, most);
+    free(s.mine);
+    free(s.theirs);
+    free(s.in);
     return status;
 }

@@ -1,5 +1,6 @@
 /* The kernels for CUDA. Compiled once for each class of types (TUTTI_PAIRS_CLASS), see fatbin.h. */
 #include "kernels/env_cuda.h"
+#include "kernels/prefix_cuda.h"
 
 #include "kernels/direct.inc"
 #include "kernels/oneshot.inc"

@@ -3,6 +3,7 @@
 #include "kernels/env_c.h"
 #include "kernels/flow_c.h"
 #include "kernels/half_c.h"
+#include "kernels/prefix_c.h"
 
 #include "kernels/ops.inc"
 

@@ -1,0 +1,51 @@
+/* Buffers of a call: sharing them with peers, how results and contributions lie, copies. */
+#include <string.h>
+
+#include "coll/algorithm.h"
+#include "core/status.h"
+#include "core/types.h"
+
+int tutti_map_buffers(struct tutti_team *team, const struct tutti_reduce *call, uint64_t of, const void *in[],
+                      void *out[], int *mapped)
+{
+    struct tutti_shares *mine = tutti_team_shares(team, team->rank);
+    tutti_team_share(team, call->in, &mine->in);
+    /* A result that this rank does not get may lie anywhere, or nowhere: nobody stores through it. */
+    if (call->in == call->out || tutti_result_of(call, team->rank, team->size).count == 0)
+        mine->out = mine->in;
+    else
+        tutti_team_share(team, call->out, &mine->out);
+    uint32_t shared;
+    int status = tutti_team_vote(team, mine->in.shared && mine->out.shared, &shared);
+    *mapped = 0;
+    if (status != TUTTI_OK || !shared)
+        return status;
+    status = tutti_team_map(team, of, in, out, mapped);
+    if (of >> team->rank & 1) {
+        in[team->rank] = call->in;
+        out[team->rank] = call->out;
+    }
+    return status;
+}
+
+int tutti_buffers_overlap(const struct tutti_team *team, const struct tutti_reduce *call)
+{
+    size_t size = tutti_type_size(call->type);
+    for (int r = 0; r < team->size; r++) {
+        const struct tutti_share *in = &tutti_team_shares(team, r)->in, *out = &tutti_team_shares(team, r)->out;
+        size_t count = tutti_result_of(call, r, team->size).count;
+        if (count > 0 && in->what.id == out->what.id && out->offset < in->offset + call->count * size &&
+            in->offset < out->offset + count * size)
+            return 1;
+    }
+    return 0;
+}
+
+int tutti_move(const struct tutti_team *team, void *to, const void *from, size_t bytes)
+{
+    const struct tutti_device *device = team->device ? team->device : tutti_device();
+    if (device && device->active())
+        return device->copy_now(to, from, bytes);
+    memmove(to, from, bytes);
+    return TUTTI_OK;
+}
