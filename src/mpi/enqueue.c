@@ -5,7 +5,6 @@
 #include "core/log.h"
 #include "mpi/reduction.h"
 #include "mpi/streams.h"
-#pragma weak tutti_enqueue
 
 static int refuse(const struct tutti_asked *asked, int code, const char *why)
 {

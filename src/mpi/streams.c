@@ -1,6 +1,5 @@
 /* MPIX_Stream, and communicators made with one. */
 #include "mpi/streams.h"
-#pragma weak tutti_enqueue_open
 
 #include <stdlib.h>
 #include <string.h>
