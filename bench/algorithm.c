@@ -32,7 +32,7 @@ static void outcome(const struct tutti_counter *before, int n, const char *call,
         if (after != how && strncmp(after, "_enqueue|", 9) != 0)
             continue;
         const char *bar = strchr(++how, '|');
-        *accelerated = strncmp(how, "accelerated|", 12) == 0;
+        *accelerated = strncmp(how, "accelerated|", 12) == 0 || strncmp(how, "enqueued|", 9) == 0;
         if (*accelerated)
             snprintf(name, size, "%s", bar + 1);
         else
@@ -58,8 +58,6 @@ void bench_find_algorithm(const struct bench_plan *plan, struct bench_ways *ways
     }
     outcome(before, n < ROWS ? n : ROWS, strchr(bench_call_name(&ways->call), '_'), name, size, accelerated);
     tutti_counting = was;
-    if (plan->order != BENCH_HOST)
-        *accelerated = 1;
 }
 
 static int ascending(const void *a, const void *b)

@@ -80,7 +80,7 @@ static void write_text(FILE *to, const char *text, int underscores)
 
 static void plot_sizes(FILE *to, const struct bench_table *t)
 {
-    fputs("set logscale x 2\nset logscale y 10\nset format x '%b%B'\nset xlabel 'bytes'\nset ylabel 'median latency, "
+    fputs("set logscale x 2\nset logscale y 10\nset format x '%.0b%B'\nset xlabel 'bytes'\nset ylabel 'median latency, "
           "us'\nset key left top\nset grid\nplot ",
           to);
     for (int way = 0, column = 2; way < BENCH_WAYS; way++) {

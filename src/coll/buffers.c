@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "coll/algorithm.h"
+#include "core/phases.h"
 #include "core/status.h"
 #include "core/types.h"
 
@@ -9,6 +10,7 @@ int tutti_map_buffers(struct tutti_team *team, const struct tutti_reduce *call, 
                       void *out[], int *mapped)
 {
     struct tutti_shares *mine = tutti_team_shares(team, team->rank);
+    tutti_phase(TUTTI_PHASE_MAPPING);
     tutti_team_share(team, call->in, &mine->in);
     /* A result that this rank does not get may lie anywhere, or nowhere: nobody stores through it. */
     if (call->in == call->out || tutti_result_of(call, team->rank, team->size).count == 0)
@@ -25,6 +27,7 @@ int tutti_map_buffers(struct tutti_team *team, const struct tutti_reduce *call, 
         in[team->rank] = call->in;
         out[team->rank] = call->out;
     }
+    tutti_phase(TUTTI_PHASE_LAUNCH);
     return status;
 }
 
@@ -44,8 +47,12 @@ int tutti_buffers_overlap(const struct tutti_team *team, const struct tutti_redu
 int tutti_move(const struct tutti_team *team, void *to, const void *from, size_t bytes)
 {
     const struct tutti_device *device = team->device ? team->device : tutti_device();
+    enum tutti_phase before = tutti_phase(TUTTI_PHASE_COPY);
+    int status = TUTTI_OK;
     if (device && device->active())
-        return device->copy_now(to, from, bytes);
-    memmove(to, from, bytes);
-    return TUTTI_OK;
+        status = device->copy_now(to, from, bytes);
+    else
+        memmove(to, from, bytes);
+    tutti_phase(before);
+    return status;
 }

@@ -2,6 +2,7 @@
  * results. All have arrived when it starts, so contributions are valid; a rank returns when all have stored their
  * shares. */
 #include "coll/algorithm.h"
+#include "core/phases.h"
 #include "core/status.h"
 #include "core/types.h"
 
@@ -194,6 +195,7 @@ int tutti_direct_shared(struct tutti_team *team, const struct tutti_reduce *call
         status = tutti_direct_apart(team, call, in, out);
     else if (team->leader)
         status = tutti_direct_mapped(team, call, in, out);
+    tutti_phase(team->leader ? TUTTI_PHASE_HANDOUT : TUTTI_PHASE_LEADER);
     if (team->leader)
         tutti_team_done(team, status);
     return status == TUTTI_OK ? tutti_team_await_done(team, leaders) : status;

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "core/log.h"
+#include "core/phases.h"
 #include "core/settings.h"
 #include "core/status.h"
 #include "core/types.h"
@@ -186,6 +187,7 @@ int tutti_flow_run(struct tutti_team *team, const struct tutti_reduce *call, tut
     if (++team->epoch == 0)
         team->epoch = 2;
     int status = tutti_flow_put(team, call, team->stream, team->epoch, shape);
+    tutti_phase(TUTTI_PHASE_KERNEL);
     if (status == TUTTI_OK)
         status = tutti_team_await_kernel(team, team->epoch);
     tutti_waiting_end(team);

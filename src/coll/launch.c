@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "coll/algorithm.h"
+#include "core/phases.h"
 #include "core/settings.h"
 #include "core/status.h"
 
@@ -47,6 +48,7 @@ unsigned tutti_launch_blocks(const struct tutti_team *team, size_t bytes)
 
 void tutti_launch_begin(struct tutti_team *team, struct tutti_kernel_args *args)
 {
+    tutti_phase(TUTTI_PHASE_LAUNCH);
     *args = (struct tutti_kernel_args){
         .ranks = (uint32_t)team->size,
         .gpus = (uint32_t)team->gpus,
@@ -72,6 +74,7 @@ int tutti_launch_end(struct tutti_team *team, struct tutti_kernel_args *args, en
     args->blocks = blocks;
     struct tutti_launch launch = {.kernel = kernel, .type = type, .op = op, .blocks = blocks, .args = args};
     int status = team->device->launch(team->stream, &launch);
+    tutti_phase(TUTTI_PHASE_KERNEL);
     return status == TUTTI_OK ? TUTTI_OK : tutti_team_break(team, status);
 }
 

@@ -4,6 +4,7 @@
  * `oneshot` and `twoshot`. Contributions are all ranks' in every case, so the order of ranks stays. Memory that cannot
  * be mapped goes through its rank's own channel in pieces. */
 #include "coll/algorithm.h"
+#include "core/phases.h"
 #include "core/status.h"
 #include "core/types.h"
 
@@ -111,6 +112,7 @@ static int by_pieces(struct tutti_team *team, const struct tutti_reduce *call, l
             }
             status = lead(team, &cut.call, in, out, run);
         }
+        tutti_phase(team->leader ? TUTTI_PHASE_HANDOUT : TUTTI_PHASE_LEADER);
         if (status == TUTTI_OK)
             status = tutti_team_vote(team, 1, &fine);
         if (status == TUTTI_OK && !team->leader && count > 0)
@@ -140,8 +142,10 @@ static int windows_run(struct tutti_team *team, const struct tutti_reduce *call,
         return status;
     if (!mapped)
         return by_pieces(team, call, run);
-    if (!team->leader)
+    if (!team->leader) {
+        tutti_phase(TUTTI_PHASE_LEADER);
         return tutti_team_await_done(team, UINT64_C(1) << team->leader_of[team->gpu_index]);
+    }
     status = lead(team, call, in, out, run);
     tutti_team_done(team, status);
     return status;

@@ -1,5 +1,6 @@
 /* A reduction over a team: announce, see what the others bring, choose by rule, run. */
 #include "core/log.h"
+#include "core/phases.h"
 #include "core/settings.h"
 #include "core/status.h"
 #include "core/types.h"
@@ -128,8 +129,8 @@ int tutti_result_depth(const struct tutti_reduce *call, int rank, int ranks)
     return call->collective == TUTTI_COLLECTIVE_EXSCAN ? rank : ranks;
 }
 
-int tutti_collective(struct tutti_team *team, const struct tutti_reduce *call, enum tutti_taken *taken,
-                     const char **why)
+static int collective(struct tutti_team *team, const struct tutti_reduce *call, enum tutti_taken *taken,
+                      const char **why)
 {
     if (team->state == TUTTI_TEAM_BROKEN)
         return TUTTI_ERR_BROKEN;
@@ -166,10 +167,25 @@ int tutti_collective(struct tutti_team *team, const struct tutti_reduce *call, e
         device &= all[r]->kind == TUTTI_ARRIVAL_DEVICE;
     if (!device)
         return call->host_ok ? pass(taken, why, "host memory on some ranks") : staged(team, call, taken, why);
+    tutti_phase(team->state == TUTTI_TEAM_CLOSED ? TUTTI_PHASE_MAPPING : TUTTI_PHASE_LAUNCH);
     if (team->state == TUTTI_TEAM_CLOSED && (status = tutti_open(team, call->gpu)) != TUTTI_OK)
         return tutti_team_break(team, status);
     if (team->state != TUTTI_TEAM_OPEN)
         return call->host_ok ? pass(taken, why, team->why) : staged(team, call, taken, why);
     *taken = TUTTI_TAKEN;
     return run_by_rule(team, call, why);
+}
+
+int tutti_collective(struct tutti_team *team, const struct tutti_reduce *call, enum tutti_taken *taken,
+                     const char **why)
+{
+    static const char *const names[TUTTI_COLLECTIVES] = {
+#define TUTTI_COLLECTIVE(id, name) name,
+#include "tutti/collectives.def"
+#undef TUTTI_COLLECTIVE
+    };
+    tutti_phase_begin(names[call->collective]);
+    int status = collective(team, call, taken, why);
+    tutti_phase_end();
+    return status;
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "coll/algorithm.h"
+#include "core/phases.h"
 #include "core/settings.h"
 #include "core/status.h"
 #include "core/types.h"
@@ -147,6 +148,7 @@ int tutti_staged_run(struct tutti_team *team, const struct tutti_reduce *call, i
 {
     struct staging s = {.team = team, .call = call, .size = tutti_type_size(call->type), .ranks = (size_t)team->size};
     int scatters = tutti_shape_of(call) == TUTTI_SHAPE_SEGMENTS;
+    tutti_phase(TUTTI_PHASE_MPI); /* but for copies, see tutti_move() */
     size_t longest = call->count, most = ((size_t)tutti_settings()->staging_mb << 20) / s.size;
     if (scatters) {
         longest = 0;

@@ -67,16 +67,18 @@ void tutti_phase_begin_slow(const char *call)
     mine.since = tutti_now_ns();
 }
 
-void tutti_phase_slow(enum tutti_phase phase)
+enum tutti_phase tutti_phase_slow(enum tutti_phase phase)
 {
-    if (mine.depth == 0 || phase == mine.now)
-        return;
+    enum tutti_phase was = mine.now;
+    if (mine.depth == 0 || phase == was)
+        return phase;
     uint64_t now = tutti_now_ns();
-    mine.ns[mine.now] += now - mine.since;
+    mine.ns[was] += now - mine.since;
     range_pop();
     range_push(rows[phase].name);
     mine.now = phase;
     mine.since = now;
+    return was;
 }
 
 void tutti_phase_end_slow(void)

@@ -22,7 +22,7 @@ extern _Atomic int tutti_phases_on;
 #define TUTTI_PHASES_WATCHED __builtin_expect(atomic_load_explicit(&tutti_phases_on, memory_order_relaxed), 0)
 
 void tutti_phase_begin_slow(const char *call);
-void tutti_phase_slow(enum tutti_phase phase);
+enum tutti_phase tutti_phase_slow(enum tutti_phase phase);
 void tutti_phase_end_slow(void);
 
 /* Local, safe from any thread. A call begins, in TUTTI_PHASE_ARRIVAL; `call` is a static text. Within another call of
@@ -32,10 +32,10 @@ static inline void tutti_phase_begin(const char *call)
     if (TUTTI_PHASES_WATCHED)
         tutti_phase_begin_slow(call);
 }
-static inline void tutti_phase(enum tutti_phase phase)
+/* The call goes over to `phase`; returns the one before, so that it can go back. */
+static inline enum tutti_phase tutti_phase(enum tutti_phase phase)
 {
-    if (TUTTI_PHASES_WATCHED)
-        tutti_phase_slow(phase);
+    return TUTTI_PHASES_WATCHED ? tutti_phase_slow(phase) : phase;
 }
 static inline void tutti_phase_end(void)
 {
