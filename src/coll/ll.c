@@ -16,8 +16,8 @@ static void shape(const struct tutti_team *team, const struct tutti_reduce *call
     size_t size = tutti_type_size(call->type);
     size_t units = (elements * size + UNIT - 1) / UNIT * (tutti_flow_segments(call) ? (size_t)team->size : 1);
     *flow = (struct tutti_flow){.kernel = TUTTI_KERNEL_LL, .region = TUTTI_REGION_LL, .threads = THREADS};
-    flow->room = tutti_channel_region(team, flow->region).bytes / 2 / (size_t)team->size / 512 * 512;
-    flow->most = flow->room / 512 * (256 / size);
+    flow->room = tutti_channel_region(team, flow->region).bytes / 2 / (size_t)team->size / 1024 * 1024;
+    flow->most = flow->room / 1024 * (512 / size);
     if (units < THREADS)
         flow->threads = units < THREADS_LEAST ? THREADS_LEAST : (unsigned)(units + 31) / 32 * 32;
     flow->blocks = tutti_flow_blocks(team, units, THREADS, BLOCKS_MOST);

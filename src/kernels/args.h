@@ -9,7 +9,7 @@
 enum {
     TUTTI_MAX_GPUS = 16,    /* participants of one kernel */
     TUTTI_MAX_RANKS = 64,   /* contributions of one kernel */
-    TUTTI_MAX_BLOCKS = 128, /* thread blocks of one kernel */
+    TUTTI_MAX_BLOCKS = 256, /* thread blocks of one kernel */
     TUTTI_FLAG_PHASES = 2,
     TUTTI_FLOW_PHASES = 3,
     TUTTI_TICKS = 1 << 16 /* more than the warps of any launch */
@@ -99,7 +99,7 @@ struct tutti_flow_args {
     uint64_t region; /* where the slots begin */
     uint64_t room;   /* bytes of one slot */
     uint64_t chunk;  /* elements that a block moves at once, where it works in chunks */
-    uint64_t depth;  /* chain: chunks under way in a block */
+    uint64_t depth;  /* chunks under way in a block, or lane */
     uint64_t timeout_ns;
     const volatile uint32_t *abort;
     volatile uint32_t *done;

@@ -1,4 +1,5 @@
-/* The kernels' environment in CUDA C++: a block is TUTTI_FATBIN_THREADS threads, peers' windows are mapped memory. */
+/* The kernels' environment in CUDA C++: a block is up to TUTTI_FATBIN_THREADS threads, whole warps; peers' windows are
+ * mapped memory. */
 #ifndef TUTTI_KERNELS_ENV_CUDA_H
 #define TUTTI_KERNELS_ENV_CUDA_H
 
@@ -16,7 +17,7 @@
     static __device__ __forceinline__ void body_##name(const struct tutti_kernel_args *args, const unsigned block)
 #define TUTTI_SIZE                         ((unsigned)sizeof(typename PAIR::elem))
 #define TUTTI_SHARED                       __shared__
-#define TUTTI_EACH(i, n)                   _Pragma("unroll 1") for (unsigned i = threadIdx.x; i < (n); i += TUTTI_FATBIN_THREADS)
+#define TUTTI_EACH(i, n)                   _Pragma("unroll 1") for (unsigned i = threadIdx.x; i < (n); i += blockDim.x)
 #define TUTTI_SYNC()                       __syncthreads()
 #define TUTTI_REDUCE(ends, ranks, outs, n) tutti_reduce<PAIR>(ends, ranks, outs, n)
 #define TUTTI_ROUNDED(x)                   (x) /* compiled with -fmad=false */
@@ -121,20 +122,20 @@ static __device__ __forceinline__ void tutti_spread_words(unsigned char *const t
                                                           const unsigned char *from, uint64_t words)
 {
 #pragma unroll 1
-    for (uint64_t base = threadIdx.x; base < words; base += (uint64_t)TUTTI_FATBIN_THREADS * UNROLL) {
+    for (uint64_t base = threadIdx.x; base < words; base += (uint64_t)blockDim.x * UNROLL) {
         WORD held[UNROLL];
 #pragma unroll
         for (int u = 0; u < UNROLL; u++) {
-            if (base + (unsigned)u * TUTTI_FATBIN_THREADS < words)
-                held[u] = ((const WORD *)from)[base + (unsigned)u * TUTTI_FATBIN_THREADS];
+            if (base + (unsigned)u * blockDim.x < words)
+                held[u] = ((const WORD *)from)[base + (unsigned)u * blockDim.x];
         }
 #pragma unroll 1
         for (unsigned i = 0; i < n; i++) {
             WORD *const out = (WORD *)to[i];
 #pragma unroll
             for (int u = 0; u < UNROLL; u++) {
-                if (base + (unsigned)u * TUTTI_FATBIN_THREADS < words)
-                    out[base + (unsigned)u * TUTTI_FATBIN_THREADS] = held[u];
+                if (base + (unsigned)u * blockDim.x < words)
+                    out[base + (unsigned)u * blockDim.x] = held[u];
             }
         }
     }
@@ -159,7 +160,7 @@ static __device__ __noinline__ void tutti_spread(unsigned char *const to[], unsi
         done = bytes;
     }
 #pragma unroll 1
-    for (uint64_t i = done + threadIdx.x; i < bytes; i += TUTTI_FATBIN_THREADS) {
+    for (uint64_t i = done + threadIdx.x; i < bytes; i += blockDim.x) {
 #pragma unroll 1
         for (unsigned k = 0; k < n; k++)
             to[k][i] = from[i];
@@ -198,7 +199,7 @@ static __device__ __forceinline__ void tutti_reduce_chunks(const struct tutti_en
 {
     typedef tutti_chunk<PAIR, WORD, COUNT> chunk;
 #pragma unroll 1
-    for (uint64_t base = first + threadIdx.x; base < chunks; base += (uint64_t)TUTTI_FATBIN_THREADS * UNROLL) {
+    for (uint64_t base = first + threadIdx.x; base < chunks; base += (uint64_t)blockDim.x * UNROLL) {
         typename PAIR::acc acc[UNROLL][COUNT];
 #pragma unroll 1
         for (unsigned r = 0; r < ranks; r += BATCH) {
@@ -209,8 +210,8 @@ static __device__ __forceinline__ void tutti_reduce_chunks(const struct tutti_en
                     const unsigned char *const from = ends->from[r + k];
 #pragma unroll
                     for (int u = 0; u < UNROLL; u++) {
-                        if (base + (unsigned)u * TUTTI_FATBIN_THREADS < chunks)
-                            held[k][u].load(from, base + (unsigned)u * TUTTI_FATBIN_THREADS);
+                        if (base + (unsigned)u * blockDim.x < chunks)
+                            held[k][u].load(from, base + (unsigned)u * blockDim.x);
                     }
                 }
             }
@@ -241,8 +242,8 @@ static __device__ __forceinline__ void tutti_reduce_chunks(const struct tutti_en
             unsigned char *const to = ends->to[o];
 #pragma unroll
             for (int u = 0; u < UNROLL; u++) {
-                if (base + (unsigned)u * TUTTI_FATBIN_THREADS < chunks)
-                    result[u].store(to, base + (unsigned)u * TUTTI_FATBIN_THREADS);
+                if (base + (unsigned)u * blockDim.x < chunks)
+                    result[u].store(to, base + (unsigned)u * blockDim.x);
             }
         }
     }

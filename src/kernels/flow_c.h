@@ -14,6 +14,8 @@
 #define TUTTI_FLOW_PULL_EACH(packets, spans, epoch) tutti_flow_pull_each(args, packets, pair->size, spans, epoch)
 #define TUTTI_FLOW_COMBINE(packets, sum)            tutti_flow_combine(args, packets, pair, sum)
 
+#define TUTTI_IN_TURN 1
+
 enum { TUTTI_FLOW_TILE = 240 * 16 /* bytes combined at once: whole units of both kinds of packets */ };
 
 TUTTI_FN struct tutti_channel_flags *tutti_flow_channel(const struct tutti_flow_args *args, unsigned rank)

@@ -11,6 +11,7 @@
 #define TUTTI_FLOW_BODY_(name)                                                                                         \
     template <class PAIR>                                                                                              \
     static __device__ __forceinline__ void body_##name(const struct tutti_flow_args *args, const unsigned block)
+#define TUTTI_IN_TURN                               0
 #define TUTTI_FORMAT(packets)                       typename tutti_format<packets, TUTTI_SIZE>::type
 #define TUTTI_FLOW_PUSH(packets, part, epoch)       tutti_flow_push<TUTTI_FORMAT(packets)>(args, TUTTI_SIZE, part, epoch)
 #define TUTTI_FLOW_PUSH_EACH(packets, spans, epoch) tutti_flow_push_each<TUTTI_FORMAT(packets)>(args, spans, epoch)

@@ -89,9 +89,10 @@ struct tutti_format_ll {
     {
         return unit * 16;
     }
+    /* The second half 512 bytes on: what a warp stores at once lies side by side. */
     static __device__ __forceinline__ uint64_t wire(uint64_t unit)
     {
-        return unit * 32;
+        return unit / 32 * 1024 + unit % 32 * 16;
     }
     static __device__ __forceinline__ unsigned valid(uint64_t unit, uint64_t bytes)
     {
@@ -106,7 +107,7 @@ struct tutti_format_ll {
         const uint32_t f = flag(epoch);
         asm volatile("st.volatile.global.v4.u32 [%0], {%1, %2, %3, %2};" ::"l"(to), "r"(v.x), "r"(f), "r"(v.y)
                      : "memory");
-        asm volatile("st.volatile.global.v4.u32 [%0], {%1, %2, %3, %2};" ::"l"(to + 16), "r"(v.z), "r"(f), "r"(v.w)
+        asm volatile("st.volatile.global.v4.u32 [%0], {%1, %2, %3, %2};" ::"l"(to + 512), "r"(v.z), "r"(f), "r"(v.w)
                      : "memory");
     }
     static __device__ __forceinline__ void look(const unsigned char *from, struct held *held)
@@ -117,7 +118,7 @@ struct tutti_format_ll {
                      : "memory");
         asm volatile("ld.volatile.global.v4.u32 {%0, %1, %2, %3}, [%4];"
                      : "=r"(held->b.x), "=r"(held->b.y), "=r"(held->b.z), "=r"(held->b.w)
-                     : "l"(from + 16)
+                     : "l"(from + 512)
                      : "memory");
     }
     static __device__ __forceinline__ int there(const struct held *held, uint64_t epoch)
@@ -238,22 +239,36 @@ static __device__ __forceinline__ uint64_t tutti_flow_most_units(const struct tu
     return (most + 31) / 32 * 32;
 }
 
-/* Warps take turns over the peers, so that small messages to all of them leave at once. */
+/* Warps take turns over the peers, so that small messages to all of them leave at once; each has up to BATCH units
+ * under way. */
 template <class F>
 static __device__ __forceinline__ void tutti_flow_push_each(const struct tutti_flow_args *args,
                                                             const struct tutti_flow_spans *spans, uint64_t epoch)
 {
-    const unsigned peers = args->ranks - 1;
-    const uint64_t most = tutti_flow_most_units<F>(args, spans);
+    enum { BATCH = 4 };
+    const unsigned peers = args->ranks - 1, warps = blockDim.x / 32;
+    const uint64_t turns = tutti_flow_most_units<F>(args, spans) / 32 * peers;
 #pragma unroll 1
-    for (uint64_t w = threadIdx.x / 32; w < most / 32 * peers; w += blockDim.x / 32) {
-        const unsigned i = (unsigned)(w % peers);
-        const uint64_t u = w / peers * 32 + threadIdx.x % 32, bytes = spans[i].bytes;
-        if (u < F::units(bytes)) {
-            const unsigned char *const from = spans[i].plain;
-            const uint4 v =
-                tutti_plain_load(from + F::data(u), F::valid(u, bytes), tutti_aligned((uint64_t)from, F::STEP));
-            F::store(spans[i].packets + F::wire(u), u, v, epoch);
+    for (uint64_t first = threadIdx.x / 32; first < turns; first += warps * BATCH) {
+        uint4 held[BATCH];
+#pragma unroll
+        for (unsigned b = 0; b < BATCH; b++) {
+            const uint64_t w = first + b * warps;
+            const unsigned i = (unsigned)(w % peers);
+            const uint64_t u = w / peers * 32 + threadIdx.x % 32;
+            if (w < turns && u < F::units(spans[i].bytes)) {
+                const unsigned char *const from = spans[i].plain;
+                held[b] = tutti_plain_load(from + F::data(u), F::valid(u, spans[i].bytes),
+                                           tutti_aligned((uint64_t)from, F::STEP));
+            }
+        }
+#pragma unroll
+        for (unsigned b = 0; b < BATCH; b++) {
+            const uint64_t w = first + b * warps;
+            const unsigned i = (unsigned)(w % peers);
+            const uint64_t u = w / peers * 32 + threadIdx.x % 32;
+            if (w < turns && u < F::units(spans[i].bytes))
+                F::store(spans[i].packets + F::wire(u), u, held[b], epoch);
         }
     }
 }
@@ -262,20 +277,32 @@ template <class F>
 static __device__ __forceinline__ int tutti_flow_pull_each(const struct tutti_flow_args *args,
                                                            const struct tutti_flow_spans *spans, uint64_t epoch)
 {
-    const unsigned peers = args->ranks - 1;
-    const uint64_t most = tutti_flow_most_units<F>(args, spans);
+    enum { BATCH = 4 };
+    const unsigned peers = args->ranks - 1, warps = blockDim.x / 32;
+    const uint64_t turns = tutti_flow_most_units<F>(args, spans) / 32 * peers;
 #pragma unroll 1
-    for (uint64_t w = threadIdx.x / 32; w < most / 32 * peers; w += blockDim.x / 32) {
-        const unsigned i = (unsigned)(w % peers);
-        const uint64_t u = w / peers * 32 + threadIdx.x % 32, bytes = spans[i].bytes;
-        if (u < F::units(bytes)) {
-            typename F::held held;
-            const unsigned char *const from = spans[i].packets + F::wire(u);
-            F::look(from, &held);
-            if (!tutti_packet_wait<F>(args, from, epoch, tutti_flow_peer(args, i), &held))
-                return 0;
-            tutti_plain_store(spans[i].plain + F::data(u), F::value(&held), F::valid(u, bytes),
-                              tutti_aligned((uint64_t)spans[i].plain, F::STEP));
+    for (uint64_t first = threadIdx.x / 32; first < turns; first += warps * BATCH) {
+        typename F::held held[BATCH];
+#pragma unroll
+        for (unsigned b = 0; b < BATCH; b++) {
+            const uint64_t w = first + b * warps;
+            const unsigned i = (unsigned)(w % peers);
+            const uint64_t u = w / peers * 32 + threadIdx.x % 32;
+            if (w < turns && u < F::units(spans[i].bytes))
+                F::look(spans[i].packets + F::wire(u), &held[b]);
+        }
+#pragma unroll
+        for (unsigned b = 0; b < BATCH; b++) {
+            const uint64_t w = first + b * warps;
+            const unsigned i = (unsigned)(w % peers);
+            const uint64_t u = w / peers * 32 + threadIdx.x % 32, bytes = spans[i].bytes;
+            if (w < turns && u < F::units(bytes)) {
+                if (!tutti_packet_wait<F>(args, spans[i].packets + F::wire(u), epoch, tutti_flow_peer(args, i),
+                                          &held[b]))
+                    return 0;
+                tutti_plain_store(spans[i].plain + F::data(u), F::value(&held[b]), F::valid(u, bytes),
+                                  tutti_aligned((uint64_t)spans[i].plain, F::STEP));
+            }
         }
     }
     return 1;
