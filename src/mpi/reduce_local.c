@@ -4,8 +4,6 @@
 #include "kernels/reduce.h"
 #include "mpi/reduction.h"
 
-#pragma weak tutti_reduce_local
-
 static int failed(const struct tutti_asked *asked, const char *what, int status)
 {
     tutti_count(asked->name, "failed", tutti_status_text(status));
@@ -79,8 +77,6 @@ static int reduce_local(const struct tutti_asked *asked)
         return staged(asked, type, operation, "host memory");
     if (in.gpu >= 0 && inout.gpu >= 0 && in.gpu != inout.gpu)
         return staged(asked, type, operation, "memory of two GPUs");
-    if (!tutti_reduce_local)
-        return staged(asked, type, operation, "no kernel");
     tutti_inside++;
     int status = tutti_reduce_local(inout.gpu >= 0 ? inout.gpu : in.gpu, asked->sendbuf, asked->recvbuf,
                                     (size_t)asked->count, type->type, operation);

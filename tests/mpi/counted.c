@@ -10,7 +10,7 @@ int counted(void)
     struct tutti_counter rows[ROWS];
     int sum = 0, n = tutti_counters_read(rows, ROWS);
     for (int i = 0; i < n && i < ROWS; i++) {
-        if (strncmp(rows[i].text, "MPI_Allreduce|accelerated", 25) == 0)
+        if (strstr(rows[i].text, "|accelerated"))
             sum += (int)rows[i].count;
     }
     return sum;

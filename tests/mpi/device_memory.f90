@@ -20,7 +20,7 @@ module device_memory
             integer(c_size_t), value :: bytes
             integer(c_int) :: status
         end function
-        ! Accelerated calls of MPI_Allreduce so far; counted.c.
+        ! Accelerated calls so far; counted.c.
         function counted() bind(c)
             import
             integer(c_int) :: counted

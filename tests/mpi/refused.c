@@ -93,16 +93,15 @@ int main(int argc, char **argv)
     REFUSED(MPI_Gather, a, 1, MPI_DOUBLE, b, 1, MPI_DOUBLE, 0, comm);
     REFUSED(MPI_Scatterv, host, counts, places, MPI_DOUBLE, b, 1, MPI_DOUBLE, 0, comm);
     REFUSED(MPI_Allgatherv, a, 1, MPI_DOUBLE, b, counts, places, MPI_DOUBLE, comm);
-    REFUSED(MPI_Reduce, a, b, 1, MPI_DOUBLE, MPI_SUM, 0, comm);
-    REFUSED(MPI_Scan, a, b, 1, MPI_DOUBLE, MPI_SUM, comm);
-    REFUSED(MPI_Reduce_scatter_block, a, host, 1, MPI_DOUBLE, MPI_SUM, comm);
+    REFUSED(MPI_Scatter, a, 1, MPI_DOUBLE, b, 1, MPI_DOUBLE, 0, comm);
+    REFUSED(MPI_Alltoallv, a, counts, places, MPI_DOUBLE, b, counts, places, MPI_DOUBLE, comm);
+    REFUSED(MPI_Igather, a, 1, MPI_DOUBLE, b, 1, MPI_DOUBLE, 0, comm, &request);
     REFUSED(MPI_Iallreduce, a, b, 1, MPI_DOUBLE, MPI_SUM, comm, &request);
     REFUSED(MPI_Ibcast, a, 1, MPI_DOUBLE, 0, comm, &request);
     REFUSED(MPI_Send_init, a, 1, MPI_DOUBLE, 0, 0, comm, &request);
     REFUSED(MPI_Recv_init, a, 1, MPI_DOUBLE, 0, 0, comm, &request);
     REFUSED(MPI_Pack, a, 1, MPI_DOUBLE, host, ROOM, &position, comm);
     REFUSED(MPI_Unpack, host, ROOM, &position, b, 1, MPI_DOUBLE, comm);
-    REFUSED(MPI_Reduce_local, a, b, 1, MPI_DOUBLE, MPI_SUM);
     MPI_Win win = MPI_WIN_NULL;
     REFUSED(MPI_Win_create, a, ROOM, 1, MPI_INFO_NULL, comm, &win);
 

@@ -77,10 +77,31 @@ for dtype in (np.float64, np.float32, np.int32, np.int64, np.uint8, np.complex12
         a.free()
         b.free()
 
+mine, ramp = np.arange(5.0) + rank, np.arange(5.0)
+a, b = Array(mine), Array(np.full(5, -7.0))
+root = size - 1
+comm.Reduce(a, b if rank == root else None, root=root)
+check(b.get(), ramp * size + size * (size - 1) / 2 if rank == root else np.full(5, -7.0), "Reduce")
+comm.Scan(a, b)
+check(b.get(), ramp * (rank + 1) + rank * (rank + 1) / 2, "Scan")
+b.set(np.full(5, -7.0))
+comm.Exscan(a, b)
+check(b.get(), ramp * rank + rank * (rank - 1) / 2 if rank else np.full(5, -7.0), "Exscan")
+whole, part = Array(np.arange(3.0 * size) + rank), Array(np.zeros(3))
+comm.Reduce_scatter_block(whole, part)
+check(part.get(), size * (np.arange(3.0) + 3 * rank) + size * (size - 1) / 2, "Reduce_scatter_block")
+counts = [3 * size - 2 * (size - 1)] + [2] * (size - 1)
+own, begin = Array(np.zeros(counts[rank])), sum(counts[:rank])
+comm.Reduce_scatter(whole, own, counts)
+check(own.get(), size * (np.arange(counts[rank]) + begin) + size * (size - 1) / 2, "Reduce_scatter")
+b.set(ramp)
+MPI.SUM.Reduce_local(a, b)
+check(b.get(), mine + ramp, "Reduce_local")
+
 try:
-    comm.Reduce(a := Array(np.zeros(4)), Array(np.zeros(4)) if rank == 0 else None)
+    comm.Gather(a, Array(np.zeros(5 * size)) if rank == 0 else None)
     wrong += 1
-    print("sums: Reduce of device memory should be refused", file=sys.stderr)
+    print("sums: Gather of device memory should be refused", file=sys.stderr)
 except MPI.Exception as error:
     wrong += error.Get_error_class() != MPI.ERR_BUFFER
 wrong = comm.allreduce(wrong)
