@@ -3,13 +3,18 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
 #include "coll/coll.h"
 #include "core/status.h"
+#include "device/device.h"
+
+static char file_name[64];
 
 static void takes(void **state)
 {
@@ -20,6 +25,8 @@ static void takes(void **state)
         "allreduce: 0-8k@oneshot 8k-1M@twoshot 1m-*@direct *@staged",
         "allreduce:0-8k@oneshot,8k-*@twoshot",
         "allreduce: 0-100@leader; allreduce: *@oneshot",
+        "reduce: *@direct reduce_scatter: 0-1g@direct *@staged scan: *@leader allreduce: 0-256k@leader_oneshot",
+        "allreduce:",
     };
     char wrong[160];
     for (size_t i = 0; i < sizeof right / sizeof right[0]; i++)
@@ -33,14 +40,17 @@ static void refuses(void **state)
         const char *text, *says;
     } wrongs[] = {
         {"allreduce: *@onshot", "no algorithm 'onshot'"},
-        {"alreduce: *@oneshot", "no collective 'alreduce'"},
+        {"alreduce: *@oneshot", "no collective 'alreduce': known are: allreduce, reduce, reduce_scatter, scan"},
+        {"reduce: *@direct exscan: *@direct", "no collective 'exscan'"},
+        {"barrier: *@ll", "no collective 'barrier'"},
+        {"scan: *@leader_twosho", "known are: staged oneshot twoshot direct leader leader_oneshot leader_twoshot"},
         {"*@oneshot", "cannot read '*@oneshot'"},
         {"allreduce: 8k@oneshot", "no range of bytes '8k'"},
         {"allreduce: 8k-4k@oneshot", "no range of bytes '8k-4k'"},
         {"allreduce: 0-99999999999999999999999@oneshot", "no range of bytes"},
         {"allreduce: oneshot", "cannot read 'oneshot'"},
     };
-    char wrong[160];
+    char wrong[320];
     for (size_t i = 0; i < sizeof wrongs / sizeof wrongs[0]; i++) {
         assert_int_equal(tutti_rules_check(wrongs[i].text, wrong, sizeof wrong), TUTTI_ERR_SETTING);
         assert_non_null(strstr(wrong, wrongs[i].says));
@@ -50,12 +60,121 @@ static void refuses(void **state)
 static void first_that_fits(void **state)
 {
     (void)state;
-    setenv("TUTTI_RULES", "allreduce: 0-8k@leader 0-8k@twoshot 8k-64k@staged", 1);
-    setenv("TUTTI_DEVICE", "host", 1);
     assert_string_equal(tutti_rules_choice("allreduce", 8192, 4, 4), "twoshot"); /* leader needs shared GPUs */
     assert_string_equal(tutti_rules_choice("allreduce", 8192, 4, 2), "leader");
     assert_string_equal(tutti_rules_choice("allreduce", 8193, 4, 4), "staged");
-    assert_string_equal(tutti_rules_choice("allreduce", 65537, 4, 4), "direct"); /* the default */
+    assert_string_equal(tutti_rules_choice("allreduce", 65537, 4, 4), "oneshot"); /* measured */
+    assert_string_equal(tutti_rules_choice("reduce", 1, 4, 4), "staged");         /* the user's */
+    assert_string_equal(tutti_rules_choice("reduce", 101, 4, 4), "direct");       /* the default */
+    assert_string_equal(tutti_rules_choice("reduce", 101, 4, 2), "leader");
+    assert_string_equal(tutti_rules_choice("reduce_scatter", 8, 4, 4), "direct");
+    assert_string_equal(tutti_rules_choice("scan", 8, 4, 4), "direct");
+    assert_string_equal(tutti_rules_choice("bcast", 8, 4, 4), "none");
+}
+
+static void write_file(const char *path, const char *text, size_t bytes)
+{
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    assert_int_equal(fwrite(text, 1, bytes, file), bytes);
+    assert_int_equal(fclose(file), 0);
+}
+
+/* What the file must be like. */
+static void reads_files(void **state)
+{
+    (void)state;
+    static const char with[] = "# measured\n\n device: \tA, 1 GiB \r\nallreduce: *@oneshot # all\nreduce:\n*@direct\n"
+                               "device: B\nallreduce: *@no-such\ndevice: A, 1 GiB\nscan: *@staged";
+    static const struct {
+        const char *text;
+        const char *device, *rules, *says; /* rules NULL: refused with these words */
+    } cases[] = {
+        {with, "A, 1 GiB", "allreduce: *@oneshot\nreduce:\n*@direct\nscan: *@staged\n", NULL},
+        {with, "C", "", NULL},
+        {with, "A", "", NULL},
+        {with, "B", NULL, "no algorithm 'no-such'"},
+        {"", "A", "", NULL},
+        {"# nothing yet\n", "A", "", NULL},
+        {"allreduce: *@oneshot\n", "A", NULL, "does not begin with a line 'device: ...'"},
+        {"device: A\nallreduce *@oneshot\n", "A", NULL, "cannot read 'allreduce'"},
+        {"device:\n", "", "", NULL},
+    };
+    char rules[TUTTI_RULES_BYTES], wrong[320];
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        write_file(file_name, cases[i].text, strlen(cases[i].text));
+        int status = tutti_rules_load(file_name, cases[i].device, rules, sizeof rules, wrong, sizeof wrong);
+        assert_int_equal(status, cases[i].rules ? TUTTI_OK : TUTTI_ERR_SETTING);
+        if (cases[i].rules)
+            assert_string_equal(rules, cases[i].rules);
+        else
+            assert_non_null(strstr(wrong, cases[i].says));
+    }
+}
+
+static void reads_no_files(void **state)
+{
+    (void)state;
+    static char large[TUTTI_RULES_BYTES + 1];
+    char rules[TUTTI_RULES_BYTES], wrong[320];
+    assert_int_equal(tutti_rules_load("no/such/file", "A", rules, sizeof rules, wrong, sizeof wrong), TUTTI_OK);
+    assert_string_equal(rules, "");
+    assert_int_equal(tutti_rules_load("/dev/null", "A", rules, sizeof rules, wrong, sizeof wrong), TUTTI_OK);
+    assert_int_equal(tutti_rules_load("/", "A", rules, sizeof rules, wrong, sizeof wrong), TUTTI_ERR_SETTING);
+    memset(large, '\n', sizeof large);
+    write_file(file_name, large, sizeof large);
+    assert_int_equal(tutti_rules_load(file_name, "A", rules, sizeof rules, wrong, sizeof wrong), TUTTI_ERR_SETTING);
+    assert_non_null(strstr(wrong, "larger than 64 KiB"));
+    write_file(file_name, "device: A\nallreduce: *@one\0shot", 30);
+    assert_int_equal(tutti_rules_load(file_name, "A", rules, sizeof rules, wrong, sizeof wrong), TUTTI_ERR_SETTING);
+    assert_non_null(strstr(wrong, "no text"));
+    write_file(file_name, "device: A\nscan: *@direct", 24);
+    assert_int_equal(tutti_rules_load(file_name, "A", rules, 15, wrong, sizeof wrong), TUTTI_ERR_SETTING);
+    assert_int_equal(tutti_rules_load(file_name, "A", rules, 16, wrong, sizeof wrong), TUTTI_OK);
+}
+
+/* Whatever the bytes, reading ends, and stays within its room (the sanitizers look). */
+static void any_file(void **state)
+{
+    (void)state;
+    static const char alphabet[] = "device: A\n\n#allreduce:*@oneshot0-8k\r\t";
+    unsigned dice = 7;
+    char text[96], rules[128], wrong[320];
+    for (int round = 0; round < 3000; round++) {
+        size_t length = (size_t)(round % 95);
+        for (size_t i = 0; i < length; i++) {
+            dice = dice * 1664525u + 1013904223u;
+            text[i] = alphabet[(dice >> 16) % (sizeof alphabet - 1)];
+        }
+        if (round % 3 && length > 10)
+            memcpy(text, "device: A\n", 10);
+        write_file(file_name, text, length);
+        int status = tutti_rules_load(file_name, "A", rules, sizeof rules, wrong, sizeof wrong);
+        assert_true(status == TUTTI_OK || status == TUTTI_ERR_SETTING);
+    }
+}
+
+static int setup(void **state)
+{
+    (void)state;
+    char device[256], text[512], why[160];
+    snprintf(file_name, sizeof file_name, "rules_test.%d", (int)getpid());
+    setenv("TUTTI_DEVICE", "host", 1);
+    setenv("TUTTI_RULES", "allreduce: 0-8k@leader 0-8k@twoshot 8k-64k@staged reduce: 0-100@staged", 1);
+    setenv("TUTTI_RULES_FILE", file_name, 1);
+    if (tutti_device()->open(why, sizeof why) != TUTTI_OK || tutti_rules_device(device, sizeof device) != TUTTI_OK ||
+        strncmp(device, "host, ", 6) != 0)
+        return 1;
+    int length = snprintf(text, sizeof text, "device: %s\nallreduce: 0-8k@direct 64k-1m@oneshot\n", device);
+    write_file(file_name, text, (size_t)length);
+    const char *first = tutti_rules_choice("allreduce", 8192, 4, 4); /* the table is read once, now */
+    return first == NULL;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    return unlink(file_name);
 }
 
 /* Whatever the bytes, the reader ends and says yes or no. */
@@ -81,10 +200,9 @@ static void any_text(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(takes),
-        cmocka_unit_test(refuses),
-        cmocka_unit_test(first_that_fits),
-        cmocka_unit_test(any_text),
+        cmocka_unit_test(takes),    cmocka_unit_test(refuses),     cmocka_unit_test(first_that_fits),
+        cmocka_unit_test(any_text), cmocka_unit_test(reads_files), cmocka_unit_test(reads_no_files),
+        cmocka_unit_test(any_file),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -1,0 +1,313 @@
+/* The family of reductions over a team of threads, on the host device: every collective by one algorithm, against a
+ * plain loop in rank order, bit by bit.
+ * usage: family_test RANKS ALGORITHM [borrowed|enqueue]   (TUTTI_RULES is set from it; TUTTI_HOST_GPUS by the caller)
+ * borrowed: memory that cannot be shared with others. enqueue: in stream order. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "coll/algorithm.h"
+#include "core/status.h"
+#include "support/check.h"
+#include "support/oracle.h"
+#include "support/random.h"
+#include "support/threads.h"
+#include "tutti/tutti.h"
+
+enum { GUARD = 64, MOST = 300000, ROOM = MOST + 4 * GUARD, LEFT = 0x5e };
+
+static uint64_t seed;
+static const char *algorithm;
+static int borrowed, enqueues, rounds = 200;
+
+/* What a rank holds. */
+struct rank {
+    struct tutti_team *team;
+    struct tutti_stream *stream; /* enqueue */
+    uint64_t dice;               /* of this rank alone */
+    char *in, *out;              /* device */
+    unsigned char *host;
+    unsigned char *kept;     /* what `in` was given */
+    unsigned char *expected; /* what must be in the result's room */
+    unsigned char *theirs[TUTTI_MAX_RANKS];
+    int by_rule; /* calls that the algorithm itself has run */
+};
+
+/* One call, the same on all ranks but for where its buffers lie. */
+struct plan {
+    struct oracle_case what;
+    struct tutti_reduce call;
+    size_t counts[TUTTI_MAX_RANKS];
+    size_t size;
+    int in_place; /* 0: nowhere, 1: on all ranks, 2: on some */
+    int host;     /* 1: rank 0 brings host memory */
+};
+
+static void choose_pair(uint64_t *dice, struct oracle_case *what)
+{
+    do {
+        what->type = (int)(random_next(dice) % TUTTI_TYPES);
+        what->op = (int)(random_next(dice) % TUTTI_OPS);
+    } while (!tutti_has_kernel(what->type, what->op));
+    what->mode = random_next(dice) % 2 ? ORACLE_HARD : ORACLE_PLAIN;
+    what->bools = 0;
+    what->seed = random_next(dice);
+}
+
+/* Segments: some empty, some long, now and then one that is nearly everything. */
+static void choose_counts(uint64_t *dice, struct plan *plan, int ranks)
+{
+    size_t count = plan->call.count, total = 0;
+    uint64_t how = random_next(dice) % 4;
+    for (int r = 0; r < ranks; r++) {
+        plan->counts[r] = how == 0 ? count / (size_t)ranks : random_next(dice) % (count / (size_t)ranks + 1);
+        if (how == 1 && random_next(dice) % 2)
+            plan->counts[r] = 0;
+        if (how == 2)
+            plan->counts[r] = random_next(dice) % 3;
+        total += plan->counts[r];
+    }
+    int one = (int)(random_next(dice) % (uint64_t)ranks);
+    if (total == 0 || how == 2)
+        plan->counts[one] += count - (total < count ? total : count) + (total == 0 && count == 0);
+    plan->call.count = 0;
+    for (int r = 0; r < ranks; r++)
+        plan->call.count += plan->counts[r];
+    plan->call.counts = plan->counts;
+}
+
+static void make_plan(struct plan *plan, int round, int ranks)
+{
+    static const size_t counts[] = {1, 2, 3, 7, 8, 15, 16, 17, 31, 33, 64, 100, 255, 1000, 4097, 9001, MOST / 16 - 64};
+    static const enum tutti_collective collectives[] = {
+        TUTTI_COLLECTIVE_ALLREDUCE,      TUTTI_COLLECTIVE_REDUCE, TUTTI_COLLECTIVE_REDUCE_SCATTER,
+        TUTTI_COLLECTIVE_REDUCE_SCATTER, TUTTI_COLLECTIVE_SCAN,   TUTTI_COLLECTIVE_REDUCE_SCATTER_BLOCK,
+        TUTTI_COLLECTIVE_EXSCAN};
+    uint64_t dice = random_mix(seed ^ random_mix((uint64_t)(unsigned)round));
+    *plan = (struct plan){.host = 0};
+    choose_pair(&dice, &plan->what);
+    plan->size = tutti_type_size(plan->what.type);
+    plan->call.collective = collectives[random_next(&dice) % (sizeof collectives / sizeof collectives[0])];
+    plan->call.count = counts[random_next(&dice) % (sizeof counts / sizeof counts[0])];
+    plan->call.root = (int)(random_next(&dice) % (uint64_t)ranks);
+    plan->call.type = plan->what.type;
+    plan->call.op = plan->what.op;
+    plan->call.gpu = -1;
+    if (plan->call.collective == TUTTI_COLLECTIVE_REDUCE_SCATTER)
+        choose_counts(&dice, plan, ranks);
+    if (plan->call.collective == TUTTI_COLLECTIVE_REDUCE_SCATTER_BLOCK)
+        plan->call.count = (plan->call.count + (size_t)ranks - 1) / (size_t)ranks * (size_t)ranks;
+    plan->in_place = (int)(random_next(&dice) % 3);
+    plan->host = random_next(&dice) % 16 == 0 && !enqueues;
+}
+
+/* Elements of the result by the definition of the collective, and where in the reduced vector they begin. */
+static size_t wanted(const struct plan *plan, int rank, int ranks, size_t *begin, int *depth)
+{
+    const struct tutti_reduce *call = &plan->call;
+    *begin = 0;
+    *depth = ranks;
+    switch (call->collective) {
+    case TUTTI_COLLECTIVE_REDUCE:
+        return rank == call->root ? call->count : 0;
+    case TUTTI_COLLECTIVE_REDUCE_SCATTER:
+        for (int r = 0; r < rank; r++)
+            *begin += plan->counts[r];
+        return plan->counts[rank];
+    case TUTTI_COLLECTIVE_REDUCE_SCATTER_BLOCK:
+        *begin = call->count / (size_t)ranks * (size_t)rank;
+        return call->count / (size_t)ranks;
+    case TUTTI_COLLECTIVE_SCAN:
+        *depth = rank + 1;
+        return call->count;
+    case TUTTI_COLLECTIVE_EXSCAN:
+        *depth = rank;
+        return rank ? call->count : 0;
+    default:
+        return call->count;
+    }
+}
+
+static void expect(struct rank *me, const struct plan *plan, unsigned char *at)
+{
+    size_t begin;
+    int depth, ranks = me->team->size;
+    size_t count = wanted(plan, me->team->rank, ranks, &begin, &depth);
+    for (int r = 0; count > 0 && r < depth; r++)
+        oracle_fill(me->theirs[r], &plan->what, r, begin, count);
+    if (count > 0)
+        oracle_reduce(at, &plan->what, depth, (const void *const *)me->theirs, count);
+}
+
+static int run(struct rank *me, const struct tutti_reduce *call, const char **why)
+{
+    struct tutti_team *team = me->team;
+    enum tutti_taken taken = TUTTI_TAKEN;
+    int status;
+    if (enqueues) {
+        status = tutti_enqueue(team, call, me->stream, why);
+        if (status == TUTTI_OK)
+            status = team->device->stream_sync(me->stream);
+    } else {
+        status = tutti_collective(team, call, &taken, why);
+    }
+    CHECK(status == TUTTI_OK, "rank %d: %s", team->rank, tutti_status_text(status));
+    CHECK(status != TUTTI_OK || taken == TUTTI_TAKEN, "rank %d: passed: %s", team->rank, *why);
+    return status;
+}
+
+static void compare(const struct rank *me, const struct plan *plan, const char *what, const char *why, int round,
+                    size_t offset, const char *device, const unsigned char *expected)
+{
+    CHECK(tutti_copy(me->host, device, ROOM) == 0, "copy out");
+    if (memcmp(me->host, expected, ROOM) == 0)
+        return;
+    size_t at = 0;
+    while (me->host[at] == expected[at])
+        at++;
+    CHECK(0,
+          "rank %d round %d seed %llu: collective %d, %s of %zu %s, root %d, in place %d, by %s: %s at offset %zu: "
+          "byte %td is %02x, expected %02x",
+          me->team->rank, round, (unsigned long long)seed, (int)plan->call.collective, tutti_op_name(plan->what.op),
+          plan->call.count, tutti_type_name(plan->what.type), plan->call.root, plan->in_place, why, what, offset,
+          (ptrdiff_t)at - (ptrdiff_t)offset, me->host[at], expected[at]);
+}
+
+static void round_of(struct rank *me, int round)
+{
+    static const size_t shifts[] = {0, 0, 1, 2, 4, 8, 24};
+    struct plan plan;
+    int rank = me->team->rank, ranks = me->team->size, depth;
+    size_t begin;
+    make_plan(&plan, round, ranks);
+    size_t count = wanted(&plan, rank, ranks, &begin, &depth);
+    int in_place = plan.in_place == 1 || (plan.in_place == 2 && random_next(&me->dice) % 2);
+    if (plan.call.collective == TUTTI_COLLECTIVE_REDUCE && rank != plan.call.root)
+        in_place = 0;
+    size_t in_at = GUARD + shifts[random_next(&me->dice) % 7], out_at = GUARD + shifts[random_next(&me->dice) % 7];
+    if (in_place)
+        out_at = in_at;
+
+    memset(me->kept, LEFT, ROOM);
+    oracle_fill(me->kept + in_at, &plan.what, rank, 0, plan.call.count);
+    memset(me->expected, LEFT, ROOM);
+    if (in_place)
+        memcpy(me->expected, me->kept, ROOM);
+    CHECK(tutti_copy(me->in, me->kept, ROOM) == 0 && tutti_copy(me->out, me->expected, ROOM) == 0, "copy in");
+    struct tutti_reduce call = plan.call;
+    call.counts = plan.call.counts ? plan.counts : NULL;
+    call.in = (in_place ? me->out : me->in) + in_at;
+    call.out = me->out + out_at;
+    call.kind = plan.host && rank == 0 ? TUTTI_ARRIVAL_HOST : TUTTI_ARRIVAL_DEVICE;
+    if (count == 0 && !in_place && random_next(&me->dice) % 2) /* not looked at where nothing is got */
+        call.out = random_next(&me->dice) % 2 ? NULL : (void *)me->host;
+    expect(me, &plan, me->expected + out_at);
+
+    const char *why = "?";
+    if (run(me, &call, &why) != TUTTI_OK)
+        return;
+    compare(me, &plan, "result", why, round, out_at, me->out, me->expected);
+    if (!in_place)
+        compare(me, &plan, "contribution", why, round, in_at, me->in, me->kept);
+    if (strcmp(why, algorithm) == 0)
+        me->by_rule++;
+    int row = 0;
+    while (strcmp(tutti_algorithms[row].name, algorithm) != 0)
+        row++;
+    if (ranks > 1 && !plan.host && !borrowed && tutti_algorithms[row].can(me->team, &call))
+        CHECK(strcmp(why, algorithm) == 0, "rank %d round %d: collective %d by %s, though %s can", rank, round,
+              (int)call.collective, why, algorithm);
+}
+
+/* Memory that cannot be shared with others: a mapping of memory that came from elsewhere. */
+static char *borrow(char *own)
+{
+    struct tutti_export what;
+    void *base = NULL;
+    int fd = -1;
+    CHECK(tutti_device()->export_memory(own, &what, &fd) == 0, "export");
+    CHECK(tutti_device()->import_memory(0, &what, fd, &base) == 0, "import");
+    close(fd);
+    return base;
+}
+
+static void open_stream(struct rank *me)
+{
+    int status = tutti_enqueue_open(me->team, -1);
+    CHECK(status == TUTTI_OK, "enqueue_open: %s: %s", tutti_status_text(status), me->team->why ? me->team->why : "?");
+    if (status == TUTTI_OK)
+        CHECK(me->team->device->stream_create(me->team->gpu, &me->stream) == TUTTI_OK, "stream");
+}
+
+static void all_rounds(struct rank *me)
+{
+    if (enqueues)
+        open_stream(me);
+    for (int round = 0; round < rounds && !check_failed(); round++)
+        round_of(me, round);
+    if (me->stream)
+        me->team->device->stream_destroy(me->stream);
+    if (me->team->size > 1)
+        CHECK(me->team->state == TUTTI_TEAM_OPEN, "the team never opened: %s", me->team->why ? me->team->why : "?");
+    if (me->team->size > 1 && !borrowed)
+        CHECK(me->by_rule > 0, "%s has run nothing", algorithm);
+}
+
+static int rank_main(struct tutti_transport *transport, void *unused)
+{
+    (void)unused;
+    struct tutti_node *node;
+    struct rank me = {.dice = random_mix(seed + (uint64_t)(unsigned)transport->rank)};
+    int status = tutti_node_open(transport, &node);
+    CHECK(status == TUTTI_OK && node, "node: %s", tutti_status_text(status));
+    if (!node)
+        return 1;
+    status = tutti_team_create(node, transport, &me.team);
+    CHECK(status == TUTTI_OK, "team: %s", tutti_status_text(status));
+    me.host = malloc(ROOM);
+    me.kept = malloc(ROOM);
+    me.expected = malloc(ROOM);
+    for (int r = 0; r < transport->size; r++)
+        me.theirs[r] = malloc(ROOM);
+    CHECK(tutti_alloc(ROOM, (void **)&me.in) == 0 && tutti_alloc(ROOM, (void **)&me.out) == 0, "alloc");
+    char *own_in = me.in, *own_out = me.out;
+    if (borrowed) {
+        me.in = borrow(own_in);
+        me.out = borrow(own_out);
+    }
+    all_rounds(&me);
+    transport->ops->barrier(transport);
+    tutti_team_free(me.team);
+    tutti_free(own_in);
+    tutti_free(own_out);
+    for (int r = 0; r < transport->size; r++)
+        free(me.theirs[r]);
+    free(me.host);
+    free(me.kept);
+    free(me.expected);
+    tutti_node_close(node);
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    if (argc != 3 && argc != 4) {
+        fprintf(stderr, "usage: family_test RANKS ALGORITHM [borrowed|enqueue]\n");
+        return 2;
+    }
+    seed = check_seed();
+    rounds = (int)check_setting("TUTTI_TEST_ROUNDS", rounds);
+    algorithm = argv[2];
+    borrowed = argc == 4 && strcmp(argv[3], "borrowed") == 0;
+    enqueues = argc == 4 && strcmp(argv[3], "enqueue") == 0;
+    char rules[256];
+    snprintf(rules, sizeof rules, "allreduce: *@%s reduce: *@%s reduce_scatter: *@%s scan: *@%s", algorithm, algorithm,
+             algorithm, algorithm);
+    setenv("TUTTI_RULES", rules, 1);
+    setenv("TUTTI_RULES_FILE", "/dev/null", 1);
+    printf("seed %llu, %s ranks, %s\n", (unsigned long long)seed, argv[1], algorithm);
+    fflush(stdout);
+    int status = tutti_threads_run(atoi(argv[1]), rank_main, NULL);
+    return status != 0 || check_failed() != 0;
+}
