@@ -105,6 +105,7 @@ static void plot_pairs(FILE *to)
 static void plot_phases(FILE *to)
 {
     fprintf(to,
+            "set linetype 9 linecolor rgb '#8c564b'\nset linetype 10 linecolor rgb '#7f7f7f'\n"
             "set style data histograms\nset style histogram rowstacked\nset style fill solid 0.8\nset boxwidth 0.8\n"
             "set ylabel 'us'\nset xlabel 'bytes'\nset xtics rotate by -45\nset grid y\n"
             "set key outside right\nset multiplot layout 2,1\nset yrange [0:*]\n"

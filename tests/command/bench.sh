@@ -20,10 +20,10 @@ case $mpi in
 openmpi) holds "$said" '^# Open MPI v' "the library that was measured" ;;
 mpich) holds "$said" '^# MPICH Version' "the library that was measured" ;;
 esac
-holds "$said" '^# Size +Avg +Median +Min +Max +Iterations +Algorithm +staged +x +plain +x$' "columns"
+holds "$said" '^# Size +Avg +Median +Min +Max +Iterations +Algorithm +staged +x +plain +x +best +x$' "columns"
 number='[0-9]+\.[0-9]{2}'
 for size in 8 16 4096 65536; do
-    holds "$said" "^$size( +$number){4} +8  [a-z]+ *( +$number){4}\$" "row of $size bytes"
+    holds "$said" "^$size( +$number){4} +8  [a-z0-9_]+ *( +$number){4}  (staged|plain) +$number\$" "row of $size bytes"
 done
 checks=$((checks + 1))
 rows=$(grep -cE '^[0-9]+ ' <<<"$said")
@@ -43,6 +43,8 @@ for r in j["rows"]:
     for way in ("tutti", "staged", "plain"):
         t = r[way]
         assert 0 < t["min_us"] <= t["average_us"] * 1.001 <= t["max_us"] * 1.002, t
+    best = min(("staged", "plain"), key=lambda w: r[w]["median_us"])
+    assert r["best"]["way"] == best and abs(r["best"]["ratio"] - r[best]["ratio"]) < 1e-9
     assert abs(r["plain"]["ratio"] * r["tutti"]["median_us"] / r["plain"]["median_us"] - 1) < 1e-9' "$folder/r.json" ||
         fail "the JSON of the bench"
 fi
@@ -61,6 +63,62 @@ done
 said=$(TUTTI_HOST_GPUS=1 "${quick[@]}" --algorithm leader -m 32k:32k 2>&1)
 holds "$said" "^32768 .* leader " "--algorithm leader, two ranks on one GPU"
 holds "$said" " 1 GPU\$" "two ranks on one GPU"
+
+# The family: blocking and in stream order, in place too; what other ways there are, and their columns.
+for collective in reduce reduce_scatter reduce_scatter_block scan exscan; do
+    call=MPI_${collective^}
+    some=("$tutti" bench $collective -n 2 --mpi "$mpi" -m 8,4k,64k -x 1)
+    said=$("${some[@]}" -i 4 2>&1)
+    holds "$said" "^# Tutti .* $call latency: 2 ranks, sum of float, host device" "$collective: head"
+    holds "$said" "^65536( +$number){4} +4  [a-z0-9_]+ *( +$number){4}  (staged|plain) +$number\$" "$collective: 64 KiB"
+    lacks "$said" ' mpi: ' "$collective: every size is accelerated"
+    expect 0 "65536 " "${some[@]}" -i 4 --in-place --type double --op max --ways none
+    said=$("${some[@]}" -i 20 --order stream 2>&1)
+    holds "$said" "^# Tutti .* MPIX_${collective^}_enqueue back to back latency: 2 ranks" "$collective in stream order: head"
+    holds "$said" "^65536( +$number){4} +27  [a-z0-9_]+ *\$" "$collective in stream order: 64 KiB"
+    lacks "$said" ' mpi: ' "$collective in stream order: accelerated"
+    expect 0 "65536 " "${some[@]}" -i 20 --order stream --in-place --type int32 --op bxor
+done
+expect 0 "root changing" "$tutti" bench reduce -n 2 --mpi "$mpi" -m 8,4k -i 6 -x 1 --root all
+expect 0 "root 1" "$tutti" bench reduce -n 2 --mpi "$mpi" -m 8,4k -i 6 -x 1 --root 1 --in-place
+expect 0 "root changing" "$tutti" bench reduce -n 2 --mpi "$mpi" -m 8,4k -i 27 -x 1 --root all --order stream
+said=$("$tutti" bench allreduce -n 2 --mpi "$mpi" -m 8,2k,64k -i 20 -x 1 --order stream --seconds 1 2>&1)
+holds "$said" "^2048( +$number){4} +27  [a-z0-9_]+ *\$" "allreduce in stream order"
+said=$("$tutti" bench allreduce -n 2 --mpi "$mpi" -m 4m,4m -i 1000 -x 1 --ways none --seconds 0.2 2>&1)
+lacks "$said" "^4194304 .* 1000  " "--seconds makes calls fewer"
+holds "$said" "^4194304( +$number){4} +[0-9]+  " "--seconds"
+
+# Pairs of type and operator beside the sum of float; types that only the library knows too.
+said=$("$tutti" bench allreduce -n 2 --mpi "$mpi" -m 4k -i 4 -x 1 --ops sum,max,minloc --types float,int64,bfloat16,2int \
+    --plot "$folder/pairs.png" 2>&1)
+holds "$said" '^# Type +Op +Size .* float sum +ratio$' "pairs: columns"
+for pair in "float +sum" "float +max" "int64 +max" "bfloat16 +sum" "2int +minloc"; do
+    holds "$said" "^$pair +4096( +$number){4} +4  [a-z0-9_]+ *( +$number){2}\$" "pair $pair"
+done
+lacks "$said" "^2int +sum" "pairs that are not legal"
+checks=$((checks + 1))
+[ -s "$folder/pairs.png" ] || [ -s "$folder/pairs.png.dat" ] || fail "no plot of pairs and no data"
+
+# Phases: they add up to the call.
+files=(--plot "$folder/phases.png")
+[ -e "$folder/r.json" ] && files+=(--json "$folder/phases.json")
+said=$("$tutti" bench allreduce -n 2 --mpi "$mpi" -m 8,64k -i 40 -x 4 --phases "${files[@]}" 2>&1)
+holds "$said" '^# Size +Whole +entry +arrival +mapping +launch +kernel +notice +copies +leader +hand-out +mpi' "phases: columns"
+holds "$said" "^65536( +$number){11} +40  [a-z0-9_]+ *\$" "phases of 64 KiB"
+checks=$((checks + 1))
+[ -s "$folder/phases.png" ] || [ -s "$folder/phases.png.dat" ] || fail "no plot of phases and no data"
+if [ -e "$folder/phases.json" ] && command -v python3 >/dev/null; then
+    checks=$((checks + 1))
+    python3 -c 'import json, sys
+j = json.load(open(sys.argv[1]))
+for r in j["rows"]:
+    p = r["phases_us"]
+    assert 0 < r["whole_us"] and r["stream_order_us"] > 0 and abs(sum(p.values()) / r["whole_us"] - 1) < 1e-3, r
+    assert p["arrival"] > 0 and p["launch"] > 0 and p["kernel"] > 0 and p["copies"] == 0 and p["leader"] == 0, r' \
+        "$folder/phases.json" || fail "the JSON of the phases"
+fi
+said=$("$tutti" bench reduce_scatter -n 2 --mpi "$mpi" -m 64k,64k -i 10 -x 1 --phases --algorithm staged 2>&1)
+holds "$said" "^65536 .* staged" "phases of a staged call"
 
 said=$("$tutti" bench overhead -n 2 --mpi "$mpi" -i 2000 -x 100 --pairs 2 2>&1)
 holds "$said" '^2 +[0-9.]+ +[0-9.]+ +[0-9.]+$' "overhead: second pair"

@@ -35,7 +35,20 @@ expect 2 "no range of bytes '8k-'" env TUTTI_RULES="allreduce: 8k-@oneshot" "$tu
 expect 2 "no collective 'alreduce'" env TUTTI_RULES="alreduce: *@oneshot" "$tutti" bench allreduce
 
 expect 2 "did you mean allreduce?" "$tutti" bench alreduce
-expect 2 "there are allreduce and overhead" "$tutti" bench scatter-gather-all
+expect 2 "there are allreduce, reduce, reduce_scatter, reduce_scatter_block, scan, exscan, overhead" "$tutti" bench gather-all
+expect 2 "did you mean reduce_scatter?" "$tutti" bench reduce-scatter
+expect 2 "--order graph needs CUDA" "$tutti" bench allreduce --order graph
+expect 2 "--order gaph is not known: did you mean graph?" "$tutti" bench allreduce --order gaph
+expect 2 "tutti bench scan has no root" "$tutti" bench scan --root 1
+expect 2 "with -n 2 the last rank is 1" "$tutti" bench reduce --root 2
+expect 2 "--ways nkkl is not known: did you mean nccl?" "$tutti" bench allreduce --ways staged,nkkl
+expect 2 "did you mean max?" "$tutti" bench allreduce --ops sum,mx
+expect 2 "none of the operators of --ops is legal" "$tutti" bench allreduce --ops band --types float,double
+expect 2 "are not a whole number of double_int" "$tutti" bench allreduce --ops minloc --types double_int -m 24
+expect 2 "leave out --ops and --types" "$tutti" bench allreduce --phases --ops all
+expect 2 "leave out --order" "$tutti" bench allreduce --phases --order stream
+expect 2 "--seconds 0 is not valid" "$tutti" bench allreduce --seconds 0
+expect 2 "'8x' is not a size" "$tutti" bench allreduce -m 8,8x
 expect 2 "Usage: tutti bench" "$tutti" bench
 expect 2 "sizes double from MIN, so it cannot be 0" "$tutti" bench allreduce -m 0:8
 expect 2 "the first size is larger than the last" "$tutti" bench allreduce -m 16:8
