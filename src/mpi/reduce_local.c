@@ -69,12 +69,10 @@ static int reduce_local(const struct tutti_asked *asked)
         return staged(asked, type, operation, "host memory");
     tutti_door.device->classify(asked->sendbuf, &in);
     tutti_door.device->classify(asked->recvbuf, &inout);
-    if (!reachable(&in) && !reachable(&inout))
+    if (!reachable(&in) || !reachable(&inout))
         return staged(asked, type, operation, "host memory");
     if (asked->sendbuf == asked->recvbuf) /* the MPI may refuse it */
         return staged(asked, type, operation, "equal buffers");
-    if (!reachable(&in) || !reachable(&inout))
-        return staged(asked, type, operation, "host memory");
     if (in.gpu >= 0 && inout.gpu >= 0 && in.gpu != inout.gpu)
         return staged(asked, type, operation, "memory of two GPUs");
     tutti_inside++;
@@ -87,6 +85,13 @@ static int reduce_local(const struct tutti_asked *asked)
         return failed(asked, "the kernel", status);
     tutti_count(asked->name, "accelerated", "kernel");
     return MPI_SUCCESS;
+}
+
+/* 0: half precision. */
+static inline int known_to_mpi(MPI_Datatype datatype)
+{
+    const struct tutti_type_row *type = tutti_type_find(datatype);
+    return !type || type->host_ok;
 }
 
 #define WIDTHS_OF "mpi/reduce_local.inc"

@@ -44,8 +44,15 @@ endif()
 gpu_test(matrix-leader mpi-matrix ${shared} ARGS 3000
          ENV TUTTI_RULES=allreduce:*@leader TUTTI_TEST_EXPECT=accelerated|leader)
 gpu_test(matrix-default mpi-matrix ${gpu_ranks} ARGS 3000 ENV TUTTI_TEST_EXPECT=accelerated)
+foreach(ranks RANGE 1 ${TUTTI_GPU_COUNT})
+  gpu_test(reductions-${ranks} mpi-reductions ${ranks} ARGS 3000 ENV TUTTI_TEST_EXPECT=accelerated)
+endforeach()
+gpu_test(reductions-staged mpi-reductions ${gpu_ranks} ARGS 1500
+         ENV TUTTI_TEST_EXPECT=accelerated|staged
+             "TUTTI_RULES=allreduce:*@staged reduce:*@staged reduce_scatter:*@staged scan:*@staged")
+gpu_test(reductions-shared mpi-reductions ${shared} ARGS 3000 ENV TUTTI_TEST_EXPECT=accelerated)
 gpu_test(bits mpi-bits ${gpu_ranks})
-foreach(program mixed illegal user comms threads messages collectives refused)
+foreach(program mixed illegal wrong user users ahead comms threads messages collectives refused)
   gpu_test(${program} mpi-${program} ${gpu_ranks})
 endforeach()
 if(TARGET mpi-life.openmpi OR TARGET mpi-life.mpich)
