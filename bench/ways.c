@@ -11,6 +11,7 @@
 #include "enqueue.h"
 #include "gpu.h"
 #include "nccl.h"
+#include "team/control.h"
 #include "tutti/tutti.h"
 
 const char *bench_way_name(int way)
@@ -91,13 +92,29 @@ static void open_staged(const struct bench_plan *plan, struct bench_ways *out)
     bench_say(plan, "staging %s", out->pinned ? "pinned" : "ordinary");
 }
 
+/* MPICH 4.0 takes MPI_IN_PLACE for an address in MPI_Reduce to a root other than 0, and crashes. */
+static int mpi_can(const struct bench_plan *plan)
+{
+    char text[MPI_MAX_LIBRARY_VERSION_STRING];
+    int length;
+    MPI_Get_library_version(text, &length);
+    const char *version = strstr(text, "MPICH Version:");
+    if (plan->collective != TUTTI_COLLECTIVE_REDUCE || !plan->in_place || plan->root == 0 || !version)
+        return 1;
+    version += strlen("MPICH Version:");
+    if (strncmp(version + strspn(version, " \t"), "4.0.", 4) != 0)
+        return 1;
+    bench_say(plan, "note no staged and no plain: MPICH 4.0 crashes in MPI_Reduce in place to this root");
+    return 0;
+}
+
 /* Ways of blocking calls that reduce on the host or in the MPI. */
 static void open_mpi_ways(const struct bench_plan *plan, struct bench_ways *out)
 {
-    int known = !bench_type_is_own(plan->type);
-    out->used[BENCH_STAGED] = known && wanted(plan, BENCH_STAGED);
-    out->used[BENCH_PLAIN] = known && wanted(plan, BENCH_PLAIN) && strcmp(tutti_device_name(), "host") == 0;
-    out->used[BENCH_NATIVE] = known && wanted(plan, BENCH_NATIVE) && mpi_takes_device();
+    int known = !bench_type_is_own(plan->type), can = known && mpi_can(plan);
+    out->used[BENCH_STAGED] = can && wanted(plan, BENCH_STAGED);
+    out->used[BENCH_PLAIN] = can && wanted(plan, BENCH_PLAIN) && strcmp(tutti_device_name(), "host") == 0;
+    out->used[BENCH_NATIVE] = can && wanted(plan, BENCH_NATIVE) && mpi_takes_device();
     if (!known)
         bench_say(plan, "note no staged and no plain: the MPI itself does not know %s", tutti_type_name(plan->type));
     if (out->used[BENCH_STAGED])

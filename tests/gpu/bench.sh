@@ -1,15 +1,26 @@
 #!/bin/bash
-# Measurements on the GPUs of this machine: bench.sh BUILD [RESULTS]. For 1, 2, 4 ... ranks, a GPU each as far as they go, and
-# for 4 ranks on one GPU: tutti bench allreduce beside the staged call, the MPI's own device path and NCCL where they are
-# here. Tables, JSON and plots go to RESULTS (default BUILD/gpu-results). SIZES, ITERATIONS, SECONDS_EACH may be set.
+# Measurements on the GPUs of this machine: bench.sh BUILD [RESULTS]. Tables, JSON and plots go to RESULTS (default
+# BUILD/gpu-results), with machine.txt beside them. What may be set:
+#   PLAN          parts, in this order: graph blocking types pairs shared phases overhead (default: all but the last)
+#   GPUS          numbers of GPUs for graph and blocking (default: all, then half of them, down to 2)
+#   SIZES         bytes (default: those of the project's tables, 8 to 512m)
+#   POINT         seconds for one way at one size (0.25)
+#   BUDGET        seconds after which no further run is started (420)
+#   SECONDS_EACH  most of one run (180)
+#   MPI           the MPI to use, as tutti bench --mpi takes it. Intel MPI's own CUDA path is measured beside (`native`)
+#                 where I_MPI_OFFLOAD=1 I_MPI_OFFLOAD_MODE=cuda are set.
 set -u
 build=${1:?build folder}
 results=${2:-$build/gpu-results}
 root=$(cd "$(dirname "$0")/../.." && pwd)
 jobs=$(nproc 2>/dev/null || echo 4)
-sizes=${SIZES:-8:512m}
-each=${SECONDS_EACH:-540}
-failed=0
+plan=" ${PLAN:-graph blocking types pairs shared phases} "
+sizes=${SIZES:-8,2k,8k,32k,128k,512k,2m,8m,32m,128m,512m}
+small=${SMALL_SIZES:-8,2k,8k,32k,64k,128k,512k,2m,16m}
+point=${POINT:-0.25}
+budget=${BUDGET:-420}
+each=${SECONDS_EACH:-180}
+failed=0 left_out=0 started=$SECONDS
 
 gpus=0
 if command -v nvidia-smi >/dev/null; then gpus=$(timeout 60 nvidia-smi -L 2>/dev/null | grep -c '^GPU '); fi
@@ -23,8 +34,10 @@ if [ ! -x "$build/bin/tutti" ]; then
     mkdir -p "$build"
     { timeout 300 cmake -S "$root" -B "$build" "${generator[@]}" && timeout 570 cmake --build "$build" -j "$jobs"; } \
         >"$build/gpu-bench.log" 2>&1 || { tail -n 40 "$build/gpu-bench.log"; exit 1; }
+    started=$SECONDS
 fi
 mkdir -p "$results"
+counts=${GPUS:-$(for ((n = gpus; n >= 2; n /= 2)); do echo "$n"; done)}
 
 # What was measured on what.
 {
@@ -33,40 +46,66 @@ mkdir -p "$results"
     timeout 60 nvidia-smi --query-gpu=index,name,driver_version,clocks.sm,clocks.mem --format=csv,noheader
     timeout 60 nvidia-smi topo -m
     timeout 60 "$build/bin/tutti" info
+    echo "plan:$plan sizes: $sizes"
 } >"$results/machine.txt" 2>&1
 
-options=(-m "$sizes")
-[ -n "${ITERATIONS:-}" ] && options+=(-i "$ITERATIONS")
+in_plan() { [[ $plan == *" $1 "* ]]; }
 
-# bench NAME RANKS [options]
+# bench NAME COLLECTIVE RANKS [options]
 bench() {
-    local name=$1 ranks=$2
-    shift 2
+    local name=$1 collective=$2 ranks=$3 began=$SECONDS
+    shift 3
+    if [ $((SECONDS - started)) -ge "$budget" ]; then
+        echo "== $name: left out, $budget seconds have passed (BUDGET)"
+        left_out=$((left_out + 1))
+        return
+    fi
     echo "== $name"
     local files=(--json "$results/$name.json")
+    [ -n "${MPI:-}" ] && files+=(--mpi "$MPI")
     command -v gnuplot >/dev/null && files+=(--plot "$results/$name.png")
-    if timeout -k 5 "$each" "$build/bin/tutti" bench allreduce -n "$ranks" --device cuda "${options[@]}" "${files[@]}" "$@" \
-        >"$results/$name.txt" 2>"$results/$name.err"; then
-        cat "$results/$name.txt"
-    else
+    if ! timeout -k 5 "$each" "$build/bin/tutti" bench "$collective" -n "$ranks" --device cuda --seconds "$point" \
+        --timeout 60 "${files[@]}" "$@" >"$results/$name.txt" 2>"$results/$name.err"; then
         failed=$((failed + 1))
-        cat "$results/$name.txt"
         echo "gpu-bench: $name failed:" >&2
         tail -n 20 "$results/$name.err" >&2
     fi
+    cat "$results/$name.txt"
+    [ -s "$results/$name.err" ] || rm -f "$results/$name.err"
+    echo "== $name took $((SECONDS - began)) s"
 }
 
-for ((ranks = gpus; ranks >= 2; ranks /= 2)); do
-    bench "allreduce-$ranks-gpus" "$ranks"
+first=1
+for n in $counts; do
+    for collective in allreduce reduce reduce_scatter; do
+        in_plan graph && bench "$collective-$n-gpus-graph" $collective "$n" -m "$sizes" --order graph
+    done
+    if [ $first -eq 1 ]; then
+        for collective in allreduce reduce reduce_scatter; do
+            in_plan blocking && bench "$collective-$n-gpus" $collective "$n" -m "$sizes" --ways nccl,native
+        done
+        in_plan blocking && bench "allreduce-$n-gpus-staged" allreduce "$n" -m "8,2k,8k,32k,128k,512k,2m,8m" --ways staged
+        for type in double int32; do
+            in_plan types && bench "allreduce-$n-gpus-graph-$type" allreduce "$n" -m "$sizes" --order graph --type $type
+        done
+        in_plan pairs && bench "allreduce-$n-gpus-pairs" allreduce "$n" -m 16m --order graph --ops all --types all
+        for collective in allreduce reduce reduce_scatter; do
+            in_plan phases && bench "$collective-$n-gpus-phases" $collective "$n" -m "$sizes" --phases
+        done
+    else
+        in_plan blocking && bench "allreduce-$n-gpus" allreduce "$n" -m "$sizes" --ways nccl,native
+    fi
+    first=0
 done
-# Ranks that share one GPU.
-CUDA_VISIBLE_DEVICES=0 bench allreduce-4-ranks-1-gpu 4 -m "8:16m"
-CUDA_VISIBLE_DEVICES=0 bench allreduce-2-ranks-1-gpu 2 -m "8:16m"
-
+# Ranks that share GPUs.
+if in_plan shared; then
+    CUDA_VISIBLE_DEVICES=0 bench allreduce-4-ranks-1-gpu allreduce 4 -m "$small" --ways native
+    [ "$gpus" -ge 2 ] && bench "allreduce-$((2 * gpus))-ranks-$gpus-gpus" allreduce $((2 * gpus)) -m "$small" --ways native
+fi
 # A program on host memory must not notice the library.
-if timeout 60 "$build/bin/tutti" bench --help 2>/dev/null | grep -q overhead; then
+if in_plan overhead; then
     timeout -k 5 "$each" "$build/bin/tutti" bench overhead -n 2 --pairs 15 --limit 3 >"$results/overhead.txt" 2>&1 || failed=$((failed + 1))
     cat "$results/overhead.txt"
 fi
-echo "gpu-bench: results in $results, $failed failed"
+echo "gpu-bench: results in $results, $failed failed, $left_out left out, $((SECONDS - started)) s"
 [ "$failed" -eq 0 ]
