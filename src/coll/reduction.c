@@ -10,8 +10,9 @@
 /* Ranks that read other rules would choose other algorithms and wait for each other for ever. */
 static int agree_on_rules(struct tutti_team *team)
 {
-    int defaults;
-    uint32_t hash = tutti_rules_hash(&defaults), least, most;
+    int begin, defaults;
+    uint32_t hash = tutti_rules_hash(&begin, &defaults), least, most;
+    team->rules = begin;
     int status = tutti_team_vote(team, hash, &least);
     if (status == TUTTI_OK)
         status = tutti_team_vote(team, ~hash, &most);

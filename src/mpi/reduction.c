@@ -201,17 +201,22 @@ int tutti_staging_open(struct tutti_staging *s, const struct tutti_asked *asked)
     if (likely(tutti_host_only()) || !sizes_of(asked, &in, &out))
         return TUTTI_OK;
     s->results = out;
-    int in_place = asked->sendbuf == MPI_IN_PLACE;
-    /* Elsewhere recvbuf may be anything. */
-    if (asked->collective == TUTTI_COLLECTIVE_REDUCE && out == 0) {
-        status = in_place ? TUTTI_OK : tutti_span_open(&s->in, asked->sendbuf, in, asked->datatype, TUTTI_SPAN_IN);
+    const void *sendbuf = asked->sendbuf;
+    int reduce = asked->collective == TUTTI_COLLECTIVE_REDUCE, in_place = sendbuf == MPI_IN_PLACE;
+    /* MPICH 4.0 crashes in place at a root other than 0: there are two buffers then. */
+    if (reduce && out > 0 && in_place && tutti_needs_span(asked->recvbuf, asked->datatype)) {
+        sendbuf = asked->recvbuf;
+        in_place = 0;
+    }
+    if (reduce && out == 0) { /* recvbuf may be anything */
+        status = in_place ? TUTTI_OK : tutti_span_open(&s->in, sendbuf, in, asked->datatype, TUTTI_SPAN_IN);
     } else if (in_place || asked->sendbuf == asked->recvbuf) {
         int way = TUTTI_SPAN_IN | (out ? TUTTI_SPAN_OUT : 0);
         status = tutti_span_open(&s->out, asked->recvbuf, in > out ? in : out, asked->datatype, way);
         if (s->out.staged && !in_place)
             s->sendbuf = s->out.host;
     } else {
-        status = tutti_span_open(&s->in, asked->sendbuf, in, asked->datatype, TUTTI_SPAN_IN);
+        status = tutti_span_open(&s->in, sendbuf, in, asked->datatype, TUTTI_SPAN_IN);
         if (status == TUTTI_OK &&
             (status = tutti_span_open(&s->out, asked->recvbuf, out, asked->datatype, TUTTI_SPAN_OUT)) != TUTTI_OK)
             tutti_span_close(&s->in);
@@ -318,9 +323,8 @@ static inline struct tutti_team *short_way(MPI_Datatype datatype, MPI_Op op, MPI
 static inline void announce(struct tutti_team *team, enum tutti_collective collective, int type, int operation,
                             uint64_t count, uint64_t detail)
 {
-    (void)detail;
     if (team->size > 1)
-        tutti_team_announce(team, collective, type, operation, count);
+        tutti_team_announce(team, collective, type, operation, count, detail);
 }
 
 #define WIDTHS_OF "mpi/reduction.inc"

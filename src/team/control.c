@@ -11,7 +11,7 @@
 #include "team/socket.h"
 
 static const uint64_t page_magic = 0x5455545449504147; /* "TUTTIPAG" */
-enum { PAGE_VERSION = 1, PAGE_SEALS = F_SEAL_SHRINK | F_SEAL_GROW };
+enum { PAGE_VERSION = 2, PAGE_SEALS = F_SEAL_SHRINK | F_SEAL_GROW };
 
 static int map(int fd, struct tutti_page **out)
 {
@@ -111,6 +111,14 @@ int tutti_slot_take(struct tutti_node *node)
     atomic_store(&slot->done_status, 0);
     atomic_store(&slot->broken, 0);
     atomic_store(&slot->want, 0);
+    for (int i = 0; i < TUTTI_RECORDS; i++) {
+        atomic_store(&slot->record[i].head, (uint32_t)TUTTI_FIRST);
+        atomic_store(&slot->record[i].ready, (uint32_t)TUTTI_FIRST);
+    }
+    for (int i = 0; i < 2; i++) {
+        atomic_store(&slot->device[i], (uint32_t)TUTTI_FIRST);
+        slot->shares[i].in.shared = slot->shares[i].out.shared = 0;
+    }
     return number;
 }
 

@@ -1,10 +1,11 @@
 /* The control page: host shared memory of one rank, mapped by all ranks of its node, written by its owner alone. One
- * slot a communicator: arrival record, votes, progress and abort words. Sequences only grow and are compared as signed
+ * slot a team: arrival records, votes, progress and abort words. Sequences only grow and are compared as signed
  * differences, so that they survive the wrap. */
 #ifndef TUTTI_TEAM_CONTROL_H
 #define TUTTI_TEAM_CONTROL_H
 
 #include <stdatomic.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "device/device.h"
@@ -30,33 +31,91 @@ struct tutti_share {
     struct tutti_export what;
 };
 
+/* One rank's arrival at a call. */
 struct tutti_arrival {
-    uint32_t collective;        /* enum tutti_collective */
-    int32_t type, op;           /* element type, operator */
-    uint32_t kind;              /* enum tutti_arrival_kind */
-    uint64_t count;             /* elements */
-    struct tutti_share in, out; /* filled where the algorithm maps buffers */
+    uint32_t collective; /* enum tutti_collective */
+    int32_t type, op;    /* element type, operator */
+    uint32_t kind;       /* enum tutti_arrival_kind */
+    uint64_t count;      /* elements */
+    uint64_t detail;     /* what else must be alike on all ranks: tutti_detail() */
+};
+
+/* The same in shared memory, each word written whole. A rank with host memory never waits and may run any number of
+ * calls ahead, over records that a peer still wants. So `head` goes first and `ready` last: a reader that finds another
+ * sequence in either knows that the record is gone. What memory its owner had brought is then told by device[] of the
+ * slot: a rank's second call with device memory after this one does not begin before all have arrived at the first. */
+struct tutti_record {
+    _Atomic uint64_t head; /* low half: sequence; high half: bytes of kind, collective, type, op */
+    _Atomic uint64_t count, detail;
+    _Atomic uint32_t ready; /* the sequence again */
+    uint32_t pad;
+};
+
+/* Buffers that a rank offers to its peers in a call, written by ranks with device memory, which are never more than one
+ * call apart. */
+struct tutti_shares {
+    struct tutti_share in, out;
+};
+
+/* What a rank brings when the team is opened: written before the first vote of tutti_team_open(), read after it. */
+struct tutti_offer {
+    char why[64]; /* empty: this rank is ready */
+    unsigned char uuid[16];
+    uint64_t bytes;  /* of its channel */
+    uint64_t blocks; /* of a kernel that waits, at most */
+    struct tutti_share share;
 };
 
 /* Sequences and votes of a new team begin here, so that every long run passes the wrap. */
-enum { TUTTI_FIRST = -256 };
+enum { TUTTI_FIRST = -256, TUTTI_RECORDS = 16 };
 
-/* One rank's side of one communicator, written by its owner alone; a slot serves another communicator only when all
- * peers have left the one before. An arrival of sequence s lies in arrival[s & 1]: no rank can be two calls ahead of
- * another, because an allreduce of at least one element ends nowhere before it began everywhere. */
+/* One rank's side of one team, written by its owner alone; a slot serves another team only when all peers have left the
+ * one before. The arrival of sequence s lies in record[s % TUTTI_RECORDS], its shares in shares[s & 1]. */
 struct tutti_slot {
     _Alignas(128) _Atomic uint32_t sequence; /* of the last arrival, written after the record */
     _Atomic uint32_t done;                   /* sequence of the last call that this rank has finished */
     _Atomic uint32_t done_status;            /* its status, as a positive number; written before done */
     _Atomic uint32_t broken;                 /* not zero: this rank has given the communicator up; status as above */
     _Atomic uint32_t generation;             /* changes when the owner leaves the communicator */
-    uint32_t pad0[27];
+    _Atomic uint32_t device[2];              /* sequences of the last two arrivals with device memory */
+    uint32_t pad0[25];
     _Alignas(128) _Atomic uint32_t voted; /* number of the last vote */
     _Atomic uint32_t vote[2];             /* what was voted in vote v: [v & 1], written before `voted` */
     _Atomic uint64_t want;                /* ranks whose descriptors of the current call this rank asks for */
     uint32_t pad1[26];
-    struct tutti_arrival arrival[2];
+    _Alignas(128) struct tutti_record record[TUTTI_RECORDS];
+    struct tutti_shares shares[2];
+    struct tutti_offer offer;
 };
+
+/* Writes the record of `sequence`; a few stores. */
+static inline void tutti_record_write(struct tutti_slot *slot, uint32_t sequence, uint32_t collective, int type, int op,
+                                      uint32_t kind, uint64_t count, uint64_t detail)
+{
+    struct tutti_record *record = &slot->record[sequence % TUTTI_RECORDS];
+    uint64_t call = kind | collective << 8 | ((uint32_t)type & 0xff) << 16 | ((uint32_t)op & 0xff) << 24;
+    atomic_store_explicit(&record->head, call << 32 | sequence, memory_order_relaxed);
+    atomic_store_explicit(&record->count, count, memory_order_release); /* not before head */
+    atomic_store_explicit(&record->detail, detail, memory_order_release);
+    atomic_store_explicit(&record->ready, sequence, memory_order_release);
+    atomic_store_explicit(&slot->sequence, sequence, memory_order_release);
+}
+
+/* Adds the count of one more segment to a detail, which begins as zero. */
+static inline uint64_t tutti_detail_add(uint64_t detail, uint64_t count)
+{
+    return (detail ^ count) * UINT64_C(0x9e3779b97f4a7c15) + 1;
+}
+/* counts: REDUCE_SCATTER alone, of all segments. */
+static inline uint64_t tutti_detail(enum tutti_collective collective, int root, const size_t *counts, int ranks)
+{
+    uint64_t detail = 0;
+    if (collective == TUTTI_COLLECTIVE_REDUCE)
+        return (uint64_t)root;
+    for (int r = 0; collective == TUTTI_COLLECTIVE_REDUCE_SCATTER && r < ranks; r++)
+        detail = tutti_detail_add(detail, counts[r]);
+    return detail;
+}
 
 /* Words that kernels of the owner see (mapped host memory), one set a channel. */
 struct tutti_words {
@@ -67,7 +126,7 @@ struct tutti_words {
     uint32_t pad1[30];
 };
 
-enum { TUTTI_SLOTS = 1024, TUTTI_WORDS = 64 };
+enum { TUTTI_SLOTS = 2048, TUTTI_WORDS = 64 };
 
 struct tutti_control {
     _Alignas(4096) uint64_t magic;
@@ -77,5 +136,6 @@ struct tutti_control {
     struct tutti_words words[TUTTI_WORDS]; /* page-aligned end, so that a device can map this part alone */
     _Alignas(4096) struct tutti_slot slot[TUTTI_SLOTS];
 };
+_Static_assert(sizeof(struct tutti_control) < 4 << 20, "every rank maps the page of every rank of its node");
 
 #endif

@@ -42,7 +42,7 @@ int tutti_map_send(struct tutti_team *team, int r, const struct tutti_export *wh
 }
 
 /* The shares of a record that need a descriptor: none, one or two; `out` only where it is another allocation. */
-static int needed(const struct tutti_arrival *record, const struct tutti_export *what[2])
+static int needed(const struct tutti_shares *record, const struct tutti_export *what[2])
 {
     int in = record->in.shared && record->in.what.needs_fd;
     int out = record->out.shared && record->out.what.needs_fd;
@@ -55,7 +55,7 @@ void tutti_map_serve(struct tutti_team *team)
 {
     struct tutti_place *place = tutti_place(team);
     const struct tutti_export *what[2];
-    if (!team->device || !needed(&team->slot[team->rank]->arrival[team->sequence & 1], what))
+    if (!team->device || !needed(tutti_team_shares(team, team->rank), what))
         return;
     for (int r = 0; r < team->size; r++) {
         if (r == team->rank || !(atomic_load(&team->slot[r]->want) >> team->rank & 1))
@@ -103,7 +103,7 @@ static int collect(struct tutti_team *team, int r, struct request *q)
 {
     struct tutti_place *place = tutti_place(team);
     const struct tutti_export *what[2];
-    needed(&team->slot[r]->arrival[team->sequence & 1], what);
+    needed(tutti_team_shares(team, r), what);
     int all = 1;
     for (int i = 0; i < 2; i++) {
         if (what[i] && !q->came[i])
@@ -170,7 +170,7 @@ int tutti_team_map(struct tutti_team *team, uint64_t of, const void *in[], void 
     place->expected = 0;
     for (int r = 0; r < team->size; r++) {
         struct request *q = &requests[r];
-        const struct tutti_arrival *theirs = &team->slot[r]->arrival[team->sequence & 1];
+        const struct tutti_shares *theirs = tutti_team_shares(team, r);
         *q = (struct request){.share = {&theirs->in, &theirs->out}, .fd = {-1, -1}};
         q->asked = r != team->rank && (of >> r & 1) && theirs->in.shared && theirs->out.shared;
         if (r != team->rank && (of >> r & 1) && !q->asked)

@@ -62,6 +62,9 @@ struct tutti_place {
     uint32_t kernel_epoch;
     int kernel_status;
 
+    struct tutti_arrival seen[TUTTI_MAX_RANKS]; /* records of the current call */
+    unsigned device_calls;                      /* arrivals with device memory so far */
+
     uint64_t served[2]; /* ranks that have been sent the descriptors of this call's `in` and `out` */
     uint64_t expected;  /* ranks whose descriptors have not come yet */
     int held;           /* mappings that the current call uses */
@@ -102,6 +105,28 @@ static inline struct tutti_place *tutti_place(const struct tutti_team *team)
 {
     return team->private_;
 }
+
+/* The record of `sequence` in a slot: 1 and *out, 0 where it has not come yet, -1 where it is gone again. */
+static inline int tutti_record_read(const struct tutti_slot *slot, uint32_t sequence, struct tutti_arrival *out)
+{
+    const struct tutti_record *record = &slot->record[sequence % TUTTI_RECORDS];
+    if (!tutti_reached(atomic_load_explicit(&record->ready, memory_order_acquire), sequence))
+        return 0;
+    uint64_t count = atomic_load_explicit(&record->count, memory_order_acquire);
+    uint64_t detail = atomic_load_explicit(&record->detail, memory_order_acquire);
+    uint64_t head = atomic_load_explicit(&record->head, memory_order_relaxed); /* after what it vouches for */
+    if ((uint32_t)head != sequence)
+        return -1;
+    *out = (struct tutti_arrival){.collective = head >> 40 & 0xff,
+                                  .type = (int8_t)(head >> 48),
+                                  .op = (int8_t)(head >> 56),
+                                  .kind = head >> 32 & 0xff,
+                                  .count = count,
+                                  .detail = detail};
+    return 1;
+}
+/* tutti_team_vote() for another purpose, which stall reports name. */
+int tutti_team_vote_for(struct tutti_team *team, enum tutti_waiting_for what, uint32_t mine, uint32_t *all);
 
 /* Makes this rank's page, its descriptor (the caller closes it) and its mapping. */
 int tutti_page_create(const uint64_t nonce[2], int *fd, struct tutti_page **out);

@@ -10,19 +10,11 @@
 #include "team/seat.h"
 #include "team/socket.h"
 
-/* What a rank tells the others in the first phase. */
-struct offer {
-    char why[64]; /* empty: this rank is ready */
-    unsigned char uuid[16];
-    uint64_t bytes; /* of its channel */
-    struct tutti_share share;
-};
-
 struct opening {
     struct tutti_team *team;
     struct tutti_seat *seat;
     const char *why; /* of this rank; NULL: none */
-    struct offer offers[TUTTI_MAX_RANKS];
+    const struct tutti_offer *offers[TUTTI_MAX_RANKS];
     int fd[TUTTI_MAX_RANKS];
 };
 
@@ -47,6 +39,7 @@ static int complete(const struct tutti_device *device)
         {device->current != NULL, "current"},
         {device->uuid != NULL, "uuid"},
         {device->reach != NULL, "reach"},
+        {device->blocks != NULL, "blocks"},
         {device->classify != NULL, "classify"},
         {device->alloc != NULL && device->free != NULL, "alloc and free"},
         {device->map_host != NULL && device->unmap_host != NULL, "map_host and unmap_host"},
@@ -66,7 +59,7 @@ static int complete(const struct tutti_device *device)
 }
 
 /* This rank's part of the first phase; returns the reason why it cannot, or NULL. */
-static const char *prepare(struct opening *o, int gpu, struct offer *mine)
+static const char *prepare(struct opening *o, int gpu, struct tutti_offer *mine)
 {
     struct tutti_team *team = o->team;
     const struct tutti_device *device = tutti_device();
@@ -96,6 +89,7 @@ static const char *prepare(struct opening *o, int gpu, struct offer *mine)
     if (tutti_seat_take(team->node, gpu, &o->seat, &why) != TUTTI_OK)
         return why;
     mine->bytes = o->seat->bytes;
+    mine->blocks = device->blocks(gpu);
     mine->share = o->seat->share;
     team->device = device;
     team->gpu = gpu;
@@ -109,7 +103,7 @@ static int group(struct opening *o)
     team->gpus = 0;
     for (int r = 0; r < team->size; r++) {
         int g = 0;
-        while (g < team->gpus && memcmp(o->offers[team->leader_of[g]].uuid, o->offers[r].uuid, 16) != 0)
+        while (g < team->gpus && memcmp(o->offers[team->leader_of[g]]->uuid, o->offers[r]->uuid, 16) != 0)
             g++;
         if (g == TUTTI_MAX_GPUS)
             return 0;
@@ -137,9 +131,9 @@ static int exchange(struct opening *o)
     uint64_t unsent = 0;
     place->expected = 0;
     for (int r = 0; r < team->size; r++) {
-        if (maps(team, r, team->rank) && o->offers[team->rank].share.what.needs_fd)
+        if (maps(team, r, team->rank) && o->offers[team->rank]->share.what.needs_fd)
             unsent |= UINT64_C(1) << r;
-        if (maps(team, team->rank, r) && o->offers[r].share.what.needs_fd)
+        if (maps(team, team->rank, r) && o->offers[r]->share.what.needs_fd)
             place->expected |= UINT64_C(1) << r;
     }
     struct tutti_waiting w = tutti_waiting(team, TUTTI_WAITING_DESCRIPTOR, place->expected);
@@ -148,7 +142,7 @@ static int exchange(struct opening *o)
             if (unsent >> r & 1 && tutti_map_send(team, r, &o->seat->share.what))
                 unsent &= ~(UINT64_C(1) << r);
             if (place->expected >> r & 1 && tutti_socket_take(team->node, place->peer[r], place->number[team->rank],
-                                                              team->sequence, o->offers[r].share.what.id, &o->fd[r]))
+                                                              team->sequence, o->offers[r]->share.what.id, &o->fd[r]))
                 place->expected &= ~(UINT64_C(1) << r);
         }
         if (!unsent && !place->expected)
@@ -164,7 +158,7 @@ static int map_channel(struct opening *o, int r, void **channel)
 {
     struct tutti_team *team = o->team;
     struct tutti_place *place = tutti_place(team);
-    const struct tutti_share *share = &o->offers[r].share;
+    const struct tutti_share *share = &o->offers[r]->share;
     struct tutti_mapping *mapping = tutti_cache_find(team->node->cache, place->peer[r], team->gpu, &share->what);
     if (!mapping && share->what.needs_fd && o->fd[r] < 0)
         return REASON_DESCRIPTOR;
@@ -180,7 +174,7 @@ static int map_all(struct opening *o)
 {
     struct tutti_team *team = o->team;
     for (int g = 0; g < team->gpus && team->leader; g++) {
-        if (g != team->gpu_index && !team->device->reach(team->gpu, o->offers[team->leader_of[g]].uuid))
+        if (g != team->gpu_index && !team->device->reach(team->gpu, o->offers[team->leader_of[g]]->uuid))
             return REASON_REACH;
     }
     memset(team->window, 0, sizeof team->window);
@@ -204,9 +198,9 @@ static const char *refused(struct opening *o, const char *mine)
 {
     struct tutti_team *team = o->team;
     for (int r = 0; r < team->size; r++) {
-        if (o->offers[r].why[0] == '\0')
+        if (o->offers[r]->why[0] == '\0')
             continue;
-        tutti_debug("rank %d cannot share device memory: %.63s", r, o->offers[r].why);
+        tutti_debug("rank %d cannot share device memory: %.63s", r, o->offers[r]->why);
         return mine ? mine : "a rank of the communicator cannot share device memory";
     }
     return group(o) ? NULL : "more than 16 GPUs";
@@ -231,10 +225,14 @@ static void fill_team(struct opening *o)
 {
     struct tutti_team *team = o->team;
     team->channel_bytes = o->seat->bytes;
+    uint64_t blocks = o->offers[0]->blocks;
     for (int r = 0; r < team->size; r++) {
-        if (o->offers[r].bytes < team->channel_bytes)
-            team->channel_bytes = o->offers[r].bytes;
+        if (o->offers[r]->bytes < team->channel_bytes)
+            team->channel_bytes = o->offers[r]->bytes;
+        if (o->offers[r]->blocks < blocks)
+            blocks = o->offers[r]->blocks;
     }
+    team->blocks = (unsigned)blocks;
     team->scratch = o->seat->channel;
     team->stream = o->seat->stream;
     team->words = &tutti_node_control(team->node)->words[o->seat->words];
@@ -248,20 +246,23 @@ static void fill_team(struct opening *o)
 int tutti_team_open(struct tutti_team *team, int gpu)
 {
     _Static_assert(TUTTI_MAX_GPUS == 16, "a text above says so");
-    struct tutti_transport *transport = team->transport;
     struct opening o = {.team = team};
-    struct offer mine = {.bytes = 0};
     if (team->state == TUTTI_TEAM_BROKEN)
         return TUTTI_ERR_BROKEN;
     if (team->state != TUTTI_TEAM_CLOSED || !team->whole)
         return TUTTI_OK;
     for (int r = 0; r < TUTTI_MAX_RANKS; r++)
         o.fd[r] = -1;
-    o.why = prepare(&o, gpu, &mine);
+    for (int r = 0; r < team->size; r++)
+        o.offers[r] = &team->slot[r]->offer;
+    struct tutti_offer *mine = &team->slot[team->rank]->offer;
+    *mine = (struct tutti_offer){.bytes = 0};
+    o.why = prepare(&o, gpu, mine);
     if (o.why)
-        strncpy(mine.why, o.why, sizeof mine.why - 1);
-    int status = transport->ops->allgather(transport, &mine, o.offers, sizeof mine);
-    const char *why = status == TUTTI_OK ? refused(&o, o.why) : "the transport failed";
+        strncpy(mine->why, o.why, sizeof mine->why - 1);
+    uint32_t all;
+    int status = tutti_team_vote_for(team, TUTTI_WAITING_OFFER, 1, &all);
+    const char *why = status == TUTTI_OK ? refused(&o, o.why) : "a peer failed";
     if (!why) {
         uint32_t outcome = REASONS;
         status = exchange(&o);
@@ -271,7 +272,7 @@ int tutti_team_open(struct tutti_team *team, int gpu)
             if (o.fd[r] >= 0)
                 close(o.fd[r]);
         }
-        if (status == TUTTI_OK) /* not by the transport: this ends also where a peer dies */
+        if (status == TUTTI_OK)
             status = tutti_team_vote(team, outcome, &outcome);
         if (status != TUTTI_OK || outcome < REASONS)
             why = status == TUTTI_OK ? reasons[outcome] : "a peer failed";

@@ -10,27 +10,41 @@
 #include "team/seat.h"
 #include "team/watch.h"
 
-/* What the ranks tell each other when a team is made. */
+/* What the ranks tell each other when a team is made: [0] of the team, [1] of its twin. */
+enum { TEAM, TWIN, BOTH };
 struct ticket {
     uint64_t nonce[2];
-    int32_t rank; /* in the node */
-    int32_t slot; /* -1: none */
-    uint32_t generation;
+    int32_t rank;       /* in the node */
+    int32_t slot[BOTH]; /* -1: none */
+    uint32_t generation[BOTH];
     uint32_t pad;
 };
 
+static void drop_slots(struct tutti_node *node, struct ticket *mine)
+{
+    for (int i = 0; i < BOTH; i++) {
+        if (mine->slot[i] >= 0)
+            tutti_slot_drop(node, mine->slot[i]);
+        mine->slot[i] = -1;
+    }
+}
+
 static struct ticket my_ticket(struct tutti_node *node, int able)
 {
-    struct ticket mine = {.slot = -1};
+    struct ticket mine = {.slot = {-1, -1}};
     if (!node || node->forgotten)
         return mine;
     mine.nonce[0] = node->nonce[0];
     mine.nonce[1] = node->nonce[1];
     mine.rank = node->rank;
-    if (able)
-        mine.slot = tutti_slot_take(node);
-    if (mine.slot >= 0)
-        mine.generation = atomic_load(&tutti_node_control(node)->slot[mine.slot].generation);
+    for (int i = 0; i < BOTH && able; i++) {
+        mine.slot[i] = tutti_slot_take(node);
+        able = mine.slot[i] >= 0;
+        if (able)
+            mine.generation[i] = atomic_load(&tutti_node_control(node)->slot[mine.slot[i]].generation);
+    }
+    if (!able)
+        drop_slots(node, &mine);
     return mine;
 }
 
@@ -45,14 +59,15 @@ static const char *why_not(const struct ticket all[], int size)
         if (all[r].nonce[0] != all[0].nonce[0] || all[r].nonce[1] != all[0].nonce[1])
             return "ranks on several nodes";
     }
-    for (int r = 0; r < size; r++) {
-        if (all[r].slot < 0 || all[r].slot >= TUTTI_SLOTS)
+    for (int i = 0; i < BOTH * size; i++) {
+        int slot = all[i / BOTH].slot[i % BOTH];
+        if (slot < 0 || slot >= TUTTI_SLOTS)
             return "too many communicators";
     }
     return NULL;
 }
 
-static void take_place(struct tutti_team *team, const struct ticket all[])
+static void take_place(struct tutti_team *team, const struct ticket all[], int which)
 {
     struct tutti_place *place = tutti_place(team);
     place->node = team->node;
@@ -61,47 +76,75 @@ static void take_place(struct tutti_team *team, const struct ticket all[])
     place->caller = pthread_self();
     for (int r = 0; r < team->size; r++) {
         place->peer[r] = all[r].rank;
-        place->number[r] = all[r].slot;
-        place->generation[r] = all[r].generation;
-        place->slot[r] = team->slot[r] = &team->node->peer[all[r].rank].page->control->slot[all[r].slot];
+        place->number[r] = all[r].slot[which];
+        place->generation[r] = all[r].generation[which];
+        place->slot[r] = team->slot[r] = &team->node->peer[all[r].rank].page->control->slot[all[r].slot[which]];
     }
     team->sequence = (uint32_t)TUTTI_FIRST;
     team->votes = (uint32_t)TUTTI_FIRST;
     team->whole = 1;
-    team->why = NULL;
+    team->is_twin = which == TWIN;
+}
+
+static void free_parts(struct tutti_team *team[BOTH])
+{
+    for (int i = 0; i < BOTH; i++) {
+        if (team[i])
+            free(team[i]->private_);
+        free(team[i]);
+    }
+}
+
+/* 0 where there is no memory; what there is goes to free_parts(). */
+static int new_parts(struct tutti_node *node, struct tutti_transport *transport, struct tutti_team *team[BOTH])
+{
+    for (int i = 0; i < BOTH; i++) {
+        team[i] = calloc(1, sizeof *team[i]);
+        if (!team[i])
+            return 0;
+        team[i]->private_ = calloc(1, sizeof(struct tutti_place));
+        if (!team[i]->private_)
+            return 0;
+        team[i]->node = node;
+        team[i]->transport = transport;
+        team[i]->rank = transport->rank;
+        team[i]->size = transport->size;
+    }
+    return 1;
 }
 
 int tutti_team_create(struct tutti_node *node, struct tutti_transport *transport, struct tutti_team **out)
 {
-    struct tutti_team *team = calloc(1, sizeof *team);
-    struct tutti_place *place = calloc(1, sizeof *place);
+    struct tutti_team *team[BOTH] = {NULL, NULL};
     struct ticket all[TUTTI_MAX_RANKS];
-    int status = TUTTI_OK;
+    int status = TUTTI_OK, able = new_parts(node, transport, team);
     const char *why = "more than 64 ranks";
     _Static_assert(TUTTI_MAX_RANKS == 64, "the text above says so");
     if (transport->size <= TUTTI_MAX_RANKS) {
-        struct ticket mine = my_ticket(node, team && place);
+        struct ticket mine = my_ticket(node, able);
         status = transport->ops->allgather(transport, &mine, all, sizeof mine);
         why = status == TUTTI_OK ? why_not(all, transport->size) : "";
-        if (why && mine.slot >= 0)
-            tutti_slot_drop(node, mine.slot);
+        if (why)
+            drop_slots(node, &mine);
     }
-    if (status == TUTTI_OK && (!team || !place))
+    if (status == TUTTI_OK && !able)
         status = TUTTI_ERR_MEMORY;
     if (status != TUTTI_OK) {
-        free(team);
-        free(place);
+        free_parts(team);
         return status;
     }
-    *team = (struct tutti_team){
-        .node = node, .transport = transport, .rank = transport->rank, .size = transport->size, .why = why};
     if (why) {
-        free(place);
+        free(team[TEAM]->private_);
+        team[TEAM]->private_ = NULL;
+        team[TEAM]->why = why;
+        struct tutti_team *rest[BOTH] = {team[TWIN], NULL};
+        free_parts(rest);
     } else {
-        team->private_ = place;
-        take_place(team, all);
+        take_place(team[TEAM], all, TEAM);
+        take_place(team[TWIN], all, TWIN);
+        team[TEAM]->twin = team[TWIN];
     }
-    *out = team;
+    *out = team[TEAM];
     return TUTTI_OK;
 }
 
@@ -109,10 +152,11 @@ void tutti_team_free(struct tutti_team *team)
 {
     if (!team)
         return;
+    tutti_team_free(team->twin);
     struct tutti_place *place = tutti_place(team);
     if (place && !team->node->forgotten) {
-        if (team->spare && team->device->active())
-            team->device->free(team->spare);
+        for (int i = 0; i < team->spares && team->device->active(); i++)
+            team->device->free(team->spare[i]);
         tutti_seat_leave(team);
         tutti_map_release(place);
         tutti_place_leave(place);
@@ -132,14 +176,12 @@ void tutti_team_arrive(struct tutti_team *team, const struct tutti_arrival *mine
     /* Keeps `done` near the sequence, also where nobody waits for it. */
     atomic_store_explicit(&slot->done, team->sequence, memory_order_release);
     uint32_t sequence = ++team->sequence;
-    struct tutti_arrival *record = &slot->arrival[sequence & 1];
-    memcpy(record, mine, offsetof(struct tutti_arrival, in));
-    record->in.shared = record->out.shared = 0;
-    if (mine->in.shared)
-        record->in = mine->in;
-    if (mine->out.shared)
-        record->out = mine->out;
-    atomic_store_explicit(&slot->sequence, sequence, memory_order_release);
+    place->seen[team->rank] = *mine;
+    struct tutti_shares *shares = tutti_team_shares(team, team->rank);
+    shares->in.shared = shares->out.shared = 0;
+    if (mine->kind == TUTTI_ARRIVAL_DEVICE)
+        atomic_store_explicit(&slot->device[place->device_calls++ & 1], sequence, memory_order_relaxed);
+    tutti_record_write(slot, sequence, mine->collective, mine->type, mine->op, mine->kind, mine->count, mine->detail);
 }
 
 static uint64_t others(const struct tutti_team *team)
@@ -148,23 +190,39 @@ static uint64_t others(const struct tutti_team *team)
     return all & ~(UINT64_C(1) << team->rank);
 }
 
+/* A record that is gone: only its kind is known. */
+static void assume(const struct tutti_slot *slot, uint32_t sequence, const struct tutti_arrival *mine,
+                   struct tutti_arrival *theirs)
+{
+    *theirs = *mine;
+    theirs->kind = TUTTI_ARRIVAL_HOST;
+    for (int i = 0; i < 2; i++) {
+        if (atomic_load_explicit(&slot->device[i], memory_order_relaxed) == sequence)
+            theirs->kind = TUTTI_ARRIVAL_DEVICE;
+    }
+}
+
 int tutti_team_await(struct tutti_team *team, const struct tutti_arrival *all[])
 {
-    uint32_t sequence = team->sequence;
-    const struct tutti_arrival *mine = &team->slot[team->rank]->arrival[sequence & 1];
+    struct tutti_place *place = tutti_place(team);
+    const struct tutti_arrival *mine = &place->seen[team->rank];
     struct tutti_waiting w = tutti_waiting(team, TUTTI_WAITING_ARRIVAL, others(team));
-    int status, differs = 0;
+    int differs = 0;
     if (team->state == TUTTI_TEAM_BROKEN)
         return TUTTI_ERR_BROKEN;
     for (int r = 0; r < team->size; r++) {
-        const struct tutti_slot *slot = team->slot[r];
-        while (!tutti_reached(atomic_load_explicit(&slot->sequence, memory_order_acquire), sequence)) {
-            if ((status = tutti_wait(&w)) != TUTTI_OK)
+        struct tutti_arrival *theirs = &place->seen[r];
+        int there = r == team->rank;
+        all[r] = theirs;
+        while (!there && (there = tutti_record_read(team->slot[r], team->sequence, theirs)) == 0) {
+            int status = tutti_wait(&w);
+            if (status != TUTTI_OK)
                 return tutti_team_break(team, status);
         }
-        const struct tutti_arrival *theirs = all[r] = &slot->arrival[sequence & 1];
+        if (there < 0)
+            assume(team->slot[r], team->sequence, mine, theirs);
         differs |= theirs->collective != mine->collective || theirs->type != mine->type || theirs->op != mine->op ||
-                   theirs->count != mine->count;
+                   theirs->count != mine->count || theirs->detail != mine->detail;
     }
     if (!differs)
         return TUTTI_OK;
@@ -174,13 +232,18 @@ int tutti_team_await(struct tutti_team *team, const struct tutti_arrival *all[])
 
 int tutti_team_vote(struct tutti_team *team, uint32_t mine, uint32_t *all)
 {
+    return tutti_team_vote_for(team, TUTTI_WAITING_VOTE, mine, all);
+}
+
+int tutti_team_vote_for(struct tutti_team *team, enum tutti_waiting_for what, uint32_t mine, uint32_t *all)
+{
     struct tutti_slot *own = team->slot[team->rank];
     uint32_t votes = ++team->votes, least = mine;
     if (team->state == TUTTI_TEAM_BROKEN)
         return TUTTI_ERR_BROKEN;
     atomic_store_explicit(&own->vote[votes & 1], mine, memory_order_relaxed);
     atomic_store_explicit(&own->voted, votes, memory_order_release);
-    struct tutti_waiting w = tutti_waiting(team, TUTTI_WAITING_VOTE, others(team));
+    struct tutti_waiting w = tutti_waiting(team, what, others(team));
     for (int r = 0; r < team->size; r++) {
         const struct tutti_slot *slot = team->slot[r];
         while (!tutti_reached(atomic_load_explicit(&slot->voted, memory_order_acquire), votes)) {

@@ -26,6 +26,7 @@ int tutti_node_dead(const struct tutti_node *node);
 int tutti_node_rank(const struct tutti_node *node);
 int tutti_node_size(const struct tutti_node *node);
 
+enum { TUTTI_SPARES = 64 };
 enum tutti_team_state { TUTTI_TEAM_CLOSED, TUTTI_TEAM_OPEN, TUTTI_TEAM_UNAVAILABLE, TUTTI_TEAM_BROKEN };
 
 struct tutti_team {
@@ -39,6 +40,9 @@ struct tutti_team {
     int status; /* BROKEN: the failure that broke it */
 
     /* Where whole: */
+    struct tutti_team *twin; /* a second team of the same ranks with a sequence and, where open, a channel of its own:
+                                nonblocking calls use it, so that they never meet the blocking ones. NULL in a twin */
+    int is_twin;
     struct tutti_slot *slot[TUTTI_MAX_RANKS]; /* of each rank; slot[rank] is written here */
     uint32_t sequence;                        /* of the last arrival */
     uint32_t votes;
@@ -61,20 +65,26 @@ struct tutti_team {
     struct tutti_words *words_device;  /* kernels' view */
     uint32_t epoch;                    /* of the last launch, alike on all ranks */
     uint32_t finished;                 /* blocks of this GPU's launches so far */
-    unsigned blocks;                   /* of a kernel that waits, at most; agreed by all ranks (set by coll/) */
+    unsigned blocks;                   /* of a kernel that waits, at most; agreed by all ranks */
     uint32_t prepared[TUTTI_TYPES];    /* bit o: this rank has made the kernels of operator o ready (set by coll/) */
-    void *spare;                       /* device scratch of coll/, grown where needed; freed with the team */
-    size_t spare_bytes;
-    /* Called before a reduction of device memory that is not in stream order: waits for what the program has put into its
-     * own stream of this communicator. NULL: there is none. A status. (Set by mpi/.) */
+    int rules;                         /* first of the rules that count: all ranks have them (set by coll/) */
+    /* Device scratch of coll/: each is at least twice as large as the one before, and all are freed with the team, since
+     * work in streams and graphs may still use them. */
+    void *spare[TUTTI_SPARES];
+    int spares;
+    size_t spare_bytes; /* of the last one */
+    /* Called before a reduction of device memory that is not in stream order: waits for what the program has put into
+     * its own stream of this communicator. NULL: there is none. A status. (Set by mpi/.) */
     int (*settle)(void *with);
     void *settle_with;
     void *private_; /* of team/ */
 };
 
-/* Collective over `transport` (one allgather). Local failures make the team not whole on all ranks. */
+/* Collective over `transport` (one allgather): a team and its twin. Local failures make the team not whole on all
+ * ranks.
+ */
 int tutti_team_create(struct tutti_node *node, struct tutti_transport *transport, struct tutti_team **out);
-/* Local. Returns the slot and the channel to the node. */
+/* Local. Returns slots and channels, also the twin's, to the node. */
 void tutti_team_free(struct tutti_team *team);
 
 /* Local. Announces this rank at its next call: a few stores, no system call. The record is copied. Team whole. */
@@ -82,27 +92,29 @@ void tutti_team_arrive(struct tutti_team *team, const struct tutti_arrival *mine
 /* Local. The same for a rank with host memory, which never waits, in the fewest instructions: programs without device
  * memory are to notice nothing. Team whole, more than one rank. */
 static inline void tutti_team_announce(struct tutti_team *team, enum tutti_collective collective, int type, int op,
-                                       uint64_t count)
+                                       uint64_t count, uint64_t detail)
 {
     struct tutti_slot *slot = team->slot[team->rank];
     uint32_t sequence = ++team->sequence;
-    struct tutti_arrival *record = &slot->arrival[sequence & 1];
-    record->collective = collective;
-    record->type = type;
-    record->op = op;
-    record->kind = TUTTI_ARRIVAL_HOST;
-    record->count = count;        /* shares are not looked at where memory is the host's */
     if ((sequence & 0xffff) == 0) /* keeps `done` near the sequence, so that comparisons survive the wrap */
         atomic_store_explicit(&slot->done, sequence - 1, memory_order_relaxed);
-    atomic_store_explicit(&slot->sequence, sequence, memory_order_release);
+    tutti_record_write(slot, sequence, collective, type, op, TUTTI_ARRIVAL_HOST, count, detail);
+}
+/* What rank r offers to its peers in the current call; the own ones are filled (tutti_team_share) before a vote, others
+ * read after it. */
+static inline struct tutti_shares *tutti_team_shares(const struct tutti_team *team, int r)
+{
+    return &team->slot[r]->shares[team->sequence & 1];
 }
 
-/* Waits until all ranks have arrived at the current call and points all[r] at their records (valid until this rank's
- * next arrival). Bounded; reports stalls; TUTTI_ERR_MISMATCH (reported) where collective, type, op or count differ;
- * TUTTI_ERR_PEER where a rank has died. On failure the team is broken. */
+/* Waits until all ranks have arrived at the current call and points all[r] at copies of their records (valid until this
+ * rank's next arrival; of a rank that is many calls ahead only the kind may be known, the rest is then taken for
+ * this rank's own). Bounded; reports stalls; TUTTI_ERR_MISMATCH (reported) where collective, type, op, count or
+ * detail differ; TUTTI_ERR_PEER where a rank has died. On failure the team is broken. */
 int tutti_team_await(struct tutti_team *team, const struct tutti_arrival *all[]);
 /* Opens the team on GPU `gpu`. Collective over the team's ranks, in two phases: state becomes OPEN on all ranks or
- * UNAVAILABLE on all (`why` says the reason; not an error). */
+ * UNAVAILABLE on all (`why` says the reason; not an error). Through shared memory alone, so that it is bounded, reports
+ * stalls and may be called on any thread. */
 int tutti_team_open(struct tutti_team *team, int gpu);
 
 /* Host-level agreement of the current call: waits for all votes, *all is the minimum. Serves peers' requests for

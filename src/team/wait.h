@@ -18,6 +18,7 @@ struct tutti_team;
 enum tutti_waiting_for {
     TUTTI_WAITING_ARRIVAL,
     TUTTI_WAITING_VOTE,
+    TUTTI_WAITING_OFFER, /* the vote before a team is opened */
     TUTTI_WAITING_DESCRIPTOR,
     TUTTI_WAITING_DONE,
     TUTTI_WAITING_KERNEL

@@ -40,7 +40,13 @@ void tutti_watch_call(const struct tutti_arrival *a, char *out, size_t size)
     const char *name = a->collective < TUTTI_COLLECTIVES ? collective_names[a->collective] : "an unknown call";
     const char *type = a->type >= 0 && a->type < TUTTI_TYPES ? tutti_type_name(a->type) : "elements";
     const char *op = a->op >= 0 && a->op < TUTTI_OPS ? tutti_op_name(a->op) : "unknown operator";
-    snprintf(out, size, "%s of %llu %s, %s", name, (unsigned long long)a->count, type, op);
+    int n = snprintf(out, size, "%s of %llu %s, %s", name, (unsigned long long)a->count, type, op);
+    if (n < 0 || (size_t)n >= size)
+        return;
+    if (a->collective == TUTTI_COLLECTIVE_REDUCE)
+        snprintf(out + n, size - (size_t)n, ", root %llu", (unsigned long long)a->detail);
+    else if (a->collective == TUTTI_COLLECTIVE_REDUCE_SCATTER)
+        snprintf(out + n, size - (size_t)n, ", counts with checksum %08x", (unsigned)(a->detail >> 32));
 }
 
 static int pid_of(const struct tutti_place *place, int r)
@@ -67,6 +73,7 @@ uint64_t tutti_watch_missing(const struct tutti_waiting *w)
             there = tutti_reached(atomic_load(&slot->sequence), team->sequence);
             break;
         case TUTTI_WAITING_VOTE:
+        case TUTTI_WAITING_OFFER:
             there = tutti_reached(atomic_load(&slot->voted), team->votes);
             break;
         case TUTTI_WAITING_DONE:
@@ -116,12 +123,22 @@ int tutti_node_dead(const struct tutti_node *node)
     return 0;
 }
 
+static const char *nonblocking(const struct tutti_team *team)
+{
+    return team->is_twin ? "nonblocking " : "";
+}
+
 static void add_here(struct line *line, const struct tutti_waiting *w)
 {
     const struct tutti_team *team = w->team;
+    struct tutti_arrival last;
     char call[128];
-    tutti_watch_call(&team->slot[team->rank]->arrival[team->sequence & 1], call, sizeof call);
-    add(line, "call %u on %s (%s)", number(team->sequence), team->transport->label, call);
+    if (tutti_record_read(team->slot[team->rank], team->sequence, &last) != 1 || number(team->sequence) == 0) {
+        add(line, "%s, before its first call", team->transport->label);
+        return;
+    }
+    tutti_watch_call(&last, call, sizeof call);
+    add(line, "%scall %u on %s (%s)", nonblocking(team), number(team->sequence), team->transport->label, call);
 }
 
 /* A kernel that has all it needs from a peer that has gone ends soon by itself. Takes those that left in good order out
@@ -181,6 +198,9 @@ static void add_whereabouts(struct line *line, const struct tutti_waiting *w, in
     case TUTTI_WAITING_VOTE:
         add(line, "has arrived and not agreed yet");
         return;
+    case TUTTI_WAITING_OFFER:
+        add(line, "has not said what device memory it can share");
+        return;
     case TUTTI_WAITING_DESCRIPTOR:
         add(line, "has not sent the descriptor of its buffer");
         return;
@@ -194,9 +214,10 @@ static void add_whereabouts(struct line *line, const struct tutti_waiting *w, in
         add(line, "has not arrived, this would be its first call");
         return;
     }
-    /* A rank that is not here yet writes the other record, so this one stands still. */
-    char call[128];
-    tutti_watch_call(&slot->arrival[last & 1], call, sizeof call);
+    struct tutti_arrival its;
+    char call[128] = "forgotten";
+    if (tutti_record_read(slot, last, &its) == 1)
+        tutti_watch_call(&its, call, sizeof call);
     add(line, "has not arrived, its last call was %u (%s)", number(last), call);
 }
 
@@ -247,7 +268,8 @@ void tutti_watch_timeout(const struct tutti_waiting *w)
 
 static int alike(const struct tutti_arrival *a, const struct tutti_arrival *b)
 {
-    return a->collective == b->collective && a->type == b->type && a->op == b->op && a->count == b->count;
+    return a->collective == b->collective && a->type == b->type && a->op == b->op && a->count == b->count &&
+           a->detail == b->detail;
 }
 
 void tutti_watch_mismatch(const struct tutti_team *team, const struct tutti_arrival *const all[])
@@ -260,7 +282,8 @@ void tutti_watch_mismatch(const struct tutti_team *team, const struct tutti_arri
     if (team->rank != reporter)
         return;
     struct line line = {.used = 0};
-    add(&line, "the ranks' calls do not match in call %u on %s:", number(team->sequence), team->transport->label);
+    add(&line, "the ranks' calls do not match in %scall %u on %s:", nonblocking(team), number(team->sequence),
+        team->transport->label);
     int shown = 0;
     for (int r = 0; r < team->size; r++) {
         int first = r, more = 0;

@@ -37,23 +37,25 @@ static int orders(struct tutti_transport *transport, void *arg)
     for (int i = 0; i < rounds && !check_failed(); i++) {
         struct tutti_arrival mine = kit_call((uint64_t)i + 1);
         const struct tutti_arrival *all[TUTTI_MAX_RANKS];
-        mine.in.shared = 1;
-        mine.in.offset = (uint64_t)i * 100 + (uint64_t)team->rank;
+        struct tutti_shares *shares;
         dawdle(&random);
         tutti_team_arrive(team, &mine);
+        shares = tutti_team_shares(team, team->rank);
+        shares->in.offset = (uint64_t)i * 100 + (uint64_t)team->rank;
         dawdle(&random);
         int status = tutti_team_await(team, all);
         if (!CHECK(status == TUTTI_OK, "round %d: %s", i, tutti_status_text(status)))
             break;
         for (int r = 0; r < team->size; r++)
-            CHECK(all[r]->count == (uint64_t)i + 1 && all[r]->in.offset == (uint64_t)i * 100 + (uint64_t)r,
-                  "round %d: record of rank %d", i, r);
+            CHECK(all[r]->count == (uint64_t)i + 1, "round %d: record of rank %d", i, r);
         for (int v = 0; v < i % 4; v++) {
             uint32_t least = 0, low = (uint32_t)((i + v) % team->size);
             dawdle(&random);
             uint32_t vote = (uint32_t)(i * 8 + v) + (team->rank == (int)low ? 0 : 5);
             CHECK(tutti_team_vote(team, vote, &least) == TUTTI_OK && least == (uint32_t)(i * 8 + v), "vote %d.%d: %u",
                   i, v, least);
+            for (int r = 0; r < team->size; r++)
+                CHECK(tutti_team_shares(team, r)->in.offset == (uint64_t)i * 100 + (uint64_t)r, "shares of rank %d", r);
         }
         if (i % 3 == 0) { /* everybody ends, everybody waits for all */
             dawdle(&random);

@@ -103,7 +103,7 @@ static int steps(struct tutti_team *team, struct buffers *b, enum where last, in
             status = tutti_team_await_done(team, UINT64_MAX >> (64 - team->size));
             break;
         case IN_MAP: {
-            struct tutti_arrival *record = &team->slot[team->rank]->arrival[team->sequence & 1];
+            struct tutti_shares *record = tutti_team_shares(team, team->rank);
             tutti_team_share(team, b->in, &record->in);
             tutti_team_share(team, b->out, &record->out);
             status = tutti_team_vote(team, 1, &least);

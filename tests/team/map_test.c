@@ -47,7 +47,7 @@ static void put(void *device, uint32_t value)
 static void arrive_with(struct tutti_team *team, const void *in, const void *out)
 {
     CHECK(kit_meet(team, 10) == TUTTI_OK, "arrive");
-    struct tutti_arrival *mine = &team->slot[team->rank]->arrival[team->sequence & 1];
+    struct tutti_shares *mine = tutti_team_shares(team, team->rank);
     tutti_team_share(team, in, &mine->in);
     tutti_team_share(team, out, &mine->out);
     uint32_t all;

@@ -159,21 +159,31 @@ static int out_of_slots(struct tutti_transport *transport, void *arg)
     (void)arg;
     struct kit kit;
     kit_open(transport, &kit);
-    struct tutti_team **teams = calloc(TUTTI_SLOTS + 8, sizeof(struct tutti_team *));
+    enum { MOST = TUTTI_SLOTS / 2 }; /* a team takes one for its twin */
+    struct tutti_team **teams = calloc(MOST + 8, sizeof(struct tutti_team *));
     int whole = 1; /* the kit's */
-    for (int i = 0; i < TUTTI_SLOTS + 8; i++) {
+    for (int i = 0; i < MOST + 8; i++) {
         CHECK(tutti_team_create(kit.node, transport, &teams[i]) == TUTTI_OK, "team %d", i);
         whole += teams[i]->whole;
     }
-    CHECK(whole == TUTTI_SLOTS, "%d teams are whole", whole);
-    CHECK(strcmp(teams[TUTTI_SLOTS + 7]->why, "too many communicators") == 0, "why");
-    for (int i = 0; i < TUTTI_SLOTS + 8; i++)
+    CHECK(whole == MOST && MOST > 1000, "%d teams are whole", whole);
+    CHECK(strcmp(teams[MOST + 7]->why, "too many communicators") == 0, "why");
+    for (int i = 0; i < 1000; i += 99) { /* in use, and apart from each other */
+        CHECK(kit_meet(teams[i], (uint64_t)i + 1) == TUTTI_OK, "team %d", i);
+        CHECK(kit_meet(teams[i]->twin, (uint64_t)i + 2) == TUTTI_OK, "twin %d", i);
+    }
+    for (int i = 0; i < MOST + 8; i++)
         tutti_team_free(teams[i]);
     transport->ops->barrier(transport);
     struct tutti_team *again;
     CHECK(tutti_team_create(kit.node, transport, &again) == TUTTI_OK && again->whole, "slots come back");
     tutti_team_free(again);
     free(teams);
+    for (int i = 0; i < 1000; i++) { /* what a program does that makes and frees a communicator in a loop */
+        CHECK(tutti_team_create(kit.node, transport, &again) == TUTTI_OK && again->whole, "round %d", i);
+        CHECK(kit_meet(again, 3) == TUTTI_OK, "round %d", i);
+        tutti_team_free(again);
+    }
     kit_close(&kit);
     return 0;
 }

@@ -1,0 +1,194 @@
+/* Twins: a second team of the same ranks, used from a thread of its own. Opening needs no transport, is bounded and
+ * says who is missing. TUTTI_STALL_SECONDS is 1 and TUTTI_TIMEOUT_SECONDS 3. */
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "kit.h"
+#include "support/random.h"
+
+static uint64_t seed;
+
+static void nothing(struct tutti_transport *transport)
+{
+    (void)transport;
+}
+
+/* A collective call would go to address 0. */
+static const struct tutti_transport_ops no_calls = {.progress = nothing};
+
+static int open_alone(struct tutti_team *team)
+{
+    const struct tutti_transport_ops *ops = team->transport->ops;
+    team->transport->ops = &no_calls;
+    int status = tutti_team_open(team, -1);
+    team->transport->ops = ops;
+    return status;
+}
+
+struct half {
+    struct tutti_team *team;
+    uint64_t random;
+    uint64_t base;
+    int rounds;
+};
+
+/* Meets and votes at its own pace; numbers of the other half of the ranks' calls would differ. */
+static void *work(void *at)
+{
+    struct half *half = at;
+    const struct tutti_arrival *all[TUTTI_MAX_RANKS];
+    for (int i = 0; i < half->rounds && !check_failed(); i++) {
+        struct tutti_arrival mine = kit_call(half->base + (uint64_t)i);
+        uint32_t least = 0, vote = (uint32_t)(half->base + (uint64_t)i);
+        if (random_next(&half->random) % 16 == 0)
+            kit_sleep_us(50);
+        tutti_team_arrive(half->team, &mine);
+        int status = tutti_team_await(half->team, all);
+        CHECK(status == TUTTI_OK, "round %d: %s", i, tutti_status_text(status));
+        CHECK(tutti_team_vote(half->team, vote, &least) == TUTTI_OK && least == vote, "vote %d", i);
+    }
+    if (half->team->state == TUTTI_TEAM_CLOSED)
+        CHECK(tutti_team_open(half->team, -1) == TUTTI_OK && half->team->state == TUTTI_TEAM_OPEN, "open: %s",
+              half->team->why);
+    return NULL;
+}
+
+static int both(struct tutti_transport *transport, void *arg)
+{
+    struct kit kit;
+    pthread_t id;
+    (void)arg;
+    if (!kit_open(transport, &kit))
+        return 1;
+    struct tutti_team *team = kit.team, *twin = team->twin;
+    CHECK(twin && twin->whole && !twin->twin && twin->is_twin && !team->is_twin, "a twin");
+    CHECK(twin->slot[team->rank] != team->slot[team->rank], "slots of their own");
+    struct half halves[2] = {{team, random_mix(seed) + (uint64_t)team->rank, 1000000, 2000},
+                             {twin, random_mix(seed) - (uint64_t)team->rank, 2000000, 3000}};
+    CHECK(pthread_create(&id, NULL, work, &halves[1]) == 0, "thread");
+    work(&halves[0]);
+    pthread_join(id, NULL);
+    if (!check_failed()) {
+        CHECK(team->scratch != twin->scratch && team->words != twin->words && team->stream != twin->stream, "channels");
+        CHECK(team->blocks == twin->blocks && team->blocks == team->device->blocks(team->gpu), "blocks");
+    }
+    kit_close(&kit);
+    return 0;
+}
+
+static void twins(void **state)
+{
+    (void)state;
+    for (int ranks = 1; ranks <= 4; ranks++)
+        assert_int_equal(tutti_threads_run(ranks, both, NULL), 0);
+    assert_int_equal(check_failed(), 0);
+}
+
+static int unaided(struct tutti_transport *transport, void *arg)
+{
+    struct kit kit;
+    (void)arg;
+    if (!kit_open(transport, &kit))
+        return 1;
+    CHECK(open_alone(kit.team) == TUTTI_OK && kit.team->state == TUTTI_TEAM_OPEN, "open: %s", kit.team->why);
+    CHECK(open_alone(kit.team->twin) == TUTTI_OK && kit.team->twin->state == TUTTI_TEAM_OPEN, "open the twin");
+    CHECK(kit_meet(kit.team, 4) == TUTTI_OK && kit_meet(kit.team->twin, 5) == TUTTI_OK, "use");
+    transport->ops->barrier(transport);
+    kit_close(&kit);
+    return 0;
+}
+
+static void no_transport(void **state)
+{
+    (void)state;
+    assert_int_equal(tutti_threads_run(4, unaided, NULL), 0);
+    assert_int_equal(check_failed(), 0);
+}
+
+/* One rank wants a GPU that is not there: no rank opens, all go on. */
+static int refusing(struct tutti_transport *transport, void *arg)
+{
+    struct kit kit;
+    (void)arg;
+    if (!kit_open(transport, &kit))
+        return 1;
+    CHECK(tutti_team_open(kit.team, transport->rank == 2 ? 4711 : -1) == TUTTI_OK, "not an error");
+    CHECK(kit.team->state == TUTTI_TEAM_UNAVAILABLE, "unavailable");
+    CHECK(strcmp(kit.team->why,
+                 transport->rank == 2 ? "no GPU" : "a rank of the communicator cannot share device memory") == 0,
+          "why: %s", kit.team->why);
+    CHECK(kit_meet(kit.team, 4) == TUTTI_OK, "calls go on");
+    kit_close(&kit);
+    return 0;
+}
+
+static void refused(void **state)
+{
+    (void)state;
+    assert_int_equal(tutti_threads_run(3, refusing, NULL), 0);
+    assert_int_equal(check_failed(), 0);
+}
+
+/* Rank 1 opens after 1.6 s (0) or never (1). */
+static int opening(struct tutti_transport *transport, void *arg)
+{
+    struct kit kit;
+    int never = *(const int *)arg, late = transport->rank == 1;
+    if (!kit_open(transport, &kit))
+        return 1;
+    struct tutti_team *twin = kit.team->twin;
+    if (late && !never)
+        kit_sleep_us(1600000);
+    if (!late || !never) {
+        int status = tutti_team_open(twin, -1);
+        CHECK(never ? status == TUTTI_ERR_TIMEOUT && twin->state == TUTTI_TEAM_BROKEN
+                    : status == TUTTI_OK && twin->state == TUTTI_TEAM_OPEN,
+              "%s", tutti_status_text(status));
+    }
+    transport->ops->barrier(transport);
+    CHECK(kit_meet(kit.team, 4) == TUTTI_OK, "the other team does not mind");
+    kit_close(&kit);
+    return 0;
+}
+
+static void stalls(void **state)
+{
+    (void)state;
+    for (int never = 0; never < 2; never++) {
+        char line[200];
+        kit_capture_begin();
+        int result = tutti_threads_run(2, opening, &never);
+        char *text = kit_capture_end();
+        assert_int_equal(result, 0);
+        assert_int_equal(check_failed(), 0);
+        snprintf(line, sizeof line,
+                 "rank 0 has waited 1 s in group 4096, before its first call: rank 1 (process %d) has not said what "
+                 "device memory it can share",
+                 (int)getpid());
+        assert_non_null(strstr(text, line));
+        assert_int_equal(strstr(text, "it gives up (TUTTI_TIMEOUT_SECONDS)") != NULL, never);
+        free(text);
+    }
+}
+
+int main(void)
+{
+    setenv("TUTTI_STALL_SECONDS", "1", 1);
+    setenv("TUTTI_TIMEOUT_SECONDS", "3", 1);
+    seed = check_seed();
+    printf("seed %llu (TUTTI_TEST_SEED)\n", (unsigned long long)seed);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(no_transport),
+        cmocka_unit_test(refused),
+        cmocka_unit_test(twins),
+        cmocka_unit_test(stalls),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
