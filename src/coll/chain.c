@@ -4,7 +4,7 @@
 #include "coll/flow.h"
 #include "core/types.h"
 
-enum { PARTS = 2, LANES_MOST = 64, CHUNK_LEAST = 2048, CHUNK_MOST = 64 << 10 };
+enum { CHUNK_LEAST = 2048, CHUNK_MOST = 64 << 10 };
 
 int tutti_chain_can(const struct tutti_team *team, const struct tutti_reduce *call)
 {
@@ -18,10 +18,8 @@ static void shape(const struct tutti_team *team, const struct tutti_reduce *call
     size_t size = tutti_type_size(call->type);
     *flow = (struct tutti_flow){.kernel = TUTTI_KERNEL_CHAIN, .region = TUTTI_REGION_CHUNKS, .most = SIZE_MAX / 2};
     flow->depth = (size_t)team->size + 3;
-    size_t lanes = tutti_flow_blocks(team, elements * size, CHUNK_LEAST, LANES_MOST * PARTS) / PARTS;
-    lanes = lanes < 1 ? 1 : lanes;
-    flow->blocks = (unsigned)lanes * PARTS;
-    flow->room = tutti_channel_region(team, flow->region).bytes / (lanes * flow->depth * 2) / 256 * 256;
+    flow->blocks = tutti_flow_blocks(team, elements * size, CHUNK_LEAST, TUTTI_MAX_BLOCKS);
+    flow->room = tutti_channel_region(team, flow->region).bytes / (flow->blocks * flow->depth * 2) / 256 * 256;
     if (flow->room > CHUNK_MOST)
         flow->room = CHUNK_MOST;
     flow->chunk = flow->room / size;

@@ -5,7 +5,7 @@
 #include "coll/flow.h"
 #include "core/types.h"
 
-enum { PARTS = 3, LANES_MOST = 42, CHUNK_LEAST = 2048, CHUNK_MOST = 32 << 10, DEPTH = 4 };
+enum { CHUNK_LEAST = 2048, CHUNK_MOST = 32 << 10, DEPTH = 4 };
 
 int tutti_pipeline_can(const struct tutti_team *team, const struct tutti_reduce *call)
 {
@@ -20,10 +20,8 @@ static void shape(const struct tutti_team *team, const struct tutti_reduce *call
     *flow = (struct tutti_flow){.kernel = TUTTI_KERNEL_PIPELINE, .region = TUTTI_REGION_CHUNKS, .most = SIZE_MAX / 2};
     flow->slice = (slice + grain - 1) / grain * grain;
     flow->depth = DEPTH;
-    size_t lanes = tutti_flow_blocks(team, flow->slice * size, CHUNK_LEAST, LANES_MOST * PARTS) / PARTS;
-    lanes = lanes < 1 ? 1 : lanes;
-    flow->blocks = (unsigned)lanes * PARTS;
-    flow->room = tutti_channel_region(team, flow->region).bytes / (lanes * DEPTH * 2 * ranks) / 256 * 256;
+    flow->blocks = tutti_flow_blocks(team, flow->slice * size, CHUNK_LEAST, TUTTI_MAX_BLOCKS);
+    flow->room = tutti_channel_region(team, flow->region).bytes / (flow->blocks * DEPTH * 2 * ranks) / 256 * 256;
     if (flow->room > CHUNK_MOST)
         flow->room = CHUNK_MOST;
     flow->chunk = flow->room / size;

@@ -85,38 +85,62 @@ TUTTI_FN void tutti_flow_end(const struct tutti_flow_args *args, unsigned block,
         __atomic_store_n(args->done, args->ticket, __ATOMIC_RELEASE);
 }
 
-TUTTI_FN void tutti_flow_mark_one(const struct tutti_flow_args *args, unsigned phase, unsigned to, unsigned block,
-                                  uint64_t epoch, uint64_t k)
+/* One thread does everything. */
+struct tutti_crew {
+    unsigned me;
+};
+#define TUTTI_EACH_OF(crew, i, n)                   for (unsigned i = (crew).me; i < (n); i++)
+#define TUTTI_SYNC_OF(crew)                         ((void)(crew))
+#define TUTTI_REDUCE_BY(crew, ends, ranks, outs, n) TUTTI_REDUCE(ends, ranks, outs, n)
+#define tutti_spread_by(crew, to, n, from, bytes)   tutti_spread(to, n, from, bytes)
+
+TUTTI_FN struct tutti_crew tutti_flow_crew(unsigned *part)
 {
+    *part = 0;
+    return (struct tutti_crew){0};
+}
+
+TUTTI_FN struct tutti_crew tutti_flow_half(const struct tutti_flow_args *args, unsigned *part)
+{
+    (void)args;
+    return tutti_flow_crew(part);
+}
+
+TUTTI_FN void tutti_flow_mark_one(const struct tutti_flow_args *args, struct tutti_crew crew, unsigned phase,
+                                  unsigned to, unsigned block, uint64_t epoch, uint64_t k)
+{
+    (void)crew;
     __atomic_store_n(&tutti_flow_channel(args, to)->mark[phase][args->rank][block], epoch << 24 | (k + 1),
                      __ATOMIC_RELEASE);
 }
 
-TUTTI_FN void tutti_flow_mark(const struct tutti_flow_args *args, unsigned phase, unsigned block, uint64_t epoch,
-                              uint64_t k)
+TUTTI_FN void tutti_flow_mark(const struct tutti_flow_args *args, struct tutti_crew crew, unsigned phase,
+                              unsigned block, uint64_t epoch, uint64_t k)
 {
     for (unsigned i = 0; i + 1 < args->ranks; i++)
-        tutti_flow_mark_one(args, phase, tutti_flow_peer(args, i), block, epoch, k);
+        tutti_flow_mark_one(args, crew, phase, tutti_flow_peer(args, i), block, epoch, k);
 }
 
-TUTTI_FN int tutti_flow_await_one(const struct tutti_flow_args *args, unsigned phase, unsigned from, unsigned block,
-                                  uint64_t epoch, uint64_t k)
+TUTTI_FN int tutti_flow_await_one(const struct tutti_flow_args *args, struct tutti_crew crew, unsigned phase,
+                                  unsigned from, unsigned block, uint64_t epoch, uint64_t k)
 {
+    (void)crew;
     return tutti_flow_wait_word(args, &tutti_flow_channel(args, args->rank)->mark[phase][from][block],
                                 epoch << 24 | (k + 1), phase, from);
 }
 
-TUTTI_FN int tutti_flow_await(const struct tutti_flow_args *args, unsigned phase, unsigned block, uint64_t epoch,
-                              uint64_t k)
+TUTTI_FN int tutti_flow_await(const struct tutti_flow_args *args, struct tutti_crew crew, unsigned phase,
+                              unsigned block, uint64_t epoch, uint64_t k)
 {
     int ok = 1;
     for (unsigned i = 0; ok && i + 1 < args->ranks; i++)
-        ok = tutti_flow_await_one(args, phase, tutti_flow_peer(args, i), block, epoch, k);
+        ok = tutti_flow_await_one(args, crew, phase, tutti_flow_peer(args, i), block, epoch, k);
     return ok;
 }
 
-TUTTI_FN int tutti_flow_begun(const struct tutti_flow_args *args, unsigned peer, uint64_t epoch)
+TUTTI_FN int tutti_flow_begun(const struct tutti_flow_args *args, struct tutti_crew crew, unsigned peer, uint64_t epoch)
 {
+    (void)crew;
     return tutti_flow_wait_word(args, &tutti_flow_channel(args, args->rank)->token[peer][0], epoch, 9, peer);
 }
 

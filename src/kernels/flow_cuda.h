@@ -121,58 +121,116 @@ static __device__ __forceinline__ void tutti_flow_end(const struct tutti_flow_ar
         tutti_store_release((uint32_t *)args->done, args->ticket);
 }
 
-/* Tells every peer's block of this number that chunk k of `phase` is there (or used). */
-static __device__ __forceinline__ void tutti_flow_mark(const struct tutti_flow_args *args, unsigned phase,
-                                                       unsigned block, uint64_t epoch, uint64_t k)
+/* ---- chunks: groups of threads go their own ways ---- */
+#define TUTTI_EACH_OF(crew, i, n)                   _Pragma("unroll 1") for (unsigned i = (crew).me; i < (n); i += (crew).threads)
+#define TUTTI_SYNC_OF(crew)                         tutti_crew_sync(crew)
+#define TUTTI_REDUCE_BY(crew, ends, ranks, outs, n) tutti_reduce<PAIR>(crew, ends, ranks, outs, n)
+
+static __device__ __forceinline__ void tutti_crew_sync(const struct tutti_crew crew)
 {
-    __syncthreads();
-    if (threadIdx.x + 1 < args->ranks) {
-        uint64_t *const to =
-            &tutti_flow_channel(args, tutti_flow_peer(args, threadIdx.x))->mark[phase][args->rank][block];
-        asm volatile("st.release.sys.global.u64 [%0], %1;" ::"l"(to), "l"(epoch << 24 | (k + 1)) : "memory");
-    }
+    asm volatile("barrier.cta.sync %0, %1;" ::"r"(crew.barrier), "r"(crew.threads) : "memory");
 }
 
-static __device__ __forceinline__ void tutti_flow_mark_one(const struct tutti_flow_args *args, unsigned phase,
-                                                           unsigned to, unsigned block, uint64_t epoch, uint64_t k)
+/* 1 to all where any says so. */
+static __device__ __forceinline__ int tutti_crew_any(const struct tutti_crew crew, int value)
 {
-    __syncthreads();
-    if (threadIdx.x == 0) {
-        uint64_t *const word = &tutti_flow_channel(args, to)->mark[phase][args->rank][block];
-        asm volatile("st.release.sys.global.u64 [%0], %1;" ::"l"(word), "l"(epoch << 24 | (k + 1)) : "memory");
-    }
+    int any;
+    asm volatile("{\n\t.reg .pred p, q;\n\tsetp.ne.s32 p, %1, 0;\n\tbarrier.cta.red.or.pred q, %2, %3, p;\n\t"
+                 "selp.s32 %0, 1, 0, q;\n\t}"
+                 : "=r"(any)
+                 : "r"(value), "r"(crew.barrier), "r"(crew.threads)
+                 : "memory");
+    return any;
 }
 
-static __device__ __forceinline__ int tutti_flow_await(const struct tutti_flow_args *args, unsigned phase,
-                                                       unsigned block, uint64_t epoch, uint64_t k)
+/* The crew of this thread for one of the three parts of a block: a quarter sends, a quarter takes, half combines. */
+static __device__ __forceinline__ struct tutti_crew tutti_flow_crew(unsigned *part)
+{
+    const unsigned quarter = blockDim.x / 4;
+    struct tutti_crew crew = {threadIdx.x, quarter, 1};
+    *part = 0;
+    if (threadIdx.x >= 2 * quarter) {
+        crew.me = threadIdx.x - 2 * quarter;
+        crew.threads = 2 * quarter;
+        crew.barrier = 2;
+        *part = 1;
+    } else if (threadIdx.x >= quarter) {
+        crew.me = threadIdx.x - quarter;
+        crew.barrier = 3;
+        *part = 2;
+    }
+    return crew;
+}
+
+/* The same for two parts: all threads send, or, at a root that takes from another rank, half of them take. */
+static __device__ __forceinline__ struct tutti_crew tutti_flow_half(const struct tutti_flow_args *args, unsigned *part)
+{
+    struct tutti_crew crew = {threadIdx.x, blockDim.x, 1};
+    *part = 0;
+    if (args->rank == args->root && args->root + 1 != args->ranks) {
+        crew.threads = blockDim.x / 2;
+        *part = threadIdx.x >= crew.threads;
+        crew.me = threadIdx.x - *part * crew.threads;
+        crew.barrier = 1 + *part;
+    }
+    return crew;
+}
+
+static __device__ __forceinline__ void tutti_flow_mark_word(const struct tutti_flow_args *args, unsigned phase,
+                                                            unsigned to, unsigned lane, uint64_t epoch, uint64_t k)
+{
+    uint64_t *const word = &tutti_flow_channel(args, to)->mark[phase][args->rank][lane];
+    asm volatile("st.release.sys.global.u64 [%0], %1;" ::"l"(word), "l"(epoch << 24 | (k + 1)) : "memory");
+}
+
+/* Tells every peer's lane of this number that chunk k of `phase` is there (or used). */
+static __device__ __forceinline__ void tutti_flow_mark(const struct tutti_flow_args *args, const struct tutti_crew crew,
+                                                       unsigned phase, unsigned lane, uint64_t epoch, uint64_t k)
+{
+    tutti_crew_sync(crew);
+    if (crew.me + 1 < args->ranks)
+        tutti_flow_mark_word(args, phase, tutti_flow_peer(args, crew.me), lane, epoch, k);
+}
+
+static __device__ __forceinline__ void tutti_flow_mark_one(const struct tutti_flow_args *args,
+                                                           const struct tutti_crew crew, unsigned phase, unsigned to,
+                                                           unsigned lane, uint64_t epoch, uint64_t k)
+{
+    tutti_crew_sync(crew);
+    if (crew.me == 0)
+        tutti_flow_mark_word(args, phase, to, lane, epoch, k);
+}
+
+static __device__ __forceinline__ int tutti_flow_await_word(const struct tutti_flow_args *args, unsigned phase,
+                                                            unsigned from, unsigned lane, uint64_t epoch, uint64_t k)
+{
+    return tutti_flow_wait_word(args, &tutti_flow_channel(args, args->rank)->mark[phase][from][lane],
+                                epoch << 24 | (k + 1), phase, from);
+}
+
+static __device__ __forceinline__ int tutti_flow_await(const struct tutti_flow_args *args, const struct tutti_crew crew,
+                                                       unsigned phase, unsigned lane, uint64_t epoch, uint64_t k)
 {
     int ok = 1;
-    if (threadIdx.x + 1 < args->ranks) {
-        const unsigned peer = tutti_flow_peer(args, threadIdx.x);
-        ok = tutti_flow_wait_word(args, &tutti_flow_channel(args, args->rank)->mark[phase][peer][block],
-                                  epoch << 24 | (k + 1), phase, peer);
-    }
-    return !__syncthreads_or(!ok);
+    if (crew.me + 1 < args->ranks)
+        ok = tutti_flow_await_word(args, phase, tutti_flow_peer(args, crew.me), lane, epoch, k);
+    return !tutti_crew_any(crew, !ok);
 }
 
-static __device__ __forceinline__ int tutti_flow_await_one(const struct tutti_flow_args *args, unsigned phase,
-                                                           unsigned from, unsigned block, uint64_t epoch, uint64_t k)
+static __device__ __forceinline__ int tutti_flow_await_one(const struct tutti_flow_args *args,
+                                                           const struct tutti_crew crew, unsigned phase, unsigned from,
+                                                           unsigned lane, uint64_t epoch, uint64_t k)
 {
-    int ok = 1;
-    if (threadIdx.x == 0)
-        ok = tutti_flow_wait_word(args, &tutti_flow_channel(args, args->rank)->mark[phase][from][block],
-                                  epoch << 24 | (k + 1), phase, from);
-    return !__syncthreads_or(!ok);
+    return !tutti_crew_any(crew, crew.me == 0 && !tutti_flow_await_word(args, phase, from, lane, epoch, k));
 }
 
 /* Until `peer` has begun this launch. */
-static __device__ __forceinline__ int tutti_flow_begun(const struct tutti_flow_args *args, unsigned peer,
-                                                       uint64_t epoch)
+static __device__ __forceinline__ int tutti_flow_begun(const struct tutti_flow_args *args, const struct tutti_crew crew,
+                                                       unsigned peer, uint64_t epoch)
 {
-    int ok = 1;
-    if (threadIdx.x == 0)
-        ok = tutti_flow_wait_word(args, &tutti_flow_channel(args, args->rank)->token[peer][0], epoch, 9, peer);
-    return !__syncthreads_or(!ok);
+    return !tutti_crew_any(
+        crew, crew.me == 0 &&
+                  !tutti_flow_wait_word(args, &tutti_flow_channel(args, args->rank)->token[peer][0], epoch, 9, peer));
 }
 
 #endif
