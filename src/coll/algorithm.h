@@ -48,16 +48,23 @@ extern const struct tutti_algorithm tutti_algorithms[TUTTI_ALGORITHMS];
 enum tutti_section {
     TUTTI_SECTION_ALLREDUCE,
     TUTTI_SECTION_REDUCE,
-    TUTTI_SECTION_REDUCE_SCATTER, /* both kinds */
-    TUTTI_SECTION_SCAN,           /* both kinds */
-    TUTTI_SECTIONS                /* none: a barrier has no rules */
+    TUTTI_SECTION_REDUCE_SCATTER,    /* both kinds */
+    TUTTI_SECTION_SCAN,              /* both kinds */
+    TUTTI_SECTION_ALLREDUCE_ENQUEUE, /* calls in stream order alone, which come to the section without it next */
+    TUTTI_SECTION_REDUCE_ENQUEUE,
+    TUTTI_SECTION_REDUCE_SCATTER_ENQUEUE,
+    TUTTI_SECTION_SCAN_ENQUEUE,
+    TUTTI_SECTIONS /* none: a barrier has no rules */
 };
 enum tutti_section tutti_rules_section(enum tutti_collective collective);
+enum tutti_section tutti_rules_section_enqueue(enum tutti_collective collective);
 /* Algorithm of the first rule, from `from` on, that fits the call; *from is moved behind it. -1 past the last. User's
- * rules come first, then those measured on this machine, then the defaults of the device in use. */
+ * rules come first, then those measured on this machine, then the defaults of the device in use; or those of
+ * tutti_rules_set() and the defaults. */
 int tutti_rules_next(enum tutti_section section, size_t bytes, int *from);
-/* A number that is equal where the rules are; *defaults_from is where the defaults begin, for tutti_rules_next(). */
-uint32_t tutti_rules_hash(int *defaults_from);
+/* A number that is equal where the rules in force are; where they begin, and where among them the defaults do, for
+ * tutti_rules_next(). */
+uint32_t tutti_rules_hash(int *begin, int *defaults_from);
 
 /* Contributions and results of this GPU: of one rank, or in `leader` of all ranks that share it. Indexes count
  * elements. */

@@ -90,6 +90,13 @@ int tutti_rules_device(char *text, size_t size);
  * read, is none of this kind or holds rules that are wrong. */
 int tutti_rules_load(const char *path, const char *device, char *rules, size_t size, char *wrong, size_t wrong_size);
 
+/* For measurements. From now on communicators that are opened (by their first call with device memory) take these rules
+ * and then the defaults, instead of TUTTI_RULES and the file; NULL: those again. Communicators that are open keep
+ * theirs. Local; the ranks compare rules when they open a communicator, and where they differ all use the defaults.
+ * Safe from any thread. Texts are kept: at most 63 different ones in a process. TUTTI_ERR_SETTING and what is wrong in
+ * `wrong` where the rules are, TUTTI_ERR_UNAVAILABLE past the 63. */
+int tutti_rules_set(const char *text, char *wrong, size_t size);
+
 /* Name of the algorithm that the rules choose for a call of `collective` (allreduce, reduce, reduce_scatter, scan; both
  * kinds of reduce-scatter and of scan share their rules), before it is known whether it can run. Local. */
 const char *tutti_rules_choice(const char *collective, size_t bytes, int ranks, int gpus);

@@ -13,11 +13,15 @@ static const struct tutti_algorithm *can(const struct tutti_team *team, const st
 static const struct tutti_algorithm *choose(const struct tutti_team *team, const struct tutti_reduce *call)
 {
     const struct tutti_algorithm *row = NULL;
-    enum tutti_section section = tutti_rules_section(call->collective);
+    enum tutti_section sections[] = {tutti_rules_section_enqueue(call->collective),
+                                     tutti_rules_section(call->collective)};
     size_t bytes = call->count * tutti_type_size(call->type);
-    int from = team->rules, algorithm;
-    while (section != TUTTI_SECTIONS && !row && (algorithm = tutti_rules_next(section, bytes, &from)) >= 0)
-        row = can(team, call, algorithm);
+    int algorithm;
+    for (int s = 0; s < 2 && sections[s] != TUTTI_SECTIONS; s++) {
+        int from = team->rules;
+        while (!row && (algorithm = tutti_rules_next(sections[s], bytes, &from)) >= 0)
+            row = can(team, call, algorithm);
+    }
     for (algorithm = 0; algorithm < TUTTI_ALGORITHMS && !row; algorithm++)
         row = can(team, call, algorithm);
     return row;

@@ -1,6 +1,6 @@
 /* Rules: "allreduce: 0-8k@oneshot 8k-1m@twoshot *@staged reduce: *@direct". Ranges count bytes of one rank's
- * contribution, both ends included; of a section the first rule that fits and can run is taken. One grammar for
- * defaults, users and measured rules. */
+ * contribution, both ends included; of a section the first rule that fits and can run is taken. Calls in stream order
+ * look into the section with _enqueue first. One grammar for defaults, users and measured rules. */
 #include <ctype.h>
 #include <pthread.h>
 #include <stdint.h>
@@ -49,6 +49,10 @@ static const char *const sections[TUTTI_SECTIONS] = {
     [TUTTI_SECTION_REDUCE] = "reduce",
     [TUTTI_SECTION_REDUCE_SCATTER] = "reduce_scatter",
     [TUTTI_SECTION_SCAN] = "scan",
+    [TUTTI_SECTION_ALLREDUCE_ENQUEUE] = "allreduce_enqueue",
+    [TUTTI_SECTION_REDUCE_ENQUEUE] = "reduce_enqueue",
+    [TUTTI_SECTION_REDUCE_SCATTER_ENQUEUE] = "reduce_scatter_enqueue",
+    [TUTTI_SECTION_SCAN_ENQUEUE] = "scan_enqueue",
 };
 
 struct rule {
@@ -73,6 +77,12 @@ enum tutti_section tutti_rules_section(enum tutti_collective collective)
     default:
         return TUTTI_SECTIONS;
     }
+}
+
+enum tutti_section tutti_rules_section_enqueue(enum tutti_collective collective)
+{
+    enum tutti_section section = tutti_rules_section(collective);
+    return section == TUTTI_SECTIONS ? section : section + TUTTI_SECTION_ALLREDUCE_ENQUEUE;
 }
 
 static enum tutti_section section_by_name(const char *name)
@@ -159,7 +169,8 @@ static int read_rule(const char **at, struct rule *rule, char *wrong, size_t siz
         if (names) {
             rule->section = section_by_name(token);
             if (rule->section == TUTTI_SECTIONS) {
-                say(wrong, size, "no collective", token, "known are: allreduce, reduce, reduce_scatter, scan");
+                say(wrong, size, "no collective", token,
+                    "known are: allreduce, reduce, reduce_scatter, scan, and the same with _enqueue");
                 return -1;
             }
             continue;
@@ -205,23 +216,32 @@ const char *tutti_rules_default(const char *device)
     return without_device;
 }
 
-/* The user's rules, those measured here and the device's, read once: choosing must cost next to nothing. */
-static struct rule table[512];
-static int table_rows, table_defaults;
-static uint32_t table_hash;
+/* A set of rules as they are tried: the user's, those measured here, the device's. Read once: choosing must cost next
+ * to nothing. Never freed: communicators keep the set that was in force when they were opened. Where a walk stands is
+ * one number: the set's, times PLACES, and the row's. */
+enum { SETS = 64, ROWS = 512, PLACES = 1024 };
+struct set {
+    struct rule row[ROWS];
+    int rows, defaults; /* where the defaults begin */
+    uint32_t hash;
+    char *text; /* of tutti_rules_set() */
+};
+static struct set first, *set[SETS] = {&first};
+static int sets = 1, in_force; /* of `set` */
 static pthread_once_t once = PTHREAD_ONCE_INIT;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of sets and in_force */
 
-static void read_table(const char *text, const char *from)
+static void read_rows(struct set *out, const char *text, const char *from)
 {
     struct rule rule = {.section = TUTTI_SECTIONS};
     char wrong[320];
     int more;
     while ((more = read_rule(&text, &rule, wrong, sizeof wrong)) == 1) {
-        if (table_rows == (int)(sizeof table / sizeof table[0]) - DEFAULTS_MOST * (from != default_rules)) {
-            tutti_warn("%s: too many rules: the first %d are used", from, table_rows);
+        if (out->rows == ROWS - DEFAULTS_MOST * (from != default_rules)) {
+            tutti_warn("%s: too many rules: the first %d are used", from, out->rows);
             return;
         }
-        table[table_rows++] = rule;
+        out->row[out->rows++] = rule;
     }
     if (more < 0)
         tutti_warn("%s: %s; what follows is ignored", from, wrong);
@@ -234,51 +254,101 @@ static uint32_t hash_of(uint32_t hash, uint64_t word)
     return hash;
 }
 
-static void read_measured(void)
+static void read_measured(struct set *out)
 {
     char path[1024], device[256], wrong[320] = "";
     char *rules = malloc(TUTTI_RULES_BYTES);
     if (rules && tutti_rules_path(path, sizeof path) == TUTTI_OK &&
         tutti_rules_device(device, sizeof device) == TUTTI_OK) {
         if (tutti_rules_load(path, device, rules, TUTTI_RULES_BYTES, wrong, sizeof wrong) == TUTTI_OK)
-            read_table(rules, path);
+            read_rows(out, rules, path);
         else
             tutti_warn("%s: %s; the file is ignored", path, wrong);
     }
     free(rules);
 }
 
-static void read_tables(void)
+static void read_defaults(struct set *out)
 {
     const struct tutti_device *device = tutti_device();
-    read_table(tutti_settings()->rules, "TUTTI_RULES");
-    read_measured();
-    table_defaults = table_rows;
-    read_table(tutti_rules_default(device ? device->name : "none"), default_rules);
-    table_hash = 2166136261u;
-    for (int i = 0; i < table_rows; i++) {
-        table_hash = hash_of(table_hash, (uint64_t)table[i].section << 32 | (uint64_t)table[i].algorithm);
-        table_hash = hash_of(hash_of(table_hash, table[i].least), table[i].most);
+    out->defaults = out->rows;
+    read_rows(out, tutti_rules_default(device ? device->name : "none"), default_rules);
+    out->hash = 2166136261u;
+    for (int i = 0; i < out->rows; i++) {
+        out->hash = hash_of(out->hash, (uint64_t)out->row[i].section << 32 | (uint64_t)out->row[i].algorithm);
+        out->hash = hash_of(hash_of(out->hash, out->row[i].least), out->row[i].most);
     }
+}
+
+static void read_first(void)
+{
+    read_rows(&first, tutti_settings()->rules, "TUTTI_RULES");
+    read_measured(&first);
+    read_defaults(&first);
 }
 
 int tutti_rules_next(enum tutti_section section, size_t bytes, int *from)
 {
-    pthread_once(&once, read_tables);
-    for (int i = *from; i < table_rows; i++) {
-        if (table[i].section != section || bytes < table[i].least || bytes > table[i].most)
+    pthread_once(&once, read_first);
+    const struct set *of = set[*from / PLACES];
+    for (int i = *from % PLACES; i < of->rows; i++) {
+        if (of->row[i].section != section || bytes < of->row[i].least || bytes > of->row[i].most)
             continue;
-        *from = i + 1;
-        return table[i].algorithm;
+        *from = *from / PLACES * PLACES + i + 1;
+        return of->row[i].algorithm;
     }
     return -1;
 }
 
-uint32_t tutti_rules_hash(int *defaults_from)
+uint32_t tutti_rules_hash(int *begin, int *defaults_from)
 {
-    pthread_once(&once, read_tables);
-    *defaults_from = table_defaults;
-    return table_hash;
+    pthread_once(&once, read_first);
+    pthread_mutex_lock(&lock);
+    const struct set *of = set[in_force];
+    *begin = in_force * PLACES;
+    pthread_mutex_unlock(&lock);
+    *defaults_from = *begin + of->defaults;
+    return of->hash;
+}
+
+static int add_set(const char *text, char *wrong, size_t size)
+{
+    if (sets == SETS) {
+        say(wrong, size, "too many", "sets", "a process keeps at most 63 texts of tutti_rules_set()");
+        return TUTTI_ERR_UNAVAILABLE;
+    }
+    struct set *made = calloc(1, sizeof *made);
+    if (made)
+        made->text = strdup(text);
+    if (!made || !made->text) {
+        free(made);
+        say(wrong, size, "no memory for", "rules", "out of memory");
+        return TUTTI_ERR_MEMORY;
+    }
+    read_rows(made, text, "tutti_rules_set");
+    read_defaults(made);
+    set[sets++] = made;
+    return TUTTI_OK;
+}
+
+int tutti_rules_set(const char *text, char *wrong, size_t size)
+{
+    int status = text ? tutti_rules_check(text, wrong, size) : TUTTI_OK, found = 0;
+    if (status != TUTTI_OK)
+        return status;
+    pthread_once(&once, read_first);
+    pthread_mutex_lock(&lock);
+    if (text) {
+        found = 1;
+        while (found < sets && strcmp(set[found]->text, text) != 0)
+            found++;
+        if (found == sets)
+            status = add_set(text, wrong, size);
+    }
+    if (status == TUTTI_OK)
+        in_force = found;
+    pthread_mutex_unlock(&lock);
+    return status;
 }
 
 const char *tutti_rules_choice(const char *collective, size_t bytes, int ranks, int gpus)
@@ -290,11 +360,12 @@ const char *tutti_rules_choice(const char *collective, size_t bytes, int ranks, 
         [TUTTI_SECTION_SCAN] = TUTTI_COLLECTIVE_SCAN,
     };
     enum tutti_section section = section_by_name(collective);
-    if (section == TUTTI_SECTIONS)
+    if (section >= TUTTI_SECTION_ALLREDUCE_ENQUEUE)
         return "none";
-    int from = 0, algorithm;
+    int from, end, algorithm;
     struct tutti_team team = {.size = ranks, .gpus = gpus};
     struct tutti_reduce call = {.collective = examples[section], .count = bytes, .type = TUTTI_TYPE_U8};
+    tutti_rules_hash(&from, &end);
     while ((algorithm = tutti_rules_next(section, bytes, &from)) >= 0) {
         if (tutti_algorithms[algorithm].can(&team, &call))
             return tutti_algorithms[algorithm].name;

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "coll/coll.h"
+#include "coll/algorithm.h"
 #include "core/status.h"
 #include "device/device.h"
 
@@ -154,6 +154,35 @@ static void any_file(void **state)
     }
 }
 
+/* Other rules while the process runs, as measurements put them in force. */
+static void sets(void **state)
+{
+    (void)state;
+    char wrong[320] = "", text[64];
+    int first, defaults, again;
+    uint32_t hash = tutti_rules_hash(&first, &defaults);
+    assert_int_equal(tutti_rules_set("allreduce: *@oneshot allreduce_enqueue: *@ll", wrong, sizeof wrong), TUTTI_OK);
+    assert_string_equal(tutti_rules_choice("allreduce", 8192, 4, 4), "oneshot");
+    assert_string_equal(tutti_rules_choice("reduce", 1, 4, 4), "direct"); /* the default */
+    assert_int_not_equal(tutti_rules_hash(&again, &defaults), hash);
+    assert_int_not_equal(again, first); /* communicators that are open stay where they are */
+    assert_int_equal(tutti_rules_next(TUTTI_SECTION_ALLREDUCE, 8192, &first), TUTTI_ALGORITHM_leader);
+    assert_int_equal(tutti_rules_next(TUTTI_SECTION_ALLREDUCE_ENQUEUE, 8192, &again), TUTTI_ALGORITHM_ll);
+    assert_int_equal(tutti_rules_set("", wrong, sizeof wrong), TUTTI_OK);
+    assert_string_equal(tutti_rules_choice("allreduce", 8192, 4, 4), "direct");
+    assert_int_equal(tutti_rules_set("allreduce: *@x", wrong, sizeof wrong), TUTTI_ERR_SETTING);
+    assert_non_null(strstr(wrong, "no algorithm 'x'"));
+    assert_string_equal(tutti_rules_choice("allreduce", 8192, 4, 4), "direct");
+    for (int i = 0; i < 61 * 3; i++) { /* the same texts again take no room */
+        snprintf(text, sizeof text, "scan: 0-%d@staged", i % 61);
+        assert_int_equal(tutti_rules_set(text, wrong, sizeof wrong), TUTTI_OK);
+    }
+    assert_int_equal(tutti_rules_set("scan: *@staged", wrong, sizeof wrong), TUTTI_ERR_UNAVAILABLE);
+    assert_int_equal(tutti_rules_set(NULL, wrong, sizeof wrong), TUTTI_OK);
+    assert_int_equal(tutti_rules_hash(&again, &defaults), hash);
+    assert_string_equal(tutti_rules_choice("allreduce", 8192, 4, 4), "twoshot");
+}
+
 static int setup(void **state)
 {
     (void)state;
@@ -202,7 +231,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(takes),    cmocka_unit_test(refuses),     cmocka_unit_test(first_that_fits),
         cmocka_unit_test(any_text), cmocka_unit_test(reads_files), cmocka_unit_test(reads_no_files),
-        cmocka_unit_test(any_file),
+        cmocka_unit_test(any_file), cmocka_unit_test(sets),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }
