@@ -48,6 +48,6 @@ void bench_way_call(const struct bench_plan *plan, struct bench_ways *ways, int 
  * every bit. Large results are looked at in places spread over all of them. */
 int bench_way_check(const struct bench_plan *plan, struct bench_ways *ways, int way, uint64_t seed, int exact);
 /* Sizes up to here are checked in full, and with new input in every checked round. */
-enum { BENCH_CHECK_FULL = 16 << 20 };
+enum { BENCH_CHECK_FULL = 4 << 20 };
 
 #endif

@@ -239,7 +239,7 @@ static const struct argp collective_argp = {
         "NCCL call by call, where it is installed and each rank has a GPU of its own; nccl_graph is NCCL in a graph, "
         "nccl_sym the same with buffers in registered symmetric memory, nccl_sym32 that with NCCL_SYM_CTAS=32.\n\n"
         "Data is random. The last calls of every way, inside the timed loop, get new input, and their results are "
-        "checked: Tutti's bit by bit against contributions combined in rank order; above 16 MiB at 64 places. The exit "
+        "checked: Tutti's bit by bit against contributions combined in rank order; above 4 MiB at 64 places. The exit "
         "status is 1 where a result is wrong, 2 where an option, a setting or a rule is.",
 };
 

@@ -6,6 +6,7 @@
 
 #include "coll/coll.h"
 #include "commands.h"
+#include "core/phases.h"
 #include "core/settings.h"
 #include "core/status.h"
 #include "kernels/reduce.h"
@@ -247,6 +248,8 @@ static void print_devices(const struct info *info)
         print_gpus(device);
     }
     printf("  Kernels on the host use: %s\n", tutti_kernel_host_isa());
+    printf("  Ranges for Nsight (TUTTI_NVTX): %s\n",
+           tutti_phases_have_nvtx() ? "built in" : "left out: the headers of NVTX 3 were not found by the build");
 }
 
 static void print_line(void *with, const char *line)

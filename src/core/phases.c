@@ -57,6 +57,12 @@ static void range_pop(void)
 }
 #endif
 
+static void add_until(uint64_t now)
+{
+    if (tutti_phases_on & RECORDING)
+        mine.ns[mine.now] += now - mine.since;
+}
+
 void tutti_phase_begin_slow(const char *call)
 {
     if ((tutti_phases_on < 0 && !settle()) || mine.depth++ > 0)
@@ -73,7 +79,7 @@ enum tutti_phase tutti_phase_slow(enum tutti_phase phase)
     if (mine.depth == 0 || phase == was)
         return phase;
     uint64_t now = tutti_now_ns();
-    mine.ns[was] += now - mine.since;
+    add_until(now);
     range_pop();
     range_push(rows[phase].name);
     mine.now = phase;
@@ -85,8 +91,8 @@ void tutti_phase_end_slow(void)
 {
     if (mine.depth == 0 || --mine.depth > 0)
         return;
-    mine.ns[mine.now] += tutti_now_ns() - mine.since;
-    mine.calls++;
+    add_until(tutti_now_ns());
+    mine.calls += tutti_phases_on & RECORDING;
     range_pop();
     range_pop();
 }

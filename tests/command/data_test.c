@@ -78,6 +78,23 @@ static void other_orders(void **state)
     }
 }
 
+/* A rank of a reduce-scatter has a part of the vector. */
+static void parts(void **state)
+{
+    (void)state;
+    enum { FIRST = 1111, N = 2500 };
+    struct bench_wrong wrong;
+    size_t size = tutti_type_size(TUTTI_TYPE_F64);
+    reduce(TUTTI_TYPE_F64, TUTTI_OP_SUM, 3, 0);
+    char *part = result + FIRST * size;
+    assert_true(bench_check(TUTTI_TYPE_F64, TUTTI_OP_SUM, 3, RANKS, FIRST, 1, part, N, &wrong));
+    assert_false(bench_check(TUTTI_TYPE_F64, TUTTI_OP_SUM, 3, RANKS, FIRST + 1, 0, part, N, &wrong));
+    assert_false(bench_check(TUTTI_TYPE_F64, TUTTI_OP_SUM, 3, RANKS - 1, FIRST, 0, part, N, &wrong)); /* a scan's */
+    part[(N - 1) * size] ^= 1;
+    assert_false(bench_check(TUTTI_TYPE_F64, TUTTI_OP_SUM, 3, RANKS, FIRST, 1, part, N, &wrong));
+    assert_int_equal(wrong.element, FIRST + N - 1);
+}
+
 static void integers_have_one_result(void **state)
 {
     (void)state;
@@ -118,6 +135,7 @@ int main(void)
         cmocka_unit_test(data_is_not_constant),
         cmocka_unit_test(each_pair),
         cmocka_unit_test(other_orders),
+        cmocka_unit_test(parts),
         cmocka_unit_test(integers_have_one_result),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
