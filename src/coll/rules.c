@@ -21,22 +21,22 @@ static const struct {
 } defaults[] = {
     {"cuda", "allreduce:"
              " 0-256k@leader_oneshot *@leader *@leader_twoshot"
-             " 0-128k@oneshot *@direct *@twoshot *@staged\n"
+             " 0-128k@oneshot *@direct *@twoshot *@staged; "
              "reduce:"
-             " *@leader *@direct *@staged\n"
+             " *@leader *@direct *@staged; "
              "reduce_scatter:"
-             " *@leader *@direct *@staged\n"
+             " *@leader *@direct *@staged; "
              "scan:"
-             " *@leader *@direct *@staged\n"},
+             " *@leader *@direct *@staged"},
     {"host", "allreduce:"
              " 0-4k@leader_oneshot *@leader *@leader_twoshot"
-             " 0-4k@oneshot *@direct *@twoshot *@staged\n"
+             " 0-4k@oneshot *@direct *@twoshot *@staged; "
              "reduce:"
-             " *@leader *@direct *@staged\n"
+             " *@leader *@direct *@staged; "
              "reduce_scatter:"
-             " *@leader *@direct *@staged\n"
+             " *@leader *@direct *@staged; "
              "scan:"
-             " *@leader *@direct *@staged\n"},
+             " *@leader *@direct *@staged"},
 };
 static const char *const without_device =
     "allreduce: *@staged reduce: *@staged reduce_scatter: *@staged scan: *@staged";

@@ -15,11 +15,12 @@
 #include "support/threads.h"
 #include "tutti/tutti.h"
 
-enum { GUARD = 64, MOST = 300000, ROOM = MOST + 4 * GUARD, LEFT = 0x5e };
+enum { GUARD = 64, LEFT = 0x5e };
 
 static uint64_t seed;
 static const char *algorithm;
 static int borrowed, enqueues, rounds = 200;
+static size_t most = 300000, room; /* bytes of the longest contribution, and of a buffer */
 
 /* What a rank holds. */
 struct rank {
@@ -79,7 +80,7 @@ static void choose_counts(uint64_t *dice, struct plan *plan, int ranks)
 
 static void make_plan(struct plan *plan, int round, int ranks)
 {
-    static const size_t counts[] = {1, 2, 3, 7, 8, 15, 16, 17, 31, 33, 64, 100, 255, 1000, 4097, 9001, MOST / 16 - 64};
+    static const size_t counts[] = {1, 2, 3, 7, 8, 15, 16, 17, 31, 33, 64, 100, 255, 1000, 4097, 9001, 0};
     static const enum tutti_collective collectives[] = {
         TUTTI_COLLECTIVE_ALLREDUCE,      TUTTI_COLLECTIVE_REDUCE, TUTTI_COLLECTIVE_REDUCE_SCATTER,
         TUTTI_COLLECTIVE_REDUCE_SCATTER, TUTTI_COLLECTIVE_SCAN,   TUTTI_COLLECTIVE_REDUCE_SCATTER_BLOCK,
@@ -90,6 +91,8 @@ static void make_plan(struct plan *plan, int round, int ranks)
     plan->size = tutti_type_size(plan->what.type);
     plan->call.collective = collectives[random_next(&dice) % (sizeof collectives / sizeof collectives[0])];
     plan->call.count = counts[random_next(&dice) % (sizeof counts / sizeof counts[0])];
+    if (plan->call.count == 0)
+        plan->call.count = most / 16 - 64;
     plan->call.root = (int)(random_next(&dice) % (uint64_t)ranks);
     plan->call.type = plan->what.type;
     plan->call.op = plan->what.op;
@@ -160,8 +163,8 @@ static int run(struct rank *me, const struct tutti_reduce *call, const char **wh
 static void compare(const struct rank *me, const struct plan *plan, const char *what, const char *why, int round,
                     size_t offset, const char *device, const unsigned char *expected)
 {
-    CHECK(tutti_copy(me->host, device, ROOM) == 0, "copy out");
-    if (memcmp(me->host, expected, ROOM) == 0)
+    CHECK(tutti_copy(me->host, device, room) == 0, "copy out");
+    if (memcmp(me->host, expected, room) == 0)
         return;
     size_t at = 0;
     while (me->host[at] == expected[at])
@@ -189,12 +192,12 @@ static void round_of(struct rank *me, int round)
     if (in_place)
         out_at = in_at;
 
-    memset(me->kept, LEFT, ROOM);
+    memset(me->kept, LEFT, room);
     oracle_fill(me->kept + in_at, &plan.what, rank, 0, plan.call.count);
-    memset(me->expected, LEFT, ROOM);
+    memset(me->expected, LEFT, room);
     if (in_place)
-        memcpy(me->expected, me->kept, ROOM);
-    CHECK(tutti_copy(me->in, me->kept, ROOM) == 0 && tutti_copy(me->out, me->expected, ROOM) == 0, "copy in");
+        memcpy(me->expected, me->kept, room);
+    CHECK(tutti_copy(me->in, me->kept, room) == 0 && tutti_copy(me->out, me->expected, room) == 0, "copy in");
     struct tutti_reduce call = plan.call;
     call.counts = plan.call.counts ? plan.counts : NULL;
     call.in = (in_place ? me->out : me->in) + in_at;
@@ -265,12 +268,12 @@ static int rank_main(struct tutti_transport *transport, void *unused)
         return 1;
     status = tutti_team_create(node, transport, &me.team);
     CHECK(status == TUTTI_OK, "team: %s", tutti_status_text(status));
-    me.host = malloc(ROOM);
-    me.kept = malloc(ROOM);
-    me.expected = malloc(ROOM);
+    me.host = malloc(room);
+    me.kept = malloc(room);
+    me.expected = malloc(room);
     for (int r = 0; r < transport->size; r++)
-        me.theirs[r] = malloc(ROOM);
-    CHECK(tutti_alloc(ROOM, (void **)&me.in) == 0 && tutti_alloc(ROOM, (void **)&me.out) == 0, "alloc");
+        me.theirs[r] = malloc(room);
+    CHECK(tutti_alloc(room, (void **)&me.in) == 0 && tutti_alloc(room, (void **)&me.out) == 0, "alloc");
     char *own_in = me.in, *own_out = me.out;
     if (borrowed) {
         me.in = borrow(own_in);
@@ -298,6 +301,8 @@ int main(int argc, char **argv)
     }
     seed = check_seed();
     rounds = (int)check_setting("TUTTI_TEST_ROUNDS", rounds);
+    most = (size_t)check_setting("TUTTI_TEST_BYTES", (long)most);
+    room = most + (size_t)4 * GUARD;
     algorithm = argv[2];
     borrowed = argc == 4 && strcmp(argv[3], "borrowed") == 0;
     enqueues = argc == 4 && strcmp(argv[3], "enqueue") == 0;
