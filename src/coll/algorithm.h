@@ -90,8 +90,10 @@ int tutti_direct_mapped(struct tutti_team *team, const struct tutti_reduce *call
 /* Collective, for reduce-scatters whose results lie over contributions (in place): results are made in the channels and
  * copied when all have been read. Ranks that do not lead give no buffers. */
 int tutti_direct_apart(struct tutti_team *team, const struct tutti_reduce *call, const void *in[], void *out[]);
-/* Collective, after tutti_map_buffers() by the leaders: either of the two, until all results are stored. */
-int tutti_direct_shared(struct tutti_team *team, const struct tutti_reduce *call, const void *in[], void *out[]);
+/* Collective, after tutti_map_buffers() by the leaders, with what it said: either of the two, until all results are
+ * stored. */
+int tutti_direct_shared(struct tutti_team *team, const struct tutti_reduce *call, const void *in[], void *out[],
+                        int mapped);
 
 /* Starts filling args for the next launch: epoch, team, words. */
 void tutti_launch_begin(struct tutti_team *team, struct tutti_kernel_args *args);
@@ -113,13 +115,20 @@ struct tutti_region tutti_channel_region(const struct tutti_team *team, enum tut
 size_t tutti_channel_half(const struct tutti_team *team);
 size_t tutti_channel_data(const struct tutti_team *team, uint32_t epoch);
 
+/* Local, before this rank arrives at the call, on all ranks or none: shares its buffers, which spares
+ * tutti_map_buffers() a vote. */
+void tutti_offer_buffers(struct tutti_team *team, const struct tutti_reduce *call);
 /* Shares this rank's buffers with its peers and maps those of the ranks in the mask `of` (the caller's own pointers are
- * put in where it is among them). Collective over the team. *mapped = 1 where all ranks could. The result's buffer does
- * not count on ranks that get nothing. */
+ * put in where it is among them). Collective over the team. *mapped says whether all ranks could. The result's
+ * buffer does not count on ranks that get nothing. */
+enum {
+    TUTTI_NOT_MAPPED,
+    TUTTI_MAPPED,
+    TUTTI_MAPPED_OVER /* and of a reduce-scatter some
+rank's result lies over its contribution */
+};
 int tutti_map_buffers(struct tutti_team *team, const struct tutti_reduce *call, uint64_t of, const void *in[],
                       void *out[], int *mapped);
-/* After tutti_map_buffers() has mapped: 1, on all ranks, where some rank's result lies over its contribution. */
-int tutti_buffers_overlap(const struct tutti_team *team, const struct tutti_reduce *call);
 
 /* Bit r for every rank of the team. */
 uint64_t tutti_all_ranks(const struct tutti_team *team);

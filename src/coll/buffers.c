@@ -6,32 +6,40 @@
 #include "core/status.h"
 #include "core/types.h"
 
-int tutti_map_buffers(struct tutti_team *team, const struct tutti_reduce *call, uint64_t of, const void *in[],
-                      void *out[], int *mapped)
+static void share(struct tutti_team *team, const struct tutti_reduce *call, struct tutti_shares *mine)
 {
-    struct tutti_shares *mine = tutti_team_shares(team, team->rank);
-    tutti_phase(TUTTI_PHASE_MAPPING);
     tutti_team_share(team, call->in, &mine->in);
     /* A result that this rank does not get may lie anywhere, or nowhere: nobody stores through it. */
     if (call->in == call->out || tutti_result_of(call, team->rank, team->size).count == 0)
         mine->out = mine->in;
     else
         tutti_team_share(team, call->out, &mine->out);
-    uint32_t shared;
-    int status = tutti_team_vote(team, mine->in.shared && mine->out.shared, &shared);
-    *mapped = 0;
-    if (status != TUTTI_OK || !shared)
-        return status;
-    status = tutti_team_map(team, of, in, out, mapped);
-    if (of >> team->rank & 1) {
-        in[team->rank] = call->in;
-        out[team->rank] = call->out;
-    }
-    tutti_phase(TUTTI_PHASE_LAUNCH);
-    return status;
+    if (!mine->out.shared) /* one word tells */
+        mine->in.shared = 0;
 }
 
-int tutti_buffers_overlap(const struct tutti_team *team, const struct tutti_reduce *call)
+void tutti_offer_buffers(struct tutti_team *team, const struct tutti_reduce *call)
+{
+    share(team, call, &team->slot[team->rank]->shares[(team->sequence + 1) & 1]);
+    team->offered = 1;
+}
+
+/* Shares the buffers unless that has been done; *shared = 1 where all ranks could. */
+static int share_all(struct tutti_team *team, const struct tutti_reduce *call, uint32_t *shared)
+{
+    struct tutti_shares *mine = tutti_team_shares(team, team->rank);
+    if (!team->offered) {
+        share(team, call, mine);
+        return tutti_team_vote(team, mine->in.shared, shared);
+    }
+    *shared = 1;
+    for (int r = 0; r < team->size; r++)
+        *shared &= tutti_team_shares(team, r)->in.shared;
+    return TUTTI_OK;
+}
+
+/* 1, on all ranks, where some rank's result of a reduce-scatter lies over its contribution. */
+static int overlap(const struct tutti_team *team, const struct tutti_reduce *call)
 {
     size_t size = tutti_type_size(call->type);
     for (int r = 0; r < team->size; r++) {
@@ -42,6 +50,28 @@ int tutti_buffers_overlap(const struct tutti_team *team, const struct tutti_redu
             return 1;
     }
     return 0;
+}
+
+int tutti_map_buffers(struct tutti_team *team, const struct tutti_reduce *call, uint64_t of, const void *in[],
+                      void *out[], int *mapped)
+{
+    uint32_t shared;
+    tutti_phase(TUTTI_PHASE_MAPPING);
+    int status = share_all(team, call, &shared);
+    *mapped = 0;
+    if (status != TUTTI_OK || !shared)
+        return status;
+    /* Before the vote there: a rank that has passed it may be at its next call but one before another looks. */
+    int over = tutti_shape_of(call) == TUTTI_SHAPE_SEGMENTS && overlap(team, call);
+    status = tutti_team_map(team, of, in, out, mapped);
+    if (*mapped && over)
+        *mapped = TUTTI_MAPPED_OVER;
+    if (of >> team->rank & 1) {
+        in[team->rank] = call->in;
+        out[team->rank] = call->out;
+    }
+    tutti_phase(TUTTI_PHASE_LAUNCH);
+    return status;
 }
 
 int tutti_move(const struct tutti_team *team, void *to, const void *from, size_t bytes)

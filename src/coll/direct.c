@@ -185,13 +185,14 @@ int tutti_direct_apart(struct tutti_team *team, const struct tutti_reduce *call,
     return status;
 }
 
-int tutti_direct_shared(struct tutti_team *team, const struct tutti_reduce *call, const void *in[], void *out[])
+int tutti_direct_shared(struct tutti_team *team, const struct tutti_reduce *call, const void *in[], void *out[],
+                        int mapped)
 {
     uint64_t leaders = 0;
     int status = TUTTI_OK;
     for (int g = 0; g < team->gpus; g++)
         leaders |= UINT64_C(1) << team->leader_of[g];
-    if (tutti_shape_of(call) == TUTTI_SHAPE_SEGMENTS && tutti_buffers_overlap(team, call))
+    if (mapped == TUTTI_MAPPED_OVER)
         status = tutti_direct_apart(team, call, in, out);
     else if (team->leader)
         status = tutti_direct_mapped(team, call, in, out);
@@ -205,6 +206,7 @@ int tutti_direct_run(struct tutti_team *team, const struct tutti_reduce *call, i
 {
     const void *in[TUTTI_MAX_RANKS];
     void *out[TUTTI_MAX_RANKS];
-    int status = tutti_map_buffers(team, call, tutti_all_ranks(team), in, out, fits);
-    return status == TUTTI_OK && *fits ? tutti_direct_shared(team, call, in, out) : status;
+    int mapped, status = tutti_map_buffers(team, call, tutti_all_ranks(team), in, out, &mapped);
+    *fits = mapped != TUTTI_NOT_MAPPED;
+    return status == TUTTI_OK && *fits ? tutti_direct_shared(team, call, in, out, mapped) : status;
 }

@@ -129,7 +129,7 @@ int tutti_leader_run(struct tutti_team *team, const struct tutti_reduce *call, i
     *fits = mapped || team->gpus == 1;
     if (status != TUTTI_OK || !*fits)
         return status;
-    return mapped ? tutti_direct_shared(team, call, in, out) : by_pieces(team, call, NULL);
+    return mapped ? tutti_direct_shared(team, call, in, out, mapped) : by_pieces(team, call, NULL);
 }
 
 static int windows_run(struct tutti_team *team, const struct tutti_reduce *call, int *fits, locals_run *run)

@@ -36,12 +36,51 @@ int tutti_open(struct tutti_team *team, int gpu)
     return status == TUTTI_OK ? agree_on_rules(team) : status;
 }
 
-static int run_by_rule(struct tutti_team *team, const struct tutti_reduce *call, const char **why)
+/* The first algorithm that the rules name and that can run; it may still find out that it does not fit. */
+static int first_choice(const struct tutti_team *team, const struct tutti_reduce *call)
+{
+    enum tutti_section section = tutti_rules_section(call->collective);
+    size_t bytes = call->count * tutti_type_size(call->type);
+    int from = team->rules, algorithm;
+    do
+        algorithm = tutti_rules_next(section, bytes, &from);
+    while (algorithm >= 0 && !tutti_algorithms[algorithm].can(team, call));
+    return algorithm;
+}
+
+static int maps_buffers(int algorithm)
+{
+    return algorithm == TUTTI_ALGORITHM_direct || algorithm == TUTTI_ALGORITHM_leader ||
+           algorithm == TUTTI_ALGORITHM_leader_oneshot || algorithm == TUTTI_ALGORITHM_leader_twoshot;
+}
+
+static int pass(enum tutti_taken *taken, const char **why, const char *reason)
+{
+    *taken = TUTTI_PASSED;
+    *why = reason;
+    return TUTTI_OK;
+}
+
+/* Nonblocking calls run where the MPI cannot be called: through the transport goes the MPI itself. */
+static int staged(struct tutti_team *team, const struct tutti_reduce *call, enum tutti_taken *taken, const char **why)
+{
+    if (team->is_twin)
+        return pass(taken, why, "no kernels for a nonblocking call");
+    int fits, status = tutti_staged_run(team, call, &fits);
+    *taken = TUTTI_TAKEN;
+    *why = "staged";
+    return status;
+}
+
+static int run_by_rule(struct tutti_team *team, const struct tutti_reduce *call, enum tutti_taken *taken,
+                       const char **why)
 {
     size_t bytes = call->count * tutti_type_size(call->type);
     int from = team->rules, algorithm;
     while ((algorithm = tutti_rules_next(tutti_rules_section(call->collective), bytes, &from)) >= 0) {
         const struct tutti_algorithm *row = &tutti_algorithms[algorithm];
+        if (algorithm == TUTTI_ALGORITHM_staged)
+            break;
         if (!row->can(team, call))
             continue;
         int fits = 1, status = row->run(team, call, &fits);
@@ -50,24 +89,7 @@ static int run_by_rule(struct tutti_team *team, const struct tutti_reduce *call,
             return status;
         }
     }
-    int fits;
-    *why = "staged";
-    return tutti_staged_run(team, call, &fits);
-}
-
-static int staged(struct tutti_team *team, const struct tutti_reduce *call, enum tutti_taken *taken, const char **why)
-{
-    int fits, status = tutti_staged_run(team, call, &fits);
-    *taken = TUTTI_TAKEN;
-    *why = "staged";
-    return status;
-}
-
-static int pass(enum tutti_taken *taken, const char **why, const char *reason)
-{
-    *taken = TUTTI_PASSED;
-    *why = reason;
-    return TUTTI_OK;
+    return staged(team, call, taken, why);
 }
 
 /* GPU of the call's buffers is the team's, or none in particular. */
@@ -155,6 +177,9 @@ static int collective(struct tutti_team *team, const struct tutti_reduce *call, 
     };
     if (mine.kind == TUTTI_ARRIVAL_DEVICE)
         tutti_prepare(team, call);
+    team->offered = 0;
+    if (mine.kind == TUTTI_ARRIVAL_DEVICE && team->state == TUTTI_TEAM_OPEN && maps_buffers(first_choice(team, call)))
+        tutti_offer_buffers(team, call);
     tutti_team_arrive(team, &mine);
     if (call->kind == TUTTI_ARRIVAL_HOST && call->host_ok)
         return pass(taken, why, "host memory");
@@ -174,7 +199,7 @@ static int collective(struct tutti_team *team, const struct tutti_reduce *call, 
     if (team->state != TUTTI_TEAM_OPEN)
         return call->host_ok ? pass(taken, why, team->why) : staged(team, call, taken, why);
     *taken = TUTTI_TAKEN;
-    return run_by_rule(team, call, why);
+    return run_by_rule(team, call, taken, why);
 }
 
 int tutti_collective(struct tutti_team *team, const struct tutti_reduce *call, enum tutti_taken *taken,

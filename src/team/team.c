@@ -178,7 +178,8 @@ void tutti_team_arrive(struct tutti_team *team, const struct tutti_arrival *mine
     uint32_t sequence = ++team->sequence;
     place->seen[team->rank] = *mine;
     struct tutti_shares *shares = tutti_team_shares(team, team->rank);
-    shares->in.shared = shares->out.shared = 0;
+    if (!team->offered)
+        shares->in.shared = shares->out.shared = 0;
     if (mine->kind == TUTTI_ARRIVAL_DEVICE)
         atomic_store_explicit(&slot->device[place->device_calls++ & 1], sequence, memory_order_relaxed);
     tutti_record_write(slot, sequence, mine->collective, mine->type, mine->op, mine->kind, mine->count, mine->detail);

@@ -67,6 +67,8 @@ struct tutti_team {
     uint32_t finished;                 /* blocks of this GPU's launches so far */
     unsigned blocks;                   /* of a kernel that waits, at most; agreed by all ranks */
     uint32_t prepared[TUTTI_TYPES];    /* bit o: this rank has made the kernels of operator o ready (set by coll/) */
+    int offered;                       /* 1: the shares of the coming or current call are filled before all arrive, by
+                                          all ranks (set by coll/) */
     int rules;                         /* first of the rules that count: all ranks have them (set by coll/) */
     /* Device scratch of coll/: each is at least twice as large as the one before, and all are freed with the team, since
      * work in streams and graphs may still use them. */
@@ -101,7 +103,8 @@ static inline void tutti_team_announce(struct tutti_team *team, enum tutti_colle
     tutti_record_write(slot, sequence, collective, type, op, TUTTI_ARRIVAL_HOST, count, detail);
 }
 /* What rank r offers to its peers in the current call; the own ones are filled (tutti_team_share) before a vote, others
- * read after it. */
+ * read after it. With team->offered: filled as those of the next call before this rank arrives at it, read after
+ * tutti_team_await(). */
 static inline struct tutti_shares *tutti_team_shares(const struct tutti_team *team, int r)
 {
     return &team->slot[r]->shares[team->sequence & 1];
