@@ -10,18 +10,28 @@
 
 enum { ROWS = 64 };
 
-/* What became of the calls counted since `before`. Rows read "MPI_Reduce|accelerated|chain"; calls in stream order have
- * names of their own that begin with MPIX_. */
-static void outcome(const struct tutti_counter *before, int n, const char *call, char *name, size_t size,
-                    int *accelerated)
+static struct tutti_counter before[ROWS];
+static int known, was;
+
+void bench_outcome_begin(void)
+{
+    was = tutti_counting;
+    tutti_counting = 1;
+    known = tutti_counters_read(before, ROWS);
+    known = known < ROWS ? known : ROWS;
+}
+
+/* Rows read "MPI_Reduce|accelerated|chain"; calls in stream order have names of their own that begin with MPIX_. */
+void bench_outcome_end(const char *call, char *name, size_t size, int *accelerated)
 {
     static struct tutti_counter now[ROWS];
     int rows = tutti_counters_read(now, ROWS);
+    tutti_counting = was;
     *accelerated = 0;
     snprintf(name, size, "-");
     for (int i = 0; i < rows && i < ROWS; i++) {
         uint64_t seen = 0;
-        for (int b = 0; b < n; b++) {
+        for (int b = 0; b < known; b++) {
             if (strcmp(before[b].text, now[i].text) == 0)
                 seen = before[b].count;
         }
@@ -44,20 +54,16 @@ static void outcome(const struct tutti_counter *before, int n, const char *call,
 void bench_find_algorithm(const struct bench_plan *plan, struct bench_ways *ways, char *name, size_t size,
                           int *accelerated)
 {
-    static struct tutti_counter before[ROWS];
     const struct bench_set *set = bench_way_set(ways, BENCH_TUTTI);
-    int was = tutti_counting;
     bench_way_prepare(plan, ways, BENCH_TUTTI, plan->seed);
-    tutti_counting = 1;
-    int n = tutti_counters_read(before, ROWS);
+    bench_outcome_begin();
     if (plan->order == BENCH_HOST) {
         bench_way_call(plan, ways, BENCH_TUTTI);
     } else {
         bench_enqueue(&ways->call, set->in, set->out);
         bench_gpu_sync();
     }
-    outcome(before, n < ROWS ? n : ROWS, strchr(bench_call_name(&ways->call), '_'), name, size, accelerated);
-    tutti_counting = was;
+    bench_outcome_end(strchr(bench_call_name(&ways->call), '_'), name, size, accelerated);
 }
 
 static int ascending(const void *a, const void *b)

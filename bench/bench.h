@@ -65,6 +65,8 @@ double bench_longest(double mine);
 
 void bench_collective(struct bench_plan *plan);
 void bench_overhead(struct bench_plan *plan);
+/* The ranks of `tutti tune`: collectives (a mask, by the sections of rules) up to contributions of `most` bytes. */
+void bench_tune(const struct bench_plan *plan, unsigned sections, size_t most);
 
 /* MPI's handles; MPI_DATATYPE_NULL and MPI_OP_NULL where it has none. */
 MPI_Datatype bench_mpi_type(int type);

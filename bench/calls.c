@@ -62,6 +62,11 @@ int bench_in_place_here(const struct bench_call *call)
     return call->in_place && (call->collective != TUTTI_COLLECTIVE_REDUCE || call->rank == call->root);
 }
 
+size_t bench_call_bytes(const struct bench_call *call)
+{
+    return call->count * tutti_type_size(call->type);
+}
+
 const char *bench_call_name(const struct bench_call *call)
 {
     static const char *const names[TUTTI_COLLECTIVES] = {

@@ -26,6 +26,8 @@ struct bench_part {
 struct bench_part bench_part_of(const struct bench_call *call);
 /* 1 where the input lies in the output's memory on this rank. */
 int bench_in_place_here(const struct bench_call *call);
+/* Bytes of one rank's contribution. */
+size_t bench_call_bytes(const struct bench_call *call);
 /* "MPI_Reduce" */
 const char *bench_call_name(const struct bench_call *call);
 

@@ -189,14 +189,22 @@ static void say_version(const struct bench_plan *plan)
 int main(int argc, char **argv)
 {
     static struct bench_plan plan;
-    int overhead = argc > 1 && strcmp(argv[1], "overhead") == 0;
-    if (argc < 2 || (!overhead && strcmp(argv[1], "collective") != 0)) {
-        fputs("This program is started by `tutti bench`.\n", stderr);
+    int overhead = argc > 1 && strcmp(argv[1], "overhead") == 0, tune = argc > 1 && strcmp(argv[1], "tune") == 0;
+    unsigned sections = 0;
+    if (argc < 2 || (!overhead && !tune && strcmp(argv[1], "collective") != 0)) {
+        fputs("This program is started by `tutti bench` and `tutti tune`.\n", stderr);
         return 2;
     }
-    plan.iterations = (long)value_of(argc, argv, "iterations");
-    plan.warm_up = (long)value_of(argc, argv, "warm_up");
-    if (!overhead)
+    if (tune) {
+        sections = (unsigned)value_of(argc, argv, "sections");
+        plan.most = (size_t)value_of(argc, argv, "most");
+        plan.order = (int)value_of(argc, argv, "order");
+        plan.seconds = strtod(text_of(argc, argv, "seconds"), NULL);
+    } else {
+        plan.iterations = (long)value_of(argc, argv, "iterations");
+        plan.warm_up = (long)value_of(argc, argv, "warm_up");
+    }
+    if (!overhead && !tune)
         read_plan(argc, argv, &plan);
     MPI_Init(&argc, &argv);
     find_mpi();
@@ -205,7 +213,9 @@ int main(int argc, char **argv)
     size_t least = 16 * (size_t)plan.size; /* a reduce-scatter has at least an element for each rank */
     if (plan.most < least)
         plan.most = least;
-    if (overhead)
+    if (tune)
+        bench_tune(&plan, sections, plan.most);
+    else if (overhead)
         bench_overhead(&plan);
     else
         bench_collective(&plan);

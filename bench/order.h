@@ -19,6 +19,10 @@ double bench_ordered_time(const struct bench_plan *plan, struct bench_ways *ways
 void bench_find_algorithm(const struct bench_plan *plan, struct bench_ways *ways, char *name, size_t size,
                           int *accelerated);
 
+/* Calls between the two are counted; what became of those whose name has `call` ("_Reduce") behind MPI or MPIX. */
+void bench_outcome_begin(void);
+void bench_outcome_end(const char *call, char *name, size_t size, int *accelerated);
+
 /* Sorts, and returns the value in the middle. */
 double bench_median(double *values, long n);
 

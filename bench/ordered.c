@@ -166,7 +166,7 @@ int bench_run_ordered(const struct bench_plan *plan, struct bench_ways *ways)
         }
     }
     if (right) {
-        bench_say(plan, "row %zu %zu %d %s", ways->bytes, ways->call.count,
+        bench_say(plan, "row %zu %zu %d %s", bench_call_bytes(&ways->call), ways->call.count,
                   lane[BENCH_TUTTI].calls * lane[BENCH_TUTTI].replays * lane[BENCH_TUTTI].rounds, algorithm);
         for (int way = 0; way < BENCH_WAYS; way++) {
             if (ways->used[way])

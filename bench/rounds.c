@@ -13,7 +13,7 @@ void bench_way_prepare(const struct bench_plan *plan, struct bench_ways *ways, i
 {
     struct bench_set *set = bench_way_set(ways, way);
     const struct bench_call *call = bench_way_calls(ways, way);
-    size_t bytes = call->count * tutti_type_size(call->type);
+    size_t bytes = bench_call_bytes(call);
     if (!set->filled || set->seed != seed || set->count != call->count || set->type != call->type ||
         set->op != call->op) {
         bench_fill(call->type, call->op, seed, plan->rank, 0, call->count, ways->scratch);
@@ -28,14 +28,14 @@ void bench_way_restore(const struct bench_plan *plan, struct bench_ways *ways, i
     struct bench_set *set = bench_way_set(ways, way);
     const struct bench_call *call = bench_way_calls(ways, way);
     if (plan->in_place)
-        bench_must(tutti_copy(set->out, set->in, call->count * tutti_type_size(call->type)), "copying on the device");
+        bench_must(tutti_copy(set->out, set->in, bench_call_bytes(call)), "copying on the device");
 }
 
 void bench_way_spoil(const struct bench_plan *plan, struct bench_ways *ways, int way)
 {
     struct bench_set *set = bench_way_set(ways, way);
     const struct bench_call *call = bench_way_calls(ways, way);
-    size_t bytes = call->count * tutti_type_size(call->type);
+    size_t bytes = bench_call_bytes(call);
     if (plan->in_place)
         return;
     memset(ways->scratch, 0xa5, bytes);

@@ -284,7 +284,7 @@ void bench_collective_options(const struct bench_kind *kind, int argc, char **ar
     check_together(out);
     bench_check_call(out);
     if (out->algorithm) {
-        char *rule = tool_print("%s: *@%s", kind->rules, out->algorithm);
+        char *rule = tool_print("%s: *@%s %s_enqueue: *@%s", kind->rules, out->algorithm, kind->rules, out->algorithm);
         setenv("TUTTI_RULES", rule, 1);
         free(rule);
     }

@@ -88,7 +88,7 @@ for n in $counts; do
         for type in double int32; do
             in_plan types && bench "allreduce-$n-gpus-graph-$type" allreduce "$n" -m "$sizes" --order graph --type $type
         done
-        in_plan pairs && bench "allreduce-$n-gpus-pairs" allreduce "$n" -m 16m --order graph --ops all --types all
+        in_plan pairs && bench "allreduce-$n-gpus-pairs" allreduce "$n" -m 16m --order graph --ops all --types all --seconds 0.1
         for collective in allreduce reduce reduce_scatter; do
             in_plan phases && bench "$collective-$n-gpus-phases" $collective "$n" -m "$sizes" --phases
         done
