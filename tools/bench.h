@@ -40,6 +40,9 @@ struct bench_options {
     double limit;  /* overhead: percent; negative: none */
     int timeout;   /* seconds without a word from the ranks */
     uint64_t seed;
+    /* Ctrl-C: NULL: the terminal tells the launcher too, which ends its ranks. Otherwise it does not reach them: this
+     * is called, as part of a signal handler; a second one ends the ranks. */
+    void (*interrupt)(void);
 };
 
 /* Each parses, and refuses what is not valid, before anything starts. */

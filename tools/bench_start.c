@@ -67,6 +67,19 @@ static void forward(int signal_)
         kill(child, signal_);
 }
 
+static void (*interrupt)(void);
+static volatile sig_atomic_t interrupts;
+
+static void on_interrupt(int signal_)
+{
+    (void)signal_;
+    interrupts = interrupts + 1;
+    if (interrupts == 1)
+        interrupt();
+    else
+        forward(SIGTERM);
+}
+
 static void hand_on(char *line, void (*record)(void *with, char *text), void *with)
 {
     static const char mark[] = "@tutti ";
@@ -149,6 +162,8 @@ int bench_start(const struct bench_options *options, const struct bench_place *p
     pid_t launcher = fork();
     if (launcher == 0) {
         prctl(PR_SET_PDEATHSIG, SIGTERM);
+        if (options->interrupt)
+            setpgid(0, 0);
         dup2(ends[1], STDOUT_FILENO);
         int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
         if (nothing >= 0)
@@ -158,10 +173,13 @@ int bench_start(const struct bench_options *options, const struct bench_place *p
         _exit(1);
     }
     child = launcher;
-    struct sigaction act = {.sa_handler = forward}, before[2], ignore = {.sa_handler = SIG_IGN}, interrupt;
+    struct sigaction act = {.sa_handler = forward}, before[2], ignore = {.sa_handler = SIG_IGN}, before_interrupt;
+    struct sigaction end = {.sa_handler = on_interrupt};
+    interrupt = options->interrupt;
+    interrupts = 0;
     sigaction(SIGTERM, &act, &before[0]);
     sigaction(SIGHUP, &act, &before[1]);
-    sigaction(SIGINT, &ignore, &interrupt);
+    sigaction(SIGINT, interrupt ? &end : &ignore, &before_interrupt);
     close(ends[1]);
     int status = 0;
     int in_time = launcher > 0 && read_lines(ends[0], options->timeout, record, with);
@@ -174,7 +192,7 @@ int bench_start(const struct bench_options *options, const struct bench_place *p
     child = 0;
     sigaction(SIGTERM, &before[0], NULL);
     sigaction(SIGHUP, &before[1], NULL);
-    sigaction(SIGINT, &interrupt, NULL);
+    sigaction(SIGINT, &before_interrupt, NULL);
     tool_words_free(&command);
     tool_words_free(&line);
     if (launcher < 0)

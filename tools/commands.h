@@ -5,5 +5,6 @@
 int tool_run(int argc, char **argv);
 int tool_info(int argc, char **argv);
 int tool_bench(int argc, char **argv);
+int tool_tune(int argc, char **argv);
 
 #endif

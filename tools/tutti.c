@@ -14,6 +14,7 @@ static const struct command {
     {"run", tool_run, "start a program with the library in front of its MPI"},
     {"info", tool_info, "what was found: MPIs, devices, who reaches whose memory, settings, rules"},
     {"bench", tool_bench, "measure: latency tables beside other ways to do the same call"},
+    {"tune", tool_tune, "measure which algorithms are the fastest on this machine, and write rules"},
 };
 enum { COMMANDS = sizeof commands / sizeof commands[0] };
 
@@ -26,7 +27,8 @@ static void usage(FILE *to)
           "  --version\n\nExamples:\n"
           "  tutti run -n 4 ./app\n"
           "  tutti info\n"
-          "  tutti bench allreduce -n 4 -m 8:1m\n",
+          "  tutti bench allreduce -n 4 -m 8:1m\n"
+          "  tutti tune -n 4\n",
           to);
 }
 
@@ -42,7 +44,7 @@ static const struct command *find(const char *name)
     const char *near = tool_nearest(name, names, COMMANDS + 1);
     if (near)
         tool_refuse("there is no command %s: did you mean %s?", name, near);
-    tool_refuse("there is no command %s: there are run, info, bench and help", name);
+    tool_refuse("there is no command %s: there are run, info, bench, tune and help", name);
 }
 
 int main(int argc, char **argv)

@@ -6,7 +6,7 @@ export TUTTI_DEVICE=host
 unset TUTTI_RULES
 
 expect 2 "did you mean run?" "$tutti" rnu
-expect 2 "there are run, info, bench and help" "$tutti" something-else
+expect 2 "there are run, info, bench, tune and help" "$tutti" something-else
 expect 2 "Usage: tutti COMMAND" "$tutti"
 expect 0 "Usage: tutti COMMAND" "$tutti" help
 expect 0 "Usage: tutti run" "$tutti" help run

@@ -1,0 +1,75 @@
+/* The ranks of `tutti tune`: one start measures every algorithm, on communicators that were opened with rules of their
+ * own. */
+#ifndef TUTTI_BENCH_TUNE_H
+#define TUTTI_BENCH_TUNE_H
+
+#include <mpi.h>
+
+#include "bench.h"
+#include "tune_choose.h"
+
+/* Collectives that rules tell apart, in the order of their sections. */
+enum tune_section { TUNE_ALLREDUCE, TUNE_REDUCE, TUNE_REDUCE_SCATTER, TUNE_SCAN, TUNE_SECTIONS };
+const char *tune_section_name(int section);
+
+struct tune {
+    const struct bench_plan *plan; /* order, rank, size */
+    unsigned sections;             /* mask */
+    double seconds, win;           /* of all; see tune_choose() */
+    size_t most;                   /* largest size */
+    float *in, *out;               /* device memory of `most` bytes */
+    char *host;                    /* ordinary memory: TUNE_CHECKED bytes, and the right results behind them */
+    MPI_Comm standard, with[TUNE_ALGORITHMS];
+    struct tune_curve curve[TUNE_SECTIONS];
+    int picked[TUNE_SECTIONS][TUNE_POINTS]; /* the choices before the proof */
+    int wrong;                              /* 1: an algorithm gave a wrong result */
+    int interrupted;                        /* 1: the user wants it to end; alike on all ranks */
+};
+enum { TUNE_CHECKED = 64 << 10, TUNE_ROUNDS = 31 };
+
+/* Seconds since the ranks began, on this rank. */
+double tune_now(void);
+/* 1 where the user wants this rank to end. */
+int tune_interrupted(void);
+
+/* Collective. A communicator that has these rules (and then the defaults). Fails where calls on it are not accelerated.
+ */
+MPI_Comm tune_comm_open(const struct tune *tune, const char *rules);
+void tune_comm_close(MPI_Comm *comm);
+/* Puts the stream there that orders other than HOST need; fails where there is none. */
+void tune_stream_open(const struct tune *tune);
+void tune_stream_close(void);
+
+/* One of the things that are compared at a size. */
+struct tune_lane {
+    MPI_Comm comm;
+    int wanted;    /* algorithm that it is about; TUNE_DEFAULT: whichever its rules take */
+    int algorithm; /* that it took */
+    int timed;     /* 1: takes part in rounds */
+    int calls;     /* of a round */
+    void *graph;
+    double us; /* median over rounds; 0: cannot run */
+    double sample[TUNE_ROUNDS];
+    int rounds;
+};
+/* Bytes of one rank's contribution as the call makes it: a reduce-scatter has as many elements for each rank. */
+size_t tune_bytes(const struct tune *tune, int section, size_t bytes);
+/* A call, blocking or into the stream. */
+void tune_call(const struct tune *tune, MPI_Comm comm, int section, size_t bytes);
+/* Microseconds of one call of this rank, over lane->calls. */
+double tune_round(const struct tune *tune, const struct tune_lane *lane, int section, size_t bytes);
+/* Says which algorithm the lane takes, by one call; the result of small calls is compared with the right one, which the
+ * lane `keep` leaves. 1 where it is right. */
+int tune_try(const struct tune *tune, struct tune_lane *lane, int section, size_t bytes, int keep);
+void tune_graph_make(const struct tune *tune, struct tune_lane *lane, int section, size_t bytes);
+
+/* Collective. Measures the lanes at a size, lane 0 first, for about `seconds`, from `least` rounds on. together: lanes
+ * that are far behind stay. */
+void tune_measure(struct tune *tune, struct tune_lane *lanes, int n, int section, size_t bytes, double seconds,
+                  int least, int together);
+
+/* Collective, after all points have choices: measures the tuned rules beside the defaults and takes choices back that
+ * lose or for which there was no time. `until`: of tune_now(). */
+void tune_prove(struct tune *tune, double until);
+
+#endif

@@ -1,0 +1,185 @@
+/* The calls that `tutti tune` compares, and the communicators that they are made on. */
+#include <stdio.h>
+#include <string.h>
+
+#include "coll/coll.h"
+#include "core/clock.h"
+#include "gpu.h"
+#include "order.h"
+#include "tune.h"
+#include "tutti/mpix.h"
+#include "tutti/tutti.h"
+
+static MPIX_Stream stream = MPIX_STREAM_NULL;
+
+const char *tune_section_name(int section)
+{
+    static const char *const names[TUNE_SECTIONS] = {"allreduce", "reduce", "reduce_scatter", "scan"};
+    return names[section];
+}
+
+void tune_stream_open(const struct tune *tune)
+{
+    char why[256];
+    if (tune->plan->order == BENCH_HOST)
+        return;
+    if (!bench_gpu_open(why, sizeof why))
+        bench_fail("%s", why);
+    void *handle = bench_gpu_stream();
+    MPI_Info info;
+    MPI_Info_create(&info);
+    MPI_Info_set(info, "type", strcmp(tutti_device_name(), "cuda") == 0 ? "cudaStream_t" : "tutti_stream");
+    int error = MPIX_Info_set_hex(info, "value", &handle, sizeof handle);
+    if (error == MPI_SUCCESS)
+        error = MPIX_Stream_create(info, &stream);
+    MPI_Info_free(&info);
+    if (error != MPI_SUCCESS)
+        bench_fail("MPIX_Stream_create: error %d", error);
+}
+
+void tune_stream_close(void)
+{
+    if (stream != MPIX_STREAM_NULL)
+        MPIX_Stream_free(&stream);
+    bench_gpu_close();
+}
+
+size_t tune_bytes(const struct tune *tune, int section, size_t bytes)
+{
+    size_t ranks = (size_t)tune->plan->size, count = bytes / sizeof(float);
+    if (section == TUNE_REDUCE_SCATTER)
+        count = (count < ranks ? 1 : count / ranks) * ranks;
+    return count * sizeof(float);
+}
+
+void tune_call(const struct tune *tune, MPI_Comm comm, int section, size_t bytes)
+{
+    int n = (int)(tune_bytes(tune, section, bytes) / sizeof(float)), each = n / tune->plan->size, error = MPI_SUCCESS;
+    int blocking = tune->plan->order == BENCH_HOST;
+#define DO(name, ...) error = blocking ? MPI_##name(__VA_ARGS__) : MPIX_##name##_enqueue(__VA_ARGS__)
+    switch (section) {
+    case TUNE_ALLREDUCE:
+        DO(Allreduce, tune->in, tune->out, n, MPI_FLOAT, MPI_SUM, comm);
+        break;
+    case TUNE_REDUCE:
+        DO(Reduce, tune->in, tune->out, n, MPI_FLOAT, MPI_SUM, 0, comm);
+        break;
+    case TUNE_REDUCE_SCATTER:
+        DO(Reduce_scatter_block, tune->in, tune->out, each, MPI_FLOAT, MPI_SUM, comm);
+        break;
+    case TUNE_SCAN:
+        DO(Scan, tune->in, tune->out, n, MPI_FLOAT, MPI_SUM, comm);
+        break;
+    }
+#undef DO
+    if (error != MPI_SUCCESS)
+        bench_fail("%s of %zu bytes failed with error %d", tune_section_name(section), bytes, error);
+}
+
+static void finish(const struct tune *tune)
+{
+    if (tune->plan->order != BENCH_HOST)
+        bench_gpu_sync();
+}
+
+/* A call that is counted: which algorithm took it. */
+static int counted(const struct tune *tune, MPI_Comm comm, int section, size_t bytes, char *name, size_t size)
+{
+    static const char *const calls[TUNE_SECTIONS] = {"_Allreduce", "_Reduce", "_Reduce_scatter_block", "_Scan"};
+    int accelerated;
+    bench_outcome_begin();
+    tune_call(tune, comm, section, bytes);
+    finish(tune);
+    bench_outcome_end(calls[section], name, size, &accelerated);
+    return accelerated;
+}
+
+MPI_Comm tune_comm_open(const struct tune *tune, const char *rules)
+{
+    char wrong[320] = "", name[96];
+    MPI_Comm comm = MPI_COMM_NULL;
+    if (tutti_rules_set(rules, wrong, sizeof wrong) != 0)
+        bench_fail("%s", wrong);
+    int error = tune->plan->order == BENCH_HOST ? MPI_Comm_dup(MPI_COMM_WORLD, &comm)
+                                                : MPIX_Stream_comm_create(MPI_COMM_WORLD, stream, &comm);
+    if (error != MPI_SUCCESS)
+        bench_fail("no communicator could be made: error %d", error);
+    if (!counted(tune, comm, TUNE_ALLREDUCE, 8, name, sizeof name)) /* opens it */
+        bench_fail("there is nothing to tune: the library gives calls to the MPI here (%s)", name);
+    tutti_rules_set(NULL, wrong, sizeof wrong);
+    return comm;
+}
+
+void tune_comm_close(MPI_Comm *comm)
+{
+    if (*comm != MPI_COMM_NULL)
+        MPI_Comm_free(comm);
+}
+
+/* Bytes of the result that this rank gets. */
+static size_t result_bytes(const struct tune *tune, int section, size_t bytes)
+{
+    bytes = tune_bytes(tune, section, bytes);
+    if (section == TUNE_REDUCE_SCATTER)
+        return bytes / (size_t)tune->plan->size;
+    return section == TUNE_REDUCE && tune->plan->rank != 0 ? 0 : bytes;
+}
+
+int tune_try(const struct tune *tune, struct tune_lane *lane, int section, size_t bytes, int keep)
+{
+    char name[96];
+    size_t result = result_bytes(tune, section, bytes);
+    int looked_at = bytes <= TUNE_CHECKED && result <= TUNE_CHECKED;
+    if (looked_at && result) {
+        memset(tune->host, 0xa5, result);
+        bench_must(tutti_copy(tune->out, tune->host, result), "copying to the device");
+    }
+    counted(tune, lane->comm, section, bytes, name, sizeof name);
+    lane->algorithm = tune_by_name(name);
+    if (!looked_at || !result)
+        return 1;
+    char *right = tune->host + TUNE_CHECKED;
+    bench_must(tutti_copy(keep ? right : tune->host, tune->out, result), "copying from the device");
+    return keep || memcmp(right, tune->host, result) == 0;
+}
+
+void tune_graph_make(const struct tune *tune, struct tune_lane *lane, int section, size_t bytes)
+{
+    if (tune->plan->order != BENCH_GRAPH)
+        return;
+    bench_graph_begin();
+    for (int i = 0; i < lane->calls; i++)
+        tune_call(tune, lane->comm, section, bytes);
+    lane->graph = bench_graph_end();
+    bench_graph_launch(lane->graph); /* the first launch brings the graph to the device */
+    bench_gpu_sync();
+}
+
+static void put(const struct tune *tune, const struct tune_lane *lane, int section, size_t bytes, int calls)
+{
+    if (lane->graph) {
+        bench_graph_launch(lane->graph);
+        return;
+    }
+    for (int i = 0; i < calls; i++)
+        tune_call(tune, lane->comm, section, bytes);
+}
+
+double tune_round(const struct tune *tune, const struct tune_lane *lane, int section, size_t bytes)
+{
+    double took = 0;
+    if (tune->plan->order != BENCH_HOST) {
+        bench_mpi.Barrier(MPI_COMM_WORLD);
+        put(tune, lane, section, bytes, 1 + lane->calls / 8); /* brings the ranks together */
+        bench_gpu_start();
+        put(tune, lane, section, bytes, lane->calls);
+        return bench_gpu_stop() / lane->calls;
+    }
+    for (int i = 0; i < lane->calls; i++) {
+        bench_mpi.Barrier(MPI_COMM_WORLD);
+        uint64_t start = tutti_now_ns();
+        tune_call(tune, lane->comm, section, bytes);
+        took += (double)(tutti_now_ns() - start) * 1e-3;
+    }
+    return took / lane->calls;
+}
