@@ -151,25 +151,17 @@ static int launch_apart(struct tutti_team *team, const struct tutti_reduce *call
     struct tutti_reduce apart = *call;
     size_t size = tutti_type_size(call->type), bytes = call->count * size;
     if (team->spare_bytes < bytes) {
-        if (team->device->stream_capturing && team->device->stream_capturing(stream) != 0) {
-            tutti_error("a reduce-scatter in place with unequal counts needs %zu bytes of scratch, which cannot be "
-                        "taken while a graph is captured: make one such call before",
-                        bytes);
-            return TUTTI_ERR_UNAVAILABLE;
-        }
-        int status = team->device->stream_sync(stream); /* what is there may still be in use */
-        if (status == TUTTI_OK && team->spare)
-            status = team->device->free(team->spare);
-        team->spare = NULL;
-        team->spare_bytes = 0;
-        if (status == TUTTI_OK)
-            status = team->device->alloc(team->gpu, bytes, &team->spare);
+        size_t more = bytes > 2 * team->spare_bytes ? bytes : 2 * team->spare_bytes;
+        int status = team->spares < TUTTI_SPARES ? team->device->alloc(team->gpu, more, &team->spare[team->spares])
+                                                 : TUTTI_ERR_MEMORY;
         if (status != TUTTI_OK)
             return status;
-        team->spare_bytes = bytes;
+        team->spares++;
+        team->spare_bytes = more;
     }
-    apart.in = team->spare;
-    int status = team->device->copy(stream, team->spare, call->in, bytes);
+    void *spare = team->spare[team->spares - 1];
+    apart.in = spare;
+    int status = team->device->copy(stream, spare, call->in, bytes);
     return status == TUTTI_OK ? launch_all(team, &apart, stream, ticket, shape) : status;
 }
 

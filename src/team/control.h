@@ -63,6 +63,7 @@ struct tutti_offer {
     unsigned char uuid[16];
     uint64_t bytes;  /* of its channel */
     uint64_t blocks; /* of a kernel that waits, at most */
+    uint64_t ticks;  /* that its channel has counted for earlier teams */
     struct tutti_share share;
 };
 

@@ -19,12 +19,13 @@ struct opening {
 };
 
 /* Second phase: reasons as numbers, so that the least one can be agreed. */
-enum { REASON_REACH, REASON_DESCRIPTOR, REASON_IMPORT, REASON_WORDS, REASONS };
+enum { REASON_REACH, REASON_DESCRIPTOR, REASON_IMPORT, REASON_WORDS, REASON_CHANNEL, REASONS };
 static const char *const reasons[REASONS] = {
     [REASON_REACH] = "GPUs that cannot reach each other's memory",
     [REASON_DESCRIPTOR] = "descriptors of device memory could not be sent",
     [REASON_IMPORT] = "device memory of a peer could not be mapped",
     [REASON_WORDS] = "host memory could not be mapped for the GPU",
+    [REASON_CHANNEL] = "device memory could not be written",
 };
 
 static int complete(const struct tutti_device *device)
@@ -90,6 +91,7 @@ static const char *prepare(struct opening *o, int gpu, struct tutti_offer *mine)
         return why;
     mine->bytes = o->seat->bytes;
     mine->blocks = device->blocks(gpu);
+    mine->ticks = o->seat->ticks;
     mine->share = o->seat->share;
     team->device = device;
     team->gpu = gpu;
@@ -173,6 +175,11 @@ static int map_channel(struct opening *o, int r, void **channel)
 static int map_all(struct opening *o)
 {
     struct tutti_team *team = o->team;
+    uint64_t ticks = 0;
+    for (int r = 0; r < team->size; r++)
+        ticks = o->offers[r]->ticks > ticks ? o->offers[r]->ticks : ticks;
+    if (tutti_seat_begin(team->node, o->seat, ticks) != TUTTI_OK)
+        return REASON_CHANNEL;
     for (int g = 0; g < team->gpus && team->leader; g++) {
         if (g != team->gpu_index && !team->device->reach(team->gpu, o->offers[team->leader_of[g]]->uuid))
             return REASON_REACH;

@@ -93,6 +93,10 @@ static struct tutti_seat *build(struct tutti_node *node, int gpu, const char **w
         *why = "device memory cannot be shared with other processes";
         status = share_channel(node, seat);
     }
+    if (status == TUTTI_OK) { /* what was there before could be taken for packets of a peer */
+        *why = "the channel could not be cleared";
+        status = node->device->fill(seat->stream, seat->channel, 0, bytes);
+    }
     if (status != TUTTI_OK) {
         tutti_info("%s: %s", *why, tutti_status_text(status));
         dismantle(node, seat);
@@ -103,14 +107,19 @@ static struct tutti_seat *build(struct tutti_node *node, int gpu, const char **w
     return seat;
 }
 
-/* Fresh flags: whatever launches of an earlier communicator left in them would be taken for this one's. */
+/* Fresh flags: whatever launches of an earlier communicator left in them would be taken for this one's. Its packets
+ * stay: the next epochs come after all that the channel has seen. */
 static int clear(struct tutti_node *node, struct tutti_seat *seat)
 {
     struct tutti_words *words = &tutti_node_control(node)->words[seat->words];
     __atomic_store_n(&words->abort, 0, __ATOMIC_RELEASE);
     __atomic_store_n(&words->done, 0, __ATOMIC_RELEASE);
     __atomic_store_n(&words->where, 0, __ATOMIC_RELEASE);
-    int status = node->device->fill(seat->stream, seat->channel, 0, sizeof(struct tutti_channel_flags));
+    int status =
+        node->device->copy(seat->stream, &seat->ticks,
+                           (char *)seat->channel + offsetof(struct tutti_channel_flags, ticks), sizeof seat->ticks);
+    if (status == TUTTI_OK)
+        status = node->device->fill(seat->stream, seat->channel, 0, sizeof(struct tutti_channel_flags));
     return status == TUTTI_OK ? node->device->stream_sync(seat->stream) : status;
 }
 
@@ -133,6 +142,14 @@ int tutti_seat_take(struct tutti_node *node, int gpu, struct tutti_seat **out, c
     }
     *out = seat;
     return TUTTI_OK;
+}
+
+int tutti_seat_begin(struct tutti_node *node, const struct tutti_seat *seat, uint64_t ticks)
+{
+    ticks = (ticks + TUTTI_TICKS - 1) / TUTTI_TICKS * TUTTI_TICKS;
+    int status = node->device->copy(seat->stream, (char *)seat->channel + offsetof(struct tutti_channel_flags, ticks),
+                                    &ticks, sizeof ticks);
+    return status == TUTTI_OK ? node->device->stream_sync(seat->stream) : status;
 }
 
 void tutti_seat_drop(struct tutti_node *node, struct tutti_seat *seat)
