@@ -1,0 +1,303 @@
+/* Stream order on a CUDA GPU: graphs captured and replayed, mixed with eager calls; captures beside blocking calls;
+ * several streams at once while kernels of the program fill the GPU. Nothing of CUDA is linked or included: the driver
+ * is opened. Status 77 on other devices.
+ *
+ *   enqueue_graph replay | beside | full | types
+ *
+ * TUTTI_TEST_REPLAYS: how many graph launches (5000). */
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/clock.h"
+#include "device/device.h"
+#include "lane.h"
+#include "tutti/tutti.h"
+
+/* As cuda.h has them. */
+typedef int CUresult;
+typedef struct CUgraph_st *CUgraph;
+typedef struct CUgraphExec_st *CUgraphExec;
+typedef void *CUmodule, *CUfunction, *CUstream;
+static struct {
+    CUresult (*BeginCapture)(CUstream, int mode);
+    CUresult (*EndCapture)(CUstream, CUgraph *);
+    CUresult (*Instantiate)(CUgraphExec *, CUgraph, unsigned long long flags);
+    CUresult (*Launch)(CUgraphExec, CUstream);
+    CUresult (*ExecDestroy)(CUgraphExec);
+    CUresult (*GraphDestroy)(CUgraph);
+    CUresult (*GetNodes)(CUgraph, void **nodes, size_t *n);
+    CUresult (*ModuleLoadData)(CUmodule *, const void *image);
+    CUresult (*ModuleGetFunction)(CUfunction *, CUmodule, const char *name);
+    CUresult (*LaunchKernel)(CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, CUstream,
+                             void **, void **);
+} cu;
+enum { GLOBAL = 0, THREAD = 1, RELAXED = 2, SECONDS = 200 };
+
+static int find_driver(void)
+{
+    void *driver = dlopen("libcuda.so.1", RTLD_NOW);
+    int all = driver != NULL;
+#define FIND(field, name) all = all && (*(void **)(void *)&cu.field = dlsym(driver, name)) != NULL
+    FIND(BeginCapture, "cuStreamBeginCapture_v2");
+    FIND(EndCapture, "cuStreamEndCapture");
+    FIND(Instantiate, "cuGraphInstantiateWithFlags");
+    FIND(Launch, "cuGraphLaunch");
+    FIND(ExecDestroy, "cuGraphExecDestroy");
+    FIND(GraphDestroy, "cuGraphDestroy");
+    FIND(GetNodes, "cuGraphGetNodes");
+    FIND(ModuleLoadData, "cuModuleLoadData");
+    FIND(ModuleGetFunction, "cuModuleGetFunction");
+    FIND(LaunchKernel, "cuLaunchKernel");
+#undef FIND
+    return all;
+}
+
+#define CU(call)                                                                                                       \
+    do {                                                                                                               \
+        CUresult result_ = (call);                                                                                     \
+        if (!CHECK(result_ == 0, "%s: CUDA error %d", #call, result_))                                                 \
+            MPI_Abort(MPI_COMM_WORLD, 1);                                                                              \
+    } while (0)
+
+/* A captured chain: its steps, and the memory that its first one copies from. */
+enum { CHAIN = 10 };
+struct chain {
+    struct lane_step step[CHAIN];
+    char *from;
+    CUgraphExec exec;
+    size_t nodes;
+};
+
+static void capture(struct lane *lane, struct chain *chain, int mode)
+{
+    static const int kinds[CHAIN] = {LANE_FRESH,  LANE_ALLREDUCE,           LANE_COPY,   LANE_REDUCE_SCATTER,
+                                     LANE_SCAN,   LANE_ALLREDUCE,           LANE_EXSCAN, LANE_BARRIER,
+                                     LANE_REDUCE, LANE_REDUCE_SCATTER_BLOCK};
+    CUgraph graph = NULL;
+    void *from = NULL;
+    CHECK(tutti_device()->alloc_pinned(lane->elements * 16, &from) == 0, "pinned memory");
+    chain->from = from;
+    for (int i = 0; i < CHAIN; i++)
+        chain->step[i] = lane_draw(lane, kinds[i]);
+    CU(cu.BeginCapture(lane->stream, mode));
+    for (int i = 0; i < CHAIN; i++)
+        lane_put(lane, &chain->step[i], chain->from);
+    CU(cu.EndCapture(lane->stream, &graph));
+    CU(cu.GetNodes(graph, NULL, &chain->nodes));
+    CU(cu.Instantiate(&chain->exec, graph, 0));
+    CU(cu.GraphDestroy(graph));
+    CHECK(chain->nodes >= 2, "a graph of %zu nodes", chain->nodes);
+}
+
+static void release(struct chain *chain)
+{
+    CU(cu.ExecDestroy(chain->exec));
+    CHECK(tutti_device()->free_pinned(chain->from) == 0, "pinned memory");
+}
+
+/* New contents for the graph's first copy; the stream is idle. */
+static void refresh(struct lane *lane, struct chain *chain)
+{
+    chain->step[0].seed = random_next(&lane->random);
+    lane_contents(lane, &chain->step[0], lane->rank, chain->from);
+}
+
+static void launch(struct lane *lane, struct chain *chain)
+{
+    CU(cu.Launch(chain->exec, lane->stream));
+    for (int i = 0; i < CHAIN; i++)
+        lane_model(lane, &chain->step[i]);
+}
+
+static void replay(void)
+{
+    long replays = check_setting("TUTTI_TEST_REPLAYS", 5000), done = 0;
+    struct lane lane;
+    struct chain chain[2];
+    lane_open(&lane, MPI_COMM_WORLD, "cudaStream_t", 257, kit_seed);
+    lane_set(&lane, kit_handle_of(TUTTI_TYPE_U32));
+    capture(&lane, &chain[0], GLOBAL);
+    capture(&lane, &chain[1], RELAXED);
+    while (done < replays) {
+        int burst = 1 + (int)(random_next(&lane.random) % 8), fine;
+        refresh(&lane, &chain[0]);
+        refresh(&lane, &chain[1]);
+        for (int i = 0; i < burst; i++, done++) {
+            launch(&lane, &chain[random_next(&lane.random) % 3 == 0]);
+            if (random_next(&lane.random) % 4 == 0)
+                lane_go(&lane, -1);
+        }
+        fine = lane_check(&lane, "replayed and eager calls");
+        if (!fine && lane.wrong > 5)
+            break;
+    }
+    if (kit_rank == 0)
+        printf("%ld replays of graphs of %zu and %zu nodes\n", done, chain[0].nodes, chain[1].nodes);
+    release(&chain[0]);
+    release(&chain[1]);
+    lane_close(&lane);
+}
+
+/* While this thread captures in global mode: a blocking reduction on another communicator, its first one, works; one on
+ * the captured communicator is refused, and the capture goes on. */
+static void beside(void)
+{
+    enum { COUNT = 1000 };
+    struct lane lane;
+    struct kit_buffer in, out;
+    static int mine[COUNT], got[COUNT];
+    CUgraph graph = NULL;
+    CUgraphExec exec = NULL;
+    lane_open(&lane, MPI_COMM_WORLD, "tutti_stream", 300, kit_seed + 7);
+    for (int mode = GLOBAL; mode <= RELAXED; mode++) {
+        MPI_Comm other;
+        int wrong = 0;
+        MPI_Comm_dup(MPI_COMM_WORLD, &other);
+        kit_open(&in, KIT_DEVICE, sizeof mine);
+        kit_open(&out, KIT_DEVICE, sizeof mine);
+        for (int i = 0; i < COUNT; i++)
+            mine[i] = i * (kit_rank + 1) + mode;
+        void *to = kit_put(&out, 0, NULL, sizeof mine), *from = kit_put(&in, 0, mine, sizeof mine);
+        struct lane_step first = lane_draw(&lane, LANE_ALLREDUCE), second = lane_draw(&lane, LANE_SCAN);
+        CU(cu.BeginCapture(lane.stream, mode));
+        lane_put(&lane, &first, NULL);
+        int error = MPI_Allreduce(from, to, COUNT, MPI_INT, MPI_SUM, other);
+        CHECK(error == MPI_SUCCESS, "blocking beside a capture in mode %d: class %d", mode, kit_class(error));
+        error = MPI_Allreduce(from, to, COUNT, MPI_INT, MPI_SUM, lane.comm);
+        CHECK(error != MPI_SUCCESS, "a blocking call on the communicator that is captured");
+        lane_put(&lane, &second, NULL);
+        CU(cu.EndCapture(lane.stream, &graph));
+        CU(cu.Instantiate(&exec, graph, 0));
+        CU(cu.Launch(exec, lane.stream));
+        lane_model(&lane, &first);
+        lane_model(&lane, &second);
+        lane_check(&lane, "a graph captured beside blocking calls");
+        memcpy(got, kit_get(&out, NULL), sizeof got);
+        for (int i = 0; i < COUNT; i++)
+            wrong += got[i] != i * kit_size * (kit_size + 1) / 2 + mode * kit_size;
+        CHECK(wrong == 0, "blocking beside a capture in mode %d: %d wrong", mode, wrong);
+        CU(cu.ExecDestroy(exec));
+        CU(cu.GraphDestroy(graph));
+        kit_close(&in);
+        kit_close(&out);
+        MPI_Comm_free(&other);
+    }
+    lane_close(&lane);
+}
+
+/* Spins for about `cycles` of the GPU's clock in every block. */
+static const char spin_ptx[] = ".version 6.0\n.target sm_60\n.address_size 64\n"
+                               ".visible .entry spin(.param .u64 cycles)\n{\n"
+                               ".reg .u64 %rd<4>;\n.reg .pred %p;\n"
+                               "ld.param.u64 %rd1, [cycles];\nmov.u64 %rd2, %clock64;\n"
+                               "again:\nmov.u64 %rd3, %clock64;\nsub.u64 %rd3, %rd3, %rd2;\n"
+                               "setp.lt.u64 %p, %rd3, %rd1;\n@%p bra again;\nret;\n}\n";
+
+/* Four communicators on four streams while kernels of the program, of many more blocks than the GPU holds, come one
+ * after the other in two streams more and in the lanes' own. */
+static void full(void)
+{
+    enum { LANES = 4, ROUNDS = 40, STEPS = 30, BLOCKS = 1500, THREADS = 1024 };
+    struct lane lane[LANES];
+    struct chain chain[LANES];
+    void *crowd[2];
+    CUmodule module = NULL;
+    CUfunction spin = NULL;
+    uint64_t own = kit_seed * 17 + (unsigned)kit_rank, start = tutti_now_ns();
+    for (int l = 0; l < LANES; l++) {
+        lane_open(&lane[l], MPI_COMM_WORLD, NULL, l == 0 ? 60000 : 2000, kit_seed + (unsigned)l);
+        lane_set(&lane[l], kit_handle_of(l % 2 ? TUTTI_TYPE_F32 : TUTTI_TYPE_I64));
+        capture(&lane[l], &chain[l], THREAD);
+    }
+    CU(cu.ModuleLoadData(&module, spin_ptx));
+    CU(cu.ModuleGetFunction(&spin, module, "spin"));
+    for (int i = 0; i < 2; i++)
+        CHECK(tutti_stream_create(&crowd[i]) == 0, "a stream");
+    for (int round = 0; round < ROUNDS; round++) {
+        int left[LANES], all = LANES * STEPS;
+        for (int l = 0; l < LANES; l++) {
+            refresh(&lane[l], &chain[l]);
+            left[l] = STEPS;
+        }
+        while (all > 0) {
+            int l = (int)(random_next(&own) % LANES);
+            if (random_next(&own) % 8 == 0) {
+                uint64_t cycles = random_next(&own) % 100000; /* to some 60 us a wave of blocks */
+                void *parameters[] = {&cycles}, *streams[] = {crowd[0], crowd[1], lane[l].stream};
+                CU(cu.LaunchKernel(spin, BLOCKS, 1, 1, THREADS, 1, 1, 0, streams[random_next(&own) % 3], parameters,
+                                   NULL));
+            }
+            if (left[l] == 0)
+                continue;
+            if (left[l]-- % 10 == 5)
+                launch(&lane[l], &chain[l]);
+            else
+                lane_go(&lane[l], -1);
+            all--;
+        }
+        for (int l = 0; l < LANES; l++)
+            lane_check(&lane[l], "on a GPU full of other work");
+    }
+    if (kit_rank == 0)
+        printf("%d calls on %d streams beside other work in %.1f s\n", LANES * ROUNDS * STEPS, LANES,
+               (double)(tutti_now_ns() - start) / 1e9);
+    for (int l = 0; l < LANES; l++) {
+        release(&chain[l]);
+        lane_close(&lane[l]);
+    }
+    for (int i = 0; i < 2; i++)
+        CHECK(tutti_stream_sync(crowd[i]) == 0 && tutti_stream_destroy(crowd[i]) == 0, "a stream");
+}
+
+/* The default streams can be named too, and a type's first call may be made in a capture. */
+static void types(void)
+{
+    struct lane lane;
+    lane_open(&lane, MPI_COMM_WORLD, "cudaStream_t", 500, kit_seed + 3);
+    for (int i = 0; i < kit_handle_count; i++) {
+        struct chain chain;
+        lane_set(&lane, &kit_handles[i]);
+        capture(&lane, &chain, GLOBAL);
+        refresh(&lane, &chain);
+        launch(&lane, &chain);
+        lane_check(&lane, "the first calls of a type, captured");
+        release(&chain);
+    }
+    for (uintptr_t special = 0; special < 3; special++) {
+        MPIX_Stream mpix = MPIX_STREAM_NULL;
+        MPI_Comm comm = MPI_COMM_NULL;
+        int *memory = NULL, mine[2] = {kit_rank + 1, 5}, sum[2] = {0, 0};
+        CHECK(lane_name_stream("cudaStream_t", (void *)special, &mpix) == MPI_SUCCESS, "default stream %d",
+              (int)special);
+        CHECK(MPIX_Stream_comm_create(MPI_COMM_WORLD, mpix, &comm) == MPI_SUCCESS, "default stream %d", (int)special);
+        CHECK(tutti_alloc(sizeof mine, (void **)&memory) == 0 && tutti_copy(memory, mine, sizeof mine) == 0, "memory");
+        int error = MPIX_Allreduce_enqueue(MPI_IN_PLACE, memory, 2, MPI_INT, MPI_SUM, comm);
+        MPI_Comm_free(&comm); /* waits for the stream */
+        MPIX_Stream_free(&mpix);
+        CHECK(tutti_copy(sum, memory, sizeof sum) == 0 && tutti_free(memory) == 0, "memory");
+        CHECK(error == MPI_SUCCESS && sum[0] == kit_size * (kit_size + 1) / 2 && sum[1] == 5 * kit_size,
+              "default stream %d: class %d, %d and %d", (int)special, kit_class(error), sum[0], sum[1]);
+    }
+    lane_close(&lane);
+}
+
+int main(int argc, char **argv)
+{
+    const char *what = argc > 1 ? argv[1] : "replay";
+    alarm(SECONDS);
+    kit_start(&argc, &argv, MPI_THREAD_SINGLE);
+    if (kit_plain || strcmp(tutti_device_name(), "cuda") != 0 || !lane_possible() || !find_driver())
+        kit_skip("enqueue_graph", "needs a CUDA GPU");
+    if (strcmp(what, "replay") == 0)
+        replay();
+    else if (strcmp(what, "beside") == 0)
+        beside();
+    else if (strcmp(what, "full") == 0)
+        full();
+    else if (strcmp(what, "types") == 0)
+        types();
+    return kit_end("enqueue_graph");
+}
