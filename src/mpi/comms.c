@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "core/log.h"
+#include "mpi/nonblocking.h"
 #include "mpi/streams.h"
 
 enum { FIRST_SLOTS = 256 };
@@ -61,6 +62,9 @@ static int insert(struct tutti_comm *comm)
 
 static void release(struct tutti_comm *comm)
 {
+    if (comm->opening)
+        tutti_comm_ready(comm, 1);
+    tutti_nonblocking_leave(comm);
     /* At the end the program has completed everything, and may have destroyed its streams. */
     int idle = tutti_comm_stream_close(comm, closing);
     if (comm->team && idle)
@@ -139,7 +143,67 @@ static void make_team(struct tutti_comm *comm)
     }
 }
 
-struct tutti_comm *tutti_comm_make(MPI_Comm handle)
+/* The exchange of tickets alone takes the other ranks. */
+static void begin_team(struct tutti_comm *comm)
+{
+    struct tutti_comm_opening *opening = calloc(1, sizeof *opening);
+    int size = comm->transport.base.size;
+    if (size > TUTTI_MAX_RANKS || size == 1 || !opening) {
+        free(opening);
+        make_team(comm);
+        return;
+    }
+    if (tutti_team_begin(tutti_door.node, &comm->transport.base, opening->mine, &opening->team) != TUTTI_OK)
+        opening->team = NULL;
+    opening->tickets = malloc(TUTTI_TICKET_BYTES * (size_t)size);
+    opening->request = tutti_handles.no_request;
+    if (!opening->tickets || tutti_real.MPI_Iallgather(opening->mine, TUTTI_TICKET_BYTES, tutti_handles.byte,
+                                                       opening->tickets, TUTTI_TICKET_BYTES, tutti_handles.byte,
+                                                       comm->handle, &opening->request) != MPI_SUCCESS) {
+        if (opening->team)
+            tutti_team_abandon(opening->team, opening->mine);
+        free(opening->tickets);
+        free(opening);
+        comm->failed = TUTTI_ERR_TRANSPORT;
+        return;
+    }
+    comm->opening = opening;
+}
+
+static void end_team(struct tutti_comm *comm, int status)
+{
+    struct tutti_comm_opening *opening = comm->opening;
+    if (opening->team && status == TUTTI_OK) {
+        tutti_team_join(opening->team, opening->tickets);
+        comm->team = opening->team;
+    } else if (status == TUTTI_OK) {
+        comm->passed = "no memory for a team";
+    } else {
+        comm->failed = status; /* the MPI may still use the tickets and, later, a peer the slots: they are lost */
+        comm->opening = NULL;
+        return;
+    }
+    comm->opening = NULL;
+    free(opening->tickets);
+    free(opening);
+}
+
+int tutti_comm_ready(struct tutti_comm *comm, int wait)
+{
+    TUTTI_INSIDE();
+    if (comm->opening && wait) {
+        end_team(comm, tutti_transport_await(&comm->transport.base, &comm->opening->request));
+    } else if (comm->opening) {
+        int flag = 0;
+        if (tutti_real.MPI_Test(&comm->opening->request, &flag, MPI_STATUS_IGNORE) != MPI_SUCCESS)
+            end_team(comm, TUTTI_ERR_TRANSPORT);
+        else if (flag)
+            end_team(comm, TUTTI_OK);
+    }
+    return !comm->opening;
+}
+
+static struct tutti_comm *make(MPI_Comm handle, void (*team)(struct tutti_comm *comm))
 {
     TUTTI_INSIDE();
     int inter;
@@ -157,13 +221,23 @@ struct tutti_comm *tutti_comm_make(MPI_Comm handle)
     else if (!all_ours(handle, comm->transport.base.size))
         comm->passed = "ranks of another MPI_COMM_WORLD";
     else
-        make_team(comm);
+        team(comm);
     if (insert(comm) != TUTTI_OK) {
         release(comm);
         return NULL;
     }
     tutti_real.MPI_Comm_set_attr(handle, keyval, comm);
     return comm;
+}
+
+struct tutti_comm *tutti_comm_make(MPI_Comm handle)
+{
+    return make(handle, make_team);
+}
+
+struct tutti_comm *tutti_comm_begin(MPI_Comm handle)
+{
+    return make(handle, begin_team);
 }
 
 int tutti_comms_open(void)

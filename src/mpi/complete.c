@@ -7,7 +7,80 @@
 
 static inline int nothing_open(void)
 {
-    return likely(atomic_load_explicit(&tutti_pending_open, memory_order_relaxed) == 0) || tutti_inside;
+    return (tutti_pending_none() && !tutti_nonblocking_busy()) || tutti_inside;
+}
+
+/* ---- real calls, while open reductions may need this thread: those that wait are made of those that look ---- */
+
+static int patient_Wait(MPI_Request *request, MPI_Status *status)
+{
+    unsigned rounds = 0;
+    for (;;) {
+        int flag = 0;
+        if (!tutti_nonblocking_busy())
+            return tutti_real.MPI_Wait(request, status);
+        tutti_nonblocking_poll();
+        int code = tutti_real.MPI_Test(request, &flag, status);
+        if (flag || code != MPI_SUCCESS)
+            return code;
+        tutti_nonblocking_pause(&rounds);
+    }
+}
+
+static int patient_Waitall(int count, MPI_Request requests[], MPI_Status *statuses)
+{
+    unsigned rounds = 0;
+    for (;;) {
+        int flag = 0;
+        if (!tutti_nonblocking_busy())
+            return tutti_real.MPI_Waitall(count, requests, statuses);
+        tutti_nonblocking_poll();
+        int code = tutti_real.MPI_Testall(count, requests, &flag, statuses);
+        if (flag || code != MPI_SUCCESS)
+            return code;
+        tutti_nonblocking_pause(&rounds);
+    }
+}
+
+static int patient_Waitany(int count, MPI_Request requests[], int *which, MPI_Status *status)
+{
+    unsigned rounds = 0;
+    for (;;) {
+        int flag = 0;
+        if (!tutti_nonblocking_busy())
+            return tutti_real.MPI_Waitany(count, requests, which, status);
+        tutti_nonblocking_poll();
+        int code = tutti_real.MPI_Testany(count, requests, which, &flag, status);
+        if (flag || code != MPI_SUCCESS)
+            return code;
+        tutti_nonblocking_pause(&rounds);
+    }
+}
+
+static int patient_Waitsome(int count, MPI_Request requests[], int *out, int which[], MPI_Status *statuses)
+{
+    unsigned rounds = 0;
+    for (;;) {
+        if (!tutti_nonblocking_busy())
+            return tutti_real.MPI_Waitsome(count, requests, out, which, statuses);
+        tutti_nonblocking_poll();
+        int code = tutti_real.MPI_Testsome(count, requests, out, which, statuses);
+        if (code != MPI_SUCCESS || *out != 0)
+            return code;
+        tutti_nonblocking_pause(&rounds);
+    }
+}
+
+static inline void poll(void)
+{
+    if (tutti_nonblocking_busy())
+        tutti_nonblocking_poll();
+}
+
+static int patient_Testsome(int count, MPI_Request requests[], int *out, int which[], MPI_Status *statuses)
+{
+    poll();
+    return tutti_real.MPI_Testsome(count, requests, out, which, statuses);
 }
 
 /* After a real call that completed one request or not. */
@@ -29,20 +102,25 @@ static int settle(struct tutti_pending *pending, int completed, int code, MPI_Re
 int tutti_door_MPI_Wait(MPI_Request *request, MPI_Status *status)
 {
     struct tutti_pending *pending;
-    if (nothing_open() || !request || !(pending = tutti_pending_take(*request)))
+    if (nothing_open() || !request)
         return tutti_real.MPI_Wait(request, status);
     TUTTI_INSIDE();
+    if (!(pending = tutti_pending_take(*request)))
+        return patient_Wait(request, status);
     MPI_Status own, *where = status == MPI_STATUS_IGNORE ? &own : status;
-    int code = tutti_real.MPI_Wait(request, where);
+    int code = patient_Wait(request, where);
     return settle(pending, 1, code, *request, where);
 }
 
 int tutti_door_MPI_Test(MPI_Request *request, int *flag, MPI_Status *status)
 {
     struct tutti_pending *pending;
-    if (nothing_open() || !request || !(pending = tutti_pending_take(*request)))
+    if (nothing_open() || !request)
         return tutti_real.MPI_Test(request, flag, status);
     TUTTI_INSIDE();
+    poll();
+    if (!(pending = tutti_pending_take(*request)))
+        return tutti_real.MPI_Test(request, flag, status);
     MPI_Status own, *where = status == MPI_STATUS_IGNORE ? &own : status;
     int code = tutti_real.MPI_Test(request, flag, where);
     return settle(pending, *flag, code, *request, where);
@@ -51,9 +129,12 @@ int tutti_door_MPI_Test(MPI_Request *request, int *flag, MPI_Status *status)
 int tutti_door_MPI_Request_get_status(MPI_Request request, int *flag, MPI_Status *status)
 {
     struct tutti_pending *pending;
-    if (nothing_open() || !(pending = tutti_pending_see(request)))
+    if (nothing_open())
         return tutti_real.MPI_Request_get_status(request, flag, status);
     TUTTI_INSIDE();
+    poll();
+    if (!(pending = tutti_pending_see(request)))
+        return tutti_real.MPI_Request_get_status(request, flag, status);
     MPI_Status own, *where = status == MPI_STATUS_IGNORE ? &own : status;
     int code = tutti_real.MPI_Request_get_status(request, flag, where);
     return code == MPI_SUCCESS && *flag ? tutti_pending_deliver(pending, where) : code;
@@ -64,6 +145,12 @@ int tutti_door_MPI_Request_free(MPI_Request *request)
     struct tutti_pending *pending;
     if (nothing_open() || !request || !(pending = tutti_pending_take(*request)))
         return tutti_real.MPI_Request_free(request);
+    if (pending->open) {
+        int code = tutti_open_free(pending->open, request);
+        pending->open = NULL;
+        tutti_pending_drop(pending);
+        return code;
+    }
     /* The host memory must outlive the call: the request is kept and completed later. */
     tutti_pending_orphan(pending);
     *request = tutti_handles.no_request;
@@ -159,19 +246,24 @@ static int list_settle_some(struct list *list, const MPI_Request *requests, cons
 int tutti_door_MPI_Waitall(int count, MPI_Request array_of_requests[], MPI_Status *array_of_statuses)
 {
     struct list list;
-    if (nothing_open() || !list_open(&list, count, array_of_requests, array_of_statuses, 0))
+    if (nothing_open())
         return tutti_real.MPI_Waitall(count, array_of_requests, array_of_statuses);
     TUTTI_INSIDE();
-    int code = tutti_real.MPI_Waitall(count, array_of_requests, list.status);
+    if (!list_open(&list, count, array_of_requests, array_of_statuses, 0))
+        return patient_Waitall(count, array_of_requests, array_of_statuses);
+    int code = patient_Waitall(count, array_of_requests, list.status);
     return list_close(&list, array_of_statuses, 0, list_settle_all(&list, array_of_requests, code));
 }
 
 int tutti_door_MPI_Testall(int count, MPI_Request array_of_requests[], int *flag, MPI_Status *array_of_statuses)
 {
     struct list list;
-    if (nothing_open() || !list_open(&list, count, array_of_requests, array_of_statuses, 0))
+    if (nothing_open())
         return tutti_real.MPI_Testall(count, array_of_requests, flag, array_of_statuses);
     TUTTI_INSIDE();
+    poll();
+    if (!list_open(&list, count, array_of_requests, array_of_statuses, 0))
+        return tutti_real.MPI_Testall(count, array_of_requests, flag, array_of_statuses);
     int code = tutti_real.MPI_Testall(count, array_of_requests, flag, list.status);
     if (code != MPI_SUCCESS || *flag)
         code = list_settle_all(&list, array_of_requests, code);
@@ -182,11 +274,13 @@ int tutti_door_MPI_Waitany(int count, MPI_Request array_of_requests[], int *indx
 {
     struct list list;
     MPI_Status own, *where = status == MPI_STATUS_IGNORE ? &own : status;
-    if (nothing_open() || !list_open(&list, count, array_of_requests, MPI_STATUSES_IGNORE, 0))
+    if (nothing_open())
         return tutti_real.MPI_Waitany(count, array_of_requests, indx, status);
     TUTTI_INSIDE();
+    if (!list_open(&list, count, array_of_requests, MPI_STATUSES_IGNORE, 0))
+        return patient_Waitany(count, array_of_requests, indx, status);
     *indx = MPI_UNDEFINED;
-    int code = tutti_real.MPI_Waitany(count, array_of_requests, indx, where);
+    int code = patient_Waitany(count, array_of_requests, indx, where);
     if (*indx >= 0 && *indx < count)
         code = list_settle(&list, *indx, code, array_of_requests[*indx], where);
     return list_close(&list, MPI_STATUSES_IGNORE, 0, code);
@@ -196,9 +290,12 @@ int tutti_door_MPI_Testany(int count, MPI_Request array_of_requests[], int *indx
 {
     struct list list;
     MPI_Status own, *where = status == MPI_STATUS_IGNORE ? &own : status;
-    if (nothing_open() || !list_open(&list, count, array_of_requests, MPI_STATUSES_IGNORE, 0))
+    if (nothing_open())
         return tutti_real.MPI_Testany(count, array_of_requests, indx, flag, status);
     TUTTI_INSIDE();
+    poll();
+    if (!list_open(&list, count, array_of_requests, MPI_STATUSES_IGNORE, 0))
+        return tutti_real.MPI_Testany(count, array_of_requests, indx, flag, status);
     *indx = MPI_UNDEFINED;
     int code = tutti_real.MPI_Testany(count, array_of_requests, indx, flag, where);
     if ((code != MPI_SUCCESS || *flag) && *indx >= 0 && *indx < count)
@@ -207,21 +304,23 @@ int tutti_door_MPI_Testany(int count, MPI_Request array_of_requests[], int *indx
 }
 
 #define SOME(call)                                                                                                     \
-    int tutti_door_##call(int incount, MPI_Request array_of_requests[], int *outcount, int array_of_indices[],         \
-                          MPI_Status *array_of_statuses)                                                               \
+    int tutti_door_MPI_##call(int incount, MPI_Request array_of_requests[], int *outcount, int array_of_indices[],     \
+                              MPI_Status *array_of_statuses)                                                           \
     {                                                                                                                  \
         struct list list;                                                                                              \
-        if (nothing_open() || !list_open(&list, incount, array_of_requests, array_of_statuses, 0))                     \
-            return tutti_real.call(incount, array_of_requests, outcount, array_of_indices, array_of_statuses);         \
+        if (nothing_open())                                                                                            \
+            return tutti_real.MPI_##call(incount, array_of_requests, outcount, array_of_indices, array_of_statuses);   \
         TUTTI_INSIDE();                                                                                                \
+        if (!list_open(&list, incount, array_of_requests, array_of_statuses, 0))                                       \
+            return patient_##call(incount, array_of_requests, outcount, array_of_indices, array_of_statuses);          \
         *outcount = 0;                                                                                                 \
-        int code = tutti_real.call(incount, array_of_requests, outcount, array_of_indices, list.status);               \
+        int code = patient_##call(incount, array_of_requests, outcount, array_of_indices, list.status);                \
         if (*outcount != MPI_UNDEFINED && (code == MPI_SUCCESS || code == MPI_ERR_IN_STATUS))                          \
             code = list_settle_some(&list, array_of_requests, array_of_indices, *outcount, code);                      \
         return list_close(&list, array_of_statuses, 0, code);                                                          \
     }
-SOME(MPI_Waitsome)
-SOME(MPI_Testsome)
+SOME(Waitsome)
+SOME(Testsome)
 #undef SOME
 
 /* ---- MPI 4.1: looking at lists without freeing requests ---- */
@@ -230,9 +329,12 @@ int tutti_door_MPI_Request_get_status_all(int count, const MPI_Request array_of_
                                           MPI_Status *array_of_statuses)
 {
     struct list list;
-    if (nothing_open() || !list_open(&list, count, array_of_requests, array_of_statuses, 1))
+    if (nothing_open())
         return tutti_real.MPI_Request_get_status_all(count, array_of_requests, flag, array_of_statuses);
     TUTTI_INSIDE();
+    poll();
+    if (!list_open(&list, count, array_of_requests, array_of_statuses, 1))
+        return tutti_real.MPI_Request_get_status_all(count, array_of_requests, flag, array_of_statuses);
     int code = tutti_real.MPI_Request_get_status_all(count, array_of_requests, flag, list.status);
     for (int i = 0; code == MPI_SUCCESS && *flag && i < count; i++) {
         if (list.pending[i])
@@ -246,9 +348,12 @@ int tutti_door_MPI_Request_get_status_any(int count, const MPI_Request array_of_
 {
     struct list list;
     MPI_Status own, *where = status == MPI_STATUS_IGNORE ? &own : status;
-    if (nothing_open() || !list_open(&list, count, array_of_requests, MPI_STATUSES_IGNORE, 1))
+    if (nothing_open())
         return tutti_real.MPI_Request_get_status_any(count, array_of_requests, indx, flag, status);
     TUTTI_INSIDE();
+    poll();
+    if (!list_open(&list, count, array_of_requests, MPI_STATUSES_IGNORE, 1))
+        return tutti_real.MPI_Request_get_status_any(count, array_of_requests, indx, flag, status);
     int code = tutti_real.MPI_Request_get_status_any(count, array_of_requests, indx, flag, where);
     if (code == MPI_SUCCESS && *flag && *indx >= 0 && *indx < count && list.pending[*indx])
         code = tutti_pending_deliver(list.pending[*indx], where);
@@ -259,10 +364,14 @@ int tutti_door_MPI_Request_get_status_some(int incount, const MPI_Request array_
                                            int array_of_indices[], MPI_Status *array_of_statuses)
 {
     struct list list;
-    if (nothing_open() || !list_open(&list, incount, array_of_requests, array_of_statuses, 1))
+    if (nothing_open())
         return tutti_real.MPI_Request_get_status_some(incount, array_of_requests, outcount, array_of_indices,
                                                       array_of_statuses);
     TUTTI_INSIDE();
+    poll();
+    if (!list_open(&list, incount, array_of_requests, array_of_statuses, 1))
+        return tutti_real.MPI_Request_get_status_some(incount, array_of_requests, outcount, array_of_indices,
+                                                      array_of_statuses);
     int code =
         tutti_real.MPI_Request_get_status_some(incount, array_of_requests, outcount, array_of_indices, list.status);
     for (int k = 0; code == MPI_SUCCESS && k < *outcount; k++) {

@@ -125,6 +125,9 @@ struct tutti_mpi_transport {
     struct tutti_transport base;
     MPI_Comm comm;
 };
+/* Waits for a nonblocking call of the MPI over the transport, which ends also where a rank of the node has died:
+ * TUTTI_ERR_PEER, and the request is lost. */
+int tutti_transport_await(struct tutti_transport *transport, MPI_Request *request);
 void tutti_transport_over(struct tutti_mpi_transport *transport, MPI_Comm comm);
 
 /* comms.c: state of communicators. */
@@ -136,10 +139,14 @@ struct tutti_comm_stream {
 };
 struct tutti_comm {
     MPI_Comm handle;
-    const char *passed;              /* not NULL: reductions are passed on, for this reason */
-    int failed;                      /* not TUTTI_OK: why reductions fail: a peer died before there was a team */
-    struct tutti_team *team;         /* where neither */
-    struct tutti_comm_stream stream; /* its team is open then, where it has more than one rank */
+    const char *passed;                 /* not NULL: reductions are passed on, for this reason */
+    int failed;                         /* not TUTTI_OK: why reductions fail: a peer died before there was a team */
+    struct tutti_team *team;            /* where neither */
+    struct tutti_comm_opening *opening; /* not NULL: its team is being made; nonblocking calls do not wait for it */
+    struct tutti_worker *worker;        /* of nonblocking calls; NULL before the first */
+    atomic_int queued;                  /* nonblocking calls of which it is not known yet who makes them */
+    unsigned walk;                      /* of tutti_nonblocking_poll(): one of them was met in this walk */
+    struct tutti_comm_stream stream;    /* its team is open then, where it has more than one rank */
     struct tutti_mpi_transport transport;
     struct tutti_comm *next;
 };
@@ -176,6 +183,16 @@ static inline struct tutti_comm *tutti_comm_find(MPI_Comm comm)
 }
 /* Collective over the communicator at its first reduction; NULL where the handle is not valid (nothing was done). */
 struct tutti_comm *tutti_comm_make(MPI_Comm handle);
+/* The same without waiting: where it is collective, `opening` is set on return. */
+struct tutti_comm *tutti_comm_begin(MPI_Comm handle);
+/* Local: ends the making of a team whose tickets have come; with `wait`, waits for them. 1 where `opening` is NULL on
+ * return. */
+int tutti_comm_ready(struct tutti_comm *comm, int wait);
+struct tutti_comm_opening {
+    struct tutti_team *team;
+    MPI_Request request;
+    char *tickets, mine[TUTTI_TICKET_BYTES];
+};
 int tutti_comms_open(void);
 void tutti_comms_close(void);
 int tutti_comms_broken(void); /* 1 where a team has failed */

@@ -147,6 +147,7 @@ static void start(void)
     tutti_transport_over(&world, tutti_handles.world);
     if (tutti_node_open(&world.base, &tutti_door.node) != TUTTI_OK)
         tutti_door.node = NULL;
+    tutti_comm_make(tutti_handles.world); /* so that its first call, if it is a nonblocking one, waits for nobody */
     pthread_atfork(NULL, NULL, after_fork);
     tutti_door.on = 1;
     tutti_door_table(1);
@@ -227,6 +228,7 @@ int tutti_door_MPI_Finalize(void)
     if (tutti_door.on) {
         TUTTI_INSIDE();
         tutti_pending_sweep(1);
+        tutti_nonblocking_end();
         if (all_here() && tutti_door.stats)
             print_counters();
         tutti_door_table(0);

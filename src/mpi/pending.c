@@ -20,6 +20,8 @@ static int failed(MPI_Comm comm, int status)
 int tutti_pending_deliver(struct tutti_pending *pending, const MPI_Status *status)
 {
     int cancelled = 0, done = TUTTI_OK;
+    if (pending->open)
+        return tutti_open_deliver(pending->open);
     if (pending->delivered || !(pending->span.way & TUTTI_SPAN_OUT))
         return MPI_SUCCESS;
     tutti_real.MPI_Test_cancelled(status, &cancelled);
@@ -31,6 +33,14 @@ int tutti_pending_deliver(struct tutti_pending *pending, const MPI_Status *statu
 
 void tutti_pending_drop(struct tutti_pending *pending)
 {
+    if (pending->open) {
+        int stays = pending->open->persistent;
+        tutti_open_settle(pending->open);
+        if (stays) {
+            tutti_pending_back(pending);
+            return;
+        }
+    }
     tutti_span_close(&pending->span);
     for (int i = 0; i < TUTTI_PENDING_LISTS; i++)
         free(pending->list[i]);
@@ -61,6 +71,18 @@ static int watch(struct tutti_pending *pending)
     }
     tutti_pending_back(pending);
     return MPI_SUCCESS;
+}
+
+int tutti_pending_open_call(MPI_Request request, struct tutti_open *open)
+{
+    struct tutti_pending *pending = calloc(1, sizeof *pending);
+    if (!pending)
+        return TUTTI_ERR_MEMORY;
+    pending->request = request;
+    pending->comm = tutti_handles.world;
+    pending->open = open;
+    tutti_pending_back(pending);
+    return TUTTI_OK;
 }
 
 int tutti_pending_add(MPI_Request request, MPI_Comm comm, struct tutti_span *span)

@@ -117,7 +117,7 @@ static enum tutti_reading read_team(const struct tutti_asked *asked, struct tutt
     return TUTTI_READ_TEAM;
 }
 
-enum tutti_reading tutti_read(const struct tutti_asked *asked, struct tutti_read *out)
+static enum tutti_reading read_call(const struct tutti_asked *asked, struct tutti_read *out, int nonblocking)
 {
     out->many = NULL;
     out->team = NULL;
@@ -128,13 +128,29 @@ enum tutti_reading tutti_read(const struct tutti_asked *asked, struct tutti_read
         return TUTTI_READ_STAGED;
     }
     struct tutti_comm *state = tutti_comm_find(asked->comm);
-    if (!state && !(state = tutti_comm_make(asked->comm)))
+    if (!state && !(state = nonblocking ? tutti_comm_begin(asked->comm) : tutti_comm_make(asked->comm)))
         return TUTTI_READ_UNTOUCHED;
+    if (unlikely(state->opening) && nonblocking && state->opening->team) {
+        out->team = state->opening->team;
+        return read_team(asked, out, type, operation);
+    }
+    if (unlikely(state->opening))
+        tutti_comm_ready(state, 1);
     if ((out->team = state->team) != NULL)
         return read_team(asked, out, type, operation);
     out->status = state->failed;
     out->why = state->passed;
     return state->failed != TUTTI_OK ? TUTTI_READ_FAILED : TUTTI_READ_STAGED;
+}
+
+enum tutti_reading tutti_read(const struct tutti_asked *asked, struct tutti_read *out)
+{
+    return read_call(asked, out, 0);
+}
+
+enum tutti_reading tutti_read_nonblocking(const struct tutti_asked *asked, struct tutti_read *out)
+{
+    return read_call(asked, out, 1);
 }
 
 void tutti_read_end(struct tutti_read *read)

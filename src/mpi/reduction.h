@@ -37,6 +37,8 @@ struct tutti_read {
 };
 /* Collective over the communicator at its first reduction, else local. tutti_read_end() frees what it took. */
 enum tutti_reading tutti_read(const struct tutti_asked *asked, struct tutti_read *out);
+/* Local: the same for a nonblocking call. The team may be one that is not whole yet. */
+enum tutti_reading tutti_read_nonblocking(const struct tutti_asked *asked, struct tutti_read *out);
 void tutti_read_end(struct tutti_read *read);
 
 /* Why kernels cannot reduce the pair; static text. type: NULL where the type has none. */

@@ -5,6 +5,7 @@
 #include <stdatomic.h>
 #include <uthash.h>
 
+#include "mpi/nonblocking.h"
 #include "mpi/stage.h"
 
 enum { TUTTI_PENDING_LISTS = 4 };
@@ -14,6 +15,7 @@ struct tutti_pending {
     MPI_Comm comm;
     struct tutti_span span;
     int delivered;                  /* what was received has been copied to the user */
+    struct tutti_open *open;        /* not NULL: the request stands for this call and for nothing else here */
     int *list[TUTTI_PENDING_LISTS]; /* narrowed counts that the call reads until it completes */
     struct tutti_pending *next;     /* among the freed ones */
     UT_hash_handle hh;
@@ -21,6 +23,13 @@ struct tutti_pending {
 
 extern atomic_int tutti_pending_open;
 
+static inline int tutti_pending_none(void)
+{
+    return likely(atomic_load_explicit(&tutti_pending_open, memory_order_relaxed) == 0);
+}
+
+/* Puts the request of an open call under watch. A status. */
+int tutti_pending_open_call(MPI_Request request, struct tutti_open *open);
 /* Puts a started call under watch; a call that is complete already is finished at once. Takes over `span`. */
 int tutti_pending_add(MPI_Request request, MPI_Comm comm, struct tutti_span *span);
 /* The same for a call that reads `n` allocated lists while it is in flight. */

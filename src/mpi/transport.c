@@ -9,6 +9,7 @@
 #include "core/settings.h"
 #include "core/status.h"
 #include "mpi/door.h"
+#include "progress/worker.h"
 
 enum {
     PIECE = 1 << 30,   /* bytes of one block of one real call */
@@ -65,6 +66,11 @@ static int await(struct tutti_transport *transport, int code, MPI_Request *reque
         }
     }
     return result(code);
+}
+
+int tutti_transport_await(struct tutti_transport *transport, MPI_Request *request)
+{
+    return await(transport, MPI_SUCCESS, request);
 }
 
 /* allgather or alltoall of few bytes, watched. The buffers are this function's own, as the MPI may use them after a
@@ -190,7 +196,7 @@ static int allreduce(struct tutti_transport *transport, int64_t *words, size_t c
 static void progress(struct tutti_transport *transport)
 {
     int flag;
-    if (!tutti_door.multiple && !tutti_inside)
+    if ((!tutti_door.multiple && !tutti_inside) || tutti_on_worker())
         return;
     TUTTI_INSIDE();
     tutti_real.MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, comm_of(transport), &flag, MPI_STATUS_IGNORE);

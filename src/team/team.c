@@ -80,8 +80,6 @@ static void take_place(struct tutti_team *team, const struct ticket all[], int w
         place->generation[r] = all[r].generation[which];
         place->slot[r] = team->slot[r] = &team->node->peer[all[r].rank].page->control->slot[all[r].slot[which]];
     }
-    team->sequence = (uint32_t)TUTTI_FIRST;
-    team->votes = (uint32_t)TUTTI_FIRST;
     team->whole = 1;
     team->is_twin = which == TWIN;
 }
@@ -113,39 +111,83 @@ static int new_parts(struct tutti_node *node, struct tutti_transport *transport,
     return 1;
 }
 
-int tutti_team_create(struct tutti_node *node, struct tutti_transport *transport, struct tutti_team **out)
+int tutti_team_begin(struct tutti_node *node, struct tutti_transport *transport, void *ticket, struct tutti_team **out)
 {
     struct tutti_team *team[BOTH] = {NULL, NULL};
-    struct ticket all[TUTTI_MAX_RANKS];
-    int status = TUTTI_OK, able = new_parts(node, transport, team);
-    const char *why = "more than 64 ranks";
-    _Static_assert(TUTTI_MAX_RANKS == 64, "the text above says so");
-    if (transport->size <= TUTTI_MAX_RANKS) {
-        struct ticket mine = my_ticket(node, able);
-        status = transport->ops->allgather(transport, &mine, all, sizeof mine);
-        why = status == TUTTI_OK ? why_not(all, transport->size) : "";
-        if (why)
-            drop_slots(node, &mine);
-    }
-    if (status == TUTTI_OK && !able)
-        status = TUTTI_ERR_MEMORY;
-    if (status != TUTTI_OK) {
+    int able = new_parts(node, transport, team);
+    struct ticket mine = my_ticket(node, able && transport->size <= TUTTI_MAX_RANKS);
+    _Static_assert(sizeof mine <= TUTTI_TICKET_BYTES, "tickets travel in fixed room");
+    memset(ticket, 0, TUTTI_TICKET_BYTES);
+    memcpy(ticket, &mine, sizeof mine);
+    if (!able) {
         free_parts(team);
-        return status;
+        return TUTTI_ERR_MEMORY;
     }
-    if (why) {
-        free(team[TEAM]->private_);
-        team[TEAM]->private_ = NULL;
-        team[TEAM]->why = why;
-        struct tutti_team *rest[BOTH] = {team[TWIN], NULL};
-        free_parts(rest);
-    } else {
-        take_place(team[TEAM], all, TEAM);
-        take_place(team[TWIN], all, TWIN);
-        team[TEAM]->twin = team[TWIN];
+    for (int i = 0; i < BOTH; i++) {
+        team[i]->sequence = team[i]->votes = (uint32_t)TUTTI_FIRST;
+        team[i]->why = "not all ranks have said where they are";
+        if (mine.slot[i] >= 0)
+            team[i]->slot[transport->rank] = &tutti_node_control(node)->slot[mine.slot[i]];
     }
+    team[TEAM]->twin = team[TWIN];
     *out = team[TEAM];
     return TUTTI_OK;
+}
+
+void tutti_team_join(struct tutti_team *team, const void *tickets)
+{
+    struct ticket all[TUTTI_MAX_RANKS];
+    const char *why = "more than 64 ranks";
+    _Static_assert(TUTTI_MAX_RANKS == 64, "the text above says so");
+    if (team->size <= TUTTI_MAX_RANKS) {
+        for (int r = 0; r < team->size; r++)
+            memcpy(&all[r], (const char *)tickets + (size_t)r * TUTTI_TICKET_BYTES, sizeof all[r]);
+        why = why_not(all, team->size);
+        if (why)
+            drop_slots(team->node, &all[team->rank]);
+    }
+    team->why = why;
+    if (!why) {
+        take_place(team, all, TEAM);
+        take_place(team->twin, all, TWIN);
+        team->twin->why = NULL;
+        return;
+    }
+    free(team->private_);
+    team->private_ = NULL;
+    struct tutti_team *rest[BOTH] = {team->twin, NULL};
+    team->twin = NULL;
+    free_parts(rest);
+}
+
+int tutti_team_create(struct tutti_node *node, struct tutti_transport *transport, struct tutti_team **out)
+{
+    char mine[TUTTI_TICKET_BYTES];
+    struct tutti_team *team = NULL;
+    int begun = tutti_team_begin(node, transport, mine, &team), status = TUTTI_OK;
+    char *all = malloc(TUTTI_TICKET_BYTES * (size_t)transport->size);
+    if (!all)
+        return TUTTI_ERR_MEMORY;
+    if (transport->size <= TUTTI_MAX_RANKS)
+        status = transport->ops->allgather(transport, mine, all, sizeof mine);
+    if (status == TUTTI_OK && begun == TUTTI_OK)
+        tutti_team_join(team, all);
+    else if (begun == TUTTI_OK)
+        tutti_team_abandon(team, mine);
+    free(all);
+    if (status != TUTTI_OK || begun != TUTTI_OK)
+        return status != TUTTI_OK ? status : begun;
+    *out = team;
+    return TUTTI_OK;
+}
+
+void tutti_team_abandon(struct tutti_team *team, const void *ticket)
+{
+    struct ticket mine;
+    memcpy(&mine, ticket, sizeof mine);
+    drop_slots(team->node, &mine);
+    struct tutti_team *both[BOTH] = {team, team->twin};
+    free_parts(both);
 }
 
 void tutti_team_free(struct tutti_team *team)

@@ -70,8 +70,8 @@ struct tutti_team {
     int offered;                       /* 1: the shares of the coming or current call are filled before all arrive, by
                                           all ranks (set by coll/) */
     int rules;                         /* first of the rules that count: all ranks have them (set by coll/) */
-    /* Device scratch of coll/: each is at least twice as large as the one before, and all are freed with the team, since
-     * work in streams and graphs may still use them. */
+    /* Device scratch of coll/: each is at least twice as large as the one before, and all are freed with the team,
+     * since work in streams and graphs may still use them. */
     void *spare[TUTTI_SPARES];
     int spares;
     size_t spare_bytes; /* of the last one */
@@ -86,6 +86,15 @@ struct tutti_team {
  * ranks.
  */
 int tutti_team_create(struct tutti_node *node, struct tutti_transport *transport, struct tutti_team **out);
+/* The same in two parts, for those who exchange the tickets (TUTTI_TICKET_BYTES of each rank, in order of rank) without
+ * waiting for it. In between `team` is not whole and waits for nobody, but tutti_team_announce() may be called on the
+ * twin where twin->slot[rank] is not NULL. A rank that fails to begin hands its ticket round all the same: then no
+ * rank's team is whole. Local; join cannot fail. Teams of more than TUTTI_MAX_RANKS need no tickets. abandon: instead
+ * of join, where the exchange failed. */
+enum { TUTTI_TICKET_BYTES = 64 };
+int tutti_team_begin(struct tutti_node *node, struct tutti_transport *transport, void *ticket, struct tutti_team **out);
+void tutti_team_join(struct tutti_team *team, const void *tickets);
+void tutti_team_abandon(struct tutti_team *team, const void *ticket);
 /* Local. Returns slots and channels, also the twin's, to the node. */
 void tutti_team_free(struct tutti_team *team);
 

@@ -1,0 +1,108 @@
+/* Starting nonblocking reductions. */
+#include "mpi/nonblocking.h"
+
+#include "core/log.h"
+
+/* The MPI's own nonblocking call. */
+static int start_real(const struct tutti_asked *a, const void *sendbuf, void *recvbuf, MPI_Request *request)
+{
+#define REAL(call, count, ...)                                                                                         \
+    (a->large ? tutti_real.call##_c(sendbuf, recvbuf, count, __VA_ARGS__, request)                                     \
+              : tutti_real.call(sendbuf, recvbuf, (int)(count), __VA_ARGS__, request))
+    switch (a->collective) {
+    case TUTTI_COLLECTIVE_ALLREDUCE:
+        return REAL(MPI_Iallreduce, a->count, a->datatype, a->op, a->comm);
+    case TUTTI_COLLECTIVE_REDUCE:
+        return REAL(MPI_Ireduce, a->count, a->datatype, a->op, a->root, a->comm);
+    case TUTTI_COLLECTIVE_REDUCE_SCATTER:
+        return a->large ? tutti_real.MPI_Ireduce_scatter_c(sendbuf, recvbuf, a->recvcounts, a->datatype, a->op, a->comm,
+                                                           request)
+                        : tutti_real.MPI_Ireduce_scatter(sendbuf, recvbuf, a->recvcounts, a->datatype, a->op, a->comm,
+                                                         request);
+    case TUTTI_COLLECTIVE_REDUCE_SCATTER_BLOCK:
+        return REAL(MPI_Ireduce_scatter_block, a->count, a->datatype, a->op, a->comm);
+    case TUTTI_COLLECTIVE_SCAN:
+        return REAL(MPI_Iscan, a->count, a->datatype, a->op, a->comm);
+    case TUTTI_COLLECTIVE_EXSCAN:
+        return REAL(MPI_Iexscan, a->count, a->datatype, a->op, a->comm);
+    default:
+        return MPI_ERR_INTERN;
+    }
+#undef REAL
+}
+
+int tutti_nonblocking_real(const struct tutti_asked *asked, const void *sendbuf, void *recvbuf, MPI_Request *request)
+{
+    return start_real(asked, sendbuf, recvbuf, request);
+}
+
+void tutti_nonblocking_announce(const struct tutti_read *read)
+{
+    struct tutti_team *twin = read->team->twin;
+    const struct tutti_reduce *call = &read->call;
+    if (!twin || twin->size == 1 || !twin->slot[twin->rank] || twin->state == TUTTI_TEAM_BROKEN)
+        return;
+    tutti_team_announce(twin, call->collective, call->type, call->op, call->count,
+                        tutti_detail(call->collective, call->root, call->counts, twin->size));
+}
+
+/* 1 where the call is the MPI's and nothing else: no device memory here, and no earlier call of the communicator that
+ * may still have to be given to the MPI. */
+static int simple(const struct tutti_asked *asked, struct tutti_read *read, enum tutti_reading reading)
+{
+    const struct tutti_comm *state = tutti_comm_find(asked->comm);
+    if (state && atomic_load_explicit(&((struct tutti_comm *)(uintptr_t)state)->queued, memory_order_acquire) > 0)
+        return 0;
+    switch (reading) {
+    case TUTTI_READ_UNTOUCHED:
+        return 1;
+    case TUTTI_READ_STAGED:
+        return tutti_host_only() || (!tutti_needs_span(asked->sendbuf, asked->datatype) &&
+                                     !tutti_needs_span(asked->recvbuf, asked->datatype));
+    case TUTTI_READ_TEAM:
+        if (read->call.kind != TUTTI_ARRIVAL_HOST || !read->call.host_ok)
+            return 0;
+        /* One of two buffers may be in device memory. */
+        return tutti_host_only() ||
+               (!tutti_must_stage(read->call.in) && !(read->call.out && tutti_must_stage(read->call.out)));
+    default:
+        return 0;
+    }
+}
+
+int tutti_nonblocking(const struct tutti_asked *asked, MPI_Request *request)
+{
+    struct tutti_read read;
+    if (asked->comm == tutti_handles.no_comm || !request)
+        return start_real(asked, asked->sendbuf, asked->recvbuf, request);
+    if (tutti_nonblocking_busy())
+        tutti_nonblocking_poll();
+    enum tutti_reading reading = tutti_read_nonblocking(asked, &read);
+    if (reading == TUTTI_READ_FAILED) {
+        tutti_read_end(&read);
+        return tutti_fail_comm(asked->comm, tutti_error_code(read.status));
+    }
+    if (likely(simple(asked, &read, reading))) {
+        if (reading == TUTTI_READ_TEAM) {
+            tutti_nonblocking_announce(&read);
+            tutti_count(asked->name, "passed", "host memory");
+        } else if (reading == TUTTI_READ_STAGED) {
+            tutti_count(asked->name, "passed", read.why);
+        }
+        tutti_read_end(&read);
+        TUTTI_INSIDE();
+        return start_real(asked, asked->sendbuf, asked->recvbuf, request);
+    }
+    tutti_read_end(&read);
+    struct tutti_open *open = tutti_open_new(asked, 0);
+    if (!open) {
+        tutti_error("%s: out of memory", asked->name);
+        return tutti_fail_comm(asked->comm, MPI_ERR_NO_MEM);
+    }
+    *request = open->request;
+    tutti_open_start(open);
+    return MPI_SUCCESS;
+}
+
+#define WIDTHS_OF "mpi/nonblocking.inc"
+#include "mpi/widths.inc"

@@ -1,0 +1,79 @@
+/* Nonblocking reductions that are not simply the MPI's. A worker thread of the communicator runs them over the twin of
+ * its team. Where some rank brings host memory, or kernels cannot reduce the type, the MPI does, through host memory.
+ *
+ * The program's request is a receive from this process on a communicator of Tutti's own, which a message completes: so
+ * it is a real request, that any completion call of the MPI takes, among others and in any order. The MPI is called on
+ * the program's threads alone: from starting and completion calls, through tutti_nonblocking_poll(). */
+#ifndef TUTTI_MPI_NONBLOCKING_H
+#define TUTTI_MPI_NONBLOCKING_H
+
+#include "mpi/reduction.h"
+#include "progress/worker.h"
+
+enum tutti_open_phase {
+    TUTTI_OPEN_IDLE,    /* persistent: not started */
+    TUTTI_OPEN_NEW,     /* not read yet */
+    TUTTI_OPEN_WORKING, /* a job of the communicator's worker */
+    TUTTI_OPEN_PASSED,  /* to be given to the MPI when its turn comes */
+    TUTTI_OPEN_REAL,    /* the MPI is at it */
+    TUTTI_OPEN_DONE     /* with `code`; the message that completes the request is on its way */
+};
+
+struct tutti_open {
+    struct tutti_open *next; /* in order of start, over all communicators */
+    enum tutti_open_phase phase;
+    struct tutti_asked asked;
+    struct tutti_comm *state; /* NULL: the communicator is not known to Tutti, or has been freed since */
+    struct tutti_read read;
+    struct tutti_job job;
+    struct tutti_staging staging;
+    MPI_Request request; /* the program's */
+    MPI_Request real;    /* the MPI's own */
+    int tag;
+    int code;       /* DONE: for the program */
+    int status;     /* why, where the failure is Tutti's */
+    int freed;      /* the program has given the request up */
+    int persistent; /* asked.comm is this request's own */
+    MPI_Comm comm;  /* that the program named: its error handler is called */
+};
+
+/* Calls that are open and not DONE. */
+extern atomic_int tutti_nonblocking_open;
+static inline int tutti_nonblocking_busy(void)
+{
+    return unlikely(atomic_load_explicit(&tutti_nonblocking_open, memory_order_relaxed) != 0);
+}
+
+/* The whole call, from reading to the error handler. Does not wait for other ranks. */
+int tutti_nonblocking(const struct tutti_asked *asked, MPI_Request *request);
+/* Brings open calls on as far as possible without waiting. Completion calls begin with it and repeat it. */
+void tutti_nonblocking_poll(void);
+/* A pause between two polls, by TUTTI_WAIT; *rounds counts them. */
+void tutti_nonblocking_pause(unsigned *rounds);
+/* Before a communicator is freed: waits until it is known who makes each of its calls. */
+void tutti_nonblocking_leave(struct tutti_comm *state);
+/* In MPI_Finalize: waits, bounded, until nothing is open; then frees what this file holds. */
+void tutti_nonblocking_end(void);
+
+/* An entry whose request has completed: raises the error of the call on its communicator. Returns the code. */
+int tutti_open_deliver(const struct tutti_open *open);
+/* The program is through with a completed entry: frees it, or makes a persistent one idle. */
+void tutti_open_settle(struct tutti_open *open);
+/* MPI_Request_free of an entry, in any phase. */
+int tutti_open_free(struct tutti_open *open, MPI_Request *request);
+
+/* For persistent requests: a new entry with a request (a persistent receive where `persistent`), under watch; NULL
+ * without memory. start: once it is idle. */
+struct tutti_open *tutti_open_new(const struct tutti_asked *asked, int persistent);
+void tutti_open_start(struct tutti_open *open);
+/* The MPI's own nonblocking call with these buffers. Returns its code. */
+int tutti_nonblocking_real(const struct tutti_asked *asked, const void *sendbuf, void *recvbuf, MPI_Request *request);
+/* Tells the peers that this rank gives the call to the MPI. */
+void tutti_nonblocking_announce(const struct tutti_read *read);
+
+/* The _init calls: collective. */
+int tutti_persistent(const struct tutti_asked *asked, MPI_Request *request);
+/* MPI_Start of an entry; an MPI code. */
+int tutti_persistent_start(struct tutti_open *open);
+
+#endif

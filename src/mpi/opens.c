@@ -1,0 +1,358 @@
+/* Open nonblocking reductions: one list in order of start, brought on by whoever calls the library. */
+#include <sched.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "core/clock.h"
+#include "core/log.h"
+#include "core/settings.h"
+#include "mpi/nonblocking.h"
+#include "mpi/requests.h"
+
+enum { TAGS = 32768, SPINS = 64, SLEEP_US = 100 }; /* an MPI has at least so many tags */
+
+atomic_int tutti_nonblocking_open;
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of all below */
+static struct tutti_open *first, **last = &first;
+static unsigned walks;
+static MPI_Comm lane; /* of this process alone */
+static int lane_made;
+static int *free_tags, tags_free, tags_used;
+
+static void unlock(pthread_mutex_t **held)
+{
+    pthread_mutex_unlock(*held);
+}
+/* Until the end of the block, also when an exception of an error handler leaves it. */
+#define LOCKED()                                                                                                       \
+    __attribute__((cleanup(unlock), unused)) pthread_mutex_t *locked = &lock;                                          \
+    pthread_mutex_lock(&lock)
+
+/* ---- requests ---- */
+
+static int take_tag(void)
+{
+    if (!free_tags && !(free_tags = malloc(TAGS * sizeof *free_tags)))
+        return -1;
+    if (tags_free > 0)
+        return free_tags[--tags_free];
+    return tags_used < TAGS ? tags_used++ : -1;
+}
+
+static int make_lane(void)
+{
+    if (!lane_made && tutti_real.MPI_Comm_split(tutti_handles.self, 0, 0, &lane) == MPI_SUCCESS) {
+        tutti_real.MPI_Comm_set_errhandler(lane, tutti_handles.errors_return);
+        lane_made = 1;
+    }
+    return lane_made;
+}
+
+static int make_request(struct tutti_open *open)
+{
+    if (!make_lane() || (open->tag = take_tag()) < 0)
+        return 0;
+    int code = open->persistent
+                   ? tutti_real.MPI_Recv_init(NULL, 0, tutti_handles.byte, 0, open->tag, lane, &open->request)
+                   : tutti_real.MPI_Irecv(NULL, 0, tutti_handles.byte, 0, open->tag, lane, &open->request);
+    if (code == MPI_SUCCESS)
+        return 1;
+    free_tags[tags_free++] = open->tag;
+    return 0;
+}
+
+struct tutti_open *tutti_open_new(const struct tutti_asked *asked, int persistent)
+{
+    struct tutti_open *open = calloc(1, sizeof *open);
+    if (!open)
+        return NULL;
+    open->asked = *asked;
+    open->comm = asked->comm;
+    open->persistent = persistent;
+    open->real = tutti_handles.no_request;
+    TUTTI_INSIDE();
+    pthread_mutex_lock(&lock);
+    int made = make_request(open);
+    pthread_mutex_unlock(&lock);
+    if (!made || tutti_pending_open_call(open->request, open) != TUTTI_OK) {
+        free(open);
+        return NULL;
+    }
+    return open;
+}
+
+/* The lock is held; the entry is in no list and nothing will come for its tag. */
+static void destroy(struct tutti_open *open)
+{
+    free_tags[tags_free++] = open->tag;
+    if (open->persistent && open->asked.comm != tutti_handles.no_comm)
+        tutti_real.MPI_Comm_free(&open->asked.comm);
+    free(open);
+}
+
+/* ---- one step ---- */
+
+static void end_with(struct tutti_open *open, int code, int status)
+{
+    open->code = code;
+    open->status = status;
+    open->phase = TUTTI_OPEN_DONE;
+}
+
+static void fail(struct tutti_open *open, int status)
+{
+    tutti_count(open->asked.name, "failed", tutti_status_text(status));
+    end_with(open, tutti_error_code(status), status);
+}
+
+/* Nobody waits for this entry's turn any more. */
+static void leave_queue(struct tutti_open *open)
+{
+    if (open->state)
+        atomic_fetch_sub_explicit(&open->state->queued, 1, memory_order_release);
+    open->state = NULL;
+    tutti_read_end(&open->read);
+}
+
+static void after_job(struct tutti_open *open)
+{
+    const struct tutti_job *job = &open->job;
+    if (job->status != TUTTI_OK) {
+        fail(open, job->status);
+    } else if (job->taken == TUTTI_PASSED && !open->read.call.host_ok) {
+        tutti_error("%s: %s, and the MPI has no such element type: use the blocking call", open->asked.name, job->why);
+        fail(open, TUTTI_ERR_UNAVAILABLE);
+    } else if (job->taken == TUTTI_PASSED) {
+        open->read.why = job->why;
+        open->phase = TUTTI_OPEN_PASSED;
+    } else {
+        tutti_count(open->asked.name, "accelerated", job->why);
+        end_with(open, MPI_SUCCESS, TUTTI_OK);
+    }
+}
+
+/* A call of a team: to the worker, or done at once where there is nobody to wait for. */
+static void give(struct tutti_open *open)
+{
+    struct tutti_team *team = open->read.team;
+    struct tutti_reduce *call = &open->read.call;
+    int gpu;
+    open->job.call = call;
+    if (call->kind == TUTTI_ARRIVAL_DEVICE && call->gpu < 0 && tutti_door.device->current(&gpu) == TUTTI_OK)
+        call->gpu = gpu; /* of this thread, not of the worker */
+    if (team->size == 1) {
+        open->job.status = tutti_collective(team, call, &open->job.taken, &open->job.why);
+        after_job(open);
+        return;
+    }
+    if (!team->twin) {
+        open->job.status = TUTTI_OK;
+        open->job.taken = TUTTI_PASSED;
+        open->job.why = team->why;
+        after_job(open);
+        return;
+    }
+    int status = open->state->worker ? TUTTI_OK : tutti_worker_new(team->twin, &open->state->worker);
+    if (status == TUTTI_OK)
+        status = tutti_worker_give(open->state->worker, &open->job);
+    if (status == TUTTI_OK)
+        open->phase = TUTTI_OPEN_WORKING;
+    else
+        fail(open, status);
+}
+
+static void read_call(struct tutti_open *open)
+{
+    if (open->state && open->state->opening && !tutti_comm_ready(open->state, 0))
+        return;
+    switch (tutti_read_nonblocking(&open->asked, &open->read)) {
+    case TUTTI_READ_FAILED:
+        fail(open, open->read.status);
+        break;
+    case TUTTI_READ_TEAM:
+        give(open);
+        break;
+    case TUTTI_READ_UNTOUCHED:
+        open->read.why = "nothing to do";
+        open->phase = TUTTI_OPEN_PASSED;
+        break;
+    case TUTTI_READ_STAGED:
+        open->phase = TUTTI_OPEN_PASSED;
+        break;
+    }
+}
+
+static void give_to_mpi(struct tutti_open *open)
+{
+    int status = tutti_staging_open(&open->staging, &open->asked);
+    if (status != TUTTI_OK) {
+        tutti_error("%s: staging device memory failed: %s", open->asked.name, tutti_status_text(status));
+        fail(open, status);
+        return;
+    }
+    tutti_count(open->asked.name, open->staging.staged ? "staged" : "passed", open->read.why);
+    int code = tutti_nonblocking_real(&open->asked, open->staging.sendbuf, open->staging.recvbuf, &open->real);
+    open->phase = TUTTI_OPEN_REAL;
+    if (code != MPI_SUCCESS) {
+        tutti_staging_close(&open->staging, code);
+        end_with(open, code, TUTTI_OK);
+    }
+}
+
+static void look_at_real(struct tutti_open *open)
+{
+    int flag = 0, listed = open->asked.large && open->asked.collective == TUTTI_COLLECTIVE_REDUCE_SCATTER;
+    struct tutti_pending *lists = listed ? tutti_pending_take(open->real) : NULL; /* counts narrowed by large.c */
+    int code = tutti_real.MPI_Test(&open->real, &flag, MPI_STATUS_IGNORE);
+    if (!flag && code == MPI_SUCCESS) {
+        if (lists)
+            tutti_pending_back(lists);
+        return;
+    }
+    if (lists)
+        tutti_pending_drop(lists);
+    int status = tutti_staging_close(&open->staging, code);
+    if (status == TUTTI_OK) {
+        end_with(open, code, TUTTI_OK);
+        return;
+    }
+    tutti_error("%s: staging device memory failed: %s", open->asked.name, tutti_status_text(status));
+    fail(open, status);
+}
+
+static void step(struct tutti_open *open, unsigned walk)
+{
+    struct tutti_comm *state = open->state; /* not NULL while in the communicator's queue */
+    int turn = !state || state->walk != walk;
+    if (open->phase == TUTTI_OPEN_NEW)
+        read_call(open);
+    if (open->phase == TUTTI_OPEN_WORKING && tutti_job_done(&open->job))
+        after_job(open);
+    if (open->phase == TUTTI_OPEN_PASSED && turn)
+        give_to_mpi(open);
+    if (open->phase == TUTTI_OPEN_REAL || open->phase == TUTTI_OPEN_DONE)
+        leave_queue(open);
+    else if (state)
+        state->walk = walk; /* later calls of this communicator wait for it */
+    if (open->phase == TUTTI_OPEN_REAL)
+        look_at_real(open);
+}
+
+/* ---- all ---- */
+
+static void poll_locked(void)
+{
+    unsigned walk = ++walks ? walks : ++walks;
+    struct tutti_open **at = &first;
+    while (*at) {
+        struct tutti_open *open = *at;
+        step(open, walk);
+        if (open->phase != TUTTI_OPEN_DONE) {
+            at = &open->next;
+            continue;
+        }
+        *at = open->next;
+        if (last == &open->next)
+            last = at;
+        atomic_fetch_sub_explicit(&tutti_nonblocking_open, 1, memory_order_relaxed);
+        tutti_real.MPI_Send(NULL, 0, tutti_handles.byte, 0, open->tag, lane);
+        if (open->freed)
+            destroy(open);
+    }
+}
+
+void tutti_nonblocking_poll(void)
+{
+    if (pthread_mutex_trylock(&lock) != 0) /* another thread is at it, or this one, below an error handler */
+        return;
+    __attribute__((cleanup(unlock), unused)) pthread_mutex_t *locked = &lock;
+    TUTTI_INSIDE();
+    poll_locked();
+}
+
+void tutti_nonblocking_pause(unsigned *rounds)
+{
+    if (++*rounds < SPINS) {
+        tutti_pause();
+    } else if (tutti_settings()->wait == TUTTI_SET_WAIT_SLEEP) {
+        const struct timespec time = {0, SLEEP_US * 1000};
+        nanosleep(&time, NULL);
+    } else {
+        sched_yield();
+    }
+}
+
+void tutti_open_start(struct tutti_open *open)
+{
+    LOCKED();
+    TUTTI_INSIDE();
+    open->phase = TUTTI_OPEN_NEW;
+    open->code = MPI_SUCCESS;
+    open->status = TUTTI_OK;
+    open->state = tutti_comm_find(open->asked.comm);
+    if (open->state)
+        atomic_fetch_add_explicit(&open->state->queued, 1, memory_order_relaxed);
+    open->next = NULL;
+    *last = open;
+    last = &open->next;
+    atomic_fetch_add_explicit(&tutti_nonblocking_open, 1, memory_order_relaxed);
+    poll_locked();
+}
+
+int tutti_open_deliver(const struct tutti_open *open)
+{
+    if (open->phase != TUTTI_OPEN_DONE || open->code == MPI_SUCCESS)
+        return MPI_SUCCESS;
+    return tutti_fail_comm(open->comm, open->code);
+}
+
+void tutti_open_settle(struct tutti_open *open)
+{
+    TUTTI_INSIDE();
+    LOCKED();
+    if (!open->persistent)
+        destroy(open);
+    else if (open->phase == TUTTI_OPEN_DONE)
+        open->phase = TUTTI_OPEN_IDLE;
+}
+
+int tutti_open_free(struct tutti_open *open, MPI_Request *request)
+{
+    TUTTI_INSIDE();
+    LOCKED();
+    int code = tutti_real.MPI_Request_free(request);
+    if (open->phase == TUTTI_OPEN_IDLE || open->phase == TUTTI_OPEN_DONE)
+        destroy(open);
+    else
+        open->freed = 1;
+    return code;
+}
+
+void tutti_nonblocking_leave(struct tutti_comm *state)
+{
+    unsigned rounds = 0;
+    while (atomic_load_explicit(&state->queued, memory_order_acquire) > 0) {
+        tutti_nonblocking_poll();
+        tutti_nonblocking_pause(&rounds);
+    }
+    tutti_worker_end(state->worker);
+    state->worker = NULL;
+}
+
+void tutti_nonblocking_end(void)
+{
+    uint64_t limit = tutti_now_ns() + (uint64_t)tutti_settings()->timeout_seconds * 1000000000u;
+    unsigned rounds = 0;
+    while (tutti_nonblocking_busy() && tutti_now_ns() < limit) {
+        tutti_nonblocking_poll();
+        tutti_nonblocking_pause(&rounds);
+    }
+    LOCKED();
+    if (lane_made && !first)
+        tutti_real.MPI_Comm_free(&lane);
+    lane_made = 0;
+    free(free_tags);
+    free_tags = NULL;
+    tags_free = tags_used = 0;
+}
