@@ -11,7 +11,7 @@ enum {
     TUTTI_MAX_RANKS = 64,   /* contributions of one kernel */
     TUTTI_MAX_BLOCKS = 256, /* thread blocks of one kernel */
     TUTTI_FLAG_PHASES = 2,
-    TUTTI_FLOW_PHASES = 3,
+    TUTTI_FLOW_PHASES = 5,
     TUTTI_TICKS = 1 << 16 /* more than the warps of any launch */
 };
 

@@ -94,16 +94,41 @@ struct tutti_crew {
 #define TUTTI_REDUCE_BY(crew, ends, ranks, outs, n) TUTTI_REDUCE(ends, ranks, outs, n)
 #define tutti_spread_by(crew, to, n, from, bytes)   tutti_spread(to, n, from, bytes)
 
-TUTTI_FN struct tutti_crew tutti_flow_crew(unsigned *part)
+/* Spans that are copied together: several with one target each, or one with several. */
+struct tutti_copier {
+    struct {
+        const unsigned char *from[TUTTI_MAX_GPUS];
+        unsigned char *to[TUTTI_MAX_GPUS];
+        uint64_t bytes[TUTTI_MAX_GPUS];
+    } spans;
+};
+#define TUTTI_COPIER struct tutti_copier *
+#define TUTTI_COPIERS(name, job)                                                                                       \
+    struct tutti_copier name##_tools;                                                                                  \
+    struct tutti_copier *const name = &name##_tools
+#define TUTTI_COPY(args, crew, copier, spans, targets, phase, lane, epoch, k)                                          \
+    do {                                                                                                               \
+        tutti_copier_run(copier, spans, targets);                                                                      \
+        tutti_flow_mark(args, crew, phase, lane, epoch, k);                                                            \
+    } while (0)
+#define TUTTI_COPIED(args, crew, copier, phase, lane, epoch) ((void)(copier))
+
+TUTTI_FN void tutti_copier_run(const struct tutti_copier *copier, unsigned spans, unsigned targets)
 {
-    *part = 0;
+    for (unsigned i = 0; i < spans; i++)
+        tutti_spread(copier->spans.to + i, targets, copier->spans.from[i], copier->spans.bytes[i]);
+}
+
+TUTTI_FN struct tutti_crew tutti_flow_crew(unsigned *job)
+{
+    *job = 0;
     return (struct tutti_crew){0};
 }
 
-TUTTI_FN struct tutti_crew tutti_flow_half(const struct tutti_flow_args *args, unsigned *part)
+TUTTI_FN struct tutti_crew tutti_flow_half(const struct tutti_flow_args *args, unsigned *job)
 {
     (void)args;
-    return tutti_flow_crew(part);
+    return tutti_flow_crew(job);
 }
 
 TUTTI_FN void tutti_flow_mark_one(const struct tutti_flow_args *args, struct tutti_crew crew, unsigned phase,
@@ -119,6 +144,14 @@ TUTTI_FN void tutti_flow_mark(const struct tutti_flow_args *args, struct tutti_c
 {
     for (unsigned i = 0; i + 1 < args->ranks; i++)
         tutti_flow_mark_one(args, crew, phase, tutti_flow_peer(args, i), block, epoch, k);
+}
+
+#define tutti_flow_used tutti_flow_mark
+
+TUTTI_FN void tutti_flow_mark_own(const struct tutti_flow_args *args, struct tutti_crew crew, unsigned phase,
+                                  unsigned lane, uint64_t epoch, uint64_t k)
+{
+    tutti_flow_mark_one(args, crew, phase, args->rank, lane, epoch, k);
 }
 
 TUTTI_FN int tutti_flow_await_one(const struct tutti_flow_args *args, struct tutti_crew crew, unsigned phase,

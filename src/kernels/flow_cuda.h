@@ -91,10 +91,11 @@ static __device__ __forceinline__ int tutti_flow_wait_word(const struct tutti_fl
                                                            uint64_t value, unsigned phase, unsigned rank)
 {
     struct tutti_patience patience = {0, 0};
-    while (tutti_load_acquire_word(word) < value) {
+    while (tutti_load_shared_word(word) < value) { /* acquired once: every such load empties the first cache */
         if (tutti_flow_tired(args, &patience, phase, rank))
             return 0;
     }
+    tutti_load_acquire_word(word);
     return 1;
 }
 
@@ -143,35 +144,37 @@ static __device__ __forceinline__ int tutti_crew_any(const struct tutti_crew cre
     return any;
 }
 
-/* The crew of this thread for one of the three parts of a block: a quarter sends, a quarter takes, half combines. */
-static __device__ __forceinline__ struct tutti_crew tutti_flow_crew(unsigned *part)
+/* The crew of this thread for one of four jobs: 0 sends, 1 combines, 2 hands out, 3 takes. Where copies are bulk
+ * transfers a warp each is enough for those that copy. */
+static __device__ __forceinline__ struct tutti_crew tutti_flow_crew(unsigned *job)
 {
-    const unsigned quarter = blockDim.x / 4;
-    struct tutti_crew crew = {threadIdx.x, quarter, 1};
-    *part = 0;
-    if (threadIdx.x >= 2 * quarter) {
-        crew.me = threadIdx.x - 2 * quarter;
-        crew.threads = 2 * quarter;
-        crew.barrier = 2;
-        *part = 1;
-    } else if (threadIdx.x >= quarter) {
-        crew.me = threadIdx.x - quarter;
-        crew.barrier = 3;
-        *part = 2;
+#if __CUDA_ARCH__ >= 900
+    const unsigned copiers = 32;
+#else
+    const unsigned copiers = blockDim.x / 8 / 32 * 32 > 0 ? blockDim.x / 8 / 32 * 32 : 32;
+#endif
+    struct tutti_crew crew = {threadIdx.x % copiers, copiers, 1 + threadIdx.x / copiers};
+    const unsigned which = threadIdx.x / copiers;
+    *job = which == 0 ? 0 : which + 1;
+    if (which >= 3) {
+        crew.me = threadIdx.x - 3 * copiers;
+        crew.threads = blockDim.x - 3 * copiers;
+        crew.barrier = 4;
+        *job = 1;
     }
     return crew;
 }
 
-/* The same for two parts: all threads send, or, at a root that takes from another rank, half of them take. */
-static __device__ __forceinline__ struct tutti_crew tutti_flow_half(const struct tutti_flow_args *args, unsigned *part)
+/* The same for two jobs: all threads send, or, at a root that takes from another rank, half of them take. */
+static __device__ __forceinline__ struct tutti_crew tutti_flow_half(const struct tutti_flow_args *args, unsigned *job)
 {
     struct tutti_crew crew = {threadIdx.x, blockDim.x, 1};
-    *part = 0;
+    *job = 0;
     if (args->rank == args->root && args->root + 1 != args->ranks) {
         crew.threads = blockDim.x / 2;
-        *part = threadIdx.x >= crew.threads;
-        crew.me = threadIdx.x - *part * crew.threads;
-        crew.barrier = 1 + *part;
+        *job = threadIdx.x >= crew.threads;
+        crew.me = threadIdx.x - *job * crew.threads;
+        crew.barrier = 1 + *job;
     }
     return crew;
 }
@@ -222,6 +225,33 @@ static __device__ __forceinline__ int tutti_flow_await_one(const struct tutti_fl
                                                            unsigned lane, uint64_t epoch, uint64_t k)
 {
     return !tutti_crew_any(crew, crew.me == 0 && !tutti_flow_await_word(args, phase, from, lane, epoch, k));
+}
+
+/* Tells every peer that this rank has read chunk k: nothing that was stored needs to be seen before. */
+static __device__ __forceinline__ void tutti_flow_used(const struct tutti_flow_args *args, const struct tutti_crew crew,
+                                                       unsigned phase, unsigned lane, uint64_t epoch, uint64_t k)
+{
+    tutti_crew_sync(crew);
+    if (crew.me + 1 < args->ranks)
+        *(volatile uint64_t *)&tutti_flow_channel(args, tutti_flow_peer(args, crew.me))->mark[phase][args->rank][lane] =
+            epoch << 24 | (k + 1);
+}
+
+/* Tells other crews of this GPU that what this one stored in its memory is there, for bulk transfers too. */
+static __device__ __forceinline__ void tutti_flow_mark_own(const struct tutti_flow_args *args,
+                                                           const struct tutti_crew crew, unsigned phase, unsigned lane,
+                                                           uint64_t epoch, uint64_t k)
+{
+#if __CUDA_ARCH__ >= 900
+    asm volatile("fence.proxy.async;" ::: "memory");
+#endif
+    __threadfence();
+    tutti_crew_sync(crew);
+    if (crew.me == 0)
+        asm volatile("st.release.gpu.global.u64 [%0], %1;" ::"l"(
+                         &tutti_flow_channel(args, args->rank)->mark[phase][args->rank][lane]),
+                     "l"(epoch << 24 | (k + 1))
+                     : "memory");
 }
 
 /* Until `peer` has begun this launch. */

@@ -73,7 +73,8 @@ static __device__ __forceinline__ void tutti_plain_store(unsigned char *to, uint
 }
 
 /* ---- packets ---- */
-/* A format: units of up to 16 bytes of data, one a thread. WARP: a warp's 32 units are stored and seen together, so its
+/* A block's part is below 4 GiB, so that units are counted in 32 bits.
+ * A format: units of up to 16 bytes of data, one a thread. WARP: a warp's 32 units are stored and seen together, so its
  * threads stay together and the number of units is a multiple of 32. */
 struct tutti_format_ll {
     enum { WARP = 0, STEP = 16 };
@@ -81,28 +82,28 @@ struct tutti_format_ll {
     struct held {
         uint4 a, b;
     };
-    static __device__ __forceinline__ uint64_t units(uint64_t bytes)
+    static __device__ __forceinline__ uint32_t units(uint32_t bytes)
     {
         return (bytes + 15) / 16;
     }
-    static __device__ __forceinline__ uint64_t data(uint64_t unit)
+    static __device__ __forceinline__ uint32_t data(uint32_t unit)
     {
         return unit * 16;
     }
     /* The second half 512 bytes on: what a warp stores at once lies side by side. */
-    static __device__ __forceinline__ uint64_t wire(uint64_t unit)
+    static __device__ __forceinline__ uint32_t wire(uint32_t unit)
     {
         return unit / 32 * 1024 + unit % 32 * 16;
     }
-    static __device__ __forceinline__ unsigned valid(uint64_t unit, uint64_t bytes)
+    static __device__ __forceinline__ unsigned valid(uint32_t unit, uint32_t bytes)
     {
-        return bytes - unit * 16 < 16 ? (unsigned)(bytes - unit * 16) : 16;
+        return bytes - unit * 16 < 16 ? bytes - unit * 16 : 16;
     }
     static __device__ __forceinline__ uint32_t flag(uint64_t epoch)
     {
         return (uint32_t)epoch | 0x80000000u;
     }
-    static __device__ __forceinline__ void store(unsigned char *to, uint64_t, uint4 v, uint64_t epoch)
+    static __device__ __forceinline__ void store(unsigned char *to, uint32_t, uint4 v, uint64_t epoch)
     {
         const uint32_t f = flag(epoch);
         asm volatile("st.volatile.global.v4.u32 [%0], {%1, %2, %3, %2};" ::"l"(to), "r"(v.x), "r"(f), "r"(v.y)
@@ -138,25 +139,25 @@ template <unsigned DATA> struct tutti_format_lines {
     struct held {
         uint64_t a, b;
     };
-    static __device__ __forceinline__ uint64_t units(uint64_t bytes)
+    static __device__ __forceinline__ uint32_t units(uint32_t bytes)
     {
         return ((bytes + DATA - 1) / DATA + 3) / 4 * 32;
     }
-    static __device__ __forceinline__ uint64_t data(uint64_t unit)
+    static __device__ __forceinline__ uint32_t data(uint32_t unit)
     {
         return unit / 8 * DATA + unit % 8 * 16;
     }
-    static __device__ __forceinline__ uint64_t wire(uint64_t unit)
+    static __device__ __forceinline__ uint32_t wire(uint32_t unit)
     {
         return unit * 16;
     }
-    static __device__ __forceinline__ unsigned valid(uint64_t unit, uint64_t bytes)
+    static __device__ __forceinline__ unsigned valid(uint32_t unit, uint32_t bytes)
     {
-        const uint64_t at = data(unit);
+        const uint32_t at = data(unit);
         const unsigned most = unit % 8 == 7 ? DATA - 112 : 16;
-        return at >= bytes ? 0 : bytes - at < most ? (unsigned)(bytes - at) : most;
+        return at >= bytes ? 0 : bytes - at < most ? bytes - at : most;
     }
-    static __device__ __forceinline__ void store(unsigned char *to, uint64_t unit, uint4 v, uint64_t epoch)
+    static __device__ __forceinline__ void store(unsigned char *to, uint32_t unit, uint4 v, uint64_t epoch)
     {
         union tutti_quad quad;
         quad.v = v;
@@ -211,11 +212,11 @@ static __device__ __forceinline__ void tutti_flow_push(const struct tutti_flow_a
                                                        const struct tutti_span part, uint64_t epoch)
 {
     const unsigned char *const from = (const unsigned char *)args->in + part.begin * size;
-    const uint64_t bytes = part.n * size, units = F::units(bytes),
-                   offset = tutti_flow_offset(F::PACKETS, size, part.begin);
+    const uint32_t bytes = (uint32_t)(part.n * size), units = F::units(bytes);
+    const uint64_t offset = tutti_flow_offset(F::PACKETS, size, part.begin);
     const unsigned aligned = tutti_aligned((uint64_t)from, F::STEP);
 #pragma unroll 1
-    for (uint64_t u = threadIdx.x; u < units; u += blockDim.x) {
+    for (uint32_t u = threadIdx.x; u < units; u += blockDim.x) {
         const uint4 v = tutti_plain_load(from + F::data(u), F::valid(u, bytes), aligned);
 #pragma unroll 4
         for (unsigned i = 0; i + 1 < args->ranks; i++) {
@@ -228,12 +229,12 @@ static __device__ __forceinline__ void tutti_flow_push(const struct tutti_flow_a
 }
 
 template <class F>
-static __device__ __forceinline__ uint64_t tutti_flow_most_units(const struct tutti_flow_args *args,
+static __device__ __forceinline__ uint32_t tutti_flow_most_units(const struct tutti_flow_args *args,
                                                                  const struct tutti_flow_spans *spans)
 {
-    uint64_t most = 0;
+    uint32_t most = 0;
     for (unsigned i = 0; i + 1 < args->ranks; i++) {
-        const uint64_t units = F::units(spans[i].bytes);
+        const uint32_t units = F::units((uint32_t)spans[i].bytes);
         most = units > most ? units : most;
     }
     return (most + 31) / 32 * 32;
@@ -247,27 +248,27 @@ static __device__ __forceinline__ void tutti_flow_push_each(const struct tutti_f
 {
     enum { BATCH = 4 };
     const unsigned peers = args->ranks - 1, warps = blockDim.x / 32;
-    const uint64_t turns = tutti_flow_most_units<F>(args, spans) / 32 * peers;
+    const uint32_t turns = tutti_flow_most_units<F>(args, spans) / 32 * peers;
 #pragma unroll 1
-    for (uint64_t first = threadIdx.x / 32; first < turns; first += warps * BATCH) {
+    for (uint32_t first = threadIdx.x / 32; first < turns; first += warps * BATCH) {
         uint4 held[BATCH];
 #pragma unroll
         for (unsigned b = 0; b < BATCH; b++) {
-            const uint64_t w = first + b * warps;
-            const unsigned i = (unsigned)(w % peers);
-            const uint64_t u = w / peers * 32 + threadIdx.x % 32;
-            if (w < turns && u < F::units(spans[i].bytes)) {
+            const uint32_t w = first + b * warps;
+            const uint32_t i = w % peers;
+            const uint32_t u = w / peers * 32 + threadIdx.x % 32;
+            if (w < turns && u < F::units((uint32_t)spans[i].bytes)) {
                 const unsigned char *const from = spans[i].plain;
-                held[b] = tutti_plain_load(from + F::data(u), F::valid(u, spans[i].bytes),
+                held[b] = tutti_plain_load(from + F::data(u), F::valid(u, (uint32_t)spans[i].bytes),
                                            tutti_aligned((uint64_t)from, F::STEP));
             }
         }
 #pragma unroll
         for (unsigned b = 0; b < BATCH; b++) {
-            const uint64_t w = first + b * warps;
-            const unsigned i = (unsigned)(w % peers);
-            const uint64_t u = w / peers * 32 + threadIdx.x % 32;
-            if (w < turns && u < F::units(spans[i].bytes))
+            const uint32_t w = first + b * warps;
+            const uint32_t i = w % peers;
+            const uint32_t u = w / peers * 32 + threadIdx.x % 32;
+            if (w < turns && u < F::units((uint32_t)spans[i].bytes))
                 F::store(spans[i].packets + F::wire(u), u, held[b], epoch);
         }
     }
@@ -279,23 +280,24 @@ static __device__ __forceinline__ int tutti_flow_pull_each(const struct tutti_fl
 {
     enum { BATCH = 4 };
     const unsigned peers = args->ranks - 1, warps = blockDim.x / 32;
-    const uint64_t turns = tutti_flow_most_units<F>(args, spans) / 32 * peers;
+    const uint32_t turns = tutti_flow_most_units<F>(args, spans) / 32 * peers;
 #pragma unroll 1
-    for (uint64_t first = threadIdx.x / 32; first < turns; first += warps * BATCH) {
+    for (uint32_t first = threadIdx.x / 32; first < turns; first += warps * BATCH) {
         typename F::held held[BATCH];
 #pragma unroll
         for (unsigned b = 0; b < BATCH; b++) {
-            const uint64_t w = first + b * warps;
-            const unsigned i = (unsigned)(w % peers);
-            const uint64_t u = w / peers * 32 + threadIdx.x % 32;
-            if (w < turns && u < F::units(spans[i].bytes))
+            const uint32_t w = first + b * warps;
+            const uint32_t i = w % peers;
+            const uint32_t u = w / peers * 32 + threadIdx.x % 32;
+            if (w < turns && u < F::units((uint32_t)spans[i].bytes))
                 F::look(spans[i].packets + F::wire(u), &held[b]);
         }
 #pragma unroll
         for (unsigned b = 0; b < BATCH; b++) {
-            const uint64_t w = first + b * warps;
-            const unsigned i = (unsigned)(w % peers);
-            const uint64_t u = w / peers * 32 + threadIdx.x % 32, bytes = spans[i].bytes;
+            const uint32_t w = first + b * warps;
+            const uint32_t i = w % peers;
+            const uint32_t u = w / peers * 32 + threadIdx.x % 32;
+            const uint32_t bytes = (uint32_t)(w < turns ? spans[i].bytes : 0);
             if (w < turns && u < F::units(bytes)) {
                 if (!tutti_packet_wait<F>(args, spans[i].packets + F::wire(u), epoch, tutti_flow_peer(args, i),
                                           &held[b]))
@@ -319,14 +321,15 @@ static __device__ __forceinline__ int tutti_flow_combine(const struct tutti_flow
         uint4 v;
         elem e[COUNT];
     };
-    const uint64_t bytes = sum->n * sizeof(elem), units = F::units(bytes), epoch = sum->epoch;
+    const uint32_t bytes = (uint32_t)(sum->n * sizeof(elem)), units = F::units(bytes);
+    const uint64_t epoch = sum->epoch;
     const unsigned in_aligned = tutti_aligned((uint64_t)sum->own, F::STEP);
     const unsigned out_aligned = tutti_aligned((uint64_t)sum->out, F::STEP);
     const unsigned depth = sum->depth;
 #pragma unroll 1
-    for (uint64_t u = threadIdx.x; u < units; u += blockDim.x) {
+    for (uint32_t u = threadIdx.x; u < units; u += blockDim.x) {
         const unsigned valid = F::valid(u, bytes);
-        const uint64_t wire = F::wire(u);
+        const uint32_t wire = F::wire(u);
         typename PAIR::acc acc[COUNT];
         union unit result;
 #pragma unroll 1
