@@ -29,7 +29,7 @@ struct tune_point {
     enum tune_verdict verdict;
     double standard_us, tuned_us, ratio; /* of the proof */
 };
-/* A collective: points by size. whole: 1 where the last one is the largest that was to be measured. */
+/* A collective: points by size. whole: 1 where the last one speaks for all larger sizes too. */
 struct tune_curve {
     struct tune_point point[TUNE_POINTS];
     int n, whole;
@@ -44,8 +44,8 @@ void tune_choose(struct tune_curve *curve, double win);
 /* A size between two neighbours that choose differently and lie more than 1.5 times apart; 0 where there is none. */
 size_t tune_between(const struct tune_curve *curve);
 /* The verdict on n pairs of times, of the default and of the tuned rules in the same round, and the median of the
- * ratios: lost where that is above 1 + win and at least three of four rounds were slower, or where it is above 1 + 4 win.
- * Sorts `ratios`. */
+ * ratios: lost where that is above 1 + win and at least three of four rounds were slower, or where it is above 1 + 4
+ * win. Sorts `ratios`. */
 enum tune_verdict tune_judge(double *ratios, int n, double win, double *median);
 /* "0-12k@ll 12k-*@direct" for the points that have a choice. Ends are midway to the next point. */
 void tune_rules(const struct tune_curve *curve, char *out, size_t size);

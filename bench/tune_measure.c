@@ -1,6 +1,7 @@
 /* Rounds A B C A B C ... of the lanes at one size, so that what drifts on the machine meets all of them alike; and the
  * proof of what was chosen. Every decision is made from numbers that all ranks have agreed on. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "gpu.h"
@@ -21,7 +22,7 @@ static void agree(struct tune *tune, double mine[SHARED], double all[SHARED])
 static int calls_for(const struct tune *tune, double us)
 {
     int blocking = tune->plan->order == BENCH_HOST;
-    double most = blocking ? 20 : 50, least = blocking ? 1 : 2, calls = (blocking ? 500 : 2000) / us;
+    double most = blocking ? 20 : 50, least = blocking || us > 5000 ? 1 : 2, calls = (blocking ? 500 : 2000) / us;
     return (int)(calls < least ? least : calls > most ? most : calls);
 }
 
@@ -130,7 +131,7 @@ static void prove_point(struct tune *tune, MPI_Comm tuned, int section, struct t
 {
     struct tune_lane lanes[2] = {{.comm = tune->standard, .wanted = TUNE_DEFAULT, .timed = 1},
                                  {.comm = tuned, .wanted = TUNE_DEFAULT, .timed = 1}};
-    tune_measure(tune, lanes, 2, section, point->bytes, seconds, 5, 1);
+    tune_measure(tune, lanes, 2, section, point->bytes, seconds, 3, 1);
     double ratios[TUNE_ROUNDS];
     int n = lanes[0].rounds < lanes[1].rounds ? lanes[0].rounds : lanes[1].rounds;
     for (int i = 0; i < n; i++)
@@ -142,24 +143,21 @@ static void prove_point(struct tune *tune, MPI_Comm tuned, int section, struct t
         point->verdict = TUNE_LOST;
 }
 
-static int differs(const struct tune_point *point)
+/* A size at which the choice is not what the default takes. */
+struct doubt {
+    struct tune_point *point;
+    int section;
+};
+
+static int by_size(const void *a, const void *b)
 {
-    return point->choice >= 0 && point->choice != point->standard;
+    size_t x = ((const struct doubt *)a)->point->bytes, y = ((const struct doubt *)b)->point->bytes;
+    return (x > y) - (x < y);
 }
 
-void tune_prove(struct tune *tune, double until)
+static int doubts_of(struct tune *tune, struct doubt *out)
 {
-    static char text[TUNE_SECTIONS * 4200];
-    int left = 0;
-    for (int s = 0; s < TUNE_SECTIONS; s++) {
-        for (int i = 0; i < tune->curve[s].n; i++)
-            left += differs(&tune->curve[s].point[i]);
-    }
-    MPI_Comm tuned = MPI_COMM_NULL;
-    if (left > 0) {
-        rules_text(tune, text, sizeof text);
-        tuned = tune_comm_open(tune, text);
-    }
+    int n = 0;
     for (int s = 0; s < TUNE_SECTIONS; s++) {
         for (int i = 0; i < tune->curve[s].n; i++) {
             struct tune_point *point = &tune->curve[s].point[i];
@@ -167,17 +165,36 @@ void tune_prove(struct tune *tune, double until)
             point->ratio = 1;
             if (point->choice >= 0)
                 point->standard_us = point->tuned_us = point->us[point->choice];
-            if (!differs(point))
-                continue;
-            double now = bench_longest(tune_now());
-            point->verdict = TUNE_UNPROVEN;
-            bench_say(tune->plan, "progress prove %s %zu %.0f", tune_section_name(s), point->bytes, until - now);
-            if (now < until)
-                prove_point(tune, tuned, s, point, (until - now) / left);
-            left--;
-            if (point->verdict == TUNE_LOST || point->verdict == TUNE_UNPROVEN)
-                point->choice = TUNE_DEFAULT;
+            if (point->choice >= 0 && point->choice != point->standard)
+                out[n++] = (struct doubt){point, s};
         }
+    }
+    qsort(out, (size_t)n, sizeof *out, by_size); /* the quick ones first */
+    return n;
+}
+
+void tune_prove(struct tune *tune, double until)
+{
+    static char text[TUNE_SECTIONS * 4200];
+    static struct doubt doubt[TUNE_SECTIONS * TUNE_POINTS];
+    int n = doubts_of(tune, doubt);
+    MPI_Comm tuned = MPI_COMM_NULL;
+    if (n > 0) {
+        rules_text(tune, text, sizeof text);
+        tuned = tune_comm_open(tune, text);
+    }
+    for (int i = 0; i < n; i++) {
+        struct tune_point *point = doubt[i].point;
+        double now = bench_longest(tune_now());
+        point->verdict = TUNE_UNPROVEN;
+        bench_say(tune->plan, "progress prove %s %zu %.0f", tune_section_name(doubt[i].section), point->bytes,
+                  until - now);
+        if (now < until)
+            prove_point(tune, tuned, doubt[i].section, point, (until - now) / (n - i));
+    }
+    for (int i = 0; i < n; i++) {
+        if (doubt[i].point->verdict != TUNE_KEPT)
+            doubt[i].point->choice = TUNE_DEFAULT;
     }
     tune_comm_close(&tuned);
 }
