@@ -233,6 +233,8 @@ void tool_start_line(const struct tool_start *start, struct tool_words *line)
     tool_words_add(line, "-n");
     tool_words_take(line, tool_print("%d", start->ranks));
     find_libraries(start);
+    /* Streams that share one of the GPU's few queues wait behind each other's kernels, whatever those wait for. */
+    standard("CUDA_DEVICE_MAX_CONNECTIONS", "32");
     char *preload = start->preload ? preload_value() : NULL;
     if (start->mpi->family == TOOL_OPENMPI)
         openmpi_line(start, line, preload);

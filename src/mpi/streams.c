@@ -239,6 +239,10 @@ int tutti_door_MPIX_Stream_comm_create(MPI_Comm comm, struct tutti_mpix_stream *
     state->stream.of = stream;
     state->team->settle_with = state;
     state->team->settle = settle;
+    if (state->team->twin) {
+        state->team->twin->settle_with = state;
+        state->team->twin->settle = settle;
+    }
     return MPI_SUCCESS;
 }
 
