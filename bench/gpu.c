@@ -47,7 +47,9 @@ int bench_gpu_open(char *why, size_t size)
         FIND(EventCreate, "cuEventCreate");
         FIND(EventRecord, "cuEventRecord");
         FIND(EventSynchronize, "cuEventSynchronize");
-        FIND(EventElapsedTime, "cuEventElapsedTime");
+        *(void **)(void *)&gpu.EventElapsedTime = driver ? dlsym(driver, "cuEventElapsedTime_v2") : NULL;
+        if (!gpu.EventElapsedTime) /* before CUDA 12.8 */
+            FIND(EventElapsedTime, "cuEventElapsedTime");
         FIND(EventDestroy, "cuEventDestroy_v2");
         FIND(StreamBeginCapture, "cuStreamBeginCapture_v2");
         FIND(StreamEndCapture, "cuStreamEndCapture");

@@ -154,7 +154,7 @@ static int possible(const struct bench_plan *plan, char *why, size_t size)
     struct nccl *n = &copies[BENCH_NCCL_USUAL];
     n->library = dlopen("libnccl.so.2", RTLD_NOW | RTLD_LOCAL);
     if (!n->library) {
-        snprintf(why, size, "libnccl.so.2 was not found");
+        snprintf(why, size, "%s", dlerror());
         return 0;
     }
     return find_calls(n, why, size);
