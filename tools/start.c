@@ -133,7 +133,7 @@ static void openmpi_line(const struct tool_start *start, struct tool_words *line
         tool_words_take(line, tool_print("LD_PRELOAD=%s", preload));
     }
     for (char **entry = environ; !here && *entry; entry++) {
-        if (strncmp(*entry, "TUTTI_", 6) == 0) {
+        if (strncmp(*entry, "TUTTI_", 6) == 0 || strncmp(*entry, "CUDA_DEVICE_MAX_CONNECTIONS=", 28) == 0) {
             tool_words_add(line, "-x");
             tool_words_take(line, tool_print("%.*s", (int)strcspn(*entry, "="), *entry));
         }

@@ -1,0 +1,118 @@
+/* Streams of the program: found by their handle, used in order with their owner, never ended by who has wrapped them;
+ * and the public calls on streams. wrap_test DEVICE */
+#include "kit.h"
+
+#include <string.h>
+
+#include "tutti/tutti.h"
+
+enum { BYTES = 40009, ROUNDS = 40 };
+
+static void test_handle(void **state)
+{
+    (void)state;
+    struct tutti_stream *own = NULL, *wrapped = NULL, *again = NULL, *wrong = NULL;
+    void *handle = NULL, *same = NULL;
+    int gpu = -7;
+    assert_int_equal(device->stream_create(0, &own), TUTTI_OK);
+    assert_int_equal(device->stream_identity(own, &gpu, &handle), TUTTI_OK);
+    assert_int_equal(gpu, 0);
+    assert_int_equal(device->stream_wrap(-1, handle, &wrapped), TUTTI_OK);
+    assert_int_equal(device->stream_wrap(0, handle, &again), TUTTI_OK);
+    assert_int_equal(device->stream_identity(wrapped, &gpu, &same), TUTTI_OK);
+    assert_int_equal(gpu, 0);
+    assert_ptr_equal(same, handle);
+    if (device->gpus() > 1) {
+        assert_int_equal(device->stream_wrap(1, handle, &wrong), TUTTI_ERR_ARGUMENT);
+        assert_null(wrong);
+    }
+    assert_int_equal(device->stream_capturing(own), 0);
+    assert_int_equal(device->stream_capturing(wrapped), 0);
+    assert_int_equal(device->stream_destroy(wrapped), TUTTI_OK);
+    assert_int_equal(device->stream_destroy(again), TUTTI_OK);
+    assert_int_equal(device->stream_sync(own), TUTTI_OK);
+    assert_int_equal(device->stream_destroy(own), TUTTI_OK);
+    if (kit_is("host")) { /* elsewhere the program must not pass what is no stream */
+        int local = 0;
+        assert_int_equal(device->stream_wrap(-1, handle, &wrong), TUTTI_ERR_ARGUMENT); /* it has gone */
+        assert_int_equal(device->stream_wrap(-1, &local, &wrong), TUTTI_ERR_ARGUMENT);
+        assert_int_equal(device->stream_wrap(0, NULL, &wrong), TUTTI_ERR_ARGUMENT);
+        assert_null(wrong);
+    }
+}
+
+/* What its owner and those who have wrapped it put in is one sequence. */
+static void test_order(void **state)
+{
+    (void)state;
+    struct tutti_stream *own = NULL, *wrapped = NULL;
+    struct tutti_event *event = NULL;
+    void *handle = NULL;
+    int gpu;
+    unsigned char *a = kit_alloc(BYTES), *b = kit_alloc(BYTES), host[BYTES];
+    assert_int_equal(device->stream_create(0, &own), TUTTI_OK);
+    assert_int_equal(device->stream_identity(own, &gpu, &handle), TUTTI_OK);
+    assert_int_equal(device->stream_wrap(0, handle, &wrapped), TUTTI_OK);
+    assert_int_equal(device->event_create(0, &event), TUTTI_OK);
+    for (int i = 0; i < ROUNDS; i++) {
+        assert_int_equal(device->fill(own, a, i, BYTES), TUTTI_OK);
+        assert_int_equal(device->copy(wrapped, b, a, BYTES), TUTTI_OK);
+        assert_int_equal(device->fill(own, a, 255, BYTES), TUTTI_OK);
+        assert_int_equal(device->event_record(event, wrapped), TUTTI_OK);
+        assert_int_equal(device->stream_sync(i % 2 ? wrapped : own), TUTTI_OK);
+        assert_int_equal(device->stream_query(wrapped), 1);
+        assert_int_equal(device->event_query(event), 1);
+        assert_int_equal(device->copy_now(host, b, BYTES), TUTTI_OK);
+        for (int k = 0; k < BYTES; k += 1009)
+            assert_int_equal(host[k], i);
+    }
+    assert_int_equal(device->event_destroy(event), TUTTI_OK);
+    assert_int_equal(device->stream_destroy(wrapped), TUTTI_OK);
+    assert_int_equal(device->stream_destroy(own), TUTTI_OK);
+    kit_free(a);
+    kit_free(b);
+}
+
+static void test_public(void **state)
+{
+    (void)state;
+    void *stream = NULL, *other = NULL;
+    unsigned char *a = kit_alloc(BYTES), *b = kit_alloc(BYTES), in[BYTES], out[BYTES];
+    int local = 0;
+    assert_int_equal(tutti_stream_create(NULL), TUTTI_ERR_ARGUMENT);
+    assert_int_equal(tutti_stream_create(&stream), TUTTI_OK);
+    assert_int_equal(tutti_stream_create(&other), TUTTI_OK);
+    assert_ptr_not_equal(stream, other);
+    kit_pattern(in, BYTES, 5);
+    for (int i = 0; i < ROUNDS; i++) {
+        memset(out, 0, BYTES);
+        in[i] = (unsigned char)(in[i] + 1);
+        assert_int_equal(tutti_stream_copy(stream, a, in, BYTES), TUTTI_OK);
+        assert_int_equal(tutti_stream_copy(stream, b, a, BYTES), TUTTI_OK);
+        assert_int_equal(tutti_stream_copy(stream, out, b, BYTES), TUTTI_OK);
+        assert_int_equal(tutti_stream_sync(stream), TUTTI_OK);
+        assert_memory_equal(in, out, BYTES);
+    }
+    assert_int_equal(tutti_stream_copy(stream, NULL, NULL, 0), TUTTI_OK);
+    assert_int_equal(tutti_stream_copy(stream, NULL, in, 1), TUTTI_ERR_ARGUMENT);
+    assert_int_equal(tutti_stream_copy(&local, a, in, 1), TUTTI_ERR_ARGUMENT);
+    assert_int_equal(tutti_stream_sync(&local), TUTTI_ERR_ARGUMENT);
+    assert_int_equal(tutti_stream_destroy(&local), TUTTI_ERR_ARGUMENT);
+    assert_int_equal(tutti_stream_destroy(NULL), TUTTI_OK);
+    assert_int_equal(tutti_stream_destroy(stream), TUTTI_OK);
+    assert_int_equal(tutti_stream_sync(stream), TUTTI_ERR_ARGUMENT);
+    assert_int_equal(tutti_stream_destroy(other), TUTTI_OK);
+    kit_free(a);
+    kit_free(b);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_handle),
+        cmocka_unit_test(test_order),
+        cmocka_unit_test(test_public),
+    };
+    int status = kit_open(argc > 1 ? argv[1] : "host");
+    return status ? status : cmocka_run_group_tests(tests, NULL, NULL);
+}
