@@ -25,6 +25,7 @@ holds "$said" '^  Ranges for Nsight \(TUTTI_NVTX\): (built in|left out: .*)$' "r
 holds "$said" 'Kernels on the host use: [a-z0-9]+$' "instruction set"
 holds "$said" '^  TUTTI_HOST_GPUS +3 +0 +0 to 64$' "a setting: value, default, allowed"
 holds "$said" '^  TUTTI_RULES +\(empty\)$' "no rules of the user"
+holds "$said" '^  measured +none for this device' "no measured rules"
 holds "$said" '^  defaults +allreduce: .*@' "default rules"
 checks=$((checks + 1))
 listed=$(grep -cE '^TUTTI_SETTING_' "$(dirname "$0")/../../include/tutti/settings.def")
@@ -36,6 +37,19 @@ said=$(TUTTI_WAIT=busy TUTTI_RULES='allreduce: *@x' "$tutti" info 2>/dev/null)
 holds "$said" '^  TUTTI_WAIT=busy is not valid' "a wrong setting"
 holds "$said" "no algorithm 'x'" "a wrong rule"
 holds "$(TUTTI_DEVICE=none "$tutti" info)" '^  TUTTI_DEVICE=none: every call is passed on' "no device"
+
+# Rules of a file: those of this device, where they come from, and what is wrong with it.
+entry=$("$tutti" info | sed -nE 's/^ +\(\/dev\/null, for (.*)\)$/\1/p')
+file=$(mktemp)
+printf 'device: other\nscan: *@staged\ndevice: %s\nallreduce: 0-8k@ll\nscan: *@chain\n' "$entry" >"$file"
+said=$(TUTTI_RULES_FILE=$file "$tutti" info)
+holds "$said" '^  measured +allreduce: 0-8k@ll$' "measured rules"
+holds "$said" '^ +scan: \*@chain$' "measured rules, second line"
+lacks "$said" 'scan: \*@staged$' "rules of another device"
+holds "$said" "^ +\($file, for host, " "where they come from"
+echo nothing >"$file"
+holds "$(TUTTI_RULES_FILE=$file "$tutti" info)" "^  $file: it does not begin with a line 'device: ...'; the file is ignored" "a wrong file"
+rm "$file"
 
 # Without any MPI.
 said=$(PATH=/not/there "$tutti" info)

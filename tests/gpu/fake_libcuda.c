@@ -273,6 +273,13 @@ EXPORT CUresult cuLaunchKernel(CUfunction function, unsigned x, unsigned y, unsi
     return CUDA_SUCCESS;
 }
 
+EXPORT CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction function, void **parameters, void **extra)
+{
+    return cuLaunchKernel(function, config->gridDimX, config->gridDimY, config->gridDimZ, config->blockDimX,
+                          config->blockDimY, config->blockDimZ, config->sharedMemBytes, config->hStream, parameters,
+                          extra);
+}
+
 /* --- streams and events: everything is done at once --- */
 EXPORT CUresult cuStreamCreateWithPriority(CUstream *out, unsigned flags, int priority)
 {
@@ -341,7 +348,7 @@ EXPORT CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned flags
 EXPORT CUresult cuEventCreate(CUevent *out, unsigned flags)
 {
     CONTEXT();
-    if (flags != CU_EVENT_DISABLE_TIMING)
+    if (flags & ~(unsigned)CU_EVENT_DISABLE_TIMING)
         return CUDA_ERROR_INVALID_VALUE;
     fake_objects++;
     static uintptr_t made;

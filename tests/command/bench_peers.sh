@@ -1,0 +1,33 @@
+#!/bin/bash
+# tutti bench beside a pretended NCCL on a pretended CUDA driver, one rank: bench_peers.sh TUTTI MPI FOLDER-OF-FAKES
+# Graphs of that driver do nothing, so that their results are not looked at.
+. "$(dirname "$0")/check.sh"
+tutti=$1 mpi=$2
+unset LD_PRELOAD TUTTI_RULES TUTTI_HOST_STRICT NCCL_SYM_CTAS NCCL_NVLS_ENABLE
+export TUTTI_DEVICE=cuda LD_LIBRARY_PATH=$3${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+number='[0-9]+\.[0-9]{2}'
+
+for collective in allreduce reduce reduce_scatter; do
+    said=$("$tutti" bench $collective -n 1 --mpi "$mpi" -m 8,64k,8m -i 90 -x 1 --order graph --no-validation 2>&1)
+    holds "$said" "^# Tutti .* MPIX_${collective^}_enqueue in a graph latency: 1 ranks, sum of float, cuda device, 1 GPU" "$collective: head"
+    holds "$said" '^# NCCL 2\.28\.7$' "$collective: version"
+    holds "$said" '^# Size .* nccl +x +nccl_graph +x +nccl_sym +x +nccl_sym32 +x +best +x$' "$collective: columns"
+    for size in 8 65536 8388608; do
+        holds "$said" "^$size( +$number){4} +90  copy *( +$number){8}  nccl[a-z_0-9]* +$number\$" "$collective of $size bytes"
+    done
+    # Each copy of the library has kept its own setting, and all windows are given back.
+    holds "$said" '^fake nccl: ctas 0, .* 0 windows left$' "$collective: the first copy"
+    holds "$said" '^fake nccl: ctas 32, .* 0 windows left$' "$collective: the second copy"
+    # Blocking: the calls are real, so that results are checked.
+    said=$("$tutti" bench $collective -n 1 --mpi "$mpi" -m 8,64k -i 6 -x 1 2>&1)
+    holds "$said" "^65536( +$number){4} +6  copy *( +$number){4}  (staged|nccl) +$number\$" "$collective, blocking"
+    lacks "$said" 'nccl_' "$collective, blocking: no graphs"
+done
+said=$(FAKE_NCCL_WINDOWS=0 "$tutti" bench allreduce -n 1 --mpi "$mpi" -m 8,64k -i 9 -x 1 --order graph --no-validation 2>&1)
+holds "$said" '^# no nccl_sym: .*made no window' "without symmetric memory"
+holds "$said" '^# Size .* nccl +x +nccl_graph +x +best +x$' "without symmetric memory: columns"
+said=$("$tutti" bench scan -n 1 --mpi "$mpi" -m 8,64k -i 9 -x 1 2>&1)
+holds "$said" '^# no nccl: NCCL has no such call$' "scan"
+said=$("$tutti" bench allreduce -n 1 --mpi "$mpi" -m 4,4k --type int16 -i 9 -x 1 2>&1)
+holds "$said" '^# no nccl: NCCL does not reduce sum of int16$' "a type that NCCL lacks"
+finish

@@ -1,0 +1,157 @@
+#!/bin/bash
+# tutti tune under one MPI on the host device: tune.sh TUTTI MPI
+. "$(dirname "$0")/check.sh"
+tutti=$1 mpi=$2
+unset LD_PRELOAD TUTTI_RULES
+export TUTTI_DEVICE=host TUTTI_HOST_STRICT=1 TUTTI_CHANNEL_MB=2
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+export TUTTI_RULES_FILE=$folder/rules
+quick=("$tutti" tune -n 2 --mpi "$mpi" --time 4 --largest 32k)
+number='[0-9]+\.[0-9]{2}'
+entry=$("$tutti" info | sed -nE 's/^ +\(.*, for (host, .*)\)$/\1/p')
+
+# What is not valid is refused before anything starts.
+expect 2 "--collective alreduce is not known: did you mean allreduce?" "$tutti" tune --collective alreduce
+expect 2 "--order graph needs CUDA" "$tutti" tune --order graph
+expect 2 "-n 1 is not valid" "$tutti" tune -n 1
+expect 2 "--time 0 is not valid" "$tutti" tune --time 0
+expect 2 "--largest 1 is not valid" "$tutti" tune --largest 1
+expect 2 "did you mean openmpi?" "$tutti" tune --mpi opnmpi
+expect 2 "no MPI was found" env PATH=/not/there "$tutti" tune
+expect 2 "did you mean --dry-run?" "$tutti" tune --dryrun
+expect 2 "'more' is not understood" "$tutti" tune more
+expect 2 "leaves no device memory to measure" "$tutti" tune --device none
+expect 2 "/not/there/rules cannot be written: No such file or directory" "$tutti" tune --output /not/there/rules
+expect 2 "cannot be written" "$tutti" tune --output /proc/rules
+expect 2 "is no file" "$tutti" tune --output "$folder"
+expect 2 "--json /not/there/x" "$tutti" tune --json /not/there/x
+echo 'allreduce: *@ll' >"$folder/wrong"
+expect 2 "it does not begin with a line 'device: ...'; mend or remove it" "$tutti" tune --output "$folder/wrong"
+if [ "$(id -u)" -ne 0 ]; then
+    mkdir "$folder/closed"
+    chmod 500 "$folder/closed"
+    expect 2 "cannot be written: Permission denied" "$tutti" tune --output "$folder/closed/rules"
+fi
+checks=$((checks + 1))
+[ ! -e "$TUTTI_RULES_FILE" ] || fail "a refusal left a file"
+
+# A dry run prints rules, in comments all the rest, and writes nothing.
+said=$("${quick[@]}" --dry-run --collective allreduce,scan 2>"$folder/err")
+status=$?
+checks=$((checks + 2))
+[ $status -eq 0 ] || fail "dry run: status $status: $said $(cat "$folder/err")"
+[ ! -e "$TUTTI_RULES_FILE" ] || fail "a dry run wrote a file"
+holds "$(cat "$folder/err")" '^tutti: measuring$' "what it does"
+holds "$(cat "$folder/err")" '^tutti: opening$' "what it does"
+holds "$said" '^# Tutti .* tune: blocking calls, 2 ranks, sum of float, 8 to 32K bytes$' "head"
+for collective in allreduce scan; do
+    for size in 8 32 128 512 2048 8192 32768; do
+        holds "$said" "^# $collective +$size  [a-z0-9_]+ +($number|-)  [a-z0-9_]+ +($number|-) +($number|-)( |\$)" "$collective of $size bytes"
+    done
+done
+lacks "$said" '^# reduce ' "only what was asked for"
+holds "$said" '^# [0-9]+ sizes: ' "the sum"
+printf '%s\n' "$said" >"$folder/printed"
+holds "$(TUTTI_RULES_FILE=$folder/printed "$tutti" info)" "^ +\($folder/printed, for host" "what is printed is a file of rules"
+lacks "$(TUTTI_RULES_FILE=$folder/printed "$tutti" info)" "is ignored" "what is printed is a file of rules"
+lacks "$said" '@tutti' "records of the ranks are not shown"
+
+# The file: entries of other devices and of other collectives stay as they are; its mode too; there is no second file.
+printf '# mine\ndevice: cuda, another\nallreduce: *@direct # why\n\ndevice:  %s # here\nreduce: 0-9@staged\nscan: 0-7@staged reduce: 9-12@direct\n' \
+    "$entry" >"$TUTTI_RULES_FILE"
+chmod 640 "$TUTTI_RULES_FILE"
+json=(--json "$folder/r.json")
+"$tutti" info --json >/dev/null 2>&1 || json=()
+said=$("${quick[@]}" --collective allreduce,scan "${json[@]}" 2>&1)
+status=$?
+file=$(cat "$TUTTI_RULES_FILE")
+checks=$((checks + 5))
+[ $status -eq 0 ] || fail "status $status: $said"
+holds "$said" "^# written to $TUTTI_RULES_FILE$" "where the rules are"
+[ "$(head -n 4 <<<"$file")" = $'# mine\ndevice: cuda, another\nallreduce: *@direct # why' ] || [ "$(head -n 3 <<<"$file")" = $'# mine\ndevice: cuda, another\nallreduce: *@direct # why' ] ||
+    fail "the other device's entry: $file"
+[ "$(grep -c '^device:' <<<"$file")" -eq 2 ] || fail "two entries: $file"
+[ "$(stat -c %a "$TUTTI_RULES_FILE")" = 640 ] || fail "the file's mode"
+[ "$(ls "$folder" | grep -c '^rules')" -eq 1 ] || fail "files are left: $(ls "$folder")"
+holds "$file" "^device: host, " "this device's entry"
+holds "$file" '^# tutti tune, [0-9-]+: 2 ranks, .*, blocking calls$' "what it was measured by"
+holds "$file" '^reduce: 0-9@staged 9-12@direct$' "what was not measured stays"
+lacks "$file" '^scan: 0-7@staged' "what was measured does not"
+if [ -e "$folder/r.json" ] && command -v python3 >/dev/null; then
+    checks=$((checks + 1))
+    python3 -c 'import json, sys
+j = json.load(open(sys.argv[1]))
+assert j["ranks"] == 2 and j["order"] == "host" and not j["interrupted"] and j["device"] == "host"
+assert {p["collective"] for p in j["proof"]} == {"allreduce", "scan"}
+file = open(sys.argv[2]).read().splitlines()
+for r in j["rules"]:
+    assert r.strip() in file or not r.split(":")[1].strip(), r
+for p in j["proof"]:
+    times = {t["algorithm"]: t["us"] for t in j["times"] if t["collective"] == p["collective"] and t["bytes"] == p["bytes"]}
+    assert len(times) >= 4 and all(t > 0 for t in times.values()), p
+    assert p["tuned"] in times and p["verdict"] in ("same", "kept", "lost", "unproven"), p
+    if p["verdict"] == "same": assert p["tuned"] == p["default"]
+    if p["verdict"] == "kept": assert p["tuned"] != p["default"] and p["ratio"] <= 1.2, p' "$folder/r.json" "$TUTTI_RULES_FILE" ||
+        fail "the JSON of tune"
+fi
+
+# The round trip: programs take what the file says, and the defaults where it says nothing.
+printf 'device: %s\nallreduce: 0-100@twoshot 101-1000@staged\n' "$entry" >"$folder/forced"
+said=$(TUTTI_RULES_FILE=$folder/forced "$tutti" bench allreduce -n 2 --mpi "$mpi" -m 64,512,4k -i 3 -x 1 --ways none 2>&1)
+holds "$said" '^64 .* twoshot' "a measured rule"
+holds "$said" '^512 .* staged' "a second one"
+lacks "$said" '^4096 .* (twoshot|staged)' "the default"
+first=$(sed -nE 's/^scan: 0-[0-9km*]+@([a-z0-9_]+).*/\1/p' <<<"$file")
+if [ -n "$first" ]; then
+    said=$("$tutti" bench scan -n 2 --mpi "$mpi" -m 8,8 -i 3 -x 1 --ways none 2>&1)
+    holds "$said" "^8 .* $first( |\$)" "the tuned rule for 8 bytes of scan"
+fi
+
+# Calls in stream order have rules of their own, beside the others.
+said=$("${quick[@]}" --collective reduce_scatter --order stream 2>&1)
+holds "$said" '^# Tutti .* tune: calls in stream order, 2 ranks' "stream order: head"
+holds "$said" '^# reduce_scatter +8192 ' "stream order: a size"
+checks=$((checks + 1))
+[ "$(grep -E '^(allreduce|scan):' "$TUTTI_RULES_FILE")" = "$(grep -E '^(allreduce|scan):' <<<"$file")" ] ||
+    fail "rules of blocking calls have changed: $(cat "$TUTTI_RULES_FILE")"
+lacks "$(cat "$TUTTI_RULES_FILE")" '^[a-z_]+_enqueue:.*@(oneshot|twoshot|direct|staged|leader)( |$)' "algorithms in stream order alone"
+
+# Ctrl-C: what has been measured is kept.
+started() { # starts a long run, waits until it measures
+    : >"$folder/err"
+    "$tutti" tune -n 2 --mpi "$mpi" --time 200 --output "$folder/early" >"$folder/out" 2>"$folder/err" &
+    run=$!
+    for ((i = 0; i < 600; i++)); do
+        grep -q measuring "$folder/err" && break
+        sleep 0.1
+    done
+}
+started
+kill -INT $run
+wait $run
+status=$?
+said=$(cat "$folder/out" "$folder/err")
+checks=$((checks + 1))
+[ $status -eq 0 ] || fail "interrupted: status $status: $said"
+holds "$said" 'what has been measured is kept' "the answer to Ctrl-C"
+holds "$said" '^# interrupted after [0-9]+ s' "interrupted"
+holds "$said" '^# allreduce +8 ' "interrupted: the first size"
+holds "$(cat "$folder/early")" '^# tutti tune, .*, interrupted$' "the file of an interrupted run"
+
+# A second one ends it without a file. (It may have ended by itself in between.)
+for try in 1 2 3; do
+    rm -f "$folder/early"
+    started
+    kill -INT $run
+    sleep 0.01
+    kill -INT $run 2>/dev/null
+    wait $run
+    status=$?
+    [ $status -ne 0 ] && break
+done
+checks=$((checks + 2))
+[ $status -ne 0 ] || fail "a second Ctrl-C does not end it"
+[ ! -e "$folder/early" ] || fail "a second Ctrl-C left a file"
+holds "$(cat "$folder/err")" 'no rules were written' "the answer to a second Ctrl-C"
+finish
