@@ -240,9 +240,9 @@ EXPORT CUresult cuModuleUnload(CUmodule module)
 }
 EXPORT CUresult cuModuleGetFunction(CUfunction *function, CUmodule module, const char *name)
 {
-    static char names[64][96];
+    static char names[2048][96];
     CONTEXT();
-    for (int i = 0; module && i < 64; i++) {
+    for (int i = 0; module && i < 2048; i++) {
         if (!names[i][0])
             snprintf(names[i], sizeof names[i], "%s", name);
         if (strcmp(names[i], name) == 0) {

@@ -1,0 +1,215 @@
+/* The CUDA device against a pretended driver: streams of the program, and what Tutti may do while one is captured. */
+#include <dlfcn.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include <cmocka.h>
+
+#include "core/status.h"
+#include "core/types.h"
+#include "device/device.h"
+#include "fake_libcuda.h"
+#include "kernels/args.h"
+
+static const struct tutti_device *const device = &tutti_device_cuda;
+static struct fake_control *fake;
+static void *library;
+
+enum { CAPTURE_UNSUPPORTED = 900 };
+
+/* A stream of the program on that GPU. */
+static void *program_stream(int gpu, struct tutti_stream **owner)
+{
+    void *handle = NULL;
+    int on;
+    assert_int_equal(device->stream_create(gpu, owner), TUTTI_OK);
+    assert_int_equal(device->stream_identity(*owner, &on, &handle), TUTTI_OK);
+    assert_int_equal(on, gpu);
+    assert_non_null(handle);
+    return handle;
+}
+
+static int launch(struct tutti_stream *stream, int early)
+{
+    struct tutti_kernel_args args = {.count = 7};
+    struct tutti_launch what = {.kernel = TUTTI_KERNEL_DIRECT,
+                                .type = TUTTI_TYPE_F32,
+                                .op = TUTTI_OP_SUM,
+                                .blocks = 3,
+                                .early = early,
+                                .args = &args};
+    return device->launch(stream, &what);
+}
+
+static void test_wrap(void **state)
+{
+    (void)state;
+    struct tutti_stream *owner[2], *stream = NULL;
+    void *handle[2], *same;
+    int gpu = -1, before;
+    fake->current(0);
+    for (int g = 0; g < 2; g++)
+        handle[g] = program_stream(g, &owner[g]);
+    before = fake->live();
+    for (int g = 0; g < 2; g++) {
+        stream = NULL;
+        assert_int_equal(device->stream_wrap(1 - g, handle[g], &stream), TUTTI_ERR_ARGUMENT);
+        assert_null(stream);
+        assert_int_equal(device->stream_wrap(g ? -1 : 0, handle[g], &stream), TUTTI_OK);
+        assert_int_equal(device->stream_identity(stream, &gpu, &same), TUTTI_OK);
+        assert_int_equal(gpu, g);
+        assert_ptr_equal(same, handle[g]);
+        assert_int_equal(launch(stream, g), TUTTI_OK); /* also where another GPU is the thread's */
+        assert_ptr_equal(fake->stream, handle[g]);
+        assert_int_equal(device->current(&gpu), TUTTI_OK);
+        assert_int_equal(gpu, 0);
+        assert_int_equal(device->stream_sync(stream), TUTTI_OK);
+        assert_int_equal(device->stream_query(stream), 1);
+        assert_int_equal(device->stream_destroy(stream), TUTTI_OK);
+        assert_int_equal(device->stream_sync(owner[g]), TUTTI_OK);
+    }
+    assert_int_equal(fake->live(), before + 2); /* a module for each context */
+    for (int g = 0; g < 2; g++)
+        assert_int_equal(device->stream_destroy(owner[g]), TUTTI_OK);
+}
+
+/* NULL and the two special handles: those of the thread's GPU, or of the one that is named. */
+static void test_default(void **state)
+{
+    (void)state;
+    for (uintptr_t handle = 0; handle < 3; handle++) {
+        for (int named = -1; named < 2; named++) {
+            struct tutti_stream *stream = NULL;
+            void *same;
+            int gpu = -1, current = -1;
+            fake->current(1);
+            assert_int_equal(device->stream_wrap(named, (void *)handle, &stream), TUTTI_OK);
+            assert_int_equal(device->stream_identity(stream, &gpu, &same), TUTTI_OK);
+            assert_int_equal(gpu, named < 0 ? 1 : named);
+            assert_ptr_equal(same, (void *)handle);
+            assert_int_equal(launch(stream, 0), TUTTI_OK);
+            assert_ptr_equal(fake->stream, (void *)handle);
+            assert_int_equal(device->stream_capturing(stream), 0);
+            assert_int_equal(device->stream_destroy(stream), TUTTI_OK);
+            assert_int_equal(device->current(&current), TUTTI_OK);
+            assert_int_equal(current, 1);
+        }
+    }
+}
+
+static void test_capturing(void **state)
+{
+    (void)state;
+    struct tutti_stream *owner, *stream = NULL, *legacy = NULL;
+    void *handle;
+    fake->current(0);
+    handle = program_stream(0, &owner);
+    assert_int_equal(device->stream_wrap(0, handle, &stream), TUTTI_OK);
+    assert_int_equal(device->stream_wrap(0, NULL, &legacy), TUTTI_OK);
+    assert_int_equal(device->stream_capturing(stream), 0);
+    fake->capturing = handle;
+    assert_int_equal(device->stream_capturing(stream), 1);
+    assert_int_equal(device->stream_capturing(legacy), 0);
+    assert_true(device->stream_sync(stream) < 0); /* no capture may be waited for */
+    fake->invalidated = 1;
+    assert_int_equal(device->stream_capturing(stream), TUTTI_ERR_DEVICE);
+    fake->invalidated = 0;
+    fake->capturing = NULL;
+    assert_int_equal(device->stream_destroy(legacy), TUTTI_OK);
+    assert_int_equal(device->stream_destroy(stream), TUTTI_OK);
+    assert_int_equal(device->stream_destroy(owner), TUTTI_OK);
+}
+
+/* Everything that a blocking call on another communicator does goes on beside a capture in global mode, which forbids
+ * it to all threads; and the program's own mode is as it was afterwards. */
+static void test_beside(void **state)
+{
+    (void)state;
+    struct tutti_stream *owner, *captured = NULL, *own = NULL, *mine = NULL;
+    struct tutti_event *event = NULL;
+    void *memory = NULL, *pinned = NULL, *seen = NULL;
+    char buffer[64] = "beside";
+    int (*alloc)(unsigned long long *, size_t);
+    unsigned long long made;
+    *(void **)&alloc = dlsym(library, "cuMemAlloc_v2");
+    fake->current(0);
+    void *handle = program_stream(0, &owner);
+    char *host = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    assert_int_equal(device->stream_wrap(0, handle, &captured), TUTTI_OK);
+    assert_int_equal(device->stream_create(0, &own), TUTTI_OK);
+    assert_int_equal(device->event_create(0, &event), TUTTI_OK);
+    fake->capturing = handle;
+    assert_int_equal(alloc(&made, 16), CAPTURE_UNSUPPORTED);
+    assert_int_equal(device->alloc(0, 4096, &memory), TUTTI_OK);
+    assert_int_equal(device->alloc_pinned(4096, &pinned), TUTTI_OK);
+    assert_int_equal(device->map_host(0, host, 4096, &seen), TUTTI_OK);
+    for (int op = 0; op < TUTTI_OPS; op++) {
+        if (tutti_has_kernel(TUTTI_TYPE_U16, op))
+            assert_int_equal(device->prepare(0, TUTTI_TYPE_U16, op), TUTTI_OK);
+    }
+    assert_int_equal(device->stream_create(0, &mine), TUTTI_OK);
+    assert_int_equal(launch(own, 0), TUTTI_OK);
+    assert_int_equal(device->event_record(event, own), TUTTI_OK);
+    assert_int_equal(device->event_query(event), 1);
+    assert_int_equal(device->stream_query(own), 1);
+    assert_int_equal(device->stream_sync(own), TUTTI_OK);
+    /* Into the stream that is captured: launches and copies alone. */
+    assert_int_equal(launch(captured, 1), TUTTI_OK);
+    assert_int_equal(device->copy(captured, memory, buffer, sizeof buffer), TUTTI_OK);
+    assert_int_equal(alloc(&made, 16), CAPTURE_UNSUPPORTED);
+    assert_int_equal(device->stream_destroy(mine), TUTTI_OK);
+    assert_int_equal(device->unmap_host(0, host), TUTTI_OK);
+    assert_int_equal(device->free_pinned(pinned), TUTTI_OK);
+    assert_int_equal(device->free(memory), TUTTI_OK);
+    fake->capturing = NULL;
+    assert_int_equal(device->event_destroy(event), TUTTI_OK);
+    assert_int_equal(device->stream_destroy(own), TUTTI_OK);
+    assert_int_equal(device->stream_destroy(captured), TUTTI_OK);
+    assert_int_equal(device->stream_destroy(owner), TUTTI_OK);
+    munmap(host, 4096);
+}
+
+/* A stream goes with its context: an error, and never another stream in its place. */
+static void test_reset(void **state)
+{
+    (void)state;
+    struct tutti_stream *owner, *stream = NULL;
+    char buffer[8] = "xyz";
+    fake->current(0);
+    void *handle = program_stream(0, &owner), *memory;
+    assert_int_equal(device->stream_wrap(0, handle, &stream), TUTTI_OK);
+    fake->reset(0);
+    memory = fake->make(0, FAKE_MALLOC, 64);
+    fake->current(0);
+    assert_int_equal(device->copy(stream, memory, buffer, sizeof buffer), TUTTI_ERR_DEVICE);
+    assert_int_equal(launch(stream, 0), TUTTI_ERR_DEVICE);
+    assert_int_equal(device->stream_capturing(stream), TUTTI_ERR_DEVICE);
+    assert_int_equal(device->stream_sync(stream), TUTTI_ERR_DEVICE);
+    assert_int_equal(device->stream_destroy(stream), TUTTI_OK);
+    assert_int_equal(device->stream_destroy(owner), TUTTI_OK);
+}
+
+static int load(void **state)
+{
+    (void)state;
+    char why[256] = "";
+    struct fake_control *(*get)(void);
+    *(void **)&get = dlsym(library, "fake_control");
+    fake = get();
+    return device->open(why, sizeof why);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_wrap),   cmocka_unit_test(test_default), cmocka_unit_test(test_capturing),
+        cmocka_unit_test(test_beside), cmocka_unit_test(test_reset),
+    };
+    if (argc != 2 || !(library = dlopen(argv[1], RTLD_NOW)))
+        return 2;
+    return cmocka_run_group_tests(tests, load, NULL);
+}
