@@ -185,7 +185,10 @@ static void read_call(struct tutti_open *open)
 
 static void give_to_mpi(struct tutti_open *open)
 {
+    int depth = tutti_inside; /* staging leaves alone what the MPI itself calls */
+    tutti_inside = 0;
     int status = tutti_staging_open(&open->staging, &open->asked);
+    tutti_inside = depth;
     if (status != TUTTI_OK) {
         tutti_error("%s: staging device memory failed: %s", open->asked.name, tutti_status_text(status));
         fail(open, status);
@@ -225,7 +228,7 @@ static void step(struct tutti_open *open, unsigned walk)
 {
     struct tutti_comm *state = open->state; /* not NULL while in the communicator's queue */
     int turn = !state || state->walk != walk;
-    if (open->phase == TUTTI_OPEN_NEW)
+    if (open->phase == TUTTI_OPEN_NEW && (!state || state->unread != walk))
         read_call(open);
     if (open->phase == TUTTI_OPEN_WORKING && tutti_job_done(&open->job))
         after_job(open);
@@ -235,6 +238,8 @@ static void step(struct tutti_open *open, unsigned walk)
         leave_queue(open);
     else if (state)
         state->walk = walk; /* later calls of this communicator wait for it */
+    if (state && open->phase == TUTTI_OPEN_NEW)
+        state->unread = walk;
     if (open->phase == TUTTI_OPEN_REAL)
         look_at_real(open);
 }
