@@ -270,6 +270,7 @@ int main(int argc, char **argv)
     for (int g = 0; g < gpus; g++) {
         test_memory(g);
         test_streams(g);
+        program_streams_test(g, gpus);
         test_kernels(g);
     }
     share_test(pair[0], gpus);

@@ -18,6 +18,8 @@ static const struct tutti_device *const device = &tutti_device_cuda;
 void *driver_entry(const char *name);
 #define DRIVER(symbol) ((__typeof__(&symbol))driver_entry(#symbol))
 
+/* Streams of the program. */
+void program_streams_test(int gpu, int gpus);
 /* The second process: imports what comes over the socket until it is told to end. Returns its exit status. */
 int share_peer(int socket);
 /* Memory of all kinds, shared with the second process. */

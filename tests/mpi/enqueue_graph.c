@@ -208,7 +208,7 @@ static void full(void)
     CUfunction spin = NULL;
     uint64_t own = kit_seed * 17 + (unsigned)kit_rank, start = tutti_now_ns();
     for (int l = 0; l < LANES; l++) {
-        lane_open(&lane[l], MPI_COMM_WORLD, NULL, l == 0 ? 60000 : 2000, kit_seed + (unsigned)l);
+        lane_open(&lane[l], MPI_COMM_WORLD, NULL, l == 0 ? 16000 : 2000, kit_seed + (unsigned)l);
         lane_set(&lane[l], kit_handle_of(l % 2 ? TUTTI_TYPE_F32 : TUTTI_TYPE_I64));
         capture(&lane[l], &chain[l], THREAD);
     }

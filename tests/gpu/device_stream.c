@@ -1,0 +1,105 @@
+/* Streams of the program on a real GPU: in order with its own work, captured and replayed, and what goes on beside. */
+#include <string.h>
+
+#include "core/types.h"
+#include "device_test.h"
+
+#define CUDA(call)                                                                                                     \
+    do {                                                                                                               \
+        CUresult result_ = (call);                                                                                     \
+        CHECK(result_ == CUDA_SUCCESS, "%s: CUDA error %d", #call, (int)result_);                                      \
+    } while (0)
+
+static int all(const void *memory, int byte)
+{
+    static unsigned char host[BYTES];
+    OK(device->copy_now(host, memory, BYTES));
+    return host[0] == byte && memcmp(host, host + 1, BYTES - 1) == 0;
+}
+
+/* While a stream is captured in global mode the device does the rest of its work all the same. */
+static void beside(int gpu)
+{
+    struct tutti_stream *own = NULL;
+    struct tutti_event *event = NULL;
+    void *memory = NULL, *pinned = NULL;
+    OK(device->alloc(gpu, BYTES, &memory));
+    OK(device->alloc_pinned(4096, &pinned));
+    OK(device->stream_create(gpu, &own));
+    OK(device->event_create(gpu, &event));
+    OK(device->prepare(gpu, TUTTI_TYPE_I16, TUTTI_OP_BXOR));
+    OK(device->fill(own, memory, 9, BYTES));
+    OK(device->event_record(event, own));
+    int done;
+    while ((done = device->event_query(event)) == 0)
+        ;
+    CHECK(done == 1, "an event beside a capture: %d", done);
+    OK(device->stream_sync(own));
+    OK(device->event_destroy(event));
+    OK(device->stream_destroy(own));
+    OK(device->free_pinned(pinned));
+    OK(device->free(memory));
+}
+
+static void capture(int gpu, CUstream handle, struct tutti_stream *stream, CUstreamCaptureMode mode)
+{
+    CUgraph graph = NULL;
+    CUgraphExec exec = NULL;
+    char *a = NULL, *b = NULL;
+    OK(device->alloc(gpu, BYTES, (void **)&a));
+    OK(device->alloc(gpu, BYTES, (void **)&b));
+    OK(device->fill(stream, b, 1, BYTES));
+    CUDA(DRIVER(cuStreamBeginCapture_v2)(handle, mode));
+    CHECK(device->stream_capturing(stream) == 1, "a capture is not seen");
+    OK(device->fill(stream, a, 40 + (int)mode, BYTES));
+    beside(gpu);
+    OK(device->copy(stream, b, a, BYTES));
+    CUDA(DRIVER(cuStreamEndCapture)(handle, &graph));
+    CHECK(device->stream_capturing(stream) == 0, "the capture has not ended");
+    CUDA(DRIVER(cuGraphInstantiateWithFlags)(&exec, graph, 0));
+    OK(device->stream_sync(stream));
+    CHECK(all(b, 1), "captured work was done at once");
+    for (int i = 0; i < 3; i++) {
+        CUDA(DRIVER(cuGraphLaunch)(exec, handle));
+        OK(device->stream_sync(stream));
+        CHECK(all(b, 40 + (int)mode), "launch %d of a graph captured in mode %d", i, (int)mode);
+        OK(device->fill(stream, b, 2, BYTES));
+    }
+    OK(device->stream_sync(stream));
+    CUDA(DRIVER(cuGraphExecDestroy)(exec));
+    CUDA(DRIVER(cuGraphDestroy)(graph));
+    OK(device->free(a));
+    OK(device->free(b));
+}
+
+void program_streams_test(int gpu, int gpus)
+{
+    struct tutti_stream *stream = NULL, *wrong = NULL;
+    CUstream handle = NULL;
+    void *memory = NULL, *same = NULL;
+    int on = -1;
+    OK(device->choose(gpu));
+    CUDA(DRIVER(cuStreamCreate)(&handle, CU_STREAM_NON_BLOCKING));
+    OK(device->stream_wrap(-1, handle, &stream));
+    OK(device->stream_identity(stream, &on, &same));
+    CHECK(on == gpu && same == (void *)handle, "a stream of GPU %d is said to be of %d", gpu, on);
+    if (gpus > 1)
+        CHECK(device->stream_wrap((gpu + 1) % gpus, handle, &wrong) == TUTTI_ERR_ARGUMENT, "another GPU's stream");
+    CHECK(device->stream_capturing(stream) == 0, "nothing is captured");
+    capture(gpu, handle, stream, CU_STREAM_CAPTURE_MODE_GLOBAL);
+    capture(gpu, handle, stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL);
+    capture(gpu, handle, stream, CU_STREAM_CAPTURE_MODE_RELAXED);
+    OK(device->stream_destroy(stream));
+    CUDA(DRIVER(cuStreamSynchronize)(handle)); /* it is the program's still */
+    CUDA(DRIVER(cuStreamDestroy_v2)(handle));
+    OK(device->alloc(gpu, BYTES, &memory));
+    for (uintptr_t special = 0; special < 3; special++) {
+        OK(device->stream_wrap(gpu, (void *)special, &stream));
+        CHECK(device->stream_capturing(stream) == 0, "default stream %d is captured", (int)special);
+        OK(device->fill(stream, memory, 70 + (int)special, BYTES));
+        OK(device->stream_sync(stream));
+        CHECK(all(memory, 70 + (int)special), "default stream %d", (int)special);
+        OK(device->stream_destroy(stream));
+    }
+    OK(device->free(memory));
+}
