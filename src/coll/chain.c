@@ -19,7 +19,7 @@ static void shape(const struct tutti_team *team, const struct tutti_reduce *call
     *flow = (struct tutti_flow){.kernel = TUTTI_KERNEL_CHAIN, .region = TUTTI_REGION_CHUNKS, .most = SIZE_MAX / 2};
     flow->depth = (size_t)team->size + 3;
     flow->blocks = tutti_flow_blocks(team, elements * size, CHUNK_LEAST, TUTTI_MAX_BLOCKS);
-    flow->room = tutti_channel_region(team, flow->region).bytes / (flow->blocks * flow->depth * 2) / 256 * 256;
+    flow->room = tutti_channel_region(team, flow->region).bytes / (flow->blocks * flow->depth * 3) / 256 * 256;
     if (flow->room > CHUNK_MOST)
         flow->room = CHUNK_MOST;
     flow->chunk = flow->room / size;

@@ -7,9 +7,10 @@
 #include <stdint.h>
 
 enum {
-    TUTTI_MAX_GPUS = 16,    /* participants of one kernel */
-    TUTTI_MAX_RANKS = 64,   /* contributions of one kernel */
-    TUTTI_MAX_BLOCKS = 256, /* thread blocks of one kernel */
+    TUTTI_MAX_GPUS = 16,          /* participants of one kernel */
+    TUTTI_MAX_RANKS = 64,         /* contributions of one kernel */
+    TUTTI_MAX_BLOCKS = 256,       /* thread blocks of one kernel */
+    TUTTI_PEERS = TUTTI_MAX_GPUS, /* in place of a rank: all others */
     TUTTI_FLAG_PHASES = 2,
     TUTTI_FLOW_PHASES = 5,
     TUTTI_TICKS = 1 << 16 /* more than the warps of any launch */

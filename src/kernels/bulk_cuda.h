@@ -180,16 +180,28 @@ struct tutti_copier {
         name->unsaid = name->used = 0;                                                                                 \
     }                                                                                                                  \
     tutti_crew_sync(crew)
-/* Copies chunk k and marks it, or the one before where this one's stores are still under way: the next chunk's loads
- * need not wait for them. */
-#define TUTTI_COPY(args, crew, copier, spans_, targets_, phase, lane, epoch, k)                                        \
-    tutti_copier_run(args, crew, copier, spans_, targets_, phase, lane, epoch, k)
+/* Copies chunk k and marks it at `to` (a rank or TUTTI_PEERS), or the one before where this one's stores are still
+ * under way: the next chunk's loads need not wait for them. */
+#define TUTTI_COPY(args, crew, copier, spans_, targets_, phase, to, lane, epoch, k)                                    \
+    tutti_copier_run(args, crew, copier, spans_, targets_, phase, to, lane, epoch, k)
 /* Marks what has been copied and not been marked. */
-#define TUTTI_COPIED(args, crew, copier, phase, lane, epoch) tutti_copier_settle(args, crew, copier, phase, lane, epoch)
+#define TUTTI_COPIED(args, crew, copier, phase, to, lane, epoch)                                                       \
+    tutti_copier_settle(args, crew, copier, phase, to, lane, epoch)
+
+static __device__ __forceinline__ void tutti_copier_mark(const struct tutti_flow_args *args,
+                                                         const struct tutti_crew crew, unsigned phase, unsigned to,
+                                                         unsigned lane, uint64_t epoch, uint64_t k)
+{
+    if (to == TUTTI_PEERS)
+        tutti_flow_mark(args, crew, phase, lane, epoch, k);
+    else
+        tutti_flow_mark_one(args, crew, phase, to, lane, epoch, k);
+}
 
 static __device__ __noinline__ void tutti_copier_run(const struct tutti_flow_args *args, const struct tutti_crew crew,
                                                      struct tutti_copier *copier, unsigned spans, unsigned targets,
-                                                     unsigned phase, unsigned lane, uint64_t epoch, uint64_t k)
+                                                     unsigned phase, unsigned to, unsigned lane, uint64_t epoch,
+                                                     uint64_t k)
 {
     if (crew.me == 0) {
         copier->spans.spans = spans;
@@ -202,7 +214,7 @@ static __device__ __noinline__ void tutti_copier_run(const struct tutti_flow_arg
         tutti_bulk_settle(tiles);
     const uint64_t marked = tiles >= 2 ? before : k + 1;
     if (marked)
-        tutti_flow_mark(args, crew, phase, lane, epoch, marked - 1);
+        tutti_copier_mark(args, crew, phase, to, lane, epoch, marked - 1);
     tutti_crew_sync(crew);
     if (crew.me == 0)
         copier->unsaid = marked == k + 1 ? 0 : k + 1;
@@ -210,7 +222,7 @@ static __device__ __noinline__ void tutti_copier_run(const struct tutti_flow_arg
 
 static __device__ __noinline__ void tutti_copier_settle(const struct tutti_flow_args *args,
                                                         const struct tutti_crew crew, struct tutti_copier *copier,
-                                                        unsigned phase, unsigned lane, uint64_t epoch)
+                                                        unsigned phase, unsigned to, unsigned lane, uint64_t epoch)
 {
     tutti_crew_sync(crew);
     const uint64_t left = copier->unsaid;
@@ -218,7 +230,7 @@ static __device__ __noinline__ void tutti_copier_settle(const struct tutti_flow_
         return;
     if (crew.me == 0)
         tutti_bulk_settle(0);
-    tutti_flow_mark(args, crew, phase, lane, epoch, left - 1);
+    tutti_copier_mark(args, crew, phase, to, lane, epoch, left - 1);
     if (crew.me == 0)
         copier->unsaid = 0;
 }

@@ -11,6 +11,8 @@
     static void body_##name(const struct tutti_flow_args *args, unsigned block, const struct tutti_c_pair *pair)
 #define TUTTI_FLOW_PUSH(packets, part, epoch)       tutti_flow_push(args, packets, pair->size, part, epoch)
 #define TUTTI_FLOW_PUSH_EACH(packets, spans, epoch) tutti_flow_push_each(args, packets, pair->size, spans, epoch)
+#define TUTTI_FLOW_PUSH_SEGMENTS(packets, grain, block, epoch)                                                         \
+    tutti_flow_push_segments(args, packets, pair->size, grain, block, epoch)
 #define TUTTI_FLOW_PULL_EACH(packets, spans, epoch) tutti_flow_pull_each(args, packets, pair->size, spans, epoch)
 #define TUTTI_FLOW_COMBINE(packets, sum)            tutti_flow_combine(args, packets, pair, sum)
 
@@ -106,12 +108,15 @@ struct tutti_copier {
 #define TUTTI_COPIERS(name, job)                                                                                       \
     struct tutti_copier name##_tools;                                                                                  \
     struct tutti_copier *const name = &name##_tools
-#define TUTTI_COPY(args, crew, copier, spans, targets, phase, lane, epoch, k)                                          \
+#define TUTTI_COPY(args, crew, copier, spans, targets, phase, to, lane, epoch, k)                                      \
     do {                                                                                                               \
         tutti_copier_run(copier, spans, targets);                                                                      \
-        tutti_flow_mark(args, crew, phase, lane, epoch, k);                                                            \
+        if ((to) == TUTTI_PEERS)                                                                                       \
+            tutti_flow_mark(args, crew, phase, lane, epoch, k);                                                        \
+        else                                                                                                           \
+            tutti_flow_mark_one(args, crew, phase, to, lane, epoch, k);                                                \
     } while (0)
-#define TUTTI_COPIED(args, crew, copier, phase, lane, epoch) ((void)(copier))
+#define TUTTI_COPIED(args, crew, copier, phase, to, lane, epoch) ((void)(copier))
 
 TUTTI_FN void tutti_copier_run(const struct tutti_copier *copier, unsigned spans, unsigned targets)
 {
@@ -123,12 +128,6 @@ TUTTI_FN struct tutti_crew tutti_flow_crew(unsigned *job)
 {
     *job = 0;
     return (struct tutti_crew){0};
-}
-
-TUTTI_FN struct tutti_crew tutti_flow_half(const struct tutti_flow_args *args, unsigned *job)
-{
-    (void)args;
-    return tutti_flow_crew(job);
 }
 
 TUTTI_FN void tutti_flow_mark_one(const struct tutti_flow_args *args, struct tutti_crew crew, unsigned phase,
@@ -146,7 +145,8 @@ TUTTI_FN void tutti_flow_mark(const struct tutti_flow_args *args, struct tutti_c
         tutti_flow_mark_one(args, crew, phase, tutti_flow_peer(args, i), block, epoch, k);
 }
 
-#define tutti_flow_used tutti_flow_mark
+#define tutti_flow_used     tutti_flow_mark
+#define tutti_flow_used_one tutti_flow_mark_one
 
 TUTTI_FN void tutti_flow_mark_own(const struct tutti_flow_args *args, struct tutti_crew crew, unsigned phase,
                                   unsigned lane, uint64_t epoch, uint64_t k)
@@ -257,6 +257,19 @@ TUTTI_FN void tutti_flow_push_each(const struct tutti_flow_args *args, enum tutt
 {
     for (unsigned i = 0; i + 1 < args->ranks; i++)
         tutti_flow_pack(packets, size, spans[i].packets, spans[i].plain, spans[i].bytes, epoch);
+}
+
+TUTTI_FN void tutti_flow_push_segments(const struct tutti_flow_args *args, enum tutti_packets packets, unsigned size,
+                                       uint64_t grain, unsigned block, uint64_t epoch)
+{
+    for (unsigned i = 0; i + 1 < args->ranks; i++) {
+        const unsigned peer = tutti_flow_peer(args, i);
+        const struct tutti_span part = tutti_flow_part(args->n[peer], grain, block, args->blocks);
+        tutti_flow_pack(
+            packets, size,
+            tutti_flow_slot(args, peer, epoch, args->ranks, args->rank) + tutti_flow_offset(packets, size, part.begin),
+            (const unsigned char *)args->in + (args->begin[peer] + part.begin) * size, part.n * size, epoch);
+    }
 }
 
 TUTTI_FN int tutti_flow_pull_each(const struct tutti_flow_args *args, enum tutti_packets packets, unsigned size,

@@ -15,6 +15,8 @@
 #define TUTTI_FORMAT(packets)                       typename tutti_format<packets, TUTTI_SIZE>::type
 #define TUTTI_FLOW_PUSH(packets, part, epoch)       tutti_flow_push<TUTTI_FORMAT(packets)>(args, TUTTI_SIZE, part, epoch)
 #define TUTTI_FLOW_PUSH_EACH(packets, spans, epoch) tutti_flow_push_each<TUTTI_FORMAT(packets)>(args, spans, epoch)
+#define TUTTI_FLOW_PUSH_SEGMENTS(packets, grain, block, epoch)                                                         \
+    tutti_flow_push_segments<TUTTI_FORMAT(packets)>(args, TUTTI_SIZE, grain, block, epoch)
 #define TUTTI_FLOW_PULL_EACH(packets, spans, epoch) tutti_flow_pull_each<TUTTI_FORMAT(packets)>(args, spans, epoch)
 #define TUTTI_FLOW_COMBINE(packets, sum)            tutti_flow_combine<PAIR, TUTTI_FORMAT(packets)>(args, sum)
 
@@ -165,20 +167,6 @@ static __device__ __forceinline__ struct tutti_crew tutti_flow_crew(unsigned *jo
     return crew;
 }
 
-/* The same for two jobs: all threads send, or, at a root that takes from another rank, half of them take. */
-static __device__ __forceinline__ struct tutti_crew tutti_flow_half(const struct tutti_flow_args *args, unsigned *job)
-{
-    struct tutti_crew crew = {threadIdx.x, blockDim.x, 1};
-    *job = 0;
-    if (args->rank == args->root && args->root + 1 != args->ranks) {
-        crew.threads = blockDim.x / 2;
-        *job = threadIdx.x >= crew.threads;
-        crew.me = threadIdx.x - *job * crew.threads;
-        crew.barrier = 1 + *job;
-    }
-    return crew;
-}
-
 static __device__ __forceinline__ void tutti_flow_mark_word(const struct tutti_flow_args *args, unsigned phase,
                                                             unsigned to, unsigned lane, uint64_t epoch, uint64_t k)
 {
@@ -235,6 +223,15 @@ static __device__ __forceinline__ void tutti_flow_used(const struct tutti_flow_a
     if (crew.me + 1 < args->ranks)
         *(volatile uint64_t *)&tutti_flow_channel(args, tutti_flow_peer(args, crew.me))->mark[phase][args->rank][lane] =
             epoch << 24 | (k + 1);
+}
+
+static __device__ __forceinline__ void tutti_flow_used_one(const struct tutti_flow_args *args,
+                                                           const struct tutti_crew crew, unsigned phase, unsigned to,
+                                                           unsigned lane, uint64_t epoch, uint64_t k)
+{
+    tutti_crew_sync(crew);
+    if (crew.me == 0)
+        *(volatile uint64_t *)&tutti_flow_channel(args, to)->mark[phase][args->rank][lane] = epoch << 24 | (k + 1);
 }
 
 /* Tells other crews of this GPU that what this one stored in its memory is there, for bulk transfers too. */

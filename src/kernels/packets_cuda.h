@@ -274,6 +274,28 @@ static __device__ __forceinline__ void tutti_flow_push_each(const struct tutti_f
     }
 }
 
+/* The block's part of every peer's segment; warps take turns over the peers. */
+template <class F>
+static __device__ __forceinline__ void tutti_flow_push_segments(const struct tutti_flow_args *args, unsigned size,
+                                                                uint64_t grain, unsigned block, uint64_t epoch)
+{
+    const uint32_t peers = args->ranks - 1, warps = blockDim.x / 32;
+    for (uint32_t i = threadIdx.x / 32 % peers; i < peers; i += warps < peers ? warps : peers) {
+        const unsigned peer = tutti_flow_peer(args, i);
+        const struct tutti_span part = tutti_flow_part(args->n[peer], grain, block, args->blocks);
+        const unsigned char *const from = (const unsigned char *)args->in + (args->begin[peer] + part.begin) * size;
+        unsigned char *const to = tutti_flow_slot(args, peer, epoch, args->ranks, args->rank) +
+                                  tutti_flow_offset(F::PACKETS, size, part.begin);
+        const uint32_t bytes = (uint32_t)(part.n * size), units = F::units(bytes);
+        const unsigned aligned = tutti_aligned((uint64_t)from, F::STEP);
+        /* Of the warps whose turn this peer is, every one takes its share. */
+        const uint32_t with = warps < peers ? 1 : (warps - i + peers - 1) / peers, first = threadIdx.x / 32 / peers;
+#pragma unroll 4
+        for (uint32_t u = first * 32 + threadIdx.x % 32; u < units; u += with * 32)
+            F::store(to + F::wire(u), u, tutti_plain_load(from + F::data(u), F::valid(u, bytes), aligned), epoch);
+    }
+}
+
 template <class F>
 static __device__ __forceinline__ int tutti_flow_pull_each(const struct tutti_flow_args *args,
                                                            const struct tutti_flow_spans *spans, uint64_t epoch)
