@@ -122,6 +122,7 @@ static void read_all(struct info *info)
     }
     info->preload = tool_installed_library("libtutti.so");
     read_devices(info);
+    info_rules_read(info);
 }
 
 const struct info_front *info_front_of(const struct info *info, int abi)
@@ -279,12 +280,10 @@ static void print_settings(const struct info *info)
 
 static void print_rules(const struct info *info)
 {
-    puts("\nRules, the first that fits and can run is taken");
-    printf("  TUTTI_RULES  %s\n", tutti_settings()->rules[0] ? tutti_settings()->rules : "(empty)");
-    printf("  defaults     %s\n", info->rules);
+    info_rules_print(info);
     puts("\nAlgorithms");
     for (size_t i = 0; i < sizeof algorithm_list / sizeof algorithm_list[0]; i++)
-        printf("  %-8s %s\n", algorithm_list[i].name, algorithm_list[i].text);
+        printf("  %-14s %s\n", algorithm_list[i].name, algorithm_list[i].text);
 }
 
 int tool_info(int argc, char **argv)

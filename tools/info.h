@@ -2,6 +2,7 @@
 #ifndef TUTTI_TOOLS_INFO_H
 #define TUTTI_TOOLS_INFO_H
 
+#include "coll/coll.h"
 #include "device/device.h"
 #include "launcher.h"
 
@@ -27,6 +28,13 @@ struct info_front {
     char *path; /* NULL: left out of this build */
 };
 
+/* Rules that were measured, in a file. */
+struct info_rules {
+    char path[4096], entry[256]; /* entry: the device's name in it */
+    char why[512];               /* no rules: the reason */
+    char rules[TUTTI_RULES_BYTES];
+};
+
 struct info {
     struct tool_mpis mpis;
     struct info_front front[3];
@@ -36,7 +44,8 @@ struct info {
     const char *wanted; /* TUTTI_DEVICE */
     const char *used;   /* name of the device, or "none" */
     const char *rules;  /* default rules of that device */
-    char wrong[4096];   /* settings and rules that are not valid, a line each */
+    struct info_rules measured;
+    char wrong[4096]; /* settings and rules that are not valid, a line each */
 };
 
 /* What makes an accelerated call impossible here, one line each; calls `say` for every one. */
@@ -44,6 +53,9 @@ void info_obstacles(const struct info *info, void (*say)(void *with, const char 
 /* The front end that serves an MPI of these interfaces; NULL where none is built. */
 const struct info_front *info_front_of(const struct info *info, int abi);
 
+/* What is wrong with the file goes to info->wrong. */
+void info_rules_read(struct info *info);
+void info_rules_print(const struct info *info);
 /* Writes it as JSON on standard output; refuses where this build has no JSON. */
 void info_json(const struct info *info);
 

@@ -90,11 +90,14 @@ void info_json(const struct info *info)
     info_obstacles(info, add_line, state);
     for (int i = 0; i < 3; i++)
         json_object_set_new(fronts, tool_abi_name(info->front[i].abi), text(info->front[i].path));
-    json_t *all = json_pack("{s:s, s:o, s:o, s:o, s:s, s:o, s:s, s:o, s:o, s:o, s:{s:o, s:s}}", "version",
-                            tutti_version(), "mpis", mpis(info), "preload", text(info->preload), "front_ends", fronts,
-                            "device", info->used, "devices", devices(info), "host_kernels", tutti_kernel_host_isa(),
-                            "state", state, "settings", settings(), "not_valid", lines(info->wrong), "rules", "user",
-                            text(tutti_settings()->rules), "defaults", info->rules);
+    json_t *all =
+        json_pack("{s:s, s:o, s:o, s:o, s:s, s:o, s:s, s:o, s:o, s:o, s:{s:o, s:o, s:o, s:o, s:s}}", "version",
+                  tutti_version(), "mpis", mpis(info), "preload", text(info->preload), "front_ends", fronts, "device",
+                  info->used, "devices", devices(info), "host_kernels", tutti_kernel_host_isa(), "state", state,
+                  "settings", settings(), "not_valid", lines(info->wrong), "rules", "user",
+                  text(tutti_settings()->rules), "file", text(info->measured.path[0] ? info->measured.path : NULL),
+                  "device", text(info->measured.entry[0] ? info->measured.entry : NULL), "measured",
+                  text(info->measured.rules), "defaults", info->rules);
     json_dumpf(all, stdout, JSON_INDENT(2));
     putchar('\n');
     json_decref(all);

@@ -42,7 +42,8 @@ struct tune_run {
     struct tune_row row[TUNE_ROWS];
     struct tune_time time[TUNE_TIMES];
     int rows, times;
-    int headed, progress, ended, right;
+    char doing[32]; /* what was shown last */
+    int progress, ended, right;
     double interrupted, took; /* seconds; interrupted: 0 where it was not */
 };
 

@@ -47,12 +47,18 @@ static void show_progress(struct tune_run *run, const char *text)
     char what[16], name[32], size[24];
     size_t bytes;
     double left;
-    if (!isatty(STDERR_FILENO) || asked || sscanf(text, "%15s %31s %zu %lf", what, name, &bytes, &left) != 4)
+    if (asked || sscanf(text, "%15s %31s %zu %lf", what, name, &bytes, &left) != 4)
         return;
     const char *doing = strcmp(what, "prove") == 0    ? "proving"
                         : strcmp(what, "refine") == 0 ? "looking closer at"
                         : strcmp(what, "open") == 0   ? "opening"
                                                       : "measuring";
+    if (!isatty(STDERR_FILENO)) { /* a line where it does something new */
+        if (strcmp(doing, run->doing) != 0)
+            fprintf(stderr, "tutti: %s\n", doing);
+        snprintf(run->doing, sizeof run->doing, "%s", doing);
+        return;
+    }
     fprintf(stderr, "\r\033[K%s %s", doing, name);
     if (bytes > 0)
         fprintf(stderr, " of %s bytes", tool_size_text(bytes, size));
@@ -126,7 +132,7 @@ void tune_record(void *with, char *text)
     else if (IS("rules"))
         set_rules(run, rest);
     else if (IS("interrupted"))
-        run->interrupted = strtod(rest, NULL);
+        run->interrupted = strtod(rest, NULL) + 1e-3; /* above 0 */
     else if (IS("wrong")) {
         clear_progress(run);
         fprintf(stderr, "tutti: wrong result: %s\n", rest);
