@@ -77,6 +77,18 @@ for package in cupy torch; do
     fi
 done
 
+# tutti tune: every algorithm, blocking and in graphs, its results compared with the default's, and rules that can be read.
+for order in host graph; do
+    if [ ! -x "$build/bin/tutti" ]; then
+        skip "tune, order $order: the command tutti was not built"
+    elif TUTTI_DEVICE=cuda timeout -k 5 180 "$build/bin/tutti" tune -n "$ranks" --order "$order" --time 60 --output "$build/gpu-rules" &&
+        TUTTI_DEVICE=cuda TUTTI_RULES_FILE=$build/gpu-rules "$build/bin/tutti" info | grep -q '^  measured .*@'; then
+        pass "tune, order $order"
+    else
+        fail "tune, order $order"
+    fi
+done
+
 # Memory checked: the device alone, then a few calls of two ranks.
 sanitizer=$(command -v compute-sanitizer || ls /usr/local/cuda/bin/compute-sanitizer 2>/dev/null)
 check=(timeout -k 5 300 "$sanitizer" --tool memcheck --error-exitcode 9 --target-processes all)
