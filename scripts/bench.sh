@@ -14,6 +14,10 @@ for mpi in openmpi mpich; do
     plot=()
     command -v gnuplot >/dev/null && plot=(--plot "$out/allreduce-host-2-$mpi.png")
     "$tutti" bench allreduce --mpi mpirun.$mpi -n 2 -m 8:16m --json "$out/allreduce-host-2-$mpi.json" "${plot[@]}" || failed=1
+    for collective in reduce reduce_scatter scan; do
+        "$tutti" bench $collective --mpi mpirun.$mpi -n 2 -m 8,1k,64k,1m,16m --json "$out/$collective-host-2-$mpi.json" || failed=1
+    done
+    "$tutti" bench allreduce --mpi mpirun.$mpi -n 2 -m 1m --ops all --types all --json "$out/pairs-host-2-$mpi.json" || failed=1
     "$tutti" bench overhead --mpi mpirun.$mpi -n 2 --pairs 15 --limit 3 --json "$out/overhead-2-$mpi.json" || failed=1
 done
 echo "results: $out"

@@ -1,8 +1,11 @@
 #include "core/phases.h"
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "core/clock.h"
+#include "core/log.h"
 #include "core/settings.h"
 
 #ifdef TUTTI_HAVE_NVTX
@@ -27,12 +30,30 @@ static _Thread_local struct {
     uint64_t since, calls, ns[TUTTI_PHASES];
 } mine;
 
+/* Of all threads, for the line at the end of a program that asked for it. */
+static _Atomic uint64_t all_ns[TUTTI_PHASES], all_calls;
+
+static void report(void)
+{
+    char text[512] = "";
+    uint64_t calls = all_calls;
+    size_t n = 0;
+    for (int p = 0; p < TUTTI_PHASES && n < sizeof text; p++) {
+        if (all_ns[p] > 0)
+            n += (size_t)snprintf(text + n, sizeof text - n, "%s%s %.2f", n ? ", " : "", rows[p].name,
+                                  (double)all_ns[p] * 1e-3 / (double)calls);
+    }
+    if (calls > 0)
+        tutti_warn("where the time of %llu blocking reductions went, us each: %s", (unsigned long long)calls, text);
+}
+
 static int settle(void)
 {
     const struct tutti_settings *settings = tutti_settings();
     int unknown = -1;
     int on = (settings->phases ? RECORDING : 0) | (settings->nvtx ? RANGES : 0);
-    atomic_compare_exchange_strong(&tutti_phases_on, &unknown, on);
+    if (atomic_compare_exchange_strong(&tutti_phases_on, &unknown, on) && settings->phases)
+        atexit(report);
     return tutti_phases_on;
 }
 
@@ -59,8 +80,10 @@ static void range_pop(void)
 
 static void add_until(uint64_t now)
 {
-    if (tutti_phases_on & RECORDING)
-        mine.ns[mine.now] += now - mine.since;
+    if (!(tutti_phases_on & RECORDING))
+        return;
+    mine.ns[mine.now] += now - mine.since;
+    atomic_fetch_add_explicit(&all_ns[mine.now], now - mine.since, memory_order_relaxed);
 }
 
 void tutti_phase_begin_slow(const char *call)
@@ -92,7 +115,10 @@ void tutti_phase_end_slow(void)
     if (mine.depth == 0 || --mine.depth > 0)
         return;
     add_until(tutti_now_ns());
-    mine.calls += tutti_phases_on & RECORDING;
+    if (tutti_phases_on & RECORDING) {
+        mine.calls++;
+        all_calls++;
+    }
     range_pop();
     range_pop();
 }

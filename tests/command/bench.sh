@@ -120,6 +120,9 @@ fi
 said=$("$tutti" bench reduce_scatter -n 2 --mpi "$mpi" -m 64k,64k -i 10 -x 1 --phases --algorithm staged 2>&1)
 holds "$said" "^65536 .* staged" "phases of a staged call"
 
+said=$(TUTTI_PHASES=1 "$tutti" bench allreduce -n 2 --mpi "$mpi" -m 64k,64k -i 10 -x 0 --ways none 2>&1)
+holds "$said" 'where the time of 22 blocking reductions went, us each: arrival [0-9.]+, .*kernel [0-9.]+' "TUTTI_PHASES=1"
+
 said=$("$tutti" bench overhead -n 2 --mpi "$mpi" -i 2000 -x 100 --pairs 2 2>&1)
 holds "$said" '^2 +[0-9.]+ +[0-9.]+ +[0-9.]+$' "overhead: second pair"
 holds "$said" '^# Median of the ratios: [0-9.]+ \([-+][0-9.]+ %\), from [0-9.]+ to [0-9.]+$' "overhead"
