@@ -93,7 +93,7 @@ static int put(const struct tutti_asked *asked, const struct tutti_comm *state, 
         state->team->size == 1 ? enqueue_alone(call, stream, &why) : tutti_enqueue(state->team, call, stream, &why);
     tutti_inside--;
     if (likely(status == TUTTI_OK)) {
-        tutti_count(asked->name, "enqueued", why);
+        tutti_count(asked->name, "accelerated", why);
         return MPI_SUCCESS;
     }
     if (status == TUTTI_ERR_UNAVAILABLE)

@@ -182,8 +182,6 @@ static const char *open_on(struct tutti_comm *comm, struct tutti_mpix_stream *st
     tutti_room_give(team->gpu, comm->stream.blocks - all);
     comm->stream.blocks = all;
     team->blocks = all;
-    if (team->gpus < team->size)
-        tutti_info("%s has several ranks on one GPU: their calls in stream order take turns", team->transport->label);
     return NULL;
 }
 
