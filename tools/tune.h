@@ -48,7 +48,7 @@ struct tune_run {
 };
 
 /* Takes a record of the ranks. */
-void tune_record(void *run, char *text);
+void tune_record(void *with, char *text); /* with: struct tune_run */
 void tune_table(struct tune_run *run);
 /* First Ctrl-C. */
 void tune_interrupt(void);

@@ -50,7 +50,7 @@ static void show_progress(struct tune_run *run, const char *text)
     if (asked || sscanf(text, "%15s %31s %zu %lf", what, name, &bytes, &left) != 4)
         return;
     const char *doing = strcmp(what, "prove") == 0    ? "proving"
-                        : strcmp(what, "refine") == 0 ? "looking closer at"
+                        : strcmp(what, "refine") == 0 ? "looking closer"
                         : strcmp(what, "open") == 0   ? "opening"
                                                       : "measuring";
     if (!isatty(STDERR_FILENO)) { /* a line where it does something new */
@@ -59,7 +59,7 @@ static void show_progress(struct tune_run *run, const char *text)
         snprintf(run->doing, sizeof run->doing, "%s", doing);
         return;
     }
-    fprintf(stderr, "\r\033[K%s %s", doing, name);
+    fprintf(stderr, "\r\033[K%s: %s", doing, name);
     if (bytes > 0)
         fprintf(stderr, " of %s bytes", tool_size_text(bytes, size));
     fprintf(stderr, ", at most %.0f s left", left > 0 ? left : 0);
