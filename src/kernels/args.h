@@ -13,7 +13,7 @@ enum {
     TUTTI_PEERS = TUTTI_MAX_GPUS, /* in place of a rank: all others */
     TUTTI_FLAG_PHASES = 2,
     TUTTI_FLOW_PHASES = 5,
-    TUTTI_TICKS = 1 << 16 /* more than the warps of any launch */
+    TUTTI_TICKS = 1 << 16 /* more than the blocks of any launch */
 };
 
 /* What a flow kernel does with the contributions. */
@@ -37,8 +37,9 @@ struct tutti_channel_flags {
     /* Flow kernels. */
     uint64_t ticks; /* launches so far, times TUTTI_TICKS; see flow.inc */
     uint64_t pad1[15];
-    uint64_t token[TUTTI_MAX_GPUS][16];                                 /* [peer][0]: epoch that the peer has begun */
-    uint64_t mark[TUTTI_FLOW_PHASES][TUTTI_MAX_GPUS][TUTTI_MAX_BLOCKS]; /* epoch << 24 | chunks that have come */
+    uint64_t token[TUTTI_MAX_GPUS][16]; /* [peer][0]: epoch that the peer has begun */
+    /* epoch << 24 | chunks that have come; what one crew looks at lies in a line of its own */
+    uint64_t mark[TUTTI_MAX_BLOCKS][TUTTI_FLOW_PHASES][TUTTI_MAX_GPUS];
     uint32_t ended;  /* blocks that have ended in launches that report, modulo their number */
     uint32_t failed; /* not zero: a launch has left early; what comes after leaves too */
     uint32_t pad2[30];

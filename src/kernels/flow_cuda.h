@@ -40,8 +40,8 @@ static __device__ __forceinline__ struct tutti_channel_flags *tutti_flow_channel
     return (struct tutti_channel_flags *)args->window[rank];
 }
 
-/* All threads of the block call it. A warp adds its share of a launch to `ticks` when it has read it; the shares of all
- * warps make one launch, so that whoever reads before the last warp has added sees the same epoch. */
+/* All threads of the block call it. At its end a block adds its share of a launch to `ticks`; the shares of all blocks
+ * make one launch, so that whoever reads before the last block has added sees the same epoch. */
 static __device__ __forceinline__ uint64_t tutti_flow_begin(const struct tutti_flow_args *args, unsigned block)
 {
 #if __CUDA_ARCH__ >= 900
@@ -50,11 +50,6 @@ static __device__ __forceinline__ uint64_t tutti_flow_begin(const struct tutti_f
     struct tutti_channel_flags *const own = tutti_flow_channel(args, args->rank);
     const uint64_t epoch = tutti_load_shared_word(&own->ticks) / TUTTI_TICKS + 1;
     const uint32_t failed = *(const volatile uint32_t *)&own->failed;
-    __syncwarp();
-    const unsigned warps = blockDim.x / 32 * args->blocks;
-    if (threadIdx.x % 32 == 0)
-        atomicAdd((unsigned long long *)&own->ticks,
-                  block == 0 && threadIdx.x == 0 ? (unsigned long long)(TUTTI_TICKS - (warps - 1)) : 1ull);
     if (block == 0 && args->shape != TUTTI_SHAPE_ALL && threadIdx.x + 1 < args->ranks)
         *(volatile uint64_t *)&tutti_flow_channel(args, tutti_flow_peer(args, threadIdx.x))->token[args->rank][0] =
             epoch;
@@ -96,6 +91,7 @@ static __device__ __forceinline__ int tutti_flow_wait_word(const struct tutti_fl
     while (tutti_load_shared_word(word) < value) { /* acquired once: every such load empties the first cache */
         if (tutti_flow_tired(args, &patience, phase, rank))
             return 0;
+        __nanosleep(20); /* many crews look at once, and what they wait for must get through */
     }
     tutti_load_acquire_word(word);
     return 1;
@@ -109,10 +105,12 @@ static __device__ __forceinline__ void tutti_flow_end(const struct tutti_flow_ar
         const unsigned peer = tutti_flow_peer(args, threadIdx.x);
         ok &= tutti_flow_wait_word(args, &own->token[peer][0], epoch, 9, peer);
     }
-    if (args->ticket == 0)
-        return;
     ok = !__syncthreads_or(!ok);
     if (threadIdx.x != 0)
+        return;
+    atomicAdd((unsigned long long *)&own->ticks,
+              block == 0 ? (unsigned long long)(TUTTI_TICKS - (args->blocks - 1)) : 1ull);
+    if (args->ticket == 0)
         return;
     if (args->blocks > 1) {
         __threadfence();
@@ -170,7 +168,7 @@ static __device__ __forceinline__ struct tutti_crew tutti_flow_crew(unsigned *jo
 static __device__ __forceinline__ void tutti_flow_mark_word(const struct tutti_flow_args *args, unsigned phase,
                                                             unsigned to, unsigned lane, uint64_t epoch, uint64_t k)
 {
-    uint64_t *const word = &tutti_flow_channel(args, to)->mark[phase][args->rank][lane];
+    uint64_t *const word = &tutti_flow_channel(args, to)->mark[lane][phase][args->rank];
     asm volatile("st.release.sys.global.u64 [%0], %1;" ::"l"(word), "l"(epoch << 24 | (k + 1)) : "memory");
 }
 
@@ -195,7 +193,7 @@ static __device__ __forceinline__ void tutti_flow_mark_one(const struct tutti_fl
 static __device__ __forceinline__ int tutti_flow_await_word(const struct tutti_flow_args *args, unsigned phase,
                                                             unsigned from, unsigned lane, uint64_t epoch, uint64_t k)
 {
-    return tutti_flow_wait_word(args, &tutti_flow_channel(args, args->rank)->mark[phase][from][lane],
+    return tutti_flow_wait_word(args, &tutti_flow_channel(args, args->rank)->mark[lane][phase][from],
                                 epoch << 24 | (k + 1), phase, from);
 }
 
@@ -221,7 +219,7 @@ static __device__ __forceinline__ void tutti_flow_used(const struct tutti_flow_a
 {
     tutti_crew_sync(crew);
     if (crew.me + 1 < args->ranks)
-        *(volatile uint64_t *)&tutti_flow_channel(args, tutti_flow_peer(args, crew.me))->mark[phase][args->rank][lane] =
+        *(volatile uint64_t *)&tutti_flow_channel(args, tutti_flow_peer(args, crew.me))->mark[lane][phase][args->rank] =
             epoch << 24 | (k + 1);
 }
 
@@ -231,7 +229,7 @@ static __device__ __forceinline__ void tutti_flow_used_one(const struct tutti_fl
 {
     tutti_crew_sync(crew);
     if (crew.me == 0)
-        *(volatile uint64_t *)&tutti_flow_channel(args, to)->mark[phase][args->rank][lane] = epoch << 24 | (k + 1);
+        *(volatile uint64_t *)&tutti_flow_channel(args, to)->mark[lane][phase][args->rank] = epoch << 24 | (k + 1);
 }
 
 /* Tells other crews of this GPU that what this one stored in its memory is there, for bulk transfers too. */
@@ -246,7 +244,7 @@ static __device__ __forceinline__ void tutti_flow_mark_own(const struct tutti_fl
     tutti_crew_sync(crew);
     if (crew.me == 0)
         asm volatile("st.release.gpu.global.u64 [%0], %1;" ::"l"(
-                         &tutti_flow_channel(args, args->rank)->mark[phase][args->rank][lane]),
+                         &tutti_flow_channel(args, args->rank)->mark[lane][phase][args->rank]),
                      "l"(epoch << 24 | (k + 1))
                      : "memory");
 }
