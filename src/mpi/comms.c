@@ -62,8 +62,6 @@ static int insert(struct tutti_comm *comm)
 
 static void release(struct tutti_comm *comm)
 {
-    if (comm->opening)
-        tutti_comm_ready(comm, 1);
     tutti_nonblocking_leave(comm);
     /* At the end the program has completed everything, and may have destroyed its streams. */
     int idle = tutti_comm_stream_close(comm, closing);
@@ -78,6 +76,8 @@ static int on_delete(MPI_Comm handle, int key, void *value, void *extra)
     (void)key;
     (void)extra;
     struct tutti_comm *comm = NULL;
+    if (!closing)
+        tutti_nonblocking_leave(value); /* its calls are still to find it */
     pthread_mutex_lock(&lock);
     struct tutti_comm_table *table = atomic_load(&tutti_comm_table);
     for (struct tutti_comm **at = &all; !closing && *at; at = &(*at)->next) {
@@ -283,4 +283,18 @@ void tutti_comms_forget(void)
     atomic_store(&tutti_comm_table, NULL);
     all = NULL;
     closing = 1;
+}
+
+int tutti_door_MPI_Comm_free(MPI_Comm *comm)
+{
+    if (comm && !tutti_inside)
+        tutti_nonblocking_before_free(*comm);
+    return tutti_real.MPI_Comm_free(comm);
+}
+
+int tutti_door_MPI_Comm_disconnect(MPI_Comm *comm)
+{
+    if (comm && !tutti_inside)
+        tutti_nonblocking_before_free(*comm);
+    return tutti_real.MPI_Comm_disconnect(comm);
 }

@@ -33,6 +33,7 @@ struct tutti_open {
     int code;       /* DONE: for the program */
     int status;     /* why, where the failure is Tutti's */
     int freed;      /* the program has given the request up */
+    int known;      /* the communicator was in the table at the start */
     int persistent; /* asked.comm is this request's own */
     MPI_Comm comm;  /* that the program named: its error handler is called */
 };
@@ -52,6 +53,8 @@ void tutti_nonblocking_poll(void);
 void tutti_nonblocking_pause(unsigned *rounds);
 /* Before a communicator is freed: waits until it is known who makes each of its calls. */
 void tutti_nonblocking_leave(struct tutti_comm *state);
+/* Before MPI_Comm_free: waits until its calls have ended. */
+void tutti_nonblocking_before_free(MPI_Comm comm);
 /* In MPI_Finalize: waits, bounded, until nothing is open; then frees what this file holds. */
 void tutti_nonblocking_end(void);
 

@@ -296,6 +296,7 @@ void tutti_open_start(struct tutti_open *open)
     open->code = MPI_SUCCESS;
     open->status = TUTTI_OK;
     open->state = tutti_comm_find(open->asked.comm);
+    open->known = open->state != NULL;
     if (open->state)
         atomic_fetch_add_explicit(&open->state->queued, 1, memory_order_relaxed);
     open->next = NULL;
@@ -309,7 +310,9 @@ int tutti_open_deliver(const struct tutti_open *open)
 {
     if (open->phase != TUTTI_OPEN_DONE || open->code == MPI_SUCCESS)
         return MPI_SUCCESS;
-    return tutti_fail_comm(open->comm, open->code);
+    /* It may have been freed since. */
+    int gone = open->known && !open->persistent && !tutti_comm_find(open->comm);
+    return tutti_fail_comm(gone ? tutti_handles.world : open->comm, open->code);
 }
 
 void tutti_open_settle(struct tutti_open *open)
@@ -337,12 +340,36 @@ int tutti_open_free(struct tutti_open *open, MPI_Request *request)
 void tutti_nonblocking_leave(struct tutti_comm *state)
 {
     unsigned rounds = 0;
+    tutti_comm_ready(state, 1);
     while (atomic_load_explicit(&state->queued, memory_order_acquire) > 0) {
         tutti_nonblocking_poll();
         tutti_nonblocking_pause(&rounds);
     }
     tutti_worker_end(state->worker);
     state->worker = NULL;
+}
+
+static int at_work(MPI_Comm comm)
+{
+    int found = 0;
+    LOCKED();
+    for (const struct tutti_open *open = first; open; open = open->next)
+        found |= open->asked.comm == comm;
+    return found;
+}
+
+/* Not left to the delete callback: an MPI may call that from within another call, when the last request has ended, or
+ * not look after its requests at all. */
+void tutti_nonblocking_before_free(MPI_Comm comm)
+{
+    struct tutti_comm *state = comm == tutti_handles.no_comm ? NULL : tutti_comm_find(comm);
+    unsigned rounds = 0;
+    if (state && state->opening)
+        tutti_comm_ready(state, 1);
+    while (tutti_nonblocking_busy() && at_work(comm)) {
+        tutti_nonblocking_poll();
+        tutti_nonblocking_pause(&rounds);
+    }
 }
 
 void tutti_nonblocking_end(void)

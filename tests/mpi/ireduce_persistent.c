@@ -1,0 +1,141 @@
+/* Persistent reductions: all calls, kinds of memory and widths of counts; a thousand starts; several of a communicator
+ * started in another order on each rank; in arrays with other requests; freed while active.
+ *
+ *   ireduce_persistent [STARTS] */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "ireq.h"
+#include "support/random.h"
+
+static enum kit_kind kind_of(int memory)
+{
+    return memory == 1 || (memory == 2 && kit_rank == 0) ? KIT_HOST : KIT_DEVICE;
+}
+
+static void every_call(void)
+{
+    for (int c = 0; c < IREQ_CALLS; c++) {
+        for (int memory = 0; memory < 3; memory++) {
+            for (int large = 0; large <= ireq_large(); large++) {
+                struct ireq q;
+                int flag = 0;
+                ireq_open(&q, (enum ireq_call)c, 1003, MPI_COMM_WORLD, kind_of(memory), kit_size - 1,
+                          memory == 0 && large);
+                int code = ireq_init(&q, large);
+                CHECK(code == MPI_SUCCESS, "%s: code %d", ireq_init_names[c], code);
+                CHECK(MPI_Wait(&q.request, MPI_STATUS_IGNORE) == MPI_SUCCESS, "inactive");
+                CHECK(MPI_Test(&q.request, &flag, MPI_STATUS_IGNORE) == MPI_SUCCESS && flag, "inactive");
+                MPI_Request handle = q.request;
+                for (int round = 0; round < 4; round++) {
+                    ireq_fill(&q, round);
+                    CHECK(MPI_Start(&q.request) == MPI_SUCCESS, "start");
+                    for (flag = 0; round % 2 && !flag;)
+                        CHECK(MPI_Test(&q.request, &flag, MPI_STATUS_IGNORE) == MPI_SUCCESS, "test");
+                    CHECK(MPI_Wait(&q.request, MPI_STATUS_IGNORE) == MPI_SUCCESS, "wait");
+                    CHECK(q.request == handle, "the handle stays");
+                    ireq_check(&q, ireq_init_names[c]);
+                }
+                CHECK(MPI_Request_free(&q.request) == MPI_SUCCESS && q.request == MPI_REQUEST_NULL, "free");
+                ireq_close(&q);
+            }
+        }
+    }
+}
+
+static void many_starts(int starts)
+{
+    struct ireq q;
+    ireq_open(&q, IREQ_ALLREDUCE, 77, MPI_COMM_WORLD, KIT_DEVICE, 0, 0);
+    CHECK(ireq_init(&q, 0) == MPI_SUCCESS, "init");
+    for (int i = 0; i < starts && !check_failed(); i++) {
+        ireq_fill(&q, i);
+        CHECK(MPI_Start(&q.request) == MPI_SUCCESS && MPI_Wait(&q.request, MPI_STATUS_IGNORE) == MPI_SUCCESS, "%d", i);
+        ireq_check(&q, "many starts");
+    }
+    MPI_Request_free(&q.request);
+    ireq_close(&q);
+}
+
+enum { N = 5 };
+
+/* Together with persistent and other messages, in one array, in any order. */
+static void arrays(MPI_Comm comm)
+{
+    struct ireq q[N];
+    MPI_Request all[N + 2];
+    int token[2], next = (kit_rank + 1) % kit_size, before = (kit_rank + kit_size - 1) % kit_size;
+    for (int i = 0; i < N; i++) {
+        ireq_open(&q[i], (enum ireq_call)i, 400 + i, comm, kind_of(i == 3 ? 2 : 0), 0, 0);
+        CHECK(ireq_init(&q[i], 0) == MPI_SUCCESS, "init");
+        all[i] = q[i].request;
+    }
+    MPI_Send_init(&token[0], 1, MPI_INT, next, 3, comm, &all[N]);
+    MPI_Recv_init(&token[1], 1, MPI_INT, before, 3, comm, &all[N + 1]);
+    for (int round = 0; round < 30 && !check_failed(); round++) {
+        int which[N + 2], out, done = 0, order[N + 2], flag = 0;
+        for (int i = 0; i < N; i++)
+            ireq_fill(&q[i], round);
+        token[0] = round * 10 + kit_rank;
+        if (round % 3 == 0) {
+            CHECK(MPI_Startall(N + 2, all) == MPI_SUCCESS, "Startall");
+        } else { /* another order on each rank */
+            for (int i = 0; i < N + 2; i++) {
+                int j = (int)(random_mix((uint64_t)(round * 100 + kit_rank * 10 + i)) % (uint64_t)(i + 1));
+                order[i] = order[j];
+                order[j] = i;
+            }
+            for (int i = 0; i < N + 2; i++)
+                CHECK(MPI_Start(&all[order[i]]) == MPI_SUCCESS, "Start");
+        }
+        switch (round % 4) {
+        case 0:
+            CHECK(MPI_Waitall(N + 2, all, MPI_STATUSES_IGNORE) == MPI_SUCCESS, "Waitall");
+            break;
+        case 1:
+            for (; done < N + 2; done += out)
+                CHECK(MPI_Waitsome(N + 2, all, &out, which, MPI_STATUSES_IGNORE) == MPI_SUCCESS && out > 0, "Waitsome");
+            break;
+        case 2:
+            for (; done < N + 2; done++)
+                CHECK(MPI_Waitany(N + 2, all, &out, MPI_STATUS_IGNORE) == MPI_SUCCESS && out >= 0, "Waitany");
+            CHECK(MPI_Waitany(N + 2, all, &out, MPI_STATUS_IGNORE) == MPI_SUCCESS && out == MPI_UNDEFINED,
+                  "all inactive");
+            break;
+        default:
+            while (!flag)
+                CHECK(MPI_Testall(N + 2, all, &flag, MPI_STATUSES_IGNORE) == MPI_SUCCESS, "Testall");
+            break;
+        }
+        CHECK(token[1] == round * 10 + before, "message");
+        for (int i = 0; i < N; i++)
+            ireq_check(&q[i], "arrays");
+    }
+    for (int i = 0; i < N; i++)
+        CHECK(MPI_Start(&all[i]) == MPI_SUCCESS && MPI_Request_free(&all[i]) == MPI_SUCCESS, "freed while active");
+    MPI_Request_free(&all[N]);
+    MPI_Request_free(&all[N + 1]);
+    struct ireq last; /* gives the others the time */
+    ireq_open(&last, IREQ_ALLREDUCE, 10, comm, KIT_DEVICE, 0, 0);
+    for (int i = 0; i < 50; i++) {
+        CHECK(ireq_start(&last, 0) == MPI_SUCCESS && MPI_Wait(&last.request, MPI_STATUS_IGNORE) == MPI_SUCCESS, "last");
+        MPI_Barrier(comm);
+    }
+    ireq_close(&last);
+    for (int i = 0; i < N; i++)
+        ireq_close(&q[i]);
+}
+
+int main(int argc, char **argv)
+{
+    kit_start(&argc, &argv, MPI_THREAD_SINGLE);
+    if (!ireq_persistent())
+        kit_skip("ireduce_persistent", "the _init calls come with the library in front");
+    every_call();
+    many_starts(argc > 1 ? atoi(argv[1]) : 1000);
+    MPI_Comm comm;
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    arrays(comm);
+    MPI_Comm_free(&comm);
+    return kit_end("ireduce_persistent");
+}
