@@ -18,6 +18,9 @@ tutti_mpi_test(mpi-ireduce-overlap-sleep PROGRAM mpi-ireduce_overlap RANKS 2 ARG
 program(ireduce_persistent EVERYWHERE)
 tutti_mpi_test(mpi-ireduce-persistent-2 PROGRAM mpi-ireduce_persistent RANKS 2 EVERYWHERE TIMEOUT 200)
 tutti_mpi_test(mpi-ireduce-persistent-3 PROGRAM mpi-ireduce_persistent RANKS 3 RANKS_MPICH 3 TIMEOUT 200)
+program(ireduce_errors EVERYWHERE)
+tutti_mpi_test(mpi-ireduce-errors-2 PROGRAM mpi-ireduce_errors RANKS 2 ENV ${stats} EVERYWHERE)
+tutti_mpi_test(mpi-ireduce-errors-3 PROGRAM mpi-ireduce_errors RANKS 3 RANKS_MPICH 3 ENV ${stats})
 # MPICH's MPI_STATUSES_IGNORE is an address that compilers take for an array without room.
 foreach(mpi IN LISTS TUTTI_MPIS)
   foreach(name ireduce ireduce_overlap ireduce_persistent)
