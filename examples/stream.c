@@ -84,9 +84,9 @@ static void *vector_new(void)
 /* A communicator whose calls go into the stream. */
 static MPI_Comm communicator(void *stream)
 {
-    MPI_Comm comm;
-    MPI_Info info;
-    MPIX_Stream mpix;
+    MPI_Comm comm = MPI_COMM_NULL;
+    MPI_Info info = MPI_INFO_NULL;
+    MPIX_Stream mpix = MPIX_STREAM_NULL;
 
     MPI_Info_create(&info);
     MPI_Info_set(info, "type", STREAM_TYPE);

@@ -181,7 +181,7 @@ static void life(void)
               kit_class(error));
     }
     /* Many after each other, some at once; freed with work in the stream, the MPIX_Stream before the communicator. */
-    MPI_Comm ring[ALIVE];
+    MPI_Comm ring[ALIVE] = {MPI_COMM_NULL};
     void *memory = NULL;
     CHECK(tutti_alloc(4096, &memory) == 0, "tutti_alloc");
     for (int i = 0; i < MANY + ALIVE; i++) {

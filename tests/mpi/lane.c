@@ -123,6 +123,10 @@ static int draw_op(struct lane *lane)
         if (kit_pairs[i].handle->type == lane->handle->type)
             legal[n++] = kit_pairs[i].op;
     }
+    if (n == 0) {
+        fprintf(stderr, "no operator for %s\n", lane->handle->name);
+        abort();
+    }
     return legal[random_next(&lane->random) % (unsigned)n];
 }
 
