@@ -6,7 +6,8 @@
 
 #include "kernels/flow_cuda.h"
 
-enum { TUTTI_TILE = 3584, TUTTI_STAGES = 4, TUTTI_AHEAD = 2 }; /* three rings fit what a kernel has without asking */
+/* Stores under load take microseconds: a ring must hold what the links want under way from one multiprocessor. */
+enum { TUTTI_TILE = 4096, TUTTI_STAGES = 12, TUTTI_AHEAD = 4 };
 
 struct tutti_ring {
     unsigned char stage[TUTTI_STAGES][TUTTI_TILE] __attribute__((aligned(128)));
@@ -170,10 +171,12 @@ struct tutti_copier {
     unsigned used;
     uint64_t unsaid; /* chunk + 1 that has been copied and not marked; 0: none */
 };
+static_assert(3 * sizeof(struct tutti_copier) <= TUTTI_FATBIN_SHARED, "what the launch gives");
 #define TUTTI_COPIER struct tutti_copier *
 /* One copier for each of the jobs 0, 2 and 3. */
 #define TUTTI_COPIERS(name, job)                                                                                       \
-    __shared__ struct tutti_copier name##s[3];                                                                         \
+    extern __shared__ __align__(128) unsigned char name##_memory[];                                                    \
+    struct tutti_copier *const name##s = (struct tutti_copier *)name##_memory;                                         \
     struct tutti_copier *const name = &name##s[(job) == 0 ? 0 : (job) == 2 ? 1 : 2];                                   \
     if (crew.me == 0 && (job) != 1) {                                                                                  \
         tutti_ring_open(&name->ring);                                                                                  \
