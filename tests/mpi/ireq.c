@@ -191,10 +191,9 @@ int ireq_init(struct ireq *q, int large)
     }
 }
 
-void ireq_check(struct ireq *q, const char *where)
+static int first_wrong(struct ireq *q, const int *got)
 {
     int begin, depth, n = results(q, &begin, &depth), wrong = -1;
-    const int *got = (const int *)(void *)kit_get(&q->out, NULL);
     for (int i = 0; i < n && wrong < 0; i++) {
         int want = 0;
         for (int r = 0; r < depth; r++)
@@ -202,6 +201,18 @@ void ireq_check(struct ireq *q, const char *where)
         if (got[i] != want)
             wrong = i;
     }
+    return wrong;
+}
+
+int ireq_right(struct ireq *q)
+{
+    return first_wrong(q, (const int *)(void *)kit_get(&q->out, NULL)) < 0;
+}
+
+void ireq_check(struct ireq *q, const char *where)
+{
+    const int *got = (const int *)(void *)kit_get(&q->out, NULL);
+    int wrong = first_wrong(q, got);
     CHECK(wrong < 0, "%s: %s of %d ints, round %d, rank %d: element %d is %d", where, ireq_names[q->call], q->count,
           q->round, q->rank, wrong, wrong < 0 ? 0 : got[wrong]);
     if (!q->in_place)

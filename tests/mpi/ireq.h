@@ -42,6 +42,8 @@ int ireq_start(struct ireq *q, int large);
 int ireq_init(struct ireq *q, int large);
 /* Looks at the results, guards and contributions of the last fill. */
 void ireq_check(struct ireq *q, const char *where);
+/* 1 where the results are those of the last fill; says nothing. */
+int ireq_right(struct ireq *q);
 /* 1 where the _c forms and the _init calls can be called. */
 int ireq_large(void);
 int ireq_persistent(void);

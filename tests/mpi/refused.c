@@ -96,7 +96,7 @@ int main(int argc, char **argv)
     REFUSED(MPI_Scatter, a, 1, MPI_DOUBLE, b, 1, MPI_DOUBLE, 0, comm);
     REFUSED(MPI_Alltoallv, a, counts, places, MPI_DOUBLE, b, counts, places, MPI_DOUBLE, comm);
     REFUSED(MPI_Igather, a, 1, MPI_DOUBLE, b, 1, MPI_DOUBLE, 0, comm, &request);
-    REFUSED(MPI_Iallreduce, a, b, 1, MPI_DOUBLE, MPI_SUM, comm, &request);
+    REFUSED(MPI_Ialltoall, a, 1, MPI_DOUBLE, b, 1, MPI_DOUBLE, comm, &request);
     REFUSED(MPI_Ibcast, a, 1, MPI_DOUBLE, 0, comm, &request);
     REFUSED(MPI_Send_init, a, 1, MPI_DOUBLE, 0, 0, comm, &request);
     REFUSED(MPI_Recv_init, a, 1, MPI_DOUBLE, 0, 0, comm, &request);
