@@ -56,6 +56,13 @@ foreach(program mixed illegal wrong user users ahead comms threads messages coll
   gpu_test(${program} mpi-${program} ${gpu_ranks})
 endforeach()
 
+# Nonblocking and persistent calls.
+gpu_test(ireduce mpi-ireduce ${gpu_ranks} ENV TUTTI_TEST_EXPECT=accelerated)
+gpu_test(ireduce-shared mpi-ireduce ${shared} ARGS 150 ENV TUTTI_TEST_EXPECT=accelerated)
+foreach(program overlap persistent errors)
+  gpu_test(ireduce-${program} mpi-ireduce_${program} ${gpu_ranks})
+endforeach()
+
 # Calls in stream order: one process a GPU.
 set(stream_ranks 1 2 ${TUTTI_GPU_COUNT})
 list(REMOVE_DUPLICATES stream_ranks)
