@@ -31,8 +31,16 @@ int tutti_open(struct tutti_team *team, int gpu)
     if (status != TUTTI_OK || team->state != TUTTI_TEAM_OPEN)
         return status;
     uint32_t blocks = team->blocks, most = (uint32_t)tutti_settings()->blocks;
-    status = tutti_team_vote(team, most > 0 && most < blocks ? most : blocks, &blocks);
+    blocks = most > 0 && most < blocks ? most : blocks;
+    if (team->room)
+        blocks = team->room(team->room_with, team->gpu, blocks);
+    status = tutti_team_vote(team, blocks, &blocks);
     team->blocks = blocks;
+    if (status == TUTTI_OK && blocks == 0) {
+        team->state = TUTTI_TEAM_UNAVAILABLE;
+        team->why = "a GPU has no room for the kernels of one more communicator";
+        return TUTTI_OK;
+    }
     return status == TUTTI_OK ? agree_on_rules(team) : status;
 }
 

@@ -79,6 +79,11 @@ struct tutti_team {
      * its own stream of this communicator. NULL: there is none. A status. (Set by mpi/.) */
     int (*settle)(void *with);
     void *settle_with;
+    /* Called when the team is opened, on the thread that opens it: blocks, at most `most`, that its kernels may keep on
+     * the GPU beside those of other communicators; 0: there is no room. NULL: there is one such team at a time. (Set by
+     * mpi/.) */
+    unsigned (*room)(void *with, int gpu, unsigned most);
+    void *room_with;
     void *private_; /* of team/ */
 };
 
