@@ -4,7 +4,7 @@
 #include "coll/flow.h"
 #include "core/types.h"
 
-enum { CHUNK_LEAST = 2048, CHUNK_MOST = 64 << 10 };
+enum { CHUNK_LEAST = 2048, CHUNK_MOST = 8 << 10 };
 
 int tutti_chain_can(const struct tutti_team *team, const struct tutti_reduce *call)
 {

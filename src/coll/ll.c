@@ -2,7 +2,7 @@
 #include "coll/flow.h"
 #include "core/types.h"
 
-enum { UNIT = 16, THREADS = 512, THREADS_LEAST = 64, BLOCKS_MOST = 64 };
+enum { UNIT = 16, THREADS = 128, BLOCKS_MOST = 128 }; /* small blocks: many multiprocessors pack and unpack at once */
 
 int tutti_ll_can(const struct tutti_team *team, const struct tutti_reduce *call)
 {
@@ -19,7 +19,7 @@ static void shape(const struct tutti_team *team, const struct tutti_reduce *call
     flow->room = tutti_channel_region(team, flow->region).bytes / 2 / (size_t)team->size / 1024 * 1024;
     flow->most = flow->room / 1024 * (512 / size);
     if (units < THREADS)
-        flow->threads = units < THREADS_LEAST ? THREADS_LEAST : (unsigned)(units + 31) / 32 * 32;
+        flow->threads = units <= 32 ? 32 : (unsigned)(units + 31) / 32 * 32;
     flow->blocks = tutti_flow_blocks(team, units, THREADS, BLOCKS_MOST);
 }
 

@@ -2,7 +2,7 @@
 #include "coll/flow.h"
 #include "core/types.h"
 
-enum { LINE = 128, GROUP = 4, THREADS = 512, BLOCKS_MOST = 64 };
+enum { LINE = 128, GROUP = 4, BLOCKS_MOST = 132 };
 
 int tutti_ll128_can(const struct tutti_team *team, const struct tutti_reduce *call)
 {
@@ -16,11 +16,13 @@ static void shape(const struct tutti_team *team, const struct tutti_reduce *call
     size_t size = tutti_type_size(call->type), data = size == 16 ? 112 : 120; /* of a line */
     size_t groups = (elements * size + GROUP * data - 1) / (GROUP * data);    /* a warp's work */
     groups *= tutti_flow_segments(call) ? (size_t)team->size : 1;
-    *flow = (struct tutti_flow){.kernel = TUTTI_KERNEL_LL128, .region = TUTTI_REGION_LINES, .threads = THREADS};
+    *flow = (struct tutti_flow){.kernel = TUTTI_KERNEL_LL128, .region = TUTTI_REGION_LINES, .threads = 128};
     flow->room =
         tutti_channel_region(team, flow->region).bytes / 2 / (size_t)team->size / (GROUP * LINE) * (GROUP * LINE);
     flow->most = flow->room / (GROUP * LINE) * (GROUP * data / size);
-    flow->blocks = tutti_flow_blocks(team, groups, THREADS / 32, BLOCKS_MOST);
+    while (flow->threads < 512 && groups > (size_t)BLOCKS_MOST * flow->threads / 32)
+        flow->threads *= 2;
+    flow->blocks = tutti_flow_blocks(team, groups, flow->threads / 32, BLOCKS_MOST);
 }
 
 TUTTI_FLOW_ROW(ll128)

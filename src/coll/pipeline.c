@@ -5,7 +5,7 @@
 #include "coll/flow.h"
 #include "core/types.h"
 
-enum { CHUNK_LEAST = 2048, CHUNK_MOST = 32 << 10, DEPTH = 4 };
+enum { CHUNK_LEAST = 2048, CHUNK_MOST = 8 << 10, DEPTH = 4 };
 
 int tutti_pipeline_can(const struct tutti_team *team, const struct tutti_reduce *call)
 {

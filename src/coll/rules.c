@@ -21,13 +21,13 @@ static const struct {
 } defaults[] = {
     {"cuda", "allreduce:"
              " 0-256k@leader_oneshot *@leader *@leader_twoshot"
-             " 0-128k@oneshot *@direct *@twoshot *@staged; "
+             " 0-6k@ll 6k-384k@ll128 384k-6m@twoshot_ll128 *@pipeline *@direct *@staged; "
              "reduce:"
-             " *@leader *@direct *@staged; "
+             " *@leader 0-32k@ll 32k-768k@ll128 768k-64m@twoshot_ll128 *@chain *@direct *@staged; "
              "reduce_scatter:"
-             " *@leader *@direct *@staged; "
+             " *@leader 0-12k@ll 12k-6m@ll128 *@pipeline *@direct *@staged; "
              "scan:"
-             " *@leader *@direct *@staged"},
+             " *@leader 0-32k@ll 32k-1m@ll128 *@direct *@ll128 *@staged"},
     {"host", "allreduce:"
              " 0-4k@leader_oneshot *@leader *@leader_twoshot"
              " 0-4k@oneshot *@direct *@twoshot *@staged; "

@@ -191,11 +191,18 @@ static_assert(3 * sizeof(struct tutti_copier) <= TUTTI_FATBIN_SHARED, "what the 
 #define TUTTI_COPIED(args, crew, copier, phase, to, lane, epoch)                                                       \
     tutti_copier_settle(args, crew, copier, phase, to, lane, epoch)
 
+/* bulk: the stores are complete, not only issued: they are where they belong, and a mark that is stored now cannot be
+ * seen before them. A release would wait for everything that the multiprocessor has under way to its peers, the next
+ * chunk's stores too, which leaves the links idle (measured: 211 instead of 296 GB/s in a reduce-scatter). */
 static __device__ __forceinline__ void tutti_copier_mark(const struct tutti_flow_args *args,
                                                          const struct tutti_crew crew, unsigned phase, unsigned to,
-                                                         unsigned lane, uint64_t epoch, uint64_t k)
+                                                         unsigned lane, uint64_t epoch, uint64_t k, int bulk)
 {
-    if (to == TUTTI_PEERS)
+    if (to == TUTTI_PEERS && bulk)
+        tutti_flow_used(args, crew, phase, lane, epoch, k);
+    else if (bulk)
+        tutti_flow_used_one(args, crew, phase, to, lane, epoch, k);
+    else if (to == TUTTI_PEERS)
         tutti_flow_mark(args, crew, phase, lane, epoch, k);
     else
         tutti_flow_mark_one(args, crew, phase, to, lane, epoch, k);
@@ -217,7 +224,7 @@ static __device__ __noinline__ void tutti_copier_run(const struct tutti_flow_arg
         tutti_bulk_settle(tiles);
     const uint64_t marked = tiles >= 2 ? before : k + 1;
     if (marked)
-        tutti_copier_mark(args, crew, phase, to, lane, epoch, marked - 1);
+        tutti_copier_mark(args, crew, phase, to, lane, epoch, marked - 1, tiles > 0);
     tutti_crew_sync(crew);
     if (crew.me == 0)
         copier->unsaid = marked == k + 1 ? 0 : k + 1;
@@ -233,7 +240,7 @@ static __device__ __noinline__ void tutti_copier_settle(const struct tutti_flow_
         return;
     if (crew.me == 0)
         tutti_bulk_settle(0);
-    tutti_copier_mark(args, crew, phase, to, lane, epoch, left - 1);
+    tutti_copier_mark(args, crew, phase, to, lane, epoch, left - 1, 1);
     if (crew.me == 0)
         copier->unsaid = 0;
 }
