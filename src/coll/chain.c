@@ -4,7 +4,7 @@
 #include "coll/flow.h"
 #include "core/types.h"
 
-enum { CHUNK_LEAST = 2048, CHUNK_MOST = 8 << 10 };
+enum { CHUNK_LEAST = 2048, CHUNK_MOST = 64 << 10, BLOCKS_MOST = 128 };
 
 int tutti_chain_can(const struct tutti_team *team, const struct tutti_reduce *call)
 {
@@ -18,8 +18,8 @@ static void shape(const struct tutti_team *team, const struct tutti_reduce *call
     size_t size = tutti_type_size(call->type);
     *flow = (struct tutti_flow){.kernel = TUTTI_KERNEL_CHAIN, .region = TUTTI_REGION_CHUNKS, .most = SIZE_MAX / 2};
     flow->depth = (size_t)team->size + 3;
-    flow->blocks = tutti_flow_blocks(team, elements * size, CHUNK_LEAST, TUTTI_MAX_BLOCKS);
-    flow->room = tutti_channel_region(team, flow->region).bytes / (flow->blocks * flow->depth * 3) / 256 * 256;
+    flow->blocks = tutti_flow_blocks(team, elements * size, CHUNK_LEAST, BLOCKS_MOST);
+    flow->room = tutti_channel_region(team, flow->region).bytes / (flow->blocks * flow->depth * 2) / 256 * 256;
     if (flow->room > CHUNK_MOST)
         flow->room = CHUNK_MOST;
     flow->chunk = flow->room / size;

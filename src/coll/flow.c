@@ -137,7 +137,6 @@ static int launch_all(struct tutti_team *team, const struct tutti_reduce *call, 
                                       .op = call->op,
                                       .blocks = flow.blocks,
                                       .threads = flow.threads,
-                                      .chunks = flow.region == TUTTI_REGION_CHUNKS,
                                       .early = 1,
                                       .flow = &args};
         status = team->device->launch(stream, &launch);

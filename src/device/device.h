@@ -53,7 +53,6 @@ struct tutti_launch {
     unsigned blocks;  /* thread blocks; a device may run them one after the other, in order: a block waits for peers'
                          blocks of its own number alone */
     unsigned threads; /* of a block, where the device has them; 0: as many as the kernels are made for */
-    int chunks;       /* 1: the kernel works in chunks; it is given the shared memory that it needs for that */
     int early;        /* 1: the kernel waits by itself for earlier work of the stream, so that the device may start it
                          before */
     /* What the kernel takes, by its row in kernels.def; host pointers, copied before launch() returns. */

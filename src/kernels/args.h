@@ -12,7 +12,7 @@ enum {
     TUTTI_MAX_BLOCKS = 256,       /* thread blocks of one kernel */
     TUTTI_PEERS = TUTTI_MAX_GPUS, /* in place of a rank: all others */
     TUTTI_FLAG_PHASES = 2,
-    TUTTI_FLOW_PHASES = 5,
+    TUTTI_FLOW_PHASES = 3,
     TUTTI_TICKS = 1 << 16 /* more than the blocks of any launch */
 };
 
@@ -38,7 +38,7 @@ struct tutti_channel_flags {
     uint64_t ticks; /* launches so far, times TUTTI_TICKS; see flow.inc */
     uint64_t pad1[15];
     uint64_t token[TUTTI_MAX_GPUS][16]; /* [peer][0]: epoch that the peer has begun */
-    /* epoch << 24 | chunks that have come; what one crew looks at lies in a line of its own */
+    /* epoch << 24 | chunks that have come; what one block looks at lies in a line of its own */
     uint64_t mark[TUTTI_MAX_BLOCKS][TUTTI_FLOW_PHASES][TUTTI_MAX_GPUS];
     uint32_t ended;  /* blocks that have ended in launches that report, modulo their number */
     uint32_t failed; /* not zero: a launch has left early; what comes after leaves too */

@@ -19,7 +19,7 @@
 #define TUTTI_SHARED                       __shared__
 #define TUTTI_EACH(i, n)                   _Pragma("unroll 1") for (unsigned i = threadIdx.x; i < (n); i += blockDim.x)
 #define TUTTI_SYNC()                       __syncthreads()
-#define TUTTI_REDUCE(ends, ranks, outs, n) tutti_reduce<PAIR>(tutti_whole_block(), ends, ranks, outs, n)
+#define TUTTI_REDUCE(ends, ranks, outs, n) tutti_reduce<PAIR>(ends, ranks, outs, n)
 #define TUTTI_ROUNDED(x)                   (x) /* compiled with -fmad=false */
 
 TUTTI_FN float tutti_bits_f32(uint32_t bits)
@@ -117,71 +117,54 @@ TUTTI_FN void tutti_end(const struct tutti_kernel_args *args, int ok)
 }
 
 /* ---- copies ---- */
-/* Threads that work together: all of a block, or some warps of it, which meet at a barrier of their own. */
-struct tutti_crew {
-    unsigned me, threads, barrier;
-};
-
-static __device__ __forceinline__ struct tutti_crew tutti_whole_block(void)
-{
-    const struct tutti_crew crew = {threadIdx.x, blockDim.x, 0};
-    return crew;
-}
-
 template <class WORD, int UNROLL>
-static __device__ __forceinline__ void tutti_spread_words(const struct tutti_crew crew, unsigned char *const to[],
-                                                          unsigned n, const unsigned char *from, uint64_t words)
+static __device__ __forceinline__ void tutti_spread_words(unsigned char *const to[], unsigned n,
+                                                          const unsigned char *from, uint64_t words)
 {
 #pragma unroll 1
-    for (uint64_t base = crew.me; base < words; base += (uint64_t)crew.threads * UNROLL) {
+    for (uint64_t base = threadIdx.x; base < words; base += (uint64_t)blockDim.x * UNROLL) {
         WORD held[UNROLL];
 #pragma unroll
         for (int u = 0; u < UNROLL; u++) {
-            if (base + (unsigned)u * crew.threads < words)
-                held[u] = ((const WORD *)from)[base + (unsigned)u * crew.threads];
+            if (base + (unsigned)u * blockDim.x < words)
+                held[u] = ((const WORD *)from)[base + (unsigned)u * blockDim.x];
         }
 #pragma unroll 1
         for (unsigned i = 0; i < n; i++) {
             WORD *const out = (WORD *)to[i];
 #pragma unroll
             for (int u = 0; u < UNROLL; u++) {
-                if (base + (unsigned)u * crew.threads < words)
-                    out[base + (unsigned)u * crew.threads] = held[u];
+                if (base + (unsigned)u * blockDim.x < words)
+                    out[base + (unsigned)u * blockDim.x] = held[u];
             }
         }
     }
 }
 
 /* Copies `bytes` to each of n places, in the widest words that all addresses allow. */
-static __device__ __noinline__ void tutti_spread_by(const struct tutti_crew crew, unsigned char *const to[], unsigned n,
-                                                    const unsigned char *from, uint64_t bytes)
+static __device__ __noinline__ void tutti_spread(unsigned char *const to[], unsigned n, const unsigned char *from,
+                                                 uint64_t bytes)
 {
     uint64_t bits = (uint64_t)from, done = 0;
 #pragma unroll 1
     for (unsigned i = 0; i < n; i++)
         bits |= (uint64_t)to[i];
     if (bits % 16 == 0) {
-        tutti_spread_words<uint4, 8>(crew, to, n, from, bytes / 16);
+        tutti_spread_words<uint4, 8>(to, n, from, bytes / 16);
         done = bytes / 16 * 16;
     } else if (bits % 4 == 0) {
-        tutti_spread_words<uint32_t, 8>(crew, to, n, from, bytes / 4);
+        tutti_spread_words<uint32_t, 8>(to, n, from, bytes / 4);
         done = bytes / 4 * 4;
     } else {
-        tutti_spread_words<uint8_t, 8>(crew, to, n, from, bytes);
+        tutti_spread_words<uint8_t, 8>(to, n, from, bytes);
         done = bytes;
     }
 #pragma unroll 1
-    for (uint64_t i = done + crew.me; i < bytes; i += crew.threads) {
+    for (uint64_t i = done + threadIdx.x; i < bytes; i += blockDim.x) {
 #pragma unroll 1
         for (unsigned k = 0; k < n; k++)
             to[k][i] = from[i];
     }
-}
-
-static __device__ __forceinline__ void tutti_spread(unsigned char *const to[], unsigned n, const unsigned char *from,
-                                                    uint64_t bytes)
-{
-    tutti_spread_by(tutti_whole_block(), to, n, from, bytes);
 }
 
 /* ---- reductions ---- */
@@ -211,13 +194,12 @@ template <class PAIR, class WORD, int COUNT> struct tutti_chunk {
 /* Reduces `chunks` chunks from chunk `first` on; each thread has up to BATCH * UNROLL loads under way. All of a chunk
  * is read before any of it is stored, so that outputs may be inputs. */
 template <class PAIR, class WORD, int COUNT, int BATCH, int UNROLL>
-static __device__ __forceinline__ void tutti_reduce_chunks(const struct tutti_crew crew, const struct tutti_ends *ends,
-                                                           unsigned ranks, unsigned outs, uint64_t first,
-                                                           uint64_t chunks)
+static __device__ __forceinline__ void tutti_reduce_chunks(const struct tutti_ends *ends, unsigned ranks, unsigned outs,
+                                                           uint64_t first, uint64_t chunks)
 {
     typedef tutti_chunk<PAIR, WORD, COUNT> chunk;
 #pragma unroll 1
-    for (uint64_t base = first + crew.me; base < chunks; base += (uint64_t)crew.threads * UNROLL) {
+    for (uint64_t base = first + threadIdx.x; base < chunks; base += (uint64_t)blockDim.x * UNROLL) {
         typename PAIR::acc acc[UNROLL][COUNT];
 #pragma unroll 1
         for (unsigned r = 0; r < ranks; r += BATCH) {
@@ -228,8 +210,8 @@ static __device__ __forceinline__ void tutti_reduce_chunks(const struct tutti_cr
                     const unsigned char *const from = ends->from[r + k];
 #pragma unroll
                     for (int u = 0; u < UNROLL; u++) {
-                        if (base + (unsigned)u * crew.threads < chunks)
-                            held[k][u].load(from, base + (unsigned)u * crew.threads);
+                        if (base + (unsigned)u * blockDim.x < chunks)
+                            held[k][u].load(from, base + (unsigned)u * blockDim.x);
                     }
                 }
             }
@@ -260,8 +242,8 @@ static __device__ __forceinline__ void tutti_reduce_chunks(const struct tutti_cr
             unsigned char *const to = ends->to[o];
 #pragma unroll
             for (int u = 0; u < UNROLL; u++) {
-                if (base + (unsigned)u * crew.threads < chunks)
-                    result[u].store(to, base + (unsigned)u * crew.threads);
+                if (base + (unsigned)u * blockDim.x < chunks)
+                    result[u].store(to, base + (unsigned)u * blockDim.x);
             }
         }
     }
@@ -269,14 +251,14 @@ static __device__ __forceinline__ void tutti_reduce_chunks(const struct tutti_cr
 
 /* Not inlined: a pair's three kernels share it. */
 template <class PAIR>
-static __device__ __noinline__ void tutti_reduce(const struct tutti_crew crew, const struct tutti_ends *ends,
-                                                 unsigned ranks, unsigned outs, uint64_t n)
+static __device__ __noinline__ void tutti_reduce(const struct tutti_ends *ends, unsigned ranks, unsigned outs,
+                                                 uint64_t n)
 {
     typedef typename PAIR::elem elem;
     typedef typename PAIR::unit unit; /* a word as wide as the element's alignment */
     enum { COUNT = 16 / sizeof(elem) };
     if (ranks == 1) {
-        tutti_spread_by(crew, ends->to, outs, ends->from[0], n * sizeof(elem));
+        tutti_spread(ends->to, outs, ends->from[0], n * sizeof(elem));
         return;
     }
     uint64_t bits = 0;
@@ -288,14 +270,14 @@ static __device__ __noinline__ void tutti_reduce(const struct tutti_crew crew, c
         bits |= (uint64_t)ends->to[o];
     uint64_t done = 0;
     if (bits % 16 == 0) {
-        tutti_reduce_chunks<PAIR, uint4, COUNT, 4, 2>(crew, ends, ranks, outs, 0, n / COUNT);
+        tutti_reduce_chunks<PAIR, uint4, COUNT, 4, 2>(ends, ranks, outs, 0, n / COUNT);
         done = n / COUNT * COUNT;
     }
     if (done < n) {
         if (bits % sizeof(unit) == 0)
-            tutti_reduce_chunks<PAIR, unit, 1, 4, 2>(crew, ends, ranks, outs, done, n);
+            tutti_reduce_chunks<PAIR, unit, 1, 4, 2>(ends, ranks, outs, done, n);
         else
-            tutti_reduce_chunks<PAIR, uint8_t, 1, 2, 1>(crew, ends, ranks, outs, done, n);
+            tutti_reduce_chunks<PAIR, uint8_t, 1, 2, 1>(ends, ranks, outs, done, n);
     }
 }
 

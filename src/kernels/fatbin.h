@@ -6,7 +6,7 @@
  * it: sums of signed integers are found under the unsigned type. tutti_fatbin_kernel() writes the name.
  *
  * Launch: TUTTI_FATBIN_THREADS threads a block (flow kernels of packets also fewer, whole warps), args.blocks blocks,
- * no dynamic shared memory but for kernels that work in chunks (pipeline, chain), one parameter: struct
+ * no dynamic shared memory, one parameter: struct
  * tutti_kernel_args or tutti_flow_args by value. Blocks of oneshot and twoshot wait for peers' blocks, so that all of a
  * launch must be resident. */
 #ifndef TUTTI_KERNELS_FATBIN_H
@@ -14,11 +14,7 @@
 
 #include <stddef.h>
 
-enum {
-    TUTTI_FATBIN_THREADS = 512,
-    TUTTI_FATBIN_NAME = 64,
-    TUTTI_FATBIN_SHARED = 150 << 10 /* bytes of dynamic shared memory of kernels that work in chunks */
-};
+enum { TUTTI_FATBIN_THREADS = 512, TUTTI_FATBIN_NAME = 64 };
 
 struct tutti_fatbin {
     const void *data; /* for cuModuleLoadData() */

@@ -16,8 +16,6 @@
 #define TUTTI_FLOW_PULL_EACH(packets, spans, epoch) tutti_flow_pull_each(args, packets, pair->size, spans, epoch)
 #define TUTTI_FLOW_COMBINE(packets, sum)            tutti_flow_combine(args, packets, pair, sum)
 
-#define TUTTI_IN_TURN 1
-
 enum { TUTTI_FLOW_TILE = 240 * 16 /* bytes combined at once: whole units of both kinds of packets */ };
 
 TUTTI_FN struct tutti_channel_flags *tutti_flow_channel(const struct tutti_flow_args *args, unsigned rank)
@@ -87,93 +85,38 @@ TUTTI_FN void tutti_flow_end(const struct tutti_flow_args *args, unsigned block,
         __atomic_store_n(args->done, args->ticket, __ATOMIC_RELEASE);
 }
 
-/* One thread does everything. */
-struct tutti_crew {
-    unsigned me;
-};
-#define TUTTI_EACH_OF(crew, i, n)                   for (unsigned i = (crew).me; i < (n); i++)
-#define TUTTI_SYNC_OF(crew)                         ((void)(crew))
-#define TUTTI_REDUCE_BY(crew, ends, ranks, outs, n) TUTTI_REDUCE(ends, ranks, outs, n)
-#define tutti_spread_by(crew, to, n, from, bytes)   tutti_spread(to, n, from, bytes)
-
-/* Spans that are copied together: several with one target each, or one with several. */
-struct tutti_copier {
-    struct {
-        const unsigned char *from[TUTTI_MAX_GPUS];
-        unsigned char *to[TUTTI_MAX_GPUS];
-        uint64_t bytes[TUTTI_MAX_GPUS];
-    } spans;
-};
-#define TUTTI_COPIER struct tutti_copier *
-#define TUTTI_COPIERS(name, job)                                                                                       \
-    struct tutti_copier name##_tools;                                                                                  \
-    struct tutti_copier *const name = &name##_tools
-#define TUTTI_COPY(args, crew, copier, spans, targets, phase, to, lane, epoch, k)                                      \
-    do {                                                                                                               \
-        tutti_copier_run(copier, spans, targets);                                                                      \
-        if ((to) == TUTTI_PEERS)                                                                                       \
-            tutti_flow_mark(args, crew, phase, lane, epoch, k);                                                        \
-        else                                                                                                           \
-            tutti_flow_mark_one(args, crew, phase, to, lane, epoch, k);                                                \
-    } while (0)
-#define TUTTI_COPIED(args, crew, copier, phase, to, lane, epoch) ((void)(copier))
-
-TUTTI_FN void tutti_copier_run(const struct tutti_copier *copier, unsigned spans, unsigned targets)
+TUTTI_FN void tutti_flow_mark_one(const struct tutti_flow_args *args, unsigned phase, unsigned to, unsigned block,
+                                  uint64_t epoch, uint64_t k)
 {
-    for (unsigned i = 0; i < spans; i++)
-        tutti_spread(copier->spans.to + i, targets, copier->spans.from[i], copier->spans.bytes[i]);
-}
-
-TUTTI_FN struct tutti_crew tutti_flow_crew(unsigned *job)
-{
-    *job = 0;
-    return (struct tutti_crew){0};
-}
-
-TUTTI_FN void tutti_flow_mark_one(const struct tutti_flow_args *args, struct tutti_crew crew, unsigned phase,
-                                  unsigned to, unsigned block, uint64_t epoch, uint64_t k)
-{
-    (void)crew;
-    __atomic_store_n(&tutti_flow_channel(args, to)->mark[phase][args->rank][block], epoch << 24 | (k + 1),
+    __atomic_store_n(&tutti_flow_channel(args, to)->mark[block][phase][args->rank], epoch << 24 | (k + 1),
                      __ATOMIC_RELEASE);
 }
 
-TUTTI_FN void tutti_flow_mark(const struct tutti_flow_args *args, struct tutti_crew crew, unsigned phase,
-                              unsigned block, uint64_t epoch, uint64_t k)
+TUTTI_FN void tutti_flow_mark(const struct tutti_flow_args *args, unsigned phase, unsigned block, uint64_t epoch,
+                              uint64_t k)
 {
     for (unsigned i = 0; i + 1 < args->ranks; i++)
-        tutti_flow_mark_one(args, crew, phase, tutti_flow_peer(args, i), block, epoch, k);
+        tutti_flow_mark_one(args, phase, tutti_flow_peer(args, i), block, epoch, k);
 }
 
-#define tutti_flow_used     tutti_flow_mark
-#define tutti_flow_used_one tutti_flow_mark_one
-
-TUTTI_FN void tutti_flow_mark_own(const struct tutti_flow_args *args, struct tutti_crew crew, unsigned phase,
-                                  unsigned lane, uint64_t epoch, uint64_t k)
+TUTTI_FN int tutti_flow_await_one(const struct tutti_flow_args *args, unsigned phase, unsigned from, unsigned block,
+                                  uint64_t epoch, uint64_t k)
 {
-    tutti_flow_mark_one(args, crew, phase, args->rank, lane, epoch, k);
-}
-
-TUTTI_FN int tutti_flow_await_one(const struct tutti_flow_args *args, struct tutti_crew crew, unsigned phase,
-                                  unsigned from, unsigned block, uint64_t epoch, uint64_t k)
-{
-    (void)crew;
-    return tutti_flow_wait_word(args, &tutti_flow_channel(args, args->rank)->mark[phase][from][block],
+    return tutti_flow_wait_word(args, &tutti_flow_channel(args, args->rank)->mark[block][phase][from],
                                 epoch << 24 | (k + 1), phase, from);
 }
 
-TUTTI_FN int tutti_flow_await(const struct tutti_flow_args *args, struct tutti_crew crew, unsigned phase,
-                              unsigned block, uint64_t epoch, uint64_t k)
+TUTTI_FN int tutti_flow_await(const struct tutti_flow_args *args, unsigned phase, unsigned block, uint64_t epoch,
+                              uint64_t k)
 {
     int ok = 1;
     for (unsigned i = 0; ok && i + 1 < args->ranks; i++)
-        ok = tutti_flow_await_one(args, crew, phase, tutti_flow_peer(args, i), block, epoch, k);
+        ok = tutti_flow_await_one(args, phase, tutti_flow_peer(args, i), block, epoch, k);
     return ok;
 }
 
-TUTTI_FN int tutti_flow_begun(const struct tutti_flow_args *args, struct tutti_crew crew, unsigned peer, uint64_t epoch)
+TUTTI_FN int tutti_flow_begun(const struct tutti_flow_args *args, unsigned peer, uint64_t epoch)
 {
-    (void)crew;
     return tutti_flow_wait_word(args, &tutti_flow_channel(args, args->rank)->token[peer][0], epoch, 9, peer);
 }
 

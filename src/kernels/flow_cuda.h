@@ -11,7 +11,6 @@
 #define TUTTI_FLOW_BODY_(name)                                                                                         \
     template <class PAIR>                                                                                              \
     static __device__ __forceinline__ void body_##name(const struct tutti_flow_args *args, const unsigned block)
-#define TUTTI_IN_TURN                               0
 #define TUTTI_FORMAT(packets)                       typename tutti_format<packets, TUTTI_SIZE>::type
 #define TUTTI_FLOW_PUSH(packets, part, epoch)       tutti_flow_push<TUTTI_FORMAT(packets)>(args, TUTTI_SIZE, part, epoch)
 #define TUTTI_FLOW_PUSH_EACH(packets, spans, epoch) tutti_flow_push_each<TUTTI_FORMAT(packets)>(args, spans, epoch)
@@ -91,7 +90,7 @@ static __device__ __forceinline__ int tutti_flow_wait_word(const struct tutti_fl
     while (tutti_load_shared_word(word) < value) { /* acquired once: every such load empties the first cache */
         if (tutti_flow_tired(args, &patience, phase, rank))
             return 0;
-        __nanosleep(20); /* many crews look at once, and what they wait for must get through */
+        __nanosleep(20); /* many blocks look at once, and what they wait for must get through */
     }
     tutti_load_acquire_word(word);
     return 1;
@@ -122,140 +121,61 @@ static __device__ __forceinline__ void tutti_flow_end(const struct tutti_flow_ar
         tutti_store_release((uint32_t *)args->done, args->ticket);
 }
 
-/* ---- chunks: groups of threads go their own ways ---- */
-#define TUTTI_EACH_OF(crew, i, n)                   _Pragma("unroll 1") for (unsigned i = (crew).me; i < (n); i += (crew).threads)
-#define TUTTI_SYNC_OF(crew)                         tutti_crew_sync(crew)
-#define TUTTI_REDUCE_BY(crew, ends, ranks, outs, n) tutti_reduce<PAIR>(crew, ends, ranks, outs, n)
-
-static __device__ __forceinline__ void tutti_crew_sync(const struct tutti_crew crew)
-{
-    asm volatile("barrier.cta.sync %0, %1;" ::"r"(crew.barrier), "r"(crew.threads) : "memory");
-}
-
-/* 1 to all where any says so. */
-static __device__ __forceinline__ int tutti_crew_any(const struct tutti_crew crew, int value)
-{
-    int any;
-    asm volatile("{\n\t.reg .pred p, q;\n\tsetp.ne.s32 p, %1, 0;\n\tbarrier.cta.red.or.pred q, %2, %3, p;\n\t"
-                 "selp.s32 %0, 1, 0, q;\n\t}"
-                 : "=r"(any)
-                 : "r"(value), "r"(crew.barrier), "r"(crew.threads)
-                 : "memory");
-    return any;
-}
-
-/* The crew of this thread for one of four jobs: 0 sends, 1 combines, 2 hands out, 3 takes. Where copies are bulk
- * transfers a warp each is enough for those that copy. */
-static __device__ __forceinline__ struct tutti_crew tutti_flow_crew(unsigned *job)
-{
-#if __CUDA_ARCH__ >= 900
-    const unsigned copiers = 32;
-#else
-    const unsigned copiers = blockDim.x / 8 / 32 * 32 > 0 ? blockDim.x / 8 / 32 * 32 : 32;
-#endif
-    struct tutti_crew crew = {threadIdx.x % copiers, copiers, 1 + threadIdx.x / copiers};
-    const unsigned which = threadIdx.x / copiers;
-    *job = which == 0 ? 0 : which + 1;
-    if (which >= 3) {
-        crew.me = threadIdx.x - 3 * copiers;
-        crew.threads = blockDim.x - 3 * copiers;
-        crew.barrier = 4;
-        *job = 1;
-    }
-    return crew;
-}
-
+/* ---- chunks ---- */
 static __device__ __forceinline__ void tutti_flow_mark_word(const struct tutti_flow_args *args, unsigned phase,
-                                                            unsigned to, unsigned lane, uint64_t epoch, uint64_t k)
+                                                            unsigned to, unsigned block, uint64_t epoch, uint64_t k)
 {
-    uint64_t *const word = &tutti_flow_channel(args, to)->mark[lane][phase][args->rank];
+    uint64_t *const word = &tutti_flow_channel(args, to)->mark[block][phase][args->rank];
     asm volatile("st.release.sys.global.u64 [%0], %1;" ::"l"(word), "l"(epoch << 24 | (k + 1)) : "memory");
 }
 
-/* Tells every peer's lane of this number that chunk k of `phase` is there (or used). */
-static __device__ __forceinline__ void tutti_flow_mark(const struct tutti_flow_args *args, const struct tutti_crew crew,
-                                                       unsigned phase, unsigned lane, uint64_t epoch, uint64_t k)
+/* Tells every peer's block of this number that chunk k of `phase` is there (or used). */
+static __device__ __forceinline__ void tutti_flow_mark(const struct tutti_flow_args *args, unsigned phase,
+                                                       unsigned block, uint64_t epoch, uint64_t k)
 {
-    tutti_crew_sync(crew);
-    if (crew.me + 1 < args->ranks)
-        tutti_flow_mark_word(args, phase, tutti_flow_peer(args, crew.me), lane, epoch, k);
+    __syncthreads();
+    if (threadIdx.x + 1 < args->ranks)
+        tutti_flow_mark_word(args, phase, tutti_flow_peer(args, threadIdx.x), block, epoch, k);
 }
 
-static __device__ __forceinline__ void tutti_flow_mark_one(const struct tutti_flow_args *args,
-                                                           const struct tutti_crew crew, unsigned phase, unsigned to,
-                                                           unsigned lane, uint64_t epoch, uint64_t k)
+static __device__ __forceinline__ void tutti_flow_mark_one(const struct tutti_flow_args *args, unsigned phase,
+                                                           unsigned to, unsigned block, uint64_t epoch, uint64_t k)
 {
-    tutti_crew_sync(crew);
-    if (crew.me == 0)
-        tutti_flow_mark_word(args, phase, to, lane, epoch, k);
+    __syncthreads();
+    if (threadIdx.x == 0)
+        tutti_flow_mark_word(args, phase, to, block, epoch, k);
 }
 
 static __device__ __forceinline__ int tutti_flow_await_word(const struct tutti_flow_args *args, unsigned phase,
-                                                            unsigned from, unsigned lane, uint64_t epoch, uint64_t k)
+                                                            unsigned from, unsigned block, uint64_t epoch, uint64_t k)
 {
-    return tutti_flow_wait_word(args, &tutti_flow_channel(args, args->rank)->mark[lane][phase][from],
+    return tutti_flow_wait_word(args, &tutti_flow_channel(args, args->rank)->mark[block][phase][from],
                                 epoch << 24 | (k + 1), phase, from);
 }
 
-static __device__ __forceinline__ int tutti_flow_await(const struct tutti_flow_args *args, const struct tutti_crew crew,
-                                                       unsigned phase, unsigned lane, uint64_t epoch, uint64_t k)
+static __device__ __forceinline__ int tutti_flow_await(const struct tutti_flow_args *args, unsigned phase,
+                                                       unsigned block, uint64_t epoch, uint64_t k)
 {
     int ok = 1;
-    if (crew.me + 1 < args->ranks)
-        ok = tutti_flow_await_word(args, phase, tutti_flow_peer(args, crew.me), lane, epoch, k);
-    return !tutti_crew_any(crew, !ok);
+    if (threadIdx.x + 1 < args->ranks)
+        ok = tutti_flow_await_word(args, phase, tutti_flow_peer(args, threadIdx.x), block, epoch, k);
+    return !__syncthreads_or(!ok);
 }
 
-static __device__ __forceinline__ int tutti_flow_await_one(const struct tutti_flow_args *args,
-                                                           const struct tutti_crew crew, unsigned phase, unsigned from,
-                                                           unsigned lane, uint64_t epoch, uint64_t k)
+static __device__ __forceinline__ int tutti_flow_await_one(const struct tutti_flow_args *args, unsigned phase,
+                                                           unsigned from, unsigned block, uint64_t epoch, uint64_t k)
 {
-    return !tutti_crew_any(crew, crew.me == 0 && !tutti_flow_await_word(args, phase, from, lane, epoch, k));
-}
-
-/* Tells every peer that this rank has read chunk k: nothing that was stored needs to be seen before. */
-static __device__ __forceinline__ void tutti_flow_used(const struct tutti_flow_args *args, const struct tutti_crew crew,
-                                                       unsigned phase, unsigned lane, uint64_t epoch, uint64_t k)
-{
-    tutti_crew_sync(crew);
-    if (crew.me + 1 < args->ranks)
-        *(volatile uint64_t *)&tutti_flow_channel(args, tutti_flow_peer(args, crew.me))->mark[lane][phase][args->rank] =
-            epoch << 24 | (k + 1);
-}
-
-static __device__ __forceinline__ void tutti_flow_used_one(const struct tutti_flow_args *args,
-                                                           const struct tutti_crew crew, unsigned phase, unsigned to,
-                                                           unsigned lane, uint64_t epoch, uint64_t k)
-{
-    tutti_crew_sync(crew);
-    if (crew.me == 0)
-        *(volatile uint64_t *)&tutti_flow_channel(args, to)->mark[lane][phase][args->rank] = epoch << 24 | (k + 1);
-}
-
-/* Tells other crews of this GPU that what this one stored in its memory is there, for bulk transfers too. */
-static __device__ __forceinline__ void tutti_flow_mark_own(const struct tutti_flow_args *args,
-                                                           const struct tutti_crew crew, unsigned phase, unsigned lane,
-                                                           uint64_t epoch, uint64_t k)
-{
-#if __CUDA_ARCH__ >= 900
-    asm volatile("fence.proxy.async;" ::: "memory");
-#endif
-    __threadfence();
-    tutti_crew_sync(crew);
-    if (crew.me == 0)
-        asm volatile("st.release.gpu.global.u64 [%0], %1;" ::"l"(
-                         &tutti_flow_channel(args, args->rank)->mark[lane][phase][args->rank]),
-                     "l"(epoch << 24 | (k + 1))
-                     : "memory");
+    return !__syncthreads_or(threadIdx.x == 0 && !tutti_flow_await_word(args, phase, from, block, epoch, k));
 }
 
 /* Until `peer` has begun this launch. */
-static __device__ __forceinline__ int tutti_flow_begun(const struct tutti_flow_args *args, const struct tutti_crew crew,
-                                                       unsigned peer, uint64_t epoch)
+static __device__ __forceinline__ int tutti_flow_begun(const struct tutti_flow_args *args, unsigned peer,
+                                                       uint64_t epoch)
 {
-    return !tutti_crew_any(
-        crew, crew.me == 0 &&
-                  !tutti_flow_wait_word(args, &tutti_flow_channel(args, args->rank)->token[peer][0], epoch, 9, peer));
+    int ok = 1;
+    if (threadIdx.x == 0)
+        ok = tutti_flow_wait_word(args, &tutti_flow_channel(args, args->rank)->token[peer][0], epoch, 9, peer);
+    return !__syncthreads_or(!ok);
 }
 
 #endif

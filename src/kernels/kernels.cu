@@ -6,7 +6,6 @@
 #include "kernels/oneshot.inc"
 #include "kernels/twoshot.inc"
 
-#include "kernels/bulk_cuda.h"
 #include "kernels/packets_cuda.h"
 
 #include "kernels/chain.inc"

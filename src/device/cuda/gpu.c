@@ -233,9 +233,6 @@ int tutti_cuda_function(struct tutti_cuda_context *context, int kernel, int type
         CUresult result = tutti_cuda.ModuleGetFunction(&function, context->module[image], name);
         if (result == CUDA_SUCCESS)
             result = tutti_cuda.FuncGetAttribute(&registers, CU_FUNC_ATTRIBUTE_NUM_REGS, function);
-        if (result == CUDA_SUCCESS && (kernel == TUTTI_KERNEL_PIPELINE || kernel == TUTTI_KERNEL_CHAIN))
-            result = tutti_cuda.FuncSetAttribute(function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
-                                                 TUTTI_FATBIN_SHARED);
         tutti_cuda_unrelax(mode);
         status = tutti_cuda_check(result, name, context);
         if (status != TUTTI_OK)

@@ -6,8 +6,8 @@
 
 /* Flow kernels wait by themselves for what was launched before (griddepcontrol), so the GPU may bring them up while it
  * still runs. */
-static CUresult launch_early(CUfunction function, const struct tutti_launch *launch, unsigned threads, unsigned shared,
-                             CUstream stream, void **parameters)
+static CUresult launch_early(CUfunction function, const struct tutti_launch *launch, unsigned threads, CUstream stream,
+                             void **parameters)
 {
     CUlaunchAttribute early = {.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION};
     early.value.programmaticStreamSerializationAllowed = 1;
@@ -17,7 +17,6 @@ static CUresult launch_early(CUfunction function, const struct tutti_launch *lau
                                    .blockDimX = threads,
                                    .blockDimY = 1,
                                    .blockDimZ = 1,
-                                   .sharedMemBytes = shared,
                                    .hStream = stream,
                                    .attrs = &early,
                                    .numAttrs = 1};
@@ -34,10 +33,9 @@ int tutti_cuda_launch(struct tutti_stream *stream, const struct tutti_launch *la
     status = tutti_cuda_function(scope.context, (int)launch->kernel, launch->type, launch->op, &function);
     if (status == TUTTI_OK) {
         const unsigned threads = launch->threads ? launch->threads : TUTTI_FATBIN_THREADS;
-        const unsigned shared = launch->chunks ? TUTTI_FATBIN_SHARED : 0;
         void *parameters[] = {launch->flow ? (void *)launch->flow : (void *)launch->args};
-        CUresult result = launch->early ? launch_early(function, launch, threads, shared, stream->handle, parameters)
-                                        : tutti_cuda.LaunchKernel(function, launch->blocks, 1, 1, threads, 1, 1, shared,
+        CUresult result = launch->early ? launch_early(function, launch, threads, stream->handle, parameters)
+                                        : tutti_cuda.LaunchKernel(function, launch->blocks, 1, 1, threads, 1, 1, 0,
                                                                   stream->handle, parameters, NULL);
         status = tutti_cuda_check(result, "launching a kernel", scope.context);
     }
