@@ -32,8 +32,8 @@ if [ "$(uname -m)" != x86_64 ]; then
     exit 0
 fi
 
-mkdir -p "$folder"
-folder=$(cd "$folder" && pwd)
+mkdir -p "$folder" || exit
+folder=$(cd "$folder" && pwd) || exit
 for name in "${todo[@]}"; do
     word "installing ${wants[$name]} into $folder/$name"
     rm -rf "${folder:?}/$name"
