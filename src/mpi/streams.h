@@ -15,7 +15,7 @@ struct tutti_mpix_stream {
  * MPI_Finalize, does not touch the stream. 0 where the team must not be freed: kernels may still use it. */
 int tutti_comm_stream_close(struct tutti_comm *comm, int closing);
 
-/* room.c. Local: takes thread blocks of `gpu` for one more communicator: a quarter of those that no other has, at least
+/* room.c. Local: takes thread blocks of `gpu` for one more communicator: half of those that no other has, at least
  * one, at most `most`. 0: there are none. */
 unsigned tutti_room_take(int gpu, unsigned most);
 void tutti_room_give(int gpu, unsigned blocks);
