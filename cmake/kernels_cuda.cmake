@@ -17,7 +17,7 @@ else()
 endif()
 set(kernel_room ${PROJECT_SOURCE_DIR}/src/kernels)
 file(GLOB kernel_sources CONFIGURE_DEPENDS ${kernel_room}/*.inc ${kernel_room}/*.def ${PROJECT_SOURCE_DIR}/include/tutti/*.def)
-list(APPEND kernel_sources ${kernel_room}/kernels.cu ${kernel_room}/env_cuda.h ${kernel_room}/flow_cuda.h ${kernel_room}/packets_cuda.h
+list(APPEND kernel_sources ${kernel_room}/kernels.cu ${kernel_room}/env_cuda.h ${kernel_room}/flow_cuda.h ${kernel_room}/packets_cuda.h ${kernel_room}/linger_cuda.h
      ${kernel_room}/args.h ${kernel_room}/elements.h
      ${kernel_room}/prefix_cuda.h ${kernel_room}/fatbin.h ${PROJECT_SOURCE_DIR}/src/core/types.h)
 set(fatbin_room ${PROJECT_BINARY_DIR}/fatbin)

@@ -84,6 +84,32 @@ struct tutti_kernel_args {
     void *host_wait_with;
 };
 
+/* Mail for a kernel that stays after its launch's call (linger), in mapped host memory: one 64-byte line that the host
+ * writes. A word is sequence << 32 | 32 bits, so that each proves itself: a command is there when all of them are of
+ * its sequence. One command is under way at a time. */
+enum tutti_mail_word {
+    TUTTI_MAIL_IN, /* low half, high half */
+    TUTTI_MAIL_IN_HIGH,
+    TUTTI_MAIL_OUT,
+    TUTTI_MAIL_OUT_HIGH,
+    TUTTI_MAIL_COUNT,
+    TUTTI_MAIL_SHAPE, /* enum tutti_shape | root << 8 */
+    TUTTI_MAIL_TICKET,
+    TUTTI_MAIL_WHAT, /* enum tutti_mail_what */
+    TUTTI_MAIL_WORDS
+};
+enum tutti_mail_what { TUTTI_MAIL_NONE, TUTTI_MAIL_CALL, TUTTI_MAIL_LEAVE };
+struct tutti_mail {
+    uint64_t word[TUTTI_MAIL_WORDS];
+};
+
+/* And what the kernel says, in the order in which it says it; `leaving` and `left` are the ticket of its launch. */
+struct tutti_answer {
+    uint32_t leaving; /* it will look into the mail once more */
+    uint32_t served;  /* sequence of the last command that it has taken */
+    uint32_t left;    /* a command after `served` was not taken, and will not be */
+};
+
 /* What a flow kernel is given. Flow kernels have one participant for each rank, keep their epoch in device memory and
  * need nothing of the host but the launch: they may be put into any stream and captured in a graph, as long as all
  * ranks launch the same ones in the same order, one after the other. Offsets are bytes from the channel's start, the
@@ -106,6 +132,11 @@ struct tutti_flow_args {
     const volatile uint32_t *abort;
     volatile uint32_t *done;
     volatile uint32_t *where;
+    const volatile struct tutti_mail *mail; /* linger: whose first command is of sequence `expected` */
+    volatile struct tutti_answer *answer;
+    uint64_t linger_ns; /* how long it stays after a call; 0: not at all */
+    uint32_t expected;
+    uint32_t pad;
     void *window[TUTTI_MAX_GPUS];
     uint64_t begin[TUTTI_MAX_GPUS]; /* SEGMENTS: first element of each rank's segment in `in`, and its elements */
     uint64_t n[TUTTI_MAX_GPUS];

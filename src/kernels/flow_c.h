@@ -9,8 +9,14 @@
 #define TUTTI_FLOW_BODY(name) TUTTI_FLOW_BODY_(name)
 #define TUTTI_FLOW_BODY_(name)                                                                                         \
     static void body_##name(const struct tutti_flow_args *args, unsigned block, const struct tutti_c_pair *pair)
-#define TUTTI_FLOW_PUSH(packets, part, epoch)       tutti_flow_push(args, packets, pair->size, part, epoch)
-#define TUTTI_FLOW_PUSH_EACH(packets, spans, epoch) tutti_flow_push_each(args, packets, pair->size, spans, epoch)
+#define TUTTI_FLOW_STEP(name) TUTTI_FLOW_STEP_(name)
+#define TUTTI_FLOW_STEP_(name)                                                                                         \
+    static inline int step_##name(const struct tutti_flow_args *args, unsigned block, uint64_t epoch, int segments,    \
+                                  const struct tutti_c_pair *pair)
+#define TUTTI_FLOW_TAKE(name, call, block, epoch, segments)  TUTTI_FLOW_TAKE_(name, call, block, epoch, segments)
+#define TUTTI_FLOW_TAKE_(name, call, block, epoch, segments) step_##name(call, block, epoch, segments, pair)
+#define TUTTI_FLOW_PUSH(packets, part, epoch)                tutti_flow_push(args, packets, pair->size, part, epoch)
+#define TUTTI_FLOW_PUSH_EACH(packets, spans, epoch)          tutti_flow_push_each(args, packets, pair->size, spans, epoch)
 #define TUTTI_FLOW_PUSH_SEGMENTS(packets, grain, block, epoch)                                                         \
     tutti_flow_push_segments(args, packets, pair->size, grain, block, epoch)
 #define TUTTI_FLOW_PULL_EACH(packets, spans, epoch) tutti_flow_pull_each(args, packets, pair->size, spans, epoch)
@@ -24,7 +30,7 @@ TUTTI_FN struct tutti_channel_flags *tutti_flow_channel(const struct tutti_flow_
 }
 
 /* Blocks run one after the other; the last one completes the launch. */
-TUTTI_FN uint64_t tutti_flow_begin(const struct tutti_flow_args *args, unsigned block)
+TUTTI_FN uint64_t tutti_flow_count(const struct tutti_flow_args *args, unsigned block)
 {
     struct tutti_channel_flags *const own = tutti_flow_channel(args, args->rank);
     const uint64_t share = block == 0 ? TUTTI_TICKS - (args->blocks - 1) : 1;
@@ -32,7 +38,19 @@ TUTTI_FN uint64_t tutti_flow_begin(const struct tutti_flow_args *args, unsigned 
     for (unsigned i = 0; block == 0 && args->shape != TUTTI_SHAPE_ALL && i + 1 < args->ranks; i++)
         __atomic_store_n(&tutti_flow_channel(args, tutti_flow_peer(args, i))->token[args->rank][0], epoch,
                          __ATOMIC_RELEASE);
-    return __atomic_load_n(&own->failed, __ATOMIC_RELAXED) ? 0 : epoch;
+    return epoch;
+}
+
+TUTTI_FN uint64_t tutti_flow_begin(const struct tutti_flow_args *args, unsigned block)
+{
+    const uint64_t epoch = tutti_flow_count(args, block);
+    return __atomic_load_n(&tutti_flow_channel(args, args->rank)->failed, __ATOMIC_RELAXED) ? 0 : epoch;
+}
+
+TUTTI_FN uint64_t tutti_flow_next(const struct tutti_flow_args *args, unsigned block, uint64_t epoch)
+{
+    (void)epoch; /* counted in the channel */
+    return tutti_flow_count(args, block);
 }
 
 struct tutti_patience {
@@ -74,15 +92,17 @@ TUTTI_FN int tutti_flow_wait_word(const struct tutti_flow_args *args, const uint
     return 1;
 }
 
-TUTTI_FN void tutti_flow_end(const struct tutti_flow_args *args, unsigned block, uint64_t epoch, int ok, int tokens)
+TUTTI_FN int tutti_flow_end(const struct tutti_flow_args *args, unsigned block, uint64_t epoch, int ok, int tokens)
 {
     struct tutti_channel_flags *const own = tutti_flow_channel(args, args->rank);
     for (unsigned i = 0; ok && tokens && block == 0 && i + 1 < args->ranks; i++) {
         const unsigned peer = tutti_flow_peer(args, i);
         ok = tutti_flow_wait_word(args, &own->token[peer][0], epoch, 9, peer);
     }
-    if (args->ticket != 0 && block + 1 == args->blocks && !__atomic_load_n(&own->failed, __ATOMIC_RELAXED))
+    ok &= !__atomic_load_n(&own->failed, __ATOMIC_RELAXED);
+    if (args->ticket != 0 && block + 1 == args->blocks && ok)
         __atomic_store_n(args->done, args->ticket, __ATOMIC_RELEASE);
+    return ok;
 }
 
 TUTTI_FN void tutti_flow_mark_one(const struct tutti_flow_args *args, unsigned phase, unsigned to, unsigned block,

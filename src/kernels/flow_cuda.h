@@ -11,9 +11,16 @@
 #define TUTTI_FLOW_BODY_(name)                                                                                         \
     template <class PAIR>                                                                                              \
     static __device__ __forceinline__ void body_##name(const struct tutti_flow_args *args, const unsigned block)
-#define TUTTI_FORMAT(packets)                       typename tutti_format<packets, TUTTI_SIZE>::type
-#define TUTTI_FLOW_PUSH(packets, part, epoch)       tutti_flow_push<TUTTI_FORMAT(packets)>(args, TUTTI_SIZE, part, epoch)
-#define TUTTI_FLOW_PUSH_EACH(packets, spans, epoch) tutti_flow_push_each<TUTTI_FORMAT(packets)>(args, spans, epoch)
+#define TUTTI_FLOW_STEP(name) TUTTI_FLOW_STEP_(name)
+#define TUTTI_FLOW_STEP_(name)                                                                                         \
+    template <class PAIR>                                                                                              \
+    static __device__ __forceinline__ int step_##name(const struct tutti_flow_args *args, const unsigned block,        \
+                                                      const uint64_t epoch, const int segments)
+#define TUTTI_FLOW_TAKE(name, call, block, epoch, segments)  TUTTI_FLOW_TAKE_(name, call, block, epoch, segments)
+#define TUTTI_FLOW_TAKE_(name, call, block, epoch, segments) step_##name<PAIR>(call, block, epoch, segments)
+#define TUTTI_FORMAT(packets)                                typename tutti_format<packets, TUTTI_SIZE>::type
+#define TUTTI_FLOW_PUSH(packets, part, epoch)                tutti_flow_push<TUTTI_FORMAT(packets)>(args, TUTTI_SIZE, part, epoch)
+#define TUTTI_FLOW_PUSH_EACH(packets, spans, epoch)          tutti_flow_push_each<TUTTI_FORMAT(packets)>(args, spans, epoch)
 #define TUTTI_FLOW_PUSH_SEGMENTS(packets, grain, block, epoch)                                                         \
     tutti_flow_push_segments<TUTTI_FORMAT(packets)>(args, TUTTI_SIZE, grain, block, epoch)
 #define TUTTI_FLOW_PULL_EACH(packets, spans, epoch) tutti_flow_pull_each<TUTTI_FORMAT(packets)>(args, spans, epoch)
@@ -39,6 +46,14 @@ static __device__ __forceinline__ struct tutti_channel_flags *tutti_flow_channel
     return (struct tutti_channel_flags *)args->window[rank];
 }
 
+static __device__ __forceinline__ void tutti_flow_tell(const struct tutti_flow_args *args, unsigned block,
+                                                       uint64_t epoch)
+{
+    if (block == 0 && args->shape != TUTTI_SHAPE_ALL && threadIdx.x + 1 < args->ranks)
+        *(volatile uint64_t *)&tutti_flow_channel(args, tutti_flow_peer(args, threadIdx.x))->token[args->rank][0] =
+            epoch;
+}
+
 /* All threads of the block call it. At its end a block adds its share of a launch to `ticks`; the shares of all blocks
  * make one launch, so that whoever reads before the last block has added sees the same epoch. */
 static __device__ __forceinline__ uint64_t tutti_flow_begin(const struct tutti_flow_args *args, unsigned block)
@@ -49,13 +64,19 @@ static __device__ __forceinline__ uint64_t tutti_flow_begin(const struct tutti_f
     struct tutti_channel_flags *const own = tutti_flow_channel(args, args->rank);
     const uint64_t epoch = tutti_load_shared_word(&own->ticks) / TUTTI_TICKS + 1;
     const uint32_t failed = *(const volatile uint32_t *)&own->failed;
-    if (block == 0 && args->shape != TUTTI_SHAPE_ALL && threadIdx.x + 1 < args->ranks)
-        *(volatile uint64_t *)&tutti_flow_channel(args, tutti_flow_peer(args, threadIdx.x))->token[args->rank][0] =
-            epoch;
+    tutti_flow_tell(args, block, epoch);
 #if __CUDA_ARCH__ >= 900
     asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
 #endif
     return failed ? 0 : epoch;
+}
+
+/* Nobody else counts in between: no need to look at `ticks` again. */
+static __device__ __forceinline__ uint64_t tutti_flow_next(const struct tutti_flow_args *args, unsigned block,
+                                                           uint64_t epoch)
+{
+    tutti_flow_tell(args, block, epoch + 1);
+    return epoch + 1;
 }
 
 /* A thread's patience in one wait. */
@@ -96,8 +117,8 @@ static __device__ __forceinline__ int tutti_flow_wait_word(const struct tutti_fl
     return 1;
 }
 
-static __device__ __forceinline__ void tutti_flow_end(const struct tutti_flow_args *args, unsigned block,
-                                                      uint64_t epoch, int ok, int tokens)
+static __device__ __forceinline__ int tutti_flow_end(const struct tutti_flow_args *args, unsigned block, uint64_t epoch,
+                                                     int ok, int tokens)
 {
     struct tutti_channel_flags *const own = tutti_flow_channel(args, args->rank);
     if (tokens && block == 0 && threadIdx.x + 1 < args->ranks) {
@@ -106,19 +127,20 @@ static __device__ __forceinline__ void tutti_flow_end(const struct tutti_flow_ar
     }
     ok = !__syncthreads_or(!ok);
     if (threadIdx.x != 0)
-        return;
+        return ok;
     atomicAdd((unsigned long long *)&own->ticks,
               block == 0 ? (unsigned long long)(TUTTI_TICKS - (args->blocks - 1)) : 1ull);
     if (args->ticket == 0)
-        return;
+        return ok;
     if (args->blocks > 1) {
         __threadfence();
         if (atomicInc(&own->ended, args->blocks - 1) != args->blocks - 1)
-            return;
+            return ok;
         ok = *(volatile uint32_t *)&own->failed == 0;
     }
     if (ok)
         tutti_store_release((uint32_t *)args->done, args->ticket);
+    return ok;
 }
 
 /* ---- chunks ---- */

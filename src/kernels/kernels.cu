@@ -17,6 +17,9 @@
 #define TUTTI_GATHER         ll128
 #define TUTTI_GATHER_PACKETS TUTTI_LL128
 #include "kernels/gather.inc"
+#include "kernels/linger_cuda.h"
+
+#include "kernels/linger.inc"
 #include "kernels/pipeline.inc"
 #include "kernels/twoshot_ll128.inc"
 
@@ -97,5 +100,6 @@ template <int TYPE, class ELEM, class ACC> static __device__ __forceinline__ ELE
     TUTTI_KERNEL_OF(ll128, flow, TYPE, OP)                                                                             \
     TUTTI_KERNEL_OF(twoshot_ll128, flow, TYPE, OP)                                                                     \
     TUTTI_KERNEL_OF(pipeline, flow, TYPE, OP)                                                                          \
-    TUTTI_KERNEL_OF(chain, flow, TYPE, OP)
+    TUTTI_KERNEL_OF(chain, flow, TYPE, OP)                                                                             \
+    TUTTI_KERNEL_OF(linger, flow, TYPE, OP)
 #include "kernels/pairs.inc"

@@ -3,6 +3,7 @@
 #include "kernels/env_c.h"
 #include "kernels/flow_c.h"
 #include "kernels/half_c.h"
+#include "kernels/linger_c.h"
 #include "kernels/prefix_c.h"
 
 #include "kernels/ops.inc"
@@ -103,6 +104,7 @@ static void reduce(const struct tutti_c_pair *pair, const void *const from[], un
 #define TUTTI_GATHER         ll128
 #define TUTTI_GATHER_PACKETS TUTTI_LL128
 #include "kernels/gather.inc"
+#include "kernels/linger.inc"
 #include "kernels/pipeline.inc"
 #include "kernels/twoshot_ll128.inc"
 
