@@ -177,7 +177,7 @@ int main(int argc, char **argv)
     kit_start(&argc, &argv, MPI_THREAD_SINGLE);
     users();
     arguments();
-    if (!kit_plain) {
+    if (!kit_plain && kit_errors_returned()) {
         cancel();
         for (int way = 0; way < 4; way++)
             mismatch(way);
