@@ -8,206 +8,193 @@
 #include "core/status.h"
 #include "core/types.h"
 
-int tutti_flow_can(const struct tutti_team *team) {
-  return team->gpus == team->size;
+int tutti_flow_can(const struct tutti_team *team)
+{
+    return team->gpus == team->size;
 }
 
-int tutti_flow_segments(const struct tutti_reduce *call) {
-  return call->collective == TUTTI_COLLECTIVE_REDUCE_SCATTER ||
-         call->collective == TUTTI_COLLECTIVE_REDUCE_SCATTER_BLOCK;
+int tutti_flow_segments(const struct tutti_reduce *call)
+{
+    return call->collective == TUTTI_COLLECTIVE_REDUCE_SCATTER ||
+           call->collective == TUTTI_COLLECTIVE_REDUCE_SCATTER_BLOCK;
 }
 
-size_t tutti_flow_longest(const struct tutti_team *team,
-                          const struct tutti_reduce *call) {
-  if (call->collective == TUTTI_COLLECTIVE_REDUCE_SCATTER_BLOCK)
-    return call->count / (size_t)team->size;
-  if (call->collective != TUTTI_COLLECTIVE_REDUCE_SCATTER)
-    return call->count;
-  size_t longest = 0;
-  for (int r = 0; r < team->size; r++)
-    longest = call->counts[r] > longest ? call->counts[r] : longest;
-  return longest;
+size_t tutti_flow_longest(const struct tutti_team *team, const struct tutti_reduce *call)
+{
+    if (call->collective == TUTTI_COLLECTIVE_REDUCE_SCATTER_BLOCK)
+        return call->count / (size_t)team->size;
+    if (call->collective != TUTTI_COLLECTIVE_REDUCE_SCATTER)
+        return call->count;
+    size_t longest = 0;
+    for (int r = 0; r < team->size; r++)
+        longest = call->counts[r] > longest ? call->counts[r] : longest;
+    return longest;
 }
 
-unsigned tutti_flow_blocks(const struct tutti_team *team, size_t units,
-                           size_t each, size_t most) {
-  size_t blocks = (units + each - 1) / each;
-  size_t cap =
-      team->blocks < TUTTI_MAX_BLOCKS ? team->blocks : TUTTI_MAX_BLOCKS;
-  if (cap > most)
-    cap = most;
-  if (blocks > cap)
-    blocks = cap;
-  return blocks < 1 ? 1 : (unsigned)blocks;
+unsigned tutti_flow_blocks(const struct tutti_team *team, size_t units, size_t each, size_t most)
+{
+    size_t blocks = (units + each - 1) / each;
+    size_t cap = team->blocks < TUTTI_MAX_BLOCKS ? team->blocks : TUTTI_MAX_BLOCKS;
+    if (cap > most)
+        cap = most;
+    if (blocks > cap)
+        blocks = cap;
+    return blocks < 1 ? 1 : (unsigned)blocks;
 }
 
-static enum tutti_shape shape_of(enum tutti_collective collective) {
-  switch (collective) {
-  case TUTTI_COLLECTIVE_ALLREDUCE:
-    return TUTTI_SHAPE_ALL;
-  case TUTTI_COLLECTIVE_REDUCE:
-    return TUTTI_SHAPE_ROOT;
-  case TUTTI_COLLECTIVE_REDUCE_SCATTER:
-  case TUTTI_COLLECTIVE_REDUCE_SCATTER_BLOCK:
-    return TUTTI_SHAPE_SEGMENTS;
-  case TUTTI_COLLECTIVE_SCAN:
-    return TUTTI_SHAPE_THROUGH;
-  case TUTTI_COLLECTIVE_EXSCAN:
-    return TUTTI_SHAPE_BEFORE;
-  default:
-    return TUTTI_SHAPE_NOTHING;
-  }
+static enum tutti_shape shape_of(enum tutti_collective collective)
+{
+    switch (collective) {
+    case TUTTI_COLLECTIVE_ALLREDUCE:
+        return TUTTI_SHAPE_ALL;
+    case TUTTI_COLLECTIVE_REDUCE:
+        return TUTTI_SHAPE_ROOT;
+    case TUTTI_COLLECTIVE_REDUCE_SCATTER:
+    case TUTTI_COLLECTIVE_REDUCE_SCATTER_BLOCK:
+        return TUTTI_SHAPE_SEGMENTS;
+    case TUTTI_COLLECTIVE_SCAN:
+        return TUTTI_SHAPE_THROUGH;
+    case TUTTI_COLLECTIVE_EXSCAN:
+        return TUTTI_SHAPE_BEFORE;
+    default:
+        return TUTTI_SHAPE_NOTHING;
+    }
 }
 
 /* What all launches of a call share. */
-static void begin(struct tutti_team *team, const struct tutti_reduce *call,
-                  struct tutti_flow_args *args) {
-  *args = (struct tutti_flow_args){
-      .ranks = (uint32_t)team->size,
-      .rank = (uint32_t)team->rank,
-      .root = (uint32_t)call->root,
-      .shape = (uint32_t)shape_of(call->collective),
-      .bytes = team->channel_bytes,
-      .abort = &team->words_device->abort,
-      .done = &team->words_device->done,
-      .where = &team->words_device->where,
-      .timeout_ns = (uint64_t)tutti_settings()->timeout_seconds * 1000000000u,
-      .host_wait = tutti_team_host_wait,
-      .host_wait_with = team,
-  };
-  memcpy(args->window, team->window, sizeof args->window);
+static void begin(struct tutti_team *team, const struct tutti_reduce *call, struct tutti_flow_args *args)
+{
+    *args = (struct tutti_flow_args){
+        .ranks = (uint32_t)team->size,
+        .rank = (uint32_t)team->rank,
+        .root = (uint32_t)call->root,
+        .shape = (uint32_t)shape_of(call->collective),
+        .bytes = team->channel_bytes,
+        .abort = &team->words_device->abort,
+        .done = &team->words_device->done,
+        .where = &team->words_device->where,
+        .timeout_ns = (uint64_t)tutti_settings()->timeout_seconds * 1000000000u,
+        .host_wait = tutti_team_host_wait,
+        .host_wait_with = team,
+    };
+    memcpy(args->window, team->window, sizeof args->window);
 }
 
-/* The launch's part of the call: `n` elements from `at` on, of the contribution
- * or of every segment. */
-static void piece(const struct tutti_team *team,
-                  const struct tutti_reduce *call, struct tutti_flow_args *args,
-                  size_t at, size_t n) {
-  size_t size = tutti_type_size(call->type), begins = 0;
-  args->in = call->in;
-  args->out = (char *)call->out + at * size;
-  args->count = n;
-  if (args->shape != TUTTI_SHAPE_SEGMENTS) {
-    args->in = (const char *)call->in + at * size;
-    return;
-  }
-  for (int r = 0; r < team->size; r++) {
-    size_t count =
-        call->counts ? call->counts[r] : call->count / (size_t)team->size;
-    size_t left = count > at ? count - at : 0;
-    args->begin[r] = begins + (count < at ? count : at);
-    args->n[r] = left < n ? left : n;
-    begins += count;
-  }
+/* The launch's part of the call: `n` elements from `at` on, of the contribution or of every segment. */
+static void piece(const struct tutti_team *team, const struct tutti_reduce *call, struct tutti_flow_args *args,
+                  size_t at, size_t n)
+{
+    size_t size = tutti_type_size(call->type), begins = 0;
+    args->in = call->in;
+    args->out = (char *)call->out + at * size;
+    args->count = n;
+    if (args->shape != TUTTI_SHAPE_SEGMENTS) {
+        args->in = (const char *)call->in + at * size;
+        return;
+    }
+    for (int r = 0; r < team->size; r++) {
+        size_t count = call->counts ? call->counts[r] : call->count / (size_t)team->size;
+        size_t left = count > at ? count - at : 0;
+        args->begin[r] = begins + (count < at ? count : at);
+        args->n[r] = left < n ? left : n;
+        begins += count;
+    }
 }
 
-/* In place a reduce-scatter's result lies over contributions; where the
- * segments are as long as the first one each block overwrites what it has sent
- * itself. */
-static int overlaps(const struct tutti_team *team,
-                    const struct tutti_reduce *call) {
-  return call->collective == TUTTI_COLLECTIVE_REDUCE_SCATTER &&
-         call->in == call->out && team->rank > 0 &&
-         call->counts[team->rank] != call->counts[0] &&
-         call->counts[team->rank] > 0;
+/* In place a reduce-scatter's result lies over contributions; where the segments are as long as the first one each
+ * block overwrites what it has sent itself. */
+static int overlaps(const struct tutti_team *team, const struct tutti_reduce *call)
+{
+    return call->collective == TUTTI_COLLECTIVE_REDUCE_SCATTER && call->in == call->out && team->rank > 0 &&
+           call->counts[team->rank] != call->counts[0] && call->counts[team->rank] > 0;
 }
 
-static int launch_all(struct tutti_team *team, const struct tutti_reduce *call,
-                      struct tutti_stream *stream, uint32_t ticket,
-                      tutti_flow_shape *shape) {
-  struct tutti_flow_args args;
-  struct tutti_flow flow = {.most = 0};
-  size_t longest = tutti_flow_longest(team, call);
-  int status = TUTTI_OK;
-  begin(team, call, &args);
-  shape(team, call, 0, &flow);
-  if (flow.most == 0)
-    return TUTTI_ERR_UNAVAILABLE;
-  const size_t most = flow.most;
-  for (size_t at = 0; (at == 0 || at < longest) && status == TUTTI_OK;
-       at += most) {
-    size_t n = longest - at < most ? longest - at : most;
-    piece(team, call, &args, at, n);
-    shape(team, call, n, &flow);
-    args.slice = flow.slice;
-    args.region = tutti_channel_region(team, flow.region).begin;
-    args.room = flow.room;
-    args.chunk = flow.chunk;
-    args.depth = flow.depth;
-    args.blocks = flow.blocks;
-    args.ticket = longest - at <= most ? ticket : 0;
-    struct tutti_launch launch = {.kernel = flow.kernel,
-                                  .type = call->type,
-                                  .op = call->op,
-                                  .blocks = flow.blocks,
-                                  .threads = flow.threads,
-                                  .early = 1,
-                                  .flow = &args};
-    status = team->device->launch(stream, &launch);
-  }
-  return status;
-}
-
-/* Scratch for a contribution that must be kept. What is there may be known to
- * graphs, so it stays. */
-static int take_spare(struct tutti_team *team, size_t bytes) {
-  if (team->spare_bytes >= bytes)
-    return TUTTI_OK;
-  size_t more = bytes > 2 * team->spare_bytes ? bytes : 2 * team->spare_bytes;
-  int status =
-      team->spares < TUTTI_SPARES
-          ? team->device->alloc(team->gpu, more, &team->spare[team->spares])
-          : TUTTI_ERR_MEMORY;
-  if (status != TUTTI_OK)
+static int launch_all(struct tutti_team *team, const struct tutti_reduce *call, struct tutti_stream *stream,
+                      uint32_t ticket, tutti_flow_shape *shape)
+{
+    struct tutti_flow_args args;
+    struct tutti_flow flow = {.most = 0};
+    size_t longest = tutti_flow_longest(team, call);
+    int status = TUTTI_OK;
+    begin(team, call, &args);
+    shape(team, call, 0, &flow);
+    if (flow.most == 0)
+        return TUTTI_ERR_UNAVAILABLE;
+    const size_t most = flow.most;
+    for (size_t at = 0; (at == 0 || at < longest) && status == TUTTI_OK; at += most) {
+        size_t n = longest - at < most ? longest - at : most;
+        piece(team, call, &args, at, n);
+        shape(team, call, n, &flow);
+        args.slice = flow.slice;
+        args.region = tutti_channel_region(team, flow.region).begin;
+        args.room = flow.room;
+        args.chunk = flow.chunk;
+        args.depth = flow.depth;
+        args.blocks = flow.blocks;
+        args.ticket = longest - at <= most ? ticket : 0;
+        struct tutti_launch launch = {.kernel = flow.kernel,
+                                      .type = call->type,
+                                      .op = call->op,
+                                      .blocks = flow.blocks,
+                                      .threads = flow.threads,
+                                      .early = 1,
+                                      .flow = &args};
+        status = team->device->launch(stream, &launch);
+    }
     return status;
-  team->spares++;
-  team->spare_bytes = more;
-  return TUTTI_OK;
+}
+
+/* Scratch for a contribution that must be kept. What is there may be known to graphs, so it stays. */
+static int take_spare(struct tutti_team *team, size_t bytes)
+{
+    if (team->spare_bytes >= bytes)
+        return TUTTI_OK;
+    size_t more = bytes > 2 * team->spare_bytes ? bytes : 2 * team->spare_bytes;
+    int status = team->spares < TUTTI_SPARES ? team->device->alloc(team->gpu, more, &team->spare[team->spares])
+                                             : TUTTI_ERR_MEMORY;
+    if (status != TUTTI_OK)
+        return status;
+    team->spares++;
+    team->spare_bytes = more;
+    return TUTTI_OK;
 }
 
 /* A result that overlaps contributions is made beside them, and copied. */
-static int launch_apart(struct tutti_team *team,
-                        const struct tutti_reduce *call,
-                        struct tutti_stream *stream, uint32_t ticket,
-                        tutti_flow_shape *shape) {
-  struct tutti_reduce apart = *call;
-  size_t size = tutti_type_size(call->type), bytes = call->count * size;
-  int status = take_spare(team, bytes);
-  if (status != TUTTI_OK)
+static int launch_apart(struct tutti_team *team, const struct tutti_reduce *call, struct tutti_stream *stream,
+                        uint32_t ticket, tutti_flow_shape *shape)
+{
+    struct tutti_reduce apart = *call;
+    size_t size = tutti_type_size(call->type), bytes = call->count * size;
+    int status = take_spare(team, bytes);
+    if (status != TUTTI_OK)
+        return status;
+    apart.in = team->spare[team->spares - 1];
+    status = team->device->copy(stream, team->spare[team->spares - 1], call->in, bytes);
+    return status == TUTTI_OK ? launch_all(team, &apart, stream, ticket, shape) : status;
+}
+
+int tutti_flow_put(struct tutti_team *team, const struct tutti_reduce *call, struct tutti_stream *stream,
+                   uint32_t ticket, tutti_flow_shape *shape)
+{
+    int status = overlaps(team, call) ? launch_apart(team, call, stream, ticket, shape)
+                                      : launch_all(team, call, stream, ticket, shape);
+    return status == TUTTI_OK || status == TUTTI_ERR_UNAVAILABLE ? status : tutti_team_break(team, status);
+}
+
+int tutti_flow_run(struct tutti_team *team, const struct tutti_reduce *call, tutti_flow_shape *shape)
+{
+    if (overlaps(team, call)) { /* before waiting_begin: it keeps allocations back, this thread's too */
+        int taken = take_spare(team, call->count * tutti_type_size(call->type));
+        if (taken != TUTTI_OK)
+            return tutti_team_break(team, taken);
+    }
+    tutti_waiting_begin(team);
+    if (++team->epoch == 0)
+        team->epoch = 2;
+    int status = tutti_flow_put(team, call, team->stream, team->epoch, shape);
+    tutti_phase(TUTTI_PHASE_KERNEL);
+    if (status == TUTTI_OK)
+        status = tutti_team_await_kernel(team, team->epoch);
+    tutti_waiting_end(team);
     return status;
-  apart.in = team->spare[team->spares - 1];
-  status = team->device->copy(stream, team->spare[team->spares - 1], call->in,
-                              bytes);
-  return status == TUTTI_OK ? launch_all(team, &apart, stream, ticket, shape)
-                            : status;
-}
-
-int tutti_flow_put(struct tutti_team *team, const struct tutti_reduce *call,
-                   struct tutti_stream *stream, uint32_t ticket,
-                   tutti_flow_shape *shape) {
-  int status = overlaps(team, call)
-                   ? launch_apart(team, call, stream, ticket, shape)
-                   : launch_all(team, call, stream, ticket, shape);
-  return status == TUTTI_OK || status == TUTTI_ERR_UNAVAILABLE
-             ? status
-             : tutti_team_break(team, status);
-}
-
-int tutti_flow_run(struct tutti_team *team, const struct tutti_reduce *call,
-                   tutti_flow_shape *shape) {
-  if (overlaps(team, call)) { /* before waiting_begin: it keeps allocations
-                                 back, this thread's too */
-    int taken = take_spare(team, call->count * tutti_type_size(call->type));
-    if (taken != TUTTI_OK)
-      return tutti_team_break(team, taken);
-  }
-  tutti_waiting_begin(team);
-  if (++team->epoch == 0)
-    team->epoch = 2;
-  int status = tutti_flow_put(team, call, team->stream, team->epoch, shape);
-  tutti_phase(TUTTI_PHASE_KERNEL);
-  if (status == TUTTI_OK)
-    status = tutti_team_await_kernel(team, team->epoch);
-  tutti_waiting_end(team);
-  return status;
 }
