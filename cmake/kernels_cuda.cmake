@@ -23,7 +23,18 @@ list(APPEND kernel_sources ${kernel_room}/kernels.cu ${kernel_room}/env_cuda.h $
 set(fatbin_room ${PROJECT_BINARY_DIR}/fatbin)
 file(MAKE_DIRECTORY ${fatbin_room})
 set(fatbins)
+set(TUTTI_CUDA_FATBINS "" CACHE STRING "Folder fatbin of another build of these sources: its kernels are copied, not compiled")
 foreach(class 1 2 4 0 3) # TUTTI_CLASS_* of pairs.inc, the longest compilation first
+  list(APPEND fatbins ${fatbin_room}/kernels_${class}.fatbin)
+  if(TUTTI_CUDA_FATBINS)
+    add_custom_command(
+      OUTPUT ${fatbin_room}/kernels_${class}.fatbin
+      COMMAND ${CMAKE_COMMAND} -E copy ${TUTTI_CUDA_FATBINS}/kernels_${class}.fatbin ${fatbin_room}/kernels_${class}.fatbin
+      DEPENDS ${TUTTI_CUDA_FATBINS}/kernels_${class}.fatbin
+      COMMENT "Copying the CUDA kernels, class ${class}"
+      VERBATIM)
+    continue()
+  endif()
   add_custom_command(
     OUTPUT ${fatbin_room}/kernels_${class}.fatbin
     COMMAND ${CMAKE_COMMAND} -E time ${TUTTI_NVCC} ${kernel_flags} ${TUTTI_CUDA_CODE} -DTUTTI_PAIRS_CLASS=${class}
@@ -32,7 +43,6 @@ foreach(class 1 2 4 0 3) # TUTTI_CLASS_* of pairs.inc, the longest compilation f
     DEPENDS ${kernel_sources}
     COMMENT "Compiling the CUDA kernels, class ${class}"
     VERBATIM)
-  list(APPEND fatbins ${fatbin_room}/kernels_${class}.fatbin)
 endforeach()
 set_source_files_properties(${kernel_room}/fatbin.S PROPERTIES OBJECT_DEPENDS "${fatbins}")
 add_library(tutti-kernels-cuda OBJECT ${kernel_room}/fatbin.S ${kernel_room}/fatbin.c)
