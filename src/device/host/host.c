@@ -87,6 +87,46 @@ static void host_close(void)
 {
 }
 
+/* Calls that a GPU's driver may hold back while kernels wait. Here nothing would happen; that a thread makes one all
+ * the same is said, so that it shows without a GPU. */
+static __thread int waiting;
+
+static void host_waiting_begin(void)
+{
+    waiting++;
+}
+
+static void host_waiting_end(void)
+{
+    waiting--;
+}
+
+static int early(const char *what)
+{
+    if (waiting)
+        tutti_error(
+            "host device: %s between waiting_begin and waiting_end: with a GPU this thread would wait for itself",
+            what);
+    return waiting;
+}
+
+#define KEPT_BACK(name, parameters, arguments)                                                                         \
+    static int kept_##name parameters                                                                                  \
+    {                                                                                                                  \
+        return early(#name) ? TUTTI_ERR_DEVICE : tutti_host_##name arguments;                                          \
+    }
+KEPT_BACK(alloc, (int gpu, size_t bytes, void **device), (gpu, bytes, device))
+KEPT_BACK(free, (void *device), (device))
+KEPT_BACK(alloc_pinned, (size_t bytes, void **host), (bytes, host))
+KEPT_BACK(free_pinned, (void *host), (host))
+KEPT_BACK(map_host, (int gpu, void *host, size_t bytes, void **device), (gpu, host, bytes, device))
+KEPT_BACK(unmap_host, (int gpu, void *host), (gpu, host))
+KEPT_BACK(export, (const void *device, struct tutti_export *out, int *fd), (device, out, fd))
+KEPT_BACK(import, (int gpu, const struct tutti_export *what, int fd, void **base), (gpu, what, fd, base))
+KEPT_BACK(release, (int gpu, const struct tutti_export *what, void *base), (gpu, what, base))
+KEPT_BACK(stream_create, (int gpu, struct tutti_stream **out), (gpu, out))
+KEPT_BACK(stream_destroy, (struct tutti_stream * stream), (stream))
+
 const struct tutti_device tutti_device_host = {
     .name = "host",
     .open = host_open,
@@ -99,17 +139,17 @@ const struct tutti_device tutti_device_host = {
     .reach = host_reach,
     .blocks = host_blocks,
     .classify = tutti_host_classify,
-    .alloc = tutti_host_alloc,
-    .free = tutti_host_free,
-    .alloc_pinned = tutti_host_alloc_pinned,
-    .free_pinned = tutti_host_free_pinned,
-    .map_host = tutti_host_map_host,
-    .unmap_host = tutti_host_unmap_host,
-    .export_memory = tutti_host_export,
-    .import_memory = tutti_host_import,
-    .release_memory = tutti_host_release,
-    .stream_create = tutti_host_stream_create,
-    .stream_destroy = tutti_host_stream_destroy,
+    .alloc = kept_alloc,
+    .free = kept_free,
+    .alloc_pinned = kept_alloc_pinned,
+    .free_pinned = kept_free_pinned,
+    .map_host = kept_map_host,
+    .unmap_host = kept_unmap_host,
+    .export_memory = kept_export,
+    .import_memory = kept_import,
+    .release_memory = kept_release,
+    .stream_create = kept_stream_create,
+    .stream_destroy = kept_stream_destroy,
     .stream_wrap = tutti_host_stream_wrap,
     .stream_identity = tutti_host_stream_identity,
     .stream_capturing = tutti_host_stream_capturing,
@@ -123,6 +163,8 @@ const struct tutti_device tutti_device_host = {
     .copy = tutti_host_copy,
     .fill = tutti_host_fill,
     .launch = tutti_host_launch,
+    .waiting_begin = host_waiting_begin,
+    .waiting_end = host_waiting_end,
     .copy_now = tutti_host_copy_now,
     .close = host_close,
 };
