@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/log.h"
 #include "core/settings.h"
 #include "core/status.h"
 #include "kernels/reduce.h"
