@@ -253,14 +253,13 @@ static int tutti_flow_combine(const struct tutti_flow_args *args, enum tutti_pac
                               const struct tutti_c_pair *pair, const struct tutti_flow_sum *sum)
 {
     unsigned char tile[TUTTI_MAX_GPUS][TUTTI_FLOW_TILE] __attribute__((aligned(64)));
-    unsigned char result[TUTTI_FLOW_TILE] __attribute__((aligned(64)));
     const unsigned size = pair->size, unit = tutti_unit_data(packets, size);
     const uint64_t most = TUTTI_FLOW_TILE / unit * unit, bytes = sum->n * size;
     for (uint64_t at = 0; at < bytes; at += most) {
         const uint64_t some = bytes - at < most ? bytes - at : most;
         const uint64_t wire = tutti_flow_offset(packets, size, at / size);
         const void *from[TUTTI_MAX_GPUS];
-        void *to[1] = {sum->out ? sum->out + at : result};
+        void *to[1] = {sum->out ? sum->out + at : tile[args->rank]}; /* the own contribution is read in place */
         for (unsigned r = 0; r < sum->depth; r++) {
             from[r] = tile[r];
             if (r == args->rank)
