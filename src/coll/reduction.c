@@ -11,7 +11,7 @@
 static int agree_on_rules(struct tutti_team *team)
 {
     int begin, defaults;
-    uint32_t hash = tutti_rules_hash(&begin, &defaults), least, most;
+    uint32_t hash = tutti_rules_hash(&begin, &defaults), least, most = ~hash;
     team->rules = begin;
     int status = tutti_team_vote(team, hash, &least);
     if (status == TUTTI_OK)
