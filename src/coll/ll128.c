@@ -7,7 +7,7 @@ enum { LINE = 128, GROUP = 4, BLOCKS_MOST = 132 };
 int tutti_ll128_can(const struct tutti_team *team, const struct tutti_reduce *call)
 {
     (void)call;
-    return tutti_flow_can(team);
+    return tutti_flow_can(team) && team->lines;
 }
 
 static void shape(const struct tutti_team *team, const struct tutti_reduce *call, size_t elements,

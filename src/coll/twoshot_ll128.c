@@ -6,7 +6,7 @@ enum { LINE = 128, GROUP = 4, BLOCKS_FEW = 70, BLOCKS_MOST = 132 };
 
 int tutti_twoshot_ll128_can(const struct tutti_team *team, const struct tutti_reduce *call)
 {
-    return tutti_flow_can(team) &&
+    return tutti_flow_can(team) && team->lines &&
            (call->collective == TUTTI_COLLECTIVE_ALLREDUCE || call->collective == TUTTI_COLLECTIVE_REDUCE);
 }
 

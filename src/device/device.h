@@ -74,9 +74,10 @@ struct tutti_device {
     int (*choose)(int gpu);   /* makes it the calling thread's */
     int (*uuid)(int gpu, unsigned char uuid[16]); /* equal over processes for the same hardware */
     int (*describe)(int gpu, char *text, size_t size);
-    int (*reach)(int gpu,
-                 const unsigned char peer[16]); /* 1 where kernels on `gpu` can load and store memory of `peer` */
-    unsigned (*blocks)(int gpu);                /* most thread blocks that are resident at once for kernels that wait */
+    /* 0 where kernels on `gpu` cannot load and store memory of `peer`; 1 where they can; 2 where besides the 128 bytes
+     * that a warp stores at once are seen whole (NVLink, the same GPU). */
+    int (*reach)(int gpu, const unsigned char peer[16]);
+    unsigned (*blocks)(int gpu); /* most thread blocks that are resident at once for kernels that wait */
     /* Most blocks of kernels that wait, in all streams of the program together, that are resident at once beside one
      * kernel of blocks() blocks in a stream of Tutti's. NULL: streams take no room from each other. */
     unsigned (*resident)(int gpu);

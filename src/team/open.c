@@ -16,6 +16,7 @@ struct opening {
     const char *why; /* of this rank; NULL: none */
     const struct tutti_offer *offers[TUTTI_MAX_RANKS];
     int fd[TUTTI_MAX_RANKS];
+    int lines; /* this rank's GPU and all others see each other's 128-byte stores whole */
 };
 
 /* Second phase: reasons as numbers, so that the least one can be agreed. */
@@ -180,9 +181,13 @@ static int map_all(struct opening *o)
         ticks = o->offers[r]->ticks > ticks ? o->offers[r]->ticks : ticks;
     if (tutti_seat_begin(team->node, o->seat, ticks) != TUTTI_OK)
         return REASON_CHANNEL;
+    int setting = tutti_settings()->lines;
+    o->lines = setting != TUTTI_SET_LINES_0;
     for (int g = 0; g < team->gpus && team->leader; g++) {
-        if (g != team->gpu_index && !team->device->reach(team->gpu, o->offers[team->leader_of[g]]->uuid))
+        int reach = g == team->gpu_index ? 2 : team->device->reach(team->gpu, o->offers[team->leader_of[g]]->uuid);
+        if (!reach)
             return REASON_REACH;
+        o->lines &= reach == 2 || setting == TUTTI_SET_LINES_1;
     }
     memset(team->window, 0, sizeof team->window);
     memset(team->scratch_of, 0, sizeof team->scratch_of);
@@ -275,6 +280,8 @@ int tutti_team_open(struct tutti_team *team, int gpu)
         status = exchange(&o);
         if (status == TUTTI_OK)
             outcome = (uint32_t)map_all(&o);
+        if (outcome == REASONS && o.lines)
+            outcome++;
         for (int r = 0; r < team->size; r++) {
             if (o.fd[r] >= 0)
                 close(o.fd[r]);
@@ -283,6 +290,7 @@ int tutti_team_open(struct tutti_team *team, int gpu)
             status = tutti_team_vote(team, outcome, &outcome);
         if (status != TUTTI_OK || outcome < REASONS)
             why = status == TUTTI_OK ? reasons[outcome] : "a peer failed";
+        team->lines = !why && outcome > REASONS;
     }
     if (why)
         give_up(&o, why);

@@ -65,6 +65,7 @@ struct tutti_team {
     struct tutti_words *words_device;  /* kernels' view */
     uint32_t epoch;                    /* of the last launch, alike on all ranks */
     uint32_t finished;                 /* blocks of this GPU's launches so far */
+    int lines;                         /* 1: all GPUs see peers' 128-byte stores whole, or TUTTI_LINES says so */
     unsigned blocks;                   /* of a kernel that waits, at most; agreed by all ranks */
     uint32_t prepared[TUTTI_TYPES];    /* bit o: this rank has made the kernels of operator o ready (set by coll/) */
     int offered;                       /* 1: the shares of the coming or current call are filled before all arrive, by

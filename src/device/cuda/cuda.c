@@ -135,12 +135,13 @@ static int cuda_describe(int gpu, char *text, size_t size)
 }
 
 /* A GPU that CUDA_VISIBLE_DEVICES hides from this process cannot be asked about, but the driver maps its memory all the
- * same where the link allows: the attempt decides, when windows are imported and all ranks agree on the outcome. */
+ * same where the link allows: the attempt decides, when windows are imported and all ranks agree on the outcome. Of
+ * what kind the link is remains unknown. */
 static int cuda_reach(int gpu, const unsigned char peer[16])
 {
     CUdevice device, other;
     CUuuid found;
-    int count = tutti_cuda_count(), can = 0;
+    int count = tutti_cuda_count(), can = 0, atomics = 0;
     if (device_of(gpu, &device) != TUTTI_OK)
         return 0;
     for (int g = 0; g < count; g++) {
@@ -148,8 +149,15 @@ static int cuda_reach(int gpu, const unsigned char peer[16])
             tutti_cuda.DeviceGetUuid(&found, other) != CUDA_SUCCESS || memcmp(found.bytes, peer, 16) != 0)
             continue;
         if (g == gpu)
-            return 1;
-        return tutti_cuda.DeviceCanAccessPeer(&can, device, other) == CUDA_SUCCESS && can;
+            return 2;
+        if (tutti_cuda.DeviceCanAccessPeer(&can, device, other) != CUDA_SUCCESS || !can)
+            return 0;
+        /* Links that carry atomics are NVLink. */
+        return tutti_cuda.DeviceGetP2PAttribute(&atomics, CU_DEVICE_P2P_ATTRIBUTE_NATIVE_ATOMIC_SUPPORTED, device,
+                                                other) == CUDA_SUCCESS &&
+                       atomics
+                   ? 2
+                   : 1;
     }
     return 1;
 }
