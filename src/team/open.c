@@ -182,12 +182,12 @@ static int map_all(struct opening *o)
     if (tutti_seat_begin(team->node, o->seat, ticks) != TUTTI_OK)
         return REASON_CHANNEL;
     int setting = tutti_settings()->lines;
-    o->lines = setting != TUTTI_SET_LINES_0;
+    o->lines = setting != TUTTI_SET_NO;
     for (int g = 0; g < team->gpus && team->leader; g++) {
         int reach = g == team->gpu_index ? 2 : team->device->reach(team->gpu, o->offers[team->leader_of[g]]->uuid);
         if (!reach)
             return REASON_REACH;
-        o->lines &= reach == 2 || setting == TUTTI_SET_LINES_1;
+        o->lines &= reach == 2 || setting == TUTTI_SET_YES;
     }
     memset(team->window, 0, sizeof team->window);
     memset(team->scratch_of, 0, sizeof team->scratch_of);
