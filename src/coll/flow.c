@@ -62,7 +62,7 @@ static enum tutti_shape shape_of(enum tutti_collective collective)
 }
 
 /* What all launches of a call share. */
-static void begin(struct tutti_team *team, const struct tutti_reduce *call, struct tutti_flow_args *args)
+void tutti_flow_args(struct tutti_team *team, const struct tutti_reduce *call, struct tutti_flow_args *args)
 {
     *args = (struct tutti_flow_args){
         .ranks = (uint32_t)team->size,
@@ -74,6 +74,10 @@ static void begin(struct tutti_team *team, const struct tutti_reduce *call, stru
         .done = &team->words_device->done,
         .where = &team->words_device->where,
         .timeout_ns = (uint64_t)tutti_settings()->timeout_seconds * 1000000000u,
+        .mail = &team->words_device->mail,
+        .answer = &team->words_device->answer,
+        .linger_ns = (uint64_t)team->linger.us * 1000,
+        .expected = team->linger.sequence + 1,
         .host_wait = tutti_team_host_wait,
         .host_wait_with = team,
     };
@@ -116,7 +120,7 @@ static int launch_all(struct tutti_team *team, const struct tutti_reduce *call, 
     struct tutti_flow flow = {.most = 0};
     size_t longest = tutti_flow_longest(team, call);
     int status = TUTTI_OK;
-    begin(team, call, &args);
+    tutti_flow_args(team, call, &args);
     shape(team, call, 0, &flow);
     if (flow.most == 0)
         return TUTTI_ERR_UNAVAILABLE;
@@ -176,9 +180,18 @@ static int launch_apart(struct tutti_team *team, const struct tutti_reduce *call
 int tutti_flow_put(struct tutti_team *team, const struct tutti_reduce *call, struct tutti_stream *stream,
                    uint32_t ticket, tutti_flow_shape *shape)
 {
+    if (stream == team->stream)
+        tutti_team_mail_leave(team); /* or the launch would wait for it */
     int status = overlaps(team, call) ? launch_apart(team, call, stream, ticket, shape)
                                       : launch_all(team, call, stream, ticket, shape);
     return status == TUTTI_OK || status == TUTTI_ERR_UNAVAILABLE ? status : tutti_team_break(team, status);
+}
+
+uint32_t tutti_flow_ticket(struct tutti_team *team)
+{
+    if (++team->epoch == 0)
+        team->epoch = 2;
+    return team->epoch;
 }
 
 int tutti_flow_run(struct tutti_team *team, const struct tutti_reduce *call, tutti_flow_shape *shape)
@@ -189,12 +202,11 @@ int tutti_flow_run(struct tutti_team *team, const struct tutti_reduce *call, tut
             return tutti_team_break(team, taken);
     }
     tutti_waiting_begin(team);
-    if (++team->epoch == 0)
-        team->epoch = 2;
-    int status = tutti_flow_put(team, call, team->stream, team->epoch, shape);
+    uint32_t ticket = tutti_flow_ticket(team);
+    int status = tutti_flow_put(team, call, team->stream, ticket, shape);
     tutti_phase(TUTTI_PHASE_KERNEL);
     if (status == TUTTI_OK)
-        status = tutti_team_await_kernel(team, team->epoch);
+        status = tutti_team_await_kernel(team, ticket);
     tutti_waiting_end(team);
     return status;
 }

@@ -33,16 +33,26 @@ int tutti_flow_put(struct tutti_team *team, const struct tutti_reduce *call, str
                    uint32_t ticket, tutti_flow_shape *shape);
 /* The same on the team's stream, waiting for the end. */
 int tutti_flow_run(struct tutti_team *team, const struct tutti_reduce *call, tutti_flow_shape *shape);
+/* What all launches of a call share. */
+void tutti_flow_args(struct tutti_team *team, const struct tutti_reduce *call, struct tutti_flow_args *args);
+/* For the next launch on the team's stream that is waited for. */
+uint32_t tutti_flow_ticket(struct tutti_team *team);
+/* Bytes of a slot of `ll`. Whatever uses its region must lay it out so: two launches in a row share it. */
+size_t tutti_ll_room(const struct tutti_team *team);
 /* Blocks for `units` of work of `each` a block, within what the team may have. */
 unsigned tutti_flow_blocks(const struct tutti_team *team, size_t units, size_t each, size_t most);
 
 /* The two functions of a row that is nothing but its shape. */
 #define TUTTI_FLOW_ROW(name)                                                                                           \
+    TUTTI_FLOW_RUN(name, tutti_flow_run(team, call, shape))                                                            \
+    TUTTI_FLOW_ENQUEUE(name)
+#define TUTTI_FLOW_RUN(name, body)                                                                                     \
     int tutti_##name##_run(struct tutti_team *team, const struct tutti_reduce *call, int *fits)                        \
     {                                                                                                                  \
         *fits = 1;                                                                                                     \
-        return tutti_flow_run(team, call, shape);                                                                      \
-    }                                                                                                                  \
+        return body;                                                                                                   \
+    }
+#define TUTTI_FLOW_ENQUEUE(name)                                                                                       \
     int tutti_##name##_enqueue(struct tutti_team *team, const struct tutti_reduce *call, struct tutti_stream *stream)  \
     {                                                                                                                  \
         return tutti_flow_put(team, call, stream, 0, shape);                                                           \

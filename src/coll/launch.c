@@ -49,6 +49,7 @@ unsigned tutti_launch_blocks(const struct tutti_team *team, size_t bytes)
 void tutti_launch_begin(struct tutti_team *team, struct tutti_kernel_args *args)
 {
     tutti_phase(TUTTI_PHASE_LAUNCH);
+    tutti_team_mail_leave(team); /* or the launch would wait for it */
     *args = (struct tutti_kernel_args){
         .ranks = (uint32_t)team->size,
         .gpus = (uint32_t)team->gpus,

@@ -1,5 +1,5 @@
 /* ll: one exchange of packets that carry their flags; the least time from launch to end, twice the bytes. */
-#include "coll/flow.h"
+#include "coll/linger.h"
 #include "core/types.h"
 
 enum { UNIT = 16, THREADS = 128, BLOCKS_MOST = 128 }; /* small blocks: many multiprocessors pack and unpack at once */
@@ -10,17 +10,22 @@ int tutti_ll_can(const struct tutti_team *team, const struct tutti_reduce *call)
     return tutti_flow_can(team);
 }
 
+size_t tutti_ll_room(const struct tutti_team *team)
+{
+    return tutti_channel_region(team, TUTTI_REGION_LL).bytes / 2 / (size_t)team->size / 1024 * 1024;
+}
+
 static void shape(const struct tutti_team *team, const struct tutti_reduce *call, size_t elements,
                   struct tutti_flow *flow)
 {
     size_t size = tutti_type_size(call->type);
     size_t units = (elements * size + UNIT - 1) / UNIT * (tutti_flow_segments(call) ? (size_t)team->size : 1);
     *flow = (struct tutti_flow){.kernel = TUTTI_KERNEL_LL, .region = TUTTI_REGION_LL, .threads = THREADS};
-    flow->room = tutti_channel_region(team, flow->region).bytes / 2 / (size_t)team->size / 1024 * 1024;
+    flow->room = tutti_ll_room(team);
     flow->most = flow->room / 1024 * (512 / size);
     if (units < THREADS)
         flow->threads = units <= 32 ? 32 : (unsigned)(units + 31) / 32 * 32;
     flow->blocks = tutti_flow_blocks(team, units, THREADS, BLOCKS_MOST);
 }
 
-TUTTI_FLOW_ROW(ll)
+TUTTI_FLOW_ROW_SMALL(ll)

@@ -1,5 +1,5 @@
 /* ll128: one exchange of lines of 128 bytes that carry their flags. */
-#include "coll/flow.h"
+#include "coll/linger.h"
 #include "core/types.h"
 
 enum { LINE = 128, GROUP = 4, BLOCKS_MOST = 132 };
@@ -25,4 +25,4 @@ static void shape(const struct tutti_team *team, const struct tutti_reduce *call
     flow->blocks = tutti_flow_blocks(team, groups, flow->threads / 32, BLOCKS_MOST);
 }
 
-TUTTI_FLOW_ROW(ll128)
+TUTTI_FLOW_ROW_SMALL(ll128)

@@ -5,7 +5,7 @@
 #include "core/status.h"
 #include "core/types.h"
 
-#include "coll/algorithm.h"
+#include "coll/linger.h"
 
 /* Ranks that read other rules would choose other algorithms and wait for each other for ever. */
 static int agree_on_rules(struct tutti_team *team)
@@ -36,6 +36,8 @@ int tutti_open(struct tutti_team *team, int gpu)
         blocks = team->room(team->room_with, team->gpu, blocks);
     status = tutti_team_vote(team, blocks, &blocks);
     team->blocks = blocks;
+    if (status == TUTTI_OK)
+        status = tutti_linger_agree(team);
     if (status == TUTTI_OK && blocks == 0) {
         team->state = TUTTI_TEAM_UNAVAILABLE;
         team->why = "a GPU has no room for the kernels of one more communicator";

@@ -62,6 +62,7 @@ struct tutti_launch {
 
 struct tutti_device {
     const char *name;
+    int lingers; /* 1: kernels run beside the thread that launches them, and see what it writes meanwhile */
 
     /* Opens the device; further calls return the first result. `why` (of `size` bytes) says what is missing on
      * TUTTI_ERR_UNAVAILABLE. */

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "device/device.h"
+#include "kernels/args.h"
 
 enum tutti_collective {
 #define TUTTI_COLLECTIVE(id, name) TUTTI_COLLECTIVE_##id,
@@ -125,7 +126,12 @@ struct tutti_words {
     uint32_t done; /* epoch of the last launch that has ended */
     uint32_t where;
     uint32_t pad1[30];
+    struct tutti_mail mail; /* for a kernel that stays; the host alone writes it */
+    uint64_t pad2[8];
+    struct tutti_answer answer; /* its answers */
+    uint32_t pad3[29];
 };
+_Static_assert(sizeof(struct tutti_words) == 4 * 128, "whole lines");
 
 enum { TUTTI_SLOTS = 2048, TUTTI_WORDS = 64 };
 

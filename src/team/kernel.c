@@ -1,13 +1,16 @@
 /* Waiting for kernels, and what kernels of the host device call while they wait. */
 #include "core/log.h"
+#include "team/mail.h"
 #include "team/node.h"
 #include "team/seat.h"
 
 /* Why the kernels that are under way will not report: they have left or failed. TUTTI_OK: they are at work. */
-static int kernel_left(struct tutti_team *team, uint32_t epoch)
+static int kernel_left(struct tutti_team *team, uint32_t epoch, int mailed)
 {
     int state = team->device->stream_query(team->stream);
     if (state == 0 || tutti_reached(__atomic_load_n(&team->words->done, __ATOMIC_ACQUIRE), epoch))
+        return TUTTI_OK;
+    if (state > 0 && mailed && tutti_mail_lost(team))
         return TUTTI_OK;
     if (state < 0) {
         tutti_error("a kernel on %s failed: %s", team->transport->label, tutti_status_text(state));
@@ -20,17 +23,22 @@ static int kernel_left(struct tutti_team *team, uint32_t epoch)
     return TUTTI_ERR_TIMEOUT;
 }
 
-int tutti_team_await_kernel(struct tutti_team *team, uint32_t epoch)
+/* mailed: the kernel may also leave without having begun; *mailed is then 0. */
+static int await(struct tutti_team *team, uint32_t epoch, int *mailed)
 {
     struct tutti_waiting w = tutti_waiting(team, TUTTI_WAITING_KERNEL, UINT64_MAX);
     uint64_t asked = 0;
     if (team->state == TUTTI_TEAM_BROKEN)
         return TUTTI_ERR_BROKEN;
     while (!tutti_reached(__atomic_load_n(&team->words->done, __ATOMIC_ACQUIRE), epoch)) {
+        if (mailed && tutti_mail_lost(team)) {
+            *mailed = 0;
+            return TUTTI_OK;
+        }
         int status = tutti_wait(&w);
         if (status == TUTTI_OK && w.waited - asked > 1000000) { /* seldom: a query costs more than a look at the word */
             asked = w.waited;
-            status = kernel_left(team, epoch);
+            status = kernel_left(team, epoch, mailed != NULL);
         }
         if (status != TUTTI_OK) {
             tutti_team_break(team, status);
@@ -39,6 +47,22 @@ int tutti_team_await_kernel(struct tutti_team *team, uint32_t epoch)
         }
     }
     return TUTTI_OK;
+}
+
+int tutti_team_await_kernel(struct tutti_team *team, uint32_t epoch)
+{
+    return await(team, epoch, NULL);
+}
+
+int tutti_team_await_mail(struct tutti_team *team, uint32_t ticket, int *served)
+{
+    *served = 1;
+    int status = await(team, ticket, served);
+    if (!*served)
+        team->linger.ticket = 0;
+    else if (status == TUTTI_OK)
+        team->linger.served++;
+    return status;
 }
 
 int tutti_team_host_wait(void *with)

@@ -250,6 +250,7 @@ static void fill_team(struct opening *o)
     team->words = &tutti_node_control(team->node)->words[o->seat->words];
     team->epoch = 0;
     team->finished = 0;
+    team->linger = (struct tutti_linger){.sequence = (uint32_t)TUTTI_FIRST};
     tutti_place(team)->seat = o->seat;
     tutti_place(team)->kernel_epoch = 0;
     team->state = TUTTI_TEAM_OPEN;

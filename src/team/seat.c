@@ -1,6 +1,7 @@
 #include "team/seat.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -115,6 +116,8 @@ static int clear(struct tutti_node *node, struct tutti_seat *seat)
     __atomic_store_n(&words->abort, 0, __ATOMIC_RELEASE);
     __atomic_store_n(&words->done, 0, __ATOMIC_RELEASE);
     __atomic_store_n(&words->where, 0, __ATOMIC_RELEASE);
+    memset(&words->mail, 0, sizeof words->mail);
+    memset(&words->answer, 0, sizeof words->answer);
     int status =
         node->device->copy(seat->stream, &seat->ticks,
                            (char *)seat->channel + offsetof(struct tutti_channel_flags, ticks), sizeof seat->ticks);
@@ -207,7 +210,7 @@ void tutti_seat_leave(struct tutti_team *team)
     struct tutti_place *place = tutti_place(team);
     if (!place->seat)
         return;
-    if (team->state == TUTTI_TEAM_BROKEN)
+    if (tutti_team_mail_leave(team) || team->state == TUTTI_TEAM_BROKEN)
         tutti_seat_drain(team);
     for (int i = 0; i < place->pinned; i++)
         tutti_cache_release(team->node->cache, team->node->device, place->pins[i]);

@@ -179,7 +179,7 @@ static void hear_guests(struct mesh *mesh)
 {
     struct tutti_node *node = mesh->node;
     for (int i = 0; i < mesh->guests; i++) {
-        struct hello hello;
+        struct hello hello = {0};
         int page_fd, fd = mesh->guest[i];
         int got = receive_message(fd, &hello, sizeof hello, &page_fd);
         if (got == 0)

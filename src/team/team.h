@@ -85,6 +85,14 @@ struct tutti_team {
      * mpi/.) */
     unsigned (*room)(void *with, int gpu, unsigned most);
     void *room_with;
+    /* The kernel that may still stay after its call, see kernels/linger.inc. */
+    struct tutti_linger {
+        uint32_t us;       /* how long kernels stay, alike on all ranks; 0: they do not (set by coll/) */
+        uint32_t ticket;   /* of its launch; 0: there is none (set by coll/ after a launch) */
+        int type, op;      /* that it serves (set by coll/) */
+        uint32_t sequence; /* of the last command */
+        uint64_t launches, served;
+    } linger;
     void *private_; /* of team/ */
 };
 
@@ -154,6 +162,14 @@ int tutti_team_await_done(struct tutti_team *team, uint64_t of);
 /* Waits until this rank's done word (team->words->done) has reached `epoch`; on abort or the death of a peer sets the
  * abort word, waits a bounded time for the kernel to leave and breaks the team. */
 int tutti_team_await_kernel(struct tutti_team *team, uint32_t epoch);
+/* Local. Mail to the kernel that stays (team->linger.ticket). post: 1 where the command of `args` (in, out, count below
+ * 2^32, shape, root, ticket) is on its way: tutti_team_await_mail() is next; 0 where the kernel is known to leave, and
+ * is forgotten. leave: tells it to leave and forgets it; 1 where there was one: the stream is free when it has gone. */
+int tutti_team_mail_post(struct tutti_team *team, const struct tutti_flow_args *args);
+int tutti_team_mail_leave(struct tutti_team *team);
+/* As tutti_team_await_kernel() for a command: *served is 0 where the kernel has left without beginning it, and is
+ * forgotten. */
+int tutti_team_await_mail(struct tutti_team *team, uint32_t ticket, int *served);
 /* For kernels of the host device (args.host_wait): progress, liveness, abort. `with` is the struct tutti_team. */
 int tutti_team_host_wait(void *with);
 /* Marks the team broken by `status` and tells local kernels to leave. Returns status. */

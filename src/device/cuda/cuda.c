@@ -182,6 +182,7 @@ static unsigned cuda_resident(int gpu)
 
 const struct tutti_device tutti_device_cuda = {
     .name = "cuda",
+    .lingers = 1,
     .open = cuda_open,
     .active = tutti_cuda_active,
     .gpus = cuda_gpus,
