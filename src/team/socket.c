@@ -244,7 +244,7 @@ static int call_peer(struct mesh *mesh, int rank, int *fd)
             return TUTTI_ERR_SYSTEM;
         mesh->said[rank] = sent;
     }
-    struct hello hello;
+    struct hello hello = {0};
     int page_fd, got = receive_message(*fd, &hello, sizeof hello, &page_fd);
     if (got == 0)
         return TUTTI_OK;
