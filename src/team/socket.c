@@ -329,7 +329,7 @@ static void collect(struct tutti_node *node, int peer)
 {
     const struct tutti_control *control = tutti_node_control(node);
     for (;;) {
-        struct tutti_note note;
+        struct tutti_note note = {0};
         int fd;
         if (receive_message(node->peer[peer].socket, &note, sizeof note, &fd) <= 0)
             return;
