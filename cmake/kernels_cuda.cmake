@@ -16,10 +16,9 @@ else()
   list(APPEND kernel_flags -Xfatbin -compress-all)
 endif()
 set(kernel_room ${PROJECT_SOURCE_DIR}/src/kernels)
-file(GLOB kernel_sources CONFIGURE_DEPENDS ${kernel_room}/*.inc ${kernel_room}/*.def ${PROJECT_SOURCE_DIR}/include/tutti/*.def)
-list(APPEND kernel_sources ${kernel_room}/kernels.cu ${kernel_room}/env_cuda.h ${kernel_room}/flow_cuda.h ${kernel_room}/packets_cuda.h ${kernel_room}/linger_cuda.h
-     ${kernel_room}/args.h ${kernel_room}/elements.h
-     ${kernel_room}/prefix_cuda.h ${kernel_room}/fatbin.h ${PROJECT_SOURCE_DIR}/src/core/types.h)
+file(GLOB kernel_sources CONFIGURE_DEPENDS ${kernel_room}/*.inc ${kernel_room}/*.def ${kernel_room}/*_cuda.h)
+list(APPEND kernel_sources ${kernel_room}/kernels.cu ${kernel_room}/args.h ${kernel_room}/elements.h ${kernel_room}/fatbin.h
+     ${PROJECT_SOURCE_DIR}/src/core/types.h ${PROJECT_SOURCE_DIR}/include/tutti/types.def ${PROJECT_SOURCE_DIR}/include/tutti/ops.def)
 set(fatbin_room ${PROJECT_BINARY_DIR}/fatbin)
 file(MAKE_DIRECTORY ${fatbin_room})
 set(fatbins)
