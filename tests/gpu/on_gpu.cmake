@@ -63,6 +63,19 @@ foreach(program overlap persistent errors)
   gpu_test(ireduce-${program} mpi-ireduce_${program} ${gpu_ranks})
 endforeach()
 
+# Kernels that stay after small calls.
+tutti_mpi_program(mpi-linger SOURCES ${CMAKE_CURRENT_LIST_DIR}/linger.c LIBRARIES tutti-core MPIS ${TUTTI_MPI_SYSTEM})
+tutti_mpi_builders("${TUTTI_MPI_SYSTEM}" linger_builders)
+foreach(mpi IN LISTS linger_builders)
+  target_link_libraries(mpi-linger.${mpi} PRIVATE mpi-kit.${mpi})
+  target_include_directories(mpi-linger.${mpi} PRIVATE ${PROJECT_SOURCE_DIR}/tests/mpi)
+endforeach()
+foreach(ranks RANGE 2 4)
+  if(ranks LESS_EQUAL TUTTI_GPU_COUNT)
+    gpu_test(linger-${ranks} mpi-linger ${ranks} ARGS 20000 ENV TUTTI_LINGER_US=20 TUTTI_TEST_EXPECT=accelerated)
+  endif()
+endforeach()
+
 # Calls in stream order: one process a GPU.
 set(stream_ranks 1 2 ${TUTTI_GPU_COUNT})
 list(REMOVE_DUPLICATES stream_ranks)
