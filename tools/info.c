@@ -73,7 +73,7 @@ static void read_gpus(const struct tutti_device *device, struct info_device *out
     for (int g = 0; g < out->gpus; g++) {
         for (int p = 0; p < out->gpus; p++) {
             int known = device->reach && out->gpu[p].uuid[0];
-            out->gpu[g].reaches[p] = known ? (signed char)(device->reach(g, uuid[p]) == 1) : -1;
+            out->gpu[g].reaches[p] = known ? (signed char)(device->reach(g, uuid[p]) > 0) : -1;
         }
     }
 }

@@ -82,7 +82,8 @@ static void test_list(void **state)
 static void test_complete(void **state)
 {
     (void)state;
-    static const size_t optional[] = {offsetof(struct tutti_device, resident), offsetof(struct tutti_device, prepare),
+    static const size_t optional[] = {offsetof(struct tutti_device, lingers), offsetof(struct tutti_device, resident),
+                                      offsetof(struct tutti_device, prepare),
                                       offsetof(struct tutti_device, waiting_begin),
                                       offsetof(struct tutti_device, waiting_end)};
     const void *const *entry = (const void *const *)(const void *)&tutti_device_host;
