@@ -11,7 +11,7 @@
 static MPIX_Stream stream = MPIX_STREAM_NULL;
 static MPI_Comm comm = MPI_COMM_NULL;
 
-int bench_enqueue_open(char *why, size_t size)
+int bench_enqueue_stream(void *out)
 {
     void *handle = bench_gpu_stream();
     MPI_Info info;
@@ -19,8 +19,14 @@ int bench_enqueue_open(char *why, size_t size)
     MPI_Info_set(info, "type", strcmp(tutti_device_name(), "cuda") == 0 ? "cudaStream_t" : "tutti_stream");
     int error = MPIX_Info_set_hex(info, "value", &handle, sizeof handle);
     if (error == MPI_SUCCESS)
-        error = MPIX_Stream_create(info, &stream);
+        error = MPIX_Stream_create(info, (MPIX_Stream *)out);
     MPI_Info_free(&info);
+    return error;
+}
+
+int bench_enqueue_open(char *why, size_t size)
+{
+    int error = bench_enqueue_stream(&stream);
     if (!bench_all_agree(error == MPI_SUCCESS)) {
         snprintf(why, size, "MPIX_Stream_create: error %d", error);
         return 0;

@@ -4,6 +4,8 @@
 
 #include "calls.h"
 
+/* Local. Makes *out (an MPIX_Stream) of bench_gpu_stream(), which is open. An MPI error code. */
+int bench_enqueue_stream(void *out);
 /* Collective. Makes a communicator of the stream of gpu.h. 1, or 0 with the reason in `why`, alike on all ranks. */
 int bench_enqueue_open(char *why, size_t size);
 void bench_enqueue_close(void);

@@ -4,6 +4,7 @@
 
 #include "coll/coll.h"
 #include "core/clock.h"
+#include "enqueue.h"
 #include "gpu.h"
 #include "order.h"
 #include "tune.h"
@@ -25,14 +26,7 @@ void tune_stream_open(const struct tune *tune)
         return;
     if (!bench_gpu_open(why, sizeof why))
         bench_fail("%s", why);
-    void *handle = bench_gpu_stream();
-    MPI_Info info;
-    MPI_Info_create(&info);
-    MPI_Info_set(info, "type", strcmp(tutti_device_name(), "cuda") == 0 ? "cudaStream_t" : "tutti_stream");
-    int error = MPIX_Info_set_hex(info, "value", &handle, sizeof handle);
-    if (error == MPI_SUCCESS)
-        error = MPIX_Stream_create(info, &stream);
-    MPI_Info_free(&info);
+    int error = bench_enqueue_stream(&stream);
     if (error != MPI_SUCCESS)
         bench_fail("MPIX_Stream_create: error %d", error);
 }

@@ -15,8 +15,7 @@ int tutti_flow_can(const struct tutti_team *team)
 
 int tutti_flow_segments(const struct tutti_reduce *call)
 {
-    return call->collective == TUTTI_COLLECTIVE_REDUCE_SCATTER ||
-           call->collective == TUTTI_COLLECTIVE_REDUCE_SCATTER_BLOCK;
+    return tutti_shape_of(call) == TUTTI_SHAPE_SEGMENTS;
 }
 
 size_t tutti_flow_longest(const struct tutti_team *team, const struct tutti_reduce *call)
@@ -42,25 +41,6 @@ unsigned tutti_flow_blocks(const struct tutti_team *team, size_t units, size_t e
     return blocks < 1 ? 1 : (unsigned)blocks;
 }
 
-static enum tutti_shape shape_of(enum tutti_collective collective)
-{
-    switch (collective) {
-    case TUTTI_COLLECTIVE_ALLREDUCE:
-        return TUTTI_SHAPE_ALL;
-    case TUTTI_COLLECTIVE_REDUCE:
-        return TUTTI_SHAPE_ROOT;
-    case TUTTI_COLLECTIVE_REDUCE_SCATTER:
-    case TUTTI_COLLECTIVE_REDUCE_SCATTER_BLOCK:
-        return TUTTI_SHAPE_SEGMENTS;
-    case TUTTI_COLLECTIVE_SCAN:
-        return TUTTI_SHAPE_THROUGH;
-    case TUTTI_COLLECTIVE_EXSCAN:
-        return TUTTI_SHAPE_BEFORE;
-    default:
-        return TUTTI_SHAPE_NOTHING;
-    }
-}
-
 /* What all launches of a call share. */
 void tutti_flow_args(struct tutti_team *team, const struct tutti_reduce *call, struct tutti_flow_args *args)
 {
@@ -68,7 +48,7 @@ void tutti_flow_args(struct tutti_team *team, const struct tutti_reduce *call, s
         .ranks = (uint32_t)team->size,
         .rank = (uint32_t)team->rank,
         .root = (uint32_t)call->root,
-        .shape = (uint32_t)shape_of(call->collective),
+        .shape = (uint32_t)tutti_shape_of(call),
         .bytes = team->channel_bytes,
         .abort = &team->words_device->abort,
         .done = &team->words_device->done,

@@ -196,6 +196,9 @@ void tutti_team_free(struct tutti_team *team)
         return;
     tutti_team_free(team->twin);
     struct tutti_place *place = tutti_place(team);
+    if (team->linger.launches)
+        tutti_debug("kernels that stay: %llu launched, %llu calls by mail", (unsigned long long)team->linger.launches,
+                    (unsigned long long)team->linger.served);
     if (place && !team->node->forgotten) {
         for (int i = 0; i < team->spares && team->device->active(); i++)
             team->device->free(team->spare[i]);

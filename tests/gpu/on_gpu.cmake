@@ -72,7 +72,8 @@ foreach(mpi IN LISTS linger_builders)
 endforeach()
 foreach(ranks RANGE 2 4)
   if(ranks LESS_EQUAL TUTTI_GPU_COUNT)
-    gpu_test(linger-${ranks} mpi-linger ${ranks} ARGS 20000 ENV TUTTI_LINGER_US=20 TUTTI_TEST_EXPECT=accelerated)
+    gpu_test(linger-${ranks} mpi-linger ${ranks} ARGS 20000
+           ENV TUTTI_LINGER_US=20 TUTTI_TEST_EXPECT=accelerated "TUTTI_RULES=allreduce:*@ll reduce:*@ll")
   endif()
 endforeach()
 
