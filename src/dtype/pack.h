@@ -1,0 +1,36 @@
+/* Packing on a device. Local calls; TUTTI_OK or a negative status, reported. */
+#ifndef TUTTI_DTYPE_PACK_H
+#define TUTTI_DTYPE_PACK_H
+
+#include "device/device.h"
+#include "dtype/plan.h"
+
+enum tutti_direction { TUTTI_PACK, TUTTI_UNPACK, TUTTI_RELAYOUT };
+
+/* One message. Pointers may be of any memory that kernels on `gpu` reach (device, pinned, managed, a peer's mapped
+ * memory). PACK: memory by plan -> packed; UNPACK: packed -> memory by plan; RELAYOUT: memory by plan -> to by to_plan,
+ * without the packed middle; both hold the same number of bytes. A part of a message: bytes [first, first + bytes) of
+ * the packed form, `packed` pointing at byte `first`. */
+struct tutti_pack_job {
+    enum tutti_direction direction;
+    const struct tutti_plan *plan;
+    uint64_t count; /* elements */
+    void *memory;
+    void *packed;
+    const struct tutti_plan *to_plan;
+    uint64_t to_count;
+    void *to;
+    uint64_t first, bytes;
+};
+
+/* All jobs in one launch (two where lists and strided ones cannot share it), into `stream` of `gpu`. What devices keep
+ * of a plan (lists) is uploaded at first use: that may allocate and copies with a wait, so not while a graph is
+ * captured (TUTTI_ERR_UNAVAILABLE then) and not between waiting_begin and waiting_end; tutti_pack_prepare() does it
+ * before. */
+int tutti_pack_prepare(int gpu, const struct tutti_plan *plan);
+int tutti_pack_enqueue(struct tutti_stream *stream, int gpu, const struct tutti_pack_job *jobs, unsigned n);
+/* The same, done on return: picks the host's way for small messages in memory that the host can reach, and otherwise a
+ * launch on a stream of its own (one a GPU and thread at most) with a notice in mapped memory. */
+int tutti_pack_now(int gpu, const struct tutti_pack_job *jobs, unsigned n);
+
+#endif

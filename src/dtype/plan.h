@@ -1,0 +1,64 @@
+/* The canonical form of a datatype: an ordered list of segments, the same for the same layout however it was described.
+ * Plans are immutable, counted and shared by structure; safe from any thread. All numbers are bytes but counts of
+ * blocks. Source of the form: the canonical types of Pearson et al., "TEMPI: An Interposed MPI Library with a Canonical
+ * Representation of CUDA-aware Datatypes" (HPDC 2021), with explicit strides on the packed side, so that dimensions may
+ * be walked in any order and MPI's order still holds. */
+#ifndef TUTTI_DTYPE_PLAN_H
+#define TUTTI_DTYPE_PLAN_H
+
+#include "dtype/describe.h"
+
+enum { TUTTI_PLAN_DIMS = 8 }; /* of one segment; deeper nests become more segments or lists */
+
+struct tutti_dim {
+    uint64_t count; /* at least 2 */
+    int64_t stride; /* in the program's memory, may be negative or 0 */
+    int64_t packed; /* in the packed message, may not be 0 */
+};
+
+/* `block` bytes that lie together on both sides, repeated over the dimensions (the first is the slowest in MPI's
+ * order); of kind LIST, over `entries` entries besides, which are slower than all dimensions. */
+struct tutti_segment {
+    int64_t offset;  /* of the first byte, from the buffer's address */
+    uint64_t packed; /* of the first byte in the packed element */
+    uint64_t block;  /* 0: blocks of a list differ in length (and there are no dims) */
+    uint32_t dims;
+    struct tutti_dim dim[TUTTI_PLAN_DIMS];
+    uint64_t entries;       /* 0: no list */
+    const int64_t *offsets; /* [entries] added to `offset` */
+    const uint64_t *begins; /* [entries + 1] added to `packed`: where each entry's bytes begin; NULL: equal entries,
+                               each as long as what its dims and block make, one after the other */
+};
+
+struct tutti_plan {
+    uint64_t size;                /* bytes of one packed element */
+    int64_t lower, extent;        /* as MPI_Type_get_extent says */
+    int64_t true_lower, true_end; /* first and last + 1 byte touched by one element; both 0 where size is 0 */
+    uint64_t hash;                /* of the structure: equal layouts have equal hashes in one process */
+    uint32_t overlaps;            /* 1: an element may write a byte twice at unpack */
+    uint32_t segments;
+    const struct tutti_segment *segment;
+    uint64_t id; /* never used again in this process: keys what devices keep of it */
+};
+
+/* Local. Builds, or finds, the plan of one element. `references` is 1 for a new
+ * plan and one more for a shared one. TUTTI_ERR_UNAVAILABLE where a form is beyond what plans can say,
+ * TUTTI_ERR_MEMORY. */
+int tutti_plan_build(const struct tutti_description *what, const struct tutti_plan **out);
+const struct tutti_plan *tutti_plan_hold(const struct tutti_plan *plan);
+/* The last one frees it, and what devices keep of it. */
+void tutti_plan_drop(const struct tutti_plan *plan);
+
+/* `count` elements as segments: the count is one more slowest dimension (stride: the extent; packed stride: the size),
+ * folded where it can be. Returns the number of segments, written into `out` (room for plan->segments), or 0 where that
+ * segment has TUTTI_PLAN_DIMS dimensions already and cannot take one more (*by_element: launch element by element). */
+uint32_t tutti_plan_repeat(const struct tutti_plan *plan, uint64_t count, struct tutti_segment *out, int *by_element);
+
+/* On host memory, by the calling thread: elements [first byte, first byte + bytes) of the packed message of `count`
+ * elements. `memory` is the buffer as MPI was given it. */
+void tutti_plan_pack_host(const struct tutti_plan *plan, uint64_t count, const void *memory, uint64_t first,
+                          uint64_t bytes, void *packed);
+void tutti_plan_unpack_host(const struct tutti_plan *plan, uint64_t count, void *memory, uint64_t first, uint64_t bytes,
+                            const void *packed);
+
+#endif
