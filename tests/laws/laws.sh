@@ -21,7 +21,7 @@ while read -r line; do
 done < <(includes 'cuda\.h|cuda_runtime(_api)?\.h|cudaTypedefs\.h|nvml\.h' src include)
 
 # A room knows the rooms under it and nothing above.
-rooms=(core kernels device team coll progress mpi)
+rooms=(core kernels device dtype team coll progress mpi)
 for ((below = 0; below < ${#rooms[@]}; below++)); do
     for ((above = below + 1; above < ${#rooms[@]}; above++)); do
         # The device contract names the kernels' list; kernels know nothing of devices.
