@@ -17,17 +17,27 @@ struct tutti_dim {
 };
 
 /* `block` bytes that lie together on both sides, repeated over the dimensions (the first is the slowest in MPI's
- * order); of kind LIST, over `entries` entries besides, which are slower than all dimensions. */
+ * order). With a list (entries > 0), an irregular dimension stands between dim[list_at - 1] and dim[list_at]: the first
+ * `list_at` dims are slower than the entries, the others are walked inside each entry.
+ *
+ *     memory = offset + offsets[e] + sum of i[k] * dim[k].stride
+ *     packed = packed + e * pitch  + sum of i[k] * dim[k].packed     (equal entries: begins is NULL)
+ *     packed = packed + begins[e]  + sum of i[k] * dim[k].packed     (block 0: entry e has begins[e + 1] - begins[e]
+ *                                                                     bytes, and list_at == dims)
+ *
+ * In plans and in what tutti_plan_repeat() makes, packed strides are positive and each step is at least as long as what
+ * is inside it: in that order the packed positions of a segment's blocks grow. Segments may interleave. */
 struct tutti_segment {
     int64_t offset;  /* of the first byte, from the buffer's address */
     uint64_t packed; /* of the first byte in the packed element */
-    uint64_t block;  /* 0: blocks of a list differ in length (and there are no dims) */
+    uint64_t block;  /* 0: blocks of a list differ in length */
     uint32_t dims;
+    uint32_t list_at; /* dims slower than the list; 0 without one */
     struct tutti_dim dim[TUTTI_PLAN_DIMS];
     uint64_t entries;       /* 0: no list */
-    const int64_t *offsets; /* [entries] added to `offset` */
-    const uint64_t *begins; /* [entries + 1] added to `packed`: where each entry's bytes begin; NULL: equal entries,
-                               each as long as what its dims and block make, one after the other */
+    uint64_t pitch;         /* packed bytes from one entry to the next where begins is NULL */
+    const int64_t *offsets; /* [entries], not sorted */
+    const uint64_t *begins; /* [entries + 1], from 0 */
 };
 
 struct tutti_plan {
@@ -48,10 +58,14 @@ int tutti_plan_build(const struct tutti_description *what, const struct tutti_pl
 const struct tutti_plan *tutti_plan_hold(const struct tutti_plan *plan);
 /* The last one frees it, and what devices keep of it. */
 void tutti_plan_drop(const struct tutti_plan *plan);
+/* Says who frees what devices keep: called with the plan, which is no longer found by anyone, before it is freed. One
+ * function in a process, set once. */
+void tutti_plan_at_free(void (*forget)(const struct tutti_plan *plan));
 
 /* `count` elements as segments: the count is one more slowest dimension (stride: the extent; packed stride: the size),
- * folded where it can be. Returns the number of segments, written into `out` (room for plan->segments), or 0 where that
- * segment has TUTTI_PLAN_DIMS dimensions already and cannot take one more (*by_element: launch element by element). */
+ * folded where it can be. Returns the number of segments, written into `out` (room for plan->segments); 0 where there
+ * are no bytes, and where a segment has TUTTI_PLAN_DIMS dimensions already and cannot take one more (*by_element is 1
+ * then, otherwise 0: launch element by element). */
 uint32_t tutti_plan_repeat(const struct tutti_plan *plan, uint64_t count, struct tutti_segment *out, int *by_element);
 
 /* On host memory, by the calling thread: elements [first byte, first byte + bytes) of the packed message of `count`
