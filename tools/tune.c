@@ -138,9 +138,10 @@ static void make_room(void)
 {
     enum { COMMUNICATORS = 24 };
     const struct tutti_settings *settings = tutti_settings();
-    if (settings->window_mb >= COMMUNICATORS * settings->channel_mb)
+    long each = settings->channel_mb ? settings->channel_mb : (long)tutti_device()->channel_mb;
+    if (settings->window_mb >= 2 * COMMUNICATORS * each) /* the second half is given out in small pieces */
         return;
-    char *room = tool_print("%d", (int)(COMMUNICATORS * settings->channel_mb));
+    char *room = tool_print("%d", (int)(2 * COMMUNICATORS * each));
     setenv("TUTTI_WINDOW_MB", room, 1);
     free(room);
 }

@@ -20,6 +20,7 @@ struct tutti_reduce {
     int type, op;         /* a pair for which tutti_has_kernel() holds */
     int kind;             /* enum tutti_arrival_kind of this rank's buffers (those that count) */
     int gpu;              /* DEVICE: GPU of the buffers, -1: any */
+    int near;             /* 1: `out` is that GPU's own memory, and neither managed nor pinned */
     int host_ok; /* 1: the MPI can reduce this type itself. 0 (half precision that the MPI does not know): Tutti always
                      does.  The same on all ranks. */
 };

@@ -1,4 +1,5 @@
 #include "coll/flow.h"
+#include "coll/keep.h"
 
 #include <string.h>
 
@@ -52,6 +53,7 @@ void tutti_flow_args(struct tutti_team *team, const struct tutti_reduce *call, s
         .bytes = team->channel_bytes,
         .abort = &team->words_device->abort,
         .done = &team->words_device->done,
+        .noticed = &team->words_device->noticed,
         .where = &team->words_device->where,
         .timeout_ns = (uint64_t)tutti_settings()->timeout_seconds * 1000000000u,
         .mail = &team->words_device->mail,
@@ -94,7 +96,7 @@ static int overlaps(const struct tutti_team *team, const struct tutti_reduce *ca
 }
 
 static int launch_all(struct tutti_team *team, const struct tutti_reduce *call, struct tutti_stream *stream,
-                      uint32_t ticket, tutti_flow_shape *shape)
+                      uint32_t ticket, uint32_t notice, tutti_flow_shape *shape)
 {
     struct tutti_flow_args args;
     struct tutti_flow flow = {.most = 0};
@@ -116,6 +118,7 @@ static int launch_all(struct tutti_team *team, const struct tutti_reduce *call, 
         args.depth = flow.depth;
         args.blocks = flow.blocks;
         args.ticket = longest - at <= most ? ticket : 0;
+        args.notice = longest - at <= most ? notice : 0;
         struct tutti_launch launch = {.kernel = flow.kernel,
                                       .type = call->type,
                                       .op = call->op,
@@ -123,7 +126,8 @@ static int launch_all(struct tutti_team *team, const struct tutti_reduce *call, 
                                       .threads = flow.threads,
                                       .early = 1,
                                       .flow = &args};
-        status = team->device->launch(stream, &launch);
+        status =
+            notice != 0 && longest <= most ? tutti_keep_launch(team, &launch) : team->device->launch(stream, &launch);
     }
     return status;
 }
@@ -145,7 +149,7 @@ static int take_spare(struct tutti_team *team, size_t bytes)
 
 /* A result that overlaps contributions is made beside them, and copied. */
 static int launch_apart(struct tutti_team *team, const struct tutti_reduce *call, struct tutti_stream *stream,
-                        uint32_t ticket, tutti_flow_shape *shape)
+                        uint32_t ticket, uint32_t notice, tutti_flow_shape *shape)
 {
     struct tutti_reduce apart = *call;
     size_t size = tutti_type_size(call->type), bytes = call->count * size;
@@ -154,17 +158,23 @@ static int launch_apart(struct tutti_team *team, const struct tutti_reduce *call
         return status;
     apart.in = team->spare[team->spares - 1];
     status = team->device->copy(stream, team->spare[team->spares - 1], call->in, bytes);
-    return status == TUTTI_OK ? launch_all(team, &apart, stream, ticket, shape) : status;
+    return status == TUTTI_OK ? launch_all(team, &apart, stream, ticket, notice, shape) : status;
+}
+
+static int put(struct tutti_team *team, const struct tutti_reduce *call, struct tutti_stream *stream, uint32_t ticket,
+               uint32_t notice, tutti_flow_shape *shape)
+{
+    if (stream == team->stream)
+        tutti_team_mail_leave(team); /* or the launch would wait for it */
+    int status = overlaps(team, call) ? launch_apart(team, call, stream, ticket, notice, shape)
+                                      : launch_all(team, call, stream, ticket, notice, shape);
+    return status == TUTTI_OK || status == TUTTI_ERR_UNAVAILABLE ? status : tutti_team_break(team, status);
 }
 
 int tutti_flow_put(struct tutti_team *team, const struct tutti_reduce *call, struct tutti_stream *stream,
                    uint32_t ticket, tutti_flow_shape *shape)
 {
-    if (stream == team->stream)
-        tutti_team_mail_leave(team); /* or the launch would wait for it */
-    int status = overlaps(team, call) ? launch_apart(team, call, stream, ticket, shape)
-                                      : launch_all(team, call, stream, ticket, shape);
-    return status == TUTTI_OK || status == TUTTI_ERR_UNAVAILABLE ? status : tutti_team_break(team, status);
+    return put(team, call, stream, ticket, 0, shape);
 }
 
 uint32_t tutti_flow_ticket(struct tutti_team *team)
@@ -182,11 +192,13 @@ int tutti_flow_run(struct tutti_team *team, const struct tutti_reduce *call, tut
             return tutti_team_break(team, taken);
     }
     tutti_waiting_begin(team);
-    uint32_t ticket = tutti_flow_ticket(team);
-    int status = tutti_flow_put(team, call, team->stream, ticket, shape);
+    tutti_flow_ticket(team);
+    int status = put(team, call, team->stream, 0, TUTTI_NOTICE_COUNT | (call->near ? TUTTI_NOTICE_NEAR : 0), shape);
     tutti_phase(TUTTI_PHASE_KERNEL);
     if (status == TUTTI_OK)
-        status = tutti_team_await_kernel(team, ticket);
+        status = tutti_team_await_notice(team);
     tutti_waiting_end(team);
+    if (status == TUTTI_OK)
+        tutti_keep_make(team);
     return status;
 }

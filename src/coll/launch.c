@@ -11,22 +11,26 @@ enum {
     BLOCK_BYTES = 16 * 512 /* what a block of 512 threads moves in one round of 16-byte accesses */
 };
 
-/* A channel: flags, then the regions, in 32nds of the rest. Each region has one layout of packets for ever: what was
- * data in another one could be taken for a flag. */
+/* A channel: flags, then the regions, in 32nds of the rest; of a channel of more than 64 MiB in 32nds of so much, and
+ * what is left is for chunks. Each region has one layout of packets for ever: what was data in another one could be
+ * taken for a flag. */
+enum { PARTS = 32, PARTED = 64 << 20 };
 static const struct {
     unsigned begin, end;
 } regions[] = {
     [TUTTI_REGION_LL] = {0, 2},
     [TUTTI_REGION_LINES] = {2, 9},
-    [TUTTI_REGION_CHUNKS] = {9, 28},
-    [TUTTI_REGION_HALVES] = {28, 32},
+    [TUTTI_REGION_HALVES] = {9, 13},
+    [TUTTI_REGION_CHUNKS] = {13, PARTS},
 };
 
 struct tutti_region tutti_channel_region(const struct tutti_team *team, enum tutti_region_id id)
 {
     const size_t flags = (sizeof(struct tutti_channel_flags) + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
-    const size_t part = (team->channel_bytes - flags) / 32 / ALIGNMENT * ALIGNMENT;
-    return (struct tutti_region){flags + regions[id].begin * part, (regions[id].end - regions[id].begin) * part};
+    const size_t parted = team->channel_bytes < PARTED ? team->channel_bytes : PARTED;
+    const size_t part = (parted - flags) / PARTS / ALIGNMENT * ALIGNMENT;
+    const size_t more = regions[id].end == PARTS ? (team->channel_bytes - parted) / ALIGNMENT * ALIGNMENT : 0;
+    return (struct tutti_region){flags + regions[id].begin * part, (regions[id].end - regions[id].begin) * part + more};
 }
 
 size_t tutti_channel_half(const struct tutti_team *team)

@@ -5,7 +5,7 @@
 #include "coll/flow.h"
 #include "core/types.h"
 
-enum { CHUNK_LEAST = 2048, CHUNK_MOST = 64 << 10, DEPTH = 3, BLOCKS_MOST = 64 };
+enum { CHUNK_LEAST = 2048, CHUNK_MOST = 192 << 10, DEPTH = 3, BLOCKS_MOST = 128 };
 
 int tutti_pipeline_can(const struct tutti_team *team, const struct tutti_reduce *call)
 {
@@ -20,9 +20,9 @@ static void shape(const struct tutti_team *team, const struct tutti_reduce *call
     *flow = (struct tutti_flow){.kernel = TUTTI_KERNEL_PIPELINE, .region = TUTTI_REGION_CHUNKS, .most = SIZE_MAX / 2};
     flow->slice = (slice + grain - 1) / grain * grain;
     flow->depth = DEPTH;
-    flow->blocks = tutti_flow_blocks(team, flow->slice * size, CHUNK_LEAST,
-                                     tutti_flow_segments(call) ? 2 * BLOCKS_MOST : BLOCKS_MOST);
-    flow->room = tutti_channel_region(team, flow->region).bytes / (flow->blocks * DEPTH * 2 * ranks) / 256 * 256;
+    flow->blocks = tutti_flow_blocks(team, flow->slice * size, CHUNK_LEAST, BLOCKS_MOST);
+    size_t slots = flow->blocks * DEPTH * 2 * (ranks > 1 ? ranks - 1 : 1);
+    flow->room = tutti_channel_region(team, flow->region).bytes / slots / 256 * 256;
     if (flow->room > CHUNK_MOST)
         flow->room = CHUNK_MOST;
     flow->chunk = flow->room / size;

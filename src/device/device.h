@@ -36,6 +36,7 @@ struct tutti_export {
 
 struct tutti_stream; /* ordered work on one GPU */
 struct tutti_event;
+struct tutti_kept; /* a launch that is kept ready */
 
 /* Kernels, see src/kernels/args.h. */
 enum tutti_kernel {
@@ -62,6 +63,7 @@ struct tutti_launch {
 
 struct tutti_device {
     const char *name;
+    unsigned channel_mb; /* scratch of a communicator where TUTTI_CHANNEL_MB does not say, in MiB */
     int lingers; /* 1: kernels run beside the thread that launches them, and see what it writes meanwhile */
 
     /* Opens the device; further calls return the first result. `why` (of `size` bytes) says what is missing on
@@ -124,6 +126,13 @@ struct tutti_device {
     int (*copy)(struct tutti_stream *stream, void *to, const void *from, size_t bytes);
     int (*fill)(struct tutti_stream *stream, void *device, int byte, size_t bytes);
     int (*launch)(struct tutti_stream *stream, const struct tutti_launch *launch);
+    /* A launch with a flow kernel's arguments into a stream of stream_create(), kept ready, where that is cheaper than
+     * launch() when it comes again. launch_keep() may wait for running kernels: not between waiting_begin and
+     * waiting_end. launch_kept(): TUTTI_ERR_UNAVAILABLE (not reported) where it has gone with its context; drop it.
+     * launch_drop() takes NULL too. NULL, all three: not on this device. */
+    int (*launch_keep)(struct tutti_stream *stream, const struct tutti_launch *launch, struct tutti_kept **out);
+    int (*launch_kept)(struct tutti_stream *stream, struct tutti_kept *kept);
+    void (*launch_drop)(struct tutti_kept *kept);
     /* Makes the kernels of the pair ready on `gpu` (-1: the current one), so that launch() loads nothing. Not between
      * waiting_begin and waiting_end. NULL: nothing is ever loaded. */
     int (*prepare)(int gpu, int type, int op);

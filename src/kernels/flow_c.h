@@ -102,6 +102,8 @@ TUTTI_FN int tutti_flow_end(const struct tutti_flow_args *args, unsigned block, 
     ok &= !__atomic_load_n(&own->failed, __ATOMIC_RELAXED);
     if (args->ticket != 0 && block + 1 == args->blocks && ok)
         __atomic_store_n(args->done, args->ticket, __ATOMIC_RELEASE);
+    else if (args->notice != 0 && block + 1 == args->blocks && ok)
+        __atomic_store_n(args->noticed, ++own->noticed, __ATOMIC_RELEASE);
     return ok;
 }
 

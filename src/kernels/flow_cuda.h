@@ -117,6 +117,23 @@ static __device__ __forceinline__ int tutti_flow_wait_word(const struct tutti_fl
     return 1;
 }
 
+/* A release over the whole system waits for the acknowledgement of everything that is under way to peers. Where the
+ * result is in this GPU's own memory, all that can read it reads it from the GPU's second cache. */
+static __device__ __forceinline__ void tutti_flow_notify(const struct tutti_flow_args *args,
+                                                         struct tutti_channel_flags *own)
+{
+    volatile uint32_t *const word = args->ticket ? args->done : args->noticed;
+    uint32_t value = args->ticket;
+    if (value == 0)
+        *(volatile uint32_t *)&own->noticed = value = *(volatile uint32_t *)&own->noticed + 1;
+    if (args->notice & TUTTI_NOTICE_NEAR) {
+        __threadfence();
+        *word = value;
+    } else {
+        tutti_store_release((uint32_t *)word, value);
+    }
+}
+
 static __device__ __forceinline__ int tutti_flow_end(const struct tutti_flow_args *args, unsigned block, uint64_t epoch,
                                                      int ok, int tokens)
 {
@@ -130,7 +147,7 @@ static __device__ __forceinline__ int tutti_flow_end(const struct tutti_flow_arg
         return ok;
     atomicAdd((unsigned long long *)&own->ticks,
               block == 0 ? (unsigned long long)(TUTTI_TICKS - (args->blocks - 1)) : 1ull);
-    if (args->ticket == 0)
+    if (args->ticket == 0 && args->notice == 0)
         return ok;
     if (args->blocks > 1) {
         __threadfence();
@@ -139,7 +156,7 @@ static __device__ __forceinline__ int tutti_flow_end(const struct tutti_flow_arg
         ok = *(volatile uint32_t *)&own->failed == 0;
     }
     if (ok)
-        tutti_store_release((uint32_t *)args->done, args->ticket);
+        tutti_flow_notify(args, own);
     return ok;
 }
 

@@ -69,6 +69,7 @@ static void look_at_buffers(struct tutti_reduce *call)
         return;
     call->kind = TUTTI_ARRIVAL_DEVICE;
     call->gpu = in.gpu >= 0 ? in.gpu : out.gpu;
+    call->near = out.kind == TUTTI_MEMORY_DEVICE && out.gpu == call->gpu;
 }
 
 static int read_counts(const struct tutti_asked *asked, struct tutti_read *out)

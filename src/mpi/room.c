@@ -4,7 +4,7 @@
  */
 #include "mpi/streams.h"
 
-enum { GPUS = 64, PART = 2 }; /* the first one gets half: large messages want that many */
+enum { GPUS = 64 };
 
 static unsigned taken[GPUS];
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -22,7 +22,7 @@ unsigned tutti_room_take(int gpu, unsigned most)
     unsigned all = tutti_door.device->resident(gpu), blocks = 0;
     pthread_mutex_lock(&lock);
     if (taken[gpu] < all) {
-        blocks = (all - taken[gpu]) / PART;
+        blocks = taken[gpu] == 0 ? all / 4 * 3 : (all - taken[gpu]) / 2; /* large messages want many */
         blocks = blocks < 1 ? 1 : blocks < most ? blocks : most;
         taken[gpu] += blocks;
     }

@@ -5,10 +5,10 @@
 #include "team/seat.h"
 
 /* Why the kernels that are under way will not report: they have left or failed. TUTTI_OK: they are at work. */
-static int kernel_left(struct tutti_team *team, uint32_t epoch, int mailed)
+static int kernel_left(struct tutti_team *team, const uint32_t *word, uint32_t value, int mailed)
 {
     int state = team->device->stream_query(team->stream);
-    if (state == 0 || tutti_reached(__atomic_load_n(&team->words->done, __ATOMIC_ACQUIRE), epoch))
+    if (state == 0 || tutti_reached(__atomic_load_n(word, __ATOMIC_ACQUIRE), value))
         return TUTTI_OK;
     if (state > 0 && mailed && tutti_mail_lost(team))
         return TUTTI_OK;
@@ -24,13 +24,13 @@ static int kernel_left(struct tutti_team *team, uint32_t epoch, int mailed)
 }
 
 /* mailed: the kernel may also leave without having begun; *mailed is then 0. */
-static int await(struct tutti_team *team, uint32_t epoch, int *mailed)
+static int await(struct tutti_team *team, const uint32_t *word, uint32_t value, int *mailed)
 {
     struct tutti_waiting w = tutti_waiting(team, TUTTI_WAITING_KERNEL, UINT64_MAX);
     uint64_t asked = 0;
     if (team->state == TUTTI_TEAM_BROKEN)
         return TUTTI_ERR_BROKEN;
-    while (!tutti_reached(__atomic_load_n(&team->words->done, __ATOMIC_ACQUIRE), epoch)) {
+    while (!tutti_reached(__atomic_load_n(word, __ATOMIC_ACQUIRE), value)) {
         if (mailed && tutti_mail_lost(team)) {
             *mailed = 0;
             return TUTTI_OK;
@@ -38,7 +38,7 @@ static int await(struct tutti_team *team, uint32_t epoch, int *mailed)
         int status = tutti_wait(&w);
         if (status == TUTTI_OK && w.waited - asked > 1000000) { /* seldom: a query costs more than a look at the word */
             asked = w.waited;
-            status = kernel_left(team, epoch, mailed != NULL);
+            status = kernel_left(team, word, value, mailed != NULL);
         }
         if (status != TUTTI_OK) {
             tutti_team_break(team, status);
@@ -51,13 +51,18 @@ static int await(struct tutti_team *team, uint32_t epoch, int *mailed)
 
 int tutti_team_await_kernel(struct tutti_team *team, uint32_t epoch)
 {
-    return await(team, epoch, NULL);
+    return await(team, &team->words->done, epoch, NULL);
+}
+
+int tutti_team_await_notice(struct tutti_team *team)
+{
+    return await(team, &team->words->noticed, ++team->notices, NULL);
 }
 
 int tutti_team_await_mail(struct tutti_team *team, uint32_t ticket, int *served)
 {
     *served = 1;
-    int status = await(team, ticket, served);
+    int status = await(team, &team->words->done, ticket, served);
     if (!*served)
         team->linger.ticket = 0;
     else if (status == TUTTI_OK)

@@ -9,7 +9,7 @@
 #include "core/settings.h"
 #include "team/cache.h"
 
-enum { DRAIN_SECONDS = 5 };
+enum { DRAIN_SECONDS = 5, LEAST = 1 << 20 };
 
 /* Everything of a seat but its place in the list. */
 static void dismantle(struct tutti_node *node, struct tutti_seat *seat)
@@ -24,14 +24,15 @@ static void dismantle(struct tutti_node *node, struct tutti_seat *seat)
     free(seat);
 }
 
-/* A pooled seat of this GPU, or NULL; the lock is held. */
+/* The largest pooled seat of this GPU, or NULL; the lock is held. */
 static struct tutti_seat *find_free(struct tutti_node *node, int gpu)
 {
+    struct tutti_seat *found = NULL;
     for (struct tutti_seat *seat = node->seats; seat; seat = seat->next) {
-        if (!seat->used && !seat->stuck && seat->gpu == gpu)
-            return seat;
+        if (!seat->used && !seat->stuck && seat->gpu == gpu && (!found || seat->bytes > found->bytes))
+            found = seat;
     }
-    return NULL;
+    return found;
 }
 
 /* Frees pooled seats of other GPUs; the lock is held. */
@@ -61,11 +62,26 @@ static int share_channel(struct tutti_node *node, struct tutti_seat *seat)
     return TUTTI_OK;
 }
 
+/* Bytes of the next channel. Large messages want much room, many communicators want little each: the second half of
+ * the window is given out in smaller pieces. */
+static size_t channel_bytes(const struct tutti_node *node)
+{
+    const struct tutti_settings *settings = tutti_settings();
+    size_t most = (size_t)settings->window_mb << 20, bytes = (size_t)settings->channel_mb << 20;
+    if (bytes == 0)
+        bytes = (size_t)node->device->channel_mb << 20;
+    if (bytes > most)
+        bytes = most;
+    if (node->window_bytes > 0 && node->window_bytes + bytes > most / 2)
+        bytes /= 4;
+    return bytes < LEAST ? LEAST : bytes;
+}
+
 /* A new seat; the lock is held. */
 static struct tutti_seat *build(struct tutti_node *node, int gpu, const char **why)
 {
     const struct tutti_settings *settings = tutti_settings();
-    size_t bytes = (size_t)settings->channel_mb << 20;
+    size_t bytes = channel_bytes(node);
     *why = "no device scratch left (TUTTI_WINDOW_MB)";
     if (node->window_bytes + bytes > (size_t)settings->window_mb << 20)
         free_idle(node);
@@ -116,6 +132,7 @@ static int clear(struct tutti_node *node, struct tutti_seat *seat)
     __atomic_store_n(&words->abort, 0, __ATOMIC_RELEASE);
     __atomic_store_n(&words->done, 0, __ATOMIC_RELEASE);
     __atomic_store_n(&words->where, 0, __ATOMIC_RELEASE);
+    __atomic_store_n(&words->noticed, 0, __ATOMIC_RELEASE);
     memset(&words->mail, 0, sizeof words->mail);
     memset(&words->answer, 0, sizeof words->answer);
     int status =

@@ -202,12 +202,17 @@ void tutti_team_free(struct tutti_team *team)
     if (place && !team->node->forgotten) {
         for (int i = 0; i < team->spares && team->device->active(); i++)
             team->device->free(team->spare[i]);
+        for (int i = 0; i < (team->keep ? TUTTI_KEEPS : 0); i++)
+            team->device->launch_drop(team->keep[i].kept);
+        if (team->keep_stale)
+            team->device->launch_drop(team->keep_stale);
         tutti_seat_leave(team);
         tutti_map_release(place);
         tutti_place_leave(place);
     } else {
         free(place);
     }
+    free(team->keep);
     free(team);
 }
 

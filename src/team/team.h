@@ -26,7 +26,7 @@ int tutti_node_dead(const struct tutti_node *node);
 int tutti_node_rank(const struct tutti_node *node);
 int tutti_node_size(const struct tutti_node *node);
 
-enum { TUTTI_SPARES = 64 };
+enum { TUTTI_SPARES = 64, TUTTI_KEEPS = 16 };
 enum tutti_team_state { TUTTI_TEAM_CLOSED, TUTTI_TEAM_OPEN, TUTTI_TEAM_UNAVAILABLE, TUTTI_TEAM_BROKEN };
 
 struct tutti_team {
@@ -65,6 +65,7 @@ struct tutti_team {
     struct tutti_words *words_device;  /* kernels' view */
     uint32_t epoch;                    /* of the last launch, alike on all ranks */
     uint32_t finished;                 /* blocks of this GPU's launches so far */
+    uint32_t notices;                  /* counted launches that were waited for */
     int lines;                         /* 1: all GPUs see peers' 128-byte stores whole, or TUTTI_LINES says so */
     unsigned blocks;                   /* of a kernel that waits, at most; agreed by all ranks */
     uint32_t prepared[TUTTI_TYPES];    /* bit o: this rank has made the kernels of operator o ready (set by coll/) */
@@ -76,6 +77,18 @@ struct tutti_team {
     void *spare[TUTTI_SPARES];
     int spares;
     size_t spare_bytes; /* of the last one */
+    /* Launches of this team's stream that came more than once, kept ready by the device. Filled by coll/, freed with
+     * the team. */
+    struct tutti_keep {
+        struct tutti_kept *kept; /* NULL: seen, but not made yet */
+        struct tutti_launch launch;
+        struct tutti_flow_args flow;
+        uint32_t calls;
+    } * keep;
+    uint32_t keeps;                /* calls that looked for one */
+    struct tutti_keep *keep_next;  /* to be made when the call under way has ended */
+    struct tutti_kept *keep_stale; /* to be dropped then */
+    int keep_off;                  /* 1: the device could not keep one */
     /* Called before a reduction of device memory that is not in stream order: waits for what the program has put into
      * its own stream of this communicator. NULL: there is none. A status. (Set by mpi/.) */
     int (*settle)(void *with);
@@ -162,6 +175,8 @@ int tutti_team_await_done(struct tutti_team *team, uint64_t of);
 /* Waits until this rank's done word (team->words->done) has reached `epoch`; on abort or the death of a peer sets the
  * abort word, waits a bounded time for the kernel to leave and breaks the team. */
 int tutti_team_await_kernel(struct tutti_team *team, uint32_t epoch);
+/* The same for a launch that counts itself (TUTTI_NOTICE_COUNT), each of which is waited for. */
+int tutti_team_await_notice(struct tutti_team *team);
 /* Local. Mail to the kernel that stays (team->linger.ticket). post: 1 where the command of `args` (in, out, count below
  * 2^32, shape, root, ticket) is on its way: tutti_team_await_mail() is next; 0 where the kernel is known to leave, and
  * is forgotten. leave: tells it to leave and forgets it; 1 where there was one: the stream is free when it has gone. */

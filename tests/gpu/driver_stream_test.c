@@ -77,6 +77,49 @@ static void test_wrap(void **state)
         assert_int_equal(device->stream_destroy(owner[g]), TUTTI_OK);
 }
 
+/* A launch that is kept ready: the same kernel and arguments, until its context goes. */
+static void test_kept(void **state)
+{
+    (void)state;
+    struct tutti_stream *stream;
+    struct tutti_flow_args flow = {.count = 5, .blocks = 2};
+    struct tutti_launch what = {.kernel = TUTTI_KERNEL_LL,
+                                .type = TUTTI_TYPE_F32,
+                                .op = TUTTI_OP_SUM,
+                                .blocks = 2,
+                                .threads = 64,
+                                .flow = &flow};
+    struct tutti_kept *kept = NULL;
+    fake->current(0);
+    assert_int_equal(device->stream_create(0, &stream), TUTTI_OK);
+    assert_int_equal(device->prepare(0, what.type, what.op), TUTTI_OK);
+    int before = fake->live();
+    assert_int_equal(device->launch_keep(stream, &what, &kept), TUTTI_OK);
+    assert_int_equal(fake->live(), before + 1);
+    memset(&flow, 0xff, sizeof flow); /* copied */
+    for (unsigned long i = 1; i <= 3; i++) {
+        unsigned long replays = fake->replays;
+        fake->blocks = 0;
+        assert_int_equal(device->launch_kept(stream, kept), TUTTI_OK);
+        assert_int_equal(fake->replays, replays + 1);
+        assert_string_equal(fake->launched, "tutti_ll_F32_SUM");
+        assert_int_equal(fake->blocks, 2);
+        assert_int_equal(fake->threads, 64);
+        uint64_t count;
+        memcpy(&count, fake->arguments + offsetof(struct tutti_flow_args, count), sizeof count);
+        assert_int_equal(count, 5);
+    }
+    device->launch_drop(kept);
+    device->launch_drop(NULL);
+    assert_int_equal(fake->live(), before);
+    assert_int_equal(device->launch_keep(stream, &what, &kept), TUTTI_OK);
+    fake->reset(0);
+    fake->current(0);
+    assert_int_equal(device->launch_kept(stream, kept), TUTTI_ERR_UNAVAILABLE);
+    device->launch_drop(kept); /* says nothing, leaves nothing to the context that has gone */
+    assert_int_equal(device->stream_destroy(stream), TUTTI_OK);
+}
+
 /* NULL and the two special handles: those of the thread's GPU, or of the one that is named. */
 static void test_default(void **state)
 {
@@ -206,8 +249,8 @@ static int load(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_wrap),   cmocka_unit_test(test_default), cmocka_unit_test(test_capturing),
-        cmocka_unit_test(test_beside), cmocka_unit_test(test_reset),
+        cmocka_unit_test(test_wrap),      cmocka_unit_test(test_kept),   cmocka_unit_test(test_default),
+        cmocka_unit_test(test_capturing), cmocka_unit_test(test_beside), cmocka_unit_test(test_reset),
     };
     if (argc != 2 || !(library = dlopen(argv[1], RTLD_NOW)))
         return 2;

@@ -13,6 +13,7 @@ struct fake_control {
     const char *failed;    /* name of the call that was made to fail */
     unsigned long queries; /* cuPointerGetAttributes alone */
     char launched[96];     /* last kernel */
+    unsigned long replays; /* launches of graphs */
     unsigned blocks, threads;
     void *stream;                 /* that it was launched in */
     unsigned char arguments[256]; /* its first bytes of arguments */

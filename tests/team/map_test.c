@@ -80,7 +80,8 @@ static int fields(struct tutti_transport *transport, void *arg)
     for (int g = 0; g < most; g++)
         CHECK(team->leader_of[g] == g, "leader of GPU %d", g);
     CHECK(team->leader == (team->rank < most) && team->gpu_index == team->rank % most, "place");
-    CHECK(team->channel_bytes == (size_t)tutti_settings()->channel_mb << 20, "channel");
+    size_t mb = tutti_settings()->channel_mb ? (size_t)tutti_settings()->channel_mb : team->device->channel_mb;
+    CHECK(team->channel_bytes == mb << 20, "channel");
     CHECK(team->scratch && team->stream && team->words && team->words_device && team->device, "filled");
     CHECK(team->epoch == 0 && team->finished == 0, "epoch");
     for (size_t i = 0; i < at; i += 4)

@@ -182,6 +182,7 @@ static unsigned cuda_resident(int gpu)
 
 const struct tutti_device tutti_device_cuda = {
     .name = "cuda",
+    .channel_mb = 192,
     .lingers = 1,
     .open = cuda_open,
     .active = tutti_cuda_active,
@@ -218,6 +219,9 @@ const struct tutti_device tutti_device_cuda = {
     .copy = tutti_cuda_copy,
     .fill = tutti_cuda_fill,
     .launch = tutti_cuda_launch,
+    .launch_keep = tutti_cuda_gated_launch_keep,
+    .launch_kept = tutti_cuda_launch_kept,
+    .launch_drop = tutti_cuda_gated_launch_drop,
     .prepare = tutti_cuda_prepare,
     .waiting_begin = tutti_cuda_waiting_begin,
     .waiting_end = tutti_cuda_waiting_end,

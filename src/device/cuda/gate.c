@@ -87,6 +87,29 @@ int tutti_cuda_gated_stream_destroy(struct tutti_stream *stream)
     GATED(tutti_cuda_stream_destroy(stream));
 }
 
+int tutti_cuda_gated_launch_keep(struct tutti_stream *stream, const struct tutti_launch *launch,
+                                 struct tutti_kept **out)
+{
+    GATED(tutti_cuda_launch_keep(stream, launch, out));
+}
+
+static int drop(struct tutti_kept *kept)
+{
+    tutti_cuda_launch_drop(kept);
+    return TUTTI_OK;
+}
+
+static int gated_drop(struct tutti_kept *kept)
+{
+    GATED(drop(kept));
+}
+
+void tutti_cuda_gated_launch_drop(struct tutti_kept *kept)
+{
+    if (kept)
+        (void)gated_drop(kept);
+}
+
 static int prepare(int gpu, int type, int op)
 {
     struct tutti_cuda_scope scope;

@@ -92,5 +92,8 @@ int tutti_cuda_event_query(struct tutti_event *event);
 int tutti_cuda_copy(struct tutti_stream *stream, void *to, const void *from, size_t bytes);
 int tutti_cuda_fill(struct tutti_stream *stream, void *device, int byte, size_t bytes);
 int tutti_cuda_launch(struct tutti_stream *stream, const struct tutti_launch *launch);
+int tutti_cuda_launch_keep(struct tutti_stream *stream, const struct tutti_launch *launch, struct tutti_kept **out);
+int tutti_cuda_launch_kept(struct tutti_stream *stream, struct tutti_kept *kept);
+void tutti_cuda_launch_drop(struct tutti_kept *kept);
 
 #endif

@@ -130,6 +130,7 @@ KEPT_BACK(stream_destroy, (struct tutti_stream * stream), (stream))
 
 const struct tutti_device tutti_device_host = {
     .name = "host",
+    .channel_mb = 64,
     .open = host_open,
     .active = tutti_host_arena_active,
     .gpus = host_gpus,
@@ -164,6 +165,9 @@ const struct tutti_device tutti_device_host = {
     .copy = tutti_host_copy,
     .fill = tutti_host_fill,
     .launch = tutti_host_launch,
+    .launch_keep = tutti_host_launch_keep,
+    .launch_kept = tutti_host_launch_kept,
+    .launch_drop = tutti_host_launch_drop,
     .waiting_begin = host_waiting_begin,
     .waiting_end = host_waiting_end,
     .copy_now = tutti_host_copy_now,

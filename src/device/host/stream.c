@@ -399,6 +399,34 @@ int tutti_host_launch(struct tutti_stream *stream, const struct tutti_launch *la
     return status == TUTTI_OK ? submit(stream, &work) : status;
 }
 
+struct tutti_kept {
+    struct tutti_launch launch;
+    struct tutti_flow_args flow;
+};
+
+int tutti_host_launch_keep(struct tutti_stream *stream, const struct tutti_launch *launch, struct tutti_kept **out)
+{
+    (void)stream;
+    struct tutti_kept *kept = malloc(sizeof *kept);
+    if (!kept)
+        return TUTTI_ERR_MEMORY;
+    kept->launch = *launch;
+    kept->flow = *launch->flow;
+    kept->launch.flow = &kept->flow;
+    *out = kept;
+    return TUTTI_OK;
+}
+
+int tutti_host_launch_kept(struct tutti_stream *stream, struct tutti_kept *kept)
+{
+    return tutti_host_launch(stream, &kept->launch);
+}
+
+void tutti_host_launch_drop(struct tutti_kept *kept)
+{
+    free(kept);
+}
+
 int tutti_host_copy_now(void *to, const void *from, size_t bytes)
 {
     struct tutti_work work;

@@ -1,0 +1,71 @@
+/* The pretended driver's graphs of one kernel. */
+#include "fake_state.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct CUgraph_st {
+    CUDA_KERNEL_NODE_PARAMS node;
+    unsigned char arguments[sizeof fake_state.arguments];
+    CUcontext context;
+};
+
+EXPORT CUresult cuGraphCreate(CUgraph *out, unsigned flags)
+{
+    CONTEXT();
+    (void)flags;
+    *out = calloc(1, sizeof **out);
+    fake_objects++;
+    return *out ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+}
+EXPORT CUresult cuGraphAddKernelNode_v2(CUgraphNode *node, CUgraph graph, const CUgraphNode *after, size_t n,
+                                        const CUDA_KERNEL_NODE_PARAMS *what)
+{
+    CONTEXT();
+    if (after || n)
+        return CUDA_ERROR_INVALID_VALUE;
+    *node = NULL;
+    graph->node = *what;
+    memcpy(graph->arguments, what->kernelParams[0], sizeof graph->arguments);
+    return CUDA_SUCCESS;
+}
+EXPORT CUresult cuGraphInstantiateWithFlags(CUgraphExec *out, CUgraph graph, unsigned long long flags)
+{
+    CONTEXT();
+    struct CUgraph_st *made = malloc(sizeof *made);
+    if (!made || flags)
+        return CUDA_ERROR_INVALID_VALUE;
+    *made = *graph;
+    made->context = fake_stack[fake_depth - 1];
+    fake_objects++;
+    *out = (CUgraphExec)(void *)made;
+    return CUDA_SUCCESS;
+}
+EXPORT CUresult cuGraphUpload(CUgraphExec exec, CUstream stream)
+{
+    CONTEXT();
+    (void)exec;
+    return fake_stream_valid(stream) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+EXPORT CUresult cuGraphLaunch(CUgraphExec exec, CUstream stream)
+{
+    struct CUgraph_st *graph = (struct CUgraph_st *)(void *)exec;
+    void *parameters[] = {graph->arguments};
+    fake_state.replays++;
+    return cuLaunchKernel(graph->node.func, graph->node.gridDimX, 1, 1, graph->node.blockDimX, 1, 1, 0, stream,
+                          parameters, NULL);
+}
+EXPORT CUresult cuGraphExecDestroy(CUgraphExec exec)
+{
+    CONTEXT();
+    free((void *)exec);
+    fake_objects--;
+    return CUDA_SUCCESS;
+}
+EXPORT CUresult cuGraphDestroy(CUgraph graph)
+{
+    CONTEXT();
+    free(graph);
+    fake_objects--;
+    return CUDA_SUCCESS;
+}
