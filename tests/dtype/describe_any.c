@@ -1,0 +1,151 @@
+#include "dtype/describe_any.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void *any_take(struct any_room *room, size_t n, size_t size)
+{
+    void *memory = calloc(n ? n : 1, size);
+    if (!memory || room->n == sizeof room->chunk / sizeof room->chunk[0]) {
+        fprintf(stderr, "no room for a test's types\n");
+        exit(2);
+    }
+    room->chunk[room->n++] = memory;
+    return memory;
+}
+
+void any_free(struct any_room *room)
+{
+    while (room->n > 0)
+        free(room->chunk[--room->n]);
+}
+
+static const void *copy(struct any_room *room, const void *from, uint64_t n, size_t size)
+{
+    void *to = any_take(room, n, size);
+    if (n > 0)
+        memcpy(to, from, n * size);
+    return to;
+}
+
+static struct tutti_description *form(struct any_room *room, enum tutti_form which, uint32_t children,
+                                      const any_type *child)
+{
+    struct tutti_description *made = any_take(room, 1, sizeof *made);
+    made->form = which;
+    made->children = children;
+    made->child = copy(room, child, children, sizeof *child);
+    return made;
+}
+
+any_type any_bytes(struct any_room *room, uint64_t bytes)
+{
+    struct tutti_description *made = form(room, TUTTI_FORM_BYTES, 0, NULL);
+    made->bytes = bytes;
+    return made;
+}
+
+any_type any_contiguous(struct any_room *room, uint64_t count, any_type child)
+{
+    struct tutti_description *made = form(room, TUTTI_FORM_CONTIGUOUS, 1, &child);
+    made->count = count;
+    return made;
+}
+
+any_type any_vector(struct any_room *room, uint64_t count, uint64_t length, int64_t stride, any_type child)
+{
+    struct tutti_description *made = form(room, TUTTI_FORM_VECTOR, 1, &child);
+    made->count = count;
+    made->length = length;
+    made->stride = stride;
+    return made;
+}
+
+any_type any_indexed(struct any_room *room, uint64_t count, const uint64_t *lengths, uint64_t length,
+                     const int64_t *offsets, any_type child)
+{
+    struct tutti_description *made = form(room, lengths ? TUTTI_FORM_INDEXED : TUTTI_FORM_BLOCKS, 1, &child);
+    made->count = count;
+    made->length = length;
+    made->lengths = lengths ? copy(room, lengths, count, sizeof *lengths) : NULL;
+    made->offsets = copy(room, offsets, count, sizeof *offsets);
+    return made;
+}
+
+any_type any_struct(struct any_room *room, uint64_t count, const uint64_t *lengths, const int64_t *offsets,
+                    const any_type *child)
+{
+    struct tutti_description *made = form(room, TUTTI_FORM_STRUCT, (uint32_t)count, child);
+    made->count = count;
+    made->lengths = copy(room, lengths, count, sizeof *lengths);
+    made->offsets = copy(room, offsets, count, sizeof *offsets);
+    return made;
+}
+
+any_type any_subarray(struct any_room *room, uint32_t dims, const uint64_t *sizes, const uint64_t *subsizes,
+                      const uint64_t *starts, any_type child)
+{
+    struct tutti_description *made = form(room, TUTTI_FORM_SUBARRAY, 1, &child);
+    made->dims = dims;
+    made->sizes = copy(room, sizes, dims, sizeof *sizes);
+    made->subsizes = copy(room, subsizes, dims, sizeof *sizes);
+    made->starts = copy(room, starts, dims, sizeof *sizes);
+    return made;
+}
+
+any_type any_darray(struct any_room *room, uint32_t dims, const uint64_t *sizes, const uint32_t *distribution,
+                    const uint64_t *dargs, const uint64_t *grid, const uint64_t *coords, any_type child)
+{
+    struct tutti_description *made = form(room, TUTTI_FORM_DARRAY, 1, &child);
+    made->dims = dims;
+    made->sizes = copy(room, sizes, dims, sizeof *sizes);
+    made->distribution = copy(room, distribution, dims, sizeof *distribution);
+    made->dargs = copy(room, dargs, dims, sizeof *dargs);
+    made->grid = copy(room, grid, dims, sizeof *grid);
+    made->coords = copy(room, coords, dims, sizeof *coords);
+    return made;
+}
+
+any_type any_resized(struct any_room *room, int64_t lower, int64_t extent, any_type child)
+{
+    struct tutti_description *made = form(room, TUTTI_FORM_RESIZED, 1, &child);
+    made->lower = lower;
+    made->extent = extent;
+    return made;
+}
+
+static void print_array(any_type what)
+{
+    for (uint32_t d = 0; d < what->dims; d++) {
+        if (what->form == TUTTI_FORM_SUBARRAY)
+            fprintf(stderr, " [%ju of %ju from %ju]", (uintmax_t)what->subsizes[d], (uintmax_t)what->sizes[d],
+                    (uintmax_t)what->starts[d]);
+        else
+            fprintf(stderr, " [%ju, distribution %u of %jd, place %ju of %ju]", (uintmax_t)what->sizes[d],
+                    what->distribution[d], (intmax_t)what->dargs[d], (uintmax_t)what->coords[d],
+                    (uintmax_t)what->grid[d]);
+    }
+}
+
+void any_print(any_type what, int indent)
+{
+    static const char *const names[] = {"bytes",  "contiguous", "vector", "indexed", "blocks",
+                                        "struct", "subarray",   "darray", "resized"};
+    fprintf(stderr, "%*s%s", indent, "", names[what->form]);
+    if (what->form == TUTTI_FORM_BYTES)
+        fprintf(stderr, " %ju", (uintmax_t)what->bytes);
+    else if (what->form == TUTTI_FORM_RESIZED)
+        fprintf(stderr, " lower %jd extent %jd", (intmax_t)what->lower, (intmax_t)what->extent);
+    else if (what->dims > 0)
+        print_array(what);
+    else
+        fprintf(stderr, " count %ju length %ju stride %jd", (uintmax_t)what->count, (uintmax_t)what->length,
+                (intmax_t)what->stride);
+    for (uint64_t i = 0; what->offsets && i < what->count && i < 300; i++)
+        fprintf(stderr, " %ju@%jd", (uintmax_t)(what->lengths ? what->lengths[i] : what->length),
+                (intmax_t)what->offsets[i]);
+    fputc('\n', stderr);
+    for (uint32_t i = 0; i < what->children; i++)
+        any_print(what->child[i], indent + 2);
+}
