@@ -193,7 +193,7 @@ int tutti_flow_run(struct tutti_team *team, const struct tutti_reduce *call, tut
     }
     tutti_waiting_begin(team);
     tutti_flow_ticket(team);
-    int status = put(team, call, team->stream, 0, TUTTI_NOTICE_COUNT | (call->near ? TUTTI_NOTICE_NEAR : 0), shape);
+    int status = put(team, call, team->stream, 0, TUTTI_NOTICE_EPOCH | (call->near ? TUTTI_NOTICE_NEAR : 0), shape);
     tutti_phase(TUTTI_PHASE_KERNEL);
     if (status == TUTTI_OK)
         status = tutti_team_await_notice(team);

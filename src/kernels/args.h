@@ -40,16 +40,15 @@ struct tutti_channel_flags {
     uint64_t token[TUTTI_MAX_GPUS][16]; /* [peer][0]: epoch that the peer has begun */
     /* epoch << 24 | chunks that have come; what one block looks at lies in a line of its own */
     uint64_t mark[TUTTI_MAX_BLOCKS][TUTTI_FLOW_PHASES][TUTTI_MAX_GPUS];
-    uint32_t ended;   /* blocks that have ended in launches that report, modulo their number */
-    uint32_t failed;  /* not zero: a launch has left early; what comes after leaves too */
-    uint32_t noticed; /* launches that were counted (enum tutti_notice) */
-    uint32_t pad2[29];
+    uint32_t ended;  /* blocks that have ended in launches that report, modulo their number */
+    uint32_t failed; /* not zero: a launch has left early; what comes after leaves too */
+    uint32_t pad2[30];
 };
 
 /* How a flow kernel says that it has ended, besides `ticket`. */
 enum tutti_notice {
-    TUTTI_NOTICE_COUNT = 1, /* counts itself in the channel, and stores the count in *noticed: the arguments are the
-                               same in every such launch */
+    TUTTI_NOTICE_EPOCH = 1, /* stores the low half of its epoch in *noticed: the arguments are the same in every such
+                               launch, and the word is another one than before */
     TUTTI_NOTICE_NEAR = 2   /* the result lies in memory of this GPU, where whoever is told finds it without the GPU's
                                making sure that all processors see it */
 };
@@ -146,7 +145,7 @@ struct tutti_flow_args {
     uint64_t linger_ns; /* how long it stays after a call; 0: not at all */
     uint32_t expected;
     uint32_t notice;            /* of enum tutti_notice */
-    volatile uint32_t *noticed; /* mapped host memory: the count of such launches */
+    volatile uint32_t *noticed; /* mapped host memory */
     void *window[TUTTI_MAX_GPUS];
     uint64_t begin[TUTTI_MAX_GPUS]; /* SEGMENTS: first element of each rank's segment in `in`, and its elements */
     uint64_t n[TUTTI_MAX_GPUS];

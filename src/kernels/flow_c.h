@@ -103,7 +103,7 @@ TUTTI_FN int tutti_flow_end(const struct tutti_flow_args *args, unsigned block, 
     if (args->ticket != 0 && block + 1 == args->blocks && ok)
         __atomic_store_n(args->done, args->ticket, __ATOMIC_RELEASE);
     else if (args->notice != 0 && block + 1 == args->blocks && ok)
-        __atomic_store_n(args->noticed, ++own->noticed, __ATOMIC_RELEASE);
+        __atomic_store_n(args->noticed, (uint32_t)epoch, __ATOMIC_RELEASE);
     return ok;
 }
 
@@ -119,6 +119,15 @@ TUTTI_FN void tutti_flow_mark(const struct tutti_flow_args *args, unsigned phase
 {
     for (unsigned i = 0; i + 1 < args->ranks; i++)
         tutti_flow_mark_one(args, phase, tutti_flow_peer(args, i), block, epoch, k);
+}
+
+TUTTI_FN void tutti_flow_used(const struct tutti_flow_args *args, unsigned phase, unsigned to, unsigned block,
+                              uint64_t epoch, uint64_t k)
+{
+    if (to == TUTTI_PEERS)
+        tutti_flow_mark(args, phase, block, epoch, k);
+    else
+        tutti_flow_mark_one(args, phase, to, block, epoch, k);
 }
 
 TUTTI_FN int tutti_flow_await_one(const struct tutti_flow_args *args, unsigned phase, unsigned from, unsigned block,

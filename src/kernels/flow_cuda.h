@@ -119,15 +119,13 @@ static __device__ __forceinline__ int tutti_flow_wait_word(const struct tutti_fl
 
 /* A release over the whole system waits for the acknowledgement of everything that is under way to peers. Where the
  * result is in this GPU's own memory, all that can read it reads it from the GPU's second cache. */
-static __device__ __forceinline__ void tutti_flow_notify(const struct tutti_flow_args *args,
-                                                         struct tutti_channel_flags *own)
+static __device__ __forceinline__ void tutti_flow_notify(const struct tutti_flow_args *args, uint64_t epoch)
 {
     volatile uint32_t *const word = args->ticket ? args->done : args->noticed;
-    uint32_t value = args->ticket;
-    if (value == 0)
-        *(volatile uint32_t *)&own->noticed = value = *(volatile uint32_t *)&own->noticed + 1;
+    const uint32_t value = args->ticket ? args->ticket : (uint32_t)epoch;
     if (args->notice & TUTTI_NOTICE_NEAR) {
-        __threadfence();
+        if (args->blocks == 1) /* otherwise every block has done so before it counted itself */
+            __threadfence();
         *word = value;
     } else {
         tutti_store_release((uint32_t *)word, value);
@@ -156,7 +154,7 @@ static __device__ __forceinline__ int tutti_flow_end(const struct tutti_flow_arg
         ok = *(volatile uint32_t *)&own->failed == 0;
     }
     if (ok)
-        tutti_flow_notify(args, own);
+        tutti_flow_notify(args, epoch);
     return ok;
 }
 
@@ -183,6 +181,18 @@ static __device__ __forceinline__ void tutti_flow_mark_one(const struct tutti_fl
     __syncthreads();
     if (threadIdx.x == 0)
         tutti_flow_mark_word(args, phase, to, block, epoch, k);
+}
+
+/* Tells `to`, or all peers, that chunk k of `phase` has been used: all threads have read it, and nothing was written
+ * that the receiver reads. So nothing is waited for. */
+static __device__ __forceinline__ void tutti_flow_used(const struct tutti_flow_args *args, unsigned phase, unsigned to,
+                                                       unsigned block, uint64_t epoch, uint64_t k)
+{
+    __syncthreads();
+    if (to == TUTTI_PEERS ? threadIdx.x + 1 < args->ranks : threadIdx.x == 0) {
+        const unsigned peer = to == TUTTI_PEERS ? tutti_flow_peer(args, threadIdx.x) : to;
+        *(volatile uint64_t *)&tutti_flow_channel(args, peer)->mark[block][phase][args->rank] = epoch << 24 | (k + 1);
+    }
 }
 
 static __device__ __forceinline__ int tutti_flow_await_word(const struct tutti_flow_args *args, unsigned phase,

@@ -125,7 +125,7 @@ struct tutti_words {
     uint32_t pad0[31];
     uint32_t done; /* epoch of the last launch that has ended */
     uint32_t where;
-    uint32_t noticed; /* launches that have ended and were counted */
+    uint32_t noticed; /* low half of the epoch of the last flow launch that has ended and says so */
     uint32_t pad1[29];
     struct tutti_mail mail; /* for a kernel that stays; the host alone writes it */
     uint64_t pad2[8];

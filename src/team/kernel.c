@@ -4,11 +4,24 @@
 #include "team/node.h"
 #include "team/seat.h"
 
+/* The word of the host that says that a kernel has ended: it has reached `value`, or differs from it. */
+struct notice {
+    const uint32_t *word;
+    uint32_t value;
+    int differs;
+};
+
+static int noticed(const struct notice *n)
+{
+    uint32_t now = __atomic_load_n(n->word, __ATOMIC_ACQUIRE);
+    return n->differs ? now != n->value : tutti_reached(now, n->value);
+}
+
 /* Why the kernels that are under way will not report: they have left or failed. TUTTI_OK: they are at work. */
-static int kernel_left(struct tutti_team *team, const uint32_t *word, uint32_t value, int mailed)
+static int kernel_left(struct tutti_team *team, const struct notice *n, int mailed)
 {
     int state = team->device->stream_query(team->stream);
-    if (state == 0 || tutti_reached(__atomic_load_n(word, __ATOMIC_ACQUIRE), value))
+    if (state == 0 || noticed(n))
         return TUTTI_OK;
     if (state > 0 && mailed && tutti_mail_lost(team))
         return TUTTI_OK;
@@ -24,13 +37,13 @@ static int kernel_left(struct tutti_team *team, const uint32_t *word, uint32_t v
 }
 
 /* mailed: the kernel may also leave without having begun; *mailed is then 0. */
-static int await(struct tutti_team *team, const uint32_t *word, uint32_t value, int *mailed)
+static int await(struct tutti_team *team, const struct notice *n, int *mailed)
 {
     struct tutti_waiting w = tutti_waiting(team, TUTTI_WAITING_KERNEL, UINT64_MAX);
     uint64_t asked = 0;
     if (team->state == TUTTI_TEAM_BROKEN)
         return TUTTI_ERR_BROKEN;
-    while (!tutti_reached(__atomic_load_n(word, __ATOMIC_ACQUIRE), value)) {
+    while (!noticed(n)) {
         if (mailed && tutti_mail_lost(team)) {
             *mailed = 0;
             return TUTTI_OK;
@@ -38,7 +51,7 @@ static int await(struct tutti_team *team, const uint32_t *word, uint32_t value, 
         int status = tutti_wait(&w);
         if (status == TUTTI_OK && w.waited - asked > 1000000) { /* seldom: a query costs more than a look at the word */
             asked = w.waited;
-            status = kernel_left(team, word, value, mailed != NULL);
+            status = kernel_left(team, n, mailed != NULL);
         }
         if (status != TUTTI_OK) {
             tutti_team_break(team, status);
@@ -51,18 +64,23 @@ static int await(struct tutti_team *team, const uint32_t *word, uint32_t value, 
 
 int tutti_team_await_kernel(struct tutti_team *team, uint32_t epoch)
 {
-    return await(team, &team->words->done, epoch, NULL);
+    const struct notice done = {&team->words->done, epoch, 0};
+    return await(team, &done, NULL);
 }
 
 int tutti_team_await_notice(struct tutti_team *team)
 {
-    return await(team, &team->words->noticed, ++team->notices, NULL);
+    const struct notice changed = {&team->words->noticed, team->noticed, 1};
+    int status = await(team, &changed, NULL);
+    team->noticed = __atomic_load_n(&team->words->noticed, __ATOMIC_RELAXED);
+    return status;
 }
 
 int tutti_team_await_mail(struct tutti_team *team, uint32_t ticket, int *served)
 {
     *served = 1;
-    int status = await(team, &team->words->done, ticket, served);
+    const struct notice done = {&team->words->done, ticket, 0};
+    int status = await(team, &done, served);
     if (!*served)
         team->linger.ticket = 0;
     else if (status == TUTTI_OK)

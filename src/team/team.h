@@ -65,7 +65,7 @@ struct tutti_team {
     struct tutti_words *words_device;  /* kernels' view */
     uint32_t epoch;                    /* of the last launch, alike on all ranks */
     uint32_t finished;                 /* blocks of this GPU's launches so far */
-    uint32_t notices;                  /* counted launches that were waited for */
+    uint32_t noticed;                  /* what the last launch that was waited for left in its word */
     int lines;                         /* 1: all GPUs see peers' 128-byte stores whole, or TUTTI_LINES says so */
     unsigned blocks;                   /* of a kernel that waits, at most; agreed by all ranks */
     uint32_t prepared[TUTTI_TYPES];    /* bit o: this rank has made the kernels of operator o ready (set by coll/) */
@@ -175,7 +175,7 @@ int tutti_team_await_done(struct tutti_team *team, uint64_t of);
 /* Waits until this rank's done word (team->words->done) has reached `epoch`; on abort or the death of a peer sets the
  * abort word, waits a bounded time for the kernel to leave and breaks the team. */
 int tutti_team_await_kernel(struct tutti_team *team, uint32_t epoch);
-/* The same for a launch that counts itself (TUTTI_NOTICE_COUNT), each of which is waited for. */
+/* The same for a launch that says its epoch (TUTTI_NOTICE_EPOCH), each of which is waited for. */
 int tutti_team_await_notice(struct tutti_team *team);
 /* Local. Mail to the kernel that stays (team->linger.ticket). post: 1 where the command of `args` (in, out, count below
  * 2^32, shape, root, ticket) is on its way: tutti_team_await_mail() is next; 0 where the kernel is known to leave, and
