@@ -12,15 +12,16 @@ enum {
 };
 
 /* A channel: flags, then the regions, in 32nds of the rest; of a channel of more than 64 MiB in 32nds of so much, and
- * what is left is for chunks. Each region has one layout of packets for ever: what was data in another one could be
+ * of what is left a fifth is for lines, where it lets messages of 8 MiB go in one launch, and the rest for chunks. Each
+ * region has one layout of packets for ever: what was data in another one could be
  * taken for a flag. */
-enum { PARTS = 32, PARTED = 64 << 20 };
+enum { PARTS = 32, PARTED = 64 << 20, LINES_OF_REST = 5 };
 static const struct {
     unsigned begin, end;
 } regions[] = {
     [TUTTI_REGION_LL] = {0, 2},
-    [TUTTI_REGION_LINES] = {2, 9},
-    [TUTTI_REGION_HALVES] = {9, 13},
+    [TUTTI_REGION_HALVES] = {2, 6},
+    [TUTTI_REGION_LINES] = {6, 13},
     [TUTTI_REGION_CHUNKS] = {13, PARTS},
 };
 
@@ -29,8 +30,15 @@ struct tutti_region tutti_channel_region(const struct tutti_team *team, enum tut
     const size_t flags = (sizeof(struct tutti_channel_flags) + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
     const size_t parted = team->channel_bytes < PARTED ? team->channel_bytes : PARTED;
     const size_t part = (parted - flags) / PARTS / ALIGNMENT * ALIGNMENT;
-    const size_t more = regions[id].end == PARTS ? (team->channel_bytes - parted) / ALIGNMENT * ALIGNMENT : 0;
-    return (struct tutti_region){flags + regions[id].begin * part, (regions[id].end - regions[id].begin) * part + more};
+    const size_t rest = team->channel_bytes - parted, lines = rest / LINES_OF_REST / ALIGNMENT * ALIGNMENT;
+    struct tutti_region region = {flags + regions[id].begin * part, (regions[id].end - regions[id].begin) * part};
+    if (id == TUTTI_REGION_LINES)
+        region.bytes += lines;
+    if (id == TUTTI_REGION_CHUNKS) {
+        region.begin += lines;
+        region.bytes += (rest - lines) / ALIGNMENT * ALIGNMENT;
+    }
+    return region;
 }
 
 size_t tutti_channel_half(const struct tutti_team *team)

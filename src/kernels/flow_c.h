@@ -20,6 +20,7 @@
 #define TUTTI_FLOW_PUSH_SEGMENTS(packets, grain, block, epoch)                                                         \
     tutti_flow_push_segments(args, packets, pair->size, grain, block, epoch)
 #define TUTTI_FLOW_PULL_EACH(packets, spans, epoch) tutti_flow_pull_each(args, packets, pair->size, spans, epoch)
+#define TUTTI_FLOW_RELAY(link)                      tutti_flow_relay(args, pair, link)
 #define TUTTI_FLOW_COMBINE(packets, sum)            tutti_flow_combine(args, packets, pair, sum)
 
 enum { TUTTI_FLOW_TILE = 240 * 16 /* bytes combined at once: whole units of both kinds of packets */ };
@@ -143,6 +144,11 @@ TUTTI_FN int tutti_flow_await(const struct tutti_flow_args *args, unsigned phase
     int ok = 1;
     for (unsigned i = 0; ok && i + 1 < args->ranks; i++)
         ok = tutti_flow_await_one(args, phase, tutti_flow_peer(args, i), block, epoch, k);
+    return ok;
+}
+
+TUTTI_FN int tutti_flow_agree(int ok)
+{
     return ok;
 }
 
@@ -286,6 +292,30 @@ static int tutti_flow_combine(const struct tutti_flow_args *args, enum tutti_pac
                 tutti_flow_pack(packets, size, (unsigned char *)args->window[peer] + sum->result + wire,
                                 (const unsigned char *)to[0], some, sum->epoch);
         }
+    }
+    return 1;
+}
+
+/* Line by line of tiles, in lines of 128 bytes. */
+static int tutti_flow_relay(const struct tutti_flow_args *args, const struct tutti_c_pair *pair,
+                            const struct tutti_flow_link *link)
+{
+    unsigned char tile[2][TUTTI_FLOW_TILE] __attribute__((aligned(64)));
+    const unsigned size = pair->size, unit = tutti_unit_data(TUTTI_LL128, size);
+    const uint64_t most = TUTTI_FLOW_TILE / unit * unit, bytes = link->n * size;
+    for (uint64_t at = 0; at < bytes; at += most) {
+        const uint64_t some = bytes - at < most ? bytes - at : most;
+        const uint64_t wire = at / unit * TUTTI_LINE;
+        const void *from[2] = {tile[0], link->own ? link->own + at : 0};
+        void *to[1] = {link->out ? link->out + at : tile[1]};
+        if (link->from &&
+            !tutti_flow_unpack(args, TUTTI_LL128, size, tile[0], link->from + wire, some, link->flag, link->rank))
+            return 0;
+        if (!link->from)
+            from[0] = from[1];
+        reduce(pair, from, link->from && link->own ? 2 : 1, to, 1, some / size);
+        if (link->to)
+            tutti_flow_pack(TUTTI_LL128, size, link->to + wire, (const unsigned char *)to[0], some, link->flag);
     }
     return 1;
 }

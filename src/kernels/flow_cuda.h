@@ -24,6 +24,7 @@
 #define TUTTI_FLOW_PUSH_SEGMENTS(packets, grain, block, epoch)                                                         \
     tutti_flow_push_segments<TUTTI_FORMAT(packets)>(args, TUTTI_SIZE, grain, block, epoch)
 #define TUTTI_FLOW_PULL_EACH(packets, spans, epoch) tutti_flow_pull_each<TUTTI_FORMAT(packets)>(args, spans, epoch)
+#define TUTTI_FLOW_RELAY(link)                      tutti_flow_relay<PAIR, TUTTI_FORMAT(TUTTI_LL128)>(args, link)
 #define TUTTI_FLOW_COMBINE(packets, sum)            tutti_flow_combine<PAIR, TUTTI_FORMAT(packets)>(args, sum)
 
 static __device__ __forceinline__ uint64_t tutti_load_shared_word(const uint64_t *from)
@@ -215,6 +216,12 @@ static __device__ __forceinline__ int tutti_flow_await_one(const struct tutti_fl
                                                            unsigned from, unsigned block, uint64_t epoch, uint64_t k)
 {
     return !__syncthreads_or(threadIdx.x == 0 && !tutti_flow_await_word(args, phase, from, block, epoch, k));
+}
+
+/* 1 where it is for all threads of the block. */
+static __device__ __forceinline__ int tutti_flow_agree(int ok)
+{
+    return !__syncthreads_or(!ok);
 }
 
 /* Until `peer` has begun this launch. */

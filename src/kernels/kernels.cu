@@ -9,6 +9,7 @@
 #include "kernels/packets_cuda.h"
 
 #include "kernels/chain.inc"
+#include "kernels/chain_ll128.inc"
 #define TUTTI_GATHER         ll
 #define TUTTI_GATHER_PACKETS TUTTI_LL
 #include "kernels/gather.inc"
@@ -101,5 +102,6 @@ template <int TYPE, class ELEM, class ACC> static __device__ __forceinline__ ELE
     TUTTI_KERNEL_OF(twoshot_ll128, flow, TYPE, OP)                                                                     \
     TUTTI_KERNEL_OF(pipeline, flow, TYPE, OP)                                                                          \
     TUTTI_KERNEL_OF(chain, flow, TYPE, OP)                                                                             \
+    TUTTI_KERNEL_OF(chain_ll128, flow, TYPE, OP)                                                                       \
     TUTTI_KERNEL_OF(linger, flow, TYPE, OP)
 #include "kernels/pairs.inc"

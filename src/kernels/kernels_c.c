@@ -96,6 +96,7 @@ static void reduce(const struct tutti_c_pair *pair, const void *const from[], un
 #include "kernels/twoshot.inc"
 
 #include "kernels/chain.inc"
+#include "kernels/chain_ll128.inc"
 #define TUTTI_GATHER         ll
 #define TUTTI_GATHER_PACKETS TUTTI_LL
 #include "kernels/gather.inc"

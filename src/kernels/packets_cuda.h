@@ -435,5 +435,6 @@ static __device__ __forceinline__ int tutti_flow_combine(const struct tutti_flow
     }
     return 1;
 }
+#include "kernels/relay_cuda.h"
 
 #endif
