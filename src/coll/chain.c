@@ -4,7 +4,7 @@
 #include "coll/flow.h"
 #include "core/types.h"
 
-enum { CHUNK_LEAST = 2048, CHUNK_MOST = 64 << 10, BLOCKS_MOST = 128 };
+enum { PART_LEAST = 2048, CHUNK_LEAST = 32 << 10, CHUNK_MOST = 64 << 10, ROUNDS = 32, BLOCKS_MOST = 128 };
 
 int tutti_chain_can(const struct tutti_team *team, const struct tutti_reduce *call)
 {
@@ -18,10 +18,13 @@ static void shape(const struct tutti_team *team, const struct tutti_reduce *call
     size_t size = tutti_type_size(call->type);
     *flow = (struct tutti_flow){.kernel = TUTTI_KERNEL_CHAIN, .region = TUTTI_REGION_CHUNKS, .most = SIZE_MAX / 2};
     flow->depth = (size_t)team->size + 3;
-    flow->blocks = tutti_flow_blocks(team, elements * size, CHUNK_LEAST, BLOCKS_MOST);
+    flow->blocks = tutti_flow_blocks(team, elements * size, PART_LEAST, BLOCKS_MOST);
     flow->room = tutti_channel_region(team, flow->region).bytes / (flow->blocks * flow->depth * 2) / 256 * 256;
-    if (flow->room > CHUNK_MOST)
-        flow->room = CHUNK_MOST;
+    /* Each rank starts a chunk later than the one before: few large chunks are slow to get going. */
+    size_t wanted = elements * size / flow->blocks / ROUNDS / 256 * 256;
+    wanted = wanted < CHUNK_LEAST ? CHUNK_LEAST : wanted > CHUNK_MOST ? CHUNK_MOST : wanted;
+    if (flow->room > wanted)
+        flow->room = wanted;
     flow->chunk = flow->room / size;
 }
 

@@ -21,11 +21,11 @@ static const struct {
 } defaults[] = {
     {"cuda", "allreduce:"
              " 0-256k@leader_oneshot *@leader *@leader_twoshot"
-             " 0-6k@ll 6k-384k@ll128 384k-6m@twoshot_ll128 *@pipeline *@direct *@staged; "
+             " 0-6k@ll 6k-384k@ll128 384k-9m@twoshot_ll128 9m-1024g@pipeline *@direct *@pipeline *@staged; "
              "reduce:"
-             " *@leader 0-32k@ll 32k-768k@ll128 768k-64m@twoshot_ll128 *@chain *@direct *@staged; "
+             " *@leader 0-32k@ll 32k-768k@ll128 768k-6m@twoshot_ll128 6m-256m@chain_ll128 *@chain *@direct *@staged; "
              "reduce_scatter:"
-             " *@leader 0-12k@ll 12k-6m@ll128 *@pipeline *@direct *@staged; "
+             " *@leader 0-12k@ll 12k-12m@ll128 *@pipeline *@direct *@staged; "
              "scan:"
              " *@leader 0-32k@ll 32k-1m@ll128 *@direct *@ll128 *@staged"},
     {"host", "allreduce:"
