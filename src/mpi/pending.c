@@ -26,7 +26,7 @@ int tutti_pending_deliver(struct tutti_pending *pending, const MPI_Status *statu
         return MPI_SUCCESS;
     tutti_real.MPI_Test_cancelled(status, &cancelled);
     if (!cancelled)
-        done = tutti_span_out(&pending->span, pending->span.prefix ? tutti_received(status) : -1);
+        done = tutti_span_out(&pending->span, tutti_received(status));
     pending->delivered = 1;
     return done == TUTTI_OK ? MPI_SUCCESS : failed(pending->comm, done);
 }

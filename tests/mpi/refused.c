@@ -73,7 +73,7 @@ int main(int argc, char **argv)
     double zeros[ROOM / sizeof(double)] = {0};
     void *a = kit_put(&in, 0, zeros, ROOM), *b = kit_put(&out, 0, zeros, ROOM);
     double *host = kit_put(&host_in, 0, zeros, ROOM), *host2 = kit_put(&host_out, 0, zeros, ROOM);
-    int counts[64], places[64], position = 0;
+    int counts[64], places[64];
     MPI_Request request;
     for (int r = 0; r < kit_size && r < 64; r++) {
         counts[r] = 1;
@@ -100,8 +100,6 @@ int main(int argc, char **argv)
     REFUSED(MPI_Ibcast, a, 1, MPI_DOUBLE, 0, comm, &request);
     REFUSED(MPI_Send_init, a, 1, MPI_DOUBLE, 0, 0, comm, &request);
     REFUSED(MPI_Recv_init, a, 1, MPI_DOUBLE, 0, 0, comm, &request);
-    REFUSED(MPI_Pack, a, 1, MPI_DOUBLE, host, ROOM, &position, comm);
-    REFUSED(MPI_Unpack, host, ROOM, &position, b, 1, MPI_DOUBLE, comm);
     MPI_Win win = MPI_WIN_NULL;
     REFUSED(MPI_Win_create, a, ROOM, 1, MPI_INFO_NULL, comm, &win);
 

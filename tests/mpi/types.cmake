@@ -1,0 +1,18 @@
+# Datatypes on device memory: random compositions, against the MPI itself on host memory.
+foreach(mpi IN LISTS builders)
+  add_library(mpi-typegen.${mpi} STATIC typegen.c)
+  target_compile_options(mpi-typegen.${mpi} PRIVATE ${TUTTI_MPI_${mpi}_COMPILE})
+  target_include_directories(mpi-typegen.${mpi} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
+  target_link_libraries(mpi-typegen.${mpi} PUBLIC mpi-kit.${mpi} PRIVATE tutti-flags)
+endforeach()
+function(type_program name)
+  program(${name} ${ARGN})
+  foreach(mpi IN LISTS builders)
+    if(TARGET mpi-${name}.${mpi})
+      target_link_libraries(mpi-${name}.${mpi} PRIVATE mpi-typegen.${mpi})
+    endif()
+  endforeach()
+endfunction()
+
+type_program(types EVERYWHERE)
+tutti_mpi_test(mpi-types PROGRAM mpi-types RANKS 2 ARGS 1500 ENV ${stats} EVERYWHERE TIMEOUT 200)
