@@ -1,5 +1,6 @@
-/* Packing by the calling thread. Each segment's loops are entered at the first block that the range touches, found by
- * division and, in lists, by bisection; only the first and the last block of a range can be cut. */
+/* Packing by the calling thread. Addresses are numbers here: layouts may be counted from address 0. Each segment's
+ * loops are entered at the first block that the range touches, found by division and, in lists, by bisection; only the
+ * first and the last block of a range can be cut. */
 #include "dtype/emit.h"
 
 #include <string.h>
@@ -16,21 +17,21 @@ struct job {
 
 #define TUTTI_ALWAYS static inline __attribute__((always_inline))
 
-TUTTI_ALWAYS void copy(enum way way, char *memory, char *packed, uint64_t bytes)
+TUTTI_ALWAYS void copy(enum way way, uintptr_t memory, char *packed, uint64_t bytes)
 {
     if (way == PACK)
-        memcpy(packed, memory, bytes);
+        memcpy(packed, (const void *)memory, bytes);
     else
-        memcpy(memory, packed, bytes);
+        memcpy((void *)memory, packed, bytes);
 }
 
 /* `count` blocks, whole. */
-TUTTI_ALWAYS void blocks(enum way way, char *memory, char *packed, uint64_t bytes, uint64_t count, int64_t stride,
+TUTTI_ALWAYS void blocks(enum way way, uintptr_t memory, char *packed, uint64_t bytes, uint64_t count, int64_t stride,
                          int64_t step)
 {
 #define TUTTI_BLOCKS(size)                                                                                             \
     case size:                                                                                                         \
-        for (uint64_t i = 0; i < count; i++, memory += stride, packed += step)                                         \
+        for (uint64_t i = 0; i < count; i++, memory += (uint64_t)stride, packed += step)                               \
             copy(way, memory, packed, size);                                                                           \
         break;
     switch (bytes) {
@@ -44,7 +45,7 @@ TUTTI_ALWAYS void blocks(enum way way, char *memory, char *packed, uint64_t byte
         TUTTI_BLOCKS(32)
         TUTTI_BLOCKS(64)
     default:
-        for (uint64_t i = 0; i < count; i++, memory += stride, packed += step)
+        for (uint64_t i = 0; i < count; i++, memory += (uint64_t)stride, packed += step)
             copy(way, memory, packed, bytes);
     }
 #undef TUTTI_BLOCKS
@@ -67,11 +68,11 @@ static const struct tutti_dim *dim_at(const struct tutti_segment *s, uint32_t le
 }
 
 /* All of what is inside `level`. */
-TUTTI_ALWAYS void whole(enum way way, const struct tutti_segment *s, uint32_t level, char *memory, char *packed);
-static void whole_pack(const struct tutti_segment *s, uint32_t level, char *memory, char *packed);
-static void whole_unpack(const struct tutti_segment *s, uint32_t level, char *memory, char *packed);
+TUTTI_ALWAYS void whole(enum way way, const struct tutti_segment *s, uint32_t level, uintptr_t memory, char *packed);
+static void whole_pack(const struct tutti_segment *s, uint32_t level, uintptr_t memory, char *packed);
+static void whole_unpack(const struct tutti_segment *s, uint32_t level, uintptr_t memory, char *packed);
 
-TUTTI_ALWAYS void inside(enum way way, const struct tutti_segment *s, uint32_t level, char *memory, char *packed)
+TUTTI_ALWAYS void inside(enum way way, const struct tutti_segment *s, uint32_t level, uintptr_t memory, char *packed)
 {
     if (way == PACK)
         whole_pack(s, level, memory, packed);
@@ -79,7 +80,7 @@ TUTTI_ALWAYS void inside(enum way way, const struct tutti_segment *s, uint32_t l
         whole_unpack(s, level, memory, packed);
 }
 
-TUTTI_ALWAYS void whole(enum way way, const struct tutti_segment *s, uint32_t level, char *memory, char *packed)
+TUTTI_ALWAYS void whole(enum way way, const struct tutti_segment *s, uint32_t level, uintptr_t memory, char *packed)
 {
     uint32_t left = levels_of(s) - level;
     if (left == 0) {
@@ -89,11 +90,11 @@ TUTTI_ALWAYS void whole(enum way way, const struct tutti_segment *s, uint32_t le
     if (is_list(s, level)) {
         for (uint64_t e = 0; e < s->entries; e++) {
             if (s->begins)
-                copy(way, memory + s->offsets[e], packed + s->begins[e], s->begins[e + 1] - s->begins[e]);
+                copy(way, memory + (uint64_t)s->offsets[e], packed + s->begins[e], s->begins[e + 1] - s->begins[e]);
             else if (left == 1)
-                blocks(way, memory + s->offsets[e], packed + e * s->pitch, s->block, 1, 0, 0);
+                blocks(way, memory + (uint64_t)s->offsets[e], packed + e * s->pitch, s->block, 1, 0, 0);
             else
-                inside(way, s, level + 1, memory + s->offsets[e], packed + e * s->pitch);
+                inside(way, s, level + 1, memory + (uint64_t)s->offsets[e], packed + e * s->pitch);
         }
         return;
     }
@@ -102,20 +103,20 @@ TUTTI_ALWAYS void whole(enum way way, const struct tutti_segment *s, uint32_t le
         blocks(way, memory, packed, s->block, dim->count, dim->stride, dim->packed);
     } else if (left == 2 && !is_list(s, level + 1)) {
         const struct tutti_dim *row = dim_at(s, level + 1);
-        for (uint64_t i = 0; i < dim->count; i++, memory += dim->stride, packed += dim->packed)
+        for (uint64_t i = 0; i < dim->count; i++, memory += (uint64_t)dim->stride, packed += dim->packed)
             blocks(way, memory, packed, s->block, row->count, row->stride, row->packed);
     } else {
-        for (uint64_t i = 0; i < dim->count; i++, memory += dim->stride, packed += dim->packed)
+        for (uint64_t i = 0; i < dim->count; i++, memory += (uint64_t)dim->stride, packed += dim->packed)
             inside(way, s, level + 1, memory, packed);
     }
 }
 
-static void whole_pack(const struct tutti_segment *s, uint32_t level, char *memory, char *packed)
+static void whole_pack(const struct tutti_segment *s, uint32_t level, uintptr_t memory, char *packed)
 {
     whole(PACK, s, level, memory, packed);
 }
 
-static void whole_unpack(const struct tutti_segment *s, uint32_t level, char *memory, char *packed)
+static void whole_unpack(const struct tutti_segment *s, uint32_t level, uintptr_t memory, char *packed)
 {
     whole(UNPACK, s, level, memory, packed);
 }
@@ -150,7 +151,8 @@ static uint64_t entry_at(const struct tutti_segment *s, uint64_t from)
 }
 
 /* What of [job->first, job->end) is inside `level`, whose packed bytes begin at `at`. */
-static void part(enum way way, const struct job *job, const uint64_t *span, uint32_t level, char *memory, uint64_t at)
+static void part(enum way way, const struct job *job, const uint64_t *span, uint32_t level, uintptr_t memory,
+                 uint64_t at)
 {
     const struct tutti_segment *s = job->segment;
     uint64_t length = span[level];
@@ -172,7 +174,7 @@ static void part(enum way way, const struct job *job, const uint64_t *span, uint
                      cut = from < job->first ? job->first - from : 0;
             if (to > job->end)
                 to = job->end;
-            copy(way, memory + s->offsets[e] + cut, job->packed + (from + cut - job->first), to - from - cut);
+            copy(way, memory + (uint64_t)s->offsets[e] + cut, job->packed + (from + cut - job->first), to - from - cut);
         }
         return;
     }
@@ -181,12 +183,12 @@ static void part(enum way way, const struct job *job, const uint64_t *span, uint
     uint64_t count = list ? s->entries : dim_at(s, level)->count;
     uint64_t i = skip / step;
     for (; i < count && at + i * step < job->end; i++)
-        part(way, job, span, level + 1, memory + (list ? s->offsets[i] : (int64_t)i * dim_at(s, level)->stride),
-             at + i * step);
+        part(way, job, span, level + 1,
+             memory + (list ? (uint64_t)s->offsets[i] : i * (uint64_t)dim_at(s, level)->stride), at + i * step);
 }
 
 /* The count of elements is one more dimension, where the segment takes it. */
-static void segment_range(enum way way, const struct tutti_plan *plan, uint32_t i, uint64_t count, char *memory,
+static void segment_range(enum way way, const struct tutti_plan *plan, uint32_t i, uint64_t count, uintptr_t memory,
                           struct job job)
 {
     struct tutti_segment folded = plan->segment[i];
@@ -194,17 +196,17 @@ static void segment_range(enum way way, const struct tutti_plan *plan, uint32_t 
     if (tutti_segment_repeat(&folded, count, plan->extent, plan->size)) {
         job.segment = &folded;
         spans_of(&folded, span);
-        part(way, &job, span, 0, memory + folded.offset, folded.packed);
+        part(way, &job, span, 0, memory + (uint64_t)folded.offset, folded.packed);
         return;
     }
     job.segment = &plan->segment[i];
     spans_of(job.segment, span);
     for (uint64_t e = job.first / plan->size; e < count && e * plan->size < job.end; e++)
-        part(way, &job, span, 0, memory + (int64_t)e * plan->extent + job.segment->offset,
+        part(way, &job, span, 0, memory + e * (uint64_t)plan->extent + (uint64_t)job.segment->offset,
              e * plan->size + job.segment->packed);
 }
 
-static void range(enum way way, const struct tutti_plan *plan, uint64_t count, char *memory, uint64_t first,
+static void range(enum way way, const struct tutti_plan *plan, uint64_t count, uintptr_t memory, uint64_t first,
                   uint64_t end, char *packed)
 {
     uint64_t piece = plan->segments > 1 ? PIECE : end - first;
@@ -219,12 +221,12 @@ void tutti_plan_pack_host(const struct tutti_plan *plan, uint64_t count, const v
                           uint64_t bytes, void *packed)
 {
     if (plan->size > 0 && bytes > 0)
-        range(PACK, plan, count, (char *)(uintptr_t)memory, first, first + bytes, packed);
+        range(PACK, plan, count, (uintptr_t)memory, first, first + bytes, packed);
 }
 
 void tutti_plan_unpack_host(const struct tutti_plan *plan, uint64_t count, void *memory, uint64_t first, uint64_t bytes,
                             const void *packed)
 {
     if (plan->size > 0 && bytes > 0)
-        range(UNPACK, plan, count, memory, first, first + bytes, (char *)(uintptr_t)packed);
+        range(UNPACK, plan, count, (uintptr_t)memory, first, first + bytes, (char *)(uintptr_t)packed);
 }
