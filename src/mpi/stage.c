@@ -272,15 +272,24 @@ int tutti_span_open(struct tutti_span *span, const void *buffer, MPI_Count count
     span->host = span->packed ? span->memory : span->memory - lowest;
     span->staged = 1;
     int status = span->memory ? TUTTI_OK : TUTTI_ERR_MEMORY;
-    if (status == TUTTI_OK && span->packed && way & TUTTI_SPAN_IN)
-        status = tutti_packed_move(TUTTI_PACK, span->gpu, span->plan, count, span->user + span->origin, 0, span->bytes,
-                                   span->memory);
-    /* What arrives may leave bytes of the image alone: they are fetched first, so that they go back as they were. */
-    if (status == TUTTI_OK && !span->packed && (way & TUTTI_SPAN_IN || !span->prefix))
-        status = copy_in(span);
+    if (status == TUTTI_OK && !(way & TUTTI_SPAN_LATER))
+        status = tutti_span_in(span);
     if (status != TUTTI_OK)
         tutti_span_close(span);
     return status;
+}
+
+int tutti_span_in(struct tutti_span *span)
+{
+    TUTTI_INSIDE();
+    if (!span->staged)
+        return TUTTI_OK;
+    if (!span->packed) /* what arrives may leave bytes of the image alone: they go back as they were */
+        return span->way & TUTTI_SPAN_IN || !span->prefix ? copy_in(span) : TUTTI_OK;
+    if (!(span->way & TUTTI_SPAN_IN))
+        return TUTTI_OK;
+    return tutti_packed_move(TUTTI_PACK, span->gpu, span->plan, span->count, span->user + span->origin, 0, span->bytes,
+                             span->memory);
 }
 
 int tutti_span_out(struct tutti_span *span, MPI_Count bytes)

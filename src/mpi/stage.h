@@ -6,8 +6,9 @@
 
 #include "mpi/packed.h"
 
-/* PACKED: the MPI is told the type `given`, not the program's. */
-enum { TUTTI_SPAN_IN = 1, TUTTI_SPAN_OUT = 2, TUTTI_SPAN_PACKED = 4 };
+/* PACKED: the MPI is told the type `given`, not the program's. LATER: the contents are copied by tutti_span_in(), not
+ * at once. */
+enum { TUTTI_SPAN_IN = 1, TUTTI_SPAN_OUT = 2, TUTTI_SPAN_PACKED = 4, TUTTI_SPAN_LATER = 8 };
 
 struct tutti_span {
     void *host;              /* what the MPI is given in place of the buffer */
@@ -53,6 +54,8 @@ static inline int tutti_needs_span(const void *buffer, MPI_Datatype type)
 /* Prepares a buffer of `count` elements: leaves host buffers, MPI_IN_PLACE, empty ones and what the MPI will refuse as
  * they are; otherwise takes host memory and, for TUTTI_SPAN_IN, copies the contents. Returns a status of Tutti. */
 int tutti_span_open(struct tutti_span *span, const void *buffer, MPI_Count count, MPI_Datatype type, int way);
+/* Copies the contents, once more too. */
+int tutti_span_in(struct tutti_span *span);
 /* After the real call: copies what came to device memory; `bytes` of the message, or -1 for all. */
 int tutti_span_out(struct tutti_span *span, MPI_Count bytes);
 /* From now on the first `count` elements alone are copied out. */

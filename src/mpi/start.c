@@ -17,5 +17,15 @@ static int started(const char *call, MPI_Comm comm, int code, const MPI_Request 
     return code;
 }
 
+/* A persistent call, whose contents go in at each start. */
+static int prepared(const char *call, MPI_Comm comm, int code, const MPI_Request *request, struct tutti_span *span)
+{
+    tutti_count(call, "staged", tutti_span_how(span));
+    if (code == MPI_SUCCESS && span->staged)
+        return tutti_pending_persistent(*request, comm, span);
+    tutti_span_close(span);
+    return code;
+}
+
 #define WIDTHS_OF "mpi/start.inc"
 #include "mpi/widths.inc"
