@@ -16,3 +16,5 @@ endfunction()
 
 type_program(types EVERYWHERE)
 tutti_mpi_test(mpi-types PROGRAM mpi-types RANKS 2 ARGS 1500 ENV ${stats} EVERYWHERE TIMEOUT 200)
+type_program(types_messages EVERYWHERE)
+tutti_mpi_test(mpi-types-messages PROGRAM mpi-types_messages RANKS 2 ARGS 700 ENV ${stats} EVERYWHERE TIMEOUT 200)
