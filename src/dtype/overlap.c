@@ -48,7 +48,7 @@ static bool disjoint(struct span *spans, size_t n)
 /* Loops in loops: apart if each stride, from the shortest on, passes over all that is within. */
 static bool loops_apart(const struct tutti_tree *tree, const struct tutti_tree **inside)
 {
-    uint64_t stride[TUTTI_TREE_PARTS * 4], count[TUTTI_TREE_PARTS * 4];
+    uint64_t stride[TUTTI_TREE_PARTS * 4] = {0}, count[TUTTI_TREE_PARTS * 4] = {0};
     size_t n = 0;
     struct tutti_place child = {.tree = (struct tutti_tree *)(uintptr_t)tree};
     for (; child.tree && child.tree->kind == TUTTI_TREE_LOOP; child = child.tree->child) {
