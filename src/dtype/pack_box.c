@@ -97,19 +97,20 @@ static uint64_t magnitude(int64_t stride)
  * worth while to go through a square. */
 static int is_transposed(const struct tutti_box *box, int *fast_to, int *fast_from)
 {
-    int a = 0, b = 0;
+    int a = -1, b = -1;
     if (box->dims < 2 || box->list >= 0)
         return 0;
-    for (int d = 1; d < box->dims; d++) {
-        if (magnitude(box->dim[d].to) <= magnitude(box->dim[a].to))
+    for (int d = 0; d < box->dims; d++) {
+        if (box->dim[d].count < SQUARE_LEAST)
+            continue;
+        if (a < 0 || magnitude(box->dim[d].to) <= magnitude(box->dim[a].to))
             a = d;
-        if (magnitude(box->dim[d].from) <= magnitude(box->dim[b].from))
+        if (b < 0 || magnitude(box->dim[d].from) <= magnitude(box->dim[b].from))
             b = d;
     }
     *fast_to = a;
     *fast_from = b;
-    return a != b && box->dim[a].count >= SQUARE_LEAST && box->dim[b].count >= SQUARE_LEAST &&
-           magnitude(box->dim[a].from) >= SQUARE_STRIDE && magnitude(box->dim[b].to) >= SQUARE_STRIDE &&
+    return a != b && magnitude(box->dim[a].from) >= SQUARE_STRIDE && magnitude(box->dim[b].to) >= SQUARE_STRIDE &&
            magnitude(box->dim[b].from) <= magnitude(box->dim[a].from) / 2 &&
            magnitude(box->dim[a].to) <= magnitude(box->dim[b].to) / 2;
 }

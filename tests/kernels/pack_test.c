@@ -89,7 +89,7 @@ static void transposes(void)
 {
     static const uint64_t elements[] = {1, 2, 4, 8, 16, 3, 12, 24, 40};
     for (size_t e = 0; e < sizeof elements / sizeof elements[0]; e++) {
-        for (int round = 0; round < 12; round++) {
+        for (int round = 0; round < 30; round++) {
             const uint64_t block = elements[e], pad = dice(3) * block;
             uint64_t n[3] = {2 + dice(90), 2 + dice(90), 1 + dice(4)};
             int order[3] = {0, 1, 2}; /* order[0] is the fastest in memory */
