@@ -88,7 +88,7 @@ static int add_ragged(struct tutti_parts *parts, const struct tutti_pack_job *jo
     for (; first < end && status == TUTTI_OK; first += PIECE) {
         const uint64_t bytes = end - first < PIECE ? end - first : PIECE;
         const uint64_t dense = address(job->packed) + base + first - job->first;
-        const uint64_t bits = list->bits | memory | dense | (uint64_t)plan->extent | first | 16;
+        const uint64_t bits = list->bits | memory | dense | (uint64_t)plan->extent | first | bytes | 16;
         struct tutti_pack_ragged what = {.begins = list->begins,
                                          .starts = list->starts,
                                          .skip = first,

@@ -1,5 +1,6 @@
 #include "dtype/pack_parts.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -84,10 +85,10 @@ static int launch(struct tutti_parts *parts, int last)
 {
     const size_t bytes = bytes_of(parts->n, parts->extras);
     uint64_t small[SMALL / 8];
-    struct tutti_pack_reach few[TUTTI_PARTS_REACHES];
+    struct tutti_pack_reach few[TUTTI_PARTS_REACHES + 1];
     struct tutti_pack_args *args = bytes <= SMALL ? (struct tutti_pack_args *)(void *)small : malloc(bytes);
     struct tutti_pack_reach *reach =
-        parts->reaches <= TUTTI_PARTS_REACHES ? few : malloc(parts->reaches * sizeof *reach);
+        parts->reaches <= TUTTI_PARTS_REACHES ? few : malloc((parts->reaches + 1) * sizeof *reach);
     int status = TUTTI_ERR_MEMORY;
     if (args && reach) {
         const uint32_t behind = (uint32_t)bytes_of(parts->n, 0);
@@ -96,7 +97,11 @@ static int launch(struct tutti_parts *parts, int last)
             reach[i] = (struct tutti_pack_reach){.at = parts->reach[i].at + (parts->reach[i].extra ? behind : HEAD),
                                                  .start = parts->reach[i].start,
                                                  .bytes = parts->reach[i].bytes};
-        const struct tutti_pack_launch what = {args, reach, parts->reaches};
+        uint32_t reaches = parts->reaches;
+        if (args->head.ended)
+            reach[reaches++] = (struct tutti_pack_reach){
+                .at = offsetof(struct tutti_pack_head, ended), .start = args->head.ended, .bytes = sizeof(uint32_t)};
+        const struct tutti_pack_launch what = {args, reach, reaches};
         status = parts->device->launch_pack(parts->stream, &what);
     }
     if ((void *)args != small)

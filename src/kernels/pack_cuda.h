@@ -167,6 +167,13 @@ TUTTI_PACK_FN void tutti_pack_spill(unsigned char *to, const uint4 *held, unsign
     }
 }
 
+#ifdef __CUDACC__
+TUTTI_PACK_FN void tutti_pack_tell(volatile uint32_t *done, uint32_t ticket)
+{
+    asm volatile("fence.acq_rel.sys;\n\tst.release.sys.global.u32 [%0], %1;" ::"l"(done), "r"(ticket) : "memory");
+}
+#endif
+
 /* The last block to come here tells the host; what all blocks stored is visible to whoever sees it. */
 TUTTI_PACK_FN void tutti_pack_end(const struct tutti_pack_args *args, uint32_t block)
 {
@@ -181,9 +188,7 @@ TUTTI_PACK_FN void tutti_pack_end(const struct tutti_pack_args *args, uint32_t b
         if (atomicInc(args->head.ended, args->head.blocks - 1) != args->head.blocks - 1)
             return;
     }
-    asm volatile("fence.acq_rel.sys;\n\tst.release.sys.global.u32 [%0], %1;" ::"l"(args->head.done),
-                 "r"(args->head.ticket)
-                 : "memory");
+    tutti_pack_tell(args->head.done, args->head.ticket);
 }
 
 #include "kernels/pack.inc"
