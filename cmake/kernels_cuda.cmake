@@ -17,6 +17,7 @@ else()
 endif()
 set(kernel_room ${PROJECT_SOURCE_DIR}/src/kernels)
 file(GLOB kernel_sources CONFIGURE_DEPENDS ${kernel_room}/*.inc ${kernel_room}/*.def ${kernel_room}/*_cuda.h)
+list(FILTER kernel_sources EXCLUDE REGEX "/pack[_.][^/]*$") # they are no part of kernels.cu
 list(APPEND kernel_sources ${kernel_room}/kernels.cu ${kernel_room}/args.h ${kernel_room}/elements.h ${kernel_room}/fatbin.h
      ${PROJECT_SOURCE_DIR}/src/core/types.h ${PROJECT_SOURCE_DIR}/include/tutti/types.def ${PROJECT_SOURCE_DIR}/include/tutti/ops.def)
 set(fatbin_room ${PROJECT_BINARY_DIR}/fatbin)
@@ -43,8 +44,29 @@ foreach(class 1 2 4 0 3) # TUTTI_CLASS_* of pairs.inc, the longest compilation f
     COMMENT "Compiling the CUDA kernels, class ${class}"
     VERBATIM)
 endforeach()
+# The packing kernel: by itself, since it knows no types.
+if(TUTTI_CUDA_FATBINS)
+  add_custom_command(
+    OUTPUT ${fatbin_room}/pack.fatbin
+    COMMAND ${CMAKE_COMMAND} -E copy ${TUTTI_CUDA_FATBINS}/pack.fatbin ${fatbin_room}/pack.fatbin
+    DEPENDS ${TUTTI_CUDA_FATBINS}/pack.fatbin
+    COMMENT "Copying the CUDA kernel that packs"
+    VERBATIM)
+else()
+  file(GLOB pack_sources CONFIGURE_DEPENDS ${kernel_room}/pack*.inc)
+  list(APPEND pack_sources ${kernel_room}/pack.cu ${kernel_room}/pack_cuda.h ${kernel_room}/pack_args.h)
+  add_custom_command(
+    OUTPUT ${fatbin_room}/pack.fatbin
+    COMMAND ${CMAKE_COMMAND} -E time ${TUTTI_NVCC} ${kernel_flags} ${TUTTI_CUDA_CODE} -I${PROJECT_SOURCE_DIR}/src -fatbin
+            -o ${fatbin_room}/pack.fatbin ${kernel_room}/pack.cu
+    DEPENDS ${pack_sources}
+    COMMENT "Compiling the CUDA kernel that packs"
+    VERBATIM)
+endif()
+set_source_files_properties(${kernel_room}/pack_fatbin.S PROPERTIES OBJECT_DEPENDS "${fatbin_room}/pack.fatbin")
 set_source_files_properties(${kernel_room}/fatbin.S PROPERTIES OBJECT_DEPENDS "${fatbins}")
-add_library(tutti-kernels-cuda OBJECT ${kernel_room}/fatbin.S ${kernel_room}/fatbin.c)
+add_library(tutti-kernels-cuda OBJECT ${kernel_room}/fatbin.S ${kernel_room}/fatbin.c ${kernel_room}/pack_fatbin.S
+            ${kernel_room}/pack_fatbin.c)
 target_include_directories(tutti-kernels-cuda PRIVATE ${fatbin_room} ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
 target_compile_options(tutti-kernels-cuda PRIVATE -I${fatbin_room}) # .incbin looks here
 target_link_libraries(tutti-kernels-cuda PRIVATE tutti-flags)

@@ -61,10 +61,24 @@ struct tutti_launch {
     const struct tutti_flow_args *flow;
 };
 
+struct tutti_pack_args;
+/* A pointer in the args of a packing kernel, and the memory that the kernel reaches through it. */
+struct tutti_pack_reach {
+    uint32_t at; /* byte in the args where the pointer stands */
+    const void *start;
+    size_t bytes;
+};
+struct tutti_pack_launch {
+    const struct tutti_pack_args *args; /* args->head.bytes bytes, copied before launch_pack() returns */
+    const struct tutti_pack_reach *reach;
+    unsigned reaches;
+};
+
 struct tutti_device {
     const char *name;
     unsigned channel_mb; /* scratch of a communicator where TUTTI_CHANNEL_MB does not say, in MiB */
-    int lingers; /* 1: kernels run beside the thread that launches them, and see what it writes meanwhile */
+    int lingers;         /* 1: kernels run beside the thread that launches them, and see what it writes meanwhile */
+    int reaches_host;    /* 1: kernels load and store ordinary host memory too */
 
     /* Opens the device; further calls return the first result. `why` (of `size` bytes) says what is missing on
      * TUTTI_ERR_UNAVAILABLE. */
@@ -133,6 +147,10 @@ struct tutti_device {
     int (*launch_keep)(struct tutti_stream *stream, const struct tutti_launch *launch, struct tutti_kept **out);
     int (*launch_kept)(struct tutti_stream *stream, struct tutti_kept *kept);
     void (*launch_drop)(struct tutti_kept *kept);
+    /* The packing kernel, see src/kernels/pack_args.h. */
+    int (*launch_pack)(struct tutti_stream *stream, const struct tutti_pack_launch *launch);
+    /* Makes it ready on `gpu`, as prepare() below; *room: most bytes of args that launch_pack() takes there. */
+    int (*prepare_pack)(int gpu, size_t *room);
     /* Makes the kernels of the pair ready on `gpu` (-1: the current one), so that launch() loads nothing. Not between
      * waiting_begin and waiting_end. NULL: nothing is ever loaded. */
     int (*prepare)(int gpu, int type, int op);

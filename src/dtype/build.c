@@ -4,30 +4,21 @@
 
 #include <stdlib.h>
 
-__extension__ typedef __int128 wide;
-
-enum { SPLICE = 64 /* parts that a sequence inside a sequence may have to be taken apart */ };
+enum {
+    SPLICE = 64,       /* parts that a sequence inside a sequence may have to be taken apart */
+    RESERVED = 1 << 20 /* places made room for at once */
+};
 
 static int build(struct tutti_workshop *shop, const struct tutti_description *what, unsigned depth,
                  struct tutti_made *out);
 
-static bool fits(wide value)
+int tutti_made_bounds(struct tutti_workshop *shop, struct tutti_made *made, tutti_wide lower, tutti_wide upper)
 {
-    return value >= -TUTTI_TREE_LIMIT && value <= TUTTI_TREE_LIMIT;
-}
-
-static int set_bounds(struct tutti_workshop *shop, struct tutti_made *made, wide lower, wide upper)
-{
-    if (!fits(lower) || !fits(upper))
+    if (!tutti_fits(lower) || !tutti_fits(upper))
         return tutti_workshop_refuse(shop, "bounds beyond 62 bits");
     made->lower = (int64_t)lower;
     made->upper = (int64_t)upper;
     return TUTTI_OK;
-}
-
-static int64_t extent_of(const struct tutti_made *made)
-{
-    return made->upper - made->lower;
 }
 
 /* `count` times what is in *made, in its place. */
@@ -39,8 +30,8 @@ static int repeat(struct tutti_workshop *shop, struct tutti_made *made, uint64_t
     }
     if (count > (uint64_t)TUTTI_TREE_LIMIT && stride != 0)
         return tutti_workshop_refuse(shop, "a count beyond 62 bits");
-    wide all = stride == 0 ? 0 : (wide)(count - 1) * stride;
-    int status = set_bounds(shop, made, made->lower + (all < 0 ? all : 0), made->upper + (all > 0 ? all : 0));
+    tutti_wide all = stride == 0 ? 0 : (tutti_wide)(count - 1) * stride;
+    int status = tutti_made_bounds(shop, made, made->lower + (all < 0 ? all : 0), made->upper + (all > 0 ? all : 0));
     if (status == TUTTI_OK)
         status = tutti_place_loop(shop, count, stride, made->place, &made->place);
     return status == TUTTI_OK ? tutti_place_normal(shop, &made->place) : status;
@@ -50,7 +41,7 @@ static int move(struct tutti_workshop *shop, struct tutti_made *made, int64_t by
 {
     if (!made->any)
         return TUTTI_OK;
-    int status = set_bounds(shop, made, (wide)made->lower + by, (wide)made->upper + by);
+    int status = tutti_made_bounds(shop, made, (tutti_wide)made->lower + by, (tutti_wide)made->upper + by);
     return status == TUTTI_OK ? tutti_place_move(shop, &made->place, by) : status;
 }
 
@@ -158,40 +149,120 @@ static int row_add(struct tutti_workshop *shop, struct tutti_row *row, struct tu
     return status;
 }
 
+/* What follows one another with the same child and length differs in its offset alone: its bounds are those of the
+ * lowest and of the highest one. */
+struct group {
+    struct tutti_made block;
+    int64_t low, high;
+    int64_t least, most; /* offsets that stay within the limit */
+    uint64_t n;
+};
+
+static void group_begin(struct group *group)
+{
+    int64_t low = group->block.place.offset + tutti_place_low(group->block.place);
+    int64_t high = group->block.place.offset + tutti_place_high(group->block.place);
+    group->least = -TUTTI_TREE_LIMIT - (low < 0 ? low : 0);
+    group->most = TUTTI_TREE_LIMIT - (high > 0 ? high : 0);
+    group->n = 0;
+}
+
+static int group_end(struct tutti_workshop *shop, struct group *group, struct bounds *bounds, uint64_t *size)
+{
+    int status = TUTTI_OK;
+    uint64_t bytes = tutti_place_size(group->block.place);
+    for (int which = 0; which < 2 && group->n > 0 && status == TUTTI_OK; which++) {
+        struct tutti_made part = group->block;
+        status = move(shop, &part, which ? group->high : group->low);
+        if (part.any)
+            bounds_add(bounds, &part);
+    }
+    if (bytes > 0 && (group->n > (uint64_t)TUTTI_TREE_LIMIT || *size > (uint64_t)TUTTI_TREE_LIMIT - bytes ||
+                      group->n > ((uint64_t)TUTTI_TREE_LIMIT - *size) / bytes))
+        return tutti_workshop_refuse(shop, "a size beyond 62 bits");
+    *size += group->n * bytes;
+    group->n = 0;
+    return status;
+}
+
+/* The same where the child is a block as long as its extent: the rows of most indexed types. */
+static int build_dense(struct tutti_workshop *shop, const struct tutti_description *what,
+                       const struct tutti_made *child, struct tutti_row *row, struct tutti_made *out)
+{
+    const uint64_t bytes = child->place.length, most = (uint64_t)TUTTI_TREE_LIMIT / bytes;
+    int64_t low = INT64_MAX, high = INT64_MIN;
+    uint64_t size = 0;
+    int status = TUTTI_OK;
+    for (uint64_t i = 0; i < what->count && status == TUTTI_OK; i++) {
+        uint64_t length = length_at(what, i);
+        int64_t offset = what->offsets[i];
+        if (length == 0)
+            continue;
+        if (length > most || offset < -TUTTI_TREE_LIMIT || offset > TUTTI_TREE_LIMIT)
+            return tutti_workshop_refuse(shop, "displacements or lengths beyond 62 bits");
+        struct tutti_place place = {child->place.offset + offset, length * bytes, NULL};
+        if (place.offset < -TUTTI_TREE_LIMIT || place.offset > TUTTI_TREE_LIMIT - (int64_t)place.length ||
+            (size += place.length) > (uint64_t)TUTTI_TREE_LIMIT)
+            return tutti_workshop_refuse(shop, "displacements beyond 62 bits");
+        low = place.offset < low ? place.offset : low;
+        high = place.offset + (int64_t)place.length > high ? place.offset + (int64_t)place.length : high;
+        status = tutti_row_push(shop, row, place);
+    }
+    if (status != TUTTI_OK || size == 0)
+        return status;
+    *out = *child;
+    return tutti_made_bounds(shop, out, (tutti_wide)low + child->lower - child->place.offset,
+                             (tutti_wide)high + child->upper - child->place.offset - (int64_t)bytes);
+}
+
 static int build_row(struct tutti_workshop *shop, const struct tutti_description *what, unsigned depth,
                      struct parts *known, struct tutti_row *row, struct tutti_made *out)
 {
     const struct tutti_description *last = NULL;
-    struct tutti_made child = {0}, block = {0};
+    struct tutti_made child = {0};
+    struct group group = {0};
     struct bounds bounds = {0};
     uint64_t last_length = 0, size = 0;
     int status = TUTTI_OK;
+    if (what->form != TUTTI_FORM_STRUCT) {
+        last = what->child[0];
+        status = build(shop, last, depth + 1, &child);
+        if (status == TUTTI_OK && !child.place.tree && child.place.length > 0 &&
+            tutti_made_extent(&child) == (int64_t)child.place.length)
+            return build_dense(shop, what, &child, row, out);
+    }
     for (uint64_t i = 0; i < what->count && status == TUTTI_OK; i++) {
         uint64_t length = length_at(what, i);
         const struct tutti_description *is = child_at(what, i);
+        int64_t offset = what->offsets[i];
         if (length == 0)
             continue;
-        if (is != last) {
-            status = child_of(shop, known, is, depth, &child);
+        if (is != last || length != last_length) {
+            status = group_end(shop, &group, &bounds, &size);
+            if (status == TUTTI_OK && is != last)
+                status = child_of(shop, known, is, depth, &child);
+            group.block = child;
+            if (status == TUTTI_OK && length > 1)
+                status = repeat(shop, &group.block, length, tutti_made_extent(&child));
+            if (status != TUTTI_OK)
+                return status;
+            group_begin(&group);
             last = is;
-            last_length = 0;
-        }
-        if (status == TUTTI_OK && length != last_length) {
-            block = child;
-            status = repeat(shop, &block, length, extent_of(&child));
             last_length = length;
         }
-        struct tutti_made part = block;
-        if (status != TUTTI_OK || !part.any)
-            continue;
-        status = move(shop, &part, what->offsets[i]);
-        bounds_add(&bounds, &part);
-        size += tutti_place_size(part.place);
-        if (size > (uint64_t)TUTTI_TREE_LIMIT)
-            return tutti_workshop_refuse(shop, "a size beyond 62 bits");
-        if (status == TUTTI_OK)
-            status = row_add(shop, row, part.place, what->form == TUTTI_FORM_STRUCT);
+        if (offset < group.least || offset > group.most)
+            return tutti_workshop_refuse(shop, "displacements beyond 62 bits");
+        if (group.n == 0 || offset < group.low)
+            group.low = offset;
+        if (group.n == 0 || offset > group.high)
+            group.high = offset;
+        group.n++;
+        struct tutti_place place = group.block.place;
+        place.offset += offset;
+        status = row_add(shop, row, place, what->form == TUTTI_FORM_STRUCT);
     }
+    if (status == TUTTI_OK)
+        status = group_end(shop, &group, &bounds, &size);
     bounds_take(&bounds, out);
     return status;
 }
@@ -201,7 +272,9 @@ static int build_many(struct tutti_workshop *shop, const struct tutti_descriptio
 {
     struct parts known = {0};
     struct tutti_row row = {0};
-    int status = build_row(shop, what, depth, &known, &row, out);
+    int status = tutti_row_reserve(&row, what->count < RESERVED ? what->count : RESERVED);
+    if (status == TUTTI_OK)
+        status = build_row(shop, what, depth, &known, &row, out);
     free(known.table);
     uint64_t runs = 0;
     bool flat = true;
@@ -222,110 +295,6 @@ static int build_many(struct tutti_workshop *shop, const struct tutti_descriptio
     return status;
 }
 
-/* ---- arrays ---- */
-
-/* The part of one dimension that this process has: `whole` full blocks of `block` indices, `step` apart, from `start`
- * on, and `rest` more indices after the next step. */
-struct share {
-    uint64_t start, block, step, whole, rest;
-};
-
-static int share_of(const struct tutti_description *what, uint32_t d, struct share *out)
-{
-    if (what->form == TUTTI_FORM_SUBARRAY) {
-        if (what->subsizes[d] > what->sizes[d] || what->starts[d] > what->sizes[d] - what->subsizes[d])
-            return TUTTI_ERR_ARGUMENT;
-        *out = (struct share){what->starts[d], what->subsizes[d], 0, 1, 0};
-        return TUTTI_OK;
-    }
-    uint64_t size = what->sizes[d], grid = what->grid[d], at = what->coords[d], block = what->dargs[d];
-    if (grid == 0 || at >= grid || grid > (uint64_t)TUTTI_TREE_LIMIT || size > (uint64_t)TUTTI_TREE_LIMIT)
-        return TUTTI_ERR_ARGUMENT;
-    switch (what->distribution[d]) {
-    case TUTTI_DISTRIBUTE_NONE:
-        if (grid != 1)
-            return TUTTI_ERR_ARGUMENT;
-        *out = (struct share){0, size, 0, 1, 0};
-        return TUTTI_OK;
-    case TUTTI_DISTRIBUTE_BLOCK:
-        if (block == UINT64_MAX)
-            block = (size + grid - 1) / grid;
-        if ((wide)block * (wide)grid < size)
-            return TUTTI_ERR_ARGUMENT;
-        break;
-    case TUTTI_DISTRIBUTE_CYCLIC:
-        if (block == UINT64_MAX)
-            block = 1;
-        if (block == 0)
-            return TUTTI_ERR_ARGUMENT;
-        break;
-    default:
-        return TUTTI_ERR_ARGUMENT;
-    }
-    wide start = (wide)block * (wide)at, step = (wide)block * (wide)grid;
-    *out = (struct share){0};
-    if (start >= size)
-        return TUTTI_OK;
-    uint64_t left = size - (uint64_t)start;
-    out->start = (uint64_t)start;
-    out->block = block;
-    out->step = fits(step) ? (uint64_t)step : size; /* farther than the array: there is no second one */
-    out->whole = left / out->step;
-    out->rest = left % out->step;
-    if (out->rest >= block) {
-        out->whole++;
-        out->rest = 0;
-    }
-    return TUTTI_OK;
-}
-
-/* One dimension around *made, whose indices are `pitch` bytes apart. */
-static int build_share(struct tutti_workshop *shop, const struct share *share, wide pitch, struct tutti_place *place)
-{
-    struct tutti_place whole, rest;
-    wide start = pitch * share->start, step = pitch * share->step, next = step * share->whole;
-    if (!fits(start) || !fits(next) || (share->whole > 1 && !fits(step)))
-        return tutti_workshop_refuse(shop, "displacements beyond 62 bits");
-    int status = tutti_place_loop(shop, share->block, (int64_t)pitch, *place, &whole);
-    if (status == TUTTI_OK)
-        status = tutti_place_loop(shop, share->whole, (int64_t)step, whole, &whole);
-    if (status == TUTTI_OK)
-        status = tutti_place_loop(shop, share->rest, (int64_t)pitch, *place, &rest);
-    if (status == TUTTI_OK)
-        status = tutti_place_move(shop, &rest, (int64_t)next);
-    if (status != TUTTI_OK)
-        return status;
-    struct tutti_row row = {0};
-    status = tutti_row_push(shop, &row, whole);
-    if (status == TUTTI_OK)
-        status = tutti_row_push(shop, &row, rest);
-    if (status == TUTTI_OK)
-        status = tutti_place_settle(shop, &row, place);
-    tutti_row_free(&row);
-    if (status == TUTTI_OK)
-        status = tutti_place_move(shop, place, (int64_t)start);
-    return status == TUTTI_OK ? tutti_place_normal(shop, place) : status;
-}
-
-static int build_array(struct tutti_workshop *shop, const struct tutti_description *what, struct tutti_made *made)
-{
-    wide pitch = extent_of(made);
-    if (what->dims > TUTTI_ARRAY_DIMS)
-        return tutti_workshop_refuse(shop, "arrays of more than 64 dimensions");
-    for (uint32_t d = what->dims; d-- > 0;) {
-        struct share share;
-        int status = share_of(what, d, &share);
-        if (status == TUTTI_OK)
-            status = build_share(shop, &share, pitch, &made->place);
-        if (status != TUTTI_OK)
-            return status;
-        if (what->sizes[d] > (uint64_t)TUTTI_TREE_LIMIT || !fits(pitch *= what->sizes[d]))
-            return tutti_workshop_refuse(shop, "an array beyond 62 bits");
-    }
-    made->any = made->lower_marked = made->upper_marked = true;
-    return set_bounds(shop, made, 0, pitch);
-}
-
 /* ---- all ---- */
 
 static int build(struct tutti_workshop *shop, const struct tutti_description *what, unsigned depth,
@@ -339,7 +308,7 @@ static int build(struct tutti_workshop *shop, const struct tutti_description *wh
             return tutti_workshop_refuse(shop, "a size beyond 62 bits");
         out->any = true;
         out->place.length = what->bytes;
-        return set_bounds(shop, out, 0, (wide)what->bytes);
+        return tutti_made_bounds(shop, out, 0, (tutti_wide)what->bytes);
     }
     if (what->form == TUTTI_FORM_INDEXED || what->form == TUTTI_FORM_BLOCKS || what->form == TUTTI_FORM_STRUCT)
         return build_many(shop, what, depth, out);
@@ -348,16 +317,16 @@ static int build(struct tutti_workshop *shop, const struct tutti_description *wh
         return status;
     switch (what->form) {
     case TUTTI_FORM_CONTIGUOUS:
-        return repeat(shop, out, what->count, extent_of(out));
+        return repeat(shop, out, what->count, tutti_made_extent(out));
     case TUTTI_FORM_VECTOR:
-        status = repeat(shop, out, what->length, extent_of(out));
+        status = repeat(shop, out, what->length, tutti_made_extent(out));
         return status == TUTTI_OK ? repeat(shop, out, what->count, what->stride) : status;
     case TUTTI_FORM_SUBARRAY:
     case TUTTI_FORM_DARRAY:
-        return build_array(shop, what, out);
+        return tutti_build_array(shop, what, out);
     case TUTTI_FORM_RESIZED:
         out->any = out->lower_marked = out->upper_marked = true;
-        return set_bounds(shop, out, what->lower, (wide)what->lower + what->extent);
+        return tutti_made_bounds(shop, out, what->lower, (tutti_wide)what->lower + what->extent);
     default:
         return TUTTI_ERR_ARGUMENT;
     }

@@ -14,7 +14,7 @@ enum { NEST = 128, MOST_SEGMENTS = 1 << 16 };
 struct nest {
     struct tutti_dim dim[NEST];
     uint32_t dims, list_at;
-    const struct tutti_tree *list;
+    struct tutti_tree *list;
     uint64_t pitch;
 };
 
@@ -32,26 +32,21 @@ void tutti_segments_free(struct tutti_segments *segments)
 }
 
 /* A list that several segments share is kept once. */
-static const struct tutti_plan_list *keep_list(struct tutti_segments *out, const struct tutti_tree *of)
+static const struct tutti_plan_list *keep_list(struct tutti_segments *out, struct tutti_tree *of)
 {
-    if (out->lists && out->lists->of == of)
-        return out->lists;
+    for (const struct tutti_plan_list *list = out->lists; of->taken && list; list = list->next) {
+        if (list->of == of)
+            return list;
+    }
     struct tutti_plan_list *list = calloc(1, sizeof *list);
     if (!list)
         return NULL;
     list->next = out->lists;
     list->of = of;
     out->lists = list;
-    list->offsets = malloc(of->n * sizeof *list->offsets);
-    if (!list->offsets)
-        return NULL;
-    memcpy(list->offsets, of->offsets, of->n * sizeof *list->offsets);
-    if (of->kind != TUTTI_TREE_MIXED)
-        return list;
-    list->begins = malloc((of->n + 1) * sizeof *list->begins);
-    if (!list->begins)
-        return NULL;
-    memcpy(list->begins, of->begins, (of->n + 1) * sizeof *list->begins);
+    list->offsets = of->offsets;
+    list->begins = of->begins;
+    of->taken = true;
     return list;
 }
 
@@ -107,8 +102,6 @@ static int emit(struct tutti_workshop *shop, struct tutti_segments *out, const s
         const struct tutti_plan_list *list = keep_list(out, nest->list);
         if (!list)
             return TUTTI_ERR_MEMORY;
-        if (!list->offsets || (nest->list->kind == TUTTI_TREE_MIXED && !list->begins))
-            return TUTTI_ERR_MEMORY;
         segment->list_at = nest->list_at;
         segment->entries = nest->list->n;
         segment->pitch = nest->pitch;
@@ -122,7 +115,7 @@ static int emit(struct tutti_workshop *shop, struct tutti_segments *out, const s
 static int walk(struct tutti_workshop *shop, struct tutti_segments *out, struct nest *nest, struct tutti_place place,
                 int64_t offset, uint64_t packed)
 {
-    const struct tutti_tree *tree = place.tree;
+    struct tutti_tree *tree = place.tree;
     int status = TUTTI_OK;
     if (!tree)
         return emit(shop, out, nest, offset, packed, place.length);

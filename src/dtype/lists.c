@@ -8,7 +8,6 @@
 #include <xxhash.h>
 
 enum {
-    LONG = 64,          /* a progression this long stands beside a list, a shorter one is listed */
     SHORTEST = 8,       /* a list */
     LISTS = 64,         /* parts of a sequence with lists */
     MOST_RUNS = 1 << 22 /* blocks that a list is made of where its parts are not blocks */
@@ -73,8 +72,10 @@ static int make_list(struct tutti_workshop *shop, const struct tutti_place *t, s
     if (status != TUTTI_OK)
         return status;
     tree->has_list = true;
-    tree->offsets = tutti_workshop_take(shop, n, sizeof *tree->offsets);
-    tree->begins = mixed ? tutti_workshop_take(shop, n + 1, sizeof *tree->begins) : NULL;
+    tree->next_list = shop->lists;
+    shop->lists = tree;
+    tree->offsets = malloc(n * sizeof *tree->offsets);
+    tree->begins = mixed ? malloc((n + 1) * sizeof *tree->begins) : NULL;
     if (!tree->offsets || (mixed && !tree->begins))
         return TUTTI_ERR_MEMORY;
     for (size_t i = 0; i < n; i++)
@@ -145,23 +146,26 @@ static int by_runs(struct tutti_workshop *shop, const struct tutti_place *t, siz
     return status;
 }
 
-int tutti_place_lists(struct tutti_workshop *shop, const struct tutti_place *t, size_t n, struct tutti_place *out)
+int tutti_place_lists(struct tutti_workshop *shop, const struct tutti_place *t, size_t n, size_t longest,
+                      struct tutti_place *out)
 {
     uint64_t runs = 0;
     bool blocks = true, mixed = false;
     size_t less = n;
-    struct tutti_place *made = malloc(n * sizeof *made);
-    if (!made)
-        return TUTTI_ERR_MEMORY;
-    int status = tutti_progress_group(shop, t, &less, LONG, made);
-    if (status == TUTTI_OK)
-        status = listed(shop, made, &less);
     for (size_t i = 0; i < n; i++) {
         blocks = blocks && !t[i].tree;
         mixed = mixed || t[i].length != t[0].length;
         if (runs <= MOST_RUNS)
             runs += tutti_place_runs(t[i]);
     }
+    if (blocks && longest < TUTTI_TREE_LONG)
+        return make_list(shop, t, n, mixed, out);
+    struct tutti_place *made = malloc(n * sizeof *made);
+    if (!made)
+        return TUTTI_ERR_MEMORY;
+    int status = tutti_progress_group(shop, t, &less, TUTTI_TREE_LONG, made);
+    if (status == TUTTI_OK)
+        status = listed(shop, made, &less);
     if (status == TUTTI_OK) {
         if (less <= LISTS || (less <= TUTTI_TREE_MOST && !blocks && runs > MOST_RUNS))
             status = tutti_place_seq(shop, made, less, out);

@@ -33,13 +33,6 @@ static void sort_spans(struct span *spans, struct span *spare, size_t n)
 
 static bool disjoint(struct span *spans, size_t n)
 {
-    bool rises = true, falls = true;
-    for (size_t i = 1; i < n; i++) {
-        rises = rises && spans[i].from >= spans[i - 1].to;
-        falls = falls && spans[i].to <= spans[i - 1].from;
-    }
-    if (rises || falls)
-        return true;
     struct span *spare = malloc(n * sizeof *spare);
     if (!spare)
         return false;
@@ -55,7 +48,7 @@ static bool disjoint(struct span *spans, size_t n)
 /* Loops in loops: apart if each stride, from the shortest on, passes over all that is within. */
 static bool loops_apart(const struct tutti_tree *tree, const struct tutti_tree **inside)
 {
-    uint64_t stride[TUTTI_TREE_PARTS * 4], count[TUTTI_TREE_PARTS * 4];
+    uint64_t stride[TUTTI_TREE_PARTS * 4] = {0}, count[TUTTI_TREE_PARTS * 4] = {0};
     size_t n = 0;
     struct tutti_place child = {.tree = (struct tutti_tree *)(uintptr_t)tree};
     for (; child.tree && child.tree->kind == TUTTI_TREE_LOOP; child = child.tree->child) {
@@ -80,22 +73,37 @@ static bool loops_apart(const struct tutti_tree *tree, const struct tutti_tree *
     return true;
 }
 
+static struct span span_of(const struct tutti_tree *tree, size_t i)
+{
+    struct tutti_place part = tree->child;
+    if (tree->kind == TUTTI_TREE_SEQ)
+        part = tree->parts[i];
+    else if (tree->kind == TUTTI_TREE_MIXED)
+        part = (struct tutti_place){tree->offsets[i], tree->begins[i + 1] - tree->begins[i], NULL};
+    else
+        part.offset = tree->offsets[i];
+    return (struct span){(uint64_t)(part.offset + tutti_place_low(part) - tree->low),
+                         (uint64_t)(part.offset + tutti_place_high(part) - tree->low)};
+}
+
+/* Most rows rise or fall; the others are sorted. */
 static bool row_apart(const struct tutti_tree *tree)
 {
+    bool rises = true, falls = true;
+    struct span last = span_of(tree, 0);
+    for (size_t i = 1; i < tree->n && (rises || falls); i++) {
+        struct span span = span_of(tree, i);
+        rises = rises && span.from >= last.to;
+        falls = falls && span.to <= last.from;
+        last = span;
+    }
+    if (rises || falls)
+        return true;
     struct span *spans = malloc(tree->n * sizeof *spans);
     if (!spans)
         return false;
-    for (size_t i = 0; i < tree->n; i++) {
-        struct tutti_place part = tree->child;
-        if (tree->kind == TUTTI_TREE_SEQ)
-            part = tree->parts[i];
-        else if (tree->kind == TUTTI_TREE_MIXED)
-            part = (struct tutti_place){tree->offsets[i], tree->begins[i + 1] - tree->begins[i], NULL};
-        else
-            part.offset = tree->offsets[i];
-        spans[i].from = (uint64_t)(part.offset + tutti_place_low(part) - tree->low);
-        spans[i].to = (uint64_t)(part.offset + tutti_place_high(part) - tree->low);
-    }
+    for (size_t i = 0; i < tree->n; i++)
+        spans[i] = span_of(tree, i);
     bool apart = disjoint(spans, tree->n);
     free(spans);
     return apart;

@@ -114,14 +114,18 @@ static int group_all(struct tutti_workshop *shop, const struct tutti_place *t, s
 }
 
 /* Most irregular rows are seen to be so without making anything. */
-static bool hopeless(const struct tutti_place *t, size_t n)
+static bool hopeless(const struct tutti_place *t, size_t n, size_t *longest)
 {
     size_t pieces = 0;
+    *longest = SIZE_MAX;
     if (n <= WIDE_ROWS)
         return false;
-    for (size_t i = 0; i < n; pieces++)
-        i += stretch(t + i, n - i, 1);
-    return pieces > n / 4 && pieces > 64 && n > WIDE_ROWS;
+    *longest = 1;
+    for (size_t i = 0, length; i < n; i += length, pieces++) {
+        if ((length = stretch(t + i, n - i, 1)) > *longest)
+            *longest = length;
+    }
+    return pieces > n / 4;
 }
 
 static int settle(struct tutti_workshop *shop, const struct tutti_place *t, size_t n, uint32_t *table,
@@ -138,8 +142,9 @@ static int settle(struct tutti_workshop *shop, const struct tutti_place *t, size
         *out = t[0];
         return TUTTI_OK;
     }
-    if (hopeless(t, n))
-        return tutti_place_lists(shop, t, n, out);
+    size_t longest;
+    if (hopeless(t, n, &longest))
+        return tutti_place_lists(shop, t, n, longest, out);
     struct tutti_place *grouped = malloc(n * sizeof *grouped);
     if (!grouped)
         return TUTTI_ERR_MEMORY;
@@ -151,7 +156,7 @@ static int settle(struct tutti_workshop *shop, const struct tutti_place *t, size
         else if (less <= TUTTI_TREE_PARTS)
             status = tutti_place_seq(shop, grouped, less, out);
         else
-            status = tutti_place_lists(shop, t, n, out);
+            status = tutti_place_lists(shop, t, n, longest, out);
     }
     free(grouped);
     return status;

@@ -5,8 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-__extension__ typedef __int128 wide;
-
 enum { CHUNK = 32 << 10 };
 
 struct tutti_workshop_chunk {
@@ -20,12 +18,19 @@ void tutti_workshop_open(struct tutti_workshop *shop)
     shop->chunks = NULL;
     memset(shop->loops, 0, sizeof shop->loops);
     shop->loops_made = 0;
+    shop->lists = NULL;
     shop->why = NULL;
     shop->used = 0;
 }
 
 void tutti_workshop_close(struct tutti_workshop *shop)
 {
+    for (struct tutti_tree *list = shop->lists; list; list = list->next_list) {
+        if (!list->taken) {
+            free(list->offsets);
+            free(list->begins);
+        }
+    }
     while (shop->chunks) {
         struct tutti_workshop_chunk *next = shop->chunks->next;
         free(shop->chunks);
@@ -66,12 +71,9 @@ int tutti_workshop_refuse(struct tutti_workshop *shop, const char *why)
     return TUTTI_ERR_UNAVAILABLE;
 }
 
-bool tutti_place_same(struct tutti_place a, struct tutti_place b)
+bool tutti_tree_same(const struct tutti_tree *x, const struct tutti_tree *y)
 {
-    const struct tutti_tree *x = a.tree, *y = b.tree;
-    if (x == y)
-        return a.length == b.length;
-    if (!x || !y || x->hash != y->hash || x->kind != y->kind || x->size != y->size || x->n != y->n)
+    if (x->hash != y->hash || x->kind != y->kind || x->size != y->size || x->n != y->n)
         return false;
     switch (x->kind) {
     case TUTTI_TREE_LOOP:
@@ -93,7 +95,7 @@ bool tutti_place_same(struct tutti_place a, struct tutti_place b)
 
 int tutti_place_move(struct tutti_workshop *shop, struct tutti_place *place, int64_t by)
 {
-    wide offset = (wide)place->offset + by;
+    tutti_wide offset = (tutti_wide)place->offset + by;
     if (tutti_place_size(*place) == 0)
         return TUTTI_OK;
     if (offset < -TUTTI_TREE_LIMIT || offset > TUTTI_TREE_LIMIT ||
@@ -112,7 +114,7 @@ static uint64_t shape_hash(struct tutti_place place)
 static int new_loop(struct tutti_workshop *shop, uint64_t count, int64_t stride, struct tutti_place child,
                     struct tutti_place *out)
 {
-    wide all = (wide)stride * (wide)(count - 1);
+    tutti_wide all = (tutti_wide)stride * (tutti_wide)(count - 1);
     uint64_t hash = tutti_mix(tutti_mix(shape_hash(child), count), (uint64_t)stride);
     struct tutti_tree **kept = &shop->loops[hash & (TUTTI_TREE_SMALL_CACHE - 1)], *loop = *kept;
     int64_t offset = child.offset;
@@ -164,7 +166,7 @@ int tutti_place_loop(struct tutti_workshop *shop, uint64_t count, int64_t stride
         *out = (struct tutti_place){.length = count * child.length};
         return tutti_place_move(shop, out, child.offset);
     }
-    if (inner && inner->kind == TUTTI_TREE_LOOP && (wide)inner->stride * (wide)inner->count == stride) {
+    if (inner && inner->kind == TUTTI_TREE_LOOP && (tutti_wide)inner->stride * (tutti_wide)inner->count == stride) {
         struct tutti_place place = inner->child;
         place.offset = child.offset;
         return new_loop(shop, count * inner->count, inner->stride, place, out);
@@ -178,13 +180,25 @@ void tutti_row_free(struct tutti_row *row)
     *row = (struct tutti_row){0};
 }
 
+int tutti_row_reserve(struct tutti_row *row, size_t n)
+{
+    struct tutti_place *more;
+    if (n <= row->room)
+        return TUTTI_OK;
+    if (n > SIZE_MAX / sizeof *more || !(more = realloc(row->at, n * sizeof *more)))
+        return TUTTI_ERR_MEMORY;
+    row->at = more;
+    row->room = n;
+    return TUTTI_OK;
+}
+
 /* Makes `last` longer by what follows it, where that goes on with the same stride. */
 static int absorb(struct tutti_workshop *shop, struct tutti_place *last, struct tutti_place next, bool *done)
 {
     const struct tutti_tree *a = last->tree, *b = next.tree;
     struct tutti_place child;
     *done = true;
-    if (a && a->kind == TUTTI_TREE_LOOP && next.offset - last->offset == (wide)a->stride * (wide)a->count) {
+    if (a && a->kind == TUTTI_TREE_LOOP && next.offset - last->offset == (tutti_wide)a->stride * (tutti_wide)a->count) {
         child = a->child;
         child.offset = last->offset;
         if (tutti_place_same(a->child, next))
@@ -217,12 +231,9 @@ int tutti_row_push(struct tutti_workshop *shop, struct tutti_row *row, struct tu
         }
     }
     if (row->n == row->room) {
-        size_t room = row->room ? 2 * row->room : 64;
-        struct tutti_place *more = realloc(row->at, room * sizeof *more);
-        if (!more)
-            return TUTTI_ERR_MEMORY;
-        row->at = more;
-        row->room = room;
+        int status = tutti_row_reserve(row, row->room ? 2 * row->room : 64);
+        if (status != TUTTI_OK)
+            return status;
     }
     row->at[row->n++] = place;
     return TUTTI_OK;

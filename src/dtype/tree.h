@@ -11,9 +11,16 @@
 /* All displacements and sizes stay within this, so that differences of two never overflow. */
 #define TUTTI_TREE_LIMIT ((INT64_C(1) << 62) - 1)
 
+__extension__ typedef __int128 tutti_wide;
+static inline bool tutti_fits(tutti_wide value)
+{
+    return value >= -TUTTI_TREE_LIMIT && value <= TUTTI_TREE_LIMIT;
+}
+
 enum {
-    TUTTI_TREE_FLAT = 256,       /* blocks: a layout of so few is always looked at block by block */
-    TUTTI_TREE_PARTS = 16,       /* of a sequence; where there were more, lists are tried */
+    TUTTI_TREE_FLAT = 256, /* blocks: a layout of so few is always looked at block by block */
+    TUTTI_TREE_PARTS = 16, /* of a sequence; where there were more, lists are tried */
+    TUTTI_TREE_LONG = 64,
     TUTTI_TREE_MOST = 4096,      /* parts where nothing else is left */
     TUTTI_TREE_DEPTH = 512,      /* of descriptions */
     TUTTI_TREE_SMALL_CACHE = 256 /* a power of two */
@@ -48,8 +55,10 @@ struct tutti_tree {
     struct tutti_place child; /* LOOP, LIST: at offset 0 */
     size_t n;
     struct tutti_place *parts;
-    int64_t *offsets;
+    int64_t *offsets; /* of malloc; a plan may take them over: `taken` */
     uint64_t *begins;
+    bool taken;
+    struct tutti_tree *next_list;
 };
 
 /* Memory of one build, freed at once. */
@@ -57,6 +66,7 @@ struct tutti_workshop {
     struct tutti_workshop_chunk *chunks;
     struct tutti_tree *loops[TUTTI_TREE_SMALL_CACHE]; /* made before, by what they are made of */
     size_t loops_made;
+    struct tutti_tree *lists;
     const char *why;     /* static: what is beyond plans, on TUTTI_ERR_UNAVAILABLE */
     size_t used;         /* of `first` */
     uint64_t first[512]; /* most types need no more */
@@ -72,6 +82,8 @@ struct tutti_row {
     size_t n, room;
 };
 void tutti_row_free(struct tutti_row *row);
+/* Room for `n` places in all. */
+int tutti_row_reserve(struct tutti_row *row, size_t n);
 /* Appends, merged with the last one where that goes on. */
 int tutti_row_push(struct tutti_workshop *shop, struct tutti_row *row, struct tutti_place place);
 /* Appends the place's blocks one by one. */
@@ -101,8 +113,12 @@ static inline bool tutti_place_flat(struct tutti_place place)
 {
     return !place.tree || place.tree->flat;
 }
+bool tutti_tree_same(const struct tutti_tree *a, const struct tutti_tree *b);
 /* Equal but for where they are. */
-bool tutti_place_same(struct tutti_place a, struct tutti_place b);
+static inline bool tutti_place_same(struct tutti_place a, struct tutti_place b)
+{
+    return a.tree == b.tree ? a.length == b.length : a.tree && b.tree && tutti_tree_same(a.tree, b.tree);
+}
 /* Moves it by `by` bytes. */
 int tutti_place_move(struct tutti_workshop *shop, struct tutti_place *place, int64_t by);
 /* `count` times the place, folded where inner and outer strides go together. */
@@ -122,8 +138,10 @@ size_t tutti_progress_period(const struct tutti_place *t, size_t n, uint32_t *ta
 int tutti_progress_group(struct tutti_workshop *shop, const struct tutti_place *t, size_t *n, size_t least,
                          struct tutti_place *into);
 
-/* lists.c: a sequence of too many parts. */
-int tutti_place_lists(struct tutti_workshop *shop, const struct tutti_place *t, size_t n, struct tutti_place *out);
+/* lists.c: a sequence of too many parts. A progression of at least TUTTI_TREE_LONG stands beside a list; shorter ones
+ * are listed; `longest`: of those that are there. */
+int tutti_place_lists(struct tutti_workshop *shop, const struct tutti_place *t, size_t n, size_t longest,
+                      struct tutti_place *out);
 int tutti_place_seq(struct tutti_workshop *shop, const struct tutti_place *t, size_t n, struct tutti_place *out);
 
 /* build.c: the layout of one element and its bounds, as MPI has them. */
@@ -134,6 +152,13 @@ struct tutti_made {
     bool lower_marked, upper_marked; /* by resized, subarray, darray: markers count before all else in a struct */
 };
 int tutti_build(struct tutti_workshop *shop, const struct tutti_description *what, struct tutti_made *out);
+int tutti_made_bounds(struct tutti_workshop *shop, struct tutti_made *made, tutti_wide lower, tutti_wide upper);
+static inline int64_t tutti_made_extent(const struct tutti_made *made)
+{
+    return made->upper - made->lower;
+}
+/* arrays.c: *made is the element, and becomes the array. */
+int tutti_build_array(struct tutti_workshop *shop, const struct tutti_description *what, struct tutti_made *made);
 
 static inline uint64_t tutti_mix(uint64_t hash, uint64_t word)
 {

@@ -151,11 +151,7 @@ int tutti_door_MPI_Request_free(MPI_Request *request)
         tutti_pending_drop(pending);
         return code;
     }
-    /* The host memory must outlive the call: the request is kept and completed later. */
-    tutti_pending_orphan(pending);
-    *request = tutti_handles.no_request;
-    tutti_pending_sweep(0);
-    return MPI_SUCCESS;
+    return tutti_pending_free(pending, request);
 }
 
 /* ---- lists of requests ---- */

@@ -100,8 +100,10 @@ int tutti_front_open(const struct tutti_stub *offer, char *why, size_t size)
         snprintf(why, size, "%s has no %s", offer->path, #name);                                                       \
         return -1;                                                                                                     \
     }
+#define TUTTI_MAY(name, parameters) *(void **)(void *)&tutti_real.name = find(#name);
 #include "mpi/needs.def"
 #undef TUTTI_NEED
+#undef TUTTI_MAY
     if (!find_handles()) {
         snprintf(why, size, "%s has no MPI_COMM_WORLD or MPI_INT64_T", offer->path);
         return -1;

@@ -8,6 +8,7 @@
 #include "core/clock.h"
 #include "core/log.h"
 #include "core/settings.h"
+#include "mpi/datatypes.h"
 #include "mpi/requests.h"
 #include "tutti/tutti.h"
 
@@ -118,6 +119,7 @@ static void after_fork(void)
     tutti_door.on = 0;
     tutti_door_table(0);
     tutti_comms_forget();
+    tutti_layouts_forget();
     if (tutti_door.node)
         tutti_node_forget(tutti_door.node);
     tutti_door.node = NULL;
@@ -142,7 +144,7 @@ static void start(void)
     tutti_door.multiple = level == MPI_THREAD_MULTIPLE;
     tutti_door.aware = gpu_aware();
     ask_quietly();
-    if (tutti_comms_open() != TUTTI_OK)
+    if (tutti_comms_open() != TUTTI_OK || tutti_layouts_open() != TUTTI_OK)
         return;
     tutti_transport_over(&world, tutti_handles.world);
     if (tutti_node_open(&world.base, &tutti_door.node) != TUTTI_OK)
@@ -236,6 +238,7 @@ int tutti_door_MPI_Finalize(void)
         if (tutti_door.node)
             tutti_node_close(tutti_door.node);
         tutti_door.node = NULL;
+        tutti_layouts_close();
         if (tutti_door.device && tutti_door.device->active())
             tutti_pinned_close();
         tutti_types_close();

@@ -91,8 +91,10 @@ struct tutti_real {
 #define TUTTI_EACH(kind, name, errors, buffers, parameters, arguments) int(*name) parameters;
 #include "mpi/calls.inc"
 #define TUTTI_NEED(name, parameters) int(*name) parameters;
+#define TUTTI_MAY(name, parameters)  int(*name) parameters;
 #include "mpi/needs.def"
 #undef TUTTI_NEED
+#undef TUTTI_MAY
 };
 extern struct tutti_real tutti_real;
 

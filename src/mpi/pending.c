@@ -17,18 +17,39 @@ static int failed(MPI_Comm comm, int status)
     return tutti_fail_comm(comm, tutti_error_code(status));
 }
 
+static int out(struct tutti_pending *pending, const MPI_Status *status)
+{
+    int cancelled = 0;
+    if (pending->exchange)
+        return tutti_blocks_out(&pending->exchange->out);
+    if (!(pending->span.way & TUTTI_SPAN_OUT))
+        return TUTTI_OK;
+    tutti_real.MPI_Test_cancelled(status, &cancelled);
+    return cancelled ? TUTTI_OK : tutti_span_out(&pending->span, tutti_received(status));
+}
+
 int tutti_pending_deliver(struct tutti_pending *pending, const MPI_Status *status)
 {
-    int cancelled = 0, done = TUTTI_OK;
     if (pending->open)
         return tutti_open_deliver(pending->open);
-    if (pending->delivered || !(pending->span.way & TUTTI_SPAN_OUT))
+    if (pending->delivered || (pending->persistent && !pending->active))
         return MPI_SUCCESS;
-    tutti_real.MPI_Test_cancelled(status, &cancelled);
-    if (!cancelled)
-        done = tutti_span_out(&pending->span, pending->span.prefix ? tutti_received(status) : -1);
+    int done = out(pending, status);
     pending->delivered = 1;
     return done == TUTTI_OK ? MPI_SUCCESS : failed(pending->comm, done);
+}
+
+static void destroy(struct tutti_pending *pending)
+{
+    tutti_span_close(&pending->span);
+    if (pending->exchange) {
+        tutti_blocks_close(&pending->exchange->in);
+        tutti_blocks_close(&pending->exchange->out);
+        free(pending->exchange);
+    }
+    for (int i = 0; i < TUTTI_PENDING_LISTS; i++)
+        free(pending->list[i]);
+    free(pending);
 }
 
 void tutti_pending_drop(struct tutti_pending *pending)
@@ -41,10 +62,12 @@ void tutti_pending_drop(struct tutti_pending *pending)
             return;
         }
     }
-    tutti_span_close(&pending->span);
-    for (int i = 0; i < TUTTI_PENDING_LISTS; i++)
-        free(pending->list[i]);
-    free(pending);
+    if (pending->persistent) {
+        pending->active = 0;
+        tutti_pending_back(pending);
+        return;
+    }
+    destroy(pending);
 }
 
 void tutti_pending_back(struct tutti_pending *pending)
@@ -85,17 +108,87 @@ int tutti_pending_open_call(MPI_Request request, struct tutti_open *open)
     return TUTTI_OK;
 }
 
-int tutti_pending_add(MPI_Request request, MPI_Comm comm, struct tutti_span *span)
+/* A new entry, with the lists of the same request if there are some; NULL (reported) without memory: what a call uses
+ * must live until it completes, so it is lost rather than reused too early. */
+static struct tutti_pending *entry(MPI_Request request, MPI_Comm comm)
 {
-    struct tutti_pending *pending = calloc(1, sizeof *pending);
-    if (!pending) { /* the memory must live until the call completes: it is lost rather than reused too early */
+    struct tutti_pending *pending = calloc(1, sizeof *pending), *lists = tutti_pending_take(request);
+    if (!pending) {
         tutti_error("out of memory: a staged nonblocking call is not delivered");
-        return tutti_fail_comm(comm, MPI_ERR_NO_MEM);
+        return NULL;
     }
     pending->request = request;
     pending->comm = comm;
+    for (int i = 0; lists && i < TUTTI_PENDING_LISTS; i++)
+        pending->list[i] = lists->list[i];
+    free(lists);
+    return pending;
+}
+
+int tutti_pending_add(MPI_Request request, MPI_Comm comm, struct tutti_span *span)
+{
+    struct tutti_pending *pending = entry(request, comm);
+    if (!pending)
+        return tutti_fail_comm(comm, MPI_ERR_NO_MEM);
     pending->span = *span;
     return watch(pending);
+}
+
+int tutti_pending_persistent(MPI_Request request, MPI_Comm comm, struct tutti_span *span)
+{
+    struct tutti_pending *pending = entry(request, comm);
+    if (!pending)
+        return tutti_fail_comm(comm, MPI_ERR_NO_MEM);
+    pending->span = *span;
+    pending->persistent = 1;
+    tutti_pending_back(pending);
+    return MPI_SUCCESS;
+}
+
+int tutti_pending_exchange(MPI_Request request, struct tutti_exchange *exchange, int persistent)
+{
+    struct tutti_pending *pending = entry(request, exchange->comm);
+    if (!pending)
+        return tutti_fail_comm(exchange->comm, MPI_ERR_NO_MEM);
+    pending->exchange = exchange;
+    pending->persistent = persistent;
+    if (!persistent)
+        return watch(pending);
+    tutti_pending_back(pending);
+    return MPI_SUCCESS;
+}
+
+int tutti_pending_start(struct tutti_pending *pending, MPI_Request *request)
+{
+    struct tutti_exchange *exchange = pending->exchange;
+    if (!pending->active) { /* otherwise the MPI refuses it */
+        int status = exchange ? tutti_blocks_in(&exchange->in) : tutti_span_in(&pending->span);
+        if (status == TUTTI_OK && exchange)
+            status = tutti_blocks_in(&exchange->out);
+        if (status != TUTTI_OK)
+            return failed(pending->comm, status);
+    }
+    TUTTI_INSIDE();
+    int code = tutti_real.MPI_Start(request);
+    if (code == MPI_SUCCESS) {
+        pending->active = 1;
+        pending->delivered = 0;
+    }
+    return code;
+}
+
+int tutti_pending_free(struct tutti_pending *pending, MPI_Request *request)
+{
+    if (pending->persistent && !pending->active) {
+        int code = tutti_real.MPI_Request_free(request);
+        destroy(pending);
+        return code;
+    }
+    /* The host memory must outlive the call: the request is kept and completed later. */
+    tutti_pending_orphan(pending);
+    *request = tutti_handles.no_request;
+    tutti_pending_sweep(0);
+    return MPI_SUCCESS;
 }
 
 int tutti_pending_lists(MPI_Request request, int *const list[], int n)
@@ -149,6 +242,8 @@ static int complete(struct tutti_pending *pending)
         return 1;
     if (flag)
         tutti_pending_deliver(pending, &status);
+    if (flag && pending->persistent)
+        tutti_real.MPI_Request_free(&pending->request);
     return flag;
 }
 
@@ -165,7 +260,7 @@ void tutti_pending_sweep(int all)
         while (mine) {
             struct tutti_pending *next = mine->next;
             if (complete(mine))
-                tutti_pending_drop(mine);
+                destroy(mine);
             else
                 tutti_pending_orphan(mine);
             mine = next;

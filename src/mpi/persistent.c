@@ -50,9 +50,9 @@ int tutti_door_MPI_Start(MPI_Request *request)
 {
     struct tutti_pending *pending =
         tutti_pending_none() || tutti_inside || !request ? NULL : tutti_pending_see(*request);
-    if (likely(!pending || !pending->open))
+    if (likely(!pending || (!pending->open && !pending->persistent)))
         return tutti_real.MPI_Start(request);
-    return tutti_persistent_start(pending->open);
+    return pending->open ? tutti_persistent_start(pending->open) : tutti_pending_start(pending, request);
 }
 
 int tutti_door_MPI_Startall(int count, MPI_Request array_of_requests[])
@@ -62,7 +62,7 @@ int tutti_door_MPI_Startall(int count, MPI_Request array_of_requests[])
         return tutti_real.MPI_Startall(count, array_of_requests);
     for (int i = 0; i < count && array_of_requests; i++) {
         const struct tutti_pending *pending = tutti_pending_see(array_of_requests[i]);
-        ours |= pending && pending->open;
+        ours |= pending && (pending->open || pending->persistent);
     }
     if (!ours)
         return tutti_real.MPI_Startall(count, array_of_requests);

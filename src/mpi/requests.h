@@ -5,8 +5,8 @@
 #include <stdatomic.h>
 #include <uthash.h>
 
+#include "mpi/blocks.h"
 #include "mpi/nonblocking.h"
-#include "mpi/stage.h"
 
 enum { TUTTI_PENDING_LISTS = 4 };
 
@@ -14,10 +14,13 @@ struct tutti_pending {
     MPI_Request request;
     MPI_Comm comm;
     struct tutti_span span;
-    int delivered;                  /* what was received has been copied to the user */
-    struct tutti_open *open;        /* not NULL: the request stands for this call and for nothing else here */
-    int *list[TUTTI_PENDING_LISTS]; /* narrowed counts that the call reads until it completes */
-    struct tutti_pending *next;     /* among the freed ones */
+    struct tutti_exchange *exchange; /* not NULL: of a collective, instead of the span */
+    int delivered;                   /* what was received has been copied to the user */
+    int persistent;                  /* the entry lives as long as the request */
+    int active;                      /* persistent: started and not completed */
+    struct tutti_open *open;         /* not NULL: the request stands for this call and for nothing else here */
+    int *list[TUTTI_PENDING_LISTS];  /* narrowed counts that the call reads until it completes */
+    struct tutti_pending *next;      /* among the freed ones */
     UT_hash_handle hh;
 };
 
@@ -32,6 +35,12 @@ static inline int tutti_pending_none(void)
 int tutti_pending_open_call(MPI_Request request, struct tutti_open *open);
 /* Puts a started call under watch; a call that is complete already is finished at once. Takes over `span`. */
 int tutti_pending_add(MPI_Request request, MPI_Comm comm, struct tutti_span *span);
+/* A persistent one, not started yet. */
+int tutti_pending_persistent(MPI_Request request, MPI_Comm comm, struct tutti_span *span);
+/* A collective; takes over `exchange`, which was allocated. */
+int tutti_pending_exchange(MPI_Request request, struct tutti_exchange *exchange, int persistent);
+/* MPI_Start of a persistent one. An MPI code. */
+int tutti_pending_start(struct tutti_pending *pending, MPI_Request *request);
 /* The same for a call that reads `n` allocated lists while it is in flight. */
 int tutti_pending_lists(MPI_Request request, int *const list[], int n);
 /* Takes the entry out; NULL where there is none. It is finished, put back, or dropped (its memory given back). */
@@ -42,6 +51,8 @@ void tutti_pending_back(struct tutti_pending *pending);
 void tutti_pending_drop(struct tutti_pending *pending);
 /* The call has completed with this status: copies what came. Returns an MPI code. */
 int tutti_pending_deliver(struct tutti_pending *pending, const MPI_Status *status);
+/* MPI_Request_free of a request whose entry was taken out, and which is no open call's. An MPI code. */
+int tutti_pending_free(struct tutti_pending *pending, MPI_Request *request);
 /* A request that the program has freed: stays until it completes. */
 void tutti_pending_orphan(struct tutti_pending *pending);
 /* Completes freed requests where they are ready; with `all`, waits for each. */

@@ -75,22 +75,18 @@ void tutti_pinned_close(void)
 
 /* ---- shape of a buffer ---- */
 
-static int named(MPI_Datatype type)
+int tutti_elements_on_device(const void *buffer, MPI_Datatype type)
 {
-    int integers, addresses, types, combiner;
-    if (tutti_type_find(type))
-        return 1;
-    return tutti_real.MPI_Type_get_envelope(type, &integers, &addresses, &types, &combiner) == MPI_SUCCESS &&
-           combiner == MPI_COMBINER_NAMED;
-}
-
-int tutti_bottom_on_device(MPI_Datatype type)
-{
-    MPI_Count lb = 0, extent = 0;
-    if (type == tutti_handles.no_type || named(type) ||
-        tutti_real.MPI_Type_get_true_extent_x(type, &lb, &extent) != MPI_SUCCESS)
+    if (tutti_inside || buffer == MPI_IN_PLACE || type == tutti_handles.no_type)
         return 0;
-    return tutti_must_stage((const char *)MPI_BOTTOM + lb);
+    const struct tutti_layout *layout = tutti_layout_of(type);
+    if (!layout || !layout->derived || layout->size == 0)
+        return 0;
+    if (buffer != MPI_BOTTOM || !layout->plan)
+        return layout->true_lower != 0 && tutti_on_device((const char *)buffer + layout->true_lower);
+    struct tutti_places places;
+    tutti_places_of(layout->plan, 1, buffer, &places);
+    return places.device;
 }
 
 /* 1 where the whole span lies in one allocation, gaps included. */
@@ -102,7 +98,7 @@ static int in_one(const struct tutti_span *span)
     return memory.kind == TUTTI_MEMORY_DEVICE && span->user >= base && span->user + span->bytes <= base + memory.bytes;
 }
 
-/* ---- typed bytes of one element ---- */
+/* ---- typed bytes of one element, of types without a plan ---- */
 
 struct run {
     size_t at, bytes;
@@ -184,61 +180,130 @@ static int copy_runs(struct tutti_span *span, int out)
     return status;
 }
 
+/* Between the image and the buffer by way of the packed elements: one kernel instead of a copy per run. */
+static int copy_packed(struct tutti_span *span, int out)
+{
+    size_t room, bytes = (size_t)span->count * span->plan->size;
+    void *packed = tutti_pinned_take(bytes, &room), *user = span->user + span->origin;
+    if (!packed)
+        return TUTTI_ERR_MEMORY;
+    int status = TUTTI_OK;
+    if (out) {
+        tutti_plan_pack_host(span->plan, (uint64_t)span->count, span->host, 0, bytes, packed);
+        status = tutti_packed_move(TUTTI_UNPACK, span->gpu, span->plan, span->count, user, 0, bytes, packed);
+    } else if ((status = tutti_packed_move(TUTTI_PACK, span->gpu, span->plan, span->count, user, 0, bytes, packed)) ==
+               TUTTI_OK) {
+        tutti_plan_unpack_host(span->plan, (uint64_t)span->count, span->host, 0, bytes, packed);
+    }
+    tutti_pinned_give(packed, room);
+    return status;
+}
+
 static int copy_in(struct tutti_span *span)
 {
-    if (span->solid || in_one(span))
+    /* One copy of all is as fast, unless most of it is gaps. */
+    int dense = !span->plan || span->bytes / 4 < (size_t)span->count * span->plan->size;
+    if (span->solid || (dense && in_one(span)))
         return tutti_door.device->copy_now(span->memory, span->user, span->bytes);
-    return copy_runs(span, 0);
+    return span->plan ? copy_packed(span, 0) : copy_runs(span, 0);
 }
 
 /* ---- spans ---- */
+
+/* What is known of the type; 0 where the MPI will refuse the call. */
+static int shape(struct tutti_span *span, MPI_Count *lowest, struct tutti_layout **layout)
+{
+    MPI_Count lb, extent, true_lb, true_extent, size;
+    int named = tutti_type_find(span->type) != NULL;
+    *layout = named ? NULL : tutti_layout_of(span->type);
+    if (*layout) {
+        extent = (*layout)->extent;
+        true_lb = (*layout)->true_lower;
+        true_extent = (*layout)->true_extent;
+        size = (*layout)->size;
+    } else if (tutti_real.MPI_Type_get_extent_x(span->type, &lb, &extent) != MPI_SUCCESS ||
+               tutti_real.MPI_Type_get_true_extent_x(span->type, &true_lb, &true_extent) != MPI_SUCCESS ||
+               tutti_real.MPI_Type_size_x(span->type, &size) != MPI_SUCCESS) {
+        return 0;
+    }
+    MPI_Count reach = (span->count - 1) * extent;
+    *lowest = true_lb + (reach < 0 ? reach : 0);
+    span->size = (size_t)size;
+    span->bytes = (size_t)((reach < 0 ? -reach : reach) + true_extent);
+    span->extent = extent;
+    span->true_extent = (size_t)true_extent;
+    span->first = true_lb - *lowest;
+    span->origin = -*lowest;
+    span->solid = size == true_extent && (extent == size || span->count == 1);
+    span->prefix =
+        span->solid && (named || (*layout && ((*layout)->solid || ((*layout)->in_order && span->count == 1))));
+    return 1;
+}
 
 int tutti_span_open(struct tutti_span *span, const void *buffer, MPI_Count count, MPI_Datatype type, int way)
 {
     memset(span, 0, sizeof *span);
     span->host = (void *)(uintptr_t)buffer;
+    span->given = type;
     if (count <= 0 || type == tutti_handles.no_type || buffer == MPI_IN_PLACE || !tutti_needs_span(buffer, type))
         return TUTTI_OK;
     TUTTI_INSIDE();
-    MPI_Count lb, extent, true_lb, true_extent, size;
-    if (tutti_real.MPI_Type_get_extent_x(type, &lb, &extent) != MPI_SUCCESS ||
-        tutti_real.MPI_Type_get_true_extent_x(type, &true_lb, &true_extent) != MPI_SUCCESS ||
-        tutti_real.MPI_Type_size_x(type, &size) != MPI_SUCCESS)
-        return TUTTI_ERR_ARGUMENT;
-    if (size == 0)
-        return TUTTI_OK;
-    MPI_Count reach = (count - 1) * extent, lowest = true_lb + (reach < 0 ? reach : 0);
-    span->bytes = (size_t)((reach < 0 ? -reach : reach) + true_extent);
+    MPI_Count lowest;
+    struct tutti_layout *layout;
     span->count = count;
     span->type = type;
-    span->extent = extent;
-    span->true_extent = (size_t)true_extent;
-    span->first = true_lb - lowest;
-    span->solid = size == true_extent && (extent == size || count == 1);
-    span->prefix = span->solid && named(type);
     span->way = way;
+    if (!shape(span, &lowest, &layout))
+        return TUTTI_ERR_ARGUMENT;
+    if (span->size == 0)
+        return TUTTI_OK;
     span->user = (char *)(uintptr_t)buffer + lowest;
+    if (layout && layout->plan && !span->prefix) {
+        struct tutti_places places;
+        tutti_places_of(layout->plan, count, buffer, &places);
+        span->gpu = places.gpu;
+        if (tutti_places_reached(&places))
+            span->plan = tutti_plan_hold(layout->plan);
+    }
+    span->packed = span->plan && way & TUTTI_SPAN_PACKED && tutti_layout_packed(layout, &span->given) == 0;
+    if (span->packed)
+        span->bytes = (size_t)count * span->size;
     span->memory = tutti_pinned_take(span->bytes, &span->room);
-    if (!span->memory)
-        return TUTTI_ERR_MEMORY;
-    span->host = span->memory - lowest;
+    span->host = span->packed ? span->memory : span->memory - lowest;
     span->staged = 1;
-    /* What arrives may leave bytes of the span alone: they are fetched first, so that they go back as they were. */
-    int status = way & TUTTI_SPAN_IN || !span->prefix ? copy_in(span) : TUTTI_OK;
+    int status = span->memory ? TUTTI_OK : TUTTI_ERR_MEMORY;
+    if (status == TUTTI_OK && !(way & TUTTI_SPAN_LATER))
+        status = tutti_span_in(span);
     if (status != TUTTI_OK)
         tutti_span_close(span);
     return status;
+}
+
+int tutti_span_in(struct tutti_span *span)
+{
+    TUTTI_INSIDE();
+    if (!span->staged)
+        return TUTTI_OK;
+    if (!span->packed) /* what arrives may leave bytes of the image alone: they go back as they were */
+        return span->way & TUTTI_SPAN_IN || !span->prefix ? copy_in(span) : TUTTI_OK;
+    if (!(span->way & TUTTI_SPAN_IN))
+        return TUTTI_OK;
+    return tutti_packed_move(TUTTI_PACK, span->gpu, span->plan, span->count, span->user + span->origin, 0, span->bytes,
+                             span->memory);
 }
 
 int tutti_span_out(struct tutti_span *span, MPI_Count bytes)
 {
     if (!span->staged || !(span->way & TUTTI_SPAN_OUT))
         return TUTTI_OK;
-    if (!span->solid)
-        return copy_runs(span, 1);
     size_t n = span->bytes;
-    if (span->prefix && bytes >= 0 && (size_t)bytes < n)
+    if ((span->prefix || span->packed) && bytes >= 0 && (size_t)bytes < n)
         n = (size_t)bytes;
+    if (span->packed)
+        return tutti_packed_move(TUTTI_UNPACK, span->gpu, span->plan, span->count, span->user + span->origin, 0, n,
+                                 span->memory);
+    if (!span->solid)
+        return span->plan ? copy_packed(span, 1) : copy_runs(span, 1);
     return n ? tutti_door.device->copy_now(span->user, span->memory, n) : TUTTI_OK;
 }
 
@@ -247,16 +312,22 @@ void tutti_span_shorten(struct tutti_span *span, MPI_Count count)
     if (!span->staged || count >= span->count)
         return;
     span->count = count;
-    if (span->solid) /* elements follow each other upwards */
+    if (span->packed)
+        span->bytes = count > 0 ? (size_t)count * span->size : 0;
+    else if (span->solid) /* elements follow each other upwards */
         span->bytes = count > 0 ? (size_t)((count - 1) * span->extent) + span->true_extent : 0;
 }
 
 void tutti_span_close(struct tutti_span *span)
 {
-    if (span->staged)
-        tutti_pinned_give(span->memory, span->room);
+    if (!span->staged)
+        return;
+    tutti_pinned_give(span->memory, span->room);
+    if (span->plan)
+        tutti_plan_drop(span->plan);
     span->staged = 0;
     span->memory = NULL;
+    span->plan = NULL;
 }
 
 MPI_Count tutti_received(const MPI_Status *status)

@@ -1,40 +1,61 @@
 /* Staging: a call's device buffer is replaced by pinned host memory, of which the typed bytes are copied in before the
- * real call or out after it. Bytes in the gaps of a derived type are never written in device memory. */
+ * real call or out after it: an image of the buffer, or, where the caller allows it and the type has gaps, its elements
+ * packed by a kernel. Bytes in the gaps of a derived type are never written in device memory. */
 #ifndef TUTTI_MPI_STAGE_H
 #define TUTTI_MPI_STAGE_H
 
-#include "mpi/door.h"
+#include "mpi/packed.h"
 
-enum { TUTTI_SPAN_IN = 1, TUTTI_SPAN_OUT = 2 };
+/* PACKED: the MPI is told the type `given`, not the program's. LATER: the contents are copied by tutti_span_in(), not
+ * at once. */
+enum { TUTTI_SPAN_IN = 1, TUTTI_SPAN_OUT = 2, TUTTI_SPAN_PACKED = 4, TUTTI_SPAN_LATER = 8 };
 
 struct tutti_span {
     void *host;              /* what the MPI is given in place of the buffer */
+    MPI_Datatype given;      /* and of what type its elements are */
     int staged;              /* 0: the buffer itself */
-    int prefix;              /* a message of n bytes fills the first n bytes */
+    int packed;              /* `memory` holds packed elements, of `given` */
+    int prefix;              /* a message of n bytes fills the first n bytes, or packed bytes */
     int solid;               /* no gaps */
     int way;                 /* TUTTI_SPAN_IN | TUTTI_SPAN_OUT */
     char *user;              /* lowest byte in device memory */
     char *memory;            /* lowest byte in host memory */
     size_t room;             /* of `memory`, as the pool counts */
-    size_t bytes;            /* of both */
+    size_t bytes;            /* of the image, or of the packed elements */
     MPI_Count count;         /* elements */
     MPI_Count extent, first; /* distance of elements; of the first from `user` */
+    MPI_Count origin;        /* of the program's address from `user` */
     size_t true_extent;      /* of one element */
+    size_t size;             /* of one element, packed */
     MPI_Datatype type;
+    const struct tutti_plan *plan; /* held; NULL: none is known, or none is needed */
+    int gpu;                       /* whose kernels reach the buffer, where there is a plan */
 };
 
-/* 1 where `buffer` must be staged; also sees absolute addresses (MPI_BOTTOM with a derived type). */
-int tutti_bottom_on_device(MPI_Datatype type);
+/* Why a span was staged, for the counters. */
+static inline const char *tutti_span_how(const struct tutti_span *span)
+{
+    return span->packed ? "packed by a kernel" : "device memory";
+}
+
+/* 1 where elements of a derived type lie in device memory though the address that they are counted from does not:
+ * absolute addresses (MPI_BOTTOM), and displacements that lead there. */
+int tutti_elements_on_device(const void *buffer, MPI_Datatype type);
+/* 1 where `buffer` must be staged. */
 static inline int tutti_needs_span(const void *buffer, MPI_Datatype type)
 {
     if (likely(!tutti_door.device || !tutti_door.device->active()))
         return 0;
-    return tutti_must_stage(buffer) || (unlikely(buffer == MPI_BOTTOM) && tutti_bottom_on_device(type));
+    if (tutti_must_stage(buffer))
+        return 1;
+    return unlikely(!tutti_type_find(type)) && !tutti_door.aware && tutti_elements_on_device(buffer, type);
 }
 
 /* Prepares a buffer of `count` elements: leaves host buffers, MPI_IN_PLACE, empty ones and what the MPI will refuse as
  * they are; otherwise takes host memory and, for TUTTI_SPAN_IN, copies the contents. Returns a status of Tutti. */
 int tutti_span_open(struct tutti_span *span, const void *buffer, MPI_Count count, MPI_Datatype type, int way);
+/* Copies the contents, once more too. */
+int tutti_span_in(struct tutti_span *span);
 /* After the real call: copies what came to device memory; `bytes` of the message, or -1 for all. */
 int tutti_span_out(struct tutti_span *span, MPI_Count bytes);
 /* From now on the first `count` elements alone are copied out. */

@@ -14,9 +14,9 @@ static int tutti_stage_end(const char *call, MPI_Comm comm, int code, int done, 
                            const MPI_Status *status)
 {
     if (done == TUTTI_OK && code == MPI_SUCCESS)
-        done = tutti_span_out(span, status && span->prefix ? tutti_received(status) : -1);
+        done = tutti_span_out(span, status ? tutti_received(status) : -1);
+    tutti_count(call, "staged", tutti_span_how(span));
     tutti_span_close(span);
-    tutti_count(call, "staged", "device memory");
     return done == TUTTI_OK ? code : tutti_stage_failed(call, comm, done);
 }
 

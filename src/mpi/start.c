@@ -10,9 +10,19 @@ static int staging_failed(const char *call, MPI_Comm comm, int status)
 
 static int started(const char *call, MPI_Comm comm, int code, const MPI_Request *request, struct tutti_span *span)
 {
-    tutti_count(call, "staged", "device memory");
+    tutti_count(call, "staged", tutti_span_how(span));
     if (code == MPI_SUCCESS && span->staged)
         return tutti_pending_add(*request, comm, span);
+    tutti_span_close(span);
+    return code;
+}
+
+/* A persistent call, whose contents go in at each start. */
+static int prepared(const char *call, MPI_Comm comm, int code, const MPI_Request *request, struct tutti_span *span)
+{
+    tutti_count(call, "staged", tutti_span_how(span));
+    if (code == MPI_SUCCESS && span->staged)
+        return tutti_pending_persistent(*request, comm, span);
     tutti_span_close(span);
     return code;
 }

@@ -244,10 +244,9 @@ static int check_like(const struct layout *is, any_type like, const char *how)
 /* Blocks of bytes, cut where they may be, or as long as they can be. */
 static int check_canonical(const struct layout *is, uint64_t *state)
 {
-    struct any_room room;
+    struct any_room room = {0};
     uint64_t n = 0, *length = malloc((is->size + 1) * sizeof *length);
     int64_t *place = malloc((is->size + 1) * sizeof *place);
-    room.n = 0;
     any_type byte = any_bytes(&room, 1);
     for (uint64_t i = 0; i < is->size; i++) {
         if (n > 0 && is->place[i] == place[n - 1] + (int64_t)length[n - 1]) {

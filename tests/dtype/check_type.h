@@ -6,8 +6,8 @@
 #include "dtype/plan.h"
 
 enum {
-    CHECK_TYPE_ENTRIES = 4000, /* of a map, at most */
-    CHECK_TYPE_CANONICAL = 256 /* entries up to which equal layouts have one plan, whatever they were made of */
+    CHECK_TYPE_ENTRIES = 20000, /* of a map, at most */
+    CHECK_TYPE_CANONICAL = 256  /* entries up to which equal layouts have one plan, whatever they were made of */
 };
 
 /* Everything about a plan: bounds, the segments' shape, each byte's place, packing and unpacking of a part of `count`

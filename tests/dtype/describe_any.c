@@ -4,21 +4,30 @@
 #include <stdlib.h>
 #include <string.h>
 
+struct any_chunk {
+    struct any_chunk *next;
+    max_align_t memory[];
+};
+
 void *any_take(struct any_room *room, size_t n, size_t size)
 {
-    void *memory = calloc(n ? n : 1, size);
-    if (!memory || room->n == sizeof room->chunk / sizeof room->chunk[0]) {
+    struct any_chunk *chunk = calloc(1, sizeof *chunk + n * size);
+    if (!chunk) {
         fprintf(stderr, "no room for a test's types\n");
         exit(2);
     }
-    room->chunk[room->n++] = memory;
-    return memory;
+    chunk->next = room->last;
+    room->last = chunk;
+    return chunk->memory;
 }
 
 void any_free(struct any_room *room)
 {
-    while (room->n > 0)
-        free(room->chunk[--room->n]);
+    while (room->last) {
+        struct any_chunk *chunk = room->last;
+        room->last = chunk->next;
+        free(chunk);
+    }
 }
 
 static const void *copy(struct any_room *room, const void *from, uint64_t n, size_t size)

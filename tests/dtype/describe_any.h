@@ -5,8 +5,7 @@
 #include "dtype/describe.h"
 
 struct any_room {
-    void *chunk[4096];
-    unsigned n;
+    struct any_chunk *last;
 };
 void *any_take(struct any_room *room, size_t n, size_t size);
 void any_free(struct any_room *room);

@@ -77,7 +77,7 @@ static void offsets(struct maker *m, uint64_t n, const uint64_t *lengths, int64_
 
 static any_type rows(struct maker *m, unsigned depth)
 {
-    uint64_t n = below(m, 12) == 0 ? below(m, 60) : below(m, FEW), lengths[64], length = some(m);
+    uint64_t n = below(m, 6) == 0 ? below(m, 60) : below(m, FEW), lengths[64], length = some(m);
     int64_t at[64];
     any_type child = build(m, depth - 1);
     int equal = below(m, 2) == 0;

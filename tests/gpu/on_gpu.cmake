@@ -115,3 +115,12 @@ if(TARGET mpi-watch.openmpi)
   set_tests_properties(gpu-killed.openmpi PROPERTIES LABELS gpu TIMEOUT 135 SKIP_RETURN_CODE 77 RUN_SERIAL TRUE
                        ENVIRONMENT "${TUTTI_MPI_openmpi_ENV}")
 endif()
+
+# Packing kernels: the program of tests/kernels.
+if(TARGET kernels-pack)
+  foreach(part matrix transposes lists structures relayouts many)
+    add_test(NAME gpu-pack-${part} COMMAND ${TUTTI_TIMEOUT} -k 5 300 $<TARGET_FILE:kernels-pack> ${part})
+    set_tests_properties(gpu-pack-${part} PROPERTIES LABELS gpu TIMEOUT 315 SKIP_RETURN_CODE 77 RUN_SERIAL TRUE
+                         ENVIRONMENT "TUTTI_DEVICE=cuda")
+  endforeach()
+endif()

@@ -256,6 +256,9 @@ void tutti_cuda_contexts_close(void)
                 tutti_cuda_check_free(tutti_cuda.ModuleUnload(context->module[i]), "unloading the kernels", context);
             context->module[i] = NULL;
         }
+        if (context->pack_module)
+            tutti_cuda_check_free(tutti_cuda.ModuleUnload(context->pack_module), "unloading the kernels", context);
+        context->pack_module = NULL;
         tutti_cuda_leave(&scope);
         if (context->retained && tutti_cuda.DeviceGet(&device, context->gpu) == CUDA_SUCCESS)
             tutti_cuda.DevicePrimaryCtxRelease(device);

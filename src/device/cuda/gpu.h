@@ -9,7 +9,7 @@
 #include "device/cuda/driver.h"
 #include "device/device.h"
 
-enum { TUTTI_CUDA_GPUS = 64, TUTTI_CUDA_IMAGES = 8 };
+enum { TUTTI_CUDA_GPUS = 64, TUTTI_CUDA_IMAGES = 8, TUTTI_CUDA_PACKS = 3 };
 
 /* One life of a context. A reset of the GPU ends it, also where the driver hands out the same handle again: `id` tells
  * them apart. Never freed, so that streams of a context that has gone can still ask about it. */
@@ -22,6 +22,8 @@ struct tutti_cuda_context {
     pthread_mutex_t lock;               /* loading of modules */
     CUmodule module[TUTTI_CUDA_IMAGES]; /* by image of kernels/fatbin.h, loaded at the first use */
     _Atomic(CUfunction) function[TUTTI_KERNELS][TUTTI_TYPES][TUTTI_OPS];
+    CUmodule pack_module; /* under lock */
+    _Atomic(CUfunction) pack[TUTTI_CUDA_PACKS];
     struct tutti_cuda_context *older;
 };
 
@@ -92,6 +94,8 @@ int tutti_cuda_event_query(struct tutti_event *event);
 int tutti_cuda_copy(struct tutti_stream *stream, void *to, const void *from, size_t bytes);
 int tutti_cuda_fill(struct tutti_stream *stream, void *device, int byte, size_t bytes);
 int tutti_cuda_launch(struct tutti_stream *stream, const struct tutti_launch *launch);
+int tutti_cuda_launch_pack(struct tutti_stream *stream, const struct tutti_pack_launch *launch);
+int tutti_cuda_prepare_pack(int gpu, size_t *room);
 int tutti_cuda_launch_keep(struct tutti_stream *stream, const struct tutti_launch *launch, struct tutti_kept **out);
 int tutti_cuda_launch_kept(struct tutti_stream *stream, struct tutti_kept *kept);
 void tutti_cuda_launch_drop(struct tutti_kept *kept);

@@ -10,6 +10,7 @@
 #include "core/log.h"
 #include "core/settings.h"
 #include "core/status.h"
+#include "kernels/pack_args.h"
 #include "kernels/reduce.h"
 
 enum { GPUS = 64 }; /* where TUTTI_HOST_GPUS does not say: more than ranks of a team */
@@ -84,6 +85,13 @@ static unsigned host_blocks(int gpu)
     return 1; /* blocks run one after the other: no more than one may wait */
 }
 
+static int host_prepare_pack(int gpu, size_t *room)
+{
+    (void)gpu;
+    *room = sizeof(struct tutti_pack_args);
+    return TUTTI_OK;
+}
+
 static void host_close(void)
 {
 }
@@ -130,6 +138,7 @@ KEPT_BACK(stream_destroy, (struct tutti_stream * stream), (stream))
 
 const struct tutti_device tutti_device_host = {
     .name = "host",
+    .reaches_host = 1,
     .channel_mb = 64,
     .open = host_open,
     .active = tutti_host_arena_active,
@@ -165,6 +174,8 @@ const struct tutti_device tutti_device_host = {
     .copy = tutti_host_copy,
     .fill = tutti_host_fill,
     .launch = tutti_host_launch,
+    .launch_pack = tutti_host_launch_pack,
+    .prepare_pack = host_prepare_pack,
     .launch_keep = tutti_host_launch_keep,
     .launch_kept = tutti_host_launch_kept,
     .launch_drop = tutti_host_launch_drop,

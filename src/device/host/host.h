@@ -34,6 +34,7 @@ int tutti_host_launch(struct tutti_stream *stream, const struct tutti_launch *la
 int tutti_host_launch_keep(struct tutti_stream *stream, const struct tutti_launch *launch, struct tutti_kept **out);
 int tutti_host_launch_kept(struct tutti_stream *stream, struct tutti_kept *kept);
 void tutti_host_launch_drop(struct tutti_kept *kept);
+int tutti_host_launch_pack(struct tutti_stream *stream, const struct tutti_pack_launch *launch);
 int tutti_host_copy_now(void *to, const void *from, size_t bytes);
 
 #endif

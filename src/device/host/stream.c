@@ -427,6 +427,15 @@ void tutti_host_launch_drop(struct tutti_kept *kept)
     free(kept);
 }
 
+int tutti_host_launch_pack(struct tutti_stream *stream, const struct tutti_pack_launch *launch)
+{
+    struct tutti_work work;
+    int status = tutti_work_pack(&work, launch);
+    if (status == TUTTI_OK && (status = submit(stream, &work)) != TUTTI_OK)
+        tutti_work_drop(&work);
+    return status;
+}
+
 int tutti_host_copy_now(void *to, const void *from, size_t bytes)
 {
     struct tutti_work work;

@@ -1,11 +1,13 @@
 #include "device/host/work.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "core/log.h"
 #include "core/status.h"
 #include "core/types.h"
 #include "device/host/arena.h"
+#include "kernels/pack.h"
 #include "kernels/reduce.h"
 
 /* Sets *at to the address by which [pointer, pointer + bytes) is reached. */
@@ -118,6 +120,34 @@ int tutti_work_launch(struct tutti_work *work, const struct tutti_launch *launch
     return status;
 }
 
+int tutti_work_pack(struct tutti_work *work, const struct tutti_pack_launch *launch)
+{
+    int status = TUTTI_OK;
+    struct tutti_pack_args *args = malloc(launch->args->head.bytes);
+    if (!args)
+        return TUTTI_ERR_MEMORY;
+    memcpy(args, launch->args, launch->args->head.bytes);
+    for (unsigned i = 0; i < launch->reaches && status == TUTTI_OK; i++) {
+        const struct tutti_pack_reach *part = &launch->reach[i];
+        uint64_t *pointer = (uint64_t *)(void *)((char *)args + part->at);
+        void *at = NULL;
+        status = reach("packing kernel", part->start, part->bytes, &at);
+        *pointer += (uint64_t)(uintptr_t)at - (uint64_t)(uintptr_t)part->start;
+    }
+    work->kind = TUTTI_WORK_PACK;
+    work->blocks = args->head.blocks;
+    work->pack = args;
+    if (status != TUTTI_OK)
+        tutti_work_drop(work);
+    return status;
+}
+
+void tutti_work_drop(struct tutti_work *work)
+{
+    if (work->kind == TUTTI_WORK_PACK)
+        free(work->pack);
+}
+
 int tutti_work_run(struct tutti_work *work)
 {
     switch (work->kind) {
@@ -132,6 +162,11 @@ int tutti_work_run(struct tutti_work *work)
     case TUTTI_WORK_LAUNCH:
         for (unsigned block = 0; block < work->blocks; block++)
             tutti_kernel_host(work->kernel, work->type, work->op, &work->args, block);
+        return TUTTI_OK;
+    case TUTTI_WORK_PACK:
+        for (unsigned block = 0; block < work->blocks; block++)
+            tutti_pack_host(work->pack, block);
+        tutti_work_drop(work);
         return TUTTI_OK;
     default:
         return TUTTI_ERR_ARGUMENT;

@@ -6,7 +6,14 @@
 #include "kernels/args.h"
 
 struct tutti_work {
-    enum { TUTTI_WORK_COPY, TUTTI_WORK_FILL, TUTTI_WORK_LAUNCH, TUTTI_WORK_RECORD, TUTTI_WORK_WAIT } kind;
+    enum {
+        TUTTI_WORK_COPY,
+        TUTTI_WORK_FILL,
+        TUTTI_WORK_LAUNCH,
+        TUTTI_WORK_PACK,
+        TUTTI_WORK_RECORD,
+        TUTTI_WORK_WAIT
+    } kind;
     struct tutti_work *next;
     struct tutti_event *event; /* record, wait */
     unsigned long number;
@@ -16,6 +23,7 @@ struct tutti_work {
     int byte;
     int kernel, type, op; /* launch */
     unsigned blocks;
+    struct tutti_pack_args *pack; /* freed when it has run; tutti_work_drop() where it never does */
     union {
         struct tutti_kernel_args args;
         struct tutti_flow_args flow;
@@ -26,6 +34,8 @@ struct tutti_work {
 int tutti_work_copy(struct tutti_work *work, void *to, const void *from, size_t bytes);
 int tutti_work_fill(struct tutti_work *work, void *device, int byte, size_t bytes);
 int tutti_work_launch(struct tutti_work *work, const struct tutti_launch *launch);
+int tutti_work_pack(struct tutti_work *work, const struct tutti_pack_launch *launch);
+void tutti_work_drop(struct tutti_work *work);
 /* Runs copy, fill or launch on the calling thread. */
 int tutti_work_run(struct tutti_work *work);
 

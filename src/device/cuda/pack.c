@@ -1,0 +1,95 @@
+/* The packing kernel: its module, loaded by itself, and its launch. */
+#include "kernels/pack.h"
+#include "core/log.h"
+#include "core/status.h"
+#include "device/cuda/stream.h"
+
+static const struct {
+    const char *name;
+    size_t bytes; /* of the args that it takes */
+} packs[TUTTI_CUDA_PACKS] = {
+    {"tutti_pack_few", TUTTI_PACK_FEW_BYTES},
+    {"tutti_pack_some", TUTTI_PACK_SOME_BYTES},
+    {"tutti_pack_many", TUTTI_PACK_MANY_BYTES},
+};
+
+/* Under the context's lock. */
+static CUresult load(struct tutti_cuda_context *context, int pack, CUfunction *out)
+{
+    int registers; /* asking for an attribute loads the code, which the driver may put off otherwise */
+    CUresult result = CUDA_SUCCESS;
+    if (!context->pack_module) {
+        CUmodule module;
+        result = tutti_cuda.ModuleLoadData(&module, tutti_pack_fatbin());
+        if (result == CUDA_SUCCESS)
+            context->pack_module = module;
+    }
+    if (result == CUDA_SUCCESS)
+        result = tutti_cuda.ModuleGetFunction(out, context->pack_module, packs[pack].name);
+    if (result == CUDA_SUCCESS)
+        result = tutti_cuda.FuncGetAttribute(&registers, CU_FUNC_ATTRIBUTE_NUM_REGS, *out);
+    return result;
+}
+
+/* TUTTI_ERR_UNAVAILABLE, not reported, where the kernels were made without this one. */
+static int function_of(struct tutti_cuda_context *context, int pack, CUfunction *out)
+{
+    CUfunction function = atomic_load_explicit(&context->pack[pack], memory_order_acquire);
+    if (!function) {
+        pthread_mutex_lock(&context->lock);
+        CUstreamCaptureMode mode = tutti_cuda_relax();
+        CUresult result = load(context, pack, &function);
+        tutti_cuda_unrelax(mode);
+        pthread_mutex_unlock(&context->lock);
+        if (result == CUDA_ERROR_NOT_FOUND && pack == TUTTI_CUDA_PACKS - 1)
+            return TUTTI_ERR_UNAVAILABLE;
+        int status = tutti_cuda_check(result, packs[pack].name, context);
+        if (status != TUTTI_OK)
+            return status;
+        atomic_store_explicit(&context->pack[pack], function, memory_order_release);
+    }
+    *out = function;
+    return TUTTI_OK;
+}
+
+int tutti_cuda_prepare_pack(int gpu, size_t *room)
+{
+    struct tutti_cuda_scope scope;
+    int status = tutti_cuda_enter(gpu >= 0 ? gpu : tutti_cuda_any(), 1, &scope);
+    if (status != TUTTI_OK)
+        return status;
+    for (int pack = 0; pack < TUTTI_CUDA_PACKS && status == TUTTI_OK; pack++) {
+        CUfunction function;
+        status = function_of(scope.context, pack, &function);
+        if (status == TUTTI_OK)
+            *room = packs[pack].bytes;
+        else if (status == TUTTI_ERR_UNAVAILABLE)
+            break;
+    }
+    tutti_cuda_leave(&scope);
+    return status == TUTTI_ERR_UNAVAILABLE ? TUTTI_OK : status;
+}
+
+int tutti_cuda_launch_pack(struct tutti_stream *stream, const struct tutti_pack_launch *launch)
+{
+    const struct tutti_pack_args *args = launch->args;
+    struct tutti_cuda_scope scope;
+    CUfunction function;
+    int pack = 0;
+    while (pack < TUTTI_CUDA_PACKS && packs[pack].bytes < args->head.bytes)
+        pack++;
+    if (pack == TUTTI_CUDA_PACKS)
+        return TUTTI_ERR_ARGUMENT;
+    int status = tutti_cuda_enter_stream(stream, &scope);
+    if (status != TUTTI_OK)
+        return status;
+    status = function_of(scope.context, pack, &function);
+    if (status == TUTTI_OK) {
+        void *parameters[] = {(void *)args};
+        CUresult result = tutti_cuda.LaunchKernel(function, args->head.blocks, 1, 1, TUTTI_PACK_THREADS, 1, 1, 0,
+                                                  stream->handle, parameters, NULL);
+        status = tutti_cuda_check(result, "launching the packing kernel", scope.context);
+    }
+    tutti_cuda_leave(&scope);
+    return status;
+}

@@ -1,0 +1,17 @@
+/* The packing kernel in C, and its image for CUDA. */
+#ifndef TUTTI_KERNELS_PACK_H
+#define TUTTI_KERNELS_PACK_H
+
+#include <stddef.h>
+
+#include "kernels/pack_args.h"
+
+/* Runs one block of a launch on the calling thread; the args' own device pointers are host pointers. */
+void tutti_pack_host(const struct tutti_pack_args *args, uint32_t block);
+
+/* A compressed fat binary as in kernels/fatbin.h. In it, by the most bytes of struct tutti_pack_args that they take as
+ * their one parameter: tutti_pack_few, tutti_pack_some and, made by nvcc 13 or later, tutti_pack_many. Launch:
+ * TUTTI_PACK_THREADS threads a block, args.head.blocks blocks, no dynamic shared memory; blocks wait for nobody. */
+const void *tutti_pack_fatbin(void);
+
+#endif

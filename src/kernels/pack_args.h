@@ -1,0 +1,137 @@
+/* What a packing kernel is given: plain C, the same bytes for every device. A launch is a list of parts; a part is a
+ * regular index space with a place on both sides, or a whole message that is looked up byte position by byte position.
+ * The parts lie in the kernel's parameters: nothing of a launch has to outlive the call that makes it. All pointers are
+ * those of the launching process. */
+#ifndef TUTTI_KERNELS_PACK_ARGS_H
+#define TUTTI_KERNELS_PACK_ARGS_H
+
+#include <stdint.h>
+
+enum {
+    TUTTI_PACK_THREADS = 256,     /* of a thread block, where the device has them */
+    TUTTI_PACK_FEW_BYTES = 512,   /* the three sizes of struct tutti_pack_args that devices launch: */
+    TUTTI_PACK_SOME_BYTES = 4096, /* the least that is cheap, what every kernel may be given, */
+    TUTTI_PACK_MANY_BYTES = 32752 /* and what newer ones may */
+};
+
+/* What a thread has under way at once: words; gather and scatter: words that a lane hands over in one turn; rows:
+ * aligned 16 bytes. A tile is a multiple of what the threads of a block do in one round. */
+#define TUTTI_PACK_WORDS_HELD(bytes) ((bytes) == 16 ? 4 : 8)
+#define TUTTI_PACK_TURNS(bytes)      ((bytes) >= 8 ? 4 : (bytes) > 1 ? 8 : 16)
+#define TUTTI_PACK_ROWS_HELD         2
+#define TUTTI_PACK_SIDE(bytes)       ((bytes) < 4 ? 64 : 32) /* of a transpose's square */
+
+enum tutti_pack_way {
+    TUTTI_PACK_WORDS,     /* word by word, both sides */
+    TUTTI_PACK_GATHER,    /* tiny blocks -> dense: narrow loads, 16-byte stores */
+    TUTTI_PACK_SCATTER,   /* dense -> tiny blocks: 16-byte loads, narrow stores */
+    TUTTI_PACK_TRANSPOSE, /* the fastest dimension of one side is not that of the other: square tiles */
+    TUTTI_PACK_ROWS,      /* long rows, misaligned: aligned 16-byte accesses and a shift */
+    TUTTI_PACK_RAGGED,    /* a list of blocks of different lengths, 16 packed bytes at a time */
+    TUTTI_PACK_LOCATE     /* anything into anything: each word's position is looked up on both sides */
+};
+
+/* A dimension of a part, innermost first. n / count == high half of (2 n) * magic, shifted right, for n < 2^31. */
+struct tutti_pack_dim {
+    uint32_t count;
+    uint32_t magic;
+    uint32_t shift;
+    uint32_t pad;
+    int64_t from, to; /* bytes */
+};
+
+enum {
+    TUTTI_PACK_LIST_FROM = 1, /* list[index in dimension list_dim] is added on that side */
+    TUTTI_PACK_LIST_TO = 2,
+    TUTTI_PACK_LIST_WIDE = 4, /* lists of 64-bit numbers, otherwise 32-bit */
+    TUTTI_PACK_TABLE = 8,     /* gather, scatter: places are looked up in a table of one element, not worked out */
+    TUTTI_PACK_OUT = 16       /* ragged: into the list's blocks, otherwise out of them */
+};
+
+enum { TUTTI_PACK_NO_LIST = 255 };
+
+struct tutti_pack_part {
+    const unsigned char *from;
+    unsigned char *to;
+    const void *list;  /* in device memory */
+    int64_t low, high; /* rows: loads stay in [from + low, from + high) */
+    uint32_t first;    /* thread block with which the part begins */
+    uint32_t units;    /* words; gather, scatter, ragged: aligned 16 bytes of the dense side; rows: of the target. Less
+                          than 2^31 */
+    uint32_t tile;     /* units of a thread block; transpose: 0, a block has one square */
+    uint32_t block;    /* rows: bytes of one; gather, scatter, ragged: bytes of the dense side */
+    uint16_t at;       /* of the part's dimensions, table, lists or sides: 8 bytes, from the pool's start */
+    uint16_t flags;
+    uint8_t way;  /* enum tutti_pack_way */
+    uint8_t word; /* 1, 2, 4, 8 or 16 bytes: all addresses of the part are multiples */
+    uint8_t dims;
+    uint8_t list_dim;
+};
+
+/* Locate: one side of a message. What it refers to stands `at` 8 bytes behind the struct tutti_pack_locate. */
+struct tutti_pack_step {
+    uint64_t count, packed;
+    int64_t stride;
+};
+struct tutti_pack_segment {
+    int64_t offset;
+    uint64_t packed, block; /* as in plans: block 0 is that of the entry */
+    uint64_t entries, pitch;
+    const void *offsets; /* in device memory, 32 or 64 bits */
+    const void *begins;
+    uint32_t steps, list_at;
+    uint32_t at; /* of its steps, slowest first */
+    uint32_t wide;
+};
+struct tutti_pack_side {
+    unsigned char *base;
+    uint64_t size; /* of an element */
+    int64_t extent;
+    uint32_t segments; /* 0: dense, byte p is at base + p */
+    uint32_t at;       /* of its segments */
+};
+struct tutti_pack_locate {
+    uint64_t first; /* byte of the packed form with which the part begins */
+    struct tutti_pack_side from, to;
+};
+
+/* Word k (of 1 << wide bytes) of every element lies at table[k] from the element; elements are `extent` apart. The
+ * dense side begins with word `skip` (of the part's word) of the first element touched. */
+struct tutti_pack_table {
+    const int32_t *table; /* in device memory */
+    int64_t extent;
+    uint32_t skip;
+    uint32_t words; /* of an element, of the part's word */
+    uint32_t magic, shift;
+    uint32_t wide, pad;
+};
+
+/* Entry e of an element has bytes [begins[e], begins[e + 1]) of its part of the dense side, at list[e] from the
+ * element; elements follow each other there and are `extent` apart on the other side. The dense side begins with byte
+ * `skip`; the entry in which byte k << TUTTI_PACK_GRAIN of an element lies is starts[k]. */
+enum { TUTTI_PACK_GRAIN = 9 };
+struct tutti_pack_ragged {
+    const void *begins; /* in device memory, 32 or 64 bits as the list */
+    const uint32_t *starts;
+    uint64_t skip;
+    uint64_t size; /* begins[entries] */
+    int64_t extent;
+    uint32_t entries, pad;
+};
+
+struct tutti_pack_head {
+    uint32_t parts;
+    uint32_t blocks;         /* as launched */
+    uint32_t ticket;         /* not zero: the last block stores it in *done when all is stored */
+    uint32_t bytes;          /* of the whole struct */
+    volatile uint32_t *done; /* mapped host memory */
+    uint32_t *ended;         /* device memory, zero between launches */
+};
+
+/* The pool: the parts, then what they refer to. */
+struct tutti_pack_args {
+    struct tutti_pack_head head;
+    uint64_t pool[(TUTTI_PACK_MANY_BYTES - sizeof(struct tutti_pack_head)) / 8];
+};
+
+#endif

@@ -1,0 +1,75 @@
+/* The packing kernel's environment in C: a block is one thread. */
+#ifndef TUTTI_KERNELS_PACK_C_H
+#define TUTTI_KERNELS_PACK_C_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "kernels/pack_args.h"
+
+#define TUTTI_PACK_FN          static inline
+#define TUTTI_PACK_THREAD      0u
+#define TUTTI_PACK_STEP        1u
+#define TUTTI_PACK_LANES       1u
+#define TUTTI_PACK_LANE        0u
+#define TUTTI_PACK_WARP        0u
+#define TUTTI_PACK_WARPS       1u
+#define TUTTI_PACK_SYNC()      ((void)0)
+#define TUTTI_PACK_SYNC_WARP() ((void)0)
+#define TUTTI_PACK_UNROLLED
+#define TUTTI_PACK_ROLLED
+#define TUTTI_PACK_HIGH(a, b)      ((uint32_t)((uint64_t)(a) * (b) >> 32))
+#define TUTTI_PACK_WORD(bytes)     TUTTI_PACK_NAME(tutti_pack_word, bytes)
+#define TUTTI_PACK_NAME(x, bytes)  TUTTI_PACK_NAME_(x, bytes)
+#define TUTTI_PACK_NAME_(x, bytes) x##_##bytes
+
+typedef uint8_t tutti_pack_word_1;
+typedef uint16_t tutti_pack_word_2;
+typedef uint32_t tutti_pack_word_4;
+typedef uint64_t tutti_pack_word_8;
+typedef struct {
+    _Alignas(16) unsigned char byte[16];
+} tutti_pack_word_16;
+
+/* Bytes [x0, x1) of the 16 at `from`, which may be anywhere; the others are not looked at. */
+TUTTI_PACK_FN tutti_pack_word_16 tutti_pack_any(const unsigned char *from, unsigned x0, unsigned x1,
+                                                const unsigned char *low, const unsigned char *high)
+{
+    tutti_pack_word_16 held = {{0}};
+    (void)low;
+    (void)high;
+    memcpy(held.byte + x0, from + x0, x1 - x0);
+    return held;
+}
+
+TUTTI_PACK_FN void tutti_pack_put(unsigned char *to, tutti_pack_word_16 held, unsigned x0, unsigned x1)
+{
+    memcpy(to + x0, held.byte + x0, x1 - x0);
+}
+
+/* n bytes at `from` become bytes x and on of *held, word by word. */
+TUTTI_PACK_FN void tutti_pack_collect(tutti_pack_word_16 *held, const unsigned char *from, unsigned x, unsigned n,
+                                      unsigned word)
+{
+    (void)word;
+    memcpy(held->byte + x, from, n);
+}
+
+TUTTI_PACK_FN void tutti_pack_spill(unsigned char *to, const tutti_pack_word_16 *held, unsigned x, unsigned n,
+                                    unsigned word)
+{
+    (void)word;
+    memcpy(to, held->byte + x, n);
+}
+
+/* Blocks run one after the other. */
+TUTTI_PACK_FN void tutti_pack_end(const struct tutti_pack_args *args, uint32_t block)
+{
+    if (args->head.ticket && block + 1 == args->head.blocks)
+        __atomic_store_n(args->head.done, args->head.ticket, __ATOMIC_RELEASE);
+}
+
+#include "kernels/pack.inc"
+
+#endif

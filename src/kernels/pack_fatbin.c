@@ -1,0 +1,8 @@
+#include "kernels/pack.h"
+
+extern const unsigned char tutti_pack_fatbin_begin[];
+
+const void *tutti_pack_fatbin(void)
+{
+    return tutti_pack_fatbin_begin;
+}

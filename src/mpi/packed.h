@@ -1,0 +1,28 @@
+/* Moving elements between the program's memory, as a plan lays them out, and a packed message. */
+#ifndef TUTTI_MPI_PACKED_H
+#define TUTTI_MPI_PACKED_H
+
+#include "dtype/pack.h"
+#include "mpi/datatypes.h"
+
+/* What the bytes of `count` elements at `buffer` lie in. A type with absolute addresses may reach several. */
+struct tutti_places {
+    int device; /* 1: some in memory that the host cannot reach */
+    int host;   /* 1: some in memory that kernels cannot reach */
+    int spread; /* 1: in memory of several GPUs */
+    int gpu;    /* that owns the device memory; -1: none, or any */
+};
+void tutti_places_of(const struct tutti_plan *plan, MPI_Count count, const void *buffer, struct tutti_places *out);
+
+/* 1 where kernels of places->gpu reach all. */
+static inline int tutti_places_reached(const struct tutti_places *places)
+{
+    return !places->host && !places->spread;
+}
+
+/* Done on return: bytes [first, first + bytes) of the packed message, `packed` pointing at the first of them. `buffer`
+ * must be reached by kernels of `gpu` (-1: the current one), and `packed` too. A status of Tutti. */
+int tutti_packed_move(enum tutti_direction direction, int gpu, const struct tutti_plan *plan, MPI_Count count,
+                      void *buffer, uint64_t first, uint64_t bytes, void *packed);
+
+#endif

@@ -1,0 +1,125 @@
+/* The packing kernel as CUDA compiles it, on this processor: every thread of a block is a context of its own, threads
+ * take turns at barriers. Put in place of the kernel in C by defining the same function, so that what only warps and
+ * blocks of many threads do is tested without a GPU. */
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <ucontext.h>
+
+#pragma GCC diagnostic ignored "-Wunknown-pragmas"
+
+#include "kernels/pack.h"
+
+enum { THREADS = TUTTI_PACK_THREADS, STACK = 64 << 10, WARP = 32 };
+
+static struct fiber {
+    ucontext_t context;
+    unsigned barriers, warp_barriers; /* passed so far */
+    int ended;
+    unsigned char *stack;
+} fibers[THREADS];
+static ucontext_t scheduler;
+static struct {
+    unsigned x;
+} threadIdx;
+
+static void yield_fiber(void)
+{
+    const unsigned self = threadIdx.x;
+    swapcontext(&fibers[self].context, &scheduler);
+    threadIdx.x = self;
+}
+
+/* Until all others of [first, end) that live have come as far. */
+static void meet(unsigned first, unsigned end, int warp)
+{
+    struct fiber *const self = &fibers[threadIdx.x];
+    const unsigned mine = warp ? ++self->warp_barriers : ++self->barriers;
+    for (unsigned i = first; i < end; i++) {
+        while (!fibers[i].ended && (warp ? fibers[i].warp_barriers : fibers[i].barriers) < mine)
+            yield_fiber();
+    }
+}
+
+#define __device__
+#define __forceinline__ inline
+#define __noinline__    __attribute__((unused))
+#define __syncthreads() meet(0, THREADS, 0)
+#define __syncwarp()    meet(threadIdx.x / WARP * WARP, threadIdx.x / WARP * WARP + WARP, 1)
+#define __threadfence() ((void)0)
+#define __umulhi(a, b)  ((uint32_t)((uint64_t)(a) * (b) >> 32))
+
+typedef struct {
+    uint32_t x, y;
+} __attribute__((aligned(8))) uint2;
+typedef struct {
+    uint32_t x, y, z, w;
+} __attribute__((aligned(16))) uint4;
+
+static inline uint4 make_uint4(uint32_t x, uint32_t y, uint32_t z, uint32_t w)
+{
+    return (uint4){x, y, z, w};
+}
+
+static inline uint32_t __funnelshift_r(uint32_t low, uint32_t high, uint32_t bits)
+{
+    return (uint32_t)(((uint64_t)high << 32 | low) >> (bits & 31));
+}
+
+static inline uint32_t atomicInc(uint32_t *at, uint32_t most)
+{
+    const uint32_t before = *at;
+    *at = before >= most ? 0 : before + 1;
+    return before;
+}
+
+static inline void tutti_pack_tell(volatile uint32_t *done, uint32_t ticket)
+{
+    __atomic_store_n(done, ticket, __ATOMIC_RELEASE);
+}
+
+#include "kernels/pack_cuda.h"
+
+static const struct tutti_pack_args *current_args;
+static uint32_t current_block;
+static _Alignas(16) unsigned char stage[TUTTI_PACK_STAGE];
+
+static void fiber_main(void)
+{
+    tutti_pack_block(current_args, current_block, stage);
+    fibers[threadIdx.x].ended = 1;
+    swapcontext(&fibers[threadIdx.x].context, &scheduler);
+}
+
+void tutti_pack_host(const struct tutti_pack_args *args, uint32_t block)
+{
+    static struct tutti_pack_args kept;
+    struct tutti_pack_args *used = &kept;
+    memcpy(used, args, args->head.bytes);
+    current_args = used;
+    current_block = block;
+    memset(stage, 0xa5, sizeof stage);
+    for (unsigned i = 0; i < THREADS; i++) {
+        struct fiber *const fiber = &fibers[i];
+        if (!fiber->stack)
+            fiber->stack = malloc(STACK);
+        fiber->barriers = fiber->warp_barriers = 0;
+        fiber->ended = 0;
+        getcontext(&fiber->context);
+        fiber->context.uc_stack.ss_sp = fiber->stack;
+        fiber->context.uc_stack.ss_size = STACK;
+        fiber->context.uc_link = NULL;
+        makecontext(&fiber->context, fiber_main, 0);
+    }
+    for (unsigned left = THREADS; left > 0;) {
+        left = 0;
+        for (unsigned i = 0; i < THREADS; i++) {
+            if (fibers[i].ended)
+                continue;
+            threadIdx.x = i;
+            swapcontext(&scheduler, &fibers[i].context);
+            left += !fibers[i].ended;
+        }
+    }
+}
