@@ -124,3 +124,8 @@ if(TARGET kernels-pack)
                          ENVIRONMENT "TUTTI_DEVICE=cuda")
   endforeach()
 endif()
+if(TARGET dtype-pack)
+  add_test(NAME gpu-pack-types COMMAND ${TUTTI_TIMEOUT} -k 5 300 $<TARGET_FILE:dtype-pack> 0 4000)
+  set_tests_properties(gpu-pack-types PROPERTIES LABELS gpu TIMEOUT 315 SKIP_RETURN_CODE 77 RUN_SERIAL TRUE
+                       ENVIRONMENT "TUTTI_DEVICE=cuda")
+endif()

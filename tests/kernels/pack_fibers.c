@@ -1,6 +1,7 @@
 /* The packing kernel as CUDA compiles it, on this processor: every thread of a block is a context of its own, threads
  * take turns at barriers. Put in place of the kernel in C by defining the same function, so that what only warps and
  * blocks of many threads do is tested without a GPU. */
+#include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -94,10 +95,11 @@ static void fiber_main(void)
 
 void tutti_pack_host(const struct tutti_pack_args *args, uint32_t block)
 {
-    static struct tutti_pack_args kept;
-    struct tutti_pack_args *used = &kept;
-    memcpy(used, args, args->head.bytes);
-    current_args = used;
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    static struct tutti_pack_args kept; /* of the whole struct's size, so that all of it may be read */
+    pthread_mutex_lock(&lock);
+    memcpy(&kept, args, args->head.bytes);
+    current_args = &kept;
     current_block = block;
     memset(stage, 0xa5, sizeof stage);
     for (unsigned i = 0; i < THREADS; i++) {
@@ -122,4 +124,5 @@ void tutti_pack_host(const struct tutti_pack_args *args, uint32_t block)
             left += !fibers[i].ended;
         }
     }
+    pthread_mutex_unlock(&lock);
 }

@@ -104,8 +104,16 @@ void kit_free(struct kit_layout *layout)
     memset(layout, 0, sizeof *layout);
 }
 
+void kit_of_plan(struct kit_layout *layout, const struct tutti_plan *plan)
+{
+    memset(layout, 0, sizeof *layout);
+    layout->plan = *plan;
+    kit_walk(layout);
+}
+
 /* ---- buffers ---- */
 struct side {
+    enum kit_memory kind;
     const struct kit_layout *layout; /* NULL: packed */
     uint64_t count;
     int64_t low; /* the image begins with this byte */
@@ -120,8 +128,27 @@ static void bytes_of(unsigned char *to, size_t n, uint64_t seed)
         to[i] = (unsigned char)(random_mix(seed + i / 8) >> i % 8 * 8);
 }
 
-static int make(struct side *side, const struct kit_layout *layout, uint64_t count, uint64_t bytes, unsigned off,
-                uint64_t seed)
+static int alloc(enum kit_memory kind, size_t bytes, void **memory)
+{
+    if (kind == KIT_DEVICE)
+        return device->alloc(0, bytes, memory) == TUTTI_OK;
+    if (kind == KIT_PINNED)
+        return device->alloc_pinned(bytes, memory) == TUTTI_OK;
+    return posix_memalign(memory, 16, bytes) == 0;
+}
+
+static void release(enum kit_memory kind, void *memory)
+{
+    if (kind == KIT_DEVICE)
+        device->free(memory);
+    else if (kind == KIT_PINNED)
+        device->free_pinned(memory);
+    else
+        free(memory);
+}
+
+static int make(struct side *side, enum kit_memory kind, const struct kit_layout *layout, uint64_t count,
+                uint64_t bytes, unsigned off, uint64_t seed)
 {
     void *memory = NULL;
     int64_t low = 0, high = (int64_t)bytes;
@@ -138,7 +165,8 @@ static int make(struct side *side, const struct kit_layout *layout, uint64_t cou
     side->image = malloc(side->bytes);
     side->seen = malloc(side->bytes);
     bytes_of(side->image, side->bytes, seed);
-    if (!CHECK(device->alloc(0, side->bytes, &memory) == TUTTI_OK, "no memory"))
+    side->kind = kind;
+    if (!CHECK(alloc(kind, side->bytes, &memory), "no memory"))
         return 0;
     side->device = memory;
     side->buffer = (void *)((uintptr_t)memory + side->lead - (uintptr_t)low);
@@ -150,7 +178,7 @@ static void drop(struct side *side)
     free(side->image);
     free(side->seen);
     if (side->device)
-        device->free(side->device);
+        release(side->kind, side->device);
 }
 
 /* Byte p of the packed form, in the image. */
@@ -181,18 +209,19 @@ static int same(struct side *side, const char *which, unsigned job, const char *
 
 int kit_check_all(const struct kit_case *tests, unsigned n, int now, const char *what)
 {
-    static uint64_t seed = 1;
+    static _Atomic uint64_t seeds = 1;
+    uint64_t seed = 0;
     struct side *from = calloc(n, sizeof *from), *to = calloc(n, sizeof *to);
     struct tutti_pack_job *jobs = calloc(n, sizeof *jobs);
     int fine = 1;
     for (unsigned i = 0; i < n; i++) {
         const struct kit_case *t = &tests[i];
         const int unpack = t->direction == TUTTI_UNPACK, relayout = t->direction == TUTTI_RELAYOUT;
-        seed += 1 << 24;
-        fine = fine && make(&from[i], unpack ? NULL : t->layout, t->count, t->bytes,
+        seed = seeds += 1 << 24;
+        fine = fine && make(&from[i], unpack ? t->packed : t->memory, unpack ? NULL : t->layout, t->count, t->bytes,
                             unpack ? t->packed_off : t->memory_off, seed);
-        fine = fine && make(&to[i], unpack ? t->layout : t->to_layout, relayout ? t->to_count : t->count, t->bytes,
-                            unpack ? t->memory_off : t->packed_off, ~seed);
+        fine = fine && make(&to[i], unpack ? t->memory : t->packed, unpack ? t->layout : t->to_layout,
+                            relayout ? t->to_count : t->count, t->bytes, unpack ? t->memory_off : t->packed_off, ~seed);
         if (!fine)
             break;
         jobs[i] = (struct tutti_pack_job){.direction = t->direction,

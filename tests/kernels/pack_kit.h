@@ -21,6 +21,10 @@ struct kit_layout {
 /* Numbers the plan, walks it, finds its bounds. extent INT64_MIN: from the first byte to the last, padded by `pad`. */
 void kit_finish(struct kit_layout *layout, int64_t extent, int64_t pad);
 void kit_free(struct kit_layout *layout);
+/* The layout of a plan that was built. */
+void kit_of_plan(struct kit_layout *layout, const struct tutti_plan *plan);
+
+enum kit_memory { KIT_DEVICE, KIT_PINNED, KIT_HOST };
 
 struct kit_case {
     const struct kit_layout *layout, *to_layout; /* to_layout: RELAYOUT */
@@ -28,7 +32,8 @@ struct kit_case {
     unsigned memory_off, packed_off; /* misalignment */
     uint64_t first, bytes;
     enum tutti_direction direction;
-    int now; /* tutti_pack_now, otherwise tutti_pack_enqueue */
+    enum kit_memory memory, packed; /* of what kind */
+    int now;                        /* tutti_pack_now, otherwise tutti_pack_enqueue */
 };
 /* One job. Returns 1 where every byte is right. `what` is shown where not. */
 int kit_check(const struct kit_case *test, const char *what);
