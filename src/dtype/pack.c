@@ -124,14 +124,37 @@ int tutti_pack_enqueue(struct tutti_stream *stream, int gpu, const struct tutti_
 }
 
 /* ---- the host's way ---- */
-/* 1 where the calling thread can load and store it, 0 where kernels alone, and 2 where kernels cannot. */
-static int host_reaches(const struct tutti_device *device, const void *pointer)
+enum {
+    REACHED_BY_HOST = 1,
+    REACHED_BY_KERNELS = 2,
+    NEAR = 4 /* in the GPU's own memory */
+};
+
+/* `count` elements at `buffer`. The first byte says for all what they are: MPI_BOTTOM is no address of anything. */
+static unsigned reached(const struct tutti_device *device, int gpu, const void *buffer, const struct tutti_plan *plan,
+                        uint64_t count)
 {
     struct tutti_memory memory;
-    device->classify(pointer, &memory);
-    if (memory.kind == TUTTI_MEMORY_HOST)
-        return device->reaches_host ? 1 : 2;
-    return memory.kind != TUTTI_MEMORY_DEVICE;
+    const int64_t last = count ? (int64_t)(count - 1) * plan->extent : 0;
+    const uintptr_t low = (uintptr_t)buffer + (uintptr_t)(plan->true_lower + (last < 0 ? last : 0));
+    const uintptr_t high = (uintptr_t)buffer + (uintptr_t)(plan->true_end + (last > 0 ? last : 0));
+    device->classify((const void *)low, &memory);
+    const uintptr_t base = (uintptr_t)memory.base;
+    switch (memory.kind) {
+    case TUTTI_MEMORY_HOST:
+        return REACHED_BY_HOST | (device->reaches_host ? REACHED_BY_KERNELS : 0u);
+    case TUTTI_MEMORY_DEVICE:
+        return REACHED_BY_KERNELS | (memory.gpu == gpu && low >= base && high <= base + memory.bytes ? NEAR : 0u);
+    default:
+        return REACHED_BY_HOST | REACHED_BY_KERNELS;
+    }
+}
+
+static unsigned packed_reached(const struct tutti_device *device, int gpu, const struct tutti_pack_job *job)
+{
+    const struct tutti_plan dense = {
+        .size = job->bytes, .extent = (int64_t)job->bytes, .true_end = (int64_t)job->bytes};
+    return reached(device, gpu, job->packed, &dense, 1);
 }
 
 static void relayout_host(const struct tutti_pack_job *job)
@@ -156,22 +179,14 @@ static void do_host(const struct tutti_pack_job *job)
         relayout_host(job);
 }
 
-static const void *other_side(const struct tutti_pack_job *job)
-{
-    return job->direction == TUTTI_RELAYOUT ? job->to : job->packed;
-}
-
-/* The address that stands for the memory of a layout: MPI_BOTTOM is no address of anything. */
-static const void *touched(const void *memory, const struct tutti_plan *plan)
-{
-    return (const void *)((uintptr_t)memory + (uintptr_t)plan->true_lower);
-}
-
-/* 1: all jobs by the host; 0: by a kernel; negative: some memory is out of the reach of both. */
-static int by_host(const struct tutti_device *device, const struct tutti_pack_job *jobs, unsigned n)
+/* 1: all jobs by the host; 0: by a kernel, *near: which stores in its GPU's own memory alone; negative: some memory is
+ * out of the reach of both. */
+static int by_host(const struct tutti_device *device, int gpu, const struct tutti_pack_job *jobs, unsigned n,
+                   uint32_t *near)
 {
     uint64_t bytes = 0;
-    int host = 1, kernel = 1;
+    unsigned all = REACHED_BY_HOST | REACHED_BY_KERNELS, stored = NEAR;
+    *near = 0;
     for (unsigned i = 0; i < n; i++)
         bytes += jobs[i].bytes;
     if (bytes > HOST_MOST && device->reaches_host)
@@ -179,15 +194,17 @@ static int by_host(const struct tutti_device *device, const struct tutti_pack_jo
     for (unsigned i = 0; i < n; i++) {
         if (jobs[i].bytes == 0)
             continue;
-        const int relayout = jobs[i].direction == TUTTI_RELAYOUT;
-        const int one = host_reaches(device, touched(jobs[i].memory, jobs[i].plan));
-        const int two = host_reaches(device, relayout ? touched(jobs[i].to, jobs[i].to_plan) : other_side(&jobs[i]));
-        host = host && one && two;
-        kernel = kernel && one != 2 && two != 2;
+        const unsigned memory = reached(device, gpu, jobs[i].memory, jobs[i].plan, jobs[i].count);
+        const unsigned other = jobs[i].direction == TUTTI_RELAYOUT
+                                   ? reached(device, gpu, jobs[i].to, jobs[i].to_plan, jobs[i].to_count)
+                                   : packed_reached(device, gpu, &jobs[i]);
+        all &= memory & other;
+        stored &= jobs[i].direction == TUTTI_UNPACK ? memory : other;
     }
-    if (host && (bytes <= HOST_MOST || !kernel))
+    *near = stored != 0;
+    if (all & REACHED_BY_HOST && (bytes <= HOST_MOST || !(all & REACHED_BY_KERNELS)))
         return 1;
-    return kernel ? 0 : TUTTI_ERR_ARGUMENT;
+    return all & REACHED_BY_KERNELS ? 0 : TUTTI_ERR_ARGUMENT;
 }
 
 int tutti_pack_now(int gpu, const struct tutti_pack_job *jobs, unsigned n)
@@ -199,7 +216,8 @@ int tutti_pack_now(int gpu, const struct tutti_pack_job *jobs, unsigned n)
     int status = open_device(&gpu, &device);
     if (status != TUTTI_OK)
         return status;
-    const int host = by_host(device, jobs, n);
+    uint32_t near;
+    const int host = by_host(device, gpu, jobs, n, &near);
     if (host < 0) {
         tutti_error("packing between memory of GPU %d and host memory that it cannot reach: pin or register that", gpu);
         return host;
@@ -217,6 +235,7 @@ int tutti_pack_now(int gpu, const struct tutti_pack_job *jobs, unsigned n)
     tutti_parts_begin(&parts, device, channel->stream, room);
     channel->ticket = channel->ticket + 1 ? channel->ticket + 1 : 1;
     parts.ticket = channel->ticket;
+    parts.near = near;
     parts.done = channel->done_device;
     parts.ended = channel->ended;
     status = add_jobs(&parts, gpu, jobs, n);

@@ -4,14 +4,19 @@
 
 #include "core/status.h"
 
+/* Tests make these small, so that they are reached. */
+#ifndef TUTTI_BOX_WORDS_MOST
+#define TUTTI_BOX_WORDS_MOST  (UINT64_C(1) << 30) /* of one part */
+#define TUTTI_BOX_BYTES_MOST  (UINT64_C(1) << 31)
+#define TUTTI_BOX_BLOCKS_MOST 528 /* thread blocks that are resident at once on a large GPU */
+#endif
+
 enum {
-    ROWS_LEAST = 64,     /* bytes of a row that misaligned 16-byte accesses are for */
-    SQUARE_LEAST = 8,    /* indices of a dimension that a transpose is worth it for */
-    SQUARE_STRIDE = 64,  /* and bytes between them on the side where they are far apart */
-    BLOCKS_WANTED = 528, /* thread blocks that keep a large GPU busy: smaller tiles below that */
-    WORDS_MOST = 1 << 30 /* of one part */
+    ROWS_LEAST = 64,    /* bytes of a row that misaligned 16-byte accesses are for */
+    SQUARE_LEAST = 8,   /* indices of a dimension that a transpose is worth it for */
+    SQUARE_STRIDE = 64, /* and bytes between them on the side where they are far apart */
+    ROUNDS_MOST = 32    /* of a thread block */
 };
-static const uint64_t BYTES_MOST = UINT64_C(1) << 31;
 
 void tutti_pack_magic(uint32_t count, uint32_t *magic, uint32_t *shift)
 {
@@ -20,10 +25,10 @@ void tutti_pack_magic(uint32_t count, uint32_t *magic, uint32_t *shift)
     *shift = s;
 }
 
-uint32_t tutti_pack_tiles(uint32_t units, uint32_t round, uint32_t most, uint32_t *tile)
+uint32_t tutti_pack_tiles(uint32_t units, uint32_t round, uint32_t *tile)
 {
-    uint32_t rounds = units / round / BLOCKS_WANTED;
-    rounds = rounds < 1 ? 1 : rounds > most / round ? most / round : rounds;
+    uint32_t rounds = units / round / TUTTI_BOX_BLOCKS_MOST;
+    rounds = rounds < 1 ? 1 : rounds > ROUNDS_MOST ? ROUNDS_MOST : rounds;
     *tile = rounds * round;
     return (units - 1) / *tile + 1;
 }
@@ -205,7 +210,7 @@ static int add_transpose(struct tutti_parts *parts, const struct tutti_box *box,
     squares *= (box->dim[a].count + side - 1) / side * ((box->dim[b].count + side - 1) / side);
     form->part.way = TUTTI_PACK_TRANSPOSE;
     form->part.units = (uint32_t)squares;
-    return add(parts, box, form, (uint32_t)squares);
+    return add(parts, box, form, tutti_pack_tiles(form->part.units, 1, &form->part.tile));
 }
 
 static int add_rows(struct tutti_parts *parts, const struct tutti_box *box, struct form *form)
@@ -216,9 +221,7 @@ static int add_rows(struct tutti_parts *parts, const struct tutti_box *box, stru
     form->part.way = TUTTI_PACK_ROWS;
     form->part.block = (uint32_t)box->block;
     form->part.units = (uint32_t)(units * blocks_of(box));
-    return add(parts, box, form,
-               tutti_pack_tiles(form->part.units, TUTTI_PACK_THREADS, TUTTI_PACK_THREADS * TUTTI_PACK_ROWS_HELD,
-                                &form->part.tile));
+    return add(parts, box, form, tutti_pack_tiles(form->part.units, TUTTI_PACK_THREADS, &form->part.tile));
 }
 
 static void put_words(struct form *form, const struct tutti_box *box)
@@ -237,7 +240,7 @@ static int add_dense(struct tutti_parts *parts, const struct tutti_box *box, str
     form->part.way = (uint8_t)way;
     form->part.block = (uint32_t)bytes;
     form->part.units = (uint32_t)((lead + bytes + 15) / 16);
-    return add(parts, box, form, tutti_pack_tiles(form->part.units, round, round, &form->part.tile));
+    return add(parts, box, form, tutti_pack_tiles(form->part.units, round, &form->part.tile));
 }
 
 static int add_words(struct tutti_parts *parts, const struct tutti_box *box, struct form *form)
@@ -246,9 +249,7 @@ static int add_words(struct tutti_parts *parts, const struct tutti_box *box, str
     put_words(form, box);
     form->part.way = TUTTI_PACK_WORDS;
     form->part.units = (uint32_t)(blocks_of(box) * (box->block / word));
-    return add(parts, box, form,
-               tutti_pack_tiles(form->part.units, TUTTI_PACK_THREADS,
-                                TUTTI_PACK_THREADS * (unsigned)TUTTI_PACK_WORDS_HELD(word), &form->part.tile));
+    return add(parts, box, form, tutti_pack_tiles(form->part.units, TUTTI_PACK_THREADS, &form->part.tile));
 }
 
 /* Two halves of what is too large for one part. */
@@ -261,7 +262,8 @@ static int add_whole(struct tutti_parts *parts, const struct tutti_box *given)
     struct form form = {.part = {.word = (uint8_t)word_of(&box), .list_dim = TUTTI_PACK_NO_LIST}};
     const unsigned word = form.part.word;
     int a, b;
-    if (blocks_of(&box) > WORDS_MOST / (box.block / word) || blocks_of(&box) * box.block > BYTES_MOST)
+    if (blocks_of(&box) > TUTTI_BOX_WORDS_MOST / (box.block / word) ||
+        blocks_of(&box) * box.block > TUTTI_BOX_BYTES_MOST)
         return halves(parts, &box);
     if (box.block == word && is_transposed(&box, &a, &b))
         return add_transpose(parts, &box, &form, a, b);

@@ -31,7 +31,8 @@ int tutti_box_add(struct tutti_parts *parts, const struct tutti_box *box, uint64
 
 /* n / count by a multiplication, for n < 2^31: see struct tutti_pack_dim. */
 void tutti_pack_magic(uint32_t count, uint32_t *magic, uint32_t *shift);
-/* Thread blocks for `units` of which a block does up to `most`, `round` at a time; sets *tile. */
-uint32_t tutti_pack_tiles(uint32_t units, uint32_t round, uint32_t most, uint32_t *tile);
+/* Thread blocks for `units` of which a block does whole rounds of `round`; sets *tile. Each block of a large message
+ * does many, since it ends with a wait for its own stores. */
+uint32_t tutti_pack_tiles(uint32_t units, uint32_t round, uint32_t *tile);
 
 #endif

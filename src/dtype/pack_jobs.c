@@ -8,8 +8,7 @@
 #include "dtype/pack_box.h"
 
 enum {
-    ELEMENTS_MOST = 64, /* of ragged lists among other segments, a part each */
-    LOCATE_TILE = TUTTI_PACK_THREADS * 4
+    ELEMENTS_MOST = 64 /* of ragged lists among other segments, a part each */
 };
 static const uint64_t PIECE = UINT64_C(1) << 30; /* bytes of one part that is looked up */
 
@@ -104,7 +103,7 @@ static int add_ragged(struct tutti_parts *parts, const struct tutti_pack_job *jo
                                        .word = (uint8_t)(bits & (~bits + 1)),
                                        .list_dim = TUTTI_PACK_NO_LIST};
         part.flags = (uint16_t)((out ? TUTTI_PACK_OUT : 0) | (list->wide ? TUTTI_PACK_LIST_WIDE : 0));
-        const uint32_t blocks = tutti_pack_tiles(part.units, TUTTI_PACK_THREADS, TUTTI_PACK_THREADS, &part.tile);
+        const uint32_t blocks = tutti_pack_tiles(part.units, TUTTI_PACK_THREADS, &part.tile);
         const uint32_t dense_at = out ? offsetof(struct tutti_pack_part, from) : offsetof(struct tutti_pack_part, to);
         const struct tutti_parts_reach reach[] = {
             {dense_at, 0, (const void *)(uintptr_t)dense, (size_t)bytes},
@@ -148,7 +147,7 @@ static int add_table(struct tutti_parts *parts, const struct tutti_pack_job *job
                                        .word = (uint8_t)word,
                                        .list_dim = TUTTI_PACK_NO_LIST};
         const uint32_t round = TUTTI_PACK_THREADS * word * (unsigned)TUTTI_PACK_TURNS(word) / 16;
-        const uint32_t blocks = tutti_pack_tiles(part.units, round, round, &part.tile);
+        const uint32_t blocks = tutti_pack_tiles(part.units, round, &part.tile);
         const uint64_t elements = (skip + bytes + plan->size - 1) / plan->size;
         const struct tutti_parts_reach reach[] = {
             {out ? offsetof(struct tutti_pack_part, from) : offsetof(struct tutti_pack_part, to), 0,
@@ -254,7 +253,7 @@ static int add_lookup(struct tutti_parts *parts, const struct tutti_pack_job *jo
                                        .word = (uint8_t)word,
                                        .list_dim = TUTTI_PACK_NO_LIST};
         lookup.what = (struct tutti_pack_locate){job->first + done, side[0], side[1]};
-        const uint32_t blocks = tutti_pack_tiles(part.units, TUTTI_PACK_THREADS, LOCATE_TILE, &part.tile);
+        const uint32_t blocks = tutti_pack_tiles(part.units, TUTTI_PACK_THREADS, &part.tile);
         status = tutti_parts_add(parts, &part, blocks, &lookup, used, reach, reaches);
     }
     return status;

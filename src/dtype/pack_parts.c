@@ -16,7 +16,7 @@ void tutti_parts_begin(struct tutti_parts *parts, const struct tutti_device *dev
     parts->stream = stream;
     parts->room = room;
     parts->blocks = 0;
-    parts->ticket = 0;
+    parts->ticket = parts->near = 0;
     parts->done = NULL;
     parts->ended = NULL;
     parts->launches = 0;
@@ -71,6 +71,7 @@ static void assemble(const struct tutti_parts *parts, struct tutti_pack_args *ar
     args->head = (struct tutti_pack_head){.parts = parts->n, .blocks = parts->blocks, .bytes = (uint32_t)bytes};
     if (last) {
         args->head.ticket = parts->ticket;
+        args->head.near = parts->near;
         args->head.done = parts->done;
         args->head.ended = parts->ended;
     }

@@ -21,7 +21,7 @@ struct tutti_parts {
     size_t room;     /* most bytes of args */
     uint32_t blocks; /* so far */
     /* The notice of the last launch; ticket 0: none. */
-    uint32_t ticket;
+    uint32_t ticket, near;
     volatile uint32_t *done;
     uint32_t *ended;
     unsigned launches;

@@ -58,7 +58,7 @@ struct tutti_pack_part {
     uint32_t first;    /* thread block with which the part begins */
     uint32_t units;    /* words; gather, scatter, ragged: aligned 16 bytes of the dense side; rows: of the target. Less
                           than 2^31 */
-    uint32_t tile;     /* units of a thread block; transpose: 0, a block has one square */
+    uint32_t tile;     /* units of a thread block */
     uint32_t block;    /* rows: bytes of one; gather, scatter, ragged: bytes of the dense side */
     uint16_t at;       /* of the part's dimensions, table, lists or sides: 8 bytes, from the pool's start */
     uint16_t flags;
@@ -121,9 +121,11 @@ struct tutti_pack_ragged {
 
 struct tutti_pack_head {
     uint32_t parts;
-    uint32_t blocks;         /* as launched */
-    uint32_t ticket;         /* not zero: the last block stores it in *done when all is stored */
-    uint32_t bytes;          /* of the whole struct */
+    uint32_t blocks; /* as launched */
+    uint32_t ticket; /* not zero: the last block stores it in *done when all is stored */
+    uint32_t bytes;  /* of the whole struct */
+    uint32_t near;   /* 1: all that is stored lies in the GPU's own memory, which makes the notice cheaper */
+    uint32_t pad;
     volatile uint32_t *done; /* mapped host memory */
     uint32_t *ended;         /* device memory, zero between launches */
 };

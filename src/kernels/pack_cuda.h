@@ -170,7 +170,7 @@ TUTTI_PACK_FN void tutti_pack_spill(unsigned char *to, const uint4 *held, unsign
 #ifdef __CUDACC__
 TUTTI_PACK_FN void tutti_pack_tell(volatile uint32_t *done, uint32_t ticket)
 {
-    asm volatile("fence.acq_rel.sys;\n\tst.release.sys.global.u32 [%0], %1;" ::"l"(done), "r"(ticket) : "memory");
+    asm volatile("st.release.sys.global.u32 [%0], %1;" ::"l"(done), "r"(ticket) : "memory");
 }
 #endif
 
@@ -188,7 +188,12 @@ TUTTI_PACK_FN void tutti_pack_end(const struct tutti_pack_args *args, uint32_t b
         if (atomicInc(args->head.ended, args->head.blocks - 1) != args->head.blocks - 1)
             return;
     }
-    tutti_pack_tell(args->head.done, args->head.ticket);
+    if (args->head.near) { /* whoever reads it reads it from the GPU's second cache: no need to wait for more */
+        __threadfence();
+        *args->head.done = args->head.ticket;
+    } else {
+        tutti_pack_tell(args->head.done, args->head.ticket);
+    }
 }
 
 #include "kernels/pack.inc"
