@@ -103,6 +103,20 @@ else
     else
         fail "memcheck of the device"
     fi
+    # Packing: memory, then what warps and blocks share. A few of the test's cases, since these are slow.
+    pack=$build/tests/kernels/kernels-pack
+    for tool in memcheck racecheck synccheck; do
+        for part in structures transposes lists; do
+            if [ ! -x "$pack" ]; then
+                skip "$tool of packing: kernels-pack was not built"
+            elif TUTTI_DEVICE=cuda TUTTI_TEST_EVERY=60 timeout -k 5 300 "$sanitizer" --tool $tool --error-exitcode 9 \
+                --report-api-errors no "$pack" $part; then
+                pass "$tool of packing $part"
+            else
+                fail "$tool of packing $part"
+            fi
+        done
+    done
     matrix=$(ls "$build"/tests/mpi/mpi-matrix.openmpi "$build"/tests/mpi/mpi-matrix.mpich 2>/dev/null | head -n 1)
     if [ -z "$matrix" ]; then
         skip "memcheck of calls: mpi-matrix was not built"
