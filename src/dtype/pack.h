@@ -23,14 +23,18 @@ struct tutti_pack_job {
     uint64_t first, bytes;
 };
 
-/* All jobs in one launch (two where lists and strided ones cannot share it), into `stream` of `gpu`. What devices keep
- * of a plan (lists) is uploaded at first use: that may allocate and copies with a wait, so not while a graph is
- * captured (TUTTI_ERR_UNAVAILABLE then) and not between waiting_begin and waiting_end; tutti_pack_prepare() does it
- * before. */
+/* All jobs in one launch into `stream` of `gpu`, as long as what describes them has room in a kernel's parameters (about
+ * 250 regular messages; 30 with kernels made by nvcc 12), otherwise in as few as it takes. What devices keep of a plan
+ * (lists, tables of small elements) is uploaded at first use: that may allocate and copies with a wait, so not while a
+ * graph is captured (TUTTI_ERR_UNAVAILABLE then, where the plan has lists) and not between waiting_begin and
+ * waiting_end; tutti_pack_prepare() does it before (plan NULL: the kernels alone). The caller holds the plans until the
+ * work is done. RELAYOUT between two irregular types of some hundred segments: TUTTI_ERR_UNAVAILABLE. */
 int tutti_pack_prepare(int gpu, const struct tutti_plan *plan);
 int tutti_pack_enqueue(struct tutti_stream *stream, int gpu, const struct tutti_pack_job *jobs, unsigned n);
 /* The same, done on return: picks the host's way for small messages in memory that the host can reach, and otherwise a
- * launch on a stream of its own (one a GPU and thread at most) with a notice in mapped memory. */
+ * launch on a stream of its own (one a GPU and thread at most) with a notice in mapped memory. A message between memory
+ * that only kernels reach and memory that only the host does: TUTTI_ERR_ARGUMENT. What lies at a layout's first byte is
+ * taken to be what all of it is. */
 int tutti_pack_now(int gpu, const struct tutti_pack_job *jobs, unsigned n);
 
 #endif
