@@ -132,7 +132,6 @@ static int move(struct tutti_blocks *blocks, enum tutti_direction direction, int
     if (status == TUTTI_OK && used) {
         if (gpu < 0 && tutti_door.device->current(&gpu) != TUTTI_OK)
             gpu = -1;
-        blocks->by_kernel = 1;
         status = tutti_pack_now(gpu, jobs, used);
     }
     free(jobs);
@@ -176,6 +175,7 @@ static int measure(struct tutti_blocks *blocks, const struct tutti_side *side)
         else
             blocks->type = given;
         block->bytes = (size_t)bytes;
+        blocks->by_kernel |= bytes > 0 && block->plan && !block->solid;
         blocks->bytes += block->bytes;
     }
     return 1;
@@ -198,7 +198,7 @@ static int displace(struct tutti_blocks *blocks, const struct tutti_side *side)
     return 1;
 }
 
-int tutti_blocks_open(struct tutti_blocks *blocks, const struct tutti_side *side, int later)
+int tutti_blocks_open(struct tutti_blocks *blocks, const struct tutti_side *side)
 {
     *blocks = (struct tutti_blocks){
         .buffer = side->buffer, .displs = side->displs, .type = side->type, .types = side->types, .way = side->way};
@@ -230,7 +230,7 @@ int tutti_blocks_open(struct tutti_blocks *blocks, const struct tutti_side *side
     if (side->types)
         blocks->types = blocks->own_types;
     blocks->only = side->way & TUTTI_SPAN_IN ? -1 : side->only;
-    return later ? TUTTI_OK : tutti_blocks_in(blocks);
+    return tutti_blocks_in(blocks);
 }
 
 int tutti_blocks_in(struct tutti_blocks *blocks)

@@ -44,8 +44,9 @@ struct tutti_blocks {
 };
 
 /* Local. Stages where any block is in device memory, otherwise gives back what the program gave. A status of Tutti;
- * tutti_blocks_close() in any case. `later`: what goes in waits for tutti_blocks_in(). */
-int tutti_blocks_open(struct tutti_blocks *blocks, const struct tutti_side *side, int later);
+ * tutti_blocks_close() in any case. */
+int tutti_blocks_open(struct tutti_blocks *blocks, const struct tutti_side *side);
+/* What goes in once more, for another start of a persistent call. */
 int tutti_blocks_in(struct tutti_blocks *blocks);
 /* After the real call: what was received goes to the program's memory. */
 int tutti_blocks_out(struct tutti_blocks *blocks);

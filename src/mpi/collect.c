@@ -107,13 +107,13 @@ static int failed(const struct tutti_exchange *exchange, int status)
     return tutti_fail_comm(exchange->comm, tutti_error_code(status));
 }
 
-/* `later`: nothing goes in before the call is started. */
-static int open_both(struct tutti_exchange *exchange, const struct tutti_side *in, const struct tutti_side *out,
-                     int later)
+/* Persistent calls too fetch what goes in at once, and again at each start: MPICH 4.0 looks at some buffers when the
+ * request is made. */
+static int open_both(struct tutti_exchange *exchange, const struct tutti_side *in, const struct tutti_side *out)
 {
     exchange->out = (struct tutti_blocks){.n = 0};
-    int status = tutti_blocks_open(&exchange->in, in, later);
-    return status == TUTTI_OK ? tutti_blocks_open(&exchange->out, out, later) : status;
+    int status = tutti_blocks_open(&exchange->in, in);
+    return status == TUTTI_OK ? tutti_blocks_open(&exchange->out, out) : status;
 }
 
 static void close_both(struct tutti_exchange *exchange)

@@ -1,0 +1,281 @@
+/* Collectives of random types: blocking, nonblocking and, where the MPI has them, persistent; in place; with host and
+ * device memory mixed over ranks and sides; against the same call of the MPI on copies in host memory. Gaps between and
+ * inside blocks stay as they are. Argument: number of calls. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kit.h"
+#include "typegen.h"
+
+enum { MOST = 512, RANKS = 8, COUNTS = 3, ROOM = 17 * MOST * (COUNTS + 2) * (RANKS + 1) };
+
+enum call {
+    BCAST,
+    GATHER,
+    GATHERV,
+    SCATTER,
+    SCATTERV,
+    ALLGATHER,
+    ALLGATHERV,
+    ALLTOALL,
+    ALLTOALLV,
+    ALLTOALLW,
+    NEIGHBOR_ALLGATHER,
+    NEIGHBOR_ALLGATHERV,
+    NEIGHBOR_ALLTOALL,
+    NEIGHBOR_ALLTOALLV,
+    NEIGHBOR_ALLTOALLW,
+    CALLS
+};
+static const char *const names[CALLS] = {"Bcast",
+                                         "Gather",
+                                         "Gatherv",
+                                         "Scatter",
+                                         "Scatterv",
+                                         "Allgather",
+                                         "Allgatherv",
+                                         "Alltoall",
+                                         "Alltoallv",
+                                         "Alltoallw",
+                                         "Neighbor_allgather",
+                                         "Neighbor_allgatherv",
+                                         "Neighbor_alltoall",
+                                         "Neighbor_alltoallv",
+                                         "Neighbor_alltoallw"};
+enum form { BLOCKING, NONBLOCKING, PERSISTENT, FORMS };
+
+static struct kit_buffer in[2], out[2];
+static unsigned char *send_copy, *receive_copy;
+static MPI_Comm ring;
+
+struct shape {
+    enum call call;
+    enum form form;
+    struct typegen type;
+    int root, in_place, n; /* n: blocks */
+    int count;             /* of the even calls */
+    int counts_out[RANKS], counts_in[RANKS], places_out[RANKS], places_in[RANKS];
+    MPI_Aint bytes_out[RANKS], bytes_in[RANKS];
+    int small_out[RANKS], small_in[RANKS];
+    MPI_Datatype types[RANKS];
+    uint64_t seed;
+    size_t span_out, span_in;
+};
+
+static void fill(unsigned char *bytes, size_t n, uint64_t seed)
+{
+    for (size_t i = 0; i < n; i++)
+        bytes[i] = (unsigned char)random_mix(seed + i);
+}
+
+#define EVEN   send, s->count, type, receive, s->count, type
+#define OUT_V  send, s->counts_out[kit_rank], type, receive, s->counts_in, s->places_in, type
+#define BOTH_V send, s->counts_out, s->places_out, type, receive, s->counts_in, s->places_in, type
+#define BOTH_W send, s->counts_out, s->small_out, s->types, receive, s->counts_in, s->small_in, s->types
+#define FAR_W  send, s->counts_out, s->bytes_out, s->types, receive, s->counts_in, s->bytes_in, s->types
+
+#if MPI_VERSION >= 4
+#define START(name, ...) MPI_##name##_init(__VA_ARGS__, MPI_INFO_NULL, &request)
+#else
+#define START(name, ...) MPI_ERR_OTHER
+#endif
+/* MPICH 4.0 mixes up messages where a persistent collective is started again. */
+#if defined(MPICH_NUMVERSION) && MPICH_NUMVERSION < 40100000
+enum { STARTS = 1 };
+#else
+enum { STARTS = 2 };
+#endif
+#define RUN(blocking, nonblocking, ...)                                                                                \
+    (s->form == BLOCKING      ? MPI_##blocking(__VA_ARGS__)                                                            \
+     : s->form == NONBLOCKING ? MPI_##nonblocking(__VA_ARGS__, &request)                                               \
+                              : START(blocking, __VA_ARGS__))
+
+static int run(struct shape *s, const void *send, void *receive)
+{
+    MPI_Datatype type = s->type.type;
+    MPI_Comm comm = MPI_COMM_WORLD;
+    MPI_Request request = MPI_REQUEST_NULL;
+    int error = MPI_ERR_OTHER, root = s->root;
+    switch (s->call) {
+    case BCAST:
+        error = RUN(Bcast, Ibcast, receive, s->count, type, root, comm);
+        break;
+    case GATHER:
+        error = RUN(Gather, Igather, EVEN, root, comm);
+        break;
+    case GATHERV:
+        error = RUN(Gatherv, Igatherv, OUT_V, root, comm);
+        break;
+    case SCATTER:
+        error = RUN(Scatter, Iscatter, EVEN, root, comm);
+        break;
+    case SCATTERV:
+        error = RUN(Scatterv, Iscatterv, send, s->counts_in, s->places_out, type, receive, s->counts_in[kit_rank], type,
+                    root, comm);
+        break;
+    case ALLGATHER:
+        error = RUN(Allgather, Iallgather, EVEN, comm);
+        break;
+    case ALLGATHERV:
+        error = RUN(Allgatherv, Iallgatherv, OUT_V, comm);
+        break;
+    case ALLTOALL:
+        error = RUN(Alltoall, Ialltoall, EVEN, comm);
+        break;
+    case ALLTOALLV:
+        error = RUN(Alltoallv, Ialltoallv, BOTH_V, comm);
+        break;
+    case ALLTOALLW:
+        error = RUN(Alltoallw, Ialltoallw, BOTH_W, comm);
+        break;
+    case NEIGHBOR_ALLGATHER:
+        error = RUN(Neighbor_allgather, Ineighbor_allgather, EVEN, ring);
+        break;
+    case NEIGHBOR_ALLGATHERV:
+        error = RUN(Neighbor_allgatherv, Ineighbor_allgatherv, send, s->count, type, receive, s->counts_in,
+                    s->places_in, type, ring);
+        break;
+    case NEIGHBOR_ALLTOALL:
+        error = RUN(Neighbor_alltoall, Ineighbor_alltoall, EVEN, ring);
+        break;
+    case NEIGHBOR_ALLTOALLV:
+        error = RUN(Neighbor_alltoallv, Ineighbor_alltoallv, BOTH_V, ring);
+        break;
+    default:
+        error = RUN(Neighbor_alltoallw, Ineighbor_alltoallw, FAR_W, ring);
+    }
+    if (error != MPI_SUCCESS || s->form == BLOCKING)
+        return error;
+    if (s->form == NONBLOCKING)
+        return MPI_Wait(&request, MPI_STATUS_IGNORE);
+    for (int turn = 0; turn < STARTS; turn++)
+        error |= MPI_Start(&request) | MPI_Wait(&request, MPI_STATUS_IGNORE);
+    return MPI_Request_free(&request) | error;
+}
+
+/* Elements from rank a to rank b; the same in both directions where a call in place wants it. */
+static int between(const struct shape *s, int a, int b)
+{
+    int low = a < b ? a : b, high = a < b ? b : a;
+    if (s->call == GATHERV || s->call == ALLGATHERV)
+        low = high = a;
+    else if (s->call == SCATTERV)
+        low = high = b;
+    return (int)(random_mix(s->seed + (uint64_t)(low * RANKS + high)) % (COUNTS + 1));
+}
+
+/* Blocks with gaps between them, in an order that is not that of the ranks. */
+static int place(const struct shape *s, const int *counts, int *places)
+{
+    int at = 1, turn = (int)(s->seed % (uint64_t)s->n);
+    for (int i = 0; i < s->n; i++) {
+        int k = (i + turn) % s->n;
+        places[k] = at;
+        at += counts[k] + (int)(random_mix(s->seed + (uint64_t)i) % 2);
+    }
+    return at;
+}
+
+static void plan(struct shape *s, uint64_t *state)
+{
+    int neighbours = s->call >= NEIGHBOR_ALLGATHER, left = (kit_rank + kit_size - 1) % kit_size;
+    int right = (kit_rank + 1) % kit_size;
+    s->root = (int)(random_next(state) % (uint64_t)kit_size);
+    s->n = neighbours ? 2 : kit_size;
+    s->count = (int)(random_next(state) % (COUNTS + 1));
+    s->seed = random_next(state);
+    s->in_place = !neighbours && s->call != BCAST && random_next(state) % 3 == 0;
+#ifdef OPEN_MPI /* 4.1 mixes up messages of nonblocking all-to-alls in place */
+    if (s->form != BLOCKING && s->call >= ALLTOALL)
+        s->in_place = 0;
+#endif
+    do {
+        if (s->type.text[0])
+            typegen_free(&s->type);
+        typegen_make(&s->type, state, 1 + (int)(random_next(state) % 4), MOST, 1);
+    } while (s->type.size == 0 || !typegen_disjoint(&s->type, 2));
+    for (int i = 0; i < s->n; i++) {
+        int other = !neighbours ? i : i == 0 ? left : right;
+        s->counts_out[i] = between(s, kit_rank, other);
+        s->counts_in[i] = between(s, other, kit_rank);
+        if (s->call == SCATTERV)
+            s->counts_in[i] = between(s, s->root, i);
+        if (s->call == NEIGHBOR_ALLGATHERV)
+            s->counts_in[i] = s->count;
+        s->types[i] = s->type.type;
+    }
+    int all_out = place(s, s->call == SCATTERV ? s->counts_in : s->counts_out, s->places_out);
+    int all_in = place(s, s->counts_in, s->places_in);
+    int even = s->count * s->n;
+    MPI_Count extent = s->type.extent;
+    s->span_out = (size_t)((all_out > even ? all_out : even) + 1) * (size_t)extent;
+    s->span_in = (size_t)((all_in > even ? all_in : even) + 1) * (size_t)extent;
+    for (int i = 0; i < s->n; i++) {
+        s->bytes_out[i] = (MPI_Aint)(s->places_out[i] * extent);
+        s->bytes_in[i] = (MPI_Aint)(s->places_in[i] * extent);
+        s->small_out[i] = (int)s->bytes_out[i];
+        s->small_in[i] = (int)s->bytes_in[i];
+    }
+}
+
+static void call_once(uint64_t *state, enum call call, enum form form)
+{
+    struct shape s = {.call = call, .form = form};
+    plan(&s, state);
+    int kinds = (int)random_mix(s.seed + 99 + (uint64_t)kit_rank), to_host = kinds & 1, from_host = kinds >> 1 & 1;
+    fill(send_copy, s.span_out, s.seed + (uint64_t)kit_rank);
+    fill(receive_copy, s.span_in, s.seed * 3 + (uint64_t)kit_rank);
+    size_t off = (size_t)(kinds >> 4 & 15), to = (size_t)(kinds >> 8 & 15);
+    const void *send = kit_put(&in[from_host], off, send_copy, s.span_out), *send_real = send_copy;
+    void *receive = kit_put(&out[to_host], to, receive_copy, s.span_in), *receive_real = receive_copy;
+    if (s.in_place && (call == GATHER || call == GATHERV)) {
+        if (kit_rank == s.root)
+            send = send_real = MPI_IN_PLACE;
+    } else if (s.in_place && (call == SCATTER || call == SCATTERV)) {
+        if (kit_rank == s.root)
+            receive = receive_real = MPI_IN_PLACE;
+    } else if (s.in_place) {
+        send = send_real = MPI_IN_PLACE;
+    }
+    int error = run(&s, send, receive), wanted = run(&s, send_real, receive_real);
+    const unsigned char *got = (const void *)kit_get(&out[to_host], NULL);
+    size_t wrong = 0;
+    while (wrong < s.span_in && got[wrong] == receive_copy[wrong])
+        wrong++;
+    CHECK(error == MPI_SUCCESS && wanted == MPI_SUCCESS, "%s form %d: class %d, the MPI's %d", names[call], form,
+          kit_class(error), kit_class(wanted));
+    CHECK(wrong == s.span_in, "%s form %d%s, %d->%d, root %d, %d x %s: byte %zu of %zu is %02x, not %02x", names[call],
+          form, s.in_place ? " in place" : "", from_host, to_host, s.root, s.count, s.type.text, wrong, s.span_in,
+          got[wrong], receive_copy[wrong]);
+    const unsigned char *sent = (const void *)kit_get(&in[from_host], NULL);
+    CHECK(memcmp(sent, send_copy, s.span_out) == 0, "%s wrote what it sends", names[call]);
+    typegen_free(&s.type);
+}
+
+int main(int argc, char **argv)
+{
+    kit_start(&argc, &argv, MPI_THREAD_SINGLE);
+    long cases = argc > 1 ? atol(argv[1]) : 90;
+    if (kit_size > RANKS)
+        kit_skip("types_collectives", "too many ranks");
+    int forms = MPI_VERSION >= 4 ? FORMS : PERSISTENT, once[] = {kit_size}, around[] = {1};
+    MPI_Cart_create(MPI_COMM_WORLD, 1, once, around, 0, &ring);
+    for (int kind = 0; kind < 2; kind++) {
+        kit_open(&in[kind], (enum kit_kind)kind, ROOM);
+        kit_open(&out[kind], (enum kit_kind)kind, ROOM);
+    }
+    send_copy = malloc(ROOM);
+    receive_copy = malloc(ROOM);
+    uint64_t state = random_mix(kit_seed);
+    for (long i = 0; i < cases; i++)
+        call_once(&state, (enum call)(i % CALLS), (enum form)(i / CALLS % forms));
+    free(send_copy);
+    free(receive_copy);
+    for (int kind = 0; kind < 2; kind++) {
+        kit_close(&in[kind]);
+        kit_close(&out[kind]);
+    }
+    MPI_Comm_free(&ring);
+    return kit_end("types_collectives");
+}
