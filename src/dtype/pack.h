@@ -23,10 +23,10 @@ struct tutti_pack_job {
     uint64_t first, bytes;
 };
 
-/* All jobs in one launch into `stream` of `gpu`, as long as what describes them has room in a kernel's parameters (about
- * 250 regular messages; 30 with kernels made by nvcc 12), otherwise in as few as it takes. What devices keep of a plan
- * (lists, tables of small elements) is uploaded at first use: that may allocate and copies with a wait, so not while a
- * graph is captured (TUTTI_ERR_UNAVAILABLE then, where the plan has lists) and not between waiting_begin and
+/* All jobs in one launch into `stream` of `gpu`, as long as what describes them has room in a kernel's parameters
+ * (about 250 regular messages; 30 with kernels made by nvcc 12), otherwise in as few as it takes. What devices keep of
+ * a plan (lists, tables of small elements) is uploaded at first use: that may allocate and copies with a wait, so not
+ * while a graph is captured (TUTTI_ERR_UNAVAILABLE then, where the plan has lists) and not between waiting_begin and
  * waiting_end; tutti_pack_prepare() does it before (plan NULL: the kernels alone). The caller holds the plans until the
  * work is done. RELAYOUT between two irregular types of some hundred segments: TUTTI_ERR_UNAVAILABLE. */
 int tutti_pack_prepare(int gpu, const struct tutti_plan *plan);
