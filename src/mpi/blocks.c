@@ -62,16 +62,11 @@ static int on_device(const struct tutti_side *side)
 /* A block that kernels do not reach as a whole. */
 static int move_slowly(const struct tutti_block *block, enum tutti_direction direction, char *packed)
 {
-    struct tutti_places places = {.device = 1};
+    struct tutti_places places;
     int packs = direction == TUTTI_PACK;
-    if (block->plan)
+    if (block->plan) {
         tutti_places_of(block->plan, block->count, block->at, &places);
-    if (!places.device) {
-        if (packs)
-            tutti_plan_pack_host(block->plan, (uint64_t)block->count, block->at, 0, block->bytes, packed);
-        else
-            tutti_plan_unpack_host(block->plan, (uint64_t)block->count, block->at, 0, block->bytes, packed);
-        return TUTTI_OK;
+        return tutti_packed_move(direction, &places, block->plan, block->count, block->at, 0, block->bytes, packed);
     }
     /* Through an image of the block, element by element: the MPI's packing takes ints. */
     struct tutti_span span;

@@ -65,21 +65,22 @@ static size_t piece_bytes(size_t all)
     return all < most ? all : most;
 }
 
-/* One side is pageable host memory: by way of pinned memory, piece by piece. `by_kernel`: the elements are the side
- * that kernels reach. */
-static int in_pieces(const struct packing *call, const struct tutti_plan *plan, int gpu, size_t bytes, int by_kernel)
+/* One side is pageable host memory, or another GPU's: by way of pinned memory, piece by piece. */
+static int in_pieces(const struct packing *call, const struct tutti_plan *plan, const struct tutti_places *places,
+                     size_t bytes)
 {
     size_t room, most = piece_bytes(bytes);
     char *piece = tutti_pinned_take(most, &room), *message = call->message;
     int status = piece ? TUTTI_OK : TUTTI_ERR_MEMORY, packs = call->direction == TUTTI_PACK;
     for (size_t at = 0; at < bytes && status == TUTTI_OK; at += most) {
         size_t n = bytes - at < most ? bytes - at : most;
-        if (by_kernel) {
+        if (places->device) {
             if (!packs)
-                memcpy(piece, message + at, n);
-            status = tutti_packed_move(call->direction, gpu, plan, call->count, call->elements, at, n, piece);
+                status = tutti_door.device->copy_now(piece, message + at, n);
+            if (status == TUTTI_OK)
+                status = tutti_packed_move(call->direction, places, plan, call->count, call->elements, at, n, piece);
             if (packs && status == TUTTI_OK)
-                memcpy(message + at, piece, n);
+                status = tutti_door.device->copy_now(message + at, piece, n);
         } else if (packs) {
             tutti_plan_pack_host(plan, (uint64_t)call->count, call->elements, at, n, piece);
             status = tutti_door.device->copy_now(message + at, piece, n);
@@ -91,30 +92,30 @@ static int in_pieces(const struct packing *call, const struct tutti_plan *plan, 
     return status;
 }
 
-/* TUTTI_ERR_UNAVAILABLE: to be staged; *how says why, or else how it was done. */
-static int by_plan(const struct packing *call, const struct tutti_layout *layout, size_t bytes, const char **how)
+/* *how says how it was done. */
+static int by_plan(const struct packing *call, const struct tutti_plan *plan, size_t bytes, const char **how)
 {
     struct tutti_places places;
     struct tutti_memory message;
-    *how = layout->why;
-    if (!layout->plan)
-        return TUTTI_ERR_UNAVAILABLE;
-    tutti_places_of(layout->plan, call->count, call->elements, &places);
+    tutti_places_of(plan, call->count, call->elements, &places);
     tutti_door.device->classify(call->message, &message);
-    int reached = tutti_places_reached(&places), message_reached = message.kind != TUTTI_MEMORY_HOST;
-    if (places.gpu >= 0 && message.gpu >= 0 && message.kind == TUTTI_MEMORY_DEVICE && message.gpu != places.gpu)
-        message_reached = 0;
-    *how = places.host && places.device ? "memory of host and device" : "memory of two GPUs";
-    if (!reached && (places.device || message.kind != TUTTI_MEMORY_DEVICE))
-        return TUTTI_ERR_UNAVAILABLE;
-    if (reached && !message_reached && message.kind == TUTTI_MEMORY_DEVICE)
-        return TUTTI_ERR_UNAVAILABLE;
+    int on_host = message.kind == TUTTI_MEMORY_HOST, apart = 0;
+    if (message.kind == TUTTI_MEMORY_DEVICE && places.device && message.gpu >= 0 && places.gpu >= 0)
+        apart = message.gpu != places.gpu;
+    if (!tutti_places_reached(&places) && places.device) {
+        *how = places.spread ? "memory of two GPUs, block by block" : "device and host memory, block by block";
+        return tutti_packed_move(call->direction, &places, plan, call->count, call->elements, 0, bytes, call->message);
+    }
+    if (on_host || places.host || apart) {
+        *how = apart           ? "kernel, another GPU on one side"
+               : places.device ? "kernel, host memory on one side"
+                               : "host memory on one side";
+        return in_pieces(call, plan, &places, bytes);
+    }
     *how = "kernel";
-    if (reached && message_reached)
-        return tutti_packed_move(call->direction, places.device ? places.gpu : message.gpu, layout->plan, call->count,
-                                 call->elements, 0, bytes, call->message);
-    *how = reached ? "kernel, host memory on one side" : "host memory on one side";
-    return in_pieces(call, layout->plan, places.gpu, bytes, reached);
+    if (!places.device)
+        places.gpu = message.gpu;
+    return tutti_packed_move(call->direction, &places, plan, call->count, call->elements, 0, bytes, call->message);
 }
 
 /* ---- through the MPI ---- */
@@ -219,11 +220,11 @@ static int move(struct packing *call, real_call *real, void *with, int *code)
         return 1;
     if (!packs_plainly())
         return staged(call, "the MPI's own packed form", real, with, -1, code);
+    if (!layout->plan)
+        return staged(call, layout->why, real, with, bytes, code);
     tutti_inside++;
-    int status = by_plan(call, layout, (size_t)bytes, &how);
+    int status = by_plan(call, layout->plan, (size_t)bytes, &how);
     tutti_inside--;
-    if (status == TUTTI_ERR_UNAVAILABLE)
-        return staged(call, how, real, with, bytes, code);
     if (status != TUTTI_OK)
         return failed(call, status, code);
     call->moved = bytes;

@@ -87,11 +87,68 @@ void tutti_places_of(const struct tutti_plan *plan, MPI_Count count, const void 
     }
 }
 
-int tutti_packed_move(enum tutti_direction direction, int gpu, const struct tutti_plan *plan, MPI_Count count,
-                      void *buffer, uint64_t first, uint64_t bytes, void *packed)
+/* A part of the packed message, and what has to be copied for it. */
+struct window {
+    enum tutti_direction direction;
+    uint64_t first, end;
+    char *packed; /* of byte `first` */
+    int status;
+};
+
+static void copy_block(struct window *window, char *memory, uint64_t at, uint64_t bytes)
 {
+    uint64_t from = at > window->first ? at : window->first;
+    uint64_t end = at + bytes < window->end ? at + bytes : window->end;
+    if (from >= end || window->status != TUTTI_OK)
+        return;
+    char *packed = window->packed + (from - window->first);
+    memory += from - at;
+    window->status = window->direction == TUTTI_PACK ? tutti_door.device->copy_now(packed, memory, end - from)
+                                                     : tutti_door.device->copy_now(memory, packed, end - from);
+}
+
+/* Dimensions from the `d`th on, and the list where it stands among them. */
+static void copy_dims(struct window *window, const struct tutti_segment *segment, uint32_t d, int listed, char *memory,
+                      uint64_t at, uint64_t block)
+{
+    if (!listed && segment->list_at == d) {
+        for (uint64_t e = 0; e < segment->entries; e++) {
+            uint64_t begin = segment->begins ? segment->begins[e] : e * segment->pitch;
+            uint64_t length = segment->block ? segment->block : segment->begins[e + 1] - begin;
+            copy_dims(window, segment, d, 1, memory + segment->offsets[e], at + begin, length);
+        }
+    } else if (d == segment->dims) {
+        copy_block(window, memory, at, block);
+    } else {
+        for (uint64_t i = 0; i < segment->dim[d].count; i++)
+            copy_dims(window, segment, d + 1, listed, memory + (int64_t)i * segment->dim[d].stride,
+                      at + i * (uint64_t)segment->dim[d].packed, block);
+    }
+}
+
+static int copy_all(struct window *window, const struct tutti_plan *plan, MPI_Count count, char *buffer)
+{
+    uint64_t from = window->first / plan->size, end = (window->end + plan->size - 1) / plan->size;
+    for (uint64_t e = from; e < end && e < (uint64_t)count; e++) {
+        for (uint32_t s = 0; s < plan->segments; s++) {
+            const struct tutti_segment *segment = &plan->segment[s];
+            copy_dims(window, segment, 0, segment->entries == 0, buffer + (int64_t)e * plan->extent + segment->offset,
+                      e * plan->size + segment->packed, segment->block);
+        }
+    }
+    return window->status;
+}
+
+int tutti_packed_move(enum tutti_direction direction, const struct tutti_places *places, const struct tutti_plan *plan,
+                      MPI_Count count, void *buffer, uint64_t first, uint64_t bytes, void *packed)
+{
+    int gpu = places->gpu;
     if (bytes == 0)
         return TUTTI_OK;
+    if (!tutti_places_reached(places)) {
+        struct window window = {direction, first, first + bytes, packed, TUTTI_OK};
+        return copy_all(&window, plan, count, buffer);
+    }
     if (gpu < 0 && tutti_door.device->current(&gpu) != TUTTI_OK)
         gpu = -1;
     const struct tutti_pack_job job = {

@@ -190,9 +190,9 @@ static int copy_packed(struct tutti_span *span, int out)
     int status = TUTTI_OK;
     if (out) {
         tutti_plan_pack_host(span->plan, (uint64_t)span->count, span->host, 0, bytes, packed);
-        status = tutti_packed_move(TUTTI_UNPACK, span->gpu, span->plan, span->count, user, 0, bytes, packed);
-    } else if ((status = tutti_packed_move(TUTTI_PACK, span->gpu, span->plan, span->count, user, 0, bytes, packed)) ==
-               TUTTI_OK) {
+        status = tutti_packed_move(TUTTI_UNPACK, &span->places, span->plan, span->count, user, 0, bytes, packed);
+    } else if ((status = tutti_packed_move(TUTTI_PACK, &span->places, span->plan, span->count, user, 0, bytes,
+                                           packed)) == TUTTI_OK) {
         tutti_plan_unpack_host(span->plan, (uint64_t)span->count, span->host, 0, bytes, packed);
     }
     tutti_pinned_give(packed, room);
@@ -259,11 +259,8 @@ int tutti_span_open(struct tutti_span *span, const void *buffer, MPI_Count count
         return TUTTI_OK;
     span->user = (char *)(uintptr_t)buffer + lowest;
     if (layout && layout->plan && !span->prefix) {
-        struct tutti_places places;
-        tutti_places_of(layout->plan, count, buffer, &places);
-        span->gpu = places.gpu;
-        if (tutti_places_reached(&places))
-            span->plan = tutti_plan_hold(layout->plan);
+        tutti_places_of(layout->plan, count, buffer, &span->places);
+        span->plan = tutti_plan_hold(layout->plan);
     }
     span->packed = span->plan && way & TUTTI_SPAN_PACKED && tutti_layout_packed(layout, &span->given) == 0;
     if (span->packed)
@@ -288,8 +285,8 @@ int tutti_span_in(struct tutti_span *span)
         return span->way & TUTTI_SPAN_IN || !span->prefix ? copy_in(span) : TUTTI_OK;
     if (!(span->way & TUTTI_SPAN_IN))
         return TUTTI_OK;
-    return tutti_packed_move(TUTTI_PACK, span->gpu, span->plan, span->count, span->user + span->origin, 0, span->bytes,
-                             span->memory);
+    return tutti_packed_move(TUTTI_PACK, &span->places, span->plan, span->count, span->user + span->origin, 0,
+                             span->bytes, span->memory);
 }
 
 int tutti_span_out(struct tutti_span *span, MPI_Count bytes)
@@ -300,7 +297,7 @@ int tutti_span_out(struct tutti_span *span, MPI_Count bytes)
     if ((span->prefix || span->packed) && bytes >= 0 && (size_t)bytes < n)
         n = (size_t)bytes;
     if (span->packed)
-        return tutti_packed_move(TUTTI_UNPACK, span->gpu, span->plan, span->count, span->user + span->origin, 0, n,
+        return tutti_packed_move(TUTTI_UNPACK, &span->places, span->plan, span->count, span->user + span->origin, 0, n,
                                  span->memory);
     if (!span->solid)
         return span->plan ? copy_packed(span, 1) : copy_runs(span, 1);

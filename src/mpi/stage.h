@@ -29,13 +29,13 @@ struct tutti_span {
     size_t size;             /* of one element, packed */
     MPI_Datatype type;
     const struct tutti_plan *plan; /* held; NULL: none is known, or none is needed */
-    int gpu;                       /* whose kernels reach the buffer, where there is a plan */
+    struct tutti_places places;    /* of the buffer, where there is a plan */
 };
 
 /* Why a span was staged, for the counters. */
 static inline const char *tutti_span_how(const struct tutti_span *span)
 {
-    return span->packed ? "packed by a kernel" : "device memory";
+    return span->packed && tutti_places_reached(&span->places) ? "packed by a kernel" : "device memory";
 }
 
 /* 1 where elements of a derived type lie in device memory though the address that they are counted from does not:
