@@ -4,7 +4,15 @@
 #include "coll/flow.h"
 #include "core/types.h"
 
-enum { LINE = 128, GROUP = 4, THREADS = 512, BLOCKS_MOST = 128, DEPTH = 4, ROUND = 2 }; /* ROUND: groups a warp */
+enum {
+    LINE = 128,
+    GROUP = 4,
+    THREADS = 512,
+    BLOCKS_MOST = 128,
+    BLOCKS_FEWER = 64,
+    DEPTH = 4,
+    ROUND = 2
+}; /* ROUND: groups a warp */
 
 int tutti_chain_ll128_can(const struct tutti_team *team, const struct tutti_reduce *call)
 {
@@ -19,6 +27,9 @@ static void shape(const struct tutti_team *team, const struct tutti_reduce *call
     flow->most = SIZE_MAX / 2;
     flow->depth = DEPTH;
     flow->blocks = tutti_flow_blocks(team, elements / grain, THREADS / 32, BLOCKS_MOST);
+    if (flow->blocks > BLOCKS_FEWER && flow->blocks < BLOCKS_MOST) /* in between is slower than either */
+        flow->blocks = BLOCKS_FEWER;
+    flow->blocks = tutti_flow_blocks_in(team, flow->region, (size_t)DEPTH * 2 * 2, GROUP * LINE, flow->blocks);
     flow->room = tutti_channel_region(team, flow->region).bytes / (flow->blocks * DEPTH * 2 * 2) / (GROUP * LINE);
     if (flow->room > THREADS / 32 * ROUND)
         flow->room = THREADS / 32 * ROUND;

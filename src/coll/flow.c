@@ -42,6 +42,13 @@ unsigned tutti_flow_blocks(const struct tutti_team *team, size_t units, size_t e
     return blocks < 1 ? 1 : (unsigned)blocks;
 }
 
+unsigned tutti_flow_blocks_in(const struct tutti_team *team, enum tutti_region_id region, size_t pieces, size_t least,
+                              unsigned blocks)
+{
+    size_t most = tutti_channel_region(team, region).bytes / (pieces * least);
+    return most >= blocks ? blocks : most < 1 ? 1 : (unsigned)most;
+}
+
 /* What all launches of a call share. */
 void tutti_flow_args(struct tutti_team *team, const struct tutti_reduce *call, struct tutti_flow_args *args)
 {

@@ -42,6 +42,10 @@ size_t tutti_ll_room(const struct tutti_team *team);
 /* Blocks for `units` of work of `each` a block, within what the team may have. */
 unsigned tutti_flow_blocks(const struct tutti_team *team, size_t units, size_t each, size_t most);
 
+/* `blocks`, or fewer where the region has no room for `pieces` pieces of `least` bytes for each of them. */
+unsigned tutti_flow_blocks_in(const struct tutti_team *team, enum tutti_region_id region, size_t pieces, size_t least,
+                              unsigned blocks);
+
 /* The two functions of a row that is nothing but its shape. */
 #define TUTTI_FLOW_ROW(name)                                                                                           \
     TUTTI_FLOW_RUN(name, tutti_flow_run(team, call, shape))                                                            \

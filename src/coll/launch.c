@@ -12,10 +12,9 @@ enum {
 };
 
 /* A channel: flags, then the regions, in 32nds of the rest; of a channel of more than 64 MiB in 32nds of so much, and
- * of what is left a fifth is for lines, where it lets messages of 8 MiB go in one launch, and the rest for chunks. Each
- * region has one layout of packets for ever: what was data in another one could be
- * taken for a flag. */
-enum { PARTS = 32, PARTED = 64 << 20, LINES_OF_REST = 5 };
+ * of what is left a seventh is for lines, where it lets messages of 9 MiB go in one launch, and the rest for chunks.
+ * Each region has one layout of packets for ever: what was data in another one could be taken for a flag. */
+enum { PARTS = 32, PARTED = 64 << 20, LINES_OF_REST = 7 };
 static const struct {
     unsigned begin, end;
 } regions[] = {

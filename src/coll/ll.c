@@ -2,7 +2,12 @@
 #include "coll/linger.h"
 #include "core/types.h"
 
-enum { UNIT = 16, THREADS = 128, BLOCKS_MOST = 128 }; /* small blocks: many multiprocessors pack and unpack at once */
+enum {
+    UNIT = 16,
+    THREADS = 128,
+    BLOCKS_MOST = 128,
+    WARPS_MOST = 8
+}; /* small blocks: many multiprocessors pack and unpack at once */
 
 int tutti_ll_can(const struct tutti_team *team, const struct tutti_reduce *call)
 {
@@ -25,6 +30,9 @@ static void shape(const struct tutti_team *team, const struct tutti_reduce *call
     flow->most = flow->room / 1024 * (512 / size);
     if (units < THREADS)
         flow->threads = units <= 32 ? 32 : (unsigned)(units + 31) / 32 * 32;
+    size_t peers = team->size > 1 ? (size_t)team->size - 1 : 1, warps = peers < WARPS_MOST ? peers : WARPS_MOST;
+    if (tutti_flow_segments(call) && flow->threads < warps * 32) /* a warp for each peer: they are packed for at once */
+        flow->threads = (unsigned)warps * 32;
     flow->blocks = tutti_flow_blocks(team, units, THREADS, BLOCKS_MOST);
 }
 

@@ -5,7 +5,14 @@
 #include "coll/flow.h"
 #include "core/types.h"
 
-enum { CHUNK_LEAST = 2048, CHUNK_MOST = 192 << 10, DEPTH = 3, BLOCKS_MOST = 128 };
+enum {
+    CHUNK_LEAST = 2048,
+    CHUNK_MOST = 192 << 10,
+    DEPTH = 3,
+    BLOCKS_MOST = 128,
+    PART_SMALL = 128 << 10,
+    CHUNK_SMALL = 32 << 10
+};
 
 int tutti_pipeline_can(const struct tutti_team *team, const struct tutti_reduce *call)
 {
@@ -21,11 +28,20 @@ static void shape(const struct tutti_team *team, const struct tutti_reduce *call
     flow->slice = (slice + grain - 1) / grain * grain;
     flow->depth = DEPTH;
     flow->blocks = tutti_flow_blocks(team, flow->slice * size, CHUNK_LEAST, BLOCKS_MOST);
-    size_t slots = flow->blocks * DEPTH * 2 * (ranks > 1 ? ranks - 1 : 1);
+    size_t slots = DEPTH * 2 * (ranks > 1 ? ranks - 1 : 1);
+    flow->blocks = tutti_flow_blocks_in(team, flow->region, slots, CHUNK_LEAST, flow->blocks);
+    slots *= flow->blocks;
     flow->room = tutti_channel_region(team, flow->region).bytes / slots / 256 * 256;
     if (flow->room > CHUNK_MOST)
         flow->room = CHUNK_MOST;
-    flow->chunk = flow->room / size;
+    /* Chunks alike. A rank's segment is combined while the next chunk comes; an allreduce has the second half of its
+     * way for that. */
+    size_t part = ((flow->slice * size + 255) / 256 + flow->blocks - 1) / flow->blocks * 256, most = flow->room;
+    if (tutti_flow_segments(call) && part <= PART_SMALL && most > CHUNK_SMALL)
+        most = CHUNK_SMALL;
+    size_t rounds = part > most ? (part + most - 1) / most : 1;
+    size_t chunk = (part + rounds - 1) / rounds;
+    flow->chunk = (chunk + 255) / 256 * 256 / size;
 }
 
 TUTTI_FLOW_ROW(pipeline)

@@ -136,7 +136,13 @@ static int cuda_describe(int gpu, char *text, size_t size)
 
 /* A GPU that CUDA_VISIBLE_DEVICES hides from this process cannot be asked about, but the driver maps its memory all the
  * same where the link allows: the attempt decides, when windows are imported and all ranks agree on the outcome. Of
- * what kind the link is remains unknown. */
+ * what kind the link is the management library may know. */
+static int hidden_reach(int gpu, const unsigned char peer[16])
+{
+    unsigned char own[16];
+    return cuda_uuid(gpu, own) == TUTTI_OK && tutti_cuda_nvlink(own, peer) ? 2 : 1;
+}
+
 static int cuda_reach(int gpu, const unsigned char peer[16])
 {
     CUdevice device, other;
@@ -159,7 +165,7 @@ static int cuda_reach(int gpu, const unsigned char peer[16])
                    ? 2
                    : 1;
     }
-    return 1;
+    return hidden_reach(gpu, peer);
 }
 
 /* One block a multiprocessor: resident at once beside a kernel of another communicator, whose blocks take at most half
@@ -182,7 +188,7 @@ static unsigned cuda_resident(int gpu)
 
 const struct tutti_device tutti_device_cuda = {
     .name = "cuda",
-    .channel_mb = 192,
+    .channel_mb = 256,
     .lingers = 1,
     .open = cuda_open,
     .active = tutti_cuda_active,

@@ -51,6 +51,9 @@ int tutti_cuda_current(void);
 /* A GPU for work that any can do: the current one, else one that has a context, else 0. */
 int tutti_cuda_any(void);
 
+/* 1 where the management library says that NVLink joins the two GPUs, by their UUIDs. */
+int tutti_cuda_nvlink(const unsigned char one[16], const unsigned char other[16]);
+
 /* Turns the result of `what` in `context` into a status, reports failures and notices a context that has gone. */
 int tutti_cuda_check(CUresult result, const char *what, struct tutti_cuda_context *context);
 /* The same for calls that free: nothing is said where the context has gone, TUTTI_OK. */
