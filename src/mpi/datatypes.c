@@ -126,7 +126,7 @@ static void plan_of(struct tutti_layout *layout, MPI_Datatype type)
             (unsigned long long)layout->plan->size, (long long)layout->plan->extent,
             (long long)layout->plan->true_lower, (long long)layout->plan->true_end, (long long)layout->size,
             (long long)layout->extent, (long long)layout->true_lower,
-            (long long)(layout->true_lower + layout->true_extent));
+            (long long)layout->true_lower + (long long)layout->true_extent);
         layout->why = "the MPI's bounds differ";
         tutti_plan_drop(layout->plan);
         layout->plan = NULL;

@@ -24,13 +24,13 @@ struct packing {
 /* 1 where the MPI's packed form is the elements' bytes in order and nothing else; asked of the MPI itself. */
 static int ask_plain(void)
 {
-    struct {
+    struct gapped {
         char a;
         int b;
         double c;
     } from = {1, 2, 3.0};
     int lengths[] = {1, 1, 1}, position = 0;
-    MPI_Aint places[] = {0, (char *)&from.b - (char *)&from, (char *)&from.c - (char *)&from};
+    MPI_Aint places[] = {0, offsetof(struct gapped, b), offsetof(struct gapped, c)};
     MPI_Datatype parts[] = {MPI_CHAR, MPI_INT, MPI_DOUBLE}, type;
     char packed[256] = "", plain[sizeof(char) + sizeof(int) + sizeof(double)];
     if (tutti_real.MPI_Type_create_struct(3, lengths, places, parts, &type) != MPI_SUCCESS)
