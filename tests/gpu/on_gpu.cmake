@@ -116,6 +116,12 @@ if(TARGET mpi-watch.openmpi)
                        ENVIRONMENT "${TUTTI_MPI_openmpi_ENV}")
 endif()
 
+# Datatypes in every call.
+gpu_test(types mpi-types 2 ARGS 1500)
+gpu_test(types-messages mpi-types_messages 2 ARGS 700)
+gpu_test(types-collectives mpi-types_collectives ${gpu_ranks} ARGS 600)
+gpu_test(types-pack mpi-types_pack 2 ENV TUTTI_STAGING_MB=1)
+
 # Packing kernels: the program of tests/kernels.
 if(TARGET kernels-pack)
   foreach(part matrix transposes lists structures relayouts many)
