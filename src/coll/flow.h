@@ -39,6 +39,9 @@ void tutti_flow_args(struct tutti_team *team, const struct tutti_reduce *call, s
 uint32_t tutti_flow_ticket(struct tutti_team *team);
 /* Bytes of a slot of `ll`. Whatever uses its region must lay it out so: two launches in a row share it. */
 size_t tutti_ll_room(const struct tutti_team *team);
+/* A barrier of kernels behind what is in the team's stream, which stores the ticket. type, op: of a pair that is ready.
+ */
+int tutti_ll_barrier(struct tutti_team *team, int type, int op, uint32_t ticket);
 /* Blocks for `units` of work of `each` a block, within what the team may have. */
 unsigned tutti_flow_blocks(const struct tutti_team *team, size_t units, size_t each, size_t most);
 

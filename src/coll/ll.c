@@ -37,3 +37,9 @@ static void shape(const struct tutti_team *team, const struct tutti_reduce *call
 }
 
 TUTTI_FLOW_ROW_SMALL(ll)
+
+int tutti_ll_barrier(struct tutti_team *team, int type, int op, uint32_t ticket)
+{
+    const struct tutti_reduce barrier = {.collective = TUTTI_COLLECTIVE_BARRIER, .type = type, .op = op};
+    return tutti_flow_put(team, &barrier, team->stream, ticket, shape);
+}

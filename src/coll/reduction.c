@@ -60,8 +60,9 @@ static int first_choice(const struct tutti_team *team, const struct tutti_reduce
 
 static int maps_buffers(int algorithm)
 {
-    return algorithm == TUTTI_ALGORITHM_direct || algorithm == TUTTI_ALGORITHM_leader ||
-           algorithm == TUTTI_ALGORITHM_leader_oneshot || algorithm == TUTTI_ALGORITHM_leader_twoshot;
+    return algorithm == TUTTI_ALGORITHM_direct || algorithm == TUTTI_ALGORITHM_copies ||
+           algorithm == TUTTI_ALGORITHM_leader || algorithm == TUTTI_ALGORITHM_leader_oneshot ||
+           algorithm == TUTTI_ALGORITHM_leader_twoshot;
 }
 
 static int pass(enum tutti_taken *taken, const char **why, const char *reason)

@@ -37,6 +37,10 @@ foreach(ranks RANGE 2 ${TUTTI_GPU_COUNT})
              ENV TUTTI_RULES=allreduce:*@${algorithm} TUTTI_TEST_EXPECT=accelerated|${algorithm})
   endforeach()
 endforeach()
+gpu_test(matrix-copies mpi-matrix ${gpu_ranks} ARGS 3000
+         ENV TUTTI_RULES=allreduce:*@copies TUTTI_TEST_EXPECT=accelerated|copies)
+gpu_test(reductions-chains mpi-reductions ${gpu_ranks} ARGS 1500
+         ENV TUTTI_TEST_EXPECT=accelerated "TUTTI_RULES=allreduce:*@pipeline reduce:0-64k@chain_ll128,*@chain")
 math(EXPR shared "${TUTTI_GPU_COUNT} * 2")
 if(TUTTI_GPU_COUNT EQUAL 1)
   set(shared 4)

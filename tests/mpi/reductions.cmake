@@ -14,10 +14,10 @@ reductions(staged 3 600 MPIS openmpi
                "TUTTI_RULES=allreduce:*@staged reduce:*@staged reduce_scatter:*@staged scan:*@staged")
 reductions(flow 3 800 MPIS openmpi
            ENV ${stats} TUTTI_TEST_EXPECT=accelerated
-               "TUTTI_RULES=allreduce:*@pipeline reduce:0-4k@twoshot_ll128,*@chain reduce_scatter:*@pipeline scan:*@ll128")
+               "TUTTI_RULES=allreduce:0-8k@copies,*@pipeline reduce:0-4k@twoshot_ll128,*@chain reduce_scatter:*@pipeline scan:*@ll128")
 reductions(flow-packets 2 800
            ENV ${stats} TUTTI_TEST_EXPECT=accelerated TUTTI_CHANNEL_MB=1
-               "TUTTI_RULES=allreduce:*@ll reduce:*@ll reduce_scatter:*@ll128 scan:*@ll")
+               "TUTTI_RULES=allreduce:0-16k@ll,*@copies reduce:0-2k@ll,*@chain_ll128 reduce_scatter:*@ll128 scan:*@ll")
 reductions(gpus-1 3 600 MPIS openmpi ENV ${stats} TUTTI_TEST_EXPECT=accelerated TUTTI_HOST_GPUS=1)
 reductions(gpus-2 3 600 MPIS openmpi ENV ${stats} TUTTI_TEST_EXPECT=accelerated TUTTI_HOST_GPUS=2)
 # The MPI does it: two virtual nodes, and no device at all.
