@@ -135,8 +135,8 @@ TUTTI_MPIX_CALL(MPIX_Stream_free, (MPIX_Stream * stream), (stream))
  *
  * Raised on `comm`, on all its ranks alike, with *newcomm = MPI_COMM_NULL: MPI_ERR_UNSUPPORTED_OPERATION where device
  * memory cannot be shared between all ranks (they must be on one machine, at most one rank a GPU, at most 16), or where
- * the GPU has no room for kernels of one more stream: each communicator takes half of the room that is left, until
- * it is freed. */
+ * the GPU has no room for kernels of one more stream: the first communicator takes three quarters of
+ * it, each further one half of what is left, until it is freed. */
 TUTTI_MPIX_CALL(MPIX_Stream_comm_create, (MPI_Comm comm, MPIX_Stream stream, MPI_Comm *newcomm),
                 (comm, stream, newcomm))
 #define MPIX_Stream_comm_create tutti_MPIX_Stream_comm_create

@@ -51,8 +51,9 @@ int tutti_collective(struct tutti_team *team, const struct tutti_reduce *call, e
 /* Collective over the team's ranks, in stream order: returns when the kernels have been put into `stream` (of the
  * team's GPU), in which the buffers will be ready. All ranks bring memory that kernels reach; the team is open. May be
  * captured in a graph and replayed, in the same order on all ranks; launches nothing but kernels, never waits for a
- * peer, takes no memory. TUTTI_ERR_UNAVAILABLE, the same on all ranks, where no algorithm in stream order can run the
- * call. */
+ * peer, takes no memory (but for reduce-scatters in place
+ * with unequal counts: scratch for the largest so far, also while a graph is captured). TUTTI_ERR_UNAVAILABLE, the same
+ * on all ranks, where no algorithm in stream order can run the call. */
 int tutti_enqueue(struct tutti_team *team, const struct tutti_reduce *call, struct tutti_stream *stream,
                   const char **why);
 /* Collective over the team's ranks; blocking: opens the team on `gpu` for tutti_enqueue() where it is not open yet.

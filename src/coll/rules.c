@@ -21,7 +21,7 @@ static const struct {
 } defaults[] = {
     {"cuda", "allreduce:"
              " 0-256k@leader_oneshot *@leader *@leader_twoshot"
-             " 0-6k@ll 6k-384k@ll128 384k-9m@twoshot_ll128 9m-256m@pipeline *@copies 9m-1024g@pipeline *@direct "
+             " 0-6k@ll 6k-384k@ll128 384k-9m@twoshot_ll128 9m-192m@pipeline *@copies 9m-1024g@pipeline *@direct "
              "*@pipeline *@staged; "
              "reduce:"
              " *@leader 0-32k@ll 32k-768k@ll128 768k-6m@twoshot_ll128 6m-256m@chain_ll128 *@chain *@direct *@staged; "
