@@ -22,6 +22,9 @@ struct bench_mpi {
     int (*Comm_rank)(MPI_Comm, int *);
     int (*Comm_size)(MPI_Comm, int *);
     int (*Comm_free)(MPI_Comm *);
+    int (*Pack)(const void *, int, MPI_Datatype, void *, int, int *, MPI_Comm);
+    int (*Unpack)(const void *, int, int *, void *, int, MPI_Datatype, MPI_Comm);
+    int (*Type_commit)(MPI_Datatype *);
     int (*Query_cuda_support)(void); /* NULL where the MPI has none */
     int preloaded;                   /* 1: MPI_Allreduce is the library's in front */
 };

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "pack.h"
 #include "tutti/tutti.h"
 
 struct bench_mpi bench_mpi;
@@ -73,6 +74,9 @@ static void find_mpi(void)
     FIND(Comm_rank);
     FIND(Comm_size);
     FIND(Comm_free);
+    FIND(Pack);
+    FIND(Unpack);
+    FIND(Type_commit);
 #undef FIND
     *(void **)(void *)&bench_mpi.Query_cuda_support = dlsym(mpi, "MPIX_Query_cuda_support");
     bench_mpi.preloaded = dlsym(RTLD_DEFAULT, "MPI_Allreduce") != dlsym(mpi, "MPI_Allreduce");
@@ -160,6 +164,21 @@ static void read_plan(int argc, char **argv, struct bench_plan *plan)
     plan->seed = (uint64_t)value_of(argc, argv, "seed");
 }
 
+static void read_pack(int argc, char **argv, struct bench_plan *plan, struct pack_plan *pack)
+{
+    read_sizes(text_of(argc, argv, "sizes"), plan);
+    plan->seconds = strtod(text_of(argc, argv, "seconds"), NULL);
+    plan->check = (int)value_of(argc, argv, "check");
+    plan->seed = (uint64_t)value_of(argc, argv, "seed");
+    pack->kind = (enum pack_kind)value_of(argc, argv, "layout");
+    pack->block = (size_t)value_of(argc, argv, "block");
+    pack->stride = (size_t)value_of(argc, argv, "stride");
+    pack->cube = (size_t)value_of(argc, argv, "cube");
+    pack->parts = text_of(argc, argv, "parts");
+    pack->descriptions = text_of(argc, argv, "descriptions");
+    pack->ways = (unsigned)value_of(argc, argv, "ways");
+}
+
 static void find_place(struct bench_plan *plan)
 {
     MPI_Comm node;
@@ -189,9 +208,11 @@ static void say_version(const struct bench_plan *plan)
 int main(int argc, char **argv)
 {
     static struct bench_plan plan;
+    static struct pack_plan pack;
+    int packing = argc > 1 && strcmp(argv[1], "pack") == 0;
     int overhead = argc > 1 && strcmp(argv[1], "overhead") == 0, tune = argc > 1 && strcmp(argv[1], "tune") == 0;
     unsigned sections = 0;
-    if (argc < 2 || (!overhead && !tune && strcmp(argv[1], "collective") != 0)) {
+    if (argc < 2 || (!overhead && !tune && !packing && strcmp(argv[1], "collective") != 0)) {
         fputs("This program is started by `tutti bench` and `tutti tune`.\n", stderr);
         return 2;
     }
@@ -204,7 +225,9 @@ int main(int argc, char **argv)
         plan.iterations = (long)value_of(argc, argv, "iterations");
         plan.warm_up = (long)value_of(argc, argv, "warm_up");
     }
-    if (!overhead && !tune)
+    if (packing)
+        read_pack(argc, argv, &plan, &pack);
+    else if (!overhead && !tune)
         read_plan(argc, argv, &plan);
     MPI_Init(&argc, &argv);
     find_mpi();
@@ -217,6 +240,8 @@ int main(int argc, char **argv)
         bench_tune(&plan, sections, plan.most);
     else if (overhead)
         bench_overhead(&plan);
+    else if (packing)
+        bench_pack(&plan, &pack);
     else
         bench_collective(&plan);
     MPI_Finalize();

@@ -42,7 +42,7 @@ static int gpus_used(const struct bench_plan *plan, const struct tutti_device *d
     return n;
 }
 
-static void choose_gpu(const struct bench_plan *plan)
+void bench_choose_gpu(const struct bench_plan *plan)
 {
     int gpus = tutti_gpu_count();
     if (gpus <= 0)
@@ -58,8 +58,7 @@ static void choose_gpu(const struct bench_plan *plan)
     bench_say(plan, "gpus %d", gpus_used(plan, device, gpu));
 }
 
-/* Whether the MPI itself takes device pointers: its own word, Intel MPI's setting, or the user's. */
-static int mpi_takes_device(void)
+int bench_mpi_takes_device(void)
 {
     const struct tutti_settings *settings = tutti_settings();
     if (strcmp(tutti_device_name(), "cuda") != 0 || settings->mpi_gpu_aware == TUTTI_SET_NO)
@@ -114,7 +113,7 @@ static void open_mpi_ways(const struct bench_plan *plan, struct bench_ways *out)
     int known = !bench_type_is_own(plan->type), can = known && mpi_can(plan);
     out->used[BENCH_STAGED] = can && wanted(plan, BENCH_STAGED);
     out->used[BENCH_PLAIN] = can && wanted(plan, BENCH_PLAIN) && strcmp(tutti_device_name(), "host") == 0;
-    out->used[BENCH_NATIVE] = can && wanted(plan, BENCH_NATIVE) && mpi_takes_device();
+    out->used[BENCH_NATIVE] = can && wanted(plan, BENCH_NATIVE) && bench_mpi_takes_device();
     if (!known)
         bench_say(plan, "note no staged and no plain: the MPI itself does not know %s", tutti_type_name(plan->type));
     if (out->used[BENCH_STAGED])
@@ -171,7 +170,7 @@ void bench_ways_open(const struct bench_plan *plan, struct bench_ways *out)
     *out = (struct bench_ways){.bytes = 0};
     if (bench_mpi_type(plan->type) == MPI_DATATYPE_NULL)
         bench_fail("this MPI has no type for %s", tutti_type_name(plan->type));
-    choose_gpu(plan);
+    bench_choose_gpu(plan);
     out->scratch = bench_ordinary(plan->most);
     allocate(plan, &out->set[BENCH_SET_DEVICE], 0);
     out->used[BENCH_TUTTI] = 1;

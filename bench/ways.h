@@ -30,6 +30,10 @@ const char *bench_way_name(int way);
 /* Collective. Chooses the GPU, decides which ways there are for the plan's order and says why others are not. */
 void bench_ways_open(const struct bench_plan *plan, struct bench_ways *out);
 void bench_ways_close(struct bench_ways *ways);
+/* Collective. Gives this rank its GPU and says which. */
+void bench_choose_gpu(const struct bench_plan *plan);
+/* Whether the MPI itself takes device pointers: its own word, Intel MPI's setting, or the user's. */
+int bench_mpi_takes_device(void);
 /* The next size. */
 void bench_ways_size(const struct bench_plan *plan, struct bench_ways *ways, size_t bytes);
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "bench_overhead.h"
+#include "bench_pack.h"
 #include "commands.h"
 #include "team/control.h"
 
@@ -20,7 +21,7 @@ const struct bench_kind bench_kinds[BENCH_KINDS] = {
     {"exscan", "Exscan", "scan", TUTTI_COLLECTIVE_EXSCAN, "... MPI_Exscan"},
 };
 
-static void add_sizes(struct tool_words *words, const struct bench_options *o)
+void bench_sizes_add(struct tool_words *words, const struct bench_options *o)
 {
     char *all = tool_alloc((size_t)o->n_sizes * 24 + 8), *at = all;
     at += sprintf(at, "sizes=");
@@ -50,7 +51,7 @@ static int bench_collective(const struct bench_kind *kind, int argc, char **argv
     struct tool_words words = {.word = NULL};
     tool_words_add(&words, "collective");
     add(&words, "collective", kind->collective);
-    add_sizes(&words, &o);
+    bench_sizes_add(&words, &o);
     tool_words_take(&words, tool_print("seconds=%g", o.seconds));
     add(&words, "iterations", o.iterations);
     add(&words, "warm_up", o.warm_up);
@@ -84,12 +85,14 @@ static void usage(FILE *to)
     fputs("Usage: tutti bench BENCHMARK [OPTION...]\n\n", to);
     for (int i = 0; i < BENCH_KINDS; i++)
         fprintf(to, "  %-21s %s\n", bench_kinds[i].name, bench_kinds[i].text);
+    fprintf(to, "  %-21s %s\n", "pack", "MPI_Pack and MPI_Unpack of layouts on device memory, beside other ways");
     fprintf(to, "  %-21s %s\n", "overhead", "what the library costs a program that uses host memory alone");
     fputs("\ntutti bench BENCHMARK --help lists the options.\n\nExamples:\n"
           "  tutti bench allreduce -n 4 -m 8:64m --json results.json --plot results.png\n"
           "  tutti bench reduce -n 4 -m 8,2k,512k,8m --order graph\n"
           "  tutti bench allreduce -n 4 -m 16m --ops all --types all\n"
           "  tutti bench allreduce -n 4 --phases\n"
+          "  tutti bench pack --layout blocks --block 8 --stride 16 -m 1m:256m\n"
           "  tutti bench overhead -n 2\n",
           to);
 }
@@ -104,7 +107,7 @@ int tool_bench(int argc, char **argv)
         usage(stdout);
         return 0;
     }
-    const char *names[BENCH_KINDS + 1], *word = argv[1];
+    const char *names[BENCH_KINDS + 2], *word = argv[1];
     int kind = -1;
     for (int i = 0; i < BENCH_KINDS; i++) {
         names[i] = bench_kinds[i].name;
@@ -112,17 +115,19 @@ int tool_bench(int argc, char **argv)
             kind = i;
     }
     names[BENCH_KINDS] = "overhead";
-    int overhead = strcmp(word, "overhead") == 0;
-    if (kind < 0 && !overhead) {
-        const char *near = tool_nearest(word, names, BENCH_KINDS + 1);
+    names[BENCH_KINDS + 1] = "pack";
+    int overhead = strcmp(word, "overhead") == 0, packing = strcmp(word, "pack") == 0;
+    if (kind < 0 && !overhead && !packing) {
+        const char *near = tool_nearest(word, names, BENCH_KINDS + 2);
         if (near)
             tool_refuse("there is no benchmark %s: did you mean %s?", word, near);
-        tool_refuse("there is no benchmark %s: there are %s", word, bench_join(names, BENCH_KINDS + 1));
+        tool_refuse("there is no benchmark %s: there are %s", word, bench_join(names, BENCH_KINDS + 2));
     }
     char *name = tool_print("tutti bench %s", word);
     argv[1] = name;
-    int status =
-        overhead ? bench_overhead(argc - 1, argv + 1) : bench_collective(&bench_kinds[kind], argc - 1, argv + 1);
+    int status = overhead  ? bench_overhead(argc - 1, argv + 1)
+                 : packing ? bench_pack(argc - 1, argv + 1)
+                           : bench_collective(&bench_kinds[kind], argc - 1, argv + 1);
     argv[1] = NULL;
     free(name);
     return status;

@@ -53,6 +53,8 @@ void bench_sizes_read(const char *text, struct bench_options *out);
 int bench_one_of(const char *option, const char *word, const char *const names[], int n);
 /* "sum,max" or "all" as a mask. */
 unsigned bench_some_of(const char *option, const char *words, const char *const names[], int n);
+/* "sizes=8,64" for the ranks. */
+void bench_sizes_add(struct tool_words *words, const struct bench_options *options);
 /* The names, with commas; freed by the caller. */
 char *bench_join(const char *const names[], int n);
 void bench_check_call(struct bench_options *options);
@@ -123,5 +125,8 @@ int bench_json_write(const struct bench_table *table);
 int bench_json_overhead(const struct bench_options *options, const struct bench_place *place, const double *without,
                         const double *with, int pairs, double ratio);
 int bench_plot_write(const struct bench_table *table);
+/* Plots `table` to the file by gnuplot; the data goes to PLOT.dat where that is not installed. 0, or 1 (said). */
+int bench_gnuplot(const char *plot, void (*script)(FILE *to, const void *table),
+                  void (*data)(FILE *to, const void *table), const void *table);
 
 #endif

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "bench.h"
+#include "bench_json.h"
 #include "core/types.h"
 #include "tutti/tutti.h"
 
@@ -16,20 +17,18 @@ static void check_file(const char *option, const char *path)
 }
 
 #ifdef TUTTI_JANSSON
-#include <jansson.h>
-
 void bench_files_check(const struct bench_options *options)
 {
     check_file("--json", options->json);
     check_file("--plot", options->plot);
 }
 
-static json_t *text(const char *value)
+json_t *bench_json_text(const char *value)
 {
     return value && *value ? json_string_nocheck(value) : json_null();
 }
 
-static json_t *about(const struct bench_options *o, const struct bench_place *place)
+json_t *bench_json_about(const struct bench_options *o, const struct bench_place *place)
 {
     char date[32], host[256] = "";
     time_t now = time(NULL);
@@ -37,8 +36,8 @@ static json_t *about(const struct bench_options *o, const struct bench_place *pl
     strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &parts));
     gethostname(host, sizeof host - 1);
     return json_pack("{s:s, s:s, s:o, s:i, s:{s:s, s:s, s:o}}", "version", tutti_version(), "date", date, "host",
-                     text(host), "ranks", o->ranks, "mpi", "name", tool_family_name(place->mpi->family), "version",
-                     place->mpi->version, "launcher", text(place->mpi->launcher));
+                     bench_json_text(host), "ranks", o->ranks, "mpi", "name", tool_family_name(place->mpi->family),
+                     "version", place->mpi->version, "launcher", bench_json_text(place->mpi->launcher));
 }
 
 static json_t *times_json(const struct bench_row *row, int way)
@@ -67,10 +66,10 @@ static json_t *phases_json(const struct bench_row *row)
 static json_t *row_json(const struct bench_table *t, const struct bench_row *row)
 {
     json_t *out = json_pack("{s:I, s:I, s:I, s:o}", "bytes", (json_int_t)row->bytes, "elements", (json_int_t)row->count,
-                            "iterations", (json_int_t)row->iterations, "algorithm", text(row->algorithm));
+                            "iterations", (json_int_t)row->iterations, "algorithm", bench_json_text(row->algorithm));
     if (t->options->pairs) {
-        json_object_set_new(out, "type", text(tutti_type_name(row->type)));
-        json_object_set_new(out, "op", text(tutti_op_name(row->op)));
+        json_object_set_new(out, "type", bench_json_text(tutti_type_name(row->type)));
+        json_object_set_new(out, "op", bench_json_text(tutti_op_name(row->op)));
     }
     if (t->options->phases) {
         json_object_set_new(out, "whole_us", json_real(row->whole));
@@ -89,7 +88,7 @@ static json_t *row_json(const struct bench_table *t, const struct bench_row *row
     return out;
 }
 
-static int write_file(json_t *all, const char *path)
+int bench_json_dump(json_t *all, const char *path)
 {
     int failed = json_dump_file(all, path, JSON_INDENT(2)) != 0;
     json_decref(all);
@@ -103,30 +102,30 @@ int bench_json_write(const struct bench_table *table)
     const struct bench_options *o = table->options;
     if (!o->json)
         return 0;
-    json_t *all = about(o, table->place), *rows = json_array();
+    json_t *all = bench_json_about(o, table->place), *rows = json_array();
     for (int i = 0; i < table->rows; i++)
         json_array_append_new(rows, row_json(table, &table->row[i]));
     static const char *const orders[] = {"host", "stream", "graph"};
     json_object_set_new(all, "benchmark", json_string(o->kind->name));
     json_object_set_new(all, "order", json_string(orders[o->order]));
     json_object_set_new(all, "root", o->root == BENCH_ALL_ROOTS ? json_string("all") : json_integer(o->root));
-    json_object_set_new(all, "mpi_library", text(table->mpi));
+    json_object_set_new(all, "mpi_library", bench_json_text(table->mpi));
     json_object_set_new(all, "nodes", json_integer(table->nodes));
-    json_object_set_new(all, "device", text(table->device));
-    json_object_set_new(all, "gpu", text(table->gpu));
+    json_object_set_new(all, "device", bench_json_text(table->device));
+    json_object_set_new(all, "gpu", bench_json_text(table->gpu));
     json_object_set_new(all, "gpus", json_integer(table->gpus));
-    json_object_set_new(all, "nccl", text(table->nccl));
+    json_object_set_new(all, "nccl", bench_json_text(table->nccl));
     if (!o->pairs) {
-        json_object_set_new(all, "type", text(tutti_type_name(o->type)));
-        json_object_set_new(all, "op", text(tutti_op_name(o->op)));
+        json_object_set_new(all, "type", bench_json_text(tutti_type_name(o->type)));
+        json_object_set_new(all, "op", bench_json_text(tutti_op_name(o->op)));
     }
     json_object_set_new(all, "in_place", json_boolean(o->in_place));
-    json_object_set_new(all, "rules", text(o->algorithm));
+    json_object_set_new(all, "rules", bench_json_text(o->algorithm));
     json_object_set_new(all, "seed", json_integer((json_int_t)o->seed));
     json_object_set_new(all, "validated", json_boolean(o->check));
-    json_object_set_new(all, "wrong", text(table->wrong));
+    json_object_set_new(all, "wrong", bench_json_text(table->wrong));
     json_object_set_new(all, "rows", rows);
-    return write_file(all, o->json);
+    return bench_json_dump(all, o->json);
 }
 
 int bench_json_overhead(const struct bench_options *options, const struct bench_place *place, const double *without,
@@ -134,14 +133,14 @@ int bench_json_overhead(const struct bench_options *options, const struct bench_
 {
     if (!options->json)
         return 0;
-    json_t *all = about(options, place), *rows = json_array();
+    json_t *all = bench_json_about(options, place), *rows = json_array();
     for (int i = 0; i < pairs; i++)
         json_array_append_new(rows, json_pack("{s:f, s:f}", "without_s", without[i], "with_s", with[i]));
     json_object_set_new(all, "benchmark", json_string("overhead"));
     json_object_set_new(all, "calls", json_integer((json_int_t)options->iterations));
     json_object_set_new(all, "pairs", rows);
     json_object_set_new(all, "ratio", json_real(ratio));
-    return write_file(all, options->json);
+    return bench_json_dump(all, options->json);
 }
 #else
 void bench_files_check(const struct bench_options *options)

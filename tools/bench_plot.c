@@ -143,12 +143,12 @@ static void write_script(FILE *to, const struct bench_table *t)
         plot_sizes(to, t);
 }
 
-static int write_instead(const struct bench_table *t)
+static int write_instead(const char *plot, void (*data)(FILE *to, const void *table), const void *table)
 {
-    char *path = tool_print("%s.dat", t->options->plot);
+    char *path = tool_print("%s.dat", plot);
     FILE *to = fopen(path, "w");
     if (to)
-        write_data(to, t);
+        data(to, table);
     int failed = !to || fclose(to) != 0;
     fprintf(stderr, failed ? "tutti: %s cannot be written\n" : "tutti: gnuplot was not found: the data is in %s\n",
             path);
@@ -156,22 +156,38 @@ static int write_instead(const struct bench_table *t)
     return failed;
 }
 
-int bench_plot_write(const struct bench_table *table)
+int bench_gnuplot(const char *plot, void (*script)(FILE *to, const void *table),
+                  void (*data)(FILE *to, const void *table), const void *table)
 {
     char path[PATH_MAX];
-    if (!table->options->plot || table->rows == 0)
-        return 0;
     if (!tool_program_find("gnuplot", path)) {
-        unlink(table->options->plot); /* made when it was checked that it can be written */
-        return write_instead(table);
+        unlink(plot); /* made when it was checked that it can be written */
+        return write_instead(plot, data, table);
     }
     FILE *to = popen("gnuplot", "w");
     if (to)
-        write_script(to, table);
+        script(to, table);
     int status = to ? pclose(to) : -1;
     if (status == 0)
         return 0;
     fputs("tutti: gnuplot failed\n", stderr);
-    write_instead(table);
+    write_instead(plot, data, table);
     return 1;
+}
+
+static void script_of(FILE *to, const void *table)
+{
+    write_script(to, table);
+}
+
+static void data_of(FILE *to, const void *table)
+{
+    write_data(to, table);
+}
+
+int bench_plot_write(const struct bench_table *table)
+{
+    if (!table->options->plot || table->rows == 0)
+        return 0;
+    return bench_gnuplot(table->options->plot, script_of, data_of, table);
 }

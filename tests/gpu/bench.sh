@@ -1,9 +1,10 @@
 #!/bin/bash
 # Measurements on the GPUs of this machine: bench.sh BUILD [RESULTS]. Tables, JSON and plots go to RESULTS (default
 # BUILD/gpu-results), with machine.txt beside them. What may be set:
-#   PLAN          parts, in this order: graph blocking types pairs shared phases overhead (default: all but the last)
+#   PLAN          parts, in this order: graph blocking types pairs shared phases pack overhead (default: all but the last)
 #   GPUS          numbers of GPUs for graph and blocking (default: all, then half of them, down to 2)
 #   SIZES         bytes (default: those of the project's tables, 8 to 512m)
+#   PACK_SIZES    bytes of plain strides (4k,64k,1m,8m,64m,256m; tiny and far blocks up to 8m)
 #   POINT         seconds for one way at one size (0.25)
 #   BUDGET        seconds after which no further run is started (420)
 #   SECONDS_EACH  most of one run (180)
@@ -14,7 +15,7 @@ build=${1:?build folder}
 results=${2:-$build/gpu-results}
 root=$(cd "$(dirname "$0")/../.." && pwd)
 jobs=$(nproc 2>/dev/null || echo 4)
-plan=" ${PLAN:-graph blocking types pairs shared phases} "
+plan=" ${PLAN:-graph blocking types pairs shared phases pack} "
 sizes=${SIZES:-8,2k,8k,32k,128k,512k,2m,8m,32m,128m,512m}
 small=${SMALL_SIZES:-8,2k,8k,32k,64k,128k,512k,2m,16m}
 point=${POINT:-0.25}
@@ -101,6 +102,18 @@ done
 if in_plan shared; then
     CUDA_VISIBLE_DEVICES=0 bench allreduce-4-ranks-1-gpu allreduce 4 -m "$small" --ways native
     [ "$gpus" -ge 2 ] && bench "allreduce-$((2 * gpus))-ranks-$gpus-gpus" allreduce $((2 * gpus)) -m "$small" --ways native
+fi
+# Packing, on one GPU: parts of a cube in all descriptions, plain strides by size, patterns of applications, commits.
+if in_plan pack; then
+    bench pack-article pack 1 --seconds 0.05
+    for blocks in 1/2 4/8 8/16 8/512 16/32 32/64 64/128 512/1024; do
+        sizes_of=4k,64k,1m,8m,64m,256m
+        case $blocks in 1/2 | 4/8 | 8/512) sizes_of=4k,64k,1m,8m ;; esac
+        bench "pack-blocks-${blocks/\//-of-}" pack 1 --layout blocks --block "${blocks%/*}" --stride "${blocks#*/}" \
+            -m "${PACK_SIZES:-$sizes_of}" --seconds 0.1
+    done
+    bench pack-ddtbench pack 1 --layout ddtbench --seconds 0.1
+    bench pack-commit pack 1 --layout commit
 fi
 # A program on host memory must not notice the library.
 if in_plan overhead; then
