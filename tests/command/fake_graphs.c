@@ -1,5 +1,5 @@
-/* What a bench needs of the pretended libcuda.so.1 of tests/gpu beyond the device itself: clocks in streams, and graphs
- * that take work and do nothing when they are launched. */
+/* What a bench needs of the pretended libcuda.so.1 of tests/gpu beyond the device itself: clocks in streams, and
+ * capturing them in graphs, which take work and do nothing when they are launched. */
 #include "../gpu/fake_state.h"
 
 #include <stdlib.h>
@@ -29,29 +29,7 @@ EXPORT CUresult cuStreamEndCapture(CUstream stream, CUgraph *graph)
     if (fake_state.capturing != stream)
         return CUDA_ERROR_ILLEGAL_STATE;
     fake_state.capturing = NULL;
-    *graph = malloc(1);
-    return CUDA_SUCCESS;
-}
-EXPORT CUresult cuGraphInstantiateWithFlags(CUgraphExec *ready, CUgraph graph, unsigned long long flags)
-{
-    CONTEXT();
-    if (!graph || flags)
-        return CUDA_ERROR_INVALID_VALUE;
-    *ready = malloc(1);
-    return CUDA_SUCCESS;
-}
-EXPORT CUresult cuGraphLaunch(CUgraphExec ready, CUstream stream)
-{
-    STREAM(stream);
-    return ready && !fake_state.capturing ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
-}
-EXPORT CUresult cuGraphExecDestroy(CUgraphExec ready)
-{
-    free(ready);
-    return CUDA_SUCCESS;
-}
-EXPORT CUresult cuGraphDestroy(CUgraph graph)
-{
-    free(graph);
-    return CUDA_SUCCESS;
+    *graph = calloc(1, sizeof **graph);
+    fake_objects++;
+    return *graph ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }

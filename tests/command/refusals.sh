@@ -28,7 +28,7 @@ expect 2 "no MPI was found" env PATH=/not/there "$tutti" run /bin/true
 
 expect 2 "TUTTI_DEVICE=gpu is not valid: allowed is auto|cuda|host|none" "$tutti" run --device gpu true
 expect 2 "TUTTI_WAIT=busy is not valid" env TUTTI_WAIT=busy "$tutti" run true
-expect 2 "TUTTI_CHANNEL_MB=0 is not valid: allowed is 1 to 1024" env TUTTI_CHANNEL_MB=0 "$tutti" run true
+expect 2 "TUTTI_CHANNEL_MB=1025 is not valid: allowed is 0 to 1024" env TUTTI_CHANNEL_MB=1025 "$tutti" run true
 expect 2 "TUTTI_DEVICES is not a setting: did you mean TUTTI_DEVICE?" env TUTTI_DEVICES=host "$tutti" run true
 expect 2 "no algorithm 'oneshoot'" env TUTTI_RULES="allreduce: *@oneshoot" "$tutti" run true
 expect 2 "no range of bytes '8k-'" env TUTTI_RULES="allreduce: 8k-@oneshot" "$tutti" run true

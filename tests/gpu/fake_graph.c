@@ -4,12 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct CUgraph_st {
-    CUDA_KERNEL_NODE_PARAMS node;
-    unsigned char arguments[sizeof fake_state.arguments];
-    CUcontext context;
-};
-
 EXPORT CUresult cuGraphCreate(CUgraph *out, unsigned flags)
 {
     CONTEXT();
@@ -51,6 +45,10 @@ EXPORT CUresult cuGraphLaunch(CUgraphExec exec, CUstream stream)
 {
     struct CUgraph_st *graph = (struct CUgraph_st *)(void *)exec;
     void *parameters[] = {graph->arguments};
+    if (!graph->node.func) { /* captured: it does nothing */
+        STREAM(stream);
+        return fake_state.capturing ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
+    }
     fake_state.replays++;
     return cuLaunchKernel(graph->node.func, graph->node.gridDimX, 1, 1, graph->node.blockDimX, 1, 1, 0, stream,
                           parameters, NULL);

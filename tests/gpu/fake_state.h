@@ -17,6 +17,12 @@ struct CUstream_st {
     CUcontext context;
     unsigned long long id;
 };
+/* Of one kernel, or captured: without a function. */
+struct CUgraph_st {
+    CUDA_KERNEL_NODE_PARAMS node;
+    unsigned char arguments[256];
+    CUcontext context;
+};
 struct memory {
     char *base;
     size_t bytes;
