@@ -8,7 +8,7 @@ folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 number='[0-9]+\.[0-9]{2}'
 has_json=1
-"$tutti" bench halo --json "$folder/probe.json" --edges 0 2>&1 | grep -q Jansson && has_json=0
+"$tutti" bench halo --mpi "$mpi" -n 1 --edges 4 -i 4 --ways none --json "$folder/probe.json" 2>&1 | grep -q Jansson && has_json=0
 
 # Neighbours that are oneself, the other rank several times, and three ranks in a row.
 for ranks in 1 2 3; do
