@@ -25,6 +25,10 @@ struct bench_mpi {
     int (*Pack)(const void *, int, MPI_Datatype, void *, int, int *, MPI_Comm);
     int (*Unpack)(const void *, int, int *, void *, int, MPI_Datatype, MPI_Comm);
     int (*Type_commit)(MPI_Datatype *);
+    int (*Send)(const void *, int, MPI_Datatype, int, int, MPI_Comm);
+    int (*Recv)(void *, int, MPI_Datatype, int, int, MPI_Comm, MPI_Status *);
+    int (*Neighbor_alltoallw)(const void *, const int *, const MPI_Aint *, const MPI_Datatype *, void *, const int *,
+                              const MPI_Aint *, const MPI_Datatype *, MPI_Comm);
     int (*Query_cuda_support)(void); /* NULL where the MPI has none */
     int preloaded;                   /* 1: MPI_Allreduce is the library's in front */
 };

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "exchange.h"
 #include "pack.h"
 #include "tutti/tutti.h"
 
@@ -77,6 +78,9 @@ static void find_mpi(void)
     FIND(Pack);
     FIND(Unpack);
     FIND(Type_commit);
+    FIND(Send);
+    FIND(Recv);
+    FIND(Neighbor_alltoallw);
 #undef FIND
     *(void **)(void *)&bench_mpi.Query_cuda_support = dlsym(mpi, "MPIX_Query_cuda_support");
     bench_mpi.preloaded = dlsym(RTLD_DEFAULT, "MPI_Allreduce") != dlsym(mpi, "MPI_Allreduce");
@@ -164,12 +168,17 @@ static void read_plan(int argc, char **argv, struct bench_plan *plan)
     plan->seed = (uint64_t)value_of(argc, argv, "seed");
 }
 
-static void read_pack(int argc, char **argv, struct bench_plan *plan, struct pack_plan *pack)
+/* What packing and typed messages share. */
+static void read_typed(int argc, char **argv, struct bench_plan *plan)
 {
     read_sizes(text_of(argc, argv, "sizes"), plan);
     plan->seconds = strtod(text_of(argc, argv, "seconds"), NULL);
     plan->check = (int)value_of(argc, argv, "check");
     plan->seed = (uint64_t)value_of(argc, argv, "seed");
+}
+
+static void read_pack(int argc, char **argv, struct pack_plan *pack)
+{
     pack->kind = (enum pack_kind)value_of(argc, argv, "layout");
     pack->block = (size_t)value_of(argc, argv, "block");
     pack->stride = (size_t)value_of(argc, argv, "stride");
@@ -177,6 +186,15 @@ static void read_pack(int argc, char **argv, struct bench_plan *plan, struct pac
     pack->parts = text_of(argc, argv, "parts");
     pack->descriptions = text_of(argc, argv, "descriptions");
     pack->ways = (unsigned)value_of(argc, argv, "ways");
+}
+
+static void read_exchange(int argc, char **argv, struct exchange_plan *what)
+{
+    what->radius = (int)value_of(argc, argv, "radius");
+    what->quantities = (int)value_of(argc, argv, "quantities");
+    what->block = (size_t)value_of(argc, argv, "block");
+    what->stride = (size_t)value_of(argc, argv, "stride");
+    what->ways = (unsigned)value_of(argc, argv, "ways");
 }
 
 static void find_place(struct bench_plan *plan)
@@ -209,10 +227,12 @@ int main(int argc, char **argv)
 {
     static struct bench_plan plan;
     static struct pack_plan pack;
-    int packing = argc > 1 && strcmp(argv[1], "pack") == 0;
+    static struct exchange_plan what;
+    int packing = argc > 1 && strcmp(argv[1], "pack") == 0, halo = argc > 1 && strcmp(argv[1], "halo") == 0;
+    int exchange = halo || (argc > 1 && strcmp(argv[1], "pingpong") == 0);
     int overhead = argc > 1 && strcmp(argv[1], "overhead") == 0, tune = argc > 1 && strcmp(argv[1], "tune") == 0;
     unsigned sections = 0;
-    if (argc < 2 || (!overhead && !tune && !packing && strcmp(argv[1], "collective") != 0)) {
+    if (argc < 2 || (!overhead && !tune && !packing && !exchange && strcmp(argv[1], "collective") != 0)) {
         fputs("This program is started by `tutti bench` and `tutti tune`.\n", stderr);
         return 2;
     }
@@ -225,8 +245,12 @@ int main(int argc, char **argv)
         plan.iterations = (long)value_of(argc, argv, "iterations");
         plan.warm_up = (long)value_of(argc, argv, "warm_up");
     }
+    if (packing || exchange)
+        read_typed(argc, argv, &plan);
     if (packing)
-        read_pack(argc, argv, &plan, &pack);
+        read_pack(argc, argv, &pack);
+    else if (exchange)
+        read_exchange(argc, argv, &what);
     else if (!overhead && !tune)
         read_plan(argc, argv, &plan);
     MPI_Init(&argc, &argv);
@@ -242,6 +266,8 @@ int main(int argc, char **argv)
         bench_overhead(&plan);
     else if (packing)
         bench_pack(&plan, &pack);
+    else if (exchange)
+        (halo ? bench_halo : bench_pingpong)(&plan, &what);
     else
         bench_collective(&plan);
     MPI_Finalize();

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bench_exchange.h"
 #include "bench_overhead.h"
 #include "bench_pack.h"
 #include "commands.h"
@@ -86,6 +87,8 @@ static void usage(FILE *to)
     for (int i = 0; i < BENCH_KINDS; i++)
         fprintf(to, "  %-21s %s\n", bench_kinds[i].name, bench_kinds[i].text);
     fprintf(to, "  %-21s %s\n", "pack", "MPI_Pack and MPI_Unpack of layouts on device memory, beside other ways");
+    fprintf(to, "  %-21s %s\n", "halo", "the exchange of rims with 26 neighbours, with types and packed by hand");
+    fprintf(to, "  %-21s %s\n", "pingpong", "MPI_Send and MPI_Recv of blocks in device memory");
     fprintf(to, "  %-21s %s\n", "overhead", "what the library costs a program that uses host memory alone");
     fputs("\ntutti bench BENCHMARK --help lists the options.\n\nExamples:\n"
           "  tutti bench allreduce -n 4 -m 8:64m --json results.json --plot results.png\n"
@@ -107,7 +110,7 @@ int tool_bench(int argc, char **argv)
         usage(stdout);
         return 0;
     }
-    const char *names[BENCH_KINDS + 2], *word = argv[1];
+    const char *names[BENCH_KINDS + 4], *word = argv[1];
     int kind = -1;
     for (int i = 0; i < BENCH_KINDS; i++) {
         names[i] = bench_kinds[i].name;
@@ -116,18 +119,22 @@ int tool_bench(int argc, char **argv)
     }
     names[BENCH_KINDS] = "overhead";
     names[BENCH_KINDS + 1] = "pack";
+    names[BENCH_KINDS + 2] = "halo";
+    names[BENCH_KINDS + 3] = "pingpong";
+    int halo = strcmp(word, "halo") == 0, exchange = halo || strcmp(word, "pingpong") == 0;
     int overhead = strcmp(word, "overhead") == 0, packing = strcmp(word, "pack") == 0;
-    if (kind < 0 && !overhead && !packing) {
-        const char *near = tool_nearest(word, names, BENCH_KINDS + 2);
+    if (kind < 0 && !overhead && !packing && !exchange) {
+        const char *near = tool_nearest(word, names, BENCH_KINDS + 4);
         if (near)
             tool_refuse("there is no benchmark %s: did you mean %s?", word, near);
-        tool_refuse("there is no benchmark %s: there are %s", word, bench_join(names, BENCH_KINDS + 2));
+        tool_refuse("there is no benchmark %s: there are %s", word, bench_join(names, BENCH_KINDS + 4));
     }
     char *name = tool_print("tutti bench %s", word);
     argv[1] = name;
-    int status = overhead  ? bench_overhead(argc - 1, argv + 1)
-                 : packing ? bench_pack(argc - 1, argv + 1)
-                           : bench_collective(&bench_kinds[kind], argc - 1, argv + 1);
+    int status = overhead   ? bench_overhead(argc - 1, argv + 1)
+                 : packing  ? bench_pack(argc - 1, argv + 1)
+                 : exchange ? bench_exchange(halo, argc - 1, argv + 1)
+                            : bench_collective(&bench_kinds[kind], argc - 1, argv + 1);
     argv[1] = NULL;
     free(name);
     return status;

@@ -23,13 +23,18 @@ double pack_ratio(const struct pack_row *row, int way, int unpack)
     return own->known && other->known && own->median > 0 ? other->median / own->median : 0;
 }
 
+/* Rows of one layout follow each other, each with another description; the same one again begins it anew. */
+static int same_layout(const struct pack_row *first, const struct pack_row *row)
+{
+    return strcmp(first->layout, row->layout) == 0 && first->bytes == row->bytes &&
+           strcmp(first->description, row->description) != 0;
+}
+
 double pack_spread(const struct pack_table *t, int from, int unpack, int *next)
 {
     double least = 0, most = 0;
     int row = from;
-    for (; row < t->rows && strcmp(t->row[row].layout, t->row[from].layout) == 0 &&
-           t->row[row].bytes == t->row[from].bytes;
-         row++) {
+    for (; row < t->rows && (row == from || same_layout(&t->row[from], &t->row[row])); row++) {
         double us = t->row[row].time[PACK_TUTTI][unpack].median;
         least = row == from || us < least ? us : least;
         most = us > most ? us : most;
@@ -174,8 +179,7 @@ static void begin_row(struct pack_table *t, const char *text)
                &row.plain_commit, &row.commits, row.description) != 7)
         return;
     snprintf(row.layout, sizeof row.layout, "%s", t->layout);
-    if (t->rows > 0 &&
-        (strcmp(t->row[t->rows - 1].layout, row.layout) != 0 || t->row[t->rows - 1].bytes != row.bytes)) {
+    if (t->rows > t->spread_from && !same_layout(&t->row[t->spread_from], &row)) {
         clear_progress(t);
         end_layout(t);
     }

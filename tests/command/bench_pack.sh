@@ -26,7 +26,7 @@ holds "$said" '^# Layout +Description +Call +Bytes +Blocks +Median +Min +Max +It
 for part in 1/32/32 4/16/16 32/32/1; do
     for description in v_hv_hv v_hv hi hib subarray; do
         for call in pack unpack; do
-            holds "$said" "^$part +$description +$call +1024 +[0-9]+( +$number){3} +[48]  [a-z]+ +( +$number){6}\$" "$part, $description, $call"
+            holds "$said" "^$part +$description +$call +1024 +[0-9]+( +$number){3} +[4-8]  [a-z]+ +( +$number){6}\$" "$part, $description, $call"
         done
     done
     holds "$said" "^# $part: slowest by fastest description: pack [0-9.]+, unpack [0-9.]+\$" "spread of $part"

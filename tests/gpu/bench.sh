@@ -1,10 +1,11 @@
 #!/bin/bash
 # Measurements on the GPUs of this machine: bench.sh BUILD [RESULTS]. Tables, JSON and plots go to RESULTS (default
 # BUILD/gpu-results), with machine.txt beside them. What may be set:
-#   PLAN          parts, in this order: graph blocking types pairs shared phases pack overhead (default: all but the last)
+#   PLAN          parts, in this order: graph blocking types pairs shared phases pack halo overhead (default: all but the last)
 #   GPUS          numbers of GPUs for graph and blocking (default: all, then half of them, down to 2)
 #   SIZES         bytes (default: those of the project's tables, 8 to 512m)
 #   PACK_SIZES    bytes of plain strides (4k,64k,1m,8m,64m,256m; tiny and far blocks up to 8m)
+#   EDGES         of the halo exchange (64,128,256)
 #   POINT         seconds for one way at one size (0.25)
 #   BUDGET        seconds after which no further run is started (420)
 #   SECONDS_EACH  most of one run (180)
@@ -15,7 +16,7 @@ build=${1:?build folder}
 results=${2:-$build/gpu-results}
 root=$(cd "$(dirname "$0")/../.." && pwd)
 jobs=$(nproc 2>/dev/null || echo 4)
-plan=" ${PLAN:-graph blocking types pairs shared phases pack} "
+plan=" ${PLAN:-graph blocking types pairs shared phases pack halo} "
 sizes=${SIZES:-8,2k,8k,32k,128k,512k,2m,8m,32m,128m,512m}
 small=${SMALL_SIZES:-8,2k,8k,32k,64k,128k,512k,2m,16m}
 point=${POINT:-0.25}
@@ -114,6 +115,17 @@ if in_plan pack; then
     done
     bench pack-ddtbench pack 1 --layout ddtbench --seconds 0.1
     bench pack-commit pack 1 --layout commit
+fi
+# Typed messages between GPUs: the halo exchange, and the ping-pong of blocks.
+if in_plan halo; then
+    for n in $counts; do
+        bench "halo-$n-gpus" halo "$n" --edges "${EDGES:-64,128,256}"
+    done
+    if [ "$gpus" -ge 2 ]; then
+        for block in 1 8 64 512; do
+            bench "pingpong-$block" pingpong 2 --block $block -m 4k,64k,1m,16m
+        done
+    fi
 fi
 # A program on host memory must not notice the library.
 if in_plan overhead; then
