@@ -272,6 +272,9 @@ static int read_of_one(struct tutti_reading *reading, const struct tutti_content
     *out = made;
     if (form == TUTTI_FORM_SUBARRAY)
         return read_subarray(reading, what, made);
+    if (form == TUTTI_FORM_DARRAY &&
+        tutti_door.intel) /* places of cyclic ones differ from the standard's, and others' */
+        return unavailable(reading, "an array of processes in Intel MPI");
     if (form == TUTTI_FORM_DARRAY)
         return read_darray(reading, what, made);
     made->count = (uint64_t)n[0];

@@ -84,14 +84,23 @@ static int gpu_aware(void)
     return strstr(text, "Intel") != NULL;
 }
 
-/* Whether the MPI refuses equal send and receive buffers; asked of the MPI itself, on MPI_COMM_SELF. Intel MPI does,
- * but through the standard ABI its errors are fatal whatever the error handler. */
-static int refuses_alias(void)
+/* Through the standard ABI Intel MPI's errors are fatal whatever the error handler. */
+static void meet_library(void)
 {
     char text[MPI_MAX_LIBRARY_VERSION_STRING + 1] = "";
-    int word[1] = {0}, length = 0;
+    int length = 0;
     tutti_real.MPI_Get_library_version(text, &length);
-    if (strstr(text, "Intel"))
+    tutti_door.intel = strstr(text, "Intel") != NULL;
+#ifdef TUTTI_FRONT_MPIABI
+    tutti_door.mute = tutti_door.intel;
+#endif
+}
+
+/* Whether the MPI refuses equal send and receive buffers; asked of the MPI itself, on MPI_COMM_SELF. Intel MPI does. */
+static int refuses_alias(void)
+{
+    int word[1] = {0};
+    if (tutti_door.intel)
         return 1;
     return tutti_real.MPI_Allreduce(word, word, 1, MPI_INT, tutti_handles.sum, tutti_handles.self) != MPI_SUCCESS;
 }
@@ -105,6 +114,7 @@ static void ask_quietly(void)
     tutti_real.MPI_Comm_set_errhandler(tutti_handles.world, tutti_handles.errors_return);
     tutti_real.MPI_Comm_set_errhandler(tutti_handles.self, tutti_handles.errors_return);
     tutti_types_open();
+    meet_library();
     tutti_door.strict_alias = refuses_alias();
     tutti_real.MPI_Comm_set_errhandler(tutti_handles.world, of_world);
     tutti_real.MPI_Comm_set_errhandler(tutti_handles.self, of_self);

@@ -98,12 +98,22 @@ b.set(ramp)
 MPI.SUM.Reduce_local(a, b)
 check(b.get(), mine + ramp, "Reduce_local")
 
+a.set(mine)
+rows = Array(np.zeros(5 * size))
+comm.Gather(a, rows if rank == 0 else None)
+if rank == 0:
+    check(rows.get(), np.concatenate([ramp * (r + 1) for r in range(size)]), "Gather")
+
+window = MPI.Win.Create(np.zeros(5), comm=comm)
+window.Fence()
 try:
-    comm.Gather(a, Array(np.zeros(5 * size)) if rank == 0 else None)
+    window.Put(a, 0)
     wrong += 1
-    print("sums: Gather of device memory should be refused", file=sys.stderr)
+    print("sums: Put of device memory should be refused", file=sys.stderr)
 except MPI.Exception as error:
     wrong += error.Get_error_class() != MPI.ERR_BUFFER
+window.Fence()
+window.Free()
 wrong = comm.allreduce(wrong)
 if rank == 0:
     print(f"sums: {size} ranks, {wrong} wrong, {MPI.Get_library_version().splitlines()[0][:60]}")
