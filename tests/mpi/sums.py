@@ -98,11 +98,11 @@ b.set(ramp)
 MPI.SUM.Reduce_local(a, b)
 check(b.get(), mine + ramp, "Reduce_local")
 
-a.set(mine)
+a.set(ramp + rank)
 rows = Array(np.zeros(5 * size))
 comm.Gather(a, rows if rank == 0 else None)
 if rank == 0:
-    check(rows.get(), np.concatenate([ramp * (r + 1) for r in range(size)]), "Gather")
+    check(rows.get(), np.concatenate([ramp + r for r in range(size)]), "Gather")
 
 window = MPI.Win.Create(np.zeros(5), comm=comm)
 window.Fence()
