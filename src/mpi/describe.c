@@ -240,6 +240,8 @@ static int read_darray(struct tutti_reading *reading, const struct tutti_content
     for (uint32_t i = 0; i < dims; i++) {
         uint32_t from = dimension(&of, i);
         kind[i] = distribution_of(distributions[from]);
+        if (kind[i] == TUTTI_DISTRIBUTE_CYCLIC && tutti_door.intel) /* not as the standard has it, nor other MPIs */
+            return unavailable(reading, "a cyclic array of processes in Intel MPI");
         arg[i] = dargs[from] == MPI_DISTRIBUTE_DFLT_DARG ? UINT64_MAX : (uint64_t)dargs[from];
         all[i] = (uint64_t)grid[from];
         place[i] = coords[from];
@@ -272,9 +274,6 @@ static int read_of_one(struct tutti_reading *reading, const struct tutti_content
     *out = made;
     if (form == TUTTI_FORM_SUBARRAY)
         return read_subarray(reading, what, made);
-    if (form == TUTTI_FORM_DARRAY &&
-        tutti_door.intel) /* places of cyclic ones differ from the standard's, and others' */
-        return unavailable(reading, "an array of processes in Intel MPI");
     if (form == TUTTI_FORM_DARRAY)
         return read_darray(reading, what, made);
     made->count = (uint64_t)n[0];

@@ -56,13 +56,13 @@ static void too_small(void)
     /* The MPI's own errors; PyPI's MPICH is built without such checks. */
     handled = 0;
     error = MPI_Pack(from, -1, gaps, to, 27, &position, MPI_COMM_WORLD);
-    CHECK(error == MPI_SUCCESS ? handled == 0 : kit_class(error) == MPI_ERR_COUNT && handled == 1,
+    CHECK(kit_class(error) == MPI_SUCCESS || (kit_class(error) == MPI_ERR_COUNT && handled == 1),
           "a negative count: class %d", kit_class(error));
     MPI_Datatype raw;
     MPI_Type_vector(3, 1, 2, MPI_INT, &raw);
     handled = 0;
     error = MPI_Pack(from, 1, raw, to, 27, &position, MPI_COMM_WORLD);
-    CHECK(error == MPI_SUCCESS ? handled == 0 : kit_class(error) == MPI_ERR_TYPE && handled == 1,
+    CHECK(kit_class(error) == MPI_SUCCESS || (kit_class(error) == MPI_ERR_TYPE && handled == 1),
           "a type that is not committed: class %d", kit_class(error));
     MPI_Type_free(&raw);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
@@ -246,6 +246,8 @@ static void again(int threads)
 int main(int argc, char **argv)
 {
     int level = kit_start(&argc, &argv, MPI_THREAD_MULTIPLE);
+    if (!kit_errors_returned())
+        kit_skip("types_pack", "this MPI ends programs that ask it about types of large counts");
     too_small();
     for (int kinds = 0; kinds < 4; kinds++)
         external(kinds & 1, kinds >> 1);
