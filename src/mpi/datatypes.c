@@ -12,7 +12,6 @@ static int open_now; /* between MPI_Init and MPI_Finalize; attributes may be del
  * MPI's callbacks, unlike the other one. */
 static pthread_mutex_t making = PTHREAD_MUTEX_INITIALIZER;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of the lists */
-static _Thread_local int committing;
 static struct tutti_layout *all, *gone;
 static struct tutti_layout *predefined[TUTTI_TYPE_SLOTS]; /* written once each, read without a lock */
 
@@ -213,9 +212,6 @@ struct tutti_layout *tutti_layout_of(MPI_Datatype type)
     TUTTI_INSIDE();
     if ((layout = by_attribute(type)) != NULL)
         return layout;
-    /* Intel MPI 2021.18 has ended in its MPI_Type_get_envelope_c on types that were not read at their commit. */
-    if (tutti_door.intel && !committing && !tutti_type_find(type))
-        return NULL;
     bury();
     pthread_mutex_lock(&making);
     layout = make_once(type);
@@ -293,10 +289,7 @@ int tutti_door_MPI_Type_commit(MPI_Datatype *datatype)
 {
     int code = tutti_real.MPI_Type_commit(datatype);
     /* A program that has touched no device yet may never: its types are read at their first use. */
-    if (code == MPI_SUCCESS && !tutti_inside && tutti_door.device && tutti_door.device->active()) {
-        committing = 1;
+    if (code == MPI_SUCCESS && !tutti_inside && tutti_door.device && tutti_door.device->active())
         tutti_layout_of(*datatype);
-        committing = 0;
-    }
     return code;
 }
