@@ -27,6 +27,10 @@ if [ "$gpus" -eq 0 ]; then
 fi
 timeout 60 nvidia-smi --query-gpu=index,name,memory.total,driver_version --format=csv,noheader
 
+if ! echo '#include <xxhash.h>' | ${CC:-cc} -E - >/dev/null 2>&1; then
+    fail "xxhash.h was not found: install libxxhash-dev, or set CPATH to a folder that holds it"
+    end
+fi
 if ! echo '#include <uthash.h>' | ${CC:-cc} -E - >/dev/null 2>&1; then
     say "uthash.h was not found: install uthash-dev, or set CPATH to a folder that holds it, for the front ends of the MPIs"
 fi
