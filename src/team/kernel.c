@@ -97,7 +97,7 @@ int tutti_team_host_wait(void *with)
     /* Kernels on a thread of their own: the rank's thread is in tutti_team_await_kernel and sees to the rest. */
     if (!pthread_equal(place->caller, pthread_self()))
         return 0;
-    if (place->kernel_epoch != team->epoch) {
+    if (!place->kernel.team || place->kernel_epoch != team->epoch) { /* launches in stream order have no epoch here */
         place->kernel_epoch = team->epoch;
         place->kernel = tutti_waiting(team, TUTTI_WAITING_KERNEL, UINT64_MAX);
     }
