@@ -50,7 +50,6 @@ static int rank_main(struct tutti_transport *transport, void *with)
     struct tutti_node *node;
     struct tutti_team *team;
     int *buffer[BUFFERS];
-    check_rank(transport->rank);
     if (!CHECK(tutti_node_open(transport, &node) == TUTTI_OK && node, "node") ||
         !CHECK(tutti_team_create(node, transport, &team) == TUTTI_OK, "team"))
         return 1;
