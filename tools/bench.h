@@ -129,4 +129,20 @@ int bench_plot_write(const struct bench_table *table);
 int bench_gnuplot(const char *plot, void (*script)(FILE *to, const void *table),
                   void (*data)(FILE *to, const void *table), const void *table);
 
+/* Options that all benchmarks have, by their keys for argp; those of one alone come from BENCH_KEY_OWN on. */
+enum {
+    BENCH_KEY_MPI = 256,
+    BENCH_KEY_DEVICE,
+    BENCH_KEY_ARGUMENTS,
+    BENCH_KEY_JSON,
+    BENCH_KEY_PLOT,
+    BENCH_KEY_NO_CHECK,
+    BENCH_KEY_SEED,
+    BENCH_KEY_TIMEOUT,
+    BENCH_KEY_SECONDS,
+    BENCH_KEY_OWN
+};
+/* 1 where the option is one of these (or -m, -i, -x) and was taken. Ends the program where its value is not valid. */
+int bench_shared_option(int key, char *argument, struct bench_options *options);
+
 #endif

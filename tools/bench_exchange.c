@@ -7,45 +7,30 @@
 #include <time.h>
 #include <unistd.h>
 
-enum {
-    KEY_MPI = 256,
-    KEY_DEVICE,
-    KEY_ARGUMENTS,
-    KEY_TIMEOUT,
-    KEY_EDGES,
-    KEY_RADIUS,
-    KEY_QUANTITIES,
-    KEY_BLOCK,
-    KEY_STRIDE,
-    KEY_SECONDS,
-    KEY_WAYS,
-    KEY_SEED,
-    KEY_NO_CHECK,
-    KEY_JSON,
-    KEY_PLOT
-};
+enum { KEY_EDGES = BENCH_KEY_OWN, KEY_RADIUS, KEY_QUANTITIES, KEY_BLOCK, KEY_STRIDE, KEY_WAYS };
 
 #define STARTING                                                                                                       \
     {"ranks", 'n', "RANKS", 0, "Number of ranks (2)", 1},                                                              \
         {"mpi",                                                                                                        \
-         KEY_MPI,                                                                                                      \
+         BENCH_KEY_MPI,                                                                                                \
          "MPI",                                                                                                        \
          0,                                                                                                            \
          "MPI to use: openmpi, mpich, impi, a launcher, or the folder an MPI is installed in. Without it Open MPI, "   \
          "then MPICH, then Intel MPI",                                                                                 \
          1},                                                                                                           \
-        {"device", KEY_DEVICE, "DEVICE", 0, "auto, cuda or host: sets TUTTI_DEVICE", 1},                               \
-        {"mpi-args", KEY_ARGUMENTS, "OPTIONS", 0, "More options for the launcher, in one word", 1},                    \
-        {"timeout", KEY_TIMEOUT, "SECONDS", 0, "End it where the ranks have not said a word for so long (600)", 1},    \
+        {"device", BENCH_KEY_DEVICE, "DEVICE", 0, "auto, cuda or host: sets TUTTI_DEVICE", 1},                         \
+        {"mpi-args", BENCH_KEY_ARGUMENTS, "OPTIONS", 0, "More options for the launcher, in one word", 1},              \
+        {"timeout", BENCH_KEY_TIMEOUT, "SECONDS", 0, "End it where the ranks have not said a word for so long (600)",  \
+         1},                                                                                                           \
         {"iterations", 'i', "N", 0, "Timed exchanges (1000 to 8k, 20 from 32m, otherwise 100)", 3},                    \
         {"warmup", 'x', "N", 0, "Exchanges before them (100, 3, 10)", 3},                                              \
-        {"seconds", KEY_SECONDS, "S", 0, "Fewer where one way would take longer than about this (0.5)", 3},            \
+        {"seconds", BENCH_KEY_SECONDS, "S", 0, "Fewer where one way would take longer than about this (0.5)", 3},      \
         {"ways", KEY_WAYS, "LIST", 0, "Other ways, with commas: all (default), none, or of the list below", 3},        \
-        {"seed", KEY_SEED, "N", 0, "Seed of the data", 3},                                                             \
-        {"no-validation", KEY_NO_CHECK, NULL, 0, "Do not check results", 3},                                           \
-        {"json", KEY_JSON, "FILE", 0, "Write the results as JSON too", 4},                                             \
+        {"seed", BENCH_KEY_SEED, "N", 0, "Seed of the data", 3},                                                       \
+        {"no-validation", BENCH_KEY_NO_CHECK, NULL, 0, "Do not check results", 3},                                     \
+        {"json", BENCH_KEY_JSON, "FILE", 0, "Write the results as JSON too", 4},                                       \
     {                                                                                                                  \
-        "plot", KEY_PLOT, "FILE.png", 0, "Plot them (with gnuplot)", 4                                                 \
+        "plot", BENCH_KEY_PLOT, "FILE.png", 0, "Plot them (with gnuplot)", 4                                           \
     }
 
 static const struct argp_option halo_options[] = {
@@ -99,22 +84,11 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 {
     struct exchange_options *o = state->input;
     struct bench_options *b = &o->bench;
-    char *end;
+    if (bench_shared_option(key, argument, b))
+        return 0;
     switch (key) {
     case 'n':
         b->ranks = (int)tool_number("-n", argument, 1, 65536);
-        break;
-    case KEY_MPI:
-        b->mpi = argument;
-        break;
-    case KEY_DEVICE:
-        setenv("TUTTI_DEVICE", argument, 1);
-        break;
-    case KEY_ARGUMENTS:
-        b->arguments = argument;
-        break;
-    case KEY_TIMEOUT:
-        b->timeout = (int)tool_number("--timeout", argument, 1, 86400);
         break;
     case KEY_EDGES:
         read_edges(argument, b);
@@ -125,40 +99,14 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     case KEY_QUANTITIES:
         o->quantities = (int)tool_number("--quantities", argument, 1, 64);
         break;
-    case 'm':
-        bench_sizes_read(argument, b);
-        break;
     case KEY_BLOCK:
         o->block = read_bytes("--block", argument);
         break;
     case KEY_STRIDE:
         o->stride = read_bytes("--stride", argument);
         break;
-    case 'i':
-        b->iterations = tool_number("-i", argument, 1, 1000000000);
-        break;
-    case 'x':
-        b->warm_up = tool_number("-x", argument, 0, 1000000000);
-        break;
-    case KEY_SECONDS:
-        b->seconds = strtod(argument, &end);
-        if (end == argument || *end != '\0' || !(b->seconds > 0 && b->seconds <= 3600))
-            tool_refuse("--seconds %s is not valid: a number above 0, at most 3600, is", argument);
-        break;
     case KEY_WAYS:
         o->ways = read_ways(argument);
-        break;
-    case KEY_SEED:
-        b->seed = (uint64_t)tool_number("--seed", argument, 1, LONG_MAX);
-        break;
-    case KEY_NO_CHECK:
-        b->check = 0;
-        break;
-    case KEY_JSON:
-        b->json = argument;
-        break;
-    case KEY_PLOT:
-        b->plot = argument;
         break;
     case ARGP_KEY_ARG:
         tool_refuse("bench: '%s' is not understood: options alone may follow", argument);

@@ -8,19 +8,11 @@
 #include "core/types.h"
 
 enum {
-    KEY_MPI = 256,
-    KEY_NP,
-    KEY_DEVICE,
-    KEY_ARGUMENTS,
+    KEY_NP = BENCH_KEY_OWN,
     KEY_OP,
     KEY_TYPE,
     KEY_IN_PLACE,
     KEY_ALGORITHM,
-    KEY_JSON,
-    KEY_PLOT,
-    KEY_NO_CHECK,
-    KEY_SEED,
-    KEY_TIMEOUT,
     KEY_PAIRS,
     KEY_LIMIT,
     KEY_ORDER,
@@ -28,29 +20,28 @@ enum {
     KEY_WAYS,
     KEY_OPS,
     KEY_TYPES,
-    KEY_PHASES,
-    KEY_SECONDS
+    KEY_PHASES
 };
 
 #define STARTING                                                                                                       \
     {"ranks", 'n', "RANKS", 0, "Number of ranks (2)", 1},                                                              \
         {"np", KEY_NP, "RANKS", OPTION_ALIAS | OPTION_HIDDEN, NULL, 1},                                                \
         {"mpi",                                                                                                        \
-         KEY_MPI,                                                                                                      \
+         BENCH_KEY_MPI,                                                                                                \
          "MPI",                                                                                                        \
          0,                                                                                                            \
          "MPI to use: openmpi, mpich, impi, a launcher, or the folder an MPI is installed in. Without it Open MPI, "   \
          "then "                                                                                                       \
          "MPICH, then Intel MPI",                                                                                      \
          1},                                                                                                           \
-        {"mpi-args", KEY_ARGUMENTS, "OPTIONS", 0, "More options for the launcher, in one word", 1},                    \
+        {"mpi-args", BENCH_KEY_ARGUMENTS, "OPTIONS", 0, "More options for the launcher, in one word", 1},              \
     {                                                                                                                  \
-        "timeout", KEY_TIMEOUT, "SECONDS", 0, "End it where the ranks have not said a word for so long (600)", 1       \
+        "timeout", BENCH_KEY_TIMEOUT, "SECONDS", 0, "End it where the ranks have not said a word for so long (600)", 1 \
     }
 
 static const struct argp_option collective_options[] = {
     STARTING,
-    {"device", KEY_DEVICE, "DEVICE", 0, "auto, cuda or host: sets TUTTI_DEVICE", 1},
+    {"device", BENCH_KEY_DEVICE, "DEVICE", 0, "auto, cuda or host: sets TUTTI_DEVICE", 1},
     {"message-size", 'm', "SIZES", 0,
      "Bytes of one rank's contribution: [MIN:]MAX, doubling from MIN (8) to MAX (1m), or a list 8,2k,1m; suffixes k, "
      "m, "
@@ -58,7 +49,8 @@ static const struct argp_option collective_options[] = {
      2},
     {"iterations", 'i', "N", 0, "Timed calls a size (1000 to 8k, 20 from 32m, otherwise 100; more in stream order)", 2},
     {"warmup", 'x', "N", 0, "Calls before them (100, 3, 10)", 2},
-    {"seconds", KEY_SECONDS, "S", 0, "Fewer calls where one way at one size would take longer than about this", 2},
+    {"seconds", BENCH_KEY_SECONDS, "S", 0, "Fewer calls where one way at one size would take longer than about this",
+     2},
     {"order", KEY_ORDER, "ORDER", 0,
      "host (default): blocking calls, each timed by itself. stream: MPIX_..._enqueue, back to back on a stream. graph: "
      "the same, captured in a CUDA graph that is replayed",
@@ -73,10 +65,10 @@ static const struct argp_option collective_options[] = {
     {"in-place", KEY_IN_PLACE, NULL, 0, "Use MPI_IN_PLACE", 3},
     {"algorithm", KEY_ALGORITHM, "NAME", 0, "Take this algorithm wherever it can run: sets TUTTI_RULES", 3},
     {"ways", KEY_WAYS, "LIST", 0, "Other ways to measure, with commas: all (default), none, or of the list below", 3},
-    {"seed", KEY_SEED, "N", 0, "Seed of the data", 3},
-    {"no-validation", KEY_NO_CHECK, NULL, 0, "Do not check results", 3},
-    {"json", KEY_JSON, "FILE", 0, "Write the results as JSON too", 4},
-    {"plot", KEY_PLOT, "FILE.png", 0, "Plot them (with gnuplot)", 4},
+    {"seed", BENCH_KEY_SEED, "N", 0, "Seed of the data", 3},
+    {"no-validation", BENCH_KEY_NO_CHECK, NULL, 0, "Do not check results", 3},
+    {"json", BENCH_KEY_JSON, "FILE", 0, "Write the results as JSON too", 4},
+    {"plot", BENCH_KEY_PLOT, "FILE.png", 0, "Plot them (with gnuplot)", 4},
     {.name = NULL},
 };
 
@@ -86,7 +78,7 @@ static const struct argp_option overhead_options[] = {
     {"warmup", 'x', "N", 0, "Calls before them (10000)", 2},
     {"pairs", KEY_PAIRS, "N", 0, "Pairs of runs, one with the library in front and one without (5)", 2},
     {"limit", KEY_LIMIT, "PERCENT", 0, "End with status 1 where it costs more", 2},
-    {"json", KEY_JSON, "FILE", 0, "Write the results as JSON too", 4},
+    {"json", BENCH_KEY_JSON, "FILE", 0, "Write the results as JSON too", 4},
     {.name = NULL},
 };
 
@@ -132,31 +124,12 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 {
     struct bench_options *o = state->input;
     char *end;
+    if (bench_shared_option(key, argument, o))
+        return 0;
     switch (key) {
     case 'n':
     case KEY_NP:
         o->ranks = (int)tool_number("-n", argument, 1, 65536);
-        break;
-    case KEY_MPI:
-        o->mpi = argument;
-        break;
-    case KEY_DEVICE:
-        setenv("TUTTI_DEVICE", argument, 1);
-        break;
-    case KEY_ARGUMENTS:
-        o->arguments = argument;
-        break;
-    case KEY_TIMEOUT:
-        o->timeout = (int)tool_number("--timeout", argument, 1, 86400);
-        break;
-    case 'm':
-        bench_sizes_read(argument, o);
-        break;
-    case 'i':
-        o->iterations = tool_number("-i", argument, 1, 1000000000);
-        break;
-    case 'x':
-        o->warm_up = tool_number("-x", argument, 0, 1000000000);
         break;
     case KEY_OP:
         o->op = bench_one_of("--op", argument, NAMES(op_names));
@@ -184,28 +157,11 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     case KEY_PHASES:
         o->phases = 1;
         break;
-    case KEY_SECONDS:
-        o->seconds = strtod(argument, &end);
-        if (end == argument || *end != '\0' || !(o->seconds > 0 && o->seconds <= 3600))
-            tool_refuse("--seconds %s is not valid: a number above 0, at most 3600, is", argument);
-        break;
     case KEY_IN_PLACE:
         o->in_place = 1;
         break;
     case KEY_ALGORITHM:
         o->algorithm = algorithm_names[bench_one_of("--algorithm", argument, NAMES(algorithm_names))];
-        break;
-    case KEY_SEED:
-        o->seed = (uint64_t)tool_number("--seed", argument, 1, LONG_MAX);
-        break;
-    case KEY_NO_CHECK:
-        o->check = 0;
-        break;
-    case KEY_JSON:
-        o->json = argument;
-        break;
-    case KEY_PLOT:
-        o->plot = argument;
         break;
     case KEY_PAIRS:
         o->pairs = (int)tool_number("--pairs", argument, 1, 1000);

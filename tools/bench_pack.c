@@ -16,34 +16,17 @@ static const char *const way_names[] = {
 };
 #define NAMES(list) list, (int)(sizeof(list) / sizeof((list)[0]))
 
-enum {
-    KEY_MPI = 256,
-    KEY_DEVICE,
-    KEY_ARGUMENTS,
-    KEY_TIMEOUT,
-    KEY_LAYOUT,
-    KEY_BLOCK,
-    KEY_STRIDE,
-    KEY_CUBE,
-    KEY_PARTS,
-    KEY_DESCRIPTIONS,
-    KEY_SECONDS,
-    KEY_WAYS,
-    KEY_SEED,
-    KEY_NO_CHECK,
-    KEY_JSON,
-    KEY_PLOT
-};
+enum { KEY_LAYOUT = BENCH_KEY_OWN, KEY_BLOCK, KEY_STRIDE, KEY_CUBE, KEY_PARTS, KEY_DESCRIPTIONS, KEY_WAYS };
 
 static const struct argp_option options[] = {
     {"ranks", 'n', "RANKS", 0, "1: packing is a local call", 1},
-    {"mpi", KEY_MPI, "MPI", 0,
+    {"mpi", BENCH_KEY_MPI, "MPI", 0,
      "MPI to use: openmpi, mpich, impi, a launcher, or the folder an MPI is installed in. Without it Open MPI, then "
      "MPICH, then Intel MPI",
      1},
-    {"device", KEY_DEVICE, "DEVICE", 0, "auto, cuda or host: sets TUTTI_DEVICE", 1},
-    {"mpi-args", KEY_ARGUMENTS, "OPTIONS", 0, "More options for the launcher, in one word", 1},
-    {"timeout", KEY_TIMEOUT, "SECONDS", 0, "End it where the rank has not said a word for so long (600)", 1},
+    {"device", BENCH_KEY_DEVICE, "DEVICE", 0, "auto, cuda or host: sets TUTTI_DEVICE", 1},
+    {"mpi-args", BENCH_KEY_ARGUMENTS, "OPTIONS", 0, "More options for the launcher, in one word", 1},
+    {"timeout", BENCH_KEY_TIMEOUT, "SECONDS", 0, "End it where the rank has not said a word for so long (600)", 1},
     {"layout", KEY_LAYOUT, "KIND", 0,
      "article (default): 1 MiB out of a cube of 1024^3 bytes. blocks: blocks of one length and distance. ddtbench: "
      "access patterns of applications. commit: the time of MPI_Type_commit",
@@ -58,12 +41,12 @@ static const struct argp_option options[] = {
      "Descriptions of a layout, with commas, or all (the default but for blocks: vector)", 2},
     {"iterations", 'i', "N", 0, "Timed calls (1000 to 8k, 20 from 32m, otherwise 100)", 3},
     {"warmup", 'x', "N", 0, "Calls before them (100, 3, 10)", 3},
-    {"seconds", KEY_SECONDS, "S", 0, "Fewer calls where one way would take longer than about this (0.25)", 3},
+    {"seconds", BENCH_KEY_SECONDS, "S", 0, "Fewer calls where one way would take longer than about this (0.25)", 3},
     {"ways", KEY_WAYS, "LIST", 0, "Other ways to measure, with commas: all (default), none, or of the list below", 3},
-    {"seed", KEY_SEED, "N", 0, "Seed of the data", 3},
-    {"no-validation", KEY_NO_CHECK, NULL, 0, "Do not check results", 3},
-    {"json", KEY_JSON, "FILE", 0, "Write the results as JSON too", 4},
-    {"plot", KEY_PLOT, "FILE.png", 0, "Plot them (with gnuplot)", 4},
+    {"seed", BENCH_KEY_SEED, "N", 0, "Seed of the data", 3},
+    {"no-validation", BENCH_KEY_NO_CHECK, NULL, 0, "Do not check results", 3},
+    {"json", BENCH_KEY_JSON, "FILE", 0, "Write the results as JSON too", 4},
+    {"plot", BENCH_KEY_PLOT, "FILE.png", 0, "Plot them (with gnuplot)", 4},
     {.name = NULL},
 };
 
@@ -93,23 +76,12 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 {
     struct pack_options *o = state->input;
     struct bench_options *b = &o->bench;
-    char *end;
+    if (bench_shared_option(key, argument, b))
+        return 0;
     switch (key) {
     case 'n':
         if (strcmp(argument, "1") != 0)
             tool_refuse("-n %s: tutti bench pack has one rank: packing is a local call", argument);
-        break;
-    case KEY_MPI:
-        b->mpi = argument;
-        break;
-    case KEY_DEVICE:
-        setenv("TUTTI_DEVICE", argument, 1);
-        break;
-    case KEY_ARGUMENTS:
-        b->arguments = argument;
-        break;
-    case KEY_TIMEOUT:
-        b->timeout = (int)tool_number("--timeout", argument, 1, 86400);
         break;
     case KEY_LAYOUT:
         o->kind = bench_one_of("--layout", argument, NAMES(kind_names));
@@ -131,34 +103,8 @@ static error_t parse(int key, char *argument, struct argp_state *state)
             bench_some_of("--descriptions", argument, NAMES(description_names));
         o->descriptions = argument;
         break;
-    case 'm':
-        bench_sizes_read(argument, b);
-        break;
-    case 'i':
-        b->iterations = tool_number("-i", argument, 1, 1000000000);
-        break;
-    case 'x':
-        b->warm_up = tool_number("-x", argument, 0, 1000000000);
-        break;
-    case KEY_SECONDS:
-        b->seconds = strtod(argument, &end);
-        if (end == argument || *end != '\0' || !(b->seconds > 0 && b->seconds <= 3600))
-            tool_refuse("--seconds %s is not valid: a number above 0, at most 3600, is", argument);
-        break;
     case KEY_WAYS:
         o->ways = read_ways(argument);
-        break;
-    case KEY_SEED:
-        b->seed = (uint64_t)tool_number("--seed", argument, 1, LONG_MAX);
-        break;
-    case KEY_NO_CHECK:
-        b->check = 0;
-        break;
-    case KEY_JSON:
-        b->json = argument;
-        break;
-    case KEY_PLOT:
-        b->plot = argument;
         break;
     case ARGP_KEY_ARG:
         tool_refuse("bench: '%s' is not understood: options alone may follow", argument);
