@@ -73,15 +73,12 @@ static int agree(void)
 static int gpu_aware(void)
 {
     const struct tutti_settings *settings = tutti_settings();
-    char text[MPI_MAX_LIBRARY_VERSION_STRING + 1] = "";
-    int length = 0;
     if (settings->mpi_gpu_aware != TUTTI_SET_AUTO)
         return settings->mpi_gpu_aware == TUTTI_SET_YES;
     const char *offload = getenv("I_MPI_OFFLOAD");
     if (!offload || atoi(offload) == 0 || !tutti_door.device || strcmp(tutti_door.device->name, "host") == 0)
         return 0;
-    tutti_real.MPI_Get_library_version(text, &length);
-    return strstr(text, "Intel") != NULL;
+    return tutti_door.intel;
 }
 
 /* Through the standard ABI Intel MPI's errors are fatal whatever the error handler. */
@@ -114,7 +111,6 @@ static void ask_quietly(void)
     tutti_real.MPI_Comm_set_errhandler(tutti_handles.world, tutti_handles.errors_return);
     tutti_real.MPI_Comm_set_errhandler(tutti_handles.self, tutti_handles.errors_return);
     tutti_types_open();
-    meet_library();
     tutti_door.strict_alias = refuses_alias();
     tutti_real.MPI_Comm_set_errhandler(tutti_handles.world, of_world);
     tutti_real.MPI_Comm_set_errhandler(tutti_handles.self, of_self);
@@ -152,6 +148,7 @@ static void start(void)
     tutti_counters_start();
     tutti_real.MPI_Query_thread(&level);
     tutti_door.multiple = level == MPI_THREAD_MULTIPLE;
+    meet_library();
     tutti_door.aware = gpu_aware();
     ask_quietly();
     if (tutti_comms_open() != TUTTI_OK || tutti_layouts_open() != TUTTI_OK)

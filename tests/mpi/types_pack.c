@@ -53,16 +53,21 @@ static void too_small(void)
           kit_class(error));
     const int *left = (const void *)kit_get(&device, NULL);
     CHECK(kit_plain || (left[0] == 0 && left[10] == 0), "MPI_Unpack that failed wrote");
-    /* The MPI's own errors; PyPI's MPICH is built without such checks. */
+    /* The MPI's own errors; PyPI's MPICH 5 is built without such checks. */
+    char library[MPI_MAX_LIBRARY_VERSION_STRING] = "";
+    int length;
+    MPI_Get_library_version(library, &length);
+    const char *version = strstr(library, "MPICH Version:");
+    int unchecked = version && version[strcspn(version, "0123456789")] == '5';
     handled = 0;
     error = MPI_Pack(from, -1, gaps, to, 27, &position, MPI_COMM_WORLD);
-    CHECK(kit_class(error) == MPI_SUCCESS || (kit_class(error) == MPI_ERR_COUNT && handled == 1),
+    CHECK((unchecked && kit_class(error) == MPI_SUCCESS) || (kit_class(error) == MPI_ERR_COUNT && handled == 1),
           "a negative count: class %d", kit_class(error));
     MPI_Datatype raw;
     MPI_Type_vector(3, 1, 2, MPI_INT, &raw);
     handled = 0;
     error = MPI_Pack(from, 1, raw, to, 27, &position, MPI_COMM_WORLD);
-    CHECK(kit_class(error) == MPI_SUCCESS || (kit_class(error) == MPI_ERR_TYPE && handled == 1),
+    CHECK((unchecked && kit_class(error) == MPI_SUCCESS) || (kit_class(error) == MPI_ERR_TYPE && handled == 1),
           "a type that is not committed: class %d", kit_class(error));
     MPI_Type_free(&raw);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
