@@ -160,6 +160,12 @@ static void of_one(const struct maker *m, enum typegen_maker maker, const struct
     if (!m->tame && below(m, 6) == 0)
         stride = -stride;
     MPI_Aint bytes_stride = (MPI_Aint)(stride * step + (m->tame ? 0 : below(m, 2)));
+#ifdef OPEN_MPI /* 4.1 and 5.0 take a stride of minus one byte for one of plus one, and write beside the type */
+    if ((maker == TYPEGEN_VECTOR && stride * child->extent == -1) || (maker == TYPEGEN_HVECTOR && bytes_stride == -1)) {
+        stride = -stride;
+        bytes_stride = -bytes_stride;
+    }
+#endif
     MPI_Aint lower = (MPI_Aint)child->lower, extent = (MPI_Aint)child->extent;
     if (m->tame) {
         lower = 0;

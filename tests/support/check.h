@@ -14,7 +14,7 @@ long check_done(void);
 long check_failed(void);
 /* Rank shown in messages. */
 void check_rank(int rank);
-/* TUTTI_TEST_SEED, or one from the clock. */
+/* TUTTI_TEST_SEED: a number, or `clock` for another one in every run. Without it the same one always. */
 uint64_t check_seed(void);
 /* An integer from the environment. */
 long check_setting(const char *name, long standard);
