@@ -162,9 +162,14 @@ static int measure(struct tutti_blocks *blocks, const struct tutti_side *side)
         if (layout->plan)
             block->plan = tutti_plan_hold(layout->plan);
         MPI_Datatype given = type;
-        if (__builtin_mul_overflow(layout->size, block->count, &bytes) ||
-            (!layout->solid && tutti_layout_packed(layout, &given) != 0))
+        if (__builtin_mul_overflow(layout->size, block->count, &bytes))
             return 0;
+        if (side->as_bytes && bytes <= INT_MAX && layout->size > 0) {
+            given = tutti_handles.byte;
+            blocks->times = (int)layout->size;
+        } else if (!layout->solid && tutti_layout_packed(layout, &given) != 0) {
+            return 0;
+        }
         if (side->types)
             blocks->own_types[i] = given;
         else
@@ -195,8 +200,12 @@ static int displace(struct tutti_blocks *blocks, const struct tutti_side *side)
 
 int tutti_blocks_open(struct tutti_blocks *blocks, const struct tutti_side *side)
 {
-    *blocks = (struct tutti_blocks){
-        .buffer = side->buffer, .displs = side->displs, .type = side->type, .types = side->types, .way = side->way};
+    *blocks = (struct tutti_blocks){.buffer = side->buffer,
+                                    .displs = side->displs,
+                                    .type = side->type,
+                                    .types = side->types,
+                                    .times = 1,
+                                    .way = side->way};
     if (!on_device(side))
         return TUTTI_OK;
     TUTTI_INSIDE();
@@ -209,6 +218,7 @@ int tutti_blocks_open(struct tutti_blocks *blocks, const struct tutti_side *side
     blocks->n = side->n;
     if (!measure(blocks, side)) {
         blocks->type = side->type;
+        blocks->times = 1;
         return TUTTI_OK;
     }
     if (!displace(blocks, side)) {

@@ -18,6 +18,7 @@ struct tutti_side {
     const MPI_Datatype *types; /* [n], or NULL */
     int way;                   /* TUTTI_SPAN_IN | TUTTI_SPAN_OUT */
     int only;                  /* the one block that goes in, besides `way`; -1: none */
+    int as_bytes;              /* blocks of equal counts: the MPI is told bytes, so many of them as `times` says */
 };
 
 struct tutti_block {
@@ -35,6 +36,7 @@ struct tutti_blocks {
     const void *displs;
     MPI_Datatype type;
     const MPI_Datatype *types;
+    int times; /* counts are to be multiplied by this */
     int staged, by_kernel, way, n, only;
     char *memory;
     size_t room, bytes;

@@ -48,6 +48,7 @@ enum form { BLOCKING, NONBLOCKING, PERSISTENT, FORMS };
 static struct kit_buffer in[2], out[2];
 static unsigned char *send_copy, *receive_copy;
 static MPI_Comm ring;
+static int intel;
 
 struct shape {
     enum call call;
@@ -86,6 +87,25 @@ enum { STARTS = 1 };
 #else
 enum { STARTS = 2 };
 #endif
+/* Intel MPI 2021.18, of 1, 2, 4 ... ranks, releases the types of MPI_Allgather_init once too often at each start but
+ * the first, so that they go while they are used; it takes several starts for that to show. Types made of the program's
+ * hold it; these are lost. Of 3 and more ranks its MPI_Scatter_init fails when it is started again. */
+enum { STARTS_INTEL = 10 };
+static int starts(enum call call)
+{
+    if (intel && call == ALLGATHER)
+        return STARTS_INTEL;
+    return intel && call == SCATTER && kit_size > 2 ? 1 : STARTS;
+}
+
+static void hold(MPI_Datatype type)
+{
+    for (int i = 0; i < 2 * STARTS_INTEL; i++) {
+        MPI_Datatype holder;
+        MPI_Type_contiguous(1, type, &holder);
+    }
+}
+
 #define RUN(blocking, nonblocking, ...)                                                                                \
     (s->form == BLOCKING      ? MPI_##blocking(__VA_ARGS__)                                                            \
      : s->form == NONBLOCKING ? MPI_##nonblocking(__VA_ARGS__, &request)                                               \
@@ -149,7 +169,7 @@ static int run(struct shape *s, const void *send, void *receive)
         return error;
     if (s->form == NONBLOCKING)
         return MPI_Wait(&request, MPI_STATUS_IGNORE);
-    for (int turn = 0; turn < STARTS; turn++)
+    for (int turn = 0; turn < starts(s->call); turn++)
         error |= MPI_Start(&request) | MPI_Wait(&request, MPI_STATUS_IGNORE);
     return MPI_Request_free(&request) | error;
 }
@@ -223,6 +243,8 @@ static void call_once(uint64_t *state, enum call call, enum form form)
 {
     struct shape s = {.call = call, .form = form};
     plan(&s, state);
+    if (intel && call == ALLGATHER && form == PERSISTENT)
+        hold(s.type.type);
     int kinds = (int)random_mix(s.seed + 99 + (uint64_t)kit_rank), to_host = kinds & 1, from_host = kinds >> 1 & 1;
     fill(send_copy, s.span_out, s.seed + (uint64_t)kit_rank);
     fill(receive_copy, s.span_in, s.seed * 3 + (uint64_t)kit_rank);
@@ -264,9 +286,8 @@ int main(int argc, char **argv)
     char library[MPI_MAX_LIBRARY_VERSION_STRING] = "";
     int length;
     MPI_Get_library_version(library, &length);
-    /* Under Intel MPI 2021.18 MPI_Allgather_init failed with MPI_ERR_TYPE or ended in the MPI in every run of one
-     * build, and in none of a later one. The cause is not known: this leaves persistent ones untested there. */
-    int forms = MPI_VERSION >= 4 && !strstr(library, "Intel") ? FORMS : PERSISTENT, once[] = {kit_size}, around[] = {1};
+    intel = strstr(library, "Intel") != NULL;
+    int forms = MPI_VERSION >= 4 ? FORMS : PERSISTENT, once[] = {kit_size}, around[] = {1};
     MPI_Cart_create(MPI_COMM_WORLD, 1, once, around, 0, &ring);
     for (int kind = 0; kind < 2; kind++) {
         kit_open(&in[kind], (enum kit_kind)kind, ROOM);
