@@ -27,12 +27,10 @@ struct tutti_door {
     int on;                            /* between MPI_Init and MPI_Finalize, where a device is possible */
     int aware;                         /* the MPI takes device pointers itself */
     int intel;                         /* Intel MPI */
-    int mute;         /* its errors end the program whatever the handler: it is asked nothing that may be
-                         one */
-    int strict_alias; /* the MPI refuses equal buffers, so they may go to it as they are */
-    int stats;        /* all ranks count */
-    int multiple;     /* MPI_THREAD_MULTIPLE */
-    int rank;         /* in MPI_COMM_WORLD */
+    int strict_alias;                  /* the MPI refuses equal buffers, so they may go to it as they are */
+    int stats;                         /* all ranks count */
+    int multiple;                      /* MPI_THREAD_MULTIPLE */
+    int rank;                          /* in MPI_COMM_WORLD */
 };
 extern struct tutti_door tutti_door;
 

@@ -81,16 +81,12 @@ static int gpu_aware(void)
     return tutti_door.intel;
 }
 
-/* Through the standard ABI Intel MPI's errors are fatal whatever the error handler. */
 static void meet_library(void)
 {
     char text[MPI_MAX_LIBRARY_VERSION_STRING + 1] = "";
     int length = 0;
     tutti_real.MPI_Get_library_version(text, &length);
     tutti_door.intel = strstr(text, "Intel") != NULL;
-#ifdef TUTTI_FRONT_MPIABI
-    tutti_door.mute = tutti_door.intel;
-#endif
 }
 
 /* Whether the MPI refuses equal send and receive buffers; asked of the MPI itself, on MPI_COMM_SELF. Intel MPI does. */
