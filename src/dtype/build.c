@@ -1,10 +1,10 @@
 /* The forms of descriptions, from the inside out. */
-#include "core/status.h"
-#include "dtype/tree.h"
+#include "dtype/runs.h"
 
 #include <stdlib.h>
 
 enum {
+    SPREAD = 1 << 18,  /* blocks of a row with lists in it that is taken apart */
     SPLICE = 64,       /* parts that a sequence inside a sequence may have to be taken apart */
     RESERVED = 1 << 20 /* places made room for at once */
 };
@@ -129,9 +129,16 @@ static const struct tutti_description *child_at(const struct tutti_description *
     return what->child[what->form == TUTTI_FORM_STRUCT ? i : 0];
 }
 
-static uint64_t length_at(const struct tutti_description *what, uint64_t i)
+static inline uint64_t length_at(const struct tutti_description *what, uint64_t i)
 {
-    return what->form == TUTTI_FORM_BLOCKS ? what->length : what->lengths[i];
+    if (what->form == TUTTI_FORM_BLOCKS)
+        return what->length;
+    return what->lengths ? what->lengths[i] : (uint64_t)what->short_lengths[i];
+}
+
+static inline int64_t offset_at(const struct tutti_description *what, uint64_t i)
+{
+    return what->offsets ? what->offsets[i] : what->short_offsets[i] * what->unit;
 }
 
 /* A row that has few blocks in all is made of blocks. A short sequence inside a short one is taken apart. */
@@ -185,56 +192,62 @@ static int group_end(struct tutti_workshop *shop, struct group *group, struct bo
     return status;
 }
 
-/* The same where the child is a block as long as its extent: the rows of most indexed types. */
-static int build_dense(struct tutti_workshop *shop, const struct tutti_description *what,
-                       const struct tutti_made *child, struct tutti_row *row, struct tutti_made *out)
+/* Where the child is a block as long as its extent: the rows of most indexed types. */
+static int add_dense(struct tutti_workshop *shop, const struct tutti_description *what, const struct tutti_made *child,
+                     struct tutti_runs *runs, struct tutti_made *out)
 {
+    const int64_t shift = child->place.offset;
     const uint64_t bytes = child->place.length, most = (uint64_t)TUTTI_TREE_LIMIT / bytes;
     int64_t low = INT64_MAX, high = INT64_MIN;
     uint64_t size = 0;
-    int status = TUTTI_OK;
+    int status = tutti_runs_reserve(runs, what->count < RESERVED ? what->count : RESERVED);
     for (uint64_t i = 0; i < what->count && status == TUTTI_OK; i++) {
         uint64_t length = length_at(what, i);
-        int64_t offset = what->offsets[i];
+        int64_t offset = offset_at(what, i);
         if (length == 0)
             continue;
         if (length > most || offset < -TUTTI_TREE_LIMIT || offset > TUTTI_TREE_LIMIT)
             return tutti_workshop_refuse(shop, "displacements or lengths beyond 62 bits");
-        struct tutti_place place = {child->place.offset + offset, length * bytes, NULL};
-        if (place.offset < -TUTTI_TREE_LIMIT || place.offset > TUTTI_TREE_LIMIT - (int64_t)place.length ||
-            (size += place.length) > (uint64_t)TUTTI_TREE_LIMIT)
+        offset += shift;
+        length *= bytes;
+        if (offset < -TUTTI_TREE_LIMIT || offset > TUTTI_TREE_LIMIT - (int64_t)length ||
+            (size += length) > (uint64_t)TUTTI_TREE_LIMIT)
             return tutti_workshop_refuse(shop, "displacements beyond 62 bits");
-        low = place.offset < low ? place.offset : low;
-        high = place.offset + (int64_t)place.length > high ? place.offset + (int64_t)place.length : high;
-        status = tutti_row_push(shop, row, place);
+        low = offset < low ? offset : low;
+        high = offset + (int64_t)length > high ? offset + (int64_t)length : high;
+        status = tutti_runs_add(runs, offset, length);
     }
     if (status != TUTTI_OK || size == 0)
         return status;
     *out = *child;
-    return tutti_made_bounds(shop, out, (tutti_wide)low + child->lower - child->place.offset,
-                             (tutti_wide)high + child->upper - child->place.offset - (int64_t)bytes);
+    return tutti_made_bounds(shop, out, (tutti_wide)low + child->lower - shift,
+                             (tutti_wide)high + child->upper - shift - (int64_t)bytes);
 }
 
-static int build_row(struct tutti_workshop *shop, const struct tutti_description *what, unsigned depth,
-                     struct parts *known, struct tutti_row *row, struct tutti_made *out)
+static int build_dense(struct tutti_workshop *shop, const struct tutti_description *what,
+                       const struct tutti_made *child, struct tutti_made *out)
 {
-    const struct tutti_description *last = NULL;
-    struct tutti_made child = {0};
+    struct tutti_runs runs = {0};
+    int status = add_dense(shop, what, child, &runs, out);
+    if (status == TUTTI_OK)
+        status = tutti_runs_settle(shop, &runs, &out->place);
+    tutti_runs_free(&runs);
+    return status;
+}
+
+/* child: of an indexed type. */
+static int build_row(struct tutti_workshop *shop, const struct tutti_description *what, unsigned depth,
+                     struct tutti_made child, struct parts *known, struct tutti_row *row, struct tutti_made *out)
+{
+    const struct tutti_description *last = what->form == TUTTI_FORM_STRUCT ? NULL : what->child[0];
     struct group group = {0};
     struct bounds bounds = {0};
     uint64_t last_length = 0, size = 0;
     int status = TUTTI_OK;
-    if (what->form != TUTTI_FORM_STRUCT) {
-        last = what->child[0];
-        status = build(shop, last, depth + 1, &child);
-        if (status == TUTTI_OK && !child.place.tree && child.place.length > 0 &&
-            tutti_made_extent(&child) == (int64_t)child.place.length)
-            return build_dense(shop, what, &child, row, out);
-    }
     for (uint64_t i = 0; i < what->count && status == TUTTI_OK; i++) {
         uint64_t length = length_at(what, i);
         const struct tutti_description *is = child_at(what, i);
-        int64_t offset = what->offsets[i];
+        int64_t offset = offset_at(what, i);
         if (length == 0)
             continue;
         if (is != last || length != last_length) {
@@ -267,30 +280,45 @@ static int build_row(struct tutti_workshop *shop, const struct tutti_description
     return status;
 }
 
+/* Rows of few blocks, and rows with lists in them, come out as if they were told block by block. */
+static int row_by_runs(struct tutti_workshop *shop, struct tutti_row *row, size_t blocks, struct tutti_place *out)
+{
+    struct tutti_runs runs = {0};
+    int status = tutti_runs_reserve(&runs, blocks);
+    for (size_t i = 0; i < row->n && status == TUTTI_OK; i++)
+        status = tutti_runs_add_place(&runs, row->at[i]);
+    if (status == TUTTI_OK)
+        status = tutti_runs_settle(shop, &runs, out);
+    tutti_runs_free(&runs);
+    return status;
+}
+
 static int build_many(struct tutti_workshop *shop, const struct tutti_description *what, unsigned depth,
                       struct tutti_made *out)
 {
     struct parts known = {0};
     struct tutti_row row = {0};
-    int status = tutti_row_reserve(&row, what->count < RESERVED ? what->count : RESERVED);
+    struct tutti_made child = {0};
+    int status = what->form == TUTTI_FORM_STRUCT ? TUTTI_OK : build(shop, what->child[0], depth + 1, &child);
+    if (status == TUTTI_OK && !child.place.tree && child.place.length > 0 &&
+        tutti_made_extent(&child) == (int64_t)child.place.length)
+        return build_dense(shop, what, &child, out);
     if (status == TUTTI_OK)
-        status = build_row(shop, what, depth, &known, &row, out);
+        status = tutti_row_reserve(&row, what->count < RESERVED ? what->count : RESERVED);
+    if (status == TUTTI_OK)
+        status = build_row(shop, what, depth, child, &known, &row, out);
     free(known.table);
     uint64_t runs = 0;
-    bool flat = true;
-    for (size_t i = 0; i < row.n && runs <= TUTTI_TREE_FLAT; i++) {
+    bool flat = true, lists = false;
+    for (size_t i = 0; i < row.n && runs <= SPREAD; i++) {
         flat = flat && !row.at[i].tree;
+        lists = lists || (row.at[i].tree && row.at[i].tree->has_list);
         runs += tutti_place_runs(row.at[i]);
     }
-    if (status == TUTTI_OK && !flat && runs <= TUTTI_TREE_FLAT) {
-        struct tutti_row blocks = {0};
-        for (size_t i = 0; i < row.n && status == TUTTI_OK; i++)
-            status = tutti_row_push_runs(shop, &blocks, row.at[i]);
-        tutti_row_free(&row);
-        row = blocks;
-    }
     if (status == TUTTI_OK)
-        status = tutti_place_settle(shop, &row, &out->place);
+        status = !flat && (runs <= TUTTI_TREE_FLAT || (lists && row.n > 1 && runs <= SPREAD))
+                     ? row_by_runs(shop, &row, runs, &out->place)
+                     : tutti_place_settle(shop, &row, &out->place);
     tutti_row_free(&row);
     return status;
 }

@@ -33,6 +33,10 @@ struct tutti_description {
     int64_t stride;
     const uint64_t *lengths; /* [count] */
     const int64_t *offsets;  /* [count] */
+    /* INDEXED, BLOCKS and STRUCT: `int`s that stand for one of these or both, where those are NULL; offsets count
+     * `unit` bytes then, at most 2^31 and at least -2^31 */
+    const int *short_lengths, *short_offsets;
+    int64_t unit;
     uint32_t dims;
     const uint64_t *sizes, *subsizes, *starts; /* SUBARRAY [dims]; DARRAY: sizes alone */
     const uint32_t *distribution;              /* DARRAY [dims], enum tutti_distribution */

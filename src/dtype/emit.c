@@ -1,12 +1,10 @@
 #include "dtype/emit.h"
 
 #include "core/status.h"
+#include "dtype/room.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-#define XXH_INLINE_ALL
-#include <xxhash.h>
 
 enum { NEST = 128, MOST_SEGMENTS = 1 << 16 };
 
@@ -22,8 +20,8 @@ void tutti_segments_free(struct tutti_segments *segments)
 {
     while (segments->lists) {
         struct tutti_plan_list *next = segments->lists->next;
-        free(segments->lists->offsets);
-        free(segments->lists->begins);
+        tutti_room_free(segments->lists->offsets);
+        tutti_room_free(segments->lists->begins);
         free(segments->lists);
         segments->lists = next;
     }
@@ -46,6 +44,7 @@ static const struct tutti_plan_list *keep_list(struct tutti_segments *out, struc
     out->lists = list;
     list->offsets = of->offsets;
     list->begins = of->begins;
+    list->numbers = of->numbers;
     of->taken = true;
     return list;
 }
@@ -159,6 +158,14 @@ int tutti_segments_make(struct tutti_workshop *shop, struct tutti_place place, s
     return walk(shop, out, &nest, place, place.offset, 0);
 }
 
+static uint64_t list_hash(const struct tutti_segments *segments, const struct tutti_segment *s)
+{
+    const struct tutti_plan_list *list = segments->lists;
+    while (list->offsets != s->offsets)
+        list = list->next;
+    return list->numbers;
+}
+
 uint64_t tutti_segments_hash(const struct tutti_segments *segments)
 {
     uint64_t hash = segments->n;
@@ -173,9 +180,7 @@ uint64_t tutti_segments_hash(const struct tutti_segments *segments)
         if (s->entries == 0)
             continue;
         hash = tutti_mix(tutti_mix(hash, s->entries), s->pitch);
-        hash = tutti_mix(hash, XXH3_64bits(s->offsets, s->entries * sizeof *s->offsets));
-        if (s->begins)
-            hash = tutti_mix(hash, XXH3_64bits(s->begins, (s->entries + 1) * sizeof *s->begins));
+        hash = tutti_mix(hash, list_hash(segments, s));
     }
     return hash;
 }

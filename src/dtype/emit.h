@@ -11,6 +11,7 @@ struct tutti_plan_list {
     const struct tutti_tree *of; /* while the plan is made */
     int64_t *offsets;
     uint64_t *begins;
+    uint64_t numbers; /* hash of both */
 };
 
 struct tutti_segments {

@@ -3,8 +3,8 @@
 #include "dtype/tree.h"
 
 #include "core/status.h"
+#include "dtype/room.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 enum { EXACT = 4096, DIGIT = 11 };
@@ -33,11 +33,11 @@ static void sort_spans(struct span *spans, struct span *spare, size_t n)
 
 static bool disjoint(struct span *spans, size_t n)
 {
-    struct span *spare = malloc(n * sizeof *spare);
+    struct span *spare = tutti_room_take(n, sizeof *spare);
     if (!spare)
         return false;
     sort_spans(spans, spare, n);
-    free(spare);
+    tutti_room_free(spare);
     for (size_t i = 1; i < n; i++) {
         if (spans[i].from < spans[i - 1].to)
             return false;
@@ -90,6 +90,8 @@ static struct span span_of(const struct tutti_tree *tree, size_t i)
 static bool row_apart(const struct tutti_tree *tree)
 {
     bool rises = true, falls = true;
+    if (tree->apart)
+        return true;
     struct span last = span_of(tree, 0);
     for (size_t i = 1; i < tree->n && (rises || falls); i++) {
         struct span span = span_of(tree, i);
@@ -99,13 +101,13 @@ static bool row_apart(const struct tutti_tree *tree)
     }
     if (rises || falls)
         return true;
-    struct span *spans = malloc(tree->n * sizeof *spans);
+    struct span *spans = tutti_room_take(tree->n, sizeof *spans);
     if (!spans)
         return false;
     for (size_t i = 0; i < tree->n; i++)
         spans[i] = span_of(tree, i);
     bool apart = disjoint(spans, tree->n);
-    free(spans);
+    tutti_room_free(spans);
     return apart;
 }
 
@@ -138,13 +140,13 @@ static bool blocks_apart(struct tutti_place place)
     bool apart = false;
     tutti_workshop_open(&shop);
     if (tutti_row_push_runs(&shop, &row, place) == TUTTI_OK) {
-        struct span *spans = malloc(row.n * sizeof *spans);
+        struct span *spans = tutti_room_take(row.n, sizeof *spans);
         for (size_t i = 0; spans && i < row.n; i++) {
             spans[i].from = (uint64_t)(row.at[i].offset - place.offset - tutti_place_low(place));
             spans[i].to = spans[i].from + row.at[i].length;
         }
         apart = spans && disjoint(spans, row.n);
-        free(spans);
+        tutti_room_free(spans);
     }
     tutti_row_free(&row);
     tutti_workshop_close(&shop);

@@ -1,8 +1,6 @@
 /* Progressions in a row of places: what repeats at equal distances. */
-#include "core/status.h"
-#include "dtype/tree.h"
-
-#include <stdlib.h>
+#include "dtype/room.h"
+#include "dtype/runs.h"
 
 enum {
     WIDEST = 8,       /* places that repeat together, as they are found in the middle of a row */
@@ -16,26 +14,41 @@ static bool same_step(const struct tutti_place *t, size_t i, size_t j)
     return t[i + 1].offset - t[i].offset == t[j + 1].offset - t[j].offset && tutti_place_same(t[i], t[j]);
 }
 
-size_t tutti_progress_period(const struct tutti_place *t, size_t n, uint32_t *table)
+/* Periods that divide n have their greatest common divisor among them: the shortest is found prime by prime. */
+size_t tutti_progress_period(size_t n, bool (*repeats)(const void *of, size_t whole, size_t part), const void *of)
 {
-    if (n < 2)
-        return n;
-    size_t symbols = n - 1, border = 0;
-    table[0] = 0; /* table[i]: the longest proper beginning of symbols [0, i] that is also their end */
-    for (size_t i = 1; i < symbols; i++) {
-        while (border > 0 && !same_step(t, i, border))
-            border = table[border - 1];
-        if (same_step(t, i, border))
-            border++;
-        table[i] = (uint32_t)border;
+    size_t whole = n, rest = n;
+    for (size_t p = 2; rest > 1; p++) {
+        if (p > rest / p)
+            p = rest;
+        for (bool tried = false; rest % p == 0; rest /= p) {
+            tried = tried || !repeats(of, whole, whole / p);
+            whole = tried ? whole : whole / p;
+        }
     }
-    for (border = table[symbols - 1];; border = table[border - 1]) {
-        size_t period = symbols - border;
-        if (n % period == 0 && period < n && tutti_place_same(t[n - 1], t[n - 1 - period]))
-            return period;
-        if (border == 0)
-            return n;
+    return whole;
+}
+
+struct with_places {
+    const struct tutti_place *t;
+    size_t n;
+};
+
+static bool places_repeat(const void *of, size_t whole, size_t q)
+{
+    const struct with_places *with = of;
+    const struct tutti_place *t = with->t;
+    const size_t end = whole == with->n ? whole - 1 - q : whole;
+    for (size_t i = 0; i < end; i++) {
+        if (!same_step(t, i, i + q))
+            return false;
     }
+    return whole < with->n || tutti_place_same(t[with->n - 1], t[with->n - 1 - q]);
+}
+
+static size_t period_of(const struct tutti_place *t, size_t n)
+{
+    return tutti_progress_period(n, places_repeat, &(struct with_places){t, n});
 }
 
 /* How many places from t[0] on repeat its first `q`; a multiple of q. */
@@ -74,7 +87,7 @@ int tutti_progress_group(struct tutti_workshop *shop, const struct tutti_place *
         if (length > best) {
             int64_t by = t[i + best].offset - t[i].offset;
             if (best > 1) {
-                struct tutti_row part = {malloc(best * sizeof *part.at), best, best};
+                struct tutti_row part = {tutti_room_take(best, sizeof *part.at), best, best};
                 if (!part.at)
                     return TUTTI_ERR_MEMORY;
                 for (size_t k = 0; k < best; k++)
@@ -95,13 +108,13 @@ int tutti_progress_group(struct tutti_workshop *shop, const struct tutti_place *
 
 /* Loops in loops, until no more are found. */
 static int group_all(struct tutti_workshop *shop, const struct tutti_place *t, size_t *n, struct tutti_place *into,
-                     uint32_t *table, size_t *period)
+                     size_t *period)
 {
     size_t before = *n, limit = shop->loops_made + *n / 16 + 64;
     int status = tutti_progress_group(shop, t, n, 2, into);
     *period = *n;
     for (int round = 1; status == TUTTI_OK && *n < before && round < ROUNDS; round++) {
-        if ((*period = tutti_progress_period(into, *n, table)) < *n)
+        if ((*period = period_of(into, *n)) < *n)
             return TUTTI_OK;
         /* Irregular: what is found by chance leads nowhere. */
         if (*n > 64 && (*n > before - before / 16 || shop->loops_made > limit))
@@ -114,27 +127,22 @@ static int group_all(struct tutti_workshop *shop, const struct tutti_place *t, s
 }
 
 /* Most irregular rows are seen to be so without making anything. */
-static bool hopeless(const struct tutti_place *t, size_t n, size_t *longest)
+static bool hopeless(const struct tutti_place *t, size_t n)
 {
     size_t pieces = 0;
-    *longest = SIZE_MAX;
     if (n <= WIDE_ROWS)
         return false;
-    *longest = 1;
-    for (size_t i = 0, length; i < n; i += length, pieces++) {
-        if ((length = stretch(t + i, n - i, 1)) > *longest)
-            *longest = length;
-    }
+    for (size_t i = 0; i < n; pieces++)
+        i += stretch(t + i, n - i, 1);
     return pieces > n / 4;
 }
 
-static int settle(struct tutti_workshop *shop, const struct tutti_place *t, size_t n, uint32_t *table,
-                  struct tutti_place *out)
+int tutti_progress_settle(struct tutti_workshop *shop, const struct tutti_place *t, size_t n, struct tutti_place *out)
 {
-    size_t period = tutti_progress_period(t, n, table);
-    if (period < n) {
+    size_t period = period_of(t, n);
+    if (period > 0 && period < n) {
         struct tutti_place inner;
-        int status = settle(shop, t, period, table, &inner);
+        int status = tutti_progress_settle(shop, t, period, &inner);
         return status != TUTTI_OK ? status
                                   : tutti_place_loop(shop, n / period, t[period].offset - t[0].offset, inner, out);
     }
@@ -142,23 +150,35 @@ static int settle(struct tutti_workshop *shop, const struct tutti_place *t, size
         *out = t[0];
         return TUTTI_OK;
     }
-    size_t longest;
-    if (hopeless(t, n, &longest))
-        return tutti_place_lists(shop, t, n, longest, out);
-    struct tutti_place *grouped = malloc(n * sizeof *grouped);
+    if (hopeless(t, n))
+        return tutti_place_lists(shop, t, n, out);
+    struct tutti_place *grouped = tutti_room_take(n, sizeof *grouped);
     if (!grouped)
         return TUTTI_ERR_MEMORY;
     size_t less = n;
-    int status = group_all(shop, t, &less, grouped, table, &period);
+    int status = group_all(shop, t, &less, grouped, &period);
     if (status == TUTTI_OK) {
         if (period < less)
-            status = settle(shop, grouped, less, table, out);
+            status = tutti_progress_settle(shop, grouped, less, out);
         else if (less <= TUTTI_TREE_PARTS)
             status = tutti_place_seq(shop, grouped, less, out);
         else
-            status = tutti_place_lists(shop, t, n, longest, out);
+            status = tutti_place_lists(shop, t, n, out);
     }
-    free(grouped);
+    tutti_room_free(grouped);
+    return status;
+}
+
+/* Told block by block. */
+static int settle_blocks(struct tutti_workshop *shop, const struct tutti_row *row, struct tutti_place *out)
+{
+    struct tutti_runs runs = {0};
+    int status = tutti_runs_reserve(&runs, row->n);
+    for (size_t i = 0; i < row->n && status == TUTTI_OK; i++)
+        status = tutti_runs_add(&runs, row->at[i].offset, row->at[i].length);
+    if (status == TUTTI_OK)
+        status = tutti_runs_settle(shop, &runs, out);
+    tutti_runs_free(&runs);
     return status;
 }
 
@@ -174,15 +194,12 @@ int tutti_place_settle(struct tutti_workshop *shop, struct tutti_row *row, struc
     }
     if (row->n > UINT32_MAX)
         return tutti_workshop_refuse(shop, "more than 2^32 blocks");
-    uint32_t few[256], *table = row->n <= 256 ? few : malloc(row->n * sizeof *table);
-    if (!table)
-        return TUTTI_ERR_MEMORY;
     bool flat = true;
     for (size_t i = 0; i < row->n && flat; i++)
         flat = !row->at[i].tree;
-    int status = settle(shop, row->at, row->n, table, out);
-    if (table != few)
-        free(table);
+    if (flat && row->n > TUTTI_TREE_FLAT)
+        return settle_blocks(shop, row, out);
+    int status = tutti_progress_settle(shop, row->at, row->n, out);
     if (status == TUTTI_OK && flat && out->tree)
         out->tree->flat = true;
     return status;

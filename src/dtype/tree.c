@@ -1,6 +1,7 @@
 #include "dtype/tree.h"
 
 #include "core/status.h"
+#include "dtype/room.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -27,8 +28,8 @@ void tutti_workshop_close(struct tutti_workshop *shop)
 {
     for (struct tutti_tree *list = shop->lists; list; list = list->next_list) {
         if (!list->taken) {
-            free(list->offsets);
-            free(list->begins);
+            tutti_room_free(list->offsets);
+            tutti_room_free(list->begins);
         }
     }
     while (shop->chunks) {
@@ -176,7 +177,7 @@ int tutti_place_loop(struct tutti_workshop *shop, uint64_t count, int64_t stride
 
 void tutti_row_free(struct tutti_row *row)
 {
-    free(row->at);
+    tutti_room_free(row->at);
     *row = (struct tutti_row){0};
 }
 
@@ -185,7 +186,7 @@ int tutti_row_reserve(struct tutti_row *row, size_t n)
     struct tutti_place *more;
     if (n <= row->room)
         return TUTTI_OK;
-    if (n > SIZE_MAX / sizeof *more || !(more = realloc(row->at, n * sizeof *more)))
+    if (!(more = tutti_room_grow(row->at, n, sizeof *more)))
         return TUTTI_ERR_MEMORY;
     row->at = more;
     row->room = n;

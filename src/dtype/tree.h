@@ -55,8 +55,10 @@ struct tutti_tree {
     struct tutti_place child; /* LOOP, LIST: at offset 0 */
     size_t n;
     struct tutti_place *parts;
-    int64_t *offsets; /* of malloc; a plan may take them over: `taken` */
+    int64_t *offsets; /* tutti_room_free; a plan may take them over: `taken` */
     uint64_t *begins;
+    uint64_t numbers; /* hash of both */
+    bool apart;       /* the list's entries are known not to overlap */
     bool taken;
     struct tutti_tree *next_list;
 };
@@ -131,17 +133,19 @@ int tutti_place_normal(struct tutti_workshop *shop, struct tutti_place *place);
 /* 1 where one element may write a byte twice. */
 int tutti_place_overlaps(struct tutti_place place);
 
-/* progress.c: the shortest beginning of t[0, n) that, repeated at equal distances, makes all of it; n if there is none.
- * `table` has room for n numbers. */
-size_t tutti_progress_period(const struct tutti_place *t, size_t n, uint32_t *table);
+/* progress.c: the length of the shortest beginning of a row of n that, repeated at equal distances, makes all of it.
+ * `repeats` says whether the first `part` of the first `whole`, which make all of the row, make those; both divide n.
+ */
+size_t tutti_progress_period(size_t n, bool (*repeats)(const void *of, size_t whole, size_t part), const void *of);
+/* A row of places, as tutti_place_settle(). */
+int tutti_progress_settle(struct tutti_workshop *shop, const struct tutti_place *t, size_t n, struct tutti_place *out);
 /* Replaces stretches that repeat (at least `least` times) by loops; `into` may be `t`. *n becomes the new number. */
 int tutti_progress_group(struct tutti_workshop *shop, const struct tutti_place *t, size_t *n, size_t least,
                          struct tutti_place *into);
 
 /* lists.c: a sequence of too many parts. A progression of at least TUTTI_TREE_LONG stands beside a list; shorter ones
- * are listed; `longest`: of those that are there. */
-int tutti_place_lists(struct tutti_workshop *shop, const struct tutti_place *t, size_t n, size_t longest,
-                      struct tutti_place *out);
+ * are listed. */
+int tutti_place_lists(struct tutti_workshop *shop, const struct tutti_place *t, size_t n, struct tutti_place *out);
 int tutti_place_seq(struct tutti_workshop *shop, const struct tutti_place *t, size_t n, struct tutti_place *out);
 
 /* build.c: the layout of one element and its bounds, as MPI has them. */

@@ -5,6 +5,7 @@
 
 #include "core/log.h"
 #include "mpi/describe.h"
+#include "mpi/envelope.h"
 
 static int keyval = MPI_KEYVAL_INVALID;
 static int open_now; /* between MPI_Init and MPI_Finalize; attributes may be deleted later */
@@ -214,6 +215,18 @@ struct tutti_layout *tutti_layout_of(MPI_Datatype type)
     return layout;
 }
 
+/* Types of so many numbers are read at their commit: what takes the MPI long there may take longer. All others cost
+ * less to read than their first message does. */
+enum { NUMBERS = 16 << 10 };
+
+static int is_long(MPI_Datatype type)
+{
+    struct tutti_contents what;
+    TUTTI_INSIDE();
+    return tutti_envelope(type, &what) == TUTTI_OK &&
+           what.integers + what.addresses + what.counts + what.types >= NUMBERS;
+}
+
 /* ---- the packed form ---- */
 
 static int contiguous(MPI_Count count, MPI_Datatype of, MPI_Datatype *out)
@@ -270,6 +283,7 @@ void tutti_layouts_close(void)
         destroy(layout);
         layout = next;
     }
+    tutti_describe_forget();
     tutti_real.MPI_Type_free_keyval(&keyval);
     keyval = MPI_KEYVAL_INVALID;
 }
@@ -283,8 +297,8 @@ void tutti_layouts_forget(void)
 int tutti_door_MPI_Type_commit(MPI_Datatype *datatype)
 {
     int code = tutti_real.MPI_Type_commit(datatype);
-    /* A program that has touched no device yet may never: its types are read at their first use. */
-    if (code == MPI_SUCCESS && !tutti_inside && tutti_door.device && tutti_door.device->active())
+    /* A program that has touched no device yet may never. */
+    if (code == MPI_SUCCESS && !tutti_inside && tutti_door.device && tutti_door.device->active() && is_long(*datatype))
         tutti_layout_of(*datatype);
     return code;
 }

@@ -123,9 +123,12 @@ static int read_predefined(struct tutti_reading *reading, MPI_Datatype type, str
 
 static int read_type(struct tutti_reading *reading, MPI_Datatype type, int depth, struct node *out);
 
-/* `n` numbers as they are, or as displacements counted in `scale` bytes. */
-static int numbers(struct tutti_reading *reading, const MPI_Count *from, size_t n, MPI_Count scale, int64_t **out)
+/* Displacements counted in `scale` bytes. */
+static int scaled(struct tutti_reading *reading, const int64_t *from, size_t n, MPI_Count scale, const int64_t **out)
 {
+    *out = from;
+    if (scale == 1)
+        return TUTTI_OK;
     int64_t *list = tutti_reading_take(reading, n ? n : 1, sizeof *list);
     if (!list)
         return TUTTI_ERR_MEMORY;
@@ -137,30 +140,46 @@ static int numbers(struct tutti_reading *reading, const MPI_Count *from, size_t 
     return TUTTI_OK;
 }
 
-static int lists(struct tutti_reading *reading, struct tutti_description *made, const MPI_Count *lengths,
-                 const MPI_Count *places, MPI_Count scale)
+/* Lengths and displacements are numbered from `lengths` (0: there are none) and from `places` on. They stay where the
+ * MPI has put them. */
+static int lists(struct tutti_reading *reading, const struct tutti_contents *what, struct tutti_description *made,
+                 size_t lengths, size_t places, MPI_Count scale)
 {
-    int64_t *list;
-    int status = TUTTI_OK;
-    if (lengths && (status = numbers(reading, lengths, made->count, 1, &list)) == TUTTI_OK)
-        made->lengths = (const uint64_t *)list;
-    if (status == TUTTI_OK && (status = numbers(reading, places, made->count, scale, &list)) == TUTTI_OK)
-        made->offsets = list;
-    return status;
+    const int64_t *places_long = tutti_contents_long(what, places);
+    if (lengths) {
+        made->lengths = (const uint64_t *)tutti_contents_long(what, lengths);
+        made->short_lengths = tutti_contents_short(what, lengths);
+    }
+    if (places_long)
+        return scaled(reading, places_long, made->count, scale, &made->offsets);
+    if (scale > INT32_MAX || scale < INT32_MIN) {
+        int64_t *list = tutti_reading_take(reading, made->count + 1, sizeof *list);
+        if (!list)
+            return TUTTI_ERR_MEMORY;
+        for (size_t i = 0; i < made->count; i++)
+            list[i] = tutti_contents_number(what, places + i);
+        return scaled(reading, list, made->count, scale, &made->offsets);
+    }
+    made->short_offsets = tutti_contents_short(what, places);
+    made->unit = scale;
+    return TUTTI_OK;
 }
 
 static int read_struct(struct tutti_reading *reading, const struct tutti_contents *what, int depth,
                        const struct tutti_description **out)
 {
-    const MPI_Count *n = what->number;
-    size_t count = (size_t)n[0];
+    size_t count = (size_t)tutti_contents_number(what, 0), same = count > 0;
     if (count > UINT32_MAX || count != what->types)
         return unavailable(reading, "a struct of too many parts");
-    struct tutti_description *made = new_node(reading, TUTTI_FORM_STRUCT, (uint32_t)count);
+    while (same < count && what->type[same] == what->type[0])
+        same++;
+    const int of_one = count > 0 && same == count; /* hindexed, then */
+    struct tutti_description *made =
+        new_node(reading, of_one ? TUTTI_FORM_INDEXED : TUTTI_FORM_STRUCT, of_one ? 1 : (uint32_t)count);
     struct node child = {NULL, 0};
     if (!made)
         return TUTTI_ERR_MEMORY;
-    for (uint32_t i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < made->children; i++) {
         if (i == 0 || what->type[i] != what->type[i - 1]) {
             int status = read_type(reading, what->type[i], depth + 1, &child);
             if (status != TUTTI_OK)
@@ -170,7 +189,7 @@ static int read_struct(struct tutti_reading *reading, const struct tutti_content
     }
     made->count = count;
     *out = made;
-    return lists(reading, made, n + 1, n + 1 + count, 1);
+    return lists(reading, what, made, 1, 1 + count, 1);
 }
 
 /* Arguments of an array type, one a dimension, slowest dimension first. */
@@ -185,11 +204,12 @@ static uint32_t dimension(const struct dimensions *of, uint32_t i)
     return of->fortran ? of->dims - 1 - i : i;
 }
 
-static const uint64_t *turned(const struct dimensions *of, const MPI_Count *from)
+/* Numbered from `from` on. */
+static const uint64_t *turned(const struct dimensions *of, const struct tutti_contents *what, size_t from)
 {
     uint64_t *list = tutti_reading_take(of->reading, of->dims, sizeof *list);
     for (uint32_t i = 0; list && i < of->dims; i++)
-        list[i] = (uint64_t)from[dimension(of, i)];
+        list[i] = (uint64_t)tutti_contents_number(what, from + dimension(of, i));
     return list;
 }
 
@@ -198,14 +218,14 @@ static int read_subarray(struct tutti_reading *reading, const struct tutti_conte
 {
     uint32_t dims = (uint32_t)what->integer[0];
     int order = what->large ? what->integer[1] : what->integer[1 + 3 * dims];
-    const MPI_Count *first = what->large ? what->number : what->number + 1;
+    const size_t first = what->large ? 0 : 1;
     const struct dimensions of = {reading, dims, order == MPI_ORDER_FORTRAN};
     if (dims > TUTTI_ARRAY_DIMS)
         return unavailable(reading, "an array of too many dimensions");
     made->dims = dims;
-    made->sizes = turned(&of, first);
-    made->subsizes = turned(&of, first + dims);
-    made->starts = turned(&of, first + 2 * (size_t)dims);
+    made->sizes = turned(&of, what, first);
+    made->subsizes = turned(&of, what, first + dims);
+    made->starts = turned(&of, what, first + 2 * (size_t)dims);
     return made->sizes && made->subsizes && made->starts ? TUTTI_OK : TUTTI_ERR_MEMORY;
 }
 
@@ -222,7 +242,6 @@ static int read_darray(struct tutti_reading *reading, const struct tutti_content
     int rank = what->integer[1];
     const int *distributions = what->integer + 3 + (what->large ? 0 : dims), *dargs = distributions + dims;
     const int *grid = dargs + dims;
-    const MPI_Count *sizes = what->large ? what->number : what->number + 3;
     const struct dimensions of = {reading, dims, grid[dims] == MPI_ORDER_FORTRAN};
     if (dims > TUTTI_ARRAY_DIMS)
         return unavailable(reading, "an array of too many dimensions");
@@ -234,7 +253,7 @@ static int read_darray(struct tutti_reading *reading, const struct tutti_content
     uint64_t *all = tutti_reading_take(reading, dims, sizeof *all);
     uint64_t *place = tutti_reading_take(reading, dims, sizeof *place);
     made->dims = dims;
-    made->sizes = turned(&of, sizes);
+    made->sizes = turned(&of, what, what->large ? 0 : 3);
     if (!kind || !arg || !all || !place || !made->sizes)
         return TUTTI_ERR_MEMORY;
     for (uint32_t i = 0; i < dims; i++) {
@@ -258,8 +277,6 @@ static int read_of_one(struct tutti_reading *reading, const struct tutti_content
                        int in_bytes, int depth, const struct tutti_description **out)
 {
     struct node child;
-    const MPI_Count *n = what->number;
-    int64_t *stride;
     int status = read_type(reading, what->type[0], depth + 1, &child);
     if (status != TUTTI_OK)
         return status;
@@ -276,18 +293,18 @@ static int read_of_one(struct tutti_reading *reading, const struct tutti_content
         return read_subarray(reading, what, made);
     if (form == TUTTI_FORM_DARRAY)
         return read_darray(reading, what, made);
-    made->count = (uint64_t)n[0];
+    made->count = (uint64_t)tutti_contents_number(what, 0);
     switch (form) {
     case TUTTI_FORM_VECTOR:
-        made->length = (uint64_t)n[1];
-        if ((status = numbers(reading, n + 2, 1, scale, &stride)) == TUTTI_OK)
-            made->stride = *stride;
-        return status;
+        made->length = (uint64_t)tutti_contents_number(what, 1);
+        if (__builtin_mul_overflow(tutti_contents_number(what, 2), scale, &made->stride))
+            return unavailable(reading, "displacements beyond 63 bits");
+        return TUTTI_OK;
     case TUTTI_FORM_INDEXED:
-        return lists(reading, made, n + 1, n + 1 + made->count, scale);
+        return lists(reading, what, made, 1, 1 + made->count, scale);
     case TUTTI_FORM_BLOCKS:
-        made->length = (uint64_t)n[1];
-        return lists(reading, made, NULL, n + 2, scale);
+        made->length = (uint64_t)tutti_contents_number(what, 1);
+        return lists(reading, what, made, 0, 2, scale);
     default:
         return TUTTI_OK;
     }

@@ -18,6 +18,8 @@ struct tutti_reading {
  * known or the type is too deep, TUTTI_ERR_MEMORY. tutti_describe_end() in any case. */
 int tutti_describe(struct tutti_reading *reading, MPI_Datatype type, const struct tutti_description **out);
 void tutti_describe_end(struct tutti_reading *reading);
+/* Frees the memory that is kept from one reading for the next. */
+void tutti_describe_forget(void);
 
 /* 1 for a type that came with the MPI (F90 and value index types too): it cannot be freed or resized. */
 int tutti_type_predefined(MPI_Datatype type);

@@ -1,8 +1,12 @@
 #include "mpi/envelope.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 
-enum { CHUNK = 16 << 10 };
+enum {
+    CHUNK = 16 << 10,
+    KEPT = 4 << 20 /* from one reading for the next: large memory that is new costs more than reading into it */
+};
 
 int tutti_combiner_predefined(int combiner)
 {
@@ -19,6 +23,25 @@ struct tutti_reading_chunk {
     max_align_t memory[];
 };
 
+static _Atomic(struct tutti_reading_chunk *) kept;
+
+static struct tutti_reading_chunk *new_chunk(struct tutti_reading *reading, size_t bytes)
+{
+    struct tutti_reading_chunk *chunk = reading->chunks ? NULL : atomic_exchange(&kept, NULL);
+    if (!chunk || chunk->room < bytes) {
+        free(chunk);
+        size_t room = bytes < CHUNK / 2 ? CHUNK : bytes + CHUNK;
+        chunk = malloc(sizeof *chunk + room);
+        if (!chunk)
+            return NULL;
+        chunk->room = room;
+    }
+    chunk->next = reading->chunks;
+    chunk->used = 0;
+    reading->chunks = chunk;
+    return chunk;
+}
+
 void *tutti_reading_take(struct tutti_reading *reading, size_t n, size_t size)
 {
     size_t bytes;
@@ -26,17 +49,24 @@ void *tutti_reading_take(struct tutti_reading *reading, size_t n, size_t size)
         return NULL;
     bytes = (bytes + sizeof(max_align_t) - 1) / sizeof(max_align_t) * sizeof(max_align_t);
     struct tutti_reading_chunk *chunk = reading->chunks;
-    if (!chunk || chunk->room - chunk->used < bytes) {
-        size_t room = bytes > CHUNK ? bytes : CHUNK;
-        chunk = malloc(sizeof *chunk + room);
-        if (!chunk)
-            return NULL;
-        *chunk = (struct tutti_reading_chunk){.next = reading->chunks, .room = room};
-        reading->chunks = chunk;
-    }
+    if ((!chunk || chunk->room - chunk->used < bytes) && !(chunk = new_chunk(reading, bytes)))
+        return NULL;
     void *memory = (char *)chunk->memory + chunk->used;
     chunk->used += bytes;
     return memory;
+}
+
+/* The largest of what is kept and this one stays. */
+static void keep(struct tutti_reading_chunk *chunk)
+{
+    struct tutti_reading_chunk *there = atomic_exchange(&kept, NULL);
+    if (there && there->room > chunk->room) {
+        struct tutti_reading_chunk *swap = there;
+        there = chunk;
+        chunk = swap;
+    }
+    free(there);
+    free(atomic_exchange(&kept, chunk));
 }
 
 void tutti_describe_end(struct tutti_reading *reading)
@@ -45,11 +75,19 @@ void tutti_describe_end(struct tutti_reading *reading)
         tutti_real.MPI_Type_free(&reading->held[i]);
     free(reading->held);
     while (reading->chunks) {
-        struct tutti_reading_chunk *next = reading->chunks->next;
-        free(reading->chunks);
-        reading->chunks = next;
+        struct tutti_reading_chunk *chunk = reading->chunks;
+        reading->chunks = chunk->next;
+        if (chunk->room <= KEPT)
+            keep(chunk);
+        else
+            free(chunk);
     }
     *reading = (struct tutti_reading){.why = reading->why};
+}
+
+void tutti_describe_forget(void)
+{
+    free(atomic_exchange(&kept, NULL));
 }
 
 /* ---- envelopes ---- */
@@ -117,27 +155,25 @@ static int hold(struct tutti_reading *reading, const struct tutti_contents *what
 
 int tutti_contents(struct tutti_reading *reading, MPI_Datatype type, struct tutti_contents *what)
 {
-    size_t numbers = what->large ? what->counts : what->integers + what->addresses;
-    int *integer = tutti_reading_take(reading, what->integers + 1, sizeof *integer), code;
-    MPI_Aint *address = tutti_reading_take(reading, what->addresses + 1, sizeof *address);
-    MPI_Count *number = tutti_reading_take(reading, numbers + 1, sizeof *number);
-    what->type = tutti_reading_take(reading, what->types + 1, sizeof *what->type);
-    if (!integer || !address || !number || !what->type)
+    /* One piece of memory; none of the lists is empty. The MPI writes its own integers of 64 bits. */
+    size_t longs = what->addresses + what->counts + 2;
+    int64_t *address = tutti_reading_take(reading, longs + what->integers / 2 + 1 + what->types + 1, sizeof *address);
+    if (!address)
         return TUTTI_ERR_MEMORY;
-    if (has_large())
+    int64_t *count = address + what->addresses + 1;
+    int *integer = (int *)(void *)(address + longs), code;
+    what->type = (MPI_Datatype *)(void *)(address + longs + what->integers / 2 + 1);
+    if (what->large)
         code = tutti_real.MPI_Type_get_contents_c(type, (MPI_Count)what->integers, (MPI_Count)what->addresses,
-                                                  (MPI_Count)what->counts, (MPI_Count)what->types, integer, address,
-                                                  number, what->type);
+                                                  (MPI_Count)what->counts, (MPI_Count)what->types, integer,
+                                                  (MPI_Aint *)(void *)address, (MPI_Count *)(void *)count, what->type);
     else
         code = tutti_real.MPI_Type_get_contents(type, (int)what->integers, (int)what->addresses, (int)what->types,
-                                                integer, address, what->type);
+                                                integer, (MPI_Aint *)(void *)address, what->type);
     if (code != MPI_SUCCESS)
         return TUTTI_ERR_TRANSPORT;
-    for (size_t i = 0; i < what->integers && !what->large; i++)
-        number[i] = integer[i];
-    for (size_t i = 0; i < what->addresses && !what->large; i++)
-        number[what->integers + i] = address[i];
     what->integer = integer;
-    what->number = number;
+    what->address = address;
+    what->count = count;
     return hold(reading, what);
 }

@@ -22,16 +22,35 @@ enum {
 };
 #endif
 
-/* Everything that a constructor was given. The counts, lengths, displacements and extents come as one list in the order
- * of the constructor's arguments, whether the MPI tells them as integers, addresses or large counts (`large`; of array
+/* Everything that a constructor was given. The counts, lengths, displacements and extents are numbered in the order of
+ * the constructor's arguments, whether the MPI tells them as integers, addresses or large counts (`large`; of array
  * types `integer` then holds the other arguments alone). */
 struct tutti_contents {
     int combiner, large;
     size_t integers, addresses, counts, types;
     const int *integer;
-    const MPI_Count *number;
+    const int64_t *address, *count;
     MPI_Datatype *type;
 };
+_Static_assert(sizeof(MPI_Aint) == sizeof(int64_t) && sizeof(MPI_Count) == sizeof(int64_t), "contents are not copied");
+
+static inline int64_t tutti_contents_number(const struct tutti_contents *what, size_t i)
+{
+    if (what->large)
+        return what->count[i];
+    return i < what->integers ? what->integer[i] : what->address[i - what->integers];
+}
+/* The numbers from the i-th on, as they were told: NULL, or not. */
+static inline const int *tutti_contents_short(const struct tutti_contents *what, size_t i)
+{
+    return !what->large && i < what->integers ? what->integer + i : NULL;
+}
+static inline const int64_t *tutti_contents_long(const struct tutti_contents *what, size_t i)
+{
+    if (what->large)
+        return what->count + i;
+    return i < what->integers ? NULL : what->address + (i - what->integers);
+}
 
 /* Statuses of Tutti, not reported. The second call wants the answer of the first. */
 int tutti_envelope(MPI_Datatype type, struct tutti_contents *out);

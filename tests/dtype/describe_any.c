@@ -124,6 +124,56 @@ any_type any_resized(struct any_room *room, int64_t lower, int64_t extent, any_t
     return made;
 }
 
+static int is_multiple(any_type what, int64_t unit)
+{
+    for (uint64_t i = 0; i < what->count; i++) {
+        if (what->offsets[i] % unit != 0 || what->offsets[i] / unit > INT32_MAX || what->offsets[i] / unit < INT32_MIN)
+            return 0;
+    }
+    return 1;
+}
+
+any_type any_short(struct any_room *room, any_type what)
+{
+    static const int64_t units[] = {24, -8, 4, -1, 1};
+    struct tutti_description *made = any_take(room, 1, sizeof *made);
+    int *lengths = any_take(room, what->count, sizeof *lengths),
+        *offsets = any_take(room, what->count, sizeof *offsets);
+    int fit = what->lengths != NULL;
+    size_t unit = 0;
+    *made = *what;
+    for (uint64_t i = 0; fit && i < what->count; i++) {
+        fit = what->lengths[i] <= INT32_MAX;
+        lengths[i] = (int)what->lengths[i];
+    }
+    if (fit) {
+        made->lengths = NULL;
+        made->short_lengths = lengths;
+    }
+    while (unit < sizeof units / sizeof units[0] && !is_multiple(what, units[unit]))
+        unit++;
+    if (unit == sizeof units / sizeof units[0])
+        return made;
+    for (uint64_t i = 0; i < what->count; i++)
+        offsets[i] = (int)(what->offsets[i] / units[unit]);
+    made->offsets = NULL;
+    made->short_offsets = offsets;
+    made->unit = units[unit];
+    return made;
+}
+
+uint64_t any_length(any_type what, uint64_t i)
+{
+    if (what->form == TUTTI_FORM_BLOCKS)
+        return what->length;
+    return what->lengths ? what->lengths[i] : (uint64_t)what->short_lengths[i];
+}
+
+int64_t any_offset(any_type what, uint64_t i)
+{
+    return what->offsets ? what->offsets[i] : what->short_offsets[i] * what->unit;
+}
+
 static void print_array(any_type what)
 {
     for (uint32_t d = 0; d < what->dims; d++) {
@@ -151,9 +201,8 @@ void any_print(any_type what, int indent)
     else
         fprintf(stderr, " count %ju length %ju stride %jd", (uintmax_t)what->count, (uintmax_t)what->length,
                 (intmax_t)what->stride);
-    for (uint64_t i = 0; what->offsets && i < what->count && i < 300; i++)
-        fprintf(stderr, " %ju@%jd", (uintmax_t)(what->lengths ? what->lengths[i] : what->length),
-                (intmax_t)what->offsets[i]);
+    for (uint64_t i = 0; (what->offsets || what->short_offsets) && i < what->count && i < 300; i++)
+        fprintf(stderr, " %ju@%jd", (uintmax_t)any_length(what, i), (intmax_t)any_offset(what, i));
     fputc('\n', stderr);
     for (uint32_t i = 0; i < what->children; i++)
         any_print(what->child[i], indent + 2);

@@ -29,6 +29,11 @@ any_type any_darray(struct any_room *room, uint32_t dims, const uint64_t *sizes,
                     const uint64_t *dargs, const uint64_t *grid, const uint64_t *coords, any_type child);
 any_type any_resized(struct any_room *room, int64_t lower, int64_t extent, any_type child);
 
+/* A copy of an indexed or struct type whose numbers are told as `int`s where they fit. */
+any_type any_short(struct any_room *room, any_type what);
+uint64_t any_length(any_type what, uint64_t i);
+int64_t any_offset(any_type what, uint64_t i);
+
 /* Shows it on standard error. */
 void any_print(any_type what, int indent);
 

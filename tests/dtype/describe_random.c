@@ -84,7 +84,8 @@ static any_type rows(struct maker *m, unsigned depth)
     for (uint64_t i = 0; i < n; i++)
         lengths[i] = equal ? length : some(m);
     offsets(m, n, lengths, extent_of(m, child), at);
-    return any_indexed(m->room, n, equal && below(m, 2) ? NULL : lengths, length, at, child);
+    any_type made = any_indexed(m->room, n, equal && below(m, 2) ? NULL : lengths, length, at, child);
+    return below(m, 3) == 0 ? any_short(m->room, made) : made;
 }
 
 static any_type structure(struct maker *m, unsigned depth)
@@ -98,7 +99,8 @@ static any_type structure(struct maker *m, unsigned depth)
         at[i] = how == 0 ? between(m, -100, 100) : next;
         next += stride(m, (int64_t)lengths[i] * extent_of(m, child[i]));
     }
-    return any_struct(m->room, n, lengths, at, child);
+    any_type made = any_struct(m->room, n, lengths, at, child);
+    return below(m, 6) == 0 ? any_short(m->room, made) : made;
 }
 
 static any_type array(struct maker *m, unsigned depth)

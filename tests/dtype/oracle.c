@@ -1,5 +1,7 @@
 #include "dtype/oracle.h"
 
+#include "dtype/describe_any.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -115,9 +117,8 @@ static int blocks(const struct tutti_description *what, size_t most, const struc
         } else if (what->form == TUTTI_FORM_VECTOR) {
             at = (int64_t)i * what->stride;
         } else {
-            at = what->offsets[i];
-            if (what->form == TUTTI_FORM_INDEXED)
-                length = what->lengths[i];
+            at = any_offset(what, i);
+            length = any_length(what, i);
         }
         for (uint64_t j = 0; j < length; j++) {
             if (!place(out, most, child, at + (int64_t)j * extent))
@@ -134,8 +135,8 @@ static int structure(const struct tutti_description *what, size_t most, struct o
         int64_t lower, upper;
         int fine = oracle_walk(what->child[i], most, &child);
         oracle_bounds(&child, &lower, &upper);
-        for (uint64_t j = 0; fine && j < what->lengths[i]; j++)
-            fine = place(out, most, &child, what->offsets[i] + (int64_t)j * (upper - lower));
+        for (uint64_t j = 0; fine && j < any_length(what, i); j++)
+            fine = place(out, most, &child, any_offset(what, i) + (int64_t)j * (upper - lower));
         oracle_free(&child);
         if (!fine)
             return 0;
