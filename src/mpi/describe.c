@@ -236,6 +236,21 @@ static uint32_t distribution_of(int distribution)
                                                    : TUTTI_DISTRIBUTE_NONE;
 }
 
+/* Intel MPI puts the elements of a cyclic block one after the other at the extent of what faster dimensions made, which
+ * is that of their whole array only where this process has all of it, or the fastest is cyclic itself. */
+static int is_as_standard(const struct tutti_description *darray)
+{
+    int whole = 1, fastest = 1;
+    for (uint32_t i = darray->dims; i-- > 0; fastest = 0) {
+        uint64_t size = darray->sizes[i], arg = darray->dargs[i];
+        int cyclic = darray->distribution[i] == TUTTI_DISTRIBUTE_CYCLIC;
+        if (cyclic && !whole && arg != UINT64_MAX && arg > 1 && size > 1)
+            return 0;
+        whole &= darray->grid[i] == 1 || (cyclic && fastest) || size == 1;
+    }
+    return 1;
+}
+
 static int read_darray(struct tutti_reading *reading, const struct tutti_contents *what, struct tutti_description *made)
 {
     uint32_t dims = (uint32_t)what->integer[2];
@@ -259,8 +274,6 @@ static int read_darray(struct tutti_reading *reading, const struct tutti_content
     for (uint32_t i = 0; i < dims; i++) {
         uint32_t from = dimension(&of, i);
         kind[i] = distribution_of(distributions[from]);
-        if (kind[i] == TUTTI_DISTRIBUTE_CYCLIC && tutti_door.intel) /* not as the standard has it, nor other MPIs */
-            return unavailable(reading, "a cyclic array of processes in Intel MPI");
         arg[i] = dargs[from] == MPI_DISTRIBUTE_DFLT_DARG ? UINT64_MAX : (uint64_t)dargs[from];
         all[i] = (uint64_t)grid[from];
         place[i] = coords[from];
@@ -269,6 +282,8 @@ static int read_darray(struct tutti_reading *reading, const struct tutti_content
     made->dargs = arg;
     made->grid = all;
     made->coords = place;
+    if (tutti_door.intel && !is_as_standard(made))
+        return unavailable(reading, "a cyclic array of processes that Intel MPI lays out in its own way");
     return TUTTI_OK;
 }
 

@@ -98,14 +98,6 @@ static MPI_Count positive(MPI_Count a, MPI_Count b)
     return most > 0 ? most : 1;
 }
 
-static int is_intel(void)
-{
-    char text[MPI_MAX_LIBRARY_VERSION_STRING] = "";
-    int length;
-    MPI_Get_library_version(text, &length);
-    return strstr(text, "Intel") != NULL;
-}
-
 static void array(const struct maker *m, int darray, const struct made *child, struct made *out)
 {
     int dims = 1 + below(m, 4), order = below(m, 2) ? MPI_ORDER_C : MPI_ORDER_FORTRAN, error;
@@ -116,9 +108,6 @@ static void array(const struct maker *m, int darray, const struct made *child, s
         starts[i] = below(m, sizes[i] - subsizes[i] + 1);
         grid[i] = 1 + below(m, 3);
         int kind = below(m, 3);
-        if (kind == 1 &&
-            is_intel()) /* its cyclic ones are not those of the standard, nor of other MPIs: they are staged */
-            kind = 0;
         kinds[i] = kind == 0 ? MPI_DISTRIBUTE_BLOCK : kind == 1 ? MPI_DISTRIBUTE_CYCLIC : MPI_DISTRIBUTE_NONE;
         if (kind == 2)
             grid[i] = 1;
