@@ -161,6 +161,8 @@ static int measure(struct tutti_blocks *blocks, const struct tutti_side *side)
         block->solid = layout->solid;
         if (layout->plan)
             block->plan = tutti_plan_hold(layout->plan);
+        else if (!(block->own_type = tutti_real.MPI_Type_dup(type, &block->type) == MPI_SUCCESS))
+            return 0;
         MPI_Datatype given = type;
         if (__builtin_mul_overflow(layout->size, block->count, &bytes))
             return 0;
@@ -261,6 +263,8 @@ void tutti_blocks_close(struct tutti_blocks *blocks)
     for (int i = 0; i < blocks->n; i++) {
         if (blocks->block[i].plan)
             tutti_plan_drop(blocks->block[i].plan);
+        if (blocks->block[i].own_type)
+            tutti_real.MPI_Type_free(&blocks->block[i].type);
     }
     free(blocks->block);
     free(blocks->own_displs);

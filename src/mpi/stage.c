@@ -261,6 +261,10 @@ int tutti_span_open(struct tutti_span *span, const void *buffer, MPI_Count count
     if (layout && layout->plan && !span->prefix) {
         tutti_places_of(layout->plan, count, buffer, &span->places);
         span->plan = tutti_plan_hold(layout->plan);
+    } else if (!span->solid) {
+        span->own_type = tutti_real.MPI_Type_dup(type, &span->type) == MPI_SUCCESS;
+        if (!span->own_type)
+            return TUTTI_ERR_MEMORY;
     }
     span->packed = span->plan && way & TUTTI_SPAN_PACKED && tutti_layout_packed(layout, &span->given) == 0;
     if (span->packed)
@@ -322,6 +326,8 @@ void tutti_span_close(struct tutti_span *span)
     tutti_pinned_give(span->memory, span->room);
     if (span->plan)
         tutti_plan_drop(span->plan);
+    if (span->own_type)
+        tutti_real.MPI_Type_free(&span->type);
     span->staged = 0;
     span->memory = NULL;
     span->plan = NULL;

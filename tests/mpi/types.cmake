@@ -24,3 +24,5 @@ tutti_mpi_test(mpi-types-collectives PROGRAM mpi-types_collectives RANKS 3 RANKS
 tutti_mpi_test(mpi-types-collectives-4 PROGRAM mpi-types_collectives RANKS 4 ARGS 600 MPIS openmpi TIMEOUT 200)
 type_program(types_pack EVERYWHERE)
 tutti_mpi_test(mpi-types-pack PROGRAM mpi-types_pack RANKS 2 ENV ${stats} TUTTI_STAGING_MB=1 EVERYWHERE)
+program(types_freed EVERYWHERE)
+tutti_mpi_test(mpi-types-freed PROGRAM mpi-types_freed RANKS 2 ENV ${stats} EVERYWHERE)
