@@ -19,6 +19,7 @@ enum { TUTTI_SET_DEVICE_AUTO, TUTTI_SET_DEVICE_CUDA, TUTTI_SET_DEVICE_HOST, TUTT
 enum { TUTTI_SET_WAIT_AUTO, TUTTI_SET_WAIT_SPIN, TUTTI_SET_WAIT_YIELD, TUTTI_SET_WAIT_SLEEP };
 enum { TUTTI_SET_LOG_QUIET, TUTTI_SET_LOG_ERROR, TUTTI_SET_LOG_WARN, TUTTI_SET_LOG_INFO, TUTTI_SET_LOG_DEBUG };
 enum { TUTTI_SET_AUTO, TUTTI_SET_NO, TUTTI_SET_YES };
+enum { TUTTI_SET_MESSAGES_AUTO, TUTTI_SET_MESSAGES_MPI, TUTTI_SET_MESSAGES_PACKED, TUTTI_SET_MESSAGES_DIRECT };
 
 /* The process's settings. Local, safe from any thread; reads the environment at the first call. A value that is not
  * valid is reported once on standard error and its default is used. */

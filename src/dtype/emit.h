@@ -26,6 +26,8 @@ void tutti_segments_free(struct tutti_segments *segments);
 uint64_t tutti_segments_hash(const struct tutti_segments *segments);
 bool tutti_segments_equal(const struct tutti_segment *a, const struct tutti_segment *b, uint32_t n);
 
+/* plan.c: the plan of these segments, which are the plan's from now on; `like` says the rest. One reference more. */
+int tutti_plan_adopt(const struct tutti_plan *like, struct tutti_segments *segments, const struct tutti_plan **out);
 /* plan.c: one more slowest dimension; 0 where there is no room for it. `count` is at least 1. */
 int tutti_segment_repeat(struct tutti_segment *segment, uint64_t count, int64_t extent, uint64_t size);
 

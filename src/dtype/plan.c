@@ -96,6 +96,13 @@ static int share(struct shared *made, const struct tutti_plan **out)
     return status;
 }
 
+static uint64_t hash_of(const struct shared *made)
+{
+    const struct tutti_plan *plan = &made->plan;
+    uint64_t hash = tutti_mix(tutti_segments_hash(&made->segments), plan->size);
+    return tutti_mix(tutti_mix(hash, (uint64_t)plan->lower), (uint64_t)plan->extent);
+}
+
 static int make(struct tutti_workshop *shop, const struct tutti_description *what, struct shared *made)
 {
     struct tutti_made is;
@@ -117,9 +124,7 @@ static int make(struct tutti_workshop *shop, const struct tutti_description *wha
     }
     plan->segment = made->segments.at;
     plan->segments = made->segments.n;
-    plan->hash =
-        tutti_mix(tutti_mix(tutti_mix(tutti_segments_hash(&made->segments), plan->size), (uint64_t)plan->lower),
-                  (uint64_t)plan->extent);
+    plan->hash = hash_of(made);
     return TUTTI_OK;
 }
 
@@ -138,6 +143,21 @@ int tutti_plan_build(const struct tutti_description *what, const struct tutti_pl
         tutti_debug("a datatype is left to the MPI: %s", shop.why ? shop.why : "a form that is not known");
     destroy(made);
     return status;
+}
+
+int tutti_plan_adopt(const struct tutti_plan *like, struct tutti_segments *segments, const struct tutti_plan **out)
+{
+    struct shared *made = calloc(1, sizeof *made);
+    if (!made) {
+        tutti_segments_free(segments);
+        return TUTTI_ERR_MEMORY;
+    }
+    made->segments = *segments;
+    made->plan = *like;
+    made->plan.segment = made->segments.at;
+    made->plan.segments = made->segments.n;
+    made->plan.hash = hash_of(made);
+    return share(made, out);
 }
 
 const struct tutti_plan *tutti_plan_hold(const struct tutti_plan *plan)

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "core/log.h"
+#include "mpi/lanes.h"
 #include "mpi/nonblocking.h"
 #include "mpi/streams.h"
 
@@ -290,6 +291,8 @@ int tutti_door_MPI_Comm_free(MPI_Comm *comm)
 {
     if (comm && !tutti_inside)
         tutti_nonblocking_before_free(*comm);
+    if (!tutti_inside)
+        tutti_lanes_comm_freed();
     return tutti_real.MPI_Comm_free(comm);
 }
 
@@ -297,5 +300,7 @@ int tutti_door_MPI_Comm_disconnect(MPI_Comm *comm)
 {
     if (comm && !tutti_inside)
         tutti_nonblocking_before_free(*comm);
+    if (!tutti_inside)
+        tutti_lanes_comm_freed();
     return tutti_real.MPI_Comm_disconnect(comm);
 }

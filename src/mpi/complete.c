@@ -10,81 +10,85 @@ static inline int nothing_open(void)
     return (tutti_pending_none() && !tutti_nonblocking_busy()) || tutti_inside;
 }
 
-/* ---- real calls, while open reductions may need this thread: those that wait are made of those that look ---- */
+/* ---- real calls, while what is open may need this thread: those that wait are made of those that look ---- */
 
-static int patient_Wait(MPI_Request *request, MPI_Status *status)
+/* Requests of a call, and the entries that were taken out for it. */
+struct mine {
+    int n;
+    struct tutti_pending *const *pending;
+    const MPI_Request *requests;
+};
+
+static const struct mine nobody;
+
+static int busy(const struct mine *mine)
 {
-    unsigned rounds = 0;
-    for (;;) {
-        int flag = 0;
-        if (!tutti_nonblocking_busy())
-            return tutti_real.MPI_Wait(request, status);
-        tutti_nonblocking_poll();
-        int code = tutti_real.MPI_Test(request, &flag, status);
-        if (flag || code != MPI_SUCCESS)
-            return code;
-        tutti_nonblocking_pause(&rounds);
+    if (tutti_nonblocking_busy() || atomic_load_explicit(&tutti_letters_open, memory_order_relaxed) != 0)
+        return 1;
+    for (int i = 0; mine->pending && i < mine->n; i++) {
+        if (mine->pending[i] && mine->pending[i]->watch)
+            return 1;
     }
+    return 0;
 }
 
-static int patient_Waitall(int count, MPI_Request requests[], MPI_Status *statuses)
-{
-    unsigned rounds = 0;
-    for (;;) {
-        int flag = 0;
-        if (!tutti_nonblocking_busy())
-            return tutti_real.MPI_Waitall(count, requests, statuses);
-        tutti_nonblocking_poll();
-        int code = tutti_real.MPI_Testall(count, requests, &flag, statuses);
-        if (flag || code != MPI_SUCCESS)
-            return code;
-        tutti_nonblocking_pause(&rounds);
-    }
-}
-
-static int patient_Waitany(int count, MPI_Request requests[], int *which, MPI_Status *status)
-{
-    unsigned rounds = 0;
-    for (;;) {
-        int flag = 0;
-        if (!tutti_nonblocking_busy())
-            return tutti_real.MPI_Waitany(count, requests, which, status);
-        tutti_nonblocking_poll();
-        int code = tutti_real.MPI_Testany(count, requests, which, &flag, status);
-        if (flag || code != MPI_SUCCESS)
-            return code;
-        tutti_nonblocking_pause(&rounds);
-    }
-}
-
-static int patient_Waitsome(int count, MPI_Request requests[], int *out, int which[], MPI_Status *statuses)
-{
-    unsigned rounds = 0;
-    for (;;) {
-        if (!tutti_nonblocking_busy())
-            return tutti_real.MPI_Waitsome(count, requests, out, which, statuses);
-        tutti_nonblocking_poll();
-        int code = tutti_real.MPI_Testsome(count, requests, out, which, statuses);
-        if (code != MPI_SUCCESS || *out != 0)
-            return code;
-        tutti_nonblocking_pause(&rounds);
-    }
-}
-
-static inline void poll(void)
+static void poll(const struct mine *mine)
 {
     if (tutti_nonblocking_busy())
         tutti_nonblocking_poll();
+    if (mine->pending)
+        tutti_pending_fetch(mine->pending, mine->requests, mine->n);
+    if (atomic_load_explicit(&tutti_letters_open, memory_order_relaxed) != 0)
+        tutti_letters_poll();
 }
 
-static int patient_Testsome(int count, MPI_Request requests[], int *out, int which[], MPI_Status *statuses)
+/* Ends with the blocking call where nothing needs this thread any more. */
+#define PATIENTLY(test, done, wait)                                                                                    \
+    unsigned rounds = 0;                                                                                               \
+    for (;;) {                                                                                                         \
+        int flag = 0;                                                                                                  \
+        if (!busy(mine))                                                                                               \
+            return wait;                                                                                               \
+        poll(mine);                                                                                                    \
+        int code = test;                                                                                               \
+        if ((done) || code != MPI_SUCCESS)                                                                             \
+            return code;                                                                                               \
+        tutti_nonblocking_pause(&rounds);                                                                              \
+    }
+
+static int patient_Wait(const struct mine *mine, MPI_Request *request, MPI_Status *status)
 {
-    poll();
+    PATIENTLY(tutti_real.MPI_Test(request, &flag, status), flag, tutti_real.MPI_Wait(request, status))
+}
+
+static int patient_Waitall(const struct mine *mine, int count, MPI_Request requests[], MPI_Status *statuses)
+{
+    PATIENTLY(tutti_real.MPI_Testall(count, requests, &flag, statuses), flag,
+              tutti_real.MPI_Waitall(count, requests, statuses))
+}
+
+static int patient_Waitany(const struct mine *mine, int count, MPI_Request requests[], int *which, MPI_Status *status)
+{
+    PATIENTLY(tutti_real.MPI_Testany(count, requests, which, &flag, status), flag,
+              tutti_real.MPI_Waitany(count, requests, which, status))
+}
+
+static int patient_Waitsome(const struct mine *mine, int count, MPI_Request requests[], int *out, int which[],
+                            MPI_Status *statuses)
+{
+    PATIENTLY(tutti_real.MPI_Testsome(count, requests, out, which, statuses), flag || *out != 0,
+              tutti_real.MPI_Waitsome(count, requests, out, which, statuses))
+}
+
+static int patient_Testsome(const struct mine *mine, int count, MPI_Request requests[], int *out, int which[],
+                            MPI_Status *statuses)
+{
+    poll(mine);
     return tutti_real.MPI_Testsome(count, requests, out, which, statuses);
 }
 
 /* After a real call that completed one request or not. */
-static int settle(struct tutti_pending *pending, int completed, int code, MPI_Request now, const MPI_Status *status)
+static int settle(struct tutti_pending *pending, int completed, int code, MPI_Request now, MPI_Status *status)
 {
     int result = code;
     if (code != MPI_SUCCESS)
@@ -105,10 +109,12 @@ int tutti_door_MPI_Wait(MPI_Request *request, MPI_Status *status)
     if (nothing_open() || !request)
         return tutti_real.MPI_Wait(request, status);
     TUTTI_INSIDE();
-    if (!(pending = tutti_pending_take(*request)))
-        return patient_Wait(request, status);
+    pending = tutti_pending_take(*request);
+    const struct mine mine = {1, &pending, request};
+    if (!pending)
+        return patient_Wait(&mine, request, status);
     MPI_Status own, *where = status == MPI_STATUS_IGNORE ? &own : status;
-    int code = patient_Wait(request, where);
+    int code = patient_Wait(&mine, request, where);
     return settle(pending, 1, code, *request, where);
 }
 
@@ -118,8 +124,10 @@ int tutti_door_MPI_Test(MPI_Request *request, int *flag, MPI_Status *status)
     if (nothing_open() || !request)
         return tutti_real.MPI_Test(request, flag, status);
     TUTTI_INSIDE();
-    poll();
-    if (!(pending = tutti_pending_take(*request)))
+    pending = tutti_pending_take(*request);
+    const struct mine mine = {1, &pending, request};
+    poll(&mine);
+    if (!pending)
         return tutti_real.MPI_Test(request, flag, status);
     MPI_Status own, *where = status == MPI_STATUS_IGNORE ? &own : status;
     int code = tutti_real.MPI_Test(request, flag, where);
@@ -132,8 +140,9 @@ int tutti_door_MPI_Request_get_status(MPI_Request request, int *flag, MPI_Status
     if (nothing_open())
         return tutti_real.MPI_Request_get_status(request, flag, status);
     TUTTI_INSIDE();
-    poll();
-    if (!(pending = tutti_pending_see(request)))
+    pending = tutti_pending_see(request);
+    poll(&(const struct mine){1, &pending, &request});
+    if (!pending)
         return tutti_real.MPI_Request_get_status(request, flag, status);
     MPI_Status own, *where = status == MPI_STATUS_IGNORE ? &own : status;
     int code = tutti_real.MPI_Request_get_status(request, flag, where);
@@ -206,7 +215,7 @@ static int list_close(struct list *list, const MPI_Status *statuses, int leave, 
     return code;
 }
 
-static int list_settle(struct list *list, int i, int code, MPI_Request now, const MPI_Status *status)
+static int list_settle(struct list *list, int i, int code, MPI_Request now, MPI_Status *status)
 {
     struct tutti_pending *pending = list->pending[i];
     list->pending[i] = NULL;
@@ -246,8 +255,9 @@ int tutti_door_MPI_Waitall(int count, MPI_Request array_of_requests[], MPI_Statu
         return tutti_real.MPI_Waitall(count, array_of_requests, array_of_statuses);
     TUTTI_INSIDE();
     if (!list_open(&list, count, array_of_requests, array_of_statuses, 0))
-        return patient_Waitall(count, array_of_requests, array_of_statuses);
-    int code = patient_Waitall(count, array_of_requests, list.status);
+        return patient_Waitall(&nobody, count, array_of_requests, array_of_statuses);
+    const struct mine mine = {count, list.pending, array_of_requests};
+    int code = patient_Waitall(&mine, count, array_of_requests, list.status);
     return list_close(&list, array_of_statuses, 0, list_settle_all(&list, array_of_requests, code));
 }
 
@@ -257,9 +267,11 @@ int tutti_door_MPI_Testall(int count, MPI_Request array_of_requests[], int *flag
     if (nothing_open())
         return tutti_real.MPI_Testall(count, array_of_requests, flag, array_of_statuses);
     TUTTI_INSIDE();
-    poll();
-    if (!list_open(&list, count, array_of_requests, array_of_statuses, 0))
+    if (!list_open(&list, count, array_of_requests, array_of_statuses, 0)) {
+        poll(&nobody);
         return tutti_real.MPI_Testall(count, array_of_requests, flag, array_of_statuses);
+    }
+    poll(&(const struct mine){count, list.pending, array_of_requests});
     int code = tutti_real.MPI_Testall(count, array_of_requests, flag, list.status);
     if (code != MPI_SUCCESS || *flag)
         code = list_settle_all(&list, array_of_requests, code);
@@ -274,9 +286,10 @@ int tutti_door_MPI_Waitany(int count, MPI_Request array_of_requests[], int *indx
         return tutti_real.MPI_Waitany(count, array_of_requests, indx, status);
     TUTTI_INSIDE();
     if (!list_open(&list, count, array_of_requests, MPI_STATUSES_IGNORE, 0))
-        return patient_Waitany(count, array_of_requests, indx, status);
+        return patient_Waitany(&nobody, count, array_of_requests, indx, status);
     *indx = MPI_UNDEFINED;
-    int code = patient_Waitany(count, array_of_requests, indx, where);
+    const struct mine mine = {count, list.pending, array_of_requests};
+    int code = patient_Waitany(&mine, count, array_of_requests, indx, where);
     if (*indx >= 0 && *indx < count)
         code = list_settle(&list, *indx, code, array_of_requests[*indx], where);
     return list_close(&list, MPI_STATUSES_IGNORE, 0, code);
@@ -289,10 +302,12 @@ int tutti_door_MPI_Testany(int count, MPI_Request array_of_requests[], int *indx
     if (nothing_open())
         return tutti_real.MPI_Testany(count, array_of_requests, indx, flag, status);
     TUTTI_INSIDE();
-    poll();
-    if (!list_open(&list, count, array_of_requests, MPI_STATUSES_IGNORE, 0))
+    if (!list_open(&list, count, array_of_requests, MPI_STATUSES_IGNORE, 0)) {
+        poll(&nobody);
         return tutti_real.MPI_Testany(count, array_of_requests, indx, flag, status);
+    }
     *indx = MPI_UNDEFINED;
+    poll(&(const struct mine){count, list.pending, array_of_requests});
     int code = tutti_real.MPI_Testany(count, array_of_requests, indx, flag, where);
     if ((code != MPI_SUCCESS || *flag) && *indx >= 0 && *indx < count)
         code = list_settle(&list, *indx, code, array_of_requests[*indx], where);
@@ -308,9 +323,10 @@ int tutti_door_MPI_Testany(int count, MPI_Request array_of_requests[], int *indx
             return tutti_real.MPI_##call(incount, array_of_requests, outcount, array_of_indices, array_of_statuses);   \
         TUTTI_INSIDE();                                                                                                \
         if (!list_open(&list, incount, array_of_requests, array_of_statuses, 0))                                       \
-            return patient_##call(incount, array_of_requests, outcount, array_of_indices, array_of_statuses);          \
+            return patient_##call(&nobody, incount, array_of_requests, outcount, array_of_indices, array_of_statuses); \
         *outcount = 0;                                                                                                 \
-        int code = patient_##call(incount, array_of_requests, outcount, array_of_indices, list.status);                \
+        const struct mine mine = {incount, list.pending, array_of_requests};                                           \
+        int code = patient_##call(&mine, incount, array_of_requests, outcount, array_of_indices, list.status);         \
         if (*outcount != MPI_UNDEFINED && (code == MPI_SUCCESS || code == MPI_ERR_IN_STATUS))                          \
             code = list_settle_some(&list, array_of_requests, array_of_indices, *outcount, code);                      \
         return list_close(&list, array_of_statuses, 0, code);                                                          \
@@ -328,7 +344,7 @@ int tutti_door_MPI_Request_get_status_all(int count, const MPI_Request array_of_
     if (nothing_open())
         return tutti_real.MPI_Request_get_status_all(count, array_of_requests, flag, array_of_statuses);
     TUTTI_INSIDE();
-    poll();
+    poll(&nobody);
     if (!list_open(&list, count, array_of_requests, array_of_statuses, 1))
         return tutti_real.MPI_Request_get_status_all(count, array_of_requests, flag, array_of_statuses);
     int code = tutti_real.MPI_Request_get_status_all(count, array_of_requests, flag, list.status);
@@ -347,7 +363,7 @@ int tutti_door_MPI_Request_get_status_any(int count, const MPI_Request array_of_
     if (nothing_open())
         return tutti_real.MPI_Request_get_status_any(count, array_of_requests, indx, flag, status);
     TUTTI_INSIDE();
-    poll();
+    poll(&nobody);
     if (!list_open(&list, count, array_of_requests, MPI_STATUSES_IGNORE, 1))
         return tutti_real.MPI_Request_get_status_any(count, array_of_requests, indx, flag, status);
     int code = tutti_real.MPI_Request_get_status_any(count, array_of_requests, indx, flag, where);
@@ -364,7 +380,7 @@ int tutti_door_MPI_Request_get_status_some(int incount, const MPI_Request array_
         return tutti_real.MPI_Request_get_status_some(incount, array_of_requests, outcount, array_of_indices,
                                                       array_of_statuses);
     TUTTI_INSIDE();
-    poll();
+    poll(&nobody);
     if (!list_open(&list, incount, array_of_requests, array_of_statuses, 1))
         return tutti_real.MPI_Request_get_status_some(incount, array_of_requests, outcount, array_of_indices,
                                                       array_of_statuses);

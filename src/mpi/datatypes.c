@@ -112,6 +112,7 @@ static void plan_of(struct tutti_layout *layout, MPI_Datatype type)
     const struct tutti_description *what;
     int status = tutti_describe(&reading, type, &what);
     layout->why = reading.why;
+    layout->basic = reading.basic;
     if (status == TUTTI_OK) {
         status = tutti_plan_build(what, &layout->plan);
         layout->why = status == TUTTI_ERR_MEMORY ? "no memory for a plan" : "a layout beyond plans";

@@ -10,6 +10,7 @@ struct tutti_layout {
     const struct tutti_plan *plan; /* NULL: there is none, for this reason: */
     const char *why;
     MPI_Count size, extent, true_lower, true_extent; /* as the MPI says, or the plan where it is narrower */
+    unsigned basic;                                  /* as in struct tutti_reading */
     int derived;                                     /* not predefined */
     int in_order;                                    /* an element is one run of bytes as it is in memory */
     int solid;                                       /* and the next one begins where it ends */

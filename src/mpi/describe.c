@@ -1,5 +1,7 @@
 #include "mpi/envelope.h"
 
+#include <limits.h>
+
 enum { DEEPEST = 200, MOST_NODES = 1 << 20 };
 
 static int unavailable(struct tutti_reading *reading, const char *why)
@@ -77,6 +79,12 @@ static struct tutti_description *pair(struct tutti_reading *reading, uint64_t va
     return made;
 }
 
+static void note_basic(struct tutti_reading *reading, MPI_Count size)
+{
+    if (size > 0 && reading->basic != (unsigned)size)
+        reading->basic = reading->basic ? UINT_MAX : (unsigned)size;
+}
+
 static int is_pair_with_int(MPI_Datatype type)
 {
     const MPI_Datatype pairs[] = {MPI_FLOAT_INT, MPI_DOUBLE_INT, MPI_LONG_INT,
@@ -99,6 +107,7 @@ static int read_predefined(struct tutti_reading *reading, MPI_Datatype type, str
     struct tutti_description *inner;
     if (size == 0 || (size == true_extent && true_lower == 0)) {
         inner = bytes_of(reading, (uint64_t)size);
+        note_basic(reading, size);
     } else {
         if (what->combiner == TUTTI_VALUE_INDEX) {
             int status = tutti_contents(reading, type, what);
@@ -111,6 +120,8 @@ static int read_predefined(struct tutti_reading *reading, MPI_Datatype type, str
         }
         if (true_lower != 0 || index <= 0 || index >= size)
             return unavailable(reading, "a predefined type with gaps that are not known");
+        note_basic(reading, size - index);
+        note_basic(reading, index);
         inner = pair(reading, (uint64_t)(size - index), (uint64_t)index, (uint64_t)(true_extent - index));
     }
     if (size > 0 && (lower != 0 || extent != size))

@@ -11,6 +11,7 @@ struct tutti_reading {
     MPI_Datatype *held;
     size_t held_n, held_room;
     uint64_t nodes;  /* read so far; types can name their parts again and again */
+    unsigned basic;  /* size of the basic types, where all are of one size; UINT_MAX where they are not */
     const char *why; /* static: what is beyond reach, on TUTTI_ERR_UNAVAILABLE */
 };
 

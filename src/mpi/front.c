@@ -68,6 +68,7 @@ static int find_handles(void)
         .self = MPI_COMM_SELF,
         .no_comm = MPI_COMM_NULL,
         .byte = MPI_BYTE,
+        .packed = MPI_PACKED,
         .int64 = MPI_INT64_T,
         .no_type = MPI_DATATYPE_NULL,
         .no_op = MPI_OP_NULL,

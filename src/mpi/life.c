@@ -18,8 +18,9 @@ static struct tutti_mpi_transport world;
 /* Settings that must be the same on all ranks, because they decide the path of a call. */
 static int64_t agreed_settings(void)
 {
-    static const char *const decisive[] = {"TUTTI_RULES",      "TUTTI_CHANNEL_MB", "TUTTI_WINDOW_MB",
-                                           "TUTTI_STAGING_MB", "TUTTI_NODE_RANKS", "TUTTI_HOST_GPUS"};
+    static const char *const decisive[] = {"TUTTI_RULES",      "TUTTI_CHANNEL_MB",   "TUTTI_WINDOW_MB",
+                                           "TUTTI_STAGING_MB", "TUTTI_NODE_RANKS",   "TUTTI_HOST_GPUS",
+                                           "TUTTI_MESSAGES",   "TUTTI_MESSAGE_LEAST"};
     struct tutti_setting_row row;
     uint64_t hash = 0xcbf29ce484222325u;
     for (int i = 0; tutti_settings_row(i, &row); i++) {
@@ -63,8 +64,9 @@ static int agree(void)
     }
     if (all[SETTINGS] != -all[SETTINGS_LEAST]) {
         if (tutti_door.rank == 0)
-            tutti_error("TUTTI_RULES, TUTTI_CHANNEL_MB, TUTTI_WINDOW_MB, TUTTI_STAGING_MB, TUTTI_NODE_RANKS or "
-                        "TUTTI_HOST_GPUS differ over the ranks: every call is passed on to the MPI");
+            tutti_error("TUTTI_RULES, TUTTI_CHANNEL_MB, TUTTI_WINDOW_MB, TUTTI_STAGING_MB, TUTTI_NODE_RANKS, "
+                        "TUTTI_HOST_GPUS, TUTTI_MESSAGES or TUTTI_MESSAGE_LEAST differ over the ranks: every call is "
+                        "passed on to the MPI");
         return 0;
     }
     return all[DEVICE] != 0;
@@ -122,6 +124,7 @@ static void after_fork(void)
     tutti_door_table(0);
     tutti_comms_forget();
     tutti_layouts_forget();
+    tutti_lanes_forget();
     if (tutti_door.node)
         tutti_node_forget(tutti_door.node);
     tutti_door.node = NULL;
@@ -152,6 +155,7 @@ static void start(void)
     tutti_transport_over(&world, tutti_handles.world);
     if (tutti_node_open(&world.base, &tutti_door.node) != TUTTI_OK)
         tutti_door.node = NULL;
+    tutti_lanes_open();
     tutti_comm_make(tutti_handles.world); /* so that its first call, if it is a nonblocking one, waits for nobody */
     pthread_atfork(NULL, NULL, after_fork);
     tutti_door.on = 1;
@@ -233,10 +237,12 @@ int tutti_door_MPI_Finalize(void)
     if (tutti_door.on) {
         TUTTI_INSIDE();
         tutti_pending_sweep(1);
+        tutti_letters_end();
         tutti_nonblocking_end();
         if (all_here() && tutti_door.stats)
             print_counters();
         tutti_door_table(0);
+        tutti_lanes_close(tutti_door.device && tutti_door.device->active());
         tutti_comms_close();
         if (tutti_door.node)
             tutti_node_close(tutti_door.node);

@@ -101,7 +101,7 @@ extern struct tutti_real tutti_real;
 /* Predefined handles, read once when the front end is opened. */
 struct tutti_handles {
     MPI_Comm world, self, no_comm;
-    MPI_Datatype byte, int64, no_type;
+    MPI_Datatype byte, packed, int64, no_type;
     MPI_Op no_op, min, max, sum, band, bor;
     MPI_Request no_request;
     MPI_Info no_info;

@@ -7,19 +7,17 @@
 #include "core/log.h"
 #include "core/settings.h"
 #include "mpi/nonblocking.h"
+#include "mpi/own.h"
 #include "mpi/requests.h"
 #include "mpi/streams.h"
 
-enum { TAGS = 32768, SPINS = 64, SLEEP_US = 100 }; /* an MPI has at least so many tags */
+enum { SPINS = 64, SLEEP_US = 100 };
 
 atomic_int tutti_nonblocking_open;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of all below */
 static struct tutti_open *first, **last = &first;
 static unsigned walks;
-static MPI_Comm lane; /* of this process alone */
-static int lane_made;
-static int *free_tags, tags_free, tags_used;
 
 static void unlock(pthread_mutex_t **held)
 {
@@ -32,37 +30,6 @@ static void unlock(pthread_mutex_t **held)
 
 /* ---- requests ---- */
 
-static int take_tag(void)
-{
-    if (!free_tags && !(free_tags = malloc(TAGS * sizeof *free_tags)))
-        return -1;
-    if (tags_free > 0)
-        return free_tags[--tags_free];
-    return tags_used < TAGS ? tags_used++ : -1;
-}
-
-static int make_lane(void)
-{
-    if (!lane_made && tutti_real.MPI_Comm_split(tutti_handles.self, 0, 0, &lane) == MPI_SUCCESS) {
-        tutti_real.MPI_Comm_set_errhandler(lane, tutti_handles.errors_return);
-        lane_made = 1;
-    }
-    return lane_made;
-}
-
-static int make_request(struct tutti_open *open)
-{
-    if (!make_lane() || (open->tag = take_tag()) < 0)
-        return 0;
-    int code = open->persistent
-                   ? tutti_real.MPI_Recv_init(NULL, 0, tutti_handles.byte, 0, open->tag, lane, &open->request)
-                   : tutti_real.MPI_Irecv(NULL, 0, tutti_handles.byte, 0, open->tag, lane, &open->request);
-    if (code == MPI_SUCCESS)
-        return 1;
-    free_tags[tags_free++] = open->tag;
-    return 0;
-}
-
 struct tutti_open *tutti_open_new(const struct tutti_asked *asked, int persistent)
 {
     struct tutti_open *open = calloc(1, sizeof *open);
@@ -73,9 +40,7 @@ struct tutti_open *tutti_open_new(const struct tutti_asked *asked, int persisten
     open->persistent = persistent;
     open->real = tutti_handles.no_request;
     TUTTI_INSIDE();
-    pthread_mutex_lock(&lock);
-    int made = make_request(open);
-    pthread_mutex_unlock(&lock);
+    int made = tutti_own_request(persistent, &open->request, &open->tag) == 0;
     if (!made || tutti_pending_open_call(open->request, open) != TUTTI_OK) {
         free(open);
         return NULL;
@@ -86,7 +51,7 @@ struct tutti_open *tutti_open_new(const struct tutti_asked *asked, int persisten
 /* The lock is held; the entry is in no list and nothing will come for its tag. */
 static void destroy(struct tutti_open *open)
 {
-    free_tags[tags_free++] = open->tag;
+    tutti_own_release(open->tag);
     if (open->persistent && open->asked.comm != tutti_handles.no_comm)
         tutti_real.MPI_Comm_free(&open->asked.comm);
     free(open);
@@ -276,7 +241,7 @@ static void poll_locked(void)
         if (last == &open->next)
             last = at;
         atomic_fetch_sub_explicit(&tutti_nonblocking_open, 1, memory_order_relaxed);
-        tutti_real.MPI_Send(NULL, 0, tutti_handles.byte, 0, open->tag, lane);
+        tutti_own_complete(open->tag);
         if (open->freed)
             destroy(open);
     }
@@ -399,10 +364,5 @@ void tutti_nonblocking_end(void)
         tutti_nonblocking_pause(&rounds);
     }
     LOCKED();
-    if (lane_made && !first)
-        tutti_real.MPI_Comm_free(&lane);
-    lane_made = 0;
-    free(free_tags);
-    free_tags = NULL;
-    tags_free = tags_used = 0;
+    tutti_own_close(!first);
 }

@@ -17,21 +17,34 @@ static int failed(MPI_Comm comm, int status)
     return tutti_fail_comm(comm, tutti_error_code(status));
 }
 
-static int out(struct tutti_pending *pending, const MPI_Status *status)
+static int is_cancelled(const MPI_Status *status)
 {
     int cancelled = 0;
-    if (pending->exchange)
-        return tutti_blocks_out(&pending->exchange->out);
-    if (!(pending->span.way & TUTTI_SPAN_OUT))
-        return TUTTI_OK;
     tutti_real.MPI_Test_cancelled(status, &cancelled);
-    return cancelled ? TUTTI_OK : tutti_span_out(&pending->span, tutti_received(status));
+    return cancelled;
 }
 
-int tutti_pending_deliver(struct tutti_pending *pending, const MPI_Status *status)
+static int out(struct tutti_pending *pending, const MPI_Status *status)
 {
+    if (pending->exchange)
+        return tutti_blocks_out(&pending->exchange->out);
+    if (!pending->span.staged || !(pending->span.way & TUTTI_SPAN_OUT) || is_cancelled(status))
+        return TUTTI_OK;
+    return tutti_span_out(&pending->span, tutti_received(status));
+}
+
+int tutti_pending_deliver(struct tutti_pending *pending, MPI_Status *status)
+{
+    int code;
     if (pending->open)
         return tutti_open_deliver(pending->open);
+    if (pending->sent)
+        return tutti_sent_deliver(pending->sent);
+    if (pending->watch && (!pending->persistent || pending->active) && !is_cancelled(status) &&
+        tutti_watch_finish(pending->watch, &pending->span, status, &code)) {
+        pending->delivered = 1;
+        return code;
+    }
     if (pending->delivered || (pending->persistent && !pending->active))
         return MPI_SUCCESS;
     int done = out(pending, status);
@@ -42,6 +55,9 @@ int tutti_pending_deliver(struct tutti_pending *pending, const MPI_Status *statu
 static void destroy(struct tutti_pending *pending)
 {
     tutti_span_close(&pending->span);
+    tutti_watch_free(pending->watch);
+    if (pending->sent)
+        tutti_sent_drop(pending->sent);
     if (pending->exchange) {
         tutti_blocks_close(&pending->exchange->in);
         tutti_blocks_close(&pending->exchange->out);
@@ -80,19 +96,21 @@ void tutti_pending_back(struct tutti_pending *pending)
 
 /* Puts an entry into the table, or finishes it if its call is complete already: an MPI may use one handle for all such
  * requests, so it cannot be a key. */
-static int watch(struct tutti_pending *pending)
+static int keep(struct tutti_pending *pending)
 {
     MPI_Status status;
     int complete = 0;
     tutti_inside++;
     int code = tutti_real.MPI_Request_get_status(pending->request, &complete, &status);
     tutti_inside--;
-    if (code == MPI_SUCCESS && complete) {
+    if (code == MPI_SUCCESS && complete && pending->watch && !is_cancelled(&status))
+        tutti_watch_arrived(pending->watch, &pending->span, &status);
+    if (code == MPI_SUCCESS && complete && !(pending->watch && pending->watch->state == TUTTI_WATCH_LETTER)) {
         code = tutti_pending_deliver(pending, &status);
         tutti_pending_drop(pending);
         return code;
     }
-    tutti_pending_back(pending);
+    tutti_pending_back(pending); /* of a letter too: the status is still to be put right */
     return MPI_SUCCESS;
 }
 
@@ -125,21 +143,33 @@ static struct tutti_pending *entry(MPI_Request request, MPI_Comm comm)
     return pending;
 }
 
-int tutti_pending_add(MPI_Request request, MPI_Comm comm, struct tutti_span *span)
+int tutti_pending_add(MPI_Request request, MPI_Comm comm, struct tutti_span *span, struct tutti_watch *watch)
 {
     struct tutti_pending *pending = entry(request, comm);
     if (!pending)
         return tutti_fail_comm(comm, MPI_ERR_NO_MEM);
     pending->span = *span;
-    return watch(pending);
+    pending->watch = watch;
+    return keep(pending);
 }
 
-int tutti_pending_persistent(MPI_Request request, MPI_Comm comm, struct tutti_span *span)
+int tutti_pending_sent(MPI_Request request, MPI_Comm comm, struct tutti_sent *sent)
+{
+    struct tutti_pending *pending = entry(request, comm);
+    if (!pending)
+        return tutti_fail_comm(comm, MPI_ERR_NO_MEM);
+    pending->sent = sent;
+    tutti_pending_back(pending);
+    return MPI_SUCCESS;
+}
+
+int tutti_pending_persistent(MPI_Request request, MPI_Comm comm, struct tutti_span *span, struct tutti_watch *watch)
 {
     struct tutti_pending *pending = entry(request, comm);
     if (!pending)
         return tutti_fail_comm(comm, MPI_ERR_NO_MEM);
     pending->span = *span;
+    pending->watch = watch;
     pending->persistent = 1;
     tutti_pending_back(pending);
     return MPI_SUCCESS;
@@ -153,7 +183,7 @@ int tutti_pending_exchange(MPI_Request request, struct tutti_exchange *exchange,
     pending->exchange = exchange;
     pending->persistent = persistent;
     if (!persistent)
-        return watch(pending);
+        return keep(pending);
     tutti_pending_back(pending);
     return MPI_SUCCESS;
 }
@@ -173,12 +203,20 @@ int tutti_pending_start(struct tutti_pending *pending, MPI_Request *request)
     if (code == MPI_SUCCESS) {
         pending->active = 1;
         pending->delivered = 0;
+        if (pending->watch)
+            tutti_watch_again(pending->watch);
     }
     return code;
 }
 
 int tutti_pending_free(struct tutti_pending *pending, MPI_Request *request)
 {
+    if (pending->sent) {
+        int code = tutti_sent_free(pending->sent, request);
+        pending->sent = NULL;
+        destroy(pending);
+        return code;
+    }
     if (pending->persistent && !pending->active) {
         int code = tutti_real.MPI_Request_free(request);
         destroy(pending);
@@ -200,7 +238,34 @@ int tutti_pending_lists(MPI_Request request, int *const list[], int n)
     pending->comm = tutti_handles.world;
     for (int i = 0; i < n; i++)
         pending->list[i] = list[i];
-    return watch(pending);
+    return keep(pending);
+}
+
+void tutti_pending_fetch(struct tutti_pending *const pending[], const MPI_Request requests[], int n)
+{
+    enum { MOST = 64 };
+    struct tutti_watch *watches[MOST];
+    struct tutti_span *spans[MOST];
+    int used = 0;
+    TUTTI_INSIDE();
+    for (int i = 0; i < n && used < MOST; i++) {
+        struct tutti_pending *one = pending[i];
+        MPI_Status status;
+        int flag = 0;
+        if (!one || !one->watch || requests[i] == tutti_handles.no_request ||
+            (one->persistent && (!one->active || tutti_lane_forgets)))
+            continue;
+        if (one->watch->state == TUTTI_WATCH_WAITING &&
+            tutti_real.MPI_Request_get_status(requests[i], &flag, &status) == MPI_SUCCESS && flag &&
+            !is_cancelled(&status))
+            tutti_watch_arrived(one->watch, &one->span, &status);
+        if (one->watch->state != TUTTI_WATCH_LETTER)
+            continue;
+        watches[used] = one->watch;
+        spans[used++] = &one->span;
+    }
+    if (used)
+        tutti_watch_fetch(watches, spans, used, 0);
 }
 
 struct tutti_pending *tutti_pending_see(MPI_Request request)

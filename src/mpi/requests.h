@@ -5,7 +5,9 @@
 #include <stdatomic.h>
 #include <uthash.h>
 
+#include "mpi/arrivals.h"
 #include "mpi/blocks.h"
+#include "mpi/letters.h"
 #include "mpi/nonblocking.h"
 
 enum { TUTTI_PENDING_LISTS = 4 };
@@ -15,6 +17,8 @@ struct tutti_pending {
     MPI_Comm comm;
     struct tutti_span span;
     struct tutti_exchange *exchange; /* not NULL: of a collective, instead of the span */
+    struct tutti_watch *watch;       /* not NULL: a receive that may get a mail; staged or not */
+    struct tutti_sent *sent;         /* not NULL: the request stands for this send by letter */
     int delivered;                   /* what was received has been copied to the user */
     int persistent;                  /* the entry lives as long as the request */
     int active;                      /* persistent: started and not completed */
@@ -33,10 +37,16 @@ static inline int tutti_pending_none(void)
 
 /* Puts the request of an open call under watch. A status. */
 int tutti_pending_open_call(MPI_Request request, struct tutti_open *open);
-/* Puts a started call under watch; a call that is complete already is finished at once. Takes over `span`. */
-int tutti_pending_add(MPI_Request request, MPI_Comm comm, struct tutti_span *span);
+/* Puts a started call under watch; a call that is complete already is finished at once. Takes over `span` and `watch`
+ * (may be NULL). */
+int tutti_pending_add(MPI_Request request, MPI_Comm comm, struct tutti_span *span, struct tutti_watch *watch);
 /* A persistent one, not started yet. */
-int tutti_pending_persistent(MPI_Request request, MPI_Comm comm, struct tutti_span *span);
+int tutti_pending_persistent(MPI_Request request, MPI_Comm comm, struct tutti_span *span, struct tutti_watch *watch);
+/* A send by letter. */
+int tutti_pending_sent(MPI_Request request, MPI_Comm comm, struct tutti_sent *sent);
+/* Receives of which the mails have come: fetches their data, without waiting for others. The entries were taken out;
+ * NULL ones are passed over. */
+void tutti_pending_fetch(struct tutti_pending *const pending[], const MPI_Request requests[], int n);
 /* A collective; takes over `exchange`, which was allocated. */
 int tutti_pending_exchange(MPI_Request request, struct tutti_exchange *exchange, int persistent);
 /* MPI_Start of a persistent one. An MPI code. */
@@ -50,7 +60,7 @@ struct tutti_pending *tutti_pending_see(MPI_Request request);
 void tutti_pending_back(struct tutti_pending *pending);
 void tutti_pending_drop(struct tutti_pending *pending);
 /* The call has completed with this status: copies what came. Returns an MPI code. */
-int tutti_pending_deliver(struct tutti_pending *pending, const MPI_Status *status);
+int tutti_pending_deliver(struct tutti_pending *pending, MPI_Status *status);
 /* MPI_Request_free of a request whose entry was taken out, and which is no open call's. An MPI code. */
 int tutti_pending_free(struct tutti_pending *pending, MPI_Request *request);
 /* A request that the program has freed: stays until it completes. */

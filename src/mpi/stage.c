@@ -3,12 +3,13 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "core/settings.h"
 
 /* ---- pool of pinned memory ---- */
 
-enum { KEPT = 16, LEAST = 4096 };
+enum { KEPT = 16, LEAST = 4096, LAZY_FROM = 64 << 10 };
 
 static struct {
     void *memory;
@@ -71,6 +72,14 @@ void tutti_pinned_close(void)
         kept[i].memory = NULL;
     }
     pthread_mutex_unlock(&lock);
+}
+
+/* Memory that is touched as far as a message reaches. */
+static void *lazy_take(size_t bytes, size_t *room)
+{
+    *room = (bytes + LEAST - 1) / LEAST * LEAST;
+    void *memory = mmap(NULL, *room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    return memory == MAP_FAILED ? NULL : memory;
 }
 
 /* ---- shape of a buffer ---- */
@@ -269,7 +278,8 @@ int tutti_span_open(struct tutti_span *span, const void *buffer, MPI_Count count
     span->packed = span->plan && way & TUTTI_SPAN_PACKED && tutti_layout_packed(layout, &span->given) == 0;
     if (span->packed)
         span->bytes = (size_t)count * span->size;
-    span->memory = tutti_pinned_take(span->bytes, &span->room);
+    span->lazy = way & TUTTI_SPAN_LAZY && span->bytes > LAZY_FROM && (span->packed || span->prefix);
+    span->memory = span->lazy ? lazy_take(span->bytes, &span->room) : tutti_pinned_take(span->bytes, &span->room);
     span->host = span->packed ? span->memory : span->memory - lowest;
     span->staged = 1;
     int status = span->memory ? TUTTI_OK : TUTTI_ERR_MEMORY;
@@ -293,6 +303,23 @@ int tutti_span_in(struct tutti_span *span)
                              span->bytes, span->memory);
 }
 
+/* What came after all, through pinned memory. */
+static int lazy_out(struct tutti_span *span, size_t bytes)
+{
+    size_t room, most = most_kept();
+    char *piece = tutti_pinned_take(bytes < most ? bytes : most, &room), *user = span->user + span->origin;
+    int status = piece ? TUTTI_OK : TUTTI_ERR_MEMORY;
+    for (size_t at = 0; at < bytes && status == TUTTI_OK; at += most) {
+        size_t n = bytes - at < most ? bytes - at : most;
+        memcpy(piece, span->memory + at, n);
+        status = span->packed
+                     ? tutti_packed_move(TUTTI_UNPACK, &span->places, span->plan, span->count, user, at, n, piece)
+                     : tutti_door.device->copy_now(span->user + at, piece, n);
+    }
+    tutti_pinned_give(piece, room);
+    return status;
+}
+
 int tutti_span_out(struct tutti_span *span, MPI_Count bytes)
 {
     if (!span->staged || !(span->way & TUTTI_SPAN_OUT))
@@ -300,6 +327,8 @@ int tutti_span_out(struct tutti_span *span, MPI_Count bytes)
     size_t n = span->bytes;
     if ((span->prefix || span->packed) && bytes >= 0 && (size_t)bytes < n)
         n = (size_t)bytes;
+    if (span->lazy)
+        return lazy_out(span, n);
     if (span->packed)
         return tutti_packed_move(TUTTI_UNPACK, &span->places, span->plan, span->count, span->user + span->origin, 0, n,
                                  span->memory);
@@ -323,7 +352,10 @@ void tutti_span_close(struct tutti_span *span)
 {
     if (!span->staged)
         return;
-    tutti_pinned_give(span->memory, span->room);
+    if (!span->lazy)
+        tutti_pinned_give(span->memory, span->room);
+    else if (span->memory)
+        munmap(span->memory, span->room);
     if (span->plan)
         tutti_plan_drop(span->plan);
     if (span->own_type)

@@ -8,7 +8,9 @@
 
 /* PACKED: the MPI is told the type `given`, not the program's. LATER: the contents are copied by tutti_span_in(), not
  * at once. */
-enum { TUTTI_SPAN_IN = 1, TUTTI_SPAN_OUT = 2, TUTTI_SPAN_PACKED = 4, TUTTI_SPAN_LATER = 8 };
+/* LAZY: the message is likely to be a short one in place of the real one: host memory that costs nothing until it is
+ * touched. */
+enum { TUTTI_SPAN_IN = 1, TUTTI_SPAN_OUT = 2, TUTTI_SPAN_PACKED = 4, TUTTI_SPAN_LATER = 8, TUTTI_SPAN_LAZY = 16 };
 
 struct tutti_span {
     void *host;              /* what the MPI is given in place of the buffer */
@@ -17,6 +19,7 @@ struct tutti_span {
     int packed;              /* `memory` holds packed elements, of `given` */
     int prefix;              /* a message of n bytes fills the first n bytes, or packed bytes */
     int solid;               /* no gaps */
+    int lazy;                /* `memory` is not pinned */
     int way;                 /* TUTTI_SPAN_IN | TUTTI_SPAN_OUT */
     char *user;              /* lowest byte in device memory */
     char *memory;            /* lowest byte in host memory */

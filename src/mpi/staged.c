@@ -1,6 +1,7 @@
 /* Blocking calls that are staged: plain and large counts from one text. */
 #include "core/log.h"
-#include "mpi/stage.h"
+#include "mpi/arrivals.h"
+#include "mpi/letters.h"
 
 static int tutti_stage_failed(const char *call, MPI_Comm comm, int status)
 {
@@ -13,11 +14,27 @@ static int tutti_stage_failed(const char *call, MPI_Comm comm, int status)
 static int tutti_stage_end(const char *call, MPI_Comm comm, int code, int done, struct tutti_span *span,
                            const MPI_Status *status)
 {
+    if (!span->staged && done == TUTTI_OK)
+        return code;
     if (done == TUTTI_OK && code == MPI_SUCCESS)
         done = tutti_span_out(span, status ? tutti_received(status) : -1);
     tutti_count(call, "staged", tutti_span_how(span));
     tutti_span_close(span);
     return done == TUTTI_OK ? code : tutti_stage_failed(call, comm, done);
+}
+
+/* The same of a receive that may be a mail. */
+static int tutti_receive_end(const char *call, int code, int done, struct tutti_span *span, struct tutti_watch *watch,
+                             int watched, MPI_Status *status)
+{
+    if (!watched || done != TUTTI_OK || code != MPI_SUCCESS || !tutti_watch_finish(watch, span, status, &code)) {
+        code = tutti_stage_end(call, watch->comm, code, done, span, status);
+    } else {
+        tutti_count(call, "accelerated", "fetched from the sender");
+        tutti_span_close(span);
+    }
+    tutti_watch_close(watch);
+    return code;
 }
 
 static int tutti_is_root(MPI_Comm comm, int root)

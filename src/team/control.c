@@ -11,7 +11,7 @@
 #include "team/socket.h"
 
 static const uint64_t page_magic = 0x5455545449504147; /* "TUTTIPAG" */
-enum { PAGE_VERSION = 2, PAGE_SEALS = F_SEAL_SHRINK | F_SEAL_GROW };
+enum { PAGE_VERSION = 3, PAGE_SEALS = F_SEAL_SHRINK | F_SEAL_GROW };
 
 static int map(int fd, struct tutti_page **out)
 {

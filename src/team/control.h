@@ -10,6 +10,7 @@
 
 #include "device/device.h"
 #include "kernels/args.h"
+#include "team/letter.h"
 
 enum tutti_collective {
 #define TUTTI_COLLECTIVE(id, name) TUTTI_COLLECTIVE_##id,
@@ -22,14 +23,6 @@ enum tutti_collective {
 enum tutti_arrival_kind {
     TUTTI_ARRIVAL_HOST,   /* host memory, or device memory of a GPU other than the team's: the call goes to the MPI */
     TUTTI_ARRIVAL_DEVICE, /* all buffers are usable by kernels on the team's GPU */
-};
-
-/* A buffer that peers may map. */
-struct tutti_share {
-    uint32_t shared; /* 0: cannot be mapped, or was not asked for */
-    uint32_t pad;
-    uint64_t offset; /* of the buffer in the allocation */
-    struct tutti_export what;
 };
 
 /* One rank's arrival at a call. */
@@ -143,6 +136,7 @@ struct tutti_control {
     _Atomic uint32_t closed;               /* 1: the owner has left in good order */
     struct tutti_words words[TUTTI_WORDS]; /* page-aligned end, so that a device can map this part alone */
     _Alignas(4096) struct tutti_slot slot[TUTTI_SLOTS];
+    struct tutti_lanes lanes;
 };
 _Static_assert(sizeof(struct tutti_control) < 4 << 20, "every rank maps the page of every rank of its node");
 

@@ -72,8 +72,14 @@ static int discover(struct tutti_node *node, struct discovery *d, int *fine)
     find_members(node, d);
     memcpy(node->nonce, d->nonces[d->first], sizeof node->nonce);
     node->peer = calloc((size_t)node->size, sizeof *node->peer);
-    if (!node->peer)
+    node->world_rank = calloc((size_t)node->size, sizeof *node->world_rank);
+    if (!node->peer || !node->world_rank)
         *fine = 0;
+    int64_t color_here = d->colors[world->rank];
+    for (int r = d->first, at = 0; node->world_rank && at < node->size; r++) {
+        if (d->colors[r] == color_here)
+            node->world_rank[at++] = r;
+    }
     for (int r = 0; node->peer && r < node->size; r++)
         node->peer[r].socket = -1;
     return TUTTI_OK;
@@ -92,6 +98,7 @@ static void free_node(struct tutti_node *node)
     pthread_mutex_destroy(&node->lock);
     pthread_mutex_destroy(&node->post);
     free(node->peer);
+    free(node->world_rank);
     free(node);
 }
 
@@ -192,7 +199,7 @@ void tutti_node_close(struct tutti_node *node)
     if (!node->forgotten) {
         await_leaving(node);
         atomic_store(&tutti_node_control(node)->closed, 1);
-        tutti_socket_purge(node, -1);
+        tutti_socket_purge(node, -2);
     }
     int alive = !node->forgotten && node->device && node->device->active();
     if (alive)
@@ -224,4 +231,29 @@ int tutti_node_rank(const struct tutti_node *node)
 int tutti_node_size(const struct tutti_node *node)
 {
     return node->size;
+}
+
+int tutti_node_find(const struct tutti_node *node, int world_rank)
+{
+    int low = 0, high = node->size - 1;
+    while (low <= high) {
+        int middle = (low + high) / 2;
+        if (node->world_rank[middle] == world_rank)
+            return middle;
+        if (node->world_rank[middle] < world_rank)
+            low = middle + 1;
+        else
+            high = middle - 1;
+    }
+    return -1;
+}
+
+int tutti_node_world(const struct tutti_node *node, int rank)
+{
+    return node->world_rank[rank];
+}
+
+void tutti_node_key(const struct tutti_node *node, uint64_t key[2])
+{
+    memcpy(key, node->nonce, sizeof node->nonce);
 }

@@ -334,8 +334,9 @@ static void collect(struct tutti_node *node, int peer)
         if (receive_message(node->peer[peer].socket, &note, sizeof note, &fd) <= 0)
             return;
         struct tutti_parcel *parcel = NULL;
-        if (note.magic == note_magic && note.slot < TUTTI_SLOTS &&
-            atomic_load(&control->slot[note.slot].generation) == note.generation)
+        if (note.magic == note_magic &&
+            (note.slot == (uint32_t)TUTTI_NOTE_LANE ||
+             (note.slot < TUTTI_SLOTS && atomic_load(&control->slot[note.slot].generation) == note.generation)))
             parcel = malloc(sizeof *parcel);
         if (!parcel) { /* for a communicator that this rank has left, or no memory: the wait for it is bounded */
             if (fd >= 0)
@@ -373,7 +374,7 @@ void tutti_socket_purge(struct tutti_node *node, int slot)
     struct tutti_parcel **at = &node->parcels;
     while (*at) {
         struct tutti_parcel *parcel = *at;
-        if (slot >= 0 && parcel->note.slot != (uint32_t)slot) {
+        if (slot != -2 && parcel->note.slot != (uint32_t)slot) {
             at = &parcel->next;
             continue;
         }

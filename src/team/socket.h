@@ -15,6 +15,7 @@ int tutti_socket_mesh(struct tutti_node *node, int listener, int page_fd);
 /* TUTTI_OK where the process at the other end has this user id; *pid is its number, 0 where it cannot be seen. */
 int tutti_socket_trusts(int fd, unsigned uid, int *pid);
 
+enum { TUTTI_NOTE_LANE = -1 }; /* slot of notes for lanes, whose sequence is 0 */
 /* A descriptor for one team of the receiver. */
 struct tutti_note {
     uint64_t magic;
@@ -29,7 +30,7 @@ struct tutti_note {
 int tutti_socket_give(struct tutti_node *node, int peer, const struct tutti_note *note, int fd);
 /* Takes what `peer` has sent for (slot, sequence, id): 1 and *fd (-1: refused; the caller closes it), 0 not yet. */
 int tutti_socket_take(struct tutti_node *node, int peer, int slot, uint32_t sequence, uint64_t id, int *fd);
-/* Closes what has come for a slot and was not taken; slot -1: for all. */
+/* Closes what has come for a slot and was not taken; slot -2: for all. */
 void tutti_socket_purge(struct tutti_node *node, int slot);
 
 #endif

@@ -24,6 +24,11 @@ void tutti_node_forget(struct tutti_node *node);
 /* Local. Process id of a rank of the node whose process has died without finalizing, or 0. A system call. */
 int tutti_node_dead(const struct tutti_node *node);
 int tutti_node_rank(const struct tutti_node *node);
+/* Drawn at random, alike on all ranks of the node. */
+void tutti_node_key(const struct tutti_node *node, uint64_t key[2]);
+/* Rank in the node of a rank of the world, or -1; and the other way. */
+int tutti_node_find(const struct tutti_node *node, int world_rank);
+int tutti_node_world(const struct tutti_node *node, int rank);
 int tutti_node_size(const struct tutti_node *node);
 
 enum { TUTTI_SPARES = 64, TUTTI_KEEPS = 16 };

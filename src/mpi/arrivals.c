@@ -1,0 +1,377 @@
+#include "mpi/arrivals.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/log.h"
+#include "core/settings.h"
+#include "dtype/wire.h"
+#include "mpi/nonblocking.h"
+
+int tutti_watch_open(struct tutti_watch *watch, const void *buffer, MPI_Count count, MPI_Datatype type, MPI_Comm comm)
+{
+    *watch = (struct tutti_watch){.buffer = (void *)(uintptr_t)buffer, .count = count, .type = type, .comm = comm};
+    if (!tutti_lane || count <= 0 || type == tutti_handles.no_type || tutti_inside)
+        return 0;
+    if (tutti_door.device && tutti_door.device->active())
+        tutti_lane_poll(tutti_lane, 0);
+    struct tutti_layout *layout = tutti_layout_of(type);
+    if (!layout || __builtin_mul_overflow((uint64_t)count, (uint64_t)layout->size, &watch->capacity) ||
+        watch->capacity < (tutti_lane_listens(tutti_lane) ? TUTTI_MAIL_BYTES : tutti_lane_least))
+        return 0;
+    watch->size = layout->size;
+    watch->extent = layout->extent;
+    watch->whole = layout->in_order && (layout->solid || count == 1);
+    if (layout->plan)
+        watch->plan = tutti_plan_hold(layout->plan);
+    else if (layout->derived && tutti_real.MPI_Type_dup(type, &watch->type) != MPI_SUCCESS)
+        return 0;
+    watch->own_type = !layout->plan && layout->derived;
+    return 1;
+}
+
+void tutti_watch_close(struct tutti_watch *watch)
+{
+    if (watch->plan)
+        tutti_plan_drop(watch->plan);
+    watch->plan = NULL;
+    if (watch->own_type)
+        tutti_real.MPI_Type_free(&watch->type);
+    watch->own_type = 0;
+}
+
+struct tutti_watch *tutti_watch_new(const void *buffer, MPI_Count count, MPI_Datatype type, MPI_Comm comm)
+{
+    struct tutti_watch made, *watch;
+    if (!tutti_watch_open(&made, buffer, count, type, comm))
+        return NULL;
+    if (!(watch = malloc(sizeof *watch))) {
+        tutti_error("out of memory: messages from ranks of this node may be lost (TUTTI_MESSAGES=mpi does without)");
+        tutti_watch_close(&made);
+        return NULL;
+    }
+    *watch = made;
+    return watch;
+}
+
+void tutti_watch_free(struct tutti_watch *watch)
+{
+    if (watch)
+        tutti_watch_close(watch);
+    free(watch);
+}
+
+/* ---- is it a mail? ---- */
+
+/* The first bytes of what the MPI has received. */
+static int first_bytes(const struct tutti_watch *watch, const struct tutti_span *span, unsigned char *out)
+{
+    const void *at = span->staged ? span->host : watch->buffer;
+    if (span->staged && (span->packed || span->prefix)) {
+        memcpy(out, span->memory, TUTTI_MAIL_BYTES);
+        return 1;
+    }
+    if (watch->plan) {
+        tutti_plan_pack_host(watch->plan, (uint64_t)watch->count, at, 0, TUTTI_MAIL_BYTES, out);
+        return 1;
+    }
+    MPI_Count size = watch->size, few = size > 0 ? (TUTTI_MAIL_BYTES + size - 1) / size : 0;
+    if (few <= 0 || few > watch->count || few * size > INT_MAX)
+        return 0;
+    int position = 0;
+    char *packed = malloc((size_t)(few * size));
+    int fine = packed && tutti_real.MPI_Pack(at, (int)few, watch->type, packed, (int)(few * size), &position,
+                                             tutti_handles.self) == MPI_SUCCESS;
+    if (fine)
+        memcpy(out, packed, TUTTI_MAIL_BYTES);
+    free(packed);
+    return fine;
+}
+
+void tutti_watch_arrived(struct tutti_watch *watch, const struct tutti_span *span, const MPI_Status *status)
+{
+    unsigned char text[TUTTI_MAIL_BYTES];
+    uint64_t key[2];
+    TUTTI_INSIDE();
+    watch->state = TUTTI_WATCH_PLAIN;
+    if (!tutti_lane || tutti_received(status) != TUTTI_MAIL_BYTES || !first_bytes(watch, span, text))
+        return;
+    memcpy(&watch->mail, text, sizeof watch->mail);
+    tutti_node_key(tutti_door.node, key);
+    if (memcmp(watch->mail.key, key, sizeof key) == 0)
+        watch->state = TUTTI_WATCH_LETTER;
+}
+
+/* ---- fetching ---- */
+
+/* One letter while it is fetched. */
+struct fetch {
+    struct tutti_watch *watch;
+    struct tutti_span *span;
+    struct tutti_letter *letter;
+    struct tutti_mapping *held;
+    const struct tutti_plan *from; /* of the sender; held */
+    void *bounce;                  /* pinned: where kernels do not reach the buffer */
+    size_t room;
+};
+
+static void fail(struct tutti_watch *watch, int code)
+{
+    watch->state = TUTTI_WATCH_FAILED;
+    watch->code = code;
+}
+
+static void end_fetch(struct fetch *f, int status)
+{
+    tutti_lane_release(tutti_lane, f->held);
+    if (f->from)
+        tutti_plan_drop(f->from);
+    tutti_pinned_give(f->bounce, f->room);
+    if (status == TUTTI_OK)
+        f->watch->state = TUTTI_WATCH_FETCHED;
+    else
+        fail(f->watch, tutti_error_code(status));
+    tutti_lane_post(f->letter, TUTTI_LETTER_DONE);
+}
+
+/* Packed bytes on the host into the program's buffer. */
+static int unpack(const struct fetch *f, char *packed)
+{
+    struct tutti_watch *watch = f->watch;
+    const uint64_t bytes = watch->mail.bytes;
+    if (watch->plan) {
+        struct tutti_places places;
+        tutti_places_of(watch->plan, watch->count, watch->buffer, &places);
+        if (!places.device) {
+            tutti_plan_unpack_host(watch->plan, (uint64_t)watch->count, watch->buffer, 0, bytes, packed);
+            return TUTTI_OK;
+        }
+        return tutti_packed_move(TUTTI_UNPACK, &places, watch->plan, watch->count, watch->buffer, 0, bytes, packed);
+    }
+    MPI_Count extent = watch->extent, size = watch->size;
+    char *to = f->span->staged ? f->span->host : watch->buffer;
+    for (uint64_t e = 0; e * (uint64_t)size < bytes; e++) {
+        int position = 0;
+        if (size > INT_MAX ||
+            tutti_real.MPI_Unpack(packed + e * (uint64_t)size, (int)size, &position, to + (MPI_Count)e * extent, 1,
+                                  watch->type, tutti_handles.self) != MPI_SUCCESS)
+            return TUTTI_ERR_TRANSPORT;
+    }
+    return f->span->staged ? tutti_span_out(f->span, (MPI_Count)bytes) : TUTTI_OK;
+}
+
+/* Data that the MPI carries, on the communicator of the lanes. */
+static int receive_mailed(struct fetch *f)
+{
+    const struct tutti_mail_head *mail = &f->watch->mail;
+    MPI_Request request;
+    unsigned rounds = 0;
+    int flag = 0, status;
+    char *packed = tutti_pinned_take(mail->bytes, &f->room);
+    f->bounce = packed;
+    if (!packed || mail->bytes > INT_MAX ||
+        tutti_real.MPI_Irecv(packed, (int)mail->bytes, tutti_handles.byte,
+                             tutti_node_world(tutti_door.node, mail->rank), mail->number, tutti_lane_box,
+                             &request) != MPI_SUCCESS)
+        return packed ? TUTTI_ERR_TRANSPORT : TUTTI_ERR_MEMORY;
+    while (!flag) {
+        if (tutti_real.MPI_Test(&request, &flag, MPI_STATUS_IGNORE) != MPI_SUCCESS)
+            return TUTTI_ERR_TRANSPORT;
+        if (!flag && (status = tutti_lane_watch(tutti_lane)) != TUTTI_OK)
+            return status;
+        tutti_nonblocking_pause(&rounds);
+    }
+    return TUTTI_OK;
+}
+
+static int reachable(const struct tutti_watch *watch)
+{
+    int gpu = tutti_lane_gpu(tutti_lane);
+    return watch->plan && tutti_places_reached(&watch->places) &&
+           (gpu < 0 || watch->places.gpu < 0 || watch->places.gpu == gpu);
+}
+
+/* What a kernel has to do, from `data`. The lanes' GPU reaches that. */
+static int job_of(struct fetch *f, char *data, struct tutti_pack_job *job)
+{
+    struct tutti_watch *watch = f->watch;
+    const uint64_t bytes = watch->mail.bytes;
+    const int offered = f->held != NULL, laid_out = offered && f->letter->layout_bytes > 0;
+    if (watch->plan)
+        tutti_places_of(watch->plan, watch->count, watch->buffer, &watch->places);
+    const int direct = reachable(watch);
+    char *to = watch->buffer;
+    if (laid_out && tutti_plan_read(f->letter->layout, f->letter->layout_bytes, &f->from) != TUTTI_OK)
+        return TUTTI_ERR_ARGUMENT;
+    if (!direct && !(to = f->bounce = tutti_pinned_take(bytes, &f->room)))
+        return TUTTI_ERR_MEMORY;
+    *job = (struct tutti_pack_job){.bytes = bytes};
+    if (laid_out) {
+        job->plan = f->from;
+        job->count = f->letter->count;
+        job->memory = data - f->letter->lowest;
+    }
+    const int as_it_is = !direct || watch->whole;
+    if (laid_out && as_it_is) {
+        job->direction = TUTTI_PACK;
+        job->packed = direct ? to + watch->plan->true_lower : to;
+    } else if (laid_out) {
+        job->direction = TUTTI_RELAYOUT;
+        job->to_plan = watch->plan;
+        job->to_count = (bytes + watch->plan->size - 1) / watch->plan->size;
+        job->to = to;
+    } else if (direct) {
+        job->direction = TUTTI_UNPACK;
+        job->plan = watch->plan;
+        job->count = (uint64_t)watch->count;
+        job->memory = to;
+        job->packed = data;
+    } else { /* no kernel: a copy */
+        job->bytes = 0;
+        return tutti_door.device->copy_now(to, data, bytes);
+    }
+    return TUTTI_OK;
+}
+
+/* The message is too long for the buffer: its sender is let go. */
+static void drop(struct fetch *f, unsigned *rounds)
+{
+    while (!tutti_letter_win(f->letter, TUTTI_LETTER_DONE) && !tutti_letter_is(f->letter, TUTTI_LETTER_PACKED) &&
+           !tutti_letter_is(f->letter, TUTTI_LETTER_MAILED) && tutti_lane_watch(tutti_lane) == TUTTI_OK)
+        tutti_nonblocking_pause(rounds);
+    if (tutti_letter_is(f->letter, TUTTI_LETTER_MAILED))
+        receive_mailed(f);
+    end_fetch(f, TUTTI_OK);
+}
+
+/* Takes the letter as far as it can be taken now. 1: `job` is to be run; 0: later; -1: it is done, or has failed. */
+static int begin(struct fetch *f, struct tutti_pack_job *job, unsigned *rounds)
+{
+    struct tutti_watch *watch = f->watch;
+    const struct tutti_mail_head *mail = &watch->mail;
+    f->letter = tutti_lane_find(tutti_lane, mail->rank, mail->number, mail->sequence);
+    if (!f->letter) {
+        tutti_error("a message from rank %d of this node is lost: its letter is gone", mail->rank);
+        fail(watch, tutti_error_code(TUTTI_ERR_MISMATCH));
+        return -1;
+    }
+    if (mail->bytes > watch->capacity) {
+        drop(f, rounds);
+        fail(watch, MPI_ERR_TRUNCATE);
+        return -1;
+    }
+    char *data = NULL;
+    int status = TUTTI_OK;
+    switch (atomic_load_explicit(&f->letter->state, memory_order_acquire)) {
+    case TUTTI_LETTER_OFFERED:
+        data = tutti_lane_reach(tutti_lane, mail->rank, f->letter, 1, &f->held);
+        if (!data || !tutti_letter_win(f->letter, TUTTI_LETTER_CLAIMED)) {
+            tutti_lane_release(tutti_lane, f->held);
+            f->held = NULL;
+            return 0; /* its owner packs it */
+        }
+        break;
+    case TUTTI_LETTER_PACKED:
+        data = tutti_lane_reach(tutti_lane, mail->rank, f->letter, 0, &f->held);
+        tutti_lane_meet(tutti_lane, mail->rank, f->letter);
+        break;
+    case TUTTI_LETTER_MAILED:
+        if ((status = receive_mailed(f)) == TUTTI_OK)
+            status = unpack(f, f->bounce);
+        end_fetch(f, status);
+        return -1;
+    default:
+        return 0;
+    }
+    status = job_of(f, data, job);
+    if (status == TUTTI_OK && job->bytes > 0)
+        return 1;
+    if (status == TUTTI_OK)
+        status = unpack(f, f->bounce);
+    end_fetch(f, status);
+    return -1;
+}
+
+static int run(struct fetch *fetches, struct tutti_pack_job *jobs, unsigned n)
+{
+    const int gpu = tutti_lane_gpu(tutti_lane);
+    int status = tutti_pack_now(gpu, jobs, n);
+    for (unsigned i = 0; i < n; i++) {
+        int one = status;
+        if (one == TUTTI_OK && fetches[i].bounce)
+            one = unpack(&fetches[i], fetches[i].bounce);
+        end_fetch(&fetches[i], one);
+    }
+    return status;
+}
+
+void tutti_watch_fetch(struct tutti_watch *const watches[], struct tutti_span *const spans[], int n, int wait)
+{
+    enum { MOST = 64 };
+    struct fetch fetches[MOST];
+    struct tutti_pack_job jobs[MOST];
+    unsigned rounds = 0, used, left;
+    TUTTI_INSIDE();
+    do {
+        used = left = 0;
+        for (int i = 0; i < n; i++) {
+            if (watches[i]->state != TUTTI_WATCH_LETTER)
+                continue;
+            if (used == MOST) {
+                left++;
+                continue;
+            }
+            fetches[used] = (struct fetch){.watch = watches[i], .span = spans[i]};
+            int what = begin(&fetches[used], &jobs[used], &rounds);
+            used += what == 1;
+            left += what == 0;
+        }
+        if (used)
+            run(fetches, jobs, used);
+        else if (wait && left && tutti_lane_watch(tutti_lane) != TUTTI_OK)
+            break;
+        if (wait && left)
+            tutti_nonblocking_pause(&rounds);
+    } while (wait && left);
+    for (int i = 0; wait && i < n; i++) {
+        if (watches[i]->state == TUTTI_WATCH_LETTER)
+            fail(watches[i], tutti_error_code(TUTTI_ERR_PEER));
+    }
+}
+
+int tutti_watch_end(const struct tutti_watch *watch, MPI_Status *status)
+{
+    TUTTI_INSIDE();
+    if (watch->state == TUTTI_WATCH_FETCHED) {
+        tutti_real.MPI_Status_set_elements_x(status, tutti_handles.byte, (MPI_Count)watch->mail.bytes);
+        return MPI_SUCCESS;
+    }
+    if (watch->code == MPI_ERR_TRUNCATE)
+        tutti_error("a message of %llu bytes came for a buffer of %llu", (unsigned long long)watch->mail.bytes,
+                    (unsigned long long)watch->capacity);
+    return tutti_fail_comm(watch->comm, watch->code);
+}
+
+int tutti_watch_finish(struct tutti_watch *watch, struct tutti_span *span, MPI_Status *status, int *code)
+{
+    if (watch->state == TUTTI_WATCH_WAITING)
+        tutti_watch_arrived(watch, span, status);
+    if (watch->state == TUTTI_WATCH_PLAIN)
+        return 0;
+    if (watch->state == TUTTI_WATCH_LETTER)
+        tutti_watch_fetch(&watch, &span, 1, 1);
+    *code = tutti_watch_end(watch, status);
+    return 1;
+}
+
+void tutti_watch_probed(MPI_Comm comm, MPI_Status *status)
+{
+    if (!tutti_lane || !tutti_lane_listens(tutti_lane) || tutti_received(status) != TUTTI_MAIL_BYTES)
+        return;
+    int peer = tutti_lanes_peer(comm, status->MPI_SOURCE);
+    const struct tutti_letter *letter = peer >= 0 ? tutti_lane_oldest(tutti_lane, peer, status->MPI_TAG) : NULL;
+    TUTTI_INSIDE();
+    if (letter)
+        tutti_real.MPI_Status_set_elements_x(status, tutti_handles.byte, (MPI_Count)letter->bytes);
+}

@@ -1,0 +1,148 @@
+#include "mpi/lanes.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/settings.h"
+
+enum { COMMS = 64 };
+
+struct tutti_lane *tutti_lane;
+size_t tutti_lane_least;
+int tutti_lane_forgets;
+MPI_Comm tutti_lane_box;
+
+/* Node ranks of the ranks of communicators that messages are sent over. */
+static struct peers {
+    MPI_Comm comm;
+    int n, *peer; /* NULL: free */
+} table[COMMS];
+static unsigned next;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* Asked of the MPI itself, with a message to this rank. */
+static int forgets(void)
+{
+    MPI_Request request;
+    MPI_Status status;
+    char out = 0, in = 0;
+    int flag = 0, self = 0, code;
+    tutti_real.MPI_Comm_rank(tutti_lane_box, &self);
+    if (tutti_real.MPI_Recv_init(&in, 1, tutti_handles.byte, self, 0, tutti_lane_box, &request) != MPI_SUCCESS)
+        return 1;
+    tutti_real.MPI_Start(&request);
+    tutti_real.MPI_Send(&out, 1, tutti_handles.byte, self, 0, tutti_lane_box);
+    do {
+        code = tutti_real.MPI_Request_get_status(request, &flag, &status);
+    } while (code == MPI_SUCCESS && !flag);
+    tutti_real.MPI_Wait(&request, &status);
+    tutti_real.MPI_Request_free(&request);
+    return code != MPI_SUCCESS || status.MPI_SOURCE != self;
+}
+
+void tutti_lanes_open(void)
+{
+    const struct tutti_settings *settings = tutti_settings();
+    size_t scratch = (size_t)settings->lane_mb << 20;
+    if (settings->messages == TUTTI_SET_MESSAGES_MPI || tutti_door.aware || !tutti_door.node)
+        return;
+    if (tutti_door.device && scratch == 0)
+        scratch = (size_t)(tutti_door.device->channel_mb / 2) << 20;
+    tutti_lane_least = (size_t)settings->message_least;
+    /* On all ranks, whatever their devices. */
+    if (tutti_real.MPI_Comm_dup(tutti_handles.world, &tutti_lane_box) != MPI_SUCCESS) {
+        tutti_lane_box = tutti_handles.no_comm;
+        return;
+    }
+    tutti_real.MPI_Comm_set_errhandler(tutti_lane_box, tutti_handles.errors_return);
+    tutti_lane_forgets = forgets();
+    tutti_lane = tutti_lane_new(tutti_door.node, tutti_door.device, scratch);
+}
+
+void tutti_lanes_close(int alive)
+{
+    tutti_lane_free(tutti_lane, alive);
+    tutti_lane = NULL;
+    tutti_lanes_comm_freed();
+    if (tutti_lane_box && tutti_lane_box != tutti_handles.no_comm)
+        tutti_real.MPI_Comm_free(&tutti_lane_box);
+}
+
+void tutti_lanes_forget(void)
+{
+    tutti_lane = NULL;
+}
+
+void tutti_lanes_comm_freed(void)
+{
+    pthread_mutex_lock(&lock);
+    for (int i = 0; i < COMMS; i++) {
+        free(table[i].peer);
+        table[i].peer = NULL;
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+/* The group that messages go to. */
+static int group_of(MPI_Comm comm, MPI_Group *group)
+{
+    int inter = 0;
+    if (tutti_real.MPI_Comm_test_inter(comm, &inter) != MPI_SUCCESS)
+        return 0;
+    return (inter ? tutti_real.MPI_Comm_remote_group(comm, group) : tutti_real.MPI_Comm_group(comm, group)) ==
+           MPI_SUCCESS;
+}
+
+/* NULL without memory. */
+static int *translate(MPI_Comm comm, int *n)
+{
+    MPI_Group group, world;
+    int *peer = NULL, *ranks = NULL;
+    if (!group_of(comm, &group))
+        return NULL;
+    if (tutti_real.MPI_Comm_group(tutti_handles.world, &world) == MPI_SUCCESS) {
+        tutti_real.MPI_Group_size(group, n);
+        peer = malloc((size_t)(*n > 0 ? *n : 1) * sizeof *peer);
+        ranks = malloc((size_t)(*n > 0 ? *n : 1) * sizeof *ranks);
+        for (int i = 0; peer && ranks && i < *n; i++)
+            ranks[i] = i;
+        if (peer && ranks)
+            tutti_real.MPI_Group_translate_ranks(group, *n, ranks, world, peer);
+        for (int i = 0; peer && ranks && i < *n; i++) {
+            int at = peer[i] == MPI_UNDEFINED ? -1 : tutti_node_find(tutti_door.node, peer[i]);
+            peer[i] = at == tutti_node_rank(tutti_door.node) ? -1 : at;
+        }
+        tutti_real.MPI_Group_free(&world);
+    }
+    tutti_real.MPI_Group_free(&group);
+    if (!ranks) {
+        free(peer);
+        peer = NULL;
+    }
+    free(ranks);
+    return peer;
+}
+
+int tutti_lanes_peer(MPI_Comm comm, int rank)
+{
+    if (rank < 0 || comm == tutti_handles.no_comm)
+        return -1;
+    TUTTI_INSIDE();
+    pthread_mutex_lock(&lock);
+    struct peers *found = NULL;
+    for (int i = 0; i < COMMS && !found; i++) {
+        if (table[i].peer && table[i].comm == comm)
+            found = &table[i];
+    }
+    if (!found) {
+        int n = 0, *peer = translate(comm, &n);
+        if (peer) {
+            found = &table[next++ % COMMS];
+            free(found->peer);
+            *found = (struct peers){comm, n, peer};
+        }
+    }
+    int peer = found && rank < found->n ? found->peer[rank] : -1;
+    pthread_mutex_unlock(&lock);
+    return peer;
+}

@@ -1,0 +1,43 @@
+/* Messages between ranks of a node that the MPI matches and does not carry (team/lane.h). In place of the message the
+ * MPI takes a short one, a mail, which names a letter. Whoever receives looks at mails of their length and fetches the
+ * data; statuses and probes tell the length of the message. */
+#ifndef TUTTI_MPI_LANES_H
+#define TUTTI_MPI_LANES_H
+
+#include "mpi/packed.h"
+#include "team/lane.h"
+
+/* A multiple of the sizes of all basic types, since an MPI may not take a part of an element. Messages of programs that
+ * are as long are known by the key. */
+enum { TUTTI_MAIL_BYTES = 480 };
+
+struct tutti_mail_head {
+    uint64_t key[2], sequence, bytes;
+    int32_t number, rank; /* of the letter; node rank of the sender */
+};
+
+extern struct tutti_lane *tutti_lane; /* NULL: messages are the MPI's alone */
+extern size_t tutti_lane_least;       /* bytes of a message that a letter may stand for */
+extern int tutti_lane_forgets;        /* 1: MPI_Request_get_status ends a persistent request, as in MPICH 5.0 */
+extern MPI_Comm tutti_lane_box;       /* over MPI_COMM_WORLD, for MAILED letters */
+
+/* Collective over MPI_COMM_WORLD, once the node is known. The close is collective too. */
+void tutti_lanes_open(void);
+void tutti_lanes_close(int alive);
+void tutti_lanes_forget(void);
+
+/* Node rank of a rank of the communicator (of the other group of an intercommunicator); -1: it is on another node, is
+ * this process itself, or there is no such rank. */
+int tutti_lanes_peer(MPI_Comm comm, int rank);
+/* A communicator's handle may be given to another one from now on. */
+void tutti_lanes_comm_freed(void);
+
+/* 1 where a message of so many elements may be a mail. Cheap. */
+static inline int tutti_lane_may(MPI_Count count, MPI_Datatype type)
+{
+    if (likely(!tutti_lane) || count <= 0 || tutti_inside)
+        return 0;
+    return count >= (MPI_Count)(tutti_lane_least / 32) || !tutti_type_find(type);
+}
+
+#endif

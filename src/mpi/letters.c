@@ -1,0 +1,412 @@
+#include "mpi/letters.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/clock.h"
+#include "core/log.h"
+#include "core/settings.h"
+#include "dtype/wire.h"
+#include "mpi/own.h"
+#include "mpi/requests.h"
+
+enum {
+    GRACE_NS = 20000,         /* how long the receiver may come first: about what a packing kernel takes */
+    GRACE_BYTES = 100,        /* and a nanosecond more for so many bytes */
+    GRACE_MAILED_NS = 5000000 /* where the data would have to go through host memory */
+};
+
+struct tutti_sent {
+    struct tutti_sent *next;
+    struct tutti_message message;
+    const struct tutti_plan *plan; /* held */
+    struct tutti_places places;
+    uint64_t bytes, since;
+    struct tutti_letter *letter; /* NULL: it needs no care any more */
+    MPI_Request mail, data;      /* of the MPI: the short message; the packed one of a MAILED letter */
+    void *pinned;                /* that it lies in */
+    size_t room;
+    MPI_Request request; /* the program's, where `tag` is not -1 */
+    int tag, left;       /* left: out of the program's buffer, and the request is complete */
+    int freed, code;
+    unsigned char text[TUTTI_MAIL_BYTES];
+};
+
+atomic_int tutti_letters_open;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct tutti_sent *all; /* with a mail or data on the way, or not left */
+
+/* ---- making ---- */
+
+/* Lowest byte of the elements; 0 where they are not all in one allocation of the lanes' GPU. */
+static int one_place(struct tutti_sent *sent, const char **lowest)
+{
+    const struct tutti_plan *plan = sent->plan;
+    const MPI_Count reach = (sent->message.count - 1) * plan->extent;
+    const char *first = (const char *)sent->message.buffer + plan->true_lower + (reach < 0 ? reach : 0);
+    const char *end = (const char *)sent->message.buffer + plan->true_end + (reach > 0 ? reach : 0);
+    struct tutti_memory memory;
+    tutti_door.device->classify(first, &memory);
+    const char *base = memory.base;
+    int gpu = tutti_lane_gpu(tutti_lane);
+    *lowest = first;
+    return memory.kind == TUTTI_MEMORY_DEVICE && first >= base && end <= base + memory.bytes &&
+           (gpu < 0 || memory.gpu < 0 || memory.gpu == gpu);
+}
+
+static struct tutti_pack_job packing(const struct tutti_sent *sent, void *to)
+{
+    return (struct tutti_pack_job){.direction = TUTTI_PACK,
+                                   .plan = sent->plan,
+                                   .count = (uint64_t)sent->message.count,
+                                   .memory = (void *)(uintptr_t)sent->message.buffer,
+                                   .packed = to,
+                                   .bytes = sent->bytes};
+}
+
+/* 1 where the receiver's kernels can read the message as it lies. */
+static int describe(struct tutti_sent *sent, const struct tutti_layout *layout, const char *lowest)
+{
+    struct tutti_letter *letter = sent->letter;
+    letter->count = (uint64_t)sent->message.count;
+    letter->lowest = lowest - (const char *)sent->message.buffer;
+    letter->layout_bytes = 0;
+    if (layout->in_order && (layout->solid || sent->message.count == 1))
+        return 1;
+    letter->layout_bytes = (uint32_t)tutti_plan_write(sent->plan, letter->layout, sizeof letter->layout);
+    return letter->layout_bytes > 0;
+}
+
+/* Fills the letter and shows it. 0: there is no way. */
+static int post(struct tutti_sent *sent, const struct tutti_layout *layout, const char *lowest)
+{
+    struct tutti_letter *letter = sent->letter;
+    const int direct = tutti_settings()->messages != TUTTI_SET_MESSAGES_PACKED;
+    letter->tag = sent->message.tag;
+    letter->bytes = sent->bytes;
+    if (direct && describe(sent, layout, lowest) && tutti_lane_share(tutti_lane, letter, lowest) &&
+        sent->message.mode != TUTTI_SEND_BUFFERED) {
+        tutti_lane_post(letter, TUTTI_LETTER_OFFERED);
+        return 1;
+    }
+    if (!direct)
+        letter->share.shared = 0;
+    void *scratch = tutti_lane_scratch(tutti_lane, letter, sent->bytes);
+    if (!scratch)
+        return 0;
+    const struct tutti_pack_job job = packing(sent, scratch);
+    if (tutti_pack_now(tutti_lane_gpu(tutti_lane), &job, 1) != TUTTI_OK)
+        return 0;
+    tutti_lane_post(letter, TUTTI_LETTER_PACKED);
+    return 1;
+}
+
+static void destroy(struct tutti_sent *sent)
+{
+    if (sent->tag >= 0)
+        tutti_own_release(sent->tag);
+    if (sent->plan)
+        tutti_plan_drop(sent->plan);
+    free(sent);
+}
+
+static struct tutti_sent *give_up(struct tutti_sent *sent)
+{
+    if (sent->letter)
+        tutti_lane_withdraw(tutti_lane, sent->letter);
+    destroy(sent);
+    return NULL;
+}
+
+/* 1 where a mail ends between two basic elements of the message: MPICH takes no part of one. */
+static int mail_fits(const struct tutti_message *message, const struct tutti_layout *layout)
+{
+    if (message->type == tutti_handles.packed) /* the receiver's type may be anything */
+        return 0;
+    return (layout->basic > 0 && layout->basic != UINT_MAX && TUTTI_MAIL_BYTES % layout->basic == 0) ||
+           TUTTI_MAIL_BYTES % layout->size == 0;
+}
+
+/* NULL: the message is left to the MPI. */
+static struct tutti_sent *new_sent(const struct tutti_message *message, int with_request)
+{
+    int peer = tutti_lane && !tutti_inside ? tutti_lanes_peer(message->comm, message->dest) : -1;
+    if (peer < 0 || message->count <= 0 || message->type == tutti_handles.no_type)
+        return NULL;
+    tutti_lane_poll(tutti_lane, 1);
+    const struct tutti_layout *layout = tutti_layout_of(message->type);
+    uint64_t bytes;
+    if (!tutti_lane_is_open(tutti_lane, peer) || !layout || !layout->plan ||
+        __builtin_mul_overflow((uint64_t)message->count, layout->plan->size, &bytes) || bytes < tutti_lane_least ||
+        !mail_fits(message, layout))
+        return NULL;
+    struct tutti_sent *sent = calloc(1, sizeof *sent);
+    const char *lowest;
+    if (!sent)
+        return NULL;
+    *sent = (struct tutti_sent){.message = *message,
+                                .plan = tutti_plan_hold(layout->plan),
+                                .bytes = bytes,
+                                .mail = tutti_handles.no_request,
+                                .data = tutti_handles.no_request,
+                                .tag = -1};
+    if (!one_place(sent, &lowest) || !(sent->letter = tutti_lane_letter(tutti_lane, peer)))
+        return give_up(sent);
+    if (with_request && tutti_own_request(0, &sent->request, &sent->tag) != 0) {
+        sent->tag = -1;
+        return give_up(sent);
+    }
+    struct tutti_mail_head head = {.sequence = atomic_load(&sent->letter->sequence),
+                                   .bytes = bytes,
+                                   .number = tutti_lane_number(tutti_lane, sent->letter),
+                                   .rank = tutti_node_rank(tutti_door.node)};
+    tutti_node_key(tutti_door.node, head.key);
+    memcpy(sent->text, &head, sizeof head);
+    sent->since = tutti_now_ns();
+    if (post(sent, layout, lowest))
+        return sent;
+    if (with_request) { /* the receive that nothing completed */
+        tutti_own_complete(sent->tag);
+        tutti_real.MPI_Wait(&sent->request, MPI_STATUS_IGNORE);
+    }
+    return give_up(sent);
+}
+
+/* Sends the mail. On failure nothing is left of the letter. */
+static int mail(struct tutti_sent *sent)
+{
+    const struct tutti_message *m = &sent->message;
+    TUTTI_INSIDE();
+    int (*const send[])(const void *, int, MPI_Datatype, int, int, MPI_Comm,
+                        MPI_Request *) = {[TUTTI_SEND] = tutti_real.MPI_Isend,
+                                          [TUTTI_SEND_SYNCHRONOUS] = tutti_real.MPI_Issend,
+                                          [TUTTI_SEND_BUFFERED] = tutti_real.MPI_Ibsend,
+                                          [TUTTI_SEND_READY] = tutti_real.MPI_Irsend};
+    int code = send[m->mode](sent->text, TUTTI_MAIL_BYTES, tutti_handles.byte, m->dest, m->tag, m->comm, &sent->mail);
+    if (code != MPI_SUCCESS)
+        return code;
+    tutti_count(m->name, "accelerated",
+                tutti_letter_is(sent->letter, TUTTI_LETTER_PACKED) ? "packed for the receiver"
+                                                                   : "fetched by the receiver");
+    pthread_mutex_lock(&lock);
+    sent->next = all;
+    all = sent;
+    pthread_mutex_unlock(&lock);
+    atomic_fetch_add_explicit(&tutti_letters_open, 1, memory_order_relaxed);
+    return MPI_SUCCESS;
+}
+
+/* ---- bringing on ---- */
+
+static int overdue(const struct tutti_sent *sent, uint64_t now)
+{
+    return now - sent->since > GRACE_NS + sent->bytes / GRACE_BYTES;
+}
+
+/* Packs into host memory, from where the MPI carries it when the receiver asks. */
+static void mail_data(struct tutti_sent *sent, uint64_t now)
+{
+    struct tutti_letter *letter = sent->letter;
+    if (now - sent->since < GRACE_MAILED_NS || sent->bytes > INT32_MAX ||
+        !tutti_letter_win(letter, TUTTI_LETTER_MOVING))
+        return;
+    sent->pinned = tutti_pinned_take(sent->bytes, &sent->room);
+    const struct tutti_pack_job job = packing(sent, sent->pinned);
+    int status = sent->pinned ? tutti_pack_now(tutti_lane_gpu(tutti_lane), &job, 1) : TUTTI_ERR_MEMORY;
+    if (status == TUTTI_OK &&
+        tutti_real.MPI_Isend(sent->pinned, (int)sent->bytes, tutti_handles.byte,
+                             tutti_node_world(tutti_door.node, (int)letter->to), tutti_lane_number(tutti_lane, letter),
+                             tutti_lane_box, &sent->data) == MPI_SUCCESS) {
+        tutti_letter_set(letter, TUTTI_LETTER_MAILED);
+        return;
+    }
+    /* The receiver may still come for it. */
+    tutti_pinned_give(sent->pinned, sent->room);
+    sent->pinned = NULL;
+    tutti_letter_set(letter, TUTTI_LETTER_OFFERED);
+}
+
+/* What was offered and not fetched in time goes into scratch, all in one launch. */
+static void pack_overdue(uint64_t now)
+{
+    enum { MOST = 64 };
+    struct tutti_pack_job jobs[MOST];
+    struct tutti_sent *of[MOST];
+    unsigned n = 0;
+    for (struct tutti_sent *sent = all; sent && n < MOST; sent = sent->next) {
+        if (!sent->letter || !tutti_letter_is(sent->letter, TUTTI_LETTER_OFFERED) || !overdue(sent, now))
+            continue;
+        void *scratch = tutti_lane_scratch(tutti_lane, sent->letter, sent->bytes);
+        if (!scratch)
+            mail_data(sent, now);
+        if (!scratch || !tutti_letter_win(sent->letter, TUTTI_LETTER_MOVING))
+            continue;
+        jobs[n] = packing(sent, scratch);
+        of[n++] = sent;
+    }
+    int status = n ? tutti_pack_now(tutti_lane_gpu(tutti_lane), jobs, n) : TUTTI_OK;
+    for (unsigned i = 0; i < n; i++)
+        tutti_letter_set(of[i]->letter, status == TUTTI_OK ? TUTTI_LETTER_PACKED : TUTTI_LETTER_OFFERED);
+}
+
+/* The data are out of the program's buffer. */
+static int has_left(struct tutti_sent *sent)
+{
+    struct tutti_letter *letter = sent->letter;
+    if (!letter)
+        return 1;
+    uint32_t state = atomic_load_explicit(&letter->state, memory_order_acquire);
+    int status = TUTTI_OK;
+    if (state == TUTTI_LETTER_OFFERED || state == TUTTI_LETTER_CLAIMED || state == TUTTI_LETTER_MOVING) {
+        status = tutti_lane_watch(tutti_lane);
+        if (status == TUTTI_OK)
+            return 0;
+        sent->code = tutti_error_code(status);
+    }
+    sent->letter = NULL; /* it is freed when the receiver is done */
+    return 1;
+}
+
+static int complete(MPI_Request *request)
+{
+    int flag = 1;
+    if (*request != tutti_handles.no_request && tutti_real.MPI_Test(request, &flag, MPI_STATUS_IGNORE) != MPI_SUCCESS)
+        flag = 1;
+    return flag;
+}
+
+/* 1 where the entry leaves the list. */
+static int step(struct tutti_sent *sent)
+{
+    int mailed = complete(&sent->mail), carried = complete(&sent->data);
+    if (!sent->left && mailed && has_left(sent)) {
+        sent->left = 1;
+        atomic_fetch_sub_explicit(&tutti_letters_open, 1, memory_order_relaxed);
+        if (sent->tag >= 0)
+            tutti_own_complete(sent->tag);
+    }
+    if (carried && sent->pinned) {
+        tutti_pinned_give(sent->pinned, sent->room);
+        sent->pinned = NULL;
+    }
+    return sent->left && carried;
+}
+
+/* The lock is held. */
+static void poll_locked(void)
+{
+    struct tutti_sent **at = &all;
+    pack_overdue(tutti_now_ns());
+    while (*at) {
+        struct tutti_sent *sent = *at;
+        if (!step(sent)) {
+            at = &sent->next;
+            continue;
+        }
+        *at = sent->next;
+        sent->next = NULL;
+        if (sent->freed)
+            destroy(sent);
+        else
+            sent->left = 2; /* out of the list */
+    }
+}
+
+void tutti_letters_poll(void)
+{
+    if (!tutti_lane || pthread_mutex_trylock(&lock) != 0)
+        return;
+    TUTTI_INSIDE();
+    if (all)
+        poll_locked();
+    pthread_mutex_unlock(&lock);
+    tutti_lane_poll(tutti_lane, 0);
+}
+
+/* ---- calls ---- */
+
+static int has_ended(struct tutti_sent *sent)
+{
+    pthread_mutex_lock(&lock);
+    int left = sent->left;
+    pthread_mutex_unlock(&lock);
+    return left;
+}
+
+/* The program is through with it. */
+static void let_go(struct tutti_sent *sent)
+{
+    pthread_mutex_lock(&lock);
+    int out = sent->left == 2;
+    sent->freed = 1;
+    pthread_mutex_unlock(&lock);
+    if (out)
+        destroy(sent);
+}
+
+int tutti_letter_send(const struct tutti_message *message, int *code)
+{
+    struct tutti_sent *sent = new_sent(message, 0);
+    unsigned rounds = 0;
+    if (!sent)
+        return 0;
+    *code = mail(sent);
+    if (*code != MPI_SUCCESS) {
+        give_up(sent);
+        return 1;
+    }
+    for (tutti_letters_poll(); !has_ended(sent); tutti_letters_poll()) {
+        if (tutti_nonblocking_busy())
+            tutti_nonblocking_poll();
+        tutti_nonblocking_pause(&rounds);
+    }
+    *code = sent->code == MPI_SUCCESS ? MPI_SUCCESS : tutti_fail_comm(message->comm, sent->code);
+    let_go(sent);
+    return 1;
+}
+
+int tutti_letter_isend(const struct tutti_message *message, MPI_Request *request, int *code)
+{
+    struct tutti_sent *sent = new_sent(message, 1);
+    if (!sent)
+        return 0;
+    *code = mail(sent);
+    if (*code != MPI_SUCCESS) {
+        tutti_own_complete(sent->tag);
+        tutti_real.MPI_Wait(&sent->request, MPI_STATUS_IGNORE);
+        give_up(sent);
+        return 1;
+    }
+    *request = sent->request;
+    *code = tutti_pending_sent(*request, message->comm, sent);
+    return 1;
+}
+
+int tutti_sent_deliver(const struct tutti_sent *sent)
+{
+    return sent->code == MPI_SUCCESS ? MPI_SUCCESS : tutti_fail_comm(sent->message.comm, sent->code);
+}
+
+void tutti_sent_drop(struct tutti_sent *sent)
+{
+    let_go(sent);
+}
+
+int tutti_sent_free(struct tutti_sent *sent, MPI_Request *request)
+{
+    TUTTI_INSIDE();
+    int code = tutti_real.MPI_Request_free(request); /* completed all the same */
+    let_go(sent);
+    return code;
+}
+
+void tutti_letters_end(void)
+{
+    uint64_t limit = tutti_now_ns() + (uint64_t)tutti_settings()->timeout_seconds * 1000000000u;
+    unsigned rounds = 0;
+    while (tutti_lane && all && tutti_now_ns() < limit) {
+        tutti_letters_poll();
+        tutti_nonblocking_pause(&rounds);
+    }
+}

@@ -1,0 +1,41 @@
+/* Sending by letters: what is on its way, and bringing it on. A send is done when the data have left the program's
+ * buffer, which never takes the receiver: where it does not fetch them soon, they are packed into scratch. */
+#ifndef TUTTI_MPI_LETTERS_H
+#define TUTTI_MPI_LETTERS_H
+
+#include "mpi/lanes.h"
+
+enum tutti_send_mode { TUTTI_SEND, TUTTI_SEND_SYNCHRONOUS, TUTTI_SEND_BUFFERED, TUTTI_SEND_READY };
+
+/* Arguments of a send. */
+struct tutti_message {
+    const char *name; /* of the call */
+    const void *buffer;
+    MPI_Count count;
+    MPI_Datatype type;
+    int dest, tag;
+    MPI_Comm comm;
+    enum tutti_send_mode mode;
+};
+
+struct tutti_sent;
+
+extern atomic_int tutti_letters_open; /* sends that are not done */
+
+/* 1 where the message is sent by a letter; *code is what a blocking call returns, after all of it. 0: the MPI takes it.
+ */
+int tutti_letter_send(const struct tutti_message *message, int *code);
+/* The same of a nonblocking call: *request is the program's, under watch. */
+int tutti_letter_isend(const struct tutti_message *message, MPI_Request *request, int *code);
+
+/* Brings sends on, without waiting but for packing kernels. Completion calls repeat it. */
+void tutti_letters_poll(void);
+/* In MPI_Finalize: waits, bounded, for what is not done. */
+void tutti_letters_end(void);
+
+/* The request has completed, or was given up. */
+int tutti_sent_deliver(const struct tutti_sent *sent);
+void tutti_sent_drop(struct tutti_sent *sent);
+int tutti_sent_free(struct tutti_sent *sent, MPI_Request *request);
+
+#endif

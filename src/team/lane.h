@@ -1,0 +1,72 @@
+/* Lanes: how a message goes from a rank's memory into that of another rank of its node without the MPI carrying it. A
+ * lane is open where the receiver has mapped the sender's scratch. This is the part below the MPI: letters, scratch and
+ * mappings. All functions are local and safe from any thread. */
+#ifndef TUTTI_TEAM_LANE_H
+#define TUTTI_TEAM_LANE_H
+
+#include "team/team.h"
+
+struct tutti_lane;
+struct tutti_mapping;
+
+/* `scratch` bytes of device memory are taken at the first tutti_lane_poll() with `sending`. Nothing of the device is
+ * touched before. NULL without memory, and where the node is of this rank alone or of too many. */
+struct tutti_lane *tutti_lane_new(struct tutti_node *node, const struct tutti_device *device, size_t scratch);
+/* Peers send and want nothing any more. alive: the device may be called. */
+void tutti_lane_free(struct tutti_lane *lane, int alive);
+/* Opens what can be opened: lanes from peers that have offered their scratch, and with `sending` those from this rank,
+ * by offering its own. Frees the letters that have been taken. A few loads where there is nothing to do. */
+void tutti_lane_poll(struct tutti_lane *lane, int sending);
+/* GPU of this process that lanes are for; -1: not known yet. */
+int tutti_lane_gpu(const struct tutti_lane *lane);
+/* 1 where the peer takes letters of this rank. */
+int tutti_lane_is_open(const struct tutti_lane *lane, int peer);
+/* 1 where any lane to this rank is open. */
+int tutti_lane_listens(const struct tutti_lane *lane);
+/* TUTTI_ERR_PEER where a rank of the node has died, said; looks every few milliseconds. */
+int tutti_lane_watch(struct tutti_lane *lane);
+
+/* ---- sender ---- */
+
+/* A free letter of this rank, to be filled and posted; NULL where there is none. */
+struct tutti_letter *tutti_lane_letter(struct tutti_lane *lane, int peer);
+int tutti_lane_number(const struct tutti_lane *lane, const struct tutti_letter *letter);
+/* The filled letter can be seen from now on. */
+void tutti_lane_post(struct tutti_letter *letter, enum tutti_letter_state state);
+/* A letter that no peer has been told of. */
+void tutti_lane_withdraw(struct tutti_lane *lane, struct tutti_letter *letter);
+/* Scratch for a letter, freed with it; NULL where there is no room. letter->at is set. */
+void *tutti_lane_scratch(struct tutti_lane *lane, struct tutti_letter *letter, size_t bytes);
+/* Names the allocation of `pointer` in the letter. 1: the peer has it mapped and can take from it. */
+int tutti_lane_share(struct tutti_lane *lane, struct tutti_letter *letter, const void *pointer);
+
+/* ---- receiver ---- */
+
+/* The letter that a peer has announced; NULL where there is none of that sequence. */
+struct tutti_letter *tutti_lane_find(struct tutti_lane *lane, int peer, int number, uint64_t sequence);
+/* The letter of the oldest message to this rank from `peer` with this tag; NULL: none. */
+const struct tutti_letter *tutti_lane_oldest(const struct tutti_lane *lane, int peer, int tag);
+/* Where this rank's kernels find the data of a letter in state PACKED, or `offered` in the peer's own buffer; NULL
+ * where they cannot. *held: a mapping, or NULL, to be released. */
+void *tutti_lane_reach(struct tutti_lane *lane, int peer, struct tutti_letter *letter, int offered,
+                       struct tutti_mapping **held);
+void tutti_lane_release(struct tutti_lane *lane, struct tutti_mapping *held);
+/* Maps the allocation that a letter names, so that the next message from it may be taken directly. */
+void tutti_lane_meet(struct tutti_lane *lane, int peer, const struct tutti_letter *letter);
+
+static inline int tutti_letter_is(const struct tutti_letter *letter, enum tutti_letter_state state)
+{
+    return atomic_load_explicit(&letter->state, memory_order_acquire) == (uint32_t)state;
+}
+static inline void tutti_letter_set(struct tutti_letter *letter, enum tutti_letter_state state)
+{
+    atomic_store_explicit(&letter->state, (uint32_t)state, memory_order_release);
+}
+/* From OFFERED: 1 where this side comes first. */
+static inline int tutti_letter_win(struct tutti_letter *letter, enum tutti_letter_state state)
+{
+    uint32_t offered = TUTTI_LETTER_OFFERED;
+    return atomic_compare_exchange_strong(&letter->state, &offered, (uint32_t)state);
+}
+
+#endif
