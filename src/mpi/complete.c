@@ -23,7 +23,8 @@ static const struct mine nobody;
 
 static int busy(const struct mine *mine)
 {
-    if (tutti_nonblocking_busy() || atomic_load_explicit(&tutti_letters_open, memory_order_relaxed) != 0)
+    if (tutti_nonblocking_busy() || atomic_load_explicit(&tutti_letters_open, memory_order_relaxed) != 0 ||
+        atomic_load_explicit(&tutti_joints_open, memory_order_relaxed) != 0)
         return 1;
     for (int i = 0; mine->pending && i < mine->n; i++) {
         if (mine->pending[i] && mine->pending[i]->watch)
@@ -40,6 +41,8 @@ static void poll(const struct mine *mine)
         tutti_pending_fetch(mine->pending, mine->requests, mine->n);
     if (atomic_load_explicit(&tutti_letters_open, memory_order_relaxed) != 0)
         tutti_letters_poll();
+    if (atomic_load_explicit(&tutti_joints_open, memory_order_relaxed) != 0)
+        tutti_joints_poll();
 }
 
 /* Ends with the blocking call where nothing needs this thread any more. */

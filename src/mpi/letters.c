@@ -30,6 +30,7 @@ struct tutti_sent {
     MPI_Request request; /* the program's, where `tag` is not -1 */
     int tag, left;       /* left: out of the program's buffer, and the request is complete */
     int freed, code;
+    int given_up; /* the program has freed its request */
     unsigned char text[TUTTI_MAIL_BYTES];
 };
 
@@ -85,6 +86,7 @@ static int post(struct tutti_sent *sent, const struct tutti_layout *layout, cons
     const int direct = tutti_settings()->messages != TUTTI_SET_MESSAGES_PACKED;
     letter->tag = sent->message.tag;
     letter->bytes = sent->bytes;
+    letter->scope = tutti_comm_key(sent->message.comm);
     if (direct && describe(sent, layout, lowest) && tutti_lane_share(tutti_lane, letter, lowest) &&
         sent->message.mode != TUTTI_SEND_BUFFERED) {
         tutti_lane_post(letter, TUTTI_LETTER_OFFERED);
@@ -104,6 +106,8 @@ static int post(struct tutti_sent *sent, const struct tutti_layout *layout, cons
 
 static void destroy(struct tutti_sent *sent)
 {
+    if (sent->given_up)
+        tutti_own_end(0, &sent->request);
     if (sent->tag >= 0)
         tutti_own_release(sent->tag);
     if (sent->plan)
@@ -117,6 +121,28 @@ static struct tutti_sent *give_up(struct tutti_sent *sent)
         tutti_lane_withdraw(tutti_lane, sent->letter);
     destroy(sent);
     return NULL;
+}
+
+/* Tags, modulo SHY, by which a peer was sent messages as long as mails: letters with them could not be told from those
+ * by a probe. */
+enum { SHY = 1024 };
+static _Atomic uint64_t shy[TUTTI_LANE_PEERS][SHY / 64];
+
+static int is_shy(int peer, int tag)
+{
+    unsigned bit = (unsigned)tag % SHY;
+    return atomic_load_explicit(&shy[peer][bit / 64], memory_order_relaxed) >> bit % 64 & 1;
+}
+
+void tutti_letter_alike(MPI_Count count, MPI_Datatype type, int dest, int tag, MPI_Comm comm)
+{
+    MPI_Count size = 0;
+    if (type == tutti_handles.no_type || tutti_real.MPI_Type_size_x(type, &size) != MPI_SUCCESS ||
+        size * count != TUTTI_MAIL_BYTES)
+        return;
+    int peer = tutti_lanes_peer(comm, dest);
+    if (peer >= 0)
+        atomic_fetch_or(&shy[peer][(unsigned)tag % SHY / 64], UINT64_C(1) << (unsigned)tag % SHY % 64);
 }
 
 /* 1 where a mail ends between two basic elements of the message: MPICH takes no part of one. */
@@ -139,7 +165,8 @@ static struct tutti_sent *new_sent(const struct tutti_message *message, int with
     uint64_t bytes;
     if (!tutti_lane_is_open(tutti_lane, peer) || !layout || !layout->plan ||
         __builtin_mul_overflow((uint64_t)message->count, layout->plan->size, &bytes) || bytes < tutti_lane_least ||
-        !mail_fits(message, layout))
+        !mail_fits(message, layout) || is_shy(peer, message->tag) ||
+        tutti_lane_clashes(tutti_lane, peer, message->tag, tutti_comm_key(message->comm), bytes))
         return NULL;
     struct tutti_sent *sent = calloc(1, sizeof *sent);
     const char *lowest;
@@ -395,10 +422,10 @@ void tutti_sent_drop(struct tutti_sent *sent)
 
 int tutti_sent_free(struct tutti_sent *sent, MPI_Request *request)
 {
-    TUTTI_INSIDE();
-    int code = tutti_real.MPI_Request_free(request); /* completed all the same */
+    *request = tutti_handles.no_request;
+    sent->given_up = 1;
     let_go(sent);
-    return code;
+    return MPI_SUCCESS;
 }
 
 void tutti_letters_end(void)

@@ -28,6 +28,15 @@ int tutti_letter_send(const struct tutti_message *message, int *code);
 /* The same of a nonblocking call: *request is the program's, under watch. */
 int tutti_letter_isend(const struct tutti_message *message, MPI_Request *request, int *code);
 
+/* Takes note of a message to be sent as it is: it may be as long as a mail. */
+void tutti_letter_alike(MPI_Count count, MPI_Datatype type, int dest, int tag, MPI_Comm comm);
+static inline void tutti_letter_note(MPI_Count count, MPI_Datatype type, int dest, int tag, MPI_Comm comm)
+{
+    if (unlikely(tutti_lane) && count > 0 && count <= TUTTI_MAIL_BYTES && TUTTI_MAIL_BYTES % count == 0 &&
+        !tutti_inside)
+        tutti_letter_alike(count, type, dest, tag, comm);
+}
+
 /* Brings sends on, without waiting but for packing kernels. Completion calls repeat it. */
 void tutti_letters_poll(void);
 /* In MPI_Finalize: waits, bounded, for what is not done. */

@@ -51,6 +51,8 @@ struct tutti_open *tutti_open_new(const struct tutti_asked *asked, int persisten
 /* The lock is held; the entry is in no list and nothing will come for its tag. */
 static void destroy(struct tutti_open *open)
 {
+    if (open->freed)
+        tutti_own_end(open->persistent, &open->request);
     tutti_own_release(open->tag);
     if (open->persistent && open->asked.comm != tutti_handles.no_comm)
         tutti_real.MPI_Comm_free(&open->asked.comm);
@@ -309,11 +311,16 @@ int tutti_open_free(struct tutti_open *open, MPI_Request *request)
 {
     TUTTI_INSIDE();
     LOCKED();
-    int code = tutti_real.MPI_Request_free(request);
-    if (open->phase == TUTTI_OPEN_IDLE || open->phase == TUTTI_OPEN_DONE)
+    int code = MPI_SUCCESS;
+    if (open->phase == TUTTI_OPEN_IDLE) {
+        code = tutti_real.MPI_Request_free(request);
         destroy(open);
-    else
-        open->freed = 1;
+        return code;
+    }
+    *request = tutti_handles.no_request;
+    open->freed = 1;
+    if (open->phase == TUTTI_OPEN_DONE)
+        destroy(open);
     return code;
 }
 

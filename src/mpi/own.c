@@ -46,6 +46,14 @@ void tutti_own_complete(int tag)
     tutti_real.MPI_Send(NULL, 0, tutti_handles.byte, 0, tag, self);
 }
 
+void tutti_own_end(int persistent, MPI_Request *request)
+{
+    TUTTI_INSIDE();
+    tutti_real.MPI_Wait(request, MPI_STATUS_IGNORE);
+    if (persistent)
+        tutti_real.MPI_Request_free(request);
+}
+
 void tutti_own_release(int tag)
 {
     pthread_mutex_lock(&lock);

@@ -11,6 +11,9 @@ int tutti_own_request(int persistent, MPI_Request *request, int *tag);
 void tutti_own_complete(int tag);
 /* Nothing will come for the tag. */
 void tutti_own_release(int tag);
+/* After tutti_own_complete(), of a request that the program has freed: ends it. It is not freed before, since MPICH 4.0
+ * forgets that such a receive is still posted. */
+void tutti_own_end(int persistent, MPI_Request *request);
 /* Before MPI_Finalize; idle: none is open. */
 void tutti_own_close(int idle);
 

@@ -40,6 +40,8 @@ int tutti_pending_deliver(struct tutti_pending *pending, MPI_Status *status)
         return tutti_open_deliver(pending->open);
     if (pending->sent)
         return tutti_sent_deliver(pending->sent);
+    if (pending->joint)
+        return tutti_joint_deliver(pending->joint, status);
     if (pending->watch && (!pending->persistent || pending->active) && !is_cancelled(status) &&
         tutti_watch_finish(pending->watch, &pending->span, status, &code)) {
         pending->delivered = 1;
@@ -58,6 +60,8 @@ static void destroy(struct tutti_pending *pending)
     tutti_watch_free(pending->watch);
     if (pending->sent)
         tutti_sent_drop(pending->sent);
+    if (pending->joint)
+        tutti_joint_drop(pending->joint);
     if (pending->exchange) {
         tutti_blocks_close(&pending->exchange->in);
         tutti_blocks_close(&pending->exchange->out);
@@ -163,6 +167,16 @@ int tutti_pending_sent(MPI_Request request, MPI_Comm comm, struct tutti_sent *se
     return MPI_SUCCESS;
 }
 
+int tutti_pending_joint(MPI_Request request, MPI_Comm comm, struct tutti_joint *joint)
+{
+    struct tutti_pending *pending = entry(request, comm);
+    if (!pending)
+        return tutti_fail_comm(comm, MPI_ERR_NO_MEM);
+    pending->joint = joint;
+    tutti_pending_back(pending);
+    return MPI_SUCCESS;
+}
+
 int tutti_pending_persistent(MPI_Request request, MPI_Comm comm, struct tutti_span *span, struct tutti_watch *watch)
 {
     struct tutti_pending *pending = entry(request, comm);
@@ -214,6 +228,12 @@ int tutti_pending_free(struct tutti_pending *pending, MPI_Request *request)
     if (pending->sent) {
         int code = tutti_sent_free(pending->sent, request);
         pending->sent = NULL;
+        destroy(pending);
+        return code;
+    }
+    if (pending->joint) {
+        int code = tutti_joint_free(pending->joint, request);
+        pending->joint = NULL;
         destroy(pending);
         return code;
     }

@@ -79,6 +79,8 @@ int tutti_door_MPI_Cancel(MPI_Request *request)
         tutti_pending_none() || tutti_inside || !request ? NULL : tutti_pending_see(*request);
     if (pending && pending->sent) /* as good as gone: it completes as sent */
         return MPI_SUCCESS;
+    if (pending && pending->joint)
+        return tutti_joint_cancel(pending->joint);
     if (likely(!pending || !pending->open))
         return tutti_real.MPI_Cancel(request);
     tutti_error("MPI_Cancel: %s cannot be cancelled", pending->open->asked.name);

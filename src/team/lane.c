@@ -285,6 +285,21 @@ struct tutti_letter *tutti_lane_letter(struct tutti_lane *lane, int peer)
     return letter;
 }
 
+int tutti_lane_clashes(struct tutti_lane *lane, int peer, int tag, uint64_t scope, uint64_t bytes)
+{
+    int clashes = 0;
+    pthread_mutex_lock(&lane->lock);
+    for (int w = 0; w < TUTTI_LETTERS / 64; w++) {
+        for (uint64_t left = lane->used[w]; left; left &= left - 1) {
+            const struct tutti_letter *letter = &mine(lane)->letter[w * 64 + __builtin_ctzll(left)];
+            clashes |= letter->to == (uint32_t)peer && letter->tag == tag && letter->scope != scope &&
+                       letter->bytes != bytes && !tutti_letter_is(letter, TUTTI_LETTER_DONE);
+        }
+    }
+    pthread_mutex_unlock(&lane->lock);
+    return clashes;
+}
+
 int tutti_lane_number(const struct tutti_lane *lane, const struct tutti_letter *letter)
 {
     return (int)(letter - mine(lane)->letter);

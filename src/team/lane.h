@@ -33,6 +33,9 @@ struct tutti_letter *tutti_lane_letter(struct tutti_lane *lane, int peer);
 int tutti_lane_number(const struct tutti_lane *lane, const struct tutti_letter *letter);
 /* The filled letter can be seen from now on. */
 void tutti_lane_post(struct tutti_letter *letter, enum tutti_letter_state state);
+/* 1 where a letter of this rank that is not done has the tag in another scope, and another length: a probe could not
+ * tell them apart. */
+int tutti_lane_clashes(struct tutti_lane *lane, int peer, int tag, uint64_t scope, uint64_t bytes);
 /* A letter that no peer has been told of. */
 void tutti_lane_withdraw(struct tutti_lane *lane, struct tutti_letter *letter);
 /* Scratch for a letter, freed with it; NULL where there is no room. letter->at is set. */

@@ -45,6 +45,7 @@ struct tutti_letter {
     uint64_t count;        /* OFFERED: elements of the layout */
     int64_t lowest;        /* OFFERED: of the lowest byte in the share, from the buffer that the layout counts from */
     uint64_t at;           /* PACKED: place in the scratch */
+    uint64_t scope;        /* of the tag, as the owner counts communicators */
     struct tutti_share share; /* the owner's buffer: OFFERED, or to be known to the receiver */
     unsigned char layout[TUTTI_LETTER_LAYOUT];
 };
