@@ -91,13 +91,17 @@ void pack_copy_flat(char *to, const char *from, size_t bytes);
 /* Waits for all that the GPU does. */
 void pack_copy_wait(void);
 
-/* Microseconds of MPI_Type_commit of a type that was just made, with the library in front and of the MPI itself. */
+/* Microseconds of MPI_Type_commit of a type that was just made, with the library in front and of the MPI itself; of
+ * making, committing and freeing one; and what its first MPI_Pack takes longer than the second one (-1: not known). */
 struct pack_commit {
-    double ours, plain;
+    double ours, plain, whole, plain_whole, first;
     long n;
 };
 void pack_commit_measure(const struct bench_plan *plan, const struct pack_layout *layout, const char *description,
-                         char *base, struct pack_commit *out);
+                         struct pack_commit *out);
+void pack_commit_end(void);
+/* Microseconds that the arguments of types took so far, which are not the MPI's. */
+extern double pack_list_us;
 
 void bench_pack(struct bench_plan *plan, const struct pack_plan *pack);
 

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/clock.h"
 #include "pack.h"
 
 enum { FLOAT_BYTES = 4, DOUBLE_BYTES = 8 };
@@ -173,8 +174,10 @@ static MPI_Datatype make_chosen(const struct pack_layout *layout, const char *de
         return pack_layout_listed(layout, description, base);
     for (size_t a = 0; a < arrays; a++) {
         const size_t bytes = layout->number[a == 0 ? 3 : 4], basic = layout->number[5], length = bytes / basic;
+        const uint64_t start = tutti_now_ns();
         for (size_t i = 0; i < n && i < ENTRIES; i++)
             place[i] = (int)((layout->piece[a * n + i].offset - before) / basic);
+        pack_list_us += (double)(tutti_now_ns() - start) * 1e-3;
         pack_mpi(MPI_Type_create_indexed_block((int)n, (int)length, place,
                                                basic == FLOAT_BYTES ? MPI_FLOAT : MPI_DOUBLE, &type[a]),
                  "MPI_Type_create_indexed_block");

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/clock.h"
 #include "pack.h"
 
 struct list {
@@ -10,6 +11,8 @@ struct list {
     MPI_Aint *offsets;
     MPI_Datatype *types;
 };
+
+double pack_list_us;
 
 static void *room(size_t n, size_t size)
 {
@@ -23,6 +26,7 @@ MPI_Datatype pack_layout_listed(const struct pack_layout *layout, const char *de
 {
     MPI_Datatype type = MPI_DATATYPE_NULL;
     struct list list = {.n = (int)layout->n};
+    uint64_t start = tutti_now_ns();
     list.lengths = room(layout->n, sizeof *list.lengths);
     list.places = room(layout->n, sizeof *list.places);
     list.offsets = room(layout->n, sizeof *list.offsets);
@@ -34,6 +38,7 @@ MPI_Datatype pack_layout_listed(const struct pack_layout *layout, const char *de
         list.offsets[i] = (MPI_Aint)piece.offset + (layout->absolute ? (MPI_Aint)base : 0);
         list.types[i] = MPI_BYTE;
     }
+    pack_list_us += (double)(tutti_now_ns() - start) * 1e-3;
 #define IS(name) (strcmp(description, name) == 0)
     if (IS("hib"))
         pack_mpi(MPI_Type_create_hindexed_block(list.n, list.lengths[0], list.offsets, MPI_BYTE, &type),
@@ -50,10 +55,12 @@ MPI_Datatype pack_layout_listed(const struct pack_layout *layout, const char *de
         pack_mpi(MPI_Type_create_hindexed(list.n, list.lengths, list.offsets, MPI_BYTE, &type),
                  "MPI_Type_create_hindexed");
 #undef IS
+    start = tutti_now_ns();
     free(list.lengths);
     free(list.places);
     free(list.offsets);
     free(list.types);
+    pack_list_us += (double)(tutti_now_ns() - start) * 1e-3;
     return type;
 }
 

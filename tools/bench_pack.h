@@ -26,7 +26,7 @@ struct pack_time {
 struct pack_row {
     char layout[64], description[24], how[2][64]; /* how: "kernel"; "mpi: reason" */
     size_t bytes, blocks, touched;
-    double commit, plain_commit;
+    double commit, plain_commit, whole, plain_whole, first;
     long commits;
     struct pack_time time[PACK_WAYS][2]; /* pack, unpack */
 };

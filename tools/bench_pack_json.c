@@ -24,6 +24,10 @@ static json_t *row_json(const struct pack_table *t, const struct pack_row *row)
         json_object_set_new(out, "commit_us", json_real(row->commit));
         json_object_set_new(out, "plain_commit_us", json_real(row->plain_commit));
         json_object_set_new(out, "ratio", json_real(row->plain_commit > 0 ? row->commit / row->plain_commit : 0));
+        json_object_set_new(out, "whole_us", json_real(row->whole));
+        json_object_set_new(out, "plain_whole_us", json_real(row->plain_whole));
+        json_object_set_new(out, "whole_ratio", json_real(row->plain_whole > 0 ? row->whole / row->plain_whole : 0));
+        json_object_set_new(out, "first_us", row->first < 0 ? json_null() : json_real(row->first));
         json_object_set_new(out, "iterations", json_integer((json_int_t)row->commits));
         return out;
     }

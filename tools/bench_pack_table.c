@@ -72,7 +72,9 @@ static void print_head(struct pack_table *t)
         printf("# %zu bytes out of a cube of %zu^3: bytes of a row / rows / planes\n",
                t->options->cube * t->options->cube, t->options->cube);
     if (commit)
-        puts("# medians in us; ratio: with the library in front, in units of the plain MPI's");
+        puts("# medians in us; ratio: with the library in front, in units of the plain MPI's; all: making, committing "
+             "and\n"
+             "# freeing a type; first: what its first MPI_Pack takes longer than the second one");
     else
         printf("# data from seed %llu, %s; medians in us; x: that way's in units of Tutti's\n",
                (unsigned long long)b->seed, b->check ? "validated in the timed loop" : "not validated");
@@ -91,7 +93,8 @@ static void print_columns(struct pack_table *t)
     t->started = 1;
     printf("%-19s %-13s ", "# Layout", "Description");
     if (t->options->kind == PACK_COMMIT) {
-        printf("%10s %8s %11s %11s %7s %10s\n", "Bytes", "Blocks", "tutti", "plain", "ratio", "Iterations");
+        printf("%10s %8s %11s %11s %7s %11s %11s %7s %11s %10s\n", "Bytes", "Blocks", "tutti", "plain", "ratio", "all",
+               "plain_all", "ratio", "first", "Iterations");
         return;
     }
     printf("%-6s %10s %9s %11s %11s %11s %10s  %-14s", "Call", "Bytes", "Blocks", "Median", "Min", "Max", "Iterations",
@@ -161,9 +164,15 @@ static void print_row(struct pack_table *t)
     if (!t->started)
         print_columns(t);
     if (t->options->kind == PACK_COMMIT) {
-        printf("%-19s %-13s %10zu %8zu %11.2f %11.2f %7.2f %10ld\n", row->layout, row->description, row->bytes,
-               row->blocks, row->commit, row->plain_commit, row->plain_commit > 0 ? row->commit / row->plain_commit : 0,
-               row->commits);
+        printf("%-19s %-13s %10zu %8zu %11.2f %11.2f %7.2f %11.2f %11.2f %7.2f", row->layout, row->description,
+               row->bytes, row->blocks, row->commit, row->plain_commit,
+               row->plain_commit > 0 ? row->commit / row->plain_commit : 0, row->whole, row->plain_whole,
+               row->plain_whole > 0 ? row->whole / row->plain_whole : 0);
+        if (row->first < 0)
+            printf(" %11s", "-");
+        else
+            printf(" %11.2f", row->first);
+        printf(" %10ld\n", row->commits);
     } else {
         print_call(t, row, 0);
         print_call(t, row, 1);
@@ -206,6 +215,13 @@ static void add_time(struct pack_table *t, const char *text)
     }
 }
 
+static void add_whole(struct pack_table *t, const char *text)
+{
+    struct pack_row *row = &t->row[t->rows - 1];
+    if (sscanf(text, "%lf %lf %lf", &row->whole, &row->plain_whole, &row->first) != 3)
+        row->whole = row->plain_whole = row->first = 0;
+}
+
 void pack_table_record(void *table, char *text)
 {
     struct pack_table *t = table;
@@ -232,6 +248,8 @@ void pack_table_record(void *table, char *text)
         begin_row(t, rest);
     else if (IS("time"))
         add_time(t, rest);
+    else if (IS("whole") && t->open)
+        add_whole(t, rest);
     else if (IS("how") && t->open)
         KEEP(row[t->rows - 1].how[0]);
     else if (IS("how_unpack") && t->open)

@@ -5,7 +5,6 @@
 
 #include "core/log.h"
 #include "mpi/describe.h"
-#include "mpi/envelope.h"
 
 static int keyval = MPI_KEYVAL_INVALID;
 static int open_now; /* between MPI_Init and MPI_Finalize; attributes may be deleted later */
@@ -216,18 +215,6 @@ struct tutti_layout *tutti_layout_of(MPI_Datatype type)
     return layout;
 }
 
-/* Types of so many numbers are read at their commit: what takes the MPI long there may take longer. All others cost
- * less to read than their first message does. */
-enum { NUMBERS = 16 << 10 };
-
-static int is_long(MPI_Datatype type)
-{
-    struct tutti_contents what;
-    TUTTI_INSIDE();
-    return tutti_envelope(type, &what) == TUTTI_OK &&
-           what.integers + what.addresses + what.counts + what.types >= NUMBERS;
-}
-
 /* ---- the packed form ---- */
 
 static int contiguous(MPI_Count count, MPI_Datatype of, MPI_Datatype *out)
@@ -293,13 +280,4 @@ void tutti_layouts_forget(void)
 {
     open_now = 0;
     keyval = MPI_KEYVAL_INVALID;
-}
-
-int tutti_door_MPI_Type_commit(MPI_Datatype *datatype)
-{
-    int code = tutti_real.MPI_Type_commit(datatype);
-    /* A program that has touched no device yet may never. */
-    if (code == MPI_SUCCESS && !tutti_inside && tutti_door.device && tutti_door.device->active() && is_long(*datatype))
-        tutti_layout_of(*datatype);
-    return code;
 }

@@ -1,5 +1,7 @@
-/* Plans of datatypes. A derived type's is kept as an attribute of the type: so it goes when the MPI itself lets the
- * type go, and a handle that is used again finds nothing. Those of predefined types are kept by handle. */
+/* Plans of datatypes. A type is read when it first describes memory that may be a device's, not at its commit: that
+ * takes about as long as the MPI took to make it, and many types are parts of others, describe files or host memory
+ * alone, or are never used. A derived type's is kept as an attribute of the type: so it goes when the MPI itself lets
+ * the type go, and a handle that is used again finds nothing. Those of predefined types are kept by handle. */
 #ifndef TUTTI_MPI_DATATYPES_H
 #define TUTTI_MPI_DATATYPES_H
 

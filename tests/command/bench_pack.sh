@@ -86,9 +86,9 @@ done
 
 # Time to commit.
 said=$("${pack[@]}" --layout commit --seconds 0.05 --plot "$folder/commit.png" 2>&1)
-holds "$said" '^# Layout +Description +Bytes +Blocks +tutti +plain +ratio +Iterations$' "commit: columns"
+holds "$said" '^# Layout +Description +Bytes +Blocks +tutti +plain +ratio +all +plain_all +ratio +first +Iterations$' "commit: columns"
 for list in "100k of any length +hi" "100k of any length +struct" "100k of 8 +hib" "100k of 8 every 16 +indexed_block" "8/1024/128 +subarray"; do
-    holds "$said" "^$list +[0-9]+ +[0-9]+( +$number){3} +[0-9]+\$" "commit of $list"
+    holds "$said" "^$list +[0-9]+ +[0-9]+( +$number){6} +($number|-) +[0-9]+\$" "commit of $list"
 done
 
 # What is refused.
