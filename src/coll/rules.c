@@ -1,8 +1,9 @@
 /* Rules: "allreduce: 0-8k@oneshot 8k-1m@twoshot *@staged reduce: *@direct". Ranges count bytes of one rank's
- * contribution, both ends included; of a section the first rule that fits and can run is taken. Calls in stream order
- * look into the section with _enqueue first. One grammar for defaults, users and measured rules. */
+ * contribution, or of a message, both ends included; of a section the first rule that fits and can run is taken. Calls
+ * in stream order look into the section with _enqueue first. One grammar for defaults, users and measured rules. */
 #include <ctype.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,7 +29,9 @@ static const struct {
              "reduce_scatter:"
              " *@leader 0-12k@ll 12k-12m@ll128 *@pipeline *@direct *@staged; "
              "scan:"
-             " *@leader 0-32k@ll 32k-1m@ll128 *@direct *@ll128 *@staged"},
+             " *@leader 0-32k@ll 32k-1m@ll128 *@direct *@ll128 *@staged; "
+             "message:"
+             " *@direct *@packed *@staged"},
     {"host", "allreduce:"
              " 0-4k@leader_oneshot *@leader *@leader_twoshot"
              " 0-4k@oneshot *@direct *@twoshot *@staged; "
@@ -37,7 +40,9 @@ static const struct {
              "reduce_scatter:"
              " *@leader *@direct *@staged; "
              "scan:"
-             " *@leader *@direct *@staged"},
+             " *@leader *@direct *@staged; "
+             "message:"
+             " *@direct *@packed *@staged"},
 };
 static const char *const without_device =
     "allreduce: *@staged reduce: *@staged reduce_scatter: *@staged scan: *@staged";
@@ -54,12 +59,13 @@ static const char *const sections[TUTTI_SECTIONS] = {
     [TUTTI_SECTION_REDUCE_ENQUEUE] = "reduce_enqueue",
     [TUTTI_SECTION_REDUCE_SCATTER_ENQUEUE] = "reduce_scatter_enqueue",
     [TUTTI_SECTION_SCAN_ENQUEUE] = "scan_enqueue",
+    [TUTTI_SECTION_MESSAGE] = "message",
 };
 
 struct rule {
     enum tutti_section section;
     size_t least, most;
-    int algorithm;
+    int algorithm; /* of the section MESSAGE: a way */
 };
 
 enum tutti_section tutti_rules_section(enum tutti_collective collective)
@@ -154,6 +160,19 @@ static int algorithm_by_name(const char *name)
     return -1;
 }
 
+static int way_by_name(const char *name)
+{
+    static const char *const ways[TUTTI_WAYS] = {
+#define TUTTI_WAY(name, text) #name,
+#include "tutti/ways.def"
+#undef TUTTI_WAY
+    };
+    int i = 0;
+    while (i < TUTTI_WAYS && strcmp(ways[i], name) != 0)
+        i++;
+    return i < TUTTI_WAYS ? i : -1;
+}
+
 /* Reads one rule at *at; 1 read, 0 end of text, -1 wrong (said in `wrong`). rule->section carries over; TUTTI_SECTIONS:
  * none yet. */
 static int read_rule(const char **at, struct rule *rule, char *wrong, size_t size)
@@ -171,7 +190,7 @@ static int read_rule(const char **at, struct rule *rule, char *wrong, size_t siz
             rule->section = section_by_name(token);
             if (rule->section == TUTTI_SECTIONS) {
                 say(wrong, size, "no collective", token,
-                    "known are: allreduce, reduce, reduce_scatter, scan, and the same with _enqueue");
+                    "known are: allreduce, reduce, reduce_scatter, scan, the same with _enqueue, and message");
                 return -1;
             }
             continue;
@@ -182,7 +201,16 @@ static int read_rule(const char **at, struct rule *rule, char *wrong, size_t siz
             return -1;
         }
         *separator = '\0';
-        rule->algorithm = algorithm_by_name(separator + 1);
+        const int message = rule->section == TUTTI_SECTION_MESSAGE;
+        rule->algorithm = message ? way_by_name(separator + 1) : algorithm_by_name(separator + 1);
+        if (rule->algorithm < 0 && message) {
+            say(wrong, size, "no way of messages", separator + 1, "known are: "
+#define TUTTI_WAY(name, text) #name " "
+#include "tutti/ways.def"
+#undef TUTTI_WAY
+            );
+            return -1;
+        }
         if (rule->algorithm < 0) {
             say(wrong, size, "no algorithm", separator + 1, "known are: "
 #define TUTTI_ALGORITHM(name, order, text) #name " "
@@ -228,7 +256,8 @@ struct set {
     char *text; /* of tutti_rules_set() */
 };
 static struct set first, *set[SETS] = {&first};
-static int sets = 1, in_force; /* of `set` */
+static int sets = 1;
+static atomic_int in_force; /* of `set` */
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of sets and in_force */
 
@@ -301,6 +330,15 @@ int tutti_rules_next(enum tutti_section section, size_t bytes, int *from)
     return -1;
 }
 
+enum tutti_way tutti_rules_message(size_t bytes, int *from)
+{
+    pthread_once(&once, read_first);
+    if (*from == 0)
+        *from = atomic_load_explicit(&in_force, memory_order_acquire) * PLACES;
+    int way = tutti_rules_next(TUTTI_SECTION_MESSAGE, bytes, from);
+    return way < 0 ? TUTTI_WAYS : (enum tutti_way)way;
+}
+
 uint32_t tutti_rules_hash(int *begin, int *defaults_from)
 {
     pthread_once(&once, read_first);
@@ -361,7 +399,7 @@ const char *tutti_rules_choice(const char *collective, size_t bytes, int ranks, 
         [TUTTI_SECTION_SCAN] = TUTTI_COLLECTIVE_SCAN,
     };
     enum tutti_section section = section_by_name(collective);
-    if (section >= TUTTI_SECTION_ALLREDUCE_ENQUEUE)
+    if (section >= TUTTI_SECTION_ALLREDUCE_ENQUEUE) /* also what is no collective */
         return "none";
     int from, end, algorithm;
     struct tutti_team team = {.size = ranks, .gpus = gpus, .lines = 1};

@@ -83,17 +83,21 @@ static int describe(struct tutti_sent *sent, const struct tutti_layout *layout, 
 static int post(struct tutti_sent *sent, const struct tutti_layout *layout, const char *lowest)
 {
     struct tutti_letter *letter = sent->letter;
-    const int direct = tutti_settings()->messages != TUTTI_SET_MESSAGES_PACKED;
     letter->tag = sent->message.tag;
     letter->bytes = sent->bytes;
     letter->scope = tutti_comm_key(sent->message.comm);
-    if (direct && describe(sent, layout, lowest) && tutti_lane_share(tutti_lane, letter, lowest) &&
-        sent->message.mode != TUTTI_SEND_BUFFERED) {
+    int from = 0;
+    enum tutti_way way = tutti_rules_message(sent->bytes, &from);
+    letter->share.shared = 0;
+    if (way == TUTTI_WAY_direct && sent->message.mode != TUTTI_SEND_BUFFERED && describe(sent, layout, lowest) &&
+        tutti_lane_share(tutti_lane, letter, lowest)) {
         tutti_lane_post(letter, TUTTI_LETTER_OFFERED);
         return 1;
     }
-    if (!direct)
-        letter->share.shared = 0;
+    while (way == TUTTI_WAY_direct)
+        way = tutti_rules_message(sent->bytes, &from);
+    if (way != TUTTI_WAY_packed)
+        return 0;
     void *scratch = tutti_lane_scratch(tutti_lane, letter, sent->bytes);
     if (!scratch)
         return 0;

@@ -21,7 +21,7 @@ tutti_mpi_test(mpi-types-messages PROGRAM mpi-types_messages RANKS 2 ARGS 700 EN
 tutti_mpi_test(mpi-types-messages-direct PROGRAM mpi-types_messages RANKS 2 ARGS 700 ENV ${stats} TUTTI_MESSAGE_LEAST=512
                EVERYWHERE TIMEOUT 200)
 tutti_mpi_test(mpi-types-messages-packed PROGRAM mpi-types_messages RANKS 2 ARGS 700
-               ENV ${stats} TUTTI_MESSAGE_LEAST=512 TUTTI_MESSAGES=packed TIMEOUT 200)
+               ENV ${stats} TUTTI_MESSAGE_LEAST=512 TUTTI_RULES=message:*@packed TIMEOUT 200)
 type_program(types_collectives EVERYWHERE)
 tutti_mpi_test(mpi-types-collectives PROGRAM mpi-types_collectives RANKS 3 RANKS_MPICH 2 ARGS 900 ENV ${stats} EVERYWHERE
                TIMEOUT 200)
