@@ -65,15 +65,3 @@ void bench_find_algorithm(const struct bench_plan *plan, struct bench_ways *ways
     }
     bench_outcome_end(strchr(bench_call_name(&ways->call), '_'), name, size, accelerated);
 }
-
-static int ascending(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-double bench_median(double *values, long n)
-{
-    qsort(values, (size_t)n, sizeof *values, ascending);
-    return n % 2 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
-}

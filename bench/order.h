@@ -3,6 +3,7 @@
 #ifndef TUTTI_BENCH_ORDER_H
 #define TUTTI_BENCH_ORDER_H
 
+#include "lanes.h"
 #include "ways.h"
 
 int bench_run_blocking(const struct bench_plan *plan, struct bench_ways *ways);
@@ -22,8 +23,5 @@ void bench_find_algorithm(const struct bench_plan *plan, struct bench_ways *ways
 /* Calls between the two are counted; what became of those whose name has `call` ("_Reduce") behind MPI or MPIX. */
 void bench_outcome_begin(void);
 void bench_outcome_end(const char *call, char *name, size_t size, int *accelerated);
-
-/* Sorts, and returns the value in the middle. */
-double bench_median(double *values, long n);
 
 #endif

@@ -2,6 +2,7 @@
  * a round every rank puts the same calls into its stream, and the time between two marks in the stream is divided by
  * their number. Some more calls before the first mark bring the ranks together. The last round's results are checked.
  */
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "enqueue.h"
@@ -135,30 +136,28 @@ static int round_of(const struct bench_plan *plan, struct bench_ways *ways, int 
 
 static void say_times(const struct bench_plan *plan, int way, struct lane *lane)
 {
-    double average = 0;
-    for (int r = 0; r < lane->rounds; r++)
-        average += lane->time[r] / lane->rounds;
-    double median = bench_median(lane->time, lane->rounds);
-    bench_say(plan, "time %s %.4f %.4f %.4f %.4f %d", bench_way_name(way), average, median, lane->time[0],
-              lane->time[lane->rounds - 1], lane->calls * lane->replays * lane->rounds);
+    struct bench_figures figures = bench_figures_of(lane->time, lane->rounds);
+    figures.iterations = (long)lane->calls * lane->replays * lane->rounds;
+    bench_say_time(plan, bench_way_name(way), 0, &figures);
 }
 
 int bench_run_ordered(const struct bench_plan *plan, struct bench_ways *ways)
 {
     static struct lane lane[BENCH_WAYS];
-    char algorithm[96];
+    char algorithm[96], what[32];
     int accelerated, right = 1, rounds = 0;
+    snprintf(what, sizeof what, "%zu bytes", ways->bytes);
     bench_find_algorithm(plan, ways, algorithm, sizeof algorithm, &accelerated);
     for (int way = 0; way < BENCH_WAYS; way++) {
         lane[way] = (struct lane){0};
         if (!ways->used[way])
             continue;
-        bench_say(plan, "progress %zu %s %d %d", ways->bytes, bench_way_name(way), 0, ROUNDS);
+        bench_say_progress(plan, bench_way_name(way), what, 0, ROUNDS);
         open_lane(plan, ways, way, &lane[way]);
         rounds = lane[way].rounds > rounds ? lane[way].rounds : rounds;
     }
     for (int round = 0; round < rounds && right; round++) {
-        bench_say(plan, "progress %zu %s %d %d", ways->bytes, "all", round, rounds);
+        bench_say_progress(plan, "all ways", what, round, rounds);
         for (int way = 0; way < BENCH_WAYS && right; way++) {
             int own = way == BENCH_TUTTI || way == BENCH_REFERENCE;
             if (ways->used[way] && round < lane[way].rounds)

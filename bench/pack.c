@@ -12,13 +12,13 @@
 #include "tutti/tutti.h"
 #include "ways.h"
 
-enum { TURNS = 4, LANES = 64, BLOCKS_WHOLE = 4096 };
+enum { LANES = 64, BLOCKS_WHOLE = 4096 };
 
-struct lane {
+/* What a lane of the same number times. */
+struct work {
     int way, unpack, of; /* of: the description; -1: all of them */
-    long iterations, warm_up;
-    size_t blocks; /* that it takes; fewer than there are: times are extrapolated */
-    double *samples;
+    size_t blocks;       /* that it takes; fewer than there are: times are extrapolated */
+    char name[32];
 };
 struct run {
     const struct bench_plan *plan;
@@ -33,7 +33,8 @@ struct run {
     MPI_Datatype type[PACK_DESCRIPTIONS_MOST], plain_type[PACK_DESCRIPTIONS_MOST];
     char how[PACK_DESCRIPTIONS_MOST][2][96];
     int descriptions;
-    struct lane lane[LANES];
+    struct work work[LANES];
+    struct bench_lane lane[LANES];
     int lanes;
 };
 
@@ -52,45 +53,45 @@ static int wanted(const struct run *run, int way)
     return way == PACK_TUTTI || run->pack->ways >> way & 1;
 }
 
-static struct pack_set *set_of(struct run *run, const struct lane *lane)
+static struct pack_set *set_of(struct run *run, const struct work *work)
 {
-    return lane->way == PACK_PLAIN ? &run->ordinary : &run->device;
+    return work->way == PACK_PLAIN ? &run->ordinary : &run->device;
 }
 
-static void call_mpi(const struct run *run, const struct lane *lane, const struct pack_set *set)
+static void call_mpi(const struct run *run, const struct work *work, const struct pack_set *set)
 {
     int position = 0, bytes = (int)run->layout.bytes, error;
     void *memory = run->layout.absolute ? MPI_BOTTOM : set->memory;
-    MPI_Datatype type = lane->way == PACK_PLAIN ? run->plain_type[lane->of] : run->type[lane->of];
-    if (lane->way == PACK_TUTTI)
-        error = lane->unpack ? MPI_Unpack(set->in, bytes, &position, memory, 1, type, MPI_COMM_SELF)
+    MPI_Datatype type = work->way == PACK_PLAIN ? run->plain_type[work->of] : run->type[work->of];
+    if (work->way == PACK_TUTTI)
+        error = work->unpack ? MPI_Unpack(set->in, bytes, &position, memory, 1, type, MPI_COMM_SELF)
                              : MPI_Pack(memory, 1, type, set->out, bytes, &position, MPI_COMM_SELF);
     else
-        error = lane->unpack ? bench_mpi.Unpack(set->in, bytes, &position, memory, 1, type, MPI_COMM_SELF)
+        error = work->unpack ? bench_mpi.Unpack(set->in, bytes, &position, memory, 1, type, MPI_COMM_SELF)
                              : bench_mpi.Pack(memory, 1, type, set->out, bytes, &position, MPI_COMM_SELF);
-    pack_mpi(error, lane->unpack ? "MPI_Unpack" : "MPI_Pack");
+    pack_mpi(error, work->unpack ? "MPI_Unpack" : "MPI_Pack");
     if (position != bytes)
-        bench_fail("%s moved %d bytes of %d", lane->unpack ? "MPI_Unpack" : "MPI_Pack", position, bytes);
-    if (lane->way == PACK_NATIVE)
+        bench_fail("%s moved %d bytes of %d", work->unpack ? "MPI_Unpack" : "MPI_Pack", position, bytes);
+    if (work->way == PACK_NATIVE)
         pack_copy_wait();
 }
 
-static double call(struct run *run, const struct lane *lane)
+static double call(struct run *run, const struct work *work)
 {
-    const struct pack_set *set = set_of(run, lane);
+    const struct pack_set *set = set_of(run, work);
     const uint64_t start = tutti_now_ns();
-    switch (lane->way) {
+    switch (work->way) {
     case PACK_BLOCKS:
-        pack_copy_blocks(&run->layout, set, lane->blocks, lane->unpack);
+        pack_copy_blocks(&run->layout, set, work->blocks, work->unpack);
         break;
     case PACK_COPY3D:
-        pack_copy_box(&run->layout, set, lane->unpack);
+        pack_copy_box(&run->layout, set, work->unpack);
         break;
     case PACK_LIMIT:
         pack_copy_flat(run->sink, set->memory, run->sink_bytes);
         break;
     default:
-        call_mpi(run, lane, set);
+        call_mpi(run, work, set);
     }
     return (double)(tutti_now_ns() - start) * 1e-3;
 }
@@ -99,7 +100,10 @@ static void add_lane(struct run *run, int way, int unpack, int of)
 {
     if (run->lanes == LANES)
         bench_fail("too many ways for one layout");
-    run->lane[run->lanes++] = (struct lane){.way = way, .unpack = unpack, .of = of, .blocks = run->layout.n};
+    struct work *work = &run->work[run->lanes];
+    *work = (struct work){.way = way, .unpack = unpack, .of = of, .blocks = run->layout.n};
+    snprintf(work->name, sizeof work->name, "%s %s", way_name(way), unpack ? "unpack" : "pack");
+    run->lane[run->lanes++] = (struct bench_lane){.name = work->name};
 }
 
 static void add_lanes(struct run *run)
@@ -124,82 +128,61 @@ static void add_lanes(struct run *run)
         add_lane(run, PACK_LIMIT, 0, -1);
 }
 
-/* How many calls. A copy for each block is made for some thousand blocks alone where all of them take too long. */
-static void plan_lane(struct run *run, struct lane *lane)
+static double timed_call(void *with, int lane, long i)
 {
-    const size_t bytes = run->layout.bytes;
-    const struct bench_plan *plan = run->plan;
-    const int small = bytes <= 8192, large = bytes >= (size_t)32 << 20;
-    lane->iterations = plan->iterations ? plan->iterations : small ? 1000 : large ? 20 : 100;
-    lane->warm_up = plan->warm_up >= 0 ? plan->warm_up : small ? 100 : large ? 3 : 10;
-    if (lane->way == PACK_BLOCKS && run->layout.n > BLOCKS_WHOLE) {
-        lane->blocks = BLOCKS_WHOLE;
-        call(run, lane);
-        if (call(run, lane) * (double)run->layout.n / BLOCKS_WHOLE < 1e6)
-            lane->blocks = run->layout.n;
-    }
-    if (plan->seconds > 0) {
-        double most = 0;
-        call(run, lane); /* the first may be longer than others */
-        for (int try = 0; try < 3 && most < (double)lane->iterations; try++) {
-            double fits = plan->seconds * 1e6 / call(run, lane);
-            most = fits > most ? fits : most;
-            if (fits < TURNS)
-                break;
-        }
-        if ((double)lane->iterations > most)
-            lane->iterations = most < TURNS ? TURNS : (long)most;
-        if ((double)lane->warm_up > most / 10)
-            lane->warm_up = (long)(most / 10);
-    }
-    lane->samples = calloc((size_t)lane->iterations, sizeof *lane->samples);
-    if (!lane->samples)
-        bench_fail("out of memory");
+    struct run *run = with;
+    (void)i;
+    return call(run, &run->work[lane]);
 }
 
-static int right(struct run *run, const struct lane *lane)
+static void timed_prepare(void *with, int lane, long i, int new_data)
 {
+    struct run *run = with;
+    const struct work *work = &run->work[lane];
+    (void)i;
+    if (new_data && work->unpack)
+        pack_set_renew(set_of(run, work), &run->layout, work->blocks,
+                       run->plan->seed + run->layout.bytes * 31 + (uint64_t)lane * 7 + 1);
+    else if (new_data)
+        pack_set_spoil(set_of(run, work), &run->layout, work->blocks);
+}
+
+static int timed_check(void *with, int lane, long i)
+{
+    struct run *run = with;
+    const struct work *work = &run->work[lane];
+    struct pack_set *set = set_of(run, work);
     char text[160];
-    struct pack_set *set = set_of(run, lane);
-    if (lane->unpack ? pack_set_check_memory(set, &run->layout, text, sizeof text)
-                     : pack_set_check_packed(set, &run->layout, lane->blocks, text, sizeof text))
+    (void)i;
+    if (work->unpack ? pack_set_check_memory(set, &run->layout, text, sizeof text)
+                     : pack_set_check_packed(set, &run->layout, work->blocks, text, sizeof text))
         return 1;
-    bench_say(run->plan, "wrong %s, %s of %s, described as %s, %zu bytes: %s", way_name(lane->way),
-              lane->unpack ? "unpack" : "pack", run->layout.name, lane->of < 0 ? "-" : run->description[lane->of],
-              run->layout.bytes, text);
+    bench_say(run->plan, "wrong %s of %s, described as %s, %zu bytes: %s", work->name, run->layout.name,
+              work->of < 0 ? "-" : run->description[work->of], run->layout.bytes, text);
     return 0;
 }
 
-static int run_turn(struct run *run, struct lane *lane, int turn)
+/* A copy for each block is made for some thousand blocks alone where all of them take too long. */
+static void plan_lane(struct run *run, const struct bench_timed *timed, int number)
 {
-    const long from = lane->iterations * turn / TURNS, to = lane->iterations * (turn + 1) / TURNS;
-    const long warm_up = turn == 0 || lane->warm_up < 2 ? lane->warm_up : 2;
-    for (long i = from - (to > from ? warm_up : 0); i < to; i++) {
-        const int checked = run->plan->check && lane->way != PACK_LIMIT && i == lane->iterations - 1;
-        if (checked && lane->unpack)
-            pack_set_renew(set_of(run, lane), &run->layout, lane->blocks,
-                           run->plan->seed + run->layout.bytes * 31 + (uint64_t)(lane - run->lane) * 7 + 1);
-        else if (checked)
-            pack_set_spoil(set_of(run, lane), &run->layout, lane->blocks);
-        double took = call(run, lane);
-        if (i >= from)
-            lane->samples[i] = took * (double)run->layout.n / (double)lane->blocks;
-        if (checked && !right(run, lane))
-            return 0;
+    struct work *work = &run->work[number];
+    struct bench_lane *lane = &run->lane[number];
+    if (work->way == PACK_BLOCKS && run->layout.n > BLOCKS_WHOLE) {
+        work->blocks = BLOCKS_WHOLE;
+        call(run, work);
+        if (call(run, work) * (double)run->layout.n / BLOCKS_WHOLE < 1e6)
+            work->blocks = run->layout.n;
     }
-    return 1;
+    lane->scale = (double)run->layout.n / (double)work->blocks;
+    bench_lane_plan(run->plan, timed, lane, number, work->way != PACK_LIMIT);
 }
 
-/* "time WAY DIRECTION average median least most iterations extrapolated" */
-static void say_times(const struct run *run, const struct lane *lane)
+static void say_times(const struct run *run, int number)
 {
-    double average = 0;
-    const long n = lane->iterations;
-    for (long i = 0; i < n; i++)
-        average += lane->samples[i] / (double)n;
-    double middle = bench_median(lane->samples, n);
-    bench_say(run->plan, "time %s %d %.4f %.4f %.4f %.4f %ld %d", way_name(lane->way), lane->unpack, average, middle,
-              lane->samples[0], lane->samples[n - 1], n, lane->blocks < run->layout.n);
+    const struct work *work = &run->work[number];
+    struct bench_figures figures = bench_figures_of(run->lane[number].samples, run->lane[number].iterations);
+    figures.extrapolated = work->blocks < run->layout.n;
+    bench_say_time(run->plan, way_name(work->way), work->unpack, &figures);
 }
 
 /* Which way the library takes, asked of its counters by one call in each direction. */
@@ -207,9 +190,9 @@ static void find_how(struct run *run, int of)
 {
     int accelerated;
     for (int unpack = 0; unpack < 2; unpack++) {
-        const struct lane lane = {.way = PACK_TUTTI, .unpack = unpack, .of = of};
+        const struct work work = {.way = PACK_TUTTI, .unpack = unpack, .of = of};
         bench_outcome_begin();
-        call(run, &lane);
+        call(run, &work);
         bench_outcome_end(unpack ? "_Unpack" : "_Pack", run->how[of][unpack], sizeof run->how[of][unpack],
                           &accelerated);
     }
@@ -255,8 +238,7 @@ static void close_layout(struct run *run)
             MPI_Type_free(&run->plain_type[of]);
         MPI_Type_free(&run->type[of]);
     }
-    for (int l = 0; l < run->lanes; l++)
-        free(run->lane[l].samples);
+    bench_lanes_free(run->lane, run->lanes);
     tutti_free(run->sink);
 }
 
@@ -282,25 +264,24 @@ static void commit_layout(const struct run *run)
 static int run_layout(struct run *run)
 {
     static const struct pack_commit not_timed;
-    int fine = 1;
+    const struct bench_timed timed = {.what = run->layout.name,
+                                      .bytes = run->layout.bytes,
+                                      .with = run,
+                                      .prepare = timed_prepare,
+                                      .call = timed_call,
+                                      .check = timed_check};
     open_layout(run);
     add_lanes(run);
     for (int l = 0; l < run->lanes; l++)
-        plan_lane(run, &run->lane[l]);
-    for (int turn = 0; turn < TURNS && fine; turn++) {
-        for (int l = 0; l < run->lanes && fine; l++) {
-            bench_say(run->plan, "progress %s %s %d %d", way_name(run->lane[l].way),
-                      run->lane[l].unpack ? "unpack" : "pack", turn, TURNS);
-            fine = run_turn(run, &run->lane[l], turn);
-        }
-    }
+        plan_lane(run, &timed, l);
+    const int fine = bench_lanes_run(run->plan, &timed, run->lane, run->lanes);
     for (int of = 0; of < run->descriptions && fine; of++) {
         say_row(run, of, &not_timed);
         bench_say(run->plan, "how %s", run->how[of][0]);
         bench_say(run->plan, "how_unpack %s", run->how[of][1]);
         for (int l = 0; l < run->lanes; l++) {
-            if (run->lane[l].of < 0 || run->lane[l].of == of)
-                say_times(run, &run->lane[l]);
+            if (run->work[l].of < 0 || run->work[l].of == of)
+                say_times(run, l);
         }
         bench_say(run->plan, "done");
     }

@@ -1,6 +1,7 @@
 /* Blocking calls of the library by phases. The library's own marks say what the calling thread was doing; what they do
  * not cover is the entry: the way of the call to the marks and back. A second measurement, of the same call in stream
  * order, tells the kernel from the notice: the host sees of both together alone how long they took. */
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "core/clock.h"
@@ -34,13 +35,14 @@ int bench_run_phases(const struct bench_plan *plan, struct bench_ways *ways)
     int small = ways->bytes <= 8192, large = ways->bytes >= (size_t)32 << 20, accelerated;
     long n = plan->iterations ? plan->iterations : small ? 1000 : large ? 20 : 200;
     long warm_up = plan->warm_up >= 0 ? plan->warm_up : small ? 100 : large ? 3 : 10;
-    char algorithm[96];
+    char algorithm[96], what[32];
     bench_find_algorithm(plan, ways, algorithm, sizeof algorithm, &accelerated);
     double(*samples)[NUMBERS] = calloc((size_t)n, sizeof *samples), (*sums)[NUMBERS] = calloc((size_t)n, sizeof *sums);
     if (!samples || !sums)
         bench_fail("out of memory");
     bench_way_prepare(plan, ways, BENCH_TUTTI, plan->seed);
-    bench_say(plan, "progress %zu %s %d %d", ways->bytes, "tutti", 0, 1);
+    snprintf(what, sizeof what, "%zu bytes", ways->bytes);
+    bench_say_progress(plan, "tutti", what, 0, 1);
     tutti_phases_switch(1);
     for (long i = -warm_up; i < n; i++) {
         bench_way_restore(plan, ways, BENCH_TUTTI);

@@ -22,20 +22,6 @@ const struct bench_kind bench_kinds[BENCH_KINDS] = {
     {"exscan", "Exscan", "scan", TUTTI_COLLECTIVE_EXSCAN, "... MPI_Exscan"},
 };
 
-void bench_sizes_add(struct tool_words *words, const struct bench_options *o)
-{
-    char *all = tool_alloc((size_t)o->n_sizes * 24 + 8), *at = all;
-    at += sprintf(at, "sizes=");
-    for (int i = 0; i < o->n_sizes; i++)
-        at += sprintf(at, "%s%zu", i ? "," : "", o->sizes[i]);
-    tool_words_take(words, all);
-}
-
-static void add(struct tool_words *words, const char *name, long long value)
-{
-    tool_words_take(words, tool_print("%s=%lld", name, value));
-}
-
 static int bench_collective(const struct bench_kind *kind, int argc, char **argv)
 {
     struct bench_options o;
@@ -45,40 +31,28 @@ static int bench_collective(const struct bench_kind *kind, int argc, char **argv
     bench_files_check(&o);
     bench_place_find(&o, &place);
     table.options = &o;
-    table.place = &place;
+    table.report.place = &place;
     table.type = o.type;
     table.op = o.op;
 
     struct tool_words words = {.word = NULL};
-    tool_words_add(&words, "collective");
-    add(&words, "collective", kind->collective);
-    bench_sizes_add(&words, &o);
-    tool_words_take(&words, tool_print("seconds=%g", o.seconds));
-    add(&words, "iterations", o.iterations);
-    add(&words, "warm_up", o.warm_up);
-    add(&words, "order", o.order);
-    add(&words, "root", o.root);
-    add(&words, "type", o.type);
-    add(&words, "op", o.op);
-    add(&words, "types", o.types);
-    add(&words, "ops", o.ops);
-    add(&words, "pairs", o.pairs);
-    add(&words, "ways", o.ways);
-    add(&words, "in_place", o.in_place);
-    add(&words, "check", o.check);
-    add(&words, "phases", o.phases);
-    add(&words, "seed", (long long)o.seed);
+    bench_words_begin(&words, "collective", &o);
+    bench_word_add(&words, "collective", kind->collective);
+    bench_word_add(&words, "order", o.order);
+    bench_word_add(&words, "root", o.root);
+    bench_word_add(&words, "type", o.type);
+    bench_word_add(&words, "op", o.op);
+    bench_word_add(&words, "types", o.types);
+    bench_word_add(&words, "ops", o.ops);
+    bench_word_add(&words, "pairs", o.pairs);
+    bench_word_add(&words, "ways", o.ways);
+    bench_word_add(&words, "in_place", o.in_place);
+    bench_word_add(&words, "phases", o.phases);
     int status = bench_start(&o, &place, words.word, 1, bench_table_record, &table);
     tool_words_free(&words);
 
     int failed = bench_json_write(&table) | bench_plot_write(&table);
-    if (status == 0 && !table.ended) {
-        fputs("tutti: the ranks ended before they were done\n", stderr);
-        return 1;
-    }
-    if (status != 0)
-        return status;
-    return failed || !table.right;
+    return bench_report_status(&table.report, status, failed);
 }
 
 static void usage(FILE *to)

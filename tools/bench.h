@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #include "../bench/way.h"
+#include "bench_report.h"
 #include "core/phases.h"
 #include "start.h"
 
@@ -53,8 +54,9 @@ void bench_sizes_read(const char *text, struct bench_options *out);
 int bench_one_of(const char *option, const char *word, const char *const names[], int n);
 /* "sum,max" or "all" as a mask. */
 unsigned bench_some_of(const char *option, const char *words, const char *const names[], int n);
-/* "sizes=8,64" for the ranks. */
-void bench_sizes_add(struct tool_words *words, const struct bench_options *options);
+/* Arguments of the ranks: the benchmark, what all of them take, and one more. */
+void bench_words_begin(struct tool_words *words, const char *benchmark, const struct bench_options *options);
+void bench_word_add(struct tool_words *words, const char *name, long long value);
 /* The names, with commas; freed by the caller. */
 char *bench_join(const char *const names[], int n);
 void bench_check_call(struct bench_options *options);
@@ -81,11 +83,6 @@ struct bench_part {
 enum { BENCH_PARTS = TUTTI_PHASES + 2 }; /* entry, and the notice after the kernel */
 
 enum { BENCH_TABLE_ROWS = 2048 };
-struct bench_time {
-    int known;
-    double average, median, least, most;
-    long iterations;
-};
 struct bench_row {
     size_t bytes, count;
     int type, op;
@@ -97,15 +94,12 @@ struct bench_row {
 };
 struct bench_table {
     const struct bench_options *options;
-    const struct bench_place *place;
-    char mpi[256], device[32], gpu[256], nccl[32], staging[32], notes[1024], wrong[512];
-    int nodes, gpus;
+    struct bench_report report;
+    char nccl[32], staging[32];
     int way[BENCH_WAYS]; /* 1: measured */
     int type, op;        /* pairs: the current one */
     struct bench_row row[BENCH_TABLE_ROWS];
     int rows;
-    int open, ended, right; /* open: the last row is still being filled */
-    int progress;           /* 1: a progress line is shown */
 };
 const char *bench_way_title(int way);
 /* Takes a record of the ranks; prints what is complete. */
@@ -125,6 +119,8 @@ int bench_json_write(const struct bench_table *table);
 int bench_json_overhead(const struct bench_options *options, const struct bench_place *place, const double *without,
                         const double *with, int pairs, double ratio);
 int bench_plot_write(const struct bench_table *table);
+/* For gnuplot, in its double quotes; an underscore would lower what follows. */
+void bench_plot_text(FILE *to, const char *text, int underscores);
 /* Plots `table` to the file by gnuplot; the data goes to PLOT.dat where that is not installed. 0, or 1 (said). */
 int bench_gnuplot(const char *plot, void (*script)(FILE *to, const void *table),
                   void (*data)(FILE *to, const void *table), const void *table);

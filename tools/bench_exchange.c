@@ -179,11 +179,6 @@ static void read_options(int halo, int argc, char **argv, struct exchange_option
     bench_check_device(&out->bench);
 }
 
-static void add(struct tool_words *words, const char *name, long long value)
-{
-    tool_words_take(words, tool_print("%s=%lld", name, value));
-}
-
 int bench_exchange(int halo, int argc, char **argv)
 {
     struct exchange_options o;
@@ -193,28 +188,18 @@ int bench_exchange(int halo, int argc, char **argv)
     bench_files_check(&o.bench);
     bench_place_find(&o.bench, &place);
     table.options = &o;
-    table.place = &place;
+    table.report.place = &place;
 
     struct tool_words words = {.word = NULL};
-    tool_words_add(&words, halo ? "halo" : "pingpong");
-    bench_sizes_add(&words, &o.bench);
-    tool_words_take(&words, tool_print("seconds=%g", o.bench.seconds));
-    add(&words, "iterations", o.bench.iterations);
-    add(&words, "warm_up", o.bench.warm_up);
-    add(&words, "check", o.bench.check);
-    add(&words, "seed", (long long)o.bench.seed);
-    add(&words, "radius", o.radius);
-    add(&words, "quantities", o.quantities);
-    add(&words, "block", (long long)o.block);
-    add(&words, "stride", (long long)o.stride);
-    add(&words, "ways", o.ways);
+    bench_words_begin(&words, halo ? "halo" : "pingpong", &o.bench);
+    bench_word_add(&words, "radius", o.radius);
+    bench_word_add(&words, "quantities", o.quantities);
+    bench_word_add(&words, "block", (long long)o.block);
+    bench_word_add(&words, "stride", (long long)o.stride);
+    bench_word_add(&words, "ways", o.ways);
     int status = bench_start(&o.bench, &place, words.word, 1, exchange_table_record, &table);
     tool_words_free(&words);
 
     int failed = exchange_json_write(&table) | exchange_plot_write(&table);
-    if (status == 0 && !table.ended) {
-        fputs("tutti: the ranks ended before they were done\n", stderr);
-        return 1;
-    }
-    return status != 0 ? status : failed || !table.right;
+    return bench_report_status(&table.report, status, failed);
 }

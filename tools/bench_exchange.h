@@ -27,11 +27,9 @@ struct exchange_row {
 };
 struct exchange_table {
     const struct exchange_options *options;
-    const struct bench_place *place;
-    char mpi[256], device[32], gpu[256], wrong[512];
-    int nodes, gpus;
+    struct bench_report report;
     struct exchange_row row[EXCHANGE_ROWS];
-    int rows, open, ended, right, progress;
+    int rows;
 };
 const char *exchange_way_title(int way);
 void exchange_table_record(void *table, char *text);

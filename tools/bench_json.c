@@ -40,15 +40,27 @@ json_t *bench_json_about(const struct bench_options *o, const struct bench_place
                      "version", place->mpi->version, "launcher", bench_json_text(place->mpi->launcher));
 }
 
-static json_t *times_json(const struct bench_row *row, int way)
+void bench_json_report(json_t *all, const struct bench_options *options, const struct bench_report *report)
 {
-    const struct bench_time *time = &row->time[way];
-    json_t *numbers =
-        json_pack("{s:f, s:f, s:f, s:f, s:I}", "average_us", time->average, "median_us", time->median, "min_us",
-                  time->least, "max_us", time->most, "iterations", (json_int_t)time->iterations);
-    if (way != BENCH_TUTTI && row->time[BENCH_TUTTI].median > 0)
-        json_object_set_new(numbers, "ratio", json_real(time->median / row->time[BENCH_TUTTI].median));
-    return numbers;
+    json_object_set_new(all, "mpi_library", bench_json_text(report->mpi));
+    if (report->nodes > 0)
+        json_object_set_new(all, "nodes", json_integer(report->nodes));
+    json_object_set_new(all, "device", bench_json_text(report->device));
+    json_object_set_new(all, "gpu", bench_json_text(report->gpu));
+    json_object_set_new(all, "gpus", json_integer(report->gpus));
+    json_object_set_new(all, "seed", json_integer((json_int_t)options->seed));
+    json_object_set_new(all, "validated", json_boolean(options->check));
+    json_object_set_new(all, "wrong", bench_json_text(report->wrong));
+}
+
+json_t *bench_json_time(const struct bench_time *time, const struct bench_time *own)
+{
+    json_t *out = json_pack("{s:f, s:f, s:f, s:f, s:I, s:b}", "average_us", time->average, "median_us", time->median,
+                            "min_us", time->least, "max_us", time->most, "iterations", (json_int_t)time->iterations,
+                            "extrapolated", time->extrapolated);
+    if (time != own)
+        json_object_set_new(out, "ratio", json_real(bench_time_ratio(time, own)));
+    return out;
 }
 
 static json_t *phases_json(const struct bench_row *row)
@@ -79,7 +91,7 @@ static json_t *row_json(const struct bench_table *t, const struct bench_row *row
     }
     for (int way = 0; way < BENCH_WAYS; way++) {
         if (t->way[way] && row->time[way].known)
-            json_object_set_new(out, bench_way_title(way), times_json(row, way));
+            json_object_set_new(out, bench_way_title(way), bench_json_time(&row->time[way], &row->time[BENCH_TUTTI]));
     }
     double ratio;
     int best = bench_row_best(t, row, &ratio);
@@ -102,18 +114,14 @@ int bench_json_write(const struct bench_table *table)
     const struct bench_options *o = table->options;
     if (!o->json)
         return 0;
-    json_t *all = bench_json_about(o, table->place), *rows = json_array();
+    json_t *all = bench_json_about(o, table->report.place), *rows = json_array();
     for (int i = 0; i < table->rows; i++)
         json_array_append_new(rows, row_json(table, &table->row[i]));
     static const char *const orders[] = {"host", "stream", "graph"};
     json_object_set_new(all, "benchmark", json_string(o->kind->name));
     json_object_set_new(all, "order", json_string(orders[o->order]));
     json_object_set_new(all, "root", o->root == BENCH_ALL_ROOTS ? json_string("all") : json_integer(o->root));
-    json_object_set_new(all, "mpi_library", bench_json_text(table->mpi));
-    json_object_set_new(all, "nodes", json_integer(table->nodes));
-    json_object_set_new(all, "device", bench_json_text(table->device));
-    json_object_set_new(all, "gpu", bench_json_text(table->gpu));
-    json_object_set_new(all, "gpus", json_integer(table->gpus));
+    bench_json_report(all, o, &table->report);
     json_object_set_new(all, "nccl", bench_json_text(table->nccl));
     if (!o->pairs) {
         json_object_set_new(all, "type", bench_json_text(tutti_type_name(o->type)));
@@ -121,9 +129,6 @@ int bench_json_write(const struct bench_table *table)
     }
     json_object_set_new(all, "in_place", json_boolean(o->in_place));
     json_object_set_new(all, "rules", bench_json_text(o->algorithm));
-    json_object_set_new(all, "seed", json_integer((json_int_t)o->seed));
-    json_object_set_new(all, "validated", json_boolean(o->check));
-    json_object_set_new(all, "wrong", bench_json_text(table->wrong));
     json_object_set_new(all, "rows", rows);
     return bench_json_dump(all, o->json);
 }

@@ -201,11 +201,6 @@ void pack_options_read(int argc, char **argv, struct pack_options *out)
     bench_check_device(&out->bench);
 }
 
-static void add(struct tool_words *words, const char *name, long long value)
-{
-    tool_words_take(words, tool_print("%s=%lld", name, value));
-}
-
 int bench_pack(int argc, char **argv)
 {
     struct pack_options o;
@@ -215,21 +210,15 @@ int bench_pack(int argc, char **argv)
     bench_files_check(&o.bench);
     bench_place_find(&o.bench, &place);
     table.options = &o;
-    table.place = &place;
+    table.report.place = &place;
 
     struct tool_words words = {.word = NULL};
-    tool_words_add(&words, "pack");
-    bench_sizes_add(&words, &o.bench);
-    tool_words_take(&words, tool_print("seconds=%g", o.bench.seconds));
-    add(&words, "iterations", o.bench.iterations);
-    add(&words, "warm_up", o.bench.warm_up);
-    add(&words, "check", o.bench.check);
-    add(&words, "seed", (long long)o.bench.seed);
-    add(&words, "layout", o.kind);
-    add(&words, "block", (long long)o.block);
-    add(&words, "stride", (long long)o.stride);
-    add(&words, "cube", (long long)o.cube);
-    add(&words, "ways", o.ways);
+    bench_words_begin(&words, "pack", &o.bench);
+    bench_word_add(&words, "layout", o.kind);
+    bench_word_add(&words, "block", (long long)o.block);
+    bench_word_add(&words, "stride", (long long)o.stride);
+    bench_word_add(&words, "cube", (long long)o.cube);
+    bench_word_add(&words, "ways", o.ways);
     tool_words_take(&words, tool_print("parts=%s", o.parts));
     tool_words_take(&words, tool_print("descriptions=%s", o.descriptions));
     int status = bench_start(&o.bench, &place, words.word, 1, pack_table_record, &table);
@@ -237,13 +226,9 @@ int bench_pack(int argc, char **argv)
 
     pack_table_end(&table);
     int failed = pack_json_write(&table) | pack_plot_write(&table);
-    if (status == 0 && !table.ended) {
-        fputs("tutti: the rank ended before it was done\n", stderr);
-        return 1;
-    }
-    if (status == 0 && table.rows == 0 && table.right) {
+    if (status == 0 && table.rows == 0 && table.report.right) {
         fputs("tutti: no layout has the descriptions that were chosen\n", stderr);
         return 1;
     }
-    return status != 0 ? status : failed || !table.right;
+    return bench_report_status(&table.report, status, failed);
 }

@@ -18,24 +18,19 @@ void pack_options_read(int argc, char **argv, struct pack_options *out);
 const char *pack_kind_name(int kind);
 
 enum { PACK_TABLE_ROWS = 1024 };
-struct pack_time {
-    int known, extrapolated;
-    double average, median, least, most;
-    long iterations;
-};
 struct pack_row {
     char layout[64], description[24], how[2][64]; /* how: "kernel"; "mpi: reason" */
     size_t bytes, blocks, touched;
     double commit, plain_commit, whole, plain_whole, first;
     long commits;
-    struct pack_time time[PACK_WAYS][2]; /* pack, unpack */
+    struct bench_time time[PACK_WAYS][2]; /* pack, unpack */
 };
 struct pack_table {
     const struct pack_options *options;
-    const struct bench_place *place;
-    char mpi[256], device[32], gpu[256], layout[64], wrong[512], notes[512];
+    struct bench_report report;
+    char layout[64]; /* of the rows that come */
     struct pack_row row[PACK_TABLE_ROWS];
-    int rows, open, started, ended, right, progress;
+    int rows, started;
     int extrapolated;     /* 1: some time is */
     double worst[2];      /* the widest spread so far: slowest by fastest description */
     char worst_at[2][64]; /* its layout */
@@ -48,9 +43,6 @@ void pack_table_end(struct pack_table *table);
 /* Slowest by fastest description of the layout that row `from` begins; *next: the row behind it. 0 where there is one
  * description alone. */
 double pack_spread(const struct pack_table *table, int from, int unpack, int *next);
-/* A way's median in units of Tutti's; 0 where one is not known. For `limit` both directions have one time. */
-double pack_ratio(const struct pack_row *row, int way, int unpack);
-
 /* Write the files that were asked for. 0, or 1 where that failed (said). */
 int pack_json_write(const struct pack_table *table);
 int pack_plot_write(const struct pack_table *table);

@@ -3,17 +3,6 @@
 #include "bench_pack.h"
 
 #ifdef TUTTI_JANSSON
-static json_t *time_json(const struct pack_row *row, int way, int unpack)
-{
-    const struct pack_time *time = &row->time[way][unpack];
-    json_t *out = json_pack("{s:f, s:f, s:f, s:f, s:I, s:b}", "average_us", time->average, "median_us", time->median,
-                            "min_us", time->least, "max_us", time->most, "iterations", (json_int_t)time->iterations,
-                            "extrapolated", time->extrapolated);
-    if (way != PACK_TUTTI)
-        json_object_set_new(out, "ratio", json_real(pack_ratio(row, way, unpack)));
-    return out;
-}
-
 static json_t *row_json(const struct pack_table *t, const struct pack_row *row)
 {
     static const char *const calls[] = {"pack", "unpack"};
@@ -35,7 +24,8 @@ static json_t *row_json(const struct pack_table *t, const struct pack_row *row)
         json_t *call = json_pack("{s:o}", "algorithm", bench_json_text(row->how[unpack]));
         for (int way = 0; way < PACK_WAYS; way++) {
             if (row->time[way][unpack].known)
-                json_object_set_new(call, pack_way_title(way), time_json(row, way, unpack));
+                json_object_set_new(call, pack_way_title(way),
+                                    bench_json_time(&row->time[way][unpack], &row->time[PACK_TUTTI][unpack]));
         }
         json_object_set_new(out, calls[unpack], call);
     }
@@ -47,7 +37,7 @@ int pack_json_write(const struct pack_table *table)
     const struct pack_options *o = table->options;
     if (!o->bench.json)
         return 0;
-    json_t *all = bench_json_about(&o->bench, table->place), *rows = json_array(), *spreads = json_array();
+    json_t *all = bench_json_about(&o->bench, table->report.place), *rows = json_array(), *spreads = json_array();
     for (int i = 0; i < table->rows; i++)
         json_array_append_new(rows, row_json(table, &table->row[i]));
     for (int i = 0, next; o->kind != PACK_COMMIT && i < table->rows; i = next) {
@@ -58,12 +48,7 @@ int pack_json_write(const struct pack_table *table)
     }
     json_object_set_new(all, "benchmark", json_string("pack"));
     json_object_set_new(all, "layouts", json_string(pack_kind_name(o->kind)));
-    json_object_set_new(all, "mpi_library", bench_json_text(table->mpi));
-    json_object_set_new(all, "device", bench_json_text(table->device));
-    json_object_set_new(all, "gpu", bench_json_text(table->gpu));
-    json_object_set_new(all, "seed", json_integer((json_int_t)o->bench.seed));
-    json_object_set_new(all, "validated", json_boolean(o->bench.check));
-    json_object_set_new(all, "wrong", bench_json_text(table->wrong));
+    bench_json_report(all, &o->bench, &table->report);
     json_object_set_new(all, "rows", rows);
     json_object_set_new(all, "spreads", spreads);
     return bench_json_dump(all, o->bench.json);

@@ -13,7 +13,7 @@ static double time_of(const struct pack_table *t, int from, int next, int way, i
 {
     double us = 0;
     for (int i = from; i < next; i++) {
-        const struct pack_time *time = &t->row[i].time[way][unpack];
+        const struct bench_time *time = &t->row[i].time[way][unpack];
         if (time->known && (us == 0 || (way == PACK_TUTTI ? time->median > us : time->median < us)))
             us = time->median;
     }
@@ -61,11 +61,10 @@ static void write_script(FILE *to, const struct pack_table *t)
 {
     const int commit = t->options->kind == PACK_COMMIT;
     fprintf(to, "set terminal pngcairo size 1200,700\nset output \"");
-    for (const char *c = t->options->bench.plot; *c; c++)
-        fprintf(to, *c == '"' || *c == '\\' ? "\\%c" : "%c", *c);
+    bench_plot_text(to, t->options->bench.plot, 0);
     fprintf(to, "\"\nset title \"%s, layouts: %s, %s device\"\n",
             commit ? "MPI\\\\_Type\\\\_commit" : "MPI\\\\_Pack, dashed: MPI\\\\_Unpack",
-            pack_kind_name(t->options->kind), t->device);
+            pack_kind_name(t->options->kind), t->report.device);
     fputs("set datafile missing '-'\nset logscale y 10\nset ylabel 'median, us'\nset grid\nset key outside right\n"
           "$data << END_OF_DATA\n",
           to);

@@ -1,7 +1,6 @@
 /* The table of tutti bench pack, printed row by row as the rank reports: a line for pack and one for unpack. */
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "bench_pack.h"
 #include "tutti/tutti.h"
@@ -15,12 +14,6 @@ static const char *const ways[PACK_WAYS] = {
 const char *pack_way_title(int way)
 {
     return ways[way];
-}
-
-double pack_ratio(const struct pack_row *row, int way, int unpack)
-{
-    const struct pack_time *own = &row->time[PACK_TUTTI][unpack], *other = &row->time[way][unpack];
-    return own->known && other->known && own->median > 0 ? other->median / own->median : 0;
 }
 
 /* Rows of one layout follow each other, each with another description; the same one again begins it anew. */
@@ -43,31 +36,14 @@ double pack_spread(const struct pack_table *t, int from, int unpack, int *next)
     return row - from > 1 && least > 0 ? most / least : 0;
 }
 
-static void clear_progress(struct pack_table *t)
-{
-    if (t->progress)
-        fputs("\r\033[K", stderr);
-    t->progress = 0;
-}
-
-static void show_progress(struct pack_table *t, const char *text)
-{
-    char way[16], call[16];
-    int part, parts;
-    if (!isatty(STDERR_FILENO) || sscanf(text, "%15s %15s %d %d", way, call, &part, &parts) != 4)
-        return;
-    fprintf(stderr, "\r\033[K%s: %s, part %d of %d", way, call, part + 1, parts);
-    t->progress = 1;
-}
-
 static void print_head(struct pack_table *t)
 {
     const struct bench_options *b = &t->options->bench;
     const int commit = t->options->kind == PACK_COMMIT;
     printf("# Tutti %s %s, layouts: %s, %s device\n", tutti_version(),
-           commit ? "MPI_Type_commit" : "MPI_Pack, MPI_Unpack", pack_kind_name(t->options->kind), t->device);
-    printf("# %s (%s); GPU: %s\n", t->mpi, t->place->mpi->launcher, t->gpu[0] ? t->gpu : "-");
-    fputs(t->notes, stdout);
+           commit ? "MPI_Type_commit" : "MPI_Pack, MPI_Unpack", pack_kind_name(t->options->kind), t->report.device);
+    bench_report_print_place(&t->report);
+    fputs(t->report.notes, stdout);
     if (t->options->kind == PACK_ARTICLE)
         printf("# %zu bytes out of a cube of %zu^3: bytes of a row / rows / planes\n",
                t->options->cube * t->options->cube, t->options->cube);
@@ -85,7 +61,7 @@ static void print_head(struct pack_table *t)
 static int shown(const struct pack_table *t, int way)
 {
     return t->row[0].time[way][0].known ||
-           (way == PACK_COPY3D && strcmp(t->device, "cuda") == 0 && t->options->ways >> PACK_COPY3D & 1);
+           (way == PACK_COPY3D && strcmp(t->report.device, "cuda") == 0 && t->options->ways >> PACK_COPY3D & 1);
 }
 
 static void print_columns(struct pack_table *t)
@@ -101,27 +77,20 @@ static void print_columns(struct pack_table *t)
            "Algorithm");
     for (int way = PACK_PLAIN; way < PACK_WAYS; way++) {
         if (shown(t, way))
-            printf(" %12s %9s", ways[way], "x");
+            bench_time_print_title(ways[way]);
     }
     putchar('\n');
 }
 
 static void print_call(struct pack_table *t, const struct pack_row *row, int unpack)
 {
-    const struct pack_time *own = &row->time[PACK_TUTTI][unpack];
+    const struct bench_time *own = &row->time[PACK_TUTTI][unpack];
     printf("%-19s %-13s %-6s %10zu %9zu %11.2f %11.2f %11.2f %10ld  %-14s", row->layout, row->description,
            unpack ? "unpack" : "pack", row->bytes, row->blocks, own->median, own->least, own->most, own->iterations,
            row->how[unpack]);
     for (int way = PACK_PLAIN; way < PACK_WAYS; way++) {
-        const struct pack_time *time = &row->time[way][unpack];
-        if (!shown(t, way))
-            continue;
-        if (!time->known) {
-            printf(" %12s %9s", "-", "-");
-            continue;
-        }
-        printf(" %s%*.2f %9.2f", time->extrapolated ? "~" : "", time->extrapolated ? 11 : 12, time->median,
-               pack_ratio(row, way, unpack));
+        if (shown(t, way))
+            bench_time_print(&row->time[way][unpack], own);
     }
     putchar('\n');
 }
@@ -147,7 +116,7 @@ static void end_layout(struct pack_table *t)
 
 void pack_table_end(struct pack_table *t)
 {
-    clear_progress(t);
+    bench_report_clear(&t->report);
     end_layout(t);
     if (t->worst[0] > 0)
         printf("# widest: pack %.3f (%s), unpack %.3f (%s)\n", t->worst[0], t->worst_at[0], t->worst[1],
@@ -160,7 +129,7 @@ void pack_table_end(struct pack_table *t)
 static void print_row(struct pack_table *t)
 {
     struct pack_row *row = &t->row[t->rows - 1];
-    clear_progress(t);
+    bench_report_clear(&t->report);
     if (!t->started)
         print_columns(t);
     if (t->options->kind == PACK_COMMIT) {
@@ -189,30 +158,25 @@ static void begin_row(struct pack_table *t, const char *text)
         return;
     snprintf(row.layout, sizeof row.layout, "%s", t->layout);
     if (t->rows > t->spread_from && !same_layout(&t->row[t->spread_from], &row)) {
-        clear_progress(t);
+        bench_report_clear(&t->report);
         end_layout(t);
     }
     t->row[t->rows++] = row;
-    t->open = 1;
+    t->report.open = 1;
 }
 
 static void add_time(struct pack_table *t, const char *text)
 {
-    char name[16];
     int unpack;
-    struct pack_time time = {.known = 1};
-    if (!t->open || sscanf(text, "%15s %d %lf %lf %lf %lf %ld %d", name, &unpack, &time.average, &time.median,
-                           &time.least, &time.most, &time.iterations, &time.extrapolated) != 8)
+    struct bench_time time;
+    int way = t->report.open ? bench_time_read(text, ways, PACK_WAYS, &unpack, &time) : -1;
+    if (way < 0)
         return;
-    for (int way = 0; way < PACK_WAYS; way++) {
-        struct pack_row *row = &t->row[t->rows - 1];
-        if (strcmp(ways[way], name) != 0)
-            continue;
-        row->time[way][unpack != 0] = time;
-        if (way == PACK_LIMIT)
-            row->time[way][1] = time;
-        t->extrapolated |= time.extrapolated;
-    }
+    struct pack_row *row = &t->row[t->rows - 1];
+    row->time[way][unpack != 0] = time;
+    if (way == PACK_LIMIT)
+        row->time[way][1] = time;
+    t->extrapolated |= time.extrapolated;
 }
 
 static void add_whole(struct pack_table *t, const char *text)
@@ -225,45 +189,28 @@ static void add_whole(struct pack_table *t, const char *text)
 void pack_table_record(void *table, char *text)
 {
     struct pack_table *t = table;
-    char *rest = text + strcspn(text, " ");
-    if (*rest)
-        *rest++ = '\0';
+    char *rest = bench_report_take(&t->report, text);
+    if (!rest)
+        return;
 #define IS(name)    (strcmp(text, name) == 0)
 #define KEEP(field) snprintf(t->field, sizeof t->field, "%s", rest)
-    if (IS("mpi"))
-        KEEP(mpi);
-    else if (IS("device"))
-        KEEP(device);
-    else if (IS("gpu"))
-        KEEP(gpu);
-    else if (IS("layout"))
+    if (IS("layout"))
         KEEP(layout);
-    else if (IS("note"))
-        snprintf(t->notes, sizeof t->notes, "# %s\n", rest);
     else if (IS("start"))
         print_head(t);
-    else if (IS("progress"))
-        show_progress(t, rest);
     else if (IS("row"))
         begin_row(t, rest);
     else if (IS("time"))
         add_time(t, rest);
-    else if (IS("whole") && t->open)
+    else if (IS("whole") && t->report.open)
         add_whole(t, rest);
-    else if (IS("how") && t->open)
+    else if (IS("how") && t->report.open)
         KEEP(row[t->rows - 1].how[0]);
-    else if (IS("how_unpack") && t->open)
+    else if (IS("how_unpack") && t->report.open)
         KEEP(row[t->rows - 1].how[1]);
-    else if (IS("done") && t->open) {
+    else if (IS("done") && t->report.open) {
         print_row(t);
-        t->open = 0;
-    } else if (IS("wrong")) {
-        clear_progress(t);
-        KEEP(wrong);
-        fprintf(stderr, "tutti: wrong result: %s\n", rest);
-    } else if (IS("end")) {
-        t->ended = 1;
-        t->right = atoi(rest);
+        t->report.open = 0;
     }
 #undef IS
 #undef KEEP

@@ -66,8 +66,7 @@ static void write_data(FILE *to, const struct bench_table *t)
         write_sizes(to, t);
 }
 
-/* In gnuplot's double quotes; an underscore would lower what follows. */
-static void write_text(FILE *to, const char *text, int underscores)
+void bench_plot_text(FILE *to, const char *text, int underscores)
 {
     for (const char *c = text; *c; c++) {
         if (*c == '"' || *c == '\\')
@@ -87,7 +86,7 @@ static void plot_sizes(FILE *to, const struct bench_table *t)
         if (!t->way[way])
             continue;
         fprintf(to, "%s$data using 1:%d with linespoints linewidth 2 title \"", column > 2 ? ", " : "", column);
-        write_text(to, bench_way_title(way), 1);
+        bench_plot_text(to, bench_way_title(way), 1);
         fputc('"', to);
         column++;
     }
@@ -122,17 +121,17 @@ static void write_script(FILE *to, const struct bench_table *t)
     int wide = o->pairs && t->rows > 20 ? 16 * t->rows + 300 : 900;
     char *what = bench_what(o);
     fprintf(to, "set terminal pngcairo size %d,%d\nset output \"", wide, o->phases ? 1000 : 600);
-    write_text(to, o->plot, 0);
+    bench_plot_text(to, o->plot, 0);
     fputs("\"\nset title \"", to);
-    write_text(to, what, 1);
+    bench_plot_text(to, what, 1);
     free(what);
     fprintf(to, ", %d ranks, ", o->ranks);
     if (!o->pairs) {
         fprintf(to, "%s of ", tutti_op_name(o->op));
-        write_text(to, tutti_type_name(o->type), 1);
+        bench_plot_text(to, tutti_type_name(o->type), 1);
         fputs(", ", to);
     }
-    fprintf(to, "%s device\"\n$data << END_OF_DATA\n", t->device);
+    fprintf(to, "%s device\"\n$data << END_OF_DATA\n", t->report.device);
     write_data(to, t);
     fputs("END_OF_DATA\n", to);
     if (o->phases)

@@ -1,5 +1,6 @@
-/* The options that all benchmarks have. */
+/* The options that all benchmarks have, and how their ranks are told. */
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "bench.h"
@@ -50,4 +51,30 @@ int bench_shared_option(int key, char *argument, struct bench_options *options)
         return 0;
     }
     return 1;
+}
+
+void bench_word_add(struct tool_words *words, const char *name, long long value)
+{
+    tool_words_take(words, tool_print("%s=%lld", name, value));
+}
+
+/* "sizes=8,64" */
+static void add_sizes(struct tool_words *words, const struct bench_options *o)
+{
+    char *all = tool_alloc((size_t)o->n_sizes * 24 + 8), *at = all;
+    at += sprintf(at, "sizes=");
+    for (int i = 0; i < o->n_sizes; i++)
+        at += sprintf(at, "%s%zu", i ? "," : "", o->sizes[i]);
+    tool_words_take(words, all);
+}
+
+void bench_words_begin(struct tool_words *words, const char *benchmark, const struct bench_options *options)
+{
+    tool_words_add(words, benchmark);
+    add_sizes(words, options);
+    tool_words_take(words, tool_print("seconds=%g", options->seconds));
+    bench_word_add(words, "iterations", options->iterations);
+    bench_word_add(words, "warm_up", options->warm_up);
+    bench_word_add(words, "check", options->check);
+    bench_word_add(words, "seed", (long long)options->seed);
 }

@@ -1,7 +1,6 @@
 /* The tables of tutti bench, printed row by row as the ranks report. */
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "bench.h"
 #include "core/types.h"
@@ -41,8 +40,7 @@ int bench_row_best(const struct bench_table *t, const struct bench_row *row, dou
         if (t->way[way] && row->time[way].known && (best < 0 || row->time[way].median < row->time[best].median))
             best = way;
     }
-    *ratio =
-        best >= 0 && row->time[BENCH_TUTTI].median > 0 ? row->time[best].median / row->time[BENCH_TUTTI].median : 0;
+    *ratio = best >= 0 ? bench_time_ratio(&row->time[best], &row->time[BENCH_TUTTI]) : 0;
     return best;
 }
 
@@ -71,24 +69,6 @@ void bench_row_parts(const struct bench_row *row, struct bench_part out[BENCH_PA
     }
 }
 
-static void clear_progress(struct bench_table *t)
-{
-    if (t->progress)
-        fputs("\r\033[K", stderr);
-    t->progress = 0;
-}
-
-static void show_progress(struct bench_table *t, const char *text)
-{
-    size_t bytes;
-    char way[16], size[24];
-    int block, blocks;
-    if (!isatty(STDERR_FILENO) || sscanf(text, "%zu %15s %d %d", &bytes, way, &block, &blocks) != 4)
-        return;
-    fprintf(stderr, "\r\033[K%s bytes: %s, part %d of %d", tool_size_text(bytes, size), way, block + 1, blocks);
-    t->progress = 1;
-}
-
 static void print_columns(const struct bench_table *t)
 {
     if (t->options->phases) {
@@ -109,7 +89,7 @@ static void print_columns(const struct bench_table *t)
         printf(" %11s %7s", "float sum", "ratio");
     for (int way = BENCH_STAGED; way < BENCH_REFERENCE; way++) {
         if (t->way[way])
-            printf(" %11s %7s", ways[way], "x");
+            bench_time_print_title(ways[way]);
     }
     if (peers(t))
         printf("  %-10s %7s", "best", "x");
@@ -120,7 +100,7 @@ static void print_head(struct bench_table *t)
 {
     const struct bench_options *o = t->options;
     char *what = bench_what(o), root[32] = "";
-    clear_progress(t);
+    bench_report_clear(&t->report);
     if (o->root == BENCH_ALL_ROOTS)
         snprintf(root, sizeof root, ", root changing");
     else if (o->root > 0)
@@ -130,15 +110,14 @@ static void print_head(struct bench_table *t)
         printf("types and operators%s", root);
     else
         printf("%s of %s%s", tutti_op_name(o->op), tutti_type_name(o->type), root);
-    printf("%s, %s device, %d GPU%s\n", o->in_place ? ", in place" : "", t->device, t->gpus, t->gpus == 1 ? "" : "s");
-    printf("# %s (%s), %d node%s; GPU: %s\n", t->mpi, t->place->mpi->launcher, t->nodes, t->nodes == 1 ? "" : "s",
-           t->gpu[0] ? t->gpu : "-");
+    printf("%s, %s device, %d GPU%s\n", o->in_place ? ", in place" : "", t->report.device, t->report.gpus,
+           t->report.gpus == 1 ? "" : "s");
+    bench_report_print_place(&t->report);
     if (t->way[BENCH_STAGED])
         printf("# staged: %s host memory\n", t->staging);
     if (t->nccl[0])
         printf("# NCCL %s\n", t->nccl);
-    if (t->notes[0])
-        fputs(t->notes, stdout);
+    fputs(t->report.notes, stdout);
     printf("# data from seed %llu, %s; times in us; %s\n", (unsigned long long)o->seed,
            o->check ? "validated in the timed loop" : "not validated",
            o->phases  ? "means over ranks and over the middle four fifths of the calls"
@@ -167,7 +146,7 @@ static void print_row(struct bench_table *t)
 {
     const struct bench_row *row = &t->row[t->rows - 1];
     const struct bench_time *own = &row->time[BENCH_TUTTI];
-    clear_progress(t);
+    bench_report_clear(&t->report);
     if (t->options->phases) {
         print_phases(row);
         fflush(stdout);
@@ -182,11 +161,8 @@ static void print_row(struct bench_table *t)
         printf(" %11.2f %7.2f", reference, reference > 0 ? own->median / reference : 0);
     }
     for (int way = BENCH_STAGED; way < BENCH_REFERENCE; way++) {
-        const struct bench_time *time = &row->time[way];
-        if (t->way[way] && time->known)
-            printf(" %11.2f %7.2f", time->median, own->median > 0 ? time->median / own->median : 0);
-        else if (t->way[way])
-            printf(" %11s %7s", "-", "-");
+        if (t->way[way])
+            bench_time_print(&row->time[way], own);
     }
     if (peers(t)) {
         double ratio;
@@ -206,17 +182,14 @@ static void begin_row(struct bench_table *t, const char *text)
     if (sscanf(text, "%zu %zu %ld %95[^\n]", &row->bytes, &row->count, &row->iterations, row->algorithm) != 4)
         return;
     t->rows++;
-    t->open = 1;
+    t->report.open = 1;
 }
 
 static void add_time(struct bench_table *t, const char *text)
 {
-    char name[16];
-    struct bench_time time = {.known = 1};
-    if (!t->open || sscanf(text, "%15s %lf %lf %lf %lf %ld", name, &time.average, &time.median, &time.least, &time.most,
-                           &time.iterations) != 6)
-        return;
-    int way = way_by_name(name);
+    int direction;
+    struct bench_time time;
+    int way = t->report.open ? bench_time_read(text, ways, BENCH_WAYS, &direction, &time) : -1;
     if (way >= 0)
         t->row[t->rows - 1].time[way] = time;
 }
@@ -225,7 +198,7 @@ static void add_phase(struct bench_table *t, const char *text)
 {
     int phase;
     double us;
-    if (t->open && sscanf(text, "%d %lf", &phase, &us) == 2 && phase >= 0 && phase < TUTTI_PHASES)
+    if (t->report.open && sscanf(text, "%d %lf", &phase, &us) == 2 && phase >= 0 && phase < TUTTI_PHASES)
         t->row[t->rows - 1].phase[phase] = us;
 }
 
@@ -238,16 +211,10 @@ static void set_pair(struct bench_table *t, const char *text)
     }
 }
 
-static void add_note(struct bench_table *t, const char *text)
-{
-    size_t n = strlen(t->notes);
-    snprintf(t->notes + n, sizeof t->notes - n, "# %.200s\n", text);
-}
-
 static void skip_type(struct bench_table *t, const char *text)
 {
     int type = atoi(text);
-    clear_progress(t);
+    bench_report_clear(&t->report);
     if (type >= 0 && type < TUTTI_TYPES)
         printf("# %s: this MPI has no type for it\n", tutti_type_name(type));
 }
@@ -255,33 +222,19 @@ static void skip_type(struct bench_table *t, const char *text)
 void bench_table_record(void *table, char *text)
 {
     struct bench_table *t = table;
-    char *rest = text + strcspn(text, " ");
-    if (*rest)
-        *rest++ = '\0';
+    char *rest = bench_report_take(&t->report, text);
+    if (!rest)
+        return;
 #define IS(name)    (strcmp(text, name) == 0)
 #define KEEP(field) snprintf(t->field, sizeof t->field, "%s", rest)
-    if (IS("mpi"))
-        KEEP(mpi);
-    else if (IS("device"))
-        KEEP(device);
-    else if (IS("gpu"))
-        KEEP(gpu);
-    else if (IS("nccl"))
+    if (IS("nccl"))
         KEEP(nccl);
     else if (IS("staging"))
         KEEP(staging);
-    else if (IS("nodes"))
-        t->nodes = atoi(rest);
-    else if (IS("gpus"))
-        t->gpus = atoi(rest);
-    else if (IS("note"))
-        add_note(t, rest);
     else if (IS("way") && way_by_name(rest) >= 0)
         t->way[way_by_name(rest)] = 1;
     else if (IS("start"))
         print_head(t);
-    else if (IS("progress"))
-        show_progress(t, rest);
     else if (IS("pair"))
         set_pair(t, rest);
     else if (IS("skip"))
@@ -292,19 +245,11 @@ void bench_table_record(void *table, char *text)
         add_time(t, rest);
     else if (IS("phase"))
         add_phase(t, rest);
-    else if (IS("whole") && t->open)
+    else if (IS("whole") && t->report.open)
         sscanf(rest, "%lf %lf", &t->row[t->rows - 1].whole, &t->row[t->rows - 1].ordered);
-    else if (IS("done") && t->open) {
+    else if (IS("done") && t->report.open) {
         print_row(t);
-        t->open = 0;
-    } else if (IS("wrong")) {
-        clear_progress(t);
-        KEEP(wrong);
-        fprintf(stderr, "tutti: wrong result: %s\n", rest);
-    } else if (IS("end")) {
-        clear_progress(t);
-        t->ended = 1;
-        t->right = atoi(rest);
+        t->report.open = 0;
     }
 #undef IS
 #undef KEEP
