@@ -295,7 +295,8 @@ static int has_left(struct tutti_sent *sent)
             return 0;
         sent->code = tutti_error_code(status);
     }
-    sent->letter = NULL; /* it is freed when the receiver is done */
+    tutti_lane_let_go(tutti_lane, letter);
+    sent->letter = NULL;
     return 1;
 }
 

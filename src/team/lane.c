@@ -30,7 +30,7 @@ struct tutti_lane {
     _Atomic int listening, waiting; /* peers whose lanes are open; that have offered nothing yet or cannot be mapped */
     char *scratch;
     uint64_t sequence, seen;
-    uint64_t used[TUTTI_LETTERS / 64];
+    uint64_t used[TUTTI_LETTERS / 64], held[TUTTI_LETTERS / 64]; /* held: by who sends */
     _Atomic int letters; /* in use */
     struct piece {
         uint64_t at, bytes; /* bytes 0: none */
@@ -230,6 +230,7 @@ static void put_back(struct tutti_lane *lane, struct tutti_letter *letter)
     tutti_letter_set(letter, TUTTI_LETTER_FREE);
     lane->piece[i].bytes = 0;
     lane->used[i / 64] &= ~(UINT64_C(1) << i % 64);
+    lane->held[i / 64] &= ~(UINT64_C(1) << i % 64);
     atomic_fetch_sub(&lane->letters, 1);
 }
 
@@ -238,7 +239,7 @@ static void sweep(struct tutti_lane *lane)
 {
     struct tutti_lanes *own = mine(lane);
     for (int w = 0; w < TUTTI_LETTERS / 64; w++) {
-        for (uint64_t left = lane->used[w]; left; left &= left - 1) {
+        for (uint64_t left = lane->used[w] & ~lane->held[w]; left; left &= left - 1) {
             int i = w * 64 + __builtin_ctzll(left);
             if (tutti_letter_is(&own->letter[i], TUTTI_LETTER_DONE))
                 put_back(lane, &own->letter[i]);
@@ -274,6 +275,7 @@ struct tutti_letter *tutti_lane_letter(struct tutti_lane *lane, int peer)
             continue;
         int i = __builtin_ctzll(~lane->used[w]);
         lane->used[w] |= UINT64_C(1) << i;
+        lane->held[w] |= UINT64_C(1) << i;
         letter = &mine(lane)->letter[w * 64 + i];
         letter->to = (uint32_t)peer;
         letter->layout_bytes = 0;
@@ -308,6 +310,14 @@ int tutti_lane_number(const struct tutti_lane *lane, const struct tutti_letter *
 void tutti_lane_post(struct tutti_letter *letter, enum tutti_letter_state state)
 {
     tutti_letter_set(letter, state);
+}
+
+void tutti_lane_let_go(struct tutti_lane *lane, const struct tutti_letter *letter)
+{
+    int i = tutti_lane_number(lane, letter);
+    pthread_mutex_lock(&lane->lock);
+    lane->held[i / 64] &= ~(UINT64_C(1) << i % 64);
+    pthread_mutex_unlock(&lane->lock);
 }
 
 void tutti_lane_withdraw(struct tutti_lane *lane, struct tutti_letter *letter)

@@ -28,7 +28,8 @@ int tutti_lane_watch(struct tutti_lane *lane);
 
 /* ---- sender ---- */
 
-/* A free letter of this rank, to be filled and posted; NULL where there is none. */
+/* A free letter of this rank, to be filled and posted; NULL where there is none. It is this caller's until
+ * tutti_lane_let_go(), and freed when it is DONE besides. */
 struct tutti_letter *tutti_lane_letter(struct tutti_lane *lane, int peer);
 int tutti_lane_number(const struct tutti_lane *lane, const struct tutti_letter *letter);
 /* The filled letter can be seen from now on. */
@@ -36,6 +37,8 @@ void tutti_lane_post(struct tutti_letter *letter, enum tutti_letter_state state)
 /* 1 where a letter of this rank that is not done has the tag in another scope, and another length: a probe could not
  * tell them apart. */
 int tutti_lane_clashes(struct tutti_lane *lane, int peer, int tag, uint64_t scope, uint64_t bytes);
+/* The sender looks at the letter no more. */
+void tutti_lane_let_go(struct tutti_lane *lane, const struct tutti_letter *letter);
 /* A letter that no peer has been told of. */
 void tutti_lane_withdraw(struct tutti_lane *lane, struct tutti_letter *letter);
 /* Scratch for a letter, freed with it; NULL where there is no room. letter->at is set. */

@@ -123,6 +123,12 @@ endif()
 # Datatypes in every call.
 gpu_test(types mpi-types 2 ARGS 1500)
 gpu_test(types-messages mpi-types_messages 2 ARGS 700)
+gpu_test(types-messages-direct mpi-types_messages 2 ARGS 700 ENV TUTTI_MESSAGE_LEAST=512 TUTTI_RULES_FILE=/dev/null)
+gpu_test(types-messages-packed mpi-types_messages 2 ARGS 700
+         ENV TUTTI_MESSAGE_LEAST=512 TUTTI_RULES=message:*@packed)
+gpu_test(lanes mpi-lanes ${gpu_ranks} ENV TUTTI_RULES_FILE=/dev/null TUTTI_STATS=1)
+gpu_test(lanes-full mpi-lanes 2 ARGS 6000000 2 ENV TUTTI_LANE_MB=1 TUTTI_RULES_FILE=/dev/null TUTTI_STATS=1)
+gpu_test(lanes-packed mpi-lanes 2 ENV TUTTI_RULES=message:*@packed)
 gpu_test(types-collectives mpi-types_collectives ${gpu_ranks} ARGS 600)
 gpu_test(types-pack mpi-types_pack 2 ENV TUTTI_STAGING_MB=1)
 

@@ -1,0 +1,212 @@
+/* Lanes between ranks that are threads or forked processes: letters of random lengths go round a ring, taken from the
+ * sender's buffer or from its scratch, by whoever comes first; the scratch fills up and empties again. */
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "core/log.h"
+#include "kit.h"
+#include "support/random.h"
+#include "team/lane.h"
+
+enum { RANKS = 3, SCRATCH = 256 << 10, MOST = 100000, IN_FLIGHT = 8 };
+
+static int rounds = 400;
+static uint64_t seed;
+
+/* In place of the MPI: what each rank has told the next one of, in order. */
+struct announced {
+    _Atomic uint64_t sequence; /* 0: empty */
+    int number;
+    uint64_t bytes, contents;
+};
+static struct announced (*box)[IN_FLIGHT]; /* shared; [sender][i] */
+
+static void fill(unsigned char *to, size_t bytes, uint64_t contents)
+{
+    for (size_t i = 0; i < bytes; i++)
+        to[i] = (unsigned char)random_mix(contents + i);
+}
+
+struct side {
+    struct tutti_lane *lane;
+    const struct tutti_device *device;
+    int rank, next, before;
+    char *memory[2]; /* device: what is sent from, of two allocations */
+    unsigned char *host, *want;
+    struct flight {
+        struct tutti_letter *letter;
+        uint64_t bytes, polls;
+    } flight[IN_FLIGHT];
+    long direct, packed, mailed;
+};
+
+/* Sends one letter where there is a place for it. */
+static int send_one(struct side *s, int i, uint64_t *state)
+{
+    struct announced *a = &box[s->rank][i];
+    if (s->flight[i].letter || atomic_load(&a->sequence))
+        return 0;
+    uint64_t bytes = 1 + random_next(state) % MOST, contents = random_next(state);
+    char *from = s->memory[random_next(state) % 2] + (size_t)i * MOST;
+    struct tutti_letter *letter = tutti_lane_letter(s->lane, s->next);
+    if (!CHECK(letter != NULL, "there is a letter"))
+        return 0;
+    fill(s->host, bytes, contents);
+    CHECK(s->device->copy_now(from, s->host, bytes) == TUTTI_OK, "copy");
+    letter->bytes = bytes;
+    letter->tag = i;
+    letter->scope = 1;
+    a->bytes = bytes;
+    a->contents = contents;
+    a->number = tutti_lane_number(s->lane, letter);
+    uint64_t sequence = atomic_load(&letter->sequence);
+    void *scratch;
+    if (tutti_lane_share(s->lane, letter, from)) {
+        tutti_lane_post(letter, TUTTI_LETTER_OFFERED);
+        s->direct++;
+    } else if ((scratch = tutti_lane_scratch(s->lane, letter, bytes)) != NULL) {
+        CHECK(s->device->copy_now(scratch, from, bytes) == TUTTI_OK, "copy");
+        tutti_lane_post(letter, TUTTI_LETTER_PACKED);
+        s->packed++;
+    } else {
+        tutti_lane_withdraw(s->lane, letter);
+        return 0;
+    }
+    CHECK(!tutti_lane_clashes(s->lane, s->next, i, 1, bytes + 1), "one scope does not clash");
+    s->flight[i] = (struct flight){letter, bytes, 1 + random_next(state) % 6};
+    atomic_store(&a->sequence, sequence);
+    return 1;
+}
+
+/* Packs what was offered and not fetched; 1 where the buffer may be used again. */
+static int has_left(struct side *s, int i)
+{
+    struct flight *f = &s->flight[i];
+    char *scratch;
+    if (!f->letter)
+        return 1;
+    if (tutti_letter_is(f->letter, TUTTI_LETTER_OFFERED) && --f->polls == 0 &&
+        (scratch = tutti_lane_scratch(s->lane, f->letter, f->bytes)) != NULL) {
+        if (tutti_letter_win(f->letter, TUTTI_LETTER_MOVING)) {
+            /* Whichever of the two the letter names; the offset is in the share. */
+            const char *from = (const char *)(uintptr_t)(f->letter->share.what.base + f->letter->share.offset);
+            CHECK(s->device->copy_now(scratch, from, f->bytes) == TUTTI_OK, "copy");
+            tutti_letter_set(f->letter, TUTTI_LETTER_PACKED);
+            s->mailed++;
+        }
+    }
+    if (f->polls == 0)
+        f->polls = 3;
+    if (tutti_letter_is(f->letter, TUTTI_LETTER_OFFERED) || tutti_letter_is(f->letter, TUTTI_LETTER_CLAIMED))
+        return 0;
+    tutti_lane_let_go(s->lane, f->letter);
+    f->letter = NULL;
+    return 1;
+}
+
+static int receive_one(struct side *s, int i)
+{
+    struct announced *a = &box[s->before][i];
+    uint64_t sequence = atomic_load(&a->sequence);
+    struct tutti_mapping *held = NULL;
+    char *data = NULL;
+    if (!sequence)
+        return 0;
+    struct tutti_letter *letter = tutti_lane_find(s->lane, s->before, a->number, sequence);
+    if (!CHECK(letter != NULL, "the letter %llu is there", (unsigned long long)sequence))
+        return 0;
+    CHECK(tutti_lane_oldest(s->lane, s->before, i) == letter, "it is the oldest of its tag");
+    if (tutti_letter_is(letter, TUTTI_LETTER_OFFERED)) {
+        data = tutti_lane_reach(s->lane, s->before, letter, 1, &held);
+        if (!data || !tutti_letter_win(letter, TUTTI_LETTER_CLAIMED)) {
+            tutti_lane_release(s->lane, held);
+            return 0;
+        }
+    } else if (tutti_letter_is(letter, TUTTI_LETTER_PACKED)) {
+        data = tutti_lane_reach(s->lane, s->before, letter, 0, &held);
+        tutti_lane_meet(s->lane, s->before, letter);
+    } else {
+        return 0;
+    }
+    CHECK(letter->bytes == a->bytes, "%llu bytes", (unsigned long long)letter->bytes);
+    CHECK(s->device->copy_now(s->want, data, a->bytes) == TUTTI_OK, "copy");
+    fill(s->host, a->bytes, a->contents);
+    CHECK(memcmp(s->want, s->host, a->bytes) == 0, "message of %llu bytes", (unsigned long long)a->bytes);
+    tutti_lane_release(s->lane, held);
+    atomic_store(&a->sequence, 0);
+    tutti_letter_set(letter, TUTTI_LETTER_DONE);
+    return 1;
+}
+
+static int ring(struct tutti_transport *transport, void *with)
+{
+    struct kit kit;
+    (void)with;
+    if (!kit_open(transport, &kit))
+        return 1;
+    struct side s = {.device = tutti_device(), .rank = transport->rank};
+    uint64_t state = seed + (uint64_t)s.rank;
+    char why[160];
+    int sent = 0, received = 0, left = 0;
+    s.next = (s.rank + 1) % RANKS;
+    s.before = (s.rank + RANKS - 1) % RANKS;
+    s.host = malloc(MOST);
+    s.want = malloc(MOST);
+    CHECK(s.device->open(why, sizeof why) == TUTTI_OK, "the device opens");
+    for (int i = 0; i < 2; i++) {
+        void *memory = NULL;
+        CHECK(s.device->alloc(-1, IN_FLIGHT * MOST, &memory) == TUTTI_OK, "device memory");
+        s.memory[i] = memory;
+    }
+    s.lane = tutti_lane_new(kit.node, s.device, SCRATCH);
+    CHECK(s.lane != NULL, "a lane");
+    for (long tries = 0; !tutti_lane_is_open(s.lane, s.next) || !tutti_lane_listens(s.lane); tries++) {
+        tutti_lane_poll(s.lane, 1);
+        sched_yield();
+        if (!CHECK(tries < 10000000, "the lanes open"))
+            return 1;
+    }
+    while (sent < rounds || received < rounds || left) {
+        left = 0;
+        for (int i = 0; i < IN_FLIGHT; i++) {
+            left += !has_left(&s, i);
+            if (sent < rounds)
+                sent += send_one(&s, i, &state);
+            received += receive_one(&s, i);
+        }
+        tutti_lane_poll(s.lane, 0);
+        sched_yield();
+    }
+    CHECK(transport->ops->barrier(transport) == TUTTI_OK, "barrier");
+    CHECK(s.packed > 0 && s.direct > 0, "rank %d: %ld direct, %ld packed, %ld of them late", s.rank, s.direct, s.packed,
+          s.mailed);
+    tutti_lane_poll(s.lane, 0);
+    for (int i = 0; i < IN_FLIGHT; i++)
+        CHECK(atomic_load(&box[s.rank][i].sequence) == 0, "nothing is left");
+    CHECK(transport->ops->barrier(transport) == TUTTI_OK, "barrier");
+    tutti_lane_free(s.lane, 1);
+    CHECK(transport->ops->barrier(transport) == TUTTI_OK, "barrier");
+    for (int i = 0; i < 2; i++)
+        s.device->free(s.memory[i]);
+    free(s.host);
+    free(s.want);
+    kit_close(&kit);
+    return check_failed() != 0;
+}
+
+int main(int argc, char **argv)
+{
+    int forks = argc == 2 && strcmp(argv[1], "forks") == 0;
+    seed = check_seed();
+    printf("seed %llu (TUTTI_TEST_SEED)\n", (unsigned long long)seed);
+    rounds = (int)check_setting("TUTTI_TEST_ROUNDS", rounds);
+    box = mmap(NULL, sizeof *box * RANKS, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    int failed = forks ? tutti_forks_run(RANKS, ring, NULL, NULL) : tutti_threads_run(RANKS, ring, NULL);
+    if (!forks)
+        printf("%ld checks, %ld failed\n", check_done(), check_failed());
+    return failed != 0;
+}
