@@ -1,5 +1,6 @@
 /* One layout, described in many ways, has one plan: boxes of 1 to 4 dimensions out of larger ones. */
 #include "dtype/check_type.h"
+#include "dtype/wire.h"
 
 #include "core/status.h"
 #include "support/check.h"
@@ -180,6 +181,21 @@ static const struct tutti_plan *built(any_type what)
     return plan;
 }
 
+/* Bytes that say a plan, and any beginning of them. */
+static void check_written(const struct tutti_plan *plan)
+{
+    unsigned char bytes[1024];
+    const struct tutti_plan *again = NULL;
+    size_t length = tutti_plan_write(plan, bytes, sizeof bytes);
+    assert_true(length > 0);
+    assert_int_equal(tutti_plan_write(plan, bytes, length - 1), 0);
+    assert_int_equal(tutti_plan_read(bytes, length, &again), TUTTI_OK);
+    assert_ptr_equal(again, plan);
+    tutti_plan_drop(again);
+    for (size_t i = 0; i < length; i += 8)
+        assert_int_equal(tutti_plan_read(bytes, i, &again), TUTTI_ERR_ARGUMENT);
+}
+
 static void check_box(struct box *b)
 {
     box_finish(b);
@@ -195,6 +211,7 @@ static void check_box(struct box *b)
     assert_int_equal(plan[0]->segments, 1);
     assert_true(plan[0]->segment[0].dims < b->dims);
     assert_int_equal(plan[0]->segment[0].entries, 0);
+    check_written(plan[0]);
     for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++)
         tutti_plan_drop(plan[i]);
     any_free(&room);
