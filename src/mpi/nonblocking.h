@@ -74,6 +74,11 @@ int tutti_nonblocking_real(const struct tutti_asked *asked, const void *sendbuf,
 /* Tells the peers that this rank gives the call to the MPI. */
 void tutti_nonblocking_announce(const struct tutti_read *read);
 
+/* lent.c: the type and the operator of a call stay until the end of it, also where the program frees them. 0 without
+ * memory. */
+int tutti_lend(const struct tutti_asked *asked);
+void tutti_lend_end(const struct tutti_asked *asked);
+
 /* The _init calls: collective. */
 int tutti_persistent(const struct tutti_asked *asked, MPI_Request *request);
 /* MPI_Start of an entry; an MPI code. */

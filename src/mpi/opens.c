@@ -40,8 +40,10 @@ struct tutti_open *tutti_open_new(const struct tutti_asked *asked, int persisten
     open->persistent = persistent;
     open->real = tutti_handles.no_request;
     TUTTI_INSIDE();
-    int made = tutti_own_request(persistent, &open->request, &open->tag) == 0;
-    if (!made || tutti_pending_open_call(open->request, open) != TUTTI_OK) {
+    int made = tutti_own_request(persistent, &open->request, &open->tag) == 0, lent = made && tutti_lend(asked);
+    if (!lent || tutti_pending_open_call(open->request, open) != TUTTI_OK) {
+        if (lent)
+            tutti_lend_end(asked);
         free(open);
         return NULL;
     }
@@ -56,6 +58,7 @@ static void destroy(struct tutti_open *open)
     tutti_own_release(open->tag);
     if (open->persistent && open->asked.comm != tutti_handles.no_comm)
         tutti_real.MPI_Comm_free(&open->asked.comm);
+    tutti_lend_end(&open->asked);
     free(open);
 }
 
@@ -176,7 +179,8 @@ static void give_to_mpi(struct tutti_open *open)
         fail(open, status);
         return;
     }
-    tutti_count(open->asked.name, open->staging.staged ? "staged" : "passed", open->read.why);
+    tutti_count(open->asked.name, open->staging.staged ? "staged" : "passed",
+                tutti_staging_how(&open->staging, open->read.why));
     int code = tutti_nonblocking_real(&open->asked, open->staging.sendbuf, open->staging.recvbuf, &open->real);
     open->phase = TUTTI_OPEN_REAL;
     if (code != MPI_SUCCESS) {

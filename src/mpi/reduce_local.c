@@ -43,6 +43,8 @@ static int staged(const struct tutti_asked *asked, const struct tutti_type_row *
         code = on_host(asked, type, operation, alias ? inout.host : in.host, inout.host);
     if (status == TUTTI_OK && code == MPI_SUCCESS)
         status = tutti_span_out(&inout, -1);
+    struct tutti_staging both = {.in = in, .out = inout};
+    why = tutti_staging_how(&both, why);
     tutti_span_close(&in);
     tutti_span_close(&inout);
     if (status != TUTTI_OK)

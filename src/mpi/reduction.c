@@ -7,10 +7,12 @@
 
 /* ---- reading ---- */
 
+static const char by_user[] = "user-defined operator";
+
 const char *tutti_not_reducible(const struct tutti_type_row *type, int operation)
 {
     if (operation == TUTTI_OP_NONE)
-        return "user-defined operator";
+        return by_user;
     return type ? "operator and type do not go together" : "type without kernels";
 }
 
@@ -263,6 +265,12 @@ int tutti_staging_close(struct tutti_staging *s, int code)
     return status;
 }
 
+const char *tutti_staging_how(const struct tutti_staging *s, const char *why)
+{
+    int kernel = (s->in.staged && tutti_span_by_kernel(&s->in)) || (s->out.staged && tutti_span_by_kernel(&s->out));
+    return kernel && why == by_user ? "user-defined operator, type packed by a kernel" : why;
+}
+
 int tutti_staging_failed(const struct tutti_asked *asked, int status)
 {
     tutti_error("%s: staging device memory failed: %s", asked->name, tutti_status_text(status));
@@ -273,7 +281,8 @@ static int staged(const struct tutti_asked *asked, const char *why)
 {
     struct tutti_staging staging;
     int code, status = tutti_staging_open(&staging, asked);
-    tutti_count(asked->name, status == TUTTI_OK && !staging.staged ? "passed" : "staged", why);
+    tutti_count(asked->name, status == TUTTI_OK && !staging.staged ? "passed" : "staged",
+                status == TUTTI_OK ? tutti_staging_how(&staging, why) : why);
     if (unlikely(status != TUTTI_OK))
         return tutti_staging_failed(asked, status);
     {

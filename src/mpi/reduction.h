@@ -60,6 +60,8 @@ struct tutti_staging {
 int tutti_staging_open(struct tutti_staging *staging, const struct tutti_asked *asked);
 /* Local. Where `code` is MPI_SUCCESS copies the results out; gives the host memory back. Returns a status of Tutti. */
 int tutti_staging_close(struct tutti_staging *staging, int code);
+/* Why it was staged, for the counters: `why`, and whether a kernel packs the elements. */
+const char *tutti_staging_how(const struct tutti_staging *staging, const char *why);
 /* Says that staging failed and raises it on the call's communicator; returns the code. */
 int tutti_staging_failed(const struct tutti_asked *asked, int status);
 

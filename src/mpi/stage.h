@@ -42,6 +42,12 @@ static inline const char *tutti_span_how(const struct tutti_span *span)
     return span->packed && tutti_places_reached(&span->places) ? "packed by a kernel" : "device memory";
 }
 
+/* 1 where the elements of an image are brought in or out by a kernel, over the gaps between them. */
+static inline int tutti_span_by_kernel(const struct tutti_span *span)
+{
+    return span->plan && !span->packed && !span->solid && tutti_places_reached(&span->places);
+}
+
 /* 1 where elements of a derived type lie in device memory though the address that they are counted from does not:
  * absolute addresses (MPI_BOTTOM), and displacements that lead there. */
 int tutti_elements_on_device(const void *buffer, MPI_Datatype type);

@@ -96,7 +96,8 @@ static int results(const struct ireq *q, int *begin, int *depth)
 void ireq_open(struct ireq *q, enum ireq_call call, int count, MPI_Comm comm, enum kit_kind kind, int root,
                int in_place)
 {
-    *q = (struct ireq){.call = call, .count = count, .comm = comm, .root = root, .in_place = in_place, .op = MPI_SUM};
+    *q = (struct ireq){
+        .call = call, .count = count, .comm = comm, .root = root, .in_place = in_place, .op = MPI_SUM, .type = MPI_INT};
     q->request = MPI_REQUEST_NULL;
     MPI_Comm_rank(comm, &q->rank);
     MPI_Comm_size(comm, &q->size);
@@ -140,25 +141,25 @@ int ireq_start(struct ireq *q, int large)
 {
     switch (q->call) {
     case IREQ_ALLREDUCE:
-        return large ? MPI_Iallreduce_c(q->send, q->recv, q->count, MPI_INT, q->op, q->comm, &q->request)
-                     : MPI_Iallreduce(q->send, q->recv, q->count, MPI_INT, q->op, q->comm, &q->request);
+        return large ? MPI_Iallreduce_c(q->send, q->recv, q->count, q->type, q->op, q->comm, &q->request)
+                     : MPI_Iallreduce(q->send, q->recv, q->count, q->type, q->op, q->comm, &q->request);
     case IREQ_REDUCE:
-        return large ? MPI_Ireduce_c(q->send, q->recv, q->count, MPI_INT, q->op, q->root, q->comm, &q->request)
-                     : MPI_Ireduce(q->send, q->recv, q->count, MPI_INT, q->op, q->root, q->comm, &q->request);
+        return large ? MPI_Ireduce_c(q->send, q->recv, q->count, q->type, q->op, q->root, q->comm, &q->request)
+                     : MPI_Ireduce(q->send, q->recv, q->count, q->type, q->op, q->root, q->comm, &q->request);
     case IREQ_REDUCE_SCATTER:
-        return large ? MPI_Ireduce_scatter_c(q->send, q->recv, q->large_counts, MPI_INT, q->op, q->comm, &q->request)
-                     : MPI_Ireduce_scatter(q->send, q->recv, q->counts, MPI_INT, q->op, q->comm, &q->request);
+        return large ? MPI_Ireduce_scatter_c(q->send, q->recv, q->large_counts, q->type, q->op, q->comm, &q->request)
+                     : MPI_Ireduce_scatter(q->send, q->recv, q->counts, q->type, q->op, q->comm, &q->request);
     case IREQ_REDUCE_SCATTER_BLOCK:
-        return large ? MPI_Ireduce_scatter_block_c(q->send, q->recv, q->count / q->size, MPI_INT, q->op, q->comm,
+        return large ? MPI_Ireduce_scatter_block_c(q->send, q->recv, q->count / q->size, q->type, q->op, q->comm,
                                                    &q->request)
-                     : MPI_Ireduce_scatter_block(q->send, q->recv, q->count / q->size, MPI_INT, q->op, q->comm,
+                     : MPI_Ireduce_scatter_block(q->send, q->recv, q->count / q->size, q->type, q->op, q->comm,
                                                  &q->request);
     case IREQ_SCAN:
-        return large ? MPI_Iscan_c(q->send, q->recv, q->count, MPI_INT, q->op, q->comm, &q->request)
-                     : MPI_Iscan(q->send, q->recv, q->count, MPI_INT, q->op, q->comm, &q->request);
+        return large ? MPI_Iscan_c(q->send, q->recv, q->count, q->type, q->op, q->comm, &q->request)
+                     : MPI_Iscan(q->send, q->recv, q->count, q->type, q->op, q->comm, &q->request);
     default:
-        return large ? MPI_Iexscan_c(q->send, q->recv, q->count, MPI_INT, q->op, q->comm, &q->request)
-                     : MPI_Iexscan(q->send, q->recv, q->count, MPI_INT, q->op, q->comm, &q->request);
+        return large ? MPI_Iexscan_c(q->send, q->recv, q->count, q->type, q->op, q->comm, &q->request)
+                     : MPI_Iexscan(q->send, q->recv, q->count, q->type, q->op, q->comm, &q->request);
     }
 }
 
@@ -167,27 +168,27 @@ int ireq_init(struct ireq *q, int large)
     MPI_Info info = MPI_INFO_NULL;
     switch (q->call) {
     case IREQ_ALLREDUCE:
-        return large ? MPI_Allreduce_init_c(q->send, q->recv, q->count, MPI_INT, q->op, q->comm, info, &q->request)
-                     : MPI_Allreduce_init(q->send, q->recv, q->count, MPI_INT, q->op, q->comm, info, &q->request);
+        return large ? MPI_Allreduce_init_c(q->send, q->recv, q->count, q->type, q->op, q->comm, info, &q->request)
+                     : MPI_Allreduce_init(q->send, q->recv, q->count, q->type, q->op, q->comm, info, &q->request);
     case IREQ_REDUCE:
         return large
-                   ? MPI_Reduce_init_c(q->send, q->recv, q->count, MPI_INT, q->op, q->root, q->comm, info, &q->request)
-                   : MPI_Reduce_init(q->send, q->recv, q->count, MPI_INT, q->op, q->root, q->comm, info, &q->request);
+                   ? MPI_Reduce_init_c(q->send, q->recv, q->count, q->type, q->op, q->root, q->comm, info, &q->request)
+                   : MPI_Reduce_init(q->send, q->recv, q->count, q->type, q->op, q->root, q->comm, info, &q->request);
     case IREQ_REDUCE_SCATTER:
-        return large ? MPI_Reduce_scatter_init_c(q->send, q->recv, q->large_counts, MPI_INT, q->op, q->comm, info,
+        return large ? MPI_Reduce_scatter_init_c(q->send, q->recv, q->large_counts, q->type, q->op, q->comm, info,
                                                  &q->request)
-                     : MPI_Reduce_scatter_init(q->send, q->recv, q->counts, MPI_INT, q->op, q->comm, info, &q->request);
+                     : MPI_Reduce_scatter_init(q->send, q->recv, q->counts, q->type, q->op, q->comm, info, &q->request);
     case IREQ_REDUCE_SCATTER_BLOCK:
-        return large ? MPI_Reduce_scatter_block_init_c(q->send, q->recv, q->count / q->size, MPI_INT, q->op, q->comm,
+        return large ? MPI_Reduce_scatter_block_init_c(q->send, q->recv, q->count / q->size, q->type, q->op, q->comm,
                                                        info, &q->request)
-                     : MPI_Reduce_scatter_block_init(q->send, q->recv, q->count / q->size, MPI_INT, q->op, q->comm,
+                     : MPI_Reduce_scatter_block_init(q->send, q->recv, q->count / q->size, q->type, q->op, q->comm,
                                                      info, &q->request);
     case IREQ_SCAN:
-        return large ? MPI_Scan_init_c(q->send, q->recv, q->count, MPI_INT, q->op, q->comm, info, &q->request)
-                     : MPI_Scan_init(q->send, q->recv, q->count, MPI_INT, q->op, q->comm, info, &q->request);
+        return large ? MPI_Scan_init_c(q->send, q->recv, q->count, q->type, q->op, q->comm, info, &q->request)
+                     : MPI_Scan_init(q->send, q->recv, q->count, q->type, q->op, q->comm, info, &q->request);
     default:
-        return large ? MPI_Exscan_init_c(q->send, q->recv, q->count, MPI_INT, q->op, q->comm, info, &q->request)
-                     : MPI_Exscan_init(q->send, q->recv, q->count, MPI_INT, q->op, q->comm, info, &q->request);
+        return large ? MPI_Exscan_init_c(q->send, q->recv, q->count, q->type, q->op, q->comm, info, &q->request)
+                     : MPI_Exscan_init(q->send, q->recv, q->count, q->type, q->op, q->comm, info, &q->request);
     }
 }
 

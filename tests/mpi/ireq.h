@@ -23,7 +23,8 @@ struct ireq {
     MPI_Count large_counts[64];
     MPI_Comm comm;
     int rank, size;
-    MPI_Op op; /* MPI_SUM unless changed after open */
+    MPI_Op op;         /* MPI_SUM unless changed after open */
+    MPI_Datatype type; /* MPI_INT unless changed after open */
     struct kit_buffer in, out;
     int *sent;
     void *send, *recv;
