@@ -1,5 +1,4 @@
-#include "mpi/letters.h"
-
+/* Making letters, and the calls that send by them. */
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,33 +9,7 @@
 #include "dtype/wire.h"
 #include "mpi/own.h"
 #include "mpi/requests.h"
-
-enum {
-    GRACE_NS = 20000,         /* how long the receiver may come first: about what a packing kernel takes */
-    GRACE_BYTES = 100,        /* and a nanosecond more for so many bytes */
-    GRACE_MAILED_NS = 5000000 /* where the data would have to go through host memory */
-};
-
-struct tutti_sent {
-    struct tutti_sent *next;
-    struct tutti_message message;
-    const struct tutti_plan *plan; /* held */
-    struct tutti_places places;
-    uint64_t bytes, since;
-    struct tutti_letter *letter; /* NULL: it needs no care any more */
-    MPI_Request mail, data;      /* of the MPI: the short message; the packed one of a MAILED letter */
-    void *pinned;                /* that it lies in */
-    size_t room;
-    MPI_Request request; /* the program's, where `tag` is not -1 */
-    int tag, left;       /* left: out of the program's buffer, and the request is complete */
-    int freed, code;
-    int given_up; /* the program has freed its request */
-    unsigned char text[TUTTI_MAIL_BYTES];
-};
-
-atomic_int tutti_letters_open;
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct tutti_sent *all; /* with a mail or data on the way, or not left */
+#include "mpi/sent.h"
 
 /* ---- making ---- */
 
@@ -54,16 +27,6 @@ static int one_place(struct tutti_sent *sent, const char **lowest)
     *lowest = first;
     return memory.kind == TUTTI_MEMORY_DEVICE && first >= base && end <= base + memory.bytes &&
            (gpu < 0 || memory.gpu < 0 || memory.gpu == gpu);
-}
-
-static struct tutti_pack_job packing(const struct tutti_sent *sent, void *to)
-{
-    return (struct tutti_pack_job){.direction = TUTTI_PACK,
-                                   .plan = sent->plan,
-                                   .count = (uint64_t)sent->message.count,
-                                   .memory = (void *)(uintptr_t)sent->message.buffer,
-                                   .packed = to,
-                                   .bytes = sent->bytes};
 }
 
 /* 1 where the receiver's kernels can read the message as it lies. */
@@ -101,29 +64,18 @@ static int post(struct tutti_sent *sent, const struct tutti_layout *layout, cons
     void *scratch = tutti_lane_scratch(tutti_lane, letter, sent->bytes);
     if (!scratch)
         return 0;
-    const struct tutti_pack_job job = packing(sent, scratch);
+    const struct tutti_pack_job job = tutti_sent_packing(sent, scratch);
     if (tutti_pack_now(tutti_lane_gpu(tutti_lane), &job, 1) != TUTTI_OK)
         return 0;
     tutti_lane_post(letter, TUTTI_LETTER_PACKED);
     return 1;
 }
 
-static void destroy(struct tutti_sent *sent)
-{
-    if (sent->given_up)
-        tutti_own_end(0, &sent->request);
-    if (sent->tag >= 0)
-        tutti_own_release(sent->tag);
-    if (sent->plan)
-        tutti_plan_drop(sent->plan);
-    free(sent);
-}
-
 static struct tutti_sent *give_up(struct tutti_sent *sent)
 {
     if (sent->letter)
         tutti_lane_withdraw(tutti_lane, sent->letter);
-    destroy(sent);
+    tutti_sent_destroy(sent);
     return NULL;
 }
 
@@ -220,181 +172,35 @@ static int mail(struct tutti_sent *sent)
     tutti_count(m->name, "accelerated",
                 tutti_letter_is(sent->letter, TUTTI_LETTER_PACKED) ? "packed for the receiver"
                                                                    : "fetched by the receiver");
-    pthread_mutex_lock(&lock);
-    sent->next = all;
-    all = sent;
-    pthread_mutex_unlock(&lock);
-    atomic_fetch_add_explicit(&tutti_letters_open, 1, memory_order_relaxed);
     return MPI_SUCCESS;
 }
 
-/* ---- bringing on ---- */
-
-static int overdue(const struct tutti_sent *sent, uint64_t now)
+struct tutti_sent *tutti_sent_begin(const struct tutti_message *message, int *code)
 {
-    return now - sent->since > GRACE_NS + sent->bytes / GRACE_BYTES;
-}
-
-/* Packs into host memory, from where the MPI carries it when the receiver asks. */
-static void mail_data(struct tutti_sent *sent, uint64_t now)
-{
-    struct tutti_letter *letter = sent->letter;
-    if (now - sent->since < GRACE_MAILED_NS || sent->bytes > INT32_MAX ||
-        !tutti_letter_win(letter, TUTTI_LETTER_MOVING))
-        return;
-    sent->pinned = tutti_pinned_take(sent->bytes, &sent->room);
-    const struct tutti_pack_job job = packing(sent, sent->pinned);
-    int status = sent->pinned ? tutti_pack_now(tutti_lane_gpu(tutti_lane), &job, 1) : TUTTI_ERR_MEMORY;
-    if (status == TUTTI_OK &&
-        tutti_real.MPI_Isend(sent->pinned, (int)sent->bytes, tutti_handles.byte,
-                             tutti_node_world(tutti_door.node, (int)letter->to), tutti_lane_number(tutti_lane, letter),
-                             tutti_lane_box, &sent->data) == MPI_SUCCESS) {
-        tutti_letter_set(letter, TUTTI_LETTER_MAILED);
-        return;
-    }
-    /* The receiver may still come for it. */
-    tutti_pinned_give(sent->pinned, sent->room);
-    sent->pinned = NULL;
-    tutti_letter_set(letter, TUTTI_LETTER_OFFERED);
-}
-
-/* What was offered and not fetched in time goes into scratch, all in one launch. */
-static void pack_overdue(uint64_t now)
-{
-    enum { MOST = 64 };
-    struct tutti_pack_job jobs[MOST];
-    struct tutti_sent *of[MOST];
-    unsigned n = 0;
-    for (struct tutti_sent *sent = all; sent && n < MOST; sent = sent->next) {
-        if (!sent->letter || !tutti_letter_is(sent->letter, TUTTI_LETTER_OFFERED) || !overdue(sent, now))
-            continue;
-        void *scratch = tutti_lane_scratch(tutti_lane, sent->letter, sent->bytes);
-        if (!scratch)
-            mail_data(sent, now);
-        if (!scratch || !tutti_letter_win(sent->letter, TUTTI_LETTER_MOVING))
-            continue;
-        jobs[n] = packing(sent, scratch);
-        of[n++] = sent;
-    }
-    int status = n ? tutti_pack_now(tutti_lane_gpu(tutti_lane), jobs, n) : TUTTI_OK;
-    for (unsigned i = 0; i < n; i++)
-        tutti_letter_set(of[i]->letter, status == TUTTI_OK ? TUTTI_LETTER_PACKED : TUTTI_LETTER_OFFERED);
-}
-
-/* The data are out of the program's buffer. */
-static int has_left(struct tutti_sent *sent)
-{
-    struct tutti_letter *letter = sent->letter;
-    if (!letter)
-        return 1;
-    uint32_t state = atomic_load_explicit(&letter->state, memory_order_acquire);
-    int status = TUTTI_OK;
-    if (state == TUTTI_LETTER_OFFERED || state == TUTTI_LETTER_CLAIMED || state == TUTTI_LETTER_MOVING) {
-        status = tutti_lane_watch(tutti_lane);
-        if (status == TUTTI_OK)
-            return 0;
-        sent->code = tutti_error_code(status);
-    }
-    tutti_lane_let_go(tutti_lane, letter);
-    sent->letter = NULL;
-    return 1;
-}
-
-static int complete(MPI_Request *request)
-{
-    int flag = 1;
-    if (*request != tutti_handles.no_request && tutti_real.MPI_Test(request, &flag, MPI_STATUS_IGNORE) != MPI_SUCCESS)
-        flag = 1;
-    return flag;
-}
-
-/* 1 where the entry leaves the list. */
-static int step(struct tutti_sent *sent)
-{
-    int mailed = complete(&sent->mail), carried = complete(&sent->data);
-    if (!sent->left && mailed && has_left(sent)) {
-        sent->left = 1;
-        atomic_fetch_sub_explicit(&tutti_letters_open, 1, memory_order_relaxed);
-        if (sent->tag >= 0)
-            tutti_own_complete(sent->tag);
-    }
-    if (carried && sent->pinned) {
-        tutti_pinned_give(sent->pinned, sent->room);
-        sent->pinned = NULL;
-    }
-    return sent->left && carried;
-}
-
-/* The lock is held. */
-static void poll_locked(void)
-{
-    struct tutti_sent **at = &all;
-    pack_overdue(tutti_now_ns());
-    while (*at) {
-        struct tutti_sent *sent = *at;
-        if (!step(sent)) {
-            at = &sent->next;
-            continue;
-        }
-        *at = sent->next;
-        sent->next = NULL;
-        if (sent->freed)
-            destroy(sent);
-        else
-            sent->left = 2; /* out of the list */
-    }
-}
-
-void tutti_letters_poll(void)
-{
-    if (!tutti_lane || pthread_mutex_trylock(&lock) != 0)
-        return;
-    TUTTI_INSIDE();
-    if (all)
-        poll_locked();
-    pthread_mutex_unlock(&lock);
-    tutti_lane_poll(tutti_lane, 0);
+    struct tutti_sent *sent = new_sent(message, 0);
+    if (!sent)
+        return NULL;
+    *code = mail(sent);
+    return *code == MPI_SUCCESS ? sent : give_up(sent);
 }
 
 /* ---- calls ---- */
 
-static int has_ended(struct tutti_sent *sent)
-{
-    pthread_mutex_lock(&lock);
-    int left = sent->left;
-    pthread_mutex_unlock(&lock);
-    return left;
-}
-
-/* The program is through with it. */
-static void let_go(struct tutti_sent *sent)
-{
-    pthread_mutex_lock(&lock);
-    int out = sent->left == 2;
-    sent->freed = 1;
-    pthread_mutex_unlock(&lock);
-    if (out)
-        destroy(sent);
-}
-
 int tutti_letter_send(const struct tutti_message *message, int *code)
 {
-    struct tutti_sent *sent = new_sent(message, 0);
     unsigned rounds = 0;
+    *code = MPI_SUCCESS;
+    struct tutti_sent *sent = tutti_sent_begin(message, code);
     if (!sent)
-        return 0;
-    *code = mail(sent);
-    if (*code != MPI_SUCCESS) {
-        give_up(sent);
-        return 1;
-    }
-    for (tutti_letters_poll(); !has_ended(sent); tutti_letters_poll()) {
+        return *code != MPI_SUCCESS;
+    tutti_sent_list(sent);
+    for (tutti_letters_poll(); !tutti_sent_has_left(sent); tutti_letters_poll()) {
         if (tutti_nonblocking_busy())
             tutti_nonblocking_poll();
         tutti_nonblocking_pause(&rounds);
     }
     *code = sent->code == MPI_SUCCESS ? MPI_SUCCESS : tutti_fail_comm(message->comm, sent->code);
-    let_go(sent);
+    tutti_sent_let_go(sent);
     return 1;
 }
 
@@ -410,6 +216,7 @@ int tutti_letter_isend(const struct tutti_message *message, MPI_Request *request
         give_up(sent);
         return 1;
     }
+    tutti_sent_list(sent);
     *request = sent->request;
     *code = tutti_pending_sent(*request, message->comm, sent);
     return 1;
@@ -422,23 +229,13 @@ int tutti_sent_deliver(const struct tutti_sent *sent)
 
 void tutti_sent_drop(struct tutti_sent *sent)
 {
-    let_go(sent);
+    tutti_sent_let_go(sent);
 }
 
 int tutti_sent_free(struct tutti_sent *sent, MPI_Request *request)
 {
     *request = tutti_handles.no_request;
     sent->given_up = 1;
-    let_go(sent);
+    tutti_sent_let_go(sent);
     return MPI_SUCCESS;
-}
-
-void tutti_letters_end(void)
-{
-    uint64_t limit = tutti_now_ns() + (uint64_t)tutti_settings()->timeout_seconds * 1000000000u;
-    unsigned rounds = 0;
-    while (tutti_lane && all && tutti_now_ns() < limit) {
-        tutti_letters_poll();
-        tutti_nonblocking_pause(&rounds);
-    }
 }

@@ -40,6 +40,8 @@ int tutti_pending_deliver(struct tutti_pending *pending, MPI_Status *status)
         return tutti_open_deliver(pending->open);
     if (pending->sent)
         return tutti_sent_deliver(pending->sent);
+    if (pending->standing)
+        return pending->active ? tutti_standing_deliver(pending->standing) : MPI_SUCCESS;
     if (pending->joint)
         return tutti_joint_deliver(pending->joint, status);
     if (pending->watch && (!pending->persistent || pending->active) && !is_cancelled(status) &&
@@ -60,6 +62,8 @@ static void destroy(struct tutti_pending *pending)
     tutti_watch_free(pending->watch);
     if (pending->sent)
         tutti_sent_drop(pending->sent);
+    if (pending->standing)
+        tutti_standing_free(pending->standing);
     if (pending->joint)
         tutti_joint_drop(pending->joint);
     if (pending->exchange) {
@@ -82,6 +86,8 @@ void tutti_pending_drop(struct tutti_pending *pending)
             return;
         }
     }
+    if (pending->standing)
+        tutti_standing_settle(pending->standing);
     if (pending->persistent) {
         pending->active = 0;
         tutti_pending_back(pending);
@@ -167,6 +173,17 @@ int tutti_pending_sent(MPI_Request request, MPI_Comm comm, struct tutti_sent *se
     return MPI_SUCCESS;
 }
 
+int tutti_pending_standing(MPI_Request request, MPI_Comm comm, struct tutti_standing *standing)
+{
+    struct tutti_pending *pending = entry(request, comm);
+    if (!pending)
+        return tutti_fail_comm(comm, MPI_ERR_NO_MEM);
+    pending->standing = standing;
+    pending->persistent = 1;
+    tutti_pending_back(pending);
+    return MPI_SUCCESS;
+}
+
 int tutti_pending_joint(MPI_Request request, MPI_Comm comm, struct tutti_joint *joint)
 {
     struct tutti_pending *pending = entry(request, comm);
@@ -205,6 +222,11 @@ int tutti_pending_exchange(MPI_Request request, struct tutti_exchange *exchange,
 int tutti_pending_start(struct tutti_pending *pending, MPI_Request *request)
 {
     struct tutti_exchange *exchange = pending->exchange;
+    if (pending->standing) {
+        int code = tutti_standing_start(pending->standing);
+        pending->active |= code == MPI_SUCCESS;
+        return code;
+    }
     if (!pending->active) { /* otherwise the MPI refuses it */
         int status = exchange ? tutti_blocks_in(&exchange->in) : tutti_span_in(&pending->span);
         if (status == TUTTI_OK && exchange)
@@ -342,6 +364,7 @@ void tutti_pending_sweep(int all)
         pthread_mutex_unlock(&lock);
         if (!mine)
             return;
+        tutti_letters_poll();
         while (mine) {
             struct tutti_pending *next = mine->next;
             if (complete(mine))

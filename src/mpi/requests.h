@@ -10,6 +10,7 @@
 #include "mpi/joint.h"
 #include "mpi/letters.h"
 #include "mpi/nonblocking.h"
+#include "mpi/standing.h"
 
 enum { TUTTI_PENDING_LISTS = 4 };
 
@@ -20,6 +21,7 @@ struct tutti_pending {
     struct tutti_exchange *exchange; /* not NULL: of a collective, instead of the span */
     struct tutti_watch *watch;       /* not NULL: a receive that may get a mail; staged or not */
     struct tutti_sent *sent;         /* not NULL: the request stands for this send by letter */
+    struct tutti_standing *standing; /* not NULL: a persistent send to a rank of the node */
     struct tutti_joint *joint;       /* not NULL: the request stands for two */
     int delivered;                   /* what was received has been copied to the user */
     int persistent;                  /* the entry lives as long as the request */
@@ -46,6 +48,7 @@ int tutti_pending_add(MPI_Request request, MPI_Comm comm, struct tutti_span *spa
 int tutti_pending_persistent(MPI_Request request, MPI_Comm comm, struct tutti_span *span, struct tutti_watch *watch);
 /* A send by letter. */
 int tutti_pending_sent(MPI_Request request, MPI_Comm comm, struct tutti_sent *sent);
+int tutti_pending_standing(MPI_Request request, MPI_Comm comm, struct tutti_standing *standing);
 int tutti_pending_joint(MPI_Request request, MPI_Comm comm, struct tutti_joint *joint);
 /* Receives of which the mails have come: fetches their data, without waiting for others. The entries were taken out;
  * NULL ones are passed over. */

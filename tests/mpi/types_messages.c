@@ -34,7 +34,7 @@ static const char *const names[WAYS] = {
 
 static struct kit_buffer from[2], to[2], packed[2];
 static unsigned char *source, *target, *want, *message;
-static int peer;
+static int peer, tag; /* another tag for each message */
 
 static void fill(unsigned char *bytes, size_t n, uint64_t seed)
 {
@@ -76,7 +76,7 @@ static void check_status(const struct mail *m, MPI_Status *status, const char *w
           count, wanted, m->type.text);
     CHECK(elements == wanted_elements, "%s: MPI_Get_elements says %lld, not %lld, of %s", what, (long long)elements,
           (long long)wanted_elements, m->type.text);
-    CHECK(status->MPI_SOURCE == peer && status->MPI_TAG == 5, "%s: from %d, tag %d", what, status->MPI_SOURCE,
+    CHECK(status->MPI_SOURCE == peer && status->MPI_TAG == tag, "%s: from %d, tag %d", what, status->MPI_SOURCE,
           status->MPI_TAG);
 }
 
@@ -108,48 +108,48 @@ static int run(struct mail *m, char *out, char *in, MPI_Status *status)
     switch (m->way) {
     case SEND_IRECV:
     case SSEND_IRECV:
-        MPI_Irecv(in, m->room, type, peer, 5, comm, requests);
-        error = m->way == SEND_IRECV ? MPI_Send(out, m->sent, type, peer, 5, comm)
-                                     : MPI_Ssend(out, m->sent, type, peer, 5, comm);
+        MPI_Irecv(in, m->room, type, peer, tag, comm, requests);
+        error = m->way == SEND_IRECV ? MPI_Send(out, m->sent, type, peer, tag, comm)
+                                     : MPI_Ssend(out, m->sent, type, peer, tag, comm);
         return MPI_Wait(requests, status) | error;
     case ISEND_IRECV:
-        MPI_Irecv(in, m->room, type, peer, 5, comm, requests);
-        MPI_Isend(out, m->sent, type, peer, 5, comm, requests + 1);
+        MPI_Irecv(in, m->room, type, peer, tag, comm, requests);
+        MPI_Isend(out, m->sent, type, peer, tag, comm, requests + 1);
         error = MPI_Waitall(2, requests, both);
         *status = both[0];
         return error;
     case IRSEND_IRECV:
-        MPI_Irecv(in, m->room, type, peer, 5, comm, requests);
+        MPI_Irecv(in, m->room, type, peer, tag, comm, requests);
         MPI_Barrier(comm);
-        MPI_Irsend(out, m->sent, type, peer, 5, comm, requests + 1);
+        MPI_Irsend(out, m->sent, type, peer, tag, comm, requests + 1);
         error = MPI_Waitall(2, requests, both);
         *status = both[0];
         return error;
     case ISSEND_RECV:
     case IBSEND_RECV:
-        error = m->way == ISSEND_RECV ? MPI_Issend(out, m->sent, type, peer, 5, comm, requests)
-                                      : MPI_Ibsend(out, m->sent, type, peer, 5, comm, requests);
-        error |= MPI_Recv(in, m->room, type, peer, 5, comm, status);
+        error = m->way == ISSEND_RECV ? MPI_Issend(out, m->sent, type, peer, tag, comm, requests)
+                                      : MPI_Ibsend(out, m->sent, type, peer, tag, comm, requests);
+        error |= MPI_Recv(in, m->room, type, peer, tag, comm, status);
         return MPI_Wait(requests, MPI_STATUS_IGNORE) | error;
     case BSEND_MRECV:
-        error = MPI_Bsend(out, m->sent, type, peer, 5, comm);
-        MPI_Mprobe(peer, 5, comm, &waiting, both);
+        error = MPI_Bsend(out, m->sent, type, peer, tag, comm);
+        MPI_Mprobe(peer, tag, comm, &waiting, both);
         return MPI_Mrecv(in, m->room, type, &waiting, status) | error;
     case ISEND_IMRECV:
-        error = MPI_Isend(out, m->sent, type, peer, 5, comm, requests);
-        MPI_Mprobe(peer, 5, comm, &waiting, both);
+        error = MPI_Isend(out, m->sent, type, peer, tag, comm, requests);
+        MPI_Mprobe(peer, tag, comm, &waiting, both);
         MPI_Imrecv(in, m->room, type, &waiting, requests + 1);
         while (!flag)
             error |= MPI_Test(requests + 1, &flag, status);
         return MPI_Wait(requests, MPI_STATUS_IGNORE) | error;
     case SENDRECV:
-        return MPI_Sendrecv(out, m->sent, type, peer, 5, in, m->room, type, peer, 5, comm, status);
+        return MPI_Sendrecv(out, m->sent, type, peer, tag, in, m->room, type, peer, tag, comm, status);
     case SENDRECV_REPLACE:
-        return MPI_Sendrecv_replace(in, m->room, type, peer, 5, peer, 5, comm, status);
+        return MPI_Sendrecv_replace(in, m->room, type, peer, tag, peer, tag, comm, status);
     case FREED_TYPE:
         MPI_Type_dup(type, &type);
-        MPI_Irecv(in, m->room, type, peer, 5, comm, requests);
-        MPI_Isend(out, m->sent, type, peer, 5, comm, requests + 1);
+        MPI_Irecv(in, m->room, type, peer, tag, comm, requests);
+        MPI_Isend(out, m->sent, type, peer, tag, comm, requests + 1);
         MPI_Type_free(&type);
         MPI_Type_contiguous(3, MPI_SHORT, &type); /* may get the handle of the freed one */
         MPI_Type_commit(&type);
@@ -158,22 +158,22 @@ static int run(struct mail *m, char *out, char *in, MPI_Status *status)
         MPI_Type_free(&type);
         return error;
     case PACKED_TO_TYPE:
-        MPI_Irecv(in, m->room, type, peer, 5, comm, requests);
+        MPI_Irecv(in, m->room, type, peer, tag, comm, requests);
         MPI_Pack_size(m->sent, type, comm, &size);
         char *place = kit_put(&packed[m->kind_in], 0, NULL, (size_t)size);
         error = MPI_Pack(out, m->sent, type, place, size, &position, comm);
-        error |= MPI_Send(place, position, MPI_PACKED, peer, 5, comm);
+        error |= MPI_Send(place, position, MPI_PACKED, peer, tag, comm);
         return MPI_Wait(requests, status) | error;
     case TYPE_TO_PACKED:
         MPI_Pack_size(m->sent, type, comm, &size);
         place = kit_put(&packed[m->kind_out], 0, NULL, (size_t)size);
-        MPI_Irecv(place, size, MPI_PACKED, peer, 5, comm, requests);
-        error = MPI_Send(out, m->sent, type, peer, 5, comm);
+        MPI_Irecv(place, size, MPI_PACKED, peer, tag, comm, requests);
+        error = MPI_Send(out, m->sent, type, peer, tag, comm);
         error |= MPI_Wait(requests, status);
         return error | MPI_Unpack(place, (int)m->bytes, &position, in, m->sent, type, comm);
     default:
-        MPI_Recv_init(in, m->room, type, peer, 5, comm, requests);
-        MPI_Send_init(out, m->sent, type, peer, 5, comm, requests + 1);
+        MPI_Recv_init(in, m->room, type, peer, tag, comm, requests);
+        MPI_Send_init(out, m->sent, type, peer, tag, comm, requests + 1);
         error = MPI_Waitall(2, requests, both);
         for (int turn = 0; turn < 2; turn++) {
             error |= turn ? MPI_Startall(2, requests) : MPI_Start(requests) | MPI_Start(requests + 1);
@@ -329,8 +329,10 @@ int main(int argc, char **argv)
     message = malloc(16 * MOST * COUNTS);
     MPI_Buffer_attach(message, 16 * MOST * COUNTS);
     uint64_t state = random_mix(kit_seed);
-    for (long i = 0; i < cases; i++)
+    for (long i = 0; i < cases; i++) {
+        tag = (int)(i % 1000);
         exchange(&state, (enum way)(i % WAYS));
+    }
     for (int kind = 0; kind < 2; kind++) {
         half_an_element(kind);
         special(kind);

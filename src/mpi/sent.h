@@ -1,0 +1,46 @@
+/* A send by letter while it is under way. Private to letters*.c. */
+#ifndef TUTTI_MPI_SENT_H
+#define TUTTI_MPI_SENT_H
+
+#include "mpi/letters.h"
+
+struct tutti_sent {
+    struct tutti_sent *next;
+    struct tutti_message message;
+    const struct tutti_plan *plan; /* held */
+    struct tutti_places places;
+    uint64_t bytes, since;
+    struct tutti_letter *letter; /* NULL: it needs no care any more */
+    MPI_Request mail, data;      /* of the MPI: the short message; the packed one of a MAILED letter */
+    void *pinned;                /* that it lies in */
+    size_t room;
+    MPI_Request request; /* the program's, where `tag` is not -1 */
+    int tag, borrowed;   /* borrowed: of a persistent request */
+    int left;            /* 1: out of the program's buffer, and the request is complete */
+    int freed, code;
+    int given_up; /* the program has freed its request */
+    unsigned char text[TUTTI_MAIL_BYTES];
+};
+
+static inline struct tutti_pack_job tutti_sent_packing(const struct tutti_sent *sent, void *to)
+{
+    return (struct tutti_pack_job){.direction = TUTTI_PACK,
+                                   .plan = sent->plan,
+                                   .count = (uint64_t)sent->message.count,
+                                   .memory = (void *)(uintptr_t)sent->message.buffer,
+                                   .packed = to,
+                                   .bytes = sent->bytes};
+}
+
+/* letters.c: sends the mail of a new letter, to be listed; NULL where there is no letter, or it cannot be sent (*code
+ * says why then). */
+struct tutti_sent *tutti_sent_begin(const struct tutti_message *message, int *code);
+/* letters_poll.c: from here on polling looks after it, until the program is through with it too. */
+void tutti_sent_list(struct tutti_sent *sent);
+/* 1 where the data have left the program's buffer and the mail is gone. */
+int tutti_sent_has_left(struct tutti_sent *sent);
+/* Frees it, when it is in no list. */
+void tutti_sent_let_go(struct tutti_sent *sent);
+void tutti_sent_destroy(struct tutti_sent *sent);
+
+#endif

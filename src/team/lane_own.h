@@ -1,0 +1,55 @@
+/* Private to the lanes: what one holds. */
+#ifndef TUTTI_TEAM_LANE_OWN_H
+#define TUTTI_TEAM_LANE_OWN_H
+
+#include <pthread.h>
+
+#include "team/lane.h"
+#include "team/node.h"
+
+/* What this rank holds of a peer's. */
+struct tutti_lane_from {
+    int tried;                                      /* its scratch cannot be mapped */
+    struct tutti_mapping *scratch;                  /* open */
+    unsigned met;                                   /* allocations that were made known so far */
+    struct tutti_mapping *pinned[TUTTI_LANE_KNOWN]; /* of them, those that could not be mapped a second time */
+};
+
+struct tutti_lane {
+    struct tutti_node *node;
+    const struct tutti_device *device;
+    size_t bytes; /* of the scratch */
+    pthread_mutex_t lock;
+    _Atomic int gpu;
+    _Atomic int offering;           /* 0: not yet, 1: done, -1: cannot */
+    _Atomic int listening, waiting; /* peers whose lanes are open; that have offered nothing yet or cannot be mapped */
+    char *scratch;
+    uint64_t sequence, seen;
+    uint64_t used[TUTTI_LETTERS / 64], held[TUTTI_LETTERS / 64]; /* held: by who sends */
+    _Atomic int letters;                                         /* in use */
+    struct tutti_lane_piece {
+        uint64_t at, bytes; /* bytes 0: none */
+    } piece[TUTTI_LETTERS]; /* of each letter */
+    struct tutti_lane_from *from;
+};
+
+static inline struct tutti_lanes *tutti_lane_mine(const struct tutti_lane *lane)
+{
+    return &tutti_node_control(lane->node)->lanes;
+}
+
+static inline struct tutti_lanes *tutti_lane_theirs(const struct tutti_lane *lane, int peer)
+{
+    return &lane->node->peer[peer].page->control->lanes;
+}
+
+/* The lock is held. The letter is free again. */
+void tutti_lane_put_back(struct tutti_lane *lane, struct tutti_letter *letter);
+/* Hands a fresh descriptor of the allocation to the peer. */
+int tutti_lane_send_descriptor(struct tutti_lane *lane, int peer, const struct tutti_export *what);
+/* A peer's allocation for the lanes' GPU, *out NULL where it cannot be mapped. 0: its descriptor has not come yet.
+ * keep: it is not to be evicted. */
+int tutti_lane_map(struct tutti_lane *lane, int peer, const struct tutti_share *share, int keep,
+                   struct tutti_mapping **out);
+
+#endif
