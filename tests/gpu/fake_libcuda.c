@@ -263,13 +263,6 @@ EXPORT CUresult cuFuncGetAttribute(int *value, CUfunction_attribute attribute, C
     *value = 32;
     return function && attribute == CU_FUNC_ATTRIBUTE_NUM_REGS ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
-/* Those of sums and products have no second parameter. */
-int fake_kernel_has_sense(const char *name)
-{
-    const char *family = strrchr(name, '_');
-    return family && strncmp(name, "tutti_pack", 10) != 0 && strcmp(family, "_SUM") != 0 &&
-           strcmp(family, "_PROD") != 0;
-}
 EXPORT CUresult cuLaunchKernel(CUfunction function, unsigned x, unsigned y, unsigned z, unsigned tx, unsigned ty,
                                unsigned tz, unsigned shared, CUstream stream, void **parameters, void **extra)
 {
@@ -282,8 +275,6 @@ EXPORT CUresult cuLaunchKernel(CUfunction function, unsigned x, unsigned y, unsi
     fake_state.blocks = x;
     fake_state.threads = tx;
     memcpy(fake_state.arguments, parameters[0], sizeof fake_state.arguments);
-    if (fake_kernel_has_sense(fake_state.launched))
-        memcpy(fake_state.sense, parameters[1], sizeof fake_state.sense);
     return CUDA_SUCCESS;
 }
 

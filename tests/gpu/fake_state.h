@@ -21,7 +21,6 @@ struct CUstream_st {
 struct CUgraph_st {
     CUDA_KERNEL_NODE_PARAMS node;
     unsigned char arguments[256];
-    unsigned long long sense[2];
     CUcontext context;
 };
 struct memory {
@@ -52,7 +51,6 @@ struct memory *fake_create(int gpu, enum fake_kind kind, size_t bytes);
 void fake_drop(struct memory *memory);
 int fake_is_default(CUstream stream);
 int fake_stream_valid(CUstream stream);
-int fake_kernel_has_sense(const char *name);
 
 #define ENTER()                                                                                                        \
     do {                                                                                                               \
