@@ -30,8 +30,8 @@ static const struct {
              " *@leader 0-12k@ll 12k-12m@ll128 *@pipeline *@direct *@staged; "
              "scan:"
              " *@leader 0-32k@ll 32k-1m@ll128 *@direct *@ll128 *@staged; "
-             "message:"
-             " *@direct *@packed *@staged"},
+             "message:" /* the others have not been measured */
+             " *@staged"},
     {"host", "allreduce:"
              " 0-4k@leader_oneshot *@leader *@leader_twoshot"
              " 0-4k@oneshot *@direct *@twoshot *@staged; "

@@ -29,6 +29,12 @@ struct tutti_watch {
     int code; /* FAILED */
 };
 
+/* How the MPI's memory for a watched receive is taken: mails are likely where any peer sends letters here. */
+static inline int tutti_lazily(void)
+{
+    return tutti_lane_listens(tutti_lane) ? TUTTI_SPAN_LAZY : 0;
+}
+
 /* 1 where a message for this buffer may be a mail: the watch is to be closed. */
 int tutti_watch_open(struct tutti_watch *watch, const void *buffer, MPI_Count count, MPI_Datatype type, MPI_Comm comm);
 void tutti_watch_close(struct tutti_watch *watch);

@@ -116,12 +116,14 @@ static struct tutti_sent *new_sent(const struct tutti_message *message, int with
     int peer = tutti_lane && !tutti_inside ? tutti_lanes_peer(message->comm, message->dest) : -1;
     if (peer < 0 || message->count <= 0 || message->type == tutti_handles.no_type)
         return NULL;
-    tutti_lane_poll(tutti_lane, 1);
     const struct tutti_layout *layout = tutti_layout_of(message->type);
     uint64_t bytes;
-    if (!tutti_lane_is_open(tutti_lane, peer) || !layout || !layout->plan ||
-        __builtin_mul_overflow((uint64_t)message->count, layout->plan->size, &bytes) || bytes < tutti_lane_least ||
-        !mail_fits(message, layout) || is_shy(peer, message->tag) ||
+    int from = 0;
+    if (!layout || !layout->plan || __builtin_mul_overflow((uint64_t)message->count, layout->plan->size, &bytes) ||
+        bytes < tutti_lane_least || tutti_rules_message(bytes, &from) == TUTTI_WAY_staged)
+        return NULL;
+    tutti_lane_poll(tutti_lane, 1);
+    if (!tutti_lane_is_open(tutti_lane, peer) || !mail_fits(message, layout) || is_shy(peer, message->tag) ||
         tutti_lane_clashes(tutti_lane, peer, message->tag, tutti_comm_key(message->comm), bytes))
         return NULL;
     struct tutti_sent *sent = calloc(1, sizeof *sent);
