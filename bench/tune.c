@@ -1,5 +1,5 @@
-/* One run of `tutti tune`: the sizes that are powers of four, by every algorithm; then sizes between those where the
- * fastest changes; then the proof. */
+/* One run of `tutti tune`: the sizes that are powers of four, by every algorithm and way; then sizes between those
+ * where the fastest changes; then the proof. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -68,14 +68,18 @@ static void choose_gpu(const struct bench_plan *plan)
 static void allocate(struct tune *tune)
 {
     for (;; tune->most /= 2) {
-        void *in = NULL, *out = NULL;
+        void *in = NULL, *out = NULL, *message = NULL;
         int mine = tutti_alloc(tune->most, &in) == 0 && tutti_alloc(tune->most, &out) == 0;
+        if (mine && tune->sections >> TUNE_MESSAGE & 1)
+            mine = tutti_alloc(tune_message_room(tune->most), &message) == 0;
         tune->in = in;
         tune->out = out;
+        tune->message.memory = message;
         if (bench_all_agree(mine))
             break;
         tutti_free(in);
         tutti_free(out);
+        tutti_free(message);
         if (tune->most <= 4096)
             bench_fail("there is no device memory left");
     }
@@ -91,32 +95,44 @@ static void allocate(struct tune *tune)
 
 static void open_comms(struct tune *tune)
 {
-    tune->standard = tune_comm_open(tune, "");
+    const int any = (tune->sections & ((1u << TUNE_COLLECTIVES) - 1)) != 0;
+    tune->standard = any ? tune_comm_open(tune, "") : MPI_COMM_NULL;
     for (int a = 0; a < TUNE_ALGORITHMS; a++) {
         char rules[512];
         size_t used = 0;
         tune->with[a] = MPI_COMM_NULL;
-        for (int s = 0; s < TUNE_SECTIONS; s++)
+        for (int s = 0; s < TUNE_COLLECTIVES; s++)
             used += (size_t)snprintf(rules + used, sizeof rules - used, "%s: *@%s %s_enqueue: *@%s ",
                                      tune_section_name(s), tune_name(a), tune_section_name(s), tune_name(a));
-        if (candidate(tune, a))
+        if (any && candidate(tune, a))
             tune->with[a] = tune_comm_open(tune, rules);
     }
+}
+
+/* The default, which is asked what it takes alone, and what is measured beside it. */
+static int open_lanes(const struct tune *tune, int section, struct tune_lane lanes[TUNE_ALGORITHMS + 1])
+{
+    int n = 0;
+    lanes[n++] = (struct tune_lane){.comm = tune->standard, .rules = "", .wanted = TUNE_DEFAULT};
+    for (int a = 0; section != TUNE_MESSAGE && a < TUNE_ALGORITHMS; a++) {
+        if (tune->with[a] != MPI_COMM_NULL)
+            lanes[n++] = (struct tune_lane){.comm = tune->with[a], .wanted = a, .timed = 1};
+    }
+    for (int w = TUNE_ALGORITHMS; section == TUNE_MESSAGE && w < TUNE_CHOICES; w++) {
+        if (tune->message.ways >> (w - TUNE_ALGORITHMS) & 1)
+            lanes[n++] = (struct tune_lane){.rules = tune_message_rules(w), .wanted = w, .timed = 1};
+    }
+    return n;
 }
 
 /* Every algorithm at one size; the time and the default's name go into the point. */
 static void measure(struct tune *tune, int section, size_t bytes, double seconds)
 {
     struct tune_lane lanes[TUNE_ALGORITHMS + 1];
-    int n = 0;
     struct tune_point *point = tune_point_add(&tune->curve[section], bytes);
     if (!point)
         return;
-    lanes[n++] = (struct tune_lane){.comm = tune->standard, .wanted = TUNE_DEFAULT};
-    for (int a = 0; a < TUNE_ALGORITHMS; a++) {
-        if (tune->with[a] != MPI_COMM_NULL)
-            lanes[n++] = (struct tune_lane){.comm = tune->with[a], .wanted = a, .timed = 1};
-    }
+    const int n = open_lanes(tune, section, lanes);
     tune_measure(tune, lanes, n, section, bytes, seconds, LEAST_ROUNDS, 0);
     point->standard = lanes[0].algorithm;
     for (int i = 1; i < n; i++) {
@@ -133,10 +149,15 @@ static size_t size_at(const struct tune *tune, int i)
     return bytes < tune->most ? bytes : i > 0 && (size_t)8 << 2 * (i - 1) < tune->most ? tune->most : 0;
 }
 
-/* 1 where the call makes something of this size. */
-static int has_size(const struct tune *tune, int section, size_t bytes)
+/* The section's size beside size_at(i); 0 where it has none. Messages begin with the least that goes past the MPI. */
+static size_t section_size_at(const struct tune *tune, int section, int i)
 {
-    return tune->sections >> section & 1 && tune_bytes(tune, section, bytes) <= bytes;
+    const size_t bytes = size_at(tune, i), next = size_at(tune, i + 1), least = tune_message_bytes(tune->message.least);
+    if (!(tune->sections >> section & 1))
+        return 0;
+    if (section == TUNE_MESSAGE)
+        return bytes >= least ? bytes : next > least ? least : 0;
+    return tune_bytes(tune, section, bytes) <= bytes ? bytes : 0;
 }
 
 /* All collectives together, from small sizes to large ones, so that whenever it ends all have come as far. */
@@ -145,12 +166,12 @@ static void measure_all(struct tune *tune, double until)
     int left = 0;
     for (int i = 0; size_at(tune, i) > 0; i++) {
         for (int s = 0; s < TUNE_SECTIONS; s++)
-            left += has_size(tune, s, size_at(tune, i));
+            left += section_size_at(tune, s, i) > 0;
     }
     for (int i = 0; size_at(tune, i) > 0; i++) {
-        size_t bytes = size_at(tune, i);
         for (int s = 0; s < TUNE_SECTIONS; s++) {
-            if (!has_size(tune, s, bytes))
+            const size_t bytes = section_size_at(tune, s, i);
+            if (bytes == 0)
                 continue;
             double now = bench_longest(tune_now());
             if (now > until || tune->interrupted)
@@ -232,6 +253,7 @@ void bench_tune(const struct bench_plan *plan, unsigned sections, size_t most)
         bench_fail("--order graph needs CUDA: the host device has no graphs; --order stream runs there");
     allocate(&tune);
     tune_stream_open(&tune);
+    tune_message_open(&tune);
     bench_say(plan, "progress open communicators 0 %.0f", tune.seconds);
     open_comms(&tune);
     bench_mpi.Barrier(MPI_COMM_WORLD);
@@ -253,6 +275,7 @@ void bench_tune(const struct bench_plan *plan, unsigned sections, size_t most)
         tune_comm_close(&tune.with[a]);
     tune_comm_close(&tune.standard);
     tune_stream_close();
+    tune_message_close(&tune);
     tutti_free(tune.in);
     tutti_free(tune.out);
     free(tune.host);

@@ -1,5 +1,5 @@
 /* The ranks of `tutti tune`: one start measures every algorithm, on communicators that were opened with rules of their
- * own. */
+ * own, and every way of messages, by the rules in force when they are sent. */
 #ifndef TUTTI_BENCH_TUNE_H
 #define TUTTI_BENCH_TUNE_H
 
@@ -8,8 +8,16 @@
 #include "bench.h"
 #include "tune_choose.h"
 
-/* Collectives that rules tell apart, in the order of their sections. */
-enum tune_section { TUNE_ALLREDUCE, TUNE_REDUCE, TUNE_REDUCE_SCATTER, TUNE_SCAN, TUNE_SECTIONS };
+/* Collectives that rules tell apart, and messages, in the order of their sections. */
+enum tune_section {
+    TUNE_ALLREDUCE,
+    TUNE_REDUCE,
+    TUNE_REDUCE_SCATTER,
+    TUNE_SCAN,
+    TUNE_COLLECTIVES,
+    TUNE_MESSAGE = TUNE_COLLECTIVES,
+    TUNE_SECTIONS
+};
 const char *tune_section_name(int section);
 
 struct tune {
@@ -20,6 +28,14 @@ struct tune {
     float *in, *out;               /* device memory of `most` bytes */
     char *host;                    /* ordinary memory: TUNE_CHECKED bytes, and the right results behind them */
     MPI_Comm standard, with[TUNE_ALGORITHMS];
+    struct tune_message {
+        size_t least; /* bytes from which on messages may go past the MPI */
+        char *memory; /* of the device, for blocks of the largest size */
+        unsigned ways;
+        MPI_Datatype type; /* of `bytes`; MPI_DATATYPE_NULL: none yet */
+        size_t bytes;
+        uint64_t seed;
+    } message;
     struct tune_curve curve[TUNE_SECTIONS];
     int picked[TUNE_SECTIONS][TUNE_POINTS]; /* the choices before the proof */
     int wrong;                              /* 1: an algorithm gave a wrong result */
@@ -42,11 +58,12 @@ void tune_stream_close(void);
 
 /* One of the things that are compared at a size. */
 struct tune_lane {
-    MPI_Comm comm;
-    int wanted;    /* algorithm that it is about; TUNE_DEFAULT: whichever its rules take */
-    int algorithm; /* that it took */
-    int timed;     /* 1: takes part in rounds */
-    int calls;     /* of a round */
+    MPI_Comm comm;     /* of collectives */
+    const char *rules; /* of messages */
+    int wanted;        /* algorithm or way that it is about; TUNE_DEFAULT: whichever its rules take */
+    int algorithm;     /* that it took */
+    int timed;         /* 1: takes part in rounds */
+    int calls;         /* of a round */
     void *graph;
     double us; /* median over rounds; 0: cannot run */
     double sample[TUNE_ROUNDS];
@@ -57,11 +74,25 @@ size_t tune_bytes(const struct tune *tune, int section, size_t bytes);
 /* A call, blocking or into the stream. */
 void tune_call(const struct tune *tune, MPI_Comm comm, int section, size_t bytes);
 /* Microseconds of one call of this rank, over lane->calls. */
-double tune_round(const struct tune *tune, const struct tune_lane *lane, int section, size_t bytes);
+double tune_round(struct tune *tune, const struct tune_lane *lane, int section, size_t bytes);
 /* Says which algorithm the lane takes, by one call; the result of small calls is compared with the right one, which the
  * lane `keep` leaves. 1 where it is right. */
-int tune_try(const struct tune *tune, struct tune_lane *lane, int section, size_t bytes, int keep);
+int tune_try(struct tune *tune, struct tune_lane *lane, int section, size_t bytes, int keep);
 void tune_graph_make(const struct tune *tune, struct tune_lane *lane, int section, size_t bytes);
+
+/* Messages: half a round trip between ranks 0 and 1, 2 and 3 ..., of blocks of 64 bytes, 128 apart, into the same
+ * layout. open: collective; leaves the section out, with a note, where no message goes past the MPI. */
+void tune_message_open(struct tune *tune);
+void tune_message_close(struct tune *tune);
+/* Bytes of device memory that messages of up to `most` bytes need. */
+size_t tune_message_room(size_t most);
+/* Bytes of the message as it is made. */
+size_t tune_message_bytes(size_t bytes);
+/* Rules under which all messages go that way, where they can; static. */
+const char *tune_message_rules(int way);
+/* tune_try() and tune_round() for messages; try is collective. */
+int tune_message_try(struct tune *tune, struct tune_lane *lane, size_t bytes);
+double tune_message_round(struct tune *tune, const struct tune_lane *lane, size_t bytes);
 
 /* Collective. Measures the lanes at a size, lane 0 first, for about `seconds`, from `least` rounds on. together: lanes
  * that are far behind stay. */

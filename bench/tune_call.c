@@ -15,7 +15,7 @@ static MPIX_Stream stream = MPIX_STREAM_NULL;
 
 const char *tune_section_name(int section)
 {
-    static const char *const names[TUNE_SECTIONS] = {"allreduce", "reduce", "reduce_scatter", "scan"};
+    static const char *const names[TUNE_SECTIONS] = {"allreduce", "reduce", "reduce_scatter", "scan", "message"};
     return names[section];
 }
 
@@ -41,6 +41,8 @@ void tune_stream_close(void)
 size_t tune_bytes(const struct tune *tune, int section, size_t bytes)
 {
     size_t ranks = (size_t)tune->plan->size, count = bytes / sizeof(float);
+    if (section == TUNE_MESSAGE)
+        return tune_message_bytes(bytes);
     if (section == TUNE_REDUCE_SCATTER)
         count = (count < ranks ? 1 : count / ranks) * ranks;
     return count * sizeof(float);
@@ -79,7 +81,7 @@ static void finish(const struct tune *tune)
 /* A call that is counted: which algorithm took it. */
 static int counted(const struct tune *tune, MPI_Comm comm, int section, size_t bytes, char *name, size_t size)
 {
-    static const char *const calls[TUNE_SECTIONS] = {"_Allreduce", "_Reduce", "_Reduce_scatter_block", "_Scan"};
+    static const char *const calls[TUNE_COLLECTIVES] = {"_Allreduce", "_Reduce", "_Reduce_scatter_block", "_Scan"};
     int accelerated;
     bench_outcome_begin();
     tune_call(tune, comm, section, bytes);
@@ -119,9 +121,11 @@ static size_t result_bytes(const struct tune *tune, int section, size_t bytes)
     return section == TUNE_REDUCE && tune->plan->rank != 0 ? 0 : bytes;
 }
 
-int tune_try(const struct tune *tune, struct tune_lane *lane, int section, size_t bytes, int keep)
+int tune_try(struct tune *tune, struct tune_lane *lane, int section, size_t bytes, int keep)
 {
     char name[96];
+    if (section == TUNE_MESSAGE)
+        return tune_message_try(tune, lane, bytes);
     size_t result = result_bytes(tune, section, bytes);
     int looked_at = bytes <= TUNE_CHECKED && result <= TUNE_CHECKED;
     if (looked_at && result) {
@@ -159,9 +163,11 @@ static void put(const struct tune *tune, const struct tune_lane *lane, int secti
         tune_call(tune, lane->comm, section, bytes);
 }
 
-double tune_round(const struct tune *tune, const struct tune_lane *lane, int section, size_t bytes)
+double tune_round(struct tune *tune, const struct tune_lane *lane, int section, size_t bytes)
 {
     double took = 0;
+    if (section == TUNE_MESSAGE)
+        return tune_message_round(tune, lane, bytes);
     if (tune->plan->order != BENCH_HOST) {
         bench_mpi.Barrier(MPI_COMM_WORLD);
         put(tune, lane, section, bytes, 1 + lane->calls / 8); /* brings the ranks together */

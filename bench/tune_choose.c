@@ -6,15 +6,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const names[TUNE_ALGORITHMS] = {
+static const char *const names[TUNE_CHOICES] = {
 #define TUTTI_ALGORITHM(name, order, text) #name,
 #include "tutti/algorithms.def"
 #undef TUTTI_ALGORITHM
+#define TUTTI_WAY(name, text) #name,
+#include "tutti/ways.def"
+#undef TUTTI_WAY
 };
 
-const char *tune_name(int algorithm)
+const char *tune_name(int choice)
 {
-    return algorithm >= 0 && algorithm < TUNE_ALGORITHMS ? names[algorithm] : "-";
+    return choice >= 0 && choice < TUNE_CHOICES ? names[choice] : "-";
 }
 
 int tune_by_name(const char *name)
@@ -43,15 +46,15 @@ struct tune_point *tune_point_add(struct tune_curve *curve, size_t bytes)
 
 void tune_choose(struct tune_curve *curve, double win)
 {
-    static double cost[TUNE_POINTS][TUNE_ALGORITHMS];
-    static int from[TUNE_POINTS][TUNE_ALGORITHMS];
+    static double cost[TUNE_POINTS][TUNE_CHOICES];
+    static int from[TUNE_POINTS][TUNE_CHOICES];
     const double leave = log1p(win);
     for (int i = 0; i < curve->n; i++) {
         const struct tune_point *point = &curve->point[i];
-        for (int a = 0; a < TUNE_ALGORITHMS; a++) {
+        for (int a = 0; a < TUNE_CHOICES; a++) {
             double best = i == 0 ? (a == point->standard ? 0 : leave) : DBL_MAX;
             from[i][a] = TUNE_DEFAULT;
-            for (int b = 0; i > 0 && b < TUNE_ALGORITHMS; b++) {
+            for (int b = 0; i > 0 && b < TUNE_CHOICES; b++) {
                 double way = cost[i - 1][b] >= DBL_MAX ? DBL_MAX : cost[i - 1][b] + (b == a ? 0 : leave);
                 if (way < best) {
                     best = way;
@@ -62,7 +65,7 @@ void tune_choose(struct tune_curve *curve, double win)
         }
     }
     int at = TUNE_DEFAULT;
-    for (int a = 0; curve->n > 0 && a < TUNE_ALGORITHMS; a++) {
+    for (int a = 0; curve->n > 0 && a < TUNE_CHOICES; a++) {
         double least = at < 0 ? DBL_MAX : cost[curve->n - 1][at];
         if (cost[curve->n - 1][a] < least)
             at = a;

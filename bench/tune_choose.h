@@ -1,5 +1,5 @@
-/* What `tutti tune` makes of its measurements: which algorithm for which sizes. No MPI and no clock in here, so that it
- * can be tested alone. */
+/* What `tutti tune` makes of its measurements: which algorithm, or way of messages, for which sizes. No MPI and no
+ * clock in here, so that it can be tested alone. */
 #ifndef TUTTI_BENCH_TUNE_CHOOSE_H
 #define TUTTI_BENCH_TUNE_CHOOSE_H
 
@@ -9,7 +9,12 @@ enum {
 #define TUTTI_ALGORITHM(name, order, text) TUNE_##name,
 #include "tutti/algorithms.def"
 #undef TUTTI_ALGORITHM
-    TUNE_ALGORITHMS
+    TUNE_ALGORITHMS,
+    TUNE_BEFORE_WAYS = TUNE_ALGORITHMS - 1, /* ways of messages are counted on */
+#define TUTTI_WAY(name, text) TUNE_way_##name,
+#include "tutti/ways.def"
+#undef TUTTI_WAY
+    TUNE_CHOICES
 };
 enum { TUNE_POINTS = 96, TUNE_DEFAULT = -1 };
 
@@ -23,13 +28,13 @@ enum tune_verdict {
 
 struct tune_point {
     size_t bytes;
-    double us[TUNE_ALGORITHMS]; /* 0: cannot run, or was not measured */
-    int standard;               /* algorithm that the defaults take; TUNE_DEFAULT: not known */
-    int choice;                 /* TUNE_DEFAULT: no rule */
+    double us[TUNE_CHOICES]; /* 0: cannot run, or was not measured */
+    int standard;            /* algorithm that the defaults take; TUNE_DEFAULT: not known */
+    int choice;              /* TUNE_DEFAULT: no rule */
     enum tune_verdict verdict;
     double standard_us, tuned_us, ratio; /* of the proof */
 };
-/* A collective: points by size. whole: 1 where the last one speaks for all larger sizes too. */
+/* A collective, or messages: points by size. whole: 1 where the last one speaks for all larger sizes too. */
 struct tune_curve {
     struct tune_point point[TUNE_POINTS];
     int n, whole;
@@ -49,8 +54,8 @@ size_t tune_between(const struct tune_curve *curve);
 enum tune_verdict tune_judge(double *ratios, int n, double win, double *median);
 /* "0-12k@ll 12k-*@direct" for the points that have a choice. Ends are midway to the next point. */
 void tune_rules(const struct tune_curve *curve, char *out, size_t size);
-const char *tune_name(int algorithm);
-/* Number of the algorithm, or TUNE_DEFAULT. */
+const char *tune_name(int choice);
+/* Number of the algorithm, not of a way, or TUNE_DEFAULT. */
 int tune_by_name(const char *name);
 
 #endif

@@ -36,8 +36,9 @@ static void probe(struct tune *tune, struct tune_lane *lanes, int n, int section
     for (int i = 0; i < n; i++) {
         if (all[i] > 0) {
             tune->wrong = 1;
-            bench_say(tune->plan, "wrong %s by %s, %zu bytes: not the bits of the default", tune_section_name(section),
-                      tune_name(lanes[i].algorithm), bytes);
+            bench_say(tune->plan, "wrong %s by %s, %zu bytes: not %s", tune_section_name(section),
+                      tune_name(lanes[i].algorithm), bytes,
+                      section == TUNE_MESSAGE ? "what was sent" : "the bits of the default");
         }
         if (all[i] > 0 || (lanes[i].wanted != TUNE_DEFAULT && lanes[i].algorithm != lanes[i].wanted))
             lanes[i].timed = 0;
@@ -127,10 +128,11 @@ static void rules_text(const struct tune *tune, char *out, size_t size)
     }
 }
 
-static void prove_point(struct tune *tune, MPI_Comm tuned, int section, struct tune_point *point, double seconds)
+static void prove_point(struct tune *tune, MPI_Comm tuned, const char *rules, int section, struct tune_point *point,
+                        double seconds)
 {
-    struct tune_lane lanes[2] = {{.comm = tune->standard, .wanted = TUNE_DEFAULT, .timed = 1},
-                                 {.comm = tuned, .wanted = TUNE_DEFAULT, .timed = 1}};
+    struct tune_lane lanes[2] = {{.comm = tune->standard, .rules = "", .wanted = TUNE_DEFAULT, .timed = 1},
+                                 {.comm = tuned, .rules = rules, .wanted = TUNE_DEFAULT, .timed = 1}};
     tune_measure(tune, lanes, 2, section, point->bytes, seconds, 3, 1);
     double ratios[TUNE_ROUNDS];
     int n = lanes[0].rounds < lanes[1].rounds ? lanes[0].rounds : lanes[1].rounds;
@@ -181,7 +183,8 @@ void tune_prove(struct tune *tune, double until)
     MPI_Comm tuned = MPI_COMM_NULL;
     if (n > 0) {
         rules_text(tune, text, sizeof text);
-        tuned = tune_comm_open(tune, text);
+        if (tune->standard != MPI_COMM_NULL)
+            tuned = tune_comm_open(tune, text);
     }
     for (int i = 0; i < n; i++) {
         struct tune_point *point = doubt[i].point;
@@ -190,7 +193,7 @@ void tune_prove(struct tune *tune, double until)
         bench_say(tune->plan, "progress prove %s %zu %.0f", tune_section_name(doubt[i].section), point->bytes,
                   until - now);
         if (now < until)
-            prove_point(tune, tuned, doubt[i].section, point, (until - now) / (n - i));
+            prove_point(tune, tuned, text, doubt[i].section, point, (until - now) / (n - i));
     }
     for (int i = 0; i < n; i++) {
         if (doubt[i].point->verdict != TUNE_KEPT)

@@ -8,7 +8,7 @@
 #include "core/settings.h"
 #include "device/device.h"
 
-const char *const tune_sections[TUNE_SECTIONS] = {"allreduce", "reduce", "reduce_scatter", "scan"};
+const char *const tune_sections[TUNE_SECTIONS] = {"allreduce", "reduce", "reduce_scatter", "scan", "message"};
 
 enum {
     KEY_MPI = 256,
@@ -36,13 +36,15 @@ static const struct argp_option options[] = {
     {"timeout", KEY_TIMEOUT, "SECONDS", 0, "End it where the ranks have not said a word for so long (120)", 1},
     {"device", KEY_DEVICE, "DEVICE", 0, "auto, cuda or host: sets TUTTI_DEVICE", 1},
     {"collective", KEY_COLLECTIVE, "LIST", 0,
-     "allreduce, reduce, reduce_scatter, scan, with commas, or all (default); rules of others stay in the file", 2},
+     "allreduce, reduce, reduce_scatter, scan, message (how messages go to ranks of the node), with commas, or all "
+     "(default); rules of others stay in the file",
+     2},
     {"order", KEY_ORDER, "ORDER", 0,
      "host (default): blocking calls. stream, graph: MPIX_..._enqueue, on a stream or in a CUDA graph; makes rules for "
      "calls in stream order alone",
      2},
-    {"largest", KEY_LARGEST, "SIZE", 0, "Largest contribution of a rank (64m); less where there is no memory for it",
-     2},
+    {"largest", KEY_LARGEST, "SIZE", 0,
+     "Largest contribution of a rank, or message (64m); less where there is no memory for it", 2},
     {"time", KEY_TIME, "SECONDS", 0, "About how long it may take (100)", 2},
     {"output", KEY_OUTPUT, "FILE", 0, "File of rules (TUTTI_RULES_FILE, or .config/tutti/rules in the home folder)", 3},
     {"dry-run", KEY_DRY_RUN, NULL, 0, "Print the rules and write no file", 3},
@@ -108,8 +110,9 @@ static const struct argp argp = {
     .options = options,
     .parser = parse,
     .doc =
-        "Measures every algorithm that can run here, for contributions from 8 bytes on, and writes rules that choose "
-        "the fastest; then measures these beside the defaults, and leaves the default where a rule loses.\v"
+        "Measures every algorithm that can run here, for contributions from 8 bytes on, and every way of messages, and "
+        "writes rules that choose the fastest; then measures these beside the defaults, and leaves the default where a "
+        "rule loses.\v"
         "The library reads the rules at a program's start: after TUTTI_RULES, before its defaults, on the device "
         "that they were measured on. Tune with the machine otherwise idle. Ctrl-C ends the measurement early and keeps "
         "what it has; a second one ends it without writing. The exit status is 1 where something failed or an "
@@ -126,6 +129,10 @@ void tune_options_read(int argc, char **argv, struct tune_options *out)
     out->most -= out->most % 8;
     tool_check_settings();
     bench_check_device(&out->start);
+    if (out->start.order != BENCH_HOST && out->sections == 1u << TUNE_MESSAGE)
+        tool_refuse("--collective message: messages have no rules in stream order; leave --order out");
+    if (out->start.order != BENCH_HOST)
+        out->sections &= ~(1u << TUNE_MESSAGE);
     if (out->start.ranks == 0) {
         const struct tutti_device *device = tutti_device();
         int gpus = strcmp(device->name, "cuda") == 0 && device->gpus ? device->gpus() : 0;
@@ -191,7 +198,8 @@ int tool_tune(int argc, char **argv)
     }
     tune_table(&run);
     if (run.rows == 0) {
-        fputs("tutti: there was no time to measure anything: no rules were written\n", stderr);
+        fprintf(stderr, "tutti: %s: no rules were written\n",
+                run.note[0] ? run.note : "there was no time to measure anything");
         return 1;
     }
     int failed = keep(&run);

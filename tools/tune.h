@@ -5,7 +5,7 @@
 
 #include "bench.h"
 
-enum { TUNE_SECTIONS = 4, TUNE_ROWS = 512, TUNE_TIMES = 4096 };
+enum { TUNE_SECTIONS = 5, TUNE_MESSAGE = TUNE_SECTIONS - 1, TUNE_ROWS = 512, TUNE_TIMES = 4096 };
 extern const char *const tune_sections[TUNE_SECTIONS];
 
 struct tune_options {
@@ -42,6 +42,7 @@ struct tune_run {
     struct tune_row row[TUNE_ROWS];
     struct tune_time time[TUNE_TIMES];
     int rows, times;
+    char note[256]; /* what was left out, and why */
     char doing[32]; /* what was shown last */
     int progress, ended, right;
     double interrupted, took; /* seconds; interrupted: 0 where it was not */

@@ -131,6 +131,8 @@ void tune_record(void *with, char *text)
         add_row(run, rest);
     else if (IS("rules"))
         set_rules(run, rest);
+    else if (IS("note"))
+        KEEP(note);
     else if (IS("interrupted"))
         run->interrupted = strtod(rest, NULL) + 1e-3; /* above 0 */
     else if (IS("wrong")) {
@@ -181,11 +183,20 @@ void tune_table(struct tune_run *run)
     const struct tune_options *o = run->options;
     char size[24];
     clear_progress(run);
-    printf("# Tutti %s tune: %s, %d ranks, sum of float, 8 to %s bytes\n", tutti_version(), orders[o->start.order],
-           o->start.ranks, tool_size_text(run->most, size));
+    const int messages_alone = o->sections == 1u << TUNE_MESSAGE;
+    printf("# Tutti %s tune: %s, %d ranks, %s %s bytes\n", tutti_version(), orders[o->start.order], o->start.ranks,
+           messages_alone ? "messages up to" : "sum of float, 8 to", tool_size_text(run->most, size));
     printf("# %s (%s)\n# %s\n", run->mpi, run->place->mpi->launcher, run->entry);
     if (run->interrupted > 0)
         printf("# interrupted after %.0f s: sizes that had not been measured keep the defaults\n", run->interrupted);
+    if (run->note[0])
+        printf("# %s\n", run->note);
+    for (int i = 0; i < run->rows; i++) {
+        if (run->row[i].section != TUNE_MESSAGE)
+            continue;
+        puts("# message: half a round trip of blocks of 64 bytes, 128 apart, between ranks 0 and 1, 2 and 3 ...");
+        break;
+    }
     puts("# us: medians over rounds of the slowest rank, the defaults and the tuned rules in turn");
     printf("# %-15s %10s  %-14s %11s  %-14s %11s %7s\n", "Collective", "Size", "Default", "us", "Tuned", "us", "Ratio");
     for (int i = 0; i < run->rows; i++) {

@@ -13,6 +13,7 @@ entry=$("$tutti" info | sed -nE 's/^ +\(.*, for (host, .*)\)$/\1/p')
 
 # What is not valid is refused before anything starts.
 expect 2 "--collective alreduce is not known: did you mean allreduce?" "$tutti" tune --collective alreduce
+expect 2 "messages have no rules in stream order" "$tutti" tune --order stream --collective message
 expect 2 "--order graph needs CUDA" "$tutti" tune --order graph
 expect 2 "-n 1 is not valid" "$tutti" tune -n 1
 expect 2 "--time 0 is not valid" "$tutti" tune --time 0
@@ -116,6 +117,38 @@ checks=$((checks + 1))
 [ "$(grep -E '^(allreduce|scan):' "$TUTTI_RULES_FILE")" = "$(grep -E '^(allreduce|scan):' <<<"$file")" ] ||
     fail "rules of blocking calls have changed: $(cat "$TUTTI_RULES_FILE")"
 lacks "$(cat "$TUTTI_RULES_FILE")" '^[a-z_]+_enqueue:.*@(oneshot|twoshot|direct|staged|leader)( |$)' "algorithms in stream order alone"
+
+# Messages: every way at every size, from the least on that goes past the MPI; the other rules stay.
+before=$(grep -vE '^(#|message:)' "$TUTTI_RULES_FILE")
+said=$("${quick[@]}" --collective message "${json[@]}" 2>&1)
+status=$?
+checks=$((checks + 2))
+[ $status -eq 0 ] || fail "messages: status $status: $said"
+holds "$said" '^# Tutti .* tune: blocking calls, 2 ranks, messages up to 32K bytes$' "messages: head"
+for size in 16384 32768; do
+    holds "$said" "^# message +$size  direct +($number|-)  (staged|packed|direct) +($number|-) +($number|-)( |\$)" "messages of $size bytes"
+done
+lacks "$said" '^# message +(8|32|128|512|2048|8192) ' "messages that never go past the MPI"
+holds "$(cat "$TUTTI_RULES_FILE")" '^message: 0-[0-9km*]+@(staged|packed|direct)' "rules for messages"
+[ "$(grep -vE '^(#|message:)' "$TUTTI_RULES_FILE")" = "$before" ] || fail "messages: the other rules have changed"
+if [ -e "$folder/r.json" ] && command -v python3 >/dev/null; then
+    checks=$((checks + 1))
+    python3 -c 'import json, sys
+j = json.load(open(sys.argv[1]))
+assert len(j["rules"]) == 1 and j["rules"][0].startswith("message: 0-"), j["rules"]
+for p in j["proof"]:
+    times = {t["algorithm"]: t["us"] for t in j["times"] if t["bytes"] == p["bytes"]}
+    assert p["collective"] == "message" and p["default"] == "direct", p
+    assert set(times) == {"staged", "packed", "direct"} and all(t > 0 for t in times.values()), times
+    assert p["tuned"] in times and p["verdict"] in ("same", "kept", "lost", "unproven"), p' "$folder/r.json" ||
+        fail "the JSON of messages"
+fi
+said=$(TUTTI_MESSAGES=mpi "${quick[@]}" --dry-run --collective message,scan 2>&1)
+holds "$said" '^# no rules for messages: between these ranks the MPI carries them all$' "messages are the MPI's"
+lacks "$said" '^(# message|message:) ' "messages are the MPI's"
+holds "$said" '^# scan +8 ' "the rest is measured"
+said=$("$tutti" tune -n 3 --mpi "$mpi" --time 2 --largest 16k --collective message --dry-run 2>&1)
+holds "$said" '^# message +16384  direct ' "a rank without a partner"
 
 # Ctrl-C: what has been measured is kept.
 started() { # starts a long run, waits until it measures

@@ -89,6 +89,21 @@ static void what_cannot_run_is_not_taken(void **state)
     expect("");
 }
 
+static void ways_of_messages(void **state)
+{
+    (void)state;
+    struct tune_point *point = tune_point_add(&curve, 16384);
+    point->standard = TUNE_way_direct;
+    point->us[TUNE_way_staged] = 5;
+    point->us[TUNE_way_packed] = 3;
+    point->us[TUNE_way_direct] = 4;
+    point = tune_point_add(&curve, 1 << 20);
+    point->standard = TUNE_way_direct;
+    point->us[TUNE_way_staged] = 50;
+    point->us[TUNE_way_direct] = 20; /* no scratch for it */
+    expect("0-532k@packed 532k-1m@direct");
+}
+
 static void looks_closer(void **state)
 {
     (void)state;
@@ -130,6 +145,11 @@ static void names(void **state)
     (void)state;
     for (int a = 0; a < TUNE_ALGORITHMS; a++)
         assert_int_equal(tune_by_name(tune_name(a)), a);
+    assert_int_equal(tune_by_name("packed"), TUNE_DEFAULT); /* a way of messages alone */
+    assert_string_equal(tune_name(TUNE_way_packed), "packed");
+    assert_int_equal(tune_by_name("direct"), TUNE_direct); /* both */
+    assert_string_equal(tune_name(TUNE_way_direct), "direct");
+    assert_string_equal(tune_name(TUNE_CHOICES), "-");
     assert_int_equal(tune_by_name("mpi: host memory"), TUNE_DEFAULT);
     assert_string_equal(tune_name(TUNE_DEFAULT), "-");
 }
@@ -140,6 +160,7 @@ int main(void)
         cmocka_unit_test_setup(takes_the_fastest, fresh),
         cmocka_unit_test_setup(does_not_flicker, fresh),
         cmocka_unit_test_setup(what_cannot_run_is_not_taken, fresh),
+        cmocka_unit_test_setup(ways_of_messages, fresh),
         cmocka_unit_test_setup(looks_closer, fresh),
         cmocka_unit_test_setup(judges, fresh),
         cmocka_unit_test_setup(names, fresh),
