@@ -101,7 +101,7 @@ static void ways_of_messages(void **state)
     point->standard = TUNE_way_direct;
     point->us[TUNE_way_staged] = 50;
     point->us[TUNE_way_direct] = 20; /* no scratch for it */
-    expect("0-532k@packed 532k-1m@direct");
+    expect("0-520k@packed 520k-1m@direct");
 }
 
 static void looks_closer(void **state)
