@@ -26,8 +26,8 @@ static int busy(const struct mine *mine)
     if (tutti_nonblocking_busy() || atomic_load_explicit(&tutti_letters_open, memory_order_relaxed) != 0 ||
         atomic_load_explicit(&tutti_joints_open, memory_order_relaxed) != 0)
         return 1;
-    for (int i = 0; mine->pending && i < mine->n; i++) {
-        if (mine->pending[i] && mine->pending[i]->watch)
+    for (int i = 0; mine->pending && i < mine->n; i++) { /* nobody sends letters to who does not listen */
+        if (mine->pending[i] && mine->pending[i]->watch && tutti_lane && tutti_lane_listens(tutti_lane))
             return 1;
     }
     return 0;

@@ -44,19 +44,20 @@ void tutti_lanes_open(void)
 {
     const struct tutti_settings *settings = tutti_settings();
     size_t scratch = (size_t)settings->lane_mb << 20;
-    if (settings->messages == TUTTI_SET_MESSAGES_MPI || tutti_door.aware || !tutti_door.node)
+    if (settings->messages == TUTTI_SET_MESSAGES_MPI || !tutti_door.node)
         return;
     if (tutti_door.device && scratch == 0)
         scratch = (size_t)(tutti_door.device->channel_mb / 2) << 20;
     tutti_lane_least = (size_t)settings->message_least;
-    /* On all ranks, whatever their devices. */
+    /* On all ranks, whatever their devices, and whether or not their MPI takes device memory. */
     if (tutti_real.MPI_Comm_dup(tutti_handles.world, &tutti_lane_box) != MPI_SUCCESS) {
         tutti_lane_box = tutti_handles.no_comm;
         return;
     }
     tutti_real.MPI_Comm_set_errhandler(tutti_lane_box, tutti_handles.errors_return);
     tutti_lane_forgets = forgets();
-    tutti_lane = tutti_lane_new(tutti_door.node, tutti_door.device, scratch);
+    if (!tutti_door.aware)
+        tutti_lane = tutti_lane_new(tutti_door.node, tutti_door.device, scratch);
 }
 
 void tutti_lanes_close(int alive)
