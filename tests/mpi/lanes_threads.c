@@ -1,0 +1,98 @@
+/* Messages of device memory between ranks of a node from several threads at once, each with tags and buffers of its
+ * own. Argument: rounds of each thread. */
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kit.h"
+
+enum { THREADS = 3, MOST = 60000, AT_ONCE = 4 };
+
+struct lane {
+    pthread_t id;
+    int number, peer;
+    long rounds, wrong;
+    struct kit_buffer out[AT_ONCE], in[AT_ONCE];
+};
+
+static void fill(unsigned char *to, size_t n, int rank, int thread, long round, int i)
+{
+    uint64_t seed =
+        kit_seed + (uint64_t)rank * 7919 + (uint64_t)thread * 104729 + (uint64_t)round * 1299709 + (uint64_t)i;
+    for (size_t b = 0; b < n; b++)
+        to[b] = (unsigned char)random_mix(seed + b);
+}
+
+static void *work(void *at)
+{
+    struct lane *lane = at;
+    unsigned char *bytes = malloc(MOST);
+    for (long round = 0; round < lane->rounds; round++) {
+        MPI_Request requests[2 * AT_ONCE];
+        MPI_Status statuses[2 * AT_ONCE];
+        size_t n = 16384 + random_mix((uint64_t)round) % (MOST - 16384);
+        void *from[AT_ONCE], *to[AT_ONCE];
+        for (int i = 0; i < AT_ONCE; i++) {
+            fill(bytes, n, kit_rank, lane->number, round, i);
+            from[i] = kit_put(&lane->out[i], 0, bytes, n);
+            to[i] = kit_put(&lane->in[i], 3, NULL, n);
+        }
+        if (round % 3 == 0) { /* one after the other */
+            for (int i = 0; i < AT_ONCE; i++)
+                MPI_Sendrecv(from[i], (int)n, MPI_BYTE, lane->peer, lane->number * 10 + i, to[i], (int)n, MPI_BYTE,
+                             lane->peer, lane->number * 10 + i, MPI_COMM_WORLD, &statuses[i]);
+        } else {
+            for (int i = 0; i < AT_ONCE; i++)
+                MPI_Irecv(to[i], (int)n, MPI_BYTE, lane->peer, lane->number * 10 + i, MPI_COMM_WORLD, &requests[i]);
+            for (int i = 0; i < AT_ONCE; i++)
+                MPI_Isend(from[i], (int)n, MPI_BYTE, lane->peer, lane->number * 10 + i, MPI_COMM_WORLD,
+                          &requests[AT_ONCE + i]);
+            if (round % 3 == 1)
+                MPI_Waitall(2 * AT_ONCE, requests, statuses);
+            for (int i = 2 * AT_ONCE - 1; i >= 0 && round % 3 == 2; i--)
+                MPI_Wait(&requests[i], &statuses[i]);
+        }
+        for (int i = 0; i < AT_ONCE; i++) {
+            int count = -1;
+            MPI_Get_count(&statuses[i], MPI_BYTE, &count);
+            fill(bytes, n, lane->peer, lane->number, round, i);
+            lane->wrong += count != (int)n || memcmp(kit_get(&lane->in[i], NULL), bytes, n) != 0;
+        }
+    }
+    free(bytes);
+    return NULL;
+}
+
+int main(int argc, char **argv)
+{
+    struct lane lane[THREADS];
+    int level = kit_start(&argc, &argv, MPI_THREAD_MULTIPLE);
+    long rounds = argc > 1 ? atol(argv[1]) : 60;
+    if (level < MPI_THREAD_MULTIPLE)
+        kit_skip("lanes_threads", "this MPI has no MPI_THREAD_MULTIPLE");
+    if (kit_size != 2)
+        kit_skip("lanes_threads", "it takes two ranks");
+    for (int t = 0; t < THREADS; t++) {
+        lane[t] = (struct lane){.number = t, .peer = 1 - kit_rank, .rounds = rounds};
+        for (int i = 0; i < AT_ONCE; i++) {
+            kit_open(&lane[t].out[i], KIT_DEVICE, MOST);
+            kit_open(&lane[t].in[i], i % 2 ? KIT_HOST : KIT_DEVICE, MOST);
+        }
+    }
+    for (int t = 0; t < THREADS; t++)
+        pthread_create(&lane[t].id, NULL, work, &lane[t]);
+    for (int t = 0; t < THREADS; t++) {
+        pthread_join(lane[t].id, NULL);
+        CHECK(lane[t].wrong == 0, "thread %d: %ld messages of %ld are wrong", t, lane[t].wrong, rounds * AT_ONCE);
+    }
+    CHECK(kit_plain || getenv("TUTTI_MESSAGES") || kit_counted("MPI_Isend", "fetched by the receiver") > 0,
+          "no message was fetched by its receiver");
+    for (int t = 0; t < THREADS; t++) {
+        for (int i = 0; i < AT_ONCE; i++) {
+            kit_close(&lane[t].out[i]);
+            kit_close(&lane[t].in[i]);
+        }
+    }
+    return kit_end("lanes_threads");
+}
