@@ -42,7 +42,7 @@ static MPI_Count extent_of(MPI_Datatype type)
 static int on_device(const struct tutti_side *side)
 {
     if (side->n <= 0 || side->buffer == MPI_IN_PLACE || !tutti_door.device || !tutti_door.device->active() ||
-        tutti_inside || tutti_door.aware)
+        tutti_inside)
         return 0;
     /* The blocks of one buffer and type are where the first is that has any elements. */
     for (int i = 0; i < side->n; i++) {
@@ -52,7 +52,7 @@ static int on_device(const struct tutti_side *side)
         if (tutti_needs_span(place_of(side, i, side->types ? 0 : extent_of(type)), type))
             return 1;
         if (!side->types)
-            return tutti_on_device(side->buffer);
+            return !tutti_door.aware && tutti_on_device(side->buffer);
     }
     return 0;
 }

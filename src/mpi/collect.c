@@ -97,7 +97,7 @@ static struct tutti_side of_types(const void *buffer, const void *counts, const 
 
 static inline int nothing_on_device(void)
 {
-    return likely(!tutti_door.device || !tutti_door.device->active()) || tutti_inside || tutti_door.aware;
+    return likely(!tutti_door.device || !tutti_door.device->active()) || tutti_inside;
 }
 
 static int failed(const struct tutti_exchange *exchange, int status)

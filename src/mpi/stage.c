@@ -91,6 +91,10 @@ int tutti_elements_on_device(const void *buffer, MPI_Datatype type)
     const struct tutti_layout *layout = tutti_layout_of(type);
     if (!layout || !layout->derived || layout->size == 0)
         return 0;
+    if (tutti_door.aware && layout->solid) /* as good as bytes to the MPI */
+        return 0;
+    if (tutti_door.aware && buffer != MPI_BOTTOM)
+        return tutti_on_device((const char *)buffer + layout->true_lower);
     if (buffer != MPI_BOTTOM || !layout->plan)
         return layout->true_lower != 0 && tutti_on_device((const char *)buffer + layout->true_lower);
     struct tutti_places places;

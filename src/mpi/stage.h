@@ -49,7 +49,8 @@ static inline int tutti_span_by_kernel(const struct tutti_span *span)
 }
 
 /* 1 where elements of a derived type lie in device memory though the address that they are counted from does not:
- * absolute addresses (MPI_BOTTOM), and displacements that lead there. */
+ * absolute addresses (MPI_BOTTOM), and displacements that lead there. An MPI that takes device memory itself is spared
+ * types with gaps there, which it copies block by block or not at all: 1 for all of those. */
 int tutti_elements_on_device(const void *buffer, MPI_Datatype type);
 /* 1 where `buffer` must be staged. */
 static inline int tutti_needs_span(const void *buffer, MPI_Datatype type)
@@ -58,7 +59,7 @@ static inline int tutti_needs_span(const void *buffer, MPI_Datatype type)
         return 0;
     if (tutti_must_stage(buffer))
         return 1;
-    return unlikely(!tutti_type_find(type)) && !tutti_door.aware && tutti_elements_on_device(buffer, type);
+    return unlikely(!tutti_type_find(type)) && tutti_elements_on_device(buffer, type);
 }
 
 /* Prepares a buffer of `count` elements: leaves host buffers, MPI_IN_PLACE, empty ones and what the MPI will refuse as

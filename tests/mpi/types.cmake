@@ -26,6 +26,8 @@ type_program(types_collectives EVERYWHERE)
 tutti_mpi_test(mpi-types-collectives PROGRAM mpi-types_collectives RANKS 3 RANKS_MPICH 2 ARGS 900 ENV ${stats} EVERYWHERE
                TIMEOUT 200)
 tutti_mpi_test(mpi-types-collectives-4 PROGRAM mpi-types_collectives RANKS 4 ARGS 600 MPIS openmpi TIMEOUT 200)
+type_program(types_aware)
+tutti_mpi_test(mpi-types-aware PROGRAM mpi-types_aware RANKS 3 RANKS_MPICH 2 ENV ${stats} TUTTI_MPI_GPU_AWARE=1)
 type_program(types_pack EVERYWHERE)
 tutti_mpi_test(mpi-types-pack PROGRAM mpi-types_pack RANKS 2 ENV ${stats} TUTTI_STAGING_MB=1 EVERYWHERE)
 program(types_freed EVERYWHERE)
