@@ -21,6 +21,16 @@ void bench_outcome_begin(void)
     known = known < ROWS ? known : ROWS;
 }
 
+/* What has been counted since. */
+static uint64_t more_of(const struct tutti_counter *now)
+{
+    for (int b = 0; b < known; b++) {
+        if (strcmp(before[b].text, now->text) == 0)
+            return now->count - before[b].count;
+    }
+    return now->count;
+}
+
 /* Rows read "MPI_Reduce|accelerated|chain"; calls in stream order have names of their own that begin with MPIX_. */
 void bench_outcome_end(const char *call, char *name, size_t size, int *accelerated)
 {
@@ -30,13 +40,8 @@ void bench_outcome_end(const char *call, char *name, size_t size, int *accelerat
     *accelerated = 0;
     snprintf(name, size, "-");
     for (int i = 0; i < rows && i < ROWS; i++) {
-        uint64_t seen = 0;
-        for (int b = 0; b < known; b++) {
-            if (strcmp(before[b].text, now[i].text) == 0)
-                seen = before[b].count;
-        }
         const char *how = strchr(now[i].text, '|'), *under = strchr(now[i].text, '_');
-        if (now[i].count == seen || !how || !under || strncmp(under, call, strlen(call)) != 0)
+        if (more_of(&now[i]) == 0 || !how || !under || strncmp(under, call, strlen(call)) != 0)
             continue;
         const char *after = under + strlen(call);
         if (after != how && strncmp(after, "_enqueue|", 9) != 0)
@@ -48,6 +53,51 @@ void bench_outcome_end(const char *call, char *name, size_t size, int *accelerat
         else
             snprintf(name, size, "mpi: %s", bar ? bar + 1 : how);
         return;
+    }
+}
+
+void bench_outcome_messages(const char *call, char *text, size_t size)
+{
+    enum {
+        WAY_MPI,
+#define TUTTI_WAY(name, told) WAY_##name,
+#include "tutti/ways.def"
+#undef TUTTI_WAY
+        WAYS
+    };
+    static const char *const names[WAYS] = {
+        "mpi",
+#define TUTTI_WAY(name, told) #name,
+#include "tutti/ways.def"
+#undef TUTTI_WAY
+    };
+    static struct tutti_counter now[ROWS];
+    unsigned long mine[WAYS] = {0}, all[WAYS];
+    const int rows = tutti_counters_read(now, ROWS);
+    tutti_counting = was;
+    for (int i = 0; i < rows && i < ROWS; i++) {
+        const char *under = strchr(now[i].text, '_'), *how = strchr(now[i].text, '|');
+        if (!under || !how || (size_t)(how - under) != strlen(call) || strncmp(under, call, strlen(call)) != 0)
+            continue;
+        const int way = strcmp(how, "|accelerated|fetched by the receiver") == 0   ? WAY_direct
+                        : strcmp(how, "|accelerated|packed for the receiver") == 0 ? WAY_packed
+                        : strncmp(how, "|staged|", 8) == 0                         ? WAY_staged
+                                                                                   : WAY_MPI;
+        mine[way] += more_of(&now[i]);
+    }
+    bench_mpi.Allreduce(mine, all, WAYS, MPI_UNSIGNED_LONG, MPI_SUM, MPI_COMM_WORLD);
+    int kinds = 0;
+    size_t used = 0;
+    for (int way = 0; way < WAYS; way++)
+        kinds += all[way] > 0;
+    snprintf(text, size, "-");
+    for (int way = WAYS - 1; way >= 0; way--) {
+        if (all[way] == 0 || used >= size)
+            continue;
+        if (kinds == 1)
+            snprintf(text, size, "%s", names[way]);
+        else
+            used += (size_t)snprintf(text + used, size - used, "%s%s %lu", used ? ", " : "", names[way], all[way]);
     }
 }
 

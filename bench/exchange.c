@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "coll/coll.h"
 #include "core/clock.h"
 #include "order.h"
 #include "tutti/tutti.h"
@@ -40,6 +41,38 @@ int exchange_has(const struct exchange_plan *what, int way)
     return way != EXCHANGE_NATIVE || bench_mpi_takes_device();
 }
 
+int exchange_has_rules(const struct exchange *exchange)
+{
+    return exchange->used[EXCHANGE_BY_STAGED] || exchange->used[EXCHANGE_BY_PACKED] ||
+           exchange->used[EXCHANGE_BY_DIRECT];
+}
+
+/* Rules that the way's messages are sent under; NULL: those of the program. */
+static const char *rules_of(int way)
+{
+    switch (way) {
+    case EXCHANGE_BY_STAGED:
+        return "message: *@staged";
+    case EXCHANGE_BY_PACKED:
+        return "message: *@packed";
+    case EXCHANGE_BY_DIRECT:
+        return "message: *@direct";
+    default:
+        return NULL;
+    }
+}
+
+static void take_rules(const char *rules)
+{
+    static const char *in_force;
+    char wrong[320] = "";
+    if (rules == in_force)
+        return;
+    if (tutti_rules_set(rules, wrong, sizeof wrong) != 0)
+        bench_fail("%s", wrong);
+    in_force = rules;
+}
+
 static uint64_t seed_of(const struct timing *timing, int way)
 {
     return timing->plan->seed + timing->exchange->bytes * 31 + (uint64_t)way * 7 + 1;
@@ -57,9 +90,11 @@ static double once(void *with, int way, long i)
 {
     const struct timing *timing = with;
     (void)i;
+    const char *rules = rules_of(way);
+    take_rules(rules);
     bench_mpi.Barrier(MPI_COMM_WORLD);
     const uint64_t start = tutti_now_ns();
-    timing->exchange->call(timing->exchange->with, way);
+    timing->exchange->call(timing->exchange->with, rules ? timing->exchange->typed : way);
     return (double)(tutti_now_ns() - start) * 1e-3;
 }
 
@@ -94,6 +129,26 @@ static void say_times(const struct bench_plan *plan, const struct bench_lane *la
     free(longest);
 }
 
+/* How an exchange goes, now that its memory is known everywhere. */
+static void say_ways(struct timing *timing)
+{
+    const struct exchange *exchange = timing->exchange;
+    char text[96];
+    int accelerated;
+    bench_outcome_begin();
+    once(timing, EXCHANGE_TUTTI, 0);
+    bench_outcome_end(exchange->counted, text, sizeof text, &accelerated);
+    bench_say(timing->plan, "how %s", text);
+    for (int way = 0; way < EXCHANGE_WAYS; way++) {
+        if (!exchange->used[way] || !rules_of(way))
+            continue;
+        bench_outcome_begin();
+        once(timing, way, 0);
+        bench_outcome_messages(exchange->sending, text, sizeof text);
+        bench_say(timing->plan, "went %s %s", way_name(way), text);
+    }
+}
+
 int exchange_run(const struct bench_plan *plan, const struct exchange *exchange)
 {
     struct timing timing = {.plan = plan, .exchange = exchange};
@@ -104,8 +159,6 @@ int exchange_run(const struct bench_plan *plan, const struct exchange *exchange)
                                       .prepare = prepare,
                                       .call = once,
                                       .check = check};
-    char how[96];
-    int accelerated;
     for (int way = 0; way < EXCHANGE_WAYS; way++) {
         if (!exchange->used[way])
             continue;
@@ -113,13 +166,10 @@ int exchange_run(const struct bench_plan *plan, const struct exchange *exchange)
         exchange->prepare(exchange->with, way, plan->seed);
         bench_lane_plan(plan, &timed, &lanes[way], way, 1);
     }
-    bench_outcome_begin();
-    once(&timing, EXCHANGE_TUTTI, 0);
-    bench_outcome_end(exchange->counted, how, sizeof how, &accelerated);
     const int fine = bench_lanes_run(plan, &timed, lanes, EXCHANGE_WAYS);
     if (fine) {
         bench_say(plan, "row %zu %s", exchange->bytes, exchange->name);
-        bench_say(plan, "how %s", how);
+        say_ways(&timing);
         for (int way = 0; way < EXCHANGE_WAYS; way++) {
             if (lanes[way].name)
                 say_times(plan, &lanes[way]);

@@ -22,6 +22,8 @@ struct exchange {
     char name[64];
     size_t bytes;            /* that a rank sends */
     const char *counted;     /* call that says which way the library takes: "_Send" */
+    const char *sending;     /* call that says so of messages */
+    int typed;               /* way whose messages have types: what the BY ones repeat under rules of their own */
     double share;            /* of the time: a half of a round trip */
     int used[EXCHANGE_WAYS]; /* the same on all ranks */
     void *with;
@@ -35,6 +37,8 @@ struct exchange {
 int exchange_run(const struct bench_plan *plan, const struct exchange *exchange);
 /* Whether a way is wanted, and can be, for ways that every benchmark has. */
 int exchange_has(const struct exchange_plan *what, int way);
+/* 1 where any of the BY ways is used. */
+int exchange_has_rules(const struct exchange *exchange);
 void exchange_mpi(int error, const char *call);
 
 void bench_halo(struct bench_plan *plan, const struct exchange_plan *what);

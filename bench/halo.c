@@ -346,18 +346,27 @@ static void close_halo(struct halo *halo)
 
 void bench_halo(struct bench_plan *plan, const struct exchange_plan *what)
 {
-    static const int ways[] = {EXCHANGE_TUTTI, EXCHANGE_ISEND, EXCHANGE_FUSED,
-                               EXCHANGE_EACH,  EXCHANGE_PLAIN, EXCHANGE_NATIVE};
+    static const int ways[] = {EXCHANGE_TUTTI,     EXCHANGE_ISEND,     EXCHANGE_BY_STAGED,
+                               EXCHANGE_BY_PACKED, EXCHANGE_BY_DIRECT, EXCHANGE_FUSED,
+                               EXCHANGE_EACH,      EXCHANGE_PLAIN,     EXCHANGE_NATIVE};
     int fine = 1;
     bench_say(plan, "nodes %d", plan->nodes);
     bench_choose_gpu(plan);
     bench_say(plan, "start");
     for (int i = 0; i < plan->n_sizes && fine; i++) {
         struct halo halo = {.plan = plan, .what = what, .edge = plan->sizes[i]};
-        struct exchange exchange = {
-            .counted = "_Neighbor_alltoallw", .share = 1, .prepare = prepare, .call = call, .check = check};
+        struct exchange exchange = {.counted = "_Neighbor_alltoallw",
+                                    .sending = "_Isend",
+                                    .typed = EXCHANGE_ISEND,
+                                    .share = 1,
+                                    .prepare = prepare,
+                                    .call = call,
+                                    .check = check};
         for (size_t w = 0; w < sizeof ways / sizeof ways[0]; w++)
             exchange.used[ways[w]] = exchange_has(what, ways[w]);
+        for (int way = EXCHANGE_BY_STAGED; way <= EXCHANGE_BY_DIRECT; way++)
+            exchange.used[way] &= plan->size > 1; /* a rank's messages to itself are always staged */
+        exchange.used[EXCHANGE_ISEND] |= exchange_has_rules(&exchange);
         open_halo(&halo, exchange.used[EXCHANGE_PLAIN]);
         for (int k = 0; k < WAYS; k++)
             exchange.bytes += halo.message[k];

@@ -105,7 +105,8 @@ static void call(void *with, int way)
 
 void bench_pingpong(struct bench_plan *plan, const struct exchange_plan *what)
 {
-    static const int ways[] = {EXCHANGE_TUTTI, EXCHANGE_PACKED, EXCHANGE_FLAT, EXCHANGE_PLAIN, EXCHANGE_NATIVE};
+    static const int ways[] = {EXCHANGE_TUTTI,  EXCHANGE_BY_STAGED, EXCHANGE_BY_PACKED, EXCHANGE_BY_DIRECT,
+                               EXCHANGE_PACKED, EXCHANGE_FLAT,      EXCHANGE_PLAIN,     EXCHANGE_NATIVE};
     const struct pack_plan pack = {.kind = PACK_STRIDED, .block = what->block, .stride = what->stride};
     int fine = plan->size >= 2;
     if (!fine)
@@ -117,6 +118,8 @@ void bench_pingpong(struct bench_plan *plan, const struct exchange_plan *what)
     for (int i = 0; fine && pack_layout_make(plan, &pack, i, &ping.layout); i++) {
         struct exchange exchange = {.bytes = ping.layout.bytes,
                                     .counted = "_Send",
+                                    .sending = "_Send",
+                                    .typed = EXCHANGE_TUTTI,
                                     .share = 0.5,
                                     .with = &ping,
                                     .prepare = prepare,

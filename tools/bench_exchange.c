@@ -118,7 +118,9 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 
 #define COLUMNS                                                                                                        \
     "A time is that of one exchange after a barrier, of the rank that takes longest; medians over exchanges in "       \
-    "microseconds. The other ways show, behind their median (x), how many times Tutti's that is. Data is random; the " \
+    "microseconds. The other ways show, behind their median (x), how many times Tutti's that is; by_ ones how many "   \
+    "times "                                                                                                           \
+    "what they repeat, and how the messages went. Data is random; the "                                                \
     "last exchange of every way is checked, holes included. The exit status is 1 where a result is wrong, 2 where an " \
     "option or a setting is."
 
@@ -128,18 +130,21 @@ static const struct argp halo_argp = {
     .doc = "Measures the exchange of rims between the parts of a periodic grid, each rank with 26 neighbours: faces, "
            "edges and corners of several arrays of device memory.\v"
            "Ways: tutti is one MPI_Neighbor_alltoallw with types; isend has an MPI_Isend and an MPI_Irecv with a type "
-           "for each neighbour; fused packs by hand, all neighbours in one launch, and sends what was packed; each "
+           "for each neighbour; by_staged, by_packed and by_direct are isend with that rule for messages in force; "
+           "fused packs by hand, all neighbours in one launch, and sends what was packed; each "
            "calls MPI_Pack for each neighbour and quantity; plain (host device) is the plain MPI on ordinary memory, "
            "native the MPI's own way with device pointers.\n\n" COLUMNS,
 };
 static const struct argp pingpong_argp = {
     .options = pingpong_options,
     .parser = parse,
-    .doc = "Measures half a round trip of a message of blocks between two ranks, from device memory into the same "
-           "layout.\v"
-           "Ways: tutti is MPI_Send and MPI_Recv with the type; packed calls MPI_Pack, sends, and calls MPI_Unpack; "
-           "flat sends as many bytes without gaps; plain (host device) is the plain MPI on ordinary memory, native the "
-           "MPI's own way with device pointers.\n\n" COLUMNS,
+    .doc =
+        "Measures half a round trip of a message of blocks between two ranks, from device memory into the same "
+        "layout.\v"
+        "Ways: tutti is MPI_Send and MPI_Recv with the type; by_staged, by_packed and by_direct are the same with that "
+        "rule for messages in force; packed calls MPI_Pack, sends, and calls MPI_Unpack; "
+        "flat sends as many bytes without gaps; plain (host device) is the plain MPI on ordinary memory, native the "
+        "MPI's own way with device pointers.\n\n" COLUMNS,
 };
 
 static void check_pingpong(struct exchange_options *o)

@@ -22,6 +22,7 @@ struct exchange_options {
 enum { EXCHANGE_ROWS = BENCH_SIZES };
 struct exchange_row {
     char name[64], how[64];
+    char went[EXCHANGE_WAYS][40]; /* of the BY ways: "direct 36, staged 16" */
     size_t bytes;
     struct bench_time time[EXCHANGE_WAYS];
 };

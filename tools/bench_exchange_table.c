@@ -17,6 +17,17 @@ const char *exchange_way_title(int way)
     return ways[way];
 }
 
+static int has_rules(int way)
+{
+    return way >= EXCHANGE_BY_STAGED && way <= EXCHANGE_BY_DIRECT;
+}
+
+/* The time that a way's is compared with. */
+static const struct bench_time *base_of(const struct exchange_table *t, const struct exchange_row *row, int way)
+{
+    return &row->time[has_rules(way) && t->options->halo ? EXCHANGE_ISEND : EXCHANGE_TUTTI];
+}
+
 static void print_head(const struct exchange_table *t)
 {
     const struct exchange_options *o = t->options;
@@ -30,6 +41,10 @@ static void print_head(const struct exchange_table *t)
         printf("# periodic, 26 neighbours, rim of %d cells, %d quantities of 8 bytes\n", o->radius, o->quantities);
     printf("# data from seed %llu, %s; times in us; x: that way's median in units of Tutti's\n",
            (unsigned long long)o->bench.seed, o->bench.check ? "validated in the timed loop" : "not validated");
+    if ((o->ways >> EXCHANGE_BY_STAGED & 7) && o->bench.ranks > 1)
+        printf("# by_: %s with the rule 'message: *@...'; x: in units of %s's, with the rules in force; went: how many "
+               "of the messages of all ranks, by the library's counters\n",
+               o->halo ? "isend" : "tutti", o->halo ? "isend" : "tutti");
     fflush(stdout);
 }
 
@@ -37,6 +52,7 @@ static void print_row(struct exchange_table *t)
 {
     const struct exchange_row *row = &t->row[t->rows - 1];
     const struct bench_time *own = &row->time[EXCHANGE_TUTTI];
+    const int went_width = t->options->halo ? 22 : 6;
     bench_report_clear(&t->report);
     if (t->rows == 1) {
         printf("%-16s %10s %11s %11s %11s %10s  %-24s", "# Layout", "Bytes", "Median", "Min", "Max", "Iterations",
@@ -44,6 +60,8 @@ static void print_row(struct exchange_table *t)
         for (int way = 1; way < EXCHANGE_WAYS; way++) {
             if (row->time[way].known)
                 bench_time_print_title(ways[way]);
+            if (row->time[way].known && has_rules(way))
+                printf("  %-*s", went_width, "went");
         }
         putchar('\n');
     }
@@ -51,7 +69,9 @@ static void print_row(struct exchange_table *t)
            own->iterations, row->how);
     for (int way = 1; way < EXCHANGE_WAYS; way++) {
         if (row->time[way].known)
-            bench_time_print(&row->time[way], own);
+            bench_time_print(&row->time[way], base_of(t, row, way));
+        if (row->time[way].known && has_rules(way))
+            printf("  %-*s", went_width, row->went[way]);
     }
     putchar('\n');
     fflush(stdout);
@@ -64,6 +84,16 @@ static void begin_row(struct exchange_table *t, const char *text)
         return;
     t->row[t->rows++] = row;
     t->report.open = 1;
+}
+
+static void set_went(struct exchange_table *t, const char *text)
+{
+    struct exchange_row *row = &t->row[t->rows - 1];
+    const size_t length = strcspn(text, " ");
+    for (int way = 0; way < EXCHANGE_WAYS; way++) {
+        if (strlen(ways[way]) == length && strncmp(ways[way], text, length) == 0)
+            snprintf(row->went[way], sizeof row->went[way], "%s", text + length + (text[length] == ' '));
+    }
 }
 
 static void add_time(struct exchange_table *t, const char *text)
@@ -88,6 +118,8 @@ void exchange_table_record(void *table, char *text)
         begin_row(t, rest);
     else if (IS("how") && t->report.open)
         snprintf(t->row[t->rows - 1].how, sizeof t->row[0].how, "%s", rest);
+    else if (IS("went") && t->report.open)
+        set_went(t, rest);
     else if (IS("time"))
         add_time(t, rest);
     else if (IS("done") && t->report.open) {
@@ -98,13 +130,17 @@ void exchange_table_record(void *table, char *text)
 }
 
 #ifdef TUTTI_JANSSON
-static json_t *row_json(const struct exchange_row *row)
+static json_t *row_json(const struct exchange_table *t, const struct exchange_row *row)
 {
     json_t *out = json_pack("{s:o, s:I, s:o}", "layout", bench_json_text(row->name), "bytes", (json_int_t)row->bytes,
                             "algorithm", bench_json_text(row->how));
     for (int way = 0; way < EXCHANGE_WAYS; way++) {
-        if (row->time[way].known)
-            json_object_set_new(out, ways[way], bench_json_time(&row->time[way], &row->time[EXCHANGE_TUTTI]));
+        if (!row->time[way].known)
+            continue;
+        json_t *time = bench_json_time(&row->time[way], base_of(t, row, way));
+        if (has_rules(way))
+            json_object_set_new(time, "went", bench_json_text(row->went[way]));
+        json_object_set_new(out, ways[way], time);
     }
     return out;
 }
@@ -116,7 +152,7 @@ int exchange_json_write(const struct exchange_table *table)
         return 0;
     json_t *all = bench_json_about(&o->bench, table->report.place), *rows = json_array();
     for (int i = 0; i < table->rows; i++)
-        json_array_append_new(rows, row_json(&table->row[i]));
+        json_array_append_new(rows, row_json(table, &table->row[i]));
     json_object_set_new(all, "benchmark", json_string(o->halo ? "halo" : "pingpong"));
     if (o->halo) {
         json_object_set_new(all, "radius", json_integer(o->radius));

@@ -7,6 +7,7 @@ export TUTTI_DEVICE=host TUTTI_HOST_STRICT=1
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 number='[0-9]+\.[0-9]{2}'
+went='(staged|packed|direct)( [0-9]+, staged [0-9]+)?'
 has_json=1
 "$tutti" bench halo --mpi "$mpi" -n 1 --edges 4 -i 4 --ways none --json "$folder/probe.json" 2>&1 | grep -q Jansson && has_json=0
 
@@ -16,11 +17,13 @@ for ranks in 1 2 3; do
     [ $has_json -eq 1 ] && files+=(--json "$folder/halo.json")
     said=$("$tutti" bench halo --mpi "$mpi" -n $ranks --edges 4,9 --quantities 2 -i 6 -x 1 "${files[@]}" 2>&1)
     holds "$said" "^# Tutti .* halo exchange: $ranks ranks, host device, " "head, $ranks ranks"
-    holds "$said" '^# Layout +Bytes +Median +Min +Max +Iterations +Algorithm +isend +x +fused +x +each +x +plain +x$' "columns"
+    by=' +by_staged +x +went +by_packed +x +went +by_direct +x +went' values="(( +$number){2}  $went +){3}"
+    [ $ranks -eq 1 ] && by='' values='' # messages to oneself go one way alone
+    holds "$said" "^# Layout +Bytes +Median +Min +Max +Iterations +Algorithm +isend +x$by +fused +x +each +x +plain +x\$" "columns"
     # (edge + 2 * rim)^3 - edge^3 sums over all neighbours: 6 faces, 12 edges, 8 corners.
     for edge in 4 9; do
         bytes=$((2 * 8 * (6 * edge * edge * 3 + 12 * edge * 9 + 8 * 27)))
-        holds "$said" "^$edge\^3 +$bytes( +$number){3} +[4-6]  [a-z:_ ]+( +$number){8}\$" "$edge cells, $ranks ranks"
+        holds "$said" "^$edge\^3 +$bytes( +$number){3} +[4-6]  [a-z:_ ]+( +$number){2}$values( +$number){6}\$" "$edge cells, $ranks ranks"
     done
 done
 checks=$((checks + 1))
@@ -32,18 +35,27 @@ j = json.load(open(sys.argv[1]))
 assert j["benchmark"] == "halo" and j["ranks"] == 3 and j["radius"] == 3 and j["quantities"] == 2 and j["wrong"] is None
 assert [r["layout"] for r in j["rows"]] == ["4^3", "9^3"]
 for r in j["rows"]:
-    for way in ("tutti", "isend", "fused", "each", "plain"):
-        t = r[way]
+    for way in ("tutti", "isend", "by_staged", "by_packed", "by_direct", "fused", "each", "plain"):
+        t, base = r[way], r["isend" if way[:3] == "by_" else "tutti"]
         assert 0 < t["min_us"] <= t["median_us"] <= t["max_us"], t
-        assert way == "tutti" or abs(t["ratio"] * r["tutti"]["median_us"] / t["median_us"] - 1) < 1e-9' \
+        assert way == "tutti" or abs(t["ratio"] * base["median_us"] / t["median_us"] - 1) < 1e-9
+        assert ("went" in t) == (way[:3] == "by_") and t.get("went", "staged") == "staged" # all below the least' \
         "$folder/halo.json" || fail "the JSON of the halo exchange"
 fi
 
 said=$("$tutti" bench pingpong --mpi "$mpi" -m 1k,64k -i 6 -x 1 --plot "$folder/ping.png" 2>&1)
-holds "$said" '^# Layout .* packed +x +flat +x +plain +x$' "ping-pong: columns"
-for size in 1024 65536; do
-    holds "$said" "^8 every 16 +$size( +$number){3} +[4-6]  [a-z:_ ]+( +$number){6}\$" "ping-pong of $size bytes"
-done
+holds "$said" '^# Layout .* by_staged +x +went +by_packed +x +went +by_direct +x +went +packed +x +flat +x +plain +x$' "ping-pong: columns"
+pair=" +$number +$number" # the counters say that each went as its rule says, from the least on that goes past the MPI
+holds "$said" "^8 every 16 +1024( +$number){3} +[4-6]  [a-z:_ ]+$pair  staged +$pair  staged +$pair  staged +($pair){3}\$" "ping-pong of 1024 bytes"
+holds "$said" "^8 every 16 +65536( +$number){3} +[4-6]  [a-z:_ ]+$pair  staged +$pair  packed +$pair  direct +($pair){3}\$" "ping-pong of 65536 bytes"
+holds "$said" '^# by_: tutti with the rule ' "ping-pong: what the columns are"
+# Faces and edges are long enough here, corners are not; a rank's messages to itself are always staged.
+said=$(TUTTI_MESSAGE_LEAST=512 "$tutti" bench halo --mpi "$mpi" --edges 9 --quantities 2 -i 8 -x 1 --ways by_staged,by_packed,by_direct 2>&1)
+holds "$said" "^9\^3 .*$pair$pair  staged +$pair  packed 20, staged 32 +$pair  direct 20, staged 32 *\$" "how rims went"
+said=$(TUTTI_MESSAGES=mpi "$tutti" bench pingpong --mpi "$mpi" -m 64k -i 4 --ways by_direct 2>&1)
+holds "$said" "^8 every 16 +65536 .*$pair  staged *\$" "no way past the MPI"
+said=$(TUTTI_RULES='message: *@packed' "$tutti" bench pingpong --mpi "$mpi" -m 64k -i 8 --ways by_direct 2>&1)
+holds "$said" "^8 every 16 +65536( +$number){3} +[4-8]  packed for the receiver +$pair  direct *\$" "the rules in force"
 said=$("$tutti" bench pingpong --mpi "$mpi" --block 3 --stride 7 -m 300,3k -i 6 -x 1 --ways packed 2>&1)
 holds "$said" '^# Layout .* packed +x$' "--ways"
 holds "$said" "^3 every 7 +300 " "blocks of 3 bytes"
@@ -52,5 +64,6 @@ expect 2 "a ping-pong has two ranks" "$tutti" bench pingpong -n 3
 expect 2 "one over the other" "$tutti" bench pingpong --block 16 --stride 8
 expect 2 "not a whole number of blocks" "$tutti" bench pingpong --block 3 -m 100,1k
 expect 2 "fewer than the rim has" "$tutti" bench halo --edges 2
+expect 2 "did you mean by_direct" "$tutti" bench pingpong --ways by_drect
 expect 2 "did you mean fused" "$tutti" bench halo --ways fusd
 finish

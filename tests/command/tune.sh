@@ -7,7 +7,7 @@ export TUTTI_DEVICE=host TUTTI_HOST_STRICT=1 TUTTI_CHANNEL_MB=2
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 export TUTTI_RULES_FILE=$folder/rules
-quick=("$tutti" tune -n 2 --mpi "$mpi" --time 4 --largest 32k)
+quick=("$tutti" tune -n 2 --mpi "$mpi" --time 12 --largest 32k) # it ends earlier where the machine is idle
 number='[0-9]+\.[0-9]{2}'
 entry=$("$tutti" info | sed -nE 's/^ +\(.*, for (host, .*)\)$/\1/p')
 
@@ -143,6 +143,11 @@ for p in j["proof"]:
     assert p["tuned"] in times and p["verdict"] in ("same", "kept", "lost", "unproven"), p' "$folder/r.json" ||
         fail "the JSON of messages"
 fi
+printf 'device: %s\nmessage: 0-20k@packed 20k-40k@staged\n' "$entry" >"$folder/forced"
+said=$(TUTTI_RULES_FILE=$folder/forced "$tutti" bench pingpong --mpi "$mpi" -m 16k,32k,64k -i 8 -x 1 --ways none 2>&1)
+holds "$said" '^8 every 16 +16384 .* packed for the receiver' "a measured rule for messages"
+holds "$said" '^8 every 16 +32768 .* mpi: ' "a second one"
+holds "$said" '^8 every 16 +65536 .* fetched by the receiver' "the default of messages"
 said=$(TUTTI_MESSAGES=mpi "${quick[@]}" --dry-run --collective message,scan 2>&1)
 holds "$said" '^# no rules for messages: between these ranks the MPI carries them all$' "messages are the MPI's"
 lacks "$said" '^# message ' "messages are the MPI's"
