@@ -52,9 +52,9 @@ holds "$said" '^# by_: tutti with the rule ' "ping-pong: what the columns are"
 # Faces and edges are long enough here, corners are not; a rank's messages to itself are always staged.
 said=$(TUTTI_MESSAGE_LEAST=512 "$tutti" bench halo --mpi "$mpi" --edges 9 --quantities 2 -i 8 -x 1 --ways by_staged,by_packed,by_direct 2>&1)
 holds "$said" "^9\^3 .*$pair$pair  staged +$pair  packed 20, staged 32 +$pair  direct 20, staged 32 *\$" "how rims went"
-said=$(TUTTI_MESSAGES=mpi "$tutti" bench pingpong --mpi "$mpi" -m 64k -i 4 --ways by_direct 2>&1)
+said=$(TUTTI_MESSAGES=mpi "$tutti" bench pingpong --mpi "$mpi" -m 64k:64k -i 4 --ways by_direct 2>&1)
 holds "$said" "^8 every 16 +65536 .*$pair  staged *\$" "no way past the MPI"
-said=$(TUTTI_RULES='message: *@packed' "$tutti" bench pingpong --mpi "$mpi" -m 64k -i 8 --ways by_direct 2>&1)
+said=$(TUTTI_RULES='message: *@packed' "$tutti" bench pingpong --mpi "$mpi" -m 64k:64k -i 8 --ways by_direct 2>&1)
 holds "$said" "^8 every 16 +65536( +$number){3} +[4-8]  packed for the receiver +$pair  direct *\$" "the rules in force"
 said=$("$tutti" bench pingpong --mpi "$mpi" --block 3 --stride 7 -m 300,3k -i 6 -x 1 --ways packed 2>&1)
 holds "$said" '^# Layout .* packed +x$' "--ways"
