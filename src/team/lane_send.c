@@ -31,24 +31,34 @@ int tutti_lane_send_descriptor(struct tutti_lane *lane, int peer, const struct t
     return sent;
 }
 
-struct tutti_letter *tutti_lane_letter(struct tutti_lane *lane, int peer)
+/* The lock is held. Number of a letter that is free, taken; -1: there is none. */
+static int take(struct tutti_lane *lane)
 {
-    struct tutti_letter *letter = NULL;
-    pthread_mutex_lock(&lane->lock);
-    for (int w = 0; w < TUTTI_LETTERS / 64 && !letter; w++) {
+    for (int w = 0; w < TUTTI_LETTERS / 64; w++) {
         if (~lane->used[w] == 0)
             continue;
         int i = __builtin_ctzll(~lane->used[w]);
         lane->used[w] |= UINT64_C(1) << i;
         lane->held[w] |= UINT64_C(1) << i;
-        letter = &tutti_lane_mine(lane)->letter[w * 64 + i];
-        letter->to = (uint32_t)peer;
-        letter->layout_bytes = 0;
-        letter->share.shared = 0;
-        atomic_store(&letter->sequence, ++lane->sequence);
         atomic_fetch_add(&lane->letters, 1);
+        return w * 64 + i;
     }
+    return -1;
+}
+
+struct tutti_letter *tutti_lane_letter(struct tutti_lane *lane, int peer)
+{
+    pthread_mutex_lock(&lane->lock);
+    int number = take(lane);
+    uint64_t sequence = ++lane->sequence;
     pthread_mutex_unlock(&lane->lock);
+    if (number < 0)
+        return NULL;
+    struct tutti_letter *letter = &tutti_lane_mine(lane)->letter[number];
+    letter->to = (uint32_t)peer;
+    letter->layout_bytes = 0;
+    letter->share.shared = 0;
+    atomic_store(&letter->sequence, sequence);
     return letter;
 }
 
