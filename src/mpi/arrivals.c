@@ -7,6 +7,7 @@
 #include "core/log.h"
 #include "core/settings.h"
 #include "dtype/wire.h"
+#include "mpi/letters.h"
 #include "mpi/nonblocking.h"
 
 int tutti_watch_open(struct tutti_watch *watch, const void *buffer, MPI_Count count, MPI_Datatype type, MPI_Comm comm)
@@ -180,6 +181,7 @@ static int receive_mailed(struct fetch *f)
             return TUTTI_ERR_TRANSPORT;
         if (!flag && (status = tutti_lane_watch(tutti_lane)) != TUTTI_OK)
             return status;
+        tutti_letters_poll();
         tutti_nonblocking_pause(&rounds);
     }
     return TUTTI_OK;
@@ -238,8 +240,10 @@ static int job_of(struct fetch *f, char *data, struct tutti_pack_job *job)
 static void drop(struct fetch *f, unsigned *rounds)
 {
     while (!tutti_letter_win(f->letter, TUTTI_LETTER_DONE) && !tutti_letter_is(f->letter, TUTTI_LETTER_PACKED) &&
-           !tutti_letter_is(f->letter, TUTTI_LETTER_MAILED) && tutti_lane_watch(tutti_lane) == TUTTI_OK)
+           !tutti_letter_is(f->letter, TUTTI_LETTER_MAILED) && tutti_lane_watch(tutti_lane) == TUTTI_OK) {
+        tutti_letters_poll();
         tutti_nonblocking_pause(rounds);
+    }
     if (tutti_letter_is(f->letter, TUTTI_LETTER_MAILED))
         receive_mailed(f);
     end_fetch(f, TUTTI_OK);
@@ -331,8 +335,10 @@ void tutti_watch_fetch(struct tutti_watch *const watches[], struct tutti_span *c
             run(fetches, jobs, used);
         else if (wait && left && tutti_lane_watch(tutti_lane) != TUTTI_OK)
             break;
-        if (wait && left)
+        if (wait && left) { /* its owner may be waiting in the same way for a letter of this rank */
+            tutti_letters_poll();
             tutti_nonblocking_pause(&rounds);
+        }
     } while (wait && left);
     for (int i = 0; wait && i < n; i++) {
         if (watches[i]->state == TUTTI_WATCH_LETTER)
