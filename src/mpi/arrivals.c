@@ -133,7 +133,7 @@ static void end_fetch(struct fetch *f, int status)
         f->watch->state = TUTTI_WATCH_FETCHED;
     else
         fail(f->watch, tutti_error_code(status));
-    tutti_lane_post(f->letter, TUTTI_LETTER_DONE);
+    tutti_letter_set(f->letter, TUTTI_LETTER_DONE);
 }
 
 /* Packed bytes on the host into the program's buffer. */

@@ -111,24 +111,37 @@ static int on_copy(MPI_Comm handle, int key, void *extra, void *in, void *out, i
     return MPI_SUCCESS;
 }
 
-/* 1 where all ranks belong to this MPI_COMM_WORLD; others may not even have Tutti in front. */
-static int all_ours(MPI_Comm comm, int size)
+int *tutti_world_ranks(MPI_Comm comm, int *n)
 {
     MPI_Group group, world;
-    int *ranks = malloc(2 * (size_t)size * sizeof *ranks), ours = ranks != NULL;
-    if (!ranks || tutti_real.MPI_Comm_group(comm, &group) != MPI_SUCCESS) {
-        free(ranks);
-        return 0;
-    }
+    int inter = 0, *out = NULL, *ranks = NULL;
+    if (tutti_real.MPI_Comm_test_inter(comm, &inter) != MPI_SUCCESS ||
+        (inter ? tutti_real.MPI_Comm_remote_group(comm, &group) : tutti_real.MPI_Comm_group(comm, &group)) !=
+            MPI_SUCCESS)
+        return NULL;
     if (tutti_real.MPI_Comm_group(tutti_handles.world, &world) == MPI_SUCCESS) {
-        for (int i = 0; i < size; i++)
+        tutti_real.MPI_Group_size(group, n);
+        out = malloc((size_t)(*n + 1) * sizeof *out);
+        ranks = malloc((size_t)(*n + 1) * sizeof *ranks);
+        for (int i = 0; out && ranks && i < *n; i++)
             ranks[i] = i;
-        tutti_real.MPI_Group_translate_ranks(group, size, ranks, world, ranks + size);
-        for (int i = 0; i < size; i++)
-            ours &= ranks[size + i] != MPI_UNDEFINED;
+        if (!out || !ranks || tutti_real.MPI_Group_translate_ranks(group, *n, ranks, world, out) != MPI_SUCCESS) {
+            free(out);
+            out = NULL;
+        }
+        free(ranks);
         tutti_real.MPI_Group_free(&world);
     }
     tutti_real.MPI_Group_free(&group);
+    return out;
+}
+
+/* 1 where all ranks belong to this MPI_COMM_WORLD; others may not even have Tutti in front. */
+static int all_ours(MPI_Comm comm)
+{
+    int n = 0, *ranks = tutti_world_ranks(comm, &n), ours = ranks != NULL;
+    for (int i = 0; i < n && ranks; i++)
+        ours &= ranks[i] != MPI_UNDEFINED;
     free(ranks);
     return ours;
 }
@@ -219,7 +232,7 @@ static struct tutti_comm *make(MPI_Comm handle, void (*team)(struct tutti_comm *
         comm->passed = "intercommunicator";
     else if (!tutti_door.node)
         comm->passed = "the ranks of this machine are not connected";
-    else if (!all_ours(handle, comm->transport.base.size))
+    else if (!all_ours(handle))
         comm->passed = "ranks of another MPI_COMM_WORLD";
     else
         team(comm);

@@ -7,7 +7,7 @@
 
 static inline int nothing_open(void)
 {
-    return (tutti_pending_none() && !tutti_nonblocking_busy()) || tutti_inside;
+    return (tutti_pending_none() && !tutti_nonblocking_busy() && !tutti_letters_busy()) || tutti_inside;
 }
 
 /* ---- real calls, while what is open may need this thread: those that wait are made of those that look ---- */
@@ -23,7 +23,7 @@ static const struct mine nobody;
 
 static int busy(const struct mine *mine)
 {
-    if (tutti_nonblocking_busy() || atomic_load_explicit(&tutti_letters_open, memory_order_relaxed) != 0 ||
+    if (tutti_nonblocking_busy() || tutti_letters_busy() ||
         atomic_load_explicit(&tutti_joints_open, memory_order_relaxed) != 0)
         return 1;
     for (int i = 0; mine->pending && i < mine->n; i++) { /* nobody sends letters to who does not listen */
@@ -39,7 +39,7 @@ static void poll(const struct mine *mine)
         tutti_nonblocking_poll();
     if (mine->pending)
         tutti_pending_fetch(mine->pending, mine->requests, mine->n);
-    if (atomic_load_explicit(&tutti_letters_open, memory_order_relaxed) != 0)
+    if (tutti_letters_busy())
         tutti_letters_poll();
     if (atomic_load_explicit(&tutti_joints_open, memory_order_relaxed) != 0)
         tutti_joints_poll();

@@ -197,6 +197,9 @@ struct tutti_comm_opening {
     MPI_Request request;
     char *tickets, mine[TUTTI_TICKET_BYTES];
 };
+/* Local. Ranks in MPI_COMM_WORLD of those that messages on `comm` go to (of an intercommunicator, the other group), or
+ * MPI_UNDEFINED; the caller frees them. NULL without memory or for a handle that is not valid. */
+int *tutti_world_ranks(MPI_Comm comm, int *n);
 int tutti_comms_open(void);
 void tutti_comms_close(void);
 int tutti_comms_broken(void); /* 1 where a team has failed */

@@ -32,7 +32,7 @@ int tutti_joint_new(MPI_Comm comm, MPI_Request receive, MPI_Request send, void *
     joint->memory = memory;
     joint->code = MPI_SUCCESS;
     *request = joint->request;
-    int code = tutti_pending_joint(joint->request, comm, joint);
+    int code = tutti_pending_put(joint->request, comm, &(struct tutti_pending){.joint = joint});
     pthread_mutex_lock(&lock);
     joint->next = all;
     all = joint;

@@ -84,46 +84,6 @@ void tutti_lanes_comm_freed(void)
     pthread_mutex_unlock(&lock);
 }
 
-/* The group that messages go to. */
-static int group_of(MPI_Comm comm, MPI_Group *group)
-{
-    int inter = 0;
-    if (tutti_real.MPI_Comm_test_inter(comm, &inter) != MPI_SUCCESS)
-        return 0;
-    return (inter ? tutti_real.MPI_Comm_remote_group(comm, group) : tutti_real.MPI_Comm_group(comm, group)) ==
-           MPI_SUCCESS;
-}
-
-/* NULL without memory. */
-static int *translate(MPI_Comm comm, int *n)
-{
-    MPI_Group group, world;
-    int *peer = NULL, *ranks = NULL;
-    if (!group_of(comm, &group))
-        return NULL;
-    if (tutti_real.MPI_Comm_group(tutti_handles.world, &world) == MPI_SUCCESS) {
-        tutti_real.MPI_Group_size(group, n);
-        peer = malloc((size_t)(*n > 0 ? *n : 1) * sizeof *peer);
-        ranks = malloc((size_t)(*n > 0 ? *n : 1) * sizeof *ranks);
-        for (int i = 0; peer && ranks && i < *n; i++)
-            ranks[i] = i;
-        if (peer && ranks)
-            tutti_real.MPI_Group_translate_ranks(group, *n, ranks, world, peer);
-        for (int i = 0; peer && ranks && i < *n; i++) {
-            int at = peer[i] == MPI_UNDEFINED ? -1 : tutti_node_find(tutti_door.node, peer[i]);
-            peer[i] = at == tutti_node_rank(tutti_door.node) ? -1 : at;
-        }
-        tutti_real.MPI_Group_free(&world);
-    }
-    tutti_real.MPI_Group_free(&group);
-    if (!ranks) {
-        free(peer);
-        peer = NULL;
-    }
-    free(ranks);
-    return peer;
-}
-
 int tutti_lanes_peer(MPI_Comm comm, int rank)
 {
     if (rank < 0 || comm == tutti_handles.no_comm)
@@ -136,7 +96,11 @@ int tutti_lanes_peer(MPI_Comm comm, int rank)
             found = &table[i];
     }
     if (!found) {
-        int n = 0, *peer = translate(comm, &n);
+        int n = 0, *peer = tutti_world_ranks(comm, &n);
+        for (int i = 0; peer && i < n; i++) {
+            int at = peer[i] == MPI_UNDEFINED ? -1 : tutti_node_find(tutti_door.node, peer[i]);
+            peer[i] = at == tutti_node_rank(tutti_door.node) ? -1 : at;
+        }
         if (peer) {
             found = &table[next++ % COMMS];
             free(found->peer);

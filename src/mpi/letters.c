@@ -54,7 +54,7 @@ static int post(struct tutti_sent *sent, const struct tutti_layout *layout, cons
     letter->share.shared = 0;
     if (way == TUTTI_WAY_direct && sent->message.mode != TUTTI_SEND_BUFFERED && describe(sent, layout, lowest) &&
         tutti_lane_share(tutti_lane, letter, lowest)) {
-        tutti_lane_post(letter, TUTTI_LETTER_OFFERED);
+        tutti_letter_set(letter, TUTTI_LETTER_OFFERED);
         return 1;
     }
     while (way == TUTTI_WAY_direct)
@@ -67,7 +67,7 @@ static int post(struct tutti_sent *sent, const struct tutti_layout *layout, cons
     const struct tutti_pack_job job = tutti_sent_packing(sent, scratch);
     if (tutti_pack_now(tutti_lane_gpu(tutti_lane), &job, 1) != TUTTI_OK)
         return 0;
-    tutti_lane_post(letter, TUTTI_LETTER_PACKED);
+    tutti_letter_set(letter, TUTTI_LETTER_PACKED);
     return 1;
 }
 
@@ -220,18 +220,13 @@ int tutti_letter_isend(const struct tutti_message *message, MPI_Request *request
     }
     tutti_sent_list(sent);
     *request = sent->request;
-    *code = tutti_pending_sent(*request, message->comm, sent);
+    *code = tutti_pending_put(*request, message->comm, &(struct tutti_pending){.sent = sent});
     return 1;
 }
 
 int tutti_sent_deliver(const struct tutti_sent *sent)
 {
     return sent->code == MPI_SUCCESS ? MPI_SUCCESS : tutti_fail_comm(sent->message.comm, sent->code);
-}
-
-void tutti_sent_drop(struct tutti_sent *sent)
-{
-    tutti_sent_let_go(sent);
 }
 
 int tutti_sent_free(struct tutti_sent *sent, MPI_Request *request)

@@ -20,7 +20,11 @@ struct tutti_message {
 
 struct tutti_sent;
 
-extern atomic_int tutti_letters_open; /* sends that are not done */
+extern atomic_int tutti_letters_open; /* sends that are not done, also those whose requests the program has freed */
+static inline int tutti_letters_busy(void)
+{
+    return unlikely(atomic_load_explicit(&tutti_letters_open, memory_order_relaxed) != 0);
+}
 
 /* 1 where the message is sent by a letter; *code is what a blocking call returns, after all of it. 0: the MPI takes it.
  */
@@ -42,9 +46,9 @@ void tutti_letters_poll(void);
 /* In MPI_Finalize: waits, bounded, for what is not done. */
 void tutti_letters_end(void);
 
-/* The request has completed, or was given up. */
+/* The request has completed: an MPI code. let_go: the program is through with it; free: MPI_Request_free. */
 int tutti_sent_deliver(const struct tutti_sent *sent);
-void tutti_sent_drop(struct tutti_sent *sent);
+void tutti_sent_let_go(struct tutti_sent *sent);
 int tutti_sent_free(struct tutti_sent *sent, MPI_Request *request);
 
 #endif

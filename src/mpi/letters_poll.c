@@ -120,8 +120,8 @@ static int complete(MPI_Request *request)
 static int step(struct tutti_sent *sent)
 {
     int mailed = complete(&sent->mail), carried = complete(&sent->data);
-    if (!sent->left && mailed && has_left(sent)) {
-        sent->left = 1;
+    if (sent->state == TUTTI_SENT_ON_ITS_WAY && mailed && has_left(sent)) {
+        sent->state = TUTTI_SENT_LEFT;
         atomic_fetch_sub_explicit(&tutti_letters_open, 1, memory_order_relaxed);
         if (sent->tag >= 0)
             tutti_own_complete(sent->tag);
@@ -130,7 +130,7 @@ static int step(struct tutti_sent *sent)
         tutti_pinned_give(sent->pinned, sent->room);
         sent->pinned = NULL;
     }
-    return sent->left && carried;
+    return sent->state == TUTTI_SENT_LEFT && carried;
 }
 
 /* The lock is held. */
@@ -149,7 +149,7 @@ static void poll_locked(void)
         if (sent->freed)
             tutti_sent_destroy(sent);
         else
-            sent->left = 2; /* out of the list */
+            sent->state = TUTTI_SENT_OUT;
     }
 }
 
@@ -167,7 +167,7 @@ void tutti_letters_poll(void)
 int tutti_sent_has_left(struct tutti_sent *sent)
 {
     pthread_mutex_lock(&lock);
-    int left = sent->left;
+    int left = sent->state != TUTTI_SENT_ON_ITS_WAY;
     pthread_mutex_unlock(&lock);
     return left;
 }
@@ -175,7 +175,7 @@ int tutti_sent_has_left(struct tutti_sent *sent)
 void tutti_sent_let_go(struct tutti_sent *sent)
 {
     pthread_mutex_lock(&lock);
-    int out = sent->left == 2;
+    int out = sent->state == TUTTI_SENT_OUT;
     sent->freed = 1;
     pthread_mutex_unlock(&lock);
     if (out)

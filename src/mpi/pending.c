@@ -61,7 +61,7 @@ static void destroy(struct tutti_pending *pending)
     tutti_span_close(&pending->span);
     tutti_watch_free(pending->watch);
     if (pending->sent)
-        tutti_sent_drop(pending->sent);
+        tutti_sent_let_go(pending->sent);
     if (pending->standing)
         tutti_standing_free(pending->standing);
     if (pending->joint)
@@ -163,45 +163,17 @@ int tutti_pending_add(MPI_Request request, MPI_Comm comm, struct tutti_span *spa
     return keep(pending);
 }
 
-int tutti_pending_sent(MPI_Request request, MPI_Comm comm, struct tutti_sent *sent)
+int tutti_pending_put(MPI_Request request, MPI_Comm comm, const struct tutti_pending *like)
 {
     struct tutti_pending *pending = entry(request, comm);
     if (!pending)
         return tutti_fail_comm(comm, MPI_ERR_NO_MEM);
-    pending->sent = sent;
-    tutti_pending_back(pending);
-    return MPI_SUCCESS;
-}
-
-int tutti_pending_standing(MPI_Request request, MPI_Comm comm, struct tutti_standing *standing)
-{
-    struct tutti_pending *pending = entry(request, comm);
-    if (!pending)
-        return tutti_fail_comm(comm, MPI_ERR_NO_MEM);
-    pending->standing = standing;
-    pending->persistent = 1;
-    tutti_pending_back(pending);
-    return MPI_SUCCESS;
-}
-
-int tutti_pending_joint(MPI_Request request, MPI_Comm comm, struct tutti_joint *joint)
-{
-    struct tutti_pending *pending = entry(request, comm);
-    if (!pending)
-        return tutti_fail_comm(comm, MPI_ERR_NO_MEM);
-    pending->joint = joint;
-    tutti_pending_back(pending);
-    return MPI_SUCCESS;
-}
-
-int tutti_pending_persistent(MPI_Request request, MPI_Comm comm, struct tutti_span *span, struct tutti_watch *watch)
-{
-    struct tutti_pending *pending = entry(request, comm);
-    if (!pending)
-        return tutti_fail_comm(comm, MPI_ERR_NO_MEM);
-    pending->span = *span;
-    pending->watch = watch;
-    pending->persistent = 1;
+    pending->span = like->span;
+    pending->watch = like->watch;
+    pending->sent = like->sent;
+    pending->standing = like->standing;
+    pending->joint = like->joint;
+    pending->persistent = like->persistent;
     tutti_pending_back(pending);
     return MPI_SUCCESS;
 }

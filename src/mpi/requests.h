@@ -44,12 +44,9 @@ int tutti_pending_open_call(MPI_Request request, struct tutti_open *open);
 /* Puts a started call under watch; a call that is complete already is finished at once. Takes over `span` and `watch`
  * (may be NULL). */
 int tutti_pending_add(MPI_Request request, MPI_Comm comm, struct tutti_span *span, struct tutti_watch *watch);
-/* A persistent one, not started yet. */
-int tutti_pending_persistent(MPI_Request request, MPI_Comm comm, struct tutti_span *span, struct tutti_watch *watch);
-/* A send by letter. */
-int tutti_pending_sent(MPI_Request request, MPI_Comm comm, struct tutti_sent *sent);
-int tutti_pending_standing(MPI_Request request, MPI_Comm comm, struct tutti_standing *standing);
-int tutti_pending_joint(MPI_Request request, MPI_Comm comm, struct tutti_joint *joint);
+/* A request that lives on or is not complete yet: takes over what `like` has of span, watch, sent, standing and joint.
+ */
+int tutti_pending_put(MPI_Request request, MPI_Comm comm, const struct tutti_pending *like);
 /* Receives of which the mails have come: fetches their data, without waiting for others. The entries were taken out;
  * NULL ones are passed over. */
 void tutti_pending_fetch(struct tutti_pending *const pending[], const MPI_Request requests[], int n);

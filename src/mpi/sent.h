@@ -4,11 +4,16 @@
 
 #include "mpi/letters.h"
 
+enum tutti_sent_state {
+    TUTTI_SENT_ON_ITS_WAY,
+    TUTTI_SENT_LEFT, /* out of the program's buffer, and the request is complete */
+    TUTTI_SENT_OUT   /* and out of the list */
+};
+
 struct tutti_sent {
     struct tutti_sent *next;
     struct tutti_message message;
     const struct tutti_plan *plan; /* held */
-    struct tutti_places places;
     uint64_t bytes, since;
     struct tutti_letter *letter; /* NULL: it needs no care any more */
     MPI_Request mail, data;      /* of the MPI: the short message; the packed one of a MAILED letter */
@@ -16,7 +21,7 @@ struct tutti_sent {
     size_t room;
     MPI_Request request; /* the program's, where `tag` is not -1 */
     int tag, borrowed;   /* borrowed: of a persistent request */
-    int left;            /* 1: out of the program's buffer, and the request is complete */
+    enum tutti_sent_state state;
     int freed, code;
     int given_up; /* the program has freed its request */
     unsigned char text[TUTTI_MAIL_BYTES];
@@ -39,8 +44,6 @@ struct tutti_sent *tutti_sent_begin(const struct tutti_message *message, int *co
 void tutti_sent_list(struct tutti_sent *sent);
 /* 1 where the data have left the program's buffer and the mail is gone. */
 int tutti_sent_has_left(struct tutti_sent *sent);
-/* Frees it, when it is in no list. */
-void tutti_sent_let_go(struct tutti_sent *sent);
 void tutti_sent_destroy(struct tutti_sent *sent);
 
 #endif

@@ -29,7 +29,7 @@ int tutti_standing_new(const struct tutti_message *message, struct tutti_span *s
     standing->message = *message;
     standing->span = *span;
     *request = standing->request;
-    *code = tutti_pending_standing(*request, message->comm, standing);
+    *code = tutti_pending_put(*request, message->comm, &(struct tutti_pending){.standing = standing, .persistent = 1});
     return 1;
 }
 

@@ -28,7 +28,8 @@ static int prepared(const char *call, MPI_Comm comm, int code, const MPI_Request
     if (span->staged)
         tutti_count(call, "staged", tutti_span_how(span));
     if (code == MPI_SUCCESS && (span->staged || watch))
-        return tutti_pending_persistent(*request, comm, span, watch);
+        return tutti_pending_put(*request, comm,
+                                 &(struct tutti_pending){.span = *span, .watch = watch, .persistent = 1});
     tutti_watch_free(watch);
     tutti_span_close(span);
     return code;

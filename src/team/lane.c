@@ -1,11 +1,9 @@
 #include "team/lane_own.h"
 
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "core/log.h"
-#include "team/cache.h"
-#include "team/socket.h"
+#include "team/map.h"
 
 enum { WATCH_NS = 5000000 };
 
@@ -103,11 +101,9 @@ static void offer(struct tutti_lane *lane)
     int gpu = tutti_lane_gpu(lane), fine = lane->device->alloc(gpu, lane->bytes, &scratch) == TUTTI_OK;
     if (fine) {
         lane->device->classify(scratch, &memory);
-        fine = lane->device->uuid(gpu >= 0          ? gpu
-                                  : memory.gpu >= 0 ? memory.gpu
-                                                    : 0,
-                                  own->uuid) == TUTTI_OK &&
-               tutti_cache_export(lane->node->cache, lane->device, scratch, memory.id, &own->scratch.what) == TUTTI_OK;
+        gpu = gpu >= 0 ? gpu : memory.gpu >= 0 ? memory.gpu : 0;
+        tutti_share_fill(lane->node, lane->device, scratch, &own->scratch);
+        fine = own->scratch.shared && lane->device->uuid(gpu, own->uuid) == TUTTI_OK;
     }
     if (!fine) {
         tutti_info("messages inside the node are carried by the MPI: no scratch of %zu bytes that can be shared",
@@ -118,8 +114,6 @@ static void offer(struct tutti_lane *lane)
         return;
     }
     lane->scratch = scratch;
-    own->scratch.offset = (uint64_t)(uintptr_t)scratch - own->scratch.what.base;
-    own->scratch.shared = 1;
     for (int r = 0; r < lane->node->size && own->scratch.what.needs_fd; r++) {
         if (r != lane->node->rank)
             tutti_lane_send_descriptor(lane, r, &own->scratch.what); /* one that is lost leaves that lane closed */

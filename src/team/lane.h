@@ -32,8 +32,6 @@ int tutti_lane_watch(struct tutti_lane *lane);
  * tutti_lane_let_go(), and freed when it is DONE besides. */
 struct tutti_letter *tutti_lane_letter(struct tutti_lane *lane, int peer);
 int tutti_lane_number(const struct tutti_lane *lane, const struct tutti_letter *letter);
-/* The filled letter can be seen from now on. */
-void tutti_lane_post(struct tutti_letter *letter, enum tutti_letter_state state);
 /* 1 where a letter of this rank that is not done has the tag in another scope, and another length: a probe could not
  * tell them apart. */
 int tutti_lane_clashes(struct tutti_lane *lane, int peer, int tag, uint64_t scope, uint64_t bytes);

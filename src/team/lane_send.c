@@ -1,9 +1,7 @@
 /* The sender's side of lanes: letters and scratch. */
 #include "team/lane_own.h"
 
-#include <unistd.h>
-
-#include "team/cache.h"
+#include "team/map.h"
 #include "team/socket.h"
 
 enum { ALIGN = 256 };
@@ -20,15 +18,8 @@ void tutti_lane_put_back(struct tutti_lane *lane, struct tutti_letter *letter)
 
 int tutti_lane_send_descriptor(struct tutti_lane *lane, int peer, const struct tutti_export *what)
 {
-    const struct tutti_note note = {.id = what->id, .slot = (uint32_t)TUTTI_NOTE_LANE};
-    struct tutti_export fresh;
-    int fd = -1;
-    if (lane->device->export_memory((const void *)(uintptr_t)what->base, &fresh, &fd) != TUTTI_OK)
-        return 0;
-    int sent = fresh.id == what->id && fd >= 0 && tutti_socket_give(lane->node, peer, &note, fd);
-    if (fd >= 0)
-        close(fd);
-    return sent;
+    struct tutti_note note = {.slot = (uint32_t)TUTTI_NOTE_LANE};
+    return tutti_share_send(lane->node, lane->device, peer, &note, what) && !note.refused;
 }
 
 /* The lock is held. Number of a letter that is free, taken; -1: there is none. */
@@ -80,11 +71,6 @@ int tutti_lane_clashes(struct tutti_lane *lane, int peer, int tag, uint64_t scop
 int tutti_lane_number(const struct tutti_lane *lane, const struct tutti_letter *letter)
 {
     return (int)(letter - tutti_lane_mine(lane)->letter);
-}
-
-void tutti_lane_post(struct tutti_letter *letter, enum tutti_letter_state state)
-{
-    tutti_letter_set(letter, state);
 }
 
 void tutti_lane_let_go(struct tutti_lane *lane, const struct tutti_letter *letter)
@@ -145,17 +131,12 @@ void *tutti_lane_scratch(struct tutti_lane *lane, struct tutti_letter *letter, s
 int tutti_lane_share(struct tutti_lane *lane, struct tutti_letter *letter, const void *pointer)
 {
     const int peer = (int)letter->to;
-    struct tutti_memory memory;
-    letter->share.shared = 0;
-    lane->device->classify(pointer, &memory);
-    if (memory.kind != TUTTI_MEMORY_DEVICE ||
-        tutti_cache_export(lane->node->cache, lane->device, pointer, memory.id, &letter->share.what) != TUTTI_OK)
+    tutti_share_fill(lane->node, lane->device, pointer, &letter->share);
+    if (!letter->share.shared)
         return 0;
-    letter->share.offset = (uint64_t)(uintptr_t)pointer - letter->share.what.base;
-    letter->share.shared = 1;
     for (int i = 0; i < TUTTI_LANE_KNOWN; i++) {
         if (atomic_load_explicit(&tutti_lane_theirs(lane, peer)->known[lane->node->rank][i], memory_order_acquire) ==
-            memory.id)
+            letter->share.what.id)
             return 1;
     }
     if (letter->share.what.needs_fd && !tutti_lane_send_descriptor(lane, peer, &letter->share.what))

@@ -9,36 +9,47 @@
 #include "team/cache.h"
 #include "team/socket.h"
 
-void tutti_team_share(struct tutti_team *team, const void *pointer, struct tutti_share *out)
+void tutti_share_fill(struct tutti_node *node, const struct tutti_device *device, const void *pointer,
+                      struct tutti_share *out)
 {
-    out->shared = 0;
-    if (!team->device)
-        return;
     struct tutti_memory memory;
-    team->device->classify(pointer, &memory);
+    out->shared = 0;
+    device->classify(pointer, &memory);
     if (memory.kind != TUTTI_MEMORY_DEVICE ||
-        tutti_cache_export(team->node->cache, team->device, pointer, memory.id, &out->what) != TUTTI_OK)
+        tutti_cache_export(node->cache, device, pointer, memory.id, &out->what) != TUTTI_OK)
         return;
     out->offset = (uint64_t)(uintptr_t)pointer - out->what.base;
     out->shared = 1;
 }
 
-int tutti_map_send(struct tutti_team *team, int r, const struct tutti_export *what)
+void tutti_team_share(struct tutti_team *team, const void *pointer, struct tutti_share *out)
 {
-    struct tutti_place *place = tutti_place(team);
-    struct tutti_note note = {.id = what->id,
-                              .slot = (uint32_t)place->number[r],
-                              .generation = place->generation[r],
-                              .sequence = team->sequence};
+    out->shared = 0;
+    if (team->device)
+        tutti_share_fill(team->node, team->device, pointer, out);
+}
+
+int tutti_share_send(struct tutti_node *node, const struct tutti_device *device, int peer, struct tutti_note *note,
+                     const struct tutti_export *what)
+{
     struct tutti_export fresh;
     int fd = -1;
-    if (team->device->export_memory((const void *)(uintptr_t)what->base, &fresh, &fd) != TUTTI_OK)
+    note->id = what->id;
+    if (device->export_memory((const void *)(uintptr_t)what->base, &fresh, &fd) != TUTTI_OK)
         fd = -1;
-    note.refused = fd < 0 || fresh.id != what->id;
-    int sent = tutti_socket_give(team->node, place->peer[r], &note, note.refused ? -1 : fd);
+    note->refused = fd < 0 || fresh.id != what->id;
+    int sent = tutti_socket_give(node, peer, note, note->refused ? -1 : fd);
     if (fd >= 0)
         close(fd);
     return sent;
+}
+
+int tutti_map_send(struct tutti_team *team, int r, const struct tutti_export *what)
+{
+    struct tutti_place *place = tutti_place(team);
+    struct tutti_note note = {
+        .slot = (uint32_t)place->number[r], .generation = place->generation[r], .sequence = team->sequence};
+    return tutti_share_send(team->node, team->device, place->peer[r], &note, what);
 }
 
 /* The shares of a record that need a descriptor: none, one or two; `out` only where it is another allocation. */

@@ -5,13 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "support/check.h"
+
 uint64_t exact_seed(void)
 {
     static uint64_t seed;
     if (!seed) {
-        const char *text = getenv("TUTTI_TEST_SEED");
-        seed = text && *text ? strtoull(text, NULL, 0) : 20261121;
-        seed |= 1;
+        seed = check_seed() | 1;
         printf("TUTTI_TEST_SEED=%llu\n", (unsigned long long)seed);
         fflush(stdout);
     }

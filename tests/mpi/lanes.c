@@ -202,6 +202,21 @@ static void given_up(size_t n, MPI_Comm other)
     }
 }
 
+/* Even ranks on one side, odd ones on the other: the peer is the rank of the same number there. */
+static void between_groups(size_t n, MPI_Comm inter)
+{
+    MPI_Request request;
+    MPI_Status status;
+    int count = -1, there = kit_rank / 2;
+    void *from = mine(n), *to = kit_put(&in, 6, NULL, n);
+    MPI_Irecv(to, (int)n, MPI_BYTE, there, 6, inter, &request);
+    MPI_Send(from, (int)n, MPI_BYTE, there, 6, inter);
+    MPI_Wait(&request, &status);
+    MPI_Get_count(&status, MPI_BYTE, &count);
+    CHECK(count == (int)n && status.MPI_SOURCE == there, "between groups: %d bytes from %d", count, status.MPI_SOURCE);
+    arrived(&in, what, n, "between groups");
+}
+
 #if MPI_VERSION >= 4
 static void both(size_t n, struct kit_buffer *to)
 {
@@ -234,6 +249,9 @@ int main(int argc, char **argv)
     int alone = kit_rank == kit_size - 1 && kit_size % 2 != 0;
     MPI_Comm_dup(MPI_COMM_WORLD, &other);
     MPI_Comm_set_errhandler(other, MPI_ERRORS_RETURN);
+    MPI_Comm side, inter;
+    MPI_Comm_split(MPI_COMM_WORLD, kit_rank % 2, kit_rank, &side);
+    MPI_Intercomm_create(side, 0, MPI_COMM_WORLD, 1 - kit_rank % 2, 77, &inter);
     peer = kit_rank ^ 1;
     size_t room = large + (64 << 10);
     bytes = malloc(room);
@@ -258,6 +276,7 @@ int main(int argc, char **argv)
         if (past && kit_errors_returned()) /* Open MPI 4.1 writes beside a buffer that is too short */
             too_long(n);
         given_up(n, other);
+        between_groups(n, inter);
 #if MPI_VERSION >= 4
         if (past) { /* MPICH 4.0 gives no status of its own MPI_Isendrecv_replace */
             both(n, &in);
@@ -274,5 +293,7 @@ int main(int argc, char **argv)
         kit_close(&more[i]);
     free(bytes);
     MPI_Comm_free(&other);
+    MPI_Comm_free(&inter);
+    MPI_Comm_free(&side);
     return kit_end("lanes");
 }

@@ -66,11 +66,11 @@ static int send_one(struct side *s, int i, uint64_t *state)
     uint64_t sequence = atomic_load(&letter->sequence);
     void *scratch;
     if (tutti_lane_share(s->lane, letter, from)) {
-        tutti_lane_post(letter, TUTTI_LETTER_OFFERED);
+        tutti_letter_set(letter, TUTTI_LETTER_OFFERED);
         s->direct++;
     } else if ((scratch = tutti_lane_scratch(s->lane, letter, bytes)) != NULL) {
         CHECK(s->device->copy_now(scratch, from, bytes) == TUTTI_OK, "copy");
-        tutti_lane_post(letter, TUTTI_LETTER_PACKED);
+        tutti_letter_set(letter, TUTTI_LETTER_PACKED);
         s->packed++;
     } else {
         tutti_lane_withdraw(s->lane, letter);
