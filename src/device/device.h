@@ -69,7 +69,9 @@ struct tutti_pack_reach {
     size_t bytes;
 };
 struct tutti_pack_launch {
-    const struct tutti_pack_args *args; /* args->head.bytes bytes, copied before launch_pack() returns */
+    /* Copied before launch_pack() returns: args->head.bytes bytes, or the next larger of TUTTI_PACK_FEW_BYTES,
+     * TUTTI_PACK_SOME_BYTES and the whole struct, all of which must be there to be read. */
+    const struct tutti_pack_args *args;
     const struct tutti_pack_reach *reach;
     unsigned reaches;
 };

@@ -7,7 +7,7 @@
 #include "core/log.h"
 #include "core/status.h"
 
-enum { HEAD = sizeof(struct tutti_pack_head), SMALL = 4096, BLOCKS_MOST = 1 << 30 };
+enum { HEAD = sizeof(struct tutti_pack_head), SMALL = TUTTI_PACK_SOME_BYTES, BLOCKS_MOST = 1 << 30 };
 
 void tutti_parts_begin(struct tutti_parts *parts, const struct tutti_device *device, struct tutti_stream *stream,
                        size_t room)
@@ -87,7 +87,7 @@ static int launch(struct tutti_parts *parts, int last)
     const size_t bytes = bytes_of(parts->n, parts->extras);
     uint64_t small[SMALL / 8];
     struct tutti_pack_reach few[TUTTI_PARTS_REACHES + 1];
-    struct tutti_pack_args *args = bytes <= SMALL ? (struct tutti_pack_args *)(void *)small : malloc(bytes);
+    struct tutti_pack_args *args = bytes <= SMALL ? (struct tutti_pack_args *)(void *)small : malloc(sizeof *args);
     struct tutti_pack_reach *reach =
         parts->reaches <= TUTTI_PARTS_REACHES ? few : malloc((parts->reaches + 1) * sizeof *reach);
     int status = TUTTI_ERR_MEMORY;
@@ -140,7 +140,8 @@ int tutti_parts_add(struct tutti_parts *parts, const struct tutti_pack_part *par
     *added = *part;
     added->first = parts->blocks;
     added->at = (uint16_t)parts->extras;
-    memcpy(parts->extra + parts->extras, extra, (size_t)extras * 8);
+    if (extras > 0)
+        memcpy(parts->extra + parts->extras, extra, (size_t)extras * 8);
     parts->extras += extras;
     parts->blocks += blocks;
     return TUTTI_OK;

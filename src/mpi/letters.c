@@ -52,10 +52,13 @@ static int post(struct tutti_sent *sent, const struct tutti_layout *layout, cons
     int from = 0;
     enum tutti_way way = tutti_rules_message(sent->bytes, &from);
     letter->share.shared = 0;
-    if (way == TUTTI_WAY_direct && sent->message.mode != TUTTI_SEND_BUFFERED && describe(sent, layout, lowest) &&
-        tutti_lane_share(tutti_lane, letter, lowest)) {
-        tutti_letter_set(letter, TUTTI_LETTER_OFFERED);
-        return 1;
+    if (way == TUTTI_WAY_direct && sent->message.mode != TUTTI_SEND_BUFFERED && describe(sent, layout, lowest)) {
+        if (tutti_lane_share(tutti_lane, letter, lowest)) {
+            tutti_letter_set(letter, TUTTI_LETTER_OFFERED);
+            return 1;
+        }
+        if (letter->share.shared) /* the receiver learns of the allocation by a letter that is packed */
+            way = TUTTI_WAY_packed;
     }
     while (way == TUTTI_WAY_direct)
         way = tutti_rules_message(sent->bytes, &from);

@@ -12,6 +12,7 @@
 #include "core/status.h"
 #include "core/types.h"
 #include "device/device.h"
+#include "dtype/pack_parts.h"
 #include "fake_libcuda.h"
 #include "kernels/args.h"
 
@@ -246,11 +247,43 @@ static int load(void **state)
     return device->open(why, sizeof why);
 }
 
+/* Kernels of three sizes of parameter, which the driver reads whole. */
+static void test_parts(void **state)
+{
+    (void)state;
+    static const struct {
+        unsigned parts;
+        size_t bytes;
+        const char *kernel;
+    } cases[] = {{1, TUTTI_PACK_FEW_BYTES, "tutti_pack_few"},
+                 {20, TUTTI_PACK_SOME_BYTES, "tutti_pack_some"},
+                 {80, TUTTI_PACK_MANY_BYTES, "tutti_pack_many"}};
+    struct tutti_stream *stream = NULL;
+    size_t room = 0;
+    fake->current(0);
+    assert_int_equal(device->stream_create(0, &stream), TUTTI_OK);
+    assert_int_equal(device->prepare_pack(0, &room), TUTTI_OK);
+    assert_int_equal(room, TUTTI_PACK_MANY_BYTES);
+    for (int c = 0; c < 3; c++) {
+        const struct tutti_pack_part part = {.way = TUTTI_PACK_WORDS, .word = 1};
+        struct tutti_parts parts;
+        tutti_parts_begin(&parts, device, stream, room);
+        for (unsigned i = 0; i < cases[c].parts; i++)
+            assert_int_equal(tutti_parts_add(&parts, &part, 1, NULL, 0, NULL, 0), TUTTI_OK);
+        assert_int_equal(tutti_parts_end(&parts, TUTTI_OK), TUTTI_OK);
+        assert_string_equal(fake->launched, cases[c].kernel);
+        assert_int_equal(fake->read, cases[c].bytes);
+        assert_int_equal(fake->blocks, cases[c].parts);
+    }
+    assert_int_equal(device->stream_destroy(stream), TUTTI_OK);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_wrap),      cmocka_unit_test(test_kept),   cmocka_unit_test(test_default),
-        cmocka_unit_test(test_capturing), cmocka_unit_test(test_beside), cmocka_unit_test(test_reset),
+        cmocka_unit_test(test_capturing), cmocka_unit_test(test_beside), cmocka_unit_test(test_parts),
+        cmocka_unit_test(test_reset),
     };
     if (argc != 2 || !(library = dlopen(argv[1], RTLD_NOW)))
         return 2;

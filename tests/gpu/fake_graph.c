@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+static struct CUgraph_st *instantiated;
+
 EXPORT CUresult cuGraphCreate(CUgraph *out, unsigned flags)
 {
     CONTEXT();
@@ -31,6 +33,8 @@ EXPORT CUresult cuGraphInstantiateWithFlags(CUgraphExec *out, CUgraph graph, uns
         return CUDA_ERROR_INVALID_VALUE;
     *made = *graph;
     made->context = fake_stack[fake_depth - 1];
+    made->older = instantiated;
+    instantiated = made;
     fake_objects++;
     *out = (CUgraphExec)(void *)made;
     return CUDA_SUCCESS;
@@ -56,7 +60,13 @@ EXPORT CUresult cuGraphLaunch(CUgraphExec exec, CUstream stream)
 EXPORT CUresult cuGraphExecDestroy(CUgraphExec exec)
 {
     CONTEXT();
-    free((void *)exec);
+    struct CUgraph_st *gone = (struct CUgraph_st *)(void *)exec, **at = &instantiated;
+    while (*at && *at != gone)
+        at = &(*at)->older;
+    if (!*at)
+        return CUDA_ERROR_INVALID_VALUE;
+    *at = gone->older;
+    free(gone);
     fake_objects--;
     return CUDA_SUCCESS;
 }

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "kernels/pack_args.h"
+
 struct CUctx_st fake_primary[GPUS] = {{.gpu = 0}, {.gpu = 1}};
 _Thread_local CUcontext fake_stack[16];
 _Thread_local int fake_depth;
@@ -263,6 +265,24 @@ EXPORT CUresult cuFuncGetAttribute(int *value, CUfunction_attribute attribute, C
     *value = 32;
     return function && attribute == CU_FUNC_ATTRIBUTE_NUM_REGS ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
+/* Bytes of the parameter of a kernel; 0: not told. */
+static size_t room_of(CUfunction function)
+{
+    const char *name = (const char *)function;
+    return strcmp(name, "tutti_pack_few") == 0    ? TUTTI_PACK_FEW_BYTES
+           : strcmp(name, "tutti_pack_some") == 0 ? TUTTI_PACK_SOME_BYTES
+           : strcmp(name, "tutti_pack_many") == 0 ? TUTTI_PACK_MANY_BYTES
+                                                  : 0;
+}
+
+/* The driver copies the whole parameter, whatever the caller has filled of it. */
+static size_t read_all(const void *parameter, size_t bytes)
+{
+    static unsigned char copy[TUTTI_PACK_MANY_BYTES];
+    memcpy(copy, parameter, bytes);
+    return bytes;
+}
+
 EXPORT CUresult cuLaunchKernel(CUfunction function, unsigned x, unsigned y, unsigned z, unsigned tx, unsigned ty,
                                unsigned tz, unsigned shared, CUstream stream, void **parameters, void **extra)
 {
@@ -275,6 +295,7 @@ EXPORT CUresult cuLaunchKernel(CUfunction function, unsigned x, unsigned y, unsi
     fake_state.blocks = x;
     fake_state.threads = tx;
     memcpy(fake_state.arguments, parameters[0], sizeof fake_state.arguments);
+    fake_state.read = read_all(parameters[0], room_of(function));
     return CUDA_SUCCESS;
 }
 

@@ -17,6 +17,7 @@ struct fake_control {
     unsigned blocks, threads;
     void *stream;                 /* that it was launched in */
     unsigned char arguments[256]; /* its first bytes of arguments */
+    size_t read;                  /* bytes of the parameter of a packing kernel */
     int hide_gpu;                 /* 1: only GPU 0 is visible */
     void *capturing;              /* stream that is captured, in global mode: unsafe calls fail where not relaxed */
     int invalidated;              /* 1: that capture has been made invalid */

@@ -22,6 +22,7 @@ struct CUgraph_st {
     CUDA_KERNEL_NODE_PARAMS node;
     unsigned char arguments[256];
     CUcontext context;
+    struct CUgraph_st *older; /* instantiated, kept reachable: what a context that is reset held, nobody frees */
 };
 struct memory {
     char *base;
