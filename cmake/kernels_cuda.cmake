@@ -1,4 +1,4 @@
-# The kernels for CUDA: one compressed fat binary a class of types, embedded by src/kernels/fatbin.S, in an object library
+# The kernels for CUDA: some compressed fat binaries (src/kernels/images.inc), embedded by src/kernels/fatbin.S, in an object library
 # tutti-kernels-cuda that exists only where nvcc does (src/kernels/fatbin.h says how they are found). No CUDA language is
 # enabled: nvcc is called as a program (TUTTI_NVCC names another one). Included by cuda.cmake.
 find_program(TUTTI_NVCC nvcc PATHS /usr/local/cuda/bin $ENV{CUDA_HOME}/bin)
@@ -17,56 +17,48 @@ else()
 endif()
 set(kernel_room ${PROJECT_SOURCE_DIR}/src/kernels)
 file(GLOB kernel_sources CONFIGURE_DEPENDS ${kernel_room}/*.inc ${kernel_room}/*.def ${kernel_room}/*_cuda.h)
-list(FILTER kernel_sources EXCLUDE REGEX "/pack[_.][^/]*$") # they are no part of kernels.cu
-list(APPEND kernel_sources ${kernel_room}/kernels.cu ${kernel_room}/args.h ${kernel_room}/elements.h ${kernel_room}/fatbin.h
-     ${PROJECT_SOURCE_DIR}/src/core/types.h ${PROJECT_SOURCE_DIR}/include/tutti/types.def ${PROJECT_SOURCE_DIR}/include/tutti/ops.def)
+list(FILTER kernel_sources EXCLUDE REGEX "/(pack[_.][^/]*|pairs.inc)$") # they are no part of kernels.cu
+list(APPEND kernel_sources ${kernel_room}/kernels.cu ${kernel_room}/args.h ${kernel_room}/elements.h ${kernel_room}/families.h
+     ${kernel_room}/fatbin.h ${PROJECT_SOURCE_DIR}/src/core/types.h ${PROJECT_SOURCE_DIR}/include/tutti/types.def
+     ${PROJECT_SOURCE_DIR}/include/tutti/ops.def)
+file(GLOB pack_sources CONFIGURE_DEPENDS ${kernel_room}/pack*.inc)
+list(APPEND pack_sources ${kernel_room}/pack.cu ${kernel_room}/pack_cuda.h ${kernel_room}/pack_args.h)
 set(fatbin_room ${PROJECT_BINARY_DIR}/fatbin)
 file(MAKE_DIRECTORY ${fatbin_room})
-set(fatbins)
 set(TUTTI_CUDA_FATBINS "" CACHE STRING "Folder fatbin of another build of these sources: its kernels are copied, not compiled")
-foreach(class 1 2 4 0 3) # TUTTI_CLASS_* of pairs.inc, the longest compilation first
-  list(APPEND fatbins ${fatbin_room}/kernels_${class}.fatbin)
+# fatbin_add(NAME WHAT SOURCE DEPENDS... FLAGS...): NAME.fatbin
+function(fatbin_add name what source)
+  cmake_parse_arguments(add "" "" "DEPENDS;FLAGS" ${ARGN})
   if(TUTTI_CUDA_FATBINS)
     add_custom_command(
-      OUTPUT ${fatbin_room}/kernels_${class}.fatbin
-      COMMAND ${CMAKE_COMMAND} -E copy ${TUTTI_CUDA_FATBINS}/kernels_${class}.fatbin ${fatbin_room}/kernels_${class}.fatbin
-      DEPENDS ${TUTTI_CUDA_FATBINS}/kernels_${class}.fatbin
-      COMMENT "Copying the CUDA kernels, class ${class}"
+      OUTPUT ${fatbin_room}/${name}.fatbin
+      COMMAND ${CMAKE_COMMAND} -E copy ${TUTTI_CUDA_FATBINS}/${name}.fatbin ${fatbin_room}/${name}.fatbin
+      DEPENDS ${TUTTI_CUDA_FATBINS}/${name}.fatbin
+      COMMENT "Copying the CUDA ${what}"
       VERBATIM)
-    continue()
+    return()
   endif()
   add_custom_command(
-    OUTPUT ${fatbin_room}/kernels_${class}.fatbin
-    COMMAND ${CMAKE_COMMAND} -E time ${TUTTI_NVCC} ${kernel_flags} ${TUTTI_CUDA_CODE} -DTUTTI_PAIRS_CLASS=${class}
-            -I${PROJECT_SOURCE_DIR}/include -I${PROJECT_SOURCE_DIR}/src -fatbin -o ${fatbin_room}/kernels_${class}.fatbin
-            ${kernel_room}/kernels.cu
-    DEPENDS ${kernel_sources}
-    COMMENT "Compiling the CUDA kernels, class ${class}"
+    OUTPUT ${fatbin_room}/${name}.fatbin
+    COMMAND ${CMAKE_COMMAND} -E time ${TUTTI_NVCC} ${kernel_flags} ${TUTTI_CUDA_CODE} ${add_FLAGS}
+            -I${PROJECT_SOURCE_DIR}/include -I${PROJECT_SOURCE_DIR}/src -fatbin -o ${fatbin_room}/${name}.fatbin ${source}
+    DEPENDS ${source} ${add_DEPENDS}
+    COMMENT "Compiling the CUDA ${what}"
     VERBATIM)
+endfunction()
+
+set(fatbins)
+foreach(image 0 1 2 3 5 4) # of images.inc, the longest compilations first
+  fatbin_add(kernels_${image} "kernels, image ${image}" ${kernel_room}/kernels.cu DEPENDS ${kernel_sources}
+             FLAGS -DTUTTI_IMAGE=${image})
+  list(APPEND fatbins ${fatbin_room}/kernels_${image}.fatbin)
 endforeach()
 # The packing kernel: by itself, since it knows no types.
-if(TUTTI_CUDA_FATBINS)
-  add_custom_command(
-    OUTPUT ${fatbin_room}/pack.fatbin
-    COMMAND ${CMAKE_COMMAND} -E copy ${TUTTI_CUDA_FATBINS}/pack.fatbin ${fatbin_room}/pack.fatbin
-    DEPENDS ${TUTTI_CUDA_FATBINS}/pack.fatbin
-    COMMENT "Copying the CUDA kernel that packs"
-    VERBATIM)
-else()
-  file(GLOB pack_sources CONFIGURE_DEPENDS ${kernel_room}/pack*.inc)
-  list(APPEND pack_sources ${kernel_room}/pack.cu ${kernel_room}/pack_cuda.h ${kernel_room}/pack_args.h)
-  add_custom_command(
-    OUTPUT ${fatbin_room}/pack.fatbin
-    COMMAND ${CMAKE_COMMAND} -E time ${TUTTI_NVCC} ${kernel_flags} ${TUTTI_CUDA_CODE} -I${PROJECT_SOURCE_DIR}/src -fatbin
-            -o ${fatbin_room}/pack.fatbin ${kernel_room}/pack.cu
-    DEPENDS ${pack_sources}
-    COMMENT "Compiling the CUDA kernel that packs"
-    VERBATIM)
-endif()
+fatbin_add(pack "kernel that packs" ${kernel_room}/pack.cu DEPENDS ${pack_sources})
 set_source_files_properties(${kernel_room}/pack_fatbin.S PROPERTIES OBJECT_DEPENDS "${fatbin_room}/pack.fatbin")
 set_source_files_properties(${kernel_room}/fatbin.S PROPERTIES OBJECT_DEPENDS "${fatbins}")
-add_library(tutti-kernels-cuda OBJECT ${kernel_room}/fatbin.S ${kernel_room}/fatbin.c ${kernel_room}/pack_fatbin.S
-            ${kernel_room}/pack_fatbin.c)
+add_library(tutti-kernels-cuda OBJECT ${kernel_room}/fatbin.S ${kernel_room}/fatbin.c ${kernel_room}/families.c
+            ${kernel_room}/pack_fatbin.S ${kernel_room}/pack_fatbin.c)
 target_include_directories(tutti-kernels-cuda PRIVATE ${fatbin_room} ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
 target_compile_options(tutti-kernels-cuda PRIVATE -I${fatbin_room}) # .incbin looks here
 target_link_libraries(tutti-kernels-cuda PRIVATE tutti-flags)

@@ -8,18 +8,20 @@
 #include "core/types.h"
 #include "kernels/args.h"
 #include "kernels/elements.h"
+#include "kernels/families.h"
 #include "kernels/fatbin.h"
 
 #define TUTTI_FN   static __device__ __forceinline__
 #define TUTTI_OPFN static __device__ __forceinline__
 #define TUTTI_BODY(name)                                                                                               \
     template <class PAIR>                                                                                              \
-    static __device__ __forceinline__ void body_##name(const struct tutti_kernel_args *args, const unsigned block)
+    static __device__ __forceinline__ void body_##name(const struct tutti_kernel_args *args, const unsigned block,     \
+                                                       const PAIR pair)
 #define TUTTI_SIZE                         ((unsigned)sizeof(typename PAIR::elem))
 #define TUTTI_SHARED                       __shared__
 #define TUTTI_EACH(i, n)                   _Pragma("unroll 1") for (unsigned i = threadIdx.x; i < (n); i += blockDim.x)
 #define TUTTI_SYNC()                       __syncthreads()
-#define TUTTI_REDUCE(ends, ranks, outs, n) tutti_reduce<PAIR>(ends, ranks, outs, n)
+#define TUTTI_REDUCE(ends, ranks, outs, n) tutti_reduce(pair, ends, ranks, outs, n)
 #define TUTTI_ROUNDED(x)                   (x) /* compiled with -fmad=false */
 
 TUTTI_FN float tutti_bits_f32(uint32_t bits)
@@ -32,8 +34,20 @@ TUTTI_FN double tutti_bits_f64(uint64_t bits)
     return __longlong_as_double((long long)bits);
 }
 
+TUTTI_FN uint32_t tutti_f32_bits(float f)
+{
+    return __float_as_uint(f);
+}
+
+TUTTI_FN uint64_t tutti_f64_bits(double f)
+{
+    return (uint64_t)__double_as_longlong(f);
+}
+
 #include "kernels/common.inc"
 #include "kernels/ops.inc"
+
+#include "kernels/families.inc"
 
 enum {
     TUTTI_SPINS_CHECK = 256,     /* between two looks at the clock and the abort word, which is in host memory */
@@ -194,8 +208,9 @@ template <class PAIR, class WORD, int COUNT> struct tutti_chunk {
 /* Reduces `chunks` chunks from chunk `first` on; each thread has up to BATCH * UNROLL loads under way. All of a chunk
  * is read before any of it is stored, so that outputs may be inputs. */
 template <class PAIR, class WORD, int COUNT, int BATCH, int UNROLL>
-static __device__ __forceinline__ void tutti_reduce_chunks(const struct tutti_ends *ends, unsigned ranks, unsigned outs,
-                                                           uint64_t first, uint64_t chunks)
+static __device__ __forceinline__ void tutti_reduce_chunks(const PAIR pair, const struct tutti_ends *ends,
+                                                           unsigned ranks, unsigned outs, uint64_t first,
+                                                           uint64_t chunks)
 {
     typedef tutti_chunk<PAIR, WORD, COUNT> chunk;
 #pragma unroll 1
@@ -223,8 +238,8 @@ static __device__ __forceinline__ void tutti_reduce_chunks(const struct tutti_en
                     for (int u = 0; u < UNROLL; u++) {
 #pragma unroll
                         for (int e = 0; e < COUNT; e++) {
-                            const typename PAIR::acc x = PAIR::widen(held[k][u].elem[e]);
-                            acc[u][e] = start ? x : PAIR::combine(acc[u][e], x);
+                            const typename PAIR::acc x = pair.widen(held[k][u].elem[e]);
+                            acc[u][e] = start ? x : pair.combine(acc[u][e], x);
                         }
                     }
                 }
@@ -235,7 +250,7 @@ static __device__ __forceinline__ void tutti_reduce_chunks(const struct tutti_en
         for (int u = 0; u < UNROLL; u++) {
 #pragma unroll
             for (int e = 0; e < COUNT; e++)
-                result[u].elem[e] = PAIR::narrow(acc[u][e]);
+                result[u].elem[e] = pair.narrow(acc[u][e]);
         }
 #pragma unroll 1
         for (unsigned o = 0; o < outs; o++) {
@@ -251,11 +266,12 @@ static __device__ __forceinline__ void tutti_reduce_chunks(const struct tutti_en
 
 /* Not inlined: a pair's three kernels share it. */
 template <class PAIR>
-static __device__ __noinline__ void tutti_reduce(const struct tutti_ends *ends, unsigned ranks, unsigned outs,
-                                                 uint64_t n)
+static __device__ __noinline__ void tutti_reduce(const PAIR pair, const struct tutti_ends *ends, unsigned ranks,
+                                                 unsigned outs, uint64_t n)
 {
     typedef typename PAIR::elem elem;
     typedef typename PAIR::unit unit; /* a word as wide as the element's alignment */
+    typedef typename PAIR::wide wide;
     enum { COUNT = 16 / sizeof(elem) };
     if (ranks == 1) {
         tutti_spread(ends->to, outs, ends->from[0], n * sizeof(elem));
@@ -270,14 +286,15 @@ static __device__ __noinline__ void tutti_reduce(const struct tutti_ends *ends, 
         bits |= (uint64_t)ends->to[o];
     uint64_t done = 0;
     if (bits % 16 == 0) {
-        tutti_reduce_chunks<PAIR, uint4, COUNT, 4, 2>(ends, ranks, outs, 0, n / COUNT);
+        tutti_reduce_chunks<wide, uint4, 16 / sizeof(typename wide::elem), 4, 2>(pair.widely(), ends, ranks, outs, 0,
+                                                                                 n / COUNT);
         done = n / COUNT * COUNT;
     }
     if (done < n) {
         if (bits % sizeof(unit) == 0)
-            tutti_reduce_chunks<PAIR, unit, 1, 4, 2>(ends, ranks, outs, done, n);
+            tutti_reduce_chunks<PAIR, unit, 1, 4, 2>(pair, ends, ranks, outs, done, n);
         else
-            tutti_reduce_chunks<PAIR, uint8_t, 1, 2, 1>(ends, ranks, outs, done, n);
+            tutti_reduce_chunks<PAIR, uint8_t, 1, 2, 1>(pair, ends, ranks, outs, done, n);
     }
 }
 

@@ -1,4 +1,4 @@
-/* The compiled kernels for CUDA as read-only data, one image a class of types (see fatbin.h). */
+/* The compiled kernels for CUDA as read-only data, by the images of images.inc (see fatbin.h). */
         .macro  image number
         .balign 64
         .globl  tutti_fatbin_begin_\number
@@ -17,5 +17,6 @@ tutti_fatbin_end_\number:
         image   2
         image   3
         image   4
+        image   5
 
         .section .note.GNU-stack, "", %progbits

@@ -1,28 +1,29 @@
 /* The kernels for CUDA, as compressed fat binaries inside the library: machine code for sm_80 and sm_90 and PTX for
- * what comes later. One image a family of types, so that a program loads what it uses.
+ * what comes later. One image for some types (images.inc), so that a program loads what it uses.
  *
- * In the image of `type` the kernel is named tutti_KERNEL_TYPE_OP with the names of kernels.def and the IDs of
- * types.def and ops.def: tutti_oneshot_F32_SUM, tutti_direct_I64_MIN. (type, op) is a pair as tutti_kernel_type() gives
- * it: sums of signed integers are found under the unsigned type. tutti_fatbin_kernel() writes the name.
+ * The kernel of a type is named tutti_KERNEL_TYPE_FAMILY with the names of kernels.def, the IDs of
+ * types.def and the families of families.def: tutti_oneshot_F32_SUM, tutti_direct_U64_ORDER. tutti_fatbin_kernel()
+ * writes the name.
  *
  * Launch: TUTTI_FATBIN_THREADS threads a block (flow kernels of packets also fewer, whole warps), args.blocks blocks,
- * no dynamic shared memory, one parameter: struct
- * tutti_kernel_args or tutti_flow_args by value. Blocks of oneshot and twoshot wait for peers' blocks, so that all of a
- * launch must be resident. */
+ * no dynamic shared memory. Parameters: struct tutti_kernel_args or tutti_flow_args by value, then struct tutti_sense
+ * (tutti_kernel_served()) by value; kernels of SUM and PROD have no such second parameter, and what is handed over is
+ * not looked at. Blocks of oneshot and twoshot wait for peers' blocks, so that all of a launch must be resident. */
 #ifndef TUTTI_KERNELS_FATBIN_H
 #define TUTTI_KERNELS_FATBIN_H
 
 #include <stddef.h>
 
-enum { TUTTI_FATBIN_THREADS = 512, TUTTI_FATBIN_NAME = 64 };
+#include "kernels/families.h"
+
+enum { TUTTI_FATBIN_THREADS = 512, TUTTI_FATBIN_NAME = 64, TUTTI_FATBINS = 6 };
 
 struct tutti_fatbin {
     const void *data; /* for cuModuleLoadData() */
     size_t size;      /* bytes */
 };
 
-/* Number of images, and image `i`. */
-int tutti_fatbin_count(void);
+/* Image `i`, of TUTTI_FATBINS. */
 struct tutti_fatbin tutti_fatbin(int i);
 /* Image that holds the kernels of (type, op), and the kernel's name (at most TUTTI_FATBIN_NAME bytes). `kernel` is a
  * position in kernels.def. Returns the image's number, or -1 where no kernel exists for the pair. */

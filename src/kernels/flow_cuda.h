@@ -10,22 +10,23 @@
 #define TUTTI_FLOW_BODY(name) TUTTI_FLOW_BODY_(name)
 #define TUTTI_FLOW_BODY_(name)                                                                                         \
     template <class PAIR>                                                                                              \
-    static __device__ __forceinline__ void body_##name(const struct tutti_flow_args *args, const unsigned block)
+    static __device__ __forceinline__ void body_##name(const struct tutti_flow_args *args, const unsigned block,       \
+                                                       const PAIR pair)
 #define TUTTI_FLOW_STEP(name) TUTTI_FLOW_STEP_(name)
 #define TUTTI_FLOW_STEP_(name)                                                                                         \
     template <class PAIR>                                                                                              \
     static __device__ __forceinline__ int step_##name(const struct tutti_flow_args *args, const unsigned block,        \
-                                                      const uint64_t epoch, const int segments)
+                                                      const uint64_t epoch, const int segments, const PAIR pair)
 #define TUTTI_FLOW_TAKE(name, call, block, epoch, segments)  TUTTI_FLOW_TAKE_(name, call, block, epoch, segments)
-#define TUTTI_FLOW_TAKE_(name, call, block, epoch, segments) step_##name<PAIR>(call, block, epoch, segments)
+#define TUTTI_FLOW_TAKE_(name, call, block, epoch, segments) step_##name(call, block, epoch, segments, pair)
 #define TUTTI_FORMAT(packets)                                typename tutti_format<packets, TUTTI_SIZE>::type
 #define TUTTI_FLOW_PUSH(packets, part, epoch)                tutti_flow_push<TUTTI_FORMAT(packets)>(args, TUTTI_SIZE, part, epoch)
 #define TUTTI_FLOW_PUSH_EACH(packets, spans, epoch)          tutti_flow_push_each<TUTTI_FORMAT(packets)>(args, spans, epoch)
 #define TUTTI_FLOW_PUSH_SEGMENTS(packets, grain, block, epoch)                                                         \
     tutti_flow_push_segments<TUTTI_FORMAT(packets)>(args, TUTTI_SIZE, grain, block, epoch)
 #define TUTTI_FLOW_PULL_EACH(packets, spans, epoch) tutti_flow_pull_each<TUTTI_FORMAT(packets)>(args, spans, epoch)
-#define TUTTI_FLOW_RELAY(link)                      tutti_flow_relay<PAIR, TUTTI_FORMAT(TUTTI_LL128)>(args, link)
-#define TUTTI_FLOW_COMBINE(packets, sum)            tutti_flow_combine<PAIR, TUTTI_FORMAT(packets)>(args, sum)
+#define TUTTI_FLOW_RELAY(link)                      tutti_flow_relay<TUTTI_FORMAT(TUTTI_LL128)>(args, pair.widely(), TUTTI_SIZE, link)
+#define TUTTI_FLOW_COMBINE(packets, sum)            tutti_flow_combine<TUTTI_FORMAT(packets)>(args, pair.widely(), TUTTI_SIZE, sum)
 
 static __device__ __forceinline__ uint64_t tutti_load_shared_word(const uint64_t *from)
 {

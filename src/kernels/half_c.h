@@ -33,6 +33,13 @@ static inline uint32_t tutti_f32_bits(float f)
     return bits;
 }
 
+static inline uint64_t tutti_f64_bits(double f)
+{
+    uint64_t bits;
+    memcpy(&bits, &f, sizeof bits);
+    return bits;
+}
+
 static void widen_BF16(float *to, const void *from, size_t n)
 {
     const tutti_half_any *in = from;

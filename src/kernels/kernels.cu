@@ -1,4 +1,4 @@
-/* The kernels for CUDA. Compiled once for each class of types (TUTTI_PAIRS_CLASS), see fatbin.h. */
+/* The kernels for CUDA. Compiled once for each image (TUTTI_IMAGE) of images.inc, see fatbin.h. */
 #include "kernels/env_cuda.h"
 #include "kernels/prefix_cuda.h"
 
@@ -67,41 +67,70 @@ template <int TYPE, class ELEM, class ACC> static __device__ __forceinline__ ELE
     }
 }
 
-#define TUTTI_KERNEL_OF(KERNEL, ARGS, TYPE, OP)                                                                        \
-    extern "C" __global__ void __launch_bounds__(TUTTI_FATBIN_THREADS)                                                 \
-        tutti_##KERNEL##_##TYPE##_##OP(const __grid_constant__ struct tutti_##ARGS##_args args)                        \
-    {                                                                                                                  \
-        body_##KERNEL<pair_##TYPE##_##OP>(&args, blockIdx.x);                                                          \
-    }
-
-#define TUTTI_PAIR(TYPE, OP)                                                                                           \
-    struct pair_##TYPE##_##OP {                                                                                        \
+/* What the kernels' bodies are made for: a type and a family of operators. WIDE: the same for 16 bytes at a time, where
+ * elements need not be told apart. */
+#define TUTTI_PAIR_OF(NAME, TYPE, FAMILY, WIDE)                                                                        \
+    struct NAME {                                                                                                      \
         typedef tutti_e_##TYPE elem;                                                                                   \
         typedef tutti_a_##TYPE acc;                                                                                    \
         typedef unit_of<alignof(elem)>::type unit;                                                                     \
-        static __device__ __forceinline__ acc widen(elem e)                                                            \
+        typedef struct WIDE wide;                                                                                      \
+        struct TUTTI_SENSE_##FAMILY sense;                                                                             \
+        __device__ __forceinline__ wide widely() const                                                                 \
         {                                                                                                              \
-            return widen_one<TUTTI_TYPE_##TYPE, acc>(e);                                                               \
+            return wide{sense};                                                                                        \
         }                                                                                                              \
-        static __device__ __forceinline__ elem narrow(acc a)                                                           \
+        __device__ __forceinline__ acc widen(elem e) const                                                             \
         {                                                                                                              \
-            return narrow_one<TUTTI_TYPE_##TYPE, elem>(tutti_settle_##TYPE(a));                                        \
+            return tutti_enter_##TYPE##_##FAMILY(widen_one<TUTTI_TYPE_##TYPE, acc>(e), sense);                         \
         }                                                                                                              \
-        static __device__ __forceinline__ acc combine(acc a, acc b)                                                    \
+        __device__ __forceinline__ acc combine(acc a, acc b) const                                                     \
         {                                                                                                              \
-            return tutti_##TYPE##_##OP(a, b);                                                                          \
+            return tutti_fold_##TYPE##_##FAMILY(a, b, sense);                                                          \
         }                                                                                                              \
-    };                                                                                                                 \
-    TUTTI_KERNELS_OF(TYPE, OP)
-#define TUTTI_KERNELS_OF(TYPE, OP)                                                                                     \
-    TUTTI_KERNEL_OF(oneshot, kernel, TYPE, OP)                                                                         \
-    TUTTI_KERNEL_OF(twoshot, kernel, TYPE, OP)                                                                         \
-    TUTTI_KERNEL_OF(direct, kernel, TYPE, OP)                                                                          \
-    TUTTI_KERNEL_OF(ll, flow, TYPE, OP)                                                                                \
-    TUTTI_KERNEL_OF(ll128, flow, TYPE, OP)                                                                             \
-    TUTTI_KERNEL_OF(twoshot_ll128, flow, TYPE, OP)                                                                     \
-    TUTTI_KERNEL_OF(pipeline, flow, TYPE, OP)                                                                          \
-    TUTTI_KERNEL_OF(chain, flow, TYPE, OP)                                                                             \
-    TUTTI_KERNEL_OF(chain_ll128, flow, TYPE, OP)                                                                       \
-    TUTTI_KERNEL_OF(linger, flow, TYPE, OP)
-#include "kernels/pairs.inc"
+        __device__ __forceinline__ elem narrow(acc a) const                                                            \
+        {                                                                                                              \
+            return narrow_one<TUTTI_TYPE_##TYPE, elem>(tutti_leave_##TYPE##_##FAMILY(a, sense));                       \
+        }                                                                                                              \
+    };
+TUTTI_PAIR_OF(words_of_bits, U32, BITS, words_of_bits)
+
+#define TUTTI_WIDE_SUM(TYPE)   pair_##TYPE##_SUM
+#define TUTTI_WIDE_PROD(TYPE)  pair_##TYPE##_PROD
+#define TUTTI_WIDE_ORDER(TYPE) pair_##TYPE##_ORDER
+#define TUTTI_WIDE_LOGIC(TYPE) pair_##TYPE##_LOGIC
+#define TUTTI_WIDE_BITS(TYPE)  words_of_bits
+#define TUTTI_WIDE_LOC(TYPE)   pair_##TYPE##_LOC
+
+/* Kernels of families that are told nothing have no such parameter. */
+#define TUTTI_TOLD_tutti_sense     , const __grid_constant__ struct tutti_sense sense
+#define TUTTI_TOLD_tutti_no_sense
+#define TUTTI_HEARD_tutti_sense    sense
+#define TUTTI_HEARD_tutti_no_sense {}
+#define TUTTI_KERNEL_OF(KERNEL, ARGS, TYPE, FAMILY)                                                                    \
+    TUTTI_KERNEL_TOLD(KERNEL, ARGS, TYPE, FAMILY, TUTTI_SENSE_##FAMILY)
+#define TUTTI_KERNEL_TOLD(KERNEL, ARGS, TYPE, FAMILY, SENSE) TUTTI_KERNEL_TOLD_(KERNEL, ARGS, TYPE, FAMILY, SENSE)
+#define TUTTI_KERNEL_TOLD_(KERNEL, ARGS, TYPE, FAMILY, SENSE)                                                          \
+    extern "C" __global__ void __launch_bounds__(TUTTI_FATBIN_THREADS)                                                 \
+        tutti_##KERNEL##_##TYPE##_##FAMILY(                                                                            \
+            const __grid_constant__ struct tutti_##ARGS##_args args TUTTI_TOLD_##SENSE)                                \
+    {                                                                                                                  \
+        body_##KERNEL(&args, blockIdx.x, pair_##TYPE##_##FAMILY{TUTTI_HEARD_##SENSE});                                 \
+    }
+
+#define TUTTI_FAMILY(TYPE, FAMILY)                                                                                     \
+    TUTTI_PAIR_OF(pair_##TYPE##_##FAMILY, TYPE, FAMILY, TUTTI_WIDE_##FAMILY(TYPE))                                     \
+    TUTTI_KERNELS_OF(TYPE, FAMILY)
+#define TUTTI_KERNELS_OF(TYPE, FAMILY)                                                                                 \
+    TUTTI_KERNEL_OF(oneshot, kernel, TYPE, FAMILY)                                                                     \
+    TUTTI_KERNEL_OF(twoshot, kernel, TYPE, FAMILY)                                                                     \
+    TUTTI_KERNEL_OF(direct, kernel, TYPE, FAMILY)                                                                      \
+    TUTTI_KERNEL_OF(ll, flow, TYPE, FAMILY)                                                                            \
+    TUTTI_KERNEL_OF(ll128, flow, TYPE, FAMILY)                                                                         \
+    TUTTI_KERNEL_OF(twoshot_ll128, flow, TYPE, FAMILY)                                                                 \
+    TUTTI_KERNEL_OF(pipeline, flow, TYPE, FAMILY)                                                                      \
+    TUTTI_KERNEL_OF(chain, flow, TYPE, FAMILY)                                                                         \
+    TUTTI_KERNEL_OF(chain_ll128, flow, TYPE, FAMILY)                                                                   \
+    TUTTI_KERNEL_OF(linger, flow, TYPE, FAMILY)
+#define TUTTI_IMAGED(image, TYPE, CLASS) TUTTI_FAMILIES_##CLASS(TYPE)
+#include "kernels/images.inc"

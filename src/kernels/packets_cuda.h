@@ -365,9 +365,9 @@ static __device__ __forceinline__ int tutti_flow_pull_each(const struct tutti_fl
 }
 
 /* Every thread combines its units, of up to four ranks at a time under way. */
-template <class PAIR, class F>
-static __device__ __forceinline__ int tutti_flow_combine(const struct tutti_flow_args *args,
-                                                         const struct tutti_flow_sum *sum)
+template <class F, class PAIR>
+static __device__ __forceinline__ int tutti_flow_combine(const struct tutti_flow_args *args, const PAIR pair,
+                                                         unsigned size, const struct tutti_flow_sum *sum)
 {
     typedef typename PAIR::elem elem;
     enum { COUNT = 16 / sizeof(elem), BATCH = 4 };
@@ -375,7 +375,7 @@ static __device__ __forceinline__ int tutti_flow_combine(const struct tutti_flow
         uint4 v;
         elem e[COUNT];
     };
-    const uint32_t bytes = (uint32_t)(sum->n * sizeof(elem)), units = F::units(bytes);
+    const uint32_t bytes = (uint32_t)(sum->n * size), units = F::units(bytes);
     const uint64_t epoch = sum->epoch;
     const unsigned in_aligned = tutti_aligned((uint64_t)sum->own, F::STEP);
     const unsigned out_aligned = tutti_aligned((uint64_t)sum->out, F::STEP);
@@ -385,7 +385,9 @@ static __device__ __forceinline__ int tutti_flow_combine(const struct tutti_flow
         const unsigned valid = F::valid(u, bytes);
         const uint32_t wire = F::wire(u);
         typename PAIR::acc acc[COUNT];
-        union unit result;
+        union unit own, result;
+        if (args->rank < depth)
+            own.v = tutti_plain_load(sum->own + F::data(u), valid, in_aligned);
 #pragma unroll 1
         for (unsigned r = 0; r < depth; r += BATCH) {
             typename F::held held[BATCH];
@@ -393,7 +395,7 @@ static __device__ __forceinline__ int tutti_flow_combine(const struct tutti_flow
 #pragma unroll
             for (unsigned k = 0; k < BATCH; k++) {
                 if (r + k == args->rank)
-                    part[k].v = tutti_plain_load(sum->own + F::data(u), valid, in_aligned);
+                    part[k].v = own.v;
                 else if (r + k < depth)
                     F::look(sum->slots + (r + k) * args->room + wire, &held[k]);
             }
@@ -411,8 +413,8 @@ static __device__ __forceinline__ int tutti_flow_combine(const struct tutti_flow
                         result.v = part[k].v; /* alone it stays as it is */
 #pragma unroll
                     for (int e = 0; e < COUNT; e++) {
-                        const typename PAIR::acc x = PAIR::widen(part[k].e[e]);
-                        acc[e] = start ? x : PAIR::combine(acc[e], x);
+                        const typename PAIR::acc x = pair.widen(part[k].e[e]);
+                        acc[e] = start ? x : pair.combine(acc[e], x);
                     }
                 }
             }
@@ -420,7 +422,7 @@ static __device__ __forceinline__ int tutti_flow_combine(const struct tutti_flow
         if (depth > 1) {
 #pragma unroll
             for (int e = 0; e < COUNT; e++)
-                result.e[e] = PAIR::narrow(acc[e]);
+                result.e[e] = pair.narrow(acc[e]);
         }
         if (sum->receivers == TUTTI_FLOW_PEERS) {
 #pragma unroll 4

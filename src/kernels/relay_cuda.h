@@ -3,9 +3,9 @@
 #define TUTTI_KERNELS_RELAY_CUDA_H
 
 /* Every thread takes its units, BATCH of them under way. */
-template <class PAIR, class F>
-static __device__ __forceinline__ int tutti_flow_relay(const struct tutti_flow_args *args,
-                                                       const struct tutti_flow_link *link)
+template <class F, class PAIR>
+static __device__ __forceinline__ int tutti_flow_relay(const struct tutti_flow_args *args, const PAIR pair,
+                                                       unsigned size, const struct tutti_flow_link *link)
 {
     typedef typename PAIR::elem elem;
     enum { COUNT = 16 / sizeof(elem), BATCH = 2 };
@@ -13,7 +13,7 @@ static __device__ __forceinline__ int tutti_flow_relay(const struct tutti_flow_a
         uint4 v;
         elem e[COUNT];
     };
-    const uint32_t bytes = (uint32_t)(link->n * sizeof(elem)), units = F::units(bytes);
+    const uint32_t bytes = (uint32_t)(link->n * size), units = F::units(bytes);
     const unsigned own_aligned = tutti_aligned((uint64_t)link->own, F::STEP);
     const unsigned out_aligned = tutti_aligned((uint64_t)link->out, F::STEP);
 #pragma unroll 1
@@ -41,7 +41,7 @@ static __device__ __forceinline__ int tutti_flow_relay(const struct tutti_flow_a
                 if (link->own) {
 #pragma unroll
                     for (int e = 0; e < COUNT; e++)
-                        result.e[e] = PAIR::narrow(PAIR::combine(PAIR::widen(result.e[e]), PAIR::widen(mine[b].e[e])));
+                        result.e[e] = pair.narrow(pair.combine(pair.widen(result.e[e]), pair.widen(mine[b].e[e])));
                 }
             }
             if (link->to)

@@ -78,6 +78,39 @@ static void test_wrap(void **state)
         assert_int_equal(device->stream_destroy(owner[g]), TUTTI_OK);
 }
 
+/* What the kernels of a family are told of the operator. */
+static void test_sense(void **state)
+{
+    (void)state;
+    static const struct {
+        int type, op;
+        const char *kernel;
+        unsigned long long flip, mix;
+    } rows[] = {
+        {TUTTI_TYPE_I8, TUTTI_OP_MIN, "tutti_direct_U8_ORDER", 0x80, 0},
+        {TUTTI_TYPE_U16, TUTTI_OP_MAX, "tutti_direct_U16_ORDER", 0xffff, 0},
+        {TUTTI_TYPE_F16, TUTTI_OP_MAX, "tutti_direct_F16_ORDER", 0x80000000, 0},
+        {TUTTI_TYPE_F64, TUTTI_OP_MIN, "tutti_direct_F64_ORDER", 0, 0},
+        {TUTTI_TYPE_I64, TUTTI_OP_BXOR, "tutti_direct_U64_BITS", 0, ~0ull},
+        {TUTTI_TYPE_U32, TUTTI_OP_BOR, "tutti_direct_U32_BITS", UINT64_MAX, 0},
+        {TUTTI_TYPE_I32, TUTTI_OP_LOR, "tutti_direct_U32_LOGIC", 1, 0},
+        {TUTTI_TYPE_F64_I32, TUTTI_OP_MAXLOC, "tutti_direct_F64_I32_LOC", 1ull << 63, 0},
+    };
+    struct tutti_stream *stream;
+    struct tutti_kernel_args args = {.count = 1};
+    fake->current(0);
+    assert_int_equal(device->stream_create(0, &stream), TUTTI_OK);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const struct tutti_launch launch = {
+            .kernel = TUTTI_KERNEL_DIRECT, .type = rows[i].type, .op = rows[i].op, .blocks = 1, .args = &args};
+        assert_int_equal(device->launch(stream, &launch), TUTTI_OK);
+        assert_string_equal(fake->launched, rows[i].kernel);
+        assert_int_equal(fake->sense[0], rows[i].flip);
+        assert_int_equal(fake->sense[1], rows[i].mix);
+    }
+    assert_int_equal(device->stream_destroy(stream), TUTTI_OK);
+}
+
 /* A launch that is kept ready: the same kernel and arguments, until its context goes. */
 static void test_kept(void **state)
 {
@@ -85,8 +118,8 @@ static void test_kept(void **state)
     struct tutti_stream *stream;
     struct tutti_flow_args flow = {.count = 5, .blocks = 2};
     struct tutti_launch what = {.kernel = TUTTI_KERNEL_LL,
-                                .type = TUTTI_TYPE_F32,
-                                .op = TUTTI_OP_SUM,
+                                .type = TUTTI_TYPE_I32,
+                                .op = TUTTI_OP_MAX,
                                 .blocks = 2,
                                 .threads = 64,
                                 .flow = &flow};
@@ -101,9 +134,12 @@ static void test_kept(void **state)
     for (unsigned long i = 1; i <= 3; i++) {
         unsigned long replays = fake->replays;
         fake->blocks = 0;
+        fake->sense[0] = 1;
         assert_int_equal(device->launch_kept(stream, kept), TUTTI_OK);
         assert_int_equal(fake->replays, replays + 1);
-        assert_string_equal(fake->launched, "tutti_ll_F32_SUM");
+        assert_string_equal(fake->launched, "tutti_ll_U32_ORDER"); /* the least, of what is turned round */
+        assert_int_equal(fake->sense[0], 0x7fffffff);
+        assert_int_equal(fake->sense[1], 0);
         assert_int_equal(fake->blocks, 2);
         assert_int_equal(fake->threads, 64);
         uint64_t count;
@@ -281,9 +317,9 @@ static void test_parts(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_wrap),      cmocka_unit_test(test_kept),   cmocka_unit_test(test_default),
-        cmocka_unit_test(test_capturing), cmocka_unit_test(test_beside), cmocka_unit_test(test_parts),
-        cmocka_unit_test(test_reset),
+        cmocka_unit_test(test_parts),  cmocka_unit_test(test_wrap),    cmocka_unit_test(test_sense),
+        cmocka_unit_test(test_kept),   cmocka_unit_test(test_default), cmocka_unit_test(test_capturing),
+        cmocka_unit_test(test_beside), cmocka_unit_test(test_reset),
     };
     if (argc != 2 || !(library = dlopen(argv[1], RTLD_NOW)))
         return 2;

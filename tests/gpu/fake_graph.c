@@ -23,6 +23,8 @@ EXPORT CUresult cuGraphAddKernelNode_v2(CUgraphNode *node, CUgraph graph, const 
     *node = NULL;
     graph->node = *what;
     memcpy(graph->arguments, what->kernelParams[0], sizeof graph->arguments);
+    if (fake_kernel_has_sense((const char *)what->func))
+        memcpy(graph->sense, what->kernelParams[1], sizeof graph->sense);
     return CUDA_SUCCESS;
 }
 EXPORT CUresult cuGraphInstantiateWithFlags(CUgraphExec *out, CUgraph graph, unsigned long long flags)
@@ -48,7 +50,7 @@ EXPORT CUresult cuGraphUpload(CUgraphExec exec, CUstream stream)
 EXPORT CUresult cuGraphLaunch(CUgraphExec exec, CUstream stream)
 {
     struct CUgraph_st *graph = (struct CUgraph_st *)(void *)exec;
-    void *parameters[] = {graph->arguments};
+    void *parameters[] = {graph->arguments, graph->sense};
     if (!graph->node.func) { /* captured: it does nothing */
         STREAM(stream);
         return fake_state.capturing ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;

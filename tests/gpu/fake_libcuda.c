@@ -283,6 +283,13 @@ static size_t read_all(const void *parameter, size_t bytes)
     return bytes;
 }
 
+/* Those of sums and products have no second parameter. */
+int fake_kernel_has_sense(const char *name)
+{
+    const char *family = strrchr(name, '_');
+    return family && strncmp(name, "tutti_pack", 10) != 0 && strcmp(family, "_SUM") != 0 &&
+           strcmp(family, "_PROD") != 0;
+}
 EXPORT CUresult cuLaunchKernel(CUfunction function, unsigned x, unsigned y, unsigned z, unsigned tx, unsigned ty,
                                unsigned tz, unsigned shared, CUstream stream, void **parameters, void **extra)
 {
@@ -296,6 +303,8 @@ EXPORT CUresult cuLaunchKernel(CUfunction function, unsigned x, unsigned y, unsi
     fake_state.threads = tx;
     memcpy(fake_state.arguments, parameters[0], sizeof fake_state.arguments);
     fake_state.read = read_all(parameters[0], room_of(function));
+    if (fake_kernel_has_sense(fake_state.launched))
+        memcpy(fake_state.sense, parameters[1], sizeof fake_state.sense);
     return CUDA_SUCCESS;
 }
 

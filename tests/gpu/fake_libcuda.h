@@ -18,6 +18,7 @@ struct fake_control {
     void *stream;                 /* that it was launched in */
     unsigned char arguments[256]; /* its first bytes of arguments */
     size_t read;                  /* bytes of the parameter of a packing kernel */
+    unsigned long long sense[2];  /* its second parameter, of kernels that have one */
     int hide_gpu;                 /* 1: only GPU 0 is visible */
     void *capturing;              /* stream that is captured, in global mode: unsafe calls fail where not relaxed */
     int invalidated;              /* 1: that capture has been made invalid */

@@ -21,6 +21,7 @@ struct CUstream_st {
 struct CUgraph_st {
     CUDA_KERNEL_NODE_PARAMS node;
     unsigned char arguments[256];
+    unsigned long long sense[2];
     CUcontext context;
     struct CUgraph_st *older; /* instantiated, kept reachable: what a context that is reset held, nobody frees */
 };
@@ -52,6 +53,7 @@ struct memory *fake_create(int gpu, enum fake_kind kind, size_t bytes);
 void fake_drop(struct memory *memory);
 int fake_is_default(CUstream stream);
 int fake_stream_valid(CUstream stream);
+int fake_kernel_has_sense(const char *name);
 
 #define ENTER()                                                                                                        \
     do {                                                                                                               \

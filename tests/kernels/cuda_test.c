@@ -41,7 +41,7 @@ DRIVER(X)
 
 #define FINE(call) assert_int_equal(call, 0)
 
-enum { PARTS = 4, LOCALS = 3, RANKS = PARTS * LOCALS, BLOCKS = 8, JOBS = 3, MOST = 100003, GUARD = 64, CLASSES = 5 };
+enum { PARTS = 4, LOCALS = 3, RANKS = PARTS * LOCALS, BLOCKS = 8, JOBS = 3, MOST = 100003, GUARD = 64 };
 enum { SLOT = (MOST * 16 + 255) / 256 * 256, HALF = (RANKS + 1) * SLOT };
 enum { WINDOW = sizeof(struct tutti_channel_flags) + 2 * HALF, BUFFER = MOST * 16 + 2 * GUARD + 256 };
 enum { ONESHOT, TWOSHOT, DIRECT, KERNELS };
@@ -53,7 +53,7 @@ struct words {
 };
 
 static int gpus;
-static void *context[PARTS], *stream[PARTS], *module[PARTS][CLASSES];
+static void *context[PARTS], *stream[PARTS], *module[PARTS][TUTTI_FATBINS];
 static uint64_t window[PARTS], in_room[JOBS][RANKS], out_room[JOBS][RANKS];
 static unsigned char *host[RANKS], *wanted[JOBS], *got;
 static struct words *words;
@@ -94,10 +94,10 @@ static int setup(void **state)
         FINE(set_current(context[p]));
         FINE(stream_create(&stream[p], 1));
         FINE(alloc(&window[p], WINDOW));
-        for (int c = 0; c < tutti_fatbin_count(); c++) {
+        for (int i = 0; i < TUTTI_FATBINS; i++) {
             if (p < gpus)
-                FINE(module_load(&module[p][c], tutti_fatbin(c).data));
-            module[p][c] = module[p % gpus][c];
+                FINE(module_load(&module[p][i], tutti_fatbin(i).data));
+            module[p][i] = module[p % gpus][i];
         }
         for (int r = p; r < RANKS; r += PARTS) {
             for (int j = 0; j < JOBS; j++) {
@@ -155,7 +155,8 @@ static void launch_job(const struct job *job, int j, int half, uint32_t epoch, u
                        unsigned part)
 {
     char name[TUTTI_FATBIN_NAME];
-    void *function, *parameters[1];
+    void *function, *parameters[2];
+    struct tutti_sense sense = tutti_kernel_served(job->type, job->op).sense;
     struct tutti_kernel_args args = {0};
     const int image = tutti_fatbin_kernel(job->kernel, job->type, job->op, name);
     assert_true(image >= 0);
@@ -190,6 +191,7 @@ static void launch_job(const struct job *job, int j, int half, uint32_t epoch, u
     args.where = &words->where[part];
     args.timeout_ns = 20000000000u;
     parameters[0] = &args;
+    parameters[1] = &sense;
     FINE(set_current(context[part]));
     FINE(launch(function, blocks, 1, 1, TUTTI_FATBIN_THREADS, 1, 1, 0, stream[part], parameters, NULL));
 }

@@ -223,7 +223,7 @@ int tutti_cuda_function(struct tutti_cuda_context *context, int kernel, int type
     if (!function) {
         char name[TUTTI_FATBIN_NAME];
         int image = tutti_fatbin_kernel(kernel, type, op, name);
-        if (image < 0 || image >= TUTTI_CUDA_IMAGES)
+        if (image < 0)
             return TUTTI_ERR_UNAVAILABLE;
         int status = load_module(context, image);
         if (status != TUTTI_OK)
@@ -251,7 +251,7 @@ void tutti_cuda_contexts_close(void)
         CUdevice device;
         if (atomic_load(&context->gone) || tutti_cuda_enter_context(context, &scope) != TUTTI_OK)
             continue;
-        for (int i = 0; i < TUTTI_CUDA_IMAGES; i++) {
+        for (int i = 0; i < TUTTI_FATBINS; i++) {
             if (context->module[i])
                 tutti_cuda_check_free(tutti_cuda.ModuleUnload(context->module[i]), "unloading the kernels", context);
             context->module[i] = NULL;

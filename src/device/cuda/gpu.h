@@ -8,8 +8,9 @@
 #include "core/types.h"
 #include "device/cuda/driver.h"
 #include "device/device.h"
+#include "kernels/fatbin.h"
 
-enum { TUTTI_CUDA_GPUS = 64, TUTTI_CUDA_IMAGES = 8, TUTTI_CUDA_PACKS = 3 };
+enum { TUTTI_CUDA_GPUS = 64, TUTTI_CUDA_PACKS = 3 };
 
 /* One life of a context. A reset of the GPU ends it, also where the driver hands out the same handle again: `id` tells
  * them apart. Never freed, so that streams of a context that has gone can still ask about it. */
@@ -19,8 +20,8 @@ struct tutti_cuda_context {
     int gpu;
     int retained; /* the primary context, kept alive by Tutti because the program had made none */
     atomic_int gone;
-    pthread_mutex_t lock;               /* loading of modules */
-    CUmodule module[TUTTI_CUDA_IMAGES]; /* by image of kernels/fatbin.h, loaded at the first use */
+    pthread_mutex_t lock;           /* loading of modules */
+    CUmodule module[TUTTI_FATBINS]; /* of kernels/fatbin.h, loaded at the first use */
     _Atomic(CUfunction) function[TUTTI_KERNELS][TUTTI_TYPES][TUTTI_OPS];
     CUmodule pack_module; /* under lock */
     _Atomic(CUfunction) pack[TUTTI_CUDA_PACKS];

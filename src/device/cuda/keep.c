@@ -16,7 +16,8 @@ static CUresult instantiate(CUfunction function, const struct tutti_launch *laun
     CUgraph graph = NULL;
     CUgraphNode node;
     CUgraphExec made = NULL;
-    void *parameters[] = {(void *)(uintptr_t)launch->flow};
+    struct tutti_sense sense = tutti_kernel_served(launch->type, launch->op).sense;
+    void *parameters[] = {(void *)(uintptr_t)launch->flow, &sense};
     const CUDA_KERNEL_NODE_PARAMS what = {.func = function,
                                           .gridDimX = launch->blocks,
                                           .gridDimY = 1,

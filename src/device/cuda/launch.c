@@ -33,7 +33,8 @@ int tutti_cuda_launch(struct tutti_stream *stream, const struct tutti_launch *la
     status = tutti_cuda_function(scope.context, (int)launch->kernel, launch->type, launch->op, &function);
     if (status == TUTTI_OK) {
         const unsigned threads = launch->threads ? launch->threads : TUTTI_FATBIN_THREADS;
-        void *parameters[] = {launch->flow ? (void *)launch->flow : (void *)launch->args};
+        struct tutti_sense sense = tutti_kernel_served(launch->type, launch->op).sense;
+        void *parameters[] = {launch->flow ? (void *)launch->flow : (void *)launch->args, &sense};
         CUresult result = launch->early ? launch_early(function, launch, threads, stream->handle, parameters)
                                         : tutti_cuda.LaunchKernel(function, launch->blocks, 1, 1, threads, 1, 1, 0,
                                                                   stream->handle, parameters, NULL);

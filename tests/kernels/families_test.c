@@ -1,0 +1,202 @@
+/* What the CUDA kernels do to elements, in C: every pair by the family that serves it, to the bit. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "core/types.h"
+#include "exact.h"
+#include "kernels/elements.h"
+#include "kernels/families.h"
+#include "kernels/fatbin.h"
+#include "kernels/half_c.h"
+
+#define TUTTI_OPFN       static inline
+#define TUTTI_ROUNDED(x) (x) /* compiled with -ffp-contract=off */
+#include "kernels/ops.inc"
+
+#include "kernels/families.inc"
+
+enum { RANKS = 5, MOST = 2000 };
+
+/* Half precision is accumulated in float. */
+#define TAKEN(TYPE)                                                                                                    \
+    static tutti_a_##TYPE taken_##TYPE(const void *from)                                                               \
+    {                                                                                                                  \
+        tutti_a_##TYPE a;                                                                                              \
+        memcpy(&a, from, sizeof a);                                                                                    \
+        return a;                                                                                                      \
+    }                                                                                                                  \
+    static void given_##TYPE(void *to, tutti_a_##TYPE a)                                                               \
+    {                                                                                                                  \
+        memcpy(to, &a, sizeof a);                                                                                      \
+    }
+#define HALF(TYPE)                                                                                                     \
+    static float taken_##TYPE(const void *from)                                                                        \
+    {                                                                                                                  \
+        float a;                                                                                                       \
+        widen_##TYPE(&a, from, 1);                                                                                     \
+        return a;                                                                                                      \
+    }                                                                                                                  \
+    static void given_##TYPE(void *to, float a)                                                                        \
+    {                                                                                                                  \
+        narrow_##TYPE(to, &a, 1);                                                                                      \
+    }
+/* clang-format off */
+TAKEN(U8) TAKEN(U16) TAKEN(U32) TAKEN(U64)
+HALF(F16) HALF(BF16) TAKEN(F32) TAKEN(F64)
+TAKEN(C32) TAKEN(C64) TAKEN(F32_I32) TAKEN(F64_I32)
+TAKEN(I64_I32) TAKEN(I32_I32) TAKEN(I16_I32) TAKEN(F32_F32)
+TAKEN(F64_F64)
+/* clang-format on */
+
+#define TOLD_tutti_sense(sense)    sense
+#define TOLD_tutti_no_sense(sense) ((void)(sense), (struct tutti_no_sense){0})
+#define TOLD(SENSE, sense)         TOLD_(SENSE, sense)
+#define TOLD_(SENSE, sense)        TOLD_##SENSE(sense)
+#define TUTTI_FAMILY(TYPE, FAMILY)                                                                                     \
+    static void reduce_##TYPE##_##FAMILY(const void *const in[], unsigned ranks, struct tutti_sense sense, void *out)  \
+    {                                                                                                                  \
+        const struct TUTTI_SENSE_##FAMILY told = TOLD(TUTTI_SENSE_##FAMILY, sense);                                    \
+        tutti_a_##TYPE a = tutti_enter_##TYPE##_##FAMILY(taken_##TYPE(in[0]), told);                                   \
+        for (unsigned r = 1; r < ranks; r++)                                                                           \
+            a = tutti_fold_##TYPE##_##FAMILY(a, tutti_enter_##TYPE##_##FAMILY(taken_##TYPE(in[r]), told), told);       \
+        given_##TYPE(out, tutti_leave_##TYPE##_##FAMILY(a, told));                                                     \
+    }
+#define TUTTI_TYPE(id, name, ctype, bytes, class_, unsigned_) TUTTI_FAMILIES_##class_(id)
+#include "tutti/types.def"
+#undef TUTTI_TYPE
+#undef TUTTI_FAMILY
+
+        static const struct {
+    int type;
+    const char *family;
+    void (*reduce)(const void *const in[], unsigned ranks, struct tutti_sense sense, void *out);
+} families[] = {
+#define TUTTI_FAMILY(TYPE, FAMILY)                            {TUTTI_TYPE_##TYPE, #FAMILY, reduce_##TYPE##_##FAMILY},
+#define TUTTI_TYPE(id, name, ctype, bytes, class_, unsigned_) TUTTI_FAMILIES_##class_(id)
+#include "tutti/types.def"
+#undef TUTTI_TYPE
+#undef TUTTI_FAMILY
+};
+enum { FAMILIES = sizeof families / sizeof *families };
+
+static int family_of(int type, const char *name)
+{
+    for (int f = 0; f < FAMILIES; f++) {
+        if (families[f].type == type && strcmp(families[f].family, name) == 0)
+            return f;
+    }
+    fail_msg("%s has no family %s", tutti_type_name(type), name);
+    return -1;
+}
+
+static void every_pair(void **state)
+{
+    (void)state;
+    static unsigned char values[RANKS][MOST * 16];
+    uint64_t random = exact_seed();
+    int used[FAMILIES] = {0}, pairs = 0;
+    for (int type = 0; type < TUTTI_TYPES; type++) {
+        const size_t size = tutti_type_size(type);
+        for (int op = 0; op < TUTTI_OPS; op++) {
+            const struct tutti_served served = tutti_kernel_served(type, op);
+            if (!tutti_has_kernel(type, op)) {
+                assert_int_equal(served.type, TUTTI_TYPE_NONE);
+                continue;
+            }
+            assert_int_equal(tutti_type_size(served.type), size);
+            const int family = family_of(served.type, served.family);
+            used[family]++;
+            pairs++;
+            for (int r = 0; r < RANKS; r++)
+                exact_fill(&random, type, values[r], MOST);
+            for (size_t i = 0; i < MOST; i++) {
+                const unsigned ranks = 2 + (unsigned)(i % (RANKS - 1));
+                const void *in[RANKS];
+                unsigned char got[16], wanted[16];
+                for (unsigned r = 0; r < ranks; r++)
+                    in[r] = values[r] + i * size;
+                exact_reduce(type, op, ranks, in, wanted);
+                families[family].reduce(in, ranks, served.sense, got);
+                if (memcmp(got, wanted, size) != 0)
+                    fail_msg("%s %s as %s of %s, %u ranks, element %zu is wrong", tutti_type_name(type),
+                             tutti_op_name(op), served.family, tutti_type_name(served.type), ranks, i);
+            }
+        }
+    }
+    for (int f = 0; f < FAMILIES; f++) {
+        if (!used[f])
+            fail_msg("nothing uses %s of %s", families[f].family, tutti_type_name(families[f].type));
+    }
+    printf("%d pairs, %d families\n", pairs, FAMILIES);
+}
+
+/* Kernels take bits of any type as words of 32 (kernels.cu), with what the pair is told. */
+static void words_of_bits(void **state)
+{
+    (void)state;
+    static unsigned char values[RANKS][MOST * 16];
+    const int family = family_of(TUTTI_TYPE_U32, "BITS");
+    uint64_t random = exact_seed();
+    int pairs = 0;
+    for (int type = 0; type < TUTTI_TYPES; type++) {
+        const size_t size = tutti_type_size(type), words = MOST * size / 4;
+        for (int op = 0; op < TUTTI_OPS; op++) {
+            const struct tutti_served served = tutti_kernel_served(type, op);
+            const void *in[RANKS];
+            unsigned char got[MOST * 16], wanted[MOST * 16];
+            if (served.type == TUTTI_TYPE_NONE || strcmp(served.family, "BITS") != 0)
+                continue;
+            pairs++;
+            for (int r = 0; r < RANKS; r++)
+                exact_fill(&random, type, values[r], MOST);
+            for (size_t i = 0; i < words * 4 / size; i++) {
+                for (int r = 0; r < RANKS; r++)
+                    in[r] = values[r] + i * size;
+                exact_reduce(type, op, RANKS, in, wanted + i * size);
+            }
+            for (size_t w = 0; w < words; w++) {
+                for (int r = 0; r < RANKS; r++)
+                    in[r] = values[r] + w * 4;
+                families[family].reduce(in, RANKS, served.sense, got + w * 4);
+            }
+            if (memcmp(got, wanted, words * 4) != 0)
+                fail_msg("%s %s in words of 32 bits is wrong", tutti_type_name(type), tutti_op_name(op));
+        }
+    }
+    assert_int_equal(pairs, 8 * 3);
+}
+
+/* Every type of a family goes into one image, the images follow each other from 0 on. */
+static void images(void **state)
+{
+    (void)state;
+    int in[TUTTI_TYPES] = {0}, last = 0;
+    static const struct {
+        int image, type;
+    } rows[] = {
+#define TUTTI_IMAGED(image, TYPE, CLASS) {image, TUTTI_TYPE_##TYPE},
+#include "kernels/images.inc"
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        in[rows[i].type]++;
+        assert_true(rows[i].image == last || rows[i].image == last + 1);
+        last = rows[i].image;
+    }
+    assert_int_equal(last + 1, TUTTI_FATBINS);
+    for (int f = 0; f < FAMILIES; f++)
+        assert_int_equal(in[families[f].type], 1);
+}
+
+int main(void)
+{
+    exact_seed();
+    const struct CMUnitTest tests[] = {cmocka_unit_test(every_pair), cmocka_unit_test(words_of_bits),
+                                       cmocka_unit_test(images)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
