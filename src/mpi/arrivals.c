@@ -112,6 +112,7 @@ struct fetch {
     struct tutti_span *span;
     struct tutti_letter *letter;
     struct tutti_mapping *held;
+    int offered;                   /* the data lie in the sender's buffer */
     const struct tutti_plan *from; /* of the sender; held */
     void *bounce;                  /* pinned: where kernels do not reach the buffer */
     size_t room;
@@ -199,7 +200,7 @@ static int job_of(struct fetch *f, char *data, struct tutti_pack_job *job)
 {
     struct tutti_watch *watch = f->watch;
     const uint64_t bytes = watch->mail.bytes;
-    const int offered = f->held != NULL, laid_out = offered && f->letter->layout_bytes > 0;
+    const int laid_out = f->offered && f->letter->layout_bytes > 0;
     if (watch->plan)
         tutti_places_of(watch->plan, watch->count, watch->buffer, &watch->places);
     const int direct = reachable(watch);
@@ -275,6 +276,7 @@ static int begin(struct fetch *f, struct tutti_pack_job *job, unsigned *rounds)
             f->held = NULL;
             return 0; /* its owner packs it */
         }
+        f->offered = 1;
         break;
     case TUTTI_LETTER_PACKED:
         data = tutti_lane_reach(tutti_lane, mail->rank, f->letter, 0, &f->held);

@@ -120,26 +120,31 @@ int tutti_joint_cancel(struct tutti_joint *joint)
     return code;
 }
 
-/* A packed copy of what is sent, since the buffer is received into. NULL where it cannot be made. */
-static void *copy_of(const void *buffer, MPI_Count count, MPI_Datatype type, int *bytes)
+/* A packed copy of what is sent, since the buffer is received into; as many elements of *given. NULL where it cannot be
+ * made. */
+static void *copy_of(const void *buffer, MPI_Count count, MPI_Datatype type, MPI_Datatype *given)
 {
+    struct tutti_layout *layout = tutti_layout_of(type);
     struct tutti_span span;
-    MPI_Count size = 0;
-    int position = 0;
-    if (tutti_real.MPI_Type_size_x(type, &size) != MPI_SUCCESS || size * count > INT_MAX || count > INT_MAX ||
+    uint64_t bytes;
+    if (!layout || __builtin_mul_overflow((uint64_t)count, (uint64_t)layout->size, &bytes) ||
+        (!layout->plan && layout->size > INT_MAX) || tutti_layout_packed(layout, given) != 0 ||
         tutti_span_open(&span, buffer, count, type, TUTTI_SPAN_IN) != TUTTI_OK)
         return NULL;
     TUTTI_INSIDE();
-    *bytes = (int)(size * count);
-    void *packed = malloc(*bytes ? (size_t)*bytes : 1);
-    if (packed && *bytes > 0 &&
-        tutti_real.MPI_Pack(span.host, (int)count, type, packed, *bytes, &position, tutti_handles.self) !=
-            MPI_SUCCESS) {
-        free(packed);
-        packed = NULL;
+    char *packed = malloc(bytes ? bytes : 1);
+    int fine = packed != NULL;
+    if (fine && layout->plan)
+        tutti_plan_pack_host(layout->plan, (uint64_t)count, span.host, 0, bytes, packed);
+    for (MPI_Count e = 0; fine && !layout->plan && e < count; e++) {
+        int position = 0;
+        fine = tutti_real.MPI_Pack((const char *)span.host + e * layout->extent, 1, type, packed + e * layout->size,
+                                   (int)layout->size, &position, tutti_handles.self) == MPI_SUCCESS;
     }
     tutti_span_close(&span);
-    return packed;
+    if (!fine)
+        free(packed);
+    return fine ? packed : NULL;
 }
 
 #define WIDTHS_OF "mpi/joint.inc"

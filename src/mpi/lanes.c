@@ -97,10 +97,8 @@ int tutti_lanes_peer(MPI_Comm comm, int rank)
     }
     if (!found) {
         int n = 0, *peer = tutti_world_ranks(comm, &n);
-        for (int i = 0; peer && i < n; i++) {
-            int at = peer[i] == MPI_UNDEFINED ? -1 : tutti_node_find(tutti_door.node, peer[i]);
-            peer[i] = at == tutti_node_rank(tutti_door.node) ? -1 : at;
-        }
+        for (int i = 0; peer && i < n; i++)
+            peer[i] = peer[i] == MPI_UNDEFINED ? -1 : tutti_node_find(tutti_door.node, peer[i]);
         if (peer) {
             found = &table[next++ % COMMS];
             free(found->peer);

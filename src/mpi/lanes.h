@@ -1,4 +1,4 @@
-/* Messages between ranks of a node that the MPI matches and does not carry (team/lane.h). In place of the message the
+/* Messages between ranks of a node, and from a rank to itself, that the MPI matches and does not carry (team/lane.h). In place of the message the
  * MPI takes a short one, a mail, which names a letter. Whoever receives looks at mails of their length and fetches the
  * data; statuses and probes tell the length of the message. */
 #ifndef TUTTI_MPI_LANES_H
@@ -26,8 +26,8 @@ void tutti_lanes_open(void);
 void tutti_lanes_close(int alive);
 void tutti_lanes_forget(void);
 
-/* Node rank of a rank of the communicator (of the other group of an intercommunicator); -1: it is on another node, is
- * this process itself, or there is no such rank. */
+/* Node rank of a rank of the communicator (of the other group of an intercommunicator), which may be this process; -1:
+ * it is on another node, or there is no such rank. */
 int tutti_lanes_peer(MPI_Comm comm, int rank);
 /* A communicator's handle may be given to another one from now on. */
 void tutti_lanes_comm_freed(void);

@@ -42,8 +42,16 @@ static int describe(struct tutti_sent *sent, const struct tutti_layout *layout, 
     return letter->layout_bytes > 0;
 }
 
+/* 1 where the data must not wait for the receiver in the program's buffer, or would in vain: it is this thread. */
+static int at_once(const struct tutti_sent *sent, int blocking)
+{
+    const enum tutti_send_mode mode = sent->message.mode;
+    return mode == TUTTI_SEND_BUFFERED || mode == TUTTI_SEND_REPLACED ||
+           (blocking && !tutti_door.multiple && (int)sent->letter->to == tutti_node_rank(tutti_door.node));
+}
+
 /* Fills the letter and shows it. 0: there is no way. */
-static int post(struct tutti_sent *sent, const struct tutti_layout *layout, const char *lowest)
+static int post(struct tutti_sent *sent, const struct tutti_layout *layout, const char *lowest, int blocking)
 {
     struct tutti_letter *letter = sent->letter;
     letter->tag = sent->message.tag;
@@ -52,7 +60,9 @@ static int post(struct tutti_sent *sent, const struct tutti_layout *layout, cons
     int from = 0;
     enum tutti_way way = tutti_rules_message(sent->bytes, &from);
     letter->share.shared = 0;
-    if (way == TUTTI_WAY_direct && sent->message.mode != TUTTI_SEND_BUFFERED && describe(sent, layout, lowest)) {
+    if (way == TUTTI_WAY_direct && at_once(sent, blocking)) {
+        way = TUTTI_WAY_packed;
+    } else if (way == TUTTI_WAY_direct && describe(sent, layout, lowest)) {
         if (tutti_lane_share(tutti_lane, letter, lowest)) {
             tutti_letter_set(letter, TUTTI_LETTER_OFFERED);
             return 1;
@@ -113,8 +123,8 @@ static int mail_fits(const struct tutti_message *message, const struct tutti_lay
            TUTTI_MAIL_BYTES % layout->size == 0;
 }
 
-/* NULL: the message is left to the MPI. */
-static struct tutti_sent *new_sent(const struct tutti_message *message, int with_request)
+/* NULL: the message is left to the MPI. Blocking calls have no request, nor have persistent sends one of their own. */
+static struct tutti_sent *new_sent(const struct tutti_message *message, int with_request, int blocking)
 {
     int peer = tutti_lane && !tutti_inside ? tutti_lanes_peer(message->comm, message->dest) : -1;
     if (peer < 0 || message->count <= 0 || message->type == tutti_handles.no_type)
@@ -152,7 +162,7 @@ static struct tutti_sent *new_sent(const struct tutti_message *message, int with
     tutti_node_key(tutti_door.node, head.key);
     memcpy(sent->text, &head, sizeof head);
     sent->since = tutti_now_ns();
-    if (post(sent, layout, lowest))
+    if (post(sent, layout, lowest, blocking))
         return sent;
     if (with_request) { /* the receive that nothing completed */
         tutti_own_complete(sent->tag);
@@ -170,7 +180,8 @@ static int mail(struct tutti_sent *sent)
                         MPI_Request *) = {[TUTTI_SEND] = tutti_real.MPI_Isend,
                                           [TUTTI_SEND_SYNCHRONOUS] = tutti_real.MPI_Issend,
                                           [TUTTI_SEND_BUFFERED] = tutti_real.MPI_Ibsend,
-                                          [TUTTI_SEND_READY] = tutti_real.MPI_Irsend};
+                                          [TUTTI_SEND_READY] = tutti_real.MPI_Irsend,
+                                          [TUTTI_SEND_REPLACED] = tutti_real.MPI_Isend};
     int code = send[m->mode](sent->text, TUTTI_MAIL_BYTES, tutti_handles.byte, m->dest, m->tag, m->comm, &sent->mail);
     if (code != MPI_SUCCESS)
         return code;
@@ -180,9 +191,9 @@ static int mail(struct tutti_sent *sent)
     return MPI_SUCCESS;
 }
 
-struct tutti_sent *tutti_sent_begin(const struct tutti_message *message, int *code)
+struct tutti_sent *tutti_sent_begin(const struct tutti_message *message, int blocking, int *code)
 {
-    struct tutti_sent *sent = new_sent(message, 0);
+    struct tutti_sent *sent = new_sent(message, 0, blocking);
     if (!sent)
         return NULL;
     *code = mail(sent);
@@ -195,7 +206,7 @@ int tutti_letter_send(const struct tutti_message *message, int *code)
 {
     unsigned rounds = 0;
     *code = MPI_SUCCESS;
-    struct tutti_sent *sent = tutti_sent_begin(message, code);
+    struct tutti_sent *sent = tutti_sent_begin(message, 1, code);
     if (!sent)
         return *code != MPI_SUCCESS;
     tutti_sent_list(sent);
@@ -211,7 +222,7 @@ int tutti_letter_send(const struct tutti_message *message, int *code)
 
 int tutti_letter_isend(const struct tutti_message *message, MPI_Request *request, int *code)
 {
-    struct tutti_sent *sent = new_sent(message, 1);
+    struct tutti_sent *sent = new_sent(message, 1, 0);
     if (!sent)
         return 0;
     *code = mail(sent);

@@ -5,7 +5,8 @@
 
 #include "mpi/lanes.h"
 
-enum tutti_send_mode { TUTTI_SEND, TUTTI_SEND_SYNCHRONOUS, TUTTI_SEND_BUFFERED, TUTTI_SEND_READY };
+/* REPLACED: as TUTTI_SEND, into a buffer that is received into: the data leave it before the call returns. */
+enum tutti_send_mode { TUTTI_SEND, TUTTI_SEND_SYNCHRONOUS, TUTTI_SEND_BUFFERED, TUTTI_SEND_READY, TUTTI_SEND_REPLACED };
 
 /* Arguments of a send. */
 struct tutti_message {

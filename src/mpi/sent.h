@@ -13,7 +13,7 @@ enum tutti_sent_state {
 struct tutti_sent {
     struct tutti_sent *next;
     struct tutti_message message;
-    const struct tutti_plan *plan; /* held */
+    const struct tutti_plan *plan; /* held; NULL: a staged message, without a letter */
     uint64_t bytes, since;
     struct tutti_letter *letter; /* NULL: it needs no care any more */
     MPI_Request mail, data;      /* of the MPI: the short message; the packed one of a MAILED letter */
@@ -38,11 +38,11 @@ static inline struct tutti_pack_job tutti_sent_packing(const struct tutti_sent *
 }
 
 /* letters.c: sends the mail of a new letter, to be listed; NULL where there is no letter, or it cannot be sent (*code
- * says why then). */
-struct tutti_sent *tutti_sent_begin(const struct tutti_message *message, int *code);
+ * says why then). blocking: this thread does nothing else until the data have left. */
+struct tutti_sent *tutti_sent_begin(const struct tutti_message *message, int blocking, int *code);
 /* letters_poll.c: from here on polling looks after it, until the program is through with it too. */
 void tutti_sent_list(struct tutti_sent *sent);
-/* 1 where the data have left the program's buffer and the mail is gone. */
+/* 1 where the data have left the program's buffer, and a synchronous message is received. */
 int tutti_sent_has_left(struct tutti_sent *sent);
 void tutti_sent_destroy(struct tutti_sent *sent);
 

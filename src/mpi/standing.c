@@ -72,7 +72,7 @@ int tutti_standing_start(struct tutti_standing *standing)
         tutti_error("%s: MPI_Start of a request that is active", standing->message.name);
         return tutti_fail_comm(standing->message.comm, MPI_ERR_REQUEST);
     }
-    struct tutti_sent *sent = tutti_sent_begin(&standing->message, &code);
+    struct tutti_sent *sent = tutti_sent_begin(&standing->message, 0, &code);
     if (!sent && code == MPI_SUCCESS)
         sent = send_staged(standing, &code);
     if (!sent)

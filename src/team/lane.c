@@ -9,7 +9,7 @@ enum { WATCH_NS = 5000000 };
 
 struct tutti_lane *tutti_lane_new(struct tutti_node *node, const struct tutti_device *device, size_t scratch)
 {
-    if (!node || !device || node->size < 2 || node->size > TUTTI_LANE_PEERS || scratch == 0)
+    if (!node || !device || node->size > TUTTI_LANE_PEERS || scratch == 0)
         return NULL;
     struct tutti_lane *lane = calloc(1, sizeof *lane);
     struct tutti_lane_from *from = calloc((size_t)node->size, sizeof *from);
@@ -53,8 +53,7 @@ int tutti_lane_gpu(const struct tutti_lane *lane)
 
 int tutti_lane_is_open(const struct tutti_lane *lane, int peer)
 {
-    return atomic_load_explicit(&lane->offering, memory_order_relaxed) == 1 &&
-           atomic_load_explicit(&tutti_lane_theirs(lane, peer)->open[lane->node->rank], memory_order_acquire);
+    return atomic_load_explicit(&tutti_lane_theirs(lane, peer)->open[lane->node->rank], memory_order_acquire);
 }
 
 int tutti_lane_listens(const struct tutti_lane *lane)
@@ -89,6 +88,15 @@ static int choose_gpu(struct tutti_lane *lane)
 }
 
 /* The lock is held. */
+static void open_from(struct tutti_lane *lane, int peer)
+{
+    if (!lane->node->device)
+        lane->node->device = lane->device;
+    atomic_fetch_add(&lane->listening, 1);
+    atomic_store(&tutti_lane_mine(lane)->open[peer], 1);
+}
+
+/* The lock is held. */
 static void offer(struct tutti_lane *lane)
 {
     struct tutti_lanes *own = tutti_lane_mine(lane);
@@ -98,22 +106,22 @@ static void offer(struct tutti_lane *lane)
         atomic_store(&lane->offering, -1);
         return;
     }
-    int gpu = tutti_lane_gpu(lane), fine = lane->device->alloc(gpu, lane->bytes, &scratch) == TUTTI_OK;
-    if (fine) {
-        lane->device->classify(scratch, &memory);
-        gpu = gpu >= 0 ? gpu : memory.gpu >= 0 ? memory.gpu : 0;
-        tutti_share_fill(lane->node, lane->device, scratch, &own->scratch);
-        fine = own->scratch.shared && lane->device->uuid(gpu, own->uuid) == TUTTI_OK;
-    }
-    if (!fine) {
-        tutti_info("messages inside the node are carried by the MPI: no scratch of %zu bytes that can be shared",
-                   lane->bytes);
-        if (scratch)
-            lane->device->free(scratch);
+    int gpu = tutti_lane_gpu(lane);
+    if (lane->device->alloc(gpu, lane->bytes, &scratch) != TUTTI_OK) {
+        tutti_info("messages inside the node are carried by the MPI: no scratch of %zu bytes", lane->bytes);
         atomic_store(&lane->offering, -1);
         return;
     }
     lane->scratch = scratch;
+    open_from(lane, lane->node->rank); /* nothing is to be mapped */
+    lane->device->classify(scratch, &memory);
+    gpu = gpu >= 0 ? gpu : memory.gpu >= 0 ? memory.gpu : 0;
+    tutti_share_fill(lane->node, lane->device, scratch, &own->scratch);
+    if (lane->node->size > 1 && (!own->scratch.shared || lane->device->uuid(gpu, own->uuid) != TUTTI_OK)) {
+        tutti_info("messages to other ranks of the node are carried by the MPI: device memory cannot be shared");
+        atomic_store(&lane->offering, -1);
+        return;
+    }
     for (int r = 0; r < lane->node->size && own->scratch.what.needs_fd; r++) {
         if (r != lane->node->rank)
             tutti_lane_send_descriptor(lane, r, &own->scratch.what); /* one that is lost leaves that lane closed */
@@ -141,10 +149,7 @@ static void listen_to(struct tutti_lane *lane, int peer)
         tutti_debug("the scratch of rank %d of this node could not be mapped", peer);
         return;
     }
-    if (!lane->node->device)
-        lane->node->device = lane->device;
-    atomic_fetch_add(&lane->listening, 1);
-    atomic_store(&tutti_lane_mine(lane)->open[peer], 1);
+    open_from(lane, peer);
 }
 
 /* Letters that have been taken; the lock is held. */

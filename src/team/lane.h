@@ -1,5 +1,6 @@
-/* Lanes: how a message goes from a rank's memory into that of another rank of its node without the MPI carrying it. A
- * lane is open where the receiver has mapped the sender's scratch. This is the part below the MPI: letters, scratch and
+/* Lanes: how a message goes from a rank's memory into that of a rank of its node, itself among them, without the MPI
+ * carrying it. A lane is open where the receiver has mapped the sender's scratch; a rank's to itself, where it has
+ * scratch. This is the part below the MPI: letters, scratch and
  * mappings. All functions are local and safe from any thread. */
 #ifndef TUTTI_TEAM_LANE_H
 #define TUTTI_TEAM_LANE_H
@@ -10,7 +11,7 @@ struct tutti_lane;
 struct tutti_mapping;
 
 /* `scratch` bytes of device memory are taken at the first tutti_lane_poll() with `sending`. Nothing of the device is
- * touched before. NULL without memory, and where the node is of this rank alone or of too many. */
+ * touched before. NULL without memory, and where the node has too many ranks. */
 struct tutti_lane *tutti_lane_new(struct tutti_node *node, const struct tutti_device *device, size_t scratch);
 /* Peers send and want nothing any more. alive: the device may be called. */
 void tutti_lane_free(struct tutti_lane *lane, int alive);

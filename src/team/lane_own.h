@@ -21,8 +21,9 @@ struct tutti_lane {
     size_t bytes; /* of the scratch */
     pthread_mutex_t lock;
     _Atomic int gpu;
-    _Atomic int offering;           /* 0: not yet, 1: done, -1: cannot */
-    _Atomic int listening, waiting; /* peers whose lanes are open; that have offered nothing yet or cannot be mapped */
+    _Atomic int offering;  /* 0: not yet, 1: done, -1: cannot be offered to others */
+    _Atomic int listening; /* ranks whose lanes to this one are open */
+    _Atomic int waiting;   /* peers that have offered nothing yet */
     char *scratch;
     uint64_t sequence, seen;
     uint64_t used[TUTTI_LETTERS / 64], held[TUTTI_LETTERS / 64]; /* held: by who sends */
@@ -36,6 +37,12 @@ struct tutti_lane {
 static inline struct tutti_lanes *tutti_lane_mine(const struct tutti_lane *lane)
 {
     return &tutti_node_control(lane->node)->lanes;
+}
+
+/* A rank takes from its own memory as it is: there is nothing to be mapped. */
+static inline int tutti_lane_is_own(const struct tutti_lane *lane, int peer)
+{
+    return peer == lane->node->rank;
 }
 
 static inline struct tutti_lanes *tutti_lane_theirs(const struct tutti_lane *lane, int peer)

@@ -50,6 +50,8 @@ void *tutti_lane_reach(struct tutti_lane *lane, int peer, struct tutti_letter *l
                        struct tutti_mapping **held)
 {
     *held = NULL;
+    if (tutti_lane_is_own(lane, peer))
+        return offered ? (char *)(uintptr_t)letter->share.offset : lane->scratch + letter->at;
     if (!offered) {
         const struct tutti_lane_from *from = &lane->from[peer];
         return (char *)from->scratch->base + tutti_lane_theirs(lane, peer)->scratch.offset + letter->at;
@@ -70,7 +72,7 @@ void tutti_lane_meet(struct tutti_lane *lane, int peer, const struct tutti_lette
     struct tutti_lanes *own = tutti_lane_mine(lane);
     struct tutti_lane_from *from = &lane->from[peer];
     struct tutti_mapping *held = NULL;
-    if (!letter->share.shared)
+    if (!letter->share.shared || tutti_lane_is_own(lane, peer))
         return;
     pthread_mutex_lock(&lane->lock);
     int known = 0;

@@ -1,5 +1,5 @@
 /* Messages of device memory between ranks of a node from several threads at once, each with tags and buffers of its
- * own. Argument: rounds of each thread. */
+ * own; of one rank alone, from each thread to the one before it. Argument: rounds of each thread. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@ enum { THREADS = 3, MOST = 60000, AT_ONCE = 4 };
 
 struct lane {
     pthread_t id;
-    int number, peer;
+    int number, peer, source; /* source: thread of the peer that it receives from */
     long rounds, wrong;
     struct kit_buffer out[AT_ONCE], in[AT_ONCE];
 };
@@ -41,10 +41,10 @@ static void *work(void *at)
         if (round % 3 == 0) { /* one after the other */
             for (int i = 0; i < AT_ONCE; i++)
                 MPI_Sendrecv(from[i], (int)n, MPI_BYTE, lane->peer, lane->number * 10 + i, to[i], (int)n, MPI_BYTE,
-                             lane->peer, lane->number * 10 + i, MPI_COMM_WORLD, &statuses[i]);
+                             lane->peer, lane->source * 10 + i, MPI_COMM_WORLD, &statuses[i]);
         } else {
             for (int i = 0; i < AT_ONCE; i++)
-                MPI_Irecv(to[i], (int)n, MPI_BYTE, lane->peer, lane->number * 10 + i, MPI_COMM_WORLD, &requests[i]);
+                MPI_Irecv(to[i], (int)n, MPI_BYTE, lane->peer, lane->source * 10 + i, MPI_COMM_WORLD, &requests[i]);
             for (int i = 0; i < AT_ONCE; i++)
                 MPI_Isend(from[i], (int)n, MPI_BYTE, lane->peer, lane->number * 10 + i, MPI_COMM_WORLD,
                           &requests[AT_ONCE + i]);
@@ -56,7 +56,7 @@ static void *work(void *at)
         for (int i = 0; i < AT_ONCE; i++) {
             int count = -1;
             MPI_Get_count(&statuses[i], MPI_BYTE, &count);
-            fill(bytes, n, lane->peer, lane->number, round, i);
+            fill(bytes, n, lane->peer, lane->source, round, i);
             lane->wrong += count != (int)n || memcmp(kit_get(&lane->in[i], NULL), bytes, n) != 0;
         }
     }
@@ -71,10 +71,13 @@ int main(int argc, char **argv)
     long rounds = argc > 1 ? atol(argv[1]) : 60;
     if (level < MPI_THREAD_MULTIPLE)
         kit_skip("lanes_threads", "this MPI has no MPI_THREAD_MULTIPLE");
-    if (kit_size != 2)
-        kit_skip("lanes_threads", "it takes two ranks");
+    if (kit_size > 2)
+        kit_skip("lanes_threads", "it takes one rank or two");
     for (int t = 0; t < THREADS; t++) {
-        lane[t] = (struct lane){.number = t, .peer = 1 - kit_rank, .rounds = rounds};
+        lane[t] = (struct lane){.number = t,
+                                .peer = kit_size - 1 - kit_rank,
+                                .source = kit_size == 1 ? (t + 1) % THREADS : t,
+                                .rounds = rounds};
         for (int i = 0; i < AT_ONCE; i++) {
             kit_open(&lane[t].out[i], KIT_DEVICE, MOST);
             kit_open(&lane[t].in[i], i % 2 ? KIT_HOST : KIT_DEVICE, MOST);

@@ -1,5 +1,6 @@
-/* Lanes between ranks that are threads or forked processes: letters of random lengths go round a ring, taken from the
- * sender's buffer or from its scratch, by whoever comes first; the scratch fills up and empties again. */
+/* Lanes between ranks that are threads or forked processes: letters of random lengths go round a ring, then from each
+ * rank to itself, taken from the sender's buffer or from its scratch, by whoever comes first; the scratch fills up and
+ * empties again. */
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -142,6 +143,24 @@ static int receive_one(struct side *s, int i)
     return 1;
 }
 
+/* All messages of this rank to the next one, and those from the one before. */
+static void go_round(struct side *s, uint64_t *state)
+{
+    int sent = 0, received = 0, left = 0;
+    s->direct = s->packed = s->mailed = 0;
+    while (sent < rounds || received < rounds || left) {
+        left = 0;
+        for (int i = 0; i < IN_FLIGHT; i++) {
+            left += !has_left(s, i);
+            if (sent < rounds)
+                sent += send_one(s, i, state);
+            received += receive_one(s, i);
+        }
+        tutti_lane_poll(s->lane, 0);
+        sched_yield();
+    }
+}
+
 static int ring(struct tutti_transport *transport, void *with)
 {
     struct kit kit;
@@ -151,7 +170,6 @@ static int ring(struct tutti_transport *transport, void *with)
     struct side s = {.device = tutti_device(), .rank = transport->rank};
     uint64_t state = seed + (uint64_t)s.rank;
     char why[160];
-    int sent = 0, received = 0, left = 0;
     s.next = (s.rank + 1) % RANKS;
     s.before = (s.rank + RANKS - 1) % RANKS;
     s.host = malloc(MOST);
@@ -170,20 +188,14 @@ static int ring(struct tutti_transport *transport, void *with)
         if (!CHECK(tries < 10000000, "the lanes open"))
             return 1;
     }
-    while (sent < rounds || received < rounds || left) {
-        left = 0;
-        for (int i = 0; i < IN_FLIGHT; i++) {
-            left += !has_left(&s, i);
-            if (sent < rounds)
-                sent += send_one(&s, i, &state);
-            received += receive_one(&s, i);
-        }
-        tutti_lane_poll(s.lane, 0);
-        sched_yield();
-    }
+    go_round(&s, &state);
     CHECK(transport->ops->barrier(transport) == TUTTI_OK, "barrier");
     CHECK(s.packed > 0 && s.direct > 0, "rank %d: %ld direct, %ld packed, %ld of them late", s.rank, s.direct, s.packed,
           s.mailed);
+    s.next = s.before = s.rank;
+    go_round(&s, &state);
+    CHECK(s.packed == 0 && s.direct == rounds, "rank %d to itself: %ld direct, %ld packed, %ld late", s.rank, s.direct,
+          s.packed, s.mailed);
     tutti_lane_poll(s.lane, 0);
     for (int i = 0; i < IN_FLIGHT; i++)
         CHECK(atomic_load(&box[s.rank][i].sequence) == 0, "nothing is left");
