@@ -1,5 +1,5 @@
-/* Counts and sizes beyond 2^31: needs about five gigabytes for two ranks, so it runs with TUTTI_TEST_LARGE=1 alone. One
- * buffer a rank, in place; values are made and checked piece by piece. */
+/* Counts and sizes beyond 2^31: needs about fifteen gigabytes for two ranks, so it runs with TUTTI_TEST_LARGE=1 alone.
+ * One buffer a rank, in place; values are made and checked piece by piece. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -57,14 +57,69 @@ static void large(int element, size_t count)
     free(want);
 }
 
+#if MPI_VERSION >= 4
+static void number(uint64_t *piece, int rank, size_t first)
+{
+    for (size_t i = 0; i < PIECE / sizeof *piece; i++)
+        piece[i] = (first + i + 1) * UINT64_C(0x9e3779b97f4a7c15) + (uint64_t)rank;
+}
+
+/* From rank to rank, through one buffer; source and destination are this rank where there is no other. */
+static void replace(enum kit_kind kind)
+{
+    const size_t elements = ((size_t)1 << 31) / PIECE + 1, bytes = elements * PIECE;
+    const int to = (kit_rank + 1) % kit_size, from = (kit_rank + kit_size - 1) % kit_size;
+    const char *where = kind == KIT_DEVICE ? "device" : "host";
+    uint64_t *piece = malloc(PIECE), *want = malloc(PIECE);
+    void *at = kind == KIT_HOST ? malloc(bytes) : NULL;
+    MPI_Datatype type;
+    MPI_Request request;
+    MPI_Status status;
+    MPI_Count count = 0;
+    if (kind == KIT_DEVICE && tutti_alloc(bytes, &at) != 0)
+        at = NULL;
+    if (!CHECK(at && piece && want, "no %zu bytes of %s memory", bytes, where))
+        MPI_Abort(MPI_COMM_WORLD, 1);
+    for (size_t first = 0; first < bytes; first += PIECE) {
+        number(piece, kit_rank, first);
+        CHECK(tutti_copy((char *)at + first, piece, PIECE) == 0, "tutti_copy");
+    }
+    MPI_Type_contiguous(PIECE, MPI_BYTE, &type);
+    MPI_Type_commit(&type);
+    int error = MPI_Isendrecv_replace(at, (int)elements, type, to, 1, from, 1, MPI_COMM_WORLD, &request);
+    CHECK(error == MPI_SUCCESS, "MPI_Isendrecv_replace of %zu bytes: class %d", bytes, kit_class(error));
+    error = error == MPI_SUCCESS ? MPI_Wait(&request, &status) : error;
+    if (error == MPI_SUCCESS)
+        MPI_Get_elements_x(&status, MPI_BYTE, &count);
+    CHECK(error == MPI_SUCCESS && (size_t)count == bytes && status.MPI_SOURCE == from,
+          "%lld bytes of %s memory have come", (long long)count, where);
+    for (size_t first = 0; first < bytes; first += PIECE) {
+        CHECK(tutti_copy(piece, (char *)at + first, PIECE) == 0, "tutti_copy");
+        number(want, from, first);
+        CHECK(memcmp(piece, want, PIECE) == 0, "piece %zu of %s memory is wrong", first / PIECE, where);
+    }
+    MPI_Type_free(&type);
+    if (kind == KIT_DEVICE)
+        tutti_free(at);
+    else
+        free(at);
+    free(piece);
+    free(want);
+}
+#endif
+
 int main(int argc, char **argv)
 {
     kit_start(&argc, &argv, MPI_THREAD_SINGLE);
     if (kit_plain || !check_setting("TUTTI_TEST_LARGE", 0))
-        kit_skip("large", "needs five gigabytes: TUTTI_TEST_LARGE=1 runs it");
+        kit_skip("large", "needs fifteen gigabytes: TUTTI_TEST_LARGE=1 runs it");
     large(TUTTI_TYPE_F64, ((size_t)1 << 28) + 1);
 #if MPI_VERSION >= 4 && !defined(OPEN_MPI)
     large(TUTTI_TYPE_I8, ((size_t)1 << 31) + 1);
+#endif
+#if MPI_VERSION >= 4
+    replace(KIT_HOST);
+    replace(KIT_DEVICE);
 #endif
     return kit_end("large");
 }
