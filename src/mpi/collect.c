@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "core/log.h"
+#include "mpi/moved.h"
 #include "mpi/requests.h"
 
 /* ---- who this rank is ---- */
@@ -94,11 +95,6 @@ static struct tutti_side of_types(const void *buffer, const void *counts, const 
 }
 
 /* ---- the course of a call ---- */
-
-static inline int nothing_on_device(void)
-{
-    return likely(!tutti_door.device || !tutti_door.device->active()) || tutti_inside;
-}
 
 static int failed(const struct tutti_exchange *exchange, int status)
 {

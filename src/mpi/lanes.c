@@ -4,12 +4,13 @@
 #include <string.h>
 
 #include "core/settings.h"
+#include "mpi/parcels.h"
 
 enum { COMMS = 64 };
 
 struct tutti_lane *tutti_lane;
 size_t tutti_lane_least;
-int tutti_lane_forgets;
+int tutti_lane_forgets, tutti_lane_everywhere;
 MPI_Comm tutti_lane_box;
 
 /* Node ranks of the ranks of communicators that messages are sent over. */
@@ -49,6 +50,8 @@ void tutti_lanes_open(void)
     if (tutti_door.device && scratch == 0)
         scratch = (size_t)(tutti_door.device->channel_mb / 2) << 20;
     tutti_lane_least = (size_t)settings->message_least;
+    if (tutti_door.device && !tutti_door.aware)
+        tutti_lane_declare(tutti_door.node);
     /* On all ranks, whatever their devices, and whether or not their MPI takes device memory. */
     if (tutti_real.MPI_Comm_dup(tutti_handles.world, &tutti_lane_box) != MPI_SUCCESS) {
         tutti_lane_box = tutti_handles.no_comm;
@@ -58,10 +61,14 @@ void tutti_lanes_open(void)
     tutti_lane_forgets = forgets();
     if (!tutti_door.aware)
         tutti_lane = tutti_lane_new(tutti_door.node, tutti_door.device, scratch);
+    tutti_lane_everywhere = tutti_lane_declared(tutti_door.node);
+    if (tutti_lane_everywhere)
+        tutti_twice_ask();
 }
 
 void tutti_lanes_close(int alive)
 {
+    tutti_lane_everywhere = 0;
     tutti_lane_free(tutti_lane, alive);
     tutti_lane = NULL;
     tutti_lanes_comm_freed();
@@ -71,6 +78,7 @@ void tutti_lanes_close(int alive)
 
 void tutti_lanes_forget(void)
 {
+    tutti_lane_everywhere = 0;
     tutti_lane = NULL;
 }
 

@@ -1,6 +1,6 @@
-/* Messages between ranks of a node, and from a rank to itself, that the MPI matches and does not carry (team/lane.h). In place of the message the
- * MPI takes a short one, a mail, which names a letter. Whoever receives looks at mails of their length and fetches the
- * data; statuses and probes tell the length of the message. */
+/* Messages between ranks of a node, and from a rank to itself, that the MPI matches and does not carry (team/lane.h).
+ * In place of the message the MPI takes a short one, a mail, which names a letter. Whoever receives looks at mails of
+ * their length and fetches the data; statuses and probes tell the length of the message. */
 #ifndef TUTTI_MPI_LANES_H
 #define TUTTI_MPI_LANES_H
 
@@ -19,6 +19,7 @@ struct tutti_mail_head {
 extern struct tutti_lane *tutti_lane; /* NULL: messages are the MPI's alone */
 extern size_t tutti_lane_least;       /* bytes of a message that a letter may stand for */
 extern int tutti_lane_forgets;        /* 1: MPI_Request_get_status ends a persistent request, as in MPICH 5.0 */
+extern int tutti_lane_everywhere;     /* 1: on all ranks of the node; the same on all of them */
 extern MPI_Comm tutti_lane_box;       /* over MPI_COMM_WORLD, for MAILED letters */
 
 /* Collective over MPI_COMM_WORLD, once the node is known. The close is collective too. */

@@ -13,8 +13,7 @@
 
 /* ---- making ---- */
 
-/* Lowest byte of the elements; 0 where they are not all in one allocation of the lanes' GPU. */
-static int one_place(struct tutti_sent *sent, const char **lowest)
+int tutti_sent_place(const struct tutti_sent *sent, const char **lowest)
 {
     const struct tutti_plan *plan = sent->plan;
     const MPI_Count reach = (sent->message.count - 1) * plan->extent;
@@ -29,8 +28,7 @@ static int one_place(struct tutti_sent *sent, const char **lowest)
            (gpu < 0 || memory.gpu < 0 || memory.gpu == gpu);
 }
 
-/* 1 where the receiver's kernels can read the message as it lies. */
-static int describe(struct tutti_sent *sent, const struct tutti_layout *layout, const char *lowest)
+int tutti_sent_describe(struct tutti_sent *sent, const struct tutti_layout *layout, const char *lowest)
 {
     struct tutti_letter *letter = sent->letter;
     letter->count = (uint64_t)sent->message.count;
@@ -62,7 +60,7 @@ static int post(struct tutti_sent *sent, const struct tutti_layout *layout, cons
     letter->share.shared = 0;
     if (way == TUTTI_WAY_direct && at_once(sent, blocking)) {
         way = TUTTI_WAY_packed;
-    } else if (way == TUTTI_WAY_direct && describe(sent, layout, lowest)) {
+    } else if (way == TUTTI_WAY_direct && tutti_sent_describe(sent, layout, lowest)) {
         if (tutti_lane_share(tutti_lane, letter, lowest)) {
             tutti_letter_set(letter, TUTTI_LETTER_OFFERED);
             return 1;
@@ -149,7 +147,7 @@ static struct tutti_sent *new_sent(const struct tutti_message *message, int with
                                 .mail = tutti_handles.no_request,
                                 .data = tutti_handles.no_request,
                                 .tag = -1};
-    if (!one_place(sent, &lowest) || !(sent->letter = tutti_lane_letter(tutti_lane, peer)))
+    if (!tutti_sent_place(sent, &lowest) || !(sent->letter = tutti_lane_letter(tutti_lane, peer)))
         return give_up(sent);
     if (with_request && tutti_own_request(0, &sent->request, &sent->tag) != 0) {
         sent->tag = -1;

@@ -40,14 +40,14 @@ void tutti_sent_list(struct tutti_sent *sent)
 
 static int overdue(const struct tutti_sent *sent, uint64_t now)
 {
-    return now - sent->since > GRACE_NS + sent->bytes / GRACE_BYTES;
+    return now - sent->since > GRACE_NS + sent->patience + sent->bytes / GRACE_BYTES;
 }
 
 /* Packs into host memory, from where the MPI carries it when the receiver asks. */
 static void mail_data(struct tutti_sent *sent, uint64_t now)
 {
     struct tutti_letter *letter = sent->letter;
-    if (now - sent->since < GRACE_MAILED_NS || sent->bytes > INT32_MAX ||
+    if (now - sent->since < GRACE_MAILED_NS + sent->patience || sent->bytes > INT32_MAX ||
         !tutti_letter_win(letter, TUTTI_LETTER_MOVING))
         return;
     sent->pinned = tutti_pinned_take(sent->bytes, &sent->room);

@@ -15,6 +15,7 @@ struct tutti_sent {
     struct tutti_message message;
     const struct tutti_plan *plan; /* held; NULL: a staged message, without a letter */
     uint64_t bytes, since;
+    uint64_t patience;           /* ns more than usual that the receiver may take to come for it */
     struct tutti_letter *letter; /* NULL: it needs no care any more */
     MPI_Request mail, data;      /* of the MPI: the short message; the packed one of a MAILED letter */
     void *pinned;                /* that it lies in */
@@ -36,6 +37,18 @@ static inline struct tutti_pack_job tutti_sent_packing(const struct tutti_sent *
                                    .packed = to,
                                    .bytes = sent->bytes};
 }
+
+/* letters.c. Lowest byte of the elements; 0 where they are not all in one allocation of the lanes' GPU. */
+int tutti_sent_place(const struct tutti_sent *sent, const char **lowest);
+/* 1 where the receiver's kernels can read the message as it lies: the letter says how. */
+int tutti_sent_describe(struct tutti_sent *sent, const struct tutti_layout *layout, const char *lowest);
+
+/* letters_moved.c. A letter of a collective, without a mail, for a rank of the node; NULL: there is no way. layout:
+ * NULL where there are no bytes. job->bytes > 0: it is to be run before the letter is shown. To be listed then, or
+ * withdrawn. */
+struct tutti_sent *tutti_sent_parcel(const struct tutti_message *message, int peer, const struct tutti_layout *layout,
+                                     struct tutti_pack_job *job);
+void tutti_sent_withdraw(struct tutti_sent *sent);
 
 /* letters.c: sends the mail of a new letter, to be listed; NULL where there is no letter, or it cannot be sent (*code
  * says why then). blocking: this thread does nothing else until the data have left. */

@@ -9,6 +9,7 @@
 #include "core/settings.h"
 #include "core/status.h"
 #include "mpi/door.h"
+#include "mpi/letters.h"
 #include "progress/worker.h"
 
 enum {
@@ -200,6 +201,8 @@ static void progress(struct tutti_transport *transport)
         return;
     TUTTI_INSIDE();
     tutti_real.MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, comm_of(transport), &flag, MPI_STATUS_IGNORE);
+    if (tutti_letters_busy()) /* a peer may be waiting for one of this rank's before it comes */
+        tutti_letters_poll();
 }
 
 /* The lowest rank of the transport on this machine names the machine. */

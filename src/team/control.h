@@ -80,6 +80,7 @@ struct tutti_slot {
     uint32_t pad1[26];
     _Alignas(128) struct tutti_record record[TUTTI_RECORDS];
     struct tutti_shares shares[2];
+    uint16_t letter[2][TUTTI_MAX_RANKS]; /* first letter for each rank of the team in the call of sequence s: [s & 1] */
     struct tutti_offer offer;
 };
 

@@ -46,6 +46,20 @@ void tutti_lane_free(struct tutti_lane *lane, int alive)
     free(lane);
 }
 
+void tutti_lane_declare(struct tutti_node *node)
+{
+    atomic_store(&tutti_node_control(node)->lanes.declared, 1);
+}
+
+int tutti_lane_declared(const struct tutti_node *node)
+{
+    for (int r = 0; r < node->size; r++) {
+        if (!atomic_load(&node->peer[r].page->control->lanes.declared))
+            return 0;
+    }
+    return 1;
+}
+
 int tutti_lane_gpu(const struct tutti_lane *lane)
 {
     return atomic_load_explicit(&lane->gpu, memory_order_relaxed);

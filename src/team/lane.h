@@ -13,6 +13,10 @@ struct tutti_mapping;
 /* `scratch` bytes of device memory are taken at the first tutti_lane_poll() with `sending`. Nothing of the device is
  * touched before. NULL without memory, and where the node has too many ranks. */
 struct tutti_lane *tutti_lane_new(struct tutti_node *node, const struct tutti_device *device, size_t scratch);
+/* In MPI_Init, in this order, with a collective call of all ranks in between: this rank may have lanes; all ranks of
+ * the node may. */
+void tutti_lane_declare(struct tutti_node *node);
+int tutti_lane_declared(const struct tutti_node *node);
 /* Peers send and want nothing any more. alive: the device may be called. */
 void tutti_lane_free(struct tutti_lane *lane, int alive);
 /* Opens what can be opened: lanes from peers that have offered their scratch, and with `sending` those from this rank,
@@ -49,6 +53,8 @@ int tutti_lane_share(struct tutti_lane *lane, struct tutti_letter *letter, const
 
 /* The letter that a peer has announced; NULL where there is none of that sequence. */
 struct tutti_letter *tutti_lane_find(struct tutti_lane *lane, int peer, int number, uint64_t sequence);
+/* Letter `number` (below TUTTI_LETTERS) of a rank of the node. */
+struct tutti_letter *tutti_lane_at(struct tutti_lane *lane, int peer, int number);
 /* The letter of the oldest message to this rank from `peer` with this tag; NULL: none. */
 const struct tutti_letter *tutti_lane_oldest(const struct tutti_lane *lane, int peer, int tag);
 /* Where this rank's kernels find the data of a letter in state PACKED, or `offered` in the peer's own buffer; NULL

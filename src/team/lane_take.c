@@ -31,6 +31,11 @@ struct tutti_letter *tutti_lane_find(struct tutti_lane *lane, int peer, int numb
     return atomic_load(&letter->sequence) == sequence && letter->to == (uint32_t)lane->node->rank ? letter : NULL;
 }
 
+struct tutti_letter *tutti_lane_at(struct tutti_lane *lane, int peer, int number)
+{
+    return &tutti_lane_theirs(lane, peer)->letter[number];
+}
+
 const struct tutti_letter *tutti_lane_oldest(const struct tutti_lane *lane, int peer, int tag)
 {
     const struct tutti_letter *oldest = NULL;

@@ -39,6 +39,8 @@ struct tutti_letter {
     _Alignas(128) _Atomic uint32_t state;
     uint32_t to; /* node rank of the receiver */
     _Atomic uint64_t sequence;
+    uint32_t next; /* in a collective: the owner's next letter for the same rank; TUTTI_LETTERS: none */
+    uint32_t pad;
     int32_t tag;           /* of the message */
     uint32_t layout_bytes; /* OFFERED; 0: the message lies as it is, packed */
     uint64_t bytes;        /* of the packed message */
@@ -53,6 +55,7 @@ struct tutti_letter {
 /* One rank's side of all its lanes. */
 struct tutti_lanes {
     _Alignas(128) _Atomic uint32_t offered; /* 1: uuid and scratch are there */
+    _Atomic uint32_t declared;              /* 1: this rank may have lanes */
     unsigned char uuid[16];                 /* of the GPU that owns the scratch */
     struct tutti_share scratch;
     _Atomic uint8_t open[TUTTI_LANE_PEERS]; /* 1: this rank takes letters of that rank */

@@ -235,6 +235,11 @@ void tutti_team_arrive(struct tutti_team *team, const struct tutti_arrival *mine
     tutti_record_write(slot, sequence, mine->collective, mine->type, mine->op, mine->kind, mine->count, mine->detail);
 }
 
+int tutti_team_peer(const struct tutti_team *team, int r)
+{
+    return tutti_place(team)->peer[r];
+}
+
 static uint64_t others(const struct tutti_team *team)
 {
     uint64_t all = team->size == 64 ? UINT64_MAX : (UINT64_C(1) << team->size) - 1;

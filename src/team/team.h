@@ -151,6 +151,15 @@ static inline struct tutti_shares *tutti_team_shares(const struct tutti_team *te
     return &team->slot[r]->shares[team->sequence & 1];
 }
 
+/* Numbers of the letters of rank r, by receiver, in the current call: filled by their owner before a vote, read by
+ * others after it. TUTTI_LETTERS: none. */
+static inline uint16_t *tutti_team_letters(const struct tutti_team *team, int r)
+{
+    return team->slot[r]->letter[team->sequence & 1];
+}
+/* Local. Node rank of rank r. Team whole. */
+int tutti_team_peer(const struct tutti_team *team, int r);
+
 /* Waits until all ranks have arrived at the current call and points all[r] at copies of their records (valid until this
  * rank's next arrival; of a rank that is many calls ahead only the kind may be known, the rest is then taken for
  * this rank's own). Bounded; reports stalls; TUTTI_ERR_MISMATCH (reported) where collective, type, op, count or

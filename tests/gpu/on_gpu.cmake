@@ -130,6 +130,8 @@ gpu_test(lanes mpi-lanes ${gpu_ranks} ENV TUTTI_RULES=message:*@direct)
 gpu_test(lanes-full mpi-lanes 2 ARGS 6000000 2 ENV TUTTI_LANE_MB=1 "TUTTI_RULES=message:*@direct *@packed")
 gpu_test(lanes-threads mpi-lanes_threads 2 ENV "TUTTI_RULES=message:*@direct *@packed")
 gpu_test(lanes-packed mpi-lanes 2 ENV TUTTI_RULES=message:*@packed)
+gpu_test(types-collectives-moved mpi-types_collectives ${gpu_ranks} ARGS 900 device ENV TUTTI_RULES=message:*@direct)
+gpu_test(types-collectives-packed mpi-types_collectives ${gpu_ranks} ARGS 900 device ENV TUTTI_RULES=message:*@packed)
 gpu_test(types-collectives mpi-types_collectives ${gpu_ranks} ARGS 600)
 gpu_test(types-pack mpi-types_pack 2 ENV TUTTI_STAGING_MB=1)
 

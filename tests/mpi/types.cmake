@@ -25,6 +25,10 @@ tutti_mpi_test(mpi-types-messages-packed PROGRAM mpi-types_messages RANKS 2 ARGS
 type_program(types_collectives EVERYWHERE)
 tutti_mpi_test(mpi-types-collectives PROGRAM mpi-types_collectives RANKS 3 RANKS_MPICH 2 ARGS 900 ENV ${stats} EVERYWHERE
                TIMEOUT 200)
+tutti_mpi_test(mpi-types-collectives-moved PROGRAM mpi-types_collectives RANKS 3 RANKS_MPICH 2 ARGS 900 device
+               ENV ${stats} TUTTI_RULES=message:*@direct EVERYWHERE TIMEOUT 200)
+tutti_mpi_test(mpi-types-collectives-packed PROGRAM mpi-types_collectives RANKS 3 RANKS_MPICH 2 ARGS 450 device
+               ENV ${stats} TUTTI_RULES=message:*@packed TIMEOUT 200)
 tutti_mpi_test(mpi-types-collectives-4 PROGRAM mpi-types_collectives RANKS 4 ARGS 600 MPIS openmpi TIMEOUT 200)
 type_program(types_aware)
 tutti_mpi_test(mpi-types-aware PROGRAM mpi-types_aware RANKS 3 RANKS_MPICH 2 ENV ${stats} TUTTI_MPI_GPU_AWARE=1)

@@ -1,6 +1,7 @@
 /* Collectives of random types: blocking, nonblocking and, where the MPI has them, persistent; in place; with host and
  * device memory mixed over ranks and sides; against the same call of the MPI on copies in host memory. Gaps between and
- * inside blocks stay as they are. Argument: number of calls. */
+ * inside blocks stay as they are. Arguments: number of calls; "device": blocking calls on device memory alone, which go
+ * past the MPI. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -47,14 +48,20 @@ enum form { BLOCKING, NONBLOCKING, PERSISTENT, FORMS };
 
 static struct kit_buffer in[2], out[2];
 static unsigned char *send_copy, *receive_copy;
-static MPI_Comm ring;
-static int intel;
+/* Neighbours: on a ring, and in a graph with edges that come twice and one to the rank itself. */
+enum { EDGES = 3 };
+static struct {
+    MPI_Comm comm;
+    int n, from[EDGES], to[EDGES];
+} around[2];
+static int intel, device_only;
 
 struct shape {
     enum call call;
     enum form form;
     struct typegen type;
     int root, in_place, n; /* n: blocks */
+    int topology;          /* of `around` */
     int count;             /* of the even calls */
     int counts_out[RANKS], counts_in[RANKS], places_out[RANKS], places_in[RANKS];
     MPI_Aint bytes_out[RANKS], bytes_in[RANKS];
@@ -114,7 +121,7 @@ static void hold(MPI_Datatype type)
 static int run(struct shape *s, const void *send, void *receive)
 {
     MPI_Datatype type = s->type.type;
-    MPI_Comm comm = MPI_COMM_WORLD;
+    MPI_Comm comm = MPI_COMM_WORLD, ring = around[s->topology].comm;
     MPI_Request request = MPI_REQUEST_NULL;
     int error = MPI_ERR_OTHER, root = s->root;
     switch (s->call) {
@@ -199,10 +206,10 @@ static int place(const struct shape *s, const int *counts, int *places)
 
 static void plan(struct shape *s, uint64_t *state)
 {
-    int neighbours = s->call >= NEIGHBOR_ALLGATHER, left = (kit_rank + kit_size - 1) % kit_size;
-    int right = (kit_rank + 1) % kit_size;
+    int neighbours = s->call >= NEIGHBOR_ALLGATHER;
+    s->topology = (int)(random_next(state) % 2);
     s->root = (int)(random_next(state) % (uint64_t)kit_size);
-    s->n = neighbours ? 2 : kit_size;
+    s->n = neighbours ? around[s->topology].n : kit_size;
     s->count = (int)(random_next(state) % (COUNTS + 1));
     s->seed = random_next(state);
     s->in_place = !neighbours && s->call != BCAST && random_next(state) % 3 == 0;
@@ -216,9 +223,8 @@ static void plan(struct shape *s, uint64_t *state)
         typegen_make(&s->type, state, 1 + (int)(random_next(state) % 4), MOST, 1);
     } while (s->type.size == 0 || !typegen_disjoint(&s->type, 2));
     for (int i = 0; i < s->n; i++) {
-        int other = !neighbours ? i : i == 0 ? left : right;
-        s->counts_out[i] = between(s, kit_rank, other);
-        s->counts_in[i] = between(s, other, kit_rank);
+        s->counts_out[i] = between(s, kit_rank, neighbours ? around[s->topology].to[i] : i);
+        s->counts_in[i] = between(s, neighbours ? around[s->topology].from[i] : i, kit_rank);
         if (s->call == SCATTERV)
             s->counts_in[i] = between(s, s->root, i);
         if (s->call == NEIGHBOR_ALLGATHERV)
@@ -246,6 +252,8 @@ static void call_once(uint64_t *state, enum call call, enum form form)
     if (intel && call == ALLGATHER && form == PERSISTENT)
         hold(s.type.type);
     int kinds = (int)random_mix(s.seed + 99 + (uint64_t)kit_rank), to_host = kinds & 1, from_host = kinds >> 1 & 1;
+    if (device_only)
+        to_host = from_host = KIT_DEVICE;
     fill(send_copy, s.span_out, s.seed + (uint64_t)kit_rank);
     fill(receive_copy, s.span_in, s.seed * 3 + (uint64_t)kit_rank);
     size_t off = (size_t)(kinds >> 4 & 15), to = (size_t)(kinds >> 8 & 15);
@@ -275,6 +283,23 @@ static void call_once(uint64_t *state, enum call call, enum form form)
     typegen_free(&s.type);
 }
 
+static void open_topologies(void)
+{
+    const int left = (kit_rank + kit_size - 1) % kit_size, right = (kit_rank + 1) % kit_size;
+    int once[] = {kit_size}, periodic[] = {1};
+    around[0].n = 2;
+    around[0].from[0] = around[0].to[0] = left;
+    around[0].from[1] = around[0].to[1] = right;
+    MPI_Cart_create(MPI_COMM_WORLD, 1, once, periodic, 0, &around[0].comm);
+    around[1].n = EDGES;
+    around[1].from[0] = around[1].from[2] = left;
+    around[1].to[0] = around[1].to[2] = right;
+    around[1].from[1] = around[1].to[1] = kit_rank;
+    const int weights[EDGES] = {1, 1, 1};
+    MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, EDGES, around[1].from, weights, EDGES, around[1].to, weights,
+                                   MPI_INFO_NULL, 0, &around[1].comm);
+}
+
 int main(int argc, char **argv)
 {
     kit_start(&argc, &argv, MPI_THREAD_SINGLE);
@@ -285,8 +310,9 @@ int main(int argc, char **argv)
     int length;
     MPI_Get_library_version(library, &length);
     intel = strstr(library, "Intel") != NULL;
-    int forms = MPI_VERSION >= 4 ? FORMS : PERSISTENT, once[] = {kit_size}, around[] = {1};
-    MPI_Cart_create(MPI_COMM_WORLD, 1, once, around, 0, &ring);
+    device_only = argc > 2 && strcmp(argv[2], "device") == 0;
+    int forms = device_only ? NONBLOCKING : MPI_VERSION >= 4 ? FORMS : PERSISTENT;
+    open_topologies();
     for (int kind = 0; kind < 2; kind++) {
         kit_open(&in[kind], (enum kit_kind)kind, ROOM);
         kit_open(&out[kind], (enum kit_kind)kind, ROOM);
@@ -302,6 +328,13 @@ int main(int argc, char **argv)
         kit_close(&in[kind]);
         kit_close(&out[kind]);
     }
-    MPI_Comm_free(&ring);
+    for (int t = 0; t < 2; t++)
+        MPI_Comm_free(&around[t].comm);
+    /* On a ring of two both neighbours are one rank. */
+    for (int call = 0; device_only && call < CALLS; call++) {
+        char name[64];
+        snprintf(name, sizeof name, "MPI_%s", names[call]);
+        CHECK(kit_plain || kit_counted(name, "fetched from each other") > 0, "%s never went past the MPI", name);
+    }
     return kit_end("types_collectives");
 }
