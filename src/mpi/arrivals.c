@@ -16,7 +16,7 @@ int tutti_watch_open(struct tutti_watch *watch, const void *buffer, MPI_Count co
     if (!tutti_lane || count <= 0 || type == tutti_handles.no_type || tutti_inside)
         return 0;
     if (tutti_door.device && tutti_door.device->active())
-        tutti_lane_poll(tutti_lane, 0);
+        tutti_lanes_poll(buffer, 0);
     struct tutti_layout *layout = tutti_layout_of(type);
     if (!layout || __builtin_mul_overflow((uint64_t)count, (uint64_t)layout->size, &watch->capacity) ||
         watch->capacity < (tutti_lane_listens(tutti_lane) ? TUTTI_MAIL_BYTES : tutti_lane_least))

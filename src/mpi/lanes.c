@@ -82,6 +82,17 @@ void tutti_lanes_forget(void)
     tutti_lane = NULL;
 }
 
+void tutti_lanes_poll(const void *buffer, int sending)
+{
+    struct tutti_memory memory;
+    if (unlikely(tutti_lane_gpu(tutti_lane) < 0)) {
+        tutti_door.device->classify(buffer, &memory);
+        if (memory.kind == TUTTI_MEMORY_DEVICE && memory.gpu >= 0)
+            tutti_lane_use(tutti_lane, memory.gpu);
+    }
+    tutti_lane_poll(tutti_lane, sending);
+}
+
 void tutti_lanes_comm_freed(void)
 {
     pthread_mutex_lock(&lock);

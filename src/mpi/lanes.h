@@ -30,6 +30,8 @@ void tutti_lanes_forget(void);
 /* Node rank of a rank of the communicator (of the other group of an intercommunicator), which may be this process; -1:
  * it is on another node, or there is no such rank. */
 int tutti_lanes_peer(MPI_Comm comm, int rank);
+/* tutti_lane_poll(), which the program's buffer tells the GPU. */
+void tutti_lanes_poll(const void *buffer, int sending);
 /* A communicator's handle may be given to another one from now on. */
 void tutti_lanes_comm_freed(void);
 

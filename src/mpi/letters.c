@@ -133,7 +133,7 @@ static struct tutti_sent *new_sent(const struct tutti_message *message, int with
     if (!layout || !layout->plan || __builtin_mul_overflow((uint64_t)message->count, layout->plan->size, &bytes) ||
         bytes < tutti_lane_least || tutti_rules_message(bytes, &from) == TUTTI_WAY_staged)
         return NULL;
-    tutti_lane_poll(tutti_lane, 1);
+    tutti_lanes_poll(message->buffer, 1);
     if (!tutti_lane_is_open(tutti_lane, peer) || !mail_fits(message, layout) || is_shy(peer, message->tag) ||
         tutti_lane_clashes(tutti_lane, peer, message->tag, tutti_comm_key(message->comm), bytes))
         return NULL;

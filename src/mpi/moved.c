@@ -84,7 +84,7 @@ static int can(struct exchange *x)
     int from = 0;
     if (!tutti_lane || !tutti_door.device || !tutti_door.device->active())
         return 0;
-    tutti_lane_poll(tutti_lane, 1);
+    tutti_lanes_poll(x->call->in.buffer == MPI_IN_PLACE ? x->call->out.buffer : x->call->in.buffer, 1);
     if (!lanes_are_open(x->team) || !tutti_parcels_open(&x->parcels, x->call, x->team->rank, x->team->size))
         return 0;
     if (x->parcels.ins > TUTTI_LETTERS / 2)

@@ -92,6 +92,12 @@ int tutti_lane_watch(struct tutti_lane *lane)
 
 /* ---- opening ---- */
 
+void tutti_lane_use(struct tutti_lane *lane, int gpu)
+{
+    int none = -1;
+    atomic_compare_exchange_strong(&lane->gpu, &none, gpu);
+}
+
 static int choose_gpu(struct tutti_lane *lane)
 {
     int gpu = -1;
@@ -116,10 +122,8 @@ static void offer(struct tutti_lane *lane)
     struct tutti_lanes *own = tutti_lane_mine(lane);
     struct tutti_memory memory;
     void *scratch = NULL;
-    if (tutti_lane_gpu(lane) < 0 && !choose_gpu(lane)) {
-        atomic_store(&lane->offering, -1);
-        return;
-    }
+    if (tutti_lane_gpu(lane) < 0 && !choose_gpu(lane))
+        return; /* a thread that has none */
     int gpu = tutti_lane_gpu(lane);
     if (lane->device->alloc(gpu, lane->bytes, &scratch) != TUTTI_OK) {
         tutti_info("messages inside the node are carried by the MPI: no scratch of %zu bytes", lane->bytes);

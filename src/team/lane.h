@@ -22,6 +22,8 @@ void tutti_lane_free(struct tutti_lane *lane, int alive);
 /* Opens what can be opened: lanes from peers that have offered their scratch, and with `sending` those from this rank,
  * by offering its own. Frees the letters that have been taken. A few loads where there is nothing to do. */
 void tutti_lane_poll(struct tutti_lane *lane, int sending);
+/* They are for this GPU, where none has been chosen: otherwise for that of the thread that opens the first. */
+void tutti_lane_use(struct tutti_lane *lane, int gpu);
 /* GPU of this process that lanes are for; -1: not known yet. */
 int tutti_lane_gpu(const struct tutti_lane *lane);
 /* 1 where the peer takes letters of this rank. */
