@@ -40,6 +40,11 @@ void tutti_watch_call(const struct tutti_arrival *a, char *out, size_t size)
     const char *name = a->collective < TUTTI_COLLECTIVES ? collective_names[a->collective] : "an unknown call";
     const char *type = a->type >= 0 && a->type < TUTTI_TYPES ? tutti_type_name(a->type) : "elements";
     const char *op = a->op >= 0 && a->op < TUTTI_OPS ? tutti_op_name(a->op) : "unknown operator";
+    if (a->collective >= TUTTI_COLLECTIVE_BCAST) { /* nothing is reduced */
+        int rooted = a->collective <= TUTTI_COLLECTIVE_SCATTERV;
+        snprintf(out, size, rooted ? "%s, root %llu" : "%s", name, (unsigned long long)a->detail);
+        return;
+    }
     int n = snprintf(out, size, "%s of %llu %s, %s", name, (unsigned long long)a->count, type, op);
     if (n < 0 || (size_t)n >= size)
         return;

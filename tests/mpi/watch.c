@@ -85,12 +85,27 @@ static void first(void)
 }
 
 /* A call in which the odd rank has another `what`; `word` is what a report must say beside the library's name. */
-enum odd { COUNT_DIFFERS, OP_DIFFERS, TYPE_DIFFERS, ROOT_DIFFERS, SEGMENTS_DIFFER, CALL_DIFFERS, DIFFERENCES };
+enum odd {
+    COUNT_DIFFERS,
+    OP_DIFFERS,
+    TYPE_DIFFERS,
+    ROOT_DIFFERS,
+    SEGMENTS_DIFFER,
+    CALL_DIFFERS,
+    SOURCE_DIFFERS,
+    MOVE_DIFFERS,
+    DIFFERENCES
+};
 static const struct {
     const char *what, *word, *second;
-} differences[DIFFERENCES] = {{"count", "100", "101"},         {"operator", "sum", "max"},
-                              {"type", "int32", "float"},      {"root", "root 0", "root 1"},
-                              {"segments", "counts with", ""}, {"call", "MPI_Scan", "MPI_Exscan"}};
+} differences[DIFFERENCES] = {{"count", "100", "101"},
+                              {"operator", "sum", "max"},
+                              {"type", "int32", "float"},
+                              {"root", "root 0", "root 1"},
+                              {"segments", "counts with", ""},
+                              {"call", "MPI_Scan", "MPI_Exscan"},
+                              {"root of data", "MPI_Bcast, root 0", "root 1"},
+                              {"call that moves data", "MPI_Gather, root 0", "MPI_Scatter"}};
 
 static int differ(MPI_Comm comm, enum odd what, int odd)
 {
@@ -103,6 +118,11 @@ static int differ(MPI_Comm comm, enum odd what, int odd)
         segments[0] = odd ? 40 : 50;
         segments[1] = odd ? 60 : 50;
         return MPI_Reduce_scatter(from, to, segments, MPI_INT, MPI_SUM, comm);
+    case SOURCE_DIFFERS:
+        return MPI_Bcast(from, 100, MPI_INT, odd, comm);
+    case MOVE_DIFFERS:
+        return odd ? MPI_Scatter(from, 100, MPI_INT, to, 100, MPI_INT, 0, comm)
+                   : MPI_Gather(from, 100, MPI_INT, to, 100, MPI_INT, 0, comm);
     case CALL_DIFFERS:
         return odd ? MPI_Exscan(from, to, 100, MPI_INT, MPI_SUM, comm)
                    : MPI_Scan(from, to, 100, MPI_INT, MPI_SUM, comm);
@@ -112,10 +132,20 @@ static int differ(MPI_Comm comm, enum odd what, int odd)
     }
 }
 
+/* Until data go past the MPI: before, it has these calls, and waits for ever. */
+static void open_lanes(void)
+{
+    for (int turn = 0; turn < 200 && (turn < 20 || !kit_counted("MPI_Bcast", "fetched from each other")); turn++) {
+        void *at = kit_put(&out, 0, mine, sizeof mine);
+        CHECK(MPI_Bcast(at, COUNT, MPI_INT, 0, MPI_COMM_WORLD) == MPI_SUCCESS, "a broadcast failed");
+    }
+}
+
 static void mismatch(void)
 {
     if (kit_size < 2)
         kit_skip("watch", "needs two ranks");
+    open_lanes();
     for (int i = 0; i < DIFFERENCES; i++) {
         const char *what = differences[i].what;
         MPI_Comm comm;
@@ -191,6 +221,8 @@ static void killed(long calls)
         }
         double start = now();
         int count = call % 3 ? 10 : COUNT, error = sum_on(MPI_COMM_WORLD, count, MPI_SUM, MPI_INT);
+        if (error == MPI_SUCCESS && call % 4 == 0) /* results stay as they are */
+            error = MPI_Bcast(kit_put(&in, 0, mine, sizeof mine), COUNT, MPI_INT, 0, MPI_COMM_WORLD);
         if (error != MPI_SUCCESS) {
             fprintf(stderr, "survivor %d told after %.1f s, class %d, in call %ld\n", kit_rank, now() - start,
                     kit_class(error), call);
