@@ -55,7 +55,8 @@ enum tutti_section {
     TUTTI_SECTION_REDUCE_SCATTER_ENQUEUE,
     TUTTI_SECTION_SCAN_ENQUEUE,
     TUTTI_SECTION_MESSAGE, /* its rules name ways, not algorithms */
-    TUTTI_SECTIONS         /* none: a barrier has no rules */
+    TUTTI_SECTION_MESSAGE_FAR,
+    TUTTI_SECTIONS /* none: a barrier has no rules */
 };
 enum tutti_section tutti_rules_section(enum tutti_collective collective);
 enum tutti_section tutti_rules_section_enqueue(enum tutti_collective collective);

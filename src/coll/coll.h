@@ -66,7 +66,7 @@ int tutti_reduce_local(int gpu, const void *in, void *out, size_t count, int typ
 
 /* Reads rules (the grammar of TUTTI_RULES) and says what is wrong with them; TUTTI_OK or TUTTI_ERR_SETTING. Local. */
 int tutti_rules_check(const char *text, char *wrong, size_t size);
-/* How a message of device memory goes to another rank of the node, see tutti/ways.def. Local: the sender decides. */
+/* How a message of device memory goes to another rank, see tutti/ways.def. Local: the sender decides. */
 enum tutti_way {
 #define TUTTI_WAY(name, text) TUTTI_WAY_##name,
 #include "tutti/ways.def"
@@ -76,6 +76,8 @@ enum tutti_way {
 /* The way of the first rule of the section `message`, from `from` on (0: the first), that fits; *from is moved behind
  * it. TUTTI_WAYS past the last. */
 enum tutti_way tutti_rules_message(size_t bytes, int *from);
+/* The same of the section `message_far`, for ranks of other nodes; of the first rule that fits. */
+enum tutti_way tutti_rules_message_far(size_t bytes);
 /* The default rules for a device, by its name, as text. Static. */
 const char *tutti_rules_default(const char *device);
 

@@ -31,7 +31,9 @@ static const struct {
              "scan:"
              " *@leader 0-32k@ll 32k-1m@ll128 *@direct *@ll128 *@staged; "
              "message:" /* the others have not been measured */
-             " *@staged"},
+             " *@staged; "
+             "message_far:"
+             " 0-1m@staged *@pipelined"},
     {"host", "allreduce:"
              " 0-4k@leader_oneshot *@leader *@leader_twoshot"
              " 0-4k@oneshot *@direct *@twoshot *@staged; "
@@ -42,7 +44,9 @@ static const struct {
              "scan:"
              " *@leader *@direct *@staged; "
              "message:"
-             " *@direct *@packed *@staged"},
+             " *@direct *@packed *@staged; "
+             "message_far:"
+             " 0-1m@staged *@pipelined"},
 };
 static const char *const without_device =
     "allreduce: *@staged reduce: *@staged reduce_scatter: *@staged scan: *@staged";
@@ -60,12 +64,13 @@ static const char *const sections[TUTTI_SECTIONS] = {
     [TUTTI_SECTION_REDUCE_SCATTER_ENQUEUE] = "reduce_scatter_enqueue",
     [TUTTI_SECTION_SCAN_ENQUEUE] = "scan_enqueue",
     [TUTTI_SECTION_MESSAGE] = "message",
+    [TUTTI_SECTION_MESSAGE_FAR] = "message_far",
 };
 
 struct rule {
     enum tutti_section section;
     size_t least, most;
-    int algorithm; /* of the section MESSAGE: a way */
+    int algorithm; /* of the sections of messages: a way */
 };
 
 enum tutti_section tutti_rules_section(enum tutti_collective collective)
@@ -160,7 +165,7 @@ static int algorithm_by_name(const char *name)
     return -1;
 }
 
-static int way_by_name(const char *name)
+static int way_by_name(enum tutti_section section, const char *name)
 {
     static const char *const ways[TUTTI_WAYS] = {
 #define TUTTI_WAY(name, text) #name,
@@ -170,7 +175,11 @@ static int way_by_name(const char *name)
     int i = 0;
     while (i < TUTTI_WAYS && strcmp(ways[i], name) != 0)
         i++;
-    return i < TUTTI_WAYS ? i : -1;
+    const int far = section == TUTTI_SECTION_MESSAGE_FAR;
+    if (i == TUTTI_WAYS || (i == TUTTI_WAY_pipelined && !far) ||
+        ((i == TUTTI_WAY_packed || i == TUTTI_WAY_direct) && far))
+        return -1;
+    return i;
 }
 
 /* Reads one rule at *at; 1 read, 0 end of text, -1 wrong (said in `wrong`). rule->section carries over; TUTTI_SECTIONS:
@@ -190,7 +199,8 @@ static int read_rule(const char **at, struct rule *rule, char *wrong, size_t siz
             rule->section = section_by_name(token);
             if (rule->section == TUTTI_SECTIONS) {
                 say(wrong, size, "no collective", token,
-                    "known are: allreduce, reduce, reduce_scatter, scan, the same with _enqueue, and message");
+                    "known are: allreduce, reduce, reduce_scatter, scan, the same with _enqueue, message and "
+                    "message_far");
                 return -1;
             }
             continue;
@@ -201,14 +211,12 @@ static int read_rule(const char **at, struct rule *rule, char *wrong, size_t siz
             return -1;
         }
         *separator = '\0';
-        const int message = rule->section == TUTTI_SECTION_MESSAGE;
-        rule->algorithm = message ? way_by_name(separator + 1) : algorithm_by_name(separator + 1);
+        const int message = rule->section >= TUTTI_SECTION_MESSAGE;
+        rule->algorithm = message ? way_by_name(rule->section, separator + 1) : algorithm_by_name(separator + 1);
         if (rule->algorithm < 0 && message) {
-            say(wrong, size, "no way of messages", separator + 1, "known are: "
-#define TUTTI_WAY(name, text) #name " "
-#include "tutti/ways.def"
-#undef TUTTI_WAY
-            );
+            say(wrong, size, "no way of messages", separator + 1,
+                rule->section == TUTTI_SECTION_MESSAGE ? "known are: staged packed direct"
+                                                       : "known are: staged pipelined");
             return -1;
         }
         if (rule->algorithm < 0) {
@@ -336,6 +344,14 @@ enum tutti_way tutti_rules_message(size_t bytes, int *from)
     if (*from == 0)
         *from = atomic_load_explicit(&in_force, memory_order_acquire) * PLACES;
     int way = tutti_rules_next(TUTTI_SECTION_MESSAGE, bytes, from);
+    return way < 0 ? TUTTI_WAYS : (enum tutti_way)way;
+}
+
+enum tutti_way tutti_rules_message_far(size_t bytes)
+{
+    pthread_once(&once, read_first);
+    int from = atomic_load_explicit(&in_force, memory_order_acquire) * PLACES;
+    int way = tutti_rules_next(TUTTI_SECTION_MESSAGE_FAR, bytes, &from);
     return way < 0 ? TUTTI_WAYS : (enum tutti_way)way;
 }
 

@@ -13,13 +13,17 @@
 int tutti_watch_open(struct tutti_watch *watch, const void *buffer, MPI_Count count, MPI_Datatype type, MPI_Comm comm)
 {
     *watch = (struct tutti_watch){.buffer = (void *)(uintptr_t)buffer, .count = count, .type = type, .comm = comm};
-    if (!tutti_lane || count <= 0 || type == tutti_handles.no_type || tutti_inside)
+    if ((!tutti_lane && !tutti_far_on) || count <= 0 || type == tutti_handles.no_type || tutti_inside)
         return 0;
-    if (tutti_door.device && tutti_door.device->active())
+    const int active = tutti_door.device && tutti_door.device->active();
+    if (tutti_lane && active)
         tutti_lanes_poll(buffer, 0);
+    uint64_t least = tutti_lane && tutti_lane_listens(tutti_lane) ? TUTTI_MAIL_BYTES : tutti_lane_least;
+    if ((active || tutti_far_hears()) && tutti_far_on && least > TUTTI_FAR_MAIL_BYTES)
+        least = TUTTI_FAR_MAIL_BYTES;
     struct tutti_layout *layout = tutti_layout_of(type);
     if (!layout || __builtin_mul_overflow((uint64_t)count, (uint64_t)layout->size, &watch->capacity) ||
-        watch->capacity < (tutti_lane_listens(tutti_lane) ? TUTTI_MAIL_BYTES : tutti_lane_least))
+        watch->capacity < least)
         return 0;
     watch->size = layout->size;
     watch->extent = layout->extent;
@@ -96,7 +100,16 @@ void tutti_watch_arrived(struct tutti_watch *watch, const struct tutti_span *spa
     uint64_t key[2];
     TUTTI_INSIDE();
     watch->state = TUTTI_WATCH_PLAIN;
-    if (!tutti_lane || tutti_received(status) != TUTTI_MAIL_BYTES || !first_bytes(watch, span, text))
+    const MPI_Count bytes = tutti_received(status);
+    if (tutti_far_on && bytes == TUTTI_FAR_MAIL_BYTES && first_bytes(watch, span, text)) {
+        memcpy(&watch->far_mail, text, sizeof watch->far_mail);
+        if (tutti_far_is_mail(&watch->far_mail)) {
+            watch->mail.bytes = watch->far_mail.bytes;
+            watch->state = TUTTI_WATCH_FAR;
+        }
+        return;
+    }
+    if (!tutti_lane || bytes != TUTTI_MAIL_BYTES || !first_bytes(watch, span, text))
         return;
     memcpy(&watch->mail, text, sizeof watch->mail);
     tutti_node_key(tutti_door.node, key);
@@ -137,10 +150,8 @@ static void end_fetch(struct fetch *f, int status)
     tutti_letter_set(f->letter, TUTTI_LETTER_DONE);
 }
 
-/* Packed bytes on the host into the program's buffer. */
-static int unpack(const struct fetch *f, char *packed)
+int tutti_watch_unpack(const struct tutti_watch *watch, struct tutti_span *span, char *packed)
 {
-    struct tutti_watch *watch = f->watch;
     const uint64_t bytes = watch->mail.bytes;
     if (watch->plan) {
         struct tutti_places places;
@@ -152,7 +163,7 @@ static int unpack(const struct fetch *f, char *packed)
         return tutti_packed_move(TUTTI_UNPACK, &places, watch->plan, watch->count, watch->buffer, 0, bytes, packed);
     }
     MPI_Count extent = watch->extent, size = watch->size;
-    char *to = f->span->staged ? f->span->host : watch->buffer;
+    char *to = span->staged ? span->host : watch->buffer;
     for (uint64_t e = 0; e * (uint64_t)size < bytes; e++) {
         int position = 0;
         if (size > INT_MAX ||
@@ -160,7 +171,12 @@ static int unpack(const struct fetch *f, char *packed)
                                   watch->type, tutti_handles.self) != MPI_SUCCESS)
             return TUTTI_ERR_TRANSPORT;
     }
-    return f->span->staged ? tutti_span_out(f->span, (MPI_Count)bytes) : TUTTI_OK;
+    return span->staged ? tutti_span_out(span, (MPI_Count)bytes) : TUTTI_OK;
+}
+
+static int unpack(const struct fetch *f, char *packed)
+{
+    return tutti_watch_unpack(f->watch, f->span, packed);
 }
 
 /* Data that the MPI carries, on the communicator of the lanes. */
@@ -319,6 +335,7 @@ void tutti_watch_fetch(struct tutti_watch *const watches[], struct tutti_span *c
     struct tutti_pack_job jobs[MOST];
     unsigned rounds = 0, used, left;
     TUTTI_INSIDE();
+    tutti_far_fetch(watches, spans, n, wait);
     do {
         used = left = 0;
         for (int i = 0; i < n; i++) {
@@ -367,7 +384,7 @@ int tutti_watch_finish(struct tutti_watch *watch, struct tutti_span *span, MPI_S
         tutti_watch_arrived(watch, span, status);
     if (watch->state == TUTTI_WATCH_PLAIN)
         return 0;
-    if (watch->state == TUTTI_WATCH_LETTER)
+    if (tutti_watch_is_open(watch))
         tutti_watch_fetch(&watch, &span, 1, 1);
     *code = tutti_watch_end(watch, status);
     return 1;
@@ -375,7 +392,10 @@ int tutti_watch_finish(struct tutti_watch *watch, struct tutti_span *span, MPI_S
 
 void tutti_watch_probed(MPI_Comm comm, MPI_Status *status)
 {
-    if (!tutti_lane || !tutti_lane_listens(tutti_lane) || tutti_received(status) != TUTTI_MAIL_BYTES)
+    const MPI_Count bytes = tutti_received(status);
+    if (tutti_far_on && bytes == TUTTI_FAR_MAIL_BYTES)
+        tutti_far_probed(comm, status);
+    if (!tutti_lane || !tutti_lane_listens(tutti_lane) || bytes != TUTTI_MAIL_BYTES)
         return;
     int peer = tutti_lanes_peer(comm, status->MPI_SOURCE);
     const struct tutti_letter *letter = peer >= 0 ? tutti_lane_oldest(tutti_lane, peer, status->MPI_TAG) : NULL;

@@ -2,6 +2,7 @@
 #ifndef TUTTI_MPI_ARRIVALS_H
 #define TUTTI_MPI_ARRIVALS_H
 
+#include "mpi/far.h"
 #include "mpi/lanes.h"
 #include "mpi/stage.h"
 
@@ -9,6 +10,7 @@ enum tutti_watch_state {
     TUTTI_WATCH_WAITING,
     TUTTI_WATCH_PLAIN,   /* no mail: the message itself has come */
     TUTTI_WATCH_LETTER,  /* a mail whose data are not here yet */
+    TUTTI_WATCH_FAR,     /* the same from another node */
     TUTTI_WATCH_FETCHED, /* they are */
     TUTTI_WATCH_FAILED
 };
@@ -26,13 +28,21 @@ struct tutti_watch {
     uint64_t capacity; /* packed bytes that the buffer takes */
     enum tutti_watch_state state;
     struct tutti_mail_head mail;
-    int code; /* FAILED */
+    struct tutti_far_head far_mail;
+    struct tutti_far_in *far; /* not NULL: its chunks are coming */
+    int code;                 /* FAILED */
 };
+
+/* 1 where a mail has come, and its data have not. */
+static inline int tutti_watch_is_open(const struct tutti_watch *watch)
+{
+    return watch->state == TUTTI_WATCH_LETTER || watch->state == TUTTI_WATCH_FAR;
+}
 
 /* How the MPI's memory for a watched receive is taken: mails are likely where any peer sends letters here. */
 static inline int tutti_lazily(void)
 {
-    return tutti_lane_listens(tutti_lane) ? TUTTI_SPAN_LAZY : 0;
+    return (tutti_lane && tutti_lane_listens(tutti_lane)) || tutti_far_hears() ? TUTTI_SPAN_LAZY : 0;
 }
 
 /* 1 where a message for this buffer may be a mail: the watch is to be closed. */
@@ -50,6 +60,8 @@ static inline void tutti_watch_again(struct tutti_watch *watch)
 /* The message of `status` lies where the MPI was told: in the span where that is staged, otherwise in the buffer. Says
  * what it is. */
 void tutti_watch_arrived(struct tutti_watch *watch, const struct tutti_span *span, const MPI_Status *status);
+/* Packed bytes of the message, on the host, into the program's buffer. A status. */
+int tutti_watch_unpack(const struct tutti_watch *watch, struct tutti_span *span, char *packed);
 /* Fetches the data of letters, all at once as far as they can be fetched now, in one launch; with `wait` all of them.
  * spans[i] belongs to watches[i]. */
 void tutti_watch_fetch(struct tutti_watch *const watches[], struct tutti_span *const spans[], int n, int wait);

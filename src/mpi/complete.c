@@ -7,7 +7,10 @@
 
 static inline int nothing_open(void)
 {
-    return (tutti_pending_none() && !tutti_nonblocking_busy() && !tutti_letters_busy()) || tutti_inside;
+    if (tutti_inside)
+        return 1;
+    tutti_far_bring_on();
+    return tutti_pending_none() && !tutti_nonblocking_busy() && !tutti_letters_busy();
 }
 
 /* ---- real calls, while what is open may need this thread: those that wait are made of those that look ---- */
@@ -27,7 +30,8 @@ static int busy(const struct mine *mine)
         atomic_load_explicit(&tutti_joints_open, memory_order_relaxed) != 0)
         return 1;
     for (int i = 0; mine->pending && i < mine->n; i++) { /* nobody sends letters to who does not listen */
-        if (mine->pending[i] && mine->pending[i]->watch && tutti_lane && tutti_lane_listens(tutti_lane))
+        if (mine->pending[i] && mine->pending[i]->watch &&
+            ((tutti_lane && tutti_lane_listens(tutti_lane)) || tutti_far_hears()))
             return 1;
     }
     return 0;
@@ -41,6 +45,8 @@ static void poll(const struct mine *mine)
         tutti_pending_fetch(mine->pending, mine->requests, mine->n);
     if (tutti_letters_busy())
         tutti_letters_poll();
+    else
+        tutti_far_bring_on();
     if (atomic_load_explicit(&tutti_joints_open, memory_order_relaxed) != 0)
         tutti_joints_poll();
 }
@@ -132,6 +138,11 @@ int tutti_door_MPI_Test(MPI_Request *request, int *flag, MPI_Status *status)
     poll(&mine);
     if (!pending)
         return tutti_real.MPI_Test(request, flag, status);
+    if (pending->watch && tutti_watch_is_open(pending->watch)) { /* the data are on their way */
+        *flag = 0;
+        tutti_pending_back(pending);
+        return MPI_SUCCESS;
+    }
     MPI_Status own, *where = status == MPI_STATUS_IGNORE ? &own : status;
     int code = tutti_real.MPI_Test(request, flag, where);
     return settle(pending, *flag, code, *request, where);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/settings.h"
+#include "mpi/far.h"
 #include "mpi/parcels.h"
 
 enum { COMMS = 64 };
@@ -13,10 +14,10 @@ size_t tutti_lane_least;
 int tutti_lane_forgets, tutti_lane_everywhere;
 MPI_Comm tutti_lane_box;
 
-/* Node ranks of the ranks of communicators that messages are sent over. */
+/* Ranks in MPI_COMM_WORLD of the ranks of communicators that messages are sent over; -1: not of it. */
 static struct peers {
     MPI_Comm comm;
-    int n, *peer; /* NULL: free */
+    int n, *world; /* NULL: free */
 } table[COMMS];
 static unsigned next;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -64,6 +65,7 @@ void tutti_lanes_open(void)
     tutti_lane_everywhere = tutti_lane_declared(tutti_door.node);
     if (tutti_lane_everywhere)
         tutti_twice_ask();
+    tutti_far_open();
 }
 
 void tutti_lanes_close(int alive)
@@ -71,6 +73,7 @@ void tutti_lanes_close(int alive)
     tutti_lane_everywhere = 0;
     tutti_lane_free(tutti_lane, alive);
     tutti_lane = NULL;
+    tutti_far_close(alive);
     tutti_lanes_comm_freed();
     if (tutti_lane_box && tutti_lane_box != tutti_handles.no_comm)
         tutti_real.MPI_Comm_free(&tutti_lane_box);
@@ -80,6 +83,7 @@ void tutti_lanes_forget(void)
 {
     tutti_lane_everywhere = 0;
     tutti_lane = NULL;
+    tutti_far_on = 0;
 }
 
 void tutti_lanes_poll(const void *buffer, int sending)
@@ -97,13 +101,13 @@ void tutti_lanes_comm_freed(void)
 {
     pthread_mutex_lock(&lock);
     for (int i = 0; i < COMMS; i++) {
-        free(table[i].peer);
-        table[i].peer = NULL;
+        free(table[i].world);
+        table[i].world = NULL;
     }
     pthread_mutex_unlock(&lock);
 }
 
-int tutti_lanes_peer(MPI_Comm comm, int rank)
+int tutti_lanes_world(MPI_Comm comm, int rank)
 {
     if (rank < 0 || comm == tutti_handles.no_comm)
         return -1;
@@ -111,20 +115,26 @@ int tutti_lanes_peer(MPI_Comm comm, int rank)
     pthread_mutex_lock(&lock);
     struct peers *found = NULL;
     for (int i = 0; i < COMMS && !found; i++) {
-        if (table[i].peer && table[i].comm == comm)
+        if (table[i].world && table[i].comm == comm)
             found = &table[i];
     }
     if (!found) {
-        int n = 0, *peer = tutti_world_ranks(comm, &n);
-        for (int i = 0; peer && i < n; i++)
-            peer[i] = peer[i] == MPI_UNDEFINED ? -1 : tutti_node_find(tutti_door.node, peer[i]);
-        if (peer) {
+        int n = 0, *world = tutti_world_ranks(comm, &n);
+        for (int i = 0; world && i < n; i++)
+            world[i] = world[i] == MPI_UNDEFINED ? -1 : world[i];
+        if (world) {
             found = &table[next++ % COMMS];
-            free(found->peer);
-            *found = (struct peers){comm, n, peer};
+            free(found->world);
+            *found = (struct peers){comm, n, world};
         }
     }
-    int peer = found && rank < found->n ? found->peer[rank] : -1;
+    int world = found && rank < found->n ? found->world[rank] : -1;
     pthread_mutex_unlock(&lock);
-    return peer;
+    return world;
+}
+
+int tutti_lanes_peer(MPI_Comm comm, int rank)
+{
+    const int world = tutti_lanes_world(comm, rank);
+    return world < 0 ? -1 : tutti_node_find(tutti_door.node, world);
 }

@@ -112,8 +112,7 @@ void tutti_letter_alike(MPI_Count count, MPI_Datatype type, int dest, int tag, M
         atomic_fetch_or(&shy[peer][(unsigned)tag % SHY / 64], UINT64_C(1) << (unsigned)tag % SHY % 64);
 }
 
-/* 1 where a mail ends between two basic elements of the message: MPICH takes no part of one. */
-static int mail_fits(const struct tutti_message *message, const struct tutti_layout *layout)
+int tutti_mail_fits(const struct tutti_message *message, const struct tutti_layout *layout)
 {
     if (message->type == tutti_handles.packed) /* the receiver's type may be anything */
         return 0;
@@ -134,7 +133,7 @@ static struct tutti_sent *new_sent(const struct tutti_message *message, int with
         bytes < tutti_lane_least || tutti_rules_message(bytes, &from) == TUTTI_WAY_staged)
         return NULL;
     tutti_lanes_poll(message->buffer, 1);
-    if (!tutti_lane_is_open(tutti_lane, peer) || !mail_fits(message, layout) || is_shy(peer, message->tag) ||
+    if (!tutti_lane_is_open(tutti_lane, peer) || !tutti_mail_fits(message, layout) || is_shy(peer, message->tag) ||
         tutti_lane_clashes(tutti_lane, peer, message->tag, tutti_comm_key(message->comm), bytes))
         return NULL;
     struct tutti_sent *sent = calloc(1, sizeof *sent);

@@ -3,21 +3,8 @@
 #ifndef TUTTI_MPI_LETTERS_H
 #define TUTTI_MPI_LETTERS_H
 
+#include "mpi/far.h"
 #include "mpi/lanes.h"
-
-/* REPLACED: as TUTTI_SEND, into a buffer that is received into: the data leave it before the call returns. */
-enum tutti_send_mode { TUTTI_SEND, TUTTI_SEND_SYNCHRONOUS, TUTTI_SEND_BUFFERED, TUTTI_SEND_READY, TUTTI_SEND_REPLACED };
-
-/* Arguments of a send. */
-struct tutti_message {
-    const char *name; /* of the call */
-    const void *buffer;
-    MPI_Count count;
-    MPI_Datatype type;
-    int dest, tag;
-    MPI_Comm comm;
-    enum tutti_send_mode mode;
-};
 
 struct tutti_sent;
 
@@ -40,7 +27,13 @@ static inline void tutti_letter_note(MPI_Count count, MPI_Datatype type, int des
     if (unlikely(tutti_lane) && count > 0 && count <= TUTTI_MAIL_BYTES && TUTTI_MAIL_BYTES % count == 0 &&
         !tutti_inside)
         tutti_letter_alike(count, type, dest, tag, comm);
+    if (unlikely(tutti_far_on) && count > 0 && count <= TUTTI_FAR_MAIL_BYTES && TUTTI_FAR_MAIL_BYTES % count == 0 &&
+        !tutti_inside)
+        tutti_far_alike(count, type, dest, tag, comm);
 }
+
+/* 1 where a mail ends between two basic elements of the message: MPICH takes no part of one. */
+int tutti_mail_fits(const struct tutti_message *message, const struct tutti_layout *layout);
 
 /* Brings sends on, without waiting but for packing kernels. Completion calls repeat it. */
 void tutti_letters_poll(void);

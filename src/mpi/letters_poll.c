@@ -157,6 +157,7 @@ static void poll_locked(void)
 
 void tutti_letters_poll(void)
 {
+    tutti_far_bring_on();
     if (!tutti_lane || pthread_mutex_trylock(&lock) != 0)
         return;
     TUTTI_INSIDE();
@@ -188,7 +189,7 @@ void tutti_letters_end(void)
 {
     uint64_t limit = tutti_now_ns() + (uint64_t)tutti_settings()->timeout_seconds * 1000000000u;
     unsigned rounds = 0;
-    while (tutti_lane && all && tutti_now_ns() < limit) {
+    while (((tutti_lane && all) || tutti_far_busy()) && tutti_now_ns() < limit) {
         tutti_letters_poll();
         tutti_nonblocking_pause(&rounds);
     }

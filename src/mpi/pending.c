@@ -40,6 +40,8 @@ int tutti_pending_deliver(struct tutti_pending *pending, MPI_Status *status)
         return tutti_open_deliver(pending->open);
     if (pending->sent)
         return tutti_sent_deliver(pending->sent);
+    if (pending->far)
+        return MPI_SUCCESS;
     if (pending->standing)
         return pending->active ? tutti_standing_deliver(pending->standing) : MPI_SUCCESS;
     if (pending->joint)
@@ -62,6 +64,7 @@ static void destroy(struct tutti_pending *pending)
     tutti_watch_free(pending->watch);
     if (pending->sent)
         tutti_sent_let_go(pending->sent);
+    tutti_far_let_go(pending->far);
     if (pending->standing)
         tutti_standing_free(pending->standing);
     if (pending->joint)
@@ -115,7 +118,7 @@ static int keep(struct tutti_pending *pending)
     tutti_inside--;
     if (code == MPI_SUCCESS && complete && pending->watch && !is_cancelled(&status))
         tutti_watch_arrived(pending->watch, &pending->span, &status);
-    if (code == MPI_SUCCESS && complete && !(pending->watch && pending->watch->state == TUTTI_WATCH_LETTER)) {
+    if (code == MPI_SUCCESS && complete && !(pending->watch && tutti_watch_is_open(pending->watch))) {
         code = tutti_pending_deliver(pending, &status);
         tutti_pending_drop(pending);
         return code;
@@ -173,7 +176,10 @@ int tutti_pending_put(MPI_Request request, MPI_Comm comm, const struct tutti_pen
     pending->sent = like->sent;
     pending->standing = like->standing;
     pending->joint = like->joint;
+    pending->far = like->far;
     pending->persistent = like->persistent;
+    if (pending->far && !pending->persistent) /* a request of the MPI's own, which may be complete */
+        return keep(pending);
     tutti_pending_back(pending);
     return MPI_SUCCESS;
 }
@@ -196,6 +202,11 @@ int tutti_pending_start(struct tutti_pending *pending, MPI_Request *request)
     struct tutti_exchange *exchange = pending->exchange;
     if (pending->standing) {
         int code = tutti_standing_start(pending->standing);
+        pending->active |= code == MPI_SUCCESS;
+        return code;
+    }
+    if (pending->far) {
+        int code = tutti_far_start(pending->far, request);
         pending->active |= code == MPI_SUCCESS;
         return code;
     }
@@ -273,13 +284,29 @@ void tutti_pending_fetch(struct tutti_pending *const pending[], const MPI_Reques
             tutti_real.MPI_Request_get_status(requests[i], &flag, &status) == MPI_SUCCESS && flag &&
             !is_cancelled(&status))
             tutti_watch_arrived(one->watch, &one->span, &status);
-        if (one->watch->state != TUTTI_WATCH_LETTER)
+        if (!tutti_watch_is_open(one->watch))
             continue;
         watches[used] = one->watch;
         spans[used++] = &one->span;
     }
     if (used)
         tutti_watch_fetch(watches, spans, used, 0);
+}
+
+void tutti_pending_look(void)
+{
+    TUTTI_INSIDE();
+    pthread_mutex_lock(&lock);
+    for (struct tutti_pending *one = table; one; one = one->hh.next) {
+        MPI_Status status;
+        int flag = 0;
+        if (one->watch && one->watch->state == TUTTI_WATCH_WAITING &&
+            !(one->persistent && (!one->active || tutti_lane_forgets)) &&
+            tutti_real.MPI_Request_get_status(one->request, &flag, &status) == MPI_SUCCESS && flag &&
+            !is_cancelled(&status))
+            tutti_watch_arrived(one->watch, &one->span, &status);
+    }
+    pthread_mutex_unlock(&lock);
 }
 
 struct tutti_pending *tutti_pending_see(MPI_Request request)

@@ -77,7 +77,7 @@ int tutti_door_MPI_Cancel(MPI_Request *request)
 {
     const struct tutti_pending *pending =
         tutti_pending_none() || tutti_inside || !request ? NULL : tutti_pending_see(*request);
-    if (pending && pending->sent) /* as good as gone: it completes as sent */
+    if (pending && (pending->sent || pending->far)) /* as good as gone: it completes as sent */
         return MPI_SUCCESS;
     if (pending && pending->joint)
         return tutti_joint_cancel(pending->joint);

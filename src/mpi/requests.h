@@ -21,6 +21,7 @@ struct tutti_pending {
     struct tutti_exchange *exchange; /* not NULL: of a collective, instead of the span */
     struct tutti_watch *watch;       /* not NULL: a receive that may get a mail; staged or not */
     struct tutti_sent *sent;         /* not NULL: the request stands for this send by letter */
+    struct tutti_far_mail *far;      /* not NULL: the request is of the mail of a send to another node */
     struct tutti_standing *standing; /* not NULL: a persistent send to a rank of the node */
     struct tutti_joint *joint;       /* not NULL: the request stands for two */
     int delivered;                   /* what was received has been copied to the user */
@@ -44,12 +45,14 @@ int tutti_pending_open_call(MPI_Request request, struct tutti_open *open);
 /* Puts a started call under watch; a call that is complete already is finished at once. Takes over `span` and `watch`
  * (may be NULL). */
 int tutti_pending_add(MPI_Request request, MPI_Comm comm, struct tutti_span *span, struct tutti_watch *watch);
-/* A request that lives on or is not complete yet: takes over what `like` has of span, watch, sent, standing and joint.
- */
+/* A request that lives on or is not complete yet: takes over what `like` has of span, watch, sent, far, standing and
+ * joint. */
 int tutti_pending_put(MPI_Request request, MPI_Comm comm, const struct tutti_pending *like);
 /* Receives of which the mails have come: fetches their data, without waiting for others. The entries were taken out;
  * NULL ones are passed over. */
 void tutti_pending_fetch(struct tutti_pending *const pending[], const MPI_Request requests[], int n);
+/* Looks at all receives that no call is at, whether what has come is a mail from another node. */
+void tutti_pending_look(void);
 /* A collective; takes over `exchange`, which was allocated. */
 int tutti_pending_exchange(MPI_Request request, struct tutti_exchange *exchange, int persistent);
 /* MPI_Start of a persistent one. An MPI code. */

@@ -162,6 +162,28 @@ static void many(size_t n, int how)
     }
 }
 
+/* A probe meets the second of two messages, of which a receive has taken the first. */
+static void behind_another(size_t n)
+{
+    MPI_Request requests[3];
+    MPI_Status status, all[3];
+    int flag = 0;
+    void *from = mine(n);
+    void *to = kit_put(&in, 2, NULL, n), *there = kit_put(&more[3], 0, NULL, 30000);
+    MPI_Irecv(to, (int)n, MPI_BYTE, peer, 11, MPI_COMM_WORLD, &requests[0]);
+    MPI_Isend(from, (int)n, MPI_BYTE, peer, 11, MPI_COMM_WORLD, &requests[1]);
+    MPI_Isend((char *)from + 1, 17000, MPI_BYTE, peer, 11, MPI_COMM_WORLD, &requests[2]);
+    while (!flag)
+        MPI_Iprobe(peer, 11, MPI_COMM_WORLD, &flag, &status);
+    counted(&status, 17000, "MPI_Iprobe behind another");
+    MPI_Recv(there, 30000, MPI_BYTE, peer, 11, MPI_COMM_WORLD, &status);
+    counted(&status, 17000, "behind another");
+    MPI_Waitall(3, requests, all);
+    counted(&all[0], n, "in front of another");
+    arrived(&in, what, n, "in front of another");
+    kit_get(&more[3], NULL);
+}
+
 static void too_long(size_t n)
 {
     MPI_Request request;
@@ -252,7 +274,8 @@ int main(int argc, char **argv)
     MPI_Comm side, inter;
     MPI_Comm_split(MPI_COMM_WORLD, kit_rank % 2, kit_rank, &side);
     MPI_Intercomm_create(side, 0, MPI_COMM_WORLD, 1 - kit_rank % 2, 77, &inter);
-    peer = kit_rank ^ 1;
+    const int far = !kit_plain && !how && getenv("TUTTI_NODE_RANKS");
+    const int both_ways = kit_size == 4 && far; /* also between pairs */
     size_t room = large + (64 << 10);
     bytes = malloc(room);
     kit_open(&out, KIT_DEVICE, room);
@@ -261,12 +284,13 @@ int main(int argc, char **argv)
     for (int i = 0; i < MANY; i++)
         kit_open(&more[i], i % 4 == 3 ? KIT_HOST : KIT_DEVICE, 40000);
     for (long round = 0; round < rounds; round++) {
-        size_t n = round % 2 ? 20000 : large;
         if (alone) {
             for (int i = 0; i < 7; i++)
                 MPI_Barrier(MPI_COMM_WORLD);
             continue;
         }
+        peer = both_ways && round % 2 ? kit_rank ^ 2 : kit_rank ^ 1;
+        size_t n = (both_ways ? round / 2 : round) % 2 ? 20000 : large;
         sends_first(n);
         barrier_between(n);
         probed(n, round % 2 ? other : MPI_COMM_WORLD, 0);
@@ -276,7 +300,10 @@ int main(int argc, char **argv)
         if (past && kit_errors_returned()) /* Open MPI 4.1 writes beside a buffer that is too short */
             too_long(n);
         given_up(n, other);
-        between_groups(n, inter);
+        if (peer == (kit_rank ^ 1))
+            between_groups(n, inter);
+        if (far && !(both_ways && round % 2 == 0))
+            behind_another(n);
 #if MPI_VERSION >= 4
         if (past) { /* MPICH 4.0 gives no status of its own MPI_Isendrecv_replace */
             both(n, &in);
@@ -285,9 +312,12 @@ int main(int argc, char **argv)
 #endif
     }
     const char *rules = getenv("TUTTI_RULES");
-    CHECK(kit_plain || alone || how || (rules && !strstr(rules, "direct")) ||
-              kit_counted("MPI_Isend", "fetched by the receiver") > 0,
-          "no message was fetched by its receiver");
+    if (far && !alone)
+        CHECK(kit_counted("MPI_Isend", "pipelined to another node") > 0, "no message went in chunks");
+    else
+        CHECK(kit_plain || alone || how || (rules && !strstr(rules, "direct")) ||
+                  kit_counted("MPI_Isend", "fetched by the receiver") > 0,
+              "no message was fetched by its receiver");
     kit_close(&out);
     kit_close(&in);
     kit_close(&host);

@@ -1,6 +1,7 @@
 /* Messages of random types between two ranks, in host or device memory on either side: every mode of sending, every way
  * of receiving and completing, fewer elements than there is room for, packed messages on one side, types freed while
- * the message is on its way. Argument: number of messages. */
+ * the message is on its way. Arguments: number of messages, most elements of
+ * one. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +9,8 @@
 #include "kit.h"
 #include "typegen.h"
 
-enum { MOST = 2048, COUNTS = 3, ROOM = (16 * MOST + MOST) * 2 * (COUNTS + 1) };
+enum { MOST = 2048 };
+static size_t counts = 3, room; /* most elements; bytes of any buffer */
 
 enum way {
     SEND_IRECV,
@@ -84,7 +86,7 @@ static void check_arrival(const struct mail *m, const unsigned char *before, con
 {
     unsigned char *expect = malloc(m->span_in + 1);
     source_of(m, peer);
-    typegen_pack(&m->type, m->sent, source - m->lowest_out, want, ROOM);
+    typegen_pack(&m->type, m->sent, source - m->lowest_out, want, room);
     memcpy(expect, before, m->span_in);
     typegen_unpack(&m->type, m->sent, expect - m->lowest_in, want, m->bytes);
     const char *got = kit_get(&to[m->kind_in], NULL);
@@ -189,7 +191,7 @@ static int run(struct mail *m, char *out, char *in, MPI_Status *status)
 static void exchange(uint64_t *state, enum way way)
 {
     struct mail m = {.way = way};
-    m.room = 1 + (int)(random_next(state) % COUNTS);
+    m.room = 1 + (int)(random_next(state) % counts);
     m.sent = way == SENDRECV_REPLACE ? m.room : 1 + (int)(random_next(state) % (uint64_t)m.room);
     do {
         if (m.type.text[0])
@@ -315,19 +317,21 @@ int main(int argc, char **argv)
 {
     kit_start(&argc, &argv, MPI_THREAD_SINGLE);
     long cases = argc > 1 ? atol(argv[1]) : 50;
+    counts = argc > 2 ? strtoull(argv[2], NULL, 0) : counts;
+    room = (16 * MOST + MOST) * 2 * (counts + 1);
     if (kit_size % 2)
         kit_skip("types_messages", "needs an even number of ranks");
     peer = kit_rank ^ 1;
     for (int kind = 0; kind < 2; kind++) {
-        kit_open(&from[kind], (enum kit_kind)kind, ROOM);
-        kit_open(&to[kind], (enum kit_kind)kind, ROOM);
-        kit_open(&packed[kind], (enum kit_kind)kind, ROOM);
+        kit_open(&from[kind], (enum kit_kind)kind, room);
+        kit_open(&to[kind], (enum kit_kind)kind, room);
+        kit_open(&packed[kind], (enum kit_kind)kind, room);
     }
-    source = malloc(ROOM);
-    target = malloc(ROOM);
-    want = malloc(ROOM);
-    message = malloc(16 * MOST * COUNTS);
-    MPI_Buffer_attach(message, 16 * MOST * COUNTS);
+    source = malloc(room);
+    target = malloc(room);
+    want = malloc(room);
+    message = malloc(16 * MOST * counts);
+    MPI_Buffer_attach(message, (int)(16 * MOST * counts));
     uint64_t state = random_mix(kit_seed);
     for (long i = 0; i < cases; i++) {
         tag = (int)(i % 1000);
