@@ -79,10 +79,11 @@ void bench_outcome_messages(const char *call, char *text, size_t size)
         const char *under = strchr(now[i].text, '_'), *how = strchr(now[i].text, '|');
         if (!under || !how || (size_t)(how - under) != strlen(call) || strncmp(under, call, strlen(call)) != 0)
             continue;
-        const int way = strcmp(how, "|accelerated|fetched by the receiver") == 0   ? WAY_direct
-                        : strcmp(how, "|accelerated|packed for the receiver") == 0 ? WAY_packed
-                        : strncmp(how, "|staged|", 8) == 0                         ? WAY_staged
-                                                                                   : WAY_MPI;
+        const int way = strcmp(how, "|accelerated|fetched by the receiver") == 0     ? WAY_direct
+                        : strcmp(how, "|accelerated|packed for the receiver") == 0   ? WAY_packed
+                        : strcmp(how, "|accelerated|pipelined to another node") == 0 ? WAY_pipelined
+                        : strncmp(how, "|staged|", 8) == 0                           ? WAY_staged
+                                                                                     : WAY_MPI;
         mine[way] += more_of(&now[i]);
     }
     bench_mpi.Allreduce(mine, all, WAYS, MPI_UNSIGNED_LONG, MPI_SUM, MPI_COMM_WORLD);

@@ -7,6 +7,7 @@
 
 #include "coll/coll.h"
 #include "core/clock.h"
+#include "core/settings.h"
 #include "order.h"
 #include "tutti/tutti.h"
 #include "ways.h"
@@ -44,7 +45,14 @@ int exchange_has(const struct exchange_plan *what, int way)
 int exchange_has_rules(const struct exchange *exchange)
 {
     return exchange->used[EXCHANGE_BY_STAGED] || exchange->used[EXCHANGE_BY_PACKED] ||
-           exchange->used[EXCHANGE_BY_DIRECT];
+           exchange->used[EXCHANGE_BY_DIRECT] || exchange->used[EXCHANGE_BY_PIPELINED];
+}
+
+int exchange_apart(const struct bench_plan *plan)
+{
+    int mine[2] = {plan->node_rank, -plan->node_rank}, all[2];
+    bench_mpi.Allreduce(mine, all, 2, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+    return tutti_settings()->node_ranks == 1 || all[0] == -all[1];
 }
 
 /* Rules that the way's messages are sent under; NULL: those of the program. */
@@ -52,11 +60,13 @@ static const char *rules_of(int way)
 {
     switch (way) {
     case EXCHANGE_BY_STAGED:
-        return "message: *@staged";
+        return "message: *@staged message_far: *@staged";
     case EXCHANGE_BY_PACKED:
         return "message: *@packed";
     case EXCHANGE_BY_DIRECT:
         return "message: *@direct";
+    case EXCHANGE_BY_PIPELINED:
+        return "message_far: *@pipelined";
     default:
         return NULL;
     }

@@ -39,6 +39,8 @@ int exchange_run(const struct bench_plan *plan, const struct exchange *exchange)
 int exchange_has(const struct exchange_plan *what, int way);
 /* 1 where any of the BY ways is used. */
 int exchange_has_rules(const struct exchange *exchange);
+/* Collective: 1 where no two ranks are of one node. */
+int exchange_apart(const struct bench_plan *plan);
 void exchange_mpi(int error, const char *call);
 
 void bench_halo(struct bench_plan *plan, const struct exchange_plan *what);

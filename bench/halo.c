@@ -346,13 +346,14 @@ static void close_halo(struct halo *halo)
 
 void bench_halo(struct bench_plan *plan, const struct exchange_plan *what)
 {
-    static const int ways[] = {EXCHANGE_TUTTI,     EXCHANGE_ISEND,     EXCHANGE_BY_STAGED,
-                               EXCHANGE_BY_PACKED, EXCHANGE_BY_DIRECT, EXCHANGE_FUSED,
-                               EXCHANGE_EACH,      EXCHANGE_PLAIN,     EXCHANGE_NATIVE};
+    static const int ways[] = {EXCHANGE_TUTTI,     EXCHANGE_ISEND,        EXCHANGE_BY_STAGED, EXCHANGE_BY_PACKED,
+                               EXCHANGE_BY_DIRECT, EXCHANGE_BY_PIPELINED, EXCHANGE_FUSED,     EXCHANGE_EACH,
+                               EXCHANGE_PLAIN,     EXCHANGE_NATIVE};
     int fine = 1;
     bench_say(plan, "nodes %d", plan->nodes);
     bench_choose_gpu(plan);
     bench_say(plan, "start");
+    const int apart = exchange_apart(plan);
     for (int i = 0; i < plan->n_sizes && fine; i++) {
         struct halo halo = {.plan = plan, .what = what, .edge = plan->sizes[i]};
         struct exchange exchange = {.counted = "_Neighbor_alltoallw",
@@ -364,8 +365,11 @@ void bench_halo(struct bench_plan *plan, const struct exchange_plan *what)
                                     .check = check};
         for (size_t w = 0; w < sizeof ways / sizeof ways[0]; w++)
             exchange.used[ways[w]] = exchange_has(what, ways[w]);
-        for (int way = EXCHANGE_BY_STAGED; way <= EXCHANGE_BY_DIRECT; way++)
+        for (int way = EXCHANGE_BY_STAGED; way <= EXCHANGE_BY_PIPELINED; way++)
             exchange.used[way] &= plan->size > 1; /* a rank's messages to itself are always staged */
+        exchange.used[EXCHANGE_BY_PACKED] &= !apart;
+        exchange.used[EXCHANGE_BY_DIRECT] &= !apart;
+        exchange.used[EXCHANGE_BY_PIPELINED] &= apart;
         exchange.used[EXCHANGE_ISEND] |= exchange_has_rules(&exchange);
         open_halo(&halo, exchange.used[EXCHANGE_PLAIN]);
         for (int k = 0; k < WAYS; k++)

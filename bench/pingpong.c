@@ -105,8 +105,9 @@ static void call(void *with, int way)
 
 void bench_pingpong(struct bench_plan *plan, const struct exchange_plan *what)
 {
-    static const int ways[] = {EXCHANGE_TUTTI,  EXCHANGE_BY_STAGED, EXCHANGE_BY_PACKED, EXCHANGE_BY_DIRECT,
-                               EXCHANGE_PACKED, EXCHANGE_FLAT,      EXCHANGE_PLAIN,     EXCHANGE_NATIVE};
+    static const int ways[] = {EXCHANGE_TUTTI,     EXCHANGE_BY_STAGED,    EXCHANGE_BY_PACKED,
+                               EXCHANGE_BY_DIRECT, EXCHANGE_BY_PIPELINED, EXCHANGE_PACKED,
+                               EXCHANGE_FLAT,      EXCHANGE_PLAIN,        EXCHANGE_NATIVE};
     const struct pack_plan pack = {.kind = PACK_STRIDED, .block = what->block, .stride = what->stride};
     int fine = plan->size >= 2;
     if (!fine)
@@ -114,6 +115,7 @@ void bench_pingpong(struct bench_plan *plan, const struct exchange_plan *what)
     bench_say(plan, "nodes %d", plan->nodes);
     bench_choose_gpu(plan);
     bench_say(plan, "start");
+    const int apart = exchange_apart(plan);
     struct pingpong ping = {.plan = plan};
     for (int i = 0; fine && pack_layout_make(plan, &pack, i, &ping.layout); i++) {
         struct exchange exchange = {.bytes = ping.layout.bytes,
@@ -129,6 +131,9 @@ void bench_pingpong(struct bench_plan *plan, const struct exchange_plan *what)
         snprintf(exchange.name, sizeof exchange.name, "%s", ping.layout.name);
         for (size_t w = 0; w < sizeof ways / sizeof ways[0]; w++)
             exchange.used[ways[w]] = exchange_has(what, ways[w]);
+        exchange.used[EXCHANGE_BY_PACKED] &= !apart;
+        exchange.used[EXCHANGE_BY_DIRECT] &= !apart;
+        exchange.used[EXCHANGE_BY_PIPELINED] &= apart;
         bench_must(tutti_alloc(ping.layout.room, &memory), "allocating device memory");
         bench_must(tutti_alloc(ping.layout.bytes, &packed), "allocating device memory");
         ping.memory = memory;

@@ -70,7 +70,7 @@ static void allocate(struct tune *tune)
     for (;; tune->most /= 2) {
         void *in = NULL, *out = NULL, *message = NULL;
         int mine = tutti_alloc(tune->most, &in) == 0 && tutti_alloc(tune->most, &out) == 0;
-        if (mine && tune->sections >> TUNE_MESSAGE & 1)
+        if (mine && tune->sections >> TUNE_MESSAGE)
             mine = tutti_alloc(tune_message_room(tune->most), &message) == 0;
         tune->in = in;
         tune->out = out;
@@ -114,13 +114,13 @@ static int open_lanes(const struct tune *tune, int section, struct tune_lane lan
 {
     int n = 0;
     lanes[n++] = (struct tune_lane){.comm = tune->standard, .rules = "", .wanted = TUNE_DEFAULT};
-    for (int a = 0; section != TUNE_MESSAGE && a < TUNE_ALGORITHMS; a++) {
+    for (int a = 0; section < TUNE_MESSAGE && a < TUNE_ALGORITHMS; a++) {
         if (tune->with[a] != MPI_COMM_NULL)
             lanes[n++] = (struct tune_lane){.comm = tune->with[a], .wanted = a, .timed = 1};
     }
-    for (int w = TUNE_ALGORITHMS; section == TUNE_MESSAGE && w < TUNE_CHOICES; w++) {
-        if (tune->message.ways >> (w - TUNE_ALGORITHMS) & 1)
-            lanes[n++] = (struct tune_lane){.rules = tune_message_rules(w), .wanted = w, .timed = 1};
+    for (int w = TUNE_ALGORITHMS; section >= TUNE_MESSAGE && w < TUNE_CHOICES; w++) {
+        if (tune->message.ways[section - TUNE_MESSAGE] >> (w - TUNE_ALGORITHMS) & 1)
+            lanes[n++] = (struct tune_lane){.rules = tune_message_rules(section, w), .wanted = w, .timed = 1};
     }
     return n;
 }
@@ -155,7 +155,7 @@ static size_t section_size_at(const struct tune *tune, int section, int i)
     const size_t bytes = size_at(tune, i), next = size_at(tune, i + 1), least = tune_message_bytes(tune->message.least);
     if (!(tune->sections >> section & 1))
         return 0;
-    if (section == TUNE_MESSAGE)
+    if (section >= TUNE_MESSAGE)
         return bytes >= least ? bytes : next > least ? least : 0;
     return tune_bytes(tune, section, bytes) <= bytes ? bytes : 0;
 }

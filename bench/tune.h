@@ -15,7 +15,8 @@ enum tune_section {
     TUNE_REDUCE_SCATTER,
     TUNE_SCAN,
     TUNE_COLLECTIVES,
-    TUNE_MESSAGE = TUNE_COLLECTIVES,
+    TUNE_MESSAGE = TUNE_COLLECTIVES, /* to ranks of the node */
+    TUNE_MESSAGE_FAR,
     TUNE_SECTIONS
 };
 const char *tune_section_name(int section);
@@ -31,7 +32,7 @@ struct tune {
     struct tune_message {
         size_t least; /* bytes from which on messages may go past the MPI */
         char *memory; /* of the device, for blocks of the largest size */
-        unsigned ways;
+        unsigned ways[TUNE_SECTIONS - TUNE_MESSAGE];
         MPI_Datatype type; /* of `bytes`; MPI_DATATYPE_NULL: none yet */
         size_t bytes;
         uint64_t seed;
@@ -80,8 +81,9 @@ double tune_round(struct tune *tune, const struct tune_lane *lane, int section, 
 int tune_try(struct tune *tune, struct tune_lane *lane, int section, size_t bytes, int keep);
 void tune_graph_make(const struct tune *tune, struct tune_lane *lane, int section, size_t bytes);
 
-/* Messages: half a round trip between ranks 0 and 1, 2 and 3 ..., of blocks of 64 bytes, 128 apart, into the same
- * layout. open: collective; leaves the section out, with a note, where no message goes past the MPI. */
+/* Messages: half a round trip of blocks of 64 bytes, 128 apart, into the same layout; between ranks 0 and 1, 2 and 3
+ * ..., or (MESSAGE_FAR) between the ranks of the first half and those of the second. open: collective; leaves a section
+ * out, with a note, where no message goes past the MPI, or in chunks. */
 void tune_message_open(struct tune *tune);
 void tune_message_close(struct tune *tune);
 /* Bytes of device memory that messages of up to `most` bytes need. */
@@ -89,10 +91,10 @@ size_t tune_message_room(size_t most);
 /* Bytes of the message as it is made. */
 size_t tune_message_bytes(size_t bytes);
 /* Rules under which all messages go that way, where they can; static. */
-const char *tune_message_rules(int way);
+const char *tune_message_rules(int section, int way);
 /* tune_try() and tune_round() for messages; try is collective. */
-int tune_message_try(struct tune *tune, struct tune_lane *lane, size_t bytes);
-double tune_message_round(struct tune *tune, const struct tune_lane *lane, size_t bytes);
+int tune_message_try(struct tune *tune, struct tune_lane *lane, int section, size_t bytes);
+double tune_message_round(struct tune *tune, const struct tune_lane *lane, int section, size_t bytes);
 
 /* Collective. Measures the lanes at a size, lane 0 first, for about `seconds`, from `least` rounds on. together: lanes
  * that are far behind stay. */

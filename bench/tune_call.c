@@ -15,7 +15,8 @@ static MPIX_Stream stream = MPIX_STREAM_NULL;
 
 const char *tune_section_name(int section)
 {
-    static const char *const names[TUNE_SECTIONS] = {"allreduce", "reduce", "reduce_scatter", "scan", "message"};
+    static const char *const names[TUNE_SECTIONS] = {"allreduce", "reduce",  "reduce_scatter",
+                                                     "scan",      "message", "message_far"};
     return names[section];
 }
 
@@ -41,7 +42,7 @@ void tune_stream_close(void)
 size_t tune_bytes(const struct tune *tune, int section, size_t bytes)
 {
     size_t ranks = (size_t)tune->plan->size, count = bytes / sizeof(float);
-    if (section == TUNE_MESSAGE)
+    if (section >= TUNE_MESSAGE)
         return tune_message_bytes(bytes);
     if (section == TUNE_REDUCE_SCATTER)
         count = (count < ranks ? 1 : count / ranks) * ranks;
@@ -124,8 +125,8 @@ static size_t result_bytes(const struct tune *tune, int section, size_t bytes)
 int tune_try(struct tune *tune, struct tune_lane *lane, int section, size_t bytes, int keep)
 {
     char name[96];
-    if (section == TUNE_MESSAGE)
-        return tune_message_try(tune, lane, bytes);
+    if (section >= TUNE_MESSAGE)
+        return tune_message_try(tune, lane, section, bytes);
     size_t result = result_bytes(tune, section, bytes);
     int looked_at = bytes <= TUNE_CHECKED && result <= TUNE_CHECKED;
     if (looked_at && result) {
@@ -166,8 +167,8 @@ static void put(const struct tune *tune, const struct tune_lane *lane, int secti
 double tune_round(struct tune *tune, const struct tune_lane *lane, int section, size_t bytes)
 {
     double took = 0;
-    if (section == TUNE_MESSAGE)
-        return tune_message_round(tune, lane, bytes);
+    if (section >= TUNE_MESSAGE)
+        return tune_message_round(tune, lane, section, bytes);
     if (tune->plan->order != BENCH_HOST) {
         bench_mpi.Barrier(MPI_COMM_WORLD);
         put(tune, lane, section, bytes, 1 + lane->calls / 8); /* brings the ranks together */

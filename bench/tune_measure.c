@@ -38,7 +38,7 @@ static void probe(struct tune *tune, struct tune_lane *lanes, int n, int section
             tune->wrong = 1;
             bench_say(tune->plan, "wrong %s by %s, %zu bytes: not %s", tune_section_name(section),
                       tune_name(lanes[i].algorithm), bytes,
-                      section == TUNE_MESSAGE ? "what was sent" : "the bits of the default");
+                      section >= TUNE_MESSAGE ? "what was sent" : "the bits of the default");
         }
         if (all[i] > 0 || (lanes[i].wanted != TUNE_DEFAULT && lanes[i].algorithm != lanes[i].wanted))
             lanes[i].timed = 0;

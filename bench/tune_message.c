@@ -24,20 +24,34 @@ size_t tune_message_room(size_t most)
     return tune_message_bytes(most) / BLOCK * STRIDE;
 }
 
-const char *tune_message_rules(int way)
+const char *tune_message_rules(int section, int way)
 {
-    static const char *const rules[] = {
+    static const char *const rules[][TUNE_CHOICES - TUNE_ALGORITHMS] = {{
 #define TUTTI_WAY(name, text) "message: *@" #name,
 #include "tutti/ways.def"
 #undef TUTTI_WAY
-    };
-    return rules[way - TUNE_ALGORITHMS];
+                                                                        },
+                                                                        {
+#define TUTTI_WAY(name, text) "message_far: *@" #name,
+#include "tutti/ways.def"
+#undef TUTTI_WAY
+                                                                        }};
+    return rules[section - TUNE_MESSAGE][way - TUNE_ALGORITHMS];
 }
 
-static int partner(const struct tune *tune)
+/* -1: none. */
+static int partner(const struct tune *tune, int section)
 {
-    const int other = tune->plan->rank ^ 1;
-    return other < tune->plan->size ? other : -1;
+    const int rank = tune->plan->rank, half = tune->plan->size / 2;
+    if (section == TUNE_MESSAGE_FAR)
+        return rank < half ? rank + half : rank < 2 * half ? rank - half : -1;
+    return (rank ^ 1) < tune->plan->size ? rank ^ 1 : -1;
+}
+
+/* 1: it receives first. */
+static int is_second(const struct tune *tune, int section)
+{
+    return partner(tune, section) < tune->plan->rank;
 }
 
 static void take_rules(const char *rules)
@@ -59,11 +73,11 @@ static void make_type(struct tune *tune, size_t bytes)
     message->bytes = bytes;
 }
 
-/* From the even rank to the odd one, or back. */
-static void move(const struct tune *tune, int back)
+/* From the first rank of a pair to the second, or back. */
+static void move(const struct tune *tune, int section, int back)
 {
-    const int other = partner(tune),
-              error = (tune->plan->rank & 1) == back
+    const int other = partner(tune, section),
+              error = is_second(tune, section) == back
                           ? MPI_Send(tune->message.memory, 1, tune->message.type, other, 0, MPI_COMM_WORLD)
                           : MPI_Recv(tune->message.memory, 1, tune->message.type, other, 0, MPI_COMM_WORLD,
                                      MPI_STATUS_IGNORE);
@@ -71,11 +85,11 @@ static void move(const struct tune *tune, int back)
         bench_fail("a message of %zu bytes failed with error %d", tune->message.bytes, error);
 }
 
-static void round_trip(const struct tune *tune)
+static void round_trip(const struct tune *tune, int section)
 {
-    if (partner(tune) >= 0) {
-        move(tune, 0);
-        move(tune, 1);
+    if (partner(tune, section) >= 0) {
+        move(tune, section, 0);
+        move(tune, section, 1);
     }
 }
 
@@ -115,14 +129,14 @@ static int visit(const struct tune *tune, int blocks, int compare)
 }
 
 /* One message each way, each with new data, compared where it comes to. */
-static int checked_trip(struct tune *tune)
+static int checked_trip(struct tune *tune, int section)
 {
     int right = 1;
     for (int back = 0; back < 2; back++) {
-        const int sends = (tune->plan->rank & 1) == back;
+        const int sends = is_second(tune, section) == back;
         tune->message.seed += 0x10000019; /* alike on all ranks */
         visit(tune, sends, 0);
-        move(tune, back);
+        move(tune, section, back);
         right &= visit(tune, 1, 1);
     }
     return right;
@@ -136,36 +150,38 @@ static int way_of(const char *outcome)
         return TUNE_way_packed;
     if (strcmp(outcome, "fetched by the receiver") == 0)
         return TUNE_way_direct;
+    if (strcmp(outcome, "pipelined to another node") == 0)
+        return TUNE_way_pipelined;
     return strncmp(outcome, "mpi: ", 5) == 0 ? TUNE_way_staged : TUNE_DEFAULT;
 }
 
 /* Collective: the way that all ranks' messages took; TUNE_DEFAULT where they differ. A rank without a partner has none.
  */
-static int agreed_way(const struct tune *tune, int way)
+static int agreed_way(const struct tune *tune, int section, int way)
 {
     int mine[2] = {way, -way}, all[2];
-    if (partner(tune) < 0)
+    if (partner(tune, section) < 0)
         mine[0] = mine[1] = INT_MIN;
     bench_mpi.Allreduce(mine, all, 2, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
     return all[0] == -all[1] ? all[0] : TUNE_DEFAULT;
 }
 
-int tune_message_try(struct tune *tune, struct tune_lane *lane, size_t bytes)
+int tune_message_try(struct tune *tune, struct tune_lane *lane, int section, size_t bytes)
 {
     char name[96] = "";
     int right = 1, accelerated;
     take_rules(lane->rules);
     make_type(tune, tune_message_bytes(bytes));
-    round_trip(tune); /* the type's first */
+    round_trip(tune, section); /* the type's first */
     bench_outcome_begin();
-    if (partner(tune) >= 0)
-        right = checked_trip(tune);
+    if (partner(tune, section) >= 0)
+        right = checked_trip(tune, section);
     bench_outcome_end("_Send", name, sizeof name, &accelerated);
-    lane->algorithm = agreed_way(tune, way_of(name));
+    lane->algorithm = agreed_way(tune, section, way_of(name));
     return right;
 }
 
-double tune_message_round(struct tune *tune, const struct tune_lane *lane, size_t bytes)
+double tune_message_round(struct tune *tune, const struct tune_lane *lane, int section, size_t bytes)
 {
     double took = 0;
     take_rules(lane->rules);
@@ -173,42 +189,51 @@ double tune_message_round(struct tune *tune, const struct tune_lane *lane, size_
     for (int i = 0; i < lane->calls; i++) {
         bench_mpi.Barrier(MPI_COMM_WORLD);
         const uint64_t start = tutti_now_ns();
-        round_trip(tune);
+        round_trip(tune, section);
         took += (double)(tutti_now_ns() - start) * 1e-3;
     }
     return took / 2 / lane->calls;
 }
 
 /* Lanes open while messages are sent, and memory becomes known so. */
-static int can(struct tune *tune, int way)
+static int can(struct tune *tune, int section, int way)
 {
-    struct tune_lane lane = {.rules = tune_message_rules(way), .wanted = way};
+    struct tune_lane lane = {.rules = tune_message_rules(section, way), .wanted = way};
     for (int i = 0; i < FIRST_TRIES && lane.algorithm != way; i++)
-        tune_message_try(tune, &lane, tune->message.least);
+        tune_message_try(tune, &lane, section, tune->message.least);
     return lane.algorithm == way;
+}
+
+static void open_section(struct tune *tune, int section)
+{
+    const int far = section == TUNE_MESSAGE_FAR;
+    unsigned *ways = &tune->message.ways[section - TUNE_MESSAGE];
+    const char *why = NULL;
+    if (!(tune->sections >> section & 1))
+        return;
+    if (tune->plan->size < 2)
+        why = "there is one rank";
+    else if (tune->most < tune_message_bytes(tune->message.least))
+        why = "all that is measured is below TUTTI_MESSAGE_LEAST";
+    for (int w = far ? TUNE_way_pipelined : TUNE_way_packed; !why && w <= (far ? TUNE_way_pipelined : TUNE_way_direct);
+         w++)
+        *ways |= (unsigned)can(tune, section, w) << (w - TUNE_ALGORITHMS);
+    if (!why && *ways == 0)
+        why =
+            far ? "they are on one node, or the MPI carries them all" : "between these ranks the MPI carries them all";
+    *ways |= 1u << (TUNE_way_staged - TUNE_ALGORITHMS);
+    if (why && !(far && tune->sections >> TUNE_MESSAGE & 1)) /* most machines are one node */
+        bench_say(tune->plan, "note no rules for messages%s: %s", far ? " to other nodes" : "", why);
+    if (why)
+        tune->sections &= ~(1u << section);
 }
 
 void tune_message_open(struct tune *tune)
 {
-    struct tune_message *message = &tune->message;
-    message->type = MPI_DATATYPE_NULL;
-    message->least = (size_t)tutti_settings()->message_least;
-    if (!(tune->sections >> TUNE_MESSAGE & 1))
-        return;
-    const char *why = NULL;
-    if (tune->plan->size < 2)
-        why = "there is one rank";
-    else if (tune->most < tune_message_bytes(message->least))
-        why = "all that is measured is below TUTTI_MESSAGE_LEAST";
-    for (int w = TUNE_way_packed; !why && w < TUNE_CHOICES; w++)
-        message->ways |= (unsigned)can(tune, w) << (w - TUNE_ALGORITHMS);
-    if (!why && message->ways == 0)
-        why = "between these ranks the MPI carries them all";
-    message->ways |= 1u << (TUNE_way_staged - TUNE_ALGORITHMS);
-    if (why) {
-        bench_say(tune->plan, "note no rules for messages: %s", why);
-        tune->sections &= ~(1u << TUNE_MESSAGE);
-    }
+    tune->message.type = MPI_DATATYPE_NULL;
+    tune->message.least = (size_t)tutti_settings()->message_least;
+    open_section(tune, TUNE_MESSAGE_FAR);
+    open_section(tune, TUNE_MESSAGE);
 }
 
 void tune_message_close(struct tune *tune)

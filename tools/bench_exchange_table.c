@@ -19,7 +19,7 @@ const char *exchange_way_title(int way)
 
 static int has_rules(int way)
 {
-    return way >= EXCHANGE_BY_STAGED && way <= EXCHANGE_BY_DIRECT;
+    return way >= EXCHANGE_BY_STAGED && way <= EXCHANGE_BY_PIPELINED;
 }
 
 /* The time that a way's is compared with. */
@@ -41,8 +41,9 @@ static void print_head(const struct exchange_table *t)
         printf("# periodic, 26 neighbours, rim of %d cells, %d quantities of 8 bytes\n", o->radius, o->quantities);
     printf("# data from seed %llu, %s; times in us; x: that way's median in units of Tutti's\n",
            (unsigned long long)o->bench.seed, o->bench.check ? "validated in the timed loop" : "not validated");
-    if ((o->ways >> EXCHANGE_BY_STAGED & 7) && o->bench.ranks > 1)
-        printf("# by_: %s with the rule 'message: *@...'; x: in units of %s's, with the rules in force; went: how many "
+    if ((o->ways >> EXCHANGE_BY_STAGED & 15) && o->bench.ranks > 1)
+        printf("# by_: %s with the rule 'message: *@...' (between nodes message_far:); x: in units of %s's, with the "
+               "rules in force; went: how many "
                "of the messages of all ranks, by the library's counters\n",
                o->halo ? "isend" : "tutti", o->halo ? "isend" : "tutti");
     fflush(stdout);
@@ -52,7 +53,7 @@ static void print_row(struct exchange_table *t)
 {
     const struct exchange_row *row = &t->row[t->rows - 1];
     const struct bench_time *own = &row->time[EXCHANGE_TUTTI];
-    const int went_width = t->options->halo ? 22 : 6;
+    const int went_width = t->options->halo ? 22 : 9;
     bench_report_clear(&t->report);
     if (t->rows == 1) {
         printf("%-16s %10s %11s %11s %11s %10s  %-24s", "# Layout", "Bytes", "Median", "Min", "Max", "Iterations",

@@ -8,7 +8,8 @@
 #include "core/settings.h"
 #include "device/device.h"
 
-const char *const tune_sections[TUNE_SECTIONS] = {"allreduce", "reduce", "reduce_scatter", "scan", "message"};
+const char *const tune_sections[TUNE_SECTIONS] = {"allreduce", "reduce",  "reduce_scatter",
+                                                  "scan",      "message", "message_far"};
 
 enum {
     KEY_MPI = 256,
@@ -36,7 +37,8 @@ static const struct argp_option options[] = {
     {"timeout", KEY_TIMEOUT, "SECONDS", 0, "End it where the ranks have not said a word for so long (120)", 1},
     {"device", KEY_DEVICE, "DEVICE", 0, "auto, cuda or host: sets TUTTI_DEVICE", 1},
     {"collective", KEY_COLLECTIVE, "LIST", 0,
-     "allreduce, reduce, reduce_scatter, scan, message (how messages go to ranks of the node), with commas, or all "
+     "allreduce, reduce, reduce_scatter, scan, message (how messages go to ranks of the node), message_far (to other "
+     "nodes), with commas, or all "
      "(default); rules of others stay in the file",
      2},
     {"order", KEY_ORDER, "ORDER", 0,
@@ -129,10 +131,10 @@ void tune_options_read(int argc, char **argv, struct tune_options *out)
     out->most -= out->most % 8;
     tool_check_settings();
     bench_check_device(&out->start);
-    if (out->start.order != BENCH_HOST && out->sections == 1u << TUNE_MESSAGE)
+    if (out->start.order != BENCH_HOST && out->sections >> TUNE_MESSAGE << TUNE_MESSAGE == out->sections)
         tool_refuse("--collective message: messages have no rules in stream order; leave --order out");
     if (out->start.order != BENCH_HOST)
-        out->sections &= ~(1u << TUNE_MESSAGE);
+        out->sections &= (1u << TUNE_MESSAGE) - 1;
     if (out->start.ranks == 0) {
         const struct tutti_device *device = tutti_device();
         int gpus = strcmp(device->name, "cuda") == 0 && device->gpus ? device->gpus() : 0;

@@ -183,7 +183,7 @@ void tune_table(struct tune_run *run)
     const struct tune_options *o = run->options;
     char size[24];
     clear_progress(run);
-    const int messages_alone = o->sections == 1u << TUNE_MESSAGE;
+    const int messages_alone = o->sections >> TUNE_MESSAGE << TUNE_MESSAGE == o->sections;
     printf("# Tutti %s tune: %s, %d ranks, %s %s bytes\n", tutti_version(), orders[o->start.order], o->start.ranks,
            messages_alone ? "messages up to" : "sum of float, 8 to", tool_size_text(run->most, size));
     printf("# %s (%s)\n# %s\n", run->mpi, run->place->mpi->launcher, run->entry);
@@ -192,9 +192,11 @@ void tune_table(struct tune_run *run)
     if (run->note[0])
         printf("# %s\n", run->note);
     for (int i = 0; i < run->rows; i++) {
-        if (run->row[i].section != TUNE_MESSAGE)
+        if (run->row[i].section < TUNE_MESSAGE)
             continue;
-        puts("# message: half a round trip of blocks of 64 bytes, 128 apart, between ranks 0 and 1, 2 and 3 ...");
+        puts("# message: half a round trip of blocks of 64 bytes, 128 apart, between ranks 0 and 1, 2 and 3 ..., "
+             "message_far: "
+             "between those of the first half and those of the second");
         break;
     }
     puts("# us: medians over rounds of the slowest rank, the defaults and the tuned rules in turn");

@@ -33,7 +33,7 @@ static const struct {
              "message:" /* the others have not been measured */
              " *@staged; "
              "message_far:"
-             " 0-1m@staged *@pipelined"},
+             " 0-1023k@staged *@pipelined"},
     {"host", "allreduce:"
              " 0-4k@leader_oneshot *@leader *@leader_twoshot"
              " 0-4k@oneshot *@direct *@twoshot *@staged; "
@@ -46,7 +46,7 @@ static const struct {
              "message:"
              " *@direct *@packed *@staged; "
              "message_far:"
-             " 0-1m@staged *@pipelined"},
+             " 0-511k@staged *@pipelined"},
 };
 static const char *const without_device =
     "allreduce: *@staged reduce: *@staged reduce_scatter: *@staged scan: *@staged";

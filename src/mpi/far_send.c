@@ -36,6 +36,18 @@ void tutti_far_alike(MPI_Count count, MPI_Datatype type, int dest, int tag, MPI_
 
 /* ---- may it, and what of it ---- */
 
+/* A short message has shorter ones, so that there is something to do at the same time, a very long one longer ones. */
+static uint64_t chunk_of(uint64_t bytes)
+{
+    const uint64_t usual = (uint64_t)tutti_settings()->message_chunk, least = (bytes + MOST_CHUNKS - 1) / MOST_CHUNKS;
+    uint64_t chunk = usual;
+    if (bytes < 4 * usual)
+        chunk = bytes / 4 > usual / 4 ? bytes / 4 : usual / 4;
+    if (chunk < least)
+        chunk = least;
+    return (chunk + 1023) / 1024 * 1024;
+}
+
 /* 1 where the message goes in chunks. The caller lets go of the plan then. */
 static int look(const struct tutti_message *message, struct tutti_far_mail *mail)
 {
@@ -58,9 +70,7 @@ static int look(const struct tutti_message *message, struct tutti_far_mail *mail
     tutti_places_of(layout->plan, message->count, message->buffer, &places);
     if (!places.device || !tutti_places_reached(&places))
         return 0;
-    uint64_t chunk = (uint64_t)tutti_settings()->message_chunk, most = (bytes + MOST_CHUNKS - 1) / MOST_CHUNKS;
-    if (chunk < most)
-        chunk = (most + 4095) / 4096 * 4096;
+    const uint64_t chunk = chunk_of(bytes);
     if (chunk > INT_MAX)
         return 0;
     mail->message = *message;

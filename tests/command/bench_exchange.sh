@@ -60,6 +60,11 @@ said=$("$tutti" bench pingpong --mpi "$mpi" --block 3 --stride 7 -m 300,3k -i 6 
 holds "$said" '^# Layout .* packed +x$' "--ways"
 holds "$said" "^3 every 7 +300 " "blocks of 3 bytes"
 
+said=$(TUTTI_NODE_RANKS=1 TUTTI_MESSAGE_CHUNK=8192 "$tutti" bench pingpong --mpi "$mpi" -m 1k,64k -i 6 -x 1 2>&1)
+holds "$said" '^# Layout .* by_staged +x +went +by_pipelined +x +went +packed +x +flat +x +plain +x$' "nodes: columns"
+holds "$said" "^8 every 16 +1024 .*$pair  staged +$pair  staged +($pair){3}\$" "nodes: 1024 bytes"
+holds "$said" "^8 every 16 +65536 .*$pair  staged +$pair  pipelined +($pair){3}\$" "nodes: 65536 bytes"
+
 expect 2 "a ping-pong has two ranks" "$tutti" bench pingpong -n 3
 expect 2 "one over the other" "$tutti" bench pingpong --block 16 --stride 8
 expect 2 "not a whole number of blocks" "$tutti" bench pingpong --block 3 -m 100,1k
