@@ -63,6 +63,8 @@ void tutti_far_alike(MPI_Count count, MPI_Datatype type, int dest, int tag, MPI_
 
 /* 1 where what was received is a mail: no probe can meet it any more. */
 int tutti_far_is_mail(const struct tutti_far_head *head);
+/* Asks the MPI for the chunks of a watch in state FAR; polling brings them on. */
+void tutti_far_begin(struct tutti_watch *watch);
 /* Of the watches in state FAR: brings them on, and to FETCHED or FAILED; with `wait` all of them. */
 void tutti_far_fetch(struct tutti_watch *const watches[], struct tutti_span *const spans[], int n, int wait);
 /* A probe met a message as long as a mail. */

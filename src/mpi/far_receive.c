@@ -80,7 +80,7 @@ static int equip(struct tutti_far_in *in)
     }
 }
 
-static void begin(struct tutti_watch *watch)
+void tutti_far_begin(struct tutti_watch *watch)
 {
     struct tutti_far_in *in = calloc(1, sizeof *in);
     if (in) {
@@ -237,7 +237,7 @@ void tutti_far_fetch(struct tutti_watch *const watches[], struct tutti_span *con
     int left = 0;
     for (int i = 0; i < n; i++) {
         if (watches[i]->state == TUTTI_WATCH_FAR && !watches[i]->far)
-            begin(watches[i]);
+            tutti_far_begin(watches[i]);
         left += watches[i]->state == TUTTI_WATCH_FAR;
     }
     while (left > 0) {

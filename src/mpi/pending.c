@@ -305,6 +305,8 @@ void tutti_pending_look(void)
             tutti_real.MPI_Request_get_status(one->request, &flag, &status) == MPI_SUCCESS && flag &&
             !is_cancelled(&status))
             tutti_watch_arrived(one->watch, &one->span, &status);
+        if (one->watch && one->watch->state == TUTTI_WATCH_FAR && !one->watch->far)
+            tutti_far_begin(one->watch);
     }
     pthread_mutex_unlock(&lock);
 }

@@ -51,7 +51,8 @@ int tutti_pending_put(MPI_Request request, MPI_Comm comm, const struct tutti_pen
 /* Receives of which the mails have come: fetches their data, without waiting for others. The entries were taken out;
  * NULL ones are passed over. */
 void tutti_pending_fetch(struct tutti_pending *const pending[], const MPI_Request requests[], int n);
-/* Looks at all receives that no call is at, whether what has come is a mail from another node. */
+/* Looks at all receives that no call is at: what has come is begun to be fetched where it is a mail from another node.
+ */
 void tutti_pending_look(void);
 /* A collective; takes over `exchange`, which was allocated. */
 int tutti_pending_exchange(MPI_Request request, struct tutti_exchange *exchange, int persistent);
