@@ -200,6 +200,25 @@ static int displace(struct tutti_blocks *blocks, const struct tutti_side *side)
     return 1;
 }
 
+/* 1 where kernels of one GPU reach all blocks, in its memory, which has the packed ones too then. */
+static int on_one_gpu(const struct tutti_blocks *blocks, struct tutti_places *all)
+{
+    *all = (struct tutti_places){.gpu = -1};
+    for (int i = 0; tutti_door.aware && i < blocks->n; i++) {
+        const struct tutti_block *block = &blocks->block[i];
+        struct tutti_places one;
+        if (block->bytes == 0)
+            continue;
+        if (!block->plan)
+            return 0;
+        tutti_places_of(block->plan, block->count, block->at, &one);
+        if (!one.device || !tutti_places_reached(&one) || (all->device && one.gpu != all->gpu))
+            return 0;
+        *all = one;
+    }
+    return all->device;
+}
+
 int tutti_blocks_open(struct tutti_blocks *blocks, const struct tutti_side *side)
 {
     *blocks = (struct tutti_blocks){.buffer = side->buffer,
@@ -227,9 +246,11 @@ int tutti_blocks_open(struct tutti_blocks *blocks, const struct tutti_side *side
         tutti_error("the packed blocks are beyond the displacements of this call: use its large-count form");
         return TUTTI_ERR_ARGUMENT;
     }
-    blocks->memory = tutti_pinned_take(blocks->bytes ? blocks->bytes : 1, &blocks->room);
-    if (!blocks->memory)
+    struct tutti_places places;
+    if (!tutti_scratch_take(&blocks->scratch, on_one_gpu(blocks, &places) ? &places : NULL,
+                            blocks->bytes ? blocks->bytes : 1))
         return TUTTI_ERR_MEMORY;
+    blocks->memory = blocks->scratch.memory;
     blocks->staged = 1;
     blocks->buffer = blocks->memory;
     if (side->displs)
@@ -259,7 +280,7 @@ int tutti_blocks_out(struct tutti_blocks *blocks)
 void tutti_blocks_close(struct tutti_blocks *blocks)
 {
     if (blocks->staged)
-        tutti_pinned_give(blocks->memory, blocks->room);
+        tutti_scratch_give(&blocks->scratch);
     for (int i = 0; i < blocks->n; i++) {
         if (blocks->block[i].plan)
             tutti_plan_drop(blocks->block[i].plan);

@@ -1,5 +1,6 @@
 /* Staging of buffers that are several blocks: what a collective sends to or receives from each rank. The blocks lie
- * packed behind each other in one piece of pinned memory, moved by one launch; the MPI is told types without gaps. */
+ * packed behind each other in one piece of pinned or device memory, moved by one launch; the MPI is told types without
+ * gaps. */
 #ifndef TUTTI_MPI_BLOCKS_H
 #define TUTTI_MPI_BLOCKS_H
 
@@ -39,8 +40,9 @@ struct tutti_blocks {
     const MPI_Datatype *types;
     int times; /* counts are to be multiplied by this */
     int staged, by_kernel, way, n, only;
-    char *memory;
-    size_t room, bytes;
+    char *memory; /* of `scratch` */
+    struct tutti_scratch scratch;
+    size_t bytes;
     struct tutti_block *block;
     void *own_displs;
     MPI_Datatype *own_types;
@@ -64,6 +66,8 @@ struct tutti_exchange {
 /* How it was staged, for the counters. */
 static inline const char *tutti_exchange_how(const struct tutti_exchange *exchange)
 {
+    if (exchange->in.scratch.on_device || exchange->out.scratch.on_device)
+        return "packed in device memory";
     return exchange->in.by_kernel || exchange->out.by_kernel ? "packed by a kernel" : "device memory";
 }
 

@@ -248,8 +248,10 @@ int tutti_door_MPI_Finalize(void)
             tutti_node_close(tutti_door.node);
         tutti_door.node = NULL;
         tutti_layouts_close();
-        if (tutti_door.device && tutti_door.device->active())
+        if (tutti_door.device && tutti_door.device->active()) {
+            tutti_scratch_close();
             tutti_pinned_close();
+        }
         tutti_types_close();
         tutti_door.on = 0;
     }

@@ -283,7 +283,10 @@ int tutti_span_open(struct tutti_span *span, const void *buffer, MPI_Count count
     if (span->packed)
         span->bytes = (size_t)count * span->size;
     span->lazy = way & TUTTI_SPAN_LAZY && span->bytes > LAZY_FROM && (span->packed || span->prefix);
-    span->memory = span->lazy ? lazy_take(span->bytes, &span->room) : tutti_pinned_take(span->bytes, &span->room);
+    if (span->lazy)
+        span->memory = lazy_take(span->bytes, &span->room);
+    else if (tutti_scratch_take(&span->scratch, span->packed ? &span->places : NULL, span->bytes))
+        span->memory = span->scratch.memory;
     span->host = span->packed ? span->memory : span->memory - lowest;
     span->staged = 1;
     int status = span->memory ? TUTTI_OK : TUTTI_ERR_MEMORY;
@@ -357,7 +360,7 @@ void tutti_span_close(struct tutti_span *span)
     if (!span->staged)
         return;
     if (!span->lazy)
-        tutti_pinned_give(span->memory, span->room);
+        tutti_scratch_give(&span->scratch);
     else if (span->memory)
         munmap(span->memory, span->room);
     if (span->plan)

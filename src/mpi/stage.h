@@ -4,7 +4,7 @@
 #ifndef TUTTI_MPI_STAGE_H
 #define TUTTI_MPI_STAGE_H
 
-#include "mpi/packed.h"
+#include "mpi/scratch.h"
 
 /* PACKED: the MPI is told the type `given`, not the program's. LATER: the contents are copied by tutti_span_in(), not
  * at once. */
@@ -13,23 +13,24 @@
 enum { TUTTI_SPAN_IN = 1, TUTTI_SPAN_OUT = 2, TUTTI_SPAN_PACKED = 4, TUTTI_SPAN_LATER = 8, TUTTI_SPAN_LAZY = 16 };
 
 struct tutti_span {
-    void *host;              /* what the MPI is given in place of the buffer */
-    MPI_Datatype given;      /* and of what type its elements are */
-    int staged;              /* 0: the buffer itself */
-    int packed;              /* `memory` holds packed elements, of `given` */
-    int prefix;              /* a message of n bytes fills the first n bytes, or packed bytes */
-    int solid;               /* no gaps */
-    int lazy;                /* `memory` is not pinned */
-    int way;                 /* TUTTI_SPAN_IN | TUTTI_SPAN_OUT */
-    char *user;              /* lowest byte in device memory */
-    char *memory;            /* lowest byte in host memory */
-    size_t room;             /* of `memory`, as the pool counts */
-    size_t bytes;            /* of the image, or of the packed elements */
-    MPI_Count count;         /* elements */
-    MPI_Count extent, first; /* distance of elements; of the first from `user` */
-    MPI_Count origin;        /* of the program's address from `user` */
-    size_t true_extent;      /* of one element */
-    size_t size;             /* of one element, packed */
+    void *host;                   /* what the MPI is given in place of the buffer */
+    MPI_Datatype given;           /* and of what type its elements are */
+    int staged;                   /* 0: the buffer itself */
+    int packed;                   /* `memory` holds packed elements, of `given` */
+    int prefix;                   /* a message of n bytes fills the first n bytes, or packed bytes */
+    int solid;                    /* no gaps */
+    int lazy;                     /* `memory` is not pinned */
+    int way;                      /* TUTTI_SPAN_IN | TUTTI_SPAN_OUT */
+    char *user;                   /* lowest byte in device memory */
+    char *memory;                 /* lowest byte in host memory, or in device scratch (of packed elements) */
+    size_t room;                  /* of `memory`, where that is lazy */
+    struct tutti_scratch scratch; /* where `memory` lies otherwise */
+    size_t bytes;                 /* of the image, or of the packed elements */
+    MPI_Count count;              /* elements */
+    MPI_Count extent, first;      /* distance of elements; of the first from `user` */
+    MPI_Count origin;             /* of the program's address from `user` */
+    size_t true_extent;           /* of one element */
+    size_t size;                  /* of one element, packed */
     MPI_Datatype type;
     int own_type;                  /* `type` is a duplicate: the program may free its own during the call */
     const struct tutti_plan *plan; /* held; NULL: none is known, or none is needed */
@@ -39,6 +40,8 @@ struct tutti_span {
 /* Why a span was staged, for the counters. */
 static inline const char *tutti_span_how(const struct tutti_span *span)
 {
+    if (span->scratch.on_device)
+        return "packed in device memory";
     return span->packed && tutti_places_reached(&span->places) ? "packed by a kernel" : "device memory";
 }
 

@@ -36,6 +36,11 @@ tutti_mpi_test(mpi-types-collectives-packed PROGRAM mpi-types_collectives RANKS 
 tutti_mpi_test(mpi-types-collectives-4 PROGRAM mpi-types_collectives RANKS 4 ARGS 600 MPIS openmpi TIMEOUT 200)
 type_program(types_aware)
 tutti_mpi_test(mpi-types-aware PROGRAM mpi-types_aware RANKS 3 RANKS_MPICH 2 ENV ${stats} TUTTI_MPI_GPU_AWARE=1)
+# The MPI reaches this memory: it is given device memory of Tutti's, or where there is none, host memory.
+set(aware ${stats} TUTTI_MPI_GPU_AWARE=1 TUTTI_HOST_STRICT=0 TUTTI_AWARE_LEAST=0)
+tutti_mpi_test(mpi-types-aware-device PROGRAM mpi-types_aware RANKS 3 RANKS_MPICH 2
+               ENV ${aware} "TUTTI_TEST_HOW=packed in device memory")
+tutti_mpi_test(mpi-types-aware-none PROGRAM mpi-types_aware RANKS 2 ENV ${aware} TUTTI_AWARE_MB=0)
 type_program(types_pack EVERYWHERE)
 tutti_mpi_test(mpi-types-pack PROGRAM mpi-types_pack RANKS 2 ENV ${stats} TUTTI_STAGING_MB=1 EVERYWHERE)
 program(types_freed EVERYWHERE)
