@@ -217,7 +217,7 @@ static int job_of(struct fetch *f, char *data, struct tutti_pack_job *job)
     struct tutti_watch *watch = f->watch;
     const uint64_t bytes = watch->mail.bytes;
     const int laid_out = f->offered && f->letter->layout_bytes > 0;
-    if (watch->plan)
+    if (watch->plan && !watch->placed)
         tutti_places_of(watch->plan, watch->count, watch->buffer, &watch->places);
     const int direct = reachable(watch);
     char *to = watch->buffer;

@@ -24,6 +24,7 @@ struct tutti_watch {
     int own_type;
     int whole;                     /* 1: the elements are one run of bytes */
     const struct tutti_plan *plan; /* held; NULL: none */
+    int placed;                    /* 1: `places` is known */
     struct tutti_places places;
     uint64_t capacity; /* packed bytes that the buffer takes */
     enum tutti_watch_state state;

@@ -13,19 +13,27 @@
 
 /* ---- making ---- */
 
-int tutti_sent_place(const struct tutti_sent *sent, const char **lowest)
+int tutti_seen_holds(struct tutti_seen *seen, const char *first, const char *end)
+{
+    const char *base = seen->memory.base;
+    if (seen->memory.kind != TUTTI_MEMORY_DEVICE || first < base || end > base + seen->memory.bytes) {
+        tutti_door.device->classify(first, &seen->memory);
+        seen->memo.of = NULL;
+        base = seen->memory.base;
+    }
+    const int gpu = tutti_lane_gpu(tutti_lane);
+    return seen->memory.kind == TUTTI_MEMORY_DEVICE && first >= base && end <= base + seen->memory.bytes &&
+           (gpu < 0 || seen->memory.gpu < 0 || seen->memory.gpu == gpu);
+}
+
+int tutti_sent_place(const struct tutti_sent *sent, struct tutti_seen *seen, const char **lowest)
 {
     const struct tutti_plan *plan = sent->plan;
     const MPI_Count reach = (sent->message.count - 1) * plan->extent;
     const char *first = (const char *)sent->message.buffer + plan->true_lower + (reach < 0 ? reach : 0);
     const char *end = (const char *)sent->message.buffer + plan->true_end + (reach > 0 ? reach : 0);
-    struct tutti_memory memory;
-    tutti_door.device->classify(first, &memory);
-    const char *base = memory.base;
-    int gpu = tutti_lane_gpu(tutti_lane);
     *lowest = first;
-    return memory.kind == TUTTI_MEMORY_DEVICE && first >= base && end <= base + memory.bytes &&
-           (gpu < 0 || memory.gpu < 0 || memory.gpu == gpu);
+    return tutti_seen_holds(seen, first, end);
 }
 
 int tutti_sent_describe(struct tutti_sent *sent, const struct tutti_layout *layout, const char *lowest)
@@ -61,7 +69,7 @@ static int post(struct tutti_sent *sent, const struct tutti_layout *layout, cons
     if (way == TUTTI_WAY_direct && at_once(sent, blocking)) {
         way = TUTTI_WAY_packed;
     } else if (way == TUTTI_WAY_direct && tutti_sent_describe(sent, layout, lowest)) {
-        if (tutti_lane_share(tutti_lane, letter, lowest)) {
+        if (tutti_lane_share(tutti_lane, letter, lowest, NULL)) {
             tutti_letter_set(letter, TUTTI_LETTER_OFFERED);
             return 1;
         }
@@ -146,7 +154,8 @@ static struct tutti_sent *new_sent(const struct tutti_message *message, int with
                                 .mail = tutti_handles.no_request,
                                 .data = tutti_handles.no_request,
                                 .tag = -1};
-    if (!tutti_sent_place(sent, &lowest) || !(sent->letter = tutti_lane_letter(tutti_lane, peer)))
+    struct tutti_seen seen = {.memory = {.kind = TUTTI_MEMORY_HOST}};
+    if (!tutti_sent_place(sent, &seen, &lowest) || !(sent->letter = tutti_lane_letter(tutti_lane, peer)))
         return give_up(sent);
     if (with_request && tutti_own_request(0, &sent->request, &sent->tag) != 0) {
         sent->tag = -1;

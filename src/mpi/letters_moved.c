@@ -6,15 +6,16 @@
 #include "mpi/sent.h"
 
 /* 1 where it is shown: in the program's buffer, or in scratch when `job` has run. */
-static int show(struct tutti_sent *sent, const struct tutti_layout *layout, struct tutti_pack_job *job)
+static int show(struct tutti_sent *sent, const struct tutti_layout *layout, struct tutti_seen *seen,
+                struct tutti_pack_job *job)
 {
     struct tutti_letter *letter = sent->letter;
     const char *lowest;
     int from = 0;
     enum tutti_way way = tutti_rules_message(sent->bytes, &from);
-    int offered = tutti_sent_place(sent, &lowest) && tutti_sent_describe(sent, layout, lowest);
+    int offered = tutti_sent_place(sent, seen, &lowest) && tutti_sent_describe(sent, layout, lowest);
     if (offered && (way != TUTTI_WAY_packed || sent->bytes > INT32_MAX)) {
-        tutti_lane_share(tutti_lane, letter, lowest);
+        tutti_lane_share(tutti_lane, letter, lowest, &seen->memo);
         if (letter->share.shared) {
             tutti_letter_set(letter, TUTTI_LETTER_OFFERED);
             return 1;
@@ -28,7 +29,7 @@ static int show(struct tutti_sent *sent, const struct tutti_layout *layout, stru
         return 1;
     }
     if (offered)
-        tutti_lane_share(tutti_lane, letter, lowest);
+        tutti_lane_share(tutti_lane, letter, lowest, &seen->memo);
     if (!letter->share.shared)
         return 0;
     tutti_letter_set(letter, TUTTI_LETTER_OFFERED);
@@ -36,7 +37,7 @@ static int show(struct tutti_sent *sent, const struct tutti_layout *layout, stru
 }
 
 struct tutti_sent *tutti_sent_parcel(const struct tutti_message *message, int peer, const struct tutti_layout *layout,
-                                     struct tutti_pack_job *job)
+                                     struct tutti_seen *seen, struct tutti_pack_job *job)
 {
     struct tutti_sent *sent = calloc(1, sizeof *sent);
     *job = (struct tutti_pack_job){.bytes = 0};
@@ -60,7 +61,7 @@ struct tutti_sent *tutti_sent_parcel(const struct tutti_message *message, int pe
     sent->letter->scope = 0;
     if (sent->bytes == 0)
         tutti_letter_set(sent->letter, TUTTI_LETTER_PACKED);
-    else if (!show(sent, layout, job)) {
+    else if (!show(sent, layout, seen, job)) {
         tutti_sent_withdraw(sent);
         return NULL;
     }

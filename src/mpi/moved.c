@@ -19,7 +19,7 @@ struct exchange {
     struct tutti_watch *watch; /* of parcels.out */
     const struct tutti_layout *layout_of_last;
     MPI_Datatype last;
-    struct tutti_memory memory; /* where the last parcel lies */
+    struct tutti_seen seen; /* where the last parcel lies */
     MPI_Count largest;
 };
 
@@ -40,19 +40,10 @@ static int reached(struct exchange *x, const struct tutti_parcel *parcel, const 
     const int gpu = tutti_lane_gpu(tutti_lane);
     const MPI_Count reach = (parcel->count - 1) * plan->extent;
     const char *first = parcel->at + plan->true_lower + (reach < 0 ? reach : 0);
-    const char *end = parcel->at + plan->true_end + (reach > 0 ? reach : 0), *base = x->memory.base;
-    if (x->memory.kind == TUTTI_MEMORY_DEVICE && first >= base && end <= base + x->memory.bytes)
-        return 1;
-    tutti_door.device->classify(first, &x->memory);
-    base = x->memory.base;
-    if (x->memory.kind == TUTTI_MEMORY_DEVICE && first >= base && end <= base + x->memory.bytes) {
-        if (gpu < 0 || x->memory.gpu < 0 || x->memory.gpu == gpu)
-            return 1;
-        x->memory.kind = TUTTI_MEMORY_HOST;
-        return 0;
-    }
+    const char *end = parcel->at + plan->true_end + (reach > 0 ? reach : 0);
     struct tutti_places places;
-    x->memory.kind = TUTTI_MEMORY_HOST;
+    if (tutti_seen_holds(&x->seen, first, end))
+        return 1;
     tutti_places_of(plan, parcel->count, parcel->at, &places);
     return places.device && tutti_places_reached(&places) && (gpu < 0 || places.gpu < 0 || places.gpu == gpu);
 }
@@ -125,7 +116,7 @@ static int post_all(struct exchange *x)
                                               .comm = x->call->comm};
         const struct tutti_layout *layout = parcel->count > 0 ? layout_of(x, parcel->type) : NULL;
         struct tutti_sent *sent =
-            tutti_sent_parcel(&message, tutti_team_peer(x->team, parcel->rank), layout, &jobs[used]);
+            tutti_sent_parcel(&message, tutti_team_peer(x->team, parcel->rank), layout, &x->seen, &jobs[used]);
         if (!(fine = (x->sent[i] = sent) != NULL))
             break;
         used += jobs[used].bytes > 0;
@@ -196,6 +187,8 @@ static void expect(struct exchange *x, const struct tutti_parcel *parcel, struct
         watch->whole = layout->in_order && (layout->solid || parcel->count == 1);
         watch->plan = tutti_plan_hold(layout->plan);
         watch->capacity = (uint64_t)parcel->count * layout->plan->size;
+        watch->placed = 1; /* can() has looked */
+        watch->places = (struct tutti_places){.device = 1, .gpu = tutti_lane_gpu(tutti_lane)};
     }
     if (!letter) {
         watch->state = TUTTI_WATCH_FAILED;
@@ -315,7 +308,7 @@ static int run(struct exchange *x, int *taken, int *code)
 
 int tutti_moved_run(const struct tutti_moved *call, int *code)
 {
-    struct exchange x = {.call = call, .memory = {.kind = TUTTI_MEMORY_HOST}};
+    struct exchange x = {.call = call, .seen = {.memory = {.kind = TUTTI_MEMORY_HOST}}};
     int taken = 0;
     *code = MPI_SUCCESS;
     if (tutti_inside || !tutti_lane_everywhere || !(x.team = team_of(call->comm)))

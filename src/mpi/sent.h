@@ -38,8 +38,15 @@ static inline struct tutti_pack_job tutti_sent_packing(const struct tutti_sent *
                                    .bytes = sent->bytes};
 }
 
-/* letters.c. Lowest byte of the elements; 0 where they are not all in one allocation of the lanes' GPU. */
-int tutti_sent_place(const struct tutti_sent *sent, const char **lowest);
+/* The allocation that was looked at last, so that the driver is asked once about what lies in one. */
+struct tutti_seen {
+    struct tutti_memory memory; /* not DEVICE: none yet */
+    struct tutti_lane_memo memo;
+};
+/* letters.c. 1 where all of [first, end) is in one allocation of the lanes' GPU. */
+int tutti_seen_holds(struct tutti_seen *seen, const char *first, const char *end);
+/* Lowest byte of the elements; 0 where they are not all in one allocation of the lanes' GPU. */
+int tutti_sent_place(const struct tutti_sent *sent, struct tutti_seen *seen, const char **lowest);
 /* 1 where the receiver's kernels can read the message as it lies: the letter says how. */
 int tutti_sent_describe(struct tutti_sent *sent, const struct tutti_layout *layout, const char *lowest);
 
@@ -47,7 +54,7 @@ int tutti_sent_describe(struct tutti_sent *sent, const struct tutti_layout *layo
  * NULL where there are no bytes. job->bytes > 0: it is to be run before the letter is shown. To be listed then, or
  * withdrawn. */
 struct tutti_sent *tutti_sent_parcel(const struct tutti_message *message, int peer, const struct tutti_layout *layout,
-                                     struct tutti_pack_job *job);
+                                     struct tutti_seen *seen, struct tutti_pack_job *job);
 void tutti_sent_withdraw(struct tutti_sent *sent);
 
 /* letters.c: sends the mail of a new letter, to be listed; NULL where there is no letter, or it cannot be sent (*code

@@ -48,8 +48,16 @@ void tutti_lane_let_go(struct tutti_lane *lane, const struct tutti_letter *lette
 void tutti_lane_withdraw(struct tutti_lane *lane, struct tutti_letter *letter);
 /* Scratch for a letter, freed with it; NULL where there is no room. letter->at is set. */
 void *tutti_lane_scratch(struct tutti_lane *lane, struct tutti_letter *letter, size_t bytes);
-/* Names the allocation of `pointer` in the letter. 1: the peer has it mapped and can take from it. */
-int tutti_lane_share(struct tutti_lane *lane, struct tutti_letter *letter, const void *pointer);
+/* How another pointer into the same allocation was named, a moment ago: the driver is asked once. `of` NULL: not yet.
+ */
+struct tutti_lane_memo {
+    const void *of;
+    struct tutti_share share;
+};
+/* Names the allocation of `pointer` in the letter. 1: the peer has it mapped and can take from it. memo: may be NULL.
+ */
+int tutti_lane_share(struct tutti_lane *lane, struct tutti_letter *letter, const void *pointer,
+                     struct tutti_lane_memo *memo);
 
 /* ---- receiver ---- */
 

@@ -128,14 +128,22 @@ void *tutti_lane_scratch(struct tutti_lane *lane, struct tutti_letter *letter, s
     return found ? lane->scratch + at : NULL;
 }
 
-int tutti_lane_share(struct tutti_lane *lane, struct tutti_letter *letter, const void *pointer)
+int tutti_lane_share(struct tutti_lane *lane, struct tutti_letter *letter, const void *pointer,
+                     struct tutti_lane_memo *memo)
 {
     const int peer = (int)letter->to;
     if (tutti_lane_is_own(lane, peer)) {
         letter->share = (struct tutti_share){.shared = 1, .offset = (uint64_t)(uintptr_t)pointer};
         return 1;
     }
-    tutti_share_fill(lane->node, lane->device, pointer, &letter->share);
+    if (memo && memo->of) {
+        letter->share = memo->share;
+        letter->share.offset += (uint64_t)((const char *)pointer - (const char *)memo->of);
+    } else {
+        tutti_share_fill(lane->node, lane->device, pointer, &letter->share);
+        if (memo)
+            *memo = (struct tutti_lane_memo){.of = pointer, .share = letter->share};
+    }
     if (!letter->share.shared)
         return 0;
     for (int i = 0; i < TUTTI_LANE_KNOWN; i++) {

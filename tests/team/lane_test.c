@@ -66,7 +66,7 @@ static int send_one(struct side *s, int i, uint64_t *state)
     a->number = tutti_lane_number(s->lane, letter);
     uint64_t sequence = atomic_load(&letter->sequence);
     void *scratch;
-    if (tutti_lane_share(s->lane, letter, from)) {
+    if (tutti_lane_share(s->lane, letter, from, NULL)) {
         tutti_letter_set(letter, TUTTI_LETTER_OFFERED);
         s->direct++;
     } else if ((scratch = tutti_lane_scratch(s->lane, letter, bytes)) != NULL) {
