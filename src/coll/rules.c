@@ -46,7 +46,7 @@ static const struct {
              "message:"
              " *@direct *@packed *@staged; "
              "message_far:"
-             " 0-511k@staged *@pipelined"},
+             " 0-1023k@staged *@pipelined"},
 };
 static const char *const without_device =
     "allreduce: *@staged reduce: *@staged reduce_scatter: *@staged scan: *@staged";
