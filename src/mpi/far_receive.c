@@ -80,6 +80,19 @@ static int equip(struct tutti_far_in *in)
     }
 }
 
+static void release(struct tutti_far_in *in)
+{
+    for (int i = 0; i < DEPTH; i++) {
+        if (in->slot[i].piece && in->stored == in->come) /* after a failure the device or the MPI may still use it */
+            tutti_far_piece_give(in->slot[i].piece);
+    }
+    if (in->way != STRAIGHT && in->asked == in->come)
+        free(in->memory);
+    if (in->plan)
+        tutti_plan_drop(in->plan);
+    free(in);
+}
+
 void tutti_far_begin(struct tutti_watch *watch)
 {
     struct tutti_far_in *in = calloc(1, sizeof *in);
@@ -102,14 +115,20 @@ void tutti_far_begin(struct tutti_watch *watch)
         watch->code = MPI_ERR_NO_MEM;
         return;
     }
-    watch->far = in;
     pthread_mutex_lock(&tutti_far_lock);
-    struct tutti_far_in **at = &all; /* in order of arrival */
-    while (*at)
-        at = &(*at)->next;
-    *at = in;
+    const int first =
+        watch->state == TUTTI_WATCH_FAR && !watch->far; /* a call that looks on may come at the same time */
+    if (first) {
+        struct tutti_far_in **at = &all; /* in order of arrival */
+        while (*at)
+            at = &(*at)->next;
+        *at = in;
+        watch->far = in;
+        atomic_fetch_add_explicit(&tutti_far_moving, 1, memory_order_relaxed);
+    }
     pthread_mutex_unlock(&tutti_far_lock);
-    atomic_fetch_add_explicit(&tutti_far_moving, 1, memory_order_relaxed);
+    if (!first)
+        release(in);
 }
 
 static char *place(struct tutti_far_in *in, uint64_t i)
@@ -200,35 +219,22 @@ void tutti_far_advance(void)
     }
 }
 
-static void destroy(struct tutti_far_in *in)
-{
-    pthread_mutex_lock(&tutti_far_lock);
-    struct tutti_far_in **at = &all;
-    while (*at != in)
-        at = &(*at)->next;
-    *at = in->next;
-    pthread_mutex_unlock(&tutti_far_lock);
-    atomic_fetch_sub_explicit(&tutti_far_moving, 1, memory_order_relaxed);
-    for (int i = 0; i < DEPTH; i++) {
-        if (in->slot[i].piece && in->stored == in->come) /* after a failure the device or the MPI may still use it */
-            tutti_far_piece_give(in->slot[i].piece);
-    }
-    if (in->way != STRAIGHT && in->asked == in->come)
-        free(in->memory);
-    if (in->plan)
-        tutti_plan_drop(in->plan);
-    free(in);
-}
-
 static void end(struct tutti_watch *watch, struct tutti_span *span)
 {
     struct tutti_far_in *in = watch->far;
     if (in->status == TUTTI_OK && in->way == AS_A_WHOLE)
         in->status = tutti_watch_unpack(watch, span, in->memory);
+    pthread_mutex_lock(&tutti_far_lock);
+    struct tutti_far_in **at = &all;
+    while (*at != in)
+        at = &(*at)->next;
+    *at = in->next;
     watch->state = in->status == TUTTI_OK && in->way != DROPPED ? TUTTI_WATCH_FETCHED : TUTTI_WATCH_FAILED;
     watch->code = in->status != TUTTI_OK ? tutti_error_code(in->status) : MPI_ERR_TRUNCATE;
     watch->far = NULL;
-    destroy(in);
+    pthread_mutex_unlock(&tutti_far_lock);
+    atomic_fetch_sub_explicit(&tutti_far_moving, 1, memory_order_relaxed);
+    release(in);
 }
 
 void tutti_far_fetch(struct tutti_watch *const watches[], struct tutti_span *const spans[], int n, int wait)
