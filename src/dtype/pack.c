@@ -8,6 +8,7 @@
 #include "core/status.h"
 #include "dtype/pack_channel.h"
 #include "dtype/pack_jobs.h"
+#include "dtype/pack_known.h"
 
 enum {
     GPUS = 64,
@@ -93,18 +94,97 @@ static int kept_of(const struct tutti_device *device, struct tutti_stream *strea
     return status;
 }
 
-static int add_jobs(struct tutti_parts *parts, int gpu, const struct tutti_pack_job *jobs, unsigned n)
+static int add_job(struct tutti_parts *parts, int gpu, const struct tutti_pack_job *job,
+                   const struct tutti_repeat *repeat)
 {
+    const struct tutti_kept *kept = NULL, *to_kept = NULL;
+    const int relayout = job->direction == TUTTI_RELAYOUT;
+    if (tutti_known_add(parts, gpu, job, repeat))
+        return TUTTI_OK;
+    int status = kept_of(parts->device, parts->stream, gpu, job->plan, &kept);
+    if (status == TUTTI_OK && relayout)
+        status = kept_of(parts->device, parts->stream, gpu, job->to_plan, &to_kept);
+    if (status != TUTTI_OK)
+        return status;
+    const struct tutti_known_mark mark = tutti_known_begin(parts);
+    status = tutti_job_add(parts, job, kept, to_kept, repeat);
+    /* What was made without a table that could not be uploaded now is not how it is to be done for ever. */
+    const int bare =
+        (!kept && tutti_kept_useful(job->plan)) || (relayout && !to_kept && tutti_kept_useful(job->to_plan));
+    if (status == TUTTI_OK && !bare)
+        tutti_known_keep(parts, gpu, job, repeat, mark);
+    return status;
+}
+
+/* Allocations of a GPU that were looked up in this call: jobs of one call have them in common. */
+struct seen {
+    unsigned n;
+    struct {
+        uintptr_t base;
+        size_t bytes;
+        int gpu;
+    } of[4];
+};
+
+static void look_up(const struct tutti_device *device, uintptr_t at, struct seen *seen, struct tutti_memory *memory)
+{
+    for (unsigned i = 0; i < seen->n; i++) {
+        if (at - seen->of[i].base < seen->of[i].bytes) {
+            *memory = (struct tutti_memory){.kind = TUTTI_MEMORY_DEVICE,
+                                            .gpu = seen->of[i].gpu,
+                                            .base = (void *)seen->of[i].base,
+                                            .bytes = seen->of[i].bytes};
+            return;
+        }
+    }
+    device->classify((const void *)at, memory);
+    if (memory->kind != TUTTI_MEMORY_DEVICE || seen->n == sizeof seen->of / sizeof seen->of[0])
+        return;
+    seen->of[seen->n].base = (uintptr_t)memory->base;
+    seen->of[seen->n].bytes = memory->bytes;
+    seen->of[seen->n++].gpu = memory->gpu;
+}
+
+/* 1 where all of the repetitions lie in one allocation on both sides: only then are they one box. */
+static int together(const struct tutti_device *device, const struct tutti_pack_job *job,
+                    const struct tutti_repeat *repeat, struct seen *seen)
+{
+    const struct tutti_pack_job *const last = &job[repeat->n - 1];
+    const int64_t elements = (int64_t)(job->count - 1) * job->plan->extent;
+    const int64_t low = job->plan->true_lower + (elements < 0 ? elements : 0);
+    const int64_t high = job->plan->true_end + (elements > 0 ? elements : 0);
+    const uintptr_t at[2][2] = {{(uintptr_t)job->memory + (uintptr_t)low, (uintptr_t)last->memory + (uintptr_t)low},
+                                {(uintptr_t)job->packed, (uintptr_t)last->packed}};
+    const uintptr_t bytes[2] = {(uintptr_t)(high - low), (uintptr_t)job->bytes};
+    for (int side = 0; side < 2; side++) {
+        struct tutti_memory memory;
+        look_up(device, at[side][0], seen, &memory);
+        const uintptr_t base = (uintptr_t)memory.base;
+        for (int end = 0; end < 2; end++) {
+            if (memory.kind != TUTTI_MEMORY_DEVICE || at[side][end] < base ||
+                at[side][end] - base > memory.bytes - bytes[side] || bytes[side] > memory.bytes)
+                return 0;
+        }
+    }
+    return 1;
+}
+
+static int add_jobs(struct tutti_parts *parts, int gpu, const struct tutti_pack_job *jobs, unsigned n,
+                    struct seen *seen)
+{
+    static const struct tutti_repeat once = {.n = 1};
+    struct tutti_repeat repeat;
     int status = TUTTI_OK;
-    for (unsigned i = 0; i < n && status == TUTTI_OK; i++) {
-        const struct tutti_kept *kept = NULL, *to_kept = NULL;
-        if (jobs[i].bytes == 0)
+    for (unsigned i = 0, alike; i < n && status == TUTTI_OK; i += alike) {
+        alike = tutti_job_alike(&jobs[i], n - i, &repeat);
+        if (alike > 1 && together(parts->device, &jobs[i], &repeat, seen)) {
+            status = add_job(parts, gpu, &jobs[i], &repeat);
             continue;
-        status = kept_of(parts->device, parts->stream, gpu, jobs[i].plan, &kept);
-        if (status == TUTTI_OK && jobs[i].direction == TUTTI_RELAYOUT)
-            status = kept_of(parts->device, parts->stream, gpu, jobs[i].to_plan, &to_kept);
-        if (status == TUTTI_OK)
-            status = tutti_job_add(parts, &jobs[i], kept, to_kept);
+        }
+        for (unsigned k = 0; k < alike && status == TUTTI_OK; k++) {
+            if (jobs[i + k].bytes > 0)
+                status = add_job(parts, gpu, &jobs[i + k], &once);
+        }
     }
     return status;
 }
@@ -112,15 +192,15 @@ static int add_jobs(struct tutti_parts *parts, int gpu, const struct tutti_pack_
 int tutti_pack_enqueue(struct tutti_stream *stream, int gpu, const struct tutti_pack_job *jobs, unsigned n)
 {
     const struct tutti_device *device;
-    struct tutti_parts parts;
+    struct seen seen = {.n = 0};
     size_t room;
     int status = open_device(&gpu, &device);
     if (status == TUTTI_OK)
         status = room_of(device, gpu, &room);
     if (status != TUTTI_OK)
         return status;
-    tutti_parts_begin(&parts, device, stream, room);
-    return tutti_parts_end(&parts, add_jobs(&parts, gpu, jobs, n));
+    struct tutti_parts *parts = tutti_parts_begin(device, stream, room);
+    return parts ? tutti_parts_end(parts, add_jobs(parts, gpu, jobs, n, &seen), NULL) : TUTTI_ERR_MEMORY;
 }
 
 /* ---- the host's way ---- */
@@ -130,15 +210,11 @@ enum {
     NEAR = 4 /* in the GPU's own memory */
 };
 
-/* `count` elements at `buffer`. The first byte says for all what they are: MPI_BOTTOM is no address of anything. */
-static unsigned reached(const struct tutti_device *device, int gpu, const void *buffer, const struct tutti_plan *plan,
-                        uint64_t count)
+/* Bytes [low, high). The first one says for all what they are: MPI_BOTTOM is no address of anything. */
+static unsigned reached(const struct tutti_device *device, int gpu, uintptr_t low, uintptr_t high, struct seen *seen)
 {
     struct tutti_memory memory;
-    const int64_t last = count ? (int64_t)(count - 1) * plan->extent : 0;
-    const uintptr_t low = (uintptr_t)buffer + (uintptr_t)(plan->true_lower + (last < 0 ? last : 0));
-    const uintptr_t high = (uintptr_t)buffer + (uintptr_t)(plan->true_end + (last > 0 ? last : 0));
-    device->classify((const void *)low, &memory);
+    look_up(device, low, seen, &memory);
     const uintptr_t base = (uintptr_t)memory.base;
     switch (memory.kind) {
     case TUTTI_MEMORY_HOST:
@@ -150,11 +226,13 @@ static unsigned reached(const struct tutti_device *device, int gpu, const void *
     }
 }
 
-static unsigned packed_reached(const struct tutti_device *device, int gpu, const struct tutti_pack_job *job)
+/* `count` elements at `buffer`. */
+static unsigned elements_reached(const struct tutti_device *device, int gpu, const void *buffer,
+                                 const struct tutti_plan *plan, uint64_t count, struct seen *seen)
 {
-    const struct tutti_plan dense = {
-        .size = job->bytes, .extent = (int64_t)job->bytes, .true_end = (int64_t)job->bytes};
-    return reached(device, gpu, job->packed, &dense, 1);
+    const int64_t last = count ? (int64_t)(count - 1) * plan->extent : 0;
+    return reached(device, gpu, (uintptr_t)buffer + (uintptr_t)(plan->true_lower + (last < 0 ? last : 0)),
+                   (uintptr_t)buffer + (uintptr_t)(plan->true_end + (last > 0 ? last : 0)), seen);
 }
 
 static void relayout_host(const struct tutti_pack_job *job)
@@ -182,7 +260,7 @@ static void do_host(const struct tutti_pack_job *job)
 /* 1: all jobs by the host; 0: by a kernel, *near: which stores in its GPU's own memory alone; negative: some memory is
  * out of the reach of both. */
 static int by_host(const struct tutti_device *device, int gpu, const struct tutti_pack_job *jobs, unsigned n,
-                   uint32_t *near)
+                   uint32_t *near, struct seen *seen)
 {
     uint64_t bytes = 0;
     unsigned all = REACHED_BY_HOST | REACHED_BY_KERNELS, stored = NEAR;
@@ -194,12 +272,14 @@ static int by_host(const struct tutti_device *device, int gpu, const struct tutt
     for (unsigned i = 0; i < n; i++) {
         if (jobs[i].bytes == 0)
             continue;
-        const unsigned memory = reached(device, gpu, jobs[i].memory, jobs[i].plan, jobs[i].count);
-        const unsigned other = jobs[i].direction == TUTTI_RELAYOUT
-                                   ? reached(device, gpu, jobs[i].to, jobs[i].to_plan, jobs[i].to_count)
-                                   : packed_reached(device, gpu, &jobs[i]);
+        const struct tutti_pack_job *const job = &jobs[i];
+        const uintptr_t packed = (uintptr_t)job->packed;
+        const unsigned memory = elements_reached(device, gpu, job->memory, job->plan, job->count, seen);
+        const unsigned other = job->direction == TUTTI_RELAYOUT
+                                   ? elements_reached(device, gpu, job->to, job->to_plan, job->to_count, seen)
+                                   : reached(device, gpu, packed, packed + job->bytes, seen);
         all &= memory & other;
-        stored &= jobs[i].direction == TUTTI_UNPACK ? memory : other;
+        stored &= job->direction == TUTTI_UNPACK ? memory : other;
     }
     *near = stored != 0;
     if (all & REACHED_BY_HOST && (bytes <= HOST_MOST || !(all & REACHED_BY_KERNELS)))
@@ -211,13 +291,13 @@ int tutti_pack_now(int gpu, const struct tutti_pack_job *jobs, unsigned n)
 {
     const struct tutti_device *device;
     struct tutti_pack_channel *channel;
-    struct tutti_parts parts;
     size_t room;
     int status = open_device(&gpu, &device);
     if (status != TUTTI_OK)
         return status;
+    struct seen seen = {.n = 0};
     uint32_t near;
-    const int host = by_host(device, gpu, jobs, n, &near);
+    const int host = by_host(device, gpu, jobs, n, &near, &seen);
     if (host < 0) {
         tutti_error("packing between memory of GPU %d and host memory that it cannot reach: pin or register that", gpu);
         return host;
@@ -232,18 +312,23 @@ int tutti_pack_now(int gpu, const struct tutti_pack_job *jobs, unsigned n)
         status = tutti_pack_channel_take(device, gpu, &channel);
     if (status != TUTTI_OK)
         return status;
-    tutti_parts_begin(&parts, device, channel->stream, room);
+    struct tutti_parts *parts = tutti_parts_begin(device, channel->stream, room);
+    if (!parts) {
+        tutti_pack_channel_give(channel);
+        return TUTTI_ERR_MEMORY;
+    }
+    unsigned launches;
     channel->ticket = channel->ticket + 1 ? channel->ticket + 1 : 1;
-    parts.ticket = channel->ticket;
-    parts.near = near;
-    parts.done = channel->done_device;
-    parts.ended = channel->ended;
-    status = add_jobs(&parts, gpu, jobs, n);
-    const int some = parts.n > 0;
-    status = tutti_parts_end(&parts, status);
+    parts->ticket = channel->ticket;
+    parts->near = near;
+    parts->done = channel->done_device;
+    parts->ended = channel->ended;
+    status = add_jobs(parts, gpu, jobs, n, &seen);
+    const int some = parts->n > 0;
+    status = tutti_parts_end(parts, status, &launches);
     if (status == TUTTI_OK && some)
         status = tutti_pack_channel_wait(device, channel);
-    else if (parts.launches > 0)
+    else if (launches > 0)
         channel->broken = device->stream_sync(channel->stream) != TUTTI_OK;
     tutti_pack_channel_give(channel);
     return status;

@@ -7,9 +7,6 @@
 #include "core/status.h"
 #include "dtype/pack_box.h"
 
-enum {
-    ELEMENTS_MOST = 64 /* of ragged lists among other segments, a part each */
-};
 static const uint64_t PIECE = UINT64_C(1) << 30; /* bytes of one part that is looked up */
 
 static uint64_t address(const void *pointer)
@@ -41,13 +38,17 @@ static int box_of(const struct tutti_plan *plan, uint32_t i, uint64_t count, con
                   struct tutti_box *box)
 {
     const struct tutti_segment *s = &plan->segment[i];
-    if (s->dims + 2 > TUTTI_BOX_DIMS)
+    if (s->dims + 3 > TUTTI_BOX_DIMS)
         return 0;
     *box = (struct tutti_box){
         .from = (uint64_t)s->offset, .to = (uint64_t)s->offset, .packed = s->packed, .block = s->block, .list = -1};
     box->dim[box->dims++] = (struct tutti_box_dim){count, plan->extent, plan->extent, plan->size};
     for (uint32_t d = 0; d <= s->dims; d++) {
-        if (s->entries && d == s->list_at) {
+        if (s->begins && d == s->list_at) {
+            box->ragged = 1;
+            box->kept = &kept->list[i];
+            box->block = s->begins[s->entries];
+        } else if (s->entries && d == s->list_at) {
             box->list = box->dims;
             box->kept = &kept->list[i];
             box->dim[box->dims++] = (struct tutti_box_dim){s->entries, 0, 0, s->pitch};
@@ -68,54 +69,6 @@ static void pack_side(struct tutti_box *box, const struct tutti_pack_job *job)
     box->sides = unpack ? TUTTI_PACK_LIST_TO : TUTTI_PACK_LIST_FROM;
     for (int d = 0; d < box->dims; d++)
         *(unpack ? &box->dim[d].from : &box->dim[d].to) = (int64_t)box->dim[d].packed;
-}
-
-/* ---- lists of unequal blocks ---- */
-static int add_ragged(struct tutti_parts *parts, const struct tutti_pack_job *job, const struct tutti_plan *plan,
-                      const struct tutti_segment *s, const struct tutti_kept_list *list, uint64_t element,
-                      uint64_t count)
-{
-    const uint64_t size = s->begins[s->entries];
-    const uint64_t base =
-        element * plan->size + s->packed; /* of the list in the message; elements follow without gap */
-    uint64_t first = job->first > base ? job->first - base : 0;
-    uint64_t end = job->first + job->bytes > base ? job->first + job->bytes - base : 0;
-    end = end < size * count ? end : size * count;
-    const int out = job->direction == TUTTI_UNPACK;
-    const uint64_t memory = address(job->memory) + element * (uint64_t)plan->extent + (uint64_t)s->offset;
-    int status = TUTTI_OK;
-    for (; first < end && status == TUTTI_OK; first += PIECE) {
-        const uint64_t bytes = end - first < PIECE ? end - first : PIECE;
-        const uint64_t dense = address(job->packed) + base + first - job->first;
-        const uint64_t bits = list->bits | memory | dense | (uint64_t)plan->extent | first | bytes | 16;
-        struct tutti_pack_ragged what = {.begins = list->begins,
-                                         .starts = list->starts,
-                                         .skip = first,
-                                         .size = size,
-                                         .extent = plan->extent,
-                                         .entries = (uint32_t)s->entries};
-        struct tutti_pack_part part = {.from = (const unsigned char *)(uintptr_t)(out ? dense : memory),
-                                       .to = (unsigned char *)(uintptr_t)(out ? memory : dense),
-                                       .list = list->offsets,
-                                       .block = (uint32_t)bytes,
-                                       .units = (uint32_t)(((dense & 15) + bytes + 15) / 16),
-                                       .way = TUTTI_PACK_RAGGED,
-                                       .word = (uint8_t)(bits & (~bits + 1)),
-                                       .list_dim = TUTTI_PACK_NO_LIST};
-        part.flags = (uint16_t)((out ? TUTTI_PACK_OUT : 0) | (list->wide ? TUTTI_PACK_LIST_WIDE : 0));
-        const uint32_t blocks = tutti_pack_tiles(part.units, TUTTI_PACK_THREADS, &part.tile);
-        const uint32_t dense_at = out ? offsetof(struct tutti_pack_part, from) : offsetof(struct tutti_pack_part, to);
-        const struct tutti_parts_reach reach[] = {
-            {dense_at, 0, (const void *)(uintptr_t)dense, (size_t)bytes},
-            reach_memory(out ? offsetof(struct tutti_pack_part, to) : offsetof(struct tutti_pack_part, from), 0,
-                         job->memory, plan, job->count),
-            {offsetof(struct tutti_pack_part, list), 0, list->offsets, list->bytes[0]},
-            {offsetof(struct tutti_pack_ragged, begins), 1, list->begins, list->bytes[1]},
-            {offsetof(struct tutti_pack_ragged, starts), 1, list->starts, list->bytes[2]},
-        };
-        status = tutti_parts_add(parts, &part, blocks, &what, sizeof what / 8, reach, 5);
-    }
-    return status;
 }
 
 /* ---- small elements ---- */
@@ -142,12 +95,11 @@ static int add_table(struct tutti_parts *parts, const struct tutti_pack_job *job
                                        .to = (unsigned char *)(uintptr_t)(out ? memory : dense),
                                        .block = (uint32_t)bytes,
                                        .units = (uint32_t)(((dense & 15) + bytes + 15) / 16),
+                                       .tile = TUTTI_PACK_THREADS * word * (unsigned)TUTTI_PACK_TURNS(word) / 16,
                                        .way = out ? TUTTI_PACK_SCATTER : TUTTI_PACK_GATHER,
                                        .flags = TUTTI_PACK_TABLE,
                                        .word = (uint8_t)word,
                                        .list_dim = TUTTI_PACK_NO_LIST};
-        const uint32_t round = TUTTI_PACK_THREADS * word * (unsigned)TUTTI_PACK_TURNS(word) / 16;
-        const uint32_t blocks = tutti_pack_tiles(part.units, round, &part.tile);
         const uint64_t elements = (skip + bytes + plan->size - 1) / plan->size;
         const struct tutti_parts_reach reach[] = {
             {out ? offsetof(struct tutti_pack_part, from) : offsetof(struct tutti_pack_part, to), 0,
@@ -156,7 +108,7 @@ static int add_table(struct tutti_parts *parts, const struct tutti_pack_job *job
                          (const void *)(uintptr_t)memory, plan, elements),
             {offsetof(struct tutti_pack_table, table), 1, kept->table, kept->words * sizeof(int32_t)},
         };
-        status = tutti_parts_add(parts, &part, blocks, &what, sizeof what / 8, reach, 3);
+        status = tutti_parts_add(parts, &part, &what, sizeof what / 8, reach, 3);
         first += bytes;
     }
     return status;
@@ -249,12 +201,12 @@ static int add_lookup(struct tutti_parts *parts, const struct tutti_pack_job *jo
         const uint64_t bytes = job->bytes - done < PIECE ? job->bytes - done : PIECE;
         const unsigned word = (unsigned)(bits & (~bits + 1));
         struct tutti_pack_part part = {.units = (uint32_t)(bytes / word),
+                                       .tile = TUTTI_PACK_THREADS,
                                        .way = TUTTI_PACK_LOCATE,
                                        .word = (uint8_t)word,
                                        .list_dim = TUTTI_PACK_NO_LIST};
         lookup.what = (struct tutti_pack_locate){job->first + done, side[0], side[1]};
-        const uint32_t blocks = tutti_pack_tiles(part.units, TUTTI_PACK_THREADS, &part.tile);
-        status = tutti_parts_add(parts, &part, blocks, &lookup, used, reach, reaches);
+        status = tutti_parts_add(parts, &part, &lookup, used, reach, reaches);
     }
     return status;
 }
@@ -362,43 +314,123 @@ static int add_relayout(struct tutti_parts *parts, const struct tutti_pack_job *
     return status;
 }
 
-static int add_segments(struct tutti_parts *parts, const struct tutti_pack_job *job, const struct tutti_kept *kept)
+/* Puts one more dimension round all others. */
+static void put_repeat(struct tutti_box *box, const struct tutti_pack_job *job, const struct tutti_repeat *repeat)
+{
+    const int unpack = job->direction == TUTTI_UNPACK;
+    memmove(box->dim + 1, box->dim, (size_t)box->dims * sizeof box->dim[0]);
+    box->dim[0] = (struct tutti_box_dim){repeat->n, unpack ? repeat->packed : repeat->memory,
+                                         unpack ? repeat->memory : repeat->packed, 0};
+    box->dims++;
+    box->list += box->list >= 0;
+}
+
+/* The job by itself, n times. */
+static int repeat_each(struct tutti_parts *parts, const struct tutti_pack_job *job, const struct tutti_kept *kept,
+                       const struct tutti_repeat *repeat,
+                       int (*add)(struct tutti_parts *, const struct tutti_pack_job *, const struct tutti_kept *))
+{
+    struct tutti_pack_job it = *job;
+    int status = TUTTI_OK;
+    for (uint64_t i = 0; i < repeat->n && status == TUTTI_OK; i++) {
+        status = add(parts, &it, kept);
+        it.memory = (void *)(uintptr_t)(address(it.memory) + (uint64_t)repeat->memory);
+        it.packed = (void *)(uintptr_t)(address(it.packed) + (uint64_t)repeat->packed);
+    }
+    return status;
+}
+
+static int look_up_packed(struct tutti_parts *parts, const struct tutti_pack_job *job, const struct tutti_kept *kept)
+{
+    return add_lookup(parts, job, kept, NULL);
+}
+
+/* All repetitions of the job. */
+static int add_segments(struct tutti_parts *parts, const struct tutti_pack_job *job, const struct tutti_kept *kept,
+                        const struct tutti_repeat *repeat)
 {
     const struct tutti_plan *plan = job->plan;
     const uint64_t end = job->first + job->bytes;
     struct tutti_box box;
-    int ragged = 0, beyond = 0, status = TUTTI_OK;
-    for (uint32_t i = 0; i < plan->segments; i++) {
-        const struct tutti_segment *s = &plan->segment[i];
-        ragged |= s->begins != NULL && (plan->segments > 1 || s->begins[s->entries] != plan->size);
-        beyond |= (s->begins && (s->dims > 0 || s->entries > UINT32_MAX)) || !box_of(plan, i, 1, kept, &box);
-    }
-    if (beyond || (ragged && job->count > ELEMENTS_MOST))
-        return add_lookup(parts, job, kept, NULL);
+    int beyond = 0, status = TUTTI_OK;
+    for (uint32_t i = 0; i < plan->segments; i++)
+        beyond |= (plan->segment[i].begins && plan->segment[i].entries > UINT32_MAX) || !box_of(plan, i, 1, kept, &box);
+    if (beyond)
+        return repeat_each(parts, job, kept, repeat, look_up_packed);
     for (uint32_t i = 0; i < plan->segments && status == TUTTI_OK; i++) {
-        const struct tutti_segment *s = &plan->segment[i];
-        if (s->begins && !ragged) {
-            status = add_ragged(parts, job, plan, s, &kept->list[i], 0, job->count);
-        } else if (s->begins) {
-            for (uint64_t e = 0; e < job->count && status == TUTTI_OK; e++)
-                status = add_ragged(parts, job, plan, s, &kept->list[i], e, 1);
+        box_of(plan, i, job->count, kept, &box);
+        pack_side(&box, job);
+        if (repeat->n > 1) {
+            put_repeat(&box, job, repeat);
+            status = tutti_box_add_whole(parts, &box);
         } else {
-            box_of(plan, i, job->count, kept, &box);
-            pack_side(&box, job);
             status = tutti_box_add(parts, &box, job->first, end);
         }
     }
     return status;
 }
 
-int tutti_job_add(struct tutti_parts *parts, const struct tutti_pack_job *job, const struct tutti_kept *kept,
-                  const struct tutti_kept *to_kept)
+/* 1 where all elements are one block. */
+static int is_block(const struct tutti_plan *plan, uint64_t count)
 {
-    if (job->bytes == 0)
+    return plan->segments == 1 && plan->segment[0].dims == 0 && plan->segment[0].entries == 0 &&
+           plan->segment[0].block == plan->size && (count == 1 || plan->extent == (int64_t)plan->size);
+}
+
+/* From or into what is one block, a relayout is packing. */
+static struct tutti_pack_job simpler(const struct tutti_pack_job *job)
+{
+    struct tutti_pack_job it = *job;
+    if (job->direction != TUTTI_RELAYOUT)
+        return it;
+    if (is_block(job->to_plan, job->to_count)) {
+        it.direction = TUTTI_PACK;
+        it.packed = (void *)(uintptr_t)(address(job->to) + (uint64_t)job->to_plan->segment[0].offset + job->first);
+    } else if (is_block(job->plan, job->count)) {
+        it.direction = TUTTI_UNPACK;
+        it.packed = (void *)(uintptr_t)(address(job->memory) + (uint64_t)job->plan->segment[0].offset + job->first);
+        it.plan = job->to_plan;
+        it.count = job->to_count;
+        it.memory = job->to;
+    }
+    return it;
+}
+
+static int is_whole(const struct tutti_pack_job *job)
+{
+    return job->first == 0 && job->bytes == job->plan->size * job->count;
+}
+
+unsigned tutti_job_alike(const struct tutti_pack_job *job, unsigned n, struct tutti_repeat *repeat)
+{
+    *repeat = (struct tutti_repeat){.n = 1};
+    if (n < 2 || job->direction == TUTTI_RELAYOUT || job->bytes == 0 || !is_whole(job))
+        return 1;
+    const uint64_t memory = address(job[1].memory) - address(job->memory);
+    const uint64_t packed = address(job[1].packed) - address(job->packed);
+    const uint64_t now = address(job->memory) | address(job->packed) | 8, then = memory | packed | 8;
+    unsigned alike = 1;
+    if ((then & (~then + 1)) < (now & (~now + 1))) /* its words would be smaller */
+        return 1;
+    while (alike < n && job[alike].direction == job->direction && job[alike].plan == job->plan &&
+           job[alike].count == job->count && job[alike].bytes == job->bytes && job[alike].first == 0 &&
+           address(job[alike].memory) - address(job[alike - 1].memory) == memory &&
+           address(job[alike].packed) - address(job[alike - 1].packed) == packed)
+        alike++;
+    *repeat = (struct tutti_repeat){alike, (int64_t)memory, (int64_t)packed};
+    return alike;
+}
+
+int tutti_job_add(struct tutti_parts *parts, const struct tutti_pack_job *given, const struct tutti_kept *kept,
+                  const struct tutti_kept *to_kept, const struct tutti_repeat *repeat)
+{
+    if (given->bytes == 0)
         return TUTTI_OK;
-    if (job->direction == TUTTI_RELAYOUT)
-        return add_relayout(parts, job, kept, to_kept);
-    if (kept && kept->table)
-        return add_table(parts, job, kept);
-    return add_segments(parts, job, kept);
+    const struct tutti_pack_job job = simpler(given);
+    const struct tutti_kept *const mine = job.plan == given->plan ? kept : to_kept;
+    if (job.direction == TUTTI_RELAYOUT)
+        return add_relayout(parts, &job, kept, to_kept);
+    if (mine && mine->table)
+        return repeat_each(parts, &job, mine, repeat, add_table);
+    return add_segments(parts, &job, mine, repeat);
 }

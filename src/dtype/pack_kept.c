@@ -93,7 +93,10 @@ static void measure(const struct tutti_segment *s, struct tutti_kept_list *list)
     if (s->entries == 0)
         return;
     list->low = list->high = s->offsets[0];
+    list->end = INT64_MIN;
     for (uint64_t e = 0; e < s->entries; e++) {
+        const int64_t last = s->offsets[e] + (s->begins ? (int64_t)(s->begins[e + 1] - s->begins[e]) : 0);
+        list->end = last > list->end ? last : list->end;
         list->low = s->offsets[e] < list->low ? s->offsets[e] : list->low;
         list->high = s->offsets[e] > list->high ? s->offsets[e] : list->high;
         list->bits |= (uint64_t)s->offsets[e] | (s->begins ? s->begins[e] : 0);

@@ -15,6 +15,7 @@ struct tutti_kept_list {
     size_t bytes[3]; /* of offsets, begins, starts */
     uint64_t entries;
     int64_t low, high; /* of the offsets */
+    int64_t end;       /* unequal entries: where the last byte of any ends */
     uint64_t bits;     /* of all offsets and begins, or'ed */
     int wide;
 };

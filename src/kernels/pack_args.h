@@ -19,6 +19,8 @@ enum {
 #define TUTTI_PACK_WORDS_HELD(bytes) ((bytes) == 16 ? 4 : 8)
 #define TUTTI_PACK_TURNS(bytes)      ((bytes) >= 8 ? 4 : (bytes) > 1 ? 8 : 16)
 #define TUTTI_PACK_ROWS_HELD         2
+#define TUTTI_PACK_JOIN_HELD         1                       /* of up to four times 16 bytes */
+#define TUTTI_PACK_PLACES            8                       /* that are worked out at once */
 #define TUTTI_PACK_SIDE(bytes)       ((bytes) < 4 ? 64 : 32) /* of a transpose's square */
 
 enum tutti_pack_way {
@@ -27,18 +29,21 @@ enum tutti_pack_way {
     TUTTI_PACK_SCATTER,   /* dense -> tiny blocks: 16-byte loads, narrow stores */
     TUTTI_PACK_TRANSPOSE, /* the fastest dimension of one side is not that of the other: square tiles */
     TUTTI_PACK_ROWS,      /* long rows, misaligned: aligned 16-byte accesses and a shift */
+    TUTTI_PACK_JOIN,      /* the same -> dense */
     TUTTI_PACK_RAGGED,    /* a list of blocks of different lengths, 16 packed bytes at a time */
     TUTTI_PACK_LOCATE     /* anything into anything: each word's position is looked up on both sides */
 };
 
 /* A dimension of a part, innermost first. n / count == high half of (2 n) * magic, shifted right, for n < 2^31. */
 struct tutti_pack_dim {
+    int64_t from, to; /* bytes */
     uint32_t count;
     uint32_t magic;
     uint32_t shift;
     uint32_t pad;
-    int64_t from, to; /* bytes */
 };
+/* What dimensions take: nobody divides by the count of the slowest one, which is left out but in transposes. */
+#define TUTTI_PACK_DIMS_BYTES(way, dims) ((dims)*32u - ((dims) > 0 && (way) != TUTTI_PACK_TRANSPOSE ? 16u : 0))
 
 enum {
     TUTTI_PACK_LIST_FROM = 1, /* list[index in dimension list_dim] is added on that side */
@@ -50,22 +55,30 @@ enum {
 
 enum { TUTTI_PACK_NO_LIST = 255 };
 
+/* As small as can be: a launch whose parameter has more than TUTTI_PACK_SOME_BYTES is a dear one. What only some parts
+ * have stands behind their dimensions: the list, where one of these has one; in rows and join always struct
+ * tutti_pack_bounds.
+ */
 struct tutti_pack_part {
     const unsigned char *from;
     unsigned char *to;
-    const void *list;  /* in device memory */
-    int64_t low, high; /* rows: loads stay in [from + low, from + high) */
-    uint32_t first;    /* thread block with which the part begins */
-    uint32_t units;    /* words; gather, scatter, ragged: aligned 16 bytes of the dense side; rows: of the target. Less
-                          than 2^31 */
-    uint32_t tile;     /* units of a thread block */
-    uint32_t block;    /* rows: bytes of one; gather, scatter, ragged: bytes of the dense side */
-    uint16_t at;       /* of the part's dimensions, table, lists or sides: 8 bytes, from the pool's start */
+    uint32_t first; /* thread block with which the part begins */
+    uint32_t units; /* words; gather, scatter, join, ragged: aligned 16 bytes of the dense side; rows: of the target.
+                       Less than 2^31 */
+    uint32_t tile;  /* units of a thread block */
+    uint32_t
+        block;   /* rows: bytes of one; gather, scatter, join, ragged: bytes of the dense side, or of one list there */
+    uint16_t at; /* of the part's dimensions, table, lists or sides: 8 bytes, from the pool's start */
     uint16_t flags;
     uint8_t way;  /* enum tutti_pack_way */
     uint8_t word; /* 1, 2, 4, 8 or 16 bytes: all addresses of the part are multiples */
     uint8_t dims;
     uint8_t list_dim;
+};
+
+struct tutti_pack_bounds {
+    const void *list;  /* in device memory */
+    int64_t low, high; /* loads stay in [from + low, from + high) */
 };
 
 /* Locate: one side of a message. What it refers to stands `at` 8 bytes behind the struct tutti_pack_locate. */
@@ -106,17 +119,21 @@ struct tutti_pack_table {
     uint32_t wide, pad;
 };
 
-/* Entry e of an element has bytes [begins[e], begins[e + 1]) of its part of the dense side, at list[e] from the
- * element; elements follow each other there and are `extent` apart on the other side. The dense side begins with byte
- * `skip`; the entry in which byte k << TUTTI_PACK_GRAIN of an element lies is starts[k]. */
+/* Entry e of a list has bytes [begins[e], begins[e + 1]) of it on the dense side, and lies at list[e] on the other
+ * one; the entry in which byte k << TUTTI_PACK_GRAIN of the list lies is starts[k]. Lists are repeated
+ * over the part's dimensions, which stand behind this. Either they follow each other on the dense side (units 0: magic
+ * divides by `size`), or each is a row of its own there, of `units` aligned 16 bytes (magic divides by `units`).
+ * Without dimensions the part begins with byte `skip` of the one list. */
 enum { TUTTI_PACK_GRAIN = 9 };
 struct tutti_pack_ragged {
-    const void *begins; /* in device memory, 32 or 64 bits as the list */
+    const void *list;   /* offsets, in device memory */
+    const void *begins; /* as the list of 32 or 64 bits */
     const uint32_t *starts;
     uint64_t skip;
-    uint64_t size; /* begins[entries] */
-    int64_t extent;
-    uint32_t entries, pad;
+    uint32_t entries;
+    uint32_t size; /* begins[entries]; without dimensions not looked at */
+    uint32_t units;
+    uint32_t magic, shift, pad;
 };
 
 struct tutti_pack_head {

@@ -32,15 +32,56 @@ typedef struct {
     _Alignas(16) unsigned char byte[16];
 } tutti_pack_word_16;
 
-/* Bytes [x0, x1) of the 16 at `from`, which may be anywhere; the others are not looked at. */
+TUTTI_PACK_FN unsigned char *tutti_pack_at(int64_t address)
+{
+    return (unsigned char *)(uintptr_t)address;
+}
+
+TUTTI_PACK_FN int64_t tutti_pack_further(int64_t at, uint32_t steps, int32_t stride)
+{
+    return at + (int64_t)(int32_t)steps * stride;
+}
+
+#define TUTTI_PACK_PAIR tutti_pack_word_16
+
+/* No byte is loaded that is not wanted. */
+TUTTI_PACK_FN int tutti_pack_fits(const unsigned char *from, const unsigned char *low, const unsigned char *high)
+{
+    (void)from;
+    (void)low;
+    (void)high;
+    return 1;
+}
+
+/* Bytes [x0, x1) of the 16 at `from`, which may be anywhere; the others are not looked at. What tutti_pack_fetch() has
+ * loaded, tutti_pack_shifted() brings to its place. */
+TUTTI_PACK_FN tutti_pack_word_16 tutti_pack_fetch(const unsigned char *from, unsigned x0, unsigned x1)
+{
+    tutti_pack_word_16 held = {{0}};
+    if (x0 < x1)
+        memcpy(held.byte + x0, from + x0, x1 - x0);
+    return held;
+}
+
+TUTTI_PACK_FN tutti_pack_word_16 tutti_pack_shifted(tutti_pack_word_16 held, const unsigned char *from)
+{
+    (void)from;
+    return held;
+}
+
 TUTTI_PACK_FN tutti_pack_word_16 tutti_pack_any(const unsigned char *from, unsigned x0, unsigned x1,
                                                 const unsigned char *low, const unsigned char *high)
 {
-    tutti_pack_word_16 held = {{0}};
     (void)low;
     (void)high;
-    memcpy(held.byte + x0, from + x0, x1 - x0);
-    return held;
+    return tutti_pack_fetch(from, x0, x1);
+}
+
+/* Bytes before `cut` of the first, the others of the second. */
+TUTTI_PACK_FN tutti_pack_word_16 tutti_pack_joined(tutti_pack_word_16 before, tutti_pack_word_16 behind, unsigned cut)
+{
+    memcpy(behind.byte, before.byte, cut);
+    return behind;
 }
 
 TUTTI_PACK_FN void tutti_pack_put(unsigned char *to, tutti_pack_word_16 held, unsigned x0, unsigned x1)

@@ -28,6 +28,27 @@ typedef uint32_t tutti_pack_word_4;
 typedef uint2 tutti_pack_word_8;
 typedef uint4 tutti_pack_word_16;
 
+/* What stands there is global memory, which compilers cannot know. */
+TUTTI_PACK_FN unsigned char *tutti_pack_at(int64_t address)
+{
+    unsigned char *const at = (unsigned char *)(uintptr_t)address;
+#ifdef __CUDACC__
+    __builtin_assume(__isGlobal(at));
+#endif
+    return at;
+}
+
+/* `steps` (less than 2^31) strides further. */
+TUTTI_PACK_FN int64_t tutti_pack_further(int64_t at, uint32_t steps, int32_t stride)
+{
+#ifdef __CUDACC__ /* one instruction, which compilers do not find */
+    asm("mad.wide.s32 %0, %1, %2, %0;" : "+l"(at) : "r"(steps), "r"(stride));
+    return at;
+#else
+    return at + (int64_t)(int32_t)steps * stride;
+#endif
+}
+
 /* The aligned 16 bytes at `at`; where some of them lie outside [low, high), those that lie inside. */
 static __device__ __noinline__ uint4 tutti_pack_edge(const unsigned char *at, const unsigned char *low,
                                                      const unsigned char *high)
@@ -41,32 +62,48 @@ static __device__ __noinline__ uint4 tutti_pack_edge(const unsigned char *at, co
     return make_uint4(word[0], word[1], word[2], word[3]);
 }
 
-TUTTI_PACK_FN uint4 tutti_pack_aligned(const unsigned char *at, const unsigned char *low, const unsigned char *high)
+/* The two aligned units that hold 16 bytes which may be anywhere. */
+struct tutti_pack_pair {
+    uint4 a, b;
+};
+#define TUTTI_PACK_PAIR struct tutti_pack_pair
+
+/* 1 where both lie in [low, high). */
+TUTTI_PACK_FN int tutti_pack_fits(const unsigned char *from, const unsigned char *low, const unsigned char *high)
 {
-    return at >= low && at + 16 <= high ? *(const uint4 *)at : tutti_pack_edge(at, low, high);
+    const unsigned char *const at = from - ((uintptr_t)from & 15);
+    return at >= low && high - at >= 32;
 }
 
-/* Bytes [x0, x1) of the 16 at `from`, which may be anywhere; loads stay in [low, high). The others are undefined. */
-TUTTI_PACK_FN uint4 tutti_pack_any(const unsigned char *from, unsigned x0, unsigned x1, const unsigned char *low,
-                                   const unsigned char *high)
+/* Bytes [x0, x1) of the 16 at `from`, where they fit. The others are undefined. */
+TUTTI_PACK_FN struct tutti_pack_pair tutti_pack_fetch(const unsigned char *from, unsigned x0, unsigned x1)
 {
     const unsigned lead = (unsigned)((uintptr_t)from & 15);
     const unsigned char *const at = from - lead;
-    uint4 a = make_uint4(0, 0, 0, 0), b = a;
-    if (x0 + lead < 16)
-        a = tutti_pack_aligned(at, low, high);
-    if (x1 + lead > 16)
-        b = tutti_pack_aligned(at + 16, low, high);
-    if (lead == 0)
-        return a;
-    uint32_t w0 = a.x, w1 = a.y, w2 = a.z, w3 = a.w, w4 = b.x, w5 = b.y, w6 = b.z;
+    struct tutti_pack_pair held;
+#ifndef __CUDACC__ /* what is undefined stands in no register there */
+    held.a = held.b = make_uint4(0, 0, 0, 0);
+#endif
+    if (x0 < x1 && x0 + lead < 16)
+        held.a = *(const uint4 *)at;
+    if (x0 < x1 && x1 + lead > 16)
+        held.b = *(const uint4 *)(at + 16);
+    return held;
+}
+
+/* Brings to its place what was fetched from `from`. */
+TUTTI_PACK_FN uint4 tutti_pack_shifted(struct tutti_pack_pair held, const unsigned char *from)
+{
+    const unsigned lead = (unsigned)((uintptr_t)from & 15);
+    uint32_t w0 = held.a.x, w1 = held.a.y, w2 = held.a.z, w3 = held.a.w;
+    uint32_t w4 = held.b.x, w5 = held.b.y, w6 = held.b.z;
     if (lead & 8) {
         w0 = w2;
         w1 = w3;
         w2 = w4;
         w3 = w5;
         w4 = w6;
-        w5 = b.w;
+        w5 = held.b.w;
     }
     if (lead & 4) {
         w0 = w1;
@@ -78,6 +115,34 @@ TUTTI_PACK_FN uint4 tutti_pack_any(const unsigned char *from, unsigned x0, unsig
     const unsigned bits = (lead & 3) * 8;
     return make_uint4(__funnelshift_r(w0, w1, bits), __funnelshift_r(w1, w2, bits), __funnelshift_r(w2, w3, bits),
                       __funnelshift_r(w3, w4, bits));
+}
+
+/* The same, wherever they lie: loads stay in [low, high). */
+TUTTI_PACK_FN uint4 tutti_pack_any(const unsigned char *from, unsigned x0, unsigned x1, const unsigned char *low,
+                                   const unsigned char *high)
+{
+    const unsigned lead = (unsigned)((uintptr_t)from & 15);
+    struct tutti_pack_pair held;
+    if (tutti_pack_fits(from, low, high)) {
+        held = tutti_pack_fetch(from, x0, x1);
+    } else {
+        held.a = held.b = make_uint4(0, 0, 0, 0);
+        if (x0 + lead < 16)
+            held.a = tutti_pack_edge(from - lead, low, high);
+        if (x1 + lead > 16)
+            held.b = tutti_pack_edge(from - lead + 16, low, high);
+    }
+    return tutti_pack_shifted(held, from);
+}
+
+/* Bytes before `cut` (1 to 15) of the first, the others of the second. */
+TUTTI_PACK_FN uint4 tutti_pack_joined(uint4 before, uint4 behind, unsigned cut)
+{
+    const uint32_t ones = ~(uint32_t)0, part = ~(ones << cut % 4 * 8);
+    const uint32_t m0 = cut >= 4 ? ones : part, m3 = cut >= 12 ? part : 0;
+    const uint32_t m1 = cut >= 8 ? ones : cut >= 4 ? part : 0, m2 = cut >= 12 ? ones : cut >= 8 ? part : 0;
+    return make_uint4((before.x & m0) | (behind.x & ~m0), (before.y & m1) | (behind.y & ~m1),
+                      (before.z & m2) | (behind.z & ~m2), (before.w & m3) | (behind.w & ~m3));
 }
 
 TUTTI_PACK_FN void tutti_pack_put_word(unsigned char *to, uint32_t word, unsigned at, unsigned x0, unsigned x1)

@@ -293,7 +293,7 @@ static void test_parts(void **state)
         const char *kernel;
     } cases[] = {{1, TUTTI_PACK_FEW_BYTES, "tutti_pack_few"},
                  {20, TUTTI_PACK_SOME_BYTES, "tutti_pack_some"},
-                 {80, TUTTI_PACK_MANY_BYTES, "tutti_pack_many"}};
+                 {160, TUTTI_PACK_MANY_BYTES, "tutti_pack_many"}};
     struct tutti_stream *stream = NULL;
     size_t room = 0;
     fake->current(0);
@@ -301,12 +301,12 @@ static void test_parts(void **state)
     assert_int_equal(device->prepare_pack(0, &room), TUTTI_OK);
     assert_int_equal(room, TUTTI_PACK_MANY_BYTES);
     for (int c = 0; c < 3; c++) {
-        const struct tutti_pack_part part = {.way = TUTTI_PACK_WORDS, .word = 1};
-        struct tutti_parts parts;
-        tutti_parts_begin(&parts, device, stream, room);
+        const struct tutti_pack_part part = {.way = TUTTI_PACK_WORDS, .word = 1, .units = 1, .tile = 1};
+        struct tutti_parts *parts = tutti_parts_begin(device, stream, room);
+        assert_non_null(parts);
         for (unsigned i = 0; i < cases[c].parts; i++)
-            assert_int_equal(tutti_parts_add(&parts, &part, 1, NULL, 0, NULL, 0), TUTTI_OK);
-        assert_int_equal(tutti_parts_end(&parts, TUTTI_OK), TUTTI_OK);
+            assert_int_equal(tutti_parts_add(parts, &part, NULL, 0, NULL, 0), TUTTI_OK);
+        assert_int_equal(tutti_parts_end(parts, TUTTI_OK, NULL), TUTTI_OK);
         assert_string_equal(fake->launched, cases[c].kernel);
         assert_int_equal(fake->read, cases[c].bytes);
         assert_int_equal(fake->blocks, cases[c].parts);

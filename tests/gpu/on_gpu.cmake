@@ -137,7 +137,7 @@ gpu_test(types-pack mpi-types_pack 2 ENV TUTTI_STAGING_MB=1)
 
 # Packing kernels: the program of tests/kernels.
 if(TARGET kernels-pack)
-  foreach(part matrix transposes lists structures relayouts many)
+  foreach(part matrix transposes lists structures relayouts many alike)
     add_test(NAME gpu-pack-${part} COMMAND ${TUTTI_TIMEOUT} -k 5 300 $<TARGET_FILE:kernels-pack> ${part})
     set_tests_properties(gpu-pack-${part} PROPERTIES LABELS gpu TIMEOUT 315 SKIP_RETURN_CODE 77 RUN_SERIAL TRUE
                          ENVIRONMENT "TUTTI_DEVICE=cuda")

@@ -6,12 +6,12 @@
 
 #include "dtype/pack.h"
 
-enum { FACES = 26 };
+enum { FACES = 26, QUANTITIES = 8 };
 
 struct row {
     const char *name;
     unsigned jobs;
-    struct tutti_pack_job job[FACES];
+    struct tutti_pack_job job[FACES * QUANTITIES];
     uint64_t payload, touched; /* bytes; touched: of the strided side, in sectors */
     int copies;                /* 2, 3: cuMemcpy2D/3D can say it */
     CUDA_MEMCPY3D copy;

@@ -215,18 +215,73 @@ static void structure(const char *only, uint64_t first, uint64_t second, uint64_
     device->free(packed);
 }
 
-/* What a rank of a 26-neighbour exchange packs: 256^3 of `element` bytes with a rim of 3 on each side. */
-static void halo(const char *only, uint64_t element)
+/* `loops` times a list of 500 blocks of 1 to 4 times `block`, told as a vector of it (kind 0), one whose loops do not
+ * follow each other (1), or as the calls' count of a struct of two such lists (2). */
+static void looped_list(const char *only, uint64_t block, uint64_t loops, int kind)
+{
+    static const char *const kinds[] = {"", ", apart", ", two in a struct"};
+    enum { BLOCKS = 500 };
+    char name[64];
+    snprintf(name, sizeof name, "%llu x list of %d x %llu to x 4 B%s", (unsigned long long)loops, BLOCKS,
+             (unsigned long long)block, kinds[kind]);
+    if (!wanted(name, only))
+        return;
+    int64_t offsets[BLOCKS];
+    uint64_t lengths[BLOCKS], touched = 0, state = 1;
+    const uint64_t slot = 6 * block;
+    for (int i = 0; i < BLOCKS; i++) {
+        state = state * UINT64_C(6364136223846793005) + 1;
+        offsets[i] = (int64_t)((uint64_t)i * slot + (state >> 60 & 1) * block);
+        lengths[i] = 1 + (state >> 61 & 3);
+        touched += slot < 32 ? slot : (lengths[i] * block + 31) / 32 * 32;
+    }
+    const struct tutti_description bytes = {.form = TUTTI_FORM_BYTES, .bytes = block}, *unit = &bytes;
+    const struct tutti_description list = {.form = TUTTI_FORM_INDEXED,
+                                           .children = 1,
+                                           .child = &unit,
+                                           .count = BLOCKS,
+                                           .length = 1,
+                                           .lengths = lengths,
+                                           .offsets = offsets};
+    const struct tutti_description *members[] = {&list, &list};
+    const uint64_t ones[] = {1, 1}, span = BLOCKS * slot;
+    const int64_t places[] = {0, (int64_t)(span + 4096)};
+    const struct tutti_description two = {
+        .form = TUTTI_FORM_STRUCT, .children = 2, .child = members, .count = 2, .lengths = ones, .offsets = places};
+    const struct tutti_description *const child = kind == 2 ? &two : &list;
+    const uint64_t extent = kind == 0 ? span : kind == 1 ? span + 4096 : 2 * span + 8192;
+    const struct tutti_description what = {.form = TUTTI_FORM_VECTOR,
+                                           .children = 1,
+                                           .child = &child,
+                                           .count = loops,
+                                           .length = 1,
+                                           .stride = (int64_t)extent};
+    const struct tutti_plan *plan = plan_of(&what);
+    void *memory = alloc(loops * extent + 256), *packed = alloc(plan->size);
+    struct row row = {.name = name, .touched = touched * loops * (kind == 2 ? 2 : 1)};
+    one_job(&row, plan, memory, packed);
+    need(tutti_pack_prepare(gpu, plan) == TUTTI_OK, "tutti_pack_prepare");
+    show(&row);
+    tutti_plan_drop(plan);
+    device->free(memory);
+    device->free(packed);
+}
+
+/* What a rank of a 26-neighbour exchange packs: 256^3 cells of `cell` bytes with a rim of 3 on each side, in
+ * `quantities` arrays; a message has them all (split 1), or one (split 8). */
+static void halo(const char *only, uint64_t cell, uint64_t quantities, unsigned split)
 {
     enum { INNER = 256, RADIUS = 3, SIDE = INNER + 2 * RADIUS };
     char name[64];
-    snprintf(name, sizeof name, "26 faces of 256^3 x %llu B, radius 3", (unsigned long long)element);
+    snprintf(name, sizeof name, "26 faces of 256^3 x %llu x %llu B%s", (unsigned long long)(quantities * split),
+             (unsigned long long)cell, split > 1 ? ", 208 jobs" : "");
     if (!wanted(name, only))
         return;
-    const struct tutti_description bytes = {.form = TUTTI_FORM_BYTES, .bytes = element};
-    const struct tutti_description *child = &bytes;
-    void *memory = alloc(UINT64_C(1) * SIDE * SIDE * SIDE * element), *packed[FACES];
+    const uint64_t array = UINT64_C(1) * SIDE * SIDE * SIDE * cell;
+    const struct tutti_description bytes = {.form = TUTTI_FORM_BYTES, .bytes = cell}, *cells = &bytes;
+    unsigned char *memory = alloc(array * quantities * split), *packed;
     struct row row = {.name = name};
+    uint64_t at[FACES * QUANTITIES];
     for (int k = 0; k < 27; k++) {
         if (k == 13)
             continue;
@@ -238,27 +293,38 @@ static void halo(const char *only, uint64_t element)
             starts[d] = way[d] > 0 ? INNER : RADIUS;
             rows *= d < 2 ? subsizes[d] : 1;
         }
-        const struct tutti_description what = {.form = TUTTI_FORM_SUBARRAY,
-                                               .children = 1,
-                                               .child = &child,
-                                               .dims = 3,
-                                               .sizes = sizes,
-                                               .subsizes = subsizes,
-                                               .starts = starts};
-        const struct tutti_plan *plan = plan_of(&what);
-        packed[row.jobs] = alloc(plan->size);
-        row.job[row.jobs] = (struct tutti_pack_job){
-            .plan = plan, .count = 1, .memory = memory, .packed = packed[row.jobs], .bytes = plan->size};
-        row.jobs++;
-        row.payload += plan->size;
-        row.touched += sectors(rows, subsizes[2] * element, SIDE * element);
+        const struct tutti_description box = {.form = TUTTI_FORM_SUBARRAY,
+                                              .children = 1,
+                                              .child = &cells,
+                                              .dims = 3,
+                                              .sizes = sizes,
+                                              .subsizes = subsizes,
+                                              .starts = starts},
+                                       *boxes = &box;
+        const struct tutti_description all = {.form = TUTTI_FORM_VECTOR,
+                                              .children = 1,
+                                              .child = &boxes,
+                                              .count = quantities,
+                                              .length = 1,
+                                              .stride = (int64_t)array};
+        const struct tutti_plan *plan = plan_of(&all);
+        for (unsigned q = 0; q < split; q++, row.jobs++) {
+            row.job[row.jobs] =
+                (struct tutti_pack_job){.plan = plan, .count = 1, .memory = memory + q * array, .bytes = plan->size};
+            at[row.jobs] = row.payload;
+            row.payload += plan->size;
+            row.touched += sectors(rows, subsizes[2] * cell, SIDE * cell) * quantities;
+        }
+        row.payload = (row.payload + 255) / 256 * 256; /* a message by itself */
     }
+    packed = alloc(row.payload);
+    for (unsigned i = 0; i < row.jobs; i++)
+        row.job[i].packed = packed + at[i];
     show(&row);
-    device->free(memory);
-    for (unsigned i = 0; i < row.jobs; i++) {
+    for (unsigned i = 0; i < row.jobs; i += split)
         tutti_plan_drop(row.job[i].plan);
-        device->free(packed[i]);
-    }
+    device->free(memory);
+    device->free(packed);
 }
 
 void rows(const char *only)
@@ -275,11 +341,24 @@ void rows(const char *only)
     vector(only, mib, 513, 1027, 0);
     vector(only, mib, 100, 201, 1);
     vector(only, 8 * mib, 1, 2, 0);
+    vector(only, 8 * mib, 2, 4, 0);
+    vector(only, 8 * mib, 3, 5, 0);
+    vector(only, 8 * mib, 1, 16, 0);
     vector(only, 8 * mib, 4, 8, 0);
     vector(only, 8 * mib, 8, 16, 0);
     vector(only, 64 * mib, 8, 16, 0);
     vector(only, 64 * mib, 64, 128, 0);
     vector(only, 64 * mib, 63, 128, 1);
+    vector(only, 64 * mib, 17, 40, 1);
+    vector(only, 64 * mib, 31, 63, 1);
+    vector(only, 64 * mib, 201, 401, 1);
+    vector(only, 64 * mib, 1023, 2048, 1);
+    /* What stops single bytes far apart: lines that the second cache holds or not, and sectors that share one. */
+    vector(only, mib / 4, 1, 512, 0);
+    vector(only, mib, 1, 32, 0);
+    vector(only, mib, 1, 64, 0);
+    vector(only, mib, 1, 128, 0);
+    vector(only, mib, 1, 256, 0);
     vector(only, 256 * mib, 512, 1024, 0);
     vector(only, 256 * mib, 4096, 8192, 0);
     for (uint64_t x = 1; x <= 1024; x *= 4)
@@ -297,6 +376,11 @@ void rows(const char *only)
     structure(only, 8, 4, 16);
     structure(only, 8, 1, 16);
     structure(only, 12, 24, 64);
-    halo(only, 8);
-    halo(only, 64);
+    for (int kind = 0; kind < 3; kind++)
+        looped_list(only, 16, 200, kind);
+    looped_list(only, 5, 200, 1);
+    halo(only, 8, 1, 1);
+    halo(only, 64, 1, 1);
+    halo(only, 8, QUANTITIES, 1);
+    halo(only, 8, 1, QUANTITIES);
 }

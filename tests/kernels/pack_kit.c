@@ -259,6 +259,56 @@ int kit_check_all(const struct kit_case *tests, unsigned n, int now, const char 
     return fine;
 }
 
+static unsigned char *image_of(unsigned char *image, const struct kit_case *test, const uint64_t *at, uint64_t p)
+{
+    const uint64_t size = test->layout->plan.size;
+    return image + at[0] + ((int64_t)(p / size) * test->layout->plan.extent + test->layout->where[p % size]);
+}
+
+int kit_check_in(const struct kit_case *tests, unsigned n, size_t bytes, uint64_t (*at)[2], int now, const char *what)
+{
+    static _Atomic uint64_t seeds = 1;
+    struct tutti_pack_job jobs[JOBS_MOST];
+    unsigned char *image[2], *seen = malloc(bytes);
+    void *memory[2] = {NULL, NULL};
+    int fine = n <= JOBS_MOST && seen != NULL;
+    for (int side = 0; side < 2; side++) {
+        image[side] = malloc(bytes);
+        bytes_of(image[side], bytes, seeds += 1 << 24);
+        fine = fine && CHECK(alloc(KIT_DEVICE, bytes, &memory[side]), "no memory") &&
+               device->copy_now(memory[side], image[side], bytes) == TUTTI_OK;
+    }
+    for (unsigned i = 0; fine && i < n; i++)
+        jobs[i] = (struct tutti_pack_job){.direction = tests[i].direction,
+                                          .plan = &tests[i].layout->plan,
+                                          .count = tests[i].count,
+                                          .memory = (unsigned char *)memory[0] + at[i][0],
+                                          .packed = (unsigned char *)memory[1] + at[i][1],
+                                          .bytes = tests[i].bytes};
+    if (fine) {
+        const int status = now ? tutti_pack_now(0, jobs, n) : tutti_pack_enqueue(stream, 0, jobs, n);
+        fine = CHECK(status == TUTTI_OK && (now || device->stream_sync(stream) == TUTTI_OK), "%s: %s", what,
+                     tutti_status_text(status));
+    }
+    for (unsigned i = 0; fine && i < n; i++) {
+        for (uint64_t p = 0; p < tests[i].bytes; p++) {
+            unsigned char *element = image_of(image[0], &tests[i], at[i], p), *packed = image[1] + at[i][1] + p;
+            *(tests[i].direction == TUTTI_UNPACK ? element : packed) =
+                *(tests[i].direction == TUTTI_UNPACK ? packed : element);
+        }
+    }
+    for (int side = 0; side < 2; side++) {
+        fine = fine && device->copy_now(seen, memory[side], bytes) == TUTTI_OK &&
+               CHECK(memcmp(seen, image[side], bytes) == 0, "%s, %s: the %s differs", what,
+                     tests[0].direction == TUTTI_UNPACK ? "unpack" : "pack", side ? "packed side" : "memory");
+        free(image[side]);
+        if (memory[side])
+            release(KIT_DEVICE, memory[side]);
+    }
+    free(seen);
+    return fine;
+}
+
 int kit_check(const struct kit_case *test, const char *what)
 {
     char text[320];
@@ -285,6 +335,8 @@ void kit_check_both(uint64_t *random, const struct kit_layout *layout, uint64_t 
         test.bytes = total;
         test.now = (int)(random_next(random) % 4 == 0);
         kit_check(&test, what);
+        if (turn % 8 == 0) /* what is known from before, at other addresses */
+            kit_check(&test, what);
         if (total < 2)
             continue;
         test.first = random_next(random) % total;

@@ -39,6 +39,8 @@ struct kit_case {
 int kit_check(const struct kit_case *test, const char *what);
 /* Several jobs in one call. */
 int kit_check_all(const struct kit_case *tests, unsigned n, int now, const char *what);
+/* Packing or unpacking jobs whose memory and packed bytes lie in one allocation each, of `bytes`: job i's at at[i]. */
+int kit_check_in(const struct kit_case *tests, unsigned n, size_t bytes, uint64_t (*at)[2], int now, const char *what);
 /* All directions, the whole message and parts of it. */
 void kit_check_both(uint64_t *random, const struct kit_layout *layout, uint64_t count, unsigned memory_off,
                     unsigned packed_off, const char *what);

@@ -191,6 +191,9 @@ static void lists(void)
         struct kit_layout layout = plain(0);
         const uint64_t grain = grains[dice(5)], most = 1 + dice(round % 2 ? 9 : 200);
         unequal_list(&layout, 2 + dice(2000 / most + 10), most, grain);
+        uint64_t apart = 5 * layout.segment[0].entries * (most + 8) * grain; /* in memory: more than all within takes */
+        for (uint64_t loops = dice(3); loops > 0; loops--, apart *= 5)
+            repeat(&layout, 2 + dice(3), (int64_t)(apart + dice(2) * grain));
         kit_finish(&layout, INT64_MIN, (int64_t)dice(2) * 16);
         char what[96];
         snprintf(what, sizeof what, "list of %llu blocks of up to %llu", (unsigned long long)layout.segment[0].entries,
@@ -357,13 +360,47 @@ static void many(void)
     }
 }
 
+/* Jobs that are one again and again, in one call: as one by one. */
+static void alike(void)
+{
+    enum { JOBS = 7, ROOM = 1 << 20 };
+    for (int round = 0; round < 120; round++) {
+        struct kit_layout layout = plain(1 + dice(40));
+        repeat(&layout, 2 + dice(9), (int64_t)(layout.plan.size + dice(3) * 8));
+        if (dice(3) == 0)
+            equal_list(&layout, 5, 600);
+        else
+            repeat(&layout, 2 + dice(5), 600);
+        kit_finish(&layout, INT64_MIN, 0);
+        const uint64_t count = 1 + dice(3), bytes = count * layout.plan.size;
+        const uint64_t apart[2] = {10000 + dice(3) * 8, dice(2) ? bytes : bytes + dice(99)};
+        const unsigned jobs = 2 + (unsigned)dice(JOBS - 1), alone = (unsigned)dice(jobs), back = (unsigned)dice(2);
+        struct kit_case tests[JOBS];
+        uint64_t at[JOBS][2];
+        for (unsigned i = 0; i < jobs; i++) {
+            tests[i] = (struct kit_case){
+                .layout = &layout, .count = count, .bytes = bytes, .direction = (enum tutti_direction)(round % 2)};
+            const unsigned place = back ? jobs - 1 - i : i;
+            at[i][0] = ROOM / 2 + place * apart[0] + (round % 3 == 0 && i >= alone ? 48 : 0);
+            at[i][1] = ROOM / 2 + place * apart[1];
+        }
+        char what[64];
+        snprintf(what, sizeof what, "%u jobs alike of %llu bytes", jobs, (unsigned long long)bytes);
+        kit_check_in(tests, jobs, ROOM, at, round % 5 != 0, what);
+        kit_check_all(tests, 2, round % 5 != 0, what); /* in allocations of their own */
+        kit_free(&layout);
+    }
+}
+
 int main(int argc, char **argv)
 {
     static const struct {
         const char *name;
         void (*run)(void);
-    } parts[] = {{"matrix", matrix},         {"transposes", transposes}, {"lists", lists},
-                 {"structures", structures}, {"relayouts", relayouts},   {"many", many}};
+    } parts[] = {{"matrix", matrix},       {"transposes", transposes},
+                 {"lists", lists},         {"structures", structures},
+                 {"relayouts", relayouts}, {"many", many},
+                 {"alike", alike}};
     int status = kit_open();
     if (status != 0)
         return status;
