@@ -52,7 +52,7 @@ int exchange_apart(const struct bench_plan *plan)
 {
     int mine[2] = {plan->node_rank, -plan->node_rank}, all[2];
     bench_mpi.Allreduce(mine, all, 2, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
-    return tutti_settings()->node_ranks == 1 || all[0] == -all[1];
+    return plan->size > 1 && (tutti_settings()->node_ranks == 1 || all[0] == -all[1]);
 }
 
 /* Rules that the way's messages are sent under; NULL: those of the program. */

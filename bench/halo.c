@@ -365,8 +365,6 @@ void bench_halo(struct bench_plan *plan, const struct exchange_plan *what)
                                     .check = check};
         for (size_t w = 0; w < sizeof ways / sizeof ways[0]; w++)
             exchange.used[ways[w]] = exchange_has(what, ways[w]);
-        for (int way = EXCHANGE_BY_STAGED; way <= EXCHANGE_BY_PIPELINED; way++)
-            exchange.used[way] &= plan->size > 1; /* a rank's messages to itself are always staged */
         exchange.used[EXCHANGE_BY_PACKED] &= !apart;
         exchange.used[EXCHANGE_BY_DIRECT] &= !apart;
         exchange.used[EXCHANGE_BY_PIPELINED] &= apart;

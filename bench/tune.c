@@ -152,7 +152,7 @@ static size_t size_at(const struct tune *tune, int i)
 /* The section's size beside size_at(i); 0 where it has none. Messages begin with the least that goes past the MPI. */
 static size_t section_size_at(const struct tune *tune, int section, int i)
 {
-    const size_t bytes = size_at(tune, i), next = size_at(tune, i + 1), least = tune_message_bytes(tune->message.least);
+    const size_t bytes = size_at(tune, i), next = size_at(tune, i + 1), least = tune_message_least(section);
     if (!(tune->sections >> section & 1))
         return 0;
     if (section >= TUNE_MESSAGE)

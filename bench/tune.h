@@ -30,7 +30,6 @@ struct tune {
     char *host;                    /* ordinary memory: TUNE_CHECKED bytes, and the right results behind them */
     MPI_Comm standard, with[TUNE_ALGORITHMS];
     struct tune_message {
-        size_t least; /* bytes from which on messages may go past the MPI */
         char *memory; /* of the device, for blocks of the largest size */
         unsigned ways[TUNE_SECTIONS - TUNE_MESSAGE];
         MPI_Datatype type; /* of `bytes`; MPI_DATATYPE_NULL: none yet */
@@ -88,6 +87,8 @@ void tune_message_open(struct tune *tune);
 void tune_message_close(struct tune *tune);
 /* Bytes of device memory that messages of up to `most` bytes need. */
 size_t tune_message_room(size_t most);
+/* Those from which on messages of a section may go otherwise than staged, as they are made. */
+size_t tune_message_least(int section);
 /* Bytes of the message as it is made. */
 size_t tune_message_bytes(size_t bytes);
 /* Rules under which all messages go that way, where they can; static. */

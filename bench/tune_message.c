@@ -12,11 +12,17 @@
 #include "tune.h"
 #include "tutti/tutti.h"
 
-enum { BLOCK = 64, STRIDE = 128, PIECE = 64 << 10, PIECES = 64, FIRST_TRIES = 50 };
+enum { BLOCK = 64, STRIDE = 128, PIECE = 64 << 10, PIECES = 64, FIRST_TRIES = 50, FAR_LEAST = 4096 };
 
 size_t tune_message_bytes(size_t bytes)
 {
     return (bytes + BLOCK - 1) / BLOCK * BLOCK;
+}
+
+size_t tune_message_least(int section)
+{
+    const size_t least = (size_t)tutti_settings()->message_least;
+    return tune_message_bytes(section == TUNE_MESSAGE_FAR && least < FAR_LEAST ? FAR_LEAST : least);
 }
 
 size_t tune_message_room(size_t most)
@@ -200,7 +206,7 @@ static int can(struct tune *tune, int section, int way)
 {
     struct tune_lane lane = {.rules = tune_message_rules(section, way), .wanted = way};
     for (int i = 0; i < FIRST_TRIES && lane.algorithm != way; i++)
-        tune_message_try(tune, &lane, section, tune->message.least);
+        tune_message_try(tune, &lane, section, tune_message_least(section));
     return lane.algorithm == way;
 }
 
@@ -213,8 +219,8 @@ static void open_section(struct tune *tune, int section)
         return;
     if (tune->plan->size < 2)
         why = "there is one rank";
-    else if (tune->most < tune_message_bytes(tune->message.least))
-        why = "all that is measured is below TUTTI_MESSAGE_LEAST";
+    else if (tune->most < tune_message_least(section))
+        why = "all that is measured is below the least that goes past the MPI";
     for (int w = far ? TUNE_way_pipelined : TUNE_way_packed; !why && w <= (far ? TUNE_way_pipelined : TUNE_way_direct);
          w++)
         *ways |= (unsigned)can(tune, section, w) << (w - TUNE_ALGORITHMS);
@@ -231,7 +237,6 @@ static void open_section(struct tune *tune, int section)
 void tune_message_open(struct tune *tune)
 {
     tune->message.type = MPI_DATATYPE_NULL;
-    tune->message.least = (size_t)tutti_settings()->message_least;
     open_section(tune, TUNE_MESSAGE_FAR);
     open_section(tune, TUNE_MESSAGE);
 }

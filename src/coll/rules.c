@@ -30,8 +30,8 @@ static const struct {
              " *@leader 0-12k@ll 12k-12m@ll128 *@pipeline *@direct *@staged; "
              "scan:"
              " *@leader 0-32k@ll 32k-1m@ll128 *@direct *@ll128 *@staged; "
-             "message:" /* the others have not been measured */
-             " *@staged; "
+             "message:"
+             " *@direct *@packed; "
              "message_far:"
              " 0-1023k@staged *@pipelined"},
     {"host", "allreduce:"
@@ -44,7 +44,7 @@ static const struct {
              "scan:"
              " *@leader *@direct *@staged; "
              "message:"
-             " *@direct *@packed *@staged; "
+             " 0-4k@staged *@direct *@packed; "
              "message_far:"
              " 0-1023k@staged *@pipelined"},
 };

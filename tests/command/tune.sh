@@ -120,7 +120,7 @@ lacks "$(cat "$TUTTI_RULES_FILE")" '^[a-z_]+_enqueue:.*@(oneshot|twoshot|direct|
 
 # Messages: every way at every size, from the least on that goes past the MPI; the other rules stay.
 before=$(grep -vE '^(#|message:)' "$TUTTI_RULES_FILE")
-said=$("${quick[@]}" --collective message "${json[@]}" 2>&1)
+said=$(TUTTI_MESSAGE_LEAST=16384 "${quick[@]}" --collective message "${json[@]}" 2>&1)
 status=$?
 checks=$((checks + 2))
 [ $status -eq 0 ] || fail "messages: status $status: $said"
@@ -158,7 +158,7 @@ said=$(TUTTI_MESSAGES=mpi "${quick[@]}" --dry-run --collective message,scan 2>&1
 holds "$said" '^# no rules for messages: between these ranks the MPI carries them all$' "messages are the MPI's"
 lacks "$said" '^# message ' "messages are the MPI's"
 holds "$said" '^# scan +8 ' "the rest is measured"
-said=$("$tutti" tune -n 3 --mpi "$mpi" --time 2 --largest 16k --collective message --dry-run 2>&1)
+said=$(TUTTI_MESSAGE_LEAST=16384 "$tutti" tune -n 3 --mpi "$mpi" --time 2 --largest 16k --collective message --dry-run 2>&1)
 holds "$said" '^# message +16384  direct ' "a rank without a partner"
 said=$(TUTTI_NODE_RANKS=1 "$tutti" tune -n 3 --mpi "$mpi" --time 2 --largest 32k --collective message,message_far --dry-run 2>&1)
 holds "$said" '^# no rules for messages: between these ranks the MPI carries them all$' "every rank a node of its own"

@@ -127,6 +127,10 @@ gpu_test(types-messages-direct mpi-types_messages 2 ARGS 700 ENV TUTTI_MESSAGE_L
 gpu_test(types-messages-packed mpi-types_messages 2 ARGS 700
          ENV TUTTI_MESSAGE_LEAST=512 TUTTI_RULES=message:*@packed)
 gpu_test(lanes mpi-lanes ${gpu_ranks} ENV TUTTI_RULES=message:*@direct)
+gpu_test(lanes-self mpi-lanes_self 2)
+gpu_test(lanes-self-alone mpi-lanes_self 1)
+gpu_test(lanes-self-packed mpi-lanes_self 1 ENV TUTTI_RULES=message:*@packed)
+gpu_test(lanes-threads-self mpi-lanes_threads 1)
 gpu_test(lanes-full mpi-lanes 2 ARGS 6000000 2 ENV TUTTI_LANE_MB=1 "TUTTI_RULES=message:*@direct *@packed")
 gpu_test(lanes-threads mpi-lanes_threads 2 ENV "TUTTI_RULES=message:*@direct *@packed")
 gpu_test(lanes-packed mpi-lanes 2 ENV TUTTI_RULES=message:*@packed)
