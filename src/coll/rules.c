@@ -33,7 +33,7 @@ static const struct {
              "message:"
              " *@direct *@packed; "
              "message_far:"
-             " 0-1023k@staged *@pipelined"},
+             " 0-255k@staged *@pipelined"},
     {"host", "allreduce:"
              " 0-4k@leader_oneshot *@leader *@leader_twoshot"
              " 0-4k@oneshot *@direct *@twoshot *@staged; "
