@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/counters.h"
 #include "core/log.h"
 #include "core/status.h"
 #include "dtype/pack_box.h"
@@ -85,6 +86,7 @@ static int launch(struct tutti_parts *parts, int last)
             .at = offsetof(struct tutti_pack_head, ended), .start = args->head.ended, .bytes = sizeof(uint32_t)};
     const struct tutti_pack_launch what = {args, parts->reached, reaches};
     parts->launches++;
+    tutti_count("packing kernels", "launched", NULL);
     parts->n = parts->extras = parts->reaches = 0;
     return parts->device->launch_pack(parts->stream, &what);
 }
