@@ -196,7 +196,7 @@ static int receive_mailed(struct fetch *f)
     while (!flag) {
         if (tutti_real.MPI_Test(&request, &flag, MPI_STATUS_IGNORE) != MPI_SUCCESS)
             return TUTTI_ERR_TRANSPORT;
-        if (!flag && (status = tutti_lane_watch(tutti_lane)) != TUTTI_OK)
+        if (!flag && (status = tutti_lane_watch(tutti_lane, mail->rank)) != TUTTI_OK)
             return status;
         tutti_letters_poll();
         tutti_nonblocking_pause(&rounds);
@@ -257,7 +257,8 @@ static int job_of(struct fetch *f, char *data, struct tutti_pack_job *job)
 static void drop(struct fetch *f, unsigned *rounds)
 {
     while (!tutti_letter_win(f->letter, TUTTI_LETTER_DONE) && !tutti_letter_is(f->letter, TUTTI_LETTER_PACKED) &&
-           !tutti_letter_is(f->letter, TUTTI_LETTER_MAILED) && tutti_lane_watch(tutti_lane) == TUTTI_OK) {
+           !tutti_letter_is(f->letter, TUTTI_LETTER_MAILED) &&
+           tutti_lane_watch(tutti_lane, f->watch->mail.rank) == TUTTI_OK) {
         tutti_letters_poll();
         tutti_nonblocking_pause(rounds);
     }
@@ -348,21 +349,18 @@ void tutti_watch_fetch(struct tutti_watch *const watches[], struct tutti_span *c
             fetches[used] = (struct fetch){.watch = watches[i], .span = spans[i]};
             int what = begin(&fetches[used], &jobs[used], &rounds);
             used += what == 1;
-            left += what == 0;
+            if (what == 0 && wait && tutti_lane_watch(tutti_lane, watches[i]->mail.rank) != TUTTI_OK)
+                fail(watches[i], tutti_error_code(TUTTI_ERR_PEER));
+            else
+                left += what == 0;
         }
         if (used)
             run(fetches, jobs, used);
-        else if (wait && left && tutti_lane_watch(tutti_lane) != TUTTI_OK)
-            break;
         if (wait && left) { /* its owner may be waiting in the same way for a letter of this rank */
             tutti_letters_poll();
             tutti_nonblocking_pause(&rounds);
         }
     } while (wait && left);
-    for (int i = 0; wait && i < n; i++) {
-        if (watches[i]->state == TUTTI_WATCH_LETTER)
-            fail(watches[i], tutti_error_code(TUTTI_ERR_PEER));
-    }
 }
 
 int tutti_watch_end(const struct tutti_watch *watch, MPI_Status *status)

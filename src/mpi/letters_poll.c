@@ -98,7 +98,7 @@ static int has_left(struct tutti_sent *sent)
     uint32_t state = atomic_load_explicit(&letter->state, memory_order_acquire);
     int status = TUTTI_OK;
     if (state == TUTTI_LETTER_OFFERED || state == TUTTI_LETTER_CLAIMED || state == TUTTI_LETTER_MOVING) {
-        status = tutti_lane_watch(tutti_lane);
+        status = tutti_lane_watch(tutti_lane, (int)letter->to);
         if (status == TUTTI_OK)
             return 0;
         sent->code = tutti_error_code(status);
@@ -106,6 +106,15 @@ static int has_left(struct tutti_sent *sent)
     tutti_lane_let_go(tutti_lane, letter);
     sent->letter = NULL;
     return 1;
+}
+
+/* 1 where a synchronous message will not be received any more. */
+static int in_vain(struct tutti_sent *sent)
+{
+    int status = sent->letter ? tutti_lane_watch(tutti_lane, (int)sent->letter->to) : TUTTI_OK;
+    if (status != TUTTI_OK)
+        sent->code = tutti_error_code(status);
+    return status != TUTTI_OK;
 }
 
 static int complete(MPI_Request *request)
@@ -121,8 +130,8 @@ static int complete(MPI_Request *request)
 static int step(struct tutti_sent *sent)
 {
     int mailed = complete(&sent->mail), carried = complete(&sent->data);
-    int may_end = mailed || (sent->plan && sent->message.mode != TUTTI_SEND_SYNCHRONOUS);
-    if (sent->state == TUTTI_SENT_ON_ITS_WAY && may_end && has_left(sent)) {
+    int waits = !mailed && (!sent->plan || sent->message.mode == TUTTI_SEND_SYNCHRONOUS);
+    if (sent->state == TUTTI_SENT_ON_ITS_WAY && (!waits || in_vain(sent)) && has_left(sent)) {
         sent->state = TUTTI_SENT_LEFT;
         atomic_fetch_sub_explicit(&tutti_letters_open, 1, memory_order_relaxed);
         if (sent->tag >= 0)

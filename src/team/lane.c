@@ -75,18 +75,21 @@ int tutti_lane_listens(const struct tutti_lane *lane)
     return atomic_load_explicit(&lane->listening, memory_order_relaxed) > 0;
 }
 
-int tutti_lane_watch(struct tutti_lane *lane)
+int tutti_lane_watch(struct tutti_lane *lane, int peer)
 {
+    struct tutti_lane_from *from = &lane->from[peer];
     uint64_t now = tutti_now_ns();
-    pthread_mutex_lock(&lane->lock);
-    int look = now - lane->seen > WATCH_NS;
-    if (look)
-        lane->seen = now;
-    pthread_mutex_unlock(&lane->lock);
-    int pid = look ? tutti_node_dead(lane->node) : 0;
+    if (atomic_load_explicit(&from->dead, memory_order_relaxed))
+        return TUTTI_ERR_PEER;
+    if (now - atomic_load_explicit(&from->seen, memory_order_relaxed) <= WATCH_NS)
+        return TUTTI_OK;
+    atomic_store_explicit(&from->seen, now, memory_order_relaxed);
+    int pid = tutti_node_died(lane->node, peer);
     if (!pid)
         return TUTTI_OK;
-    tutti_error("a message cannot be finished: process %d of this machine has died", pid);
+    if (!atomic_exchange(&from->dead, 1))
+        tutti_error("messages to and from rank %d cannot be finished: its process %d on this machine has died",
+                    tutti_node_world(lane->node, peer), pid);
     return TUTTI_ERR_PEER;
 }
 

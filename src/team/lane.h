@@ -30,8 +30,8 @@ int tutti_lane_gpu(const struct tutti_lane *lane);
 int tutti_lane_is_open(const struct tutti_lane *lane, int peer);
 /* 1 where any lane to this rank is open. */
 int tutti_lane_listens(const struct tutti_lane *lane);
-/* TUTTI_ERR_PEER where a rank of the node has died, said; looks every few milliseconds. */
-int tutti_lane_watch(struct tutti_lane *lane);
+/* TUTTI_ERR_PEER where the process of a rank of the node has died, said once; looks every few milliseconds. */
+int tutti_lane_watch(struct tutti_lane *lane, int peer);
 
 /* ---- sender ---- */
 

@@ -9,6 +9,8 @@
 
 /* What this rank holds of a peer's. */
 struct tutti_lane_from {
+    _Atomic uint64_t seen;                          /* when its process was looked at */
+    _Atomic int dead;                               /* it was not there any more */
     int tried;                                      /* its scratch cannot be mapped */
     struct tutti_mapping *scratch;                  /* open */
     unsigned met;                                   /* allocations that were made known so far */
@@ -25,7 +27,7 @@ struct tutti_lane {
     _Atomic int listening; /* ranks whose lanes to this one are open */
     _Atomic int waiting;   /* peers that have offered nothing yet */
     char *scratch;
-    uint64_t sequence, seen;
+    uint64_t sequence;
     uint64_t used[TUTTI_LETTERS / 64], held[TUTTI_LETTERS / 64]; /* held: by who sends */
     _Atomic int letters;                                         /* in use */
     struct tutti_lane_piece {

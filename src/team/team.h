@@ -21,8 +21,10 @@ int tutti_node_open(struct tutti_transport *world, struct tutti_node **out);
 void tutti_node_close(struct tutti_node *node);
 /* Local, in a child after fork: forgets everything without touching the device or telling peers. */
 void tutti_node_forget(struct tutti_node *node);
-/* Local. Process id of a rank of the node whose process has died without finalizing, or 0. A system call. */
+/* Local. Process id of a rank of the node whose process has died without finalizing, or 0; of any rank, or of rank r. A
+ * system call for each. */
 int tutti_node_dead(const struct tutti_node *node);
+int tutti_node_died(const struct tutti_node *node, int r);
 int tutti_node_rank(const struct tutti_node *node);
 /* Drawn at random, alike on all ranks of the node. */
 void tutti_node_key(const struct tutti_node *node, uint64_t key[2]);

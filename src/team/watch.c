@@ -117,15 +117,21 @@ uint64_t tutti_watch_gone(const struct tutti_place *place, uint64_t mask)
     return gone;
 }
 
+int tutti_node_died(const struct tutti_node *node, int r)
+{
+    struct pollfd socket = {.fd = node->peer[r].socket, .events = POLLRDHUP};
+    int died = r != node->rank && poll(&socket, 1, 0) > 0 &&
+               socket.revents & (POLLHUP | POLLRDHUP | POLLERR | POLLNVAL) &&
+               !atomic_load(&node->peer[r].page->control->closed);
+    return died ? node->peer[r].pid : 0;
+}
+
 int tutti_node_dead(const struct tutti_node *node)
 {
-    for (int r = 0; r < node->size; r++) {
-        struct pollfd socket = {.fd = node->peer[r].socket, .events = POLLRDHUP};
-        if (r != node->rank && poll(&socket, 1, 0) > 0 && socket.revents & (POLLHUP | POLLRDHUP | POLLERR | POLLNVAL) &&
-            !atomic_load(&node->peer[r].page->control->closed))
-            return node->peer[r].pid;
-    }
-    return 0;
+    int pid = 0;
+    for (int r = 0; r < node->size && !pid; r++)
+        pid = tutti_node_died(node, r);
+    return pid;
 }
 
 static const char *nonblocking(const struct tutti_team *team)

@@ -1,0 +1,209 @@
+/* A rank dies while a message of its own is under way by a letter. Ranks are processes; whoever waits for it is told
+ * within ten seconds, or gets the data, and messages between the others go on. */
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "core/log.h"
+#include "kit.h"
+#include "support/random.h"
+#include "team/lane.h"
+
+enum { RANKS = 3, SCRATCH = 256 << 10, BYTES = 100000, VICTIM = 1 };
+enum when { OFFERED, MOVING, PACKED, CLAIMED, DEATHS };
+static const char *const names[DEATHS] = {"the sender with a letter offered", "the sender while it packs",
+                                          "the sender with a letter packed", "the receiver with a letter claimed"};
+
+/* In place of the MPI. */
+static struct shared {
+    enum when when;
+    _Atomic uint64_t sequence[RANKS][RANKS]; /* of the letter from one to the other; 0: nothing */
+    int number[RANKS][RANKS];
+    _Atomic int claimed;
+} * shared;
+
+struct side {
+    struct tutti_lane *lane;
+    const struct tutti_device *device;
+    char *memory; /* device */
+    unsigned char *host;
+};
+
+static void contents(unsigned char *to, int sender)
+{
+    for (size_t i = 0; i < BYTES; i++)
+        to[i] = (unsigned char)random_mix((uint64_t)sender * BYTES + i);
+}
+
+/* Introduces the memory to the peer by a letter that is packed, as the library does; then offers one. */
+static struct tutti_letter *send(struct side *s, int rank, int to, enum tutti_letter_state state)
+{
+    struct tutti_letter *letter = tutti_lane_letter(s->lane, to);
+    if (!CHECK(letter != NULL, "there is a letter"))
+        return NULL;
+    contents(s->host, rank);
+    CHECK(s->device->copy_now(s->memory, s->host, BYTES) == TUTTI_OK, "copy");
+    letter->bytes = BYTES;
+    letter->tag = 0;
+    int known = tutti_lane_share(s->lane, letter, s->memory, NULL);
+    if (state == TUTTI_LETTER_PACKED || !known) {
+        void *scratch = tutti_lane_scratch(s->lane, letter, BYTES);
+        CHECK(scratch && s->device->copy_now(scratch, s->memory, BYTES) == TUTTI_OK, "packed");
+        state = TUTTI_LETTER_PACKED;
+    }
+    tutti_letter_set(letter, state);
+    shared->number[rank][to] = tutti_lane_number(s->lane, letter);
+    atomic_store(&shared->sequence[rank][to], atomic_load(&letter->sequence));
+    return letter;
+}
+
+/* Until the letter is in one of the states, or `of` has died; TUTTI_ERR_TIMEOUT after ten seconds. */
+static int await(struct side *s, const struct tutti_letter *letter, unsigned states, int of)
+{
+    for (uint64_t start = tutti_now_ns(); tutti_now_ns() - start < UINT64_C(10000000000); kit_sleep_us(100)) {
+        if (states >> atomic_load(&letter->state) & 1)
+            return TUTTI_OK;
+        if (tutti_lane_watch(s->lane, of) == TUTTI_ERR_PEER)
+            return TUTTI_ERR_PEER;
+    }
+    return TUTTI_ERR_TIMEOUT;
+}
+
+/* What has come from `sender`; TUTTI_ERR_PEER where that has died and will not move it on. */
+static int receive(struct side *s, int sender, int rank)
+{
+    struct tutti_mapping *held = NULL;
+    uint64_t sequence;
+    for (long tries = 0; !(sequence = atomic_load(&shared->sequence[sender][rank])); tries++) {
+        kit_sleep_us(100);
+        if (!CHECK(tries < 100000, "a letter comes"))
+            return TUTTI_ERR_TIMEOUT;
+    }
+    struct tutti_letter *letter = tutti_lane_find(s->lane, sender, shared->number[sender][rank], sequence);
+    if (!CHECK(letter != NULL, "the letter is there"))
+        return TUTTI_ERR_MISMATCH;
+    int status = await(s, letter, 1u << TUTTI_LETTER_OFFERED | 1u << TUTTI_LETTER_PACKED, sender);
+    if (status != TUTTI_OK)
+        return status;
+    int offered = tutti_letter_win(letter, TUTTI_LETTER_CLAIMED);
+    char *data = tutti_lane_reach(s->lane, sender, letter, offered, &held);
+    CHECK(data && s->device->copy_now(s->host, data, BYTES) == TUTTI_OK, "fetched");
+    tutti_lane_meet(s->lane, sender, letter);
+    tutti_lane_release(s->lane, held);
+    unsigned char *want = malloc(BYTES);
+    contents(want, sender);
+    CHECK(memcmp(s->host, want, BYTES) == 0, "the message of rank %d is right", sender);
+    free(want);
+    atomic_store(&shared->sequence[sender][rank], 0);
+    tutti_letter_set(letter, TUTTI_LETTER_DONE);
+    return TUTTI_OK;
+}
+
+/* A message from one to the other, and its end. */
+static void pass(struct side *s, int rank, int from, int to)
+{
+    if (rank == from) {
+        struct tutti_letter *letter = send(s, rank, to, TUTTI_LETTER_OFFERED);
+        int status = letter ? await(s, letter, 1u << TUTTI_LETTER_DONE, to) : TUTTI_ERR_MEMORY;
+        CHECK(status == TUTTI_OK, "from %d to %d: %s", from, to, tutti_status_text(status));
+        if (letter)
+            tutti_lane_let_go(s->lane, letter);
+        tutti_lane_poll(s->lane, 0);
+    } else if (rank == to) {
+        int status = receive(s, from, rank);
+        CHECK(status == TUTTI_OK, "from %d to %d: %s", from, to, tutti_status_text(status));
+    }
+}
+
+static int die(struct tutti_transport *transport, void *unused)
+{
+    struct kit kit;
+    (void)unused;
+    if (!kit_open(transport, &kit))
+        return 1;
+    const int rank = transport->rank, other = 0;
+    struct side s = {.device = tutti_device(), .host = malloc(BYTES)};
+    char why[160];
+    void *memory = NULL;
+    CHECK(s.device->open(why, sizeof why) == TUTTI_OK && s.device->alloc(-1, BYTES, &memory) == TUTTI_OK, "memory");
+    s.memory = memory;
+    s.lane = tutti_lane_new(kit.node, s.device, SCRATCH);
+    for (int open = 0, tries = 0; !open && CHECK(tries < 100000, "the lanes open"); tries++) {
+        tutti_lane_poll(s.lane, 1);
+        open = 1;
+        for (int r = 0; r < RANKS; r++)
+            open &= tutti_lane_is_open(s.lane, r);
+        kit_sleep_us(open ? 0 : 100);
+    }
+    CHECK(transport->ops->barrier(transport) == TUTTI_OK, "barrier");
+    for (int from = 0; from < RANKS; from++) { /* twice: packed, then offered */
+        for (int to = 0; to < RANKS; to++) {
+            if (from == to)
+                continue;
+            pass(&s, rank, from, to);
+            pass(&s, rank, from, to);
+            CHECK(transport->ops->barrier(transport) == TUTTI_OK, "barrier");
+        }
+    }
+    static const enum tutti_letter_state states[DEATHS] = {TUTTI_LETTER_OFFERED, TUTTI_LETTER_MOVING,
+                                                           TUTTI_LETTER_PACKED, TUTTI_LETTER_OFFERED};
+    const enum when when = shared->when;
+    uint64_t start = tutti_now_ns();
+    if (rank == VICTIM && when != CLAIMED) {
+        send(&s, rank, other, states[when]);
+        raise(SIGKILL);
+    } else if (rank == VICTIM) {
+        while (!atomic_load(&shared->sequence[other][VICTIM]))
+            kit_sleep_us(100);
+        struct tutti_letter *letter = tutti_lane_find(s.lane, other, shared->number[other][VICTIM],
+                                                      atomic_load(&shared->sequence[other][VICTIM]));
+        atomic_store(&shared->claimed, letter && tutti_letter_win(letter, TUTTI_LETTER_CLAIMED));
+        raise(SIGKILL);
+    } else if (rank == other && when != CLAIMED) {
+        int status = receive(&s, VICTIM, rank); /* what lies in its memory or scratch can still be read here */
+        CHECK(status == (when == MOVING ? TUTTI_ERR_PEER : TUTTI_OK), "%s: %s", names[when], tutti_status_text(status));
+    } else if (rank == other) {
+        struct tutti_letter *letter = send(&s, rank, VICTIM, states[when]);
+        int status = await(&s, letter, 1u << TUTTI_LETTER_DONE, VICTIM);
+        CHECK(status == TUTTI_ERR_PEER && atomic_load(&shared->claimed), "%s: %s", names[when],
+              tutti_status_text(status));
+        tutti_lane_let_go(s.lane, letter);
+    }
+    double seconds = (double)(tutti_now_ns() - start) * 1e-9;
+    CHECK(seconds < 10, "%s: %.1f s", names[when], seconds);
+    CHECK(tutti_lane_watch(s.lane, 2 - rank) == TUTTI_OK, "%s: the other one is well", names[when]);
+    for (int i = 0; i < 3; i++) {
+        pass(&s, rank, 0, 2);
+        pass(&s, rank, 2, 0);
+    }
+    tutti_lane_free(s.lane, 1);
+    s.device->free(s.memory);
+    free(s.host);
+    kit_close(&kit);
+    return check_failed() != 0;
+}
+
+int main(void)
+{
+    int failed = 0;
+    shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (shared == MAP_FAILED)
+        return 1;
+    for (int when = 0; when < DEATHS; when++) {
+        int ended[RANKS];
+        memset(shared, 0, sizeof *shared);
+        shared->when = (enum when)when;
+        tutti_forks_run(RANKS, die, NULL, ended);
+        for (int r = 0; r < RANKS; r++) {
+            int right = ended[r] == (r == VICTIM ? -SIGKILL : 0);
+            failed += !right;
+            if (!right)
+                printf("%s: rank %d ended with %d\n", names[when], r, ended[r]);
+        }
+    }
+    printf("%d deaths, %d failed\n", DEATHS, failed);
+    return failed != 0;
+}
