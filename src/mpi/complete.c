@@ -240,6 +240,8 @@ static int list_settle(struct list *list, int i, int code, MPI_Request now, MPI_
 static int list_settle_all(struct list *list, const MPI_Request *requests, int code)
 {
     int result = code;
+    if (code == MPI_SUCCESS)
+        tutti_pending_finish(list->pending, NULL, list->status, list->n);
     for (int i = 0; i < list->n; i++) {
         int one = code == MPI_ERR_IN_STATUS ? list->status[i].MPI_ERROR : code;
         int done = list_settle(list, i, one, requests[i], &list->status[i]);
@@ -253,6 +255,8 @@ static int list_settle_all(struct list *list, const MPI_Request *requests, int c
 static int list_settle_some(struct list *list, const MPI_Request *requests, const int *indices, int n, int code)
 {
     int result = code;
+    if (code == MPI_SUCCESS)
+        tutti_pending_finish(list->pending, indices, list->status, n);
     for (int k = 0; k < n; k++) {
         int one = code == MPI_ERR_IN_STATUS ? list->status[k].MPI_ERROR : code;
         int done = list_settle(list, indices[k], one, requests[indices[k]], &list->status[k]);

@@ -293,6 +293,31 @@ void tutti_pending_fetch(struct tutti_pending *const pending[], const MPI_Reques
         tutti_watch_fetch(watches, spans, used, 0);
 }
 
+void tutti_pending_finish(struct tutti_pending *const pending[], const int which[], const MPI_Status statuses[], int n)
+{
+    enum { MOST = 64 };
+    struct tutti_watch *watches[MOST];
+    struct tutti_span *spans[MOST];
+    int used = 0;
+    TUTTI_INSIDE();
+    for (int k = 0; k < n; k++) {
+        struct tutti_pending *one = pending[which ? which[k] : k];
+        if (!one || !one->watch || (one->persistent && !one->active) || is_cancelled(&statuses[k]))
+            continue;
+        if (one->watch->state == TUTTI_WATCH_WAITING)
+            tutti_watch_arrived(one->watch, &one->span, &statuses[k]);
+        if (!tutti_watch_is_open(one->watch))
+            continue;
+        watches[used] = one->watch;
+        spans[used++] = &one->span;
+        if (used == MOST)
+            tutti_watch_fetch(watches, spans, used, 1);
+        used %= MOST;
+    }
+    if (used)
+        tutti_watch_fetch(watches, spans, used, 1);
+}
+
 void tutti_pending_look(void)
 {
     TUTTI_INSIDE();

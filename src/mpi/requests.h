@@ -51,6 +51,9 @@ int tutti_pending_put(MPI_Request request, MPI_Comm comm, const struct tutti_pen
 /* Receives of which the mails have come: fetches their data, without waiting for others. The entries were taken out;
  * NULL ones are passed over. */
 void tutti_pending_fetch(struct tutti_pending *const pending[], const MPI_Request requests[], int n);
+/* The same for requests that have completed with these statuses, all together, before they are delivered; statuses[k]
+ * is of pending[which[k]], of pending[k] where `which` is NULL. Waits. */
+void tutti_pending_finish(struct tutti_pending *const pending[], const int which[], const MPI_Status statuses[], int n);
 /* Looks at all receives that no call is at: what has come is begun to be fetched where it is a mail from another node.
  */
 void tutti_pending_look(void);
