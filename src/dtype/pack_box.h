@@ -31,7 +31,7 @@ struct tutti_box {
 /* Adds what of the box has packed positions in [first, end). */
 int tutti_box_add(struct tutti_parts *parts, const struct tutti_box *box, uint64_t first, uint64_t end);
 /* Adds all of it; positions in the message are not looked at, and may be any. */
-int tutti_box_add_whole(struct tutti_parts *parts, const struct tutti_box *box);
+int tutti_box_add_whole(struct tutti_parts *parts, const struct tutti_box *given);
 
 /* Leaves out the first bytes of the block. */
 void tutti_box_leave_out(struct tutti_box *box, uint64_t bytes);

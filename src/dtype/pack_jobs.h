@@ -14,7 +14,7 @@ struct tutti_repeat {
 };
 
 /* kept, to_kept: what the GPU keeps of the two plans; NULL where that is nothing. */
-int tutti_job_add(struct tutti_parts *parts, const struct tutti_pack_job *job, const struct tutti_kept *kept,
+int tutti_job_add(struct tutti_parts *parts, const struct tutti_pack_job *given, const struct tutti_kept *kept,
                   const struct tutti_kept *to_kept, const struct tutti_repeat *repeat);
 /* How many of the first of n jobs are one job again and again, at equal distances: two always are. */
 unsigned tutti_job_alike(const struct tutti_pack_job *job, unsigned n, struct tutti_repeat *repeat);

@@ -100,9 +100,12 @@ static int is_twice(const int *ranks, int n)
 
 static int room_for(struct ring *ring, int from, int to)
 {
-    int *both = malloc(((size_t)from + (size_t)to + 1) * sizeof *both);
-    *ring = (struct ring){both, both + from, from, to, 0, both};
-    return both != NULL;
+    *ring = (struct ring){.ins = from, .outs = to};
+    if (!(ring->own = malloc(((size_t)from + (size_t)to + 1) * sizeof(int))))
+        return 0;
+    ring->from = ring->own;
+    ring->to = ring->from + from;
+    return 1;
 }
 
 static int on_a_grid(MPI_Comm comm, struct ring *ring)
