@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/status.h"
+#include "rim.h"
 
 enum { ENTRIES = 100000 };
 
@@ -29,6 +30,20 @@ static void one_job(struct row *row, const struct tutti_plan *plan, void *memory
     row->payload = plan->size;
     row->job[0] =
         (struct tutti_pack_job){.plan = plan, .count = 1, .memory = memory, .packed = packed, .bytes = plan->size};
+}
+
+/* One element of the type in `bytes` of memory, of which packing touches `touched`. */
+static void show_type(const char *name, const struct tutti_description *what, uint64_t bytes, uint64_t touched)
+{
+    const struct tutti_plan *plan = plan_of(what);
+    void *memory = alloc(bytes), *packed = alloc(plan->size);
+    struct row row = {.name = name, .touched = touched};
+    one_job(&row, plan, memory, packed);
+    need(tutti_pack_prepare(gpu, plan) == TUTTI_OK, "tutti_pack_prepare");
+    show(&row);
+    tutti_plan_drop(plan);
+    device->free(memory);
+    device->free(packed);
 }
 
 static uint64_t sectors(uint64_t blocks, uint64_t block, uint64_t stride)
@@ -174,15 +189,7 @@ static void list(const char *only, uint64_t block, int unequal)
                                            .length = 1,
                                            .lengths = lengths,
                                            .offsets = offsets};
-    const struct tutti_plan *plan = plan_of(&what);
-    void *memory = alloc(ENTRIES * slot + 256), *packed = alloc(plan->size);
-    struct row row = {.name = name, .touched = touched};
-    one_job(&row, plan, memory, packed);
-    need(tutti_pack_prepare(gpu, plan) == TUTTI_OK, "tutti_pack_prepare");
-    show(&row);
-    tutti_plan_drop(plan);
-    device->free(memory);
-    device->free(packed);
+    show_type(name, &what, ENTRIES * slot + 256, touched);
 }
 
 /* Elements with two members and a hole. */
@@ -256,64 +263,35 @@ static void looped_list(const char *only, uint64_t block, uint64_t loops, int ki
                                            .count = loops,
                                            .length = 1,
                                            .stride = (int64_t)extent};
-    const struct tutti_plan *plan = plan_of(&what);
-    void *memory = alloc(loops * extent + 256), *packed = alloc(plan->size);
-    struct row row = {.name = name, .touched = touched * loops * (kind == 2 ? 2 : 1)};
-    one_job(&row, plan, memory, packed);
-    need(tutti_pack_prepare(gpu, plan) == TUTTI_OK, "tutti_pack_prepare");
-    show(&row);
-    tutti_plan_drop(plan);
-    device->free(memory);
-    device->free(packed);
+    show_type(name, &what, loops * extent + 256, touched * loops * (kind == 2 ? 2 : 1));
 }
 
 /* What a rank of a 26-neighbour exchange packs: 256^3 cells of `cell` bytes with a rim of 3 on each side, in
  * `quantities` arrays; a message has them all (split 1), or one (split 8). */
 static void halo(const char *only, uint64_t cell, uint64_t quantities, unsigned split)
 {
-    enum { INNER = 256, RADIUS = 3, SIDE = INNER + 2 * RADIUS };
+    enum { INNER = 256, SIDE = INNER + 2 * RIM };
     char name[64];
     snprintf(name, sizeof name, "26 faces of 256^3 x %llu x %llu B%s", (unsigned long long)(quantities * split),
              (unsigned long long)cell, split > 1 ? ", 208 jobs" : "");
     if (!wanted(name, only))
         return;
     const uint64_t array = UINT64_C(1) * SIDE * SIDE * SIDE * cell;
-    const struct tutti_description bytes = {.form = TUTTI_FORM_BYTES, .bytes = cell}, *cells = &bytes;
     unsigned char *memory = alloc(array * quantities * split), *packed;
     struct row row = {.name = name};
     uint64_t at[FACES * QUANTITIES];
-    for (int k = 0; k < 27; k++) {
-        if (k == 13)
+    for (int k = 0; k < RIM_WAYS; k++) {
+        if (k == RIM_OWN)
             continue;
-        const int way[3] = {k / 9 - 1, k / 3 % 3 - 1, k % 3 - 1};
-        uint64_t sizes[3], subsizes[3], starts[3], rows = 1;
-        for (int d = 0; d < 3; d++) {
-            sizes[d] = SIDE;
-            subsizes[d] = way[d] ? RADIUS : INNER;
-            starts[d] = way[d] > 0 ? INNER : RADIUS;
-            rows *= d < 2 ? subsizes[d] : 1;
-        }
-        const struct tutti_description box = {.form = TUTTI_FORM_SUBARRAY,
-                                              .children = 1,
-                                              .child = &cells,
-                                              .dims = 3,
-                                              .sizes = sizes,
-                                              .subsizes = subsizes,
-                                              .starts = starts},
-                                       *boxes = &box;
-        const struct tutti_description all = {.form = TUTTI_FORM_VECTOR,
-                                              .children = 1,
-                                              .child = &boxes,
-                                              .count = quantities,
-                                              .length = 1,
-                                              .stride = (int64_t)array};
-        const struct tutti_plan *plan = plan_of(&all);
+        uint64_t cells[3];
+        const struct tutti_plan *plan = rim_plan(k, INNER, cell, quantities, cells);
+        need(plan != NULL, "building a plan");
         for (unsigned q = 0; q < split; q++, row.jobs++) {
             row.job[row.jobs] =
                 (struct tutti_pack_job){.plan = plan, .count = 1, .memory = memory + q * array, .bytes = plan->size};
             at[row.jobs] = row.payload;
             row.payload += plan->size;
-            row.touched += sectors(rows, subsizes[2] * cell, SIDE * cell) * quantities;
+            row.touched += sectors(cells[0] * cells[1], cells[2] * cell, SIDE * cell) * quantities;
         }
         row.payload = (row.payload + 255) / 256 * 256; /* a message by itself */
     }

@@ -10,6 +10,7 @@
 #include "core/status.h"
 #include "dtype/pack.h"
 #include "kernels/pack_args.h"
+#include "rim.h"
 
 enum { FACES = 26, CALLS = 20000, ROUNDS = 7, BIG = 64 << 20 };
 
@@ -167,34 +168,12 @@ static void show(const char *name, struct tutti_pack_job *jobs, unsigned n, int 
     printf(" %9.0f now %9.0f enqueue\n", least(now, ROUNDS), least(queued, ROUNDS));
 }
 
-/* The faces, edges and corners of 256^3 cells of 8 bytes with a rim of 3: quantities in arrays of their own. */
+/* The faces, edges and corners of 64^3 cells of 8 bytes: quantities in arrays of their own. */
 static const struct tutti_plan *face(int k, uint64_t quantities)
 {
-    enum { INNER = 64, RADIUS = 3, SIDE = INNER + 2 * RADIUS };
-    const int way[3] = {k / 9 - 1, k / 3 % 3 - 1, k % 3 - 1};
-    uint64_t sizes[3], subsizes[3], starts[3];
-    for (int d = 0; d < 3; d++) {
-        sizes[d] = SIDE;
-        subsizes[d] = way[d] ? RADIUS : INNER;
-        starts[d] = way[d] > 0 ? INNER : RADIUS;
-    }
-    const struct tutti_description cell = {.form = TUTTI_FORM_BYTES, .bytes = 8}, *cells = &cell;
-    const struct tutti_description box = {.form = TUTTI_FORM_SUBARRAY,
-                                          .children = 1,
-                                          .child = &cells,
-                                          .dims = 3,
-                                          .sizes = sizes,
-                                          .subsizes = subsizes,
-                                          .starts = starts},
-                                   *boxes = &box;
-    const struct tutti_description all = {.form = TUTTI_FORM_VECTOR,
-                                          .children = 1,
-                                          .child = &boxes,
-                                          .count = quantities,
-                                          .length = 1,
-                                          .stride = (int64_t)8 * SIDE * SIDE * SIDE};
-    const struct tutti_plan *plan = NULL;
-    need(tutti_plan_build(&all, &plan) == TUTTI_OK, "a plan");
+    uint64_t cells[3];
+    const struct tutti_plan *plan = rim_plan(k, 64, 8, quantities, cells);
+    need(plan != NULL, "a plan");
     return plan;
 }
 
