@@ -34,6 +34,9 @@ int tutti_enqueue(struct tutti_team *team, const struct tutti_reduce *call, stru
         return TUTTI_ERR_BROKEN;
     if (team->state != TUTTI_TEAM_OPEN)
         return TUTTI_ERR_UNAVAILABLE;
+    int fault = tutti_team_fault(team);
+    if (fault != TUTTI_OK)
+        return fault;
     const struct tutti_algorithm *row = choose(team, call);
     if (!row)
         return TUTTI_ERR_UNAVAILABLE;
@@ -58,6 +61,7 @@ int tutti_enqueue_open(struct tutti_team *team, int gpu)
         return tutti_team_break(team, status);
     if (team->state != TUTTI_TEAM_OPEN)
         return TUTTI_ERR_UNAVAILABLE;
+    team->linger.us = 0; /* a kernel that stays in another stream would count epochs beside those of this one */
     status = tutti_team_vote(team, gpu < 0 || gpu == team->gpu, &fine); /* calls before may have opened it elsewhere */
     if (status != TUTTI_OK)
         return status;

@@ -6,6 +6,8 @@
 
 #include "core/clock.h"
 #include "core/log.h"
+#include "team/room.h"
+#include "team/watcher.h"
 
 /* ---- streams ---- */
 
@@ -120,9 +122,13 @@ int tutti_door_MPIX_Stream_free(struct tutti_mpix_stream **stream)
         return MPI_ERR_UNSUPPORTED_OPERATION;
     if (!stream || !*stream)
         return tutti_fail_self(MPI_ERR_ARG);
+    int status = tutti_comms_stream_fault(*stream);
     drop(*stream);
     *stream = NULL;
-    return MPI_SUCCESS;
+    if (status == TUTTI_OK)
+        return MPI_SUCCESS;
+    tutti_error("MPIX_Stream_free: calls in the stream have failed: %s", tutti_status_text(status));
+    return tutti_fail_self(tutti_error_code(status));
 }
 
 /* ---- communicators ---- */
@@ -140,7 +146,20 @@ static int settle(void *with)
                     comm->transport.base.label);
         return TUTTI_ERR_UNAVAILABLE;
     }
-    return capturing < 0 ? capturing : device->stream_sync(stream);
+    int status = capturing < 0 ? capturing : device->stream_sync(stream);
+    return status == TUTTI_OK ? tutti_team_fault(comm->team) : status;
+}
+
+int tutti_comm_stream_settle(MPI_Comm handle)
+{
+    struct tutti_comm *comm = handle == tutti_handles.no_comm ? NULL : tutti_comm_find(handle);
+    if (!comm || !comm->stream.of || comm->team->size == 1 || !comm->team->settle)
+        return TUTTI_OK;
+    struct tutti_stream *stream = comm->stream.of->stream;
+    if (tutti_door.device->stream_capturing(stream) != 0) /* said when it is closed */
+        return TUTTI_OK;
+    int status = tutti_door.device->stream_sync(stream);
+    return status == TUTTI_OK ? tutti_team_fault(comm->team) : status;
 }
 
 /* Loads all kernels of the GPU, so that nothing is loaded while a stream is captured or while kernels wait for each
@@ -162,6 +181,15 @@ static int prepare(struct tutti_team *team)
     return TUTTI_OK;
 }
 
+/* This rank's part of the multiprocessors, and somebody who looks after what is put into the stream. 0: it has none. */
+static unsigned take_share(struct tutti_team *team, int *early)
+{
+    *early = 0;
+    if (prepare(team) != TUTTI_OK || tutti_watcher_add(team) != TUTTI_OK)
+        return 0;
+    return tutti_room_share(team, team->blocks, early);
+}
+
 /* Why the communicator cannot have a stream; NULL: it has one now. Alike on all ranks. */
 static const char *open_on(struct tutti_comm *comm, struct tutti_mpix_stream *stream)
 {
@@ -171,17 +199,22 @@ static const char *open_on(struct tutti_comm *comm, struct tutti_mpix_stream *st
     int status = tutti_enqueue_open(team, stream->gpu);
     if (status != TUTTI_OK || team->state != TUTTI_TEAM_OPEN)
         return team->why && status == TUTTI_ERR_UNAVAILABLE ? team->why : tutti_status_text(status);
-    uint32_t mine = 0, all = 0;
-    if (prepare(team) == TUTTI_OK)
-        mine = comm->stream.blocks = tutti_room_take(team->gpu, team->blocks);
+    int early;
+    uint32_t mine = team->share = take_share(team, &early), all = 0, all_early = 0;
     status = tutti_team_vote(team, mine, &all);
-    if (status != TUTTI_OK)
-        return tutti_status_text(status);
-    if (all == 0)
-        return "a GPU has no room for the kernels of one more communicator (free others first), or cannot load them";
-    tutti_room_give(team->gpu, comm->stream.blocks - all);
-    comm->stream.blocks = all;
-    team->blocks = all;
+    if (status == TUTTI_OK)
+        status = tutti_team_vote(team, (uint32_t)early, &all_early);
+    if (status != TUTTI_OK || all == 0) {
+        tutti_room_unshare(team, mine, early);
+        tutti_watcher_remove(team);
+        team->share = 0;
+        return status != TUTTI_OK ? tutti_status_text(status)
+                                  : "a GPU has no room for the kernels of one more communicator (free others first), or "
+                                    "cannot load them";
+    }
+    tutti_room_unshare(team, mine - all, early && !all_early);
+    team->share = team->blocks = all;
+    team->early = (int)all_early;
     return NULL;
 }
 
@@ -258,8 +291,11 @@ int tutti_comm_stream_close(struct tutti_comm *comm, int closing)
             device->stream_sync(comm->stream.of->stream);
         }
     }
-    if (comm->stream.blocks)
-        tutti_room_give(comm->team->gpu, comm->stream.blocks);
+    if (comm->team && comm->team->share) {
+        tutti_watcher_remove(comm->team);
+        tutti_room_unshare(comm->team, comm->team->share, comm->team->early);
+        comm->team->share = 0;
+    }
     if (comm->stream.of)
         drop(comm->stream.of);
     comm->stream = (struct tutti_comm_stream){.of = NULL};
