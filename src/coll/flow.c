@@ -140,6 +140,7 @@ static int launch_all(struct tutti_team *team, const struct tutti_reduce *call, 
                                       .op = call->op,
                                       .blocks = flow.blocks,
                                       .threads = flow.threads,
+                                      .gpu = team->gpu,
                                       .early = 1,
                                       .flow = &args};
         status =

@@ -89,7 +89,8 @@ int tutti_launch_end(struct tutti_team *team, struct tutti_kernel_args *args, en
     team->finished += blocks;
     args->finished = team->finished;
     args->blocks = blocks;
-    struct tutti_launch launch = {.kernel = kernel, .type = type, .op = op, .blocks = blocks, .args = args};
+    struct tutti_launch launch = {
+        .kernel = kernel, .type = type, .op = op, .blocks = blocks, .gpu = team->gpu, .args = args};
     int status = team->device->launch(team->stream, &launch);
     tutti_phase(TUTTI_PHASE_KERNEL);
     return status == TUTTI_OK ? TUTTI_OK : tutti_team_break(team, status);

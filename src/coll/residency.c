@@ -7,6 +7,7 @@
 #include "core/settings.h"
 #include "core/status.h"
 #include "core/types.h"
+#include "team/room.h"
 
 enum {
     BYTES_LEAST = 1024,       /* of a contribution that a block of any kernel moves, where there is so much */
@@ -49,7 +50,7 @@ static void pause_before(const struct tutti_team *team, unsigned round)
 {
     long us = PAUSE_FIRST_US << (round < 7 ? round : 7);
     us = us < PAUSE_MOST_US ? us : PAUSE_MOST_US;
-    us += us * ((team->votes * 2654435761u >> 24) + (unsigned)team->rank * 37 & 0xff) / 256;
+    us += us * (long)(((team->votes * 2654435761u >> 24) + (unsigned)team->rank * 37) & 0xff) / 256;
     const struct timespec time = {0, us * 1000};
     nanosleep(&time, NULL);
 }
@@ -77,7 +78,8 @@ int tutti_residency_take(struct tutti_team *team, const struct tutti_reduce *cal
         uint64_t waited = tutti_now_ns() - start;
         if (!said && waited > (uint64_t)tutti_settings()->stall_seconds * second) {
             said = 1;
-            tutti_warn("rank %d has waited %llu s on %s for multiprocessors that other calls of the process, or of a peer, keep",
+            tutti_warn("rank %d has waited %llu s on %s for multiprocessors that other calls of the process, or of a "
+                       "peer, keep",
                        team->rank, (unsigned long long)(waited / second), team->transport->label);
         }
         if (waited > (uint64_t)tutti_settings()->timeout_seconds * second) {

@@ -54,6 +54,7 @@ struct tutti_launch {
     unsigned blocks;  /* thread blocks; a device may run them one after the other, in order: a block waits for peers'
                          blocks of its own number alone */
     unsigned threads; /* of a block, where the device has them; 0: as many as the kernels are made for */
+    int gpu;          /* that the kernel is for, where the stream is of none in particular */
     int early;        /* 1: the kernel waits by itself for earlier work of the stream, so that the device may start it
                          before */
     /* What the kernel takes, by its row in kernels.def; host pointers, copied before launch() returns. */

@@ -135,16 +135,16 @@ struct tutti_flow_args {
     uint64_t count; /* elements of the contribution; SEGMENTS: not used */
     uint64_t slice; /* elements of a rank's slice, where there are slices */
     uint32_t ranks, rank, root;
-    uint32_t shape;  /* enum tutti_shape */
-    uint32_t blocks; /* as launched */
-    uint32_t ticket; /* not zero: the last block stores it in *done when all is stored */
-    uint64_t bytes;  /* of a channel */
-    uint64_t region; /* where the region of the kernel's protocol begins */
-    uint64_t stride; /* bytes by which what a launch of odd epoch uses lies further on; see flow.inc */
-    uint64_t room;   /* bytes of one slot */
+    uint32_t shape;                   /* enum tutti_shape */
+    uint32_t blocks;                  /* as launched */
+    uint32_t ticket;                  /* not zero: the last block stores it in *done when all is stored */
+    uint64_t bytes;                   /* of a channel */
+    uint64_t region;                  /* where the region of the kernel's protocol begins */
+    uint64_t stride;                  /* bytes by which what a launch of odd epoch uses lies further on; see flow.inc */
+    uint64_t room;                    /* bytes of one slot */
     uint64_t packets, packets_stride; /* region and stride of LL packets, whatever the kernel */
-    uint64_t chunk;  /* elements that a block moves at once, where it works in chunks */
-    uint64_t depth;  /* chunks under way in a block, or lane */
+    uint64_t chunk;                   /* elements that a block moves at once, where it works in chunks */
+    uint64_t depth;                   /* chunks under way in a block, or lane */
     uint64_t timeout_ns;
     uint32_t tells; /* 1: tells its peers by a token that it has begun, whatever its shape */
     uint32_t early; /* 1: what comes next in the stream may take multiprocessors as soon as all blocks have begun; 0:

@@ -256,10 +256,10 @@ TUTTI_FN void tutti_flow_push_segments(const struct tutti_flow_args *args, enum 
     for (unsigned i = 0; i + 1 < args->ranks; i++) {
         const unsigned peer = tutti_flow_peer(args, i);
         const struct tutti_span part = tutti_flow_part(args->n[peer], grain, block, args->blocks);
-        tutti_flow_pack(
-            packets, size,
-            tutti_flow_slot(args, peer, epoch, args->rank) + tutti_flow_offset(packets, size, part.begin),
-            (const unsigned char *)args->in + (args->begin[peer] + part.begin) * size, part.n * size, epoch);
+        tutti_flow_pack(packets, size,
+                        tutti_flow_slot(args, peer, epoch, args->rank) + tutti_flow_offset(packets, size, part.begin),
+                        (const unsigned char *)args->in + (args->begin[peer] + part.begin) * size, part.n * size,
+                        epoch);
     }
 }
 

@@ -144,10 +144,10 @@ struct tutti_comm {
     struct tutti_team *team;            /* where neither */
     struct tutti_comm_opening *opening; /* not NULL: its team is being made; nonblocking calls do not wait for it */
     struct tutti_worker *worker;        /* of nonblocking calls; NULL before the first */
-    atomic_int queued;               /* nonblocking calls of which it is not known yet who makes them */
-    unsigned walk, unread;           /* of tutti_nonblocking_poll(): a call of it was met in this walk that nobody
-                                        makes yet; that has not even been read */
-    struct tutti_comm_stream stream; /* its team is open then, where it has more than one rank */
+    atomic_int queued;                  /* nonblocking calls of which it is not known yet who makes them */
+    unsigned walk, unread;              /* of tutti_nonblocking_poll(): a call of it was met in this walk that nobody
+                                           makes yet; that has not even been read */
+    struct tutti_comm_stream stream;    /* its team is open then, where it has more than one rank */
     struct tutti_mpi_transport transport;
     struct tutti_comm *next;
 };

@@ -208,9 +208,10 @@ static const char *open_on(struct tutti_comm *comm, struct tutti_mpix_stream *st
         tutti_room_unshare(team, mine, early);
         tutti_watcher_remove(team);
         team->share = 0;
-        return status != TUTTI_OK ? tutti_status_text(status)
-                                  : "a GPU has no room for the kernels of one more communicator (free others first), or "
-                                    "cannot load them";
+        return status != TUTTI_OK
+                   ? tutti_status_text(status)
+                   : "a GPU has no room for the kernels of one more communicator (free others first), or "
+                     "cannot load them";
     }
     tutti_room_unshare(team, mine - all, early && !all_early);
     team->share = team->blocks = all;

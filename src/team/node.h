@@ -38,9 +38,9 @@ struct tutti_seat {
     struct tutti_stream *stream;
     int words; /* index of the set in the control page */
     int used;
-    int stuck;    /* 1: a kernel has not left it; never reused */
-    int spoilt;   /* 1: the last team broke: what lies in the channel may be of later epochs than its ticks say */
-    size_t laid;  /* bytes of a channel as the last team laid it out; 0: there was none */
+    int stuck;   /* 1: a kernel has not left it; never reused */
+    int spoilt;  /* 1: the last team broke: what lies in the channel may be of later epochs than its ticks say */
+    size_t laid; /* bytes of a channel as the last team laid it out; 0: there was none */
 };
 
 /* The control page's words as kernels of one GPU see them. */

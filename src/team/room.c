@@ -139,8 +139,7 @@ unsigned tutti_room_share(struct tutti_team *team, unsigned most, int *early)
                 return 0;
         }
         *early = !(word & early_taken);
-        if (atomic_compare_exchange_weak(&room->word, &word,
-                                         (word | early_taken) + ((uint64_t)blocks << SHARES)))
+        if (atomic_compare_exchange_weak(&room->word, &word, (word | early_taken) + ((uint64_t)blocks << SHARES)))
             return blocks;
     }
 }

@@ -1,7 +1,7 @@
 /* Room for kernels that wait. A block of such a kernel may keep a multiprocessor for as long as it waits, so all blocks
  * of all of them that are under way on a GPU at once must have one each: one that found none would wait behind another
- * call, whose peers may wait behind this one. Each process counts the blocks that it has given away on each of its GPUs:
- *   shares   of communicators with a stream, for as long as they live: their graphs may be launched at any time
+ * call, whose peers may wait behind this one. Each process counts the blocks that it has given away on each of its
+ * GPUs: shares   of communicators with a stream, for as long as they live: their graphs may be launched at any time
  *   calls    blocking and nonblocking ones, from when they are about to launch until they have ended
  * A call takes blocks in one of two ways. While one thread alone makes reductions, it takes them when it arrives, since
  * nobody else can want them, and says in its arrival how many: the ranks use the least of them. Once there are several

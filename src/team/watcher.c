@@ -107,9 +107,10 @@ static void look_at_stall(struct watched *w, uint64_t now)
     if (w->said || seconds < (uint64_t)tutti_settings()->stall_seconds)
         return;
     w->said = 1;
-    tutti_warn("rank %d: its kernel in stream order on %s has waited %llu s for rank %u, whose stream has not come so far "
-               "(phase %u)",
-               team->rank, label(team), (unsigned long long)seconds, where & 0xffff, where >> 16);
+    tutti_warn(
+        "rank %d: its kernel in stream order on %s has waited %llu s for rank %u, whose stream has not come so far "
+        "(phase %u)",
+        team->rank, label(team), (unsigned long long)seconds, where & 0xffff, where >> 16);
 }
 
 static void look(struct watched *w)
