@@ -35,6 +35,12 @@ struct tutti_export {
 };
 
 struct tutti_stream; /* ordered work on one GPU */
+/* Some devices have a default stream that waits for other streams, and they for it. */
+enum tutti_stream_order {
+    TUTTI_STREAM_FREE,     /* waits for no other */
+    TUTTI_STREAM_BLOCKING, /* what comes into it and into the default stream runs one after the other */
+    TUTTI_STREAM_DEFAULT
+};
 struct tutti_event;
 struct tutti_kept; /* a launch that is kept ready */
 
@@ -129,6 +135,8 @@ struct tutti_device {
     int (*stream_wrap)(int gpu, void *handle, struct tutti_stream **out);
     /* The stream's GPU (-1: none in particular) and its handle, as stream_wrap takes it. */
     int (*stream_identity)(const struct tutti_stream *stream, int *gpu, void **handle);
+    /* Of enum tutti_stream_order. NULL: all are FREE. */
+    int (*stream_order)(const struct tutti_stream *stream);
     /* 1 where what is put into the stream goes into a graph that is being captured, 0 where not, negative: failed. */
     int (*stream_capturing)(struct tutti_stream *stream);
     int (*stream_sync)(struct tutti_stream *stream);  /* waits; bounded only by the work itself */
@@ -164,7 +172,8 @@ struct tutti_device {
     void (*waiting_begin)(void);
     void (*waiting_end)(void);
     /* Copy outside any stream, done on return. For memory of the program: earlier work of its own default stream is
-     * ordered before it, as a plain copy call of the device would be. */
+     * ordered before it, as a plain copy call of the device would be; but not while a capture keeps everybody from that
+     * stream. May wait as alloc() may: not between waiting_begin and waiting_end. */
     int (*copy_now)(void *to, const void *from, size_t bytes);
 
     void (*close)(void); /* frees what open() took; only where the device is still alive, never from a destructor */

@@ -94,10 +94,12 @@ int tutti_door_MPIX_Stream_create(MPI_Info info, struct tutti_mpix_stream **out)
     int status = made ? device->open(why, sizeof why) : TUTTI_ERR_MEMORY;
     if (status == TUTTI_OK && (status = device->stream_wrap(-1, handle, &made->stream)) == TUTTI_OK) {
         status = device->stream_identity(made->stream, &made->gpu, &same);
-        if (status != TUTTI_OK)
+        if (status == TUTTI_OK && device->stream_order)
+            status = made->order = device->stream_order(made->stream);
+        if (status < 0)
             device->stream_destroy(made->stream);
     }
-    if (status == TUTTI_OK) {
+    if (status >= 0) {
         atomic_init(&made->users, 1);
         *out = made;
         return MPI_SUCCESS;
@@ -132,6 +134,21 @@ int tutti_door_MPIX_Stream_free(struct tutti_mpix_stream **stream)
 }
 
 /* ---- communicators ---- */
+
+/* Counts communicators by the order of their streams. Kernels of one on the default stream and of one on a stream that
+ * waits for it run one after the other, as they come: where they come in another order on another rank, each waits for
+ * a peer's that waits behind the other. */
+static void count_order(int order, int by)
+{
+    static atomic_int counts[TUTTI_STREAM_DEFAULT + 1];
+    static atomic_flag said = ATOMIC_FLAG_INIT;
+    atomic_fetch_add(&counts[order], by);
+    if (by > 0 && order != TUTTI_STREAM_FREE && atomic_load(&counts[TUTTI_STREAM_BLOCKING]) > 0 &&
+        atomic_load(&counts[TUTTI_STREAM_DEFAULT]) > 0 && !atomic_flag_test_and_set(&said))
+        tutti_warn("MPIX_Stream_comm_create: one communicator has the default stream and another one a stream that "
+                   "waits for it: make their calls in the same order on all ranks, or the stream with "
+                   "cudaStreamNonBlocking");
+}
 
 /* What the reductions of the communicator that are not in stream order wait for. */
 static int settle(void *with)
@@ -269,6 +286,7 @@ int tutti_door_MPIX_Stream_comm_create(MPI_Comm comm, struct tutti_mpix_stream *
         return refuse(comm, out, MPI_ERR_UNSUPPORTED_OPERATION, why);
     atomic_fetch_add(&stream->users, 1);
     state->stream.of = stream;
+    count_order(stream->order, 1);
     state->team->settle_with = state;
     state->team->settle = settle;
     if (state->team->twin) {
@@ -297,8 +315,10 @@ int tutti_comm_stream_close(struct tutti_comm *comm, int closing)
         tutti_room_unshare(comm->team, comm->team->share, comm->team->early);
         comm->team->share = 0;
     }
-    if (comm->stream.of)
+    if (comm->stream.of) {
+        count_order(comm->stream.of->order, -1);
         drop(comm->stream.of);
+    }
     comm->stream = (struct tutti_comm_stream){.of = NULL};
     return idle;
 }

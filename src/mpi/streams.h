@@ -8,6 +8,7 @@
 struct tutti_mpix_stream {
     atomic_int users; /* the program, and communicators */
     int gpu;          /* -1: none in particular */
+    int order;        /* enum tutti_stream_order */
     struct tutti_stream *stream;
 };
 

@@ -2,7 +2,7 @@
  * several streams at once while kernels of the program fill the GPU. Nothing of CUDA is linked or included: the driver
  * is opened. Status 77 on other devices.
  *
- *   enqueue_graph replay | beside | full | types
+ *   enqueue_graph replay | beside | full | types | orders
  *
  * TUTTI_TEST_REPLAYS: how many graph launches (5000). */
 #include <dlfcn.h>
@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "capture.h"
 #include "core/clock.h"
 #include "device/device.h"
 #include "lane.h"
@@ -33,6 +34,8 @@ static struct {
     CUresult (*ModuleGetFunction)(CUfunction *, CUmodule, const char *name);
     CUresult (*LaunchKernel)(CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, CUstream,
                              void **, void **);
+    CUresult (*StreamCreate)(CUstream *, unsigned flags);
+    CUresult (*StreamDestroy)(CUstream);
 } cu;
 enum { GLOBAL = 0, THREAD = 1, RELAXED = 2, SECONDS = 200 };
 
@@ -51,6 +54,8 @@ static int find_driver(void)
     FIND(ModuleLoadData, "cuModuleLoadData");
     FIND(ModuleGetFunction, "cuModuleGetFunction");
     FIND(LaunchKernel, "cuLaunchKernel");
+    FIND(StreamCreate, "cuStreamCreate");
+    FIND(StreamDestroy, "cuStreamDestroy_v2");
 #undef FIND
     return all;
 }
@@ -284,6 +289,39 @@ static void types(void)
     lane_close(&lane);
 }
 
+static void make_two(CUstream second, MPI_Comm comm[2])
+{
+    CUstream handle[2] = {NULL, second};
+    for (int i = 0; i < 2; i++) {
+        MPIX_Stream mpix = MPIX_STREAM_NULL;
+        CHECK(lane_name_stream("cudaStream_t", handle[i], &mpix) == MPI_SUCCESS, "stream %d", i);
+        CHECK(MPIX_Stream_comm_create(MPI_COMM_WORLD, mpix, &comm[i]) == MPI_SUCCESS, "communicator %d", i);
+        MPIX_Stream_free(&mpix);
+    }
+}
+
+/* Of the default stream beside another one that waits for it a warning tells, once; of others it does not. */
+static void orders(void)
+{
+    enum { BLOCKING = 0, NON_BLOCKING = 1 };
+    static const struct {
+        unsigned flags;
+        int said;
+    } turns[] = {{NON_BLOCKING, 0}, {BLOCKING, 1}, {BLOCKING, 0}};
+    for (int turn = 0; turn < 3; turn++) {
+        CUstream second = NULL;
+        MPI_Comm comm[2];
+        CU(cu.StreamCreate(&second, turns[turn].flags));
+        capture_start();
+        make_two(second, comm);
+        int said = capture_count(capture_end(), "one communicator has the default stream");
+        CHECK(said == turns[turn].said, "turn %d: a warning %d times", turn, said);
+        MPI_Comm_free(&comm[0]);
+        MPI_Comm_free(&comm[1]);
+        CU(cu.StreamDestroy(second));
+    }
+}
+
 int main(int argc, char **argv)
 {
     const char *what = argc > 1 ? argv[1] : "replay";
@@ -299,5 +337,7 @@ int main(int argc, char **argv)
         full();
     else if (strcmp(what, "types") == 0)
         types();
+    else if (strcmp(what, "orders") == 0)
+        orders();
     return kit_end("enqueue_graph");
 }
