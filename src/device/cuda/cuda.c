@@ -173,8 +173,7 @@ static int cuda_reach(int gpu, const unsigned char peer[16])
     return lines(own, peer);
 }
 
-/* One block a multiprocessor: resident at once beside a kernel of another communicator, whose blocks take at most half
- * of what a multiprocessor has. */
+/* One block a multiprocessor: that of a kernel that waits may take all of its registers. */
 static unsigned cuda_blocks(int gpu)
 {
     CUdevice device;
@@ -193,7 +192,7 @@ static unsigned cuda_resident(int gpu)
 
 const struct tutti_device tutti_device_cuda = {
     .name = "cuda",
-    .channel_mb = 256,
+    .channel_mb = 336,
     .lingers = 1,
     .open = cuda_open,
     .active = tutti_cuda_active,
