@@ -104,8 +104,8 @@ struct tutti_device {
      * that a warp stores at once are seen whole (NVLink, the same GPU). */
     int (*reach)(int gpu, const unsigned char peer[16]);
     unsigned (*blocks)(int gpu); /* most thread blocks that are resident at once for kernels that wait */
-    /* Most blocks of kernels that wait, of all calls and streams together, that are resident at once. NULL or 0: kernels
-     * take no room from each other. */
+    /* Most blocks of kernels that wait, of all calls and streams together, that are resident at once. NULL or 0:
+     * kernels take no room from each other. */
     unsigned (*resident)(int gpu);
 
     /* What `pointer` is. Always succeeds; unknown pointers are TUTTI_MEMORY_HOST. */

@@ -6,8 +6,6 @@
 
 #include "core/clock.h"
 #include "core/log.h"
-#include "team/room.h"
-#include "team/watcher.h"
 
 /* ---- streams ---- */
 
@@ -179,34 +177,6 @@ int tutti_comm_stream_settle(MPI_Comm handle)
     return status == TUTTI_OK ? tutti_team_fault(comm->team) : status;
 }
 
-/* Loads all kernels of the GPU, so that nothing is loaded while a stream is captured or while kernels wait for each
- * other. */
-static int prepare(struct tutti_team *team)
-{
-    if (!team->device->prepare)
-        return TUTTI_OK;
-    uint64_t start = tutti_now_ns();
-    for (int type = 0; type < TUTTI_TYPES; type++) {
-        for (int op = 0; op < TUTTI_OPS; op++) {
-            int status = tutti_has_kernel(type, op) ? team->device->prepare(team->gpu, type, op) : TUTTI_OK;
-            if (status != TUTTI_OK)
-                return status;
-            team->prepared[type] |= tutti_has_kernel(type, op) ? 1u << op : 0;
-        }
-    }
-    tutti_debug("kernels of GPU %d ready in %.1f ms", team->gpu, (double)(tutti_now_ns() - start) / 1e6);
-    return TUTTI_OK;
-}
-
-/* This rank's part of the multiprocessors, and somebody who looks after what is put into the stream. 0: it has none. */
-static unsigned take_share(struct tutti_team *team, int *early)
-{
-    *early = 0;
-    if (prepare(team) != TUTTI_OK || tutti_watcher_add(team) != TUTTI_OK)
-        return 0;
-    return tutti_room_share(team, team->blocks, early);
-}
-
 /* Why the communicator cannot have a stream; NULL: it has one now. Alike on all ranks. */
 static const char *open_on(struct tutti_comm *comm, struct tutti_mpix_stream *stream)
 {
@@ -216,23 +186,6 @@ static const char *open_on(struct tutti_comm *comm, struct tutti_mpix_stream *st
     int status = tutti_enqueue_open(team, stream->gpu);
     if (status != TUTTI_OK || team->state != TUTTI_TEAM_OPEN)
         return team->why && status == TUTTI_ERR_UNAVAILABLE ? team->why : tutti_status_text(status);
-    int early;
-    uint32_t mine = team->share = take_share(team, &early), all = 0, all_early = 0;
-    status = tutti_team_vote(team, mine, &all);
-    if (status == TUTTI_OK)
-        status = tutti_team_vote(team, (uint32_t)early, &all_early);
-    if (status != TUTTI_OK || all == 0) {
-        tutti_room_unshare(team, mine, early);
-        tutti_watcher_remove(team);
-        team->share = 0;
-        return status != TUTTI_OK
-                   ? tutti_status_text(status)
-                   : "a GPU has no room for the kernels of one more communicator (free others first), or "
-                     "cannot load them";
-    }
-    tutti_room_unshare(team, mine - all, early && !all_early);
-    team->share = team->blocks = all;
-    team->early = (int)all_early;
     return NULL;
 }
 
@@ -310,11 +263,8 @@ int tutti_comm_stream_close(struct tutti_comm *comm, int closing)
             device->stream_sync(comm->stream.of->stream);
         }
     }
-    if (comm->team && comm->team->share) {
-        tutti_watcher_remove(comm->team);
-        tutti_room_unshare(comm->team, comm->team->share, comm->team->early);
-        comm->team->share = 0;
-    }
+    if (comm->team)
+        tutti_enqueue_close(comm->team);
     if (comm->stream.of) {
         count_order(comm->stream.of->order, -1);
         drop(comm->stream.of);
