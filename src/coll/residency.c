@@ -64,7 +64,7 @@ int tutti_residency_take(struct tutti_team *team, const struct tutti_reduce *cal
         return TUTTI_OK;
     tutti_room_give(team, 0); /* what this rank had alone: another one had nothing */
     for (unsigned round = 0;; round++) {
-        unsigned mine = team->share ? team->blocks : tutti_room_try(team, want, round < PATIENT ? (want + 1) / 2 : 1);
+        unsigned mine = team->share ? team->blocks : tutti_room_try(team, want, round < PATIENT);
         uint32_t all;
         int status = tutti_team_vote(team, mine, &all);
         if (status != TUTTI_OK)

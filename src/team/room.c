@@ -76,7 +76,7 @@ unsigned tutti_room_alone(struct tutti_team *team, unsigned want)
     }
 }
 
-unsigned tutti_room_try(struct tutti_team *team, unsigned want, unsigned least)
+unsigned tutti_room_try(struct tutti_team *team, unsigned want, int patient)
 {
     unsigned all;
     struct tutti_room *room = room_of(team, &all);
@@ -84,9 +84,9 @@ unsigned tutti_room_try(struct tutti_team *team, unsigned want, unsigned least)
         return want;
     uint64_t word = atomic_load(&room->word);
     for (;;) {
-        unsigned given = calls_of(word) + shares_of(word), left = given < all ? all - given : 0;
-        unsigned blocks = left < want ? left : want;
-        if (blocks < least || blocks == 0)
+        unsigned most = all - shares_of(word), left = calls_of(word) < most ? most - calls_of(word) : 0;
+        unsigned blocks = left < want ? left : want, aim = most < want ? most : want;
+        if (blocks == 0 || (patient && blocks < (aim + 1) / 2))
             return 0;
         if (atomic_compare_exchange_weak(&room->word, &word, word + blocks)) {
             team->held += blocks;

@@ -31,8 +31,9 @@ struct tutti_room {
 void tutti_room_open(struct tutti_team *team);
 /* When a call arrives: up to `want` blocks, kept in team->held; 0 where other threads make reductions too. */
 unsigned tutti_room_alone(struct tutti_team *team, unsigned want);
-/* When all have arrived: up to `want` blocks, added to team->held, or none where there are less than `least`. */
-unsigned tutti_room_try(struct tutti_team *team, unsigned want, unsigned least);
+/* When all have arrived: up to `want` blocks, added to team->held; 0 where there are none, or, for a patient one, less
+ * than half of what could be had if no other call were under way. */
+unsigned tutti_room_try(struct tutti_team *team, unsigned want, int patient);
 /* Gives back what the call has beyond `keep` blocks. */
 void tutti_room_give(struct tutti_team *team, unsigned keep);
 /* A share for a communicator's stream: of at most `most` blocks three quarters for the first on a GPU, half of what is

@@ -32,7 +32,7 @@ endif()
 
 # Kernels of many calls that wait at the same time, on a simulated GPU that holds few blocks at once. A call that stands
 # still ends by itself.
-set(residency TUTTI_HOST_BLOCKS=4 TUTTI_TIMEOUT_SECONDS=20 TUTTI_STALL_SECONDS=5 TUTTI_TEST_MOST=1048576)
+set(residency TUTTI_HOST_BLOCKS=8 TUTTI_TIMEOUT_SECONDS=20 TUTTI_STALL_SECONDS=5 TUTTI_TEST_MOST=1048576)
 foreach(algorithm ll128 twoshot_ll128 pipeline)
   foreach(part alone streams all)
     tutti_mpi_test(mpi-residency-${part}-${algorithm} PROGRAM mpi-residency RANKS 2 ARGS ${part} MPIS openmpi

@@ -121,7 +121,8 @@ static void handle_errors(void)
         return;
     MPI_Comm_create_errhandler(handler, &own);
     MPI_Comm_set_errhandler(comm, own);
-    MPI_Comm_set_errhandler(MPI_COMM_SELF, own);
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, own); /* of calls without an object; before MPI 4 that of the world */
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, own);
     MPI_Errhandler_free(&own);
 }
 
