@@ -98,7 +98,7 @@ struct tutti_device {
     int (*reach)(int gpu, const unsigned char peer[16]);
     unsigned (*blocks)(int gpu); /* most thread blocks that are resident at once for kernels that wait */
     /* Most blocks of kernels that wait, in all streams of the program together, that are resident at once beside one
-     * kernel of blocks() blocks in a stream of Tutti's. NULL: streams take no room from each other. */
+     * kernel of blocks() blocks in a stream of Tutti's. NULL or 0: streams take no room from each other. */
     unsigned (*resident)(int gpu);
 
     /* What `pointer` is. Always succeeds; unknown pointers are TUTTI_MEMORY_HOST. */

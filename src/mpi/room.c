@@ -12,7 +12,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 /* Devices whose streams take no room from each other, and teams whose GPU is none in particular, are not counted. */
 static int counted(int gpu)
 {
-    return tutti_door.device->resident && gpu >= 0 && gpu < GPUS;
+    return gpu >= 0 && gpu < GPUS && tutti_door.device->resident && tutti_door.device->resident(gpu) > 0;
 }
 
 unsigned tutti_room_take(int gpu, unsigned most)

@@ -10,6 +10,7 @@
 #include "core/log.h"
 #include "core/settings.h"
 #include "core/status.h"
+#include "device/host/places.h"
 #include "kernels/pack_args.h"
 #include "kernels/reduce.h"
 
@@ -82,7 +83,14 @@ static int host_reach(int gpu, const unsigned char peer[16])
 static unsigned host_blocks(int gpu)
 {
     (void)gpu;
-    return 1; /* blocks run one after the other: no more than one may wait */
+    const unsigned places = tutti_host_places();
+    return places > 0 ? places : 1;
+}
+
+static unsigned host_resident(int gpu)
+{
+    (void)gpu;
+    return tutti_host_places();
 }
 
 static int host_prepare_pack(int gpu, size_t *room)
@@ -149,6 +157,7 @@ const struct tutti_device tutti_device_host = {
     .describe = host_describe,
     .reach = host_reach,
     .blocks = host_blocks,
+    .resident = host_resident,
     .classify = tutti_host_classify,
     .alloc = kept_alloc,
     .free = kept_free,

@@ -395,7 +395,7 @@ int tutti_host_fill(struct tutti_stream *stream, void *device, int byte, size_t 
 int tutti_host_launch(struct tutti_stream *stream, const struct tutti_launch *launch)
 {
     struct tutti_work work;
-    int status = tutti_work_launch(&work, launch);
+    int status = tutti_work_launch(&work, stream->gpu, launch);
     return status == TUTTI_OK ? submit(stream, &work) : status;
 }
 

@@ -7,6 +7,7 @@
 #include "core/status.h"
 #include "core/types.h"
 #include "device/host/arena.h"
+#include "device/host/places.h"
 #include "kernels/pack.h"
 #include "kernels/reduce.h"
 
@@ -87,13 +88,20 @@ static int flow_launch(struct tutti_work *work, const struct tutti_launch *launc
     return status;
 }
 
-int tutti_work_launch(struct tutti_work *work, const struct tutti_launch *launch)
+int tutti_work_launch(struct tutti_work *work, int gpu, const struct tutti_launch *launch)
 {
     work->kind = TUTTI_WORK_LAUNCH;
     work->kernel = launch->kernel;
     work->type = launch->type;
     work->op = launch->op;
+    work->gpu = gpu;
+    work->is_flow = launch->flow != NULL;
     work->blocks = launch->blocks;
+    if (tutti_host_places() > 0 && tutti_host_waits(launch->kernel) && launch->blocks > tutti_host_places()) {
+        tutti_error("host device: a kernel of %u blocks, where a GPU holds %u (TUTTI_HOST_BLOCKS)", launch->blocks,
+                    tutti_host_places());
+        return TUTTI_ERR_ARGUMENT;
+    }
     if (launch->flow)
         return flow_launch(work, launch);
     struct tutti_kernel_args *args = &work->args;
@@ -148,6 +156,14 @@ void tutti_work_drop(struct tutti_work *work)
         free(work->pack);
 }
 
+static void run_blocks(const struct tutti_work *work)
+{
+    const unsigned held = tutti_host_places_take(work);
+    for (unsigned block = 0; block < work->blocks; block++)
+        tutti_kernel_host(work->kernel, work->type, work->op, &work->args, block);
+    tutti_host_places_give(work, held);
+}
+
 int tutti_work_run(struct tutti_work *work)
 {
     switch (work->kind) {
@@ -160,8 +176,7 @@ int tutti_work_run(struct tutti_work *work)
             memset(work->to, work->byte, work->bytes);
         return TUTTI_OK;
     case TUTTI_WORK_LAUNCH:
-        for (unsigned block = 0; block < work->blocks; block++)
-            tutti_kernel_host(work->kernel, work->type, work->op, &work->args, block);
+        run_blocks(work);
         return TUTTI_OK;
     case TUTTI_WORK_PACK:
         for (unsigned block = 0; block < work->blocks; block++)

@@ -22,6 +22,8 @@ struct tutti_work {
     size_t bytes;
     int byte;
     int kernel, type, op; /* launch */
+    int gpu;              /* of its stream */
+    int is_flow;          /* it is `flow` that holds */
     unsigned blocks;
     struct tutti_pack_args *pack; /* freed when it has run; tutti_work_drop() where it never does */
     union {
@@ -33,7 +35,7 @@ struct tutti_work {
 /* Fill *work. A pointer into memory of the device that is not allocated gives TUTTI_ERR_DEVICE, with a message. */
 int tutti_work_copy(struct tutti_work *work, void *to, const void *from, size_t bytes);
 int tutti_work_fill(struct tutti_work *work, void *device, int byte, size_t bytes);
-int tutti_work_launch(struct tutti_work *work, const struct tutti_launch *launch);
+int tutti_work_launch(struct tutti_work *work, int gpu, const struct tutti_launch *launch);
 int tutti_work_pack(struct tutti_work *work, const struct tutti_pack_launch *launch);
 void tutti_work_drop(struct tutti_work *work);
 /* Runs copy, fill or launch on the calling thread. */

@@ -1,0 +1,257 @@
+/* Kernels that wait hold places on their GPU: with TUTTI_HOST_BLOCKS=6, on the host device. */
+#include "kit.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#include "core/clock.h"
+#include "core/types.h"
+
+enum { PLACES = 6, COUNT = 2000, SLOT = 16384, WINDOW = sizeof(struct tutti_channel_flags) + 8 * SLOT };
+
+/* One kernel that waits for a peer which is no kernel: release() writes what it waits for. */
+struct job {
+    struct tutti_stream *stream;
+    struct kit_words *words, *seen;
+    unsigned char *own, *peer;
+    char *in, *out;
+    struct tutti_kernel_args args;
+};
+
+static void job_make(struct job *job, int gpu, unsigned blocks)
+{
+    const uint64_t seconds = 1000000000;
+    assert_int_equal(device->stream_create(gpu, &job->stream), TUTTI_OK);
+    job->words = kit_words(&job->seen);
+    job->own = kit_alloc(WINDOW);
+    job->peer = kit_alloc(WINDOW);
+    job->in = kit_alloc(COUNT * sizeof(int32_t));
+    job->out = kit_alloc(COUNT * sizeof(int32_t));
+    assert_int_equal(device->fill(job->stream, job->own, 0, WINDOW), TUTTI_OK);
+    assert_int_equal(device->fill(job->stream, job->in, 1, COUNT * sizeof(int32_t)), TUTTI_OK);
+    assert_int_equal(device->stream_sync(job->stream), TUTTI_OK);
+    job->args = (struct tutti_kernel_args){.count = COUNT,
+                                           .ranks = 2,
+                                           .outs = 1,
+                                           .gpus = 2,
+                                           .locals = 1,
+                                           .epoch = 1,
+                                           .blocks = blocks,
+                                           .finished = blocks,
+                                           .slot_bytes = SLOT,
+                                           .slots = sizeof(struct tutti_channel_flags),
+                                           .abort = &job->seen->abort,
+                                           .done = &job->seen->done,
+                                           .where = &job->seen->where,
+                                           .timeout_ns = KIT_SECONDS * seconds};
+    job->args.in[0] = job->in;
+    job->args.out[0] = job->out;
+    job->args.window[0] = job->own;
+    job->args.window[1] = job->peer;
+}
+
+static int job_launch(const struct job *job)
+{
+    const struct tutti_launch launch = {.kernel = TUTTI_KERNEL_ONESHOT,
+                                        .type = TUTTI_TYPE_I32,
+                                        .op = TUTTI_OP_MAX,
+                                        .blocks = job->args.blocks,
+                                        .args = &job->args};
+    return device->launch(job->stream, &launch);
+}
+
+static void job_release(const struct job *job)
+{
+    uint32_t flags[PLACES];
+    for (int i = 0; i < PLACES; i++)
+        flags[i] = 1;
+    assert_int_equal(
+        device->copy_now(job->own + offsetof(struct tutti_channel_flags, flag[0][1][0]), flags, sizeof flags),
+        TUTTI_OK);
+}
+
+static void job_free(struct job *job)
+{
+    assert_int_equal(device->stream_sync(job->stream), TUTTI_OK);
+    assert_int_equal(device->stream_destroy(job->stream), TUTTI_OK);
+    kit_words_free(job->words);
+    kit_free(job->own);
+    kit_free(job->peer);
+    kit_free(job->in);
+    kit_free(job->out);
+}
+
+/* 1 where the kernel comes to wait for its peer. */
+static int waits(const struct job *job)
+{
+    const uint64_t until = tutti_now_ns() + KIT_SECONDS * UINT64_C(1000000000);
+    while (!__atomic_load_n(&job->words->where, __ATOMIC_ACQUIRE) && tutti_now_ns() < until)
+        usleep(200);
+    return job->words->where != 0;
+}
+
+/* 1 where it has not begun after a while. */
+static int held_back(const struct job *job)
+{
+    usleep(30000);
+    return __atomic_load_n(&job->words->where, __ATOMIC_ACQUIRE) == 0 && device->stream_query(job->stream) == 0;
+}
+
+static void test_answers(void **state)
+{
+    (void)state;
+    struct job job;
+    assert_int_equal(device->blocks(0), PLACES);
+    assert_int_equal(device->resident(0), PLACES);
+    job_make(&job, 0, PLACES + 1);
+    assert_int_equal(job_launch(&job), TUTTI_ERR_ARGUMENT);
+    job_free(&job);
+}
+
+static void test_fit(void **state)
+{
+    (void)state;
+    struct job one, two, other;
+    job_make(&one, 0, 4);
+    job_make(&two, 0, 2);
+    job_make(&other, 1, PLACES);
+    assert_int_equal(job_launch(&one), TUTTI_OK);
+    assert_int_equal(job_launch(&two), TUTTI_OK);
+    assert_int_equal(job_launch(&other), TUTTI_OK); /* another GPU has places of its own */
+    assert_true(waits(&one) && waits(&two) && waits(&other));
+    job_release(&two);
+    assert_int_equal(device->stream_sync(two.stream), TUTTI_OK);
+    assert_int_equal(two.words->done, 1);
+    assert_int_equal(one.words->done, 0);
+    job_release(&one);
+    job_release(&other);
+    job_free(&one);
+    job_free(&two);
+    job_free(&other);
+}
+
+static void test_one_after_the_other(void **state)
+{
+    (void)state;
+    struct job one, two;
+    job_make(&one, 0, 4);
+    job_make(&two, 0, 3);
+    assert_int_equal(job_launch(&one), TUTTI_OK);
+    assert_true(waits(&one));
+    assert_int_equal(job_launch(&two), TUTTI_OK);
+    assert_true(held_back(&two));
+    /* What it has got while it waits is kept back from others. */
+    struct job three;
+    job_make(&three, 0, 1);
+    assert_int_equal(job_launch(&three), TUTTI_OK);
+    assert_true(held_back(&three));
+    job_release(&one);
+    assert_int_equal(device->stream_sync(one.stream), TUTTI_OK);
+    assert_int_equal(one.words->done, 1);
+    assert_true(waits(&two) && waits(&three));
+    job_release(&two);
+    job_release(&three);
+    job_free(&one);
+    job_free(&two);
+    job_free(&three);
+}
+
+static int looked;
+static int look(void *with)
+{
+    (void)with;
+    return ++looked > 3;
+}
+
+static void test_leaves(void **state)
+{
+    (void)state;
+    struct job one, two, three;
+    job_make(&one, 0, PLACES);
+    job_make(&two, 0, 2);
+    job_make(&three, 0, 2);
+    assert_int_equal(job_launch(&one), TUTTI_OK);
+    assert_true(waits(&one));
+    assert_int_equal(job_launch(&two), TUTTI_OK);
+    assert_true(held_back(&two));
+    __atomic_store_n(&two.words->abort, 1, __ATOMIC_RELEASE);
+    assert_int_equal(device->stream_sync(two.stream), TUTTI_OK);
+    assert_int_equal(two.words->done, 0);
+    three.args.host_wait = look;
+    assert_int_equal(job_launch(&three), TUTTI_OK);
+    assert_int_equal(device->stream_sync(three.stream), TUTTI_OK);
+    assert_int_equal(three.words->done, 0);
+    assert_true(looked > 3);
+    job_release(&one);
+    assert_int_equal(device->stream_sync(one.stream), TUTTI_OK);
+    assert_int_equal(one.words->done, 1);
+    job_free(&one);
+    job_free(&two);
+    job_free(&three);
+}
+
+/* A launch that is kept ready, of a flow kernel of two blocks on each of two GPUs. */
+static void test_kept(void **state)
+{
+    (void)state;
+    struct job one, pair[2];
+    struct tutti_flow_args args[2];
+    struct tutti_kept *kept = NULL;
+    job_make(&one, 0, PLACES - 1);
+    for (int r = 0; r < 2; r++) {
+        job_make(&pair[r], r, 2);
+        assert_int_equal(device->fill(pair[r].stream, pair[r].in, r + 1, COUNT * sizeof(int32_t)), TUTTI_OK);
+        assert_int_equal(device->stream_sync(pair[r].stream), TUTTI_OK);
+    }
+    for (int r = 0; r < 2; r++) {
+        args[r] = (struct tutti_flow_args){.in = pair[r].in,
+                                           .out = pair[r].out,
+                                           .count = COUNT,
+                                           .ranks = 2,
+                                           .rank = (uint32_t)r,
+                                           .shape = TUTTI_SHAPE_ALL,
+                                           .blocks = 2,
+                                           .ticket = 7,
+                                           .bytes = WINDOW,
+                                           .region = sizeof(struct tutti_channel_flags),
+                                           .room = SLOT,
+                                           .timeout_ns = KIT_SECONDS * UINT64_C(1000000000),
+                                           .abort = &pair[r].seen->abort,
+                                           .done = &pair[r].seen->done,
+                                           .where = &pair[r].seen->where};
+        args[r].window[0] = pair[0].own;
+        args[r].window[1] = pair[1].own;
+    }
+    const struct tutti_launch launch[2] = {
+        {.kernel = TUTTI_KERNEL_LL, .type = TUTTI_TYPE_U32, .op = TUTTI_OP_SUM, .blocks = 2, .flow = &args[0]},
+        {.kernel = TUTTI_KERNEL_LL, .type = TUTTI_TYPE_U32, .op = TUTTI_OP_SUM, .blocks = 2, .flow = &args[1]}};
+    assert_int_equal(job_launch(&one), TUTTI_OK);
+    assert_true(waits(&one));
+    assert_int_equal(device->launch_keep(pair[0].stream, &launch[0], &kept), TUTTI_OK);
+    assert_int_equal(device->launch_kept(pair[0].stream, kept), TUTTI_OK);
+    assert_int_equal(device->launch(pair[1].stream, &launch[1]), TUTTI_OK);
+    assert_true(held_back(&pair[0]));
+    job_release(&one);
+    for (int r = 0; r < 2; r++) {
+        int32_t got[COUNT], wanted[COUNT];
+        assert_int_equal(device->stream_sync(pair[r].stream), TUTTI_OK);
+        assert_int_equal(pair[r].words->done, 7);
+        assert_int_equal(device->copy_now(got, pair[r].out, sizeof got), TUTTI_OK);
+        memset(wanted, 3, sizeof wanted);
+        assert_memory_equal(got, wanted, sizeof got);
+    }
+    device->launch_drop(kept);
+    job_free(&one);
+    job_free(&pair[0]);
+    job_free(&pair[1]);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_answers), cmocka_unit_test(test_fit),  cmocka_unit_test(test_one_after_the_other),
+        cmocka_unit_test(test_leaves),  cmocka_unit_test(test_kept),
+    };
+    int status = kit_open("host");
+    return status ? status : cmocka_run_group_tests(tests, NULL, NULL);
+}
