@@ -179,19 +179,22 @@ static void member_init(struct member *m, struct arena *arena, struct group *gro
     snprintf(m->transport.label, sizeof m->transport.label, "group %zu", (size_t)((char *)group - (char *)arena));
 }
 
-struct tutti_transport *tutti_threads_split(struct tutti_transport *transport, int color)
+struct tutti_transport *tutti_threads_split_by(struct tutti_transport *transport, int color, int key)
 {
     struct member *m = (struct member *)transport;
-    int *colors = malloc((size_t)transport->size * sizeof *colors), rank = 0, size = 0, first = -1;
+    struct choice {
+        int color, key;
+    } mine_is = {color, key}, *of = malloc((size_t)transport->size * sizeof *of);
+    int rank = 0, size = 0, first = -1;
     uint64_t *groups = malloc((size_t)transport->size * sizeof *groups), mine = 0;
     struct member *made = malloc(sizeof *made);
-    if (!colors || !groups || !made || allgather(transport, &color, colors, sizeof color) != TUTTI_OK)
+    if (!of || !groups || !made || allgather(transport, &mine_is, of, sizeof mine_is) != TUTTI_OK)
         abort();
     for (int r = 0; r < transport->size; r++) {
-        if (colors[r] != color)
+        if (of[r].color != color)
             continue;
         first = first < 0 ? r : first;
-        rank += r < transport->rank;
+        rank += of[r].key < key || (of[r].key == key && r < transport->rank);
         size++;
     }
     if (color >= 0 && first == transport->rank) {
@@ -207,9 +210,14 @@ struct tutti_transport *tutti_threads_split(struct tutti_transport *transport, i
         free(made);
         made = NULL;
     }
-    free(colors);
+    free(of);
     free(groups);
     return made ? &made->transport : NULL;
+}
+
+struct tutti_transport *tutti_threads_split(struct tutti_transport *transport, int color)
+{
+    return tutti_threads_split_by(transport, color, 0);
 }
 
 void tutti_threads_free(struct tutti_transport *transport)

@@ -23,6 +23,8 @@ void tutti_threads_machines(int ranks_each);
 /* Collective over `transport`: a new group of the ranks with the same color, in order of rank; NULL where color is
  * negative. Freed by tutti_threads_free. */
 struct tutti_transport *tutti_threads_split(struct tutti_transport *transport, int color);
+/* The same in the order of the keys; of ranks with the same key in order of rank. */
+struct tutti_transport *tutti_threads_split_by(struct tutti_transport *transport, int color, int key);
 void tutti_threads_free(struct tutti_transport *transport);
 
 #endif

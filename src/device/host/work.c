@@ -66,6 +66,14 @@ static void flow_elements(const struct tutti_flow_args *args, uint64_t *in, uint
     *out = args->n[args->rank];
 }
 
+/* 0 where the result's pointer may be anything, as the MPI has it. */
+static int gets(const struct tutti_flow_args *args)
+{
+    return args->shape == TUTTI_SHAPE_ROOT     ? args->rank == args->root
+           : args->shape == TUTTI_SHAPE_BEFORE ? args->rank > 0
+                                               : 1;
+}
+
 static int flow_launch(struct tutti_work *work, const struct tutti_launch *launch)
 {
     struct tutti_flow_args *args = &work->flow;
@@ -78,7 +86,7 @@ static int flow_launch(struct tutti_work *work, const struct tutti_launch *launc
     flow_elements(args, &in, &out);
     int status = reach("kernel's contribution", args->in, (size_t)(in * size), &at);
     args->in = at;
-    if (status == TUTTI_OK && (args->shape != TUTTI_SHAPE_ROOT || args->rank == args->root))
+    if (status == TUTTI_OK && gets(args))
         status = reach("kernel's result", args->out, (size_t)(out * size), &at);
     args->out = at;
     for (uint32_t r = 0; r < args->ranks && status == TUTTI_OK; r++) {
