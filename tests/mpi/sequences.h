@@ -42,6 +42,7 @@ struct seq_call {
     int slot, group; /* group: -1: none */
     int times;       /* how often it is made, one after the other or in replays of its group */
     int in_place, root, large, quick;
+    int many; /* so many launches that the stream may be full: the call may wait for other ranks */
     const struct kit_handle *handle;
     int op;
     size_t count; /* the MPI's argument */
@@ -88,7 +89,9 @@ struct seq_shape seq_shape_of(int slot, uint64_t id);
 int seq_place_of(const struct seq_shape *shape, int world);
 /* Elements that rank q of the communicator gets, and where in the contribution they begin. */
 size_t seq_result(const struct seq_call *call, int q, size_t *begin);
-/* One line for each unit. */
+
+/* ---- sequences_text.c ---- */
+
 void seq_text(const struct seq *seq, char *text, size_t size);
 
 /* ---- sequences_slots.c ---- */
@@ -140,7 +143,7 @@ void seq_spin(void *stream, unsigned blocks, uint64_t cycles);
 /* Makes the calls of the sequence in this rank's own order, waits for all, and compares. Returns how many are wrong.
  * own: this rank's dice. */
 int seq_run(const struct seq *seq, uint64_t own);
-/* Where this rank stands, as text of a signal handler. */
-extern volatile int seq_at_unit;
+/* Says on standard error what the sequence is, in which order this rank makes its units, and how far it has come. */
+void seq_say(void);
 
 #endif

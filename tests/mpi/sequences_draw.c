@@ -1,11 +1,11 @@
 /* What a sequence is: the same on all ranks, from the seed and the sequence's number alone. */
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "sequences.h"
+#include "tutti/tutti.h"
 
 enum { LIFE = 48, SHIFTS = 8 }; /* sequences that a communicator lives */
 
@@ -93,8 +93,16 @@ static unsigned dice(struct drawing *d, unsigned n)
     return seq_dice(&d->state, n);
 }
 
+/* A nonblocking call of no elements is the MPI's. Behind one of device memory it may begin only in this rank's next
+ * call that completes or starts something, and a rank that is in a blocking reduction meanwhile makes none: others that
+ * wait for it before they come to that reduction wait for ever. TUTTI_TEST_EMPTY=1 draws such calls too. */
+static int no_empty(enum seq_form form)
+{
+    return form == SEQ_STARTED && check_setting("TUTTI_TEST_EMPTY", 0) == 0;
+}
+
 /* As likely in each power of two; often beside one, or as long as the call before, or nearly. */
-static size_t draw_bytes(struct drawing *d)
+static size_t draw_bytes(struct drawing *d, enum seq_form form)
 {
     size_t left = seq_arena_bytes(d->most) - d->seq->used - (size_t)(SEQ_CALLS - d->seq->calls) * 4096;
     size_t most = d->most < left / 2 ? d->most : left / 2, bytes;
@@ -116,6 +124,8 @@ static size_t draw_bytes(struct drawing *d)
     d->last = bytes;
     if (dice(d, 64) == 0)
         bytes = 0;
+    if (no_empty(form) && bytes < 16 * SEQ_RANKS)
+        bytes = 16 * SEQ_RANKS;
     return bytes < most ? bytes : most;
 }
 
@@ -130,12 +140,32 @@ static void draw_counts(struct drawing *d, struct seq_call *call)
     }
     call->total = 0;
     for (int q = 0; q < call->shape.size; q++) {
-        call->counts[q] = sum ? (int)(all / sum * weight[q]) : 0;
+        call->counts[q] = sum ? (int)(all * weight[q] / sum) : 0;
         call->total += (size_t)call->counts[q];
     }
+    if (call->total == 0 && no_empty(call->form))
+        call->counts[one] = (int)(call->total = all);
 }
 
 /* ---- calls ---- */
+
+/* Whether putting the call into a stream may have to wait: streams take some 1,000 launches, and what goes by ll, or in
+ * lines, takes one for each few KiB where channels are small. (Half of an eighth of the channel, or of the quarter of
+ * one, is shared by the ranks; half of that is data.) */
+static int puts_many(const struct seq_call *call)
+{
+    const char *rules = getenv("TUTTI_RULES");
+    size_t mib = (size_t)check_setting("TUTTI_CHANNEL_MB", 0), sum = call->total * call->handle->size;
+    int cuda = strcmp(tutti_device_name(), "cuda") == 0;
+    if (rules && strstr(rules, call->kind == SEQ_REDUCE ? "*@chain" : "*@pipeline"))
+        cuda = 1; /* one launch for any size */
+    else if (rules && *rules)
+        cuda = 0;
+    if (call->form != SEQ_ENQUEUED || (cuda && call->kind != SEQ_SCAN && call->kind != SEQ_EXSCAN))
+        return 0;
+    mib = mib == 0 || mib > 64 ? 64 : mib;
+    return sum * (unsigned)call->times / ((mib << 20) / 4 / 64 / (unsigned)call->shape.size) > 16;
+}
 
 static const struct kit_pair *pair_of(int element, int op)
 {
@@ -173,7 +203,7 @@ static int draw_call(struct drawing *d, int slot, enum seq_form form, int group,
     *call = (struct seq_call){.slot = slot, .form = form, .group = group, .shape = d->shape[slot]};
     call->kind = kinds[dice(d, form == SEQ_STARTED ? 11 : 12)]; /* no MPI_Ibarrier: the MPI's own */
     call->seed = random_next(&d->state);
-    draw_type(d, call, draw_bytes(d));
+    draw_type(d, call, draw_bytes(d, form));
     call->in_place = call->kind != SEQ_BARRIER && dice(d, 5) < 2;
     call->root = (int)dice(d, (unsigned)call->shape.size);
     call->large = dice(d, 7) == 0;
@@ -195,6 +225,7 @@ static int draw_call(struct drawing *d, int slot, enum seq_form form, int group,
         size_t n = seq_result(call, q, &begin);
         result = n > result ? n : result;
     }
+    call->many = puts_many(call);
     call->place[0] = seq->used;
     seq->used += room_of(call->total * call->handle->size);
     call->place[1] = seq->used;
@@ -287,72 +318,4 @@ void seq_draw(struct seq *seq, uint64_t number, uint64_t round, size_t most)
         add(&d, SEQ_LAUNCH, seq->group[seq->groups - 1].slot, seq->groups - 1, 0);
     for (int i = 0; i < seq->calls; i++) /* draws are the same in every round, contents are not */
         seq->call[i].seed = random_mix(seq->call[i].seed + round);
-}
-
-/* ---- text ---- */
-
-static void say(char **text, char *end, const char *format, ...) __attribute__((format(printf, 3, 4)));
-static void say(char **text, char *end, const char *format, ...)
-{
-    va_list list;
-    va_start(list, format);
-    int n = vsnprintf(*text, (size_t)(end - *text), format, list);
-    va_end(list);
-    if (n > 0)
-        *text = n < end - *text ? *text + n : end - 1;
-}
-
-static void say_call(char **text, char *end, const struct seq *seq, int number)
-{
-    static const char *const kinds[] = {"Allreduce", "Reduce", "Reduce_scatter", "Reduce_scatter_block",
-                                        "Scan",      "Exscan", "Barrier"};
-    static const char *const forms[] = {"MPI_", "nonblocking ", "MPIX_"};
-    const struct seq_call *call = &seq->call[number];
-    say(text, end, "call %d: %s%s%s on %d, %zu x %s %s, %zu bytes%s", number, forms[call->form], kinds[call->kind],
-        call->form == SEQ_ENQUEUED ? "_enqueue" : "", call->slot, call->total, call->handle->name,
-        oracle_op_name(call->op), call->total * call->handle->size, call->in_place ? ", in place" : "");
-    if (call->kind == SEQ_REDUCE)
-        say(text, end, ", root %d", call->root);
-    if (call->kind == SEQ_REDUCE_SCATTER) {
-        say(text, end, ", to each");
-        for (int q = 0; q < call->shape.size; q++)
-            say(text, end, " %d", call->counts[q]);
-    }
-    if (call->times > 1 && call->group < 0)
-        say(text, end, ", %d times", call->times);
-    say(text, end, "\n");
-}
-
-void seq_text(const struct seq *seq, char *text, size_t size)
-{
-    char *end = text + size;
-    for (int slot = 0; slot < SEQ_SLOTS; slot++) {
-        struct seq_shape shape = seq_shape_of(slot, seq->id[slot]);
-        say(&text, end, "  communicator %d%s: ranks", slot, slot < SEQ_STREAMS ? ", with a stream" : "");
-        for (int q = 0; q < shape.size; q++)
-            say(&text, end, " %d", shape.members[q]);
-        say(&text, end, "\n");
-    }
-    for (int u = 0; u < seq->units; u++) {
-        const struct seq_unit *unit = &seq->unit[u];
-        say(&text, end, "  %2d ", u);
-        if (unit->what == SEQ_CALL) {
-            say_call(&text, end, seq, unit->number);
-        } else if (unit->what == SEQ_SYNC) {
-            say(&text, end, "wait for the stream of %d\n", unit->slot);
-        } else if (unit->what == SEQ_RENEW) {
-            struct seq_shape shape = seq_shape_of(unit->slot, unit->id);
-            say(&text, end, "communicator %d freed and made anew: ranks", unit->slot);
-            for (int q = 0; q < shape.size; q++)
-                say(&text, end, " %d", shape.members[q]);
-            say(&text, end, "\n");
-        } else {
-            const struct seq_group *group = &seq->group[unit->number];
-            say(&text, end, "group %d of %d\n", unit->number, unit->slot);
-            for (int i = 0; i < group->calls; i++) {
-                say(&text, end, "       ");
-                say_call(&text, end, seq, group->first + i);
-            }
-        }
-    }
 }

@@ -1,9 +1,9 @@
 /* One sequence: its calls in an order of this rank's own, as far as MPI and docs/streams.md leave it to the rank.
  *
  * Units of one communicator keep their order. So do, over all communicators, those in which a rank may wait for others
- * (blocking and nonblocking calls, waits for a stream): they have one order on all ranks, so whoever is behind is never
- * waited for by one whom it waits for. Calls in stream order of different communicators come in any order, also round
- * the others. A communicator is made anew between the same units of all ranks. */
+ * (blocking and nonblocking calls, waits for a stream, calls that may fill one): they have one order on all ranks, so
+ * whoever is behind is never waited for by one whom it waits for. Calls in stream order of different communicators come
+ * in any order, also round the others. A communicator is made anew between the same units of all ranks. */
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
@@ -14,14 +14,13 @@
 
 enum { TEXT = 8192 };
 
-volatile int seq_at_unit;
-
 static const struct seq *now;
 static uint64_t own;
 static MPI_Request requests[SEQ_CALLS];
 static int begun[SEQ_CALLS], begun_count; /* calls that were started */
 static void *graphs[SEQ_GROUPS];
 static int order[SEQ_UNITS], ordered;
+static const char *stage; /* what follows the last of them */
 
 static void fine(int error, int number)
 {
@@ -199,8 +198,16 @@ static void complete(int slot)
 
 static int waits(const struct seq_unit *unit)
 {
-    return unit->what == SEQ_SYNC || unit->what == SEQ_RENEW ||
-           (unit->what == SEQ_CALL && now->call[unit->number].form != SEQ_ENQUEUED);
+    const struct seq_call *call = &now->call[unit->number];
+    if (unit->what == SEQ_CALL)
+        return call->form != SEQ_ENQUEUED || call->many;
+    if (unit->what != SEQ_LAUNCH)
+        return 1;
+    const struct seq_group *group = &now->group[unit->number];
+    int many = 0;
+    for (int i = 0; i < group->calls; i++)
+        many |= now->call[group->first + i].many;
+    return many;
 }
 
 /* 1 where unit u may come before unit v, though it is behind it. */
@@ -239,11 +246,12 @@ static void go(int u)
 {
     const struct seq_unit *unit = &now->unit[u];
     const struct seq_call *call = &now->call[unit->number];
-    seq_at_unit = u;
+    stage = " (completing)";
     order[ordered++] = u;
     if (unit->what == SEQ_LAUNCH || unit->what == SEQ_RENEW || (unit->what == SEQ_CALL && call->form == SEQ_ENQUEUED))
         complete(unit->slot);
     delay(unit->slot);
+    stage = "";
     switch (unit->what) {
     case SEQ_CALL:
         for (int i = 0; i < call->times; i++)
@@ -258,6 +266,7 @@ static void go(int u)
     default:
         seq_slot_renew(unit->slot, unit->id);
     }
+    stage = " (done)";
     if (begun_count > 0 && seq_dice(&own, 6) == 0)
         complete(seq_dice(&own, 2) ? -1 : now->call[begun[0]].slot);
 }
@@ -297,6 +306,20 @@ static void all_units(void)
     }
 }
 
+void seq_say(void)
+{
+    static char text[TEXT];
+    if (!now)
+        return;
+    int at = snprintf(text, sizeof text, "rank %d, sequence %llu of seed %llu, slow rank %d, order", kit_rank,
+                      (unsigned long long)now->number, (unsigned long long)kit_seed, now->slow);
+    for (int i = 0; i < ordered; i++)
+        at += snprintf(text + at, sizeof text - (size_t)at, " %d", order[i]);
+    at += snprintf(text + at, sizeof text - (size_t)at, "%s:\n", stage);
+    seq_text(now, text + at, sizeof text - (size_t)at);
+    fputs(text, stderr);
+}
+
 int seq_run(const struct seq *seq, uint64_t dice)
 {
     char where[128];
@@ -304,7 +327,7 @@ int seq_run(const struct seq *seq, uint64_t dice)
     now = seq;
     own = dice;
     ordered = begun_count = 0;
-    seq_at_unit = -1;
+    stage = " (renewing)";
     for (int s = 0; s < SEQ_WORLD; s++)
         seq_slot_renew(s, seq->id[s]);
     seq_data_fill(seq);
@@ -314,25 +337,19 @@ int seq_run(const struct seq *seq, uint64_t dice)
             capture(g);
     }
     all_units();
-    seq_at_unit = seq->units;
+    stage = " (completing all)";
     complete(-1);
+    stage = " (waiting for streams)";
     for (int s = 0; s < SEQ_STREAMS; s++)
         fine(tutti_stream_sync(seq_slots[s].stream), -1);
+    stage = ", all done";
     snprintf(where, sizeof where, "sequence %llu", (unsigned long long)seq->number);
     wrong = seq_data_check(seq, where);
     for (int g = 0; g < seq->groups; g++) {
         if (graphs[g])
             seq_graph_free(graphs[g]);
     }
-    if (wrong) {
-        static char text[TEXT];
-        int at = snprintf(text, sizeof text, "rank %d, sequence %llu of seed %llu, slow rank %d, order", kit_rank,
-                          (unsigned long long)seq->number, (unsigned long long)kit_seed, seq->slow);
-        for (int i = 0; i < ordered; i++)
-            at += snprintf(text + at, sizeof text - (size_t)at, " %d", order[i]);
-        at += snprintf(text + at, sizeof text - (size_t)at, ":\n");
-        seq_text(seq, text + at, sizeof text - (size_t)at);
-        fputs(text, stderr);
-    }
+    if (wrong)
+        seq_say();
     return wrong;
 }
