@@ -51,7 +51,7 @@ struct sequence {
 };
 
 int seq_groups(int ranks, struct seq_group out[SEQ_GROUPS]);
-/* `places`: thread blocks that a GPU holds at once, 0: not counted. `most`: bytes of a contribution. */
+/* `most`: bytes of a contribution. */
 void seq_draw(struct sequence *out, uint64_t seed, uint64_t number, int ranks, size_t most);
 /* Sequences of a row have the same rules. */
 enum { SEQ_SAME_RULES = 8 };

@@ -199,7 +199,6 @@ static int run_one(struct seq_rank *me, long run, uint64_t number, int new_rules
 {
     struct sequence s;
     struct tutti_transport *const world = me->transport;
-    const struct tutti_device *device = tutti_device();
     seq_draw(&s, seed, number, seq_shared.ranks, seq_shared.most);
     s.run = run;
     if (new_rules) {
@@ -300,7 +299,7 @@ int main(int argc, char **argv)
     seq_shared.most = (size_t)check_setting("TUTTI_TEST_BYTES", (long)seq_shared.most);
     const uint64_t start = tutti_now_ns();
     until = argc == 4 ? start + strtoull(argv[3], NULL, 10) * 1000000000u : 0;
-    if (seq_shared.ranks < 2 || seq_shared.ranks > SEQ_RANKS || !tutti_device() || !tutti_device()->resident ||
+    if (seq_shared.ranks < 2 || seq_shared.ranks > SEQ_RANKS || !tutti_device() ||
         tutti_device()->open(why, sizeof why) != TUTTI_OK) {
         fprintf(stderr, "2 to %d ranks on the host device: %s\n", SEQ_RANKS, why);
         return 2;
