@@ -22,7 +22,7 @@ static void add_group(struct seq_group *out, int *n, int size, const int world[]
 /* All ranks in order, backwards and turned, and parts of them. */
 int seq_groups(int ranks, struct seq_group out[SEQ_GROUPS])
 {
-    int n = 0, there[SEQ_RANKS], back[SEQ_RANKS], turned[SEQ_RANKS];
+    int n = 0, there[SEQ_RANKS] = {0}, back[SEQ_RANKS] = {0}, turned[SEQ_RANKS] = {0};
     for (int r = 0; r < ranks; r++) {
         there[r] = r;
         back[r] = ranks - 1 - r;
