@@ -146,7 +146,7 @@ TUTTI_MPIX_CALL(MPIX_Stream_comm_create, (MPI_Comm comm, MPIX_Stream stream, MPI
  * rank's stream, waits for no peer, and is complete in stream order on this rank alone.
  *
  * All ranks make the calls of one communicator in the same order. Calls on different communicators, in different
- * streams, may be made in any order on any rank.
+ * streams, may be made in any order on any rank; of CUDA's legacy default stream docs/streams.md says what holds.
  *
  * Buffers: memory that kernels of the stream's GPU reach: device memory of that GPU, managed or pinned host memory.
  * They stay untouched until the stream is past the call; arrays of counts are read before it returns.

@@ -105,12 +105,14 @@ int tutti_launch_end(struct tutti_team *team, struct tutti_kernel_args *args, en
 /* Around the launches of kernels that wait for each other; see the device's contract. */
 void tutti_waiting_begin(const struct tutti_team *team);
 void tutti_waiting_end(const struct tutti_team *team);
-/* Thread blocks for `bytes` that one GPU moves: alike on all ranks. */
-unsigned tutti_launch_blocks(const struct tutti_team *team, size_t bytes);
+/* Thread blocks for `bytes` that one GPU moves: alike on all ranks. waits: of a kernel that waits for other GPUs. */
+unsigned tutti_launch_blocks(const struct tutti_team *team, size_t bytes, int waits);
 /* Regions of a channel, in bytes from its start. */
 enum tutti_region_id { TUTTI_REGION_LL, TUTTI_REGION_LINES, TUTTI_REGION_CHUNKS, TUTTI_REGION_HALVES };
 struct tutti_region {
     size_t begin, bytes;
+    size_t stride; /* a launch of a flow kernel begins at begin + (epoch & 1) * stride, and */
+    size_t each;   /* has so many bytes from there on */
 };
 struct tutti_region tutti_channel_region(const struct tutti_team *team, enum tutti_region_id id);
 /* Bytes of each of the channel's two data halves, and the offset of the half that `epoch` uses. */

@@ -15,12 +15,12 @@ int tutti_chain_can(const struct tutti_team *team, const struct tutti_reduce *ca
 static void shape(const struct tutti_team *team, const struct tutti_reduce *call, size_t elements,
                   struct tutti_flow *flow)
 {
-    size_t size = tutti_type_size(call->type);
+    const size_t size = tutti_type_size(call->type), bytes = tutti_channel_region(team, TUTTI_REGION_CHUNKS).each;
     *flow = (struct tutti_flow){.kernel = TUTTI_KERNEL_CHAIN, .region = TUTTI_REGION_CHUNKS, .most = SIZE_MAX / 2};
     flow->depth = (size_t)team->size + 3;
     flow->blocks = tutti_flow_blocks(team, elements * size, PART_LEAST, BLOCKS_MOST);
-    flow->blocks = tutti_flow_blocks_in(team, flow->region, flow->depth * 2, PART_LEAST, flow->blocks);
-    flow->room = tutti_channel_region(team, flow->region).bytes / (flow->blocks * flow->depth * 2) / 256 * 256;
+    flow->blocks = tutti_flow_blocks_in(bytes, flow->depth * 2, PART_LEAST, flow->blocks);
+    flow->room = bytes / (flow->blocks * flow->depth * 2) / 256 * 256;
     /* Each rank starts a chunk later than the one before: few large chunks are slow to get going. */
     size_t wanted = elements * size / flow->blocks / ROUNDS / 256 * 256;
     wanted = wanted < CHUNK_LEAST ? CHUNK_LEAST : wanted > CHUNK_MOST ? CHUNK_MOST : wanted;

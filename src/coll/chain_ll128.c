@@ -23,14 +23,15 @@ static void shape(const struct tutti_team *team, const struct tutti_reduce *call
                   struct tutti_flow *flow)
 {
     size_t size = tutti_type_size(call->type), grain = GROUP * (size == 16 ? 112 : 120) / size;
+    const size_t bytes = tutti_channel_region(team, TUTTI_REGION_LINES).each;
     *flow = (struct tutti_flow){.kernel = TUTTI_KERNEL_CHAIN_LL128, .region = TUTTI_REGION_LINES, .threads = THREADS};
     flow->most = SIZE_MAX / 2;
     flow->depth = DEPTH;
     flow->blocks = tutti_flow_blocks(team, elements / grain, THREADS / 32, BLOCKS_MOST);
     if (flow->blocks > BLOCKS_FEWER && flow->blocks < BLOCKS_MOST) /* in between is slower than either */
         flow->blocks = BLOCKS_FEWER;
-    flow->blocks = tutti_flow_blocks_in(team, flow->region, (size_t)DEPTH * 2 * 2, GROUP * LINE, flow->blocks);
-    flow->room = tutti_channel_region(team, flow->region).bytes / (flow->blocks * DEPTH * 2 * 2) / (GROUP * LINE);
+    flow->blocks = tutti_flow_blocks_in(bytes, (size_t)DEPTH * 2, GROUP * LINE, flow->blocks);
+    flow->room = bytes / (flow->blocks * DEPTH * 2) / (GROUP * LINE);
     if (flow->room > THREADS / 32 * ROUND)
         flow->room = THREADS / 32 * ROUND;
     flow->chunk = flow->room * grain;

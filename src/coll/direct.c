@@ -93,7 +93,7 @@ static void begin(struct tutti_team *team, const struct tutti_reduce *call, stru
 
 static int end(struct tutti_team *team, const struct tutti_reduce *call, struct tutti_kernel_args *args)
 {
-    unsigned blocks = tutti_launch_blocks(team, args->slice * tutti_type_size(call->type));
+    unsigned blocks = tutti_launch_blocks(team, args->slice * tutti_type_size(call->type), 0);
     int status = tutti_launch_end(team, args, TUTTI_KERNEL_DIRECT, call->type, call->op, blocks);
     return status == TUTTI_OK ? tutti_team_await_kernel(team, team->epoch) : status;
 }

@@ -1,7 +1,11 @@
 /* Calls in stream order: the same rules, of algorithms whose kernels need nothing of the host but the launch. */
 #include "coll/algorithm.h"
+#include "core/clock.h"
+#include "core/log.h"
 #include "core/status.h"
 #include "core/types.h"
+#include "team/room.h"
+#include "team/watcher.h"
 
 static const struct tutti_algorithm *can(const struct tutti_team *team, const struct tutti_reduce *call, int algorithm)
 {
@@ -34,6 +38,9 @@ int tutti_enqueue(struct tutti_team *team, const struct tutti_reduce *call, stru
         return TUTTI_ERR_BROKEN;
     if (team->state != TUTTI_TEAM_OPEN)
         return TUTTI_ERR_UNAVAILABLE;
+    int fault = tutti_team_fault(team);
+    if (fault != TUTTI_OK)
+        return fault;
     const struct tutti_algorithm *row = choose(team, call);
     if (!row)
         return TUTTI_ERR_UNAVAILABLE;
@@ -42,6 +49,64 @@ int tutti_enqueue(struct tutti_team *team, const struct tutti_reduce *call, stru
     if (status == TUTTI_OK)
         *why = row->name;
     return status;
+}
+
+/* Loads all kernels of the GPU, so that nothing is loaded while a stream is captured or while kernels wait for each
+ * other. */
+static int prepare(struct tutti_team *team)
+{
+    if (!team->device->prepare)
+        return TUTTI_OK;
+    uint64_t start = tutti_now_ns();
+    for (int type = 0; type < TUTTI_TYPES; type++) {
+        for (int op = 0; op < TUTTI_OPS; op++) {
+            int status = tutti_has_kernel(type, op) ? team->device->prepare(team->gpu, type, op) : TUTTI_OK;
+            if (status != TUTTI_OK)
+                return status;
+            team->prepared[type] |= tutti_has_kernel(type, op) ? 1u << op : 0;
+        }
+    }
+    tutti_debug("kernels of GPU %d ready in %.1f ms", team->gpu, (double)(tutti_now_ns() - start) / 1e6);
+    return TUTTI_OK;
+}
+
+/* This rank's part of the multiprocessors, and somebody who looks after what is put into the stream. 0: it has none. */
+static unsigned take_share(struct tutti_team *team, int *early)
+{
+    *early = 0;
+    if (prepare(team) != TUTTI_OK || tutti_watcher_add(team) != TUTTI_OK)
+        return 0;
+    return tutti_room_share(team, team->blocks, early);
+}
+
+static int take_place(struct tutti_team *team)
+{
+    int early;
+    uint32_t mine = team->share = take_share(team, &early), all = 0, all_early = 0;
+    int status = tutti_team_vote(team, mine, &all);
+    if (status == TUTTI_OK)
+        status = tutti_team_vote(team, (uint32_t)early, &all_early);
+    if (status != TUTTI_OK || all == 0) {
+        tutti_room_unshare(team, mine, early);
+        tutti_watcher_remove(team);
+        team->share = 0;
+        team->why =
+            "a GPU has no room for the kernels of one more communicator (free others first), or cannot load them";
+        return status != TUTTI_OK ? status : TUTTI_ERR_UNAVAILABLE;
+    }
+    tutti_room_unshare(team, mine - all, early && !all_early);
+    team->share = team->blocks = all;
+    team->early = (int)all_early;
+    return TUTTI_OK;
+}
+
+void tutti_enqueue_close(struct tutti_team *team)
+{
+    if (!team->share)
+        return;
+    tutti_watcher_remove(team);
+    tutti_room_unshare(team, team->share, team->early);
+    team->share = 0;
 }
 
 int tutti_enqueue_open(struct tutti_team *team, int gpu)
@@ -58,6 +123,7 @@ int tutti_enqueue_open(struct tutti_team *team, int gpu)
         return tutti_team_break(team, status);
     if (team->state != TUTTI_TEAM_OPEN)
         return TUTTI_ERR_UNAVAILABLE;
+    team->linger.us = 0; /* a kernel that stays in another stream would count epochs beside those of this one */
     status = tutti_team_vote(team, gpu < 0 || gpu == team->gpu, &fine); /* calls before may have opened it elsewhere */
     if (status != TUTTI_OK)
         return status;
@@ -66,6 +132,6 @@ int tutti_enqueue_open(struct tutti_team *team, int gpu)
     else if (!choose(team, &example))
         team->why = "no algorithm in stream order can run on its GPUs";
     else
-        return TUTTI_OK;
+        return team->share ? TUTTI_OK : take_place(team);
     return TUTTI_ERR_UNAVAILABLE;
 }

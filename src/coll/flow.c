@@ -34,7 +34,7 @@ size_t tutti_flow_longest(const struct tutti_team *team, const struct tutti_redu
 unsigned tutti_flow_blocks(const struct tutti_team *team, size_t units, size_t each, size_t most)
 {
     size_t blocks = (units + each - 1) / each;
-    size_t cap = team->blocks < TUTTI_MAX_BLOCKS ? team->blocks : TUTTI_MAX_BLOCKS;
+    size_t cap = tutti_team_blocks(team);
     if (cap > most)
         cap = most;
     if (blocks > cap)
@@ -42,26 +42,30 @@ unsigned tutti_flow_blocks(const struct tutti_team *team, size_t units, size_t e
     return blocks < 1 ? 1 : (unsigned)blocks;
 }
 
-unsigned tutti_flow_blocks_in(const struct tutti_team *team, enum tutti_region_id region, size_t pieces, size_t least,
-                              unsigned blocks)
+unsigned tutti_flow_blocks_in(size_t bytes, size_t pieces, size_t least, unsigned blocks)
 {
-    size_t most = tutti_channel_region(team, region).bytes / (pieces * least);
+    size_t most = bytes / (pieces * least);
     return most >= blocks ? blocks : most < 1 ? 1 : (unsigned)most;
 }
 
 /* What all launches of a call share. */
 void tutti_flow_args(struct tutti_team *team, const struct tutti_reduce *call, struct tutti_flow_args *args)
 {
+    const struct tutti_region packets = tutti_channel_region(team, TUTTI_REGION_LL);
     *args = (struct tutti_flow_args){
         .ranks = (uint32_t)team->size,
         .rank = (uint32_t)team->rank,
         .root = (uint32_t)call->root,
         .shape = (uint32_t)tutti_shape_of(call),
         .bytes = team->channel_bytes,
+        .packets = packets.begin,
+        .packets_stride = packets.stride,
         .abort = &team->words_device->abort,
         .done = &team->words_device->done,
         .noticed = &team->words_device->noticed,
         .where = &team->words_device->where,
+        .failed = &team->words_device->failed,
+        .early = (uint32_t)team->early,
         .timeout_ns = (uint64_t)tutti_settings()->timeout_seconds * 1000000000u,
         .mail = &team->words_device->mail,
         .answer = &team->words_device->answer,
@@ -92,6 +96,8 @@ static void piece(const struct tutti_team *team, const struct tutti_reduce *call
         args->n[r] = left < n ? left : n;
         begins += count;
     }
+    if (args->n[team->rank] == 0) /* its segment has ended: no place behind the end */
+        args->out = call->out;
 }
 
 /* In place a reduce-scatter's result lies over contributions; where the segments are as long as the first one each
@@ -119,7 +125,10 @@ static int launch_all(struct tutti_team *team, const struct tutti_reduce *call, 
         piece(team, call, &args, at, n);
         shape(team, call, n, &flow);
         args.slice = flow.slice;
-        args.region = tutti_channel_region(team, flow.region).begin;
+        const struct tutti_region region = tutti_channel_region(team, flow.region);
+        args.region = region.begin;
+        args.stride = region.stride;
+        args.tells = (uint32_t)flow.tells;
         args.room = flow.room;
         args.chunk = flow.chunk;
         args.depth = flow.depth;
@@ -131,6 +140,7 @@ static int launch_all(struct tutti_team *team, const struct tutti_reduce *call, 
                                       .op = call->op,
                                       .blocks = flow.blocks,
                                       .threads = flow.threads,
+                                      .gpu = team->gpu,
                                       .early = 1,
                                       .flow = &args};
         status =

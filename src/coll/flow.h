@@ -11,6 +11,7 @@ struct tutti_flow {
     size_t most;      /* elements of the contribution (SEGMENTS: of each segment) that one launch can take */
     unsigned blocks;  /* for `elements` */
     unsigned threads; /* of a block; 0: the kernels' own */
+    int tells;        /* 1: ranks wait for each other's beginning within the launch */
     size_t slice;     /* args of that name */
     size_t room, chunk, depth;
 };
@@ -45,9 +46,8 @@ int tutti_ll_barrier(struct tutti_team *team, int type, int op, uint32_t ticket)
 /* Blocks for `units` of work of `each` a block, within what the team may have. */
 unsigned tutti_flow_blocks(const struct tutti_team *team, size_t units, size_t each, size_t most);
 
-/* `blocks`, or fewer where the region has no room for `pieces` pieces of `least` bytes for each of them. */
-unsigned tutti_flow_blocks_in(const struct tutti_team *team, enum tutti_region_id region, size_t pieces, size_t least,
-                              unsigned blocks);
+/* `blocks`, or fewer where `bytes` have no room for `pieces` pieces of `least` bytes for each of them. */
+unsigned tutti_flow_blocks_in(size_t bytes, size_t pieces, size_t least, unsigned blocks);
 
 /* The two functions of a row that is nothing but its shape. */
 #define TUTTI_FLOW_ROW(name)                                                                                           \

@@ -13,7 +13,8 @@ enum {
 
 /* A channel: flags, then the regions, in 32nds of the rest; of a channel of more than 64 MiB in 32nds of so much, and
  * of what is left a seventh is for lines, where it lets messages of 9 MiB go in one launch, and the rest for chunks.
- * Each region has one layout of packets for ever: what was data in another one could be taken for a flag. */
+ * Each region has one layout of packets for ever: what was data in another one could be taken for a flag. How launches
+ * share a region: kernels/flow.inc. */
 enum { PARTS = 32, PARTED = 64 << 20, LINES_OF_REST = 7 };
 static const struct {
     unsigned begin, end;
@@ -30,13 +31,17 @@ struct tutti_region tutti_channel_region(const struct tutti_team *team, enum tut
     const size_t parted = team->channel_bytes < PARTED ? team->channel_bytes : PARTED;
     const size_t part = (parted - flags) / PARTS / ALIGNMENT * ALIGNMENT;
     const size_t rest = team->channel_bytes - parted, lines = rest / LINES_OF_REST / ALIGNMENT * ALIGNMENT;
-    struct tutti_region region = {flags + regions[id].begin * part, (regions[id].end - regions[id].begin) * part};
+    struct tutti_region region = {.begin = flags + regions[id].begin * part,
+                                  .bytes = (regions[id].end - regions[id].begin) * part};
     if (id == TUTTI_REGION_LINES)
         region.bytes += lines;
     if (id == TUTTI_REGION_CHUNKS) {
         region.begin += lines;
         region.bytes += (rest - lines) / ALIGNMENT * ALIGNMENT;
     }
+    const size_t parts = id == TUTTI_REGION_CHUNKS ? 4 : 2;
+    region.stride = region.bytes / parts / ALIGNMENT * ALIGNMENT;
+    region.each = (parts - 1) * region.stride;
     return region;
 }
 
@@ -50,10 +55,10 @@ size_t tutti_channel_data(const struct tutti_team *team, uint32_t epoch)
     return tutti_channel_region(team, TUTTI_REGION_HALVES).begin + (epoch & 1 ? tutti_channel_half(team) : 0);
 }
 
-unsigned tutti_launch_blocks(const struct tutti_team *team, size_t bytes)
+unsigned tutti_launch_blocks(const struct tutti_team *team, size_t bytes, int waits)
 {
     size_t blocks = (bytes + BLOCK_BYTES - 1) / BLOCK_BYTES;
-    size_t most = team->blocks < TUTTI_MAX_BLOCKS ? team->blocks : TUTTI_MAX_BLOCKS;
+    size_t most = waits ? tutti_team_blocks(team) : team->blocks < TUTTI_MAX_BLOCKS ? team->blocks : TUTTI_MAX_BLOCKS;
     return (unsigned)(blocks < 1 ? 1 : blocks > most ? most : blocks);
 }
 
@@ -84,7 +89,8 @@ int tutti_launch_end(struct tutti_team *team, struct tutti_kernel_args *args, en
     team->finished += blocks;
     args->finished = team->finished;
     args->blocks = blocks;
-    struct tutti_launch launch = {.kernel = kernel, .type = type, .op = op, .blocks = blocks, .args = args};
+    struct tutti_launch launch = {
+        .kernel = kernel, .type = type, .op = op, .blocks = blocks, .gpu = team->gpu, .args = args};
     int status = team->device->launch(team->stream, &launch);
     tutti_phase(TUTTI_PHASE_KERNEL);
     return status == TUTTI_OK ? TUTTI_OK : tutti_team_break(team, status);

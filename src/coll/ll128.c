@@ -17,8 +17,7 @@ static void shape(const struct tutti_team *team, const struct tutti_reduce *call
     size_t groups = (elements * size + GROUP * data - 1) / (GROUP * data);    /* a warp's work */
     groups *= tutti_flow_segments(call) ? (size_t)team->size : 1;
     *flow = (struct tutti_flow){.kernel = TUTTI_KERNEL_LL128, .region = TUTTI_REGION_LINES, .threads = 128};
-    flow->room =
-        tutti_channel_region(team, flow->region).bytes / 2 / (size_t)team->size / (GROUP * LINE) * (GROUP * LINE);
+    flow->room = tutti_channel_region(team, flow->region).each / (size_t)team->size / (GROUP * LINE) * (GROUP * LINE);
     flow->most = flow->room / (GROUP * LINE) * (GROUP * data / size);
     while (flow->threads < 512 && groups > (size_t)BLOCKS_MOST * flow->threads / 32)
         flow->threads *= 2;

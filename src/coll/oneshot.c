@@ -27,7 +27,7 @@ int tutti_oneshot_locals(struct tutti_team *team, const struct tutti_locals *loc
             args.in[locals->rank[i]] = (const char *)locals->in[i] + at * size;
             args.out[i] = (char *)locals->out[i] + at * size;
         }
-        unsigned blocks = tutti_launch_blocks(team, args.count * size);
+        unsigned blocks = tutti_launch_blocks(team, args.count * size, 1);
         status = tutti_launch_end(team, &args, TUTTI_KERNEL_ONESHOT, type, op, blocks);
     }
     if (status == TUTTI_OK)

@@ -24,14 +24,16 @@ static void shape(const struct tutti_team *team, const struct tutti_reduce *call
 {
     size_t size = tutti_type_size(call->type), ranks = (size_t)team->size, grain = 256 / size;
     size_t slice = tutti_flow_segments(call) ? elements : (elements + ranks - 1) / ranks;
-    *flow = (struct tutti_flow){.kernel = TUTTI_KERNEL_PIPELINE, .region = TUTTI_REGION_CHUNKS, .most = SIZE_MAX / 2};
+    const size_t set = tutti_channel_region(team, TUTTI_REGION_CHUNKS).stride; /* bytes of each of the DEPTH sets */
+    *flow = (struct tutti_flow){
+        .kernel = TUTTI_KERNEL_PIPELINE, .region = TUTTI_REGION_CHUNKS, .most = SIZE_MAX / 2, .tells = 1};
     flow->slice = (slice + grain - 1) / grain * grain;
     flow->depth = DEPTH;
     flow->blocks = tutti_flow_blocks(team, flow->slice * size, CHUNK_LEAST, BLOCKS_MOST);
-    size_t slots = DEPTH * 2 * (ranks > 1 ? ranks - 1 : 1);
-    flow->blocks = tutti_flow_blocks_in(team, flow->region, slots, CHUNK_LEAST, flow->blocks);
+    size_t slots = 2 * (ranks > 1 ? ranks - 1 : 1);
+    flow->blocks = tutti_flow_blocks_in(set, slots, CHUNK_LEAST, flow->blocks);
     slots *= flow->blocks;
-    flow->room = tutti_channel_region(team, flow->region).bytes / slots / 256 * 256;
+    flow->room = set / slots / 256 * 256;
     if (flow->room > CHUNK_MOST)
         flow->room = CHUNK_MOST;
     /* Chunks alike. A rank's segment is combined while the next chunk comes; an allreduce has the second half of its

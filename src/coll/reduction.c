@@ -6,6 +6,7 @@
 #include "core/types.h"
 
 #include "coll/linger.h"
+#include "coll/residency.h"
 
 /* Ranks that read other rules would choose other algorithms and wait for each other for ever. */
 static int agree_on_rules(struct tutti_team *team)
@@ -32,17 +33,10 @@ int tutti_open(struct tutti_team *team, int gpu)
         return status;
     uint32_t blocks = team->blocks, most = (uint32_t)tutti_settings()->blocks;
     blocks = most > 0 && most < blocks ? most : blocks;
-    if (team->room)
-        blocks = team->room(team->room_with, team->gpu, blocks);
     status = tutti_team_vote(team, blocks, &blocks);
     team->blocks = blocks;
     if (status == TUTTI_OK)
         status = tutti_linger_agree(team);
-    if (status == TUTTI_OK && blocks == 0) {
-        team->state = TUTTI_TEAM_UNAVAILABLE;
-        team->why = "a GPU has no room for the kernels of one more communicator";
-        return TUTTI_OK;
-    }
     return status == TUTTI_OK ? agree_on_rules(team) : status;
 }
 
@@ -63,6 +57,12 @@ static int maps_buffers(int algorithm)
     return algorithm == TUTTI_ALGORITHM_direct || algorithm == TUTTI_ALGORITHM_copies ||
            algorithm == TUTTI_ALGORITHM_leader || algorithm == TUTTI_ALGORITHM_leader_oneshot ||
            algorithm == TUTTI_ALGORITHM_leader_twoshot;
+}
+
+/* Algorithms whose kernels wait for those of other GPUs. */
+static int waits(int algorithm)
+{
+    return algorithm != TUTTI_ALGORITHM_direct && algorithm != TUTTI_ALGORITHM_leader;
 }
 
 static int pass(enum tutti_taken *taken, const char **why, const char *reason)
@@ -86,15 +86,26 @@ static int staged(struct tutti_team *team, const struct tutti_reduce *call, enum
 static int run_by_rule(struct tutti_team *team, const struct tutti_reduce *call, enum tutti_taken *taken,
                        const char **why)
 {
+    const struct tutti_algorithm *direct = &tutti_algorithms[TUTTI_ALGORITHM_direct];
     size_t bytes = call->count * tutti_type_size(call->type);
-    int from = team->rules, algorithm;
+    int from = team->rules, algorithm, tried = 0;
     while ((algorithm = tutti_rules_next(tutti_rules_section(call->collective), bytes, &from)) >= 0) {
         const struct tutti_algorithm *row = &tutti_algorithms[algorithm];
         if (algorithm == TUTTI_ALGORITHM_staged)
             break;
         if (!row->can(team, call))
             continue;
-        int fits = 1, status = row->run(team, call, &fits);
+        int fits = 0, status = waits(algorithm) ? tutti_residency_take(team, call) : TUTTI_OK;
+        if (status == TUTTI_OK && waits(algorithm) && tutti_residency_narrow(team, call) && direct->can(team, call) &&
+            !tried) {
+            tried = 1;
+            status = direct->run(team, call, &fits); /* which waits for nobody, and may have all that is free */
+            row = fits ? direct : row;
+        }
+        if (status == TUTTI_OK && !fits) {
+            fits = 1;
+            status = row->run(team, call, &fits);
+        }
         if (status != TUTTI_OK || fits) {
             *why = row->name;
             return status;
@@ -170,6 +181,8 @@ static int collective(struct tutti_team *team, const struct tutti_reduce *call, 
         return TUTTI_ERR_BROKEN;
     if (team->settle && call->kind == TUTTI_ARRIVAL_DEVICE) {
         int settled = team->settle(team->settle_with);
+        if (settled != TUTTI_OK && settled != TUTTI_ERR_UNAVAILABLE) /* peers would wait for this rank */
+            return tutti_team_break(team, settled);
         if (settled != TUTTI_OK)
             return settled;
     }
@@ -191,6 +204,7 @@ static int collective(struct tutti_team *team, const struct tutti_reduce *call, 
     team->offered = 0;
     if (mine.kind == TUTTI_ARRIVAL_DEVICE && team->state == TUTTI_TEAM_OPEN && maps_buffers(first_choice(team, call)))
         tutti_offer_buffers(team, call);
+    mine.blocks = mine.kind == TUTTI_ARRIVAL_DEVICE ? tutti_residency_arrive(team, call) : 0;
     tutti_team_arrive(team, &mine);
     if (call->kind == TUTTI_ARRIVAL_HOST && call->host_ok)
         return pass(taken, why, "host memory");
@@ -204,6 +218,7 @@ static int collective(struct tutti_team *team, const struct tutti_reduce *call, 
         device &= all[r]->kind == TUTTI_ARRIVAL_DEVICE;
     if (!device)
         return call->host_ok ? pass(taken, why, "host memory on some ranks") : staged(team, call, taken, why);
+    tutti_residency_agree(team, all);
     tutti_phase(team->state == TUTTI_TEAM_CLOSED ? TUTTI_PHASE_MAPPING : TUTTI_PHASE_LAUNCH);
     if (team->state == TUTTI_TEAM_CLOSED && (status = tutti_open(team, call->gpu)) != TUTTI_OK)
         return tutti_team_break(team, status);
@@ -223,6 +238,7 @@ int tutti_collective(struct tutti_team *team, const struct tutti_reduce *call, e
     };
     tutti_phase_begin(names[call->collective]);
     int status = collective(team, call, taken, why);
+    tutti_residency_end(team);
     tutti_phase_end();
     return status;
 }

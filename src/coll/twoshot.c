@@ -30,7 +30,7 @@ int tutti_twoshot_locals(struct tutti_team *team, const struct tutti_locals *loc
             args.in[locals->rank[i]] = (const char *)locals->in[i] + at * size;
             args.out[i] = (char *)locals->out[i] + at * size;
         }
-        unsigned blocks = tutti_launch_blocks(team, args.slice * size);
+        unsigned blocks = tutti_launch_blocks(team, args.slice * size, 1);
         status = tutti_launch_end(team, &args, TUTTI_KERNEL_TWOSHOT, type, op, blocks);
     }
     if (status == TUTTI_OK)

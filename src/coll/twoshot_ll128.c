@@ -16,7 +16,7 @@ static void shape(const struct tutti_team *team, const struct tutti_reduce *call
     size_t size = tutti_type_size(call->type), ranks = (size_t)team->size, data = size == 16 ? 112 : 120;
     size_t grain = GROUP * data / size; /* elements of a warp's work */
     *flow = (struct tutti_flow){.kernel = TUTTI_KERNEL_TWOSHOT_LL128, .region = TUTTI_REGION_LINES, .threads = 128};
-    flow->room = tutti_channel_region(team, flow->region).bytes / 4 / ranks / (GROUP * LINE) * (GROUP * LINE);
+    flow->room = tutti_channel_region(team, flow->region).each / 2 / ranks / (GROUP * LINE) * (GROUP * LINE);
     flow->most = flow->room / (GROUP * LINE) * grain * ranks;
     flow->slice = ((elements + ranks - 1) / ranks + grain - 1) / grain * grain;
     if (flow->slice / grain > BLOCKS_FEW * 128 / 32)

@@ -35,6 +35,12 @@ struct tutti_export {
 };
 
 struct tutti_stream; /* ordered work on one GPU */
+/* Some devices have a default stream that waits for other streams, and they for it. */
+enum tutti_stream_order {
+    TUTTI_STREAM_FREE,     /* waits for no other */
+    TUTTI_STREAM_BLOCKING, /* what comes into it and into the default stream runs one after the other */
+    TUTTI_STREAM_DEFAULT
+};
 struct tutti_event;
 struct tutti_kept; /* a launch that is kept ready */
 
@@ -54,6 +60,7 @@ struct tutti_launch {
     unsigned blocks;  /* thread blocks; a device may run them one after the other, in order: a block waits for peers'
                          blocks of its own number alone */
     unsigned threads; /* of a block, where the device has them; 0: as many as the kernels are made for */
+    int gpu;          /* that the kernel is for, where the stream is of none in particular */
     int early;        /* 1: the kernel waits by itself for earlier work of the stream, so that the device may start it
                          before */
     /* What the kernel takes, by its row in kernels.def; host pointers, copied before launch() returns. */
@@ -97,8 +104,8 @@ struct tutti_device {
      * that a warp stores at once are seen whole (NVLink, the same GPU). */
     int (*reach)(int gpu, const unsigned char peer[16]);
     unsigned (*blocks)(int gpu); /* most thread blocks that are resident at once for kernels that wait */
-    /* Most blocks of kernels that wait, in all streams of the program together, that are resident at once beside one
-     * kernel of blocks() blocks in a stream of Tutti's. NULL or 0: streams take no room from each other. */
+    /* Most blocks of kernels that wait, of all calls and streams together, that are resident at once. NULL or 0:
+     * kernels take no room from each other. */
     unsigned (*resident)(int gpu);
 
     /* What `pointer` is. Always succeeds; unknown pointers are TUTTI_MEMORY_HOST. */
@@ -128,6 +135,8 @@ struct tutti_device {
     int (*stream_wrap)(int gpu, void *handle, struct tutti_stream **out);
     /* The stream's GPU (-1: none in particular) and its handle, as stream_wrap takes it. */
     int (*stream_identity)(const struct tutti_stream *stream, int *gpu, void **handle);
+    /* Of enum tutti_stream_order. NULL: all are FREE. */
+    int (*stream_order)(const struct tutti_stream *stream);
     /* 1 where what is put into the stream goes into a graph that is being captured, 0 where not, negative: failed. */
     int (*stream_capturing)(struct tutti_stream *stream);
     int (*stream_sync)(struct tutti_stream *stream);  /* waits; bounded only by the work itself */
@@ -163,7 +172,8 @@ struct tutti_device {
     void (*waiting_begin)(void);
     void (*waiting_end)(void);
     /* Copy outside any stream, done on return. For memory of the program: earlier work of its own default stream is
-     * ordered before it, as a plain copy call of the device would be. */
+     * ordered before it, as a plain copy call of the device would be; but not while a capture keeps everybody from that
+     * stream. May wait as alloc() may: not between waiting_begin and waiting_end. */
     int (*copy_now)(void *to, const void *from, size_t bytes);
 
     void (*close)(void); /* frees what open() took; only where the device is still alive, never from a destructor */

@@ -6,6 +6,9 @@
 
 #include <stdint.h>
 
+/* The first epoch of a fresh channel follows this one: every run passes the wrap of the packets' flags. */
+#define TUTTI_EPOCHS_BEFORE ((UINT64_C(1) << 31) - 256)
+
 enum {
     TUTTI_MAX_GPUS = 16,          /* participants of one kernel */
     TUTTI_MAX_RANKS = 64,         /* contributions of one kernel */
@@ -13,7 +16,8 @@ enum {
     TUTTI_PEERS = TUTTI_MAX_GPUS, /* in place of a rank: all others */
     TUTTI_FLAG_PHASES = 2,
     TUTTI_FLOW_PHASES = 3,
-    TUTTI_TICKS = 1 << 16 /* more than the blocks of any launch */
+    TUTTI_TICKS = 1 << 16, /* more than the blocks of any launch */
+    TUTTI_SCRUB = 1 << 28  /* epochs between two cleanings of the packets' region, see flow.inc */
 };
 
 /* What a flow kernel does with the contributions. */
@@ -44,6 +48,9 @@ struct tutti_channel_flags {
     uint32_t failed; /* not zero: a launch has left early; what comes after leaves too */
     uint32_t pad2[30];
 };
+
+/* Why a flow kernel has left early. */
+enum tutti_left { TUTTI_LEFT_NOT, TUTTI_LEFT_TOLD /* the abort word */, TUTTI_LEFT_LATE /* its time was up */ };
 
 /* How a flow kernel says that it has ended, besides `ticket`. */
 enum tutti_notice {
@@ -128,18 +135,24 @@ struct tutti_flow_args {
     uint64_t count; /* elements of the contribution; SEGMENTS: not used */
     uint64_t slice; /* elements of a rank's slice, where there are slices */
     uint32_t ranks, rank, root;
-    uint32_t shape;  /* enum tutti_shape */
-    uint32_t blocks; /* as launched */
-    uint32_t ticket; /* not zero: the last block stores it in *done when all is stored */
-    uint64_t bytes;  /* of a channel */
-    uint64_t region; /* where the slots begin */
-    uint64_t room;   /* bytes of one slot */
-    uint64_t chunk;  /* elements that a block moves at once, where it works in chunks */
-    uint64_t depth;  /* chunks under way in a block, or lane */
+    uint32_t shape;                   /* enum tutti_shape */
+    uint32_t blocks;                  /* as launched */
+    uint32_t ticket;                  /* not zero: the last block stores it in *done when all is stored */
+    uint64_t bytes;                   /* of a channel */
+    uint64_t region;                  /* where the region of the kernel's protocol begins */
+    uint64_t stride;                  /* bytes by which what a launch of odd epoch uses lies further on; see flow.inc */
+    uint64_t room;                    /* bytes of one slot */
+    uint64_t packets, packets_stride; /* region and stride of LL packets, whatever the kernel */
+    uint64_t chunk;                   /* elements that a block moves at once, where it works in chunks */
+    uint64_t depth;                   /* chunks under way in a block, or lane */
     uint64_t timeout_ns;
+    uint32_t tells; /* 1: tells its peers by a token that it has begun, whatever its shape */
+    uint32_t early; /* 1: what comes next in the stream may take multiprocessors as soon as all blocks have begun; 0:
+                       when all have waited for the last time */
     const volatile uint32_t *abort;
     volatile uint32_t *done;
     volatile uint32_t *where;
+    volatile uint32_t *failed; /* mapped host memory: enum tutti_left, stored where a launch leaves early */
     const volatile struct tutti_mail *mail; /* linger: whose first command is of sequence `expected` */
     volatile struct tutti_answer *answer;
     uint64_t linger_ns; /* how long it stays after a call; 0: not at all */

@@ -30,13 +30,16 @@ TUTTI_FN struct tutti_channel_flags *tutti_flow_channel(const struct tutti_flow_
     return (struct tutti_channel_flags *)args->window[rank];
 }
 
-/* Blocks run one after the other; the last one completes the launch. */
+/* Blocks run one after the other. */
 TUTTI_FN uint64_t tutti_flow_count(const struct tutti_flow_args *args, unsigned block)
 {
     struct tutti_channel_flags *const own = tutti_flow_channel(args, args->rank);
     const uint64_t share = block == 0 ? TUTTI_TICKS - (args->blocks - 1) : 1;
     const uint64_t epoch = __atomic_fetch_add(&own->ticks, share, __ATOMIC_ACQ_REL) / TUTTI_TICKS + 1;
-    for (unsigned i = 0; block == 0 && args->shape != TUTTI_SHAPE_ALL && i + 1 < args->ranks; i++)
+    if (block == 0 && tutti_flow_scrubs(epoch))
+        memset((unsigned char *)args->window[args->rank] + args->packets + (~epoch & 1) * args->packets_stride, 0,
+               (size_t)args->packets_stride);
+    for (unsigned i = 0; block == 0 && tutti_flow_tells(args) && i + 1 < args->ranks; i++)
         __atomic_store_n(&tutti_flow_channel(args, tutti_flow_peer(args, i))->token[args->rank][0], epoch,
                          __ATOMIC_RELEASE);
     return epoch;
@@ -70,15 +73,16 @@ TUTTI_FN int tutti_flow_tired(const struct tutti_flow_args *args, struct tutti_p
     if (p->spins % TUTTI_SPINS_CHECK)
         return 0;
     const uint64_t now = tutti_now_ns();
-    if (args->where && !p->start)
+    if (args->where)
         __atomic_store_n(args->where, phase << 16 | rank, __ATOMIC_RELAXED);
     p->start = p->start ? p->start : now;
     struct tutti_channel_flags *const own = tutti_flow_channel(args, args->rank);
-    if (!__atomic_load_n(args->abort, __ATOMIC_RELAXED) && !__atomic_load_n(&own->failed, __ATOMIC_RELAXED) &&
-        !(args->timeout_ns && now - p->start > args->timeout_ns) &&
+    const int late = args->timeout_ns && now - p->start > args->timeout_ns;
+    if (!__atomic_load_n(args->abort, __ATOMIC_RELAXED) && !__atomic_load_n(&own->failed, __ATOMIC_RELAXED) && !late &&
         !(args->host_wait && args->host_wait(args->host_wait_with)))
         return 0;
     __atomic_store_n(&own->failed, 1, __ATOMIC_RELAXED);
+    __atomic_store_n(args->failed, late ? TUTTI_LEFT_LATE : TUTTI_LEFT_TOLD, __ATOMIC_RELEASE);
     return 1;
 }
 
@@ -154,7 +158,14 @@ TUTTI_FN int tutti_flow_agree(int ok)
 
 TUTTI_FN int tutti_flow_begun(const struct tutti_flow_args *args, unsigned peer, uint64_t epoch)
 {
-    return tutti_flow_wait_word(args, &tutti_flow_channel(args, args->rank)->token[peer][0], epoch, 9, peer);
+    const struct tutti_channel_flags *const own = tutti_flow_channel(args, args->rank);
+    int ok = 1;
+    for (unsigned i = 0; ok && i + 1 < args->ranks; i++) {
+        const unsigned from = tutti_flow_peer(args, i);
+        if (peer == TUTTI_PEERS || peer == from)
+            ok = tutti_flow_wait_word(args, &own->token[from][0], epoch, 9, from);
+    }
+    return ok;
 }
 
 /* ---- packets: a unit is 8 bytes of data (LL), or a line (LL128), of which the flag is stored last ---- */
@@ -226,7 +237,7 @@ TUTTI_FN void tutti_flow_push(const struct tutti_flow_args *args, enum tutti_pac
         const unsigned peer = tutti_flow_peer(args, i);
         if (tutti_flow_wanted(args, peer).n != 0)
             tutti_flow_pack(packets, size,
-                            tutti_flow_slot(args, peer, epoch, args->ranks, args->rank) +
+                            tutti_flow_slot(args, peer, epoch, args->rank) +
                                 tutti_flow_offset(packets, size, part.begin),
                             (const unsigned char *)args->in + part.begin * size, part.n * size, epoch);
     }
@@ -245,10 +256,10 @@ TUTTI_FN void tutti_flow_push_segments(const struct tutti_flow_args *args, enum 
     for (unsigned i = 0; i + 1 < args->ranks; i++) {
         const unsigned peer = tutti_flow_peer(args, i);
         const struct tutti_span part = tutti_flow_part(args->n[peer], grain, block, args->blocks);
-        tutti_flow_pack(
-            packets, size,
-            tutti_flow_slot(args, peer, epoch, args->ranks, args->rank) + tutti_flow_offset(packets, size, part.begin),
-            (const unsigned char *)args->in + (args->begin[peer] + part.begin) * size, part.n * size, epoch);
+        tutti_flow_pack(packets, size,
+                        tutti_flow_slot(args, peer, epoch, args->rank) + tutti_flow_offset(packets, size, part.begin),
+                        (const unsigned char *)args->in + (args->begin[peer] + part.begin) * size, part.n * size,
+                        epoch);
     }
 }
 

@@ -48,12 +48,43 @@ static __device__ __forceinline__ struct tutti_channel_flags *tutti_flow_channel
     return (struct tutti_channel_flags *)args->window[rank];
 }
 
+/* The block's threads together; everything that this block stores afterwards is seen later. */
+static __device__ __forceinline__ void tutti_flow_scrub(unsigned char *at, uint64_t bytes)
+{
+#pragma unroll 1
+    for (uint64_t i = threadIdx.x * 16ull; i < bytes; i += blockDim.x * 16ull)
+        *(uint4 *)(at + i) = make_uint4(0, 0, 0, 0);
+    __threadfence_system();
+    __syncthreads();
+}
+
+/* A barrier's token says that what the program has done before is there; the others' guard nothing but places. */
 static __device__ __forceinline__ void tutti_flow_tell(const struct tutti_flow_args *args, unsigned block,
                                                        uint64_t epoch)
 {
-    if (block == 0 && args->shape != TUTTI_SHAPE_ALL && threadIdx.x + 1 < args->ranks)
-        *(volatile uint64_t *)&tutti_flow_channel(args, tutti_flow_peer(args, threadIdx.x))->token[args->rank][0] =
-            epoch;
+    if (block != 0)
+        return;
+    if (tutti_flow_scrubs(epoch))
+        tutti_flow_scrub((unsigned char *)args->window[args->rank] + args->packets +
+                             (~epoch & 1) * args->packets_stride,
+                         args->packets_stride);
+    if (!tutti_flow_tells(args) || threadIdx.x + 1 >= args->ranks)
+        return;
+    uint64_t *const token = &tutti_flow_channel(args, tutti_flow_peer(args, threadIdx.x))->token[args->rank][0];
+    if (args->shape == TUTTI_SHAPE_NOTHING)
+        asm volatile("st.release.sys.global.u64 [%0], %1;" ::"l"(token), "l"(epoch) : "memory");
+    else
+        *(volatile uint64_t *)token = epoch;
+}
+
+/* What comes next in the stream may be brought up: its blocks wait for the end of this launch and keep multiprocessors
+ * meanwhile. So the launches of a communicator that share a GPU with others say it when nothing is waited for any more.
+ */
+static __device__ __forceinline__ void tutti_flow_let_go(void)
+{
+#if __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+#endif
 }
 
 /* All threads of the block call it. At its end a block adds its share of a launch to `ticks`; the shares of all blocks
@@ -67,9 +98,8 @@ static __device__ __forceinline__ uint64_t tutti_flow_begin(const struct tutti_f
     const uint64_t epoch = tutti_load_shared_word(&own->ticks) / TUTTI_TICKS + 1;
     const uint32_t failed = *(const volatile uint32_t *)&own->failed;
     tutti_flow_tell(args, block, epoch);
-#if __CUDA_ARCH__ >= 900
-    asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
-#endif
+    if (args->early)
+        tutti_flow_let_go();
     return failed ? 0 : epoch;
 }
 
@@ -98,10 +128,11 @@ static __device__ __forceinline__ int tutti_flow_tired(const struct tutti_flow_a
     p->start = p->start ? p->start : now;
     if (now - p->start > TUTTI_LONG_WAIT_NS && args->where)
         *args->where = phase << 16 | rank;
-    if (*args->abort == 0 && !(args->timeout_ns && now - p->start > args->timeout_ns) &&
-        *(volatile uint32_t *)&own->failed == 0)
+    const int late = args->timeout_ns && now - p->start > args->timeout_ns;
+    if (*args->abort == 0 && !late && *(volatile uint32_t *)&own->failed == 0)
         return 0;
     *(volatile uint32_t *)&own->failed = 1;
+    *args->failed = late ? TUTTI_LEFT_LATE : TUTTI_LEFT_TOLD;
     return 1;
 }
 
@@ -143,6 +174,8 @@ static __device__ __forceinline__ int tutti_flow_end(const struct tutti_flow_arg
         ok &= tutti_flow_wait_word(args, &own->token[peer][0], epoch, 9, peer);
     }
     ok = !__syncthreads_or(!ok);
+    if (!args->early)
+        tutti_flow_let_go();
     if (threadIdx.x != 0)
         return ok;
     atomicAdd((unsigned long long *)&own->ticks,
@@ -225,13 +258,14 @@ static __device__ __forceinline__ int tutti_flow_agree(int ok)
     return !__syncthreads_or(!ok);
 }
 
-/* Until `peer` has begun this launch. */
 static __device__ __forceinline__ int tutti_flow_begun(const struct tutti_flow_args *args, unsigned peer,
                                                        uint64_t epoch)
 {
     int ok = 1;
-    if (threadIdx.x == 0)
-        ok = tutti_flow_wait_word(args, &tutti_flow_channel(args, args->rank)->token[peer][0], epoch, 9, peer);
+    if (peer == TUTTI_PEERS ? threadIdx.x + 1 < args->ranks : threadIdx.x == 0) {
+        const unsigned from = peer == TUTTI_PEERS ? tutti_flow_peer(args, threadIdx.x) : peer;
+        ok = tutti_flow_wait_word(args, &tutti_flow_channel(args, args->rank)->token[from][0], epoch, 9, from);
+    }
     return !__syncthreads_or(!ok);
 }
 

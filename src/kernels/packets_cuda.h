@@ -194,6 +194,7 @@ template <unsigned DATA> struct tutti_format_lines {
         union tutti_quad quad;
         quad.v = v;
         const uint64_t high = unit % 8 == 7 ? epoch : quad.d[1];
+        __syncwarp(); /* what was loaded on several ways is stored as one */
         asm volatile("st.volatile.global.v2.u64 [%0], {%1, %2};" ::"l"(to), "l"(quad.d[0]), "l"(high) : "memory");
     }
     static __device__ __forceinline__ void look(const unsigned char *from, struct held *held)
@@ -254,8 +255,7 @@ static __device__ __forceinline__ void tutti_flow_push(const struct tutti_flow_a
         for (unsigned i = 0; i + 1 < args->ranks; i++) {
             const unsigned peer = tutti_flow_peer(args, i);
             if (tutti_flow_wanted(args, peer).n != 0)
-                F::store(tutti_flow_slot(args, peer, epoch, args->ranks, args->rank) + offset + F::wire(u), u, v,
-                         epoch);
+                F::store(tutti_flow_slot(args, peer, epoch, args->rank) + offset + F::wire(u), u, v, epoch);
         }
     }
 }
@@ -316,8 +316,8 @@ static __device__ __forceinline__ void tutti_flow_push_segments(const struct tut
         const unsigned peer = tutti_flow_peer(args, i);
         const struct tutti_span part = tutti_flow_part(args->n[peer], grain, block, args->blocks);
         const unsigned char *const from = (const unsigned char *)args->in + (args->begin[peer] + part.begin) * size;
-        unsigned char *const to = tutti_flow_slot(args, peer, epoch, args->ranks, args->rank) +
-                                  tutti_flow_offset(F::PACKETS, size, part.begin);
+        unsigned char *const to =
+            tutti_flow_slot(args, peer, epoch, args->rank) + tutti_flow_offset(F::PACKETS, size, part.begin);
         const uint32_t bytes = (uint32_t)(part.n * size), units = F::units(bytes);
         const unsigned aligned = tutti_aligned((uint64_t)from, F::STEP);
         /* Of the warps whose turn this peer is, every one takes its share. */

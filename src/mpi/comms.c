@@ -271,6 +271,18 @@ int tutti_comms_broken(void)
     return broken;
 }
 
+int tutti_comms_stream_fault(const struct tutti_mpix_stream *stream)
+{
+    int status = TUTTI_OK;
+    pthread_mutex_lock(&lock);
+    for (struct tutti_comm *c = all; c && status == TUTTI_OK; c = c->next) {
+        if (c->stream.of == stream && c->team && c->team->size > 1)
+            status = tutti_team_fault(c->team);
+    }
+    pthread_mutex_unlock(&lock);
+    return status;
+}
+
 void tutti_comms_close(void)
 {
     pthread_mutex_lock(&lock);
@@ -300,20 +312,31 @@ void tutti_comms_forget(void)
     closing = 1;
 }
 
+/* What has failed in the communicator's stream is said while its error handler is there; it is freed all the same. */
+static int before_free(MPI_Comm *comm)
+{
+    int status = TUTTI_OK;
+    if (tutti_inside)
+        return TUTTI_OK;
+    if (comm) {
+        tutti_nonblocking_before_free(*comm);
+        status = tutti_comm_stream_settle(*comm);
+    }
+    tutti_lanes_comm_freed();
+    if (status == TUTTI_OK)
+        return MPI_SUCCESS;
+    tutti_error("MPI_Comm_free: calls in the communicator's stream have failed: %s", tutti_status_text(status));
+    return tutti_fail_comm(*comm, tutti_error_code(status));
+}
+
 int tutti_door_MPI_Comm_free(MPI_Comm *comm)
 {
-    if (comm && !tutti_inside)
-        tutti_nonblocking_before_free(*comm);
-    if (!tutti_inside)
-        tutti_lanes_comm_freed();
-    return tutti_real.MPI_Comm_free(comm);
+    int failed = before_free(comm), code = tutti_real.MPI_Comm_free(comm);
+    return code != MPI_SUCCESS ? code : failed;
 }
 
 int tutti_door_MPI_Comm_disconnect(MPI_Comm *comm)
 {
-    if (comm && !tutti_inside)
-        tutti_nonblocking_before_free(*comm);
-    if (!tutti_inside)
-        tutti_lanes_comm_freed();
-    return tutti_real.MPI_Comm_disconnect(comm);
+    int failed = before_free(comm), code = tutti_real.MPI_Comm_disconnect(comm);
+    return code != MPI_SUCCESS ? code : failed;
 }

@@ -136,7 +136,6 @@ struct tutti_mpix_stream;
 /* The stream side of a communicator made with a stream of the program, see streams.h. */
 struct tutti_comm_stream {
     struct tutti_mpix_stream *of; /* NULL: none */
-    unsigned blocks;              /* taken from the GPU's room; 0: none */
 };
 struct tutti_comm {
     MPI_Comm handle;
@@ -145,12 +144,10 @@ struct tutti_comm {
     struct tutti_team *team;            /* where neither */
     struct tutti_comm_opening *opening; /* not NULL: its team is being made; nonblocking calls do not wait for it */
     struct tutti_worker *worker;        /* of nonblocking calls; NULL before the first */
-    unsigned worker_blocks;             /* of the GPU's room, taken for its kernels */
-    int worker_gpu;
-    atomic_int queued;               /* nonblocking calls of which it is not known yet who makes them */
-    unsigned walk, unread;           /* of tutti_nonblocking_poll(): a call of it was met in this walk that nobody
-                                        makes yet; that has not even been read */
-    struct tutti_comm_stream stream; /* its team is open then, where it has more than one rank */
+    atomic_int queued;                  /* nonblocking calls of which it is not known yet who makes them */
+    unsigned walk, unread;              /* of tutti_nonblocking_poll(): a call of it was met in this walk that nobody
+                                           makes yet; that has not even been read */
+    struct tutti_comm_stream stream;    /* its team is open then, where it has more than one rank */
     struct tutti_mpi_transport transport;
     struct tutti_comm *next;
 };

@@ -103,15 +103,6 @@ static void after_job(struct tutti_open *open)
     }
 }
 
-/* Kernels of several communicators wait on one GPU at once, in any order: each has room of its own. */
-static unsigned room(void *with, int gpu, unsigned most)
-{
-    struct tutti_comm *state = with;
-    state->worker_gpu = gpu;
-    state->worker_blocks = tutti_room_take(gpu, most);
-    return state->worker_blocks;
-}
-
 /* A call of a team: to the worker, or done at once where there is nobody to wait for. */
 static void give(struct tutti_open *open)
 {
@@ -134,11 +125,8 @@ static void give(struct tutti_open *open)
         return;
     }
     int status = TUTTI_OK;
-    if (!open->state->worker) {
-        team->twin->room = room;
-        team->twin->room_with = open->state;
+    if (!open->state->worker)
         status = tutti_worker_new(team->twin, &open->state->worker);
-    }
     if (status == TUTTI_OK)
         status = tutti_worker_give(open->state->worker, &open->job);
     if (status == TUTTI_OK)
@@ -338,9 +326,6 @@ void tutti_nonblocking_leave(struct tutti_comm *state)
     }
     tutti_worker_end(state->worker);
     state->worker = NULL;
-    if (state->worker_blocks)
-        tutti_room_give(state->worker_gpu, state->worker_blocks);
-    state->worker_blocks = 0;
 }
 
 static int at_work(MPI_Comm comm)

@@ -92,10 +92,12 @@ int tutti_door_MPIX_Stream_create(MPI_Info info, struct tutti_mpix_stream **out)
     int status = made ? device->open(why, sizeof why) : TUTTI_ERR_MEMORY;
     if (status == TUTTI_OK && (status = device->stream_wrap(-1, handle, &made->stream)) == TUTTI_OK) {
         status = device->stream_identity(made->stream, &made->gpu, &same);
-        if (status != TUTTI_OK)
+        if (status == TUTTI_OK && device->stream_order)
+            status = made->order = device->stream_order(made->stream);
+        if (status < 0)
             device->stream_destroy(made->stream);
     }
-    if (status == TUTTI_OK) {
+    if (status >= 0) {
         atomic_init(&made->users, 1);
         *out = made;
         return MPI_SUCCESS;
@@ -120,12 +122,31 @@ int tutti_door_MPIX_Stream_free(struct tutti_mpix_stream **stream)
         return MPI_ERR_UNSUPPORTED_OPERATION;
     if (!stream || !*stream)
         return tutti_fail_self(MPI_ERR_ARG);
+    int status = tutti_comms_stream_fault(*stream);
     drop(*stream);
     *stream = NULL;
-    return MPI_SUCCESS;
+    if (status == TUTTI_OK)
+        return MPI_SUCCESS;
+    tutti_error("MPIX_Stream_free: calls in the stream have failed: %s", tutti_status_text(status));
+    return tutti_fail_self(tutti_error_code(status));
 }
 
 /* ---- communicators ---- */
+
+/* Counts communicators by the order of their streams. Kernels of one on the default stream and of one on a stream that
+ * waits for it run one after the other, as they come: where they come in another order on another rank, each waits for
+ * a peer's that waits behind the other. */
+static void count_order(int order, int by)
+{
+    static atomic_int counts[TUTTI_STREAM_DEFAULT + 1];
+    static atomic_flag said = ATOMIC_FLAG_INIT;
+    atomic_fetch_add(&counts[order], by);
+    if (by > 0 && order != TUTTI_STREAM_FREE && atomic_load(&counts[TUTTI_STREAM_BLOCKING]) > 0 &&
+        atomic_load(&counts[TUTTI_STREAM_DEFAULT]) > 0 && !atomic_flag_test_and_set(&said))
+        tutti_warn("MPIX_Stream_comm_create: one communicator has the default stream and another one a stream that "
+                   "waits for it: make their calls in the same order on all ranks, or the stream with "
+                   "cudaStreamNonBlocking");
+}
 
 /* What the reductions of the communicator that are not in stream order wait for. */
 static int settle(void *with)
@@ -140,26 +161,20 @@ static int settle(void *with)
                     comm->transport.base.label);
         return TUTTI_ERR_UNAVAILABLE;
     }
-    return capturing < 0 ? capturing : device->stream_sync(stream);
+    int status = capturing < 0 ? capturing : device->stream_sync(stream);
+    return status == TUTTI_OK ? tutti_team_fault(comm->team) : status;
 }
 
-/* Loads all kernels of the GPU, so that nothing is loaded while a stream is captured or while kernels wait for each
- * other. */
-static int prepare(struct tutti_team *team)
+int tutti_comm_stream_settle(MPI_Comm handle)
 {
-    if (!team->device->prepare)
+    struct tutti_comm *comm = handle == tutti_handles.no_comm ? NULL : tutti_comm_find(handle);
+    if (!comm || !comm->stream.of || comm->team->size == 1 || !comm->team->settle)
         return TUTTI_OK;
-    uint64_t start = tutti_now_ns();
-    for (int type = 0; type < TUTTI_TYPES; type++) {
-        for (int op = 0; op < TUTTI_OPS; op++) {
-            int status = tutti_has_kernel(type, op) ? team->device->prepare(team->gpu, type, op) : TUTTI_OK;
-            if (status != TUTTI_OK)
-                return status;
-            team->prepared[type] |= tutti_has_kernel(type, op) ? 1u << op : 0;
-        }
-    }
-    tutti_debug("kernels of GPU %d ready in %.1f ms", team->gpu, (double)(tutti_now_ns() - start) / 1e6);
-    return TUTTI_OK;
+    struct tutti_stream *stream = comm->stream.of->stream;
+    if (tutti_door.device->stream_capturing(stream) != 0) /* said when it is closed */
+        return TUTTI_OK;
+    int status = tutti_door.device->stream_sync(stream);
+    return status == TUTTI_OK ? tutti_team_fault(comm->team) : status;
 }
 
 /* Why the communicator cannot have a stream; NULL: it has one now. Alike on all ranks. */
@@ -171,17 +186,6 @@ static const char *open_on(struct tutti_comm *comm, struct tutti_mpix_stream *st
     int status = tutti_enqueue_open(team, stream->gpu);
     if (status != TUTTI_OK || team->state != TUTTI_TEAM_OPEN)
         return team->why && status == TUTTI_ERR_UNAVAILABLE ? team->why : tutti_status_text(status);
-    uint32_t mine = 0, all = 0;
-    if (prepare(team) == TUTTI_OK)
-        mine = comm->stream.blocks = tutti_room_take(team->gpu, team->blocks);
-    status = tutti_team_vote(team, mine, &all);
-    if (status != TUTTI_OK)
-        return tutti_status_text(status);
-    if (all == 0)
-        return "a GPU has no room for the kernels of one more communicator (free others first), or cannot load them";
-    tutti_room_give(team->gpu, comm->stream.blocks - all);
-    comm->stream.blocks = all;
-    team->blocks = all;
     return NULL;
 }
 
@@ -235,6 +239,7 @@ int tutti_door_MPIX_Stream_comm_create(MPI_Comm comm, struct tutti_mpix_stream *
         return refuse(comm, out, MPI_ERR_UNSUPPORTED_OPERATION, why);
     atomic_fetch_add(&stream->users, 1);
     state->stream.of = stream;
+    count_order(stream->order, 1);
     state->team->settle_with = state;
     state->team->settle = settle;
     if (state->team->twin) {
@@ -258,10 +263,12 @@ int tutti_comm_stream_close(struct tutti_comm *comm, int closing)
             device->stream_sync(comm->stream.of->stream);
         }
     }
-    if (comm->stream.blocks)
-        tutti_room_give(comm->team->gpu, comm->stream.blocks);
-    if (comm->stream.of)
+    if (comm->team)
+        tutti_enqueue_close(comm->team);
+    if (comm->stream.of) {
+        count_order(comm->stream.of->order, -1);
         drop(comm->stream.of);
+    }
     comm->stream = (struct tutti_comm_stream){.of = NULL};
     return idle;
 }

@@ -8,6 +8,7 @@
 struct tutti_mpix_stream {
     atomic_int users; /* the program, and communicators */
     int gpu;          /* -1: none in particular */
+    int order;        /* enum tutti_stream_order */
     struct tutti_stream *stream;
 };
 
@@ -15,10 +16,11 @@ struct tutti_mpix_stream {
  * MPI_Finalize, does not touch the stream. 0 where the team must not be freed: kernels may still use it. */
 int tutti_comm_stream_close(struct tutti_comm *comm, int closing);
 
-/* room.c. Local: takes thread blocks of `gpu` for one more communicator: half of those that no other has, at least
- * one, at most `most`. 0: there are none. */
-unsigned tutti_room_take(int gpu, unsigned most);
-void tutti_room_give(int gpu, unsigned blocks);
+/* Before the communicator is freed: waits for what is in its stream, if any, and says whether all of it has succeeded:
+ * TUTTI_OK, or why not. */
+int tutti_comm_stream_settle(MPI_Comm handle);
+/* Why calls of communicators with this stream have failed; TUTTI_OK: none is known to. */
+int tutti_comms_stream_fault(const struct tutti_mpix_stream *stream);
 
 /* What mpix.h finds, by its name: one row a function. */
 int tutti_door_MPIX_Stream_create(MPI_Info info, struct tutti_mpix_stream **out);

@@ -32,6 +32,7 @@ struct tutti_arrival {
     uint32_t kind;       /* enum tutti_arrival_kind */
     uint64_t count;      /* elements */
     uint64_t detail;     /* what else must be alike on all ranks: tutti_detail() */
+    uint32_t blocks;     /* DEVICE: of a multiprocessor each that this rank has for the call; 0: it takes them later */
 };
 
 /* The same in shared memory, each word written whole. A rank with host memory never waits and may run any number of
@@ -41,8 +42,8 @@ struct tutti_arrival {
 struct tutti_record {
     _Atomic uint64_t head; /* low half: sequence; high half: bytes of kind, collective, type, op */
     _Atomic uint64_t count, detail;
-    _Atomic uint32_t ready; /* the sequence again */
-    uint32_t pad;
+    _Atomic uint32_t ready;  /* the sequence again */
+    _Atomic uint32_t blocks; /* of ranks with device memory, whose record stays until all have read it */
 };
 
 /* Buffers that a rank offers to its peers in a call, written by ranks with device memory, which are never more than one
@@ -120,7 +121,8 @@ struct tutti_words {
     uint32_t done; /* epoch of the last launch that has ended */
     uint32_t where;
     uint32_t noticed; /* low half of the epoch of the last flow launch that has ended and says so */
-    uint32_t pad1[29];
+    uint32_t failed;  /* enum tutti_left: a flow launch has left early, and so do those after it */
+    uint32_t pad1[28];
     struct tutti_mail mail; /* for a kernel that stays; the host alone writes it */
     uint64_t pad2[8];
     struct tutti_answer answer; /* its answers */

@@ -12,6 +12,7 @@
 #include "team/seat.h"
 #include "team/socket.h"
 #include "team/watch.h"
+#include "team/watcher.h"
 
 enum { CLOSE_SECONDS = 2 }; /* peers may take this long to leave the last communicators */
 
@@ -197,6 +198,7 @@ void tutti_node_close(struct tutti_node *node)
     if (!node)
         return;
     if (!node->forgotten) {
+        tutti_watcher_end(node);
         await_leaving(node);
         atomic_store(&tutti_node_control(node)->closed, 1);
         tutti_socket_purge(node, -2);
@@ -213,7 +215,8 @@ void tutti_node_forget(struct tutti_node *node)
 {
     if (!node)
         return;
-    node->forgotten = 1; /* no lock is taken here: another thread of the parent may have held it */
+    node->forgotten = 1;  /* no lock is taken here: another thread of the parent may have held it */
+    node->watcher = NULL; /* its thread has not come along */
     for (int r = 0; r < node->size; r++) {
         if (node->peer[r].socket >= 0)
             close(node->peer[r].socket);

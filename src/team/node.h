@@ -6,6 +6,7 @@
 #include <sched.h>
 #include <stdatomic.h>
 
+#include "team/room.h"
 #include "team/team.h"
 #include "team/wait.h"
 
@@ -37,7 +38,9 @@ struct tutti_seat {
     struct tutti_stream *stream;
     int words; /* index of the set in the control page */
     int used;
-    int stuck; /* 1: a kernel has not left it; never reused */
+    int stuck;   /* 1: a kernel has not left it; never reused */
+    int spoilt;  /* 1: the last team broke: what lies in the channel may be of later epochs than its ticks say */
+    size_t laid; /* bytes of a channel as the last team laid it out; 0: there was none */
 };
 
 /* The control page's words as kernels of one GPU see them. */
@@ -96,6 +99,8 @@ struct tutti_node {
     struct tutti_parcel *parcels;
 
     struct tutti_cache *cache;
+    struct tutti_room room[TUTTI_ROOM_GPUS]; /* by GPU of this process */
+    struct tutti_watcher *watcher;           /* see watcher.h; under `lock` */
 };
 
 static inline struct tutti_control *tutti_node_control(const struct tutti_node *node)
@@ -124,7 +129,8 @@ static inline int tutti_record_read(const struct tutti_slot *slot, uint32_t sequ
                                   .op = (int8_t)(head >> 56),
                                   .kind = head >> 32 & 0xff,
                                   .count = count,
-                                  .detail = detail};
+                                  .detail = detail,
+                                  .blocks = atomic_load_explicit(&record->blocks, memory_order_relaxed)};
     return 1;
 }
 /* tutti_team_vote() for another purpose, which stall reports name. */

@@ -173,13 +173,22 @@ static int map_channel(struct opening *o, int r, void **channel)
     return REASONS;
 }
 
+/* The least of all ranks' channels: all lay theirs out alike. */
+static size_t least_bytes(const struct opening *o)
+{
+    size_t bytes = o->seat->bytes;
+    for (int r = 0; r < o->team->size; r++)
+        bytes = o->offers[r]->bytes < bytes ? o->offers[r]->bytes : bytes;
+    return bytes;
+}
+
 static int map_all(struct opening *o)
 {
     struct tutti_team *team = o->team;
-    uint64_t ticks = 0;
+    uint64_t ticks = TUTTI_EPOCHS_BEFORE * TUTTI_TICKS;
     for (int r = 0; r < team->size; r++)
         ticks = o->offers[r]->ticks > ticks ? o->offers[r]->ticks : ticks;
-    if (tutti_seat_begin(team->node, o->seat, ticks) != TUTTI_OK)
+    if (tutti_seat_begin(team->node, o->seat, ticks, least_bytes(o)) != TUTTI_OK)
         return REASON_CHANNEL;
     int setting = tutti_settings()->lines;
     o->lines = setting != TUTTI_SET_NO;
@@ -236,14 +245,10 @@ static void give_up(struct opening *o, const char *why)
 static void fill_team(struct opening *o)
 {
     struct tutti_team *team = o->team;
-    team->channel_bytes = o->seat->bytes;
+    team->channel_bytes = least_bytes(o);
     uint64_t blocks = o->offers[0]->blocks;
-    for (int r = 0; r < team->size; r++) {
-        if (o->offers[r]->bytes < team->channel_bytes)
-            team->channel_bytes = o->offers[r]->bytes;
-        if (o->offers[r]->blocks < blocks)
-            blocks = o->offers[r]->blocks;
-    }
+    for (int r = 0; r < team->size; r++)
+        blocks = o->offers[r]->blocks < blocks ? o->offers[r]->blocks : blocks;
     team->blocks = (unsigned)blocks;
     team->scratch = o->seat->channel;
     team->stream = o->seat->stream;
@@ -253,6 +258,7 @@ static void fill_team(struct opening *o)
     team->linger = (struct tutti_linger){.sequence = (uint32_t)TUTTI_FIRST};
     tutti_place(team)->seat = o->seat;
     tutti_place(team)->kernel_epoch = 0;
+    tutti_room_open(team);
     team->state = TUTTI_TEAM_OPEN;
 }
 

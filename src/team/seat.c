@@ -124,8 +124,8 @@ static struct tutti_seat *build(struct tutti_node *node, int gpu, const char **w
     return seat;
 }
 
-/* Fresh flags: whatever launches of an earlier communicator left in them would be taken for this one's. Its packets
- * stay: the next epochs come after all that the channel has seen. */
+/* Fresh flags: whatever launches of an earlier communicator left in them would be taken for this one's. Of its packets
+ * tutti_seat_begin() takes care. */
 static int clear(struct tutti_node *node, struct tutti_seat *seat)
 {
     struct tutti_words *words = &tutti_node_control(node)->words[seat->words];
@@ -133,6 +133,7 @@ static int clear(struct tutti_node *node, struct tutti_seat *seat)
     __atomic_store_n(&words->done, 0, __ATOMIC_RELEASE);
     __atomic_store_n(&words->where, 0, __ATOMIC_RELEASE);
     __atomic_store_n(&words->noticed, 0, __ATOMIC_RELEASE);
+    __atomic_store_n(&words->failed, TUTTI_LEFT_NOT, __ATOMIC_RELEASE);
     memset(&words->mail, 0, sizeof words->mail);
     memset(&words->answer, 0, sizeof words->answer);
     int status =
@@ -164,12 +165,22 @@ int tutti_seat_take(struct tutti_node *node, int gpu, struct tutti_seat **out, c
     return TUTTI_OK;
 }
 
-int tutti_seat_begin(struct tutti_node *node, const struct tutti_seat *seat, uint64_t ticks)
+int tutti_seat_begin(struct tutti_node *node, struct tutti_seat *seat, uint64_t ticks, size_t bytes)
 {
+    int status = TUTTI_OK;
     ticks = (ticks + TUTTI_TICKS - 1) / TUTTI_TICKS * TUTTI_TICKS;
-    int status = node->device->copy(seat->stream, (char *)seat->channel + offsetof(struct tutti_channel_flags, ticks),
+    if (seat->spoilt || (seat->laid != 0 && seat->laid != bytes))
+        status = node->device->fill(seat->stream, seat->channel, 0, seat->bytes);
+    if (status == TUTTI_OK)
+        status = node->device->copy(seat->stream, (char *)seat->channel + offsetof(struct tutti_channel_flags, ticks),
                                     &ticks, sizeof ticks);
-    return status == TUTTI_OK ? node->device->stream_sync(seat->stream) : status;
+    if (status == TUTTI_OK)
+        status = node->device->stream_sync(seat->stream);
+    if (status != TUTTI_OK)
+        return status;
+    seat->spoilt = 0;
+    seat->laid = bytes;
+    return TUTTI_OK;
 }
 
 void tutti_seat_drop(struct tutti_node *node, struct tutti_seat *seat)
@@ -216,7 +227,7 @@ void tutti_seat_drain(struct tutti_team *team)
     int done;
     while ((done = team->device->stream_query(seat->stream)) == 0 && tutti_now_ns() < until)
         nanosleep(&pause, NULL);
-    if (done == 1)
+    if (done != 0) /* or its context has gone */
         return;
     seat->stuck = 1;
     tutti_error("a kernel on %s did not leave within %d s of being told to", team->transport->label, DRAIN_SECONDS);
@@ -227,8 +238,10 @@ void tutti_seat_leave(struct tutti_team *team)
     struct tutti_place *place = tutti_place(team);
     if (!place->seat)
         return;
-    if (tutti_team_mail_leave(team) || team->state == TUTTI_TEAM_BROKEN)
-        tutti_seat_drain(team);
+    if (tutti_team_fault(team) != TUTTI_OK)
+        place->seat->spoilt = 1;
+    tutti_team_mail_leave(team);
+    tutti_seat_drain(team); /* peers take it that nothing of this rank is stored any more once it has left */
     for (int i = 0; i < place->pinned; i++)
         tutti_cache_release(team->node->cache, team->node->device, place->pins[i]);
     place->pinned = 0;

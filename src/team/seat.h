@@ -7,9 +7,11 @@
 /* A seat on `gpu` with flags of zero and clear words. On failure *why is a static text. Counts against
  * TUTTI_WINDOW_MB. */
 int tutti_seat_take(struct tutti_node *node, int gpu, struct tutti_seat **out, const char **why);
-/* Sets the channel's ticks, which all ranks of a team begin with alike: at least those that any of their channels has
- * counted, so that packets of earlier teams are of epochs that do not come again. */
-int tutti_seat_begin(struct tutti_node *node, const struct tutti_seat *seat, uint64_t ticks);
+/* Before a team's ranks agree that they are ready: sets the channel's ticks, which all begin with alike: at least those
+ * that any of their channels has counted, so that packets of earlier teams are of epochs that do not come again. Cleans
+ * the whole channel where that is not enough: the last team broke, and left packets of later epochs, or it laid out the
+ * channel for other than `bytes`, so that its data lie where flags are looked for now. */
+int tutti_seat_begin(struct tutti_node *node, struct tutti_seat *seat, uint64_t ticks, size_t bytes);
 /* Gives back a seat that no peer has used. */
 void tutti_seat_drop(struct tutti_node *node, struct tutti_seat *seat);
 /* Kernels' view of a seat's words. */

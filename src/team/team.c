@@ -232,6 +232,7 @@ void tutti_team_arrive(struct tutti_team *team, const struct tutti_arrival *mine
         shares->in.shared = shares->out.shared = 0;
     if (mine->kind == TUTTI_ARRIVAL_DEVICE)
         atomic_store_explicit(&slot->device[place->device_calls++ & 1], sequence, memory_order_relaxed);
+    atomic_store_explicit(&slot->record[sequence % TUTTI_RECORDS].blocks, mine->blocks, memory_order_relaxed);
     tutti_record_write(slot, sequence, mine->collective, mine->type, mine->op, mine->kind, mine->count, mine->detail);
 }
 
@@ -341,6 +342,19 @@ int tutti_team_await_done(struct tutti_team *team, uint64_t of)
         failed = failed == TUTTI_OK ? status : failed;
     }
     return failed == TUTTI_OK ? TUTTI_OK : tutti_team_break(team, failed);
+}
+
+int tutti_team_fault(struct tutti_team *team)
+{
+    int status = atomic_load_explicit(&team->fault, memory_order_acquire);
+    uint32_t left = team->words ? __atomic_load_n(&team->words->failed, __ATOMIC_ACQUIRE) : TUTTI_LEFT_NOT;
+    if (team->state == TUTTI_TEAM_BROKEN)
+        return team->status;
+    if (status == TUTTI_OK && left == TUTTI_LEFT_NOT)
+        return TUTTI_OK;
+    if (status == TUTTI_OK)
+        status = left == TUTTI_LEFT_LATE ? TUTTI_ERR_TIMEOUT : TUTTI_ERR_BROKEN;
+    return tutti_team_break(team, status);
 }
 
 int tutti_team_break(struct tutti_team *team, int status)

@@ -75,6 +75,11 @@ struct tutti_team {
     uint32_t noticed;                  /* what the last launch that was waited for left in its word */
     int lines;                         /* 1: all GPUs see peers' 128-byte stores whole, or TUTTI_LINES says so */
     unsigned blocks;                   /* of a kernel that waits, at most; agreed by all ranks */
+    unsigned granted;                  /* the same for the blocking call under way; 0: not agreed (set by coll/) */
+    unsigned held;                     /* blocks that this rank has taken for it, see room.h */
+    unsigned share;                    /* blocks that are the team's for as long as it lives; 0: none */
+    int early;                         /* 1: its launches may overlap, see struct tutti_flow_args */
+    _Atomic int fault;                 /* what the watcher has found, a status; see watcher.h */
     uint32_t prepared[TUTTI_TYPES];    /* bit o: this rank has made the kernels of operator o ready (set by coll/) */
     int offered;                       /* 1: the shares of the coming or current call are filled before all arrive, by
                                           all ranks (set by coll/) */
@@ -100,11 +105,6 @@ struct tutti_team {
      * its own stream of this communicator. NULL: there is none. A status. (Set by mpi/.) */
     int (*settle)(void *with);
     void *settle_with;
-    /* Called when the team is opened, on the thread that opens it: blocks, at most `most`, that its kernels may keep on
-     * the GPU beside those of other communicators; 0: there is no room. NULL: there is one such team at a time. (Set by
-     * mpi/.) */
-    unsigned (*room)(void *with, int gpu, unsigned most);
-    void *room_with;
     /* The kernel that may still stay after its call, see kernels/linger.inc. */
     struct tutti_linger {
         uint32_t us;       /* how long kernels stay, alike on all ranks; 0: they do not (set by coll/) */
@@ -159,6 +159,12 @@ static inline uint16_t *tutti_team_letters(const struct tutti_team *team, int r)
 {
     return team->slot[r]->letter[team->sequence & 1];
 }
+/* Blocks that a kernel may have in the call under way. Team open. */
+static inline unsigned tutti_team_blocks(const struct tutti_team *team)
+{
+    unsigned most = team->granted ? team->granted : team->blocks;
+    return most < TUTTI_MAX_BLOCKS ? most : TUTTI_MAX_BLOCKS;
+}
 /* Local. Node rank of rank r. Team whole. */
 int tutti_team_peer(const struct tutti_team *team, int r);
 
@@ -203,6 +209,9 @@ int tutti_team_mail_leave(struct tutti_team *team);
 int tutti_team_await_mail(struct tutti_team *team, uint32_t ticket, int *served);
 /* For kernels of the host device (args.host_wait): progress, liveness, abort. `with` is the struct tutti_team. */
 int tutti_team_host_wait(void *with);
+/* Local. Why calls of this team in stream order have failed, TUTTI_OK where none is known to; then the team is broken.
+ * A load or two. Team open. */
+int tutti_team_fault(struct tutti_team *team);
 /* Marks the team broken by `status` and tells local kernels to leave. Returns status. */
 int tutti_team_break(struct tutti_team *team, int status);
 

@@ -27,7 +27,6 @@ struct seq_group {
 
 struct seq_team {
     int group, streams;
-    unsigned share; /* of the GPU's places; 0: they are not counted */
 };
 
 enum seq_how { SEQ_BLOCKING, SEQ_ENQUEUED, SEQ_ANEW }; /* ANEW: no call: the team is freed and made anew */
@@ -54,8 +53,8 @@ struct sequence {
 };
 
 int seq_groups(int ranks, struct seq_group out[SEQ_GROUPS]);
-/* `places`: thread blocks that a GPU holds at once, 0: not counted. `most`: bytes of a contribution. */
-void seq_draw(struct sequence *out, uint64_t seed, uint64_t number, int ranks, unsigned places, size_t most);
+/* `most`: bytes of a contribution. */
+void seq_draw(struct sequence *out, uint64_t seed, uint64_t number, int ranks, size_t most);
 /* Sequences of a row have the same rules. */
 enum { SEQ_SAME_RULES = 8 };
 void seq_rules(uint64_t seed, int rules, char text[SEQ_TEXT]);
@@ -76,7 +75,6 @@ extern struct seq_shared seq_shared;
 struct seq_live {
     struct tutti_team *team;
     struct tutti_stream *stream; /* NULL: none, or the team cannot have one */
-    unsigned share;
 };
 
 /* A buffer and what lies around it, at the end of an allocation of the device. */

@@ -23,7 +23,7 @@ static void add_group(struct seq_group *out, int *n, int size, const int world[]
 /* All ranks in order, backwards and turned, and parts of them. */
 int seq_groups(int ranks, struct seq_group out[SEQ_GROUPS])
 {
-    int n = 0, there[SEQ_RANKS], back[SEQ_RANKS], turned[SEQ_RANKS];
+    int n = 0, there[SEQ_RANKS] = {0}, back[SEQ_RANKS] = {0}, turned[SEQ_RANKS] = {0};
     for (int r = 0; r < ranks; r++) {
         there[r] = r;
         back[r] = ranks - 1 - r;
@@ -218,24 +218,14 @@ static void draw_call(uint64_t *dice, struct sequence *s, int i, int ranks, size
     c->call.gpu = -1;
 }
 
-/* Kernels of all teams may wait at once: together they keep within the GPU's places. */
-static void draw_teams(uint64_t *dice, struct sequence *s, int groups, unsigned places)
+static void draw_teams(uint64_t *dice, struct sequence *s, int groups)
 {
     s->teams = 1 + (int)below(dice, SEQ_TEAMS);
-    if (places > 0 && (unsigned)s->teams > places)
-        s->teams = (int)places;
-    unsigned spare = places - (unsigned)s->teams;
-    for (int t = 0; t < s->teams; t++) {
+    for (int t = 0; t < s->teams; t++)
         s->team[t] = (struct seq_team){.group = (int)below(dice, (unsigned)groups), .streams = below(dice, 5) > 1};
-        if (places == 0)
-            continue;
-        const unsigned more = t + 1 == s->teams && below(dice, 4) ? spare : below(dice, spare + 1);
-        s->team[t].share = 1 + more;
-        spare -= more;
-    }
 }
 
-void seq_draw(struct sequence *s, uint64_t seed, uint64_t number, int ranks, unsigned places, size_t most)
+void seq_draw(struct sequence *s, uint64_t seed, uint64_t number, int ranks, size_t most)
 {
     struct seq_group group[SEQ_GROUPS];
     const int groups = seq_groups(ranks, group);
@@ -243,7 +233,7 @@ void seq_draw(struct sequence *s, uint64_t seed, uint64_t number, int ranks, uns
     *s = (struct sequence){.seed = seed, .number = number};
     const uint64_t rules = random_mix(seed + number / SEQ_SAME_RULES);
     s->rules = (int)(rules % 2 ? (rules >> 8) % SEQ_FIXED : (rules >> 8) % SEQ_RULES);
-    draw_teams(&dice, s, groups, places);
+    draw_teams(&dice, s, groups);
     s->calls = 3 + (int)below(&dice, SEQ_CALLS - 2);
     for (int i = 0; i < s->calls; i++) {
         struct seq_call *c = &s->call[i];
@@ -277,7 +267,7 @@ void seq_show(FILE *to, const struct sequence *s, int ranks)
         fprintf(to, "  team %d%s of ranks", t, s->team[t].streams ? " with a stream" : "");
         for (int r = 0; r < group[s->team[t].group].size; r++)
             fprintf(to, " %d", group[s->team[t].group].world[r]);
-        fprintf(to, s->team[t].share ? ", %u blocks\n" : "\n", s->team[t].share);
+        fprintf(to, "\n");
     }
     for (int i = 0; i < s->calls; i++) {
         const struct seq_call *c = &s->call[i];

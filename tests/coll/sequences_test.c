@@ -84,13 +84,6 @@ static int fine(const struct seq_rank *me, const struct sequence *s, int call, c
 
 /* ---- teams ---- */
 
-static unsigned give_room(void *with, int gpu, unsigned asked)
-{
-    const struct seq_live *live = with;
-    (void)gpu;
-    return live->share > 0 && live->share < asked ? live->share : asked;
-}
-
 static int settle(void *with)
 {
     const struct seq_live *live = with;
@@ -110,15 +103,13 @@ static struct tutti_stream *stream_of(struct seq_rank *me, int t)
 static void open_team(struct seq_rank *me, const struct sequence *s, int t, int call)
 {
     struct seq_live *live = &me->live[t];
-    *live = (struct seq_live){.share = s->team[t].share};
+    *live = (struct seq_live){.team = NULL};
     if (!fine(me, s, call, "a team", tutti_team_create(me->node, me->of[s->team[t].group], &live->team)))
         return;
-    live->team->room = give_room;
-    live->team->room_with = live;
     if (!s->team[t].streams)
         return;
     int status = tutti_enqueue_open(live->team, -1);
-    if (status == TUTTI_ERR_UNAVAILABLE) /* alike on all ranks: no scratch is left */
+    if (status == TUTTI_ERR_UNAVAILABLE) /* alike on all ranks: no scratch or no multiprocessor is left */
         return;
     if (fine(me, s, call, "a team's opening", status) && (live->stream = stream_of(me, t)) != NULL) {
         live->team->settle_with = live;
@@ -143,6 +134,7 @@ static void close_team(struct seq_rank *me, const struct sequence *s, int t, int
     if (live->stream)
         fine(me, s, call, "a stream", live->team->device->stream_sync(live->stream));
     look_at_epoch(me, live->team);
+    tutti_enqueue_close(live->team);
     tutti_team_free(live->team);
     *live = (struct seq_live){.team = NULL};
 }
@@ -220,8 +212,7 @@ static int run_one(struct seq_rank *me, long run, uint64_t number, int new_rules
 {
     struct sequence s;
     struct tutti_transport *const world = me->transport;
-    const struct tutti_device *device = tutti_device();
-    seq_draw(&s, seed, number, seq_shared.ranks, device->resident(0), seq_shared.most);
+    seq_draw(&s, seed, number, seq_shared.ranks, seq_shared.most);
     s.run = run;
     if (new_rules) {
         char text[SEQ_TEXT], wrong[200] = "";
@@ -321,7 +312,7 @@ int main(int argc, char **argv)
     seq_shared.most = (size_t)check_setting("TUTTI_TEST_BYTES", (long)seq_shared.most);
     const uint64_t start = tutti_now_ns();
     until = argc == 4 ? start + strtoull(argv[3], NULL, 10) * 1000000000u : 0;
-    if (seq_shared.ranks < 2 || seq_shared.ranks > SEQ_RANKS || !tutti_device() || !tutti_device()->resident ||
+    if (seq_shared.ranks < 2 || seq_shared.ranks > SEQ_RANKS || !tutti_device() ||
         tutti_device()->open(why, sizeof why) != TUTTI_OK) {
         fprintf(stderr, "2 to %d ranks on the host device: %s\n", SEQ_RANKS, why);
         return 2;

@@ -38,7 +38,7 @@ int kit_child(int (*body)(void *), void *with);
 
 /* Words that kernels and the host both see. */
 struct kit_words {
-    volatile uint32_t abort, done, where;
+    volatile uint32_t abort, done, where, failed;
 };
 struct kit_words *kit_words(struct kit_words **mapped);
 void kit_words_free(struct kit_words *words);

@@ -214,11 +214,15 @@ static void test_kept(void **state)
                                            .ticket = 7,
                                            .bytes = WINDOW,
                                            .region = sizeof(struct tutti_channel_flags),
+                                           .stride = 2 * SLOT,
+                                           .packets = sizeof(struct tutti_channel_flags),
+                                           .packets_stride = 2 * SLOT,
                                            .room = SLOT,
                                            .timeout_ns = KIT_SECONDS * UINT64_C(1000000000),
                                            .abort = &pair[r].seen->abort,
                                            .done = &pair[r].seen->done,
-                                           .where = &pair[r].seen->where};
+                                           .where = &pair[r].seen->where,
+                                           .failed = &pair[r].seen->failed};
         args[r].window[0] = pair[0].own;
         args[r].window[1] = pair[1].own;
     }

@@ -204,6 +204,82 @@ static void test_capturing(void **state)
     assert_int_equal(device->stream_destroy(owner), TUTTI_OK);
 }
 
+static void test_order(void **state)
+{
+    (void)state;
+    static const struct {
+        unsigned flags;
+        int order;
+    } made[] = {{0, TUTTI_STREAM_BLOCKING}, {1, TUTTI_STREAM_FREE}};
+    struct tutti_stream *stream = NULL;
+    fake->current(0);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(device->stream_wrap(0, fake->make_stream(0, made[i].flags), &stream), TUTTI_OK);
+        assert_int_equal(device->stream_order(stream), made[i].order);
+        assert_int_equal(device->stream_destroy(stream), TUTTI_OK);
+    }
+    for (uintptr_t handle = 0; handle < 3; handle++) {
+        assert_int_equal(device->stream_wrap(0, (void *)handle, &stream), TUTTI_OK);
+        assert_int_equal(device->stream_order(stream), handle < 2 ? TUTTI_STREAM_DEFAULT : TUTTI_STREAM_BLOCKING);
+        assert_int_equal(device->stream_destroy(stream), TUTTI_OK);
+    }
+    assert_int_equal(device->stream_create(0, &stream), TUTTI_OK);
+    assert_int_equal(device->stream_order(stream), TUTTI_STREAM_FREE);
+    assert_int_equal(device->stream_destroy(stream), TUTTI_OK);
+}
+
+/* Launched early only where the GPU, the driver and the build of the kernels can. */
+static void test_early(void **state)
+{
+    (void)state;
+    static const struct {
+        int major, driver, made_for, early;
+    } rows[] = {{9, 13000, 90, 1},  {8, 13000, 90, 0}, {9, 12020, 90, 0},
+                {10, 12030, 90, 1}, {9, 13000, 80, 0}, {12, 13000, 90, 1}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct tutti_stream *stream = NULL;
+        fake->reset(0);
+        fake->current(0);
+        fake->major = rows[i].major;
+        fake->driver = rows[i].driver;
+        fake->made_for = rows[i].made_for;
+        assert_int_equal(device->stream_create(0, &stream), TUTTI_OK);
+        for (int again = 0; again < 2; again++) {
+            unsigned long before = fake->calls;
+            assert_int_equal(launch(stream, 1), TUTTI_OK);
+            assert_int_equal(fake->early, rows[i].early);
+            assert_true(again == 0 || fake->calls - before <= 5); /* nothing is asked twice */
+            assert_int_equal(launch(stream, 0), TUTTI_OK);
+            assert_int_equal(fake->early, 0);
+        }
+        assert_int_equal(device->stream_destroy(stream), TUTTI_OK);
+    }
+}
+
+/* Copies while the program captures: plain ones, in order with its default stream, unless a stream that waits for that
+ * one is captured. The capture stays valid. */
+static void test_copies(void **state)
+{
+    (void)state;
+    char *memory = fake->make(0, FAKE_MALLOC, 64), text[16] = "beside", back[16] = "";
+    fake->current(0);
+    for (unsigned flags = 0; flags < 2; flags++) {
+        for (int turn = 0; turn < 2; turn++) {
+            unsigned long plain = fake->plain_copies;
+            fake->capturing = fake->make_stream(0, flags);
+            text[0]++;
+            assert_int_equal(device->copy_now(memory, text, sizeof text), TUTTI_OK);
+            assert_int_equal(device->copy_now(back, memory, sizeof back), TUTTI_OK);
+            assert_memory_equal(back, text, sizeof text);
+            assert_int_equal(fake->plain_copies - plain, flags ? 2 : 0);
+            assert_int_equal(fake->invalidated, 0);
+            fake->capturing = NULL;
+            assert_int_equal(device->copy_now(back, memory, sizeof back), TUTTI_OK);
+            assert_int_equal(fake->plain_copies - plain, flags ? 3 : 1);
+        }
+    }
+}
+
 /* Everything that a blocking call on another communicator does goes on beside a capture in global mode, which forbids
  * it to all threads; and the program's own mode is as it was afterwards. */
 static void test_beside(void **state)
@@ -319,7 +395,8 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_parts),  cmocka_unit_test(test_wrap),    cmocka_unit_test(test_sense),
         cmocka_unit_test(test_kept),   cmocka_unit_test(test_default), cmocka_unit_test(test_capturing),
-        cmocka_unit_test(test_beside), cmocka_unit_test(test_reset),
+        cmocka_unit_test(test_beside), cmocka_unit_test(test_reset),   cmocka_unit_test(test_order),
+        cmocka_unit_test(test_copies), cmocka_unit_test(test_early),
     };
     if (argc != 2 || !(library = dlopen(argv[1], RTLD_NOW)))
         return 2;

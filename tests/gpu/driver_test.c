@@ -80,7 +80,7 @@ static void test_open(void **state)
     assert_non_null(strstr(text, "Pretended GPU 1"));
     assert_int_equal(device->uuid(1, uuid), TUTTI_OK);
     assert_int_equal(device->uuid(2, uuid), TUTTI_ERR_ARGUMENT);
-    assert_int_equal(device->reach(0, uuid), 2);
+    assert_int_equal(device->reach(0, uuid), 1); /* of its link nothing is known */
     assert_int_equal(device->reach(1, uuid), 2);
     assert_int_equal(device->reach(0, other), 1); /* hidden: the import decides */
     int gpu = 5;
@@ -309,7 +309,7 @@ static void test_faults(void **state)
             if (fake->live() != before)
                 fail_msg("call %lu (%s) failing with %d leaves %d objects", k, fake->failed, errors[e],
                          fake->live() - before);
-            if (fired && strcmp(fake->failed, "cuDeviceGetCount") != 0)
+            if (fired && strncmp(fake->failed, "cuDeviceGet", 11) != 0) /* what is not known is done without */
                 assert_true(status < 0);
         }
         assert_true(k > 40); /* every call of the scenario had its turn */

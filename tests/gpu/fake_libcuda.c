@@ -71,7 +71,14 @@ static int live(void)
     return count;
 }
 
-struct fake_control fake_state = {.make = make, .reset = reset, .current = current, .live = live};
+struct fake_control fake_state = {.driver = 13000,
+                                  .major = 9,
+                                  .made_for = 90,
+                                  .make_stream = fake_make_stream,
+                                  .make = make,
+                                  .reset = reset,
+                                  .current = current,
+                                  .live = live};
 EXPORT struct fake_control *fake_control(void);
 struct fake_control *fake_control(void)
 {
@@ -89,7 +96,7 @@ EXPORT CUresult cuInit(unsigned flags)
 }
 EXPORT CUresult cuDriverGetVersion(int *version)
 {
-    *version = 13000;
+    *version = fake_state.driver;
     return CUDA_SUCCESS;
 }
 EXPORT CUresult cuGetErrorName(CUresult error, const char **name)
@@ -123,7 +130,7 @@ EXPORT CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute attribute, C
 {
     ENTER();
     (void)device;
-    *value = attribute == CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT ? 132 : 9;
+    *value = attribute == CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT ? 132 : fake_state.major;
     return CUDA_SUCCESS;
 }
 EXPORT CUresult cuDeviceGetPCIBusId(char *text, int size, CUdevice device)
@@ -147,7 +154,7 @@ EXPORT CUresult cuDeviceTotalMem_v2(size_t *bytes, CUdevice device)
 }
 EXPORT CUresult cuDeviceGetP2PAttribute(int *value, CUdevice_P2PAttribute attribute, CUdevice device, CUdevice peer)
 {
-    *value = device != peer;
+    *value = device != peer && !fake_state.no_atomics;
     return attribute == CU_DEVICE_P2P_ATTRIBUTE_NATIVE_ATOMIC_SUPPORTED ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 EXPORT CUresult cuDeviceCanAccessPeer(int *can, CUdevice device, CUdevice peer)
@@ -262,8 +269,10 @@ EXPORT CUresult cuModuleGetFunction(CUfunction *function, CUmodule module, const
 EXPORT CUresult cuFuncGetAttribute(int *value, CUfunction_attribute attribute, CUfunction function)
 {
     CONTEXT();
-    *value = 32;
-    return function && attribute == CU_FUNC_ATTRIBUTE_NUM_REGS ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+    *value = attribute == CU_FUNC_ATTRIBUTE_PTX_VERSION ? fake_state.made_for : 32;
+    return function && (attribute == CU_FUNC_ATTRIBUTE_PTX_VERSION || attribute == CU_FUNC_ATTRIBUTE_NUM_REGS)
+               ? CUDA_SUCCESS
+               : CUDA_ERROR_INVALID_VALUE;
 }
 /* Bytes of the parameter of a kernel; 0: not told. */
 static size_t room_of(CUfunction function)
@@ -297,7 +306,10 @@ EXPORT CUresult cuLaunchKernel(CUfunction function, unsigned x, unsigned y, unsi
     if (y != 1 || z != 1 || ty != 1 || tz != 1 || shared || extra || !fake_stream_valid(stream) ||
         (!fake_is_default(stream) && stream->context != fake_stack[fake_depth - 1]))
         return CUDA_ERROR_INVALID_VALUE;
+    if (fake_used(stream) != CUDA_SUCCESS)
+        return CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
     fake_state.stream = stream;
+    fake_state.early = 0;
     snprintf(fake_state.launched, sizeof fake_state.launched, "%s", (const char *)function);
     fake_state.blocks = x;
     fake_state.threads = tx;
@@ -310,99 +322,11 @@ EXPORT CUresult cuLaunchKernel(CUfunction function, unsigned x, unsigned y, unsi
 
 EXPORT CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction function, void **parameters, void **extra)
 {
-    return cuLaunchKernel(function, config->gridDimX, config->gridDimY, config->gridDimZ, config->blockDimX,
-                          config->blockDimY, config->blockDimZ, config->sharedMemBytes, config->hStream, parameters,
-                          extra);
-}
-
-/* --- streams and events: everything is done at once --- */
-EXPORT CUresult cuStreamCreateWithPriority(CUstream *out, unsigned flags, int priority)
-{
-    CONTEXT();
-    if (flags != CU_STREAM_NON_BLOCKING || priority != -5)
-        return CUDA_ERROR_INVALID_VALUE;
-    static struct CUstream_st streams[4096]; /* those of contexts that have gone are never destroyed */
-    static int made;
-    if (made == 4096)
-        return CUDA_ERROR_OUT_OF_MEMORY;
-    *out = &streams[made++];
-    **out = (struct CUstream_st){.context = fake_stack[fake_depth - 1], .id = fake_stack[fake_depth - 1]->id};
-    fake_objects++;
-    return CUDA_SUCCESS;
-}
-EXPORT CUresult cuStreamDestroy_v2(CUstream stream)
-{
-    STREAM(stream);
-    fake_objects--;
-    return CUDA_SUCCESS;
-}
-EXPORT CUresult cuStreamSynchronize(CUstream stream)
-{
-    STREAM(stream);
-    UNSAFE();
-    return stream && fake_state.capturing == stream ? CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED : CUDA_SUCCESS;
-}
-EXPORT CUresult cuStreamQuery(CUstream stream)
-{
-    STREAM(stream);
-    UNSAFE();
-    return stream && fake_state.capturing == stream ? CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED : CUDA_SUCCESS;
-}
-EXPORT CUresult cuStreamGetCtx(CUstream stream, CUcontext *context)
-{
-    ENTER();
-    if (fake_is_default(stream) || !fake_stream_valid(stream))
-        return CUDA_ERROR_INVALID_HANDLE;
-    *context = stream->context;
-    return CUDA_SUCCESS;
-}
-EXPORT CUresult cuStreamIsCapturing(CUstream stream, CUstreamCaptureStatus *status)
-{
-    STREAM(stream);
-    if ((stream == NULL || stream == CU_STREAM_LEGACY) && fake_state.capturing)
-        return CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
-    *status = !stream || fake_state.capturing != stream ? CU_STREAM_CAPTURE_STATUS_NONE
-              : fake_state.invalidated                  ? CU_STREAM_CAPTURE_STATUS_INVALIDATED
-                                                        : CU_STREAM_CAPTURE_STATUS_ACTIVE;
-    return CUDA_SUCCESS;
-}
-EXPORT CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode *mode)
-{
-    static _Thread_local CUstreamCaptureMode now = CU_STREAM_CAPTURE_MODE_GLOBAL;
-    CUstreamCaptureMode before = now;
-    now = *mode;
-    *mode = before;
-    fake_relaxed = now == CU_STREAM_CAPTURE_MODE_RELAXED;
-    return CUDA_SUCCESS;
-}
-EXPORT CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned flags)
-{
-    STREAM(stream);
-    return event && !flags ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
-}
-EXPORT CUresult cuEventCreate(CUevent *out, unsigned flags)
-{
-    CONTEXT();
-    if (flags & ~(unsigned)CU_EVENT_DISABLE_TIMING)
-        return CUDA_ERROR_INVALID_VALUE;
-    fake_objects++;
-    static uintptr_t made;
-    *out = (CUevent)++made;
-    return CUDA_SUCCESS;
-}
-EXPORT CUresult cuEventDestroy_v2(CUevent event)
-{
-    CONTEXT();
-    fake_objects -= event != NULL;
-    return CUDA_SUCCESS;
-}
-EXPORT CUresult cuEventRecord(CUevent event, CUstream stream)
-{
-    STREAM(stream);
-    return event ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
-}
-EXPORT CUresult cuEventQuery(CUevent event)
-{
-    UNSAFE();
-    return event ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+    CUresult result = cuLaunchKernel(function, config->gridDimX, config->gridDimY, config->gridDimZ, config->blockDimX,
+                                     config->blockDimY, config->blockDimZ, config->sharedMemBytes, config->hStream,
+                                     parameters, extra);
+    for (unsigned i = 0; i < config->numAttrs; i++)
+        fake_state.early |= config->attrs[i].id == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION &&
+                            config->attrs[i].value.programmaticStreamSerializationAllowed;
+    return result;
 }

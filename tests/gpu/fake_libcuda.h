@@ -19,10 +19,15 @@ struct fake_control {
     unsigned char arguments[256]; /* its first bytes of arguments */
     size_t read;                  /* bytes of the parameter of a packing kernel */
     unsigned long long sense[2];  /* its second parameter, of kernels that have one */
+    unsigned long plain_copies;   /* those in the legacy default stream */
+    int early;                    /* 1: the last launch may start before the one before it has ended */
+    int driver, major, made_for;  /* versions: of the driver, the GPUs, and what kernels were compiled for */
+    int no_atomics;               /* 1: none over the link of the GPUs */
     int hide_gpu;                 /* 1: only GPU 0 is visible */
     void *capturing;              /* stream that is captured, in global mode: unsafe calls fail where not relaxed */
     int invalidated;              /* 1: that capture has been made invalid */
 
+    void *(*make_stream)(int gpu, unsigned flags);             /* a stream of the program */
     void *(*make)(int gpu, enum fake_kind kind, size_t bytes); /* memory of the program */
     void (*reset)(int gpu);                                    /* as cudaDeviceReset */
     void (*current)(int gpu);                                  /* as cudaSetDevice; -1: no context */

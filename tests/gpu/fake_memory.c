@@ -171,13 +171,18 @@ EXPORT CUresult cuMemHostGetDevicePointer_v2(CUdeviceptr *out, void *host, unsig
 }
 EXPORT CUresult cuMemcpy(CUdeviceptr to, CUdeviceptr from, size_t bytes)
 {
-    CONTEXT();
+    UNSAFE();
+    if (fake_used(CU_STREAM_LEGACY) != CUDA_SUCCESS)
+        return CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
+    fake_state.plain_copies++;
     memmove((void *)to, (void *)from, bytes);
     return CUDA_SUCCESS;
 }
 EXPORT CUresult cuMemcpyAsync(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream)
 {
     STREAM(stream);
+    if (fake_used(stream) != CUDA_SUCCESS)
+        return CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
     memmove((void *)to, (void *)from, bytes);
     return CUDA_SUCCESS;
 }

@@ -16,6 +16,7 @@ struct CUctx_st {
 struct CUstream_st {
     CUcontext context;
     unsigned long long id;
+    unsigned flags;
 };
 /* Of one kernel, or captured: without a function. */
 struct CUgraph_st {
@@ -52,6 +53,10 @@ struct memory *fake_add(int gpu, enum fake_kind kind, size_t bytes, int fd, void
 struct memory *fake_create(int gpu, enum fake_kind kind, size_t bytes);
 void fake_drop(struct memory *memory);
 int fake_is_default(CUstream stream);
+int fake_is_legacy(CUstream stream);
+/* Something is put into the stream, or waits for it. */
+CUresult fake_used(CUstream stream);
+void *fake_make_stream(int gpu, unsigned flags);
 int fake_stream_valid(CUstream stream);
 int fake_kernel_has_sense(const char *name);
 

@@ -92,7 +92,7 @@ foreach(ranks IN LISTS stream_ranks)
   set(graph_parts replay)
   if(ranks GREATER 1)
     set(parts calls chain lanes life)
-    set(graph_parts replay beside full types)
+    set(graph_parts replay beside full types orders)
   endif()
   foreach(part IN LISTS parts)
     gpu_test(enqueue-${part}-${ranks} mpi-enqueue ${ranks} ARGS ${part} ENV CUDA_DEVICE_MAX_CONNECTIONS=32)
@@ -102,6 +102,14 @@ foreach(ranks IN LISTS stream_ranks)
   endforeach()
   gpu_test(enqueue-errors-${ranks} mpi-enqueue_errors ${ranks})
 endforeach()
+# Many kernels that wait at the same time. A call that stands still ends by itself.
+foreach(part alone streams full all)
+  gpu_test(residency-${part} mpi-residency ${gpu_ranks} ARGS ${part}
+           ENV TUTTI_TIMEOUT_SECONDS=20 TUTTI_STALL_SECONDS=5 CUDA_DEVICE_MAX_CONNECTIONS=32)
+endforeach()
+if(TUTTI_GPU_COUNT GREATER 1)
+  gpu_test(stream-stopped mpi-stream_failure ${gpu_ranks} ARGS stopped)
+endif()
 gpu_test(enqueue-shared mpi-enqueue_errors ${shared} ARGS shared)
 if(TARGET mpi-life.openmpi OR TARGET mpi-life.mpich)
   gpu_test(fork mpi-life ${gpu_ranks} ARGS fork)
@@ -118,6 +126,17 @@ if(TARGET mpi-watch.openmpi)
                    -- $<TARGET_FILE:mpi-watch.openmpi>)
   set_tests_properties(gpu-killed.openmpi PROPERTIES LABELS gpu TIMEOUT 135 SKIP_RETURN_CODE 77 RUN_SERIAL TRUE
                        ENVIRONMENT "${TUTTI_MPI_openmpi_ENV}")
+endif()
+# The same, or a launch that fails, while others' kernels in stream order wait.
+if(TARGET mpi-stream_failure.openmpi AND TUTTI_GPU_COUNT GREATER 1)
+  foreach(mode kill graph launch)
+    add_test(NAME gpu-stream-${mode}.openmpi
+             COMMAND ${TUTTI_TIMEOUT} -k 5 80 ${PROJECT_SOURCE_DIR}/tests/mpi/stream_failure.sh ${mode} ${gpu_ranks}
+                     ${TUTTI_MPI_openmpi_RUN} --enable-recovery -n ${gpu_ranks} env LD_PRELOAD=${TUTTI_PRELOAD}
+                     TUTTI_DEVICE=cuda -- $<TARGET_FILE:mpi-stream_failure.openmpi>)
+    set_tests_properties(gpu-stream-${mode}.openmpi PROPERTIES LABELS gpu TIMEOUT 95 SKIP_RETURN_CODE 77 RUN_SERIAL TRUE
+                         ENVIRONMENT "${TUTTI_MPI_openmpi_ENV}")
+  endforeach()
 endif()
 
 # Datatypes in every call.

@@ -31,7 +31,7 @@ struct rank {
     unsigned char *window, *in, *out;
     struct tutti_mail mail;
     struct tutti_answer answer;
-    uint32_t abort, done, where;
+    uint32_t abort, done, where, failed;
     uint32_t ticket, sequence; /* of the kernel that stays; of the last command */
     long launched, served, lost;
 };
@@ -172,11 +172,15 @@ static struct tutti_flow_args make_args(unsigned r, unsigned ranks, uint32_t tic
                                    .ticket = ticket,
                                    .bytes = WINDOW,
                                    .region = sizeof(struct tutti_channel_flags),
+                                   .stride = (uint64_t)ranks * ROOM,
+                                   .packets = sizeof(struct tutti_channel_flags),
+                                   .packets_stride = (uint64_t)ranks * ROOM,
                                    .room = ROOM,
                                    .timeout_ns = 20000000000u,
                                    .abort = &rank[r].abort,
                                    .done = &rank[r].done,
                                    .where = &rank[r].where,
+                                   .failed = &rank[r].failed,
                                    .mail = &rank[r].mail,
                                    .answer = &rank[r].answer,
                                    .linger_ns = linger_ns};

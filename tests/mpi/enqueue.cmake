@@ -1,6 +1,6 @@
 # Reductions in stream order. On GPUs tests/gpu/on_gpu.cmake runs the same programs.
-foreach(name enqueue enqueue_errors enqueue_graph)
-  tutti_mpi_program(mpi-${name} SOURCES ${name}.c lane.c LIBRARIES tutti-core MPIS ${TUTTI_MPIS})
+foreach(name enqueue enqueue_errors enqueue_graph residency stream_failure)
+  tutti_mpi_program(mpi-${name} SOURCES ${name}.c lane.c crowd.c LIBRARIES tutti-core MPIS ${TUTTI_MPIS})
   foreach(mpi IN LISTS builders)
     target_link_libraries(mpi-${name}.${mpi} PRIVATE mpi-kit.${mpi})
   endforeach()
@@ -29,3 +29,17 @@ if(CMAKE_CXX_COMPILER)
     set_tests_properties(mpix-cxx.${mpi} PROPERTIES LABELS mpi TIMEOUT 60)
   endforeach()
 endif()
+
+# Kernels of many calls that wait at the same time, on a simulated GPU that holds few blocks at once. A call that stands
+# still ends by itself.
+set(residency TUTTI_HOST_BLOCKS=8 TUTTI_TIMEOUT_SECONDS=20 TUTTI_STALL_SECONDS=5 TUTTI_TEST_MOST=1048576)
+foreach(algorithm ll128 twoshot_ll128 pipeline)
+  foreach(part alone streams all)
+    tutti_mpi_test(mpi-residency-${part}-${algorithm} PROGRAM mpi-residency RANKS 2 ARGS ${part} MPIS openmpi
+                   ENV ${residency} TUTTI_RULES=allreduce:*@${algorithm})
+  endforeach()
+endforeach()
+tutti_mpi_test(mpi-residency-all PROGRAM mpi-residency RANKS 2 ARGS all ENV ${residency})
+
+# A rank is stopped while kernels of calls in stream order wait for it; CMakeLists.txt has failures.
+tutti_mpi_test(mpi-stream-stopped PROGRAM mpi-stream_failure RANKS 3 RANKS_MPICH 2 ARGS stopped)

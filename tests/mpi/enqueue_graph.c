@@ -2,7 +2,7 @@
  * several streams at once while kernels of the program fill the GPU. Nothing of CUDA is linked or included: the driver
  * is opened. Status 77 on other devices.
  *
- *   enqueue_graph replay | beside | full | types
+ *   enqueue_graph replay | beside | full | types | orders
  *
  * TUTTI_TEST_REPLAYS: how many graph launches (5000). */
 #include <dlfcn.h>
@@ -11,7 +11,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "capture.h"
 #include "core/clock.h"
+#include "crowd.h"
 #include "device/device.h"
 #include "lane.h"
 #include "tutti/tutti.h"
@@ -20,7 +22,7 @@
 typedef int CUresult;
 typedef struct CUgraph_st *CUgraph;
 typedef struct CUgraphExec_st *CUgraphExec;
-typedef void *CUmodule, *CUfunction, *CUstream;
+typedef void *CUstream;
 static struct {
     CUresult (*BeginCapture)(CUstream, int mode);
     CUresult (*EndCapture)(CUstream, CUgraph *);
@@ -29,10 +31,8 @@ static struct {
     CUresult (*ExecDestroy)(CUgraphExec);
     CUresult (*GraphDestroy)(CUgraph);
     CUresult (*GetNodes)(CUgraph, void **nodes, size_t *n);
-    CUresult (*ModuleLoadData)(CUmodule *, const void *image);
-    CUresult (*ModuleGetFunction)(CUfunction *, CUmodule, const char *name);
-    CUresult (*LaunchKernel)(CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, CUstream,
-                             void **, void **);
+    CUresult (*StreamCreate)(CUstream *, unsigned flags);
+    CUresult (*StreamDestroy)(CUstream);
 } cu;
 enum { GLOBAL = 0, THREAD = 1, RELAXED = 2, SECONDS = 200 };
 
@@ -48,9 +48,8 @@ static int find_driver(void)
     FIND(ExecDestroy, "cuGraphExecDestroy");
     FIND(GraphDestroy, "cuGraphDestroy");
     FIND(GetNodes, "cuGraphGetNodes");
-    FIND(ModuleLoadData, "cuModuleLoadData");
-    FIND(ModuleGetFunction, "cuModuleGetFunction");
-    FIND(LaunchKernel, "cuLaunchKernel");
+    FIND(StreamCreate, "cuStreamCreate");
+    FIND(StreamDestroy, "cuStreamDestroy_v2");
 #undef FIND
     return all;
 }
@@ -188,32 +187,46 @@ static void beside(void)
     lane_close(&lane);
 }
 
-/* Spins for about `cycles` of the GPU's clock in every block. */
-static const char spin_ptx[] = ".version 6.0\n.target sm_60\n.address_size 64\n"
-                               ".visible .entry spin(.param .u64 cycles)\n{\n"
-                               ".reg .u64 %rd<4>;\n.reg .pred %p;\n"
-                               "ld.param.u64 %rd1, [cycles];\nmov.u64 %rd2, %clock64;\n"
-                               "again:\nmov.u64 %rd3, %clock64;\nsub.u64 %rd3, %rd3, %rd2;\n"
-                               "setp.lt.u64 %p, %rd3, %rd1;\n@%p bra again;\nret;\n}\n";
+/* Copies outside any stream while one that waits for the default stream is captured, and while one that does not: they
+ * are made, and the capture stays valid. */
+static void copies(void)
+{
+    int *memory = NULL, there[64], back[64];
+    CHECK(tutti_alloc(sizeof there, (void **)&memory) == 0, "memory");
+    for (unsigned flags = 0; flags < 2; flags++) {
+        for (int mode = GLOBAL; mode <= RELAXED; mode++) {
+            CUstream stream = NULL;
+            CUgraph graph = NULL;
+            for (int i = 0; i < 64; i++)
+                there[i] = i * 3 + mode * 100 + (int)flags;
+            CU(cu.StreamCreate(&stream, flags));
+            CU(cu.BeginCapture(stream, mode));
+            CHECK(tutti_copy(memory, there, sizeof there) == 0 && tutti_copy(back, memory, sizeof back) == 0 &&
+                      memcmp(there, back, sizeof back) == 0,
+                  "copies beside a capture in mode %d, flags %u", mode, flags);
+            CU(cu.EndCapture(stream, &graph));
+            CU(cu.GraphDestroy(graph));
+            CU(cu.StreamDestroy(stream));
+        }
+    }
+    CHECK(tutti_free(memory) == 0, "memory");
+}
 
 /* Four communicators on four streams while kernels of the program, of many more blocks than the GPU holds, come one
  * after the other in two streams more and in the lanes' own. */
 static void full(void)
 {
-    enum { LANES = 4, ROUNDS = 40, STEPS = 30, BLOCKS = 1500, THREADS = 1024 };
+    enum { LANES = 4, ROUNDS = 40, STEPS = 30 };
     struct lane lane[LANES];
     struct chain chain[LANES];
     void *crowd[2];
-    CUmodule module = NULL;
-    CUfunction spin = NULL;
     uint64_t own = kit_seed * 17 + (unsigned)kit_rank, start = tutti_now_ns();
     for (int l = 0; l < LANES; l++) {
         lane_open(&lane[l], MPI_COMM_WORLD, NULL, l == 0 ? 16000 : 2000, kit_seed + (unsigned)l);
         lane_set(&lane[l], kit_handle_of(l % 2 ? TUTTI_TYPE_F32 : TUTTI_TYPE_I64));
         capture(&lane[l], &chain[l], THREAD);
     }
-    CU(cu.ModuleLoadData(&module, spin_ptx));
-    CU(cu.ModuleGetFunction(&spin, module, "spin"));
+    CHECK(crowd_open(), "a kernel");
     for (int i = 0; i < 2; i++)
         CHECK(tutti_stream_create(&crowd[i]) == 0, "a stream");
     for (int round = 0; round < ROUNDS; round++) {
@@ -226,9 +239,8 @@ static void full(void)
             int l = (int)(random_next(&own) % LANES);
             if (random_next(&own) % 8 == 0) {
                 uint64_t cycles = random_next(&own) % 100000; /* to some 60 us a wave of blocks */
-                void *parameters[] = {&cycles}, *streams[] = {crowd[0], crowd[1], lane[l].stream};
-                CU(cu.LaunchKernel(spin, BLOCKS, 1, 1, THREADS, 1, 1, 0, streams[random_next(&own) % 3], parameters,
-                                   NULL));
+                void *streams[] = {crowd[0], crowd[1], lane[l].stream};
+                CU(crowd_put(streams[random_next(&own) % 3], cycles));
             }
             if (left[l] == 0)
                 continue;
@@ -284,6 +296,39 @@ static void types(void)
     lane_close(&lane);
 }
 
+static void make_two(CUstream second, MPI_Comm comm[2])
+{
+    CUstream handle[2] = {NULL, second};
+    for (int i = 0; i < 2; i++) {
+        MPIX_Stream mpix = MPIX_STREAM_NULL;
+        CHECK(lane_name_stream("cudaStream_t", handle[i], &mpix) == MPI_SUCCESS, "stream %d", i);
+        CHECK(MPIX_Stream_comm_create(MPI_COMM_WORLD, mpix, &comm[i]) == MPI_SUCCESS, "communicator %d", i);
+        MPIX_Stream_free(&mpix);
+    }
+}
+
+/* Of the default stream beside another one that waits for it a warning tells, once; of others it does not. */
+static void orders(void)
+{
+    enum { BLOCKING = 0, NON_BLOCKING = 1 };
+    static const struct {
+        unsigned flags;
+        int said;
+    } turns[] = {{NON_BLOCKING, 0}, {BLOCKING, 1}, {BLOCKING, 0}};
+    for (int turn = 0; turn < 3; turn++) {
+        CUstream second = NULL;
+        MPI_Comm comm[2];
+        CU(cu.StreamCreate(&second, turns[turn].flags));
+        capture_start();
+        make_two(second, comm);
+        int said = capture_count(capture_end(), "one communicator has the default stream");
+        CHECK(said == turns[turn].said, "turn %d: a warning %d times", turn, said);
+        MPI_Comm_free(&comm[0]);
+        MPI_Comm_free(&comm[1]);
+        CU(cu.StreamDestroy(second));
+    }
+}
+
 int main(int argc, char **argv)
 {
     const char *what = argc > 1 ? argv[1] : "replay";
@@ -293,11 +338,14 @@ int main(int argc, char **argv)
         kit_skip("enqueue_graph", "needs a CUDA GPU");
     if (strcmp(what, "replay") == 0)
         replay();
-    else if (strcmp(what, "beside") == 0)
+    else if (strcmp(what, "beside") == 0) {
         beside();
-    else if (strcmp(what, "full") == 0)
+        copies();
+    } else if (strcmp(what, "full") == 0)
         full();
     else if (strcmp(what, "types") == 0)
         types();
+    else if (strcmp(what, "orders") == 0)
+        orders();
     return kit_end("enqueue_graph");
 }

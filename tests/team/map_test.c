@@ -84,8 +84,10 @@ static int fields(struct tutti_transport *transport, void *arg)
     CHECK(team->channel_bytes == mb << 20, "channel");
     CHECK(team->scratch && team->stream && team->words && team->words_device && team->device, "filled");
     CHECK(team->epoch == 0 && team->finished == 0, "epoch");
+    const size_t ticks = offsetof(struct tutti_channel_flags, ticks);
     for (size_t i = 0; i < at; i += 4)
-        CHECK(holds((char *)team->scratch + i, 0), "flag at %zu", i);
+        CHECK(i / 8 == ticks / 8 || holds((char *)team->scratch + i, 0), "flag at %zu", i);
+    CHECK(holds((char *)team->scratch + ticks, (uint32_t)(TUTTI_EPOCHS_BEFORE * TUTTI_TICKS)), "the first epoch");
     put((char *)team->scratch + at, word(team->rank, 0, 9));
     transport->ops->barrier(transport);
     for (int g = 0; g < team->gpus; g++)

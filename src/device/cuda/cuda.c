@@ -134,42 +134,46 @@ static int cuda_describe(int gpu, char *text, size_t size)
     return TUTTI_OK;
 }
 
-/* A GPU that CUDA_VISIBLE_DEVICES hides from this process cannot be asked about, but the driver maps its memory all the
- * same where the link allows: the attempt decides, when windows are imported and all ranks agree on the outcome. Of
- * what kind the link is the management library may know. */
-static int hidden_reach(int gpu, const unsigned char peer[16])
+/* Of what kind the link of two GPUs is; native atomics are there on NVLink, but not on it alone. */
+static int lines(const unsigned char own[16], const unsigned char peer[16])
 {
-    unsigned char own[16];
-    return cuda_uuid(gpu, own) == TUTTI_OK && tutti_cuda_nvlink(own, peer) ? 2 : 1;
+    return tutti_cuda_nvlink(own, peer) ? 2 : 1;
+}
+
+static int visible_reach(CUdevice device, CUdevice other, const unsigned char own[16], const unsigned char peer[16])
+{
+    int can = 0, atomics = 0;
+    if (tutti_cuda.DeviceCanAccessPeer(&can, device, other) != CUDA_SUCCESS || !can)
+        return 0;
+    if (tutti_cuda.DeviceGetP2PAttribute(&atomics, CU_DEVICE_P2P_ATTRIBUTE_NATIVE_ATOMIC_SUPPORTED, device, other) !=
+            CUDA_SUCCESS ||
+        !atomics)
+        return 1;
+    return lines(own, peer);
 }
 
 static int cuda_reach(int gpu, const unsigned char peer[16])
 {
     CUdevice device, other;
     CUuuid found;
-    int count = tutti_cuda_count(), can = 0, atomics = 0;
-    if (device_of(gpu, &device) != TUTTI_OK)
+    unsigned char own[16];
+    int count = tutti_cuda_count();
+    if (device_of(gpu, &device) != TUTTI_OK || cuda_uuid(gpu, own) != TUTTI_OK)
         return 0;
+    if (memcmp(own, peer, 16) == 0)
+        return 2;
     for (int g = 0; g < count; g++) {
-        if (tutti_cuda.DeviceGet(&other, g) != CUDA_SUCCESS ||
-            tutti_cuda.DeviceGetUuid(&found, other) != CUDA_SUCCESS || memcmp(found.bytes, peer, 16) != 0)
-            continue;
-        if (g == gpu)
-            return 2;
-        if (tutti_cuda.DeviceCanAccessPeer(&can, device, other) != CUDA_SUCCESS || !can)
-            return 0;
-        /* Links that carry atomics are NVLink. */
-        return tutti_cuda.DeviceGetP2PAttribute(&atomics, CU_DEVICE_P2P_ATTRIBUTE_NATIVE_ATOMIC_SUPPORTED, device,
-                                                other) == CUDA_SUCCESS &&
-                       atomics
-                   ? 2
-                   : 1;
+        if (g != gpu && tutti_cuda.DeviceGet(&other, g) == CUDA_SUCCESS &&
+            tutti_cuda.DeviceGetUuid(&found, other) == CUDA_SUCCESS && memcmp(found.bytes, peer, 16) == 0)
+            return visible_reach(device, other, own, peer);
     }
-    return hidden_reach(gpu, peer);
+    /* A GPU that CUDA_VISIBLE_DEVICES hides from this process cannot be asked about, but the driver maps its memory all
+     * the same where the link allows: the attempt decides, when windows are imported and all ranks agree on the
+     * outcome. */
+    return lines(own, peer);
 }
 
-/* One block a multiprocessor: resident at once beside a kernel of another communicator, whose blocks take at most half
- * of what a multiprocessor has. */
+/* One block a multiprocessor: that of a kernel that waits may take all of its registers. */
 static unsigned cuda_blocks(int gpu)
 {
     CUdevice device;
@@ -188,7 +192,7 @@ static unsigned cuda_resident(int gpu)
 
 const struct tutti_device tutti_device_cuda = {
     .name = "cuda",
-    .channel_mb = 256,
+    .channel_mb = 336,
     .lingers = 1,
     .open = cuda_open,
     .active = tutti_cuda_active,
@@ -214,6 +218,7 @@ const struct tutti_device tutti_device_cuda = {
     .stream_destroy = tutti_cuda_gated_stream_destroy,
     .stream_wrap = tutti_cuda_stream_wrap,
     .stream_identity = tutti_cuda_stream_identity,
+    .stream_order = tutti_cuda_stream_order,
     .stream_capturing = tutti_cuda_stream_capturing,
     .stream_sync = tutti_cuda_stream_sync,
     .stream_query = tutti_cuda_stream_query,

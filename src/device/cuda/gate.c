@@ -87,6 +87,11 @@ int tutti_cuda_gated_stream_destroy(struct tutti_stream *stream)
     GATED(tutti_cuda_stream_destroy(stream));
 }
 
+int tutti_cuda_gated_make_beside(struct tutti_cuda_context *context)
+{
+    GATED(tutti_cuda_make_beside(context));
+}
+
 int tutti_cuda_gated_launch_keep(struct tutti_stream *stream, const struct tutti_launch *launch,
                                  struct tutti_kept **out)
 {

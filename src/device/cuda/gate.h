@@ -21,6 +21,8 @@ int tutti_cuda_gated_import(int gpu, const struct tutti_export *what, int fd, vo
 int tutti_cuda_gated_release(int gpu, const struct tutti_export *what, void *base);
 int tutti_cuda_gated_stream_create(int gpu, struct tutti_stream **out);
 int tutti_cuda_gated_stream_destroy(struct tutti_stream *stream);
+struct tutti_cuda_context;
+int tutti_cuda_gated_make_beside(struct tutti_cuda_context *context);
 int tutti_cuda_gated_launch_keep(struct tutti_stream *stream, const struct tutti_launch *launch,
                                  struct tutti_kept **out);
 void tutti_cuda_gated_launch_drop(struct tutti_kept *kept);

@@ -30,6 +30,18 @@ static int alive(struct tutti_cuda_context *context)
     return 0;
 }
 
+/* GPUs before compute capability 9.0 do not launch early, and drivers before 12.3 cannot capture such launches. */
+static int starts_early(int gpu)
+{
+    CUdevice device;
+    int version = 0, major = 0;
+    return tutti_cuda.DriverGetVersion(&version) == CUDA_SUCCESS && version >= 12030 &&
+           tutti_cuda.DeviceGet(&device, gpu) == CUDA_SUCCESS &&
+           tutti_cuda.DeviceGetAttribute(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device) ==
+               CUDA_SUCCESS &&
+           major >= 9;
+}
+
 /* Under choose_lock. */
 static struct tutti_cuda_context *keep(int gpu, CUcontext handle, int retained)
 {
@@ -43,6 +55,7 @@ static struct tutti_cuda_context *keep(int gpu, CUcontext handle, int retained)
     context->id = id;
     context->gpu = gpu;
     context->retained = retained;
+    atomic_init(&context->early, starts_early(gpu));
     pthread_mutex_init(&context->lock, NULL);
     context->older = all;
     all = context;
@@ -228,15 +241,17 @@ int tutti_cuda_function(struct tutti_cuda_context *context, int kernel, int type
         int status = load_module(context, image);
         if (status != TUTTI_OK)
             return status;
-        int registers; /* asking for an attribute loads the code, which the driver may put off otherwise */
+        int made_for = 0; /* asking for an attribute loads the code, which the driver may put off otherwise */
         CUstreamCaptureMode mode = tutti_cuda_relax();
         CUresult result = tutti_cuda.ModuleGetFunction(&function, context->module[image], name);
         if (result == CUDA_SUCCESS)
-            result = tutti_cuda.FuncGetAttribute(&registers, CU_FUNC_ATTRIBUTE_NUM_REGS, function);
+            result = tutti_cuda.FuncGetAttribute(&made_for, CU_FUNC_ATTRIBUTE_PTX_VERSION, function);
         tutti_cuda_unrelax(mode);
         status = tutti_cuda_check(result, name, context);
         if (status != TUTTI_OK)
             return status;
+        if (made_for < 90) /* a build for older GPUs, whose kernels do not wait by themselves */
+            atomic_store_explicit(&context->early, 0, memory_order_relaxed);
         atomic_store_explicit(&context->function[kernel][type][op], function, memory_order_release);
     }
     *out = function;
@@ -259,6 +274,9 @@ void tutti_cuda_contexts_close(void)
         if (context->pack_module)
             tutti_cuda_check_free(tutti_cuda.ModuleUnload(context->pack_module), "unloading the kernels", context);
         context->pack_module = NULL;
+        CUstream beside = atomic_exchange(&context->beside, NULL);
+        if (beside)
+            tutti_cuda_check_free(tutti_cuda.StreamDestroy(beside), "destroying a stream", context);
         tutti_cuda_leave(&scope);
         if (context->retained && tutti_cuda.DeviceGet(&device, context->gpu) == CUDA_SUCCESS)
             tutti_cuda.DevicePrimaryCtxRelease(device);

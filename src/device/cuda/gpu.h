@@ -20,11 +20,13 @@ struct tutti_cuda_context {
     int gpu;
     int retained; /* the primary context, kept alive by Tutti because the program had made none */
     atomic_int gone;
+    atomic_int early;               /* 1: kernels may be launched early, see struct tutti_launch */
     pthread_mutex_t lock;           /* loading of modules */
     CUmodule module[TUTTI_FATBINS]; /* of kernels/fatbin.h, loaded at the first use */
     _Atomic(CUfunction) function[TUTTI_KERNELS][TUTTI_TYPES][TUTTI_OPS];
     CUmodule pack_module; /* under lock */
     _Atomic(CUfunction) pack[TUTTI_CUDA_PACKS];
+    _Atomic(CUstream) beside; /* of copies while a capture keeps the default stream; made under lock */
     struct tutti_cuda_context *older;
 };
 
@@ -52,7 +54,8 @@ int tutti_cuda_current(void);
 /* A GPU for work that any can do: the current one, else one that has a context, else 0. */
 int tutti_cuda_any(void);
 
-/* 1 where the management library says that NVLink joins the two GPUs, by their UUIDs. */
+/* 1 where the management library says that NVLink joins the two GPUs, by their UUIDs, and that they are of one compute
+ * capability. Where it cannot tell, that is said once, at info level. */
 int tutti_cuda_nvlink(const unsigned char one[16], const unsigned char other[16]);
 
 /* Turns the result of `what` in `context` into a status, reports failures and notices a context that has gone. */
@@ -79,6 +82,8 @@ int tutti_cuda_alloc_pinned(size_t bytes, void **host);
 int tutti_cuda_free_pinned(void *host);
 int tutti_cuda_map_host(int gpu, void *host, size_t bytes, void **device);
 int tutti_cuda_unmap_host(int gpu, void *host);
+/* The stream context->beside; the context is entered. */
+int tutti_cuda_make_beside(struct tutti_cuda_context *context);
 int tutti_cuda_copy_now(void *to, const void *from, size_t bytes);
 int tutti_cuda_export(const void *device, struct tutti_export *out, int *fd);
 int tutti_cuda_import(int gpu, const struct tutti_export *what, int fd, void **base);
@@ -86,6 +91,7 @@ int tutti_cuda_release(int gpu, const struct tutti_export *what, void *base);
 int tutti_cuda_stream_create(int gpu, struct tutti_stream **out);
 int tutti_cuda_stream_wrap(int gpu, void *handle, struct tutti_stream **out);
 int tutti_cuda_stream_identity(const struct tutti_stream *stream, int *gpu, void **handle);
+int tutti_cuda_stream_order(const struct tutti_stream *stream);
 int tutti_cuda_stream_capturing(struct tutti_stream *stream);
 int tutti_cuda_stream_destroy(struct tutti_stream *stream);
 int tutti_cuda_stream_sync(struct tutti_stream *stream);

@@ -5,7 +5,7 @@
 #include "kernels/fatbin.h"
 
 /* Flow kernels wait by themselves for what was launched before (griddepcontrol), so the GPU may bring them up while it
- * still runs. */
+ * still runs. Where context->early says that it can. */
 static CUresult launch_early(CUfunction function, const struct tutti_launch *launch, unsigned threads, CUstream stream,
                              void **parameters)
 {
@@ -35,9 +35,10 @@ int tutti_cuda_launch(struct tutti_stream *stream, const struct tutti_launch *la
         const unsigned threads = launch->threads ? launch->threads : TUTTI_FATBIN_THREADS;
         struct tutti_sense sense = tutti_kernel_served(launch->type, launch->op).sense;
         void *parameters[] = {launch->flow ? (void *)launch->flow : (void *)launch->args, &sense};
-        CUresult result = launch->early ? launch_early(function, launch, threads, stream->handle, parameters)
-                                        : tutti_cuda.LaunchKernel(function, launch->blocks, 1, 1, threads, 1, 1, 0,
-                                                                  stream->handle, parameters, NULL);
+        const int early = launch->early && atomic_load_explicit(&scope.context->early, memory_order_relaxed);
+        CUresult result = early ? launch_early(function, launch, threads, stream->handle, parameters)
+                                : tutti_cuda.LaunchKernel(function, launch->blocks, 1, 1, threads, 1, 1, 0,
+                                                          stream->handle, parameters, NULL);
         status = tutti_cuda_check(result, "launching a kernel", scope.context);
     }
     tutti_cuda_leave(&scope);

@@ -1,5 +1,4 @@
 #include <stdlib.h>
-#include <string.h>
 
 #include "core/log.h"
 #include "core/status.h"
@@ -216,31 +215,5 @@ int tutti_cuda_unmap_host(int gpu, void *host)
     pthread_mutex_lock(&registered_lock);
     int status = unregister_host(host);
     pthread_mutex_unlock(&registered_lock);
-    return status;
-}
-
-/* In the default stream of the pointer's context, as the program's own copies are. Copies into device memory may return
- * before the last byte is there, and kernels of other streams would not wait for it. */
-int tutti_cuda_copy_now(void *to, const void *from, size_t bytes)
-{
-    struct tutti_memory into, out_of;
-    struct tutti_cuda_scope scope;
-    if (!bytes)
-        return TUTTI_OK;
-    tutti_cuda_classify(to, &into);
-    tutti_cuda_classify(from, &out_of);
-    if (into.kind == TUTTI_MEMORY_HOST && out_of.kind == TUTTI_MEMORY_HOST) {
-        memcpy(to, from, bytes);
-        return TUTTI_OK;
-    }
-    int gpu = into.gpu >= 0 ? into.gpu : out_of.gpu >= 0 ? out_of.gpu : tutti_cuda_any();
-    int status = tutti_cuda_enter(gpu, 1, &scope);
-    if (status != TUTTI_OK)
-        return status;
-    CUresult result = tutti_cuda.Memcpy((CUdeviceptr)to, (CUdeviceptr)from, bytes);
-    if (result == CUDA_SUCCESS && into.kind != TUTTI_MEMORY_HOST)
-        result = tutti_cuda.StreamSynchronize(CU_STREAM_LEGACY);
-    status = tutti_cuda_check(result, "copying", scope.context);
-    tutti_cuda_leave(&scope);
     return status;
 }

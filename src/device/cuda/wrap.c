@@ -69,6 +69,25 @@ int tutti_cuda_stream_identity(const struct tutti_stream *stream, int *gpu, void
     return TUTTI_OK;
 }
 
+int tutti_cuda_stream_order(const struct tutti_stream *stream)
+{
+    struct tutti_cuda_scope scope;
+    unsigned flags = 0;
+    if (stream->handle == NULL || stream->handle == CU_STREAM_LEGACY)
+        return TUTTI_STREAM_DEFAULT;
+    if (stream->handle == CU_STREAM_PER_THREAD)
+        return TUTTI_STREAM_BLOCKING;
+    int status = tutti_cuda_enter_context(stream->context, &scope);
+    if (status != TUTTI_OK)
+        return status;
+    CUresult result = tutti_cuda.StreamGetFlags(stream->handle, &flags);
+    status = tutti_cuda_check(result, "asking for the kind of a stream", scope.context);
+    tutti_cuda_leave(&scope);
+    if (status != TUTTI_OK)
+        return status;
+    return flags & CU_STREAM_NON_BLOCKING ? TUTTI_STREAM_FREE : TUTTI_STREAM_BLOCKING;
+}
+
 int tutti_cuda_stream_capturing(struct tutti_stream *stream)
 {
     struct tutti_cuda_scope scope;

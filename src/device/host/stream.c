@@ -397,7 +397,7 @@ int tutti_host_fill(struct tutti_stream *stream, void *device, int byte, size_t 
 int tutti_host_launch(struct tutti_stream *stream, const struct tutti_launch *launch)
 {
     struct tutti_work work;
-    int status = tutti_work_launch(&work, stream->gpu, launch);
+    int status = tutti_work_launch(&work, stream->gpu >= 0 ? stream->gpu : launch->gpu, launch);
     return status == TUTTI_OK ? submit(stream, &work) : status;
 }
 

@@ -1,0 +1,18 @@
+/* Multiprocessors for the kernels of a call; team/room.h says why. Private to coll/. */
+#ifndef TUTTI_COLL_RESIDENCY_H
+#define TUTTI_COLL_RESIDENCY_H
+
+#include "coll/coll.h"
+
+/* Local, before this rank arrives at the call with device memory: blocks that it has for it already; 0: none yet. */
+unsigned tutti_residency_arrive(struct tutti_team *team, const struct tutti_reduce *call);
+/* Local, when all have arrived: what the ranks have, from their records. */
+void tutti_residency_agree(struct tutti_team *team, const struct tutti_arrival *const all[]);
+/* Collective, before kernels that wait are launched: on return all ranks have team->granted blocks. */
+int tutti_residency_take(struct tutti_team *team, const struct tutti_reduce *call);
+/* 1 where far fewer are granted than the call has use for. */
+int tutti_residency_narrow(const struct tutti_team *team, const struct tutti_reduce *call);
+/* Local, at the end of the call. */
+void tutti_residency_end(struct tutti_team *team);
+
+#endif

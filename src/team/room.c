@@ -1,0 +1,156 @@
+#include "team/room.h"
+
+#include <time.h>
+
+#include "core/clock.h"
+#include "team/node.h"
+
+/* Fields of the word: calls 0 to 15, shares 16 to 31. */
+enum { SHARES = 16, FIELD = 0xffff, RESERVED_OF = 33, WAIT_MS = 200 };
+static const uint64_t several = UINT64_C(1) << 32, early_taken = UINT64_C(1) << 33;
+
+static unsigned calls_of(uint64_t word)
+{
+    return (unsigned)(word & FIELD);
+}
+
+static unsigned shares_of(uint64_t word)
+{
+    return (unsigned)(word >> SHARES & FIELD);
+}
+
+/* Blocks that a single thread leaves to others that come while it waits for late ranks. */
+static unsigned reserved(unsigned all)
+{
+    return all / RESERVED_OF > 1 ? all / RESERVED_OF : 1;
+}
+
+/* NULL where nothing is counted. */
+static struct tutti_room *room_of(const struct tutti_team *team, unsigned *all)
+{
+    if (team->gpu < 0 || team->gpu >= TUTTI_ROOM_GPUS)
+        return NULL;
+    struct tutti_room *room = &team->node->room[team->gpu];
+    *all = atomic_load_explicit(&room->all, memory_order_relaxed);
+    return *all ? room : NULL;
+}
+
+void tutti_room_open(struct tutti_team *team)
+{
+    if (team->gpu >= 0 && team->gpu < TUTTI_ROOM_GPUS && team->device->resident)
+        atomic_store(&team->node->room[team->gpu].all, team->device->resident(team->gpu));
+}
+
+/* 1 where no other thread has made a reduction on this GPU. */
+static int only_thread(struct tutti_room *room)
+{
+    static _Thread_local char here;
+    uintptr_t me = (uintptr_t)&here, first = atomic_load_explicit(&room->thread, memory_order_relaxed);
+    if (first == me)
+        return 1;
+    if (first == 0 && atomic_compare_exchange_strong(&room->thread, &first, me))
+        return 1;
+    if (!(atomic_load_explicit(&room->word, memory_order_relaxed) & several))
+        atomic_fetch_or(&room->word, several);
+    return 0;
+}
+
+unsigned tutti_room_alone(struct tutti_team *team, unsigned want)
+{
+    unsigned all;
+    struct tutti_room *room = room_of(team, &all);
+    if (!room)
+        return want;
+    if (!only_thread(room))
+        return 0;
+    uint64_t word = atomic_load_explicit(&room->word, memory_order_relaxed);
+    for (;;) {
+        unsigned given = calls_of(word) + shares_of(word) + reserved(all);
+        unsigned blocks = given >= all ? 0 : all - given < want ? all - given : want;
+        if (word & several || blocks == 0)
+            return 0;
+        if (atomic_compare_exchange_weak(&room->word, &word, word + blocks)) {
+            team->held += blocks;
+            return blocks;
+        }
+    }
+}
+
+unsigned tutti_room_try(struct tutti_team *team, unsigned want, int patient)
+{
+    unsigned all;
+    struct tutti_room *room = room_of(team, &all);
+    if (!room)
+        return want;
+    uint64_t word = atomic_load(&room->word);
+    for (;;) {
+        unsigned most = all - shares_of(word), left = calls_of(word) < most ? most - calls_of(word) : 0;
+        unsigned blocks = left < want ? left : want, aim = most < want ? most : want;
+        if (blocks == 0 || (patient && blocks < (aim + 1) / 2))
+            return 0;
+        if (atomic_compare_exchange_weak(&room->word, &word, word + blocks)) {
+            team->held += blocks;
+            return blocks;
+        }
+    }
+}
+
+void tutti_room_give(struct tutti_team *team, unsigned keep)
+{
+    if (team->held <= keep)
+        return;
+    atomic_fetch_sub(&team->node->room[team->gpu].word, team->held - keep);
+    team->held = keep;
+}
+
+/* Blocks of one more share: some are always left to calls. */
+static unsigned share_of(uint64_t word, unsigned all, unsigned most)
+{
+    unsigned taken = shares_of(word), left = taken + 1 < all ? all - 1 - taken : 0;
+    unsigned blocks = taken == 0 ? all / 4 * 3 : left / 2; /* large messages want many */
+    blocks = blocks < 1 ? 1 : blocks;
+    blocks = blocks < left ? blocks : left;
+    return blocks < most ? blocks : most;
+}
+
+unsigned tutti_room_share(struct tutti_team *team, unsigned most, int *early)
+{
+    unsigned all;
+    struct tutti_room *room = room_of(team, &all);
+    const struct timespec pause = {0, 200000};
+    const uint64_t until = tutti_now_ns() + WAIT_MS * UINT64_C(1000000);
+    *early = 1;
+    if (!room)
+        return most;
+    *early = 0;
+    uint64_t word = atomic_load(&room->word);
+    for (;;) {
+        unsigned blocks = share_of(word, all, most), left = all - calls_of(word) - shares_of(word);
+        if (blocks == 0)
+            return 0;
+        if (blocks > left) {
+            if (tutti_now_ns() < until) { /* a call that is under way ends soon, unless it waits for a late rank */
+                nanosleep(&pause, NULL);
+                word = atomic_load(&room->word);
+                continue;
+            }
+            blocks = 1; /* of those that calls of a single thread leave */
+            if (left < 2)
+                return 0;
+        }
+        *early = !(word & early_taken);
+        if (atomic_compare_exchange_weak(&room->word, &word, (word | early_taken) + ((uint64_t)blocks << SHARES)))
+            return blocks;
+    }
+}
+
+void tutti_room_unshare(struct tutti_team *team, unsigned blocks, int early)
+{
+    unsigned all;
+    struct tutti_room *room = room_of(team, &all);
+    if (!room)
+        return;
+    atomic_fetch_sub(&room->word, (uint64_t)blocks << SHARES);
+    if (early)
+        atomic_fetch_and(&room->word, ~early_taken);
+}

@@ -1,0 +1,126 @@
+/* The pretended driver's streams and events: everything is done at once. */
+#include "fake_state.h"
+
+static struct CUstream_st streams[4096]; /* those of contexts that have gone are never destroyed */
+static int streams_made;
+
+static CUstream add(CUcontext context, unsigned flags)
+{
+    if (streams_made == 4096)
+        return NULL;
+    streams[streams_made] = (struct CUstream_st){.context = context, .id = context->id, .flags = flags};
+    return &streams[streams_made++];
+}
+
+void *fake_make_stream(int gpu, unsigned flags)
+{
+    return add(&fake_primary[gpu], flags);
+}
+
+int fake_is_legacy(CUstream stream)
+{
+    return stream == NULL || stream == CU_STREAM_LEGACY;
+}
+
+/* Nobody uses the legacy stream while one that waits for it is captured; whoever tries spoils the capture. */
+CUresult fake_used(CUstream stream)
+{
+    CUstream captured = fake_state.capturing;
+    if (!fake_is_legacy(stream) || !captured || captured->flags & CU_STREAM_NON_BLOCKING)
+        return CUDA_SUCCESS;
+    fake_state.invalidated = 1;
+    return CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
+}
+
+EXPORT CUresult cuStreamCreateWithPriority(CUstream *out, unsigned flags, int priority)
+{
+    CONTEXT();
+    if (flags != CU_STREAM_NON_BLOCKING || (priority != -5 && priority != 0))
+        return CUDA_ERROR_INVALID_VALUE;
+    *out = add(fake_stack[fake_depth - 1], flags);
+    fake_objects += *out != NULL;
+    return *out ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+}
+EXPORT CUresult cuStreamDestroy_v2(CUstream stream)
+{
+    STREAM(stream);
+    fake_objects--;
+    return CUDA_SUCCESS;
+}
+EXPORT CUresult cuStreamSynchronize(CUstream stream)
+{
+    STREAM(stream);
+    UNSAFE();
+    return stream && fake_state.capturing == stream ? CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED : fake_used(stream);
+}
+EXPORT CUresult cuStreamQuery(CUstream stream)
+{
+    STREAM(stream);
+    UNSAFE();
+    return stream && fake_state.capturing == stream ? CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED : CUDA_SUCCESS;
+}
+EXPORT CUresult cuStreamGetCtx(CUstream stream, CUcontext *context)
+{
+    ENTER();
+    if (fake_is_default(stream) || !fake_stream_valid(stream))
+        return CUDA_ERROR_INVALID_HANDLE;
+    *context = stream->context;
+    return CUDA_SUCCESS;
+}
+EXPORT CUresult cuStreamGetFlags(CUstream stream, unsigned *flags)
+{
+    STREAM(stream);
+    *flags = fake_is_default(stream) ? CU_STREAM_DEFAULT : stream->flags;
+    return CUDA_SUCCESS;
+}
+EXPORT CUresult cuStreamIsCapturing(CUstream stream, CUstreamCaptureStatus *status)
+{
+    STREAM(stream);
+    CUstream captured = fake_state.capturing;
+    if (fake_is_legacy(stream) && captured && !(captured->flags & CU_STREAM_NON_BLOCKING))
+        return CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
+    *status = !stream || fake_state.capturing != stream ? CU_STREAM_CAPTURE_STATUS_NONE
+              : fake_state.invalidated                  ? CU_STREAM_CAPTURE_STATUS_INVALIDATED
+                                                        : CU_STREAM_CAPTURE_STATUS_ACTIVE;
+    return CUDA_SUCCESS;
+}
+EXPORT CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode *mode)
+{
+    static _Thread_local CUstreamCaptureMode now = CU_STREAM_CAPTURE_MODE_GLOBAL;
+    CUstreamCaptureMode before = now;
+    now = *mode;
+    *mode = before;
+    fake_relaxed = now == CU_STREAM_CAPTURE_MODE_RELAXED;
+    return CUDA_SUCCESS;
+}
+EXPORT CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned flags)
+{
+    STREAM(stream);
+    return event && !flags ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+}
+EXPORT CUresult cuEventCreate(CUevent *out, unsigned flags)
+{
+    CONTEXT();
+    if (flags & ~(unsigned)CU_EVENT_DISABLE_TIMING)
+        return CUDA_ERROR_INVALID_VALUE;
+    fake_objects++;
+    static uintptr_t made;
+    *out = (CUevent)++made;
+    return CUDA_SUCCESS;
+}
+EXPORT CUresult cuEventDestroy_v2(CUevent event)
+{
+    CONTEXT();
+    fake_objects -= event != NULL;
+    return CUDA_SUCCESS;
+}
+EXPORT CUresult cuEventRecord(CUevent event, CUstream stream)
+{
+    STREAM(stream);
+    return event ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+}
+EXPORT CUresult cuEventQuery(CUevent event)
+{
+    UNSAFE();
+    return event ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+}

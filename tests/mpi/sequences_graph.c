@@ -1,0 +1,110 @@
+/* CUDA's part of sequences: graphs, and kernels that keep a stream busy. Nothing of CUDA is linked or included: the
+ * driver is opened. */
+#include <dlfcn.h>
+#include <string.h>
+
+#include "sequences.h"
+#include "tutti/tutti.h"
+
+/* As cuda.h has them. */
+typedef int CUresult;
+typedef struct CUgraph_st *CUgraph;
+typedef struct CUgraphExec_st *CUgraphExec;
+typedef void *CUmodule, *CUfunction, *CUstream;
+static struct {
+    CUresult (*BeginCapture)(CUstream, int mode);
+    CUresult (*EndCapture)(CUstream, CUgraph *);
+    CUresult (*Instantiate)(CUgraphExec *, CUgraph, unsigned long long flags);
+    CUresult (*Upload)(CUgraphExec, CUstream);
+    CUresult (*Launch)(CUgraphExec, CUstream);
+    CUresult (*ExecDestroy)(CUgraphExec);
+    CUresult (*GraphDestroy)(CUgraph);
+    CUresult (*ModuleLoadData)(CUmodule *, const void *image);
+    CUresult (*ModuleGetFunction)(CUfunction *, CUmodule, const char *name);
+    CUresult (*LaunchKernel)(CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, CUstream,
+                             void **, void **);
+} cu;
+static CUfunction spin;
+
+#define CU(call)                                                                                                       \
+    do {                                                                                                               \
+        CUresult result_ = (call);                                                                                     \
+        if (!CHECK(result_ == 0, "%s: CUDA error %d", #call, result_))                                                 \
+            MPI_Abort(MPI_COMM_WORLD, 1);                                                                              \
+    } while (0)
+
+static int find_driver(void)
+{
+    void *driver = dlopen("libcuda.so.1", RTLD_NOW);
+    int all = driver != NULL;
+#define FIND(field, name) all = all && (*(void **)(void *)&cu.field = dlsym(driver, name)) != NULL
+    FIND(BeginCapture, "cuStreamBeginCapture_v2");
+    FIND(EndCapture, "cuStreamEndCapture");
+    FIND(Instantiate, "cuGraphInstantiateWithFlags");
+    FIND(Upload, "cuGraphUpload");
+    FIND(Launch, "cuGraphLaunch");
+    FIND(ExecDestroy, "cuGraphExecDestroy");
+    FIND(GraphDestroy, "cuGraphDestroy");
+    FIND(ModuleLoadData, "cuModuleLoadData");
+    FIND(ModuleGetFunction, "cuModuleGetFunction");
+    FIND(LaunchKernel, "cuLaunchKernel");
+#undef FIND
+    return all;
+}
+
+/* Spins for about `cycles` of the GPU's clock in every block. */
+static const char spin_ptx[] = ".version 6.0\n.target sm_60\n.address_size 64\n"
+                               ".visible .entry spin(.param .u64 cycles)\n{\n"
+                               ".reg .u64 %rd<4>;\n.reg .pred %p;\n"
+                               "ld.param.u64 %rd1, [cycles];\nmov.u64 %rd2, %clock64;\n"
+                               "again:\nmov.u64 %rd3, %clock64;\nsub.u64 %rd3, %rd3, %rd2;\n"
+                               "setp.lt.u64 %p, %rd3, %rd1;\n@%p bra again;\nret;\n}\n";
+
+int seq_graphs(void)
+{
+    static int known = -1;
+    if (known < 0) {
+        CUmodule module = NULL;
+        known = strcmp(tutti_device_name(), "cuda") == 0;
+        if (known && !CHECK(find_driver(), "the driver lacks a function"))
+            MPI_Abort(MPI_COMM_WORLD, 1);
+        if (known) {
+            CU(cu.ModuleLoadData(&module, spin_ptx));
+            CU(cu.ModuleGetFunction(&spin, module, "spin"));
+        }
+    }
+    return known;
+}
+
+void seq_capture_begin(void *stream, int mode)
+{
+    CU(cu.BeginCapture(stream, mode));
+}
+
+void *seq_capture_end(void *stream)
+{
+    CUgraph graph = NULL;
+    CUgraphExec exec = NULL;
+    CU(cu.EndCapture(stream, &graph));
+    CU(cu.Instantiate(&exec, graph, 0));
+    CU(cu.GraphDestroy(graph));
+    CU(cu.Upload(exec, stream)); /* here: the first launch would wait for it */
+    return exec;
+}
+
+void seq_graph_launch(void *graph, void *stream)
+{
+    CU(cu.Launch(graph, stream));
+}
+
+void seq_graph_free(void *graph)
+{
+    CU(cu.ExecDestroy(graph));
+}
+
+void seq_spin(void *stream, unsigned blocks, uint64_t cycles)
+{
+    enum { THREADS = 1024 };
+    void *parameters[] = {&cycles};
+    CU(cu.LaunchKernel(spin, blocks, 1, 1, THREADS, 1, 1, 0, stream, parameters, NULL));
+}
