@@ -20,7 +20,7 @@
 #define TUTTI_EACH(i, n) for (unsigned i = 0; i < (n); i++)
 #define TUTTI_SYNC()     ((void)0)
 #define TUTTI_REDUCE(ends, ranks, outs, n)                                                                             \
-    reduce(pair, (const void *const *)(ends)->from, ranks, (void *const *)(ends)->to, outs, n)
+    (tutti_pace(), reduce(pair, (const void *const *)(ends)->from, ranks, (void *const *)(ends)->to, outs, n))
 
 enum {
     TUTTI_SPREAD_BYTES = 32768, /* read once, then handed to each receiver out of the cache */
@@ -50,9 +50,17 @@ enum {
 
 #include "kernels/common.inc"
 
+/* Between a look that told this block to go on and what it does then; tests alone ask for it. */
+TUTTI_FN void tutti_pace(void)
+{
+    if (tutti_kernel_dice)
+        tutti_kernel_pause();
+}
+
 /* Copies `bytes` to each of n places. */
 TUTTI_FN void tutti_spread(unsigned char *const to[], unsigned n, const unsigned char *from, uint64_t bytes)
 {
+    tutti_pace();
     for (uint64_t at = 0; at < bytes; at += TUTTI_SPREAD_BYTES) {
         const size_t some = bytes - at < TUTTI_SPREAD_BYTES ? bytes - at : TUTTI_SPREAD_BYTES;
         for (unsigned i = 0; i < n; i++)

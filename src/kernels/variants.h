@@ -26,6 +26,10 @@ struct tutti_c_variant {
     void (*const *kernel)(const void *args, unsigned block, const struct tutti_c_pair *pair);
 };
 
+/* See tutti_kernel_pace(). */
+extern _Thread_local unsigned tutti_kernel_dice;
+void tutti_kernel_pause(void);
+
 /* The i-th variant that was built and that this processor runs, the widest first; NULL past the last. */
 const struct tutti_c_variant *tutti_kernels_c(int i);
 /* The row of `variant` that serves (type, op). Stops the program where there is none: callers ask tutti_has_kernel().

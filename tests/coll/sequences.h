@@ -14,6 +14,7 @@ enum {
     SEQ_CALLS = 12, /* of a sequence */
     SEQ_GROUPS = 8,
     SEQ_RULES = 56,  /* sets of rules; the library keeps 63 */
+    SEQ_FIXED = 9,   /* of them not drawn */
     SEQ_TEXT = 1024, /* bytes of one */
     SEQ_GUARD = 64,
     SEQ_SHIFT = 24 /* bytes around a buffer */
@@ -37,6 +38,7 @@ struct seq_call {
     struct tutti_reduce call; /* `counts` is not set */
     size_t counts[SEQ_RANKS]; /* of REDUCE_SCATTER */
     int in_place;             /* 0: nowhere, 1: on all ranks, 2: on some */
+    int flags;                /* 1: contributions are full of words that packets in scratch have as flags */
     int host;                 /* 1: the team's rank 0 brings host memory */
     int repeats;              /* call before of the same shape whose buffers are used again, or -1 */
     int repeated;             /* 1: a later one uses these again */
@@ -98,6 +100,7 @@ struct seq_rank {
     unsigned char *before[2], *got, *expected;
     int turn;
     uint64_t dice;
+    uint64_t epoch; /* the highest that a channel of this rank has been seen at */
 };
 
 int seq_rank_in(const struct seq_group *g, int world);

@@ -1,5 +1,6 @@
 #include "sequences.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "support/random.h"
@@ -85,11 +86,20 @@ void seq_rules(uint64_t seed, int rules, char text[SEQ_TEXT])
         "allreduce: *@pipeline reduce: *@chain reduce_scatter: *@pipeline",
         "allreduce: *@ll128 reduce: *@chain_ll128 reduce_scatter: *@ll128 scan: *@ll128",
         "allreduce: *@twoshot_ll128 reduce: *@chain_ll128 reduce_scatter: *@ll128",
+        "allreduce: 0-8k@ll128 *@twoshot_ll128 reduce: 0-16k@twoshot_ll128 *@chain_ll128 reduce_scatter: *@ll128",
         "allreduce: *@copies reduce: *@chain reduce_scatter: *@pipeline scan: *@ll",
+        "allreduce: 0-1k@ll 1k-8k@oneshot *@twoshot reduce: 0-1k@ll 1k-16k@ll128 *@chain reduce_scatter: *@ll",
+        "allreduce: 0-512@ll 512-4k@ll128 4k-16k@twoshot_ll128 *@pipeline reduce: 0-512@ll 512-8k@ll128 *@chain_ll128",
     };
     const int n = sizeof fixed / sizeof fixed[0];
+    _Static_assert(sizeof fixed / sizeof fixed[0] == SEQ_FIXED, "as drawn");
     uint64_t dice = random_mix(seed ^ random_mix(UINT64_C(0x72756c6573) + (unsigned)rules));
     size_t at = 0;
+    const char *given = getenv("TUTTI_TEST_RULES");
+    if (given && *given) {
+        snprintf(text, SEQ_TEXT, "%s", given);
+        return;
+    }
     if (rules < n) {
         snprintf(text, SEQ_TEXT, "%s", fixed[rules] ? fixed[rules] : tutti_rules_default("cuda"));
         return;
@@ -110,7 +120,7 @@ static void draw_pair(uint64_t *dice, struct oracle_case *what)
     } while (!tutti_has_kernel(what->type, what->op));
 }
 
-/* As often small as large. */
+/* As often small as large; now and then one for which kernels have many blocks. */
 static size_t draw_count(uint64_t *dice, size_t size, size_t most)
 {
     size_t octaves = 1;
@@ -118,6 +128,8 @@ static size_t draw_count(uint64_t *dice, size_t size, size_t most)
         octaves++;
     size_t bytes = (size_t)1 << below(dice, (unsigned)octaves);
     bytes += random_next(dice) % bytes;
+    if (below(dice, 8) == 0)
+        bytes = most / 8 + random_next(dice) % (most - most / 8);
     return bytes < size ? 1 : bytes / size;
 }
 
@@ -173,6 +185,8 @@ static void draw_fresh(uint64_t *dice, struct seq_call *c, const struct seq_call
         c->call.count = (c->call.count / (size_t)ranks + (c->call.count < (size_t)ranks)) * (size_t)ranks;
     c->in_place = (int)below(dice, 3);
     c->host = below(dice, 48) == 0;
+    c->flags = !oracle_floating(c->what.type) && c->what.op != TUTTI_OP_MINLOC && c->what.op != TUTTI_OP_MAXLOC &&
+               below(dice, 3) == 0;
     c->call.near = (int)below(dice, 2);
 }
 
@@ -217,7 +231,8 @@ void seq_draw(struct sequence *s, uint64_t seed, uint64_t number, int ranks, siz
     const int groups = seq_groups(ranks, group);
     uint64_t dice = random_mix(seed ^ random_mix(number));
     *s = (struct sequence){.seed = seed, .number = number};
-    s->rules = (int)(random_mix(seed + number / SEQ_SAME_RULES) % SEQ_RULES);
+    const uint64_t rules = random_mix(seed + number / SEQ_SAME_RULES);
+    s->rules = (int)(rules % 2 ? (rules >> 8) % SEQ_FIXED : (rules >> 8) % SEQ_RULES);
     draw_teams(&dice, s, groups);
     s->calls = 3 + (int)below(&dice, SEQ_CALLS - 2);
     for (int i = 0; i < s->calls; i++) {
@@ -265,6 +280,8 @@ void seq_show(FILE *to, const struct sequence *s, int ranks)
             for (int r = 0;
                  c->call.collective == TUTTI_COLLECTIVE_REDUCE_SCATTER && r < group[s->team[c->team].group].size; r++)
                 fprintf(to, "%s%zu", r ? " + " : ", segments ", c->counts[r]);
+            if (c->flags)
+                fprintf(to, ", of flags");
             if (c->host)
                 fprintf(to, ", host memory on rank 0");
             if (c->repeats >= 0)

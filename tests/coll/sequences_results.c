@@ -76,6 +76,17 @@ void seq_fetch(struct seq_rank *me, const struct sequence *s, int i)
         seq_fault(me, s, i, "copy out");
 }
 
+/* What a channel that is given again, or has another layout now, could take for a packet of a launch to come. */
+static void fill_with_flags(struct seq_rank *me, const struct seq_call *c, unsigned char *to)
+{
+    for (size_t at = 0; at + 8 <= bytes_of(c); at += 8) {
+        const uint64_t pick = random_next(&me->dice), epoch = me->epoch + (pick >> 8) % 24;
+        const uint64_t half = (uint64_t)((uint32_t)epoch | 0x80000000u) << 32 | (uint32_t)(pick >> 32);
+        const uint64_t words[] = {epoch, half, UINT64_C(1) << 63 | epoch << 20 | (pick >> 16) % 4, epoch << 24 | 1};
+        memcpy(to + at, &words[pick % 4], 8);
+    }
+}
+
 /* Places, and what they hold before the calls. */
 void seq_fill(struct seq_rank *me, const struct sequence *s)
 {
@@ -98,6 +109,8 @@ void seq_fill(struct seq_rank *me, const struct sequence *s)
         at += p->in_place ? 0 : p->out.bytes;
         memset(before + p->in.at, LEFT, at - p->in.at);
         oracle_fill(before + p->in.at + p->in.start, &c->what, rank, 0, c->call.count);
+        if (c->flags)
+            fill_with_flags(me, c, before + p->in.at + p->in.start);
         seq_shared.filled[me->turn][me->world][i] = before + p->in.at + p->in.start;
         if (c->repeats < 0)
             seq_put(me, s, i);

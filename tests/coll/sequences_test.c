@@ -3,7 +3,8 @@
  * oracle, with what lies around it. What one call leaves in the scratch that the next one uses shows here.
  * usage: sequences_test RANKS SEQUENCES [SECONDS]
  * TUTTI_TEST_ONLY=N: sequence N alone, again and again. TUTTI_TEST_FIRST=N: from N on.
- * TUTTI_TEST_FAILURES=N: sequences that may fail before it ends. */
+ * TUTTI_TEST_RULES=TEXT: these in place of those drawn. TUTTI_TEST_FAILURES=N: sequences that may fail before it ends.
+ */
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -116,11 +117,23 @@ static void open_team(struct seq_rank *me, const struct sequence *s, int t, int 
     }
 }
 
+/* Epochs of the next launches in this channel, whoever gets it. */
+static void look_at_epoch(struct seq_rank *me, const struct tutti_team *team)
+{
+    uint64_t ticks = 0;
+    if (team->state == TUTTI_TEAM_OPEN &&
+        tutti_copy(&ticks, (char *)team->scratch + offsetof(struct tutti_channel_flags, ticks), sizeof ticks) ==
+            TUTTI_OK &&
+        ticks / TUTTI_TICKS > me->epoch)
+        me->epoch = ticks / TUTTI_TICKS;
+}
+
 static void close_team(struct seq_rank *me, const struct sequence *s, int t, int call)
 {
     struct seq_live *live = &me->live[t];
     if (live->stream)
         fine(me, s, call, "a stream", live->team->device->stream_sync(live->stream));
+    look_at_epoch(me, live->team);
     tutti_enqueue_close(live->team);
     tutti_team_free(live->team);
     *live = (struct seq_live){.team = NULL};

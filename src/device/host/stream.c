@@ -2,7 +2,7 @@
  * first needed. Work for a stream that has nothing queued and waits for no event runs at once on the caller's thread:
  * handing it over would cost two switches. In streams of the program everything is handed over: work may wait for what
  * the caller has yet to put into another stream. In strict mode everything is handed over in all streams, now and then
- * after a delay, so that a missing wait is seen; the delays follow from TUTTI_SEED. */
+ * after a delay, as kernels pause, so that a missing wait is seen; the delays follow from TUTTI_SEED. */
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -113,8 +113,10 @@ static void *stream_main(void *with)
         if (!stream->head)
             stream->tail = &stream->head;
         pthread_mutex_unlock(&stream->lock);
-        if (tutti_settings()->host_strict)
+        if (tutti_settings()->host_strict) {
             delay(stream);
+            work->dice = stream->dice | 1;
+        }
         int status = run(work);
         free(work);
         pthread_mutex_lock(&stream->lock);

@@ -105,6 +105,7 @@ int tutti_work_launch(struct tutti_work *work, int gpu, const struct tutti_launc
     work->gpu = gpu;
     work->is_flow = launch->flow != NULL;
     work->blocks = launch->blocks;
+    work->dice = 0;
     if (tutti_host_places() > 0 && tutti_host_waits(launch->kernel) && launch->blocks > tutti_host_places()) {
         tutti_error("host device: a kernel of %u blocks, where a GPU holds %u (TUTTI_HOST_BLOCKS)", launch->blocks,
                     tutti_host_places());
@@ -167,8 +168,10 @@ void tutti_work_drop(struct tutti_work *work)
 static void run_blocks(const struct tutti_work *work)
 {
     const unsigned held = tutti_host_places_take(work);
+    tutti_kernel_pace(tutti_host_waits((enum tutti_kernel)work->kernel) ? work->dice : 0);
     for (unsigned block = 0; block < work->blocks; block++)
         tutti_kernel_host(work->kernel, work->type, work->op, &work->args, block);
+    tutti_kernel_pace(0);
     tutti_host_places_give(work, held);
 }
 
