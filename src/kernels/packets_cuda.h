@@ -214,8 +214,9 @@ template <unsigned DATA> struct tutti_format_lines {
     }
 };
 
-/* Before a warp stores units that are seen together: its threads may have come on several ways. Nothing is loaded ahead
- * of it, so it stands behind all loads of a batch. */
+/* Before a warp stores or looks at units that are seen together: its threads may have come on several ways, and what
+ * some of them do earlier belongs to another moment. Nothing is loaded ahead of it, so it stands behind all plain loads
+ * of a batch. */
 template <class F> static __device__ __forceinline__ void tutti_packets_together(void)
 {
     if (F::WARP)
@@ -241,6 +242,7 @@ static __device__ __forceinline__ int tutti_packet_wait(const struct tutti_flow_
             tired = __any_sync(0xffffffffu, tired);
         if (tired)
             return 0;
+        tutti_packets_together<F>();
         F::look(from, held);
     }
     return 1;
@@ -361,6 +363,7 @@ static __device__ __forceinline__ int tutti_flow_pull_each(const struct tutti_fl
 #pragma unroll 1
     for (uint32_t first = threadIdx.x / 32; first < turns; first += warps * BATCH) {
         typename F::held held[BATCH];
+        tutti_packets_together<F>();
 #pragma unroll
         for (unsigned b = 0; b < BATCH; b++) {
             const uint32_t w = first + b * warps;
@@ -415,6 +418,7 @@ static __device__ __forceinline__ int tutti_flow_combine(const struct tutti_flow
         for (unsigned r = 0; r < depth; r += BATCH) {
             typename F::held held[BATCH];
             union unit part[BATCH];
+            tutti_packets_together<F>();
 #pragma unroll
             for (unsigned k = 0; k < BATCH; k++) {
                 if (r + k == args->rank)

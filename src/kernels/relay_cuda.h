@@ -20,11 +20,16 @@ static __device__ __forceinline__ int tutti_flow_relay(const struct tutti_flow_a
     for (uint32_t first = threadIdx.x; first < units; first += blockDim.x * BATCH) {
         typename F::held held[BATCH];
         union unit mine[BATCH];
+        tutti_packets_together<F>();
 #pragma unroll
         for (unsigned b = 0; b < BATCH; b++) {
             const uint32_t u = first + b * blockDim.x;
             if (u < units && link->from)
                 F::look(link->from + F::wire(u), &held[b]);
+        }
+#pragma unroll
+        for (unsigned b = 0; b < BATCH; b++) {
+            const uint32_t u = first + b * blockDim.x;
             if (u < units && link->own)
                 mine[b].v = tutti_plain_load(link->own + F::data(u), F::valid(u, bytes), own_aligned);
         }

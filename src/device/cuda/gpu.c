@@ -241,9 +241,11 @@ int tutti_cuda_function(struct tutti_cuda_context *context, int kernel, int type
         int status = load_module(context, image);
         if (status != TUTTI_OK)
             return status;
-        int made_for = 0; /* asking for an attribute loads the code, which the driver may put off otherwise */
+        int made_for = 0, registers; /* asking for these loads the code, which the driver may put off otherwise */
         CUstreamCaptureMode mode = tutti_cuda_relax();
         CUresult result = tutti_cuda.ModuleGetFunction(&function, context->module[image], name);
+        if (result == CUDA_SUCCESS)
+            result = tutti_cuda.FuncGetAttribute(&registers, CU_FUNC_ATTRIBUTE_NUM_REGS, function);
         if (result == CUDA_SUCCESS)
             result = tutti_cuda.FuncGetAttribute(&made_for, CU_FUNC_ATTRIBUTE_PTX_VERSION, function);
         tutti_cuda_unrelax(mode);
