@@ -4,6 +4,7 @@
 #include "core/log.h"
 #include "core/status.h"
 #include "core/types.h"
+#include "team/discard.h"
 #include "team/room.h"
 #include "team/watcher.h"
 
@@ -73,6 +74,7 @@ static int prepare(struct tutti_team *team)
 /* This rank's part of the multiprocessors, and somebody who looks after what is put into the stream. 0: it has none. */
 static unsigned take_share(struct tutti_team *team)
 {
+    tutti_discard_hold(team->node);
     if (prepare(team) != TUTTI_OK || tutti_watcher_add(team) != TUTTI_OK)
         return 0;
     return tutti_room_share(team, team->blocks);
@@ -85,6 +87,7 @@ static int take_place(struct tutti_team *team)
     if (status != TUTTI_OK || all == 0) {
         tutti_room_unshare(team, mine);
         tutti_watcher_remove(team);
+        tutti_discard_release(team->node);
         team->share = 0;
         team->why = "a GPU has no room for the kernels of one more communicator (free others first), or cannot load them";
         return status != TUTTI_OK ? status : TUTTI_ERR_UNAVAILABLE;
@@ -100,6 +103,7 @@ void tutti_enqueue_close(struct tutti_team *team)
         return;
     tutti_watcher_remove(team);
     tutti_room_unshare(team, team->share);
+    tutti_discard_release(team->node);
     team->share = 0;
 }
 

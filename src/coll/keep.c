@@ -8,6 +8,7 @@
 
 #include "core/log.h"
 #include "core/status.h"
+#include "team/discard.h"
 
 enum { SEEN_ENOUGH = 2 };
 
@@ -50,7 +51,8 @@ static struct tutti_keep *place_of(struct tutti_team *team, const struct tutti_l
 
 int tutti_keep_launch(struct tutti_team *team, const struct tutti_launch *launch)
 {
-    if (!team->device->launch_keep || team->keep_off)
+    /* To make one ready may wait for what runs, as kernels in stream order may for long: see team/discard.h. */
+    if (!team->device->launch_keep || team->keep_off || tutti_discard_held(team->node))
         return team->device->launch(team->stream, launch);
     if (!team->keep)
         team->keep = calloc(TUTTI_KEEPS, sizeof *team->keep);
@@ -75,11 +77,10 @@ int tutti_keep_launch(struct tutti_team *team, const struct tutti_launch *launch
 void tutti_keep_make(struct tutti_team *team)
 {
     struct tutti_keep *keep = team->keep_next;
-    if (team->keep_stale)
-        team->device->launch_drop(team->keep_stale);
+    tutti_discard_launch(team->node, team->keep_stale);
     team->keep_stale = NULL;
     team->keep_next = NULL;
-    if (!keep)
+    if (!keep || tutti_discard_held(team->node))
         return;
     keep->launch.flow = &keep->flow;
     int status = team->device->launch_keep(team->stream, &keep->launch, &keep->kept);

@@ -49,7 +49,7 @@ static __device__ __forceinline__ struct tutti_channel_flags *tutti_flow_channel
 }
 
 /* The block's threads together; everything that this block stores afterwards is seen later. */
-static __device__ __forceinline__ void tutti_flow_scrub(unsigned char *at, uint64_t bytes)
+static __device__ __noinline__ void tutti_flow_scrub(unsigned char *at, uint64_t bytes)
 {
 #pragma unroll 1
     for (uint64_t i = threadIdx.x * 16ull; i < bytes; i += blockDim.x * 16ull)

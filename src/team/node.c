@@ -9,6 +9,7 @@
 #include "core/log.h"
 #include "core/settings.h"
 #include "team/cache.h"
+#include "team/discard.h"
 #include "team/seat.h"
 #include "team/socket.h"
 #include "team/watch.h"
@@ -204,6 +205,7 @@ void tutti_node_close(struct tutti_node *node)
         tutti_socket_purge(node, -2);
     }
     int alive = !node->forgotten && node->device && node->device->active();
+    tutti_discard_end(node, alive);
     if (alive)
         tutti_cache_empty(node->cache, node->device);
     tutti_seats_free(node, alive);

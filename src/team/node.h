@@ -100,6 +100,8 @@ struct tutti_node {
 
     struct tutti_cache *cache;
     struct tutti_room room[TUTTI_ROOM_GPUS]; /* by GPU of this process */
+    atomic_int streams;                      /* communicators with a stream */
+    struct tutti_discarded *discarded;       /* see discard.h; under `lock` */
     struct tutti_watcher *watcher;           /* see watcher.h; under `lock` */
 };
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/log.h"
+#include "team/discard.h"
 #include "team/map.h"
 #include "team/node.h"
 #include "team/seat.h"
@@ -201,11 +202,10 @@ void tutti_team_free(struct tutti_team *team)
                     (unsigned long long)team->linger.served);
     if (place && !team->node->forgotten) {
         for (int i = 0; i < team->spares && team->device->active(); i++)
-            team->device->free(team->spare[i]);
+            tutti_discard_memory(team->node, team->spare[i]);
         for (int i = 0; i < (team->keep ? TUTTI_KEEPS : 0); i++)
-            team->device->launch_drop(team->keep[i].kept);
-        if (team->keep_stale)
-            team->device->launch_drop(team->keep_stale);
+            tutti_discard_launch(team->node, team->keep[i].kept);
+        tutti_discard_launch(team->node, team->keep_stale);
         tutti_seat_leave(team);
         tutti_map_release(place);
         tutti_place_leave(place);

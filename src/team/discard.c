@@ -1,0 +1,75 @@
+#include "team/discard.h"
+
+#include <stdlib.h>
+
+#include "team/node.h"
+
+struct tutti_discarded {
+    struct tutti_discarded *next;
+    void *memory;
+    struct tutti_kept *kept;
+};
+
+static void end(struct tutti_node *node, void *memory, struct tutti_kept *kept)
+{
+    if (memory)
+        node->device->free(memory);
+    if (kept)
+        node->device->launch_drop(kept);
+}
+
+static void discard(struct tutti_node *node, void *memory, struct tutti_kept *kept)
+{
+    struct tutti_discarded *aside = NULL;
+    pthread_mutex_lock(&node->lock);
+    if (atomic_load(&node->streams) > 0 && (aside = malloc(sizeof *aside)) != NULL) {
+        *aside = (struct tutti_discarded){node->discarded, memory, kept};
+        node->discarded = aside;
+    }
+    pthread_mutex_unlock(&node->lock);
+    if (!aside)
+        end(node, memory, kept);
+}
+
+void tutti_discard_memory(struct tutti_node *node, void *device_memory)
+{
+    if (device_memory)
+        discard(node, device_memory, NULL);
+}
+
+void tutti_discard_launch(struct tutti_node *node, struct tutti_kept *kept)
+{
+    if (kept)
+        discard(node, NULL, kept);
+}
+
+void tutti_discard_hold(struct tutti_node *node)
+{
+    atomic_fetch_add(&node->streams, 1);
+}
+
+void tutti_discard_release(struct tutti_node *node)
+{
+    if (atomic_fetch_sub(&node->streams, 1) == 1 && node->device && node->device->active())
+        tutti_discard_end(node, 1);
+}
+
+int tutti_discard_held(const struct tutti_node *node)
+{
+    return atomic_load_explicit(&node->streams, memory_order_relaxed) > 0;
+}
+
+void tutti_discard_end(struct tutti_node *node, int alive)
+{
+    pthread_mutex_lock(&node->lock);
+    struct tutti_discarded *all = node->discarded;
+    node->discarded = NULL;
+    pthread_mutex_unlock(&node->lock);
+    while (all) {
+        struct tutti_discarded *next = all->next;
+        if (alive)
+            end(node, all->memory, all->kept);
+        free(all);
+        all = next;
+    }
+}

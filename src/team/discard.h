@@ -1,0 +1,20 @@
+/* Things of the device that are no longer used. To free them may wait for kernels that run (of the driver, not of its
+ * contract), and a kernel in stream order may run until a peer comes to a call that in turn waits for this process. So
+ * while communicators with a stream live they are put aside; the last of them to go frees all. */
+#ifndef TUTTI_TEAM_DISCARD_H
+#define TUTTI_TEAM_DISCARD_H
+
+#include "team/team.h"
+
+/* Local, the device alive. Device memory, or a launch that was kept ready; NULL is fine. */
+void tutti_discard_memory(struct tutti_node *node, void *device_memory);
+void tutti_discard_launch(struct tutti_node *node, struct tutti_kept *kept);
+/* Local. One more communicator with a stream, or one less. */
+void tutti_discard_hold(struct tutti_node *node);
+void tutti_discard_release(struct tutti_node *node);
+/* Local. 1 where communicators with a stream live. */
+int tutti_discard_held(const struct tutti_node *node);
+/* Local. At the node's end; alive: the device may be called. */
+void tutti_discard_end(struct tutti_node *node, int alive);
+
+#endif
