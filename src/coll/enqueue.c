@@ -71,32 +71,26 @@ static int prepare(struct tutti_team *team)
 }
 
 /* This rank's part of the multiprocessors, and somebody who looks after what is put into the stream. 0: it has none. */
-static unsigned take_share(struct tutti_team *team, int *early)
+static unsigned take_share(struct tutti_team *team)
 {
-    *early = 0;
     if (prepare(team) != TUTTI_OK || tutti_watcher_add(team) != TUTTI_OK)
         return 0;
-    return tutti_room_share(team, team->blocks, early);
+    return tutti_room_share(team, team->blocks);
 }
 
 static int take_place(struct tutti_team *team)
 {
-    int early;
-    uint32_t mine = team->share = take_share(team, &early), all = 0, all_early = 0;
+    uint32_t mine = team->share = take_share(team), all = 0;
     int status = tutti_team_vote(team, mine, &all);
-    if (status == TUTTI_OK)
-        status = tutti_team_vote(team, (uint32_t)early, &all_early);
     if (status != TUTTI_OK || all == 0) {
-        tutti_room_unshare(team, mine, early);
+        tutti_room_unshare(team, mine);
         tutti_watcher_remove(team);
         team->share = 0;
-        team->why =
-            "a GPU has no room for the kernels of one more communicator (free others first), or cannot load them";
+        team->why = "a GPU has no room for the kernels of one more communicator (free others first), or cannot load them";
         return status != TUTTI_OK ? status : TUTTI_ERR_UNAVAILABLE;
     }
-    tutti_room_unshare(team, mine - all, early && !all_early);
+    tutti_room_unshare(team, mine - all);
     team->share = team->blocks = all;
-    team->early = (int)all_early;
     return TUTTI_OK;
 }
 
@@ -105,7 +99,7 @@ void tutti_enqueue_close(struct tutti_team *team)
     if (!team->share)
         return;
     tutti_watcher_remove(team);
-    tutti_room_unshare(team, team->share, team->early);
+    tutti_room_unshare(team, team->share);
     team->share = 0;
 }
 

@@ -65,7 +65,6 @@ void tutti_flow_args(struct tutti_team *team, const struct tutti_reduce *call, s
         .noticed = &team->words_device->noticed,
         .where = &team->words_device->where,
         .failed = &team->words_device->failed,
-        .early = (uint32_t)team->early,
         .timeout_ns = (uint64_t)tutti_settings()->timeout_seconds * 1000000000u,
         .mail = &team->words_device->mail,
         .answer = &team->words_device->answer,
@@ -108,6 +107,18 @@ static int overlaps(const struct tutti_team *team, const struct tutti_reduce *ca
            call->counts[team->rank] != call->counts[0] && call->counts[team->rank] > 0;
 }
 
+/* In stream order a launch of at most half of the communicator's blocks lets the next one come at once, and one that
+ * needs more than the other half does not come behind it before it has ended. */
+static int overlap(struct tutti_team *team, const struct tutti_stream *stream, unsigned blocks, uint32_t *early)
+{
+    const unsigned half = team->share / 2;
+    const int may = stream == team->stream || !team->early || blocks <= team->share - half;
+    *early = stream != team->stream && blocks <= half;
+    if (stream != team->stream)
+        team->early = (int)*early;
+    return may;
+}
+
 static int launch_all(struct tutti_team *team, const struct tutti_reduce *call, struct tutti_stream *stream,
                       uint32_t ticket, uint32_t notice, tutti_flow_shape *shape)
 {
@@ -141,7 +152,7 @@ static int launch_all(struct tutti_team *team, const struct tutti_reduce *call, 
                                       .blocks = flow.blocks,
                                       .threads = flow.threads,
                                       .gpu = team->gpu,
-                                      .early = 1,
+                                      .early = overlap(team, stream, flow.blocks, &args.early),
                                       .flow = &args};
         status =
             notice != 0 && longest <= most ? tutti_keep_launch(team, &launch) : team->device->launch(stream, &launch);

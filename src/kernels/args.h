@@ -148,7 +148,7 @@ struct tutti_flow_args {
     uint64_t timeout_ns;
     uint32_t tells; /* 1: tells its peers by a token that it has begun, whatever its shape */
     uint32_t early; /* 1: what comes next in the stream may take multiprocessors as soon as all blocks have begun; 0:
-                       when all have waited for the last time */
+                       when this launch needs none any more that others keep, see flow.inc */
     const volatile uint32_t *abort;
     volatile uint32_t *done;
     volatile uint32_t *where;

@@ -77,9 +77,7 @@ static __device__ __forceinline__ void tutti_flow_tell(const struct tutti_flow_a
         *(volatile uint64_t *)token = epoch;
 }
 
-/* What comes next in the stream may be brought up: its blocks wait for the end of this launch and keep multiprocessors
- * meanwhile. So the launches of a communicator that share a GPU with others say it when nothing is waited for any more.
- */
+/* The block's part is done when one thread has said it; saying it again does nothing. */
 static __device__ __forceinline__ void tutti_flow_let_go(void)
 {
 #if __CUDA_ARCH__ >= 900

@@ -194,7 +194,6 @@ template <unsigned DATA> struct tutti_format_lines {
         union tutti_quad quad;
         quad.v = v;
         const uint64_t high = unit % 8 == 7 ? epoch : quad.d[1];
-        __syncwarp(); /* what was loaded on several ways is stored as one */
         asm volatile("st.volatile.global.v2.u64 [%0], {%1, %2};" ::"l"(to), "l"(quad.d[0]), "l"(high) : "memory");
     }
     static __device__ __forceinline__ void look(const unsigned char *from, struct held *held)
@@ -214,6 +213,14 @@ template <unsigned DATA> struct tutti_format_lines {
         return quad.v;
     }
 };
+
+/* Before a warp stores units that are seen together: its threads may have come on several ways. Nothing is loaded ahead
+ * of it, so it stands behind all loads of a batch. */
+template <class F> static __device__ __forceinline__ void tutti_packets_together(void)
+{
+    if (F::WARP)
+        __syncwarp();
+}
 
 template <int PACKETS, unsigned SIZE> struct tutti_format {
     typedef tutti_format_lines<SIZE == 16 ? 112 : 120> type;
@@ -251,6 +258,7 @@ static __device__ __forceinline__ void tutti_flow_push(const struct tutti_flow_a
 #pragma unroll 1
     for (uint32_t u = threadIdx.x; u < units; u += blockDim.x) {
         const uint4 v = tutti_plain_load(from + F::data(u), F::valid(u, bytes), aligned);
+        tutti_packets_together<F>();
 #pragma unroll 4
         for (unsigned i = 0; i + 1 < args->ranks; i++) {
             const unsigned peer = tutti_flow_peer(args, i);
@@ -295,6 +303,7 @@ static __device__ __forceinline__ void tutti_flow_push_each(const struct tutti_f
                                            tutti_aligned((uint64_t)from, F::STEP));
             }
         }
+        tutti_packets_together<F>();
 #pragma unroll
         for (unsigned b = 0; b < BATCH; b++) {
             const uint32_t w = first + b * warps;
@@ -311,6 +320,7 @@ template <class F>
 static __device__ __forceinline__ void tutti_flow_push_segments(const struct tutti_flow_args *args, unsigned size,
                                                                 uint64_t grain, unsigned block, uint64_t epoch)
 {
+    enum { BATCH = 4 };
     const uint32_t peers = args->ranks - 1, warps = blockDim.x / 32;
     for (uint32_t i = threadIdx.x / 32 % peers; i < peers; i += warps < peers ? warps : peers) {
         const unsigned peer = tutti_flow_peer(args, i);
@@ -322,9 +332,22 @@ static __device__ __forceinline__ void tutti_flow_push_segments(const struct tut
         const unsigned aligned = tutti_aligned((uint64_t)from, F::STEP);
         /* Of the warps whose turn this peer is, every one takes its share. */
         const uint32_t with = warps < peers ? 1 : (warps - i + peers - 1) / peers, first = threadIdx.x / 32 / peers;
-#pragma unroll 4
-        for (uint32_t u = first * 32 + threadIdx.x % 32; u < units; u += with * 32)
-            F::store(to + F::wire(u), u, tutti_plain_load(from + F::data(u), F::valid(u, bytes), aligned), epoch);
+        for (uint32_t next = first * 32 + threadIdx.x % 32; next < units; next += with * 32 * BATCH) {
+            uint4 held[BATCH];
+#pragma unroll
+            for (unsigned b = 0; b < BATCH; b++) {
+                const uint32_t u = next + b * with * 32;
+                if (u < units)
+                    held[b] = tutti_plain_load(from + F::data(u), F::valid(u, bytes), aligned);
+            }
+            tutti_packets_together<F>();
+#pragma unroll
+            for (unsigned b = 0; b < BATCH; b++) {
+                const uint32_t u = next + b * with * 32;
+                if (u < units)
+                    F::store(to + F::wire(u), u, held[b], epoch);
+            }
+        }
     }
 }
 
@@ -419,11 +442,15 @@ static __device__ __forceinline__ int tutti_flow_combine(const struct tutti_flow
                 }
             }
         }
+        if (u == threadIdx.x && depth == args->ranks && !args->early)
+            tutti_flow_let_go();
         if (depth > 1) {
 #pragma unroll
             for (int e = 0; e < COUNT; e++)
                 result.e[e] = pair.narrow(acc[e]);
         }
+        if (sum->receivers != TUTTI_FLOW_NOBODY)
+            tutti_packets_together<F>();
         if (sum->receivers == TUTTI_FLOW_PEERS) {
 #pragma unroll 4
             for (unsigned i = 0; i + 1 < args->ranks; i++)

@@ -45,6 +45,8 @@ static __device__ __forceinline__ int tutti_flow_relay(const struct tutti_flow_a
                 }
             }
             if (link->to)
+                tutti_packets_together<F>();
+            if (link->to)
                 F::store(link->to + F::wire(u), u, result.v, link->flag);
             if (link->out)
                 tutti_plain_store(link->out + F::data(u), result.v, F::valid(u, bytes), out_aligned);

@@ -7,7 +7,7 @@
 
 /* Fields of the word: calls 0 to 15, shares 16 to 31. */
 enum { SHARES = 16, FIELD = 0xffff, RESERVED_OF = 33, WAIT_MS = 200 };
-static const uint64_t several = UINT64_C(1) << 32, early_taken = UINT64_C(1) << 33;
+static const uint64_t several = UINT64_C(1) << 32;
 
 static unsigned calls_of(uint64_t word)
 {
@@ -113,16 +113,14 @@ static unsigned share_of(uint64_t word, unsigned all, unsigned most)
     return blocks < most ? blocks : most;
 }
 
-unsigned tutti_room_share(struct tutti_team *team, unsigned most, int *early)
+unsigned tutti_room_share(struct tutti_team *team, unsigned most)
 {
     unsigned all;
     struct tutti_room *room = room_of(team, &all);
     const struct timespec pause = {0, 200000};
     const uint64_t until = tutti_now_ns() + WAIT_MS * UINT64_C(1000000);
-    *early = 1;
     if (!room)
         return most;
-    *early = 0;
     uint64_t word = atomic_load(&room->word);
     for (;;) {
         unsigned blocks = share_of(word, all, most), left = all - calls_of(word) - shares_of(word);
@@ -138,19 +136,15 @@ unsigned tutti_room_share(struct tutti_team *team, unsigned most, int *early)
             if (left < 2)
                 return 0;
         }
-        *early = !(word & early_taken);
-        if (atomic_compare_exchange_weak(&room->word, &word, (word | early_taken) + ((uint64_t)blocks << SHARES)))
+        if (atomic_compare_exchange_weak(&room->word, &word, word + ((uint64_t)blocks << SHARES)))
             return blocks;
     }
 }
 
-void tutti_room_unshare(struct tutti_team *team, unsigned blocks, int early)
+void tutti_room_unshare(struct tutti_team *team, unsigned blocks)
 {
     unsigned all;
     struct tutti_room *room = room_of(team, &all);
-    if (!room)
-        return;
-    atomic_fetch_sub(&room->word, (uint64_t)blocks << SHARES);
-    if (early)
-        atomic_fetch_and(&room->word, ~early_taken);
+    if (room)
+        atomic_fetch_sub(&room->word, (uint64_t)blocks << SHARES);
 }

@@ -20,7 +20,7 @@ enum { TUTTI_ROOM_GPUS = 64 };
 
 /* Of one GPU, in the node of this process. */
 struct tutti_room {
-    _Atomic uint64_t word;    /* blocks of calls, blocks of shares, several threads, a communicator is early */
+    _Atomic uint64_t word;    /* blocks of calls, blocks of shares, several threads */
     _Atomic uintptr_t thread; /* the first that made a reduction here */
     _Atomic uint32_t all;     /* blocks that the GPU holds at once; 0: not known yet, or without limit */
 };
@@ -37,9 +37,8 @@ unsigned tutti_room_try(struct tutti_team *team, unsigned want, int patient);
 /* Gives back what the call has beyond `keep` blocks. */
 void tutti_room_give(struct tutti_team *team, unsigned keep);
 /* A share for a communicator's stream: of at most `most` blocks three quarters for the first on a GPU, half of what is
- * left for others; at least one. 0: none is left. *early is 1 where the communicator may let its launches overlap (see
- * struct tutti_flow_args), one on each GPU; waits a bounded time for calls under way that have taken too much. */
-unsigned tutti_room_share(struct tutti_team *team, unsigned most, int *early);
-void tutti_room_unshare(struct tutti_team *team, unsigned blocks, int early);
+ * left for others; at least one. 0: none is left. Waits a bounded time for calls under way that have taken too much. */
+unsigned tutti_room_share(struct tutti_team *team, unsigned most);
+void tutti_room_unshare(struct tutti_team *team, unsigned blocks);
 
 #endif

@@ -78,7 +78,7 @@ struct tutti_team {
     unsigned granted;                  /* the same for the blocking call under way; 0: not agreed (set by coll/) */
     unsigned held;                     /* blocks that this rank has taken for it, see room.h */
     unsigned share;                    /* blocks that are the team's for as long as it lives; 0: none */
-    int early;                         /* 1: its launches may overlap, see struct tutti_flow_args */
+    int early;                         /* 1: the last launch in stream order let the next one come at once */
     _Atomic int fault;                 /* what the watcher has found, a status; see watcher.h */
     uint32_t prepared[TUTTI_TYPES];    /* bit o: this rank has made the kernels of operator o ready (set by coll/) */
     int offered;                       /* 1: the shares of the coming or current call are filled before all arrive, by

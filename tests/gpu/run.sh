@@ -52,7 +52,7 @@ if ! timeout 570 cmake --build "$build" -j "$jobs" >>"$log" 2>&1; then
 fi
 
 # The CTest tests of label gpu.
-timeout 1500 ctest --test-dir "$build" -L gpu --output-on-failure --no-tests=error 2>&1 | tee "$build/gpu-tests.log"
+timeout 1800 ctest --test-dir "$build" -L gpu --output-on-failure --no-tests=error 2>&1 | tee "$build/gpu-tests.log"
 ctest_status=${PIPESTATUS[0]}
 read -r its_passed its_failed its_skipped < <(awk '
     /^ *[0-9]+\/[0-9]+ Test +#[0-9]+: / {

@@ -116,6 +116,7 @@ void seq_slots_close(void);
 
 void seq_data_open(size_t most);
 void seq_data_close(void);
+void *seq_data_arena(void);
 /* Contributions, results that are none yet, and guard bytes round both, into device memory. */
 void seq_data_fill(const struct seq *seq);
 /* Buffer of the call for the MPI: 0 its contribution, 1 its result. */

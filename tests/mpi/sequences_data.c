@@ -47,6 +47,11 @@ void seq_data_close(void)
     FINE(tutti_device()->free_pinned(stage));
 }
 
+void *seq_data_arena(void)
+{
+    return arena;
+}
+
 void seq_data_load(void *stream, size_t bytes)
 {
     FINE(tutti_stream_copy(stream, load, load + SEQ_LOAD, bytes));
@@ -229,7 +234,7 @@ void seq_data_fill(const struct seq *seq)
         memset(stage, POISON, seq->used);
     for (int i = 0; i < 2 * seq->calls; i++) {
         const struct seq_call *call = &seq->call[i / 2];
-        size_t size = call->handle->size, step = whole ? SIZE_MAX : STAGE / 16;
+        size_t size = call->handle->size, step = whole ? SIZE_MAX : STAGE / size;
         if (!region_of(call, i % 2, &region))
             continue;
         if (!whole) {
@@ -297,7 +302,7 @@ static void look(struct found *found, const struct seq_call *call, int which, si
         return;
     }
     struct line line = line_of(call, q, result ? which ? 1 : call->times : 0), own = line_of(call, q, 0);
-    if (call->in_place && begin + results < call->total + begin && results < call->total &&
+    if (call->in_place && results < call->total &&
         (call->kind == SEQ_REDUCE_SCATTER || call->kind == SEQ_REDUCE_SCATTER_BLOCK)) {
         /* The result, then what was there. */
         size_t n_results = first >= results ? 0 : results - first < n ? results - first : n;
@@ -313,7 +318,7 @@ static int check(const struct seq_call *call, int number, int which, const struc
 {
     struct found found = {.wrong = 0};
     char guard[2 * SEQ_GUARD];
-    size_t size = call->handle->size, step = STAGE / 16;
+    size_t size = call->handle->size, step = STAGE / size;
     if (whole) {
         look(&found, call, which, 0, region->elements, stage + region->at);
         memcpy(guard, stage + region->at - SEQ_GUARD, SEQ_GUARD);

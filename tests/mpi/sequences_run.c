@@ -24,9 +24,12 @@ static const char *stage; /* what follows the last of them */
 
 static void fine(int error, int number)
 {
-    if (!CHECK(error == MPI_SUCCESS, "sequence %llu, call %d: class %d", (unsigned long long)now->number, number,
-               kit_class(error)))
-        MPI_Abort(MPI_COMM_WORLD, 1);
+    if (CHECK(error == MPI_SUCCESS, "sequence %llu, call %d: class %d", (unsigned long long)now->number, number,
+              kit_class(error)))
+        return;
+    seq_say();
+    sleep(2); /* the others say theirs */
+    MPI_Abort(MPI_COMM_WORLD, 1);
 }
 
 /* ---- calls ---- */
