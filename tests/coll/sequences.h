@@ -16,6 +16,7 @@ enum {
     SEQ_RULES = 56,  /* sets of rules; the library keeps 63 */
     SEQ_FIXED = 9,   /* of them not drawn */
     SEQ_TEXT = 1024, /* bytes of one */
+    SEQ_EPOCHS = 8,
     SEQ_GUARD = 64,
     SEQ_SHIFT = 24 /* bytes around a buffer */
 };
@@ -100,7 +101,8 @@ struct seq_rank {
     unsigned char *before[2], *got, *expected;
     int turn;
     uint64_t dice;
-    uint64_t epoch; /* the highest that a channel of this rank has been seen at */
+    uint64_t epoch[SEQ_EPOCHS]; /* where channels of this rank were when they were last seen, in turn */
+    unsigned epochs;
 };
 
 int seq_rank_in(const struct seq_group *g, int world);

@@ -7,7 +7,7 @@
 #include "support/random.h"
 #include "tutti/tutti.h"
 
-enum { LEFT = 0x5e };
+enum { LEFT = 0x5e, SOON = 64 };
 
 /* ---- buffers ---- */
 
@@ -79,8 +79,9 @@ void seq_fetch(struct seq_rank *me, const struct sequence *s, int i)
 /* What a channel that is given again, or has another layout now, could take for a packet of a launch to come. */
 static void fill_with_flags(struct seq_rank *me, const struct seq_call *c, unsigned char *to)
 {
+    const uint64_t seen = me->epoch[random_next(&me->dice) % SEQ_EPOCHS];
     for (size_t at = 0; at + 8 <= bytes_of(c); at += 8) {
-        const uint64_t pick = random_next(&me->dice), epoch = me->epoch + (pick >> 8) % 24;
+        const uint64_t pick = random_next(&me->dice), epoch = seen + (pick >> 8) % SOON;
         const uint64_t half = (uint64_t)((uint32_t)epoch | 0x80000000u) << 32 | (uint32_t)(pick >> 32);
         const uint64_t words[] = {epoch, half, UINT64_C(1) << 63 | epoch << 20 | (pick >> 16) % 4, epoch << 24 | 1};
         memcpy(to + at, &words[pick % 4], 8);

@@ -117,15 +117,13 @@ static void open_team(struct seq_rank *me, const struct sequence *s, int t, int 
     }
 }
 
-/* Epochs of the next launches in this channel, whoever gets it. */
 static void look_at_epoch(struct seq_rank *me, const struct tutti_team *team)
 {
     uint64_t ticks = 0;
     if (team->state == TUTTI_TEAM_OPEN &&
         tutti_copy(&ticks, (char *)team->scratch + offsetof(struct tutti_channel_flags, ticks), sizeof ticks) ==
-            TUTTI_OK &&
-        ticks / TUTTI_TICKS > me->epoch)
-        me->epoch = ticks / TUTTI_TICKS;
+            TUTTI_OK)
+        me->epoch[me->epochs++ % SEQ_EPOCHS] = ticks / TUTTI_TICKS;
 }
 
 static void close_team(struct seq_rank *me, const struct sequence *s, int t, int call)
