@@ -89,7 +89,8 @@ static int take_place(struct tutti_team *team)
         tutti_watcher_remove(team);
         tutti_discard_release(team->node);
         team->share = 0;
-        team->why = "a GPU has no room for the kernels of one more communicator (free others first), or cannot load them";
+        team->why =
+            "a GPU has no room for the kernels of one more communicator (free others first), or cannot load them";
         return status != TUTTI_OK ? status : TUTTI_ERR_UNAVAILABLE;
     }
     tutti_room_unshare(team, mine - all);

@@ -207,6 +207,7 @@ TUTTI_FN int tutti_flow_unpack(const struct tutti_flow_args *args, enum tutti_pa
 {
     const unsigned data = tutti_unit_data(packets, size);
     struct tutti_patience patience = {0, 0};
+    tutti_pace();
     for (uint64_t at = 0; at < bytes; at += data) {
         const size_t some = bytes - at < data ? (size_t)(bytes - at) : data;
         if (packets == TUTTI_LL) {

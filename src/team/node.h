@@ -34,7 +34,7 @@ struct tutti_seat {
     void *channel;
     size_t bytes;
     struct tutti_share share; /* of the channel */
-    uint64_t ticks;           /* of the channel (struct tutti_channel_flags) when it was taken */
+    uint64_t ticks;           /* that the channel (struct tutti_channel_flags) has counted for earlier teams */
     struct tutti_stream *stream;
     int words; /* index of the set in the control page */
     int used;

@@ -136,9 +136,13 @@ static int clear(struct tutti_node *node, struct tutti_seat *seat)
     __atomic_store_n(&words->failed, TUTTI_LEFT_NOT, __ATOMIC_RELEASE);
     memset(&words->mail, 0, sizeof words->mail);
     memset(&words->answer, 0, sizeof words->answer);
-    int status =
-        node->device->copy(seat->stream, &seat->ticks,
-                           (char *)seat->channel + offsetof(struct tutti_channel_flags, ticks), sizeof seat->ticks);
+    uint64_t ticks = 0; /* zero also where the channel was cleared for a team that then did not open */
+    int status = node->device->copy(seat->stream, &ticks,
+                                    (char *)seat->channel + offsetof(struct tutti_channel_flags, ticks), sizeof ticks);
+    if (status == TUTTI_OK)
+        status = node->device->stream_sync(seat->stream);
+    if (status == TUTTI_OK && ticks > seat->ticks)
+        seat->ticks = ticks;
     if (status == TUTTI_OK)
         status = node->device->fill(seat->stream, seat->channel, 0, sizeof(struct tutti_channel_flags));
     return status == TUTTI_OK ? node->device->stream_sync(seat->stream) : status;
