@@ -334,26 +334,26 @@ static __device__ __forceinline__ void tutti_flow_push_segments(const struct tut
         const unsigned aligned = tutti_aligned((uint64_t)from, F::STEP);
         /* Of the warps whose turn this peer is, every one takes its share. */
         const uint32_t with = warps < peers ? 1 : (warps - i + peers - 1) / peers, first = threadIdx.x / 32 / peers;
-        if (!F::WARP) {
+        if constexpr (!F::WARP) {
 #pragma unroll 4
             for (uint32_t u = first * 32 + threadIdx.x % 32; u < units; u += with * 32)
                 F::store(to + F::wire(u), u, tutti_plain_load(from + F::data(u), F::valid(u, bytes), aligned), epoch);
-            continue;
-        }
-        for (uint32_t next = first * 32 + threadIdx.x % 32; next < units; next += with * 32 * BATCH) {
-            uint4 held[BATCH];
+        } else {
+            for (uint32_t next = first * 32 + threadIdx.x % 32; next < units; next += with * 32 * BATCH) {
+                uint4 held[BATCH];
 #pragma unroll
-            for (unsigned b = 0; b < BATCH; b++) {
-                const uint32_t u = next + b * with * 32;
-                if (u < units)
-                    held[b] = tutti_plain_load(from + F::data(u), F::valid(u, bytes), aligned);
-            }
-            tutti_packets_together<F>();
+                for (unsigned b = 0; b < BATCH; b++) {
+                    const uint32_t u = next + b * with * 32;
+                    if (u < units)
+                        held[b] = tutti_plain_load(from + F::data(u), F::valid(u, bytes), aligned);
+                }
+                tutti_packets_together<F>();
 #pragma unroll
-            for (unsigned b = 0; b < BATCH; b++) {
-                const uint32_t u = next + b * with * 32;
-                if (u < units)
-                    F::store(to + F::wire(u), u, held[b], epoch);
+                for (unsigned b = 0; b < BATCH; b++) {
+                    const uint32_t u = next + b * with * 32;
+                    if (u < units)
+                        F::store(to + F::wire(u), u, held[b], epoch);
+                }
             }
         }
     }

@@ -1,0 +1,152 @@
+/* Channels that are given again: what an earlier team has left is never taken for packets of the next. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "core/settings.h"
+#include "kit.h"
+#include "team/node.h"
+#include "tutti/tutti.h"
+
+enum { RANKS = 3, MIB = 1 << 20, JUNK = 0x5a };
+
+static struct tutti_team *opened(struct tutti_node *node, struct tutti_transport *transport)
+{
+    struct tutti_team *team = NULL;
+    if (!CHECK(tutti_team_create(node, transport, &team) == TUTTI_OK && team->whole, "team") ||
+        !CHECK(kit_meet(team, 1) == TUTTI_OK && tutti_team_open(team, -1) == TUTTI_OK, "open"))
+        return NULL;
+    CHECK(team->state == TUTTI_TEAM_OPEN, "not open: %s", team->why ? team->why : "?");
+    return team->state == TUTTI_TEAM_OPEN ? team : NULL;
+}
+
+/* Bytes of JUNK in this rank's channel behind its flags. */
+static size_t junk_in(const struct tutti_team *team, size_t bytes)
+{
+    const size_t flags = sizeof(struct tutti_channel_flags);
+    unsigned char *host = malloc(bytes);
+    size_t found = 0;
+    if (!CHECK(host && tutti_copy(host, team->scratch, bytes) == 0, "copy"))
+        return 0;
+    for (size_t i = flags; i < bytes; i++)
+        found += host[i] == JUNK;
+    free(host);
+    return found;
+}
+
+static void fill(const struct tutti_team *team, size_t bytes)
+{
+    unsigned char *host = malloc(bytes);
+    const size_t flags = sizeof(struct tutti_channel_flags);
+    CHECK(host != NULL, "memory");
+    memset(host, JUNK, bytes);
+    CHECK(tutti_copy((char *)team->scratch + flags, host, bytes - flags) == 0, "copy");
+    free(host);
+}
+
+static uint64_t ticks_of(const struct tutti_team *team)
+{
+    uint64_t ticks = 0;
+    CHECK(tutti_copy(&ticks, (char *)team->scratch + offsetof(struct tutti_channel_flags, ticks), sizeof ticks) == 0,
+          "copy");
+    return ticks;
+}
+
+static void set_ticks(const struct tutti_team *team, uint64_t ticks)
+{
+    CHECK(tutti_copy((char *)team->scratch + offsetof(struct tutti_channel_flags, ticks), &ticks, sizeof ticks) == 0,
+          "copy");
+}
+
+/* Ranks 0 and 1, then 1 and 2, of whose channels rank 1's is the smaller; then 0 and 2: rank 2's is laid out anew. */
+static int other_layout(struct tutti_transport *world, void *unused)
+{
+    struct tutti_node *node = NULL;
+    struct tutti_transport *first = tutti_threads_split(world, world->rank < 2 ? 0 : -1);
+    struct tutti_transport *second = tutti_threads_split(world, world->rank > 0 ? 0 : -1);
+    struct tutti_transport *third = tutti_threads_split(world, world->rank != 1 ? 0 : -1);
+    struct tutti_team *a = NULL, *b = NULL, *c = NULL;
+    size_t small = 0, large = 0;
+    (void)unused;
+    if (!CHECK(tutti_node_open(world, &node) == TUTTI_OK && node, "node"))
+        return 1;
+    if (first)
+        a = opened(node, first);
+    if (second && (b = opened(node, second)) != NULL)
+        small = b->channel_bytes;
+    if (world->rank == 2 && b)
+        fill(b, (size_t)tutti_settings()->channel_mb * MIB);
+    world->ops->barrier(world);
+    tutti_team_free(a);
+    tutti_team_free(b);
+    world->ops->barrier(world);
+    if (third && (c = opened(node, third)) != NULL)
+        large = c->channel_bytes;
+    if (world->rank == 2 && c) {
+        CHECK(small < large, "channels of %zu and %zu bytes", small, large);
+        CHECK(junk_in(c, large) == 0, "%zu bytes of the team before", junk_in(c, large));
+    }
+    world->ops->barrier(world);
+    tutti_team_free(c);
+    tutti_node_close(node);
+    tutti_threads_free(first);
+    tutti_threads_free(second);
+    tutti_threads_free(third);
+    return 0;
+}
+
+/* A team that breaks leaves nothing; one that ends well leaves its packets, and epochs that go on behind them. */
+static int broken(struct tutti_transport *world, void *unused)
+{
+    struct tutti_node *node = NULL;
+    const uint64_t later = (TUTTI_EPOCHS_BEFORE + 5000) * TUTTI_TICKS;
+    (void)unused;
+    if (!CHECK(tutti_node_open(world, &node) == TUTTI_OK && node, "node"))
+        return 1;
+    for (int round = 0; round < 3 && !check_failed(); round++) {
+        struct tutti_team *team = opened(node, world);
+        if (!team)
+            break;
+        if (round == 0)
+            CHECK(ticks_of(team) == TUTTI_EPOCHS_BEFORE * TUTTI_TICKS, "a fresh channel's epoch");
+        else
+            CHECK(ticks_of(team) >= later, "round %d: epochs that have been before", round);
+        const size_t junk = junk_in(team, team->channel_bytes);
+        CHECK(round == 1 ? junk > 0 : junk == 0, "round %d: %zu bytes of the team before", round, junk);
+        fill(team, team->channel_bytes);
+        if (world->rank == 1)
+            set_ticks(team, later + (uint64_t)(unsigned)round * TUTTI_TICKS); /* the others have not come so far */
+        world->ops->barrier(world);
+        if (round == 1)
+            tutti_team_break(team, TUTTI_ERR_TIMEOUT);
+        world->ops->barrier(world);
+        tutti_team_free(team);
+        world->ops->barrier(world);
+    }
+    tutti_node_close(node);
+    return 0;
+}
+
+static void run_other_layout(void **state)
+{
+    (void)state;
+    assert_int_equal(tutti_threads_run(RANKS, other_layout, NULL), 0);
+    assert_int_equal(check_failed(), 0);
+}
+
+static void run_broken(void **state)
+{
+    (void)state;
+    assert_int_equal(tutti_threads_run(RANKS, broken, NULL), 0);
+    assert_int_equal(check_failed(), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(run_other_layout), cmocka_unit_test(run_broken)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
