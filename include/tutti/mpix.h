@@ -117,7 +117,8 @@ TUTTI_MPIX_CALL(MPIX_Stream_create, (MPI_Info info, MPIX_Stream *stream), (info,
 #define MPIX_Stream_create tutti_MPIX_Stream_create
 
 /* Local. Frees what MPIX_Stream_create() made, not the stream itself, and sets *stream to MPIX_STREAM_NULL.
- * Communicators made with it may live on. */
+ * Communicators made with it may live on. An error, raised on MPI_COMM_SELF (MPI_COMM_WORLD before MPI 4), where calls
+ * in the stream are known to have failed; it is freed all the same. */
 TUTTI_MPIX_CALL(MPIX_Stream_free, (MPIX_Stream * stream), (stream))
 #define MPIX_Stream_free tutti_MPIX_Stream_free
 
@@ -158,7 +159,12 @@ TUTTI_MPIX_CALL(MPIX_Stream_comm_create, (MPI_Comm comm, MPIX_Stream stream, MPI
  * Errors are found locally, before anything is put into the stream, and raised on `comm`: MPI_ERR_COMM where it has no
  * stream, MPI_ERR_BUFFER where kernels do not reach a buffer, MPI_ERR_TYPE and MPI_ERR_OP where there are no kernels
  * (user's own types and operators), MPI_ERR_COUNT, MPI_ERR_ROOT; MPI_ERR_OTHER where a launch fails or a peer has. A
- * call of no elements does nothing. The forms that end in _c take counts of type MPI_Count. */
+ * call of no elements does nothing. The forms that end in _c take counts of type MPI_Count.
+ *
+ * What fails later (a rank dies, a launch fails on another rank, a kernel waits for longer than TUTTI_TIMEOUT_SECONDS)
+ * is said on standard error within seconds, the kernels of all ranks leave, and the next call on `comm` of whatever
+ * kind returns an error: the results of that call and of those behind it are not to be used, though
+ * cudaStreamSynchronize returns success. */
 /* Every rank gets the reduction of all contributions. */
 TUTTI_MPIX_CALL(MPIX_Allreduce_enqueue,
                 (const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm),
