@@ -185,6 +185,12 @@ static int take_spare(struct tutti_team *team, size_t bytes)
     return TUTTI_OK;
 }
 
+void tutti_flow_prepare(struct tutti_team *team, const struct tutti_reduce *call)
+{
+    if (team->state == TUTTI_TEAM_OPEN && tutti_flow_can(team) && overlaps(team, call))
+        (void)take_spare(team, call->count * tutti_type_size(call->type));
+}
+
 /* A result that overlaps contributions is made beside them, and copied. */
 static int launch_apart(struct tutti_team *team, const struct tutti_reduce *call, struct tutti_stream *stream,
                         uint32_t ticket, uint32_t notice, tutti_flow_shape *shape)

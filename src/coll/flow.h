@@ -34,6 +34,9 @@ int tutti_flow_put(struct tutti_team *team, const struct tutti_reduce *call, str
                    uint32_t ticket, tutti_flow_shape *shape);
 /* The same on the team's stream, waiting for the end. */
 int tutti_flow_run(struct tutti_team *team, const struct tutti_reduce *call, tutti_flow_shape *shape);
+/* Local, before this rank arrives at the call: takes the scratch that the call may need, since the device may have to
+ * wait for other threads' kernels, and those for this rank once it has arrived. A failure shows again in the run. */
+void tutti_flow_prepare(struct tutti_team *team, const struct tutti_reduce *call);
 /* What all launches of a call share. */
 void tutti_flow_args(struct tutti_team *team, const struct tutti_reduce *call, struct tutti_flow_args *args);
 /* For the next launch on the team's stream that is waited for. */

@@ -5,6 +5,7 @@
 #include "core/status.h"
 #include "core/types.h"
 
+#include "coll/flow.h"
 #include "coll/linger.h"
 #include "coll/residency.h"
 
@@ -174,6 +175,17 @@ int tutti_result_depth(const struct tutti_reduce *call, int rank, int ranks)
     return call->collective == TUTTI_COLLECTIVE_EXSCAN ? rank : ranks;
 }
 
+/* Nothing that may wait for other threads' kernels comes between the last agreement and the launch. */
+static int open_for(struct tutti_team *team, const struct tutti_reduce *call)
+{
+    uint32_t all;
+    int status = tutti_open(team, call->gpu);
+    if (status != TUTTI_OK || team->state != TUTTI_TEAM_OPEN)
+        return status;
+    tutti_flow_prepare(team, call);
+    return tutti_team_vote(team, 1, &all);
+}
+
 static int collective(struct tutti_team *team, const struct tutti_reduce *call, enum tutti_taken *taken,
                       const char **why)
 {
@@ -199,8 +211,10 @@ static int collective(struct tutti_team *team, const struct tutti_reduce *call, 
         .count = call->count,
         .detail = tutti_detail(call->collective, call->root, call->counts, team->size),
     };
-    if (mine.kind == TUTTI_ARRIVAL_DEVICE)
+    if (mine.kind == TUTTI_ARRIVAL_DEVICE) {
         tutti_prepare(team, call);
+        tutti_flow_prepare(team, call);
+    }
     team->offered = 0;
     if (mine.kind == TUTTI_ARRIVAL_DEVICE && team->state == TUTTI_TEAM_OPEN && maps_buffers(first_choice(team, call)))
         tutti_offer_buffers(team, call);
@@ -220,7 +234,7 @@ static int collective(struct tutti_team *team, const struct tutti_reduce *call, 
         return call->host_ok ? pass(taken, why, "host memory on some ranks") : staged(team, call, taken, why);
     tutti_residency_agree(team, all);
     tutti_phase(team->state == TUTTI_TEAM_CLOSED ? TUTTI_PHASE_MAPPING : TUTTI_PHASE_LAUNCH);
-    if (team->state == TUTTI_TEAM_CLOSED && (status = tutti_open(team, call->gpu)) != TUTTI_OK)
+    if (team->state == TUTTI_TEAM_CLOSED && (status = open_for(team, call)) != TUTTI_OK)
         return tutti_team_break(team, status);
     if (team->state != TUTTI_TEAM_OPEN)
         return call->host_ok ? pass(taken, why, team->why) : staged(team, call, taken, why);

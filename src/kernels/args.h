@@ -130,39 +130,40 @@ struct tutti_answer {
  * ranks launch the same ones in the same order, one after the other. Offsets are bytes from the channel's start, the
  * same in every window. */
 struct tutti_flow_args {
+    /* What a small call looks at lies together: parameters come in lines, too. */
     const void *in;
     void *out;
     uint64_t count; /* elements of the contribution; SEGMENTS: not used */
-    uint64_t slice; /* elements of a rank's slice, where there are slices */
     uint32_t ranks, rank, root;
-    uint32_t shape;                   /* enum tutti_shape */
-    uint32_t blocks;                  /* as launched */
-    uint32_t ticket;                  /* not zero: the last block stores it in *done when all is stored */
-    uint64_t bytes;                   /* of a channel */
-    uint64_t region;                  /* where the region of the kernel's protocol begins */
-    uint64_t stride;                  /* bytes by which what a launch of odd epoch uses lies further on; see flow.inc */
-    uint64_t room;                    /* bytes of one slot */
-    uint64_t packets, packets_stride; /* region and stride of LL packets, whatever the kernel */
+    uint32_t shape;  /* enum tutti_shape */
+    uint32_t blocks; /* as launched */
+    uint32_t ticket; /* not zero: the last block stores it in *done when all is stored */
+    uint32_t notice; /* of enum tutti_notice */
+    uint32_t tells;  /* 1: tells its peers by a token that it has begun, whatever its shape */
+    uint32_t early;  /* 1: what comes next in the stream may take multiprocessors as soon as all blocks have begun; 0:
+                        when this launch needs none any more that others keep, see flow.inc */
+    uint32_t expected;
+    uint64_t region; /* where the region of the kernel's protocol begins */
+    uint64_t stride; /* bytes by which what a launch of odd epoch uses lies further on; see flow.inc */
+    uint64_t room;   /* bytes of one slot */
+    volatile uint32_t *done;
+    volatile uint32_t *noticed; /* mapped host memory */
+    void *window[TUTTI_MAX_GPUS];
+    uint64_t begin[TUTTI_MAX_GPUS]; /* SEGMENTS: first element of each rank's segment in `in`, and its elements */
+    uint64_t n[TUTTI_MAX_GPUS];
+    uint64_t slice;                   /* elements of a rank's slice, where there are slices */
     uint64_t chunk;                   /* elements that a block moves at once, where it works in chunks */
     uint64_t depth;                   /* chunks under way in a block, or lane */
+    uint64_t packets, packets_stride; /* region and stride of LL packets, whatever the kernel */
     uint64_t timeout_ns;
-    uint32_t tells; /* 1: tells its peers by a token that it has begun, whatever its shape */
-    uint32_t early; /* 1: what comes next in the stream may take multiprocessors as soon as all blocks have begun; 0:
-                       when this launch needs none any more that others keep, see flow.inc */
     const volatile uint32_t *abort;
-    volatile uint32_t *done;
     volatile uint32_t *where;
     volatile uint32_t *failed; /* mapped host memory: enum tutti_left, stored where a launch leaves early */
     const volatile struct tutti_mail *mail; /* linger: whose first command is of sequence `expected` */
     volatile struct tutti_answer *answer;
     uint64_t linger_ns; /* how long it stays after a call; 0: not at all */
-    uint32_t expected;
-    uint32_t notice;            /* of enum tutti_notice */
-    volatile uint32_t *noticed; /* mapped host memory */
-    void *window[TUTTI_MAX_GPUS];
-    uint64_t begin[TUTTI_MAX_GPUS]; /* SEGMENTS: first element of each rank's segment in `in`, and its elements */
-    uint64_t n[TUTTI_MAX_GPUS];
-    /* Host device alone: called now and then by a waiting kernel; not zero: leave at once. */
+    /* Host device alone: of a channel, in bytes; called now and then by a waiting kernel, not zero: leave at once. */
+    uint64_t bytes;
     int (*host_wait)(void *host_wait_with);
     void *host_wait_with;
 };
