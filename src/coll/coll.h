@@ -58,10 +58,9 @@ int tutti_enqueue(struct tutti_team *team, const struct tutti_reduce *call, stru
                   const char **why);
 /* Collective over the team's ranks; blocking: opens the team on `gpu` for tutti_enqueue() where it is not open yet,
  * loads all kernels, takes a share of the GPU's multiprocessors and has a thread look after what will be in the stream
- * (team/watcher.h). TUTTI_ERR_UNAVAILABLE where it cannot be; team->why says the reason. close: local, before the team
- * is freed, when its stream has done what was put into it, or at the end of the process. */
+ * (team/watcher.h), until tutti_team_free(), or tutti_team_unshare() before. TUTTI_ERR_UNAVAILABLE where it cannot be;
+ * team->why says the reason. */
 int tutti_enqueue_open(struct tutti_team *team, int gpu);
-void tutti_enqueue_close(struct tutti_team *team);
 
 /* Local. out = in op out over `count` elements that kernels reach on `gpu` (-1: the current one); `in` is the left
  * operand, as MPI_Reduce_local has it. Done on return. */

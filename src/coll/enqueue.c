@@ -98,16 +98,6 @@ static int take_place(struct tutti_team *team)
     return TUTTI_OK;
 }
 
-void tutti_enqueue_close(struct tutti_team *team)
-{
-    if (!team->share)
-        return;
-    tutti_watcher_remove(team);
-    tutti_room_unshare(team, team->share);
-    tutti_discard_release(team->node);
-    team->share = 0;
-}
-
 int tutti_enqueue_open(struct tutti_team *team, int gpu)
 {
     static const struct tutti_reduce example = {

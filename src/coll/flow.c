@@ -66,6 +66,7 @@ void tutti_flow_args(struct tutti_team *team, const struct tutti_reduce *call, s
         .ranks = (uint32_t)team->size,
         .rank = (uint32_t)team->rank,
         .root = (uint32_t)call->root,
+        .over = call->in == call->out,
         .shape = (uint32_t)tutti_shape_of(call),
         .bytes = team->channel_bytes,
         .packets = packets.begin,

@@ -142,7 +142,7 @@ struct tutti_flow_args {
     uint32_t tells;  /* 1: tells its peers by a token that it has begun, whatever its shape */
     uint32_t early;  /* 1: what comes next in the stream may take multiprocessors as soon as all blocks have begun; 0:
                         when this launch needs none any more that others keep, see flow.inc */
-    uint32_t expected;
+    uint32_t over;   /* 1: the result lies over contributions: all of a block's are read before it stores any */
     uint64_t region; /* where the region of the kernel's protocol begins */
     uint64_t stride; /* bytes by which what a launch of odd epoch uses lies further on; see flow.inc */
     uint64_t room;   /* bytes of one slot */
@@ -162,6 +162,7 @@ struct tutti_flow_args {
     const volatile struct tutti_mail *mail; /* linger: whose first command is of sequence `expected` */
     volatile struct tutti_answer *answer;
     uint64_t linger_ns; /* how long it stays after a call; 0: not at all */
+    uint32_t expected, pad;
     /* Host device alone: of a channel, in bytes; called now and then by a waiting kernel, not zero: leave at once. */
     uint64_t bytes;
     int (*host_wait)(void *host_wait_with);

@@ -264,7 +264,7 @@ int tutti_comm_stream_close(struct tutti_comm *comm, int closing)
         }
     }
     if (comm->team)
-        tutti_enqueue_close(comm->team);
+        tutti_team_unshare(comm->team);
     if (comm->stream.of) {
         count_order(comm->stream.of->order, -1);
         drop(comm->stream.of);

@@ -10,6 +10,7 @@
 #include "team/node.h"
 #include "team/seat.h"
 #include "team/watch.h"
+#include "team/watcher.h"
 
 /* What the ranks tell each other when a team is made: [0] of the team, [1] of its twin. */
 enum { TEAM, TWIN, BOTH };
@@ -191,11 +192,22 @@ void tutti_team_abandon(struct tutti_team *team, const void *ticket)
     free_parts(both);
 }
 
+void tutti_team_unshare(struct tutti_team *team)
+{
+    if (!team->share)
+        return;
+    tutti_watcher_remove(team);
+    tutti_room_unshare(team, team->share);
+    tutti_discard_release(team->node);
+    team->share = 0;
+}
+
 void tutti_team_free(struct tutti_team *team)
 {
     if (!team)
         return;
     tutti_team_free(team->twin);
+    tutti_team_unshare(team);
     struct tutti_place *place = tutti_place(team);
     if (team->linger.launches)
         tutti_debug("kernels that stay: %llu launched, %llu calls by mail", (unsigned long long)team->linger.launches,

@@ -129,6 +129,9 @@ enum { TUTTI_TICKET_BYTES = 64 };
 int tutti_team_begin(struct tutti_node *node, struct tutti_transport *transport, void *ticket, struct tutti_team **out);
 void tutti_team_join(struct tutti_team *team, const void *tickets);
 void tutti_team_abandon(struct tutti_team *team, const void *ticket);
+/* Local. Gives back what a team has for calls in stream order: its share of the multiprocessors, and the watcher's eye.
+ * Its stream has done what was put into it, or the process ends. Of other teams nothing. */
+void tutti_team_unshare(struct tutti_team *team);
 /* Local. Returns slots and channels, also the twin's, to the node. */
 void tutti_team_free(struct tutti_team *team);
 

@@ -132,7 +132,6 @@ static void close_team(struct seq_rank *me, const struct sequence *s, int t, int
     if (live->stream)
         fine(me, s, call, "a stream", live->team->device->stream_sync(live->stream));
     look_at_epoch(me, live->team);
-    tutti_enqueue_close(live->team);
     tutti_team_free(live->team);
     *live = (struct seq_live){.team = NULL};
 }
