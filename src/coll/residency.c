@@ -7,7 +7,11 @@
 #include "core/settings.h"
 #include "core/status.h"
 #include "core/types.h"
+#include "team/discard.h"
 #include "team/room.h"
+
+/* Beside the blocks in an arrival: communicators with a stream live in this process. */
+#define STREAMS (UINT32_C(1) << 31)
 
 enum {
     BYTES_LEAST = 1024,       /* of a contribution that a block of any kernel moves, where there is so much */
@@ -34,15 +38,20 @@ unsigned tutti_residency_arrive(struct tutti_team *team, const struct tutti_redu
     team->granted = 0;
     if (team->state != TUTTI_TEAM_OPEN)
         return 0;
-    return team->share ? team->blocks : tutti_room_alone(team, wanted(team, call));
+    const unsigned blocks = team->share ? team->blocks : tutti_room_alone(team, wanted(team, call));
+    return blocks | (tutti_discard_held(team->node) ? STREAMS : 0);
 }
 
 void tutti_residency_agree(struct tutti_team *team, const struct tutti_arrival *const all[])
 {
-    unsigned least = UINT32_MAX;
-    for (int r = 0; r < team->size; r++)
-        least = all[r]->blocks < least ? all[r]->blocks : least;
+    uint32_t least = UINT32_MAX, streams = 0;
+    for (int r = 0; r < team->size; r++) {
+        const uint32_t blocks = all[r]->blocks & ~STREAMS;
+        least = blocks < least ? blocks : least;
+        streams |= all[r]->blocks & STREAMS;
+    }
     team->granted = least;
+    team->beside_streams = streams != 0;
 }
 
 /* Longer from round to round, and another one on each rank: calls that keep each other out come apart. */
@@ -93,7 +102,7 @@ int tutti_residency_take(struct tutti_team *team, const struct tutti_reduce *cal
 
 int tutti_residency_narrow(const struct tutti_team *team, const struct tutti_reduce *call)
 {
-    return bytes_of(call) >= NARROW_LEAST && team->granted < wanted(team, call) / 2;
+    return !team->beside_streams && bytes_of(call) >= NARROW_LEAST && team->granted < wanted(team, call) / 2;
 }
 
 void tutti_residency_end(struct tutti_team *team)

@@ -4,13 +4,15 @@
 
 #include "coll/coll.h"
 
-/* Local, before this rank arrives at the call with device memory: blocks that it has for it already; 0: none yet. */
+/* Local, before this rank arrives at the call with device memory: what its arrival says: blocks that it has for it
+ * already (0: none yet), and whether communicators with a stream live here. */
 unsigned tutti_residency_arrive(struct tutti_team *team, const struct tutti_reduce *call);
 /* Local, when all have arrived: what the ranks have, from their records. */
 void tutti_residency_agree(struct tutti_team *team, const struct tutti_arrival *const all[]);
 /* Collective, before kernels that wait are launched: on return all ranks have team->granted blocks. */
 int tutti_residency_take(struct tutti_team *team, const struct tutti_reduce *call);
-/* 1 where far fewer are granted than the call has use for. */
+/* 1 where far fewer are granted than the call has use for, and it may go another way: mapping buffers may wait for what
+ * runs on a GPU, so not while communicators with a stream live on some rank (team/discard.h says why). */
 int tutti_residency_narrow(const struct tutti_team *team, const struct tutti_reduce *call);
 /* Local, at the end of the call. */
 void tutti_residency_end(struct tutti_team *team);

@@ -32,7 +32,7 @@ struct tutti_arrival {
     uint32_t kind;       /* enum tutti_arrival_kind */
     uint64_t count;      /* elements */
     uint64_t detail;     /* what else must be alike on all ranks: tutti_detail() */
-    uint32_t blocks;     /* DEVICE: of a multiprocessor each that this rank has for the call; 0: it takes them later */
+    uint32_t blocks;     /* DEVICE: what coll/residency.h says of multiprocessors */
 };
 
 /* The same in shared memory, each word written whole. A rank with host memory never waits and may run any number of

@@ -76,6 +76,7 @@ struct tutti_team {
     int lines;                         /* 1: all GPUs see peers' 128-byte stores whole, or TUTTI_LINES says so */
     unsigned blocks;                   /* of a kernel that waits, at most; agreed by all ranks */
     unsigned granted;                  /* the same for the blocking call under way; 0: not agreed (set by coll/) */
+    int beside_streams;                /* 1: some rank of the call has communicators with a stream (set by coll/) */
     unsigned held;                     /* blocks that this rank has taken for it, see room.h */
     unsigned share;                    /* blocks that are the team's for as long as it lives; 0: none */
     int early;                         /* 1: the last launch in stream order let the next one come at once */
