@@ -194,11 +194,11 @@ void tutti_team_abandon(struct tutti_team *team, const void *ticket)
 
 void tutti_team_unshare(struct tutti_team *team)
 {
-    if (!team->share)
-        return;
-    tutti_watcher_remove(team);
-    tutti_room_unshare(team, team->share);
-    tutti_discard_release(team->node);
+    if (team->share && !team->node->forgotten) {
+        tutti_watcher_remove(team);
+        tutti_room_unshare(team, team->share);
+        tutti_discard_release(team->node);
+    }
     team->share = 0;
 }
 
