@@ -39,7 +39,7 @@ foreach(algorithm ll128 twoshot_ll128 pipeline)
                    ENV ${residency} TUTTI_RULES=allreduce:*@${algorithm})
   endforeach()
 endforeach()
-tutti_mpi_test(mpi-residency-all PROGRAM mpi-residency RANKS 2 ARGS all ENV ${residency})
+tutti_mpi_test(mpi-residency-all PROGRAM mpi-residency RANKS 2 ARGS all MPIS openmpi ENV ${residency})
 
 # A rank is stopped while kernels of calls in stream order wait for it; CMakeLists.txt has failures.
 tutti_mpi_test(mpi-stream-stopped PROGRAM mpi-stream_failure RANKS 3 RANKS_MPICH 2 ARGS stopped)

@@ -315,6 +315,19 @@ static void *crowd(void *unused)
 
 enum { BESIDE_STREAMS = 1, BESIDE_CROWD = 2, BESIDE_BEGUN = 4, HELPERS = 3 };
 
+/* The first calls open what a communicator needs: that several threads do so at once is not what is tested here. */
+static void open_both(struct pair *pair)
+{
+    MPI_Request request;
+    int error = MPI_Allreduce(pair->in, pair->out, 1, MPI_INT, MPI_SUM, pair->comm);
+    if (error == MPI_SUCCESS)
+        error = MPI_Iallreduce(pair->in, pair->out, 1, MPI_INT, MPI_SUM, pair->comm, &request);
+    if (error == MPI_SUCCESS)
+        error = MPI_Wait(&request, MPI_STATUS_IGNORE);
+    if (error != MPI_SUCCESS)
+        give_up("a first call", error);
+}
+
 static void turn(int threads, int beside)
 {
     static void *(*const helpers[HELPERS])(void *) = {fill, crowd, begin};
@@ -331,7 +344,10 @@ static void turn(int threads, int beside)
         pair_open(&pair[t], t, most);
         MPI_Comm_dup(MPI_COMM_WORLD, &pair[t].comm);
         MPI_Comm_set_errhandler(pair[t].comm, MPI_ERRORS_RETURN);
+        open_both(&pair[t]);
     }
+    for (int c = 0; c < 2 && beside & BESIDE_BEGUN; c++)
+        open_both(&begun.pair[c]);
     for (int h = 0; h < HELPERS; h++) {
         if (beside >> h & 1)
             pthread_create(&helping[h], NULL, helpers[h], NULL);
