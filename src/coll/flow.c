@@ -9,8 +9,6 @@
 #include "core/status.h"
 #include "core/types.h"
 
-enum { THREADS_MOST = 512 };
-
 int tutti_flow_can(const struct tutti_team *team)
 {
     return team->gpus == team->size;
@@ -42,14 +40,6 @@ unsigned tutti_flow_blocks(const struct tutti_team *team, size_t units, size_t e
     if (blocks > cap)
         blocks = cap;
     return blocks < 1 ? 1 : (unsigned)blocks;
-}
-
-void tutti_flow_gather_warps(const struct tutti_team *team, size_t warps, unsigned *threads)
-{
-    const size_t half = team->share / 2;
-    if (half == 0 || warps <= half * (*threads / 32) || warps > half * (THREADS_MOST / 32))
-        return;
-    *threads = (unsigned)((warps + half - 1) / half) * 32;
 }
 
 unsigned tutti_flow_blocks_in(size_t bytes, size_t pieces, size_t least, unsigned blocks)

@@ -49,10 +49,6 @@ int tutti_ll_barrier(struct tutti_team *team, int type, int op, uint32_t ticket)
 /* Blocks for `units` of work of `each` a block, within what the team may have. */
 unsigned tutti_flow_blocks(const struct tutti_team *team, size_t units, size_t each, size_t most);
 
-/* In stream order, where `warps` warps take more than half of the communicator's blocks and would not with more threads
- * each: so many threads. Such launches overlap, see flow.c. */
-void tutti_flow_gather_warps(const struct tutti_team *team, size_t warps, unsigned *threads);
-
 /* `blocks`, or fewer where `bytes` have no room for `pieces` pieces of `least` bytes for each of them. */
 unsigned tutti_flow_blocks_in(size_t bytes, size_t pieces, size_t least, unsigned blocks);
 

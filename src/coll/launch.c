@@ -25,12 +25,12 @@ static const struct {
     [TUTTI_REGION_CHUNKS] = {13, PARTS},
 };
 
-static struct tutti_region region_of(size_t channel_bytes, enum tutti_region_id id)
+struct tutti_region tutti_channel_region(const struct tutti_team *team, enum tutti_region_id id)
 {
     const size_t flags = (sizeof(struct tutti_channel_flags) + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
-    const size_t parted = channel_bytes < PARTED ? channel_bytes : PARTED;
+    const size_t parted = team->channel_bytes < PARTED ? team->channel_bytes : PARTED;
     const size_t part = (parted - flags) / PARTS / ALIGNMENT * ALIGNMENT;
-    const size_t rest = channel_bytes - parted, lines = rest / LINES_OF_REST / ALIGNMENT * ALIGNMENT;
+    const size_t rest = team->channel_bytes - parted, lines = rest / LINES_OF_REST / ALIGNMENT * ALIGNMENT;
     struct tutti_region region = {.begin = flags + regions[id].begin * part,
                                   .bytes = (regions[id].end - regions[id].begin) * part};
     if (id == TUTTI_REGION_LINES)
@@ -43,19 +43,6 @@ static struct tutti_region region_of(size_t channel_bytes, enum tutti_region_id 
     region.stride = region.bytes / parts / ALIGNMENT * ALIGNMENT;
     region.each = (parts - 1) * region.stride;
     return region;
-}
-
-/* Asked for several times in a launch, and mostly of the channel of the last one. */
-struct tutti_region tutti_channel_region(const struct tutti_team *team, enum tutti_region_id id)
-{
-    static _Thread_local size_t bytes;
-    static _Thread_local struct tutti_region known[sizeof regions / sizeof regions[0]];
-    if (bytes != team->channel_bytes) {
-        for (size_t i = 0; i < sizeof regions / sizeof regions[0]; i++)
-            known[i] = region_of(team->channel_bytes, (enum tutti_region_id)i);
-        bytes = team->channel_bytes;
-    }
-    return known[id];
 }
 
 size_t tutti_channel_half(const struct tutti_team *team)

@@ -21,7 +21,6 @@ static void shape(const struct tutti_team *team, const struct tutti_reduce *call
     flow->most = flow->room / (GROUP * LINE) * (GROUP * data / size);
     while (flow->threads < 512 && groups > (size_t)BLOCKS_MOST * flow->threads / 32)
         flow->threads *= 2;
-    tutti_flow_gather_warps(team, groups, &flow->threads);
     flow->blocks = tutti_flow_blocks(team, groups, flow->threads / 32, BLOCKS_MOST);
 }
 

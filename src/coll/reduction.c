@@ -218,7 +218,7 @@ static int collective(struct tutti_team *team, const struct tutti_reduce *call, 
     team->offered = 0;
     if (mine.kind == TUTTI_ARRIVAL_DEVICE && team->state == TUTTI_TEAM_OPEN && maps_buffers(first_choice(team, call)))
         tutti_offer_buffers(team, call);
-    mine.blocks = mine.kind == TUTTI_ARRIVAL_DEVICE ? tutti_residency_arrive(team, call) : 0;
+    tutti_residency_arrive(team, call, &mine);
     tutti_team_arrive(team, &mine);
     if (call->kind == TUTTI_ARRIVAL_HOST && call->host_ok)
         return pass(taken, why, "host memory");

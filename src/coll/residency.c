@@ -10,9 +10,6 @@
 #include "team/discard.h"
 #include "team/room.h"
 
-/* Beside the blocks in an arrival: communicators with a stream live in this process. */
-#define STREAMS (UINT32_C(1) << 31)
-
 enum {
     BYTES_LEAST = 1024,       /* of a contribution that a block of any kernel moves, where there is so much */
     NARROW_LEAST = 256 << 10, /* bytes from which on few blocks cost much time */
@@ -33,25 +30,23 @@ static unsigned wanted(const struct tutti_team *team, const struct tutti_reduce 
     return blocks < team->blocks ? (unsigned)blocks : team->blocks;
 }
 
-unsigned tutti_residency_arrive(struct tutti_team *team, const struct tutti_reduce *call)
+void tutti_residency_arrive(struct tutti_team *team, const struct tutti_reduce *call, struct tutti_arrival *mine)
 {
     team->granted = 0;
-    if (team->state != TUTTI_TEAM_OPEN)
-        return 0;
-    const unsigned blocks = team->share ? team->blocks : tutti_room_alone(team, wanted(team, call));
-    return blocks | (tutti_discard_held(team->node) ? STREAMS : 0);
+    if (mine->kind != TUTTI_ARRIVAL_DEVICE || team->state != TUTTI_TEAM_OPEN)
+        return;
+    mine->blocks = team->share ? team->blocks : tutti_room_alone(team, wanted(team, call));
+    mine->streams = (uint32_t)tutti_discard_held(team->node);
 }
 
 void tutti_residency_agree(struct tutti_team *team, const struct tutti_arrival *const all[])
 {
-    uint32_t least = UINT32_MAX, streams = 0;
+    team->granted = UINT32_MAX;
+    team->beside_streams = 0;
     for (int r = 0; r < team->size; r++) {
-        const uint32_t blocks = all[r]->blocks & ~STREAMS;
-        least = blocks < least ? blocks : least;
-        streams |= all[r]->blocks & STREAMS;
+        team->granted = all[r]->blocks < team->granted ? all[r]->blocks : team->granted;
+        team->beside_streams |= (int)all[r]->streams;
     }
-    team->granted = least;
-    team->beside_streams = streams != 0;
 }
 
 /* Longer from round to round, and another one on each rank: calls that keep each other out come apart. */

@@ -4,9 +4,8 @@
 
 #include "coll/coll.h"
 
-/* Local, before this rank arrives at the call with device memory: what its arrival says: blocks that it has for it
- * already (0: none yet), and whether communicators with a stream live here. */
-unsigned tutti_residency_arrive(struct tutti_team *team, const struct tutti_reduce *call);
+/* Local, before this rank arrives at the call: fills in what its arrival says of multiprocessors. */
+void tutti_residency_arrive(struct tutti_team *team, const struct tutti_reduce *call, struct tutti_arrival *mine);
 /* Local, when all have arrived: what the ranks have, from their records. */
 void tutti_residency_agree(struct tutti_team *team, const struct tutti_arrival *const all[]);
 /* Collective, before kernels that wait are launched: on return all ranks have team->granted blocks. */

@@ -21,7 +21,6 @@ static void shape(const struct tutti_team *team, const struct tutti_reduce *call
     flow->slice = ((elements + ranks - 1) / ranks + grain - 1) / grain * grain;
     if (flow->slice / grain > BLOCKS_FEW * 128 / 32)
         flow->threads = 512;
-    tutti_flow_gather_warps(team, flow->slice / grain, &flow->threads);
     flow->blocks = tutti_flow_blocks(team, flow->slice / grain, flow->threads / 32, BLOCKS_MOST);
 }
 

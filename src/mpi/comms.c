@@ -276,7 +276,7 @@ int tutti_comms_stream_fault(const struct tutti_mpix_stream *stream)
     int status = TUTTI_OK;
     pthread_mutex_lock(&lock);
     for (struct tutti_comm *c = all; c && status == TUTTI_OK; c = c->next) {
-        if (c->stream.of == stream && c->team && c->team->size > 1)
+        if (c->stream == stream && c->team && c->team->size > 1)
             status = tutti_team_fault(c->team);
     }
     pthread_mutex_unlock(&lock);

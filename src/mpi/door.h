@@ -133,10 +133,6 @@ void tutti_transport_over(struct tutti_mpi_transport *transport, MPI_Comm comm);
 
 /* comms.c: state of communicators. */
 struct tutti_mpix_stream;
-/* The stream side of a communicator made with a stream of the program, see streams.h. */
-struct tutti_comm_stream {
-    struct tutti_mpix_stream *of; /* NULL: none */
-};
 struct tutti_comm {
     MPI_Comm handle;
     const char *passed;                 /* not NULL: reductions are passed on, for this reason */
@@ -147,7 +143,7 @@ struct tutti_comm {
     atomic_int queued;                  /* nonblocking calls of which it is not known yet who makes them */
     unsigned walk, unread;              /* of tutti_nonblocking_poll(): a call of it was met in this walk that nobody
                                            makes yet; that has not even been read */
-    struct tutti_comm_stream stream;    /* its team is open then, where it has more than one rank */
+    struct tutti_mpix_stream *stream;   /* NULL: none; its team is open then, where it has more than one rank */
     struct tutti_mpi_transport transport;
     struct tutti_comm *next;
 };

@@ -59,7 +59,7 @@ static const char *read_buffers(const struct tutti_asked *asked, const struct tu
 {
     const struct tutti_team *team = state->team;
     int gets = tutti_result_of(call, team->rank, team->size).count > 0;
-    int in_place = asked->sendbuf == MPI_IN_PLACE, gpu = state->stream.of->gpu;
+    int in_place = asked->sendbuf == MPI_IN_PLACE, gpu = state->stream->gpu;
     if (in_place && asked->collective == TUTTI_COLLECTIVE_REDUCE && !gets)
         return "MPI_IN_PLACE on a rank that is not the root";
     call->in = in_place ? asked->recvbuf : asked->sendbuf;
@@ -86,7 +86,7 @@ static int enqueue_alone(const struct tutti_reduce *call, struct tutti_stream *s
 
 static int put(const struct tutti_asked *asked, const struct tutti_comm *state, const struct tutti_reduce *call)
 {
-    struct tutti_stream *stream = state->stream.of->stream;
+    struct tutti_stream *stream = state->stream->stream;
     const char *why = "";
     tutti_inside++;
     int status =
@@ -107,7 +107,7 @@ static int enqueue(const struct tutti_asked *asked)
     if (unlikely(!tutti_door.on))
         return MPI_ERR_UNSUPPORTED_OPERATION;
     const struct tutti_comm *state = asked->comm == tutti_handles.no_comm ? NULL : tutti_comm_find(asked->comm);
-    if (unlikely(!state || !state->stream.of)) {
+    if (unlikely(!state || !state->stream)) {
         /* A handle that is none cannot be asked for its error handler. */
         tutti_error("%s: the communicator has no stream: make it by MPIX_Stream_comm_create", asked->name);
         return asked->comm == tutti_handles.no_comm ? tutti_fail_self(MPI_ERR_COMM)
@@ -119,7 +119,7 @@ static int enqueue(const struct tutti_asked *asked)
                                 .type = TUTTI_TYPE_U32,
                                 .op = TUTTI_OP_SUM,
                                 .kind = TUTTI_ARRIVAL_DEVICE,
-                                .gpu = state->stream.of->gpu,
+                                .gpu = state->stream->gpu,
                                 .host_ok = 1};
     if (asked->collective == TUTTI_COLLECTIVE_BARRIER)
         return put(asked, state, &call);

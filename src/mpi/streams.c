@@ -148,12 +148,19 @@ static void count_order(int order, int by)
                    "cudaStreamNonBlocking");
 }
 
+/* Waits for what is in the communicator's stream, and says whether all of it has succeeded. */
+static int finished(const struct tutti_comm *comm)
+{
+    int status = tutti_door.device->stream_sync(comm->stream->stream);
+    return status == TUTTI_OK ? tutti_team_fault(comm->team) : status;
+}
+
 /* What the reductions of the communicator that are not in stream order wait for. */
 static int settle(void *with)
 {
     const struct tutti_comm *comm = with;
     const struct tutti_device *device = tutti_door.device;
-    struct tutti_stream *stream = comm->stream.of->stream;
+    struct tutti_stream *stream = comm->stream->stream;
     int capturing = device->stream_capturing(stream);
     if (capturing > 0) {
         tutti_error("a reduction on %s that is not in stream order was called while the communicator's stream is "
@@ -161,20 +168,17 @@ static int settle(void *with)
                     comm->transport.base.label);
         return TUTTI_ERR_UNAVAILABLE;
     }
-    int status = capturing < 0 ? capturing : device->stream_sync(stream);
-    return status == TUTTI_OK ? tutti_team_fault(comm->team) : status;
+    return capturing < 0 ? capturing : finished(comm);
 }
 
 int tutti_comm_stream_settle(MPI_Comm handle)
 {
     struct tutti_comm *comm = handle == tutti_handles.no_comm ? NULL : tutti_comm_find(handle);
-    if (!comm || !comm->stream.of || comm->team->size == 1 || !comm->team->settle)
+    if (!comm || !comm->stream || comm->team->size == 1)
         return TUTTI_OK;
-    struct tutti_stream *stream = comm->stream.of->stream;
-    if (tutti_door.device->stream_capturing(stream) != 0) /* said when it is closed */
+    if (tutti_door.device->stream_capturing(comm->stream->stream) != 0) /* said when it is closed */
         return TUTTI_OK;
-    int status = tutti_door.device->stream_sync(stream);
-    return status == TUTTI_OK ? tutti_team_fault(comm->team) : status;
+    return finished(comm);
 }
 
 /* Why the communicator cannot have a stream; NULL: it has one now. Alike on all ranks. */
@@ -238,7 +242,7 @@ int tutti_door_MPIX_Stream_comm_create(MPI_Comm comm, struct tutti_mpix_stream *
     if (why)
         return refuse(comm, out, MPI_ERR_UNSUPPORTED_OPERATION, why);
     atomic_fetch_add(&stream->users, 1);
-    state->stream.of = stream;
+    state->stream = stream;
     count_order(stream->order, 1);
     state->team->settle_with = state;
     state->team->settle = settle;
@@ -253,22 +257,22 @@ int tutti_comm_stream_close(struct tutti_comm *comm, int closing)
 {
     const struct tutti_device *device = tutti_door.device;
     int idle = 1;
-    if (comm->stream.of && !closing) {
-        int capturing = device->stream_capturing(comm->stream.of->stream);
+    if (comm->stream && !closing) {
+        int capturing = device->stream_capturing(comm->stream->stream);
         if (capturing > 0) {
             tutti_error("%s was freed while its stream is captured: what it holds is not used again",
                         comm->transport.base.label);
             idle = 0;
         } else if (capturing == 0) {
-            device->stream_sync(comm->stream.of->stream);
+            device->stream_sync(comm->stream->stream);
         }
     }
     if (comm->team)
         tutti_team_unshare(comm->team);
-    if (comm->stream.of) {
-        count_order(comm->stream.of->order, -1);
-        drop(comm->stream.of);
+    if (comm->stream) {
+        count_order(comm->stream->order, -1);
+        drop(comm->stream);
     }
-    comm->stream = (struct tutti_comm_stream){.of = NULL};
+    comm->stream = NULL;
     return idle;
 }

@@ -32,7 +32,8 @@ struct tutti_arrival {
     uint32_t kind;       /* enum tutti_arrival_kind */
     uint64_t count;      /* elements */
     uint64_t detail;     /* what else must be alike on all ranks: tutti_detail() */
-    uint32_t blocks;     /* DEVICE: what coll/residency.h says of multiprocessors */
+    uint32_t blocks;     /* DEVICE: that this rank has for the call, see room.h; 0: it takes them later */
+    uint32_t streams;    /* DEVICE: 1 where communicators with a stream live in its process */
 };
 
 /* The same in shared memory, each word written whole. A rank with host memory never waits and may run any number of
@@ -42,8 +43,9 @@ struct tutti_arrival {
 struct tutti_record {
     _Atomic uint64_t head; /* low half: sequence; high half: bytes of kind, collective, type, op */
     _Atomic uint64_t count, detail;
-    _Atomic uint32_t ready;  /* the sequence again */
-    _Atomic uint32_t blocks; /* of ranks with device memory, whose record stays until all have read it */
+    _Atomic uint32_t ready; /* the sequence again */
+    _Atomic uint32_t
+        blocks; /* and streams << 31: of ranks with device memory, whose record stays until all have read it */
 };
 
 /* Buffers that a rank offers to its peers in a call, written by ranks with device memory, which are never more than one

@@ -123,6 +123,7 @@ static inline int tutti_record_read(const struct tutti_slot *slot, uint32_t sequ
         return 0;
     uint64_t count = atomic_load_explicit(&record->count, memory_order_acquire);
     uint64_t detail = atomic_load_explicit(&record->detail, memory_order_acquire);
+    uint32_t blocks = atomic_load_explicit(&record->blocks, memory_order_acquire);
     uint64_t head = atomic_load_explicit(&record->head, memory_order_relaxed); /* after what it vouches for */
     if ((uint32_t)head != sequence)
         return -1;
@@ -132,7 +133,8 @@ static inline int tutti_record_read(const struct tutti_slot *slot, uint32_t sequ
                                   .kind = head >> 32 & 0xff,
                                   .count = count,
                                   .detail = detail,
-                                  .blocks = atomic_load_explicit(&record->blocks, memory_order_relaxed)};
+                                  .blocks = blocks & INT32_MAX,
+                                  .streams = blocks >> 31};
     return 1;
 }
 /* tutti_team_vote() for another purpose, which stall reports name. */

@@ -10,7 +10,7 @@ int tutti_seat_take(struct tutti_node *node, int gpu, struct tutti_seat **out, c
 /* Before a team's ranks agree that they are ready: sets the channel's ticks, which all begin with alike: at least those
  * that any of their channels has counted, so that packets of earlier teams are of epochs that do not come again. Cleans
  * the whole channel where that is not enough: the last team broke, and left packets of later epochs, or it laid out the
- * channel for other than `bytes`, so that its data lie where flags are looked for now. */
+ * channel for other than `bytes`, so that its data lie where the next one has its flags. */
 int tutti_seat_begin(struct tutti_node *node, struct tutti_seat *seat, uint64_t ticks, size_t bytes);
 /* Gives back a seat that no peer has used. */
 void tutti_seat_drop(struct tutti_node *node, struct tutti_seat *seat);

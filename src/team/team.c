@@ -244,7 +244,8 @@ void tutti_team_arrive(struct tutti_team *team, const struct tutti_arrival *mine
         shares->in.shared = shares->out.shared = 0;
     if (mine->kind == TUTTI_ARRIVAL_DEVICE)
         atomic_store_explicit(&slot->device[place->device_calls++ & 1], sequence, memory_order_relaxed);
-    atomic_store_explicit(&slot->record[sequence % TUTTI_RECORDS].blocks, mine->blocks, memory_order_relaxed);
+    atomic_store_explicit(&slot->record[sequence % TUTTI_RECORDS].blocks, mine->blocks | mine->streams << 31,
+                          memory_order_relaxed);
     tutti_record_write(slot, sequence, mine->collective, mine->type, mine->op, mine->kind, mine->count, mine->detail);
 }
 

@@ -20,7 +20,6 @@ struct watched {
 };
 
 struct tutti_watcher {
-    struct tutti_node *node;
     pthread_mutex_t lock;
     pthread_cond_t wake;
     pthread_t thread;
@@ -163,13 +162,12 @@ static int start(struct tutti_watcher *watcher)
     return failed ? TUTTI_ERR_SYSTEM : TUTTI_OK;
 }
 
-static struct tutti_watcher *make(struct tutti_node *node)
+static struct tutti_watcher *make(void)
 {
     pthread_condattr_t monotonic;
     struct tutti_watcher *watcher = calloc(1, sizeof *watcher);
     if (!watcher)
         return NULL;
-    watcher->node = node;
     pthread_mutex_init(&watcher->lock, NULL);
     pthread_condattr_init(&monotonic);
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
@@ -193,7 +191,7 @@ int tutti_watcher_add(struct tutti_team *team)
     w->team = team;
     pthread_mutex_lock(&node->lock);
     if (!node->watcher)
-        node->watcher = make(node);
+        node->watcher = make();
     struct tutti_watcher *watcher = node->watcher;
     pthread_mutex_unlock(&node->lock);
     if (!watcher) {
