@@ -8,7 +8,7 @@ TESTS ?= OFF
 SHELL := /bin/bash
 MAKEFLAGS += --no-print-directory
 
-.PHONY: all demo check bench gpu-check gpu-bench sanitize format lint docs install clean help configure
+.PHONY: all demo check mpi4py bench gpu-check gpu-bench sanitize format lint docs install clean help configure
 
 all: configure
 	@cmake --build $(BUILD) -j $(JOBS)
@@ -50,6 +50,12 @@ gpu-bench: ## Measurements on the GPUs of this machine
 sanitize: ## Unit tests of all below src/mpi under the address, undefined-behaviour and thread sanitizers
 	@scripts/setup.sh check
 	@scripts/sanitize.sh $(BUILD) $(JOBS)
+
+mpi4py: ## mpi4py's own tests with the library in front against the same without; needs its source package
+	@scripts/setup.sh check
+	@scripts/mpis.sh $(BUILD)/mpis
+	@$(MAKE) all
+	@tests/mpi4py/compare.sh $(BUILD) $(BUILD)/mpi4py
 
 format: ## Formats the C sources in place
 	@scripts/setup.sh lint

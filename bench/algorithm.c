@@ -7,6 +7,7 @@
 #include "enqueue.h"
 #include "gpu.h"
 #include "order.h"
+#include "p2p/protocols.h"
 
 enum { ROWS = 64 };
 
@@ -56,21 +57,14 @@ void bench_outcome_end(const char *call, char *name, size_t size, int *accelerat
     }
 }
 
+static const char *way_name(int way)
+{
+    return way == 0 ? "mpi" : tutti_protocols[way - 1].name;
+}
+
 void bench_outcome_messages(const char *call, char *text, size_t size)
 {
-    enum {
-        WAY_MPI,
-#define TUTTI_WAY(name, told) WAY_##name,
-#include "tutti/ways.def"
-#undef TUTTI_WAY
-        WAYS
-    };
-    static const char *const names[WAYS] = {
-        "mpi",
-#define TUTTI_WAY(name, told) #name,
-#include "tutti/ways.def"
-#undef TUTTI_WAY
-    };
+    enum { MPI_ITSELF, WAYS = TUTTI_PROTOCOLS + 1 }; /* then the protocols */
     static struct tutti_counter now[ROWS];
     unsigned long mine[WAYS] = {0}, all[WAYS];
     const int rows = tutti_counters_read(now, ROWS);
@@ -79,11 +73,13 @@ void bench_outcome_messages(const char *call, char *text, size_t size)
         const char *under = strchr(now[i].text, '_'), *how = strchr(now[i].text, '|');
         if (!under || !how || (size_t)(how - under) != strlen(call) || strncmp(under, call, strlen(call)) != 0)
             continue;
-        const int way = strcmp(how, "|accelerated|fetched by the receiver") == 0     ? WAY_direct
-                        : strcmp(how, "|accelerated|packed for the receiver") == 0   ? WAY_packed
-                        : strcmp(how, "|accelerated|pipelined to another node") == 0 ? WAY_pipelined
-                        : strncmp(how, "|staged|", 8) == 0                           ? WAY_staged
-                                                                                     : WAY_MPI;
+        int way = MPI_ITSELF;
+        for (int p = 0; p < TUTTI_PROTOCOLS; p++) {
+            char counted[80];
+            snprintf(counted, sizeof counted, "|%s|%s", tutti_protocols[p].outcome, tutti_protocols[p].reason);
+            if (tutti_protocols[p].reason[0] ? strcmp(how, counted) == 0 : strncmp(how, counted, strlen(counted)) == 0)
+                way = p + 1;
+        }
         mine[way] += more_of(&now[i]);
     }
     bench_mpi.Allreduce(mine, all, WAYS, MPI_UNSIGNED_LONG, MPI_SUM, MPI_COMM_WORLD);
@@ -96,9 +92,9 @@ void bench_outcome_messages(const char *call, char *text, size_t size)
         if (all[way] == 0 || used >= size)
             continue;
         if (kinds == 1)
-            snprintf(text, size, "%s", names[way]);
+            snprintf(text, size, "%s", way_name(way));
         else
-            used += (size_t)snprintf(text + used, size - used, "%s%s %lu", used ? ", " : "", names[way], all[way]);
+            used += (size_t)snprintf(text + used, size - used, "%s%s %lu", used ? ", " : "", way_name(way), all[way]);
     }
 }
 

@@ -93,30 +93,28 @@ static void allocate(struct tune *tune)
     bench_say(tune->plan, "most %zu", tune->most);
 }
 
-static void open_comms(struct tune *tune)
+static void open_comm(struct tune *tune)
 {
     const int any = (tune->sections & ((1u << TUNE_COLLECTIVES) - 1)) != 0;
-    tune->standard = any ? tune_comm_open(tune, "") : MPI_COMM_NULL;
-    for (int a = 0; a < TUNE_ALGORITHMS; a++) {
-        char rules[512];
+    for (int a = 0; any && a < TUNE_ALGORITHMS; a++) {
         size_t used = 0;
-        tune->with[a] = MPI_COMM_NULL;
-        for (int s = 0; s < TUNE_COLLECTIVES; s++)
-            used += (size_t)snprintf(rules + used, sizeof rules - used, "%s: *@%s %s_enqueue: *@%s ",
+        for (int s = 0; candidate(tune, a) && s < TUNE_COLLECTIVES; s++)
+            used += (size_t)snprintf(tune->with[a] + used, sizeof tune->with[a] - used, "%s: *@%s %s_enqueue: *@%s ",
                                      tune_section_name(s), tune_name(a), tune_section_name(s), tune_name(a));
-        if (any && candidate(tune, a))
-            tune->with[a] = tune_comm_open(tune, rules);
     }
+    tune->comm = MPI_COMM_NULL;
+    if (any)
+        tune_comm_open(tune);
 }
 
 /* The default, which is asked what it takes alone, and what is measured beside it. */
 static int open_lanes(const struct tune *tune, int section, struct tune_lane lanes[TUNE_ALGORITHMS + 1])
 {
     int n = 0;
-    lanes[n++] = (struct tune_lane){.comm = tune->standard, .rules = "", .wanted = TUNE_DEFAULT};
+    lanes[n++] = (struct tune_lane){.rules = "", .wanted = TUNE_DEFAULT};
     for (int a = 0; section < TUNE_MESSAGE && a < TUNE_ALGORITHMS; a++) {
-        if (tune->with[a] != MPI_COMM_NULL)
-            lanes[n++] = (struct tune_lane){.comm = tune->with[a], .wanted = a, .timed = 1};
+        if (tune->with[a][0])
+            lanes[n++] = (struct tune_lane){.rules = tune->with[a], .wanted = a, .timed = 1};
     }
     for (int w = TUNE_ALGORITHMS; section >= TUNE_MESSAGE && w < TUNE_CHOICES; w++) {
         if (tune->message.ways[section - TUNE_MESSAGE] >> (w - TUNE_ALGORITHMS) & 1)
@@ -254,8 +252,8 @@ void bench_tune(const struct bench_plan *plan, unsigned sections, size_t most)
     allocate(&tune);
     tune_stream_open(&tune);
     tune_message_open(&tune);
-    bench_say(plan, "progress open communicators 0 %.0f", tune.seconds);
-    open_comms(&tune);
+    bench_say(plan, "progress open communicator 0 %.0f", tune.seconds);
+    open_comm(&tune);
     bench_mpi.Barrier(MPI_COMM_WORLD);
     began = tutti_now_ns(); /* the machine's own start does not count */
     measure_all(&tune, 0.6 * tune.seconds);
@@ -271,9 +269,7 @@ void bench_tune(const struct bench_plan *plan, unsigned sections, size_t most)
     }
     tune_prove(&tune, until);
     report(&tune);
-    for (int a = 0; a < TUNE_ALGORITHMS; a++)
-        tune_comm_close(&tune.with[a]);
-    tune_comm_close(&tune.standard);
+    tune_comm_close(&tune);
     tune_stream_close();
     tune_message_close(&tune);
     tutti_free(tune.in);

@@ -1,5 +1,5 @@
-/* The ranks of `tutti tune`: one start measures every algorithm, on communicators that were opened with rules of their
- * own, and every way of messages, by the rules in force when they are sent. */
+/* The ranks of `tutti tune`: one start measures every algorithm and every way of messages, by the rules in force when
+ * they are called. */
 #ifndef TUTTI_BENCH_TUNE_H
 #define TUTTI_BENCH_TUNE_H
 
@@ -22,13 +22,14 @@ enum tune_section {
 const char *tune_section_name(int section);
 
 struct tune {
-    const struct bench_plan *plan; /* order, rank, size */
-    unsigned sections;             /* mask */
-    double seconds, win;           /* of all; see tune_choose() */
-    size_t most;                   /* largest size */
-    float *in, *out;               /* device memory of `most` bytes */
-    char *host;                    /* ordinary memory: TUNE_CHECKED bytes, and the right results behind them */
-    MPI_Comm standard, with[TUNE_ALGORITHMS];
+    const struct bench_plan *plan;   /* order, rank, size */
+    unsigned sections;               /* mask */
+    double seconds, win;             /* of all; see tune_choose() */
+    size_t most;                     /* largest size */
+    float *in, *out;                 /* device memory of `most` bytes */
+    char *host;                      /* ordinary memory: TUNE_CHECKED bytes, and the right results behind them */
+    MPI_Comm comm;                   /* of all collectives; MPI_COMM_NULL: none is measured */
+    char with[TUNE_ALGORITHMS][512]; /* rules that take that algorithm; empty: it is not measured */
     struct tune_message {
         char *memory; /* of the device, for blocks of the largest size */
         unsigned ways[TUNE_SECTIONS - TUNE_MESSAGE];
@@ -48,22 +49,23 @@ double tune_now(void);
 /* 1 where the user wants this rank to end. */
 int tune_interrupted(void);
 
-/* Collective. A communicator that has these rules (and then the defaults). Fails where calls on it are not accelerated.
- */
-MPI_Comm tune_comm_open(const struct tune *tune, const char *rules);
-void tune_comm_close(MPI_Comm *comm);
+/* Collective. The communicator of all collectives, whose calls take the rules in force: so all algorithms have the same
+ * part of a GPU. Fails where calls on it are not accelerated. */
+void tune_comm_open(struct tune *tune);
+void tune_comm_close(struct tune *tune);
+/* From now on these rules (and then the defaults) are in force. */
+void tune_rules_take(const char *rules);
 /* Puts the stream there that orders other than HOST need; fails where there is none. */
 void tune_stream_open(const struct tune *tune);
 void tune_stream_close(void);
 
 /* One of the things that are compared at a size. */
 struct tune_lane {
-    MPI_Comm comm;     /* of collectives */
-    const char *rules; /* of messages */
-    int wanted;        /* algorithm or way that it is about; TUNE_DEFAULT: whichever its rules take */
-    int algorithm;     /* that it took */
-    int timed;         /* 1: takes part in rounds */
-    int calls;         /* of a round */
+    const char *rules;
+    int wanted;    /* algorithm or way that it is about; TUNE_DEFAULT: whichever its rules take */
+    int algorithm; /* that it took */
+    int timed;     /* 1: takes part in rounds */
+    int calls;     /* of a round */
     void *graph;
     double us; /* median over rounds; 0: cannot run */
     double sample[TUNE_ROUNDS];
@@ -72,7 +74,7 @@ struct tune_lane {
 /* Bytes of one rank's contribution as the call makes it: a reduce-scatter has as many elements for each rank. */
 size_t tune_bytes(const struct tune *tune, int section, size_t bytes);
 /* A call, blocking or into the stream. */
-void tune_call(const struct tune *tune, MPI_Comm comm, int section, size_t bytes);
+void tune_call(const struct tune *tune, int section, size_t bytes);
 /* Microseconds of one call of this rank, over lane->calls. */
 double tune_round(struct tune *tune, const struct tune_lane *lane, int section, size_t bytes);
 /* Says which algorithm the lane takes, by one call; the result of small calls is compared with the right one, which the

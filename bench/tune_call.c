@@ -49,8 +49,9 @@ size_t tune_bytes(const struct tune *tune, int section, size_t bytes)
     return count * sizeof(float);
 }
 
-void tune_call(const struct tune *tune, MPI_Comm comm, int section, size_t bytes)
+void tune_call(const struct tune *tune, int section, size_t bytes)
 {
+    MPI_Comm comm = tune->comm;
     int n = (int)(tune_bytes(tune, section, bytes) / sizeof(float)), each = n / tune->plan->size, error = MPI_SUCCESS;
     int blocking = tune->plan->order == BENCH_HOST;
 #define DO(name, ...) error = blocking ? MPI_##name(__VA_ARGS__) : MPIX_##name##_enqueue(__VA_ARGS__)
@@ -80,37 +81,43 @@ static void finish(const struct tune *tune)
 }
 
 /* A call that is counted: which algorithm took it. */
-static int counted(const struct tune *tune, MPI_Comm comm, int section, size_t bytes, char *name, size_t size)
+static int counted(const struct tune *tune, int section, size_t bytes, char *name, size_t size)
 {
     static const char *const calls[TUNE_COLLECTIVES] = {"_Allreduce", "_Reduce", "_Reduce_scatter_block", "_Scan"};
     int accelerated;
     bench_outcome_begin();
-    tune_call(tune, comm, section, bytes);
+    tune_call(tune, section, bytes);
     finish(tune);
     bench_outcome_end(calls[section], name, size, &accelerated);
     return accelerated;
 }
 
-MPI_Comm tune_comm_open(const struct tune *tune, const char *rules)
+void tune_rules_take(const char *rules)
 {
-    char wrong[320] = "", name[96];
-    MPI_Comm comm = MPI_COMM_NULL;
+    char wrong[320] = "";
     if (tutti_rules_set(rules, wrong, sizeof wrong) != 0)
         bench_fail("%s", wrong);
-    int error = tune->plan->order == BENCH_HOST ? MPI_Comm_dup(MPI_COMM_WORLD, &comm)
-                                                : MPIX_Stream_comm_create(MPI_COMM_WORLD, stream, &comm);
-    if (error != MPI_SUCCESS)
-        bench_fail("no communicator could be made: error %d", error);
-    if (!counted(tune, comm, TUNE_ALLREDUCE, 8, name, sizeof name)) /* opens it */
-        bench_fail("there is nothing to tune: the library gives calls to the MPI here (%s)", name);
-    tutti_rules_set(NULL, wrong, sizeof wrong);
-    return comm;
 }
 
-void tune_comm_close(MPI_Comm *comm)
+void tune_comm_open(struct tune *tune)
 {
-    if (*comm != MPI_COMM_NULL)
-        MPI_Comm_free(comm);
+    char name[96];
+    tune_rules_take("");
+    tutti_rules_follow(1);
+    int error = tune->plan->order == BENCH_HOST ? MPI_Comm_dup(MPI_COMM_WORLD, &tune->comm)
+                                                : MPIX_Stream_comm_create(MPI_COMM_WORLD, stream, &tune->comm);
+    if (error != MPI_SUCCESS)
+        bench_fail("no communicator could be made: error %d", error);
+    if (!counted(tune, TUNE_ALLREDUCE, 8, name, sizeof name)) /* opens it */
+        bench_fail("there is nothing to tune: the library gives calls to the MPI here (%s)", name);
+}
+
+void tune_comm_close(struct tune *tune)
+{
+    if (tune->comm != MPI_COMM_NULL)
+        MPI_Comm_free(&tune->comm);
+    tutti_rules_follow(0);
+    tune_rules_take(NULL);
 }
 
 /* Bytes of the result that this rank gets. */
@@ -133,7 +140,8 @@ int tune_try(struct tune *tune, struct tune_lane *lane, int section, size_t byte
         memset(tune->host, 0xa5, result);
         bench_must(tutti_copy(tune->out, tune->host, result), "copying to the device");
     }
-    counted(tune, lane->comm, section, bytes, name, sizeof name);
+    tune_rules_take(lane->rules);
+    counted(tune, section, bytes, name, sizeof name);
     lane->algorithm = tune_by_name(name);
     if (!looked_at || !result)
         return 1;
@@ -146,9 +154,10 @@ void tune_graph_make(const struct tune *tune, struct tune_lane *lane, int sectio
 {
     if (tune->plan->order != BENCH_GRAPH)
         return;
+    tune_rules_take(lane->rules);
     bench_graph_begin();
     for (int i = 0; i < lane->calls; i++)
-        tune_call(tune, lane->comm, section, bytes);
+        tune_call(tune, section, bytes);
     lane->graph = bench_graph_end();
     bench_graph_launch(lane->graph); /* the first launch brings the graph to the device */
     bench_gpu_sync();
@@ -161,7 +170,7 @@ static void put(const struct tune *tune, const struct tune_lane *lane, int secti
         return;
     }
     for (int i = 0; i < calls; i++)
-        tune_call(tune, lane->comm, section, bytes);
+        tune_call(tune, section, bytes);
 }
 
 double tune_round(struct tune *tune, const struct tune_lane *lane, int section, size_t bytes)
@@ -169,6 +178,7 @@ double tune_round(struct tune *tune, const struct tune_lane *lane, int section, 
     double took = 0;
     if (section >= TUNE_MESSAGE)
         return tune_message_round(tune, lane, section, bytes);
+    tune_rules_take(lane->rules);
     if (tune->plan->order != BENCH_HOST) {
         bench_mpi.Barrier(MPI_COMM_WORLD);
         put(tune, lane, section, bytes, 1 + lane->calls / 8); /* brings the ranks together */
@@ -179,7 +189,7 @@ double tune_round(struct tune *tune, const struct tune_lane *lane, int section, 
     for (int i = 0; i < lane->calls; i++) {
         bench_mpi.Barrier(MPI_COMM_WORLD);
         uint64_t start = tutti_now_ns();
-        tune_call(tune, lane->comm, section, bytes);
+        tune_call(tune, section, bytes);
         took += (double)(tutti_now_ns() - start) * 1e-3;
     }
     return took / lane->calls;

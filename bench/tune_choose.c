@@ -10,9 +10,9 @@ static const char *const names[TUNE_CHOICES] = {
 #define TUTTI_ALGORITHM(name, order, text) #name,
 #include "tutti/algorithms.def"
 #undef TUTTI_ALGORITHM
-#define TUTTI_WAY(name, text) #name,
-#include "tutti/ways.def"
-#undef TUTTI_WAY
+#define TUTTI_PROTOCOL(name, node, far, outcome, reason, text) #name,
+#include "tutti/protocols.def"
+#undef TUTTI_PROTOCOL
 };
 
 const char *tune_name(int choice)

@@ -11,9 +11,9 @@ enum {
 #undef TUTTI_ALGORITHM
     TUNE_ALGORITHMS,
     TUNE_BEFORE_WAYS = TUNE_ALGORITHMS - 1, /* ways of messages are counted on */
-#define TUTTI_WAY(name, text) TUNE_way_##name,
-#include "tutti/ways.def"
-#undef TUTTI_WAY
+#define TUTTI_PROTOCOL(name, node, far, outcome, reason, text) TUNE_way_##name,
+#include "tutti/protocols.def"
+#undef TUTTI_PROTOCOL
     TUNE_CHOICES
 };
 enum { TUNE_POINTS = 96, TUNE_DEFAULT = -1 };

@@ -128,11 +128,10 @@ static void rules_text(const struct tune *tune, char *out, size_t size)
     }
 }
 
-static void prove_point(struct tune *tune, MPI_Comm tuned, const char *rules, int section, struct tune_point *point,
-                        double seconds)
+static void prove_point(struct tune *tune, const char *rules, int section, struct tune_point *point, double seconds)
 {
-    struct tune_lane lanes[2] = {{.comm = tune->standard, .rules = "", .wanted = TUNE_DEFAULT, .timed = 1},
-                                 {.comm = tuned, .rules = rules, .wanted = TUNE_DEFAULT, .timed = 1}};
+    struct tune_lane lanes[2] = {{.rules = "", .wanted = TUNE_DEFAULT, .timed = 1},
+                                 {.rules = rules, .wanted = TUNE_DEFAULT, .timed = 1}};
     tune_measure(tune, lanes, 2, section, point->bytes, seconds, 3, 1);
     double ratios[TUNE_ROUNDS];
     int n = lanes[0].rounds < lanes[1].rounds ? lanes[0].rounds : lanes[1].rounds;
@@ -180,12 +179,8 @@ void tune_prove(struct tune *tune, double until)
     static char text[TUNE_SECTIONS * 4200];
     static struct doubt doubt[TUNE_SECTIONS * TUNE_POINTS];
     int n = doubts_of(tune, doubt);
-    MPI_Comm tuned = MPI_COMM_NULL;
-    if (n > 0) {
+    if (n > 0)
         rules_text(tune, text, sizeof text);
-        if (tune->standard != MPI_COMM_NULL)
-            tuned = tune_comm_open(tune, text);
-    }
     for (int i = 0; i < n; i++) {
         struct tune_point *point = doubt[i].point;
         double now = bench_longest(tune_now());
@@ -193,11 +188,10 @@ void tune_prove(struct tune *tune, double until)
         bench_say(tune->plan, "progress prove %s %zu %.0f", tune_section_name(doubt[i].section), point->bytes,
                   until - now);
         if (now < until)
-            prove_point(tune, tuned, text, doubt[i].section, point, (until - now) / (n - i));
+            prove_point(tune, text, doubt[i].section, point, (until - now) / (n - i));
     }
     for (int i = 0; i < n; i++) {
         if (doubt[i].point->verdict != TUNE_KEPT)
             doubt[i].point->choice = TUNE_DEFAULT;
     }
-    tune_comm_close(&tuned);
 }

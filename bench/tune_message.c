@@ -33,14 +33,14 @@ size_t tune_message_room(size_t most)
 const char *tune_message_rules(int section, int way)
 {
     static const char *const rules[][TUNE_CHOICES - TUNE_ALGORITHMS] = {{
-#define TUTTI_WAY(name, text) "message: *@" #name,
-#include "tutti/ways.def"
-#undef TUTTI_WAY
+#define TUTTI_PROTOCOL(name, node, far, outcome, reason, text) "message: *@" #name,
+#include "tutti/protocols.def"
+#undef TUTTI_PROTOCOL
                                                                         },
                                                                         {
-#define TUTTI_WAY(name, text) "message_far: *@" #name,
-#include "tutti/ways.def"
-#undef TUTTI_WAY
+#define TUTTI_PROTOCOL(name, node, far, outcome, reason, text) "message_far: *@" #name,
+#include "tutti/protocols.def"
+#undef TUTTI_PROTOCOL
                                                                         }};
     return rules[section - TUNE_MESSAGE][way - TUNE_ALGORITHMS];
 }
@@ -58,13 +58,6 @@ static int partner(const struct tune *tune, int section)
 static int is_second(const struct tune *tune, int section)
 {
     return partner(tune, section) < tune->plan->rank;
-}
-
-static void take_rules(const char *rules)
-{
-    char wrong[320] = "";
-    if (tutti_rules_set(rules, wrong, sizeof wrong) != 0)
-        bench_fail("%s", wrong);
 }
 
 static void make_type(struct tune *tune, size_t bytes)
@@ -176,7 +169,7 @@ int tune_message_try(struct tune *tune, struct tune_lane *lane, int section, siz
 {
     char name[96] = "";
     int right = 1, accelerated;
-    take_rules(lane->rules);
+    tune_rules_take(lane->rules);
     make_type(tune, tune_message_bytes(bytes));
     round_trip(tune, section); /* the type's first */
     bench_outcome_begin();
@@ -190,7 +183,7 @@ int tune_message_try(struct tune *tune, struct tune_lane *lane, int section, siz
 double tune_message_round(struct tune *tune, const struct tune_lane *lane, int section, size_t bytes)
 {
     double took = 0;
-    take_rules(lane->rules);
+    tune_rules_take(lane->rules);
     make_type(tune, tune_message_bytes(bytes));
     for (int i = 0; i < lane->calls; i++) {
         bench_mpi.Barrier(MPI_COMM_WORLD);
@@ -243,7 +236,7 @@ void tune_message_open(struct tune *tune)
 
 void tune_message_close(struct tune *tune)
 {
-    take_rules(NULL);
+    tune_rules_take(NULL);
     if (tune->message.type != MPI_DATATYPE_NULL)
         MPI_Type_free(&tune->message.type);
     tutti_free(tune->message.memory);

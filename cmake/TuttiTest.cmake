@@ -136,7 +136,8 @@ function(tutti_mpi_test name)
     list(TRANSFORM words REPLACE "@MPI@" "${mpi}")
     list(TRANSFORM words REPLACE "@FAMILY@" "${TUTTI_MPI_${mpi}_FAMILY}")
     list(TRANSFORM words REPLACE "@PYTHON@" "${TUTTI_MPI_${mpi}_PYTHON}")
-    add_test(NAME ${name}.${mpi} COMMAND ${TUTTI_TIMEOUT} -k 5 ${T_TIMEOUT} ${TUTTI_MPI_${mpi}_RUN} -n ${ranks} env ${words})
+    add_test(NAME ${name}.${mpi} COMMAND ${TUTTI_TIMEOUT} -k 5 ${T_TIMEOUT} ${TUTTI_MPI_${mpi}_RUN}
+             ${TUTTI_MPI_${mpi}_FLAGS} -n ${ranks} env ${words})
     math(EXPR backstop "${T_TIMEOUT} + 15")
     set_tests_properties(${name}.${mpi} PROPERTIES LABELS "mpi;${mpi};${T_LABELS}" TIMEOUT ${backstop} SKIP_RETURN_CODE 77
                          PROCESSORS ${ranks} ENVIRONMENT "${TUTTI_MPI_${mpi}_ENV}")

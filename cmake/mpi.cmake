@@ -117,6 +117,9 @@ if(EXISTS ${TUTTI_MPI_FOLDER}/mpich/ready)
   if(EXISTS ${TUTTI_MPI_FOLDER}/impi/ready)
     set(impi_env ${mpich_env} I_MPI_ROOT=${TUTTI_MPI_FOLDER}/impi I_MPI_HYDRA_BOOTSTRAP=fork I_MPI_FABRICS=shm
         I_MPI_THREAD_YIELD=2 I_MPI_PIN=0 LD_LIBRARY_PATH=${TUTTI_MPI_FOLDER}/impi/lib)
+    # Otherwise its launcher may take the ranks for those of several machines, by chance of how long its path is.
+    set(TUTTI_MPI_impi_FLAGS -ppn 64)
+    set(TUTTI_MPI_impiabi_FLAGS -ppn 64)
     tutti_mpi_add(impi mpich mpich5 ${TUTTI_MPI_FOLDER}/mpich/bin/mpicc "" ${TUTTI_MPI_FOLDER}/impi/bin/mpirun ${impi_env})
     tutti_mpi_add(impiabi mpiabi mpiabi ${TUTTI_MPI_FOLDER}/mpich/bin/mpicc_abi "" ${TUTTI_MPI_FOLDER}/impi/bin/mpirun
                   ${impi_env})

@@ -6,6 +6,7 @@
 
 #include "coll/coll.h"
 #include "commands.h"
+#include "core/log.h"
 #include "core/phases.h"
 #include "core/settings.h"
 #include "core/status.h"
@@ -266,7 +267,9 @@ static void print_settings(const struct info *info)
     printf("  %-24s %-10s %-10s %s\n", "name", "value", "default", "allowed");
     for (int i = 0; tutti_settings_row(i, &row); i++) {
         const char *standard = row.standard[0] ? row.standard : "(empty)";
-        printf("  %-24s %-10s %-10s %s\n", row.name, row.value[0] ? row.value : "(empty)", standard, row.allowed);
+        char shown[1024];
+        printf("  %-24s %-10s %-10s %s\n", row.name,
+               row.value[0] ? tutti_plain(row.value, shown, sizeof shown) : "(empty)", standard, row.allowed);
         printf("      %s\n", row.text);
     }
     if (info->wrong[0])

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "coll/coll.h"
+#include "core/log.h"
 #include "core/settings.h"
 #include "core/status.h"
 #include "info.h"
@@ -33,7 +34,9 @@ static void print_lines(const char *name, const char *text)
     printf("  %-12s ", name);
     for (const char *at = text; *at;) {
         size_t n = strcspn(at, "\n");
-        printf("%s%.*s\n", at == text ? "" : "               ", (int)n, at);
+        char line[512], shown[1024];
+        snprintf(line, sizeof line, "%.*s", (int)n, at);
+        printf("%s%s\n", at == text ? "" : "               ", tutti_plain(line, shown, sizeof shown));
         at += n;
         at += strspn(at, "\n");
     }

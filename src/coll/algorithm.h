@@ -67,6 +67,9 @@ int tutti_rules_next(enum tutti_section section, size_t bytes, int *from);
 /* A number that is equal where the rules in force are; where they begin, and where among them the defaults do, for
  * tutti_rules_next(). */
 uint32_t tutti_rules_hash(int *begin, int *defaults_from);
+/* Where the rules of a call begin: at `own`, those that its communicator was opened with, or see tutti_rules_follow().
+ */
+int tutti_rules_begin(int own);
 
 /* Contributions and results of this GPU: of one rank, or in `leader` of all ranks that share it. Indexes count
  * elements. */

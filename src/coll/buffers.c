@@ -56,6 +56,10 @@ int tutti_map_buffers(struct tutti_team *team, const struct tutti_reduce *call, 
                       void *out[], int *mapped)
 {
     uint32_t shared;
+    struct tutti_reach reach[TUTTI_MAX_RANKS];
+    const size_t size = tutti_type_size(call->type);
+    for (int r = 0; r < team->size; r++)
+        reach[r] = (struct tutti_reach){call->count * size, tutti_result_of(call, r, team->size).count * size};
     tutti_phase(TUTTI_PHASE_MAPPING);
     int status = share_all(team, call, &shared);
     *mapped = 0;
@@ -63,7 +67,7 @@ int tutti_map_buffers(struct tutti_team *team, const struct tutti_reduce *call, 
         return status;
     /* Before the vote there: a rank that has passed it may be at its next call but one before another looks. */
     int over = tutti_shape_of(call) == TUTTI_SHAPE_SEGMENTS && overlap(team, call);
-    status = tutti_team_map(team, of, in, out, mapped);
+    status = tutti_team_map(team, of, reach, in, out, mapped);
     if (*mapped && over)
         *mapped = TUTTI_MAPPED_OVER;
     if (of >> team->rank & 1) {

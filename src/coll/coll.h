@@ -4,6 +4,7 @@
 
 #include <stddef.h>
 
+#include "p2p/protocols.h"
 #include "team/team.h"
 
 /* One reduction call, as this rank makes it. */
@@ -68,18 +69,11 @@ int tutti_reduce_local(int gpu, const void *in, void *out, size_t count, int typ
 
 /* Reads rules (the grammar of TUTTI_RULES) and says what is wrong with them; TUTTI_OK or TUTTI_ERR_SETTING. Local. */
 int tutti_rules_check(const char *text, char *wrong, size_t size);
-/* How a message of device memory goes to another rank, see tutti/ways.def. Local: the sender decides. */
-enum tutti_way {
-#define TUTTI_WAY(name, text) TUTTI_WAY_##name,
-#include "tutti/ways.def"
-#undef TUTTI_WAY
-    TUTTI_WAYS
-};
-/* The way of the first rule of the section `message`, from `from` on (0: the first), that fits; *from is moved behind
- * it. TUTTI_WAYS past the last. */
-enum tutti_way tutti_rules_message(size_t bytes, int *from);
+/* The protocol of a message of device memory, local: the sender decides. That of the first rule of the section
+ * `message`, from `from` on (0: the first), that fits; *from is moved behind it. TUTTI_PROTOCOLS past the last. */
+enum tutti_protocol tutti_rules_message(size_t bytes, int *from);
 /* The same of the section `message_far`, for ranks of other nodes; of the first rule that fits. */
-enum tutti_way tutti_rules_message_far(size_t bytes);
+enum tutti_protocol tutti_rules_message_far(size_t bytes);
 /* The default rules for a device, by its name, as text. Static. */
 const char *tutti_rules_default(const char *device);
 
@@ -106,12 +100,19 @@ int tutti_rules_device(char *text, size_t size);
  * read, is none of this kind or holds rules that are wrong. */
 int tutti_rules_load(const char *path, const char *device, char *rules, size_t size, char *wrong, size_t wrong_size);
 
+/* 1 where the calling thread waits for kernels that are under way: nothing may be allocated on the device then. */
+int tutti_waiting_now(void);
+
 /* For measurements. From now on communicators that are opened (by their first call with device memory) take these rules
  * and then the defaults, instead of TUTTI_RULES and the file; NULL: those again. Communicators that are open keep
  * theirs. Local; the ranks compare rules when they open a communicator, and where they differ all use the defaults.
  * Safe from any thread. Texts are kept: at most 63 different ones in a process. TUTTI_ERR_SETTING and what is wrong in
  * `wrong` where the rules are, TUTTI_ERR_UNAVAILABLE past the 63. */
 int tutti_rules_set(const char *text, char *wrong, size_t size);
+/* For measurements. 1: from now on open communicators too take the rules in force when they are called, so that one
+ * communicator measures them all; 0: each its own again. Local; calls that follow must do so on all ranks, by the same
+ * rules. Safe from any thread. */
+void tutti_rules_follow(int on);
 
 /* Name of the algorithm that the rules choose for a call of `collective` (allreduce, reduce, reduce_scatter, scan; both
  * kinds of reduce-scatter and of scan share their rules), before it is known whether it can run. Local. */

@@ -1,11 +1,11 @@
 /* Calls in stream order: the same rules, of algorithms whose kernels need nothing of the host but the launch. */
 #include "coll/algorithm.h"
+#include "coll/residency.h"
 #include "core/clock.h"
 #include "core/log.h"
 #include "core/status.h"
 #include "core/types.h"
 #include "team/discard.h"
-#include "team/room.h"
 #include "team/watcher.h"
 
 static const struct tutti_algorithm *can(const struct tutti_team *team, const struct tutti_reduce *call, int algorithm)
@@ -23,7 +23,7 @@ static const struct tutti_algorithm *choose(const struct tutti_team *team, const
     size_t bytes = call->count * tutti_type_size(call->type);
     int algorithm;
     for (int s = 0; s < 2 && sections[s] != TUTTI_SECTIONS; s++) {
-        int from = team->rules;
+        int from = tutti_rules_begin(team->rules);
         while (!row && (algorithm = tutti_rules_next(sections[s], bytes, &from)) >= 0)
             row = can(team, call, algorithm);
     }
@@ -71,31 +71,23 @@ static int prepare(struct tutti_team *team)
     return TUTTI_OK;
 }
 
-/* This rank's part of the multiprocessors, and somebody who looks after what is put into the stream. 0: it has none. */
-static unsigned take_share(struct tutti_team *team)
-{
-    tutti_discard_hold(team->node);
-    if (prepare(team) != TUTTI_OK || tutti_watcher_add(team) != TUTTI_OK)
-        return 0;
-    return tutti_room_share(team, team->blocks);
-}
-
+/* Kernels that are loaded, somebody who looks after what is put into the stream, and multiprocessors. */
 static int take_place(struct tutti_team *team)
 {
-    uint32_t mine = team->share = take_share(team), all = 0;
-    int status = tutti_team_vote(team, mine, &all);
-    if (status != TUTTI_OK || all == 0) {
-        tutti_room_unshare(team, mine);
-        tutti_watcher_remove(team);
-        tutti_discard_release(team->node);
-        team->share = 0;
-        team->why =
-            "a GPU has no room for the kernels of one more communicator (free others first), or cannot load them";
-        return status != TUTTI_OK ? status : TUTTI_ERR_UNAVAILABLE;
+    uint32_t all;
+    tutti_discard_hold(team->node);
+    int ready = prepare(team) == TUTTI_OK && tutti_watcher_add(team) == TUTTI_OK;
+    int status = tutti_team_vote(team, (uint32_t)ready, &all);
+    team->why = "a rank could not load the kernels, or has no memory or thread to look after them";
+    if (status == TUTTI_OK && all) {
+        status = tutti_residency_share(team);
+        team->why = "a GPU has no room for the kernels of one more communicator: free others first";
     }
-    tutti_room_unshare(team, mine - all);
-    team->share = team->blocks = all;
-    return TUTTI_OK;
+    if (status == TUTTI_OK && all)
+        return TUTTI_OK;
+    tutti_watcher_remove(team);
+    tutti_discard_release(team->node);
+    return status != TUTTI_OK ? status : TUTTI_ERR_UNAVAILABLE;
 }
 
 int tutti_enqueue_open(struct tutti_team *team, int gpu)

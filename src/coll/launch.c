@@ -96,14 +96,23 @@ int tutti_launch_end(struct tutti_team *team, struct tutti_kernel_args *args, en
     return status == TUTTI_OK ? TUTTI_OK : tutti_team_break(team, status);
 }
 
+static __thread int waiting;
+
+int tutti_waiting_now(void)
+{
+    return waiting;
+}
+
 void tutti_waiting_begin(const struct tutti_team *team)
 {
+    waiting++;
     if (team->device->waiting_begin)
         team->device->waiting_begin();
 }
 
 void tutti_waiting_end(const struct tutti_team *team)
 {
+    waiting--;
     if (team->device->waiting_end)
         team->device->waiting_end();
 }

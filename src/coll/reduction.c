@@ -46,7 +46,7 @@ static int first_choice(const struct tutti_team *team, const struct tutti_reduce
 {
     enum tutti_section section = tutti_rules_section(call->collective);
     size_t bytes = call->count * tutti_type_size(call->type);
-    int from = team->rules, algorithm;
+    int from = tutti_rules_begin(team->rules), algorithm;
     do
         algorithm = tutti_rules_next(section, bytes, &from);
     while (algorithm >= 0 && !tutti_algorithms[algorithm].can(team, call));
@@ -89,7 +89,7 @@ static int run_by_rule(struct tutti_team *team, const struct tutti_reduce *call,
 {
     const struct tutti_algorithm *direct = &tutti_algorithms[TUTTI_ALGORITHM_direct];
     size_t bytes = call->count * tutti_type_size(call->type);
-    int from = team->rules, algorithm, tried = 0;
+    int from = tutti_rules_begin(team->rules), algorithm, tried = 0;
     while ((algorithm = tutti_rules_next(tutti_rules_section(call->collective), bytes, &from)) >= 0) {
         const struct tutti_algorithm *row = &tutti_algorithms[algorithm];
         if (algorithm == TUTTI_ALGORITHM_staged)

@@ -1,12 +1,13 @@
 #include "coll/residency.h"
 
-#include <time.h>
+#include <stdio.h>
 
 #include "core/clock.h"
 #include "core/log.h"
 #include "core/settings.h"
 #include "core/status.h"
 #include "core/types.h"
+#include "progress/engine.h"
 #include "team/discard.h"
 #include "team/room.h"
 
@@ -49,50 +50,99 @@ void tutti_residency_agree(struct tutti_team *team, const struct tutti_arrival *
     }
 }
 
+/* Rounds in which all ranks try and vote, until all have got some in one. */
+struct rounds {
+    struct tutti_team *team;
+    unsigned want, round;
+    uint64_t next; /* when the next one begins */
+};
+
 /* Longer from round to round, and another one on each rank: calls that keep each other out come apart. */
-static void pause_before(const struct tutti_team *team, unsigned round)
+static void put_off(struct rounds *r)
 {
-    long us = PAUSE_FIRST_US << (round < 7 ? round : 7);
+    uint64_t us = (uint64_t)PAUSE_FIRST_US << (r->round < 7 ? r->round : 7);
     us = us < PAUSE_MOST_US ? us : PAUSE_MOST_US;
-    us += us * (long)(((team->votes * 2654435761u >> 24) + (unsigned)team->rank * 37) & 0xff) / 256;
-    const struct timespec time = {0, us * 1000};
-    nanosleep(&time, NULL);
+    us += us * (((r->team->votes * 2654435761u >> 24) + (unsigned)r->team->rank * 37) & 0xff) / 256;
+    r->next = tutti_now_ns() + us * 1000;
+    r->round++;
+}
+
+static int is_put_off(const struct rounds *r)
+{
+    return r->round > 0 && tutti_now_ns() < r->next;
+}
+
+static int have_blocks(void *with)
+{
+    struct rounds *r = with;
+    struct tutti_team *team = r->team;
+    uint32_t all;
+    if (is_put_off(r))
+        return 0;
+    const unsigned mine = team->share ? team->blocks : tutti_room_try(team, r->want, r->round < PATIENT);
+    const int status = tutti_team_vote(team, mine, &all);
+    if (status != TUTTI_OK)
+        return status;
+    tutti_room_give(team, all);
+    team->granted = all;
+    put_off(r);
+    return all > 0;
 }
 
 int tutti_residency_take(struct tutti_team *team, const struct tutti_reduce *call)
 {
-    const unsigned want = wanted(team, call);
-    const uint64_t start = tutti_now_ns(), second = 1000000000;
-    int said = 0;
+    struct rounds r = {.team = team, .want = wanted(team, call)};
+    char what[160];
     if (team->granted > 0)
         return TUTTI_OK;
     tutti_room_give(team, 0); /* what this rank had alone: another one had nothing */
-    for (unsigned round = 0;; round++) {
-        unsigned mine = team->share ? team->blocks : tutti_room_try(team, want, round < PATIENT);
-        uint32_t all;
-        int status = tutti_team_vote(team, mine, &all);
-        if (status != TUTTI_OK)
-            return status;
-        if (all > 0) {
-            tutti_room_give(team, all);
-            team->granted = all;
-            return TUTTI_OK;
-        }
-        tutti_room_give(team, 0);
-        uint64_t waited = tutti_now_ns() - start;
-        if (!said && waited > (uint64_t)tutti_settings()->stall_seconds * second) {
-            said = 1;
-            tutti_warn("rank %d has waited %llu s on %s for multiprocessors that other calls of the process, or of a "
-                       "peer, keep",
-                       team->rank, (unsigned long long)(waited / second), team->transport->label);
-        }
-        if (waited > (uint64_t)tutti_settings()->timeout_seconds * second) {
-            tutti_error("rank %d gives up waiting for multiprocessors on %s (TUTTI_TIMEOUT_SECONDS)", team->rank,
-                        team->transport->label);
-            return tutti_team_break(team, TUTTI_ERR_TIMEOUT);
-        }
-        pause_before(team, round);
-    }
+    int status = have_blocks(&r);
+    if (status != 0)
+        return status > 0 ? TUTTI_OK : status;
+    snprintf(what, sizeof what, "rank %d on %s for multiprocessors that other calls of the process, or of a peer, keep",
+             team->rank, team->transport->label);
+    status = tutti_progress_wait(&(const struct tutti_wait){.done = have_blocks,
+                                                            .with = &r,
+                                                            .what = what,
+                                                            .seconds = tutti_settings()->timeout_seconds,
+                                                            .quiet = 1,
+                                                            .crowded = 1});
+    if (status != TUTTI_ERR_TIMEOUT || team->state == TUTTI_TEAM_BROKEN)
+        return status;
+    tutti_error("rank %d gives up waiting for multiprocessors on %s (TUTTI_TIMEOUT_SECONDS)", team->rank,
+                team->transport->label);
+    return tutti_team_break(team, TUTTI_ERR_TIMEOUT);
+}
+
+static int have_share(void *with)
+{
+    struct rounds *r = with;
+    struct tutti_team *team = r->team;
+    uint32_t all;
+    if (is_put_off(r))
+        return 0;
+    team->share = tutti_room_share(team, r->want, r->round < PATIENT);
+    const int status = tutti_team_vote(team, team->share, &all);
+    if (status != TUTTI_OK)
+        all = 0;
+    tutti_room_unshare(team, team->share - all);
+    team->share = all;
+    if (status != TUTTI_OK)
+        return status;
+    if (all == 0 && r->round == PATIENT)
+        return TUTTI_ERR_UNAVAILABLE;
+    put_off(r);
+    return all > 0;
+}
+
+int tutti_residency_share(struct tutti_team *team)
+{
+    struct rounds r = {.team = team, .want = team->blocks};
+    const int status =
+        tutti_progress_wait(&(const struct tutti_wait){.done = have_share, .with = &r, .quiet = 1, .crowded = 1});
+    if (team->share > 0)
+        team->blocks = team->share;
+    return status;
 }
 
 int tutti_residency_narrow(const struct tutti_team *team, const struct tutti_reduce *call)

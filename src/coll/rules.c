@@ -165,23 +165,6 @@ static int algorithm_by_name(const char *name)
     return -1;
 }
 
-static int way_by_name(enum tutti_section section, const char *name)
-{
-    static const char *const ways[TUTTI_WAYS] = {
-#define TUTTI_WAY(name, text) #name,
-#include "tutti/ways.def"
-#undef TUTTI_WAY
-    };
-    int i = 0;
-    while (i < TUTTI_WAYS && strcmp(ways[i], name) != 0)
-        i++;
-    const int far = section == TUTTI_SECTION_MESSAGE_FAR;
-    if (i == TUTTI_WAYS || (i == TUTTI_WAY_pipelined && !far) ||
-        ((i == TUTTI_WAY_packed || i == TUTTI_WAY_direct) && far))
-        return -1;
-    return i;
-}
-
 /* Reads one rule at *at; 1 read, 0 end of text, -1 wrong (said in `wrong`). rule->section carries over; TUTTI_SECTIONS:
  * none yet. */
 static int read_rule(const char **at, struct rule *rule, char *wrong, size_t size)
@@ -212,7 +195,8 @@ static int read_rule(const char **at, struct rule *rule, char *wrong, size_t siz
         }
         *separator = '\0';
         const int message = rule->section >= TUTTI_SECTION_MESSAGE;
-        rule->algorithm = message ? way_by_name(rule->section, separator + 1) : algorithm_by_name(separator + 1);
+        rule->algorithm = message ? tutti_protocol_find(separator + 1, rule->section == TUTTI_SECTION_MESSAGE_FAR)
+                                  : algorithm_by_name(separator + 1);
         if (rule->algorithm < 0 && message) {
             say(wrong, size, "no way of messages", separator + 1,
                 rule->section == TUTTI_SECTION_MESSAGE ? "known are: staged packed direct"
@@ -266,6 +250,7 @@ struct set {
 static struct set first, *set[SETS] = {&first};
 static int sets = 1;
 static atomic_int in_force; /* of `set` */
+static atomic_int follow;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of sets and in_force */
 
@@ -338,21 +323,21 @@ int tutti_rules_next(enum tutti_section section, size_t bytes, int *from)
     return -1;
 }
 
-enum tutti_way tutti_rules_message(size_t bytes, int *from)
+enum tutti_protocol tutti_rules_message(size_t bytes, int *from)
 {
     pthread_once(&once, read_first);
     if (*from == 0)
         *from = atomic_load_explicit(&in_force, memory_order_acquire) * PLACES;
     int way = tutti_rules_next(TUTTI_SECTION_MESSAGE, bytes, from);
-    return way < 0 ? TUTTI_WAYS : (enum tutti_way)way;
+    return way < 0 ? TUTTI_PROTOCOLS : (enum tutti_protocol)way;
 }
 
-enum tutti_way tutti_rules_message_far(size_t bytes)
+enum tutti_protocol tutti_rules_message_far(size_t bytes)
 {
     pthread_once(&once, read_first);
     int from = atomic_load_explicit(&in_force, memory_order_acquire) * PLACES;
     int way = tutti_rules_next(TUTTI_SECTION_MESSAGE_FAR, bytes, &from);
-    return way < 0 ? TUTTI_WAYS : (enum tutti_way)way;
+    return way < 0 ? TUTTI_PROTOCOLS : (enum tutti_protocol)way;
 }
 
 uint32_t tutti_rules_hash(int *begin, int *defaults_from)
@@ -404,6 +389,18 @@ int tutti_rules_set(const char *text, char *wrong, size_t size)
         in_force = found;
     pthread_mutex_unlock(&lock);
     return status;
+}
+
+void tutti_rules_follow(int on)
+{
+    atomic_store(&follow, on);
+}
+
+int tutti_rules_begin(int own)
+{
+    if (!atomic_load_explicit(&follow, memory_order_relaxed))
+        return own;
+    return atomic_load_explicit(&in_force, memory_order_acquire) * PLACES;
 }
 
 const char *tutti_rules_choice(const char *collective, size_t bytes, int ranks, int gpus)

@@ -144,6 +144,22 @@ static int segments(const struct staging *s, size_t longest, size_t most)
     return status;
 }
 
+/* Who has no memory for it must not leave the others in the exchange: all hear of it, and none begins. Agreed by the
+ * team where it is one, otherwise by the MPI. */
+static int agree(struct tutti_team *team, int status)
+{
+    uint32_t fine = status == TUTTI_OK;
+    int64_t word = fine;
+    int agreed;
+    if (team->whole) {
+        agreed = tutti_team_vote(team, fine, &fine);
+        word = fine;
+    } else {
+        agreed = team->transport->ops->allreduce(team->transport, &word, 1, TUTTI_COMBINE_MIN);
+    }
+    return agreed == TUTTI_OK && !word ? TUTTI_ERR_MEMORY : agreed;
+}
+
 int tutti_staged_run(struct tutti_team *team, const struct tutti_reduce *call, int *fits)
 {
     struct staging s = {.team = team, .call = call, .size = tutti_type_size(call->type), .ranks = (size_t)team->size};
@@ -164,7 +180,7 @@ int tutti_staged_run(struct tutti_team *team, const struct tutti_reduce *call, i
     s.mine = malloc(room);
     s.theirs = malloc(room > GATHER_BYTES ? room : GATHER_BYTES);
     s.in = malloc(s.ranks * sizeof *s.in);
-    int status = s.mine && s.theirs && s.in ? TUTTI_OK : TUTTI_ERR_MEMORY;
+    int status = agree(team, s.mine && s.theirs && s.in ? TUTTI_OK : TUTTI_ERR_MEMORY);
     *fits = 1;
     if (status == TUTTI_OK)
         status = scatters ? segments(&s, longest, most) : whole(&s, most);

@@ -15,20 +15,41 @@ void tutti_log_rank(int rank)
     atomic_store(&shown_rank, rank);
 }
 
+/* Bytes from 0x80 to 0x9f are control characters by themselves and after 0xc2, not inside other letters of UTF-8. */
+static int controls(unsigned char byte, unsigned char before)
+{
+    return byte < 0x20 || byte == 0x7f || (byte >= 0x80 && byte < 0xa0 && (before < 0x80 || before == 0xc2));
+}
+
+char *tutti_plain(const char *text, char *out, size_t size)
+{
+    size_t used = 0;
+    unsigned char before = 0;
+    for (const unsigned char *at = (const unsigned char *)text; *at && used + 5 <= size; before = *at++) {
+        if (controls(*at, before))
+            used += (size_t)snprintf(out + used, size - used, "\\x%02x", *at);
+        else
+            out[used++] = (char)*at;
+    }
+    if (size > 0)
+        out[used] = '\0';
+    return out;
+}
+
 /* One write a line, so that lines of several ranks do not mix. */
 static void say(int level, const char *format, va_list arguments)
 {
     if (tutti_settings()->log < level)
         return;
-    char line[1024];
+    char line[1024], plain[sizeof line];
     int rank = atomic_load(&shown_rank);
     int n = rank < 0 ? snprintf(line, sizeof line, "tutti: ") : snprintf(line, sizeof line, "tutti[%d]: ", rank);
     int m = vsnprintf(line + n, sizeof line - (size_t)n - 1, format, arguments);
-    size_t length = strlen(line);
     if (m < 0)
         return;
-    line[length++] = '\n';
-    ssize_t written = write(STDERR_FILENO, line, length);
+    size_t length = strlen(tutti_plain(line, plain, sizeof plain - 1));
+    plain[length++] = '\n';
+    ssize_t written = write(STDERR_FILENO, plain, length);
     (void)written; /* there is nowhere else to say it */
 }
 

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/log.h"
 #include "core/status.h"
 
 extern char **environ;
@@ -31,7 +32,7 @@ static const struct row {
 #undef TUTTI_SETTING_WORD
 #undef TUTTI_SETTING_TEXT
 };
-enum { ROWS = sizeof rows / sizeof rows[0] };
+enum { ROWS = sizeof rows / sizeof rows[0], SHOWN = 200 /* of what the environment holds */ };
 
 /* Variables of the project that are not settings of the library (tests, build). */
 static const char *const others[] = {"TUTTI_TEST", "TUTTI_SEED", "TUTTI_BENCH", "TUTTI_INTERNAL"};
@@ -138,10 +139,13 @@ static void check_name(struct report *report, const char *entry)
             nearest = &rows[i];
         }
     }
+    char name[SHOWN], shown[SHOWN];
+    snprintf(name, sizeof name, "%.*s", (int)(length < sizeof name ? length : sizeof name - 1), entry);
+    tutti_plain(name, shown, sizeof shown);
     if (nearest && best <= 4)
-        complain(report, "%.*s is not a setting: did you mean %s?\n", (int)length, entry, nearest->name);
+        complain(report, "%s is not a setting: did you mean %s?\n", shown, nearest->name);
     else
-        complain(report, "%.*s is not a setting: `tutti info` lists them\n", (int)length, entry);
+        complain(report, "%s is not a setting: `tutti info` lists them\n", shown);
 }
 
 int tutti_settings_read(struct tutti_settings *out, char *wrong, size_t size)
@@ -152,9 +156,10 @@ int tutti_settings_read(struct tutti_settings *out, char *wrong, size_t size)
     for (int i = 0; i < ROWS; i++) {
         row_set(&rows[i], out, rows[i].standard);
         const char *value = secure_getenv(rows[i].name);
+        char shown[SHOWN];
         if (value && *value != '\0' && row_set(&rows[i], out, value) != TUTTI_OK)
-            complain(&report, "%s=%s is not valid: allowed is %s, the default is %s\n", rows[i].name, value,
-                     rows[i].words, rows[i].standard);
+            complain(&report, "%s=%s is not valid: allowed is %s, the default is %s\n", rows[i].name,
+                     tutti_plain(value, shown, sizeof shown), rows[i].words, rows[i].standard);
     }
     for (char **entry = environ; entry && *entry; entry++) {
         if (strncmp(*entry, "TUTTI_", 6) == 0)

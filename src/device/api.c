@@ -8,6 +8,8 @@
 #include "core/status.h"
 #include "device/device.h"
 
+_Atomic uint64_t tutti_device_frees;
+
 const char *tutti_version(void)
 {
     return TUTTI_VERSION;
@@ -51,7 +53,13 @@ int tutti_free(void *device_pointer)
     const struct tutti_device *device = tutti_device();
     if (!device_pointer)
         return TUTTI_OK;
-    return device ? device->free(device_pointer) : TUTTI_ERR_UNAVAILABLE;
+    int status = device ? device->free(device_pointer) : TUTTI_ERR_UNAVAILABLE;
+    if (status == TUTTI_OK)
+        atomic_fetch_add(&tutti_device_frees, 1);
+    if (status == TUTTI_ERR_UNAVAILABLE)
+        tutti_error("tutti_free: there is no device, or this process was forked from the one whose memory %p is",
+                    device_pointer);
+    return status;
 }
 
 int tutti_copy(void *to, const void *from, size_t bytes)

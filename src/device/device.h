@@ -5,6 +5,7 @@
 #ifndef TUTTI_DEVICE_DEVICE_H
 #define TUTTI_DEVICE_DEVICE_H
 
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -111,6 +112,8 @@ struct tutti_device {
     /* What `pointer` is. Always succeeds; unknown pointers are TUTTI_MEMORY_HOST. */
     void (*classify)(const void *pointer, struct tutti_memory *out);
     int (*alloc)(int gpu, size_t bytes, void **device); /* 256-byte aligned; gpu -1: the current one */
+    /* The same; the memory holds zeros and may be taken from the machine when it is touched. NULL: alloc and fill. */
+    int (*alloc_cleared)(int gpu, size_t bytes, void **device);
     int (*free)(void *device);
     int (*alloc_pinned)(size_t bytes, void **host); /* host memory that copies reach fast */
     int (*free_pinned)(void *host);
@@ -182,6 +185,9 @@ struct tutti_device {
 #define TUTTI_DEVICE(name_, text) extern const struct tutti_device tutti_device_##name_;
 #include "tutti/devices.def"
 #undef TUTTI_DEVICE
+
+/* How often the program has freed memory by Tutti's own calls. Of other frees of a device's memory nothing is heard. */
+extern _Atomic uint64_t tutti_device_frees;
 
 /* The device of this process, by TUTTI_DEVICE; NULL with TUTTI_DEVICE=none. Chosen once, opens nothing. */
 const struct tutti_device *tutti_device(void);

@@ -1,25 +1,21 @@
 #include "dtype/pack_channel.h"
 
 #include <pthread.h>
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <time.h>
 
 #include "core/clock.h"
 #include "core/log.h"
 #include "core/settings.h"
 #include "core/status.h"
+#include "progress/engine.h"
 
 enum {
     GPUS = 64,
     PAGE = 4096,
-    SPINS = 64,             /* between looks at the clock */
-    YIELD_AFTER_NS = 50000, /* as in waits for peers: others may need the core */
-    ASK_NS = 1000000,       /* between questions to the device: they cost more than a look at the word */
-    SLEEP_LEAST_US = 20,
-    SLEEP_MOST_US = 1000
+    SPINS = 64,      /* between looks at the clock */
+    ASK_NS = 1000000 /* between questions to the device: they cost more than a look at the word */
 };
 
 static struct tutti_pack_channel *idle[GPUS];
@@ -88,52 +84,57 @@ void tutti_pack_channel_give(struct tutti_pack_channel *channel)
     pthread_mutex_unlock(&lock);
 }
 
-static void pause_by_policy(uint64_t waited, unsigned *sleep_us)
-{
-    const int how = tutti_settings()->wait;
-    if (how == TUTTI_SET_WAIT_SLEEP && waited > YIELD_AFTER_NS) {
-        const struct timespec time = {0, (long)*sleep_us * 1000};
-        nanosleep(&time, NULL);
-        *sleep_us = *sleep_us * 2 < SLEEP_MOST_US ? *sleep_us * 2 : SLEEP_MOST_US;
-    } else if (how != TUTTI_SET_WAIT_SPIN && (how != TUTTI_SET_WAIT_AUTO || waited > YIELD_AFTER_NS)) {
-        sched_yield();
-    }
-}
-
 static int reported(const struct tutti_pack_channel *channel)
 {
     return __atomic_load_n(channel->done, __ATOMIC_ACQUIRE) == channel->ticket;
 }
 
+/* A wait for a kernel, and when it began. */
+struct kernel {
+    const struct tutti_device *device;
+    struct tutti_pack_channel *channel;
+    uint64_t start, asked;
+};
+
+static int has_ended(void *with)
+{
+    const struct kernel *k = with;
+    return reported(k->channel);
+}
+
+/* Now and then asks the device whether the kernel is there at all. */
+static int look(void *with, uint64_t *waited)
+{
+    struct kernel *k = with;
+    const uint64_t now = tutti_now_ns();
+    k->start = k->start ? k->start : now;
+    *waited = now - k->start;
+    if (*waited - k->asked <= ASK_NS)
+        return TUTTI_OK;
+    k->asked = *waited;
+    const int state = k->device->stream_query(k->channel->stream);
+    if (state == 0 || reported(k->channel))
+        return TUTTI_OK;
+    tutti_error("a packing kernel on GPU %d failed: %s", k->channel->gpu,
+                tutti_status_text(state < 0 ? state : TUTTI_ERR_DEVICE));
+    return state < 0 ? state : TUTTI_ERR_DEVICE;
+}
+
 int tutti_pack_channel_wait(const struct tutti_device *device, struct tutti_pack_channel *channel)
 {
-    const uint64_t limit = (uint64_t)tutti_settings()->timeout_seconds * UINT64_C(1000000000);
-    uint64_t start = 0, asked = 0;
-    unsigned sleep_us = SLEEP_LEAST_US;
-    for (unsigned spins = 1; !reported(channel); spins++) {
-        if (spins % SPINS) {
-            tutti_pause();
-            continue;
-        }
-        const uint64_t now = tutti_now_ns();
-        start = start ? start : now;
-        if (now - start - asked > ASK_NS) {
-            asked = now - start;
-            const int state = device->stream_query(channel->stream);
-            if (state != 0 && !reported(channel)) {
-                channel->broken = 1;
-                tutti_error("a packing kernel on GPU %d failed: %s", channel->gpu,
-                            tutti_status_text(state < 0 ? state : TUTTI_ERR_DEVICE));
-                return state < 0 ? state : TUTTI_ERR_DEVICE;
-            }
-            if (asked > limit) {
-                channel->broken = 1;
-                tutti_error("a packing kernel on GPU %d has not ended after %u seconds (TUTTI_TIMEOUT_SECONDS)",
-                            channel->gpu, (unsigned)tutti_settings()->timeout_seconds);
-                return TUTTI_ERR_TIMEOUT;
-            }
-        }
-        pause_by_policy(now - start, &sleep_us);
-    }
-    return TUTTI_OK;
+    struct kernel k = {.device = device, .channel = channel};
+    const int status =
+        reported(channel) ? TUTTI_OK
+                          : tutti_progress_wait(&(const struct tutti_wait){.done = has_ended,
+                                                                           .with = &k,
+                                                                           .seconds = tutti_settings()->timeout_seconds,
+                                                                           .quiet = 1,
+                                                                           .spins = SPINS,
+                                                                           .look = look,
+                                                                           .look_with = &k});
+    if (status == TUTTI_ERR_TIMEOUT)
+        tutti_error("a packing kernel on GPU %d has not ended after %u seconds (TUTTI_TIMEOUT_SECONDS)", channel->gpu,
+                    (unsigned)tutti_settings()->timeout_seconds);
+    channel->broken |= status != TUTTI_OK;
+    return status;
 }

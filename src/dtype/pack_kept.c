@@ -240,6 +240,7 @@ static void forget(const struct tutti_plan *plan)
 {
     struct tutti_kept *gone = NULL;
     pthread_mutex_lock(&lock);
+    const struct tutti_device *device = keeper;
     for (struct tutti_kept **at = bucket_of(plan->id); *at;) {
         struct tutti_kept *kept = *at;
         if (kept->id != plan->id) {
@@ -253,8 +254,8 @@ static void forget(const struct tutti_plan *plan)
     pthread_mutex_unlock(&lock);
     while (gone) {
         struct tutti_kept *next = gone->next;
-        if (keeper->active())
-            keeper->free(gone->memory);
+        if (device->active())
+            device->free(gone->memory);
         free(gone);
         gone = next;
     }

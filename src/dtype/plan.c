@@ -65,6 +65,7 @@ static int grow(void)
 static int same(const struct tutti_plan *a, const struct tutti_plan *b)
 {
     return a->hash == b->hash && a->size == b->size && a->lower == b->lower && a->extent == b->extent &&
+           a->true_lower == b->true_lower && a->true_end == b->true_end && a->overlaps == b->overlaps &&
            a->segments == b->segments && tutti_segments_equal(a->segment, b->segment, a->segments);
 }
 

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "core/log.h"
+#include "core/reserve.h"
 #include "core/settings.h"
-#include "dtype/wire.h"
 #include "mpi/letters.h"
 #include "mpi/nonblocking.h"
 
@@ -51,7 +51,8 @@ struct tutti_watch *tutti_watch_new(const void *buffer, MPI_Count count, MPI_Dat
     struct tutti_watch made, *watch;
     if (!tutti_watch_open(&made, buffer, count, type, comm))
         return NULL;
-    if (!(watch = malloc(sizeof *watch))) {
+    static struct tutti_reserve reserve;
+    if (!(watch = tutti_reserve_take(&reserve, sizeof *watch))) {
         tutti_error("out of memory: messages from ranks of this node may be lost (TUTTI_MESSAGES=mpi does without)");
         tutti_watch_close(&made);
         return NULL;
@@ -180,28 +181,44 @@ static int unpack(const struct fetch *f, char *packed)
 }
 
 /* Data that the MPI carries, on the communicator of the lanes. */
-static int receive_mailed(struct fetch *f)
-{
-    const struct tutti_mail_head *mail = &f->watch->mail;
+struct tutti_mailed {
     MPI_Request request;
-    unsigned rounds = 0;
-    int flag = 0, status;
-    char *packed = tutti_pinned_take(mail->bytes, &f->room);
-    f->bounce = packed;
-    if (!packed || mail->bytes > INT_MAX ||
-        tutti_real.MPI_Irecv(packed, (int)mail->bytes, tutti_handles.byte,
-                             tutti_node_world(tutti_door.node, mail->rank), mail->number, tutti_lane_box,
-                             &request) != MPI_SUCCESS)
-        return packed ? TUTTI_ERR_TRANSPORT : TUTTI_ERR_MEMORY;
-    while (!flag) {
-        if (tutti_real.MPI_Test(&request, &flag, MPI_STATUS_IGNORE) != MPI_SUCCESS)
-            return TUTTI_ERR_TRANSPORT;
-        if (!flag && (status = tutti_lane_watch(tutti_lane, mail->rank)) != TUTTI_OK)
-            return status;
-        tutti_letters_poll();
-        tutti_nonblocking_pause(&rounds);
-    }
-    return TUTTI_OK;
+    char *packed; /* pinned */
+    size_t room;
+};
+
+static void end_mailed(struct tutti_watch *watch)
+{
+    tutti_pinned_give(watch->mailed->packed, watch->mailed->room);
+    free(watch->mailed);
+    watch->mailed = NULL;
+}
+
+static int begin_mailed(struct tutti_watch *watch)
+{
+    const struct tutti_mail_head *mail = &watch->mail;
+    if (mail->bytes > INT_MAX || !(watch->mailed = calloc(1, sizeof *watch->mailed)))
+        return TUTTI_ERR_MEMORY;
+    struct tutti_mailed *mailed = watch->mailed;
+    mailed->packed = tutti_pinned_take(mail->bytes, &mailed->room);
+    int status = mailed->packed ? TUTTI_OK : TUTTI_ERR_MEMORY;
+    if (status == TUTTI_OK && tutti_real.MPI_Irecv(mailed->packed, (int)mail->bytes, tutti_handles.byte,
+                                                   tutti_node_world(tutti_door.node, mail->rank), mail->number,
+                                                   tutti_lane_box, &mailed->request) != MPI_SUCCESS)
+        status = TUTTI_ERR_TRANSPORT;
+    if (status != TUTTI_OK)
+        end_mailed(watch);
+    return status;
+}
+
+/* Does not wait. 1: all has come, into watch->mailed; 0: not yet; negative: a status. */
+static int receive_mailed(struct tutti_watch *watch)
+{
+    int flag = 0, status = watch->mailed ? TUTTI_OK : begin_mailed(watch);
+    if (status != TUTTI_OK)
+        return status;
+    return tutti_real.MPI_Test(&watch->mailed->request, &flag, MPI_STATUS_IGNORE) == MPI_SUCCESS ? flag
+                                                                                                 : TUTTI_ERR_TRANSPORT;
 }
 
 static int reachable(const struct tutti_watch *watch)
@@ -221,15 +238,19 @@ static int job_of(struct fetch *f, char *data, struct tutti_pack_job *job)
         tutti_places_of(watch->plan, watch->count, watch->buffer, &watch->places);
     const int direct = reachable(watch);
     char *to = watch->buffer;
-    if (laid_out && tutti_plan_read(f->letter->layout, f->letter->layout_bytes, &f->from) != TUTTI_OK)
-        return TUTTI_ERR_ARGUMENT;
+    struct tutti_lane_layout layout = {.plan = NULL};
+    int status =
+        laid_out ? tutti_lane_layout(tutti_lane, watch->mail.rank, f->letter, f->held, data, bytes, &layout) : TUTTI_OK;
+    f->from = layout.plan;
+    if (status != TUTTI_OK)
+        return status;
     if (!direct && !(to = f->bounce = tutti_pinned_take(bytes, &f->room)))
         return TUTTI_ERR_MEMORY;
     *job = (struct tutti_pack_job){.bytes = bytes};
     if (laid_out) {
         job->plan = f->from;
-        job->count = f->letter->count;
-        job->memory = data - f->letter->lowest;
+        job->count = layout.count;
+        job->memory = layout.memory;
     }
     const int as_it_is = !direct || watch->whole;
     if (laid_out && as_it_is) {
@@ -253,22 +274,25 @@ static int job_of(struct fetch *f, char *data, struct tutti_pack_job *job)
     return TUTTI_OK;
 }
 
-/* The message is too long for the buffer: its sender is let go. */
-static void drop(struct fetch *f, unsigned *rounds)
+/* The message is too long for the buffer: its sender is let go. 0: later. */
+static int drop(struct fetch *f)
 {
-    while (!tutti_letter_win(f->letter, TUTTI_LETTER_DONE) && !tutti_letter_is(f->letter, TUTTI_LETTER_PACKED) &&
-           !tutti_letter_is(f->letter, TUTTI_LETTER_MAILED) &&
-           tutti_lane_watch(tutti_lane, f->watch->mail.rank) == TUTTI_OK) {
-        tutti_letters_poll();
-        tutti_nonblocking_pause(rounds);
+    if (tutti_letter_is(f->letter, TUTTI_LETTER_MAILED)) {
+        int came = receive_mailed(f->watch);
+        if (came == 0)
+            return 0;
+        if (came == 1)
+            end_mailed(f->watch);
+    } else if (!tutti_letter_is(f->letter, TUTTI_LETTER_PACKED) && !tutti_letter_win(f->letter, TUTTI_LETTER_DONE)) {
+        return 0;
     }
-    if (tutti_letter_is(f->letter, TUTTI_LETTER_MAILED))
-        receive_mailed(f);
     end_fetch(f, TUTTI_OK);
+    fail(f->watch, MPI_ERR_TRUNCATE);
+    return -1;
 }
 
 /* Takes the letter as far as it can be taken now. 1: `job` is to be run; 0: later; -1: it is done, or has failed. */
-static int begin(struct fetch *f, struct tutti_pack_job *job, unsigned *rounds)
+static int begin(struct fetch *f, struct tutti_pack_job *job)
 {
     struct tutti_watch *watch = f->watch;
     const struct tutti_mail_head *mail = &watch->mail;
@@ -278,16 +302,13 @@ static int begin(struct fetch *f, struct tutti_pack_job *job, unsigned *rounds)
         fail(watch, tutti_error_code(TUTTI_ERR_MISMATCH));
         return -1;
     }
-    if (mail->bytes > watch->capacity) {
-        drop(f, rounds);
-        fail(watch, MPI_ERR_TRUNCATE);
-        return -1;
-    }
+    if (mail->bytes > watch->capacity)
+        return drop(f);
     char *data = NULL;
     int status = TUTTI_OK;
     switch (atomic_load_explicit(&f->letter->state, memory_order_acquire)) {
     case TUTTI_LETTER_OFFERED:
-        data = tutti_lane_reach(tutti_lane, mail->rank, f->letter, 1, &f->held);
+        data = tutti_lane_reach(tutti_lane, mail->rank, f->letter, 1, mail->bytes, &f->held);
         if (!data || !tutti_letter_win(f->letter, TUTTI_LETTER_CLAIMED)) {
             tutti_lane_release(tutti_lane, f->held);
             f->held = NULL;
@@ -296,12 +317,20 @@ static int begin(struct fetch *f, struct tutti_pack_job *job, unsigned *rounds)
         f->offered = 1;
         break;
     case TUTTI_LETTER_PACKED:
-        data = tutti_lane_reach(tutti_lane, mail->rank, f->letter, 0, &f->held);
+        data = tutti_lane_reach(tutti_lane, mail->rank, f->letter, 0, mail->bytes, &f->held);
+        if (!data) {
+            end_fetch(f, TUTTI_ERR_ARGUMENT);
+            return -1;
+        }
         tutti_lane_meet(tutti_lane, mail->rank, f->letter);
         break;
     case TUTTI_LETTER_MAILED:
-        if ((status = receive_mailed(f)) == TUTTI_OK)
-            status = unpack(f, f->bounce);
+        if ((status = receive_mailed(watch)) == 0)
+            return 0;
+        if (status == 1) {
+            status = unpack(f, watch->mailed->packed);
+            end_mailed(watch);
+        }
         end_fetch(f, status);
         return -1;
     default:
@@ -329,38 +358,49 @@ static int run(struct fetch *fetches, struct tutti_pack_job *jobs, unsigned n)
     return status;
 }
 
-void tutti_watch_fetch(struct tutti_watch *const watches[], struct tutti_span *const spans[], int n, int wait)
+struct fetching {
+    struct tutti_watch *const *watches;
+    struct tutti_span *const *spans;
+    int n;
+};
+
+/* Fetches what can be fetched now, in one launch. 1: nothing is left. */
+static int fetch(void *with)
 {
     enum { MOST = 64 };
     struct fetch fetches[MOST];
     struct tutti_pack_job jobs[MOST];
-    unsigned rounds = 0, used, left;
+    const struct fetching *all = with;
+    unsigned used = 0, left = 0;
+    for (int i = 0; i < all->n; i++) {
+        struct tutti_watch *watch = all->watches[i];
+        if (watch->state != TUTTI_WATCH_LETTER)
+            continue;
+        if (used == MOST) {
+            left++;
+            continue;
+        }
+        fetches[used] = (struct fetch){.watch = watch, .span = all->spans[i]};
+        int what = begin(&fetches[used], &jobs[used]);
+        used += what == 1;
+        if (what == 0 && tutti_lane_watch(tutti_lane, watch->mail.rank) != TUTTI_OK)
+            fail(watch, tutti_error_code(TUTTI_ERR_PEER));
+        else
+            left += what == 0;
+    }
+    if (used)
+        run(fetches, jobs, used);
+    return left == 0;
+}
+
+void tutti_watch_fetch(struct tutti_watch *const watches[], struct tutti_span *const spans[], int n, int wait)
+{
+    struct fetching all = {watches, spans, n};
     TUTTI_INSIDE();
     tutti_far_fetch(watches, spans, n, wait);
-    do {
-        used = left = 0;
-        for (int i = 0; i < n; i++) {
-            if (watches[i]->state != TUTTI_WATCH_LETTER)
-                continue;
-            if (used == MOST) {
-                left++;
-                continue;
-            }
-            fetches[used] = (struct fetch){.watch = watches[i], .span = spans[i]};
-            int what = begin(&fetches[used], &jobs[used], &rounds);
-            used += what == 1;
-            if (what == 0 && wait && tutti_lane_watch(tutti_lane, watches[i]->mail.rank) != TUTTI_OK)
-                fail(watches[i], tutti_error_code(TUTTI_ERR_PEER));
-            else
-                left += what == 0;
-        }
-        if (used)
-            run(fetches, jobs, used);
-        if (wait && left) { /* its owner may be waiting in the same way for a letter of this rank */
-            tutti_letters_poll();
-            tutti_nonblocking_pause(&rounds);
-        }
-    } while (wait && left);
+    if (!fetch(&all) && wait) /* their owners may wait in the same way for messages of this rank */
+        tutti_progress_wait(
+            &(const struct tutti_wait){.done = fetch, .with = &all, .what = "for the data of a message of the node"});
 }
 
 int tutti_watch_end(const struct tutti_watch *watch, MPI_Status *status)
@@ -386,18 +426,4 @@ int tutti_watch_finish(struct tutti_watch *watch, struct tutti_span *span, MPI_S
         tutti_watch_fetch(&watch, &span, 1, 1);
     *code = tutti_watch_end(watch, status);
     return 1;
-}
-
-void tutti_watch_probed(MPI_Comm comm, MPI_Status *status)
-{
-    const MPI_Count bytes = tutti_received(status);
-    if (tutti_far_on && bytes == TUTTI_FAR_MAIL_BYTES)
-        tutti_far_probed(comm, status);
-    if (!tutti_lane || !tutti_lane_listens(tutti_lane) || bytes != TUTTI_MAIL_BYTES)
-        return;
-    int peer = tutti_lanes_peer(comm, status->MPI_SOURCE);
-    const struct tutti_letter *letter = peer >= 0 ? tutti_lane_oldest(tutti_lane, peer, status->MPI_TAG) : NULL;
-    TUTTI_INSIDE();
-    if (letter)
-        tutti_real.MPI_Status_set_elements_x(status, tutti_handles.byte, (MPI_Count)letter->bytes);
 }

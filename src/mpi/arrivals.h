@@ -29,9 +29,10 @@ struct tutti_watch {
     uint64_t capacity; /* packed bytes that the buffer takes */
     enum tutti_watch_state state;
     struct tutti_mail_head mail;
-    struct tutti_far_head far_mail;
-    struct tutti_far_in *far; /* not NULL: its chunks are coming */
-    int code;                 /* FAILED */
+    struct tutti_pipelined_mail far_mail;
+    struct tutti_incoming *far;  /* not NULL: its chunks are coming */
+    struct tutti_mailed *mailed; /* not NULL: its data are coming by the MPI */
+    int code;                    /* FAILED */
 };
 
 /* 1 where a mail has come, and its data have not. */
@@ -71,8 +72,5 @@ int tutti_watch_end(const struct tutti_watch *watch, MPI_Status *status);
 /* The whole of it for a receive that is complete: 1 where it was a mail, and *code; 0: it is as it was without Tutti.
  */
 int tutti_watch_finish(struct tutti_watch *watch, struct tutti_span *span, MPI_Status *status, int *code);
-
-/* A probe found a message: puts in the length of what is really to be received. */
-void tutti_watch_probed(MPI_Comm comm, MPI_Status *status);
 
 #endif

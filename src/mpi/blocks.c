@@ -99,7 +99,7 @@ static int move(struct tutti_blocks *blocks, enum tutti_direction direction, int
         const struct tutti_block *block = &blocks->block[i];
         char *packed = blocks->memory + block->place;
         struct tutti_places places = {.host = 1};
-        if (block->bytes == 0)
+        if (block->bytes == 0 || block->idle)
             continue;
         if (block->solid) {
             status = direction == TUTTI_PACK ? tutti_door.device->copy_now(packed, block->at, block->bytes)
@@ -146,19 +146,20 @@ static int measure(struct tutti_blocks *blocks, const struct tutti_side *side)
         MPI_Count bytes = 0;
         block->count = count_of(side, i);
         block->place = blocks->bytes;
+        block->idle = side->peers && side->peers[i] == MPI_PROC_NULL;
         if (block->count == 0 && side->types) { /* the type may be anything */
             blocks->own_types[i] = type;
             continue;
         }
         if (block->count < 0 || type == tutti_handles.no_type)
             return 0;
-        if (type != last && !(layout = tutti_layout_of(type)))
+        if (type != last && (!(layout = tutti_layout_of(type)) || !tutti_layout_committed(layout, type)))
             return 0;
         last = type;
         block->type = type;
         block->at = place_of(side, i, layout->extent);
         block->size = (size_t)layout->size;
-        block->solid = layout->solid;
+        block->solid = layout->solid && layout->true_lower == 0; /* otherwise not where the MPI would look */
         if (layout->plan)
             block->plan = tutti_plan_hold(layout->plan);
         else if (!(block->own_type = tutti_real.MPI_Type_dup(type, &block->type) == MPI_SUCCESS))
@@ -169,7 +170,7 @@ static int measure(struct tutti_blocks *blocks, const struct tutti_side *side)
         if (side->as_bytes && bytes <= INT_MAX && layout->size > 0) {
             given = tutti_handles.byte;
             blocks->times = (int)layout->size;
-        } else if (!layout->solid && tutti_layout_packed(layout, &given) != 0) {
+        } else if (!block->solid && tutti_layout_packed(layout, &given) != 0) {
             return 0;
         }
         if (side->types)

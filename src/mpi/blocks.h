@@ -18,6 +18,7 @@ struct tutti_side {
     MPI_Datatype type;
     const MPI_Datatype *types; /* [n], or NULL */
     int way;                   /* TUTTI_SPAN_IN | TUTTI_SPAN_OUT */
+    const int *peers;          /* [n], or NULL: of MPI_PROC_NULL nothing comes, and its block stays as it is */
     int only;                  /* the one block that goes in, besides `way`; -1: none */
     int as_bytes;              /* blocks of equal counts: the MPI is told bytes, so many of them as `times` says */
 };
@@ -29,6 +30,7 @@ struct tutti_block {
     const struct tutti_plan *plan; /* held, or NULL */
     int own_type;                  /* `type` is a duplicate: the program may free its own during the call */
     int solid;
+    int idle;                  /* nothing comes or goes */
     size_t size, place, bytes; /* of an element; in the packed memory */
 };
 

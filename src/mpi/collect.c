@@ -3,8 +3,10 @@
 #include <stdlib.h>
 
 #include "core/log.h"
+#include "mpi/blocks.h"
 #include "mpi/moved.h"
-#include "mpi/requests.h"
+#include "mpi/neighbours.h"
+#include "mpi/request/kinds.h"
 
 /* ---- who this rank is ---- */
 
@@ -25,24 +27,6 @@ static void party_of(MPI_Comm comm, int root, struct party *out)
     } else {
         tutti_real.MPI_Comm_size(comm, &out->peers);
         out->root = root == out->rank;
-    }
-}
-
-static void neighbours_of(MPI_Comm comm, int *in, int *out)
-{
-    int kind = MPI_UNDEFINED, rank, weighted;
-    *in = *out = 0;
-    if (comm == tutti_handles.no_comm || tutti_real.MPI_Topo_test(comm, &kind) != MPI_SUCCESS)
-        return;
-    if (kind == MPI_CART) {
-        tutti_real.MPI_Cartdim_get(comm, in);
-        *in = *out = 2 * *in;
-    } else if (kind == MPI_GRAPH) {
-        tutti_real.MPI_Comm_rank(comm, &rank);
-        tutti_real.MPI_Graph_neighbors_count(comm, rank, in);
-        *out = *in;
-    } else if (kind == MPI_DIST_GRAPH) {
-        tutti_real.MPI_Dist_graph_neighbors_count(comm, in, out, &weighted);
     }
 }
 
@@ -86,6 +70,19 @@ static struct tutti_side uneven(const void *buffer, const void *counts, const vo
     return side;
 }
 
+/* From each neighbour; as blocks where some are nobody. */
+static struct tutti_side around(const int *peers, const void *buffer, MPI_Count count, MPI_Datatype type, int n)
+{
+    int all_there = 1;
+    for (int i = 0; i < n; i++)
+        all_there &= peers[i] != MPI_PROC_NULL;
+    if (all_there)
+        return even(buffer, count, type, n, TUTTI_SPAN_OUT);
+    struct tutti_side side = even_but(buffer, count, type, n, -1);
+    side.peers = peers;
+    return side;
+}
+
 static struct tutti_side of_types(const void *buffer, const void *counts, const void *displs, const MPI_Datatype *types,
                                   int n, int large, int way)
 {
@@ -105,11 +102,52 @@ static int failed(const struct tutti_exchange *exchange, int status)
 
 /* Persistent calls too fetch what goes in at once, and again at each start: MPICH 4.0 looks at some buffers when the
  * request is made. */
-static int open_both(struct tutti_exchange *exchange, const struct tutti_side *in, const struct tutti_side *out)
+static int open_sides(struct tutti_exchange *exchange, const struct tutti_side *in, const struct tutti_side *out)
 {
     exchange->out = (struct tutti_blocks){.n = 0};
     int status = tutti_blocks_open(&exchange->in, in);
-    return status == TUTTI_OK ? tutti_blocks_open(&exchange->out, out) : status;
+    if (status == TUTTI_OK)
+        status = tutti_blocks_open(&exchange->out, out);
+    return status;
+}
+
+/* Where the program gave one buffer twice the MPI is given one memory twice, so that it finds that too. `own`: this
+ * rank's block, of a side that has several. */
+static void keep_alias(struct tutti_exchange *exchange, const struct tutti_side *in, const struct tutti_side *out,
+                       int own)
+{
+    struct tutti_blocks *from = &exchange->in, *to = &exchange->out;
+    if (in->type != out->type || in->types != out->types)
+        return;
+    if (in->counts == out->counts) {
+        if (in->buffer == out->buffer) {
+            from->buffer = to->buffer;
+            from->types = to->types;
+        }
+    } else if (!in->counts && own < to->n && to->block[own].bytes > 0 && (char *)in->buffer == to->block[own].at) {
+        from->buffer = to->memory + to->block[own].place;
+    } else if (!out->counts && own < from->n && from->block[own].bytes > 0 &&
+               (char *)out->buffer == from->block[own].at) {
+        to->buffer = from->memory + from->block[own].place;
+    }
+}
+
+static int open_both(struct tutti_exchange *exchange, const struct tutti_side *in, const struct tutti_side *out)
+{
+    int rank = 0, status = open_sides(exchange, in, out);
+    if (unlikely(tutti_door.strict_alias) && status == TUTTI_OK && exchange->in.staged && exchange->out.staged &&
+        tutti_real.MPI_Comm_rank(exchange->comm, &rank) == MPI_SUCCESS)
+        keep_alias(exchange, in, out, rank);
+    return status;
+}
+
+/* The same where there are neighbours, whose list is not needed any more then. */
+static int open_around(struct tutti_exchange *exchange, const struct tutti_side *in, const struct tutti_side *out,
+                       struct tutti_neighbours *list, int listed)
+{
+    int status = listed == TUTTI_OK ? open_sides(exchange, in, out) : listed;
+    tutti_neighbours_close(list);
+    return status;
 }
 
 static void close_both(struct tutti_exchange *exchange)
@@ -133,7 +171,7 @@ static int started(struct tutti_exchange *exchange, int code, int status, const 
 {
     if (status == TUTTI_OK && code == MPI_SUCCESS && (exchange->in.staged || exchange->out.staged)) {
         tutti_count(exchange->name, "staged", tutti_exchange_how(exchange));
-        return tutti_pending_exchange(*request, exchange, persistent);
+        return tutti_collective_put(*request, exchange, persistent);
     }
     if (status != TUTTI_OK)
         code = failed(exchange, status);

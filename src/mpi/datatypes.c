@@ -5,6 +5,7 @@
 
 #include "core/log.h"
 #include "mpi/describe.h"
+#include "mpi/own.h"
 
 static int keyval = MPI_KEYVAL_INVALID;
 static int open_now; /* between MPI_Init and MPI_Finalize; attributes may be deleted later */
@@ -213,6 +214,15 @@ struct tutti_layout *tutti_layout_of(MPI_Datatype type)
     layout = make_once(type);
     pthread_mutex_unlock(&making);
     return layout;
+}
+
+int tutti_layout_committed(struct tutti_layout *layout, MPI_Datatype type)
+{
+    if (!layout->derived || atomic_load_explicit(&layout->committed, memory_order_relaxed))
+        return 1;
+    const int fine = tutti_own_asks(type);
+    atomic_store_explicit(&layout->committed, fine, memory_order_relaxed);
+    return fine;
 }
 
 /* ---- the packed form ---- */

@@ -17,6 +17,7 @@ struct tutti_layout {
     int in_order;                                    /* an element is one run of bytes as it is in memory */
     int solid;                                       /* and the next one begins where it ends */
     _Atomic(MPI_Datatype) packed;                    /* tutti_layout_packed(); Tutti's own; no_type: not made yet */
+    atomic_int committed;                            /* 0: not known */
     struct tutti_layout *next, **at;
     MPI_Datatype handle; /* of a predefined type */
 };
@@ -24,6 +25,8 @@ struct tutti_layout {
 /* Local, any thread. The layout of a valid type, made where there was none yet; NULL without memory. Valid as long as
  * the type: who needs the plan for longer holds it. */
 struct tutti_layout *tutti_layout_of(MPI_Datatype type);
+/* 1 where the MPI takes the type for messages: it has been committed. `layout` is that of `type`. */
+int tutti_layout_committed(struct tutti_layout *layout, MPI_Datatype type);
 /* A committed type of as many bytes as an element of the layout, without gaps: what stands for the type in a message
  * of packed elements, so that counts stay as they are. 0, or -1 where it cannot be made. */
 int tutti_layout_packed(struct tutti_layout *layout, MPI_Datatype *out);

@@ -28,8 +28,10 @@ struct tutti_door {
     int aware;                         /* the MPI takes device pointers itself */
     int intel;                         /* Intel MPI */
     int strict_alias;                  /* the MPI refuses equal buffers, so they may go to it as they are */
+    int strict_allreduce;              /* the same, of MPI_Allreduce and MPI_Iallreduce of several elements alone */
     int stats;                         /* all ranks count */
     int multiple;                      /* MPI_THREAD_MULTIPLE */
+    int forked;                        /* a child of the process that has called MPI_Init */
     int rank;                          /* in MPI_COMM_WORLD */
 };
 extern struct tutti_door tutti_door;
@@ -61,9 +63,20 @@ static inline int tutti_must_stage(const void *pointer)
 
 /* large.c: gives calls that the MPI lacks something to do, once the others are known. */
 void tutti_calls_complete(void);
+/* Before that: what the MPI lacks and Tutti makes of other calls. */
+void tutti_calls_supply(void);
+extern int tutti_lacks_sendrecv; /* 1: the MPI has no MPI_Isendrecv */
+/* patient.c: then makes blocking calls patient, see there. */
+void tutti_calls_patient(void);
+/* Announces a call of all ranks that moves nothing. */
+void tutti_meet_pass(MPI_Comm comm);
+/* Waits until the MPI has been given what was started before on the communicator. */
+void tutti_meet_turn(MPI_Comm comm);
 
 /* front.c: called by the door functions of MPI_Init and MPI_Finalize. */
-void tutti_door_table(int on); /* points the stub's table at the door (1) or at the MPI (0) */
+/* Points the stub's table at the MPI; at the door; in a forked child at the MPI but for what would do harm there. */
+enum tutti_table { TUTTI_TABLE_MPI, TUTTI_TABLE_DOOR, TUTTI_TABLE_FORKED };
+void tutti_door_table(enum tutti_table where);
 
 /* errors.c */
 int tutti_mpi_version(void); /* of the standard: 301, 400 ... */
@@ -73,7 +86,8 @@ int tutti_fail_file(MPI_File file, int code);
 int tutti_fail_self(int code);
 /* Says that `call` cannot take device memory in `argument`. */
 void tutti_refuse(const char *call, const char *argument);
-/* MPI error code of a status of Tutti. */
+/* MPI error code of a status of Tutti. open: once, in MPI_Init, so that the MPI knows the texts. */
+void tutti_errors_open(void);
 int tutti_error_code(int status);
 
 /* handles.c: MPI handles to element types and operators; read only after tutti_types_open(). */
@@ -135,15 +149,17 @@ void tutti_transport_over(struct tutti_mpi_transport *transport, MPI_Comm comm);
 struct tutti_mpix_stream;
 struct tutti_comm {
     MPI_Comm handle;
-    const char *passed;                 /* not NULL: reductions are passed on, for this reason */
-    int failed;                         /* not TUTTI_OK: why reductions fail: a peer died before there was a team */
-    struct tutti_team *team;            /* where neither */
-    struct tutti_comm_opening *opening; /* not NULL: its team is being made; nonblocking calls do not wait for it */
-    struct tutti_worker *worker;        /* of nonblocking calls; NULL before the first */
-    atomic_int queued;                  /* nonblocking calls of which it is not known yet who makes them */
-    unsigned walk, unread;              /* of tutti_nonblocking_poll(): a call of it was met in this walk that nobody
-                                           makes yet; that has not even been read */
-    struct tutti_mpix_stream *stream;   /* NULL: none; its team is open then, where it has more than one rank */
+    const char *passed;      /* not NULL: reductions are passed on, for this reason */
+    int alone;               /* 1: passed for a reason of this rank alone */
+    int failed;              /* not TUTTI_OK: why reductions fail: a peer died before there was a team */
+    struct tutti_team *team; /* where neither */
+    _Atomic(struct tutti_comm_opening *)
+        opening;                      /* not NULL: its team is being made; nonblocking calls do not wait for it */
+    struct tutti_worker *worker;      /* of nonblocking calls; NULL before the first */
+    atomic_int queued;                /* nonblocking calls of which it is not known yet who makes them */
+    unsigned walk, unread;            /* of tutti_nonblocking_poll(): a call of it was met in this walk that nobody
+                                         makes yet; that has not even been read */
+    struct tutti_mpix_stream *stream; /* NULL: none; its team is open then, where it has more than one rank */
     struct tutti_mpi_transport transport;
     struct tutti_comm *next;
 };
@@ -183,8 +199,14 @@ struct tutti_comm *tutti_comm_make(MPI_Comm handle);
 /* The same without waiting: where it is collective, `opening` is set on return. */
 struct tutti_comm *tutti_comm_begin(MPI_Comm handle);
 /* Local: ends the making of a team whose tickets have come; with `wait`, waits for them. 1 where `opening` is NULL on
- * return. */
+ * return. Safe from several threads. */
 int tutti_comm_ready(struct tutti_comm *comm, int wait);
+/* Local: the team of a communicator whose tickets are on their way; NULL: there is none, or it is ready now. */
+struct tutti_team *tutti_comm_early(struct tutti_comm *comm);
+/* Local: nobody ends the making of the team in between; where its ranks share no memory, the end takes the twin away.
+ */
+void tutti_comm_hold(struct tutti_comm *comm);
+void tutti_comm_let_go(struct tutti_comm *comm);
 struct tutti_comm_opening {
     struct tutti_team *team;
     MPI_Request request;
@@ -193,6 +215,10 @@ struct tutti_comm_opening {
 /* Local. Ranks in MPI_COMM_WORLD of those that messages on `comm` go to (of an intercommunicator, the other group), or
  * MPI_UNDEFINED; the caller frees them. NULL without memory or for a handle that is not valid. */
 int *tutti_world_ranks(MPI_Comm comm, int *n);
+/* Whose ranks a communicator has, as each of them knows without the others. Those of another MPI_COMM_WORLD may not
+ * even have Tutti in front. The node must be known. */
+enum tutti_whose { TUTTI_OURS, TUTTI_OF_NODES, TUTTI_OF_OTHERS };
+enum tutti_whose tutti_whose(MPI_Comm comm);
 int tutti_comms_open(void);
 void tutti_comms_close(void);
 int tutti_comms_broken(void); /* 1 where a team has failed */

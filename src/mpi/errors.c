@@ -1,8 +1,11 @@
 /* How failures reach the program: a line on standard error, then the error handler of the object of the call. */
+#include <stdio.h>
+#include <string.h>
+
 #include "core/log.h"
 #include "mpi/door.h"
 
-int tutti_error_code(int status)
+static int class_of(int status)
 {
     switch (status) {
     case TUTTI_OK:
@@ -18,6 +21,50 @@ int tutti_error_code(int status)
     default:
         return MPI_ERR_OTHER;
     }
+}
+
+/* Codes for the statuses, so that MPI_Error_string says what has happened; 0: the class must do. */
+enum { STATUSES = 32 };
+static int codes[STATUSES];
+
+/* 1 where the MPI knows the text of the code. */
+static int name(int code, const char *text)
+{
+    char back[MPI_MAX_ERROR_STRING] = "";
+    int length = 0;
+    return tutti_real.MPI_Add_error_string(code, text) == MPI_SUCCESS &&
+           tutti_real.MPI_Error_string(code, back, &length) == MPI_SUCCESS && strcmp(back, text) == 0;
+}
+
+/* A code of the class; MPICH takes codes in classes of the program alone, so it gets a class for each. */
+static int make(int class, const char *text)
+{
+    int code = 0;
+    if (tutti_real.MPI_Add_error_code(class, &code) == MPI_SUCCESS && name(code, text))
+        return code;
+    return tutti_real.MPI_Add_error_class(&code) == MPI_SUCCESS && name(code, text) ? code : 0;
+}
+
+void tutti_errors_open(void)
+{
+    static const int statuses[] = {
+#define TUTTI_STATUS(id, number, text) number,
+#include "tutti/status.def"
+#undef TUTTI_STATUS
+    };
+    for (size_t i = 0; i < sizeof statuses / sizeof statuses[0]; i++) {
+        const int status = statuses[i];
+        char text[128];
+        if (status == TUTTI_OK || status == TUTTI_ERR_MEMORY || status <= -STATUSES || codes[-status])
+            continue;
+        snprintf(text, sizeof text, "Tutti: %s", tutti_status_text(status));
+        codes[-status] = make(class_of(status), text);
+    }
+}
+
+int tutti_error_code(int status)
+{
+    return status < 0 && status > -STATUSES && codes[-status] ? codes[-status] : class_of(status);
 }
 
 int tutti_fail_comm(MPI_Comm comm, int code)

@@ -1,54 +1,26 @@
-/* Sending in chunks. Nothing of a message stays behind when a call returns: other calls of the program need not know
- * of it for the receiver to get it all. */
-#include <limits.h>
+/* Sending to other nodes. Nothing of a message stays behind when a call returns: other calls of the program need not
+ * know of it for the receiver to get it all. */
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/settings.h"
-#include "mpi/far_own.h"
+#include "core/log.h"
+#include "mpi/far.h"
 #include "mpi/letters.h"
-#include "mpi/requests.h"
+#include "mpi/request/kinds.h"
+#include "mpi/stage.h"
 
-enum {
-    MOST_CHUNKS = 65536, /* of a message; chunks of a longer one are longer */
-    SHY = 1 << 16
+/* What a request stands for. */
+struct tutti_far_mail {
+    struct tutti_message message;
+    const struct tutti_plan *plan; /* held */
+    uint64_t bytes, fragment;
+    int world, gpu, whole; /* world: the receiver */
+    unsigned char text[TUTTI_FAR_MAIL_BYTES];
 };
-
-/* Pairs of ranks and tags, hashed, by which messages as long as mails were sent. */
-static _Atomic uint64_t shy[SHY / 64];
-
-static unsigned shy_bit(int world, int tag)
-{
-    return (unsigned)(((uint64_t)(unsigned)world << 32 | (unsigned)tag) * 0x9e3779b97f4a7c15u >> 48) % SHY;
-}
-
-void tutti_far_alike(MPI_Count count, MPI_Datatype type, int dest, int tag, MPI_Comm comm)
-{
-    MPI_Count size = 0;
-    if (type == tutti_handles.no_type || tutti_real.MPI_Type_size_x(type, &size) != MPI_SUCCESS ||
-        size * count != TUTTI_FAR_MAIL_BYTES)
-        return;
-    const int world = tutti_lanes_world(comm, dest);
-    const unsigned bit = shy_bit(world, tag);
-    if (world >= 0)
-        atomic_fetch_or(&shy[bit / 64], UINT64_C(1) << bit % 64);
-}
 
 /* ---- may it, and what of it ---- */
 
-/* A short message has shorter ones, so that there is something to do at the same time, a very long one longer ones. */
-static uint64_t chunk_of(uint64_t bytes)
-{
-    const uint64_t usual = (uint64_t)tutti_settings()->message_chunk, least = (bytes + MOST_CHUNKS - 1) / MOST_CHUNKS;
-    uint64_t chunk = usual;
-    if (bytes < 4 * usual)
-        chunk = bytes / 4 > usual / 4 ? bytes / 4 : usual / 4;
-    if (chunk < least)
-        chunk = least;
-    return (chunk + 1023) / 1024 * 1024;
-}
-
-/* 1 where the message goes in chunks. The caller lets go of the plan then. */
+/* 1 where the message goes in fragments. The caller lets go of the plan then. */
 static int look(const struct tutti_message *message, struct tutti_far_mail *mail)
 {
     if (likely(!tutti_far_on) || tutti_inside || message->mode == TUTTI_SEND_BUFFERED || message->count <= 0 ||
@@ -59,28 +31,22 @@ static int look(const struct tutti_message *message, struct tutti_far_mail *mail
     uint64_t bytes;
     if (!layout || !layout->plan || __builtin_mul_overflow((uint64_t)message->count, layout->plan->size, &bytes) ||
         bytes <= TUTTI_FAR_MAIL_BYTES || bytes < tutti_lane_least ||
-        tutti_rules_message_far(bytes) != TUTTI_WAY_pipelined)
+        tutti_rules_message_far(bytes) != TUTTI_PROTOCOL_pipelined)
         return 0;
     const int world = tutti_lanes_world(message->comm, message->dest);
     if (world < 0 || tutti_node_find(tutti_door.node, world) >= 0 || !tutti_mail_fits(message, layout))
         return 0;
-    const unsigned bit = shy_bit(world, message->tag);
-    if (atomic_load_explicit(&shy[bit / 64], memory_order_relaxed) >> bit % 64 & 1)
-        return 0;
     tutti_places_of(layout->plan, message->count, message->buffer, &places);
     if (!places.device || !tutti_places_reached(&places))
         return 0;
-    const uint64_t chunk = chunk_of(bytes);
-    if (chunk > INT_MAX)
+    mail->fragment = tutti_pipelined_fragment(bytes);
+    if (mail->fragment == 0)
         return 0;
     mail->message = *message;
     mail->bytes = bytes;
-    mail->chunk = chunk < bytes ? chunk : bytes;
     mail->world = world;
-    mail->gpu = tutti_far_gpu(&places);
+    mail->gpu = tutti_fragment_gpu(&places);
     mail->whole = layout->in_order && (layout->solid || message->count == 1);
-    if (tutti_far_clashes(mail))
-        return 0;
     mail->plan = tutti_plan_hold(layout->plan);
     return 1;
 }
@@ -95,78 +61,81 @@ void tutti_far_let_go(struct tutti_far_mail *mail)
 
 /* ---- mails ---- */
 
-static void write_text(struct tutti_far_mail *mail, const struct tutti_far_out *out)
+/* NULL: there is no memory, or no tag, now. */
+static struct tutti_outgoing *offer(struct tutti_far_mail *mail)
 {
-    struct tutti_far_head head = {.sequence = out->sequence,
-                                  .bytes = out->bytes,
-                                  .chunk = out->size,
-                                  .tag = TUTTI_FAR_TAGS_FROM + out->tag,
-                                  .rank = tutti_door.rank};
-    tutti_far_key(head.key);
-    memcpy(mail->text, &head, sizeof head);
-}
-
-/* Sends word of the mail, before it. */
-static int speak(struct tutti_far_out *out, uint64_t bytes)
-{
-    out->word = (struct tutti_far_word){.sequence = out->sequence, .bytes = bytes, .tag = out->of_message};
-    return tutti_real.MPI_Isend(&out->word, (int)sizeof out->word, tutti_handles.byte, out->world, TUTTI_FAR_WORD_TAG,
-                                tutti_lane_box, &out->spoken);
-}
-
-/* The mail was not sent. */
-static void take_back(struct tutti_far_out *out)
-{
-    tutti_real.MPI_Wait(&out->spoken, MPI_STATUS_IGNORE);
-    if (speak(out, 0) == MPI_SUCCESS)
-        tutti_real.MPI_Wait(&out->spoken, MPI_STATUS_IGNORE);
-    tutti_far_out_give_up(out);
+    const struct tutti_elements elements = {.plan = mail->plan,
+                                            .count = mail->message.count,
+                                            .buffer = (void *)(uintptr_t)mail->message.buffer,
+                                            .whole = mail->whole};
+    struct tutti_pipelined_mail head;
+    struct tutti_outgoing *out =
+        tutti_pipelined_offer(tutti_far, &elements, mail->bytes, mail->fragment, mail->gpu, mail->world, &head);
+    if (out)
+        memcpy(mail->text, &head, sizeof head);
+    return out;
 }
 
 /* The mail is on its way then. NULL: *code says why, or (MPI_SUCCESS) the message is left to the MPI. */
-static struct tutti_far_out *begin(struct tutti_far_mail *mail, MPI_Request *request, int *code)
+static struct tutti_outgoing *begin(struct tutti_far_mail *mail, MPI_Request *request, int *code)
 {
     const struct tutti_message *m = &mail->message;
     *code = MPI_SUCCESS;
-    struct tutti_far_out *out = tutti_far_out_new(mail);
+    struct tutti_outgoing *out = offer(mail);
     if (!out)
         return NULL;
-    if (speak(out, out->bytes) != MPI_SUCCESS) {
-        tutti_far_out_give_up(out);
-        return NULL;
-    }
-    write_text(mail, out);
     *code = (m->mode == TUTTI_SEND_READY ? tutti_real.MPI_Irsend : tutti_real.MPI_Issend)(
         mail->text, TUTTI_FAR_MAIL_BYTES, tutti_handles.byte, m->dest, m->tag, m->comm, request);
     if (*code == MPI_SUCCESS)
         return out;
-    take_back(out);
+    tutti_outgoing_withdraw(out);
     return NULL;
 }
 
 static void count(const struct tutti_far_mail *mail)
 {
-    tutti_count(mail->message.name, "accelerated", "pipelined to another node");
+    const struct tutti_protocol_row *row = &tutti_protocols[TUTTI_PROTOCOL_pipelined];
+    tutti_count(mail->message.name, row->outcome, row->reason);
 }
 
 /* ---- calls ---- */
+
+static int is_matched(void *with)
+{
+    MPI_Request *request = with;
+    int flag = 1;
+    if (*request != tutti_handles.no_request && tutti_real.MPI_Test(request, &flag, MPI_STATUS_IGNORE) != MPI_SUCCESS)
+        flag = 1;
+    return flag;
+}
+
+static int failed(const struct tutti_far_mail *mail, int status)
+{
+    tutti_error("%s: sending device memory to another node failed: %s", mail->message.name, tutti_status_text(status));
+    return tutti_fail_comm(mail->message.comm, tutti_error_code(status));
+}
+
+/* request: of a blocking call, the mail's. An MPI code. */
+static int carry(struct tutti_outgoing *out, const struct tutti_far_mail *mail, MPI_Request *request)
+{
+    const int status = tutti_outgoing_carry(out, request ? is_matched : NULL, request);
+    return status == TUTTI_OK ? MPI_SUCCESS : failed(mail, status);
+}
 
 int tutti_far_send(const struct tutti_message *message, int *code)
 {
     struct tutti_far_mail mail;
     MPI_Request request;
-    unsigned rounds = 0;
     if (likely(!look(message, &mail)))
         return 0;
     TUTTI_INSIDE();
     memset(mail.text, 0, sizeof mail.text);
-    struct tutti_far_out *out = begin(&mail, &request, code);
+    struct tutti_outgoing *out = begin(&mail, &request, code);
     if (out) {
         count(&mail);
-        *code = tutti_far_out_carry(out, &mail, &request);
-        tutti_far_out_leave(out);
-        while (*code == MPI_SUCCESS && !tutti_far_complete(&request))
-            tutti_far_wait(&rounds);
+        *code = carry(out, &mail, &request);
+        if (*code == MPI_SUCCESS)
+            tutti_progress_wait(&(const struct tutti_wait){.done = is_matched, .with = &request});
     }
     tutti_plan_drop(mail.plan);
     return out || *code != MPI_SUCCESS;
@@ -192,16 +161,15 @@ int tutti_far_isend(const struct tutti_message *message, MPI_Request *request, i
     if (!mail)
         return 0;
     TUTTI_INSIDE();
-    struct tutti_far_out *out = begin(mail, request, code);
+    struct tutti_outgoing *out = begin(mail, request, code);
     if (!out) {
         tutti_far_let_go(mail);
         return *code != MPI_SUCCESS;
     }
     count(mail);
-    *code = tutti_far_out_carry(out, mail, NULL);
-    tutti_far_out_leave(out);
+    *code = carry(out, mail, NULL);
     if (*code == MPI_SUCCESS)
-        *code = tutti_pending_put(*request, message->comm, &(struct tutti_pending){.far = mail});
+        *code = tutti_pipelined_put(*request, message->comm, mail, 0);
     return 1;
 }
 
@@ -218,28 +186,21 @@ int tutti_far_init(const struct tutti_message *message, struct tutti_span *span,
         return 1;
     }
     tutti_span_close(span);
-    *code = tutti_pending_put(*request, message->comm, &(struct tutti_pending){.far = mail, .persistent = 1});
+    *code = tutti_pipelined_put(*request, message->comm, mail, 1);
     return 1;
 }
 
 int tutti_far_start(struct tutti_far_mail *mail, MPI_Request *request)
 {
     TUTTI_INSIDE();
-    struct tutti_far_out *out = tutti_far_out_new(mail);
+    struct tutti_outgoing *out = offer(mail);
     if (!out)
-        return tutti_far_failed(mail, TUTTI_ERR_MEMORY);
-    if (speak(out, out->bytes) != MPI_SUCCESS) {
-        tutti_far_out_give_up(out);
-        return tutti_far_failed(mail, TUTTI_ERR_TRANSPORT);
-    }
-    write_text(mail, out);
+        return failed(mail, TUTTI_ERR_MEMORY);
     int code = tutti_real.MPI_Start(request);
     if (code != MPI_SUCCESS) {
-        take_back(out);
+        tutti_outgoing_withdraw(out);
         return code;
     }
     count(mail);
-    code = tutti_far_out_carry(out, mail, NULL);
-    tutti_far_out_leave(out);
-    return code;
+    return carry(out, mail, NULL);
 }

@@ -5,6 +5,8 @@
 
 #include "core/settings.h"
 #include "mpi/door.h"
+#include "mpi/held.h"
+#include "mpi/later.h"
 #include "mpi/streams.h"
 #include "mpi/stub.h"
 
@@ -52,12 +54,13 @@ static void *find(const char *name)
     return call ? call : dlsym(mpi, name);
 }
 
-void tutti_door_table(int on)
+void tutti_door_table(enum tutti_table where)
 {
     for (int i = 0; i < CALLS; i++) {
         void *real = *rows[i].real;
         int always = enabled && (i == CALL_MPI_Init || i == CALL_MPI_Init_thread);
-        stub.table[i] = on || always ? rows[i].door : real;
+        int forked = where == TUTTI_TABLE_FORKED && i == CALL_MPI_Free_mem;
+        stub.table[i] = where == TUTTI_TABLE_DOOR || always || forked ? rows[i].door : real;
     }
 }
 
@@ -80,6 +83,7 @@ static int find_handles(void)
         .no_request = MPI_REQUEST_NULL,
         .no_info = MPI_INFO_NULL,
         .errors_return = MPI_ERRORS_RETURN,
+        .errors_are_fatal = MPI_ERRORS_ARE_FATAL,
     };
     return tutti_handles.world && tutti_handles.byte && tutti_handles.int64;
 }
@@ -110,8 +114,12 @@ int tutti_front_open(const struct tutti_stub *offer, char *why, size_t size)
         return -1;
     }
     enabled = tutti_settings()->device != TUTTI_SET_DEVICE_NONE;
+    tutti_calls_supply();
     tutti_calls_complete();
-    tutti_door_table(0);
+    tutti_calls_held();
+    tutti_calls_patient();
+    tutti_calls_later();
+    tutti_door_table(TUTTI_TABLE_MPI);
     return 0;
 }
 

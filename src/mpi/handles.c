@@ -1,6 +1,7 @@
 /* MPI handles to element types and operators: two small hash tables, filled at MPI_Init and only read afterwards. */
 #include "mpi/door.h"
 
+#include "mpi/own.h"
 #include "mpi/stub.h"
 
 struct tutti_type_row tutti_type_table[TUTTI_TYPE_SLOTS];
@@ -40,7 +41,8 @@ static size_t size_of(MPI_Datatype type)
         tutti_mpi_version() < 401)
         return 0;
 #endif
-    if (!type || type == tutti_handles.no_type || tutti_real.MPI_Type_size(type, &size) != MPI_SUCCESS || size < 0)
+    if (!type || type == tutti_handles.no_type || !tutti_own_asks(type) ||
+        tutti_real.MPI_Type_size(type, &size) != MPI_SUCCESS || size < 0)
         return 0;
     return (size_t)size;
 }

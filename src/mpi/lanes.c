@@ -5,11 +5,16 @@
 
 #include "core/settings.h"
 #include "mpi/far.h"
+#include "mpi/landing.h"
 #include "mpi/parcels.h"
+#include "p2p/rendezvous.h"
+#include "progress/engine.h"
 
 enum { COMMS = 64 };
 
 struct tutti_lane *tutti_lane;
+struct tutti_rendezvous *tutti_lane_sends;
+struct tutti_mpi_transport tutti_lane_transport;
 size_t tutti_lane_least;
 int tutti_lane_forgets, tutti_lane_everywhere;
 MPI_Comm tutti_lane_box;
@@ -22,24 +27,37 @@ static struct peers {
 static unsigned next;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
+/* The message of a request that stays. */
+struct own_message {
+    MPI_Request request;
+    int code;
+};
+
+static int has_come(void *with)
+{
+    struct own_message *own = with;
+    MPI_Status status;
+    int flag = 0;
+    own->code = tutti_real.MPI_Request_get_status(own->request, &flag, &status);
+    return own->code != MPI_SUCCESS || flag;
+}
+
 /* Asked of the MPI itself, with a message to this rank. */
 static int forgets(void)
 {
-    MPI_Request request;
+    struct own_message own;
     MPI_Status status;
     char out = 0, in = 0;
-    int flag = 0, self = 0, code;
+    int self = 0;
     tutti_real.MPI_Comm_rank(tutti_lane_box, &self);
-    if (tutti_real.MPI_Recv_init(&in, 1, tutti_handles.byte, self, 0, tutti_lane_box, &request) != MPI_SUCCESS)
+    if (tutti_real.MPI_Recv_init(&in, 1, tutti_handles.byte, self, 0, tutti_lane_box, &own.request) != MPI_SUCCESS)
         return 1;
-    tutti_real.MPI_Start(&request);
+    tutti_real.MPI_Start(&own.request);
     tutti_real.MPI_Send(&out, 1, tutti_handles.byte, self, 0, tutti_lane_box);
-    do {
-        code = tutti_real.MPI_Request_get_status(request, &flag, &status);
-    } while (code == MPI_SUCCESS && !flag);
-    tutti_real.MPI_Wait(&request, &status);
-    tutti_real.MPI_Request_free(&request);
-    return code != MPI_SUCCESS || status.MPI_SOURCE != self;
+    tutti_progress_wait(&(const struct tutti_wait){.done = has_come, .with = &own});
+    tutti_real.MPI_Wait(&own.request, &status);
+    tutti_real.MPI_Request_free(&own.request);
+    return own.code != MPI_SUCCESS || status.MPI_SOURCE != self; /* the second look says it */
 }
 
 void tutti_lanes_open(void)
@@ -60,17 +78,28 @@ void tutti_lanes_open(void)
     }
     tutti_real.MPI_Comm_set_errhandler(tutti_lane_box, tutti_handles.errors_return);
     tutti_lane_forgets = forgets();
+    tutti_transport_over(&tutti_lane_transport, tutti_lane_box);
     if (!tutti_door.aware)
         tutti_lane = tutti_lane_new(tutti_door.node, tutti_door.device, scratch);
+    if (tutti_lane) {
+        tutti_lane_sends = tutti_rendezvous_new(tutti_lane, tutti_door.node, &tutti_lane_transport.base);
+        if (!tutti_lane_sends) {
+            tutti_lane_free(tutti_lane, 0);
+            tutti_lane = NULL;
+        }
+    }
     tutti_lane_everywhere = tutti_lane_declared(tutti_door.node);
     if (tutti_lane_everywhere)
         tutti_twice_ask();
     tutti_far_open();
+    tutti_landing_open();
 }
 
 void tutti_lanes_close(int alive)
 {
     tutti_lane_everywhere = 0;
+    tutti_rendezvous_free(tutti_lane_sends, alive);
+    tutti_lane_sends = NULL;
     tutti_lane_free(tutti_lane, alive);
     tutti_lane = NULL;
     tutti_far_close(alive);

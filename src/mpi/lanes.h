@@ -4,7 +4,8 @@
 #ifndef TUTTI_MPI_LANES_H
 #define TUTTI_MPI_LANES_H
 
-#include "mpi/packed.h"
+#include "dtype/places.h"
+#include "mpi/datatypes.h"
 #include "team/lane.h"
 
 /* A multiple of the sizes of all basic types, since an MPI may not take a part of an element. Messages of programs that
@@ -30,12 +31,14 @@ struct tutti_message {
     enum tutti_send_mode mode;
 };
 
-extern struct tutti_lane *tutti_lane; /* NULL: messages are the MPI's alone */
-extern size_t tutti_lane_least;       /* bytes of a message that a letter may stand for */
-extern int tutti_far_on;              /* 1: messages to other nodes may be pipelined, see far.h */
-extern int tutti_lane_forgets;        /* 1: MPI_Request_get_status ends a persistent request, as in MPICH 5.0 */
-extern int tutti_lane_everywhere;     /* 1: on all ranks of the node; the same on all of them */
-extern MPI_Comm tutti_lane_box;       /* over MPI_COMM_WORLD, for MAILED letters */
+extern struct tutti_lane *tutti_lane;                   /* NULL: messages are the MPI's alone */
+extern struct tutti_rendezvous *tutti_lane_sends;       /* what is sent over them; there where tutti_lane is */
+extern struct tutti_mpi_transport tutti_lane_transport; /* over tutti_lane_box */
+extern size_t tutti_lane_least;                         /* bytes of a message that a letter may stand for */
+extern int tutti_far_on;                                /* 1: messages to other nodes may be pipelined, see far.h */
+extern int tutti_lane_forgets;    /* 1: MPI_Request_get_status ends a persistent request, as in MPICH 5.0 */
+extern int tutti_lane_everywhere; /* 1: on all ranks of the node; the same on all of them */
+extern MPI_Comm tutti_lane_box;   /* over MPI_COMM_WORLD, for MAILED letters */
 
 /* Collective over MPI_COMM_WORLD, once the node is known. The close is collective too. */
 void tutti_lanes_open(void);

@@ -3,14 +3,16 @@
  * becomes negative, which the MPI refuses as it refuses any); other calls fail through the error handler. */
 #include <limits.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "core/log.h"
-#include "mpi/requests.h"
+#include "mpi/request/kinds.h"
 
 struct narrow {
-    int *list[TUTTI_PENDING_LISTS];
+    int *list[TUTTI_COUNTS_LISTS];
     int lists;
     MPI_Request *request; /* of a call that reads its lists until it completes */
+    int persistent;       /* and again at each start */
     MPI_Count *position;
     int small;
 };
@@ -76,10 +78,16 @@ static int end(struct narrow *narrow, int code)
     if (narrow->position && code == MPI_SUCCESS)
         *narrow->position = narrow->small;
     if (narrow->request && code == MPI_SUCCESS && narrow->lists)
-        return tutti_pending_lists(*narrow->request, narrow->list, narrow->lists);
+        return tutti_counts_put(*narrow->request, narrow->list, narrow->lists, narrow->persistent);
     for (int i = 0; i < narrow->lists; i++)
         free(narrow->list[i]);
     return code;
+}
+
+static int is_init(const char *call)
+{
+    const size_t length = strlen(call);
+    return length > 5 && strcmp(call + length - 5, "_init") == 0;
 }
 
 static int lacking(const char *call)
@@ -118,7 +126,7 @@ static int lacking(const char *call)
 #define TUTTI_CALL_C(kind, name, errors, buffers, parameters, arguments)                                               \
     static int large_##name parameters                                                                                 \
     {                                                                                                                  \
-        struct narrow narrow = {.lists = 0};                                                                           \
+        struct narrow narrow = {.persistent = is_init(#name)};                                                         \
         int code = tutti_real.name arguments;                                                                          \
         return end(&narrow, code);                                                                                     \
     }

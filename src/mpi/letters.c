@@ -7,8 +7,9 @@
 #include "core/log.h"
 #include "core/settings.h"
 #include "dtype/wire.h"
+#include "mpi/attached.h"
 #include "mpi/own.h"
-#include "mpi/requests.h"
+#include "mpi/request/kinds.h"
 #include "mpi/sent.h"
 
 /* ---- making ---- */
@@ -28,7 +29,7 @@ int tutti_seen_holds(struct tutti_seen *seen, const char *first, const char *end
 
 int tutti_sent_place(const struct tutti_sent *sent, struct tutti_seen *seen, const char **lowest)
 {
-    const struct tutti_plan *plan = sent->plan;
+    const struct tutti_plan *plan = sent->core.elements.plan;
     const MPI_Count reach = (sent->message.count - 1) * plan->extent;
     const char *first = (const char *)sent->message.buffer + plan->true_lower + (reach < 0 ? reach : 0);
     const char *end = (const char *)sent->message.buffer + plan->true_end + (reach > 0 ? reach : 0);
@@ -38,13 +39,13 @@ int tutti_sent_place(const struct tutti_sent *sent, struct tutti_seen *seen, con
 
 int tutti_sent_describe(struct tutti_sent *sent, const struct tutti_layout *layout, const char *lowest)
 {
-    struct tutti_letter *letter = sent->letter;
+    struct tutti_letter *letter = sent->core.letter;
     letter->count = (uint64_t)sent->message.count;
     letter->lowest = lowest - (const char *)sent->message.buffer;
     letter->layout_bytes = 0;
     if (layout->in_order && (layout->solid || sent->message.count == 1))
         return 1;
-    letter->layout_bytes = (uint32_t)tutti_plan_write(sent->plan, letter->layout, sizeof letter->layout);
+    letter->layout_bytes = (uint32_t)tutti_plan_write(sent->core.elements.plan, letter->layout, sizeof letter->layout);
     return letter->layout_bytes > 0;
 }
 
@@ -53,37 +54,36 @@ static int at_once(const struct tutti_sent *sent, int blocking)
 {
     const enum tutti_send_mode mode = sent->message.mode;
     return mode == TUTTI_SEND_BUFFERED || mode == TUTTI_SEND_REPLACED ||
-           (blocking && !tutti_door.multiple && (int)sent->letter->to == tutti_node_rank(tutti_door.node));
+           (blocking && !tutti_door.multiple && (int)sent->core.letter->to == tutti_node_rank(tutti_door.node));
 }
 
 /* Fills the letter and shows it. 0: there is no way. */
 static int post(struct tutti_sent *sent, const struct tutti_layout *layout, const char *lowest, int blocking)
 {
-    struct tutti_letter *letter = sent->letter;
+    struct tutti_letter *letter = sent->core.letter;
     letter->tag = sent->message.tag;
-    letter->bytes = sent->bytes;
-    letter->scope = tutti_comm_key(sent->message.comm);
+    letter->bytes = sent->core.bytes;
     int from = 0;
-    enum tutti_way way = tutti_rules_message(sent->bytes, &from);
+    enum tutti_protocol way = tutti_rules_message(sent->core.bytes, &from);
     letter->share.shared = 0;
-    if (way == TUTTI_WAY_direct && at_once(sent, blocking)) {
-        way = TUTTI_WAY_packed;
-    } else if (way == TUTTI_WAY_direct && tutti_sent_describe(sent, layout, lowest)) {
+    if (way == TUTTI_PROTOCOL_direct && at_once(sent, blocking)) {
+        way = TUTTI_PROTOCOL_packed;
+    } else if (way == TUTTI_PROTOCOL_direct && tutti_sent_describe(sent, layout, lowest)) {
         if (tutti_lane_share(tutti_lane, letter, lowest, NULL)) {
             tutti_letter_set(letter, TUTTI_LETTER_OFFERED);
             return 1;
         }
         if (letter->share.shared) /* the receiver learns of the allocation by a letter that is packed */
-            way = TUTTI_WAY_packed;
+            way = TUTTI_PROTOCOL_packed;
     }
-    while (way == TUTTI_WAY_direct)
-        way = tutti_rules_message(sent->bytes, &from);
-    if (way != TUTTI_WAY_packed)
+    while (way == TUTTI_PROTOCOL_direct)
+        way = tutti_rules_message(sent->core.bytes, &from);
+    if (way != TUTTI_PROTOCOL_packed)
         return 0;
-    void *scratch = tutti_lane_scratch(tutti_lane, letter, sent->bytes);
+    void *scratch = tutti_lane_scratch(tutti_lane, letter, sent->core.bytes);
     if (!scratch)
         return 0;
-    const struct tutti_pack_job job = tutti_sent_packing(sent, scratch);
+    const struct tutti_pack_job job = tutti_rendezvous_packing(&sent->core, scratch);
     if (tutti_pack_now(tutti_lane_gpu(tutti_lane), &job, 1) != TUTTI_OK)
         return 0;
     tutti_letter_set(letter, TUTTI_LETTER_PACKED);
@@ -92,32 +92,10 @@ static int post(struct tutti_sent *sent, const struct tutti_layout *layout, cons
 
 static struct tutti_sent *give_up(struct tutti_sent *sent)
 {
-    if (sent->letter)
-        tutti_lane_withdraw(tutti_lane, sent->letter);
+    if (sent->core.letter)
+        tutti_lane_withdraw(tutti_lane, sent->core.letter);
     tutti_sent_destroy(sent);
     return NULL;
-}
-
-/* Tags, modulo SHY, by which a peer was sent messages as long as mails: letters with them could not be told from those
- * by a probe. */
-enum { SHY = 1024 };
-static _Atomic uint64_t shy[TUTTI_LANE_PEERS][SHY / 64];
-
-static int is_shy(int peer, int tag)
-{
-    unsigned bit = (unsigned)tag % SHY;
-    return atomic_load_explicit(&shy[peer][bit / 64], memory_order_relaxed) >> bit % 64 & 1;
-}
-
-void tutti_letter_alike(MPI_Count count, MPI_Datatype type, int dest, int tag, MPI_Comm comm)
-{
-    MPI_Count size = 0;
-    if (type == tutti_handles.no_type || tutti_real.MPI_Type_size_x(type, &size) != MPI_SUCCESS ||
-        size * count != TUTTI_MAIL_BYTES)
-        return;
-    int peer = tutti_lanes_peer(comm, dest);
-    if (peer >= 0)
-        atomic_fetch_or(&shy[peer][(unsigned)tag % SHY / 64], UINT64_C(1) << (unsigned)tag % SHY % 64);
 }
 
 int tutti_mail_fits(const struct tutti_message *message, const struct tutti_layout *layout)
@@ -138,36 +116,34 @@ static struct tutti_sent *new_sent(const struct tutti_message *message, int with
     uint64_t bytes;
     int from = 0;
     if (!layout || !layout->plan || __builtin_mul_overflow((uint64_t)message->count, layout->plan->size, &bytes) ||
-        bytes < tutti_lane_least || tutti_rules_message(bytes, &from) == TUTTI_WAY_staged)
+        (message->mode == TUTTI_SEND_BUFFERED && !tutti_attached_takes(bytes)) || /* an error, which is the MPI's */
+        bytes < tutti_lane_least || tutti_rules_message(bytes, &from) == TUTTI_PROTOCOL_staged)
         return NULL;
     tutti_lanes_poll(message->buffer, 1);
-    if (!tutti_lane_is_open(tutti_lane, peer) || !tutti_mail_fits(message, layout) || is_shy(peer, message->tag) ||
-        tutti_lane_clashes(tutti_lane, peer, message->tag, tutti_comm_key(message->comm), bytes))
+    if (!tutti_lane_is_open(tutti_lane, peer) || !tutti_mail_fits(message, layout))
         return NULL;
     struct tutti_sent *sent = calloc(1, sizeof *sent);
     const char *lowest;
     if (!sent)
         return NULL;
     *sent = (struct tutti_sent){.message = *message,
-                                .plan = tutti_plan_hold(layout->plan),
-                                .bytes = bytes,
+                                .core = {.elements = tutti_sent_elements(message, layout), .bytes = bytes},
                                 .mail = tutti_handles.no_request,
-                                .data = tutti_handles.no_request,
                                 .tag = -1};
     struct tutti_seen seen = {.memory = {.kind = TUTTI_MEMORY_HOST}};
-    if (!tutti_sent_place(sent, &seen, &lowest) || !(sent->letter = tutti_lane_letter(tutti_lane, peer)))
+    if (!tutti_sent_place(sent, &seen, &lowest) || !(sent->core.letter = tutti_lane_letter(tutti_lane, peer)))
         return give_up(sent);
     if (with_request && tutti_own_request(0, &sent->request, &sent->tag) != 0) {
         sent->tag = -1;
         return give_up(sent);
     }
-    struct tutti_mail_head head = {.sequence = atomic_load(&sent->letter->sequence),
+    struct tutti_mail_head head = {.sequence = atomic_load(&sent->core.letter->sequence),
                                    .bytes = bytes,
-                                   .number = tutti_lane_number(tutti_lane, sent->letter),
+                                   .number = tutti_lane_number(tutti_lane, sent->core.letter),
                                    .rank = tutti_node_rank(tutti_door.node)};
     tutti_node_key(tutti_door.node, head.key);
     memcpy(sent->text, &head, sizeof head);
-    sent->since = tutti_now_ns();
+    sent->core.since = tutti_now_ns();
     if (post(sent, layout, lowest, blocking))
         return sent;
     if (with_request) { /* the receive that nothing completed */
@@ -191,9 +167,9 @@ static int mail(struct tutti_sent *sent)
     int code = send[m->mode](sent->text, TUTTI_MAIL_BYTES, tutti_handles.byte, m->dest, m->tag, m->comm, &sent->mail);
     if (code != MPI_SUCCESS)
         return code;
-    tutti_count(m->name, "accelerated",
-                tutti_letter_is(sent->letter, TUTTI_LETTER_PACKED) ? "packed for the receiver"
-                                                                   : "fetched by the receiver");
+    const int packed = tutti_letter_is(sent->core.letter, TUTTI_LETTER_PACKED);
+    const struct tutti_protocol_row *row = &tutti_protocols[packed ? TUTTI_PROTOCOL_packed : TUTTI_PROTOCOL_direct];
+    tutti_count(m->name, row->outcome, row->reason);
     return MPI_SUCCESS;
 }
 
@@ -210,17 +186,12 @@ struct tutti_sent *tutti_sent_begin(const struct tutti_message *message, int blo
 
 int tutti_letter_send(const struct tutti_message *message, int *code)
 {
-    unsigned rounds = 0;
     *code = MPI_SUCCESS;
     struct tutti_sent *sent = tutti_sent_begin(message, 1, code);
     if (!sent)
         return *code != MPI_SUCCESS;
     tutti_sent_list(sent);
-    for (tutti_letters_poll(); !tutti_sent_has_left(sent); tutti_letters_poll()) {
-        if (tutti_nonblocking_busy())
-            tutti_nonblocking_poll();
-        tutti_nonblocking_pause(&rounds);
-    }
+    tutti_sent_await(sent);
     *code = sent->code == MPI_SUCCESS ? MPI_SUCCESS : tutti_fail_comm(message->comm, sent->code);
     tutti_sent_let_go(sent);
     return 1;
@@ -240,7 +211,7 @@ int tutti_letter_isend(const struct tutti_message *message, MPI_Request *request
     }
     tutti_sent_list(sent);
     *request = sent->request;
-    *code = tutti_pending_put(*request, message->comm, &(struct tutti_pending){.sent = sent});
+    *code = tutti_letter_put(*request, message->comm, sent);
     return 1;
 }
 

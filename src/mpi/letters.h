@@ -8,35 +8,15 @@
 
 struct tutti_sent;
 
-extern atomic_int tutti_letters_open; /* sends that are not done, also those whose requests the program has freed */
-static inline int tutti_letters_busy(void)
-{
-    return unlikely(atomic_load_explicit(&tutti_letters_open, memory_order_relaxed) != 0);
-}
-
 /* 1 where the message is sent by a letter; *code is what a blocking call returns, after all of it. 0: the MPI takes it.
  */
 int tutti_letter_send(const struct tutti_message *message, int *code);
 /* The same of a nonblocking call: *request is the program's, under watch. */
 int tutti_letter_isend(const struct tutti_message *message, MPI_Request *request, int *code);
 
-/* Takes note of a message to be sent as it is: it may be as long as a mail. */
-void tutti_letter_alike(MPI_Count count, MPI_Datatype type, int dest, int tag, MPI_Comm comm);
-static inline void tutti_letter_note(MPI_Count count, MPI_Datatype type, int dest, int tag, MPI_Comm comm)
-{
-    if (unlikely(tutti_lane) && count > 0 && count <= TUTTI_MAIL_BYTES && TUTTI_MAIL_BYTES % count == 0 &&
-        !tutti_inside)
-        tutti_letter_alike(count, type, dest, tag, comm);
-    if (unlikely(tutti_far_on) && count > 0 && count <= TUTTI_FAR_MAIL_BYTES && TUTTI_FAR_MAIL_BYTES % count == 0 &&
-        !tutti_inside)
-        tutti_far_alike(count, type, dest, tag, comm);
-}
-
 /* 1 where a mail ends between two basic elements of the message: MPICH takes no part of one. */
 int tutti_mail_fits(const struct tutti_message *message, const struct tutti_layout *layout);
 
-/* Brings sends on, without waiting but for packing kernels. Completion calls repeat it. */
-void tutti_letters_poll(void);
 /* In MPI_Finalize: waits, bounded, for what is not done. */
 void tutti_letters_end(void);
 

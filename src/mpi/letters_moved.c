@@ -9,22 +9,22 @@
 static int show(struct tutti_sent *sent, const struct tutti_layout *layout, struct tutti_seen *seen,
                 struct tutti_pack_job *job)
 {
-    struct tutti_letter *letter = sent->letter;
+    struct tutti_letter *letter = sent->core.letter;
     const char *lowest;
     int from = 0;
-    enum tutti_way way = tutti_rules_message(sent->bytes, &from);
+    enum tutti_protocol way = tutti_rules_message(sent->core.bytes, &from);
     int offered = tutti_sent_place(sent, seen, &lowest) && tutti_sent_describe(sent, layout, lowest);
-    if (offered && (way != TUTTI_WAY_packed || sent->bytes > INT32_MAX)) {
+    if (offered && (way != TUTTI_PROTOCOL_packed || sent->core.bytes > INT32_MAX)) {
         tutti_lane_share(tutti_lane, letter, lowest, &seen->memo);
         if (letter->share.shared) {
             tutti_letter_set(letter, TUTTI_LETTER_OFFERED);
             return 1;
         }
     }
-    void *scratch = tutti_lane_scratch(tutti_lane, letter, sent->bytes);
+    void *scratch = tutti_lane_scratch(tutti_lane, letter, sent->core.bytes);
     letter->share.shared = 0;
     if (scratch) {
-        *job = tutti_sent_packing(sent, scratch);
+        *job = tutti_rendezvous_packing(&sent->core, scratch);
         tutti_letter_set(letter, TUTTI_LETTER_PACKED);
         return 1;
     }
@@ -44,23 +44,22 @@ struct tutti_sent *tutti_sent_parcel(const struct tutti_message *message, int pe
     if (!sent)
         return NULL;
     *sent = (struct tutti_sent){.message = *message,
-                                .plan = layout ? tutti_plan_hold(layout->plan) : NULL,
-                                .bytes = layout ? (uint64_t)message->count * layout->plan->size : 0,
-                                .since = tutti_now_ns(),
-                                .letter = tutti_lane_letter(tutti_lane, peer),
+                                .core = {.bytes = layout ? (uint64_t)message->count * layout->plan->size : 0,
+                                         .since = tutti_now_ns(),
+                                         .letter = tutti_lane_letter(tutti_lane, peer)},
                                 .mail = tutti_handles.no_request,
-                                .data = tutti_handles.no_request,
                                 .tag = -1};
-    if (!sent->letter) {
+    if (layout)
+        sent->core.elements = tutti_sent_elements(message, layout);
+    if (!sent->core.letter) {
         tutti_sent_destroy(sent);
         return NULL;
     }
-    sent->letter->tag = INT32_MIN; /* no message's: probes do not see it */
-    sent->letter->next = TUTTI_LETTERS;
-    sent->letter->bytes = sent->bytes;
-    sent->letter->scope = 0;
-    if (sent->bytes == 0)
-        tutti_letter_set(sent->letter, TUTTI_LETTER_PACKED);
+    sent->core.letter->tag = INT32_MIN; /* no message's: probes do not see it */
+    sent->core.letter->next = TUTTI_LETTERS;
+    sent->core.letter->bytes = sent->core.bytes;
+    if (sent->core.bytes == 0)
+        tutti_letter_set(sent->core.letter, TUTTI_LETTER_PACKED);
     else if (!show(sent, layout, seen, job)) {
         tutti_sent_withdraw(sent);
         return NULL;
@@ -70,6 +69,6 @@ struct tutti_sent *tutti_sent_parcel(const struct tutti_message *message, int pe
 
 void tutti_sent_withdraw(struct tutti_sent *sent)
 {
-    tutti_lane_withdraw(tutti_lane, sent->letter);
+    tutti_lane_withdraw(tutti_lane, sent->core.letter);
     tutti_sent_destroy(sent);
 }

@@ -5,16 +5,13 @@
 #include "core/log.h"
 #include "core/settings.h"
 #include "mpi/own.h"
-#include "mpi/requests.h"
 #include "mpi/sent.h"
+#include "mpi/stage.h"
 
-enum {
-    GRACE_NS = 20000,         /* how long the receiver may come first: about what a packing kernel takes */
-    GRACE_BYTES = 100,        /* and a nanosecond more for so many bytes */
-    GRACE_MAILED_NS = 5000000 /* where the data would have to go through host memory */
-};
+enum { ENDING_NS = 1000000000 };
 
-atomic_int tutti_letters_open;
+static void bring_on(void);
+static struct tutti_step sends = {.name = "sends to ranks of the node", .poll = bring_on};
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct tutti_sent *all; /* with a mail or data on the way, or not left */
 
@@ -24,8 +21,8 @@ void tutti_sent_destroy(struct tutti_sent *sent)
         tutti_own_end(0, &sent->request);
     if (sent->tag >= 0 && !sent->borrowed)
         tutti_own_release(sent->tag);
-    if (sent->plan)
-        tutti_plan_drop(sent->plan);
+    if (sent->core.elements.plan)
+        tutti_plan_drop(sent->core.elements.plan);
     free(sent);
 }
 
@@ -34,87 +31,36 @@ void tutti_sent_list(struct tutti_sent *sent)
     pthread_mutex_lock(&lock);
     sent->next = all;
     all = sent;
+    if (sent->core.letter)
+        tutti_rendezvous_list(tutti_lane_sends, &sent->core);
     pthread_mutex_unlock(&lock);
-    atomic_fetch_add_explicit(&tutti_letters_open, 1, memory_order_relaxed);
-}
-
-static int overdue(const struct tutti_sent *sent, uint64_t now)
-{
-    return now - sent->since > GRACE_NS + sent->patience + sent->bytes / GRACE_BYTES;
-}
-
-/* Packs into host memory, from where the MPI carries it when the receiver asks. */
-static void mail_data(struct tutti_sent *sent, uint64_t now)
-{
-    struct tutti_letter *letter = sent->letter;
-    if (now - sent->since < GRACE_MAILED_NS + sent->patience || sent->bytes > INT32_MAX ||
-        !tutti_letter_win(letter, TUTTI_LETTER_MOVING))
-        return;
-    sent->pinned = tutti_pinned_take(sent->bytes, &sent->room);
-    const struct tutti_pack_job job = tutti_sent_packing(sent, sent->pinned);
-    int status = sent->pinned ? tutti_pack_now(tutti_lane_gpu(tutti_lane), &job, 1) : TUTTI_ERR_MEMORY;
-    if (status == TUTTI_OK &&
-        tutti_real.MPI_Isend(sent->pinned, (int)sent->bytes, tutti_handles.byte,
-                             tutti_node_world(tutti_door.node, (int)letter->to), tutti_lane_number(tutti_lane, letter),
-                             tutti_lane_box, &sent->data) == MPI_SUCCESS) {
-        tutti_letter_set(letter, TUTTI_LETTER_MAILED);
-        return;
-    }
-    /* The receiver may still come for it. */
-    tutti_pinned_give(sent->pinned, sent->room);
-    sent->pinned = NULL;
-    tutti_letter_set(letter, TUTTI_LETTER_OFFERED);
-}
-
-/* What was offered and not fetched in time goes into scratch, all in one launch. */
-static void pack_overdue(uint64_t now)
-{
-    enum { MOST = 64 };
-    struct tutti_pack_job jobs[MOST];
-    struct tutti_sent *of[MOST];
-    unsigned n = 0;
-    for (struct tutti_sent *sent = all; sent && n < MOST; sent = sent->next) {
-        if (!sent->letter || !tutti_letter_is(sent->letter, TUTTI_LETTER_OFFERED) || !overdue(sent, now))
-            continue;
-        void *scratch = tutti_lane_scratch(tutti_lane, sent->letter, sent->bytes);
-        if (!scratch)
-            mail_data(sent, now);
-        if (!scratch || !tutti_letter_win(sent->letter, TUTTI_LETTER_MOVING))
-            continue;
-        jobs[n] = tutti_sent_packing(sent, scratch);
-        of[n++] = sent;
-    }
-    int status = n ? tutti_pack_now(tutti_lane_gpu(tutti_lane), jobs, n) : TUTTI_OK;
-    for (unsigned i = 0; i < n; i++)
-        tutti_letter_set(of[i]->letter, status == TUTTI_OK ? TUTTI_LETTER_PACKED : TUTTI_LETTER_OFFERED);
+    tutti_progress_add(&sends);
+    tutti_step_open(&sends);
 }
 
 /* The data are out of the program's buffer. */
 static int has_left(struct tutti_sent *sent)
 {
-    struct tutti_letter *letter = sent->letter;
-    if (!letter)
-        return 1;
-    uint32_t state = atomic_load_explicit(&letter->state, memory_order_acquire);
     int status = TUTTI_OK;
-    if (state == TUTTI_LETTER_OFFERED || state == TUTTI_LETTER_CLAIMED || state == TUTTI_LETTER_MOVING) {
-        status = tutti_lane_watch(tutti_lane, (int)letter->to);
-        if (status == TUTTI_OK)
-            return 0;
+    const int left = tutti_rendezvous_left(tutti_lane_sends, &sent->core, &status);
+    if (status != TUTTI_OK)
         sent->code = tutti_error_code(status);
-    }
-    tutti_lane_let_go(tutti_lane, letter);
-    sent->letter = NULL;
-    return 1;
+    return left;
 }
 
 /* 1 where a synchronous message will not be received any more. */
 static int in_vain(struct tutti_sent *sent)
 {
-    int status = sent->letter ? tutti_lane_watch(tutti_lane, (int)sent->letter->to) : TUTTI_OK;
+    const int status = tutti_rendezvous_alive(tutti_lane_sends, &sent->core);
     if (status != TUTTI_OK)
         sent->code = tutti_error_code(status);
     return status != TUTTI_OK;
+}
+
+/* A probe of the receiver has taken the mail out, which is not to receive it. */
+static int is_held(const struct tutti_sent *sent)
+{
+    return sent->core.letter && atomic_load_explicit(&sent->core.letter->held, memory_order_acquire) != TUTTI_HELD_NOT;
 }
 
 static int complete(MPI_Request *request)
@@ -129,17 +75,14 @@ static int complete(MPI_Request *request)
  * when it is received. */
 static int step(struct tutti_sent *sent)
 {
-    int mailed = complete(&sent->mail), carried = complete(&sent->data);
-    int waits = !mailed && (!sent->plan || sent->message.mode == TUTTI_SEND_SYNCHRONOUS);
+    const int mailed = complete(&sent->mail), carried = tutti_rendezvous_carried(tutti_lane_sends, &sent->core);
+    const int synchronous = sent->message.mode == TUTTI_SEND_SYNCHRONOUS;
+    int waits = mailed ? synchronous && is_held(sent) : !sent->core.elements.plan || synchronous;
     if (sent->state == TUTTI_SENT_ON_ITS_WAY && (!waits || in_vain(sent)) && has_left(sent)) {
         sent->state = TUTTI_SENT_LEFT;
-        atomic_fetch_sub_explicit(&tutti_letters_open, 1, memory_order_relaxed);
+        tutti_step_close(&sends);
         if (sent->tag >= 0)
             tutti_own_complete(sent->tag);
-    }
-    if (carried && sent->pinned) {
-        tutti_pinned_give(sent->pinned, sent->room);
-        sent->pinned = NULL;
     }
     return sent->state == TUTTI_SENT_LEFT && mailed && carried;
 }
@@ -148,7 +91,7 @@ static int step(struct tutti_sent *sent)
 static void poll_locked(void)
 {
     struct tutti_sent **at = &all;
-    pack_overdue(tutti_now_ns());
+    tutti_rendezvous_urge(tutti_lane_sends);
     while (*at) {
         struct tutti_sent *sent = *at;
         if (!step(sent)) {
@@ -164,9 +107,8 @@ static void poll_locked(void)
     }
 }
 
-void tutti_letters_poll(void)
+static void bring_on(void)
 {
-    tutti_far_bring_on();
     if (!tutti_lane || pthread_mutex_trylock(&lock) != 0)
         return;
     TUTTI_INSIDE();
@@ -194,12 +136,47 @@ void tutti_sent_let_go(struct tutti_sent *sent)
         tutti_sent_destroy(sent);
 }
 
+static int has_left_now(void *with)
+{
+    return tutti_sent_has_left(with);
+}
+
+void tutti_sent_await(struct tutti_sent *sent)
+{
+    tutti_progress_wait(&(const struct tutti_wait){.done = has_left_now, .with = sent});
+}
+
+/* In MPI_Finalize. When all ranks are there nobody receives any more: what has not gone soon after that never will. */
+struct ending {
+    MPI_Request here; /* all ranks are */
+    uint64_t since;   /* when they were; 0: not yet */
+    int dropped;
+};
+
+static int ended(void *with)
+{
+    struct ending *ending = with;
+    bring_on(); /* also what has left, whose mails are on their way */
+    if (ending->since == 0 && complete(&ending->here))
+        ending->since = tutti_now_ns();
+    const int left = (tutti_lane && all) || tutti_step_busy(&tutti_far_step);
+    ending->dropped = left && ending->since != 0 && tutti_now_ns() - ending->since > ENDING_NS;
+    return ending->since != 0 && (!left || ending->dropped);
+}
+
 void tutti_letters_end(void)
 {
-    uint64_t limit = tutti_now_ns() + (uint64_t)tutti_settings()->timeout_seconds * 1000000000u;
-    unsigned rounds = 0;
-    while (((tutti_lane && all) || tutti_far_busy()) && tutti_now_ns() < limit) {
-        tutti_letters_poll();
-        tutti_nonblocking_pause(&rounds);
-    }
+    struct ending ending = {.here = tutti_handles.no_request};
+    if (tutti_real.MPI_Ibarrier(tutti_handles.world, &ending.here) != MPI_SUCCESS)
+        return;
+    tutti_progress_wait(
+        &(const struct tutti_wait){.done = ended,
+                                   .with = &ending,
+                                   .what = "in MPI_Finalize, for messages that nobody has received",
+                                   .watched = 1,
+                                   .seconds = tutti_comms_broken() ? 2 : tutti_settings()->timeout_seconds});
+    if (ending.dropped)
+        tutti_warn(
+            "MPI_Finalize: messages of this rank are dropped that nobody has received, or that the buffer of their "
+            "receiver was too short for");
 }

@@ -1,5 +1,4 @@
 /* MPI_Init and MPI_Finalize: whether the door opens at all, and what it leaves behind. */
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +8,14 @@
 #include "core/log.h"
 #include "core/settings.h"
 #include "mpi/datatypes.h"
-#include "mpi/requests.h"
+#include "mpi/held.h"
+#include "mpi/lanes.h"
+#include "mpi/letters.h"
+#include "mpi/nonblocking.h"
+#include "mpi/own.h"
+#include "mpi/request/request.h"
+#include "mpi/stage.h"
+#include "progress/fiber.h"
 #include "tutti/tutti.h"
 
 struct tutti_door tutti_door;
@@ -91,29 +97,34 @@ static void meet_library(void)
     tutti_door.intel = strstr(text, "Intel") != NULL;
 }
 
-/* Whether the MPI refuses equal send and receive buffers; asked of the MPI itself, on MPI_COMM_SELF. Intel MPI does. */
-static int refuses_alias(void)
+/* Whether the MPI refuses equal send and receive buffers of so many elements. Intel MPI does. */
+static int refuses_alias(int count)
 {
-    int word[1] = {0};
+    int words[2] = {0};
     if (tutti_door.intel)
         return 1;
-    return tutti_real.MPI_Allreduce(word, word, 1, MPI_INT, tutti_handles.sum, tutti_handles.self) != MPI_SUCCESS;
+#ifdef TUTTI_FRONT_OPENMPI /* it raises this on MPI_COMM_WORLD; a handler that is set back is as before there */
+    MPI_Errhandler before;
+    tutti_real.MPI_Comm_get_errhandler(tutti_handles.world, &before);
+    tutti_real.MPI_Comm_set_errhandler(tutti_handles.world, tutti_handles.errors_return);
+#endif
+    int code = tutti_real.MPI_Allreduce(words, words, count, MPI_INT, tutti_handles.sum, tutti_own_quiet());
+#ifdef TUTTI_FRONT_OPENMPI
+    tutti_real.MPI_Comm_set_errhandler(tutti_handles.world, before);
+    tutti_real.MPI_Errhandler_free(&before);
+#endif
+    return code != MPI_SUCCESS;
 }
 
-/* Questions that may be errors (types that an MPI lacks) must not end the program. */
+/* Questions that may be errors (types that an MPI lacks) must not end the program, nor may the handlers of the
+ * program's communicators be set for them: MPICH makes a difference between one that nobody has set and the same one
+ * set. */
 static void ask_quietly(void)
 {
-    MPI_Errhandler of_world, of_self;
-    tutti_real.MPI_Comm_get_errhandler(tutti_handles.world, &of_world);
-    tutti_real.MPI_Comm_get_errhandler(tutti_handles.self, &of_self);
-    tutti_real.MPI_Comm_set_errhandler(tutti_handles.world, tutti_handles.errors_return);
-    tutti_real.MPI_Comm_set_errhandler(tutti_handles.self, tutti_handles.errors_return);
     tutti_types_open();
-    tutti_door.strict_alias = refuses_alias();
-    tutti_real.MPI_Comm_set_errhandler(tutti_handles.world, of_world);
-    tutti_real.MPI_Comm_set_errhandler(tutti_handles.self, of_self);
-    tutti_real.MPI_Errhandler_free(&of_world);
-    tutti_real.MPI_Errhandler_free(&of_self);
+    tutti_errors_open();
+    tutti_door.strict_alias = refuses_alias(1);
+    tutti_door.strict_allreduce = refuses_alias(2);
 }
 
 static void after_fork(void)
@@ -121,7 +132,8 @@ static void after_fork(void)
     if (!tutti_door.on)
         return;
     tutti_door.on = 0;
-    tutti_door_table(0);
+    tutti_door.forked = 1;
+    tutti_door_table(TUTTI_TABLE_FORKED);
     tutti_comms_forget();
     tutti_layouts_forget();
     tutti_lanes_forget();
@@ -129,6 +141,12 @@ static void after_fork(void)
         tutti_node_forget(tutti_door.node);
     tutti_door.node = NULL;
     tutti_door.device = NULL;
+}
+
+/* The process of this machine that has died, for waits; 0: none. */
+static int dead_process(void)
+{
+    return tutti_door.node ? tutti_node_dead(tutti_door.node) : 0;
 }
 
 static void start(void)
@@ -155,11 +173,14 @@ static void start(void)
     tutti_transport_over(&world, tutti_handles.world);
     if (tutti_node_open(&world.base, &tutti_door.node) != TUTTI_OK)
         tutti_door.node = NULL;
+    tutti_own_open();
+    tutti_progress_watch(dead_process);
+    tutti_progress_mpi(tutti_own_progress);
     tutti_lanes_open();
     tutti_comm_make(tutti_handles.world); /* so that its first call, if it is a nonblocking one, waits for nobody */
     pthread_atfork(NULL, NULL, after_fork);
     tutti_door.on = 1;
-    tutti_door_table(1);
+    tutti_door_table(TUTTI_TABLE_DOOR);
 }
 
 int tutti_door_MPI_Init(int *argc, char ***argv)
@@ -213,40 +234,58 @@ static void print_counters(void)
     free(all);
 }
 
+static int has_come(void *request)
+{
+    int flag = 0;
+    return tutti_real.MPI_Test(request, &flag, MPI_STATUS_IGNORE) != MPI_SUCCESS ? TUTTI_ERR_TRANSPORT : flag;
+}
+
 /* Waits until all ranks are in MPI_Finalize, since a peer may still be reading what this rank shares. Bounded: after a
  * failure some may never come. */
 static int all_here(void)
 {
     MPI_Request request;
-    int flag = 0;
-    uint64_t seconds = tutti_comms_broken() ? 2 : (uint64_t)tutti_settings()->timeout_seconds;
-    uint64_t limit = tutti_now_ns() + seconds * 1000000000u;
     if (tutti_real.MPI_Ibarrier(tutti_handles.world, &request) != MPI_SUCCESS)
         return 0;
-    while (!flag && tutti_now_ns() < limit) {
-        if (tutti_real.MPI_Test(&request, &flag, MPI_STATUS_IGNORE) != MPI_SUCCESS)
-            return 0;
-        if (!flag)
-            sched_yield();
-    }
-    return flag;
+    return tutti_progress_wait(&(const struct tutti_wait){
+               .done = has_come,
+               .with = &request,
+               .what = "in MPI_Finalize, for the other ranks",
+               .watched = 1,
+               .seconds = tutti_comms_broken() ? 2 : tutti_settings()->timeout_seconds}) == TUTTI_OK;
+}
+
+/* The MPI's own end waits for all ranks: not for one that is dead. */
+static int finalize_real(int died)
+{
+    if (!died)
+        return tutti_real.MPI_Finalize();
+    tutti_warn("process %d of this machine has died: MPI_Finalize does not wait for it, the MPI is left as it is",
+               died);
+    return MPI_SUCCESS;
 }
 
 int tutti_door_MPI_Finalize(void)
 {
+    int died = 0;
     if (tutti_door.on) {
         TUTTI_INSIDE();
-        tutti_pending_sweep(1);
+        tutti_requests_sweep(1);
         tutti_letters_end();
         tutti_nonblocking_end();
-        if (all_here() && tutti_door.stats)
+        int all = all_here();
+        died = all ? 0 : dead_process();
+        if (all && tutti_door.stats)
             print_counters();
-        tutti_door_table(0);
+        tutti_door_table(TUTTI_TABLE_MPI);
+        tutti_held_close();
         tutti_lanes_close(tutti_door.device && tutti_door.device->active());
         tutti_comms_close();
+        tutti_fibers_end();
         if (tutti_door.node)
             tutti_node_close(tutti_door.node);
         tutti_door.node = NULL;
+        tutti_requests_close();
         tutti_layouts_close();
         if (tutti_door.device && tutti_door.device->active()) {
             tutti_scratch_close();
@@ -255,5 +294,5 @@ int tutti_door_MPI_Finalize(void)
         tutti_types_close();
         tutti_door.on = 0;
     }
-    return tutti_real.MPI_Finalize();
+    return finalize_real(died);
 }

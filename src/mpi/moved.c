@@ -17,7 +17,7 @@ struct exchange {
     struct tutti_parcels parcels;
     struct tutti_sent **sent;  /* of parcels.in; NULL: not posted */
     struct tutti_watch *watch; /* of parcels.out */
-    const struct tutti_layout *layout_of_last;
+    struct tutti_layout *layout_of_last;
     MPI_Datatype last;
     struct tutti_seen seen; /* where the last parcel lies */
     MPI_Count largest;
@@ -25,7 +25,7 @@ struct exchange {
 
 /* ---- can this rank take part? ---- */
 
-static const struct tutti_layout *layout_of(struct exchange *x, MPI_Datatype type)
+static struct tutti_layout *layout_of(struct exchange *x, MPI_Datatype type)
 {
     if (!x->layout_of_last || type != x->last) {
         x->layout_of_last = tutti_layout_of(type);
@@ -53,8 +53,9 @@ static int fits(struct exchange *x, const struct tutti_parcel *parcel)
     MPI_Count bytes;
     if (parcel->count == 0)
         return 1;
-    const struct tutti_layout *layout = layout_of(x, parcel->type);
-    if (!layout || !layout->plan || __builtin_mul_overflow(parcel->count, (MPI_Count)layout->plan->size, &bytes))
+    struct tutti_layout *layout = layout_of(x, parcel->type);
+    if (!layout || !layout->plan || !tutti_layout_committed(layout, parcel->type) ||
+        __builtin_mul_overflow(parcel->count, (MPI_Count)layout->plan->size, &bytes))
         return 0;
     x->largest = bytes > x->largest ? bytes : x->largest;
     return bytes == 0 || reached(x, parcel, layout->plan);
@@ -75,6 +76,9 @@ static int can(struct exchange *x)
     int from = 0;
     if (!tutti_lane || !tutti_door.device || !tutti_door.device->active())
         return 0;
+    if (x->call->in.buffer == x->call->out.buffer && x->call->collective != TUTTI_COLLECTIVE_BCAST &&
+        tutti_door.strict_alias) /* the MPI refuses it */
+        return 0;
     tutti_lanes_poll(x->call->in.buffer == MPI_IN_PLACE ? x->call->out.buffer : x->call->in.buffer, 1);
     if (!lanes_are_open(x->team) || !tutti_parcels_open(&x->parcels, x->call, x->team->rank, x->team->size))
         return 0;
@@ -88,7 +92,7 @@ static int can(struct exchange *x)
         if (!fits(x, &x->parcels.out[i]))
             return 0;
     }
-    if (x->largest > 0 && tutti_rules_message((size_t)x->largest, &from) == TUTTI_WAY_staged)
+    if (x->largest > 0 && tutti_rules_message((size_t)x->largest, &from) == TUTTI_PROTOCOL_staged)
         return 0;
     x->sent = calloc((size_t)x->parcels.ins + 1, sizeof *x->sent);
     x->watch = calloc((size_t)x->parcels.outs + 1, sizeof *x->watch);
@@ -120,13 +124,13 @@ static int post_all(struct exchange *x)
         if (!(fine = (x->sent[i] = sent) != NULL))
             break;
         used += jobs[used].bytes > 0;
-        uint16_t number = (uint16_t)tutti_lane_number(tutti_lane, sent->letter);
+        uint16_t number = (uint16_t)tutti_lane_number(tutti_lane, sent->core.letter);
         if (last[parcel->rank])
             last[parcel->rank]->next = number;
         else
             first[parcel->rank] = number;
-        last[parcel->rank] = sent->letter;
-        sent->patience = PATIENCE_NS;
+        last[parcel->rank] = sent->core.letter;
+        sent->core.patience = PATIENCE_NS;
     }
     if (fine && used)
         fine = tutti_pack_now(tutti_lane_gpu(tutti_lane), jobs, used) == TUTTI_OK;
@@ -147,14 +151,9 @@ static void withdraw_all(struct exchange *x)
 /* All that this rank sends has left its buffers. The first failure. */
 static int await_all(struct exchange *x)
 {
-    unsigned rounds = 0;
     int code = MPI_SUCCESS;
     for (int i = 0; i < x->parcels.ins; i++) {
-        for (tutti_letters_poll(); !tutti_sent_has_left(x->sent[i]); tutti_letters_poll()) {
-            if (tutti_nonblocking_busy())
-                tutti_nonblocking_poll();
-            tutti_nonblocking_pause(&rounds);
-        }
+        tutti_sent_await(x->sent[i]);
         if (code == MPI_SUCCESS)
             code = x->sent[i]->code;
         tutti_sent_let_go(x->sent[i]);
@@ -167,11 +166,9 @@ static int await_all(struct exchange *x)
 /* The next letter of a rank for this one; NULL: there is none, which is an error of the program. */
 static struct tutti_letter *next_letter(struct exchange *x, int rank, uint32_t *next)
 {
-    const int peer = tutti_team_peer(x->team, rank);
-    if (*next >= TUTTI_LETTERS)
-        return NULL;
-    struct tutti_letter *letter = tutti_lane_at(tutti_lane, peer, (int)*next);
-    *next = letter->next;
+    struct tutti_letter *letter =
+        *next < TUTTI_LETTERS ? tutti_lane_at(tutti_lane, tutti_team_peer(x->team, rank), (int)*next) : NULL;
+    *next = letter ? letter->next : TUTTI_LETTERS;
     return letter;
 }
 

@@ -105,7 +105,7 @@ struct tutti_handles {
     MPI_Op no_op, min, max, sum, band, bor;
     MPI_Request no_request;
     MPI_Info no_info;
-    MPI_Errhandler errors_return;
+    MPI_Errhandler errors_return, errors_are_fatal;
 };
 extern struct tutti_handles tutti_handles;
 

@@ -36,7 +36,7 @@ int tutti_nonblocking_real(const struct tutti_asked *asked, const void *sendbuf,
     return start_real(asked, sendbuf, recvbuf, request);
 }
 
-void tutti_nonblocking_announce(const struct tutti_read *read)
+static void announce(const struct tutti_read *read)
 {
     struct tutti_team *twin = read->team->twin;
     const struct tutti_reduce *call = &read->call;
@@ -44,6 +44,18 @@ void tutti_nonblocking_announce(const struct tutti_read *read)
         return;
     tutti_team_announce(twin, call->collective, call->type, call->op, call->count,
                         tutti_detail(call->collective, call->root, call->counts, twin->size));
+}
+
+/* Tells the peers that this rank gives the call to the MPI. */
+static void announce_host(const struct tutti_asked *asked, const struct tutti_read *read)
+{
+    struct tutti_comm *state = tutti_comm_find(asked->comm);
+    const int early = read->early && state;
+    if (unlikely(early))
+        tutti_comm_hold(state);
+    announce(read);
+    if (unlikely(early))
+        tutti_comm_let_go(state);
 }
 
 /* 1 where the call is the MPI's and nothing else: no device memory here, and no earlier call of the communicator that
@@ -70,13 +82,19 @@ static int simple(const struct tutti_asked *asked, struct tutti_read *read, enum
     }
 }
 
+/* Of a call that makes a persistent request. */
+static int tutti_init_is_refused(const struct tutti_asked *asked)
+{
+    return unlikely(tutti_alias_of_call_is_refused(asked)) ||
+           (unlikely(!tutti_type_find(asked->datatype)) && !tutti_type_is_fine(asked->datatype));
+}
+
 int tutti_nonblocking(const struct tutti_asked *asked, MPI_Request *request)
 {
     struct tutti_read read;
-    if (asked->comm == tutti_handles.no_comm || !request)
+    if (asked->comm == tutti_handles.no_comm || !request || unlikely(tutti_alias_of_call_is_refused(asked)))
         return start_real(asked, asked->sendbuf, asked->recvbuf, request);
-    if (tutti_nonblocking_busy())
-        tutti_nonblocking_poll();
+    tutti_progress_poll();
     enum tutti_reading reading = tutti_read_nonblocking(asked, &read);
     if (reading == TUTTI_READ_FAILED) {
         tutti_read_end(&read);
@@ -84,7 +102,7 @@ int tutti_nonblocking(const struct tutti_asked *asked, MPI_Request *request)
     }
     if (likely(simple(asked, &read, reading))) {
         if (reading == TUTTI_READ_TEAM) {
-            tutti_nonblocking_announce(&read);
+            announce_host(asked, &read);
             tutti_count(asked->name, "passed", "host memory");
         } else if (reading == TUTTI_READ_STAGED) {
             tutti_count(asked->name, "passed", read.why);

@@ -3,12 +3,13 @@
  *
  * The program's request is a receive from this process on a communicator of Tutti's own, which a message completes: so
  * it is a real request, that any completion call of the MPI takes, among others and in any order. The MPI is called on
- * the program's threads alone: from starting and completion calls, through tutti_nonblocking_poll(). */
+ * the program's threads alone: from starting calls, and wherever they wait or complete, by the progress engine. */
 #ifndef TUTTI_MPI_NONBLOCKING_H
 #define TUTTI_MPI_NONBLOCKING_H
 
+#include "coll/worker.h"
 #include "mpi/reduction.h"
-#include "progress/worker.h"
+#include "progress/engine.h"
 
 enum tutti_open_phase {
     TUTTI_OPEN_IDLE,    /* persistent: not started */
@@ -23,7 +24,9 @@ struct tutti_open {
     struct tutti_open *next; /* in order of start, over all communicators */
     enum tutti_open_phase phase;
     struct tutti_asked asked;
-    struct tutti_comm *state; /* NULL: the communicator is not known to Tutti, or has been freed since */
+    void *counts; /* asked.recvcounts, where there are some: a program may use its own for something else */
+    struct tutti_later *later; /* not NULL: another call than a reduction */
+    struct tutti_comm *state;  /* NULL: the communicator is not known to Tutti, or has been freed since */
     struct tutti_read read;
     struct tutti_job job;
     struct tutti_staging staging;
@@ -34,23 +37,20 @@ struct tutti_open {
     int status;     /* why, where the failure is Tutti's */
     int freed;      /* the program has given the request up */
     int known;      /* the communicator was in the table at the start */
+    int lists;      /* counts narrowed by large.c may belong to `real` */
     int persistent; /* asked.comm is this request's own */
     MPI_Comm comm;  /* that the program named: its error handler is called */
 };
 
 /* Calls that are open and not DONE. */
-extern atomic_int tutti_nonblocking_open;
+extern struct tutti_step tutti_nonblocking_step;
 static inline int tutti_nonblocking_busy(void)
 {
-    return unlikely(atomic_load_explicit(&tutti_nonblocking_open, memory_order_relaxed) != 0);
+    return tutti_step_busy(&tutti_nonblocking_step);
 }
 
 /* The whole call, from reading to the error handler. Does not wait for other ranks. */
 int tutti_nonblocking(const struct tutti_asked *asked, MPI_Request *request);
-/* Brings open calls on as far as possible without waiting. Completion calls begin with it and repeat it. */
-void tutti_nonblocking_poll(void);
-/* A pause between two polls, by TUTTI_WAIT; *rounds counts them. */
-void tutti_nonblocking_pause(unsigned *rounds);
 /* Before a communicator is freed: waits until it is known who makes each of its calls. */
 void tutti_nonblocking_leave(struct tutti_comm *state);
 /* Before MPI_Comm_free: waits until its calls have ended. */
@@ -69,10 +69,12 @@ int tutti_open_free(struct tutti_open *open, MPI_Request *request);
  * without memory. start: once it is idle. */
 struct tutti_open *tutti_open_new(const struct tutti_asked *asked, int persistent);
 void tutti_open_start(struct tutti_open *open);
+/* A call of another kind that is started when those before it on the communicator have been. Takes over `later`; 0:
+ * no memory, and nothing was taken. */
+struct tutti_later;
+int tutti_open_later(struct tutti_later *later, MPI_Comm comm, MPI_Request *request);
 /* The MPI's own nonblocking call with these buffers. Returns its code. */
 int tutti_nonblocking_real(const struct tutti_asked *asked, const void *sendbuf, void *recvbuf, MPI_Request *request);
-/* Tells the peers that this rank gives the call to the MPI. */
-void tutti_nonblocking_announce(const struct tutti_read *read);
 
 /* lent.c: the type and the operator of a call stay until the end of it, also where the program frees them. 0 without
  * memory. */

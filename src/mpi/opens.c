@@ -1,19 +1,20 @@
 /* Open nonblocking reductions: one list in order of start, brought on by whoever calls the library. */
-#include <sched.h>
+#include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
+#include <string.h>
 
-#include "core/clock.h"
 #include "core/log.h"
+#include "core/reserve.h"
 #include "core/settings.h"
+#include "mpi/later.h"
 #include "mpi/nonblocking.h"
 #include "mpi/own.h"
-#include "mpi/requests.h"
+#include "mpi/request/kinds.h"
 #include "mpi/streams.h"
 
-enum { SPINS = 64, SLEEP_US = 100 };
-
-atomic_int tutti_nonblocking_open;
+static void bring_on(void);
+static void where(char *text, size_t size);
+struct tutti_step tutti_nonblocking_step = {.name = "nonblocking reductions", .poll = bring_on, .where = where};
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of all below */
 static struct tutti_open *first, **last = &first;
@@ -30,9 +31,26 @@ static void unlock(pthread_mutex_t **held)
 
 /* ---- requests ---- */
 
+/* 0: no memory. */
+static int copy_counts(struct tutti_open *open)
+{
+    struct tutti_asked *asked = &open->asked;
+    size_t each = asked->large ? sizeof(MPI_Count) : sizeof(int);
+    int ranks = 0;
+    if (!asked->recvcounts)
+        return 1;
+    tutti_real.MPI_Comm_size(asked->comm, &ranks);
+    if (!(open->counts = malloc((size_t)ranks * each + 1)))
+        return 0;
+    memcpy(open->counts, asked->recvcounts, (size_t)ranks * each);
+    asked->recvcounts = open->counts;
+    return 1;
+}
+
 struct tutti_open *tutti_open_new(const struct tutti_asked *asked, int persistent)
 {
-    struct tutti_open *open = calloc(1, sizeof *open);
+    static struct tutti_reserve reserve;
+    struct tutti_open *open = tutti_reserve_take(&reserve, sizeof *open);
     if (!open)
         return NULL;
     open->asked = *asked;
@@ -40,10 +58,12 @@ struct tutti_open *tutti_open_new(const struct tutti_asked *asked, int persisten
     open->persistent = persistent;
     open->real = tutti_handles.no_request;
     TUTTI_INSIDE();
-    int made = tutti_own_request(persistent, &open->request, &open->tag) == 0, lent = made && tutti_lend(asked);
-    if (!lent || tutti_pending_open_call(open->request, open) != TUTTI_OK) {
+    int made = copy_counts(open) && tutti_own_request(persistent, &open->request, &open->tag) == 0;
+    int lent = made && tutti_lend(asked);
+    if (!lent || tutti_open_put(open->request, open, persistent) != TUTTI_OK) {
         if (lent)
             tutti_lend_end(asked);
+        free(open->counts);
         free(open);
         return NULL;
     }
@@ -59,6 +79,7 @@ static void destroy(struct tutti_open *open)
     if (open->persistent && open->asked.comm != tutti_handles.no_comm)
         tutti_real.MPI_Comm_free(&open->asked.comm);
     tutti_lend_end(&open->asked);
+    free(open->counts);
     free(open);
 }
 
@@ -127,6 +148,8 @@ static void give(struct tutti_open *open)
     int status = TUTTI_OK;
     if (!open->state->worker)
         status = tutti_worker_new(team->twin, &open->state->worker);
+    if (status != TUTTI_OK)
+        tutti_team_break(team->twin, status); /* peers would wait for this rank */
     if (status == TUTTI_OK)
         status = tutti_worker_give(open->state->worker, &open->job);
     if (status == TUTTI_OK)
@@ -137,6 +160,10 @@ static void give(struct tutti_open *open)
 
 static void read_call(struct tutti_open *open)
 {
+    if (open->later) {
+        open->phase = TUTTI_OPEN_PASSED;
+        return;
+    }
     if (open->state && open->state->opening && !tutti_comm_ready(open->state, 0))
         return;
     switch (tutti_read_nonblocking(&open->asked, &open->read)) {
@@ -156,8 +183,23 @@ static void read_call(struct tutti_open *open)
     }
 }
 
+static void start_later(struct tutti_open *open)
+{
+    struct tutti_later *later = open->later;
+    open->later = NULL;
+    open->lists = 1;
+    open->phase = TUTTI_OPEN_REAL;
+    int code = tutti_later_start(later, &open->real);
+    if (code != MPI_SUCCESS)
+        end_with(open, code, TUTTI_OK);
+}
+
 static void give_to_mpi(struct tutti_open *open)
 {
+    if (open->later) {
+        start_later(open);
+        return;
+    }
     int depth = tutti_inside; /* staging leaves alone what the MPI itself calls */
     tutti_inside = 0;
     int status = tutti_staging_open(&open->staging, &open->asked);
@@ -179,16 +221,17 @@ static void give_to_mpi(struct tutti_open *open)
 
 static void look_at_real(struct tutti_open *open)
 {
-    int flag = 0, listed = open->asked.large && open->asked.collective == TUTTI_COLLECTIVE_REDUCE_SCATTER;
-    struct tutti_pending *lists = listed ? tutti_pending_take(open->real) : NULL; /* counts narrowed by large.c */
+    int flag = 0;
+    int listed = open->lists || (open->asked.large && open->asked.collective == TUTTI_COLLECTIVE_REDUCE_SCATTER);
+    struct tutti_request *lists = listed ? tutti_request_take(open->real) : NULL; /* counts narrowed by large.c */
     int code = tutti_real.MPI_Test(&open->real, &flag, MPI_STATUS_IGNORE);
     if (!flag && code == MPI_SUCCESS) {
         if (lists)
-            tutti_pending_back(lists);
+            tutti_request_back(lists);
         return;
     }
     if (lists)
-        tutti_pending_drop(lists);
+        tutti_request_drop(lists);
     int status = tutti_staging_close(&open->staging, code);
     if (status == TUTTI_OK) {
         end_with(open, code, TUTTI_OK);
@@ -234,14 +277,14 @@ static void poll_locked(void)
         *at = open->next;
         if (last == &open->next)
             last = at;
-        atomic_fetch_sub_explicit(&tutti_nonblocking_open, 1, memory_order_relaxed);
+        tutti_step_close(&tutti_nonblocking_step);
         tutti_own_complete(open->tag);
         if (open->freed)
             destroy(open);
     }
 }
 
-void tutti_nonblocking_poll(void)
+static void bring_on(void)
 {
     if (pthread_mutex_trylock(&lock) != 0) /* another thread is at it, or this one, below an error handler */
         return;
@@ -250,16 +293,22 @@ void tutti_nonblocking_poll(void)
     poll_locked();
 }
 
-void tutti_nonblocking_pause(unsigned *rounds)
+/* Of the call that was started first. */
+static void where(char *text, size_t size)
 {
-    if (++*rounds < SPINS) {
-        tutti_pause();
-    } else if (tutti_settings()->wait == TUTTI_SET_WAIT_SLEEP) {
-        const struct timespec time = {0, SLEEP_US * 1000};
-        nanosleep(&time, NULL);
-    } else {
-        sched_yield();
-    }
+    static const char *const at[] = {
+        [TUTTI_OPEN_IDLE] = "",
+        [TUTTI_OPEN_NEW] = "its ranks have not met yet",
+        [TUTTI_OPEN_WORKING] = "a thread of the library is at it",
+        [TUTTI_OPEN_PASSED] = "the MPI gets it after those before it",
+        [TUTTI_OPEN_REAL] = "the MPI is at it",
+        [TUTTI_OPEN_DONE] = "",
+    };
+    if (pthread_mutex_trylock(&lock) != 0)
+        return;
+    if (first)
+        snprintf(text, size, "%s (%s)", first->asked.name, at[first->phase]);
+    pthread_mutex_unlock(&lock);
 }
 
 void tutti_open_start(struct tutti_open *open)
@@ -276,8 +325,22 @@ void tutti_open_start(struct tutti_open *open)
     open->next = NULL;
     *last = open;
     last = &open->next;
-    atomic_fetch_add_explicit(&tutti_nonblocking_open, 1, memory_order_relaxed);
+    tutti_progress_add(&tutti_nonblocking_step);
+    tutti_step_open(&tutti_nonblocking_step);
     poll_locked();
+}
+
+int tutti_open_later(struct tutti_later *later, MPI_Comm comm, MPI_Request *request)
+{
+    const struct tutti_asked asked = {
+        .name = later->name, .comm = comm, .datatype = tutti_handles.byte, .op = tutti_handles.sum};
+    struct tutti_open *open = tutti_open_new(&asked, 0);
+    if (!open)
+        return 0;
+    open->later = later;
+    *request = open->request;
+    tutti_open_start(open);
+    return 1;
 }
 
 int tutti_open_deliver(const struct tutti_open *open)
@@ -316,25 +379,31 @@ int tutti_open_free(struct tutti_open *open, MPI_Request *request)
     return code;
 }
 
+static int none_queued(void *with)
+{
+    struct tutti_comm *state = with;
+    return atomic_load_explicit(&state->queued, memory_order_acquire) == 0;
+}
+
 void tutti_nonblocking_leave(struct tutti_comm *state)
 {
-    unsigned rounds = 0;
     tutti_comm_ready(state, 1);
-    while (atomic_load_explicit(&state->queued, memory_order_acquire) > 0) {
-        tutti_nonblocking_poll();
-        tutti_nonblocking_pause(&rounds);
-    }
+    tutti_progress_wait(&(const struct tutti_wait){.done = none_queued,
+                                                   .with = state,
+                                                   .what = "before a communicator is freed, for its nonblocking calls",
+                                                   .watched = 1});
     tutti_worker_end(state->worker);
     state->worker = NULL;
 }
 
-static int at_work(MPI_Comm comm)
+static int none_at_work(void *with)
 {
+    const MPI_Comm comm = *(const MPI_Comm *)with;
     int found = 0;
     LOCKED();
     for (const struct tutti_open *open = first; open; open = open->next)
         found |= open->asked.comm == comm;
-    return found;
+    return !found;
 }
 
 /* Not left to the delete callback: an MPI may call that from within another call, when the last request has ended, or
@@ -342,23 +411,24 @@ static int at_work(MPI_Comm comm)
 void tutti_nonblocking_before_free(MPI_Comm comm)
 {
     struct tutti_comm *state = comm == tutti_handles.no_comm ? NULL : tutti_comm_find(comm);
-    unsigned rounds = 0;
     if (state && state->opening)
         tutti_comm_ready(state, 1);
-    while (tutti_nonblocking_busy() && at_work(comm)) {
-        tutti_nonblocking_poll();
-        tutti_nonblocking_pause(&rounds);
-    }
+    if (tutti_nonblocking_busy())
+        tutti_progress_wait(&(const struct tutti_wait){
+            .done = none_at_work, .with = &comm, .what = "in MPI_Comm_free, for the communicator's nonblocking calls"});
+}
+
+static int none_open(void *unused)
+{
+    (void)unused;
+    return !tutti_nonblocking_busy();
 }
 
 void tutti_nonblocking_end(void)
 {
-    uint64_t limit = tutti_now_ns() + (uint64_t)tutti_settings()->timeout_seconds * 1000000000u;
-    unsigned rounds = 0;
-    while (tutti_nonblocking_busy() && tutti_now_ns() < limit) {
-        tutti_nonblocking_poll();
-        tutti_nonblocking_pause(&rounds);
-    }
+    tutti_progress_wait(&(const struct tutti_wait){.done = none_open,
+                                                   .what = "in MPI_Finalize, for nonblocking calls that have not ended",
+                                                   .seconds = tutti_settings()->timeout_seconds});
     LOCKED();
     tutti_own_close(!first);
 }

@@ -2,6 +2,8 @@
 
 #include <stdlib.h>
 
+#include "mpi/neighbours.h"
+
 /* Whom a half of a call goes to, or comes from. */
 enum whom { NOBODY, ROOT, ALL, NEIGHBOURS };
 
@@ -81,12 +83,6 @@ static int course_of(const struct tutti_moved *call, int rank, int ranks, struct
 
 /* ---- neighbours ---- */
 
-struct ring {
-    int *from, *to, ins, outs; /* MPI_PROC_NULL: nobody */
-    int reversed;              /* of blocks for one rank the last is received first */
-    void *own;
-};
-
 static int is_twice(const int *ranks, int n)
 {
     for (int i = 0; i < n; i++) {
@@ -98,66 +94,16 @@ static int is_twice(const int *ranks, int n)
     return 0;
 }
 
-static int room_for(struct ring *ring, int from, int to)
+/* *reversed: of blocks for one rank the last is received first. 0 where the MPI has to do the call. */
+static int neighbours_of(const struct tutti_moved *call, struct tutti_neighbours *all, int *reversed)
 {
-    *ring = (struct ring){.ins = from, .outs = to};
-    if (!(ring->own = malloc(((size_t)from + (size_t)to + 1) * sizeof(int))))
+    if (tutti_neighbours_open(all, call->comm) != TUTTI_OK || all->kind == MPI_UNDEFINED)
         return 0;
-    ring->from = ring->own;
-    ring->to = ring->from + from;
-    return 1;
-}
-
-static int on_a_grid(MPI_Comm comm, struct ring *ring)
-{
-    int dims = 0;
-    if (tutti_real.MPI_Cartdim_get(comm, &dims) != MPI_SUCCESS || !room_for(ring, 2 * dims, 2 * dims))
+    const int twice = is_twice(all->from, all->ins) || is_twice(all->to, all->outs);
+    if (all->kind == MPI_GRAPH && twice)
         return 0;
-    for (int d = 0; d < dims; d++) {
-        if (tutti_real.MPI_Cart_shift(comm, d, 1, &ring->from[2 * d], &ring->from[2 * d + 1]) != MPI_SUCCESS)
-            return 0;
-        ring->to[2 * d] = ring->from[2 * d];
-        ring->to[2 * d + 1] = ring->from[2 * d + 1];
-    }
-    return 1;
-}
-
-static int in_a_graph(MPI_Comm comm, int rank, struct ring *ring)
-{
-    int n = 0;
-    if (tutti_real.MPI_Graph_neighbors_count(comm, rank, &n) != MPI_SUCCESS || !room_for(ring, n, n) ||
-        tutti_real.MPI_Graph_neighbors(comm, rank, n, ring->from) != MPI_SUCCESS)
-        return 0;
-    for (int i = 0; i < n; i++)
-        ring->to[i] = ring->from[i];
-    return !is_twice(ring->from, n);
-}
-
-static int in_a_directed_graph(MPI_Comm comm, struct ring *ring)
-{
-    int in = 0, out = 0, weighted = 0;
-    if (tutti_real.MPI_Dist_graph_neighbors_count(comm, &in, &out, &weighted) != MPI_SUCCESS ||
-        !room_for(ring, in, out))
-        return 0;
-    int *weights = malloc(((size_t)in + (size_t)out + 1) * sizeof *weights);
-    int fine = weights && tutti_real.MPI_Dist_graph_neighbors(comm, in, ring->from, weights, out, ring->to,
-                                                              weights + in) == MPI_SUCCESS;
-    free(weights);
-    return fine;
-}
-
-static int neighbours_of(const struct tutti_moved *call, int rank, struct ring *ring)
-{
-    MPI_Comm comm = call->comm;
-    int kind = MPI_UNDEFINED;
-    if (tutti_real.MPI_Topo_test(comm, &kind) != MPI_SUCCESS ||
-        !(kind == MPI_CART         ? on_a_grid(comm, ring)
-          : kind == MPI_GRAPH      ? in_a_graph(comm, rank, ring)
-          : kind == MPI_DIST_GRAPH ? in_a_directed_graph(comm, ring)
-                                   : 0))
-        return 0;
-    ring->reversed = tutti_twice_reversed(kind == MPI_CART, call->collective);
-    return ring->reversed >= 0 || (!is_twice(ring->from, ring->ins) && !is_twice(ring->to, ring->outs));
+    *reversed = tutti_twice_reversed(all->kind == MPI_CART, call->collective);
+    return *reversed >= 0 || !twice;
 }
 
 /* ---- blocks ---- */
@@ -228,13 +174,14 @@ static int own_part(const struct tutti_moved *call, int rank, struct tutti_half 
 int tutti_parcels_open(struct tutti_parcels *parcels, const struct tutti_moved *call, int rank, int ranks)
 {
     TUTTI_INSIDE();
-    struct ring ring = {.own = NULL};
+    struct tutti_neighbours ring = {.own = NULL};
+    int reversed = 0;
     struct course course;
     struct tutti_half in = call->in;
     *parcels = (struct tutti_parcels){.own = NULL};
     if (!course_of(call, rank, ranks, &course) || (course.own_part && !own_part(call, rank, &in)))
         return 0;
-    int fine = course.in.whom != NEIGHBOURS || neighbours_of(call, rank, &ring);
+    int fine = course.in.whom != NEIGHBOURS || neighbours_of(call, &ring, &reversed);
     size_t most = (size_t)ranks + (size_t)(ring.ins > ring.outs ? ring.ins : ring.outs);
     if (fine && (parcels->own = malloc(2 * most * sizeof *parcels->in)) != NULL) {
         parcels->in = parcels->own;
@@ -242,12 +189,12 @@ int tutti_parcels_open(struct tutti_parcels *parcels, const struct tutti_moved *
         parcels->ins = fill(call, &in, &course.in, ranks, ring.to, ring.outs, parcels->in);
         parcels->outs = fill(call, &call->out, &course.out, ranks, ring.from, ring.ins, parcels->out);
         fine = parcels->ins >= 0 && parcels->outs >= 0;
-        if (fine && ring.reversed == 1)
+        if (fine && reversed == 1)
             reverse(parcels->out, parcels->outs);
     } else {
         fine = 0;
     }
-    free(ring.own);
+    tutti_neighbours_close(&ring);
     if (!fine)
         tutti_parcels_close(parcels);
     return fine;

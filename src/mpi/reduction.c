@@ -74,6 +74,20 @@ static void look_at_buffers(struct tutti_reduce *call)
     call->near = out.kind == TUTTI_MEMORY_DEVICE && out.gpu == call->gpu;
 }
 
+int tutti_alias_of_call_is_refused(const struct tutti_asked *asked)
+{
+    int inter = 0, rank = -1;
+    const int none = asked->collective != TUTTI_COLLECTIVE_REDUCE_SCATTER && asked->count <= 0;
+    if (asked->sendbuf != asked->recvbuf || asked->sendbuf == MPI_IN_PLACE || !asked->sendbuf || none ||
+        asked->comm == tutti_handles.no_comm || tutti_real.MPI_Comm_test_inter(asked->comm, &inter) != MPI_SUCCESS ||
+        inter)
+        return 0;
+    if (asked->collective == TUTTI_COLLECTIVE_REDUCE &&
+        (tutti_real.MPI_Comm_rank(asked->comm, &rank) != MPI_SUCCESS || rank != asked->root))
+        return 0;
+    return tutti_alias_is_refused(asked->collective, asked->count);
+}
+
 static int read_counts(const struct tutti_asked *asked, struct tutti_read *out)
 {
     int ranks = out->team->size;
@@ -97,7 +111,7 @@ static enum tutti_reading read_team(const struct tutti_asked *asked, struct tutt
     if (total == 0 || (collective == TUTTI_COLLECTIVE_REDUCE && (asked->root < 0 || asked->root >= ranks)))
         return TUTTI_READ_UNTOUCHED;
     int gets = results_of(asked, rank) > 0;
-    if (!tutti_buffers_fine(collective, asked->sendbuf, asked->recvbuf, gets))
+    if (!tutti_buffers_fine(collective, asked->sendbuf, asked->recvbuf, asked->count, gets))
         return TUTTI_READ_UNTOUCHED;
     out->call = (struct tutti_reduce){
         .collective = collective,
@@ -124,6 +138,7 @@ static enum tutti_reading read_call(const struct tutti_asked *asked, struct tutt
 {
     out->many = NULL;
     out->team = NULL;
+    out->early = 0;
     const struct tutti_type_row *type = tutti_type_find(asked->datatype);
     int operation = tutti_op_find(asked->op);
     if (!type || operation == TUTTI_OP_NONE || !(type->legal >> operation & 1)) {
@@ -133,10 +148,10 @@ static enum tutti_reading read_call(const struct tutti_asked *asked, struct tutt
     struct tutti_comm *state = tutti_comm_find(asked->comm);
     if (!state && !(state = nonblocking ? tutti_comm_begin(asked->comm) : tutti_comm_make(asked->comm)))
         return TUTTI_READ_UNTOUCHED;
-    if (unlikely(state->opening) && nonblocking && state->opening->team) {
-        out->team = state->opening->team;
+    if (unlikely(state->opening) && nonblocking && (out->team = tutti_comm_early(state)) != NULL)
+        out->early = 1;
+    if (unlikely(out->early))
         return read_team(asked, out, type, operation);
-    }
     if (unlikely(state->opening))
         tutti_comm_ready(state, 1);
     if ((out->team = state->team) != NULL)

@@ -32,6 +32,7 @@ struct tutti_read {
     const char *why;
     int status;
     struct tutti_team *team;
+    int early; /* 1: it was being made still */
     struct tutti_reduce call;
     size_t *many, few[TUTTI_MAX_RANKS]; /* REDUCE_SCATTER: counts */
 };
@@ -74,20 +75,30 @@ static inline int tutti_host_only(void)
     return !tutti_door.device || !tutti_door.device->active();
 }
 
+/* 1 where the MPI refuses to reduce from a buffer into the same one. */
+static inline int tutti_alias_is_refused(enum tutti_collective collective, MPI_Count count)
+{
+#ifdef TUTTI_FRONT_OPENMPI
+    if (collective == TUTTI_COLLECTIVE_REDUCE)
+        return 1;
+#endif
+    return tutti_door.strict_alias ||
+           (tutti_door.strict_allreduce && collective == TUTTI_COLLECTIVE_ALLREDUCE && count > 1);
+}
+/* The same of a whole call on this rank: the MPI may have its buffers as they are. */
+int tutti_alias_of_call_is_refused(const struct tutti_asked *asked);
+
 /* 1 where the buffers show none of the errors that the MPI finds by itself, before it talks to anybody. `gets`: this
  * rank has a result. */
 static inline int tutti_buffers_fine(enum tutti_collective collective, const void *sendbuf, const void *recvbuf,
-                                     int gets)
+                                     MPI_Count count, int gets)
 {
     int reduce = collective == TUTTI_COLLECTIVE_REDUCE;
     if (unlikely(!sendbuf))
         return 0;
     if (sendbuf == MPI_IN_PLACE)
         return (gets || !reduce) && recvbuf && recvbuf != MPI_IN_PLACE;
-    int alias = sendbuf == recvbuf && tutti_door.strict_alias;
-#ifdef TUTTI_FRONT_OPENMPI
-    alias |= reduce && sendbuf == recvbuf; /* its only call that looks */
-#endif
+    int alias = unlikely(sendbuf == recvbuf) && tutti_alias_is_refused(collective, count);
     if (!gets)
         return reduce || !alias;
     return recvbuf && recvbuf != MPI_IN_PLACE && !alias;

@@ -1,4 +1,5 @@
-/* The generated wrappers: calls that are refused with device memory and otherwise passed on. */
+/* The generated wrappers: calls that are refused with device memory and otherwise passed on, and those that are
+ * announced and passed on. */
 #include "mpi/door.h"
 
 #define ON_COMM(comm) tutti_fail_comm(comm, MPI_ERR_BUFFER)
@@ -11,6 +12,17 @@
 #define BUFFERS3(a, b, c) (tutti_must_stage(a) ? #a : BUFFERS2(b, c))
 
 #define GENERATE_SEE(name, errors, buffers, parameters, arguments)
+#define GENERATE_MEET(name, errors, buffers, parameters, arguments)                                                    \
+    int tutti_door_##name parameters                                                                                   \
+    {                                                                                                                  \
+        tutti_meet_pass(comm);                                                                                         \
+        return tutti_real.name arguments;                                                                              \
+    }
+#define GENERATE_PASS(name, errors, buffers, parameters, arguments)                                                    \
+    int tutti_door_##name parameters                                                                                   \
+    {                                                                                                                  \
+        return tutti_real.name arguments;                                                                              \
+    }
 #define GENERATE_TAKE(name, errors, buffers, parameters, arguments)
 #define GENERATE_REFUSE(name, errors, buffers, parameters, arguments)                                                  \
     int tutti_door_##name parameters                                                                                   \

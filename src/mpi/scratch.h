@@ -3,7 +3,8 @@
 #ifndef TUTTI_MPI_SCRATCH_H
 #define TUTTI_MPI_SCRATCH_H
 
-#include "mpi/packed.h"
+#include "dtype/places.h"
+#include "mpi/datatypes.h"
 
 struct tutti_scratch {
     char *memory; /* NULL: none */

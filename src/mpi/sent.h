@@ -3,6 +3,7 @@
 #define TUTTI_MPI_SENT_H
 
 #include "mpi/letters.h"
+#include "p2p/rendezvous.h"
 
 enum tutti_sent_state {
     TUTTI_SENT_ON_ITS_WAY,
@@ -13,29 +14,23 @@ enum tutti_sent_state {
 struct tutti_sent {
     struct tutti_sent *next;
     struct tutti_message message;
-    const struct tutti_plan *plan; /* held; NULL: a staged message, without a letter */
-    uint64_t bytes, since;
-    uint64_t patience;           /* ns more than usual that the receiver may take to come for it */
-    struct tutti_letter *letter; /* NULL: it needs no care any more */
-    MPI_Request mail, data;      /* of the MPI: the short message; the packed one of a MAILED letter */
-    void *pinned;                /* that it lies in */
-    size_t room;
-    MPI_Request request; /* the program's, where `tag` is not -1 */
-    int tag, borrowed;   /* borrowed: of a persistent request */
+    struct tutti_rendezvous_send core; /* its plan is held; NULL: a staged message, without a letter */
+    MPI_Request mail;                  /* of the MPI: the short message */
+    MPI_Request request;               /* the program's, where `tag` is not -1 */
+    int tag, borrowed;                 /* borrowed: of a persistent request */
     enum tutti_sent_state state;
     int freed, code;
     int given_up; /* the program has freed its request */
     unsigned char text[TUTTI_MAIL_BYTES];
 };
 
-static inline struct tutti_pack_job tutti_sent_packing(const struct tutti_sent *sent, void *to)
+static inline struct tutti_elements tutti_sent_elements(const struct tutti_message *message,
+                                                        const struct tutti_layout *layout)
 {
-    return (struct tutti_pack_job){.direction = TUTTI_PACK,
-                                   .plan = sent->plan,
-                                   .count = (uint64_t)sent->message.count,
-                                   .memory = (void *)(uintptr_t)sent->message.buffer,
-                                   .packed = to,
-                                   .bytes = sent->bytes};
+    return (struct tutti_elements){.plan = tutti_plan_hold(layout->plan),
+                                   .count = message->count,
+                                   .buffer = (void *)(uintptr_t)message->buffer,
+                                   .whole = layout->in_order && (layout->solid || message->count == 1)};
 }
 
 /* The allocation that was looked at last, so that the driver is asked once about what lies in one. */
@@ -62,8 +57,9 @@ void tutti_sent_withdraw(struct tutti_sent *sent);
 struct tutti_sent *tutti_sent_begin(const struct tutti_message *message, int blocking, int *code);
 /* letters_poll.c: from here on polling looks after it, until the program is through with it too. */
 void tutti_sent_list(struct tutti_sent *sent);
-/* 1 where the data have left the program's buffer, and a synchronous message is received. */
+/* 1 where the data have left the program's buffer, and a synchronous message is received. await: until then. */
 int tutti_sent_has_left(struct tutti_sent *sent);
+void tutti_sent_await(struct tutti_sent *sent);
 void tutti_sent_destroy(struct tutti_sent *sent);
 
 #endif

@@ -84,6 +84,12 @@ static void *lazy_take(size_t bytes, size_t *room)
 
 /* ---- shape of a buffer ---- */
 
+int tutti_type_is_fine(MPI_Datatype type)
+{
+    struct tutti_layout *layout = type == tutti_handles.no_type ? NULL : tutti_layout_of(type);
+    return layout && tutti_layout_committed(layout, type);
+}
+
 int tutti_elements_on_device(const void *buffer, MPI_Datatype type)
 {
     if (tutti_inside || buffer == MPI_IN_PLACE || type == tutti_handles.no_type)

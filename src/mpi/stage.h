@@ -55,14 +55,17 @@ static inline int tutti_span_by_kernel(const struct tutti_span *span)
  * absolute addresses (MPI_BOTTOM), and displacements that lead there. An MPI that takes device memory itself is spared
  * types with gaps there, which it copies block by block or not at all: 1 for all of those. */
 int tutti_elements_on_device(const void *buffer, MPI_Datatype type);
-/* 1 where `buffer` must be staged. */
+/* 0 where the MPI refuses the type: derived, and not committed. */
+int tutti_type_is_fine(MPI_Datatype type);
+/* 1 where `buffer` must be staged. What the MPI refuses goes to it as it is. */
 static inline int tutti_needs_span(const void *buffer, MPI_Datatype type)
 {
     if (likely(!tutti_door.device || !tutti_door.device->active()))
         return 0;
-    if (tutti_must_stage(buffer))
-        return 1;
-    return unlikely(!tutti_type_find(type)) && tutti_elements_on_device(buffer, type);
+    const int staged = tutti_must_stage(buffer);
+    if (likely(tutti_type_find(type) != NULL))
+        return staged;
+    return (staged || tutti_elements_on_device(buffer, type)) && tutti_type_is_fine(type);
 }
 
 /* Prepares a buffer of `count` elements: leaves host buffers, MPI_IN_PLACE, empty ones and what the MPI will refuse as

@@ -2,6 +2,7 @@
 #include "core/log.h"
 #include "mpi/arrivals.h"
 #include "mpi/letters.h"
+#include "mpi/matched.h"
 #include "mpi/moved.h"
 
 static int tutti_stage_failed(const char *call, MPI_Comm comm, int status)

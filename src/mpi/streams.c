@@ -193,13 +193,14 @@ static const char *open_on(struct tutti_comm *comm, struct tutti_mpix_stream *st
     return NULL;
 }
 
-/* Ranks that gave a stream: 1 all, 0 none, negative: some, or the transport failed. */
-static int agree(struct tutti_comm *comm, int given)
+/* Ranks that gave a stream: 1 all, 0 none, negative: some, or the transport failed; *teams: all ranks have a team. */
+static int agree(struct tutti_comm *comm, int given, int *teams)
 {
     struct tutti_transport *transport = &comm->transport.base;
-    int64_t words[2] = {given, -given};
-    if (transport->ops->allreduce(transport, words, 2, TUTTI_COMBINE_MIN) != TUTTI_OK || words[0] != -words[1])
+    int64_t words[3] = {given, -given, comm->team != NULL};
+    if (transport->ops->allreduce(transport, words, 3, TUTTI_COMBINE_MIN) != TUTTI_OK || words[0] != -words[1])
         return -1;
+    *teams = (int)words[2];
     return (int)words[0];
 }
 
@@ -225,15 +226,17 @@ int tutti_door_MPIX_Stream_comm_create(MPI_Comm comm, struct tutti_mpix_stream *
     struct tutti_comm *state = tutti_comm_make(*out);
     if (!state)
         return refuse(comm, out, MPI_ERR_NO_MEM, "out of memory");
-    if (!state->team)
+    if (!state->team && !state->alone)
         return refuse(comm, out,
                       state->failed != TUTTI_OK ? tutti_error_code(state->failed) : MPI_ERR_UNSUPPORTED_OPERATION,
                       state->passed ? state->passed : tutti_status_text(state->failed));
-    int given = agree(state, stream != NULL);
+    int teams = 0, given = agree(state, stream != NULL, &teams);
     if (given < 0)
         return refuse(comm, out, MPI_ERR_ARG, "some ranks gave MPIX_STREAM_NULL and some a stream");
-    if (given == 0)
+    if (given == 0 && state->team)
         return MPI_SUCCESS;
+    if (!teams)
+        return refuse(comm, out, MPI_ERR_NO_MEM, state->passed ? state->passed : "a rank has no memory for a team");
     const char *why = NULL;
     if (state->team->size > 1) {
         TUTTI_INSIDE();

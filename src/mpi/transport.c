@@ -1,26 +1,23 @@
 /* The transport of everything below the door, over real calls of the MPI on one communicator. */
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/clock.h"
 #include "core/log.h"
+#include "core/reserve.h"
 #include "core/settings.h"
 #include "core/status.h"
 #include "mpi/door.h"
-#include "mpi/letters.h"
-#include "progress/worker.h"
+#include "mpi/own.h"
+#include "mpi/transfers.h"
+#include "progress/engine.h"
+#include "progress/fiber.h"
 
 enum {
     PIECE = 1 << 30,   /* bytes of one block of one real call */
     WATCHED = 1 << 20, /* bytes of all blocks up to which a call is watched, see await() */
-    LOOK_NS = 5000000, /* between looks after peers */
-    FEW = 256,         /* words of an allreduce up to which it is watched */
-    SPINS = 32
+    FEW = 256          /* words of an allreduce up to which it is watched */
 };
-static const uint64_t second = 1000000000;
-static const uint64_t grace = 2000000000; /* a call that needs nothing more of a dead peer ends before */
 
 static MPI_Comm comm_of(struct tutti_transport *transport)
 {
@@ -32,41 +29,33 @@ static int result(int code)
     return code == MPI_SUCCESS ? TUTTI_OK : TUTTI_ERR_TRANSPORT;
 }
 
+struct ending {
+    MPI_Request *request;
+    int code;
+};
+
+static int ended(void *with)
+{
+    struct ending *e = with;
+    int flag = 0;
+    e->code = tutti_real.MPI_Test(e->request, &flag, MPI_STATUS_IGNORE);
+    return flag || e->code != MPI_SUCCESS;
+}
+
 /* Ends a nonblocking call. A plain MPI waits for ever for a process that has died: here the wait ends with
  * TUTTI_ERR_PEER. The request is lost then and the MPI may still use its buffers. A stall is said once, without the
  * rank that is missing, which nobody can know before the ranks have met. No time limit: the MPI's own call, in whose
  * place this is waited, has none either, and a program on host memory must not fail for it. */
 static int await(struct tutti_transport *transport, int code, MPI_Request *request)
 {
-    uint64_t start = 0, next = 0, dead_since = 0;
-    int told = 0;
-    for (unsigned spins = 1; code == MPI_SUCCESS; spins++) {
-        int flag = 0;
-        code = tutti_real.MPI_Test(request, &flag, MPI_STATUS_IGNORE);
-        if (flag || code != MPI_SUCCESS)
-            break;
-        if (spins % SPINS != 0)
-            continue;
-        sched_yield();
-        uint64_t now = tutti_now_ns();
-        if (now < next)
-            continue;
-        next = now + LOOK_NS;
-        start = start ? start : now;
-        if (!told && now - start > (uint64_t)tutti_settings()->stall_seconds * second) {
-            told = 1;
-            tutti_warn("waiting for %ld s: not all ranks have arrived at a reduction on %s, where they meet for the "
-                       "first time",
-                       tutti_settings()->stall_seconds, transport->label);
-        }
-        int dead = tutti_door.node ? tutti_node_dead(tutti_door.node) : 0;
-        dead_since = !dead ? 0 : dead_since ? dead_since : now;
-        if (dead && now - dead_since > grace) {
-            tutti_error("process %d has died while ranks of its machine were to meet", dead);
-            return TUTTI_ERR_PEER;
-        }
-    }
-    return result(code);
+    char what[160];
+    struct ending e = {request, code};
+    if (code != MPI_SUCCESS)
+        return TUTTI_ERR_TRANSPORT;
+    snprintf(what, sizeof what, "not all ranks have arrived at a reduction on %s, where they meet for the first time",
+             transport->label);
+    int status = tutti_progress_wait(&(const struct tutti_wait){.done = ended, .with = &e, .what = what, .watched = 1});
+    return status != TUTTI_OK ? status : result(e.code);
 }
 
 int tutti_transport_await(struct tutti_transport *transport, MPI_Request *request)
@@ -81,15 +70,16 @@ static int watched(struct tutti_transport *transport, const void *in, size_t in_
     size_t size = (size_t)transport->size, out_bytes = bytes * size;
     char *room = malloc(in_bytes + out_bytes + 1);
     MPI_Request request = tutti_handles.no_request;
-    if (!room)
-        return TUTTI_ERR_MEMORY;
-    memcpy(room, in, in_bytes);
+    const void *from = room ? room : in; /* who stayed away would leave the others in the exchange */
+    void *to = room ? room + in_bytes : out;
+    if (room)
+        memcpy(room, in, in_bytes);
     int status = await(transport,
                        (all ? tutti_real.MPI_Ialltoall
-                            : tutti_real.MPI_Iallgather)(room, (int)bytes, tutti_handles.byte, room + in_bytes,
-                                                         (int)bytes, tutti_handles.byte, comm_of(transport), &request),
+                            : tutti_real.MPI_Iallgather)(from, (int)bytes, tutti_handles.byte, to, (int)bytes,
+                                                         tutti_handles.byte, comm_of(transport), &request),
                        &request);
-    if (status == TUTTI_ERR_PEER)
+    if (status == TUTTI_ERR_PEER || !room)
         return status; /* cppcheck-suppress memleak */
     memcpy(out, room + in_bytes, out_bytes);
     free(room);
@@ -99,6 +89,7 @@ static int watched(struct tutti_transport *transport, const void *in, size_t in_
 static int barrier(struct tutti_transport *transport)
 {
     TUTTI_INSIDE();
+    tutti_meet_turn(comm_of(transport));
     MPI_Request request = tutti_handles.no_request;
     return await(transport, tutti_real.MPI_Ibarrier(comm_of(transport), &request), &request);
 }
@@ -118,6 +109,7 @@ static int piece_type(size_t piece, size_t stride, MPI_Datatype *out)
 static int allgather(struct tutti_transport *transport, const void *in, void *out, size_t bytes)
 {
     TUTTI_INSIDE();
+    tutti_meet_turn(comm_of(transport));
     MPI_Comm comm = comm_of(transport);
     if (bytes <= WATCHED / (size_t)transport->size)
         return watched(transport, in, bytes, out, bytes, 0);
@@ -142,6 +134,7 @@ static int allgather(struct tutti_transport *transport, const void *in, void *ou
 static int alltoall(struct tutti_transport *transport, const void *in, void *out, size_t bytes)
 {
     TUTTI_INSIDE();
+    tutti_meet_turn(comm_of(transport));
     MPI_Comm comm = comm_of(transport);
     if (bytes <= WATCHED / (size_t)transport->size)
         return watched(transport, in, bytes * (size_t)transport->size, out, bytes, 1);
@@ -165,10 +158,12 @@ static int alltoall(struct tutti_transport *transport, const void *in, void *out
 static int allreduce(struct tutti_transport *transport, int64_t *words, size_t count, enum tutti_combine how)
 {
     TUTTI_INSIDE();
+    tutti_meet_turn(comm_of(transport));
     const MPI_Op op[] = {tutti_handles.min, tutti_handles.max, tutti_handles.sum, tutti_handles.band,
                          tutti_handles.bor};
     if (count <= FEW) {
-        int64_t *room = malloc(2 * FEW * sizeof *room);
+        static struct tutti_reserve reserve;
+        int64_t *room = tutti_reserve_take(&reserve, 2 * FEW * sizeof *room);
         MPI_Request request = tutti_handles.no_request;
         if (!room)
             return TUTTI_ERR_MEMORY;
@@ -196,13 +191,13 @@ static int allreduce(struct tutti_transport *transport, int64_t *words, size_t c
  */
 static void progress(struct tutti_transport *transport)
 {
-    int flag;
-    if ((!tutti_door.multiple && !tutti_inside) || tutti_on_worker())
+    (void)transport;
+    if ((!tutti_door.multiple && !tutti_inside) || tutti_fiber_here())
         return;
     TUTTI_INSIDE();
-    tutti_real.MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, comm_of(transport), &flag, MPI_STATUS_IGNORE);
-    if (tutti_letters_busy()) /* a peer may be waiting for one of this rank's before it comes */
-        tutti_letters_poll();
+    tutti_own_progress();
+    if (!tutti_waiting_now()) /* all have come then; before, a peer may be waiting for something of this rank's */
+        tutti_progress_poll();
 }
 
 /* The lowest rank of the transport on this machine names the machine. */
@@ -223,7 +218,20 @@ static int node_color(struct tutti_transport *transport, int64_t *color)
     return result(code);
 }
 
-static const struct tutti_transport_ops ops = {barrier, allgather, alltoall, allreduce, progress, node_color};
+static const struct tutti_transport_ops ops = {
+    .barrier = barrier,
+    .allgather = allgather,
+    .alltoall = alltoall,
+    .allreduce = allreduce,
+    .progress = progress,
+    .node_color = node_color,
+    .send = tutti_transport_send,
+    .receive = tutti_transport_receive,
+    .probe = tutti_transport_probe,
+    .receive_caught = tutti_transport_receive_caught,
+    .test = tutti_transport_test,
+    .cancel = tutti_transport_cancel,
+};
 
 void tutti_transport_over(struct tutti_mpi_transport *transport, MPI_Comm comm)
 {

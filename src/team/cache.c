@@ -1,14 +1,16 @@
 #include "team/cache.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "core/log.h"
 #include "core/status.h"
+#include "progress/fiber.h"
 
-enum { CHAINS_LEAST = 64, EXPORTS = 256 };
+enum { CHAINS_LEAST = 64, EXPORTS = 512, WAYS = 8 };
 
 struct export_entry {
     uint64_t id; /* 0: empty */
@@ -21,8 +23,10 @@ struct tutti_cache {
     size_t entries, count; /* most, and now without channels in use */
     size_t chains;         /* a power of two */
     struct tutti_mapping **chain;
-    struct tutti_mapping ends; /* ends.newer: least recently used; ends.older: most recently */
-    struct export_entry exported[EXPORTS];
+    struct tutti_mapping ends;             /* ends.newer: least recently used; ends.older: most recently */
+    struct export_entry exported[EXPORTS]; /* each in one of WAYS places */
+    unsigned next;                         /* to be looked at, whether it is still there */
+    _Atomic uint64_t named;
 };
 
 struct tutti_cache *tutti_cache_new(size_t entries)
@@ -122,6 +126,7 @@ static void refer(struct tutti_cache *cache, struct tutti_mapping *m)
 {
     if (m->refs++ == 0 && m->channel)
         cache->count--;
+    m->doomed = 0; /* whoever asks for it knows better */
     unlink_use(m);
     link_newest(cache, m);
 }
@@ -138,7 +143,7 @@ static struct tutti_mapping *find(struct tutti_cache *cache, int peer, int gpu, 
 
 struct tutti_mapping *tutti_cache_find(struct tutti_cache *cache, int peer, int gpu, const struct tutti_export *what)
 {
-    pthread_mutex_lock(&cache->lock);
+    tutti_fiber_lock(&cache->lock);
     struct tutti_mapping *m = find(cache, peer, gpu, what);
     pthread_mutex_unlock(&cache->lock);
     return m;
@@ -166,7 +171,7 @@ static int import(struct tutti_cache *cache, const struct tutti_device *device, 
 int tutti_cache_add(struct tutti_cache *cache, const struct tutti_device *device, int peer, int gpu,
                     const struct tutti_export *what, int fd, int channel, struct tutti_mapping **out)
 {
-    pthread_mutex_lock(&cache->lock);
+    tutti_fiber_lock(&cache->lock);
     struct tutti_mapping *m = find(cache, peer, gpu, what); /* another thread may have been faster */
     int status = TUTTI_OK;
     if (!m) {
@@ -185,27 +190,59 @@ int tutti_cache_add(struct tutti_cache *cache, const struct tutti_device *device
 
 void tutti_cache_release(struct tutti_cache *cache, const struct tutti_device *device, struct tutti_mapping *m)
 {
-    pthread_mutex_lock(&cache->lock);
+    tutti_fiber_lock(&cache->lock);
     if (--m->refs == 0 && m->channel) {
         cache->count++;
         make_room(cache, device, 0);
+    } else if (m->refs == 0 && m->doomed) {
+        drop(cache, device, m);
+    }
+    pthread_mutex_unlock(&cache->lock);
+}
+
+void tutti_cache_forget(struct tutti_cache *cache, const struct tutti_device *device, int peer, uint64_t id)
+{
+    tutti_fiber_lock(&cache->lock);
+    for (struct tutti_mapping *m = cache->ends.newer, *next; m != &cache->ends; m = next) {
+        next = m->newer;
+        if (m->peer != peer || (id ? m->what.id != id : m->channel))
+            continue;
+        if (m->refs == 0)
+            drop(cache, device, m);
+        else
+            m->doomed = !m->channel;
     }
     pthread_mutex_unlock(&cache->lock);
 }
 
 size_t tutti_cache_count(struct tutti_cache *cache)
 {
-    pthread_mutex_lock(&cache->lock);
+    tutti_fiber_lock(&cache->lock);
     size_t count = cache->count;
     pthread_mutex_unlock(&cache->lock);
     return count;
 }
 
+/* Where the name is, or is to be. */
+static struct export_entry *place_of(struct tutti_cache *cache, uint64_t id)
+{
+    const uint64_t first = mix(id);
+    struct export_entry *empty = NULL;
+    for (unsigned i = 0; i < WAYS; i++) {
+        struct export_entry *entry = &cache->exported[(first + i) % EXPORTS];
+        if (entry->id == id)
+            return entry;
+        if (entry->id == 0 && !empty)
+            empty = entry;
+    }
+    return empty ? empty : &cache->exported[(first + cache->named % WAYS) % EXPORTS];
+}
+
 int tutti_cache_export(struct tutti_cache *cache, const struct tutti_device *device, const void *pointer, uint64_t id,
                        struct tutti_export *out)
 {
-    struct export_entry *entry = &cache->exported[mix(id) % EXPORTS];
-    pthread_mutex_lock(&cache->lock);
+    tutti_fiber_lock(&cache->lock);
+    struct export_entry *entry = place_of(cache, id);
     if (entry->id != id || id == 0) {
         int fd = -1;
         struct export_entry made = {.id = id};
@@ -213,6 +250,7 @@ int tutti_cache_export(struct tutti_cache *cache, const struct tutti_device *dev
         if (made.status == TUTTI_OK && fd >= 0)
             close(fd); /* whoever needs one is sent a fresh one */
         *entry = made;
+        cache->named++;
     }
     int status = entry->status;
     if (status == TUTTI_OK)
@@ -221,9 +259,34 @@ int tutti_cache_export(struct tutti_cache *cache, const struct tutti_device *dev
     return status;
 }
 
+unsigned tutti_cache_gone(struct tutti_cache *cache, const struct tutti_device *device, unsigned few, uint64_t ids[],
+                          unsigned most)
+{
+    unsigned n = 0;
+    tutti_fiber_lock(&cache->lock);
+    for (unsigned left = few ? few : EXPORTS; left > 0 && n < most; left--) {
+        struct export_entry *entry = &cache->exported[cache->next++ % EXPORTS];
+        struct tutti_memory memory;
+        if (entry->id == 0 || entry->status != TUTTI_OK)
+            continue;
+        device->classify((const void *)(uintptr_t)entry->what.base, &memory);
+        if (memory.kind == TUTTI_MEMORY_DEVICE && memory.id == entry->id)
+            continue;
+        ids[n++] = entry->what.id;
+        entry->id = 0;
+    }
+    pthread_mutex_unlock(&cache->lock);
+    return n;
+}
+
+uint64_t tutti_cache_named(struct tutti_cache *cache)
+{
+    return atomic_load_explicit(&cache->named, memory_order_relaxed);
+}
+
 void tutti_cache_empty(struct tutti_cache *cache, const struct tutti_device *device)
 {
-    pthread_mutex_lock(&cache->lock);
+    tutti_fiber_lock(&cache->lock);
     while (cache->ends.newer != &cache->ends) {
         struct tutti_mapping *m = cache->ends.newer;
         cache->count += m->channel && m->refs > 0;

@@ -4,6 +4,7 @@
 #ifndef TUTTI_TEAM_CACHE_H
 #define TUTTI_TEAM_CACHE_H
 
+#include <stdatomic.h>
 #include <stddef.h>
 
 #include "device/device.h"
@@ -19,6 +20,7 @@ struct tutti_mapping {
     unsigned refs;
     int channel; /* of an open team: not counted among the entries while in use */
     void *base;
+    _Atomic int doomed; /* its owner has freed it: goes when nobody uses it */
 };
 
 /* At most `entries` mappings, those of open teams' channels apart. NULL: no memory. */
@@ -34,10 +36,19 @@ struct tutti_mapping *tutti_cache_find(struct tutti_cache *cache, int peer, int 
 int tutti_cache_add(struct tutti_cache *cache, const struct tutti_device *device, int peer, int gpu,
                     const struct tutti_export *what, int fd, int channel, struct tutti_mapping **out);
 void tutti_cache_release(struct tutti_cache *cache, const struct tutti_device *device, struct tutti_mapping *mapping);
+/* The peer's allocation is gone (id 0: all of them may be, channels apart): unmaps what is not in use at once, the rest
+ * when it is released. */
+void tutti_cache_forget(struct tutti_cache *cache, const struct tutti_device *device, int peer, uint64_t id);
 size_t tutti_cache_count(struct tutti_cache *cache);
 
 /* Name of the allocation that holds `pointer`; status as export_memory's, kept by the allocation's id. */
 int tutti_cache_export(struct tutti_cache *cache, const struct tutti_device *device, const void *pointer, uint64_t id,
                        struct tutti_export *out);
+/* Forgets names of allocations that are there no more, and says which: at most `most` ids. Looks at all names, or at
+ * the next `few`. */
+unsigned tutti_cache_gone(struct tutti_cache *cache, const struct tutti_device *device, unsigned few, uint64_t ids[],
+                          unsigned most);
+/* Names that were made so far. */
+uint64_t tutti_cache_named(struct tutti_cache *cache);
 
 #endif

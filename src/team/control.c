@@ -11,7 +11,58 @@
 #include "team/socket.h"
 
 static const uint64_t page_magic = 0x5455545449504147; /* "TUTTIPAG" */
-enum { PAGE_VERSION = 3, PAGE_SEALS = F_SEAL_SHRINK | F_SEAL_GROW };
+enum { PAGE_VERSION = 4, PAGE_SEALS = F_SEAL_SHRINK | F_SEAL_GROW };
+
+/* Pages that ranks of this process have made: where ranks are threads, all look at one mapping. No lock: a child after
+ * fork releases its page while another thread of the parent may have held one. */
+enum { OWN_PAGES = 64 };
+static struct {
+    _Atomic uint64_t inode;
+    _Atomic(struct tutti_page *) page; /* NULL: free */
+} own_pages[OWN_PAGES];
+
+static uint64_t inode_of(int fd)
+{
+    struct stat stat;
+    return fstat(fd, &stat) == 0 ? (uint64_t)stat.st_ino : 0;
+}
+
+/* More pages than there is room for are mapped once more by those who share them. */
+static void put_down(struct tutti_page *page, int fd)
+{
+    for (int i = 0; i < OWN_PAGES; i++) {
+        struct tutti_page *none = NULL;
+        if (!atomic_compare_exchange_strong(&own_pages[i].page, &none, page))
+            continue;
+        atomic_store(&own_pages[i].inode, inode_of(fd));
+        return;
+    }
+}
+
+static void strike_out(struct tutti_page *page)
+{
+    for (int i = 0; i < OWN_PAGES; i++) {
+        if (atomic_load(&own_pages[i].page) != page)
+            continue;
+        atomic_store(&own_pages[i].inode, 0);
+        atomic_store(&own_pages[i].page, NULL);
+        return;
+    }
+}
+
+/* The page behind `fd`, one reference more, where a rank of this process has made it; NULL otherwise. */
+static struct tutti_page *find_own(int fd)
+{
+    const uint64_t inode = inode_of(fd); /* as long as fd is open, no other memory's */
+    for (int i = 0; inode && i < OWN_PAGES; i++) {
+        struct tutti_page *page = atomic_load(&own_pages[i].page);
+        if (!page || atomic_load(&own_pages[i].inode) != inode)
+            continue;
+        atomic_fetch_add(&page->refs, 1);
+        return page;
+    }
+    return NULL;
+}
 
 static int map(int fd, struct tutti_page **out)
 {
@@ -52,6 +103,7 @@ int tutti_page_create(const uint64_t nonce[2], int *out_fd, struct tutti_page **
     control->pid = (uint32_t)getpid();
     control->nonce[0] = nonce[0];
     control->nonce[1] = nonce[1];
+    put_down(*out, fd);
     *out_fd = fd;
     return TUTTI_OK;
 }
@@ -66,8 +118,8 @@ int tutti_page_map(int fd, const uint64_t nonce[2], struct tutti_page **out)
                    sizeof(struct tutti_control));
         return TUTTI_ERR_SYSTEM;
     }
-    struct tutti_page *page;
-    int status = map(fd, &page);
+    struct tutti_page *page = find_own(fd);
+    int status = page ? TUTTI_OK : map(fd, &page);
     if (status != TUTTI_OK)
         return status;
     const struct tutti_control *control = page->control;
@@ -85,6 +137,7 @@ void tutti_page_release(struct tutti_page *page)
 {
     if (!page || atomic_fetch_sub(&page->refs, 1) != 1)
         return;
+    strike_out(page);
     munmap(page->control, sizeof *page->control);
     free(page);
 }
@@ -92,7 +145,7 @@ void tutti_page_release(struct tutti_page *page)
 int tutti_slot_take(struct tutti_node *node)
 {
     int number = -1;
-    pthread_mutex_lock(&node->lock);
+    tutti_fiber_lock(&node->lock);
     tutti_place_sweep(node);
     for (int i = 0; i < TUTTI_SLOTS / 64 && number < 0; i++) {
         if (~node->slots[i] == 0)
@@ -129,7 +182,7 @@ static void drop(struct tutti_node *node, int number)
 
 void tutti_slot_drop(struct tutti_node *node, int number)
 {
-    pthread_mutex_lock(&node->lock);
+    tutti_fiber_lock(&node->lock);
     drop(node, number);
     pthread_mutex_unlock(&node->lock);
 }
@@ -140,7 +193,7 @@ void tutti_place_leave(struct tutti_place *place)
     if (!place->seat || !place->seat->stuck) /* a kernel that has not left may still write into peers' channels */
         atomic_fetch_add(&place->slot[place->rank]->generation, 1);
     tutti_socket_purge(node, place->number[place->rank]);
-    pthread_mutex_lock(&node->lock);
+    tutti_fiber_lock(&node->lock);
     place->next = node->leaving;
     node->leaving = place;
     tutti_place_sweep(node);

@@ -134,14 +134,26 @@ _Static_assert(sizeof(struct tutti_words) == 4 * 128, "whole lines");
 
 enum { TUTTI_SLOTS = 2048, TUTTI_WORDS = 64 };
 
+/* Allocations of the owner that were freed: the last ones of `count`. */
+enum { TUTTI_GONE = 128 };
+struct tutti_gone {
+    _Alignas(
+        128) _Atomic uint32_t notices; /* not 0: a peer has told something; written by peers, cleared by the owner */
+    uint32_t pad[31];
+    _Atomic uint32_t count;
+    _Atomic uint64_t id[TUTTI_GONE]; /* of the n-th in [n % TUTTI_GONE] */
+};
+
 struct tutti_control {
     _Alignas(4096) uint64_t magic;
     uint32_t version, pid;
     uint64_t nonce[2];
     _Atomic uint32_t closed;               /* 1: the owner has left in good order */
+    _Atomic uint32_t steps;                /* that its nonblocking calls have gone on, over all communicators */
     struct tutti_words words[TUTTI_WORDS]; /* page-aligned end, so that a device can map this part alone */
     _Alignas(4096) struct tutti_slot slot[TUTTI_SLOTS];
     struct tutti_lanes lanes;
+    struct tutti_gone gone;
 };
 _Static_assert(sizeof(struct tutti_control) < 4 << 20, "every rank maps the page of every rank of its node");
 

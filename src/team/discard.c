@@ -21,7 +21,7 @@ static void end(struct tutti_node *node, void *memory, struct tutti_kept *kept)
 static void discard(struct tutti_node *node, void *memory, struct tutti_kept *kept)
 {
     struct tutti_discarded *aside = NULL;
-    pthread_mutex_lock(&node->lock);
+    tutti_fiber_lock(&node->lock);
     if (atomic_load(&node->streams) > 0 && (aside = malloc(sizeof *aside)) != NULL) {
         *aside = (struct tutti_discarded){node->discarded, memory, kept};
         node->discarded = aside;
@@ -61,7 +61,7 @@ int tutti_discard_held(const struct tutti_node *node)
 
 void tutti_discard_end(struct tutti_node *node, int alive)
 {
-    pthread_mutex_lock(&node->lock);
+    tutti_fiber_lock(&node->lock);
     struct tutti_discarded *all = node->discarded;
     node->discarded = NULL;
     pthread_mutex_unlock(&node->lock);

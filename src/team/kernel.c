@@ -36,30 +36,42 @@ static int kernel_left(struct tutti_team *team, const struct notice *n, int mail
     return TUTTI_ERR_TIMEOUT;
 }
 
-/* mailed: the kernel may also leave without having begun; *mailed is then 0. */
+/* A wait for a kernel; mailed: it may also leave without having begun, and *mailed is then 0. */
+struct kernel {
+    struct tutti_team *team;
+    const struct notice *n;
+    int *mailed;
+    struct tutti_waiting w;
+    uint64_t asked; /* when the device was asked last */
+};
+
+static int has_ended(void *with)
+{
+    struct kernel *k = with;
+    if (noticed(k->n))
+        return 1;
+    if (k->mailed && tutti_mail_lost(k->team)) {
+        *k->mailed = 0;
+        return 1;
+    }
+    if (k->w.waited - k->asked <= 1000000) /* seldom: a query costs more than a look at the word */
+        return 0;
+    k->asked = k->w.waited;
+    return kernel_left(k->team, k->n, k->mailed != NULL);
+}
+
 static int await(struct tutti_team *team, const struct notice *n, int *mailed)
 {
-    struct tutti_waiting w = tutti_waiting(team, TUTTI_WAITING_KERNEL, UINT64_MAX);
-    uint64_t asked = 0;
+    struct kernel k = {
+        .team = team, .n = n, .mailed = mailed, .w = tutti_waiting(team, TUTTI_WAITING_KERNEL, UINT64_MAX)};
     if (team->state == TUTTI_TEAM_BROKEN)
         return TUTTI_ERR_BROKEN;
-    while (!noticed(n)) {
-        if (mailed && tutti_mail_lost(team)) {
-            *mailed = 0;
-            return TUTTI_OK;
-        }
-        int status = tutti_wait(&w);
-        if (status == TUTTI_OK && w.waited - asked > 1000000) { /* seldom: a query costs more than a look at the word */
-            asked = w.waited;
-            status = kernel_left(team, n, mailed != NULL);
-        }
-        if (status != TUTTI_OK) {
-            tutti_team_break(team, status);
-            tutti_seat_drain(team);
-            return status;
-        }
+    const int status = has_ended(&k) == 1 ? TUTTI_OK : tutti_await(&k.w, has_ended, &k);
+    if (status != TUTTI_OK) {
+        tutti_team_break(team, status);
+        tutti_seat_drain(team);
     }
-    return TUTTI_OK;
+    return status;
 }
 
 int tutti_team_await_kernel(struct tutti_team *team, uint32_t epoch)

@@ -3,9 +3,18 @@
 #include <stdlib.h>
 
 #include "core/log.h"
+#include "core/settings.h"
+#include "team/gone.h"
 #include "team/map.h"
 
 enum { WATCH_NS = 5000000 };
+
+/* At most half of the cache is kept for what is known, so that collectives always find room in it. */
+static int known_of_a_peer(int ranks)
+{
+    const int entries = (int)tutti_settings()->cache_entries / 2, each = ranks > 1 ? entries / (ranks - 1) : 0;
+    return each < TUTTI_LANE_KNOWN ? each : TUTTI_LANE_KNOWN;
+}
 
 struct tutti_lane *tutti_lane_new(struct tutti_node *node, const struct tutti_device *device, size_t scratch)
 {
@@ -22,6 +31,7 @@ struct tutti_lane *tutti_lane_new(struct tutti_node *node, const struct tutti_de
     lane->device = device;
     lane->bytes = scratch;
     lane->from = from;
+    lane->most = known_of_a_peer(node->size);
     atomic_store(&lane->gpu, -1);
     atomic_store(&lane->waiting, node->size - 1);
     pthread_mutex_init(&lane->lock, NULL);
@@ -77,6 +87,8 @@ int tutti_lane_listens(const struct tutti_lane *lane)
 
 int tutti_lane_watch(struct tutti_lane *lane, int peer)
 {
+    if (peer < 0 || peer >= lane->node->size)
+        return TUTTI_ERR_BROKEN;
     struct tutti_lane_from *from = &lane->from[peer];
     uint64_t now = tutti_now_ns();
     if (atomic_load_explicit(&from->dead, memory_order_relaxed))
@@ -160,10 +172,14 @@ static void listen_to(struct tutti_lane *lane, int peer)
         (tutti_lane_gpu(lane) < 0 && !choose_gpu(lane)))
         return;
     int gpu = tutti_lane_gpu(lane);
-    if (gpu < 0 || !lane->device->reach || lane->device->reach(gpu, other->uuid)) {
-        if (!tutti_lane_map(lane, peer, &other->scratch, 1, &from->scratch))
+    const struct tutti_share theirs = other->scratch; /* once: what has been checked must not change */
+    if (theirs.offset <= theirs.what.bytes &&
+        (gpu < 0 || !lane->device->reach || lane->device->reach(gpu, other->uuid))) {
+        if (!tutti_lane_map_scratch(lane, peer, &theirs, &from->scratch))
             return;
     }
+    from->at = theirs.offset;
+    from->bytes = theirs.what.bytes - theirs.offset;
     atomic_fetch_sub(&lane->waiting, 1);
     from->tried = !from->scratch;
     if (from->tried) {
@@ -173,23 +189,32 @@ static void listen_to(struct tutti_lane *lane, int peer)
     open_from(lane, peer);
 }
 
-/* Letters that have been taken; the lock is held. */
+/* Letters that have been taken, or moved out of the buffer; the lock is held. */
 static void sweep(struct tutti_lane *lane)
 {
     struct tutti_lanes *own = tutti_lane_mine(lane);
     for (int w = 0; w < TUTTI_LETTERS / 64; w++) {
-        for (uint64_t left = lane->used[w] & ~lane->held[w]; left; left &= left - 1) {
-            int i = w * 64 + __builtin_ctzll(left);
-            if (tutti_letter_is(&own->letter[i], TUTTI_LETTER_DONE))
-                tutti_lane_put_back(lane, &own->letter[i]);
+        for (uint64_t left = lane->used[w]; left; left &= left - 1) {
+            int i = w * 64 + __builtin_ctzll(left), held = lane->held[w] >> i % 64 & 1;
+            struct tutti_letter *letter = &own->letter[i];
+            if (tutti_letter_is(letter, TUTTI_LETTER_DONE) && !held)
+                tutti_lane_put_back(lane, letter);
+            else if (lane->lease[i] &&
+                     (tutti_letter_is(letter, TUTTI_LETTER_DONE) || tutti_letter_is(letter, TUTTI_LETTER_PACKED) ||
+                      tutti_letter_is(letter, TUTTI_LETTER_MAILED)))
+                tutti_lane_end_lease(lane, letter);
         }
     }
 }
 
 void tutti_lane_poll(struct tutti_lane *lane, int sending)
 {
+    tutti_gone_poll(lane->node, lane->device);
     int work = atomic_load_explicit(&lane->waiting, memory_order_relaxed) |
+               (atomic_load_explicit(&lane->node->heard, memory_order_relaxed) != lane->heard) |
                atomic_load_explicit(&lane->letters, memory_order_relaxed) |
+               atomic_load_explicit(&lane->asking, memory_order_relaxed) |
+               (atomic_load_explicit(&tutti_lane_mine(lane)->asked, memory_order_relaxed) != 0) |
                (sending && atomic_load_explicit(&lane->offering, memory_order_relaxed) == 0);
     if (!work || pthread_mutex_trylock(&lane->lock) != 0)
         return;
@@ -200,5 +225,9 @@ void tutti_lane_poll(struct tutti_lane *lane, int sending)
             listen_to(lane, r);
     }
     sweep(lane);
+    tutti_lane_serve(lane);
+    tutti_lane_settle(lane);
+    if (atomic_load(&lane->node->heard) != lane->heard)
+        tutti_lane_forget(lane);
     pthread_mutex_unlock(&lane->lock);
 }

@@ -9,6 +9,7 @@
 
 struct tutti_lane;
 struct tutti_mapping;
+struct tutti_plan;
 
 /* `scratch` bytes of device memory are taken at the first tutti_lane_poll() with `sending`. Nothing of the device is
  * touched before. NULL without memory, and where the node has too many ranks. */
@@ -30,7 +31,8 @@ int tutti_lane_gpu(const struct tutti_lane *lane);
 int tutti_lane_is_open(const struct tutti_lane *lane, int peer);
 /* 1 where any lane to this rank is open. */
 int tutti_lane_listens(const struct tutti_lane *lane);
-/* TUTTI_ERR_PEER where the process of a rank of the node has died, said once; looks every few milliseconds. */
+/* TUTTI_ERR_PEER where the process of a rank of the node has died, said once; looks every few milliseconds.
+ * TUTTI_ERR_BROKEN where there is no such rank. */
 int tutti_lane_watch(struct tutti_lane *lane, int peer);
 
 /* ---- sender ---- */
@@ -39,9 +41,6 @@ int tutti_lane_watch(struct tutti_lane *lane, int peer);
  * tutti_lane_let_go(), and freed when it is DONE besides. */
 struct tutti_letter *tutti_lane_letter(struct tutti_lane *lane, int peer);
 int tutti_lane_number(const struct tutti_lane *lane, const struct tutti_letter *letter);
-/* 1 where a letter of this rank that is not done has the tag in another scope, and another length: a probe could not
- * tell them apart. */
-int tutti_lane_clashes(struct tutti_lane *lane, int peer, int tag, uint64_t scope, uint64_t bytes);
 /* The sender looks at the letter no more. */
 void tutti_lane_let_go(struct tutti_lane *lane, const struct tutti_letter *letter);
 /* A letter that no peer has been told of. */
@@ -54,8 +53,8 @@ struct tutti_lane_memo {
     const void *of;
     struct tutti_share share;
 };
-/* Names the allocation of `pointer` in the letter. 1: the peer has it mapped and can take from it. memo: may be NULL.
- */
+/* Names the allocation of `pointer` in the letter. 1: the peer has it mapped, and keeps it so until the letter is
+ * taken or no longer offered. memo: may be NULL. */
 int tutti_lane_share(struct tutti_lane *lane, struct tutti_letter *letter, const void *pointer,
                      struct tutti_lane_memo *memo);
 
@@ -63,16 +62,34 @@ int tutti_lane_share(struct tutti_lane *lane, struct tutti_letter *letter, const
 
 /* The letter that a peer has announced; NULL where there is none of that sequence. */
 struct tutti_letter *tutti_lane_find(struct tutti_lane *lane, int peer, int number, uint64_t sequence);
-/* Letter `number` (below TUTTI_LETTERS) of a rank of the node. */
+/* Letter `number` of a rank of the node; NULL where there is none, or none for this rank. */
 struct tutti_letter *tutti_lane_at(struct tutti_lane *lane, int peer, int number);
-/* The letter of the oldest message to this rank from `peer` with this tag; NULL: none. */
-const struct tutti_letter *tutti_lane_oldest(const struct tutti_lane *lane, int peer, int tag);
-/* Where this rank's kernels find the data of a letter in state PACKED, or `offered` in the peer's own buffer; NULL
- * where they cannot. *held: a mapping, or NULL, to be released. */
-void *tutti_lane_reach(struct tutti_lane *lane, int peer, struct tutti_letter *letter, int offered,
+/* 1 where a letter for this rank from `peer` has this tag: a message that has not been received yet. */
+int tutti_lane_announces(const struct tutti_lane *lane, int peer, int tag);
+/* A message with this tag from `peer` is about to be taken out of the MPI by a probe, which is no receive: its letter,
+ * whichever it is, is held, so that a synchronous sender goes on waiting. unhold: it was letter `but` of this sequence;
+ * none with TUTTI_LETTERS. received: that one is held no more. One call of the first two at a time. */
+void tutti_lane_hold(struct tutti_lane *lane, int peer, int tag);
+void tutti_lane_unhold(struct tutti_lane *lane, int peer, int but, uint64_t sequence);
+void tutti_lane_received(struct tutti_lane *lane, int peer, int number, uint64_t sequence);
+/* Where this rank's kernels find the `bytes` bytes of a letter in state PACKED, or `offered` in the peer's own buffer
+ * (with a layout: its lowest byte); NULL where they cannot, or not yet: the peer has been asked for a descriptor, or to
+ * pack. *held: a mapping, or NULL, to be released. What the peer says of places is checked against what is mapped. */
+void *tutti_lane_reach(struct tutti_lane *lane, int peer, struct tutti_letter *letter, int offered, uint64_t bytes,
                        struct tutti_mapping **held);
+/* The layout of an offered letter whose data tutti_lane_reach() has found: `count` elements by `plan` (one reference
+ * more) from `memory`, `bytes` bytes in all. TUTTI_ERR_ARGUMENT, said, where the letter does not say that, or says more
+ * than is mapped. */
+struct tutti_lane_layout {
+    const struct tutti_plan *plan;
+    uint64_t count;
+    char *memory;
+};
+int tutti_lane_layout(const struct tutti_lane *lane, int peer, const struct tutti_letter *letter,
+                      const struct tutti_mapping *held, char *data, uint64_t bytes, struct tutti_lane_layout *out);
 void tutti_lane_release(struct tutti_lane *lane, struct tutti_mapping *held);
-/* Maps the allocation that a letter names, so that the next message from it may be taken directly. */
+/* Maps the allocation that a letter names, or asks the peer for its descriptor, so that later messages from it may be
+ * taken directly. */
 void tutti_lane_meet(struct tutti_lane *lane, int peer, const struct tutti_letter *letter);
 
 static inline int tutti_letter_is(const struct tutti_letter *letter, enum tutti_letter_state state)

@@ -13,8 +13,11 @@ struct tutti_lane_from {
     _Atomic int dead;                               /* it was not there any more */
     int tried;                                      /* its scratch cannot be mapped */
     struct tutti_mapping *scratch;                  /* open */
+    uint64_t at, bytes;                             /* of the scratch: place and length in the mapping */
     unsigned met;                                   /* allocations that were made known so far */
-    struct tutti_mapping *pinned[TUTTI_LANE_KNOWN]; /* of them, those that could not be mapped a second time */
+    struct tutti_mapping *pinned[TUTTI_LANE_KNOWN]; /* of those that are known */
+    struct tutti_export asked;                      /* id not 0: its descriptor is on its way; one at a time */
+    uint64_t hopeless;                              /* id of an allocation that could not be mapped */
 };
 
 struct tutti_lane {
@@ -30,8 +33,14 @@ struct tutti_lane {
     uint64_t sequence;
     uint64_t used[TUTTI_LETTERS / 64], held[TUTTI_LETTERS / 64]; /* held: by who sends */
     _Atomic int letters;                                         /* in use */
+    unsigned char lease[TUTTI_LETTERS]; /* of each letter: its entry among known + 1; 0: none */
+    _Atomic int asking;                 /* peers that were asked for a descriptor */
+    _Atomic uint32_t heard;             /* of the node's, as far as it has been followed */
+    int most;                           /* known of one peer */
     struct tutti_lane_piece {
-        uint64_t at, bytes; /* bytes 0: none */
+        uint64_t at, bytes; /* of scratch; bytes 0: none */
+        int to;             /* as the letter says, which others can write */
+        const void *own;    /* to this rank itself: what is offered */
     } piece[TUTTI_LETTERS]; /* of each letter */
     struct tutti_lane_from *from;
 };
@@ -54,11 +63,19 @@ static inline struct tutti_lanes *tutti_lane_theirs(const struct tutti_lane *lan
 
 /* The lock is held. The letter is free again. */
 void tutti_lane_put_back(struct tutti_lane *lane, struct tutti_letter *letter);
-/* Hands a fresh descriptor of the allocation to the peer. */
+/* Hands a fresh descriptor of the allocation to the peer. 0: try again later. */
 int tutti_lane_send_descriptor(struct tutti_lane *lane, int peer, const struct tutti_export *what);
-/* A peer's allocation for the lanes' GPU, *out NULL where it cannot be mapped. 0: its descriptor has not come yet.
- * keep: it is not to be evicted. */
-int tutti_lane_map(struct tutti_lane *lane, int peer, const struct tutti_share *share, int keep,
-                   struct tutti_mapping **out);
+/* The lock is held, here and below. Nobody will take a letter of this rank from its buffer any more. */
+void tutti_lane_end_lease(struct tutti_lane *lane, const struct tutti_letter *letter);
+/* Sends what peers have asked for. */
+void tutti_lane_serve(struct tutti_lane *lane);
+/* A peer's scratch for the lanes' GPU, not to be evicted, *out NULL where it cannot be mapped. 0: its descriptor has
+ * not come yet. */
+int tutti_lane_map_scratch(struct tutti_lane *lane, int peer, const struct tutti_share *share,
+                           struct tutti_mapping **out);
+/* Lets go of what is known and gone, see gone.h. */
+void tutti_lane_forget(struct tutti_lane *lane);
+/* Maps what this rank has asked for and has come. */
+void tutti_lane_settle(struct tutti_lane *lane);
 
 #endif

@@ -9,6 +9,7 @@ enum { ALIGN = 256 };
 void tutti_lane_put_back(struct tutti_lane *lane, struct tutti_letter *letter)
 {
     int i = tutti_lane_number(lane, letter);
+    tutti_lane_end_lease(lane, letter);
     tutti_letter_set(letter, TUTTI_LETTER_FREE);
     lane->piece[i].bytes = 0;
     lane->used[i / 64] &= ~(UINT64_C(1) << i % 64);
@@ -19,7 +20,46 @@ void tutti_lane_put_back(struct tutti_lane *lane, struct tutti_letter *letter)
 int tutti_lane_send_descriptor(struct tutti_lane *lane, int peer, const struct tutti_export *what)
 {
     struct tutti_note note = {.slot = (uint32_t)TUTTI_NOTE_LANE};
-    return tutti_share_send(lane->node, lane->device, peer, &note, what) && !note.refused;
+    return tutti_share_send(lane->node, lane->device, peer, &note, what);
+}
+
+void tutti_lane_serve(struct tutti_lane *lane)
+{
+    struct tutti_lanes *own = tutti_lane_mine(lane);
+    for (int r = 0; r < lane->node->size && atomic_load(&own->asked) != 0; r++) {
+        struct tutti_wanted *wanted = &own->wanted[r];
+        const struct tutti_export what = {.id = atomic_load_explicit(&wanted->id, memory_order_acquire),
+                                          .base = wanted->base};
+        if (what.id == 0 || !tutti_lane_send_descriptor(lane, r, &what))
+            continue;
+        atomic_store_explicit(&wanted->id, 0, memory_order_release);
+        atomic_fetch_sub(&own->asked, 1);
+    }
+}
+
+/* 1 where the peer keeps the allocation mapped from now on, until the lease ends. */
+static int lease(struct tutti_known *known, uint64_t id)
+{
+    uint32_t n = atomic_load_explicit(&known->leases, memory_order_relaxed);
+    if (atomic_load_explicit(&known->id, memory_order_relaxed) != id)
+        return 0;
+    do {
+        if (n & TUTTI_KNOWN_CLOSED)
+            return 0;
+    } while (!atomic_compare_exchange_weak(&known->leases, &n, n + 1));
+    if (atomic_load(&known->id) == id)
+        return 1;
+    atomic_fetch_sub(&known->leases, 1);
+    return 0;
+}
+
+void tutti_lane_end_lease(struct tutti_lane *lane, const struct tutti_letter *letter)
+{
+    const int i = tutti_lane_number(lane, letter);
+    if (lane->lease[i])
+        atomic_fetch_sub(
+            &tutti_lane_theirs(lane, lane->piece[i].to)->known[lane->node->rank][lane->lease[i] - 1].leases, 1);
+    lane->lease[i] = 0;
 }
 
 /* The lock is held. Number of a letter that is free, taken; -1: there is none. */
@@ -46,26 +86,14 @@ struct tutti_letter *tutti_lane_letter(struct tutti_lane *lane, int peer)
     if (number < 0)
         return NULL;
     struct tutti_letter *letter = &tutti_lane_mine(lane)->letter[number];
+    lane->piece[number].to = peer;
+    atomic_store_explicit(&letter->held, TUTTI_HELD_NOT, memory_order_relaxed);
     letter->to = (uint32_t)peer;
     letter->layout_bytes = 0;
     letter->share.shared = 0;
+    atomic_store_explicit(&letter->hurry, 0, memory_order_relaxed);
     atomic_store(&letter->sequence, sequence);
     return letter;
-}
-
-int tutti_lane_clashes(struct tutti_lane *lane, int peer, int tag, uint64_t scope, uint64_t bytes)
-{
-    int clashes = 0;
-    pthread_mutex_lock(&lane->lock);
-    for (int w = 0; w < TUTTI_LETTERS / 64; w++) {
-        for (uint64_t left = lane->used[w]; left; left &= left - 1) {
-            const struct tutti_letter *letter = &tutti_lane_mine(lane)->letter[w * 64 + __builtin_ctzll(left)];
-            clashes |= letter->to == (uint32_t)peer && letter->tag == tag && letter->scope != scope &&
-                       letter->bytes != bytes && !tutti_letter_is(letter, TUTTI_LETTER_DONE);
-        }
-    }
-    pthread_mutex_unlock(&lane->lock);
-    return clashes;
 }
 
 int tutti_lane_number(const struct tutti_lane *lane, const struct tutti_letter *letter)
@@ -121,7 +149,9 @@ void *tutti_lane_scratch(struct tutti_lane *lane, struct tutti_letter *letter, s
     pthread_mutex_lock(&lane->lock);
     int found = find_room(lane, room, &at);
     if (found) {
-        lane->piece[tutti_lane_number(lane, letter)] = (struct tutti_lane_piece){at, room};
+        struct tutti_lane_piece *piece = &lane->piece[tutti_lane_number(lane, letter)];
+        piece->at = at;
+        piece->bytes = room;
         letter->at = at;
     }
     pthread_mutex_unlock(&lane->lock);
@@ -131,8 +161,10 @@ void *tutti_lane_scratch(struct tutti_lane *lane, struct tutti_letter *letter, s
 int tutti_lane_share(struct tutti_lane *lane, struct tutti_letter *letter, const void *pointer,
                      struct tutti_lane_memo *memo)
 {
-    const int peer = (int)letter->to;
+    struct tutti_lane_piece *piece = &lane->piece[tutti_lane_number(lane, letter)];
+    const int peer = piece->to;
     if (tutti_lane_is_own(lane, peer)) {
+        piece->own = pointer;
         letter->share = (struct tutti_share){.shared = 1, .offset = (uint64_t)(uintptr_t)pointer};
         return 1;
     }
@@ -147,11 +179,10 @@ int tutti_lane_share(struct tutti_lane *lane, struct tutti_letter *letter, const
     if (!letter->share.shared)
         return 0;
     for (int i = 0; i < TUTTI_LANE_KNOWN; i++) {
-        if (atomic_load_explicit(&tutti_lane_theirs(lane, peer)->known[lane->node->rank][i], memory_order_acquire) ==
-            letter->share.what.id)
+        if (lease(&tutti_lane_theirs(lane, peer)->known[lane->node->rank][i], letter->share.what.id)) {
+            lane->lease[tutti_lane_number(lane, letter)] = (unsigned char)(i + 1);
             return 1;
+        }
     }
-    if (letter->share.what.needs_fd && !tutti_lane_send_descriptor(lane, peer, &letter->share.what))
-        letter->share.shared = 0;
     return 0;
 }

@@ -23,6 +23,23 @@ enum {
     TUTTI_LANE_KNOWN = 8       /* allocations of a peer that a rank takes from directly */
 };
 
+/* An allocation of a peer that this rank keeps mapped. Whoever offers a letter in it takes a lease before, which lasts
+ * until nobody will fetch from there any more: meanwhile the mapping stays, so that an offered letter can be fetched
+ * whatever its sender does. The owner of the entry changes it when it has closed it, which it can when nobody leases.
+ */
+enum { TUTTI_KNOWN_CLOSED = 1 << 30 };
+struct tutti_known {
+    _Atomic uint64_t id; /* 0: none */
+    _Atomic uint32_t leases;
+    uint32_t pad;
+};
+
+/* A descriptor that a peer asks for: the peer writes base, then id; the owner clears the id when it has sent it. */
+struct tutti_wanted {
+    _Atomic uint64_t id; /* of the allocation; 0: none */
+    uint64_t base;
+};
+
 /* Who moves a letter on: its owner from FREE, MOVING, and DONE; both from OFFERED, by compare and swap, so that the
  * data are moved once, by whoever comes first; its receiver from CLAIMED, PACKED and MAILED. */
 enum tutti_letter_state {
@@ -35,19 +52,22 @@ enum tutti_letter_state {
     TUTTI_LETTER_DONE     /* the receiver has them, or wants them no more */
 };
 
+/* Taken out of the MPI by a probe of the receiver, and not received. */
+enum tutti_letter_held { TUTTI_HELD_NOT, TUTTI_HELD_PERHAPS, TUTTI_HELD };
+
 struct tutti_letter {
     _Alignas(128) _Atomic uint32_t state;
     uint32_t to; /* node rank of the receiver */
     _Atomic uint64_t sequence;
-    uint32_t next; /* in a collective: the owner's next letter for the same rank; TUTTI_LETTERS: none */
-    uint32_t pad;
-    int32_t tag;           /* of the message */
-    uint32_t layout_bytes; /* OFFERED; 0: the message lies as it is, packed */
-    uint64_t bytes;        /* of the packed message */
-    uint64_t count;        /* OFFERED: elements of the layout */
-    int64_t lowest;        /* OFFERED: of the lowest byte in the share, from the buffer that the layout counts from */
-    uint64_t at;           /* PACKED: place in the scratch */
-    uint64_t scope;        /* of the tag, as the owner counts communicators */
+    uint32_t next;          /* in a collective: the owner's next letter for the same rank; TUTTI_LETTERS: none */
+    _Atomic uint32_t hurry; /* 1: the receiver cannot map the share: it is to be packed at once */
+    int32_t tag;            /* of the message */
+    uint32_t layout_bytes;  /* OFFERED; 0: the message lies as it is, packed */
+    uint64_t bytes;         /* of the packed message */
+    uint64_t count;         /* OFFERED: elements of the layout */
+    int64_t lowest;         /* OFFERED: of the lowest byte in the share, from the buffer that the layout counts from */
+    uint64_t at;            /* PACKED: place in the scratch */
+    _Atomic uint32_t held;  /* enum tutti_letter_held; written by the receiver */
     struct tutti_share share; /* the owner's buffer: OFFERED, or to be known to the receiver */
     unsigned char layout[TUTTI_LETTER_LAYOUT];
 };
@@ -58,9 +78,10 @@ struct tutti_lanes {
     _Atomic uint32_t declared;              /* 1: this rank may have lanes */
     unsigned char uuid[16];                 /* of the GPU that owns the scratch */
     struct tutti_share scratch;
-    _Atomic uint8_t open[TUTTI_LANE_PEERS]; /* 1: this rank takes letters of that rank */
-    /* Allocations of that rank that this one has mapped, by their ids. */
-    _Atomic uint64_t known[TUTTI_LANE_PEERS][TUTTI_LANE_KNOWN];
+    _Atomic uint8_t open[TUTTI_LANE_PEERS];                       /* 1: this rank takes letters of that rank */
+    struct tutti_known known[TUTTI_LANE_PEERS][TUTTI_LANE_KNOWN]; /* of that rank's allocations */
+    _Atomic uint32_t asked;                                       /* counts what follows, roughly: 0: nothing */
+    struct tutti_wanted wanted[TUTTI_LANE_PEERS];                 /* by that rank */
     struct tutti_letter letter[TUTTI_LETTERS];
 };
 

@@ -6,18 +6,27 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/log.h"
 #include "team/cache.h"
+#include "team/gone.h"
 #include "team/socket.h"
+
+enum { FEW = 16 };
 
 void tutti_share_fill(struct tutti_node *node, const struct tutti_device *device, const void *pointer,
                       struct tutti_share *out)
 {
     struct tutti_memory memory;
     out->shared = 0;
+    tutti_gone_poll(node, device);
     device->classify(pointer, &memory);
+    const uint64_t named = tutti_cache_named(node->cache);
     if (memory.kind != TUTTI_MEMORY_DEVICE ||
         tutti_cache_export(node->cache, device, pointer, memory.id, &out->what) != TUTTI_OK)
         return;
+    if (tutti_cache_named(node->cache) !=
+        named) /* another allocation: some of the others may have been freed unheard */
+        tutti_gone_look(node, device, FEW);
     out->offset = (uint64_t)(uintptr_t)pointer - out->what.base;
     out->shared = 1;
 }
@@ -87,6 +96,7 @@ void tutti_map_release(struct tutti_place *place)
 
 /* Peers' buffers of one call: [0] in, [1] out. */
 struct request {
+    struct tutti_shares copy; /* what has been checked must not change */
     const struct tutti_share *share[2];
     struct tutti_mapping *mapping[2];
     int fd[2];   /* -1: has not come */
@@ -114,7 +124,7 @@ static int collect(struct tutti_team *team, int r, struct request *q)
 {
     struct tutti_place *place = tutti_place(team);
     const struct tutti_export *what[2];
-    needed(tutti_team_shares(team, r), what);
+    needed(&q->copy, what);
     int all = 1;
     for (int i = 0; i < 2; i++) {
         if (what[i] && !q->came[i])
@@ -125,20 +135,28 @@ static int collect(struct tutti_team *team, int r, struct request *q)
     return all;
 }
 
+struct awaited {
+    struct tutti_team *team;
+    struct request *q;
+};
+
+static int has_come(void *with)
+{
+    const struct awaited *a = with;
+    struct tutti_place *place = tutti_place(a->team);
+    for (int r = 0; r < a->team->size; r++) {
+        if (place->expected >> r & 1 && collect(a->team, r, &a->q[r]))
+            place->expected &= ~(UINT64_C(1) << r);
+    }
+    return !place->expected;
+}
+
 static int await_descriptors(struct tutti_team *team, struct request *q)
 {
-    struct tutti_place *place = tutti_place(team);
-    struct tutti_waiting w = tutti_waiting(team, TUTTI_WAITING_DESCRIPTOR, place->expected);
-    while (place->expected) {
-        for (int r = 0; r < team->size; r++) {
-            if (place->expected >> r & 1 && collect(team, r, &q[r]))
-                place->expected &= ~(UINT64_C(1) << r);
-        }
-        int status = place->expected ? tutti_wait(&w) : TUTTI_OK;
-        if (status != TUTTI_OK)
-            return tutti_team_break(team, status);
-    }
-    return TUTTI_OK;
+    struct awaited a = {team, q};
+    struct tutti_waiting w = tutti_waiting(team, TUTTI_WAITING_DESCRIPTOR, tutti_place(team)->expected);
+    const int status = w.of ? tutti_await(&w, has_come, &a) : TUTTI_OK;
+    return status == TUTTI_OK ? TUTTI_OK : tutti_team_break(team, status);
 }
 
 /* Maps what look_up did not find. */
@@ -168,7 +186,28 @@ static void close_descriptors(struct tutti_team *team, struct request *q)
     }
 }
 
-int tutti_team_map(struct tutti_team *team, uint64_t of, const void *in[], void *out[], int *agreed)
+static int holds(const struct tutti_team *team, int r, const struct tutti_share *share, uint64_t bytes)
+{
+    if (share->offset <= share->what.bytes && bytes <= share->what.bytes - share->offset)
+        return 1;
+    tutti_error("rank %d names a buffer of %llu bytes beyond its allocation on %s: it is not mapped", r,
+                (unsigned long long)bytes, team->transport->label);
+    return 0;
+}
+
+/* Reads what rank r offers; 1 where it can be asked for. */
+static int read_offer(const struct tutti_team *team, int r, const struct tutti_reach *reach, struct request *q)
+{
+    const struct tutti_reach any = {0, 0}, *least = reach ? &reach[r] : &any;
+    *q = (struct request){.copy = *tutti_team_shares(team, r), .fd = {-1, -1}};
+    q->share[0] = &q->copy.in;
+    q->share[1] = &q->copy.out;
+    return q->copy.in.shared && q->copy.out.shared && holds(team, r, q->share[0], least->in) &&
+           holds(team, r, q->share[1], least->out);
+}
+
+int tutti_team_map(struct tutti_team *team, uint64_t of, const struct tutti_reach *reach, const void *in[], void *out[],
+                   int *agreed)
 {
     struct tutti_place *place = tutti_place(team);
     struct request requests[TUTTI_MAX_RANKS];
@@ -181,10 +220,11 @@ int tutti_team_map(struct tutti_team *team, uint64_t of, const void *in[], void 
     place->expected = 0;
     for (int r = 0; r < team->size; r++) {
         struct request *q = &requests[r];
-        const struct tutti_shares *theirs = tutti_team_shares(team, r);
-        *q = (struct request){.share = {&theirs->in, &theirs->out}, .fd = {-1, -1}};
-        q->asked = r != team->rank && (of >> r & 1) && theirs->in.shared && theirs->out.shared;
-        if (r != team->rank && (of >> r & 1) && !q->asked)
+        const int wanted = r != team->rank && (of >> r & 1);
+        q->asked = wanted && read_offer(team, r, reach, q);
+        if (!q->asked)
+            *q = (struct request){.fd = {-1, -1}};
+        if (wanted && !q->asked)
             fine = 0;
         if (q->asked && look_up(team, r, q))
             place->expected |= UINT64_C(1) << r;

@@ -8,6 +8,7 @@
 
 #include "core/log.h"
 #include "core/settings.h"
+#include "progress/engine.h"
 #include "team/cache.h"
 #include "team/discard.h"
 #include "team/seat.h"
@@ -17,20 +18,23 @@
 
 enum { CLOSE_SECONDS = 2 }; /* peers may take this long to leave the last communicators */
 
-/* 1 on all ranks where `fine` is 1 on all. Collective. */
-static int agree(struct tutti_transport *world, int fine, int *all)
-{
-    int64_t word = fine;
-    int status = world->ops->allreduce(world, &word, 1, TUTTI_COMBINE_MIN);
-    *all = (int)word;
-    return status;
-}
-
 struct discovery {
     int64_t *colors;       /* of each rank of the world */
     uint64_t (*nonces)[2]; /* drawn by each */
-    int first;             /* world rank of node rank 0 */
+    struct tutti_socket_name *names;
+    int first; /* world rank of node rank 0 */
 };
+
+/* *speaker: the rank of the world that says why nothing is shared, the same on all: one that has failed by itself, if
+ * there is one, rather than one that has waited for others in vain. -1 where all are fine. Collective. */
+static int choose_speaker(struct tutti_transport *world, int status, int *speaker)
+{
+    const int by_others = status == TUTTI_ERR_TIMEOUT || status == TUTTI_ERR_PEER;
+    int64_t word = status == TUTTI_OK ? INT64_MAX : (int64_t)world->rank + (by_others ? world->size : 0);
+    int failed = world->ops->allreduce(world, &word, 1, TUTTI_COMBINE_MIN);
+    *speaker = word == INT64_MAX ? -1 : (int)(word % world->size);
+    return failed;
+}
 
 /* Ranks of one machine, in order of rank, in groups of TUTTI_NODE_RANKS. */
 static void find_members(struct tutti_node *node, struct discovery *d)
@@ -56,8 +60,8 @@ static int draw_nonce(uint64_t nonce[2])
     return getrandom(nonce, 16, 0) == 16 ? TUTTI_OK : TUTTI_ERR_SYSTEM;
 }
 
-/* Collective: members and the nonce of their first. *fine = 0 where this rank could not. */
-static int discover(struct tutti_node *node, struct discovery *d, int *fine)
+/* Collective: members and the nonce of their first. *mine: how this rank has fared. */
+static int discover(struct tutti_node *node, struct discovery *d, int *mine)
 {
     struct tutti_transport *world = node->world;
     int64_t color = 0;
@@ -67,7 +71,7 @@ static int discover(struct tutti_node *node, struct discovery *d, int *fine)
         status = world->ops->allgather(world, &color, d->colors, sizeof color);
     if (status != TUTTI_OK)
         return status;
-    *fine = draw_nonce(nonce) == TUTTI_OK;
+    *mine = draw_nonce(nonce);
     status = world->ops->allgather(world, nonce, d->nonces, sizeof nonce);
     if (status != TUTTI_OK)
         return status;
@@ -76,7 +80,7 @@ static int discover(struct tutti_node *node, struct discovery *d, int *fine)
     node->peer = calloc((size_t)node->size, sizeof *node->peer);
     node->world_rank = calloc((size_t)node->size, sizeof *node->world_rank);
     if (!node->peer || !node->world_rank)
-        *fine = 0;
+        *mine = TUTTI_ERR_MEMORY;
     int64_t color_here = d->colors[world->rank];
     for (int r = d->first, at = 0; node->world_rank && at < node->size; r++) {
         if (d->colors[r] == color_here)
@@ -99,6 +103,7 @@ static void free_node(struct tutti_node *node)
     tutti_cache_free(node->cache);
     pthread_mutex_destroy(&node->lock);
     pthread_mutex_destroy(&node->post);
+    pthread_mutex_destroy(&node->gone);
     free(node->peer);
     free(node->world_rank);
     free(node);
@@ -112,6 +117,7 @@ static struct tutti_node *new_node(struct tutti_transport *world)
     node->world = world;
     pthread_mutex_init(&node->lock, NULL);
     pthread_mutex_init(&node->post, NULL);
+    pthread_mutex_init(&node->gone, NULL);
     node->cache = tutti_cache_new((size_t)tutti_settings()->cache_entries);
     if (!node->cache) {
         free_node(node);
@@ -120,25 +126,34 @@ static struct tutti_node *new_node(struct tutti_transport *world)
     return node;
 }
 
-/* Collective: page and listener, then the mesh; both agreed. */
-static int connect_members(struct tutti_node *node, int fine, int *connected)
+static int open_own(struct tutti_node *node, int *page_fd, int *listener, struct tutti_socket_name *name)
+{
+    int status = tutti_page_create(node->nonce, page_fd, &node->peer[node->rank].page);
+    if (status == TUTTI_OK && node->size > 1)
+        status = tutti_socket_listen(node, listener, name);
+    return status;
+}
+
+/* Collective: page and listener, then the mesh; both agreed. mine: how this rank has fared so far. *speaker: as above.
+ */
+static int connect_members(struct tutti_node *node, struct discovery *d, int mine, int *speaker)
 {
     struct tutti_transport *world = node->world;
-    int page_fd = -1, listener = -1, all;
-    if (fine)
-        fine = tutti_page_create(node->nonce, &page_fd, &node->peer[node->rank].page) == TUTTI_OK;
-    if (fine && node->size > 1)
-        fine = tutti_socket_listen(node, &listener) == TUTTI_OK;
-    int status = agree(world, fine, &all);
-    if (status == TUTTI_OK && all) {
-        fine = tutti_socket_mesh(node, listener, page_fd) == TUTTI_OK;
-        status = agree(world, fine, &all);
+    struct tutti_socket_name name = {.length = 0};
+    int page_fd = -1, listener = -1;
+    if (mine == TUTTI_OK)
+        mine = open_own(node, &page_fd, &listener, &name);
+    int status = choose_speaker(world, mine, speaker);
+    if (status == TUTTI_OK && *speaker < 0)
+        status = world->ops->allgather(world, &name, d->names, sizeof name);
+    if (status == TUTTI_OK && *speaker < 0) {
+        mine = tutti_socket_mesh(node, listener, d->names, page_fd);
+        status = choose_speaker(world, mine, speaker);
     }
     if (listener >= 0)
         close(listener);
     if (page_fd >= 0)
         close(page_fd);
-    *connected = status == TUTTI_OK && all;
     return status;
 }
 
@@ -147,42 +162,49 @@ int tutti_node_open(struct tutti_transport *world, struct tutti_node **out)
     *out = NULL;
     struct tutti_node *node = new_node(world);
     size_t size = (size_t)world->size;
-    struct discovery d = {malloc(size * sizeof *d.colors), malloc(size * sizeof *d.nonces), 0};
-    int fine, connected = 0;
-    int status = agree(world, node && d.colors && d.nonces, &fine);
-    if (status == TUTTI_OK && fine) {
-        status = discover(node, &d, &fine);
+    struct discovery d = {malloc(size * sizeof *d.colors), malloc(size * sizeof *d.nonces),
+                          malloc(size * sizeof *d.names), 0};
+    int speaker,
+        status = choose_speaker(world, node && d.colors && d.nonces && d.names ? TUTTI_OK : TUTTI_ERR_MEMORY, &speaker);
+    if (status == TUTTI_OK && speaker < 0) {
+        int mine = TUTTI_OK;
+        status = discover(node, &d, &mine);
         if (status == TUTTI_OK)
-            status = connect_members(node, fine, &connected);
+            status = connect_members(node, &d, mine, &speaker);
     }
     free(d.colors);
     free(d.nonces);
-    if (status == TUTTI_OK && connected) {
+    free(d.names);
+    if (status == TUTTI_OK && speaker < 0) {
         tutti_debug("node of %d ranks, rank %d, %d cores", node->size, node->rank, node->cores);
         *out = node;
         return TUTTI_OK;
     }
-    tutti_info("device memory is not shared between ranks: the ranks of this machine could not be connected");
+    if (speaker == world->rank)
+        tutti_warn("device memory is not shared between ranks: rank %d and the others of its machine could not be "
+                   "connected (TUTTI_LOG=info says more)",
+                   world->rank);
     free_node(node);
     return status == TUTTI_OK ? TUTTI_ERR_UNAVAILABLE : status;
 }
 
 /* Waits, bounded, until peers have left the communicators that this rank has left: their kernels may still write here.
  */
+static int all_have_left(void *with)
+{
+    struct tutti_node *node = with;
+    for (const struct tutti_place *place = node->leaving; place; place = place->next)
+        tutti_watch_gone(place, UINT64_MAX);
+    tutti_fiber_lock(&node->lock);
+    int none = tutti_place_sweep(node);
+    pthread_mutex_unlock(&node->lock);
+    return none;
+}
+
 static void await_leaving(struct tutti_node *node)
 {
-    uint64_t until = tutti_now_ns() + CLOSE_SECONDS * UINT64_C(1000000000);
-    const struct timespec pause = {0, 200000};
-    for (;;) {
-        for (const struct tutti_place *place = node->leaving; place; place = place->next)
-            tutti_watch_gone(place, UINT64_MAX);
-        pthread_mutex_lock(&node->lock);
-        int none = tutti_place_sweep(node);
-        pthread_mutex_unlock(&node->lock);
-        if (none || tutti_now_ns() > until)
-            return;
-        nanosleep(&pause, NULL);
-    }
+    tutti_progress_wait(&(const struct tutti_wait){
+        .done = all_have_left, .with = node, .quiet = 1, .seconds = CLOSE_SECONDS, .every_us = 200});
 }
 
 static void free_places(struct tutti_node *node)
@@ -255,7 +277,7 @@ int tutti_node_find(const struct tutti_node *node, int world_rank)
 
 int tutti_node_world(const struct tutti_node *node, int rank)
 {
-    return node->world_rank[rank];
+    return rank >= 0 && rank < node->size ? node->world_rank[rank] : -1;
 }
 
 void tutti_node_key(const struct tutti_node *node, uint64_t key[2])

@@ -6,6 +6,7 @@
 #include <sched.h>
 #include <stdatomic.h>
 
+#include "progress/fiber.h"
 #include "team/room.h"
 #include "team/team.h"
 #include "team/wait.h"
@@ -20,11 +21,19 @@ struct tutti_peer {
     int socket; /* -1: this rank itself */
     int pid;    /* as this process sees it */
     struct tutti_page *page;
-    atomic_int gone; /* its socket has been seen closed */
+    atomic_int gone;    /* its socket has been seen closed */
+    uint32_t gone_seen; /* of its allocations that are gone, see gone.h; under the node's `gone` */
 };
 
 /* A descriptor that has come for a team of this rank, see socket.h. */
 struct tutti_parcel;
+/* One that could not be kept. */
+enum { TUTTI_LOST = 16 };
+struct tutti_lost {
+    int peer; /* -1: forgotten */
+    uint32_t slot, sequence;
+    uint64_t id;
+};
 struct tutti_cache;
 
 /* What an open team uses of this process: channel, stream and words. Reused as a whole. */
@@ -97,8 +106,13 @@ struct tutti_node {
 
     pthread_mutex_t post; /* sockets and parcels */
     struct tutti_parcel *parcels;
+    struct tutti_lost lost[TUTTI_LOST]; /* the last ones */
+    unsigned losses;
 
     struct tutti_cache *cache;
+    pthread_mutex_t gone;                    /* see gone.h */
+    _Atomic uint64_t frees;                  /* that this rank has looked after */
+    _Atomic uint32_t heard;                  /* times that peers were heard */
     struct tutti_room room[TUTTI_ROOM_GPUS]; /* by GPU of this process */
     atomic_int streams;                      /* communicators with a stream */
     struct tutti_discarded *discarded;       /* see discard.h; under `lock` */
@@ -136,6 +150,11 @@ static inline int tutti_record_read(const struct tutti_slot *slot, uint32_t sequ
                                   .blocks = blocks & INT32_MAX,
                                   .streams = blocks >> 31};
     return 1;
+}
+/* The status behind a word that a peer has written: TUTTI_OK or a negative status, whatever it holds. */
+static inline int tutti_status_told(uint32_t word)
+{
+    return word == 0 ? TUTTI_OK : word <= (uint32_t)-TUTTI_ERR_NOT_EXPORTABLE ? -(int)word : TUTTI_ERR_BROKEN;
 }
 /* tutti_team_vote() for another purpose, which stall reports name. */
 int tutti_team_vote_for(struct tutti_team *team, enum tutti_waiting_for what, uint32_t mine, uint32_t *all);

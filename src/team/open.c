@@ -13,15 +13,16 @@
 struct opening {
     struct tutti_team *team;
     struct tutti_seat *seat;
-    const char *why; /* of this rank; NULL: none */
-    const struct tutti_offer *offers[TUTTI_MAX_RANKS];
+    const char *why;                            /* of this rank; NULL: none */
+    struct tutti_offer offers[TUTTI_MAX_RANKS]; /* copies: what has been checked must not change */
     int fd[TUTTI_MAX_RANKS];
     int lines; /* this rank's GPU and all others see each other's 128-byte stores whole */
 };
 
 /* Second phase: reasons as numbers, so that the least one can be agreed. */
-enum { REASON_REACH, REASON_DESCRIPTOR, REASON_IMPORT, REASON_WORDS, REASON_CHANNEL, REASONS };
+enum { REASON_OFFER, REASON_REACH, REASON_DESCRIPTOR, REASON_IMPORT, REASON_WORDS, REASON_CHANNEL, REASONS };
 static const char *const reasons[REASONS] = {
+    [REASON_OFFER] = "a rank's offer is not sound",
     [REASON_REACH] = "GPUs that cannot reach each other's memory",
     [REASON_DESCRIPTOR] = "descriptors of device memory could not be sent",
     [REASON_IMPORT] = "device memory of a peer could not be mapped",
@@ -84,7 +85,7 @@ static const char *prepare(struct opening *o, int gpu, struct tutti_offer *mine)
         return "no GPU";
     if (device->uuid(gpu, mine->uuid) != TUTTI_OK)
         return "the GPU does not tell its UUID";
-    pthread_mutex_lock(&team->node->lock);
+    tutti_fiber_lock(&team->node->lock);
     if (!team->node->device) /* there is one a process; threads that have it read it without the lock */
         team->node->device = device;
     pthread_mutex_unlock(&team->node->lock);
@@ -106,7 +107,7 @@ static int group(struct opening *o)
     team->gpus = 0;
     for (int r = 0; r < team->size; r++) {
         int g = 0;
-        while (g < team->gpus && memcmp(o->offers[team->leader_of[g]]->uuid, o->offers[r]->uuid, 16) != 0)
+        while (g < team->gpus && memcmp(o->offers[team->leader_of[g]].uuid, o->offers[r].uuid, 16) != 0)
             g++;
         if (g == TUTTI_MAX_GPUS)
             return 0;
@@ -126,34 +127,43 @@ static int maps(const struct tutti_team *team, int who, int of)
     return who != of && (leader == of || leader == who);
 }
 
+/* Ranks that this one has still to send its descriptor to; those whose are expected are the place's. */
+struct exchanging {
+    struct opening *o;
+    uint64_t unsent;
+};
+
+static int is_exchanged(void *with)
+{
+    struct exchanging *e = with;
+    struct opening *o = e->o;
+    struct tutti_team *team = o->team;
+    struct tutti_place *place = tutti_place(team);
+    for (int r = 0; r < team->size; r++) {
+        if (e->unsent >> r & 1 && tutti_map_send(team, r, &o->seat->share.what))
+            e->unsent &= ~(UINT64_C(1) << r);
+        if (place->expected >> r & 1 && tutti_socket_take(team->node, place->peer[r], place->number[team->rank],
+                                                          team->sequence, o->offers[r].share.what.id, &o->fd[r]))
+            place->expected &= ~(UINT64_C(1) << r);
+    }
+    return !e->unsent && !place->expected;
+}
+
 /* Sends this rank's descriptor to those who map it, takes theirs. A rank that has failed takes part all the same. */
 static int exchange(struct opening *o)
 {
     struct tutti_team *team = o->team;
     struct tutti_place *place = tutti_place(team);
-    uint64_t unsent = 0;
+    struct exchanging e = {.o = o};
     place->expected = 0;
     for (int r = 0; r < team->size; r++) {
-        if (maps(team, r, team->rank) && o->offers[team->rank]->share.what.needs_fd)
-            unsent |= UINT64_C(1) << r;
-        if (maps(team, team->rank, r) && o->offers[r]->share.what.needs_fd)
+        if (maps(team, r, team->rank) && o->offers[team->rank].share.what.needs_fd)
+            e.unsent |= UINT64_C(1) << r;
+        if (maps(team, team->rank, r) && o->offers[r].share.what.needs_fd)
             place->expected |= UINT64_C(1) << r;
     }
     struct tutti_waiting w = tutti_waiting(team, TUTTI_WAITING_DESCRIPTOR, place->expected);
-    for (;;) {
-        for (int r = 0; r < team->size; r++) {
-            if (unsent >> r & 1 && tutti_map_send(team, r, &o->seat->share.what))
-                unsent &= ~(UINT64_C(1) << r);
-            if (place->expected >> r & 1 && tutti_socket_take(team->node, place->peer[r], place->number[team->rank],
-                                                              team->sequence, o->offers[r]->share.what.id, &o->fd[r]))
-                place->expected &= ~(UINT64_C(1) << r);
-        }
-        if (!unsent && !place->expected)
-            return TUTTI_OK;
-        int status = tutti_wait(&w);
-        if (status != TUTTI_OK)
-            return status;
-    }
+    return tutti_await(&w, is_exchanged, &e);
 }
 
 /* Maps the channel of rank r; returns REASONS or what failed. */
@@ -161,7 +171,7 @@ static int map_channel(struct opening *o, int r, void **channel)
 {
     struct tutti_team *team = o->team;
     struct tutti_place *place = tutti_place(team);
-    const struct tutti_share *share = &o->offers[r]->share;
+    const struct tutti_share *share = &o->offers[r].share;
     struct tutti_mapping *mapping = tutti_cache_find(team->node->cache, place->peer[r], team->gpu, &share->what);
     if (!mapping && share->what.needs_fd && o->fd[r] < 0)
         return REASON_DESCRIPTOR;
@@ -178,22 +188,36 @@ static size_t least_bytes(const struct opening *o)
 {
     size_t bytes = o->seat->bytes;
     for (int r = 0; r < o->team->size; r++)
-        bytes = o->offers[r]->bytes < bytes ? o->offers[r]->bytes : bytes;
+        bytes = o->offers[r].bytes < bytes ? o->offers[r].bytes : bytes;
     return bytes;
+}
+
+/* 1 where the channel lies within the allocation that it names, and the numbers are such as tutti_seat_take() gives. */
+static int sound(const struct tutti_offer *offer)
+{
+    const struct tutti_share *share = &offer->share;
+    return share->shared && offer->bytes >= TUTTI_CHANNEL_LEAST && share->offset <= share->what.bytes &&
+           offer->bytes <= share->what.bytes - share->offset && offer->blocks > 0 && offer->ticks < UINT64_C(1) << 62;
 }
 
 static int map_all(struct opening *o)
 {
     struct tutti_team *team = o->team;
+    for (int r = 0; r < team->size; r++) {
+        if (sound(&o->offers[r]))
+            continue;
+        tutti_error("rank %d offers a channel on %s that is not where it says", r, team->transport->label);
+        return REASON_OFFER;
+    }
     uint64_t ticks = TUTTI_EPOCHS_BEFORE * TUTTI_TICKS;
     for (int r = 0; r < team->size; r++)
-        ticks = o->offers[r]->ticks > ticks ? o->offers[r]->ticks : ticks;
+        ticks = o->offers[r].ticks > ticks ? o->offers[r].ticks : ticks;
     if (tutti_seat_begin(team->node, o->seat, ticks, least_bytes(o)) != TUTTI_OK)
         return REASON_CHANNEL;
     int setting = tutti_settings()->lines;
     o->lines = setting != TUTTI_SET_NO;
     for (int g = 0; g < team->gpus && team->leader; g++) {
-        int reach = g == team->gpu_index ? 2 : team->device->reach(team->gpu, o->offers[team->leader_of[g]]->uuid);
+        int reach = g == team->gpu_index ? 2 : team->device->reach(team->gpu, o->offers[team->leader_of[g]].uuid);
         if (!reach)
             return REASON_REACH;
         o->lines &= reach == 2 || setting == TUTTI_SET_YES;
@@ -219,9 +243,9 @@ static const char *refused(struct opening *o, const char *mine)
 {
     struct tutti_team *team = o->team;
     for (int r = 0; r < team->size; r++) {
-        if (o->offers[r]->why[0] == '\0')
+        if (o->offers[r].why[0] == '\0')
             continue;
-        tutti_debug("rank %d cannot share device memory: %.63s", r, o->offers[r]->why);
+        tutti_debug("rank %d cannot share device memory: %.63s", r, o->offers[r].why);
         return mine ? mine : "a rank of the communicator cannot share device memory";
     }
     return group(o) ? NULL : "more than 16 GPUs";
@@ -246,9 +270,9 @@ static void fill_team(struct opening *o)
 {
     struct tutti_team *team = o->team;
     team->channel_bytes = least_bytes(o);
-    uint64_t blocks = o->offers[0]->blocks;
+    uint64_t blocks = o->offers[0].blocks;
     for (int r = 0; r < team->size; r++)
-        blocks = o->offers[r]->blocks < blocks ? o->offers[r]->blocks : blocks;
+        blocks = o->offers[r].blocks < blocks ? o->offers[r].blocks : blocks;
     team->blocks = (unsigned)blocks;
     team->scratch = o->seat->channel;
     team->stream = o->seat->stream;
@@ -272,8 +296,6 @@ int tutti_team_open(struct tutti_team *team, int gpu)
         return TUTTI_OK;
     for (int r = 0; r < TUTTI_MAX_RANKS; r++)
         o.fd[r] = -1;
-    for (int r = 0; r < team->size; r++)
-        o.offers[r] = &team->slot[r]->offer;
     struct tutti_offer *mine = &team->slot[team->rank]->offer;
     *mine = (struct tutti_offer){.bytes = 0};
     o.why = prepare(&o, gpu, mine);
@@ -281,6 +303,8 @@ int tutti_team_open(struct tutti_team *team, int gpu)
         strncpy(mine->why, o.why, sizeof mine->why - 1);
     uint32_t all;
     int status = tutti_team_vote_for(team, TUTTI_WAITING_OFFER, 1, &all);
+    for (int r = 0; r < team->size && status == TUTTI_OK; r++)
+        o.offers[r] = team->slot[r]->offer;
     const char *why = status == TUTTI_OK ? refused(&o, o.why) : "a peer failed";
     if (!why) {
         uint32_t outcome = REASONS;

@@ -1,12 +1,10 @@
 #include "team/room.h"
 
-#include <time.h>
-
-#include "core/clock.h"
+#include "progress/fiber.h"
 #include "team/node.h"
 
 /* Fields of the word: calls 0 to 15, shares 16 to 31. */
-enum { SHARES = 16, FIELD = 0xffff, RESERVED_OF = 33, WAIT_MS = 200 };
+enum { SHARES = 16, FIELD = 0xffff, RESERVED_OF = 33 };
 static const uint64_t several = UINT64_C(1) << 32;
 
 static unsigned calls_of(uint64_t word)
@@ -42,10 +40,12 @@ void tutti_room_open(struct tutti_team *team)
 }
 
 /* 1 where no other thread has made a reduction on this GPU. */
-static int only_thread(struct tutti_room *room)
+static int only_thread(const struct tutti_team *team, struct tutti_room *room)
 {
     static _Thread_local char here;
-    uintptr_t me = (uintptr_t)&here, first = atomic_load_explicit(&room->thread, memory_order_relaxed);
+    /* The engine's fibers take turns, as threads do: one for each team. */
+    uintptr_t me = tutti_fiber_here() ? (uintptr_t)team : (uintptr_t)&here,
+              first = atomic_load_explicit(&room->thread, memory_order_relaxed);
     if (first == me)
         return 1;
     if (first == 0 && atomic_compare_exchange_strong(&room->thread, &first, me))
@@ -61,7 +61,7 @@ unsigned tutti_room_alone(struct tutti_team *team, unsigned want)
     struct tutti_room *room = room_of(team, &all);
     if (!room)
         return want;
-    if (!only_thread(room))
+    if (!only_thread(team, room))
         return 0;
     uint64_t word = atomic_load_explicit(&room->word, memory_order_relaxed);
     for (;;) {
@@ -113,29 +113,19 @@ static unsigned share_of(uint64_t word, unsigned all, unsigned most)
     return blocks < most ? blocks : most;
 }
 
-unsigned tutti_room_share(struct tutti_team *team, unsigned most)
+unsigned tutti_room_share(struct tutti_team *team, unsigned most, int patient)
 {
     unsigned all;
     struct tutti_room *room = room_of(team, &all);
-    const struct timespec pause = {0, 200000};
-    const uint64_t until = tutti_now_ns() + WAIT_MS * UINT64_C(1000000);
     if (!room)
         return most;
     uint64_t word = atomic_load(&room->word);
     for (;;) {
         unsigned blocks = share_of(word, all, most), left = all - calls_of(word) - shares_of(word);
+        if (blocks > left) /* calls under way have them: some of what a single thread's leave will do */
+            blocks = patient || left < 2 ? 0 : 1;
         if (blocks == 0)
             return 0;
-        if (blocks > left) {
-            if (tutti_now_ns() < until) { /* a call that is under way ends soon, unless it waits for a late rank */
-                nanosleep(&pause, NULL);
-                word = atomic_load(&room->word);
-                continue;
-            }
-            blocks = 1; /* of those that calls of a single thread leave */
-            if (left < 2)
-                return 0;
-        }
         if (atomic_compare_exchange_weak(&room->word, &word, word + ((uint64_t)blocks << SHARES)))
             return blocks;
     }

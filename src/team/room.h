@@ -37,8 +37,8 @@ unsigned tutti_room_try(struct tutti_team *team, unsigned want, int patient);
 /* Gives back what the call has beyond `keep` blocks. */
 void tutti_room_give(struct tutti_team *team, unsigned keep);
 /* A share for a communicator's stream: of at most `most` blocks three quarters for the first on a GPU, half of what is
- * left for others; at least one. 0: none is left. Waits a bounded time for calls under way that have taken too much. */
-unsigned tutti_room_share(struct tutti_team *team, unsigned most);
+ * left for others; at least one. 0: none is left, or, for a patient one, calls under way have too many of them. */
+unsigned tutti_room_share(struct tutti_team *team, unsigned most, int patient);
 void tutti_room_unshare(struct tutti_team *team, unsigned blocks);
 
 #endif

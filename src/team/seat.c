@@ -2,14 +2,14 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "core/log.h"
 #include "core/settings.h"
+#include "progress/engine.h"
 #include "team/cache.h"
 
-enum { DRAIN_SECONDS = 5, LEAST = 1 << 20 };
+enum { DRAIN_SECONDS = 5 };
 
 /* Everything of a seat but its place in the list. */
 static void dismantle(struct tutti_node *node, struct tutti_seat *seat)
@@ -74,7 +74,23 @@ static size_t channel_bytes(const struct tutti_node *node)
         bytes = most;
     if (node->window_bytes > 0 && node->window_bytes + bytes > most / 2)
         bytes /= 4;
-    return bytes < LEAST ? LEAST : bytes;
+    return bytes < TUTTI_CHANNEL_LEAST ? TUTTI_CHANNEL_LEAST : bytes;
+}
+
+/* A channel of zeros: what was there before could be taken for packets of a peer. */
+static int make_channel(const struct tutti_device *device, struct tutti_seat *seat, const char **why)
+{
+    *why = "no device memory for a channel";
+    int status = device->alloc_cleared ? device->alloc_cleared(seat->gpu, seat->bytes, &seat->channel)
+                                       : device->alloc(seat->gpu, seat->bytes, &seat->channel);
+    if (status != TUTTI_OK)
+        return status;
+    *why = "no stream on the GPU";
+    status = device->stream_create(seat->gpu, &seat->stream);
+    if (status != TUTTI_OK || device->alloc_cleared)
+        return status;
+    *why = "the channel could not be cleared";
+    return device->fill(seat->stream, seat->channel, 0, seat->bytes);
 }
 
 /* A new seat; the lock is held. */
@@ -100,19 +116,10 @@ static struct tutti_seat *build(struct tutti_node *node, int gpu, const char **w
     seat->words = __builtin_ctzll(~node->words);
     node->words |= UINT64_C(1) << seat->words;
     node->window_bytes += bytes;
-    *why = "no device memory for a channel";
-    int status = node->device->alloc(gpu, bytes, &seat->channel);
-    if (status == TUTTI_OK) {
-        *why = "no stream on the GPU";
-        status = node->device->stream_create(gpu, &seat->stream);
-    }
+    int status = make_channel(node->device, seat, why);
     if (status == TUTTI_OK) {
         *why = "device memory cannot be shared with other processes";
         status = share_channel(node, seat);
-    }
-    if (status == TUTTI_OK) { /* what was there before could be taken for packets of a peer */
-        *why = "the channel could not be cleared";
-        status = node->device->fill(seat->stream, seat->channel, 0, bytes);
     }
     if (status != TUTTI_OK) {
         tutti_info("%s: %s", *why, tutti_status_text(status));
@@ -150,7 +157,7 @@ static int clear(struct tutti_node *node, struct tutti_seat *seat)
 
 int tutti_seat_take(struct tutti_node *node, int gpu, struct tutti_seat **out, const char **why)
 {
-    pthread_mutex_lock(&node->lock);
+    tutti_fiber_lock(&node->lock);
     tutti_place_sweep(node);
     struct tutti_seat *seat = find_free(node, gpu);
     if (!seat)
@@ -189,7 +196,7 @@ int tutti_seat_begin(struct tutti_node *node, struct tutti_seat *seat, uint64_t 
 
 void tutti_seat_drop(struct tutti_node *node, struct tutti_seat *seat)
 {
-    pthread_mutex_lock(&node->lock);
+    tutti_fiber_lock(&node->lock);
     seat->used = 0;
     pthread_mutex_unlock(&node->lock);
 }
@@ -197,7 +204,7 @@ void tutti_seat_drop(struct tutti_node *node, struct tutti_seat *seat)
 int tutti_seat_words(struct tutti_node *node, const struct tutti_seat *seat, struct tutti_words **device)
 {
     int status = TUTTI_OK;
-    pthread_mutex_lock(&node->lock);
+    tutti_fiber_lock(&node->lock);
     struct tutti_words_view *view = node->views;
     while (view && view->gpu != seat->gpu)
         view = view->next;
@@ -221,17 +228,19 @@ int tutti_seat_words(struct tutti_node *node, const struct tutti_seat *seat, str
     return status;
 }
 
+static int is_drained(void *with)
+{
+    const struct tutti_team *team = with;
+    return team->device->stream_query(tutti_place(team)->seat->stream) != 0; /* or its context has gone */
+}
+
 void tutti_seat_drain(struct tutti_team *team)
 {
     struct tutti_seat *seat = tutti_place(team) ? tutti_place(team)->seat : NULL;
     if (!seat || seat->stuck || !team->device->active())
         return;
-    const struct timespec pause = {0, 100000};
-    uint64_t until = tutti_now_ns() + DRAIN_SECONDS * UINT64_C(1000000000);
-    int done;
-    while ((done = team->device->stream_query(seat->stream)) == 0 && tutti_now_ns() < until)
-        nanosleep(&pause, NULL);
-    if (done != 0) /* or its context has gone */
+    if (tutti_progress_wait(&(const struct tutti_wait){
+            .done = is_drained, .with = team, .quiet = 1, .seconds = DRAIN_SECONDS, .every_us = 100}) == TUTTI_OK)
         return;
     seat->stuck = 1;
     tutti_error("a kernel on %s did not leave within %d s of being told to", team->transport->label, DRAIN_SECONDS);

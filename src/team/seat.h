@@ -4,6 +4,8 @@
 
 #include "team/node.h"
 
+enum { TUTTI_CHANNEL_LEAST = 1 << 20 }; /* bytes of a channel */
+
 /* A seat on `gpu` with flags of zero and clear words. On failure *why is a static text. Counts against
  * TUTTI_WINDOW_MB. */
 int tutti_seat_take(struct tutti_node *node, int gpu, struct tutti_seat **out, const char **why);

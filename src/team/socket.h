@@ -1,5 +1,6 @@
-/* Unix sockets between the ranks of a node: abstract names that hold the node's nonce, nothing on disk. They carry
- * descriptors, and their hang-up says that a peer has gone. Private to team/. */
+/* Unix sockets between the ranks of a node: abstract names, nothing on disk. Names can be read by everybody on the
+ * machine, and taken by whoever comes first: so the system chooses them, they say nothing, and the ranks tell each
+ * other over the MPI. They carry descriptors, and their hang-up says that a peer has gone. Private to team/. */
 #ifndef TUTTI_TEAM_SOCKET_H
 #define TUTTI_TEAM_SOCKET_H
 
@@ -7,11 +8,22 @@
 
 enum { TUTTI_MESH_SECONDS = 10 };
 
-/* Opens this rank's listening socket. */
-int tutti_socket_listen(const struct tutti_node *node, int *listener);
+/* Of a listening socket, as ranks send it to each other. */
+struct tutti_socket_name {
+    unsigned char length; /* 0: none */
+    char bytes[15];
+};
+
+/* Opens this rank's listening socket and tells its name. */
+int tutti_socket_listen(const struct tutti_node *node, int *listener, struct tutti_socket_name *name);
 /* Connects all ranks of the node with each other and maps their pages, within TUTTI_MESH_SECONDS. Strangers (another
- * user, another nonce) are refused and do not disturb. page_fd: of this rank's page. */
-int tutti_socket_mesh(struct tutti_node *node, int listener, int page_fd);
+ * user, another nonce) are refused and do not disturb. names: by rank of the world. page_fd: of this rank's page. */
+int tutti_socket_mesh(struct tutti_node *node, int listener, const struct tutti_socket_name *names, int page_fd);
+/* 1 sent, 0 try again, -1 failed. `passed` of -1: no descriptor. */
+int tutti_socket_send(int fd, const void *bytes, size_t size, int passed);
+/* 1 received, 0 nothing there, -1 closed or not a message of this size. *passed is -1 or a descriptor of the caller's.
+ */
+int tutti_socket_receive(int fd, void *bytes, size_t size, int *passed);
 /* TUTTI_OK where the process at the other end has this user id; *pid is its number, 0 where it cannot be seen. */
 int tutti_socket_trusts(int fd, unsigned uid, int *pid);
 

@@ -51,7 +51,7 @@ static struct ticket my_ticket(struct tutti_node *node, int able)
 }
 
 /* Reason why these ranks cannot share memory, the same on all of them; NULL where they can. */
-static const char *why_not(const struct ticket all[], int size)
+static const char *why_not(const struct tutti_node *node, const struct ticket all[], int size)
 {
     for (int r = 0; r < size; r++) {
         if (all[r].nonce[0] == 0 && all[r].nonce[1] == 0)
@@ -60,6 +60,10 @@ static const char *why_not(const struct ticket all[], int size)
     for (int r = 1; r < size; r++) {
         if (all[r].nonce[0] != all[0].nonce[0] || all[r].nonce[1] != all[0].nonce[1])
             return "ranks on several nodes";
+    }
+    for (int r = 0; r < size; r++) {
+        if (!node || all[r].rank < 0 || all[r].rank >= node->size)
+            return "ranks are not connected";
     }
     for (int i = 0; i < BOTH * size; i++) {
         int slot = all[i / BOTH].slot[i % BOTH];
@@ -113,6 +117,20 @@ static int new_parts(struct tutti_node *node, struct tutti_transport *transport,
     return 1;
 }
 
+struct tutti_team *tutti_team_apart(struct tutti_node *node, struct tutti_transport *transport, const char *why)
+{
+    struct tutti_team *team = calloc(1, sizeof *team);
+    if (!team)
+        return NULL;
+    team->node = node;
+    team->transport = transport;
+    team->rank = transport->rank;
+    team->size = transport->size;
+    team->sequence = team->votes = (uint32_t)TUTTI_FIRST;
+    team->why = why;
+    return team;
+}
+
 int tutti_team_begin(struct tutti_node *node, struct tutti_transport *transport, void *ticket, struct tutti_team **out)
 {
     struct tutti_team *team[BOTH] = {NULL, NULL};
@@ -144,7 +162,7 @@ void tutti_team_join(struct tutti_team *team, const void *tickets)
     if (team->size <= TUTTI_MAX_RANKS) {
         for (int r = 0; r < team->size; r++)
             memcpy(&all[r], (const char *)tickets + (size_t)r * TUTTI_TICKET_BYTES, sizeof all[r]);
-        why = why_not(all, team->size);
+        why = why_not(team->node, all, team->size);
         if (why)
             drop_slots(team->node, &all[team->rank]);
     }
@@ -164,19 +182,16 @@ void tutti_team_join(struct tutti_team *team, const void *tickets)
 
 int tutti_team_create(struct tutti_node *node, struct tutti_transport *transport, struct tutti_team **out)
 {
-    char mine[TUTTI_TICKET_BYTES];
+    /* No memory is asked for here: who had none would leave the others in the exchange. */
+    char mine[TUTTI_TICKET_BYTES], all[TUTTI_TICKET_BYTES * TUTTI_MAX_RANKS];
     struct tutti_team *team = NULL;
     int begun = tutti_team_begin(node, transport, mine, &team), status = TUTTI_OK;
-    char *all = malloc(TUTTI_TICKET_BYTES * (size_t)transport->size);
-    if (!all)
-        return TUTTI_ERR_MEMORY;
     if (transport->size <= TUTTI_MAX_RANKS)
         status = transport->ops->allgather(transport, mine, all, sizeof mine);
     if (status == TUTTI_OK && begun == TUTTI_OK)
         tutti_team_join(team, all);
     else if (begun == TUTTI_OK)
         tutti_team_abandon(team, mine);
-    free(all);
     if (status != TUTTI_OK || begun != TUTTI_OK)
         return status != TUTTI_OK ? status : begun;
     *out = team;
@@ -228,10 +243,18 @@ void tutti_team_free(struct tutti_team *team)
     free(team);
 }
 
+/* Peers that wait for a nonblocking call see that this rank is at others. */
+static void count_step(struct tutti_team *team)
+{
+    if (team->is_twin)
+        atomic_fetch_add_explicit(&tutti_node_control(team->node)->steps, 1, memory_order_relaxed);
+}
+
 void tutti_team_arrive(struct tutti_team *team, const struct tutti_arrival *mine)
 {
     struct tutti_place *place = tutti_place(team);
     struct tutti_slot *slot = team->slot[team->rank];
+    count_step(team);
     place->caller = pthread_self();
     if (place->held)
         tutti_map_release(place);
@@ -272,6 +295,38 @@ static void assume(const struct tutti_slot *slot, uint32_t sequence, const struc
     }
 }
 
+int tutti_team_is_here(const struct tutti_team *team, int r)
+{
+    return tutti_reached(atomic_load_explicit(&team->slot[r]->sequence, memory_order_acquire), team->sequence);
+}
+
+/* The record of rank r at the current call. */
+struct record {
+    const struct tutti_team *team;
+    int r;
+    struct tutti_arrival *out;
+    int there; /* as tutti_record_read() says */
+};
+
+static int has_arrived(void *with)
+{
+    struct record *record = with;
+    record->there = tutti_record_read(record->team->slot[record->r], record->team->sequence, record->out);
+    return record->there != 0;
+}
+
+/* A word of a peer that only grows. */
+struct goal {
+    const _Atomic uint32_t *word;
+    uint32_t value;
+};
+
+static int is_reached(void *with)
+{
+    const struct goal *goal = with;
+    return tutti_reached(atomic_load_explicit(goal->word, memory_order_acquire), goal->value);
+}
+
 int tutti_team_await(struct tutti_team *team, const struct tutti_arrival *all[])
 {
     struct tutti_place *place = tutti_place(team);
@@ -282,14 +337,12 @@ int tutti_team_await(struct tutti_team *team, const struct tutti_arrival *all[])
         return TUTTI_ERR_BROKEN;
     for (int r = 0; r < team->size; r++) {
         struct tutti_arrival *theirs = &place->seen[r];
-        int there = r == team->rank;
+        struct record record = {team, r, theirs, r == team->rank};
         all[r] = theirs;
-        while (!there && (there = tutti_record_read(team->slot[r], team->sequence, theirs)) == 0) {
-            int status = tutti_wait(&w);
-            if (status != TUTTI_OK)
-                return tutti_team_break(team, status);
-        }
-        if (there < 0)
+        const int status = record.there || has_arrived(&record) ? TUTTI_OK : tutti_await(&w, has_arrived, &record);
+        if (status != TUTTI_OK)
+            return tutti_team_break(team, status);
+        if (record.there < 0)
             assume(team->slot[r], team->sequence, mine, theirs);
         differs |= theirs->collective != mine->collective || theirs->type != mine->type || theirs->op != mine->op ||
                    theirs->count != mine->count || theirs->detail != mine->detail;
@@ -309,6 +362,7 @@ int tutti_team_vote_for(struct tutti_team *team, enum tutti_waiting_for what, ui
 {
     struct tutti_slot *own = team->slot[team->rank];
     uint32_t votes = ++team->votes, least = mine;
+    count_step(team);
     if (team->state == TUTTI_TEAM_BROKEN)
         return TUTTI_ERR_BROKEN;
     atomic_store_explicit(&own->vote[votes & 1], mine, memory_order_relaxed);
@@ -316,11 +370,10 @@ int tutti_team_vote_for(struct tutti_team *team, enum tutti_waiting_for what, ui
     struct tutti_waiting w = tutti_waiting(team, what, others(team));
     for (int r = 0; r < team->size; r++) {
         const struct tutti_slot *slot = team->slot[r];
-        while (!tutti_reached(atomic_load_explicit(&slot->voted, memory_order_acquire), votes)) {
-            int status = tutti_wait(&w);
-            if (status != TUTTI_OK)
-                return tutti_team_break(team, status);
-        }
+        struct goal goal = {&slot->voted, votes};
+        const int status = is_reached(&goal) ? TUTTI_OK : tutti_await(&w, is_reached, &goal);
+        if (status != TUTTI_OK)
+            return tutti_team_break(team, status);
         uint32_t vote = atomic_load_explicit(&slot->vote[votes & 1], memory_order_relaxed);
         least = vote < least ? vote : least;
     }
@@ -331,6 +384,7 @@ int tutti_team_vote_for(struct tutti_team *team, enum tutti_waiting_for what, ui
 void tutti_team_done(struct tutti_team *team, int status)
 {
     struct tutti_slot *own = team->slot[team->rank];
+    count_step(team);
     atomic_store_explicit(&own->done_status, (uint32_t)-status, memory_order_relaxed);
     atomic_store_explicit(&own->done, team->sequence, memory_order_release);
 }
@@ -345,13 +399,11 @@ int tutti_team_await_done(struct tutti_team *team, uint64_t of)
         const struct tutti_slot *slot = team->slot[r];
         if (!(of >> r & 1))
             continue;
-        while (r != team->rank &&
-               !tutti_reached(atomic_load_explicit(&slot->done, memory_order_acquire), team->sequence)) {
-            int status = tutti_wait(&w);
-            if (status != TUTTI_OK)
-                return tutti_team_break(team, status);
-        }
-        int status = -(int)atomic_load_explicit(&slot->done_status, memory_order_relaxed);
+        struct goal goal = {&slot->done, team->sequence};
+        int status = r == team->rank || is_reached(&goal) ? TUTTI_OK : tutti_await(&w, is_reached, &goal);
+        if (status != TUTTI_OK)
+            return tutti_team_break(team, status);
+        status = tutti_status_told(atomic_load_explicit(&slot->done_status, memory_order_relaxed));
         failed = failed == TUTTI_OK ? status : failed;
     }
     return failed == TUTTI_OK ? TUTTI_OK : tutti_team_break(team, failed);

@@ -7,8 +7,8 @@
 
 #include "core/types.h"
 #include "kernels/args.h"
+#include "progress/transport.h"
 #include "team/control.h"
-#include "team/transport.h"
 
 struct tutti_node; /* defined in node.h; private to team/ */
 
@@ -28,7 +28,7 @@ int tutti_node_died(const struct tutti_node *node, int r);
 int tutti_node_rank(const struct tutti_node *node);
 /* Drawn at random, alike on all ranks of the node. */
 void tutti_node_key(const struct tutti_node *node, uint64_t key[2]);
-/* Rank in the node of a rank of the world, or -1; and the other way. */
+/* Rank in the node of a rank of the world, or -1; and the other way, -1 where the node has no such rank. */
 int tutti_node_find(const struct tutti_node *node, int world_rank);
 int tutti_node_world(const struct tutti_node *node, int rank);
 int tutti_node_size(const struct tutti_node *node);
@@ -117,6 +117,8 @@ struct tutti_team {
     void *private_; /* of team/ */
 };
 
+/* Local: a team of ranks of which each knows that they cannot share memory, and why. NULL without memory. */
+struct tutti_team *tutti_team_apart(struct tutti_node *node, struct tutti_transport *transport, const char *why);
 /* Collective over `transport` (one allgather): a team and its twin. Local failures make the team not whole on all
  * ranks.
  */
@@ -172,6 +174,9 @@ static inline unsigned tutti_team_blocks(const struct tutti_team *team)
 /* Local. Node rank of rank r. Team whole. */
 int tutti_team_peer(const struct tutti_team *team, int r);
 
+/* Local. 1 where rank r has arrived at the current call. Team whole. */
+int tutti_team_is_here(const struct tutti_team *team, int r);
+
 /* Waits until all ranks have arrived at the current call and points all[r] at copies of their records (valid until this
  * rank's next arrival; of a rank that is many calls ahead only the kind may be known, the rest is then taken for
  * this rank's own). Bounded; reports stalls; TUTTI_ERR_MISMATCH (reported) where collective, type, op, count or
@@ -185,11 +190,17 @@ int tutti_team_open(struct tutti_team *team, int gpu);
 /* Host-level agreement of the current call: waits for all votes, *all is the minimum. Serves peers' requests for
  * descriptors meanwhile. */
 int tutti_team_vote(struct tutti_team *team, uint32_t mine, uint32_t *all);
+/* Bytes of a rank's buffers that the call touches. */
+struct tutti_reach {
+    uint64_t in, out;
+};
 /* Collective over the team's ranks, after tutti_team_await: maps `in` and `out` of the current arrivals of the ranks in
  * the mask `of` (bit r; may be empty, may include this rank: its own pointers are not mapped, the caller knows them)
  * and agrees: *agreed is 1 where all ranks mapped all they asked for. Pointers are set for the ranks asked for.
- * Mappings stay in the node's cache; those of the current call are not evicted. */
-int tutti_team_map(struct tutti_team *team, uint64_t of, const void *in[], void *out[], int *agreed);
+ * Mappings stay in the node's cache; those of the current call are not evicted. reach: of each rank; a share that does
+ * not hold so many bytes cannot be mapped. NULL: any number will do. */
+int tutti_team_map(struct tutti_team *team, uint64_t of, const struct tutti_reach *reach, const void *in[], void *out[],
+                   int *agreed);
 /* Local. Fills a share for `pointer`, from a cache keyed by the allocation's id; shared = 0 where it cannot be
  * exported. */
 void tutti_team_share(struct tutti_team *team, const void *pointer, struct tutti_share *out);

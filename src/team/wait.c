@@ -1,55 +1,63 @@
 #include "team/wait.h"
 
-#include <time.h>
-
 #include "core/log.h"
 #include "core/settings.h"
+#include "progress/engine.h"
+#include "progress/fiber.h"
 #include "team/map.h"
 #include "team/node.h"
 #include "team/watch.h"
 
 enum {
-    SPINS_ALONE = 128,      /* between looks where the node has a core for each rank */
-    SPINS_SHARED = 16,      /* where it has not */
-    YIELD_AFTER_NS = 50000, /* a spinning rank yields from then on: helper threads may need the core */
-    SLEEP_LEAST_US = 50,
-    SLEEP_MOST_US = 1000,
+    SPINS_ALONE = 128, /* between looks where the node has a core for each thread */
+    SPINS_SHARED = 16, /* where it has not */
+    NAP_MOST_US = 1000,
     CHECK_NS = 5000000,      /* between looks after peers */
     STEP_MOST_NS = 500000000 /* a longer step means that this process was stopped: it does not count as waiting */
 };
 static const uint64_t second = 1000000000;
 
-static int policy(const struct tutti_team *team)
+/* Ranks that all spin, and the engine's threads where they are at work. */
+static int crowded(const struct tutti_team *team)
 {
-    int wait = tutti_settings()->wait;
-    if (wait != TUTTI_SET_WAIT_AUTO)
-        return wait;
-    return team->node->size > team->node->cores ? TUTTI_SET_WAIT_YIELD : TUTTI_SET_WAIT_SPIN;
+    const int threads = atomic_load_explicit(&tutti_fibers_open, memory_order_relaxed) > 0 ? 2 : 1; /* of each rank */
+    return threads * team->node->size > team->node->cores;
+}
+
+/* A fiber looks once in its turn, where there are others. */
+static unsigned spins(const struct tutti_team *team)
+{
+    const int how = tutti_settings()->wait;
+    if (tutti_fiber_here() && atomic_load_explicit(&tutti_fibers_open, memory_order_relaxed) > 1)
+        return 1;
+    return how == TUTTI_SET_WAIT_SPIN || (how == TUTTI_SET_WAIT_AUTO && !crowded(team)) ? SPINS_ALONE : SPINS_SHARED;
 }
 
 struct tutti_waiting tutti_waiting(struct tutti_team *team, enum tutti_waiting_for what, uint64_t of)
 {
-    struct tutti_waiting w = {.team = team, .what = what, .of = of};
-    w.limit = policy(team) == TUTTI_SET_WAIT_SPIN ? SPINS_ALONE : SPINS_SHARED;
-    w.sleep = SLEEP_LEAST_US;
-    return w;
+    tutti_fiber_moved(); /* it has come so far */
+    return (struct tutti_waiting){.team = team, .what = what, .of = of};
 }
 
-static void pause_by_policy(struct tutti_waiting *w)
+/* Nonblocking calls of a rank share a thread: one that goes on with others is slow, and not to be accused. */
+static void look_at_steps(struct tutti_waiting *w)
 {
-    int how = policy(w->team);
-    if (how == TUTTI_SET_WAIT_SLEEP && w->waited > YIELD_AFTER_NS) {
-        const struct timespec time = {0, (long)w->sleep * 1000};
-        nanosleep(&time, NULL);
-        w->sleep = w->sleep * 2 < SLEEP_MOST_US ? w->sleep * 2 : SLEEP_MOST_US;
-    } else if (how != TUTTI_SET_WAIT_SPIN ||
-               (tutti_settings()->wait == TUTTI_SET_WAIT_AUTO && w->waited > YIELD_AFTER_NS)) {
-        sched_yield();
+    const struct tutti_place *place = tutti_place(w->team);
+    uint64_t steps = 0;
+    for (uint64_t rest = w->team->is_twin ? w->of : 0; rest; rest &= rest - 1) {
+        const int r = __builtin_ctzll(rest);
+        if (r < w->team->size)
+            steps +=
+                atomic_load_explicit(&place->node->peer[place->peer[r]].page->control->steps, memory_order_relaxed);
     }
+    if (steps != w->steps)
+        w->still = w->waited;
+    w->steps = steps;
 }
 
-int tutti_wait_look(struct tutti_waiting *w)
+static int look(void *with, uint64_t *waited)
 {
+    struct tutti_waiting *w = with;
     struct tutti_transport *transport = w->team->transport;
     transport->ops->progress(transport);
     if (w->what == TUTTI_WAITING_VOTE || w->what == TUTTI_WAITING_DESCRIPTOR)
@@ -63,7 +71,8 @@ int tutti_wait_look(struct tutti_waiting *w)
         int status = tutti_watch_peers(w);
         if (status != TUTTI_OK)
             return status;
-        if (!w->reported && w->waited >= (uint64_t)tutti_settings()->stall_seconds * second) {
+        look_at_steps(w);
+        if (!w->reported && w->waited - w->still >= (uint64_t)tutti_settings()->stall_seconds * second) {
             w->reported = 1;
             tutti_watch_stall(w);
         }
@@ -72,6 +81,26 @@ int tutti_wait_look(struct tutti_waiting *w)
             return TUTTI_ERR_TIMEOUT;
         }
     }
-    pause_by_policy(w);
+    *waited = w->waited;
     return TUTTI_OK;
+}
+
+int tutti_await(struct tutti_waiting *w, int (*done)(void *with), void *with)
+{
+    return tutti_progress_wait(&(const struct tutti_wait){.done = done,
+                                                          .with = with,
+                                                          .quiet = 1, /* the transport brings on what may be */
+                                                          .spins = spins(w->team),
+                                                          .crowded = crowded(w->team),
+                                                          .look = look,
+                                                          .look_with = w});
+}
+
+int tutti_wait_look(struct tutti_waiting *w)
+{
+    uint64_t waited;
+    const int status = look(w, &waited);
+    if (status == TUTTI_OK)
+        tutti_pause_by(&w->pauses, waited, crowded(w->team), NAP_MOST_US);
+    return status;
 }

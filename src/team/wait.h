@@ -1,9 +1,8 @@
-/* The one engine of all waits on the host: spins, yields or sleeps, lets the transport progress, looks after peers,
- * reports stalls and ends at the time limit. Private to team/.
+/* Waits of a team: the engine's wait (progress/engine.h) with a look after the peers, reports and limits of a team, and
+ * what peers may need of this rank meanwhile. Private to team/.
  *
  *     struct tutti_waiting w = tutti_waiting(team, TUTTI_WAITING_VOTE, mask);
- *     while (!condition)
- *         if ((status = tutti_wait(&w)) != TUTTI_OK) ...
+ *     status = tutti_await(&w, done, with);
  */
 #ifndef TUTTI_TEAM_WAIT_H
 #define TUTTI_TEAM_WAIT_H
@@ -12,6 +11,7 @@
 
 #include "core/clock.h"
 #include "core/status.h"
+#include "progress/pause.h"
 
 struct tutti_team;
 
@@ -28,30 +28,21 @@ struct tutti_waiting {
     struct tutti_team *team;
     enum tutti_waiting_for what;
     uint64_t of;      /* ranks waited for */
-    uint32_t spins;   /* since the last look */
-    uint32_t limit;   /* spins between looks */
-    uint32_t sleep;   /* next sleep in microseconds */
     int reported;     /* the stall has been said */
     uint64_t last;    /* time of the last look; 0: none yet */
     uint64_t waited;  /* time waited so far; a stop of this process does not count */
     uint64_t checked; /* `waited` when peers were last looked after */
-    uint64_t doomed;  /* kernels: `waited` when a peer was first seen gone; it may have done its part before */
+    uint64_t still;   /* `waited` when those waited for were last seen to go on with nonblocking calls */
+    uint64_t steps;   /* that they had made then, together */
+    struct tutti_pauses pauses;
+    uint64_t doomed; /* kernels: `waited` when a peer was first seen gone; it may have done its part before */
 };
 
 struct tutti_waiting tutti_waiting(struct tutti_team *team, enum tutti_waiting_for what, uint64_t of);
-/* A look: progress, peers, stall, limit; pauses by the policy. TUTTI_OK: go on waiting. Logs failures, breaks nothing.
- */
+/* Until done() says 1; see struct tutti_wait. Logs failures, breaks nothing. */
+int tutti_await(struct tutti_waiting *waiting, int (*done)(void *with), void *with);
+/* One look and one pause, for kernels that run on this thread and wait. TUTTI_OK: go on waiting. */
 int tutti_wait_look(struct tutti_waiting *waiting);
-
-static inline int tutti_wait(struct tutti_waiting *waiting)
-{
-    if (++waiting->spins < waiting->limit) {
-        tutti_pause();
-        return TUTTI_OK;
-    }
-    waiting->spins = 0;
-    return tutti_wait_look(waiting);
-}
 
 /* 1 where sequence number `a` is at or past `b`. */
 static inline int tutti_reached(uint32_t a, uint32_t b)

@@ -50,7 +50,7 @@ static void give_up(struct tutti_team *team, int status)
 static int peer_gave_up(const struct tutti_team *team)
 {
     for (int r = 0; r < team->size; r++) {
-        int status = -(int)atomic_load(&team->slot[r]->broken);
+        int status = tutti_status_told(atomic_load(&team->slot[r]->broken));
         if (r == team->rank || status == TUTTI_OK)
             continue;
         tutti_error("rank %d (process %d) has given up calls in stream order on %s (%s); rank %d gives them up too", r,
@@ -189,7 +189,7 @@ int tutti_watcher_add(struct tutti_team *team)
     if (!w)
         return TUTTI_ERR_MEMORY;
     w->team = team;
-    pthread_mutex_lock(&node->lock);
+    tutti_fiber_lock(&node->lock);
     if (!node->watcher)
         node->watcher = make();
     struct tutti_watcher *watcher = node->watcher;

@@ -21,7 +21,7 @@ while read -r line; do
 done < <(includes 'cuda\.h|cuda_runtime(_api)?\.h|cudaTypedefs\.h|nvml\.h' src include)
 
 # A room knows the rooms under it and nothing above.
-rooms=(core kernels device dtype team coll progress mpi)
+rooms=(core progress kernels device dtype team sched p2p coll mpi)
 for ((below = 0; below < ${#rooms[@]}; below++)); do
     for ((above = below + 1; above < ${#rooms[@]}; above++)); do
         # The device contract names the kernels' list; kernels know nothing of devices.
@@ -38,12 +38,22 @@ done < <(
 )
 while read -r line; do
     breach "a public header includes a private one: $line"
-done < <(includes '(core|kernels|device|team|coll|progress|mpi)/.*' include)
+done < <(includes '(core|kernels|device|progress|dtype|team|sched|p2p|coll|mpi)/.*' include)
 
 # Nothing named on disk or in /dev/shm.
 while read -r line; do
     breach "a named object: $line"
 done < <(grep -rnE '\b(shm_open|shmget|mkstemp|mkfifo|sem_open|tmpfile|mq_open) *\(|"/dev/shm' src --include='*.[ch]' --include='*.inc')
+
+# Nothing waits by itself: all waits are the engine's. Apart from it sleep the threads of the host device, which stand for
+# a GPU's, and the watcher, which is a thread of its own. Kernels spin (src/kernels).
+while read -r line; do
+    case $line in
+    src/progress/*|src/device/host/stream.c:*|src/device/host/places.c:*|src/team/watcher.c:*) ;;
+    *) breach "a wait of its own: $line" ;;
+    esac
+done < <(grep -rnE '\b(nanosleep|clock_nanosleep|usleep|sleep|sched_yield|pthread_yield|thrd_(yield|sleep)|sem_(timed)?wait|pthread_cond_(timed|clock)?wait|tutti_pause|tutti_nap|tutti_fiber_yield|_mm_pause|__builtin_ia32_pause|epoll_wait|ppoll|pselect|select) *\(' \
+    src --include='*.[ch]' | grep -vE '^src/(kernels/|core/clock\.h:)')
 
 # Files of one idea. A list (.def) is as long as what it lists.
 while read -r lines file; do

@@ -34,6 +34,9 @@ breach src/device/b.c '#include "../coll/coll.h"' 'device includes coll'
 breach src/device/host/b.c '#include "device/cuda/driver.h"' 'a device reaches into another'
 breach include/b.h '#include "core/status.h"' 'a public header includes a private one'
 breach src/team/b.c 'int f(void) { return shm_open("/x", 0, 0); }' 'a named object: src/team/b.c:1'
+breach src/team/b.c 'void f(void) { nanosleep(&time, 0); }' 'a wait of its own: src/team/b.c:1'
+breach src/coll/b.c 'void f(void) { while (!done()) sched_yield(); }' 'a wait of its own: src/coll/b.c:1'
+breach src/mpi/b.c 'void f(void) { while (!done()) tutti_pause(); }' 'a wait of its own: src/mpi/b.c:1'
 breach src/team/b.c "$(yes '/* */' | head -n 450)" 'has 450 lines'
 clean
 exit $failed

@@ -31,9 +31,15 @@ int crowd_open(void)
     return load && find && launch && load(&module, spin_ptx) == 0 && find(&spin, module, "spin") == 0;
 }
 
+int crowd_put_blocks(void *stream, unsigned blocks, uint64_t cycles)
+{
+    enum { THREADS = 1024 };
+    void *parameters[] = {&cycles};
+    return launch(spin, blocks, 1, 1, THREADS, 1, 1, 0, stream, parameters, NULL);
+}
+
 int crowd_put(void *stream, uint64_t cycles)
 {
-    enum { BLOCKS = 1500, THREADS = 1024 };
-    void *parameters[] = {&cycles};
-    return launch(spin, BLOCKS, 1, 1, THREADS, 1, 1, 0, stream, parameters, NULL);
+    enum { BLOCKS = 1500 };
+    return crowd_put_blocks(stream, BLOCKS, cycles);
 }

@@ -131,6 +131,31 @@ static void arrays(MPI_Comm comm)
         ireq_close(&q[i]);
 }
 
+int MPI_Barrier_init(MPI_Comm, MPI_Info, MPI_Request *);
+#pragma weak MPI_Barrier_init
+
+/* Does not end before all ranks have started it, each time. */
+static void barriers(MPI_Comm comm)
+{
+    MPI_Request request;
+    int flag, word = 0;
+    CHECK(MPI_Barrier_init(comm, MPI_INFO_NULL, &request) == MPI_SUCCESS, "MPI_Barrier_init");
+    for (int round = 0; round < 5 && kit_size > 1; round++) {
+        flag = 0;
+        if (kit_rank == 0)
+            MPI_Recv(&word, 1, MPI_INT, 1, 7, comm, MPI_STATUS_IGNORE);
+        CHECK(MPI_Start(&request) == MPI_SUCCESS, "MPI_Start of a barrier");
+        if (kit_rank == 1) {
+            for (int i = 0; i < 200 && !flag; i++)
+                MPI_Test(&request, &flag, MPI_STATUS_IGNORE);
+            CHECK(!flag, "a barrier ends before all ranks are there");
+            MPI_Send(&word, 1, MPI_INT, 0, 7, comm);
+        }
+        CHECK(MPI_Wait(&request, MPI_STATUS_IGNORE) == MPI_SUCCESS && request != MPI_REQUEST_NULL, "MPI_Wait");
+    }
+    CHECK(MPI_Request_free(&request) == MPI_SUCCESS, "MPI_Request_free of a barrier");
+}
+
 int main(int argc, char **argv)
 {
     kit_start(&argc, &argv, MPI_THREAD_SINGLE);
@@ -141,6 +166,8 @@ int main(int argc, char **argv)
     MPI_Comm comm;
     MPI_Comm_dup(MPI_COMM_WORLD, &comm);
     arrays(comm);
+    if (MPI_Barrier_init)
+        barriers(comm);
     MPI_Comm_free(&comm);
     return kit_end("ireduce_persistent");
 }

@@ -73,7 +73,9 @@ static void one_way(int round)
     begin();
     if (receives) {
         MPI_Waitall(NEIGHBOURS, requests, statuses);
-        CHECK(launched() == 1, "round %d: %d launches to fetch what had come", round, launched());
+        /* Two where the sender, in its barrier, is packing some at this moment. */
+        CHECK(launched() == 1 || (kit_size > 1 && launched() == 2), "round %d: %d launches to fetch what had come",
+              round, launched());
         arrived(round, "one way");
     }
     MPI_Barrier(MPI_COMM_WORLD);

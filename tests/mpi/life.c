@@ -33,6 +33,18 @@ static void reduce(const char *when)
           kit_class(error));
 }
 
+static char *given; /* device memory by MPI_Alloc_mem; a child may not free it */
+
+static void give(void)
+{
+    MPI_Info info;
+    MPI_Info_create(&info);
+    MPI_Info_set(info, "mpi_memory_alloc_kinds", "system,any:device");
+    CHECK(MPI_Alloc_mem(4096, info, &given) == MPI_SUCCESS && (kit_plain || tutti_is_device(given)),
+          "MPI_Alloc_mem of device memory");
+    MPI_Info_free(&info);
+}
+
 static void child(int kind)
 {
     fflush(NULL);
@@ -51,6 +63,8 @@ static void child(int kind)
         int device = kit_plain || tutti_is_device(in.base + 64), other = tutti_is_device(bytes);
         if (tutti_alloc(100, &memory) == 0) /* may work or say no; must not hang or harm the parent */
             tutti_free(memory);
+        if (!kit_plain && (MPI_Free_mem(given) == MPI_SUCCESS || tutti_free(given) == 0))
+            _exit(5);
         _exit(device + other >= 0 ? 0 : 4);
     }
     int status = -1;
@@ -69,10 +83,12 @@ int main(int argc, char **argv)
     kit_open(&out, KIT_DEVICE, COUNT * sizeof(int));
     reduce("at first");
     if (strcmp(mode, "fork") == 0) {
+        give();
         for (int i = 0; i < 9; i++) {
             child(i % 3);
             reduce("after a child");
         }
+        CHECK(MPI_Free_mem(given) == MPI_SUCCESS, "MPI_Free_mem after children have tried it");
         kit_close(&in);
         kit_close(&out);
         return kit_end("life");

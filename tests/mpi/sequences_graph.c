@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 #include <string.h>
 
+#include "crowd.h"
 #include "sequences.h"
 #include "tutti/tutti.h"
 
@@ -10,7 +11,7 @@
 typedef int CUresult;
 typedef struct CUgraph_st *CUgraph;
 typedef struct CUgraphExec_st *CUgraphExec;
-typedef void *CUmodule, *CUfunction, *CUstream;
+typedef void *CUstream;
 static struct {
     CUresult (*BeginCapture)(CUstream, int mode);
     CUresult (*EndCapture)(CUstream, CUgraph *);
@@ -19,12 +20,7 @@ static struct {
     CUresult (*Launch)(CUgraphExec, CUstream);
     CUresult (*ExecDestroy)(CUgraphExec);
     CUresult (*GraphDestroy)(CUgraph);
-    CUresult (*ModuleLoadData)(CUmodule *, const void *image);
-    CUresult (*ModuleGetFunction)(CUfunction *, CUmodule, const char *name);
-    CUresult (*LaunchKernel)(CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, CUstream,
-                             void **, void **);
 } cu;
-static CUfunction spin;
 
 #define CU(call)                                                                                                       \
     do {                                                                                                               \
@@ -45,34 +41,21 @@ static int find_driver(void)
     FIND(Launch, "cuGraphLaunch");
     FIND(ExecDestroy, "cuGraphExecDestroy");
     FIND(GraphDestroy, "cuGraphDestroy");
-    FIND(ModuleLoadData, "cuModuleLoadData");
-    FIND(ModuleGetFunction, "cuModuleGetFunction");
-    FIND(LaunchKernel, "cuLaunchKernel");
 #undef FIND
     return all;
 }
-
-/* Spins for about `cycles` of the GPU's clock in every block. */
-static const char spin_ptx[] = ".version 6.0\n.target sm_60\n.address_size 64\n"
-                               ".visible .entry spin(.param .u64 cycles)\n{\n"
-                               ".reg .u64 %rd<4>;\n.reg .pred %p;\n"
-                               "ld.param.u64 %rd1, [cycles];\nmov.u64 %rd2, %clock64;\n"
-                               "again:\nmov.u64 %rd3, %clock64;\nsub.u64 %rd3, %rd3, %rd2;\n"
-                               "setp.lt.u64 %p, %rd3, %rd1;\n@%p bra again;\nret;\n}\n";
 
 int seq_graphs(void)
 {
     static int known = -1;
     if (known < 0) {
-        CUmodule module = NULL;
         known = strcmp(tutti_device_name(), "cuda") == 0;
         if (known && !CHECK(find_driver(), "the driver lacks a function"))
             MPI_Abort(MPI_COMM_WORLD, 1);
-        if (known) {
-            CU(cu.ModuleLoadData(&module, spin_ptx));
-            CU(cu.ModuleGetFunction(&spin, module, "spin"));
+        if (known && !CHECK(crowd_open(), "the kernel of the program"))
+            MPI_Abort(MPI_COMM_WORLD, 1);
+        if (known)
             seq_spin(NULL, 1, 0); /* the first launch loads it, which may wait for other kernels */
-        }
     }
     return known;
 }
@@ -105,7 +88,5 @@ void seq_graph_free(void *graph)
 
 void seq_spin(void *stream, unsigned blocks, uint64_t cycles)
 {
-    enum { THREADS = 1024 };
-    void *parameters[] = {&cycles};
-    CU(cu.LaunchKernel(spin, blocks, 1, 1, THREADS, 1, 1, 0, stream, parameters, NULL));
+    CU(crowd_put_blocks(stream, blocks, cycles));
 }

@@ -43,6 +43,11 @@ tutti_mpi_test(mpi-types-aware-device PROGRAM mpi-types_aware RANKS 3 RANKS_MPIC
 tutti_mpi_test(mpi-types-aware-none PROGRAM mpi-types_aware RANKS 2 ENV ${aware} TUTTI_AWARE_MB=0)
 type_program(types_pack EVERYWHERE)
 tutti_mpi_test(mpi-types-pack PROGRAM mpi-types_pack RANKS 2 ENV ${stats} TUTTI_STAGING_MB=1 EVERYWHERE)
+program(types_shifted EVERYWHERE)
+tutti_mpi_test(mpi-types-shifted PROGRAM mpi-types_shifted RANKS 3 RANKS_MPICH 2 ENV ${stats} EVERYWHERE)
+tutti_mpi_test(mpi-types-shifted-mpi PROGRAM mpi-types_shifted RANKS 2 ENV ${stats} TUTTI_MESSAGES=mpi)
+tutti_mpi_test(mpi-types-shifted-direct PROGRAM mpi-types_shifted RANKS 2
+               ENV ${stats} TUTTI_MESSAGE_LEAST=512 TUTTI_RULES=message:*@direct)
 program(types_freed EVERYWHERE)
 tutti_mpi_test(mpi-types-freed PROGRAM mpi-types_freed RANKS 2 ENV ${stats} EVERYWHERE)
 program(types_reduce EVERYWHERE)

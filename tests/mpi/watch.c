@@ -4,6 +4,7 @@
  *   watch first     the same at the first call, where nobody can know who is missing
  *   watch mismatch  another count, operator, type, root or segments on one rank: said and returned as an error, the
  * rest stays usable watch stopped   a rank is stopped for three seconds in the middle of calls: every result is right
+ *   watch finalize  the last rank kills itself between calls; the others end by MPI_Finalize, within ten seconds
  *   watch killed N  the last rank kills itself in call N; the others must be told or end. For watch.sh. */
 #include <pthread.h>
 #include <signal.h>
@@ -35,6 +36,14 @@ static int sum_on(MPI_Comm comm, int count, MPI_Op op, MPI_Datatype type)
     }
     void *to = kit_put(&out, 0, NULL, sizeof mine);
     return MPI_Allreduce(kit_put(&in, 0, mine, sizeof mine), to, count, type, op, comm);
+}
+
+static const char *says(int error)
+{
+    static char text[MPI_MAX_ERROR_STRING];
+    int length = 0;
+    MPI_Error_string(error, text, &length);
+    return text;
 }
 
 static void right(int error, int count, const char *when)
@@ -158,6 +167,8 @@ static void mismatch(void)
         int error = differ(comm, (enum odd)i, odd);
         const char *text = capture_end();
         CHECK(error != MPI_SUCCESS, "another %s on one rank is not an error", what);
+        CHECK(error == MPI_SUCCESS || strstr(says(error), "Tutti: the ranks' calls do not match"),
+              "another %s on one rank: MPI_Error_string says: %s", what, says(error));
         CHECK(now() - start < 10, "another %s on one rank took %g s", what, now() - start);
         int said = capture_count(text, "tutti") && capture_count(text, differences[i].word), any;
         said = said && (!*differences[i].second || capture_count(text, differences[i].second));
@@ -224,8 +235,10 @@ static void killed(long calls)
         if (error == MPI_SUCCESS && call % 4 == 0) /* results stay as they are */
             error = MPI_Bcast(kit_put(&in, 0, mine, sizeof mine), COUNT, MPI_INT, 0, MPI_COMM_WORLD);
         if (error != MPI_SUCCESS) {
-            fprintf(stderr, "survivor %d told after %.1f s, class %d, in call %ld\n", kit_rank, now() - start,
-                    kit_class(error), call);
+            fprintf(stderr, "survivor %d told after %.1f s, class %d, in call %ld: %s\n", kit_rank, now() - start,
+                    kit_class(error), call, says(error));
+            if (!strstr(says(error), "Tutti: a peer process has died"))
+                fprintf(stderr, "survivor %d is told nothing by MPI_Error_string: wrong result\n", kit_rank);
             int again = sum_on(MPI_COMM_WORLD, count, MPI_SUM, MPI_INT);
             fprintf(stderr, "survivor %d %s\n", kit_rank,
                     again != MPI_SUCCESS ? "refused" : "goes on as if nothing were");
@@ -236,6 +249,23 @@ static void killed(long calls)
             _exit(1);
         }
     }
+}
+
+/* Nobody has a call under way when the rank dies, so that nobody has been told. For watch.sh. */
+static void finalize(void)
+{
+    right(sum_on(MPI_COMM_WORLD, COUNT, MPI_SUM, MPI_INT), COUNT, "before");
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (kit_rank == kit_size - 1) {
+        fprintf(stderr, "killed at 1\n");
+        kill(getpid(), SIGKILL);
+    }
+    usleep(300000);
+    double start = now();
+    MPI_Finalize();
+    fprintf(stderr, "survivor %d told by the end of MPI_Finalize after %.1f s%s\n", kit_rank, now() - start,
+            now() - start < 10 ? "" : ": goes on as if nothing were");
+    _exit(0);
 }
 
 int main(int argc, char **argv)
@@ -252,6 +282,8 @@ int main(int argc, char **argv)
         mismatch();
     else if (strcmp(mode, "stopped") == 0)
         stopped();
+    else if (strcmp(mode, "finalize") == 0)
+        finalize();
     else if (strcmp(mode, "killed") == 0)
         killed(argc > 2 ? strtol(argv[2], NULL, 10) : 100);
     kit_close(&in);

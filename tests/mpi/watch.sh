@@ -1,6 +1,6 @@
 #!/bin/bash
 # A rank is killed in the middle of calls: the others report an error or end within ten seconds, and nothing is left behind.
-# watch.sh RUNS LAUNCHER OPTIONS... -- PROGRAM: the launcher's options make it leave the survivors alone.
+# watch.sh RUNS LAUNCHER OPTIONS... -- PROGRAM [MODE]: MODE is what the program is told, "killed" otherwise. The launcher's options make it leave the survivors alone.
 set -u
 runs=$1
 shift
@@ -10,6 +10,7 @@ while [ "$1" != -- ]; do
     shift
 done
 program=$2
+mode=${3:-killed}
 mark=tutti-watch-$$-$RANDOM
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
@@ -32,7 +33,7 @@ for run in $(seq "$runs"); do
     call=$((run == 1 ? 0 : RANDOM % 200)) # call 0: before the ranks have met in any call
     log=$scratch/log.$run
     : >"$log"
-    TUTTI_TEST_MARK=$mark.$run timeout -k 2 60 "${launch[@]}" env TUTTI_TEST_MARK="$mark.$run" "$program" killed $call \
+    TUTTI_TEST_MARK=$mark.$run timeout -k 2 60 "${launch[@]}" env TUTTI_TEST_MARK="$mark.$run" "$program" $mode $call \
         >"$log" 2>&1 &
     launcher=$!
     for _ in $(seq 300); do # until the kill

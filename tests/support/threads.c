@@ -15,6 +15,7 @@
 
 #include "core/clock.h"
 #include "core/status.h"
+#include "support/threads_messages.h"
 
 enum { STAGE = 64 << 10, BARRIER_SECONDS = 120 };
 static const size_t arena_bytes = (size_t)1 << 30; /* reserved, not used */
@@ -22,12 +23,16 @@ static const uint64_t second = 1000000000;
 
 struct arena {
     _Atomic uint64_t used;
+    int threads;                    /* 1: ranks are threads, and have messages */
+    _Atomic(struct group *) groups; /* those that have */
 };
 
 /* A group in the arena; behind it STAGE bytes for each rank. */
 struct group {
     _Atomic uint32_t arrived, round;
     int size;
+    struct post *post; /* NULL: ranks are processes */
+    struct group *next;
 };
 
 struct member {
@@ -51,6 +56,12 @@ static struct group *group_new(struct arena *arena, int size)
         return NULL;
     struct group *group = (struct group *)(void *)((char *)arena + at);
     group->size = size;
+    if (arena->threads) {
+        group->post = post_new(size);
+        group->next = atomic_load(&arena->groups);
+        while (!atomic_compare_exchange_weak(&arena->groups, &group->next, group))
+            ;
+    }
     return group;
 }
 
@@ -161,6 +172,44 @@ static int node_color(struct tutti_transport *transport, int64_t *color)
     return TUTTI_OK;
 }
 
+/* ---- messages, of threads alone ---- */
+
+static int send(struct tutti_transport *transport, const void *memory, size_t bytes, int to, int tag, int synchronous,
+                struct tutti_transfer *out)
+{
+    struct member *m = (struct member *)transport;
+    return post_send(m->group->post, transport->rank, memory, bytes, to, tag, synchronous, out);
+}
+
+static int receive(struct tutti_transport *transport, void *memory, size_t room, int from, int tag,
+                   struct tutti_transfer *out)
+{
+    struct member *m = (struct member *)transport;
+    return post_receive(m->group->post, transport->rank, memory, room, from, tag, out);
+}
+
+static int probe(struct tutti_transport *transport, int from, int tag, struct tutti_caught *out, int *flag)
+{
+    struct member *m = (struct member *)transport;
+    return post_probe(m->group->post, transport->rank, from, tag, out, flag);
+}
+
+static int receive_caught(struct tutti_transport *transport, struct tutti_caught *caught, void *memory, size_t room,
+                          struct tutti_transfer *out)
+{
+    return post_receive_caught(((struct member *)transport)->group->post, caught, memory, room, out);
+}
+
+static int test(struct tutti_transport *transport, struct tutti_transfer *transfer, struct tutti_came *came, int *done)
+{
+    return post_test(((struct member *)transport)->group->post, transfer, came, done);
+}
+
+static int cancel(struct tutti_transport *transport, struct tutti_transfer *transfer, int *cancelled)
+{
+    return post_cancel(((struct member *)transport)->group->post, transfer, cancelled);
+}
+
 static const struct tutti_transport_ops ops = {
     .barrier = barrier,
     .allgather = allgather,
@@ -168,6 +217,12 @@ static const struct tutti_transport_ops ops = {
     .allreduce = allreduce,
     .progress = progress,
     .node_color = node_color,
+    .send = send,
+    .receive = receive,
+    .probe = probe,
+    .receive_caught = receive_caught,
+    .test = test,
+    .cancel = cancel,
 };
 
 static void member_init(struct member *m, struct arena *arena, struct group *group, int rank, int world_rank)
@@ -225,7 +280,7 @@ void tutti_threads_free(struct tutti_transport *transport)
     free(transport);
 }
 
-static struct arena *arena_new(void)
+static struct arena *arena_new(int threads)
 {
     void *at = mmap(NULL, arena_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (at == MAP_FAILED) {
@@ -234,7 +289,15 @@ static struct arena *arena_new(void)
     }
     struct arena *arena = at;
     atomic_store(&arena->used, 4096);
+    arena->threads = threads;
     return arena;
+}
+
+static void arena_free(struct arena *arena)
+{
+    for (struct group *group = atomic_load(&arena->groups); group; group = group->next)
+        post_free(group->post);
+    munmap(arena, arena_bytes);
 }
 
 static uint64_t deadline(void)
@@ -272,7 +335,7 @@ static void say_late(const struct thread *threads, int ranks)
 
 int tutti_threads_run(int ranks, tutti_rank_main *rank_main, void *arg)
 {
-    struct arena *arena = arena_new();
+    struct arena *arena = arena_new(1);
     struct group *group = group_new(arena, ranks);
     struct thread *threads = calloc((size_t)ranks, sizeof *threads);
     if (!group || !threads)
@@ -301,13 +364,13 @@ int tutti_threads_run(int ranks, tutti_rank_main *rank_main, void *arg)
         result = result ? result : threads[r].result;
     }
     free(threads);
-    munmap(arena, arena_bytes);
+    arena_free(arena);
     return result;
 }
 
 int tutti_forks_run(int ranks, tutti_rank_main *rank_main, void *arg, int ended[])
 {
-    struct arena *arena = arena_new();
+    struct arena *arena = arena_new(0);
     struct group *group = group_new(arena, ranks);
     pid_t *pids = calloc((size_t)ranks, sizeof *pids);
     if (!group || !pids)
@@ -350,6 +413,6 @@ int tutti_forks_run(int ranks, tutti_rank_main *rank_main, void *arg, int ended[
         all = all ? all : how;
     }
     free(pids);
-    munmap(arena, arena_bytes);
+    arena_free(arena);
     return all;
 }

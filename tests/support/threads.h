@@ -3,7 +3,7 @@
 #ifndef TUTTI_TESTS_THREADS_H
 #define TUTTI_TESTS_THREADS_H
 
-#include "team/transport.h"
+#include "progress/transport.h"
 
 /* What a rank does; 0 is success. */
 typedef int tutti_rank_main(struct tutti_transport *transport, void *arg);

@@ -189,11 +189,84 @@ static void exports(void **state)
     finish(cache);
 }
 
+static void what_its_owner_freed(void **state)
+{
+    (void)state;
+    struct tutti_cache *cache = tutti_cache_new(64);
+    struct tutti_mapping *held = map(cache, 0, 1), *again;
+    for (uint64_t id = 2; id <= 5; id++)
+        tutti_cache_release(cache, &device, map(cache, 0, id));
+    tutti_cache_release(cache, &device, map(cache, 1, 2));
+    tutti_cache_forget(cache, &device, 0, 2);
+    assert_int_equal(mapped, 5);
+    assert_false(is_mapped(cache, 0, 2));
+    assert_true(is_mapped(cache, 1, 2));
+    tutti_cache_forget(cache, &device, 0, 1); /* in use: goes when it is not */
+    assert_int_equal(mapped, 5);
+    tutti_cache_release(cache, &device, held);
+    assert_int_equal(mapped, 4);
+    held = map(cache, 0, 3);
+    tutti_cache_forget(cache, &device, 0, 0); /* all may be gone; this one is not, since it is asked for again */
+    assert_int_equal(mapped, 2);
+    again = map(cache, 0, 3);
+    assert_ptr_equal(again, held);
+    tutti_cache_release(cache, &device, held);
+    tutti_cache_release(cache, &device, again);
+    assert_true(is_mapped(cache, 0, 3));
+    finish(cache);
+}
+
+static int dead; /* ids up to this one are gone */
+static void classify(const void *pointer, struct tutti_memory *out)
+{
+    const uint64_t id = (uintptr_t)pointer >> 20;
+    *out = (struct tutti_memory){.kind = id > (uint64_t)dead ? TUTTI_MEMORY_DEVICE : TUTTI_MEMORY_HOST, .id = id};
+}
+static int export_by_address(const void *at, struct tutti_export *out, int *fd)
+{
+    *fd = -1;
+    *out = name((uintptr_t)at >> 20);
+    return TUTTI_OK;
+}
+
+static void names_of_what_is_gone(void **state)
+{
+    (void)state;
+    static const struct tutti_device by_address = {.export_memory = export_by_address, .classify = classify};
+    struct tutti_cache *cache = tutti_cache_new(4);
+    struct tutti_export out;
+    uint64_t ids[64], all = 0;
+    for (uint64_t id = 1; id <= 60; id++)
+        assert_int_equal(tutti_cache_export(cache, &by_address, (const void *)(uintptr_t)(id << 20), id, &out),
+                         TUTTI_OK);
+    dead = 0;
+    assert_int_equal(tutti_cache_gone(cache, &by_address, 0, ids, 64), 0);
+    dead = 50;
+    assert_int_equal(tutti_cache_gone(cache, &by_address, 0, ids, 20), 20); /* as many as were asked for */
+    assert_int_equal(tutti_cache_gone(cache, &by_address, 0, ids + 20, 44), 30);
+    for (int i = 0; i < 50; i++)
+        all |= UINT64_C(1) << ids[i];
+    assert_true(all == (UINT64_C(1) << 51) - 2);
+    assert_int_equal(tutti_cache_gone(cache, &by_address, 0, ids, 64), 0);
+    dead = 60;
+    int n = 0;
+    for (int i = 0; i < 1000; i++) /* a few at a time */
+        n += (int)tutti_cache_gone(cache, &by_address, 4, ids, 64);
+    assert_int_equal(n, 10);
+    tutti_cache_free(cache);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(oldest_goes_first),        cmocka_unit_test(in_use_stays), cmocka_unit_test(channels_apart),
-        cmocka_unit_test(addresses_that_came_back), cmocka_unit_test(failures),     cmocka_unit_test(exports),
+        cmocka_unit_test(oldest_goes_first),
+        cmocka_unit_test(in_use_stays),
+        cmocka_unit_test(channels_apart),
+        cmocka_unit_test(addresses_that_came_back),
+        cmocka_unit_test(failures),
+        cmocka_unit_test(exports),
+        cmocka_unit_test(what_its_owner_freed),
+        cmocka_unit_test(names_of_what_is_gone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -108,7 +108,7 @@ static int steps(struct tutti_team *team, struct buffers *b, enum where last, in
             tutti_team_share(team, b->out, &record->out);
             status = tutti_team_vote(team, 1, &least);
             if (status == TUTTI_OK)
-                status = tutti_team_map(team, UINT64_MAX, in, out, &agreed);
+                status = tutti_team_map(team, UINT64_MAX, NULL, in, out, &agreed);
             break;
         }
         case IN_KERNEL:

@@ -89,7 +89,7 @@ static int receive(struct side *s, int sender, int rank)
     if (status != TUTTI_OK)
         return status;
     int offered = tutti_letter_win(letter, TUTTI_LETTER_CLAIMED);
-    char *data = tutti_lane_reach(s->lane, sender, letter, offered, &held);
+    char *data = tutti_lane_reach(s->lane, sender, letter, offered, letter->bytes, &held);
     CHECK(data && s->device->copy_now(s->host, data, BYTES) == TUTTI_OK, "fetched");
     tutti_lane_meet(s->lane, sender, letter);
     tutti_lane_release(s->lane, held);

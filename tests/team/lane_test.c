@@ -60,7 +60,6 @@ static int send_one(struct side *s, int i, uint64_t *state)
     CHECK(s->device->copy_now(from, s->host, bytes) == TUTTI_OK, "copy");
     letter->bytes = bytes;
     letter->tag = i;
-    letter->scope = 1;
     a->bytes = bytes;
     a->contents = contents;
     a->number = tutti_lane_number(s->lane, letter);
@@ -77,7 +76,6 @@ static int send_one(struct side *s, int i, uint64_t *state)
         tutti_lane_withdraw(s->lane, letter);
         return 0;
     }
-    CHECK(!tutti_lane_clashes(s->lane, s->next, i, 1, bytes + 1), "one scope does not clash");
     s->flight[i] = (struct flight){letter, bytes, 1 + random_next(state) % 6};
     atomic_store(&a->sequence, sequence);
     return 1;
@@ -120,15 +118,15 @@ static int receive_one(struct side *s, int i)
     struct tutti_letter *letter = tutti_lane_find(s->lane, s->before, a->number, sequence);
     if (!CHECK(letter != NULL, "the letter %llu is there", (unsigned long long)sequence))
         return 0;
-    CHECK(tutti_lane_oldest(s->lane, s->before, i) == letter, "it is the oldest of its tag");
+    CHECK(tutti_lane_announces(s->lane, s->before, i), "it is announced");
     if (tutti_letter_is(letter, TUTTI_LETTER_OFFERED)) {
-        data = tutti_lane_reach(s->lane, s->before, letter, 1, &held);
+        data = tutti_lane_reach(s->lane, s->before, letter, 1, a->bytes, &held);
         if (!data || !tutti_letter_win(letter, TUTTI_LETTER_CLAIMED)) {
             tutti_lane_release(s->lane, held);
             return 0;
         }
     } else if (tutti_letter_is(letter, TUTTI_LETTER_PACKED)) {
-        data = tutti_lane_reach(s->lane, s->before, letter, 0, &held);
+        data = tutti_lane_reach(s->lane, s->before, letter, 0, a->bytes, &held);
         tutti_lane_meet(s->lane, s->before, letter);
     } else {
         return 0;

@@ -122,7 +122,7 @@ static int map_round(struct tutti_team *team, int round, int in_place, uint64_t 
     put((char *)in + at, word(team->rank, round, 0));
     put(to, word(team->rank, round, in_place ? 0 : 1));
     arrive_with(team, (char *)in + at, to);
-    int agreed = 0, status = tutti_team_map(team, of, theirs_in, theirs_out, &agreed);
+    int agreed = 0, status = tutti_team_map(team, of, NULL, theirs_in, theirs_out, &agreed);
     CHECK(status == TUTTI_OK && agreed, "round %d: %s, agreed %d", round, tutti_status_text(status), agreed);
     for (int r = 0; r < team->size && agreed; r++) {
         if (r == team->rank || !(of >> r & 1)) {
@@ -178,7 +178,7 @@ static int again(struct tutti_transport *transport, void *arg)
     for (int i = 0; i < 200; i++) {
         int agreed = 0, peer = (transport->rank + 1) % transport->size;
         arrive_with(kit.team, buffer, buffer);
-        CHECK(tutti_team_map(kit.team, UINT64_MAX, in, out, &agreed) == TUTTI_OK && agreed, "map %d", i);
+        CHECK(tutti_team_map(kit.team, UINT64_MAX, NULL, in, out, &agreed) == TUTTI_OK && agreed, "map %d", i);
         first = i == 0 ? in[peer] : first;
         CHECK(in[peer] == first && out[peer] == first && holds(first, word(peer, 0, 0)), "map %d: another mapping", i);
         if (i % 5 == 0)
@@ -213,7 +213,7 @@ static int unshared(struct tutti_transport *transport, void *arg)
     CHECK(tutti_alloc(BYTES, &buffer) == 0, "alloc");
     const void *mine = transport->rank == 1 ? plain : buffer;
     arrive_with(kit.team, mine, buffer);
-    CHECK(tutti_team_map(kit.team, UINT64_MAX, in, out, &agreed) == TUTTI_OK && !agreed, "agreed %d", agreed);
+    CHECK(tutti_team_map(kit.team, UINT64_MAX, NULL, in, out, &agreed) == TUTTI_OK && !agreed, "agreed %d", agreed);
     map_round(kit.team, 1, 0, UINT64_MAX);
     tutti_free(buffer);
     kit_close(&kit);
@@ -240,7 +240,7 @@ static int crowded(struct tutti_transport *transport, void *arg)
         return 1;
     CHECK(tutti_alloc(BYTES, &a) == 0 && tutti_alloc(BYTES, &b) == 0, "alloc");
     arrive_with(kit.team, a, b);
-    CHECK(tutti_team_map(kit.team, UINT64_MAX, in, out, &agreed) == TUTTI_OK && !agreed, "six into four");
+    CHECK(tutti_team_map(kit.team, UINT64_MAX, NULL, in, out, &agreed) == TUTTI_OK && !agreed, "six into four");
     CHECK(tutti_cache_count(kit.node->cache) <= 4, "entries");
     for (int i = 0; i < 100; i++) {
         map_round(kit.team, i, 1, UINT64_MAX);
@@ -272,7 +272,7 @@ static int short_of_descriptors(struct tutti_transport *transport, void *arg)
         none = (struct rlimit){3, before.rlim_max};
         if (transport->rank == i)
             setrlimit(RLIMIT_NOFILE, &none);
-        int status = tutti_team_map(kit.team, UINT64_MAX, in, out, &agreed);
+        int status = tutti_team_map(kit.team, UINT64_MAX, NULL, in, out, &agreed);
         CHECK(status == TUTTI_OK && !agreed, "%s, agreed %d", tutti_status_text(status), agreed);
         setrlimit(RLIMIT_NOFILE, &before);
         map_round(kit.team, i, 0, UINT64_MAX);

@@ -95,14 +95,23 @@ static void virtual_nodes(void **state)
 
 static int one_fails(struct tutti_transport *transport, void *arg)
 {
-    int victim = *(const int *)arg, before = kit_count_descriptors();
+    int victim = *(const int *)arg;
+    struct tutti_node *node = (struct tutti_node *)arg;
+    struct tutti_team *team = NULL;
+    kit_capture_begin();
+    int before = kit_count_descriptors();
     struct rlimit most = {(rlim_t)before + 4, (rlim_t)before + 4}; /* too few for the mesh */
     if (transport->rank == victim)
         setrlimit(RLIMIT_NOFILE, &most);
-    struct tutti_node *node = (struct tutti_node *)arg;
-    struct tutti_team *team = NULL;
     CHECK(tutti_node_open(transport, &node) != TUTTI_OK, "rank %d", transport->rank);
     CHECK(node == NULL, "all or none");
+    CHECK(kit_count_descriptors() == before, "descriptors: %d, %d before", kit_count_descriptors(), before);
+    char *said = kit_capture_end();
+    before = kit_count_descriptors();
+    CHECK((strstr(said, "device memory is not shared") != NULL) == (transport->rank == victim),
+          "rank %d, which is%s the one that failed, said: %s", transport->rank, transport->rank == victim ? "" : " not",
+          said);
+    free(said);
     CHECK(kit_count_descriptors() == before, "descriptors: %d, %d before", kit_count_descriptors(), before);
     CHECK(tutti_team_create(node, transport, &team) == TUTTI_OK && !team->whole, "a team without a node");
     CHECK(strcmp(team->why, "ranks are not connected") == 0, "why: %s", team->why);
@@ -198,6 +207,33 @@ static void slots(void **state)
 /* Strangers: they know the names (any process of the machine can read them), not who to be. */
 static atomic_int strangers_stop, strangers_in;
 
+/* Calls `see` with every abstract name that a socket of this process has. */
+static void each_name(void (*see)(const char *name))
+{
+    FILE *names = fopen("/proc/net/unix", "r");
+    char line[512];
+    while (names && fgets(line, sizeof line, names)) {
+        unsigned long inode;
+        char *at = strchr(line, '@'), own[64];
+        if (!at || sscanf(line, "%*s %*s %*s %*s %*s %*s %lu", &inode) != 1)
+            continue;
+        at[strcspn(at, "\n")] = '\0';
+        snprintf(own, sizeof own, "socket:[%lu]", inode);
+        for (int fd = 3; fd < 200; fd++) {
+            char path[64], to[64];
+            snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+            ssize_t n = readlink(path, to, sizeof to - 1);
+            to[n > 0 ? n : 0] = '\0';
+            if (strcmp(to, own) == 0) {
+                see(at + 1);
+                break;
+            }
+        }
+    }
+    if (names)
+        fclose(names);
+}
+
 static void knock(const char *name)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -218,19 +254,8 @@ static void knock(const char *name)
 
 static void *stranger(void *unused)
 {
-    while (!atomic_load(&strangers_stop)) {
-        FILE *names = fopen("/proc/net/unix", "r");
-        char line[512];
-        while (names && fgets(line, sizeof line, names)) {
-            char *at = strstr(line, "@tutti-");
-            if (!at)
-                continue;
-            at[strcspn(at, "\n")] = '\0';
-            knock(at + 1);
-        }
-        if (names)
-            fclose(names);
-    }
+    while (!atomic_load(&strangers_stop))
+        each_name(knock);
     return unused;
 }
 
@@ -245,6 +270,90 @@ static void strangers(void **state)
     atomic_store(&strangers_stop, 1);
     pthread_join(id, NULL);
     assert_true(atomic_load(&strangers_in) >= 20);
+    assert_int_equal(check_failed(), 0);
+}
+
+/* A squatter takes every name that can be guessed from those that it has seen, as another user might: ranks that come
+ * to the socket late must still find names of their own. */
+static atomic_int squatter_stop, squatted;
+
+static void squat(const char *seen)
+{
+    static int taken[64], n;
+    char name[100];
+    const char *dash = strrchr(seen, '-');
+    for (int r = 0; dash && r < 4 && n < 64; r++) {
+        struct sockaddr_un address = {.sun_family = AF_UNIX};
+        int length = snprintf(name, sizeof name, "%.*s-%d", (int)(dash - seen), seen, r);
+        memcpy(address.sun_path + 1, name, (size_t)length);
+        taken[n] = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+        if (bind(taken[n], (struct sockaddr *)&address,
+                 (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)length)) == 0) {
+            atomic_fetch_add(&squatted, 1);
+            n++;
+        } else {
+            close(taken[n]);
+        }
+    }
+    if (atomic_load(&squatter_stop)) {
+        while (n > 0)
+            close(taken[--n]);
+    }
+}
+
+static void *squatter(void *unused)
+{
+    while (!atomic_load(&squatter_stop))
+        each_name(squat);
+    squat("");
+    return unused;
+}
+
+/* Rank 0 of these comes to its socket first, the others when the squatter has had time. */
+static const struct tutti_transport_ops *ops_below;
+
+static int late_allgather(struct tutti_transport *transport, const void *in, void *out, size_t bytes)
+{
+    int status = ops_below->allgather(transport, in, out, bytes);
+    if (bytes == 16 && transport->rank > 0)
+        kit_sleep_us(100000);
+    return status;
+}
+
+static int squatted_main(struct tutti_transport *transport, void *arg)
+{
+    struct tutti_transport_ops ops = *transport->ops;
+    int rounds = *(const int *)arg;
+    struct kit kit;
+    ops.allgather = late_allgather;
+    transport->ops = &ops;
+    if (kit_open(transport, &kit)) {
+        for (int i = 0; i < rounds; i++)
+            CHECK(kit_meet(kit.team, 5) == TUTTI_OK, "round %d", i);
+    }
+    kit_close(&kit);
+    transport->ops->barrier(transport);
+    return 0;
+}
+
+static int find_ops(struct tutti_transport *transport, void *arg)
+{
+    (void)arg;
+    ops_below = transport->ops;
+    return 0;
+}
+
+static void squatters(void **state)
+{
+    (void)state;
+    pthread_t id;
+    int rounds = 3;
+    assert_int_equal(tutti_threads_run(1, find_ops, NULL), 0);
+    pthread_create(&id, NULL, squatter, NULL);
+    for (int i = 0; i < 5; i++)
+        assert_int_equal(tutti_threads_run(3, squatted_main, &rounds), 0);
+    atomic_store(&squatter_stop, 1);
+    pthread_join(id, NULL);
     assert_int_equal(check_failed(), 0);
 }
 
@@ -319,7 +428,7 @@ int main(void)
         cmocka_unit_test(forks),      cmocka_unit_test(virtual_nodes), cmocka_unit_test(all_or_none),
         cmocka_unit_test(every_size), cmocka_unit_test(machines),      cmocka_unit_test(many_teams),
         cmocka_unit_test(slots),      cmocka_unit_test(strangers),     cmocka_unit_test(trust),
-        cmocka_unit_test(pages),
+        cmocka_unit_test(pages),      cmocka_unit_test(squatters),
     };
     int shm = kit_count_names("/dev/shm", "tutti"), failed = cmocka_run_group_tests(tests, NULL, NULL);
     return failed || kit_count_names("/dev/shm", "tutti") != shm;

@@ -178,6 +178,42 @@ static void stalls(void **state)
     }
 }
 
+/* Rank 1 goes on with other nonblocking calls for 2.5 s before it comes to the one that rank 0 is in: it is slow, and
+ * rank 0 says nothing of it. */
+static int slow(struct tutti_transport *transport, void *arg)
+{
+    struct kit kit;
+    struct tutti_team *other = NULL;
+    (void)arg;
+    if (!kit_open(transport, &kit))
+        return 1;
+    CHECK(tutti_team_create(kit.node, transport, &other) == TUTTI_OK, "another team");
+    if (check_failed())
+        return 1;
+    for (int i = 0; transport->rank == 1 && i < 25; i++) {
+        struct tutti_arrival mine = kit_call(4);
+        tutti_team_arrive(other->twin, &mine);
+        kit_sleep_us(100000);
+    }
+    CHECK(kit_meet(kit.team->twin, 4) == TUTTI_OK, "the call that was waited for");
+    transport->ops->barrier(transport);
+    tutti_team_free(other);
+    kit_close(&kit);
+    return 0;
+}
+
+static void slow_is_no_stall(void **state)
+{
+    (void)state;
+    kit_capture_begin();
+    int result = tutti_threads_run(2, slow, NULL);
+    char *text = kit_capture_end();
+    assert_int_equal(result, 0);
+    assert_int_equal(check_failed(), 0);
+    assert_string_equal(text, "");
+    free(text);
+}
+
 int main(int argc, char **argv)
 {
     int limits = argc > 1 && strcmp(argv[1], "limits") == 0;
@@ -192,6 +228,6 @@ int main(int argc, char **argv)
         cmocka_unit_test(refused),
         cmocka_unit_test(twins),
     };
-    const struct CMUnitTest limited[] = {cmocka_unit_test(stalls)};
+    const struct CMUnitTest limited[] = {cmocka_unit_test(stalls), cmocka_unit_test(slow_is_no_stall)};
     return limits ? cmocka_run_group_tests(limited, NULL, NULL) : cmocka_run_group_tests(plain, NULL, NULL);
 }

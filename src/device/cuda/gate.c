@@ -7,6 +7,8 @@
 #include "core/status.h"
 #include "device/cuda/gate.h"
 #include "device/cuda/gpu.h"
+#include "progress/engine.h"
+#include "progress/fiber.h"
 
 static pthread_rwlock_t gate = PTHREAD_RWLOCK_INITIALIZER; /* glibc's default prefers readers */
 
@@ -20,11 +22,26 @@ void tutti_cuda_waiting_end(void)
     pthread_rwlock_unlock(&gate);
 }
 
+/* Fibers share a thread, which may be a reader for another one of them: that one must go on. */
+static int is_shut(void *unused)
+{
+    (void)unused;
+    return pthread_rwlock_trywrlock(&gate) == 0;
+}
+
+static void shut(void)
+{
+    if (tutti_fiber_here())
+        tutti_progress_wait(&(const struct tutti_wait){.done = is_shut, .quiet = 1});
+    else
+        pthread_rwlock_wrlock(&gate);
+}
+
 #define GATED(call)                                                                                                    \
     do {                                                                                                               \
         if (!tutti_cuda_ready())                                                                                       \
             return call;                                                                                               \
-        pthread_rwlock_wrlock(&gate);                                                                                  \
+        shut();                                                                                                        \
         CUstreamCaptureMode mode = tutti_cuda_relax();                                                                 \
         int status = call;                                                                                             \
         tutti_cuda_unrelax(mode);                                                                                      \

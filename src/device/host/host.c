@@ -13,6 +13,8 @@
 #include "device/host/places.h"
 #include "kernels/pack_args.h"
 #include "kernels/reduce.h"
+#include "progress/engine.h"
+#include "progress/fiber.h"
 
 enum { GPUS = 64 }; /* where TUTTI_HOST_GPUS does not say: more than ranks of a team */
 
@@ -108,18 +110,34 @@ static void host_close(void)
  * the same is said, so that it shows without a GPU. */
 static __thread int waiting;
 
+static void count_waiting(int more)
+{
+    waiting += more;
+    if (tutti_fiber_here())
+        tutti_fiber_here()->holds += more;
+}
+
 static void host_waiting_begin(void)
 {
-    waiting++;
+    count_waiting(1);
 }
 
 static void host_waiting_end(void)
 {
-    waiting--;
+    count_waiting(-1);
+}
+
+static int none_waits(void *unused)
+{
+    (void)unused;
+    return !waiting;
 }
 
 static int early(const char *what)
 {
+    const struct tutti_fiber *fiber = tutti_fiber_here();
+    if (fiber && !fiber->holds && waiting) /* others of its thread */
+        tutti_progress_wait(&(const struct tutti_wait){.done = none_waits, .quiet = 1});
     if (waiting)
         tutti_error(
             "host device: %s between waiting_begin and waiting_end: with a GPU this thread would wait for itself",
@@ -133,6 +151,7 @@ static int early(const char *what)
         return early(#name) ? TUTTI_ERR_DEVICE : tutti_host_##name arguments;                                          \
     }
 KEPT_BACK(alloc, (int gpu, size_t bytes, void **device), (gpu, bytes, device))
+KEPT_BACK(alloc_cleared, (int gpu, size_t bytes, void **device), (gpu, bytes, device))
 KEPT_BACK(free, (void *device), (device))
 KEPT_BACK(alloc_pinned, (size_t bytes, void **host), (bytes, host))
 KEPT_BACK(free_pinned, (void *host), (host))
@@ -160,6 +179,7 @@ const struct tutti_device tutti_device_host = {
     .resident = host_resident,
     .classify = tutti_host_classify,
     .alloc = kept_alloc,
+    .alloc_cleared = kept_alloc_cleared,
     .free = kept_free,
     .alloc_pinned = kept_alloc_pinned,
     .free_pinned = kept_free_pinned,

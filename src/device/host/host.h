@@ -6,6 +6,7 @@
 #include "device/host/arena.h"
 
 int tutti_host_alloc(int gpu, size_t bytes, void **device);
+int tutti_host_alloc_cleared(int gpu, size_t bytes, void **device);
 int tutti_host_free(void *device);
 void tutti_host_classify(const void *pointer, struct tutti_memory *out);
 int tutti_host_alloc_pinned(size_t bytes, void **host);

@@ -32,14 +32,14 @@ static size_t available(void)
     return kilobytes ? (size_t)kilobytes << 10 : SIZE_MAX;
 }
 
-/* A descriptor of `bytes` bytes, all of them there. */
-static int make(size_t bytes, int *out)
+/* A descriptor of `bytes` bytes; all of them are there, or, where `later`, come when they are touched. */
+static int make(size_t bytes, int later, int *out)
 {
     int failed, fd = memfd_create("tutti-device", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     if (fd < 0)
         return TUTTI_ERR_SYSTEM;
     failed = ftruncate(fd, (off_t)bytes) != 0;
-    while (!failed && fallocate(fd, 0, 0, (off_t)bytes) != 0)
+    while (!failed && !later && fallocate(fd, 0, 0, (off_t)bytes) != 0)
         failed = errno != EINTR; /* a signal of the program undoes it */
     failed = failed || fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0;
     if (failed) {
@@ -51,7 +51,7 @@ static int make(size_t bytes, int *out)
     return TUTTI_OK;
 }
 
-int tutti_host_alloc(int gpu, size_t bytes, void **device)
+static int allocate(int gpu, size_t bytes, int cleared, void **device)
 {
     struct tutti_host_region region;
     int fd = -1, status = tutti_host_arena_open();
@@ -66,7 +66,7 @@ int tutti_host_alloc(int gpu, size_t bytes, void **device)
                     bytes > tutti_host_arena_most() ? "TUTTI_HOST_ARENA_GB has room for" : "this machine has");
         return TUTTI_ERR_MEMORY;
     }
-    status = make((bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT, &fd);
+    status = make((bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT, cleared, &fd);
     if (status == TUTTI_OK)
         status = tutti_host_region_map(fd, bytes, 1, &region);
     if (status != TUTTI_OK) {
@@ -80,10 +80,20 @@ int tutti_host_alloc(int gpu, size_t bytes, void **device)
             close(fd);
         return status;
     }
-    if (tutti_settings()->host_strict)
+    if (tutti_settings()->host_strict && !cleared)
         memset(tutti_host_reach(region.base, bytes), POISON, bytes);
     *device = region.base;
     return TUTTI_OK;
+}
+
+int tutti_host_alloc(int gpu, size_t bytes, void **device)
+{
+    return allocate(gpu, bytes, 0, device);
+}
+
+int tutti_host_alloc_cleared(int gpu, size_t bytes, void **device)
+{
+    return allocate(gpu, bytes, 1, device);
 }
 
 int tutti_host_free(void *device)

@@ -1,0 +1,302 @@
+/* Blocking calls that go to the MPI while something of Tutti's is open, which may need this thread: nothing may stand
+ * still inside the MPI. A send or a receive is made by its nonblocking form and waited for by the engine. A collective
+ * must be made in the same form on all ranks, which cannot know of each other what is open: it is begun when all ranks
+ * have arrived at it, so that it ends without any help, and when it is known who makes the nonblocking calls that were
+ * started before it on the communicator, which it must not overtake. */
+#include <limits.h>
+#include <stdlib.h>
+
+#include "mpi/held.h"
+#include "mpi/moved.h"
+#include "mpi/nonblocking.h"
+#include "mpi/rows.h"
+#include "progress/engine.h"
+
+static inline int nothing_open(void)
+{
+    return likely(!tutti_progress_busy()) || tutti_progress_polling();
+}
+
+/* Receives also look among the messages that probes have taken out. */
+static inline int none_held(void)
+{
+    return nothing_open() && !tutti_receives_look();
+}
+
+/* ---- collectives ---- */
+
+static int all_here(void *with)
+{
+    struct tutti_comm *state = with;
+    if (!tutti_comm_ready(state, 0) || atomic_load_explicit(&state->queued, memory_order_acquire) > 0)
+        return 0;
+    const struct tutti_team *team = state->team;
+    if (!team || team->size == 1 || !team->whole || team->state == TUTTI_TEAM_BROKEN)
+        return 1;
+    for (int r = 0; r < team->size; r++) {
+        if (!tutti_team_is_here(team, r))
+            return 0;
+    }
+    return 1;
+}
+
+static void meet(MPI_Comm comm)
+{
+    struct tutti_comm *state = comm == tutti_handles.no_comm ? NULL : tutti_comm_find(comm);
+    if (state)
+        tutti_progress_wait(&(const struct tutti_wait){.done = all_here, .with = state, .watched = 1});
+}
+
+static int is_turn(void *with)
+{
+    struct tutti_comm *state = with;
+    return atomic_load_explicit(&state->queued, memory_order_acquire) == 0;
+}
+
+void tutti_meet_turn(MPI_Comm comm)
+{
+    struct tutti_comm *state = likely(!tutti_progress_busy()) ? NULL : tutti_comm_find(comm);
+    if (state)
+        tutti_progress_wait(&(const struct tutti_wait){.done = is_turn, .with = state, .watched = 1});
+}
+
+void tutti_meet_pass(MPI_Comm comm)
+{
+    tutti_moved_pass(TUTTI_COLLECTIVE_MEETING, 0, comm);
+}
+
+/* ---- messages ---- */
+
+struct ending {
+    MPI_Request *request;
+    MPI_Status *status;
+    int code;
+};
+
+static int ended(void *with)
+{
+    struct ending *e = with;
+    int flag = 0;
+    if (!tutti_progress_busy()) {
+        e->code = tutti_real.MPI_Wait(e->request, e->status);
+        return 1;
+    }
+    e->code = tutti_real.MPI_Test(e->request, &flag, e->status);
+    return flag || e->code != MPI_SUCCESS;
+}
+
+static int finish(int code, MPI_Request *request, MPI_Status *status)
+{
+    struct ending e = {request, status, code};
+    if (code != MPI_SUCCESS)
+        return code;
+    tutti_progress_wait(&(const struct tutti_wait){.done = ended, .with = &e});
+    return e.code;
+}
+
+/* ---- the calls ---- */
+
+#define HOW_MPI_Send                       SENDS, MPI_Isend
+#define HOW_MPI_Send_c                     SENDS, MPI_Isend_c
+#define HOW_MPI_Ssend                      SENDS, MPI_Issend
+#define HOW_MPI_Ssend_c                    SENDS, MPI_Issend_c
+#define HOW_MPI_Rsend                      SENDS, MPI_Irsend
+#define HOW_MPI_Rsend_c                    SENDS, MPI_Irsend_c
+#define HOW_MPI_Recv                       RECEIVES, MPI_Irecv
+#define HOW_MPI_Recv_c                     RECEIVES, MPI_Irecv_c
+#define HOW_MPI_Mrecv                      TAKES, MPI_Imrecv
+#define HOW_MPI_Mrecv_c                    TAKES, MPI_Imrecv_c
+#define HOW_MPI_Sendrecv                   EXCHANGES, MPI_Irecv
+#define HOW_MPI_Sendrecv_c                 EXCHANGES_C, MPI_Irecv_c
+#define HOW_MPI_Sendrecv_replace           REPLACES, int
+#define HOW_MPI_Sendrecv_replace_c         REPLACES, MPI_Count
+#define HOW_MPI_Barrier                    MEETS, comm
+#define HOW_MPI_Comm_dup                   MEETS, comm
+#define HOW_MPI_Comm_split                 MEETS, comm
+#define HOW_MPI_Comm_split_type            MEETS, comm
+#define HOW_MPI_Comm_create                MEETS, comm
+#define HOW_MPI_Cart_create                MEETS, comm
+#define HOW_MPI_Graph_create               MEETS, comm
+#define HOW_MPI_Dist_graph_create          MEETS, comm
+#define HOW_MPI_Dist_graph_create_adjacent MEETS, comm
+#define HOW_MPI_Allgather                  MEETS, comm
+#define HOW_MPI_Allgather_c                MEETS, comm
+#define HOW_MPI_Allgatherv                 MEETS, comm
+#define HOW_MPI_Allgatherv_c               MEETS, comm
+#define HOW_MPI_Barrier_init               MEETS, comm
+#define HOW_MPI_Allgather_init             MEETS, comm
+#define HOW_MPI_Allgather_init_c           MEETS, comm
+#define HOW_MPI_Allgatherv_init            MEETS, comm
+#define HOW_MPI_Allgatherv_init_c          MEETS, comm
+#define HOW_MPI_Alltoall_init              MEETS, comm
+#define HOW_MPI_Alltoall_init_c            MEETS, comm
+#define HOW_MPI_Alltoallv_init             MEETS, comm
+#define HOW_MPI_Alltoallv_init_c           MEETS, comm
+#define HOW_MPI_Alltoallw_init             MEETS, comm
+#define HOW_MPI_Alltoallw_init_c           MEETS, comm
+#define HOW_MPI_Bcast_init                 MEETS, comm
+#define HOW_MPI_Bcast_init_c               MEETS, comm
+#define HOW_MPI_Gather_init                MEETS, comm
+#define HOW_MPI_Gather_init_c              MEETS, comm
+#define HOW_MPI_Gatherv_init               MEETS, comm
+#define HOW_MPI_Gatherv_init_c             MEETS, comm
+#define HOW_MPI_Scatter_init               MEETS, comm
+#define HOW_MPI_Scatter_init_c             MEETS, comm
+#define HOW_MPI_Scatterv_init              MEETS, comm
+#define HOW_MPI_Scatterv_init_c            MEETS, comm
+#define HOW_MPI_Neighbor_allgather_init    MEETS, comm
+#define HOW_MPI_Neighbor_allgather_init_c  MEETS, comm
+#define HOW_MPI_Neighbor_allgatherv_init   MEETS, comm
+#define HOW_MPI_Neighbor_allgatherv_init_c MEETS, comm
+#define HOW_MPI_Neighbor_alltoall_init     MEETS, comm
+#define HOW_MPI_Neighbor_alltoall_init_c   MEETS, comm
+#define HOW_MPI_Neighbor_alltoallv_init    MEETS, comm
+#define HOW_MPI_Neighbor_alltoallv_init_c  MEETS, comm
+#define HOW_MPI_Neighbor_alltoallw_init    MEETS, comm
+#define HOW_MPI_Neighbor_alltoallw_init_c  MEETS, comm
+#define HOW_MPI_Allreduce                  MEETS, comm
+#define HOW_MPI_Allreduce_c                MEETS, comm
+#define HOW_MPI_Alltoall                   MEETS, comm
+#define HOW_MPI_Alltoall_c                 MEETS, comm
+#define HOW_MPI_Alltoallv                  MEETS, comm
+#define HOW_MPI_Alltoallv_c                MEETS, comm
+#define HOW_MPI_Alltoallw                  MEETS, comm
+#define HOW_MPI_Alltoallw_c                MEETS, comm
+#define HOW_MPI_Bcast                      MEETS, comm
+#define HOW_MPI_Bcast_c                    MEETS, comm
+#define HOW_MPI_Exscan                     MEETS, comm
+#define HOW_MPI_Exscan_c                   MEETS, comm
+#define HOW_MPI_Gather                     MEETS, comm
+#define HOW_MPI_Gather_c                   MEETS, comm
+#define HOW_MPI_Gatherv                    MEETS, comm
+#define HOW_MPI_Gatherv_c                  MEETS, comm
+#define HOW_MPI_Neighbor_allgather         MEETS, comm
+#define HOW_MPI_Neighbor_allgather_c       MEETS, comm
+#define HOW_MPI_Neighbor_allgatherv        MEETS, comm
+#define HOW_MPI_Neighbor_allgatherv_c      MEETS, comm
+#define HOW_MPI_Neighbor_alltoall          MEETS, comm
+#define HOW_MPI_Neighbor_alltoall_c        MEETS, comm
+#define HOW_MPI_Neighbor_alltoallv         MEETS, comm
+#define HOW_MPI_Neighbor_alltoallv_c       MEETS, comm
+#define HOW_MPI_Neighbor_alltoallw         MEETS, comm
+#define HOW_MPI_Neighbor_alltoallw_c       MEETS, comm
+#define HOW_MPI_Reduce                     MEETS, comm
+#define HOW_MPI_Reduce_c                   MEETS, comm
+#define HOW_MPI_Reduce_scatter             MEETS, comm
+#define HOW_MPI_Reduce_scatter_c           MEETS, comm
+#define HOW_MPI_Reduce_scatter_block       MEETS, comm
+#define HOW_MPI_Reduce_scatter_block_c     MEETS, comm
+#define HOW_MPI_Scan                       MEETS, comm
+#define HOW_MPI_Scan_c                     MEETS, comm
+#define HOW_MPI_Scatter                    MEETS, comm
+#define HOW_MPI_Scatter_c                  MEETS, comm
+#define HOW_MPI_Scatterv                   MEETS, comm
+#define HOW_MPI_Scatterv_c                 MEETS, comm
+
+#define MADE(how, form, name, parameters, arguments) how(form, name, parameters, arguments)
+#define AND_REQUEST(...)                             (__VA_ARGS__, &request)
+#define SENDS(form, name, parameters, arguments)                                                                       \
+    static int(*just_##name) parameters;                                                                               \
+    static int patient_##name parameters                                                                               \
+    {                                                                                                                  \
+        MPI_Request request;                                                                                           \
+        if (nothing_open())                                                                                            \
+            return just_##name arguments;                                                                              \
+        return finish(tutti_real.form AND_REQUEST arguments, &request, MPI_STATUS_IGNORE);                             \
+    }
+#define MEETS(form, name, parameters, arguments)                                                                       \
+    static int(*just_##name) parameters;                                                                               \
+    static int patient_##name parameters                                                                               \
+    {                                                                                                                  \
+        if (!nothing_open())                                                                                           \
+            meet(form);                                                                                                \
+        return just_##name arguments;                                                                                  \
+    }
+#define RECEIVES(form, name, parameters, arguments)                                                                    \
+    static int(*just_##name) parameters;                                                                               \
+    static int patient_##name parameters                                                                               \
+    {                                                                                                                  \
+        MPI_Request request;                                                                                           \
+        if (none_held() || source == MPI_PROC_NULL)                                                                    \
+            return just_##name arguments;                                                                              \
+        return finish(tutti_real.form(buf, count, datatype, source, tag, comm, &request), &request, status);           \
+    }
+#define TAKES(form, name, parameters, arguments)                                                                       \
+    static int(*just_##name) parameters;                                                                               \
+    static int patient_##name parameters                                                                               \
+    {                                                                                                                  \
+        MPI_Request request;                                                                                           \
+        if (none_held())                                                                                               \
+            return just_##name arguments;                                                                              \
+        return finish(tutti_real.form(buf, count, datatype, message, &request), &request, status);                     \
+    }
+#define EXCHANGES_BY(suffix, name, parameters, arguments)                                                              \
+    static int(*just_##name) parameters;                                                                               \
+    static int patient_##name parameters                                                                               \
+    {                                                                                                                  \
+        MPI_Request receive, send;                                                                                     \
+        if (none_held())                                                                                               \
+            return just_##name arguments;                                                                              \
+        if (source == MPI_PROC_NULL) { /* MPICH's Irecv has no status of it */                                         \
+            int alone = patient_MPI_Send##suffix(sendbuf, sendcount, sendtype, dest, sendtag, comm);                   \
+            int empty = just_MPI_Recv##suffix(recvbuf, recvcount, recvtype, source, recvtag, comm, status);            \
+            return alone != MPI_SUCCESS ? alone : empty;                                                               \
+        }                                                                                                              \
+        int code = tutti_real.MPI_Irecv##suffix(recvbuf, recvcount, recvtype, source, recvtag, comm, &receive);        \
+        if (code != MPI_SUCCESS)                                                                                       \
+            return code;                                                                                               \
+        code = tutti_real.MPI_Isend##suffix(sendbuf, sendcount, sendtype, dest, sendtag, comm, &send);                 \
+        if (code != MPI_SUCCESS)                                                                                       \
+            tutti_real.MPI_Cancel(&receive);                                                                           \
+        int sent = finish(code, &send, MPI_STATUS_IGNORE), received = finish(MPI_SUCCESS, &receive, status);           \
+        return sent != MPI_SUCCESS ? sent : received;                                                                  \
+    }
+#define EXCHANGES(form, name, parameters, arguments)   EXCHANGES_BY(, name, parameters, arguments)
+#define EXCHANGES_C(form, name, parameters, arguments) EXCHANGES_BY(_c, name, parameters, arguments)
+/* What is sent is packed first. Where that cannot be, the call is the MPI's. */
+#define REPLACES(form, name, parameters, arguments)                                                                    \
+    static int(*just_##name) parameters;                                                                               \
+    static int patient_##name parameters                                                                               \
+    {                                                                                                                  \
+        MPI_Request receive, send;                                                                                     \
+        int bytes = 0, position = 0;                                                                                   \
+        if (!none_held() && source == MPI_PROC_NULL && count <= INT_MAX) {                                             \
+            int alone = patient_MPI_Send(buf, (int)count, datatype, dest, sendtag, comm);                              \
+            int empty = just_MPI_Recv(buf, (int)count, datatype, source, recvtag, comm, status);                       \
+            return alone != MPI_SUCCESS ? alone : empty;                                                               \
+        }                                                                                                              \
+        if (none_held() || count < 0 || count > INT_MAX || !tutti_type_is_fine(datatype) ||                            \
+            tutti_real.MPI_Pack_size((int)count, datatype, comm, &bytes) != MPI_SUCCESS || bytes < 0)                  \
+            return just_##name arguments;                                                                              \
+        void *packed = malloc((size_t)bytes + 1);                                                                      \
+        if (!packed ||                                                                                                 \
+            tutti_real.MPI_Pack(buf, (int)count, datatype, packed, bytes, &position, comm) != MPI_SUCCESS) {           \
+            free(packed);                                                                                              \
+            return just_##name arguments;                                                                              \
+        }                                                                                                              \
+        int code = tutti_real.MPI_Irecv(buf, (int)count, datatype, source, recvtag, comm, &receive);                   \
+        if (code == MPI_SUCCESS) {                                                                                     \
+            int sent = tutti_real.MPI_Isend(packed, position, tutti_handles.packed, dest, sendtag, comm, &send);       \
+            if (sent != MPI_SUCCESS)                                                                                   \
+                tutti_real.MPI_Cancel(&receive);                                                                       \
+            sent = finish(sent, &send, MPI_STATUS_IGNORE);                                                             \
+            code = finish(MPI_SUCCESS, &receive, status);                                                              \
+            code = sent != MPI_SUCCESS ? sent : code;                                                                  \
+        }                                                                                                              \
+        free(packed);                                                                                                  \
+        return code;                                                                                                   \
+    }
+
+#define TUTTI_EACH(kind, name, errors, buffers, parameters, arguments) ROW(HOW_##name, name, parameters, arguments)
+#include "mpi/calls.inc"
+
+#undef MADE
+#define MADE(how, form, name, parameters, arguments)                                                                   \
+    just_##name = tutti_real.name;                                                                                     \
+    tutti_real.name = patient_##name;
+
+void tutti_calls_patient(void)
+{
+#define TUTTI_EACH(kind, name, errors, buffers, parameters, arguments) ROW(HOW_##name, name, parameters, arguments)
+#include "mpi/calls.inc"
+}

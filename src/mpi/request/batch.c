@@ -1,0 +1,24 @@
+#include "mpi/request/batch.h"
+
+void tutti_batch_add(struct tutti_batch *batch, struct tutti_request *entry, struct tutti_watch *watch,
+                     struct tutti_span *span)
+{
+    entry->coming = 1;
+    if (tutti_batch_full(batch) && batch->wait)
+        tutti_batch_run(batch);
+    if (tutti_batch_full(batch)) /* the next time */
+        return;
+    batch->watch[batch->n] = watch;
+    batch->span[batch->n] = span;
+    batch->entry[batch->n++] = entry;
+}
+
+void tutti_batch_run(struct tutti_batch *batch)
+{
+    if (batch->n == 0)
+        return;
+    tutti_watch_fetch(batch->watch, batch->span, batch->n, batch->wait);
+    for (int i = 0; i < batch->n; i++)
+        batch->entry[i]->coming = tutti_watch_is_open(batch->watch[i]);
+    batch->n = 0;
+}

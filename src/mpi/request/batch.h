@@ -1,0 +1,28 @@
+/* Mails that have come for several requests: their data are fetched together, in one launch. */
+#ifndef TUTTI_MPI_REQUEST_BATCH_H
+#define TUTTI_MPI_REQUEST_BATCH_H
+
+#include "mpi/arrivals.h"
+#include "mpi/request/request.h"
+
+enum { TUTTI_BATCH_MOST = 64 };
+
+struct tutti_batch {
+    int wait; /* until all of them are here; otherwise what can be fetched now is */
+    int n;
+    struct tutti_watch *watch[TUTTI_BATCH_MOST];
+    struct tutti_span *span[TUTTI_BATCH_MOST];
+    struct tutti_request *entry[TUTTI_BATCH_MOST];
+};
+
+/* 1 where it takes no more, for now. */
+static inline int tutti_batch_full(const struct tutti_batch *batch)
+{
+    return batch->n == TUTTI_BATCH_MOST;
+}
+/* The watch is open, of this entry, which is coming until it has been fetched. */
+void tutti_batch_add(struct tutti_batch *batch, struct tutti_request *entry, struct tutti_watch *watch,
+                     struct tutti_span *span);
+void tutti_batch_run(struct tutti_batch *batch);
+
+#endif

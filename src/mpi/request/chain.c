@@ -1,0 +1,154 @@
+/* Chains of entries: what each operation does to all entries of a request. */
+#include "core/log.h"
+#include "mpi/request/batch.h"
+#include "mpi/request/request.h"
+
+int tutti_request_lives(const struct tutti_request *entry)
+{
+    for (; entry; entry = entry->under) {
+        if (entry->persistent)
+            return 1;
+    }
+    return 0;
+}
+
+static int stays(const struct tutti_request *entry)
+{
+    for (; entry; entry = entry->under) {
+        if (entry->persistent || entry->kind->stays)
+            return 1;
+    }
+    return 0;
+}
+
+static inline int is_idle(const struct tutti_request *entry)
+{
+    return entry->persistent && !entry->active;
+}
+
+static int arrived(struct tutti_request *entry, const MPI_Status *status, struct tutti_batch *batch)
+{
+    int more = 0;
+    for (; entry; entry = entry->under) {
+        if (entry->kind->arrived && !is_idle(entry) && !tutti_was_cancelled(status))
+            more |= entry->kind->arrived(entry, status, batch);
+    }
+    return more;
+}
+
+int tutti_request_lost(MPI_Comm comm)
+{
+    tutti_error("out of memory: a staged nonblocking call is not delivered");
+    return tutti_fail_comm(comm, MPI_ERR_NO_MEM);
+}
+
+int tutti_request_put(struct tutti_request *entry)
+{
+    MPI_Status status;
+    int complete = 0, code = MPI_SUCCESS;
+    entry->under = tutti_request_take(entry->handle);
+    if (!stays(entry)) {
+        TUTTI_INSIDE();
+        code = tutti_real.MPI_Request_get_status(entry->handle, &complete, &status);
+    }
+    if (code != MPI_SUCCESS || !complete || arrived(entry, &status, NULL)) {
+        tutti_request_back(entry);
+        return MPI_SUCCESS;
+    }
+    code = tutti_request_deliver(entry, &status);
+    tutti_request_drop(entry);
+    return code;
+}
+
+int tutti_request_deliver(struct tutti_request *entry, MPI_Status *status)
+{
+    int code = entry->under ? tutti_request_deliver(entry->under, status) : MPI_SUCCESS;
+    if (is_idle(entry))
+        return code;
+    if (code != MPI_SUCCESS)
+        return entry->kind->fail ? entry->kind->fail(entry, status, code) : code;
+    return entry->kind->deliver ? entry->kind->deliver(entry, status) : MPI_SUCCESS;
+}
+
+int tutti_request_fail(struct tutti_request *entry, MPI_Status *status, int code)
+{
+    if (entry->under)
+        code = tutti_request_fail(entry->under, status, code);
+    return entry->kind->fail && !is_idle(entry) ? entry->kind->fail(entry, status, code) : code;
+}
+
+static void end(struct tutti_request *entry)
+{
+    if (entry->kind->close)
+        entry->kind->close(entry);
+    tutti_request_give(entry);
+}
+
+void tutti_request_drop(struct tutti_request *entry)
+{
+    struct tutti_request *rest = NULL, **last = &rest, *next;
+    for (; entry; entry = next) {
+        next = entry->under;
+        if (!entry->persistent) {
+            end(entry);
+            continue;
+        }
+        if (entry->kind->settle)
+            entry->kind->settle(entry);
+        entry->active = 0;
+        *last = entry;
+        last = &entry->under;
+    }
+    *last = NULL;
+    if (rest)
+        tutti_request_back(rest);
+}
+
+void tutti_request_destroy(struct tutti_request *entry)
+{
+    struct tutti_request *next;
+    for (; entry; entry = next) {
+        next = entry->under;
+        end(entry);
+    }
+}
+
+/* ---- many ---- */
+
+void tutti_requests_progress(struct tutti_request *const entries[], const MPI_Request requests[], int n)
+{
+    struct tutti_batch batch = {.wait = 0};
+    TUTTI_INSIDE();
+    for (int i = 0; i < n; i++) {
+        for (struct tutti_request *entry = entries[i]; entry; entry = entry->under) {
+            if (entry->kind->progress)
+                entry->kind->progress(entry, requests[i], &batch);
+        }
+    }
+    tutti_batch_run(&batch);
+}
+
+void tutti_requests_arrived(struct tutti_request *const entries[], const int which[], const MPI_Status statuses[],
+                            int n)
+{
+    struct tutti_batch batch = {.wait = 1};
+    TUTTI_INSIDE();
+    for (int k = 0; k < n; k++)
+        arrived(entries[which ? which[k] : k], &statuses[k], &batch);
+    tutti_batch_run(&batch);
+}
+
+static void look(struct tutti_request *entry)
+{
+    const MPI_Request handle = entry->handle;
+    for (; entry; entry = entry->under) {
+        if (entry->kind->progress)
+            entry->kind->progress(entry, handle, NULL);
+    }
+}
+
+void tutti_requests_look(void)
+{
+    TUTTI_INSIDE();
+    tutti_requests_each(look);
+}

@@ -1,0 +1,335 @@
+/* Completion calls: with nothing under watch they go straight to the MPI. Otherwise the entries of their requests are
+ * taken out before the real call, because a handle may be used again at once, and put back where nothing completed.
+ * Calls that only look leave them where they are. */
+#include <stdlib.h>
+
+#include "mpi/request/waits.h"
+#include "progress/engine.h"
+
+static inline int nothing_open(void)
+{
+    return tutti_inside || (tutti_requests_none() && !tutti_progress_busy());
+}
+
+/* ---- the requests of a call ---- */
+
+enum { FEW = 32 };
+enum { TAKE, LEAVE };
+
+struct list {
+    int n, leave;
+    struct tutti_request **entry; /* of each request, or NULL */
+    MPI_Status *status, *given;   /* where the real call writes: the program's, or our own */
+    struct tutti_mine mine;
+    struct tutti_request *few[FEW];
+    MPI_Status few_status[FEW];
+};
+
+static inline MPI_Status *one_of(MPI_Status *status)
+{
+    return status == MPI_STATUS_IGNORE ? NULL : status;
+}
+
+static inline MPI_Status *all_of(MPI_Status *statuses)
+{
+    return statuses == MPI_STATUSES_IGNORE ? NULL : statuses;
+}
+
+static void free_lists(struct list *list)
+{
+    if (list->entry != list->few)
+        free(list->entry);
+    if (list->status != list->few_status && list->status != list->given)
+        free(list->status);
+}
+
+/* statuses: that the program asks for, or NULL; the real call writes `results` of them. 0: no request is under watch,
+ * or there is no memory; the real call is to be made as it is. */
+static int list_open(struct list *list, int n, const MPI_Request *requests, MPI_Status *statuses, int results,
+                     int leave)
+{
+    int any = 0;
+    if (n <= 0 || !requests)
+        return 0;
+    list->n = n;
+    list->leave = leave;
+    list->entry = n <= FEW ? list->few : malloc((size_t)n * sizeof *list->entry);
+    list->given = list->status = statuses;
+    if (!statuses)
+        list->status = results <= FEW ? list->few_status : malloc((size_t)results * sizeof *list->status);
+    for (int i = 0; i < n && list->entry && list->status; i++) {
+        list->entry[i] = leave ? tutti_request_see(requests[i]) : tutti_request_take(requests[i]);
+        any |= list->entry[i] != NULL;
+    }
+    list->mine = (struct tutti_mine){n, list->entry, requests};
+    if (!any)
+        free_lists(list);
+    return any;
+}
+
+/* Puts back what was not settled; returns `code`. */
+static int list_close(struct list *list, int code)
+{
+    for (int i = 0; i < list->n && !list->leave; i++) {
+        if (list->entry[i])
+            tutti_request_back(list->entry[i]);
+    }
+    free_lists(list);
+    tutti_requests_sweep(0);
+    return code;
+}
+
+/* Request i has completed, or the call has failed with `code`, of which the MPI has made `now` of it: a failed request
+ * that has neither gone nor outlives its completion is still under way. */
+static int settle(struct list *list, int i, int code, MPI_Request now, MPI_Status *status)
+{
+    struct tutti_request *entry = list->entry[i];
+    if (!entry)
+        return code;
+    if (code != MPI_SUCCESS && !list->leave && now != tutti_handles.no_request &&
+        !(tutti_request_lives(entry) && code != MPI_ERR_PENDING))
+        return code;
+    code = code == MPI_SUCCESS ? tutti_request_deliver(entry, status) : tutti_request_fail(entry, status, code);
+    if (!list->leave) {
+        list->entry[i] = NULL;
+        tutti_request_drop(entry);
+    }
+    return code;
+}
+
+/* Settles all requests, or those named by `indices`, after a call that says of each of `n` what became of it. Where one
+ * has another error than the MPI says, the statuses tell of it. */
+static int settle_some(struct list *list, const MPI_Request *requests, const int *indices, int n, int code)
+{
+    int result = code, wrong = 0;
+    if (code == MPI_SUCCESS)
+        tutti_requests_arrived(list->entry, indices, list->status, n);
+    for (int k = 0; k < n; k++) {
+        int i = indices ? indices[k] : k, one = code == MPI_ERR_IN_STATUS ? list->status[k].MPI_ERROR : code;
+        int done = settle(list, i, one, requests[i], &list->status[k]);
+        if (done != one && result == MPI_SUCCESS) {
+            for (int j = 0; j < n; j++)
+                list->status[j].MPI_ERROR = MPI_SUCCESS;
+            result = MPI_ERR_IN_STATUS;
+        }
+        if (done != one && result == MPI_ERR_IN_STATUS)
+            list->status[k].MPI_ERROR = done;
+        wrong |= done != MPI_SUCCESS;
+    }
+    return result == MPI_ERR_IN_STATUS && !wrong ? MPI_SUCCESS : result;
+}
+
+/* After a call that completes one of several: that one, if any. */
+static int settle_any(struct list *list, const MPI_Request *requests, int i, int code)
+{
+    return i >= 0 && i < list->n ? settle(list, i, code, requests[i], list->status) : code;
+}
+
+/* ---- calls that complete ---- */
+
+int tutti_door_MPI_Wait(MPI_Request *request, MPI_Status *status)
+{
+    struct list list;
+    if (nothing_open() || !request)
+        return tutti_real.MPI_Wait(request, status);
+    TUTTI_INSIDE();
+    if (!list_open(&list, 1, request, one_of(status), 1, TAKE))
+        return tutti_patient_wait(&tutti_nobody, request, status);
+    int code = tutti_patient_wait(&list.mine, request, list.status);
+    return list_close(&list, settle(&list, 0, code, *request, list.status));
+}
+
+int tutti_door_MPI_Test(MPI_Request *request, int *flag, MPI_Status *status)
+{
+    struct list list;
+    if (nothing_open() || !request)
+        return tutti_real.MPI_Test(request, flag, status);
+    TUTTI_INSIDE();
+    if (!list_open(&list, 1, request, one_of(status), 1, TAKE)) {
+        tutti_mine_poll(&tutti_nobody);
+        return tutti_real.MPI_Test(request, flag, status);
+    }
+    tutti_mine_poll(&list.mine);
+    int code = MPI_SUCCESS;
+    *flag = 0;
+    if (!tutti_is_coming(list.entry[0]))
+        code = tutti_real.MPI_Test(request, flag, list.status);
+    if (code != MPI_SUCCESS || *flag)
+        code = settle(&list, 0, code, *request, list.status);
+    return list_close(&list, code);
+}
+
+int tutti_door_MPI_Waitall(int count, MPI_Request array_of_requests[], MPI_Status *array_of_statuses)
+{
+    struct list list;
+    if (nothing_open())
+        return tutti_real.MPI_Waitall(count, array_of_requests, array_of_statuses);
+    TUTTI_INSIDE();
+    if (!list_open(&list, count, array_of_requests, all_of(array_of_statuses), count, TAKE))
+        return tutti_patient_waitall(&tutti_nobody, count, array_of_requests, array_of_statuses);
+    int code = tutti_patient_waitall(&list.mine, count, array_of_requests, list.status);
+    return list_close(&list, settle_some(&list, array_of_requests, NULL, count, code));
+}
+
+int tutti_door_MPI_Testall(int count, MPI_Request array_of_requests[], int *flag, MPI_Status *array_of_statuses)
+{
+    struct list list;
+    if (nothing_open())
+        return tutti_real.MPI_Testall(count, array_of_requests, flag, array_of_statuses);
+    TUTTI_INSIDE();
+    if (!list_open(&list, count, array_of_requests, all_of(array_of_statuses), count, TAKE)) {
+        tutti_mine_poll(&tutti_nobody);
+        return tutti_real.MPI_Testall(count, array_of_requests, flag, array_of_statuses);
+    }
+    tutti_mine_poll(&list.mine);
+    int code = tutti_veiled_testall(list.entry, count, array_of_requests, flag, list.status);
+    if (code != MPI_SUCCESS || *flag)
+        code = settle_some(&list, array_of_requests, NULL, count, code);
+    return list_close(&list, code);
+}
+
+int tutti_door_MPI_Waitany(int count, MPI_Request array_of_requests[], int *indx, MPI_Status *status)
+{
+    struct list list;
+    if (nothing_open())
+        return tutti_real.MPI_Waitany(count, array_of_requests, indx, status);
+    TUTTI_INSIDE();
+    if (!list_open(&list, count, array_of_requests, one_of(status), 1, TAKE))
+        return tutti_patient_waitany(&tutti_nobody, count, array_of_requests, indx, status);
+    *indx = MPI_UNDEFINED;
+    int code = tutti_patient_waitany(&list.mine, count, array_of_requests, indx, list.status);
+    return list_close(&list, settle_any(&list, array_of_requests, *indx, code));
+}
+
+int tutti_door_MPI_Testany(int count, MPI_Request array_of_requests[], int *indx, int *flag, MPI_Status *status)
+{
+    struct list list;
+    if (nothing_open())
+        return tutti_real.MPI_Testany(count, array_of_requests, indx, flag, status);
+    TUTTI_INSIDE();
+    if (!list_open(&list, count, array_of_requests, one_of(status), 1, TAKE)) {
+        tutti_mine_poll(&tutti_nobody);
+        return tutti_real.MPI_Testany(count, array_of_requests, indx, flag, status);
+    }
+    *indx = MPI_UNDEFINED;
+    tutti_mine_poll(&list.mine);
+    int code = tutti_veiled_testany(list.entry, count, array_of_requests, indx, flag, list.status);
+    if (code != MPI_SUCCESS || *flag)
+        code = settle_any(&list, array_of_requests, *indx, code);
+    return list_close(&list, code);
+}
+
+#define SOME(call, lower)                                                                                              \
+    int tutti_door_MPI_##call(int incount, MPI_Request array_of_requests[], int *outcount, int array_of_indices[],     \
+                              MPI_Status *array_of_statuses)                                                           \
+    {                                                                                                                  \
+        struct list list;                                                                                              \
+        if (nothing_open())                                                                                            \
+            return tutti_real.MPI_##call(incount, array_of_requests, outcount, array_of_indices, array_of_statuses);   \
+        TUTTI_INSIDE();                                                                                                \
+        if (!list_open(&list, incount, array_of_requests, all_of(array_of_statuses), incount, TAKE))                   \
+            return tutti_patient_##lower(&tutti_nobody, incount, array_of_requests, outcount, array_of_indices,        \
+                                         array_of_statuses);                                                           \
+        *outcount = 0;                                                                                                 \
+        int code =                                                                                                     \
+            tutti_patient_##lower(&list.mine, incount, array_of_requests, outcount, array_of_indices, list.status);    \
+        if (*outcount != MPI_UNDEFINED && (code == MPI_SUCCESS || code == MPI_ERR_IN_STATUS))                          \
+            code = settle_some(&list, array_of_requests, array_of_indices, *outcount, code);                           \
+        return list_close(&list, code);                                                                                \
+    }
+SOME(Waitsome, waitsome)
+SOME(Testsome, testsome)
+#undef SOME
+
+/* ---- calls that only look ---- */
+
+int tutti_door_MPI_Request_get_status(MPI_Request request, int *flag, MPI_Status *status)
+{
+    struct list list;
+    if (nothing_open())
+        return tutti_real.MPI_Request_get_status(request, flag, status);
+    TUTTI_INSIDE();
+    if (!list_open(&list, 1, &request, one_of(status), 1, LEAVE)) {
+        tutti_mine_poll(&tutti_nobody);
+        return tutti_real.MPI_Request_get_status(request, flag, status);
+    }
+    tutti_mine_poll(&list.mine);
+    int code = MPI_SUCCESS;
+    *flag = 0;
+    if (!tutti_is_coming(list.entry[0]))
+        code = tutti_real.MPI_Request_get_status(request, flag, list.status);
+    if (code != MPI_SUCCESS || *flag)
+        code = settle(&list, 0, code, request, list.status);
+    return list_close(&list, code);
+}
+
+int tutti_door_MPI_Request_get_status_all(int count, const MPI_Request array_of_requests[], int *flag,
+                                          MPI_Status *array_of_statuses)
+{
+    struct list list;
+    if (nothing_open())
+        return tutti_real.MPI_Request_get_status_all(count, array_of_requests, flag, array_of_statuses);
+    TUTTI_INSIDE();
+    if (!list_open(&list, count, array_of_requests, all_of(array_of_statuses), count, LEAVE)) {
+        tutti_mine_poll(&tutti_nobody);
+        return tutti_real.MPI_Request_get_status_all(count, array_of_requests, flag, array_of_statuses);
+    }
+    tutti_mine_poll(&list.mine);
+    int code = MPI_SUCCESS;
+    *flag = 0;
+    if (!tutti_any_is_coming(list.entry, count))
+        code = tutti_real.MPI_Request_get_status_all(count, array_of_requests, flag, list.status);
+    if (code == MPI_ERR_IN_STATUS || (code == MPI_SUCCESS && *flag))
+        code = settle_some(&list, array_of_requests, NULL, count, code);
+    return list_close(&list, code);
+}
+
+int tutti_door_MPI_Request_get_status_any(int count, const MPI_Request array_of_requests[], int *indx, int *flag,
+                                          MPI_Status *status)
+{
+    struct list list;
+    struct tutti_veil veil;
+    if (nothing_open())
+        return tutti_real.MPI_Request_get_status_any(count, array_of_requests, indx, flag, status);
+    TUTTI_INSIDE();
+    if (!list_open(&list, count, array_of_requests, one_of(status), 1, LEAVE)) {
+        tutti_mine_poll(&tutti_nobody);
+        return tutti_real.MPI_Request_get_status_any(count, array_of_requests, indx, flag, status);
+    }
+    tutti_mine_poll(&list.mine);
+    *indx = MPI_UNDEFINED;
+    tutti_veil_open(&veil, list.entry, array_of_requests, count);
+    int code = tutti_real.MPI_Request_get_status_any(count, veil.shown, indx, flag, list.status);
+    if (code == MPI_SUCCESS && veil.hidden && *indx == MPI_UNDEFINED)
+        *flag = 0;
+    tutti_veil_close(&veil, NULL);
+    if (code != MPI_SUCCESS || *flag)
+        code = settle_any(&list, array_of_requests, *indx, code);
+    return list_close(&list, code);
+}
+
+int tutti_door_MPI_Request_get_status_some(int incount, const MPI_Request array_of_requests[], int *outcount,
+                                           int array_of_indices[], MPI_Status *array_of_statuses)
+{
+    struct list list;
+    struct tutti_veil veil;
+    if (nothing_open())
+        return tutti_real.MPI_Request_get_status_some(incount, array_of_requests, outcount, array_of_indices,
+                                                      array_of_statuses);
+    TUTTI_INSIDE();
+    if (!list_open(&list, incount, array_of_requests, all_of(array_of_statuses), incount, LEAVE)) {
+        tutti_mine_poll(&tutti_nobody);
+        return tutti_real.MPI_Request_get_status_some(incount, array_of_requests, outcount, array_of_indices,
+                                                      array_of_statuses);
+    }
+    tutti_mine_poll(&list.mine);
+    *outcount = 0;
+    tutti_veil_open(&veil, list.entry, array_of_requests, incount);
+    int code = tutti_real.MPI_Request_get_status_some(incount, veil.shown, outcount, array_of_indices, list.status);
+    if (veil.hidden && *outcount == MPI_UNDEFINED)
+        *outcount = 0;
+    tutti_veil_close(&veil, NULL);
+    if (*outcount != MPI_UNDEFINED && (code == MPI_SUCCESS || code == MPI_ERR_IN_STATUS))
+        code = settle_some(&list, array_of_requests, array_of_indices, *outcount, code);
+    return list_close(&list, code);
+}

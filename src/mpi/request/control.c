@@ -1,0 +1,94 @@
+/* MPI_Start, Startall, Cancel and Request_free. */
+#include "mpi/request/request.h"
+
+static struct tutti_request *entry_of(const MPI_Request *request)
+{
+    return tutti_requests_none() || tutti_inside || !request ? NULL : tutti_request_see(*request);
+}
+
+static void started(struct tutti_request *entry)
+{
+    for (; entry; entry = entry->under) {
+        entry->active = entry->persistent;
+        entry->delivered = 0;
+    }
+}
+
+/* By the MPI: what is active it refuses itself. */
+static int start_real(struct tutti_request *top, MPI_Request *request)
+{
+    for (struct tutti_request *entry = top; entry; entry = entry->under) {
+        int code = entry->kind->prepare && !entry->active ? entry->kind->prepare(entry) : MPI_SUCCESS;
+        if (code != MPI_SUCCESS)
+            return code;
+    }
+    TUTTI_INSIDE();
+    return tutti_real.MPI_Start(request);
+}
+
+int tutti_door_MPI_Start(MPI_Request *request)
+{
+    struct tutti_request *top = entry_of(request), *entry = top;
+    if (likely(!top || !tutti_request_lives(top)))
+        return tutti_real.MPI_Start(request);
+    while (entry && !entry->kind->start)
+        entry = entry->under;
+    int code = entry ? entry->kind->start(entry, request) : start_real(top, request);
+    if (code == MPI_SUCCESS)
+        started(top);
+    return code;
+}
+
+int tutti_door_MPI_Startall(int count, MPI_Request array_of_requests[])
+{
+    int ours = 0, result = MPI_SUCCESS;
+    if (likely(tutti_requests_none() || tutti_inside))
+        return tutti_real.MPI_Startall(count, array_of_requests);
+    for (int i = 0; i < count && array_of_requests; i++)
+        ours |= tutti_request_lives(tutti_request_see(array_of_requests[i]));
+    if (!ours)
+        return tutti_real.MPI_Startall(count, array_of_requests);
+    for (int i = 0; i < count; i++) {
+        int code = tutti_door_MPI_Start(&array_of_requests[i]);
+        result = result == MPI_SUCCESS ? code : result;
+    }
+    return result;
+}
+
+int tutti_door_MPI_Cancel(MPI_Request *request)
+{
+    for (struct tutti_request *entry = entry_of(request); entry; entry = entry->under) {
+        if (entry->kind->cancel)
+            return entry->kind->cancel(entry, request);
+    }
+    return tutti_real.MPI_Cancel(request);
+}
+
+static int is_active(const struct tutti_request *entry)
+{
+    for (; entry; entry = entry->under) {
+        if (entry->active)
+            return 1;
+    }
+    return 0;
+}
+
+int tutti_door_MPI_Request_free(MPI_Request *request)
+{
+    struct tutti_request *entry;
+    if (tutti_inside || tutti_requests_none() || !request || !(entry = tutti_request_take(*request)))
+        return tutti_real.MPI_Request_free(request);
+    int code = MPI_SUCCESS;
+    if (entry->kind->free && !entry->under) {
+        code = entry->kind->free(entry, request);
+        tutti_request_give(entry);
+    } else if (tutti_request_lives(entry) && !is_active(entry)) {
+        code = tutti_real.MPI_Request_free(request);
+        tutti_request_destroy(entry);
+    } else {
+        tutti_request_orphan(entry);
+        *request = tutti_handles.no_request;
+        tutti_requests_sweep(0);
+    }
+    return code;
+}

@@ -1,0 +1,62 @@
+/* A call in Tutti's own list of open calls, under a request of Tutti's own. */
+#include "core/log.h"
+#include "mpi/nonblocking.h"
+#include "mpi/request/kinds.h"
+
+struct of_open {
+    struct tutti_open *open;
+};
+
+static struct tutti_open *of(const struct tutti_request *entry)
+{
+    return TUTTI_REQUEST_OF(struct of_open, entry)->open;
+}
+
+static int start(struct tutti_request *entry, MPI_Request *request)
+{
+    (void)request;
+    return tutti_persistent_start(of(entry));
+}
+
+static int cancel(struct tutti_request *entry, MPI_Request *request)
+{
+    (void)request;
+    tutti_error("MPI_Cancel: %s cannot be cancelled", of(entry)->asked.name);
+    return tutti_fail_comm(of(entry)->comm, MPI_ERR_REQUEST);
+}
+
+static int free_request(struct tutti_request *entry, MPI_Request *request)
+{
+    return tutti_open_free(of(entry), request);
+}
+
+static int deliver(struct tutti_request *entry, MPI_Status *status)
+{
+    (void)status;
+    return tutti_open_deliver(of(entry));
+}
+
+/* Frees the call, or makes a persistent one idle. */
+static void settle(struct tutti_request *entry)
+{
+    tutti_open_settle(of(entry));
+}
+
+static const struct tutti_request_kind kind = {.name = "open call",
+                                               .stays = 1,
+                                               .start = start,
+                                               .cancel = cancel,
+                                               .free = free_request,
+                                               .deliver = deliver,
+                                               .settle = settle,
+                                               .close = settle};
+
+int tutti_open_put(MPI_Request request, struct tutti_open *open, int persistent)
+{
+    struct tutti_request *entry = tutti_request_new(&kind, request, tutti_handles.world);
+    if (!entry)
+        return TUTTI_ERR_MEMORY;
+    TUTTI_REQUEST_OF(struct of_open, entry)->open = open;
+    entry->persistent = persistent;
+    return tutti_request_put(entry) == MPI_SUCCESS ? TUTTI_OK : TUTTI_ERR_MEMORY;
+}

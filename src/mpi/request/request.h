@@ -1,0 +1,162 @@
+/* Requests that stand for something of Tutti's: a side table from the MPI's own requests to entries, each of a kind,
+ * which is one table of operations. What completes, cancels, frees or starts requests knows entries and no kinds.
+ *
+ * Several entries of one request are a chain: each stands on the next, `under` it, which is asked first wherever what
+ * has come is handed on. Entries come from a list of their own; a kind's data lie in the entry. */
+#ifndef TUTTI_MPI_REQUEST_REQUEST_H
+#define TUTTI_MPI_REQUEST_REQUEST_H
+
+#include <stdatomic.h>
+#include <stddef.h>
+#include <uthash.h>
+
+#include "mpi/door.h"
+
+struct tutti_batch;
+struct tutti_request;
+
+/* An operation that a kind lacks is NULL. They are called with tutti_inside raised where the MPI is called around them,
+ * never with a lock of the table held but for progress(). */
+struct tutti_request_kind {
+    const char *name;
+    /* 1: a completion call must see it, so it stays under watch also where the request is complete already when it is
+     * put there; the request is not one of those complete ones for which an MPI has one handle. */
+    int stays;
+
+    /* ---- control ---- */
+
+    /* MPI_Start of a persistent one, in place of the MPI's. An MPI code. */
+    int (*start)(struct tutti_request *entry, MPI_Request *request);
+    /* Before the MPI's own MPI_Start of a persistent one that is not active. An MPI code. */
+    int (*prepare)(struct tutti_request *entry);
+    /* MPI_Cancel, in place of the MPI's. An MPI code. */
+    int (*cancel)(struct tutti_request *entry, MPI_Request *request);
+    /* MPI_Request_free: lets go of what the entry has and sets *request; close() is not called then. NULL: it is kept
+     * until it completes, and an idle persistent one is freed. An MPI code. */
+    int (*free)(struct tutti_request *entry, MPI_Request *request);
+
+    /* ---- while it is under way ---- */
+
+    /* 1 where waiting for it needs this thread. */
+    int (*listens)(const struct tutti_request *entry);
+    /* Looks whether something has come and brings it on, without waiting; `request` may be of the null handle. Sets
+     * entry->coming. What can be fetched with others in one launch goes into the batch. batch NULL: no call is at the
+     * entry; nothing is fetched, and entry->coming stays. */
+    void (*progress)(struct tutti_request *entry, MPI_Request request, struct tutti_batch *batch);
+    /* The MPI has completed it with this status, or will when asked; it was not cancelled. 1 where its data are still
+     * to be fetched; they go into the batch, where that is not NULL. */
+    int (*arrived)(struct tutti_request *entry, const MPI_Status *status, struct tutti_batch *batch);
+
+    /* ---- completion ---- */
+
+    /* It has completed with this status, which may be put right: hands on what came. More than once where the program
+     * looks before it completes it. Not called for a persistent one that is not active. An MPI code, of an error that
+     * has been raised. */
+    int (*deliver)(struct tutti_request *entry, MPI_Status *status);
+    /* The completion call has failed with this code, in the MPI or in what is under the entry: the program's code. */
+    int (*fail)(struct tutti_request *entry, MPI_Status *status, int code);
+    /* A persistent one has completed: it may be started again. */
+    void (*settle)(struct tutti_request *entry);
+    /* Gives back what the entry has. */
+    void (*close)(struct tutti_request *entry);
+};
+
+enum { TUTTI_REQUEST_OWN = 320 };
+
+struct tutti_request {
+    const struct tutti_request_kind *kind;
+    MPI_Request handle; /* the MPI's */
+    MPI_Comm comm;
+    struct tutti_request *under;
+    int persistent; /* the entry lives as long as the request */
+    int active;     /* persistent: started and not completed */
+    int delivered;  /* for kinds that deliver once: what came has been handed on */
+    int coming;     /* the MPI could complete it, but its data are on their way: it is not shown to the MPI */
+    struct tutti_request *next; /* among those that are free, or freed by the program */
+    UT_hash_handle hh;
+    _Alignas(max_align_t) unsigned char own[TUTTI_REQUEST_OWN];
+};
+
+/* The data of an entry's kind. */
+#define TUTTI_REQUEST_OF(type, entry)                                                                                  \
+    (__extension__({                                                                                                   \
+        _Static_assert(sizeof(type) <= TUTTI_REQUEST_OWN, "entries have room for the data of each kind");              \
+        (type *)(void *)(uintptr_t)(entry)->own;                                                                       \
+    }))
+
+/* ---- table.c: where entries are ---- */
+
+extern atomic_int tutti_requests_open;
+
+/* 1 where no request is under watch: all that a program pays that has none. */
+static inline int tutti_requests_none(void)
+{
+    return likely(atomic_load_explicit(&tutti_requests_open, memory_order_relaxed) == 0);
+}
+
+/* A new entry, in no table, with the kind's data all 0. NULL without memory. */
+struct tutti_request *tutti_request_new(const struct tutti_request_kind *kind, MPI_Request handle, MPI_Comm comm);
+/* One entry that is in no table and has nothing any more. */
+void tutti_request_give(struct tutti_request *entry);
+/* Takes the chain out; NULL where there is none. It is put back, dropped or freed. */
+struct tutti_request *tutti_request_take(MPI_Request request);
+/* Looks at the chain, which stays. */
+struct tutti_request *tutti_request_see(MPI_Request request);
+void tutti_request_back(struct tutti_request *entry);
+/* For all chains, with the table's lock held. */
+void tutti_requests_each(void (*visit)(struct tutti_request *entry));
+/* Nothing is under watch any more. */
+void tutti_requests_close(void);
+
+/* ---- chain.c: entries that stand on one another ---- */
+
+/* Puts a new entry under watch, on top of what the request has. One that is complete already is finished at once: an
+ * MPI may use one handle for all such requests, so it cannot be a key. An MPI code. */
+int tutti_request_put(struct tutti_request *entry);
+/* No entry could be had for a request that is under way: says so. What its call uses must live until it completes, so
+ * it is lost rather than reused too early. An MPI code. */
+int tutti_request_lost(MPI_Comm comm);
+/* 1 where the request outlives its completion. */
+int tutti_request_lives(const struct tutti_request *entry);
+/* Completed with this status, or failed with this code. An MPI code. */
+int tutti_request_deliver(struct tutti_request *entry, MPI_Status *status);
+int tutti_request_fail(struct tutti_request *entry, MPI_Status *status, int code);
+/* The program is through with a request: what is persistent goes back, the rest is closed. destroy: all is closed. */
+void tutti_request_drop(struct tutti_request *entry);
+void tutti_request_destroy(struct tutti_request *entry);
+
+/* 1 where the request is not to be completed yet, as tutti_requests_progress() has found it. */
+static inline int tutti_is_coming(const struct tutti_request *entry)
+{
+    for (; entry; entry = entry->under) {
+        if (entry->coming)
+            return 1;
+    }
+    return 0;
+}
+
+/* Brings on what has come of these, without waiting for others. The entries were taken out; NULL ones are passed over.
+ */
+void tutti_requests_progress(struct tutti_request *const entries[], const MPI_Request requests[], int n);
+/* The same for requests that have completed with these statuses, all together, before they are delivered; statuses[k]
+ * is of entries[which[k]], of entries[k] where `which` is NULL. Waits. */
+void tutti_requests_arrived(struct tutti_request *const entries[], const int which[], const MPI_Status statuses[],
+                            int n);
+/* Looks at all requests that no call is at. */
+void tutti_requests_look(void);
+
+/* ---- freed.c: requests that the program has freed ---- */
+
+/* The chain was taken out: stays until the request completes. */
+void tutti_request_orphan(struct tutti_request *entry);
+/* Completes freed requests where they are ready; with `all`, waits for each. */
+void tutti_requests_sweep(int all);
+
+static inline int tutti_was_cancelled(const MPI_Status *status)
+{
+    int cancelled = 0;
+    tutti_real.MPI_Test_cancelled(status, &cancelled);
+    return cancelled;
+}
+
+#endif

@@ -1,0 +1,97 @@
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/reserve.h"
+#include "mpi/request/request.h"
+
+atomic_int tutti_requests_open;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of all below */
+static struct tutti_request *table, *unused;
+static struct tutti_reserve reserve; /* for requests that the MPI is at already */
+static struct tutti_request anchor;  /* in the table for good: uthash frees and allocates one that is empty */
+
+struct tutti_request *tutti_request_new(const struct tutti_request_kind *kind, MPI_Request handle, MPI_Comm comm)
+{
+    pthread_mutex_lock(&lock);
+    struct tutti_request *entry = unused;
+    if (entry)
+        unused = entry->next;
+    pthread_mutex_unlock(&lock);
+    if (!entry && !(entry = tutti_reserve_take(&reserve, sizeof *entry)))
+        return NULL;
+    memset(entry, 0, sizeof *entry);
+    entry->kind = kind;
+    entry->handle = handle;
+    entry->comm = comm;
+    return entry;
+}
+
+void tutti_request_give(struct tutti_request *entry)
+{
+    pthread_mutex_lock(&lock);
+    entry->next = unused;
+    unused = entry;
+    pthread_mutex_unlock(&lock);
+}
+
+void tutti_request_back(struct tutti_request *entry)
+{
+    pthread_mutex_lock(&lock);
+    if (!table) {
+        anchor.handle = tutti_handles.no_request;
+        HASH_ADD(hh, table, handle, sizeof anchor.handle, &anchor);
+    }
+    HASH_ADD(hh, table, handle, sizeof entry->handle, entry);
+    pthread_mutex_unlock(&lock);
+    atomic_fetch_add_explicit(&tutti_requests_open, 1, memory_order_relaxed);
+}
+
+struct tutti_request *tutti_request_see(MPI_Request request)
+{
+    struct tutti_request *entry;
+    if (request == tutti_handles.no_request)
+        return NULL;
+    pthread_mutex_lock(&lock);
+    HASH_FIND(hh, table, &request, sizeof request, entry);
+    pthread_mutex_unlock(&lock);
+    return entry;
+}
+
+struct tutti_request *tutti_request_take(MPI_Request request)
+{
+    struct tutti_request *entry;
+    if (request == tutti_handles.no_request)
+        return NULL;
+    pthread_mutex_lock(&lock);
+    HASH_FIND(hh, table, &request, sizeof request, entry);
+    if (entry)
+        HASH_DEL(table, entry);
+    pthread_mutex_unlock(&lock);
+    if (entry)
+        atomic_fetch_sub_explicit(&tutti_requests_open, 1, memory_order_relaxed);
+    return entry;
+}
+
+void tutti_requests_each(void (*visit)(struct tutti_request *entry))
+{
+    pthread_mutex_lock(&lock);
+    for (struct tutti_request *entry = table; entry; entry = entry->hh.next) {
+        if (entry != &anchor)
+            visit(entry);
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+void tutti_requests_close(void)
+{
+    pthread_mutex_lock(&lock);
+    while (unused) {
+        struct tutti_request *entry = unused;
+        unused = entry->next;
+        free(entry);
+    }
+    if (table && tutti_requests_none())
+        HASH_DEL(table, &anchor);
+    pthread_mutex_unlock(&lock);
+}

@@ -1,0 +1,33 @@
+/* Lists of requests for the MPI without those whose data are still on their way: the MPI would complete them, and
+ * whoever only looks would have to wait for the data. */
+#ifndef TUTTI_MPI_REQUEST_VEIL_H
+#define TUTTI_MPI_REQUEST_VEIL_H
+
+#include "mpi/request/request.h"
+
+enum { TUTTI_VEIL_FEW = 32 };
+struct tutti_veil {
+    MPI_Request *shown; /* the program's list, or a copy */
+    int n, hidden;      /* requests; of them those that are not shown */
+    struct tutti_request *const *entries;
+    MPI_Request few[TUTTI_VEIL_FEW];
+};
+
+/* 1 where any of them is not to be completed yet; entries: may be NULL. */
+int tutti_any_is_coming(struct tutti_request *const entries[], int n);
+
+/* entries: of the requests, as tutti_requests_progress() has left them; NULL: none. */
+void tutti_veil_open(struct tutti_veil *veil, struct tutti_request *const entries[], const MPI_Request requests[],
+                     int n);
+/* requests: the list itself, which gets what the MPI has made of those that were shown; NULL: it stays as it is. */
+void tutti_veil_close(struct tutti_veil *veil, MPI_Request requests[]);
+
+/* MPI_Testall, Testany and Testsome, after tutti_requests_progress(): what is still coming has not come. */
+int tutti_veiled_testall(struct tutti_request *const entries[], int count, MPI_Request requests[], int *flag,
+                         MPI_Status *statuses);
+int tutti_veiled_testany(struct tutti_request *const entries[], int count, MPI_Request requests[], int *which,
+                         int *flag, MPI_Status *status);
+int tutti_veiled_testsome(struct tutti_request *const entries[], int count, MPI_Request requests[], int *out,
+                          int which[], MPI_Status *statuses);
+
+#endif

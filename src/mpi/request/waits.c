@@ -1,0 +1,149 @@
+#include "mpi/request/waits.h"
+
+#include "progress/engine.h"
+
+const struct tutti_mine tutti_nobody;
+
+static int busy(const struct tutti_mine *mine)
+{
+    if (tutti_progress_busy())
+        return 1;
+    for (int i = 0; mine->entries && i < mine->n; i++) {
+        for (const struct tutti_request *entry = mine->entries[i]; entry; entry = entry->under) {
+            if (entry->kind->listens && entry->kind->listens(entry))
+                return 1;
+        }
+    }
+    return 0;
+}
+
+void tutti_mine_poll(const struct tutti_mine *mine)
+{
+    tutti_progress_poll();
+    if (mine->entries)
+        tutti_requests_progress(mine->entries, mine->requests, mine->n);
+}
+
+/* A real call that waits. done: its nonblocking form, until that says 1; wait: the call itself, once nothing needs this
+ * thread any more. */
+struct patient {
+    const struct tutti_mine *mine;
+    int count, code, *out, *which;
+    MPI_Request *requests;
+    MPI_Status *statuses;
+    int (*test)(struct patient *call);
+    int (*wait)(struct patient *call);
+};
+
+static int is_done(void *with)
+{
+    struct patient *call = with;
+    if (!busy(call->mine)) {
+        call->code = call->wait(call);
+        return 1;
+    }
+    if (call->mine->entries)
+        tutti_requests_progress(call->mine->entries, call->mine->requests, call->mine->n);
+    return call->test(call) || call->code != MPI_SUCCESS;
+}
+
+static int patiently(struct patient *call)
+{
+    if (call->mine->entries) /* before those that send pack what could be fetched */
+        tutti_requests_progress(call->mine->entries, call->mine->requests, call->mine->n);
+    tutti_progress_wait(&(const struct tutti_wait){.done = is_done, .with = call});
+    return call->code;
+}
+
+static int test_one(struct patient *call)
+{
+    int flag = 0;
+    call->code = tutti_real.MPI_Test(call->requests, &flag, call->statuses);
+    return flag;
+}
+
+static int wait_one(struct patient *call)
+{
+    return tutti_real.MPI_Wait(call->requests, call->statuses);
+}
+
+static int test_all(struct patient *call)
+{
+    int flag = 0;
+    call->code = tutti_veiled_testall(call->mine->entries, call->count, call->requests, &flag, call->statuses);
+    return flag;
+}
+
+static int wait_all(struct patient *call)
+{
+    return tutti_real.MPI_Waitall(call->count, call->requests, call->statuses);
+}
+
+static int test_any(struct patient *call)
+{
+    int flag = 0;
+    call->code =
+        tutti_veiled_testany(call->mine->entries, call->count, call->requests, call->which, &flag, call->statuses);
+    return flag;
+}
+
+static int wait_any(struct patient *call)
+{
+    return tutti_real.MPI_Waitany(call->count, call->requests, call->which, call->statuses);
+}
+
+static int test_some(struct patient *call)
+{
+    call->code =
+        tutti_veiled_testsome(call->mine->entries, call->count, call->requests, call->out, call->which, call->statuses);
+    return *call->out != 0;
+}
+
+static int wait_some(struct patient *call)
+{
+    return tutti_real.MPI_Waitsome(call->count, call->requests, call->out, call->which, call->statuses);
+}
+
+int tutti_patient_wait(const struct tutti_mine *mine, MPI_Request *request, MPI_Status *status)
+{
+    return patiently(
+        &(struct patient){.mine = mine, .requests = request, .statuses = status, .test = test_one, .wait = wait_one});
+}
+
+int tutti_patient_waitall(const struct tutti_mine *mine, int count, MPI_Request requests[], MPI_Status *statuses)
+{
+    return patiently(&(struct patient){
+        .mine = mine, .count = count, .requests = requests, .statuses = statuses, .test = test_all, .wait = wait_all});
+}
+
+int tutti_patient_waitany(const struct tutti_mine *mine, int count, MPI_Request requests[], int *which,
+                          MPI_Status *status)
+{
+    return patiently(&(struct patient){.mine = mine,
+                                       .count = count,
+                                       .requests = requests,
+                                       .which = which,
+                                       .statuses = status,
+                                       .test = test_any,
+                                       .wait = wait_any});
+}
+
+int tutti_patient_waitsome(const struct tutti_mine *mine, int count, MPI_Request requests[], int *out, int which[],
+                           MPI_Status *statuses)
+{
+    return patiently(&(struct patient){.mine = mine,
+                                       .count = count,
+                                       .requests = requests,
+                                       .out = out,
+                                       .which = which,
+                                       .statuses = statuses,
+                                       .test = test_some,
+                                       .wait = wait_some});
+}
+
+int tutti_patient_testsome(const struct tutti_mine *mine, int count, MPI_Request requests[], int *out, int which[],
+                           MPI_Status *statuses)
+{
+    tutti_mine_poll(mine);
+    return tutti_veiled_testsome(mine->entries, count, requests, out, which, statuses);
+}

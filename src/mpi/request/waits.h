@@ -1,0 +1,29 @@
+/* Waiting for requests while something of Tutti's may need this thread: calls of the MPI that wait are made of those
+ * that look, by the progress engine, and end with the waiting call where nothing is open any more. */
+#ifndef TUTTI_MPI_REQUEST_WAITS_H
+#define TUTTI_MPI_REQUEST_WAITS_H
+
+#include "mpi/request/veil.h"
+
+/* Requests of a call, and the entries that were taken out for it (NULL: none). */
+struct tutti_mine {
+    int n;
+    struct tutti_request *const *entries;
+    const MPI_Request *requests;
+};
+extern const struct tutti_mine tutti_nobody;
+
+/* Brings on all that is open, and what these requests wait for. */
+void tutti_mine_poll(const struct tutti_mine *mine);
+
+/* The MPI's own calls, patiently. MPI codes. */
+int tutti_patient_wait(const struct tutti_mine *mine, MPI_Request *request, MPI_Status *status);
+int tutti_patient_waitall(const struct tutti_mine *mine, int count, MPI_Request requests[], MPI_Status *statuses);
+int tutti_patient_waitany(const struct tutti_mine *mine, int count, MPI_Request requests[], int *which,
+                          MPI_Status *status);
+int tutti_patient_waitsome(const struct tutti_mine *mine, int count, MPI_Request requests[], int *out, int which[],
+                           MPI_Status *statuses);
+int tutti_patient_testsome(const struct tutti_mine *mine, int count, MPI_Request requests[], int *out, int which[],
+                           MPI_Status *statuses);
+
+#endif

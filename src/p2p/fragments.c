@@ -1,0 +1,154 @@
+#include "p2p/fragments.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "core/settings.h"
+#include "core/status.h"
+
+enum { GPUS = 64, KEPT_BYTES = 64 << 20 };
+
+struct tutti_fragments {
+    pthread_mutex_t lock;
+    struct tutti_fragment *free;
+    size_t kept;                           /* bytes of them */
+    struct tutti_stream *streams[GPUS][2]; /* of each direction */
+};
+
+struct tutti_fragments *tutti_fragments_new(void)
+{
+    struct tutti_fragments *fragments = calloc(1, sizeof *fragments);
+    if (fragments)
+        pthread_mutex_init(&fragments->lock, NULL);
+    return fragments;
+}
+
+static void destroy(struct tutti_fragment *fragment, int alive)
+{
+    if (alive) {
+        tutti_device()->event_destroy(fragment->event);
+        tutti_device()->free_pinned(fragment->memory);
+    }
+    free(fragment);
+}
+
+void tutti_fragments_free(struct tutti_fragments *fragments, int alive)
+{
+    if (!fragments)
+        return;
+    while (fragments->free) {
+        struct tutti_fragment *fragment = fragments->free;
+        fragments->free = fragment->next;
+        destroy(fragment, alive);
+    }
+    for (int g = 0; g < GPUS; g++) {
+        for (int d = 0; d < 2; d++) {
+            if (fragments->streams[g][d] && alive)
+                tutti_device()->stream_destroy(fragments->streams[g][d]);
+        }
+    }
+    pthread_mutex_destroy(&fragments->lock);
+    free(fragments);
+}
+
+static struct tutti_fragment *new_fragment(size_t bytes, int gpu)
+{
+    const struct tutti_device *device = tutti_device();
+    struct tutti_fragment *fragment = calloc(1, sizeof *fragment);
+    if (!fragment)
+        return NULL;
+    fragment->gpu = gpu;
+    fragment->room = bytes;
+    if (device->alloc_pinned(bytes, &fragment->memory) != TUTTI_OK) {
+        free(fragment);
+        return NULL;
+    }
+    if (device->event_create(gpu, &fragment->event) != TUTTI_OK) {
+        device->free_pinned(fragment->memory);
+        free(fragment);
+        return NULL;
+    }
+    return fragment;
+}
+
+struct tutti_fragment *tutti_fragment_take(struct tutti_fragments *fragments, size_t bytes, int gpu)
+{
+    const size_t usual = (size_t)tutti_settings()->message_chunk;
+    pthread_mutex_lock(&fragments->lock);
+    struct tutti_fragment **at = &fragments->free, *found = NULL;
+    while (*at && ((*at)->gpu != gpu || (*at)->room < bytes))
+        at = &(*at)->next;
+    if ((found = *at) != NULL) {
+        *at = found->next;
+        fragments->kept -= found->room;
+    }
+    pthread_mutex_unlock(&fragments->lock);
+    return found ? found : new_fragment(bytes < usual ? usual : bytes, gpu);
+}
+
+void tutti_fragment_give(struct tutti_fragments *fragments, struct tutti_fragment *fragment)
+{
+    pthread_mutex_lock(&fragments->lock);
+    const int keeps = fragments->kept + fragment->room <= KEPT_BYTES;
+    if (keeps) {
+        fragment->next = fragments->free;
+        fragments->free = fragment;
+        fragments->kept += fragment->room;
+    }
+    pthread_mutex_unlock(&fragments->lock);
+    if (!keeps)
+        destroy(fragment, 1);
+}
+
+int tutti_fragment_gpu(const struct tutti_places *places)
+{
+    int gpu = places->gpu;
+    if (gpu < 0 && tutti_device()->current(&gpu) != TUTTI_OK)
+        gpu = -1;
+    return gpu < 0 || gpu >= GPUS ? 0 : gpu;
+}
+
+static int stream_of(struct tutti_fragments *fragments, int gpu, enum tutti_direction direction,
+                     struct tutti_stream **out)
+{
+    int status = TUTTI_OK;
+    pthread_mutex_lock(&fragments->lock);
+    struct tutti_stream **at = &fragments->streams[gpu][direction == TUTTI_UNPACK];
+    if (!*at)
+        status = tutti_device()->stream_create(gpu, at);
+    *out = *at;
+    pthread_mutex_unlock(&fragments->lock);
+    return status;
+}
+
+int tutti_fragment_move(struct tutti_fragments *fragments, enum tutti_direction direction, int gpu,
+                        const struct tutti_elements *elements, uint64_t first, uint64_t bytes,
+                        struct tutti_fragment *fragment)
+{
+    const struct tutti_device *device = tutti_device();
+    struct tutti_stream *stream;
+    int status = stream_of(fragments, gpu, direction, &stream);
+    if (status != TUTTI_OK)
+        return status;
+    char *run = (char *)elements->buffer + elements->plan->true_lower + first;
+    if (elements->whole && direction == TUTTI_PACK) {
+        status = device->copy(stream, fragment->memory, run, bytes);
+    } else if (elements->whole) {
+        status = device->copy(stream, run, fragment->memory, bytes);
+    } else {
+        const struct tutti_pack_job job = {.direction = direction,
+                                           .plan = elements->plan,
+                                           .count = (uint64_t)elements->count,
+                                           .memory = elements->buffer,
+                                           .packed = fragment->memory,
+                                           .first = first,
+                                           .bytes = bytes};
+        status = tutti_pack_enqueue(stream, gpu, &job, 1);
+    }
+    return status == TUTTI_OK ? device->event_record(fragment->event, stream) : status;
+}
+
+int tutti_fragment_moved(const struct tutti_fragment *fragment)
+{
+    return tutti_device()->event_query(fragment->event);
+}

@@ -1,0 +1,42 @@
+/* Pinned memory for parts of messages, and moving elements to and from it, in streams of their own. */
+#ifndef TUTTI_P2P_FRAGMENTS_H
+#define TUTTI_P2P_FRAGMENTS_H
+
+#include "dtype/places.h"
+
+/* The elements of one message in the program's memory. */
+struct tutti_elements {
+    const struct tutti_plan *plan; /* NULL: what does not need it says so */
+    int64_t count;
+    void *buffer;
+    int whole; /* 1: they are one run of bytes, from buffer + plan->true_lower on */
+};
+
+/* Memory for one fragment. */
+struct tutti_fragment {
+    struct tutti_fragment *next;
+    void *memory;
+    size_t room;
+    struct tutti_event *event; /* done when what was begun has been moved */
+    int gpu;
+};
+
+/* A pool, of which a process may have several. Local, any thread. NULL without memory. */
+struct tutti_fragments *tutti_fragments_new(void);
+/* alive: the device may be called. Takes NULL. */
+void tutti_fragments_free(struct tutti_fragments *fragments, int alive);
+
+/* NULL without memory. */
+struct tutti_fragment *tutti_fragment_take(struct tutti_fragments *fragments, size_t bytes, int gpu);
+void tutti_fragment_give(struct tutti_fragments *fragments, struct tutti_fragment *fragment);
+
+/* GPU whose kernels move elements that lie in `places`. */
+int tutti_fragment_gpu(const struct tutti_places *places);
+/* Begins to move bytes [first, first + bytes) of the packed message, elements that kernels of `gpu` reach. A status. */
+int tutti_fragment_move(struct tutti_fragments *fragments, enum tutti_direction direction, int gpu,
+                        const struct tutti_elements *elements, uint64_t first, uint64_t bytes,
+                        struct tutti_fragment *fragment);
+/* 1: it has been moved; 0: not yet; negative: a status. */
+int tutti_fragment_moved(const struct tutti_fragment *fragment);
+
+#endif

@@ -1,0 +1,260 @@
+/* The receiver: fragments come into pinned memory, from where a kernel puts them where they belong; where the program's
+ * buffer is host memory, straight there if the elements are one run of bytes. Task 2i receives fragment i, task 2i + 1
+ * stores it. */
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#include "core/status.h"
+#include "p2p/pipelined_own.h"
+
+enum { DEPTH = 8 };
+
+enum way {
+    BY_KERNEL,
+    BY_COPIES, /* elements in memory of several kinds */
+    BY_HOST,
+    STRAIGHT,
+    AS_A_WHOLE, /* without a plan */
+    DROPPED     /* too long for the buffer */
+};
+
+struct tutti_incoming {
+    struct tutti_pipelined *pipelined;
+    struct tutti_sched *sched;
+    struct tutti_pipelined_mail mail;
+    struct tutti_elements elements; /* of which the plan is held */
+    enum way way;
+    char *memory;  /* STRAIGHT: where the message begins; AS_A_WHOLE: of all of it; BY_HOST, DROPPED: of DEPTH
+                      fragments */
+    int gpu, lost; /* lost: the transport may still write into `memory` */
+    struct tutti_places places;
+    uint64_t n; /* of fragments */
+    struct slot {
+        struct tutti_transfer transfer;
+        struct tutti_fragment *fragment; /* BY_KERNEL, BY_COPIES */
+    } slot[DEPTH];
+};
+
+static uint64_t length(const struct tutti_incoming *in, uint64_t i)
+{
+    return tutti_fragment_bytes(in->mail.bytes, in->mail.fragment, in->n, i);
+}
+
+static int pinned(const struct tutti_incoming *in)
+{
+    return in->way == BY_KERNEL || in->way == BY_COPIES;
+}
+
+static char *place(struct tutti_incoming *in, uint64_t i)
+{
+    if (pinned(in))
+        return in->slot[i % DEPTH].fragment->memory;
+    if (in->way == STRAIGHT || in->way == AS_A_WHOLE)
+        return in->memory + i * in->mail.fragment;
+    return in->memory + i % DEPTH * in->mail.fragment;
+}
+
+/* ---- tasks ---- */
+
+static int receive_post(void *with, uint64_t i)
+{
+    struct tutti_incoming *in = with;
+    struct tutti_pipelined *p = in->pipelined;
+    struct slot *slot = &in->slot[i % DEPTH];
+    if (pinned(in) && !slot->fragment &&
+        !(slot->fragment = tutti_fragment_take(p->fragments, in->mail.fragment, in->gpu)))
+        return TUTTI_TASK_LATER;
+    const int status = p->transport->ops->receive(p->transport, place(in, i), length(in, i), in->mail.rank,
+                                                  in->mail.tag, &slot->transfer);
+    return status != TUTTI_OK ? status : TUTTI_TASK_RUNS;
+}
+
+static int receive_poll(void *with, uint64_t i)
+{
+    struct tutti_incoming *in = with;
+    struct tutti_transport *transport = in->pipelined->transport;
+    int done = 0;
+    const int status = transport->ops->test(transport, &in->slot[i % DEPTH].transfer, NULL, &done);
+    return status != TUTTI_OK ? status : done ? TUTTI_TASK_ENDED : TUTTI_TASK_RUNS;
+}
+
+static void receive_cancel(void *with, uint64_t i)
+{
+    struct tutti_incoming *in = with;
+    struct tutti_transport *transport = in->pipelined->transport;
+    int cancelled = 0;
+    if (transport->ops->cancel(transport, &in->slot[i % DEPTH].transfer, &cancelled) == TUTTI_OK && cancelled)
+        return;
+    in->slot[i % DEPTH].fragment = NULL;
+    in->lost = 1;
+}
+
+/* The device may still read the fragment. */
+static void lose(void *with, uint64_t i)
+{
+    ((struct tutti_incoming *)with)->slot[i % DEPTH].fragment = NULL;
+}
+
+static int failed(struct tutti_incoming *in, uint64_t i, int status)
+{
+    lose(in, i);
+    return status;
+}
+
+static int store_post(void *with, uint64_t i)
+{
+    struct tutti_incoming *in = with;
+    const struct tutti_elements *e = &in->elements;
+    const uint64_t first = i * in->mail.fragment, bytes = length(in, i);
+    int status = TUTTI_OK;
+    switch (in->way) {
+    case BY_KERNEL:
+        status = tutti_fragment_move(in->pipelined->fragments, TUTTI_UNPACK, in->gpu, e, first, bytes,
+                                     in->slot[i % DEPTH].fragment);
+        return status != TUTTI_OK ? failed(in, i, status) : TUTTI_TASK_RUNS;
+    case BY_COPIES:
+        status = tutti_packed_move(TUTTI_UNPACK, &in->places, e->plan, e->count, e->buffer, first, bytes, place(in, i));
+        break;
+    case BY_HOST:
+        tutti_plan_unpack_host(e->plan, (uint64_t)e->count, e->buffer, first, bytes, place(in, i));
+        break;
+    default:
+        break;
+    }
+    return status != TUTTI_OK ? status : TUTTI_TASK_ENDED;
+}
+
+static int store_poll(void *with, uint64_t i)
+{
+    struct tutti_incoming *in = with;
+    const int moved = tutti_fragment_moved(in->slot[i % DEPTH].fragment);
+    if (moved < 0)
+        return failed(in, i, moved);
+    return moved ? TUTTI_TASK_ENDED : TUTTI_TASK_RUNS;
+}
+
+static const struct tutti_task_ops receives = {
+    .name = "receiving fragment", .post = receive_post, .poll = receive_poll, .cancel = receive_cancel};
+static const struct tutti_task_ops stores = {
+    .name = "storing fragment", .post = store_post, .poll = store_poll, .cancel = lose};
+
+/* Receives are made in order, as all fragments have one tag; a slot is used again when it has been stored. */
+static int build(struct tutti_incoming *in)
+{
+    int status = TUTTI_OK;
+    if (!(in->sched = tutti_sched_new("message from another node")))
+        return TUTTI_ERR_MEMORY;
+    for (uint64_t i = 0; i < in->n && status == TUTTI_OK; i++) {
+        const int receive = tutti_sched_add(in->sched, &receives, in, i);
+        const int store = receive < 0 ? receive : tutti_sched_add(in->sched, &stores, in, i);
+        status = store < 0 ? store : tutti_sched_after(in->sched, store, receive, TUTTI_AFTER_END);
+        if (status == TUTTI_OK && i > 0)
+            status = tutti_sched_after(in->sched, receive, receive - 2, TUTTI_AFTER_POST);
+        if (status == TUTTI_OK && i >= DEPTH)
+            status = tutti_sched_after(in->sched, receive, store - 2 * DEPTH, TUTTI_AFTER_END);
+    }
+    return status;
+}
+
+/* ---- life ---- */
+
+static enum way way_of(struct tutti_incoming *in, uint64_t capacity)
+{
+    const struct tutti_device *device = tutti_device();
+    const struct tutti_elements *e = &in->elements;
+    if (in->mail.bytes > capacity)
+        return DROPPED;
+    if (!e->plan)
+        return AS_A_WHOLE;
+    in->places = (struct tutti_places){.gpu = -1};
+    if (device && device->active())
+        tutti_places_of(e->plan, e->count, e->buffer, &in->places);
+    if (in->places.device)
+        return tutti_places_reached(&in->places) ? BY_KERNEL : BY_COPIES;
+    return e->whole ? STRAIGHT : BY_HOST;
+}
+
+/* Host memory, and where pinned memory is needed one piece, so that there is a way to the end. */
+static int equip(struct tutti_incoming *in)
+{
+    const uint64_t few = in->n < DEPTH ? in->n : DEPTH;
+    if (pinned(in)) {
+        in->gpu = tutti_fragment_gpu(&in->places);
+        in->slot[0].fragment = tutti_fragment_take(in->pipelined->fragments, in->mail.fragment, in->gpu);
+        return in->slot[0].fragment != NULL;
+    }
+    if (in->way == STRAIGHT)
+        in->memory = (char *)in->elements.buffer + in->elements.plan->true_lower;
+    else
+        in->memory = malloc(in->way == AS_A_WHOLE ? in->mail.bytes : few * in->mail.fragment);
+    return in->memory != NULL;
+}
+
+struct tutti_incoming *tutti_pipelined_accept(struct tutti_pipelined *pipelined,
+                                              const struct tutti_pipelined_mail *mail,
+                                              const struct tutti_elements *elements, uint64_t capacity)
+{
+    struct tutti_incoming *in = calloc(1, sizeof *in);
+    if (!in)
+        return NULL;
+    in->pipelined = pipelined;
+    in->mail = *mail;
+    in->n = (mail->bytes + mail->fragment - 1) / mail->fragment;
+    in->elements = *elements;
+    if (elements->plan)
+        tutti_plan_hold(elements->plan);
+    in->way = way_of(in, capacity);
+    tutti_step_open(pipelined->step);
+    if (equip(in) && build(in) == TUTTI_OK)
+        return in;
+    tutti_incoming_free(in);
+    return NULL;
+}
+
+void tutti_incoming_start(struct tutti_incoming *in)
+{
+    tutti_sched_start(in->sched);
+}
+
+int tutti_incoming_done(const struct tutti_incoming *in)
+{
+    return tutti_sched_done(in->sched);
+}
+
+int tutti_incoming_status(const struct tutti_incoming *in)
+{
+    return tutti_sched_status(in->sched);
+}
+
+int tutti_incoming_truncated(const struct tutti_incoming *in)
+{
+    return in->way == DROPPED;
+}
+
+void *tutti_incoming_packed(const struct tutti_incoming *in)
+{
+    return in->way == AS_A_WHOLE ? in->memory : NULL;
+}
+
+void tutti_incoming_cancel(struct tutti_incoming *in, int status)
+{
+    tutti_sched_cancel(in->sched, status);
+}
+
+void tutti_incoming_free(struct tutti_incoming *in)
+{
+    if (!in)
+        return;
+    struct tutti_pipelined *p = in->pipelined;
+    for (int i = 0; i < DEPTH; i++) {
+        if (in->slot[i].fragment)
+            tutti_fragment_give(p->fragments, in->slot[i].fragment);
+    }
+    if (in->way != STRAIGHT && !in->lost)
+        free(in->memory);
+    if (in->elements.plan)
+        tutti_plan_drop(in->elements.plan);
+    tutti_sched_free(in->sched);
+    free(in);
+    tutti_step_close(p->step);
+}

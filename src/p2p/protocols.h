@@ -1,0 +1,23 @@
+/* The protocols of messages, by name: made from tutti/protocols.def. */
+#ifndef TUTTI_P2P_PROTOCOLS_H
+#define TUTTI_P2P_PROTOCOLS_H
+
+enum tutti_protocol {
+#define TUTTI_PROTOCOL(name, node, far, outcome, reason, text) TUTTI_PROTOCOL_##name,
+#include "tutti/protocols.def"
+#undef TUTTI_PROTOCOL
+    TUTTI_PROTOCOLS
+};
+
+struct tutti_protocol_row {
+    const char *name;
+    int reaches[2];               /* ranks of the node; of other nodes */
+    const char *outcome, *reason; /* of messages that go by it, for counters */
+    const char *text;
+};
+extern const struct tutti_protocol_row tutti_protocols[TUTTI_PROTOCOLS];
+
+/* The protocol of this name for ranks of the node, or with `far` of others; -1: there is none. */
+int tutti_protocol_find(const char *name, int far);
+
+#endif

@@ -1,0 +1,163 @@
+#include "p2p/rendezvous.h"
+
+#include <stdlib.h>
+
+#include "core/clock.h"
+#include "core/status.h"
+#include "team/node.h"
+
+enum {
+    GRACE_NS = 20000,          /* how long the receiver may come first: about what a packing kernel takes */
+    GRACE_BYTES = 100,         /* and a nanosecond more for so many bytes */
+    GRACE_CARRIED_NS = 5000000 /* where the data would have to go through host memory */
+};
+
+struct tutti_rendezvous {
+    struct tutti_lane *lane;
+    struct tutti_node *node;
+    struct tutti_transport *transport;
+    struct tutti_fragments *fragments;
+    struct tutti_rendezvous_send *all; /* with a letter */
+};
+
+struct tutti_rendezvous *tutti_rendezvous_new(struct tutti_lane *lane, struct tutti_node *node,
+                                              struct tutti_transport *transport)
+{
+    struct tutti_rendezvous *r = calloc(1, sizeof *r);
+    if (!r || !(r->fragments = tutti_fragments_new())) {
+        free(r);
+        return NULL;
+    }
+    r->lane = lane;
+    r->node = node;
+    r->transport = transport;
+    return r;
+}
+
+void tutti_rendezvous_free(struct tutti_rendezvous *rendezvous, int alive)
+{
+    if (rendezvous)
+        tutti_fragments_free(rendezvous->fragments, alive);
+    free(rendezvous);
+}
+
+void tutti_rendezvous_list(struct tutti_rendezvous *rendezvous, struct tutti_rendezvous_send *send)
+{
+    send->next = rendezvous->all;
+    send->at = &rendezvous->all;
+    if (send->next)
+        send->next->at = &send->next;
+    rendezvous->all = send;
+}
+
+static void list_out(struct tutti_rendezvous_send *send)
+{
+    if (!send->at)
+        return;
+    *send->at = send->next;
+    if (send->next)
+        send->next->at = send->at;
+    send->at = NULL;
+}
+
+/* The receiver has said that it cannot fetch it. */
+static int is_asked_for(const struct tutti_rendezvous_send *send)
+{
+    return atomic_load_explicit(&send->letter->hurry, memory_order_relaxed) != 0;
+}
+
+static int overdue(const struct tutti_rendezvous_send *send, uint64_t now)
+{
+    return is_asked_for(send) || now - send->since > GRACE_NS + send->patience + send->bytes / GRACE_BYTES;
+}
+
+/* Packs into pinned memory, from where the transport carries it when the receiver asks. */
+static void carry(struct tutti_rendezvous *r, struct tutti_rendezvous_send *send, uint64_t now)
+{
+    struct tutti_letter *letter = send->letter;
+    const int gpu = tutti_lane_gpu(r->lane);
+    if ((!is_asked_for(send) && now - send->since < GRACE_CARRIED_NS + send->patience) ||
+        send->bytes > TUTTI_TRANSFER_MOST || !tutti_letter_win(letter, TUTTI_LETTER_MOVING))
+        return;
+    send->fragment = tutti_fragment_take(r->fragments, send->bytes, gpu);
+    int status = TUTTI_ERR_MEMORY;
+    if (send->fragment) {
+        const struct tutti_pack_job job = tutti_rendezvous_packing(send, send->fragment->memory);
+        status = tutti_pack_now(gpu, &job, 1);
+    }
+    if (status == TUTTI_OK)
+        status = r->transport->ops->send(r->transport, send->fragment->memory, send->bytes,
+                                         tutti_node_world(r->node, (int)letter->to), tutti_lane_number(r->lane, letter),
+                                         0, &send->data);
+    if (status == TUTTI_OK) {
+        tutti_letter_set(letter, TUTTI_LETTER_MAILED);
+        return;
+    }
+    /* The receiver may still come for it. */
+    if (send->fragment)
+        tutti_fragment_give(r->fragments, send->fragment);
+    send->fragment = NULL;
+    tutti_letter_set(letter, TUTTI_LETTER_OFFERED);
+}
+
+void tutti_rendezvous_urge(struct tutti_rendezvous *rendezvous)
+{
+    enum { MOST = 64 };
+    struct tutti_rendezvous *r = rendezvous;
+    struct tutti_pack_job jobs[MOST];
+    struct tutti_rendezvous_send *of[MOST];
+    const uint64_t now = tutti_now_ns();
+    unsigned n = 0;
+    for (struct tutti_rendezvous_send *send = r->all; send && n < MOST; send = send->next) {
+        if (!tutti_letter_is(send->letter, TUTTI_LETTER_OFFERED) || !overdue(send, now))
+            continue;
+        void *scratch = tutti_lane_scratch(r->lane, send->letter, send->bytes);
+        if (!scratch)
+            carry(r, send, now);
+        if (!scratch || !tutti_letter_win(send->letter, TUTTI_LETTER_MOVING))
+            continue;
+        jobs[n] = tutti_rendezvous_packing(send, scratch);
+        of[n++] = send;
+    }
+    const int status = n ? tutti_pack_now(tutti_lane_gpu(r->lane), jobs, n) : TUTTI_OK;
+    for (unsigned i = 0; i < n; i++)
+        tutti_letter_set(of[i]->letter, status == TUTTI_OK ? TUTTI_LETTER_PACKED : TUTTI_LETTER_OFFERED);
+}
+
+int tutti_rendezvous_left(struct tutti_rendezvous *rendezvous, struct tutti_rendezvous_send *send, int *status)
+{
+    struct tutti_letter *letter = send->letter;
+    if (!letter)
+        return 1;
+    const uint32_t state = atomic_load_explicit(&letter->state, memory_order_acquire);
+    if (state == TUTTI_LETTER_OFFERED || state == TUTTI_LETTER_CLAIMED || state == TUTTI_LETTER_MOVING) {
+        const int alive = tutti_lane_watch(rendezvous->lane, (int)letter->to);
+        if (alive == TUTTI_OK)
+            return 0;
+        *status = alive;
+    }
+    list_out(send);
+    tutti_lane_let_go(rendezvous->lane, letter);
+    send->letter = NULL;
+    return 1;
+}
+
+int tutti_rendezvous_carried(struct tutti_rendezvous *rendezvous, struct tutti_rendezvous_send *send)
+{
+    struct tutti_transport *transport = rendezvous->transport;
+    int done = 0;
+    if (!send->fragment)
+        return 1;
+    if (transport->ops->test(transport, &send->data, NULL, &done) != TUTTI_OK)
+        done = 1;
+    if (!done)
+        return 0;
+    tutti_fragment_give(rendezvous->fragments, send->fragment);
+    send->fragment = NULL;
+    return 1;
+}
+
+int tutti_rendezvous_alive(struct tutti_rendezvous *rendezvous, const struct tutti_rendezvous_send *send)
+{
+    return send->letter ? tutti_lane_watch(rendezvous->lane, (int)send->letter->to) : TUTTI_OK;
+}

@@ -1,0 +1,204 @@
+#include "progress/engine.h"
+
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "core/clock.h"
+#include "core/log.h"
+#include "core/settings.h"
+#include "core/status.h"
+#include "progress/fiber.h"
+#include "progress/pause.h"
+
+enum {
+    SPINS = 64,        /* rounds without giving the core away */
+    LOOK_ROUNDS = 32,  /* between looks at the clock */
+    LOOK_NS = 5000000, /* between looks after peers */
+    SLEEP_US = 100,
+    NAP_MOST_US = 1000 /* of waits that look themselves */
+};
+static const uint64_t second = 1000000000;
+static const uint64_t grace = 2000000000; /* what needs nothing more of a dead peer ends before */
+
+atomic_int tutti_progress_open;
+
+static _Atomic(struct tutti_step *) first;
+static int (*dead_process)(void);
+static void (*mpi_progress)(void);
+static __thread int polling;
+/* Steps whose poll this thread is in: where one waits, the others go on, and not itself. */
+struct frame {
+    const struct tutti_step *step;
+    const struct frame *up;
+};
+static __thread const struct frame *frames;
+
+void tutti_progress_add(struct tutti_step *step)
+{
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    if (atomic_load_explicit(&step->added, memory_order_acquire))
+        return;
+    pthread_mutex_lock(&lock);
+    if (!atomic_load(&step->added)) {
+        step->next = atomic_load(&first);
+        atomic_store(&first, step);
+        atomic_store_explicit(&step->added, 1, memory_order_release);
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+void tutti_step_open(struct tutti_step *step)
+{
+    atomic_fetch_add_explicit(&step->open, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&tutti_progress_open, 1, memory_order_release);
+}
+
+void tutti_step_close(struct tutti_step *step)
+{
+    atomic_fetch_sub_explicit(&tutti_progress_open, 1, memory_order_relaxed);
+    atomic_fetch_sub_explicit(&step->open, 1, memory_order_release);
+}
+
+void tutti_progress_watch(int (*dead)(void))
+{
+    dead_process = dead;
+}
+
+void tutti_progress_mpi(void (*bring_on)(void))
+{
+    mpi_progress = bring_on;
+}
+
+int tutti_progress_polling(void)
+{
+    return polling;
+}
+
+static void leave(const struct frame *frame)
+{
+    frames = frame->up;
+    polling = 0;
+}
+
+static int entered(const struct tutti_step *step)
+{
+    const struct frame *frame = frames;
+    while (frame && frame->step != step)
+        frame = frame->up;
+    return frame != NULL;
+}
+
+void tutti_progress_poll(void)
+{
+    if (polling || !tutti_progress_busy() || tutti_fiber_here()) /* steps call the MPI, the engine's thread does not */
+        return;
+    __attribute__((cleanup(leave))) struct frame frame = {NULL, frames}; /* also when an exception leaves it */
+    polling = 1;
+    for (struct tutti_step *step = atomic_load_explicit(&first, memory_order_acquire); step; step = step->next) {
+        if (!tutti_step_busy(step) || (frame.up && entered(step)))
+            continue;
+        frame.step = step;
+        frames = &frame;
+        step->poll();
+    }
+}
+
+static void restore(const int *before)
+{
+    polling = *before;
+}
+
+/* What else is open, since it may be why nothing goes on. */
+static void say_stall(const struct tutti_wait *wait)
+{
+    char text[512] = "";
+    size_t used = 0;
+    for (const struct tutti_step *step = atomic_load(&first); step; step = step->next) {
+        char place[160] = "";
+        int open = atomic_load(&step->open);
+        if (open == 0 || used >= sizeof text)
+            continue;
+        if (step->where)
+            step->where(place, sizeof place);
+        int n = snprintf(text + used, sizeof text - used, "%s%d of %s%s%s", used ? ", " : "; under way here: ", open,
+                         step->name, place[0] ? ": " : "", place);
+        used += n > 0 ? (size_t)n : 0;
+    }
+    tutti_warn("waiting for %ld s: %s%s", tutti_settings()->stall_seconds, wait->what, text);
+}
+
+/* The clock of one wait. */
+struct watch {
+    uint64_t start, next, dead_since;
+    int told;
+};
+
+static int look(const struct tutti_wait *wait, struct watch *watch)
+{
+    const uint64_t now = tutti_now_ns();
+    if (now < watch->next)
+        return TUTTI_OK;
+    watch->next = now + LOOK_NS;
+    watch->start = watch->start ? watch->start : now;
+    if (wait->what && !watch->told && now - watch->start > (uint64_t)tutti_settings()->stall_seconds * second) {
+        watch->told = 1;
+        say_stall(wait);
+    }
+    if (wait->seconds > 0 && now - watch->start > (uint64_t)wait->seconds * second)
+        return TUTTI_ERR_TIMEOUT;
+    const int dead = wait->watched && dead_process ? dead_process() : 0;
+    watch->dead_since = !dead ? 0 : watch->dead_since ? watch->dead_since : now;
+    if (!dead || now - watch->dead_since <= grace)
+        return TUTTI_OK;
+    tutti_error("process %d has died: %s", dead, wait->what ? wait->what : "a call may need it");
+    return TUTTI_ERR_PEER;
+}
+
+/* Asks what is waited for, `spins` times. */
+static int is_done(const struct tutti_wait *wait)
+{
+    int done = wait->done(wait->with);
+    for (unsigned spin = 1; spin < wait->spins && !done; spin++) {
+        tutti_pause();
+        done = wait->done(wait->with);
+    }
+    return done;
+}
+
+/* Once a round: the wait's own look, and the engine's. */
+static int look_round(const struct tutti_wait *wait, struct watch *watch, unsigned round, uint64_t *waited)
+{
+    *waited = round < SPINS ? 0 : TUTTI_YIELD_AFTER_NS + 1;
+    const int status = wait->look ? wait->look(wait->look_with, waited) : TUTTI_OK;
+    if (status != TUTTI_OK || (round % LOOK_ROUNDS != 0 && !wait->every_us))
+        return status;
+    return look(wait, watch);
+}
+
+int tutti_progress_wait(const struct tutti_wait *wait)
+{
+    struct watch watch = {.start = 0};
+    struct tutti_pauses pauses = {.nap_us = 0};
+    const int bring_on = !wait->quiet, mpi = bring_on && mpi_progress && !tutti_fiber_here();
+    __attribute__((cleanup(restore), unused)) const int before = polling;
+    if (bring_on)
+        polling = 0; /* a step that must wait after all: the others, which have locks of their own, go on */
+    for (unsigned round = 1;; round++) {
+        uint64_t waited;
+        if (bring_on)
+            tutti_progress_poll();
+        const int done = is_done(wait);
+        if (done)
+            return done > 0 ? TUTTI_OK : done;
+        if (mpi)
+            mpi_progress();
+        const int status = look_round(wait, &watch, round, &waited);
+        if (status != TUTTI_OK)
+            return status;
+        if (wait->every_us)
+            tutti_nap(wait->every_us);
+        else
+            tutti_pause_by(&pauses, waited, wait->crowded, wait->look ? NAP_MOST_US : SLEEP_US);
+    }
+}

@@ -1,0 +1,380 @@
+/* Fibers by ucontext. Switches by setjmp, which leaves the signal mask alone (all are blocked here): no system call.
+ * Sanitizers are told of stacks, and see swapcontext, which they know. */
+#undef _FORTIFY_SOURCE /* its longjmp takes another stack for an error */
+#include "progress/fiber.h"
+
+#include <sched.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <ucontext.h>
+
+#include "core/clock.h"
+#include "core/log.h"
+#include "core/settings.h"
+#include "core/status.h"
+
+#if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/common_interface_defs.h>
+#elif defined(__SANITIZE_THREAD__)
+#include <sanitizer/tsan_interface.h>
+#endif
+
+enum {
+    STACK_BYTES = 8 << 20, /* as a thread's: drivers compile on it. Only what is touched is there */
+    GUARD_BYTES = 4096,
+    KEPT = 16,                /* stacks that wait for their next fiber */
+    LINGER_NS = 20000,        /* after the last fiber, before the thread sleeps: calls come in bursts */
+    YIELD_AFTER_NS = 50000,   /* without anything that moved: others may need the core */
+    SLEEP_AFTER_NS = 5000000, /* then naps are short against the wait, and others may need the core very much */
+    NAP_LEAST_US = 50,
+    NAP_MOST_US = 1000
+};
+
+/* Where a stack goes on. */
+struct context {
+    ucontext_t full;
+    jmp_buf quick;
+    void *bottom;
+    size_t size;
+    void *fiber, *fake; /* of sanitizers */
+};
+
+struct fiber {
+    struct tutti_fiber fiber; /* first */
+    struct fiber *next;
+    void (*run)(void *);
+    void *with;
+    void *stack;
+    int begun, ended;
+    struct context context;
+};
+
+atomic_int tutti_fibers_open;
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of all up to `kept` */
+static pthread_cond_t wake = PTHREAD_COND_INITIALIZER;
+static pthread_t thread;
+static int alive, ending;
+static struct fiber *fresh, **last_fresh = &fresh;
+static struct fiber *idle;
+static int kept;
+
+static atomic_int arrived; /* fibers in `fresh` */
+
+/* Of the engine's thread alone. */
+static struct context home;
+static struct fiber *running;
+static int moved;
+static __thread struct fiber *here;
+
+/* ---- switching ---- */
+
+static void enter(void)
+{
+    struct fiber *fiber = running;
+#if defined(__SANITIZE_ADDRESS__)
+    __sanitizer_finish_switch_fiber(NULL, (const void **)&home.bottom, &home.size);
+#endif
+    fiber->run(fiber->with);
+    fiber->ended = 1;
+    tutti_fiber_yield();
+}
+
+/* Goes on at `to`; returns when something goes on at `from`. */
+static void leave_for(struct context *from, struct context *to, int first)
+{
+#if defined(__SANITIZE_ADDRESS__)
+    __sanitizer_start_switch_fiber(&from->fake, to->bottom, to->size);
+    swapcontext(&from->full, &to->full);
+    __sanitizer_finish_switch_fiber(from->fake, NULL, NULL);
+    (void)first;
+#elif defined(__SANITIZE_THREAD__)
+    from->fiber = __tsan_get_current_fiber();
+    __tsan_switch_to_fiber(to->fiber, 0);
+    swapcontext(&from->full, &to->full);
+    (void)first;
+#else
+    if (_setjmp(from->quick) != 0)
+        return;
+    if (first)
+        setcontext(&to->full);
+    _longjmp(to->quick, 1);
+#endif
+}
+
+struct tutti_fiber *tutti_fiber_here(void)
+{
+    return here ? &here->fiber : NULL;
+}
+
+void tutti_fiber_yield(void)
+{
+    struct fiber *fiber = here;
+    if (!fiber)
+        return;
+    here = NULL;
+    leave_for(&fiber->context, &home, 0);
+    here = fiber;
+}
+
+void tutti_fiber_moved(void)
+{
+    if (here)
+        moved = 1;
+}
+
+void tutti_fiber_lock(pthread_mutex_t *mutex)
+{
+    if (!here) {
+        pthread_mutex_lock(mutex);
+        return;
+    }
+    while (pthread_mutex_trylock(mutex) != 0)
+        tutti_fiber_yield();
+}
+
+/* ---- stacks ---- */
+
+static struct fiber *new_fiber(void)
+{
+    struct fiber *fiber = calloc(1, sizeof *fiber);
+    void *at = fiber ? mmap(NULL, STACK_BYTES, PROT_READ | PROT_WRITE,
+                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0)
+                     : MAP_FAILED;
+    if (at == MAP_FAILED) {
+        free(fiber);
+        return NULL;
+    }
+    (void)madvise(at, STACK_BYTES, MADV_NOHUGEPAGE); /* or each took a huge page */
+    (void)mprotect(at, GUARD_BYTES, PROT_NONE);
+    fiber->stack = at;
+    fiber->context.bottom = at;
+    fiber->context.size = STACK_BYTES;
+    return fiber;
+}
+
+static void free_fiber(struct fiber *fiber)
+{
+    munmap(fiber->stack, STACK_BYTES);
+    free(fiber);
+}
+
+/* The lock is held. */
+static struct fiber *take_fiber(void)
+{
+    struct fiber *fiber = idle;
+    if (!fiber)
+        return new_fiber();
+    idle = fiber->next;
+    kept--;
+    return fiber;
+}
+
+static void give_fiber(struct fiber *fiber)
+{
+    pthread_mutex_lock(&lock);
+    const int keep = kept < KEPT;
+    if (keep) {
+        fiber->next = idle;
+        idle = fiber;
+        kept++;
+    }
+    pthread_mutex_unlock(&lock);
+    if (!keep)
+        free_fiber(fiber);
+}
+
+/* ---- the thread ---- */
+
+static void resume(struct fiber *fiber)
+{
+    const int first = !fiber->begun;
+    running = fiber;
+    if (first) {
+#if defined(__SANITIZE_THREAD__)
+        fiber->context.fiber = __tsan_create_fiber(0);
+#endif
+        getcontext(&fiber->context.full);
+        fiber->context.full.uc_stack.ss_sp = fiber->stack;
+        fiber->context.full.uc_stack.ss_size = STACK_BYTES;
+        fiber->context.full.uc_link = NULL;
+        makecontext(&fiber->context.full, enter, 0);
+        fiber->begun = 1;
+    }
+    here = fiber;
+    leave_for(&home, &fiber->context, first);
+    here = NULL;
+}
+
+/* Between two rounds over all fibers. `still`: since when nothing has moved. */
+static void pause_for(uint64_t still, unsigned *nap_us)
+{
+    const int how = tutti_settings()->wait;
+    if (how == TUTTI_SET_WAIT_SPIN || (how == TUTTI_SET_WAIT_AUTO && still < YIELD_AFTER_NS)) {
+        tutti_pause();
+    } else if ((how == TUTTI_SET_WAIT_SLEEP && still > YIELD_AFTER_NS) || still > SLEEP_AFTER_NS) {
+        const struct timespec time = {0, (long)*nap_us * 1000};
+        nanosleep(&time, NULL);
+        *nap_us = *nap_us * 2 < NAP_MOST_US ? *nap_us * 2 : NAP_MOST_US;
+    } else {
+        sched_yield();
+    }
+}
+
+/* Runs all fibers of the list in turns until none is left; takes in what comes meanwhile. */
+static void run_all(struct fiber *first)
+{
+    uint64_t since = 0;
+    unsigned nap_us = NAP_LEAST_US;
+    while (first) {
+        struct fiber **at = &first;
+        while (*at) {
+            struct fiber *fiber = *at;
+            resume(fiber);
+            if (!fiber->ended) {
+                at = &fiber->next;
+                continue;
+            }
+            *at = fiber->next;
+            moved = 1;
+#if defined(__SANITIZE_THREAD__)
+            __tsan_destroy_fiber(fiber->context.fiber);
+#endif
+            give_fiber(fiber);
+            atomic_fetch_sub_explicit(&tutti_fibers_open, 1, memory_order_release);
+        }
+        if (atomic_load_explicit(&arrived, memory_order_relaxed) > 0) {
+            pthread_mutex_lock(&lock);
+            *at = fresh;
+            fresh = NULL;
+            last_fresh = &fresh;
+            atomic_store_explicit(&arrived, 0, memory_order_relaxed);
+            pthread_mutex_unlock(&lock);
+            moved = 1;
+        }
+        if (moved) {
+            moved = 0;
+            since = 0;
+            nap_us = NAP_LEAST_US;
+        } else if (first) {
+            const uint64_t now = tutti_now_ns();
+            since = since ? since : now;
+            pause_for(now - since, &nap_us);
+        }
+    }
+}
+
+/* A few microseconds of looking before the sleep, not where the program asked for sleep. */
+static void linger(void)
+{
+    if (tutti_settings()->wait == TUTTI_SET_WAIT_SLEEP)
+        return;
+    const uint64_t until = tutti_now_ns() + LINGER_NS;
+    while (atomic_load_explicit(&arrived, memory_order_relaxed) == 0 && tutti_now_ns() < until)
+        sched_yield();
+}
+
+static void *engine(void *unused)
+{
+    (void)unused;
+#if defined(__SANITIZE_THREAD__)
+    home.fiber = __tsan_get_current_fiber();
+#endif
+    pthread_mutex_lock(&lock);
+    for (;;) {
+        while (!fresh && !ending)
+            pthread_cond_wait(&wake, &lock);
+        if (!fresh)
+            break;
+        struct fiber *first = fresh;
+        fresh = NULL;
+        last_fresh = &fresh;
+        atomic_store_explicit(&arrived, 0, memory_order_relaxed);
+        pthread_mutex_unlock(&lock);
+        run_all(first);
+        linger();
+        pthread_mutex_lock(&lock);
+    }
+    pthread_mutex_unlock(&lock);
+    return NULL;
+}
+
+/* The lock is held. Signals are the program's: none is delivered to this thread. */
+static int start(void)
+{
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    alive = pthread_create(&thread, NULL, engine, NULL) == 0;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (alive)
+        return TUTTI_OK;
+    tutti_error("the thread that runs nonblocking calls could not be made");
+    return TUTTI_ERR_SYSTEM;
+}
+
+/* A child has none of the threads: nothing is done there any more, and nothing is waited for. */
+static void forget(void)
+{
+    lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER; /* another thread of the parent may have held it */
+    alive = 0;
+    fresh = NULL;
+    last_fresh = &fresh;
+    atomic_store(&arrived, 0);
+    atomic_store(&tutti_fibers_open, 0);
+}
+
+static void hear_of_forks(void)
+{
+    pthread_atfork(NULL, NULL, forget);
+}
+
+int tutti_fiber_start(void (*run)(void *with), void *with)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, hear_of_forks);
+    pthread_mutex_lock(&lock);
+    struct fiber *fiber = take_fiber();
+    int status = !fiber ? TUTTI_ERR_MEMORY : alive ? TUTTI_OK : start();
+    if (status == TUTTI_OK) {
+        fiber->run = run;
+        fiber->with = with;
+        fiber->begun = fiber->ended = fiber->fiber.holds = 0;
+        fiber->next = NULL;
+        *last_fresh = fiber;
+        last_fresh = &fiber->next;
+        atomic_fetch_add_explicit(&tutti_fibers_open, 1, memory_order_relaxed);
+        atomic_fetch_add_explicit(&arrived, 1, memory_order_relaxed);
+        pthread_cond_signal(&wake);
+    } else if (fiber) {
+        fiber->next = idle;
+        idle = fiber;
+        kept++;
+    }
+    pthread_mutex_unlock(&lock);
+    return status;
+}
+
+void tutti_fibers_end(void)
+{
+    pthread_mutex_lock(&lock);
+    const int there = alive;
+    ending = 1;
+    pthread_cond_signal(&wake);
+    pthread_mutex_unlock(&lock);
+    if (there)
+        pthread_join(thread, NULL);
+    pthread_mutex_lock(&lock);
+    alive = ending = 0;
+    while (idle) {
+        struct fiber *fiber = idle;
+        idle = fiber->next;
+        free_fiber(fiber);
+    }
+    kept = 0;
+    pthread_mutex_unlock(&lock);
+}

@@ -1,0 +1,39 @@
+/* The engine's thread: one a process, for what must move while the program does something else. It runs *fibers*: each
+ * is a function that may wait, with a stack of its own; where one waits, the others go on. So whatever the order in
+ * which ranks begin fibers, none keeps another one back. It is made with the first fiber, asleep while there is none,
+ * with all signals blocked, and calls nothing of the MPI.
+ *
+ * A fiber waits as everybody does, by the engine's wait. What must not happen is that it sleeps in something that only
+ * another fiber can end: locks that are held across a wait are taken by tutti_fiber_lock(). */
+#ifndef TUTTI_PROGRESS_FIBER_H
+#define TUTTI_PROGRESS_FIBER_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+/* Local; returns at once. `run` is called with `with` on the engine's thread; nothing of the fiber is left when it has
+ * returned. TUTTI_ERR_MEMORY or TUTTI_ERR_SYSTEM (no thread): nothing was begun. */
+int tutti_fiber_start(void (*run)(void *with), void *with);
+
+/* A fiber, as it sees itself. */
+struct tutti_fiber {
+    int holds; /* between waiting_begin and waiting_end of a device, see device.h */
+};
+/* The calling fiber; NULL on all other threads. */
+struct tutti_fiber *tutti_fiber_here(void);
+
+/* Lets the other fibers go on; on other threads nothing happens. The thread pauses by TUTTI_WAIT where none of them has
+ * anything to do. */
+void tutti_fiber_yield(void);
+/* Something has come about: the thread has reason to look again without a pause. */
+void tutti_fiber_moved(void);
+/* pthread_mutex_lock(), for locks that a fiber may hold while it waits. */
+void tutti_fiber_lock(pthread_mutex_t *mutex);
+
+/* Fibers that have not ended. */
+extern atomic_int tutti_fibers_open;
+
+/* Local. Waits until no fiber is open and ends the thread; the next fiber makes a new one. */
+void tutti_fibers_end(void);
+
+#endif

@@ -1,0 +1,44 @@
+#include "progress/pause.h"
+
+#include <sched.h>
+#include <time.h>
+
+#include "core/clock.h"
+#include "core/settings.h"
+#include "progress/fiber.h"
+
+enum { NAP_LEAST_US = 50 };
+
+static void sleep_us(unsigned us)
+{
+    const struct timespec time = {us / 1000000, (long)(us % 1000000) * 1000};
+    nanosleep(&time, NULL);
+}
+
+void tutti_pause_by(struct tutti_pauses *pauses, uint64_t waited, int crowded, unsigned most_us)
+{
+    const int how = tutti_settings()->wait, long_enough = waited > TUTTI_YIELD_AFTER_NS;
+    if (tutti_fiber_here()) { /* its thread pauses when none of its fibers has anything to do */
+        tutti_fiber_yield();
+    } else if (how == TUTTI_SET_WAIT_SLEEP && long_enough) {
+        if (pauses->nap_us == 0)
+            pauses->nap_us = NAP_LEAST_US;
+        sleep_us(pauses->nap_us);
+        pauses->nap_us = pauses->nap_us * 2 < most_us ? pauses->nap_us * 2 : most_us;
+    } else if (how == TUTTI_SET_WAIT_SPIN || (how == TUTTI_SET_WAIT_AUTO && !crowded && !long_enough)) {
+        tutti_pause();
+    } else {
+        sched_yield();
+    }
+}
+
+void tutti_nap(unsigned us)
+{
+    if (!tutti_fiber_here()) {
+        sleep_us(us);
+        return;
+    }
+    const uint64_t until = tutti_now_ns() + us * UINT64_C(1000);
+    while (tutti_now_ns() < until)
+        tutti_fiber_yield();
+}

@@ -1,0 +1,74 @@
+/* Transport: a group of ranks that can exchange host memory. Made by src/mpi/ over a communicator, and by the tests
+ * over threads. All pointers are host pointers, sizes bytes. Functions return TUTTI_OK or a negative status. Collective
+ * calls are made by all ranks in the same order.
+ *
+ * Messages are as MPI's: those of one rank to another that a receive or probe could take are taken in the order in
+ * which they were sent, receives are served in the order in which they were made. None of the calls waits. Memory
+ * belongs to a transfer until test() says that it is done, or cancel() that it never was. */
+#ifndef TUTTI_PROGRESS_TRANSPORT_H
+#define TUTTI_PROGRESS_TRANSPORT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum tutti_combine { TUTTI_COMBINE_MIN, TUTTI_COMBINE_MAX, TUTTI_COMBINE_SUM, TUTTI_COMBINE_BAND, TUTTI_COMBINE_BOR };
+
+enum { TUTTI_ANY_RANK = -1, TUTTI_ANY_TAG = -1 };
+enum { TUTTI_TRANSFER_MOST = INT32_MAX }; /* bytes of one message */
+
+/* A send or receive that is under way. */
+struct tutti_transfer {
+    uintptr_t handle;
+};
+/* What a receive or a probe has met. */
+struct tutti_came {
+    int from, tag;
+    size_t bytes;
+};
+/* A message that a probe has taken out: only receive_caught() gets it. */
+struct tutti_caught {
+    uintptr_t handle;
+    struct tutti_came came;
+};
+
+struct tutti_transport {
+    const struct tutti_transport_ops *ops;
+    int rank, size;
+    char label[64]; /* name of the communicator, for reports */
+};
+
+struct tutti_transport_ops {
+    /* Collective. */
+    int (*barrier)(struct tutti_transport *transport);
+    /* Collective; every rank gives `bytes`, rank r's land at out + r * bytes. in may not overlap out. */
+    int (*allgather)(struct tutti_transport *transport, const void *in, void *out, size_t bytes);
+    /* Collective; block r of `in` (bytes each) goes to rank r, block r of `out` comes from rank r. */
+    int (*alltoall)(struct tutti_transport *transport, const void *in, void *out, size_t bytes);
+    /* Collective, in place over `count` words. */
+    int (*allreduce)(struct tutti_transport *transport, int64_t *words, size_t count, enum tutti_combine how);
+    /* Local; lets messages of the program move while it waits in the library. Cheap, never blocks. */
+    void (*progress)(struct tutti_transport *transport);
+    /* Local; node of this rank as an integer that is equal for ranks of one machine. Collective over the transport. */
+    int (*node_color)(struct tutti_transport *transport, int64_t *color);
+
+    /* ---- messages; tags from 0 to 32767 ---- */
+
+    /* Local. A synchronous send is done when its receive has been matched, another one perhaps before. */
+    int (*send)(struct tutti_transport *transport, const void *memory, size_t bytes, int to, int tag, int synchronous,
+                struct tutti_transfer *out);
+    /* Local. from may be TUTTI_ANY_RANK, tag TUTTI_ANY_TAG. A message that is longer than `room` is an error that
+     * test() returns; the transfer has ended then, and the memory holds nothing of use. */
+    int (*receive)(struct tutti_transport *transport, void *memory, size_t room, int from, int tag,
+                   struct tutti_transfer *out);
+    /* Local. *flag: such a message has come, and is taken out. */
+    int (*probe)(struct tutti_transport *transport, int from, int tag, struct tutti_caught *out, int *flag);
+    /* Local. Once for each message that was taken out. */
+    int (*receive_caught)(struct tutti_transport *transport, struct tutti_caught *caught, void *memory, size_t room,
+                          struct tutti_transfer *out);
+    /* Local. *done: the transfer has ended; its handle is not used again. came (may be NULL) is set by receives. */
+    int (*test)(struct tutti_transport *transport, struct tutti_transfer *transfer, struct tutti_came *came, int *done);
+    /* Local. Takes back a receive. *cancelled: it has ended without a message; otherwise it has one, see test(). */
+    int (*cancel)(struct tutti_transport *transport, struct tutti_transfer *transfer, int *cancelled);
+};
+
+#endif

@@ -1,0 +1,58 @@
+#include "team/gone.h"
+
+#include "team/cache.h"
+
+static void tell(struct tutti_node *node, const uint64_t ids[], unsigned n)
+{
+    struct tutti_gone *own = &tutti_node_control(node)->gone;
+    uint32_t count = atomic_load_explicit(&own->count, memory_order_relaxed);
+    for (unsigned i = 0; i < n; i++) {
+        atomic_store_explicit(&own->id[count % TUTTI_GONE], ids[i], memory_order_release);
+        atomic_store_explicit(&own->count, ++count, memory_order_release);
+    }
+    for (int r = 0; r < node->size; r++) {
+        if (r != node->rank)
+            atomic_fetch_add(&node->peer[r].page->control->gone.notices, 1);
+    }
+}
+
+void tutti_gone_look(struct tutti_node *node, const struct tutti_device *device, unsigned few)
+{
+    uint64_t ids[TUTTI_GONE];
+    if (pthread_mutex_trylock(&node->gone) != 0)
+        return;
+    const uint64_t frees = atomic_load(&tutti_device_frees);
+    unsigned n = tutti_cache_gone(node->cache, device, few, ids, TUTTI_GONE);
+    if (n)
+        tell(node, ids, n);
+    if (n < TUTTI_GONE && !few) /* otherwise there may be more */
+        atomic_store(&node->frees, frees);
+    pthread_mutex_unlock(&node->gone);
+}
+
+/* A peer that was told more than the list holds lets go of all: they are only kept because they may be of use. */
+static void hear(struct tutti_node *node, const struct tutti_device *device, int r)
+{
+    struct tutti_gone *theirs = &node->peer[r].page->control->gone;
+    const uint32_t count = atomic_load_explicit(&theirs->count, memory_order_acquire), seen = node->peer[r].gone_seen;
+    for (uint32_t at = seen; at != count && count - seen <= TUTTI_GONE; at++)
+        tutti_cache_forget(node->cache, device, r,
+                           atomic_load_explicit(&theirs->id[at % TUTTI_GONE], memory_order_acquire));
+    /* The entry behind the last may be half written. Whoever read a newer one there sees the count before it. */
+    if (atomic_load_explicit(&theirs->count, memory_order_relaxed) - seen >= TUTTI_GONE)
+        tutti_cache_forget(node->cache, device, r, 0);
+    node->peer[r].gone_seen = count;
+}
+
+void tutti_gone_hear(struct tutti_node *node, const struct tutti_device *device)
+{
+    if (pthread_mutex_trylock(&node->gone) != 0)
+        return;
+    atomic_store(&tutti_node_control(node)->gone.notices, 0);
+    for (int r = 0; r < node->size; r++) {
+        if (r != node->rank)
+            hear(node, device, r);
+    }
+    atomic_fetch_add(&node->heard, 1);
+    pthread_mutex_unlock(&node->gone);
+}

@@ -1,0 +1,24 @@
+/* Allocations that peers have mapped and that their owner has freed: the memory is the machine's again when all have
+ * let go of it. The owner notices, and tells its peers by a list in its control page; they unmap what they do not use.
+ * Nothing depends on it but memory: ids do not come again. Private to team/; safe from any thread. */
+#ifndef TUTTI_TEAM_GONE_H
+#define TUTTI_TEAM_GONE_H
+
+#include "team/node.h"
+
+/* Owner: looks which of the allocations that it has named are gone: at all of them, or at the next `few`. */
+void tutti_gone_look(struct tutti_node *node, const struct tutti_device *device, unsigned few);
+/* Peer: unmaps what others have told of. */
+void tutti_gone_hear(struct tutti_node *node, const struct tutti_device *device);
+
+/* Both, where there is something: two loads otherwise. */
+static inline void tutti_gone_poll(struct tutti_node *node, const struct tutti_device *device)
+{
+    if (atomic_load_explicit(&tutti_device_frees, memory_order_relaxed) !=
+        atomic_load_explicit(&node->frees, memory_order_relaxed))
+        tutti_gone_look(node, device, 0);
+    if (atomic_load_explicit(&tutti_node_control(node)->gone.notices, memory_order_relaxed) != 0)
+        tutti_gone_hear(node, device);
+}
+
+#endif

@@ -1,0 +1,299 @@
+/* Memory and descriptors that cannot be had: on one rank the n-th thing that the library asks the system for (memory, a
+ * memfd, a descriptor's duplicate, a mapping) is refused, once, for each n in turn. Nothing hangs; what a call reports
+ * as done is done and right; what fails says so and may be tried again. Arguments: messages | types | reductions |
+ * enqueue, first n (1), last n (300), step (1). Two ranks. A hang ends by an alarm, which says n. */
+#include <errno.h>
+#include <fcntl.h>
+#include <link.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "kit.h"
+#include "tutti/mpix.h"
+#include "tutti/tutti.h"
+
+enum { VICTIM = 1, SIZES = 3, SECONDS = 20 };
+static const int sizes[SIZES] = {700, 3000, 60000}; /* elements */
+
+/* ---- what is refused ---- */
+
+static atomic_int counting;
+static atomic_long made;
+static long failing;
+static struct range {
+    uintptr_t begin, end;
+} ranges[16];
+static int range_count;
+
+static int add_range(struct dl_phdr_info *info, size_t size, void *unused)
+{
+    (void)size;
+    (void)unused;
+    for (int i = 0; i < info->dlpi_phnum && strstr(info->dlpi_name, "libtutti") && range_count < 16; i++) {
+        const ElfW(Phdr) *part = &info->dlpi_phdr[i];
+        if (part->p_type == PT_LOAD && part->p_flags & PF_X)
+            ranges[range_count++] =
+                (struct range){info->dlpi_addr + part->p_vaddr, info->dlpi_addr + part->p_vaddr + part->p_memsz};
+    }
+    return 0;
+}
+
+/* 1 where the call from `caller` is to fail. */
+static int refused(const void *caller)
+{
+    if (!atomic_load_explicit(&counting, memory_order_relaxed))
+        return 0;
+    for (int i = 0; i < range_count; i++) {
+        if ((uintptr_t)caller - ranges[i].begin >= ranges[i].end - ranges[i].begin)
+            continue;
+        if (atomic_fetch_add(&made, 1) + 1 != failing)
+            return 0;
+        errno = ENOMEM;
+        return 1;
+    }
+    return 0;
+}
+#define REFUSED refused(__builtin_return_address(0))
+
+extern void *__libc_malloc(size_t size);
+extern void *__libc_calloc(size_t n, size_t size);
+extern void *__libc_realloc(void *at, size_t size);
+extern void *__libc_memalign(size_t alignment, size_t size);
+
+void *malloc(size_t size)
+{
+    return REFUSED ? NULL : __libc_malloc(size);
+}
+
+void *calloc(size_t n, size_t size)
+{
+    return REFUSED ? NULL : __libc_calloc(n, size);
+}
+
+void *realloc(void *at, size_t size)
+{
+    return REFUSED ? NULL : __libc_realloc(at, size);
+}
+
+int posix_memalign(void **out, size_t alignment, size_t size)
+{
+    return REFUSED || !(*out = __libc_memalign(alignment, size)) ? ENOMEM : 0;
+}
+
+int memfd_create(const char *name, unsigned flags)
+{
+    return REFUSED ? -1 : (int)syscall(SYS_memfd_create, name, flags);
+}
+
+void *mmap(void *at, size_t bytes, int protection, int flags, int fd, off_t offset)
+{
+    return REFUSED ? MAP_FAILED : (void *)syscall(SYS_mmap, at, bytes, protection, flags, fd, offset);
+}
+
+int fcntl(int fd, int command, ...)
+{
+    va_list list;
+    va_start(list, command);
+    long argument = va_arg(list, long);
+    va_end(list);
+    if (command == F_DUPFD_CLOEXEC && REFUSED)
+        return -1;
+    return (int)syscall(SYS_fcntl, fd, command, argument);
+}
+
+static void count(int on)
+{
+    atomic_store(&counting, on && kit_rank == VICTIM);
+}
+
+/* ---- what is done meanwhile ---- */
+
+/* The same on all ranks where any of them says yes; by host memory, which nothing is refused for. */
+static int any_rank(int mine)
+{
+    int any = 0;
+    MPI_Allreduce(&mine, &any, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+    return any;
+}
+
+static int value_of(int rank, int round, int i)
+{
+    return rank * 1000000 + round * 7 + i;
+}
+
+static void fill(int *values, int n, int round)
+{
+    for (int i = 0; i < n; i++)
+        values[i] = value_of(kit_rank, round, i);
+}
+
+/* One that is refused is made again, as the other rank's waits for it. */
+#define AGAIN(call)                                                                                                    \
+    do {                                                                                                               \
+        count(1);                                                                                                      \
+        int error_ = call;                                                                                             \
+        count(0);                                                                                                      \
+        if (error_ != MPI_SUCCESS) {                                                                                   \
+            refusals++;                                                                                                \
+            error_ = call;                                                                                             \
+        }                                                                                                              \
+        CHECK(error_ == MPI_SUCCESS, "n %ld: %s: class %d though tried again", failing, #call, kit_class(error_));     \
+    } while (0)
+static long refusals;
+
+/* Elements lie two apart where `stride`. */
+static void messages(MPI_Comm comm, int stride)
+{
+    struct kit_buffer in[SIZES], out[SIZES];
+    MPI_Request requests[2 * SIZES];
+    MPI_Status statuses[2 * SIZES];
+    MPI_Datatype types[SIZES];
+    const int other = 1 - kit_rank;
+    static int values[2 * 60000];
+    for (int i = 0; i < SIZES; i++) {
+        const size_t bytes = (size_t)sizes[i] * sizeof(int) * (stride ? 2 : 1);
+        kit_open(&in[i], KIT_DEVICE, bytes);
+        kit_open(&out[i], KIT_DEVICE, bytes);
+        fill(values, sizes[i] * (stride ? 2 : 1), i);
+        void *from = kit_put(&in[i], 0, values, bytes), *to = kit_put(&out[i], 0, NULL, bytes);
+        MPI_Type_vector(sizes[i], 1, stride ? 2 : 1, MPI_INT, &types[i]);
+        MPI_Type_commit(&types[i]);
+        AGAIN(MPI_Irecv(to, 1, types[i], other, i, comm, &requests[i]));
+        AGAIN(MPI_Isend(from, 1, types[i], other, i, comm, &requests[SIZES + i]));
+    }
+    count(1);
+    int error = MPI_Waitall(2 * SIZES, requests, statuses);
+    count(0);
+    refusals += error != MPI_SUCCESS;
+    for (int i = 0; i < SIZES; i++) {
+        const int fine = error == MPI_SUCCESS || statuses[i].MPI_ERROR == MPI_SUCCESS;
+        const int *got = (const void *)kit_get(&out[i], NULL);
+        int wrong = 0;
+        for (int j = 0; j < sizes[i]; j++)
+            wrong += got[j * (stride ? 2 : 1)] != value_of(other, i, j * (stride ? 2 : 1));
+        CHECK(!fine || wrong == 0, "n %ld: message %d is said to have come, %d of its elements are wrong", failing, i,
+              wrong);
+        MPI_Type_free(&types[i]);
+        kit_close(&in[i]);
+        kit_close(&out[i]);
+    }
+}
+
+static void check_sum(const char *what, struct kit_buffer *out, int n, int fine)
+{
+    const int *got = (const void *)kit_get(out, NULL);
+    int wrong = 0;
+    for (int j = 0; j < n; j++)
+        wrong += got[j] != value_of(0, 1, j) + value_of(1, 1, j);
+    CHECK(!fine || wrong == 0, "n %ld: %s is said to be done, %d elements are wrong", failing, what, wrong);
+}
+
+static void reductions(MPI_Comm comm)
+{
+    enum { N = 3000 };
+    struct kit_buffer in, out[2];
+    MPI_Request requests[2];
+    int values[N], errors[2];
+    fill(values, N, 1);
+    kit_open(&in, KIT_DEVICE, sizeof values);
+    const void *from = kit_put(&in, 0, values, sizeof values);
+    for (int i = 0; i < 2; i++) {
+        kit_open(&out[i], KIT_DEVICE, sizeof values);
+        void *to = kit_put(&out[i], 0, NULL, sizeof values);
+        AGAIN(MPI_Iallreduce(from, to, N, MPI_INT, MPI_SUM, comm, &requests[i]));
+    }
+    for (int i = 0; i < 2; i++) {
+        count(1);
+        errors[i] = MPI_Wait(&requests[i], MPI_STATUS_IGNORE);
+        count(0);
+        refusals += errors[i] != MPI_SUCCESS;
+        check_sum("MPI_Iallreduce", &out[i], N, errors[i] == MPI_SUCCESS);
+        kit_close(&out[i]);
+    }
+    kit_close(&in);
+}
+
+/* Making the communicator fails on all ranks or on none. */
+static void enqueue(void)
+{
+    enum { N = 3000 };
+    struct kit_buffer in, out;
+    int values[N];
+    void *stream = NULL;
+    MPIX_Stream mpix = MPIX_STREAM_NULL;
+    MPI_Comm comm = MPI_COMM_NULL;
+    MPI_Info info;
+    fill(values, N, 1);
+    kit_open(&in, KIT_DEVICE, sizeof values);
+    kit_open(&out, KIT_DEVICE, sizeof values);
+    const void *from = kit_put(&in, 0, values, sizeof values);
+    void *to = kit_put(&out, 0, NULL, sizeof values);
+    CHECK(tutti_stream_create(&stream) == 0, "a stream");
+    MPI_Info_create(&info);
+    MPI_Info_set(info, "type", "tutti_stream");
+    MPIX_Info_set_hex(info, "value", &stream, sizeof stream);
+    AGAIN(MPIX_Stream_create(info, &mpix));
+    MPI_Info_free(&info);
+    count(1);
+    int error = MPIX_Stream_comm_create(MPI_COMM_WORLD, mpix, &comm);
+    count(0);
+    const int failed = any_rank(error != MPI_SUCCESS);
+    refusals += failed;
+    CHECK(!failed || error != MPI_SUCCESS, "n %ld: MPIX_Stream_comm_create succeeds here and fails elsewhere", failing);
+    if (!failed) {
+        count(1);
+        error = MPIX_Allreduce_enqueue(from, to, N, MPI_INT, MPI_SUM, comm);
+        int synced = tutti_stream_sync(stream);
+        if (error == MPI_SUCCESS && synced == 0)
+            error = MPIX_Barrier_enqueue(comm); /* tells of a failure of the kernels */
+        synced |= tutti_stream_sync(stream);
+        count(0);
+        check_sum("MPIX_Allreduce_enqueue", &out, N, error == MPI_SUCCESS && synced == 0);
+        refusals += error != MPI_SUCCESS;
+    }
+    any_rank(0);
+    if (comm != MPI_COMM_NULL)
+        MPI_Comm_free(&comm);
+    MPIX_Stream_free(&mpix);
+    tutti_stream_destroy(stream);
+    kit_close(&in);
+    kit_close(&out);
+}
+
+int main(int argc, char **argv)
+{
+    kit_start(&argc, &argv, MPI_THREAD_SINGLE);
+    const char *what = argc > 1 ? argv[1] : "messages";
+    const long from = argc > 2 ? atol(argv[2]) : 1, to = argc > 3 ? atol(argv[3]) : 300,
+               step = argc > 4 ? atol(argv[4]) : 1;
+    dl_iterate_phdr(add_range, NULL);
+    long done = 0;
+    int more = 1;
+    for (long n = from; n <= to && more && !check_failed(); n += step, done++) {
+        MPI_Comm comm;
+        alarm(SECONDS);
+        if (getenv("TUTTI_TEST_SAY"))
+            fprintf(stderr, "rank %d: n %ld\n", kit_rank, n);
+        failing = n;
+        atomic_store(&made, 0);
+        MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+        MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+        if (strcmp(what, "enqueue") == 0)
+            enqueue();
+        else if (strcmp(what, "reductions") == 0)
+            reductions(comm);
+        else
+            messages(comm, strcmp(what, "types") == 0);
+        more = any_rank(kit_rank == VICTIM && atomic_load(&made) >= n);
+        MPI_Comm_free(&comm);
+    }
+    if (kit_rank == VICTIM)
+        printf("%s: %ld things refused one by one, %ld calls failed and said so\n", what, done, refusals);
+    return kit_end("scarce");
+}

@@ -1,0 +1,172 @@
+/* Messages of device memory that are too long for their buffers: the error handler of their communicator is called,
+ * also where a matched probe has found them, and calls that complete several requests return MPI_ERR_IN_STATUS and say
+ * in the statuses which of them failed. What lies behind the buffers stays as it is. */
+#include <stdio.h>
+#include <string.h>
+
+#include "kit.h"
+
+enum { LONG = 9000, SHORT = 5000, N = 3 };
+
+static MPI_Comm comm;
+static int on_comm, on_world;
+
+static void comm_handler(MPI_Comm *of, int *code, ...)
+{
+    (void)of, (void)code;
+    on_comm++;
+}
+
+static void world_handler(MPI_Comm *of, int *code, ...)
+{
+    (void)of, (void)code;
+    on_world++;
+}
+
+static int value(int m, int i)
+{
+    return 1 + m * 100003 + i;
+}
+
+static void send_all(struct kit_buffer *b, int n)
+{
+    static int data[LONG];
+    for (int m = 0; m < n; m++) {
+        for (int i = 0; i < LONG; i++)
+            data[i] = value(m, i);
+        MPI_Send(kit_put(b, 0, data, sizeof data), LONG, MPI_INT, 1, m, comm);
+    }
+}
+
+static void check_buffer(struct kit_buffer *b, int m, int whole, const char *what)
+{
+    int guards, i = 0;
+    const int *got = (const int *)(const void *)kit_get(b, &guards);
+    while (whole && i < LONG && got[i] == value(m, i))
+        i++;
+    CHECK(guards && (!whole || i == LONG), "%s: message %d: integer %d is wrong%s", what, m, i,
+          guards ? "" : ", and something was written beside the buffer");
+}
+
+static void matched(struct kit_buffer *b, int nonblocking)
+{
+    MPI_Message message;
+    MPI_Request request;
+    const char *what = nonblocking ? "MPI_Imrecv" : "MPI_Mrecv";
+    void *at = kit_put(b, 0, NULL, SHORT * sizeof(int));
+    int code;
+    on_comm = on_world = 0;
+    MPI_Mprobe(0, 0, comm, &message, MPI_STATUS_IGNORE);
+    if (nonblocking) {
+        code = MPI_Imrecv(at, SHORT, MPI_INT, &message, &request);
+        if (code == MPI_SUCCESS)
+            code = MPI_Wait(&request, MPI_STATUS_IGNORE);
+    } else {
+        code = MPI_Mrecv(at, SHORT, MPI_INT, &message, MPI_STATUS_IGNORE);
+    }
+    CHECK(kit_class(code) == MPI_ERR_TRUNCATE && on_comm == 1 && on_world == 0,
+          "%s: error class %d, handler of the communicator called %d times, of MPI_COMM_WORLD %d", what,
+          kit_class(code), on_comm, on_world);
+    check_buffer(b, 0, 0, what);
+}
+
+enum call { WAITALL, TESTALL, WAITSOME, TESTSOME, CALLS };
+static const char *const names[CALLS] = {"MPI_Waitall", "MPI_Testall", "MPI_Waitsome", "MPI_Testsome"};
+
+static void several(struct kit_buffer *b, enum call call, int persistent)
+{
+    MPI_Request requests[N];
+    MPI_Status statuses[N];
+    int errors[N] = {-1, -1, -1}, left = N, in_status = 0, wrong = 0;
+    on_comm = on_world = 0;
+    for (int m = 0; m < N; m++) {
+        int count = m == 1 ? SHORT : LONG;
+        void *at = kit_put(&b[m], 0, NULL, (size_t)count * sizeof(int));
+        if (persistent) {
+            MPI_Recv_init(at, count, MPI_INT, 0, m, comm, &requests[m]);
+            MPI_Start(&requests[m]);
+        } else {
+            MPI_Irecv(at, count, MPI_INT, 0, m, comm, &requests[m]);
+        }
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    while (left > 0) {
+        int done = N, which[N] = {0, 1, 2}, code, flag = 1;
+        for (int i = 0; i < N; i++)
+            statuses[i].MPI_ERROR = -5;
+        if (call == WAITALL)
+            code = MPI_Waitall(N, requests, statuses);
+        else if (call == TESTALL)
+            code = MPI_Testall(N, requests, &flag, statuses);
+        else if (call == WAITSOME)
+            code = MPI_Waitsome(N, requests, &done, which, statuses);
+        else
+            code = MPI_Testsome(N, requests, &done, which, statuses);
+        if (!flag && code == MPI_SUCCESS)
+            continue;
+        in_status += kit_class(code) == MPI_ERR_IN_STATUS;
+        wrong += code != MPI_SUCCESS && kit_class(code) != MPI_ERR_IN_STATUS;
+        for (int k = 0; k < done; k++)
+            errors[which[k]] = code == MPI_SUCCESS ? MPI_SUCCESS : statuses[k].MPI_ERROR;
+        for (int k = 0; k < done && code == MPI_SUCCESS; k++)
+            wrong += statuses[k].MPI_ERROR != -5 && statuses[k].MPI_ERROR != MPI_SUCCESS;
+        left -= done == MPI_UNDEFINED ? left : done;
+    }
+    CHECK(in_status == 1 && wrong == 0, "%s%s: MPI_ERR_IN_STATUS %d times, something else %d times", names[call],
+          persistent ? ", persistent" : "", in_status, wrong);
+    for (int m = 0; m < N; m++) {
+        int class = errors[m] == -1 ? -1 : kit_class(errors[m]);
+        CHECK(class == (m == 1 ? MPI_ERR_TRUNCATE : MPI_SUCCESS), "%s%s: MPI_ERROR of request %d is of class %d",
+              names[call], persistent ? ", persistent" : "", m, class);
+        check_buffer(&b[m], m, m != 1, names[call]);
+        if (persistent)
+            MPI_Request_free(&requests[m]);
+    }
+    CHECK(on_comm == 1 && on_world == 0, "%s: handler of the communicator called %d times, of MPI_COMM_WORLD %d",
+          names[call], on_comm, on_world);
+}
+
+int main(int argc, char **argv)
+{
+    struct kit_buffer b[N];
+    MPI_Errhandler handler;
+    kit_start(&argc, &argv, MPI_THREAD_SINGLE);
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    MPI_Comm_create_errhandler(comm_handler, &handler);
+    MPI_Comm_set_errhandler(comm, handler);
+    MPI_Errhandler_free(&handler);
+    MPI_Comm_create_errhandler(world_handler, &handler);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, handler);
+    MPI_Errhandler_free(&handler);
+    for (int m = 0; m < N; m++)
+        kit_open(&b[m], KIT_DEVICE, LONG * sizeof(int));
+    /* Until messages go past the MPI: Open MPI writes behind buffers that are too short, and MPICH calls the handler of
+     * MPI_COMM_WORLD for matched messages. */
+    for (int i = 0; i < 8; i++)
+        MPI_Sendrecv(b[0].base + KIT_GUARD, LONG, MPI_INT, 1 - kit_rank, 99, b[1].base + KIT_GUARD, LONG, MPI_INT,
+                     1 - kit_rank, 99, comm, MPI_STATUS_IGNORE);
+    for (int round = 0; round < 4; round++) {
+        for (int nonblocking = 0; nonblocking < 2; nonblocking++) {
+            if (kit_rank == 0)
+                send_all(&b[0], 1);
+            else
+                matched(&b[0], nonblocking);
+        }
+        for (int call = 0; call < CALLS; call++) {
+            for (int persistent = 0; persistent < 2; persistent++) {
+                if (kit_rank == 0) {
+                    MPI_Barrier(MPI_COMM_WORLD);
+                    send_all(&b[0], N);
+                } else {
+                    several(b, (enum call)call, persistent);
+                }
+                MPI_Barrier(MPI_COMM_WORLD);
+            }
+        }
+    }
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    for (int m = 0; m < N; m++)
+        kit_close(&b[m]);
+    MPI_Comm_free(&comm);
+    return kit_end("truncated");
+}

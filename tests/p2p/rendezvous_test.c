@@ -1,0 +1,271 @@
+/* The sender's side of messages in a node, with ranks that are threads: letters go round a ring, then from each rank to
+ * itself; receivers fetch them at once, do not come for them, or say that they cannot. There is little scratch, so that
+ * some are packed into it and others carried. A buffer is used again as soon as its data have left. */
+#include "p2p/rendezvous.h"
+
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/clock.h"
+#include "core/status.h"
+#include "dtype/wire.h"
+#include "p2p/elements.h"
+#include "support/random.h"
+#include "team/kit.h"
+
+enum { RANKS = 3, SCRATCH = 64 << 10, MOST = 40000, ROOM = MOST + 20000, IN_FLIGHT = 6, SECONDS = 60 };
+
+/* What a receiver does with a letter that is offered. */
+enum conduct { FETCHES, STAYS_AWAY, HURRIES, CONDUCTS };
+
+/* In place of the MPI: what each rank has told the next one of. */
+static struct announced {
+    _Atomic uint64_t sequence; /* 0: empty */
+    int number;
+    enum conduct conduct;
+    uint64_t bytes, seed;
+} box[RANKS][IN_FLIGHT];
+
+static int rounds;
+static atomic_long fetched, packed, carried;
+
+struct side {
+    struct tutti_transport *transport;
+    struct tutti_lane *lane;
+    struct tutti_rendezvous *rendezvous;
+    int next, before;
+    char *pinned; /* what comes */
+    struct flight {
+        int on, left;
+        struct kit_side out;
+        struct tutti_rendezvous_send send;
+        struct tutti_transfer transfer; /* of the receiver */
+        int receiving;
+    } flight[IN_FLIGHT];
+};
+
+/* Offers the letter, or packs it where the receiver has not mapped the memory. 0: neither can be now. */
+static int post(struct side *s, struct flight *f)
+{
+    const struct tutti_elements *e = &f->out.elements;
+    struct tutti_letter *letter = f->send.letter;
+    const char *lowest = (const char *)e->buffer + e->plan->true_lower;
+    letter->count = (uint64_t)e->count;
+    letter->lowest = e->plan->true_lower;
+    letter->layout_bytes = e->whole ? 0 : (uint32_t)tutti_plan_write(e->plan, letter->layout, sizeof letter->layout);
+    if ((e->whole || letter->layout_bytes > 0) && tutti_lane_share(s->lane, letter, lowest, NULL)) {
+        tutti_letter_set(letter, TUTTI_LETTER_OFFERED);
+        return 1;
+    }
+    void *scratch = tutti_lane_scratch(s->lane, letter, f->send.bytes);
+    if (!scratch)
+        return 0;
+    const struct tutti_pack_job job = tutti_rendezvous_packing(&f->send, scratch);
+    CHECK(tutti_pack_now(tutti_lane_gpu(s->lane), &job, 1) == TUTTI_OK, "packing");
+    tutti_letter_set(letter, TUTTI_LETTER_PACKED);
+    return 1;
+}
+
+static int send_one(struct side *s, int i, uint64_t *state)
+{
+    struct announced *a = &box[s->transport->rank][i];
+    struct flight *f = &s->flight[i];
+    if (f->on || atomic_load(&a->sequence))
+        return 0;
+    a->bytes = 2 + random_next(state) % MOST;
+    a->seed = random_next(state);
+    a->conduct = (enum conduct)(random_next(state) % CONDUCTS);
+    kit_make(&f->out, KIT_DEVICE, a->bytes, 0, state);
+    a->bytes = f->out.capacity; /* all elements */
+    kit_fill(&f->out, a->seed, a->bytes);
+    f->send = (struct tutti_rendezvous_send){
+        .elements = f->out.elements, .bytes = a->bytes, .letter = tutti_lane_letter(s->lane, s->next)};
+    if (!CHECK(f->send.letter != NULL, "there is no letter"))
+        return 0;
+    f->send.letter->bytes = a->bytes;
+    f->send.letter->tag = i;
+    f->send.since = tutti_now_ns();
+    a->number = tutti_lane_number(s->lane, f->send.letter);
+    const uint64_t sequence = atomic_load(&f->send.letter->sequence);
+    if (!post(s, f)) {
+        tutti_lane_withdraw(s->lane, f->send.letter);
+        kit_shut(&f->out);
+        return 0;
+    }
+    tutti_rendezvous_list(s->rendezvous, &f->send);
+    f->on = 1;
+    f->left = 0;
+    atomic_store(&a->sequence, sequence);
+    return 1;
+}
+
+/* 1 where nothing of it is left. */
+static int look_after(struct side *s, int i)
+{
+    struct flight *f = &s->flight[i];
+    int status = TUTTI_OK;
+    if (!f->on)
+        return 1;
+    if (!f->left && tutti_rendezvous_left(s->rendezvous, &f->send, &status)) {
+        CHECK(status == TUTTI_OK, "a send failed: %s", tutti_status_text(status));
+        kit_fill(&f->out, random_mix(f->send.since), f->send.bytes); /* the program's next message */
+        kit_shut(&f->out);
+        f->left = 1;
+    }
+    if (!f->left || !tutti_rendezvous_carried(s->rendezvous, &f->send))
+        return 0;
+    f->on = 0;
+    return 1;
+}
+
+/* Out of the sender's memory, in its layout. */
+static void fetch(struct side *s, const struct tutti_letter *letter, const struct tutti_mapping *held, char *data,
+                  const struct announced *a)
+{
+    struct tutti_lane_layout layout;
+    if (letter->layout_bytes == 0) {
+        CHECK(tutti_device()->copy_now(s->pinned, data, a->bytes) == TUTTI_OK, "copy");
+        return;
+    }
+    if (!CHECK(tutti_lane_layout(s->lane, s->before, letter, held, data, a->bytes, &layout) == TUTTI_OK, "no layout"))
+        return;
+    const struct tutti_pack_job job = {.direction = TUTTI_PACK,
+                                       .plan = layout.plan,
+                                       .count = layout.count,
+                                       .memory = layout.memory,
+                                       .packed = s->pinned,
+                                       .bytes = a->bytes};
+    CHECK(tutti_pack_now(tutti_lane_gpu(s->lane), &job, 1) == TUTTI_OK, "packing");
+    tutti_plan_drop(layout.plan);
+}
+
+/* 1 where the data have come. */
+static int take(struct side *s, struct tutti_letter *letter, const struct announced *a, struct flight *f)
+{
+    struct tutti_transport *t = s->transport;
+    struct tutti_mapping *held = NULL;
+    char *data;
+    int done = 0;
+    switch (atomic_load_explicit(&letter->state, memory_order_acquire)) {
+    case TUTTI_LETTER_OFFERED:
+        if (a->conduct == HURRIES)
+            atomic_store(&letter->hurry, 1);
+        if (a->conduct != FETCHES)
+            return 0;
+        data = tutti_lane_reach(s->lane, s->before, letter, 1, a->bytes, &held);
+        if (data && tutti_letter_win(letter, TUTTI_LETTER_CLAIMED)) {
+            fetch(s, letter, held, data, a);
+            atomic_fetch_add(&fetched, 1);
+            done = 1;
+        }
+        tutti_lane_release(s->lane, held);
+        return done;
+    case TUTTI_LETTER_PACKED:
+        data = tutti_lane_reach(s->lane, s->before, letter, 0, a->bytes, &held);
+        if (CHECK(data != NULL, "scratch that is not mapped"))
+            CHECK(tutti_device()->copy_now(s->pinned, data, a->bytes) == TUTTI_OK, "copy");
+        tutti_lane_meet(s->lane, s->before, letter);
+        tutti_lane_release(s->lane, held);
+        atomic_fetch_add(&packed, 1);
+        return 1;
+    case TUTTI_LETTER_MAILED:
+        if (!f->receiving)
+            CHECK(t->ops->receive(t, s->pinned, ROOM, s->before, a->number, &f->transfer) == TUTTI_OK, "receive");
+        f->receiving = 1;
+        while (!done) /* one memory for all: nothing else comes meanwhile. The sender needs nothing more */
+            CHECK(t->ops->test(t, &f->transfer, NULL, &done) == TUTTI_OK, "test");
+        f->receiving = 0;
+        atomic_fetch_add(&carried, 1);
+        return 1;
+    default:
+        return 0;
+    }
+}
+
+static int receive_one(struct side *s, int i)
+{
+    struct announced *a = &box[s->before][i];
+    const uint64_t sequence = atomic_load(&a->sequence);
+    struct tutti_letter *letter = sequence ? tutti_lane_find(s->lane, s->before, a->number, sequence) : NULL;
+    if (!sequence || !CHECK(letter != NULL, "the letter is gone") || !take(s, letter, a, &s->flight[i]))
+        return 0;
+    char *expected = kit_pattern(a->seed, a->bytes);
+    CHECK(memcmp(s->pinned, expected, a->bytes) == 0, "a message of %llu bytes is wrong", (unsigned long long)a->bytes);
+    free(expected);
+    atomic_store(&a->sequence, 0);
+    tutti_letter_set(letter, TUTTI_LETTER_DONE);
+    return 1;
+}
+
+static void go_round(struct side *s, uint64_t *state)
+{
+    const uint64_t until = tutti_now_ns() + (uint64_t)SECONDS * 1000000000;
+    int sent = 0, received = 0, left = 1;
+    while (sent < rounds || received < rounds || left) {
+        left = 0;
+        tutti_rendezvous_urge(s->rendezvous);
+        for (int i = 0; i < IN_FLIGHT; i++) {
+            left += !look_after(s, i);
+            if (sent < rounds)
+                sent += send_one(s, i, state);
+            received += receive_one(s, i);
+        }
+        tutti_lane_poll(s->lane, 0);
+        sched_yield();
+        if (!CHECK(tutti_now_ns() < until, "%d sent, %d received, %d have not left", sent, received, left))
+            abort();
+    }
+}
+
+static int ring(struct tutti_transport *transport, void *with)
+{
+    struct kit kit;
+    struct side s = {
+        .transport = transport, .next = (transport->rank + 1) % RANKS, .before = (transport->rank + RANKS - 1) % RANKS};
+    uint64_t state = check_seed() + (uint64_t)transport->rank;
+    void *pinned = NULL, *memory = NULL;
+    char why[160];
+    (void)with;
+    if (!kit_open(transport, &kit))
+        return 1;
+    CHECK(tutti_device()->open(why, sizeof why) == TUTTI_OK, "the device opens");
+    CHECK(tutti_device()->alloc_pinned(ROOM, &pinned) == TUTTI_OK, "pinned memory");
+    CHECK(tutti_device()->alloc(-1, 64, &memory) == TUTTI_OK, "device memory");
+    s.pinned = pinned;
+    s.lane = tutti_lane_new(kit.node, tutti_device(), SCRATCH);
+    s.rendezvous = tutti_rendezvous_new(s.lane, kit.node, transport);
+    CHECK(s.lane && s.rendezvous, "no memory");
+    for (long tries = 0; !tutti_lane_is_open(s.lane, s.next) || !tutti_lane_listens(s.lane); tries++) {
+        tutti_lane_poll(s.lane, 1);
+        sched_yield();
+        if (!CHECK(tries < 10000000, "the lanes open"))
+            return 1;
+    }
+    go_round(&s, &state);
+    CHECK(transport->ops->barrier(transport) == TUTTI_OK, "barrier");
+    s.next = s.before = transport->rank;
+    go_round(&s, &state);
+    tutti_lane_poll(s.lane, 0);
+    CHECK(transport->ops->barrier(transport) == TUTTI_OK, "barrier");
+    tutti_rendezvous_free(s.rendezvous, 1);
+    tutti_lane_free(s.lane, 1);
+    CHECK(transport->ops->barrier(transport) == TUTTI_OK, "barrier");
+    tutti_device()->free_pinned(pinned);
+    tutti_device()->free(memory);
+    kit_close(&kit);
+    return check_failed() != 0;
+}
+
+int main(void)
+{
+    printf("seed %llu (TUTTI_TEST_SEED)\n", (unsigned long long)check_seed());
+    rounds = (int)check_setting("TUTTI_TEST_ROUNDS", 200);
+    const int failed = tutti_threads_run(RANKS, ring, NULL);
+    CHECK(fetched > 0 && packed > 0 && carried > 0, "%ld fetched, %ld packed, %ld carried", fetched, packed, carried);
+    printf("%ld checks, %ld failed; %ld fetched, %ld packed, %ld carried\n", check_done(), check_failed(), fetched,
+           packed, carried);
+    return failed != 0 || check_failed() != 0;
+}

@@ -1,0 +1,156 @@
+/* The engine's thread: fibers go on while others wait, whatever the order in which they were begun; locks that are held
+ * across a wait stop nobody else; there is one thread, which ends and comes again. */
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "core/status.h"
+#include "progress/engine.h"
+#include "progress/fiber.h"
+
+enum { FIBERS = 300, DEPTH = 200 };
+
+static int none_open(void *unused)
+{
+    (void)unused;
+    return atomic_load(&tutti_fibers_open) == 0;
+}
+
+static void await_all(void)
+{
+    assert_int_equal(tutti_progress_wait(&(const struct tutti_wait){.done = none_open, .seconds = 50}), TUTTI_OK);
+}
+
+/* Fiber i ends after fiber i + 1 has: the last one begun ends first. */
+static atomic_int ended[FIBERS + 1];
+static pthread_t threads[FIBERS];
+static int numbers[FIBERS];
+
+/* A stack that is deep where the fiber waits. */
+static int deep(int depth, int i)
+{
+    volatile char room[512];
+    memset((void *)(uintptr_t)room, i, sizeof room);
+    if (depth > 0 && deep(depth - 1, i) != i)
+        return -1;
+    if (depth == 0) {
+        while (!atomic_load(&ended[i + 1]))
+            tutti_fiber_yield();
+    }
+    for (size_t k = 0; k < sizeof room; k++) {
+        if (room[k] != (char)i)
+            return -1;
+    }
+    return i;
+}
+
+static void after_the_next(void *with)
+{
+    const int i = *(const int *)with;
+    threads[i] = pthread_self();
+    const struct tutti_fiber *me = tutti_fiber_here();
+    const int fine = me && deep(DEPTH, i) == i && tutti_fiber_here() == me;
+    atomic_store(&ended[i], fine ? 1 : -1);
+    tutti_fiber_moved();
+}
+
+static void any_order(void **state)
+{
+    (void)state;
+    for (int round = 0; round < 3; round++) {
+        memset(ended, 0, sizeof ended);
+        for (int i = 0; i < FIBERS; i++) {
+            numbers[i] = i;
+            assert_int_equal(tutti_fiber_start(after_the_next, &numbers[i]), TUTTI_OK);
+        }
+        assert_null(tutti_fiber_here());
+        atomic_store(&ended[FIBERS], 1);
+        await_all();
+        for (int i = 0; i < FIBERS; i++) {
+            assert_int_equal(atomic_load(&ended[i]), 1);
+            assert_true(pthread_equal(threads[i], threads[0]));
+            assert_false(pthread_equal(threads[i], pthread_self()));
+        }
+        if (round == 1)
+            tutti_fibers_end();
+    }
+}
+
+/* Holds the lock while others go on, several of which want it too; so does a thread of the program. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static int inside, most, turns;
+
+static void hold(void *unused)
+{
+    (void)unused;
+    tutti_fiber_lock(&lock);
+    inside++;
+    for (int i = 0; i < 20; i++) {
+        most = inside > most ? inside : most;
+        tutti_fiber_yield();
+    }
+    turns++;
+    inside--;
+    pthread_mutex_unlock(&lock);
+}
+
+static void locks(void **state)
+{
+    (void)state;
+    for (int i = 0; i < FIBERS; i++) {
+        assert_int_equal(tutti_fiber_start(hold, NULL), TUTTI_OK);
+        if (i % 10 == 0)
+            hold(NULL);
+    }
+    await_all();
+    assert_int_equal(most, 1);
+    assert_int_equal(turns, FIBERS + FIBERS / 10);
+}
+
+/* The engine's wait within fibers: each waits for what another one brings about. */
+static atomic_int came[2];
+
+static int has_come(void *with)
+{
+    return atomic_load((atomic_int *)with);
+}
+
+static void ping(void *with)
+{
+    atomic_int *mine = with, *other = mine == &came[0] ? &came[1] : &came[0];
+    for (int i = 1; i <= 1000; i++) {
+        if (mine == &came[0])
+            atomic_fetch_add(other, 1);
+        tutti_progress_wait(&(const struct tutti_wait){.done = has_come, .with = mine});
+        atomic_fetch_sub(mine, 1);
+        if (mine == &came[1])
+            atomic_fetch_add(other, 1);
+    }
+}
+
+static void waits_in_tasks(void **state)
+{
+    (void)state;
+    assert_int_equal(tutti_fiber_start(ping, &came[0]), TUTTI_OK);
+    assert_int_equal(tutti_fiber_start(ping, &came[1]), TUTTI_OK);
+    await_all();
+    assert_int_equal(atomic_load(&came[0]) + atomic_load(&came[1]), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(any_order),
+        cmocka_unit_test(locks),
+        cmocka_unit_test(waits_in_tasks),
+    };
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    tutti_fibers_end();
+    return failed;
+}

@@ -1,0 +1,355 @@
+/* A rank whose control page holds anything: what its peer reads there must never lead it outside of what is mapped. The
+ * liar does all right, then some words of what it wrote are changed; one thread acts for both. Whatever the reader then
+ * takes for good must be there to be read. usage: fuzz_pages_test CASES (TUTTI_TEST_SEED) */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "device/device.h"
+#include "dtype/pack.h"
+#include "dtype/wire.h"
+#include "kit.h"
+#include "support/changed.h"
+#include "team/cache.h"
+#include "team/lane.h"
+#include "team/map.h"
+#include "team/seat.h"
+#include "tutti/tutti.h"
+
+enum { READER, LIAR, SCRATCH = 64 << 10, BYTES = 6000, MOST = 1 << 20 };
+
+static long cases;
+static uint64_t state;
+static struct tutti_node *nodes[2];
+static struct tutti_transport *transports[2];
+static const struct tutti_device *device;
+static char *memory[2];      /* the liar's device memory */
+static unsigned char *taken; /* where the reader puts what it takes */
+static long opened, mapped, reached, laid_out, refused;
+
+static int one_of(uint64_t n)
+{
+    return random_next(&state) % n == 0;
+}
+
+/* The bytes can be read where they are said to be. */
+static void readable(const void *at, uint64_t bytes, const char *what)
+{
+    if (bytes > MOST) { /* its two ends */
+        readable(at, 64, what);
+        readable((const char *)at + bytes - 64, 64, what);
+        return;
+    }
+    CHECK(device->copy_now(taken, at, bytes) == TUTTI_OK, "%s: %llu bytes are not there", what,
+          (unsigned long long)bytes);
+}
+
+/* The liar sends a descriptor of its allocation under whatever name it gives it. */
+static void send_descriptor(const struct tutti_team *team, const void *of, uint64_t id, int lane)
+{
+    struct tutti_export what;
+    struct tutti_note note = {.slot = (uint32_t)TUTTI_NOTE_LANE, .id = id};
+    int fd = -1;
+    if (!lane) {
+        const struct tutti_place *place = tutti_place(team);
+        note.slot = (uint32_t)place->number[READER];
+        note.generation = place->generation[READER];
+        note.sequence = team->sequence;
+    }
+    CHECK(device->export_memory(of, &what, &fd) == TUTTI_OK, "export");
+    tutti_socket_give(nodes[LIAR], READER, &note, fd);
+    close(fd);
+}
+
+/* ---- calls of a team ---- */
+
+/* Votes for all that may come: they never decide. */
+static void vote_ahead(struct tutti_slot *slot, const struct tutti_team *team)
+{
+    atomic_store(&slot->voted, team->votes + 1000);
+    atomic_store(&slot->vote[0], UINT32_MAX);
+    atomic_store(&slot->vote[1], UINT32_MAX);
+}
+
+static void offer(struct tutti_team *team, const struct tutti_seat *seat)
+{
+    struct tutti_slot *slot = team->slot[LIAR];
+    slot->offer = (struct tutti_offer){
+        .bytes = seat->bytes, .blocks = device->blocks(1), .ticks = seat->ticks, .share = seat->share};
+    device->uuid(1, slot->offer.uuid);
+    changed_bytes(&slot->offer, sizeof slot->offer, &state);
+    slot->offer.share.what.needs_fd = 1; /* or nobody waits for the descriptor */
+    send_descriptor(team, seat->channel, slot->offer.share.what.id, 0);
+    vote_ahead(slot, team);
+    if (tutti_team_open(team, 0) != TUTTI_OK || team->state != TUTTI_TEAM_OPEN) {
+        refused++;
+        return;
+    }
+    opened++;
+    for (int g = 0; g < team->gpus; g++) {
+        readable(team->window[g], 64, "the head of a channel");
+        readable((char *)team->window[g] + team->channel_bytes - 64, 64, "the end of a channel");
+    }
+}
+
+static void share(struct tutti_team *team, int wild)
+{
+    const struct tutti_reach reach[2] = {{BYTES, BYTES}, {BYTES, BYTES}};
+    const void *in[2] = {NULL};
+    void *out[2] = {NULL};
+    struct tutti_shares *its = tutti_team_shares(team, LIAR);
+    int agreed = 0;
+    tutti_share_fill(nodes[LIAR], device, memory[0] + random_next(&state) % 4096, &its->in);
+    tutti_share_fill(nodes[LIAR], device, memory[1] + random_next(&state) % 4096, &its->out);
+    if (wild)
+        changed_bytes(its, sizeof *its, &state);
+    its->in.what.needs_fd = its->out.what.needs_fd = 1;
+    send_descriptor(team, memory[0], its->in.what.id, 0);
+    send_descriptor(team, memory[1], its->out.what.id, 0);
+    CHECK(tutti_team_map(team, 1u << LIAR, reach, in, out, &agreed) == TUTTI_OK, "map");
+    if (!wild)
+        CHECK(agreed, "sound shares are mapped");
+    refused += !agreed;
+    mapped += agreed;
+    if (agreed) {
+        readable(in[LIAR], BYTES, "a contribution");
+        readable(out[LIAR], BYTES, "a result");
+    }
+}
+
+/* What has been sent and was not needed would fill the socket. */
+static void drain(void)
+{
+    int fd = -1;
+    for (int r = 0; r < 2; r++) {
+        CHECK(!tutti_socket_take(nodes[r], !r, 0, 0, 0, &fd), "a descriptor that nobody asked for");
+        tutti_socket_purge(nodes[r], -2);
+    }
+}
+
+static void call_of_team(const struct tutti_seat *seat)
+{
+    drain();
+    char tickets[2][TUTTI_TICKET_BYTES];
+    struct tutti_team *team[2];
+    const struct tutti_arrival *all[2], mine = kit_call(10);
+    for (int r = 0; r < 2; r++)
+        CHECK(tutti_team_begin(nodes[r], transports[r], tickets[r], &team[r]) == TUTTI_OK, "begin");
+    for (int r = 0; r < 2; r++)
+        tutti_team_join(team[r], tickets);
+    struct tutti_team *reader = team[READER];
+    struct tutti_slot *slot = reader->slot[LIAR];
+    tutti_team_arrive(team[LIAR], &mine);
+    tutti_team_arrive(reader, &mine);
+    if (one_of(4)) {
+        struct tutti_record *record = &slot->record[reader->sequence % TUTTI_RECORDS];
+        changed_bytes(record, sizeof *record, &state);
+        atomic_store(&record->ready, reader->sequence); /* it has come: what, does not matter */
+    }
+    atomic_store(&slot->sequence, reader->sequence);
+    if (tutti_team_await(reader, all) == TUTTI_OK)
+        offer(reader, seat);
+    for (int i = 0; i < 3 && reader->state == TUTTI_TEAM_OPEN; i++)
+        share(reader, i > 0);
+    atomic_store(&slot->done_status, (uint32_t)changed_word(0, &state));
+    atomic_store(&slot->done, reader->sequence);
+    int status = tutti_team_await_done(reader, 1u << LIAR);
+    CHECK(status <= 0 && strcmp(tutti_status_text(status), "an unknown status") != 0, "status %d", status);
+    for (int r = 0; r < 2; r++)
+        tutti_team_free(team[r]);
+}
+
+/* ---- letters ---- */
+
+struct sides {
+    struct tutti_lane *reader, *liar;
+    const struct tutti_plan *plan;
+};
+
+static void open_lanes(struct sides *s)
+{
+    s->reader = tutti_lane_new(nodes[READER], device, SCRATCH);
+    s->liar = tutti_lane_new(nodes[LIAR], device, SCRATCH);
+    tutti_lane_use(s->reader, 0);
+    tutti_lane_use(s->liar, 1);
+    tutti_lane_poll(s->liar, 1);
+    struct tutti_lanes *its = &tutti_node_control(nodes[LIAR])->lanes;
+    if (one_of(2)) {
+        changed_bytes(&its->scratch, sizeof its->scratch, &state);
+        if (its->scratch.what.needs_fd)
+            tutti_socket_purge(nodes[READER], TUTTI_NOTE_LANE);
+        struct tutti_note note = {.slot = (uint32_t)TUTTI_NOTE_LANE};
+        struct tutti_export fresh;
+        int fd = -1;
+        note.id = its->scratch.what.id;
+        struct tutti_lane *liar = s->liar;
+        struct tutti_letter *letter = tutti_lane_letter(liar, READER);
+        CHECK(device->export_memory(tutti_lane_scratch(liar, letter, 1), &fresh, &fd) == TUTTI_OK, "export");
+        tutti_socket_give(nodes[LIAR], READER, &note, fd);
+        close(fd);
+        tutti_lane_withdraw(liar, letter);
+    }
+    tutti_lane_poll(s->reader, 1);
+}
+
+static void close_lanes(struct sides *s)
+{
+    tutti_lane_free(s->reader, 1);
+    tutti_lane_free(s->liar, 1);
+    for (int r = 0; r < 2; r++)
+        atomic_store(&tutti_node_control(nodes[r])->lanes.offered, 0);
+    tutti_socket_purge(nodes[READER], -2);
+    tutti_socket_purge(nodes[LIAR], -2);
+}
+
+/* A sound letter of `bytes` bytes. */
+static struct tutti_letter *write_letter(struct sides *s, uint64_t *bytes)
+{
+    struct tutti_letter *letter = tutti_lane_letter(s->liar, READER);
+    const uint64_t count = 1 + random_next(&state) % 40;
+    *bytes = one_of(2) ? count * s->plan->size : 1 + random_next(&state) % BYTES;
+    letter->tag = (int32_t)(random_next(&state) % 3);
+    letter->bytes = *bytes;
+    letter->next = TUTTI_LETTERS;
+    tutti_lane_share(s->liar, letter, memory[random_next(&state) % 2] + random_next(&state) % 512, NULL);
+    if (*bytes == count * s->plan->size) {
+        letter->count = count;
+        letter->lowest = s->plan->true_lower;
+        letter->layout_bytes = (uint32_t)tutti_plan_write(s->plan, letter->layout, sizeof letter->layout);
+        tutti_letter_set(letter, TUTTI_LETTER_OFFERED);
+    } else if (tutti_lane_scratch(s->liar, letter, *bytes)) {
+        tutti_letter_set(letter, one_of(2) ? TUTTI_LETTER_PACKED : TUTTI_LETTER_OFFERED);
+    }
+    return letter;
+}
+
+static void take_letter(struct sides *s, struct tutti_letter *letter, uint64_t bytes)
+{
+    struct tutti_mapping *held = NULL;
+    struct tutti_lane_layout layout;
+    const int offered = tutti_letter_is(letter, TUTTI_LETTER_OFFERED);
+    char *data = tutti_lane_reach(s->reader, LIAR, letter, offered, bytes, &held);
+    refused += !data;
+    if (data && offered && letter->layout_bytes > 0) {
+        if (tutti_lane_layout(s->reader, LIAR, letter, held, data, bytes, &layout) == TUTTI_OK) {
+            unsigned char *packed = malloc(bytes); /* of its own, so that a sanitizer sees its end */
+            const struct tutti_pack_job job = {.direction = TUTTI_PACK,
+                                               .plan = layout.plan,
+                                               .count = layout.count,
+                                               .memory = layout.memory,
+                                               .packed = packed,
+                                               .bytes = bytes};
+            CHECK(packed && tutti_pack_now(0, &job, 1) == TUTTI_OK, "a layout is not there");
+            tutti_plan_drop(layout.plan);
+            free(packed);
+            laid_out++;
+        } else {
+            refused++;
+        }
+    } else if (data) {
+        readable(data, bytes, "a message");
+        reached++;
+    }
+    tutti_lane_meet(s->reader, LIAR, letter);
+    tutti_lane_release(s->reader, held);
+}
+
+static void one_letter(struct sides *s)
+{
+    uint64_t bytes, sequence;
+    struct tutti_letter *letter = write_letter(s, &bytes);
+    int number = tutti_lane_number(s->liar, letter);
+    sequence = atomic_load(&letter->sequence);
+    if (!one_of(8)) {
+        const uint32_t before = atomic_load(&letter->state);
+        changed_bytes(letter, one_of(3) ? sizeof *letter : offsetof(struct tutti_letter, layout), &state);
+        if (!one_of(4)) {
+            atomic_store(&letter->state, before);
+            atomic_store(&letter->sequence, sequence);
+            letter->to = READER;
+        }
+    }
+    if (one_of(8))
+        number = (int)changed_word((uint64_t)number, &state);
+    struct tutti_letter *found = tutti_lane_find(s->reader, LIAR, number, sequence);
+    if (!found)
+        found = tutti_lane_at(s->reader, LIAR, number);
+    if (tutti_lane_announces(s->reader, LIAR, (int)(random_next(&state) % 3)))
+        tutti_lane_hold(s->reader, LIAR, (int)(random_next(&state) % 3));
+    tutti_lane_unhold(s->reader, LIAR, number, sequence);
+    tutti_lane_received(s->reader, LIAR, number, sequence);
+    if (found)
+        take_letter(s, found, bytes);
+    tutti_lane_watch(s->reader, (int)changed_word(1, &state));
+    tutti_lane_withdraw(s->liar, letter);
+}
+
+/* ---- */
+
+static const struct tutti_plan *a_plan(void)
+{
+    const struct tutti_description byte = {.form = TUTTI_FORM_BYTES, .bytes = 8}, *child = &byte;
+    const struct tutti_description vector = {
+        .form = TUTTI_FORM_VECTOR, .children = 1, .child = &child, .count = 5, .length = 2, .stride = 32};
+    const struct tutti_plan *plan = NULL;
+    CHECK(tutti_plan_build(&vector, &plan) == TUTTI_OK, "plan");
+    return plan;
+}
+
+static void fuzz(void)
+{
+    struct sides s = {.plan = a_plan()};
+    struct tutti_seat *seat;
+    const char *why;
+    char text[100];
+    device = tutti_device();
+    taken = malloc(MOST);
+    CHECK(taken && device->open(text, sizeof text) == TUTTI_OK, "device");
+    for (int i = 0; i < 2; i++)
+        CHECK(device->alloc(1, 20000, (void **)&memory[i]) == TUTTI_OK, "memory");
+    nodes[READER]->device = nodes[LIAR]->device = device;
+    CHECK(tutti_seat_take(nodes[LIAR], 1, &seat, &why) == TUTTI_OK, "seat: %s", why);
+    for (long i = 0; i < cases && check_failed() < 5; i++) {
+        if (i % 50 == 0)
+            open_lanes(&s);
+        one_letter(&s);
+        if (i % 5 == 0)
+            call_of_team(seat);
+        if (i % 50 == 49 || i == cases - 1)
+            close_lanes(&s);
+    }
+    tutti_seat_drop(nodes[LIAR], seat);
+    tutti_plan_drop(s.plan);
+    tutti_cache_empty(nodes[READER]->cache, device);
+    for (int i = 0; i < 2; i++)
+        device->free(memory[i]);
+    free(taken);
+    printf("%ld cases: %ld teams opened, %ld mappings, %ld messages, %ld layouts; %ld refused\n", cases, opened, mapped,
+           reached, laid_out, refused);
+    CHECK(opened > 0 && mapped > 0 && reached > 0 && laid_out > 0 && refused > 0, "the cases tell nothing");
+}
+
+static int rank_main(struct tutti_transport *transport, void *arg)
+{
+    struct kit kit;
+    (void)arg;
+    if (!kit_open(transport, &kit))
+        return 1;
+    nodes[transport->rank] = kit.node;
+    transports[transport->rank] = transport;
+    transport->ops->barrier(transport);
+    if (transport->rank == READER)
+        fuzz();
+    transport->ops->barrier(transport);
+    kit_close(&kit);
+    return check_failed() > 0;
+}
+
+int main(int argc, char **argv)
+{
+    cases = argc > 1 ? strtol(argv[1], NULL, 10) : 1000;
+    state = check_seed();
+    printf("seed %ju\n", (uintmax_t)state);
+    return tutti_threads_run(2, rank_main, NULL);
+}
