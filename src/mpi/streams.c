@@ -6,6 +6,7 @@
 
 #include "core/clock.h"
 #include "core/log.h"
+#include "progress/engine.h"
 
 /* ---- streams ---- */
 
@@ -148,10 +149,16 @@ static void count_order(int order, int by)
                    "cudaStreamNonBlocking");
 }
 
-/* Waits for what is in the communicator's stream, and says whether all of it has succeeded. */
+static int is_idle(void *stream)
+{
+    return tutti_door.device->stream_query(stream);
+}
+
+/* Waits for what is in the communicator's stream, and says whether all of it has succeeded. By the engine: what a peer
+ * needs to come to its part of it may be open here, and in a fiber the others must go on. */
 static int finished(const struct tutti_comm *comm)
 {
-    int status = tutti_door.device->stream_sync(comm->stream->stream);
+    int status = tutti_progress_wait(&(const struct tutti_wait){.done = is_idle, .with = comm->stream->stream});
     return status == TUTTI_OK ? tutti_team_fault(comm->team) : status;
 }
 
@@ -267,7 +274,7 @@ int tutti_comm_stream_close(struct tutti_comm *comm, int closing)
                         comm->transport.base.label);
             idle = 0;
         } else if (capturing == 0) {
-            device->stream_sync(comm->stream->stream);
+            tutti_progress_wait(&(const struct tutti_wait){.done = is_idle, .with = comm->stream->stream});
         }
     }
     if (comm->team)

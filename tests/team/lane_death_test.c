@@ -23,6 +23,7 @@ static struct shared {
     _Atomic uint64_t sequence[RANKS][RANKS]; /* of the letter from one to the other; 0: nothing */
     int number[RANKS][RANKS];
     _Atomic int claimed;
+    _Atomic int opened; /* ranks whose lanes are all open */
 } * shared;
 
 struct side {
@@ -131,12 +132,17 @@ static int die(struct tutti_transport *transport, void *unused)
     CHECK(s.device->open(why, sizeof why) == TUTTI_OK && s.device->alloc(-1, BYTES, &memory) == TUTTI_OK, "memory");
     s.memory = memory;
     s.lane = tutti_lane_new(kit.node, s.device, SCRATCH);
-    for (int open = 0, tries = 0; !open && CHECK(tries < 100000, "the lanes open"); tries++) {
+    /* A rank polls until all are there: the others need its answers. */
+    for (int open = 0, tries = 0;
+         atomic_load(&shared->opened) < RANKS && CHECK(tries < 100000, "the lanes open"); tries++) {
         tutti_lane_poll(s.lane, 1);
-        open = 1;
+        int all = 1;
         for (int r = 0; r < RANKS; r++)
-            open &= tutti_lane_is_open(s.lane, r);
-        kit_sleep_us(open ? 0 : 100);
+            all &= tutti_lane_is_open(s.lane, r);
+        if (all && !open)
+            atomic_fetch_add(&shared->opened, 1);
+        open |= all;
+        kit_sleep_us(100);
     }
     CHECK(transport->ops->barrier(transport) == TUTTI_OK, "barrier");
     for (int from = 0; from < RANKS; from++) { /* twice: packed, then offered */

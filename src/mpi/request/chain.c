@@ -55,9 +55,11 @@ int tutti_request_put(struct tutti_request *entry)
         tutti_request_back(entry);
         return MPI_SUCCESS;
     }
-    code = tutti_request_deliver(entry, &status);
-    tutti_request_drop(entry);
-    return code;
+    if (tutti_request_deliver(entry, &status) == MPI_SUCCESS)
+        tutti_request_drop(entry);
+    else /* the program's completion call says it: the peer counts on the request as it is */
+        tutti_request_back(entry);
+    return MPI_SUCCESS;
 }
 
 int tutti_request_deliver(struct tutti_request *entry, MPI_Status *status)

@@ -33,8 +33,8 @@ static int deliver(struct tutti_request *entry, MPI_Status *status)
     (void)status;
     if (entry->delivered)
         return MPI_SUCCESS;
-    entry->delivered = 1;
     int done = tutti_blocks_out(&of(entry)->out);
+    entry->delivered = done == TUTTI_OK;
     return done == TUTTI_OK ? MPI_SUCCESS : failed(entry->comm, done);
 }
 

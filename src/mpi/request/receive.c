@@ -79,11 +79,10 @@ static int deliver(struct tutti_request *entry, MPI_Status *status)
 {
     struct receive *receive = of(entry);
     int code = MPI_SUCCESS;
-    const int done = entry->delivered;
-    entry->delivered = 1;
-    if (!tutti_was_cancelled(status) && tutti_watch_finish(receive->watch, &receive->span, status, &code))
-        return code;
-    return done ? MPI_SUCCESS : tutti_staged_out(&receive->span, entry->comm, status);
+    if (tutti_was_cancelled(status) || !tutti_watch_finish(receive->watch, &receive->span, status, &code))
+        code = entry->delivered ? MPI_SUCCESS : tutti_staged_out(&receive->span, entry->comm, status);
+    entry->delivered = code == MPI_SUCCESS;
+    return code;
 }
 
 static void close(struct tutti_request *entry)

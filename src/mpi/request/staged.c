@@ -41,8 +41,9 @@ static int deliver(struct tutti_request *entry, MPI_Status *status)
 {
     if (entry->delivered)
         return MPI_SUCCESS;
-    entry->delivered = 1;
-    return tutti_staged_out(&of(entry)->span, entry->comm, status);
+    int code = tutti_staged_out(&of(entry)->span, entry->comm, status);
+    entry->delivered = code == MPI_SUCCESS;
+    return code;
 }
 
 static void close(struct tutti_request *entry)
