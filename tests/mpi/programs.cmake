@@ -17,10 +17,6 @@ function(programs name kinds count count_mpich)
                  ENV ${env} LABELS programs)
 endfunction()
 
-# What the programs expect, tried on the MPI alone.
-tutti_mpi_test(mpi-programs-plain PROGRAM mpi-programs RANKS 3 RANKS_MPICH 2 ARGS 400 40 100k 20 NO_PRELOAD
-               ENV TUTTI_TEST_PLAIN=1 LABELS programs)
-
 # Messages of all sorts.
 set(messages "send,ssend,bsend,rsend,isend,irecv,persistent,sendrecv,replace,self,anytag,anysource,cancel,longer,types")
 string(APPEND messages ",freetypes,device,host,large,late,reqfree,any,some,test,getstatus,dup,split,idup,freeopen,barrier")
@@ -43,6 +39,9 @@ programs(reduced ${reduced},${around},icoll 300 50)
 
 # All of them together: messages, and collectives blocking and not, some open over the others.
 set(together ${messages},${moved},${reduced},${around},fresh,icoll,lag)
+# What the programs expect, tried on the MPI alone.
+tutti_mpi_test(mpi-programs-plain PROGRAM mpi-programs RANKS 3 RANKS_MPICH 2 ARGS 400 40 100k 20 NO_PRELOAD
+               ENV TUTTI_TEST_PLAIN=1 TUTTI_TEST_KINDS=${together} LABELS programs)
 programs(together ${together} 300 150)
 programs(together-packed ${together} 150 50 TUTTI_RULES=message:*@packed TUTTI_LANE_MB=1)
 programs(together-direct ${together} 150 50 TUTTI_RULES=message:*@direct TUTTI_CACHE_ENTRIES=4)
