@@ -253,6 +253,23 @@ static int finish(int code, MPI_Request *request, MPI_Status *status)
     }
 #define EXCHANGES(form, name, parameters, arguments)   EXCHANGES_BY(, name, parameters, arguments)
 #define EXCHANGES_C(form, name, parameters, arguments) EXCHANGES_BY(_c, name, parameters, arguments)
+/* Intel MPI, by the standard ABI, takes MPI_BOTTOM for no buffer when it packs: then from some other address. */
+static int packed_from(void *buf, int count, MPI_Datatype type, void *packed, int bytes, int *position, MPI_Comm comm)
+{
+    if (buf)
+        return tutti_real.MPI_Pack(buf, count, type, packed, bytes, position, comm);
+    const MPI_Aint back = -(MPI_Aint)(intptr_t)packed;
+    MPI_Datatype shifted;
+    int code = tutti_real.MPI_Type_create_struct(1, &count, &back, &type, &shifted);
+    if (code != MPI_SUCCESS)
+        return code;
+    code = tutti_real.MPI_Type_commit(&shifted);
+    if (code == MPI_SUCCESS)
+        code = tutti_real.MPI_Pack(packed, 1, shifted, packed, bytes, position, comm);
+    tutti_real.MPI_Type_free(&shifted);
+    return code;
+}
+
 /* What is sent is packed first. Where that cannot be, the call is the MPI's. */
 #define REPLACES(form, name, parameters, arguments)                                                                    \
     static int(*just_##name) parameters;                                                                               \
@@ -270,7 +287,7 @@ static int finish(int code, MPI_Request *request, MPI_Status *status)
             return just_##name arguments;                                                                              \
         void *packed = malloc((size_t)bytes + 1);                                                                      \
         if (!packed ||                                                                                                 \
-            tutti_real.MPI_Pack(buf, (int)count, datatype, packed, bytes, &position, comm) != MPI_SUCCESS) {           \
+            packed_from(buf, (int)count, datatype, packed, bytes, &position, comm) != MPI_SUCCESS) {                   \
             free(packed);                                                                                              \
             return just_##name arguments;                                                                              \
         }                                                                                                              \

