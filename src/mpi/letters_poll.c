@@ -80,9 +80,9 @@ static int step(struct tutti_sent *sent)
     int waits = mailed ? synchronous && is_held(sent) : !sent->core.elements.plan || synchronous;
     if (sent->state == TUTTI_SENT_ON_ITS_WAY && (!waits || in_vain(sent)) && has_left(sent)) {
         sent->state = TUTTI_SENT_LEFT;
-        tutti_step_close(&sends);
         if (sent->tag >= 0)
-            tutti_own_complete(sent->tag);
+            tutti_own_complete(sent->tag); /* before nothing is open: see own.h */
+        tutti_step_close(&sends);
     }
     return sent->state == TUTTI_SENT_LEFT && mailed && carried;
 }

@@ -16,6 +16,7 @@
 #include "mpi/request/request.h"
 #include "mpi/stage.h"
 #include "progress/fiber.h"
+#include "progress/helper.h"
 #include "tutti/tutti.h"
 
 struct tutti_door tutti_door;
@@ -149,6 +150,13 @@ static int dead_process(void)
     return tutti_door.node ? tutti_node_dead(tutti_door.node) : 0;
 }
 
+/* On the helper: what the MPI calls of itself is not the program's. */
+static void poll_inside(void)
+{
+    TUTTI_INSIDE();
+    tutti_progress_poll();
+}
+
 static void start(void)
 {
     int level = MPI_THREAD_SINGLE;
@@ -176,6 +184,8 @@ static void start(void)
     tutti_own_open();
     tutti_progress_watch(dead_process);
     tutti_progress_mpi(tutti_own_progress);
+    if (tutti_door.multiple)
+        tutti_helper_begin(poll_inside);
     tutti_lanes_open();
     tutti_comm_make(tutti_handles.world); /* so that its first call, if it is a nonblocking one, waits for nobody */
     pthread_atfork(NULL, NULL, after_fork);
@@ -270,6 +280,7 @@ int tutti_door_MPI_Finalize(void)
     int died = 0;
     if (tutti_door.on) {
         TUTTI_INSIDE();
+        tutti_helper_end();
         tutti_requests_sweep(1);
         tutti_letters_end();
         tutti_nonblocking_end();

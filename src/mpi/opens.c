@@ -277,8 +277,8 @@ static void poll_locked(void)
         *at = open->next;
         if (last == &open->next)
             last = at;
+        tutti_own_complete(open->tag); /* before nothing is open: see own.h */
         tutti_step_close(&tutti_nonblocking_step);
-        tutti_own_complete(open->tag);
         if (open->freed)
             destroy(open);
     }

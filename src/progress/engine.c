@@ -9,6 +9,7 @@
 #include "core/settings.h"
 #include "core/status.h"
 #include "progress/fiber.h"
+#include "progress/helper.h"
 #include "progress/pause.h"
 
 enum {
@@ -51,7 +52,8 @@ void tutti_progress_add(struct tutti_step *step)
 void tutti_step_open(struct tutti_step *step)
 {
     atomic_fetch_add_explicit(&step->open, 1, memory_order_relaxed);
-    atomic_fetch_add_explicit(&tutti_progress_open, 1, memory_order_release);
+    atomic_fetch_add_explicit(&tutti_progress_open, 1, memory_order_seq_cst);
+    tutti_helper_opened();
 }
 
 void tutti_step_close(struct tutti_step *step)
@@ -95,6 +97,10 @@ void tutti_progress_poll(void)
         return;
     __attribute__((cleanup(leave))) struct frame frame = {NULL, frames}; /* also when an exception leaves it */
     polling = 1;
+    if (!tutti_helper_here())
+        atomic_store_explicit(&tutti_helper_others,
+                              atomic_load_explicit(&tutti_helper_others, memory_order_relaxed) + 1,
+                              memory_order_relaxed);
     for (struct tutti_step *step = atomic_load_explicit(&first, memory_order_acquire); step; step = step->next) {
         if (!tutti_step_busy(step) || (frame.up && entered(step)))
             continue;

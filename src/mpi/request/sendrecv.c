@@ -59,8 +59,8 @@ static void poll(void)
         }
         *at = pair->next;
         pair->done = 1;
+        tutti_own_complete(pair->tag); /* before nothing is open: see own.h */
         tutti_step_close(&step);
-        tutti_own_complete(pair->tag);
         if (pair->freed)
             destroy(pair);
     }

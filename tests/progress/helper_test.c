@@ -1,0 +1,122 @@
+/* The helper brings on what no thread polls, leaves the polls to those that do, sleeps, wakes, ends and begins again. */
+#include <pthread.h>
+#include <semaphore.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "core/clock.h"
+#include "core/status.h"
+#include "progress/engine.h"
+#include "progress/helper.h"
+
+/* A step that is done after so many polls, and says so to a thread that is asleep outside the engine. */
+static atomic_int left, by_helper, by_others;
+static sem_t done;
+static void count_down(void);
+static struct tutti_step counting = {.name = "countdowns", .poll = count_down};
+
+static void count_down(void)
+{
+    static pthread_mutex_t one = PTHREAD_MUTEX_INITIALIZER;
+    if (pthread_mutex_trylock(&one) != 0)
+        return;
+    atomic_fetch_add(tutti_helper_here() ? &by_helper : &by_others, 1);
+    if (atomic_load(&left) > 0 && atomic_fetch_sub(&left, 1) == 1) {
+        tutti_step_close(&counting);
+        sem_post(&done);
+    }
+    pthread_mutex_unlock(&one);
+}
+
+static void *open_and_leave(void *polls)
+{
+    atomic_store(&left, *(const int *)polls);
+    tutti_step_open(&counting);
+    return NULL;
+}
+
+/* A thread opens the step and ends; this one waits where nothing of the engine's is polled. */
+static void leave_alone(int polls)
+{
+    pthread_t thread;
+    struct timespec until;
+    assert_int_equal(pthread_create(&thread, NULL, open_and_leave, &polls), 0);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += 20;
+    assert_int_equal(sem_timedwait(&done, &until), 0);
+    assert_false(tutti_progress_busy());
+}
+
+static void begin(void)
+{
+    tutti_progress_add(&counting);
+    atomic_store(&by_helper, 0);
+    atomic_store(&by_others, 0);
+    tutti_helper_begin(tutti_progress_poll);
+}
+
+static void brings_on(void **state)
+{
+    (void)state;
+    begin();
+    assert_int_equal(atomic_load(&tutti_helper_state), TUTTI_HELPER_ASLEEP);
+    for (int i = 0; i < 50; i++)
+        leave_alone(1 + i * 3);
+    assert_int_equal(atomic_load(&by_others), 0);
+    tutti_helper_end();
+    begin(); /* again, after its end */
+    leave_alone(3);
+    tutti_helper_end();
+    assert_int_equal(atomic_load(&tutti_helper_state), TUTTI_HELPER_NONE);
+}
+
+static void sleeps_and_wakes(void **state)
+{
+    (void)state;
+    begin();
+    for (int i = 0; i < 3; i++) {
+        leave_alone(10);
+        for (uint64_t start = tutti_now_ns(); atomic_load(&tutti_helper_state) != TUTTI_HELPER_ASLEEP; usleep(1000))
+            assert_true(tutti_now_ns() - start < UINT64_C(20000000000));
+    }
+    tutti_helper_end();
+}
+
+static int none_left(void *unused)
+{
+    (void)unused;
+    return atomic_load(&left) <= 0;
+}
+
+/* A wait that polls all the time: the helper looks on. */
+static void leaves_polls_to_waits(void **state)
+{
+    (void)state;
+    begin();
+    leave_alone(1);
+    int polls = 200000;
+    atomic_store(&by_helper, 0);
+    open_and_leave(&polls);
+    assert_int_equal(tutti_progress_wait(&(const struct tutti_wait){.done = none_left}), TUTTI_OK);
+    assert_int_equal(sem_wait(&done), 0);
+    assert_true(atomic_load(&by_others) > polls / 2);
+    tutti_helper_end();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(brings_on),
+        cmocka_unit_test(sleeps_and_wakes),
+        cmocka_unit_test(leaves_polls_to_waits),
+    };
+    sem_init(&done, 0, 0);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
