@@ -19,6 +19,7 @@ struct tutti_held {
     enum form form;
     enum { WHOLE, READING, READ } state;
     MPI_Request request; /* READING: the receive; READ: of the message to this process */
+    int claimed;         /* a receive is at it, on some thread */
     int peer, number;    /* READ, a MAIL: node rank of its sender, and its letter */
     uint64_t sequence;
     unsigned char text[]; /* not of PLAIN */
@@ -82,25 +83,45 @@ static void take(struct tutti_held *held)
     pthread_mutex_unlock(&lock);
 }
 
-struct tutti_held *tutti_held_find(int source, int tag, MPI_Comm comm)
+/* The lock is held. */
+static struct tutti_held *find(int source, int tag, MPI_Comm comm)
 {
-    pthread_mutex_lock(&lock);
     struct tutti_held *held = list;
-    while (held && (held->comm != comm || (source != MPI_ANY_SOURCE && held->status.MPI_SOURCE != source) ||
+    while (held && (held->claimed || held->comm != comm ||
+                    (source != MPI_ANY_SOURCE && held->status.MPI_SOURCE != source) ||
                     (tag != MPI_ANY_TAG && held->status.MPI_TAG != tag)))
         held = held->next;
+    return held;
+}
+
+static struct tutti_held *claim(struct tutti_held *held)
+{
+    if (held)
+        held->claimed = 1;
     pthread_mutex_unlock(&lock);
     return held;
 }
 
-struct tutti_held *tutti_held_of(MPI_Message message)
+struct tutti_held *tutti_held_claim(int source, int tag, MPI_Comm comm)
+{
+    pthread_mutex_lock(&lock);
+    return claim(find(source, tag, comm));
+}
+
+struct tutti_held *tutti_held_claim_of(MPI_Message message)
 {
     pthread_mutex_lock(&lock);
     struct tutti_held *held = given;
-    while (held && held->message != message)
+    while (held && (held->claimed || held->message != message))
         held = held->next;
+    return claim(held);
+}
+
+void tutti_held_unclaim(struct tutti_held *held)
+{
+    pthread_mutex_lock(&lock);
+    held->claimed = 0;
     pthread_mutex_unlock(&lock);
-    return held;
 }
 
 /* ---- reading ---- */
@@ -253,7 +274,9 @@ static int found(struct tutti_held *held, int *flag, MPI_Message *message, MPI_S
 static int probe(int source, int tag, MPI_Comm comm, int *flag, MPI_Message *message, MPI_Status *status)
 {
     for (;;) {
-        struct tutti_held *held = tutti_held_on() ? tutti_held_find(source, tag, comm) : NULL;
+        pthread_mutex_lock(&lock);
+        struct tutti_held *held = find(source, tag, comm); /* none is claimed: the gate is shut */
+        pthread_mutex_unlock(&lock);
         MPI_Status there;
         if (held)
             return found(held, flag, message, status);

@@ -26,6 +26,8 @@ int tutti_held_receive(struct tutti_held *held, void *buf, MPI_Count count, MPI_
 static int begun(int code, const MPI_Request *request, struct tutti_held *held, struct tutti_landing *landing)
 {
     if (code != MPI_SUCCESS) {
+        if (held)
+            tutti_held_unclaim(held);
         free(landing);
         return code;
     }
@@ -47,7 +49,7 @@ static int begun(int code, const MPI_Request *request, struct tutti_held *held, 
             type = tutti_handles.byte;                                                                                 \
         }                                                                                                              \
         tutti_held_enter();                                                                                            \
-        struct tutti_held *held = tutti_held_find(source, tag, comm);                                                  \
+        struct tutti_held *held = tutti_held_claim(source, tag, comm);                                                 \
         int code = held ? tutti_held_receive(held, buf, count, type, request)                                          \
                         : just_MPI_Irecv##suffix(buf, count, type, source, tag, comm, request);                        \
         code = begun(code, request, held, landing);                                                                    \
@@ -59,7 +61,7 @@ static int begun(int code, const MPI_Request *request, struct tutti_held *held, 
     {                                                                                                                  \
         if (likely(!tutti_receives_look()) || !message || *message == MPI_MESSAGE_NO_PROC)                             \
             return just_MPI_Imrecv##suffix(buf, count, type, message, request);                                        \
-        struct tutti_held *held = tutti_held_of(*message);                                                             \
+        struct tutti_held *held = tutti_held_claim_of(*message);                                                       \
         struct tutti_landing *landing =                                                                                \
             tutti_landing_may() ? tutti_landing_new(buf, count, type, tutti_matched_see(*message)) : NULL;             \
         if (landing) {                                                                                                 \

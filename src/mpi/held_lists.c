@@ -50,7 +50,7 @@ static int open_marked(struct marked *m, int n, MPI_Request requests[], MPI_Stat
     if (own)
         m->statuses = m->own;
     for (int i = 0; i < n; i++) {
-        m->mark[i] = tutti_mark_see(requests[i]);
+        m->mark[i] = tutti_mark_take(requests[i]);
         m->shown[i] = tutti_mark_real(m->mark[i], requests[i]);
     }
     return 1;
@@ -58,6 +58,10 @@ static int open_marked(struct marked *m, int n, MPI_Request requests[], MPI_Stat
 
 static void close_marked(struct marked *m)
 {
+    for (int i = 0; i < m->n; i++) {
+        if (m->mark[i])
+            tutti_mark_back(m->mark[i]);
+    }
     if (m->n <= FEW)
         return;
     free(m->shown);

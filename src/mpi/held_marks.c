@@ -15,6 +15,7 @@ static int (*just_MPI_Cancel)(MPI_Request *);
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct tutti_mark *marks;
+static struct tutti_mark anchor; /* in the table for good: uthash frees and allocates one that is empty */
 atomic_int tutti_marks_open;
 static atomic_int persistent_marks;
 
@@ -27,19 +28,34 @@ struct tutti_mark *tutti_mark_find(MPI_Request request)
     return mark;
 }
 
-void tutti_mark_add(struct tutti_mark *mark)
+void tutti_mark_back(struct tutti_mark *mark)
 {
+    if (!mark->taken)
+        return;
+    mark->taken = 0;
     pthread_mutex_lock(&lock);
+    if (!marks) {
+        anchor.request = tutti_handles.no_request;
+        HASH_ADD(hh, marks, request, sizeof anchor.request, &anchor);
+    }
     HASH_ADD(hh, marks, request, sizeof mark->request, mark);
     pthread_mutex_unlock(&lock);
+}
+
+void tutti_mark_add(struct tutti_mark *mark)
+{
+    mark->taken = 1;
+    tutti_mark_back(mark);
     atomic_fetch_add(mark->persistent ? &persistent_marks : &tutti_marks_open, 1);
 }
 
 static void destroy(struct tutti_mark *mark)
 {
-    pthread_mutex_lock(&lock);
-    HASH_DEL(marks, mark);
-    pthread_mutex_unlock(&lock);
+    if (!mark->taken) {
+        pthread_mutex_lock(&lock);
+        HASH_DEL(marks, mark);
+        pthread_mutex_unlock(&lock);
+    }
     if (mark->own_type)
         tutti_real.MPI_Type_free(&mark->type);
     free(mark);
@@ -65,6 +81,18 @@ struct tutti_mark *tutti_mark_see(MPI_Request request)
 {
     struct tutti_mark *mark = request == tutti_handles.no_request ? NULL : tutti_mark_find(request);
     return mark && mark->persistent && mark->instead == tutti_handles.no_request ? NULL : mark;
+}
+
+struct tutti_mark *tutti_mark_take(MPI_Request request)
+{
+    struct tutti_mark *mark = tutti_mark_see(request);
+    if (!mark || mark->persistent)
+        return mark;
+    pthread_mutex_lock(&lock);
+    HASH_DEL(marks, mark);
+    pthread_mutex_unlock(&lock);
+    mark->taken = 1;
+    return mark;
 }
 
 int tutti_mark_end(struct tutti_mark *mark, MPI_Status *status, int code)
@@ -122,7 +150,7 @@ static void let_go(struct tutti_mark *mark)
 
 static int held_MPI_Wait(MPI_Request *request, MPI_Status *status)
 {
-    struct tutti_mark *mark = tutti_mark_none() || !request ? NULL : tutti_mark_see(*request);
+    struct tutti_mark *mark = tutti_mark_none() || !request ? NULL : tutti_mark_take(*request);
     if (likely(!mark))
         return just_MPI_Wait(request, status);
     MPI_Request real = tutti_mark_real(mark, *request);
@@ -135,14 +163,16 @@ static int held_MPI_Wait(MPI_Request *request, MPI_Status *status)
 
 static int held_MPI_Test(MPI_Request *request, int *flag, MPI_Status *status)
 {
-    struct tutti_mark *mark = tutti_mark_none() || !request ? NULL : tutti_mark_see(*request);
+    struct tutti_mark *mark = tutti_mark_none() || !request ? NULL : tutti_mark_take(*request);
     if (likely(!mark))
         return just_MPI_Test(request, flag, status);
     MPI_Request real = tutti_mark_real(mark, *request);
     MPI_Status own, *where = status == MPI_STATUS_IGNORE ? &own : status;
     const int code = just_MPI_Test(&real, flag, where);
-    if (code == MPI_SUCCESS && !*flag)
+    if (code == MPI_SUCCESS && !*flag) {
+        tutti_mark_back(mark);
         return code;
+    }
     if (!mark->persistent)
         *request = real;
     return tutti_mark_end(mark, where, code);
@@ -208,8 +238,13 @@ void tutti_calls_marked(void)
 
 void tutti_marks_close(void)
 {
-    while (marks)
-        destroy(marks);
+    while (marks) {
+        struct tutti_mark *mark = marks;
+        if (mark == &anchor)
+            HASH_DEL(marks, mark);
+        else
+            destroy(mark);
+    }
     atomic_store(&tutti_marks_open, 0);
     atomic_store(&persistent_marks, 0);
 }

@@ -15,10 +15,13 @@ struct tutti_held;
 /* Between these no probe takes anything out of the MPI: a receive looks here, and is made where it is to be. */
 void tutti_held_enter(void);
 void tutti_held_leave(void);
-/* Within: the first message that such a receive gets; NULL: it is the MPI's. */
-struct tutti_held *tutti_held_find(int source, int tag, MPI_Comm comm);
-/* Of a message that a matched probe has given to the program; NULL: it needs no care. Safe from any thread. */
-struct tutti_held *tutti_held_of(MPI_Message message);
+/* Within: the first message that such a receive gets, which no other thread's gets any more; NULL: it is the MPI's. */
+struct tutti_held *tutti_held_claim(int source, int tag, MPI_Comm comm);
+/* Of a message that a matched probe has given to the program, before a receive ends its handle, which another thread's
+ * probe may be given next; NULL: it needs no care. Safe from any thread. */
+struct tutti_held *tutti_held_claim_of(MPI_Message message);
+/* The receive has failed: another one may get it. */
+void tutti_held_unclaim(struct tutti_held *held);
 /* For a call that receives it, and makes the handle null. */
 MPI_Message *tutti_held_message(struct tutti_held *held);
 /* A call has begun to receive it. 1: its request is to be stamped, since what was read has another source and tag, and
@@ -40,6 +43,7 @@ struct tutti_mark {
     MPI_Request request;           /* the program's */
     struct tutti_held *held;       /* of which its status is to be; NULL: that is right */
     struct tutti_landing *landing; /* from where what has come is to be moved; NULL: it is where it belongs */
+    int taken;                     /* not in the table */
     int persistent;
     MPI_Request instead; /* of a persistent one: what stands in; null: nothing */
     void *buffer;        /* of a persistent one, from here on */
@@ -60,8 +64,13 @@ static inline int tutti_mark_none(void)
 int tutti_held_stamp(MPI_Request request, struct tutti_held *held, struct tutti_landing *landing);
 void tutti_mark_add(struct tutti_mark *mark);
 struct tutti_mark *tutti_mark_find(MPI_Request request);
-/* The mark that a completion call of this request has to look at, or NULL. */
+/* The mark that a call on this request has to look at, or NULL. */
 struct tutti_mark *tutti_mark_see(MPI_Request request);
+/* The same for a call that may complete it: once it has, the MPI gives the handle to other threads. tutti_mark_end() or
+ * tutti_mark_back() follows. */
+struct tutti_mark *tutti_mark_take(MPI_Request request);
+/* It is not complete. */
+void tutti_mark_back(struct tutti_mark *mark);
 /* What the MPI is to be asked about. */
 static inline MPI_Request tutti_mark_real(const struct tutti_mark *mark, MPI_Request request)
 {

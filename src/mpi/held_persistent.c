@@ -55,12 +55,14 @@ static int held_MPI_Start(MPI_Request *request)
     if (likely(!mark || !mark->persistent))
         return just_MPI_Start(request);
     tutti_held_enter();
-    struct tutti_held *held = tutti_held_find(mark->source, mark->tag, mark->comm);
+    struct tutti_held *held = tutti_held_claim(mark->source, mark->tag, mark->comm);
     int code = held ? tutti_held_receive(held, mark->buffer, mark->count, mark->type, &mark->instead)
                     : just_MPI_Start(request);
     if (held && code == MPI_SUCCESS) {
         mark->held = tutti_held_begun(held) ? held : NULL;
         atomic_fetch_add(&tutti_marks_open, 1);
+    } else if (held) {
+        tutti_held_unclaim(held);
     }
     tutti_held_leave();
     return code;
