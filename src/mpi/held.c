@@ -36,7 +36,8 @@ int tutti_held_may(void)
 {
     if (likely(!tutti_lane && !tutti_far_on) || tutti_inside)
         return 0;
-    return tutti_far_on || tutti_held_on() || tutti_lane_listens(tutti_lane);
+    /* While one thread is inside MPI_Probe another one may open a lane. */
+    return tutti_far_on || tutti_held_on() || tutti_door.multiple || tutti_lane_listens(tutti_lane);
 }
 
 void tutti_held_enter(void)

@@ -53,9 +53,11 @@ programs(together-few ${together} 150 50 TUTTI_CHANNEL_MB=1 TUTTI_WINDOW_MB=8 TU
 programs(together-gpus ${together} 150 50 TUTTI_HOST_GPUS=1)
 tutti_mpi_test(mpi-programs-together-two-nodes PROGRAM mpi-programs RANKS 4 ARGS 150 40 100k 20 MPIS openmpi
                ENV TUTTI_TEST_KINDS=${together} TUTTI_NODE_RANKS=2 LABELS programs)
-# Threads, each with programs of its own.
-tutti_mpi_test(mpi-programs-threads PROGRAM mpi-programs RANKS 2 ARGS 200 40 100k 20 MPIS openmpi
-               ENV TUTTI_TEST_KINDS=${messages} TUTTI_TEST_THREADS=3 LABELS programs)
+# Threads, each with programs of its own. Several threads that make communicators at once stand still in Open MPI 4.1
+# itself.
+string(REPLACE ",dup,split,idup,freeopen" "" in_threads ${messages})
+tutti_mpi_test(mpi-programs-threads PROGRAM mpi-programs RANKS 3 ARGS 200 40 100k 20 MPIS openmpi
+               ENV TUTTI_TEST_KINDS=${in_threads} TUTTI_TEST_THREADS=3 LABELS programs)
 
 # The newest MPIs. MPI_Request_get_status of MPICH 5.0 ends persistent requests.
 string(REPLACE ",getstatus" "" together_mpich5 ${together})
