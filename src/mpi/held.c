@@ -88,9 +88,9 @@ static void take(struct tutti_held *held)
 static struct tutti_held *find(int source, int tag, MPI_Comm comm)
 {
     struct tutti_held *held = list;
-    while (held && (held->claimed || held->comm != comm ||
-                    (source != MPI_ANY_SOURCE && held->status.MPI_SOURCE != source) ||
-                    (tag != MPI_ANY_TAG && held->status.MPI_TAG != tag)))
+    while (held &&
+           (held->claimed || held->comm != comm || (source != MPI_ANY_SOURCE && held->status.MPI_SOURCE != source) ||
+            (tag != MPI_ANY_TAG && held->status.MPI_TAG != tag)))
         held = held->next;
     return held;
 }

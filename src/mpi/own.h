@@ -11,8 +11,8 @@ void tutti_own_open(void);
 int tutti_own_request(int persistent, MPI_Request *request, int *tag);
 /* Makes the MPI bring its own calls on, whatever messages have come that nobody has asked for. Never waits. */
 void tutti_own_progress(void);
-/* The active request of this tag completes. Made while the step is still open, so that nobody is inside MPI_Wait for it:
- * a thread of MPICH 4.0 that waits does not see what another one has sent to its own process. */
+/* The active request of this tag completes. Made while the step is still open, so that nobody is inside MPI_Wait for
+ * it: a thread of MPICH 4.0 that waits does not see what another one has sent to its own process. */
 void tutti_own_complete(int tag);
 /* Gives the MPI a message from this process to itself, which it has matched on return. The text stays until `sending`
  * is complete. One call at a time. 0, or -1. */

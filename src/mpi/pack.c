@@ -232,8 +232,8 @@ static int move(struct packing *call, real_call *real, void *with, int *code)
     return 1;
 }
 
-/* The MPI looks at what it is given, and raises its errors. By the size of nothing: Intel MPI ends a program that unpacks
- * no elements of a type with gaps. */
+/* The MPI looks at what it is given, and raises its errors. By the size of nothing: Intel MPI ends a program that
+ * unpacks no elements of a type with gaps. */
 static int external_checked(const char *datarep, MPI_Datatype type)
 {
     MPI_Aint bytes;

@@ -286,8 +286,7 @@ static int packed_from(void *buf, int count, MPI_Datatype type, void *packed, in
             tutti_real.MPI_Pack_size((int)count, datatype, comm, &bytes) != MPI_SUCCESS || bytes < 0)                  \
             return just_##name arguments;                                                                              \
         void *packed = malloc((size_t)bytes + 1);                                                                      \
-        if (!packed ||                                                                                                 \
-            packed_from(buf, (int)count, datatype, packed, bytes, &position, comm) != MPI_SUCCESS) {                   \
+        if (!packed || packed_from(buf, (int)count, datatype, packed, bytes, &position, comm) != MPI_SUCCESS) {        \
             free(packed);                                                                                              \
             return just_##name arguments;                                                                              \
         }                                                                                                              \

@@ -154,11 +154,17 @@ static int is_idle(void *stream)
     return tutti_door.device->stream_query(stream);
 }
 
-/* Waits for what is in the communicator's stream, and says whether all of it has succeeded. By the engine: what a peer
- * needs to come to its part of it may be open here, and in a fiber the others must go on. */
+/* Waits for what is in the communicator's stream; in a fiber the others go on, for which a peer may wait. Quiet: what
+ * is brought on may allocate, and that may wait for these kernels. */
+static int drain(const struct tutti_comm *comm)
+{
+    return tutti_progress_wait(&(const struct tutti_wait){.done = is_idle, .with = comm->stream->stream, .quiet = 1});
+}
+
+/* Once drained: whether all of it has succeeded. */
 static int finished(const struct tutti_comm *comm)
 {
-    int status = tutti_progress_wait(&(const struct tutti_wait){.done = is_idle, .with = comm->stream->stream});
+    int status = drain(comm);
     return status == TUTTI_OK ? tutti_team_fault(comm->team) : status;
 }
 
@@ -274,7 +280,7 @@ int tutti_comm_stream_close(struct tutti_comm *comm, int closing)
                         comm->transport.base.label);
             idle = 0;
         } else if (capturing == 0) {
-            tutti_progress_wait(&(const struct tutti_wait){.done = is_idle, .with = comm->stream->stream});
+            drain(comm);
         }
     }
     if (comm->team)

@@ -1,7 +1,7 @@
 /* The helper: a thread that brings on what is open while no thread of the program does. Needed where several threads
- * call the MPI: one may open a step and leave, while another one already stands in a call of the MPI's own, which brings
- * on nothing of Tutti's. It calls the MPI, so it is there under MPI_THREAD_MULTIPLE alone; it is made when the first
- * step is opened, sleeps while nothing is open, and only looks on while waits of the program poll. */
+ * call the MPI: one may open a step and leave, while another one already stands in a call of the MPI's own, which
+ * brings on nothing of Tutti's. It calls the MPI, so it is there under MPI_THREAD_MULTIPLE alone; it is made when the
+ * first step is opened, sleeps while nothing is open, and only looks on while waits of the program poll. */
 #ifndef TUTTI_PROGRESS_HELPER_H
 #define TUTTI_PROGRESS_HELPER_H
 

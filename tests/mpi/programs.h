@@ -33,11 +33,13 @@
     X(cancel)                                                                                                          \
     X(longer)                                                                                                          \
     X(truncate)                                                                                                        \
-    X(types) X(freetypes) X(freeinit) X(device) X(host) X(large) X(bcast) X(gather) X(scatter) X(allgather)            \
-        X(alltoall) X(reduce) X(allreduce) X(redscat) X(scan) X(barrier) X(blocking) X(icoll) X(vector) X(inplace)     \
-            X(dup) X(split) X(idup) X(freeopen) X(late) X(reqfree) X(any) X(some) X(test) X(getstatus) X(skew)         \
-                X(mixed) X(idupmix) X(nullstatus) X(selffree) X(pbsend) X(freecoll) X(oddplace) X(arenas) X(fresh)     \
-                    X(lag) X(selfall) X(pcoll)
+    X(types)                                                                                                           \
+    X(freetypes)                                                                                                       \
+    X(freeinit) X(device) X(host) X(large) X(bcast) X(gather) X(scatter) X(allgather) X(alltoall) X(reduce)            \
+        X(allreduce) X(redscat) X(scan) X(barrier) X(blocking) X(icoll) X(vector) X(inplace) X(dup) X(split) X(idup)   \
+            X(freeopen) X(late) X(reqfree) X(any) X(some) X(test) X(getstatus) X(skew) X(mixed) X(idupmix)             \
+                X(nullstatus) X(selffree) X(pbsend) X(freecoll) X(oddplace) X(arenas) X(fresh) X(lag) X(selfall)       \
+                    X(pcoll)
 enum prog_kind {
 #define PROG_KIND(name) PROG_##name,
     PROG_KINDS(PROG_KIND)

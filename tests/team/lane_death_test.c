@@ -133,8 +133,8 @@ static int die(struct tutti_transport *transport, void *unused)
     s.memory = memory;
     s.lane = tutti_lane_new(kit.node, s.device, SCRATCH);
     /* A rank polls until all are there: the others need its answers. */
-    for (int open = 0, tries = 0;
-         atomic_load(&shared->opened) < RANKS && CHECK(tries < 100000, "the lanes open"); tries++) {
+    for (int open = 0, tries = 0; atomic_load(&shared->opened) < RANKS && CHECK(tries < 100000, "the lanes open");
+         tries++) {
         tutti_lane_poll(s.lane, 1);
         int all = 1;
         for (int r = 0; r < RANKS; r++)
