@@ -13,33 +13,15 @@
 #endif
 
 /* What may be drawn; TUTTI_TEST_KINDS takes these names. */
+/* clang-format off */
 #define PROG_KINDS(X)                                                                                                  \
-    X(send)                                                                                                            \
-    X(ssend)                                                                                                           \
-    X(bsend)                                                                                                           \
-    X(rsend)                                                                                                           \
-    X(isend)                                                                                                           \
-    X(irecv)                                                                                                           \
-    X(persistent)                                                                                                      \
-    X(sendrecv)                                                                                                        \
-    X(replace)                                                                                                         \
-    X(self)                                                                                                            \
-    X(null)                                                                                                            \
-    X(probe)                                                                                                           \
-    X(iprobe)                                                                                                          \
-    X(mprobe)                                                                                                          \
-    X(anytag)                                                                                                          \
-    X(anysource)                                                                                                       \
-    X(cancel)                                                                                                          \
-    X(longer)                                                                                                          \
-    X(truncate)                                                                                                        \
-    X(types)                                                                                                           \
-    X(freetypes)                                                                                                       \
+    X(send) X(ssend) X(bsend) X(rsend) X(isend) X(irecv) X(persistent) X(sendrecv) X(replace) X(self) X(null)          \
+    X(probe) X(iprobe) X(mprobe) X(anytag) X(anysource) X(cancel) X(longer) X(truncate) X(types) X(freetypes)          \
     X(freeinit) X(device) X(host) X(large) X(bcast) X(gather) X(scatter) X(allgather) X(alltoall) X(reduce)            \
-        X(allreduce) X(redscat) X(scan) X(barrier) X(blocking) X(icoll) X(vector) X(inplace) X(dup) X(split) X(idup)   \
-            X(freeopen) X(late) X(reqfree) X(any) X(some) X(test) X(getstatus) X(skew) X(mixed) X(idupmix)             \
-                X(nullstatus) X(selffree) X(pbsend) X(freecoll) X(oddplace) X(arenas) X(fresh) X(lag) X(selfall)       \
-                    X(pcoll)
+    X(allreduce) X(redscat) X(scan) X(barrier) X(blocking) X(icoll) X(vector) X(inplace) X(dup) X(split) X(idup)       \
+    X(freeopen) X(late) X(reqfree) X(any) X(some) X(test) X(getstatus) X(skew) X(mixed) X(idupmix) X(nullstatus)       \
+    X(selffree) X(pbsend) X(freecoll) X(oddplace) X(arenas) X(fresh) X(lag) X(selfall) X(pcoll)
+/* clang-format on */
 enum prog_kind {
 #define PROG_KIND(name) PROG_##name,
     PROG_KINDS(PROG_KIND)
