@@ -80,7 +80,8 @@ void tutti_places_of(const struct tutti_plan *plan, int64_t count, const void *b
         return;
     /* All in one allocation: the usual case. */
     int64_t reach = (count - 1) * plan->extent;
-    const char *first = (const char *)buffer + plan->true_lower, *end = (const char *)buffer + plan->true_end;
+    const intptr_t from = (intptr_t)buffer; /* of MPI_BOTTOM 0 */
+    const char *first = (const char *)(from + plan->true_lower), *end = (const char *)(from + plan->true_end);
     if (reach < 0)
         first += reach;
     else

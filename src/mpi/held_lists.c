@@ -150,7 +150,7 @@ static int held_MPI_Waitany(int n, MPI_Request requests[], int *which, MPI_Statu
     struct marked m;
     if (likely(!open_marked(&m, n, requests, NULL, 0)))
         return just_MPI_Waitany(n, requests, which, status);
-    MPI_Status own, *where = status == MPI_STATUS_IGNORE ? &own : status;
+    MPI_Status own = {0}, *where = status == MPI_STATUS_IGNORE ? &own : status;
     const int code = just_MPI_Waitany(n, m.shown, which, where);
     return end_any(&m, *which, where, code);
 }
@@ -160,7 +160,7 @@ static int held_MPI_Testany(int n, MPI_Request requests[], int *which, int *flag
     struct marked m;
     if (likely(!open_marked(&m, n, requests, NULL, 0)))
         return just_MPI_Testany(n, requests, which, flag, status);
-    MPI_Status own, *where = status == MPI_STATUS_IGNORE ? &own : status;
+    MPI_Status own = {0}, *where = status == MPI_STATUS_IGNORE ? &own : status;
     const int code = just_MPI_Testany(n, m.shown, which, flag, where);
     return end_any(&m, code != MPI_SUCCESS || *flag ? *which : MPI_UNDEFINED, where, code);
 }

@@ -154,7 +154,7 @@ static int held_MPI_Wait(MPI_Request *request, MPI_Status *status)
     if (likely(!mark))
         return just_MPI_Wait(request, status);
     MPI_Request real = tutti_mark_real(mark, *request);
-    MPI_Status own, *where = status == MPI_STATUS_IGNORE ? &own : status;
+    MPI_Status own = {0}, *where = status == MPI_STATUS_IGNORE ? &own : status;
     const int code = just_MPI_Wait(&real, where);
     if (!mark->persistent)
         *request = real;
@@ -167,7 +167,7 @@ static int held_MPI_Test(MPI_Request *request, int *flag, MPI_Status *status)
     if (likely(!mark))
         return just_MPI_Test(request, flag, status);
     MPI_Request real = tutti_mark_real(mark, *request);
-    MPI_Status own, *where = status == MPI_STATUS_IGNORE ? &own : status;
+    MPI_Status own = {0}, *where = status == MPI_STATUS_IGNORE ? &own : status;
     const int code = just_MPI_Test(&real, flag, where);
     if (code == MPI_SUCCESS && !*flag) {
         tutti_mark_back(mark);
@@ -181,7 +181,7 @@ static int held_MPI_Test(MPI_Request *request, int *flag, MPI_Status *status)
 static int held_MPI_Request_get_status(MPI_Request request, int *flag, MPI_Status *status)
 {
     const struct tutti_mark *mark = tutti_mark_none() ? NULL : tutti_mark_see(request);
-    MPI_Status own, *where = mark && status == MPI_STATUS_IGNORE ? &own : status;
+    MPI_Status own = {0}, *where = mark && status == MPI_STATUS_IGNORE ? &own : status;
     const int code = just_MPI_Request_get_status(tutti_mark_real(mark, request), flag, where);
     if (!mark || code != MPI_SUCCESS || !*flag)
         return code;

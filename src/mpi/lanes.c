@@ -45,7 +45,7 @@ static int has_come(void *with)
 /* Asked of the MPI itself, with a message to this rank. */
 static int forgets(void)
 {
-    struct own_message own;
+    struct own_message own = {.code = MPI_SUCCESS};
     MPI_Status status;
     char out = 0, in = 0;
     int self = 0;

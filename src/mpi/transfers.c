@@ -20,7 +20,7 @@ static void put_request(struct tutti_transfer *transfer, MPI_Request request)
 
 static MPI_Request request_of(const struct tutti_transfer *transfer)
 {
-    MPI_Request request;
+    MPI_Request request = tutti_handles.no_request;
     memcpy(&request, &transfer->handle, sizeof request);
     return request;
 }
@@ -40,7 +40,7 @@ int tutti_transport_send(struct tutti_transport *transport, const void *memory, 
                          int synchronous, struct tutti_transfer *out)
 {
     TUTTI_INSIDE();
-    MPI_Request request;
+    MPI_Request request = tutti_handles.no_request;
     if (bytes > TUTTI_TRANSFER_MOST)
         return TUTTI_ERR_ARGUMENT;
     if ((synchronous ? tutti_real.MPI_Issend : tutti_real.MPI_Isend)(memory, (int)bytes, tutti_handles.byte, to, tag,
@@ -54,7 +54,7 @@ int tutti_transport_receive(struct tutti_transport *transport, void *memory, siz
                             struct tutti_transfer *out)
 {
     TUTTI_INSIDE();
-    MPI_Request request;
+    MPI_Request request = tutti_handles.no_request;
     if (room > TUTTI_TRANSFER_MOST)
         return TUTTI_ERR_ARGUMENT;
     if (tutti_real.MPI_Irecv(memory, (int)room, tutti_handles.byte, from == TUTTI_ANY_RANK ? MPI_ANY_SOURCE : from,
@@ -85,7 +85,7 @@ int tutti_transport_receive_caught(struct tutti_transport *transport, struct tut
 {
     TUTTI_INSIDE();
     MPI_Message message;
-    MPI_Request request;
+    MPI_Request request = tutti_handles.no_request;
     (void)transport;
     if (room > TUTTI_TRANSFER_MOST)
         return TUTTI_ERR_ARGUMENT;

@@ -40,7 +40,7 @@ uint64_t tutti_pipelined_fragment(uint64_t bytes);
  * carry() or withdraw() called. NULL: it cannot be now. */
 struct tutti_outgoing *tutti_pipelined_offer(struct tutti_pipelined *pipelined, const struct tutti_elements *elements,
                                              uint64_t bytes, uint64_t fragment, int gpu, int to,
-                                             struct tutti_pipelined_mail *out);
+                                             struct tutti_pipelined_mail *mail);
 /* The mail was not sent. */
 void tutti_outgoing_withdraw(struct tutti_outgoing *out);
 /* Packs all fragments and hands them to the transport; the protocol sees to the rest. granted (may be NULL): tells
