@@ -184,7 +184,7 @@ static void start(void)
     tutti_own_open();
     tutti_progress_watch(dead_process);
     tutti_progress_mpi(tutti_own_progress);
-    if (!getenv("NOHELP") && tutti_door.multiple)
+    if (tutti_door.multiple)
         tutti_helper_begin(poll_inside);
     tutti_lanes_open();
     tutti_comm_make(tutti_handles.world); /* so that its first call, if it is a nonblocking one, waits for nobody */
