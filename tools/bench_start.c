@@ -197,5 +197,7 @@ int bench_start(const struct bench_options *options, const struct bench_place *p
     tool_words_free(&line);
     if (launcher < 0)
         return 1;
+    if (interrupts > 1) /* the ranks may have ended by themselves before the launcher was told */
+        return 128 + SIGINT;
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
