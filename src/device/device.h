@@ -117,7 +117,8 @@ struct tutti_device {
     int (*free)(void *device);
     int (*alloc_pinned)(size_t bytes, void **host); /* host memory that copies reach fast */
     int (*free_pinned)(void *host);
-    /* Makes host memory (page-aligned, shared with other processes or not) visible to kernels of `gpu`. */
+    /* Makes host memory (page-aligned, shared with other processes or not) visible to kernels of `gpu`, and pinned.
+     * gpu -1: of any. */
     int (*map_host)(int gpu, void *host, size_t bytes, void **device);
     int (*unmap_host)(int gpu, void *host);
 

@@ -96,6 +96,7 @@ static void meet_library(void)
     int length = 0;
     tutti_real.MPI_Get_library_version(text, &length);
     tutti_door.intel = strstr(text, "Intel") != NULL;
+    tutti_door.overruns = strstr(text, "Open MPI") != NULL;
 }
 
 /* Whether the MPI refuses equal send and receive buffers of so many elements. Intel MPI does. */

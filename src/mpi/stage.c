@@ -3,84 +3,10 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "core/settings.h"
 
-/* ---- pool of pinned memory ---- */
-
-enum { KEPT = 16, LEAST = 4096, LAZY_FROM = 64 << 10 };
-
-static struct {
-    void *memory;
-    size_t room;
-} kept[KEPT];
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-
-static size_t most_kept(void)
-{
-    return (size_t)tutti_settings()->staging_mb << 20;
-}
-
-void *tutti_pinned_take(size_t bytes, size_t *room)
-{
-    size_t want = LEAST;
-    while (want < bytes && want < most_kept())
-        want *= 2;
-    if (want < bytes)
-        want = bytes;
-    void *memory = NULL;
-    pthread_mutex_lock(&lock);
-    for (int i = 0; i < KEPT && !memory; i++) {
-        if (kept[i].memory && kept[i].room == want) {
-            memory = kept[i].memory;
-            kept[i].memory = NULL;
-        }
-    }
-    pthread_mutex_unlock(&lock);
-    *room = want;
-    if (!memory && tutti_door.device->alloc_pinned && tutti_door.device->alloc_pinned(want, &memory) != TUTTI_OK)
-        memory = NULL;
-    return memory;
-}
-
-void tutti_pinned_give(void *memory, size_t room)
-{
-    if (!memory)
-        return;
-    if (room <= most_kept()) {
-        pthread_mutex_lock(&lock);
-        for (int i = 0; i < KEPT && memory; i++) {
-            if (!kept[i].memory) {
-                kept[i].memory = memory;
-                kept[i].room = room;
-                memory = NULL;
-            }
-        }
-        pthread_mutex_unlock(&lock);
-    }
-    if (memory)
-        tutti_door.device->free_pinned(memory);
-}
-
-void tutti_pinned_close(void)
-{
-    pthread_mutex_lock(&lock);
-    for (int i = 0; i < KEPT; i++) {
-        if (kept[i].memory)
-            tutti_door.device->free_pinned(kept[i].memory);
-        kept[i].memory = NULL;
-    }
-    pthread_mutex_unlock(&lock);
-}
-
-/* Memory that is touched as far as a message reaches. */
-static void *lazy_take(size_t bytes, size_t *room)
-{
-    *room = (bytes + LEAST - 1) / LEAST * LEAST;
-    void *memory = mmap(NULL, *room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    return memory == MAP_FAILED ? NULL : memory;
-}
+enum { LAZY_FROM = 64 << 10 };
 
 /* ---- shape of a buffer ---- */
 
@@ -290,7 +216,7 @@ int tutti_span_open(struct tutti_span *span, const void *buffer, MPI_Count count
         span->bytes = (size_t)count * span->size;
     span->lazy = way & TUTTI_SPAN_LAZY && span->bytes > LAZY_FROM && (span->packed || span->prefix);
     if (span->lazy)
-        span->memory = lazy_take(span->bytes, &span->room);
+        span->memory = tutti_overrun_map(span->bytes);
     else if (tutti_scratch_take(&span->scratch, span->packed ? &span->places : NULL, span->bytes))
         span->memory = span->scratch.memory;
     span->host = span->packed ? span->memory : span->memory - lowest;
@@ -319,7 +245,7 @@ int tutti_span_in(struct tutti_span *span)
 /* What came after all, through pinned memory. */
 static int lazy_out(struct tutti_span *span, size_t bytes)
 {
-    size_t room, most = most_kept();
+    size_t room, most = (size_t)tutti_settings()->staging_mb << 20;
     char *piece = tutti_pinned_take(bytes < most ? bytes : most, &room), *user = span->user + span->origin;
     int status = piece ? TUTTI_OK : TUTTI_ERR_MEMORY;
     for (size_t at = 0; at < bytes && status == TUTTI_OK; at += most) {
@@ -367,8 +293,8 @@ void tutti_span_close(struct tutti_span *span)
         return;
     if (!span->lazy)
         tutti_scratch_give(&span->scratch);
-    else if (span->memory)
-        munmap(span->memory, span->room);
+    else
+        tutti_overrun_unmap(span->memory);
     if (span->plan)
         tutti_plan_drop(span->plan);
     if (span->own_type)

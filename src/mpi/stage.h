@@ -4,6 +4,7 @@
 #ifndef TUTTI_MPI_STAGE_H
 #define TUTTI_MPI_STAGE_H
 
+#include "mpi/pinned.h"
 #include "mpi/scratch.h"
 
 /* PACKED: the MPI is told the type `given`, not the program's. LATER: the contents are copied by tutti_span_in(), not
@@ -23,7 +24,6 @@ struct tutti_span {
     int way;                      /* TUTTI_SPAN_IN | TUTTI_SPAN_OUT */
     char *user;                   /* lowest byte in device memory */
     char *memory;                 /* lowest byte in host memory, or in device scratch (of packed elements) */
-    size_t room;                  /* of `memory`, where that is lazy */
     struct tutti_scratch scratch; /* where `memory` lies otherwise */
     size_t bytes;                 /* of the image, or of the packed elements */
     MPI_Count count;              /* elements */
@@ -79,11 +79,6 @@ int tutti_span_out(struct tutti_span *span, MPI_Count bytes);
 void tutti_span_shorten(struct tutti_span *span, MPI_Count count);
 /* Gives the host memory back. */
 void tutti_span_close(struct tutti_span *span);
-
-/* Pinned host memory from a small pool; *room is what the pool counts and wants back. NULL without memory. */
-void *tutti_pinned_take(size_t bytes, size_t *room);
-void tutti_pinned_give(void *memory, size_t room);
-void tutti_pinned_close(void);
 
 /* Bytes of a received message, or -1 where the MPI does not say. */
 MPI_Count tutti_received(const MPI_Status *status);

@@ -191,7 +191,7 @@ int tutti_cuda_map_host(int gpu, void *host, size_t bytes, void **device)
 {
     struct tutti_cuda_scope scope;
     CUdeviceptr seen = 0;
-    int status = tutti_cuda_enter(gpu, 1, &scope);
+    int status = tutti_cuda_enter(gpu < 0 ? tutti_cuda_any() : gpu, 1, &scope);
     if (status != TUTTI_OK)
         return status;
     pthread_mutex_lock(&registered_lock);
