@@ -2,7 +2,8 @@
 tutti_mpi_program(mpi-programs LIBRARIES tutti-core m MPIS ${TUTTI_MPIS}
                   SOURCES programs.c programs_draw.c programs_messages.c programs_calls.c programs_groups.c programs_endings.c
                           programs_together.c programs_layout.c programs_text.c programs_data.c programs_run.c
-                          programs_collect.c programs_wait.c)
+                          programs_collect.c programs_wait.c programs_comms.c programs_neighbours.c
+                          programs_inter.c)
 tutti_mpi_builders("${TUTTI_MPIS}" program_builders)
 foreach(mpi IN LISTS program_builders)
   target_link_libraries(mpi-programs.${mpi} PRIVATE mpi-kit.${mpi})

@@ -20,7 +20,8 @@
     X(freeinit) X(device) X(host) X(large) X(bcast) X(gather) X(scatter) X(allgather) X(alltoall) X(reduce)            \
     X(allreduce) X(redscat) X(scan) X(barrier) X(blocking) X(icoll) X(vector) X(inplace) X(dup) X(split) X(idup)       \
     X(freeopen) X(late) X(reqfree) X(any) X(some) X(test) X(getstatus) X(skew) X(mixed) X(idupmix) X(nullstatus)       \
-    X(selffree) X(pbsend) X(freecoll) X(oddplace) X(arenas) X(fresh) X(lag) X(selfall) X(pcoll)
+    X(selffree) X(pbsend) X(freecoll) X(oddplace) X(arenas) X(fresh) X(lag) X(selfall) X(pcoll) X(cart) X(graph)       \
+    X(neighbor) X(twice) X(inter)
 /* clang-format on */
 enum prog_kind {
 #define PROG_KIND(name) PROG_##name,
@@ -29,6 +30,9 @@ enum prog_kind {
         PROG_KIND_COUNT
 };
 extern const char *const prog_kind_names[PROG_KIND_COUNT];
+struct prog_kinds {
+    unsigned char may[PROG_KIND_COUNT];
+};
 
 enum {
     PROG_RANKS = 8,
@@ -113,6 +117,11 @@ enum prog_collective {
     PROG_ALLGATHERV,
     PROG_ALLTOALL,
     PROG_ALLTOALLV,
+    PROG_NEIGHBOR_ALLGATHER,
+    PROG_NEIGHBOR_ALLGATHERV,
+    PROG_NEIGHBOR_ALLTOALL,
+    PROG_NEIGHBOR_ALLTOALLV,
+    PROG_NEIGHBOR_ALLTOALLW,
     PROG_REDUCE,
     PROG_ALLREDUCE,
     PROG_REDUCE_SCATTER,
@@ -123,19 +132,31 @@ enum prog_collective {
 };
 struct prog_coll {
     enum prog_collective kind;
-    int comm, root, in_place, op; /* root: rank in the communicator */
+    int comm, root, in_place, op; /* root: place in the communicator */
     int persistent, base;         /* a start of the request that collective `base` stands for; 2: that is freed */
     int k;                        /* elements of its types; 0: each rank has others */
     enum prog_element element;
-    int counts[PROG_RANKS][PROG_RANKS]; /* elements from one rank of the communicator to another one */
+    int counts[PROG_RANKS]
+              [PROG_RANKS]; /* elements from one place of the communicator to another one, or to a neighbour */
+    int lettered;           /* with neighbours, or between groups: what lies in the blocks has names: */
+    signed char letter[PROG_RANKS][2][PROG_RANKS]; /* by place, side and block; -1: nothing comes */
     struct prog_side side[PROG_RANKS][2];
     int req[PROG_RANKS]; /* nonblocking */
 };
 
-enum prog_origin { PROG_WORLD, PROG_DUP, PROG_SPLIT, PROG_IDUP };
+enum prog_origin { PROG_WORLD, PROG_DUP, PROG_SPLIT, PROG_IDUP, PROG_CART, PROG_GRAPH, PROG_INTER, PROG_ORIGINS };
+/* Neighbours by place, in the order of the MPI; -1: MPI_PROC_NULL. */
+struct prog_topology {
+    int dims, dim[2], periods[2], weighted; /* dims 0: a graph */
+    int ins[PROG_RANKS], outs[PROG_RANKS], from[PROG_RANKS][PROG_RANKS], to[PROG_RANKS][PROG_RANKS];
+    int edge[PROG_RANKS][PROG_RANKS]; /* what comes from from[][i] is its block edge[][i] */
+    int twice;                        /* some rank is another one's neighbour twice */
+};
 struct prog_comm {
     enum prog_origin origin;
-    int parent, size, members[PROG_RANKS], color;
+    int parent, size, members[PROG_RANKS], color; /* a place is an index of members, in most communicators the rank */
+    int left;                  /* of an intercommunicator: so many members are the one group, the rest the other */
+    int topology;              /* neighbours are those of p->topology[this]; -1: none */
     int wild;                  /* its messages are those of groups, received from any source with any tag */
     int loose;                 /* receives may have any tag; no groups then */
     enum prog_element element; /* of its messages */
@@ -186,11 +207,13 @@ struct prog_step {
 };
 
 struct prog {
-    uint64_t number, seed, kinds; /* kinds: bits of enum prog_kind */
-    int ranks, comms, ends, reqs, colls, groups, steps, listed;
+    uint64_t number, seed;
+    struct prog_kinds kinds;
+    int ranks, comms, topologies, ends, reqs, colls, groups, steps, listed;
     int settle; /* ends with a barrier: sends may be under way whose requests are freed */
     size_t used[PROG_RANKS][PROG_MEMORIES], buffered[PROG_RANKS];
     struct prog_comm comm[PROG_COMMS];
+    struct prog_topology topology[PROG_COMMS];
     struct prog_end end[PROG_ENDS];
     struct prog_req req[PROG_REQS];
     struct prog_coll coll[PROG_COLLS];
@@ -199,11 +222,13 @@ struct prog {
     int list[PROG_LISTED];
 };
 
+struct prog_run;
+
 /* ---- programs_draw.c ---- */
 
 /* Program `number` of about `length` actions, with buffers of at most `most` bytes and an arena of `arena` bytes. */
 void prog_draw(struct prog *p, uint64_t seed, uint64_t number, int ranks, int length, size_t most, size_t arena,
-               uint64_t kinds);
+               const struct prog_kinds *kinds);
 
 struct prog_drawer {
     struct prog *p;
@@ -222,7 +247,9 @@ void prog_learn(struct prog_drawer *d, int rank, const int *clock);
 /* A communicator that is ready; -1: none of that sort. */
 int prog_any_comm(struct prog_drawer *d, int wild);
 size_t prog_draw_n(struct prog_drawer *d, enum prog_element element);
-int prog_rank_in(const struct prog_comm *comm, int world); /* -1: not a member */
+int prog_rank_in(const struct prog_comm *comm, int world); /* its place; -1: not a member */
+/* The rank of a place, in its group. */
+int prog_rank_of(const struct prog_comm *comm, int place);
 
 /* ---- programs_messages.c: one action each; 0 where nothing was drawn ---- */
 
@@ -254,10 +281,46 @@ int prog_collective(struct prog_drawer *d);
 /* Starts what other ranks have started of the communicator's collectives, rank -1: of all. */
 void prog_catch_up(struct prog_drawer *d, int comm, int rank);
 int prog_catch_up_any(struct prog_drawer *d);
-int prog_make(struct prog_drawer *d);
-int prog_unmake(struct prog_drawer *d, int comm);
+/* A communicator for a collective call; -1: none. */
+int prog_collective_comm(struct prog_drawer *d);
+/* Begins MPI_Comm_idup of a communicator that is drawn. */
+void prog_begin_duplicate(struct prog_drawer *d, int comm, int rank);
+/* A buffer of blocks whose counts are n[..]; blocks have `unit` elements or a multiple. 0: no room. */
+int prog_place_blocks(struct prog_drawer *d, int rank, struct prog_side *side, const struct prog_coll *coll,
+                      const int *n, int blocks, size_t unit, int gaps);
 /* Frees a persistent collective; at the end of a program. */
 int prog_leave(struct prog_drawer *d);
+
+/* ---- programs_comms.c ---- */
+
+int prog_make(struct prog_drawer *d);
+int prog_unmake(struct prog_drawer *d, int comm);
+void prog_comm_make(struct prog_run *run, const struct prog_step *step);
+
+/* ---- programs_neighbours.c ---- */
+
+/* Members and topology of a communicator whose parent is set. 0: nothing was drawn. */
+int prog_cart_draw(struct prog_drawer *d, struct prog_comm *comm);
+int prog_graph_draw(struct prog_drawer *d, struct prog_comm *comm);
+/* One of the calls with neighbours; -1: none may be drawn there. */
+int prog_neighbor_kind(struct prog_drawer *d, const struct prog_comm *comm);
+int prog_is_neighbor(enum prog_collective kind);
+/* Elements of each block; returns the unit of the counts. */
+size_t prog_neighbor_counts(struct prog_drawer *d, struct prog_coll *coll);
+int prog_neighbor_place(struct prog_drawer *d, struct prog_coll *coll, size_t unit, int me);
+int prog_cart_make(struct prog_run *run, const struct prog_comm *comm, MPI_Comm parent, MPI_Comm *made);
+int prog_graph_make(struct prog_run *run, const struct prog_comm *comm, MPI_Comm parent, MPI_Comm *made);
+
+/* ---- programs_inter.c ---- */
+
+int prog_inter_draw(struct prog_drawer *d, struct prog_comm *comm);
+/* Places of this place's group or of the other one: from *first on. Returns how many. */
+int prog_inter_group(const struct prog_comm *comm, int place, int other, int *first);
+size_t prog_inter_counts(struct prog_drawer *d, struct prog_coll *coll);
+int prog_inter_place(struct prog_drawer *d, struct prog_coll *coll, size_t unit, int me);
+int prog_inter_make(struct prog_run *run, const struct prog_comm *comm, MPI_Comm parent, MPI_Comm *made);
+/* What this place gives as root. */
+int prog_inter_root(const struct prog_comm *comm, const struct prog_coll *coll, int me);
 
 /* ---- programs_layout.c ---- */
 
@@ -291,9 +354,11 @@ struct prog_run {
     MPI_Request req[PROG_REQS], end[PROG_ENDS], coll[PROG_COLLS];
     int started[PROG_REQS], done[PROG_REQS], source[PROG_REQS], tag[PROG_REQS], count[PROG_REQS];
     MPI_Message message[PROG_REQS];
-    MPI_Datatype types[2 * PROG_STEPS];
+    MPI_Datatype types[2 * PROG_STEPS + 2 * PROG_COLLS * PROG_RANKS];
     int counts[PROG_COLLS][4][PROG_RANKS]; /* of collectives: they must last */
-    MPI_Datatype kept[PROG_ENDS];          /* of persistent ends, until the end of the program */
+    MPI_Aint places[PROG_COLLS][2][PROG_RANKS];
+    MPI_Datatype each[PROG_COLLS][2][PROG_RANKS];
+    MPI_Datatype kept[PROG_ENDS]; /* of persistent ends, until the end of the program */
     int type_count, kept_count, group_seen[PROG_GROUPS];
 };
 void prog_run_open(struct prog_run *run, MPI_Comm base, int rank, size_t arena);

@@ -3,6 +3,14 @@
 #include "programs.h"
 #include "programs_own.h"
 
+/* The i-th of a circle of m; between two groups every second one is of the other group. */
+static int in_circle(const struct prog_comm *comm, int first, int m, int i)
+{
+    int left = comm->left, right = comm->size - left, turn = i % m / 2 + first;
+    i %= m;
+    return comm->members[left == 0 ? (first + i) % comm->size : i % 2 ? left + turn % right : turn % left];
+}
+
 /* MPI_Sendrecv round a circle of ranks, or along a chain that begins and ends with MPI_PROC_NULL. */
 int prog_exchange(struct prog_drawer *d)
 {
@@ -12,13 +20,17 @@ int prog_exchange(struct prog_drawer *d)
         return 0;
     struct prog_comm *comm = &p->comm[c];
     int m = 1 + prog_dice(d, comm->size), first = prog_dice(d, comm->size), open = prog_chance(d, PROG_null, 30);
+    if (comm->left) {
+        int fewer = comm->left < comm->size - comm->left ? comm->left : comm->size - comm->left;
+        m = 2 * (1 + prog_dice(d, fewer));
+    }
     if (m == 1 && !open && !prog_may(d, PROG_self))
         return 0;
     size_t n = prog_draw_n(d, comm->element);
     struct prog_end send[PROG_RANKS], receive[PROG_RANKS];
     for (int i = 0; i < m; i++) {
-        int here = comm->members[(first + i) % comm->size], next = comm->members[(first + (i + 1) % m) % comm->size];
-        int before = comm->members[(first + (i + m - 1) % m) % comm->size];
+        int here = in_circle(comm, first, m, i), next = in_circle(comm, first, m, i + 1);
+        int before = in_circle(comm, first, m, i + m - 1);
         send[i] = (struct prog_end){.rank = here, .comm = c, .peer = next, .tag = (i + 1) % m, .group = -1};
         receive[i] = (struct prog_end){.rank = here, .receives = 1, .comm = c, .peer = before, .tag = i, .group = -1};
         if (open && i == m - 1)

@@ -17,16 +17,22 @@ static uint64_t name_of(const struct prog_coll *coll, int number, int from, int 
     return 1000000 + (uint64_t)number * 100 + (uint64_t)from * 10 + (uint64_t)(all ? 0 : to);
 }
 
+static uint64_t letter_of(int number, int letter)
+{
+    return 1000000 + (uint64_t)number * 100 + (uint64_t)letter;
+}
+
 static double value(const struct prog *p, int number, int from, size_t i)
 {
     uint64_t word = random_mix(p->seed + p->number * 911 + (uint64_t)number * 1009 + (uint64_t)from * 17 + i * 8191);
     return (double)(word % (2 * INT_MOST)) - INT_MOST;
 }
 
-static double reduce(const struct prog *p, int number, int ranks, size_t i)
+/* Of the places first..end - 1. */
+static double reduce(const struct prog *p, int number, int first, int end, size_t i)
 {
-    double out = value(p, number, 0, i);
-    for (int q = 1; q < ranks; q++) {
+    double out = value(p, number, first, i);
+    for (int q = first + 1; q < end; q++) {
         double next = value(p, number, q, i);
         int op = p->coll[number].op;
         out = op == 0 ? out + next : op == 1 ? (next > out ? next : out) : (next < out ? next : out);
@@ -34,11 +40,11 @@ static double reduce(const struct prog *p, int number, int ranks, size_t i)
     return out;
 }
 
-/* Elements first.. of a contribution (ranks < 0: of -ranks - 1) or of the result of the first `ranks` ranks. */
-static void numbers(struct prog_run *run, int number, int ranks, size_t first, size_t n)
+/* Elements first.. of the result of places from..end - 1; of one alone it is the contribution. */
+static void numbers(struct prog_run *run, int number, int from, int end, size_t first, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
-        double v = ranks < 0 ? value(run->p, number, -ranks - 1, first + i) : reduce(run->p, number, ranks, first + i);
+        double v = reduce(run->p, number, from, end, first + i);
         int whole = (int)v;
         if (run->p->coll[number].element == PROG_INT)
             memcpy(run->packed + i * sizeof whole, &whole, sizeof whole);
@@ -59,7 +65,7 @@ static void put(struct prog_run *run, const struct prog_side *side, int block, u
     prog_data_expect(run, side, block, n, run->packed);
 }
 
-/* The rank in the communicator; -1: not a member. */
+/* The place in the communicator; -1: not a member. */
 static int place_in(const struct prog_run *run, const struct prog_coll *coll)
 {
     return prog_rank_in(&run->p->comm[coll->comm], run->rank);
@@ -89,10 +95,16 @@ void prog_coll_prepare(struct prog_run *run, int number)
         const struct prog_side *side = out->used ? out : in;
         if (!side->used)
             return;
-        numbers(run, number, -me - 1, 0, elements(side, 0));
+        numbers(run, number, me, me + 1, 0, elements(side, 0));
         prog_data_expect(run, side, 0, elements(side, 0), run->packed);
         return;
     }
+    for (int b = 0; coll->lettered && out->used && b < out->blocks; b++)
+        put(run, out, b, letter_of(number, coll->letter[me][0][b]));
+    if (coll->kind == PROG_BCAST && me == coll->root && coll->lettered)
+        put(run, in, 0, letter_of(number, coll->letter[me][1][0]));
+    if (coll->lettered)
+        return;
     if (coll->kind == PROG_BCAST && me == coll->root)
         put(run, in, 0, name_of(coll, number, me, 0));
     for (int b = 0; out->used && b < out->blocks; b++)
@@ -122,37 +134,46 @@ static void refresh(struct prog_run *run, int number)
     }
 }
 
-/* What a reduction leaves on this rank; 0: nothing. */
-static size_t result_of(const struct prog_run *run, const struct prog_coll *coll, int me, size_t *first, int *ranks)
+/* What a reduction of places *from..*end - 1 leaves on this rank; 0: nothing. */
+static size_t result_of(const struct prog_run *run, const struct prog_coll *coll, int me, size_t *first, int *from,
+                        int *end)
 {
-    const struct prog_side *in = &coll->side[me][1];
+    const struct prog_comm *comm = &run->p->comm[coll->comm];
+    int own;
+    prog_inter_group(comm, me, 0, &own);
     *first = 0;
-    *ranks = run->p->comm[coll->comm].size;
+    *end = prog_inter_group(comm, me, comm->left > 0, from);
+    *end += *from;
     if (coll->kind == PROG_REDUCE_SCATTER || coll->kind == PROG_REDUCE_SCATTER_BLOCK) {
-        for (int q = 0; q < me; q++)
+        for (int q = own; q < me; q++)
             *first += (size_t)coll->counts[0][q];
         return (size_t)coll->counts[0][me];
     }
     if (coll->kind == PROG_SCAN)
-        *ranks = me + 1;
+        *end = me + 1;
     if (coll->kind == PROG_EXSCAN)
-        *ranks = me;
-    return *ranks ? elements(in, 0) : 0;
+        *end = me;
+    return *end ? elements(&coll->side[me][1], 0) : 0;
 }
 
 void prog_coll_arrived(struct prog_run *run, int number)
 {
     const struct prog_coll *coll = &run->p->coll[number];
-    int me = place_in(run, coll), root = me == coll->root, ranks;
+    int me = place_in(run, coll), root = me == coll->root, from, end;
     const struct prog_side *out = &coll->side[me][0], *in = &coll->side[me][1];
     if (is_reduction(coll) && in->used) {
-        size_t first, n = result_of(run, coll, me, &first, &ranks);
+        size_t first, n = result_of(run, coll, me, &first, &from, &end);
         if (in_place(coll, me) && n < elements(in, 0))
             prog_data_adopt(run, in); /* what lies behind the result is not defined */
         if (coll->kind == PROG_EXSCAN && me == 0)
             prog_data_adopt(run, in);
-        numbers(run, number, ranks, first, ranks ? n : 0);
+        numbers(run, number, from, end, first, n);
         prog_data_expect(run, in, 0, n, run->packed);
+    } else if (coll->lettered) {
+        for (int b = 0; in->used && b < in->blocks; b++) {
+            if (coll->letter[me][1][b] >= 0)
+                put(run, in, b, letter_of(number, coll->letter[me][1][b]));
+        }
     } else if (in->used && !(coll->kind == PROG_BCAST && root)) {
         int from_root = coll->kind == PROG_BCAST || coll->kind == PROG_SCATTER || coll->kind == PROG_SCATTERV;
         for (int b = 0; b < in->blocks; b++)
@@ -172,6 +193,22 @@ static void lists(struct prog_run *run, int number, int which, const struct prog
     }
 }
 
+/* Of MPI_Neighbor_alltoallw: bytes, and types by block; every second block is one element of a type of its own. */
+static void wide_lists(struct prog_run *run, int number, int which, const struct prog_side *side, MPI_Datatype type)
+{
+    for (int b = 0; b < side->blocks; b++) {
+        int *count = &run->counts[number][2 * which][b];
+        run->places[number][which][b] = (MPI_Aint)side->displ[b] * side->layout.extent;
+        run->each[number][which][b] = type;
+        if (b % 2 && *count > 0) {
+            MPI_Type_contiguous(*count, type, &run->each[number][which][b]);
+            MPI_Type_commit(&run->each[number][which][b]);
+            run->types[run->type_count++] = run->each[number][which][b];
+            *count = 1;
+        }
+    }
+}
+
 #if PROG_HAS_PERSISTENT
 #define INIT(call, ...) call##_init(__VA_ARGS__ MPI_INFO_NULL, request)
 #else /* not to be drawn there */
@@ -182,13 +219,20 @@ void prog_coll_call(struct prog_run *run, int number, MPI_Request *request, int 
 {
     static const MPI_Op ops[] = {MPI_SUM, MPI_MAX, MPI_MIN};
     const struct prog_coll *coll = &run->p->coll[number];
-    int me = place_in(run, coll), root = coll->root, error = MPI_SUCCESS;
+    const struct prog_comm *on = &run->p->comm[coll->comm];
+    int me = place_in(run, coll), root = on->left ? prog_inter_root(on, coll, me) : coll->root, error = MPI_SUCCESS;
     const struct prog_side *out = &coll->side[me][0], *in = &coll->side[me][1];
     void *to = prog_address(run, in), *from = in_place(coll, me) ? MPI_IN_PLACE : prog_address(run, out);
     MPI_Datatype out_type = prog_type_of(run, out), in_type = prog_type_of(run, in);
     MPI_Comm comm = run->comm[coll->comm];
     lists(run, number, 0, out);
     lists(run, number, 1, in);
+    if (coll->kind == PROG_NEIGHBOR_ALLTOALLW) {
+        wide_lists(run, number, 0, out, out_type);
+        wide_lists(run, number, 1, in, in_type);
+    }
+    MPI_Datatype *out_types = run->each[number][0], *in_types = run->each[number][1];
+    MPI_Aint *out_places = run->places[number][0], *in_places = run->places[number][1];
     int *out_counts = run->counts[number][0], *out_displs = run->counts[number][1];
     int *in_counts = run->counts[number][2], *in_displs = run->counts[number][3];
     int outs = out->count[0], ins = in->count[0];
@@ -224,19 +268,32 @@ void prog_coll_call(struct prog_run *run, int number, MPI_Request *request, int 
         CALL(MPI_Alltoall, MPI_Ialltoall, from, outs, out_type, to, ins, in_type);
     case PROG_ALLTOALLV:
         CALL(MPI_Alltoallv, MPI_Ialltoallv, from, out_counts, out_displs, out_type, to, in_counts, in_displs, in_type);
+    case PROG_NEIGHBOR_ALLGATHER:
+        CALL(MPI_Neighbor_allgather, MPI_Ineighbor_allgather, from, outs, out_type, to, ins, in_type);
+    case PROG_NEIGHBOR_ALLGATHERV:
+        CALL(MPI_Neighbor_allgatherv, MPI_Ineighbor_allgatherv, from, outs, out_type, to, in_counts, in_displs,
+             in_type);
+    case PROG_NEIGHBOR_ALLTOALL:
+        CALL(MPI_Neighbor_alltoall, MPI_Ineighbor_alltoall, from, outs, out_type, to, ins, in_type);
+    case PROG_NEIGHBOR_ALLTOALLV:
+        CALL(MPI_Neighbor_alltoallv, MPI_Ineighbor_alltoallv, from, out_counts, out_displs, out_type, to, in_counts,
+             in_displs, in_type);
+    case PROG_NEIGHBOR_ALLTOALLW:
+        CALL(MPI_Neighbor_alltoallw, MPI_Ineighbor_alltoallw, from, out_counts, out_places, out_types, to, in_counts,
+             in_places, in_types);
     default:
         break;
     }
     MPI_Datatype type = coll->element == PROG_INT ? MPI_INT : MPI_DOUBLE;
-    int n = coll->counts[0][0];
-    int *each = run->counts[number][0];
+    int n = coll->counts[0][coll->kind == PROG_REDUCE_SCATTER_BLOCK ? me : 0], own;
+    int *each = run->counts[number][0], group = prog_inter_group(on, me, 0, &own);
     switch (coll->kind) {
     case PROG_REDUCE:
         CALL(MPI_Reduce, MPI_Ireduce, from, to, n, type, op, root);
     case PROG_ALLREDUCE:
         CALL(MPI_Allreduce, MPI_Iallreduce, from, to, n, type, op);
     case PROG_REDUCE_SCATTER:
-        memcpy(each, coll->counts[0], sizeof coll->counts[0]);
+        memcpy(each, &coll->counts[0][own], (size_t)group * sizeof *each);
         CALL(MPI_Reduce_scatter, MPI_Ireduce_scatter, from, to, each, type, op);
     case PROG_REDUCE_SCATTER_BLOCK:
         CALL(MPI_Reduce_scatter_block, MPI_Ireduce_scatter_block, from, to, n, type, op);

@@ -17,7 +17,7 @@ int prog_dice(struct prog_drawer *d, int n)
 
 int prog_may(const struct prog_drawer *d, enum prog_kind kind)
 {
-    return (int)(d->p->kinds >> kind & 1);
+    return d->p->kinds.may[kind];
 }
 
 int prog_chance(struct prog_drawer *d, enum prog_kind kind, int percent)
@@ -78,6 +78,11 @@ int prog_rank_in(const struct prog_comm *comm, int world)
             return i;
     }
     return -1;
+}
+
+int prog_rank_of(const struct prog_comm *comm, int place)
+{
+    return place < comm->left ? place : place - comm->left;
 }
 
 size_t prog_draw_n(struct prog_drawer *d, enum prog_element element)
@@ -179,16 +184,16 @@ static void lag(struct prog_drawer *d)
 }
 
 void prog_draw(struct prog *p, uint64_t seed, uint64_t number, int ranks, int length, size_t most, size_t arena,
-               uint64_t kinds)
+               const struct prog_kinds *kinds)
 {
     struct prog_drawer drawer = {.p = p, .most = most, .arena = arena}, *d = &drawer;
     memset(p, 0, offsetof(struct prog, comm));
     p->number = number;
     p->seed = seed;
     p->ranks = ranks;
-    p->kinds = kinds;
+    p->kinds = *kinds;
     d->state = random_mix(seed * 1000003 + number * 17 + 5);
-    p->comm[0] = (struct prog_comm){.origin = PROG_WORLD, .parent = -1, .size = ranks, .ready = 1};
+    p->comm[0] = (struct prog_comm){.origin = PROG_WORLD, .parent = -1, .size = ranks, .topology = -1, .ready = 1};
     for (int r = 0; r < ranks; r++)
         p->comm[0].members[r] = r;
     p->comm[0].element = (enum prog_element)prog_dice(d, PROG_ELEMENTS);

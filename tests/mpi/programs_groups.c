@@ -24,7 +24,8 @@ int prog_group(struct prog_drawer *d)
         return 0;
     struct prog_comm *comm = &p->comm[c];
     struct prog_group *g = &p->group[p->groups];
-    *g = (struct prog_group){.comm = c, .to = comm->members[prog_dice(d, comm->size)], .any_tag = comm->wild};
+    int to = prog_dice(d, comm->size), first, others = prog_inter_group(comm, to, comm->left > 0, &first);
+    *g = (struct prog_group){.comm = c, .to = comm->members[to], .any_tag = comm->wild};
     for (int i = 0; i < p->groups; i++) {
         if (comm->wild && p->group[i].comm == c && p->group[i].to == g->to)
             return 0;
@@ -32,7 +33,7 @@ int prog_group(struct prog_drawer *d)
     g->tag = TAGS_FROM + (int)(p->number % PROGRAMS_APART) * PROG_GROUPS + p->groups;
     g->total = 1 + prog_dice(d, 6);
     for (int i = 0; i < g->total; i++) {
-        g->from[i] = comm->members[prog_dice(d, comm->size)];
+        g->from[i] = comm->members[first + prog_dice(d, others)];
         if (!prog_may(d, PROG_self) && g->from[i] == g->to)
             return 0;
     }

@@ -215,8 +215,9 @@ int prog_choose_pair(struct prog_drawer *d, int *comm, int *a, int *b)
     if (*comm < 0)
         return 0;
     const struct prog_comm *it = &d->p->comm[*comm];
-    *a = it->members[prog_dice(d, it->size)];
-    *b = it->members[prog_dice(d, it->size)];
+    int place = prog_dice(d, it->size), first, n = prog_inter_group(it, place, it->left > 0, &first);
+    *a = it->members[place];
+    *b = it->members[first + prog_dice(d, n)];
     return *a != *b || prog_may(d, PROG_self);
 }
 

@@ -35,17 +35,22 @@ MPI_Datatype prog_type_of(struct prog_run *run, const struct prog_side *side)
 
 void prog_type_done(struct prog_run *run)
 {
-    if (run->p->kinds >> PROG_freetypes & 1 || run->at >= run->p->steps) {
+    if (run->p->kinds.may[PROG_freetypes] || run->at >= run->p->steps) {
         while (run->type_count)
             MPI_Type_free(&run->types[--run->type_count]);
     }
+}
+
+static int rank_in(const struct prog_comm *comm, int world)
+{
+    return prog_rank_of(comm, prog_rank_in(comm, world));
 }
 
 static int peer_of(const struct prog *p, const struct prog_end *end)
 {
     return end->peer == PROG_NULL  ? MPI_PROC_NULL
            : end->peer == PROG_ANY ? MPI_ANY_SOURCE
-                                   : prog_rank_in(&p->comm[end->comm], end->peer);
+                                   : rank_in(&p->comm[end->comm], end->peer);
 }
 
 static int tag_of(const struct prog_end *end)
@@ -68,7 +73,7 @@ static void check_status(struct prog_run *run, const struct prog_end *end, int s
     const struct prog_end *from = &p->end[p->req[send].end];
     MPI_Datatype type = prog_layout_type(&end->side.layout);
     int count = -1, elements = -1, cancelled = -1, k = end->side.layout.k, n = (int)from->n;
-    int source = prog_rank_in(&p->comm[end->comm], from->rank);
+    int source = rank_in(&p->comm[end->comm], from->rank);
     MPI_Get_count(status, type, &count);
     MPI_Get_elements(status, type, &elements);
     MPI_Test_cancelled(status, &cancelled);
@@ -110,7 +115,7 @@ static void group_arrived(struct prog_run *run, int number)
         for (int k = 0; k < *i; k++)
             before += run->source[g->receive[k]] == run->source[r];
         for (int k = 0; k < g->total && send < 0; k++) {
-            if (prog_rank_in(&p->comm[g->comm], g->from[k]) == run->source[r] && before-- == 0)
+            if (rank_in(&p->comm[g->comm], g->from[k]) == run->source[r] && before-- == 0)
                 send = g->send[k];
         }
         if (!prog_check(run, send >= 0, "receive #%d of any source: one message too many from %d", r, run->source[r]))
@@ -152,7 +157,7 @@ void prog_arrived(struct prog_run *run, int r, MPI_Status *status, int error)
         prog_check(run, cancelled == 1 && error == MPI_SUCCESS, "%s: not cancelled", text);
     } else if (end->peer == PROG_NULL) {
         prog_check(run, error == MPI_SUCCESS, "%s: error class %d", text, kit_class(error));
-        if (!run->started[r] || run->p->kinds >> PROG_nullstatus & 1)
+        if (!run->started[r] || run->p->kinds.may[PROG_nullstatus])
             check_empty(run, status, MPI_PROC_NULL);
     } else if (req->group >= 0) {
         prog_check(run, error == MPI_SUCCESS, "%s: error class %d", text, kit_class(error));
@@ -251,7 +256,7 @@ static void init(struct prog_run *run, int e)
                 : end->mode == PROG_MODE_BSEND ? MPI_Bsend_init(at, count, type, peer, tag, comm, request)
                 : end->mode == PROG_MODE_RSEND ? MPI_Rsend_init(at, count, type, peer, tag, comm, request)
                                                : MPI_Send_init(at, count, type, peer, tag, comm, request);
-    if (!(run->p->kinds >> PROG_freeinit & 1) && run->type_count)
+    if (!(run->p->kinds.may[PROG_freeinit]) && run->type_count)
         run->kept[run->kept_count++] = run->types[--run->type_count];
     prog_type_done(run);
     succeeded(run, error, "init");
@@ -303,7 +308,7 @@ static void probe(struct prog_run *run, const struct prog_step *step)
     MPI_Get_count(&status, MPI_BYTE, &count);
     for (int i = 0; i < g->total; i++) {
         const struct prog_end *from = &p->end[p->req[g->send[i]].end];
-        found |= prog_rank_in(&p->comm[g->comm], g->from[i]) == status.MPI_SOURCE && from->tag == status.MPI_TAG &&
+        found |= rank_in(&p->comm[g->comm], g->from[i]) == status.MPI_SOURCE && from->tag == status.MPI_TAG &&
                  (int)(from->n * prog_element_bytes[from->side.layout.element]) == count;
     }
     prog_check(run, found, "probe of any source: %d bytes with tag %d from %d were never sent", count, status.MPI_TAG,
@@ -316,31 +321,6 @@ static void glance(struct prog_run *run, const struct prog_end *end)
     int flag = -1;
     succeeded(run, MPI_Iprobe(peer_of(run->p, end), tag_of(end), run->comm[end->comm], &flag, &status), "MPI_Iprobe");
     prog_check(run, flag == 0, "MPI_Iprobe has found what never was sent: %d", flag);
-}
-
-/* ---- communicators ---- */
-
-static void make(struct prog_run *run, const struct prog_step *step)
-{
-    const struct prog *p = run->p;
-    const struct prog_comm *first = &p->comm[step->b];
-    MPI_Comm parent = run->comm[first->parent], made = MPI_COMM_NULL;
-    if (first->origin == PROG_DUP) {
-        succeeded(run, MPI_Comm_dup(parent, &made), "MPI_Comm_dup");
-    } else {
-        int none = step->a < 0, key = none ? 0 : prog_rank_in(&p->comm[step->a], run->rank);
-        succeeded(run, MPI_Comm_split(parent, none ? MPI_UNDEFINED : p->comm[step->a].color, key, &made),
-                  "MPI_Comm_split");
-        prog_check(run, none == (made == MPI_COMM_NULL), "MPI_Comm_split: a communicator where none is due, or none");
-    }
-    if (step->a < 0)
-        return;
-    int rank = -1, size = -1;
-    run->comm[step->a] = made;
-    MPI_Comm_rank(made, &rank);
-    MPI_Comm_size(made, &size);
-    prog_check(run, rank == prog_rank_in(&p->comm[step->a], run->rank) && size == p->comm[step->a].size,
-               "new communicator: rank %d of %d", rank, size);
 }
 
 static void make_step(struct prog_run *run, const struct prog_step *step)
@@ -395,7 +375,7 @@ static void make_step(struct prog_run *run, const struct prog_step *step)
         succeeded(run, MPI_Request_free(&run->coll[step->a]), "MPI_Request_free");
         break;
     case PROG_MAKE:
-        make(run, step);
+        prog_comm_make(run, step);
         break;
     case PROG_MAKE_LATER: {
         const struct prog_comm *comm = &p->comm[p->req[step->a].end];

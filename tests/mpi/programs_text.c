@@ -6,10 +6,27 @@
 
 const char *const prog_way_names[PROG_WAYS] = {"Wait",    "Waitall", "Waitany",  "Waitsome",          "Test",
                                                "Testall", "Testany", "Testsome", "Request_get_status"};
-static const char *const collectives[PROG_COLLECTIVES] = {
-    "Barrier",    "Bcast",    "Gather",    "Gatherv", "Scatter",   "Scatterv",       "Allgather",
-    "Allgatherv", "Alltoall", "Alltoallv", "Reduce",  "Allreduce", "Reduce_scatter", "Reduce_scatter_block",
-    "Scan",       "Exscan"};
+static const char *const collectives[PROG_COLLECTIVES] = {"Barrier",
+                                                          "Bcast",
+                                                          "Gather",
+                                                          "Gatherv",
+                                                          "Scatter",
+                                                          "Scatterv",
+                                                          "Allgather",
+                                                          "Allgatherv",
+                                                          "Alltoall",
+                                                          "Alltoallv",
+                                                          "Neighbor_allgather",
+                                                          "Neighbor_allgatherv",
+                                                          "Neighbor_alltoall",
+                                                          "Neighbor_alltoallv",
+                                                          "Neighbor_alltoallw",
+                                                          "Reduce",
+                                                          "Allreduce",
+                                                          "Reduce_scatter",
+                                                          "Reduce_scatter_block",
+                                                          "Scan",
+                                                          "Exscan"};
 
 struct out {
     char *at, *end;
@@ -92,6 +109,29 @@ static void say_coll(struct out *o, const struct prog *p, int number, int rank)
     say_side(o, &coll->side[me][1]);
 }
 
+/* Members; of a communicator with neighbours how they lie, or whom each tells and hears. */
+static void say_made(struct out *o, const struct prog *p, int number, int first)
+{
+    static const char *const origins[PROG_ORIGINS] = {
+        "", "Comm_dup", "Comm_split", "", "Cart_create", "Dist_graph_create_adjacent", "Intercomm_create"};
+    const struct prog_comm *comm = &p->comm[number < 0 ? first : number];
+    say(o, "%s -> comm %d of %d:", origins[comm->origin], number, comm->parent);
+    for (int i = 0; number >= 0 && i < comm->size; i++)
+        say(o, "%s%d", i && i == comm->left ? " | " : " ", comm->members[i]);
+    if (number < 0 || comm->topology < 0)
+        return;
+    const struct prog_topology *topology = &p->topology[comm->topology];
+    for (int k = 0; k < topology->dims; k++)
+        say(o, "%s%d%s", k ? " x " : ", ", topology->dim[k], topology->periods[k] ? " periodic" : "");
+    for (int i = 0; topology->dims == 0 && i < comm->size; i++) {
+        say(o, ", %d:", i);
+        for (int b = 0; b < topology->ins[i]; b++)
+            say(o, " from %d", topology->from[i][b]);
+        for (int b = 0; b < topology->outs[i]; b++)
+            say(o, " to %d", topology->to[i][b]);
+    }
+}
+
 void prog_text_step(const struct prog *p, int number, char *text, size_t size)
 {
     static const char *const names[] = {"call",
@@ -140,10 +180,7 @@ void prog_text_step(const struct prog *p, int number, char *text, size_t size)
         say_coll(o, p, p->req[step->a].end, step->rank);
         break;
     case PROG_MAKE:
-        say(o, "%s -> comm %d of %d:", p->comm[step->b].origin == PROG_DUP ? "Comm_dup" : "Comm_split", step->a,
-            p->comm[step->b].parent);
-        for (int i = 0; step->a >= 0 && i < p->comm[step->a].size; i++)
-            say(o, " %d", p->comm[step->a].members[i]);
+        say_made(o, p, step->a, step->b);
         break;
     case PROG_MAKE_LATER:
         say(o, " #%d comm %d of %d", step->a, p->req[step->a].end, p->comm[p->req[step->a].end].parent);

@@ -1,5 +1,5 @@
-/* Collective calls of random programs, and the making and freeing of communicators. Ranks start nonblocking ones at
- * different steps, all those of a communicator in one order. */
+/* Collective calls of random programs. Ranks start nonblocking ones at different steps, all those of a communicator in
+ * one order. */
 #include <string.h>
 
 #include "programs.h"
@@ -33,7 +33,7 @@ static void begin(struct prog_drawer *d, int coll, int rank)
     prog_add(d, rank, PROG_BEGIN, r, 0);
 }
 
-static void begin_duplicate(struct prog_drawer *d, int comm, int rank)
+void prog_begin_duplicate(struct prog_drawer *d, int comm, int rank)
 {
     struct prog *p = d->p;
     int r = prog_new_req(d, PROG_DUPLICATES, rank, comm);
@@ -47,7 +47,7 @@ static int catch_up_one(struct prog_drawer *d, int comm, int rank)
     if (coll >= 0)
         begin(d, coll, rank);
     else if (duplicate >= 0)
-        begin_duplicate(d, duplicate, rank);
+        prog_begin_duplicate(d, duplicate, rank);
     return coll >= 0 || duplicate >= 0;
 }
 
@@ -126,9 +126,8 @@ static size_t draw_counts(struct prog_drawer *d, struct prog_coll *coll, int siz
     return varies ? (size_t)unit : n;
 }
 
-/* A buffer of blocks whose counts are n[..]; blocks have `unit` elements or a multiple. */
-static int place_blocks(struct prog_drawer *d, int rank, struct prog_side *side, const struct prog_coll *coll,
-                        const int *n, int blocks, size_t unit, int gaps)
+int prog_place_blocks(struct prog_drawer *d, int rank, struct prog_side *side, const struct prog_coll *coll,
+                      const int *n, int blocks, size_t unit, int gaps)
 {
     *side = (struct prog_side){.blocks = blocks};
     prog_layout_draw(d, &side->layout, coll->element, is_reduction(coll->kind) ? 0 : unit,
@@ -159,52 +158,53 @@ static int place(struct prog_drawer *d, struct prog_coll *coll, size_t unit, int
     case PROG_BARRIER:
         return 1;
     case PROG_BCAST:
-        return place_blocks(d, rank, in, coll, row, 1, unit, 0);
+        return prog_place_blocks(d, rank, in, coll, row, 1, unit, 0);
     case PROG_GATHER:
     case PROG_GATHERV:
-        return (mine || place_blocks(d, rank, out, coll, &row[coll->root], 1, unit, 0)) &&
-               (!root || place_blocks(d, rank, in, coll, column, size, unit, coll->kind == PROG_GATHERV));
+        return (mine || prog_place_blocks(d, rank, out, coll, &row[coll->root], 1, unit, 0)) &&
+               (!root || prog_place_blocks(d, rank, in, coll, column, size, unit, coll->kind == PROG_GATHERV));
     case PROG_SCATTER:
     case PROG_SCATTERV:
-        return (!root || place_blocks(d, rank, out, coll, row, size, unit, coll->kind == PROG_SCATTERV)) &&
-               (mine || place_blocks(d, rank, in, coll, &column[coll->root], 1, unit, 0));
+        return (!root || prog_place_blocks(d, rank, out, coll, row, size, unit, coll->kind == PROG_SCATTERV)) &&
+               (mine || prog_place_blocks(d, rank, in, coll, &column[coll->root], 1, unit, 0));
     case PROG_ALLGATHER:
     case PROG_ALLGATHERV:
-        return (mine || place_blocks(d, rank, out, coll, row, 1, unit, 0)) &&
-               place_blocks(d, rank, in, coll, column, size, unit, coll->kind == PROG_ALLGATHERV);
+        return (mine || prog_place_blocks(d, rank, out, coll, row, 1, unit, 0)) &&
+               prog_place_blocks(d, rank, in, coll, column, size, unit, coll->kind == PROG_ALLGATHERV);
     case PROG_ALLTOALL:
     case PROG_ALLTOALLV:
-        return (mine || place_blocks(d, rank, out, coll, row, size, unit, coll->kind == PROG_ALLTOALLV)) &&
-               place_blocks(d, rank, in, coll, column, size, unit, coll->kind == PROG_ALLTOALLV);
+        return (mine || prog_place_blocks(d, rank, out, coll, row, size, unit, coll->kind == PROG_ALLTOALLV)) &&
+               prog_place_blocks(d, rank, in, coll, column, size, unit, coll->kind == PROG_ALLTOALLV);
     case PROG_REDUCE_SCATTER:
     case PROG_REDUCE_SCATTER_BLOCK:
-        return (mine || place_blocks(d, rank, out, coll, &total, 1, unit, 0)) &&
-               place_blocks(d, rank, in, coll, mine ? &total : &row[me], 1, unit, 0);
+        return (mine || prog_place_blocks(d, rank, out, coll, &total, 1, unit, 0)) &&
+               prog_place_blocks(d, rank, in, coll, mine ? &total : &row[me], 1, unit, 0);
     default:
-        return (mine || place_blocks(d, rank, out, coll, row, 1, unit, 0)) &&
-               (coll->kind == PROG_REDUCE && !root ? 1 : place_blocks(d, rank, in, coll, row, 1, unit, 0));
+        return (mine || prog_place_blocks(d, rank, out, coll, row, 1, unit, 0)) &&
+               (coll->kind == PROG_REDUCE && !root ? 1 : prog_place_blocks(d, rank, in, coll, row, 1, unit, 0));
     }
 }
 
-/* After these every member knows what the others had done before. */
+/* After these every member knows what the others had done before, between groups those of the other group. */
 static void meet(struct prog_drawer *d, const struct prog_comm *comm)
 {
-    int all[PROG_RANKS] = {0};
+    int known[PROG_RANKS][PROG_RANKS];
+    memcpy(known, d->clock, sizeof known);
     for (int i = 0; i < comm->size; i++) {
-        for (int r = 0; r < d->p->ranks; r++)
-            all[r] = d->clock[comm->members[i]][r] > all[r] ? d->clock[comm->members[i]][r] : all[r];
-    }
-    for (int i = 0; i < comm->size; i++) {
-        int here[PROG_RANKS];
-        memcpy(here, all, sizeof here);
-        for (int k = 0; k < comm->size; k++)
-            here[comm->members[k]] -= k != i; /* not the call itself, which may not have returned */
+        int here[PROG_RANKS] = {0}, first, n = prog_inter_group(comm, i, comm->left > 0, &first);
+        for (int k = first; k < first + n; k++) {
+            for (int r = 0; r < d->p->ranks; r++) {
+                /* not the call itself, which may not have returned */
+                int clock = known[comm->members[k]][r] - (r == comm->members[k] && k != i);
+                here[r] = clock > here[r] ? clock : here[r];
+            }
+        }
         prog_learn(d, comm->members[i], here);
     }
 }
 
-/* A communicator for a collective call. Not one that is being duplicated: Open MPI mixes the calls up (idupmix). */
-static int choose_comm(struct prog_drawer *d)
+/* Not one that is being duplicated: Open MPI mixes the calls up (idupmix). */
+int prog_collective_comm(struct prog_drawer *d)
 {
     int c = prog_any_comm(d, -1);
     for (int i = 0; c >= 0 && !prog_may(d, PROG_idupmix) && i < d->p->comms; i++) {
@@ -276,11 +276,14 @@ int prog_leave(struct prog_drawer *d)
 int prog_collective(struct prog_drawer *d)
 {
     struct prog *p = d->p;
-    int c = choose_comm(d), kind = choose_kind(d);
+    int c = prog_collective_comm(d), with = c < 0 ? -1 : prog_neighbor_kind(d, &d->p->comm[c]);
+    int kind = with >= 0 ? with : choose_kind(d);
     int later = prog_may(d, PROG_icoll) && (!prog_may(d, PROG_blocking) || prog_dice(d, 2));
     if (c < 0 || kind < 0 || p->colls == PROG_COLLS || (!later && !prog_may(d, PROG_blocking)))
         return 0;
     struct prog_comm *comm = &p->comm[c];
+    if (comm->left && kind >= PROG_SCAN) /* there is none */
+        return 0;
     if (comm->size == 1 && kind >= PROG_ALLTOALL && kind <= PROG_ALLTOALLV && !prog_may(d, PROG_selfall))
         return 0;
     if (later && start_again(d, c))
@@ -294,7 +297,12 @@ int prog_collective(struct prog_drawer *d)
     coll->op = prog_dice(d, 3);
     coll->element =
         (enum prog_element)(is_reduction(coll->kind) ? PROG_INT + prog_dice(d, 2) : prog_dice(d, PROG_ELEMENTS));
-    size_t unit = draw_counts(d, coll, comm->size);
+    int neighbor = prog_is_neighbor(coll->kind);
+    if (neighbor)
+        coll->in_place = 0;
+    size_t unit = neighbor     ? prog_neighbor_counts(d, coll)
+                  : comm->left ? prog_inter_counts(d, coll)
+                               : draw_counts(d, coll, comm->size);
     struct prog_layout like;
     prog_layout_draw(d, &like, coll->element, unit, 0);
     if (coll->kind == PROG_REDUCE && unit * prog_element_bytes[coll->element] > 2000 && !prog_may(d, PROG_oddplace))
@@ -305,7 +313,9 @@ int prog_collective(struct prog_drawer *d)
     coll->k = prog_chance(d, PROG_mixed, 50) ? 0 : like.k;
     for (int i = 0; i < comm->size; i++) {
         coll->req[i] = -1;
-        if (!place(d, coll, unit, i))
+        if (!(neighbor     ? prog_neighbor_place(d, coll, unit, i)
+              : comm->left ? prog_inter_place(d, coll, unit, i)
+                           : place(d, coll, unit, i)))
             return 0;
     }
     int number = p->colls++;
@@ -324,109 +334,5 @@ int prog_collective(struct prog_drawer *d)
         prog_add(d, comm->members[i], PROG_COLLECTIVE, number, 0);
     if (coll->kind == PROG_BARRIER)
         meet(d, comm);
-    return 1;
-}
-
-int prog_make(struct prog_drawer *d)
-{
-    struct prog *p = d->p;
-    int parent = choose_comm(d), way = prog_dice(d, 3), first = p->comms;
-    static const enum prog_kind kinds[] = {PROG_dup, PROG_split, PROG_idup};
-    for (int i = 0; i < p->comms && !prog_may(d, PROG_idupmix); i++) {
-        if (p->comm[i].origin == PROG_IDUP && !p->comm[i].ready && !p->comm[i].freed)
-            return 0;
-    }
-    if (parent < 0 || !prog_may(d, kinds[way]) || p->comms + p->comm[parent].size > PROG_COMMS)
-        return 0;
-    const struct prog_comm *from = &p->comm[parent];
-    int colors = way == 1 ? 1 + prog_dice(d, from->size) : 1, color[PROG_RANKS];
-    for (int i = 0; i < from->size; i++)
-        color[i] = way == 1 ? prog_dice(d, colors + 1) - (prog_dice(d, 2) != 0) : 0; /* some take no part */
-    for (int k = 0; k < colors; k++) {
-        struct prog_comm *comm = &p->comm[p->comms++];
-        *comm = (struct prog_comm){.origin = (enum prog_origin)(PROG_DUP + way), .parent = parent, .color = k};
-        comm->wild = prog_dice(d, 4) == 0 && prog_may(d, PROG_anysource);
-        comm->loose = !comm->wild && prog_chance(d, PROG_anytag, 50);
-        comm->element = (enum prog_element)prog_dice(d, PROG_ELEMENTS);
-        for (int i = 0; i < from->size; i++) {
-            if (color[i] == k)
-                comm->members[comm->size++] = from->members[i];
-        }
-        for (int i = comm->size - 1; i > 0 && way == 1; i--) { /* keys: any order */
-            int other = prog_dice(d, i + 1), member = comm->members[i];
-            comm->members[i] = comm->members[other];
-            comm->members[other] = member;
-        }
-        comm->ready = way != 2 && comm->size > 0;
-        comm->freed = comm->size == 0;
-    }
-    if (way == 2) {
-        for (int i = 0; i < from->size; i++)
-            p->comm[first].req[i] = -1;
-        prog_catch_up(d, parent, from->members[0]);
-        begin_duplicate(d, first, from->members[0]);
-        return 1;
-    }
-    prog_catch_up(d, parent, -1);
-    for (int i = 0; i < from->size; i++) {
-        struct prog_step *step = prog_add(d, from->members[i], PROG_MAKE, first, first);
-        step->needed = colors;
-        for (int k = 0; k < colors; k++) {
-            if (prog_rank_in(&p->comm[first + k], from->members[i]) >= 0)
-                step->a = first + k;
-        }
-        if (prog_rank_in(&p->comm[step->a], from->members[i]) < 0)
-            step->a = -1;
-    }
-    return 1;
-}
-
-/* 1 where nothing would still be posted on the communicator, and nothing is open unless that may be. */
-static int may_unmake(const struct prog_drawer *d, int comm)
-{
-    const struct prog *p = d->p;
-    for (int e = 0; e < p->ends; e++) {
-        if (p->end[e].comm == comm && p->end[e].persistent == 1)
-            return 0;
-    }
-    for (int c = 0; c < p->colls; c++) {
-        if (p->coll[c].comm == comm && p->coll[c].persistent == 1 && p->coll[c].base == c)
-            return 0;
-    }
-    for (int g = 0; g < p->groups; g++) {
-        if (p->group[g].comm == comm &&
-            (p->group[g].sends < p->group[g].total || p->group[g].receives < p->group[g].total))
-            return 0;
-    }
-    for (int c = 0; c < p->comms; c++) {
-        if (p->comm[c].parent == comm && !p->comm[c].freed && !p->comm[c].ready)
-            return 0;
-    }
-    for (int r = 0; r < p->reqs; r++) {
-        const struct prog_req *req = &p->req[r];
-        int on = req->type == PROG_COLLECTS     ? p->coll[req->end].comm
-                 : req->type == PROG_DUPLICATES ? p->comm[req->end].parent
-                                                : p->end[req->end].comm;
-        if (on == comm && req->type == PROG_SENDS && req->partner < 0 && req->group < 0 &&
-            p->end[req->end].peer != PROG_NULL)
-            return 0;
-        enum prog_kind asks = req->type > PROG_RECEIVES ? PROG_freecoll : PROG_freeopen;
-        if (on == comm && !req->done && (!prog_may(d, asks) || !prog_completable(p, r)))
-            return 0;
-    }
-    return 1;
-}
-
-int prog_unmake(struct prog_drawer *d, int comm)
-{
-    struct prog *p = d->p;
-    if (comm <= 0 || p->comm[comm].freed || !p->comm[comm].ready)
-        return 0;
-    prog_catch_up(d, comm, -1);
-    if (!may_unmake(d, comm))
-        return 0;
-    p->comm[comm].freed = 1;
-    for (int i = 0; i < p->comm[comm].size; i++)
-        prog_add(d, p->comm[comm].members[i], PROG_UNMAKE, comm, 0);
     return 1;
 }
