@@ -101,6 +101,7 @@ static const enum prog_kind unusual[] = {
     PROG_pbsend,     /* second start of MPI_Bsend_init while the first is under way: wrong data from Open MPI */
     PROG_selfall,    /* MPI_Alltoall, MPI_Alltoallv and nonblocking on a communicator of one rank: MPICH stands still */
     PROG_freecoll,   /* MPI_Comm_free with nonblocking collectives open: Open MPI crashes */
+    PROG_neighborw,  /* MPI_Neighbor_alltoallw, nonblocking too: MPICH receives as much from each as from one */
     PROG_twice,      /* all to all with a rank that is a neighbour twice: MPIs differ in what meets what */
     PROG_oddplace    /* MPI_IN_PLACE: MPICH crashes in MPI_Reduce, Open MPI skips a number in MPI_Ialltoallv */
 };

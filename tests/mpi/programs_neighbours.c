@@ -142,7 +142,7 @@ int prog_neighbor_kind(struct prog_drawer *d, const struct prog_comm *comm)
     if (comm->topology < 0 || !prog_chance(d, PROG_neighbor, 60))
         return -1;
     int twice = d->p->topology[comm->topology].twice && !prog_may(d, PROG_twice);
-    return PROG_NEIGHBOR_ALLGATHER + prog_dice(d, twice ? 2 : 5);
+    return PROG_NEIGHBOR_ALLGATHER + prog_dice(d, twice ? 2 : prog_may(d, PROG_neighborw) ? 5 : 4);
 }
 
 size_t prog_neighbor_counts(struct prog_drawer *d, struct prog_coll *coll)
@@ -174,12 +174,16 @@ int prog_neighbor_place(struct prog_drawer *d, struct prog_coll *coll, size_t un
     const struct prog_topology *topology = &d->p->topology[comm->topology];
     int one = coll->kind <= PROG_NEIGHBOR_ALLGATHERV, ins = topology->ins[me], outs = one ? 1 : topology->outs[me];
     int varies = coll->kind != PROG_NEIGHBOR_ALLGATHER && coll->kind != PROG_NEIGHBOR_ALLTOALL;
+    struct prog_side *side = coll->side[me];
     int n[PROG_RANKS];
     for (int b = 0; b < ins; b++) {
         int from = topology->from[me][b];
         n[b] = coll->counts[from < 0 ? me : from][from < 0 || one ? 0 : topology->edge[me][b]];
     }
-    return prog_place_blocks(d, comm->members[me], &coll->side[me][0], coll, coll->counts[me], outs, unit,
-                             varies && !one) &&
-           prog_place_blocks(d, comm->members[me], &coll->side[me][1], coll, n, ins, unit, varies);
+    if (!prog_place_blocks(d, comm->members[me], &side[0], coll, coll->counts[me], outs, unit, varies && !one) ||
+        !prog_place_blocks(d, comm->members[me], &side[1], coll, n, ins, unit, varies))
+        return 0;
+    for (int i = 0; i < 2 && !varies; i++) /* even where there is nobody: all give as many */
+        side[i].count[0] = coll->counts[0][0] / side[i].layout.k;
+    return 1;
 }
