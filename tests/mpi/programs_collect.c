@@ -223,8 +223,6 @@ void prog_coll_call(struct prog_run *run, int number, MPI_Request *request, int 
     int me = place_in(run, coll), root = on->left ? prog_inter_root(on, coll, me) : coll->root, error = MPI_SUCCESS;
     const struct prog_side *out = &coll->side[me][0], *in = &coll->side[me][1];
     void *to = prog_address(run, in), *from = in_place(coll, me) ? MPI_IN_PLACE : prog_address(run, out);
-    if (on->left && coll->kind == PROG_REDUCE && !out->used)
-        from = run->arena[0]; /* which does not matter, but MPICH asks for an address */
     MPI_Datatype out_type = prog_type_of(run, out), in_type = prog_type_of(run, in);
     MPI_Comm comm = run->comm[coll->comm];
     lists(run, number, 0, out);
@@ -243,6 +241,12 @@ void prog_coll_call(struct prog_run *run, int number, MPI_Request *request, int 
         to = MPI_IN_PLACE;
     }
     MPI_Op op = ops[coll->op];
+    if (on->left && coll->kind == PROG_REDUCE && !out->used)
+        from = run->arena[0]; /* which does not matter, but MPICH asks for an address */
+    if (on->left && coll->kind == PROG_BCAST && !in->used && !run->p->kinds.may[PROG_nullroot]) {
+        to = run->arena[0];
+        ins = coll->counts[coll->root][0];
+    }
 #define CALL(blocking, later, ...)                                                                                     \
     error = init      ? INIT(blocking, __VA_ARGS__, comm, )                                                            \
             : request ? later(__VA_ARGS__, comm, request)                                                              \
