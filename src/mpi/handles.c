@@ -1,6 +1,8 @@
 /* MPI handles to element types and operators: two small hash tables, filled at MPI_Init and only read afterwards. */
 #include "mpi/door.h"
 
+#include <wchar.h>
+
 #include "mpi/own.h"
 #include "mpi/stub.h"
 
@@ -47,6 +49,27 @@ static size_t size_of(MPI_Datatype type)
     return (size_t)size;
 }
 
+/* Removes the operators by which the MPI itself does not reduce the type. */
+static void ask_ops(MPI_Datatype type)
+{
+    const struct tutti_type_row *found = tutti_type_find(type);
+    MPI_Comm quiet = tutti_own_quiet();
+    if (!found)
+        return;
+    struct tutti_type_row *row = &tutti_type_table[found - tutti_type_table];
+#ifdef TUTTI_FRONT_MPIABI /* by the standard ABI it ends the program on its own errors: no answer can be had */
+    if (tutti_door.intel)
+        row->legal = 0;
+#endif
+    for (int i = 0; i < TUTTI_OP_SLOTS; i++) {
+        const wchar_t mine = 0;
+        wchar_t all;
+        if (tutti_op_table[i].used && row->legal >> tutti_op_table[i].op & 1 &&
+            tutti_real.MPI_Allreduce(&mine, &all, 1, type, tutti_op_table[i].handle, quiet) != MPI_SUCCESS)
+            row->legal &= ~(1u << tutti_op_table[i].op);
+    }
+}
+
 static MPI_Datatype make_half(const char *name)
 {
     MPI_Datatype type = tutti_handles.no_type;
@@ -64,14 +87,26 @@ void tutti_types_open(void)
              TUTTI_GROUP_##group == TUTTI_GROUP_CUINT ? TUTTI_GROUP_CINT : TUTTI_GROUP_##group, 1);
 #define TUTTI_MPI_PAIR(handle, element)                                                                                \
     add_type(handle, size_of(handle) ? TUTTI_TYPE_##element : TUTTI_TYPE_NONE, TUTTI_GROUP_PAIR, 1);
+#define TUTTI_MPI_TEXT(handle, c_type)                                                                                 \
+    add_type(handle,                                                                                                   \
+             tutti_type_of((c_type)-1 < (c_type)1 ? TUTTI_GROUP_CINT : TUTTI_GROUP_CUINT, size_of(handle)),            \
+             TUTTI_GROUP_CINT, 1);
 #include "tutti/mpi_types.def"
 #undef TUTTI_MPI_TYPE
 #undef TUTTI_MPI_PAIR
+#undef TUTTI_MPI_TEXT
 #define TUTTI_OP(id, name, kernel, signs, groups)                                                                      \
     if (kernel)                                                                                                        \
         add_op(MPI_##id, TUTTI_OP_##id);
 #include "tutti/ops.def"
 #undef TUTTI_OP
+#define TUTTI_MPI_TYPE(handle, group)
+#define TUTTI_MPI_PAIR(handle, element)
+#define TUTTI_MPI_TEXT(handle, c_type) ask_ops(handle);
+#include "tutti/mpi_types.def"
+#undef TUTTI_MPI_TYPE
+#undef TUTTI_MPI_PAIR
+#undef TUTTI_MPI_TEXT
     half[TUTTI_MPIX_FLOAT16] = make_half("MPIX_C_FLOAT16");
     half[TUTTI_MPIX_BF16] = make_half("MPIX_C_BF16");
     half_made = 1;
