@@ -99,7 +99,7 @@ static const enum prog_kind unusual[] = {
     PROG_nullstatus, /* MPI_Testany of a receive from MPI_PROC_NULL: no empty status from MPICH */
     PROG_selffree,   /* MPI_Request_free of a send to itself: lost by MPICH */
     PROG_pbsend,     /* second start of MPI_Bsend_init while the first is under way: wrong data from Open MPI */
-    PROG_selfall,    /* MPI_Alltoall, MPI_Alltoallv and nonblocking on a communicator of one rank: MPICH stands still */
+    PROG_selfall,    /* what a collective sends to itself, where a receive with MPI_ANY_TAG is open: MPICH takes it */
     PROG_freecoll,   /* MPI_Comm_free with nonblocking collectives open: Open MPI crashes */
     PROG_neighborw,  /* MPI_Neighbor_alltoallw, nonblocking too: MPICH receives as much from each as from one */
     PROG_twice,      /* all to all with a rank that is a neighbour twice: MPIs differ in what meets what */

@@ -151,6 +151,7 @@ struct prog_topology {
     int ins[PROG_RANKS], outs[PROG_RANKS], from[PROG_RANKS][PROG_RANKS], to[PROG_RANKS][PROG_RANKS];
     int edge[PROG_RANKS][PROG_RANKS]; /* what comes from from[][i] is its block edge[][i] */
     int twice;                        /* some rank is another one's neighbour twice */
+    int itself;                       /* some rank is its own neighbour */
 };
 struct prog_comm {
     enum prog_origin origin;

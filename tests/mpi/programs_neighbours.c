@@ -29,6 +29,8 @@ static int add(struct prog_drawer *d, struct prog_comm *comm, const struct prog_
     for (int i = 0; i < comm->size; i++) {
         struct prog_topology *it = &p->topology[comm->topology];
         it->twice |= is_twice(it->from[i], it->ins[i]) || is_twice(it->to[i], it->outs[i]);
+        for (int b = 0; b < it->ins[i]; b++)
+            it->itself |= it->from[i][b] == i;
     }
     return 1;
 }
@@ -141,7 +143,10 @@ int prog_neighbor_kind(struct prog_drawer *d, const struct prog_comm *comm)
 {
     if (comm->topology < 0 || !prog_chance(d, PROG_neighbor, 60))
         return -1;
-    int twice = d->p->topology[comm->topology].twice && !prog_may(d, PROG_twice);
+    const struct prog_topology *topology = &d->p->topology[comm->topology];
+    if (topology->itself && (comm->loose || comm->wild) && !prog_may(d, PROG_selfall))
+        return -1;
+    int twice = topology->twice && !prog_may(d, PROG_twice);
     return PROG_NEIGHBOR_ALLGATHER + prog_dice(d, twice ? 2 : prog_may(d, PROG_neighborw) ? 5 : 4);
 }
 
