@@ -78,6 +78,8 @@ void tutti_meet_turn(MPI_Comm comm);
 /* Points the stub's table at the MPI; at the door; in a forked child at the MPI but for what would do harm there. */
 enum tutti_table { TUTTI_TABLE_MPI, TUTTI_TABLE_DOOR, TUTTI_TABLE_FORKED };
 void tutti_door_table(enum tutti_table where);
+/* What the MPI has by this name; NULL: nothing. */
+void *tutti_mpi_symbol(const char *name);
 
 /* errors.c */
 int tutti_mpi_version(void); /* of the standard: 301, 400 ... */

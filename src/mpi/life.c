@@ -9,6 +9,7 @@
 #include "core/settings.h"
 #include "mpi/datatypes.h"
 #include "mpi/held.h"
+#include "mpi/hook.h"
 #include "mpi/lanes.h"
 #include "mpi/letters.h"
 #include "mpi/nonblocking.h"
@@ -187,6 +188,8 @@ static void start(void)
     tutti_progress_mpi(tutti_own_progress);
     if (tutti_door.multiple)
         tutti_helper_begin(poll_inside);
+    else
+        tutti_hook_open();
     tutti_lanes_open();
     tutti_comm_make(tutti_handles.world); /* so that its first call, if it is a nonblocking one, waits for nobody */
     pthread_atfork(NULL, NULL, after_fork);
@@ -282,6 +285,8 @@ int tutti_door_MPI_Finalize(void)
     if (tutti_door.on) {
         TUTTI_INSIDE();
         tutti_helper_end();
+        if (!tutti_door.multiple)
+            tutti_hook_close();
         tutti_requests_sweep(1);
         tutti_letters_end();
         tutti_nonblocking_end();

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "mpi/held.h"
+#include "mpi/hook.h"
 #include "mpi/moved.h"
 #include "mpi/nonblocking.h"
 #include "mpi/rows.h"
@@ -25,13 +26,19 @@ static inline int none_held(void)
 
 /* ---- collectives ---- */
 
+/* 1 where it can be seen who has arrived. */
+static int seen(const struct tutti_team *team)
+{
+    return team && team->size > 1 && team->whole && team->state != TUTTI_TEAM_BROKEN;
+}
+
 static int all_here(void *with)
 {
     struct tutti_comm *state = with;
     if (!tutti_comm_ready(state, 0) || atomic_load_explicit(&state->queued, memory_order_acquire) > 0)
         return 0;
     const struct tutti_team *team = state->team;
-    if (!team || team->size == 1 || !team->whole || team->state == TUTTI_TEAM_BROKEN)
+    if (!seen(team))
         return 1;
     for (int r = 0; r < team->size; r++) {
         if (!tutti_team_is_here(team, r))
@@ -40,11 +47,13 @@ static int all_here(void *with)
     return 1;
 }
 
-static void meet(MPI_Comm comm)
+/* Returns 1 where the call now ends without any help; else steps of this rank may be needed before all have arrived. */
+static int meet(MPI_Comm comm)
 {
     struct tutti_comm *state = comm == tutti_handles.no_comm ? NULL : tutti_comm_find(comm);
-    if (state)
-        tutti_progress_wait(&(const struct tutti_wait){.done = all_here, .with = state, .watched = 1});
+    if (!state || tutti_progress_wait(&(const struct tutti_wait){.done = all_here, .with = state, .watched = 1}))
+        return 0;
+    return seen(state->team) || !tutti_progress_busy();
 }
 
 static int is_turn(void *with)
@@ -208,8 +217,9 @@ static int finish(int code, MPI_Request *request, MPI_Status *status)
     static int(*just_##name) parameters;                                                                               \
     static int patient_##name parameters                                                                               \
     {                                                                                                                  \
-        if (!nothing_open())                                                                                           \
-            meet(form);                                                                                                \
+        if (nothing_open())                                                                                            \
+            return just_##name arguments;                                                                              \
+        TUTTI_HOOKED(!meet(form));                                                                                     \
         return just_##name arguments;                                                                                  \
     }
 #define RECEIVES(form, name, parameters, arguments)                                                                    \

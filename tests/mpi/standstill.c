@@ -180,23 +180,32 @@ enum { CASES = sizeof cases / sizeof cases[0] };
 
 /* ---- */
 
-static void run_case(int which, int mixed, int other)
+/* Where rank 0's call is: on the allreduce's communicator, on another one of the same ranks, or on one of all ranks
+ * while the allreduce is of the first two alone (a node of their own where there are several). */
+enum place { SAME, OTHER, LARGER, PLACES };
+
+static void run_case(int which, int mixed, enum place place)
 {
+    static const char *const names[PLACES] = {"", " on another communicator", " on a larger communicator"};
     MPI_Comm comm, beside;
     MPI_Request request;
     int mine[COUNT], want[COUNT];
     char name[160];
-    snprintf(name, sizeof name, "%s%s, %s memory", cases[which].name, other ? " on another communicator" : "",
-             mixed ? "mixed" : "device");
+    const int other = place != SAME, low = place == LARGER && kit_rank > 1 ? kit_rank : 0;
+    const int ranks = place != LARGER ? kit_size : kit_rank > 1 ? 1 : 2;
+    snprintf(name, sizeof name, "%s%s, %s memory", cases[which].name, names[place], mixed ? "mixed" : "device");
     doing = name;
     alarm(SECONDS);
-    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    if (place == LARGER)
+        MPI_Comm_split(MPI_COMM_WORLD, low, kit_rank, &comm);
+    else
+        MPI_Comm_dup(MPI_COMM_WORLD, &comm);
     MPI_Comm_dup(MPI_COMM_WORLD, &beside);
     if (cases[which].all && other) /* the ranks must have met on it before */
         CHECK(reduce_host(beside, 0), "the first call beside %s", name);
     for (int i = 0; i < COUNT; i++) {
         mine[i] = kit_rank + 3 * i + which;
-        want[i] = kit_size * (kit_size - 1) / 2 + kit_size * (3 * i + which);
+        want[i] = ranks * low + ranks * (ranks - 1) / 2 + ranks * (3 * i + which);
     }
     const int host = mixed && kit_rank == 0;
     int sum[COUNT] = {0};
@@ -321,8 +330,8 @@ int main(int argc, char **argv)
         if (only[0] && !strstr(cases[which].name, only))
             continue;
         for (int mixed = 0; mixed < 2; mixed++) {
-            run_case(which, mixed, 0);
-            run_case(which, mixed, 1);
+            for (int place = 0; place < PLACES; place++)
+                run_case(which, mixed, (enum place)place);
         }
     }
     kit_close(&in);
