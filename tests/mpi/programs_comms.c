@@ -66,6 +66,15 @@ static int draw_one(struct prog_drawer *d, enum prog_origin origin, int parent)
     return 1;
 }
 
+static int has_collectives(const struct prog *p, int comm)
+{
+    for (int r = 0; r < p->reqs; r++) {
+        if (p->req[r].type == PROG_COLLECTS && !p->req[r].done && p->coll[p->req[r].end].comm == comm)
+            return 1;
+    }
+    return 0;
+}
+
 int prog_make(struct prog_drawer *d)
 {
     struct prog *p = d->p;
@@ -79,6 +88,8 @@ int prog_make(struct prog_drawer *d)
         return 0;
     const struct prog_comm *from = &p->comm[parent];
     if (from->left && origin != PROG_DUP && origin != PROG_IDUP)
+        return 0;
+    if (from->left && has_collectives(p, parent) && !prog_may(d, PROG_interdup))
         return 0;
     int colors = origin >= PROG_CART ? draw_one(d, origin, parent) : draw_parts(d, origin, parent);
     if (origin == PROG_IDUP) {
