@@ -103,6 +103,7 @@ static const enum prog_kind unusual[] = {
     PROG_freecoll,   /* MPI_Comm_free with nonblocking collectives open: Open MPI crashes */
     PROG_neighborw,  /* MPI_Neighbor_alltoallw, nonblocking too: MPICH receives as much from each as from one */
     PROG_twice,      /* all to all with a rank that is a neighbour twice: MPIs differ in what meets what */
+    PROG_above,      /* graph of a communicator that has a topology: Open MPI 5 goes by that one */
     PROG_interdup,   /* intercommunicator duplicated with nonblocking collectives open on it: Open MPI mixes them up */
     PROG_nullroot,   /* count 0 with MPI_PROC_NULL as root of MPI_Ibcast: Open MPI skips a number */
     PROG_oddplace    /* MPI_IN_PLACE: MPICH crashes in MPI_Reduce, Open MPI skips a number in MPI_Ialltoallv */

@@ -21,7 +21,7 @@
     X(allreduce) X(redscat) X(scan) X(barrier) X(blocking) X(icoll) X(vector) X(inplace) X(dup) X(split) X(idup)       \
     X(freeopen) X(late) X(reqfree) X(any) X(some) X(test) X(getstatus) X(skew) X(mixed) X(idupmix) X(nullstatus)       \
     X(selffree) X(pbsend) X(freecoll) X(oddplace) X(arenas) X(fresh) X(lag) X(selfall) X(pcoll) X(cart) X(graph)       \
-    X(neighbor) X(neighborw) X(twice) X(nullroot) X(inter) X(interdup)
+    X(neighbor) X(neighborw) X(twice) X(above) X(nullroot) X(inter) X(interdup)
 /* clang-format on */
 enum prog_kind {
 #define PROG_KIND(name) PROG_##name,

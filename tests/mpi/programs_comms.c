@@ -89,6 +89,8 @@ int prog_make(struct prog_drawer *d)
     const struct prog_comm *from = &p->comm[parent];
     if (from->left && origin != PROG_DUP && origin != PROG_IDUP)
         return 0;
+    if (from->topology >= 0 && origin >= PROG_CART && !prog_may(d, PROG_above))
+        return 0;
     if (from->left && has_collectives(p, parent) && !prog_may(d, PROG_interdup))
         return 0;
     int colors = origin >= PROG_CART ? draw_one(d, origin, parent) : draw_parts(d, origin, parent);
