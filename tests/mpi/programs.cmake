@@ -38,11 +38,22 @@ programs(blocking ${moved},${reduced},${around},dup,split,blocking 300 50)
 programs(moved ${moved},${around},dup,split,icoll,blocking 300 50)
 programs(reduced ${reduced},${around},icoll 300 50)
 
+# Collectives with neighbours, and between the groups of intercommunicators.
+set(neighbours "cart,graph,neighbor")
+programs(neighbours ${neighbours},${around},barrier,dup,icoll,blocking 200 50)
+programs(neighbours-few ${neighbours},${around},barrier,dup,icoll,blocking 100 30 TUTTI_RULES=message:*@direct
+         TUTTI_CACHE_ENTRIES=4 TUTTI_LANE_MB=1)
+tutti_mpi_test(mpi-programs-neighbours-twice PROGRAM mpi-programs RANKS 3 RANKS_MPICH 2 ARGS 60 40 100k 20
+               MPIS openmpi openmpi5 mpich5 LABELS programs
+               ENV TUTTI_TEST_KINDS=cart,neighbor,twice,selfall,device,host,large,vector,types,blocking)
+programs(inter inter,${moved},${reduced},device,host,large,late,vector,types,dup,split,blocking 100 50)
+programs(inter-later inter,${moved},${reduced},${around},dup,split,icoll,lag 120 40)
+
 # All of them together: messages, and collectives blocking and not, some open over the others.
 set(together ${messages},${moved},${reduced},${around},fresh,icoll,lag)
 # What the programs expect, tried on the MPI alone.
 tutti_mpi_test(mpi-programs-plain PROGRAM mpi-programs RANKS 3 RANKS_MPICH 2 ARGS 400 40 100k 20 NO_PRELOAD
-               ENV TUTTI_TEST_PLAIN=1 TUTTI_TEST_KINDS=${together} LABELS programs)
+               ENV TUTTI_TEST_PLAIN=1 TUTTI_TEST_KINDS=${together},${neighbours},inter LABELS programs)
 programs(together ${together} 300 150)
 programs(together-packed ${together} 150 50 TUTTI_RULES=message:*@packed TUTTI_LANE_MB=1)
 programs(together-direct ${together} 150 50 TUTTI_RULES=message:*@direct TUTTI_CACHE_ENTRIES=4)
@@ -54,6 +65,15 @@ programs(together-few ${together} 150 50 TUTTI_CHANNEL_MB=1 TUTTI_WINDOW_MB=8 TU
 programs(together-gpus ${together} 150 50 TUTTI_HOST_GPUS=1)
 tutti_mpi_test(mpi-programs-together-two-nodes PROGRAM mpi-programs RANKS 4 ARGS 150 40 100k 20 MPIS openmpi
                ENV TUTTI_TEST_KINDS=${together} TUTTI_NODE_RANKS=2 LABELS programs)
+# Blocking collectives between groups while nonblocking reductions are open take progress hooks of the MPI, which
+# MPICH 4.0 has not.
+set(beside ${neighbours},inter,${moved},${reduced},${around},dup,split,idup,icoll,blocking)
+tutti_mpi_test(mpi-programs-beside PROGRAM mpi-programs RANKS 3 RANKS_MPICH 2 ARGS 100 40 100k 20
+               MPIS openmpi openmpi5 mpich5 ENV TUTTI_TEST_KINDS=${beside} LABELS programs)
+tutti_mpi_test(mpi-programs-beside-nodes PROGRAM mpi-programs RANKS 3 ARGS 150 40 100k 20 MPIS openmpi
+               ENV TUTTI_TEST_KINDS=${beside},neighborw TUTTI_NODE_RANKS=1 LABELS programs)
+tutti_mpi_test(mpi-programs-beside-two-nodes PROGRAM mpi-programs RANKS 4 ARGS 60 40 100k 20 MPIS openmpi
+               ENV TUTTI_TEST_KINDS=${together},${beside} TUTTI_NODE_RANKS=2 LABELS programs)
 # Threads, each with programs of its own. Several threads that make communicators at once stand still in Open MPI 4.1
 # itself.
 string(REPLACE ",dup,split,idup,freeopen" "" in_threads ${messages})
