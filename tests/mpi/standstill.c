@@ -10,8 +10,9 @@
 #include <unistd.h>
 
 #include "kit.h"
+#include "standstill.h"
 
-enum { COUNT = 700, LONG = 1 << 20, SECONDS = 40, LATE_US = 10000 };
+enum { COUNT = 700, LONG = 1 << 20, SECONDS = 15, LATE_US = 10000 };
 static const char *doing = "start";
 static struct kit_buffer in, out, box;
 static char *text;
@@ -156,25 +157,21 @@ static int gather_device(MPI_Comm comm, int first)
     return fine;
 }
 
-static const struct {
-    const char *name;
-    int (*call)(MPI_Comm comm, int first);
-    int all; /* 1: of all ranks */
-} cases[] = {
-    {"MPI_Recv of host memory", receive_host, 0},
-    {"MPI_Recv of device memory", receive_device, 0},
-    {"MPI_Ssend", send_synchronous, 0},
-    {"MPI_Probe", probe_it, 0},
-    {"MPI_Mprobe", probe_and_take, 0},
-    {"MPI_Sendrecv", exchange, 0},
-    {"MPI_Sendrecv_replace", replace, 0},
-    {"MPI_Barrier", barrier, 1},
-    {"MPI_Bcast", broadcast, 1},
-    {"MPI_Allreduce of host memory", reduce_host, 1},
-    {"MPI_Allreduce of device memory", reduce_device, 1},
-    {"MPI_Comm_dup", duplicate, 1},
-    {"MPI_Comm_split", split, 1},
-    {"MPI_Gather", gather_device, 1},
+static const struct still_case cases[] = {
+    {"MPI_Recv of host memory", receive_host, 0, 0},
+    {"MPI_Recv of device memory", receive_device, 0, 0},
+    {"MPI_Ssend", send_synchronous, 0, 0},
+    {"MPI_Probe", probe_it, 0, 0},
+    {"MPI_Mprobe", probe_and_take, 0, 0},
+    {"MPI_Sendrecv", exchange, 0, 0},
+    {"MPI_Sendrecv_replace", replace, 0, 0},
+    {"MPI_Barrier", barrier, 1, 0},
+    {"MPI_Bcast", broadcast, 1, 0},
+    {"MPI_Allreduce of host memory", reduce_host, 1, 0},
+    {"MPI_Allreduce of device memory", reduce_device, 1, 0},
+    {"MPI_Comm_dup", duplicate, 1, 0},
+    {"MPI_Comm_split", split, 1, 0},
+    {"MPI_Gather", gather_device, 1, 0},
 };
 enum { CASES = sizeof cases / sizeof cases[0] };
 
@@ -184,7 +181,7 @@ enum { CASES = sizeof cases / sizeof cases[0] };
  * while the allreduce is of the first two alone (a node of their own where there are several). */
 enum place { SAME, OTHER, LARGER, PLACES };
 
-static void run_case(int which, int mixed, enum place place)
+static void run_case(const struct still_case *it, int mixed, enum place place)
 {
     static const char *const names[PLACES] = {"", " on another communicator", " on a larger communicator"};
     MPI_Comm comm, beside;
@@ -193,7 +190,7 @@ static void run_case(int which, int mixed, enum place place)
     char name[160];
     const int other = place != SAME, low = place == LARGER && kit_rank > 1 ? kit_rank : 0;
     const int ranks = place != LARGER ? kit_size : kit_rank > 1 ? 1 : 2;
-    snprintf(name, sizeof name, "%s%s, %s memory", cases[which].name, names[place], mixed ? "mixed" : "device");
+    snprintf(name, sizeof name, "%s%s, %s memory", it->name, names[place], mixed ? "mixed" : "device");
     doing = name;
     alarm(SECONDS);
     if (place == LARGER)
@@ -201,11 +198,11 @@ static void run_case(int which, int mixed, enum place place)
     else
         MPI_Comm_dup(MPI_COMM_WORLD, &comm);
     MPI_Comm_dup(MPI_COMM_WORLD, &beside);
-    if (cases[which].all && other) /* the ranks must have met on it before */
+    if (it->all && other) /* the ranks must have met on it before */
         CHECK(reduce_host(beside, 0), "the first call beside %s", name);
     for (int i = 0; i < COUNT; i++) {
-        mine[i] = kit_rank + 3 * i + which;
-        want[i] = ranks * low + ranks * (ranks - 1) / 2 + ranks * (3 * i + which);
+        mine[i] = kit_rank + 3 * i + mixed;
+        want[i] = ranks * low + ranks * (ranks - 1) / 2 + ranks * (3 * i + mixed);
     }
     const int host = mixed && kit_rank == 0;
     int sum[COUNT] = {0};
@@ -217,11 +214,11 @@ static void run_case(int which, int mixed, enum place place)
     CHECK(error == MPI_SUCCESS, "starting beside %s: class %d", name, kit_class(error));
     MPI_Comm where = other ? beside : comm;
     if (kit_rank == 0)
-        CHECK(cases[which].call(where, 1), "%s of rank 0", name);
+        CHECK(it->call(where, 1), "%s of rank 0", name);
     error = MPI_Wait(&request, MPI_STATUS_IGNORE);
     CHECK(error == MPI_SUCCESS, "the wait beside %s: class %d", name, kit_class(error));
-    if (kit_rank == 1 || (kit_rank > 1 && cases[which].all))
-        CHECK(cases[which].call(where, 0), "%s of rank %d", name, kit_rank);
+    if (kit_rank == 1 || (kit_rank > 1 && it->all))
+        CHECK(it->call(where, 0), "%s of rank %d", name, kit_rank);
     if (!host)
         memcpy(sum, kit_get(&out, NULL), sizeof sum);
     CHECK(memcmp(sum, want, sizeof sum) == 0, "the sum beside %s", name);
@@ -311,28 +308,41 @@ static void unexpected(int round)
     alarm(0);
 }
 
+static void run_cases(const struct still_case *list, int count, int pairs)
+{
+    for (int i = 0; i < count; i++) {
+        if (list[i].pair && !pairs)
+            continue;
+        for (int mixed = 0; mixed < 2; mixed++) {
+            for (int place = 0; place < PLACES; place++)
+                run_case(&list[i], mixed, (enum place)place);
+        }
+    }
+}
+
+/* Arguments: "calls": those that name no communicator of all who come to them; "no-pairs": without those that wait in
+ * pairs inside. */
 int main(int argc, char **argv)
 {
     kit_start(&argc, &argv, MPI_THREAD_SINGLE);
     if (kit_size < 2)
         kit_skip("standstill", "needs two ranks");
     signal(SIGALRM, too_long);
-    const char *only = argc > 1 ? argv[1] : "";
+    const int calls = argc > 1 && strcmp(argv[1], "calls") == 0;
     text = malloc(LONG);
     kit_open(&in, KIT_DEVICE, COUNT * sizeof(int));
     kit_open(&out, KIT_DEVICE, COUNT * sizeof(int));
     kit_open(&box, KIT_DEVICE, LONG);
-    for (int round = 0; round < 3 && !only[0]; round++)
-        unexpected(round);
-    for (int round = 0; round < 12 && !only[0]; round++)
-        order(round);
-    for (int which = 0; which < CASES; which++) {
-        if (only[0] && !strstr(cases[which].name, only))
-            continue;
-        for (int mixed = 0; mixed < 2; mixed++) {
-            for (int place = 0; place < PLACES; place++)
-                run_case(which, mixed, (enum place)place);
-        }
+    if (calls) {
+        still_calls_open();
+        run_cases(still_calls, still_call_count, argc < 3 || strcmp(argv[2], "no-pairs") != 0);
+        still_calls_close();
+    } else {
+        for (int round = 0; round < 3; round++)
+            unexpected(round);
+        for (int round = 0; round < 12; round++)
+            order(round);
+        run_cases(cases, CASES, 1);
     }
     kit_close(&in);
     kit_close(&out);

@@ -1,0 +1,146 @@
+/* Windows, files, and communicators out of groups: an MPI makes them all by itself. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "kit.h"
+#include "standstill.h"
+
+enum { TAG = 6 };
+static MPI_Win win;
+static int *shared; /* by the window, an integer a rank */
+static MPI_Comm part;
+static MPI_Group everybody, other;
+static char path[160];
+
+void still_calls_open(void)
+{
+    int pid = (int)getpid(), partner = kit_rank == 0 ? 1 : 0;
+    MPI_Group world;
+    MPI_Bcast(&pid, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    const char *folder = getenv("TMPDIR");
+    snprintf(path, sizeof path, "%s/tutti-standstill.%d", folder && folder[0] ? folder : "/tmp", pid);
+    MPI_Win_allocate((MPI_Aint)kit_size * (MPI_Aint)sizeof(int), sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD, &shared,
+                     &win);
+    MPI_Comm_split(MPI_COMM_WORLD, kit_rank == 0, kit_rank, &part);
+    MPI_Comm_group(MPI_COMM_WORLD, &world);
+    MPI_Group_incl(world, 1, &partner, &other);
+    everybody = world;
+}
+
+void still_calls_close(void)
+{
+    MPI_Win_free(&win);
+    MPI_Comm_free(&part);
+    MPI_Group_free(&everybody);
+    MPI_Group_free(&other);
+}
+
+static int works(MPI_Comm *comm)
+{
+    int one = 1, sum = 0, size;
+    MPI_Comm_size(*comm, &size);
+    return MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, *comm) == MPI_SUCCESS && sum == size &&
+           MPI_Comm_free(comm) == MPI_SUCCESS;
+}
+
+static int with_info(MPI_Comm comm, int first)
+{
+    MPI_Comm made = MPI_COMM_NULL;
+    (void)first;
+    return MPI_Comm_dup_with_info(comm, MPI_INFO_NULL, &made) == MPI_SUCCESS && works(&made);
+}
+
+static int of_group(MPI_Comm comm, int first)
+{
+    MPI_Comm made = MPI_COMM_NULL;
+    (void)first;
+    return MPI_Comm_create_group(comm, everybody, TAG, &made) == MPI_SUCCESS && works(&made);
+}
+
+static int between_groups(MPI_Comm comm, int first)
+{
+    MPI_Comm inter = MPI_COMM_NULL, made = MPI_COMM_NULL;
+    return MPI_Intercomm_create(part, 0, comm, first ? 1 : 0, TAG, &inter) == MPI_SUCCESS &&
+           MPI_Intercomm_merge(inter, !first, &made) == MPI_SUCCESS && works(&made) &&
+           MPI_Comm_free(&inter) == MPI_SUCCESS;
+}
+
+static int windows(MPI_Comm comm, int first)
+{
+    int *base, mine[2] = {kit_rank, 0};
+    MPI_Win made, over, loose;
+    (void)first;
+    return MPI_Win_allocate(64, 1, MPI_INFO_NULL, comm, &base, &made) == MPI_SUCCESS &&
+           MPI_Win_create(mine, sizeof mine, 1, MPI_INFO_NULL, comm, &over) == MPI_SUCCESS &&
+           MPI_Win_create_dynamic(MPI_INFO_NULL, comm, &loose) == MPI_SUCCESS && MPI_Win_free(&made) == MPI_SUCCESS &&
+           MPI_Win_free(&over) == MPI_SUCCESS && MPI_Win_free(&loose) == MPI_SUCCESS;
+}
+
+static int fences(MPI_Comm comm, int first)
+{
+    const int next = (kit_rank + 1) % kit_size, value = 100 + kit_rank, before = (kit_rank + kit_size - 1) % kit_size;
+    (void)comm, (void)first;
+    shared[kit_rank] = 0;
+    int error = MPI_Win_fence(0, win);
+    error |= MPI_Put(&value, 1, MPI_INT, next, kit_rank, 1, MPI_INT, win);
+    error |= MPI_Win_fence(0, win);
+    return error == MPI_SUCCESS && shared[before] == 100 + before;
+}
+
+/* Rank 0 begins when rank 1 has said that it may. */
+static int exposed(MPI_Comm comm, int first)
+{
+    const int value = 77;
+    (void)comm;
+    if (first)
+        return MPI_Win_start(other, 0, win) == MPI_SUCCESS &&
+               MPI_Put(&value, 1, MPI_INT, 1, 0, 1, MPI_INT, win) == MPI_SUCCESS &&
+               MPI_Win_complete(win) == MPI_SUCCESS;
+    shared[0] = 0;
+    return MPI_Win_post(other, 0, win) == MPI_SUCCESS && MPI_Win_wait(win) == MPI_SUCCESS && shared[0] == 77;
+}
+
+/* Rank 1 brings nothing of this on but by its wait. */
+static int locked(MPI_Comm comm, int first)
+{
+    int value = 88, got = 0;
+    (void)comm;
+    if (!first)
+        return 1;
+    return MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 1, 0, win) == MPI_SUCCESS &&
+           MPI_Put(&value, 1, MPI_INT, 1, 0, 1, MPI_INT, win) == MPI_SUCCESS && MPI_Win_flush(1, win) == MPI_SUCCESS &&
+           MPI_Get(&got, 1, MPI_INT, 1, 0, 1, MPI_INT, win) == MPI_SUCCESS && MPI_Win_unlock(1, win) == MPI_SUCCESS &&
+           got == 88;
+}
+
+static int files(MPI_Comm comm, int first)
+{
+    int mine = kit_rank + 1, got = 0;
+    MPI_File file;
+    const MPI_Offset at = (MPI_Offset)kit_rank * (MPI_Offset)sizeof mine;
+    (void)first;
+    int error = MPI_File_open(comm, path, MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE, MPI_INFO_NULL,
+                              &file);
+    if (error != MPI_SUCCESS)
+        return 0;
+    error = MPI_File_write_at_all(file, at, &mine, 1, MPI_INT, MPI_STATUS_IGNORE);
+    error |= MPI_File_sync(file);
+    error |= MPI_File_set_view(file, at, MPI_INT, MPI_INT, "native", MPI_INFO_NULL);
+    error |= MPI_File_read_all(file, &got, 1, MPI_INT, MPI_STATUS_IGNORE);
+    error |= MPI_File_close(&file);
+    return error == MPI_SUCCESS && got == mine;
+}
+
+const struct still_case still_calls[] = {
+    {"MPI_Comm_dup_with_info", with_info, 1, 0},
+    {"MPI_Comm_create_group", of_group, 1, 0},
+    {"MPI_Intercomm_create", between_groups, 1, 1},
+    {"MPI_Win_create", windows, 1, 0},
+    {"MPI_Win_fence", fences, 1, 0},
+    {"MPI_Win_start", exposed, 0, 1},
+    {"MPI_Win_lock", locked, 0, 0},
+    {"MPI_File_open", files, 1, 0},
+};
+const int still_call_count = sizeof still_calls / sizeof still_calls[0];
