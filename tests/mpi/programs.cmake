@@ -41,7 +41,8 @@ programs(reduced ${reduced},${around},icoll 300 50)
 # Collectives with neighbours, and between the groups of intercommunicators.
 set(neighbours "cart,graph,neighbor")
 programs(neighbours ${neighbours},${around},barrier,dup,icoll,blocking 200 50)
-programs(neighbours-few ${neighbours},${around},barrier,dup,icoll,blocking 100 30 TUTTI_RULES=message:*@direct
+programs(neighbours-device ${neighbours},device,large,vector,types,dup,blocking 100 50)
+programs(neighbours-few ${neighbours},device,large,vector,types,dup,blocking 100 30 TUTTI_RULES=message:*@direct
          TUTTI_CACHE_ENTRIES=4 TUTTI_LANE_MB=1)
 tutti_mpi_test(mpi-programs-neighbours-twice PROGRAM mpi-programs RANKS 3 RANKS_MPICH 2 ARGS 60 40 100k 20
                MPIS openmpi openmpi5 mpich5 LABELS programs
@@ -88,7 +89,7 @@ tutti_mpi_test(mpi-programs-together PROGRAM mpi-programs RANKS 2 RANKS_MPICH 2 
                ENV TUTTI_TEST_KINDS=${together_mpich5} LABELS programs)
 
 # Persistent collectives, started again and again.
-set(persistent ${moved},${reduced},${around},dup,split,icoll,pcoll)
+set(persistent ${moved},${reduced},${around},${neighbours},inter,dup,split,icoll,pcoll)
 tutti_mpi_test(mpi-programs-persistent PROGRAM mpi-programs RANKS 3 RANKS_MPICH 2 ARGS 150 40 100k 20
                MPIS openmpi5 mpich5 ENV TUTTI_TEST_KINDS=${persistent} LABELS programs)
 
