@@ -9,6 +9,7 @@
 #include "coll/coll.h"
 #include "core/settings.h"
 #include "core/status.h"
+#include "device/device.h"
 
 extern char **environ;
 
@@ -94,6 +95,14 @@ static void standard(const char *name, const char *value)
     setenv(name, value, 0); /* the user's own choice stays */
 }
 
+/* Then programs may pass CUDA memory, and some ask by the variable of Cray's MPICH. That MPI itself also obeys it, by a
+ * library that may not be there. */
+static int takes_cuda(void)
+{
+    const int device = tutti_settings()->device;
+    return device == TUTTI_SET_DEVICE_CUDA || (device == TUTTI_SET_DEVICE_AUTO && tutti_device_present("cuda"));
+}
+
 static char *preload_value(void)
 {
     char *library = tool_installed_library("libtutti.so");
@@ -133,7 +142,8 @@ static void openmpi_line(const struct tool_start *start, struct tool_words *line
         tool_words_take(line, tool_print("LD_PRELOAD=%s", preload));
     }
     for (char **entry = environ; !here && *entry; entry++) {
-        if (strncmp(*entry, "TUTTI_", 6) == 0 || strncmp(*entry, "CUDA_DEVICE_MAX_CONNECTIONS=", 28) == 0) {
+        if (strncmp(*entry, "TUTTI_", 6) == 0 || strncmp(*entry, "CUDA_DEVICE_MAX_CONNECTIONS=", 28) == 0 ||
+            strncmp(*entry, "MPICH_GPU_SUPPORT_ENABLED=", 26) == 0) {
             tool_words_add(line, "-x");
             tool_words_take(line, tool_print("%.*s", (int)strcspn(*entry, "="), *entry));
         }
@@ -236,6 +246,8 @@ void tool_start_line(const struct tool_start *start, struct tool_words *line)
     /* Streams that share one of the GPU's few queues wait behind each other's kernels, whatever those wait for. */
     standard("CUDA_DEVICE_MAX_CONNECTIONS", "32");
     char *preload = start->preload ? preload_value() : NULL;
+    if (preload && takes_cuda() && !getenv("CRAY_MPICH_DIR") && !getenv("CRAY_MPICH_VERSION"))
+        standard("MPICH_GPU_SUPPORT_ENABLED", "1");
     if (start->mpi->family == TOOL_OPENMPI)
         openmpi_line(start, line, preload);
     else

@@ -86,6 +86,8 @@ struct tutti_pack_launch {
 
 struct tutti_device {
     const char *name;
+    const char *kinds;   /* memory that MPI calls take with it, by MPI 4.1's key mpi_memory_alloc_kinds */
+    int simulates;       /* 1: there is no such hardware: for those who ask for it by name */
     unsigned channel_mb; /* scratch of a communicator where TUTTI_CHANNEL_MB does not say, in MiB */
     int lingers;         /* 1: kernels run beside the thread that launches them, and see what it writes meanwhile */
     int reaches_host;    /* 1: kernels load and store ordinary host memory too */

@@ -63,7 +63,8 @@ void tutti_door_table(enum tutti_table where)
 {
     for (int i = 0; i < CALLS; i++) {
         void *real = *rows[i].real;
-        int always = enabled && (i == CALL_MPI_Init || i == CALL_MPI_Init_thread);
+        int always = enabled && (i == CALL_MPI_Init || i == CALL_MPI_Init_thread || i == CALL_MPIX_Query_cuda_support ||
+                                 i == CALL_MPIX_GPU_query_support);
         int forked = where == TUTTI_TABLE_FORKED && i == CALL_MPI_Free_mem;
         stub.table[i] = where == TUTTI_TABLE_DOOR || always || forked ? rows[i].door : real;
     }

@@ -88,8 +88,7 @@ void tutti_types_open(void)
 #define TUTTI_MPI_PAIR(handle, element)                                                                                \
     add_type(handle, size_of(handle) ? TUTTI_TYPE_##element : TUTTI_TYPE_NONE, TUTTI_GROUP_PAIR, 1);
 #define TUTTI_MPI_TEXT(handle, c_type)                                                                                 \
-    add_type(handle,                                                                                                   \
-             tutti_type_of((c_type)-1 < (c_type)1 ? TUTTI_GROUP_CINT : TUTTI_GROUP_CUINT, size_of(handle)),            \
+    add_type(handle, tutti_type_of((c_type)-1 < (c_type)1 ? TUTTI_GROUP_CINT : TUTTI_GROUP_CUINT, size_of(handle)),    \
              TUTTI_GROUP_CINT, 1);
 #include "tutti/mpi_types.def"
 #undef TUTTI_MPI_TYPE

@@ -7,6 +7,7 @@
 #define ON_FILE(file) tutti_fail_file(file, MPI_ERR_BUFFER)
 #define ON_SELF       tutti_fail_self(MPI_ERR_BUFFER)
 
+#define NO_BUFFER         NULL
 #define BUFFERS1(a)       (tutti_must_stage(a) ? #a : NULL)
 #define BUFFERS2(a, b)    (tutti_must_stage(a) ? #a : BUFFERS1(b))
 #define BUFFERS3(a, b, c) (tutti_must_stage(a) ? #a : BUFFERS2(b, c))
@@ -15,6 +16,11 @@
 #define GENERATE_MEET(name, errors, buffers, parameters, arguments)                                                    \
     int tutti_door_##name parameters                                                                                   \
     {                                                                                                                  \
+        const char *argument = buffers;                                                                                \
+        if (unlikely(argument)) {                                                                                      \
+            tutti_refuse(#name, argument);                                                                             \
+            return errors;                                                                                             \
+        }                                                                                                              \
         tutti_meet_pass(comm);                                                                                         \
         return tutti_real.name arguments;                                                                              \
     }

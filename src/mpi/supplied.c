@@ -100,8 +100,24 @@ static int barrier_init(MPI_Comm comm, MPI_Info info, MPI_Request *request)
     return tutti_door_MPI_Allreduce_init(&mine, &all, 1, tutti_handles.byte, tutti_handles.bor, comm, info, request);
 }
 
+static int no_cuda(void)
+{
+    return 0;
+}
+
+static int no_gpu(int gpu_type, int *is_supported)
+{
+    (void)gpu_type;
+    *is_supported = 0;
+    return MPI_SUCCESS;
+}
+
 void tutti_calls_supply(void)
 {
+    if (!tutti_real.MPIX_Query_cuda_support)
+        tutti_real.MPIX_Query_cuda_support = no_cuda;
+    if (!tutti_real.MPIX_GPU_query_support)
+        tutti_real.MPIX_GPU_query_support = no_gpu;
     tutti_lacks_sendrecv = !tutti_real.MPI_Isendrecv;
     if (!tutti_real.MPI_Barrier_init)
         tutti_real.MPI_Barrier_init = barrier_init;

@@ -43,6 +43,18 @@ for pair in "$@"; do
     holds "$said" " -n 3 .* -a b c $program d\$" "$name: --mpi-args"
 done
 
+# Programs that ask Cray MPICH's variable are told that CUDA memory may be passed; Cray MPICH itself, and a user's own
+# word, stay as they are.
+unset MPICH_GPU_SUPPORT_ENABLED CRAY_MPICH_DIR CRAY_MPICH_VERSION
+said=$("$tutti" run -q --device cuda env 2>&1)
+holds "$said" '^MPICH_GPU_SUPPORT_ENABLED=1$' "the variable for programs that ask"
+said=$("$tutti" run -q --device host env 2>&1)
+lacks "$said" 'MPICH_GPU_SUPPORT_ENABLED' "no CUDA device"
+said=$(CRAY_MPICH_DIR=/opt/cray "$tutti" run -q --device cuda env 2>&1)
+lacks "$said" 'MPICH_GPU_SUPPORT_ENABLED' "Cray MPICH"
+said=$(MPICH_GPU_SUPPORT_ENABLED=0 "$tutti" run -q --device cuda env 2>&1)
+holds "$said" '^MPICH_GPU_SUPPORT_ENABLED=0$' "the user's own choice"
+
 # A program of one MPI is not given to another one's launcher.
 for pair in "$@"; do
     case ${pair%%=*} in

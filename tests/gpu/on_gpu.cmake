@@ -56,6 +56,7 @@ gpu_test(reductions-staged mpi-reductions ${gpu_ranks} ARGS 1500
              "TUTTI_RULES=allreduce:*@staged reduce:*@staged reduce_scatter:*@staged scan:*@staged")
 gpu_test(reductions-shared mpi-reductions ${shared} ARGS 3000 ENV TUTTI_TEST_EXPECT=accelerated)
 gpu_test(bits mpi-bits ${gpu_ranks})
+gpu_test(aware mpi-aware ${gpu_ranks} ARGS cuda,cuda:host,cuda:device,cuda:managed 1)
 foreach(program mixed illegal wrong user users ahead comms threads messages collectives refused)
   gpu_test(${program} mpi-${program} ${gpu_ranks})
 endforeach()

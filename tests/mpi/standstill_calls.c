@@ -121,8 +121,8 @@ static int files(MPI_Comm comm, int first)
     MPI_File file;
     const MPI_Offset at = (MPI_Offset)kit_rank * (MPI_Offset)sizeof mine;
     (void)first;
-    int error = MPI_File_open(comm, path, MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE, MPI_INFO_NULL,
-                              &file);
+    int error =
+        MPI_File_open(comm, path, MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE, MPI_INFO_NULL, &file);
     if (error != MPI_SUCCESS)
         return 0;
     error = MPI_File_write_at_all(file, at, &mine, 1, MPI_INT, MPI_STATUS_IGNORE);

@@ -192,6 +192,7 @@ static unsigned cuda_resident(int gpu)
 
 const struct tutti_device tutti_device_cuda = {
     .name = "cuda",
+    .kinds = "cuda,cuda:host,cuda:device,cuda:managed",
     .channel_mb = 336,
     .lingers = 1,
     .open = cuda_open,

@@ -165,6 +165,8 @@ KEPT_BACK(stream_destroy, (struct tutti_stream * stream), (stream))
 
 const struct tutti_device tutti_device_host = {
     .name = "host",
+    .kinds = "tutti:device",
+    .simulates = 1,
     .reaches_host = 1,
     .channel_mb = 64,
     .open = host_open,

@@ -1,0 +1,60 @@
+/* What a program is told that asks whether its MPI takes device memory: by MPIX_Query_cuda_support and
+ * MPIX_GPU_query_support, before MPI_Init and after it, and by the info key mpi_memory_alloc_kinds. Looked for by name,
+ * as such programs do: not each MPI's header has them. Arguments: the kinds that are to be named (or none), and
+ * whether CUDA memory is taken (1, 0). */
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kit.h"
+
+static void queries(int cuda, const char *when)
+{
+    int (*query)(void), (*support)(int, int *), is = -1;
+    *(void **)(void *)&query = dlsym(RTLD_DEFAULT, "MPIX_Query_cuda_support");
+    *(void **)(void *)&support = dlsym(RTLD_DEFAULT, "MPIX_GPU_query_support");
+    CHECK(query && support, "%s: a query is lacking", when);
+    if (!query || !support)
+        return;
+    CHECK(query() == cuda, "%s: MPIX_Query_cuda_support says %d", when, query());
+    const int code = support(0, &is);
+    CHECK(code == MPI_SUCCESS && is == cuda, "%s: MPIX_GPU_query_support says %d, code %d", when, is, code);
+}
+
+static void info(const char *kinds, MPI_Comm comm)
+{
+    MPI_Info got;
+    char value[512] = "";
+    int flag = 0;
+    MPI_Comm_get_info(comm, &got);
+    MPI_Info_get(got, "mpi_memory_alloc_kinds", (int)sizeof value - 1, value, &flag);
+    MPI_Info_free(&got);
+    if (!kinds[0]) {
+        CHECK(!flag || !strstr(value, "cuda"), "kinds are named: %s", value);
+        return;
+    }
+    CHECK(flag && strncmp(value, "mpi,system", 10) == 0, "the MPI's own kinds are not named: '%s'", value);
+    const char *at = strstr(value, kinds);
+    CHECK(at && at[-1] == ',' && !strstr(at + 1, kinds), "the kinds are not %s, once: %s", kinds, value);
+}
+
+int main(int argc, char **argv)
+{
+    const char *kinds = argc > 1 && strcmp(argv[1], "none") != 0 ? argv[1] : "";
+    const int cuda = argc > 2 ? atoi(argv[2]) : 0;
+    MPI_Comm comm;
+#ifdef OPEN_MPI
+    const int early = 1;
+#else
+    const int early = cuda; /* MPICH itself ends the program */
+#endif
+    if (early)
+        queries(cuda, "before MPI_Init");
+    kit_start(&argc, &argv, MPI_THREAD_SINGLE);
+    queries(cuda, "after it");
+    info(kinds, MPI_COMM_WORLD);
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    info(kinds, comm);
+    MPI_Comm_free(&comm);
+    return kit_end("aware");
+}
