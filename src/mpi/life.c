@@ -199,7 +199,8 @@ static void start(void)
 
 int tutti_door_MPI_Init(int *argc, char ***argv)
 {
-    int code = tutti_real.MPI_Init(argc, argv);
+    int got, code = tutti_settings()->async_progress ? tutti_real.MPI_Init_thread(argc, argv, MPI_THREAD_MULTIPLE, &got)
+                                                     : tutti_real.MPI_Init(argc, argv);
     if (code == MPI_SUCCESS)
         start();
     return code;
@@ -207,6 +208,8 @@ int tutti_door_MPI_Init(int *argc, char ***argv)
 
 int tutti_door_MPI_Init_thread(int *argc, char ***argv, int required, int *provided)
 {
+    if (tutti_settings()->async_progress)
+        required = MPI_THREAD_MULTIPLE;
     int code = tutti_real.MPI_Init_thread(argc, argv, required, provided);
     if (code == MPI_SUCCESS)
         start();

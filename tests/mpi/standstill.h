@@ -8,7 +8,8 @@ struct still_case {
     const char *name;
     int (*call)(MPI_Comm comm, int first); /* `first`: on rank 0, whose partners are late; 1: what was to be seen is */
     int all;                               /* 1: of all ranks; 0: of ranks 0 and 1 */
-    int pair;                              /* 1: inside, two ranks wait for each other: MPICH calls no hook there */
+    int pair;                              /* 1: inside, two ranks wait for each other: there MPICH brings on no
+                                              nonblocking collective, its own neither */
 };
 
 /* standstill_calls.c: calls that name no communicator of all who come to them. */
