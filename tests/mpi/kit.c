@@ -255,6 +255,12 @@ int kit_class(int error)
     return class;
 }
 
+int kit_refused(MPI_Datatype type, MPI_Op op)
+{
+    _Alignas(16) char mine[64] = {0}, all[64];
+    return MPI_Allreduce(mine, all, 1, type, op, MPI_COMM_WORLD) != MPI_SUCCESS;
+}
+
 int kit_errors_returned(void)
 {
 #ifdef MPI_ABI_VERSION

@@ -65,7 +65,7 @@ static void child(int kind)
             tutti_free(memory);
         if (!kit_plain && (MPI_Free_mem(given) == MPI_SUCCESS || tutti_free(given) == 0))
             _exit(5);
-        _exit(device + other >= 0 ? 0 : 4);
+        _exit(other == 0 && (device == 0 || device == 1) ? 0 : 4);
     }
     int status = -1;
     CHECK(pid > 0 && waitpid(pid, &status, 0) == pid && WIFEXITED(status) && WEXITSTATUS(status) == 0,

@@ -66,13 +66,11 @@ programs(together-few ${together} 150 50 TUTTI_CHANNEL_MB=1 TUTTI_WINDOW_MB=8 TU
 programs(together-gpus ${together} 150 50 TUTTI_HOST_GPUS=1)
 tutti_mpi_test(mpi-programs-together-two-nodes PROGRAM mpi-programs RANKS 4 ARGS 150 40 100k 20 MPIS openmpi
                ENV TUTTI_TEST_KINDS=${together} TUTTI_NODE_RANKS=2 LABELS programs)
-# Blocking collectives between groups while nonblocking reductions are open take progress hooks of the MPI, or a thread
-# where it has none, as MPICH 4.0.
+# Blocking collectives between groups while nonblocking reductions are open take progress hooks of the MPI. (MPICH 4.0 has
+# none, and now and then fails by itself with several threads.)
 set(beside ${neighbours},inter,${moved},${reduced},${around},dup,split,idup,icoll,blocking)
 tutti_mpi_test(mpi-programs-beside PROGRAM mpi-programs RANKS 3 RANKS_MPICH 2 ARGS 100 40 100k 20
                MPIS openmpi openmpi5 mpich5 ENV TUTTI_TEST_KINDS=${beside} LABELS programs)
-tutti_mpi_test(mpi-programs-beside PROGRAM mpi-programs RANKS 2 ARGS 50 40 100k 20 MPIS mpich
-               ENV TUTTI_TEST_KINDS=${beside} TUTTI_ASYNC_PROGRESS=1 LABELS programs)
 tutti_mpi_test(mpi-programs-beside-nodes PROGRAM mpi-programs RANKS 3 ARGS 150 40 100k 20 MPIS openmpi
                ENV TUTTI_TEST_KINDS=${beside},neighborw TUTTI_NODE_RANKS=1 LABELS programs)
 tutti_mpi_test(mpi-programs-beside-two-nodes PROGRAM mpi-programs RANKS 4 ARGS 60 40 100k 20 MPIS openmpi
