@@ -50,7 +50,7 @@ static void one_call(void **state)
     assert_int_equal(tutti_phases_take(ns), 1);
     assert_true(ns[TUTTI_PHASE_ARRIVAL] >= 2000000 && ns[TUTTI_PHASE_LAUNCH] >= 4000000);
     assert_true(ns[TUTTI_PHASE_COPY] >= 1000000 && ns[TUTTI_PHASE_KERNEL] >= 3000000);
-    assert_true(sum(ns) <= whole && whole - sum(ns) < 1000000 + whole / 4);
+    assert_true(sum(ns) <= whole);
     assert_int_equal(ns[TUTTI_PHASE_MAPPING] + ns[TUTTI_PHASE_HANDOUT] + ns[TUTTI_PHASE_LEADER] + ns[TUTTI_PHASE_MPI],
                      0);
     assert_int_equal(tutti_phases_take(ns), 0);
