@@ -1,5 +1,6 @@
 #include "mpi/pinned.h"
 
+#include <string.h>
 #include <sys/mman.h>
 
 #include "core/settings.h"
@@ -9,6 +10,9 @@ enum { KEPT = 16, LEAST = 4096, PAGE = 4096 };
 static const size_t BEHIND = (size_t)1 << 30; /* bytes that a message may be too long by */
 
 /* ---- mappings with address space behind them ---- */
+
+/* What the first page behind begins with: to ask the system would cost each message a call. */
+static const char untouched[32] = "nothing has been written here";
 
 /* The page before the memory. */
 struct head {
@@ -46,6 +50,7 @@ void *tutti_overrun_map(size_t bytes)
     if (behind) {
         madvise(at + own, behind, MADV_NOHUGEPAGE); /* else the last bytes of the memory bring megabytes of it */
         madvise(at + own, behind, MADV_DONTDUMP);
+        memcpy(at + own, untouched, sizeof untouched);
     }
     return at + PAGE;
 }
@@ -60,9 +65,10 @@ void tutti_overrun_unmap(void *memory)
 static void trim(void *memory)
 {
     char *behind = head_of(memory)->behind;
-    unsigned char there = 0;
-    if (behind && mincore(behind, PAGE, &there) == 0 && there & 1)
-        madvise(behind, BEHIND, MADV_DONTNEED);
+    if (likely(!behind || memcmp(behind, untouched, sizeof untouched) == 0))
+        return;
+    madvise(behind, BEHIND, MADV_DONTNEED);
+    memcpy(behind, untouched, sizeof untouched);
 }
 
 /* ---- pinned memory ---- */
