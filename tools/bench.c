@@ -101,7 +101,7 @@ int tool_bench(int argc, char **argv)
         const char *near = tool_nearest(word, names, BENCH_KINDS + 4);
         if (near)
             tool_refuse("there is no benchmark %s: did you mean %s?", word, near);
-        tool_refuse("there is no benchmark %s: there are %s", word, bench_join(names, BENCH_KINDS + 4));
+        tool_refuse("there is no benchmark %s: there are %s", word, tool_join(names, BENCH_KINDS + 4));
     }
     char *name = tool_print("tutti bench %s", word);
     argv[1] = name;

@@ -132,10 +132,10 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         o->ranks = (int)tool_number("-n", argument, 1, 65536);
         break;
     case KEY_OP:
-        o->op = bench_one_of("--op", argument, NAMES(op_names));
+        o->op = tool_one_of("--op", argument, NAMES(op_names));
         break;
     case KEY_TYPE:
-        o->type = bench_one_of("--type", argument, NAMES(type_names));
+        o->type = tool_one_of("--type", argument, NAMES(type_names));
         break;
     case KEY_OPS:
         o->ops = bench_some_of("--ops", argument, NAMES(op_names));
@@ -146,7 +146,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         o->pairs = 1;
         break;
     case KEY_ORDER:
-        o->order = bench_one_of("--order", argument, NAMES(order_names));
+        o->order = tool_one_of("--order", argument, NAMES(order_names));
         break;
     case KEY_ROOT:
         o->root = read_root(argument);
@@ -161,7 +161,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         o->in_place = 1;
         break;
     case KEY_ALGORITHM:
-        o->algorithm = algorithm_names[bench_one_of("--algorithm", argument, NAMES(algorithm_names))];
+        o->algorithm = algorithm_names[tool_one_of("--algorithm", argument, NAMES(algorithm_names))];
         break;
     case KEY_PAIRS:
         o->pairs = (int)tool_number("--pairs", argument, 1, 1000);
