@@ -48,6 +48,7 @@ static int bench_collective(const struct bench_kind *kind, int argc, char **argv
     bench_word_add(&words, "ways", o.ways);
     bench_word_add(&words, "in_place", o.in_place);
     bench_word_add(&words, "phases", o.phases);
+    tool_words_take(&words, tool_print("algorithm=%s", o.algorithm ? o.algorithm : ""));
     int status = bench_start(&o, &place, words.word, 1, bench_table_record, &table);
     tool_words_free(&words);
 
