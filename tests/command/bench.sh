@@ -49,6 +49,15 @@ for r in j["rows"]:
         fail "the JSON of the bench"
 fi
 
+# What is wrong with a file of rules is said by one of the ranks, by all where they are asked for more.
+echo nonsense >"$folder/rules"
+for log in warn:1 info:3; do
+    said=$(TUTTI_LOG=${log%:*} TUTTI_RULES_FILE=$folder/rules "$tutti" bench allreduce -n 3 --mpi "$mpi" -m 64,64 -i 3 -x 1 --ways none 2>&1)
+    checks=$((checks + 1))
+    [ "$(grep -c "^tutti.*: $folder/rules: .*; the file is ignored" <<<"$said")" -eq ${log#*:} ] ||
+        fail "TUTTI_LOG=${log%:*}: a wrong file of rules: $said"
+done
+
 # Other operators and types, in place, each algorithm.
 quick=("$tutti" bench allreduce -n 2 --mpi "$mpi" -i 3 -x 1)
 expect 0 "max of int32, in place" "${quick[@]}" --in-place --op max --type int32 -m 4:4k
