@@ -40,7 +40,7 @@ enum {
 };
 
 /* Variables of the project that are not settings of the library (tests, build). */
-static const char *const others[] = {"TUTTI_TEST", "TUTTI_SEED", "TUTTI_BENCH", "TUTTI_INTERNAL"};
+static const char *const others[] = {"TUTTI_TEST", "TUTTI_BENCH", "TUTTI_INTERNAL"};
 
 /* Position of `value` in "a|b|c", or -1. */
 static int word_position(const char *words, const char *value)
