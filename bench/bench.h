@@ -53,6 +53,7 @@ struct bench_plan {
     int root;                 /* of a reduce; BENCH_ALL_ROOTS: each in turn */
     unsigned ways;            /* mask of the ways that are wanted */
     int in_place, check, phases;
+    const char *algorithm; /* the only one that is to be measured; "": any */
     uint64_t seed;
     int rank, size; /* in MPI_COMM_WORLD */
     int node_rank, nodes;

@@ -164,6 +164,7 @@ static void read_plan(int argc, char **argv, struct bench_plan *plan)
     plan->ways = (unsigned)value_of(argc, argv, "ways");
     plan->in_place = (int)value_of(argc, argv, "in_place");
     plan->check = (int)value_of(argc, argv, "check");
+    plan->algorithm = text_of(argc, argv, "algorithm");
     plan->phases = (int)value_of(argc, argv, "phases");
     plan->seed = (uint64_t)value_of(argc, argv, "seed");
 }

@@ -48,6 +48,7 @@ static int bench_collective(const struct bench_kind *kind, int argc, char **argv
     bench_word_add(&words, "ways", o.ways);
     bench_word_add(&words, "in_place", o.in_place);
     bench_word_add(&words, "phases", o.phases);
+    tool_words_take(&words, tool_print("algorithm=%s", o.algorithm ? o.algorithm : ""));
     int status = bench_start(&o, &place, words.word, 1, bench_table_record, &table);
     tool_words_free(&words);
 
@@ -101,7 +102,7 @@ int tool_bench(int argc, char **argv)
         const char *near = tool_nearest(word, names, BENCH_KINDS + 4);
         if (near)
             tool_refuse("there is no benchmark %s: did you mean %s?", word, near);
-        tool_refuse("there is no benchmark %s: there are %s", word, bench_join(names, BENCH_KINDS + 4));
+        tool_refuse("there is no benchmark %s: there are %s", word, tool_join(names, BENCH_KINDS + 4));
     }
     char *name = tool_print("tutti bench %s", word);
     argv[1] = name;

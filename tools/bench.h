@@ -41,8 +41,8 @@ struct bench_options {
     double limit;  /* overhead: percent; negative: none */
     int timeout;   /* seconds without a word from the ranks */
     uint64_t seed;
-    /* Ctrl-C: NULL: the terminal tells the launcher too, which ends its ranks. Otherwise it does not reach them: this
-     * is called, as part of a signal handler; a second one ends the ranks. */
+    /* Ctrl-C: NULL: the ranks are ended. Otherwise it does not reach them: this is called, as part of a signal handler;
+     * a second one ends them. */
     void (*interrupt)(void);
 };
 
@@ -51,14 +51,11 @@ void bench_collective_options(const struct bench_kind *kind, int argc, char **ar
 void bench_overhead_options(int argc, char **argv, struct bench_options *out);
 /* Parts of them. `option` is named where something is refused. */
 void bench_sizes_read(const char *text, struct bench_options *out);
-int bench_one_of(const char *option, const char *word, const char *const names[], int n);
 /* "sum,max" or "all" as a mask. */
 unsigned bench_some_of(const char *option, const char *words, const char *const names[], int n);
 /* Arguments of the ranks: the benchmark, what all of them take, and one more. */
 void bench_words_begin(struct tool_words *words, const char *benchmark, const struct bench_options *options);
 void bench_word_add(struct tool_words *words, const char *name, long long value);
-/* The names, with commas; freed by the caller. */
-char *bench_join(const char *const names[], int n);
 void bench_check_call(struct bench_options *options);
 void bench_check_device(const struct bench_options *options);
 
@@ -119,6 +116,8 @@ int bench_json_write(const struct bench_table *table);
 int bench_json_overhead(const struct bench_options *options, const struct bench_place *place, const double *without,
                         const double *with, int pairs, double ratio);
 int bench_plot_write(const struct bench_table *table);
+/* Refuses a name whose ending is none of a picture that can be made. NULL: there is none. */
+void bench_plot_check(const char *plot);
 /* For gnuplot, in its double quotes; an underscore would lower what follows. */
 void bench_plot_text(FILE *to, const char *text, int underscores);
 /* Plots `table` to the file by gnuplot; the data goes to PLOT.dat where that is not installed. 0, or 1 (said). */

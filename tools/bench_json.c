@@ -19,6 +19,7 @@ static void check_file(const char *option, const char *path)
 #ifdef TUTTI_JANSSON
 void bench_files_check(const struct bench_options *options)
 {
+    bench_plot_check(options->plot);
     check_file("--json", options->json);
     check_file("--plot", options->plot);
 }
@@ -150,6 +151,7 @@ int bench_json_overhead(const struct bench_options *options, const struct bench_
 #else
 void bench_files_check(const struct bench_options *options)
 {
+    bench_plot_check(options->plot);
     if (options->json)
         tool_refuse("--json: this build has no JSON: Jansson was not there when it was built (Debian: libjansson-dev)");
     check_file("--plot", options->plot);

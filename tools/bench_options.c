@@ -63,7 +63,8 @@ static const struct argp_option collective_options[] = {
     {"types", KEY_TYPES, "LIST", 0, "Element types, with commas, or all: likewise (sizes: 16m)", 3},
     {"root", KEY_ROOT, "RANK", 0, "Of a reduce: a rank (0), or all, each in turn", 3},
     {"in-place", KEY_IN_PLACE, NULL, 0, "Use MPI_IN_PLACE", 3},
-    {"algorithm", KEY_ALGORITHM, "NAME", 0, "Take this algorithm wherever it can run: sets TUTTI_RULES", 3},
+    {"algorithm", KEY_ALGORITHM, "NAME", 0, "Measure this algorithm alone; refused where it cannot do one of the calls",
+     3},
     {"ways", KEY_WAYS, "LIST", 0, "Other ways to measure, with commas: all (default), none, or of the list below", 3},
     {"seed", BENCH_KEY_SEED, "N", 0, "Seed of the data", 3},
     {"no-validation", BENCH_KEY_NO_CHECK, NULL, 0, "Do not check results", 3},
@@ -132,10 +133,10 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         o->ranks = (int)tool_number("-n", argument, 1, 65536);
         break;
     case KEY_OP:
-        o->op = bench_one_of("--op", argument, NAMES(op_names));
+        o->op = tool_one_of("--op", argument, NAMES(op_names));
         break;
     case KEY_TYPE:
-        o->type = bench_one_of("--type", argument, NAMES(type_names));
+        o->type = tool_one_of("--type", argument, NAMES(type_names));
         break;
     case KEY_OPS:
         o->ops = bench_some_of("--ops", argument, NAMES(op_names));
@@ -146,7 +147,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         o->pairs = 1;
         break;
     case KEY_ORDER:
-        o->order = bench_one_of("--order", argument, NAMES(order_names));
+        o->order = tool_one_of("--order", argument, NAMES(order_names));
         break;
     case KEY_ROOT:
         o->root = read_root(argument);
@@ -161,7 +162,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         o->in_place = 1;
         break;
     case KEY_ALGORITHM:
-        o->algorithm = algorithm_names[bench_one_of("--algorithm", argument, NAMES(algorithm_names))];
+        o->algorithm = algorithm_names[tool_one_of("--algorithm", argument, NAMES(algorithm_names))];
         break;
     case KEY_PAIRS:
         o->pairs = (int)tool_number("--pairs", argument, 1, 1000);

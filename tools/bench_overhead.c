@@ -15,6 +15,7 @@ static void take(void *with, char *text)
     sscanf(text, "overhead %lf %d", &run->seconds, &run->preloaded);
 }
 
+/* The exit status that the command ends with where it is not 0. */
 static int measure(const struct bench_options *o, const struct bench_place *place, int preload, double *seconds)
 {
     char iterations[48], warm_up[48], name[] = "overhead", *arguments[] = {name, iterations, warm_up, NULL};
@@ -25,7 +26,7 @@ static int measure(const struct bench_options *o, const struct bench_place *plac
     if (status == 0 && run.preloaded != preload)
         fprintf(stderr, "tutti: the library was %s in front of the MPI\n", preload ? "not" : "still");
     *seconds = run.seconds;
-    return status == 0 && run.preloaded == preload && run.seconds > 0;
+    return status != 0 ? status : run.preloaded != preload || run.seconds <= 0;
 }
 
 static int ascending(const void *a, const void *b)
@@ -56,9 +57,11 @@ int bench_overhead(int argc, char **argv)
     for (int i = 0; i < o.pairs; i++) {
         /* Which of the two comes first changes from pair to pair: drift meets both alike. */
         int first = i % 2;
-        if (!measure(&o, &place, first, first ? &with[i] : &without[i]) ||
-            !measure(&o, &place, !first, first ? &without[i] : &with[i]))
-            return 1;
+        int status = measure(&o, &place, first, first ? &with[i] : &without[i]);
+        if (status == 0)
+            status = measure(&o, &place, !first, first ? &without[i] : &with[i]);
+        if (status != 0)
+            return status;
         ratios[i] = with[i] / without[i];
         printf("%-6d %14.4f %14.4f %10.4f\n", i + 1, without[i], with[i], ratios[i]);
         fflush(stdout);

@@ -84,7 +84,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
             tool_refuse("-n %s: tutti bench pack has one rank: packing is a local call", argument);
         break;
     case KEY_LAYOUT:
-        o->kind = bench_one_of("--layout", argument, NAMES(kind_names));
+        o->kind = tool_one_of("--layout", argument, NAMES(kind_names));
         break;
     case KEY_BLOCK:
         o->block = read_bytes("--block", argument, 1 << 30);

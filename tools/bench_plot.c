@@ -2,6 +2,7 @@
  * type and operator are boxes, phases are stacked. */
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -140,6 +141,13 @@ static void write_script(FILE *to, const struct bench_table *t)
         plot_pairs(to);
     else
         plot_sizes(to, t);
+}
+
+void bench_plot_check(const char *plot)
+{
+    const char *file = plot ? strrchr(plot, '/') : NULL, *dot = plot ? strrchr(file ? file : plot, '.') : NULL;
+    if (plot && (!dot || strcasecmp(dot, ".png") != 0))
+        tool_refuse("--plot %s: pictures are PNG alone: its name must end in .png", plot);
 }
 
 static int write_instead(const char *plot, void (*data)(FILE *to, const void *table), const void *table)

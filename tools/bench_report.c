@@ -79,6 +79,8 @@ int bench_report_status(const struct bench_report *report, int status, int faile
         fputs("tutti: the ranks ended before they were done\n", stderr);
         return 1;
     }
+    if (status == 0 && report->refused)
+        return TOOL_WRONG_USE;
     return status != 0 ? status : failed || !report->right;
 }
 

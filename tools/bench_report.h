@@ -12,6 +12,7 @@ struct bench_report {
     char mpi[256], device[32], gpu[256];
     char notes[1024]; /* lines of comments */
     char wrong[512];  /* the first result that was wrong; otherwise empty */
+    int refused;      /* the ranks cannot do what was asked for, which was said */
     int nodes, gpus;
     int open;         /* the last row of the table is still being filled */
     int ended, right; /* the ranks have said so, and whether all results were right */

@@ -13,7 +13,7 @@ int bench_shared_option(int key, char *argument, struct bench_options *options)
         options->mpi = argument;
         break;
     case BENCH_KEY_DEVICE:
-        setenv("TUTTI_DEVICE", argument, 1);
+        tool_device(argument);
         break;
     case BENCH_KEY_ARGUMENTS:
         options->arguments = argument;

@@ -1,15 +1,13 @@
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "bench.h"
-#include "core/clock.h"
-#include <fcntl.h>
+#include "launch.h"
 
 /* Programs of the bench, in the order in which an MPI's interfaces are tried. */
 static int program_of(const struct tool_mpi *mpi, struct tool_program *out)
@@ -58,28 +56,6 @@ void bench_place_find(const struct bench_options *options, struct bench_place *o
         "an MPI is found (mpicc)");
 }
 
-static volatile sig_atomic_t child;
-
-/* Ends of the command from outside end the launcher too, which ends its ranks. Ctrl-C reaches it by the terminal. */
-static void forward(int signal_)
-{
-    if (child > 0)
-        kill(child, signal_);
-}
-
-static void (*interrupt)(void);
-static volatile sig_atomic_t interrupts;
-
-static void on_interrupt(int signal_)
-{
-    (void)signal_;
-    interrupts = interrupts + 1;
-    if (interrupts == 1)
-        interrupt();
-    else
-        forward(SIGTERM);
-}
-
 static void hand_on(char *line, void (*record)(void *with, char *text), void *with)
 {
     static const char mark[] = "@tutti ";
@@ -123,28 +99,6 @@ static int read_lines(int from, int seconds, void (*record)(void *with, char *te
     return 1;
 }
 
-/* Waits at most so many seconds for the launcher; 1 where it has ended. */
-static int wait_end(pid_t launcher, int seconds, int *status)
-{
-    uint64_t deadline = tutti_now_ns() + (uint64_t)seconds * 1000000000u;
-    while (tutti_now_ns() < deadline) {
-        pid_t got = waitpid(launcher, status, WNOHANG);
-        if (got == launcher || (got < 0 && errno != EINTR))
-            return 1;
-        usleep(5000);
-    }
-    return 0;
-}
-
-static void end_launcher(pid_t launcher, int *status)
-{
-    kill(launcher, SIGTERM);
-    if (wait_end(launcher, 10, status))
-        return;
-    kill(launcher, SIGKILL);
-    waitpid(launcher, status, 0);
-}
-
 int bench_start(const struct bench_options *options, const struct bench_place *place, char **arguments, int preload,
                 void (*record)(void *with, char *text), void *with)
 {
@@ -156,48 +110,23 @@ int bench_start(const struct bench_options *options, const struct bench_place *p
     tool_start_line(&start, &line);
 
     int ends[2];
-    fflush(stdout);
     if (pipe2(ends, O_CLOEXEC) != 0)
         tool_refuse("no pipe could be made: %s", strerror(errno));
-    pid_t launcher = fork();
-    if (launcher == 0) {
-        prctl(PR_SET_PDEATHSIG, SIGTERM);
-        if (options->interrupt)
-            setpgid(0, 0);
-        dup2(ends[1], STDOUT_FILENO);
-        int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
-        if (nothing >= 0)
-            dup2(nothing, STDIN_FILENO);
-        execv(line.word[0], line.word);
-        fprintf(stderr, "tutti: %s: %s\n", line.word[0], strerror(errno));
-        _exit(1);
-    }
-    child = launcher;
-    struct sigaction act = {.sa_handler = forward}, before[2], ignore = {.sa_handler = SIG_IGN}, before_interrupt;
-    struct sigaction end = {.sa_handler = on_interrupt};
-    interrupt = options->interrupt;
-    interrupts = 0;
-    sigaction(SIGTERM, &act, &before[0]);
-    sigaction(SIGHUP, &act, &before[1]);
-    sigaction(SIGINT, interrupt ? &end : &ignore, &before_interrupt);
+    pid_t launcher = tool_launch(line.word, ends, options->interrupt);
     close(ends[1]);
-    int status = 0;
+    int status = 1 << 8;
     int in_time = launcher > 0 && read_lines(ends[0], options->timeout, record, with);
-    if (launcher > 0 && (!in_time || !wait_end(launcher, 60, &status))) {
+    if (launcher > 0 && (!in_time || !tool_launch_wait(launcher, 60, &status))) {
         fprintf(stderr, "tutti: the ranks have not said a word for %d seconds: ended\n", options->timeout);
-        end_launcher(launcher, &status);
+        kill(launcher, SIGTERM);
+        if (!tool_launch_wait(launcher, 20, &status)) {
+            kill(launcher, SIGKILL);
+            tool_launch_wait(launcher, -1, &status);
+        }
         status = 1 << 8;
     }
     close(ends[0]);
-    child = 0;
-    sigaction(SIGTERM, &before[0], NULL);
-    sigaction(SIGHUP, &before[1], NULL);
-    sigaction(SIGINT, &before_interrupt, NULL);
     tool_words_free(&command);
     tool_words_free(&line);
-    if (launcher < 0)
-        return 1;
-    if (interrupts > 1) /* the ranks may have ended by themselves before the launcher was told */
-        return 128 + SIGINT;
-    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    return launcher > 0 ? tool_launch_end(status) : 1;
 }

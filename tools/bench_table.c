@@ -219,6 +219,34 @@ static void skip_type(struct bench_table *t, const char *text)
         printf("# %s: this MPI has no type for it\n", tutti_type_name(type));
 }
 
+/* "8 1 0 oneshot": bytes, type and operator of the first call that is not done by the algorithm asked for, and what
+ * does it. */
+static void refuse_algorithm(struct bench_table *t, const char *rest)
+{
+    static const struct {
+        const char *name, *text;
+    } algorithms[] = {
+#define TUTTI_ALGORITHM(name_, order, text_) {#name_, text_},
+#include "tutti/algorithms.def"
+#undef TUTTI_ALGORITHM
+    };
+    const struct bench_options *o = t->options;
+    char *what = bench_what(o), name[96] = "";
+    size_t bytes = 0;
+    int type = 0, op = 0;
+    sscanf(rest, "%zu %d %d %95[^\n]", &bytes, &type, &op, name);
+    bench_report_clear(&t->report);
+    fprintf(stderr, "tutti: --algorithm %s does not do %s of %zu bytes, %s of %s, with %d rank%s here (%s would)\n",
+            o->algorithm, what, bytes, tutti_op_name(op), tutti_type_name(type), o->ranks, o->ranks == 1 ? "" : "s",
+            name);
+    for (size_t i = 0; i < sizeof algorithms / sizeof algorithms[0]; i++) {
+        if (strcmp(algorithms[i].name, o->algorithm) == 0)
+            fprintf(stderr, "tutti: %s: %s\n", o->algorithm, algorithms[i].text);
+    }
+    t->report.refused = 1;
+    free(what);
+}
+
 void bench_table_record(void *table, char *text)
 {
     struct bench_table *t = table;
@@ -235,6 +263,8 @@ void bench_table_record(void *table, char *text)
         t->way[way_by_name(rest)] = 1;
     else if (IS("start"))
         print_head(t);
+    else if (IS("refused"))
+        refuse_algorithm(t, rest);
     else if (IS("pair"))
         set_pair(t, rest);
     else if (IS("skip"))

@@ -7,30 +7,6 @@
 #include "core/types.h"
 #include "device/device.h"
 
-char *bench_join(const char *const names[], int n)
-{
-    size_t room = 1;
-    for (int i = 0; i < n; i++)
-        room += strlen(names[i]) + 2;
-    char *all = tool_alloc(room);
-    all[0] = '\0';
-    for (int i = 0; i < n; i++)
-        strcat(strcat(all, i ? ", " : ""), names[i]);
-    return all;
-}
-
-int bench_one_of(const char *option, const char *word, const char *const names[], int n)
-{
-    for (int i = 0; i < n; i++) {
-        if (strcmp(names[i], word) == 0)
-            return i;
-    }
-    const char *near = tool_nearest(word, names, n);
-    if (near)
-        tool_refuse("%s %s is not known: did you mean %s?", option, word, near);
-    tool_refuse("%s %s is not known: there are %s", option, word, bench_join(names, n));
-}
-
 unsigned bench_some_of(const char *option, const char *words, const char *const names[], int n)
 {
     if (strcmp(words, "all") == 0)
@@ -38,7 +14,7 @@ unsigned bench_some_of(const char *option, const char *words, const char *const 
     unsigned mask = 0;
     char *copy = tool_print("%s", words), *rest = copy, *word;
     while ((word = strsep(&rest, ",")) != NULL)
-        mask |= 1u << bench_one_of(option, word, names, n);
+        mask |= 1u << tool_one_of(option, word, names, n);
     free(copy);
     return mask;
 }
@@ -137,7 +113,7 @@ void bench_check_call(struct bench_options *o)
                 right[n++] = tutti_op_name(op);
         }
         tool_refuse("--op %s is not legal on %s: legal are %s", tutti_op_name(o->op), tutti_type_name(o->type),
-                    bench_join(right, n));
+                    tool_join(right, n));
     }
     if (!o->sizes_given)
         fill_range(o, tutti_type_size(o->type));
@@ -149,7 +125,7 @@ void bench_check_device(const struct bench_options *options)
     const struct tutti_device *device = tutti_device();
     char why[512] = "";
     if (!device)
-        tool_refuse("TUTTI_DEVICE=none leaves no device memory to measure: use --device cuda or --device host");
+        tool_refuse("the device none leaves no device memory to measure: use --device cuda or --device host");
     if (!device->open || device->open(why, sizeof why) != 0)
         tool_refuse("the %s device cannot be used: %s; --device host needs no GPU", device->name,
                     why[0] ? why : "it is not in this build");

@@ -176,10 +176,10 @@ void tool_program_read(const char *name, struct tool_program *out)
     if (!tool_program_find(name, out->path)) {
         struct stat s;
         if (strchr(name, '/') && stat(name, &s) == 0)
-            tool_refuse("%s is not a program that can be executed", name);
+            tool_refuse_program(TOOL_RUN_NO_PROGRAM, "%s is not a program that can be executed", name);
         if (!strchr(name, '/') && stat(name, &s) == 0)
-            tool_refuse("no program %s in PATH: did you mean ./%s?", name, name);
-        tool_refuse("there is no program %s", name);
+            tool_refuse_program(TOOL_RUN_NOT_FOUND, "no program %s in PATH: did you mean ./%s?", name, name);
+        tool_refuse_program(TOOL_RUN_NOT_FOUND, "there is no program %s", name);
     }
     int fd = open(out->path, O_RDONLY | O_CLOEXEC);
     struct stat s;

@@ -2,13 +2,13 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "commands.h"
+#include "launch.h"
 #include "start.h"
 
 struct run_options {
-    const char *mpi, *device, *arguments;
+    const char *mpi, *arguments;
     int ranks, quiet, show;
     char **command;
 };
@@ -41,8 +41,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         run->mpi = argument;
         break;
     case KEY_DEVICE:
-        setenv("TUTTI_DEVICE", argument, 1);
-        run->device = argument;
+        tool_device(argument);
         break;
     case KEY_ARGUMENTS:
         run->arguments = argument;
@@ -70,8 +69,10 @@ static const struct argp argp = {
     .doc =
         "Starts a program under the launcher of its MPI, with libtutti.so in front of it.\v"
         "What PROGRAM was linked to decides which MPI starts it. A script does not say: then the MPI of its virtual "
-        "environment is taken, or the first in PATH, and a line on standard error says which. The exit status is the "
-        "launcher's; 2 where something was wrong before anything started.",
+        "environment is taken, or the first in PATH, and a line on standard error says which.\n\n"
+        "The exit status is the launcher's, which is the program's where that ends by itself. As with env and timeout "
+        "it is 125 where something was wrong before anything started, 126 where PROGRAM is not one that can be "
+        "executed, 127 where there is none of that name; and 130 after Ctrl-C.",
 };
 
 static void show(const struct tool_words *line)
@@ -84,6 +85,7 @@ static void show(const struct tool_words *line)
 int tool_run(int argc, char **argv)
 {
     struct run_options run = {.ranks = 1};
+    argp_err_exit_status = tool_refusal = TOOL_RUN_FAILED;
     tool_check_options(options, argc, argv, 1);
     argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &run);
     tool_check_settings();
@@ -107,7 +109,10 @@ int tool_run(int argc, char **argv)
         show(&line);
         return 0;
     }
-    execv(line.word[0], line.word);
-    fprintf(stderr, "tutti: %s: %s\n", line.word[0], strerror(errno));
-    return 1;
+    pid_t launcher = tool_launch(line.word, NULL, NULL);
+    int status = 0;
+    if (launcher < 0)
+        tool_refuse("%s: %s", line.word[0], strerror(errno));
+    tool_launch_wait(launcher, -1, &status);
+    return tool_launch_end(status);
 }

@@ -60,7 +60,18 @@ void tool_check_settings(void)
         fprintf(stderr, "tutti: TUTTI_RULES: %s\n", wrong);
     }
     if (bad)
-        exit(TOOL_WRONG_USE);
+        exit(tool_refusal);
+}
+
+void tool_device(const char *word)
+{
+    static const char *const names[] = {"auto",
+#define TUTTI_DEVICE(name, text) #name,
+#include "tutti/devices.def"
+#undef TUTTI_DEVICE
+                                        "none"};
+    tool_one_of("--device", word, names, (int)(sizeof names / sizeof names[0]));
+    setenv("TUTTI_DEVICE", word, 1);
 }
 
 static int cores(void)

@@ -18,6 +18,9 @@ struct tool_start {
 char *tool_installed_library(const char *name);
 char *tool_installed_helper(const char *name);
 
+/* What an option --device says: refuses what is no device, and sets TUTTI_DEVICE. */
+void tool_device(const char *word);
+
 /* Refuses settings and rules in the environment that are not valid. */
 void tool_check_settings(void);
 

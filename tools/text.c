@@ -13,26 +13,45 @@
 #include <unistd.h>
 
 #include "core/clock.h"
+#include "core/nearest.h"
+
+int tool_refusal = TOOL_WRONG_USE;
+
+static void say_and_end(int status, const char *format, va_list arguments) __attribute__((noreturn));
+static void say_and_end(int status, const char *format, va_list arguments)
+{
+    fflush(stdout);
+    fputs("tutti: ", stderr);
+    vfprintf(stderr, format, arguments);
+    fputc('\n', stderr);
+    exit(status);
+}
 
 void tool_refuse(const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    fflush(stdout);
-    fputs("tutti: ", stderr);
-    vfprintf(stderr, format, arguments);
-    fputc('\n', stderr);
-    va_end(arguments);
-    exit(TOOL_WRONG_USE);
+    say_and_end(tool_refusal, format, arguments);
+}
+
+void tool_refuse_program(int status, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    say_and_end(tool_refusal == TOOL_RUN_FAILED ? status : tool_refusal, format, arguments);
+}
+
+static void no_memory(void)
+{
+    fputs("tutti: out of memory\n", stderr);
+    exit(tool_refusal == TOOL_RUN_FAILED ? TOOL_RUN_FAILED : 1);
 }
 
 void *tool_alloc(size_t bytes)
 {
     void *memory = calloc(1, bytes ? bytes : 1);
-    if (!memory) {
-        fputs("tutti: out of memory\n", stderr);
-        exit(1);
-    }
+    if (!memory)
+        no_memory();
     return memory;
 }
 
@@ -41,48 +60,40 @@ char *tool_print(const char *format, ...)
     char *text = NULL;
     va_list arguments;
     va_start(arguments, format);
-    if (vasprintf(&text, format, arguments) < 0) {
-        fputs("tutti: out of memory\n", stderr);
-        exit(1);
-    }
+    if (vasprintf(&text, format, arguments) < 0)
+        no_memory();
     va_end(arguments);
     return text;
 }
 
-static size_t distance(const char *a, const char *b)
-{
-    size_t n = strlen(a), m = strlen(b), line[64];
-    if (n > 63 || m > 63)
-        return 64;
-    for (size_t j = 0; j <= m; j++)
-        line[j] = j;
-    for (size_t i = 1; i <= n; i++) {
-        size_t diagonal = line[0];
-        line[0] = i;
-        for (size_t j = 1; j <= m; j++) {
-            size_t up = line[j];
-            size_t best = diagonal + (tolower((unsigned char)a[i - 1]) != tolower((unsigned char)b[j - 1]));
-            best = up + 1 < best ? up + 1 : best;
-            best = line[j - 1] + 1 < best ? line[j - 1] + 1 : best;
-            line[j] = best;
-            diagonal = up;
-        }
-    }
-    return line[m];
-}
-
 const char *tool_nearest(const char *word, const char *const names[], int n)
 {
-    const char *nearest = NULL;
-    size_t best = strlen(word) / 3 + 2;
+    int nearest = tutti_nearest(word, strlen(word), names, n);
+    return nearest < 0 ? NULL : names[nearest];
+}
+
+char *tool_join(const char *const names[], int n)
+{
+    size_t room = 1;
+    for (int i = 0; i < n; i++)
+        room += strlen(names[i]) + 2;
+    char *all = tool_alloc(room);
+    all[0] = '\0';
+    for (int i = 0; i < n; i++)
+        strcat(strcat(all, i ? ", " : ""), names[i]);
+    return all;
+}
+
+int tool_one_of(const char *option, const char *word, const char *const names[], int n)
+{
     for (int i = 0; i < n; i++) {
-        size_t d = distance(word, names[i]);
-        if (d < best && d < strlen(names[i])) {
-            best = d;
-            nearest = names[i];
-        }
+        if (strcmp(names[i], word) == 0)
+            return i;
     }
-    return nearest;
+    const char *near = tool_nearest(word, names, n);
+    if (near)
+        tool_refuse("%s %s is not known: did you mean %s?", option, word, near);
+    tool_refuse("%s %s is not known: there are %s", option, word, tool_join(names, n));
 }
 
 int tool_size(const char *text, size_t *out)
@@ -141,10 +152,8 @@ void tool_words_take(struct tool_words *words, char *word)
     if (words->n + 2 > words->room) {
         words->room = words->room ? 2 * words->room : 16;
         words->word = realloc(words->word, (size_t)words->room * sizeof *words->word);
-        if (!words->word) {
-            fputs("tutti: out of memory\n", stderr);
-            exit(1);
-        }
+        if (!words->word)
+            no_memory();
     }
     words->word[words->n++] = word;
     words->word[words->n] = NULL;
@@ -284,7 +293,7 @@ static void refuse_option(const struct argp_option *options, const char *name, i
     const char *names[64];
     int n = 0;
     for (const struct argp_option *o = options; (o->name || o->key || o->doc) && n < 64; o++) {
-        if (o->name)
+        if (o->name && !(o->flags & OPTION_HIDDEN))
             names[n++] = o->name;
     }
     char *word = tool_print("%.*s", length, name);

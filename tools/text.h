@@ -6,16 +6,27 @@
 #include <stddef.h>
 #include <stdio.h>
 
-enum { TOOL_WRONG_USE = 2 }; /* exit status of whatever is refused before anything starts */
+/* Exit statuses of what is refused before anything starts. Those of `tutti run` are the ones of env, nice and timeout:
+ * a program seldom ends with one of them. */
+enum { TOOL_WRONG_USE = 2, TOOL_RUN_FAILED = 125, TOOL_RUN_NO_PROGRAM = 126, TOOL_RUN_NOT_FOUND = 127 };
+/* The status that tool_refuse() ends with. */
+extern int tool_refusal;
 
-/* Says "tutti: text" on standard error and ends with status 2. */
+/* Says "tutti: text" on standard error and ends. */
 void tool_refuse(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
+/* The same where a program cannot be started: with `status` under `tutti run`. */
+void tool_refuse_program(int status, const char *format, ...) __attribute__((format(printf, 2, 3), noreturn));
 /* Memory that cannot be had ends the command. */
 void *tool_alloc(size_t bytes);
 char *tool_print(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* The nearest of the n names to `word`; NULL where none is near. */
 const char *tool_nearest(const char *word, const char *const names[], int n);
+
+/* The names, with commas; freed by the caller. */
+char *tool_join(const char *const names[], int n);
+/* The place of `word` among the names, otherwise refuses in the name of `option`. */
+int tool_one_of(const char *option, const char *word, const char *const names[], int n);
 
 /* "64k" -> 65536; suffixes k, m, g. 1, or 0 where it is not a size. */
 int tool_size(const char *text, size_t *out);

@@ -74,13 +74,13 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         o->start.timeout = (int)tool_number("--timeout", argument, 1, 86400);
         break;
     case KEY_DEVICE:
-        setenv("TUTTI_DEVICE", argument, 1);
+        tool_device(argument);
         break;
     case KEY_COLLECTIVE:
         o->sections = bench_some_of("--collective", argument, tune_sections, TUNE_SECTIONS);
         break;
     case KEY_ORDER:
-        o->start.order = bench_one_of("--order", argument, orders, 3);
+        o->start.order = tool_one_of("--order", argument, orders, 3);
         break;
     case KEY_LARGEST:
         if (!tool_size(argument, &o->most) || o->most < 64 || o->most > (size_t)4 << 30)

@@ -2,10 +2,14 @@
  * without libtutti.so in front of the program, what is here says so by its value.
  *
  * Half precision. MPIX_C_FLOAT16 and MPIX_C_BF16 are MPI_Datatype handles for IEEE half precision and for bfloat16, two
- * bytes an element. They may be used from MPI_Init to MPI_Finalize: MPI_Allreduce takes them with SUM, PROD, MIN and
- * MAX, on host and on device memory; all other calls treat them as two bytes. They are MPI_DATATYPE_NULL where Tutti is
- * not in front of the MPI (also with TUTTI_DEVICE=none). An MPI that has such a handle of its own keeps its name; Tutti
- * reduces it as well. */
+ * bytes an element. They may be used from MPI_Init to MPI_Finalize. With SUM, PROD, MIN and MAX they are reduced
+ *  - by all blocking reductions (MPI_Allreduce, MPI_Reduce, MPI_Reduce_scatter and MPI_Reduce_scatter_block, MPI_Scan,
+ *    MPI_Exscan, MPI_Reduce_local), on host and on device memory and mixed, within a node and over several;
+ *  - by the nonblocking, the persistent and the MPIX_..._enqueue forms where kernels do them: on device memory, among
+ *    ranks of a node. Elsewhere these end with an error, as the MPI itself cannot reduce such elements.
+ * All other calls treat them as two bytes. They are MPI_DATATYPE_NULL where Tutti is not in front of the MPI (also with
+ * TUTTI_DEVICE=none). An MPI that has such a handle of its own keeps its name; Tutti reduces it as well.
+ */
 #ifndef TUTTI_MPIX_H
 #define TUTTI_MPIX_H
 

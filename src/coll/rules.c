@@ -261,13 +261,13 @@ static void read_rows(struct set *out, const char *text, const char *from)
     int more;
     while ((more = read_rule(&text, &rule, wrong, sizeof wrong)) == 1) {
         if (out->rows == ROWS - DEFAULTS_MOST * (from != default_rules)) {
-            tutti_warn("%s: too many rules: the first %d are used", from, out->rows);
+            tutti_warn_alike("%s: too many rules: the first %d are used", from, out->rows);
             return;
         }
         out->row[out->rows++] = rule;
     }
     if (more < 0)
-        tutti_warn("%s: %s; what follows is ignored", from, wrong);
+        tutti_warn_alike("%s: %s; what follows is ignored", from, wrong);
 }
 
 static uint32_t hash_of(uint32_t hash, uint64_t word)
@@ -286,7 +286,7 @@ static void read_measured(struct set *out)
         if (tutti_rules_load(path, device, rules, TUTTI_RULES_BYTES, wrong, sizeof wrong) == TUTTI_OK)
             read_rows(out, rules, path);
         else
-            tutti_warn("%s: %s; the file is ignored", path, wrong);
+            tutti_warn_alike("%s: %s; the file is ignored", path, wrong);
     }
     free(rules);
 }

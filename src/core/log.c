@@ -8,11 +8,16 @@
 
 #include "core/settings.h"
 
-static atomic_int shown_rank = -1;
+static atomic_int shown_rank = -1, is_first = 1;
 
 void tutti_log_rank(int rank)
 {
     atomic_store(&shown_rank, rank);
+}
+
+void tutti_log_first(int first)
+{
+    atomic_store(&is_first, first);
 }
 
 /* Bytes from 0x80 to 0x9f are control characters by themselves and after 0xc2, not inside other letters of UTF-8. */
@@ -65,3 +70,4 @@ LEVEL(error, TUTTI_SET_LOG_ERROR)
 LEVEL(warn, TUTTI_SET_LOG_WARN)
 LEVEL(info, TUTTI_SET_LOG_INFO)
 LEVEL(debug, TUTTI_SET_LOG_DEBUG)
+LEVEL(warn_alike, atomic_load(&is_first) ? TUTTI_SET_LOG_WARN : TUTTI_SET_LOG_INFO)

@@ -6,9 +6,14 @@
 
 /* The rank shown in messages; -1 (before MPI_Init) shows none. */
 void tutti_log_rank(int rank);
+/* Whether this process is the one that tutti_warn_alike() means; until this is called each is. */
+void tutti_log_first(int first);
 void tutti_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void tutti_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void tutti_info(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* What all processes of a machine find alike, as a file of it: one of them warns, the others say it as an information.
+ */
+void tutti_warn_alike(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void tutti_debug(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* Copies `text` with control characters told as \xNN, so that a terminal only shows it: what comes from the

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "core/log.h"
+#include "core/nearest.h"
 #include "core/status.h"
 
 extern char **environ;
@@ -32,10 +33,14 @@ static const struct row {
 #undef TUTTI_SETTING_WORD
 #undef TUTTI_SETTING_TEXT
 };
-enum { ROWS = sizeof rows / sizeof rows[0], SHOWN = 200 /* of what the environment holds */ };
+enum {
+    ROWS = sizeof rows / sizeof rows[0],
+    SHOWN = 200,              /* of what the environment holds */
+    OWN = sizeof "TUTTI_" - 1 /* before every name: tells nothing about which is meant */
+};
 
 /* Variables of the project that are not settings of the library (tests, build). */
-static const char *const others[] = {"TUTTI_TEST", "TUTTI_SEED", "TUTTI_BENCH", "TUTTI_INTERNAL"};
+static const char *const others[] = {"TUTTI_TEST", "TUTTI_BENCH", "TUTTI_INTERNAL"};
 
 /* Position of `value` in "a|b|c", or -1. */
 static int word_position(const char *words, const char *value)
@@ -76,29 +81,6 @@ static int row_set(const struct row *row, struct tutti_settings *out, const char
     return TUTTI_OK;
 }
 
-static size_t edit_distance(const char *a, size_t n, const char *b)
-{
-    size_t m = strlen(b), line[64];
-    if (n > 63 || m > 63)
-        return 64;
-    for (size_t j = 0; j <= m; j++)
-        line[j] = j;
-    for (size_t i = 1; i <= n; i++) {
-        size_t diagonal = line[0];
-        line[0] = i;
-        for (size_t j = 1; j <= m; j++) {
-            size_t up = line[j], best = diagonal + (a[i - 1] != b[j - 1]);
-            if (up + 1 < best)
-                best = up + 1;
-            if (line[j - 1] + 1 < best)
-                best = line[j - 1] + 1;
-            line[j] = best;
-            diagonal = up;
-        }
-    }
-    return line[m];
-}
-
 struct report {
     char *at;
     size_t left;
@@ -128,22 +110,18 @@ static void check_name(struct report *report, const char *entry)
         if (strncmp(entry, others[i], strlen(others[i])) == 0)
             return;
     }
-    const struct row *nearest = NULL;
-    size_t best = 64;
+    const char *names[ROWS];
     for (int i = 0; i < ROWS; i++) {
         if (strlen(rows[i].name) == length && strncmp(entry, rows[i].name, length) == 0)
             return;
-        size_t distance = edit_distance(entry, length, rows[i].name);
-        if (distance < best) {
-            best = distance;
-            nearest = &rows[i];
-        }
+        names[i] = rows[i].name + OWN;
     }
+    int nearest = length > OWN ? tutti_nearest(entry + OWN, length - OWN, names, ROWS) : -1;
     char name[SHOWN], shown[SHOWN];
     snprintf(name, sizeof name, "%.*s", (int)(length < sizeof name ? length : sizeof name - 1), entry);
     tutti_plain(name, shown, sizeof shown);
-    if (nearest && best <= 4)
-        complain(report, "%s is not a setting: did you mean %s?\n", shown, nearest->name);
+    if (nearest >= 0)
+        complain(report, "%s is not a setting: did you mean %s?\n", shown, rows[nearest].name);
     else
         complain(report, "%s is not a setting: `tutti info` lists them\n", shown);
 }

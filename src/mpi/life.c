@@ -159,6 +159,14 @@ static void poll_inside(void)
     tutti_progress_poll();
 }
 
+/* Virtual nodes share a machine and its files. */
+static int first_of_machine(void)
+{
+    if (!tutti_door.node || tutti_settings()->node_ranks > 0)
+        return tutti_door.rank == 0;
+    return tutti_node_rank(tutti_door.node) == 0;
+}
+
 static void start(void)
 {
     int level = MPI_THREAD_SINGLE;
@@ -183,6 +191,7 @@ static void start(void)
     tutti_transport_over(&world, tutti_handles.world);
     if (tutti_node_open(&world.base, &tutti_door.node) != TUTTI_OK)
         tutti_door.node = NULL;
+    tutti_log_first(first_of_machine());
     tutti_own_open();
     tutti_progress_watch(dead_process);
     tutti_progress_mpi(tutti_own_progress);

@@ -49,6 +49,15 @@ for r in j["rows"]:
         fail "the JSON of the bench"
 fi
 
+# What is wrong with a file of rules is said by one of the ranks, by all where they are asked for more.
+echo nonsense >"$folder/rules"
+for log in warn:1 info:3; do
+    said=$(TUTTI_LOG=${log%:*} TUTTI_RULES_FILE=$folder/rules "$tutti" bench allreduce -n 3 --mpi "$mpi" -m 64,64 -i 3 -x 1 --ways none 2>&1)
+    checks=$((checks + 1))
+    [ "$(grep -c "^tutti.*: $folder/rules: .*; the file is ignored" <<<"$said")" -eq ${log#*:} ] ||
+        fail "TUTTI_LOG=${log%:*}: a wrong file of rules: $said"
+done
+
 # Other operators and types, in place, each algorithm.
 quick=("$tutti" bench allreduce -n 2 --mpi "$mpi" -i 3 -x 1)
 expect 0 "max of int32, in place" "${quick[@]}" --in-place --op max --type int32 -m 4:4k
@@ -60,6 +69,24 @@ for algorithm in oneshot twoshot direct; do
     said=$("${quick[@]}" --algorithm $algorithm -m 32k:32k 2>&1)
     holds "$said" "^32768 .* $algorithm " "--algorithm $algorithm"
 done
+# What cannot be measured by the algorithm that was asked for is refused, before any of it is measured.
+refused() { # refused TEXT OPTION...
+    local text=$1
+    shift
+    said=$("${quick[@]}" -m 64,64k "$@" 2>&1)
+    status=$?
+    checks=$((checks + 1))
+    [ $status -eq 2 ] || fail "status $status instead of 2: $*"
+    holds "$said" "^tutti: --algorithm $text" "refused: $*"
+    lacks "$said" '^# Size|^64 ' "nothing is measured: $*"
+}
+refused 'chain does not do MPI_Allreduce of 64 bytes, sum of float, with 2 ranks here \(oneshot would\)' --algorithm chain
+holds "$said" '^tutti: chain: MPI_Reduce alone' "what the algorithm is for"
+refused 'leader does not do' --algorithm leader
+refused 'll does not do MPI_Allreduce of 64 bytes, .* with 1 rank here \(copy would\)' -n 1 --algorithm ll
+refused 'oneshot does not do MPIX_Allreduce_enqueue back to back of 64 bytes' --order stream --algorithm oneshot
+refused 'chain does not do MPI_Allreduce of 64 bytes, max of int32' --ops max --types int32 --algorithm chain
+TUTTI_NODE_RANKS=1 refused 'direct does not do .* \(mpi: ' --algorithm direct
 said=$(TUTTI_HOST_GPUS=1 "${quick[@]}" --algorithm leader -m 32k:32k 2>&1)
 holds "$said" "^32768 .* leader " "--algorithm leader, two ranks on one GPU"
 holds "$said" " 1 GPU\$" "two ranks on one GPU"

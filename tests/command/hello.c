@@ -1,7 +1,10 @@
-/* A plain MPI program for the tests of `tutti run`: says what it sees and ends with the status it is asked for. */
+/* A plain MPI program for the tests of `tutti run`: says what it sees and ends with the status it is asked for, or,
+ * asked to stay, not by itself. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 int main(int argc, char **argv)
 {
@@ -19,6 +22,8 @@ int main(int argc, char **argv)
         for (int i = 1; i < argc; i++)
             printf("argument %d <%s>\n", i, argv[i]);
     }
+    while (argc > 1 && strcmp(argv[1], "stay") == 0)
+        pause();
     MPI_Finalize();
     return argc > 2 ? atoi(argv[2]) : 0;
 }

@@ -25,6 +25,10 @@ holds "$said" '^  Ranges for Nsight \(TUTTI_NVTX\): (built in|left out: .*)$' "r
 holds "$said" 'Kernels on the host use: [a-z0-9]+$' "instruction set"
 holds "$said" '^  TUTTI_HOST_GPUS +3 +0 +0 to 64$' "a setting: value, default, allowed"
 holds "$said" '^  TUTTI_RULES +\(empty\)$' "no rules of the user"
+# Every setting that the library reads is one of the list.
+for name in $(grep -rhoE 'getenv\("TUTTI_[A-Z_]+"' "$(dirname "$0")/../../src" | grep -oE 'TUTTI_[A-Z_]+' | sort -u); do
+    holds "$said" "^  $name " "$name is read"
+done
 holds "$said" '^  measured +none for this device' "no measured rules"
 holds "$said" '^  defaults +allreduce: .*@' "default rules"
 checks=$((checks + 1))
@@ -33,8 +37,12 @@ shown=$(sed -n '/^Settings/,/^Rules/p' <<<"$said" | grep -cE '^  TUTTI_[A-Z_]+ '
 [ "$listed" -eq "$shown" ] || fail "$shown of $listed settings are shown"
 
 # What is wrong is part of the answer, and no reason to refuse it.
-said=$(TUTTI_WAIT=busy TUTTI_RULES='allreduce: *@x' "$tutti" info 2>/dev/null)
+said=$(TUTTI_WAIT=busy TUTTI_LOG=loud TUTTI_RULES='allreduce: *@x' "$tutti" info 2>/dev/null)
+status=$?
+checks=$((checks + 1))
+[ $status -eq 0 ] || fail "status $status with wrong settings"
 holds "$said" '^  TUTTI_WAIT=busy is not valid' "a wrong setting"
+holds "$said" '^  TUTTI_LOG=loud is not valid' "a second one"
 holds "$said" "no algorithm 'x'" "a wrong rule"
 holds "$(TUTTI_DEVICE=none "$tutti" info)" '^  TUTTI_DEVICE=none: every call is passed on' "no device"
 

@@ -1,37 +1,55 @@
 #!/bin/bash
-# Whatever is wrong is refused before anything starts: status 2, what was wrong, what would be right. refusals.sh TUTTI
+# Whatever is wrong is refused before anything starts: status 2 (of tutti run 125 to 127), what was wrong, what would be right. refusals.sh TUTTI
 . "$(dirname "$0")/check.sh"
 tutti=$1
 export TUTTI_DEVICE=host
 unset TUTTI_RULES
 
+# Of names near ones alone are told: one change for every three letters.
 expect 2 "did you mean run?" "$tutti" rnu
+expect 2 "did you mean tune?" "$tutti" tun
+expect 2 "there is no option --foo: --help lists them" "$tutti" bench allreduce --foo
+expect 2 "there is no option --pll: --help lists them" "$tutti" bench allreduce --pll
+expect 2 "there is no option --sed: did you mean --seed?" "$tutti" bench allreduce --sed
+expect 2 "there are run, info, bench, tune and help" "$tutti" foo
+expect 125 "TUTTI_FOO is not a setting: \`tutti info\` lists them" env TUTTI_FOO=1 "$tutti" run true
+expect 125 "TUTTI_X is not a setting: \`tutti info\` lists them" env TUTTI_X=1 "$tutti" run true
+expect 125 "TUTTI_WINDOW_BM is not a setting: did you mean TUTTI_WINDOW_MB?" env TUTTI_WINDOW_BM=1 "$tutti" run true
 expect 2 "there are run, info, bench, tune and help" "$tutti" something-else
 expect 2 "Usage: tutti COMMAND" "$tutti"
 expect 0 "Usage: tutti COMMAND" "$tutti" help
 expect 0 "Usage: tutti run" "$tutti" help run
 expect 0 "tutti " "$tutti" --version
 
-expect 2 "no program was named" "$tutti" run -n 2
-expect 2 "there is no program ./not-there" "$tutti" run -n 2 ./not-there
-expect 2 "is not a program that can be executed" "$tutti" run -n 2 /etc/passwd
-expect 2 "-n 0 is not valid: a number from 1 to" "$tutti" run -n 0 true
-expect 2 "-n four is not valid" "$tutti" run -n four true
-expect 2 "there is no option --devcie: did you mean --device?" "$tutti" run --devcie host true
-expect 2 "there is no option --zzz: --help lists them" "$tutti" run --zzz true
-expect 2 "did you mean openmpi?" "$tutti" run --mpi opnmpi true
-expect 2 "there is no such launcher or folder" "$tutti" run --mpi /not/there true
-expect 2 "no launcher of Open MPI, MPICH or Intel MPI" "$tutti" run --mpi /bin/true true
-expect 2 "no launcher of Open MPI, MPICH or Intel MPI" "$tutti" run --mpi /etc true
-expect 2 "a quote is not closed" "$tutti" run --mpi-args "--x 'y" true
-expect 2 "no MPI was found" env PATH=/not/there "$tutti" run /bin/true
+# Exit statuses of tutti run as env and timeout have them: they are told from those of most programs.
+expect 125 "no program was named" "$tutti" run -n 2
+expect 127 "there is no program ./not-there" "$tutti" run -n 2 ./not-there
+expect 127 "there is no program not-there" "$tutti" run -n 2 not-there
+expect 125 "requires an argument" "$tutti" run -n
+expect 126 "is not a program that can be executed" "$tutti" run -n 2 /etc/passwd
+expect 125 "-n 0 is not valid: a number from 1 to" "$tutti" run -n 0 true
+expect 125 "-n four is not valid" "$tutti" run -n four true
+expect 125 "there is no option --devcie: did you mean --device?" "$tutti" run --devcie host true
+expect 125 "there is no option --zzz: --help lists them" "$tutti" run --zzz true
+expect 125 "did you mean openmpi?" "$tutti" run --mpi opnmpi true
+expect 125 "there is no such launcher or folder" "$tutti" run --mpi /not/there true
+expect 125 "no launcher of Open MPI, MPICH or Intel MPI" "$tutti" run --mpi /bin/true true
+expect 125 "no launcher of Open MPI, MPICH or Intel MPI" "$tutti" run --mpi /etc true
+expect 125 "a quote is not closed" "$tutti" run --mpi-args "--x 'y" true
+expect 125 "no MPI was found" env PATH=/not/there "$tutti" run /bin/true
 
-expect 2 "TUTTI_DEVICE=gpu is not valid: allowed is auto|cuda|host|none" "$tutti" run --device gpu true
-expect 2 "TUTTI_WAIT=busy is not valid" env TUTTI_WAIT=busy "$tutti" run true
-expect 2 "TUTTI_CHANNEL_MB=1025 is not valid: allowed is 0 to 1024" env TUTTI_CHANNEL_MB=1025 "$tutti" run true
-expect 2 "TUTTI_DEVICES is not a setting: did you mean TUTTI_DEVICE?" env TUTTI_DEVICES=host "$tutti" run true
-expect 2 "no algorithm 'oneshoot'" env TUTTI_RULES="allreduce: *@oneshoot" "$tutti" run true
-expect 2 "no range of bytes '8k-'" env TUTTI_RULES="allreduce: 8k-@oneshot" "$tutti" run true
+expect 125 "TUTTI_DEVICE=gpu is not valid: allowed is auto|cuda|host|none" env TUTTI_DEVICE=gpu "$tutti" run true
+# A device that an option names is refused in the option's name.
+for command in "bench allreduce" "bench pack" "bench pingpong" tune; do
+    expect 2 "--device gpu is not known: there are auto, cuda, host, none" "$tutti" $command --device gpu
+    expect 2 "--device hots is not known: did you mean host?" "$tutti" $command --device hots
+done
+expect 125 "--device gpu is not known: there are auto, cuda, host, none" "$tutti" run --device gpu true
+expect 125 "TUTTI_WAIT=busy is not valid" env TUTTI_WAIT=busy "$tutti" run true
+expect 125 "TUTTI_CHANNEL_MB=1025 is not valid: allowed is 0 to 1024" env TUTTI_CHANNEL_MB=1025 "$tutti" run true
+expect 125 "TUTTI_DEVICES is not a setting: did you mean TUTTI_DEVICE?" env TUTTI_DEVICES=host "$tutti" run true
+expect 125 "no algorithm 'oneshoot'" env TUTTI_RULES="allreduce: *@oneshoot" "$tutti" run true
+expect 125 "no range of bytes '8k-'" env TUTTI_RULES="allreduce: 8k-@oneshot" "$tutti" run true
 expect 2 "no collective 'alreduce'" env TUTTI_RULES="alreduce: *@oneshot" "$tutti" bench allreduce
 
 expect 2 "did you mean allreduce?" "$tutti" bench alreduce
@@ -65,7 +83,14 @@ expect 2 "--op band is not legal on float: legal are sum, prod, min, max" "$tutt
 expect 2 "--op replace is not legal on float" "$tutti" bench allreduce --op replace
 expect 2 "did you mean twoshot?" "$tutti" bench allreduce --algorithm twoshoot
 expect 2 "--json /not/there/x cannot be written" "$tutti" bench allreduce --json /not/there/x
-expect 2 "--plot /not/there/x cannot be written" "$tutti" bench allreduce --plot /not/there/x
+expect 2 "--plot /not/there/x.png cannot be written" "$tutti" bench allreduce --plot /not/there/x.png
+for plot in x.foo x png /tmp/x.d/png .pngx; do
+    expect 2 "--plot $plot: pictures are PNG alone: its name must end in .png" "$tutti" bench allreduce --plot $plot
+done
+expect 2 "must end in .png" "$tutti" bench pack --plot x.foo
+expect 2 "must end in .png" "$tutti" bench halo --plot x.foo
+checks=$((checks + 1))
+[ ! -e x.foo ] || fail "a refusal made a file"
 expect 2 "leaves no device memory to measure" "$tutti" bench allreduce --device none
 expect 2 "'more' is not understood" "$tutti" bench allreduce more
 expect 2 "--limit x is not valid" "$tutti" bench overhead --limit x

@@ -62,7 +62,7 @@ for pair in "$@"; do
     *) other=openmpi ;;
     esac
     case "$*" in
-    *"$other="*) expect 2 "does not offer" "$tutti" run --mpi $other "${pair#*=}" ;;
+    *"$other="*) expect 125 "does not offer" "$tutti" run --mpi $other "${pair#*=}" ;;
     esac
 done
 
@@ -93,5 +93,5 @@ holds "$said" 'does not say which MPI it uses: .* starts it; --mpi chooses anoth
 holds "$said" '^from the script: word$' "script"
 lacks "$("$tutti" run -q -n 1 "$script" 2>&1)" 'does not say' "script, quiet"
 chmod -x "$script"
-expect 2 "is not a program that can be executed" "$tutti" run "$script"
+expect 126 "is not a program that can be executed" "$tutti" run "$script"
 finish

@@ -194,9 +194,7 @@ static int submit(struct tutti_stream *stream, struct tutti_work *work)
 static unsigned next_dice(void)
 {
     static atomic_uint numbers;
-    const char *seed = secure_getenv("TUTTI_SEED");
-    unsigned first = seed ? (unsigned)strtoul(seed, NULL, 0) : 20261121u;
-    return first + 0x9e3779b9u * atomic_fetch_add(&numbers, 1);
+    return (unsigned)tutti_settings()->seed + 0x9e3779b9u * atomic_fetch_add(&numbers, 1);
 }
 
 int tutti_host_stream_create(int gpu, struct tutti_stream **out)
