@@ -200,3 +200,31 @@ if(TARGET dtype-pack)
   set_tests_properties(gpu-pack-types PROPERTIES LABELS gpu TIMEOUT 315 SKIP_RETURN_CODE 77 RUN_SERIAL TRUE
                        ENVIRONMENT "TUTTI_DEVICE=cuda")
 endif()
+
+# Random programs, until the time is over: ranks of one node, and nodes of one or two ranks.
+include(${PROJECT_SOURCE_DIR}/tests/mpi/programs_kinds.cmake)
+function(gpu_programs name kinds ranks seconds)
+  list(GET TUTTI_MPI_SYSTEM 0 TUTTI_MPI_SYSTEM) # one MPI does
+  gpu_test(programs-${name} mpi-programs ${ranks} ARGS 10000000 40 100k ${seconds}
+           ENV CUDA_DEVICE_MAX_CONNECTIONS=32 TUTTI_TEST_KINDS=${kinds} ${ARGN})
+endfunction()
+gpu_programs(messages ${messages} 3 20)
+gpu_programs(messages-direct ${messages} 2 15 TUTTI_RULES=message:*@direct TUTTI_CACHE_ENTRIES=4)
+gpu_programs(messages-packed ${messages} 2 15 TUTTI_RULES=message:*@packed TUTTI_LANE_MB=1)
+gpu_programs(messages-nodes ${messages} 2 15 TUTTI_NODE_RANKS=1)
+gpu_programs(reduced ${reduced},${around},icoll 3 15)
+gpu_programs(together ${together} 3 20)
+gpu_programs(together-2 ${together} 2 15)
+gpu_programs(together-direct ${together} 3 15 TUTTI_RULES=message:*@direct TUTTI_CACHE_ENTRIES=4)
+gpu_programs(together-far ${together} 2 15 TUTTI_NODE_RANKS=1 TUTTI_RULES=message_far:*@pipelined TUTTI_MESSAGE_CHUNK=4096)
+gpu_programs(together-two-nodes ${together} 4 15 TUTTI_NODE_RANKS=2)
+gpu_programs(together-few ${together} 3 15 TUTTI_CHANNEL_MB=1 TUTTI_WINDOW_MB=8 TUTTI_LANE_MB=1 TUTTI_STAGING_MB=1
+             TUTTI_CACHE_ENTRIES=4)
+gpu_programs(beside ${beside} 3 15)
+gpu_programs(beside-two-nodes ${together},${beside} 4 15 TUTTI_NODE_RANKS=2)
+if(TUTTI_GPU_COUNT GREATER 3)
+  gpu_programs(together-4 ${together},${beside} 4 20)
+endif()
+gpu_test(standstill mpi-standstill 3)
+gpu_test(standstill-calls mpi-standstill 3 ARGS calls)
+gpu_test(standstill-nodes mpi-standstill 3 ENV TUTTI_NODE_RANKS=2)

@@ -9,6 +9,8 @@ foreach(mpi IN LISTS program_builders)
   target_link_libraries(mpi-programs.${mpi} PRIVATE mpi-kit.${mpi})
 endforeach()
 
+include(${CMAKE_CURRENT_LIST_DIR}/programs_kinds.cmake)
+
 # programs(NAME KINDS COUNT COUNT_MPICH ENV...): programs of these kinds, 3 ranks, under MPICH 2.
 function(programs name kinds count count_mpich)
   set(env TUTTI_TEST_KINDS=${kinds} ${ARGN})
@@ -18,10 +20,7 @@ function(programs name kinds count count_mpich)
                  ENV ${env} LABELS programs)
 endfunction()
 
-# Messages of all sorts.
-set(messages "send,ssend,bsend,rsend,isend,irecv,persistent,sendrecv,replace,self,anytag,anysource,cancel,longer,types")
-string(APPEND messages ",freetypes,device,host,large,late,reqfree,any,some,test,getstatus,dup,split,idup,freeopen,barrier")
-string(APPEND messages ",blocking,arenas,null,freeinit,probe,iprobe,mprobe")
+# Messages.
 programs(messages ${messages} 600 200)
 programs(messages-direct ${messages} 400 100 TUTTI_RULES=message:*@direct)
 programs(messages-few ${messages} 400 100 TUTTI_RULES=message:*@direct TUTTI_CACHE_ENTRIES=4)
@@ -31,15 +30,11 @@ programs(messages-nodes ${messages} 400 100 TUTTI_NODE_RANKS=1)
 programs(messages-fresh ${messages},fresh 60 30)
 
 # Collective calls: blocking ones, and nonblocking ones of one sort.
-set(around "device,host,large,late,vector,inplace,any,some,test,skew,types")
-set(moved "bcast,gather,scatter,allgather,alltoall,barrier")
-set(reduced "reduce,allreduce,redscat,scan")
 programs(blocking ${moved},${reduced},${around},dup,split,blocking 300 50)
 programs(moved ${moved},${around},dup,split,icoll,blocking 300 50)
 programs(reduced ${reduced},${around},icoll 300 50)
 
 # Collectives with neighbours, and between the groups of intercommunicators.
-set(neighbours "cart,graph,neighbor")
 programs(neighbours ${neighbours},${around},barrier,dup,icoll,blocking 200 50)
 programs(neighbours-device ${neighbours},device,large,vector,types,dup,blocking 100 50)
 programs(neighbours-few ${neighbours},device,large,vector,types,dup,blocking 100 30 TUTTI_RULES=message:*@direct
@@ -50,11 +45,10 @@ tutti_mpi_test(mpi-programs-neighbours-twice PROGRAM mpi-programs RANKS 3 RANKS_
 programs(inter inter,${moved},${reduced},device,host,large,late,vector,types,dup,split,blocking 100 50)
 programs(inter-later inter,${moved},${reduced},${around},dup,split,icoll,lag 120 40)
 
-# All of them together: messages, and collectives blocking and not, some open over the others.
-set(together ${messages},${moved},${reduced},${around},fresh,icoll,lag)
 # What the programs expect, tried on the MPI alone.
 tutti_mpi_test(mpi-programs-plain PROGRAM mpi-programs RANKS 3 RANKS_MPICH 2 ARGS 400 40 100k 20 NO_PRELOAD
                ENV TUTTI_TEST_PLAIN=1 TUTTI_TEST_KINDS=${together},${neighbours},inter LABELS programs)
+# All of them together.
 programs(together ${together} 300 150)
 programs(together-packed ${together} 150 50 TUTTI_RULES=message:*@packed TUTTI_LANE_MB=1)
 programs(together-direct ${together} 150 50 TUTTI_RULES=message:*@direct TUTTI_CACHE_ENTRIES=4)
@@ -68,7 +62,6 @@ tutti_mpi_test(mpi-programs-together-two-nodes PROGRAM mpi-programs RANKS 4 ARGS
                ENV TUTTI_TEST_KINDS=${together} TUTTI_NODE_RANKS=2 LABELS programs)
 # Blocking collectives between groups while nonblocking reductions are open take progress hooks of the MPI. (MPICH 4.0 has
 # none, and now and then fails by itself with several threads.)
-set(beside ${neighbours},inter,${moved},${reduced},${around},dup,split,idup,icoll,blocking)
 tutti_mpi_test(mpi-programs-beside PROGRAM mpi-programs RANKS 3 RANKS_MPICH 2 ARGS 100 40 100k 20
                MPIS openmpi openmpi5 mpich5 ENV TUTTI_TEST_KINDS=${beside} LABELS programs)
 tutti_mpi_test(mpi-programs-beside-nodes PROGRAM mpi-programs RANKS 3 ARGS 150 40 100k 20 MPIS openmpi
