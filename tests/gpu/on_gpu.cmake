@@ -37,8 +37,10 @@ foreach(ranks RANGE 2 ${TUTTI_GPU_COUNT})
              ENV TUTTI_RULES=allreduce:*@${algorithm} TUTTI_TEST_EXPECT=accelerated|${algorithm})
   endforeach()
 endforeach()
-gpu_test(matrix-copies mpi-matrix ${gpu_ranks} ARGS 3000
-         ENV TUTTI_RULES=allreduce:*@copies TUTTI_TEST_EXPECT=accelerated|copies)
+if(TUTTI_GPU_COUNT GREATER 1)
+  gpu_test(matrix-copies mpi-matrix ${gpu_ranks} ARGS 3000
+           ENV TUTTI_RULES=allreduce:*@copies TUTTI_TEST_EXPECT=accelerated|copies)
+endif()
 gpu_test(reductions-chains mpi-reductions ${gpu_ranks} ARGS 1500
          ENV TUTTI_TEST_EXPECT=accelerated "TUTTI_RULES=allreduce:*@pipeline reduce:0-64k@chain_ll128,*@chain")
 math(EXPR shared "${TUTTI_GPU_COUNT} * 2")
@@ -104,7 +106,11 @@ foreach(ranks IN LISTS stream_ranks)
   gpu_test(enqueue-errors-${ranks} mpi-enqueue_errors ${ranks})
 endforeach()
 # Many kernels that wait at the same time. A call that stands still ends by itself.
-foreach(part alone streams full all)
+set(residency_parts alone full)
+if(TUTTI_GPU_COUNT GREATER 1) # streams take a GPU for each rank
+  list(APPEND residency_parts streams all)
+endif()
+foreach(part IN LISTS residency_parts)
   gpu_test(residency-${part} mpi-residency ${gpu_ranks} ARGS ${part}
            ENV TUTTI_TIMEOUT_SECONDS=20 TUTTI_STALL_SECONDS=5 CUDA_DEVICE_MAX_CONNECTIONS=32)
 endforeach()

@@ -6,6 +6,7 @@
  *   life _exit       ends by _exit() without MPI_Finalize
  *   life late-free   frees device memory and communicators after MPI_Finalize has been called, allocates before
  * MPI_Init */
+#include <errno.h>
 #include <mpi.h>
 #include <signal.h>
 #include <stdio.h>
@@ -68,8 +69,13 @@ static void child(int kind)
         _exit(other == 0 && (device == 0 || device == 1) ? 0 : 4);
     }
     int status = -1;
-    CHECK(pid > 0 && waitpid(pid, &status, 0) == pid && WIFEXITED(status) && WEXITSTATUS(status) == 0,
-          "child of kind %d: status %x", kind, (unsigned)status);
+    pid_t ended;
+    do
+        ended = waitpid(pid, &status, 0);
+    while (ended == -1 && errno == EINTR);
+    CHECK(pid > 0 && ended == pid && WIFEXITED(status) && WEXITSTATUS(status) == 0,
+          "child of kind %d: pid %d, waited for %d (%s), status %x", kind, (int)pid, (int)ended,
+          ended == pid ? "no error" : strerror(errno), (unsigned)status);
 }
 
 int main(int argc, char **argv)

@@ -14,8 +14,31 @@ static MPI_Comm part;
 static MPI_Group everybody, other;
 static char path[160];
 
+/* Windows that the MPI makes here, asked past the library: some builds of Open MPI 4.1 have no one-sided component for
+ * memory of the program's own. */
+static int over_memory, dynamic;
+
+static int asked(const char *name, int error, MPI_Win *made)
+{
+    int fine = error == MPI_SUCCESS && PMPI_Win_free(made) == MPI_SUCCESS;
+    if (!fine && kit_rank == 0)
+        printf("standstill: %s is left out: the MPI answers with class %d\n", name, kit_class(error));
+    return fine;
+}
+
+static void ask_for_windows(void)
+{
+    static int mine[2];
+    MPI_Win made;
+    int error = PMPI_Win_create(mine, sizeof mine, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &made);
+    over_memory = asked("MPI_Win_create", error, &made);
+    error = PMPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_WORLD, &made);
+    dynamic = asked("MPI_Win_create_dynamic", error, &made);
+}
+
 void still_calls_open(void)
 {
+    ask_for_windows();
     int pid = (int)getpid(), partner = kit_rank == 0 ? 1 : 0;
     MPI_Group world;
     MPI_Bcast(&pid, 1, MPI_INT, 0, MPI_COMM_WORLD);
@@ -73,9 +96,10 @@ static int windows(MPI_Comm comm, int first)
     MPI_Win made, over, loose;
     (void)first;
     return MPI_Win_allocate(64, 1, MPI_INFO_NULL, comm, &base, &made) == MPI_SUCCESS &&
-           MPI_Win_create(mine, sizeof mine, 1, MPI_INFO_NULL, comm, &over) == MPI_SUCCESS &&
-           MPI_Win_create_dynamic(MPI_INFO_NULL, comm, &loose) == MPI_SUCCESS && MPI_Win_free(&made) == MPI_SUCCESS &&
-           MPI_Win_free(&over) == MPI_SUCCESS && MPI_Win_free(&loose) == MPI_SUCCESS;
+           (!over_memory || MPI_Win_create(mine, sizeof mine, 1, MPI_INFO_NULL, comm, &over) == MPI_SUCCESS) &&
+           (!dynamic || MPI_Win_create_dynamic(MPI_INFO_NULL, comm, &loose) == MPI_SUCCESS) &&
+           MPI_Win_free(&made) == MPI_SUCCESS && (!over_memory || MPI_Win_free(&over) == MPI_SUCCESS) &&
+           (!dynamic || MPI_Win_free(&loose) == MPI_SUCCESS);
 }
 
 static int fences(MPI_Comm comm, int first)
