@@ -367,6 +367,8 @@ static void test_map_host_twice(void **state)
 static void test_fork(void **state)
 {
     (void)state;
+    void *mine = NULL;
+    assert_int_equal(device->alloc(0, 10, &mine), TUTTI_OK);
     fflush(NULL);
     pid_t child = fork();
     if (child == 0) {
@@ -377,7 +379,8 @@ static void test_fork(void **state)
         device->classify(&memory, &memory);
         int good = device->active() == 0 && memory.kind == TUTTI_MEMORY_HOST && device->gpus() == 0 &&
                    device->open(why, sizeof why) == TUTTI_ERR_UNAVAILABLE &&
-                   device->alloc(0, 10, &pointer) == TUTTI_ERR_UNAVAILABLE;
+                   device->alloc(0, 10, &pointer) == TUTTI_ERR_UNAVAILABLE &&
+                   device->free(mine) == TUTTI_ERR_UNAVAILABLE;
         device->close();
         _exit(good && fake->calls == before ? 0 : 1);
     }
@@ -385,6 +388,7 @@ static void test_fork(void **state)
     assert_int_equal(waitpid(child, &result, 0), child);
     assert_int_equal(result, 0);
     assert_int_equal(device->active(), 1);
+    assert_int_equal(device->free(mine), TUTTI_OK);
 }
 
 /* A driver without an entry point: said once, and the program's memory counts as host memory. */

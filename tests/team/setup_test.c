@@ -410,7 +410,8 @@ static int forget(struct tutti_transport *transport, void *arg)
         _exit(closed == transport->size - 1 ? 0 : 1);
     }
     int status = -1;
-    CHECK(waitpid(child, &status, 0) == child && status == 0, "child: %d", status);
+    pid_t ended = waitpid(child, &status, 0);
+    CHECK(ended == child && status == 0, "child: %d", status);
     CHECK(kit_meet(kit.team, 1) == TUTTI_OK, "after");
     kit_close(&kit);
     return check_failed() != 0;

@@ -68,13 +68,15 @@ int tutti_cuda_alloc(int gpu, size_t bytes, void **device)
     return status;
 }
 
-/* Memory of a context that has gone went with it. */
+/* Memory of a context that has gone went with it. A forked child has none: it is the parent's. */
 int tutti_cuda_free(void *device)
 {
     struct tutti_memory memory;
     struct tutti_cuda_scope scope;
     if (!device)
         return TUTTI_OK;
+    if (!tutti_cuda_ready())
+        return TUTTI_ERR_UNAVAILABLE;
     kind_of(device, &memory);
     if (memory.kind == TUTTI_MEMORY_HOST || !tutti_cuda_has_context(memory.gpu) ||
         tutti_cuda_enter(memory.gpu, 0, &scope) != TUTTI_OK)
