@@ -37,6 +37,12 @@ struct tutti_door {
 };
 extern struct tutti_door tutti_door;
 
+/* state.c: the MPI's library, then what it must have; -1 and the reason where it lacks something. */
+void tutti_real_from(void *library);
+int tutti_real_open(const char *path, char *why, size_t size);
+/* What the MPI has by this name; NULL: nothing. */
+void *tutti_mpi_symbol(const char *name);
+
 /* Depth of real calls that this thread is in: what the MPI calls by itself is passed on as it is. */
 extern __thread int tutti_inside __attribute__((tls_model("initial-exec")));
 static inline void tutti_leave(int *unused)
@@ -71,15 +77,11 @@ extern int tutti_lacks_sendrecv; /* 1: the MPI has no MPI_Isendrecv */
 void tutti_calls_patient(void);
 /* Announces a call of all ranks that moves nothing. */
 void tutti_meet_pass(MPI_Comm comm);
-/* Waits until the MPI has been given what was started before on the communicator. */
-void tutti_meet_turn(MPI_Comm comm);
 
 /* front.c: called by the door functions of MPI_Init and MPI_Finalize. */
 /* Points the stub's table at the MPI; at the door; in a forked child at the MPI but for what would do harm there. */
 enum tutti_table { TUTTI_TABLE_MPI, TUTTI_TABLE_DOOR, TUTTI_TABLE_FORKED };
 void tutti_door_table(enum tutti_table where);
-/* What the MPI has by this name; NULL: nothing. */
-void *tutti_mpi_symbol(const char *name);
 
 /* errors.c */
 int tutti_mpi_version(void); /* of the standard: 301, 400 ... */
@@ -199,7 +201,10 @@ static inline struct tutti_comm *tutti_comm_find(MPI_Comm comm)
 }
 /* Collective over the communicator at its first reduction; NULL where the handle is not valid (nothing was done). */
 struct tutti_comm *tutti_comm_make(MPI_Comm handle);
-/* The same without waiting: where it is collective, `opening` is set on return. */
+/* comm_team.c: gives a new one its team, or says why it has none; without `wait`, the ranks' tickets may be on their
+ * way then. */
+void tutti_comm_team(struct tutti_comm *comm, int wait);
+/* As tutti_comm_make(), without waiting: where it is collective, `opening` is set on return. */
 struct tutti_comm *tutti_comm_begin(MPI_Comm handle);
 /* Local: ends the making of a team whose tickets have come; with `wait`, waits for them. 1 where `opening` is NULL on
  * return. Safe from several threads. */
@@ -222,7 +227,12 @@ int *tutti_world_ranks(MPI_Comm comm, int *n);
  * even have Tutti in front. The node must be known. */
 enum tutti_whose { TUTTI_OURS, TUTTI_OF_NODES, TUTTI_OF_OTHERS };
 enum tutti_whose tutti_whose(MPI_Comm comm);
-int tutti_comms_open(void);
+/* Who has something on a communicator that leaves. */
+struct tutti_comm_users {
+    void (*leave)(struct tutti_comm *comm); /* waits until it is known who makes each of its nonblocking calls */
+    int (*close_stream)(struct tutti_comm *comm, int closing); /* see tutti_comm_stream_close() */
+};
+int tutti_comms_open(const struct tutti_comm_users *users);
 void tutti_comms_close(void);
 int tutti_comms_broken(void); /* 1 where a team has failed */
 void tutti_comms_forget(void);

@@ -12,7 +12,7 @@ struct tutti_pipelined *tutti_far;
 static void look(void);
 struct tutti_step tutti_far_step = {.name = "messages to and from other nodes", .poll = look};
 
-void tutti_far_open(void)
+void tutti_far_open(struct tutti_transport *transport)
 {
     enum { NOT, KEY, WORDS = 3 };
     int64_t mine[WORDS] = {tutti_door.aware, 0, 0}, all[WORDS];
@@ -26,8 +26,7 @@ void tutti_far_open(void)
         mine[KEY] = (int64_t)(drawn[0] >> 1);
         mine[KEY + 1] = (int64_t)(drawn[1] >> 1);
     }
-    tutti_far =
-        tutti_pipelined_new(&tutti_lane_transport.base, (const uint64_t[]){0, 0}, TAGS_FROM, TAGS, &tutti_far_step);
+    tutti_far = tutti_pipelined_new(transport, (const uint64_t[]){0, 0}, TAGS_FROM, TAGS, &tutti_far_step);
     mine[NOT] |= !tutti_far;
     if (tutti_real.MPI_Allreduce(mine, all, WORDS, tutti_handles.int64, tutti_handles.max, tutti_handles.world) !=
             MPI_SUCCESS ||

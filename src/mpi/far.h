@@ -21,7 +21,7 @@ extern atomic_int tutti_far_heard;        /* 1: some have come from other nodes 
 
 /* Collective over MPI_COMM_WORLD, once tutti_lane_box is there: sets tutti_far_on, alike on all ranks. alive: the
  * device may be called. */
-void tutti_far_open(void);
+void tutti_far_open(struct tutti_transport *transport);
 void tutti_far_close(int alive);
 
 static inline int tutti_far_hears(void)

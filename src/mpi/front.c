@@ -1,5 +1,4 @@
-/* Opening a front end: the real calls, the predefined handles, and the stub's table. */
-#include <dlfcn.h>
+/* Opening a front end: the calls that it wraps, and the stub's table. */
 #include <stdio.h>
 #include <string.h>
 
@@ -10,26 +9,12 @@
 #include "mpi/streams.h"
 #include "mpi/stub.h"
 
-struct tutti_real tutti_real;
-struct tutti_handles tutti_handles;
-__thread int tutti_inside __attribute__((tls_model("initial-exec")));
-
 static struct tutti_stub stub;
-static void *mpi;
 static int enabled; /* TUTTI_DEVICE is not none */
 
 __attribute__((visibility("default"))) tutti_front_open_fn tutti_front_open;
 __attribute__((visibility("default"))) tutti_front_mpix_type_fn tutti_front_mpix_type;
 __attribute__((visibility("default"))) tutti_front_mpix_call_fn tutti_front_mpix_call;
-
-#ifdef TUTTI_FRONT_OPENMPI
-void *tutti_ompi_symbol(const char *name)
-{
-    /* A program linked with the MPI may own the copy that the MPI itself uses (copy relocation): global scope first. */
-    void *symbol = dlsym(RTLD_DEFAULT, name);
-    return symbol ? symbol : dlsym(mpi, name);
-}
-#endif
 
 enum {
 #define TUTTI_EACH(kind, name, errors, buffers, parameters, arguments) CALL_##name,
@@ -46,19 +31,6 @@ static const struct row {
 #include "mpi/calls.inc"
 };
 
-static void *find(const char *name)
-{
-    char profiling[128];
-    snprintf(profiling, sizeof profiling, "P%s", name);
-    void *call = dlsym(mpi, profiling);
-    return call ? call : dlsym(mpi, name);
-}
-
-void *tutti_mpi_symbol(const char *name)
-{
-    return find(name);
-}
-
 void tutti_door_table(enum tutti_table where)
 {
     for (int i = 0; i < CALLS; i++) {
@@ -70,30 +42,6 @@ void tutti_door_table(enum tutti_table where)
     }
 }
 
-static int find_handles(void)
-{
-    tutti_handles = (struct tutti_handles){
-        .world = MPI_COMM_WORLD,
-        .self = MPI_COMM_SELF,
-        .no_comm = MPI_COMM_NULL,
-        .byte = MPI_BYTE,
-        .packed = MPI_PACKED,
-        .int64 = MPI_INT64_T,
-        .no_type = MPI_DATATYPE_NULL,
-        .no_op = MPI_OP_NULL,
-        .min = MPI_MIN,
-        .max = MPI_MAX,
-        .sum = MPI_SUM,
-        .band = MPI_BAND,
-        .bor = MPI_BOR,
-        .no_request = MPI_REQUEST_NULL,
-        .no_info = MPI_INFO_NULL,
-        .errors_return = MPI_ERRORS_RETURN,
-        .errors_are_fatal = MPI_ERRORS_ARE_FATAL,
-    };
-    return tutti_handles.world && tutti_handles.byte && tutti_handles.int64;
-}
-
 int tutti_front_open(const struct tutti_stub *offer, char *why, size_t size)
 {
     if (offer->version != TUTTI_STUB_VERSION || offer->calls != CALLS) {
@@ -102,23 +50,11 @@ int tutti_front_open(const struct tutti_stub *offer, char *why, size_t size)
     }
     stub = *offer;
     stub.path = NULL;
-    mpi = offer->mpi;
+    tutti_real_from(offer->mpi);
     for (int i = 0; i < CALLS; i++)
-        *rows[i].real = find(offer->name[i]);
-#define TUTTI_NEED(name, parameters)                                                                                   \
-    *(void **)(void *)&tutti_real.name = find(#name);                                                                  \
-    if (!tutti_real.name) {                                                                                            \
-        snprintf(why, size, "%s has no %s", offer->path, #name);                                                       \
-        return -1;                                                                                                     \
-    }
-#define TUTTI_MAY(name, parameters) *(void **)(void *)&tutti_real.name = find(#name);
-#include "mpi/needs.def"
-#undef TUTTI_NEED
-#undef TUTTI_MAY
-    if (!find_handles()) {
-        snprintf(why, size, "%s has no MPI_COMM_WORLD or MPI_INT64_T", offer->path);
+        *rows[i].real = tutti_mpi_symbol(offer->name[i]);
+    if (tutti_real_open(offer->path, why, size) != 0)
         return -1;
-    }
     enabled = tutti_settings()->device != TUTTI_SET_DEVICE_NONE;
     tutti_calls_supply();
     tutti_calls_complete();

@@ -26,6 +26,7 @@ struct tutti_held {
 };
 
 atomic_int tutti_held_count, tutti_held_guards;
+int (*tutti_held_imrecv)(void *buf, int count, MPI_Datatype type, MPI_Message *message, MPI_Request *request);
 
 /* Taken as a reader by who receives, as a writer by who probes; only where the program has several threads. */
 static pthread_rwlock_t gate = PTHREAD_RWLOCK_INITIALIZER;
@@ -396,5 +397,4 @@ void tutti_held_close(void)
     pthread_mutex_unlock(&lock);
     atomic_store(&tutti_held_count, 0);
     atomic_store(&tutti_held_guards, 0);
-    tutti_marks_close();
 }

@@ -30,6 +30,7 @@ int tutti_held_probe(int source, int tag, MPI_Comm comm, int *flag, MPI_Message 
 /* The communicator is being freed. */
 void tutti_held_forget(MPI_Comm comm);
 void tutti_held_close(void);
+void tutti_marks_close(void);
 
 /* Puts the forms of receives and of completion calls that know of held messages in front of the MPI's. */
 void tutti_calls_held(void);

@@ -10,11 +10,6 @@ static int (*just_MPI_Irecv_c)(void *, MPI_Count, MPI_Datatype, int, int, MPI_Co
 static int (*just_MPI_Imrecv)(void *, int, MPI_Datatype, MPI_Message *, MPI_Request *);
 static int (*just_MPI_Imrecv_c)(void *, MPI_Count, MPI_Datatype, MPI_Message *, MPI_Request *);
 
-int tutti_held_imrecv(void *buf, int count, MPI_Datatype type, MPI_Message *message, MPI_Request *request)
-{
-    return just_MPI_Imrecv(buf, count, type, message, request);
-}
-
 int tutti_held_receive(struct tutti_held *held, void *buf, MPI_Count count, MPI_Datatype type, MPI_Request *request)
 {
     MPI_Message *message = tutti_held_message(held);
@@ -79,6 +74,7 @@ void tutti_calls_held(void)
 {
     HOLD(MPI_Irecv)
     HOLD(MPI_Irecv_c)
+    tutti_held_imrecv = tutti_real.MPI_Imrecv;
     HOLD(MPI_Imrecv)
     HOLD(MPI_Imrecv_c)
     tutti_calls_marked();

@@ -34,8 +34,8 @@ void tutti_held_show(const struct tutti_held *held, MPI_Status *status);
 /* The request was freed before it was complete. */
 void tutti_held_orphan(struct tutti_held *held);
 
-/* held_calls.c: MPI_Imrecv as the MPI has it; the same of a held message. */
-int tutti_held_imrecv(void *buf, int count, MPI_Datatype type, MPI_Message *message, MPI_Request *request);
+/* MPI_Imrecv as the MPI has it; held_calls.c: the same of a held message. */
+extern int (*tutti_held_imrecv)(void *buf, int count, MPI_Datatype type, MPI_Message *message, MPI_Request *request);
 int tutti_held_receive(struct tutti_held *held, void *buf, MPI_Count count, MPI_Datatype type, MPI_Request *request);
 
 /* held_marks.c: a request that is not what the program asked for. */
@@ -78,7 +78,6 @@ static inline MPI_Request tutti_mark_real(const struct tutti_mark *mark, MPI_Req
 }
 /* The request is complete, with this code: an MPI code. */
 int tutti_mark_end(struct tutti_mark *mark, MPI_Status *status, int code);
-void tutti_marks_close(void);
 
 /* Put their forms in front of the MPI's: of calls on one request, on lists, and of persistent receives. */
 void tutti_calls_marked(void);

@@ -91,8 +91,7 @@ void tutti_lanes_open(void)
     tutti_lane_everywhere = tutti_lane_declared(tutti_door.node);
     if (tutti_lane_everywhere)
         tutti_twice_ask();
-    tutti_far_open();
-    tutti_landing_open();
+    tutti_far_open(&tutti_lane_transport.base);
 }
 
 void tutti_lanes_close(int alive)

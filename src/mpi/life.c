@@ -16,11 +16,11 @@
 #include "mpi/own.h"
 #include "mpi/request/request.h"
 #include "mpi/stage.h"
+#include "mpi/streams.h"
 #include "progress/fiber.h"
 #include "progress/helper.h"
 #include "tutti/tutti.h"
 
-struct tutti_door tutti_door;
 static struct tutti_mpi_transport world;
 
 /* Settings that must be the same on all ranks, because they decide the path of a call. */
@@ -186,7 +186,8 @@ static void start(void)
     meet_library();
     tutti_door.aware = gpu_aware();
     ask_quietly();
-    if (tutti_comms_open() != TUTTI_OK || tutti_layouts_open() != TUTTI_OK)
+    const struct tutti_comm_users users = {tutti_nonblocking_leave, tutti_comm_stream_close};
+    if (tutti_comms_open(&users) != TUTTI_OK || tutti_layouts_open() != TUTTI_OK)
         return;
     tutti_transport_over(&world, tutti_handles.world);
     if (tutti_node_open(&world.base, &tutti_door.node) != TUTTI_OK)
@@ -200,6 +201,7 @@ static void start(void)
     else
         tutti_hook_open();
     tutti_lanes_open();
+    tutti_landing_open();
     tutti_comm_make(tutti_handles.world); /* so that its first call, if it is a nonblocking one, waits for nobody */
     pthread_atfork(NULL, NULL, after_fork);
     tutti_door.on = 1;
@@ -308,6 +310,7 @@ int tutti_door_MPI_Finalize(void)
             print_counters();
         tutti_door_table(TUTTI_TABLE_MPI);
         tutti_held_close();
+        tutti_marks_close();
         tutti_lanes_close(tutti_door.device && tutti_door.device->active());
         tutti_comms_close();
         tutti_fibers_end();

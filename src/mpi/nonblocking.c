@@ -3,39 +3,6 @@
 
 #include "core/log.h"
 
-/* The MPI's own nonblocking call. */
-static int start_real(const struct tutti_asked *a, const void *sendbuf, void *recvbuf, MPI_Request *request)
-{
-#define REAL(call, count, ...)                                                                                         \
-    (a->large ? tutti_real.call##_c(sendbuf, recvbuf, count, __VA_ARGS__, request)                                     \
-              : tutti_real.call(sendbuf, recvbuf, (int)(count), __VA_ARGS__, request))
-    switch (a->collective) {
-    case TUTTI_COLLECTIVE_ALLREDUCE:
-        return REAL(MPI_Iallreduce, a->count, a->datatype, a->op, a->comm);
-    case TUTTI_COLLECTIVE_REDUCE:
-        return REAL(MPI_Ireduce, a->count, a->datatype, a->op, a->root, a->comm);
-    case TUTTI_COLLECTIVE_REDUCE_SCATTER:
-        return a->large ? tutti_real.MPI_Ireduce_scatter_c(sendbuf, recvbuf, a->recvcounts, a->datatype, a->op, a->comm,
-                                                           request)
-                        : tutti_real.MPI_Ireduce_scatter(sendbuf, recvbuf, a->recvcounts, a->datatype, a->op, a->comm,
-                                                         request);
-    case TUTTI_COLLECTIVE_REDUCE_SCATTER_BLOCK:
-        return REAL(MPI_Ireduce_scatter_block, a->count, a->datatype, a->op, a->comm);
-    case TUTTI_COLLECTIVE_SCAN:
-        return REAL(MPI_Iscan, a->count, a->datatype, a->op, a->comm);
-    case TUTTI_COLLECTIVE_EXSCAN:
-        return REAL(MPI_Iexscan, a->count, a->datatype, a->op, a->comm);
-    default:
-        return MPI_ERR_INTERN;
-    }
-#undef REAL
-}
-
-int tutti_nonblocking_real(const struct tutti_asked *asked, const void *sendbuf, void *recvbuf, MPI_Request *request)
-{
-    return start_real(asked, sendbuf, recvbuf, request);
-}
-
 static void announce(const struct tutti_read *read)
 {
     struct tutti_team *twin = read->team->twin;
@@ -93,7 +60,7 @@ int tutti_nonblocking(const struct tutti_asked *asked, MPI_Request *request)
 {
     struct tutti_read read;
     if (asked->comm == tutti_handles.no_comm || !request || unlikely(tutti_alias_of_call_is_refused(asked)))
-        return start_real(asked, asked->sendbuf, asked->recvbuf, request);
+        return tutti_nonblocking_real(asked, asked->sendbuf, asked->recvbuf, request);
     tutti_progress_poll();
     enum tutti_reading reading = tutti_read_nonblocking(asked, &read);
     if (reading == TUTTI_READ_FAILED) {
@@ -109,7 +76,7 @@ int tutti_nonblocking(const struct tutti_asked *asked, MPI_Request *request)
         }
         tutti_read_end(&read);
         TUTTI_INSIDE();
-        return start_real(asked, asked->sendbuf, asked->recvbuf, request);
+        return tutti_nonblocking_real(asked, asked->sendbuf, asked->recvbuf, request);
     }
     tutti_read_end(&read);
     struct tutti_open *open = tutti_open_new(asked, 0);

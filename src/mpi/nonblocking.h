@@ -83,7 +83,5 @@ void tutti_lend_end(const struct tutti_asked *asked);
 
 /* The _init calls: collective. */
 int tutti_persistent(const struct tutti_asked *asked, MPI_Request *request);
-/* MPI_Start of an entry; an MPI code. */
-int tutti_persistent_start(struct tutti_open *open);
 
 #endif

@@ -56,19 +56,6 @@ static int meet(MPI_Comm comm)
     return seen(state->team) || !tutti_progress_busy();
 }
 
-static int is_turn(void *with)
-{
-    struct tutti_comm *state = with;
-    return atomic_load_explicit(&state->queued, memory_order_acquire) == 0;
-}
-
-void tutti_meet_turn(MPI_Comm comm)
-{
-    struct tutti_comm *state = likely(!tutti_progress_busy()) ? NULL : tutti_comm_find(comm);
-    if (state)
-        tutti_progress_wait(&(const struct tutti_wait){.done = is_turn, .with = state, .watched = 1});
-}
-
 void tutti_meet_pass(MPI_Comm comm)
 {
     tutti_moved_pass(TUTTI_COLLECTIVE_MEETING, 0, comm);

@@ -29,20 +29,3 @@ int tutti_persistent(const struct tutti_asked *asked, MPI_Request *request)
     *request = open->request;
     return MPI_SUCCESS;
 }
-
-int tutti_persistent_start(struct tutti_open *open)
-{
-    if (open->phase != TUTTI_OPEN_IDLE || !open->persistent) {
-        tutti_error("%s: MPI_Start of a request that is active", open->asked.name);
-        return tutti_fail_comm(open->comm, MPI_ERR_REQUEST);
-    }
-    {
-        TUTTI_INSIDE();
-        MPI_Request request = open->request;
-        int code = tutti_real.MPI_Start(&request);
-        if (code != MPI_SUCCESS)
-            return code;
-    }
-    tutti_open_start(open);
-    return MPI_SUCCESS;
-}

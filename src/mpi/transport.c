@@ -86,10 +86,24 @@ static int watched(struct tutti_transport *transport, const void *in, size_t in_
     return status;
 }
 
+static int is_turn(void *with)
+{
+    struct tutti_comm *state = with;
+    return atomic_load_explicit(&state->queued, memory_order_acquire) == 0;
+}
+
+/* Waits until the MPI has been given what was started before on the communicator. */
+static void await_turn(MPI_Comm comm)
+{
+    struct tutti_comm *state = likely(!tutti_progress_busy()) ? NULL : tutti_comm_find(comm);
+    if (state)
+        tutti_progress_wait(&(const struct tutti_wait){.done = is_turn, .with = state, .watched = 1});
+}
+
 static int barrier(struct tutti_transport *transport)
 {
     TUTTI_INSIDE();
-    tutti_meet_turn(comm_of(transport));
+    await_turn(comm_of(transport));
     MPI_Request request = tutti_handles.no_request;
     return await(transport, tutti_real.MPI_Ibarrier(comm_of(transport), &request), &request);
 }
@@ -109,7 +123,7 @@ static int piece_type(size_t piece, size_t stride, MPI_Datatype *out)
 static int allgather(struct tutti_transport *transport, const void *in, void *out, size_t bytes)
 {
     TUTTI_INSIDE();
-    tutti_meet_turn(comm_of(transport));
+    await_turn(comm_of(transport));
     MPI_Comm comm = comm_of(transport);
     if (bytes <= WATCHED / (size_t)transport->size)
         return watched(transport, in, bytes, out, bytes, 0);
@@ -134,7 +148,7 @@ static int allgather(struct tutti_transport *transport, const void *in, void *ou
 static int alltoall(struct tutti_transport *transport, const void *in, void *out, size_t bytes)
 {
     TUTTI_INSIDE();
-    tutti_meet_turn(comm_of(transport));
+    await_turn(comm_of(transport));
     MPI_Comm comm = comm_of(transport);
     if (bytes <= WATCHED / (size_t)transport->size)
         return watched(transport, in, bytes * (size_t)transport->size, out, bytes, 1);
@@ -158,7 +172,7 @@ static int alltoall(struct tutti_transport *transport, const void *in, void *out
 static int allreduce(struct tutti_transport *transport, int64_t *words, size_t count, enum tutti_combine how)
 {
     TUTTI_INSIDE();
-    tutti_meet_turn(comm_of(transport));
+    await_turn(comm_of(transport));
     const MPI_Op op[] = {tutti_handles.min, tutti_handles.max, tutti_handles.sum, tutti_handles.band,
                          tutti_handles.bor};
     if (count <= FEW) {

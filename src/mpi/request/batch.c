@@ -17,8 +17,6 @@ void tutti_batch_run(struct tutti_batch *batch)
 {
     if (batch->n == 0)
         return;
-    tutti_watch_fetch(batch->watch, batch->span, batch->n, batch->wait);
-    for (int i = 0; i < batch->n; i++)
-        batch->entry[i]->coming = tutti_watch_is_open(batch->watch[i]);
+    batch->entry[0]->kind->fetch(batch);
     batch->n = 0;
 }

@@ -1,12 +1,13 @@
-/* Mails that have come for several requests: their data are fetched together, in one launch. */
+/* What has come for several requests of one kind: it is fetched together, in one launch, by the kind. */
 #ifndef TUTTI_MPI_REQUEST_BATCH_H
 #define TUTTI_MPI_REQUEST_BATCH_H
 
-#include "mpi/arrivals.h"
 #include "mpi/request/request.h"
 
 enum { TUTTI_BATCH_MOST = 64 };
 
+struct tutti_span;
+struct tutti_watch;
 struct tutti_batch {
     int wait; /* until all of them are here; otherwise what can be fetched now is */
     int n;

@@ -12,10 +12,23 @@ static struct tutti_open *of(const struct tutti_request *entry)
     return TUTTI_REQUEST_OF(struct of_open, entry)->open;
 }
 
-static int start(struct tutti_request *entry, MPI_Request *request)
+static int start(struct tutti_request *entry, MPI_Request *unused)
 {
-    (void)request;
-    return tutti_persistent_start(of(entry));
+    struct tutti_open *open = of(entry);
+    (void)unused;
+    if (open->phase != TUTTI_OPEN_IDLE || !open->persistent) {
+        tutti_error("%s: MPI_Start of a request that is active", open->asked.name);
+        return tutti_fail_comm(open->comm, MPI_ERR_REQUEST);
+    }
+    {
+        TUTTI_INSIDE();
+        MPI_Request request = open->request;
+        int code = tutti_real.MPI_Start(&request);
+        if (code != MPI_SUCCESS)
+            return code;
+    }
+    tutti_open_start(open);
+    return MPI_SUCCESS;
 }
 
 static int cancel(struct tutti_request *entry, MPI_Request *request)

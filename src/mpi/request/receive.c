@@ -38,6 +38,13 @@ static void fetch(struct tutti_request *entry, struct tutti_batch *batch)
         tutti_far_begin(receive->watch);
 }
 
+static void fetch_all(struct tutti_batch *batch)
+{
+    tutti_watch_fetch(batch->watch, batch->span, batch->n, batch->wait);
+    for (int i = 0; i < batch->n; i++)
+        batch->entry[i]->coming = tutti_watch_is_open(batch->watch[i]);
+}
+
 static void progress(struct tutti_request *entry, MPI_Request request, struct tutti_batch *batch)
 {
     struct receive *receive = of(entry);
@@ -95,6 +102,7 @@ static const struct tutti_request_kind receive_kind = {.name = "receive that may
                                                        .prepare = prepare,
                                                        .listens = listens,
                                                        .progress = progress,
+                                                       .fetch = fetch_all,
                                                        .arrived = arrived,
                                                        .deliver = deliver,
                                                        .close = close};

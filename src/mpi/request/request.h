@@ -47,6 +47,9 @@ struct tutti_request_kind {
      * to be fetched; they go into the batch, where that is not NULL. */
     int (*arrived)(struct tutti_request *entry, const MPI_Status *status, struct tutti_batch *batch);
 
+    /* Fetches what entries of this kind have put into the batch, and sets their entry->coming. */
+    void (*fetch)(struct tutti_batch *batch);
+
     /* ---- completion ---- */
 
     /* It has completed with this status, which may be put right: hands on what came. More than once where the program
