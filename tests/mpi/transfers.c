@@ -1,12 +1,12 @@
-/* The messages of the transport over the MPI itself: src/mpi/transfers.c by itself, with a table of real calls that is
- * this program's. */
-#include "mpi/transfers.h"
+/* The messages of the transport over the MPI itself: src/mpi/comm/transfers.c by itself, with a table of real calls
+ * that is this program's. */
+#include "mpi/comm/transfers.h"
 
 #include <dlfcn.h>
 #include <stdio.h>
 
 #include "core/status.h"
-#include "mpi/door.h"
+#include "mpi/comm/comms.h"
 #include "support/check.h"
 #include "support/messages.h"
 

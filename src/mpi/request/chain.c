@@ -1,5 +1,6 @@
 /* Chains of entries: what each operation does to all entries of a request. */
 #include "core/log.h"
+#include "mpi/real/errors.h"
 #include "mpi/request/batch.h"
 #include "mpi/request/request.h"
 

@@ -2,7 +2,8 @@
  * a persistent call, at each start. */
 #include <stdlib.h>
 
-#include "mpi/request/kinds.h"
+#include "mpi/request/counts.h"
+#include "mpi/request/request.h"
 
 struct counts {
     int *list[TUTTI_COUNTS_LISTS];

@@ -1,4 +1,7 @@
 /* Requests that the program has freed before they completed: the memory of Tutti's that they use outlives them. */
+#include <pthread.h>
+#include <stdatomic.h>
+
 #include "core/settings.h"
 #include "mpi/request/request.h"
 #include "progress/engine.h"

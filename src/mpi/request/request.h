@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <uthash.h>
 
-#include "mpi/door.h"
+#include "mpi/real/door.h"
 
 struct tutti_batch;
 struct tutti_request;

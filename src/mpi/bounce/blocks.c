@@ -1,0 +1,295 @@
+#include "mpi/bounce/blocks.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/log.h"
+
+/* ---- what the program gave ---- */
+
+static MPI_Count count_of(const struct tutti_side *side, int i)
+{
+    if (!side->counts)
+        return side->count;
+    return side->large ? ((const MPI_Count *)side->counts)[i] : ((const int *)side->counts)[i];
+}
+
+static MPI_Count displ_of(const struct tutti_side *side, int i)
+{
+    if (!side->displs)
+        return (MPI_Count)i * side->count;
+    return side->large || side->aint ? ((const MPI_Aint *)side->displs)[i] : ((const int *)side->displs)[i];
+}
+
+static MPI_Datatype type_of(const struct tutti_side *side, int i)
+{
+    return side->types ? side->types[i] : side->type;
+}
+
+static char *place_of(const struct tutti_side *side, int i, MPI_Count extent)
+{
+    return (char *)side->buffer + displ_of(side, i) * (side->types ? 1 : extent);
+}
+
+static MPI_Count extent_of(MPI_Datatype type)
+{
+    MPI_Count lower, extent = 0;
+    tutti_real.MPI_Type_get_extent_x(type, &lower, &extent);
+    return extent;
+}
+
+static int on_device(const struct tutti_side *side)
+{
+    if (side->n <= 0 || side->buffer == MPI_IN_PLACE || !tutti_door.device || !tutti_door.device->active() ||
+        tutti_inside)
+        return 0;
+    /* The blocks of one buffer and type are where the first is that has any elements. */
+    for (int i = 0; i < side->n; i++) {
+        MPI_Datatype type = type_of(side, i);
+        if (count_of(side, i) <= 0 || type == tutti_handles.no_type)
+            continue;
+        if (tutti_needs_span(place_of(side, i, side->types ? 0 : extent_of(type)), type))
+            return 1;
+        if (!side->types)
+            return !tutti_door.aware && tutti_on_device(side->buffer);
+    }
+    return 0;
+}
+
+/* ---- moving ---- */
+
+/* A block that kernels do not reach as a whole. */
+static int move_slowly(const struct tutti_block *block, enum tutti_direction direction, char *packed)
+{
+    struct tutti_places places;
+    int packs = direction == TUTTI_PACK;
+    if (block->plan) {
+        tutti_places_of(block->plan, block->count, block->at, &places);
+        return tutti_packed_move(direction, &places, block->plan, block->count, block->at, 0, block->bytes, packed);
+    }
+    /* Through an image of the block, element by element: the MPI's packing takes ints. */
+    struct tutti_span span;
+    int depth = tutti_inside;
+    tutti_inside = 0;
+    int status = tutti_span_open(&span, block->at, block->count, block->type, packs ? TUTTI_SPAN_IN : TUTTI_SPAN_OUT);
+    tutti_inside = depth;
+    MPI_Count extent = extent_of(block->type);
+    for (MPI_Count e = 0; e < block->count && status == TUTTI_OK; e++) {
+        char *element = (char *)span.host + e * extent, *at = packed + (size_t)e * block->size;
+        int position = 0, size = block->size <= INT_MAX ? (int)block->size : -1;
+        int code = packs ? tutti_real.MPI_Pack(element, 1, block->type, at, size, &position, tutti_handles.self)
+                         : tutti_real.MPI_Unpack(at, size, &position, element, 1, block->type, tutti_handles.self);
+        if (code != MPI_SUCCESS)
+            status = TUTTI_ERR_TRANSPORT;
+    }
+    if (status == TUTTI_OK)
+        status = tutti_span_out(&span, -1);
+    tutti_span_close(&span);
+    return status;
+}
+
+/* All blocks, or the one named. Kernels of one GPU take theirs in one launch. */
+static int move(struct tutti_blocks *blocks, enum tutti_direction direction, int only)
+{
+    struct tutti_pack_job *jobs = calloc((size_t)blocks->n, sizeof *jobs);
+    unsigned used = 0;
+    int gpu = -1, status = jobs ? TUTTI_OK : TUTTI_ERR_MEMORY;
+    for (int i = only < 0 ? 0 : only; i < (only < 0 ? blocks->n : only + 1) && status == TUTTI_OK; i++) {
+        const struct tutti_block *block = &blocks->block[i];
+        char *packed = blocks->memory + block->place;
+        struct tutti_places places = {.host = 1};
+        if (block->bytes == 0 || block->idle)
+            continue;
+        if (block->solid) {
+            status = direction == TUTTI_PACK ? tutti_door.device->copy_now(packed, block->at, block->bytes)
+                                             : tutti_door.device->copy_now(block->at, packed, block->bytes);
+            continue;
+        }
+        if (block->plan)
+            tutti_places_of(block->plan, block->count, block->at, &places);
+        if (!tutti_places_reached(&places)) {
+            status = move_slowly(block, direction, packed);
+            continue;
+        }
+        if (used && places.gpu >= 0 && gpu >= 0 && places.gpu != gpu) {
+            status = tutti_pack_now(gpu, jobs, used);
+            used = 0;
+        }
+        gpu = places.gpu >= 0 ? places.gpu : gpu;
+        jobs[used++] = (struct tutti_pack_job){.direction = direction,
+                                               .plan = block->plan,
+                                               .count = (uint64_t)block->count,
+                                               .memory = block->at,
+                                               .packed = packed,
+                                               .bytes = block->bytes};
+    }
+    if (status == TUTTI_OK && used) {
+        if (gpu < 0 && tutti_door.device->current(&gpu) != TUTTI_OK)
+            gpu = -1;
+        status = tutti_pack_now(gpu, jobs, used);
+    }
+    free(jobs);
+    return status;
+}
+
+/* ---- what the MPI is given ---- */
+
+/* The blocks one after the other. 0 where the MPI will refuse the call: it gets what the program gave. */
+static int measure(struct tutti_blocks *blocks, const struct tutti_side *side)
+{
+    MPI_Datatype last = tutti_handles.no_type;
+    struct tutti_layout *layout = NULL;
+    for (int i = 0; i < side->n; i++) {
+        struct tutti_block *block = &blocks->block[i];
+        MPI_Datatype type = type_of(side, i);
+        MPI_Count bytes = 0;
+        block->count = count_of(side, i);
+        block->place = blocks->bytes;
+        block->idle = side->peers && side->peers[i] == MPI_PROC_NULL;
+        if (block->count == 0 && side->types) { /* the type may be anything */
+            blocks->own_types[i] = type;
+            continue;
+        }
+        if (block->count < 0 || type == tutti_handles.no_type)
+            return 0;
+        if (type != last && (!(layout = tutti_layout_of(type)) || !tutti_layout_committed(layout, type)))
+            return 0;
+        last = type;
+        block->type = type;
+        block->at = place_of(side, i, layout->extent);
+        block->size = (size_t)layout->size;
+        block->solid = layout->solid && layout->true_lower == 0; /* otherwise not where the MPI would look */
+        if (layout->plan)
+            block->plan = tutti_plan_hold(layout->plan);
+        else if (!(block->own_type = tutti_real.MPI_Type_dup(type, &block->type) == MPI_SUCCESS))
+            return 0;
+        MPI_Datatype given = type;
+        if (__builtin_mul_overflow(layout->size, block->count, &bytes))
+            return 0;
+        if (side->as_bytes && bytes <= INT_MAX && layout->size > 0) {
+            given = tutti_handles.byte;
+            blocks->times = (int)layout->size;
+        } else if (!block->solid && tutti_layout_packed(layout, &given) != 0) {
+            return 0;
+        }
+        if (side->types)
+            blocks->own_types[i] = given;
+        else
+            blocks->type = given;
+        block->bytes = (size_t)bytes;
+        blocks->by_kernel |= bytes > 0 && block->plan && !block->solid;
+        blocks->bytes += block->bytes;
+    }
+    return 1;
+}
+
+/* Displacements of the packed blocks, in the units of the call. 0 where they are too large for it. */
+static int displace(struct tutti_blocks *blocks, const struct tutti_side *side)
+{
+    int wide = side->large || side->aint;
+    for (int i = 0; side->displs && i < side->n; i++) {
+        const struct tutti_block *block = &blocks->block[i];
+        size_t unit = side->types || block->size == 0 ? 1 : block->size, displ = block->place / unit;
+        if (wide)
+            ((MPI_Aint *)blocks->own_displs)[i] = (MPI_Aint)displ;
+        else if (displ > INT_MAX)
+            return 0;
+        else
+            ((int *)blocks->own_displs)[i] = (int)displ;
+    }
+    return 1;
+}
+
+/* 1 where kernels of one GPU reach all blocks, in its memory, which has the packed ones too then. */
+static int on_one_gpu(const struct tutti_blocks *blocks, struct tutti_places *all)
+{
+    *all = (struct tutti_places){.gpu = -1};
+    for (int i = 0; tutti_door.aware && i < blocks->n; i++) {
+        const struct tutti_block *block = &blocks->block[i];
+        struct tutti_places one;
+        if (block->bytes == 0)
+            continue;
+        if (!block->plan)
+            return 0;
+        tutti_places_of(block->plan, block->count, block->at, &one);
+        if (!one.device || !tutti_places_reached(&one) || (all->device && one.gpu != all->gpu))
+            return 0;
+        *all = one;
+    }
+    return all->device;
+}
+
+int tutti_blocks_open(struct tutti_blocks *blocks, const struct tutti_side *side)
+{
+    *blocks = (struct tutti_blocks){.buffer = side->buffer,
+                                    .displs = side->displs,
+                                    .type = side->type,
+                                    .types = side->types,
+                                    .times = 1,
+                                    .way = side->way};
+    if (!on_device(side))
+        return TUTTI_OK;
+    TUTTI_INSIDE();
+    size_t n = (size_t)side->n;
+    blocks->block = calloc(n, sizeof *blocks->block);
+    blocks->own_displs = calloc(n, sizeof(MPI_Aint));
+    blocks->own_types = calloc(n, sizeof(MPI_Datatype));
+    if (!blocks->block || !blocks->own_displs || !blocks->own_types)
+        return TUTTI_ERR_MEMORY;
+    blocks->n = side->n;
+    if (!measure(blocks, side)) {
+        blocks->type = side->type;
+        blocks->times = 1;
+        return TUTTI_OK;
+    }
+    if (!displace(blocks, side)) {
+        tutti_error("the packed blocks are beyond the displacements of this call: use its large-count form");
+        return TUTTI_ERR_ARGUMENT;
+    }
+    struct tutti_places places;
+    if (!tutti_scratch_take(&blocks->scratch, on_one_gpu(blocks, &places) ? &places : NULL,
+                            blocks->bytes ? blocks->bytes : 1))
+        return TUTTI_ERR_MEMORY;
+    blocks->memory = blocks->scratch.memory;
+    blocks->staged = 1;
+    blocks->buffer = blocks->memory;
+    if (side->displs)
+        blocks->displs = blocks->own_displs;
+    if (side->types)
+        blocks->types = blocks->own_types;
+    blocks->only = side->way & TUTTI_SPAN_IN ? -1 : side->only;
+    return tutti_blocks_in(blocks);
+}
+
+int tutti_blocks_in(struct tutti_blocks *blocks)
+{
+    if (!blocks->staged || !(blocks->way & TUTTI_SPAN_IN || blocks->only >= 0))
+        return TUTTI_OK;
+    TUTTI_INSIDE();
+    return move(blocks, TUTTI_PACK, blocks->only);
+}
+
+int tutti_blocks_out(struct tutti_blocks *blocks)
+{
+    if (!blocks->staged || !(blocks->way & TUTTI_SPAN_OUT))
+        return TUTTI_OK;
+    TUTTI_INSIDE();
+    return move(blocks, TUTTI_UNPACK, -1);
+}
+
+void tutti_blocks_close(struct tutti_blocks *blocks)
+{
+    if (blocks->staged)
+        tutti_scratch_give(&blocks->scratch);
+    for (int i = 0; i < blocks->n; i++) {
+        if (blocks->block[i].plan)
+            tutti_plan_drop(blocks->block[i].plan);
+        if (blocks->block[i].own_type)
+            tutti_real.MPI_Type_free(&blocks->block[i].type);
+    }
+    free(blocks->block);
+    free(blocks->own_displs);
+    free(blocks->own_types);
+    *blocks = (struct tutti_blocks){.n = 0};
+}

@@ -1,0 +1,76 @@
+/* Staging of buffers that are several blocks: what a collective sends to or receives from each rank. The blocks lie
+ * packed behind each other in one piece of pinned or device memory, moved by one launch; the MPI is told types without
+ * gaps. */
+#ifndef TUTTI_MPI_BLOCKS_H
+#define TUTTI_MPI_BLOCKS_H
+
+#include "mpi/bounce/stage.h"
+
+/* The buffer of a call as the program gave it. */
+struct tutti_side {
+    void *buffer;
+    int n;              /* blocks; 0: this rank has no such buffer */
+    int large;          /* counts and displacements are MPI_Count and MPI_Aint, otherwise int */
+    MPI_Count count;    /* of each, where there are no counts */
+    const void *counts; /* [n], or NULL */
+    const void *displs; /* [n]: in extents of the type, or bytes where there are types; NULL: one after the other */
+    int aint;           /* displs are MPI_Aint also in the plain form */
+    MPI_Datatype type;
+    const MPI_Datatype *types; /* [n], or NULL */
+    int way;                   /* TUTTI_SPAN_IN | TUTTI_SPAN_OUT */
+    const int *peers;          /* [n], or NULL: of MPI_PROC_NULL nothing comes, and its block stays as it is */
+    int only;                  /* the one block that goes in, besides `way`; -1: none */
+    int as_bytes;              /* blocks of equal counts: the MPI is told bytes, so many of them as `times` says */
+};
+
+struct tutti_block {
+    char *at;
+    MPI_Count count;
+    MPI_Datatype type;
+    const struct tutti_plan *plan; /* held, or NULL */
+    int own_type;                  /* `type` is a duplicate: the program may free its own during the call */
+    int solid;
+    int idle;                  /* nothing comes or goes */
+    size_t size, place, bytes; /* of an element; in the packed memory */
+};
+
+/* What the MPI is given instead. */
+struct tutti_blocks {
+    void *buffer;
+    const void *displs;
+    MPI_Datatype type;
+    const MPI_Datatype *types;
+    int times; /* counts are to be multiplied by this */
+    int staged, by_kernel, way, n, only;
+    char *memory; /* of `scratch` */
+    struct tutti_scratch scratch;
+    size_t bytes;
+    struct tutti_block *block;
+    void *own_displs;
+    MPI_Datatype *own_types;
+};
+
+/* Local. Stages where any block is in device memory, otherwise gives back what the program gave. A status of Tutti;
+ * tutti_blocks_close() in any case. */
+int tutti_blocks_open(struct tutti_blocks *blocks, const struct tutti_side *side);
+/* What goes in once more, for another start of a persistent call. */
+int tutti_blocks_in(struct tutti_blocks *blocks);
+/* After the real call: what was received goes to the program's memory. */
+int tutti_blocks_out(struct tutti_blocks *blocks);
+void tutti_blocks_close(struct tutti_blocks *blocks);
+
+/* Both buffers of a collective. */
+struct tutti_exchange {
+    const char *name;
+    MPI_Comm comm;
+    struct tutti_blocks in, out;
+};
+/* How it was staged, for the counters. */
+static inline const char *tutti_exchange_how(const struct tutti_exchange *exchange)
+{
+    if (exchange->in.scratch.on_device || exchange->out.scratch.on_device)
+        return "packed in device memory";
+    return exchange->in.by_kernel || exchange->out.by_kernel ? "packed by a kernel" : "device memory";
+}
+
+#endif

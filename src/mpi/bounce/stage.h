@@ -1,0 +1,87 @@
+/* Staging: a call's device buffer is replaced by pinned host memory, of which the typed bytes are copied in before the
+ * real call or out after it: an image of the buffer, or, where the caller allows it and the type has gaps, its elements
+ * packed by a kernel. Bytes in the gaps of a derived type are never written in device memory. */
+#ifndef TUTTI_MPI_STAGE_H
+#define TUTTI_MPI_STAGE_H
+
+#include "mpi/bounce/pinned.h"
+#include "mpi/bounce/scratch.h"
+#include "mpi/real/handles.h"
+
+/* PACKED: the MPI is told the type `given`, not the program's. LATER: the contents are copied by tutti_span_in(), not
+ * at once. */
+/* LAZY: the message is likely to be a short one in place of the real one: host memory that costs nothing until it is
+ * touched. */
+enum { TUTTI_SPAN_IN = 1, TUTTI_SPAN_OUT = 2, TUTTI_SPAN_PACKED = 4, TUTTI_SPAN_LATER = 8, TUTTI_SPAN_LAZY = 16 };
+
+struct tutti_span {
+    void *host;                   /* what the MPI is given in place of the buffer */
+    MPI_Datatype given;           /* and of what type its elements are */
+    int staged;                   /* 0: the buffer itself */
+    int packed;                   /* `memory` holds packed elements, of `given` */
+    int prefix;                   /* a message of n bytes fills the first n bytes, or packed bytes */
+    int solid;                    /* no gaps */
+    int lazy;                     /* `memory` is not pinned */
+    int way;                      /* TUTTI_SPAN_IN | TUTTI_SPAN_OUT */
+    char *user;                   /* lowest byte in device memory */
+    char *memory;                 /* lowest byte in host memory, or in device scratch (of packed elements) */
+    struct tutti_scratch scratch; /* where `memory` lies otherwise */
+    size_t bytes;                 /* of the image, or of the packed elements */
+    MPI_Count count;              /* elements */
+    MPI_Count extent, first;      /* distance of elements; of the first from `user` */
+    MPI_Count origin;             /* of the program's address from `user` */
+    size_t true_extent;           /* of one element */
+    size_t size;                  /* of one element, packed */
+    MPI_Datatype type;
+    int own_type;                  /* `type` is a duplicate: the program may free its own during the call */
+    const struct tutti_plan *plan; /* held; NULL: none is known, or none is needed */
+    struct tutti_places places;    /* of the buffer, where there is a plan */
+};
+
+/* Why a span was staged, for the counters. */
+static inline const char *tutti_span_how(const struct tutti_span *span)
+{
+    if (span->scratch.on_device)
+        return "packed in device memory";
+    return span->packed && tutti_places_reached(&span->places) ? "packed by a kernel" : "device memory";
+}
+
+/* 1 where the elements of an image are brought in or out by a kernel, over the gaps between them. */
+static inline int tutti_span_by_kernel(const struct tutti_span *span)
+{
+    return span->plan && !span->packed && !span->solid && tutti_places_reached(&span->places);
+}
+
+/* 1 where elements of a derived type lie in device memory though the address that they are counted from does not:
+ * absolute addresses (MPI_BOTTOM), and displacements that lead there. An MPI that takes device memory itself is spared
+ * types with gaps there, which it copies block by block or not at all: 1 for all of those. */
+int tutti_elements_on_device(const void *buffer, MPI_Datatype type);
+/* 0 where the MPI refuses the type: derived, and not committed. */
+int tutti_type_is_fine(MPI_Datatype type);
+/* 1 where `buffer` must be staged. What the MPI refuses goes to it as it is. */
+static inline int tutti_needs_span(const void *buffer, MPI_Datatype type)
+{
+    if (likely(!tutti_door.device || !tutti_door.device->active()))
+        return 0;
+    const int staged = tutti_must_stage(buffer);
+    if (likely(tutti_type_find(type) != NULL))
+        return staged;
+    return (staged || tutti_elements_on_device(buffer, type)) && tutti_type_is_fine(type);
+}
+
+/* Prepares a buffer of `count` elements: leaves host buffers, MPI_IN_PLACE, empty ones and what the MPI will refuse as
+ * they are; otherwise takes host memory and, for TUTTI_SPAN_IN, copies the contents. Returns a status of Tutti. */
+int tutti_span_open(struct tutti_span *span, const void *buffer, MPI_Count count, MPI_Datatype type, int way);
+/* Copies the contents, once more too. */
+int tutti_span_in(struct tutti_span *span);
+/* After the real call: copies what came to device memory; `bytes` of the message, or -1 for all. */
+int tutti_span_out(struct tutti_span *span, MPI_Count bytes);
+/* From now on the first `count` elements alone are copied out. */
+void tutti_span_shorten(struct tutti_span *span, MPI_Count count);
+/* Gives the host memory back. */
+void tutti_span_close(struct tutti_span *span);
+
+/* Bytes of a received message, or -1 where the MPI does not say. */
+MPI_Count tutti_received(const MPI_Status *status);
+
+#endif

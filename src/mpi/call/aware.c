@@ -1,0 +1,58 @@
+/* "Is this MPI GPU-aware?" Programs ask by MPIX_Query_cuda_support (Open MPI, MPICH), by MPIX_GPU_query_support
+ * (MPICH), also before MPI_Init, and by the key mpi_memory_alloc_kinds in a communicator's info (MPI 4.1): with a
+ * device that works, what the MPI itself says is not all of it. */
+#include <stdio.h>
+#include <string.h>
+
+#include "core/settings.h"
+#include "mpi/real/door.h"
+
+/* The kinds of memory that calls take because of Tutti; NULL: none. */
+static const char *own_kinds(void)
+{
+    const struct tutti_device *device = tutti_device();
+    int initialized = 0;
+    char why[256];
+    tutti_real.MPI_Initialized(&initialized);
+    if (!device || (initialized && !tutti_door.on) || device->open(why, sizeof why) != TUTTI_OK)
+        return NULL;
+    return device->simulates && tutti_settings()->device == TUTTI_SET_DEVICE_AUTO ? NULL : device->kinds;
+}
+
+static int takes_cuda(void)
+{
+    const char *kinds = own_kinds();
+    return kinds && strncmp(kinds, "cuda", 4) == 0;
+}
+
+int tutti_door_MPIX_Query_cuda_support(void)
+{
+    return takes_cuda() || tutti_real.MPIX_Query_cuda_support();
+}
+
+int tutti_door_MPIX_GPU_query_support(int gpu_type, int *is_supported)
+{
+    enum { GPU_SUPPORT_CUDA = 0 };
+    if (gpu_type != GPU_SUPPORT_CUDA || !is_supported || !takes_cuda())
+        return tutti_real.MPIX_GPU_query_support(gpu_type, is_supported);
+    *is_supported = 1;
+    return MPI_SUCCESS;
+}
+
+/* What MPI promises on top of the kinds that the MPI itself names. */
+int tutti_door_MPI_Comm_get_info(MPI_Comm comm, MPI_Info *info)
+{
+    static const char key[] = "mpi_memory_alloc_kinds";
+    const char *kinds = tutti_inside ? NULL : own_kinds();
+    int code = tutti_real.MPI_Comm_get_info(comm, info), flag = 0;
+    char has[256] = "", all[512];
+    if (code != MPI_SUCCESS || !kinds)
+        return code;
+    if (tutti_real.MPI_Info_get(*info, key, (int)sizeof has - 1, has, &flag) != MPI_SUCCESS || !flag)
+        snprintf(has, sizeof has, "mpi,system");
+    if (strstr(has, kinds))
+        return code;
+    snprintf(all, sizeof all, "%s,%s", has, kinds);
+    tutti_real.MPI_Info_set(*info, key, all);
+    return code;
+}

@@ -1,0 +1,14 @@
+/* What is done to the table of real calls before the door opens, in this order. */
+#ifndef TUTTI_MPI_CALLS_H
+#define TUTTI_MPI_CALLS_H
+
+#include "mpi/real/door.h"
+
+/* supplied.c: what the MPI lacks and Tutti makes of other calls. */
+void tutti_calls_supply(void);
+/* large.c: gives calls that the MPI lacks something to do, once the others are known. */
+void tutti_calls_complete(void);
+/* patient.c: then makes blocking calls patient, see there. */
+void tutti_calls_patient(void);
+
+#endif

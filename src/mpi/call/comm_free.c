@@ -1,0 +1,38 @@
+/* Freeing communicators. */
+#include "core/log.h"
+#include "mpi/comm/streams.h"
+#include "mpi/message/held.h"
+#include "mpi/message/lanes.h"
+#include "mpi/real/errors.h"
+#include "mpi/reduce/nonblocking.h"
+
+/* What has failed in the communicator's stream is said while its error handler is there; it is freed all the same. */
+static int before_free(MPI_Comm *comm)
+{
+    int status = TUTTI_OK;
+    if (tutti_inside)
+        return TUTTI_OK;
+    if (comm) {
+        tutti_nonblocking_before_free(*comm);
+        status = tutti_comm_stream_settle(*comm);
+    }
+    tutti_lanes_comm_freed();
+    if (comm && tutti_held_on())
+        tutti_held_forget(*comm);
+    if (status == TUTTI_OK)
+        return MPI_SUCCESS;
+    tutti_error("MPI_Comm_free: calls in the communicator's stream have failed: %s", tutti_status_text(status));
+    return tutti_fail_comm(*comm, tutti_error_code(status));
+}
+
+int tutti_door_MPI_Comm_free(MPI_Comm *comm)
+{
+    int failed = before_free(comm), code = tutti_real.MPI_Comm_free(comm);
+    return code != MPI_SUCCESS ? code : failed;
+}
+
+int tutti_door_MPI_Comm_disconnect(MPI_Comm *comm)
+{
+    int failed = before_free(comm), code = tutti_real.MPI_Comm_disconnect(comm);
+    return code != MPI_SUCCESS ? code : failed;
+}

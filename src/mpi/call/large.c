@@ -1,0 +1,163 @@
+/* Calls that the MPI lacks. Programs that look for a name before they use it (mpi4py) find the stub's, so it must do
+ * something sensible: a large-count form is made from the plain call, with counts narrowed (one that does not fit
+ * becomes negative, which the MPI refuses as it refuses any); other calls fail through the error handler. */
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/log.h"
+#include "mpi/call/calls.h"
+#include "mpi/real/errors.h"
+#include "mpi/request/counts.h"
+
+struct narrow {
+    int *list[TUTTI_COUNTS_LISTS];
+    int lists;
+    MPI_Request *request; /* of a call that reads its lists until it completes */
+    int persistent;       /* and again at each start */
+    MPI_Count *position;
+    int small;
+};
+
+static int one(MPI_Count x)
+{
+    return x > INT_MAX || x < INT_MIN ? -1 : (int)x;
+}
+
+static int *list_of(struct narrow *narrow, const MPI_Count *large, int n)
+{
+    if (!large || n < 0)
+        return NULL;
+    int *list = malloc(((size_t)n + 1) * sizeof *list);
+    for (int i = 0; list && i < n; i++)
+        list[i] = one(large[i]);
+    if (list)
+        narrow->list[narrow->lists++] = list;
+    return list;
+}
+
+static int *of_ranks(struct narrow *narrow, MPI_Comm comm, const void *large, int own)
+{
+    int inter = 0, n = 0;
+    if (!large || tutti_real.MPI_Comm_test_inter(comm, &inter) != MPI_SUCCESS)
+        return NULL;
+    if (inter && !own)
+        tutti_real.MPI_Comm_remote_size(comm, &n);
+    else
+        tutti_real.MPI_Comm_size(comm, &n);
+    return list_of(narrow, large, n);
+}
+
+static int *of_neighbours(struct narrow *narrow, MPI_Comm comm, const void *large, int out)
+{
+    int kind = MPI_UNDEFINED, in_degree = 0, out_degree = 0, weighted, rank;
+    if (!large || tutti_real.MPI_Topo_test(comm, &kind) != MPI_SUCCESS)
+        return NULL;
+    if (kind == MPI_CART) {
+        tutti_real.MPI_Cartdim_get(comm, &in_degree);
+        in_degree = out_degree = 2 * in_degree;
+    } else if (kind == MPI_GRAPH) {
+        tutti_real.MPI_Comm_rank(comm, &rank);
+        tutti_real.MPI_Graph_neighbors_count(comm, rank, &in_degree);
+        out_degree = in_degree;
+    } else if (kind == MPI_DIST_GRAPH) {
+        tutti_real.MPI_Dist_graph_neighbors_count(comm, &in_degree, &out_degree, &weighted);
+    }
+    return list_of(narrow, large, out ? out_degree : in_degree);
+}
+
+static int *position_of(struct narrow *narrow, MPI_Count *position)
+{
+    if (!position)
+        return NULL;
+    narrow->position = position;
+    narrow->small = one(*position);
+    return &narrow->small;
+}
+
+static int end(struct narrow *narrow, int code)
+{
+    if (narrow->position && code == MPI_SUCCESS)
+        *narrow->position = narrow->small;
+    if (narrow->request && code == MPI_SUCCESS && narrow->lists)
+        return tutti_counts_put(*narrow->request, narrow->list, narrow->lists, narrow->persistent);
+    for (int i = 0; i < narrow->lists; i++)
+        free(narrow->list[i]);
+    return code;
+}
+
+static int is_init(const char *call)
+{
+    const size_t length = strlen(call);
+    return length > 5 && strcmp(call + length - 5, "_init") == 0;
+}
+
+static int lacking(const char *call)
+{
+    tutti_error("%s was called, but the MPI that is loaded has no such call", call);
+    return MPI_ERR_UNSUPPORTED_OPERATION;
+}
+
+#define ON_COMM(comm) tutti_fail_comm(comm, code)
+#define ON_WIN(win)   tutti_fail_win(win, code)
+#define ON_FILE(file) tutti_fail_file(file, code)
+#define ON_SELF       tutti_fail_self(code)
+#define TUTTI_EACH(kind, name, errors, buffers, parameters, arguments)                                                 \
+    static int lacking_##name parameters                                                                               \
+    {                                                                                                                  \
+        int code = lacking(#name);                                                                                     \
+        return errors;                                                                                                 \
+    }
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+#include "mpi/real/calls.inc"
+#pragma GCC diagnostic pop
+
+#define N(x)        one(x)
+#define LIST(x)     of_ranks(&narrow, comm, x, 0)
+#define LIST_OWN(x) of_ranks(&narrow, comm, x, 1)
+#define LIST_IN(x)  of_neighbours(&narrow, comm, x, 0)
+#define LIST_OUT(x) of_neighbours(&narrow, comm, x, 1)
+#define POSITION(x) position_of(&narrow, x)
+#define PLACE(x)    (MPI_Aint *)x
+#define REQUEST(x)  (narrow.request = x)
+#define COUNT       MPI_Count
+#define DISP        MPI_Aint
+#define AINT        MPI_Count
+#define TUTTI_CALL(kind, name, errors, buffers, parameters, arguments)
+#define TUTTI_CALL_C(kind, name, errors, buffers, parameters, arguments)                                               \
+    static int large_##name parameters                                                                                 \
+    {                                                                                                                  \
+        struct narrow narrow = {.persistent = is_init(#name)};                                                         \
+        int code = tutti_real.name arguments;                                                                          \
+        return end(&narrow, code);                                                                                     \
+    }
+#include "mpi/real/calls.def"
+#undef TUTTI_CALL
+#undef TUTTI_CALL_C
+
+void tutti_calls_complete(void)
+{
+#define TUTTI_CALL(kind, name, errors, buffers, parameters, arguments)
+#define TUTTI_CALL_C(kind, name, errors, buffers, parameters, arguments)                                               \
+    if (!tutti_real.name##_c && tutti_real.name)                                                                       \
+        tutti_real.name##_c = large_##name;
+#include "mpi/real/calls.def"
+#undef TUTTI_CALL
+#undef TUTTI_CALL_C
+#undef N
+#undef LIST
+#undef LIST_OWN
+#undef LIST_IN
+#undef LIST_OUT
+#undef POSITION
+#undef PLACE
+#undef REQUEST
+#undef COUNT
+#undef DISP
+#undef AINT
+#define TUTTI_EACH(kind, name, errors, buffers, parameters, arguments)                                                 \
+    if (!tutti_real.name)                                                                                              \
+        tutti_real.name = lacking_##name;
+#include "mpi/real/calls.inc"
+}

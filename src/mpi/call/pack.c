@@ -1,0 +1,267 @@
+/* MPI_Pack and its like where device memory is involved: one kernel where kernels reach both sides, by pinned memory in
+ * pieces where one side is the host's, and through the MPI on host memory for types without a plan. What comes out is
+ * what the MPI's own MPI_Pack gives, so that either side may unpack what the other has packed. */
+#include <limits.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/log.h"
+#include "core/settings.h"
+#include "mpi/bounce/stage.h"
+#include "mpi/real/errors.h"
+#include "mpi/real/handles.h"
+
+/* One call. The first of its two buffers is laid out by the type, the second is the packed message. */
+struct packing {
+    const char *name;
+    enum tutti_direction direction;
+    void *elements, *message; /* of the program; message: at the position */
+    MPI_Count count;
+    MPI_Datatype type;
+    MPI_Count room, moved; /* bytes of the message that there are, and that were moved */
+};
+
+/* ---- how the MPI packs ---- */
+
+/* 1 where the MPI's packed form is the elements' bytes in order and nothing else; asked of the MPI itself. */
+static int ask_plain(void)
+{
+    struct gapped {
+        char a;
+        int b;
+        double c;
+    } from = {1, 2, 3.0};
+    int lengths[] = {1, 1, 1}, position = 0;
+    MPI_Aint places[] = {0, offsetof(struct gapped, b), offsetof(struct gapped, c)};
+    MPI_Datatype parts[] = {MPI_CHAR, MPI_INT, MPI_DOUBLE}, type;
+    char packed[256] = "", plain[sizeof(char) + sizeof(int) + sizeof(double)];
+    if (tutti_real.MPI_Type_create_struct(3, lengths, places, parts, &type) != MPI_SUCCESS)
+        return 0;
+    int fine =
+        tutti_real.MPI_Type_commit(&type) == MPI_SUCCESS &&
+        tutti_real.MPI_Pack(&from, 1, type, packed, (int)sizeof packed, &position, tutti_handles.self) == MPI_SUCCESS;
+    tutti_real.MPI_Type_free(&type);
+    memcpy(plain, &from.a, sizeof from.a);
+    memcpy(plain + sizeof from.a, &from.b, sizeof from.b);
+    memcpy(plain + sizeof from.a + sizeof from.b, &from.c, sizeof from.c);
+    return fine && position == (int)sizeof plain && memcmp(packed, plain, sizeof plain) == 0;
+}
+
+static int packs_plainly(void)
+{
+    static _Atomic(int) known; /* 0: not asked yet, 1: no, 2: yes */
+    int is = atomic_load_explicit(&known, memory_order_relaxed);
+    if (unlikely(!is)) {
+        TUTTI_INSIDE();
+        is = 1 + ask_plain();
+        atomic_store_explicit(&known, is, memory_order_relaxed);
+    }
+    return is == 2;
+}
+
+/* ---- kernels ---- */
+
+static size_t piece_bytes(size_t all)
+{
+    size_t most = (size_t)tutti_settings()->staging_mb << 20;
+    return all < most ? all : most;
+}
+
+/* One side is pageable host memory, or another GPU's: by way of pinned memory, piece by piece. */
+static int in_pieces(const struct packing *call, const struct tutti_plan *plan, const struct tutti_places *places,
+                     size_t bytes)
+{
+    size_t room, most = piece_bytes(bytes);
+    char *piece = tutti_pinned_take(most, &room), *message = call->message;
+    int status = piece ? TUTTI_OK : TUTTI_ERR_MEMORY, packs = call->direction == TUTTI_PACK;
+    for (size_t at = 0; at < bytes && status == TUTTI_OK; at += most) {
+        size_t n = bytes - at < most ? bytes - at : most;
+        if (places->device) {
+            if (!packs)
+                status = tutti_door.device->copy_now(piece, message + at, n);
+            if (status == TUTTI_OK)
+                status = tutti_packed_move(call->direction, places, plan, call->count, call->elements, at, n, piece);
+            if (packs && status == TUTTI_OK)
+                status = tutti_door.device->copy_now(message + at, piece, n);
+        } else if (packs) {
+            tutti_plan_pack_host(plan, (uint64_t)call->count, call->elements, at, n, piece);
+            status = tutti_door.device->copy_now(message + at, piece, n);
+        } else if ((status = tutti_door.device->copy_now(piece, message + at, n)) == TUTTI_OK) {
+            tutti_plan_unpack_host(plan, (uint64_t)call->count, call->elements, at, n, piece);
+        }
+    }
+    tutti_pinned_give(piece, room);
+    return status;
+}
+
+/* *how says how it was done. */
+static int by_plan(const struct packing *call, const struct tutti_plan *plan, size_t bytes, const char **how)
+{
+    struct tutti_places places;
+    struct tutti_memory message;
+    tutti_places_of(plan, call->count, call->elements, &places);
+    tutti_door.device->classify(call->message, &message);
+    int on_host = message.kind == TUTTI_MEMORY_HOST, apart = 0;
+    if (message.kind == TUTTI_MEMORY_DEVICE && places.device && message.gpu >= 0 && places.gpu >= 0)
+        apart = message.gpu != places.gpu;
+    if (!tutti_places_reached(&places) && places.device) {
+        *how = places.spread ? "memory of two GPUs, block by block" : "device and host memory, block by block";
+        return tutti_packed_move(call->direction, &places, plan, call->count, call->elements, 0, bytes, call->message);
+    }
+    if (on_host || places.host || apart) {
+        *how = apart           ? "kernel, another GPU on one side"
+               : places.device ? "kernel, host memory on one side"
+                               : "host memory on one side";
+        return in_pieces(call, plan, &places, bytes);
+    }
+    *how = "kernel";
+    if (!places.device)
+        places.gpu = message.gpu;
+    return tutti_packed_move(call->direction, &places, plan, call->count, call->elements, 0, bytes, call->message);
+}
+
+/* ---- through the MPI ---- */
+
+static int failed(const struct packing *call, int status, int *code)
+{
+    tutti_count(call->name, "failed", tutti_status_text(status));
+    tutti_error("%s: moving device memory failed: %s", call->name, tutti_status_text(status));
+    *code = tutti_error_code(status);
+    return 0;
+}
+
+/* A part of the message in host memory, where the MPI can use it. */
+struct bounce {
+    char *host;
+    size_t bytes;
+    int own;
+};
+
+static int bounce_open(struct bounce *bounce, const struct packing *call, MPI_Count most)
+{
+    *bounce = (struct bounce){call->message, (size_t)call->room, 0};
+    if (!tutti_on_device(call->message))
+        return TUTTI_OK;
+    /* Whole messages may be larger by far than this element of them. */
+    bounce->bytes = (size_t)(most >= 0 && most < call->room ? most : call->room);
+    bounce->host = malloc(bounce->bytes ? bounce->bytes : 1);
+    bounce->own = 1;
+    if (!bounce->host)
+        return TUTTI_ERR_MEMORY;
+    return call->direction == TUTTI_UNPACK && bounce->bytes
+               ? tutti_door.device->copy_now(bounce->host, call->message, bounce->bytes)
+               : TUTTI_OK;
+}
+
+static int bounce_close(struct bounce *bounce, const struct packing *call, size_t bytes)
+{
+    int status = TUTTI_OK;
+    if (bounce->own && call->direction == TUTTI_PACK && bytes)
+        status = tutti_door.device->copy_now(call->message, bounce->host, bytes);
+    if (bounce->own)
+        free(bounce->host);
+    return status;
+}
+
+/* The real call on host memory of `bytes` bytes, from its beginning; *position is what was moved. An MPI code. */
+typedef int real_call(void *with, const struct packing *call, void *elements, void *message, size_t bytes,
+                      MPI_Count *position);
+
+/* 1: done, *code is the MPI's; 0: failed, *code is for the error handler. */
+static int staged(struct packing *call, const char *why, real_call *real, void *with, MPI_Count most, int *code)
+{
+    struct tutti_span span;
+    struct bounce bounce = {NULL, 0, 0};
+    MPI_Count position = 0;
+    int way = call->direction == TUTTI_PACK ? TUTTI_SPAN_IN : TUTTI_SPAN_OUT;
+    *code = MPI_SUCCESS;
+    int status = tutti_span_open(&span, call->elements, call->count, call->type, way);
+    if (status == TUTTI_OK)
+        status = bounce_open(&bounce, call, most);
+    if (status == TUTTI_OK) {
+        TUTTI_INSIDE();
+        *code = real(with, call, span.host, bounce.host, bounce.bytes, &position);
+    }
+    if (status == TUTTI_OK && *code == MPI_SUCCESS)
+        status = tutti_span_out(&span, -1);
+    int moved = status == TUTTI_OK && *code == MPI_SUCCESS;
+    int closed = bounce_close(&bounce, call, moved ? (size_t)position : 0);
+    tutti_span_close(&span);
+    status = status == TUTTI_OK ? closed : status;
+    if (status != TUTTI_OK)
+        return failed(call, status, code);
+    call->moved = position;
+    tutti_count(call->name, "staged", why);
+    return 1;
+}
+
+/* ---- calls ---- */
+
+static int too_small(const struct packing *call, MPI_Count bytes)
+{
+    tutti_error("%s: %lld elements take %lld bytes, but from the position on the buffer has %lld", call->name,
+                (long long)call->count, (long long)bytes, (long long)(call->room > 0 ? call->room : 0));
+    tutti_count(call->name, "failed", "buffer too small");
+    return MPI_ERR_TRUNCATE;
+}
+
+/* 1: done, *code is the MPI's; 0: failed, *code is for the error handler. The MPI has accepted the arguments. */
+static int move(struct packing *call, real_call *real, void *with, int *code)
+{
+    struct tutti_layout *layout = tutti_layout_of(call->type);
+    MPI_Count bytes;
+    const char *how;
+    *code = MPI_SUCCESS;
+    if (!layout)
+        return failed(call, TUTTI_ERR_MEMORY, code);
+    if (__builtin_mul_overflow(layout->size, call->count, &bytes) || bytes > call->room) {
+        *code = too_small(call, bytes);
+        return 0;
+    }
+    if (bytes == 0)
+        return 1;
+    if (!packs_plainly())
+        return staged(call, "the MPI's own packed form", real, with, -1, code);
+    if (!layout->plan)
+        return staged(call, layout->why, real, with, bytes, code);
+    tutti_inside++;
+    int status = by_plan(call, layout->plan, (size_t)bytes, &how);
+    tutti_inside--;
+    if (status != TUTTI_OK)
+        return failed(call, status, code);
+    call->moved = bytes;
+    tutti_count(call->name, "accelerated", how);
+    return 1;
+}
+
+/* The MPI looks at what it is given, and raises its errors. By the size of nothing: Intel MPI ends a program that
+ * unpacks no elements of a type with gaps. */
+static int external_checked(const char *datarep, MPI_Datatype type)
+{
+    MPI_Aint bytes;
+    return tutti_real.MPI_Pack_external_size(datarep, 0, type, &bytes);
+}
+
+/* More than external32 makes of the elements; -1: not known. */
+static MPI_Count external_most(const struct packing *call)
+{
+    const struct tutti_layout *layout = tutti_layout_of(call->type);
+    MPI_Count bytes;
+    if (!layout || __builtin_mul_overflow(layout->size, call->count, &bytes) ||
+        __builtin_mul_overflow(bytes, (MPI_Count)4, &bytes))
+        return -1;
+    return bytes;
+}
+
+/* 1 where a call must not go to the MPI as it is. Memory that both reach may: the MPI packs it. */
+static inline int ours(const void *elements, MPI_Datatype type, const void *message)
+{
+    if (likely(!tutti_door.device || !tutti_door.device->active()) || tutti_inside)
+        return 0;
+    return tutti_on_device(elements) || tutti_on_device(message) ||
+           (unlikely(!tutti_type_find(type)) && tutti_elements_on_device(elements, type));
+}
+
+#define WIDTHS_OF "mpi/call/pack.inc"
+#include "mpi/real/widths.inc"

@@ -1,0 +1,226 @@
+/* Blocking calls that go to the MPI while something of Tutti's is open, which may need this thread: nothing may stand
+ * still inside the MPI. A send or a receive is made by its nonblocking form and waited for by the engine. A collective
+ * must be made in the same form on all ranks, which cannot know of each other what is open: it is begun when all ranks
+ * have arrived at it, so that it ends without any help, and when it is known who makes the nonblocking calls that were
+ * started before it on the communicator, which it must not overtake. */
+#include <limits.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#include "mpi/call/calls.h"
+#include "mpi/comm/comms.h"
+#include "mpi/message/held.h"
+#include "mpi/move/moved.h"
+#include "mpi/real/hook.h"
+#include "mpi/real/rows.h"
+#include "mpi/reduce/nonblocking.h"
+#include "progress/engine.h"
+
+static inline int nothing_open(void)
+{
+    return likely(!tutti_progress_busy()) || tutti_progress_polling();
+}
+
+/* Receives also look among the messages that probes have taken out. */
+static inline int none_held(void)
+{
+    return nothing_open() && !tutti_receives_look();
+}
+
+/* ---- collectives ---- */
+
+/* 1 where it can be seen who has arrived. */
+static int seen(const struct tutti_team *team)
+{
+    return team && team->size > 1 && team->whole && team->state != TUTTI_TEAM_BROKEN;
+}
+
+static int all_here(void *with)
+{
+    struct tutti_comm *state = with;
+    if (!tutti_comm_ready(state, 0) || atomic_load_explicit(&state->queued, memory_order_acquire) > 0)
+        return 0;
+    const struct tutti_team *team = state->team;
+    if (!seen(team))
+        return 1;
+    for (int r = 0; r < team->size; r++) {
+        if (!tutti_team_is_here(team, r))
+            return 0;
+    }
+    return 1;
+}
+
+/* Returns 1 where the call now ends without any help; else steps of this rank may be needed before all have arrived. */
+static int meet(MPI_Comm comm)
+{
+    struct tutti_comm *state = comm == tutti_handles.no_comm ? NULL : tutti_comm_find(comm);
+    if (!state || tutti_progress_wait(&(const struct tutti_wait){.done = all_here, .with = state, .watched = 1}))
+        return 0;
+    return seen(state->team) || !tutti_progress_busy();
+}
+
+/* ---- messages ---- */
+
+struct ending {
+    MPI_Request *request;
+    MPI_Status *status;
+    int code;
+};
+
+static int ended(void *with)
+{
+    struct ending *e = with;
+    int flag = 0;
+    if (!tutti_progress_busy()) {
+        e->code = tutti_real.MPI_Wait(e->request, e->status);
+        return 1;
+    }
+    e->code = tutti_real.MPI_Test(e->request, &flag, e->status);
+    return flag || e->code != MPI_SUCCESS;
+}
+
+static int finish(int code, MPI_Request *request, MPI_Status *status)
+{
+    struct ending e = {request, status, code};
+    if (code != MPI_SUCCESS)
+        return code;
+    tutti_progress_wait(&(const struct tutti_wait){.done = ended, .with = &e});
+    return e.code;
+}
+
+/* ---- the calls ---- */
+
+#include "mpi/call/patient_rows.h"
+
+#define MADE(how, form, name, parameters, arguments) how(form, name, parameters, arguments)
+#define AND_REQUEST(...)                             (__VA_ARGS__, &request)
+#define SENDS(form, name, parameters, arguments)                                                                       \
+    static int(*just_##name) parameters;                                                                               \
+    static int patient_##name parameters                                                                               \
+    {                                                                                                                  \
+        MPI_Request request;                                                                                           \
+        if (nothing_open())                                                                                            \
+            return just_##name arguments;                                                                              \
+        return finish(tutti_real.form AND_REQUEST arguments, &request, MPI_STATUS_IGNORE);                             \
+    }
+#define MEETS(form, name, parameters, arguments)                                                                       \
+    static int(*just_##name) parameters;                                                                               \
+    static int patient_##name parameters                                                                               \
+    {                                                                                                                  \
+        if (nothing_open())                                                                                            \
+            return just_##name arguments;                                                                              \
+        TUTTI_HOOKED(!meet(form));                                                                                     \
+        return just_##name arguments;                                                                                  \
+    }
+/* Nothing is known of who comes to it. */
+#define STANDS(form, name, parameters, arguments)                                                                      \
+    static int(*just_##name) parameters;                                                                               \
+    static int patient_##name parameters                                                                               \
+    {                                                                                                                  \
+        TUTTI_HOOKED(!nothing_open());                                                                                 \
+        return just_##name arguments;                                                                                  \
+    }
+#define RECEIVES(form, name, parameters, arguments)                                                                    \
+    static int(*just_##name) parameters;                                                                               \
+    static int patient_##name parameters                                                                               \
+    {                                                                                                                  \
+        MPI_Request request;                                                                                           \
+        if (none_held() || source == MPI_PROC_NULL)                                                                    \
+            return just_##name arguments;                                                                              \
+        return finish(tutti_real.form(buf, count, datatype, source, tag, comm, &request), &request, status);           \
+    }
+#define TAKES(form, name, parameters, arguments)                                                                       \
+    static int(*just_##name) parameters;                                                                               \
+    static int patient_##name parameters                                                                               \
+    {                                                                                                                  \
+        MPI_Request request;                                                                                           \
+        if (none_held())                                                                                               \
+            return just_##name arguments;                                                                              \
+        return finish(tutti_real.form(buf, count, datatype, message, &request), &request, status);                     \
+    }
+#define EXCHANGES_BY(suffix, name, parameters, arguments)                                                              \
+    static int(*just_##name) parameters;                                                                               \
+    static int patient_##name parameters                                                                               \
+    {                                                                                                                  \
+        MPI_Request receive, send;                                                                                     \
+        if (none_held())                                                                                               \
+            return just_##name arguments;                                                                              \
+        if (source == MPI_PROC_NULL) { /* MPICH's Irecv has no status of it */                                         \
+            int alone = patient_MPI_Send##suffix(sendbuf, sendcount, sendtype, dest, sendtag, comm);                   \
+            int empty = just_MPI_Recv##suffix(recvbuf, recvcount, recvtype, source, recvtag, comm, status);            \
+            return alone != MPI_SUCCESS ? alone : empty;                                                               \
+        }                                                                                                              \
+        int code = tutti_real.MPI_Irecv##suffix(recvbuf, recvcount, recvtype, source, recvtag, comm, &receive);        \
+        if (code != MPI_SUCCESS)                                                                                       \
+            return code;                                                                                               \
+        code = tutti_real.MPI_Isend##suffix(sendbuf, sendcount, sendtype, dest, sendtag, comm, &send);                 \
+        if (code != MPI_SUCCESS)                                                                                       \
+            tutti_real.MPI_Cancel(&receive);                                                                           \
+        int sent = finish(code, &send, MPI_STATUS_IGNORE), received = finish(MPI_SUCCESS, &receive, status);           \
+        return sent != MPI_SUCCESS ? sent : received;                                                                  \
+    }
+#define EXCHANGES(form, name, parameters, arguments)   EXCHANGES_BY(, name, parameters, arguments)
+#define EXCHANGES_C(form, name, parameters, arguments) EXCHANGES_BY(_c, name, parameters, arguments)
+/* Intel MPI, by the standard ABI, takes MPI_BOTTOM for no buffer when it packs: then from some other address. */
+static int packed_from(void *buf, int count, MPI_Datatype type, void *packed, int bytes, int *position, MPI_Comm comm)
+{
+    if (buf)
+        return tutti_real.MPI_Pack(buf, count, type, packed, bytes, position, comm);
+    const MPI_Aint back = -(MPI_Aint)(intptr_t)packed;
+    MPI_Datatype shifted;
+    int code = tutti_real.MPI_Type_create_struct(1, &count, &back, &type, &shifted);
+    if (code != MPI_SUCCESS)
+        return code;
+    code = tutti_real.MPI_Type_commit(&shifted);
+    if (code == MPI_SUCCESS)
+        code = tutti_real.MPI_Pack(packed, 1, shifted, packed, bytes, position, comm);
+    tutti_real.MPI_Type_free(&shifted);
+    return code;
+}
+
+/* What is sent is packed first. Where that cannot be, the call is the MPI's. */
+#define REPLACES(form, name, parameters, arguments)                                                                    \
+    static int(*just_##name) parameters;                                                                               \
+    static int patient_##name parameters                                                                               \
+    {                                                                                                                  \
+        MPI_Request receive, send;                                                                                     \
+        int bytes = 0, position = 0;                                                                                   \
+        if (!none_held() && source == MPI_PROC_NULL && count <= INT_MAX) {                                             \
+            int alone = patient_MPI_Send(buf, (int)count, datatype, dest, sendtag, comm);                              \
+            int empty = just_MPI_Recv(buf, (int)count, datatype, source, recvtag, comm, status);                       \
+            return alone != MPI_SUCCESS ? alone : empty;                                                               \
+        }                                                                                                              \
+        if (none_held() || count < 0 || count > INT_MAX || !tutti_type_is_fine(datatype) ||                            \
+            tutti_real.MPI_Pack_size((int)count, datatype, comm, &bytes) != MPI_SUCCESS || bytes < 0)                  \
+            return just_##name arguments;                                                                              \
+        void *packed = malloc((size_t)bytes + 1);                                                                      \
+        if (!packed || packed_from(buf, (int)count, datatype, packed, bytes, &position, comm) != MPI_SUCCESS) {        \
+            free(packed);                                                                                              \
+            return just_##name arguments;                                                                              \
+        }                                                                                                              \
+        int code = tutti_real.MPI_Irecv(buf, (int)count, datatype, source, recvtag, comm, &receive);                   \
+        if (code == MPI_SUCCESS) {                                                                                     \
+            int sent = tutti_real.MPI_Isend(packed, position, tutti_handles.packed, dest, sendtag, comm, &send);       \
+            if (sent != MPI_SUCCESS)                                                                                   \
+                tutti_real.MPI_Cancel(&receive);                                                                       \
+            sent = finish(sent, &send, MPI_STATUS_IGNORE);                                                             \
+            code = finish(MPI_SUCCESS, &receive, status);                                                              \
+            code = sent != MPI_SUCCESS ? sent : code;                                                                  \
+        }                                                                                                              \
+        free(packed);                                                                                                  \
+        return code;                                                                                                   \
+    }
+
+#define TUTTI_EACH(kind, name, errors, buffers, parameters, arguments) ROW(HOW_##name, name, parameters, arguments)
+#include "mpi/real/calls.inc"
+
+#undef MADE
+#define MADE(how, form, name, parameters, arguments)                                                                   \
+    just_##name = tutti_real.name;                                                                                     \
+    tutti_real.name = patient_##name;
+
+void tutti_calls_patient(void)
+{
+#define TUTTI_EACH(kind, name, errors, buffers, parameters, arguments) ROW(HOW_##name, name, parameters, arguments)
+#include "mpi/real/calls.inc"
+}

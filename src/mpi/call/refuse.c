@@ -1,0 +1,46 @@
+/* The generated wrappers: calls that are refused with device memory and otherwise passed on, and those that are
+ * announced and passed on. */
+#include "mpi/move/moved.h"
+#include "mpi/real/door.h"
+#include "mpi/real/errors.h"
+
+#define ON_COMM(comm) tutti_fail_comm(comm, MPI_ERR_BUFFER)
+#define ON_WIN(win)   tutti_fail_win(win, MPI_ERR_BUFFER)
+#define ON_FILE(file) tutti_fail_file(file, MPI_ERR_BUFFER)
+#define ON_SELF       tutti_fail_self(MPI_ERR_BUFFER)
+
+#define NO_BUFFER         NULL
+#define BUFFERS1(a)       (tutti_must_stage(a) ? #a : NULL)
+#define BUFFERS2(a, b)    (tutti_must_stage(a) ? #a : BUFFERS1(b))
+#define BUFFERS3(a, b, c) (tutti_must_stage(a) ? #a : BUFFERS2(b, c))
+
+#define GENERATE_SEE(name, errors, buffers, parameters, arguments)
+#define GENERATE_MEET(name, errors, buffers, parameters, arguments)                                                    \
+    int tutti_door_##name parameters                                                                                   \
+    {                                                                                                                  \
+        const char *argument = buffers;                                                                                \
+        if (unlikely(argument)) {                                                                                      \
+            tutti_refuse(#name, argument);                                                                             \
+            return errors;                                                                                             \
+        }                                                                                                              \
+        tutti_moved_pass(TUTTI_COLLECTIVE_MEETING, 0, comm);                                                           \
+        return tutti_real.name arguments;                                                                              \
+    }
+#define GENERATE_PASS(name, errors, buffers, parameters, arguments)                                                    \
+    int tutti_door_##name parameters                                                                                   \
+    {                                                                                                                  \
+        return tutti_real.name arguments;                                                                              \
+    }
+#define GENERATE_TAKE(name, errors, buffers, parameters, arguments)
+#define GENERATE_REFUSE(name, errors, buffers, parameters, arguments)                                                  \
+    int tutti_door_##name parameters                                                                                   \
+    {                                                                                                                  \
+        const char *argument = buffers;                                                                                \
+        if (likely(!argument))                                                                                         \
+            return tutti_real.name arguments;                                                                          \
+        tutti_refuse(#name, argument);                                                                                 \
+        return errors;                                                                                                 \
+    }
+#define TUTTI_EACH(kind, name, errors, buffers, parameters, arguments)                                                 \
+    GENERATE_##kind(name, errors, buffers, parameters, arguments)
+#include "mpi/real/calls.inc"

@@ -1,0 +1,68 @@
+/* Blocking calls that are staged: plain and large counts from one text. */
+#include "core/log.h"
+#include "mpi/message/arrivals.h"
+#include "mpi/message/letters.h"
+#include "mpi/message/matched.h"
+#include "mpi/move/moved.h"
+#include "mpi/real/errors.h"
+
+static int tutti_stage_failed(const char *call, MPI_Comm comm, int status)
+{
+    tutti_error("%s: staging device memory failed: %s", call, tutti_status_text(status));
+    return tutti_fail_comm(comm, tutti_error_code(status));
+}
+
+/* The end of a staged call that receives into `span`: copies back what came, gives the memory back. `status` may be
+ * NULL. */
+static int tutti_stage_end(const char *call, MPI_Comm comm, int code, int done, struct tutti_span *span,
+                           const MPI_Status *status)
+{
+    if (!span->staged && done == TUTTI_OK)
+        return code;
+    if (done == TUTTI_OK && code == MPI_SUCCESS)
+        done = tutti_span_out(span, status ? tutti_received(status) : -1);
+    tutti_count(call, "staged", tutti_span_how(span));
+    tutti_span_close(span);
+    return done == TUTTI_OK ? code : tutti_stage_failed(call, comm, done);
+}
+
+/* The same of a receive that may be a mail. */
+static int tutti_receive_end(const char *call, int code, int done, struct tutti_span *span, struct tutti_watch *watch,
+                             int watched, MPI_Status *status)
+{
+    if (!watched || done != TUTTI_OK || code != MPI_SUCCESS || !tutti_watch_finish(watch, span, status, &code)) {
+        code = tutti_stage_end(call, watch->comm, code, done, span, status);
+    } else {
+        tutti_count(call, "accelerated", "fetched from the sender");
+        tutti_span_close(span);
+    }
+    tutti_watch_close(watch);
+    return code;
+}
+
+static int tutti_is_root(MPI_Comm comm, int root)
+{
+    int inter = 0, rank = -1;
+    if (root == MPI_ROOT)
+        return 1;
+    if (tutti_real.MPI_Comm_test_inter(comm, &inter) != MPI_SUCCESS || inter)
+        return 0;
+    tutti_real.MPI_Comm_rank(comm, &rank);
+    return rank == root;
+}
+
+/* Ranks that a collective receives from. */
+static MPI_Count tutti_peers(MPI_Comm comm)
+{
+    int inter = 0, size = 0;
+    if (tutti_real.MPI_Comm_test_inter(comm, &inter) == MPI_SUCCESS) {
+        if (inter)
+            tutti_real.MPI_Comm_remote_size(comm, &size);
+        else
+            tutti_real.MPI_Comm_size(comm, &size);
+    }
+    return size;
+}
+
+#define WIDTHS_OF "mpi/call/staged.inc"
+#include "mpi/real/widths.inc"

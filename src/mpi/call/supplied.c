@@ -1,0 +1,129 @@
+/* Calls of newer standards that the MPI lacks, made of those that it has: programs find the stub's by name, so they are
+ * to work (law 9 of the design). What cannot be made so is said to be lacking by large.c. */
+#include "mpi/call/calls.h"
+#include "mpi/message/requests.h"
+#include "mpi/real/door.h"
+
+static MPI_Status *place(MPI_Status *statuses, int i)
+{
+    return statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : &statuses[i];
+}
+
+/* Neither null nor a persistent request that is not started: of those the MPI tells an empty status. */
+static int look(MPI_Request request, int *flag, MPI_Status *status, int *code)
+{
+    *flag = 0;
+    *code = MPI_SUCCESS;
+    if (request == tutti_handles.no_request)
+        return 0;
+    *code = tutti_real.MPI_Request_get_status(request, flag, status);
+    return *code != MPI_SUCCESS || !*flag || status->MPI_SOURCE != MPI_ANY_SOURCE || status->MPI_TAG != MPI_ANY_TAG;
+}
+
+static void tell(MPI_Status *to, const MPI_Status *status, int code)
+{
+    if (to == MPI_STATUS_IGNORE)
+        return;
+    *to = *status;
+    to->MPI_ERROR = code;
+}
+
+static int all_of(int count, const MPI_Request requests[], int *flag, MPI_Status *statuses)
+{
+    int code = MPI_SUCCESS;
+    for (int i = 0; i < count; i++) {
+        MPI_Status status;
+        if (tutti_real.MPI_Request_get_status(requests[i], flag, &status) == MPI_SUCCESS && !*flag)
+            return MPI_SUCCESS;
+    }
+    *flag = 1;
+    for (int i = 0; i < count; i++) {
+        MPI_Status status;
+        int there, one = tutti_real.MPI_Request_get_status(requests[i], &there, &status);
+        tell(place(statuses, i), &status, one);
+        code = one == MPI_SUCCESS ? code : MPI_ERR_IN_STATUS;
+    }
+    return code;
+}
+
+static int any_of(int count, const MPI_Request requests[], int *indx, int *flag, MPI_Status *status)
+{
+    int active = 0;
+    *indx = MPI_UNDEFINED;
+    for (int i = 0; i < count; i++) {
+        MPI_Status one;
+        int code;
+        if (!look(requests[i], flag, &one, &code))
+            continue;
+        active = 1;
+        if (*flag || code != MPI_SUCCESS) {
+            *indx = i;
+            *flag = 1;
+            if (status != MPI_STATUS_IGNORE)
+                *status = one;
+            return code;
+        }
+    }
+    *flag = !active;
+    if (active)
+        return MPI_SUCCESS;
+    MPI_Status none;
+    int code = tutti_real.MPI_Request_get_status(tutti_handles.no_request, flag, &none);
+    tell(status, &none, MPI_SUCCESS);
+    return code;
+}
+
+static int some_of(int count, const MPI_Request requests[], int *outcount, int indices[], MPI_Status *statuses)
+{
+    int active = 0, n = 0, failed = 0;
+    for (int i = 0; i < count; i++) {
+        MPI_Status one;
+        int flag, code;
+        if (!look(requests[i], &flag, &one, &code))
+            continue;
+        active = 1;
+        if (!flag && code == MPI_SUCCESS)
+            continue;
+        tell(place(statuses, n), &one, code);
+        indices[n++] = i;
+        failed |= code != MPI_SUCCESS;
+    }
+    *outcount = active ? n : MPI_UNDEFINED;
+    return failed ? MPI_ERR_IN_STATUS : MPI_SUCCESS;
+}
+
+/* A reduction of one byte that nobody looks at. */
+static int barrier_init(MPI_Comm comm, MPI_Info info, MPI_Request *request)
+{
+    static char mine, all;
+    return tutti_door_MPI_Allreduce_init(&mine, &all, 1, tutti_handles.byte, tutti_handles.bor, comm, info, request);
+}
+
+static int no_cuda(void)
+{
+    return 0;
+}
+
+static int no_gpu(int gpu_type, int *is_supported)
+{
+    (void)gpu_type;
+    *is_supported = 0;
+    return MPI_SUCCESS;
+}
+
+void tutti_calls_supply(void)
+{
+    if (!tutti_real.MPIX_Query_cuda_support)
+        tutti_real.MPIX_Query_cuda_support = no_cuda;
+    if (!tutti_real.MPIX_GPU_query_support)
+        tutti_real.MPIX_GPU_query_support = no_gpu;
+    tutti_lacks_sendrecv = !tutti_real.MPI_Isendrecv;
+    if (!tutti_real.MPI_Barrier_init)
+        tutti_real.MPI_Barrier_init = barrier_init;
+    if (!tutti_real.MPI_Request_get_status_all)
+        tutti_real.MPI_Request_get_status_all = all_of;
+    if (!tutti_real.MPI_Request_get_status_any)
+        tutti_real.MPI_Request_get_status_any = any_of;
+    if (!tutti_real.MPI_Request_get_status_some)
+        tutti_real.MPI_Request_get_status_some = some_of;
+}

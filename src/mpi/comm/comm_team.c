@@ -1,0 +1,192 @@
+/* The team of a communicator: made at once, or begun without waiting and ended when the tickets of all ranks have come.
+ */
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "core/log.h"
+#include "mpi/comm/comms.h"
+#include "mpi/real/door.h"
+#include "progress/engine.h"
+
+static pthread_mutex_t opening_lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* Ranks on several nodes do not have to meet: who has started a nonblocking call may be inside a blocking one of the
+ * MPI before the others have started it. */
+static void team_apart(struct tutti_comm *comm)
+{
+    comm->team = tutti_team_apart(tutti_door.node, &comm->transport.base, "ranks on several nodes");
+    if (!comm->team) {
+        comm->passed = "no memory for a team";
+        comm->alone = 1;
+    }
+}
+
+static void make_team(struct tutti_comm *comm)
+{
+    int status = tutti_team_create(tutti_door.node, &comm->transport.base, &comm->team);
+    if (status == TUTTI_ERR_PEER) {
+        comm->failed = status; /* the MPI would wait for the dead process */
+    } else if (status != TUTTI_OK) {
+        comm->passed = "no team could be made";
+        comm->alone = 1;
+        tutti_warn("reductions on %s are passed on to the MPI: no team could be made", comm->transport.base.label);
+    }
+}
+
+/* Room for the exchange of one communicator at a time, where there is no memory: who stayed away would leave the others
+ * in it. */
+static struct tutti_comm_opening reserve;
+static char reserve_tickets[TUTTI_TICKET_BYTES * TUTTI_MAX_RANKS];
+static atomic_int reserved;
+
+static void free_opening(struct tutti_comm_opening *opening)
+{
+    if (opening == &reserve) {
+        atomic_store_explicit(&reserved, 0, memory_order_release);
+        return;
+    }
+    free(opening->tickets);
+    free(opening);
+}
+
+static int reserve_is_mine(void *unused)
+{
+    int none = 0;
+    (void)unused;
+    return atomic_compare_exchange_strong(&reserved, &none, 1);
+}
+
+static struct tutti_comm_opening *new_opening(int size)
+{
+    struct tutti_comm_opening *opening = calloc(1, sizeof *opening);
+    char *tickets = malloc(TUTTI_TICKET_BYTES * (size_t)size);
+    if (opening && tickets) {
+        opening->tickets = tickets;
+        return opening;
+    }
+    free(opening);
+    free(tickets);
+    tutti_progress_wait(&(const struct tutti_wait){.done = reserve_is_mine});
+    reserve = (struct tutti_comm_opening){.tickets = reserve_tickets};
+    return &reserve;
+}
+
+/* The exchange of tickets alone takes the other ranks. */
+static void begin_team(struct tutti_comm *comm)
+{
+    const int size = comm->transport.base.size;
+    if (size > TUTTI_MAX_RANKS || size == 1) {
+        make_team(comm);
+        return;
+    }
+    struct tutti_comm_opening *opening = new_opening(size);
+    if (tutti_team_begin(tutti_door.node, &comm->transport.base, opening->mine, &opening->team) != TUTTI_OK)
+        opening->team = NULL;
+    opening->request = tutti_handles.no_request;
+    if (tutti_real.MPI_Iallgather(opening->mine, TUTTI_TICKET_BYTES, tutti_handles.byte, opening->tickets,
+                                  TUTTI_TICKET_BYTES, tutti_handles.byte, comm->handle,
+                                  &opening->request) != MPI_SUCCESS) {
+        if (opening->team)
+            tutti_team_abandon(opening->team, opening->mine);
+        free_opening(opening);
+        comm->failed = TUTTI_ERR_TRANSPORT;
+        return;
+    }
+    atomic_store_explicit(&comm->opening, opening, memory_order_release);
+}
+
+/* opening_lock is held. */
+static void end_team(struct tutti_comm *comm, int status)
+{
+    struct tutti_comm_opening *opening = atomic_load(&comm->opening);
+    if (opening->team && status == TUTTI_OK) {
+        tutti_team_join(opening->team, opening->tickets);
+        comm->team = opening->team;
+    } else if (status == TUTTI_OK) {
+        comm->passed = "no memory for a team";
+        comm->alone = 1;
+    } else {
+        comm->failed = status; /* the MPI may still use the tickets and, later, a peer the slots: they are lost */
+        opening = NULL;
+    }
+    atomic_store_explicit(&comm->opening, NULL, memory_order_release);
+    if (opening)
+        free_opening(opening);
+}
+
+/* One thread at a time ends it; others, and waits below a test, find it open or ended. 1: ended. */
+static int is_ready(void *with)
+{
+    struct tutti_comm *comm = with;
+    int flag = 0;
+    if (!atomic_load_explicit(&comm->opening, memory_order_acquire))
+        return 1;
+    if (pthread_mutex_trylock(&opening_lock) != 0)
+        return 0;
+    struct tutti_comm_opening *opening = atomic_load_explicit(&comm->opening, memory_order_acquire);
+    if (opening && tutti_real.MPI_Test(&opening->request, &flag, MPI_STATUS_IGNORE) != MPI_SUCCESS)
+        end_team(comm, TUTTI_ERR_TRANSPORT);
+    else if (opening && flag)
+        end_team(comm, TUTTI_OK);
+    pthread_mutex_unlock(&opening_lock);
+    return !atomic_load_explicit(&comm->opening, memory_order_acquire);
+}
+
+void tutti_comm_hold(struct tutti_comm *comm)
+{
+    (void)comm;
+    pthread_mutex_lock(&opening_lock);
+}
+
+void tutti_comm_let_go(struct tutti_comm *comm)
+{
+    (void)comm;
+    pthread_mutex_unlock(&opening_lock);
+}
+
+struct tutti_team *tutti_comm_early(struct tutti_comm *comm)
+{
+    pthread_mutex_lock(&opening_lock);
+    struct tutti_comm_opening *opening = atomic_load(&comm->opening);
+    struct tutti_team *team = opening ? opening->team : NULL;
+    pthread_mutex_unlock(&opening_lock);
+    return team;
+}
+
+int tutti_comm_ready(struct tutti_comm *comm, int wait)
+{
+    TUTTI_INSIDE();
+    if (!wait || is_ready(comm))
+        return is_ready(comm);
+    char what[160];
+    snprintf(what, sizeof what, "not all ranks have arrived at a reduction on %s, where they meet for the first time",
+             comm->transport.base.label);
+    int status =
+        tutti_progress_wait(&(const struct tutti_wait){.done = is_ready, .with = comm, .what = what, .watched = 1});
+    if (status != TUTTI_OK) {
+        pthread_mutex_lock(&opening_lock);
+        if (atomic_load(&comm->opening))
+            end_team(comm, status);
+        pthread_mutex_unlock(&opening_lock);
+    }
+    return 1;
+}
+
+void tutti_comm_team(struct tutti_comm *comm, int wait)
+{
+    switch (tutti_whose(comm->handle)) {
+    case TUTTI_OURS:
+        if (wait)
+            make_team(comm);
+        else
+            begin_team(comm);
+        break;
+    case TUTTI_OF_NODES:
+        team_apart(comm);
+        break;
+    default:
+        comm->passed = "ranks of another MPI_COMM_WORLD";
+    }
+}

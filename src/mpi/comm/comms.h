@@ -1,0 +1,108 @@
+/* Communicators: what is known of each, their teams, and the transport over one. */
+#ifndef TUTTI_MPI_COMMS_H
+#define TUTTI_MPI_COMMS_H
+
+#include <stdatomic.h>
+
+#include "coll/coll.h"
+#include "mpi/real/door.h"
+#include "mpi/real/handles.h"
+
+/* transport.c: the transport over an MPI communicator, which must stay alive as long. */
+struct tutti_mpi_transport {
+    struct tutti_transport base;
+    MPI_Comm comm;
+};
+/* Waits for a nonblocking call of the MPI over the transport, which ends also where a rank of the node has died:
+ * TUTTI_ERR_PEER, and the request is lost. */
+int tutti_transport_await(struct tutti_transport *transport, MPI_Request *request);
+void tutti_transport_over(struct tutti_mpi_transport *transport, MPI_Comm comm);
+
+/* comms.c: state of communicators. */
+struct tutti_mpix_stream;
+struct tutti_comm {
+    MPI_Comm handle;
+    const char *passed;      /* not NULL: reductions are passed on, for this reason */
+    int alone;               /* 1: passed for a reason of this rank alone */
+    int failed;              /* not TUTTI_OK: why reductions fail: a peer died before there was a team */
+    struct tutti_team *team; /* where neither */
+    _Atomic(struct tutti_comm_opening *)
+        opening;                      /* not NULL: its team is being made; nonblocking calls do not wait for it */
+    struct tutti_worker *worker;      /* of nonblocking calls; NULL before the first */
+    atomic_int queued;                /* nonblocking calls of which it is not known yet who makes them */
+    unsigned walk, unread;            /* of tutti_nonblocking_poll(): a call of it was met in this walk that nobody
+                                         makes yet; that has not even been read */
+    struct tutti_mpix_stream *stream; /* NULL: none; its team is open then, where it has more than one rank */
+    struct tutti_mpi_transport transport;
+    struct tutti_comm *next;
+};
+struct tutti_comm_slot {
+    _Atomic uint64_t key; /* TUTTI_SLOT_FREE, _GONE or tutti_comm_key() */
+    _Atomic(struct tutti_comm *) comm;
+};
+enum { TUTTI_SLOT_FREE, TUTTI_SLOT_GONE };
+struct tutti_comm_table {
+    size_t slots, used;             /* a power of two; used: not free */
+    struct tutti_comm_table *older; /* readers may still be in it */
+    struct tutti_comm_slot slot[];
+};
+extern _Atomic(struct tutti_comm_table *) tutti_comm_table;
+
+static inline uint64_t tutti_comm_key(MPI_Comm comm)
+{
+    return (uint64_t)(uintptr_t)comm + 2;
+}
+/* State of an intracommunicator or intercommunicator; NULL before the first tutti_comm_make(). Lock-free. */
+static inline struct tutti_comm *tutti_comm_find(MPI_Comm comm)
+{
+    struct tutti_comm_table *table = atomic_load_explicit(&tutti_comm_table, memory_order_acquire);
+    uint64_t key = tutti_comm_key(comm);
+    if (unlikely(!table))
+        return NULL;
+    for (size_t i = tutti_hash(key, table->slots);; i = (i + 1) & (table->slots - 1)) {
+        uint64_t there = atomic_load_explicit(&table->slot[i].key, memory_order_acquire);
+        if (likely(there == key))
+            return atomic_load_explicit(&table->slot[i].comm, memory_order_acquire);
+        if (there == TUTTI_SLOT_FREE)
+            return NULL;
+    }
+}
+/* Collective over the communicator at its first reduction; NULL where the handle is not valid (nothing was done). */
+struct tutti_comm *tutti_comm_make(MPI_Comm handle);
+/* comm_team.c: gives a new one its team, or says why it has none; without `wait`, the ranks' tickets may be on their
+ * way then. */
+void tutti_comm_team(struct tutti_comm *comm, int wait);
+/* As tutti_comm_make(), without waiting: where it is collective, `opening` is set on return. */
+struct tutti_comm *tutti_comm_begin(MPI_Comm handle);
+/* Local: ends the making of a team whose tickets have come; with `wait`, waits for them. 1 where `opening` is NULL on
+ * return. Safe from several threads. */
+int tutti_comm_ready(struct tutti_comm *comm, int wait);
+/* Local: the team of a communicator whose tickets are on their way; NULL: there is none, or it is ready now. */
+struct tutti_team *tutti_comm_early(struct tutti_comm *comm);
+/* Local: nobody ends the making of the team in between; where its ranks share no memory, the end takes the twin away.
+ */
+void tutti_comm_hold(struct tutti_comm *comm);
+void tutti_comm_let_go(struct tutti_comm *comm);
+struct tutti_comm_opening {
+    struct tutti_team *team;
+    MPI_Request request;
+    char *tickets, mine[TUTTI_TICKET_BYTES];
+};
+/* Local. Ranks in MPI_COMM_WORLD of those that messages on `comm` go to (of an intercommunicator, the other group), or
+ * MPI_UNDEFINED; the caller frees them. NULL without memory or for a handle that is not valid. */
+int *tutti_world_ranks(MPI_Comm comm, int *n);
+/* Whose ranks a communicator has, as each of them knows without the others. Those of another MPI_COMM_WORLD may not
+ * even have Tutti in front. The node must be known. */
+enum tutti_whose { TUTTI_OURS, TUTTI_OF_NODES, TUTTI_OF_OTHERS };
+enum tutti_whose tutti_whose(MPI_Comm comm);
+/* Who has something on a communicator that leaves. */
+struct tutti_comm_users {
+    void (*leave)(struct tutti_comm *comm); /* waits until it is known who makes each of its nonblocking calls */
+    int (*close_stream)(struct tutti_comm *comm, int closing); /* see tutti_comm_stream_close() */
+};
+int tutti_comms_open(const struct tutti_comm_users *users);
+void tutti_comms_close(void);
+int tutti_comms_broken(void); /* 1 where a team has failed */
+void tutti_comms_forget(void);
+
+#endif

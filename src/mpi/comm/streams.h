@@ -1,0 +1,33 @@
+/* Streams of the program, and communicators whose calls go into them. */
+#ifndef TUTTI_MPI_STREAMS_H
+#define TUTTI_MPI_STREAMS_H
+
+#include <stdatomic.h>
+
+#include "mpi/comm/comms.h"
+#include "mpi/real/door.h"
+
+/* What an MPIX_Stream points to. */
+struct tutti_mpix_stream {
+    atomic_int users; /* the program, and communicators */
+    int gpu;          /* -1: none in particular */
+    int order;        /* enum tutti_stream_order */
+    struct tutti_stream *stream;
+};
+
+/* Gives back what the communicator has of its stream, once that has done what was put into it; `closing`, in
+ * MPI_Finalize, does not touch the stream. 0 where the team must not be freed: kernels may still use it. */
+int tutti_comm_stream_close(struct tutti_comm *comm, int closing);
+
+/* Before the communicator is freed: waits for what is in its stream, if any, and says whether all of it has succeeded:
+ * TUTTI_OK, or why not. */
+int tutti_comm_stream_settle(MPI_Comm handle);
+/* Why calls of communicators with this stream have failed; TUTTI_OK: none is known to. */
+int tutti_comms_stream_fault(const struct tutti_mpix_stream *stream);
+
+/* What mpix.h finds, by its name: one row a function. */
+int tutti_door_MPIX_Stream_create(MPI_Info info, struct tutti_mpix_stream **out);
+int tutti_door_MPIX_Stream_free(struct tutti_mpix_stream **stream);
+int tutti_door_MPIX_Stream_comm_create(MPI_Comm comm, struct tutti_mpix_stream *stream, MPI_Comm *out);
+
+#endif

@@ -1,0 +1,130 @@
+#include "mpi/comm/transfers.h"
+
+#include <string.h>
+
+#include "core/status.h"
+#include "mpi/comm/comms.h"
+#include "mpi/real/door.h"
+
+_Static_assert(sizeof(MPI_Request) <= sizeof(uintptr_t) && sizeof(MPI_Message) <= sizeof(uintptr_t), "handles fit");
+
+static MPI_Comm comm_of(struct tutti_transport *transport)
+{
+    return ((struct tutti_mpi_transport *)transport)->comm;
+}
+
+static void put_request(struct tutti_transfer *transfer, MPI_Request request)
+{
+    transfer->handle = 0;
+    memcpy(&transfer->handle, &request, sizeof request);
+}
+
+static MPI_Request request_of(const struct tutti_transfer *transfer)
+{
+    MPI_Request request = tutti_handles.no_request;
+    memcpy(&request, &transfer->handle, sizeof request);
+    return request;
+}
+
+/* The bytes of a message that has come; negative where the MPI does not know. */
+static int fill(struct tutti_came *came, const MPI_Status *status)
+{
+    MPI_Count bytes = -1;
+    *came = (struct tutti_came){.from = status->MPI_SOURCE, .tag = status->MPI_TAG};
+    if (tutti_real.MPI_Get_elements_x(status, tutti_handles.byte, &bytes) != MPI_SUCCESS || bytes < 0)
+        return TUTTI_ERR_TRANSPORT;
+    came->bytes = (size_t)bytes;
+    return TUTTI_OK;
+}
+
+int tutti_transport_send(struct tutti_transport *transport, const void *memory, size_t bytes, int to, int tag,
+                         int synchronous, struct tutti_transfer *out)
+{
+    TUTTI_INSIDE();
+    MPI_Request request = tutti_handles.no_request;
+    if (bytes > TUTTI_TRANSFER_MOST)
+        return TUTTI_ERR_ARGUMENT;
+    if ((synchronous ? tutti_real.MPI_Issend : tutti_real.MPI_Isend)(memory, (int)bytes, tutti_handles.byte, to, tag,
+                                                                     comm_of(transport), &request) != MPI_SUCCESS)
+        return TUTTI_ERR_TRANSPORT;
+    put_request(out, request);
+    return TUTTI_OK;
+}
+
+int tutti_transport_receive(struct tutti_transport *transport, void *memory, size_t room, int from, int tag,
+                            struct tutti_transfer *out)
+{
+    TUTTI_INSIDE();
+    MPI_Request request = tutti_handles.no_request;
+    if (room > TUTTI_TRANSFER_MOST)
+        return TUTTI_ERR_ARGUMENT;
+    if (tutti_real.MPI_Irecv(memory, (int)room, tutti_handles.byte, from == TUTTI_ANY_RANK ? MPI_ANY_SOURCE : from,
+                             tag == TUTTI_ANY_TAG ? MPI_ANY_TAG : tag, comm_of(transport), &request) != MPI_SUCCESS)
+        return TUTTI_ERR_TRANSPORT;
+    put_request(out, request);
+    return TUTTI_OK;
+}
+
+int tutti_transport_probe(struct tutti_transport *transport, int from, int tag, struct tutti_caught *out, int *flag)
+{
+    TUTTI_INSIDE();
+    MPI_Message message;
+    MPI_Status status;
+    *flag = 0;
+    if (tutti_real.MPI_Improbe(from == TUTTI_ANY_RANK ? MPI_ANY_SOURCE : from, tag == TUTTI_ANY_TAG ? MPI_ANY_TAG : tag,
+                               comm_of(transport), flag, &message, &status) != MPI_SUCCESS)
+        return TUTTI_ERR_TRANSPORT;
+    if (!*flag)
+        return TUTTI_OK;
+    out->handle = 0;
+    memcpy(&out->handle, &message, sizeof message);
+    return fill(&out->came, &status);
+}
+
+int tutti_transport_receive_caught(struct tutti_transport *transport, struct tutti_caught *caught, void *memory,
+                                   size_t room, struct tutti_transfer *out)
+{
+    TUTTI_INSIDE();
+    MPI_Message message;
+    MPI_Request request = tutti_handles.no_request;
+    (void)transport;
+    if (room > TUTTI_TRANSFER_MOST)
+        return TUTTI_ERR_ARGUMENT;
+    memcpy(&message, &caught->handle, sizeof message);
+    if (tutti_real.MPI_Imrecv(memory, (int)room, tutti_handles.byte, &message, &request) != MPI_SUCCESS)
+        return TUTTI_ERR_TRANSPORT;
+    put_request(out, request);
+    return TUTTI_OK;
+}
+
+int tutti_transport_test(struct tutti_transport *transport, struct tutti_transfer *transfer, struct tutti_came *came,
+                         int *done)
+{
+    TUTTI_INSIDE();
+    MPI_Request request = request_of(transfer);
+    MPI_Status status;
+    (void)transport;
+    *done = 0;
+    if (tutti_real.MPI_Test(&request, done, came ? &status : MPI_STATUS_IGNORE) != MPI_SUCCESS)
+        return TUTTI_ERR_TRANSPORT;
+    put_request(transfer, request);
+    return *done && came ? fill(came, &status) : TUTTI_OK;
+}
+
+int tutti_transport_cancel(struct tutti_transport *transport, struct tutti_transfer *transfer, int *cancelled)
+{
+    TUTTI_INSIDE();
+    MPI_Request request = request_of(transfer);
+    MPI_Status status;
+    int ended = 0;
+    (void)transport;
+    *cancelled = 0;
+    if (tutti_real.MPI_Cancel(&request) != MPI_SUCCESS)
+        return TUTTI_ERR_TRANSPORT;
+    /* Where it has no message it ends at once; where it has one that may need its sender, so it is not waited for. */
+    if (tutti_real.MPI_Request_get_status(request, &ended, &status) != MPI_SUCCESS)
+        return TUTTI_ERR_TRANSPORT;
+    if (!ended || tutti_real.MPI_Test_cancelled(&status, cancelled) != MPI_SUCCESS || !*cancelled)
+        return TUTTI_OK;
+    return tutti_real.MPI_Wait(&request, MPI_STATUS_IGNORE) == MPI_SUCCESS ? TUTTI_OK : TUTTI_ERR_TRANSPORT;
+}

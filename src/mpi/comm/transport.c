@@ -1,0 +1,267 @@
+/* The transport of everything below the door, over real calls of the MPI on one communicator. */
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/log.h"
+#include "core/reserve.h"
+#include "core/settings.h"
+#include "core/status.h"
+#include "mpi/comm/comms.h"
+#include "mpi/comm/transfers.h"
+#include "mpi/real/door.h"
+#include "mpi/real/own.h"
+#include "progress/engine.h"
+#include "progress/fiber.h"
+
+enum {
+    PIECE = 1 << 30,   /* bytes of one block of one real call */
+    WATCHED = 1 << 20, /* bytes of all blocks up to which a call is watched, see await() */
+    FEW = 256          /* words of an allreduce up to which it is watched */
+};
+
+static MPI_Comm comm_of(struct tutti_transport *transport)
+{
+    return ((struct tutti_mpi_transport *)transport)->comm;
+}
+
+static int result(int code)
+{
+    return code == MPI_SUCCESS ? TUTTI_OK : TUTTI_ERR_TRANSPORT;
+}
+
+struct ending {
+    MPI_Request *request;
+    int code;
+};
+
+static int ended(void *with)
+{
+    struct ending *e = with;
+    int flag = 0;
+    e->code = tutti_real.MPI_Test(e->request, &flag, MPI_STATUS_IGNORE);
+    return flag || e->code != MPI_SUCCESS;
+}
+
+/* Ends a nonblocking call. A plain MPI waits for ever for a process that has died: here the wait ends with
+ * TUTTI_ERR_PEER. The request is lost then and the MPI may still use its buffers. A stall is said once, without the
+ * rank that is missing, which nobody can know before the ranks have met. No time limit: the MPI's own call, in whose
+ * place this is waited, has none either, and a program on host memory must not fail for it. */
+static int await(struct tutti_transport *transport, int code, MPI_Request *request)
+{
+    char what[160];
+    struct ending e = {request, code};
+    if (code != MPI_SUCCESS)
+        return TUTTI_ERR_TRANSPORT;
+    snprintf(what, sizeof what, "not all ranks have arrived at a reduction on %s, where they meet for the first time",
+             transport->label);
+    int status = tutti_progress_wait(&(const struct tutti_wait){.done = ended, .with = &e, .what = what, .watched = 1});
+    return status != TUTTI_OK ? status : result(e.code);
+}
+
+int tutti_transport_await(struct tutti_transport *transport, MPI_Request *request)
+{
+    return await(transport, MPI_SUCCESS, request);
+}
+
+/* allgather or alltoall of few bytes, watched. The buffers are this function's own, as the MPI may use them after a
+ * failure: then they are never freed. */
+static int watched(struct tutti_transport *transport, const void *in, size_t in_bytes, void *out, size_t bytes, int all)
+{
+    size_t size = (size_t)transport->size, out_bytes = bytes * size;
+    char *room = malloc(in_bytes + out_bytes + 1);
+    MPI_Request request = tutti_handles.no_request;
+    const void *from = room ? room : in; /* who stayed away would leave the others in the exchange */
+    void *to = room ? room + in_bytes : out;
+    if (room)
+        memcpy(room, in, in_bytes);
+    int status = await(transport,
+                       (all ? tutti_real.MPI_Ialltoall
+                            : tutti_real.MPI_Iallgather)(from, (int)bytes, tutti_handles.byte, to, (int)bytes,
+                                                         tutti_handles.byte, comm_of(transport), &request),
+                       &request);
+    if (status == TUTTI_ERR_PEER || !room)
+        return status; /* cppcheck-suppress memleak */
+    memcpy(out, room + in_bytes, out_bytes);
+    free(room);
+    return status;
+}
+
+static int is_turn(void *with)
+{
+    struct tutti_comm *state = with;
+    return atomic_load_explicit(&state->queued, memory_order_acquire) == 0;
+}
+
+/* Waits until the MPI has been given what was started before on the communicator. */
+static void await_turn(MPI_Comm comm)
+{
+    struct tutti_comm *state = likely(!tutti_progress_busy()) ? NULL : tutti_comm_find(comm);
+    if (state)
+        tutti_progress_wait(&(const struct tutti_wait){.done = is_turn, .with = state, .watched = 1});
+}
+
+static int barrier(struct tutti_transport *transport)
+{
+    TUTTI_INSIDE();
+    await_turn(comm_of(transport));
+    MPI_Request request = tutti_handles.no_request;
+    return await(transport, tutti_real.MPI_Ibarrier(comm_of(transport), &request), &request);
+}
+
+/* A type of `piece` bytes whose copies lie `stride` bytes apart, so that blocks beyond 2^31 bytes go in pieces. */
+static int piece_type(size_t piece, size_t stride, MPI_Datatype *out)
+{
+    MPI_Datatype bytes;
+    int code = tutti_real.MPI_Type_contiguous((int)piece, tutti_handles.byte, &bytes);
+    if (code != MPI_SUCCESS)
+        return code;
+    code = tutti_real.MPI_Type_create_resized(bytes, 0, (MPI_Aint)stride, out);
+    tutti_real.MPI_Type_free(&bytes);
+    return code == MPI_SUCCESS ? tutti_real.MPI_Type_commit(out) : code;
+}
+
+static int allgather(struct tutti_transport *transport, const void *in, void *out, size_t bytes)
+{
+    TUTTI_INSIDE();
+    await_turn(comm_of(transport));
+    MPI_Comm comm = comm_of(transport);
+    if (bytes <= WATCHED / (size_t)transport->size)
+        return watched(transport, in, bytes, out, bytes, 0);
+    if (bytes <= PIECE)
+        return result(
+            tutti_real.MPI_Allgather(in, (int)bytes, tutti_handles.byte, out, (int)bytes, tutti_handles.byte, comm));
+    for (size_t at = 0; at < bytes; at += PIECE) {
+        size_t piece = bytes - at < PIECE ? bytes - at : PIECE;
+        MPI_Datatype type;
+        int code = piece_type(piece, bytes, &type);
+        if (code != MPI_SUCCESS)
+            return TUTTI_ERR_TRANSPORT;
+        code = tutti_real.MPI_Allgather((const char *)in + at, (int)piece, tutti_handles.byte, (char *)out + at, 1,
+                                        type, comm);
+        tutti_real.MPI_Type_free(&type);
+        if (code != MPI_SUCCESS)
+            return TUTTI_ERR_TRANSPORT;
+    }
+    return TUTTI_OK;
+}
+
+static int alltoall(struct tutti_transport *transport, const void *in, void *out, size_t bytes)
+{
+    TUTTI_INSIDE();
+    await_turn(comm_of(transport));
+    MPI_Comm comm = comm_of(transport);
+    if (bytes <= WATCHED / (size_t)transport->size)
+        return watched(transport, in, bytes * (size_t)transport->size, out, bytes, 1);
+    if (bytes <= PIECE)
+        return result(
+            tutti_real.MPI_Alltoall(in, (int)bytes, tutti_handles.byte, out, (int)bytes, tutti_handles.byte, comm));
+    for (size_t at = 0; at < bytes; at += PIECE) {
+        size_t piece = bytes - at < PIECE ? bytes - at : PIECE;
+        MPI_Datatype type;
+        int code = piece_type(piece, bytes, &type);
+        if (code != MPI_SUCCESS)
+            return TUTTI_ERR_TRANSPORT;
+        code = tutti_real.MPI_Alltoall((const char *)in + at, 1, type, (char *)out + at, 1, type, comm);
+        tutti_real.MPI_Type_free(&type);
+        if (code != MPI_SUCCESS)
+            return TUTTI_ERR_TRANSPORT;
+    }
+    return TUTTI_OK;
+}
+
+static int allreduce(struct tutti_transport *transport, int64_t *words, size_t count, enum tutti_combine how)
+{
+    TUTTI_INSIDE();
+    await_turn(comm_of(transport));
+    const MPI_Op op[] = {tutti_handles.min, tutti_handles.max, tutti_handles.sum, tutti_handles.band,
+                         tutti_handles.bor};
+    if (count <= FEW) {
+        static struct tutti_reserve reserve;
+        int64_t *room = tutti_reserve_take(&reserve, 2 * FEW * sizeof *room);
+        MPI_Request request = tutti_handles.no_request;
+        if (!room)
+            return TUTTI_ERR_MEMORY;
+        memcpy(room, words, count * sizeof *words);
+        int status = await(transport,
+                           tutti_real.MPI_Iallreduce(room, room + FEW, (int)count, tutti_handles.int64, op[how],
+                                                     comm_of(transport), &request),
+                           &request);
+        if (status == TUTTI_ERR_PEER)
+            return status; /* the room is the MPI's, see watched(). cppcheck-suppress memleak */
+        memcpy(words, room + FEW, count * sizeof *words);
+        free(room);
+        return status;
+    }
+    for (size_t at = 0; at < count; at += PIECE / sizeof *words) {
+        size_t piece = count - at < PIECE / sizeof *words ? count - at : PIECE / sizeof *words;
+        if (tutti_real.MPI_Allreduce(MPI_IN_PLACE, words + at, (int)piece, tutti_handles.int64, op[how],
+                                     comm_of(transport)) != MPI_SUCCESS)
+            return TUTTI_ERR_TRANSPORT;
+    }
+    return TUTTI_OK;
+}
+
+/* Called from waits, also from threads of the host device: those may not call an MPI that is not MPI_THREAD_MULTIPLE.
+ */
+static void progress(struct tutti_transport *transport)
+{
+    (void)transport;
+    if ((!tutti_door.multiple && !tutti_inside) || tutti_fiber_here())
+        return;
+    TUTTI_INSIDE();
+    tutti_own_progress();
+    if (!tutti_waiting_now()) /* all have come then; before, a peer may be waiting for something of this rank's */
+        tutti_progress_poll();
+}
+
+/* The lowest rank of the transport on this machine names the machine. */
+static int node_color(struct tutti_transport *transport, int64_t *color)
+{
+    TUTTI_INSIDE();
+    MPI_Comm node;
+    int lowest = transport->rank, mine = transport->rank;
+    if (tutti_real.MPI_Comm_split_type(comm_of(transport), MPI_COMM_TYPE_SHARED, mine, tutti_handles.no_info, &node) !=
+        MPI_SUCCESS)
+        return TUTTI_ERR_TRANSPORT;
+    int64_t word = mine;
+    int code = tutti_real.MPI_Allreduce(MPI_IN_PLACE, &word, 1, tutti_handles.int64, tutti_handles.min, node);
+    if (code == MPI_SUCCESS)
+        lowest = (int)word;
+    tutti_real.MPI_Comm_free(&node);
+    *color = lowest;
+    return result(code);
+}
+
+static const struct tutti_transport_ops ops = {
+    .barrier = barrier,
+    .allgather = allgather,
+    .alltoall = alltoall,
+    .allreduce = allreduce,
+    .progress = progress,
+    .node_color = node_color,
+    .send = tutti_transport_send,
+    .receive = tutti_transport_receive,
+    .probe = tutti_transport_probe,
+    .receive_caught = tutti_transport_receive_caught,
+    .test = tutti_transport_test,
+    .cancel = tutti_transport_cancel,
+};
+
+void tutti_transport_over(struct tutti_mpi_transport *transport, MPI_Comm comm)
+{
+    char name[MPI_MAX_OBJECT_NAME + 1] = "";
+    int length = 0;
+    transport->base.ops = &ops;
+    transport->comm = comm;
+    tutti_real.MPI_Comm_rank(comm, &transport->base.rank);
+    tutti_real.MPI_Comm_size(comm, &transport->base.size);
+    if (tutti_real.MPI_Comm_get_name)
+        tutti_real.MPI_Comm_get_name(comm, name, &length);
+    if (length > 0)
+        snprintf(transport->base.label, sizeof transport->base.label, "%.60s", name);
+    else
+        snprintf(transport->base.label, sizeof transport->base.label, "unnamed communicator of %d ranks",
+                 transport->base.size);
+}

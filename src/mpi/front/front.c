@@ -1,0 +1,104 @@
+/* Opening a front end: the calls that it wraps, and the stub's table. */
+#include <stdio.h>
+#include <string.h>
+
+#include "core/settings.h"
+#include "mpi/call/calls.h"
+#include "mpi/front/front.h"
+#include "mpi/message/held.h"
+#include "mpi/real/door.h"
+#include "mpi/real/handles.h"
+#include "mpi/real/stub.h"
+#include "mpi/reduce/enqueue.h"
+#include "mpi/reduce/later.h"
+
+static struct tutti_stub stub;
+static int enabled; /* TUTTI_DEVICE is not none */
+
+__attribute__((visibility("default"))) tutti_front_open_fn tutti_front_open;
+__attribute__((visibility("default"))) tutti_front_mpix_type_fn tutti_front_mpix_type;
+__attribute__((visibility("default"))) tutti_front_mpix_call_fn tutti_front_mpix_call;
+
+enum {
+#define TUTTI_EACH(kind, name, errors, buffers, parameters, arguments) CALL_##name,
+#include "mpi/real/calls.inc"
+    CALLS
+};
+
+static const struct row {
+    void *door;
+    void **real;
+} rows[CALLS] = {
+#define TUTTI_EACH(kind, name, errors, buffers, parameters, arguments)                                                 \
+    {(void *)tutti_door_##name, (void **)(void *)&tutti_real.name},
+#include "mpi/real/calls.inc"
+};
+
+void tutti_door_table(enum tutti_table where)
+{
+    for (int i = 0; i < CALLS; i++) {
+        void *real = *rows[i].real;
+        int always = enabled && (i == CALL_MPI_Init || i == CALL_MPI_Init_thread || i == CALL_MPIX_Query_cuda_support ||
+                                 i == CALL_MPIX_GPU_query_support);
+        int forked = where == TUTTI_TABLE_FORKED && i == CALL_MPI_Free_mem;
+        stub.table[i] = where == TUTTI_TABLE_DOOR || always || forked ? rows[i].door : real;
+    }
+}
+
+int tutti_front_open(const struct tutti_stub *offer, char *why, size_t size)
+{
+    if (offer->version != TUTTI_STUB_VERSION || offer->calls != CALLS) {
+        snprintf(why, size, "libtutti.so and its front end are of different versions");
+        return -1;
+    }
+    stub = *offer;
+    stub.path = NULL;
+    tutti_real_from(offer->mpi);
+    for (int i = 0; i < CALLS; i++)
+        *rows[i].real = tutti_mpi_symbol(offer->name[i]);
+    if (tutti_real_open(offer->path, why, size) != 0)
+        return -1;
+    enabled = tutti_settings()->device != TUTTI_SET_DEVICE_NONE;
+    tutti_calls_supply();
+    tutti_calls_complete();
+    tutti_calls_held();
+    tutti_calls_patient();
+    tutti_calls_later();
+    tutti_door_table(TUTTI_TABLE_MPI);
+    return 0;
+}
+
+int tutti_front_mpix_type(int which, void *handle, size_t size)
+{
+    MPI_Datatype type;
+    if (size != sizeof type || tutti_half_type(which, &type) != 0)
+        return -1;
+    *(MPI_Datatype *)handle = type;
+    return 0;
+}
+
+void *tutti_front_mpix_call(const char *name, size_t size)
+{
+#define ROW(call)                                                                                                      \
+    {                                                                                                                  \
+#call, (void *)tutti_door_##call                                                                               \
+    }
+#define BOTH(call) ROW(call), ROW(call##_c)
+    static const struct {
+        const char *name;
+        void *call;
+    } calls[] = {
+        ROW(MPIX_Stream_create),           ROW(MPIX_Stream_free),
+        ROW(MPIX_Stream_comm_create),      ROW(MPIX_Barrier_enqueue),
+        BOTH(MPIX_Allreduce_enqueue),      BOTH(MPIX_Reduce_enqueue),
+        BOTH(MPIX_Reduce_scatter_enqueue), BOTH(MPIX_Reduce_scatter_block_enqueue),
+        BOTH(MPIX_Scan_enqueue),           BOTH(MPIX_Exscan_enqueue),
+    };
+#undef ROW
+#undef BOTH
+    for (size_t i = 0; size == sizeof(MPI_Comm) && i < sizeof calls / sizeof calls[0]; i++) {
+        if (strcmp(calls[i].name, name) == 0)
+            return calls[i].call;
+    }
+    return NULL;
+}

@@ -1,0 +1,335 @@
+/* MPI_Init and MPI_Finalize: whether the door opens at all, and what it leaves behind. */
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/clock.h"
+#include "core/log.h"
+#include "core/settings.h"
+#include "mpi/bounce/stage.h"
+#include "mpi/comm/comms.h"
+#include "mpi/comm/streams.h"
+#include "mpi/front/front.h"
+#include "mpi/message/held.h"
+#include "mpi/message/lanes.h"
+#include "mpi/message/letters.h"
+#include "mpi/real/errors.h"
+#include "mpi/real/handles.h"
+#include "mpi/real/hook.h"
+#include "mpi/real/own.h"
+#include "mpi/reduce/nonblocking.h"
+#include "mpi/request/request.h"
+#include "mpi/type/datatypes.h"
+#include "progress/fiber.h"
+#include "progress/helper.h"
+#include "tutti/tutti.h"
+
+static struct tutti_mpi_transport world;
+
+/* Settings that must be the same on all ranks, because they decide the path of a call. */
+static int64_t agreed_settings(void)
+{
+    static const char *const decisive[] = {"TUTTI_RULES",      "TUTTI_CHANNEL_MB",   "TUTTI_WINDOW_MB",
+                                           "TUTTI_STAGING_MB", "TUTTI_NODE_RANKS",   "TUTTI_HOST_GPUS",
+                                           "TUTTI_MESSAGES",   "TUTTI_MESSAGE_LEAST"};
+    struct tutti_setting_row row;
+    uint64_t hash = 0xcbf29ce484222325u;
+    for (int i = 0; tutti_settings_row(i, &row); i++) {
+        for (size_t k = 0; k < sizeof decisive / sizeof decisive[0]; k++) {
+            if (strcmp(row.name, decisive[k]) != 0)
+                continue;
+            for (const char *c = row.value; *c; c++)
+                hash = (hash ^ (unsigned char)*c) * 0x100000001b3u;
+            hash = (hash ^ '\n') * 0x100000001b3u;
+        }
+    }
+    return (int64_t)(hash >> 2);
+}
+
+static int64_t version_number(void)
+{
+    int a = 0, b = 0, c = 0;
+    sscanf(tutti_version(), "%d.%d.%d", &a, &b, &c);
+    return ((int64_t)a * 1000 + b) * 1000 + c;
+}
+
+/* One real allreduce: is a device possible anywhere, and do versions and settings match. */
+static int agree(void)
+{
+    enum { DEVICE, VERSION, VERSION_LEAST, SETTINGS, SETTINGS_LEAST, SILENT, WORDS };
+    int64_t mine[WORDS], all[WORDS];
+    mine[DEVICE] = tutti_door.device != NULL;
+    mine[VERSION] = version_number();
+    mine[VERSION_LEAST] = -mine[VERSION];
+    mine[SETTINGS] = agreed_settings();
+    mine[SETTINGS_LEAST] = -mine[SETTINGS];
+    mine[SILENT] = !tutti_settings()->stats;
+    if (tutti_real.MPI_Allreduce(mine, all, WORDS, tutti_handles.int64, tutti_handles.max, tutti_handles.world) !=
+        MPI_SUCCESS)
+        return 0;
+    tutti_door.stats = !all[SILENT];
+    if (all[VERSION] != -all[VERSION_LEAST]) {
+        if (tutti_door.rank == 0)
+            tutti_error("the ranks have different versions of Tutti: every call is passed on to the MPI");
+        return 0;
+    }
+    if (all[SETTINGS] != -all[SETTINGS_LEAST]) {
+        if (tutti_door.rank == 0)
+            tutti_error("TUTTI_RULES, TUTTI_CHANNEL_MB, TUTTI_WINDOW_MB, TUTTI_STAGING_MB, TUTTI_NODE_RANKS, "
+                        "TUTTI_HOST_GPUS, TUTTI_MESSAGES or TUTTI_MESSAGE_LEAST differ over the ranks: every call is "
+                        "passed on to the MPI");
+        return 0;
+    }
+    return all[DEVICE] != 0;
+}
+
+static int gpu_aware(void)
+{
+    const struct tutti_settings *settings = tutti_settings();
+    if (settings->mpi_gpu_aware != TUTTI_SET_AUTO)
+        return settings->mpi_gpu_aware == TUTTI_SET_YES;
+    const char *offload = getenv("I_MPI_OFFLOAD");
+    if (!offload || atoi(offload) == 0 || !tutti_door.device || strcmp(tutti_door.device->name, "host") == 0)
+        return 0;
+    return tutti_door.intel;
+}
+
+static void meet_library(void)
+{
+    char text[MPI_MAX_LIBRARY_VERSION_STRING + 1] = "";
+    int length = 0;
+    tutti_real.MPI_Get_library_version(text, &length);
+    tutti_door.intel = strstr(text, "Intel") != NULL;
+    tutti_door.overruns = strstr(text, "Open MPI") != NULL;
+}
+
+/* Whether the MPI refuses equal send and receive buffers of so many elements. Intel MPI does. */
+static int refuses_alias(int count)
+{
+    int words[2] = {0};
+    if (tutti_door.intel)
+        return 1;
+#ifdef TUTTI_FRONT_OPENMPI /* it raises this on MPI_COMM_WORLD; a handler that is set back is as before there */
+    MPI_Errhandler before;
+    tutti_real.MPI_Comm_get_errhandler(tutti_handles.world, &before);
+    tutti_real.MPI_Comm_set_errhandler(tutti_handles.world, tutti_handles.errors_return);
+#endif
+    int code = tutti_real.MPI_Allreduce(words, words, count, MPI_INT, tutti_handles.sum, tutti_own_quiet());
+#ifdef TUTTI_FRONT_OPENMPI
+    tutti_real.MPI_Comm_set_errhandler(tutti_handles.world, before);
+    tutti_real.MPI_Errhandler_free(&before);
+#endif
+    return code != MPI_SUCCESS;
+}
+
+/* Questions that may be errors (types that an MPI lacks) must not end the program, nor may the handlers of the
+ * program's communicators be set for them: MPICH makes a difference between one that nobody has set and the same one
+ * set. */
+static void ask_quietly(void)
+{
+    tutti_types_open();
+    tutti_errors_open();
+    tutti_door.strict_alias = refuses_alias(1);
+    tutti_door.strict_allreduce = refuses_alias(2);
+}
+
+static void after_fork(void)
+{
+    if (!tutti_door.on)
+        return;
+    tutti_door.on = 0;
+    tutti_door.forked = 1;
+    tutti_door_table(TUTTI_TABLE_FORKED);
+    tutti_comms_forget();
+    tutti_layouts_forget();
+    tutti_lanes_forget();
+    if (tutti_door.node)
+        tutti_node_forget(tutti_door.node);
+    tutti_door.node = NULL;
+    tutti_door.device = NULL;
+}
+
+/* The process of this machine that has died, for waits; 0: none. */
+static int dead_process(void)
+{
+    return tutti_door.node ? tutti_node_dead(tutti_door.node) : 0;
+}
+
+/* On the helper: what the MPI calls of itself is not the program's. */
+static void poll_inside(void)
+{
+    TUTTI_INSIDE();
+    tutti_progress_poll();
+}
+
+/* Virtual nodes share a machine and its files. */
+static int first_of_machine(void)
+{
+    if (!tutti_door.node || tutti_settings()->node_ranks > 0)
+        return tutti_door.rank == 0;
+    return tutti_node_rank(tutti_door.node) == 0;
+}
+
+static void start(void)
+{
+    int level = MPI_THREAD_SINGLE;
+    if (tutti_door.on)
+        return;
+    TUTTI_INSIDE();
+    tutti_real.MPI_Comm_rank(tutti_handles.world, &tutti_door.rank);
+    tutti_log_rank(tutti_door.rank);
+    tutti_door.device = tutti_device();
+    if (!agree()) {
+        tutti_info("every call is passed on to the MPI");
+        return;
+    }
+    tutti_counters_start();
+    tutti_real.MPI_Query_thread(&level);
+    tutti_door.multiple = level == MPI_THREAD_MULTIPLE;
+    meet_library();
+    tutti_door.aware = gpu_aware();
+    ask_quietly();
+    const struct tutti_comm_users users = {tutti_nonblocking_leave, tutti_comm_stream_close};
+    if (tutti_comms_open(&users) != TUTTI_OK || tutti_layouts_open() != TUTTI_OK)
+        return;
+    tutti_transport_over(&world, tutti_handles.world);
+    if (tutti_node_open(&world.base, &tutti_door.node) != TUTTI_OK)
+        tutti_door.node = NULL;
+    tutti_log_first(first_of_machine());
+    tutti_own_open();
+    tutti_progress_watch(dead_process);
+    tutti_progress_mpi(tutti_own_progress);
+    if (tutti_door.multiple)
+        tutti_helper_begin(poll_inside);
+    else
+        tutti_hook_open();
+    tutti_lanes_open();
+    tutti_landing_open();
+    tutti_comm_make(tutti_handles.world); /* so that its first call, if it is a nonblocking one, waits for nobody */
+    pthread_atfork(NULL, NULL, after_fork);
+    tutti_door.on = 1;
+    tutti_door_table(TUTTI_TABLE_DOOR);
+}
+
+int tutti_door_MPI_Init(int *argc, char ***argv)
+{
+    int got, code = tutti_settings()->async_progress ? tutti_real.MPI_Init_thread(argc, argv, MPI_THREAD_MULTIPLE, &got)
+                                                     : tutti_real.MPI_Init(argc, argv);
+    if (code == MPI_SUCCESS)
+        start();
+    return code;
+}
+
+int tutti_door_MPI_Init_thread(int *argc, char ***argv, int required, int *provided)
+{
+    if (tutti_settings()->async_progress)
+        required = MPI_THREAD_MULTIPLE;
+    int code = tutti_real.MPI_Init_thread(argc, argv, required, provided);
+    if (code == MPI_SUCCESS)
+        start();
+    return code;
+}
+
+/* Counters of all ranks, added up and printed by rank 0. Collective. */
+static void print_counters(void)
+{
+    enum { ROWS = 512, TEXT = 64 << 10 };
+    int size = 1, rows;
+    struct tutti_counter *own = calloc(ROWS, sizeof *own), *sum = calloc(ROWS, sizeof *sum), *all = NULL;
+    tutti_real.MPI_Comm_size(tutti_handles.world, &size);
+    int64_t most = own && sum ? tutti_counters_read(own, ROWS) : 0;
+    most = most < ROWS ? most : ROWS;
+    if (world.base.ops->allreduce(&world.base, &most, 1, TUTTI_COMBINE_MAX) == TUTTI_OK && own && sum) {
+        rows = (int)most;
+        if (tutti_door.rank == 0)
+            all = calloc((size_t)size * (size_t)(rows ? rows : 1), sizeof *all);
+        int bytes = rows * (int)sizeof *own, merged = 0;
+        char *text = malloc(TEXT);
+        if (tutti_real.MPI_Gather(own, bytes, tutti_handles.byte, all, bytes, tutti_handles.byte, 0,
+                                  tutti_handles.world) == MPI_SUCCESS &&
+            all && text) {
+            for (int r = 0; r < size; r++) {
+                int used = 0; /* rows that a rank does not have are empty */
+                while (used < rows && all[(size_t)r * (size_t)rows + (size_t)used].text[0])
+                    used++;
+                merged = tutti_counters_merge(sum, merged, ROWS, all + (size_t)r * (size_t)rows, used);
+            }
+            size_t length = tutti_counters_print(sum, merged, text, TEXT);
+            ssize_t written = write(STDERR_FILENO, text, length);
+            (void)written;
+        }
+        free(text);
+    }
+    free(own);
+    free(sum);
+    free(all);
+}
+
+static int has_come(void *request)
+{
+    int flag = 0;
+    return tutti_real.MPI_Test(request, &flag, MPI_STATUS_IGNORE) != MPI_SUCCESS ? TUTTI_ERR_TRANSPORT : flag;
+}
+
+/* Waits until all ranks are in MPI_Finalize, since a peer may still be reading what this rank shares. Bounded: after a
+ * failure some may never come. */
+static int all_here(void)
+{
+    MPI_Request request;
+    if (tutti_real.MPI_Ibarrier(tutti_handles.world, &request) != MPI_SUCCESS)
+        return 0;
+    return tutti_progress_wait(&(const struct tutti_wait){
+               .done = has_come,
+               .with = &request,
+               .what = "in MPI_Finalize, for the other ranks",
+               .watched = 1,
+               .seconds = tutti_comms_broken() ? 2 : tutti_settings()->timeout_seconds}) == TUTTI_OK;
+}
+
+/* The MPI's own end waits for all ranks: not for one that is dead. */
+static int finalize_real(int died)
+{
+    if (!died)
+        return tutti_real.MPI_Finalize();
+    tutti_warn("process %d of this machine has died: MPI_Finalize does not wait for it, the MPI is left as it is",
+               died);
+    return MPI_SUCCESS;
+}
+
+int tutti_door_MPI_Finalize(void)
+{
+    int died = 0;
+    if (tutti_door.on) {
+        TUTTI_INSIDE();
+        tutti_helper_end();
+        if (!tutti_door.multiple)
+            tutti_hook_close();
+        tutti_requests_sweep(1);
+        tutti_letters_end();
+        tutti_nonblocking_end();
+        int all = all_here();
+        died = all ? 0 : dead_process();
+        if (all && tutti_door.stats)
+            print_counters();
+        tutti_door_table(TUTTI_TABLE_MPI);
+        tutti_held_close();
+        tutti_marks_close();
+        tutti_lanes_close(tutti_door.device && tutti_door.device->active());
+        tutti_comms_close();
+        tutti_fibers_end();
+        if (tutti_door.node)
+            tutti_node_close(tutti_door.node);
+        tutti_door.node = NULL;
+        tutti_requests_close();
+        tutti_layouts_close();
+        if (tutti_door.device && tutti_door.device->active()) {
+            tutti_scratch_close();
+            tutti_pinned_close();
+        }
+        tutti_types_close();
+        tutti_door.on = 0;
+    }
+    return finalize_real(died);
+}

@@ -1,0 +1,220 @@
+/* The preload stub: finds the MPI that the program has loaded, and the front end that was built for its interface.
+ * Needs nothing but libc, and does nothing in a process that calls no MPI. */
+#include "mpi/real/stub.h"
+
+#include <dlfcn.h>
+#include <link.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+#define TUTTI_EACH(kind, name, errors, buffers, parameters, arguments) CALL_##name,
+#include "mpi/real/calls.inc"
+    CALLS
+};
+
+static const char *const names[CALLS] = {
+#define TUTTI_EACH(kind, name, errors, buffers, parameters, arguments) #name,
+#include "mpi/real/calls.inc"
+};
+
+extern void *volatile tutti_stub_table[CALLS];
+extern void *const tutti_stub_lacking_table[CALLS];
+void tutti_stub_resolve(void *volatile *slot);
+void tutti_stub_lacking(void *volatile *slot) __attribute__((noreturn));
+__attribute__((visibility("default"))) int tutti_mpix_type(int which, void *handle, size_t size);
+__attribute__((visibility("default"))) void *tutti_mpix_call(const char *name, size_t size);
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static int resolved;
+static tutti_front_mpix_type_fn *mpix_type;
+static tutti_front_mpix_call_fn *mpix_call;
+
+static void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
+static void say(const char *format, ...)
+{
+    char line[1024] = "tutti: ";
+    size_t at = strlen(line);
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(line + at, sizeof line - at - 1, format, arguments);
+    va_end(arguments);
+    at = strlen(line);
+    line[at++] = '\n';
+    ssize_t written = write(STDERR_FILENO, line, at);
+    (void)written;
+}
+
+/* TUTTI_LOG is read here as well: the core is not loaded yet. */
+static int quiet(int *verbose)
+{
+    const char *level = getenv("TUTTI_LOG");
+    *verbose = level && (strcmp(level, "info") == 0 || strcmp(level, "debug") == 0);
+    return level && (strcmp(level, "quiet") == 0 || strcmp(level, "error") == 0);
+}
+
+/* Names of an MPI's C library, best first: a program that asked for the standard ABI may have others loaded beside it.
+ */
+static const char *const libraries[] = {"libmpi_abi.so", "libmpi.so", "libmpich.so", "libmpi"};
+enum { LIBRARIES = sizeof libraries / sizeof libraries[0] };
+
+struct found {
+    char path[LIBRARIES][4096];
+};
+
+static int look(struct dl_phdr_info *info, size_t size, void *with)
+{
+    struct found *found = with;
+    (void)size;
+    const char *slash = strrchr(info->dlpi_name, '/'), *base = slash ? slash + 1 : info->dlpi_name;
+    for (int i = 0; i < LIBRARIES; i++) {
+        size_t length = strlen(libraries[i]);
+        if (strncmp(base, libraries[i], length) != 0)
+            continue;
+        int whole = i + 1 == LIBRARIES || base[length] == '\0' || base[length] == '.';
+        if (whole && !found->path[i][0])
+            snprintf(found->path[i], sizeof found->path[i], "%s", info->dlpi_name);
+        if (whole)
+            break;
+    }
+    return 0;
+}
+
+/* The loaded MPI; its path into `path`. A Fortran or C++ library leads to the library whose calls it uses. */
+static void *find_mpi(char *path, size_t size)
+{
+    static struct found found;
+    memset(&found, 0, sizeof found);
+    dl_iterate_phdr(look, &found);
+    for (int i = 0; i < LIBRARIES; i++) {
+        if (!found.path[i][0])
+            continue;
+        void *handle = dlopen(found.path[i], RTLD_LAZY | RTLD_NOLOAD);
+        void *call = handle ? dlsym(handle, "PMPI_Init") : NULL;
+        if (handle && !call)
+            call = dlsym(handle, "MPI_Init");
+        Dl_info where;
+        if (call && dladdr(call, &where) && where.dli_fname) {
+            void *owner = dlopen(where.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
+            if (owner) {
+                snprintf(path, size, "%s", where.dli_fname);
+                dlclose(handle);
+                return owner;
+            }
+        }
+        if (handle)
+            dlclose(handle);
+    }
+    return NULL;
+}
+
+static const char *front_name(void *mpi, const char *path)
+{
+    const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
+    if (dlsym(mpi, "ompi_mpi_comm_world"))
+        return "libtutti-openmpi.so";
+    if (strncmp(base, "libmpi_abi.so", strlen("libmpi_abi.so")) == 0)
+        return "libtutti-mpiabi.so";
+    return "libtutti-mpich.so";
+}
+
+static int open_front(const struct tutti_stub *stub, char *why, size_t size)
+{
+    Dl_info own;
+    char file[4096 + 64];
+    const char *name = front_name(stub->mpi, stub->path);
+    if (!dladdr((const void *)&tutti_mpix_type, &own) || !own.dli_fname) {
+        snprintf(why, size, "the place of libtutti.so is unknown");
+        return -1;
+    }
+    const char *slash = strrchr(own.dli_fname, '/');
+    snprintf(file, sizeof file, "%.*s%s", slash ? (int)(slash + 1 - own.dli_fname) : 0, own.dli_fname, name);
+    void *front = dlopen(file, RTLD_NOW | RTLD_LOCAL);
+    if (!front) {
+        const char *text = dlerror();
+        snprintf(why, size, "%s cannot be loaded (%s): build Tutti with this MPI's header", name, text ? text : "?");
+        return -1;
+    }
+    tutti_front_open_fn *open_it = (tutti_front_open_fn *)dlsym(front, "tutti_front_open");
+    if (!open_it) {
+        snprintf(why, size, "%s is not a front end of Tutti", name);
+        return -1;
+    }
+    int status = open_it(stub, why, size);
+    if (status == 0) {
+        mpix_type = (tutti_front_mpix_type_fn *)dlsym(front, "tutti_front_mpix_type");
+        mpix_call = (tutti_front_mpix_call_fn *)dlsym(front, "tutti_front_mpix_call");
+    }
+    return status;
+}
+
+static void plain_table(void *mpi)
+{
+    for (int i = 0; i < CALLS; i++) {
+        char real[128];
+        snprintf(real, sizeof real, "P%s", names[i]);
+        void *call = dlsym(mpi, real);
+        if (!call)
+            call = dlsym(mpi, names[i]);
+        tutti_stub_table[i] = call ? call : tutti_stub_lacking_table[i];
+    }
+}
+
+/* Called at the program's first call, from whichever thread makes it. */
+void tutti_stub_resolve(void *volatile *slot)
+{
+    char path[4096], why[1024] = "";
+    int verbose;
+    pthread_mutex_lock(&lock);
+    if (!resolved) {
+        void *mpi = find_mpi(path, sizeof path);
+        if (!mpi) {
+            say("%s was called, but no MPI library is loaded (libmpi.so, libmpich.so or libmpi_abi.so): "
+                "link the program with the MPI's shared library, or do not preload libtutti.so",
+                names[slot - tutti_stub_table]);
+            abort();
+        }
+        struct tutti_stub stub = {.version = TUTTI_STUB_VERSION,
+                                  .calls = CALLS,
+                                  .table = tutti_stub_table,
+                                  .mpi = mpi,
+                                  .path = path,
+                                  .name = names,
+                                  .lacking = tutti_stub_lacking_table};
+        if (open_front(&stub, why, sizeof why) != 0) {
+            plain_table(mpi);
+            if (!quiet(&verbose))
+                say("every call is passed on to %s: %s", path, why);
+        } else if (!quiet(&verbose) && verbose) {
+            say("in front of %s, through %s", path, front_name(mpi, path));
+        }
+        resolved = 1;
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+void tutti_stub_lacking(void *volatile *slot)
+{
+    say("%s was called, but the MPI that is loaded has no such call", names[slot - tutti_stub_table]);
+    abort();
+}
+
+int tutti_mpix_type(int which, void *handle, size_t size)
+{
+    pthread_mutex_lock(&lock);
+    tutti_front_mpix_type_fn *ask = mpix_type;
+    pthread_mutex_unlock(&lock);
+    return ask ? ask(which, handle, size) : -1;
+}
+
+void *tutti_mpix_call(const char *name, size_t size)
+{
+    pthread_mutex_lock(&lock);
+    tutti_front_mpix_call_fn *ask = mpix_call;
+    pthread_mutex_unlock(&lock);
+    return ask ? ask(name, size) : NULL;
+}

@@ -1,0 +1,65 @@
+#include "mpi/message/far.h"
+
+#include <stdatomic.h>
+
+#include "core/log.h"
+#include "mpi/request/request.h"
+
+enum { LOOK_EACH = 8, TAGS_FROM = 512, TAGS = 32000 }; /* on tutti_lane_box; the least tags are of letters */
+
+int tutti_far_on;
+atomic_int tutti_far_heard;
+struct tutti_pipelined *tutti_far;
+
+static void look(void);
+struct tutti_step tutti_far_step = {.name = "messages to and from other nodes", .poll = look};
+
+void tutti_far_open(struct tutti_transport *transport)
+{
+    enum { NOT, KEY, WORDS = 3 };
+    int64_t mine[WORDS] = {tutti_door.aware, 0, 0}, all[WORDS];
+    uint64_t drawn[2];
+    int size = 1;
+    tutti_real.MPI_Comm_size(tutti_handles.world, &size);
+    if (tutti_node_size(tutti_door.node) == size) /* so it is for all */
+        return;
+    tutti_node_key(tutti_door.node, drawn);
+    if (tutti_door.rank == 0) {
+        mine[KEY] = (int64_t)(drawn[0] >> 1);
+        mine[KEY + 1] = (int64_t)(drawn[1] >> 1);
+    }
+    tutti_far = tutti_pipelined_new(transport, (const uint64_t[]){0, 0}, TAGS_FROM, TAGS, &tutti_far_step);
+    mine[NOT] |= !tutti_far;
+    if (tutti_real.MPI_Allreduce(mine, all, WORDS, tutti_handles.int64, tutti_handles.max, tutti_handles.world) !=
+            MPI_SUCCESS ||
+        all[NOT]) {
+        tutti_pipelined_free(tutti_far, 0);
+        tutti_far = NULL;
+        return;
+    }
+    tutti_pipelined_key(tutti_far, (const uint64_t[]){(uint64_t)all[KEY], (uint64_t)all[KEY + 1]});
+    tutti_far_on = 1;
+}
+
+void tutti_far_close(int alive)
+{
+    tutti_pipelined_free(tutti_far, alive);
+    tutti_far = NULL;
+    tutti_far_on = 0;
+}
+
+int tutti_far_is_mail(const struct tutti_pipelined_mail *mail)
+{
+    if (!tutti_pipelined_knows(tutti_far, mail))
+        return 0;
+    atomic_store(&tutti_far_heard, 1);
+    return 1;
+}
+
+/* This rank may be sent as much as it sends. The fragments themselves are brought on by their schedules. */
+static void look(void)
+{
+    static atomic_uint turns;
+    if (tutti_far_hears() && atomic_fetch_add_explicit(&turns, 1, memory_order_relaxed) % LOOK_EACH == 0)
+        tutti_requests_look();
+}

@@ -1,0 +1,203 @@
+/* Completion calls on lists of requests, where some are marked (held_marks.c). */
+#include <stdlib.h>
+
+#include "core/log.h"
+#include "mpi/message/held_own.h"
+
+static int (*just_MPI_Waitall)(int, MPI_Request[], MPI_Status *);
+static int (*just_MPI_Testall)(int, MPI_Request[], int *, MPI_Status *);
+static int (*just_MPI_Waitany)(int, MPI_Request[], int *, MPI_Status *);
+static int (*just_MPI_Testany)(int, MPI_Request[], int *, int *, MPI_Status *);
+static int (*just_MPI_Waitsome)(int, MPI_Request[], int *, int[], MPI_Status *);
+static int (*just_MPI_Testsome)(int, MPI_Request[], int *, int[], MPI_Status *);
+
+enum { FEW = 32 };
+
+struct marked {
+    int n;
+    MPI_Request *program, *shown; /* the program's list, and what the MPI sees */
+    struct tutti_mark **mark;
+    MPI_Status *statuses, *own; /* of the call; own: where the program wants none */
+    MPI_Request few[FEW];
+    struct tutti_mark *few_marks[FEW];
+    MPI_Status few_statuses[FEW];
+};
+
+/* 0: no request needs care. The statuses of the call are `statuses` (NULL: it has one alone). */
+static int open_marked(struct marked *m, int n, MPI_Request requests[], MPI_Status *statuses, int lists)
+{
+    int any = 0;
+    if (tutti_mark_none() || n <= 0 || !requests)
+        return 0;
+    for (int i = 0; i < n && !any; i++)
+        any = tutti_mark_see(requests[i]) != NULL;
+    if (!any)
+        return 0;
+    *m = (struct marked){.n = n, .program = requests, .statuses = statuses};
+    const int few = n <= FEW, own = lists && statuses == MPI_STATUSES_IGNORE;
+    m->shown = few ? m->few : malloc((size_t)n * sizeof *m->shown);
+    m->mark = few ? m->few_marks : malloc((size_t)n * sizeof *m->mark);
+    m->own = !own ? NULL : few ? m->few_statuses : malloc((size_t)n * sizeof *m->own);
+    if (!m->shown || !m->mark || (own && !m->own)) {
+        tutti_error("out of memory: statuses of %d requests may tell wrong sources and tags", n);
+        if (!few) {
+            free(m->shown);
+            free(m->mark);
+            free(m->own);
+        }
+        return 0;
+    }
+    if (own)
+        m->statuses = m->own;
+    for (int i = 0; i < n; i++) {
+        m->mark[i] = tutti_mark_take(requests[i]);
+        m->shown[i] = tutti_mark_real(m->mark[i], requests[i]);
+    }
+    return 1;
+}
+
+static void close_marked(struct marked *m)
+{
+    for (int i = 0; i < m->n; i++) {
+        if (m->mark[i])
+            tutti_mark_back(m->mark[i]);
+    }
+    if (m->n <= FEW)
+        return;
+    free(m->shown);
+    free(m->mark);
+    free(m->own);
+}
+
+/* What the MPI has made of the list goes to the program's, but for persistent requests, which stay. Before marks end.
+ */
+static void give_back(struct marked *m)
+{
+    for (int i = 0; i < m->n; i++) {
+        if (!m->mark[i] || !m->mark[i]->persistent)
+            m->program[i] = m->shown[i];
+    }
+}
+
+/* The status is of request i. */
+static int end_one(struct marked *m, int i, MPI_Status *status, int code)
+{
+    if (i < 0 || i >= m->n || !m->mark[i])
+        return code;
+    code = tutti_mark_end(m->mark[i], status, code);
+    m->mark[i] = NULL;
+    return code;
+}
+
+/* The same in a call that gives several statuses: request which[k], or k where `which` is NULL, for status k of n. Of
+ * an error that was none for the MPI all statuses tell. */
+static int end_of_list(struct marked *m, int n, const int which[], int code)
+{
+    int failed = code == MPI_ERR_IN_STATUS;
+    for (int k = 0; k < n; k++) {
+        MPI_Status *const status = &m->statuses[k];
+        const int i = which ? which[k] : k;
+        if (!m->mark[i] || (code == MPI_ERR_IN_STATUS && status->MPI_ERROR == MPI_ERR_PENDING))
+            continue;
+        const int one = end_one(m, i, status, code == MPI_ERR_IN_STATUS ? status->MPI_ERROR : MPI_SUCCESS);
+        for (int other = 0; other < n && one != MPI_SUCCESS && !failed; other++)
+            m->statuses[other].MPI_ERROR = MPI_SUCCESS;
+        failed |= one != MPI_SUCCESS;
+        if (failed)
+            status->MPI_ERROR = one;
+    }
+    return failed ? MPI_ERR_IN_STATUS : code;
+}
+
+static int end_all(struct marked *m, int ended, int code)
+{
+    give_back(m);
+    if (ended)
+        code = end_of_list(m, m->n, NULL, code);
+    close_marked(m);
+    return code;
+}
+
+static int held_MPI_Waitall(int n, MPI_Request requests[], MPI_Status *statuses)
+{
+    struct marked m;
+    if (likely(!open_marked(&m, n, requests, statuses, 1)))
+        return just_MPI_Waitall(n, requests, statuses);
+    const int code = just_MPI_Waitall(n, m.shown, m.statuses);
+    return end_all(&m, code == MPI_SUCCESS || code == MPI_ERR_IN_STATUS, code);
+}
+
+static int held_MPI_Testall(int n, MPI_Request requests[], int *flag, MPI_Status *statuses)
+{
+    struct marked m;
+    if (likely(!open_marked(&m, n, requests, statuses, 1)))
+        return just_MPI_Testall(n, requests, flag, statuses);
+    const int code = just_MPI_Testall(n, m.shown, flag, m.statuses);
+    return end_all(&m, (code == MPI_SUCCESS && *flag) || code == MPI_ERR_IN_STATUS, code);
+}
+
+static int end_any(struct marked *m, int which, MPI_Status *status, int code)
+{
+    give_back(m);
+    if (which != MPI_UNDEFINED)
+        code = end_one(m, which, status, code);
+    close_marked(m);
+    return code;
+}
+
+static int held_MPI_Waitany(int n, MPI_Request requests[], int *which, MPI_Status *status)
+{
+    struct marked m;
+    if (likely(!open_marked(&m, n, requests, NULL, 0)))
+        return just_MPI_Waitany(n, requests, which, status);
+    MPI_Status own = {0}, *where = status == MPI_STATUS_IGNORE ? &own : status;
+    const int code = just_MPI_Waitany(n, m.shown, which, where);
+    return end_any(&m, *which, where, code);
+}
+
+static int held_MPI_Testany(int n, MPI_Request requests[], int *which, int *flag, MPI_Status *status)
+{
+    struct marked m;
+    if (likely(!open_marked(&m, n, requests, NULL, 0)))
+        return just_MPI_Testany(n, requests, which, flag, status);
+    MPI_Status own = {0}, *where = status == MPI_STATUS_IGNORE ? &own : status;
+    const int code = just_MPI_Testany(n, m.shown, which, flag, where);
+    return end_any(&m, code != MPI_SUCCESS || *flag ? *which : MPI_UNDEFINED, where, code);
+}
+
+static int end_some(struct marked *m, int out, const int which[], int code)
+{
+    give_back(m);
+    if (out != MPI_UNDEFINED && (code == MPI_SUCCESS || code == MPI_ERR_IN_STATUS))
+        code = end_of_list(m, out, which, code);
+    close_marked(m);
+    return code;
+}
+
+static int held_MPI_Waitsome(int n, MPI_Request requests[], int *out, int which[], MPI_Status *statuses)
+{
+    struct marked m;
+    if (likely(!open_marked(&m, n, requests, statuses, 1)))
+        return just_MPI_Waitsome(n, requests, out, which, statuses);
+    const int code = just_MPI_Waitsome(n, m.shown, out, which, m.statuses);
+    return end_some(&m, *out, which, code);
+}
+
+static int held_MPI_Testsome(int n, MPI_Request requests[], int *out, int which[], MPI_Status *statuses)
+{
+    struct marked m;
+    if (likely(!open_marked(&m, n, requests, statuses, 1)))
+        return just_MPI_Testsome(n, requests, out, which, statuses);
+    const int code = just_MPI_Testsome(n, m.shown, out, which, m.statuses);
+    return end_some(&m, *out, which, code);
+}
+
+void tutti_calls_listed(void)
+{
+    HOLD(MPI_Waitall)
+    HOLD(MPI_Testall)
+    HOLD(MPI_Waitany)
+    HOLD(MPI_Testany)
+    HOLD(MPI_Waitsome)
+    HOLD(MPI_Testsome)
+}

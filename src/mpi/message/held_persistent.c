@@ -1,0 +1,90 @@
+/* Persistent receives. They cannot get a message that a probe has taken out: when one is started, a receive of its own
+ * stands in for it until it is complete. */
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#include "mpi/message/held_own.h"
+#include "mpi/message/lanes.h"
+#include "mpi/real/errors.h"
+#include "mpi/real/handles.h"
+#include "mpi/real/own.h"
+
+static int (*just_MPI_Recv_init)(void *, int, MPI_Datatype, int, int, MPI_Comm, MPI_Request *);
+static int (*just_MPI_Recv_init_c)(void *, MPI_Count, MPI_Datatype, int, int, MPI_Comm, MPI_Request *);
+static int (*just_MPI_Start)(MPI_Request *);
+static int (*just_MPI_Startall)(int, MPI_Request[]);
+
+/* A persistent receive was made. Where it cannot be noted it is freed. */
+static int note(void *buffer, MPI_Count count, MPI_Datatype type, int source, int tag, MPI_Comm comm,
+                MPI_Request *request)
+{
+    struct tutti_mark *mark = calloc(1, sizeof *mark);
+    if (!mark) {
+        tutti_real.MPI_Request_free(request);
+        return tutti_fail_comm(comm, MPI_ERR_NO_MEM);
+    }
+    *mark = (struct tutti_mark){.request = *request,
+                                .persistent = 1,
+                                .instead = tutti_handles.no_request,
+                                .buffer = buffer,
+                                .count = count,
+                                .type = type,
+                                .source = source,
+                                .tag = tag,
+                                .comm = comm};
+    TUTTI_INSIDE();
+    if (!tutti_type_find(type))
+        mark->own_type = tutti_real.MPI_Type_dup(type, &mark->type) == MPI_SUCCESS;
+    tutti_mark_add(mark);
+    return MPI_SUCCESS;
+}
+
+#define INIT(suffix, COUNT)                                                                                            \
+    static int held_MPI_Recv_init##suffix(void *buf, COUNT count, MPI_Datatype type, int source, int tag,              \
+                                          MPI_Comm comm, MPI_Request *request)                                         \
+    {                                                                                                                  \
+        const int code = just_MPI_Recv_init##suffix(buf, count, type, source, tag, comm, request);                     \
+        if (code != MPI_SUCCESS || likely(!tutti_lane && !tutti_far_on) || comm == tutti_own_quiet() ||                \
+            source == MPI_PROC_NULL)                                                                                   \
+            return code;                                                                                               \
+        return note(buf, count, type, source, tag, comm, request);                                                     \
+    }
+INIT(, int)
+INIT(_c, MPI_Count)
+
+static int held_MPI_Start(MPI_Request *request)
+{
+    struct tutti_mark *mark = likely(!tutti_held_on()) || !request ? NULL : tutti_mark_find(*request);
+    if (likely(!mark || !mark->persistent))
+        return just_MPI_Start(request);
+    tutti_held_enter();
+    struct tutti_held *held = tutti_held_claim(mark->source, mark->tag, mark->comm);
+    int code = held ? tutti_held_receive(held, mark->buffer, mark->count, mark->type, &mark->instead)
+                    : just_MPI_Start(request);
+    if (held && code == MPI_SUCCESS) {
+        mark->held = tutti_held_begun(held) ? held : NULL;
+        atomic_fetch_add(&tutti_marks_open, 1);
+    } else if (held) {
+        tutti_held_unclaim(held);
+    }
+    tutti_held_leave();
+    return code;
+}
+
+static int held_MPI_Startall(int n, MPI_Request requests[])
+{
+    int code = MPI_SUCCESS;
+    if (likely(!tutti_held_on()) || !requests)
+        return just_MPI_Startall(n, requests);
+    for (int i = 0; i < n && code == MPI_SUCCESS; i++)
+        code = held_MPI_Start(&requests[i]);
+    return code;
+}
+
+void tutti_calls_persistent(void)
+{
+    HOLD(MPI_Recv_init)
+    HOLD(MPI_Recv_init_c)
+    HOLD(MPI_Start)
+    HOLD(MPI_Startall)
+}

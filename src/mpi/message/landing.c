@@ -1,0 +1,98 @@
+#include "mpi/message/landing.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/log.h"
+#include "mpi/real/errors.h"
+#include "mpi/real/handles.h"
+#include "mpi/request/request.h"
+#include "progress/engine.h"
+
+atomic_int tutti_landing_on;
+
+/* Derived types are left alone: what they describe is seldom as short. */
+struct tutti_landing *tutti_landing_new(void *buffer, MPI_Count count, MPI_Datatype type, MPI_Comm comm)
+{
+    int size = 0;
+    if (count <= 0 || count >= TUTTI_FAR_MAIL_BYTES || (type != tutti_handles.byte && !tutti_type_find(type)) ||
+        tutti_real.MPI_Type_size(type, &size) != MPI_SUCCESS || size <= 0 ||
+        (size_t)count * (size_t)size >= (tutti_far_hears() ? TUTTI_FAR_MAIL_BYTES : TUTTI_MAIL_BYTES))
+        return NULL;
+    struct tutti_landing *landing = malloc(sizeof *landing);
+    if (!landing)
+        return NULL;
+    landing->buffer = buffer;
+    landing->moved = 0;
+    landing->capacity = (size_t)count * (size_t)size;
+    landing->comm = comm;
+    return landing;
+}
+
+/* Lets the sender of a mail go: its message is too long. */
+static void drop(struct tutti_landing *landing, const MPI_Status *status)
+{
+    static struct tutti_span none;
+    struct tutti_span *span = &none;
+    struct tutti_watch watch = {.buffer = landing->memory,
+                                .count = TUTTI_FAR_MAIL_BYTES,
+                                .type = tutti_handles.byte,
+                                .comm = landing->comm,
+                                .size = 1,
+                                .extent = 1,
+                                .whole = 1},
+                       *one = &watch;
+    tutti_watch_arrived(&watch, &none, status);
+    watch.capacity = landing->capacity;
+    if (tutti_watch_is_open(&watch))
+        tutti_watch_fetch(&one, &span, 1, !tutti_progress_polling());
+}
+
+int tutti_landing_move(struct tutti_landing *landing, const MPI_Status *status)
+{
+    if (landing->moved || tutti_was_cancelled(status))
+        return 1;
+    const MPI_Count bytes = tutti_received(status);
+    if (bytes < 0 || (size_t)bytes > landing->capacity)
+        return 0;
+    memcpy(landing->buffer, landing->memory, (size_t)bytes);
+    landing->moved = 1;
+    return 1;
+}
+
+int tutti_landing_end(struct tutti_landing *landing, const MPI_Status *status, int code)
+{
+    if (code == MPI_SUCCESS && !tutti_landing_move(landing, status)) {
+        drop(landing, status);
+        tutti_error("a message of more than %zu bytes came for a buffer of %zu", landing->capacity, landing->capacity);
+        code = tutti_fail_comm(landing->comm, MPI_ERR_TRUNCATE);
+    }
+    free(landing);
+    return code;
+}
+
+/* ---- when errors return ---- */
+
+static void look(MPI_Errhandler handler)
+{
+    if (handler != tutti_handles.errors_are_fatal && (tutti_lane_everywhere || tutti_far_on))
+        atomic_store(&tutti_landing_on, 1);
+}
+
+void tutti_landing_open(void)
+{
+    MPI_Errhandler handler;
+    if (tutti_real.MPI_Comm_get_errhandler(tutti_handles.world, &handler) != MPI_SUCCESS)
+        return;
+    look(handler);
+    tutti_real.MPI_Errhandler_free(&handler);
+}
+
+int tutti_door_MPI_Comm_set_errhandler(MPI_Comm comm, MPI_Errhandler errhandler)
+{
+    const int code = tutti_real.MPI_Comm_set_errhandler(comm, errhandler);
+    if (code == MPI_SUCCESS && !tutti_inside)
+        look(errhandler);
+    return code;
+}

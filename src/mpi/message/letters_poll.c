@@ -1,0 +1,186 @@
+/* Bringing sends by letters on. */
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#include "core/clock.h"
+#include "core/log.h"
+#include "core/settings.h"
+#include "mpi/bounce/stage.h"
+#include "mpi/comm/comms.h"
+#include "mpi/message/sent.h"
+#include "mpi/real/errors.h"
+#include "mpi/real/own.h"
+
+enum { ENDING_NS = 1000000000 };
+
+static void bring_on(void);
+static struct tutti_step sends = {.name = "sends to ranks of the node", .poll = bring_on};
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct tutti_sent *all; /* with a mail or data on the way, or not left */
+
+void tutti_sent_destroy(struct tutti_sent *sent)
+{
+    if (sent->given_up)
+        tutti_own_end(0, &sent->request);
+    if (sent->tag >= 0 && !sent->borrowed)
+        tutti_own_release(sent->tag);
+    if (sent->core.elements.plan)
+        tutti_plan_drop(sent->core.elements.plan);
+    free(sent);
+}
+
+void tutti_sent_list(struct tutti_sent *sent)
+{
+    pthread_mutex_lock(&lock);
+    sent->next = all;
+    all = sent;
+    if (sent->core.letter)
+        tutti_rendezvous_list(tutti_lane_sends, &sent->core);
+    pthread_mutex_unlock(&lock);
+    tutti_progress_add(&sends);
+    tutti_step_open(&sends);
+}
+
+/* The data are out of the program's buffer. */
+static int has_left(struct tutti_sent *sent)
+{
+    int status = TUTTI_OK;
+    const int left = tutti_rendezvous_left(tutti_lane_sends, &sent->core, &status);
+    if (status != TUTTI_OK)
+        sent->code = tutti_error_code(status);
+    return left;
+}
+
+/* 1 where a synchronous message will not be received any more. */
+static int in_vain(struct tutti_sent *sent)
+{
+    const int status = tutti_rendezvous_alive(tutti_lane_sends, &sent->core);
+    if (status != TUTTI_OK)
+        sent->code = tutti_error_code(status);
+    return status != TUTTI_OK;
+}
+
+/* A probe of the receiver has taken the mail out, which is not to receive it. */
+static int is_held(const struct tutti_sent *sent)
+{
+    return sent->core.letter && atomic_load_explicit(&sent->core.letter->held, memory_order_acquire) != TUTTI_HELD_NOT;
+}
+
+static int complete(MPI_Request *request)
+{
+    int flag = 1;
+    if (*request != tutti_handles.no_request && tutti_real.MPI_Test(request, &flag, MPI_STATUS_IGNORE) != MPI_SUCCESS)
+        flag = 1;
+    return flag;
+}
+
+/* 1 where the entry leaves the list. The mail may go later than the data: of one to itself, MPICH says that it has gone
+ * when it is received. */
+static int step(struct tutti_sent *sent)
+{
+    const int mailed = complete(&sent->mail), carried = tutti_rendezvous_carried(tutti_lane_sends, &sent->core);
+    const int synchronous = sent->message.mode == TUTTI_SEND_SYNCHRONOUS;
+    int waits = mailed ? synchronous && is_held(sent) : !sent->core.elements.plan || synchronous;
+    if (sent->state == TUTTI_SENT_ON_ITS_WAY && (!waits || in_vain(sent)) && has_left(sent)) {
+        sent->state = TUTTI_SENT_LEFT;
+        if (sent->tag >= 0)
+            tutti_own_complete(sent->tag); /* before nothing is open: see own.h */
+        tutti_step_close(&sends);
+    }
+    return sent->state == TUTTI_SENT_LEFT && mailed && carried;
+}
+
+/* The lock is held. */
+static void poll_locked(void)
+{
+    struct tutti_sent **at = &all;
+    tutti_rendezvous_urge(tutti_lane_sends);
+    while (*at) {
+        struct tutti_sent *sent = *at;
+        if (!step(sent)) {
+            at = &sent->next;
+            continue;
+        }
+        *at = sent->next;
+        sent->next = NULL;
+        if (sent->freed)
+            tutti_sent_destroy(sent);
+        else
+            sent->state = TUTTI_SENT_OUT;
+    }
+}
+
+static void bring_on(void)
+{
+    if (!tutti_lane || pthread_mutex_trylock(&lock) != 0)
+        return;
+    TUTTI_INSIDE();
+    if (all)
+        poll_locked();
+    pthread_mutex_unlock(&lock);
+    tutti_lane_poll(tutti_lane, 0);
+}
+
+int tutti_sent_has_left(struct tutti_sent *sent)
+{
+    pthread_mutex_lock(&lock);
+    int left = sent->state != TUTTI_SENT_ON_ITS_WAY;
+    pthread_mutex_unlock(&lock);
+    return left;
+}
+
+void tutti_sent_let_go(struct tutti_sent *sent)
+{
+    pthread_mutex_lock(&lock);
+    int out = sent->state == TUTTI_SENT_OUT;
+    sent->freed = 1;
+    pthread_mutex_unlock(&lock);
+    if (out)
+        tutti_sent_destroy(sent);
+}
+
+static int has_left_now(void *with)
+{
+    return tutti_sent_has_left(with);
+}
+
+void tutti_sent_await(struct tutti_sent *sent)
+{
+    tutti_progress_wait(&(const struct tutti_wait){.done = has_left_now, .with = sent});
+}
+
+/* In MPI_Finalize. When all ranks are there nobody receives any more: what has not gone soon after that never will. */
+struct ending {
+    MPI_Request here; /* all ranks are */
+    uint64_t since;   /* when they were; 0: not yet */
+    int dropped;
+};
+
+static int ended(void *with)
+{
+    struct ending *ending = with;
+    bring_on(); /* also what has left, whose mails are on their way */
+    if (ending->since == 0 && complete(&ending->here))
+        ending->since = tutti_now_ns();
+    const int left = (tutti_lane && all) || tutti_step_busy(&tutti_far_step);
+    ending->dropped = left && ending->since != 0 && tutti_now_ns() - ending->since > ENDING_NS;
+    return ending->since != 0 && (!left || ending->dropped);
+}
+
+void tutti_letters_end(void)
+{
+    struct ending ending = {.here = tutti_handles.no_request};
+    if (tutti_real.MPI_Ibarrier(tutti_handles.world, &ending.here) != MPI_SUCCESS)
+        return;
+    tutti_progress_wait(
+        &(const struct tutti_wait){.done = ended,
+                                   .with = &ending,
+                                   .what = "in MPI_Finalize, for messages that nobody has received",
+                                   .watched = 1,
+                                   .seconds = tutti_comms_broken() ? 2 : tutti_settings()->timeout_seconds});
+    if (ending.dropped)
+        tutti_warn(
+            "MPI_Finalize: messages of this rank are dropped that nobody has received, or that the buffer of their "
+            "receiver was too short for");
+}

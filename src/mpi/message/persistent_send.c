@@ -1,0 +1,166 @@
+/* Persistent sends to ranks of the node. */
+#include <limits.h>
+#include <stdlib.h>
+
+#include "core/log.h"
+#include "mpi/bounce/stage.h"
+#include "mpi/message/letters.h"
+#include "mpi/message/requests.h"
+#include "mpi/message/sent.h"
+#include "mpi/real/errors.h"
+#include "mpi/real/own.h"
+#include "mpi/request/request.h"
+
+struct persistent_send {
+    struct tutti_message message;
+    struct tutti_span span;  /* for starts without a letter */
+    struct tutti_sent *sent; /* under way */
+    int tag, own_type;       /* own_type: message.type is a duplicate, as the program may free its own before a start */
+};
+
+static struct persistent_send *of(const struct tutti_request *entry)
+{
+    return TUTTI_REQUEST_OF(struct persistent_send, entry);
+}
+
+/* The request's own type, also where the MPI is told that or its packed form. 0: it cannot be had. */
+static int keep_type(struct persistent_send *send)
+{
+    MPI_Datatype theirs = send->message.type;
+    struct tutti_layout *layout = tutti_layout_of(theirs);
+    if (!layout)
+        return 0;
+    if (!layout->derived)
+        return 1;
+    if (tutti_real.MPI_Type_dup(theirs, &send->message.type) != MPI_SUCCESS)
+        return 0;
+    send->own_type = 1;
+    if (!send->span.packed) {
+        send->span.given = send->message.type;
+        return 1;
+    }
+    layout = tutti_layout_of(send->message.type);
+    return layout && tutti_layout_packed(layout, &send->span.given) == 0;
+}
+
+static void drop_type(struct persistent_send *send)
+{
+    if (send->own_type)
+        tutti_real.MPI_Type_free(&send->message.type);
+}
+
+/* A staged message, looked after like a letter. NULL: *code says why not. */
+static struct tutti_sent *send_staged(struct persistent_send *send, int *code)
+{
+    const struct tutti_message *m = &send->message;
+    struct tutti_sent *sent = calloc(1, sizeof *sent);
+    int status = sent ? tutti_span_in(&send->span) : TUTTI_ERR_MEMORY;
+    if (status != TUTTI_OK) {
+        tutti_error("%s: staging device memory failed: %s", m->name, tutti_status_text(status));
+        free(sent);
+        *code = tutti_fail_comm(m->comm, tutti_error_code(status));
+        return NULL;
+    }
+    *sent = (struct tutti_sent){.message = *m, .mail = tutti_handles.no_request, .tag = -1};
+    TUTTI_INSIDE();
+#define SEND(call)                                                                                                     \
+    (m->count > INT_MAX                                                                                                \
+         ? tutti_real.call##_c(send->span.host, m->count, send->span.given, m->dest, m->tag, m->comm, &sent->mail)     \
+         : tutti_real.call(send->span.host, (int)m->count, send->span.given, m->dest, m->tag, m->comm, &sent->mail))
+    *code = m->mode == TUTTI_SEND_SYNCHRONOUS ? SEND(MPI_Issend)
+            : m->mode == TUTTI_SEND_READY     ? SEND(MPI_Irsend)
+                                              : SEND(MPI_Isend);
+#undef SEND
+    if (*code != MPI_SUCCESS) {
+        free(sent);
+        return NULL;
+    }
+    tutti_count(m->name, "staged", tutti_span_how(&send->span));
+    return sent;
+}
+
+static int start(struct tutti_request *entry, MPI_Request *request)
+{
+    struct persistent_send *send = of(entry);
+    int code = MPI_SUCCESS;
+    if (send->sent) {
+        tutti_error("%s: MPI_Start of a request that is active", send->message.name);
+        return tutti_fail_comm(send->message.comm, MPI_ERR_REQUEST);
+    }
+    struct tutti_sent *sent = tutti_sent_begin(&send->message, 0, &code);
+    if (!sent && code == MPI_SUCCESS)
+        sent = send_staged(send, &code);
+    if (!sent)
+        return code;
+    {
+        TUTTI_INSIDE();
+        code = tutti_real.MPI_Start(request);
+    }
+    sent->tag = send->tag; /* completes when it has left */
+    sent->borrowed = 1;
+    send->sent = sent;
+    tutti_sent_list(sent);
+    return code;
+}
+
+/* As good as gone: it completes as sent. */
+static int cancel(struct tutti_request *entry, MPI_Request *request)
+{
+    (void)entry;
+    (void)request;
+    return MPI_SUCCESS;
+}
+
+static int deliver(struct tutti_request *entry, MPI_Status *status)
+{
+    (void)status;
+    return of(entry)->sent ? tutti_sent_deliver(of(entry)->sent) : MPI_SUCCESS;
+}
+
+static void settle(struct tutti_request *entry)
+{
+    struct persistent_send *send = of(entry);
+    if (send->sent)
+        tutti_sent_let_go(send->sent);
+    send->sent = NULL;
+}
+
+static void close(struct tutti_request *entry)
+{
+    settle(entry);
+    tutti_own_release(of(entry)->tag);
+    tutti_span_close(&of(entry)->span);
+    drop_type(of(entry));
+}
+
+static const struct tutti_request_kind kind = {.name = "persistent send to a rank of the node",
+                                               .stays = 1,
+                                               .start = start,
+                                               .cancel = cancel,
+                                               .deliver = deliver,
+                                               .settle = settle,
+                                               .close = close};
+
+int tutti_persistent_send_new(const struct tutti_message *message, struct tutti_span *span, MPI_Request *request,
+                              int *code)
+{
+    if (!tutti_lane || !span->staged || message->mode == TUTTI_SEND_BUFFERED ||
+        tutti_lanes_peer(message->comm, message->dest) < 0)
+        return 0;
+    struct tutti_request *entry = tutti_request_new(&kind, tutti_handles.no_request, message->comm);
+    if (!entry)
+        return 0;
+    TUTTI_INSIDE();
+    struct persistent_send *send = of(entry);
+    send->message = *message;
+    send->span = *span;
+    if (!keep_type(send) || tutti_own_request(1, &entry->handle, &send->tag) != 0) {
+        drop_type(send);
+        tutti_request_give(entry);
+        return 0;
+    }
+    entry->persistent = 1;
+    *request = entry->handle;
+    *code = tutti_request_put(entry);
+    return 1;
+}

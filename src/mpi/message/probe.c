@@ -1,0 +1,80 @@
+/* Probes: what is found may be a mail, and then the message is longer. */
+#include "mpi/message/held.h"
+#include "mpi/message/lanes.h"
+#include "mpi/message/matched.h"
+#include "progress/engine.h"
+
+/* 1 where the MPI may wait by itself. */
+static inline int waits_alone(int source)
+{
+    return likely(!tutti_held_may() && !tutti_progress_busy()) || tutti_inside || source == MPI_PROC_NULL;
+}
+
+static void matched(MPI_Message message, MPI_Comm comm)
+{
+    if ((tutti_lane || tutti_far_on) && !tutti_inside)
+        tutti_matched_put(message, comm);
+}
+
+/* Who only looks brings on all that is open too: it may do nothing else until somebody else has come on. */
+static inline void poll(void)
+{
+    if (tutti_progress_busy() && !tutti_inside)
+        tutti_progress_poll();
+}
+
+struct probing {
+    int source, tag, flag, code;
+    MPI_Comm comm;
+    MPI_Message *message; /* NULL: it stays */
+    MPI_Status *status;
+};
+
+static int found(void *with)
+{
+    struct probing *p = with;
+    p->code = tutti_held_probe(p->source, p->tag, p->comm, &p->flag, p->message, p->status);
+    return p->flag || p->code != MPI_SUCCESS;
+}
+
+static int await(int source, int tag, MPI_Comm comm, MPI_Message *message, MPI_Status *status)
+{
+    struct probing p = {.source = source, .tag = tag, .comm = comm, .message = message, .status = status};
+    tutti_progress_wait(&(const struct tutti_wait){.done = found, .with = &p});
+    return p.code;
+}
+
+int tutti_door_MPI_Probe(int source, int tag, MPI_Comm comm, MPI_Status *status)
+{
+    if (waits_alone(source))
+        return tutti_real.MPI_Probe(source, tag, comm, status);
+    return await(source, tag, comm, NULL, status);
+}
+
+int tutti_door_MPI_Iprobe(int source, int tag, MPI_Comm comm, int *flag, MPI_Status *status)
+{
+    poll();
+    if (likely(!tutti_held_may()) || source == MPI_PROC_NULL)
+        return tutti_real.MPI_Iprobe(source, tag, comm, flag, status);
+    return tutti_held_probe(source, tag, comm, flag, NULL, status);
+}
+
+int tutti_door_MPI_Mprobe(int source, int tag, MPI_Comm comm, MPI_Message *message, MPI_Status *status)
+{
+    int code = waits_alone(source) ? tutti_real.MPI_Mprobe(source, tag, comm, message, status)
+                                   : await(source, tag, comm, message, status);
+    if (code == MPI_SUCCESS)
+        matched(*message, comm);
+    return code;
+}
+
+int tutti_door_MPI_Improbe(int source, int tag, MPI_Comm comm, int *flag, MPI_Message *message, MPI_Status *status)
+{
+    poll();
+    int code = likely(!tutti_held_may()) || source == MPI_PROC_NULL
+                   ? tutti_real.MPI_Improbe(source, tag, comm, flag, message, status)
+                   : tutti_held_probe(source, tag, comm, flag, message, status);
+    if (code == MPI_SUCCESS && *flag)
+        matched(*message, comm);
+    return code;
+}

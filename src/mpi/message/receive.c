@@ -1,0 +1,120 @@
+/* A receive that may get a mail in place of the message, into the program's memory or into a span. */
+#include "mpi/message/arrivals.h"
+#include "mpi/message/requests.h"
+#include "mpi/request/batch.h"
+#include "mpi/request/request.h"
+
+struct receive {
+    struct tutti_watch *watch;
+    struct tutti_span span;
+};
+
+static struct receive *of(const struct tutti_request *entry)
+{
+    return TUTTI_REQUEST_OF(struct receive, entry);
+}
+
+static int prepare(struct tutti_request *entry)
+{
+    struct receive *receive = of(entry);
+    int code = tutti_staged_in(&receive->span, entry->comm);
+    if (code == MPI_SUCCESS)
+        tutti_watch_again(receive->watch);
+    return code;
+}
+
+/* Nobody sends mails to who does not listen. */
+static int listens(const struct tutti_request *entry)
+{
+    (void)entry;
+    return (tutti_lane && tutti_lane_listens(tutti_lane)) || tutti_far_hears();
+}
+
+static void fetch(struct tutti_request *entry, struct tutti_batch *batch)
+{
+    struct receive *receive = of(entry);
+    if (batch)
+        tutti_batch_add(batch, entry, receive->watch, &receive->span);
+    else if (receive->watch->state == TUTTI_WATCH_FAR && !receive->watch->far)
+        tutti_far_begin(receive->watch);
+}
+
+static void fetch_all(struct tutti_batch *batch)
+{
+    tutti_watch_fetch(batch->watch, batch->span, batch->n, batch->wait);
+    for (int i = 0; i < batch->n; i++)
+        batch->entry[i]->coming = tutti_watch_is_open(batch->watch[i]);
+}
+
+static void progress(struct tutti_request *entry, MPI_Request request, struct tutti_batch *batch)
+{
+    struct receive *receive = of(entry);
+    MPI_Status status;
+    int flag = 0, there = 0;
+    if (batch)
+        entry->coming = 0;
+    if (request == tutti_handles.no_request || (entry->persistent && (!entry->active || tutti_lane_forgets)))
+        return;
+    if (receive->watch->state == TUTTI_WATCH_WAITING && batch && tutti_batch_full(batch)) {
+        entry->coming = 1;
+        return;
+    }
+    if (receive->watch->state == TUTTI_WATCH_WAITING &&
+        tutti_real.MPI_Request_get_status(request, &flag, &status) == MPI_SUCCESS) {
+        there = flag && !tutti_was_cancelled(&status);
+        if (batch)
+            entry->coming = !flag;
+    }
+    if (there)
+        tutti_watch_arrived(receive->watch, &receive->span, &status);
+    if (tutti_watch_is_open(receive->watch))
+        fetch(entry, batch);
+}
+
+static int arrived(struct tutti_request *entry, const MPI_Status *status, struct tutti_batch *batch)
+{
+    struct receive *receive = of(entry);
+    if (receive->watch->state == TUTTI_WATCH_WAITING)
+        tutti_watch_arrived(receive->watch, &receive->span, status);
+    const int open = tutti_watch_is_open(receive->watch);
+    if (open && batch)
+        fetch(entry, batch);
+    return open;
+}
+
+/* Of a mail the status is to be put right each time. */
+static int deliver(struct tutti_request *entry, MPI_Status *status)
+{
+    struct receive *receive = of(entry);
+    int code = MPI_SUCCESS;
+    if (tutti_was_cancelled(status) || !tutti_watch_finish(receive->watch, &receive->span, status, &code))
+        code = entry->delivered ? MPI_SUCCESS : tutti_staged_out(&receive->span, entry->comm, status);
+    entry->delivered = code == MPI_SUCCESS;
+    return code;
+}
+
+static void close(struct tutti_request *entry)
+{
+    tutti_span_close(&of(entry)->span);
+    tutti_watch_free(of(entry)->watch);
+}
+
+static const struct tutti_request_kind receive_kind = {.name = "receive that may get a mail",
+                                                       .prepare = prepare,
+                                                       .listens = listens,
+                                                       .progress = progress,
+                                                       .fetch = fetch_all,
+                                                       .arrived = arrived,
+                                                       .deliver = deliver,
+                                                       .close = close};
+
+int tutti_receive_put(MPI_Request request, MPI_Comm comm, const struct tutti_span *span, struct tutti_watch *watch,
+                      int persistent)
+{
+    struct tutti_request *entry = tutti_request_new(&receive_kind, request, comm);
+    if (!entry)
+        return tutti_request_lost(comm);
+    *of(entry) = (struct receive){.watch = watch, .span = *span};
+    entry->persistent = persistent;
+    return tutti_request_put(entry);
+}

@@ -1,0 +1,41 @@
+/* The kinds of requests that stand for messages, one file each, and what puts a request of each under watch. All local;
+ * MPI codes unless said otherwise. `persistent`: the request is, and has not been started. */
+#ifndef TUTTI_MPI_MESSAGE_REQUESTS_H
+#define TUTTI_MPI_MESSAGE_REQUESTS_H
+
+#include "mpi/request/request.h"
+
+struct tutti_far_mail;
+struct tutti_message;
+struct tutti_sent;
+struct tutti_span;
+struct tutti_watch;
+
+/* staged_request.c: a message by way of host memory. Takes over `span`. */
+int tutti_staged_put(MPI_Request request, MPI_Comm comm, const struct tutti_span *span, int persistent);
+/* What came with this status goes to the program's memory; and, of a persistent one, what is sent into the span. */
+int tutti_staged_out(struct tutti_span *span, MPI_Comm comm, const MPI_Status *status);
+int tutti_staged_in(struct tutti_span *span, MPI_Comm comm);
+
+/* receive.c: a receive that may get a mail, staged or not. Takes over `span` and `watch`. */
+int tutti_receive_put(MPI_Request request, MPI_Comm comm, const struct tutti_span *span, struct tutti_watch *watch,
+                      int persistent);
+
+/* letter_request.c: a send by letter, of which the request is Tutti's own. Takes over `sent`. */
+int tutti_letter_put(MPI_Request request, MPI_Comm comm, struct tutti_sent *sent);
+
+/* pipelined_request.c: the mail of a send to another node. Takes over `mail`. */
+int tutti_pipelined_put(MPI_Request request, MPI_Comm comm, struct tutti_far_mail *mail, int persistent);
+
+/* persistent_send.c: a persistent send to a rank of the node. The request is Tutti's own, and every start sends by a
+ * letter where it can, otherwise as a staged message. 1 where the message is one for a letter some day: *request and
+ * *code; takes over `span`, which is to be filled at each start. 0: the MPI makes the request. */
+int tutti_persistent_send_new(const struct tutti_message *message, struct tutti_span *span, MPI_Request *request,
+                              int *code);
+
+/* sendrecv.c: one request for two calls of Tutti that are under way. Takes over `memory`, which is freed at the end. */
+int tutti_sendrecv_new(MPI_Comm comm, MPI_Request receive, MPI_Request send, void *memory, MPI_Request *request);
+
+extern int tutti_lacks_sendrecv; /* 1: the MPI has no MPI_Isendrecv */
+
+#endif

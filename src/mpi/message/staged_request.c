@@ -1,0 +1,67 @@
+/* A message of device memory by way of host memory. */
+#include "core/log.h"
+#include "mpi/bounce/stage.h"
+#include "mpi/message/requests.h"
+#include "mpi/real/errors.h"
+#include "mpi/request/request.h"
+
+struct staged {
+    struct tutti_span span;
+};
+
+static struct staged *of(const struct tutti_request *entry)
+{
+    return TUTTI_REQUEST_OF(struct staged, entry);
+}
+
+static int failed(MPI_Comm comm, int status)
+{
+    tutti_error("staging device memory of a nonblocking call failed: %s", tutti_status_text(status));
+    return tutti_fail_comm(comm, tutti_error_code(status));
+}
+
+int tutti_staged_out(struct tutti_span *span, MPI_Comm comm, const MPI_Status *status)
+{
+    if (!span->staged || !(span->way & TUTTI_SPAN_OUT) || tutti_was_cancelled(status))
+        return MPI_SUCCESS;
+    int done = tutti_span_out(span, tutti_received(status));
+    return done == TUTTI_OK ? MPI_SUCCESS : failed(comm, done);
+}
+
+int tutti_staged_in(struct tutti_span *span, MPI_Comm comm)
+{
+    int done = tutti_span_in(span);
+    return done == TUTTI_OK ? MPI_SUCCESS : failed(comm, done);
+}
+
+static int prepare(struct tutti_request *entry)
+{
+    return tutti_staged_in(&of(entry)->span, entry->comm);
+}
+
+static int deliver(struct tutti_request *entry, MPI_Status *status)
+{
+    if (entry->delivered)
+        return MPI_SUCCESS;
+    int code = tutti_staged_out(&of(entry)->span, entry->comm, status);
+    entry->delivered = code == MPI_SUCCESS;
+    return code;
+}
+
+static void close(struct tutti_request *entry)
+{
+    tutti_span_close(&of(entry)->span);
+}
+
+static const struct tutti_request_kind staged = {
+    .name = "staged message", .prepare = prepare, .deliver = deliver, .close = close};
+
+int tutti_staged_put(MPI_Request request, MPI_Comm comm, const struct tutti_span *span, int persistent)
+{
+    struct tutti_request *entry = tutti_request_new(&staged, request, comm);
+    if (!entry)
+        return tutti_request_lost(comm);
+    of(entry)->span = *span;
+    entry->persistent = persistent;
+    return tutti_request_put(entry);
+}

@@ -1,0 +1,54 @@
+/* Starting staged nonblocking calls. */
+#include "core/log.h"
+#include "mpi/message/arrivals.h"
+#include "mpi/message/letters.h"
+#include "mpi/message/matched.h"
+#include "mpi/message/requests.h"
+#include "mpi/real/errors.h"
+
+static int staging_failed(const char *call, MPI_Comm comm, int status)
+{
+    tutti_error("%s: staging device memory failed: %s", call, tutti_status_text(status));
+    return tutti_fail_comm(comm, tutti_error_code(status));
+}
+
+/* A call that the MPI has started, or made of a persistent one, whose contents go in at each start. */
+static int begun(const char *call, MPI_Comm comm, int code, const MPI_Request *request, struct tutti_span *span,
+                 struct tutti_watch *watch, int persistent)
+{
+    if (span->staged)
+        tutti_count(call, "staged", tutti_span_how(span));
+    if (code == MPI_SUCCESS && watch)
+        return tutti_receive_put(*request, comm, span, watch, persistent);
+    if (code == MPI_SUCCESS && span->staged)
+        return tutti_staged_put(*request, comm, span, persistent);
+    tutti_watch_free(watch);
+    tutti_span_close(span);
+    return code;
+}
+
+static int started(const char *call, MPI_Comm comm, int code, const MPI_Request *request, struct tutti_span *span,
+                   struct tutti_watch *watch)
+{
+    return begun(call, comm, code, request, span, watch, 0);
+}
+
+static int prepared(const char *call, MPI_Comm comm, int code, const MPI_Request *request, struct tutti_span *span,
+                    struct tutti_watch *watch)
+{
+    return begun(call, comm, code, request, span, watch, 1);
+}
+
+/* A persistent send that need not be the MPI's, which has made one and so found nothing wrong with it. */
+static int is_not_the_mpis(const struct tutti_message *message, struct tutti_span *span, MPI_Request *request,
+                           int *code)
+{
+    MPI_Request real = *request;
+    if (!tutti_persistent_send_new(message, span, request, code) && !tutti_far_init(message, span, request, code))
+        return 0;
+    tutti_real.MPI_Request_free(&real);
+    return 1;
+}
+
+#define WIDTHS_OF "mpi/message/start.inc"
+#include "mpi/real/widths.inc"

@@ -1,0 +1,61 @@
+/* A collective of device memory by way of host memory. */
+#include <stdlib.h>
+
+#include "core/log.h"
+#include "mpi/bounce/blocks.h"
+#include "mpi/move/requests.h"
+#include "mpi/real/errors.h"
+#include "mpi/request/request.h"
+
+struct collective {
+    struct tutti_exchange *exchange;
+};
+
+static struct tutti_exchange *of(const struct tutti_request *entry)
+{
+    return TUTTI_REQUEST_OF(struct collective, entry)->exchange;
+}
+
+static int failed(MPI_Comm comm, int status)
+{
+    tutti_error("staging device memory of a nonblocking call failed: %s", tutti_status_text(status));
+    return tutti_fail_comm(comm, tutti_error_code(status));
+}
+
+static int prepare(struct tutti_request *entry)
+{
+    int done = tutti_blocks_in(&of(entry)->in);
+    if (done == TUTTI_OK)
+        done = tutti_blocks_in(&of(entry)->out);
+    return done == TUTTI_OK ? MPI_SUCCESS : failed(entry->comm, done);
+}
+
+static int deliver(struct tutti_request *entry, MPI_Status *status)
+{
+    (void)status;
+    if (entry->delivered)
+        return MPI_SUCCESS;
+    int done = tutti_blocks_out(&of(entry)->out);
+    entry->delivered = done == TUTTI_OK;
+    return done == TUTTI_OK ? MPI_SUCCESS : failed(entry->comm, done);
+}
+
+static void close(struct tutti_request *entry)
+{
+    tutti_blocks_close(&of(entry)->in);
+    tutti_blocks_close(&of(entry)->out);
+    free(of(entry));
+}
+
+static const struct tutti_request_kind collective = {
+    .name = "staged collective", .prepare = prepare, .deliver = deliver, .close = close};
+
+int tutti_collective_put(MPI_Request request, struct tutti_exchange *exchange, int persistent)
+{
+    struct tutti_request *entry = tutti_request_new(&collective, request, exchange->comm);
+    if (!entry)
+        return tutti_request_lost(exchange->comm);
+    TUTTI_REQUEST_OF(struct collective, entry)->exchange = exchange;
+    entry->persistent = persistent;
+    return tutti_request_put(entry);
+}

@@ -1,0 +1,330 @@
+#include "mpi/move/moved.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#include "core/clock.h"
+#include "core/log.h"
+#include "dtype/pack.h"
+#include "mpi/comm/comms.h"
+#include "mpi/message/arrivals.h"
+#include "mpi/message/sent.h"
+#include "mpi/real/errors.h"
+
+enum { PATIENCE_NS = 1000000000 }; /* a receiver may have to map memory first */
+
+struct exchange {
+    const struct tutti_moved *call;
+    struct tutti_team *team;
+    struct tutti_parcels parcels;
+    struct tutti_sent **sent;  /* of parcels.in; NULL: not posted */
+    struct tutti_watch *watch; /* of parcels.out */
+    struct tutti_layout *layout_of_last;
+    MPI_Datatype last;
+    struct tutti_seen seen; /* where the last parcel lies */
+    MPI_Count largest;
+};
+
+/* ---- can this rank take part? ---- */
+
+static struct tutti_layout *layout_of(struct exchange *x, MPI_Datatype type)
+{
+    if (!x->layout_of_last || type != x->last) {
+        x->layout_of_last = tutti_layout_of(type);
+        x->last = type;
+    }
+    return x->layout_of_last;
+}
+
+/* 1 where kernels of the lanes' GPU reach all of the parcel. */
+static int reached(struct exchange *x, const struct tutti_parcel *parcel, const struct tutti_plan *plan)
+{
+    const int gpu = tutti_lane_gpu(tutti_lane);
+    const MPI_Count reach = (parcel->count - 1) * plan->extent;
+    const char *first = parcel->at + plan->true_lower + (reach < 0 ? reach : 0);
+    const char *end = parcel->at + plan->true_end + (reach > 0 ? reach : 0);
+    struct tutti_places places;
+    if (tutti_seen_holds(&x->seen, first, end))
+        return 1;
+    tutti_places_of(plan, parcel->count, parcel->at, &places);
+    return places.device && tutti_places_reached(&places) && (gpu < 0 || places.gpu < 0 || places.gpu == gpu);
+}
+
+static int fits(struct exchange *x, const struct tutti_parcel *parcel)
+{
+    MPI_Count bytes;
+    if (parcel->count == 0)
+        return 1;
+    struct tutti_layout *layout = layout_of(x, parcel->type);
+    if (!layout || !layout->plan || !tutti_layout_committed(layout, parcel->type) ||
+        __builtin_mul_overflow(parcel->count, (MPI_Count)layout->plan->size, &bytes))
+        return 0;
+    x->largest = bytes > x->largest ? bytes : x->largest;
+    return bytes == 0 || reached(x, parcel, layout->plan);
+}
+
+static int lanes_are_open(const struct tutti_team *team)
+{
+    for (int r = 0; r < team->size; r++) {
+        if (r != team->rank && !tutti_lane_is_open(tutti_lane, tutti_team_peer(team, r)))
+            return 0;
+    }
+    return 1;
+}
+
+/* Local. 1 where nothing on this rank stands against it. */
+static int can(struct exchange *x)
+{
+    int from = 0;
+    if (!tutti_lane || !tutti_door.device || !tutti_door.device->active())
+        return 0;
+    if (x->call->in.buffer == x->call->out.buffer && x->call->collective != TUTTI_COLLECTIVE_BCAST &&
+        tutti_door.strict_alias) /* the MPI refuses it */
+        return 0;
+    tutti_lanes_poll(x->call->in.buffer == MPI_IN_PLACE ? x->call->out.buffer : x->call->in.buffer, 1);
+    if (!lanes_are_open(x->team) || !tutti_parcels_open(&x->parcels, x->call, x->team->rank, x->team->size))
+        return 0;
+    if (x->parcels.ins > TUTTI_LETTERS / 2)
+        return 0;
+    for (int i = 0; i < x->parcels.ins; i++) {
+        if (!fits(x, &x->parcels.in[i]))
+            return 0;
+    }
+    for (int i = 0; i < x->parcels.outs; i++) {
+        if (!fits(x, &x->parcels.out[i]))
+            return 0;
+    }
+    if (x->largest > 0 && tutti_rules_message((size_t)x->largest, &from) == TUTTI_PROTOCOL_staged)
+        return 0;
+    x->sent = calloc((size_t)x->parcels.ins + 1, sizeof *x->sent);
+    x->watch = calloc((size_t)x->parcels.outs + 1, sizeof *x->watch);
+    return x->sent && x->watch;
+}
+
+/* ---- sending ---- */
+
+static int post_all(struct exchange *x)
+{
+    uint16_t *const first = tutti_team_letters(x->team, x->team->rank);
+    struct tutti_letter *last[TUTTI_MAX_RANKS] = {NULL};
+    const int n = x->parcels.ins;
+    struct tutti_pack_job *jobs = calloc((size_t)n + 1, sizeof *jobs);
+    unsigned used = 0;
+    int fine = jobs != NULL;
+    for (int r = 0; r < x->team->size; r++)
+        first[r] = TUTTI_LETTERS;
+    for (int i = 0; i < n && fine; i++) {
+        const struct tutti_parcel *parcel = &x->parcels.in[i];
+        const struct tutti_message message = {.name = x->call->name,
+                                              .buffer = parcel->at,
+                                              .count = parcel->count,
+                                              .type = parcel->type,
+                                              .comm = x->call->comm};
+        const struct tutti_layout *layout = parcel->count > 0 ? layout_of(x, parcel->type) : NULL;
+        struct tutti_sent *sent =
+            tutti_sent_parcel(&message, tutti_team_peer(x->team, parcel->rank), layout, &x->seen, &jobs[used]);
+        if (!(fine = (x->sent[i] = sent) != NULL))
+            break;
+        used += jobs[used].bytes > 0;
+        uint16_t number = (uint16_t)tutti_lane_number(tutti_lane, sent->core.letter);
+        if (last[parcel->rank])
+            last[parcel->rank]->next = number;
+        else
+            first[parcel->rank] = number;
+        last[parcel->rank] = sent->core.letter;
+        sent->core.patience = PATIENCE_NS;
+    }
+    if (fine && used)
+        fine = tutti_pack_now(tutti_lane_gpu(tutti_lane), jobs, used) == TUTTI_OK;
+    free(jobs);
+    return fine;
+}
+
+/* Nobody was told of the letters. */
+static void withdraw_all(struct exchange *x)
+{
+    for (int i = 0; i < x->parcels.ins; i++) {
+        if (x->sent[i])
+            tutti_sent_withdraw(x->sent[i]);
+        x->sent[i] = NULL;
+    }
+}
+
+/* All that this rank sends has left its buffers. The first failure. */
+static int await_all(struct exchange *x)
+{
+    int code = MPI_SUCCESS;
+    for (int i = 0; i < x->parcels.ins; i++) {
+        tutti_sent_await(x->sent[i]);
+        if (code == MPI_SUCCESS)
+            code = x->sent[i]->code;
+        tutti_sent_let_go(x->sent[i]);
+    }
+    return code;
+}
+
+/* ---- receiving ---- */
+
+/* The next letter of a rank for this one; NULL: there is none, which is an error of the program. */
+static struct tutti_letter *next_letter(struct exchange *x, int rank, uint32_t *next)
+{
+    struct tutti_letter *letter =
+        *next < TUTTI_LETTERS ? tutti_lane_at(tutti_lane, tutti_team_peer(x->team, rank), (int)*next) : NULL;
+    *next = letter ? letter->next : TUTTI_LETTERS;
+    return letter;
+}
+
+static void expect(struct exchange *x, const struct tutti_parcel *parcel, struct tutti_letter *letter, uint32_t number,
+                   struct tutti_watch *watch)
+{
+    const struct tutti_layout *layout = parcel->count > 0 ? layout_of(x, parcel->type) : NULL;
+    *watch =
+        (struct tutti_watch){.buffer = parcel->at, .count = parcel->count, .type = parcel->type, .comm = x->call->comm};
+    if (layout) {
+        watch->size = layout->size;
+        watch->extent = layout->extent;
+        watch->whole = layout->in_order && (layout->solid || parcel->count == 1);
+        watch->plan = tutti_plan_hold(layout->plan);
+        watch->capacity = (uint64_t)parcel->count * layout->plan->size;
+        watch->placed = 1; /* can() has looked */
+        watch->places = (struct tutti_places){.device = 1, .gpu = tutti_lane_gpu(tutti_lane)};
+    }
+    if (!letter) {
+        watch->state = TUTTI_WATCH_FAILED;
+        watch->code = tutti_error_code(TUTTI_ERR_MISMATCH);
+    } else if (letter->bytes == 0) {
+        watch->state = TUTTI_WATCH_FETCHED;
+        tutti_letter_set(letter, TUTTI_LETTER_DONE);
+    } else {
+        const int peer = tutti_team_peer(x->team, parcel->rank);
+        watch->state = TUTTI_WATCH_LETTER;
+        watch->mail = (struct tutti_mail_head){.sequence = atomic_load(&letter->sequence),
+                                               .bytes = letter->bytes,
+                                               .number = (int32_t)number,
+                                               .rank = peer};
+        tutti_lane_meet(tutti_lane, peer, letter);
+    }
+}
+
+static int fetch_all(struct exchange *x)
+{
+    static struct tutti_span as_it_is;
+    const int n = x->parcels.outs;
+    uint32_t next[TUTTI_MAX_RANKS];
+    struct tutti_watch **watches = malloc(((size_t)n + 1) * sizeof *watches);
+    struct tutti_span **spans = malloc(((size_t)n + 1) * sizeof *spans);
+    int code = watches && spans ? MPI_SUCCESS : tutti_error_code(TUTTI_ERR_MEMORY);
+    for (int r = 0; r < x->team->size; r++)
+        next[r] = tutti_team_letters(x->team, r)[x->team->rank];
+    for (int i = 0; i < n; i++) {
+        const struct tutti_parcel *parcel = &x->parcels.out[i];
+        uint32_t number = next[parcel->rank];
+        expect(x, parcel, next_letter(x, parcel->rank, &next[parcel->rank]), number, &x->watch[i]);
+        if (code == MPI_SUCCESS) {
+            watches[i] = &x->watch[i];
+            spans[i] = &as_it_is;
+        }
+    }
+    if (code == MPI_SUCCESS)
+        tutti_watch_fetch(watches, spans, n, 1);
+    for (int i = 0; i < n; i++) {
+        if (code == MPI_SUCCESS && x->watch[i].state == TUTTI_WATCH_FAILED) {
+            code = x->watch[i].code;
+            tutti_error("%s: what comes from rank %d is not what was asked for: %llu bytes for a buffer of %llu",
+                        x->call->name, x->parcels.out[i].rank, (unsigned long long)x->watch[i].mail.bytes,
+                        (unsigned long long)x->watch[i].capacity);
+        }
+        tutti_watch_close(&x->watch[i]);
+    }
+    free(watches);
+    free(spans);
+    return code;
+}
+
+/* ---- the course of a call ---- */
+
+/* Of this communicator; NULL where calls are simply the MPI's. */
+static struct tutti_team *team_of(MPI_Comm comm)
+{
+    struct tutti_comm *state = tutti_comm_find(comm);
+    if (!state && !(state = tutti_comm_make(comm)))
+        return NULL;
+    if (state->opening)
+        tutti_comm_ready(state, 1);
+    struct tutti_team *team = state->team;
+    return team && team->size > 1 && team->whole && team->state != TUTTI_TEAM_BROKEN ? team : NULL;
+}
+
+void tutti_moved_pass_new(enum tutti_collective collective, int root, MPI_Comm comm)
+{
+    struct tutti_team *team = team_of(comm);
+    if (team)
+        tutti_team_announce(team, collective, 0, 0, 0, (uint64_t)(unsigned)root);
+}
+
+/* *taken: all ranks can, and have shown their letters. */
+static int agree(struct exchange *x, int able, int *taken)
+{
+    const struct tutti_arrival *all[TUTTI_MAX_RANKS];
+    const struct tutti_arrival mine = {.collective = (uint32_t)x->call->collective,
+                                       .kind = able ? TUTTI_ARRIVAL_DEVICE : TUTTI_ARRIVAL_HOST,
+                                       .detail = (uint64_t)(unsigned)x->call->root};
+    struct tutti_team *team = x->team;
+    uint32_t fine = 1;
+    *taken = 0;
+    team->offered = 0;
+    tutti_team_arrive(team, &mine);
+    if (!able)
+        return TUTTI_OK;
+    int status = tutti_team_await(team, all);
+    for (int r = 0; r < team->size && status == TUTTI_OK; r++)
+        fine &= all[r]->kind == TUTTI_ARRIVAL_DEVICE;
+    if (status != TUTTI_OK || !fine)
+        return status;
+    fine = (uint32_t)post_all(x);
+    status = tutti_team_vote(team, fine, &fine);
+    *taken = status == TUTTI_OK && fine;
+    if (!*taken)
+        withdraw_all(x);
+    return status;
+}
+
+/* TUTTI_OK, with *taken; *code where it is taken. */
+static int run(struct exchange *x, int *taken, int *code)
+{
+    TUTTI_INSIDE();
+    int able = can(x), status = able && x->team->settle ? x->team->settle(x->team->settle_with) : TUTTI_OK;
+    if (status == TUTTI_OK)
+        status = agree(x, able, taken);
+    if (status != TUTTI_OK || !*taken)
+        return status;
+    for (int i = 0; i < x->parcels.ins; i++)
+        tutti_sent_list(x->sent[i]);
+    int received = fetch_all(x), left = await_all(x);
+    *code = received != MPI_SUCCESS ? received : left;
+    return TUTTI_OK;
+}
+
+int tutti_moved_run(const struct tutti_moved *call, int *code)
+{
+    struct exchange x = {.call = call, .seen = {.memory = {.kind = TUTTI_MEMORY_HOST}}};
+    int taken = 0;
+    *code = MPI_SUCCESS;
+    if (tutti_inside || !tutti_lane_everywhere || !(x.team = team_of(call->comm)))
+        return 0;
+    int status = run(&x, &taken, code);
+    tutti_parcels_close(&x.parcels);
+    free(x.sent);
+    free(x.watch);
+    if (status != TUTTI_OK)
+        *code = tutti_error_code(status);
+    if (*code != MPI_SUCCESS) {
+        tutti_count(call->name, "failed",
+                    status != TUTTI_OK ? tutti_status_text(status) : "what came was not expected");
+        tutti_fail_comm(call->comm, *code);
+        return 1;
+    }
+    if (taken)
+        tutti_count(call->name, "accelerated", "fetched from each other");
+    return taken;
+}

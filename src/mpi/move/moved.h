@@ -1,0 +1,37 @@
+/* Blocking collectives that move data among the ranks of one node, past the MPI: each rank shows its peers letters
+ * (team/letter.h) of what it sends them, and fetches all that it receives in one launch, out of their memory or their
+ * scratch. Every rank announces every such call to its team, so that all know whether all bring device memory; where
+ * one does not, or cannot, the MPI has the call on all ranks. */
+#ifndef TUTTI_MPI_MOVED_H
+#define TUTTI_MPI_MOVED_H
+
+#include "mpi/comm/comms.h"
+#include "mpi/message/lanes.h"
+#include "mpi/move/parcels.h"
+
+/* 1 while this process cannot have memory of the device, and in calls that come from Tutti itself. */
+static inline int tutti_nothing_on_device(void)
+{
+    return likely(!tutti_door.device || !tutti_door.device->active()) || tutti_inside;
+}
+
+/* 1: the call is done, and *code is what it returns. 0: it is the MPI's. Collective over the communicator at its first
+ * call. */
+int tutti_moved_run(const struct tutti_moved *call, int *code);
+/* Announces a call of a rank that cannot have device memory; out of line where the communicator is new. */
+void tutti_moved_pass_new(enum tutti_collective collective, int root, MPI_Comm comm);
+static inline void tutti_moved_pass(enum tutti_collective collective, int root, MPI_Comm comm)
+{
+    if (likely(!tutti_lane_everywhere) || unlikely(tutti_inside))
+        return;
+    const struct tutti_comm *state = tutti_comm_find(comm);
+    if (unlikely(!state || state->opening)) {
+        tutti_moved_pass_new(collective, root, comm);
+        return;
+    }
+    struct tutti_team *team = state->team;
+    if (team && team->size > 1 && team->whole && team->state != TUTTI_TEAM_BROKEN)
+        tutti_team_announce(team, collective, 0, 0, 0, (uint64_t)(unsigned)root);
+}
+
+#endif

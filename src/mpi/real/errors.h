@@ -1,0 +1,18 @@
+/* Errors as the MPI has them, raised where the MPI would raise them. */
+#ifndef TUTTI_MPI_ERRORS_H
+#define TUTTI_MPI_ERRORS_H
+
+#include "mpi/real/door.h"
+
+int tutti_mpi_version(void); /* of the standard: 301, 400 ... */
+int tutti_fail_comm(MPI_Comm comm, int code);
+int tutti_fail_win(MPI_Win win, int code);
+int tutti_fail_file(MPI_File file, int code);
+int tutti_fail_self(int code);
+/* Says that `call` cannot take device memory in `argument`. */
+void tutti_refuse(const char *call, const char *argument);
+/* MPI error code of a status of Tutti. open: once, in MPI_Init, so that the MPI knows the texts. */
+void tutti_errors_open(void);
+int tutti_error_code(int status);
+
+#endif

@@ -1,0 +1,144 @@
+#include "mpi/real/own.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+enum { TAGS = 32766, PULSE_TAG = TAGS, INJECT_TAG }; /* an MPI has at least so many */
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static MPI_Comm self; /* of this process alone */
+static int made;
+static int *free_tags, tags_free, tags_used;
+static pthread_mutex_t pulse_lock = PTHREAD_MUTEX_INITIALIZER;
+static MPI_Request pulse; /* a receive of what is sent at the end */
+
+/* The lock is held. 0: it cannot be made. */
+static int make_self(void)
+{
+    if (!made && tutti_real.MPI_Comm_split(tutti_handles.self, 0, 0, &self) == MPI_SUCCESS)
+        made = tutti_real.MPI_Comm_set_errhandler(self, tutti_handles.errors_return) == MPI_SUCCESS;
+    return made;
+}
+
+MPI_Comm tutti_own_quiet(void)
+{
+    TUTTI_INSIDE();
+    pthread_mutex_lock(&lock);
+    MPI_Comm quiet = make_self() ? self : tutti_handles.self;
+    pthread_mutex_unlock(&lock);
+    return quiet;
+}
+
+int tutti_own_asks(MPI_Datatype type)
+{
+    char nothing;
+    MPI_Comm quiet = tutti_own_quiet();
+    TUTTI_INSIDE();
+    return tutti_real.MPI_Bcast(&nothing, 1, type, 0, quiet) == MPI_SUCCESS;
+}
+
+/* The lock is held. */
+static int take_tag(void)
+{
+    if (!make_self())
+        return -1;
+    if (!free_tags && !(free_tags = malloc(TAGS * sizeof *free_tags)))
+        return -1;
+    if (tags_free > 0)
+        return free_tags[--tags_free];
+    return tags_used < TAGS ? tags_used++ : -1;
+}
+
+int tutti_own_request(int persistent, MPI_Request *request, int *tag)
+{
+    TUTTI_INSIDE();
+    pthread_mutex_lock(&lock);
+    *tag = take_tag();
+    pthread_mutex_unlock(&lock);
+    if (*tag < 0)
+        return -1;
+    int code = persistent ? tutti_real.MPI_Recv_init(NULL, 0, tutti_handles.byte, 0, *tag, self, request)
+                          : tutti_real.MPI_Irecv(NULL, 0, tutti_handles.byte, 0, *tag, self, request);
+    if (code == MPI_SUCCESS)
+        return 0;
+    tutti_own_release(*tag);
+    return -1;
+}
+
+/* A test of what has not come: an MPI looks everywhere before it says so. A probe may find an old message and do no
+ * more, and one of this process alone need not look at others at all. */
+void tutti_own_progress(void)
+{
+    int flag;
+    TUTTI_INSIDE();
+    if (pthread_mutex_trylock(&pulse_lock) != 0) /* another thread is at it */
+        return;
+    if (pulse != tutti_handles.no_request)
+        tutti_real.MPI_Test(&pulse, &flag, MPI_STATUS_IGNORE);
+    pthread_mutex_unlock(&pulse_lock);
+}
+
+void tutti_own_open(void)
+{
+    pulse = tutti_handles.no_request;
+    pthread_mutex_lock(&lock);
+    if (make_self() && tutti_real.MPI_Irecv(NULL, 0, tutti_handles.byte, 0, PULSE_TAG, self, &pulse) != MPI_SUCCESS)
+        pulse = tutti_handles.no_request;
+    pthread_mutex_unlock(&lock);
+}
+
+static void end_pulse(void)
+{
+    if (pulse == tutti_handles.no_request)
+        return;
+    tutti_own_complete(PULSE_TAG);
+    tutti_real.MPI_Wait(&pulse, MPI_STATUS_IGNORE);
+}
+
+void tutti_own_complete(int tag)
+{
+    MPI_Request request; /* not by a call that brings others on: locks may be held */
+    TUTTI_INSIDE();
+    if (tutti_real.MPI_Isend(NULL, 0, tutti_handles.byte, 0, tag, self, &request) == MPI_SUCCESS)
+        tutti_real.MPI_Wait(&request, MPI_STATUS_IGNORE);
+}
+
+int tutti_own_inject(const void *text, int bytes, MPI_Message *message, MPI_Request *sending)
+{
+    int flag = 0, code;
+    MPI_Comm quiet = tutti_own_quiet();
+    TUTTI_INSIDE();
+    if (quiet == tutti_handles.self ||
+        tutti_real.MPI_Isend(text, bytes, tutti_handles.byte, 0, INJECT_TAG, quiet, sending) != MPI_SUCCESS)
+        return -1;
+    do { /* it is here already */
+        code = tutti_real.MPI_Improbe(0, INJECT_TAG, quiet, &flag, message, MPI_STATUS_IGNORE);
+    } while (code == MPI_SUCCESS && !flag);
+    return code == MPI_SUCCESS ? 0 : -1;
+}
+
+void tutti_own_end(int persistent, MPI_Request *request)
+{
+    TUTTI_INSIDE();
+    tutti_real.MPI_Wait(request, MPI_STATUS_IGNORE);
+    if (persistent)
+        tutti_real.MPI_Request_free(request);
+}
+
+void tutti_own_release(int tag)
+{
+    pthread_mutex_lock(&lock);
+    free_tags[tags_free++] = tag;
+    pthread_mutex_unlock(&lock);
+}
+
+void tutti_own_close(int idle)
+{
+    end_pulse();
+    if (made && idle)
+        tutti_real.MPI_Comm_free(&self);
+    made = 0;
+    free(free_tags);
+    free_tags = NULL;
+    tags_free = tags_used = 0;
+}

@@ -1,0 +1,33 @@
+/* Requests that Tutti completes: receives of nothing from this process on a communicator of Tutti's own, which a
+ * message ends. So they are real requests, that any completion call of the MPI takes, among others and in any order. */
+#ifndef TUTTI_MPI_OWN_H
+#define TUTTI_MPI_OWN_H
+
+#include "mpi/real/door.h"
+
+/* After MPI_Init. */
+void tutti_own_open(void);
+/* Local. 0, or -1 where there are no more. A persistent one is started as any. */
+int tutti_own_request(int persistent, MPI_Request *request, int *tag);
+/* Makes the MPI bring its own calls on, whatever messages have come that nobody has asked for. Never waits. */
+void tutti_own_progress(void);
+/* The active request of this tag completes. Made while the step is still open, so that nobody is inside MPI_Wait for
+ * it: a thread of MPICH 4.0 that waits does not see what another one has sent to its own process. */
+void tutti_own_complete(int tag);
+/* Gives the MPI a message from this process to itself, which it has matched on return. The text stays until `sending`
+ * is complete. One call at a time. 0, or -1. */
+int tutti_own_inject(const void *text, int bytes, MPI_Message *message, MPI_Request *sending);
+/* Nothing will come for the tag. */
+void tutti_own_release(int tag);
+/* After tutti_own_complete(), of a request that the program has freed: ends it. It is not freed before, since MPICH 4.0
+ * forgets that such a receive is still posted. */
+void tutti_own_end(int persistent, MPI_Request *request);
+/* The communicator of this process alone, which returns its errors: for questions that may be errors. */
+MPI_Comm tutti_own_quiet(void);
+/* 1 where the MPI takes the type for messages: it has it, and it is committed. No call says so: the MPI is asked by a
+ * broadcast from this process to nobody, which moves nothing. */
+int tutti_own_asks(MPI_Datatype type);
+/* Before MPI_Finalize; idle: none is open. */
+void tutti_own_close(int idle);
+
+#endif

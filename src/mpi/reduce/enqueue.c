@@ -1,0 +1,170 @@
+/* Reductions in stream order: everything is checked on this rank, then the kernels go into the communicator's stream.
+ */
+#include <stdlib.h>
+
+#include "core/log.h"
+#include "mpi/comm/comms.h"
+#include "mpi/real/errors.h"
+#include "mpi/real/handles.h"
+#include "mpi/reduce/enqueue.h"
+#include "mpi/reduce/reduction.h"
+
+static int refuse(const struct tutti_asked *asked, int code, const char *why)
+{
+    tutti_error("%s: %s", asked->name, why);
+    tutti_count(asked->name, "refused", why);
+    return tutti_fail_comm(asked->comm, code);
+}
+
+/* 1 where kernels on `gpu` reach the buffer. */
+static int reached(const void *buffer, int gpu)
+{
+    struct tutti_memory memory;
+    tutti_door.device->classify(buffer, &memory);
+    if (memory.kind == TUTTI_MEMORY_HOST)
+        return 0;
+    return memory.kind != TUTTI_MEMORY_DEVICE || memory.gpu < 0 || gpu < 0 || memory.gpu == gpu;
+}
+
+/* Elements of this rank's contribution and result, and the counts of a reduce-scatter. What is wrong, or NULL. */
+static const char *read_counts(const struct tutti_asked *asked, const struct tutti_team *team, size_t size,
+                               size_t counts[], struct tutti_reduce *call)
+{
+    static const char negative[] = "a negative number of elements", many[] = "more elements than any memory has";
+    size_t total = 0, each = (size_t)asked->count, bytes;
+    int scatter = asked->collective == TUTTI_COLLECTIVE_REDUCE_SCATTER;
+    int ranks = scatter || asked->collective == TUTTI_COLLECTIVE_REDUCE_SCATTER_BLOCK ? team->size : 1;
+    if (!scatter && asked->count < 0)
+        return negative;
+    if (scatter && !asked->recvcounts)
+        return "no recvcounts";
+    for (int r = 0; r < ranks; r++) {
+        if (scatter) {
+            MPI_Count count =
+                asked->large ? ((const MPI_Count *)asked->recvcounts)[r] : ((const int *)asked->recvcounts)[r];
+            if (count < 0)
+                return negative;
+            counts[r] = each = (size_t)count;
+        }
+        if (__builtin_add_overflow(total, each, &total))
+            return many;
+    }
+    if (__builtin_mul_overflow(total, size, &bytes) || bytes > PTRDIFF_MAX)
+        return many;
+    call->count = total;
+    call->counts = scatter ? counts : NULL;
+    return NULL;
+}
+
+/* Buffers of the call; what is wrong, or NULL. */
+static const char *read_buffers(const struct tutti_asked *asked, const struct tutti_comm *state,
+                                struct tutti_reduce *call)
+{
+    const struct tutti_team *team = state->team;
+    int gets = tutti_result_of(call, team->rank, team->size).count > 0;
+    int in_place = asked->sendbuf == MPI_IN_PLACE, gpu = state->stream->gpu;
+    if (in_place && asked->collective == TUTTI_COLLECTIVE_REDUCE && !gets)
+        return "MPI_IN_PLACE on a rank that is not the root";
+    call->in = in_place ? asked->recvbuf : asked->sendbuf;
+    call->out = gets || in_place ? asked->recvbuf : NULL;
+    if (asked->recvbuf == MPI_IN_PLACE && call->out)
+        return "MPI_IN_PLACE as recvbuf";
+    if (!call->in || !reached(call->in, gpu))
+        return in_place ? "recvbuf is not memory that kernels of the stream's GPU reach (device, managed or pinned)"
+                        : "sendbuf is not memory that kernels of the stream's GPU reach (device, managed or pinned)";
+    if (gets && call->out != call->in && (!call->out || !reached(call->out, gpu)))
+        return "recvbuf is not memory that kernels of the stream's GPU reach (device, managed or pinned)";
+    return NULL;
+}
+
+/* The contribution of a single rank is the result, or there is none. */
+static int enqueue_alone(const struct tutti_reduce *call, struct tutti_stream *stream, const char **why)
+{
+    *why = "copy";
+    if (call->collective == TUTTI_COLLECTIVE_EXSCAN || call->collective == TUTTI_COLLECTIVE_BARRIER ||
+        call->in == call->out)
+        return TUTTI_OK;
+    return tutti_door.device->copy(stream, call->out, call->in, call->count * tutti_type_size(call->type));
+}
+
+static int put(const struct tutti_asked *asked, const struct tutti_comm *state, const struct tutti_reduce *call)
+{
+    struct tutti_stream *stream = state->stream->stream;
+    const char *why = "";
+    tutti_inside++;
+    int status =
+        state->team->size == 1 ? enqueue_alone(call, stream, &why) : tutti_enqueue(state->team, call, stream, &why);
+    tutti_inside--;
+    if (likely(status == TUTTI_OK)) {
+        tutti_count(asked->name, "accelerated", why);
+        return MPI_SUCCESS;
+    }
+    if (status == TUTTI_ERR_UNAVAILABLE)
+        return refuse(asked, MPI_ERR_UNSUPPORTED_OPERATION,
+                      "no algorithm can do this call in stream order: are they left out by TUTTI_RULES?");
+    return refuse(asked, tutti_error_code(status), tutti_status_text(status));
+}
+
+static int enqueue(const struct tutti_asked *asked)
+{
+    if (unlikely(!tutti_door.on))
+        return MPI_ERR_UNSUPPORTED_OPERATION;
+    const struct tutti_comm *state = asked->comm == tutti_handles.no_comm ? NULL : tutti_comm_find(asked->comm);
+    if (unlikely(!state || !state->stream)) {
+        /* A handle that is none cannot be asked for its error handler. */
+        tutti_error("%s: the communicator has no stream: make it by MPIX_Stream_comm_create", asked->name);
+        return asked->comm == tutti_handles.no_comm ? tutti_fail_self(MPI_ERR_COMM)
+                                                    : tutti_fail_comm(asked->comm, MPI_ERR_COMM);
+    }
+    const struct tutti_team *team = state->team;
+    struct tutti_reduce call = {.collective = asked->collective,
+                                .root = asked->root,
+                                .type = TUTTI_TYPE_U32,
+                                .op = TUTTI_OP_SUM,
+                                .kind = TUTTI_ARRIVAL_DEVICE,
+                                .gpu = state->stream->gpu,
+                                .host_ok = 1};
+    if (asked->collective == TUTTI_COLLECTIVE_BARRIER)
+        return put(asked, state, &call);
+    const struct tutti_type_row *type = tutti_type_find(asked->datatype);
+    int operation = tutti_op_find(asked->op);
+    if (!type)
+        return refuse(asked, MPI_ERR_TYPE, "kernels do not reduce this datatype");
+    if (operation == TUTTI_OP_NONE || !(type->legal >> operation & 1))
+        return refuse(asked, MPI_ERR_OP, tutti_not_reducible(type, operation));
+    if (asked->collective == TUTTI_COLLECTIVE_REDUCE && (asked->root < 0 || asked->root >= team->size))
+        return refuse(asked, MPI_ERR_ROOT, "the root is no rank of the communicator");
+    call.type = type->type;
+    call.op = operation;
+    call.host_ok = type->host_ok;
+    size_t counts[TUTTI_MAX_RANKS]; /* a team that is open has no more */
+    const char *wrong = read_counts(asked, team, tutti_type_size(type->type), counts, &call);
+    if (wrong)
+        return refuse(asked, MPI_ERR_COUNT, wrong);
+    if (call.count == 0)
+        return MPI_SUCCESS;
+    wrong = read_buffers(asked, state, &call);
+    return wrong ? refuse(asked, MPI_ERR_BUFFER, wrong) : put(asked, state, &call);
+}
+
+int tutti_door_MPIX_Barrier_enqueue(MPI_Comm comm)
+{
+    const struct tutti_asked asked = {
+        .collective = TUTTI_COLLECTIVE_BARRIER, .name = "MPIX_Barrier_enqueue", .comm = comm};
+    return enqueue(&asked);
+}
+
+#define ASKED(id, call, ...)                                                                                           \
+    const struct tutti_asked asked = {.collective = TUTTI_COLLECTIVE_##id,                                             \
+                                      .large = sizeof(COUNT) > sizeof(int),                                            \
+                                      .name = TEXT(call),                                                              \
+                                      .sendbuf = sendbuf,                                                              \
+                                      .recvbuf = recvbuf,                                                              \
+                                      .datatype = datatype,                                                            \
+                                      .op = op,                                                                        \
+                                      .comm = comm,                                                                    \
+                                      __VA_ARGS__};                                                                    \
+    return enqueue(&asked)
+
+#define WIDTHS_OF "mpi/reduce/enqueue.inc"
+#include "mpi/real/widths.inc"

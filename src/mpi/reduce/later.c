@@ -1,0 +1,175 @@
+#include "mpi/reduce/later.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#include "core/log.h"
+#include "mpi/comm/comms.h"
+#include "mpi/real/errors.h"
+#include "mpi/real/handles.h"
+#include "mpi/real/rows.h"
+#include "mpi/reduce/nonblocking.h"
+
+enum { DATATYPE, SENDTYPE, RECVTYPE, TYPES };
+
+/* 1 where a nonblocking reduction of the communicator, or what came after it, has not been given to the MPI yet. */
+static int not_its_turn(MPI_Comm comm)
+{
+    if (likely(!tutti_nonblocking_busy()) || comm == tutti_handles.no_comm)
+        return 0;
+    struct tutti_comm *state = tutti_comm_find(comm);
+    return state && atomic_load_explicit(&state->queued, memory_order_acquire) > 0;
+}
+
+static MPI_Datatype *type_of(struct tutti_later *later, int which)
+{
+    return which == DATATYPE ? &later->datatype : which == SENDTYPE ? &later->sendtype : &later->recvtype;
+}
+
+/* The program may free its types as soon as the call returns. 0: no memory. */
+static int hold(struct tutti_later *later)
+{
+    for (int i = 0; i < TYPES; i++) {
+        MPI_Datatype *type = type_of(later, i), own;
+        if (*type == tutti_handles.no_type || tutti_type_find(*type))
+            continue;
+        if (tutti_real.MPI_Type_dup(*type, &own) != MPI_SUCCESS)
+            return 0;
+        *type = own;
+        later->held |= 1 << i;
+    }
+    return 1;
+}
+
+int tutti_later_start(struct tutti_later *later, MPI_Request *request)
+{
+    later->request = request;
+    int code = later->start(later);
+    tutti_later_free(later);
+    return code;
+}
+
+void tutti_later_free(struct tutti_later *later)
+{
+    for (int i = 0; i < TYPES; i++) {
+        if (later->held >> i & 1)
+            tutti_real.MPI_Type_free(type_of(later, i));
+    }
+    free(later);
+}
+
+static struct tutti_later *new_later(const char *name, int (*start)(struct tutti_later *later))
+{
+    struct tutti_later *later = calloc(1, sizeof *later);
+    if (!later)
+        return NULL;
+    later->name = name;
+    later->start = start;
+    later->datatype = later->sendtype = later->recvtype = tutti_handles.no_type;
+    return later;
+}
+
+static int put(struct tutti_later *later, MPI_Comm comm, MPI_Request *request)
+{
+    TUTTI_INSIDE();
+    if (later && hold(later) && tutti_open_later(later, comm, request))
+        return MPI_SUCCESS;
+    if (later)
+        tutti_later_free(later);
+    tutti_error("out of memory for a nonblocking collective that has to wait for its turn");
+    return tutti_fail_comm(comm, MPI_ERR_NO_MEM);
+}
+
+#define HOW_MPI_Ibarrier               LATER, 0
+#define HOW_MPI_Comm_idup              LATER, 0
+#define HOW_MPI_Ibcast                 LATER, 0
+#define HOW_MPI_Ibcast_c               LATER, 0
+#define HOW_MPI_Igather                LATER, 0
+#define HOW_MPI_Igather_c              LATER, 0
+#define HOW_MPI_Igatherv               LATER, 0
+#define HOW_MPI_Igatherv_c             LATER, 0
+#define HOW_MPI_Iscatter               LATER, 0
+#define HOW_MPI_Iscatter_c             LATER, 0
+#define HOW_MPI_Iscatterv              LATER, 0
+#define HOW_MPI_Iscatterv_c            LATER, 0
+#define HOW_MPI_Iallgather             LATER, 0
+#define HOW_MPI_Iallgather_c           LATER, 0
+#define HOW_MPI_Iallgatherv            LATER, 0
+#define HOW_MPI_Iallgatherv_c          LATER, 0
+#define HOW_MPI_Ialltoall              LATER, 0
+#define HOW_MPI_Ialltoall_c            LATER, 0
+#define HOW_MPI_Ialltoallv             LATER, 0
+#define HOW_MPI_Ialltoallv_c           LATER, 0
+#define HOW_MPI_Ialltoallw             LATER, 0
+#define HOW_MPI_Ialltoallw_c           LATER, 0
+#define HOW_MPI_Ineighbor_allgather    LATER, 0
+#define HOW_MPI_Ineighbor_allgather_c  LATER, 0
+#define HOW_MPI_Ineighbor_allgatherv   LATER, 0
+#define HOW_MPI_Ineighbor_allgatherv_c LATER, 0
+#define HOW_MPI_Ineighbor_alltoall     LATER, 0
+#define HOW_MPI_Ineighbor_alltoall_c   LATER, 0
+#define HOW_MPI_Ineighbor_alltoallv    LATER, 0
+#define HOW_MPI_Ineighbor_alltoallv_c  LATER, 0
+#define HOW_MPI_Ineighbor_alltoallw    LATER, 0
+#define HOW_MPI_Ineighbor_alltoallw_c  LATER, 0
+
+/* Each argument into its field, and out again. */
+#define EACH_1(DO, a)                               DO(a)
+#define EACH_2(DO, a, ...)                          DO(a) EACH_1(DO, __VA_ARGS__)
+#define EACH_3(DO, a, ...)                          DO(a) EACH_2(DO, __VA_ARGS__)
+#define EACH_4(DO, a, ...)                          DO(a) EACH_3(DO, __VA_ARGS__)
+#define EACH_5(DO, a, ...)                          DO(a) EACH_4(DO, __VA_ARGS__)
+#define EACH_6(DO, a, ...)                          DO(a) EACH_5(DO, __VA_ARGS__)
+#define EACH_7(DO, a, ...)                          DO(a) EACH_6(DO, __VA_ARGS__)
+#define EACH_8(DO, a, ...)                          DO(a) EACH_7(DO, __VA_ARGS__)
+#define EACH_9(DO, a, ...)                          DO(a) EACH_8(DO, __VA_ARGS__)
+#define EACH_10(DO, a, ...)                         DO(a) EACH_9(DO, __VA_ARGS__)
+#define TENTH(a, b, c, d, e, f, g, h, i, j, n, ...) n
+#define EACH_OF(DO, ...)                                                                                               \
+    TENTH(__VA_ARGS__, EACH_10, EACH_9, EACH_8, EACH_7, EACH_6, EACH_5, EACH_4, EACH_3, EACH_2, EACH_1, )              \
+    (DO, __VA_ARGS__)
+#define OUT_1(a)       later->a
+#define OUT_2(a, ...)  later->a, OUT_1(__VA_ARGS__)
+#define OUT_3(a, ...)  later->a, OUT_2(__VA_ARGS__)
+#define OUT_4(a, ...)  later->a, OUT_3(__VA_ARGS__)
+#define OUT_5(a, ...)  later->a, OUT_4(__VA_ARGS__)
+#define OUT_6(a, ...)  later->a, OUT_5(__VA_ARGS__)
+#define OUT_7(a, ...)  later->a, OUT_6(__VA_ARGS__)
+#define OUT_8(a, ...)  later->a, OUT_7(__VA_ARGS__)
+#define OUT_9(a, ...)  later->a, OUT_8(__VA_ARGS__)
+#define OUT_10(a, ...) later->a, OUT_9(__VA_ARGS__)
+#define OUT_OF(...)                                                                                                    \
+    TENTH(__VA_ARGS__, OUT_10, OUT_9, OUT_8, OUT_7, OUT_6, OUT_5, OUT_4, OUT_3, OUT_2, OUT_1, )                        \
+    (__VA_ARGS__)
+#define KEEP(x)       later->x = x;
+#define KEEP_ALL(...) EACH_OF(KEEP, __VA_ARGS__)
+
+#define MADE(how, form, name, parameters, arguments)                                                                   \
+    static int(*just_##name) parameters;                                                                               \
+    static int start_##name(struct tutti_later *later)                                                                 \
+    {                                                                                                                  \
+        return just_##name(OUT_OF arguments);                                                                          \
+    }                                                                                                                  \
+    static int later_##name parameters                                                                                 \
+    {                                                                                                                  \
+        if (likely(!not_its_turn(comm)))                                                                               \
+            return just_##name arguments;                                                                              \
+        struct tutti_later *later = new_later(#name, start_##name);                                                    \
+        if (later) {                                                                                                   \
+            KEEP_ALL arguments                                                                                         \
+        }                                                                                                              \
+        return put(later, comm, request);                                                                              \
+    }
+#define TUTTI_EACH(kind, name, errors, buffers, parameters, arguments) ROW(HOW_##name, name, parameters, arguments)
+#include "mpi/real/calls.inc"
+
+#undef MADE
+#define MADE(how, form, name, parameters, arguments)                                                                   \
+    just_##name = tutti_real.name;                                                                                     \
+    tutti_real.name = later_##name;
+
+void tutti_calls_later(void)
+{
+#define TUTTI_EACH(kind, name, errors, buffers, parameters, arguments) ROW(HOW_##name, name, parameters, arguments)
+#include "mpi/real/calls.inc"
+}

@@ -1,0 +1,30 @@
+/* Nonblocking collectives that must not overtake a nonblocking reduction of their communicator: while it is not known
+ * who makes that, they are written down, get a request of Tutti's own, and are started when their turn comes. */
+#ifndef TUTTI_MPI_LATER_H
+#define TUTTI_MPI_LATER_H
+
+#include "mpi/real/door.h"
+
+/* The arguments of a call, by the names that calls.def gives them. */
+struct tutti_later {
+    int (*start)(struct tutti_later *later);
+    const char *name;
+    const void *sendbuf;
+    void *recvbuf, *buffer;
+    MPI_Count count, sendcount, recvcount;
+    const void *sendcounts, *recvcounts, *displs, *sdispls, *rdispls;
+    MPI_Datatype datatype, sendtype, recvtype;
+    const MPI_Datatype *sendtypes, *recvtypes;
+    int root;
+    MPI_Comm comm, *newcomm;
+    MPI_Request *request;
+    int held; /* bits: datatype, sendtype, recvtype are duplicates */
+};
+
+/* Starts the call; an MPI code. Then, or where it was never started, gives back what it holds. */
+int tutti_later_start(struct tutti_later *later, MPI_Request *request);
+void tutti_later_free(struct tutti_later *later);
+/* Replaces the MPI's calls by those that look whose turn it is. */
+void tutti_calls_later(void);
+
+#endif

@@ -1,0 +1,91 @@
+/* Nonblocking reductions that are not simply the MPI's. A worker thread of the communicator runs them over the twin of
+ * its team. Where some rank brings host memory, or kernels cannot reduce the type, the MPI does, through host memory.
+ *
+ * The program's request is a receive from this process on a communicator of Tutti's own, which a message completes: so
+ * it is a real request, that any completion call of the MPI takes, among others and in any order. The MPI is called on
+ * the program's threads alone: from starting calls, and wherever they wait or complete, by the progress engine. */
+#ifndef TUTTI_MPI_NONBLOCKING_H
+#define TUTTI_MPI_NONBLOCKING_H
+
+#include "coll/worker.h"
+#include "mpi/comm/comms.h"
+#include "mpi/reduce/reduction.h"
+#include "progress/engine.h"
+
+enum tutti_open_phase {
+    TUTTI_OPEN_IDLE,    /* persistent: not started */
+    TUTTI_OPEN_NEW,     /* not read yet */
+    TUTTI_OPEN_WORKING, /* a job of the communicator's worker */
+    TUTTI_OPEN_PASSED,  /* to be given to the MPI when its turn comes */
+    TUTTI_OPEN_REAL,    /* the MPI is at it */
+    TUTTI_OPEN_DONE     /* with `code`; the message that completes the request is on its way */
+};
+
+struct tutti_open {
+    struct tutti_open *next; /* in order of start, over all communicators */
+    enum tutti_open_phase phase;
+    struct tutti_asked asked;
+    void *counts; /* asked.recvcounts, where there are some: a program may use its own for something else */
+    struct tutti_later *later; /* not NULL: another call than a reduction */
+    struct tutti_comm *state;  /* NULL: the communicator is not known to Tutti, or has been freed since */
+    struct tutti_read read;
+    struct tutti_job job;
+    struct tutti_staging staging;
+    MPI_Request request; /* the program's */
+    MPI_Request real;    /* the MPI's own */
+    int tag;
+    int code;       /* DONE: for the program */
+    int status;     /* why, where the failure is Tutti's */
+    int freed;      /* the program has given the request up */
+    int known;      /* the communicator was in the table at the start */
+    int lists;      /* counts narrowed by large.c may belong to `real` */
+    int persistent; /* asked.comm is this request's own */
+    MPI_Comm comm;  /* that the program named: its error handler is called */
+};
+
+/* Calls that are open and not DONE. */
+extern struct tutti_step tutti_nonblocking_step;
+static inline int tutti_nonblocking_busy(void)
+{
+    return tutti_step_busy(&tutti_nonblocking_step);
+}
+
+/* The whole call, from reading to the error handler. Does not wait for other ranks. */
+int tutti_nonblocking(const struct tutti_asked *asked, MPI_Request *request);
+/* Before a communicator is freed: waits until it is known who makes each of its calls. */
+void tutti_nonblocking_leave(struct tutti_comm *state);
+/* Before MPI_Comm_free: waits until its calls have ended. */
+void tutti_nonblocking_before_free(MPI_Comm comm);
+/* In MPI_Finalize: waits, bounded, until nothing is open; then frees what this file holds. */
+void tutti_nonblocking_end(void);
+
+/* An entry whose request has completed: raises the error of the call on its communicator. Returns the code. */
+int tutti_open_deliver(const struct tutti_open *open);
+/* The program is through with a completed entry: frees it, or makes a persistent one idle. */
+void tutti_open_settle(struct tutti_open *open);
+/* MPI_Request_free of an entry, in any phase. */
+int tutti_open_free(struct tutti_open *open, MPI_Request *request);
+
+/* For persistent requests: a new entry with a request (a persistent receive where `persistent`), under watch; NULL
+ * without memory. start: once it is idle. */
+struct tutti_open *tutti_open_new(const struct tutti_asked *asked, int persistent);
+void tutti_open_start(struct tutti_open *open);
+/* A call of another kind that is started when those before it on the communicator have been. Takes over `later`; 0:
+ * no memory, and nothing was taken. */
+struct tutti_later;
+int tutti_open_later(struct tutti_later *later, MPI_Comm comm, MPI_Request *request);
+/* The MPI's own nonblocking call with these buffers. Returns its code. */
+int tutti_nonblocking_real(const struct tutti_asked *asked, const void *sendbuf, void *recvbuf, MPI_Request *request);
+
+/* open_request.c: puts the request of an entry under watch. A status. */
+int tutti_open_put(MPI_Request request, struct tutti_open *open, int persistent);
+
+/* lent.c: the type and the operator of a call stay until the end of it, also where the program frees them. 0 without
+ * memory. */
+int tutti_lend(const struct tutti_asked *asked);
+void tutti_lend_end(const struct tutti_asked *asked);
+
+/* The _init calls: collective. */
+int tutti_persistent(const struct tutti_asked *asked, MPI_Request *request);
+
+#endif

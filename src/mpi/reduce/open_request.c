@@ -1,0 +1,76 @@
+/* A call in Tutti's own list of open calls, under a request of Tutti's own. */
+#include "core/log.h"
+#include "mpi/real/errors.h"
+#include "mpi/reduce/nonblocking.h"
+#include "mpi/request/request.h"
+
+struct of_open {
+    struct tutti_open *open;
+};
+
+static struct tutti_open *of(const struct tutti_request *entry)
+{
+    return TUTTI_REQUEST_OF(struct of_open, entry)->open;
+}
+
+static int start(struct tutti_request *entry, MPI_Request *unused)
+{
+    struct tutti_open *open = of(entry);
+    (void)unused;
+    if (open->phase != TUTTI_OPEN_IDLE || !open->persistent) {
+        tutti_error("%s: MPI_Start of a request that is active", open->asked.name);
+        return tutti_fail_comm(open->comm, MPI_ERR_REQUEST);
+    }
+    {
+        TUTTI_INSIDE();
+        MPI_Request request = open->request;
+        int code = tutti_real.MPI_Start(&request);
+        if (code != MPI_SUCCESS)
+            return code;
+    }
+    tutti_open_start(open);
+    return MPI_SUCCESS;
+}
+
+static int cancel(struct tutti_request *entry, MPI_Request *request)
+{
+    (void)request;
+    tutti_error("MPI_Cancel: %s cannot be cancelled", of(entry)->asked.name);
+    return tutti_fail_comm(of(entry)->comm, MPI_ERR_REQUEST);
+}
+
+static int free_request(struct tutti_request *entry, MPI_Request *request)
+{
+    return tutti_open_free(of(entry), request);
+}
+
+static int deliver(struct tutti_request *entry, MPI_Status *status)
+{
+    (void)status;
+    return tutti_open_deliver(of(entry));
+}
+
+/* Frees the call, or makes a persistent one idle. */
+static void settle(struct tutti_request *entry)
+{
+    tutti_open_settle(of(entry));
+}
+
+static const struct tutti_request_kind kind = {.name = "open call",
+                                               .stays = 1,
+                                               .start = start,
+                                               .cancel = cancel,
+                                               .free = free_request,
+                                               .deliver = deliver,
+                                               .settle = settle,
+                                               .close = settle};
+
+int tutti_open_put(MPI_Request request, struct tutti_open *open, int persistent)
+{
+    struct tutti_request *entry = tutti_request_new(&kind, request, tutti_handles.world);
+    if (!entry)
+        return TUTTI_ERR_MEMORY;
+    TUTTI_REQUEST_OF(struct of_open, entry)->open = open;
+    entry->persistent = persistent;
+    return tutti_request_put(entry) == MPI_SUCCESS ? TUTTI_OK : TUTTI_ERR_MEMORY;
+}

@@ -1,0 +1,102 @@
+/* MPI_Reduce_local: memory that kernels reach is reduced by them, the rest by the MPI, device memory through the host.
+ * Half precision, which the MPI cannot reduce, is always Tutti's own. */
+#include "core/log.h"
+#include "kernels/reduce.h"
+#include "mpi/real/errors.h"
+#include "mpi/real/handles.h"
+#include "mpi/reduce/reduction.h"
+
+static int failed(const struct tutti_asked *asked, const char *what, int status)
+{
+    tutti_count(asked->name, "failed", tutti_status_text(status));
+    tutti_error("%s: %s failed: %s", asked->name, what, tutti_status_text(status));
+    return tutti_fail_self(tutti_error_code(status));
+}
+
+static int real_local(const struct tutti_asked *asked, const void *in, void *inout)
+{
+    return asked->large ? tutti_real.MPI_Reduce_local_c(in, inout, asked->count, asked->datatype, asked->op)
+                        : tutti_real.MPI_Reduce_local(in, inout, (int)asked->count, asked->datatype, asked->op);
+}
+
+/* On host memory: the MPI, or Tutti for what the MPI does not know (`type` and `operation` tell). */
+static int on_host(const struct tutti_asked *asked, const struct tutti_type_row *type, int operation, const void *in,
+                   void *inout)
+{
+    if (type && !type->host_ok) {
+        const void *const both[2] = {in, inout};
+        tutti_reduce_host(type->type, operation, 2, both, inout, (size_t)asked->count);
+        return MPI_SUCCESS;
+    }
+    TUTTI_INSIDE();
+    return real_local(asked, in, inout);
+}
+
+static int staged(const struct tutti_asked *asked, const struct tutti_type_row *type, int operation, const char *why)
+{
+    struct tutti_span in, inout = {0};
+    int alias = asked->sendbuf == asked->recvbuf, code = MPI_SUCCESS;
+    int status =
+        tutti_span_open(&in, alias ? MPI_IN_PLACE : asked->sendbuf, asked->count, asked->datatype, TUTTI_SPAN_IN);
+    if (status == TUTTI_OK)
+        status = tutti_span_open(&inout, asked->recvbuf, asked->count, asked->datatype, TUTTI_SPAN_IN | TUTTI_SPAN_OUT);
+    int used = in.staged || inout.staged;
+    if (status == TUTTI_OK)
+        code = on_host(asked, type, operation, alias ? inout.host : in.host, inout.host);
+    if (status == TUTTI_OK && code == MPI_SUCCESS)
+        status = tutti_span_out(&inout, -1);
+    struct tutti_staging both = {.in = in, .out = inout};
+    why = tutti_staging_how(&both, why);
+    tutti_span_close(&in);
+    tutti_span_close(&inout);
+    if (status != TUTTI_OK)
+        return failed(asked, "staging device memory", status);
+    tutti_count(asked->name, used ? "staged" : type && !type->host_ok ? "accelerated" : "passed", why);
+    return code;
+}
+
+static int reachable(const struct tutti_memory *memory)
+{
+    return memory->kind == TUTTI_MEMORY_DEVICE || memory->kind == TUTTI_MEMORY_MANAGED;
+}
+
+static int reduce_local(const struct tutti_asked *asked)
+{
+    const struct tutti_type_row *type = tutti_type_find(asked->datatype);
+    int operation = tutti_op_find(asked->op);
+    struct tutti_memory in, inout;
+    if (!type || operation == TUTTI_OP_NONE || !(type->legal >> operation & 1))
+        return staged(asked, NULL, operation, tutti_not_reducible(type, operation));
+    if (!asked->sendbuf || !asked->recvbuf || asked->sendbuf == MPI_IN_PLACE || asked->recvbuf == MPI_IN_PLACE)
+        return real_local(asked, asked->sendbuf, asked->recvbuf);
+    if (tutti_host_only())
+        return staged(asked, type, operation, "host memory");
+    tutti_door.device->classify(asked->sendbuf, &in);
+    tutti_door.device->classify(asked->recvbuf, &inout);
+    if (!reachable(&in) || !reachable(&inout))
+        return staged(asked, type, operation, "host memory");
+    if (asked->sendbuf == asked->recvbuf) /* the MPI may refuse it */
+        return staged(asked, type, operation, "equal buffers");
+    if (in.gpu >= 0 && inout.gpu >= 0 && in.gpu != inout.gpu)
+        return staged(asked, type, operation, "memory of two GPUs");
+    tutti_inside++;
+    int status = tutti_reduce_local(inout.gpu >= 0 ? inout.gpu : in.gpu, asked->sendbuf, asked->recvbuf,
+                                    (size_t)asked->count, type->type, operation);
+    tutti_inside--;
+    if (status == TUTTI_ERR_UNAVAILABLE)
+        return staged(asked, type, operation, "no kernel");
+    if (status != TUTTI_OK)
+        return failed(asked, "the kernel", status);
+    tutti_count(asked->name, "accelerated", "kernel");
+    return MPI_SUCCESS;
+}
+
+/* 0: half precision. */
+static inline int known_to_mpi(MPI_Datatype datatype)
+{
+    const struct tutti_type_row *type = tutti_type_find(datatype);
+    return !type || type->host_ok;
+}
+
+#define WIDTHS_OF "mpi/reduce/reduce_local.inc"
+#include "mpi/real/widths.inc"

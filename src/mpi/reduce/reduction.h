@@ -1,0 +1,109 @@
+/* The family of reductions as programs call it: both widths of counts, blocking or not. A call is written down as it
+ * came, then read: untouched, staged, or a call of the communicator's team. */
+#ifndef TUTTI_MPI_REDUCTION_H
+#define TUTTI_MPI_REDUCTION_H
+
+#include "coll/coll.h"
+#include "mpi/bounce/stage.h"
+#include "mpi/real/handles.h"
+
+/* What the program asks for; nothing of it is checked. */
+struct tutti_asked {
+    enum tutti_collective collective;
+    int large;        /* 1: the _c form */
+    const char *name; /* static */
+    const void *sendbuf;
+    void *recvbuf;
+    MPI_Count count;        /* REDUCE_SCATTER_BLOCK: of one segment; REDUCE_SCATTER: not used */
+    const void *recvcounts; /* REDUCE_SCATTER alone: the program's array, of int, or of MPI_Count where large */
+    int root;               /* REDUCE alone */
+    MPI_Datatype datatype;
+    MPI_Op op;
+    MPI_Comm comm;
+};
+
+/* What is to become of a call. */
+enum tutti_reading {
+    TUTTI_READ_UNTOUCHED, /* goes to the MPI as it is: nothing to do, or an error that the MPI finds by itself */
+    TUTTI_READ_STAGED,    /* goes to the MPI, device buffers through host memory; `why` says the reason */
+    TUTTI_READ_FAILED,    /* the communicator has failed with `status` */
+    TUTTI_READ_TEAM       /* `call` is for tutti_collective() over `team` */
+};
+/* Not to be copied: call.counts may point into it. */
+struct tutti_read {
+    const char *why;
+    int status;
+    struct tutti_team *team;
+    int early; /* 1: it was being made still */
+    struct tutti_reduce call;
+    size_t *many, few[TUTTI_MAX_RANKS]; /* REDUCE_SCATTER: counts */
+};
+/* Collective over the communicator at its first reduction, else local. tutti_read_end() frees what it took. */
+enum tutti_reading tutti_read(const struct tutti_asked *asked, struct tutti_read *out);
+/* Local: the same for a nonblocking call. The team may be one that is not whole yet. */
+enum tutti_reading tutti_read_nonblocking(const struct tutti_asked *asked, struct tutti_read *out);
+void tutti_read_end(struct tutti_read *read);
+
+/* Why kernels cannot reduce the pair; static text. type: NULL where the type has none. */
+const char *tutti_not_reducible(const struct tutti_type_row *type, int operation);
+
+/* Gives the call to the MPI, blocking, with these buffers; does not raise tutti_inside. Returns the MPI's code. */
+int tutti_asked_real(const struct tutti_asked *asked, const void *sendbuf, void *recvbuf);
+
+/* The buffers of a call that the MPI reduces: those in device memory are replaced by host memory. Buffers that are not
+ * significant on this rank are not looked at. */
+struct tutti_staging {
+    const void *sendbuf; /* for the MPI */
+    void *recvbuf;
+    int staged; /* 0: both are the program's own */
+    MPI_Count results;
+    struct tutti_span in, out;
+};
+/* Local. Copies in; returns a status of Tutti, and holds nothing after a failure. */
+int tutti_staging_open(struct tutti_staging *staging, const struct tutti_asked *asked);
+/* Local. Where `code` is MPI_SUCCESS copies the results out; gives the host memory back. Returns a status of Tutti. */
+int tutti_staging_close(struct tutti_staging *staging, int code);
+/* Why it was staged, for the counters: `why`, and whether a kernel packs the elements. */
+const char *tutti_staging_how(const struct tutti_staging *staging, const char *why);
+/* Says that staging failed and raises it on the call's communicator; returns the code. */
+int tutti_staging_failed(const struct tutti_asked *asked, int status);
+
+/* The whole blocking call, from reading to the error handler. Returns the code for the program. */
+int tutti_reduction(const struct tutti_asked *asked);
+
+/* 1 while this process cannot have memory of the device. */
+static inline int tutti_host_only(void)
+{
+    return !tutti_door.device || !tutti_door.device->active();
+}
+
+/* 1 where the MPI refuses to reduce from a buffer into the same one. */
+static inline int tutti_alias_is_refused(enum tutti_collective collective, MPI_Count count)
+{
+#ifdef TUTTI_FRONT_OPENMPI
+    if (collective == TUTTI_COLLECTIVE_REDUCE)
+        return 1;
+#endif
+    return tutti_door.strict_alias ||
+           (tutti_door.strict_allreduce && collective == TUTTI_COLLECTIVE_ALLREDUCE && count > 1);
+}
+/* The same of a whole call on this rank: the MPI may have its buffers as they are. */
+int tutti_alias_of_call_is_refused(const struct tutti_asked *asked);
+
+/* 1 where the buffers show none of the errors that the MPI finds by itself, before it talks to anybody. `gets`: this
+ * rank has a result. */
+static inline int tutti_buffers_fine(enum tutti_collective collective, const void *sendbuf, const void *recvbuf,
+                                     MPI_Count count, int gets)
+{
+    int reduce = collective == TUTTI_COLLECTIVE_REDUCE;
+    if (unlikely(!sendbuf))
+        return 0;
+    if (sendbuf == MPI_IN_PLACE)
+        return (gets || !reduce) && recvbuf && recvbuf != MPI_IN_PLACE;
+    int alias = unlikely(sendbuf == recvbuf) && tutti_alias_is_refused(collective, count);
+    if (!gets)
+        return reduce || !alias;
+    return recvbuf && recvbuf != MPI_IN_PLACE && !alias;
+}
+
+#endif

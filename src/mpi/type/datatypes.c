@@ -1,0 +1,296 @@
+#include "mpi/type/datatypes.h"
+
+#include <limits.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#include "core/log.h"
+#include "mpi/real/handles.h"
+#include "mpi/real/own.h"
+#include "mpi/type/describe.h"
+
+static int keyval = MPI_KEYVAL_INVALID;
+static int open_now; /* between MPI_Init and MPI_Finalize; attributes may be deleted later */
+/* Made one at a time: of two attributes set, the MPI would delete the first while it is used. Never taken inside the
+ * MPI's callbacks, unlike the other one. */
+static pthread_mutex_t making = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of the lists */
+static struct tutti_layout *all, *gone;
+static struct tutti_layout *predefined[TUTTI_TYPE_SLOTS]; /* written once each, read without a lock */
+
+static void list_in(struct tutti_layout **list, struct tutti_layout *layout)
+{
+    layout->next = *list;
+    layout->at = list;
+    if (*list)
+        (*list)->at = &layout->next;
+    *list = layout;
+}
+
+static void list_out(struct tutti_layout *layout)
+{
+    *layout->at = layout->next;
+    if (layout->next)
+        layout->next->at = layout->at;
+}
+
+static void destroy(struct tutti_layout *layout)
+{
+    MPI_Datatype packed = atomic_load(&layout->packed);
+    if (packed != tutti_handles.no_type)
+        tutti_real.MPI_Type_free(&packed);
+    if (layout->plan)
+        tutti_plan_drop(layout->plan);
+    free(layout);
+}
+
+/* Not in the callback: it may run inside any call, under locks of the MPI, and dropping a plan may take a while. */
+static void bury(void)
+{
+    pthread_mutex_lock(&lock);
+    struct tutti_layout *mine = gone;
+    gone = NULL;
+    pthread_mutex_unlock(&lock);
+    while (mine) {
+        struct tutti_layout *next = mine->next;
+        destroy(mine);
+        mine = next;
+    }
+}
+
+static int on_delete(MPI_Datatype type, int key, void *value, void *extra)
+{
+    (void)type;
+    (void)key;
+    (void)extra;
+    pthread_mutex_lock(&lock);
+    if (open_now) {
+        list_out(value);
+        list_in(&gone, value);
+    }
+    pthread_mutex_unlock(&lock);
+    return MPI_SUCCESS;
+}
+
+/* A duplicate is read again at its commit or first use. */
+static int on_copy(MPI_Datatype type, int key, void *extra, void *in, void *out, int *flag)
+{
+    (void)type;
+    (void)key;
+    (void)extra;
+    (void)in;
+    (void)out;
+    *flag = 0;
+    return MPI_SUCCESS;
+}
+
+/* ---- making ---- */
+
+static int measure(struct tutti_layout *layout, MPI_Datatype type)
+{
+    MPI_Count lower;
+    return tutti_real.MPI_Type_size_x(type, &layout->size) == MPI_SUCCESS &&
+           tutti_real.MPI_Type_get_extent_x(type, &lower, &layout->extent) == MPI_SUCCESS &&
+           tutti_real.MPI_Type_get_true_extent_x(type, &layout->true_lower, &layout->true_extent) == MPI_SUCCESS;
+}
+
+/* The MPI's own numbers must come out of the plan. Not its true bounds: Open MPI's are wrong for a stride of minus one
+ * byte, and MPICH counts parts of no bytes. */
+static int agrees(const struct tutti_layout *layout)
+{
+    const struct tutti_plan *plan = layout->plan;
+    return layout->size == (MPI_Count)plan->size && (layout->size == 0 || layout->extent == plan->extent);
+}
+
+static int is_in_order(const struct tutti_plan *plan)
+{
+    return plan && plan->segments == 1 && plan->segment[0].dims == 0 && plan->segment[0].entries == 0 &&
+           plan->segment[0].block == plan->size;
+}
+
+static void plan_of(struct tutti_layout *layout, MPI_Datatype type)
+{
+    struct tutti_reading reading;
+    const struct tutti_description *what;
+    int status = tutti_describe(&reading, type, &what);
+    layout->why = reading.why;
+    layout->basic = reading.basic;
+    if (status == TUTTI_OK) {
+        status = tutti_plan_build(what, &layout->plan);
+        layout->why = status == TUTTI_ERR_MEMORY ? "no memory for a plan" : "a layout beyond plans";
+        if (status != TUTTI_OK)
+            layout->plan = NULL;
+    }
+    tutti_describe_end(&reading);
+    if (layout->plan && !agrees(layout)) {
+        tutti_debug("a datatype's parts give size %llu and extent %lld, but the MPI says %lld and %lld",
+                    (unsigned long long)layout->plan->size, (long long)layout->plan->extent, (long long)layout->size,
+                    (long long)layout->extent);
+        layout->why = "the MPI's bounds differ";
+        tutti_plan_drop(layout->plan);
+        layout->plan = NULL;
+    }
+    if (layout->plan && layout->size > 0) {
+        layout->true_lower = layout->plan->true_lower;
+        layout->true_extent = layout->plan->true_end - layout->plan->true_lower;
+    }
+    layout->in_order = is_in_order(layout->plan);
+    layout->solid = layout->in_order && layout->extent == layout->size;
+}
+
+static struct tutti_layout *make(MPI_Datatype type)
+{
+    struct tutti_layout *layout = calloc(1, sizeof *layout);
+    if (!layout)
+        return NULL;
+    atomic_store(&layout->packed, tutti_handles.no_type);
+    layout->handle = type;
+    if (!measure(layout, type)) {
+        free(layout);
+        return NULL;
+    }
+    plan_of(layout, type);
+    return layout;
+}
+
+static struct tutti_layout **slot_of(MPI_Datatype type)
+{
+    size_t i = tutti_hash((uint64_t)(uintptr_t)type, TUTTI_TYPE_SLOTS);
+    for (size_t n = 0; n < TUTTI_TYPE_SLOTS; n++, i = (i + 1) & (TUTTI_TYPE_SLOTS - 1)) {
+        struct tutti_layout *there = __atomic_load_n(&predefined[i], __ATOMIC_ACQUIRE);
+        if (!there || there->handle == type)
+            return &predefined[i];
+    }
+    return NULL;
+}
+
+static struct tutti_layout *by_attribute(MPI_Datatype type)
+{
+    void *value = NULL;
+    int flag = 0;
+    if (tutti_real.MPI_Type_get_attr(type, keyval, &value, &flag) != MPI_SUCCESS || !flag)
+        return NULL;
+    return value;
+}
+
+/* The mutex of making is held. */
+static struct tutti_layout *make_once(MPI_Datatype type)
+{
+    struct tutti_layout **slot = NULL, *layout;
+    if (tutti_type_predefined(type)) {
+        if (!(slot = slot_of(type)) || *slot)
+            return slot ? *slot : NULL;
+    } else if ((layout = by_attribute(type)) != NULL) {
+        return layout;
+    }
+    if (!(layout = make(type)))
+        return NULL;
+    layout->derived = !slot;
+    pthread_mutex_lock(&lock);
+    list_in(&all, layout);
+    pthread_mutex_unlock(&lock);
+    if (slot) {
+        __atomic_store_n(slot, layout, __ATOMIC_RELEASE);
+    } else if (tutti_real.MPI_Type_set_attr(type, keyval, layout) != MPI_SUCCESS) {
+        pthread_mutex_lock(&lock);
+        list_out(layout);
+        pthread_mutex_unlock(&lock);
+        destroy(layout);
+        return NULL;
+    }
+    return layout;
+}
+
+struct tutti_layout *tutti_layout_of(MPI_Datatype type)
+{
+    struct tutti_layout **slot = slot_of(type), *layout = slot ? __atomic_load_n(slot, __ATOMIC_ACQUIRE) : NULL;
+    if (layout)
+        return layout;
+    if (keyval == MPI_KEYVAL_INVALID || type == tutti_handles.no_type)
+        return NULL;
+    TUTTI_INSIDE();
+    if ((layout = by_attribute(type)) != NULL)
+        return layout;
+    bury();
+    pthread_mutex_lock(&making);
+    layout = make_once(type);
+    pthread_mutex_unlock(&making);
+    return layout;
+}
+
+int tutti_layout_committed(struct tutti_layout *layout, MPI_Datatype type)
+{
+    if (!layout->derived || atomic_load_explicit(&layout->committed, memory_order_relaxed))
+        return 1;
+    const int fine = tutti_own_asks(type);
+    atomic_store_explicit(&layout->committed, fine, memory_order_relaxed);
+    return fine;
+}
+
+/* ---- the packed form ---- */
+
+static int contiguous(MPI_Count count, MPI_Datatype of, MPI_Datatype *out)
+{
+    if (count <= INT_MAX)
+        return tutti_real.MPI_Type_contiguous((int)count, of, out) == MPI_SUCCESS;
+    return tutti_real.MPI_Type_contiguous_c && tutti_real.MPI_Type_contiguous_c(count, of, out) == MPI_SUCCESS;
+}
+
+int tutti_layout_packed(struct tutti_layout *layout, MPI_Datatype *out)
+{
+    MPI_Datatype made = atomic_load(&layout->packed), none = tutti_handles.no_type;
+    if (made == none) {
+        TUTTI_INSIDE();
+        if (!contiguous(layout->size, tutti_handles.byte, &made))
+            return -1;
+        if (tutti_real.MPI_Type_commit(&made) != MPI_SUCCESS ||
+            !atomic_compare_exchange_strong(&layout->packed, &none, made)) {
+            tutti_real.MPI_Type_free(&made); /* another thread was first */
+            if ((made = atomic_load(&layout->packed)) == tutti_handles.no_type)
+                return -1;
+        }
+    }
+    *out = made;
+    return 0;
+}
+
+/* ---- life ---- */
+
+int tutti_layouts_open(void)
+{
+    if (tutti_real.MPI_Type_create_keyval(on_copy, on_delete, &keyval, NULL) != MPI_SUCCESS) {
+        keyval = MPI_KEYVAL_INVALID;
+        return TUTTI_ERR_TRANSPORT;
+    }
+    open_now = 1;
+    return TUTTI_OK;
+}
+
+void tutti_layouts_close(void)
+{
+    if (keyval == MPI_KEYVAL_INVALID)
+        return;
+    bury();
+    pthread_mutex_lock(&lock);
+    open_now = 0;
+    struct tutti_layout *layout = all;
+    all = NULL;
+    for (size_t i = 0; i < TUTTI_TYPE_SLOTS; i++)
+        predefined[i] = NULL;
+    pthread_mutex_unlock(&lock);
+    while (layout) {
+        struct tutti_layout *next = layout->next;
+        destroy(layout);
+        layout = next;
+    }
+    tutti_describe_forget();
+    tutti_real.MPI_Type_free_keyval(&keyval);
+    keyval = MPI_KEYVAL_INVALID;
+}
+
+void tutti_layouts_forget(void)
+{
+    open_now = 0;
+    keyval = MPI_KEYVAL_INVALID;
+}

@@ -1,0 +1,42 @@
+/* Plans of datatypes. A type is read when it first describes memory that may be a device's, not at its commit: that
+ * takes about as long as the MPI took to make it, and many types are parts of others, describe files or host memory
+ * alone, or are never used. A derived type's is kept as an attribute of the type: so it goes when the MPI itself lets
+ * the type go, and a handle that is used again finds nothing. Those of predefined types are kept by handle. */
+#ifndef TUTTI_MPI_DATATYPES_H
+#define TUTTI_MPI_DATATYPES_H
+
+#include <stdatomic.h>
+
+#include "dtype/plan.h"
+#include "mpi/real/door.h"
+
+struct tutti_layout {
+    const struct tutti_plan *plan; /* NULL: there is none, for this reason: */
+    const char *why;
+    MPI_Count size, extent, true_lower, true_extent; /* as the MPI says, or the plan where it is narrower */
+    unsigned basic;                                  /* as in struct tutti_reading */
+    int derived;                                     /* not predefined */
+    int in_order;                                    /* an element is one run of bytes as it is in memory */
+    int solid;                                       /* and the next one begins where it ends */
+    _Atomic(MPI_Datatype) packed;                    /* tutti_layout_packed(); Tutti's own; no_type: not made yet */
+    atomic_int committed;                            /* 0: not known */
+    struct tutti_layout *next, **at;
+    MPI_Datatype handle; /* of a predefined type */
+};
+
+/* Local, any thread. The layout of a valid type, made where there was none yet; NULL without memory. Valid as long as
+ * the type: who needs the plan for longer holds it. */
+struct tutti_layout *tutti_layout_of(MPI_Datatype type);
+/* 1 where the MPI takes the type for messages: it has been committed. `layout` is that of `type`. */
+int tutti_layout_committed(struct tutti_layout *layout, MPI_Datatype type);
+/* A committed type of as many bytes as an element of the layout, without gaps: what stands for the type in a message
+ * of packed elements, so that counts stay as they are. 0, or -1 where it cannot be made. */
+int tutti_layout_packed(struct tutti_layout *layout, MPI_Datatype *out);
+
+int tutti_layouts_open(void);
+/* The device is still there. */
+void tutti_layouts_close(void);
+/* After fork. */
+void tutti_layouts_forget(void);
+
+#endif
