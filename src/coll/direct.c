@@ -62,25 +62,6 @@ static void share_out(const struct tutti_team *team, const struct tutti_reduce *
     }
 }
 
-enum tutti_shape tutti_shape_of(const struct tutti_reduce *call)
-{
-    switch (call->collective) {
-    case TUTTI_COLLECTIVE_ALLREDUCE:
-        return TUTTI_SHAPE_ALL;
-    case TUTTI_COLLECTIVE_REDUCE:
-        return TUTTI_SHAPE_ROOT;
-    case TUTTI_COLLECTIVE_REDUCE_SCATTER:
-    case TUTTI_COLLECTIVE_REDUCE_SCATTER_BLOCK:
-        return TUTTI_SHAPE_SEGMENTS;
-    case TUTTI_COLLECTIVE_SCAN:
-        return TUTTI_SHAPE_THROUGH;
-    case TUTTI_COLLECTIVE_EXSCAN:
-        return TUTTI_SHAPE_BEFORE;
-    default:
-        return TUTTI_SHAPE_NOTHING;
-    }
-}
-
 static void begin(struct tutti_team *team, const struct tutti_reduce *call, struct tutti_kernel_args *args,
                   const void *const in[])
 {

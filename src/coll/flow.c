@@ -48,6 +48,11 @@ unsigned tutti_flow_blocks_in(size_t bytes, size_t pieces, size_t least, unsigne
     return most >= blocks ? blocks : most < 1 ? 1 : (unsigned)most;
 }
 
+size_t tutti_ll_room(const struct tutti_team *team)
+{
+    return tutti_channel_region(team, TUTTI_REGION_LL).each / (size_t)team->size / 1024 * 1024;
+}
+
 /* What all launches of a call share. */
 void tutti_flow_args(struct tutti_team *team, const struct tutti_reduce *call, struct tutti_flow_args *args)
 {

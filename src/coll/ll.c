@@ -15,11 +15,6 @@ int tutti_ll_can(const struct tutti_team *team, const struct tutti_reduce *call)
     return tutti_flow_can(team);
 }
 
-size_t tutti_ll_room(const struct tutti_team *team)
-{
-    return tutti_channel_region(team, TUTTI_REGION_LL).each / (size_t)team->size / 1024 * 1024;
-}
-
 static void shape(const struct tutti_team *team, const struct tutti_reduce *call, size_t elements,
                   struct tutti_flow *flow)
 {

@@ -143,38 +143,6 @@ static int alone(struct tutti_team *team, const struct tutti_reduce *call, enum 
     return tutti_move(team, call->out, call->in, count * tutti_type_size(call->type));
 }
 
-struct tutti_result tutti_result_of(const struct tutti_reduce *call, int rank, int ranks)
-{
-    struct tutti_result part = {0, call->count};
-    switch (call->collective) {
-    case TUTTI_COLLECTIVE_REDUCE:
-        part.count = rank == call->root ? call->count : 0;
-        break;
-    case TUTTI_COLLECTIVE_REDUCE_SCATTER:
-        for (int r = 0; r < rank; r++)
-            part.begin += call->counts[r];
-        part.count = call->counts[rank];
-        break;
-    case TUTTI_COLLECTIVE_REDUCE_SCATTER_BLOCK:
-        part.count = call->count / (size_t)ranks;
-        part.begin = part.count * (size_t)rank;
-        break;
-    case TUTTI_COLLECTIVE_EXSCAN:
-        part.count = rank > 0 ? call->count : 0;
-        break;
-    default:
-        break;
-    }
-    return part;
-}
-
-int tutti_result_depth(const struct tutti_reduce *call, int rank, int ranks)
-{
-    if (call->collective == TUTTI_COLLECTIVE_SCAN)
-        return rank + 1;
-    return call->collective == TUTTI_COLLECTIVE_EXSCAN ? rank : ranks;
-}
-
 /* Nothing that may wait for other threads' kernels comes between the last agreement and the launch. */
 static int open_for(struct tutti_team *team, const struct tutti_reduce *call)
 {

@@ -1,7 +1,4 @@
-/* Rules: "allreduce: 0-8k@oneshot 8k-1m@twoshot *@staged reduce: *@direct". Ranges count bytes of one rank's
- * contribution, or of a message, both ends included; of a section the first rule that fits and can run is taken. Calls
- * in stream order look into the section with _enqueue first. One grammar for defaults, users and measured rules. */
-#include <ctype.h>
+/* Rules in force: sets of them, as they are tried, and what is chosen by them. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdint.h>
@@ -9,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "coll/algorithm.h"
+#include "coll/rules.h"
 #include "core/log.h"
 #include "core/settings.h"
 #include "core/status.h"
@@ -54,25 +51,6 @@ static const char *const without_device =
 static const char default_rules[] = "the defaults"; /* as a source of rules */
 enum { DEFAULTS_MOST = 128 };                       /* rows that are kept for them */
 
-static const char *const sections[TUTTI_SECTIONS] = {
-    [TUTTI_SECTION_ALLREDUCE] = "allreduce",
-    [TUTTI_SECTION_REDUCE] = "reduce",
-    [TUTTI_SECTION_REDUCE_SCATTER] = "reduce_scatter",
-    [TUTTI_SECTION_SCAN] = "scan",
-    [TUTTI_SECTION_ALLREDUCE_ENQUEUE] = "allreduce_enqueue",
-    [TUTTI_SECTION_REDUCE_ENQUEUE] = "reduce_enqueue",
-    [TUTTI_SECTION_REDUCE_SCATTER_ENQUEUE] = "reduce_scatter_enqueue",
-    [TUTTI_SECTION_SCAN_ENQUEUE] = "scan_enqueue",
-    [TUTTI_SECTION_MESSAGE] = "message",
-    [TUTTI_SECTION_MESSAGE_FAR] = "message_far",
-};
-
-struct rule {
-    enum tutti_section section;
-    size_t least, most;
-    int algorithm; /* of the sections of messages: a way */
-};
-
 enum tutti_section tutti_rules_section(enum tutti_collective collective)
 {
     switch (collective) {
@@ -97,137 +75,6 @@ enum tutti_section tutti_rules_section_enqueue(enum tutti_collective collective)
     return section == TUTTI_SECTIONS ? section : section + TUTTI_SECTION_ALLREDUCE_ENQUEUE;
 }
 
-static enum tutti_section section_by_name(const char *name)
-{
-    int i = 0;
-    while (i < TUTTI_SECTIONS && strcmp(sections[i], name) != 0)
-        i++;
-    return (enum tutti_section)i;
-}
-
-static void say(char *wrong, size_t size, const char *what, const char *token, const char *right)
-{
-    if (size > 0)
-        snprintf(wrong, size, "rules: %s '%.60s': %s", what, token, right);
-}
-
-static int read_bytes(const char **at, size_t *out)
-{
-    if (!isdigit((unsigned char)**at))
-        return 0;
-    size_t value = 0;
-    for (; isdigit((unsigned char)**at); (*at)++) {
-        if (value > (SIZE_MAX - 9) / 10)
-            return 0;
-        value = value * 10 + (size_t)(**at - '0');
-    }
-    int shift = 0;
-    switch (tolower((unsigned char)**at)) {
-    case 'k':
-        shift = 10;
-        break;
-    case 'm':
-        shift = 20;
-        break;
-    case 'g':
-        shift = 30;
-        break;
-    }
-    if (shift) {
-        (*at)++;
-        if (value > SIZE_MAX >> shift)
-            return 0;
-        value <<= shift;
-    }
-    *out = value;
-    return 1;
-}
-
-static int read_range(const char *at, struct rule *rule)
-{
-    rule->least = 0;
-    rule->most = SIZE_MAX;
-    if (strcmp(at, "*") == 0)
-        return 1;
-    if (!read_bytes(&at, &rule->least) || *at++ != '-')
-        return 0;
-    if (strcmp(at, "*") == 0)
-        return 1;
-    return read_bytes(&at, &rule->most) && *at == '\0' && rule->least <= rule->most;
-}
-
-static int algorithm_by_name(const char *name)
-{
-    for (int i = 0; i < TUTTI_ALGORITHMS; i++) {
-        if (strcmp(tutti_algorithms[i].name, name) == 0)
-            return i;
-    }
-    return -1;
-}
-
-/* Reads one rule at *at; 1 read, 0 end of text, -1 wrong (said in `wrong`). rule->section carries over; TUTTI_SECTIONS:
- * none yet. */
-static int read_rule(const char **at, struct rule *rule, char *wrong, size_t size)
-{
-    for (;;) {
-        *at += strspn(*at, " \t\n,;");
-        if (**at == '\0')
-            return 0;
-        char token[80];
-        size_t length = strcspn(*at, " \t\n,;:");
-        int names = (*at)[length] == ':';
-        snprintf(token, sizeof token, "%.*s", (int)length, *at);
-        *at += length + (size_t)names;
-        if (names) {
-            rule->section = section_by_name(token);
-            if (rule->section == TUTTI_SECTIONS) {
-                say(wrong, size, "no collective", token,
-                    "known are: allreduce, reduce, reduce_scatter, scan, the same with _enqueue, message and "
-                    "message_far");
-                return -1;
-            }
-            continue;
-        }
-        char *separator = strchr(token, '@');
-        if (!separator || rule->section == TUTTI_SECTIONS) {
-            say(wrong, size, "cannot read", token, "a rule is like 'allreduce: 0-8k@oneshot *@twoshot'");
-            return -1;
-        }
-        *separator = '\0';
-        const int message = rule->section >= TUTTI_SECTION_MESSAGE;
-        rule->algorithm = message ? tutti_protocol_find(separator + 1, rule->section == TUTTI_SECTION_MESSAGE_FAR)
-                                  : algorithm_by_name(separator + 1);
-        if (rule->algorithm < 0 && message) {
-            say(wrong, size, "no way of messages", separator + 1,
-                rule->section == TUTTI_SECTION_MESSAGE ? "known are: staged packed direct"
-                                                       : "known are: staged pipelined");
-            return -1;
-        }
-        if (rule->algorithm < 0) {
-            say(wrong, size, "no algorithm", separator + 1, "known are: "
-#define TUTTI_ALGORITHM(name, order, text) #name " "
-#include "tutti/algorithms.def"
-#undef TUTTI_ALGORITHM
-            );
-            return -1;
-        }
-        if (!read_range(token, rule)) {
-            say(wrong, size, "no range of bytes", token, "a range is like 0-8k, 8k-1m, 1m-* or *");
-            return -1;
-        }
-        return 1;
-    }
-}
-
-int tutti_rules_check(const char *text, char *wrong, size_t size)
-{
-    struct rule rule = {.section = TUTTI_SECTIONS};
-    int more;
-    while ((more = read_rule(&text, &rule, wrong, size)) == 1)
-        ;
-    return more == 0 ? TUTTI_OK : TUTTI_ERR_SETTING;
-}
-
 const char *tutti_rules_default(const char *device)
 {
     for (size_t i = 0; i < sizeof defaults / sizeof defaults[0]; i++) {
@@ -242,7 +89,7 @@ const char *tutti_rules_default(const char *device)
  * one number: the set's, times PLACES, and the row's. */
 enum { SETS = 64, ROWS = 512, PLACES = 1024 };
 struct set {
-    struct rule row[ROWS];
+    struct tutti_rule row[ROWS];
     int rows, defaults; /* where the defaults begin */
     uint32_t hash;
     char *text; /* of tutti_rules_set() */
@@ -256,10 +103,10 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of sets and in_force
 
 static void read_rows(struct set *out, const char *text, const char *from)
 {
-    struct rule rule = {.section = TUTTI_SECTIONS};
+    struct tutti_rule rule = {.section = TUTTI_SECTIONS};
     char wrong[320];
     int more;
-    while ((more = read_rule(&text, &rule, wrong, sizeof wrong)) == 1) {
+    while ((more = tutti_rule_read(&text, &rule, wrong, sizeof wrong)) == 1) {
         if (out->rows == ROWS - DEFAULTS_MOST * (from != default_rules)) {
             tutti_warn_alike("%s: too many rules: the first %d are used", from, out->rows);
             return;
@@ -354,7 +201,7 @@ uint32_t tutti_rules_hash(int *begin, int *defaults_from)
 static int add_set(const char *text, char *wrong, size_t size)
 {
     if (sets == SETS) {
-        say(wrong, size, "too many", "sets", "a process keeps at most 63 texts of tutti_rules_set()");
+        snprintf(wrong, size, "rules: too many 'sets': a process keeps at most 63 texts of tutti_rules_set()");
         return TUTTI_ERR_UNAVAILABLE;
     }
     struct set *made = calloc(1, sizeof *made);
@@ -362,7 +209,7 @@ static int add_set(const char *text, char *wrong, size_t size)
         made->text = strdup(text);
     if (!made || !made->text) {
         free(made);
-        say(wrong, size, "no memory for", "rules", "out of memory");
+        snprintf(wrong, size, "rules: no memory for 'rules': out of memory");
         return TUTTI_ERR_MEMORY;
     }
     read_rows(made, text, "tutti_rules_set");
@@ -411,7 +258,7 @@ const char *tutti_rules_choice(const char *collective, size_t bytes, int ranks, 
         [TUTTI_SECTION_REDUCE_SCATTER] = TUTTI_COLLECTIVE_REDUCE_SCATTER_BLOCK,
         [TUTTI_SECTION_SCAN] = TUTTI_COLLECTIVE_SCAN,
     };
-    enum tutti_section section = section_by_name(collective);
+    enum tutti_section section = tutti_section_by_name(collective);
     if (section >= TUTTI_SECTION_ALLREDUCE_ENQUEUE) /* also what is no collective */
         return "none";
     int from, end, algorithm;

@@ -268,15 +268,3 @@ int tutti_row_push_runs(struct tutti_workshop *shop, struct tutti_row *row, stru
     }
     return status;
 }
-
-int tutti_place_normal(struct tutti_workshop *shop, struct tutti_place *place)
-{
-    if (tutti_place_flat(*place) || tutti_place_runs(*place) > TUTTI_TREE_FLAT)
-        return TUTTI_OK;
-    struct tutti_row row = {0};
-    int status = tutti_row_push_runs(shop, &row, *place);
-    if (status == TUTTI_OK)
-        status = tutti_place_settle(shop, &row, place);
-    tutti_row_free(&row);
-    return status;
-}

@@ -5,7 +5,7 @@
 #include "core/log.h"
 #include "core/settings.h"
 #include "team/gone.h"
-#include "team/map.h"
+#include "team/share.h"
 
 enum { WATCH_NS = 5000000 };
 

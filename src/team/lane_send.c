@@ -1,7 +1,7 @@
 /* The sender's side of lanes: letters and scratch. */
 #include "team/lane_own.h"
 
-#include "team/map.h"
+#include "team/share.h"
 #include "team/socket.h"
 
 enum { ALIGN = 256 };

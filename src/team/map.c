@@ -1,98 +1,10 @@
-/* Sharing buffers: names of this rank's, mappings of the peers', descriptors between them. A rank says whose
- * descriptors it needs (`want`); the others send them out of their waits, so that no order of asking can stand still.
- */
-#include "team/map.h"
-
+/* Mapping peers' buffers: a rank asks for the descriptors that it needs, takes them, and agrees with the others. */
 #include <string.h>
 #include <unistd.h>
 
 #include "core/log.h"
 #include "team/cache.h"
-#include "team/gone.h"
-#include "team/socket.h"
-
-enum { FEW = 16 };
-
-void tutti_share_fill(struct tutti_node *node, const struct tutti_device *device, const void *pointer,
-                      struct tutti_share *out)
-{
-    struct tutti_memory memory;
-    out->shared = 0;
-    tutti_gone_poll(node, device);
-    device->classify(pointer, &memory);
-    const uint64_t named = tutti_cache_named(node->cache);
-    if (memory.kind != TUTTI_MEMORY_DEVICE ||
-        tutti_cache_export(node->cache, device, pointer, memory.id, &out->what) != TUTTI_OK)
-        return;
-    if (tutti_cache_named(node->cache) !=
-        named) /* another allocation: some of the others may have been freed unheard */
-        tutti_gone_look(node, device, FEW);
-    out->offset = (uint64_t)(uintptr_t)pointer - out->what.base;
-    out->shared = 1;
-}
-
-void tutti_team_share(struct tutti_team *team, const void *pointer, struct tutti_share *out)
-{
-    out->shared = 0;
-    if (team->device)
-        tutti_share_fill(team->node, team->device, pointer, out);
-}
-
-int tutti_share_send(struct tutti_node *node, const struct tutti_device *device, int peer, struct tutti_note *note,
-                     const struct tutti_export *what)
-{
-    struct tutti_export fresh;
-    int fd = -1;
-    note->id = what->id;
-    if (device->export_memory((const void *)(uintptr_t)what->base, &fresh, &fd) != TUTTI_OK)
-        fd = -1;
-    note->refused = fd < 0 || fresh.id != what->id;
-    int sent = tutti_socket_give(node, peer, note, note->refused ? -1 : fd);
-    if (fd >= 0)
-        close(fd);
-    return sent;
-}
-
-int tutti_map_send(struct tutti_team *team, int r, const struct tutti_export *what)
-{
-    struct tutti_place *place = tutti_place(team);
-    struct tutti_note note = {
-        .slot = (uint32_t)place->number[r], .generation = place->generation[r], .sequence = team->sequence};
-    return tutti_share_send(team->node, team->device, place->peer[r], &note, what);
-}
-
-/* The shares of a record that need a descriptor: none, one or two; `out` only where it is another allocation. */
-static int needed(const struct tutti_shares *record, const struct tutti_export *what[2])
-{
-    int in = record->in.shared && record->in.what.needs_fd;
-    int out = record->out.shared && record->out.what.needs_fd;
-    what[0] = in ? &record->in.what : NULL;
-    what[1] = out && !(in && record->out.what.id == record->in.what.id) ? &record->out.what : NULL;
-    return what[0] || what[1];
-}
-
-void tutti_map_serve(struct tutti_team *team)
-{
-    struct tutti_place *place = tutti_place(team);
-    const struct tutti_export *what[2];
-    if (!team->device || !needed(tutti_team_shares(team, team->rank), what))
-        return;
-    for (int r = 0; r < team->size; r++) {
-        if (r == team->rank || !(atomic_load(&team->slot[r]->want) >> team->rank & 1))
-            continue;
-        for (int i = 0; i < 2; i++) {
-            if (what[i] && !(place->served[i] >> r & 1) && tutti_map_send(team, r, what[i]))
-                place->served[i] |= UINT64_C(1) << r;
-        }
-    }
-}
-
-void tutti_map_release(struct tutti_place *place)
-{
-    for (int i = 0; i < place->held; i++)
-        tutti_cache_release(place->node->cache, place->node->device, place->holds[i]);
-    place->held = 0;
-}
+#include "team/share.h"
 
 /* Peers' buffers of one call: [0] in, [1] out. */
 struct request {
@@ -124,7 +36,7 @@ static int collect(struct tutti_team *team, int r, struct request *q)
 {
     struct tutti_place *place = tutti_place(team);
     const struct tutti_export *what[2];
-    needed(&q->copy, what);
+    tutti_share_needed(&q->copy, what);
     int all = 1;
     for (int i = 0; i < 2; i++) {
         if (what[i] && !q->came[i])
@@ -216,7 +128,7 @@ int tutti_team_map(struct tutti_team *team, uint64_t of, const struct tutti_reac
     *agreed = 0;
     if (team->state == TUTTI_TEAM_BROKEN)
         return TUTTI_ERR_BROKEN;
-    tutti_map_release(place);
+    tutti_share_release(place);
     place->expected = 0;
     for (int r = 0; r < team->size; r++) {
         struct request *q = &requests[r];

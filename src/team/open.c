@@ -6,8 +6,8 @@
 #include "core/log.h"
 #include "core/settings.h"
 #include "team/cache.h"
-#include "team/map.h"
 #include "team/seat.h"
+#include "team/share.h"
 #include "team/socket.h"
 
 struct opening {
@@ -140,7 +140,7 @@ static int is_exchanged(void *with)
     struct tutti_team *team = o->team;
     struct tutti_place *place = tutti_place(team);
     for (int r = 0; r < team->size; r++) {
-        if (e->unsent >> r & 1 && tutti_map_send(team, r, &o->seat->share.what))
+        if (e->unsent >> r & 1 && tutti_share_send_rank(team, r, &o->seat->share.what))
             e->unsent &= ~(UINT64_C(1) << r);
         if (place->expected >> r & 1 && tutti_socket_take(team->node, place->peer[r], place->number[team->rank],
                                                           team->sequence, o->offers[r].share.what.id, &o->fd[r]))

@@ -4,8 +4,8 @@
 #include "core/settings.h"
 #include "progress/engine.h"
 #include "progress/fiber.h"
-#include "team/map.h"
 #include "team/node.h"
+#include "team/share.h"
 #include "team/watch.h"
 
 enum {
@@ -61,7 +61,7 @@ static int look(void *with, uint64_t *waited)
     struct tutti_transport *transport = w->team->transport;
     transport->ops->progress(transport);
     if (w->what == TUTTI_WAITING_VOTE || w->what == TUTTI_WAITING_DESCRIPTOR)
-        tutti_map_serve(w->team);
+        tutti_share_serve(w->team);
     uint64_t now = tutti_now_ns();
     if (w->last != 0)
         w->waited += now - w->last < STEP_MOST_NS ? now - w->last : STEP_MOST_NS;

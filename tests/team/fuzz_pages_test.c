@@ -13,8 +13,8 @@
 #include "support/changed.h"
 #include "team/cache.h"
 #include "team/lane.h"
-#include "team/map.h"
 #include "team/seat.h"
+#include "team/share.h"
 #include "tutti/tutti.h"
 
 enum { READER, LIAR, SCRATCH = 64 << 10, BYTES = 6000, MOST = 1 << 20 };

@@ -1,14 +1,17 @@
-/* Descriptors for peers that map this rank's buffers. Private to team/. */
-#ifndef TUTTI_TEAM_MAP_H
-#define TUTTI_TEAM_MAP_H
+/* What a rank gives to the peers that map its buffers: names and descriptors. Private to team/. */
+#ifndef TUTTI_TEAM_SHARE_H
+#define TUTTI_TEAM_SHARE_H
 
 #include "team/node.h"
 #include "team/socket.h"
 
+/* The shares of a record that need a descriptor: none, one or two (NULL: not this one), `out` only where it is another
+ * allocation; 0 where there is none. */
+int tutti_share_needed(const struct tutti_shares *record, const struct tutti_export *what[2]);
 /* Sends descriptors of the current call's buffers to peers that want them and have none yet. Never blocks. */
-void tutti_map_serve(struct tutti_team *team);
+void tutti_share_serve(struct tutti_team *team);
 /* Sends the descriptor of the allocation `what` (of this rank) to rank r for the current call. 1 sent, 0 try again. */
-int tutti_map_send(struct tutti_team *team, int r, const struct tutti_export *what);
+int tutti_share_send_rank(struct tutti_team *team, int r, const struct tutti_export *what);
 /* The same without a team, for teams and lanes. fill: names the allocation of `pointer`; out->shared is 0 where it
  * cannot be shared. send: hands a fresh descriptor of `what` to the peer with the note, of which id and refused are set
  * here; 1 sent (or the peer has gone), 0 try again. */
@@ -16,7 +19,7 @@ void tutti_share_fill(struct tutti_node *node, const struct tutti_device *device
                       struct tutti_share *out);
 int tutti_share_send(struct tutti_node *node, const struct tutti_device *device, int peer, struct tutti_note *note,
                      const struct tutti_export *what);
-/* Lets go of what the last call mapped. */
-void tutti_map_release(struct tutti_place *place);
+/* Lets go of the peers' buffers that the last call mapped. */
+void tutti_share_release(struct tutti_place *place);
 
 #endif
