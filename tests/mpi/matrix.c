@@ -79,7 +79,8 @@ static void agree(const char *text)
 {
     uint64_t all[2] = {digest, ~digest};
     MPI_Allreduce(MPI_IN_PLACE, all, 2, MPI_UINT64_T, MPI_MAX, MPI_COMM_WORLD);
-    CHECK(all[0] == digest && all[1] == ~digest, "ranks hold different bits after cell %ld: %s", cells, text);
+    if (!CHECK(all[0] == digest && all[1] == ~digest, "ranks hold different bits after cell %ld: %s", cells, text))
+        digest = 0; /* what comes after is looked at by itself */
 }
 
 static void run(const struct cell *cell)
