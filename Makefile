@@ -8,7 +8,7 @@ TESTS ?= OFF
 SHELL := /bin/bash
 MAKEFLAGS += --no-print-directory
 
-.PHONY: all demo check mpi4py bench gpu-check gpu-bench sanitize format lint docs install clean help configure
+.PHONY: all demo check quick mpi4py bench gpu-check gpu-bench sanitize format lint docs install clean help configure
 
 all: configure
 	@cmake --build $(BUILD) -j $(JOBS)
@@ -34,6 +34,14 @@ check: ## All tests; ends with "N passed, N failed, N skipped"
 	@scripts/mpis.sh $(BUILD)/mpis
 	@$(MAKE) all TESTS=ON
 	@scripts/check.sh $(BUILD) $(JOBS)
+
+# Left out: random programs and the wide matrices, and each test that takes more than about three seconds.
+QUICK_NOT = ^coll\.(sequences|alloc)|^model|^dtype\.fuzz|^team-(death|twin-limits|setup|map|arrive|fuzz)|^p2p\.pipelined|$\
+    ^kernels-pack|^progress\.(helper|engine)|^mpi-(killed|looks|far|enqueue-calls|stream-stopped|stopped|late|residency|quiet|flat-)
+quick: ## Unit tests, laws and Open MPI: those that together take about two minutes on two cores
+	@scripts/setup.sh check
+	@$(MAKE) all TESTS=ON
+	@scripts/check.sh $(BUILD) $(JOBS) -L '^(unit|law|openmpi)$$' -LE '^(programs|sequences|matrix)$$' -E '$(QUICK_NOT)'
 
 bench: ## Measurements on the CPU; results under build/results
 	@scripts/setup.sh check

@@ -138,9 +138,15 @@ function(tutti_mpi_test name)
     list(TRANSFORM words REPLACE "@PYTHON@" "${TUTTI_MPI_${mpi}_PYTHON}")
     add_test(NAME ${name}.${mpi} COMMAND ${TUTTI_TIMEOUT} -k 5 ${T_TIMEOUT} ${TUTTI_MPI_${mpi}_RUN}
              ${TUTTI_MPI_${mpi}_FLAGS} -n ${ranks} env ${words})
+    # Open MPI's ranks are told to yield, and half of a short test is its start and end: two of them share a core well.
+    # Ranks under the others spin.
+    set(cores ${ranks})
+    if(TUTTI_MPI_${mpi}_FAMILY STREQUAL "openmpi")
+      math(EXPR cores "(${ranks} + 1) / 2")
+    endif()
     math(EXPR backstop "${T_TIMEOUT} + 15")
     set_tests_properties(${name}.${mpi} PROPERTIES LABELS "mpi;${mpi};${T_LABELS}" TIMEOUT ${backstop} SKIP_RETURN_CODE 77
-                         PROCESSORS ${ranks} ENVIRONMENT "${TUTTI_MPI_${mpi}_ENV}")
+                         PROCESSORS ${cores} ENVIRONMENT "${TUTTI_MPI_${mpi}_ENV}")
     if(T_WILL_FAIL)
       set_tests_properties(${name}.${mpi} PROPERTIES WILL_FAIL TRUE)
     endif()

@@ -2,8 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "commands.h"
-#include "text.h"
+#include "tools/common/commands.h"
+#include "tools/common/text.h"
 #include "tutti/tutti.h"
 
 static const struct command {

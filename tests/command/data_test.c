@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "../../bench/data.h"
+#include "bench/reductions/data.h"
 #include "core/types.h"
 #include "kernels/reduce.h"
 

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "../../bench/tune_choose.h"
+#include "bench/tune/choose.h"
 
 static struct tune_curve curve;
 

@@ -1,8 +1,12 @@
 /* Every legal pair of type and operator, 24 counts, in place or not, 5 alignments, against the oracle bit for bit, with
- * guard bytes round every buffer. Ranks and algorithm are the run's: mpirun -n, TUTTI_RULES.
+ * guard bytes round every buffer. Ranks are the run's, mpirun -n.
  *
- *   matrix CELLS          that many cells spread evenly over the whole product (all of it where it is smaller), and
- * large ones matrix small          the whole product of the counts up to 65
+ *   matrix CELLS               that many cells spread evenly over the whole product (all of it where it is smaller),
+ * and large ones matrix CELLS A,B CELLS C   the same for each of the algorithms, on a communicator of its own, which
+ * must take it matrix small [A,B ...]     the whole product of the counts up to 65
+ *
+ * Of long vectors each rank works out a part of what is right, and all must hold the same bits: so all of it is looked
+ * at.
  *
  * TUTTI_TEST_EXPECT=NAME: every call must have been counted under that algorithm; with TUTTI_TEST_SHARE=90 ninety of a
  * hundred (the front end may have been built with the header of an MPI that lacks some of the program's types).
@@ -12,11 +16,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "coll/coll.h"
 #include "kit.h"
 
 static const size_t counts[] = {0,  1,  2,  3,  4,  5,   7,   8,   9,    15,   16,   17,
                                 31, 33, 63, 64, 65, 127, 255, 257, 1000, 1025, 4097, 65537};
-enum { COUNTS = sizeof counts / sizeof *counts, SMALL = 17, ALIGNMENTS = 5, LARGEST = 16 };
+enum { COUNTS = sizeof counts / sizeof *counts, SMALL = 17, ALIGNMENTS = 5, LARGEST = 16, LONG = 4096 };
 
 struct cell {
     const struct kit_pair *pair;
@@ -32,6 +37,8 @@ static size_t room;
 static int loose;
 static uint64_t digest;
 static long cells, calls, unknown;
+static const char *algorithm = ""; /* that is asked for; "": as the rules say */
+static MPI_Comm comm;
 
 /* Bytes by which the two buffers are off a 256-byte line. */
 static void offsets(const struct cell *cell, size_t *in_at, size_t *out_at)
@@ -44,9 +51,10 @@ static void offsets(const struct cell *cell, size_t *in_at, size_t *out_at)
 
 static void describe(const struct cell *cell, char *text, size_t size)
 {
-    snprintf(text, size, "%s %s count %zu alignment %d%s%s seed %llu", cell->pair->handle->name,
-             oracle_op_name(cell->pair->op), cell->count, cell->alignment, cell->in_place ? " in place" : "",
-             cell->mode == ORACLE_HARD ? " hard values" : "", (unsigned long long)cell->seed);
+    snprintf(text, size, "%s%s%s %s count %zu alignment %d%s%s seed %llu", algorithm, *algorithm ? ": " : "",
+             cell->pair->handle->name, oracle_op_name(cell->pair->op), cell->count, cell->alignment,
+             cell->in_place ? " in place" : "", cell->mode == ORACLE_HARD ? " hard values" : "",
+             (unsigned long long)cell->seed);
 }
 
 static void reopen(size_t bytes)
@@ -66,6 +74,15 @@ static void reopen(size_t bytes)
     kit_open(&out, KIT_DEVICE, bytes);
 }
 
+/* Every rank has the same bits, NaN included. */
+static void agree(const char *text)
+{
+    uint64_t all[2] = {digest, ~digest};
+    MPI_Allreduce(MPI_IN_PLACE, all, 2, MPI_UINT64_T, MPI_MAX, MPI_COMM_WORLD);
+    if (!CHECK(all[0] == digest && all[1] == ~digest, "ranks hold different bits after cell %ld: %s", cells, text))
+        digest = 0; /* what comes after is looked at by itself */
+}
+
 static void run(const struct cell *cell)
 {
     const struct kit_handle *handle = cell->pair->handle;
@@ -75,10 +92,15 @@ static void run(const struct cell *cell)
     describe(cell, text, sizeof text);
     offsets(cell, &in_at, &out_at);
     oracle_fill(mine, &c, kit_rank, 0, cell->count);
-    kit_expect(want, &c, kit_size, 0, cell->count);
+    /* This rank's part of a long vector, otherwise all of it. */
+    const int parted = !loose && cell->count >= LONG;
+    const size_t from_element = parted ? cell->count * (size_t)kit_rank / (size_t)kit_size : 0,
+                 to_element = parted ? cell->count * (size_t)(kit_rank + 1) / (size_t)kit_size : cell->count,
+                 part = to_element - from_element;
+    kit_expect(want, &c, kit_size, from_element, part);
     void *to = kit_put(&out, out_at, cell->in_place ? mine : NULL, bytes);
     const void *from = cell->in_place ? MPI_IN_PLACE : kit_put(&in, in_at, mine, bytes);
-    int error = MPI_Allreduce(from, to, (int)cell->count, handle->type, kit_op(cell->pair->op), MPI_COMM_WORLD);
+    int error = MPI_Allreduce(from, to, (int)cell->count, handle->type, kit_op(cell->pair->op), comm);
     cells++;
     if (error != MPI_SUCCESS && loose) {
         unknown++;
@@ -92,26 +114,21 @@ static void run(const struct cell *cell)
     int guards;
     char *got = kit_get(&out, &guards);
     CHECK(guards, "%s: bytes round the result were written", text);
-    size_t at = oracle_differ(handle->element, got, want, cell->count, loose);
-    if (at < cell->count) {
-        oracle_text(a, sizeof a, handle->element, got + at * handle->size);
+    const char *looked = got + from_element * handle->size;
+    size_t at = oracle_differ(handle->element, looked, want, part, loose);
+    if (at < part) {
+        oracle_text(a, sizeof a, handle->element, looked + at * handle->size);
         oracle_text(b, sizeof b, handle->element, want + at * handle->size);
-        CHECK(0, "%s: element %zu is %s, not %s", text, at, a, b);
+        CHECK(0, "%s: element %zu is %s, not %s", text, from_element + at, a, b);
     }
     if (!loose)
         digest = oracle_digest(digest, handle->element, got, cell->count);
+    if (parted)
+        agree(text);
     if (!cell->in_place) {
         got = kit_get(&in, &guards);
         CHECK(guards && memcmp(got, mine, bytes) == 0, "%s: the contribution or bytes round it were written", text);
     }
-}
-
-/* Every rank has the same bits, NaN included. */
-static void agree(void)
-{
-    uint64_t all[2] = {digest, ~digest};
-    MPI_Allreduce(MPI_IN_PLACE, all, 2, MPI_UINT64_T, MPI_MAX, MPI_COMM_WORLD);
-    CHECK(all[0] == digest && all[1] == ~digest, "ranks hold different bits after cell %ld", cells);
 }
 
 static void product(size_t number, size_t n_counts, struct cell *cell)
@@ -123,6 +140,8 @@ static void product(size_t number, size_t n_counts, struct cell *cell)
     cell->in_place = number % 2;
     cell->alignment = (int)(number / 2 % ALIGNMENTS);
     cell->seed = random_mix(kit_seed ^ (uint64_t)cells);
+    if (cell->count > 65536 && cell->seed >> 1 & 3) /* one in four: they cost as much as all the others */
+        cell->count = 8209;
     cell->mode = loose || cell->seed & 1 ? ORACLE_PLAIN : ORACLE_HARD;
 }
 
@@ -135,7 +154,7 @@ static size_t divisor(size_t a, size_t b)
 static void walk(size_t n_counts, size_t many)
 {
     size_t all = (size_t)kit_pair_count * n_counts * 2 * ALIGNMENTS;
-    size_t stride = (size_t)((double)all * 0.6180339887498949), at = random_mix(kit_seed) % all;
+    size_t stride = (size_t)((double)all * 0.6180339887498949), at = random_mix(kit_seed + (uint64_t)cells) % all;
     while (divisor(stride, all) != 1)
         stride++;
     if (many > all)
@@ -146,7 +165,7 @@ static void walk(size_t n_counts, size_t many)
         run(&cell);
         at = (at + stride) % all;
         if (i % 128 == 127) {
-            agree();
+            agree(algorithm);
             reopen(in.room);
         }
     }
@@ -164,7 +183,59 @@ static void large(void)
         struct cell cell = {&pair, sizes[i], i % 2, i, loose ? ORACLE_PLAIN : ORACLE_HARD, random_mix(kit_seed + 99)};
         reopen(sizes[i] * handle->size);
         run(&cell);
-        agree();
+        agree(algorithm);
+    }
+}
+
+/* Once through the product, or CELLS of it. */
+static void look(const char *how_many)
+{
+    int small = strcmp(how_many, "small") == 0;
+    uint64_t before = kit_counted("MPI_Allreduce", ""), as_expected = 0;
+    char under[64];
+    const char *expect = getenv("TUTTI_TEST_EXPECT");
+    if (*algorithm) {
+        snprintf(under, sizeof under, "accelerated|%s", algorithm);
+        expect = under;
+    }
+    if (expect && *expect)
+        as_expected = kit_counted("MPI_Allreduce", expect);
+    long first = cells;
+    calls = unknown = 0;
+    reopen((small ? counts[SMALL - 1] : counts[COUNTS - 1]) * LARGEST);
+    walk(small ? SMALL : COUNTS, small ? SIZE_MAX : strtoul(how_many, NULL, 10));
+    if (!small)
+        large();
+    agree(algorithm);
+    if (small)
+        CHECK(cells - first >= 40000, "only %ld cells", cells - first);
+
+    if (expect && *expect && !kit_plain) {
+        uint64_t counted = kit_counted("MPI_Allreduce", expect) - as_expected,
+                 all = kit_counted("MPI_Allreduce", "") - before;
+        uint64_t least = (uint64_t)(calls * check_setting("TUTTI_TEST_SHARE", 100) / 100);
+        CHECK(counted >= least && counted <= (uint64_t)calls,
+              "%ld calls with elements on device memory, %llu counted as %s, %llu in all", calls,
+              (unsigned long long)counted, expect, (unsigned long long)all);
+    }
+    if (kit_rank == 0) {
+        printf("matrix: %s%s%d handles, %d pairs, %ld cells", algorithm, *algorithm ? ": " : "", kit_handle_count,
+               kit_pair_count, cells - first);
+        printf(unknown ? ", %ld not known to the MPI\n" : "\n", unknown);
+    }
+}
+
+/* The same for each algorithm of a list. */
+static void look_at_each(const char *how_many, char *algorithms)
+{
+    char *rest = algorithms, rules[64], wrong[256];
+    while ((algorithm = strsep(&rest, ",")) != NULL) {
+        snprintf(rules, sizeof rules, "allreduce: *@%s", algorithm);
+        if (!CHECK(tutti_rules_set(rules, wrong, sizeof wrong) == 0, "rules '%s': %s", rules, wrong))
+            return;
+        MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+        look(how_many);
+        MPI_Comm_free(&comm);
     }
 }
 
@@ -172,30 +243,12 @@ int main(int argc, char **argv)
 {
     kit_start(&argc, &argv, MPI_THREAD_SINGLE);
     loose = kit_plain || check_setting("TUTTI_TEST_LOOSE", 0);
-    int small = argc > 1 && strcmp(argv[1], "small") == 0;
-    size_t many = argc > 1 && !small ? strtoul(argv[1], NULL, 10) : small ? SIZE_MAX : 1000;
-    uint64_t before = kit_counted("MPI_Allreduce", "");
-    reopen((small ? counts[SMALL - 1] : counts[COUNTS - 1]) * LARGEST);
-    walk(small ? SMALL : COUNTS, many);
-    if (!small)
-        large();
-    agree();
+    comm = MPI_COMM_WORLD;
+    if (argc <= 2)
+        look(argc > 1 ? argv[1] : "1000");
+    for (int i = 1; i + 1 < argc; i += 2)
+        look_at_each(argv[i], argv[i + 1]);
     kit_close(&in);
     kit_close(&out);
-    if (small)
-        CHECK(cells >= 40000, "only %ld cells", cells);
-
-    const char *expect = getenv("TUTTI_TEST_EXPECT");
-    if (expect && *expect && !kit_plain) {
-        uint64_t counted = kit_counted("MPI_Allreduce", expect), all = kit_counted("MPI_Allreduce", "") - before;
-        uint64_t least = (uint64_t)(calls * check_setting("TUTTI_TEST_SHARE", 100) / 100);
-        CHECK(counted >= least && counted <= (uint64_t)calls,
-              "%ld calls with elements on device memory, %llu counted as %s, %llu in all", calls,
-              (unsigned long long)counted, expect, (unsigned long long)all);
-    }
-    if (kit_rank == 0) {
-        printf("matrix: %d handles, %d pairs, %ld cells", kit_handle_count, kit_pair_count, cells);
-        printf(unknown ? ", %ld not known to the MPI\n" : "\n", unknown);
-    }
     return kit_end("matrix");
 }

@@ -1,0 +1,112 @@
+#include "bench/common/lanes.h"
+
+#include <stdlib.h>
+
+/* A single call may have met something else: where it says that there is no time, two more are asked. */
+static void limit(const struct bench_plan *plan, const struct bench_timed *timed, struct bench_lane *lane, int number)
+{
+    const long least = lane->checked > BENCH_TURNS ? lane->checked : BENCH_TURNS;
+    double most = 0;
+    timed->prepare(timed->with, number, 0, 0);
+    timed->call(timed->with, number, 0); /* the first may be longer than others */
+    for (int try = 0; try < 3 && most < (double)lane->iterations; try++) {
+        timed->prepare(timed->with, number, 0, 0);
+        double fits = plan->seconds * 1e6 / bench_longest(timed->call(timed->with, number, 0));
+        most = fits > most ? fits : most;
+        if (fits < BENCH_TURNS)
+            break;
+    }
+    if ((double)lane->iterations > most)
+        lane->iterations = most < (double)least ? least : (long)most;
+    if ((double)lane->warm_up > most / 10)
+        lane->warm_up = (long)(most / 10);
+}
+
+void bench_lane_plan(const struct bench_plan *plan, const struct bench_timed *timed, struct bench_lane *lane,
+                     int number, long checked)
+{
+    const int small = timed->bytes <= 8192, large = timed->bytes >= (size_t)32 << 20;
+    lane->iterations = plan->iterations ? plan->iterations : small ? 1000 : large ? 20 : 100;
+    lane->warm_up = plan->warm_up >= 0 ? plan->warm_up : small ? 100 : large ? 3 : 10;
+    lane->checked = plan->check ? checked : 0;
+    lane->scale = lane->scale > 0 ? lane->scale : 1;
+    if (plan->seconds > 0)
+        limit(plan, timed, lane, number);
+    if (lane->checked > lane->iterations)
+        lane->checked = lane->iterations;
+    lane->samples = calloc((size_t)lane->iterations, sizeof *lane->samples);
+    if (!lane->samples)
+        bench_fail("out of memory");
+}
+
+static int run_turn(const struct bench_timed *timed, struct bench_lane *lane, int number, int turn)
+{
+    const long from = lane->iterations * turn / BENCH_TURNS, to = lane->iterations * (turn + 1) / BENCH_TURNS;
+    const long warm_up = turn == 0 || lane->warm_up < 2 ? lane->warm_up : 2;
+    for (long i = from - (to > from ? warm_up : 0); i < to; i++) {
+        const int checked = i >= lane->iterations - lane->checked;
+        timed->prepare(timed->with, number, i, checked);
+        const double took = timed->call(timed->with, number, i);
+        if (i >= from)
+            lane->samples[i] = took * lane->scale;
+        if (checked && !timed->check(timed->with, number, i))
+            return 0;
+    }
+    return 1;
+}
+
+int bench_lanes_run(const struct bench_plan *plan, const struct bench_timed *timed, struct bench_lane lanes[], int n)
+{
+    for (int turn = 0; turn < BENCH_TURNS; turn++) {
+        for (int l = 0; l < n; l++) {
+            if (!lanes[l].name)
+                continue;
+            bench_say_progress(plan, lanes[l].name, timed->what, turn, BENCH_TURNS);
+            if (!run_turn(timed, &lanes[l], l, turn))
+                return 0;
+        }
+    }
+    return 1;
+}
+
+void bench_lanes_free(struct bench_lane lanes[], int n)
+{
+    for (int l = 0; l < n; l++) {
+        free(lanes[l].samples);
+        lanes[l].samples = NULL;
+    }
+}
+
+static int ascending(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+double bench_median(double *values, long n)
+{
+    qsort(values, (size_t)n, sizeof *values, ascending);
+    return n % 2 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
+}
+
+struct bench_figures bench_figures_of(double *times, long n)
+{
+    struct bench_figures out = {.iterations = n};
+    for (long i = 0; i < n; i++)
+        out.average += times[i] / (double)n;
+    out.median = bench_median(times, n);
+    out.least = times[0];
+    out.most = times[n - 1];
+    return out;
+}
+
+void bench_say_time(const struct bench_plan *plan, const char *way, int direction, const struct bench_figures *figures)
+{
+    bench_say(plan, "time %s %d %.4f %.4f %.4f %.4f %ld %d", way, direction, figures->average, figures->median,
+              figures->least, figures->most, figures->iterations, figures->extrapolated);
+}
+
+void bench_say_progress(const struct bench_plan *plan, const char *way, const char *what, int part, int parts)
+{
+    bench_say(plan, "progress %s of %s, part %d of %d", way, what, part + 1, parts);
+}

@@ -1,0 +1,106 @@
+/* The time of MPI_Type_commit. Each type is made anew and freed, so that nothing of an earlier one is there. MPIs do
+ * much of their work when a type is made and freed, so all three are timed together too. */
+#include "bench/common/lanes.h"
+
+#include "bench/pack/pack.h"
+#include "core/clock.h"
+#include "tutti/tutti.h"
+
+enum { MOST = 15, LEAST = 3, ROOM_MOST = 64 << 20 };
+
+struct once {
+    double commit, whole;
+};
+
+/* Memory of all layouts that are packed. */
+static struct {
+    size_t room, bytes;
+    void *memory, *message;
+} buffers;
+
+static void reserve(void **memory, size_t *room, size_t bytes)
+{
+    if (*room >= bytes)
+        return;
+    tutti_free(*memory);
+    *memory = NULL;
+    bench_must(tutti_alloc(bytes, memory), "allocating device memory");
+    *room = bytes;
+}
+
+static double since(uint64_t start)
+{
+    return (double)(tutti_now_ns() - start) * 1e-3;
+}
+
+static struct once once(const struct pack_layout *layout, const char *description, int plain)
+{
+    struct once took;
+    const double own = pack_list_us;
+    const uint64_t start = tutti_now_ns();
+    MPI_Datatype type = layout->make(layout, description, buffers.memory);
+    const uint64_t made = tutti_now_ns();
+    int error = plain ? bench_mpi.Type_commit(&type) : MPI_Type_commit(&type);
+    took.commit = since(made);
+    pack_mpi(error, "MPI_Type_commit");
+    pack_mpi(MPI_Type_free(&type), "MPI_Type_free");
+    took.whole = since(start) - (pack_list_us - own);
+    return took;
+}
+
+/* What the first use of a type costs more than the second one. */
+static double first_use(const struct pack_layout *layout, const char *description)
+{
+    double took[2];
+    MPI_Datatype type = layout->make(layout, description, buffers.memory);
+    pack_mpi(MPI_Type_commit(&type), "MPI_Type_commit");
+    for (int i = 0; i < 2; i++) {
+        int position = 0;
+        const uint64_t start = tutti_now_ns();
+        pack_mpi(MPI_Pack(layout->absolute ? MPI_BOTTOM : buffers.memory, 1, type, buffers.message, (int)layout->bytes,
+                          &position, MPI_COMM_SELF),
+                 "MPI_Pack");
+        took[i] = since(start);
+    }
+    pack_mpi(MPI_Type_free(&type), "MPI_Type_free");
+    return took[0] - took[1];
+}
+
+void pack_commit_measure(const struct bench_plan *plan, const struct pack_layout *layout, const char *description,
+                         struct pack_commit *out)
+{
+    double samples[5][MOST];
+    long n = 0;
+    const int used = layout->room <= ROOM_MOST;
+    if (used) {
+        reserve(&buffers.memory, &buffers.room, layout->room);
+        reserve(&buffers.message, &buffers.bytes, layout->bytes);
+    }
+    const uint64_t start = tutti_now_ns();
+    once(layout, description, 0);
+    while (n < MOST && (n < LEAST || since(start) < plan->seconds * 1e6)) {
+        samples[4][n] = used ? first_use(layout, description) : 0;
+        once(layout, description, 1); /* caches are as after one, whatever was before */
+        const struct once plain = once(layout, description, 1), ours = once(layout, description, 0);
+        samples[0][n] = ours.commit;
+        samples[1][n] = plain.commit;
+        samples[2][n] = ours.whole;
+        samples[3][n] = plain.whole;
+        n++;
+    }
+    *out = (struct pack_commit){.ours = bench_median(samples[0], n),
+                                .plain = bench_median(samples[1], n),
+                                .whole = bench_median(samples[2], n),
+                                .plain_whole = bench_median(samples[3], n),
+                                .first = used ? bench_median(samples[4], n) : -1,
+                                .n = n};
+    out->first = used && out->first < 0 ? 0 : out->first;
+}
+
+void pack_commit_end(void)
+{
+    tutti_free(buffers.memory);
+    tutti_free(buffers.message);
+    buffers.memory = buffers.message = NULL;
+    buffers.room = buffers.bytes = 0;
+}

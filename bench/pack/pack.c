@@ -1,0 +1,372 @@
+/* MPI_Pack and MPI_Unpack beside the other ways. All ways of all descriptions of a layout take turns. A time is that of
+ * one call, until all is done. The last calls of every way get new data and are checked. */
+#include "bench/pack/pack.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench/common/gpu.h"
+#include "bench/common/lanes.h"
+#include "bench/common/outcome.h"
+#include "bench/common/place.h"
+#include "core/clock.h"
+#include "tutti/tutti.h"
+
+enum { LANES = 64, BLOCKS_WHOLE = 4096 };
+
+/* What a lane of the same number times. */
+struct work {
+    int way, unpack, of; /* of: the description; -1: all of them */
+    size_t blocks;       /* that it takes; fewer than there are: times are extrapolated */
+    char name[32];
+};
+struct run {
+    const struct bench_plan *plan;
+    const struct pack_plan *pack;
+    struct pack_layout layout;
+    struct pack_set device, ordinary;
+    char *sink; /* of the contiguous copy */
+    size_t sink_bytes;
+    int plain, native; /* 1: there */
+    int bottom;        /* 1: the MPI takes MPI_BOTTOM */
+    const char *description[PACK_DESCRIPTIONS_MOST];
+    MPI_Datatype type[PACK_DESCRIPTIONS_MOST], plain_type[PACK_DESCRIPTIONS_MOST];
+    char how[PACK_DESCRIPTIONS_MOST][2][96];
+    int descriptions;
+    struct work work[LANES];
+    struct bench_lane lane[LANES];
+    int lanes;
+};
+
+static const char *way_name(int way)
+{
+    static const char *const names[PACK_WAYS] = {
+#define PACK_WAY(id, name, text) name,
+#include "bench/words/pack_ways.def"
+#undef PACK_WAY
+    };
+    return names[way];
+}
+
+static int wanted(const struct run *run, int way)
+{
+    return way == PACK_TUTTI || run->pack->ways >> way & 1;
+}
+
+static struct pack_set *set_of(struct run *run, const struct work *work)
+{
+    return work->way == PACK_PLAIN ? &run->ordinary : &run->device;
+}
+
+static void call_mpi(const struct run *run, const struct work *work, const struct pack_set *set)
+{
+    int position = 0, bytes = (int)run->layout.bytes, error;
+    void *memory = run->layout.absolute ? MPI_BOTTOM : set->memory;
+    MPI_Datatype type = work->way == PACK_PLAIN ? run->plain_type[work->of] : run->type[work->of];
+    if (work->way == PACK_TUTTI)
+        error = work->unpack ? MPI_Unpack(set->in, bytes, &position, memory, 1, type, MPI_COMM_SELF)
+                             : MPI_Pack(memory, 1, type, set->out, bytes, &position, MPI_COMM_SELF);
+    else
+        error = work->unpack ? bench_mpi.Unpack(set->in, bytes, &position, memory, 1, type, MPI_COMM_SELF)
+                             : bench_mpi.Pack(memory, 1, type, set->out, bytes, &position, MPI_COMM_SELF);
+    pack_mpi(error, work->unpack ? "MPI_Unpack" : "MPI_Pack");
+    if (position != bytes)
+        bench_fail("%s moved %d bytes of %d", work->unpack ? "MPI_Unpack" : "MPI_Pack", position, bytes);
+    if (work->way == PACK_NATIVE)
+        pack_copy_wait();
+}
+
+static double call(struct run *run, const struct work *work)
+{
+    const struct pack_set *set = set_of(run, work);
+    const uint64_t start = tutti_now_ns();
+    switch (work->way) {
+    case PACK_BLOCKS:
+        pack_copy_blocks(&run->layout, set, work->blocks, work->unpack);
+        break;
+    case PACK_COPY3D:
+        pack_copy_box(&run->layout, set, work->unpack);
+        break;
+    case PACK_LIMIT:
+        pack_copy_flat(run->sink, set->memory, run->sink_bytes);
+        break;
+    default:
+        call_mpi(run, work, set);
+    }
+    return (double)(tutti_now_ns() - start) * 1e-3;
+}
+
+static void add_lane(struct run *run, int way, int unpack, int of)
+{
+    if (run->lanes == LANES)
+        bench_fail("too many ways for one layout");
+    struct work *work = &run->work[run->lanes];
+    *work = (struct work){.way = way, .unpack = unpack, .of = of, .blocks = run->layout.n};
+    snprintf(work->name, sizeof work->name, "%s %s", way_name(way), unpack ? "unpack" : "pack");
+    run->lane[run->lanes++] = (struct bench_lane){.name = work->name};
+}
+
+static void add_lanes(struct run *run)
+{
+    run->lanes = 0;
+    for (int of = 0; of < run->descriptions; of++) {
+        for (int unpack = 0; unpack < 2; unpack++) {
+            add_lane(run, PACK_TUTTI, unpack, of);
+            if (run->plain)
+                add_lane(run, PACK_PLAIN, unpack, of);
+            if (run->native)
+                add_lane(run, PACK_NATIVE, unpack, of);
+        }
+    }
+    for (int unpack = 0; unpack < 2; unpack++) {
+        if (wanted(run, PACK_BLOCKS))
+            add_lane(run, PACK_BLOCKS, unpack, -1);
+        if (wanted(run, PACK_COPY3D) && pack_copy_has_box(&run->layout))
+            add_lane(run, PACK_COPY3D, unpack, -1);
+    }
+    if (wanted(run, PACK_LIMIT))
+        add_lane(run, PACK_LIMIT, 0, -1);
+}
+
+static double timed_call(void *with, int lane, long i)
+{
+    struct run *run = with;
+    (void)i;
+    return call(run, &run->work[lane]);
+}
+
+static void timed_prepare(void *with, int lane, long i, int new_data)
+{
+    struct run *run = with;
+    const struct work *work = &run->work[lane];
+    (void)i;
+    if (new_data && work->unpack)
+        pack_set_renew(set_of(run, work), &run->layout, work->blocks,
+                       run->plan->seed + run->layout.bytes * 31 + (uint64_t)lane * 7 + 1);
+    else if (new_data)
+        pack_set_spoil(set_of(run, work), &run->layout, work->blocks);
+}
+
+static int timed_check(void *with, int lane, long i)
+{
+    struct run *run = with;
+    const struct work *work = &run->work[lane];
+    struct pack_set *set = set_of(run, work);
+    char text[160];
+    (void)i;
+    if (work->unpack ? pack_set_check_memory(set, &run->layout, text, sizeof text)
+                     : pack_set_check_packed(set, &run->layout, work->blocks, text, sizeof text))
+        return 1;
+    bench_say(run->plan, "wrong %s of %s, described as %s, %zu bytes: %s", work->name, run->layout.name,
+              work->of < 0 ? "-" : run->description[work->of], run->layout.bytes, text);
+    return 0;
+}
+
+/* A copy for each block is made for some thousand blocks alone where all of them take too long. */
+static void plan_lane(struct run *run, const struct bench_timed *timed, int number)
+{
+    struct work *work = &run->work[number];
+    struct bench_lane *lane = &run->lane[number];
+    if (work->way == PACK_BLOCKS && run->layout.n > BLOCKS_WHOLE) {
+        work->blocks = BLOCKS_WHOLE;
+        call(run, work);
+        if (call(run, work) * (double)run->layout.n / BLOCKS_WHOLE < 1e6)
+            work->blocks = run->layout.n;
+    }
+    lane->scale = (double)run->layout.n / (double)work->blocks;
+    bench_lane_plan(run->plan, timed, lane, number, work->way != PACK_LIMIT);
+}
+
+static void say_times(const struct run *run, int number)
+{
+    const struct work *work = &run->work[number];
+    struct bench_figures figures = bench_figures_of(run->lane[number].samples, run->lane[number].iterations);
+    figures.extrapolated = work->blocks < run->layout.n;
+    bench_say_time(run->plan, way_name(work->way), work->unpack, &figures);
+}
+
+/* Which way the library takes, asked of its counters by one call in each direction. */
+static void find_how(struct run *run, int of)
+{
+    int accelerated;
+    for (int unpack = 0; unpack < 2; unpack++) {
+        const struct work work = {.way = PACK_TUTTI, .unpack = unpack, .of = of};
+        bench_outcome_begin();
+        call(run, &work);
+        bench_outcome_end(unpack ? "_Unpack" : "_Pack", run->how[of][unpack], sizeof run->how[of][unpack],
+                          &accelerated);
+    }
+}
+
+static MPI_Datatype committed(const struct run *run, int of, char *base)
+{
+    MPI_Datatype type = run->layout.make(&run->layout, run->description[of], base);
+    pack_mpi(MPI_Type_commit(&type), "MPI_Type_commit");
+    int size;
+    pack_mpi(MPI_Type_size(type, &size), "MPI_Type_size");
+    if ((size_t)size != run->layout.bytes)
+        bench_fail("%s, described as %s, has %d bytes instead of %zu", run->layout.name, run->description[of], size,
+                   run->layout.bytes);
+    return type;
+}
+
+static void open_layout(struct run *run)
+{
+    pack_set_room(&run->device, &run->layout, run->plan->seed);
+    pack_set_settle(&run->device, &run->layout);
+    if (run->plain) {
+        pack_set_room(&run->ordinary, &run->layout, run->plan->seed);
+        pack_set_settle(&run->ordinary, &run->layout);
+    }
+    const size_t bytes = (run->layout.bytes + run->layout.touched) / 2;
+    void *sink = NULL;
+    run->sink_bytes = bytes < run->device.room ? bytes : run->device.room;
+    bench_must(tutti_alloc(run->sink_bytes, &sink), "allocating device memory");
+    run->sink = sink;
+    for (int of = 0; of < run->descriptions; of++) {
+        run->type[of] = committed(run, of, run->device.memory);
+        run->plain_type[of] =
+            run->plain && run->layout.absolute ? committed(run, of, run->ordinary.memory) : run->type[of];
+        find_how(run, of);
+    }
+}
+
+static void close_layout(struct run *run)
+{
+    for (int of = 0; of < run->descriptions; of++) {
+        if (run->plain_type[of] != run->type[of])
+            MPI_Type_free(&run->plain_type[of]);
+        MPI_Type_free(&run->type[of]);
+    }
+    bench_lanes_free(run->lane, run->lanes);
+    tutti_free(run->sink);
+}
+
+static void say_row(const struct run *run, int of, const struct pack_commit *commit)
+{
+    const struct pack_layout *layout = &run->layout;
+    bench_say(run->plan, "layout %s", layout->name);
+    bench_say(run->plan, "row %zu %zu %zu %.4f %.4f %ld %s", layout->bytes, layout->n, layout->touched, commit->ours,
+              commit->plain, commit->n, run->description[of]);
+}
+
+static void commit_layout(const struct run *run)
+{
+    for (int of = 0; of < run->descriptions; of++) {
+        struct pack_commit commit;
+        pack_commit_measure(run->plan, &run->layout, run->description[of], &commit);
+        say_row(run, of, &commit);
+        bench_say(run->plan, "whole %.4f %.4f %.4f", commit.whole, commit.plain_whole, commit.first);
+        bench_say(run->plan, "done");
+    }
+}
+
+static int run_layout(struct run *run)
+{
+    static const struct pack_commit not_timed;
+    const struct bench_timed timed = {.what = run->layout.name,
+                                      .bytes = run->layout.bytes,
+                                      .with = run,
+                                      .prepare = timed_prepare,
+                                      .call = timed_call,
+                                      .check = timed_check};
+    open_layout(run);
+    add_lanes(run);
+    for (int l = 0; l < run->lanes; l++)
+        plan_lane(run, &timed, l);
+    const int fine = bench_lanes_run(run->plan, &timed, run->lane, run->lanes);
+    for (int of = 0; of < run->descriptions && fine; of++) {
+        say_row(run, of, &not_timed);
+        bench_say(run->plan, "how %s", run->how[of][0]);
+        bench_say(run->plan, "how_unpack %s", run->how[of][1]);
+        for (int l = 0; l < run->lanes; l++) {
+            if (run->work[l].of < 0 || run->work[l].of == of)
+                say_times(run, l);
+        }
+        bench_say(run->plan, "done");
+    }
+    close_layout(run);
+    return fine;
+}
+
+static int in_list(const char *list, const char *word)
+{
+    const size_t n = strlen(word);
+    for (const char *at = list; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL) {
+        if (strncmp(at, word, n) == 0 && (at[n] == ',' || at[n] == '\0'))
+            return 1;
+    }
+    return 0;
+}
+
+/* Unless they are chosen: one description of plain strides, all of the others. */
+static void choose_descriptions(struct run *run)
+{
+    const char *list = run->pack->descriptions;
+    run->descriptions = 0;
+    for (int i = 0; i < run->layout.descriptions; i++) {
+        const int take = strcmp(list, "all") == 0 || (*list ? in_list(list, run->layout.description[i])
+                                                            : i == 0 || run->pack->kind != PACK_STRIDED);
+        if (take)
+            run->description[run->descriptions++] = run->layout.description[i];
+    }
+}
+
+/* MPICH 4.0 refuses it as a null pointer. */
+static int takes_bottom(void)
+{
+    int number = 1, position = 0, length = 1;
+    char packed[64];
+    MPI_Aint address = (MPI_Aint)&number;
+    MPI_Datatype type = MPI_DATATYPE_NULL;
+    pack_mpi(MPI_Type_create_hindexed(1, &length, &address, MPI_INT, &type), "MPI_Type_create_hindexed");
+    pack_mpi(bench_mpi.Type_commit(&type), "MPI_Type_commit");
+    int error = bench_mpi.Pack(MPI_BOTTOM, 1, type, packed, (int)sizeof packed, &position, MPI_COMM_SELF);
+    pack_mpi(MPI_Type_free(&type), "MPI_Type_free");
+    return error == MPI_SUCCESS;
+}
+
+void bench_pack(struct bench_plan *plan, const struct pack_plan *pack)
+{
+    static struct run run;
+    run.plan = plan;
+    run.pack = pack;
+    run.ordinary.ordinary = 1;
+    if (!bench_mpi.preloaded)
+        bench_fail("libtutti.so is not in front of the MPI: start this with `tutti bench`");
+    if (!bench_mpi.Pack || !bench_mpi.Unpack || !bench_mpi.Type_commit)
+        bench_fail("the MPI library that is loaded has no PMPI_Pack");
+    bench_choose_gpu(plan);
+    /* The process uses a device from here on; the driver needs a context. */
+    void *memory = NULL;
+    char byte = 0;
+    bench_must(tutti_alloc(1, &memory), "allocating device memory");
+    bench_must(tutti_copy(memory, &byte, 1), "making a context");
+    pack_mpi(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
+    run.bottom = takes_bottom();
+    if (!run.bottom)
+        bench_say(plan, "note this MPI refuses MPI_BOTTOM in MPI_Pack: offsets instead of addresses");
+    if (pack->kind != PACK_COMMIT) {
+        pack_copy_open();
+        run.plain = wanted(&run, PACK_PLAIN) && strcmp(tutti_device_name(), "host") == 0;
+        run.native = wanted(&run, PACK_NATIVE) && bench_mpi_takes_device();
+    }
+    bench_say(plan, "start");
+    int fine = 1;
+    for (int i = 0; fine && pack_layout_make(plan, pack, i, &run.layout); i++) {
+        run.layout.absolute &= run.bottom;
+        choose_descriptions(&run);
+        if (run.descriptions && pack->kind == PACK_COMMIT)
+            commit_layout(&run);
+        else if (run.descriptions)
+            fine = run_layout(&run);
+        pack_layout_free(&run.layout);
+    }
+    pack_set_free(&run.device);
+    pack_set_free(&run.ordinary);
+    pack_commit_end();
+    tutti_free(memory);
+    bench_gpu_close();
+    bench_say(plan, "end %d", fine);
+}

@@ -1,0 +1,194 @@
+/* The calls that `tutti tune` compares, and the communicators that they are made on. */
+#include <string.h>
+
+#include "bench/common/gpu.h"
+#include "bench/common/outcome.h"
+#include "bench/reductions/enqueue.h"
+#include "bench/tune/tune.h"
+#include "coll/coll.h"
+#include "core/clock.h"
+#include "tutti/mpix.h"
+#include "tutti/tutti.h"
+
+static MPIX_Stream stream = MPIX_STREAM_NULL;
+
+const char *tune_section_name(int section)
+{
+    static const char *const names[TUNE_SECTIONS] = {TUNE_SECTION_NAMES};
+    return names[section];
+}
+
+void tune_stream_open(const struct tune *tune)
+{
+    char why[256];
+    if (tune->plan->order == BENCH_HOST)
+        return;
+    if (!bench_gpu_open(why, sizeof why))
+        bench_fail("%s", why);
+    int error = bench_enqueue_stream(&stream);
+    if (error != MPI_SUCCESS)
+        bench_fail("MPIX_Stream_create: error %d", error);
+}
+
+void tune_stream_close(void)
+{
+    if (stream != MPIX_STREAM_NULL)
+        MPIX_Stream_free(&stream);
+    bench_gpu_close();
+}
+
+size_t tune_bytes(const struct tune *tune, int section, size_t bytes)
+{
+    size_t ranks = (size_t)tune->plan->size, count = bytes / sizeof(float);
+    if (section >= TUNE_MESSAGE)
+        return tune_message_bytes(bytes);
+    if (section == TUNE_REDUCE_SCATTER)
+        count = (count < ranks ? 1 : count / ranks) * ranks;
+    return count * sizeof(float);
+}
+
+void tune_call(const struct tune *tune, int section, size_t bytes)
+{
+    MPI_Comm comm = tune->comm;
+    int n = (int)(tune_bytes(tune, section, bytes) / sizeof(float)), each = n / tune->plan->size, error = MPI_SUCCESS;
+    int blocking = tune->plan->order == BENCH_HOST;
+#define DO(name, ...) error = blocking ? MPI_##name(__VA_ARGS__) : MPIX_##name##_enqueue(__VA_ARGS__)
+    switch (section) {
+    case TUNE_ALLREDUCE:
+        DO(Allreduce, tune->in, tune->out, n, MPI_FLOAT, MPI_SUM, comm);
+        break;
+    case TUNE_REDUCE:
+        DO(Reduce, tune->in, tune->out, n, MPI_FLOAT, MPI_SUM, 0, comm);
+        break;
+    case TUNE_REDUCE_SCATTER:
+        DO(Reduce_scatter_block, tune->in, tune->out, each, MPI_FLOAT, MPI_SUM, comm);
+        break;
+    case TUNE_SCAN:
+        DO(Scan, tune->in, tune->out, n, MPI_FLOAT, MPI_SUM, comm);
+        break;
+    }
+#undef DO
+    if (error != MPI_SUCCESS)
+        bench_fail("%s of %zu bytes failed with error %d", tune_section_name(section), bytes, error);
+}
+
+static void finish(const struct tune *tune)
+{
+    if (tune->plan->order != BENCH_HOST)
+        bench_gpu_sync();
+}
+
+/* A call that is counted: which algorithm took it. */
+static int counted(const struct tune *tune, int section, size_t bytes, char *name, size_t size)
+{
+    static const char *const calls[TUNE_COLLECTIVES] = {"_Allreduce", "_Reduce", "_Reduce_scatter_block", "_Scan"};
+    int accelerated;
+    bench_outcome_begin();
+    tune_call(tune, section, bytes);
+    finish(tune);
+    bench_outcome_end(calls[section], name, size, &accelerated);
+    return accelerated;
+}
+
+void tune_rules_take(const char *rules)
+{
+    char wrong[320] = "";
+    if (tutti_rules_set(rules, wrong, sizeof wrong) != 0)
+        bench_fail("%s", wrong);
+}
+
+void tune_comm_open(struct tune *tune)
+{
+    char name[96];
+    tune_rules_take("");
+    tutti_rules_follow(1);
+    int error = tune->plan->order == BENCH_HOST ? MPI_Comm_dup(MPI_COMM_WORLD, &tune->comm)
+                                                : MPIX_Stream_comm_create(MPI_COMM_WORLD, stream, &tune->comm);
+    if (error != MPI_SUCCESS)
+        bench_fail("no communicator could be made: error %d", error);
+    if (!counted(tune, TUNE_ALLREDUCE, 8, name, sizeof name)) /* opens it */
+        bench_fail("there is nothing to tune: the library gives calls to the MPI here (%s)", name);
+}
+
+void tune_comm_close(struct tune *tune)
+{
+    if (tune->comm != MPI_COMM_NULL)
+        MPI_Comm_free(&tune->comm);
+    tutti_rules_follow(0);
+    tune_rules_take(NULL);
+}
+
+/* Bytes of the result that this rank gets. */
+static size_t result_bytes(const struct tune *tune, int section, size_t bytes)
+{
+    bytes = tune_bytes(tune, section, bytes);
+    if (section == TUNE_REDUCE_SCATTER)
+        return bytes / (size_t)tune->plan->size;
+    return section == TUNE_REDUCE && tune->plan->rank != 0 ? 0 : bytes;
+}
+
+int tune_try(struct tune *tune, struct tune_lane *lane, int section, size_t bytes, int keep)
+{
+    char name[96];
+    if (section >= TUNE_MESSAGE)
+        return tune_message_try(tune, lane, section, bytes);
+    size_t result = result_bytes(tune, section, bytes);
+    int looked_at = bytes <= TUNE_CHECKED && result <= TUNE_CHECKED;
+    if (looked_at && result) {
+        memset(tune->host, 0xa5, result);
+        bench_must(tutti_copy(tune->out, tune->host, result), "copying to the device");
+    }
+    tune_rules_take(lane->rules);
+    counted(tune, section, bytes, name, sizeof name);
+    lane->algorithm = tune_by_name(name);
+    if (!looked_at || !result)
+        return 1;
+    char *right = tune->host + TUNE_CHECKED;
+    bench_must(tutti_copy(keep ? right : tune->host, tune->out, result), "copying from the device");
+    return keep || memcmp(right, tune->host, result) == 0;
+}
+
+void tune_graph_make(const struct tune *tune, struct tune_lane *lane, int section, size_t bytes)
+{
+    if (tune->plan->order != BENCH_GRAPH)
+        return;
+    tune_rules_take(lane->rules);
+    bench_graph_begin();
+    for (int i = 0; i < lane->calls; i++)
+        tune_call(tune, section, bytes);
+    lane->graph = bench_graph_end();
+    bench_graph_launch(lane->graph); /* the first launch brings the graph to the device */
+    bench_gpu_sync();
+}
+
+static void put(const struct tune *tune, const struct tune_lane *lane, int section, size_t bytes, int calls)
+{
+    if (lane->graph) {
+        bench_graph_launch(lane->graph);
+        return;
+    }
+    for (int i = 0; i < calls; i++)
+        tune_call(tune, section, bytes);
+}
+
+double tune_round(struct tune *tune, const struct tune_lane *lane, int section, size_t bytes)
+{
+    double took = 0;
+    if (section >= TUNE_MESSAGE)
+        return tune_message_round(tune, lane, section, bytes);
+    tune_rules_take(lane->rules);
+    if (tune->plan->order != BENCH_HOST) {
+        bench_mpi.Barrier(MPI_COMM_WORLD);
+        put(tune, lane, section, bytes, 1 + lane->calls / 8); /* brings the ranks together */
+        bench_gpu_start();
+        put(tune, lane, section, bytes, lane->calls);
+        return bench_gpu_stop() / lane->calls;
+    }
+    for (int i = 0; i < lane->calls; i++) {
+        bench_mpi.Barrier(MPI_COMM_WORLD);
+        uint64_t start = tutti_now_ns();
+        tune_call(tune, section, bytes);
+        took += (double)(tutti_now_ns() - start) * 1e-3;
+    }
+    return took / lane->calls;
+}

@@ -1,0 +1,104 @@
+/* The ranks of `tutti tune`: one start measures every algorithm and every way of messages, by the rules in force when
+ * they are called. */
+#ifndef TUTTI_BENCH_TUNE_H
+#define TUTTI_BENCH_TUNE_H
+
+#include <mpi.h>
+
+#include "bench/common/bench.h"
+#include "bench/tune/choose.h"
+#include "bench/words/tune.h"
+
+const char *tune_section_name(int section);
+
+struct tune {
+    const struct bench_plan *plan;   /* order, rank, size */
+    unsigned sections;               /* mask */
+    double seconds, win;             /* of all; see tune_choose() */
+    size_t most;                     /* largest size */
+    float *in, *out;                 /* device memory of `most` bytes */
+    char *host;                      /* ordinary memory: TUNE_CHECKED bytes, and the right results behind them */
+    MPI_Comm comm;                   /* of all collectives; MPI_COMM_NULL: none is measured */
+    char with[TUNE_ALGORITHMS][512]; /* rules that take that algorithm; empty: it is not measured */
+    struct tune_message {
+        char *memory; /* of the device, for blocks of the largest size */
+        unsigned ways[TUNE_SECTIONS - TUNE_MESSAGE];
+        MPI_Datatype type; /* of `bytes`; MPI_DATATYPE_NULL: none yet */
+        size_t bytes;
+        uint64_t seed;
+    } message;
+    struct tune_curve curve[TUNE_SECTIONS];
+    int picked[TUNE_SECTIONS][TUNE_POINTS]; /* the choices before the proof */
+    int wrong;                              /* 1: an algorithm gave a wrong result */
+    int interrupted;                        /* 1: the user wants it to end; alike on all ranks */
+};
+enum { TUNE_CHECKED = 64 << 10, TUNE_ROUNDS = 31 };
+
+/* Seconds since the ranks began, on this rank. */
+double tune_now(void);
+/* 1 where the user wants this rank to end. */
+int tune_interrupted(void);
+
+/* Collective. The communicator of all collectives, whose calls take the rules in force: so all algorithms have the same
+ * part of a GPU. Fails where calls on it are not accelerated. */
+void tune_comm_open(struct tune *tune);
+void tune_comm_close(struct tune *tune);
+/* From now on these rules (and then the defaults) are in force. */
+void tune_rules_take(const char *rules);
+/* Puts the stream there that orders other than HOST need; fails where there is none. */
+void tune_stream_open(const struct tune *tune);
+void tune_stream_close(void);
+
+/* One of the things that are compared at a size. */
+struct tune_lane {
+    const char *rules;
+    int wanted;    /* algorithm or way that it is about; TUNE_DEFAULT: whichever its rules take */
+    int algorithm; /* that it took */
+    int timed;     /* 1: takes part in rounds */
+    int calls;     /* of a round */
+    void *graph;
+    double us; /* median over rounds; 0: cannot run */
+    double sample[TUNE_ROUNDS];
+    int rounds;
+};
+/* Bytes of one rank's contribution as the call makes it: a reduce-scatter has as many elements for each rank. */
+size_t tune_bytes(const struct tune *tune, int section, size_t bytes);
+/* A call, blocking or into the stream. */
+void tune_call(const struct tune *tune, int section, size_t bytes);
+/* Microseconds of one call of this rank, over lane->calls. */
+double tune_round(struct tune *tune, const struct tune_lane *lane, int section, size_t bytes);
+/* Says which algorithm the lane takes, by one call; the result of small calls is compared with the right one, which the
+ * lane `keep` leaves. 1 where it is right. */
+int tune_try(struct tune *tune, struct tune_lane *lane, int section, size_t bytes, int keep);
+void tune_graph_make(const struct tune *tune, struct tune_lane *lane, int section, size_t bytes);
+
+/* Messages: half a round trip of blocks of 64 bytes, 128 apart, into the same layout; between ranks 0 and 1, 2 and 3
+ * ..., or (MESSAGE_FAR) between the ranks of the first half and those of the second. open: collective; leaves a section
+ * out, with a note, where no message goes past the MPI, or in chunks. */
+void tune_message_open(struct tune *tune);
+void tune_message_close(struct tune *tune);
+/* Bytes of device memory that messages of up to `most` bytes need. */
+size_t tune_message_room(size_t most);
+/* Those from which on messages of a section may go otherwise than staged, as they are made. */
+size_t tune_message_least(int section);
+/* Bytes of the message as it is made. */
+size_t tune_message_bytes(size_t bytes);
+/* Rules under which all messages go that way, where they can; static. */
+const char *tune_message_rules(int section, int way);
+/* tune_try() and tune_round() for messages; try is collective. */
+int tune_message_try(struct tune *tune, struct tune_lane *lane, int section, size_t bytes);
+double tune_message_round(struct tune *tune, const struct tune_lane *lane, int section, size_t bytes);
+
+/* Collective. Measures the lanes at a size, lane 0 first, for about `seconds`, from `least` rounds on. together: lanes
+ * that are far behind stay. */
+void tune_measure(struct tune *tune, struct tune_lane *lanes, int n, int section, size_t bytes, double seconds,
+                  int least, int together);
+
+/* Collective, after all points have choices: measures the tuned rules beside the defaults and takes choices back that
+ * lose or for which there was no time. `until`: of tune_now(). */
+void tune_prove(struct tune *tune, double until);
+
+/* The ranks of `tutti tune`: collectives (a mask, by the sections of rules) up to contributions of `most` bytes. */
+void bench_tune(const struct bench_plan *plan, unsigned sections, size_t most);
+
+#endif

@@ -1,0 +1,141 @@
+/* tutti bench: what its parts share. The ranks are programs of their own (bench/ in the sources), which measure and say
+ * so line by line; everything that is shown or written is made here. */
+#ifndef TUTTI_TOOLS_BENCH_H
+#define TUTTI_TOOLS_BENCH_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "bench/words/plan.h"
+#include "bench/words/way.h"
+#include "core/phases.h"
+#include "tools/bench/report.h"
+#include "tools/start/start.h"
+
+/* A collective that is measured. */
+struct bench_kind {
+    const char *name, *call; /* "reduce", "Reduce" */
+    const char *rules;       /* as rules name it */
+    int collective;          /* enum tutti_collective */
+    const char *text;
+};
+extern const struct bench_kind bench_kinds[];
+enum { BENCH_KINDS = 6 };
+
+struct bench_options {
+    const struct bench_kind *kind;
+    const char *mpi, *arguments, *algorithm, *json, *plot;
+    int ranks;
+    size_t sizes[BENCH_SIZES]; /* bytes */
+    int n_sizes, sizes_given;
+    long iterations, warm_up; /* 0 and -1: by size */
+    double seconds;           /* most of one way at one size; 0: no limit */
+    int type, op, in_place, check;
+    unsigned types, ops; /* pairs: masks */
+    int pairs;           /* 1: all pairs of types and ops; overhead: pairs of runs */
+    int order, root, phases;
+    unsigned ways; /* mask of those that are wanted */
+    double limit;  /* overhead: percent; negative: none */
+    int timeout;   /* seconds without a word from the ranks */
+    uint64_t seed;
+    /* Ctrl-C: NULL: the ranks are ended. Otherwise it does not reach them: this is called, as part of a signal handler;
+     * a second one ends them. */
+    void (*interrupt)(void);
+};
+
+/* Each parses, and refuses what is not valid, before anything starts. */
+void bench_collective_options(const struct bench_kind *kind, int argc, char **argv, struct bench_options *out);
+void bench_overhead_options(int argc, char **argv, struct bench_options *out);
+/* Parts of them. `option` is named where something is refused. */
+void bench_sizes_read(const char *text, struct bench_options *out);
+/* "sum,max" or "all" as a mask. */
+unsigned bench_some_of(const char *option, const char *words, const char *const names[], int n);
+/* Arguments of the ranks: the benchmark, what all of them take, and one more. */
+void bench_words_begin(struct tool_words *words, const char *benchmark, const struct bench_options *options);
+void bench_word_add(struct tool_words *words, const char *name, long long value);
+void bench_check_call(struct bench_options *options);
+void bench_check_device(const struct bench_options *options);
+
+/* The MPI of the bench and its program of ranks. */
+struct bench_place {
+    struct tool_mpis mpis;
+    const struct tool_mpi *mpi;
+    struct tool_program program;
+};
+void bench_place_find(const struct bench_options *options, struct bench_place *out);
+
+/* Starts the ranks with `arguments` and hands each record to `record` ("row 8 2 1000 oneshot"), other lines to standard
+ * output. Returns the launcher's exit status, or 1 where it said nothing for options->timeout seconds and was ended. */
+int bench_start(const struct bench_options *options, const struct bench_place *place, char **arguments, int preload,
+                void (*record)(void *with, char *text), void *with);
+
+/* What is shown of the phases of a call: those of the recorder, and between them what the bench works out. */
+struct bench_part {
+    const char *name;
+    double us;
+};
+enum { BENCH_PARTS = TUTTI_PHASES + 2 }; /* entry, and the notice after the kernel */
+
+enum { BENCH_TABLE_ROWS = 2048 };
+struct bench_row {
+    size_t bytes, count;
+    int type, op;
+    long iterations;
+    char algorithm[96];
+    struct bench_time time[BENCH_WAYS];
+    double whole, ordered; /* --phases: the blocking call; the call in stream order, negative where that cannot be */
+    double phase[TUTTI_PHASES];
+};
+struct bench_table {
+    const struct bench_options *options;
+    struct bench_report report;
+    char nccl[32], staging[32];
+    int way[BENCH_WAYS]; /* 1: measured */
+    int type, op;        /* pairs: the current one */
+    struct bench_row row[BENCH_TABLE_ROWS];
+    int rows;
+};
+const char *bench_way_title(int way);
+/* Takes a record of the ranks; prints what is complete. */
+void bench_table_record(void *table, char *text);
+/* The best of the other ways of a row, or -1; *ratio is its time in units of Tutti's. */
+int bench_row_best(const struct bench_table *table, const struct bench_row *row, double *ratio);
+/* --phases: the parts of a row, in the order of time. Without a time in stream order the notice is part of the kernel
+ * and its own time is negative. */
+void bench_row_parts(const struct bench_row *row, struct bench_part out[BENCH_PARTS]);
+/* What was called, as heads of tables and plots have it: "MPI_Reduce", "MPIX_Reduce_enqueue in a graph" */
+char *bench_what(const struct bench_options *options);
+
+/* Refuses, before anything starts, a file that cannot be written, and JSON where this build has none. */
+void bench_files_check(const struct bench_options *options);
+/* Writes the files that were asked for. 0, or 1 where it failed (said). */
+int bench_json_write(const struct bench_table *table);
+int bench_json_overhead(const struct bench_options *options, const struct bench_place *place, const double *without,
+                        const double *with, int pairs, double ratio);
+int bench_plot_write(const struct bench_table *table);
+/* Refuses a name whose ending is none of a picture that can be made. NULL: there is none. */
+void bench_plot_check(const char *plot);
+/* For gnuplot, in its double quotes; an underscore would lower what follows. */
+void bench_plot_text(FILE *to, const char *text, int underscores);
+/* Plots `table` to the file by gnuplot; the data goes to PLOT.dat where that is not installed. 0, or 1 (said). */
+int bench_gnuplot(const char *plot, void (*script)(FILE *to, const void *table),
+                  void (*data)(FILE *to, const void *table), const void *table);
+
+/* Options that all benchmarks have, by their keys for argp; those of one alone come from BENCH_KEY_OWN on. */
+enum {
+    BENCH_KEY_MPI = 256,
+    BENCH_KEY_DEVICE,
+    BENCH_KEY_ARGUMENTS,
+    BENCH_KEY_JSON,
+    BENCH_KEY_PLOT,
+    BENCH_KEY_NO_CHECK,
+    BENCH_KEY_SEED,
+    BENCH_KEY_TIMEOUT,
+    BENCH_KEY_SECONDS,
+    BENCH_KEY_OWN
+};
+/* 1 where the option is one of these (or -m, -i, -x) and was taken. Ends the program where its value is not valid. */
+int bench_shared_option(int key, char *argument, struct bench_options *options);
+
+#endif

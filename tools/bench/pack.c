@@ -1,0 +1,234 @@
+/* tutti bench pack: options, and the run. */
+#include "tools/bench/pack.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+static const char *const kind_names[] = {"article", "blocks", "ddtbench", "commit"};
+static const char *const description_names[] = {PACK_DESCRIPTIONS};
+static const char *const way_names[] = {
+#define PACK_WAY(id, name, text) name,
+#include "bench/words/pack_ways.def"
+#undef PACK_WAY
+};
+#define NAMES(list) list, (int)(sizeof(list) / sizeof((list)[0]))
+
+enum { KEY_LAYOUT = BENCH_KEY_OWN, KEY_BLOCK, KEY_STRIDE, KEY_CUBE, KEY_PARTS, KEY_DESCRIPTIONS, KEY_WAYS };
+
+static const struct argp_option options[] = {
+    {"ranks", 'n', "RANKS", 0, "1: packing is a local call", 1},
+    {"mpi", BENCH_KEY_MPI, "MPI", 0,
+     "MPI to use: openmpi, mpich, impi, a launcher, or the folder an MPI is installed in. Without it Open MPI, then "
+     "MPICH, then Intel MPI",
+     1},
+    {"device", BENCH_KEY_DEVICE, "DEVICE", 0, "auto, cuda or host: sets TUTTI_DEVICE", 1},
+    {"mpi-args", BENCH_KEY_ARGUMENTS, "OPTIONS", 0, "More options for the launcher, in one word", 1},
+    {"timeout", BENCH_KEY_TIMEOUT, "SECONDS", 0, "End it where the rank has not said a word for so long (600)", 1},
+    {"layout", KEY_LAYOUT, "KIND", 0,
+     "article (default): 1 MiB out of a cube of 1024^3 bytes. blocks: blocks of one length and distance. ddtbench: "
+     "access patterns of applications. commit: the time of MPI_Type_commit",
+     2},
+    {"cube", KEY_CUBE, "BYTES", 0, "article: the cube's edge, a power of two (1024); its square is packed", 2},
+    {"parts", KEY_PARTS, "LIST", 0, "article: bytes, rows and planes of the parts, with commas: 8/1024/128 (all)", 2},
+    {"block", KEY_BLOCK, "BYTES", 0, "blocks: length of a block (8)", 2},
+    {"stride", KEY_STRIDE, "BYTES", 0, "blocks: from a block to the next (twice the block)", 2},
+    {"message-size", 'm', "SIZES", 0,
+     "blocks: bytes of the message: [MIN:]MAX, doubling from MIN (8) to MAX (1m), or a list", 2},
+    {"descriptions", KEY_DESCRIPTIONS, "LIST", 0,
+     "Descriptions of a layout, with commas, or all (the default but for blocks: vector)", 2},
+    {"iterations", 'i', "N", 0, "Timed calls (1000 to 8k, 20 from 32m, otherwise 100)", 3},
+    {"warmup", 'x', "N", 0, "Calls before them (100, 3, 10)", 3},
+    {"seconds", BENCH_KEY_SECONDS, "S", 0, "Fewer calls where one way would take longer than about this (0.25)", 3},
+    {"ways", KEY_WAYS, "LIST", 0, "Other ways to measure, with commas: all (default), none, or of the list below", 3},
+    {"seed", BENCH_KEY_SEED, "N", 0, "Seed of the data", 3},
+    {"no-validation", BENCH_KEY_NO_CHECK, NULL, 0, "Do not check results", 3},
+    {"json", BENCH_KEY_JSON, "FILE", 0, "Write the results as JSON too", 4},
+    {"plot", BENCH_KEY_PLOT, "FILE.png", 0, "Plot them (with gnuplot)", 4},
+    {.name = NULL},
+};
+
+const char *pack_kind_name(int kind)
+{
+    return kind_names[kind];
+}
+
+static size_t read_bytes(const char *option, const char *text, size_t most)
+{
+    size_t bytes;
+    if (!tool_size(text, &bytes) || bytes == 0 || bytes > most)
+        tool_refuse("%s %s is not valid: bytes from 1 to %zu are", option, text, most);
+    return bytes;
+}
+
+static unsigned read_ways(const char *text)
+{
+    if (strcmp(text, "none") == 0)
+        return 0;
+    if (strcmp(text, "all") == 0)
+        return ~0u;
+    return bench_some_of("--ways", text, way_names + 1, PACK_WAYS - 1) << 1;
+}
+
+static error_t parse(int key, char *argument, struct argp_state *state)
+{
+    struct pack_options *o = state->input;
+    struct bench_options *b = &o->bench;
+    if (bench_shared_option(key, argument, b))
+        return 0;
+    switch (key) {
+    case 'n':
+        if (strcmp(argument, "1") != 0)
+            tool_refuse("-n %s: tutti bench pack has one rank: packing is a local call", argument);
+        break;
+    case KEY_LAYOUT:
+        o->kind = tool_one_of("--layout", argument, NAMES(kind_names));
+        break;
+    case KEY_BLOCK:
+        o->block = read_bytes("--block", argument, 1 << 30);
+        break;
+    case KEY_STRIDE:
+        o->stride = read_bytes("--stride", argument, 1 << 30);
+        break;
+    case KEY_CUBE:
+        o->cube = read_bytes("--cube", argument, 2048);
+        break;
+    case KEY_PARTS:
+        o->parts = argument;
+        break;
+    case KEY_DESCRIPTIONS:
+        if (strcmp(argument, "all") != 0)
+            bench_some_of("--descriptions", argument, NAMES(description_names));
+        o->descriptions = argument;
+        break;
+    case KEY_WAYS:
+        o->ways = read_ways(argument);
+        break;
+    case ARGP_KEY_ARG:
+        tool_refuse("bench: '%s' is not understood: options alone may follow", argument);
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+    return 0;
+}
+
+static const struct argp pack_argp = {
+    .options = options,
+    .parser = parse,
+    .doc =
+        "Measures MPI_Pack and MPI_Unpack on device memory, and in the same run the other ways to do the same.\v"
+        "Times are medians over calls in microseconds, from the call until all is done. The other ways show theirs for "
+        "pack and for unpack, and behind each (x) how many times Tutti's that is.\n\n"
+        "Ways: plain (host device) is the plain MPI on ordinary memory; native is the MPI's own way with device "
+        "pointers, where it has one; blocks copies block by block, with one wait at the end, of more than 4096 blocks "
+        "4096 alone where all would take longer than a second: ~ then marks what was worked out from them; copy3d is "
+        "one cuMemcpy3D where that can say the layout; limit is a contiguous copy that reads and writes as many bytes "
+        "as packing has to: the message, and the 32-byte sectors that the blocks lie in.\n\n"
+        "Descriptions: v_hv_hv, v_hv, hi (hindexed), hib (hindexed_block) and subarray are those of the article "
+        "(\"Improving MPI_Pack performance in CUDA-aware MPI\") and one more; ddtbench has the application's own and "
+        "hi. The spread is the slowest description's time in units of the fastest one's.\n\n"
+        "Data is random. The last call of every way, inside the timed loop, gets new data and is checked: the message "
+        "byte by byte, memory with its holes byte by byte up to 64 MiB, above at 64 places. The exit status is 1 where "
+        "a result is wrong, 2 where an option or a setting is.",
+};
+
+static void check_parts(const struct pack_options *o)
+{
+    const char *at = o->parts;
+    while (*at) {
+        unsigned long extent[3];
+        char *end;
+        for (int d = 0; d < 3; d++) {
+            extent[d] = strtoul(at, &end, 10);
+            const char after = *end;
+            if (end == at || extent[d] == 0 || extent[d] > o->cube || (d < 2 ? after != '/' : after && after != ','))
+                tool_refuse("--parts %s: 8/1024/128 is a part; no number is above the cube's edge, %zu", o->parts,
+                            o->cube);
+            at = after ? end + 1 : end;
+        }
+    }
+}
+
+static void check_sizes(const struct pack_options *o)
+{
+    const struct bench_options *b = &o->bench;
+    if (o->stride < o->block)
+        tool_refuse("--stride %zu is less than --block %zu: blocks would lie one over the other", o->stride, o->block);
+    for (int i = 0; i < b->n_sizes; i++) {
+        if (b->sizes[i] % o->block != 0)
+            tool_refuse("-m: %zu bytes are not a whole number of blocks of %zu", b->sizes[i], o->block);
+        if (b->sizes[i] > INT_MAX)
+            tool_refuse("-m: %zu bytes are more than MPI_Pack takes", b->sizes[i]);
+    }
+}
+
+/* One size alone is the last of a range that begins at a block of at least 8 bytes. */
+static void fill_sizes(struct pack_options *o)
+{
+    struct bench_options *b = &o->bench;
+    size_t most = b->n_sizes ? b->sizes[0] : (size_t)1 << 20, least = o->block;
+    if (b->sizes_given)
+        return;
+    while (least < 8)
+        least *= 2;
+    if (least > most)
+        tool_refuse("-m: the last size, %zu bytes, is below the first, %zu", most, least);
+    b->n_sizes = 0;
+    for (size_t bytes = least; bytes <= most && b->n_sizes < BENCH_SIZES; bytes *= 2)
+        b->sizes[b->n_sizes++] = bytes;
+}
+
+void pack_options_read(int argc, char **argv, struct pack_options *out)
+{
+    static char none[] = "";
+    *out = (struct pack_options){.block = 8, .cube = 1024, .parts = none, .descriptions = none, .ways = ~0u};
+    out->bench = (struct bench_options){.ranks = 1, .warm_up = -1, .check = 1, .timeout = 600, .seconds = 0.25};
+    out->bench.seed = (uint64_t)time(NULL) * 1000 + (uint64_t)getpid() % 1000;
+    tool_check_options(options, argc, argv, 0);
+    argp_parse(&pack_argp, argc, argv, 0, NULL, out);
+    if (!out->stride)
+        out->stride = 2 * out->block;
+    if ((out->cube & (out->cube - 1)) != 0)
+        tool_refuse("--cube %zu is not a power of two", out->cube);
+    check_parts(out);
+    if (out->kind == PACK_STRIDED) {
+        fill_sizes(out);
+        check_sizes(out);
+    }
+    tool_check_settings();
+    bench_check_device(&out->bench);
+}
+
+int bench_pack(int argc, char **argv)
+{
+    struct pack_options o;
+    static struct bench_place place;
+    static struct pack_table table;
+    pack_options_read(argc, argv, &o);
+    bench_files_check(&o.bench);
+    bench_place_find(&o.bench, &place);
+    table.options = &o;
+    table.report.place = &place;
+
+    struct tool_words words = {.word = NULL};
+    bench_words_begin(&words, BENCH_DOES_PACK, &o.bench);
+    bench_word_add(&words, "layout", o.kind);
+    bench_word_add(&words, "block", (long long)o.block);
+    bench_word_add(&words, "stride", (long long)o.stride);
+    bench_word_add(&words, "cube", (long long)o.cube);
+    bench_word_add(&words, "ways", o.ways);
+    tool_words_take(&words, tool_print("parts=%s", o.parts));
+    tool_words_take(&words, tool_print("descriptions=%s", o.descriptions));
+    int status = bench_start(&o.bench, &place, words.word, 1, pack_table_record, &table);
+    tool_words_free(&words);
+
+    pack_table_end(&table);
+    int failed = pack_json_write(&table) | pack_plot_write(&table);
+    if (status == 0 && table.rows == 0 && table.report.right) {
+        fputs("tutti: no layout has the descriptions that were chosen\n", stderr);
+        return 1;
+    }
+    return bench_report_status(&table.report, status, failed);
+}

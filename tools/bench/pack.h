@@ -1,0 +1,52 @@
+/* tutti bench pack: its options and its table. */
+#ifndef TUTTI_TOOLS_BENCH_PACK_H
+#define TUTTI_TOOLS_BENCH_PACK_H
+
+#include "bench/words/pack_way.h"
+#include "tools/bench/bench.h"
+
+struct pack_options {
+    struct bench_options bench; /* of a single rank */
+    int kind;                   /* enum pack_kind */
+    size_t block, stride, cube;
+    char *parts, *descriptions;
+    unsigned ways;
+};
+/* Parses, and refuses what is not valid, before anything starts. */
+void pack_options_read(int argc, char **argv, struct pack_options *out);
+/* "article" */
+const char *pack_kind_name(int kind);
+
+enum { PACK_TABLE_ROWS = 1024 };
+struct pack_row {
+    char layout[64], description[24], how[2][64]; /* how: "kernel"; "mpi: reason" */
+    size_t bytes, blocks, touched;
+    double commit, plain_commit, whole, plain_whole, first;
+    long commits;
+    struct bench_time time[PACK_WAYS][2]; /* pack, unpack */
+};
+struct pack_table {
+    const struct pack_options *options;
+    struct bench_report report;
+    char layout[64]; /* of the rows that come */
+    struct pack_row row[PACK_TABLE_ROWS];
+    int rows, started;
+    int extrapolated;     /* 1: some time is */
+    double worst[2];      /* the widest spread so far: slowest by fastest description */
+    char worst_at[2][64]; /* its layout */
+    int spread_from;      /* first row of the current layout */
+};
+const char *pack_way_title(int way);
+void pack_table_record(void *table, char *text);
+/* After the last record: what holds for all rows. */
+void pack_table_end(struct pack_table *table);
+/* Slowest by fastest description of the layout that row `from` begins; *next: the row behind it. 0 where there is one
+ * description alone. */
+double pack_spread(const struct pack_table *table, int from, int unpack, int *next);
+/* Write the files that were asked for. 0, or 1 where that failed (said). */
+int pack_json_write(const struct pack_table *table);
+int pack_plot_write(const struct pack_table *table);
+
+int bench_pack(int argc, char **argv);
+
+#endif

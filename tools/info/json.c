@@ -1,0 +1,112 @@
+#include "tools/info/info.h"
+
+#include <jansson.h>
+#include <string.h>
+
+#include "core/settings.h"
+#include "core/status.h"
+#include "kernels/reduce.h"
+#include "tools/start/start.h"
+#include "tutti/tutti.h"
+
+#ifdef TUTTI_JANSSON
+
+static json_t *text(const char *value)
+{
+    return value ? json_string_nocheck(value) : json_null();
+}
+
+static json_t *mpis(const struct info *info)
+{
+    json_t *all = json_array();
+    for (int i = 0; i < info->mpis.n; i++) {
+        const struct tool_mpi *mpi = &info->mpis.mpi[i];
+        json_t *abis = json_array();
+        for (int a = TOOL_ABI_OPENMPI; a <= TOOL_ABI_STANDARD; a *= 2) {
+            if (mpi->abi & a)
+                json_array_append_new(abis, text(tool_abi_name(a)));
+        }
+        const struct info_front *front = info_front_of(info, mpi->abi);
+        json_array_append_new(all,
+                              json_pack("{s:s, s:s, s:s, s:s, s:o, s:o, s:o}", "name", tool_family_name(mpi->family),
+                                        "title", tool_family_title(mpi->family), "version", mpi->version, "launcher",
+                                        mpi->launcher, "libraries", text(mpi->libraries[0] ? mpi->libraries : NULL),
+                                        "interfaces", abis, "front_end", text(front ? front->path : NULL)));
+    }
+    return all;
+}
+
+static json_t *devices(const struct info *info)
+{
+    json_t *all = json_array();
+    for (int i = 0; i < info->devices; i++) {
+        const struct info_device *device = &info->device[i];
+        json_t *gpus = json_array();
+        for (int g = 0; g < device->gpus; g++) {
+            json_t *reaches = json_array();
+            for (int p = 0; p < device->gpus; p++) {
+                int known = device->gpu[g].reaches[p];
+                json_array_append_new(reaches, known < 0 ? json_null() : json_boolean(known));
+            }
+            json_array_append_new(gpus, json_pack("{s:o, s:s, s:o}", "name", text(device->gpu[g].text), "uuid",
+                                                  device->gpu[g].uuid, "reaches", reaches));
+        }
+        json_array_append_new(all,
+                              json_pack("{s:s, s:b, s:b, s:b, s:o, s:o}", "name", device->name, "built", device->built,
+                                        "in_use", device->chosen, "available", device->status == TUTTI_OK, "why_not",
+                                        text(device->status == TUTTI_OK ? NULL : device->why), "gpus", gpus));
+    }
+    return all;
+}
+
+static json_t *settings(void)
+{
+    json_t *all = json_array();
+    struct tutti_setting_row row;
+    for (int i = 0; tutti_settings_row(i, &row); i++)
+        json_array_append_new(all, json_pack("{s:s, s:o, s:s, s:s, s:s}", "name", row.name, "value", text(row.value),
+                                             "default", row.standard, "allowed", row.allowed, "text", row.text));
+    return all;
+}
+
+static void add_line(void *with, const char *line)
+{
+    json_array_append_new(with, text(line));
+}
+
+static json_t *lines(const char *all)
+{
+    json_t *out = json_array();
+    for (const char *at = all; *at; at += strspn(at, "\n")) {
+        size_t n = strcspn(at, "\n");
+        json_array_append_new(out, json_stringn_nocheck(at, n));
+        at += n;
+    }
+    return out;
+}
+
+void info_json(const struct info *info)
+{
+    json_t *state = json_array(), *fronts = json_object();
+    info_obstacles(info, add_line, state);
+    for (int i = 0; i < 3; i++)
+        json_object_set_new(fronts, tool_abi_name(info->front[i].abi), text(info->front[i].path));
+    json_t *all =
+        json_pack("{s:s, s:o, s:o, s:o, s:s, s:o, s:s, s:o, s:o, s:o, s:{s:o, s:o, s:o, s:o, s:s}}", "version",
+                  tutti_version(), "mpis", mpis(info), "preload", text(info->preload), "front_ends", fronts, "device",
+                  info->used, "devices", devices(info), "host_kernels", tutti_kernel_host_isa(), "state", state,
+                  "settings", settings(), "not_valid", lines(info->wrong), "rules", "user",
+                  text(tutti_settings()->rules), "file", text(info->measured.path[0] ? info->measured.path : NULL),
+                  "device", text(info->measured.entry[0] ? info->measured.entry : NULL), "measured",
+                  text(info->measured.rules), "defaults", info->rules);
+    json_dumpf(all, stdout, JSON_INDENT(2));
+    putchar('\n');
+    json_decref(all);
+}
+#else
+void info_json(const struct info *info)
+{
+    (void)info;
+    tool_refuse("this build has no JSON: Jansson was not there when it was built (Debian: libjansson-dev)");
+}
+#endif

@@ -1,0 +1,273 @@
+#include "tools/start/start.h"
+
+#include <libgen.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "coll/coll.h"
+#include "core/settings.h"
+#include "core/status.h"
+#include "device/device.h"
+
+extern char **environ;
+
+/* TOOL_*DIR: paths of the installation relative to the folder of the command, made by the build. */
+static char *installed(const char *const folders[], int n, const char *name)
+{
+    char own[PATH_MAX];
+    ssize_t length = readlink("/proc/self/exe", own, sizeof own - 1);
+    if (length <= 0)
+        return NULL;
+    own[length] = '\0';
+    const char *folder = dirname(own);
+    for (int i = 0; i < n; i++) {
+        char *path = tool_print("%s/%s/%s", folder, folders[i], name);
+        char *real = realpath(path, NULL);
+        free(path);
+        if (real && access(real, R_OK) == 0)
+            return real;
+        free(real);
+    }
+    return NULL;
+}
+
+char *tool_installed_library(const char *name)
+{
+    static const char *const folders[] = {TOOL_LIBDIR, "../lib"};
+    return installed(folders, 2, name);
+}
+
+char *tool_installed_helper(const char *name)
+{
+    static const char *const folders[] = {TOOL_LIBEXECDIR, "../libexec/tutti"};
+    return installed(folders, 2, name);
+}
+
+void tool_check_settings(void)
+{
+    static char wrong[8192];
+    struct tutti_settings settings;
+    int bad = 0;
+    if (tutti_settings_read(&settings, wrong, sizeof wrong) != TUTTI_OK) {
+        bad = 1;
+        for (char *line = strtok(wrong, "\n"); line; line = strtok(NULL, "\n"))
+            fprintf(stderr, "tutti: %s\n", line);
+    }
+    if (tutti_rules_check(settings.rules, wrong, sizeof wrong) != TUTTI_OK) {
+        bad = 1;
+        fprintf(stderr, "tutti: TUTTI_RULES: %s\n", wrong);
+    }
+    if (bad)
+        exit(tool_refusal);
+}
+
+void tool_device(const char *word)
+{
+    static const char *const names[] = {"auto",
+#define TUTTI_DEVICE(name, text) #name,
+#include "tutti/devices.def"
+#undef TUTTI_DEVICE
+                                        "none"};
+    tool_one_of("--device", word, names, (int)(sizeof names / sizeof names[0]));
+    setenv("TUTTI_DEVICE", word, 1);
+}
+
+static int cores(void)
+{
+    cpu_set_t set;
+    return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : (int)sysconf(_SC_NPROCESSORS_ONLN);
+}
+
+/* 1 where all ranks run on this machine, as far as the command line and the environment say. */
+static int local(const struct tool_start *start)
+{
+    static const char *const managers[] = {"SLURM_JOB_ID",         "PBS_NODEFILE", "LSB_JOBID",
+                                           "PE_HOSTFILE",          "FLUX_JOB_ID",  "HYDRA_HOST_FILE",
+                                           "I_MPI_HYDRA_HOST_FILE"};
+    for (size_t i = 0; i < sizeof managers / sizeof managers[0]; i++) {
+        if (getenv(managers[i]))
+            return 0;
+    }
+    struct tool_words words = {.word = NULL};
+    int hosts = 0;
+    if (start->arguments)
+        tool_words_split(&words, start->arguments);
+    for (int i = 0; i < words.n; i++)
+        hosts |= strstr(words.word[i], "host") || strstr(words.word[i], "machine") ||
+                 strcmp(words.word[i], "-H") == 0 || strcmp(words.word[i], "-f") == 0;
+    tool_words_free(&words);
+    return !hosts;
+}
+
+static void standard(const char *name, const char *value)
+{
+    setenv(name, value, 0); /* the user's own choice stays */
+}
+
+/* Then programs may pass CUDA memory, and some ask by the variable of Cray's MPICH. That MPI itself also obeys it, by a
+ * library that may not be there. */
+static int takes_cuda(void)
+{
+    const int device = tutti_settings()->device;
+    return device == TUTTI_SET_DEVICE_CUDA || (device == TUTTI_SET_DEVICE_AUTO && tutti_device_present("cuda"));
+}
+
+static char *preload_value(void)
+{
+    char *library = tool_installed_library("libtutti.so");
+    if (!library)
+        tool_refuse(
+            "libtutti.so was not found beside this command: build the target tutti, or install the project again");
+    if (strpbrk(library, " \t:"))
+        tool_refuse("LD_PRELOAD cannot name '%s': it ends names at blanks and colons; install the project in a folder "
+                    "without them",
+                    library);
+    const char *before = getenv("LD_PRELOAD");
+    if (!before || !*before)
+        return library;
+    char *both = tool_print("%s:%s", library, before);
+    free(library);
+    return both;
+}
+
+static void openmpi_line(const struct tool_start *start, struct tool_words *line, const char *preload)
+{
+    int here = local(start);
+    if (geteuid() == 0) {
+        standard("OMPI_ALLOW_RUN_AS_ROOT", "1");
+        standard("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
+        standard("PRTE_ALLOW_RUN_AS_ROOT", "1");
+        standard("PRTE_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
+    }
+    if (here) {
+        /* A permission, not an order: ranks beyond the number of cores are refused otherwise. */
+        standard("OMPI_MCA_rmaps_base_oversubscribe", "1");
+        standard("PRTE_MCA_rmaps_default_mapping_policy", ":oversubscribe");
+        if (start->ranks > cores())
+            standard("OMPI_MCA_mpi_yield_when_idle", "1");
+    }
+    if (preload) {
+        tool_words_add(line, "-x");
+        tool_words_take(line, tool_print("LD_PRELOAD=%s", preload));
+    }
+    for (char **entry = environ; !here && *entry; entry++) {
+        if (strncmp(*entry, "TUTTI_", 6) == 0 || strncmp(*entry, "CUDA_DEVICE_MAX_CONNECTIONS=", 28) == 0 ||
+            strncmp(*entry, "MPICH_GPU_SUPPORT_ENABLED=", 26) == 0) {
+            tool_words_add(line, "-x");
+            tool_words_take(line, tool_print("%.*s", (int)strcspn(*entry, "="), *entry));
+        }
+    }
+}
+
+static void hydra_line(const struct tool_start *start, struct tool_words *line, const char *preload)
+{
+    const struct tool_mpi *mpi = start->mpi;
+    if (mpi->family == TOOL_MPICH && local(start))
+        standard("HYDRA_LAUNCHER", "fork"); /* no ssh is needed to stay on this machine */
+    if (mpi->family == TOOL_IMPI) {
+        standard("I_MPI_ROOT", mpi->prefix);
+        char *provider = tool_print("%s/libshm-fi.so", mpi->libraries);
+        if (mpi->libraries[0] && access(provider, R_OK) == 0)
+            standard("FI_PROVIDER_PATH", mpi->libraries);
+        free(provider);
+        if (local(start)) {
+            standard("I_MPI_HYDRA_BOOTSTRAP", "fork");
+            standard("I_MPI_FABRICS", "shm");
+        }
+    }
+    if (preload) {
+        tool_words_add(line, "-genv");
+        tool_words_add(line, "LD_PRELOAD");
+        tool_words_add(line, preload);
+    }
+}
+
+/* Where the loader finds the MPI now: the launcher and the library must be of one MPI, whatever paths are built into
+ * the program. */
+static void check_library(const struct tool_start *start)
+{
+    static struct tool_program now;
+    char folder[PATH_MAX], found[PATH_MAX], want[PATH_MAX];
+    const char *name = start->program->library;
+    tool_program_read(start->program->path, &now);
+    int ok = now.resolved[0] && realpath(now.resolved, found) && realpath(start->mpi->libraries, want);
+    if (ok) {
+        snprintf(folder, sizeof folder, "%s", found);
+        ok = strcmp(dirname(folder), want) == 0;
+    }
+    char *names = ok ? NULL : tool_installed_library("tutti/names");
+    if (names && now.resolved[0]) { /* a name of ours leads to the other name, which lies in the MPI's folder */
+        snprintf(folder, sizeof folder, "%s", now.resolved);
+        ok = strcmp(dirname(folder), names) == 0 && now.other[0] && realpath(now.other, found) &&
+             realpath(start->mpi->libraries, want) && strcmp(dirname(found), want) == 0;
+    }
+    free(names);
+    if (!ok)
+        tool_refuse(
+            "%s would load %s from %s, but %s %s (%s) starts it: the path is built into the program; name the MPI that "
+            "it belongs to with --mpi, or build it with that MPI's compiler",
+            start->program->path, name, now.resolved[0] ? now.resolved : "nowhere",
+            tool_family_title(start->mpi->family), start->mpi->version, start->mpi->launcher);
+}
+
+/* Libraries of an MPI that the loader would not take by itself come first in its search. */
+static void find_libraries(const struct tool_start *start)
+{
+    const struct tool_mpi *mpi = start->mpi;
+    if (!mpi->libraries[0] || !start->program->abi)
+        return;
+    char *own = tool_print("%s/%s", mpi->libraries, start->program->library);
+    char here[PATH_MAX], there[PATH_MAX];
+    int same = start->program->resolved[0] && realpath(own, here) && realpath(start->program->resolved, there) &&
+               strcmp(here, there) == 0;
+    int renamed = access(own, R_OK) != 0;
+    free(own);
+    if (same)
+        return;
+    /* libmpich.so.12 and libmpi.so.12 are two names of one interface: a library of the missing name that only leads to
+     * the other one is installed beside ours. */
+    char *names = renamed ? tool_installed_library("tutti/names") : NULL;
+    if (renamed && !names)
+        tool_refuse(
+            "%s needs %s, which %s %s has under another name, and the libraries that lead from one name to the other "
+            "(lib/tutti/names) are not in this installation",
+            start->program->path, start->program->library, tool_family_title(mpi->family), mpi->version);
+    char *first = tool_print("%s%s%s", mpi->libraries, names ? ":" : "", names ? names : "");
+    const char *before = getenv("LD_LIBRARY_PATH");
+    if (!before || strncmp(before, first, strlen(first)) != 0) {
+        char *all = tool_print("%s%s%s", first, before && *before ? ":" : "", before ? before : "");
+        setenv("LD_LIBRARY_PATH", all, 1);
+        free(all);
+    }
+    free(first);
+    free(names);
+    check_library(start);
+}
+
+void tool_start_line(const struct tool_start *start, struct tool_words *line)
+{
+    tool_words_add(line, start->mpi->launcher);
+    if (start->mpi->family == TOOL_IMPI || !start->mpi->listed)
+        tool_path_first(start->mpi->launcher);
+    tool_words_add(line, "-n");
+    tool_words_take(line, tool_print("%d", start->ranks));
+    find_libraries(start);
+    /* Streams that share one of the GPU's few queues wait behind each other's kernels, whatever those wait for. */
+    standard("CUDA_DEVICE_MAX_CONNECTIONS", "32");
+    char *preload = start->preload ? preload_value() : NULL;
+    if (preload && takes_cuda() && !getenv("CRAY_MPICH_DIR") && !getenv("CRAY_MPICH_VERSION"))
+        standard("MPICH_GPU_SUPPORT_ENABLED", "1");
+    if (start->mpi->family == TOOL_OPENMPI)
+        openmpi_line(start, line, preload);
+    else
+        hydra_line(start, line, preload);
+    free(preload);
+    if (start->arguments && tool_words_split(line, start->arguments) != 0)
+        tool_refuse("--mpi-args '%s': a quote is not closed", start->arguments);
+    /* The file that was looked at: a launcher may put folders of its own first in the PATH of the ranks. */
+    tool_words_add(line, strchr(start->command[0], '/') ? start->command[0] : start->program->path);
+    for (char **word = start->command + 1; *word; word++)
+        tool_words_add(line, *word);
+}

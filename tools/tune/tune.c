@@ -1,0 +1,209 @@
+/* tutti tune: measures which algorithm is the fastest for which sizes here, and writes rules. */
+#include "tools/tune/tune.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/settings.h"
+#include "device/device.h"
+#include "tools/common/commands.h"
+
+const char *const tune_sections[TUNE_SECTIONS] = {TUNE_SECTION_NAMES};
+const char *const tune_verdicts[TUNE_VERDICTS] = {TUNE_VERDICT_NAMES};
+
+enum {
+    KEY_MPI = 256,
+    KEY_NP,
+    KEY_DEVICE,
+    KEY_ARGUMENTS,
+    KEY_ORDER,
+    KEY_TIME,
+    KEY_OUTPUT,
+    KEY_DRY_RUN,
+    KEY_JSON,
+    KEY_LARGEST,
+    KEY_COLLECTIVE,
+    KEY_TIMEOUT
+};
+
+static const struct argp_option options[] = {
+    {"ranks", 'n', "RANKS", 0, "Number of ranks: as many as your jobs have on a machine (one a GPU, at least 2)", 1},
+    {"np", KEY_NP, "RANKS", OPTION_ALIAS | OPTION_HIDDEN, NULL, 1},
+    {"mpi", KEY_MPI, "MPI", 0,
+     "MPI to use: openmpi, mpich, impi, a launcher, or the folder an MPI is installed in. Without it Open MPI, then "
+     "MPICH, then Intel MPI",
+     1},
+    {"mpi-args", KEY_ARGUMENTS, "OPTIONS", 0, "More options for the launcher, in one word", 1},
+    {"timeout", KEY_TIMEOUT, "SECONDS", 0, "End it where the ranks have not said a word for so long (120)", 1},
+    {"device", KEY_DEVICE, "DEVICE", 0, "auto, cuda or host: sets TUTTI_DEVICE", 1},
+    {"collective", KEY_COLLECTIVE, "LIST", 0,
+     "allreduce, reduce, reduce_scatter, scan, message (how messages go to ranks of the node), message_far (to other "
+     "nodes), with commas, or all "
+     "(default); rules of others stay in the file",
+     2},
+    {"order", KEY_ORDER, "ORDER", 0,
+     "host (default): blocking calls. stream, graph: MPIX_..._enqueue, on a stream or in a CUDA graph; makes rules for "
+     "calls in stream order alone",
+     2},
+    {"largest", KEY_LARGEST, "SIZE", 0,
+     "Largest contribution of a rank, or message (64m); less where there is no memory for it", 2},
+    {"time", KEY_TIME, "SECONDS", 0, "About how long it may take (100)", 2},
+    {"output", KEY_OUTPUT, "FILE", 0, "File of rules (TUTTI_RULES_FILE, or .config/tutti/rules in the home folder)", 3},
+    {"dry-run", KEY_DRY_RUN, NULL, 0, "Print the rules and write no file", 3},
+    {"json", KEY_JSON, "FILE", 0, "Write all that was measured as JSON", 3},
+    {.name = NULL},
+};
+
+static error_t parse(int key, char *argument, struct argp_state *state)
+{
+    static const char *const orders[BENCH_ORDERS] = {BENCH_ORDER_NAMES};
+    struct tune_options *o = state->input;
+    char *end;
+    switch (key) {
+    case 'n':
+    case KEY_NP:
+        o->start.ranks = (int)tool_number("-n", argument, 2, 65536);
+        break;
+    case KEY_MPI:
+        o->start.mpi = argument;
+        break;
+    case KEY_ARGUMENTS:
+        o->start.arguments = argument;
+        break;
+    case KEY_TIMEOUT:
+        o->start.timeout = (int)tool_number("--timeout", argument, 1, 86400);
+        break;
+    case KEY_DEVICE:
+        tool_device(argument);
+        break;
+    case KEY_COLLECTIVE:
+        o->sections = bench_some_of("--collective", argument, tune_sections, TUNE_SECTIONS);
+        break;
+    case KEY_ORDER:
+        o->start.order = tool_one_of("--order", argument, orders, BENCH_ORDERS);
+        break;
+    case KEY_LARGEST:
+        if (!tool_size(argument, &o->most) || o->most < 64 || o->most > (size_t)4 << 30)
+            tool_refuse("--largest %s is not valid: a size from 64 to 4g is", argument);
+        break;
+    case KEY_TIME:
+        o->seconds = strtod(argument, &end);
+        if (end == argument || *end != '\0' || !(o->seconds > 0 && o->seconds <= 86400))
+            tool_refuse("--time %s is not valid: seconds, above 0, at most 86400, are", argument);
+        break;
+    case KEY_OUTPUT:
+        o->output = argument;
+        break;
+    case KEY_DRY_RUN:
+        o->dry_run = 1;
+        break;
+    case KEY_JSON:
+        o->json = argument;
+        break;
+    case ARGP_KEY_ARG:
+        tool_refuse("tune: '%s' is not understood: options alone may follow", argument);
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+    return 0;
+}
+
+static const struct argp argp = {
+    .options = options,
+    .parser = parse,
+    .doc =
+        "Measures every algorithm that can run here, for contributions from 8 bytes on, and every way of messages, and "
+        "writes rules that choose the fastest; then measures these beside the defaults, and leaves the default where a "
+        "rule loses.\v"
+        "The library reads the rules at a program's start: after TUTTI_RULES, before its defaults, on the device "
+        "that they were measured on. Tune with the machine otherwise idle. Ctrl-C ends the measurement early and keeps "
+        "what it has; a second one ends it without writing. The exit status is 1 where something failed or an "
+        "algorithm gave a wrong result, 2 where an option, a setting or a file is not valid.",
+};
+
+void tune_options_read(int argc, char **argv, struct tune_options *out)
+{
+    *out = (struct tune_options){.sections = (1u << TUNE_SECTIONS) - 1, .seconds = 100, .most = (size_t)64 << 20};
+    out->start.timeout = 120;
+    out->start.interrupt = tune_interrupt;
+    tool_check_options(options, argc, argv, 0);
+    argp_parse(&argp, argc, argv, 0, NULL, out);
+    out->most -= out->most % 8;
+    tool_check_settings();
+    bench_check_device(&out->start);
+    if (out->start.order != BENCH_HOST && out->sections >> TUNE_MESSAGE << TUNE_MESSAGE == out->sections)
+        tool_refuse("--collective message: messages have no rules in stream order; leave --order out");
+    if (out->start.order != BENCH_HOST)
+        out->sections &= (1u << TUNE_MESSAGE) - 1;
+    if (out->start.ranks == 0) {
+        const struct tutti_device *device = tutti_device();
+        int gpus = strcmp(device->name, "cuda") == 0 && device->gpus ? device->gpus() : 0;
+        out->start.ranks = gpus < 2 ? 2 : gpus;
+    }
+}
+
+/* One communicator for each algorithm is open at a time, and each has a channel. */
+static void make_room(void)
+{
+    enum { COMMUNICATORS = 24 };
+    const struct tutti_settings *settings = tutti_settings();
+    long each = settings->channel_mb ? settings->channel_mb : (long)tutti_device()->channel_mb;
+    if (settings->window_mb >= 2 * COMMUNICATORS * each) /* the second half is given out in small pieces */
+        return;
+    char *room = tool_print("%d", (int)(2 * COMMUNICATORS * each));
+    setenv("TUTTI_WINDOW_MB", room, 1);
+    free(room);
+}
+
+/* Files, texts: after the ranks have ended well. */
+static int keep(const struct tune_run *run)
+{
+    char *entry = tune_file_entry(run);
+    int failed = tune_json_write(run);
+    if (run->options->dry_run) {
+        printf("# %s would hold:\n%s", run->path, entry);
+    } else {
+        failed |= tune_file_write(run, entry);
+        if (!failed)
+            printf("# written to %s\n", run->path);
+    }
+    free(entry);
+    return failed;
+}
+
+int tool_tune(int argc, char **argv)
+{
+    static struct tune_options o;
+    static struct bench_place place;
+    static struct tune_run run;
+    tune_options_read(argc, argv, &o);
+    run.options = &o;
+    run.place = &place;
+    tune_json_check(&o);
+    bench_place_find(&o.start, &place);
+    tune_file_check(&run);
+    make_room();
+    if (tutti_settings()->rules[0])
+        fputs("tutti: TUTTI_RULES is set: its rules come before those of the file\n", stderr);
+
+    struct tool_words words = {.word = NULL};
+    tool_words_add(&words, BENCH_DOES_TUNE);
+    tool_words_take(&words, tool_print("sections=%u", o.sections));
+    tool_words_take(&words, tool_print("most=%zu", o.most));
+    tool_words_take(&words, tool_print("order=%d", o.start.order));
+    tool_words_take(&words, tool_print("seconds=%g", o.seconds));
+    int status = bench_start(&o.start, &place, words.word, 1, tune_record, &run);
+    tool_words_free(&words);
+    if (status != 0 || !run.ended) {
+        fputs("tutti: the ranks ended before they were done: no rules were written\n", stderr);
+        return status != 0 ? status : 1;
+    }
+    tune_table(&run);
+    if (run.rows == 0) {
+        fprintf(stderr, "tutti: %s: no rules were written\n",
+                run.note[0] ? run.note : "there was no time to measure anything");
+        return 1;
+    }
+    int failed = keep(&run);
+    return failed || !run.right;
+}
