@@ -30,6 +30,12 @@ for ((below = 0; below < ${#rooms[@]}; below++)); do
         done < <(includes "(\.\./)*(src/)?${rooms[above]}/.*" "src/${rooms[below]}")
     done
 done
+# What other rooms may include of these lies beside their inner rooms.
+for room in dtype coll; do
+    while read -r line; do
+        case $line in src/$room/*) ;; *) breach "a header of an inner room of $room: $line" ;; esac
+    done < <(includes "(\.\./)*(src/)?$room/.*/.*" src)
+done
 while read -r line; do
     breach "a device reaches into another: $line"
 done < <(

@@ -20,7 +20,7 @@ clean() { "$here/laws.sh" "$tree" >/dev/null || { echo "a breach is seen where t
 
 printf '#include <mpi.h>\n' >"$tree/src/mpi/a.c"
 printf '#include <cuda.h>\n' >"$tree/src/device/cuda/a.c"
-printf '#include "core/a.h"\n#include "team/team.h"\n' >"$tree/src/coll/a.c"
+printf '#include "core/a.h"\n#include "team/team.h"\n#include "coll/launch/flow.h"\n' >"$tree/src/coll/a.c"
 clean
 breach() { # file, text, what laws.sh must say
     printf '%s\n' "$2" >"$tree/$1"
@@ -31,6 +31,7 @@ breach src/coll/b.c '#include <mpi.h>' 'mpi.h outside src/mpi: src/coll/b.c:1'
 breach src/team/b.c '#  include "cuda.h"' 'cuda.h outside src/device/cuda: src/team/b.c:1'
 breach src/core/b.h '#include "team/team.h"' 'core includes team, a room above it: src/core/b.h:1'
 breach src/device/b.c '#include "../coll/coll.h"' 'device includes coll'
+breach src/mpi/b.c '#include "coll/launch/flow.h"' 'a header of an inner room of coll: src/mpi/b.c:1'
 breach src/device/host/b.c '#include "device/cuda/driver.h"' 'a device reaches into another'
 breach include/b.h '#include "core/status.h"' 'a public header includes a private one'
 breach src/team/b.c 'int f(void) { return shm_open("/x", 0, 0); }' 'a named object: src/team/b.c:1'
