@@ -4,7 +4,7 @@ set -u
 here=$(cd "$(dirname "$0")" && pwd)
 tree=$(mktemp -d)
 trap 'rm -rf "$tree"' EXIT
-mkdir -p "$tree"/{include,src/{core,kernels,device/{host,cuda},team,coll,mpi},tools,tests}
+mkdir -p "$tree"/{include,src/{core,progress,kernels,device/{host,cuda},rules,dtype,team,sched,p2p,coll,mpi},tools,tests}
 failed=0
 expect() { # what laws.sh must say
     local said

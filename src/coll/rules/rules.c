@@ -1,4 +1,5 @@
-/* Rules in force: sets of them, as they are tried, and what is chosen by them. */
+/* Rules in force: sets of them, as they are tried, and what is chosen by them. Of a section the first rule that fits
+ * and can run is taken; calls in stream order look into the section with _enqueue first. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdint.h>
@@ -6,7 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "coll/rules/rules.h"
+#include "coll/algorithm.h"
+#include "coll/rules/sections.h"
 #include "core/log.h"
 #include "core/settings.h"
 #include "core/status.h"
@@ -106,7 +108,7 @@ static void read_rows(struct set *out, const char *text, const char *from)
     struct tutti_rule rule = {.section = TUTTI_SECTIONS};
     char wrong[320];
     int more;
-    while ((more = tutti_rule_read(&text, &rule, wrong, sizeof wrong)) == 1) {
+    while ((more = tutti_rule_read(&tutti_sections, &text, &rule, wrong, sizeof wrong)) == 1) {
         if (out->rows == ROWS - DEFAULTS_MOST * (from != default_rules)) {
             tutti_warn_alike("%s: too many rules: the first %d are used", from, out->rows);
             return;
@@ -145,7 +147,7 @@ static void read_defaults(struct set *out)
     read_rows(out, tutti_rules_default(device ? device->name : "none"), default_rules);
     out->hash = 2166136261u;
     for (int i = 0; i < out->rows; i++) {
-        out->hash = hash_of(out->hash, (uint64_t)out->row[i].section << 32 | (uint64_t)out->row[i].algorithm);
+        out->hash = hash_of(out->hash, (uint64_t)out->row[i].section << 32 | (uint64_t)out->row[i].choice);
         out->hash = hash_of(hash_of(out->hash, out->row[i].least), out->row[i].most);
     }
 }
@@ -162,10 +164,10 @@ int tutti_rules_next(enum tutti_section section, size_t bytes, int *from)
     pthread_once(&once, read_first);
     const struct set *of = set[*from / PLACES];
     for (int i = *from % PLACES; i < of->rows; i++) {
-        if (of->row[i].section != section || bytes < of->row[i].least || bytes > of->row[i].most)
+        if (of->row[i].section != (int)section || bytes < of->row[i].least || bytes > of->row[i].most)
             continue;
         *from = *from / PLACES * PLACES + i + 1;
-        return of->row[i].algorithm;
+        return of->row[i].choice;
     }
     return -1;
 }
@@ -258,7 +260,7 @@ const char *tutti_rules_choice(const char *collective, size_t bytes, int ranks, 
         [TUTTI_SECTION_REDUCE_SCATTER] = TUTTI_COLLECTIVE_REDUCE_SCATTER_BLOCK,
         [TUTTI_SECTION_SCAN] = TUTTI_COLLECTIVE_SCAN,
     };
-    enum tutti_section section = tutti_section_by_name(collective);
+    enum tutti_section section = (enum tutti_section)tutti_section_find(&tutti_sections, collective);
     if (section >= TUTTI_SECTION_ALLREDUCE_ENQUEUE) /* also what is no collective */
         return "none";
     int from, end, algorithm;
