@@ -46,11 +46,6 @@ while read -r line; do
     breach "a public header includes a private one: $line"
 done < <(includes '(core|kernels|device|progress|rules|dtype|team|sched|p2p|coll|mpi)/.*' include)
 
-# Nothing named on disk or in /dev/shm.
-while read -r line; do
-    breach "a named object: $line"
-done < <(grep -rnE '\b(shm_open|shmget|mkstemp|mkfifo|sem_open|tmpfile|mq_open) *\(|"/dev/shm' src --include='*.[ch]' --include='*.inc')
-
 # Nothing waits by itself: all waits are the engine's. Apart from it sleep the threads of the host device, which stand for
 # a GPU's, and the watcher, which is a thread of its own. Kernels spin (src/kernels).
 while read -r line; do
