@@ -8,11 +8,24 @@ const struct tutti_protocol_row tutti_protocols[TUTTI_PROTOCOLS] = {
 #undef TUTTI_PROTOCOL
 };
 
-int tutti_protocol_find(const char *name, int far)
+static int find(const char *name, int far)
 {
     for (int i = 0; i < TUTTI_PROTOCOLS; i++) {
-        if (tutti_protocols[i].reaches[far != 0] && strcmp(tutti_protocols[i].name, name) == 0)
+        if (tutti_protocols[i].reaches[far] && strcmp(tutti_protocols[i].name, name) == 0)
             return i;
     }
     return -1;
 }
+
+static int find_near(const char *name)
+{
+    return find(name, 0);
+}
+
+static int find_far(const char *name)
+{
+    return find(name, 1);
+}
+
+const struct tutti_names tutti_protocol_names = {"way of messages", "staged packed direct", find_near};
+const struct tutti_names tutti_protocol_names_far = {"way of messages", "staged pipelined", find_far};

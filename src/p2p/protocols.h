@@ -2,6 +2,8 @@
 #ifndef TUTTI_P2P_PROTOCOLS_H
 #define TUTTI_P2P_PROTOCOLS_H
 
+#include "rules/grammar.h"
+
 enum tutti_protocol {
 #define TUTTI_PROTOCOL(name, node, far, outcome, reason, text) TUTTI_PROTOCOL_##name,
 #include "tutti/protocols.def"
@@ -17,7 +19,7 @@ struct tutti_protocol_row {
 };
 extern const struct tutti_protocol_row tutti_protocols[TUTTI_PROTOCOLS];
 
-/* The protocol of this name for ranks of the node, or with `far` of others; -1: there is none. */
-int tutti_protocol_find(const char *name, int far);
+/* What rules of messages name: protocols for ranks of the node, and for those of others. */
+extern const struct tutti_names tutti_protocol_names, tutti_protocol_names_far;
 
 #endif

@@ -4,7 +4,7 @@
 
 #include "core/status.h"
 #include "describe_any.h"
-#include "dtype/pack_jobs.h"
+#include "dtype/pack/jobs.h"
 #include "support/check.h"
 #include "support/random.h"
 

@@ -12,7 +12,7 @@
 #include "core/status.h"
 #include "core/types.h"
 #include "device/device.h"
-#include "dtype/pack_parts.h"
+#include "dtype/pack/parts.h"
 #include "fake_libcuda.h"
 #include "kernels/args.h"
 

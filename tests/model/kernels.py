@@ -1,5 +1,5 @@
 """The flow kernels and the layouts of a channel as the model has them: src/kernels/*.inc told again as lists of steps,
-and the places of src/coll/*.c in regions of a few dozen cells. See channel.py.
+and the places of src/coll/*/*.c in regions of a few dozen cells. See channel.py.
 
 A form is (kind, shape, root, size). Sizes: `small`, one block and small rooms, as a short message has; `large`, one
 block and all the room there is; `blocks`, two blocks that share it. Shapes are those of enum tutti_shape, and `first`:

@@ -1,0 +1,41 @@
+/* chain_ll128: a reduction to one rank, handed from rank to rank in lines of 128 bytes that carry their flags. */
+#include <stdint.h>
+
+#include "coll/launch/flow.h"
+#include "core/types.h"
+
+enum {
+    LINE = 128,
+    GROUP = 4,
+    THREADS = 512,
+    BLOCKS_MOST = 128,
+    BLOCKS_FEWER = 64,
+    DEPTH = 4,
+    ROUND = 2
+}; /* ROUND: groups a warp */
+
+int tutti_chain_ll128_can(const struct tutti_team *team, const struct tutti_reduce *call)
+{
+    return team->lines && tutti_chain_can(team, call);
+}
+
+static void shape(const struct tutti_team *team, const struct tutti_reduce *call, size_t elements,
+                  struct tutti_flow *flow)
+{
+    size_t size = tutti_type_size(call->type), grain = GROUP * (size == 16 ? 112 : 120) / size;
+    const size_t bytes = tutti_channel_region(team, TUTTI_REGION_LINES).each;
+    *flow = (struct tutti_flow){.kernel = TUTTI_KERNEL_CHAIN_LL128, .region = TUTTI_REGION_LINES, .threads = THREADS};
+    flow->most = SIZE_MAX / 2;
+    flow->depth = DEPTH;
+    flow->blocks = tutti_flow_blocks(team, elements / grain, THREADS / 32, BLOCKS_MOST);
+    if (flow->blocks > BLOCKS_FEWER && flow->blocks < BLOCKS_MOST) /* in between is slower than either */
+        flow->blocks = BLOCKS_FEWER;
+    flow->blocks = tutti_flow_blocks_in(bytes, (size_t)DEPTH * 2, GROUP * LINE, flow->blocks);
+    flow->room = bytes / (flow->blocks * DEPTH * 2) / (GROUP * LINE);
+    if (flow->room > THREADS / 32 * ROUND)
+        flow->room = THREADS / 32 * ROUND;
+    flow->chunk = flow->room * grain;
+    flow->room *= GROUP * LINE;
+}
+
+TUTTI_FLOW_ROW(chain_ll128)

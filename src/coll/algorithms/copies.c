@@ -1,0 +1,64 @@
+/* copies: for the largest allreduces. Every rank combines its slice as a reduce-scatter by `pipeline`, straight into
+ * its own result; the copy engines then carry the slice into the results of all others, which are mapped: they move 9 %
+ * more a second through NVLink than stores of kernels do (docs/performance.md), but take 20 us to start. */
+#include "coll/launch/flow.h"
+#include "core/phases.h"
+#include "core/status.h"
+#include "core/types.h"
+
+int tutti_copies_can(const struct tutti_team *team, const struct tutti_reduce *call)
+{
+    return team->size > 1 && call->collective == TUTTI_COLLECTIVE_ALLREDUCE && tutti_pipeline_can(team, call);
+}
+
+/* What a peer's slice of this rank's contribution is, it has combined before it copies over it, also in place. */
+static int carry(struct tutti_team *team, const struct tutti_reduce *call, void *out[], size_t begin, size_t n)
+{
+    size_t size = tutti_type_size(call->type);
+    const char *from = (const char *)call->out + begin * size;
+    int status = TUTTI_OK;
+    for (int i = 1; i < team->size && n > 0 && status == TUTTI_OK; i++) {
+        int peer = (team->rank + i) % team->size;
+        status = team->device->copy(team->stream, (char *)out[peer] + begin * size, from, n * size);
+    }
+    return status == TUTTI_OK ? TUTTI_OK : tutti_team_break(team, status);
+}
+
+static int launch(struct tutti_team *team, const struct tutti_reduce *call, void *out[])
+{
+    size_t size = tutti_type_size(call->type), ranks = (size_t)team->size, unit = 256 / size, begin = 0;
+    size_t slice = ((call->count + ranks - 1) / ranks + unit - 1) / unit * unit, counts[TUTTI_MAX_RANKS];
+    for (size_t r = 0, left = call->count; r < ranks; r++) {
+        counts[r] = left < slice ? left : slice;
+        left -= counts[r];
+        if ((int)r < team->rank)
+            begin += counts[r];
+    }
+    struct tutti_reduce half = *call;
+    half.collective = TUTTI_COLLECTIVE_REDUCE_SCATTER;
+    half.counts = counts;
+    half.out = (char *)call->out + begin * size;
+    int status = tutti_pipeline_enqueue(team, &half, team->stream);
+    return status == TUTTI_OK ? carry(team, call, out, begin, counts[team->rank]) : status;
+}
+
+int tutti_copies_run(struct tutti_team *team, const struct tutti_reduce *call, int *fits)
+{
+    const void *in[TUTTI_MAX_RANKS];
+    void *out[TUTTI_MAX_RANKS];
+    int mapped, status = tutti_map_buffers(team, call, tutti_all_ranks(team), in, out, &mapped);
+    *fits = mapped != TUTTI_NOT_MAPPED;
+    if (status != TUTTI_OK || !*fits)
+        return status;
+    tutti_waiting_begin(team);
+    status = launch(team, call, out);
+    if (status == TUTTI_OK) { /* behind the copies of all: a barrier of kernels, which says when it is over */
+        uint32_t ticket = tutti_flow_ticket(team);
+        status = tutti_ll_barrier(team, call->type, call->op, ticket);
+        tutti_phase(TUTTI_PHASE_KERNEL);
+        if (status == TUTTI_OK)
+            status = tutti_team_await_kernel(team, ticket);
+    }
+    tutti_waiting_end(team);
+    return status;
+}

@@ -1,0 +1,40 @@
+/* ll: one exchange of packets that carry their flags; the least time from launch to end, twice the bytes. */
+#include "coll/launch/linger.h"
+#include "core/types.h"
+
+enum {
+    UNIT = 16,
+    THREADS = 128,
+    BLOCKS_MOST = 128,
+    WARPS_MOST = 8
+}; /* small blocks: many multiprocessors pack and unpack at once */
+
+int tutti_ll_can(const struct tutti_team *team, const struct tutti_reduce *call)
+{
+    (void)call;
+    return tutti_flow_can(team);
+}
+
+static void shape(const struct tutti_team *team, const struct tutti_reduce *call, size_t elements,
+                  struct tutti_flow *flow)
+{
+    size_t size = tutti_type_size(call->type);
+    size_t units = (elements * size + UNIT - 1) / UNIT * (tutti_flow_segments(call) ? (size_t)team->size : 1);
+    *flow = (struct tutti_flow){.kernel = TUTTI_KERNEL_LL, .region = TUTTI_REGION_LL, .threads = THREADS};
+    flow->room = tutti_ll_room(team);
+    flow->most = flow->room / 1024 * (512 / size);
+    if (units < THREADS)
+        flow->threads = units <= 32 ? 32 : (unsigned)(units + 31) / 32 * 32;
+    size_t peers = team->size > 1 ? (size_t)team->size - 1 : 1, warps = peers < WARPS_MOST ? peers : WARPS_MOST;
+    if (tutti_flow_segments(call) && flow->threads < warps * 32) /* a warp for each peer: they are packed for at once */
+        flow->threads = (unsigned)warps * 32;
+    flow->blocks = tutti_flow_blocks(team, units, THREADS, BLOCKS_MOST);
+}
+
+TUTTI_FLOW_ROW_SMALL(ll)
+
+int tutti_ll_barrier(struct tutti_team *team, int type, int op, uint32_t ticket)
+{
+    const struct tutti_reduce barrier = {.collective = TUTTI_COLLECTIVE_BARRIER, .type = type, .op = op};
+    return tutti_flow_put(team, &barrier, team->stream, ticket, shape);
+}

@@ -1,0 +1,27 @@
+/* ll128: one exchange of lines of 128 bytes that carry their flags. */
+#include "coll/launch/linger.h"
+#include "core/types.h"
+
+enum { LINE = 128, GROUP = 4, BLOCKS_MOST = 132 };
+
+int tutti_ll128_can(const struct tutti_team *team, const struct tutti_reduce *call)
+{
+    (void)call;
+    return tutti_flow_can(team) && team->lines;
+}
+
+static void shape(const struct tutti_team *team, const struct tutti_reduce *call, size_t elements,
+                  struct tutti_flow *flow)
+{
+    size_t size = tutti_type_size(call->type), data = size == 16 ? 112 : 120; /* of a line */
+    size_t groups = (elements * size + GROUP * data - 1) / (GROUP * data);    /* a warp's work */
+    groups *= tutti_flow_segments(call) ? (size_t)team->size : 1;
+    *flow = (struct tutti_flow){.kernel = TUTTI_KERNEL_LL128, .region = TUTTI_REGION_LINES, .threads = 128};
+    flow->room = tutti_channel_region(team, flow->region).each / (size_t)team->size / (GROUP * LINE) * (GROUP * LINE);
+    flow->most = flow->room / (GROUP * LINE) * (GROUP * data / size);
+    while (flow->threads < 512 && groups > (size_t)BLOCKS_MOST * flow->threads / 32)
+        flow->threads *= 2;
+    flow->blocks = tutti_flow_blocks(team, groups, flow->threads / 32, BLOCKS_MOST);
+}
+
+TUTTI_FLOW_ROW_SMALL(ll128)

@@ -1,0 +1,49 @@
+/* pipeline: pushes chunks through the windows, combines and hands on while the next ones come; any size in one launch.
+ */
+#include <stdint.h>
+
+#include "coll/launch/flow.h"
+#include "core/types.h"
+
+enum {
+    CHUNK_LEAST = 2048,
+    CHUNK_MOST = 192 << 10,
+    DEPTH = 3,
+    BLOCKS_MOST = 128,
+    PART_SMALL = 128 << 10,
+    CHUNK_SMALL = 32 << 10
+};
+
+int tutti_pipeline_can(const struct tutti_team *team, const struct tutti_reduce *call)
+{
+    return tutti_flow_can(team) && (call->collective == TUTTI_COLLECTIVE_ALLREDUCE || tutti_flow_segments(call));
+}
+
+static void shape(const struct tutti_team *team, const struct tutti_reduce *call, size_t elements,
+                  struct tutti_flow *flow)
+{
+    size_t size = tutti_type_size(call->type), ranks = (size_t)team->size, grain = 256 / size;
+    size_t slice = tutti_flow_segments(call) ? elements : (elements + ranks - 1) / ranks;
+    const size_t set = tutti_channel_region(team, TUTTI_REGION_CHUNKS).stride; /* bytes of each of the DEPTH sets */
+    *flow = (struct tutti_flow){
+        .kernel = TUTTI_KERNEL_PIPELINE, .region = TUTTI_REGION_CHUNKS, .most = SIZE_MAX / 2, .tells = 1};
+    flow->slice = (slice + grain - 1) / grain * grain;
+    flow->depth = DEPTH;
+    flow->blocks = tutti_flow_blocks(team, flow->slice * size, CHUNK_LEAST, BLOCKS_MOST);
+    size_t slots = 2 * (ranks > 1 ? ranks - 1 : 1);
+    flow->blocks = tutti_flow_blocks_in(set, slots, CHUNK_LEAST, flow->blocks);
+    slots *= flow->blocks;
+    flow->room = set / slots / 256 * 256;
+    if (flow->room > CHUNK_MOST)
+        flow->room = CHUNK_MOST;
+    /* Chunks alike. A rank's segment is combined while the next chunk comes; an allreduce has the second half of its
+     * way for that. */
+    size_t part = ((flow->slice * size + 255) / 256 + flow->blocks - 1) / flow->blocks * 256, most = flow->room;
+    if (tutti_flow_segments(call) && part <= PART_SMALL && most > CHUNK_SMALL)
+        most = CHUNK_SMALL;
+    size_t rounds = part > most ? (part + most - 1) / most : 1;
+    size_t chunk = (part + rounds - 1) / rounds;
+    flow->chunk = (chunk + 255) / 256 * 256 / size;
+}
+
+TUTTI_FLOW_ROW(pipeline)

@@ -1,0 +1,27 @@
+/* twoshot_ll128: every rank combines a slice and hands it on, both in lines of 128 bytes that carry their flags. */
+#include "coll/launch/flow.h"
+#include "core/types.h"
+
+enum { LINE = 128, GROUP = 4, BLOCKS_FEW = 70, BLOCKS_MOST = 132 };
+
+int tutti_twoshot_ll128_can(const struct tutti_team *team, const struct tutti_reduce *call)
+{
+    return tutti_flow_can(team) && team->lines &&
+           (call->collective == TUTTI_COLLECTIVE_ALLREDUCE || call->collective == TUTTI_COLLECTIVE_REDUCE);
+}
+
+static void shape(const struct tutti_team *team, const struct tutti_reduce *call, size_t elements,
+                  struct tutti_flow *flow)
+{
+    size_t size = tutti_type_size(call->type), ranks = (size_t)team->size, data = size == 16 ? 112 : 120;
+    size_t grain = GROUP * data / size; /* elements of a warp's work */
+    *flow = (struct tutti_flow){.kernel = TUTTI_KERNEL_TWOSHOT_LL128, .region = TUTTI_REGION_LINES, .threads = 128};
+    flow->room = tutti_channel_region(team, flow->region).each / 2 / ranks / (GROUP * LINE) * (GROUP * LINE);
+    flow->most = flow->room / (GROUP * LINE) * grain * ranks;
+    flow->slice = ((elements + ranks - 1) / ranks + grain - 1) / grain * grain;
+    if (flow->slice / grain > BLOCKS_FEW * 128 / 32)
+        flow->threads = 512;
+    flow->blocks = tutti_flow_blocks(team, flow->slice / grain, flow->threads / 32, BLOCKS_MOST);
+}
+
+TUTTI_FLOW_ROW(twoshot_ll128)

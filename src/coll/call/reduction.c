@@ -1,0 +1,226 @@
+/* A reduction over a team: announce, see what the others bring, choose by rule, run. */
+#include "core/log.h"
+#include "core/phases.h"
+#include "core/settings.h"
+#include "core/status.h"
+#include "core/types.h"
+
+#include "coll/call/residency.h"
+#include "coll/launch/flow.h"
+#include "coll/launch/linger.h"
+
+/* Ranks that read other rules would choose other algorithms and wait for each other for ever. */
+static int agree_on_rules(struct tutti_team *team)
+{
+    int begin, defaults;
+    uint32_t hash = tutti_rules_hash(&begin, &defaults), least, most = ~hash;
+    team->rules = begin;
+    int status = tutti_team_vote(team, hash, &least);
+    if (status == TUTTI_OK)
+        status = tutti_team_vote(team, ~hash, &most);
+    if (status != TUTTI_OK || least == ~most)
+        return status;
+    team->rules = defaults;
+    if (team->rank == 0)
+        tutti_warn("%s: its ranks have different rules (TUTTI_RULES, TUTTI_RULES_FILE): the defaults are used",
+                   team->transport->label);
+    return TUTTI_OK;
+}
+
+int tutti_open(struct tutti_team *team, int gpu)
+{
+    int status = tutti_team_open(team, gpu);
+    if (status != TUTTI_OK || team->state != TUTTI_TEAM_OPEN)
+        return status;
+    uint32_t blocks = team->blocks, most = (uint32_t)tutti_settings()->blocks;
+    blocks = most > 0 && most < blocks ? most : blocks;
+    status = tutti_team_vote(team, blocks, &blocks);
+    team->blocks = blocks;
+    if (status == TUTTI_OK)
+        status = tutti_linger_agree(team);
+    return status == TUTTI_OK ? agree_on_rules(team) : status;
+}
+
+/* The first algorithm that the rules name and that can run; it may still find out that it does not fit. */
+static int first_choice(const struct tutti_team *team, const struct tutti_reduce *call)
+{
+    enum tutti_section section = tutti_rules_section(call->collective);
+    size_t bytes = call->count * tutti_type_size(call->type);
+    int from = tutti_rules_begin(team->rules), algorithm;
+    do
+        algorithm = tutti_rules_next(section, bytes, &from);
+    while (algorithm >= 0 && !tutti_algorithms[algorithm].can(team, call));
+    return algorithm;
+}
+
+static int maps_buffers(int algorithm)
+{
+    return algorithm == TUTTI_ALGORITHM_direct || algorithm == TUTTI_ALGORITHM_copies ||
+           algorithm == TUTTI_ALGORITHM_leader || algorithm == TUTTI_ALGORITHM_leader_oneshot ||
+           algorithm == TUTTI_ALGORITHM_leader_twoshot;
+}
+
+/* Algorithms whose kernels wait for those of other GPUs. */
+static int waits(int algorithm)
+{
+    return algorithm != TUTTI_ALGORITHM_direct && algorithm != TUTTI_ALGORITHM_leader;
+}
+
+static int pass(enum tutti_taken *taken, const char **why, const char *reason)
+{
+    *taken = TUTTI_PASSED;
+    *why = reason;
+    return TUTTI_OK;
+}
+
+/* Nonblocking calls run where the MPI cannot be called: through the transport goes the MPI itself. */
+static int staged(struct tutti_team *team, const struct tutti_reduce *call, enum tutti_taken *taken, const char **why)
+{
+    if (team->is_twin)
+        return pass(taken, why, "no kernels for a nonblocking call");
+    int fits, status = tutti_staged_run(team, call, &fits);
+    *taken = TUTTI_TAKEN;
+    *why = "staged";
+    return status;
+}
+
+static int run_by_rule(struct tutti_team *team, const struct tutti_reduce *call, enum tutti_taken *taken,
+                       const char **why)
+{
+    const struct tutti_algorithm *direct = &tutti_algorithms[TUTTI_ALGORITHM_direct];
+    size_t bytes = call->count * tutti_type_size(call->type);
+    int from = tutti_rules_begin(team->rules), algorithm, tried = 0;
+    while ((algorithm = tutti_rules_next(tutti_rules_section(call->collective), bytes, &from)) >= 0) {
+        const struct tutti_algorithm *row = &tutti_algorithms[algorithm];
+        if (algorithm == TUTTI_ALGORITHM_staged)
+            break;
+        if (!row->can(team, call))
+            continue;
+        int fits = 0, status = waits(algorithm) ? tutti_residency_take(team, call) : TUTTI_OK;
+        if (status == TUTTI_OK && waits(algorithm) && tutti_residency_narrow(team, call) && direct->can(team, call) &&
+            !tried) {
+            tried = 1;
+            status = direct->run(team, call, &fits); /* which waits for nobody, and may have all that is free */
+            row = fits ? direct : row;
+        }
+        if (status == TUTTI_OK && !fits) {
+            fits = 1;
+            status = row->run(team, call, &fits);
+        }
+        if (status != TUTTI_OK || fits) {
+            *why = row->name;
+            return status;
+        }
+    }
+    return staged(team, call, taken, why);
+}
+
+/* GPU of the call's buffers is the team's, or none in particular. */
+static int same_gpu(const struct tutti_team *team, const struct tutti_reduce *call)
+{
+    return team->state != TUTTI_TEAM_OPEN || call->gpu < 0 || call->gpu == team->gpu;
+}
+
+void tutti_prepare(struct tutti_team *team, const struct tutti_reduce *call)
+{
+    const struct tutti_device *device = tutti_device();
+    if (team->prepared[call->type] >> call->op & 1)
+        return;
+    if (device && device->prepare)
+        device->prepare(team->state == TUTTI_TEAM_OPEN ? team->gpu : call->gpu, call->type, call->op);
+    team->prepared[call->type] |= 1u << call->op;
+}
+
+static int alone(struct tutti_team *team, const struct tutti_reduce *call, enum tutti_taken *taken, const char **why)
+{
+    if (call->kind == TUTTI_ARRIVAL_HOST && call->host_ok)
+        return pass(taken, why, "host memory");
+    *taken = TUTTI_TAKEN;
+    *why = "copy";
+    size_t count = tutti_result_of(call, 0, 1).count;
+    if (call->in == call->out || count == 0)
+        return TUTTI_OK;
+    return tutti_move(team, call->out, call->in, count * tutti_type_size(call->type));
+}
+
+/* Nothing that may wait for other threads' kernels comes between the last agreement and the launch. */
+static int open_for(struct tutti_team *team, const struct tutti_reduce *call)
+{
+    uint32_t all;
+    int status = tutti_open(team, call->gpu);
+    if (status != TUTTI_OK || team->state != TUTTI_TEAM_OPEN)
+        return status;
+    tutti_flow_prepare(team, call);
+    return tutti_team_vote(team, 1, &all);
+}
+
+static int collective(struct tutti_team *team, const struct tutti_reduce *call, enum tutti_taken *taken,
+                      const char **why)
+{
+    if (team->state == TUTTI_TEAM_BROKEN)
+        return TUTTI_ERR_BROKEN;
+    if (team->settle && call->kind == TUTTI_ARRIVAL_DEVICE) {
+        int settled = team->settle(team->settle_with);
+        if (settled != TUTTI_OK && settled != TUTTI_ERR_UNAVAILABLE) /* peers would wait for this rank */
+            return tutti_team_break(team, settled);
+        if (settled != TUTTI_OK)
+            return settled;
+    }
+    if (team->size == 1)
+        return alone(team, call, taken, why);
+    if (!team->whole)
+        return call->host_ok ? pass(taken, why, team->why) : staged(team, call, taken, why);
+
+    struct tutti_arrival mine = {
+        .collective = (uint32_t)call->collective,
+        .type = call->type,
+        .op = call->op,
+        .kind = same_gpu(team, call) ? (uint32_t)call->kind : TUTTI_ARRIVAL_HOST,
+        .count = call->count,
+        .detail = tutti_detail(call->collective, call->root, call->counts, team->size),
+    };
+    if (mine.kind == TUTTI_ARRIVAL_DEVICE) {
+        tutti_prepare(team, call);
+        tutti_flow_prepare(team, call);
+    }
+    team->offered = 0;
+    if (mine.kind == TUTTI_ARRIVAL_DEVICE && team->state == TUTTI_TEAM_OPEN && maps_buffers(first_choice(team, call)))
+        tutti_offer_buffers(team, call);
+    tutti_residency_arrive(team, call, &mine);
+    tutti_team_arrive(team, &mine);
+    if (call->kind == TUTTI_ARRIVAL_HOST && call->host_ok)
+        return pass(taken, why, "host memory");
+
+    const struct tutti_arrival *all[TUTTI_MAX_RANKS];
+    int status = tutti_team_await(team, all);
+    if (status != TUTTI_OK)
+        return status;
+    int device = 1;
+    for (int r = 0; r < team->size; r++)
+        device &= all[r]->kind == TUTTI_ARRIVAL_DEVICE;
+    if (!device)
+        return call->host_ok ? pass(taken, why, "host memory on some ranks") : staged(team, call, taken, why);
+    tutti_residency_agree(team, all);
+    tutti_phase(team->state == TUTTI_TEAM_CLOSED ? TUTTI_PHASE_MAPPING : TUTTI_PHASE_LAUNCH);
+    if (team->state == TUTTI_TEAM_CLOSED && (status = open_for(team, call)) != TUTTI_OK)
+        return tutti_team_break(team, status);
+    if (team->state != TUTTI_TEAM_OPEN)
+        return call->host_ok ? pass(taken, why, team->why) : staged(team, call, taken, why);
+    *taken = TUTTI_TAKEN;
+    return run_by_rule(team, call, taken, why);
+}
+
+int tutti_collective(struct tutti_team *team, const struct tutti_reduce *call, enum tutti_taken *taken,
+                     const char **why)
+{
+    static const char *const names[TUTTI_COLLECTIVES] = {
+#define TUTTI_COLLECTIVE(id, name) name,
+#include "tutti/collectives.def"
+#undef TUTTI_COLLECTIVE
+    };
+    tutti_phase_begin(names[call->collective]);
+    int status = collective(team, call, taken, why);
+    tutti_residency_end(team);
+    tutti_phase_end();
+    return status;
+}

@@ -1,0 +1,157 @@
+#include "coll/call/residency.h"
+
+#include <stdio.h>
+
+#include "core/clock.h"
+#include "core/log.h"
+#include "core/settings.h"
+#include "core/status.h"
+#include "core/types.h"
+#include "progress/engine.h"
+#include "team/discard.h"
+#include "team/room.h"
+
+enum {
+    BYTES_LEAST = 1024,       /* of a contribution that a block of any kernel moves, where there is so much */
+    NARROW_LEAST = 256 << 10, /* bytes from which on few blocks cost much time */
+    PATIENT = 64,             /* rounds in which half of the blocks are waited for */
+    PAUSE_FIRST_US = 5,
+    PAUSE_MOST_US = 500
+};
+
+static size_t bytes_of(const struct tutti_reduce *call)
+{
+    return call->count * tutti_type_size(call->type);
+}
+
+/* Blocks that any algorithm has use for, or a few more. */
+static unsigned wanted(const struct tutti_team *team, const struct tutti_reduce *call)
+{
+    size_t blocks = bytes_of(call) / BYTES_LEAST + (size_t)team->size;
+    return blocks < team->blocks ? (unsigned)blocks : team->blocks;
+}
+
+void tutti_residency_arrive(struct tutti_team *team, const struct tutti_reduce *call, struct tutti_arrival *mine)
+{
+    team->granted = 0;
+    if (mine->kind != TUTTI_ARRIVAL_DEVICE || team->state != TUTTI_TEAM_OPEN)
+        return;
+    mine->blocks = team->share ? team->blocks : tutti_room_alone(team, wanted(team, call));
+    mine->streams = (uint32_t)tutti_discard_held(team->node);
+}
+
+void tutti_residency_agree(struct tutti_team *team, const struct tutti_arrival *const all[])
+{
+    team->granted = UINT32_MAX;
+    team->beside_streams = 0;
+    for (int r = 0; r < team->size; r++) {
+        team->granted = all[r]->blocks < team->granted ? all[r]->blocks : team->granted;
+        team->beside_streams |= (int)all[r]->streams;
+    }
+}
+
+/* Rounds in which all ranks try and vote, until all have got some in one. */
+struct rounds {
+    struct tutti_team *team;
+    unsigned want, round;
+    uint64_t next; /* when the next one begins */
+};
+
+/* Longer from round to round, and another one on each rank: calls that keep each other out come apart. */
+static void put_off(struct rounds *r)
+{
+    uint64_t us = (uint64_t)PAUSE_FIRST_US << (r->round < 7 ? r->round : 7);
+    us = us < PAUSE_MOST_US ? us : PAUSE_MOST_US;
+    us += us * (((r->team->votes * 2654435761u >> 24) + (unsigned)r->team->rank * 37) & 0xff) / 256;
+    r->next = tutti_now_ns() + us * 1000;
+    r->round++;
+}
+
+static int is_put_off(const struct rounds *r)
+{
+    return r->round > 0 && tutti_now_ns() < r->next;
+}
+
+static int have_blocks(void *with)
+{
+    struct rounds *r = with;
+    struct tutti_team *team = r->team;
+    uint32_t all;
+    if (is_put_off(r))
+        return 0;
+    const unsigned mine = team->share ? team->blocks : tutti_room_try(team, r->want, r->round < PATIENT);
+    const int status = tutti_team_vote(team, mine, &all);
+    if (status != TUTTI_OK)
+        return status;
+    tutti_room_give(team, all);
+    team->granted = all;
+    put_off(r);
+    return all > 0;
+}
+
+int tutti_residency_take(struct tutti_team *team, const struct tutti_reduce *call)
+{
+    struct rounds r = {.team = team, .want = wanted(team, call)};
+    char what[160];
+    if (team->granted > 0)
+        return TUTTI_OK;
+    tutti_room_give(team, 0); /* what this rank had alone: another one had nothing */
+    int status = have_blocks(&r);
+    if (status != 0)
+        return status > 0 ? TUTTI_OK : status;
+    snprintf(what, sizeof what, "rank %d on %s for multiprocessors that other calls of the process, or of a peer, keep",
+             team->rank, team->transport->label);
+    status = tutti_progress_wait(&(const struct tutti_wait){.done = have_blocks,
+                                                            .with = &r,
+                                                            .what = what,
+                                                            .seconds = tutti_settings()->timeout_seconds,
+                                                            .quiet = 1,
+                                                            .crowded = 1});
+    if (status != TUTTI_ERR_TIMEOUT || team->state == TUTTI_TEAM_BROKEN)
+        return status;
+    tutti_error("rank %d gives up waiting for multiprocessors on %s (TUTTI_TIMEOUT_SECONDS)", team->rank,
+                team->transport->label);
+    return tutti_team_break(team, TUTTI_ERR_TIMEOUT);
+}
+
+static int have_share(void *with)
+{
+    struct rounds *r = with;
+    struct tutti_team *team = r->team;
+    uint32_t all;
+    if (is_put_off(r))
+        return 0;
+    team->share = tutti_room_share(team, r->want, r->round < PATIENT);
+    const int status = tutti_team_vote(team, team->share, &all);
+    if (status != TUTTI_OK)
+        all = 0;
+    tutti_room_unshare(team, team->share - all);
+    team->share = all;
+    if (status != TUTTI_OK)
+        return status;
+    if (all == 0 && r->round == PATIENT)
+        return TUTTI_ERR_UNAVAILABLE;
+    put_off(r);
+    return all > 0;
+}
+
+int tutti_residency_share(struct tutti_team *team)
+{
+    struct rounds r = {.team = team, .want = team->blocks};
+    const int status =
+        tutti_progress_wait(&(const struct tutti_wait){.done = have_share, .with = &r, .quiet = 1, .crowded = 1});
+    if (team->share > 0)
+        team->blocks = team->share;
+    return status;
+}
+
+int tutti_residency_narrow(const struct tutti_team *team, const struct tutti_reduce *call)
+{
+    return !team->beside_streams && bytes_of(call) >= NARROW_LEAST && team->granted < wanted(team, call) / 2;
+}
+
+void tutti_residency_end(struct tutti_team *team)
+{
+    tutti_room_give(team, 0);
+    team->granted = 0;
+}

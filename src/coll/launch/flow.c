@@ -1,0 +1,244 @@
+#include "coll/launch/flow.h"
+#include "coll/launch/keep.h"
+
+#include <string.h>
+
+#include "core/log.h"
+#include "core/phases.h"
+#include "core/settings.h"
+#include "core/status.h"
+#include "core/types.h"
+
+int tutti_flow_can(const struct tutti_team *team)
+{
+    return team->gpus == team->size;
+}
+
+int tutti_flow_segments(const struct tutti_reduce *call)
+{
+    return tutti_shape_of(call) == TUTTI_SHAPE_SEGMENTS;
+}
+
+size_t tutti_flow_longest(const struct tutti_team *team, const struct tutti_reduce *call)
+{
+    if (call->collective == TUTTI_COLLECTIVE_REDUCE_SCATTER_BLOCK)
+        return call->count / (size_t)team->size;
+    if (call->collective != TUTTI_COLLECTIVE_REDUCE_SCATTER)
+        return call->count;
+    size_t longest = 0;
+    for (int r = 0; r < team->size; r++)
+        longest = call->counts[r] > longest ? call->counts[r] : longest;
+    return longest;
+}
+
+unsigned tutti_flow_blocks(const struct tutti_team *team, size_t units, size_t each, size_t most)
+{
+    size_t blocks = (units + each - 1) / each;
+    size_t cap = tutti_team_blocks(team);
+    if (cap > most)
+        cap = most;
+    if (blocks > cap)
+        blocks = cap;
+    return blocks < 1 ? 1 : (unsigned)blocks;
+}
+
+unsigned tutti_flow_blocks_in(size_t bytes, size_t pieces, size_t least, unsigned blocks)
+{
+    size_t most = bytes / (pieces * least);
+    return most >= blocks ? blocks : most < 1 ? 1 : (unsigned)most;
+}
+
+size_t tutti_ll_room(const struct tutti_team *team)
+{
+    return tutti_channel_region(team, TUTTI_REGION_LL).each / (size_t)team->size / 1024 * 1024;
+}
+
+/* What all launches of a call share. */
+void tutti_flow_args(struct tutti_team *team, const struct tutti_reduce *call, struct tutti_flow_args *args)
+{
+    const struct tutti_region packets = tutti_channel_region(team, TUTTI_REGION_LL);
+    *args = (struct tutti_flow_args){
+        .ranks = (uint32_t)team->size,
+        .rank = (uint32_t)team->rank,
+        .root = (uint32_t)call->root,
+        .over = call->in == call->out,
+        .shape = (uint32_t)tutti_shape_of(call),
+        .bytes = team->channel_bytes,
+        .packets = packets.begin,
+        .packets_stride = packets.stride,
+        .abort = &team->words_device->abort,
+        .done = &team->words_device->done,
+        .noticed = &team->words_device->noticed,
+        .where = &team->words_device->where,
+        .failed = &team->words_device->failed,
+        .timeout_ns = (uint64_t)tutti_settings()->timeout_seconds * 1000000000u,
+        .mail = &team->words_device->mail,
+        .answer = &team->words_device->answer,
+        .linger_ns = (uint64_t)team->linger.us * 1000,
+        .expected = team->linger.sequence + 1,
+        .host_wait = tutti_team_host_wait,
+        .host_wait_with = team,
+    };
+    memcpy(args->window, team->window, sizeof args->window);
+}
+
+/* The launch's part of the call: `n` elements from `at` on, of the contribution or of every segment. */
+static void piece(const struct tutti_team *team, const struct tutti_reduce *call, struct tutti_flow_args *args,
+                  size_t at, size_t n)
+{
+    size_t size = tutti_type_size(call->type), begins = 0;
+    args->in = call->in;
+    args->out = (char *)call->out + at * size;
+    args->count = n;
+    if (args->shape != TUTTI_SHAPE_SEGMENTS) {
+        args->in = (const char *)call->in + at * size;
+        return;
+    }
+    for (int r = 0; r < team->size; r++) {
+        size_t count = call->counts ? call->counts[r] : call->count / (size_t)team->size;
+        size_t left = count > at ? count - at : 0;
+        args->begin[r] = begins + (count < at ? count : at);
+        args->n[r] = left < n ? left : n;
+        begins += count;
+    }
+    if (args->n[team->rank] == 0) /* its segment has ended: no place behind the end */
+        args->out = call->out;
+}
+
+/* In place a reduce-scatter's result lies over contributions; where the segments are as long as the first one each
+ * block overwrites what it has sent itself. */
+static int overlaps(const struct tutti_team *team, const struct tutti_reduce *call)
+{
+    return call->collective == TUTTI_COLLECTIVE_REDUCE_SCATTER && call->in == call->out && team->rank > 0 &&
+           call->counts[team->rank] != call->counts[0] && call->counts[team->rank] > 0;
+}
+
+/* In stream order a launch of at most half of the communicator's blocks lets the next one come at once, and one that
+ * needs more than the other half does not come behind it before it has ended. */
+static int overlap(struct tutti_team *team, const struct tutti_stream *stream, unsigned blocks, uint32_t *early)
+{
+    const unsigned half = team->share / 2;
+    const int may = stream == team->stream || !team->early || blocks <= team->share - half;
+    *early = stream != team->stream && blocks <= half;
+    if (stream != team->stream)
+        team->early = (int)*early;
+    return may;
+}
+
+static int launch_all(struct tutti_team *team, const struct tutti_reduce *call, struct tutti_stream *stream,
+                      uint32_t ticket, uint32_t notice, tutti_flow_shape *shape)
+{
+    struct tutti_flow_args args;
+    struct tutti_flow flow = {.most = 0};
+    size_t longest = tutti_flow_longest(team, call);
+    int status = TUTTI_OK;
+    tutti_flow_args(team, call, &args);
+    shape(team, call, 0, &flow);
+    if (flow.most == 0)
+        return TUTTI_ERR_UNAVAILABLE;
+    const size_t most = flow.most;
+    for (size_t at = 0; (at == 0 || at < longest) && status == TUTTI_OK; at += most) {
+        size_t n = longest - at < most ? longest - at : most;
+        piece(team, call, &args, at, n);
+        shape(team, call, n, &flow);
+        args.slice = flow.slice;
+        const struct tutti_region region = tutti_channel_region(team, flow.region);
+        args.region = region.begin;
+        args.stride = region.stride;
+        args.tells = (uint32_t)flow.tells;
+        args.room = flow.room;
+        args.chunk = flow.chunk;
+        args.depth = flow.depth;
+        args.blocks = flow.blocks;
+        args.ticket = longest - at <= most ? ticket : 0;
+        args.notice = longest - at <= most ? notice : 0;
+        struct tutti_launch launch = {.kernel = flow.kernel,
+                                      .type = call->type,
+                                      .op = call->op,
+                                      .blocks = flow.blocks,
+                                      .threads = flow.threads,
+                                      .gpu = team->gpu,
+                                      .early = overlap(team, stream, flow.blocks, &args.early),
+                                      .flow = &args};
+        status =
+            notice != 0 && longest <= most ? tutti_keep_launch(team, &launch) : team->device->launch(stream, &launch);
+    }
+    return status;
+}
+
+/* Scratch for a contribution that must be kept. What is there may be known to graphs, so it stays. */
+static int take_spare(struct tutti_team *team, size_t bytes)
+{
+    if (team->spare_bytes >= bytes)
+        return TUTTI_OK;
+    size_t more = bytes > 2 * team->spare_bytes ? bytes : 2 * team->spare_bytes;
+    int status = team->spares < TUTTI_SPARES ? team->device->alloc(team->gpu, more, &team->spare[team->spares])
+                                             : TUTTI_ERR_MEMORY;
+    if (status != TUTTI_OK)
+        return status;
+    team->spares++;
+    team->spare_bytes = more;
+    return TUTTI_OK;
+}
+
+void tutti_flow_prepare(struct tutti_team *team, const struct tutti_reduce *call)
+{
+    if (team->state == TUTTI_TEAM_OPEN && tutti_flow_can(team) && overlaps(team, call))
+        (void)take_spare(team, call->count * tutti_type_size(call->type));
+}
+
+/* A result that overlaps contributions is made beside them, and copied. */
+static int launch_apart(struct tutti_team *team, const struct tutti_reduce *call, struct tutti_stream *stream,
+                        uint32_t ticket, uint32_t notice, tutti_flow_shape *shape)
+{
+    struct tutti_reduce apart = *call;
+    size_t size = tutti_type_size(call->type), bytes = call->count * size;
+    int status = take_spare(team, bytes);
+    if (status != TUTTI_OK)
+        return status;
+    apart.in = team->spare[team->spares - 1];
+    status = team->device->copy(stream, team->spare[team->spares - 1], call->in, bytes);
+    return status == TUTTI_OK ? launch_all(team, &apart, stream, ticket, notice, shape) : status;
+}
+
+static int put(struct tutti_team *team, const struct tutti_reduce *call, struct tutti_stream *stream, uint32_t ticket,
+               uint32_t notice, tutti_flow_shape *shape)
+{
+    if (stream == team->stream)
+        tutti_team_mail_leave(team); /* or the launch would wait for it */
+    int status = overlaps(team, call) ? launch_apart(team, call, stream, ticket, notice, shape)
+                                      : launch_all(team, call, stream, ticket, notice, shape);
+    return status == TUTTI_OK || status == TUTTI_ERR_UNAVAILABLE ? status : tutti_team_break(team, status);
+}
+
+int tutti_flow_put(struct tutti_team *team, const struct tutti_reduce *call, struct tutti_stream *stream,
+                   uint32_t ticket, tutti_flow_shape *shape)
+{
+    return put(team, call, stream, ticket, 0, shape);
+}
+
+uint32_t tutti_flow_ticket(struct tutti_team *team)
+{
+    if (++team->epoch == 0)
+        team->epoch = 2;
+    return team->epoch;
+}
+
+int tutti_flow_run(struct tutti_team *team, const struct tutti_reduce *call, tutti_flow_shape *shape)
+{
+    if (overlaps(team, call)) { /* before waiting_begin: it keeps allocations back, this thread's too */
+        int taken = take_spare(team, call->count * tutti_type_size(call->type));
+        if (taken != TUTTI_OK)
+            return tutti_team_break(team, taken);
+    }
+    tutti_waiting_begin(team);
+    tutti_flow_ticket(team);
+    int status = put(team, call, team->stream, 0, TUTTI_NOTICE_EPOCH | (call->near ? TUTTI_NOTICE_NEAR : 0), shape);
+    tutti_phase(TUTTI_PHASE_KERNEL);
+    if (status == TUTTI_OK)
+        status = tutti_team_await_notice(team);
+    tutti_waiting_end(team);
+    if (status == TUTTI_OK)
+        tutti_keep_make(team);
+    return status;
+}

@@ -1,0 +1,73 @@
+#include "coll/launch/linger.h"
+
+#include "core/phases.h"
+#include "core/settings.h"
+#include "core/status.h"
+#include "core/types.h"
+
+enum { BYTES_MOST = 8192, THREADS = 256 };
+
+int tutti_linger_agree(struct tutti_team *team)
+{
+    uint32_t mine = team->device->lingers && !team->is_twin ? (uint32_t)tutti_settings()->linger_us : 0;
+    return tutti_team_vote(team, mine, &team->linger.us);
+}
+
+int tutti_linger_can(const struct tutti_team *team, const struct tutti_reduce *call)
+{
+    return team->linger.us > 0 && !tutti_flow_segments(call) && call->count <= BYTES_MOST / tutti_type_size(call->type);
+}
+
+static void shape(const struct tutti_team *team, const struct tutti_reduce *call, size_t elements,
+                  struct tutti_flow *flow)
+{
+    (void)elements;
+    *flow = (struct tutti_flow){.kernel = TUTTI_KERNEL_LINGER, .region = TUTTI_REGION_LL, .threads = THREADS};
+    flow->room = tutti_ll_room(team);
+    flow->most = flow->room / 2 / tutti_type_size(call->type);
+    flow->blocks = 1;
+}
+
+/* *served: 0 where nothing has been done yet. */
+static int by_mail(struct tutti_team *team, const struct tutti_reduce *call, uint32_t ticket, int *served)
+{
+    struct tutti_flow_args args;
+    *served = 0;
+    if (team->linger.ticket == 0 || team->linger.type != call->type || team->linger.op != call->op)
+        return TUTTI_OK;
+    tutti_flow_args(team, call, &args);
+    args.in = call->in;
+    args.out = call->out;
+    args.count = call->count;
+    args.ticket = ticket;
+    if (!tutti_team_mail_post(team, &args))
+        return TUTTI_OK;
+    tutti_phase(TUTTI_PHASE_KERNEL);
+    return tutti_team_await_mail(team, ticket, served);
+}
+
+static int by_launch(struct tutti_team *team, const struct tutti_reduce *call, uint32_t ticket)
+{
+    tutti_phase(TUTTI_PHASE_LAUNCH);
+    int status = tutti_flow_put(team, call, team->stream, ticket, shape);
+    if (status != TUTTI_OK)
+        return status;
+    team->linger.ticket = ticket;
+    team->linger.type = call->type;
+    team->linger.op = call->op;
+    team->linger.launches++;
+    tutti_phase(TUTTI_PHASE_KERNEL);
+    return tutti_team_await_kernel(team, ticket);
+}
+
+int tutti_linger_run(struct tutti_team *team, const struct tutti_reduce *call)
+{
+    int served;
+    tutti_waiting_begin(team);
+    uint32_t ticket = tutti_flow_ticket(team);
+    int status = by_mail(team, call, ticket, &served);
+    if (status == TUTTI_OK && !served)
+        status = by_launch(team, call, ticket);
+    tutti_waiting_end(team);
+    return status;
+}

@@ -1,0 +1,20 @@
+/* Small blocking calls by a kernel that stays for a while (TUTTI_LINGER_US). Private to coll/. */
+#ifndef TUTTI_COLL_LINGER_H
+#define TUTTI_COLL_LINGER_H
+
+#include "coll/launch/flow.h"
+
+/* Collective over the open team's ranks: how long their kernels stay. */
+int tutti_linger_agree(struct tutti_team *team);
+/* 1 where the call is done so: by facts that all ranks share, as its packets are those of `ll`. */
+int tutti_linger_can(const struct tutti_team *team, const struct tutti_reduce *call);
+/* The call, by mail where a kernel stays and by a launch otherwise, waiting for the end. Ranks need not do the same. */
+int tutti_linger_run(struct tutti_team *team, const struct tutti_reduce *call);
+
+/* TUTTI_FLOW_ROW where small calls are done so. */
+#define TUTTI_FLOW_ROW_SMALL(name)                                                                                     \
+    TUTTI_FLOW_RUN(name,                                                                                               \
+                   tutti_linger_can(team, call) ? tutti_linger_run(team, call) : tutti_flow_run(team, call, shape))    \
+    TUTTI_FLOW_ENQUEUE(name)
+
+#endif

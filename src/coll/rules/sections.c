@@ -1,0 +1,51 @@
+#include "coll/rules/sections.h"
+
+#include <string.h>
+
+#include "coll/algorithm.h"
+
+static int find_algorithm(const char *name)
+{
+    for (int i = 0; i < TUTTI_ALGORITHMS; i++) {
+        if (strcmp(tutti_algorithms[i].name, name) == 0)
+            return i;
+    }
+    return -1;
+}
+
+static const struct tutti_names algorithms = {
+    .what = "algorithm",
+#define TUTTI_ALGORITHM(name, order, text) #name " "
+    .known =
+#include "tutti/algorithms.def"
+        ,
+#undef TUTTI_ALGORITHM
+    .find = find_algorithm,
+};
+
+static const struct tutti_section_row rows[TUTTI_SECTIONS] = {
+    [TUTTI_SECTION_ALLREDUCE] = {"allreduce", &algorithms},
+    [TUTTI_SECTION_REDUCE] = {"reduce", &algorithms},
+    [TUTTI_SECTION_REDUCE_SCATTER] = {"reduce_scatter", &algorithms},
+    [TUTTI_SECTION_SCAN] = {"scan", &algorithms},
+    [TUTTI_SECTION_ALLREDUCE_ENQUEUE] = {"allreduce_enqueue", &algorithms},
+    [TUTTI_SECTION_REDUCE_ENQUEUE] = {"reduce_enqueue", &algorithms},
+    [TUTTI_SECTION_REDUCE_SCATTER_ENQUEUE] = {"reduce_scatter_enqueue", &algorithms},
+    [TUTTI_SECTION_SCAN_ENQUEUE] = {"scan_enqueue", &algorithms},
+    [TUTTI_SECTION_MESSAGE] = {"message", &tutti_protocol_names},
+    [TUTTI_SECTION_MESSAGE_FAR] = {"message_far", &tutti_protocol_names_far},
+};
+
+const struct tutti_sections tutti_sections = {
+    rows, TUTTI_SECTIONS,
+    "known are: allreduce, reduce, reduce_scatter, scan, the same with _enqueue, message and message_far"};
+
+int tutti_rules_check(const char *text, char *wrong, size_t size)
+{
+    return tutti_grammar_check(&tutti_sections, text, wrong, size);
+}
+
+int tutti_rules_load(const char *path, const char *device, char *rules, size_t size, char *wrong, size_t wrong_size)
+{
+    return tutti_rules_file_load(&tutti_sections, path, device, rules, size, wrong, wrong_size);
+}

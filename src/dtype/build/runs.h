@@ -1,0 +1,59 @@
+/* Rows of blocks in MPI's order, neighbours merged: what layouts are read into that are told block by block. Private to
+ * src/dtype. */
+#ifndef TUTTI_DTYPE_RUNS_H
+#define TUTTI_DTYPE_RUNS_H
+
+#include "core/status.h"
+#include "dtype/build/tree.h"
+
+struct tutti_runs {
+    int64_t *offsets;  /* [n], tutti_room_free: a list of all of them takes it over */
+    uint64_t *lengths; /* the same; NULL: all are `each` long */
+    uint64_t each;
+    size_t n, room; /* n is less than room */
+    int64_t at;     /* the last block, which may still grow; 0 bytes: there is none */
+    uint64_t length;
+};
+
+/* Room for `n` blocks. */
+int tutti_runs_reserve(struct tutti_runs *runs, size_t n);
+void tutti_runs_free(struct tutti_runs *runs);
+/* What the first store of another length, or of one too many, needs. */
+int tutti_runs_store_any(struct tutti_runs *runs, int64_t at, uint64_t length);
+
+static inline int tutti_runs_store(struct tutti_runs *runs, int64_t at, uint64_t length)
+{
+    size_t n = runs->n;
+    if (n + 1 >= runs->room || (!runs->lengths && length != runs->each))
+        return tutti_runs_store_any(runs, at, length);
+    runs->offsets[n] = at;
+    if (runs->lengths)
+        runs->lengths[n] = length;
+    runs->n = n + 1;
+    return TUTTI_OK;
+}
+
+/* A block of 1 byte and more, within the limits. */
+static inline int tutti_runs_add(struct tutti_runs *runs, int64_t offset, uint64_t length)
+{
+    int status = TUTTI_OK;
+    if (runs->length > 0) {
+        if (runs->at + (int64_t)runs->length == offset) {
+            runs->length += length;
+            return TUTTI_OK;
+        }
+        status = tutti_runs_store(runs, runs->at, runs->length);
+    }
+    runs->at = offset;
+    runs->length = length;
+    return status;
+}
+
+/* All blocks of a place. */
+int tutti_runs_add_place(struct tutti_runs *runs, struct tutti_place place);
+/* Loops and lists are found, as in a row of places; the runs can be freed alone afterwards. */
+int tutti_runs_settle(struct tutti_workshop *shop, struct tutti_runs *runs, struct tutti_place *out);
+/* One list of all. */
+int tutti_runs_list(struct tutti_workshop *shop, struct tutti_runs *runs, struct tutti_place *out);
+
+#endif

@@ -1,0 +1,140 @@
+#include "dtype/pack/channel.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "core/clock.h"
+#include "core/log.h"
+#include "core/settings.h"
+#include "core/status.h"
+#include "progress/engine.h"
+
+enum {
+    GPUS = 64,
+    PAGE = 4096,
+    SPINS = 64,      /* between looks at the clock */
+    ASK_NS = 1000000 /* between questions to the device: they cost more than a look at the word */
+};
+
+static struct tutti_pack_channel *idle[GPUS];
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+static int build(const struct tutti_device *device, int gpu, struct tutti_pack_channel **out)
+{
+    struct tutti_pack_channel *channel = calloc(1, sizeof *channel);
+    void *page = MAP_FAILED, *seen = NULL, *ended = NULL;
+    int mapped = 0, status = channel ? TUTTI_OK : TUTTI_ERR_MEMORY;
+    if (status == TUTTI_OK) {
+        page = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+        status = page == MAP_FAILED ? TUTTI_ERR_MEMORY : device->map_host(gpu, page, PAGE, &seen);
+        mapped = status == TUTTI_OK;
+    }
+    if (status == TUTTI_OK)
+        status = device->alloc(gpu, sizeof *channel->ended, &ended);
+    if (status == TUTTI_OK)
+        status = device->stream_create(gpu, &channel->stream);
+    if (status == TUTTI_OK)
+        status = device->fill(channel->stream, ended, 0, sizeof *channel->ended);
+    if (status != TUTTI_OK) {
+        tutti_error("no stream for packing on GPU %d: %s", gpu, tutti_status_text(status));
+        if (channel && channel->stream)
+            device->stream_destroy(channel->stream);
+        if (ended)
+            device->free(ended);
+        if (mapped)
+            device->unmap_host(gpu, page);
+        if (page != MAP_FAILED)
+            munmap(page, PAGE);
+        free(channel);
+        return status;
+    }
+    channel->gpu = gpu;
+    channel->done = page;
+    channel->done_device = seen;
+    channel->ended = ended;
+    *out = channel;
+    return TUTTI_OK;
+}
+
+int tutti_pack_channel_take(const struct tutti_device *device, int gpu, struct tutti_pack_channel **out)
+{
+    if (gpu < 0 || gpu >= GPUS)
+        return TUTTI_ERR_ARGUMENT;
+    pthread_mutex_lock(&lock);
+    struct tutti_pack_channel *channel = idle[gpu];
+    if (channel)
+        idle[gpu] = channel->next;
+    pthread_mutex_unlock(&lock);
+    if (!channel)
+        return build(device, gpu, out);
+    *out = channel;
+    return TUTTI_OK;
+}
+
+/* A broken one is left as it is: its kernel may still run. */
+void tutti_pack_channel_give(struct tutti_pack_channel *channel)
+{
+    if (channel->broken)
+        return;
+    pthread_mutex_lock(&lock);
+    channel->next = idle[channel->gpu];
+    idle[channel->gpu] = channel;
+    pthread_mutex_unlock(&lock);
+}
+
+static int reported(const struct tutti_pack_channel *channel)
+{
+    return __atomic_load_n(channel->done, __ATOMIC_ACQUIRE) == channel->ticket;
+}
+
+/* A wait for a kernel, and when it began. */
+struct kernel {
+    const struct tutti_device *device;
+    struct tutti_pack_channel *channel;
+    uint64_t start, asked;
+};
+
+static int has_ended(void *with)
+{
+    const struct kernel *k = with;
+    return reported(k->channel);
+}
+
+/* Now and then asks the device whether the kernel is there at all. */
+static int look(void *with, uint64_t *waited)
+{
+    struct kernel *k = with;
+    const uint64_t now = tutti_now_ns();
+    k->start = k->start ? k->start : now;
+    *waited = now - k->start;
+    if (*waited - k->asked <= ASK_NS)
+        return TUTTI_OK;
+    k->asked = *waited;
+    const int state = k->device->stream_query(k->channel->stream);
+    if (state == 0 || reported(k->channel))
+        return TUTTI_OK;
+    tutti_error("a packing kernel on GPU %d failed: %s", k->channel->gpu,
+                tutti_status_text(state < 0 ? state : TUTTI_ERR_DEVICE));
+    return state < 0 ? state : TUTTI_ERR_DEVICE;
+}
+
+int tutti_pack_channel_wait(const struct tutti_device *device, struct tutti_pack_channel *channel)
+{
+    struct kernel k = {.device = device, .channel = channel};
+    const int status =
+        reported(channel) ? TUTTI_OK
+                          : tutti_progress_wait(&(const struct tutti_wait){.done = has_ended,
+                                                                           .with = &k,
+                                                                           .seconds = tutti_settings()->timeout_seconds,
+                                                                           .quiet = 1,
+                                                                           .spins = SPINS,
+                                                                           .look = look,
+                                                                           .look_with = &k});
+    if (status == TUTTI_ERR_TIMEOUT)
+        tutti_error("a packing kernel on GPU %d has not ended after %u seconds (TUTTI_TIMEOUT_SECONDS)", channel->gpu,
+                    (unsigned)tutti_settings()->timeout_seconds);
+    channel->broken |= status != TUTTI_OK;
+    return status;
+}

@@ -1,0 +1,305 @@
+#include "dtype/pack/kept.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/log.h"
+#include "core/status.h"
+#include "kernels/pack_args.h"
+
+enum {
+    BUCKETS = 256,
+    WORDS_MOST = 1024, /* of a table */
+    SPAN_MOST = 1 << 20
+};
+
+static struct tutti_kept *buckets[BUCKETS];
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static const struct tutti_device *keeper; /* there is one device in a process */
+
+int tutti_kept_needed(const struct tutti_plan *plan)
+{
+    for (uint32_t s = 0; s < plan->segments; s++) {
+        if (plan->segment[s].entries)
+            return 1;
+    }
+    return 0;
+}
+
+/* The largest power of two, up to 16, that all numbers of the plan are multiples of. */
+static unsigned word_of(const struct tutti_plan *plan)
+{
+    uint64_t bits = plan->size | (uint64_t)plan->extent | 16;
+    for (uint32_t i = 0; i < plan->segments; i++) {
+        const struct tutti_segment *s = &plan->segment[i];
+        bits |= (uint64_t)s->offset | s->packed | s->block | s->pitch;
+        for (uint32_t d = 0; d < s->dims; d++)
+            bits |= (uint64_t)s->dim[d].stride | (uint64_t)s->dim[d].packed;
+        for (uint64_t e = 0; e < s->entries; e++)
+            bits |= (uint64_t)s->offsets[e] | (s->begins ? s->begins[e + 1] : 0);
+    }
+    return (unsigned)(bits & (~bits + 1));
+}
+
+/* One regular segment is better worked out than looked up. */
+static int wants_table(const struct tutti_plan *plan)
+{
+    if (plan->segments == 0 || (plan->segments == 1 && plan->segment[0].entries == 0))
+        return 0;
+    if (plan->true_end - plan->true_lower > SPAN_MOST || plan->true_lower < -SPAN_MOST || plan->true_end > SPAN_MOST)
+        return 0;
+    return plan->size <= WORDS_MOST * 16 && plan->size / word_of(plan) <= WORDS_MOST;
+}
+
+int tutti_kept_useful(const struct tutti_plan *plan)
+{
+    return tutti_kept_needed(plan) || wants_table(plan);
+}
+
+/* ---- the table ---- */
+static void fill_words(int32_t *table, unsigned word, uint64_t packed, int64_t offset, uint64_t bytes)
+{
+    for (uint64_t x = 0; x < bytes; x += word)
+        table[(packed + x) / word] = (int32_t)(offset + (int64_t)x);
+}
+
+static void fill_level(const struct tutti_segment *s, uint32_t level, int32_t *table, unsigned word, uint64_t packed,
+                       int64_t offset)
+{
+    const int has = s->entries > 0;
+    if (level == s->dims + (uint32_t)has) {
+        fill_words(table, word, packed, offset, s->block);
+    } else if (has && level == s->list_at) {
+        for (uint64_t e = 0; e < s->entries; e++) {
+            if (s->begins)
+                fill_words(table, word, packed + s->begins[e], offset + s->offsets[e], s->begins[e + 1] - s->begins[e]);
+            else
+                fill_level(s, level + 1, table, word, packed + e * s->pitch, offset + s->offsets[e]);
+        }
+    } else {
+        const struct tutti_dim *dim = &s->dim[level - (has && level > s->list_at)];
+        for (uint64_t i = 0; i < dim->count; i++)
+            fill_level(s, level + 1, table, word, packed + i * (uint64_t)dim->packed,
+                       offset + (int64_t)i * dim->stride);
+    }
+}
+
+/* ---- lists ---- */
+static void measure(const struct tutti_segment *s, struct tutti_kept_list *list)
+{
+    list->entries = s->entries;
+    list->host = s->offsets;
+    if (s->entries == 0)
+        return;
+    list->low = list->high = s->offsets[0];
+    list->end = INT64_MIN;
+    for (uint64_t e = 0; e < s->entries; e++) {
+        const int64_t last = s->offsets[e] + (s->begins ? (int64_t)(s->begins[e + 1] - s->begins[e]) : 0);
+        list->end = last > list->end ? last : list->end;
+        list->low = s->offsets[e] < list->low ? s->offsets[e] : list->low;
+        list->high = s->offsets[e] > list->high ? s->offsets[e] : list->high;
+        list->bits |= (uint64_t)s->offsets[e] | (s->begins ? s->begins[e] : 0);
+    }
+    const uint64_t end = s->begins ? s->begins[s->entries] : 0;
+    list->bits |= end;
+    list->wide = list->low < INT32_MIN || list->high > INT32_MAX || end > UINT32_MAX;
+    const size_t number = list->wide ? 8 : 4;
+    list->bytes[0] = s->entries * number;
+    if (s->begins) {
+        list->bytes[1] = (s->entries + 1) * number;
+        list->bytes[2] = (size_t)((end >> TUTTI_PACK_GRAIN) + 2) * sizeof(uint32_t);
+    }
+}
+
+static void write_numbers(unsigned char *to, const void *from, uint64_t n, int wide)
+{
+    if (wide) {
+        memcpy(to, from, n * 8);
+        return;
+    }
+    for (uint64_t i = 0; i < n; i++) {
+        uint64_t number;
+        memcpy(&number, (const unsigned char *)from + i * 8, 8);
+        const uint32_t narrow = (uint32_t)number;
+        memcpy(to + i * 4, &narrow, 4);
+    }
+}
+
+static void write_starts(unsigned char *to, const struct tutti_segment *s, size_t bytes)
+{
+    uint32_t entry = 0;
+    for (size_t k = 0; k < bytes / sizeof entry; k++) {
+        while (entry + 1 < s->entries && s->begins[entry + 1] <= (uint64_t)k << TUTTI_PACK_GRAIN)
+            entry++;
+        memcpy(to + k * sizeof entry, &entry, sizeof entry);
+    }
+}
+
+static size_t padded(size_t bytes)
+{
+    return (bytes + 15) / 16 * 16;
+}
+
+/* Everything in one allocation: host image first. */
+static size_t layout(struct tutti_kept *kept, const struct tutti_plan *plan)
+{
+    size_t bytes = 0;
+    if (wants_table(plan)) {
+        const unsigned word = word_of(plan);
+        kept->words = (uint32_t)(plan->size / word);
+        kept->wide = (uint32_t)__builtin_ctz(word);
+        bytes = padded(kept->words * sizeof(int32_t));
+    }
+    for (uint32_t i = 0; i < plan->segments; i++) {
+        measure(&plan->segment[i], &kept->list[i]);
+        for (int k = 0; k < 3; k++)
+            bytes += padded(kept->list[i].bytes[k]);
+    }
+    return bytes;
+}
+
+static void write_image(struct tutti_kept *kept, const struct tutti_plan *plan, unsigned char *image)
+{
+    const unsigned char *device = kept->memory;
+    if (kept->words) {
+        int32_t *table = (int32_t *)(void *)image;
+        for (uint32_t i = 0; i < plan->segments; i++)
+            fill_level(&plan->segment[i], 0, table, 1u << kept->wide, plan->segment[i].packed, plan->segment[i].offset);
+        kept->table = (const int32_t *)(const void *)device;
+        image += padded(kept->words * sizeof(int32_t));
+        device += padded(kept->words * sizeof(int32_t));
+    }
+    for (uint32_t i = 0; i < plan->segments; i++) {
+        const struct tutti_segment *s = &plan->segment[i];
+        struct tutti_kept_list *list = &kept->list[i];
+        if (s->entries == 0)
+            continue;
+        write_numbers(image, s->offsets, s->entries, list->wide);
+        list->offsets = device;
+        image += padded(list->bytes[0]);
+        device += padded(list->bytes[0]);
+        if (!s->begins)
+            continue;
+        write_numbers(image, s->begins, s->entries + 1, list->wide);
+        write_starts(image + padded(list->bytes[1]), s, list->bytes[2]);
+        list->begins = device;
+        list->starts = (const uint32_t *)(const void *)(device + padded(list->bytes[1]));
+        image += padded(list->bytes[1]) + padded(list->bytes[2]);
+        device += padded(list->bytes[1]) + padded(list->bytes[2]);
+    }
+}
+
+static int make(const struct tutti_device *device, struct tutti_stream *stream, const struct tutti_plan *plan, int gpu,
+                struct tutti_kept **out)
+{
+    struct tutti_kept *kept = calloc(1, sizeof *kept + plan->segments * sizeof kept->list[0]);
+    if (!kept)
+        return TUTTI_ERR_MEMORY;
+    kept->id = plan->id;
+    kept->gpu = gpu;
+    const size_t bytes = layout(kept, plan);
+    unsigned char *image = NULL;
+    int status = posix_memalign((void **)&image, 16, bytes ? bytes : 16) == 0 ? TUTTI_OK : TUTTI_ERR_MEMORY;
+    if (status == TUTTI_OK)
+        status = device->alloc(gpu, bytes, &kept->memory);
+    if (status == TUTTI_OK) {
+        memset(image, 0, bytes);
+        write_image(kept, plan, image);
+        status = device->copy(stream, kept->memory, image, bytes);
+        const int waited = device->stream_sync(stream);
+        status = status == TUTTI_OK ? waited : status;
+        if (status != TUTTI_OK)
+            device->free(kept->memory);
+    }
+    free(image);
+    if (status != TUTTI_OK)
+        free(kept);
+    else
+        *out = kept;
+    return status;
+}
+
+/* ---- which are there ---- */
+static struct tutti_kept **bucket_of(uint64_t id)
+{
+    return &buckets[id % BUCKETS];
+}
+
+/* Under the lock. */
+static struct tutti_kept *look(const struct tutti_plan *plan, int gpu)
+{
+    struct tutti_kept *kept = *bucket_of(plan->id);
+    while (kept && (kept->id != plan->id || kept->gpu != gpu))
+        kept = kept->next;
+    return kept;
+}
+
+/* The plan is freed: nobody uses what was kept of it. */
+static void forget(const struct tutti_plan *plan)
+{
+    struct tutti_kept *gone = NULL;
+    pthread_mutex_lock(&lock);
+    const struct tutti_device *device = keeper;
+    for (struct tutti_kept **at = bucket_of(plan->id); *at;) {
+        struct tutti_kept *kept = *at;
+        if (kept->id != plan->id) {
+            at = &kept->next;
+            continue;
+        }
+        *at = kept->next;
+        kept->next = gone;
+        gone = kept;
+    }
+    pthread_mutex_unlock(&lock);
+    while (gone) {
+        struct tutti_kept *next = gone->next;
+        if (device->active())
+            device->free(gone->memory);
+        free(gone);
+        gone = next;
+    }
+}
+
+const struct tutti_kept *tutti_kept_find(const struct tutti_plan *plan, int gpu)
+{
+    pthread_mutex_lock(&lock);
+    const struct tutti_kept *kept = look(plan, gpu);
+    pthread_mutex_unlock(&lock);
+    return kept;
+}
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static void set_forget(void)
+{
+    tutti_plan_at_free(forget);
+}
+
+int tutti_kept_make(const struct tutti_device *device, struct tutti_stream *stream, const struct tutti_plan *plan,
+                    int gpu, const struct tutti_kept **out)
+{
+    struct tutti_kept *made = NULL;
+    *out = tutti_kept_find(plan, gpu);
+    if (*out)
+        return TUTTI_OK;
+    pthread_once(&once, set_forget);
+    int status = make(device, stream, plan, gpu, &made);
+    if (status != TUTTI_OK) {
+        tutti_error("what a datatype needs on GPU %d could not be put there: %s", gpu, tutti_status_text(status));
+        return status;
+    }
+    pthread_mutex_lock(&lock);
+    keeper = device;
+    struct tutti_kept *other = look(plan, gpu);
+    if (!other) {
+        made->next = *bucket_of(plan->id);
+        *bucket_of(plan->id) = made;
+    }
+    pthread_mutex_unlock(&lock);
+    if (other) { /* another thread was faster */
+        device->free(made->memory);
+        free(made);
+    }
+    *out = other ? other : made;
+    return TUTTI_OK;
+}

@@ -1,0 +1,335 @@
+#include "dtype/pack.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <string.h>
+
+#include "core/log.h"
+#include "core/status.h"
+#include "dtype/pack/channel.h"
+#include "dtype/pack/jobs.h"
+#include "dtype/pack/known.h"
+
+enum {
+    GPUS = 64,
+    HOST_MOST = 16 << 10, /* bytes up to which the host is done before a launch would be */
+    PIECE = 8 << 10       /* of what the host moves from one layout into another */
+};
+
+static atomic_size_t rooms[GPUS]; /* bytes of args that a launch takes; 0: not known yet */
+
+static int open_device(int *gpu, const struct tutti_device **out)
+{
+    const struct tutti_device *device = tutti_device();
+    char why[160];
+    if (!device || !device->launch_pack || !device->prepare_pack)
+        return TUTTI_ERR_UNAVAILABLE;
+    if (device->open(why, sizeof why) != TUTTI_OK) /* said by those who allocate */
+        return TUTTI_ERR_UNAVAILABLE;
+    if (*gpu < 0 && (device->current(gpu) != TUTTI_OK || *gpu < 0))
+        *gpu = 0;
+    if (*gpu >= GPUS)
+        return TUTTI_ERR_ARGUMENT;
+    *out = device;
+    return TUTTI_OK;
+}
+
+static int room_of(const struct tutti_device *device, int gpu, size_t *room)
+{
+    *room = atomic_load_explicit(&rooms[gpu], memory_order_relaxed);
+    if (*room)
+        return TUTTI_OK;
+    int status = device->prepare_pack(gpu, room);
+    if (status == TUTTI_OK)
+        atomic_store_explicit(&rooms[gpu], *room, memory_order_relaxed);
+    return status;
+}
+
+int tutti_pack_prepare(int gpu, const struct tutti_plan *plan)
+{
+    const struct tutti_device *device;
+    const struct tutti_kept *kept;
+    struct tutti_pack_channel *channel;
+    size_t room;
+    int status = open_device(&gpu, &device);
+    if (status == TUTTI_OK)
+        status = room_of(device, gpu, &room);
+    if (status == TUTTI_OK)
+        status = tutti_pack_channel_take(device, gpu, &channel);
+    if (status != TUTTI_OK)
+        return status;
+    if (plan && tutti_kept_useful(plan))
+        status = tutti_kept_make(device, channel->stream, plan, gpu, &kept);
+    tutti_pack_channel_give(channel);
+    return status;
+}
+
+/* What the GPU keeps of the plan; `stream` is the one that will be launched into, which may be captured. */
+static int kept_of(const struct tutti_device *device, struct tutti_stream *stream, int gpu,
+                   const struct tutti_plan *plan, const struct tutti_kept **kept)
+{
+    *kept = NULL;
+    if (!tutti_kept_useful(plan))
+        return TUTTI_OK;
+    *kept = tutti_kept_find(plan, gpu);
+    if (*kept)
+        return TUTTI_OK;
+    const int captured = device->stream_capturing ? device->stream_capturing(stream) : 0;
+    if (captured < 0)
+        return captured;
+    if (captured && !tutti_kept_needed(plan))
+        return TUTTI_OK;
+    if (captured) {
+        tutti_error("a datatype with a list of blocks is used for the first time on GPU %d while a graph is captured: "
+                    "use it once before",
+                    gpu);
+        return TUTTI_ERR_UNAVAILABLE;
+    }
+    struct tutti_pack_channel *channel;
+    int status = tutti_pack_channel_take(device, gpu, &channel);
+    if (status != TUTTI_OK)
+        return status;
+    status = tutti_kept_make(device, channel->stream, plan, gpu, kept);
+    tutti_pack_channel_give(channel);
+    return status;
+}
+
+static int add_job(struct tutti_parts *parts, int gpu, const struct tutti_pack_job *job,
+                   const struct tutti_repeat *repeat)
+{
+    const struct tutti_kept *kept = NULL, *to_kept = NULL;
+    const int relayout = job->direction == TUTTI_RELAYOUT;
+    if (tutti_known_add(parts, gpu, job, repeat))
+        return TUTTI_OK;
+    int status = kept_of(parts->device, parts->stream, gpu, job->plan, &kept);
+    if (status == TUTTI_OK && relayout)
+        status = kept_of(parts->device, parts->stream, gpu, job->to_plan, &to_kept);
+    if (status != TUTTI_OK)
+        return status;
+    const struct tutti_known_mark mark = tutti_known_begin(parts);
+    status = tutti_job_add(parts, job, kept, to_kept, repeat);
+    /* What was made without a table that could not be uploaded now is not how it is to be done for ever. */
+    const int bare =
+        (!kept && tutti_kept_useful(job->plan)) || (relayout && !to_kept && tutti_kept_useful(job->to_plan));
+    if (status == TUTTI_OK && !bare)
+        tutti_known_keep(parts, gpu, job, repeat, mark);
+    return status;
+}
+
+/* Allocations of a GPU that were looked up in this call: jobs of one call have them in common. */
+struct seen {
+    unsigned n;
+    struct {
+        uintptr_t base;
+        size_t bytes;
+        int gpu;
+    } of[4];
+};
+
+static void look_up(const struct tutti_device *device, uintptr_t at, struct seen *seen, struct tutti_memory *memory)
+{
+    for (unsigned i = 0; i < seen->n; i++) {
+        if (at - seen->of[i].base < seen->of[i].bytes) {
+            *memory = (struct tutti_memory){.kind = TUTTI_MEMORY_DEVICE,
+                                            .gpu = seen->of[i].gpu,
+                                            .base = (void *)seen->of[i].base,
+                                            .bytes = seen->of[i].bytes};
+            return;
+        }
+    }
+    device->classify((const void *)at, memory);
+    if (memory->kind != TUTTI_MEMORY_DEVICE || seen->n == sizeof seen->of / sizeof seen->of[0])
+        return;
+    seen->of[seen->n].base = (uintptr_t)memory->base;
+    seen->of[seen->n].bytes = memory->bytes;
+    seen->of[seen->n++].gpu = memory->gpu;
+}
+
+/* 1 where all of the repetitions lie in one allocation on both sides: only then are they one box. */
+static int together(const struct tutti_device *device, const struct tutti_pack_job *job,
+                    const struct tutti_repeat *repeat, struct seen *seen)
+{
+    const struct tutti_pack_job *const last = &job[repeat->n - 1];
+    const int64_t elements = (int64_t)(job->count - 1) * job->plan->extent;
+    const int64_t low = job->plan->true_lower + (elements < 0 ? elements : 0);
+    const int64_t high = job->plan->true_end + (elements > 0 ? elements : 0);
+    const uintptr_t at[2][2] = {{(uintptr_t)job->memory + (uintptr_t)low, (uintptr_t)last->memory + (uintptr_t)low},
+                                {(uintptr_t)job->packed, (uintptr_t)last->packed}};
+    const uintptr_t bytes[2] = {(uintptr_t)(high - low), (uintptr_t)job->bytes};
+    for (int side = 0; side < 2; side++) {
+        struct tutti_memory memory;
+        look_up(device, at[side][0], seen, &memory);
+        const uintptr_t base = (uintptr_t)memory.base;
+        for (int end = 0; end < 2; end++) {
+            if (memory.kind != TUTTI_MEMORY_DEVICE || at[side][end] < base ||
+                at[side][end] - base > memory.bytes - bytes[side] || bytes[side] > memory.bytes)
+                return 0;
+        }
+    }
+    return 1;
+}
+
+static int add_jobs(struct tutti_parts *parts, int gpu, const struct tutti_pack_job *jobs, unsigned n,
+                    struct seen *seen)
+{
+    static const struct tutti_repeat once = {.n = 1};
+    struct tutti_repeat repeat;
+    int status = TUTTI_OK;
+    for (unsigned i = 0, alike; i < n && status == TUTTI_OK; i += alike) {
+        alike = tutti_job_alike(&jobs[i], n - i, &repeat);
+        if (alike > 1 && together(parts->device, &jobs[i], &repeat, seen)) {
+            status = add_job(parts, gpu, &jobs[i], &repeat);
+            continue;
+        }
+        for (unsigned k = 0; k < alike && status == TUTTI_OK; k++) {
+            if (jobs[i + k].bytes > 0)
+                status = add_job(parts, gpu, &jobs[i + k], &once);
+        }
+    }
+    return status;
+}
+
+int tutti_pack_enqueue(struct tutti_stream *stream, int gpu, const struct tutti_pack_job *jobs, unsigned n)
+{
+    const struct tutti_device *device;
+    struct seen seen = {.n = 0};
+    size_t room;
+    int status = open_device(&gpu, &device);
+    if (status == TUTTI_OK)
+        status = room_of(device, gpu, &room);
+    if (status != TUTTI_OK)
+        return status;
+    struct tutti_parts *parts = tutti_parts_begin(device, stream, room);
+    return parts ? tutti_parts_end(parts, add_jobs(parts, gpu, jobs, n, &seen), NULL) : TUTTI_ERR_MEMORY;
+}
+
+/* ---- the host's way ---- */
+enum {
+    REACHED_BY_HOST = 1,
+    REACHED_BY_KERNELS = 2,
+    NEAR = 4 /* in the GPU's own memory */
+};
+
+/* Bytes [low, high). The first one says for all what they are: MPI_BOTTOM is no address of anything. */
+static unsigned reached(const struct tutti_device *device, int gpu, uintptr_t low, uintptr_t high, struct seen *seen)
+{
+    struct tutti_memory memory;
+    look_up(device, low, seen, &memory);
+    const uintptr_t base = (uintptr_t)memory.base;
+    switch (memory.kind) {
+    case TUTTI_MEMORY_HOST:
+        return REACHED_BY_HOST | (device->reaches_host ? REACHED_BY_KERNELS : 0u);
+    case TUTTI_MEMORY_DEVICE:
+        return REACHED_BY_KERNELS | (memory.gpu == gpu && low >= base && high <= base + memory.bytes ? NEAR : 0u);
+    default:
+        return REACHED_BY_HOST | REACHED_BY_KERNELS;
+    }
+}
+
+/* `count` elements at `buffer`. */
+static unsigned elements_reached(const struct tutti_device *device, int gpu, const void *buffer,
+                                 const struct tutti_plan *plan, uint64_t count, struct seen *seen)
+{
+    const int64_t last = count ? (int64_t)(count - 1) * plan->extent : 0;
+    return reached(device, gpu, (uintptr_t)buffer + (uintptr_t)(plan->true_lower + (last < 0 ? last : 0)),
+                   (uintptr_t)buffer + (uintptr_t)(plan->true_end + (last > 0 ? last : 0)), seen);
+}
+
+static void relayout_host(const struct tutti_pack_job *job)
+{
+    unsigned char piece[PIECE];
+    for (uint64_t done = 0; done < job->bytes; done += PIECE) {
+        const uint64_t bytes = job->bytes - done < PIECE ? job->bytes - done : PIECE;
+        tutti_plan_pack_host(job->plan, job->count, job->memory, job->first + done, bytes, piece);
+        tutti_plan_unpack_host(job->to_plan, job->to_count, job->to, job->first + done, bytes, piece);
+    }
+}
+
+static void do_host(const struct tutti_pack_job *job)
+{
+    if (job->bytes == 0)
+        return;
+    if (job->direction == TUTTI_PACK)
+        tutti_plan_pack_host(job->plan, job->count, job->memory, job->first, job->bytes, job->packed);
+    else if (job->direction == TUTTI_UNPACK)
+        tutti_plan_unpack_host(job->plan, job->count, job->memory, job->first, job->bytes, job->packed);
+    else
+        relayout_host(job);
+}
+
+/* 1: all jobs by the host; 0: by a kernel, *near: which stores in its GPU's own memory alone; negative: some memory is
+ * out of the reach of both. */
+static int by_host(const struct tutti_device *device, int gpu, const struct tutti_pack_job *jobs, unsigned n,
+                   uint32_t *near, struct seen *seen)
+{
+    uint64_t bytes = 0;
+    unsigned all = REACHED_BY_HOST | REACHED_BY_KERNELS, stored = NEAR;
+    *near = 0;
+    for (unsigned i = 0; i < n; i++)
+        bytes += jobs[i].bytes;
+    if (bytes > HOST_MOST && device->reaches_host)
+        return 0;
+    for (unsigned i = 0; i < n; i++) {
+        if (jobs[i].bytes == 0)
+            continue;
+        const struct tutti_pack_job *const job = &jobs[i];
+        const uintptr_t packed = (uintptr_t)job->packed;
+        const unsigned memory = elements_reached(device, gpu, job->memory, job->plan, job->count, seen);
+        const unsigned other = job->direction == TUTTI_RELAYOUT
+                                   ? elements_reached(device, gpu, job->to, job->to_plan, job->to_count, seen)
+                                   : reached(device, gpu, packed, packed + job->bytes, seen);
+        all &= memory & other;
+        stored &= job->direction == TUTTI_UNPACK ? memory : other;
+    }
+    *near = stored != 0;
+    if (all & REACHED_BY_HOST && (bytes <= HOST_MOST || !(all & REACHED_BY_KERNELS)))
+        return 1;
+    return all & REACHED_BY_KERNELS ? 0 : TUTTI_ERR_ARGUMENT;
+}
+
+int tutti_pack_now(int gpu, const struct tutti_pack_job *jobs, unsigned n)
+{
+    const struct tutti_device *device;
+    struct tutti_pack_channel *channel;
+    size_t room;
+    int status = open_device(&gpu, &device);
+    if (status != TUTTI_OK)
+        return status;
+    struct seen seen = {.n = 0};
+    uint32_t near;
+    const int host = by_host(device, gpu, jobs, n, &near, &seen);
+    if (host < 0) {
+        tutti_error("packing between memory of GPU %d and host memory that it cannot reach: pin or register that", gpu);
+        return host;
+    }
+    if (host) {
+        for (unsigned i = 0; i < n; i++)
+            do_host(&jobs[i]);
+        return TUTTI_OK;
+    }
+    status = room_of(device, gpu, &room);
+    if (status == TUTTI_OK)
+        status = tutti_pack_channel_take(device, gpu, &channel);
+    if (status != TUTTI_OK)
+        return status;
+    struct tutti_parts *parts = tutti_parts_begin(device, channel->stream, room);
+    if (!parts) {
+        tutti_pack_channel_give(channel);
+        return TUTTI_ERR_MEMORY;
+    }
+    unsigned launches;
+    channel->ticket = channel->ticket + 1 ? channel->ticket + 1 : 1;
+    parts->ticket = channel->ticket;
+    parts->near = near;
+    parts->done = channel->done_device;
+    parts->ended = channel->ended;
+    status = add_jobs(parts, gpu, jobs, n, &seen);
+    const int some = parts->n > 0;
+    status = tutti_parts_end(parts, status, &launches);
+    if (status == TUTTI_OK && some)
+        status = tutti_pack_channel_wait(device, channel);
+    else if (launches > 0)
+        channel->broken = device->stream_sync(channel->stream) != TUTTI_OK;
+    tutti_pack_channel_give(channel);
+    return status;
+}

@@ -1,0 +1,131 @@
+#include "dtype/pack/parts.h"
+
+#include <pthread.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/counters.h"
+#include "core/log.h"
+#include "core/status.h"
+#include "dtype/pack/box.h"
+
+enum { HEAD = sizeof(struct tutti_pack_head), PART = sizeof(struct tutti_pack_part) };
+
+static struct tutti_parts *idle;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+struct tutti_parts *tutti_parts_begin(const struct tutti_device *device, struct tutti_stream *stream, size_t room)
+{
+    pthread_mutex_lock(&lock);
+    struct tutti_parts *parts = idle;
+    if (parts)
+        idle = parts->next;
+    pthread_mutex_unlock(&lock);
+    if (!parts) {
+        parts = malloc(sizeof *parts);
+        if (!parts)
+            return NULL;
+        memset(&parts->args, 0, sizeof parts->args); /* drivers read more of it than was written */
+        parts->known = NULL;
+    }
+    parts->device = device;
+    parts->stream = stream;
+    parts->room = room;
+    parts->ticket = parts->near = 0;
+    parts->done = NULL;
+    parts->ended = NULL;
+    parts->launches = 0;
+    parts->n = parts->extras = parts->reaches = 0;
+    return parts;
+}
+
+static void give(struct tutti_parts *parts)
+{
+    pthread_mutex_lock(&lock);
+    parts->next = idle;
+    idle = parts;
+    pthread_mutex_unlock(&lock);
+}
+
+static size_t bytes_of(uint32_t parts, uint32_t extras)
+{
+    return HEAD + (size_t)parts * PART + (size_t)extras * 8;
+}
+
+int tutti_parts_have_room(const struct tutti_parts *parts, uint32_t n, uint32_t extras, uint32_t reaches)
+{
+    return bytes_of(parts->n + n, parts->extras + extras) <= parts->room &&
+           parts->reaches + reaches <= TUTTI_PARTS_REACHES;
+}
+
+static int launch(struct tutti_parts *parts, int last)
+{
+    struct tutti_pack_args *const args = &parts->args;
+    struct tutti_pack_part *const part = tutti_parts_at(parts);
+    const uint32_t behind = parts->n * (uint32_t)(PART / 8);
+    args->head = (struct tutti_pack_head){.parts = parts->n, .bytes = (uint32_t)bytes_of(parts->n, parts->extras)};
+    args->head.blocks = tutti_pack_spread(part, parts->n);
+    if (last) {
+        args->head.ticket = parts->ticket;
+        args->head.near = parts->near;
+        args->head.done = parts->done;
+        args->head.ended = parts->ended;
+    }
+    memcpy(args->pool + behind, parts->extra, (size_t)parts->extras * 8);
+    for (uint32_t i = 0; i < parts->n; i++)
+        part[i].at = (uint16_t)(part[i].at + behind);
+    uint32_t reaches = parts->reaches;
+    for (uint32_t i = 0; i < reaches; i++)
+        parts->reached[i] =
+            (struct tutti_pack_reach){.at = parts->reach[i].at + HEAD + (parts->reach[i].extra ? behind * 8 : 0),
+                                      .start = parts->reach[i].start,
+                                      .bytes = parts->reach[i].bytes};
+    if (args->head.ended)
+        parts->reached[reaches++] = (struct tutti_pack_reach){
+            .at = offsetof(struct tutti_pack_head, ended), .start = args->head.ended, .bytes = sizeof(uint32_t)};
+    const struct tutti_pack_launch what = {args, parts->reached, reaches};
+    parts->launches++;
+    tutti_count("packing kernels", "launched", NULL);
+    parts->n = parts->extras = parts->reaches = 0;
+    return parts->device->launch_pack(parts->stream, &what);
+}
+
+int tutti_parts_add(struct tutti_parts *parts, const struct tutti_pack_part *part, const void *extra, uint32_t extras,
+                    const struct tutti_parts_reach *reach, unsigned reaches)
+{
+    if (part->units == 0)
+        return TUTTI_OK;
+    if (bytes_of(1, extras) > parts->room || reaches > TUTTI_PARTS_REACHES) {
+        tutti_error("a datatype of so many segments (%zu bytes to describe them) cannot be handled by one kernel",
+                    (size_t)extras * 8);
+        return TUTTI_ERR_UNAVAILABLE;
+    }
+    if (!tutti_parts_have_room(parts, 1, extras, reaches)) {
+        const int status = launch(parts, 0);
+        if (status != TUTTI_OK)
+            return status;
+    }
+    for (unsigned i = 0; i < reaches; i++) {
+        struct tutti_parts_reach *const it = &parts->reach[parts->reaches++];
+        *it = reach[i];
+        it->at += it->extra ? parts->extras * 8 : parts->n * (uint32_t)PART;
+    }
+    struct tutti_pack_part *const added = &tutti_parts_at(parts)[parts->n++];
+    *added = *part;
+    added->at = (uint16_t)parts->extras;
+    if (extras > 0)
+        memcpy(parts->extra + parts->extras, extra, (size_t)extras * 8);
+    parts->extras += extras;
+    return TUTTI_OK;
+}
+
+int tutti_parts_end(struct tutti_parts *parts, int status, unsigned *launches)
+{
+    if (status == TUTTI_OK && parts->n > 0)
+        status = launch(parts, 1);
+    if (launches)
+        *launches = parts->launches;
+    give(parts);
+    return status;
+}

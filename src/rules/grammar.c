@@ -1,0 +1,124 @@
+#include <ctype.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/status.h"
+#include "rules/grammar.h"
+
+int tutti_section_find(const struct tutti_sections *sections, const char *name)
+{
+    int i = 0;
+    while (i < sections->rows && strcmp(sections->row[i].name, name) != 0)
+        i++;
+    return i;
+}
+
+static void say(char *wrong, size_t size, const char *what, const char *token, const char *right)
+{
+    if (size > 0)
+        snprintf(wrong, size, "rules: %s '%.60s': %s", what, token, right);
+}
+
+static int read_bytes(const char **at, size_t *out)
+{
+    if (!isdigit((unsigned char)**at))
+        return 0;
+    size_t value = 0;
+    for (; isdigit((unsigned char)**at); (*at)++) {
+        if (value > (SIZE_MAX - 9) / 10)
+            return 0;
+        value = value * 10 + (size_t)(**at - '0');
+    }
+    int shift = 0;
+    switch (tolower((unsigned char)**at)) {
+    case 'k':
+        shift = 10;
+        break;
+    case 'm':
+        shift = 20;
+        break;
+    case 'g':
+        shift = 30;
+        break;
+    }
+    if (shift) {
+        (*at)++;
+        if (value > SIZE_MAX >> shift)
+            return 0;
+        value <<= shift;
+    }
+    *out = value;
+    return 1;
+}
+
+static int read_range(const char *at, struct tutti_rule *rule)
+{
+    rule->least = 0;
+    rule->most = SIZE_MAX;
+    if (strcmp(at, "*") == 0)
+        return 1;
+    if (!read_bytes(&at, &rule->least) || *at++ != '-')
+        return 0;
+    if (strcmp(at, "*") == 0)
+        return 1;
+    return read_bytes(&at, &rule->most) && *at == '\0' && rule->least <= rule->most;
+}
+
+static int read_name(const struct tutti_names *names, const char *name, struct tutti_rule *rule, char *wrong,
+                     size_t size)
+{
+    rule->choice = names->find(name);
+    if (rule->choice >= 0)
+        return 1;
+    char what[48], known[256];
+    snprintf(what, sizeof what, "no %s", names->what);
+    snprintf(known, sizeof known, "known are: %s", names->known);
+    say(wrong, size, what, name, known);
+    return 0;
+}
+
+int tutti_rule_read(const struct tutti_sections *sections, const char **at, struct tutti_rule *rule, char *wrong,
+                    size_t size)
+{
+    for (;;) {
+        *at += strspn(*at, " \t\n,;");
+        if (**at == '\0')
+            return 0;
+        char token[80];
+        size_t length = strcspn(*at, " \t\n,;:");
+        int names = (*at)[length] == ':';
+        snprintf(token, sizeof token, "%.*s", (int)length, *at);
+        *at += length + (size_t)names;
+        if (names) {
+            rule->section = tutti_section_find(sections, token);
+            if (rule->section == sections->rows) {
+                say(wrong, size, "no collective", token, sections->known);
+                return -1;
+            }
+            continue;
+        }
+        char *separator = strchr(token, '@');
+        if (!separator || rule->section == sections->rows) {
+            say(wrong, size, "cannot read", token, "a rule is like 'allreduce: 0-8k@oneshot *@twoshot'");
+            return -1;
+        }
+        *separator = '\0';
+        if (!read_name(sections->row[rule->section].names, separator + 1, rule, wrong, size))
+            return -1;
+        if (!read_range(token, rule)) {
+            say(wrong, size, "no range of bytes", token, "a range is like 0-8k, 8k-1m, 1m-* or *");
+            return -1;
+        }
+        return 1;
+    }
+}
+
+int tutti_grammar_check(const struct tutti_sections *sections, const char *text, char *wrong, size_t size)
+{
+    struct tutti_rule rule = {.section = sections->rows};
+    int more;
+    while ((more = tutti_rule_read(sections, &text, &rule, wrong, size)) == 1)
+        ;
+    return more == 0 ? TUTTI_OK : TUTTI_ERR_SETTING;
+}

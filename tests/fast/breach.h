@@ -1,0 +1,7 @@
+#ifndef TUTTI_TESTS_BREACH_H
+#define TUTTI_TESTS_BREACH_H
+
+/* One allocation, given back. */
+void breach(void);
+
+#endif
