@@ -56,6 +56,11 @@ while read -r line; do
 done < <(grep -rnE '\b(nanosleep|clock_nanosleep|usleep|sleep|sched_yield|pthread_yield|thrd_(yield|sleep)|sem_(timed)?wait|pthread_cond_(timed|clock)?wait|tutti_pause|tutti_nap|tutti_fiber_yield|_mm_pause|__builtin_ia32_pause|epoll_wait|ppoll|pselect|select) *\(' \
     src --include='*.[ch]' | grep -vE '^src/(kernels/|core/clock\.h:)')
 
+# Folders that can be taken in at a glance.
+while read -r files folder; do
+    [ "$files" -le 25 ] || breach "$folder has $files .c files: make rooms of it (at most 25)"
+done < <(find src -name '*.c' -printf '%h\n' | sort | uniq -c)
+
 # Files of one idea. A list (.def) is as long as what it lists.
 while read -r lines file; do
     [ "$file" = total ] && continue

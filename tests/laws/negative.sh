@@ -38,5 +38,11 @@ breach src/team/b.c 'void f(void) { nanosleep(&time, 0); }' 'a wait of its own: 
 breach src/coll/b.c 'void f(void) { while (!done()) sched_yield(); }' 'a wait of its own: src/coll/b.c:1'
 breach src/mpi/b.c 'void f(void) { while (!done()) tutti_pause(); }' 'a wait of its own: src/mpi/b.c:1'
 breach src/team/b.c "$(yes '/* */' | head -n 450)" 'has 450 lines'
+mkdir "$tree/src/mpi/room"
+touch "$tree"/src/mpi/room/{1..25}.c
+clean
+touch "$tree/src/mpi/room/26.c"
+expect 'src/mpi/room has 26 .c files'
+rm -r "$tree/src/mpi/room"
 clean
 exit $failed
