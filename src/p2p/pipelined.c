@@ -46,9 +46,9 @@ void tutti_pipelined_key(struct tutti_pipelined *pipelined, const uint64_t key[2
     memcpy(pipelined->key, key, sizeof pipelined->key);
 }
 
-int tutti_pipelined_knows(const struct tutti_pipelined *pipelined, const struct tutti_pipelined_mail *mail)
+int tutti_pipelined_knows(const struct tutti_pipelined *pipelined, const struct tutti_pipelined_rts *rts)
 {
-    return memcmp(mail->key, pipelined->key, sizeof mail->key) == 0;
+    return memcmp(rts->key, pipelined->key, sizeof rts->key) == 0;
 }
 
 /* A short message has shorter ones, so that there is something to do at the same time, a very long one longer ones. */

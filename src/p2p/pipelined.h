@@ -1,8 +1,8 @@
 /* Protocol `pipelined`: a message goes in fragments over the transport. While it carries one, the sender packs the next
  * into pinned memory and the receiver unpacks the one before.
  *
- * The two sides meet by a mail, which goes in the message's place, by whatever matches messages, and is sent
- * synchronously: that it is matched is the grant. Fragments follow over the transport, under a tag that the mail names.
+ * The two sides meet by an RTS, which goes in the message's place, by whatever matches messages, and is sent
+ * synchronously: that it is matched is the grant. Fragments follow over the transport, under a tag that the RTS names.
  * The last one is sent synchronously, which acknowledges them all: then the tag is free. The sender needs nothing more
  * of the program once the transport has all fragments. Each side of a message is a schedule. */
 #ifndef TUTTI_P2P_PIPELINED_H
@@ -16,44 +16,43 @@ struct tutti_pipelined; /* of one rank */
 struct tutti_outgoing;
 struct tutti_incoming;
 
-/* What the mail says. Plain bytes. */
-struct tutti_pipelined_mail {
+/* What the RTS says. Plain bytes. */
+struct tutti_pipelined_rts {
     uint64_t key[2], sequence, bytes, fragment; /* fragment: bytes of each but the last */
     int32_t tag, rank;                          /* of the fragments; of the sender in the transport */
 };
 
-/* Local. Ranks of the transport know mails by the key, the same on all, which may be set later. Tags: [tag, tag + tags)
+/* Local. Ranks of the transport know RTSs by the key, the same on all, which may be set later. Tags: [tag, tag + tags)
  * are this protocol's. step: open while messages are on their way. The transport stays as long. NULL without memory. */
 struct tutti_pipelined *tutti_pipelined_new(struct tutti_transport *transport, const uint64_t key[2], int tag, int tags,
                                             struct tutti_step *step);
 void tutti_pipelined_key(struct tutti_pipelined *pipelined, const uint64_t key[2]);
 /* No message is on its way, or none is waited for any more; alive: the device may be called. Takes NULL. */
 void tutti_pipelined_free(struct tutti_pipelined *pipelined, int alive);
-/* 1 where `mail` is one. */
-int tutti_pipelined_knows(const struct tutti_pipelined *pipelined, const struct tutti_pipelined_mail *mail);
+/* 1 where `rts` is one. */
+int tutti_pipelined_knows(const struct tutti_pipelined *pipelined, const struct tutti_pipelined_rts *rts);
 
 /* ---- sender: kernels of `gpu` reach all elements, and there is a plan, which is held meanwhile ---- */
 
 /* Bytes of a fragment of such a message; 0: it cannot go by this protocol. */
 uint64_t tutti_pipelined_fragment(uint64_t bytes);
-/* Takes a tag, and memory for the first fragment, so that there is a way to the end. The mail is to be sent, then
+/* Takes a tag, and memory for the first fragment, so that there is a way to the end. The RTS is to be sent, then
  * carry() or withdraw() called. NULL: it cannot be now. */
 struct tutti_outgoing *tutti_pipelined_offer(struct tutti_pipelined *pipelined, const struct tutti_elements *elements,
                                              uint64_t bytes, uint64_t fragment, int gpu, int to,
-                                             struct tutti_pipelined_mail *mail);
-/* The mail was not sent. */
+                                             struct tutti_pipelined_rts *rts);
+/* The RTS was not sent. */
 void tutti_outgoing_withdraw(struct tutti_outgoing *out);
 /* Packs all fragments and hands them to the transport; the protocol sees to the rest. granted (may be NULL): tells
- * whether the mail has been matched; a few fragments at a time are under way then as long as the receiver takes them,
+ * whether the RTS has been matched; a few fragments at a time are under way then as long as the receiver takes them,
  * otherwise as many as it needs. Brings everything on meanwhile. A status. */
 int tutti_outgoing_carry(struct tutti_outgoing *out, int (*granted)(void *with), void *with);
 
 /* ---- receiver ---- */
 
-/* Makes ready for the message of a mail. The elements' plan is held; without one it comes as a whole, see
+/* Makes ready for the message of an RTS. The elements' plan is held; without one it comes as a whole, see
  * tutti_incoming_packed(). capacity: bytes that fit; of more nothing is stored. NULL without memory. */
-struct tutti_incoming *tutti_pipelined_accept(struct tutti_pipelined *pipelined,
-                                              const struct tutti_pipelined_mail *mail,
+struct tutti_incoming *tutti_pipelined_accept(struct tutti_pipelined *pipelined, const struct tutti_pipelined_rts *rts,
                                               const struct tutti_elements *elements, uint64_t capacity);
 /* Asks for the fragments. */
 void tutti_incoming_start(struct tutti_incoming *in);

@@ -21,7 +21,7 @@ enum way {
 struct tutti_incoming {
     struct tutti_pipelined *pipelined;
     struct tutti_sched *sched;
-    struct tutti_pipelined_mail mail;
+    struct tutti_pipelined_rts rts;
     struct tutti_elements elements; /* of which the plan is held */
     enum way way;
     char *memory;  /* STRAIGHT: where the message begins; AS_A_WHOLE: of all of it; BY_HOST, DROPPED: of DEPTH
@@ -37,7 +37,7 @@ struct tutti_incoming {
 
 static uint64_t length(const struct tutti_incoming *in, uint64_t i)
 {
-    return tutti_fragment_bytes(in->mail.bytes, in->mail.fragment, in->n, i);
+    return tutti_fragment_bytes(in->rts.bytes, in->rts.fragment, in->n, i);
 }
 
 static int pinned(const struct tutti_incoming *in)
@@ -50,8 +50,8 @@ static char *place(struct tutti_incoming *in, uint64_t i)
     if (pinned(in))
         return in->slot[i % DEPTH].fragment->memory;
     if (in->way == STRAIGHT || in->way == AS_A_WHOLE)
-        return in->memory + i * in->mail.fragment;
-    return in->memory + i % DEPTH * in->mail.fragment;
+        return in->memory + i * in->rts.fragment;
+    return in->memory + i % DEPTH * in->rts.fragment;
 }
 
 /* ---- tasks ---- */
@@ -62,10 +62,10 @@ static int receive_post(void *with, uint64_t i)
     struct tutti_pipelined *p = in->pipelined;
     struct slot *slot = &in->slot[i % DEPTH];
     if (pinned(in) && !slot->fragment &&
-        !(slot->fragment = tutti_fragment_take(p->fragments, in->mail.fragment, in->gpu)))
+        !(slot->fragment = tutti_fragment_take(p->fragments, in->rts.fragment, in->gpu)))
         return TUTTI_TASK_LATER;
-    const int status = p->transport->ops->receive(p->transport, place(in, i), length(in, i), in->mail.rank,
-                                                  in->mail.tag, &slot->transfer);
+    const int status = p->transport->ops->receive(p->transport, place(in, i), length(in, i), in->rts.rank, in->rts.tag,
+                                                  &slot->transfer);
     return status != TUTTI_OK ? status : TUTTI_TASK_RUNS;
 }
 
@@ -105,7 +105,7 @@ static int store_post(void *with, uint64_t i)
 {
     struct tutti_incoming *in = with;
     const struct tutti_elements *e = &in->elements;
-    const uint64_t first = i * in->mail.fragment, bytes = length(in, i);
+    const uint64_t first = i * in->rts.fragment, bytes = length(in, i);
     int status = TUTTI_OK;
     switch (in->way) {
     case BY_KERNEL:
@@ -162,7 +162,7 @@ static enum way way_of(struct tutti_incoming *in, uint64_t capacity)
 {
     const struct tutti_device *device = tutti_device();
     const struct tutti_elements *e = &in->elements;
-    if (in->mail.bytes > capacity)
+    if (in->rts.bytes > capacity)
         return DROPPED;
     if (!e->plan)
         return AS_A_WHOLE;
@@ -180,26 +180,25 @@ static int equip(struct tutti_incoming *in)
     const uint64_t few = in->n < DEPTH ? in->n : DEPTH;
     if (pinned(in)) {
         in->gpu = tutti_fragment_gpu(&in->places);
-        in->slot[0].fragment = tutti_fragment_take(in->pipelined->fragments, in->mail.fragment, in->gpu);
+        in->slot[0].fragment = tutti_fragment_take(in->pipelined->fragments, in->rts.fragment, in->gpu);
         return in->slot[0].fragment != NULL;
     }
     if (in->way == STRAIGHT)
         in->memory = (char *)in->elements.buffer + in->elements.plan->true_lower;
     else
-        in->memory = malloc(in->way == AS_A_WHOLE ? in->mail.bytes : few * in->mail.fragment);
+        in->memory = malloc(in->way == AS_A_WHOLE ? in->rts.bytes : few * in->rts.fragment);
     return in->memory != NULL;
 }
 
-struct tutti_incoming *tutti_pipelined_accept(struct tutti_pipelined *pipelined,
-                                              const struct tutti_pipelined_mail *mail,
+struct tutti_incoming *tutti_pipelined_accept(struct tutti_pipelined *pipelined, const struct tutti_pipelined_rts *rts,
                                               const struct tutti_elements *elements, uint64_t capacity)
 {
     struct tutti_incoming *in = calloc(1, sizeof *in);
     if (!in)
         return NULL;
     in->pipelined = pipelined;
-    in->mail = *mail;
-    in->n = (mail->bytes + mail->fragment - 1) / mail->fragment;
+    in->rts = *rts;
+    in->n = (rts->bytes + rts->fragment - 1) / rts->fragment;
     in->elements = *elements;
     if (elements->plan)
         tutti_plan_hold(elements->plan);

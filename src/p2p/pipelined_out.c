@@ -224,7 +224,7 @@ static struct tutti_outgoing *take(struct tutti_pipelined *p, uint64_t n)
 
 struct tutti_outgoing *tutti_pipelined_offer(struct tutti_pipelined *pipelined, const struct tutti_elements *elements,
                                              uint64_t bytes, uint64_t fragment, int gpu, int to,
-                                             struct tutti_pipelined_mail *mail)
+                                             struct tutti_pipelined_rts *rts)
 {
     struct tutti_pipelined *p = pipelined;
     struct tutti_fragment *first = tutti_fragment_take(p->fragments, fragment, gpu);
@@ -232,12 +232,12 @@ struct tutti_outgoing *tutti_pipelined_offer(struct tutti_pipelined *pipelined, 
     int tag = -1;
     pthread_mutex_lock(&p->lock);
     if (out && (tag = tutti_pipelined_take_tag(p)) >= 0)
-        *mail = (struct tutti_pipelined_mail){.key = {p->key[0], p->key[1]},
-                                              .sequence = ++p->sequence,
-                                              .bytes = bytes,
-                                              .fragment = fragment,
-                                              .tag = tag,
-                                              .rank = p->transport->rank};
+        *rts = (struct tutti_pipelined_rts){.key = {p->key[0], p->key[1]},
+                                            .sequence = ++p->sequence,
+                                            .bytes = bytes,
+                                            .fragment = fragment,
+                                            .tag = tag,
+                                            .rank = p->transport->rank};
     pthread_mutex_unlock(&p->lock);
     if (tag < 0) {
         if (first)

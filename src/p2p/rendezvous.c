@@ -17,7 +17,7 @@ struct tutti_rendezvous {
     struct tutti_node *node;
     struct tutti_transport *transport;
     struct tutti_fragments *fragments;
-    struct tutti_rendezvous_send *all; /* with a letter */
+    struct tutti_rendezvous_send *all; /* with a rendezvous */
 };
 
 struct tutti_rendezvous *tutti_rendezvous_new(struct tutti_lane *lane, struct tutti_node *node,
@@ -63,7 +63,7 @@ static void list_out(struct tutti_rendezvous_send *send)
 /* The receiver has said that it cannot fetch it. */
 static int is_asked_for(const struct tutti_rendezvous_send *send)
 {
-    return atomic_load_explicit(&send->letter->hurry, memory_order_relaxed) != 0;
+    return atomic_load_explicit(&send->rndv->hurry, memory_order_relaxed) != 0;
 }
 
 static int overdue(const struct tutti_rendezvous_send *send, uint64_t now)
@@ -74,10 +74,10 @@ static int overdue(const struct tutti_rendezvous_send *send, uint64_t now)
 /* Packs into pinned memory, from where the transport carries it when the receiver asks. */
 static void carry(struct tutti_rendezvous *r, struct tutti_rendezvous_send *send, uint64_t now)
 {
-    struct tutti_letter *letter = send->letter;
+    struct tutti_rndv *rndv = send->rndv;
     const int gpu = tutti_lane_gpu(r->lane);
     if ((!is_asked_for(send) && now - send->since < GRACE_CARRIED_NS + send->patience) ||
-        send->bytes > TUTTI_TRANSFER_MOST || !tutti_letter_win(letter, TUTTI_LETTER_MOVING))
+        send->bytes > TUTTI_TRANSFER_MOST || !tutti_rndv_win(rndv, TUTTI_RNDV_MOVING))
         return;
     send->fragment = tutti_fragment_take(r->fragments, send->bytes, gpu);
     int status = TUTTI_ERR_MEMORY;
@@ -87,17 +87,17 @@ static void carry(struct tutti_rendezvous *r, struct tutti_rendezvous_send *send
     }
     if (status == TUTTI_OK)
         status = r->transport->ops->send(r->transport, send->fragment->memory, send->bytes,
-                                         tutti_node_world(r->node, (int)letter->to), tutti_lane_number(r->lane, letter),
-                                         0, &send->data);
+                                         tutti_node_world(r->node, (int)rndv->to), tutti_lane_number(r->lane, rndv), 0,
+                                         &send->data);
     if (status == TUTTI_OK) {
-        tutti_letter_set(letter, TUTTI_LETTER_MAILED);
+        tutti_rndv_set(rndv, TUTTI_RNDV_AM);
         return;
     }
     /* The receiver may still come for it. */
     if (send->fragment)
         tutti_fragment_give(r->fragments, send->fragment);
     send->fragment = NULL;
-    tutti_letter_set(letter, TUTTI_LETTER_OFFERED);
+    tutti_rndv_set(rndv, TUTTI_RNDV_GET);
 }
 
 void tutti_rendezvous_urge(struct tutti_rendezvous *rendezvous)
@@ -109,36 +109,36 @@ void tutti_rendezvous_urge(struct tutti_rendezvous *rendezvous)
     const uint64_t now = tutti_now_ns();
     unsigned n = 0;
     for (struct tutti_rendezvous_send *send = r->all; send && n < MOST; send = send->next) {
-        if (!tutti_letter_is(send->letter, TUTTI_LETTER_OFFERED) || !overdue(send, now))
+        if (!tutti_rndv_is(send->rndv, TUTTI_RNDV_GET) || !overdue(send, now))
             continue;
-        void *scratch = tutti_lane_scratch(r->lane, send->letter, send->bytes);
+        void *scratch = tutti_lane_scratch(r->lane, send->rndv, send->bytes);
         if (!scratch)
             carry(r, send, now);
-        if (!scratch || !tutti_letter_win(send->letter, TUTTI_LETTER_MOVING))
+        if (!scratch || !tutti_rndv_win(send->rndv, TUTTI_RNDV_MOVING))
             continue;
         jobs[n] = tutti_rendezvous_packing(send, scratch);
         of[n++] = send;
     }
     const int status = n ? tutti_pack_now(tutti_lane_gpu(r->lane), jobs, n) : TUTTI_OK;
     for (unsigned i = 0; i < n; i++)
-        tutti_letter_set(of[i]->letter, status == TUTTI_OK ? TUTTI_LETTER_PACKED : TUTTI_LETTER_OFFERED);
+        tutti_rndv_set(of[i]->rndv, status == TUTTI_OK ? TUTTI_RNDV_BOUNCE : TUTTI_RNDV_GET);
 }
 
 int tutti_rendezvous_left(struct tutti_rendezvous *rendezvous, struct tutti_rendezvous_send *send, int *status)
 {
-    struct tutti_letter *letter = send->letter;
-    if (!letter)
+    struct tutti_rndv *rndv = send->rndv;
+    if (!rndv)
         return 1;
-    const uint32_t state = atomic_load_explicit(&letter->state, memory_order_acquire);
-    if (state == TUTTI_LETTER_OFFERED || state == TUTTI_LETTER_CLAIMED || state == TUTTI_LETTER_MOVING) {
-        const int alive = tutti_lane_watch(rendezvous->lane, (int)letter->to);
+    const uint32_t state = atomic_load_explicit(&rndv->state, memory_order_acquire);
+    if (state == TUTTI_RNDV_GET || state == TUTTI_RNDV_GETTING || state == TUTTI_RNDV_MOVING) {
+        const int alive = tutti_lane_watch(rendezvous->lane, (int)rndv->to);
         if (alive == TUTTI_OK)
             return 0;
         *status = alive;
     }
     list_out(send);
-    tutti_lane_let_go(rendezvous->lane, letter);
-    send->letter = NULL;
+    tutti_lane_let_go(rendezvous->lane, rndv);
+    send->rndv = NULL;
     return 1;
 }
 
@@ -159,5 +159,5 @@ int tutti_rendezvous_carried(struct tutti_rendezvous *rendezvous, struct tutti_r
 
 int tutti_rendezvous_alive(struct tutti_rendezvous *rendezvous, const struct tutti_rendezvous_send *send)
 {
-    return send->letter ? tutti_lane_watch(rendezvous->lane, (int)send->letter->to) : TUTTI_OK;
+    return send->rndv ? tutti_lane_watch(rendezvous->lane, (int)send->rndv->to) : TUTTI_OK;
 }

@@ -1,4 +1,4 @@
-/* The sender's side of the protocols `direct` and `packed` among ranks of a node (team/lane.h), once a letter is
+/* The sender's side of the protocols `direct` and `packed` among ranks of a node (team/lane.h), once a rendezvous is
  * posted. What was offered may be fetched by the receiver from where it lies. That is not waited for long: it goes into
  * scratch then, or where that has no room into pinned memory, from where the transport carries it when the receiver
  * asks. So a send is done when the data have left the program's buffer, which never takes the receiver. */
@@ -14,15 +14,15 @@ struct tutti_rendezvous; /* of one rank */
 /* One send. The caller keeps the memory until tutti_rendezvous_left() and tutti_rendezvous_carried() have said 1. */
 struct tutti_rendezvous_send {
     struct tutti_elements elements;  /* of which somebody else holds the plan */
-    uint64_t bytes, since;           /* since: when the letter was posted */
+    uint64_t bytes, since;           /* since: when the rendezvous was posted */
     uint64_t patience;               /* ns more than usual that the receiver may take to come for it */
-    struct tutti_letter *letter;     /* NULL: it needs no care any more */
+    struct tutti_rndv *rndv;         /* NULL: it needs no care any more */
     struct tutti_fragment *fragment; /* what the transport carries; NULL: nothing */
     struct tutti_transfer data;
     struct tutti_rendezvous_send *next, **at; /* of the list */
 };
 
-/* Local. Messages that must be carried go over the transport, by tags below TUTTI_LETTERS; its ranks are those of the
+/* Local. Messages that must be carried go over the transport, by tags below TUTTI_RNDVS; its ranks are those of the
  * node's world. Both stay as long. NULL without memory. */
 struct tutti_rendezvous *tutti_rendezvous_new(struct tutti_lane *lane, struct tutti_node *node,
                                               struct tutti_transport *transport);
@@ -31,12 +31,12 @@ void tutti_rendezvous_free(struct tutti_rendezvous *rendezvous, int alive);
 
 /* The caller serialises all calls below. */
 
-/* The letter has been posted: it is looked after from now on. */
+/* The rendezvous has been posted: it is looked after from now on. */
 void tutti_rendezvous_list(struct tutti_rendezvous *rendezvous, struct tutti_rendezvous_send *send);
 /* Packs what has not been fetched in time, all in one launch. */
 void tutti_rendezvous_urge(struct tutti_rendezvous *rendezvous);
-/* 1 where the data are out of the program's buffer: the letter is let go. *status: TUTTI_OK, or why they never will be
- * received. */
+/* 1 where the data are out of the program's buffer: the rendezvous is let go. *status: TUTTI_OK, or why they never will
+ * be received. */
 int tutti_rendezvous_left(struct tutti_rendezvous *rendezvous, struct tutti_rendezvous_send *send, int *status);
 /* 1 where the transport holds nothing of it. */
 int tutti_rendezvous_carried(struct tutti_rendezvous *rendezvous, struct tutti_rendezvous_send *send);

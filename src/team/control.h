@@ -10,7 +10,7 @@
 
 #include "device/device.h"
 #include "kernels/args.h"
-#include "team/letter.h"
+#include "team/rndv.h"
 
 enum tutti_collective {
 #define TUTTI_COLLECTIVE(id, name) TUTTI_COLLECTIVE_##id,
@@ -83,7 +83,8 @@ struct tutti_slot {
     uint32_t pad1[26];
     _Alignas(128) struct tutti_record record[TUTTI_RECORDS];
     struct tutti_shares shares[2];
-    uint16_t letter[2][TUTTI_MAX_RANKS]; /* first letter for each rank of the team in the call of sequence s: [s & 1] */
+    uint16_t rndv[2]
+                 [TUTTI_MAX_RANKS]; /* first rendezvous for each rank of the team in the call of sequence s: [s & 1] */
     struct tutti_offer offer;
 };
 

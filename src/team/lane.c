@@ -189,20 +189,19 @@ static void listen_to(struct tutti_lane *lane, int peer)
     open_from(lane, peer);
 }
 
-/* Letters that have been taken, or moved out of the buffer; the lock is held. */
+/* Rendezvous that have been taken, or moved out of the buffer; the lock is held. */
 static void sweep(struct tutti_lane *lane)
 {
     struct tutti_lanes *own = tutti_lane_mine(lane);
-    for (int w = 0; w < TUTTI_LETTERS / 64; w++) {
+    for (int w = 0; w < TUTTI_RNDVS / 64; w++) {
         for (uint64_t left = lane->used[w]; left; left &= left - 1) {
             int i = w * 64 + __builtin_ctzll(left), held = lane->held[w] >> i % 64 & 1;
-            struct tutti_letter *letter = &own->letter[i];
-            if (tutti_letter_is(letter, TUTTI_LETTER_DONE) && !held)
-                tutti_lane_put_back(lane, letter);
-            else if (lane->lease[i] &&
-                     (tutti_letter_is(letter, TUTTI_LETTER_DONE) || tutti_letter_is(letter, TUTTI_LETTER_PACKED) ||
-                      tutti_letter_is(letter, TUTTI_LETTER_MAILED)))
-                tutti_lane_end_lease(lane, letter);
+            struct tutti_rndv *rndv = &own->rndv[i];
+            if (tutti_rndv_is(rndv, TUTTI_RNDV_ATS) && !held)
+                tutti_lane_put_back(lane, rndv);
+            else if (lane->lease[i] && (tutti_rndv_is(rndv, TUTTI_RNDV_ATS) || tutti_rndv_is(rndv, TUTTI_RNDV_BOUNCE) ||
+                                        tutti_rndv_is(rndv, TUTTI_RNDV_AM)))
+                tutti_lane_end_lease(lane, rndv);
         }
     }
 }
@@ -212,7 +211,7 @@ void tutti_lane_poll(struct tutti_lane *lane, int sending)
     tutti_gone_poll(lane->node, lane->device);
     int work = atomic_load_explicit(&lane->waiting, memory_order_relaxed) |
                (atomic_load_explicit(&lane->node->heard, memory_order_relaxed) != lane->heard) |
-               atomic_load_explicit(&lane->letters, memory_order_relaxed) |
+               atomic_load_explicit(&lane->rndvs, memory_order_relaxed) |
                atomic_load_explicit(&lane->asking, memory_order_relaxed) |
                (atomic_load_explicit(&tutti_lane_mine(lane)->asked, memory_order_relaxed) != 0) |
                (sending && atomic_load_explicit(&lane->offering, memory_order_relaxed) == 0);

@@ -1,6 +1,6 @@
 /* Lanes: how a message goes from a rank's memory into that of a rank of its node, itself among them, without the MPI
  * carrying it. A lane is open where the receiver has mapped the sender's scratch; a rank's to itself, where it has
- * scratch. This is the part below the MPI: letters, scratch and
+ * scratch. This is the part below the MPI: rendezvous, scratch and
  * mappings. All functions are local and safe from any thread. */
 #ifndef TUTTI_TEAM_LANE_H
 #define TUTTI_TEAM_LANE_H
@@ -21,13 +21,13 @@ int tutti_lane_declared(const struct tutti_node *node);
 /* Peers send and want nothing any more. alive: the device may be called. */
 void tutti_lane_free(struct tutti_lane *lane, int alive);
 /* Opens what can be opened: lanes from peers that have offered their scratch, and with `sending` those from this rank,
- * by offering its own. Frees the letters that have been taken. A few loads where there is nothing to do. */
+ * by offering its own. Frees the rendezvous that have been taken. A few loads where there is nothing to do. */
 void tutti_lane_poll(struct tutti_lane *lane, int sending);
 /* They are for this GPU, where none has been chosen: otherwise for that of the thread that opens the first. */
 void tutti_lane_use(struct tutti_lane *lane, int gpu);
 /* GPU of this process that lanes are for; -1: not known yet. */
 int tutti_lane_gpu(const struct tutti_lane *lane);
-/* 1 where the peer takes letters of this rank. */
+/* 1 where the peer takes rendezvous of this rank. */
 int tutti_lane_is_open(const struct tutti_lane *lane, int peer);
 /* 1 where any lane to this rank is open. */
 int tutti_lane_listens(const struct tutti_lane *lane);
@@ -37,74 +37,75 @@ int tutti_lane_watch(struct tutti_lane *lane, int peer);
 
 /* ---- sender ---- */
 
-/* A free letter of this rank, to be filled and posted; NULL where there is none. It is this caller's until
+/* A free rendezvous of this rank, to be filled and posted; NULL where there is none. It is this caller's until
  * tutti_lane_let_go(), and freed when it is DONE besides. */
-struct tutti_letter *tutti_lane_letter(struct tutti_lane *lane, int peer);
-int tutti_lane_number(const struct tutti_lane *lane, const struct tutti_letter *letter);
-/* The sender looks at the letter no more. */
-void tutti_lane_let_go(struct tutti_lane *lane, const struct tutti_letter *letter);
-/* A letter that no peer has been told of. */
-void tutti_lane_withdraw(struct tutti_lane *lane, struct tutti_letter *letter);
-/* Scratch for a letter, freed with it; NULL where there is no room. letter->at is set. */
-void *tutti_lane_scratch(struct tutti_lane *lane, struct tutti_letter *letter, size_t bytes);
+struct tutti_rndv *tutti_lane_rndv(struct tutti_lane *lane, int peer);
+int tutti_lane_number(const struct tutti_lane *lane, const struct tutti_rndv *rndv);
+/* The sender looks at the rendezvous no more. */
+void tutti_lane_let_go(struct tutti_lane *lane, const struct tutti_rndv *rndv);
+/* A rendezvous that no peer has been told of. */
+void tutti_lane_withdraw(struct tutti_lane *lane, struct tutti_rndv *rndv);
+/* Scratch for a rendezvous, freed with it; NULL where there is no room. rndv->at is set. */
+void *tutti_lane_scratch(struct tutti_lane *lane, struct tutti_rndv *rndv, size_t bytes);
 /* How another pointer into the same allocation was named, a moment ago: the driver is asked once. `of` NULL: not yet.
  */
 struct tutti_lane_memo {
     const void *of;
     struct tutti_share share;
 };
-/* Names the allocation of `pointer` in the letter. 1: the peer has it mapped, and keeps it so until the letter is
- * taken or no longer offered. memo: may be NULL. */
-int tutti_lane_share(struct tutti_lane *lane, struct tutti_letter *letter, const void *pointer,
+/* Names the allocation of `pointer` in the rendezvous. 1: the peer has it mapped, and keeps it so until the rendezvous
+ * is taken or no longer offered. memo: may be NULL. */
+int tutti_lane_share(struct tutti_lane *lane, struct tutti_rndv *rndv, const void *pointer,
                      struct tutti_lane_memo *memo);
 
 /* ---- receiver ---- */
 
-/* The letter that a peer has announced; NULL where there is none of that sequence. */
-struct tutti_letter *tutti_lane_find(struct tutti_lane *lane, int peer, int number, uint64_t sequence);
-/* Letter `number` of a rank of the node; NULL where there is none, or none for this rank. */
-struct tutti_letter *tutti_lane_at(struct tutti_lane *lane, int peer, int number);
-/* 1 where a letter for this rank from `peer` has this tag: a message that has not been received yet. */
+/* The rendezvous that a peer has announced; NULL where there is none of that sequence. */
+struct tutti_rndv *tutti_lane_find(struct tutti_lane *lane, int peer, int number, uint64_t sequence);
+/* Rendezvous `number` of a rank of the node; NULL where there is none, or none for this rank. */
+struct tutti_rndv *tutti_lane_at(struct tutti_lane *lane, int peer, int number);
+/* 1 where a rendezvous for this rank from `peer` has this tag: a message that has not been received yet. */
 int tutti_lane_announces(const struct tutti_lane *lane, int peer, int tag);
-/* A message with this tag from `peer` is about to be taken out of the MPI by a probe, which is no receive: its letter,
- * whichever it is, is held, so that a synchronous sender goes on waiting. unhold: it was letter `but` of this sequence;
- * none with TUTTI_LETTERS. received: that one is held no more. One call of the first two at a time. */
+/* A message with this tag from `peer` is about to be taken out of the MPI by a probe, which is no receive: its
+ * rendezvous, whichever it is, is held, so that a synchronous sender goes on waiting. unhold: it was rendezvous `but`
+ * of this sequence; none with TUTTI_RNDVS. received: that one is held no more. One call of the first two at a time. */
 void tutti_lane_hold(struct tutti_lane *lane, int peer, int tag);
 void tutti_lane_unhold(struct tutti_lane *lane, int peer, int but, uint64_t sequence);
 void tutti_lane_received(struct tutti_lane *lane, int peer, int number, uint64_t sequence);
-/* Where this rank's kernels find the `bytes` bytes of a letter in state PACKED, or `offered` in the peer's own buffer
- * (with a layout: its lowest byte); NULL where they cannot, or not yet: the peer has been asked for a descriptor, or to
- * pack. *held: a mapping, or NULL, to be released. What the peer says of places is checked against what is mapped. */
-void *tutti_lane_reach(struct tutti_lane *lane, int peer, struct tutti_letter *letter, int offered, uint64_t bytes,
+/* Where this rank's kernels find the `bytes` bytes of a rendezvous in state BOUNCE, or `offered` in the peer's own
+ * buffer (with a layout: its lowest byte); NULL where they cannot, or not yet: the peer has been asked for a
+ * descriptor, or to pack. *held: a mapping, or NULL, to be released. What the peer says of places is checked against
+ * what is mapped. */
+void *tutti_lane_reach(struct tutti_lane *lane, int peer, struct tutti_rndv *rndv, int offered, uint64_t bytes,
                        struct tutti_mapping **held);
-/* The layout of an offered letter whose data tutti_lane_reach() has found: `count` elements by `plan` (one reference
- * more) from `memory`, `bytes` bytes in all. TUTTI_ERR_ARGUMENT, said, where the letter does not say that, or says more
- * than is mapped. */
+/* The layout of an offered rendezvous whose data tutti_lane_reach() has found: `count` elements by `plan` (one
+ * reference more) from `memory`, `bytes` bytes in all. TUTTI_ERR_ARGUMENT, said, where the rendezvous does not say
+ * that, or says more than is mapped. */
 struct tutti_lane_layout {
     const struct tutti_plan *plan;
     uint64_t count;
     char *memory;
 };
-int tutti_lane_layout(const struct tutti_lane *lane, int peer, const struct tutti_letter *letter,
+int tutti_lane_layout(const struct tutti_lane *lane, int peer, const struct tutti_rndv *rndv,
                       const struct tutti_mapping *held, char *data, uint64_t bytes, struct tutti_lane_layout *out);
 void tutti_lane_release(struct tutti_lane *lane, struct tutti_mapping *held);
-/* Maps the allocation that a letter names, or asks the peer for its descriptor, so that later messages from it may be
- * taken directly. */
-void tutti_lane_meet(struct tutti_lane *lane, int peer, const struct tutti_letter *letter);
+/* Maps the allocation that a rendezvous names, or asks the peer for its descriptor, so that later messages from it may
+ * be taken directly. */
+void tutti_lane_meet(struct tutti_lane *lane, int peer, const struct tutti_rndv *rndv);
 
-static inline int tutti_letter_is(const struct tutti_letter *letter, enum tutti_letter_state state)
+static inline int tutti_rndv_is(const struct tutti_rndv *rndv, enum tutti_rndv_state state)
 {
-    return atomic_load_explicit(&letter->state, memory_order_acquire) == (uint32_t)state;
+    return atomic_load_explicit(&rndv->state, memory_order_acquire) == (uint32_t)state;
 }
-static inline void tutti_letter_set(struct tutti_letter *letter, enum tutti_letter_state state)
+static inline void tutti_rndv_set(struct tutti_rndv *rndv, enum tutti_rndv_state state)
 {
-    atomic_store_explicit(&letter->state, (uint32_t)state, memory_order_release);
+    atomic_store_explicit(&rndv->state, (uint32_t)state, memory_order_release);
 }
-/* From OFFERED: 1 where this side comes first. */
-static inline int tutti_letter_win(struct tutti_letter *letter, enum tutti_letter_state state)
+/* From GET: 1 where this side comes first. */
+static inline int tutti_rndv_win(struct tutti_rndv *rndv, enum tutti_rndv_state state)
 {
-    uint32_t offered = TUTTI_LETTER_OFFERED;
-    return atomic_compare_exchange_strong(&letter->state, &offered, (uint32_t)state);
+    uint32_t offered = TUTTI_RNDV_GET;
+    return atomic_compare_exchange_strong(&rndv->state, &offered, (uint32_t)state);
 }
 
 #endif

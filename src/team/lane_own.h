@@ -31,17 +31,17 @@ struct tutti_lane {
     _Atomic int waiting;   /* peers that have offered nothing yet */
     char *scratch;
     uint64_t sequence;
-    uint64_t used[TUTTI_LETTERS / 64], held[TUTTI_LETTERS / 64]; /* held: by who sends */
-    _Atomic int letters;                                         /* in use */
-    unsigned char lease[TUTTI_LETTERS]; /* of each letter: its entry among known + 1; 0: none */
-    _Atomic int asking;                 /* peers that were asked for a descriptor */
-    _Atomic uint32_t heard;             /* of the node's, as far as it has been followed */
-    int most;                           /* known of one peer */
+    uint64_t used[TUTTI_RNDVS / 64], held[TUTTI_RNDVS / 64]; /* held: by who sends */
+    _Atomic int rndvs;                                       /* in use */
+    unsigned char lease[TUTTI_RNDVS]; /* of each rendezvous: its entry among known + 1; 0: none */
+    _Atomic int asking;               /* peers that were asked for a descriptor */
+    _Atomic uint32_t heard;           /* of the node's, as far as it has been followed */
+    int most;                         /* known of one peer */
     struct tutti_lane_piece {
         uint64_t at, bytes; /* of scratch; bytes 0: none */
-        int to;             /* as the letter says, which others can write */
+        int to;             /* as the rendezvous says, which others can write */
         const void *own;    /* to this rank itself: what is offered */
-    } piece[TUTTI_LETTERS]; /* of each letter */
+    } piece[TUTTI_RNDVS];   /* of each rendezvous */
     struct tutti_lane_from *from;
 };
 
@@ -61,12 +61,12 @@ static inline struct tutti_lanes *tutti_lane_theirs(const struct tutti_lane *lan
     return &lane->node->peer[peer].page->control->lanes;
 }
 
-/* The lock is held. The letter is free again. */
-void tutti_lane_put_back(struct tutti_lane *lane, struct tutti_letter *letter);
+/* The lock is held. The rendezvous is free again. */
+void tutti_lane_put_back(struct tutti_lane *lane, struct tutti_rndv *rndv);
 /* Hands a fresh descriptor of the allocation to the peer. 0: try again later. */
 int tutti_lane_send_descriptor(struct tutti_lane *lane, int peer, const struct tutti_export *what);
-/* The lock is held, here and below. Nobody will take a letter of this rank from its buffer any more. */
-void tutti_lane_end_lease(struct tutti_lane *lane, const struct tutti_letter *letter);
+/* The lock is held, here and below. Nobody will take a rendezvous of this rank from its buffer any more. */
+void tutti_lane_end_lease(struct tutti_lane *lane, const struct tutti_rndv *rndv);
 /* Sends what peers have asked for. */
 void tutti_lane_serve(struct tutti_lane *lane);
 /* A peer's scratch for the lanes' GPU, not to be evicted, *out NULL where it cannot be mapped. 0: its descriptor has

@@ -1,4 +1,4 @@
-/* The sender's side of lanes: letters and scratch. */
+/* The sender's side of lanes: rendezvous and scratch. */
 #include "team/lane_own.h"
 
 #include "team/share.h"
@@ -6,15 +6,15 @@
 
 enum { ALIGN = 256 };
 
-void tutti_lane_put_back(struct tutti_lane *lane, struct tutti_letter *letter)
+void tutti_lane_put_back(struct tutti_lane *lane, struct tutti_rndv *rndv)
 {
-    int i = tutti_lane_number(lane, letter);
-    tutti_lane_end_lease(lane, letter);
-    tutti_letter_set(letter, TUTTI_LETTER_FREE);
+    int i = tutti_lane_number(lane, rndv);
+    tutti_lane_end_lease(lane, rndv);
+    tutti_rndv_set(rndv, TUTTI_RNDV_FREE);
     lane->piece[i].bytes = 0;
     lane->used[i / 64] &= ~(UINT64_C(1) << i % 64);
     lane->held[i / 64] &= ~(UINT64_C(1) << i % 64);
-    atomic_fetch_sub(&lane->letters, 1);
+    atomic_fetch_sub(&lane->rndvs, 1);
 }
 
 int tutti_lane_send_descriptor(struct tutti_lane *lane, int peer, const struct tutti_export *what)
@@ -53,31 +53,31 @@ static int lease(struct tutti_known *known, uint64_t id)
     return 0;
 }
 
-void tutti_lane_end_lease(struct tutti_lane *lane, const struct tutti_letter *letter)
+void tutti_lane_end_lease(struct tutti_lane *lane, const struct tutti_rndv *rndv)
 {
-    const int i = tutti_lane_number(lane, letter);
+    const int i = tutti_lane_number(lane, rndv);
     if (lane->lease[i])
         atomic_fetch_sub(
             &tutti_lane_theirs(lane, lane->piece[i].to)->known[lane->node->rank][lane->lease[i] - 1].leases, 1);
     lane->lease[i] = 0;
 }
 
-/* The lock is held. Number of a letter that is free, taken; -1: there is none. */
+/* The lock is held. Number of a rendezvous that is free, taken; -1: there is none. */
 static int take(struct tutti_lane *lane)
 {
-    for (int w = 0; w < TUTTI_LETTERS / 64; w++) {
+    for (int w = 0; w < TUTTI_RNDVS / 64; w++) {
         if (~lane->used[w] == 0)
             continue;
         int i = __builtin_ctzll(~lane->used[w]);
         lane->used[w] |= UINT64_C(1) << i;
         lane->held[w] |= UINT64_C(1) << i;
-        atomic_fetch_add(&lane->letters, 1);
+        atomic_fetch_add(&lane->rndvs, 1);
         return w * 64 + i;
     }
     return -1;
 }
 
-struct tutti_letter *tutti_lane_letter(struct tutti_lane *lane, int peer)
+struct tutti_rndv *tutti_lane_rndv(struct tutti_lane *lane, int peer)
 {
     pthread_mutex_lock(&lane->lock);
     int number = take(lane);
@@ -85,34 +85,34 @@ struct tutti_letter *tutti_lane_letter(struct tutti_lane *lane, int peer)
     pthread_mutex_unlock(&lane->lock);
     if (number < 0)
         return NULL;
-    struct tutti_letter *letter = &tutti_lane_mine(lane)->letter[number];
+    struct tutti_rndv *rndv = &tutti_lane_mine(lane)->rndv[number];
     lane->piece[number].to = peer;
-    atomic_store_explicit(&letter->held, TUTTI_HELD_NOT, memory_order_relaxed);
-    letter->to = (uint32_t)peer;
-    letter->layout_bytes = 0;
-    letter->share.shared = 0;
-    atomic_store_explicit(&letter->hurry, 0, memory_order_relaxed);
-    atomic_store(&letter->sequence, sequence);
-    return letter;
+    atomic_store_explicit(&rndv->held, TUTTI_HELD_NOT, memory_order_relaxed);
+    rndv->to = (uint32_t)peer;
+    rndv->layout_bytes = 0;
+    rndv->share.shared = 0;
+    atomic_store_explicit(&rndv->hurry, 0, memory_order_relaxed);
+    atomic_store(&rndv->sequence, sequence);
+    return rndv;
 }
 
-int tutti_lane_number(const struct tutti_lane *lane, const struct tutti_letter *letter)
+int tutti_lane_number(const struct tutti_lane *lane, const struct tutti_rndv *rndv)
 {
-    return (int)(letter - tutti_lane_mine(lane)->letter);
+    return (int)(rndv - tutti_lane_mine(lane)->rndv);
 }
 
-void tutti_lane_let_go(struct tutti_lane *lane, const struct tutti_letter *letter)
+void tutti_lane_let_go(struct tutti_lane *lane, const struct tutti_rndv *rndv)
 {
-    int i = tutti_lane_number(lane, letter);
+    int i = tutti_lane_number(lane, rndv);
     pthread_mutex_lock(&lane->lock);
     lane->held[i / 64] &= ~(UINT64_C(1) << i % 64);
     pthread_mutex_unlock(&lane->lock);
 }
 
-void tutti_lane_withdraw(struct tutti_lane *lane, struct tutti_letter *letter)
+void tutti_lane_withdraw(struct tutti_lane *lane, struct tutti_rndv *rndv)
 {
     pthread_mutex_lock(&lane->lock);
-    tutti_lane_put_back(lane, letter);
+    tutti_lane_put_back(lane, rndv);
     pthread_mutex_unlock(&lane->lock);
 }
 
@@ -122,7 +122,7 @@ static int find_room(const struct tutti_lane *lane, uint64_t bytes, uint64_t *ou
     uint64_t at = 0;
     for (;;) {
         uint64_t next = UINT64_MAX, past = 0;
-        for (int i = 0; i < TUTTI_LETTERS; i++) {
+        for (int i = 0; i < TUTTI_RNDVS; i++) {
             const struct tutti_lane_piece *piece = &lane->piece[i];
             if (piece->bytes == 0 || piece->at + piece->bytes <= at)
                 continue;
@@ -141,7 +141,7 @@ static int find_room(const struct tutti_lane *lane, uint64_t bytes, uint64_t *ou
     }
 }
 
-void *tutti_lane_scratch(struct tutti_lane *lane, struct tutti_letter *letter, size_t bytes)
+void *tutti_lane_scratch(struct tutti_lane *lane, struct tutti_rndv *rndv, size_t bytes)
 {
     uint64_t room = (bytes + ALIGN - 1) / ALIGN * ALIGN, at;
     if (room > lane->bytes || !lane->scratch)
@@ -149,38 +149,38 @@ void *tutti_lane_scratch(struct tutti_lane *lane, struct tutti_letter *letter, s
     pthread_mutex_lock(&lane->lock);
     int found = find_room(lane, room, &at);
     if (found) {
-        struct tutti_lane_piece *piece = &lane->piece[tutti_lane_number(lane, letter)];
+        struct tutti_lane_piece *piece = &lane->piece[tutti_lane_number(lane, rndv)];
         piece->at = at;
         piece->bytes = room;
-        letter->at = at;
+        rndv->at = at;
     }
     pthread_mutex_unlock(&lane->lock);
     return found ? lane->scratch + at : NULL;
 }
 
-int tutti_lane_share(struct tutti_lane *lane, struct tutti_letter *letter, const void *pointer,
+int tutti_lane_share(struct tutti_lane *lane, struct tutti_rndv *rndv, const void *pointer,
                      struct tutti_lane_memo *memo)
 {
-    struct tutti_lane_piece *piece = &lane->piece[tutti_lane_number(lane, letter)];
+    struct tutti_lane_piece *piece = &lane->piece[tutti_lane_number(lane, rndv)];
     const int peer = piece->to;
     if (tutti_lane_is_own(lane, peer)) {
         piece->own = pointer;
-        letter->share = (struct tutti_share){.shared = 1, .offset = (uint64_t)(uintptr_t)pointer};
+        rndv->share = (struct tutti_share){.shared = 1, .offset = (uint64_t)(uintptr_t)pointer};
         return 1;
     }
     if (memo && memo->of) {
-        letter->share = memo->share;
-        letter->share.offset += (uint64_t)((const char *)pointer - (const char *)memo->of);
+        rndv->share = memo->share;
+        rndv->share.offset += (uint64_t)((const char *)pointer - (const char *)memo->of);
     } else {
-        tutti_share_fill(lane->node, lane->device, pointer, &letter->share);
+        tutti_share_fill(lane->node, lane->device, pointer, &rndv->share);
         if (memo)
-            *memo = (struct tutti_lane_memo){.of = pointer, .share = letter->share};
+            *memo = (struct tutti_lane_memo){.of = pointer, .share = rndv->share};
     }
-    if (!letter->share.shared)
+    if (!rndv->share.shared)
         return 0;
     for (int i = 0; i < TUTTI_LANE_KNOWN; i++) {
-        if (lease(&tutti_lane_theirs(lane, peer)->known[lane->node->rank][i], letter->share.what.id)) {
-            lane->lease[tutti_lane_number(lane, letter)] = (unsigned char)(i + 1);
+        if (lease(&tutti_lane_theirs(lane, peer)->known[lane->node->rank][i], rndv->share.what.id)) {
+            lane->lease[tutti_lane_number(lane, rndv)] = (unsigned char)(i + 1);
             return 1;
         }
     }

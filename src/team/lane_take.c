@@ -1,4 +1,4 @@
-/* The receiver's side of lanes: letters of peers, and what they name mapped. */
+/* The receiver's side of lanes: rendezvous of peers, and what they name mapped. */
 #include "team/lane_own.h"
 
 #include <string.h>
@@ -27,7 +27,7 @@ int tutti_lane_map_scratch(struct tutti_lane *lane, int peer, const struct tutti
     return 1;
 }
 
-/* ---- what peers' letters name; the lock is held ---- */
+/* ---- what peers' rendezvous name; the lock is held ---- */
 
 static int is_known(const struct tutti_lane *lane, int peer, uint64_t id)
 {
@@ -139,65 +139,65 @@ static int map(struct tutti_lane *lane, int peer, const struct tutti_export *wha
     return 0;
 }
 
-struct tutti_letter *tutti_lane_at(struct tutti_lane *lane, int peer, int number)
+struct tutti_rndv *tutti_lane_at(struct tutti_lane *lane, int peer, int number)
 {
-    if (peer < 0 || peer >= lane->node->size || number < 0 || number >= TUTTI_LETTERS)
+    if (peer < 0 || peer >= lane->node->size || number < 0 || number >= TUTTI_RNDVS)
         return NULL;
-    struct tutti_letter *letter = &tutti_lane_theirs(lane, peer)->letter[number];
-    return letter->to == (uint32_t)lane->node->rank ? letter : NULL;
+    struct tutti_rndv *rndv = &tutti_lane_theirs(lane, peer)->rndv[number];
+    return rndv->to == (uint32_t)lane->node->rank ? rndv : NULL;
 }
 
-struct tutti_letter *tutti_lane_find(struct tutti_lane *lane, int peer, int number, uint64_t sequence)
+struct tutti_rndv *tutti_lane_find(struct tutti_lane *lane, int peer, int number, uint64_t sequence)
 {
-    struct tutti_letter *letter = tutti_lane_at(lane, peer, number);
-    return letter && atomic_load(&letter->sequence) == sequence ? letter : NULL;
+    struct tutti_rndv *rndv = tutti_lane_at(lane, peer, number);
+    return rndv && atomic_load(&rndv->sequence) == sequence ? rndv : NULL;
 }
 
-/* 1 where the letter is of a message for this rank with this tag. */
-static int announces(const struct tutti_lane *lane, const struct tutti_letter *letter, int tag)
+/* 1 where the rendezvous is of a message for this rank with this tag. */
+static int announces(const struct tutti_lane *lane, const struct tutti_rndv *rndv, int tag)
 {
-    const uint32_t state = atomic_load_explicit(&letter->state, memory_order_acquire);
-    return state != TUTTI_LETTER_FREE && state != TUTTI_LETTER_DONE && ONCE(letter->to) == (uint32_t)lane->node->rank &&
-           ONCE(letter->tag) == tag;
+    const uint32_t state = atomic_load_explicit(&rndv->state, memory_order_acquire);
+    return state != TUTTI_RNDV_FREE && state != TUTTI_RNDV_ATS && ONCE(rndv->to) == (uint32_t)lane->node->rank &&
+           ONCE(rndv->tag) == tag;
 }
 
 int tutti_lane_announces(const struct tutti_lane *lane, int peer, int tag)
 {
     int found = 0;
-    for (int i = 0; i < TUTTI_LETTERS && !found; i++)
-        found = announces(lane, &tutti_lane_theirs(lane, peer)->letter[i], tag);
+    for (int i = 0; i < TUTTI_RNDVS && !found; i++)
+        found = announces(lane, &tutti_lane_theirs(lane, peer)->rndv[i], tag);
     return found;
 }
 
 void tutti_lane_hold(struct tutti_lane *lane, int peer, int tag)
 {
-    for (int i = 0; i < TUTTI_LETTERS; i++) {
-        struct tutti_letter *letter = &tutti_lane_theirs(lane, peer)->letter[i];
+    for (int i = 0; i < TUTTI_RNDVS; i++) {
+        struct tutti_rndv *rndv = &tutti_lane_theirs(lane, peer)->rndv[i];
         uint32_t before = TUTTI_HELD_NOT;
-        if (announces(lane, letter, tag))
-            atomic_compare_exchange_strong(&letter->held, &before, TUTTI_HELD_PERHAPS);
+        if (announces(lane, rndv, tag))
+            atomic_compare_exchange_strong(&rndv->held, &before, TUTTI_HELD_PERHAPS);
     }
 }
 
 void tutti_lane_unhold(struct tutti_lane *lane, int peer, int but, uint64_t sequence)
 {
-    for (int i = 0; i < TUTTI_LETTERS; i++) {
-        struct tutti_letter *letter = &tutti_lane_theirs(lane, peer)->letter[i];
+    for (int i = 0; i < TUTTI_RNDVS; i++) {
+        struct tutti_rndv *rndv = &tutti_lane_theirs(lane, peer)->rndv[i];
         uint32_t before = TUTTI_HELD_PERHAPS;
-        if (ONCE(letter->to) != (uint32_t)lane->node->rank)
+        if (ONCE(rndv->to) != (uint32_t)lane->node->rank)
             continue;
-        if (i == but && atomic_load(&letter->sequence) == sequence)
-            atomic_store(&letter->held, TUTTI_HELD);
+        if (i == but && atomic_load(&rndv->sequence) == sequence)
+            atomic_store(&rndv->held, TUTTI_HELD);
         else
-            atomic_compare_exchange_strong(&letter->held, &before, TUTTI_HELD_NOT);
+            atomic_compare_exchange_strong(&rndv->held, &before, TUTTI_HELD_NOT);
     }
 }
 
 void tutti_lane_received(struct tutti_lane *lane, int peer, int number, uint64_t sequence)
 {
-    struct tutti_letter *letter = tutti_lane_find(lane, peer, number, sequence);
-    if (letter)
-        atomic_store(&letter->held, TUTTI_HELD_NOT);
+    struct tutti_rndv *rndv = tutti_lane_find(lane, peer, number, sequence);
+    if (rndv)
+        atomic_store(&rndv->held, TUTTI_HELD_NOT);
 }
 
 /* 1 where `bytes` bytes from `at` on lie within `all`. */
@@ -208,41 +208,41 @@ static int within(uint64_t at, uint64_t bytes, uint64_t all)
 
 static void *refuse(const struct tutti_lane *lane, int peer, const char *what)
 {
-    tutti_error("a message from rank %d cannot be taken: its letter names %s", tutti_node_world(lane->node, peer),
+    tutti_error("a message from rank %d cannot be taken: its rendezvous names %s", tutti_node_world(lane->node, peer),
                 what);
     return NULL;
 }
 
-void *tutti_lane_reach(struct tutti_lane *lane, int peer, struct tutti_letter *letter, int offered, uint64_t bytes,
+void *tutti_lane_reach(struct tutti_lane *lane, int peer, struct tutti_rndv *rndv, int offered, uint64_t bytes,
                        struct tutti_mapping **held)
 {
     *held = NULL;
     if (tutti_lane_is_own(lane, peer)) {
-        const struct tutti_lane_piece *piece = &lane->piece[tutti_lane_number(lane, letter)];
+        const struct tutti_lane_piece *piece = &lane->piece[tutti_lane_number(lane, rndv)];
         if (offered)
             return (char *)(uintptr_t)piece->own;
         return within(0, bytes, piece->bytes) ? lane->scratch + piece->at : refuse(lane, peer, "more than it holds");
     }
     if (!offered) {
         const struct tutti_lane_from *from = &lane->from[peer];
-        const uint64_t at = ONCE(letter->at);
+        const uint64_t at = ONCE(rndv->at);
         if (!from->scratch || !within(at, bytes, from->bytes))
             return refuse(lane, peer, "scratch that is not there");
         return (char *)from->scratch->base + from->at + at;
     }
-    const struct tutti_share share = letter->share; /* once: what has been checked must not change */
+    const struct tutti_share share = rndv->share; /* once: what has been checked must not change */
     if (!share.shared)
         return NULL;
     pthread_mutex_lock(&lane->lock);
     int settled = map(lane, peer, &share.what, held);
     pthread_mutex_unlock(&lane->lock);
-    if (*held && !within(share.offset, ONCE(letter->layout_bytes) ? 0 : bytes, (*held)->what.bytes)) {
+    if (*held && !within(share.offset, ONCE(rndv->layout_bytes) ? 0 : bytes, (*held)->what.bytes)) {
         tutti_lane_release(lane, *held);
         *held = NULL;
         tutti_debug("an offer of rank %d names bytes beyond its allocation", tutti_node_world(lane->node, peer));
     }
     if (settled && !*held) /* its owner packs it */
-        atomic_store_explicit(&letter->hurry, 1, memory_order_relaxed);
+        atomic_store_explicit(&rndv->hurry, 1, memory_order_relaxed);
     return *held ? (char *)(*held)->base + share.offset : NULL;
 }
 
@@ -258,19 +258,19 @@ static int extent_of(const struct tutti_plan *plan, uint64_t count, int64_t *fir
            !__builtin_add_overflow(*end, reach > 0 ? reach : 0, end);
 }
 
-int tutti_lane_layout(const struct tutti_lane *lane, int peer, const struct tutti_letter *letter,
+int tutti_lane_layout(const struct tutti_lane *lane, int peer, const struct tutti_rndv *rndv,
                       const struct tutti_mapping *held, char *data, uint64_t bytes, struct tutti_lane_layout *out)
 {
-    unsigned char text[TUTTI_LETTER_LAYOUT]; /* a copy: what has been checked must not change */
+    unsigned char text[TUTTI_RNDV_LAYOUT]; /* a copy: what has been checked must not change */
     const struct tutti_plan *plan = NULL;
-    const uint64_t count = ONCE(letter->count), length = ONCE(letter->layout_bytes);
+    const uint64_t count = ONCE(rndv->count), length = ONCE(rndv->layout_bytes);
     uint64_t all;
-    int64_t first, end, lowest = ONCE(letter->lowest);
+    int64_t first, end, lowest = ONCE(rndv->lowest);
     if (length > sizeof text) {
         refuse(lane, peer, "a layout that is too long");
         return TUTTI_ERR_ARGUMENT;
     }
-    memcpy(text, letter->layout, length);
+    memcpy(text, rndv->layout, length);
     int status = tutti_plan_read(text, length, &plan);
     if (status == TUTTI_OK &&
         (__builtin_mul_overflow(count, plan->size, &all) || all != bytes || !extent_of(plan, count, &first, &end) ||
@@ -292,10 +292,10 @@ void tutti_lane_release(struct tutti_lane *lane, struct tutti_mapping *held)
         tutti_cache_release(lane->node->cache, lane->device, held);
 }
 
-void tutti_lane_meet(struct tutti_lane *lane, int peer, const struct tutti_letter *letter)
+void tutti_lane_meet(struct tutti_lane *lane, int peer, const struct tutti_rndv *rndv)
 {
     struct tutti_mapping *held = NULL;
-    const struct tutti_share share = letter->share;
+    const struct tutti_share share = rndv->share;
     if (!share.shared || tutti_lane_is_own(lane, peer) || lane->most == 0)
         return;
     pthread_mutex_lock(&lane->lock);

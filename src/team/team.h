@@ -159,11 +159,11 @@ static inline struct tutti_shares *tutti_team_shares(const struct tutti_team *te
     return &team->slot[r]->shares[team->sequence & 1];
 }
 
-/* Numbers of the letters of rank r, by receiver, in the current call: filled by their owner before a vote, read by
- * others after it. TUTTI_LETTERS: none. */
-static inline uint16_t *tutti_team_letters(const struct tutti_team *team, int r)
+/* Numbers of the rendezvous of rank r, by receiver, in the current call: filled by their owner before a vote, read by
+ * others after it. TUTTI_RNDVS: none. */
+static inline uint16_t *tutti_team_rndvs(const struct tutti_team *team, int r)
 {
-    return team->slot[r]->letter[team->sequence & 1];
+    return team->slot[r]->rndv[team->sequence & 1];
 }
 /* Blocks that a kernel may have in the call under way. Team open. */
 static inline unsigned tutti_team_blocks(const struct tutti_team *team)

@@ -32,6 +32,8 @@ breach src/team/b.c '#  include "cuda.h"' 'cuda.h outside src/device/cuda: src/t
 breach src/core/b.h '#include "team/team.h"' 'core includes team, a room above it: src/core/b.h:1'
 breach src/device/b.c '#include "../coll/coll.h"' 'device includes coll'
 breach src/mpi/b.c '#include "coll/launch/flow.h"' 'a header of an inner room of coll: src/mpi/b.c:1'
+mkdir -p "$tree/src/mpi/comm"
+breach src/mpi/comm/b.c '#include "mpi/reduce/reduction.h"' 'mpi/comm includes mpi/reduce, a room above it: src/mpi/comm/b.c:1'
 breach src/device/host/b.c '#include "device/cuda/driver.h"' 'a device reaches into another'
 breach include/b.h '#include "core/status.h"' 'a public header includes a private one'
 breach src/team/b.c 'void f(void) { nanosleep(&time, 0); }' 'a wait of its own: src/team/b.c:1'

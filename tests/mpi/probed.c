@@ -11,8 +11,8 @@
 enum {
     LONG = 70000,
     SHORT = 40000,
-    MAIL = 480,
-    FAR_MAIL = 3360,
+    RTS = 480,
+    FAR_RTS = 3360,
     MOST = 80000,
     TAG = 5,
     WORD = 9,
@@ -135,9 +135,9 @@ static void matched_before(int by_probe)
 }
 
 /* Messages of host memory as long as Tutti's own lie before and behind one of device memory, with one tag. */
-static void as_long_as_mails(int bytes)
+static void as_long_as_an_rts(int bytes)
 {
-    static char plain[2][FAR_MAIL];
+    static char plain[2][FAR_RTS];
     MPI_Request request[3];
     MPI_Status status;
     if (kit_rank == 1) {
@@ -372,8 +372,8 @@ int main(int argc, char **argv)
             warm_up();
             matched_before(0);
             matched_before(1);
-            as_long_as_mails(MAIL);
-            as_long_as_mails(FAR_MAIL);
+            as_long_as_an_rts(RTS);
+            as_long_as_an_rts(FAR_RTS);
             any_tag();
             synchronous();
             every_way();

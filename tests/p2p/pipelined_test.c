@@ -1,5 +1,5 @@
 /* Protocol `pipelined` over the transport of threads: random messages both ways, several at once, of random layouts in
- * memory of all kinds, blocking and not, for buffers that are too short; a sender that dies. Mails go over a transport
+ * memory of all kinds, blocking and not, for buffers that are too short; a sender that dies. RTSs go over a transport
  * of their own, in the messages' place. */
 #include "p2p/pipelined.h"
 
@@ -38,14 +38,14 @@ struct message {
     enum kit_memory memory; /* of the receiver */
     uint64_t bytes, fragment, seed;
     struct kit_side out, in;
-    struct tutti_pipelined_mail sent, received;
+    struct tutti_pipelined_rts sent, received;
     struct tutti_transfer sending, receiving;
     int is_sending, is_receiving, ended;
     struct tutti_incoming *incoming;
 };
 
 struct side {
-    struct tutti_transport *transport, *mails;
+    struct tutti_transport *transport, *rtses;
     struct tutti_pipelined *pipelined;
     struct message *list;
     int n;
@@ -75,7 +75,7 @@ static void check(int status, const char *what)
     CHECK(status == TUTTI_OK, "%s: %s", what, tutti_status_text(status));
 }
 
-/* Receives of mails are made for all messages at once. */
+/* Receives of RTSs are made for all messages at once. */
 static void open_receives(struct side *s, uint64_t *state)
 {
     for (int i = 0; i < s->n; i++) {
@@ -83,7 +83,7 @@ static void open_receives(struct side *s, uint64_t *state)
         if (m->to != s->transport->rank)
             continue;
         kit_make(&m->in, m->memory, m->bytes, m->fewer, state);
-        check(s->mails->ops->receive(s->mails, &m->received, sizeof m->received, m->from, i, &m->receiving), "receive");
+        check(s->rtses->ops->receive(s->rtses, &m->received, sizeof m->received, m->from, i, &m->receiving), "receive");
         m->is_receiving = 1;
     }
 }
@@ -115,11 +115,11 @@ static int look(struct side *s)
             end(s, m);
         if (!m->is_receiving)
             continue;
-        check(s->mails->ops->test(s->mails, &m->receiving, NULL, &done), "test of a mail");
+        check(s->rtses->ops->test(s->rtses, &m->receiving, NULL, &done), "test of an RTS");
         if (!done)
             continue;
         m->is_receiving = 0;
-        CHECK(tutti_pipelined_knows(s->pipelined, &m->received) && m->received.bytes == m->bytes, "a wrong mail");
+        CHECK(tutti_pipelined_knows(s->pipelined, &m->received) && m->received.bytes == m->bytes, "a wrong RTS");
         struct tutti_elements elements = m->in.elements;
         if (m->memory == KIT_WHOLE)
             elements = (struct tutti_elements){.plan = NULL};
@@ -130,11 +130,11 @@ static int look(struct side *s)
     return left == 0;
 }
 
-static int mail_has_gone(struct side *s, struct message *m)
+static int rts_has_gone(struct side *s, struct message *m)
 {
     int done = 0;
     if (m->is_sending) {
-        check(s->mails->ops->test(s->mails, &m->sending, NULL, &done), "test of a mail");
+        check(s->rtses->ops->test(s->rtses, &m->sending, NULL, &done), "test of an RTS");
         m->is_sending = !done;
     }
     return !m->is_sending;
@@ -150,7 +150,7 @@ static int granted(void *with)
 {
     const struct granted *g = with;
     look(g->side);
-    return mail_has_gone(g->side, g->message);
+    return rts_has_gone(g->side, g->message);
 }
 
 static int has_gone(void *with)
@@ -172,17 +172,17 @@ static void send_one(struct side *s, struct message *m, uint64_t *state)
         tutti_progress_poll();
         look(s);
     }
-    if (random_next(state) % 8 == 0) { /* as where the mail cannot be sent */
+    if (random_next(state) % 8 == 0) { /* as where the RTS cannot be sent */
         tutti_outgoing_withdraw(out);
         send_one(s, (kit_shut(&m->out), m), state);
         return;
     }
-    check(s->mails->ops->send(s->mails, &m->sent, sizeof m->sent, m->to, (int)(m - s->list), 1, &m->sending), "send");
+    check(s->rtses->ops->send(s->rtses, &m->sent, sizeof m->sent, m->to, (int)(m - s->list), 1, &m->sending), "send");
     m->is_sending = 1;
     check(tutti_outgoing_carry(out, m->blocking ? granted : NULL, &g), "carry");
     /* The elements are the program's again. */
     if (m->blocking)
-        check(tutti_progress_wait(&(const struct tutti_wait){.done = has_gone, .with = &g, .what = "a mail"}), "wait");
+        check(tutti_progress_wait(&(const struct tutti_wait){.done = has_gone, .with = &g, .what = "an RTS"}), "wait");
     kit_fill(&m->out, ~m->seed, m->bytes);
 }
 
@@ -192,7 +192,7 @@ static int all_done(void *with)
     int done = look(s) && !tutti_step_busy(&steps[s->transport->rank]);
     for (int i = 0; i < s->n; i++) {
         if (s->list[i].from == s->transport->rank)
-            done &= mail_has_gone(s, &s->list[i]);
+            done &= rts_has_gone(s, &s->list[i]);
     }
     return done;
 }
@@ -218,16 +218,16 @@ static void exchange(struct side *s, uint64_t seed)
 static int open_side(struct side *s, struct tutti_transport *transport)
 {
     const uint64_t key[] = {check_seed(), 4711};
-    *s = (struct side){.transport = transport, .mails = tutti_threads_split(transport, 0)};
+    *s = (struct side){.transport = transport, .rtses = tutti_threads_split(transport, 0)};
     s->list = calloc(MOST, sizeof *s->list);
     s->pipelined = tutti_pipelined_new(transport, key, 100, FEW_TAGS, &steps[transport->rank]);
-    return s->pipelined && s->mails && s->list;
+    return s->pipelined && s->rtses && s->list;
 }
 
 static void close_side(struct side *s)
 {
     tutti_pipelined_free(s->pipelined, 1);
-    tutti_threads_free(s->mails);
+    tutti_threads_free(s->rtses);
     free(s->list);
 }
 
@@ -267,7 +267,7 @@ static int has_ended(void *with)
     return tutti_incoming_done(with);
 }
 
-/* Rank 0 sends the mail and, of several fragments, the first. */
+/* Rank 0 sends the RTS and, of several fragments, the first. */
 static int dying_main(struct tutti_transport *transport, void *arg)
 {
     struct side s;
@@ -284,10 +284,10 @@ static int dying_main(struct tutti_transport *transport, void *arg)
         kit_make(&m.out, KIT_DEVICE, m.bytes, 0, &state);
         struct tutti_outgoing *out =
             tutti_pipelined_offer(s.pipelined, &m.out.elements, m.bytes, m.fragment, 0, 1, &m.sent);
-        check(s.mails->ops->send(s.mails, &m.sent, sizeof m.sent, 1, 0, 1, &transfer[0]), "send");
+        check(s.rtses->ops->send(s.rtses, &m.sent, sizeof m.sent, 1, 0, 1, &transfer[0]), "send");
         check(transport->ops->send(transport, fragment, sizeof fragment, 1, m.sent.tag, 1, &transfer[1]), "send");
         for (int i = 0; i < 2; i += done)
-            check((i ? transport : s.mails)->ops->test(i ? transport : s.mails, &transfer[i], NULL, &done), "test");
+            check((i ? transport : s.rtses)->ops->test(i ? transport : s.rtses, &transfer[i], NULL, &done), "test");
         atomic_store(&dead, 4711);
         tutti_outgoing_withdraw(out);
         kit_shut(&m.out);

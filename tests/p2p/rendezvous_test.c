@@ -1,6 +1,6 @@
-/* The sender's side of messages in a node, with ranks that are threads: letters go round a ring, then from each rank to
- * itself; receivers fetch them at once, do not come for them, or say that they cannot. There is little scratch, so that
- * some are packed into it and others carried. A buffer is used again as soon as its data have left. */
+/* The sender's side of messages in a node, with ranks that are threads: rendezvous go round a ring, then from each rank
+ * to itself; receivers fetch them at once, do not come for them, or say that they cannot. There is little scratch, so
+ * that some are packed into it and others carried. A buffer is used again as soon as its data have left. */
 #include "p2p/rendezvous.h"
 
 #include <sched.h>
@@ -18,7 +18,7 @@
 
 enum { RANKS = 3, SCRATCH = 64 << 10, MOST = 40000, ROOM = MOST + 20000, IN_FLIGHT = 6, SECONDS = 60 };
 
-/* What a receiver does with a letter that is offered. */
+/* What a receiver does with a rendezvous that is offered. */
 enum conduct { FETCHES, STAYS_AWAY, HURRIES, CONDUCTS };
 
 /* In place of the MPI: what each rank has told the next one of. */
@@ -47,25 +47,25 @@ struct side {
     } flight[IN_FLIGHT];
 };
 
-/* Offers the letter, or packs it where the receiver has not mapped the memory. 0: neither can be now. */
+/* Offers the rendezvous, or packs it where the receiver has not mapped the memory. 0: neither can be now. */
 static int post(struct side *s, struct flight *f)
 {
     const struct tutti_elements *e = &f->out.elements;
-    struct tutti_letter *letter = f->send.letter;
+    struct tutti_rndv *rndv = f->send.rndv;
     const char *lowest = (const char *)e->buffer + e->plan->true_lower;
-    letter->count = (uint64_t)e->count;
-    letter->lowest = e->plan->true_lower;
-    letter->layout_bytes = e->whole ? 0 : (uint32_t)tutti_plan_write(e->plan, letter->layout, sizeof letter->layout);
-    if ((e->whole || letter->layout_bytes > 0) && tutti_lane_share(s->lane, letter, lowest, NULL)) {
-        tutti_letter_set(letter, TUTTI_LETTER_OFFERED);
+    rndv->count = (uint64_t)e->count;
+    rndv->lowest = e->plan->true_lower;
+    rndv->layout_bytes = e->whole ? 0 : (uint32_t)tutti_plan_write(e->plan, rndv->layout, sizeof rndv->layout);
+    if ((e->whole || rndv->layout_bytes > 0) && tutti_lane_share(s->lane, rndv, lowest, NULL)) {
+        tutti_rndv_set(rndv, TUTTI_RNDV_GET);
         return 1;
     }
-    void *scratch = tutti_lane_scratch(s->lane, letter, f->send.bytes);
+    void *scratch = tutti_lane_scratch(s->lane, rndv, f->send.bytes);
     if (!scratch)
         return 0;
     const struct tutti_pack_job job = tutti_rendezvous_packing(&f->send, scratch);
     CHECK(tutti_pack_now(tutti_lane_gpu(s->lane), &job, 1) == TUTTI_OK, "packing");
-    tutti_letter_set(letter, TUTTI_LETTER_PACKED);
+    tutti_rndv_set(rndv, TUTTI_RNDV_BOUNCE);
     return 1;
 }
 
@@ -82,16 +82,16 @@ static int send_one(struct side *s, int i, uint64_t *state)
     a->bytes = f->out.capacity; /* all elements */
     kit_fill(&f->out, a->seed, a->bytes);
     f->send = (struct tutti_rendezvous_send){
-        .elements = f->out.elements, .bytes = a->bytes, .letter = tutti_lane_letter(s->lane, s->next)};
-    if (!CHECK(f->send.letter != NULL, "there is no letter"))
+        .elements = f->out.elements, .bytes = a->bytes, .rndv = tutti_lane_rndv(s->lane, s->next)};
+    if (!CHECK(f->send.rndv != NULL, "there is no rendezvous"))
         return 0;
-    f->send.letter->bytes = a->bytes;
-    f->send.letter->tag = i;
+    f->send.rndv->bytes = a->bytes;
+    f->send.rndv->tag = i;
     f->send.since = tutti_now_ns();
-    a->number = tutti_lane_number(s->lane, f->send.letter);
-    const uint64_t sequence = atomic_load(&f->send.letter->sequence);
+    a->number = tutti_lane_number(s->lane, f->send.rndv);
+    const uint64_t sequence = atomic_load(&f->send.rndv->sequence);
     if (!post(s, f)) {
-        tutti_lane_withdraw(s->lane, f->send.letter);
+        tutti_lane_withdraw(s->lane, f->send.rndv);
         kit_shut(&f->out);
         return 0;
     }
@@ -122,15 +122,15 @@ static int look_after(struct side *s, int i)
 }
 
 /* Out of the sender's memory, in its layout. */
-static void fetch(struct side *s, const struct tutti_letter *letter, const struct tutti_mapping *held, char *data,
+static void fetch(struct side *s, const struct tutti_rndv *rndv, const struct tutti_mapping *held, char *data,
                   const struct announced *a)
 {
     struct tutti_lane_layout layout;
-    if (letter->layout_bytes == 0) {
+    if (rndv->layout_bytes == 0) {
         CHECK(tutti_device()->copy_now(s->pinned, data, a->bytes) == TUTTI_OK, "copy");
         return;
     }
-    if (!CHECK(tutti_lane_layout(s->lane, s->before, letter, held, data, a->bytes, &layout) == TUTTI_OK, "no layout"))
+    if (!CHECK(tutti_lane_layout(s->lane, s->before, rndv, held, data, a->bytes, &layout) == TUTTI_OK, "no layout"))
         return;
     const struct tutti_pack_job job = {.direction = TUTTI_PACK,
                                        .plan = layout.plan,
@@ -143,35 +143,35 @@ static void fetch(struct side *s, const struct tutti_letter *letter, const struc
 }
 
 /* 1 where the data have come. */
-static int take(struct side *s, struct tutti_letter *letter, const struct announced *a, struct flight *f)
+static int take(struct side *s, struct tutti_rndv *rndv, const struct announced *a, struct flight *f)
 {
     struct tutti_transport *t = s->transport;
     struct tutti_mapping *held = NULL;
     char *data;
     int done = 0;
-    switch (atomic_load_explicit(&letter->state, memory_order_acquire)) {
-    case TUTTI_LETTER_OFFERED:
+    switch (atomic_load_explicit(&rndv->state, memory_order_acquire)) {
+    case TUTTI_RNDV_GET:
         if (a->conduct == HURRIES)
-            atomic_store(&letter->hurry, 1);
+            atomic_store(&rndv->hurry, 1);
         if (a->conduct != FETCHES)
             return 0;
-        data = tutti_lane_reach(s->lane, s->before, letter, 1, a->bytes, &held);
-        if (data && tutti_letter_win(letter, TUTTI_LETTER_CLAIMED)) {
-            fetch(s, letter, held, data, a);
+        data = tutti_lane_reach(s->lane, s->before, rndv, 1, a->bytes, &held);
+        if (data && tutti_rndv_win(rndv, TUTTI_RNDV_GETTING)) {
+            fetch(s, rndv, held, data, a);
             atomic_fetch_add(&fetched, 1);
             done = 1;
         }
         tutti_lane_release(s->lane, held);
         return done;
-    case TUTTI_LETTER_PACKED:
-        data = tutti_lane_reach(s->lane, s->before, letter, 0, a->bytes, &held);
+    case TUTTI_RNDV_BOUNCE:
+        data = tutti_lane_reach(s->lane, s->before, rndv, 0, a->bytes, &held);
         if (CHECK(data != NULL, "scratch that is not mapped"))
             CHECK(tutti_device()->copy_now(s->pinned, data, a->bytes) == TUTTI_OK, "copy");
-        tutti_lane_meet(s->lane, s->before, letter);
+        tutti_lane_meet(s->lane, s->before, rndv);
         tutti_lane_release(s->lane, held);
         atomic_fetch_add(&packed, 1);
         return 1;
-    case TUTTI_LETTER_MAILED:
+    case TUTTI_RNDV_AM:
         if (!f->receiving)
             CHECK(t->ops->receive(t, s->pinned, ROOM, s->before, a->number, &f->transfer) == TUTTI_OK, "receive");
         f->receiving = 1;
@@ -189,14 +189,14 @@ static int receive_one(struct side *s, int i)
 {
     struct announced *a = &box[s->before][i];
     const uint64_t sequence = atomic_load(&a->sequence);
-    struct tutti_letter *letter = sequence ? tutti_lane_find(s->lane, s->before, a->number, sequence) : NULL;
-    if (!sequence || !CHECK(letter != NULL, "the letter is gone") || !take(s, letter, a, &s->flight[i]))
+    struct tutti_rndv *rndv = sequence ? tutti_lane_find(s->lane, s->before, a->number, sequence) : NULL;
+    if (!sequence || !CHECK(rndv != NULL, "the rendezvous is gone") || !take(s, rndv, a, &s->flight[i]))
         return 0;
     char *expected = kit_pattern(a->seed, a->bytes);
     CHECK(memcmp(s->pinned, expected, a->bytes) == 0, "a message of %llu bytes is wrong", (unsigned long long)a->bytes);
     free(expected);
     atomic_store(&a->sequence, 0);
-    tutti_letter_set(letter, TUTTI_LETTER_DONE);
+    tutti_rndv_set(rndv, TUTTI_RNDV_ATS);
     return 1;
 }
 

@@ -160,7 +160,7 @@ static void call_of_team(const struct tutti_seat *seat)
         tutti_team_free(team[r]);
 }
 
-/* ---- letters ---- */
+/* ---- rendezvous ---- */
 
 struct sides {
     struct tutti_lane *reader, *liar;
@@ -184,11 +184,11 @@ static void open_lanes(struct sides *s)
         int fd = -1;
         note.id = its->scratch.what.id;
         struct tutti_lane *liar = s->liar;
-        struct tutti_letter *letter = tutti_lane_letter(liar, READER);
-        CHECK(device->export_memory(tutti_lane_scratch(liar, letter, 1), &fresh, &fd) == TUTTI_OK, "export");
+        struct tutti_rndv *rndv = tutti_lane_rndv(liar, READER);
+        CHECK(device->export_memory(tutti_lane_scratch(liar, rndv, 1), &fresh, &fd) == TUTTI_OK, "export");
         tutti_socket_give(nodes[LIAR], READER, &note, fd);
         close(fd);
-        tutti_lane_withdraw(liar, letter);
+        tutti_lane_withdraw(liar, rndv);
     }
     tutti_lane_poll(s->reader, 1);
 }
@@ -203,36 +203,36 @@ static void close_lanes(struct sides *s)
     tutti_socket_purge(nodes[LIAR], -2);
 }
 
-/* A sound letter of `bytes` bytes. */
-static struct tutti_letter *write_letter(struct sides *s, uint64_t *bytes)
+/* A sound rendezvous of `bytes` bytes. */
+static struct tutti_rndv *write_rndv(struct sides *s, uint64_t *bytes)
 {
-    struct tutti_letter *letter = tutti_lane_letter(s->liar, READER);
+    struct tutti_rndv *rndv = tutti_lane_rndv(s->liar, READER);
     const uint64_t count = 1 + random_next(&state) % 40;
     *bytes = one_of(2) ? count * s->plan->size : 1 + random_next(&state) % BYTES;
-    letter->tag = (int32_t)(random_next(&state) % 3);
-    letter->bytes = *bytes;
-    letter->next = TUTTI_LETTERS;
-    tutti_lane_share(s->liar, letter, memory[random_next(&state) % 2] + random_next(&state) % 512, NULL);
+    rndv->tag = (int32_t)(random_next(&state) % 3);
+    rndv->bytes = *bytes;
+    rndv->next = TUTTI_RNDVS;
+    tutti_lane_share(s->liar, rndv, memory[random_next(&state) % 2] + random_next(&state) % 512, NULL);
     if (*bytes == count * s->plan->size) {
-        letter->count = count;
-        letter->lowest = s->plan->true_lower;
-        letter->layout_bytes = (uint32_t)tutti_plan_write(s->plan, letter->layout, sizeof letter->layout);
-        tutti_letter_set(letter, TUTTI_LETTER_OFFERED);
-    } else if (tutti_lane_scratch(s->liar, letter, *bytes)) {
-        tutti_letter_set(letter, one_of(2) ? TUTTI_LETTER_PACKED : TUTTI_LETTER_OFFERED);
+        rndv->count = count;
+        rndv->lowest = s->plan->true_lower;
+        rndv->layout_bytes = (uint32_t)tutti_plan_write(s->plan, rndv->layout, sizeof rndv->layout);
+        tutti_rndv_set(rndv, TUTTI_RNDV_GET);
+    } else if (tutti_lane_scratch(s->liar, rndv, *bytes)) {
+        tutti_rndv_set(rndv, one_of(2) ? TUTTI_RNDV_BOUNCE : TUTTI_RNDV_GET);
     }
-    return letter;
+    return rndv;
 }
 
-static void take_letter(struct sides *s, struct tutti_letter *letter, uint64_t bytes)
+static void take_rndv(struct sides *s, struct tutti_rndv *rndv, uint64_t bytes)
 {
     struct tutti_mapping *held = NULL;
     struct tutti_lane_layout layout;
-    const int offered = tutti_letter_is(letter, TUTTI_LETTER_OFFERED);
-    char *data = tutti_lane_reach(s->reader, LIAR, letter, offered, bytes, &held);
+    const int offered = tutti_rndv_is(rndv, TUTTI_RNDV_GET);
+    char *data = tutti_lane_reach(s->reader, LIAR, rndv, offered, bytes, &held);
     refused += !data;
-    if (data && offered && letter->layout_bytes > 0) {
-        if (tutti_lane_layout(s->reader, LIAR, letter, held, data, bytes, &layout) == TUTTI_OK) {
+    if (data && offered && rndv->layout_bytes > 0) {
+        if (tutti_lane_layout(s->reader, LIAR, rndv, held, data, bytes, &layout) == TUTTI_OK) {
             unsigned char *packed = malloc(bytes); /* of its own, so that a sanitizer sees its end */
             const struct tutti_pack_job job = {.direction = TUTTI_PACK,
                                                .plan = layout.plan,
@@ -251,28 +251,28 @@ static void take_letter(struct sides *s, struct tutti_letter *letter, uint64_t b
         readable(data, bytes, "a message");
         reached++;
     }
-    tutti_lane_meet(s->reader, LIAR, letter);
+    tutti_lane_meet(s->reader, LIAR, rndv);
     tutti_lane_release(s->reader, held);
 }
 
-static void one_letter(struct sides *s)
+static void one_rndv(struct sides *s)
 {
     uint64_t bytes, sequence;
-    struct tutti_letter *letter = write_letter(s, &bytes);
-    int number = tutti_lane_number(s->liar, letter);
-    sequence = atomic_load(&letter->sequence);
+    struct tutti_rndv *rndv = write_rndv(s, &bytes);
+    int number = tutti_lane_number(s->liar, rndv);
+    sequence = atomic_load(&rndv->sequence);
     if (!one_of(8)) {
-        const uint32_t before = atomic_load(&letter->state);
-        changed_bytes(letter, one_of(3) ? sizeof *letter : offsetof(struct tutti_letter, layout), &state);
+        const uint32_t before = atomic_load(&rndv->state);
+        changed_bytes(rndv, one_of(3) ? sizeof *rndv : offsetof(struct tutti_rndv, layout), &state);
         if (!one_of(4)) {
-            atomic_store(&letter->state, before);
-            atomic_store(&letter->sequence, sequence);
-            letter->to = READER;
+            atomic_store(&rndv->state, before);
+            atomic_store(&rndv->sequence, sequence);
+            rndv->to = READER;
         }
     }
     if (one_of(8))
         number = (int)changed_word((uint64_t)number, &state);
-    struct tutti_letter *found = tutti_lane_find(s->reader, LIAR, number, sequence);
+    struct tutti_rndv *found = tutti_lane_find(s->reader, LIAR, number, sequence);
     if (!found)
         found = tutti_lane_at(s->reader, LIAR, number);
     if (tutti_lane_announces(s->reader, LIAR, (int)(random_next(&state) % 3)))
@@ -280,9 +280,9 @@ static void one_letter(struct sides *s)
     tutti_lane_unhold(s->reader, LIAR, number, sequence);
     tutti_lane_received(s->reader, LIAR, number, sequence);
     if (found)
-        take_letter(s, found, bytes);
+        take_rndv(s, found, bytes);
     tutti_lane_watch(s->reader, (int)changed_word(1, &state));
-    tutti_lane_withdraw(s->liar, letter);
+    tutti_lane_withdraw(s->liar, rndv);
 }
 
 /* ---- */
@@ -313,7 +313,7 @@ static void fuzz(void)
     for (long i = 0; i < cases && check_failed() < 5; i++) {
         if (i % 50 == 0)
             open_lanes(&s);
-        one_letter(&s);
+        one_rndv(&s);
         if (i % 5 == 0)
             call_of_team(seat);
         if (i % 50 == 49 || i == cases - 1)

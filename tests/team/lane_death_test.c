@@ -1,5 +1,5 @@
-/* A rank dies while a message of its own is under way by a letter. Ranks are processes; whoever waits for it is told
- * within ten seconds, or gets the data, and messages between the others go on. */
+/* A rank dies while a message of its own is under way by a rendezvous. Ranks are processes; whoever waits for it is
+ * told within ten seconds, or gets the data, and messages between the others go on. */
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -14,13 +14,14 @@
 
 enum { RANKS = 3, SCRATCH = 256 << 10, BYTES = 100000, VICTIM = 1 };
 enum when { OFFERED, MOVING, PACKED, CLAIMED, DEATHS };
-static const char *const names[DEATHS] = {"the sender with a letter offered", "the sender while it packs",
-                                          "the sender with a letter packed", "the receiver with a letter claimed"};
+static const char *const names[DEATHS] = {"the sender with a rendezvous offered", "the sender while it packs",
+                                          "the sender with a rendezvous packed",
+                                          "the receiver with a rendezvous claimed"};
 
 /* In place of the MPI. */
 static struct shared {
     enum when when;
-    _Atomic uint64_t sequence[RANKS][RANKS]; /* of the letter from one to the other; 0: nothing */
+    _Atomic uint64_t sequence[RANKS][RANKS]; /* of the rendezvous from one to the other; 0: nothing */
     int number[RANKS][RANKS];
     _Atomic int claimed;
     _Atomic int opened; /* ranks whose lanes are all open */
@@ -39,33 +40,33 @@ static void contents(unsigned char *to, int sender)
         to[i] = (unsigned char)random_mix((uint64_t)sender * BYTES + i);
 }
 
-/* Introduces the memory to the peer by a letter that is packed, as the library does; then offers one. */
-static struct tutti_letter *send(struct side *s, int rank, int to, enum tutti_letter_state state)
+/* Introduces the memory to the peer by a rendezvous that is packed, as the library does; then offers one. */
+static struct tutti_rndv *send(struct side *s, int rank, int to, enum tutti_rndv_state state)
 {
-    struct tutti_letter *letter = tutti_lane_letter(s->lane, to);
-    if (!CHECK(letter != NULL, "there is a letter"))
+    struct tutti_rndv *rndv = tutti_lane_rndv(s->lane, to);
+    if (!CHECK(rndv != NULL, "there is a rendezvous"))
         return NULL;
     contents(s->host, rank);
     CHECK(s->device->copy_now(s->memory, s->host, BYTES) == TUTTI_OK, "copy");
-    letter->bytes = BYTES;
-    letter->tag = 0;
-    int known = tutti_lane_share(s->lane, letter, s->memory, NULL);
-    if (state == TUTTI_LETTER_PACKED || !known) {
-        void *scratch = tutti_lane_scratch(s->lane, letter, BYTES);
+    rndv->bytes = BYTES;
+    rndv->tag = 0;
+    int known = tutti_lane_share(s->lane, rndv, s->memory, NULL);
+    if (state == TUTTI_RNDV_BOUNCE || !known) {
+        void *scratch = tutti_lane_scratch(s->lane, rndv, BYTES);
         CHECK(scratch && s->device->copy_now(scratch, s->memory, BYTES) == TUTTI_OK, "packed");
-        state = TUTTI_LETTER_PACKED;
+        state = TUTTI_RNDV_BOUNCE;
     }
-    tutti_letter_set(letter, state);
-    shared->number[rank][to] = tutti_lane_number(s->lane, letter);
-    atomic_store(&shared->sequence[rank][to], atomic_load(&letter->sequence));
-    return letter;
+    tutti_rndv_set(rndv, state);
+    shared->number[rank][to] = tutti_lane_number(s->lane, rndv);
+    atomic_store(&shared->sequence[rank][to], atomic_load(&rndv->sequence));
+    return rndv;
 }
 
-/* Until the letter is in one of the states, or `of` has died; TUTTI_ERR_TIMEOUT after ten seconds. */
-static int await(struct side *s, const struct tutti_letter *letter, unsigned states, int of)
+/* Until the rendezvous is in one of the states, or `of` has died; TUTTI_ERR_TIMEOUT after ten seconds. */
+static int await(struct side *s, const struct tutti_rndv *rndv, unsigned states, int of)
 {
     for (uint64_t start = tutti_now_ns(); tutti_now_ns() - start < UINT64_C(10000000000); kit_sleep_us(100)) {
-        if (states >> atomic_load(&letter->state) & 1)
+        if (states >> atomic_load(&rndv->state) & 1)
             return TUTTI_OK;
         if (tutti_lane_watch(s->lane, of) == TUTTI_ERR_PEER)
             return TUTTI_ERR_PEER;
@@ -80,26 +81,26 @@ static int receive(struct side *s, int sender, int rank)
     uint64_t sequence;
     for (long tries = 0; !(sequence = atomic_load(&shared->sequence[sender][rank])); tries++) {
         kit_sleep_us(100);
-        if (!CHECK(tries < 100000, "a letter comes"))
+        if (!CHECK(tries < 100000, "a rendezvous comes"))
             return TUTTI_ERR_TIMEOUT;
     }
-    struct tutti_letter *letter = tutti_lane_find(s->lane, sender, shared->number[sender][rank], sequence);
-    if (!CHECK(letter != NULL, "the letter is there"))
+    struct tutti_rndv *rndv = tutti_lane_find(s->lane, sender, shared->number[sender][rank], sequence);
+    if (!CHECK(rndv != NULL, "the rendezvous is there"))
         return TUTTI_ERR_MISMATCH;
-    int status = await(s, letter, 1u << TUTTI_LETTER_OFFERED | 1u << TUTTI_LETTER_PACKED, sender);
+    int status = await(s, rndv, 1u << TUTTI_RNDV_GET | 1u << TUTTI_RNDV_BOUNCE, sender);
     if (status != TUTTI_OK)
         return status;
-    int offered = tutti_letter_win(letter, TUTTI_LETTER_CLAIMED);
-    char *data = tutti_lane_reach(s->lane, sender, letter, offered, letter->bytes, &held);
+    int offered = tutti_rndv_win(rndv, TUTTI_RNDV_GETTING);
+    char *data = tutti_lane_reach(s->lane, sender, rndv, offered, rndv->bytes, &held);
     CHECK(data && s->device->copy_now(s->host, data, BYTES) == TUTTI_OK, "fetched");
-    tutti_lane_meet(s->lane, sender, letter);
+    tutti_lane_meet(s->lane, sender, rndv);
     tutti_lane_release(s->lane, held);
     unsigned char *want = malloc(BYTES);
     contents(want, sender);
     CHECK(memcmp(s->host, want, BYTES) == 0, "the message of rank %d is right", sender);
     free(want);
     atomic_store(&shared->sequence[sender][rank], 0);
-    tutti_letter_set(letter, TUTTI_LETTER_DONE);
+    tutti_rndv_set(rndv, TUTTI_RNDV_ATS);
     return TUTTI_OK;
 }
 
@@ -107,11 +108,11 @@ static int receive(struct side *s, int sender, int rank)
 static void pass(struct side *s, int rank, int from, int to)
 {
     if (rank == from) {
-        struct tutti_letter *letter = send(s, rank, to, TUTTI_LETTER_OFFERED);
-        int status = letter ? await(s, letter, 1u << TUTTI_LETTER_DONE, to) : TUTTI_ERR_MEMORY;
+        struct tutti_rndv *rndv = send(s, rank, to, TUTTI_RNDV_GET);
+        int status = rndv ? await(s, rndv, 1u << TUTTI_RNDV_ATS, to) : TUTTI_ERR_MEMORY;
         CHECK(status == TUTTI_OK, "from %d to %d: %s", from, to, tutti_status_text(status));
-        if (letter)
-            tutti_lane_let_go(s->lane, letter);
+        if (rndv)
+            tutti_lane_let_go(s->lane, rndv);
         tutti_lane_poll(s->lane, 0);
     } else if (rank == to) {
         int status = receive(s, from, rank);
@@ -154,8 +155,8 @@ static int die(struct tutti_transport *transport, void *unused)
             CHECK(transport->ops->barrier(transport) == TUTTI_OK, "barrier");
         }
     }
-    static const enum tutti_letter_state states[DEATHS] = {TUTTI_LETTER_OFFERED, TUTTI_LETTER_MOVING,
-                                                           TUTTI_LETTER_PACKED, TUTTI_LETTER_OFFERED};
+    static const enum tutti_rndv_state states[DEATHS] = {TUTTI_RNDV_GET, TUTTI_RNDV_MOVING, TUTTI_RNDV_BOUNCE,
+                                                         TUTTI_RNDV_GET};
     const enum when when = shared->when;
     uint64_t start = tutti_now_ns();
     if (rank == VICTIM && when != CLAIMED) {
@@ -164,19 +165,19 @@ static int die(struct tutti_transport *transport, void *unused)
     } else if (rank == VICTIM) {
         while (!atomic_load(&shared->sequence[other][VICTIM]))
             kit_sleep_us(100);
-        struct tutti_letter *letter = tutti_lane_find(s.lane, other, shared->number[other][VICTIM],
-                                                      atomic_load(&shared->sequence[other][VICTIM]));
-        atomic_store(&shared->claimed, letter && tutti_letter_win(letter, TUTTI_LETTER_CLAIMED));
+        struct tutti_rndv *rndv = tutti_lane_find(s.lane, other, shared->number[other][VICTIM],
+                                                  atomic_load(&shared->sequence[other][VICTIM]));
+        atomic_store(&shared->claimed, rndv && tutti_rndv_win(rndv, TUTTI_RNDV_GETTING));
         raise(SIGKILL);
     } else if (rank == other && when != CLAIMED) {
         int status = receive(&s, VICTIM, rank); /* what lies in its memory or scratch can still be read here */
         CHECK(status == (when == MOVING ? TUTTI_ERR_PEER : TUTTI_OK), "%s: %s", names[when], tutti_status_text(status));
     } else if (rank == other) {
-        struct tutti_letter *letter = send(&s, rank, VICTIM, states[when]);
-        int status = await(&s, letter, 1u << TUTTI_LETTER_DONE, VICTIM);
+        struct tutti_rndv *rndv = send(&s, rank, VICTIM, states[when]);
+        int status = await(&s, rndv, 1u << TUTTI_RNDV_ATS, VICTIM);
         CHECK(status == TUTTI_ERR_PEER && atomic_load(&shared->claimed), "%s: %s", names[when],
               tutti_status_text(status));
-        tutti_lane_let_go(s.lane, letter);
+        tutti_lane_let_go(s.lane, rndv);
     }
     double seconds = (double)(tutti_now_ns() - start) * 1e-9;
     CHECK(seconds < 10, "%s: %.1f s", names[when], seconds);

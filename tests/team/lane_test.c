@@ -1,6 +1,6 @@
-/* Lanes between ranks that are threads or forked processes: letters of random lengths go round a ring, then from each
- * rank to itself, taken from the sender's buffer or from its scratch, by whoever comes first; the scratch fills up and
- * empties again. */
+/* Lanes between ranks that are threads or forked processes: rendezvous of random lengths go round a ring, then from
+ * each rank to itself, taken from the sender's buffer or from its scratch, by whoever comes first; the scratch fills up
+ * and empties again. */
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -39,44 +39,44 @@ struct side {
     char *memory[2]; /* device: what is sent from, of two allocations */
     unsigned char *host, *want;
     struct flight {
-        struct tutti_letter *letter;
+        struct tutti_rndv *rndv;
         uint64_t bytes, polls;
     } flight[IN_FLIGHT];
     long direct, packed, mailed;
 };
 
-/* Sends one letter where there is a place for it. */
+/* Sends one rendezvous where there is a place for it. */
 static int send_one(struct side *s, int i, uint64_t *state)
 {
     struct announced *a = &box[s->rank][i];
-    if (s->flight[i].letter || atomic_load(&a->sequence))
+    if (s->flight[i].rndv || atomic_load(&a->sequence))
         return 0;
     uint64_t bytes = 1 + random_next(state) % MOST, contents = random_next(state);
     char *from = s->memory[random_next(state) % 2] + (size_t)i * MOST;
-    struct tutti_letter *letter = tutti_lane_letter(s->lane, s->next);
-    if (!CHECK(letter != NULL, "there is a letter"))
+    struct tutti_rndv *rndv = tutti_lane_rndv(s->lane, s->next);
+    if (!CHECK(rndv != NULL, "there is a rendezvous"))
         return 0;
     fill(s->host, bytes, contents);
     CHECK(s->device->copy_now(from, s->host, bytes) == TUTTI_OK, "copy");
-    letter->bytes = bytes;
-    letter->tag = i;
+    rndv->bytes = bytes;
+    rndv->tag = i;
     a->bytes = bytes;
     a->contents = contents;
-    a->number = tutti_lane_number(s->lane, letter);
-    uint64_t sequence = atomic_load(&letter->sequence);
+    a->number = tutti_lane_number(s->lane, rndv);
+    uint64_t sequence = atomic_load(&rndv->sequence);
     void *scratch;
-    if (tutti_lane_share(s->lane, letter, from, NULL)) {
-        tutti_letter_set(letter, TUTTI_LETTER_OFFERED);
+    if (tutti_lane_share(s->lane, rndv, from, NULL)) {
+        tutti_rndv_set(rndv, TUTTI_RNDV_GET);
         s->direct++;
-    } else if ((scratch = tutti_lane_scratch(s->lane, letter, bytes)) != NULL) {
+    } else if ((scratch = tutti_lane_scratch(s->lane, rndv, bytes)) != NULL) {
         CHECK(s->device->copy_now(scratch, from, bytes) == TUTTI_OK, "copy");
-        tutti_letter_set(letter, TUTTI_LETTER_PACKED);
+        tutti_rndv_set(rndv, TUTTI_RNDV_BOUNCE);
         s->packed++;
     } else {
-        tutti_lane_withdraw(s->lane, letter);
+        tutti_lane_withdraw(s->lane, rndv);
         return 0;
     }
-    s->flight[i] = (struct flight){letter, bytes, 1 + random_next(state) % 6};
+    s->flight[i] = (struct flight){rndv, bytes, 1 + random_next(state) % 6};
     atomic_store(&a->sequence, sequence);
     return 1;
 }
@@ -86,24 +86,24 @@ static int has_left(struct side *s, int i)
 {
     struct flight *f = &s->flight[i];
     char *scratch;
-    if (!f->letter)
+    if (!f->rndv)
         return 1;
-    if (tutti_letter_is(f->letter, TUTTI_LETTER_OFFERED) && --f->polls == 0 &&
-        (scratch = tutti_lane_scratch(s->lane, f->letter, f->bytes)) != NULL) {
-        if (tutti_letter_win(f->letter, TUTTI_LETTER_MOVING)) {
-            /* Whichever of the two the letter names; the offset is in the share. */
-            const char *from = (const char *)(uintptr_t)(f->letter->share.what.base + f->letter->share.offset);
+    if (tutti_rndv_is(f->rndv, TUTTI_RNDV_GET) && --f->polls == 0 &&
+        (scratch = tutti_lane_scratch(s->lane, f->rndv, f->bytes)) != NULL) {
+        if (tutti_rndv_win(f->rndv, TUTTI_RNDV_MOVING)) {
+            /* Whichever of the two the rendezvous names; the offset is in the share. */
+            const char *from = (const char *)(uintptr_t)(f->rndv->share.what.base + f->rndv->share.offset);
             CHECK(s->device->copy_now(scratch, from, f->bytes) == TUTTI_OK, "copy");
-            tutti_letter_set(f->letter, TUTTI_LETTER_PACKED);
+            tutti_rndv_set(f->rndv, TUTTI_RNDV_BOUNCE);
             s->mailed++;
         }
     }
     if (f->polls == 0)
         f->polls = 3;
-    if (tutti_letter_is(f->letter, TUTTI_LETTER_OFFERED) || tutti_letter_is(f->letter, TUTTI_LETTER_CLAIMED))
+    if (tutti_rndv_is(f->rndv, TUTTI_RNDV_GET) || tutti_rndv_is(f->rndv, TUTTI_RNDV_GETTING))
         return 0;
-    tutti_lane_let_go(s->lane, f->letter);
-    f->letter = NULL;
+    tutti_lane_let_go(s->lane, f->rndv);
+    f->rndv = NULL;
     return 1;
 }
 
@@ -115,29 +115,29 @@ static int receive_one(struct side *s, int i)
     char *data = NULL;
     if (!sequence)
         return 0;
-    struct tutti_letter *letter = tutti_lane_find(s->lane, s->before, a->number, sequence);
-    if (!CHECK(letter != NULL, "the letter %llu is there", (unsigned long long)sequence))
+    struct tutti_rndv *rndv = tutti_lane_find(s->lane, s->before, a->number, sequence);
+    if (!CHECK(rndv != NULL, "the rendezvous %llu is there", (unsigned long long)sequence))
         return 0;
     CHECK(tutti_lane_announces(s->lane, s->before, i), "it is announced");
-    if (tutti_letter_is(letter, TUTTI_LETTER_OFFERED)) {
-        data = tutti_lane_reach(s->lane, s->before, letter, 1, a->bytes, &held);
-        if (!data || !tutti_letter_win(letter, TUTTI_LETTER_CLAIMED)) {
+    if (tutti_rndv_is(rndv, TUTTI_RNDV_GET)) {
+        data = tutti_lane_reach(s->lane, s->before, rndv, 1, a->bytes, &held);
+        if (!data || !tutti_rndv_win(rndv, TUTTI_RNDV_GETTING)) {
             tutti_lane_release(s->lane, held);
             return 0;
         }
-    } else if (tutti_letter_is(letter, TUTTI_LETTER_PACKED)) {
-        data = tutti_lane_reach(s->lane, s->before, letter, 0, a->bytes, &held);
-        tutti_lane_meet(s->lane, s->before, letter);
+    } else if (tutti_rndv_is(rndv, TUTTI_RNDV_BOUNCE)) {
+        data = tutti_lane_reach(s->lane, s->before, rndv, 0, a->bytes, &held);
+        tutti_lane_meet(s->lane, s->before, rndv);
     } else {
         return 0;
     }
-    CHECK(letter->bytes == a->bytes, "%llu bytes", (unsigned long long)letter->bytes);
+    CHECK(rndv->bytes == a->bytes, "%llu bytes", (unsigned long long)rndv->bytes);
     CHECK(s->device->copy_now(s->want, data, a->bytes) == TUTTI_OK, "copy");
     fill(s->host, a->bytes, a->contents);
     CHECK(memcmp(s->want, s->host, a->bytes) == 0, "message of %llu bytes", (unsigned long long)a->bytes);
     tutti_lane_release(s->lane, held);
     atomic_store(&a->sequence, 0);
-    tutti_letter_set(letter, TUTTI_LETTER_DONE);
+    tutti_rndv_set(rndv, TUTTI_RNDV_ATS);
     return 1;
 }
 

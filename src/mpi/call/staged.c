@@ -1,8 +1,8 @@
 /* Blocking calls that are staged: plain and large counts from one text. */
 #include "core/log.h"
-#include "mpi/message/arrivals.h"
-#include "mpi/message/letters.h"
 #include "mpi/message/matched.h"
+#include "mpi/message/rndv.h"
+#include "mpi/message/rndv_recv.h"
 #include "mpi/move/moved.h"
 #include "mpi/real/errors.h"
 
@@ -26,17 +26,17 @@ static int tutti_stage_end(const char *call, MPI_Comm comm, int code, int done, 
     return done == TUTTI_OK ? code : tutti_stage_failed(call, comm, done);
 }
 
-/* The same of a receive that may be a mail. */
-static int tutti_receive_end(const char *call, int code, int done, struct tutti_span *span, struct tutti_watch *watch,
-                             int watched, MPI_Status *status)
+/* The same of a receive that may be an RTS. */
+static int tutti_receive_end(const char *call, int code, int done, struct tutti_span *span,
+                             struct tutti_recv_request *recv, int watched, MPI_Status *status)
 {
-    if (!watched || done != TUTTI_OK || code != MPI_SUCCESS || !tutti_watch_finish(watch, span, status, &code)) {
-        code = tutti_stage_end(call, watch->comm, code, done, span, status);
+    if (!watched || done != TUTTI_OK || code != MPI_SUCCESS || !tutti_recv_finish(recv, span, status, &code)) {
+        code = tutti_stage_end(call, recv->comm, code, done, span, status);
     } else {
         tutti_count(call, "accelerated", "fetched from the sender");
         tutti_span_close(span);
     }
-    tutti_watch_close(watch);
+    tutti_recv_close(recv);
     return code;
 }
 

@@ -14,7 +14,7 @@
 #include "mpi/front/front.h"
 #include "mpi/message/held.h"
 #include "mpi/message/lanes.h"
-#include "mpi/message/letters.h"
+#include "mpi/message/rndv.h"
 #include "mpi/real/errors.h"
 #include "mpi/real/handles.h"
 #include "mpi/real/hook.h"
@@ -307,7 +307,7 @@ int tutti_door_MPI_Finalize(void)
         if (!tutti_door.multiple)
             tutti_hook_close();
         tutti_requests_sweep(1);
-        tutti_letters_end();
+        tutti_rndv_end();
         tutti_nonblocking_end();
         int all = all_here();
         died = all ? 0 : dead_process();

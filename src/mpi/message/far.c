@@ -5,7 +5,7 @@
 #include "core/log.h"
 #include "mpi/request/request.h"
 
-enum { LOOK_EACH = 8, TAGS_FROM = 512, TAGS = 32000 }; /* on tutti_lane_box; the least tags are of letters */
+enum { LOOK_EACH = 8, TAGS_FROM = 512, TAGS = 32000 }; /* on tutti_lane_box; the least tags are of rendezvous */
 
 int tutti_far_on;
 atomic_int tutti_far_heard;
@@ -48,9 +48,9 @@ void tutti_far_close(int alive)
     tutti_far_on = 0;
 }
 
-int tutti_far_is_mail(const struct tutti_pipelined_mail *mail)
+int tutti_far_is_rts(const struct tutti_pipelined_rts *rts)
 {
-    if (!tutti_pipelined_knows(tutti_far, mail))
+    if (!tutti_pipelined_knows(tutti_far, rts))
         return 0;
     atomic_store(&tutti_far_heard, 1);
     return 1;

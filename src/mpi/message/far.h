@@ -1,5 +1,5 @@
 /* Messages of device memory to ranks of other nodes, by the protocol `pipelined` (p2p/pipelined.h). As inside a node
- * (lanes.h) the MPI matches a mail in place of the message; the fragments follow on tutti_lane_box. A mail is sent
+ * (lanes.h) the MPI matches an RTS in place of the message; the fragments follow on tutti_lane_box. An RTS is sent
  * synchronously, so that a send waits for its receive as one of an MPI does that is as long; what else a send waits for
  * ends without the receiver. */
 #ifndef TUTTI_MPI_FAR_H
@@ -10,12 +10,12 @@
 #include "mpi/message/lanes.h"
 #include "p2p/pipelined.h"
 
-/* Not as long as the mails of letters. */
-enum { TUTTI_FAR_MAIL_BYTES = 7 * TUTTI_MAIL_BYTES };
+/* Not as long as the RTSs of rendezvous. */
+enum { TUTTI_FAR_RTS_BYTES = 7 * TUTTI_RTS_BYTES };
 
 struct tutti_span;
-struct tutti_watch;
-struct tutti_far_mail; /* what a request of a send stands for */
+struct tutti_recv_request;
+struct tutti_far_rts; /* what a request of a send stands for */
 
 extern struct tutti_pipelined *tutti_far; /* over tutti_lane_box; NULL: tutti_far_on is 0 */
 extern struct tutti_step tutti_far_step;  /* messages of which fragments are on their way */
@@ -38,17 +38,17 @@ int tutti_far_send(const struct tutti_message *message, int *code);
 int tutti_far_isend(const struct tutti_message *message, MPI_Request *request, int *code);
 /* A persistent one; closes `span`. */
 int tutti_far_init(const struct tutti_message *message, struct tutti_span *span, MPI_Request *request, int *code);
-int tutti_far_start(struct tutti_far_mail *mail, MPI_Request *request);
+int tutti_far_start(struct tutti_far_rts *rts, MPI_Request *request);
 /* The request is gone; takes NULL. */
-void tutti_far_let_go(struct tutti_far_mail *mail);
+void tutti_far_let_go(struct tutti_far_rts *rts);
 
 /* ---- receiver ---- */
 
-/* 1 where what was received is a mail. */
-int tutti_far_is_mail(const struct tutti_pipelined_mail *mail);
+/* 1 where what was received is an RTS. */
+int tutti_far_is_rts(const struct tutti_pipelined_rts *rts);
 /* Asks for the fragments of a watch in state FAR; polling brings them on. */
-void tutti_far_begin(struct tutti_watch *watch);
-/* Of the watches in state FAR: brings them on, and to FETCHED or FAILED; with `wait` all of them. */
-void tutti_far_fetch(struct tutti_watch *const watches[], struct tutti_span *const spans[], int n, int wait);
+void tutti_far_begin(struct tutti_recv_request *recv);
+/* Of the receives in state FAR: brings them on, and to FETCHED or FAILED; with `wait` all of them. */
+void tutti_far_fetch(struct tutti_recv_request *const recvs[], struct tutti_span *const spans[], int n, int wait);
 
 #endif

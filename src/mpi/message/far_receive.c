@@ -1,30 +1,29 @@
-/* Receiving from other nodes: watches whose mail has come, and what the protocol makes of them. */
+/* Receiving from other nodes: receives whose RTS has come, and what the protocol makes of them. */
 #include <pthread.h>
 
 #include "core/log.h"
-#include "mpi/message/arrivals.h"
 #include "mpi/message/far.h"
+#include "mpi/message/rndv_recv.h"
 #include "mpi/real/errors.h"
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of the watches' `far` */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of the receives' `far` */
 
-void tutti_far_begin(struct tutti_watch *watch)
+void tutti_far_begin(struct tutti_recv_request *recv)
 {
     const struct tutti_elements elements = {
-        .plan = watch->plan, .count = watch->count, .buffer = watch->buffer, .whole = watch->whole};
-    struct tutti_incoming *in = tutti_pipelined_accept(tutti_far, &watch->far_mail, &elements, watch->capacity);
+        .plan = recv->plan, .count = recv->count, .buffer = recv->buffer, .whole = recv->whole};
+    struct tutti_incoming *in = tutti_pipelined_accept(tutti_far, &recv->far_rts, &elements, recv->capacity);
     if (!in) {
         tutti_error("no memory for a message of %llu bytes from another node: it is lost",
-                    (unsigned long long)watch->far_mail.bytes);
-        watch->state = TUTTI_WATCH_FAILED;
-        watch->code = MPI_ERR_NO_MEM;
+                    (unsigned long long)recv->far_rts.bytes);
+        recv->state = TUTTI_RECV_FAILED;
+        recv->code = MPI_ERR_NO_MEM;
         return;
     }
     pthread_mutex_lock(&lock);
-    const int first =
-        watch->state == TUTTI_WATCH_FAR && !watch->far; /* a call that looks on may come at the same time */
+    const int first = recv->state == TUTTI_RECV_FAR && !recv->far; /* a call that looks on may come at the same time */
     if (first) {
-        watch->far = in;
+        recv->far = in;
         tutti_incoming_start(in);
     }
     pthread_mutex_unlock(&lock);
@@ -32,22 +31,22 @@ void tutti_far_begin(struct tutti_watch *watch)
         tutti_incoming_free(in);
 }
 
-static void end(struct tutti_watch *watch, struct tutti_span *span)
+static void end(struct tutti_recv_request *recv, struct tutti_span *span)
 {
-    struct tutti_incoming *in = watch->far;
+    struct tutti_incoming *in = recv->far;
     int status = tutti_incoming_status(in);
     if (status == TUTTI_OK && tutti_incoming_packed(in))
-        status = tutti_watch_unpack(watch, span, tutti_incoming_packed(in));
+        status = tutti_recv_unpack(recv, span, tutti_incoming_packed(in));
     pthread_mutex_lock(&lock);
-    watch->state = status == TUTTI_OK && !tutti_incoming_truncated(in) ? TUTTI_WATCH_FETCHED : TUTTI_WATCH_FAILED;
-    watch->code = status != TUTTI_OK ? tutti_error_code(status) : MPI_ERR_TRUNCATE;
-    watch->far = NULL;
+    recv->state = status == TUTTI_OK && !tutti_incoming_truncated(in) ? TUTTI_RECV_FETCHED : TUTTI_RECV_FAILED;
+    recv->code = status != TUTTI_OK ? tutti_error_code(status) : MPI_ERR_TRUNCATE;
+    recv->far = NULL;
     pthread_mutex_unlock(&lock);
     tutti_incoming_free(in);
 }
 
 struct fetched {
-    struct tutti_watch *const *watches;
+    struct tutti_recv_request *const *recvs;
     struct tutti_span *const *spans;
     int n;
 };
@@ -58,24 +57,24 @@ static int fetched(void *with)
     const struct fetched *f = with;
     int left = 0;
     for (int i = 0; i < f->n; i++) {
-        if (f->watches[i]->state != TUTTI_WATCH_FAR)
+        if (f->recvs[i]->state != TUTTI_RECV_FAR)
             continue;
-        if (tutti_incoming_done(f->watches[i]->far))
-            end(f->watches[i], f->spans[i]);
+        if (tutti_incoming_done(f->recvs[i]->far))
+            end(f->recvs[i], f->spans[i]);
         else
             left++;
     }
     return left == 0;
 }
 
-void tutti_far_fetch(struct tutti_watch *const watches[], struct tutti_span *const spans[], int n, int wait)
+void tutti_far_fetch(struct tutti_recv_request *const recvs[], struct tutti_span *const spans[], int n, int wait)
 {
-    struct fetched f = {watches, spans, n};
+    struct fetched f = {recvs, spans, n};
     int left = 0;
     for (int i = 0; i < n; i++) {
-        if (watches[i]->state == TUTTI_WATCH_FAR && !watches[i]->far)
-            tutti_far_begin(watches[i]);
-        left += watches[i]->state == TUTTI_WATCH_FAR;
+        if (recvs[i]->state == TUTTI_RECV_FAR && !recvs[i]->far)
+            tutti_far_begin(recvs[i]);
+        left += recvs[i]->state == TUTTI_RECV_FAR;
     }
     if (left > 0 && wait) {
         tutti_progress_wait(&(const struct tutti_wait){

@@ -12,7 +12,7 @@
 #include "mpi/real/errors.h"
 #include "mpi/real/own.h"
 
-enum form { PLAIN, MAIL, FAR_MAIL }; /* what it may be; after it was read: what it is */
+enum form { PLAIN, RTS, FAR_RTS }; /* what it may be; after it was read: what it is */
 
 struct tutti_held {
     struct tutti_held *next;
@@ -23,7 +23,7 @@ struct tutti_held {
     enum { WHOLE, READING, READ } state;
     MPI_Request request; /* READING: the receive; READ: of the message to this process */
     int claimed;         /* a receive is at it, on some thread */
-    int peer, number;    /* READ, a MAIL: node rank of its sender, and its letter */
+    int peer, number;    /* READ, an RTS: node rank of its sender, and its rendezvous */
     uint64_t sequence;
     unsigned char text[]; /* not of PLAIN */
 };
@@ -135,20 +135,20 @@ void tutti_held_unclaim(struct tutti_held *held)
 static enum form form_of(MPI_Comm comm, const MPI_Status *status)
 {
     const MPI_Count bytes = tutti_received(status);
-    if (tutti_lane && bytes == TUTTI_MAIL_BYTES) {
+    if (tutti_lane && bytes == TUTTI_RTS_BYTES) {
         const int peer = tutti_lanes_peer(comm, status->MPI_SOURCE);
-        return peer >= 0 && tutti_lane_announces(tutti_lane, peer, status->MPI_TAG) ? MAIL : PLAIN;
+        return peer >= 0 && tutti_lane_announces(tutti_lane, peer, status->MPI_TAG) ? RTS : PLAIN;
     }
-    if (tutti_far_on && bytes == TUTTI_FAR_MAIL_BYTES) {
+    if (tutti_far_on && bytes == TUTTI_FAR_RTS_BYTES) {
         const int world = tutti_lanes_world(comm, status->MPI_SOURCE);
-        return world >= 0 && tutti_node_find(tutti_door.node, world) < 0 ? FAR_MAIL : PLAIN;
+        return world >= 0 && tutti_node_find(tutti_door.node, world) < 0 ? FAR_RTS : PLAIN;
     }
     return PLAIN;
 }
 
 static int text_bytes(enum form form)
 {
-    return form == MAIL ? TUTTI_MAIL_BYTES : form == FAR_MAIL ? TUTTI_FAR_MAIL_BYTES : 0;
+    return form == RTS ? TUTTI_RTS_BYTES : form == FAR_RTS ? TUTTI_FAR_RTS_BYTES : 0;
 }
 
 /* Of a message that a matched probe has found. NULL without memory. */
@@ -169,26 +169,26 @@ static struct tutti_held *new_held(MPI_Comm comm, MPI_Message message, const MPI
 /* The text is there. */
 static void interpret(struct tutti_held *held)
 {
-    struct tutti_mail_head mail;
-    struct tutti_pipelined_mail far_mail;
+    struct tutti_rts_head rts;
+    struct tutti_pipelined_rts far_rts;
     uint64_t key[2], bytes = 0;
-    if (held->form == MAIL) {
-        memcpy(&mail, held->text, sizeof mail);
+    if (held->form == RTS) {
+        memcpy(&rts, held->text, sizeof rts);
         tutti_node_key(tutti_door.node, key);
-        const int is = memcmp(mail.key, key, sizeof key) == 0;
-        held->number = is ? mail.number : TUTTI_LETTERS;
-        held->sequence = is ? mail.sequence : 0;
-        bytes = is ? mail.bytes : 0;
+        const int is = memcmp(rts.key, key, sizeof key) == 0;
+        held->number = is ? rts.number : TUTTI_RNDVS;
+        held->sequence = is ? rts.sequence : 0;
+        bytes = is ? rts.bytes : 0;
         tutti_lane_unhold(tutti_lane, held->peer, held->number, held->sequence);
     } else {
-        memcpy(&far_mail, held->text, sizeof far_mail);
-        bytes = tutti_far_is_mail(&far_mail) ? far_mail.bytes : 0;
+        memcpy(&far_rts, held->text, sizeof far_rts);
+        bytes = tutti_far_is_rts(&far_rts) ? far_rts.bytes : 0;
     }
     if (bytes > 0)
         tutti_real.MPI_Status_set_elements_x(&held->status, tutti_handles.byte, (MPI_Count)bytes);
 }
 
-/* Brings the reading of what may be a mail on, with `wait` to its end. 1: it is known what it is; 0: not yet; negative:
+/* Brings the reading of what may be an RTS on, with `wait` to its end. 1: it is known what it is; 0: not yet; negative:
  * the message is lost. */
 static int read_on(struct tutti_held *held, int wait)
 {
@@ -196,7 +196,7 @@ static int read_on(struct tutti_held *held, int wait)
     if (held->form == PLAIN || held->state == READ)
         return 1;
     if (held->state == WHOLE) {
-        if (held->form == MAIL) {
+        if (held->form == RTS) {
             held->peer = tutti_lanes_peer(held->comm, held->status.MPI_SOURCE);
             tutti_lane_hold(tutti_lane, held->peer, held->status.MPI_TAG);
         }
@@ -334,7 +334,7 @@ int tutti_held_begun(struct tutti_held *held)
         free(held);
         return 0;
     }
-    if (held->form == MAIL && held->number < TUTTI_LETTERS && tutti_lane)
+    if (held->form == RTS && held->number < TUTTI_RNDVS && tutti_lane)
         tutti_lane_received(tutti_lane, held->peer, held->number, held->sequence);
     return 1;
 }

@@ -1,5 +1,5 @@
-/* Messages that probes have taken out of the MPI. A mail is shorter than the message that it stands for, and only its
- * text says how long that is. So a probe that finds what may be a mail takes it out by a matched probe, with all that
+/* Messages that probes have taken out of the MPI. An RTS is shorter than the message that it stands for, and only its
+ * text says how long that is. So a probe that finds what may be an RTS takes it out by a matched probe, with all that
  * its sender has sent before it, reads it, and gives it back to the MPI as a message from this process to itself. Such
  * messages wait in a list, in order; receives and probes look there first. All of this stands below the calls that go
  * to the MPI (tutti_real): what calls those sees an MPI whose probes find the same messages as its receives. */
@@ -23,7 +23,7 @@ static inline int tutti_receives_look(void)
 {
     return tutti_held_on() || tutti_landing_may();
 }
-/* 1 where probes must look here: mails may come. */
+/* 1 where probes must look here: RTSs may come. */
 int tutti_held_may(void);
 
 /* What MPI_Iprobe or, with message not NULL, MPI_Improbe returns. Never waits. Not for MPI_PROC_NULL. */

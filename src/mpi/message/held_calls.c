@@ -40,7 +40,7 @@ static int begun(int code, const MPI_Request *request, struct tutti_held *held, 
         struct tutti_landing *landing = tutti_landing_may() ? tutti_landing_new(buf, count, type, comm) : NULL;        \
         if (landing) {                                                                                                 \
             buf = landing->memory;                                                                                     \
-            count = TUTTI_FAR_MAIL_BYTES;                                                                              \
+            count = TUTTI_FAR_RTS_BYTES;                                                                               \
             type = tutti_handles.byte;                                                                                 \
         }                                                                                                              \
         tutti_held_enter();                                                                                            \
@@ -61,7 +61,7 @@ static int begun(int code, const MPI_Request *request, struct tutti_held *held, 
             tutti_landing_may() ? tutti_landing_new(buf, count, type, tutti_matched_see(*message)) : NULL;             \
         if (landing) {                                                                                                 \
             buf = landing->memory;                                                                                     \
-            count = TUTTI_FAR_MAIL_BYTES;                                                                              \
+            count = TUTTI_FAR_RTS_BYTES;                                                                               \
             type = tutti_handles.byte;                                                                                 \
         }                                                                                                              \
         const int code = just_MPI_Imrecv##suffix(buf, count, type, message, request);                                  \

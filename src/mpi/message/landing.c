@@ -16,9 +16,9 @@ atomic_int tutti_landing_on;
 struct tutti_landing *tutti_landing_new(void *buffer, MPI_Count count, MPI_Datatype type, MPI_Comm comm)
 {
     int size = 0;
-    if (count <= 0 || count >= TUTTI_FAR_MAIL_BYTES || (type != tutti_handles.byte && !tutti_type_find(type)) ||
+    if (count <= 0 || count >= TUTTI_FAR_RTS_BYTES || (type != tutti_handles.byte && !tutti_type_find(type)) ||
         tutti_real.MPI_Type_size(type, &size) != MPI_SUCCESS || size <= 0 ||
-        (size_t)count * (size_t)size >= (tutti_far_hears() ? TUTTI_FAR_MAIL_BYTES : TUTTI_MAIL_BYTES))
+        (size_t)count * (size_t)size >= (tutti_far_hears() ? TUTTI_FAR_RTS_BYTES : TUTTI_RTS_BYTES))
         return NULL;
     struct tutti_landing *landing = malloc(sizeof *landing);
     if (!landing)
@@ -30,23 +30,23 @@ struct tutti_landing *tutti_landing_new(void *buffer, MPI_Count count, MPI_Datat
     return landing;
 }
 
-/* Lets the sender of a mail go: its message is too long. */
+/* Lets the sender of an RTS go: its message is too long. */
 static void drop(struct tutti_landing *landing, const MPI_Status *status)
 {
     static struct tutti_span none;
     struct tutti_span *span = &none;
-    struct tutti_watch watch = {.buffer = landing->memory,
-                                .count = TUTTI_FAR_MAIL_BYTES,
-                                .type = tutti_handles.byte,
-                                .comm = landing->comm,
-                                .size = 1,
-                                .extent = 1,
-                                .whole = 1},
-                       *one = &watch;
-    tutti_watch_arrived(&watch, &none, status);
-    watch.capacity = landing->capacity;
-    if (tutti_watch_is_open(&watch))
-        tutti_watch_fetch(&one, &span, 1, !tutti_progress_polling());
+    struct tutti_recv_request recv = {.buffer = landing->memory,
+                                      .count = TUTTI_FAR_RTS_BYTES,
+                                      .type = tutti_handles.byte,
+                                      .comm = landing->comm,
+                                      .size = 1,
+                                      .extent = 1,
+                                      .whole = 1},
+                              *one = &recv;
+    tutti_recv_arrived(&recv, &none, status);
+    recv.capacity = landing->capacity;
+    if (tutti_recv_is_open(&recv))
+        tutti_recv_fetch(&one, &span, 1, !tutti_progress_polling());
 }
 
 int tutti_landing_move(struct tutti_landing *landing, const MPI_Status *status)

@@ -6,7 +6,7 @@
 
 #include "core/settings.h"
 #include "mpi/comm/comms.h"
-#include "mpi/comm/twice.h"
+#include "mpi/comm/neighbour_order.h"
 #include "mpi/message/far.h"
 #include "mpi/message/landing.h"
 #include "p2p/rendezvous.h"

@@ -1,6 +1,6 @@
 /* Messages between ranks of a node, and from a rank to itself, that the MPI matches and does not carry (team/lane.h).
- * In place of the message the MPI takes a short one, a mail, which names a letter. Whoever receives looks at mails of
- * their length and fetches the data; statuses and probes tell the length of the message. */
+ * In place of the message the MPI takes a short one, an RTS, which names a rendezvous. Whoever receives looks at RTSs
+ * of their length and fetches the data; statuses and probes tell the length of the message. */
 #ifndef TUTTI_MPI_LANES_H
 #define TUTTI_MPI_LANES_H
 
@@ -12,11 +12,11 @@
 
 /* A multiple of the sizes of all basic types, since an MPI may not take a part of an element. Messages of programs that
  * are as long are known by the key. */
-enum { TUTTI_MAIL_BYTES = 480 };
+enum { TUTTI_RTS_BYTES = 480 };
 
-struct tutti_mail_head {
+struct tutti_rts_head {
     uint64_t key[2], sequence, bytes;
-    int32_t number, rank; /* of the letter; node rank of the sender */
+    int32_t number, rank; /* of the rendezvous; node rank of the sender */
 };
 
 /* REPLACED: as TUTTI_SEND, into a buffer that is received into: the data leave it before the call returns. */
@@ -36,11 +36,11 @@ struct tutti_message {
 extern struct tutti_lane *tutti_lane;                   /* NULL: messages are the MPI's alone */
 extern struct tutti_rendezvous *tutti_lane_sends;       /* what is sent over them; there where tutti_lane is */
 extern struct tutti_mpi_transport tutti_lane_transport; /* over tutti_lane_box */
-extern size_t tutti_lane_least;                         /* bytes of a message that a letter may stand for */
+extern size_t tutti_lane_least;                         /* bytes of a message that a rendezvous may stand for */
 extern int tutti_far_on;                                /* 1: messages to other nodes may be pipelined, see far.h */
 extern int tutti_lane_forgets;    /* 1: MPI_Request_get_status ends a persistent request, as in MPICH 5.0 */
 extern int tutti_lane_everywhere; /* 1: on all ranks of the node; the same on all of them */
-extern MPI_Comm tutti_lane_box;   /* over MPI_COMM_WORLD, for MAILED letters */
+extern MPI_Comm tutti_lane_box;   /* over MPI_COMM_WORLD, for AM rendezvous */
 
 /* Collective over MPI_COMM_WORLD, once the node is known. The close is collective too. */
 void tutti_lanes_open(void);
@@ -57,7 +57,7 @@ void tutti_lanes_poll(const void *buffer, int sending);
 /* A communicator's handle may be given to another one from now on. */
 void tutti_lanes_comm_freed(void);
 
-/* 1 where a message of so many elements may be a mail. Cheap. */
+/* 1 where a message of so many elements may be an RTS. Cheap. */
 static inline int tutti_lane_may(MPI_Count count, MPI_Datatype type)
 {
     if (likely(!tutti_lane && !tutti_far_on) || count <= 0 || tutti_inside)

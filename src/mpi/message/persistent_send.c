@@ -4,18 +4,18 @@
 
 #include "core/log.h"
 #include "mpi/bounce/stage.h"
-#include "mpi/message/letters.h"
 #include "mpi/message/requests.h"
-#include "mpi/message/sent.h"
+#include "mpi/message/rndv.h"
+#include "mpi/message/rndv_send.h"
 #include "mpi/real/errors.h"
 #include "mpi/real/own.h"
 #include "mpi/request/request.h"
 
 struct persistent_send {
     struct tutti_message message;
-    struct tutti_span span;  /* for starts without a letter */
-    struct tutti_sent *sent; /* under way */
-    int tag, own_type;       /* own_type: message.type is a duplicate, as the program may free its own before a start */
+    struct tutti_span span;          /* for starts without a rendezvous */
+    struct tutti_send_request *sent; /* under way */
+    int tag, own_type; /* own_type: message.type is a duplicate, as the program may free its own before a start */
 };
 
 static struct persistent_send *of(const struct tutti_request *entry)
@@ -49,11 +49,11 @@ static void drop_type(struct persistent_send *send)
         tutti_real.MPI_Type_free(&send->message.type);
 }
 
-/* A staged message, looked after like a letter. NULL: *code says why not. */
-static struct tutti_sent *send_staged(struct persistent_send *send, int *code)
+/* A staged message, looked after like a rendezvous. NULL: *code says why not. */
+static struct tutti_send_request *send_staged(struct persistent_send *send, int *code)
 {
     const struct tutti_message *m = &send->message;
-    struct tutti_sent *sent = calloc(1, sizeof *sent);
+    struct tutti_send_request *sent = calloc(1, sizeof *sent);
     int status = sent ? tutti_span_in(&send->span) : TUTTI_ERR_MEMORY;
     if (status != TUTTI_OK) {
         tutti_error("%s: staging device memory failed: %s", m->name, tutti_status_text(status));
@@ -61,12 +61,12 @@ static struct tutti_sent *send_staged(struct persistent_send *send, int *code)
         *code = tutti_fail_comm(m->comm, tutti_error_code(status));
         return NULL;
     }
-    *sent = (struct tutti_sent){.message = *m, .mail = tutti_handles.no_request, .tag = -1};
+    *sent = (struct tutti_send_request){.message = *m, .rts = tutti_handles.no_request, .tag = -1};
     TUTTI_INSIDE();
 #define SEND(call)                                                                                                     \
     (m->count > INT_MAX                                                                                                \
-         ? tutti_real.call##_c(send->span.host, m->count, send->span.given, m->dest, m->tag, m->comm, &sent->mail)     \
-         : tutti_real.call(send->span.host, (int)m->count, send->span.given, m->dest, m->tag, m->comm, &sent->mail))
+         ? tutti_real.call##_c(send->span.host, m->count, send->span.given, m->dest, m->tag, m->comm, &sent->rts)      \
+         : tutti_real.call(send->span.host, (int)m->count, send->span.given, m->dest, m->tag, m->comm, &sent->rts))
     *code = m->mode == TUTTI_SEND_SYNCHRONOUS ? SEND(MPI_Issend)
             : m->mode == TUTTI_SEND_READY     ? SEND(MPI_Irsend)
                                               : SEND(MPI_Isend);
@@ -87,7 +87,7 @@ static int start(struct tutti_request *entry, MPI_Request *request)
         tutti_error("%s: MPI_Start of a request that is active", send->message.name);
         return tutti_fail_comm(send->message.comm, MPI_ERR_REQUEST);
     }
-    struct tutti_sent *sent = tutti_sent_begin(&send->message, 0, &code);
+    struct tutti_send_request *sent = tutti_send_begin(&send->message, 0, &code);
     if (!sent && code == MPI_SUCCESS)
         sent = send_staged(send, &code);
     if (!sent)
@@ -99,7 +99,7 @@ static int start(struct tutti_request *entry, MPI_Request *request)
     sent->tag = send->tag; /* completes when it has left */
     sent->borrowed = 1;
     send->sent = sent;
-    tutti_sent_list(sent);
+    tutti_send_list(sent);
     return code;
 }
 
@@ -114,14 +114,14 @@ static int cancel(struct tutti_request *entry, MPI_Request *request)
 static int deliver(struct tutti_request *entry, MPI_Status *status)
 {
     (void)status;
-    return of(entry)->sent ? tutti_sent_deliver(of(entry)->sent) : MPI_SUCCESS;
+    return of(entry)->sent ? tutti_send_deliver(of(entry)->sent) : MPI_SUCCESS;
 }
 
 static void settle(struct tutti_request *entry)
 {
     struct persistent_send *send = of(entry);
     if (send->sent)
-        tutti_sent_let_go(send->sent);
+        tutti_send_let_go(send->sent);
     send->sent = NULL;
 }
 

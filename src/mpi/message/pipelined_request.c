@@ -1,10 +1,10 @@
-/* The mail of a send to another node, which the MPI sends; its chunks go by themselves. */
+/* The RTS of a send to another node, which the MPI sends; its chunks go by themselves. */
 #include "mpi/message/far.h"
 #include "mpi/message/requests.h"
 #include "mpi/request/request.h"
 
 struct pipelined {
-    struct tutti_far_mail *mail;
+    struct tutti_far_rts *rts;
 };
 
 static struct pipelined *of(const struct tutti_request *entry)
@@ -14,7 +14,7 @@ static struct pipelined *of(const struct tutti_request *entry)
 
 static int start(struct tutti_request *entry, MPI_Request *request)
 {
-    return tutti_far_start(of(entry)->mail, request);
+    return tutti_far_start(of(entry)->rts, request);
 }
 
 /* As good as gone: it completes as sent. */
@@ -27,18 +27,18 @@ static int cancel(struct tutti_request *entry, MPI_Request *request)
 
 static void close(struct tutti_request *entry)
 {
-    tutti_far_let_go(of(entry)->mail);
+    tutti_far_let_go(of(entry)->rts);
 }
 
 static const struct tutti_request_kind pipelined = {
     .name = "send to another node", .start = start, .cancel = cancel, .close = close};
 
-int tutti_pipelined_put(MPI_Request request, MPI_Comm comm, struct tutti_far_mail *mail, int persistent)
+int tutti_pipelined_put(MPI_Request request, MPI_Comm comm, struct tutti_far_rts *rts, int persistent)
 {
     struct tutti_request *entry = tutti_request_new(&pipelined, request, comm);
     if (!entry)
         return tutti_request_lost(comm);
-    of(entry)->mail = mail;
+    of(entry)->rts = rts;
     entry->persistent = persistent;
     return tutti_request_put(entry);
 }

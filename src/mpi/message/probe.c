@@ -1,4 +1,4 @@
-/* Probes: what is found may be a mail, and then the message is longer. */
+/* Probes: what is found may be an RTS, and then the message is longer. */
 #include "mpi/message/held.h"
 #include "mpi/message/lanes.h"
 #include "mpi/message/matched.h"

@@ -5,11 +5,11 @@
 
 #include "mpi/request/request.h"
 
-struct tutti_far_mail;
+struct tutti_far_rts;
 struct tutti_message;
-struct tutti_sent;
+struct tutti_send_request;
 struct tutti_span;
-struct tutti_watch;
+struct tutti_recv_request;
 
 /* staged_request.c: a message by way of host memory. Takes over `span`. */
 int tutti_staged_put(MPI_Request request, MPI_Comm comm, const struct tutti_span *span, int persistent);
@@ -17,19 +17,19 @@ int tutti_staged_put(MPI_Request request, MPI_Comm comm, const struct tutti_span
 int tutti_staged_out(struct tutti_span *span, MPI_Comm comm, const MPI_Status *status);
 int tutti_staged_in(struct tutti_span *span, MPI_Comm comm);
 
-/* receive.c: a receive that may get a mail, staged or not. Takes over `span` and `watch`. */
-int tutti_receive_put(MPI_Request request, MPI_Comm comm, const struct tutti_span *span, struct tutti_watch *watch,
-                      int persistent);
+/* recv_request.c: a receive that may get an RTS, staged or not. Takes over `span` and `recv`. */
+int tutti_receive_put(MPI_Request request, MPI_Comm comm, const struct tutti_span *span,
+                      struct tutti_recv_request *recv, int persistent);
 
-/* letter_request.c: a send by letter, of which the request is Tutti's own. Takes over `sent`. */
-int tutti_letter_put(MPI_Request request, MPI_Comm comm, struct tutti_sent *sent);
+/* send_request.c: a send by rendezvous, of which the request is Tutti's own. Takes over `sent`. */
+int tutti_rndv_put(MPI_Request request, MPI_Comm comm, struct tutti_send_request *sent);
 
-/* pipelined_request.c: the mail of a send to another node. Takes over `mail`. */
-int tutti_pipelined_put(MPI_Request request, MPI_Comm comm, struct tutti_far_mail *mail, int persistent);
+/* pipelined_request.c: the RTS of a send to another node. Takes over `rts`. */
+int tutti_pipelined_put(MPI_Request request, MPI_Comm comm, struct tutti_far_rts *rts, int persistent);
 
 /* persistent_send.c: a persistent send to a rank of the node. The request is Tutti's own, and every start sends by a
- * letter where it can, otherwise as a staged message. 1 where the message is one for a letter some day: *request and
- * *code; takes over `span`, which is to be filled at each start. 0: the MPI makes the request. */
+ * rendezvous where it can, otherwise as a staged message. 1 where the message is one for a rendezvous some day:
+ * *request and *code; takes over `span`, which is to be filled at each start. 0: the MPI makes the request. */
 int tutti_persistent_send_new(const struct tutti_message *message, struct tutti_span *span, MPI_Request *request,
                               int *code);
 

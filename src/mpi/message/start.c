@@ -1,9 +1,9 @@
 /* Starting staged nonblocking calls. */
 #include "core/log.h"
-#include "mpi/message/arrivals.h"
-#include "mpi/message/letters.h"
 #include "mpi/message/matched.h"
 #include "mpi/message/requests.h"
+#include "mpi/message/rndv.h"
+#include "mpi/message/rndv_recv.h"
 #include "mpi/real/errors.h"
 
 static int staging_failed(const char *call, MPI_Comm comm, int status)
@@ -14,29 +14,29 @@ static int staging_failed(const char *call, MPI_Comm comm, int status)
 
 /* A call that the MPI has started, or made of a persistent one, whose contents go in at each start. */
 static int begun(const char *call, MPI_Comm comm, int code, const MPI_Request *request, struct tutti_span *span,
-                 struct tutti_watch *watch, int persistent)
+                 struct tutti_recv_request *recv, int persistent)
 {
     if (span->staged)
         tutti_count(call, "staged", tutti_span_how(span));
-    if (code == MPI_SUCCESS && watch)
-        return tutti_receive_put(*request, comm, span, watch, persistent);
+    if (code == MPI_SUCCESS && recv)
+        return tutti_receive_put(*request, comm, span, recv, persistent);
     if (code == MPI_SUCCESS && span->staged)
         return tutti_staged_put(*request, comm, span, persistent);
-    tutti_watch_free(watch);
+    tutti_recv_free(recv);
     tutti_span_close(span);
     return code;
 }
 
 static int started(const char *call, MPI_Comm comm, int code, const MPI_Request *request, struct tutti_span *span,
-                   struct tutti_watch *watch)
+                   struct tutti_recv_request *recv)
 {
-    return begun(call, comm, code, request, span, watch, 0);
+    return begun(call, comm, code, request, span, recv, 0);
 }
 
 static int prepared(const char *call, MPI_Comm comm, int code, const MPI_Request *request, struct tutti_span *span,
-                    struct tutti_watch *watch)
+                    struct tutti_recv_request *recv)
 {
-    return begun(call, comm, code, request, span, watch, 1);
+    return begun(call, comm, code, request, span, recv, 1);
 }
 
 /* A persistent send that need not be the MPI's, which has made one and so found nothing wrong with it. */

@@ -7,8 +7,8 @@
 #include "core/log.h"
 #include "dtype/pack.h"
 #include "mpi/comm/comms.h"
-#include "mpi/message/arrivals.h"
-#include "mpi/message/sent.h"
+#include "mpi/message/rndv_recv.h"
+#include "mpi/message/rndv_send.h"
 #include "mpi/real/errors.h"
 
 enum { PATIENCE_NS = 1000000000 }; /* a receiver may have to map memory first */
@@ -17,8 +17,8 @@ struct exchange {
     const struct tutti_moved *call;
     struct tutti_team *team;
     struct tutti_parcels parcels;
-    struct tutti_sent **sent;  /* of parcels.in; NULL: not posted */
-    struct tutti_watch *watch; /* of parcels.out */
+    struct tutti_send_request **sent; /* of parcels.in; NULL: not posted */
+    struct tutti_recv_request *recv;  /* of parcels.out */
     struct tutti_layout *layout_of_last;
     MPI_Datatype last;
     struct tutti_seen seen; /* where the last parcel lies */
@@ -84,7 +84,7 @@ static int can(struct exchange *x)
     tutti_lanes_poll(x->call->in.buffer == MPI_IN_PLACE ? x->call->out.buffer : x->call->in.buffer, 1);
     if (!lanes_are_open(x->team) || !tutti_parcels_open(&x->parcels, x->call, x->team->rank, x->team->size))
         return 0;
-    if (x->parcels.ins > TUTTI_LETTERS / 2)
+    if (x->parcels.ins > TUTTI_RNDVS / 2)
         return 0;
     for (int i = 0; i < x->parcels.ins; i++) {
         if (!fits(x, &x->parcels.in[i]))
@@ -97,22 +97,22 @@ static int can(struct exchange *x)
     if (x->largest > 0 && tutti_rules_message((size_t)x->largest, &from) == TUTTI_PROTOCOL_staged)
         return 0;
     x->sent = calloc((size_t)x->parcels.ins + 1, sizeof *x->sent);
-    x->watch = calloc((size_t)x->parcels.outs + 1, sizeof *x->watch);
-    return x->sent && x->watch;
+    x->recv = calloc((size_t)x->parcels.outs + 1, sizeof *x->recv);
+    return x->sent && x->recv;
 }
 
 /* ---- sending ---- */
 
 static int post_all(struct exchange *x)
 {
-    uint16_t *const first = tutti_team_letters(x->team, x->team->rank);
-    struct tutti_letter *last[TUTTI_MAX_RANKS] = {NULL};
+    uint16_t *const first = tutti_team_rndvs(x->team, x->team->rank);
+    struct tutti_rndv *last[TUTTI_MAX_RANKS] = {NULL};
     const int n = x->parcels.ins;
     struct tutti_pack_job *jobs = calloc((size_t)n + 1, sizeof *jobs);
     unsigned used = 0;
     int fine = jobs != NULL;
     for (int r = 0; r < x->team->size; r++)
-        first[r] = TUTTI_LETTERS;
+        first[r] = TUTTI_RNDVS;
     for (int i = 0; i < n && fine; i++) {
         const struct tutti_parcel *parcel = &x->parcels.in[i];
         const struct tutti_message message = {.name = x->call->name,
@@ -121,17 +121,17 @@ static int post_all(struct exchange *x)
                                               .type = parcel->type,
                                               .comm = x->call->comm};
         const struct tutti_layout *layout = parcel->count > 0 ? layout_of(x, parcel->type) : NULL;
-        struct tutti_sent *sent =
-            tutti_sent_parcel(&message, tutti_team_peer(x->team, parcel->rank), layout, &x->seen, &jobs[used]);
+        struct tutti_send_request *sent =
+            tutti_send_block(&message, tutti_team_peer(x->team, parcel->rank), layout, &x->seen, &jobs[used]);
         if (!(fine = (x->sent[i] = sent) != NULL))
             break;
         used += jobs[used].bytes > 0;
-        uint16_t number = (uint16_t)tutti_lane_number(tutti_lane, sent->core.letter);
+        uint16_t number = (uint16_t)tutti_lane_number(tutti_lane, sent->core.rndv);
         if (last[parcel->rank])
             last[parcel->rank]->next = number;
         else
             first[parcel->rank] = number;
-        last[parcel->rank] = sent->core.letter;
+        last[parcel->rank] = sent->core.rndv;
         sent->core.patience = PATIENCE_NS;
     }
     if (fine && used)
@@ -140,12 +140,12 @@ static int post_all(struct exchange *x)
     return fine;
 }
 
-/* Nobody was told of the letters. */
+/* Nobody was told of the rendezvous. */
 static void withdraw_all(struct exchange *x)
 {
     for (int i = 0; i < x->parcels.ins; i++) {
         if (x->sent[i])
-            tutti_sent_withdraw(x->sent[i]);
+            tutti_send_withdraw(x->sent[i]);
         x->sent[i] = NULL;
     }
 }
@@ -155,54 +155,52 @@ static int await_all(struct exchange *x)
 {
     int code = MPI_SUCCESS;
     for (int i = 0; i < x->parcels.ins; i++) {
-        tutti_sent_await(x->sent[i]);
+        tutti_send_await(x->sent[i]);
         if (code == MPI_SUCCESS)
             code = x->sent[i]->code;
-        tutti_sent_let_go(x->sent[i]);
+        tutti_send_let_go(x->sent[i]);
     }
     return code;
 }
 
 /* ---- receiving ---- */
 
-/* The next letter of a rank for this one; NULL: there is none, which is an error of the program. */
-static struct tutti_letter *next_letter(struct exchange *x, int rank, uint32_t *next)
+/* The next rendezvous of a rank for this one; NULL: there is none, which is an error of the program. */
+static struct tutti_rndv *next_rndv(struct exchange *x, int rank, uint32_t *next)
 {
-    struct tutti_letter *letter =
-        *next < TUTTI_LETTERS ? tutti_lane_at(tutti_lane, tutti_team_peer(x->team, rank), (int)*next) : NULL;
-    *next = letter ? letter->next : TUTTI_LETTERS;
-    return letter;
+    struct tutti_rndv *rndv =
+        *next < TUTTI_RNDVS ? tutti_lane_at(tutti_lane, tutti_team_peer(x->team, rank), (int)*next) : NULL;
+    *next = rndv ? rndv->next : TUTTI_RNDVS;
+    return rndv;
 }
 
-static void expect(struct exchange *x, const struct tutti_parcel *parcel, struct tutti_letter *letter, uint32_t number,
-                   struct tutti_watch *watch)
+static void expect(struct exchange *x, const struct tutti_parcel *parcel, struct tutti_rndv *rndv, uint32_t number,
+                   struct tutti_recv_request *recv)
 {
     const struct tutti_layout *layout = parcel->count > 0 ? layout_of(x, parcel->type) : NULL;
-    *watch =
-        (struct tutti_watch){.buffer = parcel->at, .count = parcel->count, .type = parcel->type, .comm = x->call->comm};
+    *recv = (struct tutti_recv_request){
+        .buffer = parcel->at, .count = parcel->count, .type = parcel->type, .comm = x->call->comm};
     if (layout) {
-        watch->size = layout->size;
-        watch->extent = layout->extent;
-        watch->whole = layout->in_order && (layout->solid || parcel->count == 1);
-        watch->plan = tutti_plan_hold(layout->plan);
-        watch->capacity = (uint64_t)parcel->count * layout->plan->size;
-        watch->placed = 1; /* can() has looked */
-        watch->places = (struct tutti_places){.device = 1, .gpu = tutti_lane_gpu(tutti_lane)};
+        recv->size = layout->size;
+        recv->extent = layout->extent;
+        recv->whole = layout->in_order && (layout->solid || parcel->count == 1);
+        recv->plan = tutti_plan_hold(layout->plan);
+        recv->capacity = (uint64_t)parcel->count * layout->plan->size;
+        recv->placed = 1; /* can() has looked */
+        recv->places = (struct tutti_places){.device = 1, .gpu = tutti_lane_gpu(tutti_lane)};
     }
-    if (!letter) {
-        watch->state = TUTTI_WATCH_FAILED;
-        watch->code = tutti_error_code(TUTTI_ERR_MISMATCH);
-    } else if (letter->bytes == 0) {
-        watch->state = TUTTI_WATCH_FETCHED;
-        tutti_letter_set(letter, TUTTI_LETTER_DONE);
+    if (!rndv) {
+        recv->state = TUTTI_RECV_FAILED;
+        recv->code = tutti_error_code(TUTTI_ERR_MISMATCH);
+    } else if (rndv->bytes == 0) {
+        recv->state = TUTTI_RECV_FETCHED;
+        tutti_rndv_set(rndv, TUTTI_RNDV_ATS);
     } else {
         const int peer = tutti_team_peer(x->team, parcel->rank);
-        watch->state = TUTTI_WATCH_LETTER;
-        watch->mail = (struct tutti_mail_head){.sequence = atomic_load(&letter->sequence),
-                                               .bytes = letter->bytes,
-                                               .number = (int32_t)number,
-                                               .rank = peer};
-        tutti_lane_meet(tutti_lane, peer, letter);
+        recv->state = TUTTI_RECV_RNDV;
+        recv->rts = (struct tutti_rts_head){
+            .sequence = atomic_load(&rndv->sequence), .bytes = rndv->bytes, .number = (int32_t)number, .rank = peer};
+        tutti_lane_meet(tutti_lane, peer, rndv);
     }
 }
 
@@ -211,32 +209,32 @@ static int fetch_all(struct exchange *x)
     static struct tutti_span as_it_is;
     const int n = x->parcels.outs;
     uint32_t next[TUTTI_MAX_RANKS];
-    struct tutti_watch **watches = malloc(((size_t)n + 1) * sizeof *watches);
+    struct tutti_recv_request **recvs = malloc(((size_t)n + 1) * sizeof *recvs);
     struct tutti_span **spans = malloc(((size_t)n + 1) * sizeof *spans);
-    int code = watches && spans ? MPI_SUCCESS : tutti_error_code(TUTTI_ERR_MEMORY);
+    int code = recvs && spans ? MPI_SUCCESS : tutti_error_code(TUTTI_ERR_MEMORY);
     for (int r = 0; r < x->team->size; r++)
-        next[r] = tutti_team_letters(x->team, r)[x->team->rank];
+        next[r] = tutti_team_rndvs(x->team, r)[x->team->rank];
     for (int i = 0; i < n; i++) {
         const struct tutti_parcel *parcel = &x->parcels.out[i];
         uint32_t number = next[parcel->rank];
-        expect(x, parcel, next_letter(x, parcel->rank, &next[parcel->rank]), number, &x->watch[i]);
+        expect(x, parcel, next_rndv(x, parcel->rank, &next[parcel->rank]), number, &x->recv[i]);
         if (code == MPI_SUCCESS) {
-            watches[i] = &x->watch[i];
+            recvs[i] = &x->recv[i];
             spans[i] = &as_it_is;
         }
     }
     if (code == MPI_SUCCESS)
-        tutti_watch_fetch(watches, spans, n, 1);
+        tutti_recv_fetch(recvs, spans, n, 1);
     for (int i = 0; i < n; i++) {
-        if (code == MPI_SUCCESS && x->watch[i].state == TUTTI_WATCH_FAILED) {
-            code = x->watch[i].code;
+        if (code == MPI_SUCCESS && x->recv[i].state == TUTTI_RECV_FAILED) {
+            code = x->recv[i].code;
             tutti_error("%s: what comes from rank %d is not what was asked for: %llu bytes for a buffer of %llu",
-                        x->call->name, x->parcels.out[i].rank, (unsigned long long)x->watch[i].mail.bytes,
-                        (unsigned long long)x->watch[i].capacity);
+                        x->call->name, x->parcels.out[i].rank, (unsigned long long)x->recv[i].rts.bytes,
+                        (unsigned long long)x->recv[i].capacity);
         }
-        tutti_watch_close(&x->watch[i]);
+        tutti_recv_close(&x->recv[i]);
     }
-    free(watches);
+    free(recvs);
     free(spans);
     return code;
 }
@@ -262,7 +260,7 @@ void tutti_moved_pass_new(enum tutti_collective collective, int root, MPI_Comm c
         tutti_team_announce(team, collective, 0, 0, 0, (uint64_t)(unsigned)root);
 }
 
-/* *taken: all ranks can, and have shown their letters. */
+/* *taken: all ranks can, and have shown their rendezvous. */
 static int agree(struct exchange *x, int able, int *taken)
 {
     const struct tutti_arrival *all[TUTTI_MAX_RANKS];
@@ -299,7 +297,7 @@ static int run(struct exchange *x, int *taken, int *code)
     if (status != TUTTI_OK || !*taken)
         return status;
     for (int i = 0; i < x->parcels.ins; i++)
-        tutti_sent_list(x->sent[i]);
+        tutti_send_list(x->sent[i]);
     int received = fetch_all(x), left = await_all(x);
     *code = received != MPI_SUCCESS ? received : left;
     return TUTTI_OK;
@@ -315,7 +313,7 @@ int tutti_moved_run(const struct tutti_moved *call, int *code)
     int status = run(&x, &taken, code);
     tutti_parcels_close(&x.parcels);
     free(x.sent);
-    free(x.watch);
+    free(x.recv);
     if (status != TUTTI_OK)
         *code = tutti_error_code(status);
     if (*code != MPI_SUCCESS) {

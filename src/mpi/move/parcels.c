@@ -1,6 +1,6 @@
 #include "mpi/move/parcels.h"
 
-#include "mpi/comm/twice.h"
+#include "mpi/comm/neighbour_order.h"
 
 #include <stdlib.h>
 

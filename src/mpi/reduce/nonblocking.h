@@ -80,8 +80,8 @@ int tutti_nonblocking_real(const struct tutti_asked *asked, const void *sendbuf,
 /* open_request.c: puts the request of an entry under watch. A status. */
 int tutti_open_put(MPI_Request request, struct tutti_open *open, int persistent);
 
-/* lent.c: the type and the operator of a call stay until the end of it, also where the program frees them. 0 without
- * memory. */
+/* held_handles.c: the type and the operator of a call stay until the end of it, also where the program frees them. 0
+ * without memory. */
 int tutti_lend(const struct tutti_asked *asked);
 void tutti_lend_end(const struct tutti_asked *asked);
 

@@ -1,6 +1,6 @@
 #include "mpi/request/batch.h"
 
-void tutti_batch_add(struct tutti_batch *batch, struct tutti_request *entry, struct tutti_watch *watch,
+void tutti_batch_add(struct tutti_batch *batch, struct tutti_request *entry, struct tutti_recv_request *recv,
                      struct tutti_span *span)
 {
     entry->coming = 1;
@@ -8,7 +8,7 @@ void tutti_batch_add(struct tutti_batch *batch, struct tutti_request *entry, str
         tutti_batch_run(batch);
     if (tutti_batch_full(batch)) /* the next time */
         return;
-    batch->watch[batch->n] = watch;
+    batch->recv[batch->n] = recv;
     batch->span[batch->n] = span;
     batch->entry[batch->n++] = entry;
 }

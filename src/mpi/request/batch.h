@@ -7,11 +7,11 @@
 enum { TUTTI_BATCH_MOST = 64 };
 
 struct tutti_span;
-struct tutti_watch;
+struct tutti_recv_request;
 struct tutti_batch {
     int wait; /* until all of them are here; otherwise what can be fetched now is */
     int n;
-    struct tutti_watch *watch[TUTTI_BATCH_MOST];
+    struct tutti_recv_request *recv[TUTTI_BATCH_MOST];
     struct tutti_span *span[TUTTI_BATCH_MOST];
     struct tutti_request *entry[TUTTI_BATCH_MOST];
 };
@@ -21,8 +21,8 @@ static inline int tutti_batch_full(const struct tutti_batch *batch)
 {
     return batch->n == TUTTI_BATCH_MOST;
 }
-/* The watch is open, of this entry, which is coming until it has been fetched. */
-void tutti_batch_add(struct tutti_batch *batch, struct tutti_request *entry, struct tutti_watch *watch,
+/* The receive is open, of this entry, which is coming until it has been fetched. */
+void tutti_batch_add(struct tutti_batch *batch, struct tutti_request *entry, struct tutti_recv_request *recv,
                      struct tutti_span *span);
 void tutti_batch_run(struct tutti_batch *batch);
 

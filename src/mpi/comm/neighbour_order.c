@@ -1,7 +1,7 @@
 /* MPIs differ in what meets what where two neighbours are one rank (a grid two ranks wide, a graph with an edge that
  * comes twice): the first block that is sent may be received as the first of that rank's or as the last. So this MPI is
  * asked, by messages of this process to itself. */
-#include "mpi/comm/twice.h"
+#include "mpi/comm/neighbour_order.h"
 
 enum { GRAPH, GRID, KINDS, CALLS = 3, ALLTOALL = TUTTI_COLLECTIVE_NEIGHBOR_ALLTOALL };
 

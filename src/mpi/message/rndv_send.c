@@ -1,4 +1,4 @@
-/* Making letters, and the calls that send by them. */
+/* Making rendezvous, and the calls that send by them. */
 #include <limits.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 #include "dtype/wire.h"
 #include "mpi/message/attached.h"
 #include "mpi/message/requests.h"
-#include "mpi/message/sent.h"
+#include "mpi/message/rndv_send.h"
 #include "mpi/real/errors.h"
 #include "mpi/real/own.h"
 
@@ -29,7 +29,7 @@ int tutti_seen_holds(struct tutti_seen *seen, const char *first, const char *end
            (gpu < 0 || seen->memory.gpu < 0 || seen->memory.gpu == gpu);
 }
 
-int tutti_sent_place(const struct tutti_sent *sent, struct tutti_seen *seen, const char **lowest)
+int tutti_send_place(const struct tutti_send_request *sent, struct tutti_seen *seen, const char **lowest)
 {
     const struct tutti_plan *plan = sent->core.elements.plan;
     const MPI_Count reach = (sent->message.count - 1) * plan->extent;
@@ -39,77 +39,77 @@ int tutti_sent_place(const struct tutti_sent *sent, struct tutti_seen *seen, con
     return tutti_seen_holds(seen, first, end);
 }
 
-int tutti_sent_describe(struct tutti_sent *sent, const struct tutti_layout *layout, const char *lowest)
+int tutti_send_describe(struct tutti_send_request *sent, const struct tutti_layout *layout, const char *lowest)
 {
-    struct tutti_letter *letter = sent->core.letter;
-    letter->count = (uint64_t)sent->message.count;
-    letter->lowest = lowest - (const char *)sent->message.buffer;
-    letter->layout_bytes = 0;
+    struct tutti_rndv *rndv = sent->core.rndv;
+    rndv->count = (uint64_t)sent->message.count;
+    rndv->lowest = lowest - (const char *)sent->message.buffer;
+    rndv->layout_bytes = 0;
     if (layout->in_order && (layout->solid || sent->message.count == 1))
         return 1;
-    letter->layout_bytes = (uint32_t)tutti_plan_write(sent->core.elements.plan, letter->layout, sizeof letter->layout);
-    return letter->layout_bytes > 0;
+    rndv->layout_bytes = (uint32_t)tutti_plan_write(sent->core.elements.plan, rndv->layout, sizeof rndv->layout);
+    return rndv->layout_bytes > 0;
 }
 
 /* 1 where the data must not wait for the receiver in the program's buffer, or would in vain: it is this thread. */
-static int at_once(const struct tutti_sent *sent, int blocking)
+static int at_once(const struct tutti_send_request *sent, int blocking)
 {
     const enum tutti_send_mode mode = sent->message.mode;
     return mode == TUTTI_SEND_BUFFERED || mode == TUTTI_SEND_REPLACED ||
-           (blocking && !tutti_door.multiple && (int)sent->core.letter->to == tutti_node_rank(tutti_door.node));
+           (blocking && !tutti_door.multiple && (int)sent->core.rndv->to == tutti_node_rank(tutti_door.node));
 }
 
-/* Fills the letter and shows it. 0: there is no way. */
-static int post(struct tutti_sent *sent, const struct tutti_layout *layout, const char *lowest, int blocking)
+/* Fills the rendezvous and shows it. 0: there is no way. */
+static int post(struct tutti_send_request *sent, const struct tutti_layout *layout, const char *lowest, int blocking)
 {
-    struct tutti_letter *letter = sent->core.letter;
-    letter->tag = sent->message.tag;
-    letter->bytes = sent->core.bytes;
+    struct tutti_rndv *rndv = sent->core.rndv;
+    rndv->tag = sent->message.tag;
+    rndv->bytes = sent->core.bytes;
     int from = 0;
     enum tutti_protocol way = tutti_rules_message(sent->core.bytes, &from);
-    letter->share.shared = 0;
+    rndv->share.shared = 0;
     if (way == TUTTI_PROTOCOL_direct && at_once(sent, blocking)) {
         way = TUTTI_PROTOCOL_packed;
-    } else if (way == TUTTI_PROTOCOL_direct && tutti_sent_describe(sent, layout, lowest)) {
-        if (tutti_lane_share(tutti_lane, letter, lowest, NULL)) {
-            tutti_letter_set(letter, TUTTI_LETTER_OFFERED);
+    } else if (way == TUTTI_PROTOCOL_direct && tutti_send_describe(sent, layout, lowest)) {
+        if (tutti_lane_share(tutti_lane, rndv, lowest, NULL)) {
+            tutti_rndv_set(rndv, TUTTI_RNDV_GET);
             return 1;
         }
-        if (letter->share.shared) /* the receiver learns of the allocation by a letter that is packed */
+        if (rndv->share.shared) /* the receiver learns of the allocation by a rendezvous that is packed */
             way = TUTTI_PROTOCOL_packed;
     }
     while (way == TUTTI_PROTOCOL_direct)
         way = tutti_rules_message(sent->core.bytes, &from);
     if (way != TUTTI_PROTOCOL_packed)
         return 0;
-    void *scratch = tutti_lane_scratch(tutti_lane, letter, sent->core.bytes);
+    void *scratch = tutti_lane_scratch(tutti_lane, rndv, sent->core.bytes);
     if (!scratch)
         return 0;
     const struct tutti_pack_job job = tutti_rendezvous_packing(&sent->core, scratch);
     if (tutti_pack_now(tutti_lane_gpu(tutti_lane), &job, 1) != TUTTI_OK)
         return 0;
-    tutti_letter_set(letter, TUTTI_LETTER_PACKED);
+    tutti_rndv_set(rndv, TUTTI_RNDV_BOUNCE);
     return 1;
 }
 
-static struct tutti_sent *give_up(struct tutti_sent *sent)
+static struct tutti_send_request *give_up(struct tutti_send_request *sent)
 {
-    if (sent->core.letter)
-        tutti_lane_withdraw(tutti_lane, sent->core.letter);
-    tutti_sent_destroy(sent);
+    if (sent->core.rndv)
+        tutti_lane_withdraw(tutti_lane, sent->core.rndv);
+    tutti_send_destroy(sent);
     return NULL;
 }
 
-int tutti_mail_fits(const struct tutti_message *message, const struct tutti_layout *layout)
+int tutti_rts_fits(const struct tutti_message *message, const struct tutti_layout *layout)
 {
     if (message->type == tutti_handles.packed) /* the receiver's type may be anything */
         return 0;
-    return (layout->basic > 0 && layout->basic != UINT_MAX && TUTTI_MAIL_BYTES % layout->basic == 0) ||
-           TUTTI_MAIL_BYTES % layout->size == 0;
+    return (layout->basic > 0 && layout->basic != UINT_MAX && TUTTI_RTS_BYTES % layout->basic == 0) ||
+           TUTTI_RTS_BYTES % layout->size == 0;
 }
 
 /* NULL: the message is left to the MPI. Blocking calls have no request, nor have persistent sends one of their own. */
-static struct tutti_sent *new_sent(const struct tutti_message *message, int with_request, int blocking)
+static struct tutti_send_request *new_send(const struct tutti_message *message, int with_request, int blocking)
 {
     int peer = tutti_lane && !tutti_inside ? tutti_lanes_peer(message->comm, message->dest) : -1;
     if (peer < 0 || message->count <= 0 || message->type == tutti_handles.no_type)
@@ -122,27 +122,27 @@ static struct tutti_sent *new_sent(const struct tutti_message *message, int with
         bytes < tutti_lane_least || tutti_rules_message(bytes, &from) == TUTTI_PROTOCOL_staged)
         return NULL;
     tutti_lanes_poll(message->buffer, 1);
-    if (!tutti_lane_is_open(tutti_lane, peer) || !tutti_mail_fits(message, layout))
+    if (!tutti_lane_is_open(tutti_lane, peer) || !tutti_rts_fits(message, layout))
         return NULL;
-    struct tutti_sent *sent = calloc(1, sizeof *sent);
+    struct tutti_send_request *sent = calloc(1, sizeof *sent);
     const char *lowest;
     if (!sent)
         return NULL;
-    *sent = (struct tutti_sent){.message = *message,
-                                .core = {.elements = tutti_sent_elements(message, layout), .bytes = bytes},
-                                .mail = tutti_handles.no_request,
-                                .tag = -1};
+    *sent = (struct tutti_send_request){.message = *message,
+                                        .core = {.elements = tutti_send_elements(message, layout), .bytes = bytes},
+                                        .rts = tutti_handles.no_request,
+                                        .tag = -1};
     struct tutti_seen seen = {.memory = {.kind = TUTTI_MEMORY_HOST}};
-    if (!tutti_sent_place(sent, &seen, &lowest) || !(sent->core.letter = tutti_lane_letter(tutti_lane, peer)))
+    if (!tutti_send_place(sent, &seen, &lowest) || !(sent->core.rndv = tutti_lane_rndv(tutti_lane, peer)))
         return give_up(sent);
     if (with_request && tutti_own_request(0, &sent->request, &sent->tag) != 0) {
         sent->tag = -1;
         return give_up(sent);
     }
-    struct tutti_mail_head head = {.sequence = atomic_load(&sent->core.letter->sequence),
-                                   .bytes = bytes,
-                                   .number = tutti_lane_number(tutti_lane, sent->core.letter),
-                                   .rank = tutti_node_rank(tutti_door.node)};
+    struct tutti_rts_head head = {.sequence = atomic_load(&sent->core.rndv->sequence),
+                                  .bytes = bytes,
+                                  .number = tutti_lane_number(tutti_lane, sent->core.rndv),
+                                  .rank = tutti_node_rank(tutti_door.node)};
     tutti_node_key(tutti_door.node, head.key);
     memcpy(sent->text, &head, sizeof head);
     sent->core.since = tutti_now_ns();
@@ -155,8 +155,8 @@ static struct tutti_sent *new_sent(const struct tutti_message *message, int with
     return give_up(sent);
 }
 
-/* Sends the mail. On failure nothing is left of the letter. */
-static int mail(struct tutti_sent *sent)
+/* Sends the RTS. On failure nothing is left of the rendezvous. */
+static int rts(struct tutti_send_request *sent)
 {
     const struct tutti_message *m = &sent->message;
     TUTTI_INSIDE();
@@ -166,66 +166,66 @@ static int mail(struct tutti_sent *sent)
                                           [TUTTI_SEND_BUFFERED] = tutti_real.MPI_Ibsend,
                                           [TUTTI_SEND_READY] = tutti_real.MPI_Irsend,
                                           [TUTTI_SEND_REPLACED] = tutti_real.MPI_Isend};
-    int code = send[m->mode](sent->text, TUTTI_MAIL_BYTES, tutti_handles.byte, m->dest, m->tag, m->comm, &sent->mail);
+    int code = send[m->mode](sent->text, TUTTI_RTS_BYTES, tutti_handles.byte, m->dest, m->tag, m->comm, &sent->rts);
     if (code != MPI_SUCCESS)
         return code;
-    const int packed = tutti_letter_is(sent->core.letter, TUTTI_LETTER_PACKED);
+    const int packed = tutti_rndv_is(sent->core.rndv, TUTTI_RNDV_BOUNCE);
     const struct tutti_protocol_row *row = &tutti_protocols[packed ? TUTTI_PROTOCOL_packed : TUTTI_PROTOCOL_direct];
     tutti_count(m->name, row->outcome, row->reason);
     return MPI_SUCCESS;
 }
 
-struct tutti_sent *tutti_sent_begin(const struct tutti_message *message, int blocking, int *code)
+struct tutti_send_request *tutti_send_begin(const struct tutti_message *message, int blocking, int *code)
 {
-    struct tutti_sent *sent = new_sent(message, 0, blocking);
+    struct tutti_send_request *sent = new_send(message, 0, blocking);
     if (!sent)
         return NULL;
-    *code = mail(sent);
+    *code = rts(sent);
     return *code == MPI_SUCCESS ? sent : give_up(sent);
 }
 
 /* ---- calls ---- */
 
-int tutti_letter_send(const struct tutti_message *message, int *code)
+int tutti_rndv_send(const struct tutti_message *message, int *code)
 {
     *code = MPI_SUCCESS;
-    struct tutti_sent *sent = tutti_sent_begin(message, 1, code);
+    struct tutti_send_request *sent = tutti_send_begin(message, 1, code);
     if (!sent)
         return *code != MPI_SUCCESS;
-    tutti_sent_list(sent);
-    tutti_sent_await(sent);
+    tutti_send_list(sent);
+    tutti_send_await(sent);
     *code = sent->code == MPI_SUCCESS ? MPI_SUCCESS : tutti_fail_comm(message->comm, sent->code);
-    tutti_sent_let_go(sent);
+    tutti_send_let_go(sent);
     return 1;
 }
 
-int tutti_letter_isend(const struct tutti_message *message, MPI_Request *request, int *code)
+int tutti_rndv_isend(const struct tutti_message *message, MPI_Request *request, int *code)
 {
-    struct tutti_sent *sent = new_sent(message, 1, 0);
+    struct tutti_send_request *sent = new_send(message, 1, 0);
     if (!sent)
         return 0;
-    *code = mail(sent);
+    *code = rts(sent);
     if (*code != MPI_SUCCESS) {
         tutti_own_complete(sent->tag);
         tutti_real.MPI_Wait(&sent->request, MPI_STATUS_IGNORE);
         give_up(sent);
         return 1;
     }
-    tutti_sent_list(sent);
+    tutti_send_list(sent);
     *request = sent->request;
-    *code = tutti_letter_put(*request, message->comm, sent);
+    *code = tutti_rndv_put(*request, message->comm, sent);
     return 1;
 }
 
-int tutti_sent_deliver(const struct tutti_sent *sent)
+int tutti_send_deliver(const struct tutti_send_request *sent)
 {
     return sent->code == MPI_SUCCESS ? MPI_SUCCESS : tutti_fail_comm(sent->message.comm, sent->code);
 }
 
-int tutti_sent_free(struct tutti_sent *sent, MPI_Request *request)
+int tutti_send_free(struct tutti_send_request *sent, MPI_Request *request)
 {
     *request = tutti_handles.no_request;
     sent->given_up = 1;
-    tutti_sent_let_go(sent);
+    tutti_send_let_go(sent);
     return MPI_SUCCESS;
 }

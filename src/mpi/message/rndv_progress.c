@@ -1,4 +1,4 @@
-/* Bringing sends by letters on. */
+/* Bringing sends by rendezvous on. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 #include "core/settings.h"
 #include "mpi/bounce/stage.h"
 #include "mpi/comm/comms.h"
-#include "mpi/message/sent.h"
+#include "mpi/message/rndv_send.h"
 #include "mpi/real/errors.h"
 #include "mpi/real/own.h"
 
@@ -17,9 +17,9 @@ enum { ENDING_NS = 1000000000 };
 static void bring_on(void);
 static struct tutti_step sends = {.name = "sends to ranks of the node", .poll = bring_on};
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct tutti_sent *all; /* with a mail or data on the way, or not left */
+static struct tutti_send_request *all; /* with an RTS or data on the way, or not left */
 
-void tutti_sent_destroy(struct tutti_sent *sent)
+void tutti_send_destroy(struct tutti_send_request *sent)
 {
     if (sent->given_up)
         tutti_own_end(0, &sent->request);
@@ -30,12 +30,12 @@ void tutti_sent_destroy(struct tutti_sent *sent)
     free(sent);
 }
 
-void tutti_sent_list(struct tutti_sent *sent)
+void tutti_send_list(struct tutti_send_request *sent)
 {
     pthread_mutex_lock(&lock);
     sent->next = all;
     all = sent;
-    if (sent->core.letter)
+    if (sent->core.rndv)
         tutti_rendezvous_list(tutti_lane_sends, &sent->core);
     pthread_mutex_unlock(&lock);
     tutti_progress_add(&sends);
@@ -43,7 +43,7 @@ void tutti_sent_list(struct tutti_sent *sent)
 }
 
 /* The data are out of the program's buffer. */
-static int has_left(struct tutti_sent *sent)
+static int has_left(struct tutti_send_request *sent)
 {
     int status = TUTTI_OK;
     const int left = tutti_rendezvous_left(tutti_lane_sends, &sent->core, &status);
@@ -53,7 +53,7 @@ static int has_left(struct tutti_sent *sent)
 }
 
 /* 1 where a synchronous message will not be received any more. */
-static int in_vain(struct tutti_sent *sent)
+static int in_vain(struct tutti_send_request *sent)
 {
     const int status = tutti_rendezvous_alive(tutti_lane_sends, &sent->core);
     if (status != TUTTI_OK)
@@ -61,10 +61,10 @@ static int in_vain(struct tutti_sent *sent)
     return status != TUTTI_OK;
 }
 
-/* A probe of the receiver has taken the mail out, which is not to receive it. */
-static int is_held(const struct tutti_sent *sent)
+/* A probe of the receiver has taken the RTS out, which is not to receive it. */
+static int is_held(const struct tutti_send_request *sent)
 {
-    return sent->core.letter && atomic_load_explicit(&sent->core.letter->held, memory_order_acquire) != TUTTI_HELD_NOT;
+    return sent->core.rndv && atomic_load_explicit(&sent->core.rndv->held, memory_order_acquire) != TUTTI_HELD_NOT;
 }
 
 static int complete(MPI_Request *request)
@@ -75,29 +75,29 @@ static int complete(MPI_Request *request)
     return flag;
 }
 
-/* 1 where the entry leaves the list. The mail may go later than the data: of one to itself, MPICH says that it has gone
+/* 1 where the entry leaves the list. The RTS may go later than the data: of one to itself, MPICH says that it has gone
  * when it is received. */
-static int step(struct tutti_sent *sent)
+static int step(struct tutti_send_request *sent)
 {
-    const int mailed = complete(&sent->mail), carried = tutti_rendezvous_carried(tutti_lane_sends, &sent->core);
+    const int gone = complete(&sent->rts), carried = tutti_rendezvous_carried(tutti_lane_sends, &sent->core);
     const int synchronous = sent->message.mode == TUTTI_SEND_SYNCHRONOUS;
-    int waits = mailed ? synchronous && is_held(sent) : !sent->core.elements.plan || synchronous;
-    if (sent->state == TUTTI_SENT_ON_ITS_WAY && (!waits || in_vain(sent)) && has_left(sent)) {
-        sent->state = TUTTI_SENT_LEFT;
+    int waits = gone ? synchronous && is_held(sent) : !sent->core.elements.plan || synchronous;
+    if (sent->state == TUTTI_SEND_ON_ITS_WAY && (!waits || in_vain(sent)) && has_left(sent)) {
+        sent->state = TUTTI_SEND_LEFT;
         if (sent->tag >= 0)
             tutti_own_complete(sent->tag); /* before nothing is open: see own.h */
         tutti_step_close(&sends);
     }
-    return sent->state == TUTTI_SENT_LEFT && mailed && carried;
+    return sent->state == TUTTI_SEND_LEFT && gone && carried;
 }
 
 /* The lock is held. */
 static void poll_locked(void)
 {
-    struct tutti_sent **at = &all;
+    struct tutti_send_request **at = &all;
     tutti_rendezvous_urge(tutti_lane_sends);
     while (*at) {
-        struct tutti_sent *sent = *at;
+        struct tutti_send_request *sent = *at;
         if (!step(sent)) {
             at = &sent->next;
             continue;
@@ -105,9 +105,9 @@ static void poll_locked(void)
         *at = sent->next;
         sent->next = NULL;
         if (sent->freed)
-            tutti_sent_destroy(sent);
+            tutti_send_destroy(sent);
         else
-            sent->state = TUTTI_SENT_OUT;
+            sent->state = TUTTI_SEND_OUT;
     }
 }
 
@@ -122,30 +122,30 @@ static void bring_on(void)
     tutti_lane_poll(tutti_lane, 0);
 }
 
-int tutti_sent_has_left(struct tutti_sent *sent)
+int tutti_send_has_left(struct tutti_send_request *sent)
 {
     pthread_mutex_lock(&lock);
-    int left = sent->state != TUTTI_SENT_ON_ITS_WAY;
+    int left = sent->state != TUTTI_SEND_ON_ITS_WAY;
     pthread_mutex_unlock(&lock);
     return left;
 }
 
-void tutti_sent_let_go(struct tutti_sent *sent)
+void tutti_send_let_go(struct tutti_send_request *sent)
 {
     pthread_mutex_lock(&lock);
-    int out = sent->state == TUTTI_SENT_OUT;
+    int out = sent->state == TUTTI_SEND_OUT;
     sent->freed = 1;
     pthread_mutex_unlock(&lock);
     if (out)
-        tutti_sent_destroy(sent);
+        tutti_send_destroy(sent);
 }
 
 static int has_left_now(void *with)
 {
-    return tutti_sent_has_left(with);
+    return tutti_send_has_left(with);
 }
 
-void tutti_sent_await(struct tutti_sent *sent)
+void tutti_send_await(struct tutti_send_request *sent)
 {
     tutti_progress_wait(&(const struct tutti_wait){.done = has_left_now, .with = sent});
 }
@@ -160,7 +160,7 @@ struct ending {
 static int ended(void *with)
 {
     struct ending *ending = with;
-    bring_on(); /* also what has left, whose mails are on their way */
+    bring_on(); /* also what has left, whose RTSs are on their way */
     if (ending->since == 0 && complete(&ending->here))
         ending->since = tutti_now_ns();
     const int left = (tutti_lane && all) || tutti_step_busy(&tutti_far_step);
@@ -168,7 +168,7 @@ static int ended(void *with)
     return ending->since != 0 && (!left || ending->dropped);
 }
 
-void tutti_letters_end(void)
+void tutti_rndv_end(void)
 {
     struct ending ending = {.here = tutti_handles.no_request};
     if (tutti_real.MPI_Ibarrier(tutti_handles.world, &ending.here) != MPI_SUCCESS)

@@ -1,11 +1,11 @@
-/* A receive that may get a mail in place of the message, into the program's memory or into a span. */
-#include "mpi/message/arrivals.h"
+/* A receive that may get an RTS in place of the message, into the program's memory or into a span. */
 #include "mpi/message/requests.h"
+#include "mpi/message/rndv_recv.h"
 #include "mpi/request/batch.h"
 #include "mpi/request/request.h"
 
 struct receive {
-    struct tutti_watch *watch;
+    struct tutti_recv_request *recv;
     struct tutti_span span;
 };
 
@@ -19,11 +19,11 @@ static int prepare(struct tutti_request *entry)
     struct receive *receive = of(entry);
     int code = tutti_staged_in(&receive->span, entry->comm);
     if (code == MPI_SUCCESS)
-        tutti_watch_again(receive->watch);
+        tutti_recv_again(receive->recv);
     return code;
 }
 
-/* Nobody sends mails to who does not listen. */
+/* Nobody sends RTSs to who does not listen. */
 static int listens(const struct tutti_request *entry)
 {
     (void)entry;
@@ -34,16 +34,16 @@ static void fetch(struct tutti_request *entry, struct tutti_batch *batch)
 {
     struct receive *receive = of(entry);
     if (batch)
-        tutti_batch_add(batch, entry, receive->watch, &receive->span);
-    else if (receive->watch->state == TUTTI_WATCH_FAR && !receive->watch->far)
-        tutti_far_begin(receive->watch);
+        tutti_batch_add(batch, entry, receive->recv, &receive->span);
+    else if (receive->recv->state == TUTTI_RECV_FAR && !receive->recv->far)
+        tutti_far_begin(receive->recv);
 }
 
 static void fetch_all(struct tutti_batch *batch)
 {
-    tutti_watch_fetch(batch->watch, batch->span, batch->n, batch->wait);
+    tutti_recv_fetch(batch->recv, batch->span, batch->n, batch->wait);
     for (int i = 0; i < batch->n; i++)
-        batch->entry[i]->coming = tutti_watch_is_open(batch->watch[i]);
+        batch->entry[i]->coming = tutti_recv_is_open(batch->recv[i]);
 }
 
 static void progress(struct tutti_request *entry, MPI_Request request, struct tutti_batch *batch)
@@ -55,39 +55,39 @@ static void progress(struct tutti_request *entry, MPI_Request request, struct tu
         entry->coming = 0;
     if (request == tutti_handles.no_request || (entry->persistent && (!entry->active || tutti_lane_forgets)))
         return;
-    if (receive->watch->state == TUTTI_WATCH_WAITING && batch && tutti_batch_full(batch)) {
+    if (receive->recv->state == TUTTI_RECV_WAITING && batch && tutti_batch_full(batch)) {
         entry->coming = 1;
         return;
     }
-    if (receive->watch->state == TUTTI_WATCH_WAITING &&
+    if (receive->recv->state == TUTTI_RECV_WAITING &&
         tutti_real.MPI_Request_get_status(request, &flag, &status) == MPI_SUCCESS) {
         there = flag && !tutti_was_cancelled(&status);
         if (batch)
             entry->coming = !flag;
     }
     if (there)
-        tutti_watch_arrived(receive->watch, &receive->span, &status);
-    if (tutti_watch_is_open(receive->watch))
+        tutti_recv_arrived(receive->recv, &receive->span, &status);
+    if (tutti_recv_is_open(receive->recv))
         fetch(entry, batch);
 }
 
 static int arrived(struct tutti_request *entry, const MPI_Status *status, struct tutti_batch *batch)
 {
     struct receive *receive = of(entry);
-    if (receive->watch->state == TUTTI_WATCH_WAITING)
-        tutti_watch_arrived(receive->watch, &receive->span, status);
-    const int open = tutti_watch_is_open(receive->watch);
+    if (receive->recv->state == TUTTI_RECV_WAITING)
+        tutti_recv_arrived(receive->recv, &receive->span, status);
+    const int open = tutti_recv_is_open(receive->recv);
     if (open && batch)
         fetch(entry, batch);
     return open;
 }
 
-/* Of a mail the status is to be put right each time. */
+/* Of an RTS the status is to be put right each time. */
 static int deliver(struct tutti_request *entry, MPI_Status *status)
 {
     struct receive *receive = of(entry);
     int code = MPI_SUCCESS;
-    if (tutti_was_cancelled(status) || !tutti_watch_finish(receive->watch, &receive->span, status, &code))
+    if (tutti_was_cancelled(status) || !tutti_recv_finish(receive->recv, &receive->span, status, &code))
         code = entry->delivered ? MPI_SUCCESS : tutti_staged_out(&receive->span, entry->comm, status);
     entry->delivered = code == MPI_SUCCESS;
     return code;
@@ -96,10 +96,10 @@ static int deliver(struct tutti_request *entry, MPI_Status *status)
 static void close(struct tutti_request *entry)
 {
     tutti_span_close(&of(entry)->span);
-    tutti_watch_free(of(entry)->watch);
+    tutti_recv_free(of(entry)->recv);
 }
 
-static const struct tutti_request_kind receive_kind = {.name = "receive that may get a mail",
+static const struct tutti_request_kind receive_kind = {.name = "receive that may get an RTS",
                                                        .prepare = prepare,
                                                        .listens = listens,
                                                        .progress = progress,
@@ -108,13 +108,13 @@ static const struct tutti_request_kind receive_kind = {.name = "receive that may
                                                        .deliver = deliver,
                                                        .close = close};
 
-int tutti_receive_put(MPI_Request request, MPI_Comm comm, const struct tutti_span *span, struct tutti_watch *watch,
-                      int persistent)
+int tutti_receive_put(MPI_Request request, MPI_Comm comm, const struct tutti_span *span,
+                      struct tutti_recv_request *recv, int persistent)
 {
     struct tutti_request *entry = tutti_request_new(&receive_kind, request, comm);
     if (!entry)
         return tutti_request_lost(comm);
-    *of(entry) = (struct receive){.watch = watch, .span = *span};
+    *of(entry) = (struct receive){.recv = recv, .span = *span};
     entry->persistent = persistent;
     return tutti_request_put(entry);
 }

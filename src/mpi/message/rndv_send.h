@@ -1,0 +1,66 @@
+/* A send by rendezvous while it is under way. Private to rndv*.c. */
+#ifndef TUTTI_MPI_RNDV_SEND_H
+#define TUTTI_MPI_RNDV_SEND_H
+
+#include "mpi/message/rndv.h"
+#include "p2p/rendezvous.h"
+
+enum tutti_send_state {
+    TUTTI_SEND_ON_ITS_WAY,
+    TUTTI_SEND_LEFT, /* out of the program's buffer, and the request is complete */
+    TUTTI_SEND_OUT   /* and out of the list */
+};
+
+struct tutti_send_request {
+    struct tutti_send_request *next;
+    struct tutti_message message;
+    struct tutti_rendezvous_send core; /* its plan is held; NULL: a staged message, without a rendezvous */
+    MPI_Request rts;                   /* of the MPI: the short message */
+    MPI_Request request;               /* the program's, where `tag` is not -1 */
+    int tag, borrowed;                 /* borrowed: of a persistent request */
+    enum tutti_send_state state;
+    int freed, code;
+    int given_up; /* the program has freed its request */
+    unsigned char text[TUTTI_RTS_BYTES];
+};
+
+static inline struct tutti_elements tutti_send_elements(const struct tutti_message *message,
+                                                        const struct tutti_layout *layout)
+{
+    return (struct tutti_elements){.plan = tutti_plan_hold(layout->plan),
+                                   .count = message->count,
+                                   .buffer = (void *)(uintptr_t)message->buffer,
+                                   .whole = layout->in_order && (layout->solid || message->count == 1)};
+}
+
+/* The allocation that was looked at last, so that the driver is asked once about what lies in one. */
+struct tutti_seen {
+    struct tutti_memory memory; /* not DEVICE: none yet */
+    struct tutti_lane_memo memo;
+};
+/* rndv_send.c. 1 where all of [first, end) is in one allocation of the lanes' GPU. */
+int tutti_seen_holds(struct tutti_seen *seen, const char *first, const char *end);
+/* Lowest byte of the elements; 0 where they are not all in one allocation of the lanes' GPU. */
+int tutti_send_place(const struct tutti_send_request *sent, struct tutti_seen *seen, const char **lowest);
+/* 1 where the receiver's kernels can read the message as it lies: the rendezvous says how. */
+int tutti_send_describe(struct tutti_send_request *sent, const struct tutti_layout *layout, const char *lowest);
+
+/* rndv_blocks.c. A rendezvous of a collective, without an RTS, for a rank of the node; NULL: there is no way. layout:
+ * NULL where there are no bytes. job->bytes > 0: it is to be run before the rendezvous is shown. To be listed then, or
+ * withdrawn. */
+struct tutti_send_request *tutti_send_block(const struct tutti_message *message, int peer,
+                                            const struct tutti_layout *layout, struct tutti_seen *seen,
+                                            struct tutti_pack_job *job);
+void tutti_send_withdraw(struct tutti_send_request *sent);
+
+/* rndv_send.c: sends the RTS of a new rendezvous, to be listed; NULL where there is no rendezvous, or it cannot be sent
+ * (*code says why then). blocking: this thread does nothing else until the data have left. */
+struct tutti_send_request *tutti_send_begin(const struct tutti_message *message, int blocking, int *code);
+/* rndv_progress.c: from here on polling looks after it, until the program is through with it too. */
+void tutti_send_list(struct tutti_send_request *sent);
+/* 1 where the data have left the program's buffer, and a synchronous message is received. await: until then. */
+int tutti_send_has_left(struct tutti_send_request *sent);
+void tutti_send_await(struct tutti_send_request *sent);
+void tutti_send_destroy(struct tutti_send_request *sent);
+
+#endif

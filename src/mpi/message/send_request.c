@@ -1,0 +1,53 @@
+/* A send by rendezvous, under a request of Tutti's own. */
+#include "mpi/message/requests.h"
+#include "mpi/message/rndv.h"
+#include "mpi/request/request.h"
+
+struct by_rndv {
+    struct tutti_send_request *sent;
+};
+
+static struct by_rndv *of(const struct tutti_request *entry)
+{
+    return TUTTI_REQUEST_OF(struct by_rndv, entry);
+}
+
+/* As good as gone: it completes as sent. */
+static int cancel(struct tutti_request *entry, MPI_Request *request)
+{
+    (void)entry;
+    (void)request;
+    return MPI_SUCCESS;
+}
+
+static int free_request(struct tutti_request *entry, MPI_Request *request)
+{
+    return tutti_send_free(of(entry)->sent, request);
+}
+
+static int deliver(struct tutti_request *entry, MPI_Status *status)
+{
+    (void)status;
+    return tutti_send_deliver(of(entry)->sent);
+}
+
+static void close(struct tutti_request *entry)
+{
+    tutti_send_let_go(of(entry)->sent);
+}
+
+static const struct tutti_request_kind rndv = {.name = "send by rendezvous",
+                                               .stays = 1,
+                                               .cancel = cancel,
+                                               .free = free_request,
+                                               .deliver = deliver,
+                                               .close = close};
+
+int tutti_rndv_put(MPI_Request request, MPI_Comm comm, struct tutti_send_request *sent)
+{
+    struct tutti_request *entry = tutti_request_new(&rndv, request, comm);
+    if (!entry)
+        return tutti_request_lost(comm);
+    of(entry)->sent = sent;
+    return tutti_request_put(entry);
+}

@@ -1,0 +1,89 @@
+/* Rendezvous in a rank's control page: messages that the MPI matches but does not carry. The MPI takes a few bytes to
+ * the receiver, which name a rendezvous; the rendezvous says where the data lie. */
+#ifndef TUTTI_TEAM_RNDV_H
+#define TUTTI_TEAM_RNDV_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+#include "device/device.h"
+
+/* A buffer that peers may map. */
+struct tutti_share {
+    uint32_t shared; /* 0: cannot be mapped, or was not asked for */
+    uint32_t pad;
+    uint64_t offset; /* of the buffer in the allocation */
+    struct tutti_export what;
+};
+
+enum {
+    TUTTI_RNDVS = 256,
+    TUTTI_RNDV_LAYOUT = 640, /* bytes of a layout, as tutti_plan_write() makes them */
+    TUTTI_LANE_PEERS = 256,  /* ranks of a node that have lanes */
+    TUTTI_LANE_KNOWN = 8     /* allocations of a peer that a rank takes from directly */
+};
+
+/* An allocation of a peer that this rank keeps mapped. Whoever offers a rendezvous in it takes a lease before, which
+ * lasts until nobody will fetch from there any more: meanwhile the mapping stays, so that an offered rendezvous can be
+ * fetched whatever its sender does. The owner of the entry changes it when it has closed it, which it can when nobody
+ * leases.
+ */
+enum { TUTTI_KNOWN_CLOSED = 1 << 30 };
+struct tutti_known {
+    _Atomic uint64_t id; /* 0: none */
+    _Atomic uint32_t leases;
+    uint32_t pad;
+};
+
+/* A descriptor that a peer asks for: the peer writes base, then id; the owner clears the id when it has sent it. */
+struct tutti_wanted {
+    _Atomic uint64_t id; /* of the allocation; 0: none */
+    uint64_t base;
+};
+
+/* Who moves a rendezvous on: its owner from FREE, MOVING, and ATS; both from GET, by compare and swap, so that the
+ * data are moved once, by whoever comes first; its receiver from GETTING, BOUNCE and AM. */
+enum tutti_rndv_state {
+    TUTTI_RNDV_FREE,
+    TUTTI_RNDV_GET,     /* in the owner's buffer, in its layout */
+    TUTTI_RNDV_GETTING, /* the receiver is taking them from there */
+    TUTTI_RNDV_MOVING,  /* the owner is packing them */
+    TUTTI_RNDV_BOUNCE,  /* in the owner's scratch */
+    TUTTI_RNDV_AM,      /* come packed, by the MPI on a communicator of Tutti's, with the rendezvous's number as tag */
+    TUTTI_RNDV_ATS      /* the receiver has them, or wants them no more */
+};
+
+/* Taken out of the MPI by a probe of the receiver, and not received. */
+enum tutti_rndv_held { TUTTI_HELD_NOT, TUTTI_HELD_PERHAPS, TUTTI_HELD };
+
+struct tutti_rndv {
+    _Alignas(128) _Atomic uint32_t state;
+    uint32_t to; /* node rank of the receiver */
+    _Atomic uint64_t sequence;
+    uint32_t next;            /* in a collective: the owner's next rendezvous for the same rank; TUTTI_RNDVS: none */
+    _Atomic uint32_t hurry;   /* 1: the receiver cannot map the share: it is to be packed at once */
+    int32_t tag;              /* of the message */
+    uint32_t layout_bytes;    /* GET; 0: the message lies as it is, packed */
+    uint64_t bytes;           /* of the packed message */
+    uint64_t count;           /* GET: elements of the layout */
+    int64_t lowest;           /* GET: of the lowest byte in the share, from the buffer that the layout counts from */
+    uint64_t at;              /* BOUNCE: place in the scratch */
+    _Atomic uint32_t held;    /* enum tutti_rndv_held; written by the receiver */
+    struct tutti_share share; /* the owner's buffer: GET, or to be known to the receiver */
+    unsigned char layout[TUTTI_RNDV_LAYOUT];
+};
+
+/* One rank's side of all its lanes. */
+struct tutti_lanes {
+    _Alignas(128) _Atomic uint32_t offered; /* 1: uuid and scratch are there */
+    _Atomic uint32_t declared;              /* 1: this rank may have lanes */
+    unsigned char uuid[16];                 /* of the GPU that owns the scratch */
+    struct tutti_share scratch;
+    _Atomic uint8_t open[TUTTI_LANE_PEERS];                       /* 1: this rank takes rendezvous of that rank */
+    struct tutti_known known[TUTTI_LANE_PEERS][TUTTI_LANE_KNOWN]; /* of that rank's allocations */
+    _Atomic uint32_t asked;                                       /* counts what follows, roughly: 0: nothing */
+    struct tutti_wanted wanted[TUTTI_LANE_PEERS];                 /* by that rank */
+    struct tutti_rndv rndv[TUTTI_RNDVS];
+};
+
+#endif
