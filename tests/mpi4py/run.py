@@ -4,7 +4,8 @@
 
 TESTS: the folder `test` of mpi4py's source package. RESULT: rank r writes RESULT.r, a line a test: its name and ok,
 skipped, failed or error. MODULES: without them all but those that start other programs. With TUTTI_TEST_ARRAYS=device
-the tests are given arrays in memory of Tutti's device too, and no others that pretend to be of a GPU.
+the tests are given arrays in memory of Tutti's device too, and no others that pretend to be of a GPU; with
+TUTTI_TEST_ARRAYS=cupy those that mpi4py's tests make with CuPy, where there is a GPU.
 """
 import os
 import pathlib
@@ -77,7 +78,9 @@ def main():
     tests, result, modules = pathlib.Path(sys.argv[1]).resolve(), sys.argv[2], sys.argv[3:]
     sys.dont_write_bytecode = True
     sys.path[:0] = [os.fspath(tests), os.fspath(pathlib.Path(__file__).resolve().parent)]
-    sys.modules["cupy"] = sys.modules["numba"] = None
+    sys.modules["numba"] = None
+    if os.environ.get("TUTTI_TEST_ARRAYS") != "cupy":
+        sys.modules["cupy"] = None
     from mpi4py import MPI
 
     if os.environ.get("TUTTI_TEST_ARRAYS") == "device":
