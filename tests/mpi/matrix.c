@@ -1,9 +1,12 @@
 /* Every legal pair of type and operator, 24 counts, in place or not, 5 alignments, against the oracle bit for bit, with
  * guard bytes round every buffer. Ranks are the run's, mpirun -n.
  *
- *   matrix CELLS               that many cells spread evenly over the whole product (all of it where it is smaller),
- * and large ones matrix CELLS A,B CELLS C   the same for each of the algorithms, on a communicator of its own, which
- * must take it matrix small [A,B ...]     the whole product of the counts up to 65
+ *   matrix CELLS [A,B ...]
+ *   matrix small [A,B ...]
+ *
+ * CELLS: that many cells spread evenly over the whole product (all of it where it is smaller), and large ones. small:
+ * the whole product of the counts up to 65. A,B: once for each of these algorithms, on a communicator of its own, which
+ * must take it; CELLS may come again with other algorithms.
  *
  * Of long vectors each rank works out a part of what is right, and all must hold the same bits: so all of it is looked
  * at.
