@@ -17,28 +17,30 @@
 
 int tool_refusal = TOOL_WRONG_USE;
 
-static void say_and_end(int status, const char *format, va_list arguments) __attribute__((noreturn));
-static void say_and_end(int status, const char *format, va_list arguments)
+static void say(const char *format, va_list arguments)
 {
     fflush(stdout);
     fputs("tutti: ", stderr);
     vfprintf(stderr, format, arguments);
     fputc('\n', stderr);
-    exit(status);
 }
 
 void tool_refuse(const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    say_and_end(tool_refusal, format, arguments);
+    say(format, arguments);
+    va_end(arguments);
+    exit(tool_refusal);
 }
 
 void tool_refuse_program(int status, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    say_and_end(tool_refusal == TOOL_RUN_FAILED ? status : tool_refusal, format, arguments);
+    say(format, arguments);
+    va_end(arguments);
+    exit(tool_refusal == TOOL_RUN_FAILED ? status : tool_refusal);
 }
 
 static void no_memory(void)

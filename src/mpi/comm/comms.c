@@ -17,7 +17,7 @@ _Atomic(struct tutti_comm_table *) tutti_comm_table;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct tutti_comm *all;
 static int keyval, closing;
-static struct tutti_comm_users users;
+static struct tutti_comm_users told;
 static struct tutti_reserve states; /* who had none would not take part in the making of a team */
 
 static void put(struct tutti_comm_table *table, uint64_t key, struct tutti_comm *comm)
@@ -67,9 +67,9 @@ static int insert(struct tutti_comm *comm)
 
 static void release(struct tutti_comm *comm)
 {
-    users.leave(comm);
+    told.leave(comm);
     /* At the end the program has completed everything, and may have destroyed its streams. */
-    int idle = users.close_stream(comm, closing);
+    int idle = told.close_stream(comm, closing);
     if (comm->team && idle)
         tutti_team_free(comm->team);
     free(comm);
@@ -82,7 +82,7 @@ static int on_delete(MPI_Comm handle, int key, void *value, void *extra)
     (void)extra;
     struct tutti_comm *comm = NULL;
     if (!closing)
-        users.leave(value); /* its calls are still to find it */
+        told.leave(value); /* its calls are still to find it */
     pthread_mutex_lock(&lock);
     struct tutti_comm_table *table = atomic_load(&tutti_comm_table);
     for (struct tutti_comm **at = &all; !closing && *at; at = &(*at)->next) {
@@ -150,9 +150,9 @@ struct tutti_comm *tutti_comm_begin(MPI_Comm handle)
     return make(handle, 0);
 }
 
-int tutti_comms_open(const struct tutti_comm_users *these)
+int tutti_comms_open(const struct tutti_comm_users *users)
 {
-    users = *these;
+    told = *users;
     free(tutti_reserve_take(&states, sizeof(struct tutti_comm))); /* the first one is made when there may be no more */
     pthread_mutex_lock(&lock);
     (void)roomy();
