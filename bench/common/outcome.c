@@ -46,7 +46,7 @@ void bench_outcome_end(const char *call, char *name, size_t size, int *accelerat
         if (after != how && strncmp(after, "_enqueue|", 9) != 0)
             continue;
         const char *bar = strchr(++how, '|');
-        *accelerated = strncmp(how, "accelerated|", 12) == 0 || strncmp(how, "enqueued|", 9) == 0;
+        *accelerated = now[i].outcome == TUTTI_OUTCOME_ACCELERATED;
         if (*accelerated)
             snprintf(name, size, "%s", bar + 1);
         else
@@ -74,7 +74,8 @@ void bench_outcome_messages(const char *call, char *text, size_t size)
         int way = MPI_ITSELF;
         for (int p = 0; p < TUTTI_PROTOCOLS; p++) {
             char counted[80];
-            snprintf(counted, sizeof counted, "|%s|%s", tutti_protocols[p].outcome, tutti_protocols[p].reason);
+            snprintf(counted, sizeof counted, "|%s|%s", tutti_outcome_name(tutti_protocols[p].outcome),
+                     tutti_protocols[p].reason);
             if (tutti_protocols[p].reason[0] ? strcmp(how, counted) == 0 : strncmp(how, counted, strlen(counted)) == 0)
                 way = p + 1;
         }

@@ -32,13 +32,24 @@ static int find(struct tutti_counter *table, int n, int room, const char *text)
     return n;
 }
 
-void tutti_count_slow(const char *call, const char *how, const char *why)
+const char *tutti_outcome_name(enum tutti_outcome outcome)
+{
+    static const char *const names[TUTTI_OUTCOMES] = {
+#define TUTTI_OUTCOME(id, name, text) name,
+#include "tutti/outcomes.def"
+#undef TUTTI_OUTCOME
+    };
+    return names[outcome];
+}
+
+void tutti_count_slow(const char *call, enum tutti_outcome outcome, const char *why)
 {
     char text[sizeof rows[0].text];
-    snprintf(text, sizeof text, "%s|%s|%s", call, how, why ? why : "");
+    snprintf(text, sizeof text, "%s|%s|%s", call, tutti_outcome_name(outcome), why ? why : "");
     pthread_mutex_lock(&lock);
     int i = find(rows, used, ROWS, text);
     if (i >= 0) {
+        rows[i].outcome = outcome;
         rows[i].count++;
         if (i == used)
             used++;
@@ -61,6 +72,7 @@ int tutti_counters_merge(struct tutti_counter *into, int n, int room, const stru
         int i = find(into, n, room, from[j].text);
         if (i < 0)
             break;
+        into[i].outcome = from[j].outcome;
         into[i].count += from[j].count;
         n += i == n;
     }

@@ -1,25 +1,34 @@
-/* Counters of calls by what became of them: one row a (call, outcome). Outcome: "accelerated: oneshot", "staged:
- * user-defined operator", "passed: host memory" ... Counting is on only with TUTTI_STATS=1, so that it costs nothing
- * otherwise. */
+/* Counters of calls by what became of them: one row a (call, outcome). Outcomes (tutti/outcomes.def):
+ * "accelerated: oneshot", "staged: user-defined operator", "passed: host memory" ... Counting is on only with
+ * TUTTI_STATS=1, so that it costs nothing otherwise. */
 #ifndef TUTTI_CORE_COUNTERS_H
 #define TUTTI_CORE_COUNTERS_H
 
 #include <stddef.h>
 #include <stdint.h>
 
+enum tutti_outcome {
+#define TUTTI_OUTCOME(id, name, text) TUTTI_OUTCOME_##id,
+#include "tutti/outcomes.def"
+#undef TUTTI_OUTCOME
+    TUTTI_OUTCOMES
+};
+const char *tutti_outcome_name(enum tutti_outcome outcome);
+
 /* 1 where calls are counted. Set once, at the first use. */
 extern int tutti_counting;
 
-/* Local, safe from any thread. `call` and `outcome` are static texts. */
-void tutti_count_slow(const char *call, const char *how, const char *why);
-static inline void tutti_count(const char *call, const char *how, const char *why)
+/* Local, safe from any thread. `call` and `why` are static texts; why: the algorithm, or the reason. */
+void tutti_count_slow(const char *call, enum tutti_outcome outcome, const char *why);
+static inline void tutti_count(const char *call, enum tutti_outcome outcome, const char *why)
 {
     if (__builtin_expect(tutti_counting, 0))
-        tutti_count_slow(call, how, why);
+        tutti_count_slow(call, outcome, why);
 }
 
 struct tutti_counter {
     char text[112]; /* "MPI_Allreduce|accelerated|oneshot" */
+    enum tutti_outcome outcome;
     uint64_t count;
 };
 /* Turns counting on or off as TUTTI_STATS says. */

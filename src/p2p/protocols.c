@@ -3,7 +3,8 @@
 #include <string.h>
 
 const struct tutti_protocol_row tutti_protocols[TUTTI_PROTOCOLS] = {
-#define TUTTI_PROTOCOL(name, node, far, outcome, reason, text) {#name, {node, far}, outcome, reason, text},
+#define TUTTI_PROTOCOL(name, node, far, outcome, reason, text)                                                         \
+    {#name, {node, far}, TUTTI_OUTCOME_##outcome, reason, text},
 #include "tutti/protocols.def"
 #undef TUTTI_PROTOCOL
 };

@@ -2,6 +2,7 @@
 #ifndef TUTTI_P2P_PROTOCOLS_H
 #define TUTTI_P2P_PROTOCOLS_H
 
+#include "core/counters.h"
 #include "rules/grammar.h"
 
 enum tutti_protocol {
@@ -13,8 +14,9 @@ enum tutti_protocol {
 
 struct tutti_protocol_row {
     const char *name;
-    int reaches[2];               /* ranks of the node; of other nodes */
-    const char *outcome, *reason; /* of messages that go by it, for counters */
+    int reaches[2];             /* ranks of the node; of other nodes */
+    enum tutti_outcome outcome; /* of messages that go by it, for counters */
+    const char *reason;
     const char *text;
 };
 extern const struct tutti_protocol_row tutti_protocols[TUTTI_PROTOCOLS];

@@ -86,7 +86,7 @@ static int launch(struct tutti_parts *parts, int last)
             .at = offsetof(struct tutti_pack_head, ended), .start = args->head.ended, .bytes = sizeof(uint32_t)};
     const struct tutti_pack_launch what = {args, parts->reached, reaches};
     parts->launches++;
-    tutti_count("packing kernels", "launched", NULL);
+    tutti_count("packing kernels", TUTTI_OUTCOME_LAUNCHED, NULL);
     parts->n = parts->extras = parts->reaches = 0;
     return parts->device->launch_pack(parts->stream, &what);
 }

@@ -83,7 +83,7 @@ int tutti_door_MPI_Alloc_mem(MPI_Aint size, MPI_Info info, void *baseptr)
         return tutti_real.MPI_Alloc_mem(size, info, baseptr);
     *(void **)baseptr = memory;
     note(memory);
-    tutti_count("MPI_Alloc_mem", "accelerated", "device memory");
+    tutti_count("MPI_Alloc_mem", TUTTI_OUTCOME_ACCELERATED, "device memory");
     return MPI_SUCCESS;
 }
 

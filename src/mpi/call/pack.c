@@ -125,7 +125,7 @@ static int by_plan(const struct packing *call, const struct tutti_plan *plan, si
 
 static int failed(const struct packing *call, int status, int *code)
 {
-    tutti_count(call->name, "failed", tutti_status_text(status));
+    tutti_count(call->name, TUTTI_OUTCOME_FAILED, tutti_status_text(status));
     tutti_error("%s: moving device memory failed: %s", call->name, tutti_status_text(status));
     *code = tutti_error_code(status);
     return 0;
@@ -192,7 +192,7 @@ static int staged(struct packing *call, const char *why, real_call *real, void *
     if (status != TUTTI_OK)
         return failed(call, status, code);
     call->moved = position;
-    tutti_count(call->name, "staged", why);
+    tutti_count(call->name, TUTTI_OUTCOME_STAGED, why);
     return 1;
 }
 
@@ -202,7 +202,7 @@ static int too_small(const struct packing *call, MPI_Count bytes)
 {
     tutti_error("%s: %lld elements take %lld bytes, but from the position on the buffer has %lld", call->name,
                 (long long)call->count, (long long)bytes, (long long)(call->room > 0 ? call->room : 0));
-    tutti_count(call->name, "failed", "buffer too small");
+    tutti_count(call->name, TUTTI_OUTCOME_FAILED, "buffer too small");
     return MPI_ERR_TRUNCATE;
 }
 
@@ -231,7 +231,7 @@ static int move(struct packing *call, real_call *real, void *with, int *code)
     if (status != TUTTI_OK)
         return failed(call, status, code);
     call->moved = bytes;
-    tutti_count(call->name, "accelerated", how);
+    tutti_count(call->name, TUTTI_OUTCOME_ACCELERATED, how);
     return 1;
 }
 

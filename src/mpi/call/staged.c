@@ -21,7 +21,7 @@ static int tutti_stage_end(const char *call, MPI_Comm comm, int code, int done, 
         return code;
     if (done == TUTTI_OK && code == MPI_SUCCESS)
         done = tutti_span_out(span, status ? tutti_received(status) : -1);
-    tutti_count(call, "staged", tutti_span_how(span));
+    tutti_count(call, TUTTI_OUTCOME_STAGED, tutti_span_how(span));
     tutti_span_close(span);
     return done == TUTTI_OK ? code : tutti_stage_failed(call, comm, done);
 }
@@ -33,7 +33,7 @@ static int tutti_receive_end(const char *call, int code, int done, struct tutti_
     if (!watched || done != TUTTI_OK || code != MPI_SUCCESS || !tutti_recv_finish(recv, span, status, &code)) {
         code = tutti_stage_end(call, recv->comm, code, done, span, status);
     } else {
-        tutti_count(call, "accelerated", "fetched from the sender");
+        tutti_count(call, TUTTI_OUTCOME_ACCELERATED, "fetched from the sender");
         tutti_span_close(span);
     }
     tutti_recv_close(recv);

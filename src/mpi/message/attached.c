@@ -70,7 +70,7 @@ static void attached(void *buffer, void *given, int code, const char *name)
     if (code != MPI_SUCCESS)
         give_back(given);
     else if (given != buffer)
-        tutti_count(name, "staged", "device memory");
+        tutti_count(name, TUTTI_OUTCOME_STAGED, "device memory");
 }
 
 static int no_memory(const char *name)

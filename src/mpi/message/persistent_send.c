@@ -75,7 +75,7 @@ static struct tutti_send_request *send_staged(struct persistent_send *send, int 
         free(sent);
         return NULL;
     }
-    tutti_count(m->name, "staged", tutti_span_how(&send->span));
+    tutti_count(m->name, TUTTI_OUTCOME_STAGED, tutti_span_how(&send->span));
     return sent;
 }
 

@@ -17,7 +17,7 @@ static int begun(const char *call, MPI_Comm comm, int code, const MPI_Request *r
                  struct tutti_recv_request *recv, int persistent)
 {
     if (span->staged)
-        tutti_count(call, "staged", tutti_span_how(span));
+        tutti_count(call, TUTTI_OUTCOME_STAGED, tutti_span_how(span));
     if (code == MPI_SUCCESS && recv)
         return tutti_receive_put(*request, comm, span, recv, persistent);
     if (code == MPI_SUCCESS && span->staged)

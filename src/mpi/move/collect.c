@@ -96,7 +96,7 @@ static struct tutti_side of_types(const void *buffer, const void *counts, const 
 
 static int failed(const struct tutti_exchange *exchange, int status)
 {
-    tutti_count(exchange->name, "failed", tutti_status_text(status));
+    tutti_count(exchange->name, TUTTI_OUTCOME_FAILED, tutti_status_text(status));
     tutti_error("%s: staging device memory failed: %s", exchange->name, tutti_status_text(status));
     return tutti_fail_comm(exchange->comm, tutti_error_code(status));
 }
@@ -162,7 +162,7 @@ static int end(struct tutti_exchange *exchange, int code, int status)
     if (status == TUTTI_OK && code == MPI_SUCCESS)
         status = tutti_blocks_out(&exchange->out);
     if (status == TUTTI_OK && (exchange->in.staged || exchange->out.staged))
-        tutti_count(exchange->name, "staged", tutti_exchange_how(exchange));
+        tutti_count(exchange->name, TUTTI_OUTCOME_STAGED, tutti_exchange_how(exchange));
     close_both(exchange);
     return status == TUTTI_OK ? code : failed(exchange, status);
 }
@@ -171,7 +171,7 @@ static int end(struct tutti_exchange *exchange, int code, int status)
 static int started(struct tutti_exchange *exchange, int code, int status, const MPI_Request *request, int persistent)
 {
     if (status == TUTTI_OK && code == MPI_SUCCESS && (exchange->in.staged || exchange->out.staged)) {
-        tutti_count(exchange->name, "staged", tutti_exchange_how(exchange));
+        tutti_count(exchange->name, TUTTI_OUTCOME_STAGED, tutti_exchange_how(exchange));
         return tutti_collective_put(*request, exchange, persistent);
     }
     if (status != TUTTI_OK)

@@ -317,12 +317,12 @@ int tutti_moved_run(const struct tutti_moved *call, int *code)
     if (status != TUTTI_OK)
         *code = tutti_error_code(status);
     if (*code != MPI_SUCCESS) {
-        tutti_count(call->name, "failed",
+        tutti_count(call->name, TUTTI_OUTCOME_FAILED,
                     status != TUTTI_OK ? tutti_status_text(status) : "what came was not expected");
         tutti_fail_comm(call->comm, *code);
         return 1;
     }
     if (taken)
-        tutti_count(call->name, "accelerated", "fetched from each other");
+        tutti_count(call->name, TUTTI_OUTCOME_ACCELERATED, "fetched from each other");
     return taken;
 }

@@ -12,7 +12,7 @@
 static int refuse(const struct tutti_asked *asked, int code, const char *why)
 {
     tutti_error("%s: %s", asked->name, why);
-    tutti_count(asked->name, "refused", why);
+    tutti_count(asked->name, TUTTI_OUTCOME_REFUSED, why);
     return tutti_fail_comm(asked->comm, code);
 }
 
@@ -96,7 +96,7 @@ static int put(const struct tutti_asked *asked, const struct tutti_comm *state, 
         state->team->size == 1 ? enqueue_alone(call, stream, &why) : tutti_enqueue(state->team, call, stream, &why);
     tutti_inside--;
     if (likely(status == TUTTI_OK)) {
-        tutti_count(asked->name, "accelerated", why);
+        tutti_count(asked->name, TUTTI_OUTCOME_ACCELERATED, why);
         return MPI_SUCCESS;
     }
     if (status == TUTTI_ERR_UNAVAILABLE)

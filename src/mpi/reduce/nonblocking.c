@@ -75,9 +75,9 @@ int tutti_nonblocking(const struct tutti_asked *asked, MPI_Request *request)
     if (likely(simple(asked, &read, reading))) {
         if (reading == TUTTI_READ_TEAM) {
             announce_host(asked, &read);
-            tutti_count(asked->name, "passed", "host memory");
+            tutti_count(asked->name, TUTTI_OUTCOME_PASSED, "host memory");
         } else if (reading == TUTTI_READ_STAGED) {
-            tutti_count(asked->name, "passed", read.why);
+            tutti_count(asked->name, TUTTI_OUTCOME_PASSED, read.why);
         }
         tutti_read_end(&read);
         TUTTI_INSIDE();

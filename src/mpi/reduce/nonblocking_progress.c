@@ -98,7 +98,7 @@ static void end_with(struct tutti_open *open, int code, int status)
 
 static void fail(struct tutti_open *open, int status)
 {
-    tutti_count(open->asked.name, "failed", tutti_status_text(status));
+    tutti_count(open->asked.name, TUTTI_OUTCOME_FAILED, tutti_status_text(status));
     end_with(open, tutti_error_code(status), status);
 }
 
@@ -123,7 +123,7 @@ static void after_job(struct tutti_open *open)
         open->read.why = job->why;
         open->phase = TUTTI_OPEN_PASSED;
     } else {
-        tutti_count(open->asked.name, "accelerated", job->why);
+        tutti_count(open->asked.name, TUTTI_OUTCOME_ACCELERATED, job->why);
         end_with(open, MPI_SUCCESS, TUTTI_OK);
     }
 }
@@ -213,7 +213,7 @@ static void give_to_mpi(struct tutti_open *open)
         fail(open, status);
         return;
     }
-    tutti_count(open->asked.name, open->staging.staged ? "staged" : "passed",
+    tutti_count(open->asked.name, open->staging.staged ? TUTTI_OUTCOME_STAGED : TUTTI_OUTCOME_PASSED,
                 tutti_staging_how(&open->staging, open->read.why));
     int code = tutti_nonblocking_real(&open->asked, open->staging.sendbuf, open->staging.recvbuf, &open->real);
     open->phase = TUTTI_OPEN_REAL;

@@ -8,7 +8,7 @@
 
 static int failed(const struct tutti_asked *asked, const char *what, int status)
 {
-    tutti_count(asked->name, "failed", tutti_status_text(status));
+    tutti_count(asked->name, TUTTI_OUTCOME_FAILED, tutti_status_text(status));
     tutti_error("%s: %s failed: %s", asked->name, what, tutti_status_text(status));
     return tutti_fail_self(tutti_error_code(status));
 }
@@ -51,7 +51,11 @@ static int staged(const struct tutti_asked *asked, const struct tutti_type_row *
     tutti_span_close(&inout);
     if (status != TUTTI_OK)
         return failed(asked, "staging device memory", status);
-    tutti_count(asked->name, used ? "staged" : type && !type->host_ok ? "accelerated" : "passed", why);
+    tutti_count(asked->name,
+                used                     ? TUTTI_OUTCOME_STAGED
+                : type && !type->host_ok ? TUTTI_OUTCOME_ACCELERATED
+                                         : TUTTI_OUTCOME_PASSED,
+                why);
     return code;
 }
 
@@ -87,7 +91,7 @@ static int reduce_local(const struct tutti_asked *asked)
         return staged(asked, type, operation, "no kernel");
     if (status != TUTTI_OK)
         return failed(asked, "the kernel", status);
-    tutti_count(asked->name, "accelerated", "kernel");
+    tutti_count(asked->name, TUTTI_OUTCOME_ACCELERATED, "kernel");
     return MPI_SUCCESS;
 }
 

@@ -299,7 +299,7 @@ static int staged(const struct tutti_asked *asked, const char *why)
 {
     struct tutti_staging staging;
     int code, status = tutti_staging_open(&staging, asked);
-    tutti_count(asked->name, status == TUTTI_OK && !staging.staged ? "passed" : "staged",
+    tutti_count(asked->name, status == TUTTI_OK && !staging.staged ? TUTTI_OUTCOME_PASSED : TUTTI_OUTCOME_STAGED,
                 status == TUTTI_OK ? tutti_staging_how(&staging, why) : why);
     if (unlikely(status != TUTTI_OK))
         return tutti_staging_failed(asked, status);
@@ -322,12 +322,12 @@ static int reduced(const struct tutti_asked *asked, struct tutti_read *read)
     tutti_inside--;
     tutti_read_end(read);
     if (unlikely(status != TUTTI_OK)) {
-        tutti_count(asked->name, "failed", tutti_status_text(status));
+        tutti_count(asked->name, TUTTI_OUTCOME_FAILED, tutti_status_text(status));
         return tutti_fail_comm(asked->comm, tutti_error_code(status));
     }
     if (taken == TUTTI_PASSED)
         return staged(asked, why);
-    tutti_count(asked->name, "accelerated", why);
+    tutti_count(asked->name, TUTTI_OUTCOME_ACCELERATED, why);
     return MPI_SUCCESS;
 }
 
