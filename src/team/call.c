@@ -15,7 +15,7 @@ void tutti_team_arrive(struct tutti_team *team, const struct tutti_arrival *mine
     struct tutti_place *place = tutti_place(team);
     struct tutti_slot *slot = team->slot[team->rank];
     count_step(team);
-    place->caller = pthread_self();
+    __atomic_store_n(&place->caller, pthread_self(), __ATOMIC_RELAXED);
     if (place->held)
         tutti_share_release(place);
     /* Keeps `done` near the sequence, also where nobody waits for it. */

@@ -107,7 +107,7 @@ int tutti_team_host_wait(void *with)
     if (__atomic_load_n(&team->words->abort, __ATOMIC_ACQUIRE))
         return 1;
     /* Kernels on a thread of their own: the rank's thread is in tutti_team_await_kernel and sees to the rest. */
-    if (!pthread_equal(place->caller, pthread_self()))
+    if (!pthread_equal(__atomic_load_n(&place->caller, __ATOMIC_RELAXED), pthread_self()))
         return 0;
     if (!place->kernel.team || place->kernel_epoch != team->epoch) { /* launches in stream order have no epoch here */
         place->kernel_epoch = team->epoch;

@@ -69,7 +69,7 @@ struct tutti_place {
     int number[TUTTI_MAX_RANKS]; /* slot of each rank in its page */
     uint32_t generation[TUTTI_MAX_RANKS];
 
-    pthread_t caller; /* thread of the current call */
+    pthread_t caller; /* thread of the current call; kernels in stream order look at it meanwhile */
     struct tutti_seat *seat;
     struct tutti_waiting kernel; /* of kernels that run on the caller's thread */
     uint32_t kernel_epoch;

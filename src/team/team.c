@@ -78,7 +78,7 @@ static void take_place(struct tutti_team *team, const struct ticket all[], int w
     place->node = team->node;
     place->rank = team->rank;
     place->size = team->size;
-    place->caller = pthread_self();
+    __atomic_store_n(&place->caller, pthread_self(), __ATOMIC_RELAXED);
     for (int r = 0; r < team->size; r++) {
         place->peer[r] = all[r].rank;
         place->number[r] = all[r].slot[which];
