@@ -17,9 +17,9 @@ enum { RECORDING = 1, RANGES = 2 };
 _Atomic int tutti_phases_on = -1;
 
 static const struct {
-    const char *name, *text;
+    const char *name;
 } rows[TUTTI_PHASES] = {
-#define TUTTI_PHASE(id, name, text) {name, text},
+#define TUTTI_PHASE(id, name, text) {name},
 #include "core/phases.def"
 #undef TUTTI_PHASE
 };
@@ -141,11 +141,6 @@ uint64_t tutti_phases_take(uint64_t ns[TUTTI_PHASES])
 const char *tutti_phase_name(int phase)
 {
     return phase >= 0 && phase < TUTTI_PHASES ? rows[phase].name : NULL;
-}
-
-const char *tutti_phase_text(int phase)
-{
-    return phase >= 0 && phase < TUTTI_PHASES ? rows[phase].text : NULL;
 }
 
 int tutti_phases_have_nvtx(void)

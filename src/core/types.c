@@ -63,24 +63,6 @@ const char *tutti_op_name(int op)
     return op_valid(op) ? ops[op].name : "no operator";
 }
 
-int tutti_type_by_name(const char *name)
-{
-    for (int t = 0; t < TUTTI_TYPES; t++) {
-        if (strcmp(types[t].name, name) == 0)
-            return t;
-    }
-    return TUTTI_TYPE_NONE;
-}
-
-int tutti_op_by_name(const char *name)
-{
-    for (int o = 0; o < TUTTI_OPS; o++) {
-        if (strcmp(ops[o].name, name) == 0)
-            return o;
-    }
-    return TUTTI_OP_NONE;
-}
-
 int tutti_type_of(enum tutti_group group, size_t size)
 {
     enum type_class want;

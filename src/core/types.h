@@ -74,8 +74,6 @@ enum tutti_group {
 size_t tutti_type_size(int type); /* bytes of one element, its extent */
 const char *tutti_type_name(int type);
 const char *tutti_op_name(int op);
-int tutti_type_by_name(const char *name); /* TUTTI_TYPE_NONE if unknown */
-int tutti_op_by_name(const char *name);
 
 /* Element type of an MPI type of `group` with `size` bytes; TUTTI_TYPE_NONE where no kernel type has that size. */
 int tutti_type_of(enum tutti_group group, size_t size);

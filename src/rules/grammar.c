@@ -1,8 +1,8 @@
-#include <ctype.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "core/size.h"
 #include "core/status.h"
 #include "rules/grammar.h"
 
@@ -20,49 +20,17 @@ static void say(char *wrong, size_t size, const char *what, const char *token, c
         snprintf(wrong, size, "rules: %s '%.60s': %s", what, token, right);
 }
 
-static int read_bytes(const char **at, size_t *out)
-{
-    if (!isdigit((unsigned char)**at))
-        return 0;
-    size_t value = 0;
-    for (; isdigit((unsigned char)**at); (*at)++) {
-        if (value > (SIZE_MAX - 9) / 10)
-            return 0;
-        value = value * 10 + (size_t)(**at - '0');
-    }
-    int shift = 0;
-    switch (tolower((unsigned char)**at)) {
-    case 'k':
-        shift = 10;
-        break;
-    case 'm':
-        shift = 20;
-        break;
-    case 'g':
-        shift = 30;
-        break;
-    }
-    if (shift) {
-        (*at)++;
-        if (value > SIZE_MAX >> shift)
-            return 0;
-        value <<= shift;
-    }
-    *out = value;
-    return 1;
-}
-
 static int read_range(const char *at, struct tutti_rule *rule)
 {
     rule->least = 0;
     rule->most = SIZE_MAX;
     if (strcmp(at, "*") == 0)
         return 1;
-    if (!read_bytes(&at, &rule->least) || *at++ != '-')
+    if (!tutti_size_read(&at, &rule->least) || *at++ != '-')
         return 0;
     if (strcmp(at, "*") == 0)
         return 1;
-    return read_bytes(&at, &rule->most) && *at == '\0' && rule->least <= rule->most;
+    return tutti_size_read(&at, &rule->most) && *at == '\0' && rule->least <= rule->most;
 }
 
 static int read_name(const struct tutti_names *names, const char *name, struct tutti_rule *rule, char *wrong,

@@ -8,7 +8,9 @@ enum { CHECK_SKIP = 77 };
 
 /* Counts one check; where it fails shows the text on standard error. Returns `fine`. Safe from any thread. */
 int check_that(int fine, const char *file, int line, const char *format, ...) __attribute__((format(printf, 4, 5)));
-#define CHECK(fine, ...) check_that((fine) != 0, __FILE__, __LINE__, __VA_ARGS__)
+/* What the text shows is read after `fine` has been worked out, which may set it. */
+#define CHECK(fine, ...)                                                                                               \
+    ((fine) ? check_that(1, __FILE__, __LINE__, __VA_ARGS__) : check_that(0, __FILE__, __LINE__, __VA_ARGS__))
 
 long check_done(void);
 long check_failed(void);

@@ -14,6 +14,7 @@
 
 #include "core/clock.h"
 #include "core/nearest.h"
+#include "core/size.h"
 
 int tool_refusal = TOOL_WRONG_USE;
 
@@ -100,28 +101,10 @@ int tool_one_of(const char *option, const char *word, const char *const names[],
 
 int tool_size(const char *text, size_t *out)
 {
-    if (!isdigit((unsigned char)*text))
+    size_t bytes;
+    if (!tutti_size_read(&text, &bytes) || *text != '\0' || bytes > SIZE_MAX >> 1)
         return 0;
-    char *end;
-    errno = 0;
-    unsigned long long value = strtoull(text, &end, 10);
-    int shift = 0;
-    switch (tolower((unsigned char)*end)) {
-    case 'k':
-        shift = 10;
-        break;
-    case 'm':
-        shift = 20;
-        break;
-    case 'g':
-        shift = 30;
-        break;
-    }
-    if (shift)
-        end++;
-    if (errno || *end != '\0' || value > (SIZE_MAX >> 1 >> shift))
-        return 0;
-    *out = (size_t)value << shift;
+    *out = bytes;
     return 1;
 }
 

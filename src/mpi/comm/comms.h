@@ -13,9 +13,6 @@ struct tutti_mpi_transport {
     struct tutti_transport base;
     MPI_Comm comm;
 };
-/* Waits for a nonblocking call of the MPI over the transport, which ends also where a rank of the node has died:
- * TUTTI_ERR_PEER, and the request is lost. */
-int tutti_transport_await(struct tutti_transport *transport, MPI_Request *request);
 void tutti_transport_over(struct tutti_mpi_transport *transport, MPI_Comm comm);
 
 /* comms.c: state of communicators. */

@@ -60,11 +60,6 @@ static int await(struct tutti_transport *transport, int code, MPI_Request *reque
     return status != TUTTI_OK ? status : result(e.code);
 }
 
-int tutti_transport_await(struct tutti_transport *transport, MPI_Request *request)
-{
-    return await(transport, MPI_SUCCESS, request);
-}
-
 /* allgather or alltoall of few bytes, watched. The buffers are this function's own, as the MPI may use them after a
  * failure: then they are never freed. */
 static int watched(struct tutti_transport *transport, const void *in, size_t in_bytes, void *out, size_t bytes, int all)

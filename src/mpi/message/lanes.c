@@ -16,7 +16,7 @@ enum { COMMS = 64 };
 
 struct tutti_lane *tutti_lane;
 struct tutti_rendezvous *tutti_lane_sends;
-struct tutti_mpi_transport tutti_lane_transport;
+static struct tutti_mpi_transport transport; /* over tutti_lane_box */
 size_t tutti_lane_least;
 int tutti_lane_forgets, tutti_lane_everywhere;
 MPI_Comm tutti_lane_box;
@@ -80,11 +80,11 @@ void tutti_lanes_open(void)
     }
     tutti_real.MPI_Comm_set_errhandler(tutti_lane_box, tutti_handles.errors_return);
     tutti_lane_forgets = forgets();
-    tutti_transport_over(&tutti_lane_transport, tutti_lane_box);
+    tutti_transport_over(&transport, tutti_lane_box);
     if (!tutti_door.aware)
         tutti_lane = tutti_lane_new(tutti_door.node, tutti_door.device, scratch);
     if (tutti_lane) {
-        tutti_lane_sends = tutti_rendezvous_new(tutti_lane, tutti_door.node, &tutti_lane_transport.base);
+        tutti_lane_sends = tutti_rendezvous_new(tutti_lane, tutti_door.node, &transport.base);
         if (!tutti_lane_sends) {
             tutti_lane_free(tutti_lane, 0);
             tutti_lane = NULL;
@@ -93,7 +93,7 @@ void tutti_lanes_open(void)
     tutti_lane_everywhere = tutti_lane_declared(tutti_door.node);
     if (tutti_lane_everywhere)
         tutti_twice_ask();
-    tutti_far_open(&tutti_lane_transport.base);
+    tutti_far_open(&transport.base);
 }
 
 void tutti_lanes_close(int alive)

@@ -407,7 +407,8 @@ void tutti_recv_fetch(struct tutti_recv_request *const recvs[], struct tutti_spa
             &(const struct tutti_wait){.done = fetch, .with = &all, .what = "for the data of a message of the node"});
 }
 
-int tutti_watch_end(const struct tutti_recv_request *recv, MPI_Status *status)
+/* After FETCHED or FAILED: puts the length of the message into the status. An MPI code. */
+static int end_of(const struct tutti_recv_request *recv, MPI_Status *status)
 {
     TUTTI_INSIDE();
     if (recv->state == TUTTI_RECV_FETCHED) {
@@ -428,6 +429,6 @@ int tutti_recv_finish(struct tutti_recv_request *recv, struct tutti_span *span, 
         return 0;
     if (tutti_recv_is_open(recv))
         tutti_recv_fetch(&recv, &span, 1, 1);
-    *code = tutti_watch_end(recv, status);
+    *code = end_of(recv, status);
     return 1;
 }

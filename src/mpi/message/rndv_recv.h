@@ -66,10 +66,8 @@ void tutti_recv_arrived(struct tutti_recv_request *recv, const struct tutti_span
 /* Packed bytes of the message, on the host, into the program's buffer. A status. */
 int tutti_recv_unpack(const struct tutti_recv_request *recv, struct tutti_span *span, char *packed);
 /* Fetches the data of rendezvous, all at once as far as they can be fetched now, in one launch; with `wait` all of
- * them. spans[i] belongs to receives[i]. */
+ * them. spans[i] belongs to recvs[i]. */
 void tutti_recv_fetch(struct tutti_recv_request *const recvs[], struct tutti_span *const spans[], int n, int wait);
-/* After FETCHED or FAILED: puts the length of the message into the status. An MPI code. */
-int tutti_watch_end(const struct tutti_recv_request *recv, MPI_Status *status);
 /* The whole of it for a receive that is complete: 1 where it was an RTS, and *code; 0: it is as it was without Tutti.
  */
 int tutti_recv_finish(struct tutti_recv_request *recv, struct tutti_span *span, MPI_Status *status, int *code);
