@@ -87,6 +87,10 @@ def main():
         import arrays
 
         arrays.install()
+    elif os.environ.get("TUTTI_TEST_ARRAYS") == "cupy":
+        import cupy_arrays
+
+        cupy_arrays.install()
     rank = MPI.COMM_WORLD.Get_rank()
     names = modules or sorted(p.stem for p in tests.glob("test_*.py") if p.stem not in LEFT_OUT)
     with open(f"{result}.{rank}", "w", encoding="utf-8") as out:
