@@ -47,6 +47,7 @@ static void reset(int gpu)
 {
     fake_primary[gpu].alive = 0;
     fake_primary[gpu].id = 0;
+    fake_primary[gpu].retained = 0;
     for (int i = 0; i < ROOM; i++) {
         if (fake_memories[i].base && fake_memories[i].gpu == gpu)
             fake_drop(&fake_memories[i]);
@@ -60,7 +61,15 @@ static void current(int gpu)
     if (gpu >= 0 && !fake_primary[gpu].alive) {
         fake_primary[gpu].alive = 1;
         fake_primary[gpu].id = fake_ids++;
+        fake_primary[gpu].retained = 1;
     }
+}
+
+static int release(int gpu)
+{
+    if (--fake_primary[gpu].retained == 0)
+        fake_primary[gpu].alive = 0;
+    return fake_primary[gpu].retained;
 }
 
 static int live(void)
@@ -78,6 +87,7 @@ struct fake_control fake_state = {.driver = 13000,
                                   .make = make,
                                   .reset = reset,
                                   .current = current,
+                                  .release = release,
                                   .live = live};
 EXPORT struct fake_control *fake_control(void);
 struct fake_control *fake_control(void)
@@ -176,7 +186,14 @@ EXPORT CUresult cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice device)
 EXPORT CUresult cuDevicePrimaryCtxRelease_v2(CUdevice device)
 {
     ENTER();
-    fake_primary[device].retained--;
+    release(device);
+    return CUDA_SUCCESS;
+}
+EXPORT CUresult cuDevicePrimaryCtxGetState(CUdevice device, unsigned *flags, int *active)
+{
+    ENTER();
+    *flags = 0;
+    *active = fake_primary[device].alive;
     return CUDA_SUCCESS;
 }
 EXPORT CUresult cuCtxGetCurrent(CUcontext *context)

@@ -42,6 +42,24 @@ static int starts_early(int gpu)
            major >= 9;
 }
 
+/* 1 where `handle` is the GPU's primary context, which Tutti now keeps alive too. Who made it may give it up while
+ * others work in it: Intel MPI does in MPI_Finalize, and destroys its streams afterwards. */
+static int retain_primary(int gpu, CUcontext handle)
+{
+    CUdevice device;
+    CUcontext primary = NULL;
+    unsigned flags;
+    int active = 0;
+    if (tutti_cuda.DeviceGet(&device, gpu) != CUDA_SUCCESS ||
+        tutti_cuda.DevicePrimaryCtxGetState(device, &flags, &active) != CUDA_SUCCESS || !active ||
+        tutti_cuda.DevicePrimaryCtxRetain(&primary, device) != CUDA_SUCCESS)
+        return 0;
+    if (primary == handle)
+        return 1;
+    tutti_cuda.DevicePrimaryCtxRelease(device);
+    return 0;
+}
+
 /* Under choose_lock. */
 static struct tutti_cuda_context *keep(int gpu, CUcontext handle, int retained)
 {
@@ -54,7 +72,7 @@ static struct tutti_cuda_context *keep(int gpu, CUcontext handle, int retained)
     context->handle = handle;
     context->id = id;
     context->gpu = gpu;
-    context->retained = retained;
+    context->retained = retained || retain_primary(gpu, handle);
     atomic_init(&context->early, starts_early(gpu));
     pthread_mutex_init(&context->lock, NULL);
     context->older = all;

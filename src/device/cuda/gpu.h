@@ -18,7 +18,7 @@ struct tutti_cuda_context {
     CUcontext handle;
     unsigned long long id;
     int gpu;
-    int retained; /* the primary context, kept alive by Tutti because the program had made none */
+    int retained; /* the primary context: Tutti has retained it */
     atomic_int gone;
     atomic_int early;               /* 1: kernels may be launched early, see struct tutti_launch */
     pthread_mutex_t lock;           /* loading of modules */
