@@ -85,15 +85,11 @@ static int agree(void)
     return all[DEVICE] != 0;
 }
 
+/* No MPI is given device pointers unless it is asked for. Intel MPI 2021.18 with I_MPI_OFFLOAD reads and writes them
+ * wrongly or ends the program: types with gaps, MPI_Bsend, synchronous sends, MPI_Reduce_scatter. */
 static int gpu_aware(void)
 {
-    const struct tutti_settings *settings = tutti_settings();
-    if (settings->mpi_gpu_aware != TUTTI_SET_AUTO)
-        return settings->mpi_gpu_aware == TUTTI_SET_YES;
-    const char *offload = getenv("I_MPI_OFFLOAD");
-    if (!offload || atoi(offload) == 0 || !tutti_door.device || strcmp(tutti_door.device->name, "host") == 0)
-        return 0;
-    return tutti_door.intel;
+    return tutti_settings()->mpi_gpu_aware == TUTTI_SET_YES;
 }
 
 static void meet_library(void)
