@@ -92,11 +92,8 @@ enum tutti_shape tutti_shape_of(const struct tutti_reduce *call);
  * is stored. Pointers are mapped device pointers, one a rank; out[r] where rank r gets something. Results may lie where
  * the same elements of the contribution do. */
 int tutti_direct_mapped(struct tutti_team *team, const struct tutti_reduce *call, const void *in[], void *out[]);
-/* Collective, for reduce-scatters whose results lie over contributions (in place): results are made in the channels and
- * copied when all have been read. Ranks that do not lead give no buffers. */
-int tutti_direct_apart(struct tutti_team *team, const struct tutti_reduce *call, const void *in[], void *out[]);
-/* Collective, after tutti_map_buffers() by the leaders, with what it said: either of the two, until all results are
- * stored. */
+/* Collective, after tutti_map_buffers() by the leaders, with what it said: tutti_direct_mapped(), or by way of the
+ * channels where results lie over contributions, until all results are stored. */
 int tutti_direct_shared(struct tutti_team *team, const struct tutti_reduce *call, const void *in[], void *out[],
                         int mapped);
 

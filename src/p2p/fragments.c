@@ -6,12 +6,12 @@
 #include "core/settings.h"
 #include "core/status.h"
 
-enum { GPUS = 64, KEPT_BYTES = 64 << 20 };
+enum { GPUS = 64, IDLE = 1024 };
 
 struct tutti_fragments {
     pthread_mutex_t lock;
-    struct tutti_fragment *free;
-    size_t kept;                           /* bytes of them */
+    struct tutti_fragment *idle;
+    int idles;
     struct tutti_stream *streams[GPUS][2]; /* of each direction */
 };
 
@@ -25,10 +25,8 @@ struct tutti_fragments *tutti_fragments_new(void)
 
 static void destroy(struct tutti_fragment *fragment, int alive)
 {
-    if (alive) {
+    if (alive)
         tutti_device()->event_destroy(fragment->event);
-        tutti_device()->free_pinned(fragment->memory);
-    }
     free(fragment);
 }
 
@@ -36,9 +34,9 @@ void tutti_fragments_free(struct tutti_fragments *fragments, int alive)
 {
     if (!fragments)
         return;
-    while (fragments->free) {
-        struct tutti_fragment *fragment = fragments->free;
-        fragments->free = fragment->next;
+    while (fragments->idle) {
+        struct tutti_fragment *fragment = fragments->idle;
+        fragments->idle = fragment->next;
         destroy(fragment, alive);
     }
     for (int g = 0; g < GPUS; g++) {
@@ -51,53 +49,62 @@ void tutti_fragments_free(struct tutti_fragments *fragments, int alive)
     free(fragments);
 }
 
-static struct tutti_fragment *new_fragment(size_t bytes, int gpu)
+static struct tutti_fragment *new_fragment(int gpu)
 {
-    const struct tutti_device *device = tutti_device();
     struct tutti_fragment *fragment = calloc(1, sizeof *fragment);
     if (!fragment)
         return NULL;
     fragment->gpu = gpu;
-    fragment->room = bytes;
-    if (device->alloc_pinned(bytes, &fragment->memory) != TUTTI_OK) {
-        free(fragment);
-        return NULL;
-    }
-    if (device->event_create(gpu, &fragment->event) != TUTTI_OK) {
-        device->free_pinned(fragment->memory);
-        free(fragment);
-        return NULL;
-    }
-    return fragment;
+    if (tutti_device()->event_create(gpu, &fragment->event) == TUTTI_OK)
+        return fragment;
+    free(fragment);
+    return NULL;
 }
 
-struct tutti_fragment *tutti_fragment_take(struct tutti_fragments *fragments, size_t bytes, int gpu)
+/* One without memory. */
+static struct tutti_fragment *take_idle(struct tutti_fragments *fragments, int gpu)
 {
-    const size_t usual = (size_t)tutti_settings()->message_chunk;
     pthread_mutex_lock(&fragments->lock);
-    struct tutti_fragment **at = &fragments->free, *found = NULL;
-    while (*at && ((*at)->gpu != gpu || (*at)->room < bytes))
+    struct tutti_fragment **at = &fragments->idle, *found = NULL;
+    while (*at && (*at)->gpu != gpu)
         at = &(*at)->next;
     if ((found = *at) != NULL) {
         *at = found->next;
-        fragments->kept -= found->room;
+        fragments->idles--;
     }
     pthread_mutex_unlock(&fragments->lock);
-    return found ? found : new_fragment(bytes < usual ? usual : bytes, gpu);
+    return found ? found : new_fragment(gpu);
 }
 
 void tutti_fragment_give(struct tutti_fragments *fragments, struct tutti_fragment *fragment)
 {
+    tutti_bounce_give(fragment->bounce);
     pthread_mutex_lock(&fragments->lock);
-    const int keeps = fragments->kept + fragment->room <= KEPT_BYTES;
+    const int keeps = fragments->idles < IDLE;
     if (keeps) {
-        fragment->next = fragments->free;
-        fragments->free = fragment;
-        fragments->kept += fragment->room;
+        fragment->next = fragments->idle;
+        fragments->idle = fragment;
+        fragments->idles++;
     }
     pthread_mutex_unlock(&fragments->lock);
     if (!keeps)
         destroy(fragment, 1);
+}
+
+/* All have the usual length at least, so that a message uses what others have given back. */
+struct tutti_fragment *tutti_fragment_take(struct tutti_fragments *fragments, size_t bytes, int gpu)
+{
+    const size_t usual = (size_t)tutti_settings()->message_chunk;
+    struct tutti_fragment *fragment = take_idle(fragments, gpu);
+    if (!fragment)
+        return NULL;
+    fragment->bounce = tutti_bounce_take(&tutti_bounce_pinned, -1, bytes < usual ? usual : bytes);
+    if (!fragment->bounce) {
+        tutti_fragment_give(fragments, fragment);
+        return NULL;
+    }
+    fragment->memory = fragment->bounce->memory;
+    return fragment;
 }
 
 int tutti_fragment_gpu(const struct tutti_places *places)

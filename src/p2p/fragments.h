@@ -1,7 +1,8 @@
-/* Pinned memory for parts of messages, and moving elements to and from it, in streams of their own. */
+/* Bounce buffers for parts of messages, and moving elements to and from it, in streams of their own. */
 #ifndef TUTTI_P2P_FRAGMENTS_H
 #define TUTTI_P2P_FRAGMENTS_H
 
+#include "bounce/bounce.h"
 #include "dtype/places.h"
 
 /* The elements of one message in the program's memory. */
@@ -14,14 +15,14 @@ struct tutti_elements {
 
 /* Memory for one fragment. */
 struct tutti_fragment {
-    struct tutti_fragment *next;
-    void *memory;
-    size_t room;
-    struct tutti_event *event; /* done when what was begun has been moved */
+    void *memory;                /* of `bounce` */
+    struct tutti_bounce *bounce; /* pinned */
+    struct tutti_event *event;   /* done when what was begun has been moved */
     int gpu;
+    struct tutti_fragment *next; /* among the idle ones, which have no memory */
 };
 
-/* A pool, of which a process may have several. Local, any thread. NULL without memory. */
+/* Streams, and events that are idle; a process may have several. Local, any thread. NULL without memory. */
 struct tutti_fragments *tutti_fragments_new(void);
 /* alive: the device may be called. Takes NULL. */
 void tutti_fragments_free(struct tutti_fragments *fragments, int alive);

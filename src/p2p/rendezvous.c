@@ -16,7 +16,6 @@ struct tutti_rendezvous {
     struct tutti_lane *lane;
     struct tutti_node *node;
     struct tutti_transport *transport;
-    struct tutti_fragments *fragments;
     struct tutti_rendezvous_send *all; /* with a rendezvous */
 };
 
@@ -24,20 +23,16 @@ struct tutti_rendezvous *tutti_rendezvous_new(struct tutti_lane *lane, struct tu
                                               struct tutti_transport *transport)
 {
     struct tutti_rendezvous *r = calloc(1, sizeof *r);
-    if (!r || !(r->fragments = tutti_fragments_new())) {
-        free(r);
+    if (!r)
         return NULL;
-    }
     r->lane = lane;
     r->node = node;
     r->transport = transport;
     return r;
 }
 
-void tutti_rendezvous_free(struct tutti_rendezvous *rendezvous, int alive)
+void tutti_rendezvous_free(struct tutti_rendezvous *rendezvous)
 {
-    if (rendezvous)
-        tutti_fragments_free(rendezvous->fragments, alive);
     free(rendezvous);
 }
 
@@ -79,14 +74,14 @@ static void carry(struct tutti_rendezvous *r, struct tutti_rendezvous_send *send
     if ((!is_asked_for(send) && now - send->since < GRACE_CARRIED_NS + send->patience) ||
         send->bytes > TUTTI_TRANSFER_MOST || !tutti_rndv_win(rndv, TUTTI_RNDV_MOVING))
         return;
-    send->fragment = tutti_fragment_take(r->fragments, send->bytes, gpu);
+    send->bounce = tutti_bounce_take(&tutti_bounce_pinned, -1, send->bytes);
     int status = TUTTI_ERR_MEMORY;
-    if (send->fragment) {
-        const struct tutti_pack_job job = tutti_rendezvous_packing(send, send->fragment->memory);
+    if (send->bounce) {
+        const struct tutti_pack_job job = tutti_rendezvous_packing(send, send->bounce->memory);
         status = tutti_pack_now(gpu, &job, 1);
     }
     if (status == TUTTI_OK)
-        status = r->transport->ops->send(r->transport, send->fragment->memory, send->bytes,
+        status = r->transport->ops->send(r->transport, send->bounce->memory, send->bytes,
                                          tutti_node_world(r->node, (int)rndv->to), tutti_lane_number(r->lane, rndv), 0,
                                          &send->data);
     if (status == TUTTI_OK) {
@@ -94,9 +89,8 @@ static void carry(struct tutti_rendezvous *r, struct tutti_rendezvous_send *send
         return;
     }
     /* The receiver may still come for it. */
-    if (send->fragment)
-        tutti_fragment_give(r->fragments, send->fragment);
-    send->fragment = NULL;
+    tutti_bounce_give(send->bounce);
+    send->bounce = NULL;
     tutti_rndv_set(rndv, TUTTI_RNDV_GET);
 }
 
@@ -146,14 +140,14 @@ int tutti_rendezvous_carried(struct tutti_rendezvous *rendezvous, struct tutti_r
 {
     struct tutti_transport *transport = rendezvous->transport;
     int done = 0;
-    if (!send->fragment)
+    if (!send->bounce)
         return 1;
     if (transport->ops->test(transport, &send->data, NULL, &done) != TUTTI_OK)
         done = 1;
     if (!done)
         return 0;
-    tutti_fragment_give(rendezvous->fragments, send->fragment);
-    send->fragment = NULL;
+    tutti_bounce_give(send->bounce);
+    send->bounce = NULL;
     return 1;
 }
 

@@ -13,11 +13,11 @@ struct tutti_rendezvous; /* of one rank */
 
 /* One send. The caller keeps the memory until tutti_rendezvous_left() and tutti_rendezvous_carried() have said 1. */
 struct tutti_rendezvous_send {
-    struct tutti_elements elements;  /* of which somebody else holds the plan */
-    uint64_t bytes, since;           /* since: when the rendezvous was posted */
-    uint64_t patience;               /* ns more than usual that the receiver may take to come for it */
-    struct tutti_rndv *rndv;         /* NULL: it needs no care any more */
-    struct tutti_fragment *fragment; /* what the transport carries; NULL: nothing */
+    struct tutti_elements elements; /* of which somebody else holds the plan */
+    uint64_t bytes, since;          /* since: when the rendezvous was posted */
+    uint64_t patience;              /* ns more than usual that the receiver may take to come for it */
+    struct tutti_rndv *rndv;        /* NULL: it needs no care any more */
+    struct tutti_bounce *bounce;    /* pinned: what the transport carries; NULL: nothing */
     struct tutti_transfer data;
     struct tutti_rendezvous_send *next, **at; /* of the list */
 };
@@ -26,8 +26,8 @@ struct tutti_rendezvous_send {
  * node's world. Both stay as long. NULL without memory. */
 struct tutti_rendezvous *tutti_rendezvous_new(struct tutti_lane *lane, struct tutti_node *node,
                                               struct tutti_transport *transport);
-/* No send is listed; alive: the device may be called. Takes NULL. */
-void tutti_rendezvous_free(struct tutti_rendezvous *rendezvous, int alive);
+/* No send is listed. Takes NULL. */
+void tutti_rendezvous_free(struct tutti_rendezvous *rendezvous);
 
 /* The caller serialises all calls below. */
 

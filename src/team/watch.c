@@ -35,7 +35,8 @@ static void add(struct line *line, const char *format, ...)
         line->used = line->used + (size_t)n < sizeof line->text ? line->used + (size_t)n : sizeof line->text - 1;
 }
 
-void tutti_watch_call(const struct tutti_arrival *a, char *out, size_t size)
+/* "MPI_Allreduce of 1024 float, sum" */
+static void write_call(const struct tutti_arrival *a, char *out, size_t size)
 {
     const char *name = a->collective < TUTTI_COLLECTIVES ? collective_names[a->collective] : "an unknown call";
     const char *type = a->type >= 0 && a->type < TUTTI_TYPES ? tutti_type_name(a->type) : "elements";
@@ -64,7 +65,8 @@ static uint32_t number(uint32_t sequence)
     return sequence - (uint32_t)TUTTI_FIRST;
 }
 
-uint64_t tutti_watch_missing(const struct tutti_waiting *w)
+/* Ranks among w->of that have not yet done what is waited for. Kernels: all of them. */
+static uint64_t missing_of(const struct tutti_waiting *w)
 {
     const struct tutti_team *team = w->team;
     uint64_t missing = 0;
@@ -148,7 +150,7 @@ static void add_here(struct line *line, const struct tutti_waiting *w)
         add(line, "%s, before its first call", team->transport->label);
         return;
     }
-    tutti_watch_call(&last, call, sizeof call);
+    write_call(&last, call, sizeof call);
     add(line, "%scall %u on %s (%s)", nonblocking(team), number(team->sequence), team->transport->label, call);
 }
 
@@ -172,9 +174,9 @@ int tutti_watch_peers(struct tutti_waiting *w)
     const struct tutti_team *team = w->team;
     const struct tutti_place *place = tutti_place(team);
     struct line line = {.used = 0};
-    uint64_t gone = tutti_watch_gone(place, tutti_watch_missing(w));
+    uint64_t gone = tutti_watch_gone(place, missing_of(w));
     if (gone)
-        gone &= tutti_watch_missing(w); /* it may have done its part and left since */
+        gone &= missing_of(w); /* it may have done its part and left since */
     if (gone && w->what == TUTTI_WAITING_KERNEL && !overdue(w, &gone))
         gone = 0;
     if (gone) {
@@ -228,7 +230,7 @@ static void add_whereabouts(struct line *line, const struct tutti_waiting *w, in
     struct tutti_arrival its;
     char call[128] = "forgotten";
     if (tutti_record_read(slot, last, &its) == 1)
-        tutti_watch_call(&its, call, sizeof call);
+        write_call(&its, call, sizeof call);
     add(line, "has not arrived, its last call was %u (%s)", number(last), call);
 }
 
@@ -244,7 +246,7 @@ static void add_missing(struct line *line, const struct tutti_waiting *w)
             add(line, "its kernel has not ended");
         return;
     }
-    uint64_t missing = tutti_watch_missing(w);
+    uint64_t missing = missing_of(w);
     for (int shown = 0; missing; missing &= missing - 1, shown++) {
         if (shown == SHOWN) {
             add(line, "; and %d more ranks", __builtin_popcountll(missing));
@@ -305,7 +307,7 @@ void tutti_watch_mismatch(const struct tutti_team *team, const struct tutti_arri
         for (int p = r + 1; p < team->size; p++)
             more += alike(all[p], all[r]);
         char call[128];
-        tutti_watch_call(all[r], call, sizeof call);
+        write_call(all[r], call, sizeof call);
         add(&line, "%s rank %d", shown > 1 ? ";" : "", r);
         if (more)
             add(&line, " and %d more", more);

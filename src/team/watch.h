@@ -6,8 +6,6 @@
 
 #include "team/node.h"
 
-/* Ranks among waiting->of that have not yet done what is waited for. Kernels: all of them. */
-uint64_t tutti_watch_missing(const struct tutti_waiting *waiting);
 /* Looks at the sockets of the ranks in `mask`; returns those whose process has gone. */
 uint64_t tutti_watch_gone(const struct tutti_place *place, uint64_t mask);
 /* Failure of a peer that ends this wait (dead, or broken by it), already logged; TUTTI_OK otherwise. */
@@ -16,7 +14,5 @@ void tutti_watch_stall(const struct tutti_waiting *waiting);
 void tutti_watch_timeout(const struct tutti_waiting *waiting);
 /* One line with each rank's call; the same on all ranks, said by the lowest that waits. */
 void tutti_watch_mismatch(const struct tutti_team *team, const struct tutti_arrival *const all[]);
-/* "MPI_Allreduce of 1024 float, sum" */
-void tutti_watch_call(const struct tutti_arrival *arrival, char *out, size_t size);
 
 #endif

@@ -22,7 +22,7 @@ done < <(includes 'cuda\.h|cuda_runtime(_api)?\.h|cudaTypedefs\.h|nvml\.h' src i
 
 # A room knows the rooms under it and nothing above. The device contract names the kernels' list; kernels know nothing of
 # devices. Then the rooms of the door.
-for rooms in "core progress kernels device rules dtype team sched p2p coll mpi" \
+for rooms in "core progress kernels device bounce rules dtype team sched p2p coll mpi" \
     "mpi/real mpi/type mpi/bounce mpi/comm mpi/request mpi/message mpi/move mpi/reduce mpi/call mpi/front"; do
     read -ra rooms <<<"$rooms"
     for ((below = 0; below < ${#rooms[@]}; below++)); do

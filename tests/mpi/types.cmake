@@ -40,7 +40,7 @@ tutti_mpi_test(mpi-types-aware PROGRAM mpi-types_aware RANKS 3 RANKS_MPICH 2 ENV
 set(aware ${stats} TUTTI_MPI_GPU_AWARE=1 TUTTI_HOST_STRICT=0 TUTTI_AWARE_LEAST=0)
 tutti_mpi_test(mpi-types-aware-device PROGRAM mpi-types_aware RANKS 3 RANKS_MPICH 2
                ENV ${aware} "TUTTI_TEST_HOW=packed in device memory")
-tutti_mpi_test(mpi-types-aware-none PROGRAM mpi-types_aware RANKS 2 ENV ${aware} TUTTI_AWARE_MB=0)
+tutti_mpi_test(mpi-types-aware-none PROGRAM mpi-types_aware RANKS 2 ENV ${aware} TUTTI_BOUNCE_MB=0)
 type_program(types_pack EVERYWHERE)
 tutti_mpi_test(mpi-types-pack PROGRAM mpi-types_pack RANKS 2 ENV ${stats} TUTTI_STAGING_MB=1 EVERYWHERE)
 program(types_shifted EVERYWHERE)

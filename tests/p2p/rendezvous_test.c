@@ -250,7 +250,7 @@ static int ring(struct tutti_transport *transport, void *with)
     go_round(&s, &state);
     tutti_lane_poll(s.lane, 0);
     CHECK(transport->ops->barrier(transport) == TUTTI_OK, "barrier");
-    tutti_rendezvous_free(s.rendezvous, 1);
+    tutti_rendezvous_free(s.rendezvous);
     tutti_lane_free(s.lane, 1);
     CHECK(transport->ops->barrier(transport) == TUTTI_OK, "barrier");
     tutti_device()->free_pinned(pinned);

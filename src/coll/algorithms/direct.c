@@ -96,7 +96,7 @@ int tutti_direct_mapped(struct tutti_team *team, const struct tutti_reduce *call
     return end(team, call, &args);
 }
 
-/* Elements of a segment that a round of tutti_direct_apart() does. */
+/* Elements of a segment that a round of apart() does. */
 static size_t round_of(const struct tutti_team *team, const struct tutti_reduce *call)
 {
     return tutti_channel_region(team, TUTTI_REGION_HALVES).bytes / tutti_type_size(call->type);
@@ -148,9 +148,12 @@ static int copy_round(struct tutti_team *team, const struct tutti_reduce *call, 
     return status == TUTTI_OK ? TUTTI_OK : tutti_team_break(team, status);
 }
 
-/* A round takes as many elements of every segment. What it stores at element i of a result lies over element i of a
+/* Collective, for reduce-scatters whose results lie over contributions (in place): results are made in the channels and
+ * copied when all have been read. Ranks that do not lead give no buffers.
+ *
+ * A round takes as many elements of every segment. What it stores at element i of a result lies over element i of a
  * contribution, which is in some segment at i or before: this round or one before has read it. */
-int tutti_direct_apart(struct tutti_team *team, const struct tutti_reduce *call, const void *in[], void *out[])
+static int apart(struct tutti_team *team, const struct tutti_reduce *call, const void *in[], void *out[])
 {
     size_t end_at = longest(team, call), most = round_of(team, call);
     int status = TUTTI_OK;
@@ -174,7 +177,7 @@ int tutti_direct_shared(struct tutti_team *team, const struct tutti_reduce *call
     for (int g = 0; g < team->gpus; g++)
         leaders |= UINT64_C(1) << team->leader_of[g];
     if (mapped == TUTTI_MAPPED_OVER)
-        status = tutti_direct_apart(team, call, in, out);
+        status = apart(team, call, in, out);
     else if (team->leader)
         status = tutti_direct_mapped(team, call, in, out);
     tutti_phase(team->leader ? TUTTI_PHASE_HANDOUT : TUTTI_PHASE_LEADER);

@@ -19,7 +19,8 @@ int tutti_flow_segments(const struct tutti_reduce *call)
     return tutti_shape_of(call) == TUTTI_SHAPE_SEGMENTS;
 }
 
-size_t tutti_flow_longest(const struct tutti_team *team, const struct tutti_reduce *call)
+/* Elements of the longest piece that a rank gets: of the contribution, or of the longest segment. */
+static size_t longest_piece(const struct tutti_team *team, const struct tutti_reduce *call)
 {
     if (call->collective == TUTTI_COLLECTIVE_REDUCE_SCATTER_BLOCK)
         return call->count / (size_t)team->size;
@@ -130,7 +131,7 @@ static int launch_all(struct tutti_team *team, const struct tutti_reduce *call, 
 {
     struct tutti_flow_args args;
     struct tutti_flow flow = {.most = 0};
-    size_t longest = tutti_flow_longest(team, call);
+    size_t longest = longest_piece(team, call);
     int status = TUTTI_OK;
     tutti_flow_args(team, call, &args);
     shape(team, call, 0, &flow);

@@ -25,8 +25,6 @@ typedef void tutti_flow_shape(const struct tutti_team *team, const struct tutti_
 int tutti_flow_can(const struct tutti_team *team);
 /* 1 for the collectives whose ranks get segments. */
 int tutti_flow_segments(const struct tutti_reduce *call);
-/* Elements of the longest piece that a rank gets: of the contribution, or of the longest segment. */
-size_t tutti_flow_longest(const struct tutti_team *team, const struct tutti_reduce *call);
 /* The call by one launch after the other into `stream`. ticket: stored in the team's done word by the last one; 0:
  * none.
  */

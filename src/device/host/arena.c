@@ -72,7 +72,8 @@ int tutti_host_arena_active(void)
     return atomic_load_explicit(&regions, memory_order_relaxed) != 0;
 }
 
-int tutti_host_arena_holds(const void *pointer)
+/* 1 where the address lies in the first range, in a region or not. Two compares. */
+static int holds(const void *pointer)
 {
     size_t bytes = atomic_load_explicit(&arena_bytes, memory_order_acquire);
     return (uintptr_t)pointer - (uintptr_t)atomic_load_explicit(&first, memory_order_relaxed) < bytes;
@@ -204,7 +205,7 @@ int tutti_host_region_unmap(const void *base, int own)
 int tutti_host_region_find(const void *pointer, struct tutti_host_region *out)
 {
     int found = 0;
-    if (!tutti_host_arena_active() || !tutti_host_arena_holds(pointer))
+    if (!tutti_host_arena_active() || !holds(pointer))
         return 0;
     pthread_rwlock_rdlock(&lock);
     size_t index = after(pointer);
@@ -219,7 +220,7 @@ int tutti_host_region_find(const void *pointer, struct tutti_host_region *out)
 void *tutti_host_reach(const void *pointer, size_t bytes)
 {
     struct tutti_host_region region;
-    if (!tutti_host_arena_holds(pointer))
+    if (!holds(pointer))
         return (void *)(uintptr_t)pointer;
     if (!tutti_host_region_find(pointer, &region))
         return NULL;

@@ -30,8 +30,6 @@ int tutti_host_region_map(int fd, size_t bytes, int own, struct tutti_host_regio
 int tutti_host_region_unmap(const void *base, int own);
 /* Copies the region that holds `pointer`; 1, or 0 where none does. */
 int tutti_host_region_find(const void *pointer, struct tutti_host_region *out);
-/* 1 where the address lies in the first range, in a region or not. Two compares. */
-int tutti_host_arena_holds(const void *pointer);
 /* The address by which kernels and copies reach [pointer, pointer + bytes): in the second range for memory of the
  * device, itself for other memory. NULL where it is memory of the device that is not (wholly) allocated. */
 void *tutti_host_reach(const void *pointer, size_t bytes);

@@ -248,10 +248,9 @@ int tutti_blocks_open(struct tutti_blocks *blocks, const struct tutti_side *side
         return TUTTI_ERR_ARGUMENT;
     }
     struct tutti_places places;
-    if (!tutti_scratch_take(&blocks->scratch, on_one_gpu(blocks, &places) ? &places : NULL,
-                            blocks->bytes ? blocks->bytes : 1))
+    blocks->memory = tutti_scratch_take(&blocks->scratch, on_one_gpu(blocks, &places) ? &places : NULL, blocks->bytes);
+    if (!blocks->memory)
         return TUTTI_ERR_MEMORY;
-    blocks->memory = blocks->scratch.memory;
     blocks->staged = 1;
     blocks->buffer = blocks->memory;
     if (side->displs)

@@ -129,10 +129,11 @@ static int copy_runs(struct tutti_span *span, int out)
 /* Between the image and the buffer by way of the packed elements: one kernel instead of a copy per run. */
 static int copy_packed(struct tutti_span *span, int out)
 {
-    size_t room, bytes = (size_t)span->count * span->plan->size;
-    void *packed = tutti_pinned_take(bytes, &room), *user = span->user + span->origin;
-    if (!packed)
+    const size_t bytes = (size_t)span->count * span->plan->size;
+    struct tutti_bounce *bounce = tutti_bounce_take(&tutti_bounce_pinned, -1, bytes);
+    if (!bounce)
         return TUTTI_ERR_MEMORY;
+    void *packed = bounce->memory, *user = span->user + span->origin;
     int status = TUTTI_OK;
     if (out) {
         tutti_plan_pack_host(span->plan, (uint64_t)span->count, span->host, 0, bytes, packed);
@@ -141,7 +142,7 @@ static int copy_packed(struct tutti_span *span, int out)
                                            packed)) == TUTTI_OK) {
         tutti_plan_unpack_host(span->plan, (uint64_t)span->count, span->host, 0, bytes, packed);
     }
-    tutti_pinned_give(packed, room);
+    tutti_bounce_give(bounce);
     return status;
 }
 
@@ -218,8 +219,8 @@ int tutti_span_open(struct tutti_span *span, const void *buffer, MPI_Count count
     span->lazy = way & TUTTI_SPAN_LAZY && span->bytes > LAZY_FROM && (span->packed || span->prefix);
     if (span->lazy)
         span->memory = tutti_overrun_map(span->bytes);
-    else if (tutti_scratch_take(&span->scratch, span->packed ? &span->places : NULL, span->bytes))
-        span->memory = span->scratch.memory;
+    else
+        span->memory = tutti_scratch_take(&span->scratch, span->packed ? &span->places : NULL, span->bytes);
     span->host = span->packed ? span->memory : span->memory - lowest;
     span->staged = 1;
     int status = span->memory ? TUTTI_OK : TUTTI_ERR_MEMORY;
@@ -246,9 +247,10 @@ int tutti_span_in(struct tutti_span *span)
 /* What came after all, through pinned memory. */
 static int lazy_out(struct tutti_span *span, size_t bytes)
 {
-    size_t room, most = (size_t)tutti_settings()->staging_mb << 20;
-    char *piece = tutti_pinned_take(bytes < most ? bytes : most, &room), *user = span->user + span->origin;
-    int status = piece ? TUTTI_OK : TUTTI_ERR_MEMORY;
+    const size_t most = (size_t)tutti_settings()->staging_mb << 20;
+    struct tutti_bounce *bounce = tutti_bounce_take(&tutti_bounce_pinned, -1, bytes < most ? bytes : most);
+    char *piece = bounce ? bounce->memory : NULL, *user = span->user + span->origin;
+    int status = bounce ? TUTTI_OK : TUTTI_ERR_MEMORY;
     for (size_t at = 0; at < bytes && status == TUTTI_OK; at += most) {
         size_t n = bytes - at < most ? bytes - at : most;
         memcpy(piece, span->memory + at, n);
@@ -256,7 +258,7 @@ static int lazy_out(struct tutti_span *span, size_t bytes)
                      ? tutti_packed_move(TUTTI_UNPACK, &span->places, span->plan, span->count, user, at, n, piece)
                      : tutti_door.device->copy_now(span->user + at, piece, n);
     }
-    tutti_pinned_give(piece, room);
+    tutti_bounce_give(bounce);
     return status;
 }
 

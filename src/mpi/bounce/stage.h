@@ -4,7 +4,7 @@
 #ifndef TUTTI_MPI_STAGE_H
 #define TUTTI_MPI_STAGE_H
 
-#include "mpi/bounce/pinned.h"
+#include "mpi/bounce/overrun.h"
 #include "mpi/bounce/scratch.h"
 #include "mpi/real/handles.h"
 

@@ -72,9 +72,10 @@ static size_t piece_bytes(size_t all)
 static int in_pieces(const struct packing *call, const struct tutti_plan *plan, const struct tutti_places *places,
                      size_t bytes)
 {
-    size_t room, most = piece_bytes(bytes);
-    char *piece = tutti_pinned_take(most, &room), *message = call->message;
-    int status = piece ? TUTTI_OK : TUTTI_ERR_MEMORY, packs = call->direction == TUTTI_PACK;
+    const size_t most = piece_bytes(bytes);
+    struct tutti_bounce *bounce = tutti_bounce_take(&tutti_bounce_pinned, -1, most);
+    char *piece = bounce ? bounce->memory : NULL, *message = call->message;
+    int status = bounce ? TUTTI_OK : TUTTI_ERR_MEMORY, packs = call->direction == TUTTI_PACK;
     for (size_t at = 0; at < bytes && status == TUTTI_OK; at += most) {
         size_t n = bytes - at < most ? bytes - at : most;
         if (places->device) {
@@ -91,7 +92,7 @@ static int in_pieces(const struct packing *call, const struct tutti_plan *plan, 
             tutti_plan_unpack_host(plan, (uint64_t)call->count, call->elements, at, n, piece);
         }
     }
-    tutti_pinned_give(piece, room);
+    tutti_bounce_give(bounce);
     return status;
 }
 
@@ -132,35 +133,33 @@ static int failed(const struct packing *call, int status, int *code)
 }
 
 /* A part of the message in host memory, where the MPI can use it. */
-struct bounce {
+struct part {
     char *host;
     size_t bytes;
-    int own;
+    struct tutti_bounce *bounce; /* where `host` lies; NULL: in the message itself */
 };
 
-static int bounce_open(struct bounce *bounce, const struct packing *call, MPI_Count most)
+static int part_open(struct part *part, const struct packing *call, MPI_Count most)
 {
-    *bounce = (struct bounce){call->message, (size_t)call->room, 0};
+    *part = (struct part){call->message, (size_t)call->room, NULL};
     if (!tutti_on_device(call->message))
         return TUTTI_OK;
     /* Whole messages may be larger by far than this element of them. */
-    bounce->bytes = (size_t)(most >= 0 && most < call->room ? most : call->room);
-    bounce->host = malloc(bounce->bytes ? bounce->bytes : 1);
-    bounce->own = 1;
-    if (!bounce->host)
+    part->bytes = (size_t)(most >= 0 && most < call->room ? most : call->room);
+    if (!(part->bounce = tutti_bounce_take(&tutti_bounce_pinned, -1, part->bytes)))
         return TUTTI_ERR_MEMORY;
-    return call->direction == TUTTI_UNPACK && bounce->bytes
-               ? tutti_door.device->copy_now(bounce->host, call->message, bounce->bytes)
+    part->host = part->bounce->memory;
+    return call->direction == TUTTI_UNPACK && part->bytes
+               ? tutti_door.device->copy_now(part->host, call->message, part->bytes)
                : TUTTI_OK;
 }
 
-static int bounce_close(struct bounce *bounce, const struct packing *call, size_t bytes)
+static int part_close(struct part *part, const struct packing *call, size_t bytes)
 {
     int status = TUTTI_OK;
-    if (bounce->own && call->direction == TUTTI_PACK && bytes)
-        status = tutti_door.device->copy_now(call->message, bounce->host, bytes);
-    if (bounce->own)
-        free(bounce->host);
+    if (part->bounce && call->direction == TUTTI_PACK && bytes)
+        status = tutti_door.device->copy_now(call->message, part->host, bytes);
+    tutti_bounce_give(part->bounce);
     return status;
 }
 
@@ -172,21 +171,21 @@ typedef int real_call(void *with, const struct packing *call, void *elements, vo
 static int staged(struct packing *call, const char *why, real_call *real, void *with, MPI_Count most, int *code)
 {
     struct tutti_span span;
-    struct bounce bounce = {NULL, 0, 0};
+    struct part part = {NULL, 0, NULL};
     MPI_Count position = 0;
     int way = call->direction == TUTTI_PACK ? TUTTI_SPAN_IN : TUTTI_SPAN_OUT;
     *code = MPI_SUCCESS;
     int status = tutti_span_open(&span, call->elements, call->count, call->type, way);
     if (status == TUTTI_OK)
-        status = bounce_open(&bounce, call, most);
+        status = part_open(&part, call, most);
     if (status == TUTTI_OK) {
         TUTTI_INSIDE();
-        *code = real(with, call, span.host, bounce.host, bounce.bytes, &position);
+        *code = real(with, call, span.host, part.host, part.bytes, &position);
     }
     if (status == TUTTI_OK && *code == MPI_SUCCESS)
         status = tutti_span_out(&span, -1);
     int moved = status == TUTTI_OK && *code == MPI_SUCCESS;
-    int closed = bounce_close(&bounce, call, moved ? (size_t)position : 0);
+    int closed = part_close(&part, call, moved ? (size_t)position : 0);
     tutti_span_close(&span);
     status = status == TUTTI_OK ? closed : status;
     if (status != TUTTI_OK)

@@ -320,10 +320,7 @@ int tutti_door_MPI_Finalize(void)
         tutti_door.node = NULL;
         tutti_requests_close();
         tutti_layouts_close();
-        if (tutti_door.device && tutti_door.device->active()) {
-            tutti_scratch_close();
-            tutti_pinned_close();
-        }
+        tutti_bounce_close(tutti_door.device && tutti_door.device->active());
         tutti_types_close();
         tutti_door.on = 0;
     }

@@ -99,7 +99,7 @@ void tutti_lanes_open(void)
 void tutti_lanes_close(int alive)
 {
     tutti_lane_everywhere = 0;
-    tutti_rendezvous_free(tutti_lane_sends, alive);
+    tutti_rendezvous_free(tutti_lane_sends);
     tutti_lane_sends = NULL;
     tutti_lane_free(tutti_lane, alive);
     tutti_lane = NULL;

@@ -33,9 +33,6 @@ int tutti_pipelined_put(MPI_Request request, MPI_Comm comm, struct tutti_far_rts
 int tutti_persistent_send_new(const struct tutti_message *message, struct tutti_span *span, MPI_Request *request,
                               int *code);
 
-/* sendrecv.c: one request for two calls of Tutti that are under way. Takes over `memory`, which is freed at the end. */
-int tutti_sendrecv_new(MPI_Comm comm, MPI_Request receive, MPI_Request send, void *memory, MPI_Request *request);
-
 extern int tutti_lacks_sendrecv; /* 1: the MPI has no MPI_Isendrecv */
 
 #endif

@@ -122,14 +122,6 @@ static void bring_on(void)
     tutti_lane_poll(tutti_lane, 0);
 }
 
-int tutti_send_has_left(struct tutti_send_request *sent)
-{
-    pthread_mutex_lock(&lock);
-    int left = sent->state != TUTTI_SEND_ON_ITS_WAY;
-    pthread_mutex_unlock(&lock);
-    return left;
-}
-
 void tutti_send_let_go(struct tutti_send_request *sent)
 {
     pthread_mutex_lock(&lock);
@@ -142,7 +134,11 @@ void tutti_send_let_go(struct tutti_send_request *sent)
 
 static int has_left_now(void *with)
 {
-    return tutti_send_has_left(with);
+    const struct tutti_send_request *sent = with;
+    pthread_mutex_lock(&lock);
+    const int left = sent->state != TUTTI_SEND_ON_ITS_WAY;
+    pthread_mutex_unlock(&lock);
+    return left;
 }
 
 void tutti_send_await(struct tutti_send_request *sent)

@@ -131,8 +131,7 @@ struct fetch {
     struct tutti_mapping *held;
     int offered;                   /* the data lie in the sender's buffer */
     const struct tutti_plan *from; /* of the sender; held */
-    void *bounce;                  /* pinned: where kernels do not reach the buffer */
-    size_t room;
+    struct tutti_bounce *bounce;   /* pinned: where kernels do not reach the buffer */
 };
 
 static void fail(struct tutti_recv_request *recv, int code)
@@ -146,7 +145,7 @@ static void end_fetch(struct fetch *f, int status)
     tutti_lane_release(tutti_lane, f->held);
     if (f->from)
         tutti_plan_drop(f->from);
-    tutti_pinned_give(f->bounce, f->room);
+    tutti_bounce_give(f->bounce);
     if (status == TUTTI_OK)
         f->recv->state = TUTTI_RECV_FETCHED;
     else
@@ -186,13 +185,12 @@ static int unpack(const struct fetch *f, char *packed)
 /* Data that the MPI carries, on the communicator of the lanes. */
 struct tutti_rndv_am {
     MPI_Request request;
-    char *packed; /* pinned */
-    size_t room;
+    struct tutti_bounce *packed; /* pinned */
 };
 
 static void end_am(struct tutti_recv_request *recv)
 {
-    tutti_pinned_give(recv->am->packed, recv->am->room);
+    tutti_bounce_give(recv->am->packed);
     free(recv->am);
     recv->am = NULL;
 }
@@ -203,9 +201,9 @@ static int begin_am(struct tutti_recv_request *recv)
     if (rts->bytes > INT_MAX || !(recv->am = calloc(1, sizeof *recv->am)))
         return TUTTI_ERR_MEMORY;
     struct tutti_rndv_am *am = recv->am;
-    am->packed = tutti_pinned_take(rts->bytes, &am->room);
+    am->packed = tutti_bounce_take(&tutti_bounce_pinned, -1, rts->bytes);
     int status = am->packed ? TUTTI_OK : TUTTI_ERR_MEMORY;
-    if (status == TUTTI_OK && tutti_real.MPI_Irecv(am->packed, (int)rts->bytes, tutti_handles.byte,
+    if (status == TUTTI_OK && tutti_real.MPI_Irecv(am->packed->memory, (int)rts->bytes, tutti_handles.byte,
                                                    tutti_node_world(tutti_door.node, rts->rank), rts->number,
                                                    tutti_lane_box, &am->request) != MPI_SUCCESS)
         status = TUTTI_ERR_TRANSPORT;
@@ -247,8 +245,10 @@ static int job_of(struct fetch *f, char *data, struct tutti_pack_job *job)
     f->from = layout.plan;
     if (status != TUTTI_OK)
         return status;
-    if (!direct && !(to = f->bounce = tutti_pinned_take(bytes, &f->room)))
+    if (!direct && !(f->bounce = tutti_bounce_take(&tutti_bounce_pinned, -1, bytes)))
         return TUTTI_ERR_MEMORY;
+    if (!direct)
+        to = f->bounce->memory;
     *job = (struct tutti_pack_job){.bytes = bytes};
     if (laid_out) {
         job->plan = f->from;
@@ -332,7 +332,7 @@ static int begin(struct fetch *f, struct tutti_pack_job *job)
         if ((status = receive_am(recv)) == 0)
             return 0;
         if (status == 1) {
-            status = unpack(f, recv->am->packed);
+            status = unpack(f, recv->am->packed->memory);
             end_am(recv);
         }
         end_fetch(f, status);
@@ -343,8 +343,8 @@ static int begin(struct fetch *f, struct tutti_pack_job *job)
     status = job_of(f, data, job);
     if (status == TUTTI_OK && job->bytes > 0)
         return 1;
-    if (status == TUTTI_OK)
-        status = unpack(f, f->bounce);
+    if (status == TUTTI_OK && f->bounce)
+        status = unpack(f, f->bounce->memory);
     end_fetch(f, status);
     return -1;
 }
@@ -356,7 +356,7 @@ static int run(struct fetch *fetches, struct tutti_pack_job *jobs, unsigned n)
     for (unsigned i = 0; i < n; i++) {
         int one = status;
         if (one == TUTTI_OK && fetches[i].bounce)
-            one = unpack(&fetches[i], fetches[i].bounce);
+            one = unpack(&fetches[i], fetches[i].bounce->memory);
         end_fetch(&fetches[i], one);
     }
     return status;

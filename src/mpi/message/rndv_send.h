@@ -58,8 +58,7 @@ void tutti_send_withdraw(struct tutti_send_request *sent);
 struct tutti_send_request *tutti_send_begin(const struct tutti_message *message, int blocking, int *code);
 /* rndv_progress.c: from here on polling looks after it, until the program is through with it too. */
 void tutti_send_list(struct tutti_send_request *sent);
-/* 1 where the data have left the program's buffer, and a synchronous message is received. await: until then. */
-int tutti_send_has_left(struct tutti_send_request *sent);
+/* Waits until the data have left the program's buffer, and a synchronous message is received. */
 void tutti_send_await(struct tutti_send_request *sent);
 void tutti_send_destroy(struct tutti_send_request *sent);
 

@@ -128,7 +128,8 @@ static int free_request(struct tutti_request *entry, MPI_Request *request)
 static const struct tutti_request_kind kind = {
     .name = "send and receive", .stays = 1, .cancel = cancel, .free = free_request, .deliver = deliver, .close = close};
 
-int tutti_sendrecv_new(MPI_Comm comm, MPI_Request receive, MPI_Request send, void *memory, MPI_Request *request)
+/* One request for two calls of Tutti that are under way. Takes over `memory`, which is freed at the end. */
+static int new_pair(MPI_Comm comm, MPI_Request receive, MPI_Request send, void *memory, MPI_Request *request)
 {
     struct pair *pair = calloc(1, sizeof *pair);
     struct tutti_request *entry = tutti_request_new(&kind, tutti_handles.no_request, comm);

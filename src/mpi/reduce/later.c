@@ -41,21 +41,22 @@ static int hold(struct tutti_later *later)
     return 1;
 }
 
-int tutti_later_start(struct tutti_later *later, MPI_Request *request)
-{
-    later->request = request;
-    int code = later->start(later);
-    tutti_later_free(later);
-    return code;
-}
-
-void tutti_later_free(struct tutti_later *later)
+/* With the types that it holds. */
+static void free_later(struct tutti_later *later)
 {
     for (int i = 0; i < TYPES; i++) {
         if (later->held >> i & 1)
             tutti_real.MPI_Type_free(type_of(later, i));
     }
     free(later);
+}
+
+int tutti_later_start(struct tutti_later *later, MPI_Request *request)
+{
+    later->request = request;
+    int code = later->start(later);
+    free_later(later);
+    return code;
 }
 
 static struct tutti_later *new_later(const char *name, int (*start)(struct tutti_later *later))
@@ -75,7 +76,7 @@ static int put(struct tutti_later *later, MPI_Comm comm, MPI_Request *request)
     if (later && hold(later) && tutti_open_later(later, comm, request))
         return MPI_SUCCESS;
     if (later)
-        tutti_later_free(later);
+        free_later(later);
     tutti_error("out of memory for a nonblocking collective that has to wait for its turn");
     return tutti_fail_comm(comm, MPI_ERR_NO_MEM);
 }

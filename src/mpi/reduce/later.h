@@ -21,9 +21,8 @@ struct tutti_later {
     int held; /* bits: datatype, sendtype, recvtype are duplicates */
 };
 
-/* Starts the call; an MPI code. Then, or where it was never started, gives back what it holds. */
+/* Starts the call and frees `later`; an MPI code. */
 int tutti_later_start(struct tutti_later *later, MPI_Request *request);
-void tutti_later_free(struct tutti_later *later);
 /* Replaces the MPI's calls by those that look whose turn it is. */
 void tutti_calls_later(void);
 

@@ -61,7 +61,8 @@ static int tutti_init_is_refused(const struct tutti_asked *asked)
            (unlikely(!tutti_type_find(asked->datatype)) && !tutti_type_is_fine(asked->datatype));
 }
 
-int tutti_nonblocking(const struct tutti_asked *asked, MPI_Request *request)
+/* The whole call, from reading to the error handler. Does not wait for other ranks. */
+static int reduce_nonblocking(const struct tutti_asked *asked, MPI_Request *request)
 {
     struct tutti_read read;
     if (asked->comm == tutti_handles.no_comm || !request || unlikely(tutti_alias_of_call_is_refused(asked)))

@@ -50,8 +50,6 @@ static inline int tutti_nonblocking_busy(void)
     return tutti_step_busy(&tutti_nonblocking_step);
 }
 
-/* The whole call, from reading to the error handler. Does not wait for other ranks. */
-int tutti_nonblocking(const struct tutti_asked *asked, MPI_Request *request);
 /* Before a communicator is freed: waits until it is known who makes each of its calls. */
 void tutti_nonblocking_leave(struct tutti_comm *state);
 /* Before MPI_Comm_free: waits until its calls have ended. */

@@ -164,11 +164,6 @@ static enum tutti_reading read_call(const struct tutti_asked *asked, struct tutt
     return state->failed != TUTTI_OK ? TUTTI_READ_FAILED : TUTTI_READ_STAGED;
 }
 
-enum tutti_reading tutti_read(const struct tutti_asked *asked, struct tutti_read *out)
-{
-    return read_call(asked, out, 0);
-}
-
 enum tutti_reading tutti_read_nonblocking(const struct tutti_asked *asked, struct tutti_read *out)
 {
     return read_call(asked, out, 1);
@@ -182,7 +177,8 @@ void tutti_read_end(struct tutti_read *read)
 
 /* ---- the MPI ---- */
 
-int tutti_asked_real(const struct tutti_asked *a, const void *sendbuf, void *recvbuf)
+/* Gives the call to the MPI, blocking, with these buffers; does not raise tutti_inside. Returns the MPI's code. */
+static int call_real(const struct tutti_asked *a, const void *sendbuf, void *recvbuf)
 {
 #define REAL(call, count, ...)                                                                                         \
     (a->large ? tutti_real.call##_c(sendbuf, recvbuf, count, __VA_ARGS__)                                              \
@@ -289,7 +285,8 @@ const char *tutti_staging_how(const struct tutti_staging *s, const char *why)
     return kernel && why == by_user ? "user-defined operator, type packed by a kernel" : why;
 }
 
-int tutti_staging_failed(const struct tutti_asked *asked, int status)
+/* Says so, and raises it on the communicator of the call; returns the code. */
+static int staging_failed(const struct tutti_asked *asked, int status)
 {
     tutti_error("%s: staging device memory failed: %s", asked->name, tutti_status_text(status));
     return tutti_fail_comm(asked->comm, tutti_error_code(status));
@@ -302,13 +299,13 @@ static int staged(const struct tutti_asked *asked, const char *why)
     tutti_count(asked->name, status == TUTTI_OK && !staging.staged ? TUTTI_OUTCOME_PASSED : TUTTI_OUTCOME_STAGED,
                 status == TUTTI_OK ? tutti_staging_how(&staging, why) : why);
     if (unlikely(status != TUTTI_OK))
-        return tutti_staging_failed(asked, status);
+        return staging_failed(asked, status);
     {
         TUTTI_INSIDE();
-        code = tutti_asked_real(asked, staging.sendbuf, staging.recvbuf);
+        code = call_real(asked, staging.sendbuf, staging.recvbuf);
     }
     status = tutti_staging_close(&staging, code);
-    return likely(status == TUTTI_OK) ? code : tutti_staging_failed(asked, status);
+    return likely(status == TUTTI_OK) ? code : staging_failed(asked, status);
 }
 
 /* ---- blocking calls ---- */
@@ -331,10 +328,11 @@ static int reduced(const struct tutti_asked *asked, struct tutti_read *read)
     return MPI_SUCCESS;
 }
 
-int tutti_reduction(const struct tutti_asked *asked)
+/* The whole call, from reading to the error handler. Returns the code for the program. */
+static int reduce_blocking(const struct tutti_asked *asked)
 {
     struct tutti_read read;
-    switch (tutti_read(asked, &read)) {
+    switch (read_call(asked, &read, 0)) {
     case TUTTI_READ_STAGED:
         return staged(asked, read.why);
     case TUTTI_READ_FAILED:
@@ -342,13 +340,13 @@ int tutti_reduction(const struct tutti_asked *asked)
     case TUTTI_READ_TEAM:
         return reduced(asked, &read);
     default:
-        return tutti_asked_real(asked, asked->sendbuf, asked->recvbuf);
+        return call_real(asked, asked->sendbuf, asked->recvbuf);
     }
 }
 
 /* ---- the short way ---- */
 
-/* What tutti_reduction() does for a rank with host memory, in short: a program without device memory is to notice
+/* What reduce_blocking() does for a rank with host memory, in short: a program without device memory is to notice
  * nothing. NULL: the long way. */
 static inline struct tutti_team *short_way(MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, int *type, int *operation)
 {

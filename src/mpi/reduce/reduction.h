@@ -38,17 +38,12 @@ struct tutti_read {
     struct tutti_reduce call;
     size_t *many, few[TUTTI_MAX_RANKS]; /* REDUCE_SCATTER: counts */
 };
-/* Collective over the communicator at its first reduction, else local. tutti_read_end() frees what it took. */
-enum tutti_reading tutti_read(const struct tutti_asked *asked, struct tutti_read *out);
-/* Local: the same for a nonblocking call. The team may be one that is not whole yet. */
+/* Local: reads a nonblocking call. The team may be one that is not whole yet. tutti_read_end() frees what it took. */
 enum tutti_reading tutti_read_nonblocking(const struct tutti_asked *asked, struct tutti_read *out);
 void tutti_read_end(struct tutti_read *read);
 
 /* Why kernels cannot reduce the pair; static text. type: NULL where the type has none. */
 const char *tutti_not_reducible(const struct tutti_type_row *type, int operation);
-
-/* Gives the call to the MPI, blocking, with these buffers; does not raise tutti_inside. Returns the MPI's code. */
-int tutti_asked_real(const struct tutti_asked *asked, const void *sendbuf, void *recvbuf);
 
 /* The buffers of a call that the MPI reduces: those in device memory are replaced by host memory. Buffers that are not
  * significant on this rank are not looked at. */
@@ -65,11 +60,6 @@ int tutti_staging_open(struct tutti_staging *staging, const struct tutti_asked *
 int tutti_staging_close(struct tutti_staging *staging, int code);
 /* Why it was staged, for the counters: `why`, and whether a kernel packs the elements. */
 const char *tutti_staging_how(const struct tutti_staging *staging, const char *why);
-/* Says that staging failed and raises it on the call's communicator; returns the code. */
-int tutti_staging_failed(const struct tutti_asked *asked, int status);
-
-/* The whole blocking call, from reading to the error handler. Returns the code for the program. */
-int tutti_reduction(const struct tutti_asked *asked);
 
 /* 1 while this process cannot have memory of the device. */
 static inline int tutti_host_only(void)

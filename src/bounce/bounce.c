@@ -1,0 +1,219 @@
+#include "bounce/bounce.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "core/counters.h"
+#include "core/settings.h"
+#include "core/status.h"
+
+enum {
+    PAGE = 4096,
+    LEAST = PAGE,
+    FINE = 1 << 20, /* from here on a doubling has eight classes */
+    BUCKETS = 128,
+    KEPT_MOST = 1024 /* each may be a mapping of its own, of which a process has some ten thousand */
+};
+
+struct piece {
+    struct tutti_bounce base;
+    const struct tutti_bounce_kind *kind;
+    int gpu;
+    struct piece *next, **at;    /* in its bucket */
+    struct piece *newer, *older; /* of all that are kept */
+};
+
+static struct piece *bucket[BUCKETS]; /* what is kept, the newest first */
+static struct piece *newest, *oldest;
+static unsigned pieces; /* that are kept */
+static struct tutti_bounce_counts counts;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of all above; never held while the device is called */
+
+static size_t limit(void)
+{
+    return (size_t)tutti_settings()->bounce_mb << 20;
+}
+
+static size_t class_of(size_t bytes)
+{
+    if (bytes <= LEAST)
+        return LEAST;
+    const unsigned top = 63 - (unsigned)__builtin_clzll(bytes - 1);
+    const size_t step = (size_t)1 << (bytes <= FINE ? top + 1 : top - 3);
+    return (bytes + step - 1) / step * step;
+}
+
+/* ---- what is kept; the lock is held ---- */
+
+static struct piece **bucket_of(const struct tutti_bounce_kind *kind, int gpu, size_t room)
+{
+    const uint64_t key = (uint64_t)room ^ (uint64_t)(uintptr_t)kind ^ (uint64_t)gpu << 48;
+    return &bucket[key * UINT64_C(0x9e3779b97f4a7c15) >> 57];
+}
+
+static void keep(struct piece *piece)
+{
+    struct piece **first = bucket_of(piece->kind, piece->gpu, piece->base.room);
+    piece->next = *first;
+    piece->at = first;
+    if (piece->next)
+        piece->next->at = &piece->next;
+    *first = piece;
+    piece->newer = NULL;
+    piece->older = newest;
+    *(newest ? &newest->newer : &oldest) = piece;
+    newest = piece;
+    counts.kept += piece->base.room;
+    pieces++;
+}
+
+static void unkeep(struct piece *piece)
+{
+    *piece->at = piece->next;
+    if (piece->next)
+        piece->next->at = piece->at;
+    *(piece->newer ? &piece->newer->older : &newest) = piece->older;
+    *(piece->older ? &piece->older->newer : &oldest) = piece->newer;
+    counts.kept -= piece->base.room;
+    pieces--;
+}
+
+/* One of at least so many bytes, and at most twice as many. */
+static struct piece *find(const struct tutti_bounce_kind *kind, int gpu, size_t room)
+{
+    for (size_t c = room; c <= 2 * room; c = class_of(c + 1)) {
+        struct piece *piece = *bucket_of(kind, gpu, c);
+        while (piece && (piece->kind != kind || piece->gpu != gpu || piece->base.room != c))
+            piece = piece->next;
+        if (piece)
+            return piece;
+    }
+    return NULL;
+}
+
+/* Ends the oldest one. The lock is let go meanwhile; the bytes are held until they are free. */
+static void end_oldest(int alive)
+{
+    struct piece *piece = oldest;
+    const size_t room = piece->base.room;
+    unkeep(piece);
+    pthread_mutex_unlock(&lock);
+    if (alive)
+        piece->kind->free(piece->base.memory);
+    free(piece);
+    pthread_mutex_lock(&lock);
+    counts.held -= room;
+}
+
+static unsigned end_kept(int alive)
+{
+    unsigned n = 0;
+    pthread_mutex_lock(&lock);
+    for (; oldest; n++)
+        end_oldest(alive);
+    pthread_mutex_unlock(&lock);
+    return n;
+}
+
+/* ---- taking and giving ---- */
+
+/* Powers of two, and eighths of them where a whole one more would be much. What is too large to be kept is as large as
+ * it has to be. */
+static size_t room_for(size_t bytes)
+{
+    const size_t room = class_of(bytes);
+    return room <= limit() ? room : (bytes + PAGE - 1) / PAGE * PAGE;
+}
+
+/* Counts so many bytes more as held, where they may be; the lock is held. What is larger than the limit would drive out
+ * all others and fit no better. */
+static int reserve(size_t room, int bounded)
+{
+    while (room <= limit() && counts.held + room > limit() && oldest)
+        end_oldest(1);
+    if (bounded && counts.held + room > limit())
+        return 0;
+    counts.held += room;
+    if (counts.held > counts.most)
+        counts.most = counts.held;
+    return 1;
+}
+
+/* The bytes are counted as held. NULL without memory: they no longer are. */
+static struct piece *make(const struct tutti_bounce_kind *kind, int gpu, size_t room)
+{
+    struct piece *piece = calloc(1, sizeof *piece);
+    int status = piece ? kind->alloc(gpu, room, &piece->base.memory) : TUTTI_ERR_MEMORY;
+    if (piece && status != TUTTI_OK && end_kept(1) > 0) /* that may be what is missing */
+        status = kind->alloc(gpu, room, &piece->base.memory);
+    pthread_mutex_lock(&lock);
+    if (status == TUTTI_OK)
+        counts.made++;
+    else
+        counts.held -= room;
+    pthread_mutex_unlock(&lock);
+    if (status != TUTTI_OK) {
+        free(piece);
+        return NULL;
+    }
+    piece->base.room = room;
+    piece->kind = kind;
+    piece->gpu = gpu;
+    tutti_count("bounce buffers", TUTTI_OUTCOME_ALLOCATED, kind->name);
+    return piece;
+}
+
+struct tutti_bounce *tutti_bounce_take(const struct tutti_bounce_kind *kind, int gpu, size_t bytes)
+{
+    if (bytes > SIZE_MAX / 4)
+        return NULL;
+    const size_t room = room_for(bytes);
+    int may = 1;
+    pthread_mutex_lock(&lock);
+    counts.takes++;
+    struct piece *piece = find(kind, gpu, room);
+    if (piece)
+        unkeep(piece);
+    else
+        may = reserve(room, kind->bounded);
+    pthread_mutex_unlock(&lock);
+    if (!piece && may)
+        piece = make(kind, gpu, room);
+    return piece ? &piece->base : NULL;
+}
+
+void tutti_bounce_give(struct tutti_bounce *bounce)
+{
+    struct piece *piece = (struct piece *)(void *)bounce;
+    if (!bounce)
+        return;
+    if (piece->kind->clean)
+        piece->kind->clean(bounce->memory);
+    pthread_mutex_lock(&lock);
+    const size_t room = bounce->room;
+    const int keeps = counts.held <= limit();
+    if (keeps)
+        keep(piece);
+    while (pieces > KEPT_MOST)
+        end_oldest(1);
+    pthread_mutex_unlock(&lock);
+    if (keeps)
+        return;
+    piece->kind->free(bounce->memory);
+    free(piece);
+    pthread_mutex_lock(&lock);
+    counts.held -= room;
+    pthread_mutex_unlock(&lock);
+}
+
+void tutti_bounce_close(int alive)
+{
+    end_kept(alive);
+}
+
+void tutti_bounce_read(struct tutti_bounce_counts *out)
+{
+    pthread_mutex_lock(&lock);
+    *out = counts;
+    pthread_mutex_unlock(&lock);
+}

@@ -1,0 +1,19 @@
+/* Host memory that the MPI receives into in place of device memory, with address space behind it that may be written
+ * and costs nothing until it is: Open MPI (4.1 and 5, inside a node) writes a message of more than 4 KiB whole before
+ * it returns MPI_ERR_TRUNCATE, past a buffer that is too short for it. */
+#ifndef TUTTI_MPI_OVERRUN_H
+#define TUTTI_MPI_OVERRUN_H
+
+#include <stddef.h>
+
+#include "bounce/bounce.h"
+
+/* Local. Pinned memory that this MPI may receive into. */
+const struct tutti_bounce_kind *tutti_overrun_kind(void);
+
+/* Local. Zeroed host memory in whole pages of its own, not pinned, touched by nobody yet; NULL without memory. */
+void *tutti_overrun_map(size_t bytes);
+/* memory: from tutti_overrun_map(), or NULL. */
+void tutti_overrun_unmap(void *memory);
+
+#endif
