@@ -318,7 +318,7 @@ int main(int argc, char **argv)
     dl_iterate_phdr(add_range, NULL);
     long done = 0;
     int more = 1;
-    for (long n = from; n <= to && more && !check_failed(); n += step, done++) {
+    for (long n = from; n <= to && more; n += step, done++) {
         MPI_Comm comm;
         alarm(SECONDS);
         if (getenv("TUTTI_TEST_SAY"))
@@ -336,7 +336,7 @@ int main(int argc, char **argv)
             blocking(comm);
         else
             messages(comm, strcmp(what, "types") == 0);
-        more = any_rank(kit_rank == VICTIM && atomic_load(&made) >= n);
+        more = any_rank(kit_rank == VICTIM && atomic_load(&made) >= n) && !any_rank(check_failed() > 0);
         MPI_Comm_free(&comm);
     }
     if (kit_rank == VICTIM)
