@@ -3,11 +3,20 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <uthash.h>
 
 #include "core/settings.h"
+#include "core/status.h"
 #include "p2p/pipelined_own.h"
 
-enum { MOST_FRAGMENTS = 65536, WORD = 64 };
+enum { WORD = 64 };
+
+/* A tag of a sender is used again when its last message has been received, so what follows under it is newer. */
+struct tutti_heard {
+    uint64_t of; /* rank << 32 | tag */
+    uint64_t sequence;
+    UT_hash_handle hh;
+};
 
 struct tutti_pipelined *tutti_pipelined_new(struct tutti_transport *transport, const uint64_t key[2], int tag, int tags,
                                             struct tutti_step *step)
@@ -35,6 +44,12 @@ void tutti_pipelined_free(struct tutti_pipelined *pipelined, int alive)
     if (!pipelined)
         return;
     tutti_outgoing_spare(pipelined);
+    struct tutti_heard *heard, *next;
+    HASH_ITER(hh, pipelined->heard, heard, next)
+    {
+        HASH_DEL(pipelined->heard, heard);
+        free(heard);
+    }
     tutti_fragments_free(pipelined->fragments, alive);
     pthread_mutex_destroy(&pipelined->lock);
     free(pipelined->used);
@@ -55,7 +70,7 @@ int tutti_pipelined_knows(const struct tutti_pipelined *pipelined, const struct 
 uint64_t tutti_pipelined_fragment(uint64_t bytes)
 {
     const uint64_t usual = (uint64_t)tutti_settings()->message_chunk;
-    const uint64_t least = (bytes + MOST_FRAGMENTS - 1) / MOST_FRAGMENTS;
+    const uint64_t least = (bytes + TUTTI_FRAGMENTS_MOST - 1) / TUTTI_FRAGMENTS_MOST;
     uint64_t fragment = usual;
     if (bytes < 4 * usual)
         fragment = bytes / 4 > usual / 4 ? bytes / 4 : usual / 4;
@@ -69,12 +84,13 @@ uint64_t tutti_pipelined_fragment(uint64_t bytes)
 
 int tutti_pipelined_take_tag(struct tutti_pipelined *p)
 {
-    for (int i = 0; i < p->tags; i++) {
-        const int at = p->next_tag;
-        p->next_tag = (p->next_tag + 1) % p->tags;
-        if (p->used[at / WORD] >> at % WORD & 1)
+    for (int w = 0; w * WORD < p->tags; w++) {
+        if (~p->used[w] == 0)
             continue;
-        p->used[at / WORD] |= UINT64_C(1) << at % WORD;
+        const int at = w * WORD + __builtin_ctzll(~p->used[w]);
+        if (at >= p->tags)
+            return -1;
+        p->used[w] |= UINT64_C(1) << at % WORD;
         return p->first_tag + at;
     }
     return -1;
@@ -84,4 +100,27 @@ void tutti_pipelined_give_tag(struct tutti_pipelined *p, int tag)
 {
     const int at = tag - p->first_tag;
     p->used[at / WORD] &= ~(UINT64_C(1) << at % WORD);
+}
+
+/* The lock is held. NULL without memory. */
+static struct tutti_heard *heard_of(struct tutti_pipelined *p, uint64_t of)
+{
+    struct tutti_heard *heard;
+    HASH_FIND(hh, p->heard, &of, sizeof of, heard);
+    if (heard || !(heard = calloc(1, sizeof *heard)))
+        return heard;
+    heard->of = of;
+    HASH_ADD(hh, p->heard, of, sizeof heard->of, heard);
+    return heard;
+}
+
+int tutti_pipelined_hear(struct tutti_pipelined *p, const struct tutti_pipelined_rts *rts)
+{
+    pthread_mutex_lock(&p->lock);
+    struct tutti_heard *heard = heard_of(p, (uint64_t)(uint32_t)rts->rank << 32 | (uint32_t)rts->tag);
+    const int status = !heard ? TUTTI_ERR_MEMORY : rts->sequence <= heard->sequence ? TUTTI_ERR_MISMATCH : TUTTI_OK;
+    if (status == TUTTI_OK)
+        heard->sequence = rts->sequence;
+    pthread_mutex_unlock(&p->lock);
+    return status;
 }

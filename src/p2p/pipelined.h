@@ -51,11 +51,14 @@ int tutti_outgoing_carry(struct tutti_outgoing *out, int (*granted)(void *with),
 /* ---- receiver ---- */
 
 /* Makes ready for the message of an RTS. The elements' plan is held; without one it comes as a whole, see
- * tutti_incoming_packed(). capacity: bytes that fit; of more nothing is stored. NULL without memory. */
-struct tutti_incoming *tutti_pipelined_accept(struct tutti_pipelined *pipelined, const struct tutti_pipelined_rts *rts,
-                                              const struct tutti_elements *elements, uint64_t capacity);
-/* Asks for the fragments. */
-void tutti_incoming_start(struct tutti_incoming *in);
+ * tutti_incoming_packed(). capacity: bytes that fit; of more nothing is stored. TUTTI_ERR_ARGUMENT where the RTS is not
+ * one that this protocol makes, TUTTI_ERR_MEMORY. *out is set on success alone. */
+int tutti_pipelined_accept(struct tutti_pipelined *pipelined, const struct tutti_pipelined_rts *rts,
+                           const struct tutti_elements *elements, uint64_t capacity, struct tutti_incoming **out);
+/* Asks for the fragments. TUTTI_ERR_MISMATCH where the RTS is not newer than the last of its sender with this tag: it
+ * is old, or has come before, and the fragments of that tag are another message's. TUTTI_ERR_MEMORY. Then nothing was
+ * asked for. */
+int tutti_incoming_start(struct tutti_incoming *in);
 /* 1 where it has ended. */
 int tutti_incoming_done(const struct tutti_incoming *in);
 /* Then: TUTTI_OK, or what went wrong. */

@@ -190,29 +190,44 @@ static int equip(struct tutti_incoming *in)
     return in->memory != NULL;
 }
 
-struct tutti_incoming *tutti_pipelined_accept(struct tutti_pipelined *pipelined, const struct tutti_pipelined_rts *rts,
-                                              const struct tutti_elements *elements, uint64_t capacity)
+/* What the sender's side of this protocol writes, and nothing else: the numbers are used as they are. */
+static int is_sound(const struct tutti_pipelined *p, const struct tutti_pipelined_rts *rts)
 {
+    return rts->bytes > 0 && rts->fragment > 0 && rts->fragment <= rts->bytes && rts->fragment <= TUTTI_TRANSFER_MOST &&
+           (rts->bytes - 1) / rts->fragment < TUTTI_FRAGMENTS_MOST && rts->tag >= p->first_tag &&
+           rts->tag - p->first_tag < p->tags && rts->rank >= 0 && rts->rank < p->transport->size;
+}
+
+int tutti_pipelined_accept(struct tutti_pipelined *pipelined, const struct tutti_pipelined_rts *rts,
+                           const struct tutti_elements *elements, uint64_t capacity, struct tutti_incoming **out)
+{
+    if (!is_sound(pipelined, rts))
+        return TUTTI_ERR_ARGUMENT;
     struct tutti_incoming *in = calloc(1, sizeof *in);
     if (!in)
-        return NULL;
+        return TUTTI_ERR_MEMORY;
     in->pipelined = pipelined;
     in->rts = *rts;
-    in->n = (rts->bytes + rts->fragment - 1) / rts->fragment;
+    in->n = (rts->bytes - 1) / rts->fragment + 1;
     in->elements = *elements;
     if (elements->plan)
         tutti_plan_hold(elements->plan);
     in->way = way_of(in, capacity);
     tutti_step_open(pipelined->step);
-    if (equip(in) && build(in) == TUTTI_OK)
-        return in;
-    tutti_incoming_free(in);
-    return NULL;
+    if (!equip(in) || build(in) != TUTTI_OK) {
+        tutti_incoming_free(in);
+        return TUTTI_ERR_MEMORY;
+    }
+    *out = in;
+    return TUTTI_OK;
 }
 
-void tutti_incoming_start(struct tutti_incoming *in)
+int tutti_incoming_start(struct tutti_incoming *in)
 {
-    tutti_sched_start(in->sched);
+    const int status = tutti_pipelined_hear(in->pipelined, &in->rts);
+    if (status == TUTTI_OK)
+        tutti_sched_start(in->sched);
+    return status;
 }
 
 int tutti_incoming_done(const struct tutti_incoming *in)

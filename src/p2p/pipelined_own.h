@@ -15,7 +15,7 @@ struct tutti_pipelined {
     int first_tag, tags;
     pthread_mutex_t lock; /* of all below */
     uint64_t sequence, *used;
-    int next_tag;
+    struct tutti_heard *heard;    /* RTSs that were taken: the last of each sender and tag */
     struct tutti_outgoing *spare; /* with schedules that can be started again */
     int spares;
 };
@@ -26,7 +26,11 @@ static inline uint64_t tutti_fragment_bytes(uint64_t bytes, uint64_t fragment, u
     return i + 1 < n ? fragment : bytes - i * fragment;
 }
 
-/* pipelined.c; the lock is held. A tag, or -1. */
+enum { TUTTI_FRAGMENTS_MOST = 65536 }; /* of a message */
+
+/* pipelined.c. Writes down that the RTS is taken: see tutti_incoming_start(). */
+int tutti_pipelined_hear(struct tutti_pipelined *p, const struct tutti_pipelined_rts *rts);
+/* The lock is held. A tag, the least that is free, so that receivers remember few; or -1. */
 int tutti_pipelined_take_tag(struct tutti_pipelined *p);
 void tutti_pipelined_give_tag(struct tutti_pipelined *p, int tag);
 /* pipelined_out.c: frees the spare ones. */

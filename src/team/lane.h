@@ -60,7 +60,8 @@ int tutti_lane_share(struct tutti_lane *lane, struct tutti_rndv *rndv, const voi
 
 /* ---- receiver ---- */
 
-/* The rendezvous that a peer has announced; NULL where there is none of that sequence. */
+/* The rendezvous that a peer has announced; NULL where there is none of that sequence, or its data have been taken: the
+ * RTS is old, or has come before. */
 struct tutti_rndv *tutti_lane_find(struct tutti_lane *lane, int peer, int number, uint64_t sequence);
 /* Rendezvous `number` of a rank of the node; NULL where there is none, or none for this rank. */
 struct tutti_rndv *tutti_lane_at(struct tutti_lane *lane, int peer, int number);

@@ -150,7 +150,10 @@ struct tutti_rndv *tutti_lane_at(struct tutti_lane *lane, int peer, int number)
 struct tutti_rndv *tutti_lane_find(struct tutti_lane *lane, int peer, int number, uint64_t sequence)
 {
     struct tutti_rndv *rndv = tutti_lane_at(lane, peer, number);
-    return rndv && atomic_load(&rndv->sequence) == sequence ? rndv : NULL;
+    if (!rndv || atomic_load(&rndv->sequence) != sequence)
+        return NULL;
+    const uint32_t state = atomic_load_explicit(&rndv->state, memory_order_acquire);
+    return state == TUTTI_RNDV_FREE || state == TUTTI_RNDV_ATS ? NULL : rndv; /* an RTS that comes again */
 }
 
 /* 1 where the rendezvous is of a message for this rank with this tag. */

@@ -1,5 +1,6 @@
-/* Launches that come again are kept: right results whatever is in the buffers, through evictions and changes of size,
- * and what is in use is not driven out by buffers that come once. Threads with a team each. argv[1]: seed. */
+/* Launches that come again are kept: right results whatever is in the buffers, through evictions and changes of size
+ * and of the call (reductions to all, and both kinds of scan, over the same buffers), and what is in use is not driven
+ * out by buffers that come once. Threads with a team each. argv[1]: seed. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,13 +13,32 @@
 
 enum { RANKS = 3, BUFFERS = 3 * TUTTI_KEEPS, COUNT = 700, ROUNDS = 600 };
 
-static int once(struct tutti_team *team, int *in, int *out, int count, int round)
+/* What rank r brings. */
+static int value_of(int r, int round, int i)
 {
-    int host[COUNT], wrong = 0;
+    return i * 3 + r + round;
+}
+
+/* What this rank must get: its `depth` first ranks combined; of none, what was there before. */
+static int result_of(const struct tutti_team *team, enum tutti_collective collective, int round, int i, int before)
+{
+    const int depth = collective == TUTTI_COLLECTIVE_SCAN     ? team->rank + 1
+                      : collective == TUTTI_COLLECTIVE_EXSCAN ? team->rank
+                                                              : team->size;
+    int sum = 0;
+    for (int r = 0; r < depth; r++)
+        sum += value_of(r, round, i);
+    return depth ? sum : before;
+}
+
+static int once_of(struct tutti_team *team, enum tutti_collective collective, int *in, int *out, int count, int round)
+{
+    int host[COUNT], before[COUNT], wrong = 0;
     for (int i = 0; i < count; i++)
-        host[i] = i * 3 + team->rank + round;
+        host[i] = value_of(team->rank, round, i);
     CHECK(tutti_copy(in, host, (size_t)count * sizeof *host) == 0, "copy");
-    struct tutti_reduce call = {.collective = TUTTI_COLLECTIVE_ALLREDUCE,
+    CHECK(tutti_copy(before, out, (size_t)count * sizeof *host) == 0, "copy");
+    struct tutti_reduce call = {.collective = collective,
                                 .in = in,
                                 .out = out,
                                 .count = (size_t)count,
@@ -32,8 +52,14 @@ static int once(struct tutti_team *team, int *in, int *out, int count, int round
     CHECK(status == TUTTI_OK && strcmp(why, "ll") == 0, "%s by %s", tutti_status_text(status), why);
     CHECK(tutti_copy(host, out, (size_t)count * sizeof *host) == 0, "copy");
     for (int i = 0; i < count; i++)
-        wrong += host[i] != RANKS * (3 * i + round) + RANKS * (RANKS - 1) / 2;
-    return CHECK(wrong == 0, "round %d: %d of %d elements are wrong", round, wrong, count);
+        wrong += host[i] != result_of(team, collective, round, i, before[i]);
+    return CHECK(wrong == 0, "collective %d, round %d: %d of %d elements are wrong", (int)collective, round, wrong,
+                 count);
+}
+
+static int once(struct tutti_team *team, int *in, int *out, int count, int round)
+{
+    return once_of(team, TUTTI_COLLECTIVE_ALLREDUCE, in, out, count, round);
 }
 
 static int kept_for(const struct tutti_team *team, const void *in)
@@ -42,6 +68,20 @@ static int kept_for(const struct tutti_team *team, const void *in)
     for (int i = 0; i < TUTTI_KEEPS; i++)
         found += team->keep[i].calls > 0 && team->keep[i].kept && team->keep[i].flow.in == in;
     return found;
+}
+
+/* The same buffers and the same count, by turns in different calls: each has a launch of its own. */
+static void by_turns(struct tutti_team *team, int *in, int *out)
+{
+    static const enum tutti_collective calls[] = {TUTTI_COLLECTIVE_SCAN, TUTTI_COLLECTIVE_EXSCAN,
+                                                  TUTTI_COLLECTIVE_ALLREDUCE};
+    enum { CALLS = sizeof calls / sizeof calls[0], TURNS = 8 };
+    for (int round = 0; round < CALLS * TURNS; round++)
+        once_of(team, calls[round % CALLS], in, out, COUNT, round);
+    CHECK(kept_for(team, in) == CALLS, "%d launches are kept of %d calls by turns", kept_for(team, in), CALLS);
+    for (int round = 0; round < TURNS; round++) /* a scan in place: what was there is the contribution */
+        once_of(team, calls[round % 2], out, out, COUNT, round);
+    CHECK(kept_for(team, out) == 2, "%d launches are kept of two scans in place", kept_for(team, out));
 }
 
 static int rank_main(struct tutti_transport *transport, void *with)
@@ -55,7 +95,7 @@ static int rank_main(struct tutti_transport *transport, void *with)
         return 1;
     for (int b = 0; b < BUFFERS; b++)
         CHECK(tutti_alloc(COUNT * sizeof(int), (void **)&buffer[b]) == 0, "alloc");
-    int *out = buffer[BUFFERS - 1];
+    int *out = buffer[BUFFERS - 1], *last = buffer[BUFFERS - 2]; /* last: not yet called with */
 
     once(team, buffer[0], out, COUNT, 1);
     once(team, buffer[0], out, COUNT, 2);
@@ -67,7 +107,7 @@ static int rank_main(struct tutti_transport *transport, void *with)
     CHECK(kept_for(team, buffer[0]) == 1, "driven out by buffers that came once");
     for (int round = 0; round < ROUNDS; round++) {
         seed = seed * 1103515245 + 12345; /* the same on all ranks */
-        int b = (int)(seed >> 16) % (BUFFERS - 1), count = 1 + (int)(seed >> 8) % 3 * 300;
+        int b = (int)(seed >> 16) % (BUFFERS - 2), count = 1 + (int)(seed >> 8) % 3 * 300;
         if (!once(team, buffer[b], seed >> 30 ? out : buffer[b], count, round))
             break;
     }
@@ -75,6 +115,7 @@ static int rank_main(struct tutti_transport *transport, void *with)
     for (int i = 0; i < TUTTI_KEEPS; i++)
         kept += team->keep[i].kept != NULL;
     CHECK(kept > 0, "none is kept at the end");
+    by_turns(team, last, out);
     transport->ops->barrier(transport);
     tutti_team_free(team);
     for (int b = 0; b < BUFFERS; b++)
@@ -86,7 +127,7 @@ static int rank_main(struct tutti_transport *transport, void *with)
 int main(int argc, char **argv)
 {
     unsigned seed = argc > 1 ? (unsigned)strtoul(argv[1], NULL, 0) : 1;
-    setenv("TUTTI_RULES", "allreduce: *@ll", 1);
+    setenv("TUTTI_RULES", "allreduce: *@ll scan: *@ll", 1);
     setenv("TUTTI_RULES_FILE", "/dev/null", 1);
     printf("seed %u\n", seed);
     return tutti_threads_run(RANKS, rank_main, &seed) != 0;

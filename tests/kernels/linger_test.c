@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -285,17 +286,19 @@ static void await_left(const struct rank *it, uint32_t ticket)
     }
 }
 
-/* On abort, and where the peer does not come to a call that is served: that one is not done, nor left to a launch. */
+/* While it stays for further calls (round 0), and while it waits for a peer in a call that it serves, which then is
+ * neither done nor left to a launch: because its time is up (1), or because it is told to leave (2). */
 static void leaves(void **state)
 {
     (void)state;
+    enum { STAYING, LATE, TOLD, ROUNDS };
     uint64_t random = exact_seed() + 1;
     type = TUTTI_TYPE_F32;
     op = TUTTI_OP_SUM;
-    for (int round = 0; round < 2; round++) {
+    for (int round = 0; round < ROUNDS; round++) {
         open_ranks(2, 0);
         one_call(&random, 2, 1);
-        if (round == 0) {
+        if (round == STAYING) {
             for (unsigned r = 0; r < 2; r++)
                 __atomic_store_n(&rank[r].abort, 1, __ATOMIC_RELEASE);
             for (unsigned r = 0; r < 2; r++) {
@@ -304,11 +307,18 @@ static void leaves(void **state)
             }
         } else {
             struct tutti_flow_args args = make_args(0, 2, 2, 1000000);
-            args.timeout_ns = 10000000;
+            args.timeout_ns = round == LATE ? 10000000 : 0;
             args.count = 10;
             launch(&rank[0], &args);
+            usleep(20000);
+            if (round == TOLD) {
+                assert_int_not_equal(__atomic_load_n(&rank[0].answer.left, __ATOMIC_ACQUIRE), 2);
+                __atomic_store_n(&rank[0].abort, 1, __ATOMIC_RELEASE);
+            }
             await_left(&rank[0], 2);
             assert_int_equal(__atomic_load_n(&rank[0].done, __ATOMIC_ACQUIRE), 1);
+            assert_int_equal(__atomic_load_n(&rank[0].failed, __ATOMIC_ACQUIRE),
+                             round == LATE ? TUTTI_LEFT_LATE : TUTTI_LEFT_TOLD);
             const struct tutti_channel_flags *const flags = (const void *)rank[0].window;
             assert_int_equal(__atomic_load_n(&flags->failed, __ATOMIC_ACQUIRE), 1);
         }

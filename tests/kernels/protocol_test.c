@@ -331,6 +331,18 @@ static void *abort_soon(void *with)
     return NULL;
 }
 
+/* Launched alone and told to leave, long before its time is up. */
+static void run_and_abort(int kernel)
+{
+    pthread_t thread;
+    const uint64_t start = tutti_now_ns();
+    assert_int_equal(pthread_create(&thread, NULL, abort_soon, NULL), 0);
+    tutti_kernel_host(kernel, TUTTI_TYPE_F32, TUTTI_OP_SUM, &job[0].args[0], 0);
+    assert_true(tutti_now_ns() - start < job[0].args[0].timeout_ns / 4);
+    pthread_join(thread, NULL);
+    atomic_store(&abort_word, 0);
+}
+
 static int host_says_leave(void *with)
 {
     return ++*(int *)with >= 3;
@@ -340,13 +352,9 @@ static void peer_absent(void **state)
 {
     (void)state;
     for (int kernel = TUTTI_KERNEL_ONESHOT; kernel <= TUTTI_KERNEL_TWOSHOT; kernel++) {
-        pthread_t thread;
         make_lonely(1, (enum tutti_kernel)kernel);
-        assert_int_equal(pthread_create(&thread, NULL, abort_soon, NULL), 0);
-        tutti_kernel_host(kernel, TUTTI_TYPE_F32, TUTTI_OP_SUM, &job[0].args[0], 0);
-        pthread_join(thread, NULL);
+        run_and_abort(kernel);
         check_left();
-        atomic_store(&abort_word, 0);
 
         make_lonely(1, (enum tutti_kernel)kernel);
         job[0].args[0].timeout_ns = 20000000;
@@ -363,6 +371,29 @@ static void peer_absent(void **state)
         assert_int_equal(calls, 3);
         check_left();
     }
+}
+
+/* The peer has handed over its contributions and comes no further: the second exchange of twoshot is left as well. */
+static void peer_stops(void **state)
+{
+    (void)state;
+    make_lonely(1, TUTTI_KERNEL_TWOSHOT);
+    flags(0)->flag[0][1][0] = 7;
+    run_and_abort(TUTTI_KERNEL_TWOSHOT);
+    assert_int_equal(where[0], 1 << 16 | 1); /* phase 1, GPU 1 */
+    assert_int_equal(done[0], 0);
+    assert_int_equal(flags(0)->left, 7);
+    assert_int_equal(flags(0)->finished, job[0].args[0].finished);
+}
+
+/* Waits for nobody: what this GPU has to do is done though the other one never comes. */
+static void direct_alone(void **state)
+{
+    (void)state;
+    make_lonely(1, TUTTI_KERNEL_DIRECT);
+    tutti_kernel_host(TUTTI_KERNEL_DIRECT, TUTTI_TYPE_F32, TUTTI_OP_SUM, &job[0].args[0], 0);
+    assert_int_equal(done[0], 7);
+    assert_int_equal(where[0], 0);
 }
 
 /* One of two blocks gets through: the launch is over, but not done. */
@@ -402,6 +433,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(every_pair, setup, teardown),
         cmocka_unit_test_setup_teardown(mixed, setup, teardown),
         cmocka_unit_test_setup_teardown(peer_absent, setup, teardown),
+        cmocka_unit_test_setup_teardown(peer_stops, setup, teardown),
+        cmocka_unit_test_setup_teardown(direct_alone, setup, teardown),
         cmocka_unit_test_setup_teardown(half_left, setup, teardown),
         cmocka_unit_test_setup_teardown(flags_wrap, setup, teardown),
     };

@@ -74,9 +74,9 @@ void kit_expect(void *out, const struct oracle_case *c, int ranks, size_t first,
 /* Calls counted so far whose row starts with `call` and names `word` as outcome or reason. Needs TUTTI_STATS=1. */
 uint64_t kit_counted(const char *call, const char *word);
 int kit_class(int error);
-/* Collective over MPI_COMM_WORLD. 1 where the MPI refuses the pair on host memory too: not each knows all of the
- * standard's pairs. */
-int kit_refused(MPI_Datatype type, MPI_Op op);
+/* Local. The class by which the MPI itself, without the library, refuses the pair on host memory: not each knows all of
+ * the standard's pairs. MPI_SUCCESS where it takes it. */
+int kit_refusal(MPI_Datatype type, MPI_Op op);
 /* 0 where this MPI ends the program on its own errors though they should be returned (Intel MPI by the standard ABI).
  */
 int kit_errors_returned(void);

@@ -144,8 +144,9 @@ static void run(const struct cell *cell)
     cells++;
     if (error != MPI_SUCCESS && !exact) {
         unknown++;
-        CHECK(kit_refused(handle->type, kit_op(cell->pair->op)), "%s: error class %d, not on host memory", text,
-              kit_class(error));
+        const int refusal = kit_refusal(handle->type, kit_op(cell->pair->op));
+        CHECK(refusal != MPI_SUCCESS && refusal == kit_class(error), "%s: error class %d, on host memory %d", text,
+              kit_class(error), refusal);
     } else if (CHECK(error == MPI_SUCCESS, "%s: error class %d", text, kit_class(error))) {
         calls[cell->call] += cell->memory == DEVICE;
         char *got = kit_get(to, &guards);

@@ -1,7 +1,7 @@
 /* Memory and descriptors that cannot be had: on one rank the n-th thing that the library asks the system for (memory, a
  * memfd, a descriptor's duplicate, a mapping) is refused, once, for each n in turn. Nothing hangs; what a call reports
- * as done is done and right; what fails says so and may be tried again. Arguments: messages | types | reductions |
- * enqueue, first n (1), last n (300), step (1). Two ranks. A hang ends by an alarm, which says n. */
+ * as done is done and right; what fails says so, by MPI_ERR_NO_MEM, and may be tried again. Arguments: messages | types
+ * | reductions | enqueue, first n (1), last n (300), step (1). Two ranks. A hang ends by an alarm, which says n. */
 #include <errno.h>
 #include <fcntl.h>
 #include <link.h>
@@ -133,19 +133,35 @@ static void fill(int *values, int n, int round)
         values[i] = value_of(kit_rank, round, i);
 }
 
+static long refusals;
+
+/* The first failure of a communicator on a rank is said to be a lack of memory, on the others as well; after it the
+ * communicator may be unusable. */
+static int told; /* of failures in this round */
+static void check_class(const char *what, int error)
+{
+    char text[MPI_MAX_ERROR_STRING] = "";
+    int length;
+    if (error == MPI_SUCCESS || kit_class(error) == MPI_ERR_PENDING)
+        return;
+    MPI_Error_string(error, text, &length);
+    CHECK(kit_class(error) == MPI_ERR_NO_MEM || (told && strstr(text, "an earlier failure left this communicator")),
+          "n %ld: %s: class %d, not MPI_ERR_NO_MEM: %s", failing, what, kit_class(error), text);
+    told++;
+    refusals++;
+}
+
 /* One that is refused is made again, as the other rank's waits for it. */
 #define AGAIN(call)                                                                                                    \
     do {                                                                                                               \
         count(1);                                                                                                      \
         int error_ = call;                                                                                             \
         count(0);                                                                                                      \
-        if (error_ != MPI_SUCCESS) {                                                                                   \
-            refusals++;                                                                                                \
+        check_class(#call, error_);                                                                                    \
+        if (error_ != MPI_SUCCESS)                                                                                     \
             error_ = call;                                                                                             \
-        }                                                                                                              \
         CHECK(error_ == MPI_SUCCESS, "n %ld: %s: class %d though tried again", failing, #call, kit_class(error_));     \
     } while (0)
-static long refusals;
 
 /* Elements lie two apart where `stride`. */
 static void messages(MPI_Comm comm, int stride)
@@ -170,7 +186,10 @@ static void messages(MPI_Comm comm, int stride)
     count(1);
     int error = MPI_Waitall(2 * SIZES, requests, statuses);
     count(0);
-    refusals += error != MPI_SUCCESS;
+    for (int i = 0; error == MPI_ERR_IN_STATUS && i < 2 * SIZES; i++)
+        check_class("a message", statuses[i].MPI_ERROR);
+    CHECK(error == MPI_SUCCESS || error == MPI_ERR_IN_STATUS, "n %ld: MPI_Waitall: class %d", failing,
+          kit_class(error));
     for (int i = 0; i < SIZES; i++) {
         const int fine = error == MPI_SUCCESS || statuses[i].MPI_ERROR == MPI_SUCCESS;
         const int *got = (const void *)kit_get(&out[i], NULL);
@@ -212,11 +231,35 @@ static void reductions(MPI_Comm comm)
         count(1);
         errors[i] = MPI_Wait(&requests[i], MPI_STATUS_IGNORE);
         count(0);
-        refusals += errors[i] != MPI_SUCCESS;
+        check_class("MPI_Iallreduce", errors[i]);
         check_sum("MPI_Iallreduce", &out[i], N, errors[i] == MPI_SUCCESS);
         kit_close(&out[i]);
     }
     kit_close(&in);
+}
+
+/* The first opens the team. */
+static void blocking(MPI_Comm comm)
+{
+    enum { N = 3000, CALLS = 3 };
+    struct kit_buffer in, out;
+    int values[N];
+    fill(values, N, 1);
+    kit_open(&in, KIT_DEVICE, sizeof values);
+    kit_open(&out, KIT_DEVICE, sizeof values);
+    const void *from = kit_put(&in, 0, values, sizeof values);
+    for (int i = 0; i < CALLS; i++) {
+        void *to = kit_put(&out, 0, NULL, sizeof values);
+        count(1);
+        const int error = MPI_Allreduce(from, to, N, MPI_INT, MPI_SUM, comm);
+        count(0);
+        check_sum("MPI_Allreduce", &out, N, error == MPI_SUCCESS);
+        check_class("MPI_Allreduce", error);
+        CHECK(any_rank(error != MPI_SUCCESS) == (error != MPI_SUCCESS), "n %ld: MPI_Allreduce fails on one rank alone",
+              failing);
+    }
+    kit_close(&in);
+    kit_close(&out);
 }
 
 /* Making the communicator fails on all ranks or on none. */
@@ -255,7 +298,7 @@ static void enqueue(void)
         synced |= tutti_stream_sync(stream);
         count(0);
         check_sum("MPIX_Allreduce_enqueue", &out, N, error == MPI_SUCCESS && synced == 0);
-        refusals += error != MPI_SUCCESS;
+        check_class("MPIX_Allreduce_enqueue", error);
     }
     any_rank(0);
     if (comm != MPI_COMM_NULL)
@@ -275,12 +318,13 @@ int main(int argc, char **argv)
     dl_iterate_phdr(add_range, NULL);
     long done = 0;
     int more = 1;
-    for (long n = from; n <= to && more && !check_failed(); n += step, done++) {
+    for (long n = from; n <= to && more; n += step, done++) {
         MPI_Comm comm;
         alarm(SECONDS);
         if (getenv("TUTTI_TEST_SAY"))
             fprintf(stderr, "rank %d: n %ld\n", kit_rank, n);
         failing = n;
+        told = 0;
         atomic_store(&made, 0);
         MPI_Comm_dup(MPI_COMM_WORLD, &comm);
         MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
@@ -288,9 +332,11 @@ int main(int argc, char **argv)
             enqueue();
         else if (strcmp(what, "reductions") == 0)
             reductions(comm);
+        else if (strcmp(what, "blocking") == 0)
+            blocking(comm);
         else
             messages(comm, strcmp(what, "types") == 0);
-        more = any_rank(kit_rank == VICTIM && atomic_load(&made) >= n);
+        more = any_rank(kit_rank == VICTIM && atomic_load(&made) >= n) && !any_rank(check_failed() > 0);
         MPI_Comm_free(&comm);
     }
     if (kit_rank == VICTIM)

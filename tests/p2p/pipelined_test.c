@@ -1,6 +1,6 @@
 /* Protocol `pipelined` over the transport of threads: random messages both ways, several at once, of random layouts in
- * memory of all kinds, blocking and not, for buffers that are too short; a sender that dies. RTSs go over a transport
- * of their own, in the messages' place. */
+ * memory of all kinds, blocking and not, for buffers that are too short; a sender that dies; RTSs that are old or come
+ * again. RTSs go over a transport of their own, in the messages' place. */
 #include "p2p/pipelined.h"
 
 #include <setjmp.h>
@@ -123,9 +123,9 @@ static int look(struct side *s)
         struct tutti_elements elements = m->in.elements;
         if (m->memory == KIT_WHOLE)
             elements = (struct tutti_elements){.plan = NULL};
-        m->incoming = tutti_pipelined_accept(s->pipelined, &m->received, &elements, m->in.capacity);
-        if (CHECK(m->incoming != NULL, "no memory"))
-            tutti_incoming_start(m->incoming);
+        check(tutti_pipelined_accept(s->pipelined, &m->received, &elements, m->in.capacity, &m->incoming), "accept");
+        if (m->incoming)
+            check(tutti_incoming_start(m->incoming), "start");
     }
     return left == 0;
 }
@@ -323,10 +323,99 @@ static void a_dead_sender(void **state)
     atomic_store(&dead, 0);
 }
 
+/* ---- RTSs that are old, come again, or are none ---- */
+
+static int status_of(struct side *s, const struct tutti_pipelined_rts *rts)
+{
+    char room[64];
+    const struct tutti_elements nothing_laid_out = {.plan = NULL, .buffer = room};
+    struct tutti_incoming *in = NULL;
+    int status = tutti_pipelined_accept(s->pipelined, rts, &nothing_laid_out, 1u << 20, &in);
+    CHECK((status == TUTTI_OK) == (in != NULL), "accepted with %d", status);
+    if (status == TUTTI_OK)
+        status = tutti_incoming_start(in);
+    if (status == TUTTI_OK)
+        tutti_incoming_cancel(in, TUTTI_ERR_PEER);
+    tutti_incoming_free(in);
+    return status;
+}
+
+/* Of rank 0, after messages that rank 1 has got: `last` is the RTS of the last one, `first` of the first. */
+static void look_at_stale(struct side *s, const struct tutti_pipelined_rts *first,
+                          const struct tutti_pipelined_rts *last)
+{
+    CHECK(first->tag == last->tag && first->sequence < last->sequence,
+          "messages one after the other go by tags %d and %d, sequences %llu and %llu", first->tag, last->tag,
+          (unsigned long long)first->sequence, (unsigned long long)last->sequence);
+    struct tutti_pipelined_rts rts = *first;
+    CHECK(status_of(s, &rts) == TUTTI_ERR_MISMATCH, "an old RTS is believed");
+    rts = *last;
+    CHECK(status_of(s, &rts) == TUTTI_ERR_MISMATCH, "an RTS that comes again is believed");
+    rts.sequence = 0;
+    CHECK(status_of(s, &rts) == TUTTI_ERR_MISMATCH, "an RTS without a sequence is believed");
+
+    static const struct {
+        const char *what;
+        uint64_t bytes, fragment;
+        int tag, rank; /* beside those of the RTS */
+    } unsound[] = {{"no bytes", 0, 1, 0, 0},
+                   {"no fragment", 100, 0, 0, 0},
+                   {"a long fragment", 100, 101, 0, 0},
+                   {"too many fragments", UINT64_MAX, 1, 0, 0},
+                   {"a tag below", 100, 10, -1, 0},
+                   {"a tag above", 100, 10, FEW_TAGS, 0},
+                   {"no rank", 100, 10, 0, -1},
+                   {"a rank above", 100, 10, 0, 2}};
+    for (size_t i = 0; i < sizeof unsound / sizeof unsound[0]; i++) {
+        rts = *last;
+        rts.sequence++;
+        rts.bytes = unsound[i].bytes;
+        rts.fragment = unsound[i].fragment;
+        rts.tag += unsound[i].tag;
+        rts.rank += unsound[i].rank;
+        CHECK(status_of(s, &rts) == TUTTI_ERR_ARGUMENT, "an RTS with %s is believed", unsound[i].what);
+    }
+}
+
+static int stale_main(struct tutti_transport *transport, void *arg)
+{
+    enum { MESSAGES = 3 };
+    struct tutti_pipelined_rts seen[MESSAGES];
+    struct side s;
+    uint64_t state = check_seed();
+    (void)arg;
+    if (!CHECK(open_side(&s, transport), "no memory"))
+        return 1;
+    for (int i = 0; i < 2 * MESSAGES; i++) {
+        if (i == MESSAGES && transport->rank == 1)
+            look_at_stale(&s, &seen[0], &seen[MESSAGES - 1]);
+        s.list[0] = (struct message){.from = 0, .to = 1, .bytes = 5000, .fragment = 1000, .memory = KIT_DEVICE};
+        s.n = 1;
+        open_receives(&s, &state);
+        if (transport->rank == 0)
+            send_one(&s, &s.list[0], &state);
+        check(tutti_progress_wait(&(const struct tutti_wait){.done = all_done, .with = &s, .what = "a message"}),
+              "wait");
+        seen[i % MESSAGES] = s.list[0].received;
+        kit_shut(transport->rank == 0 ? &s.list[0].out : &s.list[0].in);
+        check(transport->ops->barrier(transport), "barrier");
+    }
+    close_side(&s);
+    return check_failed() > 0;
+}
+
+static void a_stale_rts(void **state)
+{
+    (void)state;
+    assert_int_equal(tutti_threads_run(2, stale_main, NULL), 0);
+    assert_false(tutti_progress_busy());
+}
+
 int main(void)
 {
     char why[200];
-    const struct CMUnitTest tests[] = {cmocka_unit_test(messages), cmocka_unit_test(a_dead_sender)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(messages), cmocka_unit_test(a_dead_sender),
+                                       cmocka_unit_test(a_stale_rts)};
     printf("seed %llu\n", (unsigned long long)check_seed());
     if (!tutti_device() || tutti_device()->open(why, sizeof why) != TUTTI_OK)
         return CHECK_SKIP;

@@ -42,6 +42,10 @@ struct side {
         struct tutti_rndv *rndv;
         uint64_t bytes, polls;
     } flight[IN_FLIGHT];
+    struct last {
+        int number;
+        uint64_t sequence;
+    } last; /* rendezvous that was taken */
     long direct, packed, mailed;
 };
 
@@ -113,6 +117,8 @@ static int receive_one(struct side *s, int i)
     uint64_t sequence = atomic_load(&a->sequence);
     struct tutti_mapping *held = NULL;
     char *data = NULL;
+    if (s->last.sequence) /* whatever its owner has made of the rendezvous since */
+        CHECK(!tutti_lane_find(s->lane, s->before, s->last.number, s->last.sequence), "an RTS comes again");
     if (!sequence)
         return 0;
     struct tutti_rndv *rndv = tutti_lane_find(s->lane, s->before, a->number, sequence);
@@ -136,8 +142,13 @@ static int receive_one(struct side *s, int i)
     fill(s->host, a->bytes, a->contents);
     CHECK(memcmp(s->want, s->host, a->bytes) == 0, "message of %llu bytes", (unsigned long long)a->bytes);
     tutti_lane_release(s->lane, held);
-    atomic_store(&a->sequence, 0);
+    CHECK(!tutti_lane_find(s->lane, s->before, a->number, sequence - 1), "an old RTS is believed");
+    CHECK(!tutti_lane_find(s->lane, s->before, a->number, sequence + 1), "an RTS of the future is believed");
+    const int number = a->number;
     tutti_rndv_set(rndv, TUTTI_RNDV_ATS);
+    CHECK(!tutti_lane_find(s->lane, s->before, number, sequence), "an RTS that comes again is believed");
+    s->last = (struct last){number, sequence};
+    atomic_store(&a->sequence, 0);
     return 1;
 }
 
@@ -146,6 +157,7 @@ static void go_round(struct side *s, uint64_t *state)
 {
     int sent = 0, received = 0, left = 0;
     s->direct = s->packed = s->mailed = 0;
+    s->last.sequence = 0;
     while (sent < rounds || received < rounds || left) {
         left = 0;
         for (int i = 0; i < IN_FLIGHT; i++) {

@@ -8,27 +8,38 @@
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of the receives' `far` */
 
+static void say_lost(const struct tutti_recv_request *recv, int status)
+{
+    const struct tutti_pipelined_rts *rts = &recv->far_rts;
+    tutti_error("a message of %llu bytes from rank %d, on another node, is not taken: %s",
+                (unsigned long long)rts->bytes, rts->rank,
+                status == TUTTI_ERR_MEMORY     ? "out of memory"
+                : status == TUTTI_ERR_MISMATCH ? "its RTS is old, or has come before"
+                                               : "its RTS is not one of Tutti's");
+}
+
 void tutti_far_begin(struct tutti_recv_request *recv)
 {
     const struct tutti_elements elements = {
         .plan = recv->plan, .count = recv->count, .buffer = recv->buffer, .whole = recv->whole};
-    struct tutti_incoming *in = tutti_pipelined_accept(tutti_far, &recv->far_rts, &elements, recv->capacity);
-    if (!in) {
-        tutti_error("no memory for a message of %llu bytes from another node: it is lost",
-                    (unsigned long long)recv->far_rts.bytes);
-        recv->state = TUTTI_RECV_FAILED;
-        recv->code = MPI_ERR_NO_MEM;
-        return;
-    }
+    struct tutti_incoming *in = NULL;
+    int status = tutti_pipelined_accept(tutti_far, &recv->far_rts, &elements, recv->capacity, &in);
     pthread_mutex_lock(&lock);
     const int first = recv->state == TUTTI_RECV_FAR && !recv->far; /* a call that looks on may come at the same time */
-    if (first) {
+    if (first && status == TUTTI_OK)
+        status = tutti_incoming_start(in);
+    const int begun = first && status == TUTTI_OK;
+    if (begun) {
         recv->far = in;
-        tutti_incoming_start(in);
+    } else if (first) {
+        recv->state = TUTTI_RECV_FAILED;
+        recv->code = tutti_error_code(status);
     }
     pthread_mutex_unlock(&lock);
-    if (!first)
+    if (!begun)
         tutti_incoming_free(in);
+    if (first && !begun)
+        say_lost(recv, status);
 }
 
 static void end(struct tutti_recv_request *recv, struct tutti_span *span)

@@ -302,7 +302,9 @@ static int begin(struct fetch *f, struct tutti_pack_job *job)
     const struct tutti_rts_head *rts = &recv->rts;
     f->rndv = tutti_lane_find(tutti_lane, rts->rank, rts->number, rts->sequence);
     if (!f->rndv) {
-        tutti_error("a message from rank %d of this node is lost: its rendezvous is gone", rts->rank);
+        tutti_error(
+            "a message from rank %d of this node is lost: its rendezvous is gone (its RTS is old, or has come before)",
+            rts->rank);
         fail(recv, tutti_error_code(TUTTI_ERR_MISMATCH));
         return -1;
     }

@@ -1,0 +1,259 @@
+/* Flow kernels that must be left: every wait of every algorithm in stream order ends soon after the abort word is set,
+ * whether peers never came or one of them stopped in the middle. A team of threads for each case, on the host device,
+ * whose kernels are not told by the host besides, as those of a GPU are not; a right sum before shows that the case
+ * before has left nothing behind.
+ * usage: abort_test ALGORITHM   (TUTTI_RULES is set from it; TUTTI_TEST_ROUNDS: of ranks that stop) */
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "coll/algorithm.h"
+#include "core/clock.h"
+#include "core/status.h"
+#include "support/check.h"
+#include "support/random.h"
+#include "support/threads.h"
+#include "tutti/tutti.h"
+
+enum {
+    RANKS = 3,
+    SMALL = 40,       /* elements of the sum before */
+    LARGE = 700000,   /* of a call that is left: many rounds in a channel of 1 MiB */
+    ALONE_US = 20000, /* how long a rank waits before it is told to leave */
+    BOUND_MS = 5000   /* then it has left; a sanitizer on a loaded machine is slow */
+};
+
+static const struct tutti_algorithm *algorithm;
+static int rounds = 12;
+static size_t counts[RANKS] = {LARGE / 2, 0, LARGE - LARGE / 2};
+static atomic_int stopped;        /* the rank that stops has left */
+static atomic_long in_the_middle; /* launches that were left after another rank had left */
+
+/* Calls of all shapes; an algorithm is tried with those that it can run. */
+static const struct tutti_reduce calls[] = {
+    {.collective = TUTTI_COLLECTIVE_ALLREDUCE},
+    {.collective = TUTTI_COLLECTIVE_REDUCE, .root = 0},
+    {.collective = TUTTI_COLLECTIVE_REDUCE, .root = 1},
+    {.collective = TUTTI_COLLECTIVE_REDUCE, .root = RANKS - 1},
+    {.collective = TUTTI_COLLECTIVE_REDUCE_SCATTER, .counts = counts},
+    {.collective = TUTTI_COLLECTIVE_REDUCE_SCATTER_BLOCK},
+    {.collective = TUTTI_COLLECTIVE_SCAN},
+    {.collective = TUTTI_COLLECTIVE_EXSCAN},
+};
+enum { CALLS = sizeof calls / sizeof calls[0] };
+
+struct rank {
+    struct tutti_node *node;
+    struct tutti_transport *transport;
+    struct tutti_team *team;
+    struct tutti_stream *stream;
+    int *in, *out;
+};
+
+/* The device, but kernels that wait look at the abort word alone. */
+static struct tutti_device by_word;
+
+static int launch_by_word(struct tutti_stream *stream, const struct tutti_launch *launch)
+{
+    struct tutti_launch bare = *launch;
+    struct tutti_flow_args args = *launch->flow;
+    args.host_wait = NULL;
+    bare.flow = &args;
+    return tutti_device()->launch(stream, &bare);
+}
+
+static int open_team(struct rank *me)
+{
+    me->team = NULL;
+    me->stream = NULL;
+    return CHECK(tutti_team_create(me->node, me->transport, &me->team) == TUTTI_OK, "team") &&
+           CHECK(tutti_enqueue_open(me->team, -1) == TUTTI_OK, "open") &&
+           CHECK(me->team->device->stream_create(me->team->gpu, &me->stream) == TUTTI_OK, "stream");
+}
+
+/* On all ranks: what was pushed to those that did not come must not be found in the next team's channel. */
+static void close_team(struct rank *me)
+{
+    tutti_team_break(me->team, TUTTI_ERR_BROKEN);
+    me->team->device->stream_destroy(me->stream);
+    me->transport->ops->barrier(me->transport);
+    tutti_team_free(me->team);
+    me->transport->ops->barrier(me->transport);
+}
+
+static struct tutti_reduce call_of(const struct rank *me, int i, size_t count)
+{
+    struct tutti_reduce call = calls[i];
+    call.in = me->in;
+    call.out = me->out;
+    call.count = call.collective == TUTTI_COLLECTIVE_REDUCE_SCATTER_BLOCK ? count / RANKS * RANKS : count;
+    call.type = TUTTI_TYPE_I32;
+    call.op = TUTTI_OP_SUM;
+    call.kind = TUTTI_ARRIVAL_DEVICE;
+    call.gpu = -1;
+    return call;
+}
+
+static void sum_before(struct rank *me)
+{
+    int host[SMALL], wrong = 0;
+    const char *why = "?";
+    const struct tutti_reduce call = call_of(me, 0, SMALL);
+    for (int i = 0; i < SMALL; i++)
+        host[i] = i + me->team->rank;
+    CHECK(tutti_copy(me->in, host, sizeof host) == 0, "copy");
+    CHECK(tutti_enqueue(me->team, &call, me->stream, &why) == TUTTI_OK, "a call before");
+    CHECK(me->team->device->stream_sync(me->stream) == TUTTI_OK, "the stream before");
+    CHECK(tutti_copy(host, me->out, sizeof host) == 0, "copy");
+    for (int i = 0; i < SMALL; i++)
+        wrong += host[i] != RANKS * i + RANKS * (RANKS - 1) / 2;
+    CHECK(wrong == 0, "%d elements of the sum before are wrong, by %s", wrong, why);
+}
+
+static void launch(struct rank *me, int i)
+{
+    const struct tutti_reduce call = call_of(me, i, LARGE);
+    me->team->device = &by_word;
+    CHECK(algorithm->enqueue(me->team, &call, me->stream) == TUTTI_OK, "rank %d: launch", me->team->rank);
+}
+
+static void tell_to_leave(struct rank *me)
+{
+    __atomic_store_n(&me->team->words->abort, 1, __ATOMIC_RELEASE);
+}
+
+static enum tutti_left left_by(const struct rank *me)
+{
+    return (enum tutti_left)__atomic_load_n(&me->team->words->failed, __ATOMIC_ACQUIRE);
+}
+
+/* A kernel that does not leave would keep its stream, and the test, for ever. */
+static void await_left(struct rank *me, int i, const char *what)
+{
+    const uint64_t start = tutti_now_ns();
+    while (me->team->device->stream_query(me->stream) == 0) {
+        if (tutti_now_ns() - start > (uint64_t)BOUND_MS * 1000000) {
+            fprintf(stderr, "FAILED %s, collective %d, root %d, rank %d, %s: not left %d ms after it was told to\n",
+                    algorithm->name, (int)calls[i].collective, calls[i].root, me->team->rank, what, BOUND_MS);
+            _exit(1);
+        }
+        usleep(200);
+    }
+}
+
+/* Rank `who` comes, the others do not. */
+static void alone(struct rank *me, int i, int who)
+{
+    if (me->team->rank == who) {
+        launch(me, i);
+        usleep(ALONE_US);
+        CHECK(me->team->device->stream_query(me->stream) == 0, "%s, collective %d, rank %d has ended without its peers",
+              algorithm->name, (int)calls[i].collective, who);
+        tell_to_leave(me);
+        await_left(me, i, "alone");
+        CHECK(left_by(me) == TUTTI_LEFT_TOLD, "%s, collective %d, rank %d: left by %d", algorithm->name,
+              (int)calls[i].collective, who, (int)left_by(me));
+        CHECK(tutti_team_fault(me->team) != TUTTI_OK, "the next call would not know that rank %d has left", who);
+    }
+    me->transport->ops->barrier(me->transport);
+}
+
+/* All come, rank `who` leaves after a while, whatever it is waiting for, and the others are told when they have had
+ * time to need it. */
+static void one_stops(struct rank *me, int i, int who, unsigned after_us)
+{
+    if (me->team->rank == 0)
+        atomic_store(&stopped, 0);
+    me->transport->ops->barrier(me->transport);
+    launch(me, i);
+    if (me->team->rank == who) {
+        usleep(after_us);
+        tell_to_leave(me);
+        await_left(me, i, "stopping");
+        atomic_store(&stopped, left_by(me) == TUTTI_LEFT_NOT ? -1 : 1);
+    } else {
+        while (!atomic_load(&stopped))
+            usleep(200);
+        usleep(1000);
+        tell_to_leave(me);
+        await_left(me, i, "left by a peer");
+        if (atomic_load(&stopped) > 0 && left_by(me) == TUTTI_LEFT_TOLD)
+            atomic_fetch_add(&in_the_middle, 1);
+    }
+    me->transport->ops->barrier(me->transport);
+}
+
+static int can(const struct rank *me, int i)
+{
+    const struct tutti_reduce call = call_of(me, i, LARGE);
+    return algorithm->can(me->team, &call);
+}
+
+static int all_cases(struct rank *me)
+{
+    uint64_t dice = check_seed(); /* the same on all ranks */
+    int tried = 0;
+    for (int i = 0; i < CALLS; i++) {
+        for (int round = 0; round < RANKS + rounds; round++) {
+            const int who = round < RANKS ? round : (int)(random_next(&dice) % RANKS);
+            const unsigned after = (unsigned)(random_next(&dice) % 8000);
+            if (!open_team(me))
+                return 1;
+            const int does = can(me, i);
+            if (does) {
+                sum_before(me);
+                if (round < RANKS)
+                    alone(me, i, who);
+                else
+                    one_stops(me, i, who, after);
+            }
+            tried += does;
+            close_team(me);
+            if (!does)
+                break;
+        }
+    }
+    CHECK(tried > 0, "%s runs none of the calls", algorithm->name);
+    return check_failed() != 0;
+}
+
+static int rank_main(struct tutti_transport *transport, void *unused)
+{
+    struct rank me = {.transport = transport};
+    (void)unused;
+    if (!CHECK(tutti_node_open(transport, &me.node) == TUTTI_OK && me.node, "node") ||
+        !CHECK(tutti_alloc(LARGE * sizeof(int), (void **)&me.in) == 0 &&
+                   tutti_alloc(LARGE * sizeof(int), (void **)&me.out) == 0,
+               "device memory"))
+        return 1;
+    const int failed = all_cases(&me);
+    tutti_free(me.in);
+    tutti_free(me.out);
+    tutti_node_close(me.node);
+    return failed;
+}
+
+int main(int argc, char **argv)
+{
+    const char *name = argc > 1 ? argv[1] : "ll";
+    char rules[256];
+    for (int i = 0; i < TUTTI_ALGORITHMS; i++)
+        algorithm = strcmp(tutti_algorithms[i].name, name) == 0 ? &tutti_algorithms[i] : algorithm;
+    if (!algorithm || !algorithm->enqueue) {
+        fprintf(stderr, "usage: abort_test ALGORITHM, one in stream order\n");
+        return 2;
+    }
+    rounds = (int)check_setting("TUTTI_TEST_ROUNDS", rounds);
+    snprintf(rules, sizeof rules, "allreduce: *@%s", name);
+    setenv("TUTTI_RULES", rules, 1);
+    printf("seed %llu, %s\n", (unsigned long long)check_seed(), name);
+    fflush(stdout);
+    by_word = *tutti_device();
+    by_word.launch = launch_by_word;
+    const int failed = tutti_threads_run(RANKS, rank_main, NULL);
+    CHECK(in_the_middle > 0 || rounds == 0, "no launch of %s was left in the middle", name);
+    printf("%ld checks, %ld failed, %ld launches left in the middle\n", check_done(), check_failed(), in_the_middle);
+    return failed != 0 || check_failed() != 0;
+}
