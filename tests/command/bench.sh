@@ -28,6 +28,10 @@ done
 checks=$((checks + 1))
 rows=$(grep -cE '^[0-9]+ ' <<<"$said")
 [ "$rows" -eq 14 ] || fail "$rows rows instead of 14"
+quotients "$said" '^[0-9]+ ' "in units of Tutti's" 8/3=9 10/3=11
+checks=$((checks + 1))
+awk '/^[0-9]+ / { own = $12 == "staged" ? $9 : $11; other = $12 == "staged" ? $11 : $9; bad += $13 != own || own > other }
+    END { exit bad > 0 }' <<<"$said" || fail "the best way of each size: $said"
 lacks "$said" '@tutti' "records of the ranks are not shown"
 lacks "$said" ' mpi: ' "every size is accelerated"
 checks=$((checks + 1))
@@ -122,6 +126,7 @@ holds "$said" '^# Type +Op +Size .* float sum +ratio$' "pairs: columns"
 for pair in "float +sum" "float +max" "int64 +max" "bfloat16 +sum" "2int +minloc"; do
     holds "$said" "^$pair +4096( +$number){4} +4  [a-z0-9_]+ *( +$number){2}\$" "pair $pair"
 done
+quotients "$said" '^[a-z0-9]+ +[a-z]+ +4096 ' "pairs, in units of the sum of float" 5/10=11
 lacks "$said" "^2int +sum" "pairs that are not legal"
 checks=$((checks + 1))
 [ -s "$folder/pairs.png" ] || [ -s "$folder/pairs.png.dat" ] || fail "no plot of pairs and no data"
@@ -152,6 +157,7 @@ holds "$said" 'where the time of 22 blocking reductions went, us each: arrival [
 
 said=$("$tutti" bench overhead -n 2 --mpi "$mpi" -i 2000 -x 100 --pairs 2 2>&1)
 holds "$said" '^2 +[0-9.]+ +[0-9.]+ +[0-9.]+$' "overhead: second pair"
+quotients "$said" '^[12] ' "overhead, in units of the time without" 3/2=4
 holds "$said" '^# Median of the ratios: [0-9.]+ \([-+][0-9.]+ %\), from [0-9.]+ to [0-9.]+$' "overhead"
 # Ranks from which nothing is heard are ended.
 expect 1 "have not said a word for 1 seconds" "$tutti" bench overhead -n 1 --mpi "$mpi" -i 1000000000 --timeout 1

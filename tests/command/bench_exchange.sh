@@ -19,6 +19,7 @@ for ranks in 1 2 3; do
     holds "$said" "^# Tutti .* halo exchange: $ranks ranks, host device, " "head, $ranks ranks"
     by=' +by_staged +x +went +by_packed +x +went +by_direct +x +went' values="(( +$number){2}  $went +){3}"
     holds "$said" "^# Layout +Bytes +Median +Min +Max +Iterations +Algorithm +isend +x$by +fused +x +each +x +plain +x\$" "columns"
+    quotients "$said" '^[49]\^3 ' "halo, $ranks ranks, in units of Tutti's" e5/3=e4 e3/3=e2 e1/3=e0
     # (edge + 2 * rim)^3 - edge^3 sums over all neighbours: 6 faces, 12 edges, 8 corners.
     for edge in 4 9; do
         bytes=$((2 * 8 * (6 * edge * edge * 3 + 12 * edge * 9 + 8 * 27)))
@@ -48,6 +49,7 @@ pair=" +$number +$number" # the counters say that each went as its rule says, fr
 holds "$said" "^8 every 16 +1024( +$number){3} +[4-6]  [a-z:_ ]+$pair  staged +$pair  packed +$pair  direct +($pair){3}\$" "ping-pong of 1024 bytes"
 holds "$said" "^8 every 16 +65536( +$number){3} +[4-6]  [a-z:_ ]+$pair  staged +$pair  packed +$pair  direct +($pair){3}\$" "ping-pong of 65536 bytes"
 holds "$said" '^# by_: tutti with the rule ' "ping-pong: what the columns are"
+quotients "$said" '^8 every 16 ' "ping-pong, in units of Tutti's" e5/5=e4 e3/5=e2 e1/5=e0
 # Faces and edges are long enough here, corners are not.
 said=$("$tutti" bench halo --mpi "$mpi" --edges 9 --quantities 2 -i 8 -x 1 --ways by_staged,by_packed,by_direct 2>&1)
 holds "$said" "^9\^3 .*$pair$pair  staged +$pair  packed 36, staged 16 +$pair  direct 36, staged 16 *\$" "how rims went"

@@ -32,6 +32,7 @@ for part in 1/32/32 4/16/16 32/32/1; do
     holds "$said" "^# $part: slowest by fastest description: pack [0-9.]+, unpack [0-9.]+\$" "spread of $part"
 done
 holds "$said" '^# widest: pack [0-9.]+ \([0-9/]+\), unpack ' "the widest spread"
+quotients "$said" '^[0-9/]+ +[a-z_]+ +(un)?pack ' "in units of Tutti's" 11/6=12 13/6=14 15/6=16
 lacks "$said" ' mpi: |staged|failed' "every call is accelerated"
 lacks "$said" '@tutti' "records of the rank are not shown"
 checks=$((checks + 1))
@@ -87,6 +88,7 @@ done
 # Time to commit.
 said=$("${pack[@]}" --layout commit --seconds 0.05 --plot "$folder/commit.png" 2>&1)
 holds "$said" '^# Layout +Description +Bytes +Blocks +tutti +plain +ratio +all +plain_all +ratio +first +Iterations$' "commit: columns"
+quotients "$said" '^(100k|8/1024)' "commit, in units of the plain MPI's" e7/e6=e5 e4/e3=e2
 for list in "100k of any length +hi" "100k of any length +struct" "100k of 8 +hib" "100k of 8 every 16 +indexed_block" "8/1024/128 +subarray"; do
     holds "$said" "^$list +[0-9]+ +[0-9]+( +$number){6} +($number|-) +[0-9]+\$" "commit of $list"
 done

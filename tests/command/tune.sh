@@ -93,6 +93,7 @@ for p in j["proof"]:
     assert len(times) >= 4 and all(t > 0 for t in times.values()), p
     assert p["tuned"] in times and p["verdict"] in ("same", "kept", "lost", "unproven"), p
     if p["verdict"] == "same": assert p["tuned"] == p["default"]
+    elif not 0.5 < p["ratio"] < 2: assert (p["ratio"] > 1) == (p["tuned_us"] > p["default_us"]), p # in units of the default
     if p["verdict"] == "kept": assert p["tuned"] != p["default"] and p["ratio"] <= 1.2, p' "$folder/r.json" "$TUTTI_RULES_FILE" ||
         fail "the JSON of tune"
 fi

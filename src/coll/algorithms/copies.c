@@ -37,7 +37,7 @@ static int launch(struct tutti_team *team, const struct tutti_reduce *call, void
     struct tutti_reduce half = *call;
     half.collective = TUTTI_COLLECTIVE_REDUCE_SCATTER;
     half.counts = counts;
-    half.out = (char *)call->out + begin * size;
+    half.out = counts[team->rank] ? (char *)call->out + begin * size : call->out; /* no place behind the end */
     int status = tutti_pipeline_enqueue(team, &half, team->stream);
     return status == TUTTI_OK ? carry(team, call, out, begin, counts[team->rank]) : status;
 }

@@ -1,0 +1,54 @@
+#!/bin/bash
+# A bench of which a result is wrong says so, shows no figures of it and ends with 1: spoilt.sh TUTTI MPI SPOILER
+. "$(dirname "$0")/check.sh"
+tutti=$1 mpi=$2 spoiler=$3
+unset LD_PRELOAD TUTTI_RULES SPOIL
+export TUTTI_DEVICE=host TUTTI_HOST_STRICT=1
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+
+# spoilt WHOSE ROW WHAT...: without the spoiler `tutti WHAT...` shows a line that matches ROW and ends with 0; with it not.
+spoilt() {
+    local whose=$1 row=$2 said status
+    shift 2
+    said=$("$tutti" "$@" --mpi "$mpi" 2>&1)
+    status=$?
+    checks=$((checks + 1))
+    [ $status -eq 0 ] || fail "status $status: $*: $said"
+    holds "$said" "$row" "$*"
+    lacks "$said" 'wrong' "$*"
+    said=$(LD_PRELOAD=$spoiler SPOIL=$whose "$tutti" "$@" --mpi "$mpi" 2>&1)
+    status=$?
+    checks=$((checks + 1))
+    [ $status -eq 1 ] || fail "status $status of results that are wrong: $*: $said"
+    holds "$said" '^tutti: wrong result: ' "$*, spoilt"
+    lacks "$said" "$row" "$*, spoilt"
+}
+
+quick=(-n 2 -i 3 -x 1 --ways none)
+for collective in allreduce reduce reduce_scatter scan; do
+    spoilt calls '^4096 ' bench $collective "${quick[@]}" -m 4k,4k
+done
+spoilt calls '^4194304 ' bench allreduce "${quick[@]}" -m 4m,4m # of which places are looked at
+spoilt calls '^4096 ' bench allreduce "${quick[@]}" -m 4k,4k --in-place
+spoilt stream '^4096 ' bench allreduce "${quick[@]}" -m 4k,4k --order stream
+spoilt packs '^8 every 16 ' bench pack --layout blocks -m 64k,64k -i 4 -x 1 --ways none
+spoilt packs '^8 every 16 ' bench pingpong -m 64k,64k -i 4 -x 1 --ways none
+spoilt packs '^9\^3 ' bench halo -n 2 --edges 9 -i 4 -x 1 --ways none
+export TUTTI_RULES_FILE=$folder/rules
+spoilt calls '^# written to ' tune -n 2 --time 6 --largest 64 --collective allreduce
+export TUTTI_RULES_FILE=/dev/null
+
+# The record says it too.
+if "$tutti" bench allreduce --mpi "$mpi" "${quick[@]}" -m 8,8 --json "$folder/r.json" >/dev/null 2>&1 &&
+    command -v python3 >/dev/null; then
+    LD_PRELOAD=$spoiler SPOIL=calls "$tutti" bench allreduce --mpi "$mpi" "${quick[@]}" -m 8,8 --json "$folder/r.json" >/dev/null 2>&1
+    checks=$((checks + 1))
+    python3 -c 'import json, sys
+j = json.load(open(sys.argv[1]))
+assert j["wrong"] and j["rows"] == [], j' "$folder/r.json" || fail "the JSON of results that are wrong"
+fi
+# Where nobody looks there is nothing to be seen, and the table says that nobody looked.
+said=$(LD_PRELOAD=$spoiler SPOIL=calls "$tutti" bench allreduce --mpi "$mpi" "${quick[@]}" -m 8,8 --no-validation 2>&1)
+holds "$said" 'not validated' "results that nobody looks at"
+finish
