@@ -39,7 +39,7 @@ static void *map(size_t bytes)
 
 void *tutti_overrun_map(size_t bytes)
 {
-    size_t own = PAGE + whole_pages(bytes), behind = tutti_door.overruns ? BEHIND : 0;
+    size_t own = PAGE + whole_pages(bytes), behind = tutti_quirks.overruns ? BEHIND : 0;
     char *at = map(own + behind);
     if (!at && behind) { /* address space may be limited */
         behind = 0;
@@ -78,7 +78,7 @@ static void *pin(size_t bytes)
 {
     const struct tutti_device *device = tutti_door.device;
     void *memory = NULL, *seen = NULL;
-    if (!tutti_door.overruns)
+    if (!tutti_quirks.overruns)
         return device->alloc_pinned(bytes, &memory) == TUTTI_OK ? memory : NULL;
     memory = tutti_overrun_map(bytes);
     if (memory && device->map_host(-1, memory, bytes, &seen) != TUTTI_OK) {
@@ -90,7 +90,7 @@ static void *pin(size_t bytes)
 
 static void unpin(void *memory)
 {
-    if (!tutti_door.overruns) {
+    if (!tutti_quirks.overruns) {
         tutti_door.device->free_pinned(memory);
         return;
     }
@@ -135,7 +135,7 @@ void tutti_pinned_give(void *memory, size_t room)
 {
     if (!memory)
         return;
-    if (tutti_door.overruns)
+    if (tutti_quirks.overruns)
         trim(memory);
     if (room <= most_kept()) {
         pthread_mutex_lock(&lock);

@@ -1,7 +1,6 @@
 /* Host memory that the MPI receives into in place of device memory: pinned, from a small pool, or mapped and touched as
- * far as a message reaches. Open MPI (4.1 and 5, inside a node) writes a message of more than 4 KiB whole before it
- * returns MPI_ERR_TRUNCATE, past a buffer that is too short for it: there, address space follows that may be written
- * and costs nothing until it is. */
+ * far as a message reaches. Where the MPI overruns a buffer that is too short before it returns MPI_ERR_TRUNCATE
+ * (quirks.h), address space follows that may be written and costs nothing until it is. */
 #ifndef TUTTI_MPI_PINNED_H
 #define TUTTI_MPI_PINNED_H
 

@@ -90,49 +90,10 @@ static int gpu_aware(void)
     const struct tutti_settings *settings = tutti_settings();
     if (settings->mpi_gpu_aware != TUTTI_SET_AUTO)
         return settings->mpi_gpu_aware == TUTTI_SET_YES;
-    const char *offload = getenv("I_MPI_OFFLOAD");
+    const char *offload = tutti_quirks.offload_variable ? getenv(tutti_quirks.offload_variable) : NULL;
     if (!offload || atoi(offload) == 0 || !tutti_door.device || strcmp(tutti_door.device->name, "host") == 0)
         return 0;
-    return tutti_door.intel;
-}
-
-static void meet_library(void)
-{
-    char text[MPI_MAX_LIBRARY_VERSION_STRING + 1] = "";
-    int length = 0;
-    tutti_real.MPI_Get_library_version(text, &length);
-    tutti_door.intel = strstr(text, "Intel") != NULL;
-    tutti_door.overruns = strstr(text, "Open MPI") != NULL;
-}
-
-/* Whether the MPI refuses equal send and receive buffers of so many elements. Intel MPI does. */
-static int refuses_alias(int count)
-{
-    int words[2] = {0};
-    if (tutti_door.intel)
-        return 1;
-#ifdef TUTTI_FRONT_OPENMPI /* it raises this on MPI_COMM_WORLD; a handler that is set back is as before there */
-    MPI_Errhandler before;
-    tutti_real.MPI_Comm_get_errhandler(tutti_handles.world, &before);
-    tutti_real.MPI_Comm_set_errhandler(tutti_handles.world, tutti_handles.errors_return);
-#endif
-    int code = tutti_real.MPI_Allreduce(words, words, count, MPI_INT, tutti_handles.sum, tutti_own_quiet());
-#ifdef TUTTI_FRONT_OPENMPI
-    tutti_real.MPI_Comm_set_errhandler(tutti_handles.world, before);
-    tutti_real.MPI_Errhandler_free(&before);
-#endif
-    return code != MPI_SUCCESS;
-}
-
-/* Questions that may be errors (types that an MPI lacks) must not end the program, nor may the handlers of the
- * program's communicators be set for them: MPICH makes a difference between one that nobody has set and the same one
- * set. */
-static void ask_quietly(void)
-{
-    tutti_types_open();
-    tutti_errors_open();
-    tutti_door.strict_alias = refuses_alias(1);
-    tutti_door.strict_allreduce = refuses_alias(2);
+    return 1;
 }
 
 static void after_fork(void)
@@ -188,9 +149,10 @@ static void start(void)
     tutti_counters_start();
     tutti_real.MPI_Query_thread(&level);
     tutti_door.multiple = level == MPI_THREAD_MULTIPLE;
-    meet_library();
+    tutti_quirks_open();
     tutti_door.aware = gpu_aware();
-    ask_quietly();
+    tutti_types_open();
+    tutti_errors_open();
     const struct tutti_comm_users users = {tutti_nonblocking_leave, tutti_comm_stream_close};
     if (tutti_comms_open(&users) != TUTTI_OK || tutti_layouts_open() != TUTTI_OK)
         return;
