@@ -152,7 +152,6 @@ static void test_given_up(void **state)
     struct tutti_stream *stream;
     void *memory;
     device->close();
-    fake->reset(1);
     assert_int_equal(device->open(why, sizeof why), TUTTI_OK);
     fake->current(1);
     assert_int_equal(device->stream_create(1, &stream), TUTTI_OK);

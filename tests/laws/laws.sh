@@ -50,6 +50,21 @@ while read -r line; do
     breach "a public header includes a private one: $line"
 done < <(includes '(core|kernels|device|progress|rules|dtype|team|sched|p2p|coll|mpi)/.*' include)
 
+# What an MPI does otherwise than others is known in one file alone, and so are MPIs by name. Files that tell handles and
+# numbers of their interfaces know which interface it is.
+while read -r line; do
+    case $line in
+    src/mpi/real/quirks*|src/mpi/real/mpi_api.h:*|src/mpi/type/envelope.h:*) ;;
+    *) breach "an MPI by name, not by a field of quirks.h: $line" ;;
+    esac
+done < <(grep -rnE 'Intel|Open ?MPI|(^|[^_A-Z])MPICH([^_A-Z]|$)' src/mpi --include='*.[chS]' --include='*.inc' --include='*.def')
+while read -r line; do
+    case $line in
+    src/mpi/real/mpi_api.h:*|src/mpi/real/state.c:*|src/mpi/real/handles.c:*|src/mpi/type/envelope.h:*) ;;
+    *) breach "an interface of an MPI, not a field of quirks.h: $line" ;;
+    esac
+done < <(grep -rnE '^[[:space:]]*#.*TUTTI_FRONT_' src/mpi --include='*.[chS]' --include='*.inc' --include='*.def')
+
 # Nothing waits by itself: all waits are the engine's. Apart from it sleep the threads of the host device, which stand for
 # a GPU's, and the watcher, which is a thread of its own. Kernels spin (src/kernels).
 while read -r line; do

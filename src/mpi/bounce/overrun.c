@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 
 #include "mpi/real/door.h"
+#include "mpi/real/quirks.h"
 
 enum { PAGE = 4096 };
 static const size_t BEHIND = (size_t)1 << 30; /* bytes that a message may be too long by */
@@ -35,7 +36,7 @@ static void *map(size_t bytes)
 
 void *tutti_overrun_map(size_t bytes)
 {
-    size_t own = PAGE + whole_pages(bytes), behind = tutti_door.overruns ? BEHIND : 0;
+    size_t own = PAGE + whole_pages(bytes), behind = tutti_quirks.overruns ? BEHIND : 0;
     char *at = map(own + behind);
     if (!at && behind) { /* address space may be limited */
         behind = 0;
@@ -87,9 +88,23 @@ static void free_pinned(void *memory)
     tutti_overrun_unmap(memory);
 }
 
+static int alloc_ordinary(int gpu, size_t bytes, void **out)
+{
+    (void)gpu;
+    *out = tutti_overrun_map(bytes);
+    return *out ? TUTTI_OK : TUTTI_ERR_MEMORY;
+}
+
+const struct tutti_bounce_kind *tutti_image_kind(void)
+{
+    static const struct tutti_bounce_kind ordinary = {
+        .name = "ordinary", .alloc = alloc_ordinary, .free = tutti_overrun_unmap, .clean = trim};
+    return tutti_quirks.offloads ? &ordinary : tutti_overrun_kind();
+}
+
 const struct tutti_bounce_kind *tutti_overrun_kind(void)
 {
     static const struct tutti_bounce_kind kind = {
         .name = "pinned, may be overrun", .alloc = alloc_pinned, .free = free_pinned, .clean = trim};
-    return tutti_door.overruns ? &kind : &tutti_bounce_pinned;
+    return tutti_quirks.overruns ? &kind : &tutti_bounce_pinned;
 }

@@ -1,6 +1,6 @@
 /* Host memory that the MPI receives into in place of device memory, with address space behind it that may be written
- * and costs nothing until it is: Open MPI (4.1 and 5, inside a node) writes a message of more than 4 KiB whole before
- * it returns MPI_ERR_TRUNCATE, past a buffer that is too short for it. */
+ * and costs nothing until it is, where tutti_quirks.overruns: the MPI writes a message whole before it returns
+ * MPI_ERR_TRUNCATE, past a buffer that is too short for it. */
 #ifndef TUTTI_MPI_OVERRUN_H
 #define TUTTI_MPI_OVERRUN_H
 
@@ -10,6 +10,10 @@
 
 /* Local. Pinned memory that this MPI may receive into. */
 const struct tutti_bounce_kind *tutti_overrun_kind(void);
+
+/* Local. Memory of which this MPI may be told types with gaps: ordinary host memory where pinned memory counts as a
+ * device's. */
+const struct tutti_bounce_kind *tutti_image_kind(void);
 
 /* Local. Zeroed host memory in whole pages of its own, not pinned, touched by nobody yet; NULL without memory. */
 void *tutti_overrun_map(size_t bytes);

@@ -219,8 +219,10 @@ int tutti_span_open(struct tutti_span *span, const void *buffer, MPI_Count count
     span->lazy = way & TUTTI_SPAN_LAZY && span->bytes > LAZY_FROM && (span->packed || span->prefix);
     if (span->lazy)
         span->memory = tutti_overrun_map(span->bytes);
-    else
+    else if (span->packed || span->prefix)
         span->memory = tutti_scratch_take(&span->scratch, span->packed ? &span->places : NULL, span->bytes);
+    else
+        span->memory = tutti_scratch_take_image(&span->scratch, span->bytes);
     span->host = span->packed ? span->memory : span->memory - lowest;
     span->staged = 1;
     int status = span->memory ? TUTTI_OK : TUTTI_ERR_MEMORY;

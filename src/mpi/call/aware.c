@@ -1,6 +1,6 @@
-/* "Is this MPI GPU-aware?" Programs ask by MPIX_Query_cuda_support (Open MPI, MPICH), by MPIX_GPU_query_support
- * (MPICH), also before MPI_Init, and by the key mpi_memory_alloc_kinds in a communicator's info (MPI 4.1): with a
- * device that works, what the MPI itself says is not all of it. */
+/* "Is this MPI GPU-aware?" Programs ask by MPIX_Query_cuda_support and by MPIX_GPU_query_support, also before MPI_Init,
+ * and by the key mpi_memory_alloc_kinds in a communicator's info (MPI 4.1): with a device that works, what the MPI
+ * itself says is not all of it. */
 #include <stdio.h>
 #include <string.h>
 

@@ -50,14 +50,13 @@ static int ask_plain(void)
 
 static int packs_plainly(void)
 {
-    static _Atomic(int) known; /* 0: not asked yet, 1: no, 2: yes */
-    int is = atomic_load_explicit(&known, memory_order_relaxed);
-    if (unlikely(!is)) {
+    int is = atomic_load_explicit(&tutti_quirks.packs_plainly, memory_order_relaxed);
+    if (unlikely(is == TUTTI_QUIRK_ASK)) {
         TUTTI_INSIDE();
-        is = 1 + ask_plain();
-        atomic_store_explicit(&known, is, memory_order_relaxed);
+        is = ask_plain();
+        atomic_store_explicit(&tutti_quirks.packs_plainly, is, memory_order_relaxed);
     }
-    return is == 2;
+    return is;
 }
 
 /* ---- kernels ---- */
@@ -234,8 +233,8 @@ static int move(struct packing *call, real_call *real, void *with, int *code)
     return 1;
 }
 
-/* The MPI looks at what it is given, and raises its errors. By the size of nothing: Intel MPI ends a program that
- * unpacks no elements of a type with gaps. */
+/* The MPI looks at what it is given, and raises its errors. By the size of nothing: not every MPI unpacks nothing
+ * (quirks.h). */
 static int external_checked(const char *datarep, MPI_Datatype type)
 {
     MPI_Aint bytes;

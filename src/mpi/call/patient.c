@@ -145,7 +145,7 @@ static int finish(int code, MPI_Request *request, MPI_Status *status)
         MPI_Request receive, send;                                                                                     \
         if (none_held())                                                                                               \
             return just_##name arguments;                                                                              \
-        if (source == MPI_PROC_NULL) { /* MPICH's Irecv has no status of it */                                         \
+        if (source == MPI_PROC_NULL) { /* MPI_Irecv may have no status of it: quirks.h */                              \
             int alone = patient_MPI_Send##suffix(sendbuf, sendcount, sendtype, dest, sendtag, comm);                   \
             int empty = just_MPI_Recv##suffix(recvbuf, recvcount, recvtype, source, recvtag, comm, status);            \
             return alone != MPI_SUCCESS ? alone : empty;                                                               \
@@ -161,10 +161,10 @@ static int finish(int code, MPI_Request *request, MPI_Status *status)
     }
 #define EXCHANGES(form, name, parameters, arguments)   EXCHANGES_BY(, name, parameters, arguments)
 #define EXCHANGES_C(form, name, parameters, arguments) EXCHANGES_BY(_c, name, parameters, arguments)
-/* Intel MPI, by the standard ABI, takes MPI_BOTTOM for no buffer when it packs: then from some other address. */
+/* Where the MPI does not pack from MPI_BOTTOM: the same elements, told from some other address. */
 static int packed_from(void *buf, int count, MPI_Datatype type, void *packed, int bytes, int *position, MPI_Comm comm)
 {
-    if (buf)
+    if (buf || !tutti_quirks.pack_lacks_bottom)
         return tutti_real.MPI_Pack(buf, count, type, packed, bytes, position, comm);
     const MPI_Aint back = -(MPI_Aint)(intptr_t)packed;
     MPI_Datatype shifted;

@@ -5,8 +5,7 @@
 
 enum { GRAPH, GRID, KINDS, CALLS = 3, ALLTOALL = TUTTI_COLLECTIVE_NEIGHBOR_ALLTOALL };
 
-static unsigned char last_first[KINDS][CALLS]; /* 1: the last block is received first; 2: not known */
-
+/* The number of the block that is received first; TUTTI_QUIRK_ASK: not to be known. */
 static int first_received(int call, MPI_Comm comm)
 {
     const unsigned char out[2] = {0, 1};
@@ -21,7 +20,7 @@ static int first_received(int call, MPI_Comm comm)
         code = tutti_real.MPI_Neighbor_alltoallv(out, counts, displs, byte, in, counts, displs, byte, comm);
     else
         code = tutti_real.MPI_Neighbor_alltoallw(out, counts, places, types, in, counts, places, types, comm);
-    return code == MPI_SUCCESS && in[0] < 2 && in[0] + in[1] == 1 ? in[0] : 2;
+    return code == MPI_SUCCESS && in[0] < 2 && in[0] + in[1] == 1 ? in[0] : TUTTI_QUIRK_ASK;
 }
 
 void tutti_twice_ask(void)
@@ -34,7 +33,8 @@ void tutti_twice_ask(void)
                        : tutti_real.MPI_Dist_graph_create_adjacent(tutti_handles.self, 2, self, weights, 2, self,
                                                                    weights, tutti_handles.no_info, 0, &comm);
         for (int call = 0; call < CALLS; call++)
-            last_first[kind][call] = (unsigned char)(code == MPI_SUCCESS ? first_received(call, comm) : 2);
+            tutti_quirks.last_neighbour_first[kind][call] =
+                (signed char)(code == MPI_SUCCESS ? first_received(call, comm) : TUTTI_QUIRK_ASK);
         if (code == MPI_SUCCESS && comm != tutti_handles.no_comm)
             tutti_real.MPI_Comm_free(&comm);
     }
@@ -45,6 +45,5 @@ int tutti_twice_reversed(int grid, enum tutti_collective collective)
     /* Whichever comes first, an allgather's blocks are alike. */
     if (collective < TUTTI_COLLECTIVE_NEIGHBOR_ALLTOALL || collective > TUTTI_COLLECTIVE_NEIGHBOR_ALLTOALLW)
         return 0;
-    const int reversed = last_first[grid ? GRID : GRAPH][(int)collective - ALLTOALL];
-    return reversed == 2 ? -1 : reversed;
+    return tutti_quirks.last_neighbour_first[grid ? GRID : GRAPH][(int)collective - ALLTOALL];
 }

@@ -85,50 +85,10 @@ static int agree(void)
     return all[DEVICE] != 0;
 }
 
-/* No MPI is given device pointers unless it is asked for. Intel MPI 2021.18 with I_MPI_OFFLOAD reads and writes them
- * wrongly or ends the program: types with gaps, MPI_Bsend, synchronous sends, MPI_Reduce_scatter. */
+/* No MPI is given device pointers unless it is asked for: what could be tried fails, see tutti_quirks.offloads. */
 static int gpu_aware(void)
 {
     return tutti_settings()->mpi_gpu_aware == TUTTI_SET_YES;
-}
-
-static void meet_library(void)
-{
-    char text[MPI_MAX_LIBRARY_VERSION_STRING + 1] = "";
-    int length = 0;
-    tutti_real.MPI_Get_library_version(text, &length);
-    tutti_door.intel = strstr(text, "Intel") != NULL;
-    tutti_door.overruns = strstr(text, "Open MPI") != NULL;
-}
-
-/* Whether the MPI refuses equal send and receive buffers of so many elements. Intel MPI does. */
-static int refuses_alias(int count)
-{
-    int words[2] = {0};
-    if (tutti_door.intel)
-        return 1;
-#ifdef TUTTI_FRONT_OPENMPI /* it raises this on MPI_COMM_WORLD; a handler that is set back is as before there */
-    MPI_Errhandler before;
-    tutti_real.MPI_Comm_get_errhandler(tutti_handles.world, &before);
-    tutti_real.MPI_Comm_set_errhandler(tutti_handles.world, tutti_handles.errors_return);
-#endif
-    int code = tutti_real.MPI_Allreduce(words, words, count, MPI_INT, tutti_handles.sum, tutti_own_quiet());
-#ifdef TUTTI_FRONT_OPENMPI
-    tutti_real.MPI_Comm_set_errhandler(tutti_handles.world, before);
-    tutti_real.MPI_Errhandler_free(&before);
-#endif
-    return code != MPI_SUCCESS;
-}
-
-/* Questions that may be errors (types that an MPI lacks) must not end the program, nor may the handlers of the
- * program's communicators be set for them: MPICH makes a difference between one that nobody has set and the same one
- * set. */
-static void ask_quietly(void)
-{
-    tutti_types_open();
-    tutti_errors_open();
-    tutti_door.strict_alias = refuses_alias(1);
-    tutti_door.strict_allreduce = refuses_alias(2);
 }
 
 static void after_fork(void)
@@ -184,9 +144,10 @@ static void start(void)
     tutti_counters_start();
     tutti_real.MPI_Query_thread(&level);
     tutti_door.multiple = level == MPI_THREAD_MULTIPLE;
-    meet_library();
+    tutti_quirks_open();
     tutti_door.aware = gpu_aware();
-    ask_quietly();
+    tutti_types_open();
+    tutti_errors_open();
     const struct tutti_comm_users users = {tutti_nonblocking_leave, tutti_comm_stream_close};
     if (tutti_comms_open(&users) != TUTTI_OK || tutti_layouts_open() != TUTTI_OK)
         return;

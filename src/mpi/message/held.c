@@ -293,7 +293,8 @@ static int probe(int source, int tag, MPI_Comm comm, int *flag, MPI_Message *mes
             code = tutti_real.MPI_Improbe(there.MPI_SOURCE, there.MPI_TAG, comm, flag, message, &there);
         if (form == PLAIN) {
             if (code == MPI_SUCCESS && *flag) {
-                tutti_real.MPI_Status_set_cancelled(&there, 0); /* MPICH 4.0 leaves that as it was */
+                if (tutti_quirks.probe_keeps_cancelled)
+                    tutti_real.MPI_Status_set_cancelled(&there, 0);
                 show(&there, status);
             }
             return code;

@@ -18,7 +18,7 @@ struct tutti_lane *tutti_lane;
 struct tutti_rendezvous *tutti_lane_sends;
 static struct tutti_mpi_transport transport; /* over tutti_lane_box */
 size_t tutti_lane_least;
-int tutti_lane_forgets, tutti_lane_everywhere;
+int tutti_lane_everywhere;
 MPI_Comm tutti_lane_box;
 
 /* Ranks in MPI_COMM_WORLD of the ranks of communicators that messages are sent over; -1: not of it. */
@@ -45,7 +45,7 @@ static int has_come(void *with)
 }
 
 /* Asked of the MPI itself, with a message to this rank. */
-static int forgets(void)
+static int get_status_ends_persistent(void)
 {
     struct own_message own = {.code = MPI_SUCCESS};
     MPI_Status status;
@@ -79,7 +79,7 @@ void tutti_lanes_open(void)
         return;
     }
     tutti_real.MPI_Comm_set_errhandler(tutti_lane_box, tutti_handles.errors_return);
-    tutti_lane_forgets = forgets();
+    tutti_quirks.get_status_ends_persistent = get_status_ends_persistent();
     tutti_transport_over(&transport, tutti_lane_box);
     if (!tutti_door.aware)
         tutti_lane = tutti_lane_new(tutti_door.node, tutti_door.device, scratch);

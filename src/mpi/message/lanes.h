@@ -37,9 +37,8 @@ extern struct tutti_lane *tutti_lane;             /* NULL: messages are the MPI'
 extern struct tutti_rendezvous *tutti_lane_sends; /* what is sent over them; there where tutti_lane is */
 extern size_t tutti_lane_least;                   /* bytes of a message that a rendezvous may stand for */
 extern int tutti_far_on;                          /* 1: messages to other nodes may be pipelined, see far.h */
-extern int tutti_lane_forgets;    /* 1: MPI_Request_get_status ends a persistent request, as in MPICH 5.0 */
-extern int tutti_lane_everywhere; /* 1: on all ranks of the node; the same on all of them */
-extern MPI_Comm tutti_lane_box;   /* over MPI_COMM_WORLD, for AM rendezvous */
+extern int tutti_lane_everywhere;                 /* 1: on all ranks of the node; the same on all of them */
+extern MPI_Comm tutti_lane_box;                   /* over MPI_COMM_WORLD, for AM rendezvous */
 
 /* Collective over MPI_COMM_WORLD, once the node is known. The close is collective too. */
 void tutti_lanes_open(void);

@@ -53,7 +53,8 @@ static void progress(struct tutti_request *entry, MPI_Request request, struct tu
     int flag = 0, there = 0;
     if (batch)
         entry->coming = 0;
-    if (request == tutti_handles.no_request || (entry->persistent && (!entry->active || tutti_lane_forgets)))
+    if (request == tutti_handles.no_request ||
+        (entry->persistent && (!entry->active || tutti_quirks.get_status_ends_persistent)))
         return;
     if (receive->recv->state == TUTTI_RECV_WAITING && batch && tutti_batch_full(batch)) {
         entry->coming = 1;

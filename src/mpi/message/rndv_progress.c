@@ -75,8 +75,8 @@ static int complete(MPI_Request *request)
     return flag;
 }
 
-/* 1 where the entry leaves the list. The RTS may go later than the data: of one to itself, MPICH says that it has gone
- * when it is received. */
+/* 1 where the entry leaves the list. The RTS may go later than the data: of one to itself, an MPI may say that it has
+ * gone when it is received. */
 static int step(struct tutti_send_request *sent)
 {
     const int gone = complete(&sent->rts), carried = tutti_rendezvous_carried(tutti_lane_sends, &sent->core);

@@ -101,8 +101,8 @@ static int failed(const struct tutti_exchange *exchange, int status)
     return tutti_fail_comm(exchange->comm, tutti_error_code(status));
 }
 
-/* Persistent calls too fetch what goes in at once, and again at each start: MPICH 4.0 looks at some buffers when the
- * request is made. */
+/* Persistent calls too fetch what goes in at once, and again at each start: an MPI may look at it when the request is
+ * made (quirks.h). */
 static int open_sides(struct tutti_exchange *exchange, const struct tutti_side *in, const struct tutti_side *out)
 {
     exchange->out = (struct tutti_blocks){.n = 0};
@@ -136,7 +136,7 @@ static void keep_alias(struct tutti_exchange *exchange, const struct tutti_side 
 static int open_both(struct tutti_exchange *exchange, const struct tutti_side *in, const struct tutti_side *out)
 {
     int rank = 0, status = open_sides(exchange, in, out);
-    if (unlikely(tutti_door.strict_alias) && status == TUTTI_OK && exchange->in.staged && exchange->out.staged &&
+    if (unlikely(tutti_quirks.refuses_alias) && status == TUTTI_OK && exchange->in.staged && exchange->out.staged &&
         tutti_real.MPI_Comm_rank(exchange->comm, &rank) == MPI_SUCCESS)
         keep_alias(exchange, in, out, rank);
     return status;

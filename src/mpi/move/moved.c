@@ -79,7 +79,7 @@ static int can(struct exchange *x)
     if (!tutti_lane || !tutti_door.device || !tutti_door.device->active())
         return 0;
     if (x->call->in.buffer == x->call->out.buffer && x->call->collective != TUTTI_COLLECTIVE_BCAST &&
-        tutti_door.strict_alias) /* the MPI refuses it */
+        tutti_quirks.refuses_alias) /* the MPI refuses it */
         return 0;
     tutti_lanes_poll(x->call->in.buffer == MPI_IN_PLACE ? x->call->out.buffer : x->call->in.buffer, 1);
     if (!lanes_are_open(x->team) || !tutti_parcels_open(&x->parcels, x->call, x->team->rank, x->team->size))

@@ -22,10 +22,6 @@ struct tutti_door {
     struct tutti_node *node;           /* NULL: no ranks can share memory, or none was agreed */
     int on;                            /* between MPI_Init and MPI_Finalize, where a device is possible */
     int aware;                         /* the MPI takes device pointers itself */
-    int intel;                         /* Intel MPI */
-    int overruns;                      /* the MPI may write a message past a buffer that is too short for it */
-    int strict_alias;                  /* the MPI refuses equal buffers, so they may go to it as they are */
-    int strict_allreduce;              /* the same, of MPI_Allreduce and MPI_Iallreduce of several elements alone */
     int stats;                         /* all ranks count */
     int multiple;                      /* MPI_THREAD_MULTIPLE */
     int forked;                        /* a child of the process that has called MPI_Init */

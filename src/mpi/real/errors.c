@@ -37,7 +37,7 @@ static int name(int code, const char *text)
            tutti_real.MPI_Error_string(code, back, &length) == MPI_SUCCESS && strcmp(back, text) == 0;
 }
 
-/* A code of the class; MPICH takes codes in classes of the program alone, so it gets a class for each. */
+/* A code of the class. Where the MPI keeps no text of one in a class of its own, it gets a class for each. */
 static int make(int class, const char *text)
 {
     int code = 0;

@@ -59,10 +59,8 @@ static void ask_ops(MPI_Datatype type)
     if (!found)
         return;
     struct tutti_type_row *row = &tutti_type_table[found - tutti_type_table];
-#ifdef TUTTI_FRONT_MPIABI /* by the standard ABI it ends the program on its own errors: no answer can be had */
-    if (tutti_door.intel)
+    if (tutti_quirks.ends_on_errors) /* no answer can be had */
         row->legal = 0;
-#endif
     for (int i = 0; i < TUTTI_OP_SLOTS; i++) {
         const wchar_t mine = 0;
         wchar_t all;

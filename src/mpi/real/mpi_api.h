@@ -6,6 +6,16 @@
 
 #include TUTTI_MPI_HEADER
 
+#include "mpi/real/quirks.h"
+
+#ifdef TUTTI_FRONT_OPENMPI
+#define TUTTI_INTERFACE TUTTI_INTERFACE_OPENMPI
+#elif defined(TUTTI_FRONT_MPICH)
+#define TUTTI_INTERFACE TUTTI_INTERFACE_MPICH
+#else
+#define TUTTI_INTERFACE TUTTI_INTERFACE_STANDARD
+#endif
+
 #ifdef TUTTI_FRONT_OPENMPI
 /* Address of a data symbol of the loaded MPI; NULL where this version lacks it. */
 void *tutti_ompi_symbol(const char *name);

@@ -12,15 +12,15 @@ int tutti_own_request(int persistent, MPI_Request *request, int *tag);
 /* Makes the MPI bring its own calls on, whatever messages have come that nobody has asked for. Never waits. */
 void tutti_own_progress(void);
 /* The active request of this tag completes. Made while the step is still open, so that nobody is inside MPI_Wait for
- * it: a thread of MPICH 4.0 that waits does not see what another one has sent to its own process. */
+ * it: a thread that waits may not see what another one has sent to its own process (quirks.h). */
 void tutti_own_complete(int tag);
 /* Gives the MPI a message from this process to itself, which it has matched on return. The text stays until `sending`
  * is complete. One call at a time. 0, or -1. */
 int tutti_own_inject(const void *text, int bytes, MPI_Message *message, MPI_Request *sending);
 /* Nothing will come for the tag. */
 void tutti_own_release(int tag);
-/* After tutti_own_complete(), of a request that the program has freed: ends it. It is not freed before, since MPICH 4.0
- * forgets that such a receive is still posted. */
+/* After tutti_own_complete(), of a request that the program has freed: ends it. It is not freed before, since an
+ * MPI may forget then that such a receive is still posted (quirks.h). */
 void tutti_own_end(int persistent, MPI_Request *request);
 /* The communicator of this process alone, which returns its errors: for questions that may be errors. */
 MPI_Comm tutti_own_quiet(void);

@@ -236,8 +236,8 @@ int tutti_staging_open(struct tutti_staging *s, const struct tutti_asked *asked)
     s->results = out;
     const void *sendbuf = asked->sendbuf;
     int reduce = asked->collective == TUTTI_COLLECTIVE_REDUCE, in_place = sendbuf == MPI_IN_PLACE;
-    /* MPICH 4.0 crashes in place at a root other than 0: there are two buffers then. */
-    if (reduce && out > 0 && in_place && tutti_needs_span(asked->recvbuf, asked->datatype)) {
+    if (tutti_quirks.reduce_in_place_crashes && reduce && out > 0 && in_place && /* two buffers, then */
+        tutti_needs_span(asked->recvbuf, asked->datatype)) {
         sendbuf = asked->recvbuf;
         in_place = 0;
     }

@@ -70,12 +70,8 @@ static inline int tutti_host_only(void)
 /* 1 where the MPI refuses to reduce from a buffer into the same one. */
 static inline int tutti_alias_is_refused(enum tutti_collective collective, MPI_Count count)
 {
-#ifdef TUTTI_FRONT_OPENMPI
-    if (collective == TUTTI_COLLECTIVE_REDUCE)
-        return 1;
-#endif
-    return tutti_door.strict_alias ||
-           (tutti_door.strict_allreduce && collective == TUTTI_COLLECTIVE_ALLREDUCE && count > 1);
+    return tutti_quirks.refuses_alias || (tutti_quirks.refuses_alias_reduce && collective == TUTTI_COLLECTIVE_REDUCE) ||
+           (tutti_quirks.refuses_alias_allreduce && collective == TUTTI_COLLECTIVE_ALLREDUCE && count > 1);
 }
 /* The same of a whole call on this rank: the MPI may have its buffers as they are. */
 int tutti_alias_of_call_is_refused(const struct tutti_asked *asked);

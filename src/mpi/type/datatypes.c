@@ -95,8 +95,7 @@ static int measure(struct tutti_layout *layout, MPI_Datatype type)
            tutti_real.MPI_Type_get_true_extent_x(type, &layout->true_lower, &layout->true_extent) == MPI_SUCCESS;
 }
 
-/* The MPI's own numbers must come out of the plan. Not its true bounds: Open MPI's are wrong for a stride of minus one
- * byte, and MPICH counts parts of no bytes. */
+/* The MPI's own numbers must come out of the plan. Not its true bounds, in which MPIs err (quirks.h). */
 static int agrees(const struct tutti_layout *layout)
 {
     const struct tutti_plan *plan = layout->plan;

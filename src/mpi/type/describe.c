@@ -247,8 +247,8 @@ static uint32_t distribution_of(int distribution)
                                                    : TUTTI_DISTRIBUTE_NONE;
 }
 
-/* Intel MPI puts the elements of a cyclic block one after the other at the extent of what faster dimensions made, which
- * is that of their whole array only where this process has all of it, or the fastest is cyclic itself. */
+/* 1 where an MPI whose darray_is_own (quirks.h) comes to the standard's layout: of all that is faster than a dimension
+ * of cyclic blocks this process has the whole, or the fastest is cyclic itself. */
 static int is_as_standard(const struct tutti_description *darray)
 {
     int whole = 1, fastest = 1;
@@ -293,8 +293,8 @@ static int read_darray(struct tutti_reading *reading, const struct tutti_content
     made->dargs = arg;
     made->grid = all;
     made->coords = place;
-    if (tutti_door.intel && !is_as_standard(made))
-        return unavailable(reading, "a cyclic array of processes that Intel MPI lays out in its own way");
+    if (tutti_quirks.darray_is_own && !is_as_standard(made))
+        return unavailable(reading, "a cyclic array of processes that the MPI lays out in its own way");
     return TUTTI_OK;
 }
 

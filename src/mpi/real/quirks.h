@@ -1,0 +1,105 @@
+/* What MPIs do otherwise than the standard says, or than each other: the one place that knows MPIs by name. One row an
+ * MPI is chosen at MPI_Init by what it says of its version; whoever depends on such a thing asks a field. Versions are
+ * those in which it was seen. Knows no mpi.h, so that a test may choose rows too.
+ *
+ * Done under every MPI, because of one, and asked of no field:
+ * - A receive from MPI_PROC_NULL is never made by MPI_Irecv in place of MPI_Recv: MPICH 4.0 gives it no status.
+ * - A receive is completed before it is freed: MPICH 4.0 forgets that one is posted (own.h).
+ * - A request of Tutti's own completes while its step is open: a thread of MPICH 4.0 that waits does not see what
+ *   another one sends to its own process (own.h).
+ * - A send to its own process may be done later than its data have left: in MPICH when it is received
+ * (rndv_progress.c).
+ * - No message ends within a basic element of its receiver's type: an internal error of MPICH since 4.0 (lanes.h).
+ * - Persistent collectives are made with what goes in: MPICH 4.0 reads some buffers at once (collective.c).
+ * - Nothing is unpacked from external32 where there is nothing: Intel MPI 2021 ends the program (pack.c).
+ * - Texts of errors: MPICH until 4.1 keeps them in classes of the program alone, which are tried (errors.c).
+ * - True bounds are not compared: Open MPI's are wrong for a stride of minus one byte, MPICH counts parts of no bytes
+ *   (datatypes.c).
+ * - No handler of the program's communicators is set for a question: MPICH makes a difference between one that nobody
+ *   has set and the same one set (own.h). Where raises_on_world, there is none. */
+#ifndef TUTTI_MPI_QUIRKS_H
+#define TUTTI_MPI_QUIRKS_H
+
+/* Of what header the front end is made. */
+enum tutti_interface { TUTTI_INTERFACE_OPENMPI, TUTTI_INTERFACE_MPICH, TUTTI_INTERFACE_STANDARD };
+
+/* A field of a row that is not known beforehand: the MPI is asked, at MPI_Init but where said, and its answer stands in
+ * tutti_quirks from then on. */
+enum { TUTTI_QUIRK_ASK = -1 };
+
+struct tutti_quirks {
+    const char *mpi; /* whose row it is */
+
+    /* ---- errors ---- */
+
+    /* An error ends the program, whatever its handler: Intel MPI 2021 by the standard ABI. Nothing may be asked of it
+     * that is an error. */
+    int ends_on_errors;
+    /* Some errors are raised on MPI_COMM_WORLD, whatever the communicator: Open MPI 4.1 to 5.0. */
+    int raises_on_world;
+
+    /* ---- equal send and receive buffers ---- */
+
+    /* Refused by all collectives: MPICH 3.4 to 5.0, unless it was built without checks; Intel MPI 2021. */
+    int refuses_alias;
+    /* By MPI_Allreduce and MPI_Iallreduce of several elements: the same, and Open MPI 4.1 to 5.0. */
+    int refuses_alias_allreduce;
+    /* By MPI_Reduce, also where the others take them: Open MPI 4.1 to 5.0. */
+    int refuses_alias_reduce;
+
+    /* ---- messages ---- */
+
+    /* A message that is longer than its buffer is written whole, over what lies behind: Open MPI 4.1 to 5.0, inside a
+     * node, from 4 KiB on. */
+    int overruns;
+    /* The status of a probe keeps the mark of a cancelled message that it had: MPICH 4.0 to 5.0, Intel MPI 2021. */
+    int probe_keeps_cancelled;
+    /* Where MPI_Request_get_status has seen a persistent request complete, the completion call has no status of it:
+     * MPICH 4.2 to 5.0, Intel MPI 2021. Asked when lanes are opened. */
+    int get_status_ends_persistent;
+
+    /* ---- collectives ---- */
+
+    /* MPI_Reduce in place crashes at a root other than 0: MPICH 3.4 and 4.0, not 4.1. */
+    int reduce_in_place_crashes;
+    /* MPI_Allgather_init: each start but the first releases the types once too often: Intel MPI 2021.18. */
+    int allgather_init_drops_types;
+    /* [grid][MPI_Neighbor_alltoall, _alltoallv, _alltoallw]: where two neighbours are one rank (a grid two ranks wide;
+     * not a grid: a graph with an edge that comes twice) the block that is sent last is received first: MPIs differ.
+     * Asked when lanes are opened; TUTTI_QUIRK_ASK stays where no answer can be had. */
+    signed char last_neighbour_first[2][3];
+
+    /* ---- datatypes ---- */
+
+    /* Elements of a cyclic block follow each other at the extent of what faster dimensions made, which is that of their
+     * whole array only where the process has all of it: Intel MPI 2021. */
+    int darray_is_own;
+    /* MPI_Pack from MPI_BOTTOM: MPICH 4.0 refuses it, Intel MPI 2021 by the standard ABI packs from another address. */
+    int pack_lacks_bottom;
+    /* The packed form is the elements' bytes in order and nothing else: all that are known. Asked at the first
+     * MPI_Pack of device memory. */
+    _Atomic(int) packs_plainly;
+
+    /* ---- progress, memory of devices ---- */
+
+    /* Its progress calls what opal_progress_register_lp was given (one call in eight rounds): Open MPI 4.1 to 5.0.
+     * Otherwise MPIX_Async_start is tried, which MPICH has since 4.3. Others have nothing that is known. */
+    int opal_progress;
+    /* The variable of the environment by which it takes device memory; NULL: none is known. Intel MPI since 2019. */
+    const char *offload_variable;
+    /* Asked: it is set to something else than 0. Device memory is then taken wrongly by MPI_Bsend, MPI_Ssend and
+     * MPI_Reduce_scatter, and a type with gaps is an error; host memory that kernels reach counts as such memory. Seen
+     * of 2021.18. */
+    int offloads;
+};
+
+/* Of the MPI of this process, from MPI_Init on. */
+extern struct tutti_quirks tutti_quirks;
+
+/* The row for an MPI of this interface that gives this text as its version. Never NULL. */
+const struct tutti_quirks *tutti_quirks_find(enum tutti_interface interface, const char *version);
+
+/* quirks_ask.c: in MPI_Init, once. Finds the row, asks what is to be asked then. */
+void tutti_quirks_open(void);
+
+#endif
