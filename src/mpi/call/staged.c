@@ -3,7 +3,6 @@
 #include "mpi/message/matched.h"
 #include "mpi/message/rndv.h"
 #include "mpi/message/rndv_recv.h"
-#include "mpi/move/moved.h"
 #include "mpi/real/errors.h"
 
 static int tutti_stage_failed(const char *call, MPI_Comm comm, int status)
@@ -12,15 +11,14 @@ static int tutti_stage_failed(const char *call, MPI_Comm comm, int status)
     return tutti_fail_comm(comm, tutti_error_code(status));
 }
 
-/* The end of a staged call that receives into `span`: copies back what came, gives the memory back. `status` may be
- * NULL. */
+/* The end of a staged call that receives into `span`: copies back what came, gives the memory back. */
 static int tutti_stage_end(const char *call, MPI_Comm comm, int code, int done, struct tutti_span *span,
                            const MPI_Status *status)
 {
     if (!span->staged && done == TUTTI_OK)
         return code;
     if (done == TUTTI_OK && code == MPI_SUCCESS)
-        done = tutti_span_out(span, status ? tutti_received(status) : -1);
+        done = tutti_span_out(span, tutti_received(status));
     tutti_count(call, TUTTI_OUTCOME_STAGED, tutti_span_how(span));
     tutti_span_close(span);
     return done == TUTTI_OK ? code : tutti_stage_failed(call, comm, done);
@@ -38,30 +36,6 @@ static int tutti_receive_end(const char *call, int code, int done, struct tutti_
     }
     tutti_recv_close(recv);
     return code;
-}
-
-static int tutti_is_root(MPI_Comm comm, int root)
-{
-    int inter = 0, rank = -1;
-    if (root == MPI_ROOT)
-        return 1;
-    if (tutti_real.MPI_Comm_test_inter(comm, &inter) != MPI_SUCCESS || inter)
-        return 0;
-    tutti_real.MPI_Comm_rank(comm, &rank);
-    return rank == root;
-}
-
-/* Ranks that a collective receives from. */
-static MPI_Count tutti_peers(MPI_Comm comm)
-{
-    int inter = 0, size = 0;
-    if (tutti_real.MPI_Comm_test_inter(comm, &inter) == MPI_SUCCESS) {
-        if (inter)
-            tutti_real.MPI_Comm_remote_size(comm, &size);
-        else
-            tutti_real.MPI_Comm_size(comm, &size);
-    }
-    return size;
 }
 
 #define WIDTHS_OF "mpi/call/staged.inc"

@@ -14,7 +14,7 @@
 enum { PATIENCE_NS = 1000000000 }; /* a receiver may have to map memory first */
 
 struct exchange {
-    const struct tutti_moved *call;
+    const struct tutti_collective_args *call;
     struct tutti_team *team;
     struct tutti_parcels parcels;
     struct tutti_send_request **sent; /* of parcels.in; NULL: not posted */
@@ -303,7 +303,7 @@ static int run(struct exchange *x, int *taken, int *code)
     return TUTTI_OK;
 }
 
-int tutti_moved_run(const struct tutti_moved *call, int *code)
+int tutti_moved_run(const struct tutti_collective_args *call, int *code)
 {
     struct exchange x = {.call = call, .seen = {.memory = {.kind = TUTTI_MEMORY_HOST}}};
     int taken = 0;

@@ -17,7 +17,7 @@ static inline int tutti_nothing_on_device(void)
 
 /* 1: the call is done, and *code is what it returns. 0: it is the MPI's. Collective over the communicator at its first
  * call. */
-int tutti_moved_run(const struct tutti_moved *call, int *code);
+int tutti_moved_run(const struct tutti_collective_args *call, int *code);
 /* Announces a call of a rank that cannot have device memory; out of line where the communicator is new. */
 void tutti_moved_pass_new(enum tutti_collective collective, int root, MPI_Comm comm);
 static inline void tutti_moved_pass(enum tutti_collective collective, int root, MPI_Comm comm)

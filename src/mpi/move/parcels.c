@@ -21,7 +21,7 @@ struct course {
 };
 
 /* Of a call with a root: `from` is the half of the ranks that it takes from, the root among them. */
-static void rooted(const struct tutti_moved *call, int rank, struct course *course)
+static void rooted(const struct tutti_collective_args *call, int rank, struct course *course)
 {
     const int root = rank == call->root;
     switch (call->collective) {
@@ -47,7 +47,7 @@ static void rooted(const struct tutti_moved *call, int rank, struct course *cour
 }
 
 /* 0 where the MPI has to do it. */
-static int course_of(const struct tutti_moved *call, int rank, int ranks, struct course *course)
+static int course_of(const struct tutti_collective_args *call, int rank, int ranks, struct course *course)
 {
     const int in_place = call->in.buffer == MPI_IN_PLACE;
     *course = (struct course){{NOBODY, 0, -1}, {NOBODY, 0, -1}, 0};
@@ -97,7 +97,7 @@ static int is_twice(const int *ranks, int n)
 }
 
 /* *reversed: of blocks for one rank the last is received first. 0 where the MPI has to do the call. */
-static int neighbours_of(const struct tutti_moved *call, struct tutti_neighbours *all, int *reversed)
+static int neighbours_of(const struct tutti_collective_args *call, struct tutti_neighbours *all, int *reversed)
 {
     if (tutti_neighbours_open(all, call->comm) != TUTTI_OK || all->kind == MPI_UNDEFINED)
         return 0;
@@ -142,8 +142,8 @@ static void reverse(struct tutti_parcel *parcel, int n)
 }
 
 /* As many parcels as `flow` has partners. Returns their number, or -1. */
-static int fill(const struct tutti_moved *call, const struct tutti_half *half, const struct flow *flow, int ranks,
-                const int *neighbours, int n, struct tutti_parcel *out)
+static int fill(const struct tutti_collective_args *call, const struct tutti_half *half, const struct flow *flow,
+                int ranks, const int *neighbours, int n, struct tutti_parcel *out)
 {
     int used = 0;
     if (flow->whom == NOBODY)
@@ -164,7 +164,7 @@ static int fill(const struct tutti_moved *call, const struct tutti_half *half, c
 }
 
 /* In place, an allgather sends this rank's part of the receive buffer. */
-static int own_part(const struct tutti_moved *call, int rank, struct tutti_half *out)
+static int own_part(const struct tutti_collective_args *call, int rank, struct tutti_half *out)
 {
     struct tutti_parcel part;
     if (!block_of(&call->out, rank, call->large, &part))
@@ -173,7 +173,7 @@ static int own_part(const struct tutti_moved *call, int rank, struct tutti_half 
     return 1;
 }
 
-int tutti_parcels_open(struct tutti_parcels *parcels, const struct tutti_moved *call, int rank, int ranks)
+int tutti_parcels_open(struct tutti_parcels *parcels, const struct tutti_collective_args *call, int rank, int ranks)
 {
     TUTTI_INSIDE();
     struct tutti_neighbours ring = {.own = NULL};

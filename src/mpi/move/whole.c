@@ -1,0 +1,90 @@
+/* Blocking collectives whose buffers are one run of elements each: broadcast, allgather, all-to-all. Where they do not
+ * go past the MPI each buffer is staged as a whole. */
+#include "core/log.h"
+#include "mpi/bounce/stage.h"
+#include "mpi/move/moved.h"
+#include "mpi/move/sides.h"
+#include "mpi/real/errors.h"
+
+static int failed(const struct tutti_collective_args *args, int status)
+{
+    tutti_error("%s: staging device memory failed: %s", args->name, tutti_status_text(status));
+    return tutti_fail_comm(args->comm, tutti_error_code(status));
+}
+
+static int call_real(const struct tutti_collective_args *args)
+{
+    return tutti_collective_real(args, TUTTI_BLOCKING, tutti_handles.no_info, NULL);
+}
+
+/* Opens a span of `count` elements, which the MPI is given in place of the half. A status. */
+static int stage(struct tutti_span *span, struct tutti_half *half, MPI_Count count, int way)
+{
+    int status = tutti_span_open(span, half->buffer, count, half->type, way | TUTTI_SPAN_PACKED);
+    half->buffer = span->host;
+    half->type = span->given;
+    return status;
+}
+
+/* After the real call, or where there was none (status): copies back what came. */
+static int end(const struct tutti_collective_args *args, int code, int status, struct tutti_span *out)
+{
+    if (!out->staged && status == TUTTI_OK)
+        return code;
+    if (status == TUTTI_OK && code == MPI_SUCCESS)
+        status = tutti_span_out(out, -1);
+    tutti_count(args->name, TUTTI_OUTCOME_STAGED, tutti_span_how(out));
+    tutti_span_close(out);
+    return status == TUTTI_OK ? code : failed(args, status);
+}
+
+static int bcast(const struct tutti_collective_args *args)
+{
+    struct tutti_collective_args given = *args;
+    struct tutti_role role;
+    struct tutti_span span;
+    int code = MPI_SUCCESS;
+    if (args->root == MPI_PROC_NULL || !tutti_needs_span(args->out.buffer, args->out.type)) /* beside another root */
+        return call_real(args);
+    tutti_role_of(&role, args->comm, args->root);
+    int status = stage(&span, &given.out, args->out.count, role.root == 1 ? TUTTI_SPAN_IN : TUTTI_SPAN_OUT);
+    if (status == TUTTI_OK) {
+        TUTTI_INSIDE();
+        code = call_real(&given);
+    }
+    return end(args, code, status, &span);
+}
+
+/* sends: blocks of sendcount elements that go out. */
+static int exchange(const struct tutti_collective_args *args, const struct tutti_role *role, int sends)
+{
+    const int way = args->in.buffer == MPI_IN_PLACE ? TUTTI_SPAN_IN | TUTTI_SPAN_OUT : TUTTI_SPAN_OUT;
+    struct tutti_collective_args given = *args;
+    struct tutti_span in, out = {0};
+    int code = MPI_SUCCESS, status = stage(&in, &given.in, args->in.count * sends, TUTTI_SPAN_IN);
+    if (status == TUTTI_OK)
+        status = stage(&out, &given.out, args->out.count * role->peers, way);
+    if (status == TUTTI_OK) {
+        TUTTI_INSIDE();
+        if (tutti_quirks.refuses_alias && in.staged && out.staged && args->in.buffer == args->out.buffer &&
+            args->in.type == args->out.type)
+            given.in.buffer = given.out.buffer; /* so that the MPI finds them equal, too */
+        code = call_real(&given);
+    }
+    tutti_span_close(&in);
+    return end(args, code, status, &out);
+}
+
+int tutti_collective_whole(const struct tutti_collective_args *args)
+{
+    struct tutti_role role;
+    int code;
+    if (tutti_moved_run(args, &code))
+        return code;
+    if (args->collective == TUTTI_COLLECTIVE_BCAST)
+        return bcast(args);
+    if (!tutti_needs_span(args->in.buffer, args->in.type) && !tutti_needs_span(args->out.buffer, args->out.type))
+        return call_real(args);
+    tutti_role_of(&role, args->comm, 0);
+    return exchange(args, &role, args->collective == TUTTI_COLLECTIVE_ALLTOALL ? role.peers : 1);
+}
