@@ -157,7 +157,7 @@ holds "$said" 'where the time of 22 blocking reductions went, us each: arrival [
 
 said=$("$tutti" bench overhead -n 2 --mpi "$mpi" -i 2000 -x 100 --pairs 2 2>&1)
 holds "$said" '^2 +[0-9.]+ +[0-9.]+ +[0-9.]+$' "overhead: second pair"
-quotients "$said" '^[12] ' "overhead, in units of the time without" 3/2=4
+told=0 quotients "$said" '^[12] ' "overhead, in units of the time without" 3/2=4
 holds "$said" '^# Median of the ratios: [0-9.]+ \([-+][0-9.]+ %\), from [0-9.]+ to [0-9.]+$' "overhead"
 # Ranks from which nothing is heard are ended.
 expect 1 "have not said a word for 1 seconds" "$tutti" bench overhead -n 1 --mpi "$mpi" -i 1000000000 --timeout 1

@@ -1,6 +1,7 @@
 /* Loaded before the library's own functions: results that are wrong, for the bench to find. SPOIL names whose: calls
- * (blocking reductions; the last element of rank 0's result), stream (reductions in stream order: none is made), packs
- * (nothing is packed nor unpacked by kernels, which rendezvous need too). */
+ * (blocking reductions; the last element of rank 0's result), the name of an algorithm (of those alone that it made),
+ * stream (reductions in stream order: none is made), packs (nothing is packed nor unpacked by kernels, which rendezvous
+ * need too). */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,7 +36,7 @@ int tutti_collective(struct tutti_team *team, const struct tutti_reduce *call, e
     const int status = OWN(tutti_collective, team, call, taken, why);
     const size_t size = tutti_type_size(call->type), n = tutti_result_of(call, team->rank, team->size).count;
     unsigned char last;
-    if (status != 0 || *taken != TUTTI_TAKEN || team->rank != 0 || n == 0 || !spoils("calls"))
+    if (status != 0 || *taken != TUTTI_TAKEN || team->rank != 0 || n == 0 || (!spoils("calls") && !spoils(*why)))
         return status;
     char *at = (char *)call->out + (n - 1) * size;
     tutti_copy(&last, at, 1);

@@ -35,9 +35,13 @@ spoilt stream '^4096 ' bench allreduce "${quick[@]}" -m 4k,4k --order stream
 spoilt packs '^8 every 16 ' bench pack --layout blocks -m 64k,64k -i 4 -x 1 --ways none
 spoilt packs '^8 every 16 ' bench pingpong -m 64k,64k -i 4 -x 1 --ways none
 spoilt packs '^9\^3 ' bench halo -n 2 --edges 9 -i 4 -x 1 --ways none
-export TUTTI_RULES_FILE=$folder/rules
-spoilt calls '^# written to ' tune -n 2 --time 6 --largest 64 --collective allreduce
-export TUTTI_RULES_FILE=/dev/null
+# What gives other bits than the default is not chosen.
+said=$(TUTTI_RULES_FILE=$folder/rules LD_PRELOAD=$spoiler SPOIL=direct "$tutti" tune -n 2 --mpi "$mpi" --time 6 --largest 64 --collective allreduce 2>&1)
+status=$?
+checks=$((checks + 1))
+[ $status -eq 1 ] || fail "status $status of results that are wrong: tune: $said"
+holds "$said" '^tutti: wrong result: allreduce by direct, 64 bytes' "tune"
+lacks "$(cat "$folder/rules")" '@direct' "rules for an algorithm that gives wrong results"
 
 # The record says it too.
 if "$tutti" bench allreduce --mpi "$mpi" "${quick[@]}" -m 8,8 --json "$folder/r.json" >/dev/null 2>&1 &&
