@@ -26,14 +26,15 @@ static int stage(struct tutti_span *span, struct tutti_half *half, MPI_Count cou
     return status;
 }
 
-/* After the real call, or where there was none (status): copies back what came. */
-static int end(const struct tutti_collective_args *args, int code, int status, struct tutti_span *out)
+/* After the real call, or where there was none (status): copies back what came. The spans are closed. */
+static int end(const struct tutti_collective_args *args, int code, int status, struct tutti_span *in,
+               struct tutti_span *out)
 {
-    if (!out->staged && status == TUTTI_OK)
-        return code;
-    if (status == TUTTI_OK && code == MPI_SUCCESS)
+    if (out->staged && status == TUTTI_OK && code == MPI_SUCCESS)
         status = tutti_span_out(out, -1);
-    tutti_count(args->name, TUTTI_OUTCOME_STAGED, tutti_span_how(out));
+    if (status != TUTTI_OK || in->staged || out->staged)
+        tutti_count(args->name, TUTTI_OUTCOME_STAGED, tutti_span_how(out->staged ? out : in));
+    tutti_span_close(in);
     tutti_span_close(out);
     return status == TUTTI_OK ? code : failed(args, status);
 }
@@ -42,7 +43,7 @@ static int bcast(const struct tutti_collective_args *args)
 {
     struct tutti_collective_args given = *args;
     struct tutti_role role;
-    struct tutti_span span;
+    struct tutti_span none = {0}, span;
     int code = MPI_SUCCESS;
     if (args->root == MPI_PROC_NULL || !tutti_needs_span(args->out.buffer, args->out.type)) /* beside another root */
         return call_real(args);
@@ -52,7 +53,7 @@ static int bcast(const struct tutti_collective_args *args)
         TUTTI_INSIDE();
         code = call_real(&given);
     }
-    return end(args, code, status, &span);
+    return end(args, code, status, &none, &span);
 }
 
 /* sends: blocks of sendcount elements that go out. */
@@ -71,8 +72,7 @@ static int exchange(const struct tutti_collective_args *args, const struct tutti
             given.in.buffer = given.out.buffer; /* so that the MPI finds them equal, too */
         code = call_real(&given);
     }
-    tutti_span_close(&in);
-    return end(args, code, status, &out);
+    return end(args, code, status, &in, &out);
 }
 
 int tutti_collective_whole(const struct tutti_collective_args *args)
