@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/common/lanes.h"
+#include "bench/common/columns.h"
 #include "bench/common/outcome.h"
 #include "bench/common/place.h"
 #include "coll/coll.h"
@@ -128,15 +128,15 @@ static int check(void *with, int way, long i)
     return 0;
 }
 
-static void say_times(const struct bench_plan *plan, const struct bench_lane *lane)
+static void say_times(const struct bench_plan *plan, const struct bench_column *column)
 {
-    const long n = lane->iterations;
+    const long n = column->iterations;
     double *longest = calloc((size_t)n, sizeof *longest);
     if (!longest)
         bench_fail("out of memory");
-    bench_mpi.Allreduce(lane->samples, longest, (int)n, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+    bench_mpi.Allreduce(column->samples, longest, (int)n, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
     struct bench_figures figures = bench_figures_of(longest, n);
-    bench_say_time(plan, lane->name, 0, &figures);
+    bench_say_time(plan, column->name, 0, &figures);
     free(longest);
 }
 
@@ -163,7 +163,7 @@ static void say_ways(struct timing *timing)
 int exchange_run(const struct bench_plan *plan, const struct exchange *exchange)
 {
     struct timing timing = {.plan = plan, .exchange = exchange};
-    struct bench_lane lanes[EXCHANGE_WAYS] = {{0}};
+    struct bench_column columns[EXCHANGE_WAYS] = {{0}};
     const struct bench_timed timed = {.what = exchange->name,
                                       .bytes = exchange->bytes,
                                       .with = &timing,
@@ -173,20 +173,20 @@ int exchange_run(const struct bench_plan *plan, const struct exchange *exchange)
     for (int way = 0; way < EXCHANGE_WAYS; way++) {
         if (!exchange->used[way])
             continue;
-        lanes[way] = (struct bench_lane){.name = way_name(way), .scale = exchange->share};
+        columns[way] = (struct bench_column){.name = way_name(way), .scale = exchange->share};
         exchange->prepare(exchange->with, way, plan->seed);
-        bench_lane_plan(plan, &timed, &lanes[way], way, 1);
+        bench_column_plan(plan, &timed, &columns[way], way, 1);
     }
-    const int fine = bench_lanes_run(plan, &timed, lanes, EXCHANGE_WAYS);
+    const int fine = bench_columns_run(plan, &timed, columns, EXCHANGE_WAYS);
     if (fine) {
         bench_say(plan, "row %zu %s", exchange->bytes, exchange->name);
         say_ways(&timing);
         for (int way = 0; way < EXCHANGE_WAYS; way++) {
-            if (lanes[way].name)
-                say_times(plan, &lanes[way]);
+            if (columns[way].name)
+                say_times(plan, &columns[way]);
         }
         bench_say(plan, "done");
     }
-    bench_lanes_free(lanes, EXCHANGE_WAYS);
+    bench_columns_free(columns, EXCHANGE_WAYS);
     return fine;
 }

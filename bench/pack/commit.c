@@ -1,6 +1,6 @@
 /* The time of MPI_Type_commit. Each type is made anew and freed, so that nothing of an earlier one is there. MPIs do
  * much of their work when a type is made and freed, so all three are timed together too. */
-#include "bench/common/lanes.h"
+#include "bench/common/columns.h"
 
 #include "bench/pack/pack.h"
 #include "core/clock.h"

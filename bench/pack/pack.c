@@ -6,16 +6,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bench/common/columns.h"
 #include "bench/common/gpu.h"
-#include "bench/common/lanes.h"
 #include "bench/common/outcome.h"
 #include "bench/common/place.h"
 #include "core/clock.h"
 #include "tutti/tutti.h"
 
-enum { LANES = 64, BLOCKS_WHOLE = 4096 };
+enum { COLUMNS = 64, BLOCKS_WHOLE = 4096 };
 
-/* What a lane of the same number times. */
+/* What a column of the same number times. */
 struct work {
     int way, unpack, of; /* of: the description; -1: all of them */
     size_t blocks;       /* that it takes; fewer than there are: times are extrapolated */
@@ -34,9 +34,9 @@ struct run {
     MPI_Datatype type[PACK_DESCRIPTIONS_MOST], plain_type[PACK_DESCRIPTIONS_MOST];
     char how[PACK_DESCRIPTIONS_MOST][2][96];
     int descriptions;
-    struct work work[LANES];
-    struct bench_lane lane[LANES];
-    int lanes;
+    struct work work[COLUMNS];
+    struct bench_column column[COLUMNS];
+    int columns;
 };
 
 static const char *way_name(int way)
@@ -97,61 +97,61 @@ static double call(struct run *run, const struct work *work)
     return (double)(tutti_now_ns() - start) * 1e-3;
 }
 
-static void add_lane(struct run *run, int way, int unpack, int of)
+static void add_column(struct run *run, int way, int unpack, int of)
 {
-    if (run->lanes == LANES)
+    if (run->columns == COLUMNS)
         bench_fail("too many ways for one layout");
-    struct work *work = &run->work[run->lanes];
+    struct work *work = &run->work[run->columns];
     *work = (struct work){.way = way, .unpack = unpack, .of = of, .blocks = run->layout.n};
     snprintf(work->name, sizeof work->name, "%s %s", way_name(way), unpack ? "unpack" : "pack");
-    run->lane[run->lanes++] = (struct bench_lane){.name = work->name};
+    run->column[run->columns++] = (struct bench_column){.name = work->name};
 }
 
-static void add_lanes(struct run *run)
+static void add_columns(struct run *run)
 {
-    run->lanes = 0;
+    run->columns = 0;
     for (int of = 0; of < run->descriptions; of++) {
         for (int unpack = 0; unpack < 2; unpack++) {
-            add_lane(run, PACK_TUTTI, unpack, of);
+            add_column(run, PACK_TUTTI, unpack, of);
             if (run->plain)
-                add_lane(run, PACK_PLAIN, unpack, of);
+                add_column(run, PACK_PLAIN, unpack, of);
             if (run->native)
-                add_lane(run, PACK_NATIVE, unpack, of);
+                add_column(run, PACK_NATIVE, unpack, of);
         }
     }
     for (int unpack = 0; unpack < 2; unpack++) {
         if (wanted(run, PACK_BLOCKS))
-            add_lane(run, PACK_BLOCKS, unpack, -1);
+            add_column(run, PACK_BLOCKS, unpack, -1);
         if (wanted(run, PACK_COPY3D) && pack_copy_has_box(&run->layout))
-            add_lane(run, PACK_COPY3D, unpack, -1);
+            add_column(run, PACK_COPY3D, unpack, -1);
     }
     if (wanted(run, PACK_LIMIT))
-        add_lane(run, PACK_LIMIT, 0, -1);
+        add_column(run, PACK_LIMIT, 0, -1);
 }
 
-static double timed_call(void *with, int lane, long i)
+static double timed_call(void *with, int column, long i)
 {
     struct run *run = with;
     (void)i;
-    return call(run, &run->work[lane]);
+    return call(run, &run->work[column]);
 }
 
-static void timed_prepare(void *with, int lane, long i, int new_data)
+static void timed_prepare(void *with, int column, long i, int new_data)
 {
     struct run *run = with;
-    const struct work *work = &run->work[lane];
+    const struct work *work = &run->work[column];
     (void)i;
     if (new_data && work->unpack)
         pack_set_renew(set_of(run, work), &run->layout, work->blocks,
-                       run->plan->seed + run->layout.bytes * 31 + (uint64_t)lane * 7 + 1);
+                       run->plan->seed + run->layout.bytes * 31 + (uint64_t)column * 7 + 1);
     else if (new_data)
         pack_set_spoil(set_of(run, work), &run->layout, work->blocks);
 }
 
-static int timed_check(void *with, int lane, long i)
+static int timed_check(void *with, int column, long i)
 {
     struct run *run = with;
-    const struct work *work = &run->work[lane];
+    const struct work *work = &run->work[column];
     struct pack_set *set = set_of(run, work);
     char text[160];
     (void)i;
@@ -164,24 +164,24 @@ static int timed_check(void *with, int lane, long i)
 }
 
 /* A copy for each block is made for some thousand blocks alone where all of them take too long. */
-static void plan_lane(struct run *run, const struct bench_timed *timed, int number)
+static void plan_column(struct run *run, const struct bench_timed *timed, int number)
 {
     struct work *work = &run->work[number];
-    struct bench_lane *lane = &run->lane[number];
+    struct bench_column *column = &run->column[number];
     if (work->way == PACK_BLOCKS && run->layout.n > BLOCKS_WHOLE) {
         work->blocks = BLOCKS_WHOLE;
         call(run, work);
         if (call(run, work) * (double)run->layout.n / BLOCKS_WHOLE < 1e6)
             work->blocks = run->layout.n;
     }
-    lane->scale = (double)run->layout.n / (double)work->blocks;
-    bench_lane_plan(run->plan, timed, lane, number, work->way != PACK_LIMIT);
+    column->scale = (double)run->layout.n / (double)work->blocks;
+    bench_column_plan(run->plan, timed, column, number, work->way != PACK_LIMIT);
 }
 
 static void say_times(const struct run *run, int number)
 {
     const struct work *work = &run->work[number];
-    struct bench_figures figures = bench_figures_of(run->lane[number].samples, run->lane[number].iterations);
+    struct bench_figures figures = bench_figures_of(run->column[number].samples, run->column[number].iterations);
     figures.extrapolated = work->blocks < run->layout.n;
     bench_say_time(run->plan, way_name(work->way), work->unpack, &figures);
 }
@@ -239,7 +239,7 @@ static void close_layout(struct run *run)
             MPI_Type_free(&run->plain_type[of]);
         MPI_Type_free(&run->type[of]);
     }
-    bench_lanes_free(run->lane, run->lanes);
+    bench_columns_free(run->column, run->columns);
     tutti_free(run->sink);
 }
 
@@ -272,15 +272,15 @@ static int run_layout(struct run *run)
                                       .call = timed_call,
                                       .check = timed_check};
     open_layout(run);
-    add_lanes(run);
-    for (int l = 0; l < run->lanes; l++)
-        plan_lane(run, &timed, l);
-    const int fine = bench_lanes_run(run->plan, &timed, run->lane, run->lanes);
+    add_columns(run);
+    for (int l = 0; l < run->columns; l++)
+        plan_column(run, &timed, l);
+    const int fine = bench_columns_run(run->plan, &timed, run->column, run->columns);
     for (int of = 0; of < run->descriptions && fine; of++) {
         say_row(run, of, &not_timed);
         bench_say(run->plan, "how %s", run->how[of][0]);
         bench_say(run->plan, "how_unpack %s", run->how[of][1]);
-        for (int l = 0; l < run->lanes; l++) {
+        for (int l = 0; l < run->columns; l++) {
             if (run->work[l].of < 0 || run->work[l].of == of)
                 say_times(run, l);
         }

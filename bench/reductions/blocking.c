@@ -1,10 +1,10 @@
-/* Latency of blocking calls, each way in turn (lanes.h). A call is timed by itself on every rank, after a barrier, as
+/* Latency of blocking calls, each way in turn (columns.h). A call is timed by itself on every rank, after a barrier, as
  * the OSU benchmarks do. The last calls of each way get new input (up to BENCH_CHECK_FULL bytes), and their results are
  * checked. */
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "bench/common/lanes.h"
+#include "bench/common/columns.h"
 #include "bench/reductions/order.h"
 #include "core/clock.h"
 
@@ -48,21 +48,21 @@ static int check(void *with, int way, long i)
 
 /* Average, least and most are those of the ranks' averages, as OSU has them; the median is that over calls, of the
  * average over ranks. */
-static void say_times(const struct bench_plan *plan, const struct bench_lane *lane)
+static void say_times(const struct bench_plan *plan, const struct bench_column *column)
 {
-    long n = lane->iterations;
+    long n = column->iterations;
     double mine = 0, *sums = calloc((size_t)n, sizeof *sums);
     if (!sums)
         bench_fail("out of memory");
     for (long i = 0; i < n; i++)
-        mine += lane->samples[i] / (double)n;
-    bench_mpi.Allreduce(lane->samples, sums, (int)n, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+        mine += column->samples[i] / (double)n;
+    bench_mpi.Allreduce(column->samples, sums, (int)n, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
     for (long i = 0; i < n; i++)
         sums[i] /= plan->size;
     struct bench_figures figures = bench_figures_of(sums, n);
     bench_mpi.Allreduce(&mine, &figures.least, 1, MPI_DOUBLE, MPI_MIN, MPI_COMM_WORLD);
     bench_mpi.Allreduce(&mine, &figures.most, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
-    bench_say_time(plan, lane->name, 0, &figures);
+    bench_say_time(plan, column->name, 0, &figures);
     free(sums);
 }
 
@@ -70,7 +70,7 @@ int bench_run_blocking(const struct bench_plan *plan, struct bench_ways *ways)
 {
     char algorithm[96], what[32];
     struct timing timing = {.plan = plan, .ways = ways};
-    struct bench_lane lanes[BENCH_WAYS] = {{0}};
+    struct bench_column columns[BENCH_WAYS] = {{0}};
     const struct bench_timed timed = {
         .what = what, .bytes = ways->bytes, .with = &timing, .prepare = prepare, .call = call_once, .check = check};
     snprintf(what, sizeof what, "%zu bytes", ways->bytes);
@@ -78,19 +78,19 @@ int bench_run_blocking(const struct bench_plan *plan, struct bench_ways *ways)
     for (int way = 0; way < BENCH_WAYS; way++) {
         if (!ways->used[way])
             continue;
-        lanes[way].name = bench_way_name(way);
-        bench_lane_plan(plan, &timed, &lanes[way], way, ways->bytes <= (size_t)4 << 20 ? 2 : 1);
+        columns[way].name = bench_way_name(way);
+        bench_column_plan(plan, &timed, &columns[way], way, ways->bytes <= (size_t)4 << 20 ? 2 : 1);
     }
-    const int right = bench_lanes_run(plan, &timed, lanes, BENCH_WAYS);
+    const int right = bench_columns_run(plan, &timed, columns, BENCH_WAYS);
     if (right) {
         bench_say(plan, "row %zu %zu %ld %s", bench_call_bytes(&ways->call), ways->call.count,
-                  lanes[BENCH_TUTTI].iterations, algorithm);
+                  columns[BENCH_TUTTI].iterations, algorithm);
         for (int way = 0; way < BENCH_WAYS; way++) {
-            if (lanes[way].name)
-                say_times(plan, &lanes[way]);
+            if (columns[way].name)
+                say_times(plan, &columns[way]);
         }
         bench_say(plan, "done");
     }
-    bench_lanes_free(lanes, BENCH_WAYS);
+    bench_columns_free(columns, BENCH_WAYS);
     return right;
 }

@@ -3,7 +3,7 @@
 #ifndef TUTTI_BENCH_ORDER_H
 #define TUTTI_BENCH_ORDER_H
 
-#include "bench/common/lanes.h"
+#include "bench/common/columns.h"
 #include "bench/reductions/ways.h"
 
 int bench_run_blocking(const struct bench_plan *plan, struct bench_ways *ways);

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "bench/common/lanes.h"
+#include "bench/common/columns.h"
 #include "bench/reductions/order.h"
 #include "core/clock.h"
 #include "core/phases.h"

@@ -127,20 +127,20 @@ static size_t result_bytes(const struct tune *tune, int section, size_t bytes)
     return section == TUNE_REDUCE && tune->plan->rank != 0 ? 0 : bytes;
 }
 
-int tune_try(struct tune *tune, struct tune_lane *lane, int section, size_t bytes, int keep)
+int tune_try(struct tune *tune, struct tune_column *column, int section, size_t bytes, int keep)
 {
     char name[96];
     if (section >= TUNE_MESSAGE)
-        return tune_message_try(tune, lane, section, bytes);
+        return tune_message_try(tune, column, section, bytes);
     size_t result = result_bytes(tune, section, bytes);
     int looked_at = bytes <= TUNE_CHECKED && result <= TUNE_CHECKED;
     if (looked_at && result) {
         memset(tune->host, 0xa5, result);
         bench_must(tutti_copy(tune->out, tune->host, result), "copying to the device");
     }
-    tune_rules_take(lane->rules);
+    tune_rules_take(column->rules);
     counted(tune, section, bytes, name, sizeof name);
-    lane->algorithm = tune_by_name(name);
+    column->algorithm = tune_by_name(name);
     if (!looked_at || !result)
         return 1;
     char *right = tune->host + TUNE_CHECKED;
@@ -148,47 +148,47 @@ int tune_try(struct tune *tune, struct tune_lane *lane, int section, size_t byte
     return keep || memcmp(right, tune->host, result) == 0;
 }
 
-void tune_graph_make(const struct tune *tune, struct tune_lane *lane, int section, size_t bytes)
+void tune_graph_make(const struct tune *tune, struct tune_column *column, int section, size_t bytes)
 {
     if (tune->plan->order != BENCH_GRAPH)
         return;
-    tune_rules_take(lane->rules);
+    tune_rules_take(column->rules);
     bench_graph_begin();
-    for (int i = 0; i < lane->calls; i++)
+    for (int i = 0; i < column->calls; i++)
         tune_call(tune, section, bytes);
-    lane->graph = bench_graph_end();
-    bench_graph_launch(lane->graph); /* the first launch brings the graph to the device */
+    column->graph = bench_graph_end();
+    bench_graph_launch(column->graph); /* the first launch brings the graph to the device */
     bench_gpu_sync();
 }
 
-static void put(const struct tune *tune, const struct tune_lane *lane, int section, size_t bytes, int calls)
+static void put(const struct tune *tune, const struct tune_column *column, int section, size_t bytes, int calls)
 {
-    if (lane->graph) {
-        bench_graph_launch(lane->graph);
+    if (column->graph) {
+        bench_graph_launch(column->graph);
         return;
     }
     for (int i = 0; i < calls; i++)
         tune_call(tune, section, bytes);
 }
 
-double tune_round(struct tune *tune, const struct tune_lane *lane, int section, size_t bytes)
+double tune_round(struct tune *tune, const struct tune_column *column, int section, size_t bytes)
 {
     double took = 0;
     if (section >= TUNE_MESSAGE)
-        return tune_message_round(tune, lane, section, bytes);
-    tune_rules_take(lane->rules);
+        return tune_message_round(tune, column, section, bytes);
+    tune_rules_take(column->rules);
     if (tune->plan->order != BENCH_HOST) {
         bench_mpi.Barrier(MPI_COMM_WORLD);
-        put(tune, lane, section, bytes, 1 + lane->calls / 8); /* brings the ranks together */
+        put(tune, column, section, bytes, 1 + column->calls / 8); /* brings the ranks together */
         bench_gpu_start();
-        put(tune, lane, section, bytes, lane->calls);
-        return bench_gpu_stop() / lane->calls;
+        put(tune, column, section, bytes, column->calls);
+        return bench_gpu_stop() / column->calls;
     }
-    for (int i = 0; i < lane->calls; i++) {
+    for (int i = 0; i < column->calls; i++) {
         bench_mpi.Barrier(MPI_COMM_WORLD);
         uint64_t start = tutti_now_ns();
         tune_call(tune, section, bytes);
         took += (double)(tutti_now_ns() - start) * 1e-3;
     }
-    return took / lane->calls;
+    return took / column->calls;
 }

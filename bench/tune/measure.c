@@ -1,22 +1,22 @@
-/* Rounds A B C A B C ... of the lanes at one size, so that what drifts on the machine meets all of them alike; and the
- * proof of what was chosen. Every decision is made from numbers that all ranks have agreed on. */
+/* Rounds A B C A B C ... of the columns at one size, so that what drifts on the machine meets all of them alike; and
+ * the proof of what was chosen. Every decision is made from numbers that all ranks have agreed on. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "bench/common/columns.h"
 #include "bench/common/gpu.h"
-#include "bench/common/lanes.h"
 #include "bench/tune/tune.h"
 
-enum { LANES = TUNE_ALGORITHMS + 1, SHARED = LANES + 2 };
+enum { COLUMNS = TUNE_ALGORITHMS + 1, SHARED = COLUMNS + 2 };
 
-/* The largest of all ranks' numbers; behind those of the lanes the time and whether the user wants it to end. */
+/* The largest of all ranks' numbers; behind those of the columns the time and whether the user wants it to end. */
 static void agree(struct tune *tune, double mine[SHARED], double all[SHARED])
 {
-    mine[LANES] = tune_now();
-    mine[LANES + 1] = tune->interrupted || tune_interrupted();
+    mine[COLUMNS] = tune_now();
+    mine[COLUMNS + 1] = tune->interrupted || tune_interrupted();
     bench_mpi.Allreduce(mine, all, SHARED, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
-    tune->interrupted = all[LANES + 1] > 0;
+    tune->interrupted = all[COLUMNS + 1] > 0;
 }
 
 static int calls_for(const struct tune *tune, double us)
@@ -26,87 +26,87 @@ static int calls_for(const struct tune *tune, double us)
     return (int)(calls < least ? least : calls > most ? most : calls);
 }
 
-/* A call of each lane tells its algorithm, and whether it is right; two more tell how long they take. */
-static void probe(struct tune *tune, struct tune_lane *lanes, int n, int section, size_t bytes)
+/* A call of each column tells its algorithm, and whether it is right; two more tell how long they take. */
+static void probe(struct tune *tune, struct tune_column *columns, int n, int section, size_t bytes)
 {
     double mine[SHARED] = {0}, all[SHARED], best = 0;
     for (int i = 0; i < n; i++)
-        mine[i] = !tune_try(tune, &lanes[i], section, bytes, i == 0);
+        mine[i] = !tune_try(tune, &columns[i], section, bytes, i == 0);
     agree(tune, mine, all);
     for (int i = 0; i < n; i++) {
         if (all[i] > 0) {
             tune->wrong = 1;
             bench_say(tune->plan, "wrong %s by %s, %zu bytes: not %s", tune_section_name(section),
-                      tune_name(lanes[i].algorithm), bytes,
+                      tune_name(columns[i].algorithm), bytes,
                       section >= TUNE_MESSAGE ? "what was sent" : "the bits of the default");
         }
-        if (all[i] > 0 || (lanes[i].wanted != TUNE_DEFAULT && lanes[i].algorithm != lanes[i].wanted))
-            lanes[i].timed = 0;
-        lanes[i].calls = 2;
-        mine[i] = lanes[i].timed ? tune_round(tune, &lanes[i], section, bytes) : 0;
+        if (all[i] > 0 || (columns[i].wanted != TUNE_DEFAULT && columns[i].algorithm != columns[i].wanted))
+            columns[i].timed = 0;
+        columns[i].calls = 2;
+        mine[i] = columns[i].timed ? tune_round(tune, &columns[i], section, bytes) : 0;
     }
     agree(tune, mine, all);
     for (int i = 0; i < n; i++) {
-        if (lanes[i].timed && (best <= 0 || all[i] < best))
+        if (columns[i].timed && (best <= 0 || all[i] < best))
             best = all[i];
     }
     for (int i = 0; i < n; i++) {
-        lanes[i].us = lanes[i].timed ? all[i] : 0;
-        lanes[i].calls = calls_for(tune, all[i] > 0 ? all[i] : 1);
-        if (lanes[i].timed)
-            tune_graph_make(tune, &lanes[i], section, bytes);
+        columns[i].us = columns[i].timed ? all[i] : 0;
+        columns[i].calls = calls_for(tune, all[i] > 0 ? all[i] : 1);
+        if (columns[i].timed)
+            tune_graph_make(tune, &columns[i], section, bytes);
     }
 }
 
-static double median_of(const struct tune_lane *lane)
+static double median_of(const struct tune_column *column)
 {
     double sorted[TUNE_ROUNDS];
-    memcpy(sorted, lane->sample, sizeof sorted);
-    return bench_median(sorted, lane->rounds);
+    memcpy(sorted, column->sample, sizeof sorted);
+    return bench_median(sorted, column->rounds);
 }
 
-/* Lanes that are far behind take no further part. */
-static void drop(struct tune_lane *lanes, int n, double factor)
+/* Columns that are far behind take no further part. */
+static void drop(struct tune_column *columns, int n, double factor)
 {
     double best = 0;
     for (int i = 0; i < n; i++) {
-        if (lanes[i].timed && lanes[i].us > 0 && (best <= 0 || lanes[i].us < best))
-            best = lanes[i].us;
+        if (columns[i].timed && columns[i].us > 0 && (best <= 0 || columns[i].us < best))
+            best = columns[i].us;
     }
     for (int i = 0; i < n; i++)
-        lanes[i].timed = lanes[i].timed && lanes[i].us <= factor * best;
+        columns[i].timed = columns[i].timed && columns[i].us <= factor * best;
 }
 
-void tune_measure(struct tune *tune, struct tune_lane *lanes, int n, int section, size_t bytes, double seconds,
+void tune_measure(struct tune *tune, struct tune_column *columns, int n, int section, size_t bytes, double seconds,
                   int least, int together)
 {
     double mine[SHARED] = {0}, all[SHARED] = {0};
     agree(tune, mine, all);
-    double until = all[LANES] + seconds;
-    probe(tune, lanes, n, section, bytes);
+    double until = all[COLUMNS] + seconds;
+    probe(tune, columns, n, section, bytes);
     if (!together)
-        drop(lanes, n, 4);
+        drop(columns, n, 4);
     for (int round = 0; round < TUNE_ROUNDS; round++) {
         memset(mine, 0, sizeof mine);
         for (int i = 0; i < n; i++) {
-            if (lanes[i].timed)
-                mine[i] = tune_round(tune, &lanes[i], section, bytes);
+            if (columns[i].timed)
+                mine[i] = tune_round(tune, &columns[i], section, bytes);
         }
         agree(tune, mine, all);
         for (int i = 0; i < n; i++) {
-            if (!lanes[i].timed)
+            if (!columns[i].timed)
                 continue;
-            lanes[i].sample[lanes[i].rounds++] = all[i];
-            lanes[i].us = median_of(&lanes[i]);
+            columns[i].sample[columns[i].rounds++] = all[i];
+            columns[i].us = median_of(&columns[i]);
         }
         if (round == 2 && !together)
-            drop(lanes, n, 1.5);
-        if ((round + 1 >= least && all[LANES] > until) || (round >= 2 && tune->interrupted))
+            drop(columns, n, 1.5);
+        if ((round + 1 >= least && all[COLUMNS] > until) || (round >= 2 && tune->interrupted))
             break;
     }
     for (int i = 0; i < n; i++) {
-        bench_graph_free(lanes[i].graph);
-        lanes[i].graph = NULL;
+        bench_graph_free(columns[i].graph);
+        columns[i].graph = NULL;
     }
 }
 
@@ -130,17 +130,17 @@ static void rules_text(const struct tune *tune, char *out, size_t size)
 
 static void prove_point(struct tune *tune, const char *rules, int section, struct tune_point *point, double seconds)
 {
-    struct tune_lane lanes[2] = {{.rules = "", .wanted = TUNE_DEFAULT, .timed = 1},
-                                 {.rules = rules, .wanted = TUNE_DEFAULT, .timed = 1}};
-    tune_measure(tune, lanes, 2, section, point->bytes, seconds, 3, 1);
+    struct tune_column columns[2] = {{.rules = "", .wanted = TUNE_DEFAULT, .timed = 1},
+                                     {.rules = rules, .wanted = TUNE_DEFAULT, .timed = 1}};
+    tune_measure(tune, columns, 2, section, point->bytes, seconds, 3, 1);
     double ratios[TUNE_ROUNDS];
-    int n = lanes[0].rounds < lanes[1].rounds ? lanes[0].rounds : lanes[1].rounds;
+    int n = columns[0].rounds < columns[1].rounds ? columns[0].rounds : columns[1].rounds;
     for (int i = 0; i < n; i++)
-        ratios[i] = lanes[1].sample[i] / lanes[0].sample[i];
-    point->standard_us = lanes[0].us;
-    point->tuned_us = lanes[1].us;
+        ratios[i] = columns[1].sample[i] / columns[0].sample[i];
+    point->standard_us = columns[0].us;
+    point->tuned_us = columns[1].us;
     point->verdict = tune_judge(ratios, n, tune->win, &point->ratio);
-    if (lanes[1].algorithm != point->choice) /* it cannot run after all */
+    if (columns[1].algorithm != point->choice) /* it cannot run after all */
         point->verdict = TUNE_LOST;
 }
 

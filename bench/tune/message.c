@@ -168,42 +168,42 @@ static int agreed_way(const struct tune *tune, int section, int way)
     return all[0] == -all[1] ? all[0] : TUNE_DEFAULT;
 }
 
-int tune_message_try(struct tune *tune, struct tune_lane *lane, int section, size_t bytes)
+int tune_message_try(struct tune *tune, struct tune_column *column, int section, size_t bytes)
 {
     char name[96] = "";
     int right = 1, accelerated;
-    tune_rules_take(lane->rules);
+    tune_rules_take(column->rules);
     make_type(tune, tune_message_bytes(bytes));
     round_trip(tune, section); /* the type's first */
     bench_outcome_begin();
     if (partner(tune, section) >= 0)
         right = checked_trip(tune, section);
     bench_outcome_end("_Send", name, sizeof name, &accelerated);
-    lane->algorithm = agreed_way(tune, section, way_of(name));
+    column->algorithm = agreed_way(tune, section, way_of(name));
     return right;
 }
 
-double tune_message_round(struct tune *tune, const struct tune_lane *lane, int section, size_t bytes)
+double tune_message_round(struct tune *tune, const struct tune_column *column, int section, size_t bytes)
 {
     double took = 0;
-    tune_rules_take(lane->rules);
+    tune_rules_take(column->rules);
     make_type(tune, tune_message_bytes(bytes));
-    for (int i = 0; i < lane->calls; i++) {
+    for (int i = 0; i < column->calls; i++) {
         bench_mpi.Barrier(MPI_COMM_WORLD);
         const uint64_t start = tutti_now_ns();
         round_trip(tune, section);
         took += (double)(tutti_now_ns() - start) * 1e-3;
     }
-    return took / 2 / lane->calls;
+    return took / 2 / column->calls;
 }
 
-/* Lanes open while messages are sent, and memory becomes known so. */
+/* Columns open while messages are sent, and memory becomes known so. */
 static int can(struct tune *tune, int section, int way)
 {
-    struct tune_lane lane = {.rules = tune_message_rules(section, way), .wanted = way};
-    for (int i = 0; i < FIRST_TRIES && lane.algorithm != way; i++)
-        tune_message_try(tune, &lane, section, tune_message_least(section));
-    return lane.algorithm == way;
+    struct tune_column column = {.rules = tune_message_rules(section, way), .wanted = way};
+    for (int i = 0; i < FIRST_TRIES && column.algorithm != way; i++)
+        tune_message_try(tune, &column, section, tune_message_least(section));
+    return column.algorithm == way;
 }
 
 static void open_section(struct tune *tune, int section)

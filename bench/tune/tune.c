@@ -106,17 +106,17 @@ static void open_comm(struct tune *tune)
 }
 
 /* The default, which is asked what it takes alone, and what is measured beside it. */
-static int open_lanes(const struct tune *tune, int section, struct tune_lane lanes[TUNE_ALGORITHMS + 1])
+static int open_columns(const struct tune *tune, int section, struct tune_column columns[TUNE_ALGORITHMS + 1])
 {
     int n = 0;
-    lanes[n++] = (struct tune_lane){.rules = "", .wanted = TUNE_DEFAULT};
+    columns[n++] = (struct tune_column){.rules = "", .wanted = TUNE_DEFAULT};
     for (int a = 0; section < TUNE_MESSAGE && a < TUNE_ALGORITHMS; a++) {
         if (tune->with[a][0])
-            lanes[n++] = (struct tune_lane){.rules = tune->with[a], .wanted = a, .timed = 1};
+            columns[n++] = (struct tune_column){.rules = tune->with[a], .wanted = a, .timed = 1};
     }
     for (int w = TUNE_ALGORITHMS; section >= TUNE_MESSAGE && w < TUNE_CHOICES; w++) {
         if (tune->message.ways[section - TUNE_MESSAGE] >> (w - TUNE_ALGORITHMS) & 1)
-            lanes[n++] = (struct tune_lane){.rules = tune_message_rules(section, w), .wanted = w, .timed = 1};
+            columns[n++] = (struct tune_column){.rules = tune_message_rules(section, w), .wanted = w, .timed = 1};
     }
     return n;
 }
@@ -124,18 +124,18 @@ static int open_lanes(const struct tune *tune, int section, struct tune_lane lan
 /* Every algorithm at one size; the time and the default's name go into the point. */
 static void measure(struct tune *tune, int section, size_t bytes, double seconds)
 {
-    struct tune_lane lanes[TUNE_ALGORITHMS + 1];
+    struct tune_column columns[TUNE_ALGORITHMS + 1];
     struct tune_point *point = tune_point_add(&tune->curve[section], bytes);
     if (!point)
         return;
-    const int n = open_lanes(tune, section, lanes);
-    tune_measure(tune, lanes, n, section, bytes, seconds, LEAST_ROUNDS, 0);
-    point->standard = lanes[0].algorithm;
+    const int n = open_columns(tune, section, columns);
+    tune_measure(tune, columns, n, section, bytes, seconds, LEAST_ROUNDS, 0);
+    point->standard = columns[0].algorithm;
     for (int i = 1; i < n; i++) {
-        point->us[lanes[i].wanted] = lanes[i].us;
-        if (lanes[i].us > 0)
-            bench_say(tune->plan, "time %s %zu %s %.4f", tune_section_name(section), bytes, tune_name(lanes[i].wanted),
-                      lanes[i].us);
+        point->us[columns[i].wanted] = columns[i].us;
+        if (columns[i].us > 0)
+            bench_say(tune->plan, "time %s %zu %s %.4f", tune_section_name(section), bytes,
+                      tune_name(columns[i].wanted), columns[i].us);
     }
 }
 

@@ -50,7 +50,7 @@ void tune_stream_open(const struct tune *tune);
 void tune_stream_close(void);
 
 /* One of the things that are compared at a size. */
-struct tune_lane {
+struct tune_column {
     const char *rules;
     int wanted;    /* algorithm or way that it is about; TUNE_DEFAULT: whichever its rules take */
     int algorithm; /* that it took */
@@ -65,12 +65,12 @@ struct tune_lane {
 size_t tune_bytes(const struct tune *tune, int section, size_t bytes);
 /* A call, blocking or into the stream. */
 void tune_call(const struct tune *tune, int section, size_t bytes);
-/* Microseconds of one call of this rank, over lane->calls. */
-double tune_round(struct tune *tune, const struct tune_lane *lane, int section, size_t bytes);
-/* Says which algorithm the lane takes, by one call; the result of small calls is compared with the right one, which the
- * lane `keep` leaves. 1 where it is right. */
-int tune_try(struct tune *tune, struct tune_lane *lane, int section, size_t bytes, int keep);
-void tune_graph_make(const struct tune *tune, struct tune_lane *lane, int section, size_t bytes);
+/* Microseconds of one call of this rank, over column->calls. */
+double tune_round(struct tune *tune, const struct tune_column *column, int section, size_t bytes);
+/* Says which algorithm the column takes, by one call; the result of small calls is compared with the right one, which
+ * the column `keep` leaves. 1 where it is right. */
+int tune_try(struct tune *tune, struct tune_column *column, int section, size_t bytes, int keep);
+void tune_graph_make(const struct tune *tune, struct tune_column *column, int section, size_t bytes);
 
 /* Messages: half a round trip of blocks of 64 bytes, 128 apart, into the same layout; between ranks 0 and 1, 2 and 3
  * ..., or (MESSAGE_FAR) between the ranks of the first half and those of the second. open: collective; leaves a section
@@ -86,12 +86,12 @@ size_t tune_message_bytes(size_t bytes);
 /* Rules under which all messages go that way, where they can; static. */
 const char *tune_message_rules(int section, int way);
 /* tune_try() and tune_round() for messages; try is collective. */
-int tune_message_try(struct tune *tune, struct tune_lane *lane, int section, size_t bytes);
-double tune_message_round(struct tune *tune, const struct tune_lane *lane, int section, size_t bytes);
+int tune_message_try(struct tune *tune, struct tune_column *column, int section, size_t bytes);
+double tune_message_round(struct tune *tune, const struct tune_column *column, int section, size_t bytes);
 
-/* Collective. Measures the lanes at a size, lane 0 first, for about `seconds`, from `least` rounds on. together: lanes
- * that are far behind stay. */
-void tune_measure(struct tune *tune, struct tune_lane *lanes, int n, int section, size_t bytes, double seconds,
+/* Collective. Measures the columns at a size, column 0 first, for about `seconds`, from `least` rounds on. together:
+ * columns that are far behind stay. */
+void tune_measure(struct tune *tune, struct tune_column *columns, int n, int section, size_t bytes, double seconds,
                   int least, int together);
 
 /* Collective, after all points have choices: measures the tuned rules beside the defaults and takes choices back that

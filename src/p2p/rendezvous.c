@@ -13,19 +13,19 @@ enum {
 };
 
 struct tutti_rendezvous {
-    struct tutti_lane *lane;
+    struct tutti_endpoint *endpoint;
     struct tutti_node *node;
     struct tutti_transport *transport;
     struct tutti_rendezvous_send *all; /* with a rendezvous */
 };
 
-struct tutti_rendezvous *tutti_rendezvous_new(struct tutti_lane *lane, struct tutti_node *node,
+struct tutti_rendezvous *tutti_rendezvous_new(struct tutti_endpoint *endpoint, struct tutti_node *node,
                                               struct tutti_transport *transport)
 {
     struct tutti_rendezvous *r = calloc(1, sizeof *r);
     if (!r)
         return NULL;
-    r->lane = lane;
+    r->endpoint = endpoint;
     r->node = node;
     r->transport = transport;
     return r;
@@ -70,7 +70,7 @@ static int overdue(const struct tutti_rendezvous_send *send, uint64_t now)
 static void carry(struct tutti_rendezvous *r, struct tutti_rendezvous_send *send, uint64_t now)
 {
     struct tutti_rndv *rndv = send->rndv;
-    const int gpu = tutti_lane_gpu(r->lane);
+    const int gpu = tutti_endpoint_gpu(r->endpoint);
     if ((!is_asked_for(send) && now - send->since < GRACE_CARRIED_NS + send->patience) ||
         send->bytes > TUTTI_TRANSFER_MOST || !tutti_rndv_win(rndv, TUTTI_RNDV_MOVING))
         return;
@@ -82,8 +82,8 @@ static void carry(struct tutti_rendezvous *r, struct tutti_rendezvous_send *send
     }
     if (status == TUTTI_OK)
         status = r->transport->ops->send(r->transport, send->bounce->memory, send->bytes,
-                                         tutti_node_world(r->node, (int)rndv->to), tutti_lane_number(r->lane, rndv), 0,
-                                         &send->data);
+                                         tutti_node_world(r->node, (int)rndv->to),
+                                         tutti_endpoint_number(r->endpoint, rndv), 0, &send->data);
     if (status == TUTTI_OK) {
         tutti_rndv_set(rndv, TUTTI_RNDV_AM);
         return;
@@ -105,7 +105,7 @@ void tutti_rendezvous_urge(struct tutti_rendezvous *rendezvous)
     for (struct tutti_rendezvous_send *send = r->all; send && n < MOST; send = send->next) {
         if (!tutti_rndv_is(send->rndv, TUTTI_RNDV_GET) || !overdue(send, now))
             continue;
-        void *scratch = tutti_lane_scratch(r->lane, send->rndv, send->bytes);
+        void *scratch = tutti_endpoint_scratch(r->endpoint, send->rndv, send->bytes);
         if (!scratch)
             carry(r, send, now);
         if (!scratch || !tutti_rndv_win(send->rndv, TUTTI_RNDV_MOVING))
@@ -113,7 +113,7 @@ void tutti_rendezvous_urge(struct tutti_rendezvous *rendezvous)
         jobs[n] = tutti_rendezvous_packing(send, scratch);
         of[n++] = send;
     }
-    const int status = n ? tutti_pack_now(tutti_lane_gpu(r->lane), jobs, n) : TUTTI_OK;
+    const int status = n ? tutti_pack_now(tutti_endpoint_gpu(r->endpoint), jobs, n) : TUTTI_OK;
     for (unsigned i = 0; i < n; i++)
         tutti_rndv_set(of[i]->rndv, status == TUTTI_OK ? TUTTI_RNDV_BOUNCE : TUTTI_RNDV_GET);
 }
@@ -125,13 +125,13 @@ int tutti_rendezvous_left(struct tutti_rendezvous *rendezvous, struct tutti_rend
         return 1;
     const uint32_t state = atomic_load_explicit(&rndv->state, memory_order_acquire);
     if (state == TUTTI_RNDV_GET || state == TUTTI_RNDV_GETTING || state == TUTTI_RNDV_MOVING) {
-        const int alive = tutti_lane_watch(rendezvous->lane, (int)rndv->to);
+        const int alive = tutti_endpoint_watch(rendezvous->endpoint, (int)rndv->to);
         if (alive == TUTTI_OK)
             return 0;
         *status = alive;
     }
     list_out(send);
-    tutti_lane_let_go(rendezvous->lane, rndv);
+    tutti_endpoint_let_go(rendezvous->endpoint, rndv);
     send->rndv = NULL;
     return 1;
 }
@@ -153,5 +153,5 @@ int tutti_rendezvous_carried(struct tutti_rendezvous *rendezvous, struct tutti_r
 
 int tutti_rendezvous_alive(struct tutti_rendezvous *rendezvous, const struct tutti_rendezvous_send *send)
 {
-    return send->rndv ? tutti_lane_watch(rendezvous->lane, (int)send->rndv->to) : TUTTI_OK;
+    return send->rndv ? tutti_endpoint_watch(rendezvous->endpoint, (int)send->rndv->to) : TUTTI_OK;
 }

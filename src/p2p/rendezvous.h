@@ -1,13 +1,13 @@
-/* The sender's side of the protocols `direct` and `packed` among ranks of a node (team/lane.h), once a rendezvous is
- * posted. What was offered may be fetched by the receiver from where it lies. That is not waited for long: it goes into
- * scratch then, or where that has no room into pinned memory, from where the transport carries it when the receiver
- * asks. So a send is done when the data have left the program's buffer, which never takes the receiver. */
+/* The sender's side of the protocols `direct` and `packed` among ranks of a node (team/endpoint.h), once a rendezvous
+ * is posted. What was offered may be fetched by the receiver from where it lies. That is not waited for long: it goes
+ * into scratch then, or where that has no room into pinned memory, from where the transport carries it when the
+ * receiver asks. So a send is done when the data have left the program's buffer, which never takes the receiver. */
 #ifndef TUTTI_P2P_RENDEZVOUS_H
 #define TUTTI_P2P_RENDEZVOUS_H
 
 #include "p2p/fragments.h"
 #include "progress/transport.h"
-#include "team/lane.h"
+#include "team/endpoint.h"
 
 struct tutti_rendezvous; /* of one rank */
 
@@ -24,7 +24,7 @@ struct tutti_rendezvous_send {
 
 /* Local. Messages that must be carried go over the transport, by tags below TUTTI_RNDVS; its ranks are those of the
  * node's world. Both stay as long. NULL without memory. */
-struct tutti_rendezvous *tutti_rendezvous_new(struct tutti_lane *lane, struct tutti_node *node,
+struct tutti_rendezvous *tutti_rendezvous_new(struct tutti_endpoint *endpoint, struct tutti_node *node,
                                               struct tutti_transport *transport);
 /* No send is listed. Takes NULL. */
 void tutti_rendezvous_free(struct tutti_rendezvous *rendezvous);

@@ -6,27 +6,27 @@
 /* Peers that wait for a nonblocking call see that this rank is at others. */
 static void count_step(struct tutti_team *team)
 {
-    if (team->is_twin)
+    if (team->is_nonblocking)
         atomic_fetch_add_explicit(&tutti_node_control(team->node)->steps, 1, memory_order_relaxed);
 }
 
 void tutti_team_arrive(struct tutti_team *team, const struct tutti_arrival *mine)
 {
-    struct tutti_place *place = tutti_place(team);
+    struct tutti_membership *membership = tutti_membership(team);
     struct tutti_slot *slot = team->slot[team->rank];
     count_step(team);
-    __atomic_store_n(&place->caller, pthread_self(), __ATOMIC_RELAXED);
-    if (place->held)
-        tutti_share_release(place);
+    __atomic_store_n(&membership->caller, pthread_self(), __ATOMIC_RELAXED);
+    if (membership->held)
+        tutti_share_release(membership);
     /* Keeps `done` near the sequence, also where nobody waits for it. */
     atomic_store_explicit(&slot->done, team->sequence, memory_order_release);
     uint32_t sequence = ++team->sequence;
-    place->seen[team->rank] = *mine;
+    membership->seen[team->rank] = *mine;
     struct tutti_shares *shares = tutti_team_shares(team, team->rank);
     if (!team->offered)
         shares->in.shared = shares->out.shared = 0;
     if (mine->kind == TUTTI_ARRIVAL_DEVICE)
-        atomic_store_explicit(&slot->device[place->device_calls++ & 1], sequence, memory_order_relaxed);
+        atomic_store_explicit(&slot->device[membership->device_calls++ & 1], sequence, memory_order_relaxed);
     atomic_store_explicit(&slot->record[sequence % TUTTI_RECORDS].blocks, mine->blocks | mine->streams << 31,
                           memory_order_relaxed);
     tutti_record_write(slot, sequence, mine->collective, mine->type, mine->op, mine->kind, mine->count, mine->detail);
@@ -34,7 +34,7 @@ void tutti_team_arrive(struct tutti_team *team, const struct tutti_arrival *mine
 
 int tutti_team_peer(const struct tutti_team *team, int r)
 {
-    return tutti_place(team)->peer[r];
+    return tutti_membership(team)->peer[r];
 }
 
 static uint64_t others(const struct tutti_team *team)
@@ -89,14 +89,14 @@ static int is_reached(void *with)
 
 int tutti_team_await(struct tutti_team *team, const struct tutti_arrival *all[])
 {
-    struct tutti_place *place = tutti_place(team);
-    const struct tutti_arrival *mine = &place->seen[team->rank];
+    struct tutti_membership *membership = tutti_membership(team);
+    const struct tutti_arrival *mine = &membership->seen[team->rank];
     struct tutti_waiting w = tutti_waiting(team, TUTTI_WAITING_ARRIVAL, others(team));
     int differs = 0;
     if (team->state == TUTTI_TEAM_BROKEN)
         return TUTTI_ERR_BROKEN;
     for (int r = 0; r < team->size; r++) {
-        struct tutti_arrival *theirs = &place->seen[r];
+        struct tutti_arrival *theirs = &membership->seen[r];
         struct record record = {team, r, theirs, r == team->rank};
         all[r] = theirs;
         const int status = record.there || has_arrived(&record) ? TUTTI_OK : tutti_await(&w, has_arrived, &record);

@@ -146,7 +146,7 @@ int tutti_slot_take(struct tutti_node *node)
 {
     int number = -1;
     tutti_fiber_lock(&node->lock);
-    tutti_place_sweep(node);
+    tutti_membership_sweep(node);
     for (int i = 0; i < TUTTI_SLOTS / 64 && number < 0; i++) {
         if (~node->slots[i] == 0)
             continue;
@@ -187,44 +187,45 @@ void tutti_slot_drop(struct tutti_node *node, int number)
     pthread_mutex_unlock(&node->lock);
 }
 
-void tutti_place_leave(struct tutti_place *place)
+void tutti_membership_leave(struct tutti_membership *membership)
 {
-    struct tutti_node *node = place->node;
-    if (!place->seat || !place->seat->stuck) /* a kernel that has not left may still write into peers' channels */
-        atomic_fetch_add(&place->slot[place->rank]->generation, 1);
-    tutti_socket_purge(node, place->number[place->rank]);
+    struct tutti_node *node = membership->node;
+    if (!membership->resources ||
+        !membership->resources->stuck) /* a kernel that has not left may still write into peers' channels */
+        atomic_fetch_add(&membership->slot[membership->rank]->generation, 1);
+    tutti_socket_purge(node, membership->number[membership->rank]);
     tutti_fiber_lock(&node->lock);
-    place->next = node->leaving;
-    node->leaving = place;
-    tutti_place_sweep(node);
+    membership->next = node->leaving;
+    node->leaving = membership;
+    tutti_membership_sweep(node);
     pthread_mutex_unlock(&node->lock);
 }
 
-static int left_by_all(const struct tutti_place *place)
+static int left_by_all(const struct tutti_membership *membership)
 {
-    for (int r = 0; r < place->size; r++) {
-        struct tutti_peer *peer = &place->node->peer[place->peer[r]];
-        if (atomic_load(&place->slot[r]->generation) == place->generation[r] && !atomic_load(&peer->gone) &&
+    for (int r = 0; r < membership->size; r++) {
+        struct tutti_peer *peer = &membership->node->peer[membership->peer[r]];
+        if (atomic_load(&membership->slot[r]->generation) == membership->generation[r] && !atomic_load(&peer->gone) &&
             !atomic_load(&peer->page->control->closed))
             return 0;
     }
     return 1;
 }
 
-int tutti_place_sweep(struct tutti_node *node)
+int tutti_membership_sweep(struct tutti_node *node)
 {
-    struct tutti_place **at = &node->leaving;
+    struct tutti_membership **at = &node->leaving;
     while (*at) {
-        struct tutti_place *place = *at;
-        if (!left_by_all(place)) {
-            at = &place->next;
+        struct tutti_membership *membership = *at;
+        if (!left_by_all(membership)) {
+            at = &membership->next;
             continue;
         }
-        *at = place->next;
-        drop(node, place->number[place->rank]);
-        if (place->seat && !place->seat->stuck)
-            place->seat->used = 0;
-        free(place);
+        *at = membership->next;
+        drop(node, membership->number[membership->rank]);
+        if (membership->resources && !membership->resources->stuck)
+            membership->resources->used = 0;
+        free(membership);
     }
     return !node->leaving;
 }

@@ -32,7 +32,7 @@ struct tutti_arrival {
     uint32_t kind;       /* enum tutti_arrival_kind */
     uint64_t count;      /* elements */
     uint64_t detail;     /* what else must be alike on all ranks: tutti_detail() */
-    uint32_t blocks;     /* DEVICE: that this rank has for the call, see room.h; 0: it takes them later */
+    uint32_t blocks;     /* DEVICE: that this rank has for the call, see budget.h; 0: it takes them later */
     uint32_t streams;    /* DEVICE: 1 where communicators with a stream live in its process */
 };
 
@@ -153,7 +153,7 @@ struct tutti_control {
     _Atomic uint32_t steps;                /* that its nonblocking calls have gone on, over all communicators */
     struct tutti_words words[TUTTI_WORDS]; /* page-aligned end, so that a device can map this part alone */
     _Alignas(4096) struct tutti_slot slot[TUTTI_SLOTS];
-    struct tutti_lanes lanes;
+    struct tutti_endpoints endpoints;
     struct tutti_gone gone;
 };
 _Static_assert(sizeof(struct tutti_control) < 4 << 20, "every rank maps the page of every rank of its node");

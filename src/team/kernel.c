@@ -2,7 +2,7 @@
 #include "core/log.h"
 #include "team/mail.h"
 #include "team/node.h"
-#include "team/seat.h"
+#include "team/resources.h"
 
 /* The word of the host that says that a kernel has ended: it has reached `value`, or differs from it. */
 struct notice {
@@ -29,7 +29,7 @@ static int kernel_left(struct tutti_team *team, const struct notice *n, int mail
         tutti_error("a kernel on %s failed: %s", team->transport->label, tutti_status_text(state));
         return state;
     }
-    int status = tutti_place(team)->kernel_status;
+    int status = tutti_membership(team)->kernel_status;
     if (status != TUTTI_OK)
         return status;
     tutti_error("a kernel on %s gave up waiting for a peer", team->transport->label);
@@ -69,7 +69,7 @@ static int await(struct tutti_team *team, const struct notice *n, int *mailed)
     const int status = has_ended(&k) == 1 ? TUTTI_OK : tutti_await(&k.w, has_ended, &k);
     if (status != TUTTI_OK) {
         tutti_team_break(team, status);
-        tutti_seat_drain(team);
+        tutti_resources_drain(team);
     }
     return status;
 }
@@ -103,20 +103,21 @@ int tutti_team_await_mail(struct tutti_team *team, uint32_t ticket, int *served)
 int tutti_team_host_wait(void *with)
 {
     struct tutti_team *team = with;
-    struct tutti_place *place = tutti_place(team);
+    struct tutti_membership *membership = tutti_membership(team);
     if (__atomic_load_n(&team->words->abort, __ATOMIC_ACQUIRE))
         return 1;
     /* Kernels on a thread of their own: the rank's thread is in tutti_team_await_kernel and sees to the rest. */
-    if (!pthread_equal(__atomic_load_n(&place->caller, __ATOMIC_RELAXED), pthread_self()))
+    if (!pthread_equal(__atomic_load_n(&membership->caller, __ATOMIC_RELAXED), pthread_self()))
         return 0;
-    if (!place->kernel.team || place->kernel_epoch != team->epoch) { /* launches in stream order have no epoch here */
-        place->kernel_epoch = team->epoch;
-        place->kernel = tutti_waiting(team, TUTTI_WAITING_KERNEL, UINT64_MAX);
+    if (!membership->kernel.team ||
+        membership->kernel_epoch != team->epoch) { /* launches in stream order have no epoch here */
+        membership->kernel_epoch = team->epoch;
+        membership->kernel = tutti_waiting(team, TUTTI_WAITING_KERNEL, UINT64_MAX);
     }
-    int status = tutti_wait_look(&place->kernel);
+    int status = tutti_wait_look(&membership->kernel);
     if (status == TUTTI_OK)
         return 0;
-    place->kernel_status = status;
+    membership->kernel_status = status;
     __atomic_store_n(&team->words->abort, 1, __ATOMIC_RELEASE);
     return 1;
 }

@@ -19,12 +19,12 @@ struct request {
 /* Takes what is mapped already; 1 where a descriptor is needed. */
 static int look_up(struct tutti_team *team, int r, struct request *q)
 {
-    struct tutti_place *place = tutti_place(team);
+    struct tutti_membership *membership = tutti_membership(team);
     int missing = 0;
     for (int i = 0; i < 2; i++) {
-        q->mapping[i] = tutti_cache_find(team->node->cache, place->peer[r], team->gpu, &q->share[i]->what);
+        q->mapping[i] = tutti_cache_find(team->node->cache, membership->peer[r], team->gpu, &q->share[i]->what);
         if (q->mapping[i])
-            place->holds[place->held++] = q->mapping[i];
+            membership->holds[membership->held++] = q->mapping[i];
         else
             missing |= q->share[i]->what.needs_fd;
     }
@@ -34,14 +34,14 @@ static int look_up(struct tutti_team *team, int r, struct request *q)
 /* What rank r has sent so far; 1 when all has come. */
 static int collect(struct tutti_team *team, int r, struct request *q)
 {
-    struct tutti_place *place = tutti_place(team);
+    struct tutti_membership *membership = tutti_membership(team);
     const struct tutti_export *what[2];
     tutti_share_needed(&q->copy, what);
     int all = 1;
     for (int i = 0; i < 2; i++) {
         if (what[i] && !q->came[i])
-            q->came[i] = tutti_socket_take(team->node, place->peer[r], place->number[team->rank], team->sequence,
-                                           what[i]->id, &q->fd[i]);
+            q->came[i] = tutti_socket_take(team->node, membership->peer[r], membership->number[team->rank],
+                                           team->sequence, what[i]->id, &q->fd[i]);
         all &= !what[i] || q->came[i];
     }
     return all;
@@ -55,18 +55,18 @@ struct awaited {
 static int has_come(void *with)
 {
     const struct awaited *a = with;
-    struct tutti_place *place = tutti_place(a->team);
+    struct tutti_membership *membership = tutti_membership(a->team);
     for (int r = 0; r < a->team->size; r++) {
-        if (place->expected >> r & 1 && collect(a->team, r, &a->q[r]))
-            place->expected &= ~(UINT64_C(1) << r);
+        if (membership->expected >> r & 1 && collect(a->team, r, &a->q[r]))
+            membership->expected &= ~(UINT64_C(1) << r);
     }
-    return !place->expected;
+    return !membership->expected;
 }
 
 static int await_descriptors(struct tutti_team *team, struct request *q)
 {
     struct awaited a = {team, q};
-    struct tutti_waiting w = tutti_waiting(team, TUTTI_WAITING_DESCRIPTOR, tutti_place(team)->expected);
+    struct tutti_waiting w = tutti_waiting(team, TUTTI_WAITING_DESCRIPTOR, tutti_membership(team)->expected);
     const int status = w.of ? tutti_await(&w, has_come, &a) : TUTTI_OK;
     return status == TUTTI_OK ? TUTTI_OK : tutti_team_break(team, status);
 }
@@ -74,16 +74,16 @@ static int await_descriptors(struct tutti_team *team, struct request *q)
 /* Maps what look_up did not find. */
 static int map_rest(struct tutti_team *team, int r, struct request *q)
 {
-    struct tutti_place *place = tutti_place(team);
+    struct tutti_membership *membership = tutti_membership(team);
     for (int i = 0; i < 2; i++) {
         const struct tutti_export *what = &q->share[i]->what;
         if (q->mapping[i])
             continue;
         int fd = q->fd[i] >= 0 || q->share[0]->what.id != what->id ? q->fd[i] : q->fd[0];
-        if ((what->needs_fd && fd < 0) || tutti_cache_add(team->node->cache, team->device, place->peer[r], team->gpu,
-                                                          what, fd, 0, &q->mapping[i]) != TUTTI_OK)
+        if ((what->needs_fd && fd < 0) || tutti_cache_add(team->node->cache, team->device, membership->peer[r],
+                                                          team->gpu, what, fd, 0, &q->mapping[i]) != TUTTI_OK)
             return 0;
-        place->holds[place->held++] = q->mapping[i];
+        membership->holds[membership->held++] = q->mapping[i];
     }
     return 1;
 }
@@ -121,15 +121,15 @@ static int read_offer(const struct tutti_team *team, int r, const struct tutti_r
 int tutti_team_map(struct tutti_team *team, uint64_t of, const struct tutti_reach *reach, const void *in[], void *out[],
                    int *agreed)
 {
-    struct tutti_place *place = tutti_place(team);
+    struct tutti_membership *membership = tutti_membership(team);
     struct request requests[TUTTI_MAX_RANKS];
     struct tutti_slot *own = team->slot[team->rank];
     int fine = 1, status;
     *agreed = 0;
     if (team->state == TUTTI_TEAM_BROKEN)
         return TUTTI_ERR_BROKEN;
-    tutti_share_release(place);
-    place->expected = 0;
+    tutti_share_release(membership);
+    membership->expected = 0;
     for (int r = 0; r < team->size; r++) {
         struct request *q = &requests[r];
         const int wanted = r != team->rank && (of >> r & 1);
@@ -139,9 +139,9 @@ int tutti_team_map(struct tutti_team *team, uint64_t of, const struct tutti_reac
         if (wanted && !q->asked)
             fine = 0;
         if (q->asked && look_up(team, r, q))
-            place->expected |= UINT64_C(1) << r;
+            membership->expected |= UINT64_C(1) << r;
     }
-    atomic_store(&own->want, place->expected);
+    atomic_store(&own->want, membership->expected);
     status = await_descriptors(team, requests);
     for (int r = 0; r < team->size && status == TUTTI_OK; r++)
         fine &= !requests[r].asked || map_rest(team, r, &requests[r]);
@@ -150,7 +150,7 @@ int tutti_team_map(struct tutti_team *team, uint64_t of, const struct tutti_reac
     uint32_t all = 0;
     if (status == TUTTI_OK)
         status = tutti_team_vote(team, (uint32_t)fine, &all);
-    memset(place->served, 0, sizeof place->served); /* nobody wants anything after the vote */
+    memset(membership->served, 0, sizeof membership->served); /* nobody wants anything after the vote */
     if (status != TUTTI_OK)
         return status;
     for (int r = 0; r < team->size; r++) {

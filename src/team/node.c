@@ -11,7 +11,7 @@
 #include "progress/engine.h"
 #include "team/cache.h"
 #include "team/discard.h"
-#include "team/seat.h"
+#include "team/resources.h"
 #include "team/socket.h"
 #include "team/watch.h"
 #include "team/watcher.h"
@@ -193,10 +193,10 @@ int tutti_node_open(struct tutti_transport *world, struct tutti_node **out)
 static int all_have_left(void *with)
 {
     struct tutti_node *node = with;
-    for (const struct tutti_place *place = node->leaving; place; place = place->next)
-        tutti_watch_gone(place, UINT64_MAX);
+    for (const struct tutti_membership *membership = node->leaving; membership; membership = membership->next)
+        tutti_watch_gone(membership, UINT64_MAX);
     tutti_fiber_lock(&node->lock);
-    int none = tutti_place_sweep(node);
+    int none = tutti_membership_sweep(node);
     pthread_mutex_unlock(&node->lock);
     return none;
 }
@@ -210,9 +210,9 @@ static void await_leaving(struct tutti_node *node)
 static void free_places(struct tutti_node *node)
 {
     while (node->leaving) {
-        struct tutti_place *place = node->leaving;
-        node->leaving = place->next;
-        free(place);
+        struct tutti_membership *membership = node->leaving;
+        node->leaving = membership->next;
+        free(membership);
     }
 }
 

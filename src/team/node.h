@@ -7,7 +7,7 @@
 #include <stdatomic.h>
 
 #include "progress/fiber.h"
-#include "team/room.h"
+#include "team/budget.h"
 #include "team/team.h"
 #include "team/wait.h"
 
@@ -37,8 +37,8 @@ struct tutti_lost {
 struct tutti_cache;
 
 /* What an open team uses of this process: channel, stream and words. Reused as a whole. */
-struct tutti_seat {
-    struct tutti_seat *next;
+struct tutti_resources {
+    struct tutti_resources *next;
     int gpu;
     void *channel;
     size_t bytes;
@@ -60,8 +60,8 @@ struct tutti_words_view {
 };
 
 /* The private part of a team that is whole. */
-struct tutti_place {
-    struct tutti_place *next; /* among those left here but not yet by all peers */
+struct tutti_membership {
+    struct tutti_membership *next; /* among those left here but not yet by all peers */
     struct tutti_node *node;
     int rank, size;
     struct tutti_slot *slot[TUTTI_MAX_RANKS];
@@ -70,7 +70,7 @@ struct tutti_place {
     uint32_t generation[TUTTI_MAX_RANKS];
 
     pthread_t caller; /* thread of the current call; kernels in stream order look at it meanwhile */
-    struct tutti_seat *seat;
+    struct tutti_resources *resources;
     struct tutti_waiting kernel; /* of kernels that run on the caller's thread */
     uint32_t kernel_epoch;
     int kernel_status;
@@ -96,13 +96,13 @@ struct tutti_node {
     int forgotten;                     /* 1: in a child after fork */
     const struct tutti_device *device; /* set by the first team that opens */
 
-    pthread_mutex_t lock; /* slots, seats, words, leaving */
+    pthread_mutex_t lock; /* slots, resources, words, leaving */
     uint64_t slots[TUTTI_SLOTS / 64];
     uint64_t words;
-    struct tutti_seat *seats;
-    size_t window_bytes; /* of all seats */
+    struct tutti_resources *resources;
+    size_t window_bytes; /* of all resources */
     struct tutti_words_view *views;
-    struct tutti_place *leaving;
+    struct tutti_membership *leaving;
 
     pthread_mutex_t post; /* sockets and parcels */
     struct tutti_parcel *parcels;
@@ -110,13 +110,13 @@ struct tutti_node {
     unsigned losses;
 
     struct tutti_cache *cache;
-    pthread_mutex_t gone;                    /* see gone.h */
-    _Atomic uint64_t frees;                  /* that this rank has looked after */
-    _Atomic uint32_t heard;                  /* times that peers were heard */
-    struct tutti_room room[TUTTI_ROOM_GPUS]; /* by GPU of this process */
-    atomic_int streams;                      /* communicators with a stream */
-    struct tutti_discarded *discarded;       /* see discard.h; under `lock` */
-    struct tutti_watcher *watcher;           /* see watcher.h; under `lock` */
+    pthread_mutex_t gone;                        /* see gone.h */
+    _Atomic uint64_t frees;                      /* that this rank has looked after */
+    _Atomic uint32_t heard;                      /* times that peers were heard */
+    struct tutti_budget room[TUTTI_BUDGET_GPUS]; /* by GPU of this process */
+    atomic_int streams;                          /* communicators with a stream */
+    struct tutti_discarded *discarded;           /* see discard.h; under `lock` */
+    struct tutti_watcher *watcher;               /* see watcher.h; under `lock` */
 };
 
 static inline struct tutti_control *tutti_node_control(const struct tutti_node *node)
@@ -124,7 +124,7 @@ static inline struct tutti_control *tutti_node_control(const struct tutti_node *
     return node->peer[node->rank].page->control;
 }
 
-static inline struct tutti_place *tutti_place(const struct tutti_team *team)
+static inline struct tutti_membership *tutti_membership(const struct tutti_team *team)
 {
     return team->private_;
 }
@@ -169,8 +169,8 @@ void tutti_page_release(struct tutti_page *page);
 int tutti_slot_take(struct tutti_node *node);
 void tutti_slot_drop(struct tutti_node *node, int number);
 /* Leaves the communicator: the place goes on living until all peers have left too. */
-void tutti_place_leave(struct tutti_place *place);
+void tutti_membership_leave(struct tutti_membership *membership);
 /* Frees places that all peers have left; the lock is held. 1 where none is left. */
-int tutti_place_sweep(struct tutti_node *node);
+int tutti_membership_sweep(struct tutti_node *node);
 
 #endif

@@ -1,18 +1,18 @@
-/* Opening a team: each rank takes a seat, all tell each other, the leaders' channels are mapped, all agree. Any failure
- * on any rank makes the team unavailable on all. */
+/* Opening a team: each rank takes a resources, all tell each other, the leaders' channels are mapped, all agree. Any
+ * failure on any rank makes the team unavailable on all. */
 #include <string.h>
 #include <unistd.h>
 
 #include "core/log.h"
 #include "core/settings.h"
 #include "team/cache.h"
-#include "team/seat.h"
+#include "team/resources.h"
 #include "team/share.h"
 #include "team/socket.h"
 
 struct opening {
     struct tutti_team *team;
-    struct tutti_seat *seat;
+    struct tutti_resources *resources;
     const char *why;                            /* of this rank; NULL: none */
     struct tutti_offer offers[TUTTI_MAX_RANKS]; /* copies: what has been checked must not change */
     int fd[TUTTI_MAX_RANKS];
@@ -89,12 +89,12 @@ static const char *prepare(struct opening *o, int gpu, struct tutti_offer *mine)
     if (!team->node->device) /* there is one a process; threads that have it read it without the lock */
         team->node->device = device;
     pthread_mutex_unlock(&team->node->lock);
-    if (tutti_seat_take(team->node, gpu, &o->seat, &why) != TUTTI_OK)
+    if (tutti_resources_take(team->node, gpu, &o->resources, &why) != TUTTI_OK)
         return why;
-    mine->bytes = o->seat->bytes;
+    mine->bytes = o->resources->bytes;
     mine->blocks = device->blocks(gpu);
-    mine->ticks = o->seat->ticks;
-    mine->share = o->seat->share;
+    mine->ticks = o->resources->ticks;
+    mine->share = o->resources->share;
     team->device = device;
     team->gpu = gpu;
     return NULL;
@@ -138,31 +138,32 @@ static int is_exchanged(void *with)
     struct exchanging *e = with;
     struct opening *o = e->o;
     struct tutti_team *team = o->team;
-    struct tutti_place *place = tutti_place(team);
+    struct tutti_membership *membership = tutti_membership(team);
     for (int r = 0; r < team->size; r++) {
-        if (e->unsent >> r & 1 && tutti_share_send_rank(team, r, &o->seat->share.what))
+        if (e->unsent >> r & 1 && tutti_share_send_rank(team, r, &o->resources->share.what))
             e->unsent &= ~(UINT64_C(1) << r);
-        if (place->expected >> r & 1 && tutti_socket_take(team->node, place->peer[r], place->number[team->rank],
-                                                          team->sequence, o->offers[r].share.what.id, &o->fd[r]))
-            place->expected &= ~(UINT64_C(1) << r);
+        if (membership->expected >> r & 1 &&
+            tutti_socket_take(team->node, membership->peer[r], membership->number[team->rank], team->sequence,
+                              o->offers[r].share.what.id, &o->fd[r]))
+            membership->expected &= ~(UINT64_C(1) << r);
     }
-    return !e->unsent && !place->expected;
+    return !e->unsent && !membership->expected;
 }
 
 /* Sends this rank's descriptor to those who map it, takes theirs. A rank that has failed takes part all the same. */
 static int exchange(struct opening *o)
 {
     struct tutti_team *team = o->team;
-    struct tutti_place *place = tutti_place(team);
+    struct tutti_membership *membership = tutti_membership(team);
     struct exchanging e = {.o = o};
-    place->expected = 0;
+    membership->expected = 0;
     for (int r = 0; r < team->size; r++) {
         if (maps(team, r, team->rank) && o->offers[team->rank].share.what.needs_fd)
             e.unsent |= UINT64_C(1) << r;
         if (maps(team, team->rank, r) && o->offers[r].share.what.needs_fd)
-            place->expected |= UINT64_C(1) << r;
+            membership->expected |= UINT64_C(1) << r;
     }
-    struct tutti_waiting w = tutti_waiting(team, TUTTI_WAITING_DESCRIPTOR, place->expected);
+    struct tutti_waiting w = tutti_waiting(team, TUTTI_WAITING_DESCRIPTOR, membership->expected);
     return tutti_await(&w, is_exchanged, &e);
 }
 
@@ -170,15 +171,15 @@ static int exchange(struct opening *o)
 static int map_channel(struct opening *o, int r, void **channel)
 {
     struct tutti_team *team = o->team;
-    struct tutti_place *place = tutti_place(team);
+    struct tutti_membership *membership = tutti_membership(team);
     const struct tutti_share *share = &o->offers[r].share;
-    struct tutti_mapping *mapping = tutti_cache_find(team->node->cache, place->peer[r], team->gpu, &share->what);
+    struct tutti_mapping *mapping = tutti_cache_find(team->node->cache, membership->peer[r], team->gpu, &share->what);
     if (!mapping && share->what.needs_fd && o->fd[r] < 0)
         return REASON_DESCRIPTOR;
-    if (!mapping && tutti_cache_add(team->node->cache, team->device, place->peer[r], team->gpu, &share->what, o->fd[r],
-                                    1, &mapping) != TUTTI_OK)
+    if (!mapping && tutti_cache_add(team->node->cache, team->device, membership->peer[r], team->gpu, &share->what,
+                                    o->fd[r], 1, &mapping) != TUTTI_OK)
         return REASON_IMPORT;
-    place->pins[place->pinned++] = mapping;
+    membership->pins[membership->pinned++] = mapping;
     *channel = (char *)mapping->base + share->offset;
     return REASONS;
 }
@@ -186,13 +187,14 @@ static int map_channel(struct opening *o, int r, void **channel)
 /* The least of all ranks' channels: all lay theirs out alike. */
 static size_t least_bytes(const struct opening *o)
 {
-    size_t bytes = o->seat->bytes;
+    size_t bytes = o->resources->bytes;
     for (int r = 0; r < o->team->size; r++)
         bytes = o->offers[r].bytes < bytes ? o->offers[r].bytes : bytes;
     return bytes;
 }
 
-/* 1 where the channel lies within the allocation that it names, and the numbers are such as tutti_seat_take() gives. */
+/* 1 where the channel lies within the allocation that it names, and the numbers are such as tutti_resources_take()
+ * gives. */
 static int sound(const struct tutti_offer *offer)
 {
     const struct tutti_share *share = &offer->share;
@@ -212,7 +214,7 @@ static int map_all(struct opening *o)
     uint64_t ticks = TUTTI_EPOCHS_BEFORE * TUTTI_TICKS;
     for (int r = 0; r < team->size; r++)
         ticks = o->offers[r].ticks > ticks ? o->offers[r].ticks : ticks;
-    if (tutti_seat_begin(team->node, o->seat, ticks, least_bytes(o)) != TUTTI_OK)
+    if (tutti_resources_begin(team->node, o->resources, ticks, least_bytes(o)) != TUTTI_OK)
         return REASON_CHANNEL;
     int setting = tutti_settings()->lines;
     o->lines = setting != TUTTI_SET_NO;
@@ -225,7 +227,7 @@ static int map_all(struct opening *o)
     memset(team->window, 0, sizeof team->window);
     memset(team->scratch_of, 0, sizeof team->scratch_of);
     for (int r = 0; r < team->size; r++) {
-        void *channel = o->seat->channel;
+        void *channel = o->resources->channel;
         int g = team->gpu_of[r], leads = team->leader_of[g] == r;
         int failed = maps(team, team->rank, r) ? map_channel(o, r, &channel) : REASONS;
         if (failed != REASONS)
@@ -235,7 +237,7 @@ static int map_all(struct opening *o)
         if (team->leader && g == team->gpu_index)
             team->scratch_of[r] = channel;
     }
-    return tutti_seat_words(team->node, o->seat, &team->words_device) == TUTTI_OK ? REASONS : REASON_WORDS;
+    return tutti_resources_words(team->node, o->resources, &team->words_device) == TUTTI_OK ? REASONS : REASON_WORDS;
 }
 
 /* The first phase's outcome, from all offers: NULL where all are ready. */
@@ -254,12 +256,12 @@ static const char *refused(struct opening *o, const char *mine)
 static void give_up(struct opening *o, const char *why)
 {
     struct tutti_team *team = o->team;
-    struct tutti_place *place = tutti_place(team);
-    for (int i = 0; i < place->pinned; i++)
-        tutti_cache_release(team->node->cache, team->node->device, place->pins[i]);
-    place->pinned = 0;
-    if (o->seat)
-        tutti_seat_drop(team->node, o->seat);
+    struct tutti_membership *membership = tutti_membership(team);
+    for (int i = 0; i < membership->pinned; i++)
+        tutti_cache_release(team->node->cache, team->node->device, membership->pins[i]);
+    membership->pinned = 0;
+    if (o->resources)
+        tutti_resources_drop(team->node, o->resources);
     team->device = NULL;
     team->state = TUTTI_TEAM_UNAVAILABLE;
     team->why = why;
@@ -274,15 +276,15 @@ static void fill_team(struct opening *o)
     for (int r = 0; r < team->size; r++)
         blocks = o->offers[r].blocks < blocks ? o->offers[r].blocks : blocks;
     team->blocks = (unsigned)blocks;
-    team->scratch = o->seat->channel;
-    team->stream = o->seat->stream;
-    team->words = &tutti_node_control(team->node)->words[o->seat->words];
+    team->scratch = o->resources->channel;
+    team->stream = o->resources->stream;
+    team->words = &tutti_node_control(team->node)->words[o->resources->words];
     team->epoch = 0;
     team->finished = 0;
     team->linger = (struct tutti_linger){.sequence = (uint32_t)TUTTI_FIRST};
-    tutti_place(team)->seat = o->seat;
-    tutti_place(team)->kernel_epoch = 0;
-    tutti_room_open(team);
+    tutti_membership(team)->resources = o->resources;
+    tutti_membership(team)->kernel_epoch = 0;
+    tutti_budget_open(team);
     team->state = TUTTI_TEAM_OPEN;
 }
 

@@ -18,9 +18,9 @@ struct tutti_share {
 
 enum {
     TUTTI_RNDVS = 256,
-    TUTTI_RNDV_LAYOUT = 640, /* bytes of a layout, as tutti_plan_write() makes them */
-    TUTTI_LANE_PEERS = 256,  /* ranks of a node that have lanes */
-    TUTTI_LANE_KNOWN = 8     /* allocations of a peer that a rank takes from directly */
+    TUTTI_RNDV_LAYOUT = 640,    /* bytes of a layout, as tutti_plan_write() makes them */
+    TUTTI_ENDPOINT_PEERS = 256, /* ranks of a node that have endpoints */
+    TUTTI_ENDPOINT_KNOWN = 8    /* allocations of a peer that a rank takes from directly */
 };
 
 /* An allocation of a peer that this rank keeps mapped. Whoever offers a rendezvous in it takes a lease before, which
@@ -73,16 +73,16 @@ struct tutti_rndv {
     unsigned char layout[TUTTI_RNDV_LAYOUT];
 };
 
-/* One rank's side of all its lanes. */
-struct tutti_lanes {
+/* One rank's side of all its endpoints. */
+struct tutti_endpoints {
     _Alignas(128) _Atomic uint32_t offered; /* 1: uuid and scratch are there */
-    _Atomic uint32_t declared;              /* 1: this rank may have lanes */
+    _Atomic uint32_t declared;              /* 1: this rank may have endpoints */
     unsigned char uuid[16];                 /* of the GPU that owns the scratch */
     struct tutti_share scratch;
-    _Atomic uint8_t open[TUTTI_LANE_PEERS];                       /* 1: this rank takes rendezvous of that rank */
-    struct tutti_known known[TUTTI_LANE_PEERS][TUTTI_LANE_KNOWN]; /* of that rank's allocations */
-    _Atomic uint32_t asked;                                       /* counts what follows, roughly: 0: nothing */
-    struct tutti_wanted wanted[TUTTI_LANE_PEERS];                 /* by that rank */
+    _Atomic uint8_t open[TUTTI_ENDPOINT_PEERS]; /* 1: this rank takes rendezvous of that rank */
+    struct tutti_known known[TUTTI_ENDPOINT_PEERS][TUTTI_ENDPOINT_KNOWN]; /* of that rank's allocations */
+    _Atomic uint32_t asked;                                               /* counts what follows, roughly: 0: nothing */
+    struct tutti_wanted wanted[TUTTI_ENDPOINT_PEERS];                     /* by that rank */
     struct tutti_rndv rndv[TUTTI_RNDVS];
 };
 

@@ -51,10 +51,10 @@ int tutti_share_send(struct tutti_node *node, const struct tutti_device *device,
 
 int tutti_share_send_rank(struct tutti_team *team, int r, const struct tutti_export *what)
 {
-    struct tutti_place *place = tutti_place(team);
+    struct tutti_membership *membership = tutti_membership(team);
     struct tutti_note note = {
-        .slot = (uint32_t)place->number[r], .generation = place->generation[r], .sequence = team->sequence};
-    return tutti_share_send(team->node, team->device, place->peer[r], &note, what);
+        .slot = (uint32_t)membership->number[r], .generation = membership->generation[r], .sequence = team->sequence};
+    return tutti_share_send(team->node, team->device, membership->peer[r], &note, what);
 }
 
 int tutti_share_needed(const struct tutti_shares *record, const struct tutti_export *what[2])
@@ -68,7 +68,7 @@ int tutti_share_needed(const struct tutti_shares *record, const struct tutti_exp
 
 void tutti_share_serve(struct tutti_team *team)
 {
-    struct tutti_place *place = tutti_place(team);
+    struct tutti_membership *membership = tutti_membership(team);
     const struct tutti_export *what[2];
     if (!team->device || !tutti_share_needed(tutti_team_shares(team, team->rank), what))
         return;
@@ -76,15 +76,15 @@ void tutti_share_serve(struct tutti_team *team)
         if (r == team->rank || !(atomic_load(&team->slot[r]->want) >> team->rank & 1))
             continue;
         for (int i = 0; i < 2; i++) {
-            if (what[i] && !(place->served[i] >> r & 1) && tutti_share_send_rank(team, r, what[i]))
-                place->served[i] |= UINT64_C(1) << r;
+            if (what[i] && !(membership->served[i] >> r & 1) && tutti_share_send_rank(team, r, what[i]))
+                membership->served[i] |= UINT64_C(1) << r;
         }
     }
 }
 
-void tutti_share_release(struct tutti_place *place)
+void tutti_share_release(struct tutti_membership *membership)
 {
-    for (int i = 0; i < place->held; i++)
-        tutti_cache_release(place->node->cache, place->node->device, place->holds[i]);
-    place->held = 0;
+    for (int i = 0; i < membership->held; i++)
+        tutti_cache_release(membership->node->cache, membership->node->device, membership->holds[i]);
+    membership->held = 0;
 }

@@ -12,7 +12,7 @@ int tutti_share_needed(const struct tutti_shares *record, const struct tutti_exp
 void tutti_share_serve(struct tutti_team *team);
 /* Sends the descriptor of the allocation `what` (of this rank) to rank r for the current call. 1 sent, 0 try again. */
 int tutti_share_send_rank(struct tutti_team *team, int r, const struct tutti_export *what);
-/* The same without a team, for teams and lanes. fill: names the allocation of `pointer`; out->shared is 0 where it
+/* The same without a team, for teams and endpoints. fill: names the allocation of `pointer`; out->shared is 0 where it
  * cannot be shared. send: hands a fresh descriptor of `what` to the peer with the note, of which id and refused are set
  * here; 1 sent (or the peer has gone), 0 try again. */
 void tutti_share_fill(struct tutti_node *node, const struct tutti_device *device, const void *pointer,
@@ -20,6 +20,6 @@ void tutti_share_fill(struct tutti_node *node, const struct tutti_device *device
 int tutti_share_send(struct tutti_node *node, const struct tutti_device *device, int peer, struct tutti_note *note,
                      const struct tutti_export *what);
 /* Lets go of the peers' buffers that the last call mapped. */
-void tutti_share_release(struct tutti_place *place);
+void tutti_share_release(struct tutti_membership *membership);
 
 #endif

@@ -7,13 +7,13 @@
 #include "core/log.h"
 #include "team/discard.h"
 #include "team/node.h"
-#include "team/seat.h"
+#include "team/resources.h"
 #include "team/share.h"
 #include "team/watcher.h"
 
-/* What the ranks tell each other when a team is made: [0] of the team, [1] of its twin. */
+/* What the ranks tell each other when a team is made: [0] of the team, [1] of its nonblocking team. */
 enum { TEAM, TWIN, BOTH };
-struct ticket {
+struct exchange {
     uint64_t nonce[2];
     int32_t rank;       /* in the node */
     int32_t slot[BOTH]; /* -1: none */
@@ -21,7 +21,7 @@ struct ticket {
     uint32_t pad;
 };
 
-static void drop_slots(struct tutti_node *node, struct ticket *mine)
+static void drop_slots(struct tutti_node *node, struct exchange *mine)
 {
     for (int i = 0; i < BOTH; i++) {
         if (mine->slot[i] >= 0)
@@ -30,9 +30,9 @@ static void drop_slots(struct tutti_node *node, struct ticket *mine)
     }
 }
 
-static struct ticket my_ticket(struct tutti_node *node, int able)
+static struct exchange my_exchange(struct tutti_node *node, int able)
 {
-    struct ticket mine = {.slot = {-1, -1}};
+    struct exchange mine = {.slot = {-1, -1}};
     if (!node || node->forgotten)
         return mine;
     mine.nonce[0] = node->nonce[0];
@@ -50,7 +50,7 @@ static struct ticket my_ticket(struct tutti_node *node, int able)
 }
 
 /* Reason why these ranks cannot share memory, the same on all of them; NULL where they can. */
-static const char *why_not(const struct tutti_node *node, const struct ticket all[], int size)
+static const char *why_not(const struct tutti_node *node, const struct exchange all[], int size)
 {
     for (int r = 0; r < size; r++) {
         if (all[r].nonce[0] == 0 && all[r].nonce[1] == 0)
@@ -72,21 +72,21 @@ static const char *why_not(const struct tutti_node *node, const struct ticket al
     return NULL;
 }
 
-static void take_place(struct tutti_team *team, const struct ticket all[], int which)
+static void take_place(struct tutti_team *team, const struct exchange all[], int which)
 {
-    struct tutti_place *place = tutti_place(team);
-    place->node = team->node;
-    place->rank = team->rank;
-    place->size = team->size;
-    __atomic_store_n(&place->caller, pthread_self(), __ATOMIC_RELAXED);
+    struct tutti_membership *membership = tutti_membership(team);
+    membership->node = team->node;
+    membership->rank = team->rank;
+    membership->size = team->size;
+    __atomic_store_n(&membership->caller, pthread_self(), __ATOMIC_RELAXED);
     for (int r = 0; r < team->size; r++) {
-        place->peer[r] = all[r].rank;
-        place->number[r] = all[r].slot[which];
-        place->generation[r] = all[r].generation[which];
-        place->slot[r] = team->slot[r] = &team->node->peer[all[r].rank].page->control->slot[all[r].slot[which]];
+        membership->peer[r] = all[r].rank;
+        membership->number[r] = all[r].slot[which];
+        membership->generation[r] = all[r].generation[which];
+        membership->slot[r] = team->slot[r] = &team->node->peer[all[r].rank].page->control->slot[all[r].slot[which]];
     }
     team->whole = 1;
-    team->is_twin = which == TWIN;
+    team->is_nonblocking = which == TWIN;
 }
 
 static void free_parts(struct tutti_team *team[BOTH])
@@ -105,7 +105,7 @@ static int new_parts(struct tutti_node *node, struct tutti_transport *transport,
         team[i] = calloc(1, sizeof *team[i]);
         if (!team[i])
             return 0;
-        team[i]->private_ = calloc(1, sizeof(struct tutti_place));
+        team[i]->private_ = calloc(1, sizeof(struct tutti_membership));
         if (!team[i]->private_)
             return 0;
         team[i]->node = node;
@@ -130,14 +130,15 @@ struct tutti_team *tutti_team_apart(struct tutti_node *node, struct tutti_transp
     return team;
 }
 
-int tutti_team_begin(struct tutti_node *node, struct tutti_transport *transport, void *ticket, struct tutti_team **out)
+int tutti_team_begin(struct tutti_node *node, struct tutti_transport *transport, void *exchange,
+                     struct tutti_team **out)
 {
     struct tutti_team *team[BOTH] = {NULL, NULL};
     int able = new_parts(node, transport, team);
-    struct ticket mine = my_ticket(node, able && transport->size <= TUTTI_MAX_RANKS);
-    _Static_assert(sizeof mine <= TUTTI_TICKET_BYTES, "tickets travel in fixed room");
-    memset(ticket, 0, TUTTI_TICKET_BYTES);
-    memcpy(ticket, &mine, sizeof mine);
+    struct exchange mine = my_exchange(node, able && transport->size <= TUTTI_MAX_RANKS);
+    _Static_assert(sizeof mine <= TUTTI_EXCHANGE_BYTES, "exchanges travel in fixed room");
+    memset(exchange, 0, TUTTI_EXCHANGE_BYTES);
+    memcpy(exchange, &mine, sizeof mine);
     if (!able) {
         free_parts(team);
         return TUTTI_ERR_MEMORY;
@@ -148,19 +149,19 @@ int tutti_team_begin(struct tutti_node *node, struct tutti_transport *transport,
         if (mine.slot[i] >= 0)
             team[i]->slot[transport->rank] = &tutti_node_control(node)->slot[mine.slot[i]];
     }
-    team[TEAM]->twin = team[TWIN];
+    team[TEAM]->nonblocking = team[TWIN];
     *out = team[TEAM];
     return TUTTI_OK;
 }
 
-void tutti_team_join(struct tutti_team *team, const void *tickets)
+void tutti_team_join(struct tutti_team *team, const void *exchanges)
 {
-    struct ticket all[TUTTI_MAX_RANKS];
+    struct exchange all[TUTTI_MAX_RANKS];
     const char *why = "more than 64 ranks";
     _Static_assert(TUTTI_MAX_RANKS == 64, "the text above says so");
     if (team->size <= TUTTI_MAX_RANKS) {
         for (int r = 0; r < team->size; r++)
-            memcpy(&all[r], (const char *)tickets + (size_t)r * TUTTI_TICKET_BYTES, sizeof all[r]);
+            memcpy(&all[r], (const char *)exchanges + (size_t)r * TUTTI_EXCHANGE_BYTES, sizeof all[r]);
         why = why_not(team->node, all, team->size);
         if (why)
             drop_slots(team->node, &all[team->rank]);
@@ -168,21 +169,21 @@ void tutti_team_join(struct tutti_team *team, const void *tickets)
     team->why = why;
     if (!why) {
         take_place(team, all, TEAM);
-        take_place(team->twin, all, TWIN);
-        team->twin->why = NULL;
+        take_place(team->nonblocking, all, TWIN);
+        team->nonblocking->why = NULL;
         return;
     }
     free(team->private_);
     team->private_ = NULL;
-    struct tutti_team *rest[BOTH] = {team->twin, NULL};
-    team->twin = NULL;
+    struct tutti_team *rest[BOTH] = {team->nonblocking, NULL};
+    team->nonblocking = NULL;
     free_parts(rest);
 }
 
 int tutti_team_create(struct tutti_node *node, struct tutti_transport *transport, struct tutti_team **out)
 {
     /* No memory is asked for here: who had none would leave the others in the exchange. */
-    char mine[TUTTI_TICKET_BYTES], all[TUTTI_TICKET_BYTES * TUTTI_MAX_RANKS];
+    char mine[TUTTI_EXCHANGE_BYTES], all[TUTTI_EXCHANGE_BYTES * TUTTI_MAX_RANKS];
     struct tutti_team *team = NULL;
     int begun = tutti_team_begin(node, transport, mine, &team), status = TUTTI_OK;
     if (transport->size <= TUTTI_MAX_RANKS)
@@ -197,12 +198,12 @@ int tutti_team_create(struct tutti_node *node, struct tutti_transport *transport
     return TUTTI_OK;
 }
 
-void tutti_team_abandon(struct tutti_team *team, const void *ticket)
+void tutti_team_abandon(struct tutti_team *team, const void *exchange)
 {
-    struct ticket mine;
-    memcpy(&mine, ticket, sizeof mine);
+    struct exchange mine;
+    memcpy(&mine, exchange, sizeof mine);
     drop_slots(team->node, &mine);
-    struct tutti_team *both[BOTH] = {team, team->twin};
+    struct tutti_team *both[BOTH] = {team, team->nonblocking};
     free_parts(both);
 }
 
@@ -210,7 +211,7 @@ void tutti_team_unshare(struct tutti_team *team)
 {
     if (team->share && !team->node->forgotten) {
         tutti_watcher_remove(team);
-        tutti_room_unshare(team, team->share);
+        tutti_budget_unshare(team, team->share);
         tutti_discard_release(team->node);
     }
     team->share = 0;
@@ -220,23 +221,23 @@ void tutti_team_free(struct tutti_team *team)
 {
     if (!team)
         return;
-    tutti_team_free(team->twin);
+    tutti_team_free(team->nonblocking);
     tutti_team_unshare(team);
-    struct tutti_place *place = tutti_place(team);
+    struct tutti_membership *membership = tutti_membership(team);
     if (team->linger.launches)
         tutti_debug("kernels that stay: %llu launched, %llu calls by mail", (unsigned long long)team->linger.launches,
                     (unsigned long long)team->linger.served);
-    if (place && !team->node->forgotten) {
+    if (membership && !team->node->forgotten) {
         for (int i = 0; i < team->spares && team->device->active(); i++)
             tutti_discard_memory(team->node, team->spare[i]);
         for (int i = 0; i < (team->keep ? TUTTI_KEEPS : 0); i++)
             tutti_discard_launch(team->node, team->keep[i].kept);
         tutti_discard_launch(team->node, team->keep_stale);
-        tutti_seat_leave(team);
-        tutti_share_release(place);
-        tutti_place_leave(place);
+        tutti_resources_leave(team);
+        tutti_share_release(membership);
+        tutti_membership_leave(membership);
     } else {
-        free(place);
+        free(membership);
     }
     free(team->keep);
     free(team);

@@ -47,9 +47,10 @@ struct tutti_team {
     int status; /* BROKEN: the failure that broke it */
 
     /* Where whole: */
-    struct tutti_team *twin; /* a second team of the same ranks with a sequence and, where open, a channel of its own:
-                                nonblocking calls use it, so that they never meet the blocking ones. NULL in a twin */
-    int is_twin;
+    struct tutti_team
+        *nonblocking; /* a second team of the same ranks with a sequence and, where open, a channel of its own:
+                  nonblocking calls use it, so that they never meet the blocking ones. NULL in such a team */
+    int is_nonblocking;
     struct tutti_slot *slot[TUTTI_MAX_RANKS]; /* of each rank; slot[rank] is written here */
     uint32_t sequence;                        /* of the last arrival */
     uint32_t votes;
@@ -77,7 +78,7 @@ struct tutti_team {
     unsigned blocks;                   /* of a kernel that waits, at most; agreed by all ranks */
     unsigned granted;                  /* the same for the blocking call under way; 0: not agreed (set by coll/) */
     int beside_streams;                /* 1: some rank of the call has communicators with a stream (set by coll/) */
-    unsigned held;                     /* blocks that this rank has taken for it, see room.h */
+    unsigned held;                     /* blocks that this rank has taken for it, see budget.h */
     unsigned share;                    /* blocks that are the team's for as long as it lives; 0: none */
     int early;                         /* 1: the last launch in stream order let the next one come at once */
     _Atomic int fault;                 /* what the watcher has found, a status; see watcher.h */
@@ -119,23 +120,24 @@ struct tutti_team {
 
 /* Local: a team of ranks of which each knows that they cannot share memory, and why. NULL without memory. */
 struct tutti_team *tutti_team_apart(struct tutti_node *node, struct tutti_transport *transport, const char *why);
-/* Collective over `transport` (one allgather): a team and its twin. Local failures make the team not whole on all
- * ranks.
+/* Collective over `transport` (one allgather): a team and its nonblocking team. Local failures make the team not whole
+ * on all ranks.
  */
 int tutti_team_create(struct tutti_node *node, struct tutti_transport *transport, struct tutti_team **out);
-/* The same in two parts, for those who exchange the tickets (TUTTI_TICKET_BYTES of each rank, in order of rank) without
- * waiting for it. In between `team` is not whole and waits for nobody, but tutti_team_announce() may be called on the
- * twin where twin->slot[rank] is not NULL. A rank that fails to begin hands its ticket round all the same: then no
- * rank's team is whole. Local; join cannot fail. Teams of more than TUTTI_MAX_RANKS need no tickets. abandon: instead
- * of join, where the exchange failed. */
-enum { TUTTI_TICKET_BYTES = 64 };
-int tutti_team_begin(struct tutti_node *node, struct tutti_transport *transport, void *ticket, struct tutti_team **out);
-void tutti_team_join(struct tutti_team *team, const void *tickets);
-void tutti_team_abandon(struct tutti_team *team, const void *ticket);
+/* The same in two parts, for those who exchange the records (TUTTI_EXCHANGE_BYTES of each rank, in order of rank)
+ * without waiting for it. In between `team` is not whole and waits for nobody, but tutti_team_announce() may be called
+ * on the nonblocking team where nonblocking->slot[rank] is not NULL. A rank that fails to begin hands its record round
+ * all the same: then no rank's team is whole. Local; join cannot fail. Teams of more than TUTTI_MAX_RANKS need no
+ * records. abandon: instead of join, where the exchange failed. */
+enum { TUTTI_EXCHANGE_BYTES = 64 };
+int tutti_team_begin(struct tutti_node *node, struct tutti_transport *transport, void *exchange,
+                     struct tutti_team **out);
+void tutti_team_join(struct tutti_team *team, const void *exchanges);
+void tutti_team_abandon(struct tutti_team *team, const void *exchange);
 /* Local. Gives back what a team has for calls in stream order: its share of the multiprocessors, and the watcher's eye.
  * Its stream has done what was put into it, or the process ends. Of other teams nothing. */
 void tutti_team_unshare(struct tutti_team *team);
-/* Local. Returns slots and channels, also the twin's, to the node. */
+/* Local. Returns slots and channels, also the nonblocking team's, to the node. */
 void tutti_team_free(struct tutti_team *team);
 
 /* Local. Announces this rank at its next call: a few stores, no system call. The record is copied. Team whole. */

@@ -42,13 +42,13 @@ struct tutti_waiting tutti_waiting(struct tutti_team *team, enum tutti_waiting_f
 /* Nonblocking calls of a rank share a thread: one that goes on with others is slow, and not to be accused. */
 static void look_at_steps(struct tutti_waiting *w)
 {
-    const struct tutti_place *place = tutti_place(w->team);
+    const struct tutti_membership *membership = tutti_membership(w->team);
     uint64_t steps = 0;
-    for (uint64_t rest = w->team->is_twin ? w->of : 0; rest; rest &= rest - 1) {
+    for (uint64_t rest = w->team->is_nonblocking ? w->of : 0; rest; rest &= rest - 1) {
         const int r = __builtin_ctzll(rest);
         if (r < w->team->size)
-            steps +=
-                atomic_load_explicit(&place->node->peer[place->peer[r]].page->control->steps, memory_order_relaxed);
+            steps += atomic_load_explicit(&membership->node->peer[membership->peer[r]].page->control->steps,
+                                          memory_order_relaxed);
     }
     if (steps != w->steps)
         w->still = w->waited;

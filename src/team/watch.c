@@ -55,9 +55,9 @@ static void write_call(const struct tutti_arrival *a, char *out, size_t size)
         snprintf(out + n, size - (size_t)n, ", counts with checksum %08x", (unsigned)(a->detail >> 32));
 }
 
-static int pid_of(const struct tutti_place *place, int r)
+static int pid_of(const struct tutti_membership *membership, int r)
 {
-    return place->node->peer[place->peer[r]].pid;
+    return membership->node->peer[membership->peer[r]].pid;
 }
 
 static uint32_t number(uint32_t sequence)
@@ -87,7 +87,7 @@ static uint64_t missing_of(const struct tutti_waiting *w)
             there = tutti_reached(atomic_load(&slot->done), team->sequence);
             break;
         case TUTTI_WAITING_DESCRIPTOR:
-            there = !(tutti_place(team)->expected >> r & 1);
+            there = !(tutti_membership(team)->expected >> r & 1);
             break;
         case TUTTI_WAITING_KERNEL:
             break;
@@ -97,14 +97,14 @@ static uint64_t missing_of(const struct tutti_waiting *w)
     return missing;
 }
 
-uint64_t tutti_watch_gone(const struct tutti_place *place, uint64_t mask)
+uint64_t tutti_watch_gone(const struct tutti_membership *membership, uint64_t mask)
 {
     struct pollfd sockets[TUTTI_MAX_RANKS];
     int ranks[TUTTI_MAX_RANKS], n = 0;
-    for (int r = 0; r < place->size; r++) {
-        if (r == place->rank || !(mask >> r & 1))
+    for (int r = 0; r < membership->size; r++) {
+        if (r == membership->rank || !(mask >> r & 1))
             continue;
-        sockets[n] = (struct pollfd){.fd = place->node->peer[place->peer[r]].socket, .events = POLLRDHUP};
+        sockets[n] = (struct pollfd){.fd = membership->node->peer[membership->peer[r]].socket, .events = POLLRDHUP};
         ranks[n++] = r;
     }
     uint64_t gone = 0;
@@ -113,7 +113,7 @@ uint64_t tutti_watch_gone(const struct tutti_place *place, uint64_t mask)
     for (int i = 0; i < n; i++) {
         if (sockets[i].revents & (POLLHUP | POLLRDHUP | POLLERR | POLLNVAL)) {
             gone |= UINT64_C(1) << ranks[i];
-            atomic_store(&place->node->peer[place->peer[ranks[i]]].gone, 1);
+            atomic_store(&membership->node->peer[membership->peer[ranks[i]]].gone, 1);
         }
     }
     return gone;
@@ -138,7 +138,7 @@ int tutti_node_dead(const struct tutti_node *node)
 
 static const char *nonblocking(const struct tutti_team *team)
 {
-    return team->is_twin ? "nonblocking " : "";
+    return team->is_nonblocking ? "nonblocking " : "";
 }
 
 static void add_here(struct line *line, const struct tutti_waiting *w)
@@ -158,10 +158,10 @@ static void add_here(struct line *line, const struct tutti_waiting *w)
  * of *gone: they do so only after their part. */
 static int overdue(struct tutti_waiting *w, uint64_t *gone)
 {
-    const struct tutti_place *place = tutti_place(w->team);
+    const struct tutti_membership *membership = tutti_membership(w->team);
     for (uint64_t rest = *gone; rest; rest &= rest - 1) {
         int r = __builtin_ctzll(rest);
-        if (atomic_load(&place->node->peer[place->peer[r]].page->control->closed))
+        if (atomic_load(&membership->node->peer[membership->peer[r]].page->control->closed))
             *gone &= ~(UINT64_C(1) << r);
     }
     if (*gone && w->doomed == 0)
@@ -172,17 +172,17 @@ static int overdue(struct tutti_waiting *w, uint64_t *gone)
 int tutti_watch_peers(struct tutti_waiting *w)
 {
     const struct tutti_team *team = w->team;
-    const struct tutti_place *place = tutti_place(team);
+    const struct tutti_membership *membership = tutti_membership(team);
     struct line line = {.used = 0};
-    uint64_t gone = tutti_watch_gone(place, missing_of(w));
+    uint64_t gone = tutti_watch_gone(membership, missing_of(w));
     if (gone)
         gone &= missing_of(w); /* it may have done its part and left since */
     if (gone && w->what == TUTTI_WAITING_KERNEL && !overdue(w, &gone))
         gone = 0;
     if (gone) {
         int r = __builtin_ctzll(gone);
-        int left = (int)atomic_load(&place->node->peer[place->peer[r]].page->control->closed);
-        add(&line, "rank %d (process %d) has %s while rank %d waited for it in ", r, pid_of(place, r),
+        int left = (int)atomic_load(&membership->node->peer[membership->peer[r]].page->control->closed);
+        add(&line, "rank %d (process %d) has %s while rank %d waited for it in ", r, pid_of(membership, r),
             left ? "finalized" : "died", team->rank);
         add_here(&line, w);
         tutti_error("%s", line.text);
@@ -204,9 +204,9 @@ int tutti_watch_peers(struct tutti_waiting *w)
 static void add_whereabouts(struct line *line, const struct tutti_waiting *w, int r)
 {
     const struct tutti_slot *slot = w->team->slot[r];
-    const struct tutti_place *place = tutti_place(w->team);
+    const struct tutti_membership *membership = tutti_membership(w->team);
     uint32_t last = atomic_load(&slot->sequence);
-    add(line, "rank %d (process %d) ", r, pid_of(place, r));
+    add(line, "rank %d (process %d) ", r, pid_of(membership, r));
     switch (w->what) {
     case TUTTI_WAITING_VOTE:
         add(line, "has arrived and not agreed yet");

@@ -7,7 +7,7 @@
 #include "team/node.h"
 
 /* Looks at the sockets of the ranks in `mask`; returns those whose process has gone. */
-uint64_t tutti_watch_gone(const struct tutti_place *place, uint64_t mask);
+uint64_t tutti_watch_gone(const struct tutti_membership *membership, uint64_t mask);
 /* Failure of a peer that ends this wait (dead, or broken by it), already logged; TUTTI_OK otherwise. */
 int tutti_watch_peers(struct tutti_waiting *waiting);
 void tutti_watch_stall(const struct tutti_waiting *waiting);

@@ -64,7 +64,7 @@ static int peer_gave_up(const struct tutti_team *team)
 static int peer_died(struct watched *w, uint64_t now)
 {
     const struct tutti_team *team = w->team;
-    uint64_t gone = tutti_watch_gone(tutti_place(team), UINT64_MAX);
+    uint64_t gone = tutti_watch_gone(tutti_membership(team), UINT64_MAX);
     for (uint64_t rest = gone; rest; rest &= rest - 1) {
         int r = __builtin_ctzll(rest);
         if (atomic_load(&team->node->peer[tutti_team_peer(team, r)].page->control->closed)) /* in good order */

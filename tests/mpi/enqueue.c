@@ -2,69 +2,70 @@
  * several communicators on several streams in other orders on other ranks, mixed with blocking calls, and lives of
  * streams and communicators.
  *
- *   enqueue calls | chain | lanes | life | alone */
+ *   enqueue calls | chain | endpoints | life | alone */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "device/device.h"
-#include "lane.h"
+#include "endpoint.h"
 #include "tutti/tutti.h"
 
 /* Each legal pair of type and operator with each call, in place or not, copies of the stream before and after. */
 static void calls(void)
 {
-    struct lane lane;
+    struct endpoint endpoint;
     long cells = 0;
-    lane_open(&lane, MPI_COMM_WORLD, NULL, 4099, kit_seed);
+    endpoint_open(&endpoint, MPI_COMM_WORLD, NULL, 4099, kit_seed);
     for (int i = 0; i < kit_pair_count; i++) {
         char when[128];
         if (i == 0 || kit_pairs[i].handle != kit_pairs[i - 1].handle)
-            lane_set(&lane, kit_pairs[i].handle);
-        for (int kind = LANE_ALLREDUCE; kind < LANE_BARRIER; kind++) {
-            struct lane_step step = lane_draw(&lane, kind);
+            endpoint_set(&endpoint, kit_pairs[i].handle);
+        for (int kind = ENDPOINT_ALLREDUCE; kind < ENDPOINT_BARRIER; kind++) {
+            struct endpoint_step step = endpoint_draw(&endpoint, kind);
             step.op = kit_pairs[i].op;
-            lane_go(&lane, LANE_FRESH);
-            lane_put(&lane, &step, NULL);
-            lane_model(&lane, &step);
-            snprintf(when, sizeof when, "%s, %zu elements, %s%s", lane_names[kind], step.count, oracle_op_name(step.op),
-                     step.in_place ? ", in place" : "");
+            endpoint_go(&endpoint, ENDPOINT_FRESH);
+            endpoint_put(&endpoint, &step, NULL);
+            endpoint_model(&endpoint, &step);
+            snprintf(when, sizeof when, "%s, %zu elements, %s%s", endpoint_names[kind], step.count,
+                     oracle_op_name(step.op), step.in_place ? ", in place" : "");
             cells++;
-            if (!lane_check(&lane, when) && lane.wrong > 5) {
-                lane_close(&lane);
+            if (!endpoint_check(&endpoint, when) && endpoint.wrong > 5) {
+                endpoint_close(&endpoint);
                 return;
             }
         }
     }
     if (kit_rank == 0)
         printf("%ld calls\n", cells);
-    lane_close(&lane);
+    endpoint_close(&endpoint);
 }
 
 /* Long chains: what a step makes, a later one uses, and nobody waits until the end. Then small calls in a row. */
 static void chain(void)
 {
     static const int elements[] = {TUTTI_TYPE_I32, TUTTI_TYPE_F64, TUTTI_TYPE_U8, TUTTI_TYPE_F32};
-    struct lane lane;
-    lane_open(&lane, MPI_COMM_WORLD, NULL, 20011, kit_seed + 1);
+    struct endpoint endpoint;
+    endpoint_open(&endpoint, MPI_COMM_WORLD, NULL, 20011, kit_seed + 1);
     for (int round = 0; round < 12; round++) {
-        lane_set(&lane, kit_handle_of(elements[round % 4]));
+        endpoint_set(&endpoint, kit_handle_of(elements[round % 4]));
         for (int i = 0; i < 100; i++)
-            lane_go(&lane, -1);
-        if (!lane_check(&lane, "a chain"))
+            endpoint_go(&endpoint, -1);
+        if (!endpoint_check(&endpoint, "a chain"))
             break;
     }
-    lane_set(&lane, kit_handle_of(TUTTI_TYPE_I64));
+    endpoint_set(&endpoint, kit_handle_of(TUTTI_TYPE_I64));
     for (int i = 0; i < 1000; i++) {
-        struct lane_step step = lane_draw(&lane, LANE_ALLREDUCE + i % (LANE_KINDS - LANE_ALLREDUCE));
+        struct endpoint_step step =
+            endpoint_draw(&endpoint, ENDPOINT_ALLREDUCE + i % (ENDPOINT_KINDS - ENDPOINT_ALLREDUCE));
         step.count = step.count % 33;
-        for (int r = 0; r < lane.size; r++)
+        for (int r = 0; r < endpoint.size; r++)
             step.counts[r] %= 33;
-        lane_put(&lane, &step, NULL);
-        lane_model(&lane, &step);
+        endpoint_put(&endpoint, &step, NULL);
+        endpoint_model(&endpoint, &step);
     }
-    lane_check(&lane, "1,000 calls in a row");
-    lane_close(&lane);
+    endpoint_check(&endpoint, "1,000 calls in a row");
+    endpoint_close(&endpoint);
 }
 
 /* A blocking reduction of device memory, checked. */
@@ -90,53 +91,53 @@ static void blocking(MPI_Comm comm, int salt, const char *what)
     CHECK(error == MPI_SUCCESS && wrong == 0, "MPI_Allreduce %s: class %d, %d wrong", what, kit_class(error), wrong);
 }
 
-/* Each rank puts the steps of the lanes in an order of its own. */
-static void lanes(void)
+/* Each rank puts the steps of the endpoints in an order of its own. */
+static void endpoints(void)
 {
-    enum { LANES = 4, ROUNDS = 12, STEPS = 40 };
-    struct lane lane[LANES];
+    enum { ENDPOINTS = 4, ROUNDS = 12, STEPS = 40 };
+    struct endpoint endpoint[ENDPOINTS];
     MPI_Comm reversed;
     uint64_t own = kit_seed * 31 + (unsigned)kit_rank;
     MPI_Comm_split(MPI_COMM_WORLD, 0, -kit_rank, &reversed);
-    for (int l = 0; l < LANES; l++) {
-        lane_open(&lane[l], l % 2 ? reversed : MPI_COMM_WORLD, NULL, 5003, kit_seed + 100 + (unsigned)l);
-        lane_set(&lane[l], kit_handle_of(l % 2 ? TUTTI_TYPE_F32 : TUTTI_TYPE_U64));
+    for (int l = 0; l < ENDPOINTS; l++) {
+        endpoint_open(&endpoint[l], l % 2 ? reversed : MPI_COMM_WORLD, NULL, 5003, kit_seed + 100 + (unsigned)l);
+        endpoint_set(&endpoint[l], kit_handle_of(l % 2 ? TUTTI_TYPE_F32 : TUTTI_TYPE_U64));
     }
     for (int round = 0; round < ROUNDS; round++) {
-        int left[LANES], all = LANES * STEPS, blocked = 0;
-        for (int l = 0; l < LANES; l++)
+        int left[ENDPOINTS], all = ENDPOINTS * STEPS, blocked = 0;
+        for (int l = 0; l < ENDPOINTS; l++)
             left[l] = STEPS;
         while (all > 0) {
-            int l = (int)(random_next(&own) % LANES);
+            int l = (int)(random_next(&own) % ENDPOINTS);
             if (left[l] == 0)
                 continue;
-            lane_go(&lane[l], -1);
+            endpoint_go(&endpoint[l], -1);
             left[l]--;
             all--;
             if (random_next(&own) % 32 == 0 && blocked < 3)
-                blocking(MPI_COMM_WORLD, round * 10 + blocked++, "of the world, beside lanes");
+                blocking(MPI_COMM_WORLD, round * 10 + blocked++, "of the world, beside endpoints");
         }
         while (blocked < 3)
-            blocking(MPI_COMM_WORLD, round * 10 + blocked++, "of the world, beside lanes");
-        for (int l = 0; l < LANES; l++)
-            lane_check(&lane[l], "lanes in any order");
-        /* On the lane's own communicator a blocking call comes after what is in its stream. */
-        struct lane *some = &lane[round % LANES];
-        lane_go(some, LANE_ALLREDUCE);
-        lane_go(some, LANE_SCAN);
+            blocking(MPI_COMM_WORLD, round * 10 + blocked++, "of the world, beside endpoints");
+        for (int l = 0; l < ENDPOINTS; l++)
+            endpoint_check(&endpoint[l], "endpoints in any order");
+        /* On the endpoint's own communicator a blocking call comes after what is in its stream. */
+        struct endpoint *some = &endpoint[round % ENDPOINTS];
+        endpoint_go(some, ENDPOINT_ALLREDUCE);
+        endpoint_go(some, ENDPOINT_SCAN);
         blocking(some->comm, round, "on a communicator with a stream");
         CHECK(tutti_device()->active(), "the device has gone");
-        lane_go(some, LANE_ALLREDUCE);
+        endpoint_go(some, ENDPOINT_ALLREDUCE);
         blocking(some->comm, round + 1, "on a communicator with a stream");
-        lane_check(some, "mixed with blocking calls on the same communicator");
+        endpoint_check(some, "mixed with blocking calls on the same communicator");
     }
-    for (int l = 0; l < LANES; l++)
-        lane_close(&lane[l]);
+    for (int l = 0; l < ENDPOINTS; l++)
+        endpoint_close(&endpoint[l]);
     MPI_Comm_free(&reversed);
 }
 
 /* A blocking call sees the result of a call before it in the stream. */
-static void ordered(struct lane *lane)
+static void ordered(struct endpoint *endpoint)
 {
     enum { COUNT = 50000 };
     int *host = malloc(COUNT * sizeof *host), wrong = 0;
@@ -144,13 +145,13 @@ static void ordered(struct lane *lane)
     kit_open(&a, KIT_DEVICE, COUNT * sizeof *host);
     kit_open(&b, KIT_DEVICE, COUNT * sizeof *host);
     for (int i = 0; i < COUNT; i++)
-        host[i] = i + lane->rank;
+        host[i] = i + endpoint->rank;
     void *in = kit_put(&a, 0, host, COUNT * sizeof *host), *out = kit_put(&b, 0, NULL, COUNT * sizeof *host);
-    int error = MPIX_Allreduce_enqueue(in, out, COUNT, MPI_INT, MPI_MAX, lane->comm);
-    error |= MPI_Allreduce(MPI_IN_PLACE, out, COUNT, MPI_INT, MPI_SUM, lane->comm);
+    int error = MPIX_Allreduce_enqueue(in, out, COUNT, MPI_INT, MPI_MAX, endpoint->comm);
+    error |= MPI_Allreduce(MPI_IN_PLACE, out, COUNT, MPI_INT, MPI_SUM, endpoint->comm);
     memcpy(host, kit_get(&b, NULL), COUNT * sizeof *host);
     for (int i = 0; i < COUNT; i++)
-        wrong += host[i] != (i + lane->size - 1) * lane->size;
+        wrong += host[i] != (i + endpoint->size - 1) * endpoint->size;
     CHECK(error == MPI_SUCCESS && wrong == 0, "a blocking call after an enqueued one: class %d, %d wrong",
           kit_class(error), wrong);
     kit_close(&a);
@@ -161,12 +162,12 @@ static void ordered(struct lane *lane)
 static void life(void)
 {
     enum { MANY = 60, ALIVE = 6 };
-    struct lane lane;
+    struct endpoint endpoint;
     MPI_Comm dup, plain = MPI_COMM_NULL;
-    lane_open(&lane, MPI_COMM_WORLD, NULL, 1000, kit_seed + 2);
-    ordered(&lane);
+    endpoint_open(&endpoint, MPI_COMM_WORLD, NULL, 1000, kit_seed + 2);
+    ordered(&endpoint);
     /* A duplicate has no stream. */
-    MPI_Comm_dup(lane.comm, &dup);
+    MPI_Comm_dup(endpoint.comm, &dup);
     int error = kit_errors_returned() ? MPIX_Barrier_enqueue(dup) : MPI_ERR_COMM;
     CHECK(kit_class(error) == MPI_ERR_COMM, "a duplicate has a stream: class %d", kit_class(error));
     MPI_Comm_free(&dup);
@@ -176,7 +177,7 @@ static void life(void)
     blocking(plain, 3, "on a plain duplicate");
     MPI_Comm_free(&plain);
     if (kit_size > 1 && kit_errors_returned()) {
-        error = MPIX_Stream_comm_create(MPI_COMM_WORLD, kit_rank ? lane.mpix : MPIX_STREAM_NULL, &plain);
+        error = MPIX_Stream_comm_create(MPI_COMM_WORLD, kit_rank ? endpoint.mpix : MPIX_STREAM_NULL, &plain);
         CHECK(kit_class(error) == MPI_ERR_ARG && plain == MPI_COMM_NULL, "some ranks without a stream: class %d",
               kit_class(error));
     }
@@ -191,7 +192,7 @@ static void life(void)
             MPI_Comm_free(comm);
         if (i >= MANY)
             continue;
-        CHECK(lane_name_stream(NULL, lane.stream, &stream) == MPI_SUCCESS, "a stream can be named once only");
+        CHECK(endpoint_name_stream(NULL, endpoint.stream, &stream) == MPI_SUCCESS, "a stream can be named once only");
         error = MPIX_Stream_comm_create(MPI_COMM_WORLD, stream, comm);
         if (!CHECK(error == MPI_SUCCESS, "communicator %d: class %d", i, kit_class(error)))
             MPI_Abort(MPI_COMM_WORLD, 1);
@@ -200,26 +201,26 @@ static void life(void)
             error |= MPIX_Allreduce_enqueue(MPI_IN_PLACE, memory, 1024, MPI_UNSIGNED, MPI_BXOR, *comm);
         CHECK(error == MPI_SUCCESS, "calls on communicator %d: class %d", i, kit_class(error));
     }
-    tutti_stream_sync(lane.stream);
+    tutti_stream_sync(endpoint.stream);
     tutti_free(memory);
     for (int i = 0; i < 50; i++)
-        lane_go(&lane, -1);
-    lane_check(&lane, "after others have come and gone");
-    lane_close(&lane);
+        endpoint_go(&endpoint, -1);
+    endpoint_check(&endpoint, "after others have come and gone");
+    endpoint_close(&endpoint);
 }
 
 /* A communicator of one rank: copies. */
 static void alone(void)
 {
-    struct lane lane;
-    lane_open(&lane, MPI_COMM_SELF, NULL, 3000, kit_seed + 3 + (unsigned)kit_rank);
+    struct endpoint endpoint;
+    endpoint_open(&endpoint, MPI_COMM_SELF, NULL, 3000, kit_seed + 3 + (unsigned)kit_rank);
     for (int i = 0; i < kit_handle_count; i++) {
-        lane_set(&lane, &kit_handles[i]);
+        endpoint_set(&endpoint, &kit_handles[i]);
         for (int k = 0; k < 40; k++)
-            lane_go(&lane, -1);
-        lane_check(&lane, "one rank");
+            endpoint_go(&endpoint, -1);
+        endpoint_check(&endpoint, "one rank");
     }
-    lane_close(&lane);
+    endpoint_close(&endpoint);
 }
 
 int main(int argc, char **argv)
@@ -228,9 +229,9 @@ int main(int argc, char **argv)
     const struct {
         const char *name;
         void (*run)(void);
-    } parts[] = {{"calls", calls}, {"chain", chain}, {"lanes", lanes}, {"life", life}, {"alone", alone}};
+    } parts[] = {{"calls", calls}, {"chain", chain}, {"endpoints", endpoints}, {"life", life}, {"alone", alone}};
     kit_start(&argc, &argv, MPI_THREAD_SINGLE);
-    if (!lane_possible())
+    if (!endpoint_possible())
         kit_skip("enqueue", "needs a device with streams, and the library in front");
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
         if (strcmp(parts[i].name, what) == 0)

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lane.h"
+#include "endpoint.h"
 #include "tutti/tutti.h"
 
 #define REFUSED(class_, call)                                                                                          \
@@ -61,18 +61,18 @@ static void add(void *in, void *out, int *n, MPI_Datatype *type)
         ((int *)out)[i] += ((int *)in)[i];
 }
 
-static void arguments(struct lane *lane)
+static void arguments(struct endpoint *endpoint)
 {
-    MPI_Comm comm = lane->comm;
-    char *in = lane->buffer[0], *out = lane->buffer[1];
+    MPI_Comm comm = endpoint->comm;
+    char *in = endpoint->buffer[0], *out = endpoint->buffer[1];
     static int stack[64];
-    int *heap = malloc(4096), negative[LANE_RANKS] = {0};
+    int *heap = malloc(4096), negative[ENDPOINT_RANKS] = {0};
     MPI_Datatype pairs;
     MPI_Op own;
     MPI_Op_create(add, 1, &own);
     MPI_Type_contiguous(2, MPI_INT, &pairs);
     MPI_Type_commit(&pairs);
-    negative[lane->size - 1] = -1;
+    negative[endpoint->size - 1] = -1;
     REFUSED(MPI_ERR_COMM, MPIX_Allreduce_enqueue(in, out, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD));
     REFUSED(MPI_ERR_COMM, MPIX_Barrier_enqueue(MPI_COMM_SELF));
     REFUSED(MPI_ERR_COMM, MPIX_Barrier_enqueue(MPI_COMM_NULL));
@@ -91,9 +91,9 @@ static void arguments(struct lane *lane)
     REFUSED(MPI_ERR_COUNT, MPIX_Allreduce_enqueue(in, out, -1, MPI_INT, MPI_SUM, comm));
     REFUSED(MPI_ERR_COUNT, MPIX_Reduce_scatter_enqueue(in, out, negative, MPI_INT, MPI_SUM, comm));
     REFUSED(MPI_ERR_COUNT, MPIX_Reduce_scatter_block_enqueue_c(in, out, (MPI_Count)1 << 62, MPI_INT, MPI_SUM, comm));
-    REFUSED(MPI_ERR_ROOT, MPIX_Reduce_enqueue(in, out, 1, MPI_INT, MPI_SUM, lane->size, comm));
+    REFUSED(MPI_ERR_ROOT, MPIX_Reduce_enqueue(in, out, 1, MPI_INT, MPI_SUM, endpoint->size, comm));
     REFUSED(MPI_ERR_ROOT, MPIX_Reduce_enqueue(in, out, 1, MPI_INT, MPI_SUM, -1, comm));
-    if (lane->rank == 1)
+    if (endpoint->rank == 1)
         REFUSED(MPI_ERR_BUFFER, MPIX_Reduce_enqueue(MPI_IN_PLACE, out, 1, MPI_INT, MPI_SUM, 0, comm));
     /* Nothing to do is no error, whatever the buffers. */
     REFUSED(MPI_SUCCESS, MPIX_Allreduce_enqueue(stack, NULL, 0, MPI_INT, MPI_SUM, comm));
@@ -113,32 +113,32 @@ static void handler(MPI_Comm *comm, int *code, ...)
     handled = *code;
 }
 
-static void handlers(struct lane *lane)
+static void handlers(struct endpoint *endpoint)
 {
     MPI_Errhandler own;
     int here = 0;
     MPI_Comm_create_errhandler(handler, &own);
-    MPI_Comm_set_errhandler(lane->comm, own);
-    REFUSED(MPI_ERR_BUFFER, MPIX_Allreduce_enqueue(&here, &here, 1, MPI_INT, MPI_SUM, lane->comm));
+    MPI_Comm_set_errhandler(endpoint->comm, own);
+    REFUSED(MPI_ERR_BUFFER, MPIX_Allreduce_enqueue(&here, &here, 1, MPI_INT, MPI_SUM, endpoint->comm));
     CHECK(kit_class(handled) == MPI_ERR_BUFFER, "the communicator's error handler was given class %d",
           kit_class(handled));
-    MPI_Comm_set_errhandler(lane->comm, MPI_ERRORS_RETURN);
+    MPI_Comm_set_errhandler(endpoint->comm, MPI_ERRORS_RETURN);
     MPI_Errhandler_free(&own);
 }
 
 static void with_stream(void)
 {
-    struct lane lane;
+    struct endpoint endpoint;
     streams();
-    lane_open(&lane, MPI_COMM_WORLD, NULL, 100, kit_seed);
+    endpoint_open(&endpoint, MPI_COMM_WORLD, NULL, 100, kit_seed);
     for (int i = 0; i < 3; i++) {
-        arguments(&lane);
-        handlers(&lane);
+        arguments(&endpoint);
+        handlers(&endpoint);
         for (int k = 0; k < 20; k++)
-            lane_go(&lane, -1);
-        lane_check(&lane, "after refused calls");
+            endpoint_go(&endpoint, -1);
+        endpoint_check(&endpoint, "after refused calls");
     }
-    lane_close(&lane);
+    endpoint_close(&endpoint);
 }
 
 static void shared(void)
@@ -146,7 +146,7 @@ static void shared(void)
     MPI_Comm comm;
     MPIX_Stream mpix = MPIX_STREAM_NULL;
     void *stream = NULL;
-    CHECK(tutti_stream_create(&stream) == 0 && lane_name_stream(NULL, stream, &mpix) == MPI_SUCCESS, "a stream");
+    CHECK(tutti_stream_create(&stream) == 0 && endpoint_name_stream(NULL, stream, &mpix) == MPI_SUCCESS, "a stream");
     for (int i = 0; i < 3; i++) {
         comm = MPI_COMM_WORLD;
         REFUSED(MPI_ERR_UNSUPPORTED_OPERATION, MPIX_Stream_comm_create(MPI_COMM_WORLD, mpix, &comm));
@@ -181,7 +181,7 @@ int main(int argc, char **argv)
     kit_start(&argc, &argv, MPI_THREAD_SINGLE);
     if (strcmp(what, "absent") == 0)
         absent();
-    else if (!lane_possible())
+    else if (!endpoint_possible())
         kit_skip("enqueue_errors", "needs a device with streams, and the library in front");
     else if (!kit_errors_returned())
         kit_skip("enqueue_errors", "this MPI ends the program on its errors, though they should be returned");

@@ -15,7 +15,7 @@
 #include "core/clock.h"
 #include "crowd.h"
 #include "device/device.h"
-#include "lane.h"
+#include "endpoint.h"
 #include "tutti/tutti.h"
 
 /* As cuda.h has them. */
@@ -64,27 +64,28 @@ static int find_driver(void)
 /* A captured chain: its steps, and the memory that its first one copies from. */
 enum { CHAIN = 10 };
 struct chain {
-    struct lane_step step[CHAIN];
+    struct endpoint_step step[CHAIN];
     char *from;
     CUgraphExec exec;
     size_t nodes;
 };
 
-static void capture(struct lane *lane, struct chain *chain, int mode)
+static void capture(struct endpoint *endpoint, struct chain *chain, int mode)
 {
-    static const int kinds[CHAIN] = {LANE_FRESH,  LANE_ALLREDUCE,           LANE_COPY,   LANE_REDUCE_SCATTER,
-                                     LANE_SCAN,   LANE_ALLREDUCE,           LANE_EXSCAN, LANE_BARRIER,
-                                     LANE_REDUCE, LANE_REDUCE_SCATTER_BLOCK};
+    static const int kinds[CHAIN] = {
+        ENDPOINT_FRESH,  ENDPOINT_ALLREDUCE,           ENDPOINT_COPY,   ENDPOINT_REDUCE_SCATTER,
+        ENDPOINT_SCAN,   ENDPOINT_ALLREDUCE,           ENDPOINT_EXSCAN, ENDPOINT_BARRIER,
+        ENDPOINT_REDUCE, ENDPOINT_REDUCE_SCATTER_BLOCK};
     CUgraph graph = NULL;
     void *from = NULL;
-    CHECK(tutti_device()->alloc_pinned(lane->elements * 16, &from) == 0, "pinned memory");
+    CHECK(tutti_device()->alloc_pinned(endpoint->elements * 16, &from) == 0, "pinned memory");
     chain->from = from;
     for (int i = 0; i < CHAIN; i++)
-        chain->step[i] = lane_draw(lane, kinds[i]);
-    CU(cu.BeginCapture(lane->stream, mode));
+        chain->step[i] = endpoint_draw(endpoint, kinds[i]);
+    CU(cu.BeginCapture(endpoint->stream, mode));
     for (int i = 0; i < CHAIN; i++)
-        lane_put(lane, &chain->step[i], chain->from);
-    CU(cu.EndCapture(lane->stream, &graph));
+        endpoint_put(endpoint, &chain->step[i], chain->from);
+    CU(cu.EndCapture(endpoint->stream, &graph));
     CU(cu.GetNodes(graph, NULL, &chain->nodes));
     CU(cu.Instantiate(&chain->exec, graph, 0));
     CU(cu.GraphDestroy(graph));
@@ -98,46 +99,46 @@ static void release(struct chain *chain)
 }
 
 /* New contents for the graph's first copy; the stream is idle. */
-static void refresh(struct lane *lane, struct chain *chain)
+static void refresh(struct endpoint *endpoint, struct chain *chain)
 {
-    chain->step[0].seed = random_next(&lane->random);
-    lane_contents(lane, &chain->step[0], lane->rank, chain->from);
+    chain->step[0].seed = random_next(&endpoint->random);
+    endpoint_contents(endpoint, &chain->step[0], endpoint->rank, chain->from);
 }
 
-static void launch(struct lane *lane, struct chain *chain)
+static void launch(struct endpoint *endpoint, struct chain *chain)
 {
-    CU(cu.Launch(chain->exec, lane->stream));
+    CU(cu.Launch(chain->exec, endpoint->stream));
     for (int i = 0; i < CHAIN; i++)
-        lane_model(lane, &chain->step[i]);
+        endpoint_model(endpoint, &chain->step[i]);
 }
 
 static void replay(void)
 {
     long replays = check_setting("TUTTI_TEST_REPLAYS", 5000), done = 0;
-    struct lane lane;
+    struct endpoint endpoint;
     struct chain chain[2];
-    lane_open(&lane, MPI_COMM_WORLD, "cudaStream_t", 257, kit_seed);
-    lane_set(&lane, kit_handle_of(TUTTI_TYPE_U32));
-    capture(&lane, &chain[0], GLOBAL);
-    capture(&lane, &chain[1], RELAXED);
+    endpoint_open(&endpoint, MPI_COMM_WORLD, "cudaStream_t", 257, kit_seed);
+    endpoint_set(&endpoint, kit_handle_of(TUTTI_TYPE_U32));
+    capture(&endpoint, &chain[0], GLOBAL);
+    capture(&endpoint, &chain[1], RELAXED);
     while (done < replays) {
-        int burst = 1 + (int)(random_next(&lane.random) % 8), fine;
-        refresh(&lane, &chain[0]);
-        refresh(&lane, &chain[1]);
+        int burst = 1 + (int)(random_next(&endpoint.random) % 8), fine;
+        refresh(&endpoint, &chain[0]);
+        refresh(&endpoint, &chain[1]);
         for (int i = 0; i < burst; i++, done++) {
-            launch(&lane, &chain[random_next(&lane.random) % 3 == 0]);
-            if (random_next(&lane.random) % 4 == 0)
-                lane_go(&lane, -1);
+            launch(&endpoint, &chain[random_next(&endpoint.random) % 3 == 0]);
+            if (random_next(&endpoint.random) % 4 == 0)
+                endpoint_go(&endpoint, -1);
         }
-        fine = lane_check(&lane, "replayed and eager calls");
-        if (!fine && lane.wrong > 5)
+        fine = endpoint_check(&endpoint, "replayed and eager calls");
+        if (!fine && endpoint.wrong > 5)
             break;
     }
     if (kit_rank == 0)
         printf("%ld replays of graphs of %zu and %zu nodes\n", done, chain[0].nodes, chain[1].nodes);
     release(&chain[0]);
     release(&chain[1]);
-    lane_close(&lane);
+    endpoint_close(&endpoint);
 }
 
 /* While this thread captures in global mode: a blocking reduction on another communicator, its first one, works; one on
@@ -145,12 +146,12 @@ static void replay(void)
 static void beside(void)
 {
     enum { COUNT = 1000 };
-    struct lane lane;
+    struct endpoint endpoint;
     struct kit_buffer in, out;
     static int mine[COUNT], got[COUNT];
     CUgraph graph = NULL;
     CUgraphExec exec = NULL;
-    lane_open(&lane, MPI_COMM_WORLD, "tutti_stream", 300, kit_seed + 7);
+    endpoint_open(&endpoint, MPI_COMM_WORLD, "tutti_stream", 300, kit_seed + 7);
     for (int mode = GLOBAL; mode <= RELAXED; mode++) {
         MPI_Comm other;
         int wrong = 0;
@@ -160,20 +161,21 @@ static void beside(void)
         for (int i = 0; i < COUNT; i++)
             mine[i] = i * (kit_rank + 1) + mode;
         void *to = kit_put(&out, 0, NULL, sizeof mine), *from = kit_put(&in, 0, mine, sizeof mine);
-        struct lane_step first = lane_draw(&lane, LANE_ALLREDUCE), second = lane_draw(&lane, LANE_SCAN);
-        CU(cu.BeginCapture(lane.stream, mode));
-        lane_put(&lane, &first, NULL);
+        struct endpoint_step first = endpoint_draw(&endpoint, ENDPOINT_ALLREDUCE),
+                             second = endpoint_draw(&endpoint, ENDPOINT_SCAN);
+        CU(cu.BeginCapture(endpoint.stream, mode));
+        endpoint_put(&endpoint, &first, NULL);
         int error = MPI_Allreduce(from, to, COUNT, MPI_INT, MPI_SUM, other);
         CHECK(error == MPI_SUCCESS, "blocking beside a capture in mode %d: class %d", mode, kit_class(error));
-        error = MPI_Allreduce(from, to, COUNT, MPI_INT, MPI_SUM, lane.comm);
+        error = MPI_Allreduce(from, to, COUNT, MPI_INT, MPI_SUM, endpoint.comm);
         CHECK(error != MPI_SUCCESS, "a blocking call on the communicator that is captured");
-        lane_put(&lane, &second, NULL);
-        CU(cu.EndCapture(lane.stream, &graph));
+        endpoint_put(&endpoint, &second, NULL);
+        CU(cu.EndCapture(endpoint.stream, &graph));
         CU(cu.Instantiate(&exec, graph, 0));
-        CU(cu.Launch(exec, lane.stream));
-        lane_model(&lane, &first);
-        lane_model(&lane, &second);
-        lane_check(&lane, "a graph captured beside blocking calls");
+        CU(cu.Launch(exec, endpoint.stream));
+        endpoint_model(&endpoint, &first);
+        endpoint_model(&endpoint, &second);
+        endpoint_check(&endpoint, "a graph captured beside blocking calls");
         memcpy(got, kit_get(&out, NULL), sizeof got);
         for (int i = 0; i < COUNT; i++)
             wrong += got[i] != i * kit_size * (kit_size + 1) / 2 + mode * kit_size;
@@ -184,7 +186,7 @@ static void beside(void)
         kit_close(&out);
         MPI_Comm_free(&other);
     }
-    lane_close(&lane);
+    endpoint_close(&endpoint);
 }
 
 /* Copies outside any stream while one that waits for the default stream is captured, and while one that does not: they
@@ -213,52 +215,52 @@ static void copies(void)
 }
 
 /* Four communicators on four streams while kernels of the program, of many more blocks than the GPU holds, come one
- * after the other in two streams more and in the lanes' own. */
+ * after the other in two streams more and in the endpoints' own. */
 static void full(void)
 {
-    enum { LANES = 4, ROUNDS = 40, STEPS = 30 };
-    struct lane lane[LANES];
-    struct chain chain[LANES];
+    enum { ENDPOINTS = 4, ROUNDS = 40, STEPS = 30 };
+    struct endpoint endpoint[ENDPOINTS];
+    struct chain chain[ENDPOINTS];
     void *crowd[2];
     uint64_t own = kit_seed * 17 + (unsigned)kit_rank, start = tutti_now_ns();
-    for (int l = 0; l < LANES; l++) {
-        lane_open(&lane[l], MPI_COMM_WORLD, NULL, l == 0 ? 16000 : 2000, kit_seed + (unsigned)l);
-        lane_set(&lane[l], kit_handle_of(l % 2 ? TUTTI_TYPE_F32 : TUTTI_TYPE_I64));
-        capture(&lane[l], &chain[l], THREAD);
+    for (int l = 0; l < ENDPOINTS; l++) {
+        endpoint_open(&endpoint[l], MPI_COMM_WORLD, NULL, l == 0 ? 16000 : 2000, kit_seed + (unsigned)l);
+        endpoint_set(&endpoint[l], kit_handle_of(l % 2 ? TUTTI_TYPE_F32 : TUTTI_TYPE_I64));
+        capture(&endpoint[l], &chain[l], THREAD);
     }
     CHECK(crowd_open(), "a kernel");
     for (int i = 0; i < 2; i++)
         CHECK(tutti_stream_create(&crowd[i]) == 0, "a stream");
     for (int round = 0; round < ROUNDS; round++) {
-        int left[LANES], all = LANES * STEPS;
-        for (int l = 0; l < LANES; l++) {
-            refresh(&lane[l], &chain[l]);
+        int left[ENDPOINTS], all = ENDPOINTS * STEPS;
+        for (int l = 0; l < ENDPOINTS; l++) {
+            refresh(&endpoint[l], &chain[l]);
             left[l] = STEPS;
         }
         while (all > 0) {
-            int l = (int)(random_next(&own) % LANES);
+            int l = (int)(random_next(&own) % ENDPOINTS);
             if (random_next(&own) % 8 == 0) {
                 uint64_t cycles = random_next(&own) % 100000; /* to some 60 us a wave of blocks */
-                void *streams[] = {crowd[0], crowd[1], lane[l].stream};
+                void *streams[] = {crowd[0], crowd[1], endpoint[l].stream};
                 CU(crowd_put(streams[random_next(&own) % 3], cycles));
             }
             if (left[l] == 0)
                 continue;
             if (left[l]-- % 10 == 5)
-                launch(&lane[l], &chain[l]);
+                launch(&endpoint[l], &chain[l]);
             else
-                lane_go(&lane[l], -1);
+                endpoint_go(&endpoint[l], -1);
             all--;
         }
-        for (int l = 0; l < LANES; l++)
-            lane_check(&lane[l], "on a GPU full of other work");
+        for (int l = 0; l < ENDPOINTS; l++)
+            endpoint_check(&endpoint[l], "on a GPU full of other work");
     }
     if (kit_rank == 0)
-        printf("%d calls on %d streams beside other work in %.1f s\n", LANES * ROUNDS * STEPS, LANES,
+        printf("%d calls on %d streams beside other work in %.1f s\n", ENDPOINTS * ROUNDS * STEPS, ENDPOINTS,
                (double)(tutti_now_ns() - start) / 1e9);
-    for (int l = 0; l < LANES; l++) {
+    for (int l = 0; l < ENDPOINTS; l++) {
         release(&chain[l]);
-        lane_close(&lane[l]);
+        endpoint_close(&endpoint[l]);
     }
     for (int i = 0; i < 2; i++)
         CHECK(tutti_stream_sync(crowd[i]) == 0 && tutti_stream_destroy(crowd[i]) == 0, "a stream");
@@ -267,22 +269,22 @@ static void full(void)
 /* The default streams can be named too, and a type's first call may be made in a capture. */
 static void types(void)
 {
-    struct lane lane;
-    lane_open(&lane, MPI_COMM_WORLD, "cudaStream_t", 500, kit_seed + 3);
+    struct endpoint endpoint;
+    endpoint_open(&endpoint, MPI_COMM_WORLD, "cudaStream_t", 500, kit_seed + 3);
     for (int i = 0; i < kit_handle_count; i++) {
         struct chain chain;
-        lane_set(&lane, &kit_handles[i]);
-        capture(&lane, &chain, GLOBAL);
-        refresh(&lane, &chain);
-        launch(&lane, &chain);
-        lane_check(&lane, "the first calls of a type, captured");
+        endpoint_set(&endpoint, &kit_handles[i]);
+        capture(&endpoint, &chain, GLOBAL);
+        refresh(&endpoint, &chain);
+        launch(&endpoint, &chain);
+        endpoint_check(&endpoint, "the first calls of a type, captured");
         release(&chain);
     }
     for (uintptr_t special = 0; special < 3; special++) {
         MPIX_Stream mpix = MPIX_STREAM_NULL;
         MPI_Comm comm = MPI_COMM_NULL;
         int *memory = NULL, mine[2] = {kit_rank + 1, 5}, sum[2] = {0, 0};
-        CHECK(lane_name_stream("cudaStream_t", (void *)special, &mpix) == MPI_SUCCESS, "default stream %d",
+        CHECK(endpoint_name_stream("cudaStream_t", (void *)special, &mpix) == MPI_SUCCESS, "default stream %d",
               (int)special);
         CHECK(MPIX_Stream_comm_create(MPI_COMM_WORLD, mpix, &comm) == MPI_SUCCESS, "default stream %d", (int)special);
         CHECK(tutti_alloc(sizeof mine, (void **)&memory) == 0 && tutti_copy(memory, mine, sizeof mine) == 0, "memory");
@@ -293,7 +295,7 @@ static void types(void)
         CHECK(error == MPI_SUCCESS && sum[0] == kit_size * (kit_size + 1) / 2 && sum[1] == 5 * kit_size,
               "default stream %d: class %d, %d and %d", (int)special, kit_class(error), sum[0], sum[1]);
     }
-    lane_close(&lane);
+    endpoint_close(&endpoint);
 }
 
 static void make_two(CUstream second, MPI_Comm comm[2])
@@ -301,7 +303,7 @@ static void make_two(CUstream second, MPI_Comm comm[2])
     CUstream handle[2] = {NULL, second};
     for (int i = 0; i < 2; i++) {
         MPIX_Stream mpix = MPIX_STREAM_NULL;
-        CHECK(lane_name_stream("cudaStream_t", handle[i], &mpix) == MPI_SUCCESS, "stream %d", i);
+        CHECK(endpoint_name_stream("cudaStream_t", handle[i], &mpix) == MPI_SUCCESS, "stream %d", i);
         CHECK(MPIX_Stream_comm_create(MPI_COMM_WORLD, mpix, &comm[i]) == MPI_SUCCESS, "communicator %d", i);
         MPIX_Stream_free(&mpix);
     }
@@ -334,7 +336,7 @@ int main(int argc, char **argv)
     const char *what = argc > 1 ? argv[1] : "replay";
     alarm(SECONDS);
     kit_start(&argc, &argv, MPI_THREAD_SINGLE);
-    if (kit_plain || strcmp(tutti_device_name(), "cuda") != 0 || !lane_possible() || !find_driver())
+    if (kit_plain || strcmp(tutti_device_name(), "cuda") != 0 || !endpoint_possible() || !find_driver())
         kit_skip("enqueue_graph", "needs a CUDA GPU");
     if (strcmp(what, "replay") == 0)
         replay();

@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "endpoint.h"
 #include "ireq.h"
 #include "kit.h"
-#include "lane.h"
 #include "left.h"
 
 enum { BYTES = 24000, INTS = BYTES / (int)sizeof(int), HEAP = 150, SLACK = 6 };
@@ -174,14 +174,14 @@ static void persistent(int round)
 
 static void streams(int round)
 {
-    struct lane lane;
-    if (round % 10 != 0 || kind == KIT_HOST || !lane_possible())
+    struct endpoint endpoint;
+    if (round % 10 != 0 || kind == KIT_HOST || !endpoint_possible())
         return;
-    lane_open(&lane, MPI_COMM_WORLD, NULL, 500, kit_seed);
+    endpoint_open(&endpoint, MPI_COMM_WORLD, NULL, 500, kit_seed);
     for (int i = 0; i < 6; i++)
-        lane_go(&lane, -1);
-    lane_check(&lane, "in a stream");
-    lane_close(&lane);
+        endpoint_go(&endpoint, -1);
+    endpoint_check(&endpoint, "in a stream");
+    endpoint_close(&endpoint);
 }
 
 static const struct {

@@ -1,6 +1,6 @@
 # What a process holds stays the same over many rounds of everything, in every way that messages can take. Long runs by
 # hand: mpi-flat 10000.
-tutti_mpi_program(mpi-flat SOURCES flat.c lane.c crowd.c LIBRARIES tutti-core MPIS ${TUTTI_MPI_SYSTEM})
+tutti_mpi_program(mpi-flat SOURCES flat.c endpoint.c crowd.c LIBRARIES tutti-core MPIS ${TUTTI_MPI_SYSTEM})
 foreach(mpi IN LISTS TUTTI_MPI_SYSTEM)
   target_link_libraries(mpi-flat.${mpi} PRIVATE mpi-kit.${mpi})
 endforeach()

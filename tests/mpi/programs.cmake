@@ -24,7 +24,7 @@ endfunction()
 programs(messages ${messages} 600 200)
 programs(messages-direct ${messages} 400 100 TUTTI_RULES=message:*@direct)
 programs(messages-few ${messages} 400 100 TUTTI_RULES=message:*@direct TUTTI_CACHE_ENTRIES=4)
-programs(messages-packed ${messages} 400 100 TUTTI_RULES=message:*@packed TUTTI_LANE_MB=1)
+programs(messages-packed ${messages} 400 100 TUTTI_RULES=message:*@packed TUTTI_ENDPOINT_MB=1)
 programs(messages-staged ${messages} 400 100 TUTTI_RULES=message:*@staged)
 programs(messages-nodes ${messages} 400 100 TUTTI_NODE_RANKS=1)
 programs(messages-fresh ${messages},fresh 60 30)
@@ -38,7 +38,7 @@ programs(reduced ${reduced},${around},icoll 300 50)
 programs(neighbours ${neighbours},${around},barrier,dup,icoll,blocking 200 50)
 programs(neighbours-device ${neighbours},device,large,vector,types,dup,blocking 100 50)
 programs(neighbours-few ${neighbours},device,large,vector,types,dup,blocking 100 30 TUTTI_RULES=message:*@direct
-         TUTTI_CACHE_ENTRIES=4 TUTTI_LANE_MB=1)
+         TUTTI_CACHE_ENTRIES=4 TUTTI_ENDPOINT_MB=1)
 tutti_mpi_test(mpi-programs-neighbours-twice PROGRAM mpi-programs RANKS 3 RANKS_MPICH 2 ARGS 60 40 100k 20
                MPIS openmpi openmpi5 mpich5 LABELS programs
                ENV TUTTI_TEST_KINDS=cart,neighbor,twice,selfall,device,host,large,vector,types,blocking)
@@ -50,12 +50,12 @@ tutti_mpi_test(mpi-programs-plain PROGRAM mpi-programs RANKS 3 RANKS_MPICH 2 ARG
                ENV TUTTI_TEST_PLAIN=1 TUTTI_TEST_KINDS=${together},${neighbours},inter LABELS programs)
 # All of them together.
 programs(together ${together} 300 150)
-programs(together-packed ${together} 150 50 TUTTI_RULES=message:*@packed TUTTI_LANE_MB=1)
+programs(together-packed ${together} 150 50 TUTTI_RULES=message:*@packed TUTTI_ENDPOINT_MB=1)
 programs(together-direct ${together} 150 50 TUTTI_RULES=message:*@direct TUTTI_CACHE_ENTRIES=4)
 programs(together-nodes ${together} 150 50 TUTTI_NODE_RANKS=1)
 programs(together-far ${together} 150 50 TUTTI_NODE_RANKS=1 TUTTI_RULES=message_far:*@pipelined
          TUTTI_MESSAGE_CHUNK=4096)
-programs(together-few ${together} 150 50 TUTTI_CHANNEL_MB=1 TUTTI_WINDOW_MB=8 TUTTI_LANE_MB=1 TUTTI_STAGING_MB=1
+programs(together-few ${together} 150 50 TUTTI_CHANNEL_MB=1 TUTTI_WINDOW_MB=8 TUTTI_ENDPOINT_MB=1 TUTTI_STAGING_MB=1
          TUTTI_CACHE_ENTRIES=4)
 programs(together-gpus ${together} 150 50 TUTTI_HOST_GPUS=1)
 tutti_mpi_test(mpi-programs-together-two-nodes PROGRAM mpi-programs RANKS 4 ARGS 150 40 100k 20 MPIS openmpi

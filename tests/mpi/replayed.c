@@ -138,7 +138,7 @@ static void round_of(int round, enum way way)
 }
 
 /* Until messages no longer go through the MPI. */
-static void open_lanes(void)
+static void open_endpoints(void)
 {
     int there = 0;
     for (int turn = 0; turn < 200 && !there; turn++) {
@@ -161,7 +161,7 @@ int main(int argc, char **argv)
     alarm(SECONDS); /* a receive that believes an old RTS waits for ever */
     kit_open(&in, KIT_DEVICE, sizeof mine);
     kit_open(&out, KIT_DEVICE, sizeof mine);
-    open_lanes();
+    open_endpoints();
     for (int round = 0; round < rounds && kit_rank < 2; round++) {
         for (int way = 0; way < WAYS; way++)
             round_of(round, (enum way)way);

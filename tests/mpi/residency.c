@@ -18,7 +18,7 @@
 
 #include "core/clock.h"
 #include "crowd.h"
-#include "lane.h"
+#include "endpoint.h"
 #include "tutti/tutti.h"
 
 enum { THREADS = 4, STREAMS = 2, SHIFT = 64, SMALL = 4096 };
@@ -218,7 +218,7 @@ static void streams_open(void)
     for (int s = 0; s < STREAMS; s++) {
         pair_open(&stream.pair[s], 100 + s, stream.most);
         CHECK(tutti_stream_create(&stream.stream[s]) == 0, "a stream");
-        int error = lane_name_stream(NULL, stream.stream[s], &stream.mpix[s]);
+        int error = endpoint_name_stream(NULL, stream.stream[s], &stream.mpix[s]);
         if (error == MPI_SUCCESS)
             error = MPIX_Stream_comm_create(MPI_COMM_WORLD, stream.mpix[s], &stream.pair[s].comm);
         if (error != MPI_SUCCESS)
@@ -385,7 +385,7 @@ int main(int argc, char **argv)
         beside = BESIDE_STREAMS;
     if (strcmp(what, "all") == 0)
         beside |= BESIDE_BEGUN;
-    if (kit_plain || ((beside & BESIDE_STREAMS) && !lane_possible()))
+    if (kit_plain || ((beside & BESIDE_STREAMS) && !endpoint_possible()))
         kit_skip("residency", "needs a device with streams");
     if (strcmp(what, "full") == 0 || strcmp(what, "all") == 0)
         full = crowd_open();

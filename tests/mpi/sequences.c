@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "core/clock.h"
-#include "lane.h"
+#include "endpoint.h"
 #include "sequences.h"
 #include "tutti/tutti.h"
 
@@ -69,7 +69,7 @@ int main(int argc, char **argv)
     size_t most = argc > 2 ? bytes_of(argv[2]) : 128 << 10, since = 0, calls = 0;
     double seconds = argc > 3 ? strtod(argv[3], NULL) : 0;
     long only = check_setting("TUTTI_TEST_ONLY", -1), first = check_setting("TUTTI_TEST_FIRST", 0);
-    if (!lane_possible() || kit_size > SEQ_RANKS)
+    if (!endpoint_possible() || kit_size > SEQ_RANKS)
         kit_skip("sequences", "needs a device with streams, and the library in front");
     if (kit_rank == 0)
         printf("sequences: seed %llu, %ld of at most %zu bytes a call, %s\n", (unsigned long long)kit_seed, wanted,

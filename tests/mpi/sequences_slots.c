@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "lane.h"
+#include "endpoint.h"
 #include "sequences.h"
 #include "tutti/tutti.h"
 
@@ -35,7 +35,7 @@ void seq_slots_open(void)
         seq_slots[s] = (struct seq_slot){.rank = -1, .comm = MPI_COMM_NULL};
         if (s < SEQ_STREAMS) {
             FINE(tutti_stream_create(&seq_slots[s].stream));
-            FINE(lane_name_stream(NULL, seq_slots[s].stream, &seq_slots[s].mpix));
+            FINE(endpoint_name_stream(NULL, seq_slots[s].stream, &seq_slots[s].mpix));
         }
     }
     first_calls(MPI_COMM_WORLD);

@@ -22,7 +22,7 @@
 #include <unistd.h>
 
 #include "core/clock.h"
-#include "lane.h"
+#include "endpoint.h"
 #include "tutti/tutti.h"
 
 enum { COUNT = 3000, CALLS = 8, KERNELS_SECONDS = 10, ALL_SECONDS = 15, VICTIM_MS = 300 };
@@ -104,7 +104,7 @@ static void open_all(void)
     in = memory[0];
     out = memory[1];
     CHECK(tutti_copy(in, mine, sizeof mine) == 0 && tutti_copy(out, zeros, sizeof zeros) == 0, "contents");
-    CHECK(lane_name_stream(NULL, stream, &mpix) == MPI_SUCCESS, "naming a stream");
+    CHECK(endpoint_name_stream(NULL, stream, &mpix) == MPI_SUCCESS, "naming a stream");
     CHECK(MPIX_Stream_comm_create(MPI_COMM_WORLD, mpix, &comm) == MPI_SUCCESS, "a communicator");
     MPI_Comm_set_name(comm, "failing");
     MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
@@ -341,7 +341,7 @@ int main(int argc, char **argv)
     pid_t helper = strcmp(mode, "stopped") == 0 ? make_helper() : 0;
     alarm(60);
     kit_start(&argc, &argv, MPI_THREAD_SINGLE);
-    if (kit_plain || !lane_possible() || kit_size < 2)
+    if (kit_plain || !endpoint_possible() || kit_size < 2)
         kit_skip("stream_failure", "needs a device with streams and two ranks");
     pthread_create(&thread, NULL, watch, NULL);
     open_all();

@@ -142,7 +142,7 @@ static int differ(MPI_Comm comm, enum odd what, int odd)
 }
 
 /* Until data go past the MPI: before, it has these calls, and waits for ever. */
-static void open_lanes(void)
+static void open_endpoints(void)
 {
     for (int turn = 0; turn < 200 && (turn < 20 || !kit_counted("MPI_Bcast", "fetched from each other")); turn++) {
         void *at = kit_put(&out, 0, mine, sizeof mine);
@@ -154,7 +154,7 @@ static void mismatch(void)
 {
     if (kit_size < 2)
         kit_skip("watch", "needs two ranks");
-    open_lanes();
+    open_endpoints();
     for (int i = 0; i < DIFFERENCES; i++) {
         const char *what = differences[i].what;
         MPI_Comm comm;

@@ -236,7 +236,7 @@ static void segments(MPI_Comm comm)
 
 /* ---- messages ---- */
 
-/* To whom: lanes lead to this rank too; on nodes of one rank each the others are far. */
+/* To whom: endpoints lead to this rank too; on nodes of one rank each the others are far. */
 static void message(const char *name, int (*send)(MPI_Count n, MPI_Datatype type, int to), MPI_Count n,
                     MPI_Datatype type, uint64_t bytes, int to)
 {

@@ -198,7 +198,7 @@ int main(int argc, char **argv)
     MPI_Type_contiguous(2, MPI_INT, &committed);
     MPI_Type_commit(&committed);
     int next = (kit_rank + 1) % kit_size;
-    for (int way = 0; way < 2; way++) { /* lanes are open the second time */
+    for (int way = 0; way < 2; way++) { /* endpoints are open the second time */
         int sum, one[1] = {1};
         comm = MPI_COMM_WORLD;
         fault = "a type that is not committed";

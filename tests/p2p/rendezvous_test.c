@@ -34,7 +34,7 @@ static atomic_long fetched, packed, carried;
 
 struct side {
     struct tutti_transport *transport;
-    struct tutti_lane *lane;
+    struct tutti_endpoint *endpoint;
     struct tutti_rendezvous *rendezvous;
     int next, before;
     char *pinned; /* what comes */
@@ -56,15 +56,15 @@ static int post(struct side *s, struct flight *f)
     rndv->count = (uint64_t)e->count;
     rndv->lowest = e->plan->true_lower;
     rndv->layout_bytes = e->whole ? 0 : (uint32_t)tutti_plan_write(e->plan, rndv->layout, sizeof rndv->layout);
-    if ((e->whole || rndv->layout_bytes > 0) && tutti_lane_share(s->lane, rndv, lowest, NULL)) {
+    if ((e->whole || rndv->layout_bytes > 0) && tutti_endpoint_share(s->endpoint, rndv, lowest, NULL)) {
         tutti_rndv_set(rndv, TUTTI_RNDV_GET);
         return 1;
     }
-    void *scratch = tutti_lane_scratch(s->lane, rndv, f->send.bytes);
+    void *scratch = tutti_endpoint_scratch(s->endpoint, rndv, f->send.bytes);
     if (!scratch)
         return 0;
     const struct tutti_pack_job job = tutti_rendezvous_packing(&f->send, scratch);
-    CHECK(tutti_pack_now(tutti_lane_gpu(s->lane), &job, 1) == TUTTI_OK, "packing");
+    CHECK(tutti_pack_now(tutti_endpoint_gpu(s->endpoint), &job, 1) == TUTTI_OK, "packing");
     tutti_rndv_set(rndv, TUTTI_RNDV_BOUNCE);
     return 1;
 }
@@ -82,16 +82,16 @@ static int send_one(struct side *s, int i, uint64_t *state)
     a->bytes = f->out.capacity; /* all elements */
     kit_fill(&f->out, a->seed, a->bytes);
     f->send = (struct tutti_rendezvous_send){
-        .elements = f->out.elements, .bytes = a->bytes, .rndv = tutti_lane_rndv(s->lane, s->next)};
+        .elements = f->out.elements, .bytes = a->bytes, .rndv = tutti_endpoint_rndv(s->endpoint, s->next)};
     if (!CHECK(f->send.rndv != NULL, "there is no rendezvous"))
         return 0;
     f->send.rndv->bytes = a->bytes;
     f->send.rndv->tag = i;
     f->send.since = tutti_now_ns();
-    a->number = tutti_lane_number(s->lane, f->send.rndv);
+    a->number = tutti_endpoint_number(s->endpoint, f->send.rndv);
     const uint64_t sequence = atomic_load(&f->send.rndv->sequence);
     if (!post(s, f)) {
-        tutti_lane_withdraw(s->lane, f->send.rndv);
+        tutti_endpoint_withdraw(s->endpoint, f->send.rndv);
         kit_shut(&f->out);
         return 0;
     }
@@ -125,12 +125,13 @@ static int look_after(struct side *s, int i)
 static void fetch(struct side *s, const struct tutti_rndv *rndv, const struct tutti_mapping *held, char *data,
                   const struct announced *a)
 {
-    struct tutti_lane_layout layout;
+    struct tutti_endpoint_layout layout;
     if (rndv->layout_bytes == 0) {
         CHECK(tutti_device()->copy_now(s->pinned, data, a->bytes) == TUTTI_OK, "copy");
         return;
     }
-    if (!CHECK(tutti_lane_layout(s->lane, s->before, rndv, held, data, a->bytes, &layout) == TUTTI_OK, "no layout"))
+    if (!CHECK(tutti_endpoint_layout(s->endpoint, s->before, rndv, held, data, a->bytes, &layout) == TUTTI_OK,
+               "no layout"))
         return;
     const struct tutti_pack_job job = {.direction = TUTTI_PACK,
                                        .plan = layout.plan,
@@ -138,7 +139,7 @@ static void fetch(struct side *s, const struct tutti_rndv *rndv, const struct tu
                                        .memory = layout.memory,
                                        .packed = s->pinned,
                                        .bytes = a->bytes};
-    CHECK(tutti_pack_now(tutti_lane_gpu(s->lane), &job, 1) == TUTTI_OK, "packing");
+    CHECK(tutti_pack_now(tutti_endpoint_gpu(s->endpoint), &job, 1) == TUTTI_OK, "packing");
     tutti_plan_drop(layout.plan);
 }
 
@@ -155,20 +156,20 @@ static int take(struct side *s, struct tutti_rndv *rndv, const struct announced 
             atomic_store(&rndv->hurry, 1);
         if (a->conduct != FETCHES)
             return 0;
-        data = tutti_lane_reach(s->lane, s->before, rndv, 1, a->bytes, &held);
+        data = tutti_endpoint_reach(s->endpoint, s->before, rndv, 1, a->bytes, &held);
         if (data && tutti_rndv_win(rndv, TUTTI_RNDV_GETTING)) {
             fetch(s, rndv, held, data, a);
             atomic_fetch_add(&fetched, 1);
             done = 1;
         }
-        tutti_lane_release(s->lane, held);
+        tutti_endpoint_release(s->endpoint, held);
         return done;
     case TUTTI_RNDV_BOUNCE:
-        data = tutti_lane_reach(s->lane, s->before, rndv, 0, a->bytes, &held);
+        data = tutti_endpoint_reach(s->endpoint, s->before, rndv, 0, a->bytes, &held);
         if (CHECK(data != NULL, "scratch that is not mapped"))
             CHECK(tutti_device()->copy_now(s->pinned, data, a->bytes) == TUTTI_OK, "copy");
-        tutti_lane_meet(s->lane, s->before, rndv);
-        tutti_lane_release(s->lane, held);
+        tutti_endpoint_meet(s->endpoint, s->before, rndv);
+        tutti_endpoint_release(s->endpoint, held);
         atomic_fetch_add(&packed, 1);
         return 1;
     case TUTTI_RNDV_AM:
@@ -189,7 +190,7 @@ static int receive_one(struct side *s, int i)
 {
     struct announced *a = &box[s->before][i];
     const uint64_t sequence = atomic_load(&a->sequence);
-    struct tutti_rndv *rndv = sequence ? tutti_lane_find(s->lane, s->before, a->number, sequence) : NULL;
+    struct tutti_rndv *rndv = sequence ? tutti_endpoint_find(s->endpoint, s->before, a->number, sequence) : NULL;
     if (!sequence || !CHECK(rndv != NULL, "the rendezvous is gone") || !take(s, rndv, a, &s->flight[i]))
         return 0;
     char *expected = kit_pattern(a->seed, a->bytes);
@@ -213,7 +214,7 @@ static void go_round(struct side *s, uint64_t *state)
                 sent += send_one(s, i, state);
             received += receive_one(s, i);
         }
-        tutti_lane_poll(s->lane, 0);
+        tutti_endpoint_poll(s->endpoint, 0);
         sched_yield();
         if (!CHECK(tutti_now_ns() < until, "%d sent, %d received, %d have not left", sent, received, left))
             abort();
@@ -235,23 +236,23 @@ static int ring(struct tutti_transport *transport, void *with)
     CHECK(tutti_device()->alloc_pinned(ROOM, &pinned) == TUTTI_OK, "pinned memory");
     CHECK(tutti_device()->alloc(-1, 64, &memory) == TUTTI_OK, "device memory");
     s.pinned = pinned;
-    s.lane = tutti_lane_new(kit.node, tutti_device(), SCRATCH);
-    s.rendezvous = tutti_rendezvous_new(s.lane, kit.node, transport);
-    CHECK(s.lane && s.rendezvous, "no memory");
-    for (long tries = 0; !tutti_lane_is_open(s.lane, s.next) || !tutti_lane_listens(s.lane); tries++) {
-        tutti_lane_poll(s.lane, 1);
+    s.endpoint = tutti_endpoint_new(kit.node, tutti_device(), SCRATCH);
+    s.rendezvous = tutti_rendezvous_new(s.endpoint, kit.node, transport);
+    CHECK(s.endpoint && s.rendezvous, "no memory");
+    for (long tries = 0; !tutti_endpoint_is_open(s.endpoint, s.next) || !tutti_endpoint_listens(s.endpoint); tries++) {
+        tutti_endpoint_poll(s.endpoint, 1);
         sched_yield();
-        if (!CHECK(tries < 10000000, "the lanes open"))
+        if (!CHECK(tries < 10000000, "the endpoints open"))
             return 1;
     }
     go_round(&s, &state);
     CHECK(transport->ops->barrier(transport) == TUTTI_OK, "barrier");
     s.next = s.before = transport->rank;
     go_round(&s, &state);
-    tutti_lane_poll(s.lane, 0);
+    tutti_endpoint_poll(s.endpoint, 0);
     CHECK(transport->ops->barrier(transport) == TUTTI_OK, "barrier");
     tutti_rendezvous_free(s.rendezvous);
-    tutti_lane_free(s.lane, 1);
+    tutti_endpoint_free(s.endpoint, 1);
     CHECK(transport->ops->barrier(transport) == TUTTI_OK, "barrier");
     tutti_device()->free_pinned(pinned);
     tutti_device()->free(memory);

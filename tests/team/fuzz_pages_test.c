@@ -12,8 +12,8 @@
 #include "kit.h"
 #include "support/changed.h"
 #include "team/cache.h"
-#include "team/lane.h"
-#include "team/seat.h"
+#include "team/endpoint.h"
+#include "team/resources.h"
 #include "team/share.h"
 #include "tutti/tutti.h"
 
@@ -46,15 +46,15 @@ static void readable(const void *at, uint64_t bytes, const char *what)
 }
 
 /* The liar sends a descriptor of its allocation under whatever name it gives it. */
-static void send_descriptor(const struct tutti_team *team, const void *of, uint64_t id, int lane)
+static void send_descriptor(const struct tutti_team *team, const void *of, uint64_t id, int endpoint)
 {
     struct tutti_export what;
-    struct tutti_note note = {.slot = (uint32_t)TUTTI_NOTE_LANE, .id = id};
+    struct tutti_note note = {.slot = (uint32_t)TUTTI_NOTE_ENDPOINT, .id = id};
     int fd = -1;
-    if (!lane) {
-        const struct tutti_place *place = tutti_place(team);
-        note.slot = (uint32_t)place->number[READER];
-        note.generation = place->generation[READER];
+    if (!endpoint) {
+        const struct tutti_membership *membership = tutti_membership(team);
+        note.slot = (uint32_t)membership->number[READER];
+        note.generation = membership->generation[READER];
         note.sequence = team->sequence;
     }
     CHECK(device->export_memory(of, &what, &fd) == TUTTI_OK, "export");
@@ -72,15 +72,15 @@ static void vote_ahead(struct tutti_slot *slot, const struct tutti_team *team)
     atomic_store(&slot->vote[1], UINT32_MAX);
 }
 
-static void offer(struct tutti_team *team, const struct tutti_seat *seat)
+static void offer(struct tutti_team *team, const struct tutti_resources *resources)
 {
     struct tutti_slot *slot = team->slot[LIAR];
     slot->offer = (struct tutti_offer){
-        .bytes = seat->bytes, .blocks = device->blocks(1), .ticks = seat->ticks, .share = seat->share};
+        .bytes = resources->bytes, .blocks = device->blocks(1), .ticks = resources->ticks, .share = resources->share};
     device->uuid(1, slot->offer.uuid);
     changed_bytes(&slot->offer, sizeof slot->offer, &state);
     slot->offer.share.what.needs_fd = 1; /* or nobody waits for the descriptor */
-    send_descriptor(team, seat->channel, slot->offer.share.what.id, 0);
+    send_descriptor(team, resources->channel, slot->offer.share.what.id, 0);
     vote_ahead(slot, team);
     if (tutti_team_open(team, 0) != TUTTI_OK || team->state != TUTTI_TEAM_OPEN) {
         refused++;
@@ -128,16 +128,16 @@ static void drain(void)
     }
 }
 
-static void call_of_team(const struct tutti_seat *seat)
+static void call_of_team(const struct tutti_resources *resources)
 {
     drain();
-    char tickets[2][TUTTI_TICKET_BYTES];
+    char exchanges[2][TUTTI_EXCHANGE_BYTES];
     struct tutti_team *team[2];
     const struct tutti_arrival *all[2], mine = kit_call(10);
     for (int r = 0; r < 2; r++)
-        CHECK(tutti_team_begin(nodes[r], transports[r], tickets[r], &team[r]) == TUTTI_OK, "begin");
+        CHECK(tutti_team_begin(nodes[r], transports[r], exchanges[r], &team[r]) == TUTTI_OK, "begin");
     for (int r = 0; r < 2; r++)
-        tutti_team_join(team[r], tickets);
+        tutti_team_join(team[r], exchanges);
     struct tutti_team *reader = team[READER];
     struct tutti_slot *slot = reader->slot[LIAR];
     tutti_team_arrive(team[LIAR], &mine);
@@ -149,7 +149,7 @@ static void call_of_team(const struct tutti_seat *seat)
     }
     atomic_store(&slot->sequence, reader->sequence);
     if (tutti_team_await(reader, all) == TUTTI_OK)
-        offer(reader, seat);
+        offer(reader, resources);
     for (int i = 0; i < 3 && reader->state == TUTTI_TEAM_OPEN; i++)
         share(reader, i > 0);
     atomic_store(&slot->done_status, (uint32_t)changed_word(0, &state));
@@ -163,42 +163,42 @@ static void call_of_team(const struct tutti_seat *seat)
 /* ---- rendezvous ---- */
 
 struct sides {
-    struct tutti_lane *reader, *liar;
+    struct tutti_endpoint *reader, *liar;
     const struct tutti_plan *plan;
 };
 
-static void open_lanes(struct sides *s)
+static void open_endpoints(struct sides *s)
 {
-    s->reader = tutti_lane_new(nodes[READER], device, SCRATCH);
-    s->liar = tutti_lane_new(nodes[LIAR], device, SCRATCH);
-    tutti_lane_use(s->reader, 0);
-    tutti_lane_use(s->liar, 1);
-    tutti_lane_poll(s->liar, 1);
-    struct tutti_lanes *its = &tutti_node_control(nodes[LIAR])->lanes;
+    s->reader = tutti_endpoint_new(nodes[READER], device, SCRATCH);
+    s->liar = tutti_endpoint_new(nodes[LIAR], device, SCRATCH);
+    tutti_endpoint_use(s->reader, 0);
+    tutti_endpoint_use(s->liar, 1);
+    tutti_endpoint_poll(s->liar, 1);
+    struct tutti_endpoints *its = &tutti_node_control(nodes[LIAR])->endpoints;
     if (one_of(2)) {
         changed_bytes(&its->scratch, sizeof its->scratch, &state);
         if (its->scratch.what.needs_fd)
-            tutti_socket_purge(nodes[READER], TUTTI_NOTE_LANE);
-        struct tutti_note note = {.slot = (uint32_t)TUTTI_NOTE_LANE};
+            tutti_socket_purge(nodes[READER], TUTTI_NOTE_ENDPOINT);
+        struct tutti_note note = {.slot = (uint32_t)TUTTI_NOTE_ENDPOINT};
         struct tutti_export fresh;
         int fd = -1;
         note.id = its->scratch.what.id;
-        struct tutti_lane *liar = s->liar;
-        struct tutti_rndv *rndv = tutti_lane_rndv(liar, READER);
-        CHECK(device->export_memory(tutti_lane_scratch(liar, rndv, 1), &fresh, &fd) == TUTTI_OK, "export");
+        struct tutti_endpoint *liar = s->liar;
+        struct tutti_rndv *rndv = tutti_endpoint_rndv(liar, READER);
+        CHECK(device->export_memory(tutti_endpoint_scratch(liar, rndv, 1), &fresh, &fd) == TUTTI_OK, "export");
         tutti_socket_give(nodes[LIAR], READER, &note, fd);
         close(fd);
-        tutti_lane_withdraw(liar, rndv);
+        tutti_endpoint_withdraw(liar, rndv);
     }
-    tutti_lane_poll(s->reader, 1);
+    tutti_endpoint_poll(s->reader, 1);
 }
 
-static void close_lanes(struct sides *s)
+static void close_endpoints(struct sides *s)
 {
-    tutti_lane_free(s->reader, 1);
-    tutti_lane_free(s->liar, 1);
+    tutti_endpoint_free(s->reader, 1);
+    tutti_endpoint_free(s->liar, 1);
     for (int r = 0; r < 2; r++)
-        atomic_store(&tutti_node_control(nodes[r])->lanes.offered, 0);
+        atomic_store(&tutti_node_control(nodes[r])->endpoints.offered, 0);
     tutti_socket_purge(nodes[READER], -2);
     tutti_socket_purge(nodes[LIAR], -2);
 }
@@ -206,19 +206,19 @@ static void close_lanes(struct sides *s)
 /* A sound rendezvous of `bytes` bytes. */
 static struct tutti_rndv *write_rndv(struct sides *s, uint64_t *bytes)
 {
-    struct tutti_rndv *rndv = tutti_lane_rndv(s->liar, READER);
+    struct tutti_rndv *rndv = tutti_endpoint_rndv(s->liar, READER);
     const uint64_t count = 1 + random_next(&state) % 40;
     *bytes = one_of(2) ? count * s->plan->size : 1 + random_next(&state) % BYTES;
     rndv->tag = (int32_t)(random_next(&state) % 3);
     rndv->bytes = *bytes;
     rndv->next = TUTTI_RNDVS;
-    tutti_lane_share(s->liar, rndv, memory[random_next(&state) % 2] + random_next(&state) % 512, NULL);
+    tutti_endpoint_share(s->liar, rndv, memory[random_next(&state) % 2] + random_next(&state) % 512, NULL);
     if (*bytes == count * s->plan->size) {
         rndv->count = count;
         rndv->lowest = s->plan->true_lower;
         rndv->layout_bytes = (uint32_t)tutti_plan_write(s->plan, rndv->layout, sizeof rndv->layout);
         tutti_rndv_set(rndv, TUTTI_RNDV_GET);
-    } else if (tutti_lane_scratch(s->liar, rndv, *bytes)) {
+    } else if (tutti_endpoint_scratch(s->liar, rndv, *bytes)) {
         tutti_rndv_set(rndv, one_of(2) ? TUTTI_RNDV_BOUNCE : TUTTI_RNDV_GET);
     }
     return rndv;
@@ -227,12 +227,12 @@ static struct tutti_rndv *write_rndv(struct sides *s, uint64_t *bytes)
 static void take_rndv(struct sides *s, struct tutti_rndv *rndv, uint64_t bytes)
 {
     struct tutti_mapping *held = NULL;
-    struct tutti_lane_layout layout;
+    struct tutti_endpoint_layout layout;
     const int offered = tutti_rndv_is(rndv, TUTTI_RNDV_GET);
-    char *data = tutti_lane_reach(s->reader, LIAR, rndv, offered, bytes, &held);
+    char *data = tutti_endpoint_reach(s->reader, LIAR, rndv, offered, bytes, &held);
     refused += !data;
     if (data && offered && rndv->layout_bytes > 0) {
-        if (tutti_lane_layout(s->reader, LIAR, rndv, held, data, bytes, &layout) == TUTTI_OK) {
+        if (tutti_endpoint_layout(s->reader, LIAR, rndv, held, data, bytes, &layout) == TUTTI_OK) {
             unsigned char *packed = malloc(bytes); /* of its own, so that a sanitizer sees its end */
             const struct tutti_pack_job job = {.direction = TUTTI_PACK,
                                                .plan = layout.plan,
@@ -251,15 +251,15 @@ static void take_rndv(struct sides *s, struct tutti_rndv *rndv, uint64_t bytes)
         readable(data, bytes, "a message");
         reached++;
     }
-    tutti_lane_meet(s->reader, LIAR, rndv);
-    tutti_lane_release(s->reader, held);
+    tutti_endpoint_meet(s->reader, LIAR, rndv);
+    tutti_endpoint_release(s->reader, held);
 }
 
 static void one_rndv(struct sides *s)
 {
     uint64_t bytes, sequence;
     struct tutti_rndv *rndv = write_rndv(s, &bytes);
-    int number = tutti_lane_number(s->liar, rndv);
+    int number = tutti_endpoint_number(s->liar, rndv);
     sequence = atomic_load(&rndv->sequence);
     if (!one_of(8)) {
         const uint32_t before = atomic_load(&rndv->state);
@@ -272,17 +272,17 @@ static void one_rndv(struct sides *s)
     }
     if (one_of(8))
         number = (int)changed_word((uint64_t)number, &state);
-    struct tutti_rndv *found = tutti_lane_find(s->reader, LIAR, number, sequence);
+    struct tutti_rndv *found = tutti_endpoint_find(s->reader, LIAR, number, sequence);
     if (!found)
-        found = tutti_lane_at(s->reader, LIAR, number);
-    if (tutti_lane_announces(s->reader, LIAR, (int)(random_next(&state) % 3)))
-        tutti_lane_hold(s->reader, LIAR, (int)(random_next(&state) % 3));
-    tutti_lane_unhold(s->reader, LIAR, number, sequence);
-    tutti_lane_received(s->reader, LIAR, number, sequence);
+        found = tutti_endpoint_at(s->reader, LIAR, number);
+    if (tutti_endpoint_announces(s->reader, LIAR, (int)(random_next(&state) % 3)))
+        tutti_endpoint_hold(s->reader, LIAR, (int)(random_next(&state) % 3));
+    tutti_endpoint_unhold(s->reader, LIAR, number, sequence);
+    tutti_endpoint_received(s->reader, LIAR, number, sequence);
     if (found)
         take_rndv(s, found, bytes);
-    tutti_lane_watch(s->reader, (int)changed_word(1, &state));
-    tutti_lane_withdraw(s->liar, rndv);
+    tutti_endpoint_watch(s->reader, (int)changed_word(1, &state));
+    tutti_endpoint_withdraw(s->liar, rndv);
 }
 
 /* ---- */
@@ -300,7 +300,7 @@ static const struct tutti_plan *a_plan(void)
 static void fuzz(void)
 {
     struct sides s = {.plan = a_plan()};
-    struct tutti_seat *seat;
+    struct tutti_resources *resources;
     const char *why;
     char text[100];
     device = tutti_device();
@@ -309,17 +309,17 @@ static void fuzz(void)
     for (int i = 0; i < 2; i++)
         CHECK(device->alloc(1, 20000, (void **)&memory[i]) == TUTTI_OK, "memory");
     nodes[READER]->device = nodes[LIAR]->device = device;
-    CHECK(tutti_seat_take(nodes[LIAR], 1, &seat, &why) == TUTTI_OK, "seat: %s", why);
+    CHECK(tutti_resources_take(nodes[LIAR], 1, &resources, &why) == TUTTI_OK, "resources: %s", why);
     for (long i = 0; i < cases && check_failed() < 5; i++) {
         if (i % 50 == 0)
-            open_lanes(&s);
+            open_endpoints(&s);
         one_rndv(&s);
         if (i % 5 == 0)
-            call_of_team(seat);
+            call_of_team(resources);
         if (i % 50 == 49 || i == cases - 1)
-            close_lanes(&s);
+            close_endpoints(&s);
     }
-    tutti_seat_drop(nodes[LIAR], seat);
+    tutti_resources_drop(nodes[LIAR], resources);
     tutti_plan_drop(s.plan);
     tutti_cache_empty(nodes[READER]->cache, device);
     for (int i = 0; i < 2; i++)

@@ -232,7 +232,7 @@ static void notes(long rounds)
     for (long i = 0; i < rounds && check_failed() < 5; i++) {
         struct tutti_note note = {.magic = UINT64_C(0x54555454494e4f54),
                                   .id = (uint64_t)i,
-                                  .slot = i % 2 ? (uint32_t)TUTTI_NOTE_LANE : (uint32_t)(i % TUTTI_SLOTS),
+                                  .slot = i % 2 ? (uint32_t)TUTTI_NOTE_ENDPOINT : (uint32_t)(i % TUTTI_SLOTS),
                                   .sequence = (uint32_t)(i / 3)};
         for (int wild = (int)draw(4); wild > 0; wild--)
             send_changed(pair[1], &note, sizeof note, fd);

@@ -339,39 +339,39 @@ static void limits(void **state)
 }
 
 /* A thread of a rank with a communicator of its own, beside another one in the same node. */
-struct lane {
+struct endpoint {
     struct tutti_node *node;
     struct tutti_transport *transport;
     pthread_t id;
     int number;
 };
 
-static void *lane_main(void *at)
+static void *endpoint_main(void *at)
 {
-    struct lane *lane = at;
+    struct endpoint *endpoint = at;
     struct tutti_team *team;
-    CHECK(tutti_team_create(lane->node, lane->transport, &team) == TUTTI_OK && team->whole, "team");
+    CHECK(tutti_team_create(endpoint->node, endpoint->transport, &team) == TUTTI_OK && team->whole, "team");
     CHECK(tutti_team_open(team, -1) == TUTTI_OK && team->state == TUTTI_TEAM_OPEN, "open: %s", team->why);
     for (int i = 0; i < 300 && !check_failed(); i++)
-        map_round(team, i * 8 + lane->number, 0, UINT64_MAX);
+        map_round(team, i * 8 + endpoint->number, 0, UINT64_MAX);
     tutti_team_free(team);
     return NULL;
 }
 
-static int lanes(struct tutti_transport *transport, void *arg)
+static int endpoints(struct tutti_transport *transport, void *arg)
 {
-    enum { LANES = 3 };
-    struct lane lane[LANES];
+    enum { ENDPOINTS = 3 };
+    struct endpoint endpoint[ENDPOINTS];
     struct tutti_node *node;
     (void)arg;
     CHECK(tutti_node_open(transport, &node) == TUTTI_OK, "node");
-    for (int i = 0; i < LANES; i++)
-        lane[i] = (struct lane){.node = node, .transport = tutti_threads_split(transport, 0), .number = i};
-    for (int i = 0; i < LANES; i++)
-        pthread_create(&lane[i].id, NULL, lane_main, &lane[i]);
-    for (int i = 0; i < LANES; i++) {
-        pthread_join(lane[i].id, NULL);
-        tutti_threads_free(lane[i].transport);
+    for (int i = 0; i < ENDPOINTS; i++)
+        endpoint[i] = (struct endpoint){.node = node, .transport = tutti_threads_split(transport, 0), .number = i};
+    for (int i = 0; i < ENDPOINTS; i++)
+        pthread_create(&endpoint[i].id, NULL, endpoint_main, &endpoint[i]);
+    for (int i = 0; i < ENDPOINTS; i++) {
+        pthread_join(endpoint[i].id, NULL);
+        tutti_threads_free(endpoint[i].transport);
     }
     tutti_node_close(node);
     return check_failed() != 0;
@@ -380,7 +380,7 @@ static int lanes(struct tutti_transport *transport, void *arg)
 static void many_threads(void **state)
 {
     (void)state;
-    assert_int_equal(run(3, lanes, NULL), 0);
+    assert_int_equal(run(3, endpoints, NULL), 0);
     assert_int_equal(check_failed(), 0);
 }
 

@@ -168,7 +168,7 @@ static int out_of_slots(struct tutti_transport *transport, void *arg)
     (void)arg;
     struct kit kit;
     kit_open(transport, &kit);
-    enum { MOST = TUTTI_SLOTS / 2 }; /* a team takes one for its twin */
+    enum { MOST = TUTTI_SLOTS / 2 }; /* a team takes one for its nonblocking team */
     struct tutti_team **teams = calloc(MOST + 8, sizeof(struct tutti_team *));
     int whole = 1; /* the kit's */
     for (int i = 0; i < MOST + 8; i++) {
@@ -179,7 +179,7 @@ static int out_of_slots(struct tutti_transport *transport, void *arg)
     CHECK(strcmp(teams[MOST + 7]->why, "too many communicators") == 0, "why");
     for (int i = 0; i < 1000; i += 99) { /* in use, and apart from each other */
         CHECK(kit_meet(teams[i], (uint64_t)i + 1) == TUTTI_OK, "team %d", i);
-        CHECK(kit_meet(teams[i]->twin, (uint64_t)i + 2) == TUTTI_OK, "twin %d", i);
+        CHECK(kit_meet(teams[i]->nonblocking, (uint64_t)i + 2) == TUTTI_OK, "nonblocking team %d", i);
     }
     for (int i = 0; i < MOST + 8; i++)
         tutti_team_free(teams[i]);

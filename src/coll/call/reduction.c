@@ -76,7 +76,7 @@ static int pass(enum tutti_taken *taken, const char **why, const char *reason)
 /* Nonblocking calls run where the MPI cannot be called: through the transport goes the MPI itself. */
 static int staged(struct tutti_team *team, const struct tutti_reduce *call, enum tutti_taken *taken, const char **why)
 {
-    if (team->is_twin)
+    if (team->is_nonblocking)
         return pass(taken, why, "no kernels for a nonblocking call");
     int fits, status = tutti_staged_run(team, call, &fits);
     *taken = TUTTI_TAKEN;

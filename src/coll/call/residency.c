@@ -8,8 +8,8 @@
 #include "core/status.h"
 #include "core/types.h"
 #include "progress/engine.h"
+#include "team/budget.h"
 #include "team/discard.h"
-#include "team/room.h"
 
 enum {
     BYTES_LEAST = 1024,       /* of a contribution that a block of any kernel moves, where there is so much */
@@ -36,7 +36,7 @@ void tutti_residency_arrive(struct tutti_team *team, const struct tutti_reduce *
     team->granted = 0;
     if (mine->kind != TUTTI_ARRIVAL_DEVICE || team->state != TUTTI_TEAM_OPEN)
         return;
-    mine->blocks = team->share ? team->blocks : tutti_room_alone(team, wanted(team, call));
+    mine->blocks = team->share ? team->blocks : tutti_budget_alone(team, wanted(team, call));
     mine->streams = (uint32_t)tutti_discard_held(team->node);
 }
 
@@ -79,11 +79,11 @@ static int have_blocks(void *with)
     uint32_t all;
     if (is_put_off(r))
         return 0;
-    const unsigned mine = team->share ? team->blocks : tutti_room_try(team, r->want, r->round < PATIENT);
+    const unsigned mine = team->share ? team->blocks : tutti_budget_try(team, r->want, r->round < PATIENT);
     const int status = tutti_team_vote(team, mine, &all);
     if (status != TUTTI_OK)
         return status;
-    tutti_room_give(team, all);
+    tutti_budget_give(team, all);
     team->granted = all;
     put_off(r);
     return all > 0;
@@ -95,7 +95,7 @@ int tutti_residency_take(struct tutti_team *team, const struct tutti_reduce *cal
     char what[160];
     if (team->granted > 0)
         return TUTTI_OK;
-    tutti_room_give(team, 0); /* what this rank had alone: another one had nothing */
+    tutti_budget_give(team, 0); /* what this rank had alone: another one had nothing */
     int status = have_blocks(&r);
     if (status != 0)
         return status > 0 ? TUTTI_OK : status;
@@ -121,11 +121,11 @@ static int have_share(void *with)
     uint32_t all;
     if (is_put_off(r))
         return 0;
-    team->share = tutti_room_share(team, r->want, r->round < PATIENT);
+    team->share = tutti_budget_share(team, r->want, r->round < PATIENT);
     const int status = tutti_team_vote(team, team->share, &all);
     if (status != TUTTI_OK)
         all = 0;
-    tutti_room_unshare(team, team->share - all);
+    tutti_budget_unshare(team, team->share - all);
     team->share = all;
     if (status != TUTTI_OK)
         return status;
@@ -152,6 +152,6 @@ int tutti_residency_narrow(const struct tutti_team *team, const struct tutti_red
 
 void tutti_residency_end(struct tutti_team *team)
 {
-    tutti_room_give(team, 0);
+    tutti_budget_give(team, 0);
     team->granted = 0;
 }

@@ -1,4 +1,4 @@
-/* Multiprocessors for the kernels of a call; team/room.h says why. Private to coll/. */
+/* Multiprocessors for the kernels of a call; team/budget.h says why. Private to coll/. */
 #ifndef TUTTI_COLL_RESIDENCY_H
 #define TUTTI_COLL_RESIDENCY_H
 

@@ -9,7 +9,7 @@ enum { BYTES_MOST = 8192, THREADS = 256 };
 
 int tutti_linger_agree(struct tutti_team *team)
 {
-    uint32_t mine = team->device->lingers && !team->is_twin ? (uint32_t)tutti_settings()->linger_us : 0;
+    uint32_t mine = team->device->lingers && !team->is_nonblocking ? (uint32_t)tutti_settings()->linger_us : 0;
     return tutti_team_vote(team, mine, &team->linger.us);
 }
 

@@ -59,19 +59,19 @@ static int share_of(const struct tutti_description *what, uint32_t d, struct sha
 
 /* One dimension around *made, whose indices are `pitch` bytes apart. */
 static int build_share(struct tutti_workshop *shop, const struct share *share, tutti_wide pitch,
-                       struct tutti_place *place)
+                       struct tutti_membership *place)
 {
-    struct tutti_place whole, rest;
+    struct tutti_membership whole, rest;
     tutti_wide start = pitch * share->start, step = pitch * share->step, next = step * share->whole;
     if (!tutti_fits(start) || !tutti_fits(next) || (share->whole > 1 && !tutti_fits(step)))
         return tutti_workshop_refuse(shop, "displacements beyond 62 bits");
-    int status = tutti_place_loop(shop, share->block, (int64_t)pitch, *place, &whole);
+    int status = tutti_membership_loop(shop, share->block, (int64_t)pitch, *place, &whole);
     if (status == TUTTI_OK)
-        status = tutti_place_loop(shop, share->whole, (int64_t)step, whole, &whole);
+        status = tutti_membership_loop(shop, share->whole, (int64_t)step, whole, &whole);
     if (status == TUTTI_OK)
-        status = tutti_place_loop(shop, share->rest, (int64_t)pitch, *place, &rest);
+        status = tutti_membership_loop(shop, share->rest, (int64_t)pitch, *place, &rest);
     if (status == TUTTI_OK)
-        status = tutti_place_move(shop, &rest, (int64_t)next);
+        status = tutti_membership_move(shop, &rest, (int64_t)next);
     if (status != TUTTI_OK)
         return status;
     struct tutti_row row = {0};
@@ -79,11 +79,11 @@ static int build_share(struct tutti_workshop *shop, const struct share *share, t
     if (status == TUTTI_OK)
         status = tutti_row_push(shop, &row, rest);
     if (status == TUTTI_OK)
-        status = tutti_place_settle(shop, &row, place);
+        status = tutti_membership_settle(shop, &row, place);
     tutti_row_free(&row);
     if (status == TUTTI_OK)
-        status = tutti_place_move(shop, place, (int64_t)start);
-    return status == TUTTI_OK ? tutti_place_normal(shop, place) : status;
+        status = tutti_membership_move(shop, place, (int64_t)start);
+    return status == TUTTI_OK ? tutti_membership_normal(shop, place) : status;
 }
 
 int tutti_build_array(struct tutti_workshop *shop, const struct tutti_description *what, struct tutti_made *made)

@@ -33,8 +33,8 @@ static int repeat(struct tutti_workshop *shop, struct tutti_made *made, uint64_t
     tutti_wide all = stride == 0 ? 0 : (tutti_wide)(count - 1) * stride;
     int status = tutti_made_bounds(shop, made, made->lower + (all < 0 ? all : 0), made->upper + (all > 0 ? all : 0));
     if (status == TUTTI_OK)
-        status = tutti_place_loop(shop, count, stride, made->place, &made->place);
-    return status == TUTTI_OK ? tutti_place_normal(shop, &made->place) : status;
+        status = tutti_membership_loop(shop, count, stride, made->place, &made->place);
+    return status == TUTTI_OK ? tutti_membership_normal(shop, &made->place) : status;
 }
 
 static int move(struct tutti_workshop *shop, struct tutti_made *made, int64_t by)
@@ -42,7 +42,7 @@ static int move(struct tutti_workshop *shop, struct tutti_made *made, int64_t by
     if (!made->any)
         return TUTTI_OK;
     int status = tutti_made_bounds(shop, made, (tutti_wide)made->lower + by, (tutti_wide)made->upper + by);
-    return status == TUTTI_OK ? tutti_place_move(shop, &made->place, by) : status;
+    return status == TUTTI_OK ? tutti_membership_move(shop, &made->place, by) : status;
 }
 
 /* ---- rows: indexed, struct ---- */
@@ -142,14 +142,14 @@ static inline int64_t offset_at(const struct tutti_description *what, uint64_t i
 }
 
 /* A row that has few blocks in all is made of blocks. A short sequence inside a short one is taken apart. */
-static int row_add(struct tutti_workshop *shop, struct tutti_row *row, struct tutti_place place, bool splice)
+static int row_add(struct tutti_workshop *shop, struct tutti_row *row, struct tutti_membership place, bool splice)
 {
     const struct tutti_tree *tree = place.tree;
     if (!tree || tree->kind != TUTTI_TREE_SEQ || !splice || row->n + tree->n > SPLICE)
         return tutti_row_push(shop, row, place);
     int status = TUTTI_OK;
     for (size_t k = 0; k < tree->n && status == TUTTI_OK; k++) {
-        struct tutti_place part = tree->parts[k];
+        struct tutti_membership part = tree->parts[k];
         part.offset += place.offset;
         status = tutti_row_push(shop, row, part);
     }
@@ -167,8 +167,8 @@ struct group {
 
 static void group_begin(struct group *group)
 {
-    int64_t low = group->block.place.offset + tutti_place_low(group->block.place);
-    int64_t high = group->block.place.offset + tutti_place_high(group->block.place);
+    int64_t low = group->block.place.offset + tutti_membership_low(group->block.place);
+    int64_t high = group->block.place.offset + tutti_membership_high(group->block.place);
     group->least = -TUTTI_TREE_LIMIT - (low < 0 ? low : 0);
     group->most = TUTTI_TREE_LIMIT - (high > 0 ? high : 0);
     group->n = 0;
@@ -177,7 +177,7 @@ static void group_begin(struct group *group)
 static int group_end(struct tutti_workshop *shop, struct group *group, struct bounds *bounds, uint64_t *size)
 {
     int status = TUTTI_OK;
-    uint64_t bytes = tutti_place_size(group->block.place);
+    uint64_t bytes = tutti_membership_size(group->block.place);
     for (int which = 0; which < 2 && group->n > 0 && status == TUTTI_OK; which++) {
         struct tutti_made part = group->block;
         status = move(shop, &part, which ? group->high : group->low);
@@ -270,7 +270,7 @@ static int build_row(struct tutti_workshop *shop, const struct tutti_description
         if (group.n == 0 || offset > group.high)
             group.high = offset;
         group.n++;
-        struct tutti_place place = group.block.place;
+        struct tutti_membership place = group.block.place;
         place.offset += offset;
         status = row_add(shop, row, place, what->form == TUTTI_FORM_STRUCT);
     }
@@ -281,7 +281,7 @@ static int build_row(struct tutti_workshop *shop, const struct tutti_description
 }
 
 /* Rows of few blocks, and rows with lists in them, come out as if they were told block by block. */
-static int row_by_runs(struct tutti_workshop *shop, struct tutti_row *row, size_t blocks, struct tutti_place *out)
+static int row_by_runs(struct tutti_workshop *shop, struct tutti_row *row, size_t blocks, struct tutti_membership *out)
 {
     struct tutti_runs runs = {0};
     int status = tutti_runs_reserve(&runs, blocks);
@@ -313,12 +313,12 @@ static int build_many(struct tutti_workshop *shop, const struct tutti_descriptio
     for (size_t i = 0; i < row.n && runs <= SPREAD; i++) {
         flat = flat && !row.at[i].tree;
         lists = lists || (row.at[i].tree && row.at[i].tree->has_list);
-        runs += tutti_place_runs(row.at[i]);
+        runs += tutti_membership_runs(row.at[i]);
     }
     if (status == TUTTI_OK)
         status = !flat && (runs <= TUTTI_TREE_FLAT || (lists && row.n > 1 && runs <= SPREAD))
                      ? row_by_runs(shop, &row, runs, &out->place)
-                     : tutti_place_settle(shop, &row, &out->place);
+                     : tutti_membership_settle(shop, &row, &out->place);
     tutti_row_free(&row);
     return status;
 }

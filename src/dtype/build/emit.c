@@ -1,7 +1,7 @@
 #include "dtype/build/emit.h"
 
 #include "core/status.h"
-#include "dtype/build/room.h"
+#include "dtype/build/arena.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -20,8 +20,8 @@ void tutti_segments_free(struct tutti_segments *segments)
 {
     while (segments->lists) {
         struct tutti_plan_list *next = segments->lists->next;
-        tutti_room_free(segments->lists->offsets);
-        tutti_room_free(segments->lists->begins);
+        tutti_arena_free(segments->lists->offsets);
+        tutti_arena_free(segments->lists->begins);
         free(segments->lists);
         segments->lists = next;
     }
@@ -111,8 +111,8 @@ static int emit(struct tutti_workshop *shop, struct tutti_segments *out, const s
     return TUTTI_OK;
 }
 
-static int walk(struct tutti_workshop *shop, struct tutti_segments *out, struct nest *nest, struct tutti_place place,
-                int64_t offset, uint64_t packed)
+static int walk(struct tutti_workshop *shop, struct tutti_segments *out, struct nest *nest,
+                struct tutti_membership place, int64_t offset, uint64_t packed)
 {
     struct tutti_tree *tree = place.tree;
     int status = TUTTI_OK;
@@ -122,21 +122,22 @@ static int walk(struct tutti_workshop *shop, struct tutti_segments *out, struct 
     case TUTTI_TREE_LOOP:
         if (nest->dims == NEST)
             return tutti_workshop_refuse(shop, "too many dimensions");
-        nest->dim[nest->dims++] = (struct tutti_dim){tree->count, tree->stride, (int64_t)tutti_place_size(tree->child)};
+        nest->dim[nest->dims++] =
+            (struct tutti_dim){tree->count, tree->stride, (int64_t)tutti_membership_size(tree->child)};
         status = walk(shop, out, nest, tree->child, offset, packed);
         nest->dims--;
         return status;
     case TUTTI_TREE_SEQ:
         for (size_t i = 0; i < tree->n && status == TUTTI_OK; i++) {
             status = walk(shop, out, nest, tree->parts[i], offset + tree->parts[i].offset, packed);
-            packed += tutti_place_size(tree->parts[i]);
+            packed += tutti_membership_size(tree->parts[i]);
         }
         return status;
     case TUTTI_TREE_LIST:
     case TUTTI_TREE_MIXED:
         nest->list = tree;
         nest->list_at = nest->dims;
-        nest->pitch = tree->kind == TUTTI_TREE_LIST ? tutti_place_size(tree->child) : 0;
+        nest->pitch = tree->kind == TUTTI_TREE_LIST ? tutti_membership_size(tree->child) : 0;
         status = tree->kind == TUTTI_TREE_LIST ? walk(shop, out, nest, tree->child, offset, packed)
                                                : emit(shop, out, nest, offset, packed, 0);
         nest->list = NULL;
@@ -146,14 +147,14 @@ static int walk(struct tutti_workshop *shop, struct tutti_segments *out, struct 
     return TUTTI_ERR_ARGUMENT;
 }
 
-int tutti_segments_make(struct tutti_workshop *shop, struct tutti_place place, struct tutti_segments *out)
+int tutti_segments_make(struct tutti_workshop *shop, struct tutti_membership place, struct tutti_segments *out)
 {
     struct nest nest;
     nest.dims = nest.list_at = 0;
     nest.list = NULL;
     nest.pitch = 0;
     *out = (struct tutti_segments){0};
-    if (tutti_place_size(place) == 0)
+    if (tutti_membership_size(place) == 0)
         return TUTTI_OK;
     return walk(shop, out, &nest, place, place.offset, 0);
 }

@@ -1,5 +1,5 @@
 /* Sequences of parts, and rows that are no progression: lists of where equal shapes, or blocks, are. */
-#include "dtype/build/room.h"
+#include "dtype/build/arena.h"
 #include "dtype/build/runs.h"
 
 #define XXH_INLINE_ALL
@@ -13,7 +13,7 @@ enum {
 };
 
 /* What all kinds of rows have in common. */
-static int new_row(struct tutti_workshop *shop, enum tutti_tree_kind kind, const struct tutti_place *t, size_t n,
+static int new_row(struct tutti_workshop *shop, enum tutti_tree_kind kind, const struct tutti_membership *t, size_t n,
                    struct tutti_tree **out)
 {
     struct tutti_tree *tree = tutti_workshop_take(shop, 1, sizeof *tree);
@@ -21,25 +21,27 @@ static int new_row(struct tutti_workshop *shop, enum tutti_tree_kind kind, const
         return TUTTI_ERR_MEMORY;
     *tree = (struct tutti_tree){.kind = kind, .n = n, .low = INT64_MAX, .high = INT64_MIN};
     for (size_t i = 0; i < n; i++) {
-        int64_t at = t[i].offset - t[0].offset, low = at + tutti_place_low(t[i]), high = at + tutti_place_high(t[i]);
+        int64_t at = t[i].offset - t[0].offset, low = at + tutti_membership_low(t[i]),
+                high = at + tutti_membership_high(t[i]);
         if (low < tree->low)
             tree->low = low;
         if (high > tree->high)
             tree->high = high;
-        tree->size += tutti_place_size(t[i]);
-        tree->runs += tutti_place_runs(t[i]);
+        tree->size += tutti_membership_size(t[i]);
+        tree->runs += tutti_membership_runs(t[i]);
         tree->has_list |= t[i].tree && t[i].tree->has_list;
         if (tree->size > (uint64_t)TUTTI_TREE_LIMIT)
             return tutti_workshop_refuse(shop, "a size beyond 62 bits");
     }
     if (tree->low < -TUTTI_TREE_LIMIT || tree->high > TUTTI_TREE_LIMIT)
         return tutti_workshop_refuse(shop, "displacements beyond 62 bits");
-    tree->end = t[n - 1].offset - t[0].offset + tutti_place_end(t[n - 1]);
+    tree->end = t[n - 1].offset - t[0].offset + tutti_membership_end(t[n - 1]);
     *out = tree;
     return TUTTI_OK;
 }
 
-int tutti_place_seq(struct tutti_workshop *shop, const struct tutti_place *t, size_t n, struct tutti_place *out)
+int tutti_membership_seq(struct tutti_workshop *shop, const struct tutti_membership *t, size_t n,
+                         struct tutti_membership *out)
 {
     struct tutti_tree *tree;
     if (n == 1) {
@@ -58,7 +60,7 @@ int tutti_place_seq(struct tutti_workshop *shop, const struct tutti_place *t, si
         hash = tutti_mix(tutti_mix(hash, (uint64_t)tree->parts[i].offset), t[i].tree ? t[i].tree->hash : t[i].length);
     }
     tree->hash = hash;
-    *out = (struct tutti_place){.offset = t[0].offset, .tree = tree};
+    *out = (struct tutti_membership){.offset = t[0].offset, .tree = tree};
     return TUTTI_OK;
 }
 
@@ -67,12 +69,13 @@ static void hash_list(struct tutti_tree *tree)
     tree->numbers = tutti_mix(XXH3_64bits(tree->offsets, tree->n * sizeof *tree->offsets), tree->n);
     if (tree->begins)
         tree->numbers = tutti_mix(tree->numbers, XXH3_64bits(tree->begins, (tree->n + 1) * sizeof *tree->begins));
-    const struct tutti_place child = tree->child;
+    const struct tutti_membership child = tree->child;
     tree->hash = tree->begins ? tree->numbers : tutti_mix(tree->numbers, child.tree ? child.tree->hash : child.length);
 }
 
 /* Places of one shape. */
-static int list_shapes(struct tutti_workshop *shop, const struct tutti_place *t, size_t n, struct tutti_place *out)
+static int list_shapes(struct tutti_workshop *shop, const struct tutti_membership *t, size_t n,
+                       struct tutti_membership *out)
 {
     struct tutti_tree *tree;
     int status = new_row(shop, TUTTI_TREE_LIST, t, n, &tree);
@@ -83,12 +86,12 @@ static int list_shapes(struct tutti_workshop *shop, const struct tutti_place *t,
     shop->lists = tree;
     tree->child = t[0];
     tree->child.offset = 0;
-    if (!(tree->offsets = tutti_room_take(n, sizeof *tree->offsets)))
+    if (!(tree->offsets = tutti_arena_take(n, sizeof *tree->offsets)))
         return TUTTI_ERR_MEMORY;
     for (size_t i = 0; i < n; i++)
         tree->offsets[i] = t[i].offset - t[0].offset;
     hash_list(tree);
-    *out = (struct tutti_place){.offset = t[0].offset, .tree = tree};
+    *out = (struct tutti_membership){.offset = t[0].offset, .tree = tree};
     return TUTTI_OK;
 }
 
@@ -119,7 +122,7 @@ static uint64_t common_length(const struct tutti_runs *runs, uint64_t size)
 /* The offsets of blocks of `length` bytes that all of the blocks are cut into. */
 static int cut_offsets(struct tutti_runs *runs, uint64_t length, size_t n)
 {
-    int64_t *offsets = tutti_room_take(n, sizeof *offsets);
+    int64_t *offsets = tutti_arena_take(n, sizeof *offsets);
     if (!offsets)
         return TUTTI_ERR_MEMORY;
     size_t k = 0;
@@ -127,7 +130,7 @@ static int cut_offsets(struct tutti_runs *runs, uint64_t length, size_t n)
         for (uint64_t done = 0; done < runs->lengths[i]; done += length)
             offsets[k++] = runs->offsets[i] + (int64_t)done;
     }
-    tutti_room_free(runs->offsets);
+    tutti_arena_free(runs->offsets);
     runs->offsets = offsets;
     runs->room = n;
     return TUTTI_OK;
@@ -175,7 +178,7 @@ static bool measure(const struct tutti_runs *runs, struct tutti_tree *tree)
     return fits && tree->low >= -TUTTI_TREE_LIMIT && tree->high <= TUTTI_TREE_LIMIT;
 }
 
-int tutti_runs_list(struct tutti_workshop *shop, struct tutti_runs *runs, struct tutti_place *out)
+int tutti_runs_list(struct tutti_workshop *shop, struct tutti_runs *runs, struct tutti_membership *out)
 {
     struct tutti_tree *tree = tutti_workshop_take(shop, 1, sizeof *tree);
     if (!tree)
@@ -193,20 +196,21 @@ int tutti_runs_list(struct tutti_workshop *shop, struct tutti_runs *runs, struct
         if (tree->n > runs->n && cut_offsets(runs, length, tree->n) != TUTTI_OK)
             return TUTTI_ERR_MEMORY;
     } else {
-        tree->begins = tutti_room_fit(begins_of(runs), runs->n + 1, sizeof *tree->begins);
+        tree->begins = tutti_arena_fit(begins_of(runs), runs->n + 1, sizeof *tree->begins);
     }
-    tree->offsets = tutti_room_fit(runs->offsets, tree->n, sizeof *tree->offsets);
+    tree->offsets = tutti_arena_fit(runs->offsets, tree->n, sizeof *tree->offsets);
     runs->offsets = NULL;
     tutti_runs_free(runs);
     const int64_t first = tree->offsets[0];
     for (size_t i = 0; i < tree->n; i++)
         tree->offsets[i] -= first;
     hash_list(tree);
-    *out = (struct tutti_place){.offset = first, .tree = tree};
+    *out = (struct tutti_membership){.offset = first, .tree = tree};
     return TUTTI_OK;
 }
 
-static int list_blocks(struct tutti_workshop *shop, const struct tutti_place *t, size_t n, struct tutti_place *out)
+static int list_blocks(struct tutti_workshop *shop, const struct tutti_membership *t, size_t n,
+                       struct tutti_membership *out)
 {
     struct tutti_runs runs = {0};
     int status = tutti_runs_reserve(&runs, n);
@@ -219,18 +223,18 @@ static int list_blocks(struct tutti_workshop *shop, const struct tutti_place *t,
 }
 
 /* How many places from t[0] on one list can hold. */
-static size_t listable(const struct tutti_place *t, size_t n)
+static size_t listable(const struct tutti_membership *t, size_t n)
 {
     size_t i = 1;
     if (t[0].tree && t[0].tree->has_list)
         return 1;
-    while (i < n && (t[0].tree ? tutti_place_same(t[i], t[0]) : !t[i].tree))
+    while (i < n && (t[0].tree ? tutti_membership_same(t[i], t[0]) : !t[i].tree))
         i++;
     return i;
 }
 
 /* In place. */
-static int listed(struct tutti_workshop *shop, struct tutti_place *t, size_t *n)
+static int listed(struct tutti_workshop *shop, struct tutti_membership *t, size_t *n)
 {
     size_t made = 0;
     int status = TUTTI_OK;
@@ -241,7 +245,7 @@ static int listed(struct tutti_workshop *shop, struct tutti_place *t, size_t *n)
                 t[made++] = t[i++];
             continue;
         }
-        struct tutti_place list;
+        struct tutti_membership list;
         status = t[i].tree ? list_shapes(shop, t + i, length, &list) : list_blocks(shop, t + i, length, &list);
         t[made++] = list;
         i += length;
@@ -250,7 +254,8 @@ static int listed(struct tutti_workshop *shop, struct tutti_place *t, size_t *n)
     return status;
 }
 
-static int by_runs(struct tutti_workshop *shop, const struct tutti_place *t, size_t n, struct tutti_place *out)
+static int by_runs(struct tutti_workshop *shop, const struct tutti_membership *t, size_t n,
+                   struct tutti_membership *out)
 {
     struct tutti_runs runs = {0};
     int status = TUTTI_OK;
@@ -262,7 +267,8 @@ static int by_runs(struct tutti_workshop *shop, const struct tutti_place *t, siz
     return status;
 }
 
-int tutti_place_lists(struct tutti_workshop *shop, const struct tutti_place *t, size_t n, struct tutti_place *out)
+int tutti_membership_lists(struct tutti_workshop *shop, const struct tutti_membership *t, size_t n,
+                           struct tutti_membership *out)
 {
     uint64_t runs = 0;
     bool blocks = true;
@@ -270,9 +276,9 @@ int tutti_place_lists(struct tutti_workshop *shop, const struct tutti_place *t, 
     for (size_t i = 0; i < n; i++) {
         blocks = blocks && !t[i].tree;
         if (runs <= MOST_RUNS)
-            runs += tutti_place_runs(t[i]);
+            runs += tutti_membership_runs(t[i]);
     }
-    struct tutti_place *made = tutti_room_take(n, sizeof *made);
+    struct tutti_membership *made = tutti_arena_take(n, sizeof *made);
     if (!made)
         return TUTTI_ERR_MEMORY;
     int status = tutti_progress_group(shop, t, &less, TUTTI_TREE_LONG, made);
@@ -280,7 +286,7 @@ int tutti_place_lists(struct tutti_workshop *shop, const struct tutti_place *t, 
         status = listed(shop, made, &less);
     if (status == TUTTI_OK) {
         if (less <= LISTS || (less <= TUTTI_TREE_MOST && !blocks && runs > MOST_RUNS))
-            status = tutti_place_seq(shop, made, less, out);
+            status = tutti_membership_seq(shop, made, less, out);
         else if (blocks)
             status = list_blocks(shop, t, n, out);
         else if (runs <= MOST_RUNS)
@@ -288,6 +294,6 @@ int tutti_place_lists(struct tutti_workshop *shop, const struct tutti_place *t, 
         else
             status = tutti_workshop_refuse(shop, "too many parts of too many blocks");
     }
-    tutti_room_free(made);
+    tutti_arena_free(made);
     return status;
 }

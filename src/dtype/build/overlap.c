@@ -3,7 +3,7 @@
 #include "dtype/build/tree.h"
 
 #include "core/status.h"
-#include "dtype/build/room.h"
+#include "dtype/build/arena.h"
 
 #include <string.h>
 
@@ -33,11 +33,11 @@ static void sort_spans(struct span *spans, struct span *spare, size_t n)
 
 static bool disjoint(struct span *spans, size_t n)
 {
-    struct span *spare = tutti_room_take(n, sizeof *spare);
+    struct span *spare = tutti_arena_take(n, sizeof *spare);
     if (!spare)
         return false;
     sort_spans(spans, spare, n);
-    tutti_room_free(spare);
+    tutti_arena_free(spare);
     for (size_t i = 1; i < n; i++) {
         if (spans[i].from < spans[i - 1].to)
             return false;
@@ -50,7 +50,7 @@ static bool loops_apart(const struct tutti_tree *tree, const struct tutti_tree *
 {
     uint64_t stride[TUTTI_TREE_PARTS * 4] = {0}, count[TUTTI_TREE_PARTS * 4] = {0};
     size_t n = 0;
-    struct tutti_place child = {.tree = (struct tutti_tree *)(uintptr_t)tree};
+    struct tutti_membership child = {.tree = (struct tutti_tree *)(uintptr_t)tree};
     for (; child.tree && child.tree->kind == TUTTI_TREE_LOOP; child = child.tree->child) {
         uint64_t by = (uint64_t)(child.tree->stride < 0 ? -child.tree->stride : child.tree->stride);
         size_t i = n++;
@@ -64,7 +64,7 @@ static bool loops_apart(const struct tutti_tree *tree, const struct tutti_tree *
         count[i] = child.tree->count;
     }
     *inside = child.tree;
-    uint64_t span = (uint64_t)(tutti_place_high(child) - tutti_place_low(child));
+    uint64_t span = (uint64_t)(tutti_membership_high(child) - tutti_membership_low(child));
     for (size_t i = 0; i < n; i++) {
         if (stride[i] < span)
             return false;
@@ -75,15 +75,15 @@ static bool loops_apart(const struct tutti_tree *tree, const struct tutti_tree *
 
 static struct span span_of(const struct tutti_tree *tree, size_t i)
 {
-    struct tutti_place part = tree->child;
+    struct tutti_membership part = tree->child;
     if (tree->kind == TUTTI_TREE_SEQ)
         part = tree->parts[i];
     else if (tree->kind == TUTTI_TREE_MIXED)
-        part = (struct tutti_place){tree->offsets[i], tree->begins[i + 1] - tree->begins[i], NULL};
+        part = (struct tutti_membership){tree->offsets[i], tree->begins[i + 1] - tree->begins[i], NULL};
     else
         part.offset = tree->offsets[i];
-    return (struct span){(uint64_t)(part.offset + tutti_place_low(part) - tree->low),
-                         (uint64_t)(part.offset + tutti_place_high(part) - tree->low)};
+    return (struct span){(uint64_t)(part.offset + tutti_membership_low(part) - tree->low),
+                         (uint64_t)(part.offset + tutti_membership_high(part) - tree->low)};
 }
 
 /* Most rows rise or fall; the others are sorted. */
@@ -101,13 +101,13 @@ static bool row_apart(const struct tutti_tree *tree)
     }
     if (rises || falls)
         return true;
-    struct span *spans = tutti_room_take(tree->n, sizeof *spans);
+    struct span *spans = tutti_arena_take(tree->n, sizeof *spans);
     if (!spans)
         return false;
     for (size_t i = 0; i < tree->n; i++)
         spans[i] = span_of(tree, i);
     bool apart = disjoint(spans, tree->n);
-    tutti_room_free(spans);
+    tutti_arena_free(spans);
     return apart;
 }
 
@@ -133,29 +133,29 @@ static bool parts_apart(const struct tutti_tree *tree)
     return false;
 }
 
-static bool blocks_apart(struct tutti_place place)
+static bool blocks_apart(struct tutti_membership place)
 {
     struct tutti_workshop shop;
     struct tutti_row row = {0};
     bool apart = false;
     tutti_workshop_open(&shop);
     if (tutti_row_push_runs(&shop, &row, place) == TUTTI_OK) {
-        struct span *spans = tutti_room_take(row.n, sizeof *spans);
+        struct span *spans = tutti_arena_take(row.n, sizeof *spans);
         for (size_t i = 0; spans && i < row.n; i++) {
-            spans[i].from = (uint64_t)(row.at[i].offset - place.offset - tutti_place_low(place));
+            spans[i].from = (uint64_t)(row.at[i].offset - place.offset - tutti_membership_low(place));
             spans[i].to = spans[i].from + row.at[i].length;
         }
         apart = spans && disjoint(spans, row.n);
-        tutti_room_free(spans);
+        tutti_arena_free(spans);
     }
     tutti_row_free(&row);
     tutti_workshop_close(&shop);
     return apart;
 }
 
-int tutti_place_overlaps(struct tutti_place place)
+int tutti_membership_overlaps(struct tutti_membership place)
 {
     if (parts_apart(place.tree))
         return 0;
-    return tutti_place_runs(place) > EXACT || !blocks_apart(place);
+    return tutti_membership_runs(place) > EXACT || !blocks_apart(place);
 }

@@ -109,19 +109,19 @@ static int make(struct tutti_workshop *shop, const struct tutti_description *wha
     struct tutti_made is;
     int status = tutti_build(shop, what, &is);
     if (status == TUTTI_OK)
-        status = tutti_place_normal(shop, &is.place);
+        status = tutti_membership_normal(shop, &is.place);
     if (status == TUTTI_OK)
         status = tutti_segments_make(shop, is.place, &made->segments);
     if (status != TUTTI_OK)
         return status;
     struct tutti_plan *plan = &made->plan;
-    plan->size = tutti_place_size(is.place);
+    plan->size = tutti_membership_size(is.place);
     plan->lower = is.lower;
     plan->extent = is.upper - is.lower;
     if (plan->size > 0) {
-        plan->true_lower = is.place.offset + tutti_place_low(is.place);
-        plan->true_end = is.place.offset + tutti_place_high(is.place);
-        plan->overlaps = (uint32_t)tutti_place_overlaps(is.place);
+        plan->true_lower = is.place.offset + tutti_membership_low(is.place);
+        plan->true_end = is.place.offset + tutti_membership_high(is.place);
+        plan->overlaps = (uint32_t)tutti_membership_overlaps(is.place);
     }
     plan->segment = made->segments.at;
     plan->segments = made->segments.n;

@@ -1,5 +1,5 @@
 /* Progressions in a row of places: what repeats at equal distances. */
-#include "dtype/build/room.h"
+#include "dtype/build/arena.h"
 #include "dtype/build/runs.h"
 
 enum {
@@ -9,9 +9,9 @@ enum {
 };
 
 /* The step from one place to the next, with the shape of the first: the row's symbol i. */
-static bool same_step(const struct tutti_place *t, size_t i, size_t j)
+static bool same_step(const struct tutti_membership *t, size_t i, size_t j)
 {
-    return t[i + 1].offset - t[i].offset == t[j + 1].offset - t[j].offset && tutti_place_same(t[i], t[j]);
+    return t[i + 1].offset - t[i].offset == t[j + 1].offset - t[j].offset && tutti_membership_same(t[i], t[j]);
 }
 
 /* Periods that divide n have their greatest common divisor among them: the shortest is found prime by prime. */
@@ -30,41 +30,41 @@ size_t tutti_progress_period(size_t n, bool (*repeats)(const void *of, size_t wh
 }
 
 struct with_places {
-    const struct tutti_place *t;
+    const struct tutti_membership *t;
     size_t n;
 };
 
 static bool places_repeat(const void *of, size_t whole, size_t q)
 {
     const struct with_places *with = of;
-    const struct tutti_place *t = with->t;
+    const struct tutti_membership *t = with->t;
     const size_t end = whole == with->n ? whole - 1 - q : whole;
     for (size_t i = 0; i < end; i++) {
         if (!same_step(t, i, i + q))
             return false;
     }
-    return whole < with->n || tutti_place_same(t[with->n - 1], t[with->n - 1 - q]);
+    return whole < with->n || tutti_membership_same(t[with->n - 1], t[with->n - 1 - q]);
 }
 
-static size_t period_of(const struct tutti_place *t, size_t n)
+static size_t period_of(const struct tutti_membership *t, size_t n)
 {
     return tutti_progress_period(n, places_repeat, &(struct with_places){t, n});
 }
 
 /* How many places from t[0] on repeat its first `q`; a multiple of q. */
-static size_t stretch(const struct tutti_place *t, size_t n, size_t q)
+static size_t stretch(const struct tutti_membership *t, size_t n, size_t q)
 {
-    if (n < 2 * q || !tutti_place_same(t[0], t[q]))
+    if (n < 2 * q || !tutti_membership_same(t[0], t[q]))
         return q;
     int64_t by = t[q].offset - t[0].offset;
     size_t i = q;
-    while (i < n && t[i].offset - t[i - q].offset == by && tutti_place_same(t[i], t[i - q]))
+    while (i < n && t[i].offset - t[i - q].offset == by && tutti_membership_same(t[i], t[i - q]))
         i++;
     return i / q * q;
 }
 
-int tutti_progress_group(struct tutti_workshop *shop, const struct tutti_place *t, size_t *n, size_t least,
-                         struct tutti_place *into)
+int tutti_progress_group(struct tutti_workshop *shop, const struct tutti_membership *t, size_t *n, size_t least,
+                         struct tutti_membership *into)
 {
     struct tutti_row row = {into, 0, *n};
     size_t widest = *n <= WIDE_ROWS && least == 2 ? WIDEST : 1;
@@ -83,20 +83,20 @@ int tutti_progress_group(struct tutti_workshop *shop, const struct tutti_place *
                 length = found;
             }
         }
-        struct tutti_place place = t[i];
+        struct tutti_membership place = t[i];
         if (length > best) {
             int64_t by = t[i + best].offset - t[i].offset;
             if (best > 1) {
-                struct tutti_row part = {tutti_room_take(best, sizeof *part.at), best, best};
+                struct tutti_row part = {tutti_arena_take(best, sizeof *part.at), best, best};
                 if (!part.at)
                     return TUTTI_ERR_MEMORY;
                 for (size_t k = 0; k < best; k++)
                     part.at[k] = t[i + k];
-                status = tutti_place_settle(shop, &part, &place);
+                status = tutti_membership_settle(shop, &part, &place);
                 tutti_row_free(&part);
             }
             if (status == TUTTI_OK)
-                status = tutti_place_loop(shop, length / best, by, place, &place);
+                status = tutti_membership_loop(shop, length / best, by, place, &place);
         }
         i += length;
         if (status == TUTTI_OK) /* never longer than what was read: `into` may be `t` */
@@ -107,8 +107,8 @@ int tutti_progress_group(struct tutti_workshop *shop, const struct tutti_place *
 }
 
 /* Loops in loops, until no more are found. */
-static int group_all(struct tutti_workshop *shop, const struct tutti_place *t, size_t *n, struct tutti_place *into,
-                     size_t *period)
+static int group_all(struct tutti_workshop *shop, const struct tutti_membership *t, size_t *n,
+                     struct tutti_membership *into, size_t *period)
 {
     size_t before = *n, limit = shop->loops_made + *n / 16 + 64;
     int status = tutti_progress_group(shop, t, n, 2, into);
@@ -127,7 +127,7 @@ static int group_all(struct tutti_workshop *shop, const struct tutti_place *t, s
 }
 
 /* Most irregular rows are seen to be so without making anything. */
-static bool hopeless(const struct tutti_place *t, size_t n)
+static bool hopeless(const struct tutti_membership *t, size_t n)
 {
     size_t pieces = 0;
     if (n <= WIDE_ROWS)
@@ -137,22 +137,23 @@ static bool hopeless(const struct tutti_place *t, size_t n)
     return pieces > n / 4;
 }
 
-int tutti_progress_settle(struct tutti_workshop *shop, const struct tutti_place *t, size_t n, struct tutti_place *out)
+int tutti_progress_settle(struct tutti_workshop *shop, const struct tutti_membership *t, size_t n,
+                          struct tutti_membership *out)
 {
     size_t period = period_of(t, n);
     if (period > 0 && period < n) {
-        struct tutti_place inner;
+        struct tutti_membership inner;
         int status = tutti_progress_settle(shop, t, period, &inner);
         return status != TUTTI_OK ? status
-                                  : tutti_place_loop(shop, n / period, t[period].offset - t[0].offset, inner, out);
+                                  : tutti_membership_loop(shop, n / period, t[period].offset - t[0].offset, inner, out);
     }
     if (n == 1) {
         *out = t[0];
         return TUTTI_OK;
     }
     if (hopeless(t, n))
-        return tutti_place_lists(shop, t, n, out);
-    struct tutti_place *grouped = tutti_room_take(n, sizeof *grouped);
+        return tutti_membership_lists(shop, t, n, out);
+    struct tutti_membership *grouped = tutti_arena_take(n, sizeof *grouped);
     if (!grouped)
         return TUTTI_ERR_MEMORY;
     size_t less = n;
@@ -161,16 +162,16 @@ int tutti_progress_settle(struct tutti_workshop *shop, const struct tutti_place 
         if (period < less)
             status = tutti_progress_settle(shop, grouped, less, out);
         else if (less <= TUTTI_TREE_PARTS)
-            status = tutti_place_seq(shop, grouped, less, out);
+            status = tutti_membership_seq(shop, grouped, less, out);
         else
-            status = tutti_place_lists(shop, t, n, out);
+            status = tutti_membership_lists(shop, t, n, out);
     }
-    tutti_room_free(grouped);
+    tutti_arena_free(grouped);
     return status;
 }
 
 /* Told block by block. */
-static int settle_blocks(struct tutti_workshop *shop, const struct tutti_row *row, struct tutti_place *out)
+static int settle_blocks(struct tutti_workshop *shop, const struct tutti_row *row, struct tutti_membership *out)
 {
     struct tutti_runs runs = {0};
     int status = tutti_runs_reserve(&runs, row->n);
@@ -182,10 +183,10 @@ static int settle_blocks(struct tutti_workshop *shop, const struct tutti_row *ro
     return status;
 }
 
-int tutti_place_settle(struct tutti_workshop *shop, struct tutti_row *row, struct tutti_place *out)
+int tutti_membership_settle(struct tutti_workshop *shop, struct tutti_row *row, struct tutti_membership *out)
 {
     if (row->n == 0) {
-        *out = (struct tutti_place){0};
+        *out = (struct tutti_membership){0};
         return TUTTI_OK;
     }
     if (row->n == 1) {
@@ -205,14 +206,14 @@ int tutti_place_settle(struct tutti_workshop *shop, struct tutti_row *row, struc
     return status;
 }
 
-int tutti_place_normal(struct tutti_workshop *shop, struct tutti_place *place)
+int tutti_membership_normal(struct tutti_workshop *shop, struct tutti_membership *place)
 {
-    if (tutti_place_flat(*place) || tutti_place_runs(*place) > TUTTI_TREE_FLAT)
+    if (tutti_membership_flat(*place) || tutti_membership_runs(*place) > TUTTI_TREE_FLAT)
         return TUTTI_OK;
     struct tutti_row row = {0};
     int status = tutti_row_push_runs(shop, &row, *place);
     if (status == TUTTI_OK)
-        status = tutti_place_settle(shop, &row, place);
+        status = tutti_membership_settle(shop, &row, place);
     tutti_row_free(&row);
     return status;
 }

@@ -1,6 +1,6 @@
 #include "dtype/build/runs.h"
 
-#include "dtype/build/room.h"
+#include "dtype/build/arena.h"
 
 enum {
     SURE = 256,       /* blocks that are always looked at in every way */
@@ -17,11 +17,11 @@ int tutti_runs_reserve(struct tutti_runs *runs, size_t n)
     if (n < runs->room)
         return TUTTI_OK;
     n++;
-    if (!(offsets = tutti_room_grow(runs->offsets, n, sizeof *offsets)))
+    if (!(offsets = tutti_arena_grow(runs->offsets, n, sizeof *offsets)))
         return TUTTI_ERR_MEMORY;
     runs->offsets = offsets;
     if (runs->lengths) {
-        if (!(lengths = tutti_room_grow(runs->lengths, n, sizeof *lengths)))
+        if (!(lengths = tutti_arena_grow(runs->lengths, n, sizeof *lengths)))
             return TUTTI_ERR_MEMORY;
         runs->lengths = lengths;
     }
@@ -31,8 +31,8 @@ int tutti_runs_reserve(struct tutti_runs *runs, size_t n)
 
 void tutti_runs_free(struct tutti_runs *runs)
 {
-    tutti_room_free(runs->offsets);
-    tutti_room_free(runs->lengths);
+    tutti_arena_free(runs->offsets);
+    tutti_arena_free(runs->lengths);
     *runs = (struct tutti_runs){0};
 }
 
@@ -46,7 +46,7 @@ int tutti_runs_store_any(struct tutti_runs *runs, int64_t at, uint64_t length)
     if (runs->n == 0)
         runs->each = length;
     if (!runs->lengths && length != runs->each) {
-        if (!(runs->lengths = tutti_room_take(runs->room, sizeof *runs->lengths)))
+        if (!(runs->lengths = tutti_arena_take(runs->room, sizeof *runs->lengths)))
             return TUTTI_ERR_MEMORY;
         for (size_t i = 0; i < runs->n; i++)
             runs->lengths[i] = runs->each;
@@ -58,14 +58,14 @@ int tutti_runs_store_any(struct tutti_runs *runs, int64_t at, uint64_t length)
     return TUTTI_OK;
 }
 
-int tutti_runs_add_place(struct tutti_runs *runs, struct tutti_place place)
+int tutti_runs_add_place(struct tutti_runs *runs, struct tutti_membership place)
 {
     const struct tutti_tree *tree = place.tree;
     int status = TUTTI_OK;
     if (!tree)
         return place.length > 0 ? tutti_runs_add(runs, place.offset, place.length) : TUTTI_OK;
     const bool blocks = !tree->child.tree;
-    struct tutti_place part = tree->child;
+    struct tutti_membership part = tree->child;
     switch (tree->kind) {
     case TUTTI_TREE_LOOP:
         for (uint64_t i = 0; i < tree->count && status == TUTTI_OK; i++) {
@@ -180,48 +180,48 @@ static bool hopeless(const struct tutti_runs *runs, size_t n)
 
 /* ---- settling ---- */
 
-static int as_places(const struct tutti_runs *runs, size_t n, struct tutti_place **out)
+static int as_places(const struct tutti_runs *runs, size_t n, struct tutti_membership **out)
 {
-    struct tutti_place *t = tutti_room_take(n, sizeof *t);
+    struct tutti_membership *t = tutti_arena_take(n, sizeof *t);
     if (!t)
         return TUTTI_ERR_MEMORY;
     for (size_t i = 0; i < n; i++)
-        t[i] = (struct tutti_place){runs->offsets[i], length_at(runs, i), NULL};
+        t[i] = (struct tutti_membership){runs->offsets[i], length_at(runs, i), NULL};
     *out = t;
     return TUTTI_OK;
 }
 
-static int settle(struct tutti_workshop *shop, struct tutti_runs *runs, struct tutti_place *out)
+static int settle(struct tutti_workshop *shop, struct tutti_runs *runs, struct tutti_membership *out)
 {
     const struct with_runs with = {runs, runs->n};
     size_t n = runs->n, period = tutti_progress_period(n, repeats, &with);
     if (period > 0 && period < n) {
-        struct tutti_place inner;
+        struct tutti_membership inner;
         int64_t by = runs->offsets[period] - runs->offsets[0];
         runs->n = period;
         int status = settle(shop, runs, &inner);
-        return status != TUTTI_OK ? status : tutti_place_loop(shop, n / period, by, inner, out);
+        return status != TUTTI_OK ? status : tutti_membership_loop(shop, n / period, by, inner, out);
     }
     if (n == 1) {
-        *out = (struct tutti_place){runs->offsets[0], length_at(runs, 0), NULL};
+        *out = (struct tutti_membership){runs->offsets[0], length_at(runs, 0), NULL};
         return TUTTI_OK;
     }
     const bool in_vain = hopeless(runs, n);
     if (in_vain && !has_long(runs, n))
         return tutti_runs_list(shop, runs, out);
-    struct tutti_place *t;
+    struct tutti_membership *t;
     int status = as_places(runs, n, &t);
     if (status != TUTTI_OK)
         return status;
-    status = in_vain ? tutti_place_lists(shop, t, n, out) : tutti_progress_settle(shop, t, n, out);
-    tutti_room_free(t);
+    status = in_vain ? tutti_membership_lists(shop, t, n, out) : tutti_progress_settle(shop, t, n, out);
+    tutti_arena_free(t);
     return status;
 }
 
-int tutti_runs_settle(struct tutti_workshop *shop, struct tutti_runs *runs, struct tutti_place *out)
+int tutti_runs_settle(struct tutti_workshop *shop, struct tutti_runs *runs, struct tutti_membership *out)
 {
     int status = TUTTI_OK;
-    *out = (struct tutti_place){0};
+    *out = (struct tutti_membership){0};
     if (runs->length > 0)
         status = tutti_runs_store(runs, runs->at, runs->length);
     runs->length = 0;

@@ -7,7 +7,7 @@
 #include "dtype/build/tree.h"
 
 struct tutti_runs {
-    int64_t *offsets;  /* [n], tutti_room_free: a list of all of them takes it over */
+    int64_t *offsets;  /* [n], tutti_arena_free: a list of all of them takes it over */
     uint64_t *lengths; /* the same; NULL: all are `each` long */
     uint64_t each;
     size_t n, room; /* n is less than room */
@@ -50,10 +50,10 @@ static inline int tutti_runs_add(struct tutti_runs *runs, int64_t offset, uint64
 }
 
 /* All blocks of a place. */
-int tutti_runs_add_place(struct tutti_runs *runs, struct tutti_place place);
+int tutti_runs_add_place(struct tutti_runs *runs, struct tutti_membership place);
 /* Loops and lists are found, as in a row of places; the runs can be freed alone afterwards. */
-int tutti_runs_settle(struct tutti_workshop *shop, struct tutti_runs *runs, struct tutti_place *out);
+int tutti_runs_settle(struct tutti_workshop *shop, struct tutti_runs *runs, struct tutti_membership *out);
 /* One list of all. */
-int tutti_runs_list(struct tutti_workshop *shop, struct tutti_runs *runs, struct tutti_place *out);
+int tutti_runs_list(struct tutti_workshop *shop, struct tutti_runs *runs, struct tutti_membership *out);
 
 #endif

@@ -1,7 +1,7 @@
 #include "dtype/build/tree.h"
 
 #include "core/status.h"
-#include "dtype/build/room.h"
+#include "dtype/build/arena.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -28,8 +28,8 @@ void tutti_workshop_close(struct tutti_workshop *shop)
 {
     for (struct tutti_tree *list = shop->lists; list; list = list->next_list) {
         if (!list->taken) {
-            tutti_room_free(list->offsets);
-            tutti_room_free(list->begins);
+            tutti_arena_free(list->offsets);
+            tutti_arena_free(list->begins);
         }
     }
     while (shop->chunks) {
@@ -78,15 +78,16 @@ bool tutti_tree_same(const struct tutti_tree *x, const struct tutti_tree *y)
         return false;
     switch (x->kind) {
     case TUTTI_TREE_LOOP:
-        return x->count == y->count && x->stride == y->stride && tutti_place_same(x->child, y->child);
+        return x->count == y->count && x->stride == y->stride && tutti_membership_same(x->child, y->child);
     case TUTTI_TREE_SEQ:
         for (size_t i = 0; i < x->n; i++) {
-            if (x->parts[i].offset != y->parts[i].offset || !tutti_place_same(x->parts[i], y->parts[i]))
+            if (x->parts[i].offset != y->parts[i].offset || !tutti_membership_same(x->parts[i], y->parts[i]))
                 return false;
         }
         return true;
     case TUTTI_TREE_LIST:
-        return tutti_place_same(x->child, y->child) && memcmp(x->offsets, y->offsets, x->n * sizeof *x->offsets) == 0;
+        return tutti_membership_same(x->child, y->child) &&
+               memcmp(x->offsets, y->offsets, x->n * sizeof *x->offsets) == 0;
     case TUTTI_TREE_MIXED:
         return memcmp(x->offsets, y->offsets, x->n * sizeof *x->offsets) == 0 &&
                memcmp(x->begins, y->begins, (x->n + 1) * sizeof *x->begins) == 0;
@@ -94,26 +95,27 @@ bool tutti_tree_same(const struct tutti_tree *x, const struct tutti_tree *y)
     return false;
 }
 
-int tutti_place_move(struct tutti_workshop *shop, struct tutti_place *place, int64_t by)
+int tutti_membership_move(struct tutti_workshop *shop, struct tutti_membership *place, int64_t by)
 {
     tutti_wide offset = (tutti_wide)place->offset + by;
-    if (tutti_place_size(*place) == 0)
+    if (tutti_membership_size(*place) == 0)
         return TUTTI_OK;
     if (offset < -TUTTI_TREE_LIMIT || offset > TUTTI_TREE_LIMIT ||
-        offset + tutti_place_low(*place) < -TUTTI_TREE_LIMIT || offset + tutti_place_high(*place) > TUTTI_TREE_LIMIT)
+        offset + tutti_membership_low(*place) < -TUTTI_TREE_LIMIT ||
+        offset + tutti_membership_high(*place) > TUTTI_TREE_LIMIT)
         return tutti_workshop_refuse(shop, "displacements beyond 62 bits");
     place->offset = (int64_t)offset;
     return TUTTI_OK;
 }
 
-static uint64_t shape_hash(struct tutti_place place)
+static uint64_t shape_hash(struct tutti_membership place)
 {
     return place.tree ? place.tree->hash : tutti_mix(UINT64_C(0x243f6a8885a308d3), place.length);
 }
 
 /* A loop that is not folded. The last ones made are remembered: rows of equal stretches then share one tree. */
-static int new_loop(struct tutti_workshop *shop, uint64_t count, int64_t stride, struct tutti_place child,
-                    struct tutti_place *out)
+static int new_loop(struct tutti_workshop *shop, uint64_t count, int64_t stride, struct tutti_membership child,
+                    struct tutti_membership *out)
 {
     tutti_wide all = (tutti_wide)stride * (tutti_wide)(count - 1);
     uint64_t hash = tutti_mix(tutti_mix(shape_hash(child), count), (uint64_t)stride);
@@ -123,19 +125,19 @@ static int new_loop(struct tutti_workshop *shop, uint64_t count, int64_t stride,
     if (all < -TUTTI_TREE_LIMIT || all > TUTTI_TREE_LIMIT)
         return tutti_workshop_refuse(shop, "displacements beyond 62 bits");
     if (!loop || loop->hash != hash || loop->count != count || loop->stride != stride ||
-        !tutti_place_same(loop->child, child)) {
+        !tutti_membership_same(loop->child, child)) {
         loop = tutti_workshop_take(shop, 1, sizeof *loop);
         if (!loop)
             return TUTTI_ERR_MEMORY;
         *loop = (struct tutti_tree){
             .kind = TUTTI_TREE_LOOP,
-            .flat = tutti_place_flat(child) && tutti_place_end(child) != stride,
+            .flat = tutti_membership_flat(child) && tutti_membership_end(child) != stride,
             .has_list = child.tree && child.tree->has_list,
-            .size = tutti_place_size(child) * count,
-            .runs = tutti_place_runs(child) * count,
-            .low = tutti_place_low(child) + (all < 0 ? (int64_t)all : 0),
-            .high = tutti_place_high(child) + (all > 0 ? (int64_t)all : 0),
-            .end = tutti_place_end(child) + (int64_t)all,
+            .size = tutti_membership_size(child) * count,
+            .runs = tutti_membership_runs(child) * count,
+            .low = tutti_membership_low(child) + (all < 0 ? (int64_t)all : 0),
+            .high = tutti_membership_high(child) + (all > 0 ? (int64_t)all : 0),
+            .end = tutti_membership_end(child) + (int64_t)all,
             .hash = hash,
             .count = count,
             .stride = stride,
@@ -144,17 +146,17 @@ static int new_loop(struct tutti_workshop *shop, uint64_t count, int64_t stride,
         *kept = loop;
         shop->loops_made++;
     }
-    *out = (struct tutti_place){.tree = loop};
-    return tutti_place_move(shop, out, offset);
+    *out = (struct tutti_membership){.tree = loop};
+    return tutti_membership_move(shop, out, offset);
 }
 
-int tutti_place_loop(struct tutti_workshop *shop, uint64_t count, int64_t stride, struct tutti_place child,
-                     struct tutti_place *out)
+int tutti_membership_loop(struct tutti_workshop *shop, uint64_t count, int64_t stride, struct tutti_membership child,
+                          struct tutti_membership *out)
 {
-    uint64_t size = tutti_place_size(child);
+    uint64_t size = tutti_membership_size(child);
     const struct tutti_tree *inner = child.tree;
     if (count == 0 || size == 0) {
-        *out = (struct tutti_place){0};
+        *out = (struct tutti_membership){0};
         return TUTTI_OK;
     }
     if (count == 1) {
@@ -164,11 +166,11 @@ int tutti_place_loop(struct tutti_workshop *shop, uint64_t count, int64_t stride
     if (count > (uint64_t)TUTTI_TREE_LIMIT / size)
         return tutti_workshop_refuse(shop, "a size beyond 62 bits");
     if (!inner && stride == (int64_t)child.length) {
-        *out = (struct tutti_place){.length = count * child.length};
-        return tutti_place_move(shop, out, child.offset);
+        *out = (struct tutti_membership){.length = count * child.length};
+        return tutti_membership_move(shop, out, child.offset);
     }
     if (inner && inner->kind == TUTTI_TREE_LOOP && (tutti_wide)inner->stride * (tutti_wide)inner->count == stride) {
-        struct tutti_place place = inner->child;
+        struct tutti_membership place = inner->child;
         place.offset = child.offset;
         return new_loop(shop, count * inner->count, inner->stride, place, out);
     }
@@ -177,16 +179,16 @@ int tutti_place_loop(struct tutti_workshop *shop, uint64_t count, int64_t stride
 
 void tutti_row_free(struct tutti_row *row)
 {
-    tutti_room_free(row->at);
+    tutti_arena_free(row->at);
     *row = (struct tutti_row){0};
 }
 
 int tutti_row_reserve(struct tutti_row *row, size_t n)
 {
-    struct tutti_place *more;
+    struct tutti_membership *more;
     if (n <= row->room)
         return TUTTI_OK;
-    if (!(more = tutti_room_grow(row->at, n, sizeof *more)))
+    if (!(more = tutti_arena_grow(row->at, n, sizeof *more)))
         return TUTTI_ERR_MEMORY;
     row->at = more;
     row->room = n;
@@ -194,31 +196,32 @@ int tutti_row_reserve(struct tutti_row *row, size_t n)
 }
 
 /* Makes `last` longer by what follows it, where that goes on with the same stride. */
-static int absorb(struct tutti_workshop *shop, struct tutti_place *last, struct tutti_place next, bool *done)
+static int absorb(struct tutti_workshop *shop, struct tutti_membership *last, struct tutti_membership next, bool *done)
 {
     const struct tutti_tree *a = last->tree, *b = next.tree;
-    struct tutti_place child;
+    struct tutti_membership child;
     *done = true;
     if (a && a->kind == TUTTI_TREE_LOOP && next.offset - last->offset == (tutti_wide)a->stride * (tutti_wide)a->count) {
         child = a->child;
         child.offset = last->offset;
-        if (tutti_place_same(a->child, next))
-            return tutti_place_loop(shop, a->count + 1, a->stride, child, last);
-        if (b && b->kind == TUTTI_TREE_LOOP && b->stride == a->stride && tutti_place_same(a->child, b->child))
-            return tutti_place_loop(shop, a->count + b->count, a->stride, child, last);
+        if (tutti_membership_same(a->child, next))
+            return tutti_membership_loop(shop, a->count + 1, a->stride, child, last);
+        if (b && b->kind == TUTTI_TREE_LOOP && b->stride == a->stride && tutti_membership_same(a->child, b->child))
+            return tutti_membership_loop(shop, a->count + b->count, a->stride, child, last);
     }
-    if (b && b->kind == TUTTI_TREE_LOOP && next.offset - last->offset == b->stride && tutti_place_same(*last, b->child))
-        return tutti_place_loop(shop, b->count + 1, b->stride, *last, last);
+    if (b && b->kind == TUTTI_TREE_LOOP && next.offset - last->offset == b->stride &&
+        tutti_membership_same(*last, b->child))
+        return tutti_membership_loop(shop, b->count + 1, b->stride, *last, last);
     *done = false;
     return TUTTI_OK;
 }
 
-int tutti_row_push(struct tutti_workshop *shop, struct tutti_row *row, struct tutti_place place)
+int tutti_row_push(struct tutti_workshop *shop, struct tutti_row *row, struct tutti_membership place)
 {
-    if (tutti_place_size(place) == 0)
+    if (tutti_membership_size(place) == 0)
         return TUTTI_OK;
     if (row->n > 0) {
-        struct tutti_place *last = &row->at[row->n - 1];
+        struct tutti_membership *last = &row->at[row->n - 1];
         if (!last->tree && !place.tree) {
             if (last->offset + (int64_t)last->length == place.offset) {
                 last->length += place.length;
@@ -240,7 +243,7 @@ int tutti_row_push(struct tutti_workshop *shop, struct tutti_row *row, struct tu
     return TUTTI_OK;
 }
 
-int tutti_row_push_runs(struct tutti_workshop *shop, struct tutti_row *row, struct tutti_place place)
+int tutti_row_push_runs(struct tutti_workshop *shop, struct tutti_row *row, struct tutti_membership place)
 {
     const struct tutti_tree *tree = place.tree;
     int status = TUTTI_OK;
@@ -248,7 +251,7 @@ int tutti_row_push_runs(struct tutti_workshop *shop, struct tutti_row *row, stru
         return tutti_row_push(shop, row, place);
     size_t n = tree->kind == TUTTI_TREE_LOOP ? (size_t)tree->count : tree->n;
     for (size_t i = 0; i < n && status == TUTTI_OK; i++) {
-        struct tutti_place part = tree->child;
+        struct tutti_membership part = tree->child;
         switch (tree->kind) {
         case TUTTI_TREE_LOOP:
             part.offset = (int64_t)i * tree->stride;
@@ -260,7 +263,7 @@ int tutti_row_push_runs(struct tutti_workshop *shop, struct tutti_row *row, stru
             part.offset = tree->offsets[i];
             break;
         case TUTTI_TREE_MIXED:
-            part = (struct tutti_place){tree->offsets[i], tree->begins[i + 1] - tree->begins[i], NULL};
+            part = (struct tutti_membership){tree->offsets[i], tree->begins[i + 1] - tree->begins[i], NULL};
             break;
         }
         part.offset += place.offset;

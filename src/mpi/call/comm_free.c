@@ -1,8 +1,8 @@
 /* Freeing communicators. */
 #include "core/log.h"
 #include "mpi/comm/streams.h"
+#include "mpi/message/endpoints.h"
 #include "mpi/message/held.h"
-#include "mpi/message/lanes.h"
 #include "mpi/real/errors.h"
 #include "mpi/reduce/nonblocking.h"
 
@@ -16,7 +16,7 @@ static int before_free(MPI_Comm *comm)
         tutti_nonblocking_before_free(*comm);
         status = tutti_comm_stream_settle(*comm);
     }
-    tutti_lanes_comm_freed();
+    tutti_endpoints_comm_freed();
     if (comm && tutti_held_on())
         tutti_held_forget(*comm);
     if (status == TUTTI_OK)

@@ -1,6 +1,6 @@
 /* The generated wrappers: calls that are refused with device memory and otherwise passed on, and those that are
  * announced and passed on. */
-#include "mpi/move/moved.h"
+#include "mpi/move/mover.h"
 #include "mpi/real/door.h"
 #include "mpi/real/errors.h"
 
@@ -23,7 +23,7 @@
             tutti_refuse(#name, argument);                                                                             \
             return errors;                                                                                             \
         }                                                                                                              \
-        tutti_moved_pass(TUTTI_COLLECTIVE_MEETING, 0, comm);                                                           \
+        tutti_mover_pass(TUTTI_COLLECTIVE_MEETING, 0, comm);                                                           \
         return tutti_real.name arguments;                                                                              \
     }
 #define GENERATE_PASS(name, errors, buffers, parameters, arguments)                                                    \

@@ -1,4 +1,4 @@
-/* The team of a communicator: made at once, or begun without waiting and ended when the tickets of all ranks have come.
+/* The team of a communicator: made at once, or begun without waiting and ended when the records of all ranks have come.
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -38,7 +38,7 @@ static void make_team(struct tutti_comm *comm)
 /* Room for the exchange of one communicator at a time, where there is no memory: who stayed away would leave the others
  * in it. */
 static struct tutti_comm_opening reserve;
-static char reserve_tickets[TUTTI_TICKET_BYTES * TUTTI_MAX_RANKS];
+static char reserve_records[TUTTI_EXCHANGE_BYTES * TUTTI_MAX_RANKS];
 static atomic_int reserved;
 
 static void free_opening(struct tutti_comm_opening *opening)
@@ -47,7 +47,7 @@ static void free_opening(struct tutti_comm_opening *opening)
         atomic_store_explicit(&reserved, 0, memory_order_release);
         return;
     }
-    free(opening->tickets);
+    free(opening->exchanges);
     free(opening);
 }
 
@@ -61,19 +61,19 @@ static int reserve_is_mine(void *unused)
 static struct tutti_comm_opening *new_opening(int size)
 {
     struct tutti_comm_opening *opening = calloc(1, sizeof *opening);
-    char *tickets = malloc(TUTTI_TICKET_BYTES * (size_t)size);
-    if (opening && tickets) {
-        opening->tickets = tickets;
+    char *exchanges = malloc(TUTTI_EXCHANGE_BYTES * (size_t)size);
+    if (opening && exchanges) {
+        opening->exchanges = exchanges;
         return opening;
     }
     free(opening);
-    free(tickets);
+    free(exchanges);
     tutti_progress_wait(&(const struct tutti_wait){.done = reserve_is_mine});
-    reserve = (struct tutti_comm_opening){.tickets = reserve_tickets};
+    reserve = (struct tutti_comm_opening){.exchanges = reserve_records};
     return &reserve;
 }
 
-/* The exchange of tickets alone takes the other ranks. */
+/* The exchange of records alone takes the other ranks. */
 static void begin_team(struct tutti_comm *comm)
 {
     const int size = comm->transport.base.size;
@@ -85,8 +85,8 @@ static void begin_team(struct tutti_comm *comm)
     if (tutti_team_begin(tutti_door.node, &comm->transport.base, opening->mine, &opening->team) != TUTTI_OK)
         opening->team = NULL;
     opening->request = tutti_handles.no_request;
-    if (tutti_real.MPI_Iallgather(opening->mine, TUTTI_TICKET_BYTES, tutti_handles.byte, opening->tickets,
-                                  TUTTI_TICKET_BYTES, tutti_handles.byte, comm->handle,
+    if (tutti_real.MPI_Iallgather(opening->mine, TUTTI_EXCHANGE_BYTES, tutti_handles.byte, opening->exchanges,
+                                  TUTTI_EXCHANGE_BYTES, tutti_handles.byte, comm->handle,
                                   &opening->request) != MPI_SUCCESS) {
         if (opening->team)
             tutti_team_abandon(opening->team, opening->mine);
@@ -102,13 +102,13 @@ static void end_team(struct tutti_comm *comm, int status)
 {
     struct tutti_comm_opening *opening = atomic_load(&comm->opening);
     if (opening->team && status == TUTTI_OK) {
-        tutti_team_join(opening->team, opening->tickets);
+        tutti_team_join(opening->team, opening->exchanges);
         comm->team = opening->team;
     } else if (status == TUTTI_OK) {
         comm->passed = "no memory for a team";
         comm->alone = 1;
     } else {
-        comm->failed = status; /* the MPI may still use the tickets and, later, a peer the slots: they are lost */
+        comm->failed = status; /* the MPI may still use the records and, later, a peer the slots: they are lost */
         opening = NULL;
     }
     atomic_store_explicit(&comm->opening, NULL, memory_order_release);

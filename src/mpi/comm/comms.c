@@ -166,8 +166,9 @@ int tutti_comms_broken(void)
     int broken = 0;
     pthread_mutex_lock(&lock);
     for (struct tutti_comm *c = all; c; c = c->next)
-        broken |= c->failed != TUTTI_OK || (c->team && (c->team->state == TUTTI_TEAM_BROKEN ||
-                                                        (c->team->twin && c->team->twin->state == TUTTI_TEAM_BROKEN)));
+        broken |= c->failed != TUTTI_OK ||
+                  (c->team && (c->team->state == TUTTI_TEAM_BROKEN ||
+                               (c->team->nonblocking && c->team->nonblocking->state == TUTTI_TEAM_BROKEN)));
     pthread_mutex_unlock(&lock);
     return broken;
 }

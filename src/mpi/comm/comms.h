@@ -66,24 +66,25 @@ static inline struct tutti_comm *tutti_comm_find(MPI_Comm comm)
 }
 /* Collective over the communicator at its first reduction; NULL where the handle is not valid (nothing was done). */
 struct tutti_comm *tutti_comm_make(MPI_Comm handle);
-/* comm_team.c: gives a new one its team, or says why it has none; without `wait`, the ranks' tickets may be on their
+/* comm_team.c: gives a new one its team, or says why it has none; without `wait`, the ranks' records may be on their
  * way then. */
 void tutti_comm_team(struct tutti_comm *comm, int wait);
 /* As tutti_comm_make(), without waiting: where it is collective, `opening` is set on return. */
 struct tutti_comm *tutti_comm_begin(MPI_Comm handle);
-/* Local: ends the making of a team whose tickets have come; with `wait`, waits for them. 1 where `opening` is NULL on
+/* Local: ends the making of a team whose records have come; with `wait`, waits for them. 1 where `opening` is NULL on
  * return. Safe from several threads. */
 int tutti_comm_ready(struct tutti_comm *comm, int wait);
-/* Local: the team of a communicator whose tickets are on their way; NULL: there is none, or it is ready now. */
+/* Local: the team of a communicator whose records are on their way; NULL: there is none, or it is ready now. */
 struct tutti_team *tutti_comm_early(struct tutti_comm *comm);
-/* Local: nobody ends the making of the team in between; where its ranks share no memory, the end takes the twin away.
+/* Local: nobody ends the making of the team in between; where its ranks share no memory, the end takes the nonblocking
+ * team away.
  */
 void tutti_comm_hold(struct tutti_comm *comm);
 void tutti_comm_let_go(struct tutti_comm *comm);
 struct tutti_comm_opening {
     struct tutti_team *team;
     MPI_Request request;
-    char *tickets, mine[TUTTI_TICKET_BYTES];
+    char *exchanges, mine[TUTTI_EXCHANGE_BYTES];
 };
 /* Local. Ranks in MPI_COMM_WORLD of those that messages on `comm` go to (of an intercommunicator, the other group), or
  * MPI_UNDEFINED; the caller frees them. NULL without memory or for a handle that is not valid. */

@@ -265,9 +265,9 @@ int tutti_door_MPIX_Stream_comm_create(MPI_Comm comm, struct tutti_mpix_stream *
     count_order(stream->order, 1);
     state->team->settle_with = state;
     state->team->settle = settle;
-    if (state->team->twin) {
-        state->team->twin->settle_with = state;
-        state->team->twin->settle = settle;
+    if (state->team->nonblocking) {
+        state->team->nonblocking->settle_with = state;
+        state->team->nonblocking->settle = settle;
     }
     return MPI_SUCCESS;
 }

@@ -12,8 +12,8 @@
 #include "mpi/comm/comms.h"
 #include "mpi/comm/streams.h"
 #include "mpi/front/front.h"
+#include "mpi/message/endpoints.h"
 #include "mpi/message/held.h"
-#include "mpi/message/lanes.h"
 #include "mpi/message/rndv.h"
 #include "mpi/real/errors.h"
 #include "mpi/real/handles.h"
@@ -100,7 +100,7 @@ static void after_fork(void)
     tutti_door_table(TUTTI_TABLE_FORKED);
     tutti_comms_forget();
     tutti_layouts_forget();
-    tutti_lanes_forget();
+    tutti_endpoints_forget();
     if (tutti_door.node)
         tutti_node_forget(tutti_door.node);
     tutti_door.node = NULL;
@@ -162,7 +162,7 @@ static void start(void)
         tutti_helper_begin(poll_inside);
     else
         tutti_hook_open();
-    tutti_lanes_open();
+    tutti_endpoints_open();
     tutti_landing_open();
     tutti_comm_make(tutti_handles.world); /* so that its first call, if it is a nonblocking one, waits for nobody */
     pthread_atfork(NULL, NULL, after_fork);
@@ -273,7 +273,7 @@ int tutti_door_MPI_Finalize(void)
         tutti_door_table(TUTTI_TABLE_MPI);
         tutti_held_close();
         tutti_marks_close();
-        tutti_lanes_close(tutti_door.device && tutti_door.device->active());
+        tutti_endpoints_close(tutti_door.device && tutti_door.device->active());
         tutti_comms_close();
         tutti_fibers_end();
         if (tutti_door.node)

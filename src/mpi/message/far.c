@@ -5,7 +5,7 @@
 #include "core/log.h"
 #include "mpi/request/request.h"
 
-enum { LOOK_EACH = 8, TAGS_FROM = 512, TAGS = 32000 }; /* on tutti_lane_box; the least tags are of rendezvous */
+enum { LOOK_EACH = 8, TAGS_FROM = 512, TAGS = 32000 }; /* on tutti_endpoint_box; the least tags are of rendezvous */
 
 int tutti_far_on;
 atomic_int tutti_far_heard;

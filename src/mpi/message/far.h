@@ -1,13 +1,13 @@
 /* Messages of device memory to ranks of other nodes, by the protocol `pipelined` (p2p/pipelined.h). As inside a node
- * (lanes.h) the MPI matches an RTS in place of the message; the fragments follow on tutti_lane_box. An RTS is sent
- * synchronously, so that a send waits for its receive as one of an MPI does that is as long; what else a send waits for
- * ends without the receiver. */
+ * (endpoints.h) the MPI matches an RTS in place of the message; the fragments follow on tutti_endpoint_box. An RTS is
+ * sent synchronously, so that a send waits for its receive as one of an MPI does that is as long; what else a send
+ * waits for ends without the receiver. */
 #ifndef TUTTI_MPI_FAR_H
 #define TUTTI_MPI_FAR_H
 
 #include <stdatomic.h>
 
-#include "mpi/message/lanes.h"
+#include "mpi/message/endpoints.h"
 #include "p2p/pipelined.h"
 
 /* Not as long as the RTSs of rendezvous. */
@@ -17,11 +17,11 @@ struct tutti_span;
 struct tutti_recv_request;
 struct tutti_far_rts; /* what a request of a send stands for */
 
-extern struct tutti_pipelined *tutti_far; /* over tutti_lane_box; NULL: tutti_far_on is 0 */
+extern struct tutti_pipelined *tutti_far; /* over tutti_endpoint_box; NULL: tutti_far_on is 0 */
 extern struct tutti_step tutti_far_step;  /* messages of which fragments are on their way */
 extern atomic_int tutti_far_heard;        /* 1: some have come from other nodes */
 
-/* Collective over MPI_COMM_WORLD, once tutti_lane_box is there: sets tutti_far_on, alike on all ranks. alive: the
+/* Collective over MPI_COMM_WORLD, once tutti_endpoint_box is there: sets tutti_far_on, alike on all ranks. alive: the
  * device may be called. */
 void tutti_far_open(struct tutti_transport *transport);
 void tutti_far_close(int alive);

@@ -31,10 +31,10 @@ static int look(const struct tutti_message *message, struct tutti_far_rts *rts)
     struct tutti_places places;
     uint64_t bytes;
     if (!layout || !layout->plan || __builtin_mul_overflow((uint64_t)message->count, layout->plan->size, &bytes) ||
-        bytes <= TUTTI_FAR_RTS_BYTES || bytes < tutti_lane_least ||
+        bytes <= TUTTI_FAR_RTS_BYTES || bytes < tutti_endpoint_least ||
         tutti_rules_message_far(bytes) != TUTTI_PROTOCOL_pipelined)
         return 0;
-    const int world = tutti_lanes_world(message->comm, message->dest);
+    const int world = tutti_endpoints_world(message->comm, message->dest);
     if (world < 0 || tutti_node_find(tutti_door.node, world) >= 0 || !tutti_rts_fits(message, layout))
         return 0;
     tutti_places_of(layout->plan, message->count, message->buffer, &places);

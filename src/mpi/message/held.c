@@ -7,8 +7,8 @@
 
 #include "core/log.h"
 #include "mpi/bounce/stage.h"
+#include "mpi/message/endpoints.h"
 #include "mpi/message/far.h"
-#include "mpi/message/lanes.h"
 #include "mpi/real/errors.h"
 #include "mpi/real/own.h"
 
@@ -38,10 +38,10 @@ static struct tutti_held *list, *given, *orphans;
 
 int tutti_held_may(void)
 {
-    if (likely(!tutti_lane && !tutti_far_on) || tutti_inside)
+    if (likely(!tutti_endpoint && !tutti_far_on) || tutti_inside)
         return 0;
-    /* While one thread is inside MPI_Probe another one may open a lane. */
-    return tutti_far_on || tutti_held_on() || tutti_door.multiple || tutti_lane_listens(tutti_lane);
+    /* While one thread is inside MPI_Probe another one may open a endpoint. */
+    return tutti_far_on || tutti_held_on() || tutti_door.multiple || tutti_endpoint_listens(tutti_endpoint);
 }
 
 void tutti_held_enter(void)
@@ -135,12 +135,12 @@ void tutti_held_unclaim(struct tutti_held *held)
 static enum form form_of(MPI_Comm comm, const MPI_Status *status)
 {
     const MPI_Count bytes = tutti_received(status);
-    if (tutti_lane && bytes == TUTTI_RTS_BYTES) {
-        const int peer = tutti_lanes_peer(comm, status->MPI_SOURCE);
-        return peer >= 0 && tutti_lane_announces(tutti_lane, peer, status->MPI_TAG) ? RTS : PLAIN;
+    if (tutti_endpoint && bytes == TUTTI_RTS_BYTES) {
+        const int peer = tutti_endpoints_peer(comm, status->MPI_SOURCE);
+        return peer >= 0 && tutti_endpoint_announces(tutti_endpoint, peer, status->MPI_TAG) ? RTS : PLAIN;
     }
     if (tutti_far_on && bytes == TUTTI_FAR_RTS_BYTES) {
-        const int world = tutti_lanes_world(comm, status->MPI_SOURCE);
+        const int world = tutti_endpoints_world(comm, status->MPI_SOURCE);
         return world >= 0 && tutti_node_find(tutti_door.node, world) < 0 ? FAR_RTS : PLAIN;
     }
     return PLAIN;
@@ -179,7 +179,7 @@ static void interpret(struct tutti_held *held)
         held->number = is ? rts.number : TUTTI_RNDVS;
         held->sequence = is ? rts.sequence : 0;
         bytes = is ? rts.bytes : 0;
-        tutti_lane_unhold(tutti_lane, held->peer, held->number, held->sequence);
+        tutti_endpoint_unhold(tutti_endpoint, held->peer, held->number, held->sequence);
     } else {
         memcpy(&far_rts, held->text, sizeof far_rts);
         bytes = tutti_far_is_rts(&far_rts) ? far_rts.bytes : 0;
@@ -197,8 +197,8 @@ static int read_on(struct tutti_held *held, int wait)
         return 1;
     if (held->state == WHOLE) {
         if (held->form == RTS) {
-            held->peer = tutti_lanes_peer(held->comm, held->status.MPI_SOURCE);
-            tutti_lane_hold(tutti_lane, held->peer, held->status.MPI_TAG);
+            held->peer = tutti_endpoints_peer(held->comm, held->status.MPI_SOURCE);
+            tutti_endpoint_hold(tutti_endpoint, held->peer, held->status.MPI_TAG);
         }
         if (tutti_held_imrecv(held->text, text_bytes(held->form), tutti_handles.byte, &held->message, &held->request) !=
             MPI_SUCCESS)
@@ -335,8 +335,8 @@ int tutti_held_begun(struct tutti_held *held)
         free(held);
         return 0;
     }
-    if (held->form == RTS && held->number < TUTTI_RNDVS && tutti_lane)
-        tutti_lane_received(tutti_lane, held->peer, held->number, held->sequence);
+    if (held->form == RTS && held->number < TUTTI_RNDVS && tutti_endpoint)
+        tutti_endpoint_received(tutti_endpoint, held->peer, held->number, held->sequence);
     return 1;
 }
 

@@ -3,8 +3,8 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
+#include "mpi/message/endpoints.h"
 #include "mpi/message/held_own.h"
-#include "mpi/message/lanes.h"
 #include "mpi/real/errors.h"
 #include "mpi/real/handles.h"
 #include "mpi/real/own.h"
@@ -44,7 +44,7 @@ static int note(void *buffer, MPI_Count count, MPI_Datatype type, int source, in
                                           MPI_Comm comm, MPI_Request *request)                                         \
     {                                                                                                                  \
         const int code = just_MPI_Recv_init##suffix(buf, count, type, source, tag, comm, request);                     \
-        if (code != MPI_SUCCESS || likely(!tutti_lane && !tutti_far_on) || comm == tutti_own_quiet() ||                \
+        if (code != MPI_SUCCESS || likely(!tutti_endpoint && !tutti_far_on) || comm == tutti_own_quiet() ||            \
             source == MPI_PROC_NULL)                                                                                   \
             return code;                                                                                               \
         return note(buf, count, type, source, tag, comm, request);                                                     \

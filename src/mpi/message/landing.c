@@ -76,7 +76,7 @@ int tutti_landing_end(struct tutti_landing *landing, const MPI_Status *status, i
 
 static void look(MPI_Errhandler handler)
 {
-    if (handler != tutti_handles.errors_are_fatal && (tutti_lane_everywhere || tutti_far_on))
+    if (handler != tutti_handles.errors_are_fatal && (tutti_endpoint_everywhere || tutti_far_on))
         atomic_store(&tutti_landing_on, 1);
 }
 

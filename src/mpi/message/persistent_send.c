@@ -144,8 +144,8 @@ static const struct tutti_request_kind kind = {.name = "persistent send to a ran
 int tutti_persistent_send_new(const struct tutti_message *message, struct tutti_span *span, MPI_Request *request,
                               int *code)
 {
-    if (!tutti_lane || !span->staged || message->mode == TUTTI_SEND_BUFFERED ||
-        tutti_lanes_peer(message->comm, message->dest) < 0)
+    if (!tutti_endpoint || !span->staged || message->mode == TUTTI_SEND_BUFFERED ||
+        tutti_endpoints_peer(message->comm, message->dest) < 0)
         return 0;
     struct tutti_request *entry = tutti_request_new(&kind, tutti_handles.no_request, message->comm);
     if (!entry)

@@ -1,6 +1,6 @@
 /* Probes: what is found may be an RTS, and then the message is longer. */
+#include "mpi/message/endpoints.h"
 #include "mpi/message/held.h"
-#include "mpi/message/lanes.h"
 #include "mpi/message/matched.h"
 #include "progress/engine.h"
 
@@ -12,7 +12,7 @@ static inline int waits_alone(int source)
 
 static void matched(MPI_Message message, MPI_Comm comm)
 {
-    if ((tutti_lane || tutti_far_on) && !tutti_inside)
+    if ((tutti_endpoint || tutti_far_on) && !tutti_inside)
         tutti_matched_put(message, comm);
 }
 

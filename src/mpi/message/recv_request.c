@@ -27,7 +27,7 @@ static int prepare(struct tutti_request *entry)
 static int listens(const struct tutti_request *entry)
 {
     (void)entry;
-    return (tutti_lane && tutti_lane_listens(tutti_lane)) || tutti_far_hears();
+    return (tutti_endpoint && tutti_endpoint_listens(tutti_endpoint)) || tutti_far_hears();
 }
 
 static void fetch(struct tutti_request *entry, struct tutti_batch *batch)

@@ -3,8 +3,8 @@
 #ifndef TUTTI_MPI_RNDV_H
 #define TUTTI_MPI_RNDV_H
 
+#include "mpi/message/endpoints.h"
 #include "mpi/message/far.h"
-#include "mpi/message/lanes.h"
 
 struct tutti_send_request;
 

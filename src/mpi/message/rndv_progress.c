@@ -36,7 +36,7 @@ void tutti_send_list(struct tutti_send_request *sent)
     sent->next = all;
     all = sent;
     if (sent->core.rndv)
-        tutti_rendezvous_list(tutti_lane_sends, &sent->core);
+        tutti_rendezvous_list(tutti_endpoint_sends, &sent->core);
     pthread_mutex_unlock(&lock);
     tutti_progress_add(&sends);
     tutti_step_open(&sends);
@@ -46,7 +46,7 @@ void tutti_send_list(struct tutti_send_request *sent)
 static int has_left(struct tutti_send_request *sent)
 {
     int status = TUTTI_OK;
-    const int left = tutti_rendezvous_left(tutti_lane_sends, &sent->core, &status);
+    const int left = tutti_rendezvous_left(tutti_endpoint_sends, &sent->core, &status);
     if (status != TUTTI_OK)
         sent->code = tutti_error_code(status);
     return left;
@@ -55,7 +55,7 @@ static int has_left(struct tutti_send_request *sent)
 /* 1 where a synchronous message will not be received any more. */
 static int in_vain(struct tutti_send_request *sent)
 {
-    const int status = tutti_rendezvous_alive(tutti_lane_sends, &sent->core);
+    const int status = tutti_rendezvous_alive(tutti_endpoint_sends, &sent->core);
     if (status != TUTTI_OK)
         sent->code = tutti_error_code(status);
     return status != TUTTI_OK;
@@ -79,7 +79,7 @@ static int complete(MPI_Request *request)
  * gone when it is received. */
 static int step(struct tutti_send_request *sent)
 {
-    const int gone = complete(&sent->rts), carried = tutti_rendezvous_carried(tutti_lane_sends, &sent->core);
+    const int gone = complete(&sent->rts), carried = tutti_rendezvous_carried(tutti_endpoint_sends, &sent->core);
     const int synchronous = sent->message.mode == TUTTI_SEND_SYNCHRONOUS;
     int waits = gone ? synchronous && is_held(sent) : !sent->core.elements.plan || synchronous;
     if (sent->state == TUTTI_SEND_ON_ITS_WAY && (!waits || in_vain(sent)) && has_left(sent)) {
@@ -95,7 +95,7 @@ static int step(struct tutti_send_request *sent)
 static void poll_locked(void)
 {
     struct tutti_send_request **at = &all;
-    tutti_rendezvous_urge(tutti_lane_sends);
+    tutti_rendezvous_urge(tutti_endpoint_sends);
     while (*at) {
         struct tutti_send_request *sent = *at;
         if (!step(sent)) {
@@ -113,13 +113,13 @@ static void poll_locked(void)
 
 static void bring_on(void)
 {
-    if (!tutti_lane || pthread_mutex_trylock(&lock) != 0)
+    if (!tutti_endpoint || pthread_mutex_trylock(&lock) != 0)
         return;
     TUTTI_INSIDE();
     if (all)
         poll_locked();
     pthread_mutex_unlock(&lock);
-    tutti_lane_poll(tutti_lane, 0);
+    tutti_endpoint_poll(tutti_endpoint, 0);
 }
 
 void tutti_send_let_go(struct tutti_send_request *sent)
@@ -159,7 +159,7 @@ static int ended(void *with)
     bring_on(); /* also what has left, whose RTSs are on their way */
     if (ending->since == 0 && complete(&ending->here))
         ending->since = tutti_now_ns();
-    const int left = (tutti_lane && all) || tutti_step_busy(&tutti_far_step);
+    const int left = (tutti_endpoint && all) || tutti_step_busy(&tutti_far_step);
     ending->dropped = left && ending->since != 0 && tutti_now_ns() - ending->since > ENDING_NS;
     return ending->since != 0 && (!left || ending->dropped);
 }

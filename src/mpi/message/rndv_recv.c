@@ -16,12 +16,12 @@ int tutti_recv_open(struct tutti_recv_request *recv, const void *buffer, MPI_Cou
 {
     *recv =
         (struct tutti_recv_request){.buffer = (void *)(uintptr_t)buffer, .count = count, .type = type, .comm = comm};
-    if ((!tutti_lane && !tutti_far_on) || count <= 0 || type == tutti_handles.no_type || tutti_inside)
+    if ((!tutti_endpoint && !tutti_far_on) || count <= 0 || type == tutti_handles.no_type || tutti_inside)
         return 0;
     const int active = tutti_door.device && tutti_door.device->active();
-    if (tutti_lane && active)
-        tutti_lanes_poll(buffer, 0);
-    uint64_t least = tutti_lane && tutti_lane_listens(tutti_lane) ? TUTTI_RTS_BYTES : tutti_lane_least;
+    if (tutti_endpoint && active)
+        tutti_endpoints_poll(buffer, 0);
+    uint64_t least = tutti_endpoint && tutti_endpoint_listens(tutti_endpoint) ? TUTTI_RTS_BYTES : tutti_endpoint_least;
     if ((active || tutti_far_hears()) && tutti_far_on && least > TUTTI_FAR_RTS_BYTES)
         least = TUTTI_FAR_RTS_BYTES;
     struct tutti_layout *layout = tutti_layout_of(type);
@@ -113,7 +113,7 @@ void tutti_recv_arrived(struct tutti_recv_request *recv, const struct tutti_span
         }
         return;
     }
-    if (!tutti_lane || bytes != TUTTI_RTS_BYTES || !first_bytes(recv, span, text))
+    if (!tutti_endpoint || bytes != TUTTI_RTS_BYTES || !first_bytes(recv, span, text))
         return;
     memcpy(&recv->rts, text, sizeof recv->rts);
     tutti_node_key(tutti_door.node, key);
@@ -142,7 +142,7 @@ static void fail(struct tutti_recv_request *recv, int code)
 
 static void end_fetch(struct fetch *f, int status)
 {
-    tutti_lane_release(tutti_lane, f->held);
+    tutti_endpoint_release(tutti_endpoint, f->held);
     if (f->from)
         tutti_plan_drop(f->from);
     tutti_bounce_give(f->bounce);
@@ -182,7 +182,7 @@ static int unpack(const struct fetch *f, char *packed)
     return tutti_recv_unpack(f->recv, f->span, packed);
 }
 
-/* Data that the MPI carries, on the communicator of the lanes. */
+/* Data that the MPI carries, on the communicator of the endpoints. */
 struct tutti_rndv_am {
     MPI_Request request;
     struct tutti_bounce *packed; /* pinned */
@@ -205,7 +205,7 @@ static int begin_am(struct tutti_recv_request *recv)
     int status = am->packed ? TUTTI_OK : TUTTI_ERR_MEMORY;
     if (status == TUTTI_OK && tutti_real.MPI_Irecv(am->packed->memory, (int)rts->bytes, tutti_handles.byte,
                                                    tutti_node_world(tutti_door.node, rts->rank), rts->number,
-                                                   tutti_lane_box, &am->request) != MPI_SUCCESS)
+                                                   tutti_endpoint_box, &am->request) != MPI_SUCCESS)
         status = TUTTI_ERR_TRANSPORT;
     if (status != TUTTI_OK)
         end_am(recv);
@@ -224,12 +224,12 @@ static int receive_am(struct tutti_recv_request *recv)
 
 static int reachable(const struct tutti_recv_request *recv)
 {
-    int gpu = tutti_lane_gpu(tutti_lane);
+    int gpu = tutti_endpoint_gpu(tutti_endpoint);
     return recv->plan && tutti_places_reached(&recv->places) &&
            (gpu < 0 || recv->places.gpu < 0 || recv->places.gpu == gpu);
 }
 
-/* What a kernel has to do, from `data`. The lanes' GPU reaches that. */
+/* What a kernel has to do, from `data`. The endpoints' GPU reaches that. */
 static int job_of(struct fetch *f, char *data, struct tutti_pack_job *job)
 {
     struct tutti_recv_request *recv = f->recv;
@@ -239,9 +239,10 @@ static int job_of(struct fetch *f, char *data, struct tutti_pack_job *job)
         tutti_places_of(recv->plan, recv->count, recv->buffer, &recv->places);
     const int direct = reachable(recv);
     char *to = recv->buffer;
-    struct tutti_lane_layout layout = {.plan = NULL};
-    int status =
-        laid_out ? tutti_lane_layout(tutti_lane, recv->rts.rank, f->rndv, f->held, data, bytes, &layout) : TUTTI_OK;
+    struct tutti_endpoint_layout layout = {.plan = NULL};
+    int status = laid_out
+                     ? tutti_endpoint_layout(tutti_endpoint, recv->rts.rank, f->rndv, f->held, data, bytes, &layout)
+                     : TUTTI_OK;
     f->from = layout.plan;
     if (status != TUTTI_OK)
         return status;
@@ -300,7 +301,7 @@ static int begin(struct fetch *f, struct tutti_pack_job *job)
 {
     struct tutti_recv_request *recv = f->recv;
     const struct tutti_rts_head *rts = &recv->rts;
-    f->rndv = tutti_lane_find(tutti_lane, rts->rank, rts->number, rts->sequence);
+    f->rndv = tutti_endpoint_find(tutti_endpoint, rts->rank, rts->number, rts->sequence);
     if (!f->rndv) {
         tutti_error(
             "a message from rank %d of this node is lost: its rendezvous is gone (its RTS is old, or has come before)",
@@ -314,21 +315,21 @@ static int begin(struct fetch *f, struct tutti_pack_job *job)
     int status = TUTTI_OK;
     switch (atomic_load_explicit(&f->rndv->state, memory_order_acquire)) {
     case TUTTI_RNDV_GET:
-        data = tutti_lane_reach(tutti_lane, rts->rank, f->rndv, 1, rts->bytes, &f->held);
+        data = tutti_endpoint_reach(tutti_endpoint, rts->rank, f->rndv, 1, rts->bytes, &f->held);
         if (!data || !tutti_rndv_win(f->rndv, TUTTI_RNDV_GETTING)) {
-            tutti_lane_release(tutti_lane, f->held);
+            tutti_endpoint_release(tutti_endpoint, f->held);
             f->held = NULL;
             return 0; /* its owner packs it */
         }
         f->offered = 1;
         break;
     case TUTTI_RNDV_BOUNCE:
-        data = tutti_lane_reach(tutti_lane, rts->rank, f->rndv, 0, rts->bytes, &f->held);
+        data = tutti_endpoint_reach(tutti_endpoint, rts->rank, f->rndv, 0, rts->bytes, &f->held);
         if (!data) {
             end_fetch(f, TUTTI_ERR_ARGUMENT);
             return -1;
         }
-        tutti_lane_meet(tutti_lane, rts->rank, f->rndv);
+        tutti_endpoint_meet(tutti_endpoint, rts->rank, f->rndv);
         break;
     case TUTTI_RNDV_AM:
         if ((status = receive_am(recv)) == 0)
@@ -353,7 +354,7 @@ static int begin(struct fetch *f, struct tutti_pack_job *job)
 
 static int run(struct fetch *fetches, struct tutti_pack_job *jobs, unsigned n)
 {
-    const int gpu = tutti_lane_gpu(tutti_lane);
+    const int gpu = tutti_endpoint_gpu(tutti_endpoint);
     int status = tutti_pack_now(gpu, jobs, n);
     for (unsigned i = 0; i < n; i++) {
         int one = status;
@@ -389,7 +390,7 @@ static int fetch(void *with)
         fetches[used] = (struct fetch){.recv = recv, .span = all->spans[i]};
         int what = begin(&fetches[used], &jobs[used]);
         used += what == 1;
-        if (what == 0 && tutti_lane_watch(tutti_lane, recv->rts.rank) != TUTTI_OK)
+        if (what == 0 && tutti_endpoint_watch(tutti_endpoint, recv->rts.rank) != TUTTI_OK)
             fail(recv, tutti_error_code(TUTTI_ERR_PEER));
         else
             left += what == 0;

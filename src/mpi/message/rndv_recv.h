@@ -3,8 +3,8 @@
 #define TUTTI_MPI_ARRIVALS_H
 
 #include "mpi/bounce/stage.h"
+#include "mpi/message/endpoints.h"
 #include "mpi/message/far.h"
-#include "mpi/message/lanes.h"
 
 enum tutti_recv_state {
     TUTTI_RECV_WAITING,
@@ -44,7 +44,7 @@ static inline int tutti_recv_is_open(const struct tutti_recv_request *recv)
 /* How the MPI's memory for a watched receive is taken: RTSs are likely where any peer sends rendezvous here. */
 static inline int tutti_lazily(void)
 {
-    return (tutti_lane && tutti_lane_listens(tutti_lane)) || tutti_far_hears() ? TUTTI_SPAN_LAZY : 0;
+    return (tutti_endpoint && tutti_endpoint_listens(tutti_endpoint)) || tutti_far_hears() ? TUTTI_SPAN_LAZY : 0;
 }
 
 /* 1 where a message for this buffer may be an RTS: the receive is to be closed. */

@@ -24,7 +24,7 @@ int tutti_seen_holds(struct tutti_seen *seen, const char *first, const char *end
         seen->memo.of = NULL;
         base = seen->memory.base;
     }
-    const int gpu = tutti_lane_gpu(tutti_lane);
+    const int gpu = tutti_endpoint_gpu(tutti_endpoint);
     return seen->memory.kind == TUTTI_MEMORY_DEVICE && first >= base && end <= base + seen->memory.bytes &&
            (gpu < 0 || seen->memory.gpu < 0 || seen->memory.gpu == gpu);
 }
@@ -71,7 +71,7 @@ static int post(struct tutti_send_request *sent, const struct tutti_layout *layo
     if (way == TUTTI_PROTOCOL_direct && at_once(sent, blocking)) {
         way = TUTTI_PROTOCOL_packed;
     } else if (way == TUTTI_PROTOCOL_direct && tutti_send_describe(sent, layout, lowest)) {
-        if (tutti_lane_share(tutti_lane, rndv, lowest, NULL)) {
+        if (tutti_endpoint_share(tutti_endpoint, rndv, lowest, NULL)) {
             tutti_rndv_set(rndv, TUTTI_RNDV_GET);
             return 1;
         }
@@ -82,11 +82,11 @@ static int post(struct tutti_send_request *sent, const struct tutti_layout *layo
         way = tutti_rules_message(sent->core.bytes, &from);
     if (way != TUTTI_PROTOCOL_packed)
         return 0;
-    void *scratch = tutti_lane_scratch(tutti_lane, rndv, sent->core.bytes);
+    void *scratch = tutti_endpoint_scratch(tutti_endpoint, rndv, sent->core.bytes);
     if (!scratch)
         return 0;
     const struct tutti_pack_job job = tutti_rendezvous_packing(&sent->core, scratch);
-    if (tutti_pack_now(tutti_lane_gpu(tutti_lane), &job, 1) != TUTTI_OK)
+    if (tutti_pack_now(tutti_endpoint_gpu(tutti_endpoint), &job, 1) != TUTTI_OK)
         return 0;
     tutti_rndv_set(rndv, TUTTI_RNDV_BOUNCE);
     return 1;
@@ -95,7 +95,7 @@ static int post(struct tutti_send_request *sent, const struct tutti_layout *layo
 static struct tutti_send_request *give_up(struct tutti_send_request *sent)
 {
     if (sent->core.rndv)
-        tutti_lane_withdraw(tutti_lane, sent->core.rndv);
+        tutti_endpoint_withdraw(tutti_endpoint, sent->core.rndv);
     tutti_send_destroy(sent);
     return NULL;
 }
@@ -111,7 +111,7 @@ int tutti_rts_fits(const struct tutti_message *message, const struct tutti_layou
 /* NULL: the message is left to the MPI. Blocking calls have no request, nor have persistent sends one of their own. */
 static struct tutti_send_request *new_send(const struct tutti_message *message, int with_request, int blocking)
 {
-    int peer = tutti_lane && !tutti_inside ? tutti_lanes_peer(message->comm, message->dest) : -1;
+    int peer = tutti_endpoint && !tutti_inside ? tutti_endpoints_peer(message->comm, message->dest) : -1;
     if (peer < 0 || message->count <= 0 || message->type == tutti_handles.no_type)
         return NULL;
     const struct tutti_layout *layout = tutti_layout_of(message->type);
@@ -119,10 +119,10 @@ static struct tutti_send_request *new_send(const struct tutti_message *message, 
     int from = 0;
     if (!layout || !layout->plan || __builtin_mul_overflow((uint64_t)message->count, layout->plan->size, &bytes) ||
         (message->mode == TUTTI_SEND_BUFFERED && !tutti_attached_takes(bytes)) || /* an error, which is the MPI's */
-        bytes < tutti_lane_least || tutti_rules_message(bytes, &from) == TUTTI_PROTOCOL_staged)
+        bytes < tutti_endpoint_least || tutti_rules_message(bytes, &from) == TUTTI_PROTOCOL_staged)
         return NULL;
-    tutti_lanes_poll(message->buffer, 1);
-    if (!tutti_lane_is_open(tutti_lane, peer) || !tutti_rts_fits(message, layout))
+    tutti_endpoints_poll(message->buffer, 1);
+    if (!tutti_endpoint_is_open(tutti_endpoint, peer) || !tutti_rts_fits(message, layout))
         return NULL;
     struct tutti_send_request *sent = calloc(1, sizeof *sent);
     const char *lowest;
@@ -133,7 +133,7 @@ static struct tutti_send_request *new_send(const struct tutti_message *message, 
                                         .rts = tutti_handles.no_request,
                                         .tag = -1};
     struct tutti_seen seen = {.memory = {.kind = TUTTI_MEMORY_HOST}};
-    if (!tutti_send_place(sent, &seen, &lowest) || !(sent->core.rndv = tutti_lane_rndv(tutti_lane, peer)))
+    if (!tutti_send_place(sent, &seen, &lowest) || !(sent->core.rndv = tutti_endpoint_rndv(tutti_endpoint, peer)))
         return give_up(sent);
     if (with_request && tutti_own_request(0, &sent->request, &sent->tag) != 0) {
         sent->tag = -1;
@@ -141,7 +141,7 @@ static struct tutti_send_request *new_send(const struct tutti_message *message, 
     }
     struct tutti_rts_head head = {.sequence = atomic_load(&sent->core.rndv->sequence),
                                   .bytes = bytes,
-                                  .number = tutti_lane_number(tutti_lane, sent->core.rndv),
+                                  .number = tutti_endpoint_number(tutti_endpoint, sent->core.rndv),
                                   .rank = tutti_node_rank(tutti_door.node)};
     tutti_node_key(tutti_door.node, head.key);
     memcpy(sent->text, &head, sizeof head);

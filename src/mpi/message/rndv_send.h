@@ -36,11 +36,11 @@ static inline struct tutti_elements tutti_send_elements(const struct tutti_messa
 /* The allocation that was looked at last, so that the driver is asked once about what lies in one. */
 struct tutti_seen {
     struct tutti_memory memory; /* not DEVICE: none yet */
-    struct tutti_lane_memo memo;
+    struct tutti_endpoint_memo memo;
 };
-/* rndv_send.c. 1 where all of [first, end) is in one allocation of the lanes' GPU. */
+/* rndv_send.c. 1 where all of [first, end) is in one allocation of the endpoints' GPU. */
 int tutti_seen_holds(struct tutti_seen *seen, const char *first, const char *end);
-/* Lowest byte of the elements; 0 where they are not all in one allocation of the lanes' GPU. */
+/* Lowest byte of the elements; 0 where they are not all in one allocation of the endpoints' GPU. */
 int tutti_send_place(const struct tutti_send_request *sent, struct tutti_seen *seen, const char **lowest);
 /* 1 where the receiver's kernels can read the message as it lies: the rendezvous says how. */
 int tutti_send_describe(struct tutti_send_request *sent, const struct tutti_layout *layout, const char *lowest);

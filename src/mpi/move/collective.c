@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "core/log.h"
-#include "mpi/move/moved.h"
+#include "mpi/move/mover.h"
 #include "mpi/move/requests.h"
 #include "mpi/move/sides.h"
 #include "mpi/real/errors.h"
@@ -86,7 +86,7 @@ int tutti_collective_blocking(const struct tutti_collective_args *args)
 {
     struct tutti_exchange exchange = {.name = args->name, .comm = args->comm};
     int code;
-    if (tutti_moved_run(args, &code))
+    if (tutti_mover_run(args, &code))
         return code;
     int status = open_exchange(&exchange, args);
     if (status == TUTTI_OK)

@@ -1,7 +1,7 @@
 /* The wrapped calls of collectives that move data. Each says what it was given, and goes the way of its form:
  * collective.h. */
 #include "mpi/move/collective.h"
-#include "mpi/move/moved.h"
+#include "mpi/move/mover.h"
 
 #define LARGE (sizeof(COUNT) > sizeof(int))
 

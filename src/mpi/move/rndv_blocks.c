@@ -15,13 +15,13 @@ static int show(struct tutti_send_request *sent, const struct tutti_layout *layo
     enum tutti_protocol way = tutti_rules_message(sent->core.bytes, &from);
     int offered = tutti_send_place(sent, seen, &lowest) && tutti_send_describe(sent, layout, lowest);
     if (offered && (way != TUTTI_PROTOCOL_packed || sent->core.bytes > INT32_MAX)) {
-        tutti_lane_share(tutti_lane, rndv, lowest, &seen->memo);
+        tutti_endpoint_share(tutti_endpoint, rndv, lowest, &seen->memo);
         if (rndv->share.shared) {
             tutti_rndv_set(rndv, TUTTI_RNDV_GET);
             return 1;
         }
     }
-    void *scratch = tutti_lane_scratch(tutti_lane, rndv, sent->core.bytes);
+    void *scratch = tutti_endpoint_scratch(tutti_endpoint, rndv, sent->core.bytes);
     rndv->share.shared = 0;
     if (scratch) {
         *job = tutti_rendezvous_packing(&sent->core, scratch);
@@ -29,7 +29,7 @@ static int show(struct tutti_send_request *sent, const struct tutti_layout *layo
         return 1;
     }
     if (offered)
-        tutti_lane_share(tutti_lane, rndv, lowest, &seen->memo);
+        tutti_endpoint_share(tutti_endpoint, rndv, lowest, &seen->memo);
     if (!rndv->share.shared)
         return 0;
     tutti_rndv_set(rndv, TUTTI_RNDV_GET);
@@ -47,7 +47,7 @@ struct tutti_send_request *tutti_send_block(const struct tutti_message *message,
     *sent = (struct tutti_send_request){.message = *message,
                                         .core = {.bytes = layout ? (uint64_t)message->count * layout->plan->size : 0,
                                                  .since = tutti_now_ns(),
-                                                 .rndv = tutti_lane_rndv(tutti_lane, peer)},
+                                                 .rndv = tutti_endpoint_rndv(tutti_endpoint, peer)},
                                         .rts = tutti_handles.no_request,
                                         .tag = -1};
     if (layout)
@@ -70,6 +70,6 @@ struct tutti_send_request *tutti_send_block(const struct tutti_message *message,
 
 void tutti_send_withdraw(struct tutti_send_request *sent)
 {
-    tutti_lane_withdraw(tutti_lane, sent->core.rndv);
+    tutti_endpoint_withdraw(tutti_endpoint, sent->core.rndv);
     tutti_send_destroy(sent);
 }

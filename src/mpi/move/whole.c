@@ -2,7 +2,7 @@
  * go past the MPI each buffer is staged as a whole. */
 #include "core/log.h"
 #include "mpi/bounce/stage.h"
-#include "mpi/move/moved.h"
+#include "mpi/move/mover.h"
 #include "mpi/move/sides.h"
 #include "mpi/real/errors.h"
 
@@ -79,7 +79,7 @@ int tutti_collective_whole(const struct tutti_collective_args *args)
 {
     struct tutti_role role;
     int code;
-    if (tutti_moved_run(args, &code))
+    if (tutti_mover_run(args, &code))
         return code;
     if (args->collective == TUTTI_COLLECTIVE_BCAST)
         return bcast(args);

@@ -9,7 +9,7 @@
  *   another one sends to its own process (own.h).
  * - A send to its own process may be done later than its data have left: in MPICH when it is received
  * (rndv_progress.c).
- * - No message ends within a basic element of its receiver's type: an internal error of MPICH since 4.0 (lanes.h).
+ * - No message ends within a basic element of its receiver's type: an internal error of MPICH since 4.0 (endpoints.h).
  * - Persistent collectives are made with what goes in: MPICH 4.0 reads some buffers at once (collective.c).
  * - Nothing is unpacked from external32 where there is nothing: Intel MPI 2021 ends the program (pack.c).
  * - Texts of errors: MPICH until 4.1 keeps them in classes of the program alone, which are tried (errors.c).
@@ -55,7 +55,7 @@ struct tutti_quirks {
     /* The status of a probe keeps the mark of a cancelled message that it had: MPICH 4.0 to 5.0, Intel MPI 2021. */
     int probe_keeps_cancelled;
     /* Where MPI_Request_get_status has seen a persistent request complete, the completion call has no status of it:
-     * MPICH 4.2 to 5.0, Intel MPI 2021. Asked when lanes are opened. */
+     * MPICH 4.2 to 5.0, Intel MPI 2021. Asked when endpoints are opened. */
     int get_status_ends_persistent;
 
     /* ---- collectives ---- */
@@ -66,7 +66,7 @@ struct tutti_quirks {
     int allgather_init_drops_types;
     /* [grid][MPI_Neighbor_alltoall, _alltoallv, _alltoallw]: where two neighbours are one rank (a grid two ranks wide;
      * not a grid: a graph with an edge that comes twice) the block that is sent last is received first: MPIs differ.
-     * Asked when lanes are opened; TUTTI_QUIRK_ASK stays where no answer can be had. */
+     * Asked when endpoints are opened; TUTTI_QUIRK_ASK stays where no answer can be had. */
     signed char last_neighbour_first[2][3];
 
     /* ---- datatypes ---- */

@@ -9,11 +9,11 @@
 #include "mpi/reduce/enqueue.h"
 #include "mpi/reduce/reduction.h"
 
-static int refuse(const struct tutti_asked *asked, int code, const char *why)
+static int refuse(const struct tutti_reduction_args *args, int code, const char *why)
 {
-    tutti_error("%s: %s", asked->name, why);
-    tutti_count(asked->name, TUTTI_OUTCOME_REFUSED, why);
-    return tutti_fail_comm(asked->comm, code);
+    tutti_error("%s: %s", args->name, why);
+    tutti_count(args->name, TUTTI_OUTCOME_REFUSED, why);
+    return tutti_fail_comm(args->comm, code);
 }
 
 /* 1 where kernels on `gpu` reach the buffer. */
@@ -27,21 +27,21 @@ static int reached(const void *buffer, int gpu)
 }
 
 /* Elements of this rank's contribution and result, and the counts of a reduce-scatter. What is wrong, or NULL. */
-static const char *read_counts(const struct tutti_asked *asked, const struct tutti_team *team, size_t size,
+static const char *read_counts(const struct tutti_reduction_args *args, const struct tutti_team *team, size_t size,
                                size_t counts[], struct tutti_reduce *call)
 {
     static const char negative[] = "a negative number of elements", many[] = "more elements than any memory has";
-    size_t total = 0, each = (size_t)asked->count, bytes;
-    int scatter = asked->collective == TUTTI_COLLECTIVE_REDUCE_SCATTER;
-    int ranks = scatter || asked->collective == TUTTI_COLLECTIVE_REDUCE_SCATTER_BLOCK ? team->size : 1;
-    if (!scatter && asked->count < 0)
+    size_t total = 0, each = (size_t)args->count, bytes;
+    int scatter = args->collective == TUTTI_COLLECTIVE_REDUCE_SCATTER;
+    int ranks = scatter || args->collective == TUTTI_COLLECTIVE_REDUCE_SCATTER_BLOCK ? team->size : 1;
+    if (!scatter && args->count < 0)
         return negative;
-    if (scatter && !asked->recvcounts)
+    if (scatter && !args->recvcounts)
         return "no recvcounts";
     for (int r = 0; r < ranks; r++) {
         if (scatter) {
             MPI_Count count =
-                asked->large ? ((const MPI_Count *)asked->recvcounts)[r] : ((const int *)asked->recvcounts)[r];
+                args->large ? ((const MPI_Count *)args->recvcounts)[r] : ((const int *)args->recvcounts)[r];
             if (count < 0)
                 return negative;
             counts[r] = each = (size_t)count;
@@ -57,17 +57,17 @@ static const char *read_counts(const struct tutti_asked *asked, const struct tut
 }
 
 /* Buffers of the call; what is wrong, or NULL. */
-static const char *read_buffers(const struct tutti_asked *asked, const struct tutti_comm *state,
+static const char *read_buffers(const struct tutti_reduction_args *args, const struct tutti_comm *state,
                                 struct tutti_reduce *call)
 {
     const struct tutti_team *team = state->team;
     int gets = tutti_result_of(call, team->rank, team->size).count > 0;
-    int in_place = asked->sendbuf == MPI_IN_PLACE, gpu = state->stream->gpu;
-    if (in_place && asked->collective == TUTTI_COLLECTIVE_REDUCE && !gets)
+    int in_place = args->sendbuf == MPI_IN_PLACE, gpu = state->stream->gpu;
+    if (in_place && args->collective == TUTTI_COLLECTIVE_REDUCE && !gets)
         return "MPI_IN_PLACE on a rank that is not the root";
-    call->in = in_place ? asked->recvbuf : asked->sendbuf;
-    call->out = gets || in_place ? asked->recvbuf : NULL;
-    if (asked->recvbuf == MPI_IN_PLACE && call->out)
+    call->in = in_place ? args->recvbuf : args->sendbuf;
+    call->out = gets || in_place ? args->recvbuf : NULL;
+    if (args->recvbuf == MPI_IN_PLACE && call->out)
         return "MPI_IN_PLACE as recvbuf";
     if (!call->in || !reached(call->in, gpu))
         return in_place ? "recvbuf is not memory that kernels of the stream's GPU reach (device, managed or pinned)"
@@ -87,7 +87,7 @@ static int enqueue_alone(const struct tutti_reduce *call, struct tutti_stream *s
     return tutti_door.device->copy(stream, call->out, call->in, call->count * tutti_type_size(call->type));
 }
 
-static int put(const struct tutti_asked *asked, const struct tutti_comm *state, const struct tutti_reduce *call)
+static int put(const struct tutti_reduction_args *args, const struct tutti_comm *state, const struct tutti_reduce *call)
 {
     struct tutti_stream *stream = state->stream->stream;
     const char *why = "";
@@ -96,75 +96,75 @@ static int put(const struct tutti_asked *asked, const struct tutti_comm *state, 
         state->team->size == 1 ? enqueue_alone(call, stream, &why) : tutti_enqueue(state->team, call, stream, &why);
     tutti_inside--;
     if (likely(status == TUTTI_OK)) {
-        tutti_count(asked->name, TUTTI_OUTCOME_ACCELERATED, why);
+        tutti_count(args->name, TUTTI_OUTCOME_ACCELERATED, why);
         return MPI_SUCCESS;
     }
     if (status == TUTTI_ERR_UNAVAILABLE)
-        return refuse(asked, MPI_ERR_UNSUPPORTED_OPERATION,
+        return refuse(args, MPI_ERR_UNSUPPORTED_OPERATION,
                       "no algorithm can do this call in stream order: are they left out by TUTTI_RULES?");
-    return refuse(asked, tutti_error_code(status), tutti_status_text(status));
+    return refuse(args, tutti_error_code(status), tutti_status_text(status));
 }
 
-static int enqueue(const struct tutti_asked *asked)
+static int enqueue(const struct tutti_reduction_args *args)
 {
     if (unlikely(!tutti_door.on))
         return MPI_ERR_UNSUPPORTED_OPERATION;
-    const struct tutti_comm *state = asked->comm == tutti_handles.no_comm ? NULL : tutti_comm_find(asked->comm);
+    const struct tutti_comm *state = args->comm == tutti_handles.no_comm ? NULL : tutti_comm_find(args->comm);
     if (unlikely(!state || !state->stream)) {
         /* A handle that is none cannot be asked for its error handler. */
-        tutti_error("%s: the communicator has no stream: make it by MPIX_Stream_comm_create", asked->name);
-        return asked->comm == tutti_handles.no_comm ? tutti_fail_self(MPI_ERR_COMM)
-                                                    : tutti_fail_comm(asked->comm, MPI_ERR_COMM);
+        tutti_error("%s: the communicator has no stream: make it by MPIX_Stream_comm_create", args->name);
+        return args->comm == tutti_handles.no_comm ? tutti_fail_self(MPI_ERR_COMM)
+                                                   : tutti_fail_comm(args->comm, MPI_ERR_COMM);
     }
     const struct tutti_team *team = state->team;
-    struct tutti_reduce call = {.collective = asked->collective,
-                                .root = asked->root,
+    struct tutti_reduce call = {.collective = args->collective,
+                                .root = args->root,
                                 .type = TUTTI_TYPE_U32,
                                 .op = TUTTI_OP_SUM,
                                 .kind = TUTTI_ARRIVAL_DEVICE,
                                 .gpu = state->stream->gpu,
                                 .host_ok = 1};
-    if (asked->collective == TUTTI_COLLECTIVE_BARRIER)
-        return put(asked, state, &call);
-    const struct tutti_type_row *type = tutti_type_find(asked->datatype);
-    int operation = tutti_op_find(asked->op);
+    if (args->collective == TUTTI_COLLECTIVE_BARRIER)
+        return put(args, state, &call);
+    const struct tutti_type_row *type = tutti_type_find(args->datatype);
+    int operation = tutti_op_find(args->op);
     if (!type)
-        return refuse(asked, MPI_ERR_TYPE, "kernels do not reduce this datatype");
+        return refuse(args, MPI_ERR_TYPE, "kernels do not reduce this datatype");
     if (operation == TUTTI_OP_NONE || !(type->legal >> operation & 1))
-        return refuse(asked, MPI_ERR_OP, tutti_not_reducible(type, operation));
-    if (asked->collective == TUTTI_COLLECTIVE_REDUCE && (asked->root < 0 || asked->root >= team->size))
-        return refuse(asked, MPI_ERR_ROOT, "the root is no rank of the communicator");
+        return refuse(args, MPI_ERR_OP, tutti_not_reducible(type, operation));
+    if (args->collective == TUTTI_COLLECTIVE_REDUCE && (args->root < 0 || args->root >= team->size))
+        return refuse(args, MPI_ERR_ROOT, "the root is no rank of the communicator");
     call.type = type->type;
     call.op = operation;
     call.host_ok = type->host_ok;
     size_t counts[TUTTI_MAX_RANKS]; /* a team that is open has no more */
-    const char *wrong = read_counts(asked, team, tutti_type_size(type->type), counts, &call);
+    const char *wrong = read_counts(args, team, tutti_type_size(type->type), counts, &call);
     if (wrong)
-        return refuse(asked, MPI_ERR_COUNT, wrong);
+        return refuse(args, MPI_ERR_COUNT, wrong);
     if (call.count == 0)
         return MPI_SUCCESS;
-    wrong = read_buffers(asked, state, &call);
-    return wrong ? refuse(asked, MPI_ERR_BUFFER, wrong) : put(asked, state, &call);
+    wrong = read_buffers(args, state, &call);
+    return wrong ? refuse(args, MPI_ERR_BUFFER, wrong) : put(args, state, &call);
 }
 
 int tutti_door_MPIX_Barrier_enqueue(MPI_Comm comm)
 {
-    const struct tutti_asked asked = {
+    const struct tutti_reduction_args args = {
         .collective = TUTTI_COLLECTIVE_BARRIER, .name = "MPIX_Barrier_enqueue", .comm = comm};
-    return enqueue(&asked);
+    return enqueue(&args);
 }
 
 #define ASKED(id, call, ...)                                                                                           \
-    const struct tutti_asked asked = {.collective = TUTTI_COLLECTIVE_##id,                                             \
-                                      .large = sizeof(COUNT) > sizeof(int),                                            \
-                                      .name = TEXT(call),                                                              \
-                                      .sendbuf = sendbuf,                                                              \
-                                      .recvbuf = recvbuf,                                                              \
-                                      .datatype = datatype,                                                            \
-                                      .op = op,                                                                        \
-                                      .comm = comm,                                                                    \
-                                      __VA_ARGS__};                                                                    \
-    return enqueue(&asked)
+    const struct tutti_reduction_args args = {.collective = TUTTI_COLLECTIVE_##id,                                     \
+                                              .large = sizeof(COUNT) > sizeof(int),                                    \
+                                              .name = TEXT(call),                                                      \
+                                              .sendbuf = sendbuf,                                                      \
+                                              .recvbuf = recvbuf,                                                      \
+                                              .datatype = datatype,                                                    \
+                                              .op = op,                                                                \
+                                              .comm = comm,                                                            \
+                                              __VA_ARGS__};                                                            \
+    return enqueue(&args)
 
 #define WIDTHS_OF "mpi/reduce/enqueue.inc"
 #include "mpi/real/widths.inc"

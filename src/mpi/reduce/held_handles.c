@@ -83,24 +83,24 @@ static int is_users(MPI_Op op)
     return op != tutti_handles.no_op && tutti_op_find(op) == TUTTI_OP_NONE;
 }
 
-int tutti_lend(const struct tutti_asked *asked)
+int tutti_lend(const struct tutti_reduction_args *args)
 {
-    MPI_Datatype type = asked->datatype;
+    MPI_Datatype type = args->datatype;
     if (is_of_program(type) && !borrow(0, type, tutti_handles.no_op))
         return 0;
-    if (!is_users(asked->op) || borrow(1, tutti_handles.no_type, asked->op))
+    if (!is_users(args->op) || borrow(1, tutti_handles.no_type, args->op))
         return 1;
     if (is_of_program(type))
         give_back(0, type, tutti_handles.no_op);
     return 0;
 }
 
-void tutti_lend_end(const struct tutti_asked *asked)
+void tutti_lend_end(const struct tutti_reduction_args *args)
 {
-    if (is_of_program(asked->datatype))
-        give_back(0, asked->datatype, tutti_handles.no_op);
-    if (is_users(asked->op))
-        give_back(1, tutti_handles.no_type, asked->op);
+    if (is_of_program(args->datatype))
+        give_back(0, args->datatype, tutti_handles.no_op);
+    if (is_users(args->op))
+        give_back(1, tutti_handles.no_type, args->op);
 }
 
 int tutti_door_MPI_Type_free(MPI_Datatype *datatype)

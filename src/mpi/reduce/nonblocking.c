@@ -10,18 +10,19 @@
 
 static void announce(const struct tutti_read *read)
 {
-    struct tutti_team *twin = read->team->twin;
+    struct tutti_team *nonblocking = read->team->nonblocking;
     const struct tutti_reduce *call = &read->call;
-    if (!twin || twin->size == 1 || !twin->slot[twin->rank] || twin->state == TUTTI_TEAM_BROKEN)
+    if (!nonblocking || nonblocking->size == 1 || !nonblocking->slot[nonblocking->rank] ||
+        nonblocking->state == TUTTI_TEAM_BROKEN)
         return;
-    tutti_team_announce(twin, call->collective, call->type, call->op, call->count,
-                        tutti_detail(call->collective, call->root, call->counts, twin->size));
+    tutti_team_announce(nonblocking, call->collective, call->type, call->op, call->count,
+                        tutti_detail(call->collective, call->root, call->counts, nonblocking->size));
 }
 
 /* Tells the peers that this rank gives the call to the MPI. */
-static void announce_host(const struct tutti_asked *asked, const struct tutti_read *read)
+static void announce_host(const struct tutti_reduction_args *args, const struct tutti_read *read)
 {
-    struct tutti_comm *state = tutti_comm_find(asked->comm);
+    struct tutti_comm *state = tutti_comm_find(args->comm);
     const int early = read->early && state;
     if (unlikely(early))
         tutti_comm_hold(state);
@@ -32,17 +33,17 @@ static void announce_host(const struct tutti_asked *asked, const struct tutti_re
 
 /* 1 where the call is the MPI's and nothing else: no device memory here, and no earlier call of the communicator that
  * may still have to be given to the MPI. */
-static int simple(const struct tutti_asked *asked, struct tutti_read *read, enum tutti_reading reading)
+static int simple(const struct tutti_reduction_args *args, struct tutti_read *read, enum tutti_reading reading)
 {
-    const struct tutti_comm *state = tutti_comm_find(asked->comm);
+    const struct tutti_comm *state = tutti_comm_find(args->comm);
     if (state && atomic_load_explicit(&((struct tutti_comm *)(uintptr_t)state)->queued, memory_order_acquire) > 0)
         return 0;
     switch (reading) {
     case TUTTI_READ_UNTOUCHED:
         return 1;
     case TUTTI_READ_STAGED:
-        return tutti_host_only() || (!tutti_needs_span(asked->sendbuf, asked->datatype) &&
-                                     !tutti_needs_span(asked->recvbuf, asked->datatype));
+        return tutti_host_only() ||
+               (!tutti_needs_span(args->sendbuf, args->datatype) && !tutti_needs_span(args->recvbuf, args->datatype));
     case TUTTI_READ_TEAM:
         if (read->call.kind != TUTTI_ARRIVAL_HOST || !read->call.host_ok)
             return 0;
@@ -55,40 +56,40 @@ static int simple(const struct tutti_asked *asked, struct tutti_read *read, enum
 }
 
 /* Of a call that makes a persistent request. */
-static int tutti_init_is_refused(const struct tutti_asked *asked)
+static int tutti_init_is_refused(const struct tutti_reduction_args *args)
 {
-    return unlikely(tutti_alias_of_call_is_refused(asked)) ||
-           (unlikely(!tutti_type_find(asked->datatype)) && !tutti_type_is_fine(asked->datatype));
+    return unlikely(tutti_alias_of_call_is_refused(args)) ||
+           (unlikely(!tutti_type_find(args->datatype)) && !tutti_type_is_fine(args->datatype));
 }
 
 /* The whole call, from reading to the error handler. Does not wait for other ranks. */
-static int reduce_nonblocking(const struct tutti_asked *asked, MPI_Request *request)
+static int reduce_nonblocking(const struct tutti_reduction_args *args, MPI_Request *request)
 {
     struct tutti_read read;
-    if (asked->comm == tutti_handles.no_comm || !request || unlikely(tutti_alias_of_call_is_refused(asked)))
-        return tutti_nonblocking_real(asked, asked->sendbuf, asked->recvbuf, request);
+    if (args->comm == tutti_handles.no_comm || !request || unlikely(tutti_alias_of_call_is_refused(args)))
+        return tutti_nonblocking_real(args, args->sendbuf, args->recvbuf, request);
     tutti_progress_poll();
-    enum tutti_reading reading = tutti_read_nonblocking(asked, &read);
+    enum tutti_reading reading = tutti_read_nonblocking(args, &read);
     if (reading == TUTTI_READ_FAILED) {
         tutti_read_end(&read);
-        return tutti_fail_comm(asked->comm, tutti_error_code(read.status));
+        return tutti_fail_comm(args->comm, tutti_error_code(read.status));
     }
-    if (likely(simple(asked, &read, reading))) {
+    if (likely(simple(args, &read, reading))) {
         if (reading == TUTTI_READ_TEAM) {
-            announce_host(asked, &read);
-            tutti_count(asked->name, TUTTI_OUTCOME_PASSED, "host memory");
+            announce_host(args, &read);
+            tutti_count(args->name, TUTTI_OUTCOME_PASSED, "host memory");
         } else if (reading == TUTTI_READ_STAGED) {
-            tutti_count(asked->name, TUTTI_OUTCOME_PASSED, read.why);
+            tutti_count(args->name, TUTTI_OUTCOME_PASSED, read.why);
         }
         tutti_read_end(&read);
         TUTTI_INSIDE();
-        return tutti_nonblocking_real(asked, asked->sendbuf, asked->recvbuf, request);
+        return tutti_nonblocking_real(args, args->sendbuf, args->recvbuf, request);
     }
     tutti_read_end(&read);
-    struct tutti_open *open = tutti_open_new(asked, 0);
+    struct tutti_open *open = tutti_open_new(args, 0);
     if (!open) {
-        tutti_error("%s: out of memory", asked->name);
-        return tutti_fail_comm(asked->comm, MPI_ERR_NO_MEM);
+        tutti_error("%s: out of memory", args->name);
+        return tutti_fail_comm(args->comm, MPI_ERR_NO_MEM);
     }
     *request = open->request;
     tutti_open_start(open);

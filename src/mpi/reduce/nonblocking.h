@@ -1,5 +1,6 @@
-/* Nonblocking reductions that are not simply the MPI's. A worker thread of the communicator runs them over the twin of
- * its team. Where some rank brings host memory, or kernels cannot reduce the type, the MPI does, through host memory.
+/* Nonblocking reductions that are not simply the MPI's. A worker thread of the communicator runs them over the
+ * nonblocking team of its team. Where some rank brings host memory, or kernels cannot reduce the type, the MPI does,
+ * through host memory.
  *
  * The program's request is a receive from this process on a communicator of Tutti's own, which a message completes: so
  * it is a real request, that any completion call of the MPI takes, among others and in any order. The MPI is called on
@@ -24,8 +25,8 @@ enum tutti_open_phase {
 struct tutti_open {
     struct tutti_open *next; /* in order of start, over all communicators */
     enum tutti_open_phase phase;
-    struct tutti_asked asked;
-    void *counts; /* asked.recvcounts, where there are some: a program may use its own for something else */
+    struct tutti_reduction_args args;
+    void *counts;              /* args.recvcounts, where there are some: a program may use its own for something else */
     struct tutti_later *later; /* not NULL: another call than a reduction */
     struct tutti_comm *state;  /* NULL: the communicator is not known to Tutti, or has been freed since */
     struct tutti_read read;
@@ -39,7 +40,7 @@ struct tutti_open {
     int freed;      /* the program has given the request up */
     int known;      /* the communicator was in the table at the start */
     int lists;      /* counts narrowed by large.c may belong to `real` */
-    int persistent; /* asked.comm is this request's own */
+    int persistent; /* args.comm is this request's own */
     MPI_Comm comm;  /* that the program named: its error handler is called */
 };
 
@@ -66,24 +67,25 @@ int tutti_open_free(struct tutti_open *open, MPI_Request *request);
 
 /* For persistent requests: a new entry with a request (a persistent receive where `persistent`), under watch; NULL
  * without memory. start: once it is idle. */
-struct tutti_open *tutti_open_new(const struct tutti_asked *asked, int persistent);
+struct tutti_open *tutti_open_new(const struct tutti_reduction_args *args, int persistent);
 void tutti_open_start(struct tutti_open *open);
 /* A call of another kind that is started when those before it on the communicator have been. Takes over `later`; 0:
  * no memory, and nothing was taken. */
 struct tutti_later;
 int tutti_open_later(struct tutti_later *later, MPI_Comm comm, MPI_Request *request);
 /* The MPI's own nonblocking call with these buffers. Returns its code. */
-int tutti_nonblocking_real(const struct tutti_asked *asked, const void *sendbuf, void *recvbuf, MPI_Request *request);
+int tutti_nonblocking_real(const struct tutti_reduction_args *args, const void *sendbuf, void *recvbuf,
+                           MPI_Request *request);
 
 /* open_request.c: puts the request of an entry under watch. A status. */
 int tutti_open_put(MPI_Request request, struct tutti_open *open, int persistent);
 
 /* held_handles.c: the type and the operator of a call stay until the end of it, also where the program frees them. 0
  * without memory. */
-int tutti_lend(const struct tutti_asked *asked);
-void tutti_lend_end(const struct tutti_asked *asked);
+int tutti_lend(const struct tutti_reduction_args *args);
+void tutti_lend_end(const struct tutti_reduction_args *args);
 
 /* The _init calls: collective. */
-int tutti_persistent(const struct tutti_asked *asked, MPI_Request *request);
+int tutti_persistent(const struct tutti_reduction_args *args, MPI_Request *request);
 
 #endif

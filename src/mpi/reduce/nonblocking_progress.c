@@ -38,35 +38,35 @@ static void unlock(pthread_mutex_t **held)
 /* 0: no memory. */
 static int copy_counts(struct tutti_open *open)
 {
-    struct tutti_asked *asked = &open->asked;
-    size_t each = asked->large ? sizeof(MPI_Count) : sizeof(int);
+    struct tutti_reduction_args *args = &open->args;
+    size_t each = args->large ? sizeof(MPI_Count) : sizeof(int);
     int ranks = 0;
-    if (!asked->recvcounts)
+    if (!args->recvcounts)
         return 1;
-    tutti_real.MPI_Comm_size(asked->comm, &ranks);
+    tutti_real.MPI_Comm_size(args->comm, &ranks);
     if (!(open->counts = malloc((size_t)ranks * each + 1)))
         return 0;
-    memcpy(open->counts, asked->recvcounts, (size_t)ranks * each);
-    asked->recvcounts = open->counts;
+    memcpy(open->counts, args->recvcounts, (size_t)ranks * each);
+    args->recvcounts = open->counts;
     return 1;
 }
 
-struct tutti_open *tutti_open_new(const struct tutti_asked *asked, int persistent)
+struct tutti_open *tutti_open_new(const struct tutti_reduction_args *args, int persistent)
 {
     static struct tutti_reserve reserve;
     struct tutti_open *open = tutti_reserve_take(&reserve, sizeof *open);
     if (!open)
         return NULL;
-    open->asked = *asked;
-    open->comm = asked->comm;
+    open->args = *args;
+    open->comm = args->comm;
     open->persistent = persistent;
     open->real = tutti_handles.no_request;
     TUTTI_INSIDE();
     int made = copy_counts(open) && tutti_own_request(persistent, &open->request, &open->tag) == 0;
-    int lent = made && tutti_lend(asked);
+    int lent = made && tutti_lend(args);
     if (!lent || tutti_open_put(open->request, open, persistent) != TUTTI_OK) {
         if (lent)
-            tutti_lend_end(asked);
+            tutti_lend_end(args);
         free(open->counts);
         free(open);
         return NULL;
@@ -80,9 +80,9 @@ static void destroy(struct tutti_open *open)
     if (open->freed)
         tutti_own_end(open->persistent, &open->request);
     tutti_own_release(open->tag);
-    if (open->persistent && open->asked.comm != tutti_handles.no_comm)
-        tutti_real.MPI_Comm_free(&open->asked.comm);
-    tutti_lend_end(&open->asked);
+    if (open->persistent && open->args.comm != tutti_handles.no_comm)
+        tutti_real.MPI_Comm_free(&open->args.comm);
+    tutti_lend_end(&open->args);
     free(open->counts);
     free(open);
 }
@@ -98,7 +98,7 @@ static void end_with(struct tutti_open *open, int code, int status)
 
 static void fail(struct tutti_open *open, int status)
 {
-    tutti_count(open->asked.name, TUTTI_OUTCOME_FAILED, tutti_status_text(status));
+    tutti_count(open->args.name, TUTTI_OUTCOME_FAILED, tutti_status_text(status));
     end_with(open, tutti_error_code(status), status);
 }
 
@@ -117,13 +117,13 @@ static void after_job(struct tutti_open *open)
     if (job->status != TUTTI_OK) {
         fail(open, job->status);
     } else if (job->taken == TUTTI_PASSED && !open->read.call.host_ok) {
-        tutti_error("%s: %s, and the MPI has no such element type: use the blocking call", open->asked.name, job->why);
+        tutti_error("%s: %s, and the MPI has no such element type: use the blocking call", open->args.name, job->why);
         fail(open, TUTTI_ERR_UNAVAILABLE);
     } else if (job->taken == TUTTI_PASSED) {
         open->read.why = job->why;
         open->phase = TUTTI_OPEN_PASSED;
     } else {
-        tutti_count(open->asked.name, TUTTI_OUTCOME_ACCELERATED, job->why);
+        tutti_count(open->args.name, TUTTI_OUTCOME_ACCELERATED, job->why);
         end_with(open, MPI_SUCCESS, TUTTI_OK);
     }
 }
@@ -142,7 +142,7 @@ static void give(struct tutti_open *open)
         after_job(open);
         return;
     }
-    if (!team->twin) {
+    if (!team->nonblocking) {
         open->job.status = TUTTI_OK;
         open->job.taken = TUTTI_PASSED;
         open->job.why = team->why;
@@ -151,9 +151,9 @@ static void give(struct tutti_open *open)
     }
     int status = TUTTI_OK;
     if (!open->state->worker)
-        status = tutti_worker_new(team->twin, &open->state->worker);
+        status = tutti_worker_new(team->nonblocking, &open->state->worker);
     if (status != TUTTI_OK)
-        tutti_team_break(team->twin, status); /* peers would wait for this rank */
+        tutti_team_break(team->nonblocking, status); /* peers would wait for this rank */
     if (status == TUTTI_OK)
         status = tutti_worker_give(open->state->worker, &open->job);
     if (status == TUTTI_OK)
@@ -170,7 +170,7 @@ static void read_call(struct tutti_open *open)
     }
     if (open->state && open->state->opening && !tutti_comm_ready(open->state, 0))
         return;
-    switch (tutti_read_nonblocking(&open->asked, &open->read)) {
+    switch (tutti_read_nonblocking(&open->args, &open->read)) {
     case TUTTI_READ_FAILED:
         fail(open, open->read.status);
         break;
@@ -206,16 +206,16 @@ static void give_to_mpi(struct tutti_open *open)
     }
     int depth = tutti_inside; /* staging leaves alone what the MPI itself calls */
     tutti_inside = 0;
-    int status = tutti_staging_open(&open->staging, &open->asked);
+    int status = tutti_staging_open(&open->staging, &open->args);
     tutti_inside = depth;
     if (status != TUTTI_OK) {
-        tutti_error("%s: staging device memory failed: %s", open->asked.name, tutti_status_text(status));
+        tutti_error("%s: staging device memory failed: %s", open->args.name, tutti_status_text(status));
         fail(open, status);
         return;
     }
-    tutti_count(open->asked.name, open->staging.staged ? TUTTI_OUTCOME_STAGED : TUTTI_OUTCOME_PASSED,
+    tutti_count(open->args.name, open->staging.staged ? TUTTI_OUTCOME_STAGED : TUTTI_OUTCOME_PASSED,
                 tutti_staging_how(&open->staging, open->read.why));
-    int code = tutti_nonblocking_real(&open->asked, open->staging.sendbuf, open->staging.recvbuf, &open->real);
+    int code = tutti_nonblocking_real(&open->args, open->staging.sendbuf, open->staging.recvbuf, &open->real);
     open->phase = TUTTI_OPEN_REAL;
     if (code != MPI_SUCCESS) {
         tutti_staging_close(&open->staging, code);
@@ -226,7 +226,7 @@ static void give_to_mpi(struct tutti_open *open)
 static void look_at_real(struct tutti_open *open)
 {
     int flag = 0;
-    int listed = open->lists || (open->asked.large && open->asked.collective == TUTTI_COLLECTIVE_REDUCE_SCATTER);
+    int listed = open->lists || (open->args.large && open->args.collective == TUTTI_COLLECTIVE_REDUCE_SCATTER);
     struct tutti_request *lists = listed ? tutti_request_take(open->real) : NULL; /* counts narrowed by large.c */
     int code = tutti_real.MPI_Test(&open->real, &flag, MPI_STATUS_IGNORE);
     if (!flag && code == MPI_SUCCESS) {
@@ -241,7 +241,7 @@ static void look_at_real(struct tutti_open *open)
         end_with(open, code, TUTTI_OK);
         return;
     }
-    tutti_error("%s: staging device memory failed: %s", open->asked.name, tutti_status_text(status));
+    tutti_error("%s: staging device memory failed: %s", open->args.name, tutti_status_text(status));
     fail(open, status);
 }
 
@@ -311,7 +311,7 @@ static void where(char *text, size_t size)
     if (pthread_mutex_trylock(&lock) != 0)
         return;
     if (first)
-        snprintf(text, size, "%s (%s)", first->asked.name, at[first->phase]);
+        snprintf(text, size, "%s (%s)", first->args.name, at[first->phase]);
     pthread_mutex_unlock(&lock);
 }
 
@@ -322,7 +322,7 @@ void tutti_open_start(struct tutti_open *open)
     open->phase = TUTTI_OPEN_NEW;
     open->code = MPI_SUCCESS;
     open->status = TUTTI_OK;
-    open->state = tutti_comm_find(open->asked.comm);
+    open->state = tutti_comm_find(open->args.comm);
     open->known = open->state != NULL;
     if (open->state)
         atomic_fetch_add_explicit(&open->state->queued, 1, memory_order_relaxed);
@@ -336,9 +336,9 @@ void tutti_open_start(struct tutti_open *open)
 
 int tutti_open_later(struct tutti_later *later, MPI_Comm comm, MPI_Request *request)
 {
-    const struct tutti_asked asked = {
+    const struct tutti_reduction_args args = {
         .name = later->name, .comm = comm, .datatype = tutti_handles.byte, .op = tutti_handles.sum};
-    struct tutti_open *open = tutti_open_new(&asked, 0);
+    struct tutti_open *open = tutti_open_new(&args, 0);
     if (!open)
         return 0;
     open->later = later;
@@ -406,7 +406,7 @@ static int none_at_work(void *with)
     int found = 0;
     LOCKED();
     for (const struct tutti_open *open = first; open; open = open->next)
-        found |= open->asked.comm == comm;
+        found |= open->args.comm == comm;
     return !found;
 }
 

@@ -1,7 +1,8 @@
 /* The MPI's own nonblocking reductions. */
 #include "mpi/reduce/nonblocking.h"
 
-int tutti_nonblocking_real(const struct tutti_asked *a, const void *sendbuf, void *recvbuf, MPI_Request *request)
+int tutti_nonblocking_real(const struct tutti_reduction_args *a, const void *sendbuf, void *recvbuf,
+                           MPI_Request *request)
 {
 #define REAL(call, count, ...)                                                                                         \
     (a->large ? tutti_real.call##_c(sendbuf, recvbuf, count, __VA_ARGS__, request)                                     \

@@ -18,7 +18,7 @@ static int start(struct tutti_request *entry, MPI_Request *unused)
     struct tutti_open *open = of(entry);
     (void)unused;
     if (open->phase != TUTTI_OPEN_IDLE || !open->persistent) {
-        tutti_error("%s: MPI_Start of a request that is active", open->asked.name);
+        tutti_error("%s: MPI_Start of a request that is active", open->args.name);
         return tutti_fail_comm(open->comm, MPI_ERR_REQUEST);
     }
     {
@@ -35,7 +35,7 @@ static int start(struct tutti_request *entry, MPI_Request *unused)
 static int cancel(struct tutti_request *entry, MPI_Request *request)
 {
     (void)request;
-    tutti_error("MPI_Cancel: %s cannot be cancelled", of(entry)->asked.name);
+    tutti_error("MPI_Cancel: %s cannot be cancelled", of(entry)->args.name);
     return tutti_fail_comm(of(entry)->comm, MPI_ERR_REQUEST);
 }
 

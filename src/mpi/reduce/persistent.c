@@ -3,32 +3,32 @@
  * it. Making it takes all ranks, which the MPI allows to the calls that make persistent collectives. */
 #include "core/log.h"
 #include "mpi/comm/comms.h"
-#include "mpi/move/moved.h"
+#include "mpi/move/mover.h"
 #include "mpi/real/errors.h"
 #include "mpi/reduce/nonblocking.h"
 
-int tutti_persistent(const struct tutti_asked *asked, MPI_Request *request)
+int tutti_persistent(const struct tutti_reduction_args *args, MPI_Request *request)
 {
-    struct tutti_asked own = *asked;
+    struct tutti_reduction_args own = *args;
     int code, rank;
-    if (asked->comm != tutti_handles.no_comm)
-        tutti_moved_pass(TUTTI_COLLECTIVE_MEETING, 0, asked->comm);
+    if (args->comm != tutti_handles.no_comm)
+        tutti_mover_pass(TUTTI_COLLECTIVE_MEETING, 0, args->comm);
     {
         TUTTI_INSIDE();
         /* Not a duplicate: attributes of the program stay with its communicator. */
-        code = tutti_real.MPI_Comm_rank(asked->comm, &rank);
+        code = tutti_real.MPI_Comm_rank(args->comm, &rank);
         if (code == MPI_SUCCESS)
-            code = tutti_real.MPI_Comm_split(asked->comm, 0, rank, &own.comm);
+            code = tutti_real.MPI_Comm_split(args->comm, 0, rank, &own.comm);
     }
     if (code != MPI_SUCCESS)
         return code;
     tutti_comm_make(own.comm);
     struct tutti_open *open = tutti_open_new(&own, 1);
     if (!open) {
-        tutti_error("%s: out of memory", asked->name);
-        return tutti_fail_comm(asked->comm, MPI_ERR_NO_MEM);
+        tutti_error("%s: out of memory", args->name);
+        return tutti_fail_comm(args->comm, MPI_ERR_NO_MEM);
     }
-    open->comm = asked->comm;
+    open->comm = args->comm;
     *request = open->request;
     return MPI_SUCCESS;
 }

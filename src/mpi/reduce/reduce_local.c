@@ -6,43 +6,43 @@
 #include "mpi/real/handles.h"
 #include "mpi/reduce/reduction.h"
 
-static int failed(const struct tutti_asked *asked, const char *what, int status)
+static int failed(const struct tutti_reduction_args *args, const char *what, int status)
 {
-    tutti_count(asked->name, TUTTI_OUTCOME_FAILED, tutti_status_text(status));
-    tutti_error("%s: %s failed: %s", asked->name, what, tutti_status_text(status));
+    tutti_count(args->name, TUTTI_OUTCOME_FAILED, tutti_status_text(status));
+    tutti_error("%s: %s failed: %s", args->name, what, tutti_status_text(status));
     return tutti_fail_self(tutti_error_code(status));
 }
 
-static int real_local(const struct tutti_asked *asked, const void *in, void *inout)
+static int real_local(const struct tutti_reduction_args *args, const void *in, void *inout)
 {
-    return asked->large ? tutti_real.MPI_Reduce_local_c(in, inout, asked->count, asked->datatype, asked->op)
-                        : tutti_real.MPI_Reduce_local(in, inout, (int)asked->count, asked->datatype, asked->op);
+    return args->large ? tutti_real.MPI_Reduce_local_c(in, inout, args->count, args->datatype, args->op)
+                       : tutti_real.MPI_Reduce_local(in, inout, (int)args->count, args->datatype, args->op);
 }
 
 /* On host memory: the MPI, or Tutti for what the MPI does not know (`type` and `operation` tell). */
-static int on_host(const struct tutti_asked *asked, const struct tutti_type_row *type, int operation, const void *in,
-                   void *inout)
+static int on_host(const struct tutti_reduction_args *args, const struct tutti_type_row *type, int operation,
+                   const void *in, void *inout)
 {
     if (type && !type->host_ok) {
         const void *const both[2] = {in, inout};
-        tutti_reduce_host(type->type, operation, 2, both, inout, (size_t)asked->count);
+        tutti_reduce_host(type->type, operation, 2, both, inout, (size_t)args->count);
         return MPI_SUCCESS;
     }
     TUTTI_INSIDE();
-    return real_local(asked, in, inout);
+    return real_local(args, in, inout);
 }
 
-static int staged(const struct tutti_asked *asked, const struct tutti_type_row *type, int operation, const char *why)
+static int staged(const struct tutti_reduction_args *args, const struct tutti_type_row *type, int operation,
+                  const char *why)
 {
     struct tutti_span in, inout = {0};
-    int alias = asked->sendbuf == asked->recvbuf, code = MPI_SUCCESS;
-    int status =
-        tutti_span_open(&in, alias ? MPI_IN_PLACE : asked->sendbuf, asked->count, asked->datatype, TUTTI_SPAN_IN);
+    int alias = args->sendbuf == args->recvbuf, code = MPI_SUCCESS;
+    int status = tutti_span_open(&in, alias ? MPI_IN_PLACE : args->sendbuf, args->count, args->datatype, TUTTI_SPAN_IN);
     if (status == TUTTI_OK)
-        status = tutti_span_open(&inout, asked->recvbuf, asked->count, asked->datatype, TUTTI_SPAN_IN | TUTTI_SPAN_OUT);
+        status = tutti_span_open(&inout, args->recvbuf, args->count, args->datatype, TUTTI_SPAN_IN | TUTTI_SPAN_OUT);
     int used = in.staged || inout.staged;
     if (status == TUTTI_OK)
-        code = on_host(asked, type, operation, alias ? inout.host : in.host, inout.host);
+        code = on_host(args, type, operation, alias ? inout.host : in.host, inout.host);
     if (status == TUTTI_OK && code == MPI_SUCCESS)
         status = tutti_span_out(&inout, -1);
     struct tutti_staging both = {.in = in, .out = inout};
@@ -50,8 +50,8 @@ static int staged(const struct tutti_asked *asked, const struct tutti_type_row *
     tutti_span_close(&in);
     tutti_span_close(&inout);
     if (status != TUTTI_OK)
-        return failed(asked, "staging device memory", status);
-    tutti_count(asked->name,
+        return failed(args, "staging device memory", status);
+    tutti_count(args->name,
                 used                     ? TUTTI_OUTCOME_STAGED
                 : type && !type->host_ok ? TUTTI_OUTCOME_ACCELERATED
                                          : TUTTI_OUTCOME_PASSED,
@@ -64,34 +64,34 @@ static int reachable(const struct tutti_memory *memory)
     return memory->kind == TUTTI_MEMORY_DEVICE || memory->kind == TUTTI_MEMORY_MANAGED;
 }
 
-static int reduce_local(const struct tutti_asked *asked)
+static int reduce_local(const struct tutti_reduction_args *args)
 {
-    const struct tutti_type_row *type = tutti_type_find(asked->datatype);
-    int operation = tutti_op_find(asked->op);
+    const struct tutti_type_row *type = tutti_type_find(args->datatype);
+    int operation = tutti_op_find(args->op);
     struct tutti_memory in, inout;
     if (!type || operation == TUTTI_OP_NONE || !(type->legal >> operation & 1))
-        return staged(asked, NULL, operation, tutti_not_reducible(type, operation));
-    if (!asked->sendbuf || !asked->recvbuf || asked->sendbuf == MPI_IN_PLACE || asked->recvbuf == MPI_IN_PLACE)
-        return real_local(asked, asked->sendbuf, asked->recvbuf);
+        return staged(args, NULL, operation, tutti_not_reducible(type, operation));
+    if (!args->sendbuf || !args->recvbuf || args->sendbuf == MPI_IN_PLACE || args->recvbuf == MPI_IN_PLACE)
+        return real_local(args, args->sendbuf, args->recvbuf);
     if (tutti_host_only())
-        return staged(asked, type, operation, "host memory");
-    tutti_door.device->classify(asked->sendbuf, &in);
-    tutti_door.device->classify(asked->recvbuf, &inout);
+        return staged(args, type, operation, "host memory");
+    tutti_door.device->classify(args->sendbuf, &in);
+    tutti_door.device->classify(args->recvbuf, &inout);
     if (!reachable(&in) || !reachable(&inout))
-        return staged(asked, type, operation, "host memory");
-    if (asked->sendbuf == asked->recvbuf) /* the MPI may refuse it */
-        return staged(asked, type, operation, "equal buffers");
+        return staged(args, type, operation, "host memory");
+    if (args->sendbuf == args->recvbuf) /* the MPI may refuse it */
+        return staged(args, type, operation, "equal buffers");
     if (in.gpu >= 0 && inout.gpu >= 0 && in.gpu != inout.gpu)
-        return staged(asked, type, operation, "memory of two GPUs");
+        return staged(args, type, operation, "memory of two GPUs");
     tutti_inside++;
-    int status = tutti_reduce_local(inout.gpu >= 0 ? inout.gpu : in.gpu, asked->sendbuf, asked->recvbuf,
-                                    (size_t)asked->count, type->type, operation);
+    int status = tutti_reduce_local(inout.gpu >= 0 ? inout.gpu : in.gpu, args->sendbuf, args->recvbuf,
+                                    (size_t)args->count, type->type, operation);
     tutti_inside--;
     if (status == TUTTI_ERR_UNAVAILABLE)
-        return staged(asked, type, operation, "no kernel");
+        return staged(args, type, operation, "no kernel");
     if (status != TUTTI_OK)
-        return failed(asked, "the kernel", status);
-    tutti_count(asked->name, TUTTI_OUTCOME_ACCELERATED, "kernel");
+        return failed(args, "the kernel", status);
+    tutti_count(args->name, TUTTI_OUTCOME_ACCELERATED, "kernel");
     return MPI_SUCCESS;
 }
 

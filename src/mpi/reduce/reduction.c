@@ -19,21 +19,21 @@ const char *tutti_not_reducible(const struct tutti_type_row *type, int operation
     return type ? "operator and type do not go together" : "type without kernels";
 }
 
-static MPI_Count count_of(const struct tutti_asked *asked, int rank)
+static MPI_Count count_of(const struct tutti_reduction_args *args, int rank)
 {
-    return asked->large ? ((const MPI_Count *)asked->recvcounts)[rank] : ((const int *)asked->recvcounts)[rank];
+    return args->large ? ((const MPI_Count *)args->recvcounts)[rank] : ((const int *)args->recvcounts)[rank];
 }
 
 /* Elements of one rank's contribution; 0 where a count is negative or the sum is too large for any memory. */
-static MPI_Count total_of(const struct tutti_asked *asked, int ranks)
+static MPI_Count total_of(const struct tutti_reduction_args *args, int ranks)
 {
     MPI_Count total = 0;
-    if (asked->collective == TUTTI_COLLECTIVE_REDUCE_SCATTER_BLOCK)
-        return asked->count < 0 || __builtin_mul_overflow(asked->count, (MPI_Count)ranks, &total) ? 0 : total;
-    if (asked->collective != TUTTI_COLLECTIVE_REDUCE_SCATTER)
-        return asked->count < 0 ? 0 : asked->count;
-    for (int r = 0; asked->recvcounts && r < ranks; r++) {
-        MPI_Count count = count_of(asked, r);
+    if (args->collective == TUTTI_COLLECTIVE_REDUCE_SCATTER_BLOCK)
+        return args->count < 0 || __builtin_mul_overflow(args->count, (MPI_Count)ranks, &total) ? 0 : total;
+    if (args->collective != TUTTI_COLLECTIVE_REDUCE_SCATTER)
+        return args->count < 0 ? 0 : args->count;
+    for (int r = 0; args->recvcounts && r < ranks; r++) {
+        MPI_Count count = count_of(args, r);
         if (count < 0 || __builtin_add_overflow(total, count, &total))
             return 0;
     }
@@ -41,17 +41,17 @@ static MPI_Count total_of(const struct tutti_asked *asked, int ranks)
 }
 
 /* Elements that this rank gets. */
-static MPI_Count results_of(const struct tutti_asked *asked, int rank)
+static MPI_Count results_of(const struct tutti_reduction_args *args, int rank)
 {
-    switch (asked->collective) {
+    switch (args->collective) {
     case TUTTI_COLLECTIVE_REDUCE:
-        return rank == asked->root ? asked->count : 0;
+        return rank == args->root ? args->count : 0;
     case TUTTI_COLLECTIVE_REDUCE_SCATTER:
-        return count_of(asked, rank);
+        return count_of(args, rank);
     case TUTTI_COLLECTIVE_EXSCAN:
-        return rank > 0 ? asked->count : 0;
+        return rank > 0 ? args->count : 0;
     default:
-        return asked->count;
+        return args->count;
     }
 }
 
@@ -77,21 +77,21 @@ static void look_at_buffers(struct tutti_reduce *call)
     call->near = out.kind == TUTTI_MEMORY_DEVICE && out.gpu == call->gpu;
 }
 
-int tutti_alias_of_call_is_refused(const struct tutti_asked *asked)
+int tutti_alias_of_call_is_refused(const struct tutti_reduction_args *args)
 {
     int inter = 0, rank = -1;
-    const int none = asked->collective != TUTTI_COLLECTIVE_REDUCE_SCATTER && asked->count <= 0;
-    if (asked->sendbuf != asked->recvbuf || asked->sendbuf == MPI_IN_PLACE || !asked->sendbuf || none ||
-        asked->comm == tutti_handles.no_comm || tutti_real.MPI_Comm_test_inter(asked->comm, &inter) != MPI_SUCCESS ||
+    const int none = args->collective != TUTTI_COLLECTIVE_REDUCE_SCATTER && args->count <= 0;
+    if (args->sendbuf != args->recvbuf || args->sendbuf == MPI_IN_PLACE || !args->sendbuf || none ||
+        args->comm == tutti_handles.no_comm || tutti_real.MPI_Comm_test_inter(args->comm, &inter) != MPI_SUCCESS ||
         inter)
         return 0;
-    if (asked->collective == TUTTI_COLLECTIVE_REDUCE &&
-        (tutti_real.MPI_Comm_rank(asked->comm, &rank) != MPI_SUCCESS || rank != asked->root))
+    if (args->collective == TUTTI_COLLECTIVE_REDUCE &&
+        (tutti_real.MPI_Comm_rank(args->comm, &rank) != MPI_SUCCESS || rank != args->root))
         return 0;
-    return tutti_alias_is_refused(asked->collective, asked->count);
+    return tutti_alias_is_refused(args->collective, args->count);
 }
 
-static int read_counts(const struct tutti_asked *asked, struct tutti_read *out)
+static int read_counts(const struct tutti_reduction_args *args, struct tutti_read *out)
 {
     int ranks = out->team->size;
     size_t *counts = out->few;
@@ -100,35 +100,35 @@ static int read_counts(const struct tutti_asked *asked, struct tutti_read *out)
     if (!counts)
         return TUTTI_ERR_MEMORY;
     for (int r = 0; r < ranks; r++)
-        counts[r] = (size_t)count_of(asked, r);
+        counts[r] = (size_t)count_of(args, r);
     out->call.counts = counts;
     return TUTTI_OK;
 }
 
-static enum tutti_reading read_team(const struct tutti_asked *asked, struct tutti_read *out,
+static enum tutti_reading read_team(const struct tutti_reduction_args *args, struct tutti_read *out,
                                     const struct tutti_type_row *type, int operation)
 {
     int rank = out->team->rank, ranks = out->team->size, status;
-    enum tutti_collective collective = asked->collective;
-    MPI_Count total = total_of(asked, ranks);
-    if (total == 0 || (collective == TUTTI_COLLECTIVE_REDUCE && (asked->root < 0 || asked->root >= ranks)))
+    enum tutti_collective collective = args->collective;
+    MPI_Count total = total_of(args, ranks);
+    if (total == 0 || (collective == TUTTI_COLLECTIVE_REDUCE && (args->root < 0 || args->root >= ranks)))
         return TUTTI_READ_UNTOUCHED;
-    int gets = results_of(asked, rank) > 0;
-    if (!tutti_buffers_fine(collective, asked->sendbuf, asked->recvbuf, asked->count, gets))
+    int gets = results_of(args, rank) > 0;
+    if (!tutti_buffers_fine(collective, args->sendbuf, args->recvbuf, args->count, gets))
         return TUTTI_READ_UNTOUCHED;
     out->call = (struct tutti_reduce){
         .collective = collective,
-        .in = asked->sendbuf == MPI_IN_PLACE ? asked->recvbuf : asked->sendbuf,
-        .out = gets ? asked->recvbuf : NULL,
+        .in = args->sendbuf == MPI_IN_PLACE ? args->recvbuf : args->sendbuf,
+        .out = gets ? args->recvbuf : NULL,
         .count = (size_t)total,
-        .root = asked->root,
+        .root = args->root,
         .type = type->type,
         .op = operation,
         .kind = TUTTI_ARRIVAL_HOST,
         .gpu = -1,
         .host_ok = type->host_ok,
     };
-    if (collective == TUTTI_COLLECTIVE_REDUCE_SCATTER && (status = read_counts(asked, out)) != TUTTI_OK) {
+    if (collective == TUTTI_COLLECTIVE_REDUCE_SCATTER && (status = read_counts(args, out)) != TUTTI_OK) {
         out->status = status;
         return TUTTI_READ_FAILED;
     }
@@ -137,36 +137,36 @@ static enum tutti_reading read_team(const struct tutti_asked *asked, struct tutt
     return TUTTI_READ_TEAM;
 }
 
-static enum tutti_reading read_call(const struct tutti_asked *asked, struct tutti_read *out, int nonblocking)
+static enum tutti_reading read_call(const struct tutti_reduction_args *args, struct tutti_read *out, int nonblocking)
 {
     out->many = NULL;
     out->team = NULL;
     out->early = 0;
-    const struct tutti_type_row *type = tutti_type_find(asked->datatype);
-    int operation = tutti_op_find(asked->op);
+    const struct tutti_type_row *type = tutti_type_find(args->datatype);
+    int operation = tutti_op_find(args->op);
     if (!type || operation == TUTTI_OP_NONE || !(type->legal >> operation & 1)) {
         out->why = tutti_not_reducible(type, operation);
         return TUTTI_READ_STAGED;
     }
-    struct tutti_comm *state = tutti_comm_find(asked->comm);
-    if (!state && !(state = nonblocking ? tutti_comm_begin(asked->comm) : tutti_comm_make(asked->comm)))
+    struct tutti_comm *state = tutti_comm_find(args->comm);
+    if (!state && !(state = nonblocking ? tutti_comm_begin(args->comm) : tutti_comm_make(args->comm)))
         return TUTTI_READ_UNTOUCHED;
     if (unlikely(state->opening) && nonblocking && (out->team = tutti_comm_early(state)) != NULL)
         out->early = 1;
     if (unlikely(out->early))
-        return read_team(asked, out, type, operation);
+        return read_team(args, out, type, operation);
     if (unlikely(state->opening))
         tutti_comm_ready(state, 1);
     if ((out->team = state->team) != NULL)
-        return read_team(asked, out, type, operation);
+        return read_team(args, out, type, operation);
     out->status = state->failed;
     out->why = state->passed;
     return state->failed != TUTTI_OK ? TUTTI_READ_FAILED : TUTTI_READ_STAGED;
 }
 
-enum tutti_reading tutti_read_nonblocking(const struct tutti_asked *asked, struct tutti_read *out)
+enum tutti_reading tutti_read_nonblocking(const struct tutti_reduction_args *args, struct tutti_read *out)
 {
-    return read_call(asked, out, 1);
+    return read_call(args, out, 1);
 }
 
 void tutti_read_end(struct tutti_read *read)
@@ -178,7 +178,7 @@ void tutti_read_end(struct tutti_read *read)
 /* ---- the MPI ---- */
 
 /* Gives the call to the MPI, blocking, with these buffers; does not raise tutti_inside. Returns the MPI's code. */
-static int call_real(const struct tutti_asked *a, const void *sendbuf, void *recvbuf)
+static int call_real(const struct tutti_reduction_args *a, const void *sendbuf, void *recvbuf)
 {
 #define REAL(call, count, ...)                                                                                         \
     (a->large ? tutti_real.call##_c(sendbuf, recvbuf, count, __VA_ARGS__)                                              \
@@ -205,53 +205,53 @@ static int call_real(const struct tutti_asked *a, const void *sendbuf, void *rec
 
 /* ---- staging ---- */
 
-/* Elements that the MPI reads and writes on this rank. 0 where the communicator cannot be asked. */
-static int sizes_of(const struct tutti_asked *asked, MPI_Count *in, MPI_Count *out)
+/* Elements that the MPI reads and writes on this rank. 0 where the communicator cannot be args. */
+static int sizes_of(const struct tutti_reduction_args *args, MPI_Count *in, MPI_Count *out)
 {
     int inter = 0, rank = 0, ranks = 0;
     TUTTI_INSIDE();
-    if (asked->comm == tutti_handles.no_comm || tutti_real.MPI_Comm_test_inter(asked->comm, &inter) != MPI_SUCCESS ||
-        tutti_real.MPI_Comm_rank(asked->comm, &rank) != MPI_SUCCESS ||
-        tutti_real.MPI_Comm_size(asked->comm, &ranks) != MPI_SUCCESS)
+    if (args->comm == tutti_handles.no_comm || tutti_real.MPI_Comm_test_inter(args->comm, &inter) != MPI_SUCCESS ||
+        tutti_real.MPI_Comm_rank(args->comm, &rank) != MPI_SUCCESS ||
+        tutti_real.MPI_Comm_size(args->comm, &ranks) != MPI_SUCCESS)
         return 0;
-    *in = total_of(asked, ranks);
-    *out = *in ? results_of(asked, rank) : 0;
-    if (inter && asked->collective == TUTTI_COLLECTIVE_REDUCE) {
-        *in = asked->root >= 0 ? asked->count : 0;
-        *out = asked->root == MPI_ROOT ? asked->count : 0;
+    *in = total_of(args, ranks);
+    *out = *in ? results_of(args, rank) : 0;
+    if (inter && args->collective == TUTTI_COLLECTIVE_REDUCE) {
+        *in = args->root >= 0 ? args->count : 0;
+        *out = args->root == MPI_ROOT ? args->count : 0;
     }
     return 1;
 }
 
-int tutti_staging_open(struct tutti_staging *s, const struct tutti_asked *asked)
+int tutti_staging_open(struct tutti_staging *s, const struct tutti_reduction_args *args)
 {
     MPI_Count in, out;
     int status;
-    s->sendbuf = asked->sendbuf;
-    s->recvbuf = asked->recvbuf;
+    s->sendbuf = args->sendbuf;
+    s->recvbuf = args->recvbuf;
     s->staged = 0;
     s->in.staged = s->out.staged = 0;
-    if (likely(tutti_host_only()) || !sizes_of(asked, &in, &out))
+    if (likely(tutti_host_only()) || !sizes_of(args, &in, &out))
         return TUTTI_OK;
     s->results = out;
-    const void *sendbuf = asked->sendbuf;
-    int reduce = asked->collective == TUTTI_COLLECTIVE_REDUCE, in_place = sendbuf == MPI_IN_PLACE;
+    const void *sendbuf = args->sendbuf;
+    int reduce = args->collective == TUTTI_COLLECTIVE_REDUCE, in_place = sendbuf == MPI_IN_PLACE;
     if (tutti_quirks.reduce_in_place_crashes && reduce && out > 0 && in_place && /* two buffers, then */
-        tutti_needs_span(asked->recvbuf, asked->datatype)) {
-        sendbuf = asked->recvbuf;
+        tutti_needs_span(args->recvbuf, args->datatype)) {
+        sendbuf = args->recvbuf;
         in_place = 0;
     }
     if (reduce && out == 0) { /* recvbuf may be anything */
-        status = in_place ? TUTTI_OK : tutti_span_open(&s->in, sendbuf, in, asked->datatype, TUTTI_SPAN_IN);
-    } else if (in_place || asked->sendbuf == asked->recvbuf) {
+        status = in_place ? TUTTI_OK : tutti_span_open(&s->in, sendbuf, in, args->datatype, TUTTI_SPAN_IN);
+    } else if (in_place || args->sendbuf == args->recvbuf) {
         int way = TUTTI_SPAN_IN | (out ? TUTTI_SPAN_OUT : 0);
-        status = tutti_span_open(&s->out, asked->recvbuf, in > out ? in : out, asked->datatype, way);
+        status = tutti_span_open(&s->out, args->recvbuf, in > out ? in : out, args->datatype, way);
         if (s->out.staged && !in_place)
             s->sendbuf = s->out.host;
     } else {
-        status = tutti_span_open(&s->in, sendbuf, in, asked->datatype, TUTTI_SPAN_IN);
+        status = tutti_span_open(&s->in, sendbuf, in, args->datatype, TUTTI_SPAN_IN);
         if (status == TUTTI_OK &&
-            (status = tutti_span_open(&s->out, asked->recvbuf, out, asked->datatype, TUTTI_SPAN_OUT)) != TUTTI_OK)
+            (status = tutti_span_open(&s->out, args->recvbuf, out, args->datatype, TUTTI_SPAN_OUT)) != TUTTI_OK)
             tutti_span_close(&s->in);
     }
     if (status != TUTTI_OK)
@@ -286,31 +286,31 @@ const char *tutti_staging_how(const struct tutti_staging *s, const char *why)
 }
 
 /* Says so, and raises it on the communicator of the call; returns the code. */
-static int staging_failed(const struct tutti_asked *asked, int status)
+static int staging_failed(const struct tutti_reduction_args *args, int status)
 {
-    tutti_error("%s: staging device memory failed: %s", asked->name, tutti_status_text(status));
-    return tutti_fail_comm(asked->comm, tutti_error_code(status));
+    tutti_error("%s: staging device memory failed: %s", args->name, tutti_status_text(status));
+    return tutti_fail_comm(args->comm, tutti_error_code(status));
 }
 
-static int staged(const struct tutti_asked *asked, const char *why)
+static int staged(const struct tutti_reduction_args *args, const char *why)
 {
     struct tutti_staging staging;
-    int code, status = tutti_staging_open(&staging, asked);
-    tutti_count(asked->name, status == TUTTI_OK && !staging.staged ? TUTTI_OUTCOME_PASSED : TUTTI_OUTCOME_STAGED,
+    int code, status = tutti_staging_open(&staging, args);
+    tutti_count(args->name, status == TUTTI_OK && !staging.staged ? TUTTI_OUTCOME_PASSED : TUTTI_OUTCOME_STAGED,
                 status == TUTTI_OK ? tutti_staging_how(&staging, why) : why);
     if (unlikely(status != TUTTI_OK))
-        return staging_failed(asked, status);
+        return staging_failed(args, status);
     {
         TUTTI_INSIDE();
-        code = call_real(asked, staging.sendbuf, staging.recvbuf);
+        code = call_real(args, staging.sendbuf, staging.recvbuf);
     }
     status = tutti_staging_close(&staging, code);
-    return likely(status == TUTTI_OK) ? code : staging_failed(asked, status);
+    return likely(status == TUTTI_OK) ? code : staging_failed(args, status);
 }
 
 /* ---- blocking calls ---- */
 
-static int reduced(const struct tutti_asked *asked, struct tutti_read *read)
+static int reduced(const struct tutti_reduction_args *args, struct tutti_read *read)
 {
     enum tutti_taken taken;
     const char *why;
@@ -319,28 +319,28 @@ static int reduced(const struct tutti_asked *asked, struct tutti_read *read)
     tutti_inside--;
     tutti_read_end(read);
     if (unlikely(status != TUTTI_OK)) {
-        tutti_count(asked->name, TUTTI_OUTCOME_FAILED, tutti_status_text(status));
-        return tutti_fail_comm(asked->comm, tutti_error_code(status));
+        tutti_count(args->name, TUTTI_OUTCOME_FAILED, tutti_status_text(status));
+        return tutti_fail_comm(args->comm, tutti_error_code(status));
     }
     if (taken == TUTTI_PASSED)
-        return staged(asked, why);
-    tutti_count(asked->name, TUTTI_OUTCOME_ACCELERATED, why);
+        return staged(args, why);
+    tutti_count(args->name, TUTTI_OUTCOME_ACCELERATED, why);
     return MPI_SUCCESS;
 }
 
 /* The whole call, from reading to the error handler. Returns the code for the program. */
-static int reduce_blocking(const struct tutti_asked *asked)
+static int reduce_blocking(const struct tutti_reduction_args *args)
 {
     struct tutti_read read;
-    switch (read_call(asked, &read, 0)) {
+    switch (read_call(args, &read, 0)) {
     case TUTTI_READ_STAGED:
-        return staged(asked, read.why);
+        return staged(args, read.why);
     case TUTTI_READ_FAILED:
-        return tutti_fail_comm(asked->comm, tutti_error_code(read.status));
+        return tutti_fail_comm(args->comm, tutti_error_code(read.status));
     case TUTTI_READ_TEAM:
-        return reduced(asked, &read);
+        return reduced(args, &read);
     default:
-        return call_real(asked, asked->sendbuf, asked->recvbuf);
+        return call_real(args, args->sendbuf, args->recvbuf);
     }
 }
 

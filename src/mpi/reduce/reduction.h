@@ -8,7 +8,7 @@
 #include "mpi/real/handles.h"
 
 /* What the program asks for; nothing of it is checked. */
-struct tutti_asked {
+struct tutti_reduction_args {
     enum tutti_collective collective;
     int large;        /* 1: the _c form */
     const char *name; /* static */
@@ -39,7 +39,7 @@ struct tutti_read {
     size_t *many, few[TUTTI_MAX_RANKS]; /* REDUCE_SCATTER: counts */
 };
 /* Local: reads a nonblocking call. The team may be one that is not whole yet. tutti_read_end() frees what it took. */
-enum tutti_reading tutti_read_nonblocking(const struct tutti_asked *asked, struct tutti_read *out);
+enum tutti_reading tutti_read_nonblocking(const struct tutti_reduction_args *args, struct tutti_read *out);
 void tutti_read_end(struct tutti_read *read);
 
 /* Why kernels cannot reduce the pair; static text. type: NULL where the type has none. */
@@ -55,7 +55,7 @@ struct tutti_staging {
     struct tutti_span in, out;
 };
 /* Local. Copies in; returns a status of Tutti, and holds nothing after a failure. */
-int tutti_staging_open(struct tutti_staging *staging, const struct tutti_asked *asked);
+int tutti_staging_open(struct tutti_staging *staging, const struct tutti_reduction_args *args);
 /* Local. Where `code` is MPI_SUCCESS copies the results out; gives the host memory back. Returns a status of Tutti. */
 int tutti_staging_close(struct tutti_staging *staging, int code);
 /* Why it was staged, for the counters: `why`, and whether a kernel packs the elements. */
@@ -74,7 +74,7 @@ static inline int tutti_alias_is_refused(enum tutti_collective collective, MPI_C
            (tutti_quirks.refuses_alias_allreduce && collective == TUTTI_COLLECTIVE_ALLREDUCE && count > 1);
 }
 /* The same of a whole call on this rank: the MPI may have its buffers as they are. */
-int tutti_alias_of_call_is_refused(const struct tutti_asked *asked);
+int tutti_alias_of_call_is_refused(const struct tutti_reduction_args *args);
 
 /* 1 where the buffers show none of the errors that the MPI finds by itself, before it talks to anybody. `gets`: this
  * rank has a result. */

@@ -1,4 +1,4 @@
-#include "mpi/move/moved.h"
+#include "mpi/move/mover.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -36,10 +36,10 @@ static struct tutti_layout *layout_of(struct exchange *x, MPI_Datatype type)
     return x->layout_of_last;
 }
 
-/* 1 where kernels of the lanes' GPU reach all of the parcel. */
+/* 1 where kernels of the endpoints' GPU reach all of the parcel. */
 static int reached(struct exchange *x, const struct tutti_parcel *parcel, const struct tutti_plan *plan)
 {
-    const int gpu = tutti_lane_gpu(tutti_lane);
+    const int gpu = tutti_endpoint_gpu(tutti_endpoint);
     const MPI_Count reach = (parcel->count - 1) * plan->extent;
     const char *first = parcel->at + plan->true_lower + (reach < 0 ? reach : 0);
     const char *end = parcel->at + plan->true_end + (reach > 0 ? reach : 0);
@@ -63,10 +63,10 @@ static int fits(struct exchange *x, const struct tutti_parcel *parcel)
     return bytes == 0 || reached(x, parcel, layout->plan);
 }
 
-static int lanes_are_open(const struct tutti_team *team)
+static int endpoints_are_open(const struct tutti_team *team)
 {
     for (int r = 0; r < team->size; r++) {
-        if (r != team->rank && !tutti_lane_is_open(tutti_lane, tutti_team_peer(team, r)))
+        if (r != team->rank && !tutti_endpoint_is_open(tutti_endpoint, tutti_team_peer(team, r)))
             return 0;
     }
     return 1;
@@ -76,13 +76,13 @@ static int lanes_are_open(const struct tutti_team *team)
 static int can(struct exchange *x)
 {
     int from = 0;
-    if (!tutti_lane || !tutti_door.device || !tutti_door.device->active())
+    if (!tutti_endpoint || !tutti_door.device || !tutti_door.device->active())
         return 0;
     if (x->call->in.buffer == x->call->out.buffer && x->call->collective != TUTTI_COLLECTIVE_BCAST &&
         tutti_quirks.refuses_alias) /* the MPI refuses it */
         return 0;
-    tutti_lanes_poll(x->call->in.buffer == MPI_IN_PLACE ? x->call->out.buffer : x->call->in.buffer, 1);
-    if (!lanes_are_open(x->team) || !tutti_parcels_open(&x->parcels, x->call, x->team->rank, x->team->size))
+    tutti_endpoints_poll(x->call->in.buffer == MPI_IN_PLACE ? x->call->out.buffer : x->call->in.buffer, 1);
+    if (!endpoints_are_open(x->team) || !tutti_mover_blocks_open(&x->parcels, x->call, x->team->rank, x->team->size))
         return 0;
     if (x->parcels.ins > TUTTI_RNDVS / 2)
         return 0;
@@ -126,7 +126,7 @@ static int post_all(struct exchange *x)
         if (!(fine = (x->sent[i] = sent) != NULL))
             break;
         used += jobs[used].bytes > 0;
-        uint16_t number = (uint16_t)tutti_lane_number(tutti_lane, sent->core.rndv);
+        uint16_t number = (uint16_t)tutti_endpoint_number(tutti_endpoint, sent->core.rndv);
         if (last[parcel->rank])
             last[parcel->rank]->next = number;
         else
@@ -135,7 +135,7 @@ static int post_all(struct exchange *x)
         sent->core.patience = PATIENCE_NS;
     }
     if (fine && used)
-        fine = tutti_pack_now(tutti_lane_gpu(tutti_lane), jobs, used) == TUTTI_OK;
+        fine = tutti_pack_now(tutti_endpoint_gpu(tutti_endpoint), jobs, used) == TUTTI_OK;
     free(jobs);
     return fine;
 }
@@ -169,7 +169,7 @@ static int await_all(struct exchange *x)
 static struct tutti_rndv *next_rndv(struct exchange *x, int rank, uint32_t *next)
 {
     struct tutti_rndv *rndv =
-        *next < TUTTI_RNDVS ? tutti_lane_at(tutti_lane, tutti_team_peer(x->team, rank), (int)*next) : NULL;
+        *next < TUTTI_RNDVS ? tutti_endpoint_at(tutti_endpoint, tutti_team_peer(x->team, rank), (int)*next) : NULL;
     *next = rndv ? rndv->next : TUTTI_RNDVS;
     return rndv;
 }
@@ -187,7 +187,7 @@ static void expect(struct exchange *x, const struct tutti_parcel *parcel, struct
         recv->plan = tutti_plan_hold(layout->plan);
         recv->capacity = (uint64_t)parcel->count * layout->plan->size;
         recv->placed = 1; /* can() has looked */
-        recv->places = (struct tutti_places){.device = 1, .gpu = tutti_lane_gpu(tutti_lane)};
+        recv->places = (struct tutti_places){.device = 1, .gpu = tutti_endpoint_gpu(tutti_endpoint)};
     }
     if (!rndv) {
         recv->state = TUTTI_RECV_FAILED;
@@ -200,7 +200,7 @@ static void expect(struct exchange *x, const struct tutti_parcel *parcel, struct
         recv->state = TUTTI_RECV_RNDV;
         recv->rts = (struct tutti_rts_head){
             .sequence = atomic_load(&rndv->sequence), .bytes = rndv->bytes, .number = (int32_t)number, .rank = peer};
-        tutti_lane_meet(tutti_lane, peer, rndv);
+        tutti_endpoint_meet(tutti_endpoint, peer, rndv);
     }
 }
 
@@ -253,7 +253,7 @@ static struct tutti_team *team_of(MPI_Comm comm)
     return team && team->size > 1 && team->whole && team->state != TUTTI_TEAM_BROKEN ? team : NULL;
 }
 
-void tutti_moved_pass_new(enum tutti_collective collective, int root, MPI_Comm comm)
+void tutti_mover_pass_new(enum tutti_collective collective, int root, MPI_Comm comm)
 {
     struct tutti_team *team = team_of(comm);
     if (team)
@@ -303,15 +303,15 @@ static int run(struct exchange *x, int *taken, int *code)
     return TUTTI_OK;
 }
 
-int tutti_moved_run(const struct tutti_collective_args *call, int *code)
+int tutti_mover_run(const struct tutti_collective_args *call, int *code)
 {
     struct exchange x = {.call = call, .seen = {.memory = {.kind = TUTTI_MEMORY_HOST}}};
     int taken = 0;
     *code = MPI_SUCCESS;
-    if (tutti_inside || !tutti_lane_everywhere || !(x.team = team_of(call->comm)))
+    if (tutti_inside || !tutti_endpoint_everywhere || !(x.team = team_of(call->comm)))
         return 0;
     int status = run(&x, &taken, code);
-    tutti_parcels_close(&x.parcels);
+    tutti_mover_blocks_close(&x.parcels);
     free(x.sent);
     free(x.recv);
     if (status != TUTTI_OK)

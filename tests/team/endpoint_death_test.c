@@ -10,7 +10,7 @@
 #include "core/log.h"
 #include "kit.h"
 #include "support/random.h"
-#include "team/lane.h"
+#include "team/endpoint.h"
 
 enum { RANKS = 3, SCRATCH = 256 << 10, BYTES = 100000, VICTIM = 1 };
 enum when { OFFERED, MOVING, PACKED, CLAIMED, DEATHS };
@@ -24,11 +24,11 @@ static struct shared {
     _Atomic uint64_t sequence[RANKS][RANKS]; /* of the rendezvous from one to the other; 0: nothing */
     int number[RANKS][RANKS];
     _Atomic int claimed;
-    _Atomic int opened; /* ranks whose lanes are all open */
+    _Atomic int opened; /* ranks whose endpoints are all open */
 } * shared;
 
 struct side {
-    struct tutti_lane *lane;
+    struct tutti_endpoint *endpoint;
     const struct tutti_device *device;
     char *memory; /* device */
     unsigned char *host;
@@ -43,21 +43,21 @@ static void contents(unsigned char *to, int sender)
 /* Introduces the memory to the peer by a rendezvous that is packed, as the library does; then offers one. */
 static struct tutti_rndv *send(struct side *s, int rank, int to, enum tutti_rndv_state state)
 {
-    struct tutti_rndv *rndv = tutti_lane_rndv(s->lane, to);
+    struct tutti_rndv *rndv = tutti_endpoint_rndv(s->endpoint, to);
     if (!CHECK(rndv != NULL, "there is a rendezvous"))
         return NULL;
     contents(s->host, rank);
     CHECK(s->device->copy_now(s->memory, s->host, BYTES) == TUTTI_OK, "copy");
     rndv->bytes = BYTES;
     rndv->tag = 0;
-    int known = tutti_lane_share(s->lane, rndv, s->memory, NULL);
+    int known = tutti_endpoint_share(s->endpoint, rndv, s->memory, NULL);
     if (state == TUTTI_RNDV_BOUNCE || !known) {
-        void *scratch = tutti_lane_scratch(s->lane, rndv, BYTES);
+        void *scratch = tutti_endpoint_scratch(s->endpoint, rndv, BYTES);
         CHECK(scratch && s->device->copy_now(scratch, s->memory, BYTES) == TUTTI_OK, "packed");
         state = TUTTI_RNDV_BOUNCE;
     }
     tutti_rndv_set(rndv, state);
-    shared->number[rank][to] = tutti_lane_number(s->lane, rndv);
+    shared->number[rank][to] = tutti_endpoint_number(s->endpoint, rndv);
     atomic_store(&shared->sequence[rank][to], atomic_load(&rndv->sequence));
     return rndv;
 }
@@ -68,7 +68,7 @@ static int await(struct side *s, const struct tutti_rndv *rndv, unsigned states,
     for (uint64_t start = tutti_now_ns(); tutti_now_ns() - start < UINT64_C(10000000000); kit_sleep_us(100)) {
         if (states >> atomic_load(&rndv->state) & 1)
             return TUTTI_OK;
-        if (tutti_lane_watch(s->lane, of) == TUTTI_ERR_PEER)
+        if (tutti_endpoint_watch(s->endpoint, of) == TUTTI_ERR_PEER)
             return TUTTI_ERR_PEER;
     }
     return TUTTI_ERR_TIMEOUT;
@@ -84,17 +84,17 @@ static int receive(struct side *s, int sender, int rank)
         if (!CHECK(tries < 100000, "a rendezvous comes"))
             return TUTTI_ERR_TIMEOUT;
     }
-    struct tutti_rndv *rndv = tutti_lane_find(s->lane, sender, shared->number[sender][rank], sequence);
+    struct tutti_rndv *rndv = tutti_endpoint_find(s->endpoint, sender, shared->number[sender][rank], sequence);
     if (!CHECK(rndv != NULL, "the rendezvous is there"))
         return TUTTI_ERR_MISMATCH;
     int status = await(s, rndv, 1u << TUTTI_RNDV_GET | 1u << TUTTI_RNDV_BOUNCE, sender);
     if (status != TUTTI_OK)
         return status;
     int offered = tutti_rndv_win(rndv, TUTTI_RNDV_GETTING);
-    char *data = tutti_lane_reach(s->lane, sender, rndv, offered, rndv->bytes, &held);
+    char *data = tutti_endpoint_reach(s->endpoint, sender, rndv, offered, rndv->bytes, &held);
     CHECK(data && s->device->copy_now(s->host, data, BYTES) == TUTTI_OK, "fetched");
-    tutti_lane_meet(s->lane, sender, rndv);
-    tutti_lane_release(s->lane, held);
+    tutti_endpoint_meet(s->endpoint, sender, rndv);
+    tutti_endpoint_release(s->endpoint, held);
     unsigned char *want = malloc(BYTES);
     contents(want, sender);
     CHECK(memcmp(s->host, want, BYTES) == 0, "the message of rank %d is right", sender);
@@ -112,8 +112,8 @@ static void pass(struct side *s, int rank, int from, int to)
         int status = rndv ? await(s, rndv, 1u << TUTTI_RNDV_ATS, to) : TUTTI_ERR_MEMORY;
         CHECK(status == TUTTI_OK, "from %d to %d: %s", from, to, tutti_status_text(status));
         if (rndv)
-            tutti_lane_let_go(s->lane, rndv);
-        tutti_lane_poll(s->lane, 0);
+            tutti_endpoint_let_go(s->endpoint, rndv);
+        tutti_endpoint_poll(s->endpoint, 0);
     } else if (rank == to) {
         int status = receive(s, from, rank);
         CHECK(status == TUTTI_OK, "from %d to %d: %s", from, to, tutti_status_text(status));
@@ -132,14 +132,14 @@ static int die(struct tutti_transport *transport, void *unused)
     void *memory = NULL;
     CHECK(s.device->open(why, sizeof why) == TUTTI_OK && s.device->alloc(-1, BYTES, &memory) == TUTTI_OK, "memory");
     s.memory = memory;
-    s.lane = tutti_lane_new(kit.node, s.device, SCRATCH);
+    s.endpoint = tutti_endpoint_new(kit.node, s.device, SCRATCH);
     /* A rank polls until all are there: the others need its answers. */
-    for (int open = 0, tries = 0; atomic_load(&shared->opened) < RANKS && CHECK(tries < 100000, "the lanes open");
+    for (int open = 0, tries = 0; atomic_load(&shared->opened) < RANKS && CHECK(tries < 100000, "the endpoints open");
          tries++) {
-        tutti_lane_poll(s.lane, 1);
+        tutti_endpoint_poll(s.endpoint, 1);
         int all = 1;
         for (int r = 0; r < RANKS; r++)
-            all &= tutti_lane_is_open(s.lane, r);
+            all &= tutti_endpoint_is_open(s.endpoint, r);
         if (all && !open)
             atomic_fetch_add(&shared->opened, 1);
         open |= all;
@@ -165,8 +165,8 @@ static int die(struct tutti_transport *transport, void *unused)
     } else if (rank == VICTIM) {
         while (!atomic_load(&shared->sequence[other][VICTIM]))
             kit_sleep_us(100);
-        struct tutti_rndv *rndv = tutti_lane_find(s.lane, other, shared->number[other][VICTIM],
-                                                  atomic_load(&shared->sequence[other][VICTIM]));
+        struct tutti_rndv *rndv = tutti_endpoint_find(s.endpoint, other, shared->number[other][VICTIM],
+                                                      atomic_load(&shared->sequence[other][VICTIM]));
         atomic_store(&shared->claimed, rndv && tutti_rndv_win(rndv, TUTTI_RNDV_GETTING));
         raise(SIGKILL);
     } else if (rank == other && when != CLAIMED) {
@@ -177,16 +177,16 @@ static int die(struct tutti_transport *transport, void *unused)
         int status = await(&s, rndv, 1u << TUTTI_RNDV_ATS, VICTIM);
         CHECK(status == TUTTI_ERR_PEER && atomic_load(&shared->claimed), "%s: %s", names[when],
               tutti_status_text(status));
-        tutti_lane_let_go(s.lane, rndv);
+        tutti_endpoint_let_go(s.endpoint, rndv);
     }
     double seconds = (double)(tutti_now_ns() - start) * 1e-9;
     CHECK(seconds < 10, "%s: %.1f s", names[when], seconds);
-    CHECK(tutti_lane_watch(s.lane, 2 - rank) == TUTTI_OK, "%s: the other one is well", names[when]);
+    CHECK(tutti_endpoint_watch(s.endpoint, 2 - rank) == TUTTI_OK, "%s: the other one is well", names[when]);
     for (int i = 0; i < 3; i++) {
         pass(&s, rank, 0, 2);
         pass(&s, rank, 2, 0);
     }
-    tutti_lane_free(s.lane, 1);
+    tutti_endpoint_free(s.endpoint, 1);
     s.device->free(s.memory);
     free(s.host);
     kit_close(&kit);

@@ -1,4 +1,4 @@
-/* Lanes between ranks that are threads or forked processes: rendezvous of random lengths go round a ring, then from
+/* Endpoints between ranks that are threads or forked processes: rendezvous of random lengths go round a ring, then from
  * each rank to itself, taken from the sender's buffer or from its scratch, by whoever comes first; the scratch fills up
  * and empties again. */
 #include <sched.h>
@@ -11,7 +11,7 @@
 #include "core/log.h"
 #include "kit.h"
 #include "support/random.h"
-#include "team/lane.h"
+#include "team/endpoint.h"
 
 enum { RANKS = 3, SCRATCH = 256 << 10, MOST = 100000, IN_FLIGHT = 8 };
 
@@ -33,7 +33,7 @@ static void fill(unsigned char *to, size_t bytes, uint64_t contents)
 }
 
 struct side {
-    struct tutti_lane *lane;
+    struct tutti_endpoint *endpoint;
     const struct tutti_device *device;
     int rank, next, before;
     char *memory[2]; /* device: what is sent from, of two allocations */
@@ -57,7 +57,7 @@ static int send_one(struct side *s, int i, uint64_t *state)
         return 0;
     uint64_t bytes = 1 + random_next(state) % MOST, contents = random_next(state);
     char *from = s->memory[random_next(state) % 2] + (size_t)i * MOST;
-    struct tutti_rndv *rndv = tutti_lane_rndv(s->lane, s->next);
+    struct tutti_rndv *rndv = tutti_endpoint_rndv(s->endpoint, s->next);
     if (!CHECK(rndv != NULL, "there is a rendezvous"))
         return 0;
     fill(s->host, bytes, contents);
@@ -66,18 +66,18 @@ static int send_one(struct side *s, int i, uint64_t *state)
     rndv->tag = i;
     a->bytes = bytes;
     a->contents = contents;
-    a->number = tutti_lane_number(s->lane, rndv);
+    a->number = tutti_endpoint_number(s->endpoint, rndv);
     uint64_t sequence = atomic_load(&rndv->sequence);
     void *scratch;
-    if (tutti_lane_share(s->lane, rndv, from, NULL)) {
+    if (tutti_endpoint_share(s->endpoint, rndv, from, NULL)) {
         tutti_rndv_set(rndv, TUTTI_RNDV_GET);
         s->direct++;
-    } else if ((scratch = tutti_lane_scratch(s->lane, rndv, bytes)) != NULL) {
+    } else if ((scratch = tutti_endpoint_scratch(s->endpoint, rndv, bytes)) != NULL) {
         CHECK(s->device->copy_now(scratch, from, bytes) == TUTTI_OK, "copy");
         tutti_rndv_set(rndv, TUTTI_RNDV_BOUNCE);
         s->packed++;
     } else {
-        tutti_lane_withdraw(s->lane, rndv);
+        tutti_endpoint_withdraw(s->endpoint, rndv);
         return 0;
     }
     s->flight[i] = (struct flight){rndv, bytes, 1 + random_next(state) % 6};
@@ -93,7 +93,7 @@ static int has_left(struct side *s, int i)
     if (!f->rndv)
         return 1;
     if (tutti_rndv_is(f->rndv, TUTTI_RNDV_GET) && --f->polls == 0 &&
-        (scratch = tutti_lane_scratch(s->lane, f->rndv, f->bytes)) != NULL) {
+        (scratch = tutti_endpoint_scratch(s->endpoint, f->rndv, f->bytes)) != NULL) {
         if (tutti_rndv_win(f->rndv, TUTTI_RNDV_MOVING)) {
             /* Whichever of the two the rendezvous names; the offset is in the share. */
             const char *from = (const char *)(uintptr_t)(f->rndv->share.what.base + f->rndv->share.offset);
@@ -106,7 +106,7 @@ static int has_left(struct side *s, int i)
         f->polls = 3;
     if (tutti_rndv_is(f->rndv, TUTTI_RNDV_GET) || tutti_rndv_is(f->rndv, TUTTI_RNDV_GETTING))
         return 0;
-    tutti_lane_let_go(s->lane, f->rndv);
+    tutti_endpoint_let_go(s->endpoint, f->rndv);
     f->rndv = NULL;
     return 1;
 }
@@ -118,22 +118,22 @@ static int receive_one(struct side *s, int i)
     struct tutti_mapping *held = NULL;
     char *data = NULL;
     if (s->last.sequence) /* whatever its owner has made of the rendezvous since */
-        CHECK(!tutti_lane_find(s->lane, s->before, s->last.number, s->last.sequence), "an RTS comes again");
+        CHECK(!tutti_endpoint_find(s->endpoint, s->before, s->last.number, s->last.sequence), "an RTS comes again");
     if (!sequence)
         return 0;
-    struct tutti_rndv *rndv = tutti_lane_find(s->lane, s->before, a->number, sequence);
+    struct tutti_rndv *rndv = tutti_endpoint_find(s->endpoint, s->before, a->number, sequence);
     if (!CHECK(rndv != NULL, "the rendezvous %llu is there", (unsigned long long)sequence))
         return 0;
-    CHECK(tutti_lane_announces(s->lane, s->before, i), "it is announced");
+    CHECK(tutti_endpoint_announces(s->endpoint, s->before, i), "it is announced");
     if (tutti_rndv_is(rndv, TUTTI_RNDV_GET)) {
-        data = tutti_lane_reach(s->lane, s->before, rndv, 1, a->bytes, &held);
+        data = tutti_endpoint_reach(s->endpoint, s->before, rndv, 1, a->bytes, &held);
         if (!data || !tutti_rndv_win(rndv, TUTTI_RNDV_GETTING)) {
-            tutti_lane_release(s->lane, held);
+            tutti_endpoint_release(s->endpoint, held);
             return 0;
         }
     } else if (tutti_rndv_is(rndv, TUTTI_RNDV_BOUNCE)) {
-        data = tutti_lane_reach(s->lane, s->before, rndv, 0, a->bytes, &held);
-        tutti_lane_meet(s->lane, s->before, rndv);
+        data = tutti_endpoint_reach(s->endpoint, s->before, rndv, 0, a->bytes, &held);
+        tutti_endpoint_meet(s->endpoint, s->before, rndv);
     } else {
         return 0;
     }
@@ -141,12 +141,12 @@ static int receive_one(struct side *s, int i)
     CHECK(s->device->copy_now(s->want, data, a->bytes) == TUTTI_OK, "copy");
     fill(s->host, a->bytes, a->contents);
     CHECK(memcmp(s->want, s->host, a->bytes) == 0, "message of %llu bytes", (unsigned long long)a->bytes);
-    tutti_lane_release(s->lane, held);
-    CHECK(!tutti_lane_find(s->lane, s->before, a->number, sequence - 1), "an old RTS is believed");
-    CHECK(!tutti_lane_find(s->lane, s->before, a->number, sequence + 1), "an RTS of the future is believed");
+    tutti_endpoint_release(s->endpoint, held);
+    CHECK(!tutti_endpoint_find(s->endpoint, s->before, a->number, sequence - 1), "an old RTS is believed");
+    CHECK(!tutti_endpoint_find(s->endpoint, s->before, a->number, sequence + 1), "an RTS of the future is believed");
     const int number = a->number;
     tutti_rndv_set(rndv, TUTTI_RNDV_ATS);
-    CHECK(!tutti_lane_find(s->lane, s->before, number, sequence), "an RTS that comes again is believed");
+    CHECK(!tutti_endpoint_find(s->endpoint, s->before, number, sequence), "an RTS that comes again is believed");
     s->last = (struct last){number, sequence};
     atomic_store(&a->sequence, 0);
     return 1;
@@ -166,7 +166,7 @@ static void go_round(struct side *s, uint64_t *state)
                 sent += send_one(s, i, state);
             received += receive_one(s, i);
         }
-        tutti_lane_poll(s->lane, 0);
+        tutti_endpoint_poll(s->endpoint, 0);
         sched_yield();
     }
 }
@@ -190,12 +190,12 @@ static int ring(struct tutti_transport *transport, void *with)
         CHECK(s.device->alloc(-1, IN_FLIGHT * MOST, &memory) == TUTTI_OK, "device memory");
         s.memory[i] = memory;
     }
-    s.lane = tutti_lane_new(kit.node, s.device, SCRATCH);
-    CHECK(s.lane != NULL, "a lane");
-    for (long tries = 0; !tutti_lane_is_open(s.lane, s.next) || !tutti_lane_listens(s.lane); tries++) {
-        tutti_lane_poll(s.lane, 1);
+    s.endpoint = tutti_endpoint_new(kit.node, s.device, SCRATCH);
+    CHECK(s.endpoint != NULL, "a endpoint");
+    for (long tries = 0; !tutti_endpoint_is_open(s.endpoint, s.next) || !tutti_endpoint_listens(s.endpoint); tries++) {
+        tutti_endpoint_poll(s.endpoint, 1);
         sched_yield();
-        if (!CHECK(tries < 10000000, "the lanes open"))
+        if (!CHECK(tries < 10000000, "the endpoints open"))
             return 1;
     }
     go_round(&s, &state);
@@ -206,11 +206,11 @@ static int ring(struct tutti_transport *transport, void *with)
     go_round(&s, &state);
     CHECK(s.packed == 0 && s.direct == rounds, "rank %d to itself: %ld direct, %ld packed, %ld late", s.rank, s.direct,
           s.packed, s.mailed);
-    tutti_lane_poll(s.lane, 0);
+    tutti_endpoint_poll(s.endpoint, 0);
     for (int i = 0; i < IN_FLIGHT; i++)
         CHECK(atomic_load(&box[s.rank][i].sequence) == 0, "nothing is left");
     CHECK(transport->ops->barrier(transport) == TUTTI_OK, "barrier");
-    tutti_lane_free(s.lane, 1);
+    tutti_endpoint_free(s.endpoint, 1);
     CHECK(transport->ops->barrier(transport) == TUTTI_OK, "barrier");
     for (int i = 0; i < 2; i++)
         s.device->free(s.memory[i]);

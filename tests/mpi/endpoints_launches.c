@@ -117,7 +117,7 @@ int main(int argc, char **argv)
 {
     kit_start(&argc, &argv, MPI_THREAD_SINGLE);
     if (kit_plain || kit_size > 2)
-        kit_skip("lanes_launches", "it counts what one rank or two launch");
+        kit_skip("endpoints_launches", "it counts what one rank or two launch");
     const char *rules = getenv("TUTTI_RULES");
     offered = !rules || strstr(rules, "direct");
     peer = kit_size - 1 - kit_rank;
@@ -127,7 +127,7 @@ int main(int argc, char **argv)
     }
     MPI_Type_vector(BLOCKS, BLOCK, STRIDE, MPI_BYTE, &type);
     MPI_Type_commit(&type);
-    for (int round = 0; round < 3; round++) { /* lanes open, and the ranks get to know each other's memory */
+    for (int round = 0; round < 3; round++) { /* endpoints open, and the ranks get to know each other's memory */
         receive_all();
         send_all(round);
         MPI_Waitall(2 * NEIGHBOURS, requests, statuses);
@@ -144,5 +144,5 @@ int main(int argc, char **argv)
         kit_close(&out[i]);
         kit_close(&in[i]);
     }
-    return kit_end("lanes_launches");
+    return kit_end("endpoints_launches");
 }

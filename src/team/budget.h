@@ -8,18 +8,18 @@
  * threads, a call that waits for late ranks must not keep the others out. Then blocks are taken when all have arrived,
  * without waiting for any, the ranks vote, and where one has got none all give theirs back and try again; whoever has
  * got some on all ranks launches, ends and gives them back. So nobody waits while it keeps others waiting. */
-#ifndef TUTTI_TEAM_ROOM_H
-#define TUTTI_TEAM_ROOM_H
+#ifndef TUTTI_TEAM_BUDGET_H
+#define TUTTI_TEAM_BUDGET_H
 
 #include <stdatomic.h>
 #include <stdint.h>
 
 struct tutti_team;
 
-enum { TUTTI_ROOM_GPUS = 64 };
+enum { TUTTI_BUDGET_GPUS = 64 };
 
 /* Of one GPU, in the node of this process. */
-struct tutti_room {
+struct tutti_budget {
     _Atomic uint64_t word;    /* blocks of calls, blocks of shares, several threads */
     _Atomic uintptr_t thread; /* the first that made a reduction here */
     _Atomic uint32_t all;     /* blocks that the GPU holds at once; 0: not known yet, or without limit */
@@ -28,17 +28,17 @@ struct tutti_room {
 /* All local, of an open team. */
 
 /* Tells how many blocks the team's GPU holds. */
-void tutti_room_open(struct tutti_team *team);
+void tutti_budget_open(struct tutti_team *team);
 /* When a call arrives: up to `want` blocks, kept in team->held; 0 where other threads make reductions too. */
-unsigned tutti_room_alone(struct tutti_team *team, unsigned want);
+unsigned tutti_budget_alone(struct tutti_team *team, unsigned want);
 /* When all have arrived: up to `want` blocks, added to team->held; 0 where there are none, or, for a patient one, less
  * than half of what could be had if no other call were under way. */
-unsigned tutti_room_try(struct tutti_team *team, unsigned want, int patient);
+unsigned tutti_budget_try(struct tutti_team *team, unsigned want, int patient);
 /* Gives back what the call has beyond `keep` blocks. */
-void tutti_room_give(struct tutti_team *team, unsigned keep);
+void tutti_budget_give(struct tutti_team *team, unsigned keep);
 /* A share for a communicator's stream: of at most `most` blocks three quarters for the first on a GPU, half of what is
  * left for others; at least one. 0: none is left, or, for a patient one, calls under way have too many of them. */
-unsigned tutti_room_share(struct tutti_team *team, unsigned most, int patient);
-void tutti_room_unshare(struct tutti_team *team, unsigned blocks);
+unsigned tutti_budget_share(struct tutti_team *team, unsigned most, int patient);
+void tutti_budget_unshare(struct tutti_team *team, unsigned blocks);
 
 #endif

@@ -1,6 +1,6 @@
 /* Collectives that move data, as what this rank sends to and receives from each other rank. */
-#ifndef TUTTI_MPI_PARCELS_H
-#define TUTTI_MPI_PARCELS_H
+#ifndef TUTTI_MPI_MOVER_BLOCKS_H
+#define TUTTI_MPI_MOVER_BLOCKS_H
 
 #include "coll/coll.h"
 #include "mpi/move/collective.h"
@@ -19,9 +19,10 @@ struct tutti_parcels {
     void *own;
 };
 
-/* Local. 1 and what is to be freed by tutti_parcels_close(); 0 where the call is one that the MPI has to do: wrong
+/* Local. 1 and what is to be freed by tutti_mover_blocks_close(); 0 where the call is one that the MPI has to do: wrong
  * arguments, in place among all. */
-int tutti_parcels_open(struct tutti_parcels *parcels, const struct tutti_collective_args *call, int rank, int ranks);
-void tutti_parcels_close(struct tutti_parcels *parcels);
+int tutti_mover_blocks_open(struct tutti_parcels *parcels, const struct tutti_collective_args *call, int rank,
+                            int ranks);
+void tutti_mover_blocks_close(struct tutti_parcels *parcels);
 
 #endif

@@ -67,23 +67,27 @@ static int both(struct tutti_transport *transport, void *arg)
     (void)arg;
     if (!kit_open(transport, &kit))
         return 1;
-    struct tutti_team *team = kit.team, *twin = team->twin;
-    CHECK(twin && twin->whole && !twin->twin && twin->is_twin && !team->is_twin, "a twin");
-    CHECK(twin->slot[team->rank] != team->slot[team->rank], "slots of their own");
+    struct tutti_team *team = kit.team, *nonblocking = team->nonblocking;
+    CHECK(nonblocking && nonblocking->whole && !nonblocking->nonblocking && nonblocking->is_nonblocking &&
+              !team->is_nonblocking,
+          "a twin");
+    CHECK(nonblocking->slot[team->rank] != team->slot[team->rank], "slots of their own");
     struct half halves[2] = {{team, random_mix(seed) + (uint64_t)team->rank, 1000000, 2000},
-                             {twin, random_mix(seed) - (uint64_t)team->rank, 2000000, 3000}};
+                             {nonblocking, random_mix(seed) - (uint64_t)team->rank, 2000000, 3000}};
     CHECK(pthread_create(&id, NULL, work, &halves[1]) == 0, "thread");
     work(&halves[0]);
     pthread_join(id, NULL);
     if (!check_failed()) {
-        CHECK(team->scratch != twin->scratch && team->words != twin->words && team->stream != twin->stream, "channels");
-        CHECK(team->blocks == twin->blocks && team->blocks == team->device->blocks(team->gpu), "blocks");
+        CHECK(team->scratch != nonblocking->scratch && team->words != nonblocking->words &&
+                  team->stream != nonblocking->stream,
+              "channels");
+        CHECK(team->blocks == nonblocking->blocks && team->blocks == team->device->blocks(team->gpu), "blocks");
     }
     kit_close(&kit);
     return 0;
 }
 
-static void twins(void **state)
+static void nonblocking_teams(void **state)
 {
     (void)state;
     for (int ranks = 1; ranks <= 4; ranks++)
@@ -98,8 +102,9 @@ static int unaided(struct tutti_transport *transport, void *arg)
     if (!kit_open(transport, &kit))
         return 1;
     CHECK(open_alone(kit.team) == TUTTI_OK && kit.team->state == TUTTI_TEAM_OPEN, "open: %s", kit.team->why);
-    CHECK(open_alone(kit.team->twin) == TUTTI_OK && kit.team->twin->state == TUTTI_TEAM_OPEN, "open the twin");
-    CHECK(kit_meet(kit.team, 4) == TUTTI_OK && kit_meet(kit.team->twin, 5) == TUTTI_OK, "use");
+    CHECK(open_alone(kit.team->nonblocking) == TUTTI_OK && kit.team->nonblocking->state == TUTTI_TEAM_OPEN,
+          "open the nonblocking team");
+    CHECK(kit_meet(kit.team, 4) == TUTTI_OK && kit_meet(kit.team->nonblocking, 5) == TUTTI_OK, "use");
     transport->ops->barrier(transport);
     kit_close(&kit);
     return 0;
@@ -143,13 +148,13 @@ static int opening(struct tutti_transport *transport, void *arg)
     int never = *(const int *)arg, late = transport->rank == 1;
     if (!kit_open(transport, &kit))
         return 1;
-    struct tutti_team *twin = kit.team->twin;
+    struct tutti_team *nonblocking = kit.team->nonblocking;
     if (late && !never)
         kit_sleep_us(1600000);
     if (!late || !never) {
-        int status = tutti_team_open(twin, -1);
-        CHECK(never ? status == TUTTI_ERR_TIMEOUT && twin->state == TUTTI_TEAM_BROKEN
-                    : status == TUTTI_OK && twin->state == TUTTI_TEAM_OPEN,
+        int status = tutti_team_open(nonblocking, -1);
+        CHECK(never ? status == TUTTI_ERR_TIMEOUT && nonblocking->state == TUTTI_TEAM_BROKEN
+                    : status == TUTTI_OK && nonblocking->state == TUTTI_TEAM_OPEN,
               "%s", tutti_status_text(status));
     }
     transport->ops->barrier(transport);
@@ -192,10 +197,10 @@ static int slow(struct tutti_transport *transport, void *arg)
         return 1;
     for (int i = 0; transport->rank == 1 && i < 25; i++) {
         struct tutti_arrival mine = kit_call(4);
-        tutti_team_arrive(other->twin, &mine);
+        tutti_team_arrive(other->nonblocking, &mine);
         kit_sleep_us(100000);
     }
-    CHECK(kit_meet(kit.team->twin, 4) == TUTTI_OK, "the call that was waited for");
+    CHECK(kit_meet(kit.team->nonblocking, 4) == TUTTI_OK, "the call that was waited for");
     transport->ops->barrier(transport);
     tutti_team_free(other);
     kit_close(&kit);
@@ -226,7 +231,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest plain[] = {
         cmocka_unit_test(no_transport),
         cmocka_unit_test(refused),
-        cmocka_unit_test(twins),
+        cmocka_unit_test(nonblocking_teams),
     };
     const struct CMUnitTest limited[] = {cmocka_unit_test(stalls), cmocka_unit_test(slow_is_no_stall)};
     return limits ? cmocka_run_group_tests(limited, NULL, NULL) : cmocka_run_group_tests(plain, NULL, NULL);

@@ -264,7 +264,7 @@ int main(int argc, char **argv)
     large = argc > 1 ? strtoull(argv[1], NULL, 0) : 3 << 20;
     long rounds = argc > 2 ? atol(argv[2]) : 3;
     if (kit_size < 2)
-        kit_skip("lanes", "one rank has nobody to send to");
+        kit_skip("endpoints", "one rank has nobody to send to");
     MPI_Comm other;
     const char *how = getenv("TUTTI_MESSAGES");
     int past = !kit_plain && !(how && strcmp(how, "mpi") == 0); /* the MPI */
@@ -327,5 +327,5 @@ int main(int argc, char **argv)
     MPI_Comm_free(&other);
     MPI_Comm_free(&inter);
     MPI_Comm_free(&side);
-    return kit_end("lanes");
+    return kit_end("endpoints");
 }

@@ -1,4 +1,4 @@
-#include "dtype/build/room.h"
+#include "dtype/build/arena.h"
 
 #include <stdatomic.h>
 #include <stdint.h>
@@ -72,7 +72,7 @@ static struct head *map(size_t bytes)
     return head;
 }
 
-void *tutti_room_take(size_t n, size_t size)
+void *tutti_arena_take(size_t n, size_t size)
 {
     const size_t bytes = needed(n, size);
     struct head *head = bytes == 0 ? NULL : bytes >= LARGE ? map(bytes) : malloc(bytes);
@@ -83,36 +83,36 @@ void *tutti_room_take(size_t n, size_t size)
     return head + 1;
 }
 
-void *tutti_room_grow(void *room, size_t n, size_t size)
+void *tutti_arena_grow(void *arena, size_t n, size_t size)
 {
-    const struct head *head = room ? (struct head *)room - 1 : NULL;
+    const struct head *head = arena ? (struct head *)arena - 1 : NULL;
     if (head && n <= head->bytes / size)
-        return room;
-    void *more = tutti_room_take(n, size);
+        return arena;
+    void *more = tutti_arena_take(n, size);
     if (more && head) {
-        memcpy(more, room, head->bytes);
-        tutti_room_free(room);
+        memcpy(more, arena, head->bytes);
+        tutti_arena_free(arena);
     }
     return more;
 }
 
-void *tutti_room_fit(void *room, size_t n, size_t size)
+void *tutti_arena_fit(void *arena, size_t n, size_t size)
 {
-    const struct head *head = (struct head *)room - 1;
+    const struct head *head = (struct head *)arena - 1;
     const size_t bytes = n * size;
     if (head->bytes - bytes <= bytes / 4 + GRAIN / 16)
-        return room;
-    void *less = tutti_room_take(n, size);
+        return arena;
+    void *less = tutti_arena_take(n, size);
     if (!less)
-        return room;
-    memcpy(less, room, bytes);
-    tutti_room_free(room);
+        return arena;
+    memcpy(less, arena, bytes);
+    tutti_arena_free(arena);
     return less;
 }
 
-void tutti_room_free(void *room)
+void tutti_arena_free(void *arena)
 {
-    struct head *head = room ? (struct head *)room - 1 : NULL;
+    struct head *head = arena ? (struct head *)arena - 1 : NULL;
     if (head && head->mapped)
         put_back(head);
     else

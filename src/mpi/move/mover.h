@@ -2,12 +2,12 @@
  * (team/rndv.h) of what it sends them, and fetches all that it receives in one launch, out of their memory or their
  * scratch. Every rank announces every such call to its team, so that all know whether all bring device memory; where
  * one does not, or cannot, the MPI has the call on all ranks. */
-#ifndef TUTTI_MPI_MOVED_H
-#define TUTTI_MPI_MOVED_H
+#ifndef TUTTI_MPI_MOVER_H
+#define TUTTI_MPI_MOVER_H
 
 #include "mpi/comm/comms.h"
-#include "mpi/message/lanes.h"
-#include "mpi/move/parcels.h"
+#include "mpi/message/endpoints.h"
+#include "mpi/move/mover_blocks.h"
 
 /* 1 while this process cannot have memory of the device, and in calls that come from Tutti itself. */
 static inline int tutti_nothing_on_device(void)
@@ -17,16 +17,16 @@ static inline int tutti_nothing_on_device(void)
 
 /* 1: the call is done, and *code is what it returns. 0: it is the MPI's. Collective over the communicator at its first
  * call. */
-int tutti_moved_run(const struct tutti_collective_args *call, int *code);
+int tutti_mover_run(const struct tutti_collective_args *call, int *code);
 /* Announces a call of a rank that cannot have device memory; out of line where the communicator is new. */
-void tutti_moved_pass_new(enum tutti_collective collective, int root, MPI_Comm comm);
-static inline void tutti_moved_pass(enum tutti_collective collective, int root, MPI_Comm comm)
+void tutti_mover_pass_new(enum tutti_collective collective, int root, MPI_Comm comm);
+static inline void tutti_mover_pass(enum tutti_collective collective, int root, MPI_Comm comm)
 {
-    if (likely(!tutti_lane_everywhere) || unlikely(tutti_inside))
+    if (likely(!tutti_endpoint_everywhere) || unlikely(tutti_inside))
         return;
     const struct tutti_comm *state = tutti_comm_find(comm);
     if (unlikely(!state || state->opening)) {
-        tutti_moved_pass_new(collective, root, comm);
+        tutti_mover_pass_new(collective, root, comm);
         return;
     }
     struct tutti_team *team = state->team;

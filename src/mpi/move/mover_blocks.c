@@ -1,4 +1,4 @@
-#include "mpi/move/parcels.h"
+#include "mpi/move/mover_blocks.h"
 
 #include "mpi/comm/neighbour_order.h"
 
@@ -173,7 +173,8 @@ static int own_part(const struct tutti_collective_args *call, int rank, struct t
     return 1;
 }
 
-int tutti_parcels_open(struct tutti_parcels *parcels, const struct tutti_collective_args *call, int rank, int ranks)
+int tutti_mover_blocks_open(struct tutti_parcels *parcels, const struct tutti_collective_args *call, int rank,
+                            int ranks)
 {
     TUTTI_INSIDE();
     struct tutti_neighbours ring = {.own = NULL};
@@ -198,11 +199,11 @@ int tutti_parcels_open(struct tutti_parcels *parcels, const struct tutti_collect
     }
     tutti_neighbours_close(&ring);
     if (!fine)
-        tutti_parcels_close(parcels);
+        tutti_mover_blocks_close(parcels);
     return fine;
 }
 
-void tutti_parcels_close(struct tutti_parcels *parcels)
+void tutti_mover_blocks_close(struct tutti_parcels *parcels)
 {
     free(parcels->own);
     *parcels = (struct tutti_parcels){.own = NULL};

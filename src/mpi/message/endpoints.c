@@ -1,4 +1,4 @@
-#include "mpi/message/lanes.h"
+#include "mpi/message/endpoints.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -14,12 +14,12 @@
 
 enum { COMMS = 64 };
 
-struct tutti_lane *tutti_lane;
-struct tutti_rendezvous *tutti_lane_sends;
-static struct tutti_mpi_transport transport; /* over tutti_lane_box */
-size_t tutti_lane_least;
-int tutti_lane_everywhere;
-MPI_Comm tutti_lane_box;
+struct tutti_endpoint *tutti_endpoint;
+struct tutti_rendezvous *tutti_endpoint_sends;
+static struct tutti_mpi_transport transport; /* over tutti_endpoint_box */
+size_t tutti_endpoint_least;
+int tutti_endpoint_everywhere;
+MPI_Comm tutti_endpoint_box;
 
 /* Ranks in MPI_COMM_WORLD of the ranks of communicators that messages are sent over; -1: not of it. */
 static struct peers {
@@ -51,83 +51,83 @@ static int get_status_ends_persistent(void)
     MPI_Status status;
     char out = 0, in = 0;
     int self = 0;
-    tutti_real.MPI_Comm_rank(tutti_lane_box, &self);
-    if (tutti_real.MPI_Recv_init(&in, 1, tutti_handles.byte, self, 0, tutti_lane_box, &own.request) != MPI_SUCCESS)
+    tutti_real.MPI_Comm_rank(tutti_endpoint_box, &self);
+    if (tutti_real.MPI_Recv_init(&in, 1, tutti_handles.byte, self, 0, tutti_endpoint_box, &own.request) != MPI_SUCCESS)
         return 1;
     tutti_real.MPI_Start(&own.request);
-    tutti_real.MPI_Send(&out, 1, tutti_handles.byte, self, 0, tutti_lane_box);
+    tutti_real.MPI_Send(&out, 1, tutti_handles.byte, self, 0, tutti_endpoint_box);
     tutti_progress_wait(&(const struct tutti_wait){.done = has_come, .with = &own});
     tutti_real.MPI_Wait(&own.request, &status);
     tutti_real.MPI_Request_free(&own.request);
     return own.code != MPI_SUCCESS || status.MPI_SOURCE != self; /* the second look says it */
 }
 
-void tutti_lanes_open(void)
+void tutti_endpoints_open(void)
 {
     const struct tutti_settings *settings = tutti_settings();
-    size_t scratch = (size_t)settings->lane_mb << 20;
+    size_t scratch = (size_t)settings->endpoint_mb << 20;
     if (settings->messages == TUTTI_SET_MESSAGES_MPI || !tutti_door.node)
         return;
     if (tutti_door.device && scratch == 0)
         scratch = (size_t)(tutti_door.device->channel_mb / 2) << 20;
-    tutti_lane_least = (size_t)settings->message_least;
+    tutti_endpoint_least = (size_t)settings->message_least;
     if (tutti_door.device && !tutti_door.aware)
-        tutti_lane_declare(tutti_door.node);
+        tutti_endpoint_declare(tutti_door.node);
     /* On all ranks, whatever their devices, and whether or not their MPI takes device memory. */
-    if (tutti_real.MPI_Comm_dup(tutti_handles.world, &tutti_lane_box) != MPI_SUCCESS) {
-        tutti_lane_box = tutti_handles.no_comm;
+    if (tutti_real.MPI_Comm_dup(tutti_handles.world, &tutti_endpoint_box) != MPI_SUCCESS) {
+        tutti_endpoint_box = tutti_handles.no_comm;
         return;
     }
-    tutti_real.MPI_Comm_set_errhandler(tutti_lane_box, tutti_handles.errors_return);
+    tutti_real.MPI_Comm_set_errhandler(tutti_endpoint_box, tutti_handles.errors_return);
     tutti_quirks.get_status_ends_persistent = get_status_ends_persistent();
-    tutti_transport_over(&transport, tutti_lane_box);
+    tutti_transport_over(&transport, tutti_endpoint_box);
     if (!tutti_door.aware)
-        tutti_lane = tutti_lane_new(tutti_door.node, tutti_door.device, scratch);
-    if (tutti_lane) {
-        tutti_lane_sends = tutti_rendezvous_new(tutti_lane, tutti_door.node, &transport.base);
-        if (!tutti_lane_sends) {
-            tutti_lane_free(tutti_lane, 0);
-            tutti_lane = NULL;
+        tutti_endpoint = tutti_endpoint_new(tutti_door.node, tutti_door.device, scratch);
+    if (tutti_endpoint) {
+        tutti_endpoint_sends = tutti_rendezvous_new(tutti_endpoint, tutti_door.node, &transport.base);
+        if (!tutti_endpoint_sends) {
+            tutti_endpoint_free(tutti_endpoint, 0);
+            tutti_endpoint = NULL;
         }
     }
-    tutti_lane_everywhere = tutti_lane_declared(tutti_door.node);
-    if (tutti_lane_everywhere)
+    tutti_endpoint_everywhere = tutti_endpoint_declared(tutti_door.node);
+    if (tutti_endpoint_everywhere)
         tutti_twice_ask();
     tutti_far_open(&transport.base);
 }
 
-void tutti_lanes_close(int alive)
+void tutti_endpoints_close(int alive)
 {
-    tutti_lane_everywhere = 0;
-    tutti_rendezvous_free(tutti_lane_sends);
-    tutti_lane_sends = NULL;
-    tutti_lane_free(tutti_lane, alive);
-    tutti_lane = NULL;
+    tutti_endpoint_everywhere = 0;
+    tutti_rendezvous_free(tutti_endpoint_sends);
+    tutti_endpoint_sends = NULL;
+    tutti_endpoint_free(tutti_endpoint, alive);
+    tutti_endpoint = NULL;
     tutti_far_close(alive);
-    tutti_lanes_comm_freed();
-    if (tutti_lane_box && tutti_lane_box != tutti_handles.no_comm)
-        tutti_real.MPI_Comm_free(&tutti_lane_box);
+    tutti_endpoints_comm_freed();
+    if (tutti_endpoint_box && tutti_endpoint_box != tutti_handles.no_comm)
+        tutti_real.MPI_Comm_free(&tutti_endpoint_box);
 }
 
-void tutti_lanes_forget(void)
+void tutti_endpoints_forget(void)
 {
-    tutti_lane_everywhere = 0;
-    tutti_lane = NULL;
+    tutti_endpoint_everywhere = 0;
+    tutti_endpoint = NULL;
     tutti_far_on = 0;
 }
 
-void tutti_lanes_poll(const void *buffer, int sending)
+void tutti_endpoints_poll(const void *buffer, int sending)
 {
     struct tutti_memory memory;
-    if (unlikely(tutti_lane_gpu(tutti_lane) < 0)) {
+    if (unlikely(tutti_endpoint_gpu(tutti_endpoint) < 0)) {
         tutti_door.device->classify(buffer, &memory);
         if (memory.kind == TUTTI_MEMORY_DEVICE && memory.gpu >= 0)
-            tutti_lane_use(tutti_lane, memory.gpu);
+            tutti_endpoint_use(tutti_endpoint, memory.gpu);
     }
-    tutti_lane_poll(tutti_lane, sending);
+    tutti_endpoint_poll(tutti_endpoint, sending);
 }
 
-void tutti_lanes_comm_freed(void)
+void tutti_endpoints_comm_freed(void)
 {
     pthread_mutex_lock(&lock);
     for (int i = 0; i < COMMS; i++) {
@@ -137,7 +137,7 @@ void tutti_lanes_comm_freed(void)
     pthread_mutex_unlock(&lock);
 }
 
-int tutti_lanes_world(MPI_Comm comm, int rank)
+int tutti_endpoints_world(MPI_Comm comm, int rank)
 {
     if (rank < 0 || comm == tutti_handles.no_comm)
         return -1;
@@ -163,8 +163,8 @@ int tutti_lanes_world(MPI_Comm comm, int rank)
     return world;
 }
 
-int tutti_lanes_peer(MPI_Comm comm, int rank)
+int tutti_endpoints_peer(MPI_Comm comm, int rank)
 {
-    const int world = tutti_lanes_world(comm, rank);
+    const int world = tutti_endpoints_world(comm, rank);
     return world < 0 ? -1 : tutti_node_find(tutti_door.node, world);
 }

@@ -1,79 +1,81 @@
-#include "bench/common/lanes.h"
+#include "bench/common/columns.h"
 
 #include <stdlib.h>
 
 /* A single call may have met something else: where it says that there is no time, two more are asked. */
-static void limit(const struct bench_plan *plan, const struct bench_timed *timed, struct bench_lane *lane, int number)
+static void limit(const struct bench_plan *plan, const struct bench_timed *timed, struct bench_column *column,
+                  int number)
 {
-    const long least = lane->checked > BENCH_TURNS ? lane->checked : BENCH_TURNS;
+    const long least = column->checked > BENCH_TURNS ? column->checked : BENCH_TURNS;
     double most = 0;
     timed->prepare(timed->with, number, 0, 0);
     timed->call(timed->with, number, 0); /* the first may be longer than others */
-    for (int try = 0; try < 3 && most < (double)lane->iterations; try++) {
+    for (int try = 0; try < 3 && most < (double)column->iterations; try++) {
         timed->prepare(timed->with, number, 0, 0);
         double fits = plan->seconds * 1e6 / bench_longest(timed->call(timed->with, number, 0));
         most = fits > most ? fits : most;
         if (fits < BENCH_TURNS)
             break;
     }
-    if ((double)lane->iterations > most)
-        lane->iterations = most < (double)least ? least : (long)most;
-    if ((double)lane->warm_up > most / 10)
-        lane->warm_up = (long)(most / 10);
+    if ((double)column->iterations > most)
+        column->iterations = most < (double)least ? least : (long)most;
+    if ((double)column->warm_up > most / 10)
+        column->warm_up = (long)(most / 10);
 }
 
-void bench_lane_plan(const struct bench_plan *plan, const struct bench_timed *timed, struct bench_lane *lane,
-                     int number, long checked)
+void bench_column_plan(const struct bench_plan *plan, const struct bench_timed *timed, struct bench_column *column,
+                       int number, long checked)
 {
     const int small = timed->bytes <= 8192, large = timed->bytes >= (size_t)32 << 20;
-    lane->iterations = plan->iterations ? plan->iterations : small ? 1000 : large ? 20 : 100;
-    lane->warm_up = plan->warm_up >= 0 ? plan->warm_up : small ? 100 : large ? 3 : 10;
-    lane->checked = plan->check ? checked : 0;
-    lane->scale = lane->scale > 0 ? lane->scale : 1;
+    column->iterations = plan->iterations ? plan->iterations : small ? 1000 : large ? 20 : 100;
+    column->warm_up = plan->warm_up >= 0 ? plan->warm_up : small ? 100 : large ? 3 : 10;
+    column->checked = plan->check ? checked : 0;
+    column->scale = column->scale > 0 ? column->scale : 1;
     if (plan->seconds > 0)
-        limit(plan, timed, lane, number);
-    if (lane->checked > lane->iterations)
-        lane->checked = lane->iterations;
-    lane->samples = calloc((size_t)lane->iterations, sizeof *lane->samples);
-    if (!lane->samples)
+        limit(plan, timed, column, number);
+    if (column->checked > column->iterations)
+        column->checked = column->iterations;
+    column->samples = calloc((size_t)column->iterations, sizeof *column->samples);
+    if (!column->samples)
         bench_fail("out of memory");
 }
 
-static int run_turn(const struct bench_timed *timed, struct bench_lane *lane, int number, int turn)
+static int run_turn(const struct bench_timed *timed, struct bench_column *column, int number, int turn)
 {
-    const long from = lane->iterations * turn / BENCH_TURNS, to = lane->iterations * (turn + 1) / BENCH_TURNS;
-    const long warm_up = turn == 0 || lane->warm_up < 2 ? lane->warm_up : 2;
+    const long from = column->iterations * turn / BENCH_TURNS, to = column->iterations * (turn + 1) / BENCH_TURNS;
+    const long warm_up = turn == 0 || column->warm_up < 2 ? column->warm_up : 2;
     for (long i = from - (to > from ? warm_up : 0); i < to; i++) {
-        const int checked = i >= lane->iterations - lane->checked;
+        const int checked = i >= column->iterations - column->checked;
         timed->prepare(timed->with, number, i, checked);
         const double took = timed->call(timed->with, number, i);
         if (i >= from)
-            lane->samples[i] = took * lane->scale;
+            column->samples[i] = took * column->scale;
         if (checked && !timed->check(timed->with, number, i))
             return 0;
     }
     return 1;
 }
 
-int bench_lanes_run(const struct bench_plan *plan, const struct bench_timed *timed, struct bench_lane lanes[], int n)
+int bench_columns_run(const struct bench_plan *plan, const struct bench_timed *timed, struct bench_column columns[],
+                      int n)
 {
     for (int turn = 0; turn < BENCH_TURNS; turn++) {
         for (int l = 0; l < n; l++) {
-            if (!lanes[l].name)
+            if (!columns[l].name)
                 continue;
-            bench_say_progress(plan, lanes[l].name, timed->what, turn, BENCH_TURNS);
-            if (!run_turn(timed, &lanes[l], l, turn))
+            bench_say_progress(plan, columns[l].name, timed->what, turn, BENCH_TURNS);
+            if (!run_turn(timed, &columns[l], l, turn))
                 return 0;
         }
     }
     return 1;
 }
 
-void bench_lanes_free(struct bench_lane lanes[], int n)
+void bench_columns_free(struct bench_column columns[], int n)
 {
     for (int l = 0; l < n; l++) {
-        free(lanes[l].samples);
-        lanes[l].samples = NULL;
+        free(columns[l].samples);
+        columns[l].samples = NULL;
     }
 }
 

@@ -312,12 +312,12 @@ int main(int argc, char **argv)
     size_t large = argc > 1 ? strtoull(argv[1], NULL, 0) : 500000;
     long rounds = argc > 2 ? atol(argv[2]) : 2;
     const char *how = getenv("TUTTI_MESSAGES"), *rules = getenv("TUTTI_RULES");
-    MPI_Comm twin, alone;
+    MPI_Comm nonblocking, alone;
     past = !kit_plain && !(how && strcmp(how, "mpi") == 0); /* the MPI */
-    MPI_Comm_dup(MPI_COMM_SELF, &twin);
+    MPI_Comm_dup(MPI_COMM_SELF, &nonblocking);
     MPI_Comm_split(MPI_COMM_WORLD, kit_rank, 0, &alone);
     MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
-    MPI_Comm_set_errhandler(twin, MPI_ERRORS_RETURN);
+    MPI_Comm_set_errhandler(nonblocking, MPI_ERRORS_RETURN);
     size_t room = large + (64 << 10);
     bytes = malloc(room);
     kit_open(&out, KIT_DEVICE, room);
@@ -329,7 +329,7 @@ int main(int argc, char **argv)
         size_t n = round % 2 ? large : 24000;
         all_of(MPI_COMM_WORLD, "world", n);
         all_of(MPI_COMM_SELF, "self", n);
-        all_of(twin, "twin of self", 1200);
+        all_of(nonblocking, "nonblocking team of self", 1200);
         all_of(alone, "one rank", n / 2 / STRIDE * STRIDE);
     }
     CHECK(!past || (rules && !strstr(rules, "direct")) || kit_counted("MPI_Isend", "fetched by the receiver") > 0,
@@ -341,7 +341,7 @@ int main(int argc, char **argv)
     for (int i = 0; i < AT_ONCE; i++)
         kit_close(&more[i]);
     free(bytes);
-    MPI_Comm_free(&twin);
+    MPI_Comm_free(&nonblocking);
     MPI_Comm_free(&alone);
-    return kit_end("lanes_self");
+    return kit_end("endpoints_self");
 }

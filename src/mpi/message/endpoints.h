@@ -1,0 +1,66 @@
+/* Messages between ranks of a node, and from a rank to itself, that the MPI matches and does not carry
+ * (team/endpoint.h). In place of the message the MPI takes a short one, an RTS, which names a rendezvous. Whoever
+ * receives looks at RTSs of their length and fetches the data; statuses and probes tell the length of the message. */
+#ifndef TUTTI_MPI_ENDPOINTS_H
+#define TUTTI_MPI_ENDPOINTS_H
+
+#include "dtype/places.h"
+#include "mpi/comm/comms.h"
+#include "mpi/real/handles.h"
+#include "mpi/type/datatypes.h"
+#include "team/endpoint.h"
+
+/* A multiple of the sizes of all basic types, since an MPI may not take a part of an element. Messages of programs that
+ * are as long are known by the key. */
+enum { TUTTI_RTS_BYTES = 480 };
+
+struct tutti_rts_head {
+    uint64_t key[2], sequence, bytes;
+    int32_t number, rank; /* of the rendezvous; node rank of the sender */
+};
+
+/* REPLACED: as TUTTI_SEND, into a buffer that is received into: the data leave it before the call returns. */
+enum tutti_send_mode { TUTTI_SEND, TUTTI_SEND_SYNCHRONOUS, TUTTI_SEND_BUFFERED, TUTTI_SEND_READY, TUTTI_SEND_REPLACED };
+
+/* Arguments of a send. */
+struct tutti_message {
+    const char *name; /* of the call */
+    const void *buffer;
+    MPI_Count count;
+    MPI_Datatype type;
+    int dest, tag;
+    MPI_Comm comm;
+    enum tutti_send_mode mode;
+};
+
+extern struct tutti_endpoint *tutti_endpoint;         /* NULL: messages are the MPI's alone */
+extern struct tutti_rendezvous *tutti_endpoint_sends; /* what is sent over them; there where tutti_endpoint is */
+extern size_t tutti_endpoint_least;                   /* bytes of a message that a rendezvous may stand for */
+extern int tutti_far_on;                              /* 1: messages to other nodes may be pipelined, see far.h */
+extern int tutti_endpoint_everywhere;                 /* 1: on all ranks of the node; the same on all of them */
+extern MPI_Comm tutti_endpoint_box;                   /* over MPI_COMM_WORLD, for AM rendezvous */
+
+/* Collective over MPI_COMM_WORLD, once the node is known. The close is collective too. */
+void tutti_endpoints_open(void);
+void tutti_endpoints_close(int alive);
+void tutti_endpoints_forget(void);
+
+/* Node rank of a rank of the communicator (of the other group of an intercommunicator), which may be this process; -1:
+ * it is on another node, or there is no such rank. */
+int tutti_endpoints_peer(MPI_Comm comm, int rank);
+/* The same in MPI_COMM_WORLD, this process too. */
+int tutti_endpoints_world(MPI_Comm comm, int rank);
+/* tutti_endpoint_poll(), which the program's buffer tells the GPU. */
+void tutti_endpoints_poll(const void *buffer, int sending);
+/* A communicator's handle may be given to another one from now on. */
+void tutti_endpoints_comm_freed(void);
+
+/* 1 where a message of so many elements may be an RTS. Cheap. */
+static inline int tutti_endpoint_may(MPI_Count count, MPI_Datatype type)
+{
+    if (likely(!tutti_endpoint && !tutti_far_on) || count <= 0 || tutti_inside)
+        return 0;
+    return count >= (MPI_Count)(tutti_endpoint_least / 32) || !tutti_type_find(type);
+}
+
+#endif

@@ -1,0 +1,283 @@
+#include "team/resources.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/log.h"
+#include "core/settings.h"
+#include "progress/engine.h"
+#include "team/cache.h"
+
+enum { DRAIN_SECONDS = 5 };
+
+/* Everything of a channel's resources but their place in the list. */
+static void dismantle(struct tutti_node *node, struct tutti_resources *resources)
+{
+    if (resources->stream)
+        node->device->stream_destroy(resources->stream);
+    if (resources->channel)
+        node->device->free(resources->channel);
+    if (resources->words >= 0)
+        node->words &= ~(UINT64_C(1) << resources->words);
+    node->window_bytes -= resources->bytes;
+    free(resources);
+}
+
+/* The largest pooled channel of this GPU, or NULL; the lock is held. */
+static struct tutti_resources *find_free(struct tutti_node *node, int gpu)
+{
+    struct tutti_resources *found = NULL;
+    for (struct tutti_resources *resources = node->resources; resources; resources = resources->next) {
+        if (!resources->used && !resources->stuck && resources->gpu == gpu &&
+            (!found || resources->bytes > found->bytes))
+            found = resources;
+    }
+    return found;
+}
+
+/* Frees pooled resources of other GPUs; the lock is held. */
+static void free_idle(struct tutti_node *node)
+{
+    struct tutti_resources **at = &node->resources;
+    while (*at) {
+        struct tutti_resources *resources = *at;
+        if (resources->used || resources->stuck) {
+            at = &resources->next;
+            continue;
+        }
+        *at = resources->next;
+        dismantle(node, resources);
+    }
+}
+
+static int share_channel(struct tutti_node *node, struct tutti_resources *resources)
+{
+    int fd = -1, status = node->device->export_memory(resources->channel, &resources->share.what, &fd);
+    if (status != TUTTI_OK)
+        return status;
+    if (fd >= 0)
+        close(fd);
+    resources->share.shared = 1;
+    resources->share.offset = (uint64_t)(uintptr_t)resources->channel - resources->share.what.base;
+    return TUTTI_OK;
+}
+
+/* Bytes of the next channel. Large messages want much room, many communicators want little each: the second half of
+ * the window is given out in smaller pieces. */
+static size_t channel_bytes(const struct tutti_node *node)
+{
+    const struct tutti_settings *settings = tutti_settings();
+    size_t most = (size_t)settings->window_mb << 20, bytes = (size_t)settings->channel_mb << 20;
+    if (bytes == 0)
+        bytes = (size_t)node->device->channel_mb << 20;
+    if (bytes > most)
+        bytes = most;
+    if (node->window_bytes > 0 && node->window_bytes + bytes > most / 2)
+        bytes /= 4;
+    return bytes < TUTTI_CHANNEL_LEAST ? TUTTI_CHANNEL_LEAST : bytes;
+}
+
+/* A channel of zeros: what was there before could be taken for packets of a peer. */
+static int make_channel(const struct tutti_device *device, struct tutti_resources *resources, const char **why)
+{
+    *why = "no device memory for a channel";
+    int status = device->alloc_cleared ? device->alloc_cleared(resources->gpu, resources->bytes, &resources->channel)
+                                       : device->alloc(resources->gpu, resources->bytes, &resources->channel);
+    if (status != TUTTI_OK)
+        return status;
+    *why = "no stream on the GPU";
+    status = device->stream_create(resources->gpu, &resources->stream);
+    if (status != TUTTI_OK || device->alloc_cleared)
+        return status;
+    *why = "the channel could not be cleared";
+    return device->fill(resources->stream, resources->channel, 0, resources->bytes);
+}
+
+/* A new resources; the lock is held. */
+static struct tutti_resources *build(struct tutti_node *node, int gpu, const char **why)
+{
+    const struct tutti_settings *settings = tutti_settings();
+    size_t bytes = channel_bytes(node);
+    *why = "no device scratch left (TUTTI_WINDOW_MB)";
+    if (node->window_bytes + bytes > (size_t)settings->window_mb << 20)
+        free_idle(node);
+    if (node->window_bytes + bytes > (size_t)settings->window_mb << 20)
+        return NULL;
+    _Static_assert(TUTTI_WORDS == 64, "one bit a set");
+    *why = "too many communicators with device memory";
+    if (~node->words == 0)
+        return NULL;
+    *why = "out of host memory";
+    struct tutti_resources *resources = calloc(1, sizeof *resources);
+    if (!resources)
+        return NULL;
+    resources->gpu = gpu;
+    resources->bytes = bytes;
+    resources->words = __builtin_ctzll(~node->words);
+    node->words |= UINT64_C(1) << resources->words;
+    node->window_bytes += bytes;
+    int status = make_channel(node->device, resources, why);
+    if (status == TUTTI_OK) {
+        *why = "device memory cannot be shared with other processes";
+        status = share_channel(node, resources);
+    }
+    if (status != TUTTI_OK) {
+        tutti_info("%s: %s", *why, tutti_status_text(status));
+        dismantle(node, resources);
+        return NULL;
+    }
+    resources->next = node->resources;
+    node->resources = resources;
+    return resources;
+}
+
+/* Fresh flags: whatever launches of an earlier communicator left in them would be taken for this one's. Of its packets
+ * tutti_resources_begin() takes care. */
+static int clear(struct tutti_node *node, struct tutti_resources *resources)
+{
+    struct tutti_words *words = &tutti_node_control(node)->words[resources->words];
+    __atomic_store_n(&words->abort, 0, __ATOMIC_RELEASE);
+    __atomic_store_n(&words->done, 0, __ATOMIC_RELEASE);
+    __atomic_store_n(&words->where, 0, __ATOMIC_RELEASE);
+    __atomic_store_n(&words->noticed, 0, __ATOMIC_RELEASE);
+    __atomic_store_n(&words->failed, TUTTI_LEFT_NOT, __ATOMIC_RELEASE);
+    memset(&words->mail, 0, sizeof words->mail);
+    memset(&words->answer, 0, sizeof words->answer);
+    uint64_t ticks = 0; /* zero also where the channel was cleared for a team that then did not open */
+    int status =
+        node->device->copy(resources->stream, &ticks,
+                           (char *)resources->channel + offsetof(struct tutti_channel_flags, ticks), sizeof ticks);
+    if (status == TUTTI_OK)
+        status = node->device->stream_sync(resources->stream);
+    if (status == TUTTI_OK && ticks > resources->ticks)
+        resources->ticks = ticks;
+    if (status == TUTTI_OK)
+        status = node->device->fill(resources->stream, resources->channel, 0, sizeof(struct tutti_channel_flags));
+    return status == TUTTI_OK ? node->device->stream_sync(resources->stream) : status;
+}
+
+int tutti_resources_take(struct tutti_node *node, int gpu, struct tutti_resources **out, const char **why)
+{
+    tutti_fiber_lock(&node->lock);
+    tutti_membership_sweep(node);
+    struct tutti_resources *resources = find_free(node, gpu);
+    if (!resources)
+        resources = build(node, gpu, why);
+    if (resources)
+        resources->used = 1;
+    pthread_mutex_unlock(&node->lock);
+    if (!resources)
+        return TUTTI_ERR_UNAVAILABLE;
+    if (clear(node, resources) != TUTTI_OK) {
+        *why = "the channel could not be cleared";
+        tutti_resources_drop(node, resources);
+        return TUTTI_ERR_DEVICE;
+    }
+    *out = resources;
+    return TUTTI_OK;
+}
+
+int tutti_resources_begin(struct tutti_node *node, struct tutti_resources *resources, uint64_t ticks, size_t bytes)
+{
+    int status = TUTTI_OK;
+    ticks = (ticks + TUTTI_TICKS - 1) / TUTTI_TICKS * TUTTI_TICKS;
+    if (resources->spoilt || (resources->laid != 0 && resources->laid != bytes))
+        status = node->device->fill(resources->stream, resources->channel, 0, resources->bytes);
+    if (status == TUTTI_OK)
+        status = node->device->copy(resources->stream,
+                                    (char *)resources->channel + offsetof(struct tutti_channel_flags, ticks), &ticks,
+                                    sizeof ticks);
+    if (status == TUTTI_OK)
+        status = node->device->stream_sync(resources->stream);
+    if (status != TUTTI_OK)
+        return status;
+    resources->spoilt = 0;
+    resources->laid = bytes;
+    return TUTTI_OK;
+}
+
+void tutti_resources_drop(struct tutti_node *node, struct tutti_resources *resources)
+{
+    tutti_fiber_lock(&node->lock);
+    resources->used = 0;
+    pthread_mutex_unlock(&node->lock);
+}
+
+int tutti_resources_words(struct tutti_node *node, const struct tutti_resources *resources, struct tutti_words **device)
+{
+    int status = TUTTI_OK;
+    tutti_fiber_lock(&node->lock);
+    struct tutti_words_view *view = node->views;
+    while (view && view->gpu != resources->gpu)
+        view = view->next;
+    if (!view) {
+        struct tutti_control *control = tutti_node_control(node);
+        void *mapped = NULL;
+        view = calloc(1, sizeof *view);
+        status = view ? node->device->map_host(resources->gpu, control, offsetof(struct tutti_control, slot), &mapped)
+                      : TUTTI_ERR_MEMORY;
+        if (status == TUTTI_OK) {
+            *view = (struct tutti_words_view){node->views, resources->gpu, NULL};
+            view->device = (struct tutti_words *)(void *)((char *)mapped + offsetof(struct tutti_control, words));
+            node->views = view;
+        } else {
+            free(view);
+        }
+    }
+    if (status == TUTTI_OK)
+        *device = view->device + resources->words;
+    pthread_mutex_unlock(&node->lock);
+    return status;
+}
+
+static int is_drained(void *with)
+{
+    const struct tutti_team *team = with;
+    return team->device->stream_query(tutti_membership(team)->resources->stream) != 0; /* or its context has gone */
+}
+
+void tutti_resources_drain(struct tutti_team *team)
+{
+    struct tutti_resources *resources = tutti_membership(team) ? tutti_membership(team)->resources : NULL;
+    if (!resources || resources->stuck || !team->device->active())
+        return;
+    if (tutti_progress_wait(&(const struct tutti_wait){
+            .done = is_drained, .with = team, .quiet = 1, .seconds = DRAIN_SECONDS, .every_us = 100}) == TUTTI_OK)
+        return;
+    resources->stuck = 1;
+    tutti_error("a kernel on %s did not leave within %d s of being told to", team->transport->label, DRAIN_SECONDS);
+}
+
+void tutti_resources_leave(struct tutti_team *team)
+{
+    struct tutti_membership *membership = tutti_membership(team);
+    if (!membership->resources)
+        return;
+    if (tutti_team_fault(team) != TUTTI_OK)
+        membership->resources->spoilt = 1;
+    tutti_team_mail_leave(team);
+    tutti_resources_drain(team); /* peers take it that nothing of this rank is stored any more once it has left */
+    for (int i = 0; i < membership->pinned; i++)
+        tutti_cache_release(team->node->cache, team->node->device, membership->pins[i]);
+    membership->pinned = 0;
+}
+
+void tutti_seats_free(struct tutti_node *node, int alive)
+{
+    while (node->views) {
+        struct tutti_words_view *view = node->views;
+        node->views = view->next;
+        if (alive)
+            node->device->unmap_host(view->gpu, tutti_node_control(node));
+        free(view);
+    }
+    while (node->resources) {
+        struct tutti_resources *resources = node->resources;
+        node->resources = resources->next;
+        if (alive && !resources->stuck)
+            dismantle(node, resources);
+        else
+            free(resources);
+    }
+}
