@@ -125,13 +125,15 @@ static size_t room_for(size_t bytes)
     return room <= limit() ? room : (bytes + PAGE - 1) / PAGE * PAGE;
 }
 
-/* Counts so many bytes more as held, where they may be; the lock is held. What is larger than the limit would drive out
- * all others and fit no better. */
+/* Counts so many bytes more as held, where they may be; the lock is held. What would not fit beside what is taken, or
+ * is larger than the limit by itself, does not drive out what is kept. */
 static int reserve(size_t room, int bounded)
 {
+    if (bounded && counts.held - counts.kept + room > limit())
+        return 0;
     while (room <= limit() && counts.held + room > limit() && oldest)
         end_oldest(1);
-    if (bounded && counts.held + room > limit())
+    if (bounded && counts.held + room > limit()) /* others have taken more meanwhile */
         return 0;
     counts.held += room;
     if (counts.held > counts.most)

@@ -1,4 +1,4 @@
-/* Bounce buffers for parts of messages, and moving elements to and from it, in streams of their own. */
+/* Bounce buffers for parts of messages, and moving elements to and from them, in streams of their own. */
 #ifndef TUTTI_P2P_FRAGMENTS_H
 #define TUTTI_P2P_FRAGMENTS_H
 

@@ -181,6 +181,18 @@ static void oldest_goes(void **state)
     assert_int_equal(kinds_counts().kept, 8 * MB);
 }
 
+/* What is refused drives nothing out. */
+static void others_stay(void **state)
+{
+    (void)state;
+    struct tutti_bounce *bounce = take(&kinds_strict, 0, 6 * MB);
+    void *small = pass(&kinds_loose, 0, 2 * MB);
+    assert_null(take(&kinds_strict, 1, 3 * MB));
+    assert_int_equal(kinds_counts().kept, 2 * MB);
+    assert_ptr_equal(pass(&kinds_loose, 0, 2 * MB), small);
+    tutti_bounce_give(bounce);
+}
+
 /* More than the limit by itself: taken where it must be, never kept, and nothing else goes because of it. */
 static void too_large(void **state)
 {
@@ -290,9 +302,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_teardown(name, kinds_ends_empty)
-        TEST(same_again), TEST(kept_apart),  TEST(many_apart),  TEST(near_sizes), TEST(is_cleaned),
-        TEST(steady),     TEST(stays_below), TEST(oldest_goes), TEST(too_large),  TEST(not_too_many),
-        TEST(fails),      TEST(device_gone), TEST(of_a_device),
+        TEST(same_again),   TEST(kept_apart),  TEST(many_apart),  TEST(near_sizes),  TEST(is_cleaned),
+        TEST(steady),       TEST(stays_below), TEST(oldest_goes), TEST(others_stay), TEST(too_large),
+        TEST(not_too_many), TEST(fails),       TEST(device_gone), TEST(of_a_device),
     };
     printf("seed %llu\n", (unsigned long long)check_seed());
     tutti_counters_start();

@@ -102,23 +102,19 @@ static int send_one(struct side *s, int i, uint64_t *state)
     return 1;
 }
 
-/* 1 where nothing of it is left. */
-static int look_after(struct side *s, int i)
+static void look_after(struct side *s, int i)
 {
     struct flight *f = &s->flight[i];
     int status = TUTTI_OK;
     if (!f->on)
-        return 1;
+        return;
     if (!f->left && tutti_rendezvous_left(s->rendezvous, &f->send, &status)) {
         CHECK(status == TUTTI_OK, "a send failed: %s", tutti_status_text(status));
         kit_fill(&f->out, random_mix(f->send.since), f->send.bytes); /* the program's next message */
         kit_shut(&f->out);
         f->left = 1;
     }
-    if (!f->left || !tutti_rendezvous_carried(s->rendezvous, &f->send))
-        return 0;
-    f->on = 0;
-    return 1;
+    f->on = !f->left || !tutti_rendezvous_carried(s->rendezvous, &f->send);
 }
 
 /* Out of the sender's memory, in its layout. */
@@ -209,10 +205,11 @@ static void go_round(struct side *s, uint64_t *state)
         left = 0;
         tutti_rendezvous_urge(s->rendezvous);
         for (int i = 0; i < IN_FLIGHT; i++) {
-            left += !look_after(s, i);
+            look_after(s, i);
             if (sent < rounds)
                 sent += send_one(s, i, state);
             received += receive_one(s, i);
+            left += s->flight[i].on; /* the one just sent too */
         }
         tutti_endpoint_poll(s->endpoint, 0);
         sched_yield();
