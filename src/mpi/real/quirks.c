@@ -9,13 +9,6 @@ struct tutti_quirks tutti_quirks;
 enum { ASK = TUTTI_QUIRK_ASK, ANY = -1, VERSIONS = 1000 };
 #define NUMBER(a, b) ((long)(a)*VERSIONS + (b))
 #define EVERY        LONG_MAX
-#define ASK_NEIGHBOURS                                                                                                 \
-    {                                                                                                                  \
-        {ASK, ASK, ASK},                                                                                               \
-        {                                                                                                              \
-            ASK, ASK, ASK                                                                                              \
-        }                                                                                                              \
-    }
 
 /* The first that fits is taken. A version that cannot be read is the oldest. */
 static const struct row {
@@ -35,7 +28,7 @@ static const struct row {
       .refuses_alias_reduce = 1,
       .overruns = 1,
       .get_status_ends_persistent = ASK,
-      .last_neighbour_first = ASK_NEIGHBOURS,
+      .last_neighbour_first = {{ASK, ASK, ASK}, {ASK, ASK, ASK}},
       .packs_plainly = ASK,
       .opal_progress = 1}},
     {TUTTI_INTERFACE_STANDARD,
@@ -48,7 +41,7 @@ static const struct row {
       .probe_keeps_cancelled = 1,
       .get_status_ends_persistent = ASK,
       .allgather_init_drops_types = 1,
-      .last_neighbour_first = ASK_NEIGHBOURS,
+      .last_neighbour_first = {{ASK, ASK, ASK}, {ASK, ASK, ASK}},
       .darray_is_own = 1,
       .pack_lacks_bottom = 1,
       .packs_plainly = ASK,
@@ -62,7 +55,7 @@ static const struct row {
       .probe_keeps_cancelled = 1,
       .get_status_ends_persistent = ASK,
       .allgather_init_drops_types = 1,
-      .last_neighbour_first = ASK_NEIGHBOURS,
+      .last_neighbour_first = {{ASK, ASK, ASK}, {ASK, ASK, ASK}},
       .darray_is_own = 1,
       .packs_plainly = ASK,
       .offload_variable = "I_MPI_OFFLOAD"}},
@@ -75,7 +68,7 @@ static const struct row {
       .probe_keeps_cancelled = 1,
       .get_status_ends_persistent = ASK,
       .reduce_in_place_crashes = 1,
-      .last_neighbour_first = ASK_NEIGHBOURS,
+      .last_neighbour_first = {{ASK, ASK, ASK}, {ASK, ASK, ASK}},
       .pack_lacks_bottom = 1,
       .packs_plainly = ASK}},
     {ANY,
@@ -86,7 +79,7 @@ static const struct row {
       .refuses_alias_allreduce = ASK,
       .probe_keeps_cancelled = 1,
       .get_status_ends_persistent = ASK,
-      .last_neighbour_first = ASK_NEIGHBOURS,
+      .last_neighbour_first = {{ASK, ASK, ASK}, {ASK, ASK, ASK}},
       .packs_plainly = ASK}},
     /* What costs little is done as for the worst. */
     {ANY,
@@ -98,7 +91,7 @@ static const struct row {
       .probe_keeps_cancelled = 1,
       .get_status_ends_persistent = ASK,
       .reduce_in_place_crashes = 1,
-      .last_neighbour_first = ASK_NEIGHBOURS,
+      .last_neighbour_first = {{ASK, ASK, ASK}, {ASK, ASK, ASK}},
       .pack_lacks_bottom = 1,
       .packs_plainly = ASK}},
 };

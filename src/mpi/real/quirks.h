@@ -7,16 +7,17 @@
  * - A receive is completed before it is freed: MPICH 4.0 forgets that one is posted (own.h).
  * - A request of Tutti's own completes while its step is open: a thread of MPICH 4.0 that waits does not see what
  *   another one sends to its own process (own.h).
- * - A send to its own process may be done later than its data have left: in MPICH when it is received
- * (rndv_progress.c).
+ * - A send to its own process may be done later than its data have left (rndv_progress.c): in MPICH when it is
+ *   received.
  * - No message ends within a basic element of its receiver's type: an internal error of MPICH since 4.0 (endpoints.h).
  * - Persistent collectives are made with what goes in: MPICH 4.0 reads some buffers at once (collective.c).
  * - Nothing is unpacked from external32 where there is nothing: Intel MPI 2021 ends the program (pack.c).
  * - Texts of errors: MPICH until 4.1 keeps them in classes of the program alone, which are tried (errors.c).
  * - True bounds are not compared: Open MPI's are wrong for a stride of minus one byte, MPICH counts parts of no bytes
  *   (datatypes.c).
- * - No handler of the program's communicators is set for a question: MPICH makes a difference between one that nobody
- *   has set and the same one set (own.h). Where raises_on_world, there is none. */
+ * - Questions that may be errors are asked on a communicator of Tutti's own (own.h), and no handler of the program's is
+ *   set for them but where raises_on_world: MPICH makes a difference between a handler that nobody has set and the same
+ *   one set. */
 #ifndef TUTTI_MPI_QUIRKS_H
 #define TUTTI_MPI_QUIRKS_H
 
