@@ -26,7 +26,7 @@ struct tutti_peer {
 };
 
 /* A descriptor that has come for a team of this rank, see socket.h. */
-struct tutti_parcel;
+struct tutti_received;
 /* One that could not be kept. */
 enum { TUTTI_LOST = 16 };
 struct tutti_lost {
@@ -104,8 +104,8 @@ struct tutti_node {
     struct tutti_words_view *views;
     struct tutti_membership *leaving;
 
-    pthread_mutex_t post; /* sockets and parcels */
-    struct tutti_parcel *parcels;
+    pthread_mutex_t post; /* sockets and received */
+    struct tutti_received *received;
     struct tutti_lost lost[TUTTI_LOST]; /* the last ones */
     unsigned losses;
 

@@ -85,11 +85,11 @@ int tutti_socket_receive(int fd, void *bytes, size_t size, int *passed)
     return -1;
 }
 
-enum { PARCELS = 1024 }; /* of one peer: more are no honest peer's */
+enum { RECEIVED = 1024 }; /* of one peer: more are no honest peer's */
 
 /* What has come and was not asked for yet. */
-struct tutti_parcel {
-    struct tutti_parcel *next;
+struct tutti_received {
+    struct tutti_received *next;
     struct tutti_note note;
     int peer, fd;
 };
@@ -104,30 +104,30 @@ int tutti_socket_give(struct tutti_node *node, int peer, const struct tutti_note
     return sent != 0; /* a peer that has gone is noticed by whoever waits for it */
 }
 
-/* Puts a note among the parcels; the descriptor is theirs. 0: there is no room for it. */
+/* Puts a note among the received; the descriptor is theirs. 0: there is no room for it. */
 static int keep(struct tutti_node *node, int peer, const struct tutti_note *note, int fd)
 {
     unsigned n = 0;
-    for (struct tutti_parcel *parcel = node->parcels; parcel; parcel = parcel->next) {
-        n += parcel->peer == peer;
-        if (parcel->peer != peer || parcel->note.slot != note->slot || parcel->note.sequence != note->sequence ||
-            parcel->note.id != note->id)
+    for (struct tutti_received *received = node->received; received; received = received->next) {
+        n += received->peer == peer;
+        if (received->peer != peer || received->note.slot != note->slot || received->note.sequence != note->sequence ||
+            received->note.id != note->id)
             continue;
-        if (parcel->fd >= 0) /* sent once more: one descriptor of an allocation is enough */
-            close(parcel->fd);
-        parcel->note = *note;
-        parcel->fd = fd;
+        if (received->fd >= 0) /* sent once more: one descriptor of an allocation is enough */
+            close(received->fd);
+        received->note = *note;
+        received->fd = fd;
         return 1;
     }
-    struct tutti_parcel *parcel = n < PARCELS ? malloc(sizeof *parcel) : NULL;
-    if (!parcel)
+    struct tutti_received *received = n < RECEIVED ? malloc(sizeof *received) : NULL;
+    if (!received)
         return 0;
-    *parcel = (struct tutti_parcel){node->parcels, *note, peer, fd};
-    node->parcels = parcel;
+    *received = (struct tutti_received){node->received, *note, peer, fd};
+    node->received = received;
     return 1;
 }
 
-/* Puts everything that `peer` has sent among the parcels; the post is held. */
+/* Puts everything that `peer` has sent among the received; the post is held. */
 static void collect(struct tutti_node *node, int peer)
 {
     const struct tutti_control *control = tutti_node_control(node);
@@ -167,15 +167,15 @@ int tutti_socket_take(struct tutti_node *node, int peer, int slot, uint32_t sequ
     int found = 0;
     pthread_mutex_lock(&node->post);
     collect(node, peer);
-    for (struct tutti_parcel **at = &node->parcels; *at && !found; at = &(*at)->next) {
-        struct tutti_parcel *parcel = *at;
-        if (parcel->peer != peer || parcel->note.slot != (uint32_t)slot || parcel->note.sequence != sequence ||
-            parcel->note.id != id)
+    for (struct tutti_received **at = &node->received; *at && !found; at = &(*at)->next) {
+        struct tutti_received *received = *at;
+        if (received->peer != peer || received->note.slot != (uint32_t)slot || received->note.sequence != sequence ||
+            received->note.id != id)
             continue;
-        *at = parcel->next;
-        *fd = parcel->fd;
+        *at = received->next;
+        *fd = received->fd;
         found = 1;
-        free(parcel);
+        free(received);
         break;
     }
     if (!found && node->losses && was_lost(node, peer, slot, sequence, id)) {
@@ -189,17 +189,17 @@ int tutti_socket_take(struct tutti_node *node, int peer, int slot, uint32_t sequ
 void tutti_socket_purge(struct tutti_node *node, int slot)
 {
     pthread_mutex_lock(&node->post);
-    struct tutti_parcel **at = &node->parcels;
+    struct tutti_received **at = &node->received;
     while (*at) {
-        struct tutti_parcel *parcel = *at;
-        if (slot != -2 && parcel->note.slot != (uint32_t)slot) {
-            at = &parcel->next;
+        struct tutti_received *received = *at;
+        if (slot != -2 && received->note.slot != (uint32_t)slot) {
+            at = &received->next;
             continue;
         }
-        *at = parcel->next;
-        if (parcel->fd >= 0)
-            close(parcel->fd);
-        free(parcel);
+        *at = received->next;
+        if (received->fd >= 0)
+            close(received->fd);
+        free(received);
     }
     pthread_mutex_unlock(&node->post);
 }

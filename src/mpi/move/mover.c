@@ -16,12 +16,12 @@ enum { PATIENCE_NS = 1000000000 }; /* a receiver may have to map memory first */
 struct exchange {
     const struct tutti_collective_args *call;
     struct tutti_team *team;
-    struct tutti_parcels parcels;
-    struct tutti_send_request **sent; /* of parcels.in; NULL: not posted */
-    struct tutti_recv_request *recv;  /* of parcels.out */
+    struct tutti_mover_blocks blocks;
+    struct tutti_send_request **sent; /* of blocks.in; NULL: not posted */
+    struct tutti_recv_request *recv;  /* of blocks.out */
     struct tutti_layout *layout_of_last;
     MPI_Datatype last;
-    struct tutti_seen seen; /* where the last parcel lies */
+    struct tutti_seen seen; /* where the last block lies */
     MPI_Count largest;
 };
 
@@ -36,31 +36,31 @@ static struct tutti_layout *layout_of(struct exchange *x, MPI_Datatype type)
     return x->layout_of_last;
 }
 
-/* 1 where kernels of the endpoints' GPU reach all of the parcel. */
-static int reached(struct exchange *x, const struct tutti_parcel *parcel, const struct tutti_plan *plan)
+/* 1 where kernels of the endpoints' GPU reach all of the block. */
+static int reached(struct exchange *x, const struct tutti_mover_block *block, const struct tutti_plan *plan)
 {
     const int gpu = tutti_endpoint_gpu(tutti_endpoint);
-    const MPI_Count reach = (parcel->count - 1) * plan->extent;
-    const char *first = parcel->at + plan->true_lower + (reach < 0 ? reach : 0);
-    const char *end = parcel->at + plan->true_end + (reach > 0 ? reach : 0);
+    const MPI_Count reach = (block->count - 1) * plan->extent;
+    const char *first = block->at + plan->true_lower + (reach < 0 ? reach : 0);
+    const char *end = block->at + plan->true_end + (reach > 0 ? reach : 0);
     struct tutti_places places;
     if (tutti_seen_holds(&x->seen, first, end))
         return 1;
-    tutti_places_of(plan, parcel->count, parcel->at, &places);
+    tutti_places_of(plan, block->count, block->at, &places);
     return places.device && tutti_places_reached(&places) && (gpu < 0 || places.gpu < 0 || places.gpu == gpu);
 }
 
-static int fits(struct exchange *x, const struct tutti_parcel *parcel)
+static int fits(struct exchange *x, const struct tutti_mover_block *block)
 {
     MPI_Count bytes;
-    if (parcel->count == 0)
+    if (block->count == 0)
         return 1;
-    struct tutti_layout *layout = layout_of(x, parcel->type);
-    if (!layout || !layout->plan || !tutti_layout_committed(layout, parcel->type) ||
-        __builtin_mul_overflow(parcel->count, (MPI_Count)layout->plan->size, &bytes))
+    struct tutti_layout *layout = layout_of(x, block->type);
+    if (!layout || !layout->plan || !tutti_layout_committed(layout, block->type) ||
+        __builtin_mul_overflow(block->count, (MPI_Count)layout->plan->size, &bytes))
         return 0;
     x->largest = bytes > x->largest ? bytes : x->largest;
-    return bytes == 0 || reached(x, parcel, layout->plan);
+    return bytes == 0 || reached(x, block, layout->plan);
 }
 
 static int endpoints_are_open(const struct tutti_team *team)
@@ -82,22 +82,22 @@ static int can(struct exchange *x)
         tutti_quirks.refuses_alias) /* the MPI refuses it */
         return 0;
     tutti_endpoints_poll(x->call->in.buffer == MPI_IN_PLACE ? x->call->out.buffer : x->call->in.buffer, 1);
-    if (!endpoints_are_open(x->team) || !tutti_mover_blocks_open(&x->parcels, x->call, x->team->rank, x->team->size))
+    if (!endpoints_are_open(x->team) || !tutti_mover_blocks_open(&x->blocks, x->call, x->team->rank, x->team->size))
         return 0;
-    if (x->parcels.ins > TUTTI_RNDVS / 2)
+    if (x->blocks.ins > TUTTI_RNDVS / 2)
         return 0;
-    for (int i = 0; i < x->parcels.ins; i++) {
-        if (!fits(x, &x->parcels.in[i]))
+    for (int i = 0; i < x->blocks.ins; i++) {
+        if (!fits(x, &x->blocks.in[i]))
             return 0;
     }
-    for (int i = 0; i < x->parcels.outs; i++) {
-        if (!fits(x, &x->parcels.out[i]))
+    for (int i = 0; i < x->blocks.outs; i++) {
+        if (!fits(x, &x->blocks.out[i]))
             return 0;
     }
     if (x->largest > 0 && tutti_rules_message((size_t)x->largest, &from) == TUTTI_PROTOCOL_staged)
         return 0;
-    x->sent = calloc((size_t)x->parcels.ins + 1, sizeof *x->sent);
-    x->recv = calloc((size_t)x->parcels.outs + 1, sizeof *x->recv);
+    x->sent = calloc((size_t)x->blocks.ins + 1, sizeof *x->sent);
+    x->recv = calloc((size_t)x->blocks.outs + 1, sizeof *x->recv);
     return x->sent && x->recv;
 }
 
@@ -107,31 +107,31 @@ static int post_all(struct exchange *x)
 {
     uint16_t *const first = tutti_team_rndvs(x->team, x->team->rank);
     struct tutti_rndv *last[TUTTI_MAX_RANKS] = {NULL};
-    const int n = x->parcels.ins;
+    const int n = x->blocks.ins;
     struct tutti_pack_job *jobs = calloc((size_t)n + 1, sizeof *jobs);
     unsigned used = 0;
     int fine = jobs != NULL;
     for (int r = 0; r < x->team->size; r++)
         first[r] = TUTTI_RNDVS;
     for (int i = 0; i < n && fine; i++) {
-        const struct tutti_parcel *parcel = &x->parcels.in[i];
+        const struct tutti_mover_block *block = &x->blocks.in[i];
         const struct tutti_message message = {.name = x->call->name,
-                                              .buffer = parcel->at,
-                                              .count = parcel->count,
-                                              .type = parcel->type,
+                                              .buffer = block->at,
+                                              .count = block->count,
+                                              .type = block->type,
                                               .comm = x->call->comm};
-        const struct tutti_layout *layout = parcel->count > 0 ? layout_of(x, parcel->type) : NULL;
+        const struct tutti_layout *layout = block->count > 0 ? layout_of(x, block->type) : NULL;
         struct tutti_send_request *sent =
-            tutti_send_block(&message, tutti_team_peer(x->team, parcel->rank), layout, &x->seen, &jobs[used]);
+            tutti_send_block(&message, tutti_team_peer(x->team, block->rank), layout, &x->seen, &jobs[used]);
         if (!(fine = (x->sent[i] = sent) != NULL))
             break;
         used += jobs[used].bytes > 0;
         uint16_t number = (uint16_t)tutti_endpoint_number(tutti_endpoint, sent->core.rndv);
-        if (last[parcel->rank])
-            last[parcel->rank]->next = number;
+        if (last[block->rank])
+            last[block->rank]->next = number;
         else
-            first[parcel->rank] = number;
-        last[parcel->rank] = sent->core.rndv;
+            first[block->rank] = number;
+        last[block->rank] = sent->core.rndv;
         sent->core.patience = PATIENCE_NS;
     }
     if (fine && used)
@@ -143,7 +143,7 @@ static int post_all(struct exchange *x)
 /* Nobody was told of the rendezvous. */
 static void withdraw_all(struct exchange *x)
 {
-    for (int i = 0; i < x->parcels.ins; i++) {
+    for (int i = 0; i < x->blocks.ins; i++) {
         if (x->sent[i])
             tutti_send_withdraw(x->sent[i]);
         x->sent[i] = NULL;
@@ -154,7 +154,7 @@ static void withdraw_all(struct exchange *x)
 static int await_all(struct exchange *x)
 {
     int code = MPI_SUCCESS;
-    for (int i = 0; i < x->parcels.ins; i++) {
+    for (int i = 0; i < x->blocks.ins; i++) {
         tutti_send_await(x->sent[i]);
         if (code == MPI_SUCCESS)
             code = x->sent[i]->code;
@@ -174,18 +174,18 @@ static struct tutti_rndv *next_rndv(struct exchange *x, int rank, uint32_t *next
     return rndv;
 }
 
-static void expect(struct exchange *x, const struct tutti_parcel *parcel, struct tutti_rndv *rndv, uint32_t number,
+static void expect(struct exchange *x, const struct tutti_mover_block *block, struct tutti_rndv *rndv, uint32_t number,
                    struct tutti_recv_request *recv)
 {
-    const struct tutti_layout *layout = parcel->count > 0 ? layout_of(x, parcel->type) : NULL;
+    const struct tutti_layout *layout = block->count > 0 ? layout_of(x, block->type) : NULL;
     *recv = (struct tutti_recv_request){
-        .buffer = parcel->at, .count = parcel->count, .type = parcel->type, .comm = x->call->comm};
+        .buffer = block->at, .count = block->count, .type = block->type, .comm = x->call->comm};
     if (layout) {
         recv->size = layout->size;
         recv->extent = layout->extent;
-        recv->whole = layout->in_order && (layout->solid || parcel->count == 1);
+        recv->whole = layout->in_order && (layout->solid || block->count == 1);
         recv->plan = tutti_plan_hold(layout->plan);
-        recv->capacity = (uint64_t)parcel->count * layout->plan->size;
+        recv->capacity = (uint64_t)block->count * layout->plan->size;
         recv->placed = 1; /* can() has looked */
         recv->places = (struct tutti_places){.device = 1, .gpu = tutti_endpoint_gpu(tutti_endpoint)};
     }
@@ -196,7 +196,7 @@ static void expect(struct exchange *x, const struct tutti_parcel *parcel, struct
         recv->state = TUTTI_RECV_FETCHED;
         tutti_rndv_set(rndv, TUTTI_RNDV_ATS);
     } else {
-        const int peer = tutti_team_peer(x->team, parcel->rank);
+        const int peer = tutti_team_peer(x->team, block->rank);
         recv->state = TUTTI_RECV_RNDV;
         recv->rts = (struct tutti_rts_head){
             .sequence = atomic_load(&rndv->sequence), .bytes = rndv->bytes, .number = (int32_t)number, .rank = peer};
@@ -207,7 +207,7 @@ static void expect(struct exchange *x, const struct tutti_parcel *parcel, struct
 static int fetch_all(struct exchange *x)
 {
     static struct tutti_span as_it_is;
-    const int n = x->parcels.outs;
+    const int n = x->blocks.outs;
     uint32_t next[TUTTI_MAX_RANKS];
     struct tutti_recv_request **recvs = malloc(((size_t)n + 1) * sizeof *recvs);
     struct tutti_span **spans = malloc(((size_t)n + 1) * sizeof *spans);
@@ -215,9 +215,9 @@ static int fetch_all(struct exchange *x)
     for (int r = 0; r < x->team->size; r++)
         next[r] = tutti_team_rndvs(x->team, r)[x->team->rank];
     for (int i = 0; i < n; i++) {
-        const struct tutti_parcel *parcel = &x->parcels.out[i];
-        uint32_t number = next[parcel->rank];
-        expect(x, parcel, next_rndv(x, parcel->rank, &next[parcel->rank]), number, &x->recv[i]);
+        const struct tutti_mover_block *block = &x->blocks.out[i];
+        uint32_t number = next[block->rank];
+        expect(x, block, next_rndv(x, block->rank, &next[block->rank]), number, &x->recv[i]);
         if (code == MPI_SUCCESS) {
             recvs[i] = &x->recv[i];
             spans[i] = &as_it_is;
@@ -229,7 +229,7 @@ static int fetch_all(struct exchange *x)
         if (code == MPI_SUCCESS && x->recv[i].state == TUTTI_RECV_FAILED) {
             code = x->recv[i].code;
             tutti_error("%s: what comes from rank %d is not what was asked for: %llu bytes for a buffer of %llu",
-                        x->call->name, x->parcels.out[i].rank, (unsigned long long)x->recv[i].rts.bytes,
+                        x->call->name, x->blocks.out[i].rank, (unsigned long long)x->recv[i].rts.bytes,
                         (unsigned long long)x->recv[i].capacity);
         }
         tutti_recv_close(&x->recv[i]);
@@ -296,7 +296,7 @@ static int run(struct exchange *x, int *taken, int *code)
         status = agree(x, able, taken);
     if (status != TUTTI_OK || !*taken)
         return status;
-    for (int i = 0; i < x->parcels.ins; i++)
+    for (int i = 0; i < x->blocks.ins; i++)
         tutti_send_list(x->sent[i]);
     int received = fetch_all(x), left = await_all(x);
     *code = received != MPI_SUCCESS ? received : left;
@@ -311,7 +311,7 @@ int tutti_mover_run(const struct tutti_collective_args *call, int *code)
     if (tutti_inside || !tutti_endpoint_everywhere || !(x.team = team_of(call->comm)))
         return 0;
     int status = run(&x, &taken, code);
-    tutti_mover_blocks_close(&x.parcels);
+    tutti_mover_blocks_close(&x.blocks);
     free(x.sent);
     free(x.recv);
     if (status != TUTTI_OK)

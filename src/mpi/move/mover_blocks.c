@@ -118,7 +118,7 @@ static MPI_Count number(const void *array, int i, int wide, size_t size)
 }
 
 /* Block i of a half. 0 where the arguments are wrong. */
-static int block_of(const struct tutti_half *half, int i, int large, struct tutti_parcel *out)
+static int block_of(const struct tutti_half *half, int i, int large, struct tutti_mover_block *out)
 {
     MPI_Count lower, extent = 1, place;
     out->type = half->types ? half->types[i] : half->type;
@@ -132,18 +132,18 @@ static int block_of(const struct tutti_half *half, int i, int large, struct tutt
     return 1;
 }
 
-static void reverse(struct tutti_parcel *parcel, int n)
+static void reverse(struct tutti_mover_block *block, int n)
 {
     for (int i = 0; i < n / 2; i++) {
-        struct tutti_parcel other = parcel[i];
-        parcel[i] = parcel[n - 1 - i];
-        parcel[n - 1 - i] = other;
+        struct tutti_mover_block other = block[i];
+        block[i] = block[n - 1 - i];
+        block[n - 1 - i] = other;
     }
 }
 
-/* As many parcels as `flow` has partners. Returns their number, or -1. */
+/* As many blocks as `flow` has partners. Returns their number, or -1. */
 static int fill(const struct tutti_collective_args *call, const struct tutti_half *half, const struct flow *flow,
-                int ranks, const int *neighbours, int n, struct tutti_parcel *out)
+                int ranks, const int *neighbours, int n, struct tutti_mover_block *out)
 {
     int used = 0;
     if (flow->whom == NOBODY)
@@ -151,13 +151,13 @@ static int fill(const struct tutti_collective_args *call, const struct tutti_hal
     if (flow->whom == ALL)
         n = ranks;
     for (int i = 0; i < (flow->whom == ROOT ? 1 : n); i++) {
-        struct tutti_parcel *parcel = &out[used];
+        struct tutti_mover_block *block = &out[used];
         int rank = flow->whom == ROOT ? call->root : flow->whom == ALL ? i : neighbours[i];
         if (rank == flow->but || rank == MPI_PROC_NULL)
             continue;
-        if (!block_of(half, flow->same ? 0 : i, call->large, parcel))
+        if (!block_of(half, flow->same ? 0 : i, call->large, block))
             return -1;
-        parcel->rank = rank;
+        block->rank = rank;
         used++;
     }
     return used;
@@ -166,14 +166,14 @@ static int fill(const struct tutti_collective_args *call, const struct tutti_hal
 /* In place, an allgather sends this rank's part of the receive buffer. */
 static int own_part(const struct tutti_collective_args *call, int rank, struct tutti_half *out)
 {
-    struct tutti_parcel part;
+    struct tutti_mover_block part;
     if (!block_of(&call->out, rank, call->large, &part))
         return 0;
     *out = (struct tutti_half){.buffer = part.at, .count = part.count, .type = part.type};
     return 1;
 }
 
-int tutti_mover_blocks_open(struct tutti_parcels *parcels, const struct tutti_collective_args *call, int rank,
+int tutti_mover_blocks_open(struct tutti_mover_blocks *blocks, const struct tutti_collective_args *call, int rank,
                             int ranks)
 {
     TUTTI_INSIDE();
@@ -181,30 +181,30 @@ int tutti_mover_blocks_open(struct tutti_parcels *parcels, const struct tutti_co
     int reversed = 0;
     struct course course;
     struct tutti_half in = call->in;
-    *parcels = (struct tutti_parcels){.own = NULL};
+    *blocks = (struct tutti_mover_blocks){.own = NULL};
     if (!course_of(call, rank, ranks, &course) || (course.own_part && !own_part(call, rank, &in)))
         return 0;
     int fine = course.in.whom != NEIGHBOURS || neighbours_of(call, &ring, &reversed);
     size_t most = (size_t)ranks + (size_t)(ring.ins > ring.outs ? ring.ins : ring.outs);
-    if (fine && (parcels->own = malloc(2 * most * sizeof *parcels->in)) != NULL) {
-        parcels->in = parcels->own;
-        parcels->out = parcels->in + most;
-        parcels->ins = fill(call, &in, &course.in, ranks, ring.to, ring.outs, parcels->in);
-        parcels->outs = fill(call, &call->out, &course.out, ranks, ring.from, ring.ins, parcels->out);
-        fine = parcels->ins >= 0 && parcels->outs >= 0;
+    if (fine && (blocks->own = malloc(2 * most * sizeof *blocks->in)) != NULL) {
+        blocks->in = blocks->own;
+        blocks->out = blocks->in + most;
+        blocks->ins = fill(call, &in, &course.in, ranks, ring.to, ring.outs, blocks->in);
+        blocks->outs = fill(call, &call->out, &course.out, ranks, ring.from, ring.ins, blocks->out);
+        fine = blocks->ins >= 0 && blocks->outs >= 0;
         if (fine && reversed == 1)
-            reverse(parcels->out, parcels->outs);
+            reverse(blocks->out, blocks->outs);
     } else {
         fine = 0;
     }
     tutti_neighbours_close(&ring);
     if (!fine)
-        tutti_mover_blocks_close(parcels);
+        tutti_mover_blocks_close(blocks);
     return fine;
 }
 
-void tutti_mover_blocks_close(struct tutti_parcels *parcels)
+void tutti_mover_blocks_close(struct tutti_mover_blocks *blocks)
 {
-    free(parcels->own);
-    *parcels = (struct tutti_parcels){.own = NULL};
+    free(blocks->own);
+    *blocks = (struct tutti_mover_blocks){.own = NULL};
 }

@@ -6,23 +6,23 @@
 #include "mpi/move/collective.h"
 
 /* What goes to one rank, or comes from it. Those of one rank are in the order in which they meet. */
-struct tutti_parcel {
+struct tutti_mover_block {
     char *at;
     MPI_Count count;
     MPI_Datatype type;
     int rank;
 };
 
-struct tutti_parcels {
-    struct tutti_parcel *in, *out; /* sent; received */
+struct tutti_mover_blocks {
+    struct tutti_mover_block *in, *out; /* sent; received */
     int ins, outs;
     void *own;
 };
 
 /* Local. 1 and what is to be freed by tutti_mover_blocks_close(); 0 where the call is one that the MPI has to do: wrong
  * arguments, in place among all. */
-int tutti_mover_blocks_open(struct tutti_parcels *parcels, const struct tutti_collective_args *call, int rank,
+int tutti_mover_blocks_open(struct tutti_mover_blocks *blocks, const struct tutti_collective_args *call, int rank,
                             int ranks);
-void tutti_mover_blocks_close(struct tutti_parcels *parcels);
+void tutti_mover_blocks_close(struct tutti_mover_blocks *blocks);
 
 #endif
