@@ -1,6 +1,7 @@
 /* Calls of a team: arrivals, votes, ends, failures. */
 #include "team/node.h"
 #include "team/share.h"
+#include "team/stranded.h"
 #include "team/watch.h"
 
 /* Peers that wait for a nonblocking call see that this rank is at others. */
@@ -92,6 +93,7 @@ int tutti_team_await(struct tutti_team *team, const struct tutti_arrival *all[])
     struct tutti_membership *membership = tutti_membership(team);
     const struct tutti_arrival *mine = &membership->seen[team->rank];
     struct tutti_waiting w = tutti_waiting(team, TUTTI_WAITING_ARRIVAL, others(team));
+    uint64_t gone = 0; /* ranks of whose call only the kind of memory is known */
     int differs = 0;
     if (team->state == TUTTI_TEAM_BROKEN)
         return TUTTI_ERR_BROKEN;
@@ -102,14 +104,16 @@ int tutti_team_await(struct tutti_team *team, const struct tutti_arrival *all[])
         const int status = record.there || has_arrived(&record) ? TUTTI_OK : tutti_await(&w, has_arrived, &record);
         if (status != TUTTI_OK)
             return tutti_team_break(team, status);
-        if (record.there < 0)
+        if (record.there < 0) {
+            gone |= UINT64_C(1) << r;
             assume(team->slot[r], team->sequence, mine, theirs);
-        differs |= theirs->collective != mine->collective || theirs->type != mine->type || theirs->op != mine->op ||
-                   theirs->count != mine->count || theirs->detail != mine->detail;
+        }
+        differs |= !tutti_watch_alike(theirs, mine);
     }
     if (!differs)
         return TUTTI_OK;
     tutti_watch_mismatch(team, all);
+    tutti_stranded_release(team, all, gone);
     return tutti_team_break(team, TUTTI_ERR_MISMATCH);
 }
 
@@ -118,27 +122,38 @@ int tutti_team_vote(struct tutti_team *team, uint32_t mine, uint32_t *all)
     return tutti_team_vote_for(team, TUTTI_WAITING_VOTE, mine, all);
 }
 
-int tutti_team_vote_for(struct tutti_team *team, enum tutti_waiting_for what, uint32_t mine, uint32_t *all)
+int tutti_team_vote_among(struct tutti_team *team, enum tutti_waiting_for what, uint64_t of, uint32_t mine,
+                          uint32_t *all)
 {
     struct tutti_slot *own = team->slot[team->rank];
     uint32_t votes = ++team->votes, least = mine;
     count_step(team);
-    if (team->state == TUTTI_TEAM_BROKEN)
-        return TUTTI_ERR_BROKEN;
     atomic_store_explicit(&own->vote[votes & 1], mine, memory_order_relaxed);
     atomic_store_explicit(&own->voted, votes, memory_order_release);
-    struct tutti_waiting w = tutti_waiting(team, what, others(team));
+    struct tutti_waiting w = tutti_waiting(team, what, of & others(team));
     for (int r = 0; r < team->size; r++) {
         const struct tutti_slot *slot = team->slot[r];
         struct goal goal = {&slot->voted, votes};
+        if (!(of >> r & 1))
+            continue;
         const int status = is_reached(&goal) ? TUTTI_OK : tutti_await(&w, is_reached, &goal);
-        if (status != TUTTI_OK)
-            return tutti_team_break(team, status);
+        if (status != TUTTI_OK && !is_reached(&goal)) /* who has voted may have given up since */
+            return status;
         uint32_t vote = atomic_load_explicit(&slot->vote[votes & 1], memory_order_relaxed);
         least = vote < least ? vote : least;
     }
     *all = least;
     return TUTTI_OK;
+}
+
+int tutti_team_vote_for(struct tutti_team *team, enum tutti_waiting_for what, uint32_t mine, uint32_t *all)
+{
+    if (team->state == TUTTI_TEAM_BROKEN) {
+        team->votes++;
+        return TUTTI_ERR_BROKEN;
+    }
+    const int status = tutti_team_vote_among(team, what, others(team) | UINT64_C(1) << team->rank, mine, all);
+    return status == TUTTI_OK ? TUTTI_OK : tutti_team_break(team, status);
 }
 
 void tutti_team_done(struct tutti_team *team, int status)

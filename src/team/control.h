@@ -67,8 +67,9 @@ struct tutti_offer {
 /* Sequences and votes of a new team begin here, so that every long run passes the wrap. */
 enum { TUTTI_FIRST = -256, TUTTI_RECORDS = 16 };
 
-/* One rank's side of one team, written by its owner alone; a slot serves another team only when all peers have left the
- * one before. The arrival of sequence s lies in record[s % TUTTI_RECORDS], its shares in shares[s & 1]. */
+/* One rank's side of one team, written by its owner alone but for `told`; a slot serves another team only when all
+ * peers have left the one before. The arrival of sequence s lies in record[s % TUTTI_RECORDS], its shares in shares[s &
+ * 1]. */
 struct tutti_slot {
     _Alignas(128) _Atomic uint32_t sequence; /* of the last arrival, written after the record */
     _Atomic uint32_t done;                   /* sequence of the last call that this rank has finished */
@@ -76,7 +77,9 @@ struct tutti_slot {
     _Atomic uint32_t broken;                 /* not zero: this rank has given the communicator up; status as above */
     _Atomic uint32_t generation;             /* changes when the owner leaves the communicator */
     _Atomic uint32_t device[2];              /* sequences of the last two arrivals with device memory */
-    uint32_t pad0[25];
+    _Atomic uint32_t told;                   /* not zero: what peers have found while this rank was in the MPI, a status
+                                                as above; written by them */
+    uint32_t pad0[24];
     _Alignas(128) _Atomic uint32_t voted; /* number of the last vote */
     _Atomic uint32_t vote[2];             /* what was voted in vote v: [v & 1], written before `voted` */
     _Atomic uint64_t want;                /* ranks whose descriptors of the current call this rank asks for */

@@ -158,6 +158,9 @@ static inline int tutti_status_told(uint32_t word)
 }
 /* tutti_team_vote() for another purpose, which stall reports name. */
 int tutti_team_vote_for(struct tutti_team *team, enum tutti_waiting_for what, uint32_t mine, uint32_t *all);
+/* The same among the ranks of the mask; breaks nothing. */
+int tutti_team_vote_among(struct tutti_team *team, enum tutti_waiting_for what, uint64_t of, uint32_t mine,
+                          uint32_t *all);
 
 /* Makes this rank's page, its descriptor (the caller closes it) and its mapping. */
 int tutti_page_create(const uint64_t nonce[2], int *fd, struct tutti_page **out);

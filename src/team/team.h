@@ -107,6 +107,11 @@ struct tutti_team {
      * its own stream of this communicator. NULL: there is none. A status. (Set by mpi/.) */
     int (*settle)(void *with);
     void *settle_with;
+    /* Called where the calls do not match and the ranks of the mask are in the MPI with `call`, all alike: makes that
+     * call with them, after tutti_team_release(), so that they come back and find that they were told. NULL: nobody
+     * does. (Set by mpi/.) */
+    void (*release)(void *with, struct tutti_team *team, const struct tutti_arrival *call, uint64_t in_mpi);
+    void *release_with;
     /* The kernel that may still stay after its call, see kernels/linger.inc. */
     struct tutti_linger {
         uint32_t us;       /* how long kernels stay, alike on all ranks; 0: they do not (set by coll/) */
@@ -184,6 +189,17 @@ int tutti_team_is_here(const struct tutti_team *team, int r);
  * this rank's own). Bounded; reports stalls; TUTTI_ERR_MISMATCH (reported) where collective, type, op, count or
  * detail differ; TUTTI_ERR_PEER where a rank has died. On failure the team is broken. */
 int tutti_team_await(struct tutti_team *team, const struct tutti_arrival *all[]);
+/* Collective over the ranks that are not in the mask, from within team->release(): agrees that all are able to make the
+ * call of those that are. 1: they are told, and the call is to be made; 0: it is not. */
+int tutti_team_release(struct tutti_team *team, uint64_t in_mpi, int able);
+/* 1 where peers have found while this rank was in the MPI that its call does not match theirs. A load. */
+static inline int tutti_team_is_told(const struct tutti_team *team)
+{
+    return team->size > 1 && team->whole &&
+           atomic_load_explicit(&team->slot[team->rank]->told, memory_order_relaxed) != 0;
+}
+/* Then: breaks the team by what they have found, and returns it. */
+int tutti_team_take_told(struct tutti_team *team);
 /* Opens the team on GPU `gpu`. Collective over the team's ranks, in two phases: state becomes OPEN on all ranks or
  * UNAVAILABLE on all (`why` says the reason; not an error). Through shared memory alone, so that it is bounded, reports
  * stalls and may be called on any thread. */

@@ -279,7 +279,7 @@ void tutti_watch_timeout(const struct tutti_waiting *w)
     tutti_error("%s; it gives up (TUTTI_TIMEOUT_SECONDS)", line.text);
 }
 
-static int alike(const struct tutti_arrival *a, const struct tutti_arrival *b)
+int tutti_watch_alike(const struct tutti_arrival *a, const struct tutti_arrival *b)
 {
     return a->collective == b->collective && a->type == b->type && a->op == b->op && a->count == b->count &&
            a->detail == b->detail;
@@ -301,11 +301,11 @@ void tutti_watch_mismatch(const struct tutti_team *team, const struct tutti_arri
     for (int r = 0; r < team->size; r++) {
         int first = r, more = 0;
         for (int p = r - 1; p >= 0; p--)
-            first = alike(all[p], all[r]) ? p : first;
+            first = tutti_watch_alike(all[p], all[r]) ? p : first;
         if (first < r || shown++ == SHOWN)
             continue;
         for (int p = r + 1; p < team->size; p++)
-            more += alike(all[p], all[r]);
+            more += tutti_watch_alike(all[p], all[r]);
         char call[128];
         write_call(all[r], call, sizeof call);
         add(&line, "%s rank %d", shown > 1 ? ";" : "", r);

@@ -159,6 +159,8 @@ static int collective(struct tutti_team *team, const struct tutti_reduce *call, 
 {
     if (team->state == TUTTI_TEAM_BROKEN)
         return TUTTI_ERR_BROKEN;
+    if (tutti_team_is_told(team))
+        return tutti_team_take_told(team);
     if (team->settle && call->kind == TUTTI_ARRIVAL_DEVICE) {
         int settled = team->settle(team->settle_with);
         if (settled != TUTTI_OK && settled != TUTTI_ERR_UNAVAILABLE) /* peers would wait for this rank */

@@ -23,6 +23,12 @@ static void team_apart(struct tutti_comm *comm)
     }
 }
 
+static void set_release(struct tutti_comm *comm)
+{
+    comm->team->release = tutti_comm_release;
+    comm->team->release_with = comm;
+}
+
 static void make_team(struct tutti_comm *comm)
 {
     int status = tutti_team_create(tutti_door.node, &comm->transport.base, &comm->team);
@@ -32,6 +38,8 @@ static void make_team(struct tutti_comm *comm)
         comm->passed = "no team could be made";
         comm->alone = 1;
         tutti_warn("reductions on %s are passed on to the MPI: no team could be made", comm->transport.base.label);
+    } else {
+        set_release(comm);
     }
 }
 
@@ -104,6 +112,7 @@ static void end_team(struct tutti_comm *comm, int status)
     if (opening->team && status == TUTTI_OK) {
         tutti_team_join(opening->team, opening->exchanges);
         comm->team = opening->team;
+        set_release(comm);
     } else if (status == TUTTI_OK) {
         comm->passed = "no memory for a team";
         comm->alone = 1;

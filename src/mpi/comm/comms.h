@@ -15,6 +15,9 @@ struct tutti_mpi_transport {
 };
 void tutti_transport_over(struct tutti_mpi_transport *transport, MPI_Comm comm);
 
+/* stranded.c: team->release() of a communicator's team, `with` its struct tutti_comm. */
+void tutti_comm_release(void *with, struct tutti_team *team, const struct tutti_arrival *call, uint64_t in_mpi);
+
 /* comms.c: state of communicators. */
 struct tutti_mpix_stream;
 struct tutti_comm {

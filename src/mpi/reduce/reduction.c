@@ -310,6 +310,26 @@ static int staged(const struct tutti_reduction_args *args, const char *why)
 
 /* ---- blocking calls ---- */
 
+/* The MPI has let this rank go alone because the others have made its call with it: they have found that it does not
+ * match theirs. */
+static int told(const struct tutti_reduction_args *args, struct tutti_team *team)
+{
+    const int status = tutti_team_take_told(team);
+    tutti_error("%s on %s has no result: the others have found that the ranks' calls do not match", args->name,
+                team->transport->label);
+    tutti_count(args->name, TUTTI_OUTCOME_FAILED, tutti_status_text(status));
+    return tutti_fail_comm(args->comm, tutti_error_code(status));
+}
+
+/* After the MPI has made the call, with this code. */
+static inline int made(struct tutti_team *team, const char *name, MPI_Comm comm, int code)
+{
+    if (likely(!tutti_team_is_told(team)))
+        return code;
+    const struct tutti_reduction_args args = {.name = name, .comm = comm};
+    return told(&args, team);
+}
+
 static int reduced(const struct tutti_reduction_args *args, struct tutti_read *read)
 {
     enum tutti_taken taken;
@@ -323,7 +343,7 @@ static int reduced(const struct tutti_reduction_args *args, struct tutti_read *r
         return tutti_fail_comm(args->comm, tutti_error_code(status));
     }
     if (taken == TUTTI_PASSED)
-        return staged(args, why);
+        return made(read->team, args->name, args->comm, staged(args, why));
     tutti_count(args->name, TUTTI_OUTCOME_ACCELERATED, why);
     return MPI_SUCCESS;
 }
@@ -358,7 +378,9 @@ static inline struct tutti_team *short_way(MPI_Datatype datatype, MPI_Op op, MPI
         return NULL;
     struct tutti_team *team = state->team;
     *type = row->type;
-    return unlikely(team->size > 1 && (!team->whole || team->state == TUTTI_TEAM_BROKEN)) ? NULL : team;
+    return unlikely(team->size > 1 && (!team->whole || team->state == TUTTI_TEAM_BROKEN || tutti_team_is_told(team)))
+               ? NULL
+               : team;
 }
 
 /* One rank has nobody to tell. */
@@ -369,5 +391,15 @@ static inline void announce(struct tutti_team *team, enum tutti_collective colle
         tutti_team_announce(team, collective, type, operation, count, detail);
 }
 
+/* The call by the MPI, and whether it was one that did not match; errors of the program are raised afterwards. */
+#define MADE(name, call)                                                                                               \
+    (__extension__({                                                                                                   \
+        int code_;                                                                                                     \
+        {                                                                                                              \
+            TUTTI_INSIDE();                                                                                            \
+            code_ = call;                                                                                              \
+        }                                                                                                              \
+        made(team, name, comm, code_);                                                                                 \
+    }))
 #define WIDTHS_OF "mpi/reduce/reduction.inc"
 #include "mpi/real/widths.inc"

@@ -1,0 +1,81 @@
+/* TUTTI_HOST_ARENA_GB: how much device memory there is room for. Outside strict mode, and with pages that are given
+ * when they are touched, so that no memory of that size is needed. */
+#include "kit.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/settings.h"
+#include "mpi/capture.h"
+
+static const size_t gigabyte = (size_t)1 << 30, quarter = (size_t)1 << 28;
+
+/* Stands before libc's. */
+int fallocate(int fd, int mode, off_t at, off_t bytes)
+{
+    (void)fd, (void)mode, (void)at, (void)bytes;
+    return 0;
+}
+
+/* 1 where there is room; otherwise memory is said to lack, and the setting to be named. */
+static int fits(size_t bytes, void **made)
+{
+    capture_start();
+    const int status = device->alloc(-1, bytes, made);
+    const char *said = capture_end();
+    if (status == TUTTI_OK)
+        return 1;
+    assert_int_equal(status, TUTTI_ERR_MEMORY);
+    if (!strstr(said, "TUTTI_HOST_ARENA_GB"))
+        fail_msg("%zu bytes: the setting is not named: %s", bytes, said);
+    return 0;
+}
+
+/* As many quarters of a gigabyte as the setting says, but for the pages between them. */
+static void test_room(void **state)
+{
+    (void)state;
+    enum { MOST = 64 };
+    const int all = 4 * (int)tutti_settings()->host_arena_gb;
+    void *made[MOST], *more = NULL;
+    int n = 0;
+    assert_true(all < MOST);
+    while (n < MOST && fits(quarter, &made[n]))
+        n++;
+    assert_int_equal(n, all - 1);
+    kit_put((char *)made[n - 1] + quarter - 100, 100, 7); /* the last bytes are there */
+    assert_true(kit_holds((char *)made[n - 1] + quarter - 100, 100, 7));
+    kit_free(made[--n]);
+    assert_true(fits(quarter, &made[n])); /* what was given back */
+    assert_false(fits(quarter, &more));
+    assert_null(more);
+    for (int i = 0; i <= n; i++)
+        kit_free(made[i]);
+}
+
+static void test_one(void **state)
+{
+    (void)state;
+    const size_t all = (size_t)tutti_settings()->host_arena_gb * gigabyte;
+    void *made = NULL;
+    assert_false(fits(all, &made));
+    assert_false(fits(4 * all, &made));
+    assert_null(made);
+    assert_true(fits(all - quarter, &made));
+    kit_free(made);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_room), cmocka_unit_test(test_one)};
+    if (kit_open("host") != 0)
+        return KIT_SKIP;
+    if (!getenv("TUTTI_HOST_ARENA_GB") || atoi(getenv("TUTTI_HOST_ARENA_GB")) != tutti_settings()->host_arena_gb) {
+        fprintf(stderr, "TUTTI_HOST_ARENA_GB is not what the library takes it for\n");
+        return 1;
+    }
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
