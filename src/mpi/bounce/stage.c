@@ -219,9 +219,9 @@ int tutti_span_open(struct tutti_span *span, const void *buffer, MPI_Count count
     span->lazy = way & TUTTI_SPAN_LAZY && span->bytes > LAZY_FROM && (span->packed || span->prefix);
     if (span->lazy)
         span->memory = tutti_overrun_map(span->bytes);
-    else if (span->packed || span->prefix)
+    else if (span->packed || !layout)
         span->memory = tutti_scratch_take(&span->scratch, span->packed ? &span->places : NULL, span->bytes);
-    else
+    else /* of the program's derived type, which an MPI may take for one with gaps though it has none */
         span->memory = tutti_scratch_take_image(&span->scratch, span->bytes);
     span->host = span->packed ? span->memory : span->memory - lowest;
     span->staged = 1;
