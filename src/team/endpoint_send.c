@@ -90,7 +90,7 @@ struct tutti_rndv *tutti_endpoint_rndv(struct tutti_endpoint *endpoint, int peer
     struct tutti_rndv *rndv = &tutti_endpoint_mine(endpoint)->rndv[number];
     endpoint->piece[number].to = peer;
     atomic_store_explicit(&rndv->held, TUTTI_HELD_NOT, memory_order_relaxed);
-    rndv->to = (uint32_t)peer;
+    atomic_store_explicit(&rndv->to, (uint32_t)peer, memory_order_relaxed);
     rndv->layout_bytes = 0;
     rndv->share.shared = 0;
     atomic_store_explicit(&rndv->hurry, 0, memory_order_relaxed);

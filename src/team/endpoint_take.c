@@ -153,17 +153,21 @@ struct tutti_rndv *tutti_endpoint_at(struct tutti_endpoint *endpoint, int peer, 
 struct tutti_rndv *tutti_endpoint_find(struct tutti_endpoint *endpoint, int peer, int number, uint64_t sequence)
 {
     struct tutti_rndv *rndv = tutti_endpoint_at(endpoint, peer, number);
-    if (!rndv || atomic_load(&rndv->sequence) != sequence)
+    if (!rndv)
         return NULL;
+    /* Before the sequence: of a rendezvous that is used again meanwhile that is another one then. */
     const uint32_t state = atomic_load_explicit(&rndv->state, memory_order_acquire);
-    return state == TUTTI_RNDV_FREE || state == TUTTI_RNDV_ATS ? NULL : rndv; /* an RTS that comes again */
+    if (state == TUTTI_RNDV_FREE || state == TUTTI_RNDV_ATS) /* an RTS that comes again */
+        return NULL;
+    return atomic_load(&rndv->sequence) == sequence ? rndv : NULL;
 }
 
 /* 1 where the rendezvous is of a message for this rank with this tag. */
 static int announces(const struct tutti_endpoint *endpoint, const struct tutti_rndv *rndv, int tag)
 {
     const uint32_t state = atomic_load_explicit(&rndv->state, memory_order_acquire);
-    return state != TUTTI_RNDV_FREE && state != TUTTI_RNDV_ATS && ONCE(rndv->to) == (uint32_t)endpoint->node->rank &&
+    return state != TUTTI_RNDV_FREE && state != TUTTI_RNDV_ATS &&
+           atomic_load_explicit(&rndv->to, memory_order_relaxed) == (uint32_t)endpoint->node->rank &&
            ONCE(rndv->tag) == tag;
 }
 
@@ -190,7 +194,7 @@ void tutti_endpoint_unhold(struct tutti_endpoint *endpoint, int peer, int but, u
     for (int i = 0; i < TUTTI_RNDVS; i++) {
         struct tutti_rndv *rndv = &tutti_endpoint_theirs(endpoint, peer)->rndv[i];
         uint32_t before = TUTTI_HELD_PERHAPS;
-        if (ONCE(rndv->to) != (uint32_t)endpoint->node->rank)
+        if (atomic_load_explicit(&rndv->to, memory_order_relaxed) != (uint32_t)endpoint->node->rank)
             continue;
         if (i == but && atomic_load(&rndv->sequence) == sequence)
             atomic_store(&rndv->held, TUTTI_HELD);

@@ -58,7 +58,7 @@ enum tutti_rndv_held { TUTTI_HELD_NOT, TUTTI_HELD_PERHAPS, TUTTI_HELD };
 
 struct tutti_rndv {
     _Alignas(128) _Atomic uint32_t state;
-    uint32_t to; /* node rank of the receiver */
+    _Atomic uint32_t to; /* node rank of the receiver */
     _Atomic uint64_t sequence;
     uint32_t next;            /* in a collective: the owner's next rendezvous for the same rank; TUTTI_RNDVS: none */
     _Atomic uint32_t hurry;   /* 1: the receiver cannot map the share: it is to be packed at once */
