@@ -12,6 +12,7 @@
  *   TUTTI_TEST_THREADS=n n threads of each rank run programs at once, each on communicators of its own; those of the
  *                        t-th thread, from 0, are the programs of seed + t
  *   TUTTI_TEST_PATIENCE  seconds after which a program stands still (30) */
+#include <execinfo.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -70,6 +71,10 @@ static void stuck(int signal_number)
         fprintf(stderr, "FAILED rank %d: seed %llu thread %d program %llu %s at: %s\n", kit_rank,
                 (unsigned long long)kit_seed, t, (unsigned long long)w->program.number,
                 signal_number == SIGALRM ? "stands" : strsignal(signal_number), text);
+    }
+    if (signal_number != SIGALRM) { /* where it was: of the thread that got the signal */
+        void *calls[64];
+        backtrace_symbols_fd(calls, backtrace(calls, 64), STDERR_FILENO);
     }
     usleep(500000);
     for (int t = 0; workers && kit_rank == 0 && getenv("TUTTI_TEST_TEXT") && t < threads; t++)

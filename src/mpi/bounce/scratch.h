@@ -12,8 +12,8 @@ struct tutti_scratch {
     int on_device;
 };
 
-/* Local. places: of the elements; NULL: the host must reach it. NULL without memory. image: for elements with their
- * gaps, in host memory. */
+/* Local. places: of the elements; NULL: the host must reach it. NULL without memory. image: for elements of a derived
+ * type of the program's, in host memory. */
 void *tutti_scratch_take(struct tutti_scratch *scratch, const struct tutti_places *places, size_t bytes);
 void *tutti_scratch_take_image(struct tutti_scratch *scratch, size_t bytes);
 void tutti_scratch_give(struct tutti_scratch *scratch);
