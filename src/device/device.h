@@ -43,7 +43,7 @@ enum tutti_stream_order {
     TUTTI_STREAM_DEFAULT
 };
 struct tutti_event;
-struct tutti_kept; /* a launch that is kept ready */
+struct tutti_prepared; /* a launch that is kept ready */
 
 /* Kernels, see src/kernels/args.h. */
 enum tutti_kernel {
@@ -158,12 +158,12 @@ struct tutti_device {
     int (*fill)(struct tutti_stream *stream, void *device, int byte, size_t bytes);
     int (*launch)(struct tutti_stream *stream, const struct tutti_launch *launch);
     /* A launch with a flow kernel's arguments into a stream of stream_create(), kept ready, where that is cheaper than
-     * launch() when it comes again. launch_keep() may wait for running kernels: not between waiting_begin and
-     * waiting_end. launch_kept(): TUTTI_ERR_UNAVAILABLE (not reported) where it has gone with its context; drop it.
+     * launch() when it comes again. launch_prepare() may wait for running kernels: not between waiting_begin and
+     * waiting_end. launch_prepared(): TUTTI_ERR_UNAVAILABLE (not reported) where it has gone with its context; drop it.
      * launch_drop() takes NULL too. NULL, all three: not on this device. */
-    int (*launch_keep)(struct tutti_stream *stream, const struct tutti_launch *launch, struct tutti_kept **out);
-    int (*launch_kept)(struct tutti_stream *stream, struct tutti_kept *kept);
-    void (*launch_drop)(struct tutti_kept *kept);
+    int (*launch_prepare)(struct tutti_stream *stream, const struct tutti_launch *launch, struct tutti_prepared **out);
+    int (*launch_prepared)(struct tutti_stream *stream, struct tutti_prepared *prepared);
+    void (*launch_drop)(struct tutti_prepared *prepared);
     /* The packing kernel, see src/kernels/pack_args.h. */
     int (*launch_pack)(struct tutti_stream *stream, const struct tutti_pack_launch *launch);
     /* Makes it ready on `gpu`, as prepare() below; *room: most bytes of args that launch_pack() takes there. */

@@ -52,7 +52,7 @@ struct tutti_channel_flags {
 /* Why a flow kernel has left early. */
 enum tutti_left { TUTTI_LEFT_NOT, TUTTI_LEFT_TOLD /* the abort word */, TUTTI_LEFT_LATE /* its time was up */ };
 
-/* How a flow kernel says that it has ended, besides `ticket`. */
+/* How a flow kernel says that it has ended, besides `launch_number`. */
 enum tutti_notice {
     TUTTI_NOTICE_EPOCH = 1, /* stores the low half of its epoch in *noticed: the arguments are the same in every such
                                launch, and the word is another one than before */
@@ -109,7 +109,7 @@ enum tutti_mail_word {
     TUTTI_MAIL_OUT_HIGH,
     TUTTI_MAIL_COUNT,
     TUTTI_MAIL_SHAPE, /* enum tutti_shape | root << 8 */
-    TUTTI_MAIL_TICKET,
+    TUTTI_MAIL_NUMBER,
     TUTTI_MAIL_WHAT, /* enum tutti_mail_what */
     TUTTI_MAIL_WORDS
 };
@@ -118,7 +118,7 @@ struct tutti_mail {
     uint64_t word[TUTTI_MAIL_WORDS];
 };
 
-/* And what the kernel says, in the order in which it says it; `leaving` and `left` are the ticket of its launch. */
+/* And what the kernel says, in the order in which it says it; `leaving` and `left` are the number of their launch. */
 struct tutti_answer {
     uint32_t leaving; /* it will look into the mail once more */
     uint32_t served;  /* sequence of the last command that it has taken */
@@ -135,11 +135,11 @@ struct tutti_flow_args {
     void *out;
     uint64_t count; /* elements of the contribution; SEGMENTS: not used */
     uint32_t ranks, rank, root;
-    uint32_t shape;  /* enum tutti_shape */
-    uint32_t blocks; /* as launched */
-    uint32_t ticket; /* not zero: the last block stores it in *done when all is stored */
-    uint32_t notice; /* of enum tutti_notice */
-    uint32_t tells;  /* 1: tells its peers by a token that it has begun, whatever its shape */
+    uint32_t shape;         /* enum tutti_shape */
+    uint32_t blocks;        /* as launched */
+    uint32_t launch_number; /* not zero: the last block stores it in *done when all is stored */
+    uint32_t notice;        /* of enum tutti_notice */
+    uint32_t tells;         /* 1: tells its peers by a token that it has begun, whatever its shape */
     uint32_t early;  /* 1: what comes next in the stream may take multiprocessors as soon as all blocks have begun; 0:
                         when this launch needs none any more that others keep, see flow.inc */
     uint32_t over;   /* 1: the result lies over contributions: all of a block's are read before it stores any */

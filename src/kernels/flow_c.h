@@ -109,8 +109,8 @@ TUTTI_FN int tutti_flow_end(const struct tutti_flow_args *args, unsigned block, 
         ok = tutti_flow_wait_word(args, &own->token[peer][0], epoch, 9, peer);
     }
     ok &= !__atomic_load_n(&own->failed, __ATOMIC_RELAXED);
-    if (args->ticket != 0 && block + 1 == args->blocks && ok)
-        __atomic_store_n(args->done, args->ticket, __ATOMIC_RELEASE);
+    if (args->launch_number != 0 && block + 1 == args->blocks && ok)
+        __atomic_store_n(args->done, args->launch_number, __ATOMIC_RELEASE);
     else if (args->notice != 0 && block + 1 == args->blocks && ok)
         __atomic_store_n(args->noticed, (uint32_t)epoch, __ATOMIC_RELEASE);
     return ok;

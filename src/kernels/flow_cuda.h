@@ -152,8 +152,8 @@ static __device__ __forceinline__ int tutti_flow_wait_word(const struct tutti_fl
  * result is in this GPU's own memory, all that can read it reads it from the GPU's second cache. */
 static __device__ __forceinline__ void tutti_flow_notify(const struct tutti_flow_args *args, uint64_t epoch)
 {
-    volatile uint32_t *const word = args->ticket ? args->done : args->noticed;
-    const uint32_t value = args->ticket ? args->ticket : (uint32_t)epoch;
+    volatile uint32_t *const word = args->launch_number ? args->done : args->noticed;
+    const uint32_t value = args->launch_number ? args->launch_number : (uint32_t)epoch;
     if (args->notice & TUTTI_NOTICE_NEAR) {
         if (args->blocks == 1) /* otherwise every block has done so before it counted itself */
             __threadfence();
@@ -178,7 +178,7 @@ static __device__ __forceinline__ int tutti_flow_end(const struct tutti_flow_arg
         return ok;
     atomicAdd((unsigned long long *)&own->ticks,
               block == 0 ? (unsigned long long)(TUTTI_TICKS - (args->blocks - 1)) : 1ull);
-    if (args->ticket == 0 && args->notice == 0)
+    if (args->launch_number == 0 && args->notice == 0)
         return ok;
     if (args->blocks > 1) {
         __threadfence();

@@ -31,7 +31,7 @@ TUTTI_FN unsigned tutti_linger_look(const struct tutti_flow_args *args, struct t
     call->count = data[TUTTI_MAIL_COUNT];
     call->shape = (uint32_t)data[TUTTI_MAIL_SHAPE] & 0xff;
     call->root = (uint32_t)data[TUTTI_MAIL_SHAPE] >> 8;
-    call->ticket = (uint32_t)data[TUTTI_MAIL_TICKET];
+    call->launch_number = (uint32_t)data[TUTTI_MAIL_NUMBER];
     return (unsigned)data[TUTTI_MAIL_WHAT];
 }
 
@@ -54,15 +54,15 @@ TUTTI_FN unsigned tutti_linger_mail(const struct tutti_flow_args *args, struct t
         else
             tutti_pause();
     }
-    __atomic_store_n(&args->answer->leaving, args->ticket, __ATOMIC_SEQ_CST);
+    __atomic_store_n(&args->answer->leaving, args->launch_number, __ATOMIC_SEQ_CST);
     return tutti_linger_look(args, call, sequence) | TUTTI_LINGER_LAST;
 }
 
 TUTTI_FN void tutti_linger_left(const struct tutti_flow_args *args, uint32_t served)
 {
-    __atomic_store_n(&args->answer->leaving, args->ticket, __ATOMIC_RELAXED);
+    __atomic_store_n(&args->answer->leaving, args->launch_number, __ATOMIC_RELAXED);
     __atomic_store_n(&args->answer->served, served, __ATOMIC_RELAXED);
-    __atomic_store_n(&args->answer->left, args->ticket, __ATOMIC_RELEASE);
+    __atomic_store_n(&args->answer->left, args->launch_number, __ATOMIC_RELEASE);
 }
 
 #endif

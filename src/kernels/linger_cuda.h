@@ -53,8 +53,8 @@ tutti_linger_look(const struct tutti_flow_args *args, struct tutti_flow_args *ca
         call->shape = data & 0xff;
         call->root = data >> 8;
         break;
-    case TUTTI_MAIL_TICKET:
-        call->ticket = data;
+    case TUTTI_MAIL_NUMBER:
+        call->launch_number = data;
         break;
     default:
         break;
@@ -75,7 +75,7 @@ tutti_linger_await(const struct tutti_flow_args *args, struct tutti_flow_args *c
         late = __any_sync(0xffffffffu, now - since >= args->linger_ns || now - born >= TUTTI_LINGER_LIFE_NS);
     }
     if (threadIdx.x == 0) {
-        *(volatile uint32_t *)&args->answer->leaving = args->ticket;
+        *(volatile uint32_t *)&args->answer->leaving = args->launch_number;
         __threadfence_system();
     }
     __syncwarp();
@@ -101,9 +101,9 @@ static __device__ __forceinline__ void tutti_linger_left(const struct tutti_flow
 {
     if (threadIdx.x != 0)
         return;
-    *(volatile uint32_t *)&args->answer->leaving = args->ticket;
+    *(volatile uint32_t *)&args->answer->leaving = args->launch_number;
     *(volatile uint32_t *)&args->answer->served = served;
-    tutti_store_release((uint32_t *)&args->answer->left, args->ticket);
+    tutti_store_release((uint32_t *)&args->answer->left, args->launch_number);
 }
 
 #endif

@@ -138,10 +138,10 @@ struct tutti_pack_ragged {
 
 struct tutti_pack_head {
     uint32_t parts;
-    uint32_t blocks; /* as launched */
-    uint32_t ticket; /* not zero: the last block stores it in *done when all is stored */
-    uint32_t bytes;  /* of the whole struct */
-    uint32_t near;   /* 1: all that is stored lies in the GPU's own memory, which makes the notice cheaper */
+    uint32_t blocks;        /* as launched */
+    uint32_t launch_number; /* not zero: the last block stores it in *done when all is stored */
+    uint32_t bytes;         /* of the whole struct */
+    uint32_t near;          /* 1: all that is stored lies in the GPU's own memory, which makes the notice cheaper */
     uint32_t pad;
     volatile uint32_t *done; /* mapped host memory */
     uint32_t *ended;         /* device memory, zero between launches */

@@ -107,8 +107,8 @@ TUTTI_PACK_FN void tutti_pack_spill(unsigned char *to, const tutti_pack_word_16 
 /* Blocks run one after the other. */
 TUTTI_PACK_FN void tutti_pack_end(const struct tutti_pack_args *args, uint32_t block)
 {
-    if (args->head.ticket && block + 1 == args->head.blocks)
-        __atomic_store_n(args->head.done, args->head.ticket, __ATOMIC_RELEASE);
+    if (args->head.launch_number && block + 1 == args->head.blocks)
+        __atomic_store_n(args->head.done, args->head.launch_number, __ATOMIC_RELEASE);
 }
 
 #include "kernels/pack.inc"

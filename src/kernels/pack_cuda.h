@@ -233,9 +233,9 @@ TUTTI_PACK_FN void tutti_pack_spill(unsigned char *to, const uint4 *held, unsign
 }
 
 #ifdef __CUDACC__
-TUTTI_PACK_FN void tutti_pack_tell(volatile uint32_t *done, uint32_t ticket)
+TUTTI_PACK_FN void tutti_pack_tell(volatile uint32_t *done, uint32_t launch_number)
 {
-    asm volatile("st.release.sys.global.u32 [%0], %1;" ::"l"(done), "r"(ticket) : "memory");
+    asm volatile("st.release.sys.global.u32 [%0], %1;" ::"l"(done), "r"(launch_number) : "memory");
 }
 #endif
 
@@ -243,7 +243,7 @@ TUTTI_PACK_FN void tutti_pack_tell(volatile uint32_t *done, uint32_t ticket)
 TUTTI_PACK_FN void tutti_pack_end(const struct tutti_pack_args *args, uint32_t block)
 {
     (void)block;
-    if (args->head.ticket == 0)
+    if (args->head.launch_number == 0)
         return;
     __syncthreads();
     if (threadIdx.x != 0)
@@ -255,9 +255,9 @@ TUTTI_PACK_FN void tutti_pack_end(const struct tutti_pack_args *args, uint32_t b
     }
     if (args->head.near) { /* whoever reads it reads it from the GPU's second cache: no need to wait for more */
         __threadfence();
-        *args->head.done = args->head.ticket;
+        *args->head.done = args->head.launch_number;
     } else {
-        tutti_pack_tell(args->head.done, args->head.ticket);
+        tutti_pack_tell(args->head.done, args->head.launch_number);
     }
 }
 

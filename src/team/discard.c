@@ -7,10 +7,10 @@
 struct tutti_discarded {
     struct tutti_discarded *next;
     void *memory;
-    struct tutti_kept *kept;
+    struct tutti_prepared *kept;
 };
 
-static void end(struct tutti_node *node, void *memory, struct tutti_kept *kept)
+static void end(struct tutti_node *node, void *memory, struct tutti_prepared *kept)
 {
     if (memory)
         node->device->free(memory);
@@ -18,7 +18,7 @@ static void end(struct tutti_node *node, void *memory, struct tutti_kept *kept)
         node->device->launch_drop(kept);
 }
 
-static void discard(struct tutti_node *node, void *memory, struct tutti_kept *kept)
+static void discard(struct tutti_node *node, void *memory, struct tutti_prepared *kept)
 {
     struct tutti_discarded *aside = NULL;
     tutti_fiber_lock(&node->lock);
@@ -37,7 +37,7 @@ void tutti_discard_memory(struct tutti_node *node, void *device_memory)
         discard(node, device_memory, NULL);
 }
 
-void tutti_discard_launch(struct tutti_node *node, struct tutti_kept *kept)
+void tutti_discard_launch(struct tutti_node *node, struct tutti_prepared *kept)
 {
     if (kept)
         discard(node, NULL, kept);

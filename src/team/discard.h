@@ -8,7 +8,7 @@
 
 /* Local, the device alive. Device memory, or a launch that was kept ready; NULL is fine. */
 void tutti_discard_memory(struct tutti_node *node, void *device_memory);
-void tutti_discard_launch(struct tutti_node *node, struct tutti_kept *kept);
+void tutti_discard_launch(struct tutti_node *node, struct tutti_prepared *kept);
 /* Local. One more communicator with a stream, or one less. */
 void tutti_discard_hold(struct tutti_node *node);
 void tutti_discard_release(struct tutti_node *node);

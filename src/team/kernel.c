@@ -88,13 +88,13 @@ int tutti_team_await_notice(struct tutti_team *team)
     return status;
 }
 
-int tutti_team_await_mail(struct tutti_team *team, uint32_t ticket, int *served)
+int tutti_team_await_mail(struct tutti_team *team, uint32_t launch_number, int *served)
 {
     *served = 1;
-    const struct notice done = {&team->words->done, ticket, 0};
+    const struct notice done = {&team->words->done, launch_number, 0};
     int status = await(team, &done, served);
     if (!*served)
-        team->linger.ticket = 0;
+        team->linger.launch_number = 0;
     else if (status == TUTTI_OK)
         team->linger.served++;
     return status;

@@ -12,8 +12,8 @@ static void post(struct tutti_team *team, const uint32_t data[TUTTI_MAIL_WORDS])
 int tutti_team_mail_post(struct tutti_team *team, const struct tutti_flow_args *args)
 {
     const uint64_t in = (uint64_t)(uintptr_t)args->in, out = (uint64_t)(uintptr_t)args->out;
-    if (__atomic_load_n(&team->words->answer.leaving, __ATOMIC_RELAXED) == team->linger.ticket) {
-        team->linger.ticket = 0;
+    if (__atomic_load_n(&team->words->answer.leaving, __ATOMIC_RELAXED) == team->linger.launch_number) {
+        team->linger.launch_number = 0;
         return 0;
     }
     const uint32_t data[TUTTI_MAIL_WORDS] = {
@@ -23,7 +23,7 @@ int tutti_team_mail_post(struct tutti_team *team, const struct tutti_flow_args *
         [TUTTI_MAIL_OUT_HIGH] = (uint32_t)(out >> 32),
         [TUTTI_MAIL_COUNT] = (uint32_t)args->count,
         [TUTTI_MAIL_SHAPE] = args->shape | args->root << 8,
-        [TUTTI_MAIL_TICKET] = args->ticket,
+        [TUTTI_MAIL_NUMBER] = args->launch_number,
         [TUTTI_MAIL_WHAT] = TUTTI_MAIL_CALL,
     };
     post(team, data);
@@ -33,16 +33,16 @@ int tutti_team_mail_post(struct tutti_team *team, const struct tutti_flow_args *
 int tutti_team_mail_leave(struct tutti_team *team)
 {
     static const uint32_t data[TUTTI_MAIL_WORDS] = {[TUTTI_MAIL_WHAT] = TUTTI_MAIL_LEAVE};
-    if (team->linger.ticket == 0)
+    if (team->linger.launch_number == 0)
         return 0;
     post(team, data);
-    team->linger.ticket = 0;
+    team->linger.launch_number = 0;
     return 1;
 }
 
 int tutti_mail_lost(const struct tutti_team *team)
 {
     const struct tutti_answer *answer = &team->words->answer;
-    return __atomic_load_n(&answer->left, __ATOMIC_ACQUIRE) == team->linger.ticket &&
+    return __atomic_load_n(&answer->left, __ATOMIC_ACQUIRE) == team->linger.launch_number &&
            __atomic_load_n(&answer->served, __ATOMIC_RELAXED) != team->linger.sequence;
 }

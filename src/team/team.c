@@ -230,15 +230,15 @@ void tutti_team_free(struct tutti_team *team)
     if (membership && !team->node->forgotten) {
         for (int i = 0; i < team->spares && team->device->active(); i++)
             tutti_discard_memory(team->node, team->spare[i]);
-        for (int i = 0; i < (team->keep ? TUTTI_KEEPS : 0); i++)
-            tutti_discard_launch(team->node, team->keep[i].kept);
-        tutti_discard_launch(team->node, team->keep_stale);
+        for (int i = 0; i < (team->launch_cache ? TUTTI_CACHED_LAUNCHES : 0); i++)
+            tutti_discard_launch(team->node, team->launch_cache[i].prepared);
+        tutti_discard_launch(team->node, team->cache_stale);
         tutti_resources_leave(team);
         tutti_share_release(membership);
         tutti_membership_leave(membership);
     } else {
         free(membership);
     }
-    free(team->keep);
+    free(team->launch_cache);
     free(team);
 }

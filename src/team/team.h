@@ -33,7 +33,7 @@ int tutti_node_find(const struct tutti_node *node, int world_rank);
 int tutti_node_world(const struct tutti_node *node, int rank);
 int tutti_node_size(const struct tutti_node *node);
 
-enum { TUTTI_SPARES = 64, TUTTI_KEEPS = 16 };
+enum { TUTTI_SPARES = 64, TUTTI_CACHED_LAUNCHES = 16 };
 enum tutti_team_state { TUTTI_TEAM_CLOSED, TUTTI_TEAM_OPEN, TUTTI_TEAM_UNAVAILABLE, TUTTI_TEAM_BROKEN };
 
 struct tutti_team {
@@ -93,16 +93,16 @@ struct tutti_team {
     size_t spare_bytes; /* of the last one */
     /* Launches of this team's stream that came more than once, kept ready by the device. Filled by coll/, freed with
      * the team. */
-    struct tutti_keep {
-        struct tutti_kept *kept; /* NULL: seen, but not made yet */
+    struct tutti_cached_launch {
+        struct tutti_prepared *prepared; /* NULL: seen, but not made yet */
         struct tutti_launch launch;
         struct tutti_flow_args flow;
         uint32_t calls;
-    } * keep;
-    uint32_t keeps;                /* calls that looked for one */
-    struct tutti_keep *keep_next;  /* to be made when the call under way has ended */
-    struct tutti_kept *keep_stale; /* to be dropped then */
-    int keep_off;                  /* 1: the device could not keep one */
+    } * launch_cache;
+    uint32_t launch_lookups;                /* calls that looked for one */
+    struct tutti_cached_launch *cache_next; /* to be made when the call under way has ended */
+    struct tutti_prepared *cache_stale;     /* to be dropped then */
+    int cache_off;                          /* 1: the device could not keep one */
     /* Called before a reduction of device memory that is not in stream order: waits for what the program has put into
      * its own stream of this communicator. NULL: there is none. A status. (Set by mpi/.) */
     int (*settle)(void *with);
@@ -114,10 +114,10 @@ struct tutti_team {
     void *release_with;
     /* The kernel that may still stay after its call, see kernels/linger.inc. */
     struct tutti_linger {
-        uint32_t us;       /* how long kernels stay, alike on all ranks; 0: they do not (set by coll/) */
-        uint32_t ticket;   /* of its launch; 0: there is none (set by coll/ after a launch) */
-        int type, op;      /* that it serves (set by coll/) */
-        uint32_t sequence; /* of the last command */
+        uint32_t us;            /* how long kernels stay, alike on all ranks; 0: they do not (set by coll/) */
+        uint32_t launch_number; /* of its launch; 0: there is none (set by coll/ after a launch) */
+        int type, op;           /* that it serves (set by coll/) */
+        uint32_t sequence;      /* of the last command */
         uint64_t launches, served;
     } linger;
     void *private_; /* of team/ */
@@ -232,14 +232,15 @@ int tutti_team_await_done(struct tutti_team *team, uint64_t of);
 int tutti_team_await_kernel(struct tutti_team *team, uint32_t epoch);
 /* The same for a launch that says its epoch (TUTTI_NOTICE_EPOCH), each of which is waited for. */
 int tutti_team_await_notice(struct tutti_team *team);
-/* Local. Mail to the kernel that stays (team->linger.ticket). post: 1 where the command of `args` (in, out, count below
- * 2^32, shape, root, ticket) is on its way: tutti_team_await_mail() is next; 0 where the kernel is known to leave, and
- * is forgotten. leave: tells it to leave and forgets it; 1 where there was one: the stream is free when it has gone. */
+/* Local. Mail to the kernel that stays (team->linger.launch_number). post: 1 where the command of `args` (in, out,
+ * count below 2^32, shape, root, launch_number) is on its way: tutti_team_await_mail() is next; 0 where the kernel is
+ * known to leave, and is forgotten. leave: tells it to leave and forgets it; 1 where there was one: the stream is free
+ * when it has gone. */
 int tutti_team_mail_post(struct tutti_team *team, const struct tutti_flow_args *args);
 int tutti_team_mail_leave(struct tutti_team *team);
 /* As tutti_team_await_kernel() for a command: *served is 0 where the kernel has left without beginning it, and is
  * forgotten. */
-int tutti_team_await_mail(struct tutti_team *team, uint32_t ticket, int *served);
+int tutti_team_await_mail(struct tutti_team *team, uint32_t launch_number, int *served);
 /* For kernels of the host device (args.host_wait): progress, liveness, abort. `with` is the struct tutti_team. */
 int tutti_team_host_wait(void *with);
 /* Local. Why calls of this team in stream order have failed, TUTTI_OK where none is known to; then the team is broken.

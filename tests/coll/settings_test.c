@@ -83,7 +83,7 @@ static int blocks_main(struct tutti_transport *transport, void *with)
         return 1;
     watched = *tutti_device();
     watched.launch = launch;
-    watched.launch_keep = NULL;
+    watched.launch_prepare = NULL;
     tutti_rules_follow(1);
     for (size_t i = 0; i < sizeof algorithms / sizeof algorithms[0]; i++) {
         snprintf(rules, sizeof rules, "allreduce: *@%s", algorithms[i]);

@@ -200,7 +200,7 @@ static void test_kept(void **state)
     (void)state;
     struct job one, pair[2];
     struct tutti_flow_args args[2];
-    struct tutti_kept *kept = NULL;
+    struct tutti_prepared *kept = NULL;
     job_make(&one, 0, PLACES - 1);
     for (int r = 0; r < 2; r++) {
         job_make(&pair[r], r, 2);
@@ -215,7 +215,7 @@ static void test_kept(void **state)
                                            .rank = (uint32_t)r,
                                            .shape = TUTTI_SHAPE_ALL,
                                            .blocks = 2,
-                                           .ticket = 7,
+                                           .launch_number = 7,
                                            .bytes = WINDOW,
                                            .region = sizeof(struct tutti_channel_flags),
                                            .stride = 2 * SLOT,
@@ -235,8 +235,8 @@ static void test_kept(void **state)
         {.kernel = TUTTI_KERNEL_LL, .type = TUTTI_TYPE_U32, .op = TUTTI_OP_SUM, .blocks = 2, .flow = &args[1]}};
     assert_int_equal(job_launch(&one), TUTTI_OK);
     assert_true(waits(&one));
-    assert_int_equal(device->launch_keep(pair[0].stream, &launch[0], &kept), TUTTI_OK);
-    assert_int_equal(device->launch_kept(pair[0].stream, kept), TUTTI_OK);
+    assert_int_equal(device->launch_prepare(pair[0].stream, &launch[0], &kept), TUTTI_OK);
+    assert_int_equal(device->launch_prepared(pair[0].stream, kept), TUTTI_OK);
     assert_int_equal(device->launch(pair[1].stream, &launch[1]), TUTTI_OK);
     assert_true(held_back(&pair[0]));
     job_release(&one);

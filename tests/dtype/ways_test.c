@@ -205,9 +205,9 @@ static struct tutti_parts *parts_of(const struct tutti_pack_job *job)
 {
     const struct tutti_repeat once = {.n = 1};
     struct tutti_parts *parts = tutti_parts_begin(tutti_device(), NULL, TUTTI_PACK_MANY_BYTES);
-    const struct tutti_kept *to_kept = job->to_plan ? tutti_kept_find(job->to_plan, 0) : NULL;
+    const struct tutti_plan_image *to_image = job->to_plan ? tutti_image_find(job->to_plan, 0) : NULL;
     if (!parts ||
-        !CHECK(tutti_job_add(parts, job, tutti_kept_find(job->plan, 0), to_kept, &once) == TUTTI_OK, "no parts"))
+        !CHECK(tutti_job_add(parts, job, tutti_image_find(job->plan, 0), to_image, &once) == TUTTI_OK, "no parts"))
         exit(1);
     return parts;
 }

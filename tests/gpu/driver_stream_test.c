@@ -123,19 +123,19 @@ static void test_kept(void **state)
                                 .blocks = 2,
                                 .threads = 64,
                                 .flow = &flow};
-    struct tutti_kept *kept = NULL;
+    struct tutti_prepared *kept = NULL;
     fake->current(0);
     assert_int_equal(device->stream_create(0, &stream), TUTTI_OK);
     assert_int_equal(device->prepare(0, what.type, what.op), TUTTI_OK);
     int before = fake->live();
-    assert_int_equal(device->launch_keep(stream, &what, &kept), TUTTI_OK);
+    assert_int_equal(device->launch_prepare(stream, &what, &kept), TUTTI_OK);
     assert_int_equal(fake->live(), before + 1);
     memset(&flow, 0xff, sizeof flow); /* copied */
     for (unsigned long i = 1; i <= 3; i++) {
         unsigned long replays = fake->replays;
         fake->blocks = 0;
         fake->sense[0] = 1;
-        assert_int_equal(device->launch_kept(stream, kept), TUTTI_OK);
+        assert_int_equal(device->launch_prepared(stream, kept), TUTTI_OK);
         assert_int_equal(fake->replays, replays + 1);
         assert_string_equal(fake->launched, "tutti_ll_U32_ORDER"); /* the least, of what is turned round */
         assert_int_equal(fake->sense[0], 0x7fffffff);
@@ -149,10 +149,10 @@ static void test_kept(void **state)
     device->launch_drop(kept);
     device->launch_drop(NULL);
     assert_int_equal(fake->live(), before);
-    assert_int_equal(device->launch_keep(stream, &what, &kept), TUTTI_OK);
+    assert_int_equal(device->launch_prepare(stream, &what, &kept), TUTTI_OK);
     fake->reset(0);
     fake->current(0);
-    assert_int_equal(device->launch_kept(stream, kept), TUTTI_ERR_UNAVAILABLE);
+    assert_int_equal(device->launch_prepared(stream, kept), TUTTI_ERR_UNAVAILABLE);
     device->launch_drop(kept); /* says nothing, leaves nothing to the context that has gone */
     assert_int_equal(device->stream_destroy(stream), TUTTI_OK);
 }

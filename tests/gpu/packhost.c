@@ -103,8 +103,8 @@ static int quiet_launch(struct tutti_stream *stream, const struct tutti_pack_lau
     bytes = size;
     memcpy(copy, launch->args, size);
     launched++;
-    if (launch->args->head.ticket)
-        __atomic_store_n(launch->args->head.done, launch->args->head.ticket, __ATOMIC_RELEASE);
+    if (launch->args->head.launch_number)
+        __atomic_store_n(launch->args->head.done, launch->args->head.launch_number, __ATOMIC_RELEASE);
     return TUTTI_OK;
 }
 

@@ -1,6 +1,6 @@
 /* The kernel that stays: its threads are the GPUs, the main thread is the host of all ranks. Bursts with pauses about
- * as long as it stays, commands to leave, commands that come while it leaves, sequences and tickets over their wrap.
- * Every result is compared to the bit, and every call must be done exactly once. */
+ * as long as it stays, commands to leave, commands that come while it leaves, sequences and launch numbers over their
+ * wrap. Every result is compared to the bit, and every call must be done exactly once. */
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -33,7 +33,7 @@ struct rank {
     struct tutti_mail mail;
     struct tutti_answer answer;
     uint32_t abort, done, where, failed;
-    uint32_t ticket, sequence; /* of the kernel that stays; of the last command */
+    uint32_t launch_number, sequence; /* of the kernel that stays; of the last command */
     long launched, served, lost;
 };
 static struct rank rank[RANKS];
@@ -69,17 +69,17 @@ static void post(struct rank *it, const uint32_t data[TUTTI_MAIL_WORDS])
 static void post_leave(struct rank *it)
 {
     static const uint32_t data[TUTTI_MAIL_WORDS] = {[TUTTI_MAIL_WHAT] = TUTTI_MAIL_LEAVE};
-    if (it->ticket)
+    if (it->launch_number)
         post(it, data);
-    it->ticket = 0;
+    it->launch_number = 0;
 }
 
 static void post_call(struct rank *it, const struct tutti_flow_args *args)
 {
     const uint64_t in = (uintptr_t)args->in, out = (uintptr_t)args->out;
     const uint32_t data[TUTTI_MAIL_WORDS] = {
-        (uint32_t)in,          (uint32_t)(in >> 32),          (uint32_t)out, (uint32_t)(out >> 32),
-        (uint32_t)args->count, args->shape | args->root << 8, args->ticket,  TUTTI_MAIL_CALL};
+        (uint32_t)in,          (uint32_t)(in >> 32),          (uint32_t)out,       (uint32_t)(out >> 32),
+        (uint32_t)args->count, args->shape | args->root << 8, args->launch_number, TUTTI_MAIL_CALL};
     post(it, data);
 }
 
@@ -93,18 +93,18 @@ static void launch(struct rank *it, struct tutti_flow_args *args)
     it->launch[it->put++ % QUEUE] = *args;
     pthread_cond_broadcast(&it->changed);
     pthread_mutex_unlock(&it->lock);
-    it->ticket = args->ticket;
+    it->launch_number = args->launch_number;
     it->launched++;
 }
 
-/* 1 where the ticket has been reported; launches afresh where the kernel has left without the command. */
+/* 1 where the launch number has been reported; launches afresh where the kernel has left without the command. */
 static int reported(struct rank *it, struct tutti_flow_args *args, int *mailed)
 {
-    if (__atomic_load_n(&it->done, __ATOMIC_ACQUIRE) == args->ticket)
+    if (__atomic_load_n(&it->done, __ATOMIC_ACQUIRE) == args->launch_number)
         return 1;
-    if (*mailed && __atomic_load_n(&it->answer.left, __ATOMIC_ACQUIRE) == it->ticket &&
+    if (*mailed && __atomic_load_n(&it->answer.left, __ATOMIC_ACQUIRE) == it->launch_number &&
         __atomic_load_n(&it->answer.served, __ATOMIC_RELAXED) != it->sequence) {
-        it->ticket = 0;
+        it->launch_number = 0;
         it->lost++;
         launch(it, args);
         *mailed = 0;
@@ -120,7 +120,7 @@ static void await_all(unsigned ranks, struct tutti_flow_args args[], int mailed[
         for (unsigned r = 0; r < ranks; r++)
             there += (unsigned)reported(&rank[r], &args[r], &mailed[r]);
         if (tutti_now_ns() - start > 20000000000u)
-            fail_msg("ticket %u is not reported", args[0].ticket);
+            fail_msg("launch %u is not reported", args[0].launch_number);
         sched_yield();
     }
     for (unsigned r = 0; r < ranks; r++)
@@ -163,14 +163,14 @@ static void close_ranks(unsigned ranks)
     }
 }
 
-static struct tutti_flow_args make_args(unsigned r, unsigned ranks, uint32_t ticket, uint64_t linger_ns)
+static struct tutti_flow_args make_args(unsigned r, unsigned ranks, uint32_t launch_number, uint64_t linger_ns)
 {
     struct tutti_flow_args args = {.in = rank[r].in,
                                    .out = rank[r].out,
                                    .ranks = ranks,
                                    .rank = r,
                                    .blocks = 1,
-                                   .ticket = ticket,
+                                   .launch_number = launch_number,
                                    .bytes = WINDOW,
                                    .region = sizeof(struct tutti_channel_flags),
                                    .stride = (uint64_t)ranks * ROOM,
@@ -191,7 +191,7 @@ static struct tutti_flow_args make_args(unsigned r, unsigned ranks, uint32_t tic
 }
 
 /* One call of all ranks; the ranks' commands come at different times. */
-static void one_call(uint64_t *random, unsigned ranks, uint32_t ticket)
+static void one_call(uint64_t *random, unsigned ranks, uint32_t launch_number)
 {
     static const unsigned shapes[] = {TUTTI_SHAPE_ALL,     TUTTI_SHAPE_ALL,    TUTTI_SHAPE_ROOT,
                                       TUTTI_SHAPE_THROUGH, TUTTI_SHAPE_BEFORE, TUTTI_SHAPE_NOTHING};
@@ -209,11 +209,11 @@ static void one_call(uint64_t *random, unsigned ranks, uint32_t ticket)
         in[r] = rank[r].in;
     }
     for (unsigned r = 0; r < ranks; r++) {
-        args[r] = make_args(r, ranks, ticket, LINGER_NS);
+        args[r] = make_args(r, ranks, launch_number, LINGER_NS);
         args[r].count = count;
         args[r].shape = shape;
         args[r].root = root;
-        mailed[r] = rank[r].ticket != 0 && exact_random(random) % 50 != 0;
+        mailed[r] = rank[r].launch_number != 0 && exact_random(random) % 50 != 0;
         if (mailed[r])
             post_call(&rank[r], &args[r]);
         else
@@ -229,7 +229,8 @@ static void one_call(uint64_t *random, unsigned ranks, uint32_t ticket)
         if (bytes)
             tutti_reduce_host(type, op, (int)depth, in, want, count);
         if (bytes && memcmp(rank[r].out, want, bytes) != 0)
-            fail_msg("rank %u of %u, shape %u, %zu elements, ticket %u: wrong result", r, ranks, shape, count, ticket);
+            fail_msg("rank %u of %u, shape %u, %zu elements, launch %u: wrong result", r, ranks, shape, count,
+                     launch_number);
         for (size_t i = bytes; i < BYTES; i++) {
             if (rank[r].out[i] != 0xa5)
                 fail_msg("rank %u of %u, shape %u: byte %zu behind the result was written", r, ranks, shape, i);
@@ -250,7 +251,7 @@ static void bursts(void **state)
         type = pairs[round / 2].type;
         op = pairs[round / 2].op;
         open_ranks(ranks, (uint32_t)-100); /* passes the wrap */
-        uint32_t ticket = (uint32_t)-50;
+        uint32_t launch_number = (uint32_t)-50;
         for (int call = 0; call < CALLS; call++) {
             const uint64_t kind = exact_random(&random) % 8, start = tutti_now_ns();
             const uint64_t pause = kind < 5   ? 0
@@ -260,8 +261,8 @@ static void bursts(void **state)
                 tutti_pause();
             if (exact_random(&random) % 30 == 0)
                 post_leave(&rank[exact_random(&random) % ranks]);
-            ticket += 1 + (ticket + 1 == 0);
-            one_call(&random, ranks, ticket);
+            launch_number += 1 + (launch_number + 1 == 0);
+            one_call(&random, ranks, launch_number);
         }
         for (unsigned r = 0; r < ranks; r++) {
             const struct tutti_channel_flags *const flags = (const void *)rank[r].window;
@@ -277,10 +278,10 @@ static void bursts(void **state)
     assert_true(served > 0 && fresh > 0 && lost > 0);
 }
 
-static void await_left(const struct rank *it, uint32_t ticket)
+static void await_left(const struct rank *it, uint32_t launch_number)
 {
     const uint64_t start = tutti_now_ns();
-    while (__atomic_load_n(&it->answer.left, __ATOMIC_ACQUIRE) != ticket) {
+    while (__atomic_load_n(&it->answer.left, __ATOMIC_ACQUIRE) != launch_number) {
         assert_true(tutti_now_ns() - start < 20000000000u);
         sched_yield();
     }

@@ -75,9 +75,9 @@ static inline uint32_t atomicInc(uint32_t *at, uint32_t most)
     return before;
 }
 
-static inline void tutti_pack_tell(volatile uint32_t *done, uint32_t ticket)
+static inline void tutti_pack_tell(volatile uint32_t *done, uint32_t launch_number)
 {
-    __atomic_store_n(done, ticket, __ATOMIC_RELEASE);
+    __atomic_store_n(done, launch_number, __ATOMIC_RELEASE);
 }
 
 #include "kernels/pack_cuda.h"

@@ -53,11 +53,11 @@ int tutti_copies_run(struct tutti_team *team, const struct tutti_reduce *call, i
     tutti_waiting_begin(team);
     status = launch(team, call, out);
     if (status == TUTTI_OK) { /* behind the copies of all: a barrier of kernels, which says when it is over */
-        uint32_t ticket = tutti_flow_ticket(team);
-        status = tutti_ll_barrier(team, call->type, call->op, ticket);
+        uint32_t launch_number = tutti_flow_number(team);
+        status = tutti_ll_barrier(team, call->type, call->op, launch_number);
         tutti_phase(TUTTI_PHASE_KERNEL);
         if (status == TUTTI_OK)
-            status = tutti_team_await_kernel(team, ticket);
+            status = tutti_team_await_kernel(team, launch_number);
     }
     tutti_waiting_end(team);
     return status;

@@ -33,8 +33,8 @@ static void shape(const struct tutti_team *team, const struct tutti_reduce *call
 
 TUTTI_FLOW_ROW_SMALL(ll)
 
-int tutti_ll_barrier(struct tutti_team *team, int type, int op, uint32_t ticket)
+int tutti_ll_barrier(struct tutti_team *team, int type, int op, uint32_t launch_number)
 {
     const struct tutti_reduce barrier = {.collective = TUTTI_COLLECTIVE_BARRIER, .type = type, .op = op};
-    return tutti_flow_put(team, &barrier, team->stream, ticket, shape);
+    return tutti_flow_put(team, &barrier, team->stream, launch_number, shape);
 }

@@ -1,5 +1,5 @@
 #include "coll/launch/flow.h"
-#include "coll/launch/keep.h"
+#include "coll/launch/cache.h"
 
 #include <string.h>
 
@@ -127,7 +127,7 @@ static int overlap(struct tutti_team *team, const struct tutti_stream *stream, u
 }
 
 static int launch_all(struct tutti_team *team, const struct tutti_reduce *call, struct tutti_stream *stream,
-                      uint32_t ticket, uint32_t notice, tutti_flow_shape *shape)
+                      uint32_t launch_number, uint32_t notice, tutti_flow_shape *shape)
 {
     struct tutti_flow_args args;
     struct tutti_flow flow = {.most = 0};
@@ -151,7 +151,7 @@ static int launch_all(struct tutti_team *team, const struct tutti_reduce *call, 
         args.chunk = flow.chunk;
         args.depth = flow.depth;
         args.blocks = flow.blocks;
-        args.ticket = longest - at <= most ? ticket : 0;
+        args.launch_number = longest - at <= most ? launch_number : 0;
         args.notice = longest - at <= most ? notice : 0;
         struct tutti_launch launch = {.kernel = flow.kernel,
                                       .type = call->type,
@@ -162,7 +162,7 @@ static int launch_all(struct tutti_team *team, const struct tutti_reduce *call, 
                                       .early = overlap(team, stream, flow.blocks, &args.early),
                                       .flow = &args};
         status =
-            notice != 0 && longest <= most ? tutti_keep_launch(team, &launch) : team->device->launch(stream, &launch);
+            notice != 0 && longest <= most ? tutti_launch_cached(team, &launch) : team->device->launch(stream, &launch);
     }
     return status;
 }
@@ -190,7 +190,7 @@ void tutti_flow_prepare(struct tutti_team *team, const struct tutti_reduce *call
 
 /* A result that overlaps contributions is made beside them, and copied. */
 static int launch_apart(struct tutti_team *team, const struct tutti_reduce *call, struct tutti_stream *stream,
-                        uint32_t ticket, uint32_t notice, tutti_flow_shape *shape)
+                        uint32_t launch_number, uint32_t notice, tutti_flow_shape *shape)
 {
     struct tutti_reduce apart = *call;
     size_t size = tutti_type_size(call->type), bytes = call->count * size;
@@ -199,26 +199,26 @@ static int launch_apart(struct tutti_team *team, const struct tutti_reduce *call
         return status;
     apart.in = team->spare[team->spares - 1];
     status = team->device->copy(stream, team->spare[team->spares - 1], call->in, bytes);
-    return status == TUTTI_OK ? launch_all(team, &apart, stream, ticket, notice, shape) : status;
+    return status == TUTTI_OK ? launch_all(team, &apart, stream, launch_number, notice, shape) : status;
 }
 
-static int put(struct tutti_team *team, const struct tutti_reduce *call, struct tutti_stream *stream, uint32_t ticket,
-               uint32_t notice, tutti_flow_shape *shape)
+static int put(struct tutti_team *team, const struct tutti_reduce *call, struct tutti_stream *stream,
+               uint32_t launch_number, uint32_t notice, tutti_flow_shape *shape)
 {
     if (stream == team->stream)
         tutti_team_mail_leave(team); /* or the launch would wait for it */
-    int status = overlaps(team, call) ? launch_apart(team, call, stream, ticket, notice, shape)
-                                      : launch_all(team, call, stream, ticket, notice, shape);
+    int status = overlaps(team, call) ? launch_apart(team, call, stream, launch_number, notice, shape)
+                                      : launch_all(team, call, stream, launch_number, notice, shape);
     return status == TUTTI_OK || status == TUTTI_ERR_UNAVAILABLE ? status : tutti_team_break(team, status);
 }
 
 int tutti_flow_put(struct tutti_team *team, const struct tutti_reduce *call, struct tutti_stream *stream,
-                   uint32_t ticket, tutti_flow_shape *shape)
+                   uint32_t launch_number, tutti_flow_shape *shape)
 {
-    return put(team, call, stream, ticket, 0, shape);
+    return put(team, call, stream, launch_number, 0, shape);
 }
 
-uint32_t tutti_flow_ticket(struct tutti_team *team)
+uint32_t tutti_flow_number(struct tutti_team *team)
 {
     if (++team->epoch == 0)
         team->epoch = 2;
@@ -233,13 +233,13 @@ int tutti_flow_run(struct tutti_team *team, const struct tutti_reduce *call, tut
             return tutti_team_break(team, taken);
     }
     tutti_waiting_begin(team);
-    tutti_flow_ticket(team);
+    tutti_flow_number(team);
     int status = put(team, call, team->stream, 0, TUTTI_NOTICE_EPOCH | (call->near ? TUTTI_NOTICE_NEAR : 0), shape);
     tutti_phase(TUTTI_PHASE_KERNEL);
     if (status == TUTTI_OK)
         status = tutti_team_await_notice(team);
     tutti_waiting_end(team);
     if (status == TUTTI_OK)
-        tutti_keep_make(team);
+        tutti_launch_cache_fill(team);
     return status;
 }

@@ -25,11 +25,11 @@ typedef void tutti_flow_shape(const struct tutti_team *team, const struct tutti_
 int tutti_flow_can(const struct tutti_team *team);
 /* 1 for the collectives whose ranks get segments. */
 int tutti_flow_segments(const struct tutti_reduce *call);
-/* The call by one launch after the other into `stream`. ticket: stored in the team's done word by the last one; 0:
- * none.
+/* The call by one launch after the other into `stream`. launch_number: stored in the team's done word by the last one;
+ * 0: none.
  */
 int tutti_flow_put(struct tutti_team *team, const struct tutti_reduce *call, struct tutti_stream *stream,
-                   uint32_t ticket, tutti_flow_shape *shape);
+                   uint32_t launch_number, tutti_flow_shape *shape);
 /* The same on the team's stream, waiting for the end. */
 int tutti_flow_run(struct tutti_team *team, const struct tutti_reduce *call, tutti_flow_shape *shape);
 /* Local, before this rank arrives at the call: takes the scratch that the call may need, since the device may have to
@@ -38,12 +38,13 @@ void tutti_flow_prepare(struct tutti_team *team, const struct tutti_reduce *call
 /* What all launches of a call share. */
 void tutti_flow_args(struct tutti_team *team, const struct tutti_reduce *call, struct tutti_flow_args *args);
 /* For the next launch on the team's stream that is waited for. */
-uint32_t tutti_flow_ticket(struct tutti_team *team);
+uint32_t tutti_flow_number(struct tutti_team *team);
 /* Bytes of a slot of `ll`. Whatever uses its region must lay it out so: two launches in a row share it. */
 size_t tutti_ll_room(const struct tutti_team *team);
-/* A barrier of kernels behind what is in the team's stream, which stores the ticket. type, op: of a pair that is ready.
+/* A barrier of kernels behind what is in the team's stream, which stores the number of the launch. type, op: of a pair
+ * that is ready.
  */
-int tutti_ll_barrier(struct tutti_team *team, int type, int op, uint32_t ticket);
+int tutti_ll_barrier(struct tutti_team *team, int type, int op, uint32_t launch_number);
 /* Blocks for `units` of work of `each` a block, within what the team may have. */
 unsigned tutti_flow_blocks(const struct tutti_team *team, size_t units, size_t each, size_t most);
 

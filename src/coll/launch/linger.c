@@ -29,45 +29,45 @@ static void shape(const struct tutti_team *team, const struct tutti_reduce *call
 }
 
 /* *served: 0 where nothing has been done yet. */
-static int by_mail(struct tutti_team *team, const struct tutti_reduce *call, uint32_t ticket, int *served)
+static int by_mail(struct tutti_team *team, const struct tutti_reduce *call, uint32_t launch_number, int *served)
 {
     struct tutti_flow_args args;
     *served = 0;
-    if (team->linger.ticket == 0 || team->linger.type != call->type || team->linger.op != call->op)
+    if (team->linger.launch_number == 0 || team->linger.type != call->type || team->linger.op != call->op)
         return TUTTI_OK;
     tutti_flow_args(team, call, &args);
     args.in = call->in;
     args.out = call->out;
     args.count = call->count;
-    args.ticket = ticket;
+    args.launch_number = launch_number;
     if (!tutti_team_mail_post(team, &args))
         return TUTTI_OK;
     tutti_phase(TUTTI_PHASE_KERNEL);
-    return tutti_team_await_mail(team, ticket, served);
+    return tutti_team_await_mail(team, launch_number, served);
 }
 
-static int by_launch(struct tutti_team *team, const struct tutti_reduce *call, uint32_t ticket)
+static int by_launch(struct tutti_team *team, const struct tutti_reduce *call, uint32_t launch_number)
 {
     tutti_phase(TUTTI_PHASE_LAUNCH);
-    int status = tutti_flow_put(team, call, team->stream, ticket, shape);
+    int status = tutti_flow_put(team, call, team->stream, launch_number, shape);
     if (status != TUTTI_OK)
         return status;
-    team->linger.ticket = ticket;
+    team->linger.launch_number = launch_number;
     team->linger.type = call->type;
     team->linger.op = call->op;
     team->linger.launches++;
     tutti_phase(TUTTI_PHASE_KERNEL);
-    return tutti_team_await_kernel(team, ticket);
+    return tutti_team_await_kernel(team, launch_number);
 }
 
 int tutti_linger_run(struct tutti_team *team, const struct tutti_reduce *call)
 {
     int served;
     tutti_waiting_begin(team);
-    uint32_t ticket = tutti_flow_ticket(team);
-    int status = by_mail(team, call, ticket, &served);
+    uint32_t launch_number = tutti_flow_number(team);
+    int status = by_mail(team, call, launch_number, &served);
     if (status == TUTTI_OK && !served)
-        status = by_launch(team, call, ticket);
+        status = by_launch(team, call, launch_number);
     tutti_waiting_end(team);
     return status;
 }

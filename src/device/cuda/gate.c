@@ -1,7 +1,7 @@
-/* Calls of the driver that may wait for running kernels, kept apart from kernels that wait for other GPUs: while thread
- * A's kernel waits for a peer, thread B's cuMemFree waits for A's kernel, holding what the peer's launch on the other
- * side needs if it does the same. Kernels that wait are readers, such calls are writers; the lock prefers readers, so
- * that a call that is only waiting to be made never keeps a launch back which a peer's kernel needs. */
+/* Calls of the driver that may wait for running kernels, prepared apart from kernels that wait for other GPUs: while
+ * thread A's kernel waits for a peer, thread B's cuMemFree waits for A's kernel, holding what the peer's launch on the
+ * other side needs if it does the same. Kernels that wait are readers, such calls are writers; the lock prefers
+ * readers, so that a call that is only waiting to be made never keeps a launch back which a peer's kernel needs. */
 #include <pthread.h>
 
 #include "core/status.h"
@@ -109,27 +109,27 @@ int tutti_cuda_gated_make_beside(struct tutti_cuda_context *context)
     GATED(tutti_cuda_make_beside(context));
 }
 
-int tutti_cuda_gated_launch_keep(struct tutti_stream *stream, const struct tutti_launch *launch,
-                                 struct tutti_kept **out)
+int tutti_cuda_gated_launch_prepare(struct tutti_stream *stream, const struct tutti_launch *launch,
+                                    struct tutti_prepared **out)
 {
-    GATED(tutti_cuda_launch_keep(stream, launch, out));
+    GATED(tutti_cuda_launch_prepare(stream, launch, out));
 }
 
-static int drop(struct tutti_kept *kept)
+static int drop(struct tutti_prepared *prepared)
 {
-    tutti_cuda_launch_drop(kept);
+    tutti_cuda_launch_drop(prepared);
     return TUTTI_OK;
 }
 
-static int gated_drop(struct tutti_kept *kept)
+static int gated_drop(struct tutti_prepared *prepared)
 {
-    GATED(drop(kept));
+    GATED(drop(prepared));
 }
 
-void tutti_cuda_gated_launch_drop(struct tutti_kept *kept)
+void tutti_cuda_gated_launch_drop(struct tutti_prepared *prepared)
 {
-    if (kept)
-        (void)gated_drop(kept);
+    if (prepared)
+        (void)gated_drop(prepared);
 }
 
 static int prepare(int gpu, int type, int op)

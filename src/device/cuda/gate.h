@@ -1,5 +1,5 @@
-/* The operations of the CUDA device that may wait for running kernels, kept apart from kernels that wait. Contracts in
- * device/device.h. */
+/* The operations of the CUDA device that may wait for running kernels, prepared apart from kernels that wait. Contracts
+ * in device/device.h. */
 #ifndef TUTTI_DEVICE_CUDA_GATE_H
 #define TUTTI_DEVICE_CUDA_GATE_H
 
@@ -23,8 +23,8 @@ int tutti_cuda_gated_stream_create(int gpu, struct tutti_stream **out);
 int tutti_cuda_gated_stream_destroy(struct tutti_stream *stream);
 struct tutti_cuda_context;
 int tutti_cuda_gated_make_beside(struct tutti_cuda_context *context);
-int tutti_cuda_gated_launch_keep(struct tutti_stream *stream, const struct tutti_launch *launch,
-                                 struct tutti_kept **out);
-void tutti_cuda_gated_launch_drop(struct tutti_kept *kept);
+int tutti_cuda_gated_launch_prepare(struct tutti_stream *stream, const struct tutti_launch *launch,
+                                    struct tutti_prepared **out);
+void tutti_cuda_gated_launch_drop(struct tutti_prepared *prepared);
 
 #endif

@@ -106,8 +106,9 @@ int tutti_cuda_fill(struct tutti_stream *stream, void *device, int byte, size_t 
 int tutti_cuda_launch(struct tutti_stream *stream, const struct tutti_launch *launch);
 int tutti_cuda_launch_pack(struct tutti_stream *stream, const struct tutti_pack_launch *launch);
 int tutti_cuda_prepare_pack(int gpu, size_t *room);
-int tutti_cuda_launch_keep(struct tutti_stream *stream, const struct tutti_launch *launch, struct tutti_kept **out);
-int tutti_cuda_launch_kept(struct tutti_stream *stream, struct tutti_kept *kept);
-void tutti_cuda_launch_drop(struct tutti_kept *kept);
+int tutti_cuda_launch_prepare(struct tutti_stream *stream, const struct tutti_launch *launch,
+                              struct tutti_prepared **out);
+int tutti_cuda_launch_prepared(struct tutti_stream *stream, struct tutti_prepared *prepared);
+void tutti_cuda_launch_drop(struct tutti_prepared *prepared);
 
 #endif

@@ -32,9 +32,10 @@ int tutti_host_event_query(struct tutti_event *event);
 int tutti_host_copy(struct tutti_stream *stream, void *to, const void *from, size_t bytes);
 int tutti_host_fill(struct tutti_stream *stream, void *device, int byte, size_t bytes);
 int tutti_host_launch(struct tutti_stream *stream, const struct tutti_launch *launch);
-int tutti_host_launch_keep(struct tutti_stream *stream, const struct tutti_launch *launch, struct tutti_kept **out);
-int tutti_host_launch_kept(struct tutti_stream *stream, struct tutti_kept *kept);
-void tutti_host_launch_drop(struct tutti_kept *kept);
+int tutti_host_launch_prepare(struct tutti_stream *stream, const struct tutti_launch *launch,
+                              struct tutti_prepared **out);
+int tutti_host_launch_prepared(struct tutti_stream *stream, struct tutti_prepared *prepared);
+void tutti_host_launch_drop(struct tutti_prepared *prepared);
 int tutti_host_launch_pack(struct tutti_stream *stream, const struct tutti_pack_launch *launch);
 int tutti_host_copy_now(void *to, const void *from, size_t bytes);
 

@@ -399,32 +399,33 @@ int tutti_host_launch(struct tutti_stream *stream, const struct tutti_launch *la
     return status == TUTTI_OK ? submit(stream, &work) : status;
 }
 
-struct tutti_kept {
+struct tutti_prepared {
     struct tutti_launch launch;
     struct tutti_flow_args flow;
 };
 
-int tutti_host_launch_keep(struct tutti_stream *stream, const struct tutti_launch *launch, struct tutti_kept **out)
+int tutti_host_launch_prepare(struct tutti_stream *stream, const struct tutti_launch *launch,
+                              struct tutti_prepared **out)
 {
     (void)stream;
-    struct tutti_kept *kept = malloc(sizeof *kept);
-    if (!kept)
+    struct tutti_prepared *prepared = malloc(sizeof *prepared);
+    if (!prepared)
         return TUTTI_ERR_MEMORY;
-    kept->launch = *launch;
-    kept->flow = *launch->flow;
-    kept->launch.flow = &kept->flow;
-    *out = kept;
+    prepared->launch = *launch;
+    prepared->flow = *launch->flow;
+    prepared->launch.flow = &prepared->flow;
+    *out = prepared;
     return TUTTI_OK;
 }
 
-int tutti_host_launch_kept(struct tutti_stream *stream, struct tutti_kept *kept)
+int tutti_host_launch_prepared(struct tutti_stream *stream, struct tutti_prepared *prepared)
 {
-    return tutti_host_launch(stream, &kept->launch);
+    return tutti_host_launch(stream, &prepared->launch);
 }
 
-void tutti_host_launch_drop(struct tutti_kept *kept)
+void tutti_host_launch_drop(struct tutti_prepared *prepared)
 {
-    free(kept);
+    free(prepared);
 }
 
 int tutti_host_launch_pack(struct tutti_stream *stream, const struct tutti_pack_launch *launch)

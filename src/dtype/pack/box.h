@@ -3,7 +3,7 @@
 #ifndef TUTTI_DTYPE_PACK_BOX_H
 #define TUTTI_DTYPE_PACK_BOX_H
 
-#include "dtype/pack/kept.h"
+#include "dtype/pack/image.h"
 #include "dtype/pack/parts.h"
 
 enum { TUTTI_BOX_DIMS = 16 };
@@ -19,12 +19,12 @@ struct tutti_box {
     uint64_t packed;   /* position in the message */
     uint64_t block;
     int dims;
-    int list;                                 /* the dimension whose index selects kept->offsets; -1: none */
+    int list;                                 /* the dimension whose index selects image->offsets; -1: none */
     struct tutti_box_dim dim[TUTTI_BOX_DIMS]; /* slowest first */
-    const struct tutti_kept_list *kept;
+    const struct tutti_image_list *image;
     uint64_t list_first; /* first entry */
     unsigned sides;      /* TUTTI_PACK_LIST_FROM, TUTTI_PACK_LIST_TO: where the list's offsets are added */
-    int ragged;          /* 1: the block is `kept`, a list of unequal blocks, but for its first `skip` bytes */
+    int ragged;          /* 1: the block is `image`, a list of unequal blocks, but for its first `skip` bytes */
     uint64_t skip;
 };
 

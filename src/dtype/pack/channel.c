@@ -86,7 +86,7 @@ void tutti_pack_channel_give(struct tutti_pack_channel *channel)
 
 static int reported(const struct tutti_pack_channel *channel)
 {
-    return __atomic_load_n(channel->done, __ATOMIC_ACQUIRE) == channel->ticket;
+    return __atomic_load_n(channel->done, __ATOMIC_ACQUIRE) == channel->launch_number;
 }
 
 /* A wait for a kernel, and when it began. */

@@ -12,14 +12,15 @@ struct tutti_pack_channel {
     struct tutti_stream *stream;
     uint32_t *done; /* host */
     volatile uint32_t *done_device;
-    uint32_t *ended; /* device */
-    uint32_t ticket; /* of the last launch; never 0 */
-    int broken;      /* a launch has failed, or never reported: it is not used again */
+    uint32_t *ended;        /* device */
+    uint32_t launch_number; /* of the last launch; never 0 */
+    int broken;             /* a launch has failed, or never reported: it is not used again */
 };
 
 int tutti_pack_channel_take(const struct tutti_device *device, int gpu, struct tutti_pack_channel **out);
 void tutti_pack_channel_give(struct tutti_pack_channel *channel);
-/* Until the launch with channel->ticket has reported; bounded by TUTTI_TIMEOUT_SECONDS, pauses as TUTTI_WAIT says. */
+/* Until the launch of channel->launch_number has reported; bounded by TUTTI_TIMEOUT_SECONDS, pauses as TUTTI_WAIT says.
+ */
 int tutti_pack_channel_wait(const struct tutti_device *device, struct tutti_pack_channel *channel);
 
 #endif

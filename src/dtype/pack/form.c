@@ -63,7 +63,7 @@ static void simplify(struct tutti_box *box)
         const struct tutti_box_dim *const dim = &box->dim[d];
         if (dim->count == 1) {
             if (d == box->list) {
-                const uint64_t listed = (uint64_t)box->kept->host[box->list_first];
+                const uint64_t listed = (uint64_t)box->image->host[box->list_first];
                 box->from += box->sides & TUTTI_PACK_LIST_FROM ? listed : 0;
                 box->to += box->sides & TUTTI_PACK_LIST_TO ? listed : 0;
             }
@@ -90,7 +90,7 @@ static unsigned word_of(const struct tutti_box *box)
     for (int d = 0; d < box->dims; d++)
         bits |= (uint64_t)box->dim[d].from | (uint64_t)box->dim[d].to;
     if (box->list >= 0 || box->ragged)
-        bits |= box->kept->bits | box->skip;
+        bits |= box->image->bits | box->skip;
     return (unsigned)(bits & (~bits + 1));
 }
 
@@ -176,11 +176,11 @@ static void range_of(const struct tutti_box *box, int to, int64_t *low, int64_t 
         *(span < 0 ? low : high) += span;
     }
     if (box->list >= 0 && box->sides & (unsigned)(to ? TUTTI_PACK_LIST_TO : TUTTI_PACK_LIST_FROM)) {
-        *low += box->kept->low;
-        *high += box->kept->high;
+        *low += box->image->low;
+        *high += box->image->high;
     } else if (box->ragged && box->sides & (unsigned)(to ? TUTTI_PACK_LIST_TO : TUTTI_PACK_LIST_FROM)) {
-        *low += box->kept->low;
-        *high += box->kept->end - (int64_t)box->block;
+        *low += box->image->low;
+        *high += box->image->end - (int64_t)box->block;
     }
 }
 
@@ -208,10 +208,10 @@ static int add(struct tutti_parts *parts, const struct tutti_box *box, struct fo
     part->to = (unsigned char *)(uintptr_t)box->to;
     part->tile = round;
     if (part->list_dim != TUTTI_PACK_NO_LIST) {
-        const size_t size = box->kept->wide ? sizeof(int64_t) : sizeof(int32_t);
-        const uint64_t list = (uint64_t)(uintptr_t)box->kept->offsets + box->list_first * size;
+        const size_t size = box->image->wide ? sizeof(int64_t) : sizeof(int32_t);
+        const uint64_t list = (uint64_t)(uintptr_t)box->image->offsets + box->list_first * size;
         bounds.list = (const void *)(uintptr_t)list;
-        part->flags |= (uint16_t)(box->sides | (box->kept->wide ? TUTTI_PACK_LIST_WIDE : 0u));
+        part->flags |= (uint16_t)(box->sides | (box->image->wide ? TUTTI_PACK_LIST_WIDE : 0u));
         reach[reaches] = reach_of(extras * 8, list, 0, (int64_t)(box->dim[box->list].count * size));
         reach[reaches++].extra = 1;
     }
@@ -239,7 +239,7 @@ static int add_rows(struct tutti_parts *parts, const struct tutti_box *box, stru
     for (int d = 0; d < box->dims; d++)
         bits |= (uint64_t)box->dim[d].to;
     if (box->list >= 0 && box->sides & TUTTI_PACK_LIST_TO)
-        bits |= box->kept->bits;
+        bits |= box->image->bits;
     lead = bits & 15 ? 15 : box->to & 15; /* of a row at its most */
     const uint64_t units = (lead + box->block + 15) / 16;
     put(form, units, 0, 0);
@@ -297,7 +297,7 @@ struct ragged_form {
 
 static int add_ragged(struct tutti_parts *parts, const struct tutti_box *box, struct form *form)
 {
-    const struct tutti_kept_list *list = box->kept;
+    const struct tutti_image_list *list = box->image;
     const int out = box->sides & TUTTI_PACK_LIST_TO ? 1 : 0;
     const uint64_t lists = blocks_of(box), dense = out ? box->from : box->to;
     struct tutti_pack_part *const part = &form->part;

@@ -34,7 +34,7 @@ static struct tutti_parts_reach reach_memory(uint32_t at, uint32_t extra, const 
 /* ---- regular segments ---- */
 /* Dimensions of a segment in a message of `count` elements, slowest first; `to` as in `from` where there is no other
  * side. Returns 0 where there are too many. */
-static int box_of(const struct tutti_plan *plan, uint32_t i, uint64_t count, const struct tutti_kept *kept,
+static int box_of(const struct tutti_plan *plan, uint32_t i, uint64_t count, const struct tutti_plan_image *image,
                   struct tutti_box *box)
 {
     const struct tutti_segment *s = &plan->segment[i];
@@ -46,11 +46,11 @@ static int box_of(const struct tutti_plan *plan, uint32_t i, uint64_t count, con
     for (uint32_t d = 0; d <= s->dims; d++) {
         if (s->begins && d == s->list_at) {
             box->ragged = 1;
-            box->kept = &kept->list[i];
+            box->image = &image->list[i];
             box->block = s->begins[s->entries];
         } else if (s->entries && d == s->list_at) {
             box->list = box->dims;
-            box->kept = &kept->list[i];
+            box->image = &image->list[i];
             box->dim[box->dims++] = (struct tutti_box_dim){s->entries, 0, 0, s->pitch};
         }
         if (d < s->dims)
@@ -72,7 +72,7 @@ static void pack_side(struct tutti_box *box, const struct tutti_pack_job *job)
 }
 
 /* ---- small elements ---- */
-static int add_table(struct tutti_parts *parts, const struct tutti_pack_job *job, const struct tutti_kept *kept)
+static int add_table(struct tutti_parts *parts, const struct tutti_pack_job *job, const struct tutti_plan_image *image)
 {
     const struct tutti_plan *plan = job->plan;
     const int out = job->direction == TUTTI_UNPACK;
@@ -83,13 +83,13 @@ static int add_table(struct tutti_parts *parts, const struct tutti_pack_job *job
         const uint64_t element = first / plan->size, bytes = end - first < PIECE / 2 ? end - first : PIECE / 2;
         const uint64_t memory = address(job->memory) + element * (uint64_t)plan->extent;
         const uint64_t dense = address(job->packed) + (first - job->first), skip = first - element * plan->size;
-        const uint64_t bits = memory | dense | (uint64_t)plan->extent | skip | bytes | UINT64_C(1) << kept->wide;
+        const uint64_t bits = memory | dense | (uint64_t)plan->extent | skip | bytes | UINT64_C(1) << image->wide;
         const unsigned word = (unsigned)(bits & (~bits + 1));
-        struct tutti_pack_table what = {.table = kept->table,
+        struct tutti_pack_table what = {.table = image->table,
                                         .extent = plan->extent,
                                         .skip = (uint32_t)(skip / word),
                                         .words = (uint32_t)(plan->size / word),
-                                        .wide = kept->wide};
+                                        .wide = image->wide};
         tutti_pack_magic(what.words, &what.magic, &what.shift);
         struct tutti_pack_part part = {.from = (const unsigned char *)(uintptr_t)(out ? dense : memory),
                                        .to = (unsigned char *)(uintptr_t)(out ? memory : dense),
@@ -106,7 +106,7 @@ static int add_table(struct tutti_parts *parts, const struct tutti_pack_job *job
              (const void *)(uintptr_t)dense, (size_t)bytes},
             reach_memory(out ? offsetof(struct tutti_pack_part, to) : offsetof(struct tutti_pack_part, from), 0,
                          (const void *)(uintptr_t)memory, plan, elements),
-            {offsetof(struct tutti_pack_table, table), 1, kept->table, kept->words * sizeof(int32_t)},
+            {offsetof(struct tutti_pack_table, table), 1, image->table, image->words * sizeof(int32_t)},
         };
         status = tutti_parts_add(parts, &part, &what, sizeof what / 8, reach, 3);
         first += bytes;
@@ -122,7 +122,7 @@ struct lookup {
 
 /* Writes one side behind what is there (*used: 8 bytes); 0 where it has no room. */
 static int write_side(struct lookup *lookup, struct tutti_pack_side *side, uint32_t *used,
-                      const struct tutti_plan *plan, const struct tutti_kept *kept, void *memory, uint64_t *bits,
+                      const struct tutti_plan *plan, const struct tutti_plan_image *image, void *memory, uint64_t *bits,
                       struct tutti_parts_reach *reach, unsigned *reaches, unsigned most)
 {
     uint64_t *const pool = (uint64_t *)(void *)lookup;
@@ -146,7 +146,7 @@ static int write_side(struct lookup *lookup, struct tutti_pack_side *side, uint3
                                         .at = steps};
         *bits |= (uint64_t)s->offset | s->packed | s->block | s->pitch;
         if (s->entries) {
-            const struct tutti_kept_list *list = &kept->list[i];
+            const struct tutti_image_list *list = &image->list[i];
             it.offsets = list->offsets;
             it.begins = list->begins;
             it.wide = (uint32_t)list->wide;
@@ -168,8 +168,8 @@ static int write_side(struct lookup *lookup, struct tutti_pack_side *side, uint3
     return 1;
 }
 
-static int add_lookup(struct tutti_parts *parts, const struct tutti_pack_job *job, const struct tutti_kept *kept,
-                      const struct tutti_kept *to_kept)
+static int add_lookup(struct tutti_parts *parts, const struct tutti_pack_job *job, const struct tutti_plan_image *image,
+                      const struct tutti_plan_image *to_image)
 {
     enum { REACHES = 64 };
     struct lookup lookup;
@@ -188,7 +188,7 @@ static int add_lookup(struct tutti_parts *parts, const struct tutti_pack_job *jo
             side[i] = (struct tutti_pack_side){.base = (unsigned char *)(uintptr_t)(address(job->packed) - job->first)};
             reach[i] = (struct tutti_parts_reach){slot, 1, job->packed, (size_t)job->bytes};
             bits |= address(side[i].base);
-        } else if (write_side(&lookup, &side[i], &used, plan, target ? to_kept : kept, target ? job->to : job->memory,
+        } else if (write_side(&lookup, &side[i], &used, plan, target ? to_image : image, target ? job->to : job->memory,
                               &bits, reach, &reaches, REACHES)) {
             reach[i] = reach_memory(slot, 1, side[i].base, plan, target ? job->to_count : job->count);
         } else {
@@ -292,20 +292,20 @@ static int joint(const struct tutti_pack_job *job, struct tutti_box *box)
     return 1;
 }
 
-static int add_relayout(struct tutti_parts *parts, const struct tutti_pack_job *job, const struct tutti_kept *kept,
-                        const struct tutti_kept *to_kept)
+static int add_relayout(struct tutti_parts *parts, const struct tutti_pack_job *job,
+                        const struct tutti_plan_image *image, const struct tutti_plan_image *to_image)
 {
     const uint64_t end = job->first + job->bytes;
     struct tutti_box box;
     int same = job->plan == job->to_plan, status = TUTTI_OK;
     if (!same)
-        return joint(job, &box) ? tutti_box_add(parts, &box, job->first, end) : add_lookup(parts, job, kept, to_kept);
+        return joint(job, &box) ? tutti_box_add(parts, &box, job->first, end) : add_lookup(parts, job, image, to_image);
     for (uint32_t i = 0; i < job->plan->segments; i++)
-        same = same && !job->plan->segment[i].begins && box_of(job->plan, i, job->count, kept, &box);
+        same = same && !job->plan->segment[i].begins && box_of(job->plan, i, job->count, image, &box);
     if (!same)
-        return add_lookup(parts, job, kept, to_kept);
+        return add_lookup(parts, job, image, to_image);
     for (uint32_t i = 0; i < job->plan->segments && status == TUTTI_OK; i++) {
-        box_of(job->plan, i, job->count, kept, &box);
+        box_of(job->plan, i, job->count, image, &box);
         box.from += address(job->memory);
         box.to += address(job->to);
         box.sides = TUTTI_PACK_LIST_FROM | TUTTI_PACK_LIST_TO;
@@ -326,39 +326,41 @@ static void put_repeat(struct tutti_box *box, const struct tutti_pack_job *job, 
 }
 
 /* The job by itself, n times. */
-static int repeat_each(struct tutti_parts *parts, const struct tutti_pack_job *job, const struct tutti_kept *kept,
-                       const struct tutti_repeat *repeat,
-                       int (*add)(struct tutti_parts *, const struct tutti_pack_job *, const struct tutti_kept *))
+static int repeat_each(struct tutti_parts *parts, const struct tutti_pack_job *job,
+                       const struct tutti_plan_image *image, const struct tutti_repeat *repeat,
+                       int (*add)(struct tutti_parts *, const struct tutti_pack_job *, const struct tutti_plan_image *))
 {
     struct tutti_pack_job it = *job;
     int status = TUTTI_OK;
     for (uint64_t i = 0; i < repeat->n && status == TUTTI_OK; i++) {
-        status = add(parts, &it, kept);
+        status = add(parts, &it, image);
         it.memory = (void *)(uintptr_t)(address(it.memory) + (uint64_t)repeat->memory);
         it.packed = (void *)(uintptr_t)(address(it.packed) + (uint64_t)repeat->packed);
     }
     return status;
 }
 
-static int look_up_packed(struct tutti_parts *parts, const struct tutti_pack_job *job, const struct tutti_kept *kept)
+static int look_up_packed(struct tutti_parts *parts, const struct tutti_pack_job *job,
+                          const struct tutti_plan_image *image)
 {
-    return add_lookup(parts, job, kept, NULL);
+    return add_lookup(parts, job, image, NULL);
 }
 
 /* All repetitions of the job. */
-static int add_segments(struct tutti_parts *parts, const struct tutti_pack_job *job, const struct tutti_kept *kept,
-                        const struct tutti_repeat *repeat)
+static int add_segments(struct tutti_parts *parts, const struct tutti_pack_job *job,
+                        const struct tutti_plan_image *image, const struct tutti_repeat *repeat)
 {
     const struct tutti_plan *plan = job->plan;
     const uint64_t end = job->first + job->bytes;
     struct tutti_box box;
     int beyond = 0, status = TUTTI_OK;
     for (uint32_t i = 0; i < plan->segments; i++)
-        beyond |= (plan->segment[i].begins && plan->segment[i].entries > UINT32_MAX) || !box_of(plan, i, 1, kept, &box);
+        beyond |=
+            (plan->segment[i].begins && plan->segment[i].entries > UINT32_MAX) || !box_of(plan, i, 1, image, &box);
     if (beyond)
-        return repeat_each(parts, job, kept, repeat, look_up_packed);
+        return repeat_each(parts, job, image, repeat, look_up_packed);
     for (uint32_t i = 0; i < plan->segments && status == TUTTI_OK; i++) {
-        box_of(plan, i, job->count, kept, &box);
+        box_of(plan, i, job->count, image, &box);
         pack_side(&box, job);
         if (repeat->n > 1) {
             put_repeat(&box, job, repeat);
@@ -421,15 +423,15 @@ unsigned tutti_job_alike(const struct tutti_pack_job *job, unsigned n, struct tu
     return alike;
 }
 
-int tutti_job_add(struct tutti_parts *parts, const struct tutti_pack_job *given, const struct tutti_kept *kept,
-                  const struct tutti_kept *to_kept, const struct tutti_repeat *repeat)
+int tutti_job_add(struct tutti_parts *parts, const struct tutti_pack_job *given, const struct tutti_plan_image *image,
+                  const struct tutti_plan_image *to_image, const struct tutti_repeat *repeat)
 {
     if (given->bytes == 0)
         return TUTTI_OK;
     const struct tutti_pack_job job = simpler(given);
-    const struct tutti_kept *const mine = job.plan == given->plan ? kept : to_kept;
+    const struct tutti_plan_image *const mine = job.plan == given->plan ? image : to_image;
     if (job.direction == TUTTI_RELAYOUT)
-        return add_relayout(parts, &job, kept, to_kept);
+        return add_relayout(parts, &job, image, to_image);
     if (mine && mine->table)
         return repeat_each(parts, &job, mine, repeat, add_table);
     return add_segments(parts, &job, mine, repeat);

@@ -48,7 +48,7 @@ static int room_of(const struct tutti_device *device, int gpu, size_t *room)
 int tutti_pack_prepare(int gpu, const struct tutti_plan *plan)
 {
     const struct tutti_device *device;
-    const struct tutti_kept *kept;
+    const struct tutti_plan_image *image;
     struct tutti_pack_channel *channel;
     size_t room;
     int status = open_device(&gpu, &device);
@@ -58,26 +58,26 @@ int tutti_pack_prepare(int gpu, const struct tutti_plan *plan)
         status = tutti_pack_channel_take(device, gpu, &channel);
     if (status != TUTTI_OK)
         return status;
-    if (plan && tutti_kept_useful(plan))
-        status = tutti_kept_make(device, channel->stream, plan, gpu, &kept);
+    if (plan && tutti_image_useful(plan))
+        status = tutti_image_make(device, channel->stream, plan, gpu, &image);
     tutti_pack_channel_give(channel);
     return status;
 }
 
 /* What the GPU keeps of the plan; `stream` is the one that will be launched into, which may be captured. */
-static int kept_of(const struct tutti_device *device, struct tutti_stream *stream, int gpu,
-                   const struct tutti_plan *plan, const struct tutti_kept **kept)
+static int image_of(const struct tutti_device *device, struct tutti_stream *stream, int gpu,
+                    const struct tutti_plan *plan, const struct tutti_plan_image **image)
 {
-    *kept = NULL;
-    if (!tutti_kept_useful(plan))
+    *image = NULL;
+    if (!tutti_image_useful(plan))
         return TUTTI_OK;
-    *kept = tutti_kept_find(plan, gpu);
-    if (*kept)
+    *image = tutti_image_find(plan, gpu);
+    if (*image)
         return TUTTI_OK;
     const int captured = device->stream_capturing ? device->stream_capturing(stream) : 0;
     if (captured < 0)
         return captured;
-    if (captured && !tutti_kept_needed(plan))
+    if (captured && !tutti_image_needed(plan))
         return TUTTI_OK;
     if (captured) {
         tutti_error("a datatype with a list of blocks is used for the first time on GPU %d while a graph is captured: "
@@ -89,7 +89,7 @@ static int kept_of(const struct tutti_device *device, struct tutti_stream *strea
     int status = tutti_pack_channel_take(device, gpu, &channel);
     if (status != TUTTI_OK)
         return status;
-    status = tutti_kept_make(device, channel->stream, plan, gpu, kept);
+    status = tutti_image_make(device, channel->stream, plan, gpu, image);
     tutti_pack_channel_give(channel);
     return status;
 }
@@ -97,20 +97,20 @@ static int kept_of(const struct tutti_device *device, struct tutti_stream *strea
 static int add_job(struct tutti_parts *parts, int gpu, const struct tutti_pack_job *job,
                    const struct tutti_repeat *repeat)
 {
-    const struct tutti_kept *kept = NULL, *to_kept = NULL;
+    const struct tutti_plan_image *image = NULL, *to_image = NULL;
     const int relayout = job->direction == TUTTI_RELAYOUT;
     if (tutti_known_add(parts, gpu, job, repeat))
         return TUTTI_OK;
-    int status = kept_of(parts->device, parts->stream, gpu, job->plan, &kept);
+    int status = image_of(parts->device, parts->stream, gpu, job->plan, &image);
     if (status == TUTTI_OK && relayout)
-        status = kept_of(parts->device, parts->stream, gpu, job->to_plan, &to_kept);
+        status = image_of(parts->device, parts->stream, gpu, job->to_plan, &to_image);
     if (status != TUTTI_OK)
         return status;
     const struct tutti_known_mark mark = tutti_known_begin(parts);
-    status = tutti_job_add(parts, job, kept, to_kept, repeat);
+    status = tutti_job_add(parts, job, image, to_image, repeat);
     /* What was made without a table that could not be uploaded now is not how it is to be done for ever. */
     const int bare =
-        (!kept && tutti_kept_useful(job->plan)) || (relayout && !to_kept && tutti_kept_useful(job->to_plan));
+        (!image && tutti_image_useful(job->plan)) || (relayout && !to_image && tutti_image_useful(job->to_plan));
     if (status == TUTTI_OK && !bare)
         tutti_known_keep(parts, gpu, job, repeat, mark);
     return status;
@@ -318,8 +318,8 @@ int tutti_pack_now(int gpu, const struct tutti_pack_job *jobs, unsigned n)
         return TUTTI_ERR_MEMORY;
     }
     unsigned launches;
-    channel->ticket = channel->ticket + 1 ? channel->ticket + 1 : 1;
-    parts->ticket = channel->ticket;
+    channel->launch_number = channel->launch_number + 1 ? channel->launch_number + 1 : 1;
+    parts->launch_number = channel->launch_number;
     parts->near = near;
     parts->done = channel->done_device;
     parts->ended = channel->ended;

@@ -32,7 +32,7 @@ struct tutti_parts *tutti_parts_begin(const struct tutti_device *device, struct 
     parts->device = device;
     parts->stream = stream;
     parts->room = room;
-    parts->ticket = parts->near = 0;
+    parts->launch_number = parts->near = 0;
     parts->done = NULL;
     parts->ended = NULL;
     parts->launches = 0;
@@ -67,7 +67,7 @@ static int launch(struct tutti_parts *parts, int last)
     args->head = (struct tutti_pack_head){.parts = parts->n, .bytes = (uint32_t)bytes_of(parts->n, parts->extras)};
     args->head.blocks = tutti_pack_spread(part, parts->n);
     if (last) {
-        args->head.ticket = parts->ticket;
+        args->head.launch_number = parts->launch_number;
         args->head.near = parts->near;
         args->head.done = parts->done;
         args->head.ended = parts->ended;

@@ -23,8 +23,8 @@ struct tutti_parts {
     const struct tutti_device *device;
     struct tutti_stream *stream;
     size_t room; /* most bytes of args */
-    /* The notice of the last launch; ticket 0: none. */
-    uint32_t ticket, near;
+    /* The notice of the last launch; number 0: none. */
+    uint32_t launch_number, near;
     volatile uint32_t *done;
     uint32_t *ended;
     unsigned launches;

@@ -49,7 +49,7 @@ static int on_device(const struct tutti_side *side)
         MPI_Datatype type = type_of(side, i);
         if (count_of(side, i) <= 0 || type == tutti_handles.no_type)
             continue;
-        if (tutti_needs_span(place_of(side, i, side->types ? 0 : extent_of(type)), type))
+        if (tutti_needs_staging(place_of(side, i, side->types ? 0 : extent_of(type)), type))
             return 1;
         if (!side->types)
             return !tutti_door.aware && tutti_on_device(side->buffer);
@@ -69,14 +69,15 @@ static int move_slowly(const struct tutti_block *block, enum tutti_direction dir
         return tutti_packed_move(direction, &places, block->plan, block->count, block->at, 0, block->bytes, packed);
     }
     /* Through an image of the block, element by element: the MPI's packing takes ints. */
-    struct tutti_span span;
+    struct tutti_stage stage;
     int depth = tutti_inside;
     tutti_inside = 0;
-    int status = tutti_span_open(&span, block->at, block->count, block->type, packs ? TUTTI_SPAN_IN : TUTTI_SPAN_OUT);
+    int status =
+        tutti_stage_open(&stage, block->at, block->count, block->type, packs ? TUTTI_STAGE_IN : TUTTI_STAGE_OUT);
     tutti_inside = depth;
     MPI_Count extent = extent_of(block->type);
     for (MPI_Count e = 0; e < block->count && status == TUTTI_OK; e++) {
-        char *element = (char *)span.host + e * extent, *at = packed + (size_t)e * block->size;
+        char *element = (char *)stage.host + e * extent, *at = packed + (size_t)e * block->size;
         int position = 0, size = block->size <= INT_MAX ? (int)block->size : -1;
         int code = packs ? tutti_real.MPI_Pack(element, 1, block->type, at, size, &position, tutti_handles.self)
                          : tutti_real.MPI_Unpack(at, size, &position, element, 1, block->type, tutti_handles.self);
@@ -84,8 +85,8 @@ static int move_slowly(const struct tutti_block *block, enum tutti_direction dir
             status = TUTTI_ERR_TRANSPORT;
     }
     if (status == TUTTI_OK)
-        status = tutti_span_out(&span, -1);
-    tutti_span_close(&span);
+        status = tutti_stage_out(&stage, -1);
+    tutti_stage_close(&stage);
     return status;
 }
 
@@ -257,13 +258,13 @@ int tutti_blocks_open(struct tutti_blocks *blocks, const struct tutti_side *side
         blocks->displs = blocks->own_displs;
     if (side->types)
         blocks->types = blocks->own_types;
-    blocks->only = side->way & TUTTI_SPAN_IN ? -1 : side->only;
+    blocks->only = side->way & TUTTI_STAGE_IN ? -1 : side->only;
     return tutti_blocks_in(blocks);
 }
 
 int tutti_blocks_in(struct tutti_blocks *blocks)
 {
-    if (!blocks->staged || !(blocks->way & TUTTI_SPAN_IN || blocks->only >= 0))
+    if (!blocks->staged || !(blocks->way & TUTTI_STAGE_IN || blocks->only >= 0))
         return TUTTI_OK;
     TUTTI_INSIDE();
     return move(blocks, TUTTI_PACK, blocks->only);
@@ -271,7 +272,7 @@ int tutti_blocks_in(struct tutti_blocks *blocks)
 
 int tutti_blocks_out(struct tutti_blocks *blocks)
 {
-    if (!blocks->staged || !(blocks->way & TUTTI_SPAN_OUT))
+    if (!blocks->staged || !(blocks->way & TUTTI_STAGE_OUT))
         return TUTTI_OK;
     TUTTI_INSIDE();
     return move(blocks, TUTTI_UNPACK, -1);

@@ -17,7 +17,7 @@ struct tutti_side {
     int aint;           /* displs are MPI_Aint also in the plain form */
     MPI_Datatype type;
     const MPI_Datatype *types; /* [n], or NULL */
-    int way;                   /* TUTTI_SPAN_IN | TUTTI_SPAN_OUT */
+    int way;                   /* TUTTI_STAGE_IN | TUTTI_STAGE_OUT */
     const int *peers;          /* [n], or NULL: of MPI_PROC_NULL nothing comes, and its block stays as it is */
     int only;                  /* the one block that goes in, besides `way`; -1: none */
     int as_bytes;              /* blocks of equal counts: the MPI is told bytes, so many of them as `times` says */

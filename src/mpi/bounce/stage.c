@@ -35,13 +35,14 @@ int tutti_elements_on_device(const void *buffer, MPI_Datatype type)
     return places.device;
 }
 
-/* 1 where the whole span lies in one allocation, gaps included. */
-static int in_one(const struct tutti_span *span)
+/* 1 where the whole stage lies in one allocation, gaps included. */
+static int in_one(const struct tutti_stage *stage)
 {
     struct tutti_memory memory;
-    tutti_door.device->classify(span->user, &memory);
+    tutti_door.device->classify(stage->user, &memory);
     const char *base = memory.base;
-    return memory.kind == TUTTI_MEMORY_DEVICE && span->user >= base && span->user + span->bytes <= base + memory.bytes;
+    return memory.kind == TUTTI_MEMORY_DEVICE && stage->user >= base &&
+           stage->user + stage->bytes <= base + memory.bytes;
 }
 
 /* ---- typed bytes of one element, of types without a plan ---- */
@@ -51,20 +52,20 @@ struct run {
 };
 
 /* Marks the typed bytes of one element of `type` with 0xff, by packing ones and unpacking them over zeros. */
-static unsigned char *mark(const struct tutti_span *span, MPI_Count true_lb)
+static unsigned char *mark(const struct tutti_stage *stage, MPI_Count true_lb)
 {
-    size_t bytes = span->true_extent;
+    size_t bytes = stage->true_extent;
     int size = 0, position = 0;
     unsigned char *ones = malloc(bytes ? bytes : 1), *marks = calloc(bytes ? bytes : 1, 1), *packed = NULL;
     int ok = ones && marks && bytes <= INT_MAX &&
-             tutti_real.MPI_Pack_size(1, span->type, tutti_handles.self, &size) == MPI_SUCCESS;
+             tutti_real.MPI_Pack_size(1, stage->type, tutti_handles.self, &size) == MPI_SUCCESS;
     if (ok && (packed = malloc(size ? (size_t)size : 1)) != NULL) {
         memset(ones, 0xff, bytes);
-        ok = tutti_real.MPI_Pack(ones - true_lb, 1, span->type, packed, size, &position, tutti_handles.self) ==
+        ok = tutti_real.MPI_Pack(ones - true_lb, 1, stage->type, packed, size, &position, tutti_handles.self) ==
              MPI_SUCCESS;
         int length = position;
         position = 0;
-        ok = ok && tutti_real.MPI_Unpack(packed, length, &position, marks - true_lb, 1, span->type,
+        ok = ok && tutti_real.MPI_Unpack(packed, length, &position, marks - true_lb, 1, stage->type,
                                          tutti_handles.self) == MPI_SUCCESS;
     }
     if (!packed || !ok) {
@@ -77,17 +78,17 @@ static unsigned char *mark(const struct tutti_span *span, MPI_Count true_lb)
 }
 
 /* The typed bytes of one element as runs; NULL without memory. */
-static struct run *runs_of(const struct tutti_span *span, size_t *n)
+static struct run *runs_of(const struct tutti_stage *stage, size_t *n)
 {
     MPI_Count lb, extent;
-    if (tutti_real.MPI_Type_get_true_extent_x(span->type, &lb, &extent) != MPI_SUCCESS)
+    if (tutti_real.MPI_Type_get_true_extent_x(stage->type, &lb, &extent) != MPI_SUCCESS)
         return NULL;
-    unsigned char *marks = mark(span, lb);
+    unsigned char *marks = mark(stage, lb);
     struct run *runs = NULL;
     size_t used = 0, room = 0, i = 0;
-    while (marks && i < span->true_extent) {
+    while (marks && i < stage->true_extent) {
         size_t from = i;
-        while (i < span->true_extent && marks[i])
+        while (i < stage->true_extent && marks[i])
             i++;
         if (i > from) {
             if (used == room) {
@@ -102,7 +103,7 @@ static struct run *runs_of(const struct tutti_span *span, size_t *n)
             }
             runs[used++] = (struct run){from, i - from};
         }
-        while (i < span->true_extent && !marks[i])
+        while (i < stage->true_extent && !marks[i])
             i++;
     }
     free(marks);
@@ -110,15 +111,15 @@ static struct run *runs_of(const struct tutti_span *span, size_t *n)
     return runs;
 }
 
-static int copy_runs(struct tutti_span *span, int out)
+static int copy_runs(struct tutti_stage *stage, int out)
 {
     size_t n = 0;
-    struct run *runs = runs_of(span, &n);
+    struct run *runs = runs_of(stage, &n);
     int status = runs ? TUTTI_OK : TUTTI_ERR_MEMORY;
-    for (MPI_Count e = 0; e < span->count && status == TUTTI_OK; e++) {
+    for (MPI_Count e = 0; e < stage->count && status == TUTTI_OK; e++) {
         for (size_t i = 0; i < n && status == TUTTI_OK; i++) {
-            MPI_Count at = span->first + e * span->extent + (MPI_Count)runs[i].at;
-            char *to = out ? span->user + at : span->memory + at, *from = out ? span->memory + at : span->user + at;
+            MPI_Count at = stage->first + e * stage->extent + (MPI_Count)runs[i].at;
+            char *to = out ? stage->user + at : stage->memory + at, *from = out ? stage->memory + at : stage->user + at;
             status = tutti_door.device->copy_now(to, from, runs[i].bytes);
         }
     }
@@ -127,186 +128,186 @@ static int copy_runs(struct tutti_span *span, int out)
 }
 
 /* Between the image and the buffer by way of the packed elements: one kernel instead of a copy per run. */
-static int copy_packed(struct tutti_span *span, int out)
+static int copy_packed(struct tutti_stage *stage, int out)
 {
-    const size_t bytes = (size_t)span->count * span->plan->size;
+    const size_t bytes = (size_t)stage->count * stage->plan->size;
     struct tutti_bounce *bounce = tutti_bounce_take(&tutti_bounce_pinned, -1, bytes);
     if (!bounce)
         return TUTTI_ERR_MEMORY;
-    void *packed = bounce->memory, *user = span->user + span->origin;
+    void *packed = bounce->memory, *user = stage->user + stage->origin;
     int status = TUTTI_OK;
     if (out) {
-        tutti_plan_pack_host(span->plan, (uint64_t)span->count, span->host, 0, bytes, packed);
-        status = tutti_packed_move(TUTTI_UNPACK, &span->places, span->plan, span->count, user, 0, bytes, packed);
-    } else if ((status = tutti_packed_move(TUTTI_PACK, &span->places, span->plan, span->count, user, 0, bytes,
+        tutti_plan_pack_host(stage->plan, (uint64_t)stage->count, stage->host, 0, bytes, packed);
+        status = tutti_packed_move(TUTTI_UNPACK, &stage->places, stage->plan, stage->count, user, 0, bytes, packed);
+    } else if ((status = tutti_packed_move(TUTTI_PACK, &stage->places, stage->plan, stage->count, user, 0, bytes,
                                            packed)) == TUTTI_OK) {
-        tutti_plan_unpack_host(span->plan, (uint64_t)span->count, span->host, 0, bytes, packed);
+        tutti_plan_unpack_host(stage->plan, (uint64_t)stage->count, stage->host, 0, bytes, packed);
     }
     tutti_bounce_give(bounce);
     return status;
 }
 
-static int copy_in(struct tutti_span *span)
+static int copy_in(struct tutti_stage *stage)
 {
     /* One copy of all is as fast, unless most of it is gaps. */
-    int dense = !span->plan || span->bytes / 4 < (size_t)span->count * span->plan->size;
-    if (span->solid || (dense && in_one(span)))
-        return tutti_door.device->copy_now(span->memory, span->user, span->bytes);
-    return span->plan ? copy_packed(span, 0) : copy_runs(span, 0);
+    int dense = !stage->plan || stage->bytes / 4 < (size_t)stage->count * stage->plan->size;
+    if (stage->solid || (dense && in_one(stage)))
+        return tutti_door.device->copy_now(stage->memory, stage->user, stage->bytes);
+    return stage->plan ? copy_packed(stage, 0) : copy_runs(stage, 0);
 }
 
-/* ---- spans ---- */
+/* ---- stages ---- */
 
 /* What is known of the type; 0 where the MPI will refuse the call. */
-static int shape(struct tutti_span *span, MPI_Count *lowest, struct tutti_layout **layout)
+static int shape(struct tutti_stage *stage, MPI_Count *lowest, struct tutti_layout **layout)
 {
     MPI_Count lb, extent, true_lb, true_extent, size;
-    int named = tutti_type_find(span->type) != NULL;
-    *layout = named ? NULL : tutti_layout_of(span->type);
+    int named = tutti_type_find(stage->type) != NULL;
+    *layout = named ? NULL : tutti_layout_of(stage->type);
     if (*layout) {
         extent = (*layout)->extent;
         true_lb = (*layout)->true_lower;
         true_extent = (*layout)->true_extent;
         size = (*layout)->size;
-    } else if (tutti_real.MPI_Type_get_extent_x(span->type, &lb, &extent) != MPI_SUCCESS ||
-               tutti_real.MPI_Type_get_true_extent_x(span->type, &true_lb, &true_extent) != MPI_SUCCESS ||
-               tutti_real.MPI_Type_size_x(span->type, &size) != MPI_SUCCESS) {
+    } else if (tutti_real.MPI_Type_get_extent_x(stage->type, &lb, &extent) != MPI_SUCCESS ||
+               tutti_real.MPI_Type_get_true_extent_x(stage->type, &true_lb, &true_extent) != MPI_SUCCESS ||
+               tutti_real.MPI_Type_size_x(stage->type, &size) != MPI_SUCCESS) {
         return 0;
     }
-    MPI_Count reach = (span->count - 1) * extent;
+    MPI_Count reach = (stage->count - 1) * extent;
     *lowest = true_lb + (reach < 0 ? reach : 0);
-    span->size = (size_t)size;
-    span->bytes = (size_t)((reach < 0 ? -reach : reach) + true_extent);
-    span->extent = extent;
-    span->true_extent = (size_t)true_extent;
-    span->first = true_lb - *lowest;
-    span->origin = -*lowest;
-    span->solid = size == true_extent && (extent == size || span->count == 1);
-    span->prefix =
-        span->solid && (named || (*layout && ((*layout)->solid || ((*layout)->in_order && span->count == 1))));
+    stage->size = (size_t)size;
+    stage->bytes = (size_t)((reach < 0 ? -reach : reach) + true_extent);
+    stage->extent = extent;
+    stage->true_extent = (size_t)true_extent;
+    stage->first = true_lb - *lowest;
+    stage->origin = -*lowest;
+    stage->solid = size == true_extent && (extent == size || stage->count == 1);
+    stage->prefix =
+        stage->solid && (named || (*layout && ((*layout)->solid || ((*layout)->in_order && stage->count == 1))));
     return 1;
 }
 
-int tutti_span_open(struct tutti_span *span, const void *buffer, MPI_Count count, MPI_Datatype type, int way)
+int tutti_stage_open(struct tutti_stage *stage, const void *buffer, MPI_Count count, MPI_Datatype type, int way)
 {
-    memset(span, 0, sizeof *span);
-    span->host = (void *)(uintptr_t)buffer;
-    span->given = type;
-    if (count <= 0 || type == tutti_handles.no_type || buffer == MPI_IN_PLACE || !tutti_needs_span(buffer, type))
+    memset(stage, 0, sizeof *stage);
+    stage->host = (void *)(uintptr_t)buffer;
+    stage->given = type;
+    if (count <= 0 || type == tutti_handles.no_type || buffer == MPI_IN_PLACE || !tutti_needs_staging(buffer, type))
         return TUTTI_OK;
     TUTTI_INSIDE();
     MPI_Count lowest;
     struct tutti_layout *layout;
-    span->count = count;
-    span->type = type;
-    span->way = way;
-    if (!shape(span, &lowest, &layout))
+    stage->count = count;
+    stage->type = type;
+    stage->way = way;
+    if (!shape(stage, &lowest, &layout))
         return TUTTI_ERR_ARGUMENT;
-    if (span->size == 0)
+    if (stage->size == 0)
         return TUTTI_OK;
-    span->user = (char *)(uintptr_t)buffer + lowest;
-    if (layout && layout->plan && !span->prefix) {
-        tutti_places_of(layout->plan, count, buffer, &span->places);
-        span->plan = tutti_plan_hold(layout->plan);
-    } else if (!span->solid) {
-        span->own_type = tutti_real.MPI_Type_dup(type, &span->type) == MPI_SUCCESS;
-        if (!span->own_type)
+    stage->user = (char *)(uintptr_t)buffer + lowest;
+    if (layout && layout->plan && !stage->prefix) {
+        tutti_places_of(layout->plan, count, buffer, &stage->places);
+        stage->plan = tutti_plan_hold(layout->plan);
+    } else if (!stage->solid) {
+        stage->own_type = tutti_real.MPI_Type_dup(type, &stage->type) == MPI_SUCCESS;
+        if (!stage->own_type)
             return TUTTI_ERR_MEMORY;
     }
-    span->packed = span->plan && way & TUTTI_SPAN_PACKED && tutti_layout_packed(layout, &span->given) == 0;
-    if (span->packed)
-        span->bytes = (size_t)count * span->size;
-    span->lazy = way & TUTTI_SPAN_LAZY && span->bytes > LAZY_FROM && (span->packed || span->prefix);
-    if (span->lazy)
-        span->memory = tutti_overrun_map(span->bytes);
-    else if (span->packed || !layout)
-        span->memory = tutti_scratch_take(&span->scratch, span->packed ? &span->places : NULL, span->bytes);
+    stage->packed = stage->plan && way & TUTTI_STAGE_PACKED && tutti_layout_packed(layout, &stage->given) == 0;
+    if (stage->packed)
+        stage->bytes = (size_t)count * stage->size;
+    stage->lazy = way & TUTTI_STAGE_LAZY && stage->bytes > LAZY_FROM && (stage->packed || stage->prefix);
+    if (stage->lazy)
+        stage->memory = tutti_overrun_map(stage->bytes);
+    else if (stage->packed || !layout)
+        stage->memory = tutti_scratch_take(&stage->scratch, stage->packed ? &stage->places : NULL, stage->bytes);
     else /* of the program's derived type, which an MPI may take for one with gaps though it has none */
-        span->memory = tutti_scratch_take_image(&span->scratch, span->bytes);
-    span->host = span->packed ? span->memory : span->memory - lowest;
-    span->staged = 1;
-    int status = span->memory ? TUTTI_OK : TUTTI_ERR_MEMORY;
-    if (status == TUTTI_OK && !(way & TUTTI_SPAN_LATER))
-        status = tutti_span_in(span);
+        stage->memory = tutti_scratch_take_image(&stage->scratch, stage->bytes);
+    stage->host = stage->packed ? stage->memory : stage->memory - lowest;
+    stage->staged = 1;
+    int status = stage->memory ? TUTTI_OK : TUTTI_ERR_MEMORY;
+    if (status == TUTTI_OK && !(way & TUTTI_STAGE_LATER))
+        status = tutti_stage_in(stage);
     if (status != TUTTI_OK)
-        tutti_span_close(span);
+        tutti_stage_close(stage);
     return status;
 }
 
-int tutti_span_in(struct tutti_span *span)
+int tutti_stage_in(struct tutti_stage *stage)
 {
     TUTTI_INSIDE();
-    if (!span->staged)
+    if (!stage->staged)
         return TUTTI_OK;
-    if (!span->packed) /* what arrives may leave bytes of the image alone: they go back as they were */
-        return span->way & TUTTI_SPAN_IN || !span->prefix ? copy_in(span) : TUTTI_OK;
-    if (!(span->way & TUTTI_SPAN_IN))
+    if (!stage->packed) /* what arrives may leave bytes of the image alone: they go back as they were */
+        return stage->way & TUTTI_STAGE_IN || !stage->prefix ? copy_in(stage) : TUTTI_OK;
+    if (!(stage->way & TUTTI_STAGE_IN))
         return TUTTI_OK;
-    return tutti_packed_move(TUTTI_PACK, &span->places, span->plan, span->count, span->user + span->origin, 0,
-                             span->bytes, span->memory);
+    return tutti_packed_move(TUTTI_PACK, &stage->places, stage->plan, stage->count, stage->user + stage->origin, 0,
+                             stage->bytes, stage->memory);
 }
 
 /* What came after all, through pinned memory. */
-static int lazy_out(struct tutti_span *span, size_t bytes)
+static int lazy_out(struct tutti_stage *stage, size_t bytes)
 {
     const size_t most = (size_t)tutti_settings()->staging_mb << 20;
     struct tutti_bounce *bounce = tutti_bounce_take(&tutti_bounce_pinned, -1, bytes < most ? bytes : most);
-    char *piece = bounce ? bounce->memory : NULL, *user = span->user + span->origin;
+    char *piece = bounce ? bounce->memory : NULL, *user = stage->user + stage->origin;
     int status = bounce ? TUTTI_OK : TUTTI_ERR_MEMORY;
     for (size_t at = 0; at < bytes && status == TUTTI_OK; at += most) {
         size_t n = bytes - at < most ? bytes - at : most;
-        memcpy(piece, span->memory + at, n);
-        status = span->packed
-                     ? tutti_packed_move(TUTTI_UNPACK, &span->places, span->plan, span->count, user, at, n, piece)
-                     : tutti_door.device->copy_now(span->user + at, piece, n);
+        memcpy(piece, stage->memory + at, n);
+        status = stage->packed
+                     ? tutti_packed_move(TUTTI_UNPACK, &stage->places, stage->plan, stage->count, user, at, n, piece)
+                     : tutti_door.device->copy_now(stage->user + at, piece, n);
     }
     tutti_bounce_give(bounce);
     return status;
 }
 
-int tutti_span_out(struct tutti_span *span, MPI_Count bytes)
+int tutti_stage_out(struct tutti_stage *stage, MPI_Count bytes)
 {
-    if (!span->staged || !(span->way & TUTTI_SPAN_OUT))
+    if (!stage->staged || !(stage->way & TUTTI_STAGE_OUT))
         return TUTTI_OK;
-    size_t n = span->bytes;
-    if ((span->prefix || span->packed) && bytes >= 0 && (size_t)bytes < n)
+    size_t n = stage->bytes;
+    if ((stage->prefix || stage->packed) && bytes >= 0 && (size_t)bytes < n)
         n = (size_t)bytes;
-    if (span->lazy)
-        return lazy_out(span, n);
-    if (span->packed)
-        return tutti_packed_move(TUTTI_UNPACK, &span->places, span->plan, span->count, span->user + span->origin, 0, n,
-                                 span->memory);
-    if (!span->solid)
-        return span->plan ? copy_packed(span, 1) : copy_runs(span, 1);
-    return n ? tutti_door.device->copy_now(span->user, span->memory, n) : TUTTI_OK;
+    if (stage->lazy)
+        return lazy_out(stage, n);
+    if (stage->packed)
+        return tutti_packed_move(TUTTI_UNPACK, &stage->places, stage->plan, stage->count, stage->user + stage->origin,
+                                 0, n, stage->memory);
+    if (!stage->solid)
+        return stage->plan ? copy_packed(stage, 1) : copy_runs(stage, 1);
+    return n ? tutti_door.device->copy_now(stage->user, stage->memory, n) : TUTTI_OK;
 }
 
-void tutti_span_shorten(struct tutti_span *span, MPI_Count count)
+void tutti_stage_shorten(struct tutti_stage *stage, MPI_Count count)
 {
-    if (!span->staged || count >= span->count)
+    if (!stage->staged || count >= stage->count)
         return;
-    span->count = count;
-    if (span->packed)
-        span->bytes = count > 0 ? (size_t)count * span->size : 0;
-    else if (span->solid) /* elements follow each other upwards */
-        span->bytes = count > 0 ? (size_t)((count - 1) * span->extent) + span->true_extent : 0;
+    stage->count = count;
+    if (stage->packed)
+        stage->bytes = count > 0 ? (size_t)count * stage->size : 0;
+    else if (stage->solid) /* elements follow each other upwards */
+        stage->bytes = count > 0 ? (size_t)((count - 1) * stage->extent) + stage->true_extent : 0;
 }
 
-void tutti_span_close(struct tutti_span *span)
+void tutti_stage_close(struct tutti_stage *stage)
 {
-    if (!span->staged)
+    if (!stage->staged)
         return;
-    if (!span->lazy)
-        tutti_scratch_give(&span->scratch);
+    if (!stage->lazy)
+        tutti_scratch_give(&stage->scratch);
     else
-        tutti_overrun_unmap(span->memory);
-    if (span->plan)
-        tutti_plan_drop(span->plan);
-    if (span->own_type)
-        tutti_real.MPI_Type_free(&span->type);
-    span->staged = 0;
-    span->memory = NULL;
-    span->plan = NULL;
+        tutti_overrun_unmap(stage->memory);
+    if (stage->plan)
+        tutti_plan_drop(stage->plan);
+    if (stage->own_type)
+        tutti_real.MPI_Type_free(&stage->type);
+    stage->staged = 0;
+    stage->memory = NULL;
+    stage->plan = NULL;
 }
 
 MPI_Count tutti_received(const MPI_Status *status)

@@ -8,13 +8,13 @@
 #include "mpi/bounce/scratch.h"
 #include "mpi/real/handles.h"
 
-/* PACKED: the MPI is told the type `given`, not the program's. LATER: the contents are copied by tutti_span_in(), not
+/* PACKED: the MPI is told the type `given`, not the program's. LATER: the contents are copied by tutti_stage_in(), not
  * at once. */
 /* LAZY: the message is likely to be a short one in place of the real one: host memory that costs nothing until it is
  * touched. */
-enum { TUTTI_SPAN_IN = 1, TUTTI_SPAN_OUT = 2, TUTTI_SPAN_PACKED = 4, TUTTI_SPAN_LATER = 8, TUTTI_SPAN_LAZY = 16 };
+enum { TUTTI_STAGE_IN = 1, TUTTI_STAGE_OUT = 2, TUTTI_STAGE_PACKED = 4, TUTTI_STAGE_LATER = 8, TUTTI_STAGE_LAZY = 16 };
 
-struct tutti_span {
+struct tutti_stage {
     void *host;                   /* what the MPI is given in place of the buffer */
     MPI_Datatype given;           /* and of what type its elements are */
     int staged;                   /* 0: the buffer itself */
@@ -22,7 +22,7 @@ struct tutti_span {
     int prefix;                   /* a message of n bytes fills the first n bytes, or packed bytes */
     int solid;                    /* no gaps */
     int lazy;                     /* `memory` is not pinned */
-    int way;                      /* TUTTI_SPAN_IN | TUTTI_SPAN_OUT */
+    int way;                      /* TUTTI_STAGE_IN | TUTTI_STAGE_OUT */
     char *user;                   /* lowest byte in device memory */
     char *memory;                 /* lowest byte in host memory, or in device scratch (of packed elements) */
     struct tutti_scratch scratch; /* where `memory` lies otherwise */
@@ -38,18 +38,18 @@ struct tutti_span {
     struct tutti_places places;    /* of the buffer, where there is a plan */
 };
 
-/* Why a span was staged, for the counters. */
-static inline const char *tutti_span_how(const struct tutti_span *span)
+/* Why a stage was staged, for the counters. */
+static inline const char *tutti_stage_how(const struct tutti_stage *stage)
 {
-    if (span->scratch.on_device)
+    if (stage->scratch.on_device)
         return "packed in device memory";
-    return span->packed && tutti_places_reached(&span->places) ? "packed by a kernel" : "device memory";
+    return stage->packed && tutti_places_reached(&stage->places) ? "packed by a kernel" : "device memory";
 }
 
 /* 1 where the elements of an image are brought in or out by a kernel, over the gaps between them. */
-static inline int tutti_span_by_kernel(const struct tutti_span *span)
+static inline int tutti_stage_by_kernel(const struct tutti_stage *stage)
 {
-    return span->plan && !span->packed && !span->solid && tutti_places_reached(&span->places);
+    return stage->plan && !stage->packed && !stage->solid && tutti_places_reached(&stage->places);
 }
 
 /* 1 where elements of a derived type lie in device memory though the address that they are counted from does not:
@@ -59,7 +59,7 @@ int tutti_elements_on_device(const void *buffer, MPI_Datatype type);
 /* 0 where the MPI refuses the type: derived, and not committed. */
 int tutti_type_is_fine(MPI_Datatype type);
 /* 1 where `buffer` must be staged. What the MPI refuses goes to it as it is. */
-static inline int tutti_needs_span(const void *buffer, MPI_Datatype type)
+static inline int tutti_needs_staging(const void *buffer, MPI_Datatype type)
 {
     if (likely(!tutti_door.device || !tutti_door.device->active()))
         return 0;
@@ -70,16 +70,16 @@ static inline int tutti_needs_span(const void *buffer, MPI_Datatype type)
 }
 
 /* Prepares a buffer of `count` elements: leaves host buffers, MPI_IN_PLACE, empty ones and what the MPI will refuse as
- * they are; otherwise takes host memory and, for TUTTI_SPAN_IN, copies the contents. Returns a status of Tutti. */
-int tutti_span_open(struct tutti_span *span, const void *buffer, MPI_Count count, MPI_Datatype type, int way);
+ * they are; otherwise takes host memory and, for TUTTI_STAGE_IN, copies the contents. Returns a status of Tutti. */
+int tutti_stage_open(struct tutti_stage *stage, const void *buffer, MPI_Count count, MPI_Datatype type, int way);
 /* Copies the contents, once more too. */
-int tutti_span_in(struct tutti_span *span);
+int tutti_stage_in(struct tutti_stage *stage);
 /* After the real call: copies what came to device memory; `bytes` of the message, or -1 for all. */
-int tutti_span_out(struct tutti_span *span, MPI_Count bytes);
+int tutti_stage_out(struct tutti_stage *stage, MPI_Count bytes);
 /* From now on the first `count` elements alone are copied out. */
-void tutti_span_shorten(struct tutti_span *span, MPI_Count count);
+void tutti_stage_shorten(struct tutti_stage *stage, MPI_Count count);
 /* Gives the host memory back. */
-void tutti_span_close(struct tutti_span *span);
+void tutti_stage_close(struct tutti_stage *stage);
 
 /* Bytes of a received message, or -1 where the MPI does not say. */
 MPI_Count tutti_received(const MPI_Status *status);

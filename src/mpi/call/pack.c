@@ -169,23 +169,23 @@ typedef int real_call(void *with, const struct packing *call, void *elements, vo
 /* 1: done, *code is the MPI's; 0: failed, *code is for the error handler. */
 static int staged(struct packing *call, const char *why, real_call *real, void *with, MPI_Count most, int *code)
 {
-    struct tutti_span span;
+    struct tutti_stage stage;
     struct part part = {NULL, 0, NULL};
     MPI_Count position = 0;
-    int way = call->direction == TUTTI_PACK ? TUTTI_SPAN_IN : TUTTI_SPAN_OUT;
+    int way = call->direction == TUTTI_PACK ? TUTTI_STAGE_IN : TUTTI_STAGE_OUT;
     *code = MPI_SUCCESS;
-    int status = tutti_span_open(&span, call->elements, call->count, call->type, way);
+    int status = tutti_stage_open(&stage, call->elements, call->count, call->type, way);
     if (status == TUTTI_OK)
         status = part_open(&part, call, most);
     if (status == TUTTI_OK) {
         TUTTI_INSIDE();
-        *code = real(with, call, span.host, part.host, part.bytes, &position);
+        *code = real(with, call, stage.host, part.host, part.bytes, &position);
     }
     if (status == TUTTI_OK && *code == MPI_SUCCESS)
-        status = tutti_span_out(&span, -1);
+        status = tutti_stage_out(&stage, -1);
     int moved = status == TUTTI_OK && *code == MPI_SUCCESS;
     int closed = part_close(&part, call, moved ? (size_t)position : 0);
-    tutti_span_close(&span);
+    tutti_stage_close(&stage);
     status = status == TUTTI_OK ? closed : status;
     if (status != TUTTI_OK)
         return failed(call, status, code);

@@ -11,28 +11,28 @@ static int tutti_stage_failed(const char *call, MPI_Comm comm, int status)
     return tutti_fail_comm(comm, tutti_error_code(status));
 }
 
-/* The end of a staged call that receives into `span`: copies back what came, gives the memory back. */
-static int tutti_stage_end(const char *call, MPI_Comm comm, int code, int done, struct tutti_span *span,
+/* The end of a staged call that receives into `stage`: copies back what came, gives the memory back. */
+static int tutti_stage_end(const char *call, MPI_Comm comm, int code, int done, struct tutti_stage *stage,
                            const MPI_Status *status)
 {
-    if (!span->staged && done == TUTTI_OK)
+    if (!stage->staged && done == TUTTI_OK)
         return code;
     if (done == TUTTI_OK && code == MPI_SUCCESS)
-        done = tutti_span_out(span, tutti_received(status));
-    tutti_count(call, TUTTI_OUTCOME_STAGED, tutti_span_how(span));
-    tutti_span_close(span);
+        done = tutti_stage_out(stage, tutti_received(status));
+    tutti_count(call, TUTTI_OUTCOME_STAGED, tutti_stage_how(stage));
+    tutti_stage_close(stage);
     return done == TUTTI_OK ? code : tutti_stage_failed(call, comm, done);
 }
 
 /* The same of a receive that may be an RTS. */
-static int tutti_receive_end(const char *call, int code, int done, struct tutti_span *span,
+static int tutti_receive_end(const char *call, int code, int done, struct tutti_stage *stage,
                              struct tutti_recv_request *recv, int watched, MPI_Status *status)
 {
-    if (!watched || done != TUTTI_OK || code != MPI_SUCCESS || !tutti_recv_finish(recv, span, status, &code)) {
-        code = tutti_stage_end(call, recv->comm, code, done, span, status);
+    if (!watched || done != TUTTI_OK || code != MPI_SUCCESS || !tutti_recv_finish(recv, stage, status, &code)) {
+        code = tutti_stage_end(call, recv->comm, code, done, stage, status);
     } else {
         tutti_count(call, TUTTI_OUTCOME_ACCELERATED, "fetched from the sender");
-        tutti_span_close(span);
+        tutti_stage_close(stage);
     }
     tutti_recv_close(recv);
     return code;

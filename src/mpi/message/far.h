@@ -13,7 +13,7 @@
 /* Not as long as the RTSs of rendezvous. */
 enum { TUTTI_FAR_RTS_BYTES = 7 * TUTTI_RTS_BYTES };
 
-struct tutti_span;
+struct tutti_stage;
 struct tutti_recv_request;
 struct tutti_far_rts; /* what a request of a send stands for */
 
@@ -36,8 +36,8 @@ static inline int tutti_far_hears(void)
 /* 1 where the message goes in fragments; *code is what the call returns. 0: the MPI takes it. */
 int tutti_far_send(const struct tutti_message *message, int *code);
 int tutti_far_isend(const struct tutti_message *message, MPI_Request *request, int *code);
-/* A persistent one; closes `span`. */
-int tutti_far_init(const struct tutti_message *message, struct tutti_span *span, MPI_Request *request, int *code);
+/* A persistent one; closes `stage`. */
+int tutti_far_init(const struct tutti_message *message, struct tutti_stage *stage, MPI_Request *request, int *code);
 int tutti_far_start(struct tutti_far_rts *rts, MPI_Request *request);
 /* The request is gone; takes NULL. */
 void tutti_far_let_go(struct tutti_far_rts *rts);
@@ -49,6 +49,6 @@ int tutti_far_is_rts(const struct tutti_pipelined_rts *rts);
 /* Asks for the fragments of a watch in state FAR; polling brings them on. */
 void tutti_far_begin(struct tutti_recv_request *recv);
 /* Of the receives in state FAR: brings them on, and to FETCHED or FAILED; with `wait` all of them. */
-void tutti_far_fetch(struct tutti_recv_request *const recvs[], struct tutti_span *const spans[], int n, int wait);
+void tutti_far_fetch(struct tutti_recv_request *const recvs[], struct tutti_stage *const stages[], int n, int wait);
 
 #endif

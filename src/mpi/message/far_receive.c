@@ -42,12 +42,12 @@ void tutti_far_begin(struct tutti_recv_request *recv)
         say_lost(recv, status);
 }
 
-static void end(struct tutti_recv_request *recv, struct tutti_span *span)
+static void end(struct tutti_recv_request *recv, struct tutti_stage *stage)
 {
     struct tutti_incoming *in = recv->far;
     int status = tutti_incoming_status(in);
     if (status == TUTTI_OK && tutti_incoming_packed(in))
-        status = tutti_recv_unpack(recv, span, tutti_incoming_packed(in));
+        status = tutti_recv_unpack(recv, stage, tutti_incoming_packed(in));
     pthread_mutex_lock(&lock);
     recv->state = status == TUTTI_OK && !tutti_incoming_truncated(in) ? TUTTI_RECV_FETCHED : TUTTI_RECV_FAILED;
     recv->code = status != TUTTI_OK ? tutti_error_code(status) : MPI_ERR_TRUNCATE;
@@ -58,7 +58,7 @@ static void end(struct tutti_recv_request *recv, struct tutti_span *span)
 
 struct fetched {
     struct tutti_recv_request *const *recvs;
-    struct tutti_span *const *spans;
+    struct tutti_stage *const *stages;
     int n;
 };
 
@@ -71,16 +71,16 @@ static int fetched(void *with)
         if (f->recvs[i]->state != TUTTI_RECV_FAR)
             continue;
         if (tutti_incoming_done(f->recvs[i]->far))
-            end(f->recvs[i], f->spans[i]);
+            end(f->recvs[i], f->stages[i]);
         else
             left++;
     }
     return left == 0;
 }
 
-void tutti_far_fetch(struct tutti_recv_request *const recvs[], struct tutti_span *const spans[], int n, int wait)
+void tutti_far_fetch(struct tutti_recv_request *const recvs[], struct tutti_stage *const stages[], int n, int wait)
 {
-    struct fetched f = {recvs, spans, n};
+    struct fetched f = {recvs, stages, n};
     int left = 0;
     for (int i = 0; i < n; i++) {
         if (recvs[i]->state == TUTTI_RECV_FAR && !recvs[i]->far)

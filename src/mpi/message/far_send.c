@@ -174,7 +174,7 @@ int tutti_far_isend(const struct tutti_message *message, MPI_Request *request, i
     return 1;
 }
 
-int tutti_far_init(const struct tutti_message *message, struct tutti_span *span, MPI_Request *request, int *code)
+int tutti_far_init(const struct tutti_message *message, struct tutti_stage *stage, MPI_Request *request, int *code)
 {
     struct tutti_far_rts *rts = new_rts(message);
     if (!rts)
@@ -186,7 +186,7 @@ int tutti_far_init(const struct tutti_message *message, struct tutti_span *span,
         tutti_far_let_go(rts);
         return 1;
     }
-    tutti_span_close(span);
+    tutti_stage_close(stage);
     *code = tutti_pipelined_put(*request, message->comm, rts, 1);
     return 1;
 }

@@ -33,8 +33,8 @@ struct tutti_landing *tutti_landing_new(void *buffer, MPI_Count count, MPI_Datat
 /* Lets the sender of an RTS go: its message is too long. */
 static void drop(struct tutti_landing *landing, const MPI_Status *status)
 {
-    static struct tutti_span none;
-    struct tutti_span *span = &none;
+    static struct tutti_stage none;
+    struct tutti_stage *stage = &none;
     struct tutti_recv_request recv = {.buffer = landing->memory,
                                       .count = TUTTI_FAR_RTS_BYTES,
                                       .type = tutti_handles.byte,
@@ -46,7 +46,7 @@ static void drop(struct tutti_landing *landing, const MPI_Status *status)
     tutti_recv_arrived(&recv, &none, status);
     recv.capacity = landing->capacity;
     if (tutti_recv_is_open(&recv))
-        tutti_recv_fetch(&one, &span, 1, !tutti_progress_polling());
+        tutti_recv_fetch(&one, &stage, 1, !tutti_progress_polling());
 }
 
 int tutti_landing_move(struct tutti_landing *landing, const MPI_Status *status)

@@ -13,7 +13,7 @@
 
 struct persistent_send {
     struct tutti_message message;
-    struct tutti_span span;          /* for starts without a rendezvous */
+    struct tutti_stage stage;        /* for starts without a rendezvous */
     struct tutti_send_request *sent; /* under way */
     int tag, own_type; /* own_type: message.type is a duplicate, as the program may free its own before a start */
 };
@@ -35,12 +35,12 @@ static int keep_type(struct persistent_send *send)
     if (tutti_real.MPI_Type_dup(theirs, &send->message.type) != MPI_SUCCESS)
         return 0;
     send->own_type = 1;
-    if (!send->span.packed) {
-        send->span.given = send->message.type;
+    if (!send->stage.packed) {
+        send->stage.given = send->message.type;
         return 1;
     }
     layout = tutti_layout_of(send->message.type);
-    return layout && tutti_layout_packed(layout, &send->span.given) == 0;
+    return layout && tutti_layout_packed(layout, &send->stage.given) == 0;
 }
 
 static void drop_type(struct persistent_send *send)
@@ -54,7 +54,7 @@ static struct tutti_send_request *send_staged(struct persistent_send *send, int 
 {
     const struct tutti_message *m = &send->message;
     struct tutti_send_request *sent = calloc(1, sizeof *sent);
-    int status = sent ? tutti_span_in(&send->span) : TUTTI_ERR_MEMORY;
+    int status = sent ? tutti_stage_in(&send->stage) : TUTTI_ERR_MEMORY;
     if (status != TUTTI_OK) {
         tutti_error("%s: staging device memory failed: %s", m->name, tutti_status_text(status));
         free(sent);
@@ -65,8 +65,8 @@ static struct tutti_send_request *send_staged(struct persistent_send *send, int 
     TUTTI_INSIDE();
 #define SEND(call)                                                                                                     \
     (m->count > INT_MAX                                                                                                \
-         ? tutti_real.call##_c(send->span.host, m->count, send->span.given, m->dest, m->tag, m->comm, &sent->rts)      \
-         : tutti_real.call(send->span.host, (int)m->count, send->span.given, m->dest, m->tag, m->comm, &sent->rts))
+         ? tutti_real.call##_c(send->stage.host, m->count, send->stage.given, m->dest, m->tag, m->comm, &sent->rts)    \
+         : tutti_real.call(send->stage.host, (int)m->count, send->stage.given, m->dest, m->tag, m->comm, &sent->rts))
     *code = m->mode == TUTTI_SEND_SYNCHRONOUS ? SEND(MPI_Issend)
             : m->mode == TUTTI_SEND_READY     ? SEND(MPI_Irsend)
                                               : SEND(MPI_Isend);
@@ -75,7 +75,7 @@ static struct tutti_send_request *send_staged(struct persistent_send *send, int 
         free(sent);
         return NULL;
     }
-    tutti_count(m->name, TUTTI_OUTCOME_STAGED, tutti_span_how(&send->span));
+    tutti_count(m->name, TUTTI_OUTCOME_STAGED, tutti_stage_how(&send->stage));
     return sent;
 }
 
@@ -129,7 +129,7 @@ static void close(struct tutti_request *entry)
 {
     settle(entry);
     tutti_own_release(of(entry)->tag);
-    tutti_span_close(&of(entry)->span);
+    tutti_stage_close(&of(entry)->stage);
     drop_type(of(entry));
 }
 
@@ -141,10 +141,10 @@ static const struct tutti_request_kind kind = {.name = "persistent send to a ran
                                                .settle = settle,
                                                .close = close};
 
-int tutti_persistent_send_new(const struct tutti_message *message, struct tutti_span *span, MPI_Request *request,
+int tutti_persistent_send_new(const struct tutti_message *message, struct tutti_stage *stage, MPI_Request *request,
                               int *code)
 {
-    if (!tutti_endpoint || !span->staged || message->mode == TUTTI_SEND_BUFFERED ||
+    if (!tutti_endpoint || !stage->staged || message->mode == TUTTI_SEND_BUFFERED ||
         tutti_endpoints_peer(message->comm, message->dest) < 0)
         return 0;
     struct tutti_request *entry = tutti_request_new(&kind, tutti_handles.no_request, message->comm);
@@ -153,7 +153,7 @@ int tutti_persistent_send_new(const struct tutti_message *message, struct tutti_
     TUTTI_INSIDE();
     struct persistent_send *send = of(entry);
     send->message = *message;
-    send->span = *span;
+    send->stage = *stage;
     if (!keep_type(send) || tutti_own_request(1, &entry->handle, &send->tag) != 0) {
         drop_type(send);
         tutti_request_give(entry);

@@ -1,4 +1,4 @@
-/* A receive that may get an RTS in place of the message, into the program's memory or into a span. */
+/* A receive that may get an RTS in place of the message, into the program's memory or into a stage. */
 #include "mpi/message/requests.h"
 #include "mpi/message/rndv_recv.h"
 #include "mpi/request/batch.h"
@@ -6,7 +6,7 @@
 
 struct receive {
     struct tutti_recv_request *recv;
-    struct tutti_span span;
+    struct tutti_stage stage;
 };
 
 static struct receive *of(const struct tutti_request *entry)
@@ -17,7 +17,7 @@ static struct receive *of(const struct tutti_request *entry)
 static int prepare(struct tutti_request *entry)
 {
     struct receive *receive = of(entry);
-    int code = tutti_staged_in(&receive->span, entry->comm);
+    int code = tutti_staged_in(&receive->stage, entry->comm);
     if (code == MPI_SUCCESS)
         tutti_recv_again(receive->recv);
     return code;
@@ -34,14 +34,14 @@ static void fetch(struct tutti_request *entry, struct tutti_batch *batch)
 {
     struct receive *receive = of(entry);
     if (batch)
-        tutti_batch_add(batch, entry, receive->recv, &receive->span);
+        tutti_batch_add(batch, entry, receive->recv, &receive->stage);
     else if (receive->recv->state == TUTTI_RECV_FAR && !receive->recv->far)
         tutti_far_begin(receive->recv);
 }
 
 static void fetch_all(struct tutti_batch *batch)
 {
-    tutti_recv_fetch(batch->recv, batch->span, batch->n, batch->wait);
+    tutti_recv_fetch(batch->recv, batch->stage, batch->n, batch->wait);
     for (int i = 0; i < batch->n; i++)
         batch->entry[i]->coming = tutti_recv_is_open(batch->recv[i]);
 }
@@ -67,7 +67,7 @@ static void progress(struct tutti_request *entry, MPI_Request request, struct tu
             entry->coming = !flag;
     }
     if (there)
-        tutti_recv_arrived(receive->recv, &receive->span, &status);
+        tutti_recv_arrived(receive->recv, &receive->stage, &status);
     if (tutti_recv_is_open(receive->recv))
         fetch(entry, batch);
 }
@@ -76,7 +76,7 @@ static int arrived(struct tutti_request *entry, const MPI_Status *status, struct
 {
     struct receive *receive = of(entry);
     if (receive->recv->state == TUTTI_RECV_WAITING)
-        tutti_recv_arrived(receive->recv, &receive->span, status);
+        tutti_recv_arrived(receive->recv, &receive->stage, status);
     const int open = tutti_recv_is_open(receive->recv);
     if (open && batch)
         fetch(entry, batch);
@@ -88,15 +88,15 @@ static int deliver(struct tutti_request *entry, MPI_Status *status)
 {
     struct receive *receive = of(entry);
     int code = MPI_SUCCESS;
-    if (tutti_was_cancelled(status) || !tutti_recv_finish(receive->recv, &receive->span, status, &code))
-        code = entry->delivered ? MPI_SUCCESS : tutti_staged_out(&receive->span, entry->comm, status);
+    if (tutti_was_cancelled(status) || !tutti_recv_finish(receive->recv, &receive->stage, status, &code))
+        code = entry->delivered ? MPI_SUCCESS : tutti_staged_out(&receive->stage, entry->comm, status);
     entry->delivered = code == MPI_SUCCESS;
     return code;
 }
 
 static void close(struct tutti_request *entry)
 {
-    tutti_span_close(&of(entry)->span);
+    tutti_stage_close(&of(entry)->stage);
     tutti_recv_free(of(entry)->recv);
 }
 
@@ -109,13 +109,13 @@ static const struct tutti_request_kind receive_kind = {.name = "receive that may
                                                        .deliver = deliver,
                                                        .close = close};
 
-int tutti_receive_put(MPI_Request request, MPI_Comm comm, const struct tutti_span *span,
+int tutti_receive_put(MPI_Request request, MPI_Comm comm, const struct tutti_stage *stage,
                       struct tutti_recv_request *recv, int persistent)
 {
     struct tutti_request *entry = tutti_request_new(&receive_kind, request, comm);
     if (!entry)
         return tutti_request_lost(comm);
-    *of(entry) = (struct receive){.recv = recv, .span = *span};
+    *of(entry) = (struct receive){.recv = recv, .stage = *stage};
     entry->persistent = persistent;
     return tutti_request_put(entry);
 }

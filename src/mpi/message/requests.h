@@ -8,17 +8,17 @@
 struct tutti_far_rts;
 struct tutti_message;
 struct tutti_send_request;
-struct tutti_span;
+struct tutti_stage;
 struct tutti_recv_request;
 
-/* staged_request.c: a message by way of host memory. Takes over `span`. */
-int tutti_staged_put(MPI_Request request, MPI_Comm comm, const struct tutti_span *span, int persistent);
-/* What came with this status goes to the program's memory; and, of a persistent one, what is sent into the span. */
-int tutti_staged_out(struct tutti_span *span, MPI_Comm comm, const MPI_Status *status);
-int tutti_staged_in(struct tutti_span *span, MPI_Comm comm);
+/* staged_request.c: a message by way of host memory. Takes over `stage`. */
+int tutti_staged_put(MPI_Request request, MPI_Comm comm, const struct tutti_stage *stage, int persistent);
+/* What came with this status goes to the program's memory; and, of a persistent one, what is sent into the stage. */
+int tutti_staged_out(struct tutti_stage *stage, MPI_Comm comm, const MPI_Status *status);
+int tutti_staged_in(struct tutti_stage *stage, MPI_Comm comm);
 
-/* recv_request.c: a receive that may get an RTS, staged or not. Takes over `span` and `recv`. */
-int tutti_receive_put(MPI_Request request, MPI_Comm comm, const struct tutti_span *span,
+/* recv_request.c: a receive that may get an RTS, staged or not. Takes over `stage` and `recv`. */
+int tutti_receive_put(MPI_Request request, MPI_Comm comm, const struct tutti_stage *stage,
                       struct tutti_recv_request *recv, int persistent);
 
 /* send_request.c: a send by rendezvous, of which the request is Tutti's own. Takes over `sent`. */
@@ -29,8 +29,8 @@ int tutti_pipelined_put(MPI_Request request, MPI_Comm comm, struct tutti_far_rts
 
 /* persistent_send.c: a persistent send to a rank of the node. The request is Tutti's own, and every start sends by a
  * rendezvous where it can, otherwise as a staged message. 1 where the message is one for a rendezvous some day:
- * *request and *code; takes over `span`, which is to be filled at each start. 0: the MPI makes the request. */
-int tutti_persistent_send_new(const struct tutti_message *message, struct tutti_span *span, MPI_Request *request,
+ * *request and *code; takes over `stage`, which is to be filled at each start. 0: the MPI makes the request. */
+int tutti_persistent_send_new(const struct tutti_message *message, struct tutti_stage *stage, MPI_Request *request,
                               int *code);
 
 extern int tutti_lacks_sendrecv; /* 1: the MPI has no MPI_Isendrecv */

@@ -74,11 +74,11 @@ void tutti_recv_free(struct tutti_recv_request *recv)
 /* ---- is it an RTS? ---- */
 
 /* The first bytes of what the MPI has received. */
-static int first_bytes(const struct tutti_recv_request *recv, const struct tutti_span *span, unsigned char *out)
+static int first_bytes(const struct tutti_recv_request *recv, const struct tutti_stage *stage, unsigned char *out)
 {
-    const void *at = span->staged ? span->host : recv->buffer;
-    if (span->staged && (span->packed || span->prefix)) {
-        memcpy(out, span->memory, TUTTI_RTS_BYTES);
+    const void *at = stage->staged ? stage->host : recv->buffer;
+    if (stage->staged && (stage->packed || stage->prefix)) {
+        memcpy(out, stage->memory, TUTTI_RTS_BYTES);
         return 1;
     }
     if (recv->plan) {
@@ -98,14 +98,14 @@ static int first_bytes(const struct tutti_recv_request *recv, const struct tutti
     return fine;
 }
 
-void tutti_recv_arrived(struct tutti_recv_request *recv, const struct tutti_span *span, const MPI_Status *status)
+void tutti_recv_arrived(struct tutti_recv_request *recv, const struct tutti_stage *stage, const MPI_Status *status)
 {
     unsigned char text[TUTTI_RTS_BYTES];
     uint64_t key[2];
     TUTTI_INSIDE();
     recv->state = TUTTI_RECV_PLAIN;
     const MPI_Count bytes = tutti_received(status);
-    if (tutti_far_on && bytes == TUTTI_FAR_RTS_BYTES && first_bytes(recv, span, text)) {
+    if (tutti_far_on && bytes == TUTTI_FAR_RTS_BYTES && first_bytes(recv, stage, text)) {
         memcpy(&recv->far_rts, text, sizeof recv->far_rts);
         if (tutti_far_is_rts(&recv->far_rts)) {
             recv->rts.bytes = recv->far_rts.bytes;
@@ -113,7 +113,7 @@ void tutti_recv_arrived(struct tutti_recv_request *recv, const struct tutti_span
         }
         return;
     }
-    if (!tutti_endpoint || bytes != TUTTI_RTS_BYTES || !first_bytes(recv, span, text))
+    if (!tutti_endpoint || bytes != TUTTI_RTS_BYTES || !first_bytes(recv, stage, text))
         return;
     memcpy(&recv->rts, text, sizeof recv->rts);
     tutti_node_key(tutti_door.node, key);
@@ -126,7 +126,7 @@ void tutti_recv_arrived(struct tutti_recv_request *recv, const struct tutti_span
 /* One rendezvous while it is fetched. */
 struct fetch {
     struct tutti_recv_request *recv;
-    struct tutti_span *span;
+    struct tutti_stage *stage;
     struct tutti_rndv *rndv;
     struct tutti_mapping *held;
     int offered;                   /* the data lie in the sender's buffer */
@@ -153,7 +153,7 @@ static void end_fetch(struct fetch *f, int status)
     tutti_rndv_set(f->rndv, TUTTI_RNDV_ATS);
 }
 
-int tutti_recv_unpack(const struct tutti_recv_request *recv, struct tutti_span *span, char *packed)
+int tutti_recv_unpack(const struct tutti_recv_request *recv, struct tutti_stage *stage, char *packed)
 {
     const uint64_t bytes = recv->rts.bytes;
     if (recv->plan) {
@@ -166,7 +166,7 @@ int tutti_recv_unpack(const struct tutti_recv_request *recv, struct tutti_span *
         return tutti_packed_move(TUTTI_UNPACK, &places, recv->plan, recv->count, recv->buffer, 0, bytes, packed);
     }
     MPI_Count extent = recv->extent, size = recv->size;
-    char *to = span->staged ? span->host : recv->buffer;
+    char *to = stage->staged ? stage->host : recv->buffer;
     for (uint64_t e = 0; e * (uint64_t)size < bytes; e++) {
         int position = 0;
         if (size > INT_MAX ||
@@ -174,12 +174,12 @@ int tutti_recv_unpack(const struct tutti_recv_request *recv, struct tutti_span *
                                   recv->type, tutti_handles.self) != MPI_SUCCESS)
             return TUTTI_ERR_TRANSPORT;
     }
-    return span->staged ? tutti_span_out(span, (MPI_Count)bytes) : TUTTI_OK;
+    return stage->staged ? tutti_stage_out(stage, (MPI_Count)bytes) : TUTTI_OK;
 }
 
 static int unpack(const struct fetch *f, char *packed)
 {
-    return tutti_recv_unpack(f->recv, f->span, packed);
+    return tutti_recv_unpack(f->recv, f->stage, packed);
 }
 
 /* Data that the MPI carries, on the communicator of the endpoints. */
@@ -367,7 +367,7 @@ static int run(struct fetch *fetches, struct tutti_pack_job *jobs, unsigned n)
 
 struct fetching {
     struct tutti_recv_request *const *recvs;
-    struct tutti_span *const *spans;
+    struct tutti_stage *const *stages;
     int n;
 };
 
@@ -387,7 +387,7 @@ static int fetch(void *with)
             left++;
             continue;
         }
-        fetches[used] = (struct fetch){.recv = recv, .span = all->spans[i]};
+        fetches[used] = (struct fetch){.recv = recv, .stage = all->stages[i]};
         int what = begin(&fetches[used], &jobs[used]);
         used += what == 1;
         if (what == 0 && tutti_endpoint_watch(tutti_endpoint, recv->rts.rank) != TUTTI_OK)
@@ -400,11 +400,11 @@ static int fetch(void *with)
     return left == 0;
 }
 
-void tutti_recv_fetch(struct tutti_recv_request *const recvs[], struct tutti_span *const spans[], int n, int wait)
+void tutti_recv_fetch(struct tutti_recv_request *const recvs[], struct tutti_stage *const stages[], int n, int wait)
 {
-    struct fetching all = {recvs, spans, n};
+    struct fetching all = {recvs, stages, n};
     TUTTI_INSIDE();
-    tutti_far_fetch(recvs, spans, n, wait);
+    tutti_far_fetch(recvs, stages, n, wait);
     if (!fetch(&all) && wait) /* their owners may wait in the same way for messages of this rank */
         tutti_progress_wait(
             &(const struct tutti_wait){.done = fetch, .with = &all, .what = "for the data of a message of the node"});
@@ -424,14 +424,14 @@ static int end_of(const struct tutti_recv_request *recv, MPI_Status *status)
     return tutti_fail_comm(recv->comm, recv->code);
 }
 
-int tutti_recv_finish(struct tutti_recv_request *recv, struct tutti_span *span, MPI_Status *status, int *code)
+int tutti_recv_finish(struct tutti_recv_request *recv, struct tutti_stage *stage, MPI_Status *status, int *code)
 {
     if (recv->state == TUTTI_RECV_WAITING)
-        tutti_recv_arrived(recv, span, status);
+        tutti_recv_arrived(recv, stage, status);
     if (recv->state == TUTTI_RECV_PLAIN)
         return 0;
     if (tutti_recv_is_open(recv))
-        tutti_recv_fetch(&recv, &span, 1, 1);
+        tutti_recv_fetch(&recv, &stage, 1, 1);
     *code = end_of(recv, status);
     return 1;
 }

@@ -44,7 +44,7 @@ static inline int tutti_recv_is_open(const struct tutti_recv_request *recv)
 /* How the MPI's memory for a watched receive is taken: RTSs are likely where any peer sends rendezvous here. */
 static inline int tutti_lazily(void)
 {
-    return (tutti_endpoint && tutti_endpoint_listens(tutti_endpoint)) || tutti_far_hears() ? TUTTI_SPAN_LAZY : 0;
+    return (tutti_endpoint && tutti_endpoint_listens(tutti_endpoint)) || tutti_far_hears() ? TUTTI_STAGE_LAZY : 0;
 }
 
 /* 1 where a message for this buffer may be an RTS: the receive is to be closed. */
@@ -60,16 +60,16 @@ static inline void tutti_recv_again(struct tutti_recv_request *recv)
     recv->state = TUTTI_RECV_WAITING;
 }
 
-/* The message of `status` lies where the MPI was told: in the span where that is staged, otherwise in the buffer. Says
+/* The message of `status` lies where the MPI was told: in the stage where that is staged, otherwise in the buffer. Says
  * what it is. */
-void tutti_recv_arrived(struct tutti_recv_request *recv, const struct tutti_span *span, const MPI_Status *status);
+void tutti_recv_arrived(struct tutti_recv_request *recv, const struct tutti_stage *stage, const MPI_Status *status);
 /* Packed bytes of the message, on the host, into the program's buffer. A status. */
-int tutti_recv_unpack(const struct tutti_recv_request *recv, struct tutti_span *span, char *packed);
+int tutti_recv_unpack(const struct tutti_recv_request *recv, struct tutti_stage *stage, char *packed);
 /* Fetches the data of rendezvous, all at once as far as they can be fetched now, in one launch; with `wait` all of
- * them. spans[i] belongs to recvs[i]. */
-void tutti_recv_fetch(struct tutti_recv_request *const recvs[], struct tutti_span *const spans[], int n, int wait);
+ * them. stages[i] belongs to recvs[i]. */
+void tutti_recv_fetch(struct tutti_recv_request *const recvs[], struct tutti_stage *const stages[], int n, int wait);
 /* The whole of it for a receive that is complete: 1 where it was an RTS, and *code; 0: it is as it was without Tutti.
  */
-int tutti_recv_finish(struct tutti_recv_request *recv, struct tutti_span *span, MPI_Status *status, int *code);
+int tutti_recv_finish(struct tutti_recv_request *recv, struct tutti_stage *stage, MPI_Status *status, int *code);
 
 #endif

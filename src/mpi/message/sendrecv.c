@@ -161,23 +161,23 @@ static int new_pair(MPI_Comm comm, MPI_Request receive, MPI_Request send, void *
 static void *copy_of(const void *buffer, MPI_Count count, MPI_Datatype type, MPI_Datatype *given)
 {
     struct tutti_layout *layout = tutti_layout_of(type);
-    struct tutti_span span;
+    struct tutti_stage stage;
     uint64_t bytes;
     if (!layout || __builtin_mul_overflow((uint64_t)count, (uint64_t)layout->size, &bytes) ||
         (!layout->plan && layout->size > INT_MAX) || tutti_layout_packed(layout, given) != 0 ||
-        tutti_span_open(&span, buffer, count, type, TUTTI_SPAN_IN) != TUTTI_OK)
+        tutti_stage_open(&stage, buffer, count, type, TUTTI_STAGE_IN) != TUTTI_OK)
         return NULL;
     TUTTI_INSIDE();
     char *packed = malloc(bytes ? bytes : 1);
     int fine = packed != NULL;
     if (fine && layout->plan)
-        tutti_plan_pack_host(layout->plan, (uint64_t)count, span.host, 0, bytes, packed);
+        tutti_plan_pack_host(layout->plan, (uint64_t)count, stage.host, 0, bytes, packed);
     for (MPI_Count e = 0; fine && !layout->plan && e < count; e++) {
         int position = 0;
-        fine = tutti_real.MPI_Pack((const char *)span.host + e * layout->extent, 1, type, packed + e * layout->size,
+        fine = tutti_real.MPI_Pack((const char *)stage.host + e * layout->extent, 1, type, packed + e * layout->size,
                                    (int)layout->size, &position, tutti_handles.self) == MPI_SUCCESS;
     }
-    tutti_span_close(&span);
+    tutti_stage_close(&stage);
     if (!fine)
         free(packed);
     return fine ? packed : NULL;

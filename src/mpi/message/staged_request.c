@@ -6,7 +6,7 @@
 #include "mpi/request/request.h"
 
 struct staged {
-    struct tutti_span span;
+    struct tutti_stage stage;
 };
 
 static struct staged *of(const struct tutti_request *entry)
@@ -20,48 +20,48 @@ static int failed(MPI_Comm comm, int status)
     return tutti_fail_comm(comm, tutti_error_code(status));
 }
 
-int tutti_staged_out(struct tutti_span *span, MPI_Comm comm, const MPI_Status *status)
+int tutti_staged_out(struct tutti_stage *stage, MPI_Comm comm, const MPI_Status *status)
 {
-    if (!span->staged || !(span->way & TUTTI_SPAN_OUT) || tutti_was_cancelled(status))
+    if (!stage->staged || !(stage->way & TUTTI_STAGE_OUT) || tutti_was_cancelled(status))
         return MPI_SUCCESS;
-    int done = tutti_span_out(span, tutti_received(status));
+    int done = tutti_stage_out(stage, tutti_received(status));
     return done == TUTTI_OK ? MPI_SUCCESS : failed(comm, done);
 }
 
-int tutti_staged_in(struct tutti_span *span, MPI_Comm comm)
+int tutti_staged_in(struct tutti_stage *stage, MPI_Comm comm)
 {
-    int done = tutti_span_in(span);
+    int done = tutti_stage_in(stage);
     return done == TUTTI_OK ? MPI_SUCCESS : failed(comm, done);
 }
 
 static int prepare(struct tutti_request *entry)
 {
-    return tutti_staged_in(&of(entry)->span, entry->comm);
+    return tutti_staged_in(&of(entry)->stage, entry->comm);
 }
 
 static int deliver(struct tutti_request *entry, MPI_Status *status)
 {
     if (entry->delivered)
         return MPI_SUCCESS;
-    int code = tutti_staged_out(&of(entry)->span, entry->comm, status);
+    int code = tutti_staged_out(&of(entry)->stage, entry->comm, status);
     entry->delivered = code == MPI_SUCCESS;
     return code;
 }
 
 static void close(struct tutti_request *entry)
 {
-    tutti_span_close(&of(entry)->span);
+    tutti_stage_close(&of(entry)->stage);
 }
 
 static const struct tutti_request_kind staged = {
     .name = "staged message", .prepare = prepare, .deliver = deliver, .close = close};
 
-int tutti_staged_put(MPI_Request request, MPI_Comm comm, const struct tutti_span *span, int persistent)
+int tutti_staged_put(MPI_Request request, MPI_Comm comm, const struct tutti_stage *stage, int persistent)
 {
     struct tutti_request *entry = tutti_request_new(&staged, request, comm);
     if (!entry)
         return tutti_request_lost(comm);
-    of(entry)->span = *span;
+    of(entry)->stage = *stage;
     entry->persistent = persistent;
     return tutti_request_put(entry);
 }

@@ -13,38 +13,38 @@ static int staging_failed(const char *call, MPI_Comm comm, int status)
 }
 
 /* A call that the MPI has started, or made of a persistent one, whose contents go in at each start. */
-static int begun(const char *call, MPI_Comm comm, int code, const MPI_Request *request, struct tutti_span *span,
+static int begun(const char *call, MPI_Comm comm, int code, const MPI_Request *request, struct tutti_stage *stage,
                  struct tutti_recv_request *recv, int persistent)
 {
-    if (span->staged)
-        tutti_count(call, TUTTI_OUTCOME_STAGED, tutti_span_how(span));
+    if (stage->staged)
+        tutti_count(call, TUTTI_OUTCOME_STAGED, tutti_stage_how(stage));
     if (code == MPI_SUCCESS && recv)
-        return tutti_receive_put(*request, comm, span, recv, persistent);
-    if (code == MPI_SUCCESS && span->staged)
-        return tutti_staged_put(*request, comm, span, persistent);
+        return tutti_receive_put(*request, comm, stage, recv, persistent);
+    if (code == MPI_SUCCESS && stage->staged)
+        return tutti_staged_put(*request, comm, stage, persistent);
     tutti_recv_free(recv);
-    tutti_span_close(span);
+    tutti_stage_close(stage);
     return code;
 }
 
-static int started(const char *call, MPI_Comm comm, int code, const MPI_Request *request, struct tutti_span *span,
+static int started(const char *call, MPI_Comm comm, int code, const MPI_Request *request, struct tutti_stage *stage,
                    struct tutti_recv_request *recv)
 {
-    return begun(call, comm, code, request, span, recv, 0);
+    return begun(call, comm, code, request, stage, recv, 0);
 }
 
-static int prepared(const char *call, MPI_Comm comm, int code, const MPI_Request *request, struct tutti_span *span,
+static int prepared(const char *call, MPI_Comm comm, int code, const MPI_Request *request, struct tutti_stage *stage,
                     struct tutti_recv_request *recv)
 {
-    return begun(call, comm, code, request, span, recv, 1);
+    return begun(call, comm, code, request, stage, recv, 1);
 }
 
 /* A persistent send that need not be the MPI's, which has made one and so found nothing wrong with it. */
-static int is_not_the_mpis(const struct tutti_message *message, struct tutti_span *span, MPI_Request *request,
+static int is_not_the_mpis(const struct tutti_message *message, struct tutti_stage *stage, MPI_Request *request,
                            int *code)
 {
     MPI_Request real = *request;
-    if (!tutti_persistent_send_new(message, span, request, code) && !tutti_far_init(message, span, request, code))
+    if (!tutti_persistent_send_new(message, stage, request, code) && !tutti_far_init(message, stage, request, code))
         return 0;
     tutti_real.MPI_Request_free(&real);
     return 1;

@@ -206,12 +206,12 @@ static void expect(struct exchange *x, const struct tutti_mover_block *block, st
 
 static int fetch_all(struct exchange *x)
 {
-    static struct tutti_span as_it_is;
+    static struct tutti_stage as_it_is;
     const int n = x->blocks.outs;
     uint32_t next[TUTTI_MAX_RANKS];
     struct tutti_recv_request **recvs = malloc(((size_t)n + 1) * sizeof *recvs);
-    struct tutti_span **spans = malloc(((size_t)n + 1) * sizeof *spans);
-    int code = recvs && spans ? MPI_SUCCESS : tutti_error_code(TUTTI_ERR_MEMORY);
+    struct tutti_stage **stages = malloc(((size_t)n + 1) * sizeof *stages);
+    int code = recvs && stages ? MPI_SUCCESS : tutti_error_code(TUTTI_ERR_MEMORY);
     for (int r = 0; r < x->team->size; r++)
         next[r] = tutti_team_rndvs(x->team, r)[x->team->rank];
     for (int i = 0; i < n; i++) {
@@ -220,11 +220,11 @@ static int fetch_all(struct exchange *x)
         expect(x, block, next_rndv(x, block->rank, &next[block->rank]), number, &x->recv[i]);
         if (code == MPI_SUCCESS) {
             recvs[i] = &x->recv[i];
-            spans[i] = &as_it_is;
+            stages[i] = &as_it_is;
         }
     }
     if (code == MPI_SUCCESS)
-        tutti_recv_fetch(recvs, spans, n, 1);
+        tutti_recv_fetch(recvs, stages, n, 1);
     for (int i = 0; i < n; i++) {
         if (code == MPI_SUCCESS && x->recv[i].state == TUTTI_RECV_FAILED) {
             code = x->recv[i].code;
@@ -235,7 +235,7 @@ static int fetch_all(struct exchange *x)
         tutti_recv_close(&x->recv[i]);
     }
     free(recvs);
-    free(spans);
+    free(stages);
     return code;
 }
 

@@ -57,9 +57,9 @@ static struct tutti_side run(const struct tutti_collective_args *args, const str
 static void bcast(const struct tutti_collective_args *args, const struct tutti_role *role, struct tutti_sides *sides)
 {
     if (role->root == 1)
-        sides->in = run(args, &args->in, 1, TUTTI_SPAN_IN);
+        sides->in = run(args, &args->in, 1, TUTTI_STAGE_IN);
     if (role->root == 0)
-        sides->out = run(args, &args->out, 1, TUTTI_SPAN_OUT);
+        sides->out = run(args, &args->out, 1, TUTTI_STAGE_OUT);
 }
 
 /* 1 where this rank brings, or gets, a part of its own. The root of another group has none, nor have those beside it.
@@ -73,33 +73,33 @@ static int has_part(const struct tutti_role *role)
 static void gather(const struct tutti_collective_args *args, const struct tutti_role *role, struct tutti_sides *sides)
 {
     if (has_part(role))
-        sides->in = run(args, &args->in, 1, TUTTI_SPAN_IN);
+        sides->in = run(args, &args->in, 1, TUTTI_STAGE_IN);
     if (role->root == 1 && args->in.buffer == MPI_IN_PLACE) {
-        sides->out = blocks(args, &args->out, role->peers, TUTTI_SPAN_OUT);
+        sides->out = blocks(args, &args->out, role->peers, TUTTI_STAGE_OUT);
         sides->out.only = role->rank;
     } else if (role->root == 1) {
-        sides->out = run(args, &args->out, role->peers, TUTTI_SPAN_OUT);
+        sides->out = run(args, &args->out, role->peers, TUTTI_STAGE_OUT);
     }
 }
 
 static void scatter(const struct tutti_collective_args *args, const struct tutti_role *role, struct tutti_sides *sides)
 {
     if (role->root == 1)
-        sides->in = run(args, &args->in, role->peers, TUTTI_SPAN_IN);
+        sides->in = run(args, &args->in, role->peers, TUTTI_STAGE_IN);
     if (has_part(role))
-        sides->out = run(args, &args->out, 1, TUTTI_SPAN_OUT);
+        sides->out = run(args, &args->out, 1, TUTTI_STAGE_OUT);
 }
 
 static void allgather(const struct tutti_collective_args *args, const struct tutti_role *role,
                       struct tutti_sides *sides)
 {
     const int in_place = args->in.buffer == MPI_IN_PLACE;
-    sides->in = run(args, &args->in, !in_place, TUTTI_SPAN_IN);
+    sides->in = run(args, &args->in, !in_place, TUTTI_STAGE_IN);
     if (in_place) {
-        sides->out = blocks(args, &args->out, role->peers, TUTTI_SPAN_OUT);
+        sides->out = blocks(args, &args->out, role->peers, TUTTI_STAGE_OUT);
         sides->out.only = role->rank;
     } else {
-        sides->out = run(args, &args->out, role->peers, TUTTI_SPAN_OUT);
+        sides->out = run(args, &args->out, role->peers, TUTTI_STAGE_OUT);
     }
     if (args->collective == TUTTI_COLLECTIVE_ALLGATHER)
         sides->in.as_bytes = sides->out.as_bytes = tutti_quirks.allgather_init_drops_types;
@@ -108,8 +108,8 @@ static void allgather(const struct tutti_collective_args *args, const struct tut
 static void alltoall(const struct tutti_collective_args *args, const struct tutti_role *role, struct tutti_sides *sides)
 {
     const int in_place = args->in.buffer == MPI_IN_PLACE;
-    sides->in = run(args, &args->in, in_place ? 0 : role->peers, TUTTI_SPAN_IN);
-    sides->out = run(args, &args->out, role->peers, in_place ? TUTTI_SPAN_IN | TUTTI_SPAN_OUT : TUTTI_SPAN_OUT);
+    sides->in = run(args, &args->in, in_place ? 0 : role->peers, TUTTI_STAGE_IN);
+    sides->out = run(args, &args->out, role->peers, in_place ? TUTTI_STAGE_IN | TUTTI_STAGE_OUT : TUTTI_STAGE_OUT);
 }
 
 /* From each neighbour; some may be nobody. */
@@ -119,21 +119,21 @@ static struct tutti_side from_neighbours(const struct tutti_collective_args *arg
     for (int i = 0; i < ring->ins; i++)
         all_there &= ring->from[i] != MPI_PROC_NULL;
     if (all_there)
-        return run(args, &args->out, ring->ins, TUTTI_SPAN_OUT);
-    struct tutti_side side = blocks(args, &args->out, ring->ins, TUTTI_SPAN_OUT);
+        return run(args, &args->out, ring->ins, TUTTI_STAGE_OUT);
+    struct tutti_side side = blocks(args, &args->out, ring->ins, TUTTI_STAGE_OUT);
     side.peers = ring->from;
     return side;
 }
 
 static void neighbour_allgather(const struct tutti_collective_args *args, struct tutti_sides *sides)
 {
-    sides->in = run(args, &args->in, sides->ring.outs > 0, TUTTI_SPAN_IN);
+    sides->in = run(args, &args->in, sides->ring.outs > 0, TUTTI_STAGE_IN);
     sides->out = from_neighbours(args, &sides->ring);
 }
 
 static void neighbour_alltoall(const struct tutti_collective_args *args, struct tutti_sides *sides)
 {
-    sides->in = run(args, &args->in, sides->ring.outs, TUTTI_SPAN_IN);
+    sides->in = run(args, &args->in, sides->ring.outs, TUTTI_STAGE_IN);
     sides->out = from_neighbours(args, &sides->ring);
 }
 

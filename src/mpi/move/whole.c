@@ -17,25 +17,25 @@ static int call_real(const struct tutti_collective_args *args)
     return tutti_collective_real(args, TUTTI_BLOCKING, tutti_handles.no_info, NULL);
 }
 
-/* Opens a span of `count` elements, which the MPI is given in place of the half. A status. */
-static int stage(struct tutti_span *span, struct tutti_half *half, MPI_Count count, int way)
+/* Opens a stage of `count` elements, which the MPI is given in place of the half. A status. */
+static int open_stage(struct tutti_stage *stage, struct tutti_half *half, MPI_Count count, int way)
 {
-    int status = tutti_span_open(span, half->buffer, count, half->type, way | TUTTI_SPAN_PACKED);
-    half->buffer = span->host;
-    half->type = span->given;
+    int status = tutti_stage_open(stage, half->buffer, count, half->type, way | TUTTI_STAGE_PACKED);
+    half->buffer = stage->host;
+    half->type = stage->given;
     return status;
 }
 
-/* After the real call, or where there was none (status): copies back what came. The spans are closed. */
-static int end(const struct tutti_collective_args *args, int code, int status, struct tutti_span *in,
-               struct tutti_span *out)
+/* After the real call, or where there was none (status): copies back what came. The stages are closed. */
+static int end(const struct tutti_collective_args *args, int code, int status, struct tutti_stage *in,
+               struct tutti_stage *out)
 {
     if (out->staged && status == TUTTI_OK && code == MPI_SUCCESS)
-        status = tutti_span_out(out, -1);
+        status = tutti_stage_out(out, -1);
     if (status != TUTTI_OK || in->staged || out->staged)
-        tutti_count(args->name, TUTTI_OUTCOME_STAGED, tutti_span_how(out->staged ? out : in));
-    tutti_span_close(in);
-    tutti_span_close(out);
+        tutti_count(args->name, TUTTI_OUTCOME_STAGED, tutti_stage_how(out->staged ? out : in));
+    tutti_stage_close(in);
+    tutti_stage_close(out);
     return status == TUTTI_OK ? code : failed(args, status);
 }
 
@@ -43,28 +43,28 @@ static int bcast(const struct tutti_collective_args *args)
 {
     struct tutti_collective_args given = *args;
     struct tutti_role role;
-    struct tutti_span none = {0}, span;
+    struct tutti_stage none = {0}, stage;
     int code = MPI_SUCCESS;
-    if (args->root == MPI_PROC_NULL || !tutti_needs_span(args->out.buffer, args->out.type)) /* beside another root */
+    if (args->root == MPI_PROC_NULL || !tutti_needs_staging(args->out.buffer, args->out.type)) /* beside another root */
         return call_real(args);
     tutti_role_of(&role, args->comm, args->root);
-    int status = stage(&span, &given.out, args->out.count, role.root == 1 ? TUTTI_SPAN_IN : TUTTI_SPAN_OUT);
+    int status = open_stage(&stage, &given.out, args->out.count, role.root == 1 ? TUTTI_STAGE_IN : TUTTI_STAGE_OUT);
     if (status == TUTTI_OK) {
         TUTTI_INSIDE();
         code = call_real(&given);
     }
-    return end(args, code, status, &none, &span);
+    return end(args, code, status, &none, &stage);
 }
 
 /* sends: blocks of sendcount elements that go out. */
 static int exchange(const struct tutti_collective_args *args, const struct tutti_role *role, int sends)
 {
-    const int way = args->in.buffer == MPI_IN_PLACE ? TUTTI_SPAN_IN | TUTTI_SPAN_OUT : TUTTI_SPAN_OUT;
+    const int way = args->in.buffer == MPI_IN_PLACE ? TUTTI_STAGE_IN | TUTTI_STAGE_OUT : TUTTI_STAGE_OUT;
     struct tutti_collective_args given = *args;
-    struct tutti_span in, out = {0};
-    int code = MPI_SUCCESS, status = stage(&in, &given.in, args->in.count * sends, TUTTI_SPAN_IN);
+    struct tutti_stage in, out = {0};
+    int code = MPI_SUCCESS, status = open_stage(&in, &given.in, args->in.count * sends, TUTTI_STAGE_IN);
     if (status == TUTTI_OK)
-        status = stage(&out, &given.out, args->out.count * role->peers, way);
+        status = open_stage(&out, &given.out, args->out.count * role->peers, way);
     if (status == TUTTI_OK) {
         TUTTI_INSIDE();
         if (tutti_quirks.refuses_alias && in.staged && out.staged && args->in.buffer == args->out.buffer &&
@@ -83,7 +83,7 @@ int tutti_collective_whole(const struct tutti_collective_args *args)
         return code;
     if (args->collective == TUTTI_COLLECTIVE_BCAST)
         return bcast(args);
-    if (!tutti_needs_span(args->in.buffer, args->in.type) && !tutti_needs_span(args->out.buffer, args->out.type))
+    if (!tutti_needs_staging(args->in.buffer, args->in.type) && !tutti_needs_staging(args->out.buffer, args->out.type))
         return call_real(args);
     tutti_role_of(&role, args->comm, 0);
     return exchange(args, &role, args->collective == TUTTI_COLLECTIVE_ALLTOALL ? role.peers : 1);

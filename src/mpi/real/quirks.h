@@ -89,8 +89,9 @@ struct tutti_quirks {
     /* The variable of the environment by which it takes device memory; NULL: none is known. Intel MPI since 2019. */
     const char *offload_variable;
     /* Asked: it is set to something else than 0. Device memory is then taken wrongly by MPI_Bsend, MPI_Ssend and
-     * MPI_Reduce_scatter, and a derived type that it takes for one with gaps is an error; host memory that kernels reach
-     * counts as such memory. Seen of 2021.18, which ends some valid programs of host memory alone by a signal, too. */
+     * MPI_Reduce_scatter, and a derived type that it takes for one with gaps is an error; host memory that kernels
+     * reach counts as such memory. Seen of 2021.18, which ends some valid programs of host memory alone by a signal,
+     * too. */
     int offloads;
 };
 

@@ -42,8 +42,8 @@ static int simple(const struct tutti_reduction_args *args, struct tutti_read *re
     case TUTTI_READ_UNTOUCHED:
         return 1;
     case TUTTI_READ_STAGED:
-        return tutti_host_only() ||
-               (!tutti_needs_span(args->sendbuf, args->datatype) && !tutti_needs_span(args->recvbuf, args->datatype));
+        return tutti_host_only() || (!tutti_needs_staging(args->sendbuf, args->datatype) &&
+                                     !tutti_needs_staging(args->recvbuf, args->datatype));
     case TUTTI_READ_TEAM:
         if (read->call.kind != TUTTI_ARRIVAL_HOST || !read->call.host_ok)
             return 0;

@@ -35,20 +35,21 @@ static int on_host(const struct tutti_reduction_args *args, const struct tutti_t
 static int staged(const struct tutti_reduction_args *args, const struct tutti_type_row *type, int operation,
                   const char *why)
 {
-    struct tutti_span in, inout = {0};
+    struct tutti_stage in, inout = {0};
     int alias = args->sendbuf == args->recvbuf, code = MPI_SUCCESS;
-    int status = tutti_span_open(&in, alias ? MPI_IN_PLACE : args->sendbuf, args->count, args->datatype, TUTTI_SPAN_IN);
+    int status =
+        tutti_stage_open(&in, alias ? MPI_IN_PLACE : args->sendbuf, args->count, args->datatype, TUTTI_STAGE_IN);
     if (status == TUTTI_OK)
-        status = tutti_span_open(&inout, args->recvbuf, args->count, args->datatype, TUTTI_SPAN_IN | TUTTI_SPAN_OUT);
+        status = tutti_stage_open(&inout, args->recvbuf, args->count, args->datatype, TUTTI_STAGE_IN | TUTTI_STAGE_OUT);
     int used = in.staged || inout.staged;
     if (status == TUTTI_OK)
         code = on_host(args, type, operation, alias ? inout.host : in.host, inout.host);
     if (status == TUTTI_OK && code == MPI_SUCCESS)
-        status = tutti_span_out(&inout, -1);
+        status = tutti_stage_out(&inout, -1);
     struct tutti_staging both = {.in = in, .out = inout};
     why = tutti_staging_how(&both, why);
-    tutti_span_close(&in);
-    tutti_span_close(&inout);
+    tutti_stage_close(&in);
+    tutti_stage_close(&inout);
     if (status != TUTTI_OK)
         return failed(args, "staging device memory", status);
     tutti_count(args->name,

@@ -237,22 +237,22 @@ int tutti_staging_open(struct tutti_staging *s, const struct tutti_reduction_arg
     const void *sendbuf = args->sendbuf;
     int reduce = args->collective == TUTTI_COLLECTIVE_REDUCE, in_place = sendbuf == MPI_IN_PLACE;
     if (tutti_quirks.reduce_in_place_crashes && reduce && out > 0 && in_place && /* two buffers, then */
-        tutti_needs_span(args->recvbuf, args->datatype)) {
+        tutti_needs_staging(args->recvbuf, args->datatype)) {
         sendbuf = args->recvbuf;
         in_place = 0;
     }
     if (reduce && out == 0) { /* recvbuf may be anything */
-        status = in_place ? TUTTI_OK : tutti_span_open(&s->in, sendbuf, in, args->datatype, TUTTI_SPAN_IN);
+        status = in_place ? TUTTI_OK : tutti_stage_open(&s->in, sendbuf, in, args->datatype, TUTTI_STAGE_IN);
     } else if (in_place || args->sendbuf == args->recvbuf) {
-        int way = TUTTI_SPAN_IN | (out ? TUTTI_SPAN_OUT : 0);
-        status = tutti_span_open(&s->out, args->recvbuf, in > out ? in : out, args->datatype, way);
+        int way = TUTTI_STAGE_IN | (out ? TUTTI_STAGE_OUT : 0);
+        status = tutti_stage_open(&s->out, args->recvbuf, in > out ? in : out, args->datatype, way);
         if (s->out.staged && !in_place)
             s->sendbuf = s->out.host;
     } else {
-        status = tutti_span_open(&s->in, sendbuf, in, args->datatype, TUTTI_SPAN_IN);
+        status = tutti_stage_open(&s->in, sendbuf, in, args->datatype, TUTTI_STAGE_IN);
         if (status == TUTTI_OK &&
-            (status = tutti_span_open(&s->out, args->recvbuf, out, args->datatype, TUTTI_SPAN_OUT)) != TUTTI_OK)
-            tutti_span_close(&s->in);
+            (status = tutti_stage_open(&s->out, args->recvbuf, out, args->datatype, TUTTI_STAGE_OUT)) != TUTTI_OK)
+            tutti_stage_close(&s->in);
     }
     if (status != TUTTI_OK)
         return status;
@@ -270,18 +270,18 @@ int tutti_staging_close(struct tutti_staging *s, int code)
     if (!s->staged)
         return TUTTI_OK;
     if (code == MPI_SUCCESS && s->out.staged) {
-        tutti_span_shorten(&s->out, s->results);
-        status = tutti_span_out(&s->out, -1);
+        tutti_stage_shorten(&s->out, s->results);
+        status = tutti_stage_out(&s->out, -1);
     }
-    tutti_span_close(&s->in);
-    tutti_span_close(&s->out);
+    tutti_stage_close(&s->in);
+    tutti_stage_close(&s->out);
     s->staged = 0;
     return status;
 }
 
 const char *tutti_staging_how(const struct tutti_staging *s, const char *why)
 {
-    int kernel = (s->in.staged && tutti_span_by_kernel(&s->in)) || (s->out.staged && tutti_span_by_kernel(&s->out));
+    int kernel = (s->in.staged && tutti_stage_by_kernel(&s->in)) || (s->out.staged && tutti_stage_by_kernel(&s->out));
     return kernel && why == by_user ? "user-defined operator, type packed by a kernel" : why;
 }
 

@@ -52,7 +52,7 @@ struct tutti_staging {
     void *recvbuf;
     int staged; /* 0: both are the program's own */
     MPI_Count results;
-    struct tutti_span in, out;
+    struct tutti_stage in, out;
 };
 /* Local. Copies in; returns a status of Tutti, and holds nothing after a failure. */
 int tutti_staging_open(struct tutti_staging *staging, const struct tutti_reduction_args *args);

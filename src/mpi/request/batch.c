@@ -1,7 +1,7 @@
 #include "mpi/request/batch.h"
 
 void tutti_batch_add(struct tutti_batch *batch, struct tutti_request *entry, struct tutti_recv_request *recv,
-                     struct tutti_span *span)
+                     struct tutti_stage *stage)
 {
     entry->coming = 1;
     if (tutti_batch_full(batch) && batch->wait)
@@ -9,7 +9,7 @@ void tutti_batch_add(struct tutti_batch *batch, struct tutti_request *entry, str
     if (tutti_batch_full(batch)) /* the next time */
         return;
     batch->recv[batch->n] = recv;
-    batch->span[batch->n] = span;
+    batch->stage[batch->n] = stage;
     batch->entry[batch->n++] = entry;
 }
 

@@ -6,13 +6,13 @@
 
 enum { TUTTI_BATCH_MOST = 64 };
 
-struct tutti_span;
+struct tutti_stage;
 struct tutti_recv_request;
 struct tutti_batch {
     int wait; /* until all of them are here; otherwise what can be fetched now is */
     int n;
     struct tutti_recv_request *recv[TUTTI_BATCH_MOST];
-    struct tutti_span *span[TUTTI_BATCH_MOST];
+    struct tutti_stage *stage[TUTTI_BATCH_MOST];
     struct tutti_request *entry[TUTTI_BATCH_MOST];
 };
 
@@ -23,7 +23,7 @@ static inline int tutti_batch_full(const struct tutti_batch *batch)
 }
 /* The receive is open, of this entry, which is coming until it has been fetched. */
 void tutti_batch_add(struct tutti_batch *batch, struct tutti_request *entry, struct tutti_recv_request *recv,
-                     struct tutti_span *span);
+                     struct tutti_stage *stage);
 void tutti_batch_run(struct tutti_batch *batch);
 
 #endif

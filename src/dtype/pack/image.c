@@ -1,4 +1,4 @@
-#include "dtype/pack/kept.h"
+#include "dtype/pack/image.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -14,11 +14,11 @@ enum {
     SPAN_MOST = 1 << 20
 };
 
-static struct tutti_kept *buckets[BUCKETS];
+static struct tutti_plan_image *buckets[BUCKETS];
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static const struct tutti_device *keeper; /* there is one device in a process */
 
-int tutti_kept_needed(const struct tutti_plan *plan)
+int tutti_image_needed(const struct tutti_plan *plan)
 {
     for (uint32_t s = 0; s < plan->segments; s++) {
         if (plan->segment[s].entries)
@@ -52,9 +52,9 @@ static int wants_table(const struct tutti_plan *plan)
     return plan->size <= WORDS_MOST * 16 && plan->size / word_of(plan) <= WORDS_MOST;
 }
 
-int tutti_kept_useful(const struct tutti_plan *plan)
+int tutti_image_useful(const struct tutti_plan *plan)
 {
-    return tutti_kept_needed(plan) || wants_table(plan);
+    return tutti_image_needed(plan) || wants_table(plan);
 }
 
 /* ---- the table ---- */
@@ -86,7 +86,7 @@ static void fill_level(const struct tutti_segment *s, uint32_t level, int32_t *t
 }
 
 /* ---- lists ---- */
-static void measure(const struct tutti_segment *s, struct tutti_kept_list *list)
+static void measure(const struct tutti_segment *s, struct tutti_image_list *list)
 {
     list->entries = s->entries;
     list->host = s->offsets;
@@ -141,119 +141,120 @@ static size_t padded(size_t bytes)
     return (bytes + 15) / 16 * 16;
 }
 
-/* Everything in one allocation: host image first. */
-static size_t layout(struct tutti_kept *kept, const struct tutti_plan *plan)
+/* Everything in one allocation: host bytes first. */
+static size_t layout(struct tutti_plan_image *image, const struct tutti_plan *plan)
 {
     size_t bytes = 0;
     if (wants_table(plan)) {
         const unsigned word = word_of(plan);
-        kept->words = (uint32_t)(plan->size / word);
-        kept->wide = (uint32_t)__builtin_ctz(word);
-        bytes = padded(kept->words * sizeof(int32_t));
+        image->words = (uint32_t)(plan->size / word);
+        image->wide = (uint32_t)__builtin_ctz(word);
+        bytes = padded(image->words * sizeof(int32_t));
     }
     for (uint32_t i = 0; i < plan->segments; i++) {
-        measure(&plan->segment[i], &kept->list[i]);
+        measure(&plan->segment[i], &image->list[i]);
         for (int k = 0; k < 3; k++)
-            bytes += padded(kept->list[i].bytes[k]);
+            bytes += padded(image->list[i].bytes[k]);
     }
     return bytes;
 }
 
-static void write_image(struct tutti_kept *kept, const struct tutti_plan *plan, unsigned char *image)
+static void write_bytes(struct tutti_plan_image *image, const struct tutti_plan *plan, unsigned char *host)
 {
-    const unsigned char *device = kept->memory;
-    if (kept->words) {
-        int32_t *table = (int32_t *)(void *)image;
+    const unsigned char *device = image->memory;
+    if (image->words) {
+        int32_t *table = (int32_t *)(void *)host;
         for (uint32_t i = 0; i < plan->segments; i++)
-            fill_level(&plan->segment[i], 0, table, 1u << kept->wide, plan->segment[i].packed, plan->segment[i].offset);
-        kept->table = (const int32_t *)(const void *)device;
-        image += padded(kept->words * sizeof(int32_t));
-        device += padded(kept->words * sizeof(int32_t));
+            fill_level(&plan->segment[i], 0, table, 1u << image->wide, plan->segment[i].packed,
+                       plan->segment[i].offset);
+        image->table = (const int32_t *)(const void *)device;
+        host += padded(image->words * sizeof(int32_t));
+        device += padded(image->words * sizeof(int32_t));
     }
     for (uint32_t i = 0; i < plan->segments; i++) {
         const struct tutti_segment *s = &plan->segment[i];
-        struct tutti_kept_list *list = &kept->list[i];
+        struct tutti_image_list *list = &image->list[i];
         if (s->entries == 0)
             continue;
-        write_numbers(image, s->offsets, s->entries, list->wide);
+        write_numbers(host, s->offsets, s->entries, list->wide);
         list->offsets = device;
-        image += padded(list->bytes[0]);
+        host += padded(list->bytes[0]);
         device += padded(list->bytes[0]);
         if (!s->begins)
             continue;
-        write_numbers(image, s->begins, s->entries + 1, list->wide);
-        write_starts(image + padded(list->bytes[1]), s, list->bytes[2]);
+        write_numbers(host, s->begins, s->entries + 1, list->wide);
+        write_starts(host + padded(list->bytes[1]), s, list->bytes[2]);
         list->begins = device;
         list->starts = (const uint32_t *)(const void *)(device + padded(list->bytes[1]));
-        image += padded(list->bytes[1]) + padded(list->bytes[2]);
+        host += padded(list->bytes[1]) + padded(list->bytes[2]);
         device += padded(list->bytes[1]) + padded(list->bytes[2]);
     }
 }
 
 static int make(const struct tutti_device *device, struct tutti_stream *stream, const struct tutti_plan *plan, int gpu,
-                struct tutti_kept **out)
+                struct tutti_plan_image **out)
 {
-    struct tutti_kept *kept = calloc(1, sizeof *kept + plan->segments * sizeof kept->list[0]);
-    if (!kept)
+    struct tutti_plan_image *image = calloc(1, sizeof *image + plan->segments * sizeof image->list[0]);
+    if (!image)
         return TUTTI_ERR_MEMORY;
-    kept->id = plan->id;
-    kept->gpu = gpu;
-    const size_t bytes = layout(kept, plan);
-    unsigned char *image = NULL;
-    int status = posix_memalign((void **)&image, 16, bytes ? bytes : 16) == 0 ? TUTTI_OK : TUTTI_ERR_MEMORY;
+    image->id = plan->id;
+    image->gpu = gpu;
+    const size_t bytes = layout(image, plan);
+    unsigned char *host = NULL;
+    int status = posix_memalign((void **)&host, 16, bytes ? bytes : 16) == 0 ? TUTTI_OK : TUTTI_ERR_MEMORY;
     if (status == TUTTI_OK)
-        status = device->alloc(gpu, bytes, &kept->memory);
+        status = device->alloc(gpu, bytes, &image->memory);
     if (status == TUTTI_OK) {
-        memset(image, 0, bytes);
-        write_image(kept, plan, image);
-        status = device->copy(stream, kept->memory, image, bytes);
+        memset(host, 0, bytes);
+        write_bytes(image, plan, host);
+        status = device->copy(stream, image->memory, host, bytes);
         const int waited = device->stream_sync(stream);
         status = status == TUTTI_OK ? waited : status;
         if (status != TUTTI_OK)
-            device->free(kept->memory);
+            device->free(image->memory);
     }
-    free(image);
+    free(host);
     if (status != TUTTI_OK)
-        free(kept);
+        free(image);
     else
-        *out = kept;
+        *out = image;
     return status;
 }
 
 /* ---- which are there ---- */
-static struct tutti_kept **bucket_of(uint64_t id)
+static struct tutti_plan_image **bucket_of(uint64_t id)
 {
     return &buckets[id % BUCKETS];
 }
 
 /* Under the lock. */
-static struct tutti_kept *look(const struct tutti_plan *plan, int gpu)
+static struct tutti_plan_image *look(const struct tutti_plan *plan, int gpu)
 {
-    struct tutti_kept *kept = *bucket_of(plan->id);
-    while (kept && (kept->id != plan->id || kept->gpu != gpu))
-        kept = kept->next;
-    return kept;
+    struct tutti_plan_image *image = *bucket_of(plan->id);
+    while (image && (image->id != plan->id || image->gpu != gpu))
+        image = image->next;
+    return image;
 }
 
-/* The plan is freed: nobody uses what was kept of it. */
+/* The plan is freed: nobody uses its images. */
 static void forget(const struct tutti_plan *plan)
 {
-    struct tutti_kept *gone = NULL;
+    struct tutti_plan_image *gone = NULL;
     pthread_mutex_lock(&lock);
     const struct tutti_device *device = keeper;
-    for (struct tutti_kept **at = bucket_of(plan->id); *at;) {
-        struct tutti_kept *kept = *at;
-        if (kept->id != plan->id) {
-            at = &kept->next;
+    for (struct tutti_plan_image **at = bucket_of(plan->id); *at;) {
+        struct tutti_plan_image *image = *at;
+        if (image->id != plan->id) {
+            at = &image->next;
             continue;
         }
-        *at = kept->next;
-        kept->next = gone;
-        gone = kept;
+        *at = image->next;
+        image->next = gone;
+        gone = image;
     }
     pthread_mutex_unlock(&lock);
     while (gone) {
-        struct tutti_kept *next = gone->next;
+        struct tutti_plan_image *next = gone->next;
         if (device->active())
             device->free(gone->memory);
         free(gone);
@@ -261,12 +262,12 @@ static void forget(const struct tutti_plan *plan)
     }
 }
 
-const struct tutti_kept *tutti_kept_find(const struct tutti_plan *plan, int gpu)
+const struct tutti_plan_image *tutti_image_find(const struct tutti_plan *plan, int gpu)
 {
     pthread_mutex_lock(&lock);
-    const struct tutti_kept *kept = look(plan, gpu);
+    const struct tutti_plan_image *image = look(plan, gpu);
     pthread_mutex_unlock(&lock);
-    return kept;
+    return image;
 }
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -275,11 +276,11 @@ static void set_forget(void)
     tutti_plan_at_free(forget);
 }
 
-int tutti_kept_make(const struct tutti_device *device, struct tutti_stream *stream, const struct tutti_plan *plan,
-                    int gpu, const struct tutti_kept **out)
+int tutti_image_make(const struct tutti_device *device, struct tutti_stream *stream, const struct tutti_plan *plan,
+                     int gpu, const struct tutti_plan_image **out)
 {
-    struct tutti_kept *made = NULL;
-    *out = tutti_kept_find(plan, gpu);
+    struct tutti_plan_image *made = NULL;
+    *out = tutti_image_find(plan, gpu);
     if (*out)
         return TUTTI_OK;
     pthread_once(&once, set_forget);
@@ -290,7 +291,7 @@ int tutti_kept_make(const struct tutti_device *device, struct tutti_stream *stre
     }
     pthread_mutex_lock(&lock);
     keeper = device;
-    struct tutti_kept *other = look(plan, gpu);
+    struct tutti_plan_image *other = look(plan, gpu);
     if (!other) {
         made->next = *bucket_of(plan->id);
         *bucket_of(plan->id) = made;

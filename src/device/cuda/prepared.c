@@ -1,4 +1,4 @@
-/* Launches kept ready: a graph of one kernel, which the driver starts in a third of the time of cuLaunchKernel. */
+/* Launches prepared ready: a graph of one kernel, which the driver starts in a third of the time of cuLaunchKernel. */
 #include <stdlib.h>
 
 #include "core/status.h"
@@ -6,7 +6,7 @@
 #include "kernels/args.h"
 #include "kernels/fatbin.h"
 
-struct tutti_kept {
+struct tutti_prepared {
     struct tutti_cuda_context *context;
     CUgraphExec graph;
 };
@@ -42,50 +42,52 @@ static CUresult instantiate(CUfunction function, const struct tutti_launch *laun
     return result;
 }
 
-int tutti_cuda_launch_keep(struct tutti_stream *stream, const struct tutti_launch *launch, struct tutti_kept **out)
+int tutti_cuda_launch_prepare(struct tutti_stream *stream, const struct tutti_launch *launch,
+                              struct tutti_prepared **out)
 {
     struct tutti_cuda_scope scope;
     CUfunction function;
-    struct tutti_kept *kept = calloc(1, sizeof *kept);
-    if (!kept)
+    struct tutti_prepared *prepared = calloc(1, sizeof *prepared);
+    if (!prepared)
         return TUTTI_ERR_MEMORY;
     int status = tutti_cuda_enter_stream(stream, &scope);
     if (status != TUTTI_OK) {
-        free(kept);
+        free(prepared);
         return status;
     }
-    kept->context = scope.context;
+    prepared->context = scope.context;
     status = tutti_cuda_function(scope.context, (int)launch->kernel, launch->type, launch->op, &function);
     if (status == TUTTI_OK)
-        status = tutti_cuda_check(instantiate(function, launch, stream->handle, &kept->graph),
+        status = tutti_cuda_check(instantiate(function, launch, stream->handle, &prepared->graph),
                                   "preparing a launch that comes again", scope.context);
     tutti_cuda_leave(&scope);
     if (status == TUTTI_OK)
-        *out = kept;
+        *out = prepared;
     else
-        free(kept);
+        free(prepared);
     return status;
 }
 
-int tutti_cuda_launch_kept(struct tutti_stream *stream, struct tutti_kept *kept)
+int tutti_cuda_launch_prepared(struct tutti_stream *stream, struct tutti_prepared *prepared)
 {
     struct tutti_cuda_scope scope;
-    if (stream->context != kept->context || tutti_cuda_enter_context(kept->context, &scope) != TUTTI_OK)
+    if (stream->context != prepared->context || tutti_cuda_enter_context(prepared->context, &scope) != TUTTI_OK)
         return TUTTI_ERR_UNAVAILABLE;
     int status =
-        tutti_cuda_check(tutti_cuda.GraphLaunch(kept->graph, stream->handle), "launching a kernel", scope.context);
+        tutti_cuda_check(tutti_cuda.GraphLaunch(prepared->graph, stream->handle), "launching a kernel", scope.context);
     tutti_cuda_leave(&scope);
     return status;
 }
 
-void tutti_cuda_launch_drop(struct tutti_kept *kept)
+void tutti_cuda_launch_drop(struct tutti_prepared *prepared)
 {
     struct tutti_cuda_scope scope;
-    if (!kept)
+    if (!prepared)
         return;
-    if (tutti_cuda_enter_context(kept->context, &scope) == TUTTI_OK) {
-        tutti_cuda_check_free(tutti_cuda.GraphExecDestroy(kept->graph), "dropping a prepared launch", scope.context);
+    if (tutti_cuda_enter_context(prepared->context, &scope) == TUTTI_OK) {
+        tutti_cuda_check_free(tutti_cuda.GraphExecDestroy(prepared->graph), "dropping a prepared launch",
+                              scope.context);
         tutti_cuda_leave(&scope);
     }
-    free(kept);
+    free(prepared);
 }

@@ -1,6 +1,6 @@
-/* Launches that come again are kept: right results whatever is in the buffers, through evictions and changes of size
- * and of the call (reductions to all, and both kinds of scan, over the same buffers), and what is in use is not driven
- * out by buffers that come once. Threads with a team each. argv[1]: seed. */
+/* Launches that come again are prepared: right results whatever is in the buffers, through evictions and changes of
+ * size and of the call (reductions to all, and both kinds of scan, over the same buffers), and what is in use is not
+ * driven out by buffers that come once. Threads with a team each. argv[1]: seed. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 #include "support/threads.h"
 #include "tutti/tutti.h"
 
-enum { RANKS = 3, BUFFERS = 3 * TUTTI_KEEPS, COUNT = 700, ROUNDS = 600 };
+enum { RANKS = 3, BUFFERS = 3 * TUTTI_CACHED_LAUNCHES, COUNT = 700, ROUNDS = 600 };
 
 /* What rank r brings. */
 static int value_of(int r, int round, int i)
@@ -62,11 +62,12 @@ static int once(struct tutti_team *team, int *in, int *out, int count, int round
     return once_of(team, TUTTI_COLLECTIVE_ALLREDUCE, in, out, count, round);
 }
 
-static int kept_for(const struct tutti_team *team, const void *in)
+static int prepared_for(const struct tutti_team *team, const void *in)
 {
     int found = 0;
-    for (int i = 0; i < TUTTI_KEEPS; i++)
-        found += team->keep[i].calls > 0 && team->keep[i].kept && team->keep[i].flow.in == in;
+    for (int i = 0; i < TUTTI_CACHED_LAUNCHES; i++)
+        found +=
+            team->launch_cache[i].calls > 0 && team->launch_cache[i].prepared && team->launch_cache[i].flow.in == in;
     return found;
 }
 
@@ -78,10 +79,10 @@ static void by_turns(struct tutti_team *team, int *in, int *out)
     enum { CALLS = sizeof calls / sizeof calls[0], TURNS = 8 };
     for (int round = 0; round < CALLS * TURNS; round++)
         once_of(team, calls[round % CALLS], in, out, COUNT, round);
-    CHECK(kept_for(team, in) == CALLS, "%d launches are kept of %d calls by turns", kept_for(team, in), CALLS);
+    CHECK(prepared_for(team, in) == CALLS, "%d launches are kept of %d calls by turns", prepared_for(team, in), CALLS);
     for (int round = 0; round < TURNS; round++) /* a scan in place: what was there is the contribution */
         once_of(team, calls[round % 2], out, out, COUNT, round);
-    CHECK(kept_for(team, out) == 2, "%d launches are kept of two scans in place", kept_for(team, out));
+    CHECK(prepared_for(team, out) == 2, "%d launches are kept of two scans in place", prepared_for(team, out));
 }
 
 static int rank_main(struct tutti_transport *transport, void *with)
@@ -99,22 +100,22 @@ static int rank_main(struct tutti_transport *transport, void *with)
 
     once(team, buffer[0], out, COUNT, 1);
     once(team, buffer[0], out, COUNT, 2);
-    CHECK(kept_for(team, buffer[0]) == 1, "not kept after two calls");
+    CHECK(prepared_for(team, buffer[0]) == 1, "not kept after two calls");
     for (int round = 3; round < 40; round++)
         once(team, buffer[0], out, COUNT, round);
-    for (int b = 1; b < TUTTI_KEEPS + 4; b++) /* each comes once */
+    for (int b = 1; b < TUTTI_CACHED_LAUNCHES + 4; b++) /* each comes once */
         once(team, buffer[b], out, COUNT, b);
-    CHECK(kept_for(team, buffer[0]) == 1, "driven out by buffers that came once");
+    CHECK(prepared_for(team, buffer[0]) == 1, "driven out by buffers that came once");
     for (int round = 0; round < ROUNDS; round++) {
         seed = seed * 1103515245 + 12345; /* the same on all ranks */
         int b = (int)(seed >> 16) % (BUFFERS - 2), count = 1 + (int)(seed >> 8) % 3 * 300;
         if (!once(team, buffer[b], seed >> 30 ? out : buffer[b], count, round))
             break;
     }
-    int kept = 0;
-    for (int i = 0; i < TUTTI_KEEPS; i++)
-        kept += team->keep[i].kept != NULL;
-    CHECK(kept > 0, "none is kept at the end");
+    int prepared = 0;
+    for (int i = 0; i < TUTTI_CACHED_LAUNCHES; i++)
+        prepared += team->launch_cache[i].prepared != NULL;
+    CHECK(prepared > 0, "none is kept at the end");
     by_turns(team, last, out);
     transport->ops->barrier(transport);
     tutti_team_free(team);

@@ -1,0 +1,93 @@
+/* Programs call a reduction on the same buffers again and again, and a launch that the driver has prepared starts in a
+ * third of the time of a fresh one (docs/performance.md). A launch is kept when it has come for the second time, so
+ * that what comes once costs a few comparisons. */
+#include "coll/launch/cache.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/log.h"
+#include "core/status.h"
+#include "team/discard.h"
+
+enum { SEEN_ENOUGH = 2 };
+
+static int same(const struct tutti_cached_launch *entry, const struct tutti_launch *launch)
+{
+    const struct tutti_flow_args *flow = launch->flow;
+    return entry->calls > 0 && entry->flow.in == flow->in && entry->flow.out == flow->out &&
+           entry->flow.count == flow->count && entry->launch.kernel == launch->kernel &&
+           entry->launch.type == launch->type && entry->launch.op == launch->op &&
+           entry->launch.blocks == launch->blocks && entry->launch.threads == launch->threads &&
+           memcmp(&entry->flow, flow, sizeof *flow) == 0;
+}
+
+/* The place of this launch: its own, or that of another one which gives way. */
+static struct tutti_cached_launch *place_of(struct tutti_team *team, const struct tutti_launch *launch)
+{
+    struct tutti_cached_launch *spare = NULL;
+    for (int i = 0; i < TUTTI_CACHED_LAUNCHES; i++) {
+        struct tutti_cached_launch *entry = &team->launch_cache[i];
+        if (same(entry, launch))
+            return entry;
+        if (entry->calls == 0 && !spare)
+            spare = entry;
+    }
+    /* Whoever is in use is not driven out by launches that come once: all grow older, and the first to be as new as a
+     * launch that has just come gives way. */
+    for (int i = 0; i < TUTTI_CACHED_LAUNCHES && !spare; i++) {
+        struct tutti_cached_launch *entry =
+            &team->launch_cache[(team->launch_lookups + (unsigned)i) % TUTTI_CACHED_LAUNCHES];
+        entry->calls /= 2;
+        if (entry->calls == 0)
+            spare = entry;
+    }
+    if (spare) {
+        team->cache_stale = spare->prepared;
+        *spare = (struct tutti_cached_launch){.launch = *launch};
+        memcpy(&spare->flow, launch->flow, sizeof spare->flow);
+    }
+    return spare;
+}
+
+int tutti_launch_cached(struct tutti_team *team, const struct tutti_launch *launch)
+{
+    /* To make one ready may wait for what runs, as kernels in stream order may for long: see team/discard.h. */
+    if (!team->device->launch_prepare || team->cache_off || tutti_discard_held(team->node))
+        return team->device->launch(team->stream, launch);
+    if (!team->launch_cache)
+        team->launch_cache = calloc(TUTTI_CACHED_LAUNCHES, sizeof *team->launch_cache);
+    struct tutti_cached_launch *entry = team->launch_cache ? place_of(team, launch) : NULL;
+    team->launch_lookups++;
+    if (!entry)
+        return team->device->launch(team->stream, launch);
+    if (entry->calls < UINT32_MAX / 2)
+        entry->calls++;
+    if (entry->prepared) {
+        int status = team->device->launch_prepared(team->stream, entry->prepared);
+        if (status != TUTTI_ERR_UNAVAILABLE)
+            return status;
+        team->cache_stale = entry->prepared;
+        entry->prepared = NULL;
+    }
+    if (entry->calls >= SEEN_ENOUGH)
+        team->cache_next = entry;
+    return team->device->launch(team->stream, launch);
+}
+
+void tutti_launch_cache_fill(struct tutti_team *team)
+{
+    struct tutti_cached_launch *entry = team->cache_next;
+    tutti_discard_launch(team->node, team->cache_stale);
+    team->cache_stale = NULL;
+    team->cache_next = NULL;
+    if (!entry || tutti_discard_held(team->node))
+        return;
+    entry->launch.flow = &entry->flow;
+    int status = team->device->launch_prepare(team->stream, &entry->launch, &entry->prepared);
+    if (status == TUTTI_OK)
+        return;
+    entry->prepared = NULL;
+    team->cache_off = 1; /* calls go on as they did */
+    tutti_info("launches cannot be kept ready: %s", tutti_status_text(status));
+}
