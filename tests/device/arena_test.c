@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "core/settings.h"
-#include "mpi/capture.h"
+#include "mpi/kit/capture.h"
 
 static const size_t gigabyte = (size_t)1 << 30, quarter = (size_t)1 << 28;
 

@@ -59,7 +59,7 @@ gpu_test(reductions-staged mpi-reductions ${gpu_ranks} ARGS 1500
 gpu_test(reductions-shared mpi-reductions ${shared} ARGS 3000 ENV TUTTI_TEST_EXPECT=accelerated)
 gpu_test(bits mpi-bits ${gpu_ranks})
 gpu_test(aware mpi-aware ${gpu_ranks} ARGS cuda,cuda:host,cuda:device,cuda:managed 1)
-foreach(program mixed illegal wrong user users ahead comms threads messages collectives refused)
+foreach(program mixed illegal wrong user_op user_ops host_ahead comms threads messages collectives refused)
   gpu_test(${program} mpi-${program} ${gpu_ranks})
 endforeach()
 
@@ -94,7 +94,7 @@ foreach(ranks IN LISTS stream_ranks)
   set(parts chain)
   set(graph_parts replay)
   if(ranks GREATER 1)
-    set(parts calls chain endpoints life)
+    set(parts calls chain queues life)
     set(graph_parts replay beside full types orders)
   endif()
   foreach(part IN LISTS parts)
@@ -118,7 +118,7 @@ if(TUTTI_GPU_COUNT GREATER 1)
   gpu_test(stream-stopped mpi-stream_failure ${gpu_ranks} ARGS stopped)
 endif()
 # Sequences, with graphs: until the time is over. The channels of the second half of the window are a quarter as large.
-include(${PROJECT_SOURCE_DIR}/tests/mpi/sequences_rules.cmake)
+include(${PROJECT_SOURCE_DIR}/tests/mpi/sequences/rules.cmake)
 function(gpu_sequences name rules first most seconds)
   cmake_parse_arguments(S "" "" "RANKS;ENV" ${ARGN})
   set(env CUDA_DEVICE_MAX_CONNECTIONS=32 TUTTI_TEST_FIRST=${first} ${S_ENV})
@@ -154,7 +154,7 @@ endif()
 # A rank is killed in the middle of calls; with a GPU for each, others' kernels may be waiting for it.
 if(TARGET mpi-watch.openmpi)
   add_test(NAME gpu-killed.openmpi
-           COMMAND ${TUTTI_TIMEOUT} -k 5 120 ${PROJECT_SOURCE_DIR}/tests/mpi/watch.sh 3 ${TUTTI_MPI_openmpi_RUN}
+           COMMAND ${TUTTI_TIMEOUT} -k 5 120 ${PROJECT_SOURCE_DIR}/tests/mpi/life/watch.sh 3 ${TUTTI_MPI_openmpi_RUN}
                    --enable-recovery -n ${gpu_ranks} env LD_PRELOAD=${TUTTI_PRELOAD} TUTTI_DEVICE=cuda
                    -- $<TARGET_FILE:mpi-watch.openmpi>)
   set_tests_properties(gpu-killed.openmpi PROPERTIES LABELS gpu TIMEOUT 135 SKIP_RETURN_CODE 77 RUN_SERIAL TRUE
@@ -164,7 +164,7 @@ endif()
 if(TARGET mpi-stream_failure.openmpi AND TUTTI_GPU_COUNT GREATER 1)
   foreach(mode kill graph launch)
     add_test(NAME gpu-stream-${mode}.openmpi
-             COMMAND ${TUTTI_TIMEOUT} -k 5 80 ${PROJECT_SOURCE_DIR}/tests/mpi/stream_failure.sh ${mode} ${gpu_ranks}
+             COMMAND ${TUTTI_TIMEOUT} -k 5 80 ${PROJECT_SOURCE_DIR}/tests/mpi/enqueue/stream_failure.sh ${mode} ${gpu_ranks}
                      ${TUTTI_MPI_openmpi_RUN} --enable-recovery -n ${gpu_ranks} env LD_PRELOAD=${TUTTI_PRELOAD}
                      TUTTI_DEVICE=cuda -- $<TARGET_FILE:mpi-stream_failure.openmpi>)
     set_tests_properties(gpu-stream-${mode}.openmpi PROPERTIES LABELS gpu TIMEOUT 95 SKIP_RETURN_CODE 77 RUN_SERIAL TRUE
@@ -208,7 +208,7 @@ if(TARGET dtype-pack)
 endif()
 
 # Random programs, until the time is over: ranks of one node, and nodes of one or two ranks.
-include(${PROJECT_SOURCE_DIR}/tests/mpi/programs_kinds.cmake)
+include(${PROJECT_SOURCE_DIR}/tests/mpi/programs/kinds.cmake)
 function(gpu_programs name kinds ranks seconds)
   list(GET TUTTI_MPI_SYSTEM 0 TUTTI_MPI_SYSTEM) # one MPI does
   gpu_test(programs-${name} mpi-programs ${ranks} ARGS 10000000 40 100k ${seconds}

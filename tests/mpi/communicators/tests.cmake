@@ -1,0 +1,25 @@
+# Communicators: many, split, between groups, in several threads; their error handlers.
+program(comms EVERYWHERE)
+tutti_mpi_test(mpi-comms PROGRAM mpi-comms RANKS 3 RANKS_MPICH 2 EVERYWHERE)
+program(threads)
+tutti_mpi_test(mpi-threads PROGRAM mpi-threads RANKS 2)
+program(first_threads)
+tutti_mpi_test(mpi-first-threads PROGRAM mpi-first_threads RANKS 2 TIMEOUT 100)
+tutti_mpi_test(mpi-first-threads-nodes PROGRAM mpi-first_threads RANKS 2 ENV TUTTI_NODE_RANKS=1 TIMEOUT 100)
+program(left_alone)
+tutti_mpi_test(mpi-left-alone PROGRAM mpi-left_alone RANKS 2 ENV TUTTI_TIMEOUT_SECONDS=20 TIMEOUT 60)
+tutti_mpi_test(mpi-left-alone-nodes PROGRAM mpi-left_alone RANKS 2 ENV TUTTI_NODE_RANKS=1 TUTTI_TIMEOUT_SECONDS=20 TIMEOUT 60)
+program(many_open)
+tutti_mpi_test(mpi-many-open PROGRAM mpi-many_open RANKS 2 ARGS 200 3 TIMEOUT 100)
+# Without strictness kernels of the host device make no threads of their own: there is the engine's alone.
+tutti_mpi_test(mpi-many-open-threads PROGRAM mpi-many_open RANKS 3 RANKS_MPICH 2 ARGS 200 3 0 1 ENV TUTTI_HOST_STRICT=0
+               TIMEOUT 100)
+tutti_mpi_test(mpi-many-open-sleep PROGRAM mpi-many_open RANKS 2 ARGS 200 3 ENV TUTTI_WAIT=sleep TIMEOUT 100)
+program(inter)
+tutti_mpi_test(mpi-inter PROGRAM mpi-inter RANKS 3 RANKS_MPICH 3 ENV ${stats})
+# The handlers of communicators are the MPI's: MPICH returns the error, Open MPI ends the program.
+program(errhandler)
+foreach(of world self)
+  tutti_mpi_test(mpi-errhandler-${of} PROGRAM mpi-errhandler RANKS 2 ARGS ${of} MPIS mpich TIMEOUT 30)
+  tutti_mpi_test(mpi-errhandler-${of} PROGRAM mpi-errhandler RANKS 2 ARGS ${of} MPIS openmpi TIMEOUT 30 WILL_FAIL)
+endforeach()

@@ -1,7 +1,0 @@
-#ifndef TUTTI_TESTS_COUNTED_H
-#define TUTTI_TESTS_COUNTED_H
-
-/* Accelerated calls of MPI_Allreduce of this process so far. Needs TUTTI_STATS=1. */
-int counted(void);
-
-#endif

@@ -1,0 +1,45 @@
+# Reductions in stream order. On GPUs tests/gpu/on_gpu.cmake runs the same programs.
+foreach(name enqueue enqueue_errors enqueue_graph residency stream_failure)
+  tutti_mpi_program(mpi-${name} SOURCES enqueue/${name}.c kit/queue.c kit/gpu_filler.c LIBRARIES tutti-core MPIS ${TUTTI_MPIS})
+  foreach(mpi IN LISTS builders)
+    target_link_libraries(mpi-${name}.${mpi} PRIVATE mpi-kit.${mpi})
+  endforeach()
+endforeach()
+tutti_mpi_test(mpi-enqueue-calls PROGRAM mpi-enqueue RANKS 3 RANKS_MPICH 2 ARGS calls TIMEOUT 200 EVERYWHERE)
+tutti_mpi_test(mpi-enqueue-chain PROGRAM mpi-enqueue RANKS 3 RANKS_MPICH 2 ARGS chain TIMEOUT 200)
+tutti_mpi_test(mpi-enqueue-chain-loose PROGRAM mpi-enqueue RANKS 2 ARGS chain TIMEOUT 200 ENV TUTTI_HOST_STRICT=0)
+tutti_mpi_test(mpi-enqueue-queues PROGRAM mpi-enqueue RANKS 3 RANKS_MPICH 2 ARGS queues TIMEOUT 200)
+tutti_mpi_test(mpi-enqueue-queues-loose PROGRAM mpi-enqueue RANKS 2 ARGS queues TIMEOUT 200 ENV TUTTI_HOST_STRICT=0)
+tutti_mpi_test(mpi-enqueue-life PROGRAM mpi-enqueue RANKS 2 ARGS life EVERYWHERE)
+tutti_mpi_test(mpi-enqueue-alone PROGRAM mpi-enqueue RANKS 2 ARGS alone)
+tutti_mpi_test(mpi-enqueue-errors PROGRAM mpi-enqueue_errors RANKS 2 EVERYWHERE)
+tutti_mpi_test(mpi-enqueue-shared PROGRAM mpi-enqueue_errors RANKS 2 ARGS shared ENV TUTTI_HOST_GPUS=1)
+tutti_mpi_test(mpi-enqueue-absent PROGRAM mpi-enqueue_errors RANKS 2 ARGS absent ENV TUTTI_TEST_PLAIN=1 NO_PRELOAD)
+tutti_mpi_test(mpi-enqueue-none PROGRAM mpi-enqueue_errors RANKS 2 ARGS absent ENV TUTTI_TEST_PLAIN=1 TUTTI_DEVICE=none)
+
+# mpix.h from C++.
+include(CheckLanguage)
+check_language(CXX)
+if(CMAKE_CXX_COMPILER)
+  foreach(mpi IN LISTS builders)
+    add_test(NAME mpix-cxx.${mpi}
+             COMMAND ${CMAKE_CXX_COMPILER} -std=c++11 -Wall -Wextra -Werror -fsyntax-only -x c++ -DOMPI_SKIP_MPICXX
+                     -DMPICH_SKIP_MPICXX ${TUTTI_MPI_${mpi}_COMPILE} -I${PROJECT_SOURCE_DIR}/include
+                     ${CMAKE_CURRENT_SOURCE_DIR}/enqueue/mpix_cxx.cc)
+    set_tests_properties(mpix-cxx.${mpi} PROPERTIES LABELS mpi TIMEOUT 60)
+  endforeach()
+endif()
+
+# Kernels of many calls that wait at the same time, on a simulated GPU that holds few blocks at once. A call that stands
+# still ends by itself.
+set(residency TUTTI_HOST_BLOCKS=8 TUTTI_TIMEOUT_SECONDS=20 TUTTI_STALL_SECONDS=5 TUTTI_TEST_MOST=1048576)
+foreach(algorithm ll128 twoshot_ll128 pipeline)
+  foreach(part alone streams all)
+    tutti_mpi_test(mpi-residency-${part}-${algorithm} PROGRAM mpi-residency RANKS 2 ARGS ${part} MPIS openmpi
+                   ENV ${residency} TUTTI_RULES=allreduce:*@${algorithm})
+  endforeach()
+endforeach()
+tutti_mpi_test(mpi-residency-all PROGRAM mpi-residency RANKS 2 ARGS all MPIS openmpi ENV ${residency})
+
+# A rank is stopped while kernels of calls in stream order wait for it; CMakeLists.txt has failures.
+tutti_mpi_test(mpi-stream-stopped PROGRAM mpi-stream_failure RANKS 3 RANKS_MPICH 2 ARGS stopped)

@@ -1,0 +1,98 @@
+# A process from MPI_Init to its end: what it says and holds, who dies, stands still or calls what does not match.
+program(wrong_args)
+tutti_mpi_test(mpi-wrong-args PROGRAM mpi-wrong_args RANKS 2 ENV ${stats} TIMEOUT 40)
+tutti_mpi_test(mpi-wrong-args-far PROGRAM mpi-wrong_args RANKS 2
+               ENV ${stats} TUTTI_NODE_RANKS=1 TUTTI_RULES=message_far:*@pipelined TIMEOUT 40)
+program(progress)
+tutti_mpi_test(mpi-progress PROGRAM mpi-progress RANKS 2)
+program(standstill EVERYWHERE WITH life/standstill_calls.c)
+tutti_mpi_test(mpi-standstill PROGRAM mpi-standstill RANKS 3 RANKS_MPICH 2)
+tutti_mpi_test(mpi-standstill-nodes-1 PROGRAM mpi-standstill RANKS 3 ENV TUTTI_NODE_RANKS=1 MPIS openmpi)
+# Where the MPI has progress hooks.
+tutti_mpi_test(mpi-standstill-nodes-2 PROGRAM mpi-standstill RANKS 3 ENV TUTTI_NODE_RANKS=2 MPIS openmpi openmpi5 mpich5)
+tutti_mpi_test(mpi-standstill-calls PROGRAM mpi-standstill RANKS 3 ARGS calls MPIS openmpi openmpi5)
+tutti_mpi_test(mpi-standstill-calls PROGRAM mpi-standstill RANKS 3 ARGS calls no-pairs MPIS mpich5)
+# Or a thread. Not under MPICH 4.0, which now and then fails by itself with several.
+tutti_mpi_test(mpi-standstill-thread PROGRAM mpi-standstill RANKS 2 ARGS calls ENV TUTTI_ASYNC_PROGRESS=1 MPIS openmpi impi)
+tutti_mpi_test(mpi-standstill-thread PROGRAM mpi-standstill RANKS 2 ARGS calls no-pairs ENV TUTTI_ASYNC_PROGRESS=1 MPIS mpich5)
+tutti_mpi_test(mpi-standstill-nodes-thread PROGRAM mpi-standstill RANKS 3 ENV TUTTI_ASYNC_PROGRESS=1 TUTTI_NODE_RANKS=2
+               MPIS mpich5 impi)
+tutti_mpi_test(mpi-standstill-nodes-1 PROGRAM mpi-standstill RANKS 2 ENV TUTTI_NODE_RANKS=1 MPIS mpich)
+program(scarce)
+foreach(what messages types reductions blocking enqueue)
+  tutti_mpi_test(mpi-scarce-${what} PROGRAM mpi-scarce RANKS 2 ARGS ${what} ENV TUTTI_TIMEOUT_SECONDS=10 TIMEOUT 100)
+  if(what STREQUAL "messages" OR what STREQUAL "types")
+    tutti_mpi_test(mpi-scarce-${what}-packed PROGRAM mpi-scarce RANKS 2 ARGS ${what}
+                   ENV TUTTI_TIMEOUT_SECONDS=10 TUTTI_RULES=message:*@packed TIMEOUT 100)
+    tutti_mpi_test(mpi-scarce-${what}-direct PROGRAM mpi-scarce RANKS 2 ARGS ${what}
+                   ENV TUTTI_TIMEOUT_SECONDS=10 TUTTI_RULES=message:*@direct TIMEOUT 100)
+    tutti_mpi_test(mpi-scarce-${what}-nodes PROGRAM mpi-scarce RANKS 2 ARGS ${what}
+                   ENV TUTTI_TIMEOUT_SECONDS=10 TUTTI_NODE_RANKS=1 TIMEOUT 100)
+  endif()
+endforeach()
+program(aware EVERYWHERE)
+tutti_mpi_test(mpi-aware PROGRAM mpi-aware RANKS 2 ARGS tutti:device 0 EVERYWHERE)
+tutti_mpi_test(mpi-aware-not PROGRAM mpi-aware RANKS 2 ARGS none 0 ENV TUTTI_DEVICE=none)
+program(refused EVERYWHERE)
+tutti_mpi_test(mpi-refused PROGRAM mpi-refused RANKS 2 ENV ${stats} EVERYWHERE)
+# What a process holds stays the same over many rounds of everything, in every way that messages can take. Long runs by
+# hand: mpi-flat 10000.
+tutti_mpi_program(mpi-flat SOURCES life/flat.c kit/queue.c kit/gpu_filler.c LIBRARIES tutti-core MPIS ${TUTTI_MPI_SYSTEM})
+foreach(mpi IN LISTS TUTTI_MPI_SYSTEM)
+  target_link_libraries(mpi-flat.${mpi} PRIVATE mpi-kit.${mpi})
+endforeach()
+foreach(way direct packed staged)
+  tutti_mpi_test(mpi-flat-${way} PROGRAM mpi-flat RANKS 2 ARGS 200 ENV TUTTI_RULES=message:*@${way} TIMEOUT 150)
+endforeach()
+tutti_mpi_test(mpi-flat-few PROGRAM mpi-flat RANKS 2 ARGS 200 ENV TUTTI_CACHE_ENTRIES=10 TUTTI_RULES=message:*@direct
+               TIMEOUT 150)
+
+# ---- watchfulness and unusual lives ----
+program(watch)
+program(watch_messages)
+# Not Intel MPI by the standard ABI: it ends the program though errors return.
+program(stranded EVERYWHERE)
+tutti_mpi_test(mpi-stranded PROGRAM mpi-stranded RANKS 3 RANKS_MPICH 3 ENV ${stats} TIMEOUT 240
+               MPIS openmpi mpich openmpi5 mpich5 mpiabi impi)
+tutti_mpi_test(mpi-stranded-host PROGRAM mpi-stranded RANKS 3 RANKS_MPICH 3 ARGS host TIMEOUT 240)
+program(life)
+tutti_mpi_test(mpi-late PROGRAM mpi-watch RANKS 3 RANKS_MPICH 2 ARGS late ENV TUTTI_STALL_SECONDS=1)
+tutti_mpi_test(mpi-late-first PROGRAM mpi-watch RANKS 3 RANKS_MPICH 2 ARGS first ENV TUTTI_STALL_SECONDS=1)
+tutti_mpi_test(mpi-mismatch PROGRAM mpi-watch RANKS 3 RANKS_MPICH 2 ARGS mismatch ENV ${stats} TUTTI_RULES=message:*@direct)
+tutti_mpi_test(mpi-stopped PROGRAM mpi-watch RANKS 2 ARGS stopped ENV TUTTI_STALL_SECONDS=1)
+tutti_mpi_test(mpi-fork PROGRAM mpi-life RANKS 2 ARGS fork)
+tutti_mpi_test(mpi-late-free PROGRAM mpi-life RANKS 2 ARGS late-free)
+tutti_mpi_program(mpi-plain SOURCES life/plain.c MPIS ${TUTTI_MPI_SYSTEM})
+set(survive_openmpi --enable-recovery)
+set(survive_mpich -disable-auto-cleanup)
+foreach(mpi IN LISTS TUTTI_MPI_SYSTEM)
+  set(run ${TUTTI_MPI_${mpi}_RUN})
+  driver(mpi-killed ${mpi} ${CMAKE_CURRENT_SOURCE_DIR}/life/watch.sh 4 ${run} ${survive_${mpi}} -n 3 ${preloaded} --
+         $<TARGET_FILE:mpi-watch.${mpi}>)
+  driver(mpi-killed-finalize ${mpi} ${CMAKE_CURRENT_SOURCE_DIR}/life/watch.sh 3 ${run} ${survive_${mpi}} -n 3 ${preloaded} --
+         $<TARGET_FILE:mpi-watch.${mpi}> finalize)
+  driver(mpi-killed-messages ${mpi} ${CMAKE_CURRENT_SOURCE_DIR}/life/watch.sh 4 ${run} ${survive_${mpi}} -n 3 ${preloaded} --
+         $<TARGET_FILE:mpi-watch_messages.${mpi}>)
+  foreach(mode kill launch)
+    if(mode STREQUAL "launch" OR mpi STREQUAL "openmpi") # Hydra may end all when one is killed
+      driver(mpi-stream-${mode} ${mpi} ${CMAKE_CURRENT_SOURCE_DIR}/enqueue/stream_failure.sh ${mode} 3 ${run} ${survive_${mpi}} -n 3
+             ${preloaded} -- $<TARGET_FILE:mpi-stream_failure.${mpi}>)
+    endif()
+  endforeach()
+  driver(mpi-output ${mpi} ${CMAKE_CURRENT_SOURCE_DIR}/life/output.sh ${TUTTI_PRELOAD} ${run} -n 2 -- $<TARGET_FILE:mpi-plain.${mpi}>)
+  foreach(mode exit _exit)
+    driver(mpi-no-finalize-${mode} ${mpi} ${CMAKE_CURRENT_SOURCE_DIR}/life/no_finalize.sh ${mode} ${run} -n 2 ${preloaded} --
+           $<TARGET_FILE:mpi-life.${mpi}>)
+  endforeach()
+
+  # An MPI that comes with a shared object.
+  add_library(mpi-plugin.${mpi} MODULE life/plugin.c)
+  target_compile_options(mpi-plugin.${mpi} PRIVATE ${TUTTI_MPI_${mpi}_COMPILE})
+  target_link_libraries(mpi-plugin.${mpi} PRIVATE tutti-flags tutti-core ${TUTTI_MPI_${mpi}_LINK})
+endforeach()
+add_executable(mpi-dlopened life/dlopened.c)
+target_link_libraries(mpi-dlopened PRIVATE tutti-flags)
+foreach(mpi IN LISTS TUTTI_MPI_SYSTEM)
+  driver(mpi-dlopened ${mpi} ${TUTTI_MPI_${mpi}_RUN} -n 2 ${preloaded} $<TARGET_FILE:mpi-dlopened>
+         $<TARGET_FILE:mpi-plugin.${mpi}>)
+endforeach()

@@ -1,0 +1,99 @@
+# Messages, probes and requests.
+# The transport's messages, of src/mpi by itself.
+program(transfers EVERYWHERE)
+foreach(mpi IN LISTS builders)
+  if(TARGET mpi-transfers.${mpi})
+    string(TOUPPER ${TUTTI_MPI_${mpi}_FAMILY} family)
+    target_sources(mpi-transfers.${mpi} PRIVATE ${PROJECT_SOURCE_DIR}/tests/support/messages.c
+                                                ${PROJECT_SOURCE_DIR}/src/mpi/comm/transfers.c)
+    target_compile_definitions(mpi-transfers.${mpi} PRIVATE TUTTI_FRONT_${family} TUTTI_MPI_HEADER=<mpi.h> OMPI_SKIP_MPICXX
+                                                            MPICH_SKIP_MPICXX)
+  endif()
+endforeach()
+tutti_mpi_test(mpi-transfers PROGRAM mpi-transfers RANKS 3 RANKS_MPICH 2 EVERYWHERE NO_PRELOAD)
+program(messages EVERYWHERE)
+tutti_mpi_test(mpi-messages PROGRAM mpi-messages RANKS 3 RANKS_MPICH 2 EVERYWHERE)
+program(endpoints EVERYWHERE)
+tutti_mpi_test(mpi-endpoints PROGRAM mpi-endpoints RANKS 3 RANKS_MPICH 2 ENV ${stats} EVERYWHERE TIMEOUT 100)
+# Scratch that is soon full: the MPI carries what does not fit.
+tutti_mpi_test(mpi-endpoints-full PROGRAM mpi-endpoints RANKS 2 ARGS 6000000 2 ENV ${stats} TUTTI_ENDPOINT_MB=1 TIMEOUT 100)
+tutti_mpi_test(mpi-endpoints-packed PROGRAM mpi-endpoints RANKS 2 ENV ${stats} TUTTI_RULES=message:*@packed TIMEOUT 100)
+tutti_mpi_test(mpi-endpoints-direct PROGRAM mpi-endpoints RANKS 2 ENV ${stats} TUTTI_RULES=message:*@direct TIMEOUT 100)
+tutti_mpi_test(mpi-endpoints-mpi PROGRAM mpi-endpoints RANKS 2 ENV ${stats} TUTTI_MESSAGES=mpi TIMEOUT 100)
+program(endpoints_self EVERYWHERE)
+tutti_mpi_test(mpi-endpoints-self PROGRAM mpi-endpoints_self RANKS 2 ENV ${stats} EVERYWHERE TIMEOUT 100)
+tutti_mpi_test(mpi-endpoints-self-alone PROGRAM mpi-endpoints_self RANKS 1 ENV ${stats} EVERYWHERE TIMEOUT 100)
+tutti_mpi_test(mpi-endpoints-self-full PROGRAM mpi-endpoints_self RANKS 1 ARGS 1500000 ENV ${stats} TUTTI_ENDPOINT_MB=1 TIMEOUT 100)
+tutti_mpi_test(mpi-endpoints-self-packed PROGRAM mpi-endpoints_self RANKS 1 ENV ${stats} TUTTI_MESSAGE_LEAST=512
+               TUTTI_RULES=message:*@packed TIMEOUT 100)
+tutti_mpi_test(mpi-endpoints-self-direct PROGRAM mpi-endpoints_self RANKS 1 ENV ${stats} TUTTI_MESSAGE_LEAST=512
+               TUTTI_RULES=message:*@direct TIMEOUT 100)
+tutti_mpi_test(mpi-endpoints-self-mpi PROGRAM mpi-endpoints_self RANKS 2 ENV ${stats} TUTTI_MESSAGES=mpi TIMEOUT 100)
+program(endpoints_launches EVERYWHERE)
+tutti_mpi_test(mpi-endpoints-launches PROGRAM mpi-endpoints_launches RANKS 2 ENV ${stats} EVERYWHERE)
+tutti_mpi_test(mpi-endpoints-launches-self PROGRAM mpi-endpoints_launches RANKS 1 ENV ${stats} EVERYWHERE)
+tutti_mpi_test(mpi-endpoints-launches-packed PROGRAM mpi-endpoints_launches RANKS 2 ENV ${stats} TUTTI_RULES=message:*@packed)
+program(looks)
+tutti_mpi_test(mpi-looks PROGRAM mpi-looks RANKS 2 ENV TUTTI_ENDPOINT_MB=1 OMPI_MCA_btl_vader_single_copy_mechanism=none
+               TIMEOUT 100)
+program(probed EVERYWHERE)
+tutti_mpi_test(mpi-probed PROGRAM mpi-probed RANKS 2 ENV ${stats} EVERYWHERE TIMEOUT 60)
+tutti_mpi_test(mpi-probed-direct PROGRAM mpi-probed RANKS 2 ENV ${stats} TUTTI_RULES=message:*@direct TIMEOUT 60)
+tutti_mpi_test(mpi-probed-far PROGRAM mpi-probed RANKS 2 TIMEOUT 60
+               ENV ${stats} TUTTI_NODE_RANKS=1 TUTTI_RULES=message_far:*@pipelined)
+tutti_mpi_test(mpi-probed-mpi PROGRAM mpi-probed RANKS 2 ENV ${stats} TUTTI_MESSAGES=mpi TIMEOUT 60)
+program(descriptors)
+tutti_mpi_test(mpi-descriptors PROGRAM mpi-descriptors RANKS 2 TIMEOUT 100)
+program(evicted)
+foreach(entries 4 10)
+  tutti_mpi_test(mpi-evicted-${entries} PROGRAM mpi-evicted RANKS 2 ENV ${stats} TUTTI_CACHE_ENTRIES=${entries}
+                 TUTTI_RULES=message:*@direct TIMEOUT 60)
+endforeach()
+program(endpoints_threads)
+tutti_mpi_test(mpi-endpoints-threads PROGRAM mpi-endpoints_threads RANKS 2 ENV ${stats} TIMEOUT 150)
+tutti_mpi_test(mpi-endpoints-threads-self PROGRAM mpi-endpoints_threads RANKS 1 ENV ${stats} TIMEOUT 150)
+tutti_mpi_test(mpi-far PROGRAM mpi-endpoints RANKS 3 RANKS_MPICH 2 ENV ${far} EVERYWHERE TIMEOUT 100)
+tutti_mpi_test(mpi-far-chunk PROGRAM mpi-endpoints RANKS 2 ARGS 6000000 2 ENV ${far} TUTTI_MESSAGE_CHUNK=1048576 TIMEOUT 100)
+tutti_mpi_test(mpi-far-near PROGRAM mpi-endpoints RANKS 4 RANKS_MPICH 4 ARGS 600000 4 ENV ${far} TUTTI_NODE_RANKS=2 TIMEOUT 100)
+tutti_mpi_test(mpi-far-threads PROGRAM mpi-endpoints_threads RANKS 2 ENV ${far} TIMEOUT 150)
+program(attached EVERYWHERE)
+tutti_mpi_test(mpi-attached PROGRAM mpi-attached RANKS 2 ENV ${stats} EVERYWHERE TIMEOUT 40)
+program(persistent_sends EVERYWHERE)
+tutti_mpi_test(mpi-persistent-sends PROGRAM mpi-persistent_sends RANKS 2 ENV ${stats} EVERYWHERE TIMEOUT 60)
+tutti_mpi_test(mpi-persistent-sends-direct PROGRAM mpi-persistent_sends RANKS 2 TIMEOUT 60
+               ENV ${stats} TUTTI_MESSAGE_LEAST=512 TUTTI_RULES=message:*@direct)
+tutti_mpi_test(mpi-persistent-sends-far PROGRAM mpi-persistent_sends RANKS 2 TIMEOUT 60
+               ENV ${stats} TUTTI_NODE_RANKS=1 TUTTI_RULES=message_far:*@pipelined)
+program(settled EVERYWHERE)
+tutti_mpi_test(mpi-settled PROGRAM mpi-settled RANKS 2 ENV ${stats} EVERYWHERE TIMEOUT 60)
+tutti_mpi_test(mpi-settled-direct PROGRAM mpi-settled RANKS 2 TIMEOUT 60
+               ENV ${stats} TUTTI_MESSAGE_LEAST=512 TUTTI_RULES=message:*@direct)
+tutti_mpi_test(mpi-settled-staged PROGRAM mpi-settled RANKS 2 ENV ${stats} TUTTI_MESSAGES=mpi TIMEOUT 60)
+tutti_mpi_test(mpi-settled-far PROGRAM mpi-settled RANKS 2 ENV ${far} TIMEOUT 60)
+program(truncated)
+tutti_mpi_test(mpi-truncated PROGRAM mpi-truncated RANKS 2 ENV ${stats} TIMEOUT 60)
+tutti_mpi_test(mpi-truncated-direct PROGRAM mpi-truncated RANKS 2 ENV ${stats} TUTTI_RULES=message:*@direct TIMEOUT 60)
+tutti_mpi_test(mpi-truncated-far PROGRAM mpi-truncated RANKS 2 TIMEOUT 60
+               ENV ${stats} TUTTI_NODE_RANKS=1 TUTTI_RULES=message_far:*@pipelined)
+program(overrun EVERYWHERE)
+# Not Intel MPI by the standard ABI: it ends the program though errors return.
+tutti_mpi_test(mpi-overrun PROGRAM mpi-overrun RANKS 2 ENV ${stats} TUTTI_MESSAGES=mpi TIMEOUT 60
+               MPIS openmpi mpich openmpi5 mpich5 mpiabi impi)
+# RTSs that are old or come again. Not Intel MPI by the standard ABI: it ends the program though errors return.
+program(replayed EVERYWHERE)
+tutti_mpi_test(mpi-replayed PROGRAM mpi-replayed RANKS 2 ENV ${stats} TIMEOUT 80
+               MPIS openmpi mpich openmpi5 mpich5 mpiabi impi)
+tutti_mpi_test(mpi-replayed-packed PROGRAM mpi-replayed RANKS 2 ENV ${stats} TUTTI_RULES=message:*@packed TIMEOUT 80)
+tutti_mpi_test(mpi-replayed-far PROGRAM mpi-replayed RANKS 2 ENV ${far} TIMEOUT 80)
+program(cut)
+tutti_mpi_test(mpi-cut PROGRAM mpi-cut RANKS 2 ARGS 600 ENV ${stats} TIMEOUT 60)
+tutti_mpi_test(mpi-cut-packed PROGRAM mpi-cut RANKS 2 ARGS 600 ENV ${stats} TUTTI_RULES=message:*@packed TIMEOUT 60)
+tutti_mpi_test(mpi-cut-far PROGRAM mpi-cut RANKS 2 ARGS 200 ENV ${stats} TUTTI_NODE_RANKS=1
+               TUTTI_RULES=message_far:*@pipelined TIMEOUT 60)
+# Bounce buffers are used again: those of staged calls, of fragments, and those of device memory.
+program(bounced)
+tutti_mpi_test(mpi-bounced PROGRAM mpi-bounced RANKS 2 ENV ${stats} TUTTI_MESSAGES=mpi TIMEOUT 60)
+tutti_mpi_test(mpi-bounced-far PROGRAM mpi-bounced RANKS 2 ENV ${stats} TUTTI_NODE_RANKS=1 TUTTI_MESSAGE_CHUNK=16384
+               TUTTI_RULES=message_far:*@pipelined TIMEOUT 60)
+tutti_mpi_test(mpi-bounced-device PROGRAM mpi-bounced RANKS 2 ARGS device ENV ${stats} TUTTI_MESSAGES=mpi
+               TUTTI_MPI_GPU_AWARE=1 TUTTI_HOST_STRICT=0 TUTTI_AWARE_LEAST=0 TIMEOUT 60)

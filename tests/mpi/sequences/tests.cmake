@@ -1,0 +1,49 @@
+# Sequences of reductions: calls of other kinds, sizes and algorithms, one after the other with nothing in between. One
+# sequence again: TUTTI_TEST_ONLY=n in the environment of a test's command. The target `sequences` runs 100,000 of them with
+# a seed drawn from the clock. On GPUs tests/gpu/on_gpu.cmake runs the same program.
+tutti_mpi_program(mpi-sequences LIBRARIES tutti-core m MPIS ${TUTTI_MPI_SYSTEM}
+                  SOURCES sequences/sequences.c sequences/sequences_draw.c sequences/sequences_data.c sequences/sequences_run.c sequences/sequences_slots.c sequences/sequences_graph.c
+                          sequences/sequences_text.c kit/queue.c kit/gpu_filler.c)
+tutti_mpi_builders("${TUTTI_MPI_SYSTEM}" sequence_builders)
+foreach(mpi IN LISTS sequence_builders)
+  target_link_libraries(mpi-sequences.${mpi} PRIVATE mpi-kit.${mpi})
+endforeach()
+
+include(${CMAKE_CURRENT_LIST_DIR}/rules.cmake)
+
+# Where half of the window is given away, channels are a quarter as large.
+set(sequence_equal TUTTI_CHANNEL_MB=1 TUTTI_WINDOW_MB=64)
+set(sequence_unequal TUTTI_CHANNEL_MB=4 TUTTI_WINDOW_MB=32)
+
+# sequences(NAME RULES FIRST COUNT COUNT_MPICH MOST ENV...): other numbers, so that each test has sequences of its own.
+function(sequences name rules first count count_mpich most)
+  set(env ${ARGN} TUTTI_TEST_FIRST=${first})
+  if(sequence_rules_${rules})
+    list(APPEND env "TUTTI_RULES=${sequence_rules_${rules}}")
+  endif()
+  tutti_mpi_test(mpi-sequences-${name} PROGRAM mpi-sequences RANKS 3 ARGS ${count} ${most} 60 MPIS openmpi ENV ${env}
+                 LABELS sequences)
+  tutti_mpi_test(mpi-sequences-${name} PROGRAM mpi-sequences RANKS 2 ARGS ${count_mpich} ${most} 60 MPIS mpich ENV ${env}
+                 LABELS sequences)
+endfunction()
+sequences(default default 0 2500 100 128k ${sequence_equal})
+sequences(default-blocks default 10000 1000 100 128k ${sequence_unequal} TUTTI_HOST_BLOCKS=24)
+sequences(chains chains 20000 1500 100 128k ${sequence_equal} TUTTI_HOST_BLOCKS=24)
+sequences(chains-unequal chains 30000 500 50 512k ${sequence_unequal} TUTTI_HOST_BLOCKS=24)
+sequences(lines lines 40000 1000 100 128k ${sequence_unequal} TUTTI_HOST_BLOCKS=24)
+sequences(halves halves 50000 1000 100 128k ${sequence_unequal} TUTTI_HOST_BLOCKS=24)
+sequences(steps steps 60000 1500 100 64k ${sequence_unequal} TUTTI_HOST_BLOCKS=24)
+sequences(steps-few steps 70000 500 50 64k ${sequence_equal} TUTTI_HOST_BLOCKS=24 TUTTI_BLOCKS=3)
+sequences(mixed mixed 80000 200 20 2m ${sequence_unequal} TUTTI_HOST_BLOCKS=24)
+sequences(large mixed 90000 6 3 64m TUTTI_HOST_BLOCKS=24)
+
+if(TARGET mpi-sequences.openmpi)
+  set(many "")
+  foreach(rules default chains lines halves steps)
+    list(APPEND many COMMAND ${TUTTI_MPI_openmpi_RUN} -n 3 env LD_PRELOAD=${TUTTI_PRELOAD} ${TUTTI_TEST_ENV}
+         ${sequence_unequal} TUTTI_HOST_BLOCKS=24 TUTTI_TEST_SEED=clock "TUTTI_RULES=${sequence_rules_${rules}}"
+         $<TARGET_FILE:mpi-sequences.openmpi> 20000 256k)
+  endforeach()
+  add_custom_target(sequences ${many} USES_TERMINAL VERBATIM)
+  add_dependencies(sequences tutti tutti-openmpi)
+endif()

@@ -1,0 +1,56 @@
+# Datatypes on device memory: random compositions, against the MPI itself on host memory.
+foreach(mpi IN LISTS builders)
+  add_library(mpi-typegen.${mpi} STATIC kit/typegen.c)
+  target_compile_options(mpi-typegen.${mpi} PRIVATE ${TUTTI_MPI_${mpi}_COMPILE})
+  target_include_directories(mpi-typegen.${mpi} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
+  target_link_libraries(mpi-typegen.${mpi} PUBLIC mpi-kit.${mpi} PRIVATE tutti-flags)
+endforeach()
+function(type_program name)
+  program(${name} ${ARGN})
+  foreach(mpi IN LISTS builders)
+    if(TARGET mpi-${name}.${mpi})
+      target_link_libraries(mpi-${name}.${mpi} PRIVATE mpi-typegen.${mpi})
+    endif()
+  endforeach()
+endfunction()
+
+type_program(types EVERYWHERE)
+tutti_mpi_test(mpi-types PROGRAM mpi-types RANKS 2 ARGS 1500 ENV ${stats} EVERYWHERE TIMEOUT 200)
+type_program(types_messages EVERYWHERE)
+tutti_mpi_test(mpi-types-messages PROGRAM mpi-types_messages RANKS 2 ARGS 700 ENV ${stats} EVERYWHERE TIMEOUT 200)
+tutti_mpi_test(mpi-types-messages-direct PROGRAM mpi-types_messages RANKS 2 ARGS 700 ENV ${stats} TUTTI_MESSAGE_LEAST=512
+               EVERYWHERE TIMEOUT 200)
+tutti_mpi_test(mpi-types-messages-packed PROGRAM mpi-types_messages RANKS 2 ARGS 700
+               ENV ${stats} TUTTI_MESSAGE_LEAST=512 TUTTI_RULES=message:*@packed TIMEOUT 200)
+# MPICH 4.0 refuses to receive long messages of pair types into host memory.
+set(far ${stats} TUTTI_NODE_RANKS=1 TUTTI_MESSAGE_LEAST=512 TUTTI_RULES=message_far:*@pipelined TUTTI_MESSAGE_CHUNK=4096)
+tutti_mpi_test(mpi-types-messages-far PROGRAM mpi-types_messages RANKS 2 ARGS 1500 200 ENV ${far} MPIS openmpi TIMEOUT 200)
+tutti_mpi_test(mpi-types-messages-far-short PROGRAM mpi-types_messages RANKS 2 ARGS 1500 ENV ${far} TIMEOUT 200)
+type_program(types_collectives EVERYWHERE)
+tutti_mpi_test(mpi-types-collectives PROGRAM mpi-types_collectives RANKS 3 RANKS_MPICH 2 ARGS 900 ENV ${stats} EVERYWHERE
+               TIMEOUT 200)
+tutti_mpi_test(mpi-types-collectives-moved PROGRAM mpi-types_collectives RANKS 3 RANKS_MPICH 2 ARGS 900 device
+               ENV ${stats} TUTTI_RULES=message:*@direct EVERYWHERE TIMEOUT 200)
+tutti_mpi_test(mpi-types-collectives-packed PROGRAM mpi-types_collectives RANKS 3 RANKS_MPICH 2 ARGS 450 device
+               ENV ${stats} TUTTI_RULES=message:*@packed TIMEOUT 200)
+tutti_mpi_test(mpi-types-collectives-4 PROGRAM mpi-types_collectives RANKS 4 ARGS 600 MPIS openmpi TIMEOUT 200)
+type_program(types_aware)
+tutti_mpi_test(mpi-types-aware PROGRAM mpi-types_aware RANKS 3 RANKS_MPICH 2 ENV ${stats} TUTTI_MPI_GPU_AWARE=1)
+# The MPI reaches this memory: it is given device memory of Tutti's, or where there is none, host memory.
+set(aware ${stats} TUTTI_MPI_GPU_AWARE=1 TUTTI_HOST_STRICT=0 TUTTI_AWARE_LEAST=0)
+tutti_mpi_test(mpi-types-aware-device PROGRAM mpi-types_aware RANKS 3 RANKS_MPICH 2
+               ENV ${aware} "TUTTI_TEST_HOW=packed in device memory")
+tutti_mpi_test(mpi-types-aware-none PROGRAM mpi-types_aware RANKS 2 ENV ${aware} TUTTI_BOUNCE_MB=0)
+type_program(types_pack EVERYWHERE)
+tutti_mpi_test(mpi-types-pack PROGRAM mpi-types_pack RANKS 2 ENV ${stats} TUTTI_STAGING_MB=1 EVERYWHERE)
+program(types_shifted EVERYWHERE)
+# Intel MPI chooses algorithms by the processor. Its second one of MPI_Gather writes past its own buffer.
+tutti_mpi_test(mpi-types-shifted PROGRAM mpi-types_shifted RANKS 3 RANKS_MPICH 2 ENV ${stats} I_MPI_ADJUST_GATHER=3
+               EVERYWHERE)
+tutti_mpi_test(mpi-types-shifted-mpi PROGRAM mpi-types_shifted RANKS 2 ENV ${stats} TUTTI_MESSAGES=mpi)
+tutti_mpi_test(mpi-types-shifted-direct PROGRAM mpi-types_shifted RANKS 2
+               ENV ${stats} TUTTI_MESSAGE_LEAST=512 TUTTI_RULES=message:*@direct)
+program(types_freed EVERYWHERE)
+tutti_mpi_test(mpi-types-freed PROGRAM mpi-types_freed RANKS 2 ENV ${stats} EVERYWHERE)
+program(types_reduce EVERYWHERE)
+tutti_mpi_test(mpi-types-reduce PROGRAM mpi-types_reduce RANKS 3 RANKS_MPICH 3 ENV ${stats} EVERYWHERE)
