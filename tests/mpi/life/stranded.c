@@ -75,7 +75,7 @@ static void one(enum call theirs, enum call ours, int first, int host_comes_firs
     right(comm, "before");
     MPI_Barrier(MPI_COMM_WORLD);
     if (on_host != host_comes_first)
-        usleep(100000);
+        usleep(20000);
     const double start = now();
     capture_start();
     const int error = make(on_host ? theirs : ours, on_host, comm);

@@ -53,7 +53,7 @@ program(watch_messages)
 # Not Intel MPI by the standard ABI: it ends the program though errors return.
 program(stranded EVERYWHERE)
 tutti_mpi_test(mpi-stranded PROGRAM mpi-stranded RANKS 3 RANKS_MPICH 3 ENV ${stats} TIMEOUT 240
-               MPIS openmpi mpich openmpi5 mpich5 mpiabi impi)
+               MPIS openmpi mpich openmpi5 mpich5 impi)
 tutti_mpi_test(mpi-stranded-host PROGRAM mpi-stranded RANKS 3 RANKS_MPICH 3 ARGS host TIMEOUT 240)
 program(life)
 tutti_mpi_test(mpi-late PROGRAM mpi-watch RANKS 3 RANKS_MPICH 2 ARGS late ENV TUTTI_STALL_SECONDS=1)
