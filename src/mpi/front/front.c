@@ -60,6 +60,7 @@ int tutti_front_open(const struct tutti_stub *offer, char *why, size_t size)
         return -1;
     enabled = tutti_settings()->device != TUTTI_SET_DEVICE_NONE;
     tutti_calls_supply();
+    tutti_calls_asserted();
     tutti_calls_complete();
     tutti_calls_held();
     tutti_calls_patient();

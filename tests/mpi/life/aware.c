@@ -1,8 +1,9 @@
 /* What a program is told that asks whether its MPI takes device memory: by MPIX_Query_cuda_support and
- * MPIX_GPU_query_support, before MPI_Init and after it, and by the info key mpi_memory_alloc_kinds. Looked for by name,
- * as such programs do: not each MPI's header has them. Arguments: the kinds that are to be named (or none), and
- * whether CUDA memory is taken (1, 0). */
+ * MPIX_GPU_query_support, before MPI_Init and after it, and by the info keys mpi_memory_alloc_kinds and
+ * mpi_assert_memory_alloc_kinds. Looked for by name, as such programs do: not each MPI's header has them. Arguments:
+ * the kinds that are to be named (or none), and whether CUDA memory is taken (1, 0). */
 #include <dlfcn.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -38,6 +39,36 @@ static void info(const char *kinds, MPI_Comm comm)
     CHECK(at && at[-1] == ',' && !strstr(at + 1, kinds), "the kinds are not %s, once: %s", kinds, value);
 }
 
+/* What the program says of its buffers on a communicator is told there, as far as such memory is taken. */
+static void asserted(const char *kinds)
+{
+    static const char key[] = "mpi_assert_memory_alloc_kinds";
+    char said[600], want[600], value[512];
+    MPI_Comm comm[3];
+    MPI_Info hints, got;
+    snprintf(said, sizeof said, "system,nobody's,%s", kinds);
+    snprintf(want, sizeof want, "system,%s", kinds);
+    MPI_Info_create(&hints);
+    MPI_Info_set(hints, key, said);
+    MPI_Comm_dup_with_info(MPI_COMM_WORLD, hints, &comm[0]);
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm[1]);
+    MPI_Comm_set_info(comm[1], hints);
+    MPI_Comm_dup(comm[1], &comm[2]); /* hints are not handed on */
+    MPI_Info_free(&hints);
+    for (int i = 0; i < 3; i++) {
+        int flag = 0;
+        value[0] = '\0';
+        MPI_Comm_get_info(comm[i], &got);
+        MPI_Info_get(got, key, (int)sizeof value - 1, value, &flag);
+        MPI_Info_free(&got);
+        if (i < 2)
+            CHECK(flag && strcmp(value, want) == 0, "communicator %d: %d '%s', not '%s'", i, flag, value, want);
+        else /* some MPIs hand them on by themselves */
+            CHECK(!flag || strcmp(value, said) == 0, "a duplicate: '%s'", value);
+        MPI_Comm_free(&comm[i]);
+    }
+}
+
 int main(int argc, char **argv)
 {
     const char *kinds = argc > 1 && strcmp(argv[1], "none") != 0 ? argv[1] : "";
@@ -56,5 +87,7 @@ int main(int argc, char **argv)
     MPI_Comm_dup(MPI_COMM_WORLD, &comm);
     info(kinds, comm);
     MPI_Comm_free(&comm);
+    if (kinds[0])
+        asserted(kinds);
     return kit_end("aware");
 }
