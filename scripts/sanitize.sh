@@ -7,8 +7,8 @@ export ASAN_OPTIONS=detect_leaks=1:abort_on_error=0:strict_string_checks=1
 export UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1
 export TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1
 failed=0
-# The CUDA kernels take minutes to compile and no sanitizer looks at them: made once, in the build folder where that has
-# them, otherwise in the first sanitizer's.
+# No sanitizer looks at the CUDA kernels: taken from the build folder where that has them, otherwise made once, in the first
+# sanitizer's, without optimisation.
 fatbins=
 if [ -d "$build/fatbin" ] && cmake --build "$build" -j "$jobs" --target tutti-kernels-cuda >"$build/sanitize-kernels.log" 2>&1; then
     fatbins=$(cd "$build/fatbin" && pwd)
@@ -19,7 +19,7 @@ for sanitizer in address undefined thread; do
     generator=()
     if [ ! -e "$folder/CMakeCache.txt" ] && command -v ninja >/dev/null; then generator=(-G Ninja); fi
     mkdir -p "$folder"
-    cmake -S . -B "$folder" "${generator[@]}" -DTUTTI_SANITIZE=$sanitizer \
+    cmake -S . -B "$folder" "${generator[@]}" -DTUTTI_SANITIZE=$sanitizer -DTUTTI_CUDA_OPTIMIZE=OFF \
         -DTUTTI_CUDA_FATBINS="$fatbins" >"$folder/configure.log" 2>&1 &&
         cmake --build "$folder" -j "$jobs" >"$folder/build.log" 2>&1 || {
         tail -n 30 "$folder/configure.log" "$folder/build.log"

@@ -40,6 +40,15 @@ struct tutti_fatbin tutti_fatbin(int i)
     return it;
 }
 
+int tutti_fatbin_optimized(void)
+{
+#ifdef TUTTI_KERNELS_UNOPTIMIZED
+    return 0;
+#else
+    return 1;
+#endif
+}
+
 int tutti_fatbin_kernel(int kernel, int type, int op, char name[TUTTI_FATBIN_NAME])
 {
     const struct tutti_served served = tutti_kernel_served(type, op);

@@ -34,7 +34,7 @@ if [ ! -x "$build/bin/tutti" ]; then
     generator=()
     if [ ! -e "$build/CMakeCache.txt" ] && command -v ninja >/dev/null; then generator=(-G Ninja); fi
     mkdir -p "$build"
-    { timeout 300 cmake -S "$root" -B "$build" "${generator[@]}" && timeout 570 cmake --build "$build" -j "$jobs"; } \
+    { timeout 300 cmake -S "$root" -B "$build" "${generator[@]}" -DTUTTI_CUDA_OPTIMIZE=ON && timeout 570 cmake --build "$build" -j "$jobs"; } \
         >"$build/gpu-bench.log" 2>&1 || { tail -n 40 "$build/gpu-bench.log"; exit 1; }
     started=$SECONDS
 fi

@@ -39,7 +39,7 @@ if [ ! -e "$build/CMakeCache.txt" ] && command -v ninja >/dev/null; then generat
 mkdir -p "$build"
 log=$build/gpu-check.log
 say "building with $jobs jobs"
-if ! timeout 300 cmake -S "$root" -B "$build" "${generator[@]}" -DBUILD_TESTING=ON -DTUTTI_GPU_TESTS=ON -DTUTTI_GPU_COUNT="$gpus" >"$log" 2>&1; then
+if ! timeout 300 cmake -S "$root" -B "$build" "${generator[@]}" -DBUILD_TESTING=ON -DTUTTI_CUDA_OPTIMIZE=ON -DTUTTI_GPU_TESTS=ON -DTUTTI_GPU_COUNT="$gpus" >"$log" 2>&1; then
     tail -n 40 "$log"
     fail "the build could not be configured"
     end

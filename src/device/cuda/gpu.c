@@ -63,9 +63,12 @@ static int retain_primary(int gpu, CUcontext handle)
 /* Under choose_lock. */
 static struct tutti_cuda_context *keep(int gpu, CUcontext handle, int retained)
 {
+    static int said;
     unsigned long long id;
     if (tutti_cuda.CtxGetId(handle, &id) != CUDA_SUCCESS)
         return NULL;
+    if (!tutti_fatbin_optimized() && !said++)
+        tutti_warn("the CUDA kernels of this library are not optimised: they are for tests; `make` compiles those to use");
     struct tutti_cuda_context *context = calloc(1, sizeof *context);
     if (!context)
         return NULL;
