@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "ireq.h"
+#include "persistent.h"
 #include "support/random.h"
 
 static enum kit_kind kind_of(int memory)
@@ -131,9 +132,6 @@ static void arrays(MPI_Comm comm)
         ireq_close(&q[i]);
 }
 
-int MPI_Barrier_init(MPI_Comm, MPI_Info, MPI_Request *);
-#pragma weak MPI_Barrier_init
-
 /* Does not end before all ranks have started it, each time. */
 static void barriers(MPI_Comm comm)
 {
@@ -166,7 +164,7 @@ int main(int argc, char **argv)
     MPI_Comm comm;
     MPI_Comm_dup(MPI_COMM_WORLD, &comm);
     arrays(comm);
-    if (MPI_Barrier_init)
+    if (persistent_there())
         barriers(comm);
     MPI_Comm_free(&comm);
     return kit_end("ireduce_persistent");
