@@ -1,4 +1,4 @@
-/* Persistent collectives that move data. Where the MPI's header lacks them they come with the library in front. */
+/* Persistent collectives. Where the MPI's header lacks them they come with the library in front. */
 #ifndef TUTTI_TESTS_PERSISTENT_H
 #define TUTTI_TESTS_PERSISTENT_H
 
@@ -34,6 +34,12 @@ int MPI_Neighbor_alltoall_init(EVEN, REST);
 int MPI_Neighbor_alltoallv_init(LISTS, REST);
 int MPI_Neighbor_alltoallw_init(WIDE(MPI_Aint), REST);
 int MPI_Barrier_init(REST);
+int MPI_Reduce_init(const void *, void *, int, MPI_Datatype, MPI_Op, int, REST);
+int MPI_Allreduce_init(const void *, void *, int, MPI_Datatype, MPI_Op, REST);
+int MPI_Reduce_scatter_init(const void *, void *, const int[], MPI_Datatype, MPI_Op, REST);
+int MPI_Reduce_scatter_block_init(const void *, void *, int, MPI_Datatype, MPI_Op, REST);
+int MPI_Scan_init(const void *, void *, int, MPI_Datatype, MPI_Op, REST);
+int MPI_Exscan_init(const void *, void *, int, MPI_Datatype, MPI_Op, REST);
 #pragma weak MPI_Bcast_init
 #pragma weak MPI_Gather_init
 #pragma weak MPI_Gatherv_init
@@ -50,6 +56,12 @@ int MPI_Barrier_init(REST);
 #pragma weak MPI_Neighbor_alltoallv_init
 #pragma weak MPI_Neighbor_alltoallw_init
 #pragma weak MPI_Barrier_init
+#pragma weak MPI_Reduce_init
+#pragma weak MPI_Allreduce_init
+#pragma weak MPI_Reduce_scatter_init
+#pragma weak MPI_Reduce_scatter_block_init
+#pragma weak MPI_Scan_init
+#pragma weak MPI_Exscan_init
 #undef EVEN
 #undef TO_MANY
 #undef FROM_MANY

@@ -84,7 +84,7 @@ tutti_mpi_test(mpi-programs-together PROGRAM mpi-programs RANKS 2 RANKS_MPICH 2 
 # Persistent collectives, started again and again.
 set(persistent ${moved},${reduced},${around},${neighbours},inter,dup,split,icoll,pcoll)
 tutti_mpi_test(mpi-programs-persistent PROGRAM mpi-programs RANKS 3 RANKS_MPICH 2 ARGS 150 40 100k 20
-               MPIS openmpi5 mpich5 ENV TUTTI_TEST_KINDS=${persistent} LABELS programs)
+               MPIS openmpi openmpi5 mpich5 ENV TUTTI_TEST_KINDS=${persistent} LABELS programs)
 
 if(TARGET mpi-programs.openmpi)
   # For nights: as many as there is time for, from a seed drawn from the clock.

@@ -35,16 +35,16 @@ static int count_at(const struct tutti_half *half, int i)
     return half->counts ? ((const int *)half->counts)[i] : (int)half->count;
 }
 
-/* 1 where this rank gives something by this half, or gets something; otherwise all of it may be anything. */
-static int matters(const struct tutti_half *half, const struct tutti_side *side)
+/* 0 where the call on this rank does not look at this half, all of which may be anything then. */
+static int is_used(const struct tutti_half *half, const struct tutti_side *side)
 {
-    return side->n > 0 && half->buffer != MPI_IN_PLACE;
+    return side->way != 0 && half->buffer != MPI_IN_PLACE;
 }
 
 /* An MPI code. Of types in a list those with no elements are not looked at. */
 static int look(const struct tutti_half *half, const struct tutti_side *side)
 {
-    if (!matters(half, side))
+    if (!is_used(half, side) || side->n == 0)
         return MPI_SUCCESS;
     const int n = half->counts ? side->n : 1;
     for (int i = 0; i < n; i++) {
@@ -124,26 +124,28 @@ static int copy_types(struct copies *own, const struct tutti_half *half, int n)
     return 1;
 }
 
-/* Puts copies in place of the program's. What does not matter is not read, but must not be a type that is gone. 0
- * without memory. */
+/* Puts copies in place of the program's. What the MPI does not look at must not be a type that is gone; where there are
+ * no blocks it compares their sizes all the same. 0 without memory. */
 static int keep(struct tutti_half *half, const struct tutti_side *side, struct copies *own)
 {
     const size_t n = (size_t)side->n, displ = half->aint ? sizeof(MPI_Aint) : sizeof(int);
     own->type = tutti_handles.no_type;
-    if (!matters(half, side)) {
+    if (!is_used(half, side)) {
         half->type = half->types ? half->type : tutti_handles.byte;
         return 1;
     }
-    if (half->counts) {
+    if (half->counts && side->n > 0) {
         own->counts = copy_of(half->counts, n * sizeof(int));
         own->displs = copy_of(half->displs, n * displ);
         if (!own->counts || !own->displs || (half->types && !copy_types(own, half, side->n)))
             return 0;
         half->counts = own->counts;
         half->displs = own->displs;
-        half->types = own->types;
+        half->types = own->types ? own->types : half->types;
     }
-    if (!half->types && tutti_real.MPI_Type_dup(half->type, &own->type) != MPI_SUCCESS)
+    if (half->types || !tutti_type_is_fine(half->type))
+        return 1;
+    if (tutti_real.MPI_Type_dup(half->type, &own->type) != MPI_SUCCESS)
         return 0;
     half->type = own->type;
     return 1;
