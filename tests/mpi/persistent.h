@@ -4,12 +4,15 @@
 
 #include <mpi.h>
 
+/* PERSISTENT_SUPPLIED: they are the library's. */
 #if MPI_VERSION >= 4 || (defined OMPI_MAJOR_VERSION && OMPI_MAJOR_VERSION >= 5)
+enum { PERSISTENT_SUPPLIED = 0 };
 static inline int persistent_there(void)
 {
     return 1;
 }
 #else
+enum { PERSISTENT_SUPPLIED = 1 };
 #define EVEN      const void *, int, MPI_Datatype, void *, int, MPI_Datatype
 #define TO_MANY   const void *, const int[], const int[], MPI_Datatype, void *, int, MPI_Datatype
 #define FROM_MANY const void *, int, MPI_Datatype, void *, const int[], const int[], MPI_Datatype
