@@ -31,6 +31,7 @@ struct job {
     const struct place *place;
     struct kit_buffer out, in;
     MPI_Request request;
+    MPI_Datatype type; /* not freed yet */
     int round;
     int counts[2][RANKS], displs[2][RANKS];
     MPI_Aint far[2][RANKS];
@@ -203,13 +204,17 @@ static void open_job(struct job *job, enum call call, const struct place *place,
     MPI_Type_commit(&type);
     int code = init(job, type);
     CHECK(code == MPI_SUCCESS, "MPI_%s_init on a %s: error class %d", names[call], place->name, kit_class(code));
-    MPI_Type_free(&type);
+    job->type = type;
+    if (PERSISTENT_SUPPLIED || (call != Alltoallw && call != Neighbor_alltoallw)) /* Open MPI 5 crashes without them */
+        MPI_Type_free(&job->type);
     if (PERSISTENT_SUPPLIED)
         memset(job->counts, -1, sizeof job->counts + sizeof job->displs + sizeof job->far + sizeof job->types);
 }
 
 static void close_job(struct job *job)
 {
+    if (job->type != MPI_DATATYPE_NULL)
+        MPI_Type_free(&job->type);
     kit_close(&job->out);
     kit_close(&job->in);
 }
