@@ -205,10 +205,13 @@ static void open_job(struct job *job, enum call call, const struct place *place,
     int code = init(job, type);
     CHECK(code == MPI_SUCCESS, "MPI_%s_init on a %s: error class %d", names[call], place->name, kit_class(code));
     job->type = type;
-    if (PERSISTENT_SUPPLIED || (call != Alltoallw && call != Neighbor_alltoallw)) /* Open MPI 5 crashes without them */
+    if (PERSISTENT_SUPPLIED) { /* Open MPI 5 uses types that have gone */
         MPI_Type_free(&job->type);
-    if (PERSISTENT_SUPPLIED)
-        memset(job->counts, -1, sizeof job->counts + sizeof job->displs + sizeof job->far + sizeof job->types);
+        memset(job->counts, -1, sizeof job->counts);
+        memset(job->displs, -1, sizeof job->displs);
+        memset(job->far, -1, sizeof job->far);
+        memset(job->types, -1, sizeof job->types);
+    }
 }
 
 static void close_job(struct job *job)
