@@ -7,7 +7,16 @@
 #include "kit.h"
 #include "persistent.h"
 
-enum { RANKS = 8, COUNT = 700, GAP = 3, BLOCK = COUNT + GAP, INTS = RANKS * BLOCK, STARTS = 4, TRIES = 20000 };
+enum {
+    RANKS = 8,
+    COUNT = 700,
+    GAP = 3,
+    BLOCK = COUNT + GAP,
+    INTS = RANKS * BLOCK,
+    STARTS = 4,
+    TRIES = 2000,
+    OTHERS = 20
+};
 /* clang-format off */
 #define CALLS_OF(X) X(Bcast) X(Gather) X(Gatherv) X(Scatter) X(Scatterv) X(Allgather) X(Allgatherv) X(Alltoall)        \
     X(Alltoallv) X(Alltoallw) X(Neighbor_allgather) X(Neighbor_allgatherv) X(Neighbor_alltoall) X(Neighbor_alltoallv)  \
@@ -31,7 +40,8 @@ struct job {
     const struct place *place;
     struct kit_buffer out, in;
     MPI_Request request;
-    MPI_Datatype type; /* not freed yet */
+    MPI_Datatype type;           /* not freed yet */
+    MPI_Datatype others[OTHERS]; /* that may lie where it was */
     int round;
     int counts[2][RANKS], displs[2][RANKS];
     MPI_Aint far[2][RANKS];
@@ -207,6 +217,10 @@ static void open_job(struct job *job, enum call call, const struct place *place,
     job->type = type;
     if (PERSISTENT_SUPPLIED) { /* Open MPI 5 uses types that have gone */
         MPI_Type_free(&job->type);
+        for (int i = 0; i < OTHERS; i++) {
+            MPI_Type_vector(2, 1, 3, MPI_CHAR, &job->others[i]);
+            MPI_Type_commit(&job->others[i]);
+        }
         memset(job->counts, -1, sizeof job->counts);
         memset(job->displs, -1, sizeof job->displs);
         memset(job->far, -1, sizeof job->far);
@@ -218,6 +232,8 @@ static void close_job(struct job *job)
 {
     if (job->type != MPI_DATATYPE_NULL)
         MPI_Type_free(&job->type);
+    for (int i = 0; PERSISTENT_SUPPLIED && i < OTHERS; i++)
+        MPI_Type_free(&job->others[i]);
     kit_close(&job->out);
     kit_close(&job->in);
 }

@@ -74,12 +74,36 @@ static void wrong(enum kit_kind kind)
               "two sizes: %d errors were raised", raised);
     }
     CHECK(MPI_Request_free(&request) == MPI_SUCCESS, "MPI_Request_free after an error");
+    CHECK(MPI_Alltoall_init(from, 2, MPI_INT, to, 1, MPI_INT, world, END) == MPI_SUCCESS, "two sizes among all");
+    raised = 0;
+    CHECK(MPI_Start(&request) == MPI_SUCCESS, "MPI_Start");
+    CHECK(kit_class(MPI_Wait(&request, MPI_STATUS_IGNORE)) == MPI_ERR_TRUNCATE && raised == 1,
+          "two sizes among all: %d errors were raised", raised);
+    MPI_Request_free(&request);
     MPI_Comm_free(&ring);
     MPI_Type_free(&open);
     MPI_Errhandler_free(&errhandler);
     MPI_Comm_free(&world);
     kit_close(&out);
     kit_close(&in);
+}
+
+/* More requests than the library has tags, and the MPI communicators, one after the other. */
+static void many(enum kit_kind kind)
+{
+    enum { REQUESTS = 33000 };
+    struct kit_buffer buffer;
+    int word = 7, code = MPI_SUCCESS;
+    kit_open(&buffer, kind, sizeof word);
+    void *at = kit_put(&buffer, 0, &word, sizeof word);
+    for (int i = 0; i < REQUESTS && code == MPI_SUCCESS; i++) {
+        code = MPI_Bcast_init(at, 1, MPI_INT, 0, MPI_COMM_SELF, END);
+        if (code == MPI_SUCCESS && i % 1000 == 0)
+            code = MPI_Start(&request) | MPI_Wait(&request, MPI_STATUS_IGNORE);
+        CHECK(code == MPI_SUCCESS && MPI_Request_free(&request) == MPI_SUCCESS, "request %d: error class %d", i,
+              kit_class(code));
+    }
+    kit_close(&buffer);
 }
 
 /* ---- what the program may see ---- */
@@ -129,5 +153,8 @@ int main(int argc, char **argv)
     wrong(KIT_HOST);
     wrong(KIT_DEVICE);
     attributes();
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+    many(KIT_HOST);
+    many(KIT_DEVICE);
     return kit_end("persistent_wrong");
 }
