@@ -68,7 +68,8 @@ static struct tutti_cuda_context *keep(int gpu, CUcontext handle, int retained)
     if (tutti_cuda.CtxGetId(handle, &id) != CUDA_SUCCESS)
         return NULL;
     if (!tutti_fatbin_optimized() && !said++)
-        tutti_warn("the CUDA kernels of this library are not optimised: they are for tests; `make` compiles those to use");
+        tutti_warn(
+            "the CUDA kernels of this library are not optimised: they are for tests; `make` compiles those to use");
     struct tutti_cuda_context *context = calloc(1, sizeof *context);
     if (!context)
         return NULL;

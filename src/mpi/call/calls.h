@@ -6,12 +6,16 @@
 
 /* supplied.c: what the MPI lacks and Tutti makes of other calls. */
 void tutti_calls_supply(void);
+/* supplied_persistent.c: the same of persistent collectives that move data. */
+void tutti_calls_supply_persistent(void);
 /* large.c: gives calls that the MPI lacks something to do, once the others are known. */
 void tutti_calls_complete(void);
 /* asserted.c: remembers a hint that the MPI may not know. */
 void tutti_calls_asserted(void);
 /* Local. Puts it into the info of the communicator, without kinds of memory that are not among those taken. */
 void tutti_asserted_tell(MPI_Comm comm, MPI_Info info, const char *taken);
+/* Says that the MPI lacks the call; the code for it. */
+int tutti_lacking(const char *call);
 /* patient.c: then makes blocking calls patient, see there. */
 void tutti_calls_patient(void);
 

@@ -92,7 +92,7 @@ static int is_init(const char *call)
     return length > 5 && strcmp(call + length - 5, "_init") == 0;
 }
 
-static int lacking(const char *call)
+int tutti_lacking(const char *call)
 {
     tutti_error("%s was called, but the MPI that is loaded has no such call", call);
     return MPI_ERR_UNSUPPORTED_OPERATION;
@@ -105,7 +105,7 @@ static int lacking(const char *call)
 #define TUTTI_EACH(kind, name, errors, buffers, parameters, arguments)                                                 \
     static int lacking_##name parameters                                                                               \
     {                                                                                                                  \
-        int code = lacking(#name);                                                                                     \
+        int code = tutti_lacking(#name);                                                                               \
         return errors;                                                                                                 \
     }
 #pragma GCC diagnostic push

@@ -3,6 +3,7 @@
 #include "mpi/call/calls.h"
 #include "mpi/message/requests.h"
 #include "mpi/real/door.h"
+#include "mpi/real/errors.h"
 
 static MPI_Status *place(MPI_Status *statuses, int i)
 {
@@ -96,6 +97,8 @@ static int some_of(int count, const MPI_Request requests[], int *outcount, int i
 static int barrier_init(MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
     static char mine, all;
+    if (!tutti_door.on)
+        return tutti_fail_comm(comm, tutti_lacking("MPI_Barrier_init"));
     return tutti_door_MPI_Allreduce_init(&mine, &all, 1, tutti_handles.byte, tutti_handles.bor, comm, info, request);
 }
 
@@ -120,6 +123,7 @@ void tutti_calls_supply(void)
     tutti_lacks_sendrecv = !tutti_real.MPI_Isendrecv;
     if (!tutti_real.MPI_Barrier_init)
         tutti_real.MPI_Barrier_init = barrier_init;
+    tutti_calls_supply_persistent();
     if (!tutti_real.MPI_Request_get_status_all)
         tutti_real.MPI_Request_get_status_all = all_of;
     if (!tutti_real.MPI_Request_get_status_any)

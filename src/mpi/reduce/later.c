@@ -51,14 +51,6 @@ static void free_later(struct tutti_later *later)
     free(later);
 }
 
-int tutti_later_start(struct tutti_later *later, MPI_Request *request)
-{
-    later->request = request;
-    int code = later->start(later);
-    free_later(later);
-    return code;
-}
-
 static struct tutti_later *new_later(const char *name, int (*start)(struct tutti_later *later))
 {
     struct tutti_later *later = calloc(1, sizeof *later);
@@ -66,15 +58,40 @@ static struct tutti_later *new_later(const char *name, int (*start)(struct tutti
         return NULL;
     later->name = name;
     later->start = start;
+    later->end = free_later;
     later->datatype = later->sendtype = later->recvtype = tutti_handles.no_type;
     return later;
 }
 
+static struct tutti_open *new_open(struct tutti_later *later, MPI_Comm comm, int persistent)
+{
+    const struct tutti_reduction_args args = {
+        .name = later->name, .comm = comm, .datatype = tutti_handles.byte, .op = tutti_handles.sum};
+    struct tutti_open *open = tutti_open_new(&args, persistent);
+    if (open)
+        open->later = later;
+    return open;
+}
+
+int tutti_later_persistent(struct tutti_later *later, MPI_Comm own, MPI_Comm comm, MPI_Request *request)
+{
+    struct tutti_open *open = new_open(later, own, 1);
+    if (!open)
+        return 0;
+    open->comm = comm;
+    *request = open->request;
+    return 1;
+}
+
 static int put(struct tutti_later *later, MPI_Comm comm, MPI_Request *request)
 {
+    struct tutti_open *open = NULL;
     TUTTI_INSIDE();
-    if (later && hold(later) && tutti_open_later(later, comm, request))
+    if (later && hold(later) && (open = new_open(later, comm, 0))) {
+        *request = open->request;
+        tutti_open_start(open);
         return MPI_SUCCESS;
+    }
     if (later)
         free_later(later);
     tutti_error("out of memory for a nonblocking collective that has to wait for its turn");

@@ -7,7 +7,8 @@
 
 /* The arguments of a call, by the names that calls.def gives them. */
 struct tutti_later {
-    int (*start)(struct tutti_later *later);
+    int (*start)(struct tutti_later *later); /* makes the call; an MPI code */
+    void (*end)(struct tutti_later *later);  /* gives it back */
     const char *name;
     const void *sendbuf;
     void *recvbuf, *buffer;
@@ -21,8 +22,10 @@ struct tutti_later {
     int held; /* bits: datatype, sendtype, recvtype are duplicates */
 };
 
-/* Starts the call and frees `later`; an MPI code. */
-int tutti_later_start(struct tutti_later *later, MPI_Request *request);
+/* A persistent request over `later`, whose start() is called at each MPI_Start and whose end() with the request's.
+ * `own` is a communicator of this request alone, which goes with it; errors are raised on `comm`. Local. 0: no memory,
+ * and nothing was taken. */
+int tutti_later_persistent(struct tutti_later *later, MPI_Comm own, MPI_Comm comm, MPI_Request *request);
 /* Replaces the MPI's calls by those that look whose turn it is. */
 void tutti_calls_later(void);
 

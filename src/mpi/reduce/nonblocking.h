@@ -27,7 +27,7 @@ struct tutti_open {
     enum tutti_open_phase phase;
     struct tutti_reduction_args args;
     void *counts;              /* args.recvcounts, where there are some: a program may use its own for something else */
-    struct tutti_later *later; /* not NULL: another call than a reduction */
+    struct tutti_later *later; /* not NULL: another call than a reduction; of a persistent one until its end */
     struct tutti_comm *state;  /* NULL: the communicator is not known to Tutti, or has been freed since */
     struct tutti_read read;
     struct tutti_job job;
@@ -60,8 +60,10 @@ void tutti_nonblocking_end(void);
 
 /* An entry whose request has completed: raises the error of the call on its communicator. Returns the code. */
 int tutti_open_deliver(const struct tutti_open *open);
-/* The program is through with a completed entry: frees it, or makes a persistent one idle. */
+/* A persistent entry has completed: it is idle. */
 void tutti_open_settle(struct tutti_open *open);
+/* The program is through with an entry whose request is gone, and nothing is under way: frees it. */
+void tutti_open_close(struct tutti_open *open);
 /* MPI_Request_free of an entry, in any phase. */
 int tutti_open_free(struct tutti_open *open, MPI_Request *request);
 
@@ -69,10 +71,6 @@ int tutti_open_free(struct tutti_open *open, MPI_Request *request);
  * without memory. start: once it is idle. */
 struct tutti_open *tutti_open_new(const struct tutti_reduction_args *args, int persistent);
 void tutti_open_start(struct tutti_open *open);
-/* A call of another kind that is started when those before it on the communicator have been. Takes over `later`; 0:
- * no memory, and nothing was taken. */
-struct tutti_later;
-int tutti_open_later(struct tutti_later *later, MPI_Comm comm, MPI_Request *request);
 /* The MPI's own nonblocking call with these buffers. Returns its code. */
 int tutti_nonblocking_real(const struct tutti_reduction_args *args, const void *sendbuf, void *recvbuf,
                            MPI_Request *request);

@@ -83,6 +83,8 @@ static void destroy(struct tutti_open *open)
     if (open->persistent && open->args.comm != tutti_handles.no_comm)
         tutti_real.MPI_Comm_free(&open->args.comm);
     tutti_lend_end(&open->args);
+    if (open->later)
+        open->later->end(open->later);
     free(open->counts);
     free(open);
 }
@@ -190,10 +192,15 @@ static void read_call(struct tutti_open *open)
 static void start_later(struct tutti_open *open)
 {
     struct tutti_later *later = open->later;
-    open->later = NULL;
-    open->lists = 1;
+    if (!open->persistent) {
+        open->later = NULL;
+        open->lists = 1;
+    }
     open->phase = TUTTI_OPEN_REAL;
-    int code = tutti_later_start(later, &open->real);
+    later->request = &open->real;
+    int code = later->start(later);
+    if (!open->persistent)
+        later->end(later);
     if (code != MPI_SUCCESS)
         end_with(open, code, TUTTI_OK);
 }
@@ -334,19 +341,6 @@ void tutti_open_start(struct tutti_open *open)
     poll_locked();
 }
 
-int tutti_open_later(struct tutti_later *later, MPI_Comm comm, MPI_Request *request)
-{
-    const struct tutti_reduction_args args = {
-        .name = later->name, .comm = comm, .datatype = tutti_handles.byte, .op = tutti_handles.sum};
-    struct tutti_open *open = tutti_open_new(&args, 0);
-    if (!open)
-        return 0;
-    open->later = later;
-    *request = open->request;
-    tutti_open_start(open);
-    return 1;
-}
-
 int tutti_open_deliver(const struct tutti_open *open)
 {
     if (open->phase != TUTTI_OPEN_DONE || open->code == MPI_SUCCESS)
@@ -360,10 +354,15 @@ void tutti_open_settle(struct tutti_open *open)
 {
     TUTTI_INSIDE();
     LOCKED();
-    if (!open->persistent)
-        destroy(open);
-    else if (open->phase == TUTTI_OPEN_DONE)
+    if (open->phase == TUTTI_OPEN_DONE)
         open->phase = TUTTI_OPEN_IDLE;
+}
+
+void tutti_open_close(struct tutti_open *open)
+{
+    TUTTI_INSIDE();
+    LOCKED();
+    destroy(open);
 }
 
 int tutti_open_free(struct tutti_open *open, MPI_Request *request)

@@ -50,10 +50,14 @@ static int deliver(struct tutti_request *entry, MPI_Status *status)
     return tutti_open_deliver(of(entry));
 }
 
-/* Frees the call, or makes a persistent one idle. */
 static void settle(struct tutti_request *entry)
 {
     tutti_open_settle(of(entry));
+}
+
+static void close(struct tutti_request *entry)
+{
+    tutti_open_close(of(entry));
 }
 
 static const struct tutti_request_kind kind = {.name = "open call",
@@ -63,7 +67,7 @@ static const struct tutti_request_kind kind = {.name = "open call",
                                                .free = free_request,
                                                .deliver = deliver,
                                                .settle = settle,
-                                               .close = settle};
+                                               .close = close};
 
 int tutti_open_put(MPI_Request request, struct tutti_open *open, int persistent)
 {

@@ -2,6 +2,7 @@
  * the nonblocking call. So requests of one communicator may be started in any order, another on each rank, as MPI has
  * it. Making it takes all ranks, which the MPI allows to the calls that make persistent collectives. */
 #include "core/log.h"
+#include "mpi/comm/alike.h"
 #include "mpi/comm/comms.h"
 #include "mpi/move/mover.h"
 #include "mpi/real/errors.h"
@@ -10,16 +11,9 @@
 int tutti_persistent(const struct tutti_reduction_args *args, MPI_Request *request)
 {
     struct tutti_reduction_args own = *args;
-    int code, rank;
     if (args->comm != tutti_handles.no_comm)
         tutti_mover_pass(TUTTI_COLLECTIVE_MEETING, 0, args->comm);
-    {
-        TUTTI_INSIDE();
-        /* Not a duplicate: attributes of the program stay with its communicator. */
-        code = tutti_real.MPI_Comm_rank(args->comm, &rank);
-        if (code == MPI_SUCCESS)
-            code = tutti_real.MPI_Comm_split(args->comm, 0, rank, &own.comm);
-    }
+    int code = tutti_comm_alike(args->comm, 0, &own.comm);
     if (code != MPI_SUCCESS)
         return code;
     tutti_comm_make(own.comm);

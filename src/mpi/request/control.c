@@ -14,26 +14,27 @@ static void started(struct tutti_request *entry)
     }
 }
 
-/* By the MPI: what is active it refuses itself. */
-static int start_real(struct tutti_request *top, MPI_Request *request)
+/* What is active is refused by who starts it: the MPI, or an entry under those that are prepared. */
+static int start(struct tutti_request *top, MPI_Request *request)
 {
-    for (struct tutti_request *entry = top; entry; entry = entry->under) {
+    struct tutti_request *entry = top;
+    for (; entry && !entry->kind->start; entry = entry->under) {
         int code = entry->kind->prepare && !entry->active ? entry->kind->prepare(entry) : MPI_SUCCESS;
         if (code != MPI_SUCCESS)
             return code;
     }
+    if (entry)
+        return entry->kind->start(entry, request);
     TUTTI_INSIDE();
     return tutti_real.MPI_Start(request);
 }
 
 int tutti_door_MPI_Start(MPI_Request *request)
 {
-    struct tutti_request *top = entry_of(request), *entry = top;
+    struct tutti_request *top = entry_of(request);
     if (likely(!top || !tutti_request_lives(top)))
         return tutti_real.MPI_Start(request);
-    while (entry && !entry->kind->start)
-        entry = entry->under;
-    int code = entry ? entry->kind->start(entry, request) : start_real(top, request);
+    int code = start(top, request);
     if (code == MPI_SUCCESS)
         started(top);
     return code;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "kit.h"
+#include "persistent.h"
 
 enum call { ALLGATHER, ALLGATHERV, ALLTOALL, ALLTOALLV, ALLTOALLW, CALLS };
 static const char *const names[CALLS] = {"allgather", "allgatherv", "alltoall", "alltoallv", "alltoallw"};
@@ -48,15 +49,11 @@ static int run(enum call call, enum form form, const void *send, void *receive, 
         places[i] = (MPI_Aint)displs[i] * step * (MPI_Aint)sizeof(int);
         types[i] = type;
     }
-#define EVEN send, COUNT, type, receive, COUNT, type, comm
-#define V    send, COUNT, type, receive, counts, displs, type, comm
-#define VV   send, counts, displs, type, receive, counts, displs, type, comm
-#define WW   send, counts, places, types, receive, counts, places, types, comm
-#if MPI_VERSION >= 4
+#define EVEN             send, COUNT, type, receive, COUNT, type, comm
+#define V                send, COUNT, type, receive, counts, displs, type, comm
+#define VV               send, counts, displs, type, receive, counts, displs, type, comm
+#define WW               send, counts, places, types, receive, counts, places, types, comm
 #define START(name, ...) MPI_Neighbor_##name##_init(__VA_ARGS__, MPI_INFO_NULL, &request)
-#else
-#define START(name, ...) (MPI_ERR_OTHER)
-#endif
 #define CALL(name, ...)                                                                                                \
     code = form == BLOCKING      ? MPI_Neighbor_##name(__VA_ARGS__)                                                    \
            : form == NONBLOCKING ? MPI_Ineighbor_##name(__VA_ARGS__, &request)                                         \
@@ -123,7 +120,7 @@ static void all(const char *name)
     MPI_Datatype type = spaced();
     place.name = name;
     for (int call = 0; call < CALLS; call++) {
-        for (int form = 0; form < (MPI_VERSION >= 4 ? FORMS : PERSISTENT); form++) {
+        for (int form = 0; form < (persistent_there() ? FORMS : PERSISTENT); form++) {
             try((enum call)call, (enum form)form, KIT_DEVICE, KIT_DEVICE, 1, MPI_INT);
             try((enum call)call, (enum form)form, KIT_DEVICE, KIT_DEVICE, 2, type);
             /* Of one rank in host memory: the MPI has the call on all. */

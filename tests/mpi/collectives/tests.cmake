@@ -4,3 +4,12 @@ tutti_mpi_test(mpi-collectives PROGRAM mpi-collectives RANKS 3 RANKS_MPICH 2 ENV
 program(neighbours EVERYWHERE)
 tutti_mpi_test(mpi-neighbours PROGRAM mpi-neighbours RANKS 3 RANKS_MPICH 3 ENV ${stats} EVERYWHERE)
 tutti_mpi_test(mpi-neighbours-mpi PROGRAM mpi-neighbours RANKS 2 ENV ${stats} TUTTI_MESSAGES=mpi)
+program(persistent_moves EVERYWHERE)
+# MPICH 4.0 and Intel MPI fail by themselves where persistent collectives are started again (types_collectives.c).
+tutti_mpi_test(mpi-persistent-moves PROGRAM mpi-persistent_moves RANKS 3 RANKS_MPICH 2 ENV ${stats} TIMEOUT 100
+               MPIS openmpi openmpi5 mpich5)
+tutti_mpi_test(mpi-persistent-moves-4 PROGRAM mpi-persistent_moves RANKS 4 ENV ${stats} TIMEOUT 100 MPIS openmpi)
+tutti_mpi_test(mpi-persistent-moves-nodes PROGRAM mpi-persistent_moves RANKS 3 ENV ${stats} TUTTI_NODE_RANKS=2 TIMEOUT 100
+               MPIS openmpi)
+program(persistent_wrong)
+tutti_mpi_test(mpi-persistent-wrong PROGRAM mpi-persistent_wrong RANKS 3 ENV ${stats} TIMEOUT 60 MPIS openmpi)

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "persistent.h"
+
 #define VECTOR_PARAMETERS(COUNT) const void *, void *, COUNT, MPI_Datatype, MPI_Op, MPI_Comm
 #define ROOTED_PARAMETERS(COUNT) const void *, void *, COUNT, MPI_Datatype, MPI_Op, int, MPI_Comm
 #define LISTED_PARAMETERS(COUNT) const void *, void *, const COUNT[], MPI_Datatype, MPI_Op, MPI_Comm
@@ -20,12 +22,6 @@ int MPI_Reduce_scatter_init_c(LISTED_PARAMETERS(MPI_Count), MPI_Info, MPI_Reques
 int MPI_Reduce_scatter_block_init_c(VECTOR_PARAMETERS(MPI_Count), MPI_Info, MPI_Request *);
 int MPI_Scan_init_c(VECTOR_PARAMETERS(MPI_Count), MPI_Info, MPI_Request *);
 int MPI_Exscan_init_c(VECTOR_PARAMETERS(MPI_Count), MPI_Info, MPI_Request *);
-int MPI_Allreduce_init(VECTOR_PARAMETERS(int), MPI_Info, MPI_Request *);
-int MPI_Reduce_init(ROOTED_PARAMETERS(int), MPI_Info, MPI_Request *);
-int MPI_Reduce_scatter_init(LISTED_PARAMETERS(int), MPI_Info, MPI_Request *);
-int MPI_Reduce_scatter_block_init(VECTOR_PARAMETERS(int), MPI_Info, MPI_Request *);
-int MPI_Scan_init(VECTOR_PARAMETERS(int), MPI_Info, MPI_Request *);
-int MPI_Exscan_init(VECTOR_PARAMETERS(int), MPI_Info, MPI_Request *);
 #endif
 #pragma weak MPI_Iallreduce_c
 #pragma weak MPI_Ireduce_c

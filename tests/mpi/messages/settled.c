@@ -63,10 +63,10 @@ static const struct kind {
 #if !defined(MPICH_NUMVERSION) || MPICH_NUMVERSION >= 50000000 /* before, its statuses are wrong */
     {"MPI_Isendrecv", LONG, BOTH, "MPI_Isendrecv"},
 #endif
+#endif
 #ifdef OPEN_MPI /* MPICH's own give wrong data, or errors that there are none */
     {"MPI_Allgather_init", LONG, ALL | PERSISTENT, "MPI_Allgather_init"},
     {"MPI_Alltoallv_init_c", LONG, ALL | PERSISTENT, "MPI_Alltoallv_init_c"},
-#endif
 #endif
     {"MPI_Allreduce_init", LONG, ALL | PERSISTENT, "MPI_Allreduce_init"},
     {"MPI_Ialltoallv_c", LONG, ALL, "MPI_Ialltoallv_c"},

@@ -95,9 +95,6 @@ static size_t bytes_of(const char *text)
 
 /* What Debian's MPIs get wrong without any library in front. */
 static const enum prog_kind unusual[] = {
-#if !PROG_HAS_PERSISTENT
-    PROG_pcoll, /* not in the header */
-#endif
     PROG_truncate,   /* Open MPI writes behind buffers */
     PROG_mixed,      /* ranks of a collective give types of other sizes: Open MPI's algorithms differ then */
     PROG_idupmix,    /* other collectives while MPI_Comm_idup is under way: mixed up by Open MPI */
@@ -118,6 +115,7 @@ static struct prog_kinds kinds_of(const char *text)
 {
     struct prog_kinds kinds;
     memset(&kinds, 1, sizeof kinds);
+    kinds.may[PROG_pcoll] = (unsigned char)persistent_there();
     for (size_t i = 0; i < sizeof unusual / sizeof *unusual; i++)
         kinds.may[unusual[i]] = 0;
     char copy[2000], *rest = copy;

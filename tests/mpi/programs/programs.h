@@ -5,12 +5,7 @@
 #define TUTTI_TESTS_PROGRAMS_H
 
 #include "kit.h"
-
-#if MPI_VERSION >= 4 || (defined OMPI_MAJOR_VERSION && OMPI_MAJOR_VERSION >= 5)
-#define PROG_HAS_PERSISTENT 1
-#else
-#define PROG_HAS_PERSISTENT 0
-#endif
+#include "persistent.h"
 
 /* What may be drawn; TUTTI_TEST_KINDS takes these names. */
 /* clang-format off */

@@ -209,11 +209,7 @@ static void wide_lists(struct prog_run *run, int number, int which, const struct
     }
 }
 
-#if PROG_HAS_PERSISTENT
 #define INIT(call, ...) call##_init(__VA_ARGS__ MPI_INFO_NULL, request)
-#else /* not to be drawn there */
-#define INIT(call, ...) MPI_ERR_OTHER
-#endif
 
 void prog_coll_call(struct prog_run *run, int number, MPI_Request *request, int init)
 {

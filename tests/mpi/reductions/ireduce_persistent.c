@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "persistent.h"
 #include "reduction_request.h"
 #include "support/random.h"
 
@@ -131,9 +132,6 @@ static void arrays(MPI_Comm comm)
         rreq_close(&q[i]);
 }
 
-int MPI_Barrier_init(MPI_Comm, MPI_Info, MPI_Request *);
-#pragma weak MPI_Barrier_init
-
 /* Does not end before all ranks have started it, each time. */
 static void barriers(MPI_Comm comm)
 {
@@ -166,7 +164,7 @@ int main(int argc, char **argv)
     MPI_Comm comm;
     MPI_Comm_dup(MPI_COMM_WORLD, &comm);
     arrays(comm);
-    if (MPI_Barrier_init)
+    if (persistent_there())
         barriers(comm);
     MPI_Comm_free(&comm);
     return kit_end("ireduce_persistent");

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "kit.h"
+#include "persistent.h"
 #include "typegen.h"
 
 enum { MOST = 512, RANKS = 8, COUNTS = 3, ROOM = 17 * MOST * (COUNTS + 2) * (RANKS + 1) };
@@ -83,11 +84,7 @@ static void fill(unsigned char *bytes, size_t n, uint64_t seed)
 #define BOTH_W send, s->counts_out, s->small_out, s->types, receive, s->counts_in, s->small_in, s->types
 #define FAR_W  send, s->counts_out, s->bytes_out, s->types, receive, s->counts_in, s->bytes_in, s->types
 
-#if MPI_VERSION >= 4
 #define START(name, ...) MPI_##name##_init(__VA_ARGS__, MPI_INFO_NULL, &request)
-#else
-#define START(name, ...) MPI_ERR_OTHER
-#endif
 /* MPICH 4.0 mixes up messages where a persistent collective is started again. */
 #if defined(MPICH_NUMVERSION) && MPICH_NUMVERSION < 40100000
 enum { STARTS = 1 };
@@ -311,7 +308,7 @@ int main(int argc, char **argv)
     MPI_Get_library_version(library, &length);
     intel = strstr(library, "Intel") != NULL;
     device_only = argc > 2 && strcmp(argv[2], "device") == 0;
-    int forms = device_only ? NONBLOCKING : MPI_VERSION >= 4 ? FORMS : PERSISTENT;
+    int forms = device_only ? NONBLOCKING : persistent_there() ? FORMS : PERSISTENT;
     open_topologies();
     for (int kind = 0; kind < 2; kind++) {
         kit_open(&in[kind], (enum kit_kind)kind, ROOM);
