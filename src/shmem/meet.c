@@ -9,7 +9,7 @@
 #include "progress/engine.h"
 #include "team/team.h"
 
-enum { SPINS_ALONE = 4000, SPINS_CROWDED = 16, LOOKS = 256 };
+enum { SPINS_ALONE = 1000, SPINS_CROWDED = 16, LOOKS = 64 };
 
 const char *tutti_shmem_call_name(unsigned call)
 {
@@ -67,22 +67,18 @@ int tutti_shmem_await(int (*done)(void *with), void (*where)(void *with, char *t
 {
     struct awaiting a = {.where = where, .with = with};
     char text[256] = "";
-    int come = done(with);
-    for (int spin = tutti_shmem.crowded ? SPINS_CROWDED : SPINS_ALONE; spin > 0 && !come; spin--) {
-        tutti_pause();
-        come = done(with);
-    }
+    const int come = done(with);
     if (come > 0)
         return TUTTI_OK;
-    const int status =
-        come < 0 ? come
-                 : tutti_progress_wait(&(const struct tutti_wait){.done = done,
-                                                                  .with = with,
-                                                                  .seconds = tutti_settings()->timeout_seconds,
-                                                                  .watched = 1,
-                                                                  .crowded = tutti_shmem.crowded,
-                                                                  .look = look,
-                                                                  .look_with = &a});
+    const struct tutti_wait wait = {.done = done,
+                                    .with = with,
+                                    .seconds = tutti_settings()->timeout_seconds,
+                                    .watched = 1,
+                                    .spins = tutti_shmem.crowded ? SPINS_CROWDED : SPINS_ALONE,
+                                    .crowded = tutti_shmem.crowded,
+                                    .look = look,
+                                    .look_with = &a};
+    const int status = come < 0 ? come : tutti_progress_wait(&wait);
     if (status == TUTTI_OK)
         return TUTTI_OK;
     leave_all();
