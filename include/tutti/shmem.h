@@ -71,7 +71,7 @@ TUTTI_API int tshmem_register_module(int (*bind)(const struct tshmem_state *stat
  * differ (all of them are told, and nothing is allocated), and for 0 bytes. */
 TUTTI_API void *tshmem_malloc(size_t bytes);
 TUTTI_API void *tshmem_calloc(size_t count, size_t bytes);
-/* alignment: a power of two, at most 1 GiB. */
+/* alignment: a power of two, at most 2 MiB. */
 TUTTI_API void *tshmem_align(size_t alignment, size_t bytes);
 /* The new object holds this PE's data of the old one. NULL: the old one is as it was, or freed where `bytes` is 0. */
 TUTTI_API void *tshmem_realloc(void *address, size_t bytes);

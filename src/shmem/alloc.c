@@ -3,7 +3,7 @@
 
 #include "shmem/meet.h"
 
-static const uint64_t align_most = UINT64_C(1) << 30, nowhere = UINT64_MAX;
+static const uint64_t nowhere = UINT64_MAX;
 
 static void *address_of(uint64_t offset)
 {
@@ -52,9 +52,9 @@ static void *allocate(unsigned kind, size_t bytes, size_t align)
 {
     uint64_t offset = 0;
     struct tutti_shmem_call call = {.kind = kind, .word = {bytes, align}};
-    if (align == 0 || (align & (align - 1)) != 0 || align > align_most)
+    if (align == 0 || (align & (align - 1)) != 0 || align > TUTTI_SHMEM_ALIGN_MOST)
         call.refused = tutti_shmem_fail(TUTTI_ERR_ARGUMENT, tutti_shmem_call_name(kind),
-                                        "an alignment of %zu is no power of two up to 2^30", align);
+                                        "an alignment of %zu is no power of two up to 2 MiB", align);
     if (tutti_shmem_begin(&call, TSHMEM_TEAM_WORLD) != TUTTI_OK)
         return NULL;
     const int status = bytes > 0 ? take(&call, bytes, align, &offset) : TUTTI_OK;

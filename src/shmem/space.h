@@ -69,6 +69,8 @@ static inline void *tutti_shmem_at(const void *address, size_t bytes, int pe, co
     return tutti_shmem_refuse(address, bytes, pe, call);
 }
 
+enum { TUTTI_SHMEM_ALIGN_MOST = 1 << 21 }; /* of an object; heaps begin there */
+
 /* window.c: memory of all PEs. map: collective, in two phases; unmap: local. */
 int tutti_shmem_map(struct tutti_shmem *space, size_t heap_bytes);
 void tutti_shmem_unmap(struct tutti_shmem *space);

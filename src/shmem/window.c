@@ -35,18 +35,40 @@ static int make(size_t bytes)
     return -1;
 }
 
+/* Maps so that what programs get of the heap begins at a multiple of TUTTI_SHMEM_ALIGN_MOST: room is reserved for the
+ * worst case, and what is left over of it goes back. NULL: no memory. */
+static void *map_aligned(int fd, size_t bytes, size_t before)
+{
+    const size_t align = TUTTI_SHMEM_ALIGN_MOST;
+    char *room = mmap(NULL, bytes + align, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (room == MAP_FAILED)
+        return NULL;
+    const size_t skip = -((uintptr_t)room + before) & (align - 1);
+    void *map = mmap(room + skip, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0);
+    if (map == MAP_FAILED) {
+        munmap(room, bytes + align);
+        return NULL;
+    }
+    if (skip > 0)
+        munmap(room, skip);
+    if (skip < align)
+        munmap(room + skip + bytes, align - skip);
+    return map;
+}
+
 static int map_one(struct tutti_shmem *space, int pe, int fd)
 {
     struct stat stat;
     const int seals = fd < 0 ? 0 : fcntl(fd, F_GET_SEALS);
     if (seals < 0 || (seals & SEALS) != SEALS || fstat(fd, &stat) != 0 || stat.st_size != (off_t)space->map_bytes)
         return 0;
-    void *map = mmap(NULL, space->map_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    if (map == MAP_FAILED)
+    const size_t control = whole_pages(sizeof(struct tutti_shmem_control));
+    void *map = map_aligned(fd, space->map_bytes, control + space->first);
+    if (!map)
         return 0;
     space->map[pe] = map;
     space->control[pe] = map;
-    space->state.peer[pe] = (char *)map + whole_pages(sizeof(struct tutti_shmem_control));
+    space->state.peer[pe] = (char *)map + control;
     return 1;
 }
 
@@ -76,6 +98,7 @@ int tutti_shmem_map(struct tutti_shmem *space, size_t heap_bytes)
     const size_t area_bytes = (sizeof(struct tshmem_area) + 255) / 256 * 256;
     const size_t first = whole_pages(area_bytes * TSHMEM_TEAMS_MAX);
     space->map_bytes = whole_pages(sizeof(struct tutti_shmem_control)) + first + heap_bytes;
+    space->first = first;
     const int own = make(space->map_bytes);
     if (all_can(space->transport, own >= 0) && tutti_team_pass(space->team, own, theirs) == TUTTI_OK) {
         fine = map_all(space, own, theirs);
@@ -98,7 +121,6 @@ int tutti_shmem_map(struct tutti_shmem *space, size_t heap_bytes)
     state->area_bytes = area_bytes;
     state->team = space->control[team->rank]->team;
     state->abort = &space->control[team->rank]->abort;
-    space->first = first;
     return TUTTI_OK;
 }
 
