@@ -61,9 +61,9 @@ TUTTI_API int tshmem_addr_accessible(const void *address, int pe);
 TUTTI_API void *tshmem_ptr(const void *dest, int pe);
 /* Local. What kernels need (tutti/device.h); NULL where the address space is not up. */
 TUTTI_API const struct tshmem_state *tshmem_state_get(void);
-/* Local. `bind` is called with the state when the address space is made, or at once where it is up; and with NULL when
+/* Local. `take` is called with the state when the address space is made, or at once where it is up; and with NULL when
  * it ends. What it returns is an error where negative. At most 256. */
-TUTTI_API int tshmem_register_module(int (*bind)(const struct tshmem_state *state));
+TUTTI_API int tshmem_register_module(int (*take)(const struct tshmem_state *state));
 
 /* ---- memory: collective over all PEs ---- */
 

@@ -9,16 +9,16 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static int (*modules[MODULES])(const struct tshmem_state *state);
 static int count;
 
-int tshmem_register_module(int (*bind)(const struct tshmem_state *state))
+int tshmem_register_module(int (*take)(const struct tshmem_state *state))
 {
     pthread_mutex_lock(&lock);
     const int room = count < MODULES;
     if (room)
-        modules[count++] = bind;
+        modules[count++] = take;
     pthread_mutex_unlock(&lock);
     if (!room)
         return tutti_shmem_fail(TUTTI_ERR_MEMORY, "tshmem_register_module", "more than %d modules", MODULES);
-    return tutti_shmem.state.pes > 0 ? bind(&tutti_shmem.state) : TUTTI_OK;
+    return tutti_shmem.state.pes > 0 ? take(&tutti_shmem.state) : TUTTI_OK;
 }
 
 void tutti_shmem_bind(const struct tshmem_state *state)

@@ -18,9 +18,16 @@ static size_t whole_pages(size_t bytes)
     return (bytes + PAGE - 1) / PAGE * PAGE;
 }
 
-/* All pages are taken now: a full machine must fail here, not with SIGBUS at a later store. */
-static int make(size_t bytes)
+/* All pages are taken now: a full machine must fail here, not with SIGBUS at a later store. What it cannot have at all
+ * is not even asked for, since some systems end a process for that. */
+static int make(size_t bytes, int pes)
 {
+    const uint64_t machine = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
+    if (bytes > machine / (uint64_t)pes) {
+        tutti_error("tshmem_init: %d heaps of %zu MiB (TUTTI_SHMEM_HEAP_MB) are more than the %llu MiB of this machine",
+                    pes, bytes >> 20, (unsigned long long)(machine >> 20));
+        return -1;
+    }
     const int fd = memfd_create("tutti-shmem", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     if (fd < 0) {
         tutti_error("tshmem_init: memfd_create failed: %s", strerror(errno));
@@ -99,7 +106,7 @@ int tutti_shmem_map(struct tutti_shmem *space, size_t heap_bytes)
     const size_t first = whole_pages(area_bytes * TSHMEM_TEAMS_MAX);
     space->map_bytes = whole_pages(sizeof(struct tutti_shmem_control)) + first + heap_bytes;
     space->first = first;
-    const int own = make(space->map_bytes);
+    const int own = make(space->map_bytes, team->size);
     if (all_can(space->transport, own >= 0) && tutti_team_pass(space->team, own, theirs) == TUTTI_OK) {
         fine = map_all(space, own, theirs);
         for (int pe = 0; pe < team->size; pe++) {
