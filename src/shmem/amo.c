@@ -3,8 +3,27 @@
 
 #include "shmem/space.h"
 
+/* Replaces the word by what `made` makes of it, `was`, until nobody came in between. There is no such instruction that
+ * also tells the value before; and gcc 12 with sanitizers drops the operand of its own loop for __atomic_fetch_and().
+ */
+#define REPLACE(at, was, made)                                                                                         \
+    do {                                                                                                               \
+        (was) = __atomic_load_n(at, __ATOMIC_RELAXED);                                                                 \
+        while (!__atomic_compare_exchange_n(at, &(was), made, 1, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))                  \
+            ;                                                                                                          \
+    } while (0)
+
 #define AMO(WORD, FLOAT)                                                                                               \
-    static WORD amo_##WORD(int operation, WORD *at, WORD value, WORD compare)                                          \
+    static WORD sum_##WORD(WORD a, WORD b)                                                                             \
+    {                                                                                                                  \
+        FLOAT x, y;                                                                                                    \
+        memcpy(&x, &a, sizeof x);                                                                                      \
+        memcpy(&y, &b, sizeof y);                                                                                      \
+        x += y;                                                                                                        \
+        memcpy(&a, &x, sizeof a);                                                                                      \
+        return a;                                                                                                      \
+    }                                                                                                                  \
+    static WORD amo_##WORD(int operation, WORD *at, WORD value, WORD was)                                              \
     {                                                                                                                  \
         switch (operation) {                                                                                           \
         case TSHMEM_AMO_FETCH:                                                                                         \
@@ -14,29 +33,23 @@
             return value;                                                                                              \
         case TSHMEM_AMO_SWAP:                                                                                          \
             return __atomic_exchange_n(at, value, __ATOMIC_SEQ_CST);                                                   \
-        case TSHMEM_AMO_COMPARE_SWAP:                                                                                  \
-            __atomic_compare_exchange_n(at, &compare, value, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);                   \
-            return compare;                                                                                            \
+        case TSHMEM_AMO_COMPARE_SWAP: /* `was` is what is expected */                                                  \
+            __atomic_compare_exchange_n(at, &was, value, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);                       \
+            return was;                                                                                                \
         case TSHMEM_AMO_ADD:                                                                                           \
             return __atomic_fetch_add(at, value, __ATOMIC_SEQ_CST);                                                    \
         case TSHMEM_AMO_AND:                                                                                           \
-            return __atomic_fetch_and(at, value, __ATOMIC_SEQ_CST);                                                    \
+            REPLACE(at, was, was &value);                                                                              \
+            return was;                                                                                                \
         case TSHMEM_AMO_OR:                                                                                            \
-            return __atomic_fetch_or(at, value, __ATOMIC_SEQ_CST);                                                     \
+            REPLACE(at, was, was | value);                                                                             \
+            return was;                                                                                                \
         case TSHMEM_AMO_XOR:                                                                                           \
-            return __atomic_fetch_xor(at, value, __ATOMIC_SEQ_CST);                                                    \
-        default: /* TSHMEM_AMO_ADD_FLOAT: there is no such instruction, so until nobody came in between */             \
-            compare = __atomic_load_n(at, __ATOMIC_RELAXED);                                                           \
-            for (;;) {                                                                                                 \
-                FLOAT sum, add;                                                                                        \
-                memcpy(&sum, &compare, sizeof sum);                                                                    \
-                memcpy(&add, &value, sizeof add);                                                                      \
-                sum += add;                                                                                            \
-                WORD bits;                                                                                             \
-                memcpy(&bits, &sum, sizeof bits);                                                                      \
-                if (__atomic_compare_exchange_n(at, &compare, bits, 1, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))            \
-                    return compare;                                                                                    \
-            }                                                                                                          \
+            REPLACE(at, was, was ^ value);                                                                             \
+            return was;                                                                                                \
+        default: /* TSHMEM_AMO_ADD_FLOAT */                                                                            \
+            REPLACE(at, was, sum_##WORD(was, value));                                                                  \
+            return was;                                                                                                \
         }                                                                                                              \
     }
 AMO(uint32_t, float)

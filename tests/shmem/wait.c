@@ -150,7 +150,7 @@ TSHMEM_WAIT(WAITS, )
  * that came early would be noticed. Signals that add count all senders. */
 static void signals(void)
 {
-    enum { LONGS = 4000, TIMES = 300 };
+    enum { LONGS = 40000, TIMES = 200 };
     const int me = tshmem_my_pe(), pes = tshmem_n_pes(), next = (me + 1) % pes, before = (me + pes - 1) % pes;
     static uint64_t source[LONGS];
     uint64_t *data = tshmem_calloc(LONGS, sizeof *data), *signal = tshmem_calloc(2, sizeof *signal);
@@ -161,7 +161,7 @@ static void signals(void)
             source[i] = t << 32 | (uint64_t)me;
         tshmem_put_signal(data, source, LONGS, signal, t, TSHMEM_SIGNAL_SET, next);
         CHECK(tshmem_signal_wait_until(signal, TSHMEM_CMP_EQ, t) == t, "the signal");
-        for (size_t i = 0; i < LONGS; i++)
+        for (size_t i = LONGS; i-- > 0;) /* what was put last first: a signal that came early meets old data */
             wrong += data[i] != (t << 32 | (uint64_t)before);
         tshmem_signal_set(reply, t, before); /* it may put again */
         tshmem_signal_wait_until(reply, TSHMEM_CMP_GE, t);
