@@ -23,12 +23,28 @@
 #ifndef TUTTI_SHMEM_H
 #define TUTTI_SHMEM_H
 
-#include <stddef.h>
-#include <stdint.h>
+#include "tutti/shmem_state.h"
 
 #include "tutti/shmem.def"
-#include "tutti/shmem_state.h"
+#ifdef __CUDACC_RTC__
+#define TUTTI_API
+#else
 #include "tutti/tutti.h"
+#endif
+
+/* TSHMEM_CALL: a call that kernels have too, where tutti/device.h says what it does. TSHMEM_INLINE: made of such calls.
+ * A file of C that defines TSHMEM_KERNELS is kernels of the host device: it has the calls as kernels do, without the
+ * library. */
+#if defined(__CUDACC__)
+#define TSHMEM_INLINE static inline __attribute__((unused)) __host__ __device__
+#define TSHMEM_CALL   TUTTI_API __host__ __device__
+#elif defined(TSHMEM_KERNELS)
+#define TSHMEM_INLINE static inline __attribute__((unused))
+#define TSHMEM_CALL   static inline __attribute__((unused))
+#else
+#define TSHMEM_INLINE static inline
+#define TSHMEM_CALL   TUTTI_API
+#endif
 
 #ifdef __cplusplus
 extern "C" {
@@ -50,15 +66,15 @@ TUTTI_API void tshmem_global_exit(int status) __attribute__((noreturn));
 /* Local. The first error since the last time that this was asked, and forgets it; 0: none. */
 TUTTI_API int tshmem_error(void);
 /* Local. -1 and 0 where the address space is not up. */
-TUTTI_API int tshmem_my_pe(void);
-TUTTI_API int tshmem_n_pes(void);
+TSHMEM_CALL int tshmem_my_pe(void);
+TSHMEM_CALL int tshmem_n_pes(void);
 TUTTI_API void tshmem_info_get_version(int *major, int *minor);
 TUTTI_API void tshmem_info_get_name(char *name); /* at least TSHMEM_MAX_NAME_LEN bytes */
 /* Local. 1 where the PE exists; where the address is symmetric, too. */
-TUTTI_API int tshmem_pe_accessible(int pe);
-TUTTI_API int tshmem_addr_accessible(const void *address, int pe);
+TSHMEM_CALL int tshmem_pe_accessible(int pe);
+TSHMEM_CALL int tshmem_addr_accessible(const void *address, int pe);
 /* Local. The object at symmetric `dest` of that PE, for plain loads and stores; NULL where there is no such way. */
-TUTTI_API void *tshmem_ptr(const void *dest, int pe);
+TSHMEM_CALL void *tshmem_ptr(const void *dest, int pe);
 /* Local. What kernels need (tutti/device.h); NULL where the address space is not up. */
 TUTTI_API const struct tshmem_state *tshmem_state_get(void);
 /* Local. `take` is called with the state when the address space is made, or at once where it is up; and with NULL when
@@ -82,32 +98,32 @@ TUTTI_API void tshmem_free(void *address);
 /* ---- order: local ---- */
 
 /* What this PE has put to a PE before is seen there before what it puts to the same PE later. */
-TUTTI_API void tshmem_fence(void);
+TSHMEM_CALL void tshmem_fence(void);
 /* Everything that this PE has put, got and added is complete on all PEs; of one PE. */
-TUTTI_API void tshmem_quiet(void);
-TUTTI_API void tshmem_pe_quiet(int pe);
+TSHMEM_CALL void tshmem_quiet(void);
+TSHMEM_CALL void tshmem_pe_quiet(int pe);
 
 /* ---- put and get: local. The typed forms are below ---- */
 
-TUTTI_API void tshmem_putmem(void *dest, const void *source, size_t bytes, int pe);
-TUTTI_API void tshmem_getmem(void *dest, const void *source, size_t bytes, int pe);
-TUTTI_API void tshmem_putmem_nbi(void *dest, const void *source, size_t bytes, int pe);
-TUTTI_API void tshmem_getmem_nbi(void *dest, const void *source, size_t bytes, int pe);
+TSHMEM_CALL void tshmem_putmem(void *dest, const void *source, size_t bytes, int pe);
+TSHMEM_CALL void tshmem_getmem(void *dest, const void *source, size_t bytes, int pe);
+TSHMEM_CALL void tshmem_putmem_nbi(void *dest, const void *source, size_t bytes, int pe);
+TSHMEM_CALL void tshmem_getmem_nbi(void *dest, const void *source, size_t bytes, int pe);
 
 /* ---- signals: 64-bit words in the heap ---- */
 
 enum { TSHMEM_SIGNAL_SET, TSHMEM_SIGNAL_ADD };
 /* Local. Puts, then sets or adds to the signal at the same PE: whoever sees the signal by a wait sees the data. */
-TUTTI_API void tshmem_putmem_signal(void *dest, const void *source, size_t bytes, uint64_t *signal, uint64_t value,
-                                    int operation, int pe);
-TUTTI_API void tshmem_putmem_signal_nbi(void *dest, const void *source, size_t bytes, uint64_t *signal, uint64_t value,
-                                        int operation, int pe);
-TUTTI_API void tshmem_signal_set(uint64_t *signal, uint64_t value, int pe);
-TUTTI_API void tshmem_signal_add(uint64_t *signal, uint64_t value, int pe);
+TSHMEM_CALL void tshmem_putmem_signal(void *dest, const void *source, size_t bytes, uint64_t *signal, uint64_t value,
+                                      int operation, int pe);
+TSHMEM_CALL void tshmem_putmem_signal_nbi(void *dest, const void *source, size_t bytes, uint64_t *signal,
+                                          uint64_t value, int operation, int pe);
+TSHMEM_CALL void tshmem_signal_set(uint64_t *signal, uint64_t value, int pe);
+TSHMEM_CALL void tshmem_signal_add(uint64_t *signal, uint64_t value, int pe);
 /* Local. The own signal as it is now. */
-TUTTI_API uint64_t tshmem_signal_fetch(const uint64_t *signal);
+TSHMEM_CALL uint64_t tshmem_signal_fetch(const uint64_t *signal);
 /* Waits until the own signal compares as said, and returns it. */
-TUTTI_API uint64_t tshmem_signal_wait_until(uint64_t *signal, int comparison, uint64_t value);
+TSHMEM_CALL uint64_t tshmem_signal_wait_until(uint64_t *signal, int comparison, uint64_t value);
 
 /* ---- teams ---- */
 
@@ -119,11 +135,11 @@ typedef struct {
 } tshmem_team_config_t;
 enum { TSHMEM_TEAM_NUM_CONTEXTS = 1 };
 /* Local. -1 where the team is not valid, or this PE none of it. */
-TUTTI_API int tshmem_team_my_pe(tshmem_team_t team);
-TUTTI_API int tshmem_team_n_pes(tshmem_team_t team);
+TSHMEM_CALL int tshmem_team_my_pe(tshmem_team_t team);
+TSHMEM_CALL int tshmem_team_n_pes(tshmem_team_t team);
 TUTTI_API int tshmem_team_get_config(tshmem_team_t team, long mask, tshmem_team_config_t *config);
 /* Local. The number in `to` of PE `pe` of `from`; -1 where it has none. */
-TUTTI_API int tshmem_team_translate_pe(tshmem_team_t from, int pe, tshmem_team_t to);
+TSHMEM_CALL int tshmem_team_translate_pe(tshmem_team_t from, int pe, tshmem_team_t to);
 /* Collective over `parent`. PEs start, start + stride ... (size of them; stride may be negative) of the parent become a
  * team; the others get TSHMEM_TEAM_INVALID and 0. At most TSHMEM_TEAMS_MAX - 3 teams of one PE at a time. config and
  * mask are not looked at: there are no contexts. */
@@ -139,20 +155,20 @@ TUTTI_API void tshmem_team_destroy(tshmem_team_t team);
 /* ---- collectives: dest and source are symmetric and the same on all PEs; 0 or a negative status ---- */
 
 /* sync: waits for all PEs of the team, without tshmem_quiet(); barrier: with it. */
-TUTTI_API int tshmem_team_sync(tshmem_team_t team);
-TUTTI_API int tshmem_sync(tshmem_team_t team);
-TUTTI_API int tshmem_barrier(tshmem_team_t team);
-TUTTI_API void tshmem_sync_all(void);
-TUTTI_API void tshmem_barrier_all(void);
+TSHMEM_CALL int tshmem_team_sync(tshmem_team_t team);
+TSHMEM_CALL int tshmem_sync(tshmem_team_t team);
+TSHMEM_CALL int tshmem_barrier(tshmem_team_t team);
+TSHMEM_CALL void tshmem_sync_all(void);
+TSHMEM_CALL void tshmem_barrier_all(void);
 /* All calls below wait for all PEs at their beginning and at their end: what any PE had stored into the objects before
  * is read, results may be used, and sources changed, on return. dest and source may be the same object in broadcast,
  * the reductions and scans; in the others they do not overlap. */
-TUTTI_API int tshmem_broadcastmem(tshmem_team_t team, void *dest, const void *source, size_t bytes, int root);
+TSHMEM_CALL int tshmem_broadcastmem(tshmem_team_t team, void *dest, const void *source, size_t bytes, int root);
 /* collect: each PE may bring another count. Blocks in order of PE. */
-TUTTI_API int tshmem_collectmem(tshmem_team_t team, void *dest, const void *source, size_t bytes);
-TUTTI_API int tshmem_fcollectmem(tshmem_team_t team, void *dest, const void *source, size_t bytes);
+TSHMEM_CALL int tshmem_collectmem(tshmem_team_t team, void *dest, const void *source, size_t bytes);
+TSHMEM_CALL int tshmem_fcollectmem(tshmem_team_t team, void *dest, const void *source, size_t bytes);
 /* Block j of source goes to PE j, and there to block i, i being this PE. */
-TUTTI_API int tshmem_alltoallmem(tshmem_team_t team, void *dest, const void *source, size_t bytes);
+TSHMEM_CALL int tshmem_alltoallmem(tshmem_team_t team, void *dest, const void *source, size_t bytes);
 
 /* ---- what the typed names are made of; programs call those ---- */
 
@@ -206,29 +222,30 @@ enum tshmem_op {
 enum { TSHMEM_WAIT_ALL, TSHMEM_WAIT_ANY, TSHMEM_WAIT_SOME, TSHMEM_WAIT_VECTOR = 4, TSHMEM_WAIT_TEST = 8 };
 
 /* One element, stored or loaded at once where it has 1, 2, 4 or 8 bytes. */
-TUTTI_API void tutti_shmem_p(void *dest, const void *value, size_t bytes, int pe);
-TUTTI_API void tutti_shmem_g(void *value, const void *source, size_t bytes, int pe);
+TSHMEM_CALL void tutti_shmem_p(void *dest, const void *value, size_t bytes, int pe);
+TSHMEM_CALL void tutti_shmem_g(void *value, const void *source, size_t bytes, int pe);
 /* n blocks of `block` elements of `bytes` bytes, whose beginnings lie dst and sst elements apart. */
-TUTTI_API void tutti_shmem_put_blocks(void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t block,
-                                      size_t n, size_t bytes, int pe);
-TUTTI_API void tutti_shmem_get_blocks(void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t block,
-                                      size_t n, size_t bytes, int pe);
+TSHMEM_CALL void tutti_shmem_put_blocks(void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t block,
+                                        size_t n, size_t bytes, int pe);
+TSHMEM_CALL void tutti_shmem_get_blocks(void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t block,
+                                        size_t n, size_t bytes, int pe);
 /* operation: enum tshmem_amo, on 4 or 8 bytes. The value before. */
-TUTTI_API uint64_t tutti_shmem_amo(int operation, void *dest, size_t bytes, uint64_t value, uint64_t compare, int pe);
+TSHMEM_CALL uint64_t tutti_shmem_amo(int operation, void *dest, size_t bytes, uint64_t value, uint64_t compare, int pe);
 /* ANY: the index, SIZE_MAX: none. SOME: how many, and their indices. ALL: 1 or 0. status (may be NULL): words that are
  * not zero there are left out. */
-TUTTI_API size_t tutti_shmem_wait(int which, int type, const void *words, size_t n, size_t *indices, const int *status,
-                                  int comparison, const void *values);
-TUTTI_API int tutti_shmem_broadcast(tshmem_team_t team, void *dest, const void *source, size_t n, size_t bytes,
-                                    int root);
-TUTTI_API int tutti_shmem_collect(tshmem_team_t team, void *dest, const void *source, size_t n, size_t bytes);
-TUTTI_API int tutti_shmem_fcollect(tshmem_team_t team, void *dest, const void *source, size_t n, size_t bytes);
-TUTTI_API int tutti_shmem_alltoalls(tshmem_team_t team, void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst,
-                                    size_t n, size_t bytes);
+TSHMEM_CALL size_t tutti_shmem_wait(int which, int type, const void *words, size_t n, size_t *indices,
+                                    const int *status, int comparison, const void *values);
+TSHMEM_CALL int tutti_shmem_broadcast(tshmem_team_t team, void *dest, const void *source, size_t n, size_t bytes,
+                                      int root);
+TSHMEM_CALL int tutti_shmem_collect(tshmem_team_t team, void *dest, const void *source, size_t n, size_t bytes);
+TSHMEM_CALL int tutti_shmem_fcollect(tshmem_team_t team, void *dest, const void *source, size_t n, size_t bytes);
+TSHMEM_CALL int tutti_shmem_alltoalls(tshmem_team_t team, void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst,
+                                      size_t n, size_t bytes);
 /* type, op: enum tshmem_type, tshmem_op. */
-TUTTI_API int tutti_shmem_reduce(tshmem_team_t team, void *dest, const void *source, size_t n, int type, int op);
-TUTTI_API int tutti_shmem_reducescatter(tshmem_team_t team, void *dest, const void *source, size_t n, int type, int op);
-TUTTI_API int tutti_shmem_scan(tshmem_team_t team, void *dest, const void *source, size_t n, int type, int exclusive);
+TSHMEM_CALL int tutti_shmem_reduce(tshmem_team_t team, void *dest, const void *source, size_t n, int type, int op);
+TSHMEM_CALL int tutti_shmem_reducescatter(tshmem_team_t team, void *dest, const void *source, size_t n, int type,
+                                          int op);
+TSHMEM_CALL int tutti_shmem_scan(tshmem_team_t team, void *dest, const void *source, size_t n, int type, int exclusive);
 
 #ifdef __cplusplus
 }
@@ -237,9 +254,11 @@ TUTTI_API int tutti_shmem_scan(tshmem_team_t team, void *dest, const void *sourc
 /* tshmem_TYPE_put and its like. */
 #define TSHMEM_NAME(type, call) tshmem_##type##_##call
 #define TSHMEM_PLAIN(call)      tshmem_##call
+#define TSHMEM_DO(call)         call
 #include "tutti/shmem_typed.h"
 #undef TSHMEM_NAME
 #undef TSHMEM_PLAIN
+#undef TSHMEM_DO
 /* tshmem_put and its like, for any of the types. */
 #include "tutti/shmem_generic.h"
 

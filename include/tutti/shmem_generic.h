@@ -8,20 +8,28 @@
 
 #ifdef __cplusplus
 #if __cplusplus >= 201103L
+/* Number of the type that a pointer points to, in enum tshmem_type. */
+#define TSHMEM_TYPE_OF(name, type, kind, what)                                                                         \
+    TSHMEM_INLINE int tshmem_type_of(const type *)                                                                     \
+    {                                                                                                                  \
+        return TSHMEM_ID_##kind(type);                                                                                 \
+    }
+TSHMEM_GENERIC_ARITH(TSHMEM_TYPE_OF, )
+#undef TSHMEM_TYPE_OF
 #define TSHMEM_OVERLOAD(name, type, kind, call)                                                                        \
     template <class... Rest>                                                                                           \
-    static inline auto tshmem_##call(type *first, Rest... rest)->decltype(tshmem_##name##_##call(first, rest...))      \
+    TSHMEM_INLINE auto tshmem_##call(type *first, Rest... rest)->decltype(tshmem_##name##_##call(first, rest...))      \
     {                                                                                                                  \
         return tshmem_##name##_##call(first, rest...);                                                                 \
     }
 #define TSHMEM_OVERLOAD_CONST(name, type, kind, call)                                                                  \
-    static inline type tshmem_##call(const type *source, int pe)                                                       \
+    TSHMEM_INLINE type tshmem_##call(const type *source, int pe)                                                       \
     {                                                                                                                  \
         return tshmem_##name##_##call(source, pe);                                                                     \
     }
 #define TSHMEM_OVERLOAD_TEAM(name, type, kind, call)                                                                   \
     template <class... Rest>                                                                                           \
-    static inline int tshmem_##call(tshmem_team_t team, type *dest, const type *source, Rest... rest)                  \
+    TSHMEM_INLINE int tshmem_##call(tshmem_team_t team, type *dest, const type *source, Rest... rest)                  \
     {                                                                                                                  \
         return tshmem_##name##_##call(team, dest, source, rest...);                                                    \
     }
@@ -94,29 +102,28 @@ TSHMEM_GENERIC_ARITH(TSHMEM_OVERLOAD_TEAM, sum_reducescatter)
 TSHMEM_GENERIC_ARITH(TSHMEM_OVERLOAD_TEAM, prod_reducescatter)
 TSHMEM_GENERIC_ARITH(TSHMEM_OVERLOAD_TEAM, sum_inscan)
 TSHMEM_GENERIC_ARITH(TSHMEM_OVERLOAD_TEAM, sum_exscan)
-#undef TSHMEM_OVERLOAD
-#undef TSHMEM_OVERLOAD_CONST
-#undef TSHMEM_OVERLOAD_TEAM
 #endif
 #else
-#define TSHMEM_CASE(name, type, kind, call) type * : tshmem_##name##_##call, const type * : tshmem_##name##_##call,
+#define TSHMEM_TYPE_OF(name, type, kind, what) type * : TSHMEM_ID_##kind(type), const type * : TSHMEM_ID_##kind(type),
+#define tshmem_type_of(pointer)                _Generic((pointer), TSHMEM_GENERIC_ARITH(TSHMEM_TYPE_OF, ) void * : -1)
+#define TSHMEM_CASE(name, type, kind, call)    type * : tshmem_##name##_##call, const type * : tshmem_##name##_##call,
 /* The function of `call` for what `pointer` points to; of another type: none, which the compiler says. */
-#define TSHMEM_CHOOSE(pointer, LIST, call)  _Generic((pointer), LIST(TSHMEM_CASE, call) default : tshmem_no_such_type)
+#define TSHMEM_CHOOSE(pointer, LIST, call)     _Generic((pointer), LIST(TSHMEM_CASE, call) default : tshmem_no_such_type)
 struct tshmem_no_such_type;
 extern const struct tshmem_no_such_type *const tshmem_no_such_type;
-#define tshmem_put(first, ...)              TSHMEM_CHOOSE(first, TSHMEM_RMA_BASE, put)(first, __VA_ARGS__)
-#define tshmem_get(first, ...)              TSHMEM_CHOOSE(first, TSHMEM_RMA_BASE, get)(first, __VA_ARGS__)
-#define tshmem_put_nbi(first, ...)          TSHMEM_CHOOSE(first, TSHMEM_RMA_BASE, put_nbi)(first, __VA_ARGS__)
-#define tshmem_get_nbi(first, ...)          TSHMEM_CHOOSE(first, TSHMEM_RMA_BASE, get_nbi)(first, __VA_ARGS__)
-#define tshmem_p(first, ...)                TSHMEM_CHOOSE(first, TSHMEM_RMA_BASE, p)(first, __VA_ARGS__)
-#define tshmem_g(first, ...)                TSHMEM_CHOOSE(first, TSHMEM_RMA_BASE, g)(first, __VA_ARGS__)
-#define tshmem_iput(first, ...)             TSHMEM_CHOOSE(first, TSHMEM_RMA_BASE, iput)(first, __VA_ARGS__)
-#define tshmem_iget(first, ...)             TSHMEM_CHOOSE(first, TSHMEM_RMA_BASE, iget)(first, __VA_ARGS__)
-#define tshmem_ibput(first, ...)            TSHMEM_CHOOSE(first, TSHMEM_RMA_BASE, ibput)(first, __VA_ARGS__)
-#define tshmem_ibget(first, ...)            TSHMEM_CHOOSE(first, TSHMEM_RMA_BASE, ibget)(first, __VA_ARGS__)
-#define tshmem_put_signal(first, ...)       TSHMEM_CHOOSE(first, TSHMEM_RMA_BASE, put_signal)(first, __VA_ARGS__)
-#define tshmem_put_signal_nbi(first, ...)   TSHMEM_CHOOSE(first, TSHMEM_RMA_BASE, put_signal_nbi)(first, __VA_ARGS__)
-#define tshmem_atomic_fetch(first, ...)     TSHMEM_CHOOSE(first, TSHMEM_GENERIC_AMO, atomic_fetch)(first, __VA_ARGS__)
+#define tshmem_put(first, ...)                 TSHMEM_CHOOSE(first, TSHMEM_RMA_BASE, put)(first, __VA_ARGS__)
+#define tshmem_get(first, ...)                 TSHMEM_CHOOSE(first, TSHMEM_RMA_BASE, get)(first, __VA_ARGS__)
+#define tshmem_put_nbi(first, ...)             TSHMEM_CHOOSE(first, TSHMEM_RMA_BASE, put_nbi)(first, __VA_ARGS__)
+#define tshmem_get_nbi(first, ...)             TSHMEM_CHOOSE(first, TSHMEM_RMA_BASE, get_nbi)(first, __VA_ARGS__)
+#define tshmem_p(first, ...)                   TSHMEM_CHOOSE(first, TSHMEM_RMA_BASE, p)(first, __VA_ARGS__)
+#define tshmem_g(first, ...)                   TSHMEM_CHOOSE(first, TSHMEM_RMA_BASE, g)(first, __VA_ARGS__)
+#define tshmem_iput(first, ...)                TSHMEM_CHOOSE(first, TSHMEM_RMA_BASE, iput)(first, __VA_ARGS__)
+#define tshmem_iget(first, ...)                TSHMEM_CHOOSE(first, TSHMEM_RMA_BASE, iget)(first, __VA_ARGS__)
+#define tshmem_ibput(first, ...)               TSHMEM_CHOOSE(first, TSHMEM_RMA_BASE, ibput)(first, __VA_ARGS__)
+#define tshmem_ibget(first, ...)               TSHMEM_CHOOSE(first, TSHMEM_RMA_BASE, ibget)(first, __VA_ARGS__)
+#define tshmem_put_signal(first, ...)          TSHMEM_CHOOSE(first, TSHMEM_RMA_BASE, put_signal)(first, __VA_ARGS__)
+#define tshmem_put_signal_nbi(first, ...)      TSHMEM_CHOOSE(first, TSHMEM_RMA_BASE, put_signal_nbi)(first, __VA_ARGS__)
+#define tshmem_atomic_fetch(first, ...)        TSHMEM_CHOOSE(first, TSHMEM_GENERIC_AMO, atomic_fetch)(first, __VA_ARGS__)
 #define tshmem_atomic_fetch_nbi(first, ...)                                                                            \
     TSHMEM_CHOOSE(first, TSHMEM_GENERIC_AMO, atomic_fetch_nbi)(first, __VA_ARGS__)
 #define tshmem_atomic_set(first, ...)      TSHMEM_CHOOSE(first, TSHMEM_GENERIC_AMO, atomic_set)(first, __VA_ARGS__)

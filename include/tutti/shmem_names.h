@@ -70,9 +70,11 @@
 
 #define TSHMEM_NAME(type, call) shmem_##type##_##call
 #define TSHMEM_PLAIN(call)      shmem_##call
+#define TSHMEM_DO(call)         call
 #include "tutti/shmem_typed.h"
 #undef TSHMEM_NAME
 #undef TSHMEM_PLAIN
+#undef TSHMEM_DO
 
 #define shmem_put                     tshmem_put
 #define shmem_get                     tshmem_get
