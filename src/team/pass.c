@@ -15,16 +15,16 @@ struct passing {
 static int has_passed(void *with)
 {
     struct passing *p = with;
-    struct tutti_membership *place = tutti_membership(p->team);
+    struct tutti_membership *membership = tutti_membership(p->team);
     for (int r = 0; r < p->team->size; r++) {
         const struct tutti_note note = {.id = pass_id,
-                                        .slot = (uint32_t)place->number[r],
-                                        .generation = place->generation[r],
+                                        .slot = (uint32_t)membership->number[r],
+                                        .generation = membership->generation[r],
                                         .sequence = p->team->sequence,
                                         .refused = p->mine < 0};
-        if (p->unsent >> r & 1 && tutti_socket_give(p->team->node, place->peer[r], &note, p->mine))
+        if (p->unsent >> r & 1 && tutti_socket_give(p->team->node, membership->peer[r], &note, p->mine))
             p->unsent &= ~(UINT64_C(1) << r);
-        if (p->expected >> r & 1 && tutti_socket_take(p->team->node, place->peer[r], place->number[p->team->rank],
+        if (p->expected >> r & 1 && tutti_socket_take(p->team->node, membership->peer[r], membership->number[p->team->rank],
                                                       p->team->sequence, pass_id, &p->theirs[r]))
             p->expected &= ~(UINT64_C(1) << r);
     }
