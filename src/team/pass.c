@@ -24,8 +24,9 @@ static int has_passed(void *with)
                                         .refused = p->mine < 0};
         if (p->unsent >> r & 1 && tutti_socket_give(p->team->node, membership->peer[r], &note, p->mine))
             p->unsent &= ~(UINT64_C(1) << r);
-        if (p->expected >> r & 1 && tutti_socket_take(p->team->node, membership->peer[r], membership->number[p->team->rank],
-                                                      p->team->sequence, pass_id, &p->theirs[r]))
+        if (p->expected >> r & 1 &&
+            tutti_socket_take(p->team->node, membership->peer[r], membership->number[p->team->rank], p->team->sequence,
+                              pass_id, &p->theirs[r]))
             p->expected &= ~(UINT64_C(1) << r);
     }
     return !p->unsent && !p->expected;
