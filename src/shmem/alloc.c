@@ -1,6 +1,4 @@
 /* tshmem_malloc and its kin: every PE keeps the same books, and all compare before anything is done. */
-#include <string.h>
-
 #include "shmem/meet.h"
 
 static const uint64_t nowhere = UINT64_MAX;
@@ -57,9 +55,9 @@ static void *allocate(unsigned kind, size_t bytes, size_t align)
                                         "an alignment of %zu is no power of two up to 2 MiB", align);
     if (tutti_shmem_begin(&call, TSHMEM_TEAM_WORLD) != TUTTI_OK)
         return NULL;
-    const int status = bytes > 0 ? take(&call, bytes, align, &offset) : TUTTI_OK;
+    int status = bytes > 0 ? take(&call, bytes, align, &offset) : TUTTI_OK;
     if (status == TUTTI_OK && kind == TUTTI_SHMEM_CALLOC && bytes > 0)
-        memset(address_of(offset), 0, bytes);
+        status = tutti_shmem.kind->clear(address_of(offset), bytes);
     return tutti_shmem_end(&call, status) == TUTTI_OK && bytes > 0 ? address_of(offset) : NULL;
 }
 
@@ -124,9 +122,10 @@ void *tshmem_realloc(void *address, size_t bytes)
     if (tutti_shmem_begin(&call, TSHMEM_TEAM_WORLD) != TUTTI_OK)
         return NULL;
     const uint64_t had = tutti_heap_size(&tutti_shmem.heap, old);
-    const int status = take(&call, bytes, 1, &made);
+    int status = take(&call, bytes, 1, &made);
     if (status == TUTTI_OK) {
-        memcpy(address_of(made), address, had < bytes ? had : bytes);
+        const struct tutti_shmem_part part = {address_of(made), address, had < bytes ? had : bytes};
+        status = tutti_shmem.kind->move(&part, 1);
         tutti_heap_give(&tutti_shmem.heap, old);
     }
     return tutti_shmem_end(&call, status) == TUTTI_OK ? address_of(made) : NULL;

@@ -33,3 +33,9 @@ void *tutti_shmem_refuse(const void *address, size_t bytes, int pe, const char *
                          (void *)(state->heap + tutti_shmem.first), (void *)(state->heap + state->heap_bytes));
     return NULL;
 }
+
+void tutti_shmem_leave_all(void)
+{
+    for (int pe = 0; pe < tutti_shmem.state.pes; pe++)
+        __atomic_store_n(&tutti_shmem.control[pe]->abort, 1, __ATOMIC_RELEASE);
+}

@@ -53,8 +53,7 @@ int tshmem_finalize(void)
 void tshmem_global_exit(int status)
 {
     const struct tutti_shmem *space = &tutti_shmem;
-    for (int pe = 0; pe < space->state.pes; pe++)
-        __atomic_store_n(&space->control[pe]->abort, 1, __ATOMIC_RELEASE);
+    tutti_shmem_leave_all();
     if (space->host && space->host->leave)
         space->host->leave(status);
     _exit(status);

@@ -57,12 +57,6 @@ static int look(void *with, uint64_t *waited)
     return TUTTI_OK;
 }
 
-static void leave_all(void)
-{
-    for (int pe = 0; pe < tutti_shmem.state.pes; pe++)
-        __atomic_store_n(&tutti_shmem.control[pe]->abort, 1, __ATOMIC_RELEASE);
-}
-
 int tutti_shmem_await(int (*done)(void *with), void (*where)(void *with, char *text, size_t size), void *with)
 {
     struct awaiting a = {.where = where, .with = with};
@@ -81,7 +75,7 @@ int tutti_shmem_await(int (*done)(void *with), void (*where)(void *with, char *t
     const int status = come < 0 ? come : tutti_progress_wait(&wait);
     if (status == TUTTI_OK)
         return TUTTI_OK;
-    leave_all();
+    tutti_shmem_leave_all();
     where(with, text, sizeof text);
     return tutti_shmem_fail(status, "the address space ends", "PE %d waited %s: %s", tutti_shmem.state.me, text,
                             tutti_status_text(status));

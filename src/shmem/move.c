@@ -1,8 +1,6 @@
 /* Collectives that move data: every PE stores its part into the others' objects, between two meetings. */
 #include "shmem/move.h"
 
-#include <string.h>
-
 uint64_t tutti_shmem_offset(struct tutti_shmem_call *call, const void *address, size_t bytes)
 {
     if (bytes == 0 || tutti_shmem.state.pes == 0)
@@ -28,17 +26,14 @@ int tutti_shmem_members(tshmem_team_t team)
     return state ? state->size : 1; /* none: the call itself says so */
 }
 
-static void copy(void *to, const void *from, size_t bytes)
-{
-    if (to != from && bytes > 0)
-        memcpy(to, from, bytes);
-}
-
 /* Stores own bytes at `offset` into the objects at `dest` of all members, beginning with the next one. */
-static void push(const struct tutti_shmem_call *call, uint64_t dest, const void *source, size_t bytes)
+static int push(const struct tutti_shmem_call *call, uint64_t dest, const void *source, size_t bytes)
 {
-    for (int i = 1; i <= call->team->size; i++)
-        copy(tutti_shmem_of(call, (call->team->me + i) % call->team->size, dest), source, bytes);
+    struct tutti_shmem_part part[TSHMEM_PES_MAX];
+    const int size = call->team->size;
+    for (int i = 0; i < size; i++)
+        part[i] = (struct tutti_shmem_part){tutti_shmem_of(call, (call->team->me + 1 + i) % size, dest), source, bytes};
+    return tutti_shmem.kind->move(part, (size_t)size);
 }
 
 int tutti_shmem_broadcast(tshmem_team_t team, void *dest, const void *source, size_t n, size_t bytes, int root)
@@ -52,12 +47,12 @@ int tutti_shmem_broadcast(tshmem_team_t team, void *dest, const void *source, si
     if (tutti_shmem_team(team) && (root < 0 || root >= tutti_shmem_members(team)))
         call.refused = tutti_shmem_fail(TUTTI_ERR_ARGUMENT, "tshmem_broadcast", "there is no PE %d in a team of %d",
                                         root, tutti_shmem_members(team));
-    const int status = tutti_shmem_begin(&call, team);
+    int status = tutti_shmem_begin(&call, team);
     if (status != TUTTI_OK)
         return status;
     if (call.team->me == root)
-        push(&call, call.word[0], source, all);
-    return tutti_shmem_end(&call, TUTTI_OK);
+        status = push(&call, call.word[0], source, all);
+    return tutti_shmem_end(&call, status);
 }
 
 int tutti_shmem_collect(tshmem_team_t team, void *dest, const void *source, size_t n, size_t bytes)
@@ -81,7 +76,7 @@ int tutti_shmem_collect(tshmem_team_t team, void *dest, const void *source, size
         status = tutti_shmem_fail(TUTTI_ERR_ARGUMENT, "tshmem_collect",
                                   "the PEs bring %llu bytes, more than the heap has", (unsigned long long)all);
     else
-        push(&call, call.word[0] + before, source, mine);
+        status = push(&call, call.word[0] + before, source, mine);
     return tutti_shmem_end(&call, status);
 }
 
@@ -93,11 +88,12 @@ int tutti_shmem_fcollect(tshmem_team_t team, void *dest, const void *source, siz
     call.word[0] = tutti_shmem_offset(&call, dest, all);
     call.word[1] = tutti_shmem_offset(&call, source, mine);
     call.word[2] = mine;
-    const int status = tutti_shmem_begin(&call, team);
-    if (status != TUTTI_OK)
-        return status;
-    push(&call, call.word[0] + (uint64_t)call.team->me * mine, source, mine);
-    return tutti_shmem_end(&call, TUTTI_OK);
+    int status = tutti_shmem_begin(&call, team);
+    if (status == TUTTI_OK) {
+        status = push(&call, call.word[0] + (uint64_t)call.team->me * mine, source, mine);
+        status = tutti_shmem_end(&call, status);
+    }
+    return status;
 }
 
 /* Bytes that `n` elements reach over, `stride` elements apart. */
@@ -123,20 +119,23 @@ int tutti_shmem_alltoalls(tshmem_team_t team, void *dest, const void *source, pt
     call.word[1] = tutti_shmem_offset(&call, source, reach(&call, sst, all, bytes));
     call.word[2] = n * bytes;
     call.word[3] = (uint64_t)dst << 32 ^ (uint64_t)sst;
-    const int status = tutti_shmem_begin(&call, team);
+    int status = tutti_shmem_begin(&call, team);
     if (status != TUTTI_OK)
         return status;
+    struct tutti_shmem_part part[TSHMEM_PES_MAX];
+    const int size = call.team->size;
     const size_t to_step = (size_t)dst * bytes, from_step = (size_t)sst * bytes;
-    for (int i = 1; i <= call.team->size && n > 0; i++) {
-        const int peer = (call.team->me + i) % call.team->size;
+    for (int i = 0; i < size && n > 0 && status == TUTTI_OK; i++) {
+        const int peer = (call.team->me + 1 + i) % size;
         char *to = (char *)tutti_shmem_of(&call, peer, call.word[0]) + (size_t)call.team->me * n * to_step;
         const char *from = (const char *)source + (size_t)peer * n * from_step;
-        if (dst == 1 && sst == 1)
-            copy(to, from, n * bytes);
-        for (size_t k = 0; k < n && (dst != 1 || sst != 1); k++)
-            copy(to + k * to_step, from + k * from_step, bytes);
+        part[i] = (struct tutti_shmem_part){to, from, n * bytes};
+        if (dst != 1 || sst != 1)
+            status = tutti_shmem.kind->blocks(to, from, dst, sst, 1, n, bytes);
     }
-    return tutti_shmem_end(&call, TUTTI_OK);
+    if (dst == 1 && sst == 1 && n > 0)
+        status = tutti_shmem.kind->move(part, (size_t)size);
+    return tutti_shmem_end(&call, status);
 }
 
 int tshmem_broadcastmem(tshmem_team_t team, void *dest, const void *source, size_t bytes, int root)

@@ -1,107 +1,16 @@
-/* Reductions: each PE combines a slice of all members' sources, in order of PE, and stores it into their results. The
- * kernel of the algorithm `direct` does it, on this thread; long double, for which there is none, is done here. */
-#include <stdlib.h>
-#include <string.h>
-
+/* Reductions: each PE combines a slice of all members' sources, in order of PE, and stores it into their results. */
 #include "core/types.h"
-#include "device/device.h"
-#include "kernels/reduce.h"
+#include "shmem/host.h"
 #include "shmem/move.h"
 
 _Static_assert((int)TSHMEM_INT8 == (int)TUTTI_TYPE_I8 && (int)TSHMEM_UINT64 == (int)TUTTI_TYPE_U64 &&
                    (int)TSHMEM_ID_HALF == (int)TUTTI_TYPE_F16 && (int)TSHMEM_ID_COMPLEXD == (int)TUTTI_TYPE_C64,
                "numbered as in types.def");
 
-static const int operators[TSHMEM_OPS] = {
-    [TSHMEM_OP_AND] = TUTTI_OP_BAND,  [TSHMEM_OP_OR] = TUTTI_OP_BOR,  [TSHMEM_OP_XOR] = TUTTI_OP_BXOR,
-    [TSHMEM_OP_MAX] = TUTTI_OP_MAX,   [TSHMEM_OP_MIN] = TUTTI_OP_MIN, [TSHMEM_OP_SUM] = TUTTI_OP_SUM,
-    [TSHMEM_OP_PROD] = TUTTI_OP_PROD,
-};
-
-/* One launch: `count` elements of all contributions, in order of PE. */
-struct job {
-    int type, op; /* enum tshmem_type, tshmem_op */
-    enum tutti_shape shape;
-    int ranks, outs;
-    size_t count;
-    const void *in[TSHMEM_PES_MAX];
-    void *out[TSHMEM_PES_MAX]; /* ALL: each gets everything; THROUGH, BEFORE: of rank r, or NULL */
-};
-
-static size_t size_of(int type)
-{
-    return type == TSHMEM_ID_LONGDOUBLE ? sizeof(long double) : tutti_type_size(type);
-}
-
-/* As the kernels do it: a NaN stays; of equal values the lowest PE's. */
-static long double combine(int op, long double a, long double b)
-{
-    switch (op) {
-    case TSHMEM_OP_SUM:
-        return a + b;
-    case TSHMEM_OP_PROD:
-        return a * b;
-    case TSHMEM_OP_MIN:
-        return b < a || b != b ? b : a;
-    default:
-        return b > a || b != b ? b : a;
-    }
-}
-
-/* Elements are copied in parts of as many bytes as they have: the last ones of a long double hold nothing, and are
- * zero.
- */
-static void store(void *to, size_t i, long double value)
-{
-    long double padded;
-    memset(&padded, 0, sizeof padded);
-    memcpy(&padded, &value, 10);
-    memcpy((char *)to + i * sizeof padded, &padded, sizeof padded);
-}
-
-static void run_long_double(const struct job *job)
-{
-    const int scan = job->shape != TUTTI_SHAPE_ALL;
-    for (size_t i = 0; i < job->count; i++) {
-        long double sum = 0, prefix[TSHMEM_PES_MAX];
-        for (int r = 0; r < job->ranks; r++) {
-            long double value;
-            memcpy(&value, (const char *)job->in[r] + i * sizeof value, sizeof value);
-            prefix[r] = sum;
-            sum = r == 0 ? value : combine(job->op, sum, value);
-            prefix[r] = job->shape == TUTTI_SHAPE_THROUGH ? sum : prefix[r];
-        }
-        for (int o = 0; o < job->outs; o++) {
-            if (job->out[o])
-                store(job->out[o], i, scan ? prefix[o] : sum);
-        }
-    }
-}
-
-static void run(const struct job *job)
-{
-    if (job->count == 0)
-        return;
-    if (job->type == TSHMEM_ID_LONGDOUBLE) {
-        run_long_double(job);
-        return;
-    }
-    struct tutti_kernel_args args = {.count = job->count,
-                                     .slice = job->count,
-                                     .ranks = (uint32_t)job->ranks,
-                                     .outs = (uint32_t)job->outs,
-                                     .gpus = 1,
-                                     .blocks = 1,
-                                     .shape = job->shape};
-    memcpy(args.in, job->in, sizeof args.in);
-    memcpy(args.out, job->out, sizeof args.out);
-    tutti_kernel_host(TUTTI_KERNEL_DIRECT, job->type, operators[job->op], &args, 0);
-}
-
 /* Elements [*begin, *begin + *n) that member `me` does: slices of whole lines. */
 static void slice(size_t count, int type, int members, int me, size_t *begin, size_t *n)
 {
-    const size_t size = size_of(type), line = size < 128 ? 128 / size : 1;
+    const size_t size = tutti_shmem_type_size(type), line = size < 128 ? 128 / size : 1;
     size_t each = count / (size_t)members + (count % (size_t)members != 0);
     each = (each + line - 1) / line * line;
     *begin = each * (size_t)me < count ? each * (size_t)me : count;
@@ -112,7 +21,7 @@ static void slice(size_t count, int type, int members, int me, size_t *begin, si
 static void check(struct tutti_shmem_call *call, int type, int op)
 {
     if (type >= 0 && type < TSHMEM_TYPES && op >= 0 && op < TSHMEM_OPS &&
-        (type == TSHMEM_ID_LONGDOUBLE ? op >= TSHMEM_OP_MAX : tutti_has_kernel(type, operators[op])))
+        (type == TSHMEM_ID_LONGDOUBLE ? op >= TSHMEM_OP_MAX : tutti_has_kernel(type, tutti_shmem_operator(op))))
         return;
     call->refused = tutti_shmem_fail(TUTTI_ERR_ARGUMENT, tutti_shmem_call_name(call->kind),
                                      "type %d is not reduced by operation %d", type, op);
@@ -123,7 +32,7 @@ static struct tutti_shmem_call describe(unsigned kind, void *dest, size_t dest_n
 {
     struct tutti_shmem_call call = {.kind = kind};
     check(&call, type, op);
-    const size_t size = call.refused == TUTTI_OK ? size_of(type) : 1;
+    const size_t size = call.refused == TUTTI_OK ? tutti_shmem_type_size(type) : 1;
     call.word[0] = tutti_shmem_offset(&call, dest, tutti_shmem_product(&call, dest_n, size));
     call.word[1] = tutti_shmem_offset(&call, source, tutti_shmem_product(&call, source_n, size));
     call.word[2] = dest_n;
@@ -135,14 +44,14 @@ static struct tutti_shmem_call describe(unsigned kind, void *dest, size_t dest_n
 static int reduce_slices(struct tutti_shmem_call *call, tshmem_team_t team, size_t n, int type, int op,
                          enum tutti_shape shape)
 {
-    const int status = tutti_shmem_begin(call, team);
+    int status = tutti_shmem_begin(call, team);
     size_t begin, count;
     if (status != TUTTI_OK)
         return status;
     const int members = call->team->size, me = call->team->me;
-    struct job job = {.type = type, .op = op, .shape = shape, .ranks = members, .outs = members};
+    struct tutti_shmem_job job = {.type = type, .op = op, .shape = shape, .ranks = members, .outs = members};
     slice(n, type, members, me, &begin, &count);
-    const size_t at = begin * size_of(type);
+    const size_t at = begin * tutti_shmem_type_size(type);
     job.count = count;
     for (int i = 0; i < members && count > 0; i++) {
         /* a reduction stores into its own result first; results of a scan are of one PE each */
@@ -153,10 +62,11 @@ static int reduce_slices(struct tutti_shmem_call *call, tshmem_team_t team, size
     void *first = job.out[0];
     if (shape == TUTTI_SHAPE_BEFORE)
         job.out[0] = NULL;
-    run(&job);
-    if (shape == TUTTI_SHAPE_BEFORE && count > 0)
-        memset(first, 0, count * size_of(type));
-    return tutti_shmem_end(call, TUTTI_OK);
+    if (count > 0)
+        status = tutti_shmem.kind->reduce(&job);
+    if (shape == TUTTI_SHAPE_BEFORE && count > 0 && status == TUTTI_OK)
+        status = tutti_shmem.kind->clear(first, count * tutti_shmem_type_size(type));
+    return tutti_shmem_end(call, status);
 }
 
 int tutti_shmem_reduce(tshmem_team_t team, void *dest, const void *source, size_t n, int type, int op)
@@ -179,14 +89,16 @@ int tutti_shmem_reducescatter(tshmem_team_t team, void *dest, const void *source
     if (__builtin_mul_overflow(n, (size_t)members, &all))
         all = SIZE_MAX; /* refused as too much */
     struct tutti_shmem_call call = describe(TUTTI_SHMEM_REDUCESCATTER, dest, n, source, all, type, op);
-    const int status = tutti_shmem_begin(&call, team);
+    int status = tutti_shmem_begin(&call, team);
     if (status != TUTTI_OK)
         return status;
-    struct job job = {.type = type, .op = op, .shape = TUTTI_SHAPE_ALL, .ranks = members, .outs = 1, .count = n};
-    const size_t block = n * size_of(type);
+    struct tutti_shmem_job job = {
+        .type = type, .op = op, .shape = TUTTI_SHAPE_ALL, .ranks = members, .outs = 1, .count = n};
+    const size_t block = n * tutti_shmem_type_size(type);
     for (int i = 0; i < members && n > 0; i++)
         job.in[i] = (const char *)tutti_shmem_of(&call, i, call.word[1]) + (size_t)call.team->me * block;
     job.out[0] = dest;
-    run(&job);
-    return tutti_shmem_end(&call, TUTTI_OK);
+    if (n > 0)
+        status = tutti_shmem.kind->reduce(&job);
+    return tutti_shmem_end(&call, status);
 }

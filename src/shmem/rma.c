@@ -1,58 +1,52 @@
-/* Put, get, signals and order, on heaps that the host reaches by loads and stores: each is complete on return. */
-#include <string.h>
-
+/* Put, get, signals and order: what the arguments mean; the kind of the heaps does it. */
 #include "shmem/space.h"
 
-void tshmem_putmem(void *dest, const void *source, size_t bytes, int pe)
+static void put(void *dest, const void *source, size_t bytes, int pe, int later)
 {
     void *to = bytes ? tutti_shmem_at(dest, bytes, pe, "tshmem_put") : NULL;
     if (to)
-        memmove(to, source, bytes); /* to this very PE they may overlap */
+        tutti_shmem.kind->copy(to, source, bytes, later);
+}
+
+static void get(void *dest, const void *source, size_t bytes, int pe, int later)
+{
+    const void *from = bytes ? tutti_shmem_at(source, bytes, pe, "tshmem_get") : NULL;
+    if (from)
+        tutti_shmem.kind->copy(dest, from, bytes, later);
+}
+
+void tshmem_putmem(void *dest, const void *source, size_t bytes, int pe)
+{
+    put(dest, source, bytes, pe, 0);
 }
 
 void tshmem_getmem(void *dest, const void *source, size_t bytes, int pe)
 {
-    const void *from = bytes ? tutti_shmem_at(source, bytes, pe, "tshmem_get") : NULL;
-    if (from)
-        memmove(dest, from, bytes);
+    get(dest, source, bytes, pe, 0);
 }
 
 void tshmem_putmem_nbi(void *dest, const void *source, size_t bytes, int pe)
 {
-    tshmem_putmem(dest, source, bytes, pe);
+    put(dest, source, bytes, pe, 1);
 }
 
 void tshmem_getmem_nbi(void *dest, const void *source, size_t bytes, int pe)
 {
-    tshmem_getmem(dest, source, bytes, pe);
-}
-
-/* One element in one store or load, where there is such: a peer may be looking at it. */
-static void copy_element(void *to, const void *from, size_t bytes)
-{
-    const uintptr_t both = (uintptr_t)to | (uintptr_t)from;
-    if (bytes == 8 && both % 8 == 0)
-        __atomic_store_n((uint64_t *)to, __atomic_load_n((const uint64_t *)from, __ATOMIC_RELAXED), __ATOMIC_RELAXED);
-    else if (bytes == 4 && both % 4 == 0)
-        __atomic_store_n((uint32_t *)to, __atomic_load_n((const uint32_t *)from, __ATOMIC_RELAXED), __ATOMIC_RELAXED);
-    else if (bytes == 2 && both % 2 == 0)
-        __atomic_store_n((uint16_t *)to, __atomic_load_n((const uint16_t *)from, __ATOMIC_RELAXED), __ATOMIC_RELAXED);
-    else
-        memcpy(to, from, bytes);
+    get(dest, source, bytes, pe, 1);
 }
 
 void tutti_shmem_p(void *dest, const void *value, size_t bytes, int pe)
 {
     void *to = tutti_shmem_at(dest, bytes, pe, "tshmem_p");
     if (to)
-        copy_element(to, value, bytes);
+        tutti_shmem.kind->element(to, value, bytes);
 }
 
 void tutti_shmem_g(void *value, const void *source, size_t bytes, int pe)
 {
     const void *from = tutti_shmem_at(source, bytes, pe, "tshmem_g");
     if (from)
-        copy_element(value, from, bytes);
+        tutti_shmem.kind->element(value, from, bytes);
 }
 
 /* Bytes that n blocks reach over on the heap's side; 0 where that is more than any heap, or not forwards. */
@@ -63,18 +57,6 @@ static size_t reach(ptrdiff_t stride, size_t block, size_t n, size_t bytes)
         __builtin_add_overflow(last, block, &elements) || __builtin_mul_overflow(elements, bytes, &all))
         return 0;
     return all;
-}
-
-static void copy_blocks(char *to, const char *from, ptrdiff_t dst, ptrdiff_t sst, size_t block, size_t n, size_t bytes)
-{
-    for (size_t i = 0; i < n; i++) {
-        if (block == 1)
-            copy_element(to, from, bytes);
-        else
-            memmove(to, from, block * bytes);
-        to += dst * (ptrdiff_t)bytes;
-        from += sst * (ptrdiff_t)bytes;
-    }
 }
 
 void tutti_shmem_put_blocks(void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t block, size_t n,
@@ -89,7 +71,7 @@ void tutti_shmem_put_blocks(void *dest, const void *source, ptrdiff_t dst, ptrdi
     }
     void *to = tutti_shmem_at(dest, all, pe, "tshmem_iput");
     if (to)
-        copy_blocks(to, source, dst, sst, block, n, bytes);
+        tutti_shmem.kind->blocks(to, source, dst, sst, block, n, bytes);
 }
 
 void tutti_shmem_get_blocks(void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t block, size_t n,
@@ -104,18 +86,10 @@ void tutti_shmem_get_blocks(void *dest, const void *source, ptrdiff_t dst, ptrdi
     }
     const void *from = tutti_shmem_at(source, all, pe, "tshmem_iget");
     if (from)
-        copy_blocks(dest, from, dst, sst, block, n, bytes);
+        tutti_shmem.kind->blocks(dest, from, dst, sst, block, n, bytes);
 }
 
 /* ---- signals ---- */
-
-static void send_signal(uint64_t *at, uint64_t value, int operation)
-{
-    if (operation == TSHMEM_SIGNAL_ADD)
-        __atomic_fetch_add(at, value, __ATOMIC_SEQ_CST);
-    else
-        __atomic_store_n(at, value, __ATOMIC_RELEASE);
-}
 
 /* The signal at that PE; NULL where it, or the operation, is none. */
 static uint64_t *signal_at(uint64_t *signal, int operation, int pe, const char *call)
@@ -132,53 +106,62 @@ static uint64_t *signal_at(uint64_t *signal, int operation, int pe, const char *
     return tutti_shmem_at(signal, sizeof *signal, pe, call);
 }
 
-void tshmem_putmem_signal(void *dest, const void *source, size_t bytes, uint64_t *signal, uint64_t value, int operation,
-                          int pe)
+static void put_signal(void *dest, const void *source, size_t bytes, uint64_t *signal, uint64_t value, int operation,
+                       int pe, int later)
 {
     static const char call[] = "tshmem_put_signal";
     uint64_t *at = signal_at(signal, operation, pe, call);
     void *to = at && bytes ? tutti_shmem_at(dest, bytes, pe, call) : NULL;
-    if (!at || (bytes && !to))
-        return;
-    if (to)
-        memmove(to, source, bytes);
-    send_signal(at, value, operation); /* a release: the data are seen before it */
+    if (at && (to || bytes == 0))
+        tutti_shmem.kind->put_signal(to, source, bytes, at, value, operation, later);
+}
+
+void tshmem_putmem_signal(void *dest, const void *source, size_t bytes, uint64_t *signal, uint64_t value, int operation,
+                          int pe)
+{
+    put_signal(dest, source, bytes, signal, value, operation, pe, 0);
 }
 
 void tshmem_putmem_signal_nbi(void *dest, const void *source, size_t bytes, uint64_t *signal, uint64_t value,
                               int operation, int pe)
 {
-    tshmem_putmem_signal(dest, source, bytes, signal, value, operation, pe);
+    put_signal(dest, source, bytes, signal, value, operation, pe, 1);
 }
 
 void tshmem_signal_set(uint64_t *signal, uint64_t value, int pe)
 {
     uint64_t *at = signal_at(signal, TSHMEM_SIGNAL_SET, pe, "tshmem_signal_set");
     if (at)
-        send_signal(at, value, TSHMEM_SIGNAL_SET);
+        tutti_shmem.kind->put_signal(NULL, NULL, 0, at, value, TSHMEM_SIGNAL_SET, 0);
 }
 
 void tshmem_signal_add(uint64_t *signal, uint64_t value, int pe)
 {
     uint64_t *at = signal_at(signal, TSHMEM_SIGNAL_ADD, pe, "tshmem_signal_add");
     if (at)
-        send_signal(at, value, TSHMEM_SIGNAL_ADD);
+        tutti_shmem.kind->put_signal(NULL, NULL, 0, at, value, TSHMEM_SIGNAL_ADD, 0);
 }
 
 /* ---- order: what was stored before is seen by everybody before what is stored later ---- */
 
+static void quiet(void)
+{
+    if (tutti_shmem.state.pes > 0)
+        tutti_shmem.kind->quiet();
+}
+
 void tshmem_fence(void)
 {
-    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    quiet();
 }
 
 void tshmem_quiet(void)
 {
-    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    quiet();
 }
 
 void tshmem_pe_quiet(int pe)
 {
     (void)pe;
-    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    quiet();
 }

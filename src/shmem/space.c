@@ -1,10 +1,11 @@
 /* Making and ending the address space. */
-#include "shmem/space.h"
+#include "shmem/meet.h"
 
 #include <sched.h>
 #include <string.h>
 
 #include "core/settings.h"
+#include "device/device.h"
 #include "progress/transport.h"
 #include "team/team.h"
 
@@ -21,6 +22,16 @@ static int is_alike(struct tutti_transport *transport, int64_t mine)
     return transport->ops->allreduce(transport, words, 2, TUTTI_COMBINE_MIN) == TUTTI_OK && words[0] == -words[1];
 }
 
+/* Where the heaps lie, by TUTTI_SHMEM_HEAP: on the GPU where there are such, in host memory where one is simulated. */
+static const struct tutti_shmem_kind *kind_of_heaps(void)
+{
+    const struct tutti_device *device = tutti_device();
+    const int setting = tutti_settings()->shmem_heap;
+    if (setting == TUTTI_SET_SHMEM_HEAP_AUTO)
+        return device && !device->simulates ? &tutti_shmem_device : &tutti_shmem_host;
+    return setting == TUTTI_SET_SHMEM_HEAP_DEVICE ? &tutti_shmem_device : &tutti_shmem_host;
+}
+
 static int make(struct tutti_shmem *space)
 {
     const int64_t heap_bytes = (int64_t)tutti_settings()->shmem_heap_mb << 20;
@@ -31,6 +42,12 @@ static int make(struct tutti_shmem *space)
                                 team->why);
     if (!is_alike(space->transport, heap_bytes))
         return tutti_shmem_fail(TUTTI_ERR_SETTING, "tshmem_init", "TUTTI_SHMEM_HEAP_MB is not the same on all ranks");
+    space->kind = kind_of_heaps();
+    if (!is_alike(space->transport, space->kind->host_reaches)) {
+        space->kind = &tutti_shmem_host; /* nothing is made yet */
+        return tutti_shmem_fail(TUTTI_ERR_SETTING, "tshmem_init",
+                                "TUTTI_SHMEM_HEAP or TUTTI_DEVICE is not the same on all ranks");
+    }
     int status = tutti_shmem_map(space, (size_t)heap_bytes);
     if (status != TUTTI_OK)
         return tutti_shmem_fail(status, "tshmem_init", "no memory that all PEs share");
@@ -51,7 +68,8 @@ static int make(struct tutti_shmem *space)
 static void unmake(struct tutti_shmem *space)
 {
     tutti_heap_close(&space->heap);
-    tutti_shmem_unmap(space);
+    if (space->kind)
+        tutti_shmem_unmap(space);
     if (space->team)
         tutti_team_free(space->team);
     const int status = atomic_load(&space->status);
@@ -87,11 +105,24 @@ int tutti_shmem_open(struct tutti_transport *transport, struct tutti_node *node,
     return TUTTI_OK;
 }
 
+/* Memory of a GPU is freed when no peer has it mapped any more. What is in host memory lives as long as somebody maps
+ * it. */
+static void let_go(struct tutti_shmem *space)
+{
+    if (space->kind->host_reaches || __atomic_load_n(space->state.abort, __ATOMIC_RELAXED))
+        return;
+    if (tutti_shmem_pass(TSHMEM_TEAM_WORLD, TUTTI_SHMEM_FINALIZE) != TUTTI_OK)
+        return;
+    space->kind->let_go(space);
+    tutti_shmem_pass(TSHMEM_TEAM_WORLD, TUTTI_SHMEM_FINALIZE);
+}
+
 void tutti_shmem_close(void)
 {
     if (tutti_shmem.state.pes == 0)
         return;
     tutti_shmem_bind(NULL);
+    let_go(&tutti_shmem);
     tutti_shmem.state.pes = 0;
     unmake(&tutti_shmem);
 }

@@ -1,4 +1,5 @@
-/* The address space of this process: one PE, its heap, and the heaps and control pages of its peers, all mapped. */
+/* The address space of this process: one PE, its heap, and the heaps and control pages of its peers, all mapped. The
+ * control pages are host memory, whatever the heaps are. */
 #ifndef TUTTI_SHMEM_SPACE_H
 #define TUTTI_SHMEM_SPACE_H
 
@@ -8,6 +9,7 @@
 
 #include "core/status.h"
 #include "shmem/heap.h"
+#include "shmem/kind.h"
 #include "shmem/shmem.h"
 #include "tutti/shmem.h"
 
@@ -28,9 +30,11 @@ struct tutti_shmem_place {
     atomic_int busy;   /* a collective of the team is under way on this PE */
 };
 
-/* Host memory of one PE, mapped by all. The heap lies behind it. */
+/* Host memory of one PE, mapped by all. Kernels of its GPU read teams and the abort word there, at the address that the
+ * host has them at. */
 struct tutti_shmem_control {
     _Alignas(128) uint32_t abort; /* not zero: every wait of this PE leaves; peers store it too */
+    struct tutti_shmem_offer offer;
     struct tshmem_team_state team[TSHMEM_TEAMS_MAX];
     struct tutti_shmem_place place[TSHMEM_TEAMS_MAX]; /* by number of the team */
 };
@@ -38,16 +42,17 @@ struct tutti_shmem_control {
 struct tutti_shmem {
     struct tshmem_state state; /* pes 0: the address space is not up */
     uint64_t first;            /* offset of the first byte of the heap that programs get */
+    const struct tutti_shmem_kind *kind;
     struct tutti_shmem_control *control[TSHMEM_PES_MAX];
     struct tutti_heap heap; /* offsets from `first` on */
     struct tutti_team *team;
     struct tutti_transport *transport;
     const struct tutti_shmem_host *host;
-    void *map[TSHMEM_PES_MAX];
-    size_t map_bytes;
-    int crowded;       /* more PEs than cores: waits do not spin */
-    int users;         /* calls of tshmem_init without one of finalize */
-    atomic_int status; /* the first error that nobody has asked for */
+    struct tutti_shmem_gpu *gpu; /* of heaps on a device, see lane.h */
+    int control_mapped;          /* the own control page is registered with it */
+    int crowded;                 /* more PEs than cores: waits do not spin */
+    int users;                   /* calls of tshmem_init without one of finalize */
+    atomic_int status;           /* the first error that nobody has asked for */
 };
 extern struct tutti_shmem tutti_shmem;
 
@@ -74,6 +79,14 @@ enum { TUTTI_SHMEM_ALIGN_MOST = 1 << 21 }; /* of an object; heaps begin there */
 /* window.c: memory of all PEs. map: collective, in two phases; unmap: local. */
 int tutti_shmem_map(struct tutti_shmem *space, size_t heap_bytes);
 void tutti_shmem_unmap(struct tutti_shmem *space);
+/* memfd.c: `bytes` bytes of host memory for all PEs of the node, all of it taken now; -1, and it is said why. pes: how
+ * many will take as much. */
+int tutti_shmem_memfd(size_t bytes, int pes);
+/* Maps it, where it is such memory of that size, so that byte `before` lies at a multiple of TUTTI_SHMEM_ALIGN_MOST.
+ * NULL where it is not, and where there is no room. */
+void *tutti_shmem_memfd_map(int fd, size_t bytes, size_t before);
+/* fail.c: all PEs leave their waits, and all further calls are errors. */
+void tutti_shmem_leave_all(void);
 /* bind.c: kernels' modules get the state, or NULL. */
 void tutti_shmem_bind(const struct tshmem_state *state);
 /* teams.c: the three that are always there. */

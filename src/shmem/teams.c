@@ -44,7 +44,8 @@ void tutti_shmem_teams_open(struct tutti_shmem *space)
 /* Makes `size` PEs of the parent, `stride` apart, a team of that number. What an earlier team of the number left is
  * cleared: nobody stores there any more, as its members have met to destroy it, and nobody does yet, as the parent
  * meets before the new team is used. */
-static tshmem_team_t make(const struct tshmem_team_state *parent, int start, int stride, int size, unsigned number)
+static tshmem_team_t make(const struct tshmem_team_state *parent, int start, int stride, int size, unsigned number,
+                          int *status)
 {
     const struct tutti_shmem *space = &tutti_shmem;
     struct tshmem_team_state *team = &space->state.team[number];
@@ -52,7 +53,8 @@ static tshmem_team_t make(const struct tshmem_team_state *parent, int start, int
     for (int i = 0; i < size; i++)
         team->world[i] = parent->world[start + i * stride];
     memset(&space->control[space->state.me]->place[number], 0, sizeof(struct tutti_shmem_place));
-    memset(space->state.heap + space->state.area + number * space->state.area_bytes, 0, space->state.area_bytes);
+    *status = space->kind->clear(space->state.heap + space->state.area + number * space->state.area_bytes,
+                                 space->state.area_bytes);
     fill(team, number, size);
     return (tshmem_team_t)number;
 }
@@ -104,8 +106,8 @@ int tshmem_team_split_strided(tshmem_team_t parent, int start, int stride, int s
         return status;
     const unsigned number = free_number(&call, 0);
     if (number < TSHMEM_TEAMS_MAX && is_member(from->me, start, stride, size))
-        *made = make(from, start, stride, size, number);
-    status = tutti_shmem_end(&call, TUTTI_OK);
+        *made = make(from, start, stride, size, number, &status);
+    status = tutti_shmem_end(&call, status);
     return status == TUTTI_OK && number == TSHMEM_TEAMS_MAX ? too_many(&call) : status;
 }
 
@@ -131,10 +133,11 @@ int tshmem_team_split_2d(tshmem_team_t parent, int xrange, const tshmem_team_con
     const unsigned x = free_number(&call, 0);
     const unsigned y = x < TSHMEM_TEAMS_MAX ? free_number(&call, UINT64_C(1) << x) : (unsigned)TSHMEM_TEAMS_MAX;
     if (y < TSHMEM_TEAMS_MAX) {
-        *xteam = make(from, row, 1, width < n - row ? width : n - row, x);
-        *yteam = make(from, column, width, (n - column + width - 1) / width, y);
+        *xteam = make(from, row, 1, width < n - row ? width : n - row, x, &status);
+        if (status == TUTTI_OK)
+            *yteam = make(from, column, width, (n - column + width - 1) / width, y, &status);
     }
-    status = tutti_shmem_end(&call, TUTTI_OK);
+    status = tutti_shmem_end(&call, status);
     return status == TUTTI_OK && y == TSHMEM_TEAMS_MAX ? too_many(&call) : status;
 }
 

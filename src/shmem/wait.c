@@ -10,6 +10,7 @@ struct words {
     const int *status;
     size_t result;
     uint64_t seen; /* the word that was looked at last */
+    struct tutti_shmem_peek peek;
     const char *name;
 };
 
@@ -53,7 +54,7 @@ static int compare(int type, int comparison, uint64_t a, uint64_t b)
 static int holds(struct words *w, size_t i)
 {
     const size_t value = w->which & TSHMEM_WAIT_VECTOR ? i : 0;
-    w->seen = load(w->type, w->words, i, 1);
+    w->seen = load(w->type, w->peek.seen, i, 1);
     return compare(w->type, w->comparison, w->seen, load(w->type, w->values, value, 0));
 }
 
@@ -83,9 +84,19 @@ static int look(struct words *w)
     return wanted == 0 || (how == TSHMEM_WAIT_ALL ? wanted == found : found > 0);
 }
 
+/* 1 where the words are there to be looked at. */
+static int are_seen(void *with)
+{
+    struct words *w = with;
+    return tutti_shmem.kind->peek(&w->peek, w->words, w->n * size_of(w->type));
+}
+
 static int is_enough(void *with)
 {
-    if (look(with))
+    const int seen = are_seen(with);
+    if (seen < 0)
+        return seen;
+    if (seen && look(with))
         return 1;
     return __atomic_load_n(tutti_shmem.state.abort, __ATOMIC_RELAXED) ? TUTTI_ERR_BROKEN : 0;
 }
@@ -95,7 +106,7 @@ static void say_words(void *with, char *text, size_t size)
     const struct words *w = with;
     snprintf(text, size, "in %s for %s of %zu words at %p, the first of which is %lld", w->name,
              (w->which & 3) == TSHMEM_WAIT_ALL ? "all" : "one", w->n, w->words,
-             w->n ? (long long)load(w->type, w->words, 0, 1) : 0);
+             w->n && w->peek.seen ? (long long)load(w->type, w->peek.seen, 0, 1) : 0);
 }
 
 static size_t run(struct words *w)
@@ -106,11 +117,14 @@ static size_t run(struct words *w)
         tutti_shmem_fail(TUTTI_ERR_ARGUMENT, w->name, "%d is no comparison: TSHMEM_CMP_EQ ...", w->comparison);
     } else if (w->n > 0 && (uintptr_t)w->words % size_of(w->type) != 0) {
         tutti_shmem_fail(TUTTI_ERR_ARGUMENT, w->name, "%p is not aligned to %zu bytes", w->words, size_of(w->type));
-    } else if (w->which & TSHMEM_WAIT_TEST) {
-        look(w);
-        return w->result;
-    } else if (tutti_shmem_await(is_enough, say_words, w) == TUTTI_OK) {
-        return w->result;
+    } else {
+        const int test = w->which & TSHMEM_WAIT_TEST;
+        const int status = tutti_shmem_await(test ? are_seen : is_enough, say_words, w);
+        if (status == TUTTI_OK && test)
+            look(w);
+        tutti_shmem.kind->forget(&w->peek);
+        if (status == TUTTI_OK)
+            return w->result;
     }
     return (w->which & 3) == TSHMEM_WAIT_ANY ? SIZE_MAX : 0;
 }
@@ -144,5 +158,9 @@ uint64_t tshmem_signal_wait_until(uint64_t *signal, int comparison, uint64_t val
 
 uint64_t tshmem_signal_fetch(const uint64_t *signal)
 {
-    return __atomic_load_n(signal, __ATOMIC_ACQUIRE);
+    uint64_t value = 0;
+    if (tutti_shmem.state.pes == 0 || tutti_shmem.kind->host_reaches)
+        return __atomic_load_n(signal, __ATOMIC_ACQUIRE);
+    tutti_shmem.kind->element(&value, signal, sizeof value);
+    return value;
 }
