@@ -16,7 +16,7 @@ static int is_kept(const struct object *o, size_t bytes)
     const int before = (tshmem_my_pe() + tshmem_n_pes() - 1) % tshmem_n_pes();
     unsigned char *expected = malloc(bytes + 8);
     shmem_fill(expected, bytes, shmem_draw(o->key, 1, (uint64_t)before));
-    const int kept = memcmp(o->at, expected, bytes) == 0;
+    const int kept = shmem_holds(o->at, expected, bytes);
     free(expected);
     return kept;
 }
@@ -36,10 +36,11 @@ static void check_place(const struct object *o, size_t align)
     const struct tshmem_state *state = tshmem_state_get();
     CHECK((uintptr_t)o->at % align == 0 && (uint64_t)(o->at - (unsigned char *)state->heap) % 128 == 0,
           "aligned to %zu", align);
-    *offset = (uint64_t)(o->at - (unsigned char *)state->heap);
+    const uint64_t mine = (uint64_t)(o->at - (unsigned char *)state->heap);
+    SET(offset, mine);
     tshmem_barrier_all();
     tshmem_uint64_get(&first, offset, 1, 0);
-    CHECK(first == *offset, "the offset of PE 0 is another one");
+    CHECK(first == mine, "the offset of PE 0 is another one");
     for (int i = 0; i < OBJECTS; i++) {
         const struct object *other = &objects[i];
         CHECK(other == o || !other->at || o->at + o->bytes <= other->at || other->at + other->bytes <= o->at,
@@ -58,10 +59,9 @@ static void step(uint64_t round)
         o->bytes = bytes;
         if (draw / 64 % 4 == 0) {
             o->at = tshmem_calloc(bytes, 1);
-            size_t zeros = 0;
-            while (o->at && zeros < bytes && o->at[zeros] == 0)
-                zeros++;
-            CHECK(zeros == bytes, "calloc of %zu bytes: %zu zeros", bytes, zeros);
+            unsigned char *zeros = calloc(bytes, 1);
+            CHECK(!o->at || shmem_holds(o->at, zeros, bytes), "calloc of %zu bytes: not all zeros", bytes);
+            free(zeros);
             tshmem_barrier_all();
         } else if (draw / 64 % 4 == 1) {
             align = (size_t)1 << draw / 256 % 22;

@@ -55,7 +55,7 @@ static const struct type {
 enum { TYPES = sizeof types / sizeof types[0] };
 
 static char *source, *dest; /* symmetric */
-static char theirs[PES][ROOM], expected[ROOM];
+static char theirs[PES][ROOM], expected[ROOM], own[ROOM];
 
 static size_t count_of(enum call call, size_t n, int member, uint64_t round)
 {
@@ -94,17 +94,18 @@ static void one(const struct type *type, enum call call, tshmem_team_t team, siz
     const int me = tshmem_team_my_pe(team);
     for (int i = 0; i < tshmem_team_n_pes(team); i++)
         shmem_fill(theirs[i], ROOM, shmem_draw(round, 1, (uint64_t)i));
-    shmem_fill(source, ROOM, shmem_draw(round, 1, (uint64_t)me));
-    shmem_fill(dest, ROOM, shmem_draw(round, 2, (uint64_t)me));
-    memcpy(expected, dest, ROOM);
+    shmem_fill(own, ROOM, shmem_draw(round, 1, (uint64_t)me));
+    shmem_fill(expected, ROOM, shmem_draw(round, 2, (uint64_t)me));
+    shmem_store(source, own, ROOM);
+    shmem_store(dest, expected, ROOM);
     if (call == BROADCAST && round % 3 == 0) { /* in place */
-        memcpy(expected, source, ROOM);
+        memcpy(expected, own, ROOM);
         j.dest = source;
     }
     expect(call, &j, type->size, round);
     j.n = count_of(call, n, me, round);
     CHECK(type->run(call, &j) == 0, "%s_%s", type->name, call_names[call]);
-    CHECK(memcmp(j.dest, expected, ROOM) == 0, "%s_%s of %zu from %d in a team of %d", type->name, call_names[call], n,
+    CHECK(shmem_holds(j.dest, expected, ROOM), "%s_%s of %zu from %d in a team of %d", type->name, call_names[call], n,
           root, tshmem_team_n_pes(team));
     tshmem_sync(team);
 }

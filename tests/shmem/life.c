@@ -63,10 +63,10 @@ static void plain(void)
     tshmem_info_get_name(name);
     CHECK(major == 1 && minor == 5 && strcmp(name, "Tutti") == 0, "version");
     int *sum = tshmem_calloc(2, sizeof *sum);
-    sum[0] = 1;
-    CHECK(tshmem_int_sum_reduce(TSHMEM_TEAM_WORLD, sum + 1, sum, 1) == 0 && sum[1] == tshmem_n_pes(), "sum");
+    SET(sum, 1);
+    CHECK(tshmem_int_sum_reduce(TSHMEM_TEAM_WORLD, sum + 1, sum, 1) == 0 && SEE(sum + 1) == tshmem_n_pes(), "sum");
     MPI_Allreduce(MPI_IN_PLACE, sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD); /* the heap is memory for the MPI, too */
-    CHECK(*sum == tshmem_n_pes(), "MPI_Allreduce in the heap");
+    CHECK(SEE(sum) == tshmem_n_pes(), "MPI_Allreduce in the heap");
     CHECK(tshmem_finalize() == 0 && unbinds == 2, "finalize");
     MPI_Finalized(&there);
     CHECK(there, "MPI_Finalize was called");

@@ -91,7 +91,8 @@ static void model_act(const struct act *a, int pe, uint64_t step)
 /* Does it; what is got is compared with the model as it was before the step. */
 static void do_act(const struct act *a, int pe, uint64_t step)
 {
-    uint64_t words[3 * LONGS], got[LONGS];
+    static uint64_t words[3 * LONGS]; /* put_nbi may read it until the fence that follows */
+    uint64_t got[LONGS];
     uint64_t *at = &mine->area[pe][a->slot][a->at];
     size_t n = a->n;
     for (size_t i = 0; i < 3 * LONGS; i++)
@@ -159,7 +160,7 @@ static void collective(uint64_t step, int me, int pes)
             data[i][k] = shmem_draw(program, step * 1000 + (uint64_t)i, k);
     }
     CHECK(team != TSHMEM_TEAM_INVALID && me == start + own * stride, "who is in it");
-    memcpy(mine->source, data[own], sizeof mine->source);
+    shmem_store(mine->source, data[own], sizeof mine->source);
     switch (d / 1048576 % 5) {
     case 0:
         CHECK(tshmem_broadcast(team, mine->dest, mine->source, n, root) == 0, "broadcast");
@@ -192,7 +193,7 @@ static void collective(uint64_t step, int me, int pes)
             memcpy(expected + (size_t)i * length, data[i] + (size_t)own * length, length * sizeof *expected);
         length *= (size_t)size;
     }
-    CHECK(memcmp(mine->dest, expected, length * sizeof *expected) == 0,
+    CHECK(shmem_holds(mine->dest, expected, length * sizeof *expected),
           "program %llu step %llu: collective %llu of %zu", (unsigned long long)program, (unsigned long long)step,
           (unsigned long long)(d / 1048576 % 5), n);
     tshmem_team_destroy(team);
@@ -202,7 +203,7 @@ static void run(void)
 {
     const int me = tshmem_my_pe(), pes = tshmem_n_pes();
     memset(model, 0, sizeof model);
-    memset(mine, 0, sizeof *mine);
+    shmem_set(mine, 0, sizeof *mine);
     tshmem_barrier_all();
     for (uint64_t step = 0; step < STEPS; step++) {
         const uint64_t acts = draw(step, 62, 9) % 3 + 1;
@@ -220,13 +221,13 @@ static void run(void)
             tshmem_signal_wait_until(&mine->signal[pe], TSHMEM_CMP_GE, model[me].signal[pe]);
         if (draw(step, 62, 10) % 2 == 0) {
             tshmem_barrier_all();
-            CHECK(memcmp(mine->area, model[me].area, sizeof mine->area) == 0, "program %llu step %llu: areas",
+            CHECK(shmem_holds(mine->area, model[me].area, sizeof mine->area), "program %llu step %llu: areas",
                   (unsigned long long)program, (unsigned long long)step);
-            CHECK(memcmp(mine->signal, model[me].signal, sizeof mine->signal) == 0, "program %llu step %llu: signals",
+            CHECK(shmem_holds(mine->signal, model[me].signal, sizeof mine->signal), "program %llu step %llu: signals",
                   (unsigned long long)program, (unsigned long long)step);
         }
         tshmem_barrier_all(); /* additions of this step before exclusive ors of the next */
-        CHECK(memcmp(mine->counter, model[me].counter, sizeof mine->counter) == 0, "program %llu step %llu: counters",
+        CHECK(shmem_holds(mine->counter, model[me].counter, sizeof mine->counter), "program %llu step %llu: counters",
               (unsigned long long)program, (unsigned long long)step);
         tshmem_barrier_all();
         if (draw(step, 62, 11) % 3 == 0)

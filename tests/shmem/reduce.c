@@ -45,7 +45,7 @@ static const struct row {
 enum { COUNT = sizeof rows / sizeof rows[0], MOST = 400, PES = 8, GUARD = 64, ROOM = MOST * PES * 16 + GUARD };
 
 static char *source, *dest; /* symmetric */
-static char inputs[PES][ROOM], expected[ROOM];
+static char inputs[PES][ROOM], expected[ROOM], seen[ROOM];
 
 /* What the PE of the world of that number brings. */
 static void fill(const struct row *row, const struct oracle_case *c, int world, void *out, size_t n)
@@ -96,19 +96,20 @@ static void one(const struct row *row, tshmem_team_t team, size_t n, int in_plac
         in[i] = inputs[i] + (row->shape == REDUCESCATTER ? (size_t)me * n * row->size : 0);
     }
     char *to = in_place ? source : dest;
-    memset(to, 0x5a, ROOM);
+    shmem_set(to, 0x5a, ROOM);
     memset(expected, 0, n * row->size);
     memset(expected + n * row->size, 0x5a, GUARD);
-    memcpy(source, inputs[me], in_n * row->size);
+    shmem_store(source, inputs[me], in_n * row->size);
     if (row->type < 0)
         reduce_long_double(row->op, ranks, in, n);
     else if (ranks > 0)
         oracle_reduce(expected, &c, ranks, in, n);
     CHECK(row->run(team, to, source, n) == 0, "%s", row->name);
-    const size_t at = row->type < 0 ? (memcmp(to, expected, n * row->size) == 0 ? n : 0)
-                                    : oracle_differ(row->type, to, expected, n, 0);
+    shmem_load(seen, to, ROOM);
+    const size_t at = row->type < 0 ? (memcmp(seen, expected, n * row->size) == 0 ? n : 0)
+                                    : oracle_differ(row->type, seen, expected, n, 0);
     CHECK(at == n, "%s of %zu on %d PEs%s: element %zu", row->name, n, size, in_place ? " in place" : "", at);
-    CHECK(memcmp(to + n * row->size, expected + n * row->size, GUARD) == 0, "%s of %zu stored beyond", row->name, n);
+    CHECK(memcmp(seen + n * row->size, expected + n * row->size, GUARD) == 0, "%s of %zu stored beyond", row->name, n);
     tshmem_sync(team); /* nobody fills while another reads */
 }
 

@@ -95,13 +95,13 @@ static void one(const struct type *type, enum way way, size_t n, size_t to, size
     const ptrdiff_t dst = strided ? 3 : blocks ? 5 : 1, sst = strided ? 2 : blocks ? 4 : 1;
     /* whose bytes lie at the source, and at the place that is looked at */
     const int writer = puts ? before : next;
-    static char theirs[ROOM];
-    shmem_fill(box, ROOM, shmem_draw(round, 1, (uint64_t)me));
-    shmem_fill(other, ROOM, shmem_draw(round, 2, (uint64_t)me));
+    static char theirs[ROOM], there[ROOM];
+    shmem_fill_own(box, ROOM, shmem_draw(round, 1, (uint64_t)me));
+    shmem_fill_own(other, ROOM, shmem_draw(round, 2, (uint64_t)me));
     shmem_fill(local, ROOM, shmem_draw(round, 3, (uint64_t)me));
     shmem_fill(theirs, ROOM, shmem_draw(round, puts ? 3 : 2, (uint64_t)writer));
     shmem_fill(expected, ROOM, shmem_draw(round, puts ? 1 : 3, (uint64_t)me));
-    *signal_word = 7;
+    SET(signal_word, 7);
     for (size_t i = 0; i < n; i++)
         memcpy(expected + (to + i * (size_t)dst) * type->size, theirs + (from + i * (size_t)sst) * type->size,
                block * type->size);
@@ -116,13 +116,15 @@ static void one(const struct type *type, enum way way, size_t n, size_t to, size
                      .pe = next};
     type->move(way, &m);
     tshmem_barrier_all();
-    const char *seen = puts ? box : local;
+    const char *seen = puts ? there : local;
+    shmem_load(there, box, ROOM);
     CHECK(differ(type, seen, expected, ROOM / type->size) < 0, "%s_%s, %zu elements at %zu from %zu: element %d",
           type->name, way_names[way], n, to, from, differ(type, seen, expected, ROOM / type->size));
-    CHECK(*signal_word == (way == PUT_SIGNAL       ? 12u
-                           : way == PUT_SIGNAL_NBI ? 5u
-                                                   : 7u),
-          "signal after %s: %llu", way_names[way], (unsigned long long)*signal_word);
+    const uint64_t signalled = SEE(signal_word);
+    CHECK(signalled == (way == PUT_SIGNAL       ? 12u
+                        : way == PUT_SIGNAL_NBI ? 5u
+                                                : 7u),
+          "signal after %s: %llu", way_names[way], (unsigned long long)signalled);
     tshmem_barrier_all(); /* before the next one fills */
 }
 
@@ -149,7 +151,7 @@ static void other_names(void)
     for (int i = 0; i < 64; i++)
         data[i] = (unsigned char)(100 * me + i);
 #define SIZE(bits, what)                                                                                               \
-    memset(box, 0, 256);                                                                                               \
+    shmem_set(box, 0, 256);                                                                                            \
     memset(back, 0, sizeof back);                                                                                      \
     tshmem_barrier_all();                                                                                              \
     tshmem_put##bits(box, data, 2, next);                                                                              \
@@ -171,9 +173,12 @@ static void other_names(void)
     tshmem_put(ints + 1, (int[]){20 + me, 30 + me}, 2, next);
     tshmem_barrier_all();
     const int before = (me + pes - 1) % pes;
-    CHECK(ints[0] == 10 + before && ints[1] == 20 + before && ints[2] == 30 + before, "generic p and put");
+    CHECK(SEE(ints) == 10 + before && SEE(ints + 1) == 20 + before && SEE(ints + 2) == 30 + before,
+          "generic p and put");
     CHECK(tshmem_g((const int *)ints, next) == 10 + me, "generic g");
-    CHECK(*(int *)tshmem_ptr(ints, next) == 10 + me && tshmem_ptr(data, next) == NULL, "ptr");
+    CHECK(tshmem_ptr(ints, next) != NULL && tshmem_ptr(data, next) == NULL, "ptr");
+    if (shmem_is_plain(ints))
+        CHECK(*(int *)tshmem_ptr(ints, next) == 10 + me, "what ptr points to");
     CHECK(tshmem_ptr(ints, me) == (void *)ints && tshmem_ptr(ints, pes) == NULL, "ptr to oneself, and to nobody");
     tshmem_barrier_all();
 }

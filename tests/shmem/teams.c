@@ -47,9 +47,9 @@ static void use_team(tshmem_team_t team, const struct expected *e)
     for (int i = 0; i < e->size; i++)
         sum += e->world[i] + 1;
     for (int times = 0; times < 3; times++) {
-        box[0] = tshmem_my_pe() + 1;
-        CHECK(tshmem_int_sum_reduce(team, box + 1, box, 1) == 0 && box[1] == sum, "sum over the team: %d, not %d",
-              box[1], sum);
+        SET(box, tshmem_my_pe() + 1);
+        CHECK(tshmem_int_sum_reduce(team, box + 1, box, 1) == 0 && SEE(box + 1) == sum, "sum over the team: %d, not %d",
+              SEE(box + 1), sum);
         CHECK(tshmem_team_sync(team) == 0, "sync");
     }
 }

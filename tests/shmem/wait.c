@@ -24,7 +24,7 @@ static char *words; /* symmetric */
     }                                                                                                                  \
     static void tests_##name(uint64_t round)                                                                           \
     {                                                                                                                  \
-        type *const at = (type *)(void *)words, values[WORDS];                                                         \
+        type *const at = (type *)(void *)words, held[WORDS], values[WORDS];                                            \
         int status[WORDS];                                                                                             \
         size_t some[WORDS], some_vector[WORDS], n = shmem_draw(round, 1, 1) % (WORDS + 1), wanted = 0, hold = 0;       \
         size_t hold_vector = 0, first = SIZE_MAX, first_vector = SIZE_MAX;                                             \
@@ -32,26 +32,27 @@ static char *words; /* symmetric */
         const type value = (type)(shmem_draw(round, 2, 2) % 5 - 2);                                                    \
         const int masked = shmem_draw(round, 3, 3) % 2 != 0;                                                           \
         for (size_t i = 0; i < WORDS; i++) {                                                                           \
-            at[i] = (type)(shmem_draw(round, 4, i) % 5 - 2);                                                           \
+            held[i] = (type)(shmem_draw(round, 4, i) % 5 - 2);                                                         \
             values[i] = (type)(shmem_draw(round, 5, i) % 5 - 2);                                                       \
             status[i] = shmem_draw(round, 6, i) % 3 == 0;                                                              \
         }                                                                                                              \
+        shmem_store(at, held, sizeof held);                                                                            \
         for (size_t i = 0; i < n; i++) {                                                                               \
             if (masked && status[i])                                                                                   \
                 continue;                                                                                              \
             wanted++;                                                                                                  \
-            if (holds_##name(at[i], comparison, value)) {                                                              \
+            if (holds_##name(held[i], comparison, value)) {                                                            \
                 first = hold == 0 ? i : first;                                                                         \
                 some[hold++] = i;                                                                                      \
             }                                                                                                          \
-            if (holds_##name(at[i], comparison, values[i])) {                                                          \
+            if (holds_##name(held[i], comparison, values[i])) {                                                        \
                 first_vector = hold_vector == 0 ? i : first_vector;                                                    \
                 some_vector[hold_vector++] = i;                                                                        \
             }                                                                                                          \
         }                                                                                                              \
         const int *mask = masked ? status : NULL;                                                                      \
         size_t got[WORDS];                                                                                             \
-        CHECK(tshmem_##name##_test(at, comparison, value) == holds_##name(at[0], comparison, value), "%s_test",        \
+        CHECK(tshmem_##name##_test(at, comparison, value) == holds_##name(held[0], comparison, value), "%s_test",      \
               #name);                                                                                                  \
         CHECK(tshmem_##name##_test_all(at, n, mask, comparison, value) == (hold == wanted), "%s_test_all", #name);     \
         CHECK(tshmem_##name##_test_any(at, n, mask, comparison, value) == first, "%s_test_any", #name);                \
@@ -85,7 +86,7 @@ static void pause_a_little(uint64_t draw)
         size_t got[WORDS];                                                                                             \
         unsigned seen = 0;                                                                                             \
         int status[WORDS] = {0};                                                                                       \
-        memset(words, 0, WORDS * 8);                                                                                   \
+        shmem_set(words, 0, WORDS * 8);                                                                                \
         tshmem_barrier_all();                                                                                          \
         const size_t turn = shmem_draw(round, 7, (uint64_t)next) % WORDS;                                              \
         for (size_t i = 0; i < WORDS; i++) {                                                                           \
@@ -97,17 +98,17 @@ static void pause_a_little(uint64_t draw)
         switch (round % 6) {                                                                                           \
         case 0:                                                                                                        \
             tshmem_##name##_wait_until(at + 3, TSHMEM_CMP_EQ, 4);                                                      \
-            CHECK(at[3] == 4, "%s_wait_until", #name);                                                                 \
+            CHECK(SEE(at + 3) == 4, "%s_wait_until", #name);                                                           \
             break;                                                                                                     \
         case 1:                                                                                                        \
             tshmem_##name##_wait_until_all(at, WORDS, NULL, TSHMEM_CMP_GT, 0);                                         \
             for (size_t i = 0; i < WORDS; i++)                                                                         \
-                CHECK(at[i] == (type)(i + 1), "%s_wait_until_all", #name);                                             \
+                CHECK(SEE(at + i) == (type)(i + 1), "%s_wait_until_all", #name);                                       \
             break;                                                                                                     \
         case 2:                                                                                                        \
             for (size_t i = 0; i < WORDS; i++) {                                                                       \
                 const size_t one = tshmem_##name##_wait_until_any(at, WORDS, status, TSHMEM_CMP_NE, 0);                \
-                if (!CHECK(one < WORDS && !(seen >> one & 1) && at[one] == (type)(one + 1), "%s_wait_until_any",       \
+                if (!CHECK(one < WORDS && !(seen >> one & 1) && SEE(at + one) == (type)(one + 1), "%s_wait_until_any", \
                            #name))                                                                                     \
                     break;                                                                                             \
                 seen |= 1u << one;                                                                                     \
@@ -122,7 +123,7 @@ static void pause_a_little(uint64_t draw)
                 if (!CHECK(found > 0 && found <= WORDS, "%s_wait_until_some", #name))                                  \
                     break;                                                                                             \
                 for (size_t i = 0; i < found; i++) {                                                                   \
-                    CHECK(at[got[i]] == (type)(got[i] + 1) && !status[got[i]], "%s_wait_until_some", #name);           \
+                    CHECK(SEE(at + got[i]) == (type)(got[i] + 1) && !status[got[i]], "%s_wait_until_some", #name);     \
                     seen |= 1u << got[i];                                                                              \
                     status[got[i]] = 1;                                                                                \
                 }                                                                                                      \
@@ -133,13 +134,14 @@ static void pause_a_little(uint64_t draw)
         case 4:                                                                                                        \
             tshmem_##name##_wait_until_all_vector(at, WORDS, NULL, TSHMEM_CMP_EQ, values);                             \
             for (size_t i = 0; i < WORDS; i++)                                                                         \
-                CHECK(at[i] == values[i], "%s_wait_until_all_vector", #name);                                          \
+                CHECK(SEE(at + i) == values[i], "%s_wait_until_all_vector", #name);                                    \
             break;                                                                                                     \
         default: {                                                                                                     \
             const size_t one = tshmem_##name##_wait_until_any_vector(at, WORDS, NULL, TSHMEM_CMP_EQ, values);          \
-            CHECK(one < WORDS && at[one] == values[one], "%s_wait_until_any_vector", #name);                           \
+            CHECK(one < WORDS && SEE(at + one) == values[one], "%s_wait_until_any_vector", #name);                     \
             const size_t found = tshmem_##name##_wait_until_some_vector(at, WORDS, got, NULL, TSHMEM_CMP_EQ, values);  \
-            CHECK(found > 0 && at[got[found - 1]] == values[got[found - 1]], "%s_wait_until_some_vector", #name);      \
+            CHECK(found > 0 && SEE(at + got[found - 1]) == values[got[found - 1]], "%s_wait_until_some_vector",        \
+                  #name);                                                                                              \
         }                                                                                                              \
         }                                                                                                              \
         tshmem_barrier_all();                                                                                          \
@@ -155,14 +157,18 @@ static void signals(void)
     static uint64_t source[LONGS];
     uint64_t *data = tshmem_calloc(LONGS, sizeof *data), *signal = tshmem_calloc(2, sizeof *signal);
     uint64_t *reply = tshmem_calloc(1, sizeof *reply);
+    const int plain = shmem_is_plain(data), times = plain ? TIMES : TIMES / 4;
+    const uint64_t *seen = plain ? data : malloc(LONGS * sizeof *data);
     int wrong = 0;
-    for (uint64_t t = 1; t <= TIMES; t++) {
+    for (uint64_t t = 1; t <= (uint64_t)times; t++) {
         for (size_t i = 0; i < LONGS; i++)
             source[i] = t << 32 | (uint64_t)me;
         tshmem_put_signal(data, source, LONGS, signal, t, TSHMEM_SIGNAL_SET, next);
         CHECK(tshmem_signal_wait_until(signal, TSHMEM_CMP_EQ, t) == t, "the signal");
+        if (!plain)
+            shmem_load((void *)(uintptr_t)seen, data, LONGS * sizeof *data);
         for (size_t i = LONGS; i-- > 0;) /* what was put last first: a signal that came early meets old data */
-            wrong += data[i] != (t << 32 | (uint64_t)before);
+            wrong += seen[i] != (t << 32 | (uint64_t)before);
         tshmem_signal_set(reply, t, before); /* it may put again */
         tshmem_signal_wait_until(reply, TSHMEM_CMP_GE, t);
     }
@@ -174,6 +180,25 @@ static void signals(void)
     tshmem_free(data);
     tshmem_free(signal);
     tshmem_free(reply);
+    if (!plain)
+        free((void *)(uintptr_t)seen);
+}
+
+/* More words than a look takes at once, of which the last ones come last. */
+static void many(void)
+{
+    enum { MANY = 3000 };
+    const int next = (tshmem_my_pe() + 1) % tshmem_n_pes();
+    static uint64_t numbers[MANY];
+    uint64_t *at = tshmem_calloc(MANY, sizeof *at);
+    for (uint64_t i = 0; i < MANY; i++)
+        numbers[i] = i + 1;
+    tshmem_put(at, numbers, MANY / 2, next);
+    tshmem_put_nbi(at + MANY / 2, numbers + MANY / 2, MANY - MANY / 2, next);
+    tshmem_uint64_wait_until_all_vector(at, MANY, NULL, TSHMEM_CMP_EQ, numbers);
+    CHECK(shmem_holds(at, numbers, sizeof numbers), "many words");
+    CHECK(tshmem_uint64_test_all(at, MANY, NULL, TSHMEM_CMP_NE, 0) == 1, "a test of many");
+    tshmem_free(at);
 }
 
 static void errors(void)
@@ -200,6 +225,7 @@ void shmem_test(void)
         TSHMEM_WAIT(CALL, waits)
     }
     signals();
+    many();
     errors();
     tshmem_free(words);
 }
