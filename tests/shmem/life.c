@@ -1,5 +1,5 @@
 /* Beginning and end over an MPI, by the argument: what is right, and what must be refused on all ranks without a hang.
- * usage: life plain|left|after|refused|unequal|alone */
+ * usage: life plain|left|after|refused|unequal|kinds */
 #include <mpi.h>
 #include <stdio.h>
 
@@ -112,6 +112,13 @@ static void refused(void)
     MPI_Finalize();
 }
 
+/* The rank, before there is an MPI. */
+static int is_first(void)
+{
+    const char *rank = getenv("OMPI_COMM_WORLD_RANK") ? getenv("OMPI_COMM_WORLD_RANK") : getenv("PMI_RANK");
+    return rank && strcmp(rank, "0") == 0;
+}
+
 int main(int argc, char **argv)
 {
     const char *what = argc > 1 ? argv[1] : "";
@@ -122,8 +129,10 @@ int main(int argc, char **argv)
     } else if (strcmp(what, "after") == 0) {
         after();
     } else if (strcmp(what, "unequal") == 0) {
-        const char *rank = getenv("OMPI_COMM_WORLD_RANK") ? getenv("OMPI_COMM_WORLD_RANK") : getenv("PMI_RANK");
-        setenv("TUTTI_SHMEM_HEAP_MB", rank && strcmp(rank, "0") == 0 ? "8" : "16", 1);
+        setenv("TUTTI_SHMEM_HEAP_MB", is_first() ? "8" : "16", 1);
+        refused();
+    } else if (strcmp(what, "kinds") == 0) {
+        setenv("TUTTI_SHMEM_HEAP", is_first() ? "host" : "device", 1);
         refused();
     } else {
         refused();
