@@ -10,12 +10,14 @@
  * - *Collective over a team*: all its PEs make the call, with the same arguments where nothing else is said, in the
  * same order; two collectives of one team are never under way at once. Arguments that differ are an error on all PEs.
  * - *Local*: the call needs no other PE.
- * Counts are elements, and bytes in the calls that end in mem. Sources of puts and targets of gets are any memory that
- * the program may load and store. On the host device the heap is such memory.
+ * Counts are elements, and bytes in the calls that end in mem. Heaps lie in memory of GPUs, or in memory that the
+ * program may load and store (TUTTI_SHMEM_HEAP). Sources of puts and targets of gets are host memory, or with heaps on
+ * GPUs memory of a GPU too; single elements, and what atomics, waits and tests take and give besides symmetric
+ * addresses, are host memory.
  *
- * Order: puts, gets and atomics are complete on return here (the nbi forms too, inside a node). Their data are seen by
- * another PE in that order only past tshmem_fence() or tshmem_quiet() of the one that put and a wait of the one that
- * reads.
+ * Order: puts, gets and atomics are complete on return; the nbi forms of put, get and put_signal past tshmem_quiet(), a
+ * fence or a barrier, until when source and target are left alone. Their data are seen by another PE in that order
+ * only past tshmem_fence() or tshmem_quiet() of the one that put and a wait of the one that reads.
  *
  * Errors: what is wrong is said on standard error. Calls that return an int give 0 or a negative status
  * (tutti_status_text()), pointers NULL, others do nothing; the first status is kept for tshmem_error(). A PE that dies,
@@ -124,6 +126,18 @@ TSHMEM_CALL void tshmem_signal_add(uint64_t *signal, uint64_t value, int pe);
 TSHMEM_CALL uint64_t tshmem_signal_fetch(const uint64_t *signal);
 /* Waits until the own signal compares as said, and returns it. */
 TSHMEM_CALL uint64_t tshmem_signal_wait_until(uint64_t *signal, int comparison, uint64_t value);
+
+/* ---- in the order of a stream: local ---- */
+
+/* Heaps in memory of GPUs alone. `stream` is what the GPU's own interface calls a stream (CUDA: a cudaStream_t), or one
+ * of tutti_stream_create(), on the GPU of the heap. The calls return at once, 0 or a negative status; what they do
+ * comes after the stream's earlier work and before its later work, and may be captured into a graph. Host memory is
+ * left alone until then. tshmem_quiet() knows nothing of it. operation: as above. */
+TUTTI_API int tshmem_putmem_on_stream(void *dest, const void *source, size_t bytes, int pe, void *stream);
+TUTTI_API int tshmem_getmem_on_stream(void *dest, const void *source, size_t bytes, int pe, void *stream);
+TUTTI_API int tshmem_putmem_signal_on_stream(void *dest, const void *source, size_t bytes, uint64_t *signal,
+                                             uint64_t value, int operation, int pe, void *stream);
+TUTTI_API int tshmem_signal_op_on_stream(uint64_t *signal, uint64_t value, int operation, int pe, void *stream);
 
 /* ---- teams ---- */
 

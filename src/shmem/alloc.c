@@ -1,4 +1,5 @@
-/* tshmem_malloc and its kin: every PE keeps the same books, and all compare before anything is done. */
+/* tshmem_malloc and its kin: every PE keeps the same books, and all compare before anything is done. Each is a barrier
+ * too: what any PE has put before is complete when a place is given away. */
 #include "shmem/meet.h"
 
 static const uint64_t nowhere = UINT64_MAX;
@@ -53,6 +54,7 @@ static void *allocate(unsigned kind, size_t bytes, size_t align)
     if (align == 0 || (align & (align - 1)) != 0 || align > TUTTI_SHMEM_ALIGN_MOST)
         call.refused = tutti_shmem_fail(TUTTI_ERR_ARGUMENT, tutti_shmem_call_name(kind),
                                         "an alignment of %zu is no power of two up to 2 MiB", align);
+    tshmem_quiet();
     if (tutti_shmem_begin(&call, TSHMEM_TEAM_WORLD) != TUTTI_OK)
         return NULL;
     int status = bytes > 0 ? take(&call, bytes, align, &offset) : TUTTI_OK;
@@ -100,6 +102,7 @@ void tshmem_free(void *address)
     struct tutti_shmem_call call = {.kind = TUTTI_SHMEM_FREE, .word = {offset}};
     if (address)
         call.refused = check_object("tshmem_free", address, offset);
+    tshmem_quiet();
     if (tutti_shmem_begin(&call, TSHMEM_TEAM_WORLD) != TUTTI_OK)
         return;
     if (offset != nowhere)
@@ -119,6 +122,7 @@ void *tshmem_realloc(void *address, size_t bytes)
     const uint64_t old = offset_of(address);
     struct tutti_shmem_call call = {
         .kind = TUTTI_SHMEM_REALLOC, .word = {bytes, old}, .refused = check_object("tshmem_realloc", address, old)};
+    tshmem_quiet();
     if (tutti_shmem_begin(&call, TSHMEM_TEAM_WORLD) != TUTTI_OK)
         return NULL;
     const uint64_t had = tutti_heap_size(&tutti_shmem.heap, old);

@@ -131,7 +131,10 @@ int tutti_shmem_gpu_peek(struct tutti_shmem_peek *peek, const void *words, size_
     return 1;
 }
 
+/* A look that is under way when a wait is given up may still store: the address space has ended, and lane and room
+ * stay. */
 void tutti_shmem_gpu_forget(struct tutti_shmem_peek *peek)
 {
-    free(peek->room);
+    if (!peek->lane)
+        free(peek->room);
 }

@@ -42,6 +42,7 @@ int tshmem_finalize(void)
     if (space->state.pes == 0)
         return tutti_shmem_fail(TUTTI_ERR_UNAVAILABLE, "tshmem_finalize", "the address space is not up");
     const struct tutti_shmem_host *host = space->host;
+    tshmem_quiet();
     const int status = tutti_shmem_pass(TSHMEM_TEAM_WORLD, TUTTI_SHMEM_FINALIZE);
     if (--space->users > 0)
         return status;

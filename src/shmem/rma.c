@@ -91,8 +91,7 @@ void tutti_shmem_get_blocks(void *dest, const void *source, ptrdiff_t dst, ptrdi
 
 /* ---- signals ---- */
 
-/* The signal at that PE; NULL where it, or the operation, is none. */
-static uint64_t *signal_at(uint64_t *signal, int operation, int pe, const char *call)
+uint64_t *tutti_shmem_signal_at(uint64_t *signal, int operation, int pe, const char *call)
 {
     if (operation != TSHMEM_SIGNAL_SET && operation != TSHMEM_SIGNAL_ADD) {
         tutti_shmem_fail(TUTTI_ERR_ARGUMENT, call, "%d is no operation on signals: TSHMEM_SIGNAL_SET or _ADD",
@@ -110,7 +109,7 @@ static void put_signal(void *dest, const void *source, size_t bytes, uint64_t *s
                        int pe, int later)
 {
     static const char call[] = "tshmem_put_signal";
-    uint64_t *at = signal_at(signal, operation, pe, call);
+    uint64_t *at = tutti_shmem_signal_at(signal, operation, pe, call);
     void *to = at && bytes ? tutti_shmem_at(dest, bytes, pe, call) : NULL;
     if (at && (to || bytes == 0))
         tutti_shmem.kind->put_signal(to, source, bytes, at, value, operation, later);
@@ -130,14 +129,14 @@ void tshmem_putmem_signal_nbi(void *dest, const void *source, size_t bytes, uint
 
 void tshmem_signal_set(uint64_t *signal, uint64_t value, int pe)
 {
-    uint64_t *at = signal_at(signal, TSHMEM_SIGNAL_SET, pe, "tshmem_signal_set");
+    uint64_t *at = tutti_shmem_signal_at(signal, TSHMEM_SIGNAL_SET, pe, "tshmem_signal_set");
     if (at)
         tutti_shmem.kind->put_signal(NULL, NULL, 0, at, value, TSHMEM_SIGNAL_SET, 0);
 }
 
 void tshmem_signal_add(uint64_t *signal, uint64_t value, int pe)
 {
-    uint64_t *at = signal_at(signal, TSHMEM_SIGNAL_ADD, pe, "tshmem_signal_add");
+    uint64_t *at = tutti_shmem_signal_at(signal, TSHMEM_SIGNAL_ADD, pe, "tshmem_signal_add");
     if (at)
         tutti_shmem.kind->put_signal(NULL, NULL, 0, at, value, TSHMEM_SIGNAL_ADD, 0);
 }

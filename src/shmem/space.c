@@ -111,6 +111,8 @@ static void let_go(struct tutti_shmem *space)
 {
     if (space->kind->host_reaches || __atomic_load_n(space->state.abort, __ATOMIC_RELAXED))
         return;
+    if (space->kind->quiet() != TUTTI_OK)
+        return;
     if (tutti_shmem_pass(TSHMEM_TEAM_WORLD, TUTTI_SHMEM_FINALIZE) != TUTTI_OK)
         return;
     space->kind->let_go(space);

@@ -74,6 +74,9 @@ static inline void *tutti_shmem_at(const void *address, size_t bytes, int pe, co
     return tutti_shmem_refuse(address, bytes, pe, call);
 }
 
+/* rma.c: the signal at that PE; NULL, and it is said why, where it, or the operation, is none. */
+uint64_t *tutti_shmem_signal_at(uint64_t *signal, int operation, int pe, const char *call);
+
 enum { TUTTI_SHMEM_ALIGN_MOST = 1 << 21 }; /* of an object; heaps begin there */
 
 /* window.c: memory of all PEs. map: collective, in two phases; unmap: local. */

@@ -92,6 +92,26 @@ static void step(uint64_t round)
     o->at = NULL;
 }
 
+/* What is on its way to an object when that is freed does not come to the next one in its place. */
+static void on_the_way(void)
+{
+    enum { BYTES = 3 << 20, TIMES = 8 };
+    char *data = malloc(BYTES), *zeros = calloc(BYTES, 1);
+    memset(data, 7, BYTES);
+    for (int i = 0; i < TIMES; i++) {
+        char *object = tshmem_malloc(BYTES);
+        if (!CHECK(object != NULL, "%d bytes", BYTES))
+            break;
+        tshmem_putmem_nbi(object, data, BYTES, (tshmem_my_pe() + 1) % tshmem_n_pes());
+        tshmem_free(object);
+        object = tshmem_calloc(BYTES, 1);
+        CHECK(object && shmem_holds(object, zeros, BYTES), "put into an object that was freed");
+        tshmem_free(object);
+    }
+    free(data);
+    free(zeros);
+}
+
 static void errors(void)
 {
     const int me = tshmem_my_pe(), pes = tshmem_n_pes();
@@ -149,5 +169,6 @@ void shmem_test(void)
         tshmem_free(objects[i].at);
         objects[i].at = NULL;
     }
+    on_the_way();
     errors();
 }

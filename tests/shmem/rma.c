@@ -183,6 +183,40 @@ static void other_names(void)
     tshmem_barrier_all();
 }
 
+/* Both sides in memory of the GPU: the program's own, and the heap itself. */
+static void other_memory(void)
+{
+    enum { BYTES = 3000, AT = 5 };
+    const int pes = tshmem_n_pes(), me = tshmem_my_pe(), next = (me + 1) % pes, before = (me + pes - 1) % pes;
+    char mine[BYTES], theirs[BYTES], back[BYTES];
+    void *device = NULL;
+    shmem_fill(mine, BYTES, (uint64_t)me + 1);
+    shmem_fill(theirs, BYTES, (uint64_t)before + 1);
+    shmem_store(other, mine, BYTES);
+    tshmem_barrier_all();
+    tshmem_putmem(box + AT, other, BYTES, next);
+    tshmem_barrier_all();
+    CHECK(shmem_holds(box + AT, theirs, BYTES), "put from the heap");
+    tshmem_getmem(box, other, BYTES, before);
+    CHECK(shmem_holds(box, theirs, BYTES), "get into the heap");
+    tshmem_barrier_all();
+    if (shmem_is_plain(box) || !CHECK(tutti_alloc(BYTES, &device) == 0, "memory of the GPU"))
+        return;
+    CHECK(tutti_copy(device, mine, BYTES) == 0, "copy");
+    tshmem_putmem(box + AT, device, BYTES, next);
+    tshmem_int64_iput((int64_t *)(void *)other, device, 2, 3, 20, next);
+    tshmem_barrier_all();
+    CHECK(shmem_holds(box + AT, theirs, BYTES), "put from memory of the GPU");
+    shmem_load(back, other, BYTES);
+    for (int i = 0; i < 20; i++)
+        CHECK(memcmp(back + 16 * i, theirs + 24 * i, 8) == 0, "iput from memory of the GPU: element %d", i);
+    tshmem_getmem_nbi(device, box + AT, BYTES, next);
+    tshmem_quiet();
+    CHECK(tutti_copy(back, device, BYTES) == 0 && memcmp(back, mine, BYTES) == 0, "get into memory of the GPU");
+    tshmem_barrier_all();
+    tutti_free(device);
+}
+
 static void errors(void)
 {
     char mine[8] = "before";
@@ -219,6 +253,7 @@ void shmem_test(void)
         return;
     every_way();
     other_names();
+    other_memory();
     errors();
     tshmem_free(box);
     tshmem_free(other);
