@@ -55,6 +55,7 @@ enum tutti_kernel {
 
 struct tutti_kernel_args;
 struct tutti_flow_args;
+struct tutti_amo_args;
 struct tutti_launch {
     enum tutti_kernel kernel;
     int type, op;     /* element type and operator; a pair for which tutti_has_kernel() holds */
@@ -67,6 +68,7 @@ struct tutti_launch {
     /* What the kernel takes, by its row in kernels.def; host pointers, copied before launch() returns. */
     const struct tutti_kernel_args *args;
     const struct tutti_flow_args *flow;
+    const struct tutti_amo_args *amo;
 };
 
 struct tutti_pack_args;

@@ -169,4 +169,24 @@ struct tutti_flow_args {
     void *host_wait_with;
 };
 
+/* What an atomic makes of a word. */
+enum tutti_amo_what {
+    TUTTI_AMO_FETCH,        /* what it was */
+    TUTTI_AMO_SET,          /* the value; what was there is not looked at */
+    TUTTI_AMO_SWAP,         /* the value */
+    TUTTI_AMO_COMPARE_SWAP, /* the value, where it was what is expected */
+    TUTTI_AMO_COMBINE       /* what it was, combined with the value by the kernel's operator */
+};
+
+/* One atomic on one word, which other GPUs, and the host where it can, may change at the same time. The word is an
+ * element of the kernel's type, of 4 or 8 bytes, aligned to its size. Values are its bits. */
+struct tutti_amo_args {
+    void *at;
+    uint64_t value, expected;
+    uint32_t what;           /* enum tutti_amo_what */
+    uint32_t ticket;         /* stored in *done when the atomic is done */
+    volatile uint64_t *was;  /* mapped host memory: gets the word as it was before; NULL: nobody wants it */
+    volatile uint32_t *done; /* mapped host memory; NULL: the stream is waited for instead */
+};
+
 #endif

@@ -1,7 +1,9 @@
 /* The kernels for CUDA. Compiled once for each image (TUTTI_IMAGE) of images.inc, see fatbin.h. */
 #include "kernels/env_cuda.h"
+#include "kernels/amo_cuda.h"
 #include "kernels/prefix_cuda.h"
 
+#include "kernels/amo.inc"
 #include "kernels/direct.inc"
 #include "kernels/oneshot.inc"
 #include "kernels/twoshot.inc"
@@ -131,6 +133,7 @@ TUTTI_PAIR_OF(words_of_bits, U32, BITS, words_of_bits)
     TUTTI_KERNEL_OF(pipeline, flow, TYPE, FAMILY)                                                                      \
     TUTTI_KERNEL_OF(chain, flow, TYPE, FAMILY)                                                                         \
     TUTTI_KERNEL_OF(chain_ll128, flow, TYPE, FAMILY)                                                                   \
-    TUTTI_KERNEL_OF(linger, flow, TYPE, FAMILY)
+    TUTTI_KERNEL_OF(linger, flow, TYPE, FAMILY)                                                                        \
+    TUTTI_KERNEL_OF(amo, amo, TYPE, FAMILY)
 #define TUTTI_IMAGED(image, TYPE, CLASS) TUTTI_FAMILIES_##CLASS(TYPE)
 #include "kernels/images.inc"

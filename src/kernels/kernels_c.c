@@ -1,4 +1,5 @@
 /* The kernels in C, compiled once for each instruction set: TUTTI_ISA (base, avx2, avx512) names the table. */
+#include "kernels/amo_c.h"
 #include "kernels/elements.h"
 #include "kernels/env_c.h"
 #include "kernels/flow_c.h"
@@ -91,6 +92,7 @@ static void reduce(const struct tutti_c_pair *pair, const void *const from[], un
 #include "kernels/kernels.def"
 #undef TUTTI_KERNEL
 
+#include "kernels/amo.inc"
 #include "kernels/direct.inc"
 #include "kernels/oneshot.inc"
 #include "kernels/twoshot.inc"

@@ -223,6 +223,10 @@ int tutti_team_map(struct tutti_team *team, uint64_t of, const struct tutti_reac
  * exported. */
 void tutti_team_share(struct tutti_team *team, const void *pointer, struct tutti_share *out);
 
+/* Collective over the team's ranks, between calls: every rank hands a descriptor (-1: none) to all others. theirs[r] is
+ * what rank r gave, the caller closes it; -1 for the own one, for none, and where it could not be kept. Bounded,
+ * reports stalls. Team whole. */
+int tutti_team_pass(struct tutti_team *team, int mine, int theirs[]);
 /* Says that this rank has finished the current call with `status`. */
 void tutti_team_done(struct tutti_team *team, int status);
 /* Waits until the ranks in the mask have finished the current call; returns the first failure among them. */

@@ -34,7 +34,8 @@ int tutti_cuda_launch(struct tutti_stream *stream, const struct tutti_launch *la
     if (status == TUTTI_OK) {
         const unsigned threads = launch->threads ? launch->threads : TUTTI_FATBIN_THREADS;
         struct tutti_sense sense = tutti_kernel_served(launch->type, launch->op).sense;
-        void *parameters[] = {launch->flow ? (void *)launch->flow : (void *)launch->args, &sense};
+        void *taken = launch->flow ? (void *)launch->flow : launch->amo ? (void *)launch->amo : (void *)launch->args;
+        void *parameters[] = {taken, &sense};
         const int early = launch->early && atomic_load_explicit(&scope.context->early, memory_order_relaxed);
         CUresult result = early ? launch_early(function, launch, threads, stream->handle, parameters)
                                 : tutti_cuda.LaunchKernel(function, launch->blocks, 1, 1, threads, 1, 1, 0,

@@ -96,6 +96,15 @@ static int flow_launch(struct tutti_work *work, const struct tutti_launch *launc
     return status;
 }
 
+static int amo_launch(struct tutti_work *work, const struct tutti_launch *launch)
+{
+    void *at;
+    work->amo = *launch->amo;
+    const int status = reach("kernel's word", work->amo.at, tutti_type_size(launch->type), &at);
+    work->amo.at = at;
+    return status;
+}
+
 int tutti_work_launch(struct tutti_work *work, int gpu, const struct tutti_launch *launch)
 {
     work->kind = TUTTI_WORK_LAUNCH;
@@ -113,6 +122,8 @@ int tutti_work_launch(struct tutti_work *work, int gpu, const struct tutti_launc
     }
     if (launch->flow)
         return flow_launch(work, launch);
+    if (launch->amo)
+        return amo_launch(work, launch);
     struct tutti_kernel_args *args = &work->args;
     void *at;
     if (launch->args->ranks > TUTTI_MAX_RANKS || launch->args->outs > TUTTI_MAX_RANKS ||

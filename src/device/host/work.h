@@ -30,6 +30,7 @@ struct tutti_work {
     union {
         struct tutti_kernel_args args;
         struct tutti_flow_args flow;
+        struct tutti_amo_args amo;
     };
 };
 

@@ -65,6 +65,7 @@ int tutti_front_open(const struct tutti_stub *offer, char *why, size_t size)
     tutti_calls_held();
     tutti_calls_patient();
     tutti_calls_later();
+    tutti_shmem_front_open();
     tutti_door_table(TUTTI_TABLE_MPI);
     return 0;
 }
@@ -89,11 +90,17 @@ void *tutti_front_mpix_call(const char *name, size_t size)
         const char *name;
         void *call;
     } calls[] = {
-        ROW(MPIX_Stream_create),           ROW(MPIX_Stream_free),
-        ROW(MPIX_Stream_comm_create),      ROW(MPIX_Barrier_enqueue),
-        BOTH(MPIX_Allreduce_enqueue),      BOTH(MPIX_Reduce_enqueue),
-        BOTH(MPIX_Reduce_scatter_enqueue), BOTH(MPIX_Reduce_scatter_block_enqueue),
-        BOTH(MPIX_Scan_enqueue),           BOTH(MPIX_Exscan_enqueue),
+        ROW(MPIX_Stream_create),
+        ROW(MPIX_Stream_free),
+        ROW(MPIX_Stream_comm_create),
+        ROW(MPIX_Barrier_enqueue),
+        BOTH(MPIX_Allreduce_enqueue),
+        BOTH(MPIX_Reduce_enqueue),
+        BOTH(MPIX_Reduce_scatter_enqueue),
+        BOTH(MPIX_Reduce_scatter_block_enqueue),
+        BOTH(MPIX_Scan_enqueue),
+        BOTH(MPIX_Exscan_enqueue),
+        ROW(tshmem_init_comm),
     };
 #undef ROW
 #undef BOTH

@@ -8,4 +8,10 @@
 enum tutti_table { TUTTI_TABLE_MPI, TUTTI_TABLE_DOOR, TUTTI_TABLE_FORKED };
 void tutti_door_table(enum tutti_table where);
 
+/* The global address space (shmem.c). open: once, before any call. close: in MPI_Finalize, when all ranks are there. */
+void tutti_shmem_front_open(void);
+void tutti_shmem_front_close(void);
+/* What tutti/shmem.h finds by its name. */
+int tutti_door_tshmem_init_comm(MPI_Comm comm);
+
 #endif

@@ -24,6 +24,7 @@
 #include "mpi/type/datatypes.h"
 #include "progress/fiber.h"
 #include "progress/helper.h"
+#include "shmem/shmem.h"
 #include "tutti/tutti.h"
 
 static struct tutti_mpi_transport world;
@@ -98,6 +99,7 @@ static void after_fork(void)
     tutti_door.on = 0;
     tutti_door.forked = 1;
     tutti_door_table(TUTTI_TABLE_FORKED);
+    tutti_shmem_forget();
     tutti_comms_forget();
     tutti_layouts_forget();
     tutti_endpoints_forget();
@@ -270,6 +272,7 @@ int tutti_door_MPI_Finalize(void)
         died = all ? 0 : dead_process();
         if (all && tutti_door.stats)
             print_counters();
+        tutti_shmem_front_close();
         tutti_door_table(TUTTI_TABLE_MPI);
         tutti_held_close();
         tutti_marks_close();

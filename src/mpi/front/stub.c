@@ -164,35 +164,41 @@ static void plain_table(void *mpi)
     }
 }
 
-/* Called at the program's first call, from whichever thread makes it. */
-void tutti_stub_resolve(void *volatile *slot)
+/* Opens the front end for the MPI that is loaded, once; the lock is held. 0 where no MPI is. */
+static int resolve(void)
 {
     char path[4096], why[1024] = "";
     int verbose;
+    void *mpi = resolved ? NULL : find_mpi(path, sizeof path);
+    if (resolved || !mpi)
+        return resolved;
+    struct tutti_stub stub = {.version = TUTTI_STUB_VERSION,
+                              .calls = CALLS,
+                              .table = tutti_stub_table,
+                              .mpi = mpi,
+                              .path = path,
+                              .name = names,
+                              .lacking = tutti_stub_lacking_table};
+    if (open_front(&stub, why, sizeof why) != 0) {
+        plain_table(mpi);
+        if (!quiet(&verbose))
+            say("every call is passed on to %s: %s", path, why);
+    } else if (!quiet(&verbose) && verbose) {
+        say("in front of %s, through %s", path, front_name(mpi, path));
+    }
+    resolved = 1;
+    return 1;
+}
+
+/* Called at the program's first call, from whichever thread makes it. */
+void tutti_stub_resolve(void *volatile *slot)
+{
     pthread_mutex_lock(&lock);
-    if (!resolved) {
-        void *mpi = find_mpi(path, sizeof path);
-        if (!mpi) {
-            say("%s was called, but no MPI library is loaded (libmpi.so, libmpich.so or libmpi_abi.so): "
-                "link the program with the MPI's shared library, or do not preload libtutti.so",
-                names[slot - tutti_stub_table]);
-            abort();
-        }
-        struct tutti_stub stub = {.version = TUTTI_STUB_VERSION,
-                                  .calls = CALLS,
-                                  .table = tutti_stub_table,
-                                  .mpi = mpi,
-                                  .path = path,
-                                  .name = names,
-                                  .lacking = tutti_stub_lacking_table};
-        if (open_front(&stub, why, sizeof why) != 0) {
-            plain_table(mpi);
-            if (!quiet(&verbose))
-                say("every call is passed on to %s: %s", path, why);
-        } else if (!quiet(&verbose) && verbose) {
-            say("in front of %s, through %s", path, front_name(mpi, path));
-        }
-        resolved = 1;
+    if (!resolve()) {
+        say("%s was called, but no MPI library is loaded (libmpi.so, libmpich.so or libmpi_abi.so): "
+            "link the program with the MPI's shared library, or do not preload libtutti.so",
+            names[slot - tutti_stub_table]);
+        abort();
     }
     pthread_mutex_unlock(&lock);
 }
@@ -211,9 +217,11 @@ int tutti_mpix_type(int which, void *handle, size_t size)
     return ask ? ask(which, handle, size) : -1;
 }
 
+/* The global address space may be asked for before any call of the MPI. */
 void *tutti_mpix_call(const char *name, size_t size)
 {
     pthread_mutex_lock(&lock);
+    resolve();
     tutti_front_mpix_call_fn *ask = mpix_call;
     pthread_mutex_unlock(&lock);
     return ask ? ask(name, size) : NULL;

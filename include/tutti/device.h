@@ -1,0 +1,121 @@
+/* The global address space inside kernels: the calls of tutti/shmem.h, with the same meaning, made by kernels. Header
+ * only: no relocatable device code, nothing to link.
+ *
+ * In CUDA C++ (nvcc and NVRTC) the calls of tutti/shmem.h by the same names are those of the calling thread in device
+ * code, and the library's in host code. Every call but those of one element (p, g, atomics, signal_set, signal_add,
+ * signal_fetch) has forms of groups too, which all threads of the group call with the same arguments:
+ *   tshmem_int_put_warp, _block, _work_group (another name of _block) ...
+ * No other group of this GPU makes a collective of the same team at the same time; that is an error. Collectives, waits
+ * and signals between GPUs need all PEs' kernels to run at once; several blocks of one kernel that wait for each
+ * other need a cooperative launch. tutti_grid_...: all threads of such a grid (tutti/device/grid.h).
+ *
+ * In C and C++ the calls of groups are there as well, and do the same on the host device, where the calling thread is
+ * the group. A file that defines TSHMEM_KERNELS has the calls of threads from here too.
+ *
+ * Order: puts are stores of all threads of the group. They are complete past quiet, and seen in order past fence, of
+ * the same group; put_signal orders its own data. Waits order what comes after them.
+ *
+ * Errors: what cannot be done (no such PE, not symmetric, a collective while another one is under way) sets the abort
+ * word: the host is told, and all waits of this PE's kernels leave. So they do when they wait longer than the limit.
+ * Collectives return 0 or a negative status. */
+#ifndef TUTTI_DEVICE_H
+#define TUTTI_DEVICE_H
+
+#ifdef __CUDACC_RTC__
+#ifndef NULL
+#define NULL 0
+#endif
+#endif
+
+#include "tutti/shmem.h"
+
+/* The environment, then each file upon those before it. */
+#include "tutti/device/env.h"
+
+#include "tutti/device/state.h"
+
+#include "tutti/device/amo.h"
+#include "tutti/device/copy.h"
+#include "tutti/device/rma.h"
+#include "tutti/device/team.h"
+#include "tutti/device/wait.h"
+
+#include "tutti/device/move.h"
+#include "tutti/device/ops.h"
+
+#include "tutti/device/reduce.h"
+
+#include "tutti/device/grid.h"
+
+/* ---- one thread: the names of tutti/shmem.h ---- */
+
+#if defined(__CUDA_ARCH__) || (defined(TSHMEM_KERNELS) && !defined(__CUDACC__))
+#ifdef __CUDA_ARCH__
+#define TSHMEM_FORM __host__ __device__ __forceinline__
+#else
+#define TSHMEM_FORM static inline
+#endif
+#define TSHMEM_DO(call) call
+#define TSHMEM_GROUP    TUTTI_BY_THREAD
+#include "tutti/device/forms.h"
+#include "tutti/device/thread.h"
+#undef TSHMEM_FORM
+#undef TSHMEM_DO
+#undef TSHMEM_GROUP
+#endif
+
+/* ---- groups ---- */
+
+#define TSHMEM_GROUP_FORMS
+#define TSHMEM_FORM TUTTI_DEV
+#undef TSHMEM_INLINE
+#define TSHMEM_INLINE TUTTI_DEV
+
+#define TSHMEM_GROUP            TUTTI_BY_WARP
+#define TSHMEM_DO(call)         call##_warp
+#define TSHMEM_NAME(type, call) tshmem_##type##_##call##_warp
+#define TSHMEM_PLAIN(call)      tshmem_##call##_warp
+#define TSHMEM_ENDED(call)      call##_warp
+#include "tutti/device/forms.h"
+#include "tutti/shmem_typed.h"
+
+#include "tutti/device/generic.h"
+#undef TSHMEM_GROUP
+#undef TSHMEM_DO
+#undef TSHMEM_NAME
+#undef TSHMEM_PLAIN
+#undef TSHMEM_ENDED
+
+#define TSHMEM_GROUP            TUTTI_BY_BLOCK
+#define TSHMEM_DO(call)         call##_block
+#define TSHMEM_NAME(type, call) tshmem_##type##_##call##_block
+#define TSHMEM_PLAIN(call)      tshmem_##call##_block
+#define TSHMEM_ENDED(call)      call##_block
+#include "tutti/device/forms.h"
+#include "tutti/shmem_typed.h"
+
+#include "tutti/device/generic.h"
+#undef TSHMEM_GROUP
+#undef TSHMEM_DO
+#undef TSHMEM_NAME
+#undef TSHMEM_PLAIN
+#undef TSHMEM_ENDED
+
+#define TSHMEM_GROUP            TUTTI_BY_BLOCK
+#define TSHMEM_DO(call)         call##_work_group
+#define TSHMEM_NAME(type, call) tshmem_##type##_##call##_work_group
+#define TSHMEM_PLAIN(call)      tshmem_##call##_work_group
+#define TSHMEM_ENDED(call)      call##_work_group
+#include "tutti/device/forms.h"
+#include "tutti/shmem_typed.h"
+
+#include "tutti/device/generic.h"
+#undef TSHMEM_GROUP
+#undef TSHMEM_DO
+#undef TSHMEM_NAME
+#undef TSHMEM_PLAIN
+#undef TSHMEM_ENDED
+
+#undef TSHMEM_GROUP_FORMS
+#undef TSHMEM_FORM
+#endif

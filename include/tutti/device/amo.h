@@ -1,0 +1,44 @@
+/* Atomics on the memory of any PE, of 4 or 8 bytes. All PEs reach it, so that each is one instruction there. */
+#ifndef TUTTI_DEVICE_AMO_H
+#define TUTTI_DEVICE_AMO_H
+
+#define TUTTI_DEV_AMO(bits, add_floating)                                                                              \
+    TUTTI_DEV uint64_t tutti_dev_amo##bits(int operation, char *at, uint64_t given, uint64_t expected)                 \
+    {                                                                                                                  \
+        const tutti_dev_u##bits value = (tutti_dev_u##bits)given, compare = (tutti_dev_u##bits)expected;               \
+        switch (operation) {                                                                                           \
+        case TSHMEM_AMO_FETCH:                                                                                         \
+            return tutti_dev_load_relaxed##bits(at);                                                                   \
+        case TSHMEM_AMO_SET:                                                                                           \
+            tutti_dev_store_relaxed##bits(at, value);                                                                  \
+            return 0;                                                                                                  \
+        case TSHMEM_AMO_SWAP:                                                                                          \
+            return tutti_dev_swap##bits(at, value);                                                                    \
+        case TSHMEM_AMO_COMPARE_SWAP:                                                                                  \
+            return tutti_dev_compare_swap##bits(at, compare, value);                                                   \
+        case TSHMEM_AMO_ADD:                                                                                           \
+            return tutti_dev_add##bits(at, value);                                                                     \
+        case TSHMEM_AMO_AND:                                                                                           \
+            return tutti_dev_and##bits(at, value);                                                                     \
+        case TSHMEM_AMO_OR:                                                                                            \
+            return tutti_dev_or##bits(at, value);                                                                      \
+        case TSHMEM_AMO_XOR:                                                                                           \
+            return tutti_dev_xor##bits(at, value);                                                                     \
+        default: /* TSHMEM_AMO_ADD_FLOAT */                                                                            \
+            return add_floating(at, value);                                                                            \
+        }                                                                                                              \
+    }
+TUTTI_DEV_AMO(32, tutti_dev_add_float)
+TUTTI_DEV_AMO(64, tutti_dev_add_double)
+#undef TUTTI_DEV_AMO
+
+/* operation: enum tshmem_amo. The value before. */
+TUTTI_DEV uint64_t tutti_dev_amo(int operation, void *dest, size_t bytes, uint64_t value, uint64_t compare, int pe)
+{
+    char *const at = tutti_dev_at(dest, pe);
+    if (!at)
+        return 0;
+    return bytes == 4 ? tutti_dev_amo32(operation, at, value, compare) : tutti_dev_amo64(operation, at, value, compare);
+}
+
+#endif

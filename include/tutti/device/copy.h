@@ -1,0 +1,90 @@
+/* Copies by a group of threads, in the widest words that the alignment of both sides allows. Written here, for nvcc
+ * knows only copies of a thread. */
+#ifndef TUTTI_DEVICE_COPY_H
+#define TUTTI_DEVICE_COPY_H
+
+/* `n` words, those of this thread. Four loads are under way before the first store. */
+#define TUTTI_DEV_COPY(word)                                                                                           \
+    TUTTI_DEV void tutti_dev_copy_##word(char *to, const char *from, size_t n, size_t rank, size_t size)               \
+    {                                                                                                                  \
+        tutti_dev_##word *const out = (tutti_dev_##word *)(void *)to;                                                  \
+        const tutti_dev_##word *const in = (const tutti_dev_##word *)(const void *)from;                               \
+        size_t i = rank;                                                                                               \
+        for (; i + 3 * size < n; i += 4 * size) {                                                                      \
+            const tutti_dev_##word a = in[i], b = in[i + size], c = in[i + 2 * size], d = in[i + 3 * size];            \
+            out[i] = a;                                                                                                \
+            out[i + size] = b;                                                                                         \
+            out[i + 2 * size] = c;                                                                                     \
+            out[i + 3 * size] = d;                                                                                     \
+        }                                                                                                              \
+        for (; i < n; i += size)                                                                                       \
+            out[i] = in[i];                                                                                            \
+    }
+TUTTI_DEV_COPY(u8)
+TUTTI_DEV_COPY(u16)
+TUTTI_DEV_COPY(u32)
+TUTTI_DEV_COPY(u64)
+TUTTI_DEV_COPY(u128)
+#undef TUTTI_DEV_COPY
+
+/* Up to the first whole word and from the last one on it goes by bytes. No wait: neither before nor after. */
+TUTTI_DEV void tutti_dev_copy(int group, void *dest, const void *source, size_t bytes)
+{
+    char *const to = (char *)dest;
+    const char *const from = (const char *)source;
+    const size_t rank = tutti_dev_rank(group), size = tutti_dev_size(group);
+    const unsigned differ = (unsigned)(((uintptr_t)to ^ (uintptr_t)from) % 16);
+    const unsigned width = differ == 0 ? 16 : differ & 1 ? 1 : differ & 2 ? 2 : differ & 4 ? 4 : 8;
+    size_t head = (width - (uintptr_t)to % width) % width;
+    head = head < bytes ? head : bytes;
+    const size_t words = (bytes - head) / width, tail = head + words * width;
+    tutti_dev_copy_u8(to, from, head, rank, size);
+    if (width == 16)
+        tutti_dev_copy_u128(to + head, from + head, words, rank, size);
+    else if (width == 8)
+        tutti_dev_copy_u64(to + head, from + head, words, rank, size);
+    else if (width == 4)
+        tutti_dev_copy_u32(to + head, from + head, words, rank, size);
+    else if (width == 2)
+        tutti_dev_copy_u16(to + head, from + head, words, rank, size);
+    else
+        tutti_dev_copy_u8(to + head, from + head, words, rank, size);
+    tutti_dev_copy_u8(to + tail, from + tail, bytes - tail, rank, size);
+}
+
+/* One element, by one thread: at once where it is 1, 2, 4 or 8 aligned bytes. */
+TUTTI_DEV void tutti_dev_copy_one(void *to, const void *from, size_t bytes)
+{
+    const int aligned = (((uintptr_t)to | (uintptr_t)from) & (bytes - 1)) == 0;
+    if (bytes == 8 && aligned)
+        *(tutti_dev_u64 *)to = *(const tutti_dev_u64 *)from;
+    else if (bytes == 4 && aligned)
+        *(tutti_dev_u32 *)to = *(const tutti_dev_u32 *)from;
+    else if (bytes == 2 && aligned)
+        *(tutti_dev_u16 *)to = *(const tutti_dev_u16 *)from;
+    else if (bytes == 16 && aligned)
+        *(tutti_dev_u128 *)to = *(const tutti_dev_u128 *)from;
+    else
+        tutti_dev_copy(TUTTI_BY_THREAD, to, from, bytes);
+}
+
+/* n blocks of `block` elements of `bytes` bytes, whose beginnings lie `dst` and `sst` elements apart. Short blocks are
+ * spread by elements, each of long ones is copied by the whole group. */
+TUTTI_DEV void tutti_dev_copy_blocks(int group, void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst,
+                                     size_t block, size_t n, size_t bytes)
+{
+    char *const to = (char *)dest;
+    const char *const from = (const char *)source;
+    const ptrdiff_t step = (ptrdiff_t)bytes;
+    if (block * bytes >= 64) {
+        for (size_t i = 0; i < n; i++)
+            tutti_dev_copy(group, to + (ptrdiff_t)i * dst * step, from + (ptrdiff_t)i * sst * step, block * bytes);
+        return;
+    }
+    for (size_t i = tutti_dev_rank(group); i < n * block; i += tutti_dev_size(group)) {
+        const ptrdiff_t number = (ptrdiff_t)(block == 1 ? i : i / block), in = block == 1 ? 0 : (ptrdiff_t)(i % block);
+        tutti_dev_copy_one(to + (number * dst + in) * step, from + (number * sst + in) * step, bytes);
+    }
+}
+
+#endif

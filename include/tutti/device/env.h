@@ -1,0 +1,23 @@
+/* Groups of threads that make a call together, what a call says of its end, and the environment of the compiler. */
+#ifndef TUTTI_DEVICE_ENV_H
+#define TUTTI_DEVICE_ENV_H
+
+/* Who makes a call: one thread; all threads of a warp, of a block, of the grid, which all bring the same arguments. The
+ * first thread of a group is its leader. */
+enum { TUTTI_BY_THREAD, TUTTI_BY_WARP, TUTTI_BY_BLOCK, TUTTI_BY_GRID };
+
+/* TUTTI_DEV_OK, TUTTI_DEV_ERR_BROKEN ...: status codes, as tutti_status_text() knows them. */
+enum {
+#define TUTTI_STATUS(id, number, text) TUTTI_DEV_##id = number,
+#include "tutti/status.def"
+#undef TUTTI_STATUS
+    TUTTI_DEV_STATUS_END
+};
+
+#ifdef __CUDACC__
+#include "tutti/device/env_cuda.h"
+#else
+#include "tutti/device/env_c.h"
+#endif
+
+#endif

@@ -1,0 +1,259 @@
+/* What the calls in kernels are written upon, on the host device: the same in C and C++, for which a group of threads
+ * is the calling thread. Included by env.h. */
+#ifndef TUTTI_DEVICE_ENV_C_H
+#define TUTTI_DEVICE_ENV_C_H
+
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define TUTTI_DEV static inline __attribute__((unused))
+#define TUTTI_DEV_UNROLL
+#define TUTTI_DEV_UNROLL_4
+#ifdef __cplusplus
+#define TUTTI_DEV_ZERO                                                                                                 \
+    {                                                                                                                  \
+    }
+#else
+#define TUTTI_DEV_ZERO                                                                                                 \
+    {                                                                                                                  \
+        0                                                                                                              \
+    }
+#endif
+
+/* Words that stand for objects of any type. */
+typedef uint8_t __attribute__((may_alias)) tutti_dev_u8;
+typedef uint16_t __attribute__((may_alias)) tutti_dev_u16;
+typedef uint32_t __attribute__((may_alias)) tutti_dev_u32;
+typedef uint64_t __attribute__((may_alias)) tutti_dev_u64;
+typedef struct __attribute__((may_alias, aligned(16))) {
+    uint64_t x, y;
+} tutti_dev_u128;
+
+enum { TUTTI_DEV_SPINS = 64 };
+
+#define TUTTI_DEV_ACCESS(bits)                                                                                         \
+    TUTTI_DEV tutti_dev_u##bits tutti_dev_load_relaxed##bits(const void *from)                                         \
+    {                                                                                                                  \
+        return __atomic_load_n((const tutti_dev_u##bits *)from, __ATOMIC_ACQUIRE);                                     \
+    }                                                                                                                  \
+    TUTTI_DEV tutti_dev_u##bits tutti_dev_load_acquire##bits(const void *from)                                         \
+    {                                                                                                                  \
+        return __atomic_load_n((const tutti_dev_u##bits *)from, __ATOMIC_ACQUIRE);                                     \
+    }                                                                                                                  \
+    TUTTI_DEV void tutti_dev_store_relaxed##bits(void *to, tutti_dev_u##bits value)                                    \
+    {                                                                                                                  \
+        __atomic_store_n((tutti_dev_u##bits *)to, value, __ATOMIC_RELEASE);                                            \
+    }                                                                                                                  \
+    TUTTI_DEV void tutti_dev_store_release##bits(void *to, tutti_dev_u##bits value)                                    \
+    {                                                                                                                  \
+        __atomic_store_n((tutti_dev_u##bits *)to, value, TUTTI_DEV_RELEASE);                                           \
+    }
+/* The sanitizer knows no fences, so that here relaxed stores and loads order too, which costs nothing on x86. A test of
+ * the tests leaves the release of a signal out by defining this. */
+#ifndef TUTTI_DEV_RELEASE
+#define TUTTI_DEV_RELEASE __ATOMIC_RELEASE
+#endif
+TUTTI_DEV_ACCESS(8)
+TUTTI_DEV_ACCESS(16)
+TUTTI_DEV_ACCESS(32)
+TUTTI_DEV_ACCESS(64)
+#undef TUTTI_DEV_ACCESS
+
+TUTTI_DEV void tutti_dev_fence(void)
+{
+#ifdef __SANITIZE_THREAD__
+    int none = 0;
+    (void)__atomic_exchange_n(&none, 1, __ATOMIC_SEQ_CST);
+#else
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+#endif
+}
+
+#define TUTTI_DEV_ATOMICS(bits)                                                                                        \
+    TUTTI_DEV tutti_dev_u##bits tutti_dev_swap##bits(void *at, tutti_dev_u##bits value)                                \
+    {                                                                                                                  \
+        return __atomic_exchange_n((tutti_dev_u##bits *)at, value, __ATOMIC_ACQ_REL);                                  \
+    }                                                                                                                  \
+    TUTTI_DEV tutti_dev_u##bits tutti_dev_compare_swap##bits(void *at, tutti_dev_u##bits compare,                      \
+                                                             tutti_dev_u##bits value)                                  \
+    {                                                                                                                  \
+        __atomic_compare_exchange_n((tutti_dev_u##bits *)at, &compare, value, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);  \
+        return compare;                                                                                                \
+    }                                                                                                                  \
+    TUTTI_DEV tutti_dev_u##bits tutti_dev_add##bits(void *at, tutti_dev_u##bits value)                                 \
+    {                                                                                                                  \
+        return __atomic_fetch_add((tutti_dev_u##bits *)at, value, __ATOMIC_ACQ_REL);                                   \
+    }                                                                                                                  \
+    TUTTI_DEV tutti_dev_u##bits tutti_dev_and##bits(void *at, tutti_dev_u##bits value)                                 \
+    {                                                                                                                  \
+        return __atomic_fetch_and((tutti_dev_u##bits *)at, value, __ATOMIC_ACQ_REL);                                   \
+    }                                                                                                                  \
+    TUTTI_DEV tutti_dev_u##bits tutti_dev_or##bits(void *at, tutti_dev_u##bits value)                                  \
+    {                                                                                                                  \
+        return __atomic_fetch_or((tutti_dev_u##bits *)at, value, __ATOMIC_ACQ_REL);                                    \
+    }                                                                                                                  \
+    TUTTI_DEV tutti_dev_u##bits tutti_dev_xor##bits(void *at, tutti_dev_u##bits value)                                 \
+    {                                                                                                                  \
+        return __atomic_fetch_xor((tutti_dev_u##bits *)at, value, __ATOMIC_ACQ_REL);                                   \
+    }
+TUTTI_DEV_ATOMICS(32)
+TUTTI_DEV_ATOMICS(64)
+#undef TUTTI_DEV_ATOMICS
+
+TUTTI_DEV void tutti_dev_add_release64(void *at, tutti_dev_u64 value)
+{
+    __atomic_fetch_add((tutti_dev_u64 *)at, value, TUTTI_DEV_RELEASE);
+}
+
+TUTTI_DEV uint64_t tutti_dev_clock_ns(void)
+{
+    struct timespec now;
+    if (!timespec_get(&now, TIME_UTC))
+        return 0;
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+TUTTI_DEV void tutti_dev_pause(void)
+{
+    sched_yield();
+}
+
+TUTTI_DEV void tutti_dev_die(void)
+{
+    abort();
+}
+
+/* ---- numbers ---- */
+
+TUTTI_DEV float tutti_dev_bits_float(uint32_t bits)
+{
+    float value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+TUTTI_DEV uint32_t tutti_dev_float_bits(float value)
+{
+    uint32_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    return bits;
+}
+
+TUTTI_DEV double tutti_dev_bits_double(uint64_t bits)
+{
+    double value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+TUTTI_DEV uint32_t tutti_dev_add_float(void *at, uint32_t bits)
+{
+    uint32_t before = tutti_dev_load_relaxed32(at), seen;
+    while ((seen = tutti_dev_compare_swap32(
+                at, before, tutti_dev_float_bits(tutti_dev_bits_float(before) + tutti_dev_bits_float(bits)))) != before)
+        before = seen;
+    return before;
+}
+
+TUTTI_DEV uint64_t tutti_dev_add_double(void *at, uint64_t bits)
+{
+    uint64_t before = tutti_dev_load_relaxed64(at), seen = before, after;
+    do {
+        before = seen;
+        const double sum = tutti_dev_bits_double(before) + tutti_dev_bits_double(bits);
+        memcpy(&after, &sum, sizeof after);
+        seen = tutti_dev_compare_swap64(at, before, after);
+    } while (seen != before);
+    return before;
+}
+
+/* Half precision by its bits: sign, 5 of exponent, 10 of mantissa. Small ones are multiples of 2^-24. */
+TUTTI_DEV float tutti_dev_from_half(uint16_t bits)
+{
+    const uint32_t sign = (uint32_t)(bits & 0x8000u) << 16, exponent = bits >> 10 & 31u, mantissa = bits & 0x3ffu;
+    if (exponent == 31)
+        return tutti_dev_bits_float(sign | 0x7f800000u | mantissa << 13);
+    if (exponent == 0) {
+        const float small = (float)mantissa * tutti_dev_bits_float(0x33800000u);
+        return sign ? -small : small;
+    }
+    return tutti_dev_bits_float(sign | (exponent + 112) << 23 | mantissa << 13);
+}
+
+/* To nearest, even where two are as near. */
+TUTTI_DEV uint16_t tutti_dev_to_half(float value)
+{
+    const uint32_t bits = tutti_dev_float_bits(value), sign = bits >> 16 & 0x8000u, size = bits & 0x7fffffffu;
+    if (size > 0x7f800000u)
+        return (uint16_t)(sign | 0x7e00u); /* NaN */
+    if (size >= 0x477ff000u)
+        return (uint16_t)(sign | 0x7c00u); /* infinite, or rounded up to it */
+    if (size < 0x38800000u) {              /* small: 2^-24 becomes the last bit of the float 0.5, which rounds */
+        const float shifted = tutti_dev_bits_float(size) + 0.5f;
+        return (uint16_t)(sign | (tutti_dev_float_bits(shifted) - 0x3f000000u));
+    }
+    const uint32_t odd = size >> 13 & 1u;
+    return (uint16_t)(sign | ((size - 0x38000000u + 0xfffu + odd) >> 13));
+}
+
+TUTTI_DEV float tutti_dev_mul_float(float a, float b)
+{
+    volatile float product = a * b;
+    return product;
+}
+
+TUTTI_DEV double tutti_dev_mul_double(double a, double b)
+{
+    volatile double product = a * b;
+    return product;
+}
+
+/* ---- groups ---- */
+
+TUTTI_DEV unsigned tutti_dev_block(void)
+{
+    return 0;
+}
+
+TUTTI_DEV unsigned tutti_dev_blocks(void)
+{
+    return 1;
+}
+
+TUTTI_DEV unsigned tutti_dev_thread(void)
+{
+    return 0;
+}
+
+TUTTI_DEV size_t tutti_dev_rank(int group)
+{
+    (void)group;
+    return 0;
+}
+
+TUTTI_DEV size_t tutti_dev_size(int group)
+{
+    (void)group;
+    return 1;
+}
+
+TUTTI_DEV int tutti_dev_near_sync(int group, int failed)
+{
+    (void)group;
+    return failed;
+}
+
+TUTTI_DEV uint64_t tutti_dev_near_share(int group, uint64_t value)
+{
+    (void)group;
+    return value;
+}
+
+TUTTI_DEV uint32_t tutti_dev_grid_add(uint32_t *at, uint32_t value)
+{
+    return __atomic_fetch_add(at, value, __ATOMIC_ACQ_REL);
+}
+
+#endif

@@ -1,0 +1,242 @@
+/* What the calls in kernels are written upon, in CUDA C++: loads and stores that other GPUs and the host see, atomics,
+ * the clock, groups of threads. Included by env.h. */
+#ifndef TUTTI_DEVICE_ENV_CUDA_H
+#define TUTTI_DEVICE_ENV_CUDA_H
+
+#define TUTTI_DEV          static __attribute__((unused)) __device__ __forceinline__
+#define TUTTI_DEV_UNROLL   _Pragma("unroll")
+#define TUTTI_DEV_UNROLL_4 _Pragma("unroll 4")
+#define TUTTI_DEV_ZERO                                                                                                 \
+    {                                                                                                                  \
+    }
+
+typedef uint8_t tutti_dev_u8;
+typedef uint16_t tutti_dev_u16;
+typedef uint32_t tutti_dev_u32;
+typedef unsigned long long tutti_dev_u64;
+typedef ulonglong2 tutti_dev_u128;
+
+enum { TUTTI_DEV_SPINS = 256 }; /* between two looks of a wait at the clock and at the abort word, which the host has */
+
+/* Memory order .sys throughout: the other side is another GPU, or the host. */
+#define TUTTI_DEV_ACCESS(bits, reg, kind)                                                                              \
+    TUTTI_DEV tutti_dev_u##bits tutti_dev_load_relaxed##bits(const void *from)                                         \
+    {                                                                                                                  \
+        kind value;                                                                                                    \
+        asm volatile("ld.relaxed.sys.b" #bits " %0, [%1];" : "=" reg(value) : "l"(from) : "memory");                   \
+        return (tutti_dev_u##bits)value;                                                                               \
+    }                                                                                                                  \
+    TUTTI_DEV tutti_dev_u##bits tutti_dev_load_acquire##bits(const void *from)                                         \
+    {                                                                                                                  \
+        kind value;                                                                                                    \
+        asm volatile("ld.acquire.sys.b" #bits " %0, [%1];" : "=" reg(value) : "l"(from) : "memory");                   \
+        return (tutti_dev_u##bits)value;                                                                               \
+    }                                                                                                                  \
+    TUTTI_DEV void tutti_dev_store_relaxed##bits(void *to, tutti_dev_u##bits value)                                    \
+    {                                                                                                                  \
+        asm volatile("st.relaxed.sys.b" #bits " [%0], %1;" ::"l"(to), reg((kind)value) : "memory");                    \
+    }                                                                                                                  \
+    TUTTI_DEV void tutti_dev_store_release##bits(void *to, tutti_dev_u##bits value)                                    \
+    {                                                                                                                  \
+        asm volatile("st.release.sys.b" #bits " [%0], %1;" ::"l"(to), reg((kind)value) : "memory");                    \
+    }
+TUTTI_DEV_ACCESS(8, "r", unsigned)
+TUTTI_DEV_ACCESS(16, "h", unsigned short)
+TUTTI_DEV_ACCESS(32, "r", unsigned)
+TUTTI_DEV_ACCESS(64, "l", unsigned long long)
+#undef TUTTI_DEV_ACCESS
+
+TUTTI_DEV void tutti_dev_fence(void)
+{
+    __threadfence_system();
+}
+
+/* Atomics of 32 and 64 bits. The value before. */
+#define TUTTI_DEV_ATOMICS(bits)                                                                                        \
+    TUTTI_DEV tutti_dev_u##bits tutti_dev_swap##bits(void *at, tutti_dev_u##bits value)                                \
+    {                                                                                                                  \
+        return atomicExch_system((tutti_dev_u##bits *)at, value);                                                      \
+    }                                                                                                                  \
+    TUTTI_DEV tutti_dev_u##bits tutti_dev_compare_swap##bits(void *at, tutti_dev_u##bits compare,                      \
+                                                             tutti_dev_u##bits value)                                  \
+    {                                                                                                                  \
+        return atomicCAS_system((tutti_dev_u##bits *)at, compare, value);                                              \
+    }                                                                                                                  \
+    TUTTI_DEV tutti_dev_u##bits tutti_dev_add##bits(void *at, tutti_dev_u##bits value)                                 \
+    {                                                                                                                  \
+        return atomicAdd_system((tutti_dev_u##bits *)at, value);                                                       \
+    }                                                                                                                  \
+    TUTTI_DEV tutti_dev_u##bits tutti_dev_and##bits(void *at, tutti_dev_u##bits value)                                 \
+    {                                                                                                                  \
+        return atomicAnd_system((tutti_dev_u##bits *)at, value);                                                       \
+    }                                                                                                                  \
+    TUTTI_DEV tutti_dev_u##bits tutti_dev_or##bits(void *at, tutti_dev_u##bits value)                                  \
+    {                                                                                                                  \
+        return atomicOr_system((tutti_dev_u##bits *)at, value);                                                        \
+    }                                                                                                                  \
+    TUTTI_DEV tutti_dev_u##bits tutti_dev_xor##bits(void *at, tutti_dev_u##bits value)                                 \
+    {                                                                                                                  \
+        return atomicXor_system((tutti_dev_u##bits *)at, value);                                                       \
+    }
+TUTTI_DEV_ATOMICS(32)
+TUTTI_DEV_ATOMICS(64)
+#undef TUTTI_DEV_ATOMICS
+
+TUTTI_DEV uint32_t tutti_dev_add_float(void *at, uint32_t bits)
+{
+    return __float_as_uint(atomicAdd_system((float *)at, __uint_as_float(bits)));
+}
+
+TUTTI_DEV uint64_t tutti_dev_add_double(void *at, uint64_t bits)
+{
+    return (uint64_t)__double_as_longlong(atomicAdd_system((double *)at, __longlong_as_double((long long)bits)));
+}
+
+/* What the leader of a group has done before it adds is seen by whoever sees the sum. */
+TUTTI_DEV void tutti_dev_add_release64(void *at, tutti_dev_u64 value)
+{
+    asm volatile("red.release.sys.global.add.u64 [%0], %1;" ::"l"(__cvta_generic_to_global(at)), "l"(value) : "memory");
+}
+
+TUTTI_DEV uint64_t tutti_dev_clock_ns(void)
+{
+    uint64_t now;
+    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
+    return now;
+}
+
+TUTTI_DEV void tutti_dev_pause(void)
+{
+}
+
+TUTTI_DEV void tutti_dev_die(void)
+{
+    __trap();
+}
+
+/* ---- numbers ---- */
+
+TUTTI_DEV float tutti_dev_bits_float(uint32_t bits)
+{
+    return __uint_as_float(bits);
+}
+
+TUTTI_DEV uint32_t tutti_dev_float_bits(float value)
+{
+    return __float_as_uint(value);
+}
+
+TUTTI_DEV double tutti_dev_bits_double(uint64_t bits)
+{
+    return __longlong_as_double((long long)bits);
+}
+
+TUTTI_DEV float tutti_dev_from_half(uint16_t bits)
+{
+    float value;
+    asm("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"(bits));
+    return value;
+}
+
+TUTTI_DEV uint16_t tutti_dev_to_half(float value)
+{
+    uint16_t bits;
+    asm("cvt.rn.f16.f32 %0, %1;" : "=h"(bits) : "f"(value));
+    return bits;
+}
+
+/* Products that must not become part of a fused operation. */
+TUTTI_DEV float tutti_dev_mul_float(float a, float b)
+{
+    return __fmul_rn(a, b);
+}
+
+TUTTI_DEV double tutti_dev_mul_double(double a, double b)
+{
+    return __dmul_rn(a, b);
+}
+
+/* ---- groups: `group` is a constant wherever these are called ---- */
+
+TUTTI_DEV unsigned tutti_dev_thread(void)
+{
+    return threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z);
+}
+
+TUTTI_DEV unsigned tutti_dev_threads(void)
+{
+    return blockDim.x * blockDim.y * blockDim.z;
+}
+
+TUTTI_DEV unsigned tutti_dev_block(void)
+{
+    return blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z);
+}
+
+TUTTI_DEV unsigned tutti_dev_blocks(void)
+{
+    return gridDim.x * gridDim.y * gridDim.z;
+}
+
+/* Threads of this warp: the last one of a block may have fewer than 32. */
+TUTTI_DEV unsigned tutti_dev_lanes(void)
+{
+    const unsigned left = tutti_dev_threads() - tutti_dev_thread() / 32 * 32;
+    return left < 32 ? left : 32;
+}
+
+TUTTI_DEV unsigned tutti_dev_mask(void)
+{
+    return 0xffffffffu >> (32 - tutti_dev_lanes());
+}
+
+TUTTI_DEV size_t tutti_dev_rank(int group)
+{
+    return group == TUTTI_BY_THREAD  ? 0
+           : group == TUTTI_BY_WARP  ? tutti_dev_thread() % 32
+           : group == TUTTI_BY_BLOCK ? tutti_dev_thread()
+                                     : (size_t)tutti_dev_block() * tutti_dev_threads() + tutti_dev_thread();
+}
+
+TUTTI_DEV size_t tutti_dev_size(int group)
+{
+    return group == TUTTI_BY_THREAD  ? 1
+           : group == TUTTI_BY_WARP  ? tutti_dev_lanes()
+           : group == TUTTI_BY_BLOCK ? tutti_dev_threads()
+                                     : (size_t)tutti_dev_blocks() * tutti_dev_threads();
+}
+
+/* Waits for the threads of a warp or block; 1 to all where any of them brought `failed`. */
+TUTTI_DEV int tutti_dev_near_sync(int group, int failed)
+{
+    if (group == TUTTI_BY_WARP) {
+        __syncwarp(tutti_dev_mask());
+        return __any_sync(tutti_dev_mask(), failed);
+    }
+    return group == TUTTI_BY_THREAD ? failed : __syncthreads_or(failed);
+}
+
+/* The leader's value, to all threads of a warp or block. */
+TUTTI_DEV uint64_t tutti_dev_near_share(int group, uint64_t value)
+{
+    __shared__ uint64_t shared;
+    if (group == TUTTI_BY_WARP) {
+        __syncwarp(tutti_dev_mask()); /* what the leader has seen, the others see: a shuffle alone orders nothing */
+        return __shfl_sync(tutti_dev_mask(), (unsigned long long)value, 0);
+    }
+    if (group == TUTTI_BY_BLOCK) {
+        __syncthreads();
+        if (tutti_dev_thread() == 0)
+            shared = value;
+        __syncthreads();
+        value = shared;
+    }
+    return value;
+}
+
+TUTTI_DEV uint32_t tutti_dev_grid_add(uint32_t *at, uint32_t value)
+{
+    return atomicAdd(at, value);
+}
+
+#endif

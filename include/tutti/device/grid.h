@@ -1,0 +1,284 @@
+/* Reductions and barriers that all threads of all blocks of a grid make together, in the manner of Oden and others,
+ * "Energy- efficient collective reduce and allreduce operations on distributed GPUs" (GGAS), over loads and stores of
+ * peers' memory. The grid is launched cooperatively, or is small enough that all of its blocks run at once. */
+#ifndef TUTTI_DEVICE_GRID_H
+#define TUTTI_DEVICE_GRID_H
+
+/* Where operands lie, and which vector they make:
+ * GLOBAL     `nelems` elements in memory of this GPU, the same address on all threads; the vector is these
+ * SHARED     `nelems` elements in each block's shared memory; the vector is the blocks' one behind the other
+ * REGISTERS  `nelems` elements of each thread; the vector is the threads' one behind the other
+ * All PEs bring vectors of one length. */
+enum { TUTTI_GRID_GLOBAL, TUTTI_GRID_SHARED, TUTTI_GRID_REGISTERS };
+
+/* How:
+ * READ       whoever needs the result reads all contributions where they are
+ * GATHER     all are stored to one PE, which combines them, and stores the result to all
+ * ALLGATHER  all are stored to all PEs, each combines them
+ * ALLTOALL   each PE gets a slice of all, combines it, and stores it to whoever needs the result
+ * TREE       PEs combine by twos, fours ...: fewest bytes into one PE. Elements are not combined in order of PE one by
+ * one: floating-point sums differ in their last bits from those of the others, alike on all PEs and in every run AUTO
+ * by bytes: a tree never */
+enum {
+    TUTTI_GRID_AUTO,
+    TUTTI_GRID_READ,
+    TUTTI_GRID_GATHER,
+    TUTTI_GRID_ALLGATHER,
+    TUTTI_GRID_ALLTOALL,
+    TUTTI_GRID_TREE,
+    TUTTI_GRID_STRATEGIES
+};
+
+/* Symmetric memory that a reduction works in, aligned to 16 bytes; the same one for one call after the other. Between
+ * two calls nobody else stores there. */
+struct tutti_grid_work {
+    void *memory;
+    size_t bytes;
+};
+
+enum { TUTTI_DEV_GRID_SMALL = 32 * 1024 }; /* bytes of a vector up to which AUTO has every PE combine all of it */
+
+TUTTI_DEV size_t tutti_dev_grid_pitch(size_t vector_bytes)
+{
+    return (vector_bytes + 15) / 16 * 16;
+}
+
+/* Local. Bytes of work that a vector of `vector_bytes` bytes takes in a team of `members` PEs: calls take turns between
+ * two halves, each of a place for every member and one for the result. So what slow PEs still read is not stored over.
+ */
+TUTTI_DEV size_t tutti_grid_work_bytes(int members, size_t vector_bytes)
+{
+    return 2 * ((size_t)members + 1) * tutti_dev_grid_pitch(vector_bytes);
+}
+
+/* What a call of the grid works on. */
+struct tutti_dev_grid {
+    struct tutti_dev_meeting meeting;
+    int spread, type, op, root; /* spread: the group that copies this thread's part of the vector; root -1: all PEs */
+    size_t n, bytes;            /* elements of the vector, bytes of one */
+    size_t first, count;        /* this group's part of it */
+    char *half;                 /* own; symmetric */
+    size_t pitch;
+};
+
+TUTTI_DEV char *tutti_dev_grid_slot(const struct tutti_dev_grid *grid, int member)
+{
+    return grid->half + (size_t)member * grid->pitch;
+}
+
+TUTTI_DEV char *tutti_dev_grid_result(const struct tutti_dev_grid *grid)
+{
+    return tutti_dev_grid_slot(grid, grid->meeting.team.size);
+}
+
+TUTTI_DEV int tutti_dev_grid_wanted(const struct tutti_dev_grid *grid)
+{
+    return grid->root < 0 || grid->root == grid->meeting.team.me;
+}
+
+/* Elements [begin, begin + count) of the own vector, as far as they are this group's part, into the own slot at
+ * `member`. */
+TUTTI_DEV void tutti_dev_grid_post(const struct tutti_dev_grid *grid, const void *source, int member, size_t begin,
+                                   size_t count)
+{
+    const size_t from = begin > grid->first ? begin : grid->first;
+    const size_t end = begin + count < grid->first + grid->count ? begin + count : grid->first + grid->count;
+    char *const slot = tutti_dev_of(&grid->meeting, tutti_dev_grid_slot(grid, grid->meeting.team.me), member);
+    if (from < end)
+        tutti_dev_copy(grid->spread, slot + from * grid->bytes,
+                       (const char *)source + (from - grid->first) * grid->bytes, (end - from) * grid->bytes);
+}
+
+/* Combines elements [begin, begin + count) of all slots, of this PE or (where read) each at its own PE, and stores them
+ * to the result of this PE, of all, or of `to`. */
+enum { TUTTI_DEV_TO_ALL = -1 };
+TUTTI_DEV void tutti_dev_grid_combine(const struct tutti_dev_grid *grid, int read, int to, size_t begin, size_t count)
+{
+    const struct tutti_dev_team *const team = &grid->meeting.team;
+    const struct tutti_dev_places in = {read ? team : NULL, grid->half, grid->pitch};
+    struct tutti_dev_places out = {team, tutti_dev_grid_result(grid), 0};
+    if (to != TUTTI_DEV_TO_ALL) {
+        out.team = NULL;
+        out.address = tutti_dev_of(&grid->meeting, out.address, to);
+    }
+    const int outs = to == TUTTI_DEV_TO_ALL ? team->size : 1;
+    const struct tutti_dev_job job = {in, out, team->size, outs, outs > 1 ? team->me : 0, TUTTI_DEV_ALL, begin, count};
+    tutti_dev_run(TUTTI_BY_GRID, &job, grid->type, grid->op);
+}
+
+TUTTI_DEV void tutti_dev_grid_by_read(struct tutti_dev_grid *grid, const void *source)
+{
+    const int me = grid->meeting.team.me;
+    tutti_dev_grid_post(grid, source, me, 0, grid->n);
+    tutti_dev_meet(&grid->meeting);
+    if (tutti_dev_grid_wanted(grid))
+        tutti_dev_grid_combine(grid, 1, me, 0, grid->n);
+    tutti_dev_sync(TUTTI_BY_GRID, 0);
+}
+
+TUTTI_DEV void tutti_dev_grid_by_gather(struct tutti_dev_grid *grid, const void *source)
+{
+    const int me = grid->meeting.team.me, root = grid->root < 0 ? 0 : grid->root;
+    tutti_dev_grid_post(grid, source, root, 0, grid->n);
+    tutti_dev_meet(&grid->meeting);
+    if (me == root)
+        tutti_dev_grid_combine(grid, 0, grid->root < 0 ? TUTTI_DEV_TO_ALL : me, 0, grid->n);
+    if (grid->root < 0)
+        tutti_dev_meet(&grid->meeting);
+    else
+        tutti_dev_sync(TUTTI_BY_GRID, 0);
+}
+
+TUTTI_DEV void tutti_dev_grid_by_allgather(struct tutti_dev_grid *grid, const void *source)
+{
+    const int members = grid->meeting.team.size, me = grid->meeting.team.me;
+    for (int i = 0; i < members; i++)
+        tutti_dev_grid_post(grid, source, (me + i) % members, 0, grid->n);
+    tutti_dev_meet(&grid->meeting);
+    if (tutti_dev_grid_wanted(grid))
+        tutti_dev_grid_combine(grid, 0, me, 0, grid->n);
+    tutti_dev_sync(TUTTI_BY_GRID, 0);
+}
+
+TUTTI_DEV void tutti_dev_grid_by_alltoall(struct tutti_dev_grid *grid, const void *source)
+{
+    const int members = grid->meeting.team.size, me = grid->meeting.team.me;
+    size_t begin, count;
+    for (int i = 0; i < members; i++) {
+        tutti_dev_slice(grid->n, grid->bytes, members, (me + i) % members, &begin, &count);
+        tutti_dev_grid_post(grid, source, (me + i) % members, begin, count);
+    }
+    tutti_dev_meet(&grid->meeting);
+    tutti_dev_slice(grid->n, grid->bytes, members, me, &begin, &count);
+    tutti_dev_grid_combine(grid, 0, grid->root < 0 ? TUTTI_DEV_TO_ALL : grid->root, begin, count);
+    tutti_dev_meet(&grid->meeting);
+}
+
+/* A binomial tree: in turn d = 1, 2, 4 ... PE v, of which 2d is a divisor, takes over what v + d holds, that of the PEs
+ * v + d to v + 2d - 1. The result goes down the same tree. */
+TUTTI_DEV void tutti_dev_grid_by_tree(struct tutti_dev_grid *grid, const void *source)
+{
+    const struct tutti_dev_meeting *const meeting = &grid->meeting;
+    const int members = meeting->team.size, me = meeting->team.me;
+    const size_t all = grid->n * grid->bytes;
+    char *const own = tutti_dev_grid_slot(grid, me), *const result = tutti_dev_grid_result(grid);
+    int d = 1;
+    tutti_dev_grid_post(grid, source, me, 0, grid->n);
+    tutti_dev_sync(TUTTI_BY_GRID, 0);
+    for (; d < members; d *= 2) {
+        if (me % (2 * d) == d)
+            tutti_dev_copy(TUTTI_BY_GRID, tutti_dev_of(meeting, own, me - d), own, all);
+        tutti_dev_meet(&grid->meeting);
+        if (me % (2 * d) == 0 && me + d < members) {
+            const struct tutti_dev_places in = {NULL, own, (size_t)d * grid->pitch}, out = {NULL, own, 0};
+            const struct tutti_dev_job job = {in, out, 2, 1, 0, TUTTI_DEV_ALL, 0, grid->n};
+            tutti_dev_run(TUTTI_BY_GRID, &job, grid->type, grid->op);
+        }
+        tutti_dev_sync(TUTTI_BY_GRID, 0);
+    }
+    if (me == 0)
+        tutti_dev_copy(TUTTI_BY_GRID, tutti_dev_of(meeting, result, grid->root > 0 ? grid->root : 0), own, all);
+    if (grid->root >= 0) {
+        tutti_dev_meet(&grid->meeting);
+        return;
+    }
+    for (d /= 2; d > 0; d /= 2) {
+        tutti_dev_sync(TUTTI_BY_GRID, 0);
+        if (me % (2 * d) == 0 && me + d < members)
+            tutti_dev_copy(TUTTI_BY_GRID, tutti_dev_of(meeting, result, me + d), result, all);
+        tutti_dev_meet(&grid->meeting);
+    }
+    tutti_dev_sync(TUTTI_BY_GRID, 0);
+}
+
+TUTTI_DEV int tutti_dev_grid_strategy(const struct tutti_dev_grid *grid, int strategy)
+{
+    if (strategy != TUTTI_GRID_AUTO)
+        return strategy;
+    if (grid->n * grid->bytes > TUTTI_DEV_GRID_SMALL)
+        return TUTTI_GRID_ALLTOALL;
+    return grid->root < 0 ? TUTTI_GRID_ALLGATHER : TUTTI_GRID_GATHER;
+}
+
+TUTTI_DEV int tutti_dev_grid_refuse(void)
+{
+    tutti_dev_fail();
+    return TUTTI_DEV_ERR_ARGUMENT;
+}
+
+TUTTI_DEV int tutti_dev_grid_reduce(tshmem_team_t team, int where, void *dest, const void *source, size_t nelems,
+                                    int type, int op, int root, int strategy, const struct tutti_grid_work *work)
+{
+    struct tutti_dev_grid grid;
+    const int members = tutti_dev_team_n_pes(team);
+    const size_t parts = where == TUTTI_GRID_GLOBAL   ? 1
+                         : where == TUTTI_GRID_SHARED ? tutti_dev_blocks()
+                                                      : tutti_dev_size(TUTTI_BY_GRID);
+    const size_t part = where == TUTTI_GRID_GLOBAL   ? 0
+                        : where == TUTTI_GRID_SHARED ? tutti_dev_block()
+                                                     : tutti_dev_rank(TUTTI_BY_GRID);
+    grid.spread = where == TUTTI_GRID_GLOBAL   ? TUTTI_BY_GRID
+                  : where == TUTTI_GRID_SHARED ? TUTTI_BY_BLOCK
+                                               : TUTTI_BY_THREAD;
+    grid.type = type;
+    grid.op = op;
+    grid.root = root;
+    grid.n = nelems * parts;
+    grid.bytes = tutti_dev_type_size(type);
+    grid.first = nelems * part;
+    grid.count = nelems;
+    grid.pitch = tutti_dev_grid_pitch(grid.n * grid.bytes);
+    if (!tutti_dev_has(type, op) || root >= members || strategy < 0 || strategy >= TUTTI_GRID_STRATEGIES ||
+        work->bytes < tutti_grid_work_bytes(members, grid.n * grid.bytes) || (uintptr_t)work->memory % 16 != 0)
+        return tutti_dev_grid_refuse();
+    const int status = tutti_dev_begin(&grid.meeting, TUTTI_BY_GRID, team, work->memory, work->bytes, work->memory, 0);
+    if (status != TUTTI_DEV_OK)
+        return status;
+    grid.half = (char *)work->memory + (grid.meeting.sequence % 2) * (work->bytes / 32 * 16);
+    switch (tutti_dev_grid_strategy(&grid, strategy)) {
+    case TUTTI_GRID_READ:
+        tutti_dev_grid_by_read(&grid, source);
+        break;
+    case TUTTI_GRID_GATHER:
+        tutti_dev_grid_by_gather(&grid, source);
+        break;
+    case TUTTI_GRID_ALLGATHER:
+        tutti_dev_grid_by_allgather(&grid, source);
+        break;
+    case TUTTI_GRID_ALLTOALL:
+        tutti_dev_grid_by_alltoall(&grid, source);
+        break;
+    default:
+        tutti_dev_grid_by_tree(&grid, source);
+        break;
+    }
+    if (tutti_dev_grid_wanted(&grid))
+        tutti_dev_copy(grid.spread, dest, tutti_dev_grid_result(&grid) + grid.first * grid.bytes, nelems * grid.bytes);
+    tutti_dev_sync(grid.spread, 0);
+    return tutti_dev_end(&grid.meeting);
+}
+
+/* Collective over the team, by all threads of the grid. 0 or a negative status. dest may be source. type:
+ * tshmem_type_of() of a pointer to an element; op: enum tshmem_op. */
+TUTTI_DEV int tutti_grid_allreduce(tshmem_team_t team, int where, void *dest, const void *source, size_t nelems,
+                                   int type, int op, int strategy, const struct tutti_grid_work *work)
+{
+    return tutti_dev_grid_reduce(team, where, dest, source, nelems, type, op, -1, strategy, work);
+}
+
+/* The same; only `root`, a PE of the team, gets the result. */
+TUTTI_DEV int tutti_grid_reduce(tshmem_team_t team, int where, void *dest, const void *source, size_t nelems, int type,
+                                int op, int root, int strategy, const struct tutti_grid_work *work)
+{
+    if (root < 0)
+        return tutti_dev_grid_refuse();
+    return tutti_dev_grid_reduce(team, where, dest, source, nelems, type, op, root, strategy, work);
+}
+
+/* Waits for all threads of all grids of the team; what they stored before is seen after. */
+TUTTI_DEV int tutti_grid_barrier(tshmem_team_t team)
+{
+    return tutti_dev_barrier(TUTTI_BY_GRID, team);
+}
+
+#endif

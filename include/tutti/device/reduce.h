@@ -1,0 +1,218 @@
+/* Reductions and scans: a PE combines a slice of all members' sources, in order of PE, and stores it into the results
+ * of all of them, between two meetings. Nobody else reads or stores that slice, so that dest and source may be one. */
+#ifndef TUTTI_DEVICE_REDUCE_H
+#define TUTTI_DEVICE_REDUCE_H
+
+/* One vector a member r: at `address` + r * `step`; where there is a team that is symmetric, and lies at that member.
+ */
+struct tutti_dev_places {
+    const struct tutti_dev_team *team;
+    char *address;
+    size_t step;
+};
+
+TUTTI_DEV char *tutti_dev_place(const struct tutti_dev_places *places, int i)
+{
+    const struct tshmem_state *const state = TSHMEM_STATE();
+    char *const here = places->address + (size_t)i * places->step;
+    return places->team ? state->peer[tutti_dev_pe(places->team, i)] + ((uintptr_t)here - (uintptr_t)state->heap)
+                        : here;
+}
+
+/* ALL: the result goes to all outs. THROUGH: what is combined up to contribution r goes to out r; BEFORE: up to that
+ * before it, and zero to the first. */
+enum { TUTTI_DEV_ALL, TUTTI_DEV_THROUGH, TUTTI_DEV_BEFORE };
+
+struct tutti_dev_job {
+    struct tutti_dev_places in, out;
+    int ins, outs, first_out; /* first_out: stores go round from there on */
+    int shape;
+    size_t begin, count; /* elements */
+};
+
+/* One element, and 16 bytes of them at once. One contribution alone is handed on as it is. */
+#define TUTTI_DEV_REDUCE(ID, number)                                                                                   \
+    TUTTI_DEV void tutti_dev_all_##ID(const struct tutti_dev_job *job, int op, size_t i)                               \
+    {                                                                                                                  \
+        tutti_dev_e_##ID result = ((const tutti_dev_e_##ID *)(const void *)tutti_dev_place(&job->in, 0))[i];           \
+        if (job->ins > 1) {                                                                                            \
+            tutti_dev_a_##ID sum = tutti_dev_load_##ID(result);                                                        \
+            TUTTI_DEV_UNROLL_4                                                                                         \
+            for (int r = 1; r < job->ins; r++)                                                                         \
+                sum = tutti_dev_combine_##ID(                                                                          \
+                    op, sum,                                                                                           \
+                    tutti_dev_load_##ID(((const tutti_dev_e_##ID *)(const void *)tutti_dev_place(&job->in, r))[i]));   \
+            result = tutti_dev_store_##ID(sum, 1);                                                                     \
+        }                                                                                                              \
+        for (int o = 0; o < job->outs; o++)                                                                            \
+            ((tutti_dev_e_##ID *)(void *)tutti_dev_place(&job->out, (job->first_out + o) % job->outs))[i] = result;    \
+    }                                                                                                                  \
+    TUTTI_DEV void tutti_dev_prefix_##ID(const struct tutti_dev_job *job, int op, size_t i)                            \
+    {                                                                                                                  \
+        tutti_dev_e_##ID before = ((const tutti_dev_e_##ID *)(const void *)tutti_dev_place(&job->in, 0))[i];           \
+        tutti_dev_a_##ID sum = tutti_dev_load_##ID(before);                                                            \
+        tutti_dev_e_##ID *const first = (tutti_dev_e_##ID *)(void *)tutti_dev_place(&job->out, 0) + i;                 \
+        const tutti_dev_e_##ID zero = TUTTI_DEV_ZERO;                                                                  \
+        *first = job->shape == TUTTI_DEV_BEFORE ? zero : before;                                                       \
+        for (int r = 1; r < job->ins; r++) {                                                                           \
+            tutti_dev_e_##ID *const to = (tutti_dev_e_##ID *)(void *)tutti_dev_place(&job->out, r) + i;                \
+            sum = tutti_dev_combine_##ID(                                                                              \
+                op, sum,                                                                                               \
+                tutti_dev_load_##ID(((const tutti_dev_e_##ID *)(const void *)tutti_dev_place(&job->in, r))[i]));       \
+            const tutti_dev_e_##ID through = tutti_dev_store_##ID(sum, 1);                                             \
+            *to = job->shape == TUTTI_DEV_BEFORE ? before : through;                                                   \
+            before = through;                                                                                          \
+        }                                                                                                              \
+    }                                                                                                                  \
+    typedef struct {                                                                                                   \
+        tutti_dev_e_##ID e[16 / sizeof(tutti_dev_e_##ID)];                                                             \
+    } __attribute__((may_alias, aligned(16))) tutti_dev_packet_##ID;                                                   \
+    TUTTI_DEV void tutti_dev_packed_##ID(const struct tutti_dev_job *job, int op, size_t i)                            \
+    {                                                                                                                  \
+        tutti_dev_packet_##ID result = ((const tutti_dev_packet_##ID *)(const void *)tutti_dev_place(&job->in, 0))[i]; \
+        if (job->ins > 1) {                                                                                            \
+            tutti_dev_a_##ID sum[16 / sizeof(tutti_dev_e_##ID)];                                                       \
+            TUTTI_DEV_UNROLL                                                                                           \
+            for (size_t e = 0; e < 16 / sizeof(tutti_dev_e_##ID); e++)                                                 \
+                sum[e] = tutti_dev_load_##ID(result.e[e]);                                                             \
+            TUTTI_DEV_UNROLL_4                                                                                         \
+            for (int r = 1; r < job->ins; r++) {                                                                       \
+                const tutti_dev_packet_##ID next =                                                                     \
+                    ((const tutti_dev_packet_##ID *)(const void *)tutti_dev_place(&job->in, r))[i];                    \
+                TUTTI_DEV_UNROLL                                                                                       \
+                for (size_t e = 0; e < 16 / sizeof(tutti_dev_e_##ID); e++)                                             \
+                    sum[e] = tutti_dev_combine_##ID(op, sum[e], tutti_dev_load_##ID(next.e[e]));                       \
+            }                                                                                                          \
+            TUTTI_DEV_UNROLL                                                                                           \
+            for (size_t e = 0; e < 16 / sizeof(tutti_dev_e_##ID); e++)                                                 \
+                result.e[e] = tutti_dev_store_##ID(sum[e], 1);                                                         \
+        }                                                                                                              \
+        for (int o = 0; o < job->outs; o++)                                                                            \
+            ((tutti_dev_packet_##ID *)(void *)tutti_dev_place(&job->out, (job->first_out + o) % job->outs))[i] =       \
+                result;                                                                                                \
+    }                                                                                                                  \
+    TUTTI_DEV void tutti_dev_run_##ID(int group, const struct tutti_dev_job *job, int op)                              \
+    {                                                                                                                  \
+        const size_t each = 16 / sizeof(tutti_dev_e_##ID), rank = tutti_dev_rank(group), size = tutti_dev_size(group); \
+        const uintptr_t mixed = (uintptr_t)job->in.address | (uintptr_t)job->out.address | job->in.step |              \
+                                job->out.step | job->begin * sizeof(tutti_dev_e_##ID);                                 \
+        const int wide = mixed % 16 == 0 && job->shape == TUTTI_DEV_ALL;                                               \
+        const size_t packets = wide ? job->count / each : 0, first = job->begin / each;                                \
+        for (size_t i = rank; i < packets; i += size)                                                                  \
+            tutti_dev_packed_##ID(job, op, first + i);                                                                 \
+        for (size_t i = packets * each + rank; i < job->count; i += size) {                                            \
+            if (job->shape == TUTTI_DEV_ALL)                                                                           \
+                tutti_dev_all_##ID(job, op, job->begin + i);                                                           \
+            else                                                                                                       \
+                tutti_dev_prefix_##ID(job, op, job->begin + i);                                                        \
+        }                                                                                                              \
+    }
+TUTTI_DEV_TYPES(TUTTI_DEV_REDUCE)
+#undef TUTTI_DEV_REDUCE
+
+/* type, op: constants, so that one of these remains. */
+TUTTI_DEV void tutti_dev_run(int group, const struct tutti_dev_job *job, int type, int op)
+{
+    switch (type) {
+#define TUTTI_DEV_CASE(ID, number)                                                                                     \
+    case number:                                                                                                       \
+        tutti_dev_run_##ID(group, job, op);                                                                            \
+        break;
+        TUTTI_DEV_TYPES(TUTTI_DEV_CASE)
+#undef TUTTI_DEV_CASE
+    default:
+        break;
+    }
+}
+
+/* Bytes of an element; 0: kernels have no such type. */
+TUTTI_DEV size_t tutti_dev_type_size(int type)
+{
+    switch (type) {
+#define TUTTI_DEV_CASE(ID, number)                                                                                     \
+    case number:                                                                                                       \
+        return sizeof(tutti_dev_e_##ID);
+        TUTTI_DEV_TYPES(TUTTI_DEV_CASE)
+#undef TUTTI_DEV_CASE
+    default:
+        return 0;
+    }
+}
+
+/* 1 where that operation is done on that type. */
+TUTTI_DEV int tutti_dev_has(int type, int op)
+{
+    const int complex_type = type == TSHMEM_ID_COMPLEXF || type == TSHMEM_ID_COMPLEXD;
+    if (tutti_dev_type_size(type) == 0 || op < TSHMEM_OP_AND || op > TSHMEM_OP_PROD)
+        return 0;
+    return op >= TSHMEM_OP_SUM || (op >= TSHMEM_OP_MAX ? !complex_type : type <= TSHMEM_UINT64);
+}
+
+/* Elements [*begin, *begin + *count) of n that member `me` combines: slices of whole lines of 128 bytes. */
+TUTTI_DEV void tutti_dev_slice(size_t n, size_t bytes, int members, int me, size_t *begin, size_t *count)
+{
+    const size_t line = bytes < 128 ? 128 / bytes : 1;
+    size_t each = n / (size_t)members + (n % (size_t)members != 0);
+    each = (each + line - 1) / line * line;
+    *begin = each * (size_t)me < n ? each * (size_t)me : n;
+    *count = n - *begin < each ? n - *begin : each;
+}
+
+/* All shapes; op of scans is SUM. */
+TUTTI_DEV int tutti_dev_reduce(int group, tshmem_team_t team, void *dest, const void *source, size_t n, int type,
+                               int op, int shape)
+{
+    struct tutti_dev_meeting meeting;
+    const size_t bytes = tutti_dev_type_size(type);
+    if (!tutti_dev_has(type, op)) {
+        tutti_dev_fail();
+        return TUTTI_DEV_ERR_ARGUMENT;
+    }
+    const int status = tutti_dev_begin(&meeting, group, team, dest, n * bytes, source, n * bytes);
+    if (status != TUTTI_DEV_OK)
+        return status;
+    const struct tutti_dev_places in = {&meeting.team, (char *)(uintptr_t)source, 0};
+    const struct tutti_dev_places out = {&meeting.team, (char *)dest, 0};
+    struct tutti_dev_job job = {in, out, meeting.team.size, meeting.team.size, meeting.team.me, shape, 0, 0};
+    tutti_dev_slice(n, bytes, meeting.team.size, meeting.team.me, &job.begin, &job.count);
+    tutti_dev_meet(&meeting);
+    tutti_dev_run(group, &job, type, op);
+    tutti_dev_meet(&meeting);
+    return tutti_dev_end(&meeting);
+}
+
+/* Each PE combines its block of all sources into its own result. In place it overwrites the first PE's block of its
+ * source: so all others wait for that PE. */
+TUTTI_DEV int tutti_dev_reducescatter(int group, tshmem_team_t team, void *dest, const void *source, size_t n, int type,
+                                      int op)
+{
+    struct tutti_dev_meeting meeting;
+    const size_t bytes = tutti_dev_type_size(type);
+    const int members = tutti_dev_team_n_pes(team);
+    if (!tutti_dev_has(type, op)) {
+        tutti_dev_fail();
+        return TUTTI_DEV_ERR_ARGUMENT;
+    }
+    const int status = tutti_dev_begin(&meeting, group, team, dest, n * bytes, source,
+                                       n * bytes * (size_t)(members > 0 ? members : 0));
+    if (status != TUTTI_DEV_OK)
+        return status;
+    const int me = meeting.team.me;
+    const struct tutti_dev_places in = {&meeting.team, (char *)(uintptr_t)source + (size_t)me * n * bytes, 0};
+    const struct tutti_dev_places out = {NULL, (char *)dest, 0};
+    const struct tutti_dev_job job = {in, out, members, 1, 0, TUTTI_DEV_ALL, 0, n};
+    tutti_dev_meet(&meeting);
+    if (dest == source) {
+        if (me == 0)
+            tutti_dev_run(group, &job, type, op);
+        tutti_dev_meet(&meeting);
+        if (me != 0)
+            tutti_dev_run(group, &job, type, op);
+    } else {
+        tutti_dev_run(group, &job, type, op);
+    }
+    tutti_dev_meet(&meeting);
+    return tutti_dev_end(&meeting);
+}
+
+#endif

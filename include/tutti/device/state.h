@@ -1,0 +1,151 @@
+/* How a file of kernels comes to the state of its PE, without relocatable device code: each file has a copy in constant
+ * memory, and asks the library to be told.
+ *
+ * nvcc: a constructor gives the library a function that fills the copy, on the GPU that is current at tshmem_init(); a
+ * program that is not linked with the library calls tshmem_bind_here() itself. NVRTC and modules of the driver: the
+ * program finds the symbol "tshmem_state_here" in its module (cuModuleGetGlobal) and copies tshmem_state_get() there.
+ * C: the library is asked at every call.
+ *
+ * TSHMEM_STATE(): the state; who defines it before has its own. */
+#ifndef TUTTI_DEVICE_STATE_H
+#define TUTTI_DEVICE_STATE_H
+
+#ifdef __CUDACC__
+#ifdef __CUDACC_RTC__
+extern "C" __constant__ struct tshmem_state tshmem_state_here;
+__constant__ struct tshmem_state tshmem_state_here;
+#else
+static __constant__ __attribute__((unused)) struct tshmem_state tshmem_state_here;
+
+#ifndef TSHMEM_STATE
+extern "C" __attribute__((weak)) int tshmem_register_module(int (*bind)(const struct tshmem_state *state));
+
+/* Local, on the current GPU. The state of the kernels of this file; NULL: none any more. A negative status where it is
+ * not laid out as this file was compiled, or the GPU does not take it. */
+static __attribute__((unused)) int tshmem_bind_here(const struct tshmem_state *state)
+{
+    static const struct tshmem_state none = {};
+    const struct tshmem_state *const given = state ? state : &none;
+    if (state && (state->bytes != sizeof *state || state->version != TSHMEM_STATE_VERSION))
+        return TUTTI_DEV_ERR_MISMATCH;
+    return cudaMemcpyToSymbol(tshmem_state_here, given, sizeof *given) == cudaSuccess ? TUTTI_DEV_OK
+                                                                                      : TUTTI_DEV_ERR_DEVICE;
+}
+
+static __attribute__((unused, constructor)) void tshmem_register_here(void)
+{
+    if (tshmem_register_module)
+        tshmem_register_module(tshmem_bind_here);
+}
+#endif
+#endif
+#ifndef TSHMEM_STATE
+#define TSHMEM_STATE() (&tshmem_state_here)
+#endif
+#elif !defined(TSHMEM_STATE)
+#define TSHMEM_STATE() tshmem_state_get()
+#endif
+
+/* Something that cannot be done: all waits of this PE's kernels leave, and the host sees it. Without a state, nobody
+ * would. */
+TUTTI_DEV void tutti_dev_fail(void)
+{
+    const struct tshmem_state *const state = TSHMEM_STATE();
+    if (!state || state->bytes != sizeof *state)
+        tutti_dev_die();
+    else
+        tutti_dev_store_relaxed32(state->abort, 1);
+}
+
+/* What `address`, which is symmetric, is at that PE; NULL where there is no such PE, or no way by loads and stores. */
+TUTTI_DEV char *tutti_dev_find(const void *address, int pe)
+{
+    const struct tshmem_state *const state = TSHMEM_STATE();
+    if (!state || (unsigned)pe >= (unsigned)state->pes || !state->peer[pe])
+        return NULL;
+    const uint64_t offset = (uint64_t)((uintptr_t)address - (uintptr_t)state->heap);
+    return offset < state->heap_bytes ? state->peer[pe] + offset : NULL;
+}
+
+/* The same for calls that need it: NULL is a failure. */
+TUTTI_DEV char *tutti_dev_at(const void *address, int pe)
+{
+    char *const found = tutti_dev_find(address, pe);
+    if (!found)
+        tutti_dev_fail();
+    return found;
+}
+
+/* The internal area of team number `number` at that PE. */
+TUTTI_DEV struct tshmem_area *tutti_dev_area(int pe, uint32_t number)
+{
+    const struct tshmem_state *const state = TSHMEM_STATE();
+    return (struct tshmem_area *)(void *)(state->peer[pe] + state->area + number * state->area_bytes);
+}
+
+/* ---- waits: each is bounded by the abort word and the state's limit ---- */
+
+struct tutti_dev_patience {
+    uint64_t start;
+    unsigned spins;
+};
+
+/* Called in every turn of a wait. 1: leave. */
+TUTTI_DEV int tutti_dev_leave(struct tutti_dev_patience *patience)
+{
+    if (++patience->spins % TUTTI_DEV_SPINS != 0)
+        return 0;
+    tutti_dev_pause();
+    const struct tshmem_state *const state = TSHMEM_STATE();
+    if (tutti_dev_load_relaxed32(state->abort) != 0)
+        return 1;
+    const uint64_t now = tutti_dev_clock_ns();
+    if (patience->start == 0)
+        patience->start = now;
+    if (state->limit_ns == 0 || now - patience->start <= state->limit_ns)
+        return 0;
+    tutti_dev_fail();
+    return 1;
+}
+
+/* ---- groups, the grid among them ---- */
+
+/* Waits for all blocks of this GPU's grid. Every block but one adds 1, that one what is missing to the top bit: so the
+ * bit turns once a barrier, whatever the number of blocks. */
+TUTTI_DEV int tutti_dev_grid_sync(int failed)
+{
+    tutti_dev_near_sync(TUTTI_BY_BLOCK, 0);
+    if (tutti_dev_thread() == 0 && tutti_dev_blocks() > 1) {
+        uint32_t *const arrived = &tutti_dev_area(TSHMEM_STATE()->me, 0)->grid_arrived;
+        const uint32_t mine = tutti_dev_block() == 0 ? 0x80000000u - (tutti_dev_blocks() - 1) : 1;
+        struct tutti_dev_patience patience = {0, 0};
+        tutti_dev_fence();
+        const uint32_t before = tutti_dev_grid_add(arrived, mine);
+        while (((tutti_dev_load_acquire32(arrived) ^ before) & 0x80000000u) == 0 && !failed)
+            failed = tutti_dev_leave(&patience);
+        tutti_dev_fence();
+    }
+    return tutti_dev_near_sync(TUTTI_BY_BLOCK, failed);
+}
+
+/* Waits for all threads of the group: what each has stored is seen by all. 1 where one of them brought `failed`; of a
+ * grid, only those of the same block are told. */
+TUTTI_DEV int tutti_dev_sync(int group, int failed)
+{
+    return group == TUTTI_BY_GRID ? tutti_dev_grid_sync(failed) : tutti_dev_near_sync(group, failed);
+}
+
+/* The leader's value, to all threads of the group. */
+TUTTI_DEV uint64_t tutti_dev_share(int group, uint64_t value)
+{
+    if (group != TUTTI_BY_GRID)
+        return tutti_dev_near_share(group, value);
+    uint64_t *const word = &tutti_dev_area(TSHMEM_STATE()->me, 0)->word[0];
+    tutti_dev_grid_sync(0);
+    if (tutti_dev_rank(TUTTI_BY_GRID) == 0)
+        tutti_dev_store_relaxed64(word, value);
+    tutti_dev_grid_sync(0);
+    return tutti_dev_load_relaxed64(word);
+}
+
+#endif

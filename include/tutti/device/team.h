@@ -1,0 +1,173 @@
+/* Teams, and how their members meet in kernels: each stores the number of the meeting into every member's area, and
+ * waits until all have stored it in its own. Numbers only grow. */
+#ifndef TUTTI_DEVICE_TEAM_H
+#define TUTTI_DEVICE_TEAM_H
+
+/* A team in registers. That of all PEs is not looked up. */
+struct tutti_dev_team {
+    int me, size, start, stride; /* stride 0: its members are listed */
+    uint32_t number;
+    const int32_t *world;
+};
+
+/* 1, or 0 where there is no such team, or this PE is none of it. */
+TUTTI_DEV int tutti_dev_team(tshmem_team_t team, struct tutti_dev_team *found)
+{
+    const struct tshmem_state *const state = TSHMEM_STATE();
+    if (!state || team < 0 || team >= TSHMEM_TEAMS_MAX)
+        return 0;
+    if (team == TSHMEM_TEAM_WORLD) {
+        found->me = state->me;
+        found->size = state->pes;
+        found->start = 0;
+        found->stride = 1;
+        found->number = 0;
+        found->world = NULL;
+        return state->pes > 0;
+    }
+    const struct tshmem_team_state *const told = state->team + team;
+    found->me = told->me;
+    found->size = told->size;
+    found->start = told->start;
+    found->stride = told->stride;
+    found->number = told->number;
+    found->world = told->world;
+    return told->used != 0 && told->me >= 0 && told->size > 0;
+}
+
+/* PE of the world of that member. */
+TUTTI_DEV int tutti_dev_pe(const struct tutti_dev_team *team, int member)
+{
+    return team->stride != 0 ? team->start + member * team->stride : team->world[member];
+}
+
+TUTTI_DEV int tutti_dev_team_my_pe(tshmem_team_t team)
+{
+    struct tutti_dev_team found;
+    return tutti_dev_team(team, &found) ? found.me : -1;
+}
+
+TUTTI_DEV int tutti_dev_team_n_pes(tshmem_team_t team)
+{
+    struct tutti_dev_team found;
+    return tutti_dev_team(team, &found) ? found.size : -1;
+}
+
+TUTTI_DEV int tutti_dev_team_translate(tshmem_team_t from, int pe, tshmem_team_t to)
+{
+    struct tutti_dev_team one, other;
+    if (!tutti_dev_team(from, &one) || !tutti_dev_team(to, &other) || pe < 0 || pe >= one.size)
+        return -1;
+    const int sought = tutti_dev_pe(&one, pe);
+    for (int i = 0; i < other.size; i++) {
+        if (tutti_dev_pe(&other, i) == sought)
+            return i;
+    }
+    return -1;
+}
+
+/* ---- a collective under way ---- */
+
+struct tutti_dev_meeting {
+    struct tutti_dev_team team;
+    int group, failed; /* failed: of this thread; a wait that was left, or another collective that was under way */
+    uint64_t sequence; /* of the last meeting */
+};
+
+/* Every collective begins here. A team has one at a time: the leader takes the busy word, and looks at what it was in
+ * the end, when the answer has long come. */
+TUTTI_DEV int tutti_dev_enter(struct tutti_dev_meeting *meeting, int group, tshmem_team_t team)
+{
+    meeting->group = group;
+    meeting->failed = 0;
+    if (!tutti_dev_team(team, &meeting->team)) {
+        tutti_dev_fail();
+        return TUTTI_DEV_ERR_ARGUMENT;
+    }
+    struct tshmem_area *const own = tutti_dev_area(TSHMEM_STATE()->me, meeting->team.number);
+    if (tutti_dev_rank(group) == 0)
+        meeting->failed = tutti_dev_swap32(&own->busy[TSHMEM_BY_DEVICE], 1) != 0;
+    tutti_dev_sync(group, 0);
+    meeting->sequence = tutti_dev_load_relaxed64(&own->sequence[TSHMEM_BY_DEVICE]);
+    return TUTTI_DEV_OK;
+}
+
+/* All members' groups: what their threads have stored before is seen by all after. */
+TUTTI_DEV void tutti_dev_meet(struct tutti_dev_meeting *meeting)
+{
+    const int group = meeting->group, members = meeting->team.size, rank = (int)tutti_dev_rank(group);
+    const int size = tutti_dev_size(group) < (size_t)members ? (int)tutti_dev_size(group) : members;
+    const uint64_t sequence = ++meeting->sequence;
+    struct tshmem_area *const own = tutti_dev_area(TSHMEM_STATE()->me, meeting->team.number);
+    tutti_dev_sync(group, 0);
+    if (rank < size) {
+        tutti_dev_fence();
+        for (int i = rank; i < members; i += size) {
+            struct tshmem_area *const other = tutti_dev_area(tutti_dev_pe(&meeting->team, i), meeting->team.number);
+            tutti_dev_store_release64(&other->arrived[TSHMEM_BY_DEVICE][meeting->team.me], sequence);
+        }
+        struct tutti_dev_patience patience = {0, 0};
+        for (int i = rank; i < members && !meeting->failed; i += size) {
+            while ((int64_t)(tutti_dev_load_acquire64(&own->arrived[TSHMEM_BY_DEVICE][i]) - sequence) < 0) {
+                if (tutti_dev_leave(&patience)) {
+                    meeting->failed = 1;
+                    break;
+                }
+            }
+        }
+    }
+    meeting->failed = tutti_dev_sync(group, meeting->failed);
+}
+
+/* Every collective ends here, past its last meeting. */
+TUTTI_DEV int tutti_dev_end(const struct tutti_dev_meeting *meeting)
+{
+    struct tshmem_area *const own = tutti_dev_area(TSHMEM_STATE()->me, meeting->team.number);
+    if (tutti_dev_rank(meeting->group) == 0) {
+        tutti_dev_store_relaxed64(&own->sequence[TSHMEM_BY_DEVICE], meeting->sequence);
+        tutti_dev_store_relaxed32(&own->busy[TSHMEM_BY_DEVICE], 0);
+    }
+    if (!meeting->failed)
+        return TUTTI_DEV_OK;
+    tutti_dev_fail();
+    return TUTTI_DEV_ERR_BROKEN;
+}
+
+TUTTI_DEV int tutti_dev_barrier(int group, tshmem_team_t team)
+{
+    struct tutti_dev_meeting meeting;
+    const int status = tutti_dev_enter(&meeting, group, team);
+    if (status != TUTTI_DEV_OK)
+        return status;
+    tutti_dev_meet(&meeting);
+    return tutti_dev_end(&meeting);
+}
+
+/* Of a collective: a symmetric address at that member. An address that is not fails at the own one, on all members
+ * alike. */
+TUTTI_DEV char *tutti_dev_of(const struct tutti_dev_meeting *meeting, const void *address, int member)
+{
+    const struct tshmem_state *const state = TSHMEM_STATE();
+    return state->peer[tutti_dev_pe(&meeting->team, member)] + ((uintptr_t)address - (uintptr_t)state->heap);
+}
+
+/* 1 where `bytes` bytes from there lie in the heap. */
+TUTTI_DEV int tutti_dev_symmetric(const void *address, size_t bytes)
+{
+    const struct tshmem_state *const state = TSHMEM_STATE();
+    const uint64_t offset = (uint64_t)((uintptr_t)address - (uintptr_t)state->heap);
+    return offset <= state->heap_bytes && bytes <= state->heap_bytes - offset;
+}
+
+/* tutti_dev_enter() with a look at what the collective stores into and reads; refused, nothing is begun. */
+TUTTI_DEV int tutti_dev_begin(struct tutti_dev_meeting *meeting, int group, tshmem_team_t team, const void *dest,
+                              size_t dest_bytes, const void *source, size_t source_bytes)
+{
+    if (TSHMEM_STATE() && (!tutti_dev_symmetric(dest, dest_bytes) || !tutti_dev_symmetric(source, source_bytes))) {
+        tutti_dev_fail();
+        return TUTTI_DEV_ERR_ARGUMENT;
+    }
+    return tutti_dev_enter(meeting, group, team);
+}
+
+#endif

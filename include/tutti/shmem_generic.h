@@ -1,0 +1,211 @@
+/* The calls of tutti/shmem.h without a type in their names: the type is that of the first pointer. C11 chooses by
+ * _Generic, C++ (11 and later) by overloading. Included by that file alone. */
+#ifndef TUTTI_SHMEM_GENERIC_H
+#define TUTTI_SHMEM_GENERIC_H
+
+#define TSHMEM_GENERIC_AMO(ROW, what)   TSHMEM_AMO_BASE(ROW, what) TSHMEM_AMO_FLOATING(ROW, what)
+#define TSHMEM_GENERIC_ARITH(ROW, what) TSHMEM_RMA_BASE(ROW, what) TSHMEM_COMPLEX(ROW, what)
+
+#ifdef __cplusplus
+#if __cplusplus >= 201103L
+/* Number of the type that a pointer points to, in enum tshmem_type. */
+#define TSHMEM_TYPE_OF(name, type, kind, what)                                                                         \
+    TSHMEM_INLINE int tshmem_type_of(const type *)                                                                     \
+    {                                                                                                                  \
+        return TSHMEM_ID_##kind(type);                                                                                 \
+    }
+TSHMEM_GENERIC_ARITH(TSHMEM_TYPE_OF, )
+#undef TSHMEM_TYPE_OF
+#define TSHMEM_OVERLOAD(name, type, kind, call)                                                                        \
+    template <class... Rest>                                                                                           \
+    TSHMEM_INLINE auto tshmem_##call(type *first, Rest... rest)->decltype(tshmem_##name##_##call(first, rest...))      \
+    {                                                                                                                  \
+        return tshmem_##name##_##call(first, rest...);                                                                 \
+    }
+#define TSHMEM_OVERLOAD_CONST(name, type, kind, call)                                                                  \
+    TSHMEM_INLINE type tshmem_##call(const type *source, int pe)                                                       \
+    {                                                                                                                  \
+        return tshmem_##name##_##call(source, pe);                                                                     \
+    }
+#define TSHMEM_OVERLOAD_TEAM(name, type, kind, call)                                                                   \
+    template <class... Rest>                                                                                           \
+    TSHMEM_INLINE int tshmem_##call(tshmem_team_t team, type *dest, const type *source, Rest... rest)                  \
+    {                                                                                                                  \
+        return tshmem_##name##_##call(team, dest, source, rest...);                                                    \
+    }
+TSHMEM_RMA_BASE(TSHMEM_OVERLOAD, put)
+TSHMEM_RMA_BASE(TSHMEM_OVERLOAD, get)
+TSHMEM_RMA_BASE(TSHMEM_OVERLOAD, put_nbi)
+TSHMEM_RMA_BASE(TSHMEM_OVERLOAD, get_nbi)
+TSHMEM_RMA_BASE(TSHMEM_OVERLOAD, p)
+TSHMEM_RMA_BASE(TSHMEM_OVERLOAD_CONST, g)
+TSHMEM_RMA_BASE(TSHMEM_OVERLOAD, iput)
+TSHMEM_RMA_BASE(TSHMEM_OVERLOAD, iget)
+TSHMEM_RMA_BASE(TSHMEM_OVERLOAD, ibput)
+TSHMEM_RMA_BASE(TSHMEM_OVERLOAD, ibget)
+TSHMEM_RMA_BASE(TSHMEM_OVERLOAD, put_signal)
+TSHMEM_RMA_BASE(TSHMEM_OVERLOAD, put_signal_nbi)
+TSHMEM_GENERIC_AMO(TSHMEM_OVERLOAD_CONST, atomic_fetch)
+TSHMEM_GENERIC_AMO(TSHMEM_OVERLOAD, atomic_fetch_nbi)
+TSHMEM_GENERIC_AMO(TSHMEM_OVERLOAD, atomic_set)
+TSHMEM_GENERIC_AMO(TSHMEM_OVERLOAD, atomic_swap)
+TSHMEM_GENERIC_AMO(TSHMEM_OVERLOAD, atomic_swap_nbi)
+TSHMEM_GENERIC_AMO(TSHMEM_OVERLOAD, atomic_fetch_add)
+TSHMEM_GENERIC_AMO(TSHMEM_OVERLOAD, atomic_fetch_add_nbi)
+TSHMEM_GENERIC_AMO(TSHMEM_OVERLOAD, atomic_add)
+TSHMEM_AMO_BASE(TSHMEM_OVERLOAD, atomic_compare_swap)
+TSHMEM_AMO_BASE(TSHMEM_OVERLOAD, atomic_compare_swap_nbi)
+TSHMEM_AMO_BASE(TSHMEM_OVERLOAD, atomic_fetch_inc)
+TSHMEM_AMO_BASE(TSHMEM_OVERLOAD, atomic_fetch_inc_nbi)
+TSHMEM_AMO_BASE(TSHMEM_OVERLOAD, atomic_inc)
+TSHMEM_BITWISE_BASE(TSHMEM_OVERLOAD, atomic_fetch_and)
+TSHMEM_BITWISE_BASE(TSHMEM_OVERLOAD, atomic_fetch_and_nbi)
+TSHMEM_BITWISE_BASE(TSHMEM_OVERLOAD, atomic_and)
+TSHMEM_BITWISE_BASE(TSHMEM_OVERLOAD, atomic_fetch_or)
+TSHMEM_BITWISE_BASE(TSHMEM_OVERLOAD, atomic_fetch_or_nbi)
+TSHMEM_BITWISE_BASE(TSHMEM_OVERLOAD, atomic_or)
+TSHMEM_BITWISE_BASE(TSHMEM_OVERLOAD, atomic_fetch_xor)
+TSHMEM_BITWISE_BASE(TSHMEM_OVERLOAD, atomic_fetch_xor_nbi)
+TSHMEM_BITWISE_BASE(TSHMEM_OVERLOAD, atomic_xor)
+TSHMEM_WAIT_BASE(TSHMEM_OVERLOAD, wait_until)
+TSHMEM_WAIT_BASE(TSHMEM_OVERLOAD, wait_until_all)
+TSHMEM_WAIT_BASE(TSHMEM_OVERLOAD, wait_until_any)
+TSHMEM_WAIT_BASE(TSHMEM_OVERLOAD, wait_until_some)
+TSHMEM_WAIT_BASE(TSHMEM_OVERLOAD, wait_until_all_vector)
+TSHMEM_WAIT_BASE(TSHMEM_OVERLOAD, wait_until_any_vector)
+TSHMEM_WAIT_BASE(TSHMEM_OVERLOAD, wait_until_some_vector)
+TSHMEM_WAIT_BASE(TSHMEM_OVERLOAD, test)
+TSHMEM_WAIT_BASE(TSHMEM_OVERLOAD, test_all)
+TSHMEM_WAIT_BASE(TSHMEM_OVERLOAD, test_any)
+TSHMEM_WAIT_BASE(TSHMEM_OVERLOAD, test_some)
+TSHMEM_WAIT_BASE(TSHMEM_OVERLOAD, test_all_vector)
+TSHMEM_WAIT_BASE(TSHMEM_OVERLOAD, test_any_vector)
+TSHMEM_WAIT_BASE(TSHMEM_OVERLOAD, test_some_vector)
+TSHMEM_RMA_BASE(TSHMEM_OVERLOAD_TEAM, broadcast)
+TSHMEM_RMA_BASE(TSHMEM_OVERLOAD_TEAM, collect)
+TSHMEM_RMA_BASE(TSHMEM_OVERLOAD_TEAM, fcollect)
+TSHMEM_RMA_BASE(TSHMEM_OVERLOAD_TEAM, alltoall)
+TSHMEM_RMA_BASE(TSHMEM_OVERLOAD_TEAM, alltoalls)
+TSHMEM_RMA_BASE(TSHMEM_OVERLOAD_TEAM, max_reduce)
+TSHMEM_RMA_BASE(TSHMEM_OVERLOAD_TEAM, min_reduce)
+TSHMEM_RMA_BASE(TSHMEM_OVERLOAD_TEAM, max_reducescatter)
+TSHMEM_RMA_BASE(TSHMEM_OVERLOAD_TEAM, min_reducescatter)
+TSHMEM_BITS_BASE(TSHMEM_OVERLOAD_TEAM, and_reduce)
+TSHMEM_BITS_BASE(TSHMEM_OVERLOAD_TEAM, or_reduce)
+TSHMEM_BITS_BASE(TSHMEM_OVERLOAD_TEAM, xor_reduce)
+TSHMEM_BITS_BASE(TSHMEM_OVERLOAD_TEAM, and_reducescatter)
+TSHMEM_BITS_BASE(TSHMEM_OVERLOAD_TEAM, or_reducescatter)
+TSHMEM_BITS_BASE(TSHMEM_OVERLOAD_TEAM, xor_reducescatter)
+TSHMEM_GENERIC_ARITH(TSHMEM_OVERLOAD_TEAM, sum_reduce)
+TSHMEM_GENERIC_ARITH(TSHMEM_OVERLOAD_TEAM, prod_reduce)
+TSHMEM_GENERIC_ARITH(TSHMEM_OVERLOAD_TEAM, sum_reducescatter)
+TSHMEM_GENERIC_ARITH(TSHMEM_OVERLOAD_TEAM, prod_reducescatter)
+TSHMEM_GENERIC_ARITH(TSHMEM_OVERLOAD_TEAM, sum_inscan)
+TSHMEM_GENERIC_ARITH(TSHMEM_OVERLOAD_TEAM, sum_exscan)
+#endif
+#else
+#define TSHMEM_TYPE_OF(name, type, kind, what) type * : TSHMEM_ID_##kind(type), const type * : TSHMEM_ID_##kind(type),
+#define tshmem_type_of(pointer)                _Generic((pointer), TSHMEM_GENERIC_ARITH(TSHMEM_TYPE_OF, ) void * : -1)
+#define TSHMEM_CASE(name, type, kind, call)    type * : tshmem_##name##_##call, const type * : tshmem_##name##_##call,
+/* The function of `call` for what `pointer` points to; of another type: none, which the compiler says. */
+#define TSHMEM_CHOOSE(pointer, LIST, call)     _Generic((pointer), LIST(TSHMEM_CASE, call) default : tshmem_no_such_type)
+struct tshmem_no_such_type;
+extern const struct tshmem_no_such_type *const tshmem_no_such_type;
+#define tshmem_put(first, ...)                 TSHMEM_CHOOSE(first, TSHMEM_RMA_BASE, put)(first, __VA_ARGS__)
+#define tshmem_get(first, ...)                 TSHMEM_CHOOSE(first, TSHMEM_RMA_BASE, get)(first, __VA_ARGS__)
+#define tshmem_put_nbi(first, ...)             TSHMEM_CHOOSE(first, TSHMEM_RMA_BASE, put_nbi)(first, __VA_ARGS__)
+#define tshmem_get_nbi(first, ...)             TSHMEM_CHOOSE(first, TSHMEM_RMA_BASE, get_nbi)(first, __VA_ARGS__)
+#define tshmem_p(first, ...)                   TSHMEM_CHOOSE(first, TSHMEM_RMA_BASE, p)(first, __VA_ARGS__)
+#define tshmem_g(first, ...)                   TSHMEM_CHOOSE(first, TSHMEM_RMA_BASE, g)(first, __VA_ARGS__)
+#define tshmem_iput(first, ...)                TSHMEM_CHOOSE(first, TSHMEM_RMA_BASE, iput)(first, __VA_ARGS__)
+#define tshmem_iget(first, ...)                TSHMEM_CHOOSE(first, TSHMEM_RMA_BASE, iget)(first, __VA_ARGS__)
+#define tshmem_ibput(first, ...)               TSHMEM_CHOOSE(first, TSHMEM_RMA_BASE, ibput)(first, __VA_ARGS__)
+#define tshmem_ibget(first, ...)               TSHMEM_CHOOSE(first, TSHMEM_RMA_BASE, ibget)(first, __VA_ARGS__)
+#define tshmem_put_signal(first, ...)          TSHMEM_CHOOSE(first, TSHMEM_RMA_BASE, put_signal)(first, __VA_ARGS__)
+#define tshmem_put_signal_nbi(first, ...)      TSHMEM_CHOOSE(first, TSHMEM_RMA_BASE, put_signal_nbi)(first, __VA_ARGS__)
+#define tshmem_atomic_fetch(first, ...)        TSHMEM_CHOOSE(first, TSHMEM_GENERIC_AMO, atomic_fetch)(first, __VA_ARGS__)
+#define tshmem_atomic_fetch_nbi(first, ...)                                                                            \
+    TSHMEM_CHOOSE(first, TSHMEM_GENERIC_AMO, atomic_fetch_nbi)(first, __VA_ARGS__)
+#define tshmem_atomic_set(first, ...)      TSHMEM_CHOOSE(first, TSHMEM_GENERIC_AMO, atomic_set)(first, __VA_ARGS__)
+#define tshmem_atomic_swap(first, ...)     TSHMEM_CHOOSE(first, TSHMEM_GENERIC_AMO, atomic_swap)(first, __VA_ARGS__)
+#define tshmem_atomic_swap_nbi(first, ...) TSHMEM_CHOOSE(first, TSHMEM_GENERIC_AMO, atomic_swap_nbi)(first, __VA_ARGS__)
+#define tshmem_atomic_fetch_add(first, ...)                                                                            \
+    TSHMEM_CHOOSE(first, TSHMEM_GENERIC_AMO, atomic_fetch_add)(first, __VA_ARGS__)
+#define tshmem_atomic_fetch_add_nbi(first, ...)                                                                        \
+    TSHMEM_CHOOSE(first, TSHMEM_GENERIC_AMO, atomic_fetch_add_nbi)(first, __VA_ARGS__)
+#define tshmem_atomic_add(first, ...) TSHMEM_CHOOSE(first, TSHMEM_GENERIC_AMO, atomic_add)(first, __VA_ARGS__)
+#define tshmem_atomic_compare_swap(first, ...)                                                                         \
+    TSHMEM_CHOOSE(first, TSHMEM_AMO_BASE, atomic_compare_swap)(first, __VA_ARGS__)
+#define tshmem_atomic_compare_swap_nbi(first, ...)                                                                     \
+    TSHMEM_CHOOSE(first, TSHMEM_AMO_BASE, atomic_compare_swap_nbi)(first, __VA_ARGS__)
+#define tshmem_atomic_fetch_inc(first, ...) TSHMEM_CHOOSE(first, TSHMEM_AMO_BASE, atomic_fetch_inc)(first, __VA_ARGS__)
+#define tshmem_atomic_fetch_inc_nbi(first, ...)                                                                        \
+    TSHMEM_CHOOSE(first, TSHMEM_AMO_BASE, atomic_fetch_inc_nbi)(first, __VA_ARGS__)
+#define tshmem_atomic_inc(first, ...) TSHMEM_CHOOSE(first, TSHMEM_AMO_BASE, atomic_inc)(first, __VA_ARGS__)
+#define tshmem_atomic_fetch_and(first, ...)                                                                            \
+    TSHMEM_CHOOSE(first, TSHMEM_BITWISE_BASE, atomic_fetch_and)(first, __VA_ARGS__)
+#define tshmem_atomic_fetch_and_nbi(first, ...)                                                                        \
+    TSHMEM_CHOOSE(first, TSHMEM_BITWISE_BASE, atomic_fetch_and_nbi)(first, __VA_ARGS__)
+#define tshmem_atomic_and(first, ...) TSHMEM_CHOOSE(first, TSHMEM_BITWISE_BASE, atomic_and)(first, __VA_ARGS__)
+#define tshmem_atomic_fetch_or(first, ...)                                                                             \
+    TSHMEM_CHOOSE(first, TSHMEM_BITWISE_BASE, atomic_fetch_or)(first, __VA_ARGS__)
+#define tshmem_atomic_fetch_or_nbi(first, ...)                                                                         \
+    TSHMEM_CHOOSE(first, TSHMEM_BITWISE_BASE, atomic_fetch_or_nbi)(first, __VA_ARGS__)
+#define tshmem_atomic_or(first, ...) TSHMEM_CHOOSE(first, TSHMEM_BITWISE_BASE, atomic_or)(first, __VA_ARGS__)
+#define tshmem_atomic_fetch_xor(first, ...)                                                                            \
+    TSHMEM_CHOOSE(first, TSHMEM_BITWISE_BASE, atomic_fetch_xor)(first, __VA_ARGS__)
+#define tshmem_atomic_fetch_xor_nbi(first, ...)                                                                        \
+    TSHMEM_CHOOSE(first, TSHMEM_BITWISE_BASE, atomic_fetch_xor_nbi)(first, __VA_ARGS__)
+#define tshmem_atomic_xor(first, ...)      TSHMEM_CHOOSE(first, TSHMEM_BITWISE_BASE, atomic_xor)(first, __VA_ARGS__)
+#define tshmem_wait_until(first, ...)      TSHMEM_CHOOSE(first, TSHMEM_WAIT_BASE, wait_until)(first, __VA_ARGS__)
+#define tshmem_wait_until_all(first, ...)  TSHMEM_CHOOSE(first, TSHMEM_WAIT_BASE, wait_until_all)(first, __VA_ARGS__)
+#define tshmem_wait_until_any(first, ...)  TSHMEM_CHOOSE(first, TSHMEM_WAIT_BASE, wait_until_any)(first, __VA_ARGS__)
+#define tshmem_wait_until_some(first, ...) TSHMEM_CHOOSE(first, TSHMEM_WAIT_BASE, wait_until_some)(first, __VA_ARGS__)
+#define tshmem_wait_until_all_vector(first, ...)                                                                       \
+    TSHMEM_CHOOSE(first, TSHMEM_WAIT_BASE, wait_until_all_vector)(first, __VA_ARGS__)
+#define tshmem_wait_until_any_vector(first, ...)                                                                       \
+    TSHMEM_CHOOSE(first, TSHMEM_WAIT_BASE, wait_until_any_vector)(first, __VA_ARGS__)
+#define tshmem_wait_until_some_vector(first, ...)                                                                      \
+    TSHMEM_CHOOSE(first, TSHMEM_WAIT_BASE, wait_until_some_vector)(first, __VA_ARGS__)
+#define tshmem_test(first, ...)             TSHMEM_CHOOSE(first, TSHMEM_WAIT_BASE, test)(first, __VA_ARGS__)
+#define tshmem_test_all(first, ...)         TSHMEM_CHOOSE(first, TSHMEM_WAIT_BASE, test_all)(first, __VA_ARGS__)
+#define tshmem_test_any(first, ...)         TSHMEM_CHOOSE(first, TSHMEM_WAIT_BASE, test_any)(first, __VA_ARGS__)
+#define tshmem_test_some(first, ...)        TSHMEM_CHOOSE(first, TSHMEM_WAIT_BASE, test_some)(first, __VA_ARGS__)
+#define tshmem_test_all_vector(first, ...)  TSHMEM_CHOOSE(first, TSHMEM_WAIT_BASE, test_all_vector)(first, __VA_ARGS__)
+#define tshmem_test_any_vector(first, ...)  TSHMEM_CHOOSE(first, TSHMEM_WAIT_BASE, test_any_vector)(first, __VA_ARGS__)
+#define tshmem_test_some_vector(first, ...) TSHMEM_CHOOSE(first, TSHMEM_WAIT_BASE, test_some_vector)(first, __VA_ARGS__)
+#define tshmem_broadcast(team, dest, ...)   TSHMEM_CHOOSE(dest, TSHMEM_RMA_BASE, broadcast)(team, dest, __VA_ARGS__)
+#define tshmem_collect(team, dest, ...)     TSHMEM_CHOOSE(dest, TSHMEM_RMA_BASE, collect)(team, dest, __VA_ARGS__)
+#define tshmem_fcollect(team, dest, ...)    TSHMEM_CHOOSE(dest, TSHMEM_RMA_BASE, fcollect)(team, dest, __VA_ARGS__)
+#define tshmem_alltoall(team, dest, ...)    TSHMEM_CHOOSE(dest, TSHMEM_RMA_BASE, alltoall)(team, dest, __VA_ARGS__)
+#define tshmem_alltoalls(team, dest, ...)   TSHMEM_CHOOSE(dest, TSHMEM_RMA_BASE, alltoalls)(team, dest, __VA_ARGS__)
+#define tshmem_max_reduce(team, dest, ...)  TSHMEM_CHOOSE(dest, TSHMEM_RMA_BASE, max_reduce)(team, dest, __VA_ARGS__)
+#define tshmem_min_reduce(team, dest, ...)  TSHMEM_CHOOSE(dest, TSHMEM_RMA_BASE, min_reduce)(team, dest, __VA_ARGS__)
+#define tshmem_max_reducescatter(team, dest, ...)                                                                      \
+    TSHMEM_CHOOSE(dest, TSHMEM_RMA_BASE, max_reducescatter)(team, dest, __VA_ARGS__)
+#define tshmem_min_reducescatter(team, dest, ...)                                                                      \
+    TSHMEM_CHOOSE(dest, TSHMEM_RMA_BASE, min_reducescatter)(team, dest, __VA_ARGS__)
+#define tshmem_and_reduce(team, dest, ...) TSHMEM_CHOOSE(dest, TSHMEM_BITS_BASE, and_reduce)(team, dest, __VA_ARGS__)
+#define tshmem_or_reduce(team, dest, ...)  TSHMEM_CHOOSE(dest, TSHMEM_BITS_BASE, or_reduce)(team, dest, __VA_ARGS__)
+#define tshmem_xor_reduce(team, dest, ...) TSHMEM_CHOOSE(dest, TSHMEM_BITS_BASE, xor_reduce)(team, dest, __VA_ARGS__)
+#define tshmem_and_reducescatter(team, dest, ...)                                                                      \
+    TSHMEM_CHOOSE(dest, TSHMEM_BITS_BASE, and_reducescatter)(team, dest, __VA_ARGS__)
+#define tshmem_or_reducescatter(team, dest, ...)                                                                       \
+    TSHMEM_CHOOSE(dest, TSHMEM_BITS_BASE, or_reducescatter)(team, dest, __VA_ARGS__)
+#define tshmem_xor_reducescatter(team, dest, ...)                                                                      \
+    TSHMEM_CHOOSE(dest, TSHMEM_BITS_BASE, xor_reducescatter)(team, dest, __VA_ARGS__)
+#define tshmem_sum_reduce(team, dest, ...)                                                                             \
+    TSHMEM_CHOOSE(dest, TSHMEM_GENERIC_ARITH, sum_reduce)(team, dest, __VA_ARGS__)
+#define tshmem_prod_reduce(team, dest, ...)                                                                            \
+    TSHMEM_CHOOSE(dest, TSHMEM_GENERIC_ARITH, prod_reduce)(team, dest, __VA_ARGS__)
+#define tshmem_sum_reducescatter(team, dest, ...)                                                                      \
+    TSHMEM_CHOOSE(dest, TSHMEM_GENERIC_ARITH, sum_reducescatter)(team, dest, __VA_ARGS__)
+#define tshmem_prod_reducescatter(team, dest, ...)                                                                     \
+    TSHMEM_CHOOSE(dest, TSHMEM_GENERIC_ARITH, prod_reducescatter)(team, dest, __VA_ARGS__)
+#define tshmem_sum_inscan(team, dest, ...)                                                                             \
+    TSHMEM_CHOOSE(dest, TSHMEM_GENERIC_ARITH, sum_inscan)(team, dest, __VA_ARGS__)
+#define tshmem_sum_exscan(team, dest, ...)                                                                             \
+    TSHMEM_CHOOSE(dest, TSHMEM_GENERIC_ARITH, sum_exscan)(team, dest, __VA_ARGS__)
+#endif
+
+#endif

@@ -1,0 +1,140 @@
+/* Copies, atomics and looks on heaps in memory of GPUs. */
+#include "shmem/gpu.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/status.h"
+#include "shmem/lane.h"
+#include "shmem/space.h"
+
+static const struct tutti_device *device(void)
+{
+    return tutti_shmem.gpu->device;
+}
+
+int tutti_shmem_gpu_copy(void *to, const void *from, size_t bytes, int later)
+{
+    if (to == from)
+        return TUTTI_OK;
+    if (later)
+        return tutti_shmem_later(device()->copy(tutti_shmem.gpu->later, to, from, bytes));
+    struct tutti_shmem_lane *lane = tutti_shmem_lane_take();
+    return lane ? tutti_shmem_lane_end(lane, device()->copy(lane->stream, to, from, bytes)) : TUTTI_ERR_BROKEN;
+}
+
+int tutti_shmem_gpu_element(void *to, const void *from, size_t bytes)
+{
+    return tutti_shmem_gpu_copy(to, from, bytes, 0);
+}
+
+int tutti_shmem_gpu_blocks(void *to, const void *from, ptrdiff_t dst, ptrdiff_t sst, size_t block, size_t n,
+                           size_t bytes)
+{
+    if (dst == (ptrdiff_t)block && sst == (ptrdiff_t)block)
+        return tutti_shmem_gpu_copy(to, from, n * block * bytes, 0);
+    struct tutti_shmem_lane *lane = tutti_shmem_lane_take();
+    int status = TUTTI_OK;
+    if (!lane)
+        return TUTTI_ERR_BROKEN;
+    for (size_t i = 0; i < n && status == TUTTI_OK; i++) {
+        char *here = (char *)to + (ptrdiff_t)i * dst * (ptrdiff_t)bytes;
+        const char *there = (const char *)from + (ptrdiff_t)i * sst * (ptrdiff_t)bytes;
+        if (here != there)
+            status = device()->copy(lane->stream, here, there, block * bytes);
+    }
+    return tutti_shmem_lane_end(lane, status);
+}
+
+uint64_t tutti_shmem_gpu_amo(int operation, void *at, size_t bytes, uint64_t value, uint64_t compare)
+{
+    struct tutti_shmem_lane *lane = tutti_shmem_lane_take();
+    if (!lane)
+        return 0;
+    return tutti_shmem_lane_fetch(lane, tutti_shmem_lane_amo(lane->stream, lane, operation, at, bytes, value, compare));
+}
+
+/* The signal's kernel begins when the copy before it in the stream has ended. */
+int tutti_shmem_gpu_put_signal(void *to, const void *from, size_t bytes, uint64_t *at, uint64_t value, int operation,
+                               int later)
+{
+    const int amo = operation == TSHMEM_SIGNAL_ADD ? TSHMEM_AMO_ADD : TSHMEM_AMO_SET;
+    struct tutti_shmem_lane *lane = later ? NULL : tutti_shmem_lane_take();
+    struct tutti_stream *stream = later ? tutti_shmem.gpu->later : lane ? lane->stream : NULL;
+    int status = TUTTI_OK;
+    if (!stream)
+        return TUTTI_ERR_BROKEN;
+    if (bytes > 0 && to != from)
+        status = device()->copy(stream, to, from, bytes);
+    if (status == TUTTI_OK)
+        status = tutti_shmem_lane_amo(stream, NULL, amo, at, sizeof *at, value, 0);
+    return later ? tutti_shmem_later(status) : tutti_shmem_lane_end(lane, status);
+}
+
+int tutti_shmem_gpu_quiet(void)
+{
+    atomic_thread_fence(memory_order_seq_cst);
+    return tutti_shmem_later_end();
+}
+
+int tutti_shmem_gpu_move(const struct tutti_shmem_part *parts, size_t n)
+{
+    struct tutti_shmem_lane *lane = tutti_shmem_lane_take();
+    int status = TUTTI_OK;
+    if (!lane)
+        return TUTTI_ERR_BROKEN;
+    for (size_t i = 0; i < n && status == TUTTI_OK; i++) {
+        if (parts[i].to != parts[i].from && parts[i].bytes > 0)
+            status = device()->copy(lane->stream, parts[i].to, parts[i].from, parts[i].bytes);
+    }
+    return tutti_shmem_lane_end(lane, status);
+}
+
+int tutti_shmem_gpu_clear(void *at, size_t bytes)
+{
+    struct tutti_shmem_lane *lane = tutti_shmem_lane_take();
+    return lane ? tutti_shmem_lane_end(lane, device()->fill(lane->stream, at, 0, bytes)) : TUTTI_ERR_BROKEN;
+}
+
+/* A look is a copy into the lane's host memory, or into some of the wait's own where that is too little. */
+static int begin_look(struct tutti_shmem_peek *peek, const void *words, size_t bytes)
+{
+    if (bytes > sizeof peek->few && !peek->room) {
+        peek->room = malloc(bytes);
+        if (!peek->room)
+            return TUTTI_ERR_MEMORY;
+    }
+    struct tutti_shmem_lane *lane = tutti_shmem_lane_try();
+    if (!lane)
+        return TUTTI_OK; /* all are at work: the next look */
+    peek->lane = lane;
+    return device()->copy(lane->stream, bytes > TUTTI_SHMEM_ROOM ? peek->room : lane->line->room, words, bytes);
+}
+
+/* The lane is this wait's no longer than the copy takes: what others wait for may need it. */
+int tutti_shmem_gpu_peek(struct tutti_shmem_peek *peek, const void *words, size_t bytes)
+{
+    struct tutti_shmem_lane *lane = peek->lane;
+    if (bytes == 0)
+        return 1;
+    if (!lane)
+        return begin_look(peek, words, bytes);
+    const int state = tutti_shmem_lane_query(lane);
+    if (state <= 0)
+        return state;
+    peek->seen = bytes > sizeof peek->few ? peek->room : peek->few;
+    if (bytes <= TUTTI_SHMEM_ROOM)
+        memcpy((void *)(uintptr_t)peek->seen, lane->line->room, bytes);
+    peek->lane = NULL;
+    tutti_shmem_lane_give(lane);
+    return 1;
+}
+
+/* A look that is under way when a wait is given up may still store: the address space has ended, and lane and room
+ * stay. */
+void tutti_shmem_gpu_forget(struct tutti_shmem_peek *peek)
+{
+    if (!peek->lane)
+        free(peek->room);
+}

@@ -1,0 +1,21 @@
+/* What the host does on heaps in memory of GPUs, as in struct tutti_shmem_kind: gpu.c, gpu_reduce.c. */
+#ifndef TUTTI_SHMEM_GPU_H
+#define TUTTI_SHMEM_GPU_H
+
+#include "shmem/kind.h"
+
+int tutti_shmem_gpu_copy(void *to, const void *from, size_t bytes, int later);
+int tutti_shmem_gpu_element(void *to, const void *from, size_t bytes);
+int tutti_shmem_gpu_blocks(void *to, const void *from, ptrdiff_t dst, ptrdiff_t sst, size_t block, size_t n,
+                           size_t bytes);
+uint64_t tutti_shmem_gpu_amo(int operation, void *at, size_t bytes, uint64_t value, uint64_t compare);
+int tutti_shmem_gpu_put_signal(void *to, const void *from, size_t bytes, uint64_t *at, uint64_t value, int operation,
+                               int later);
+int tutti_shmem_gpu_quiet(void);
+int tutti_shmem_gpu_move(const struct tutti_shmem_part *parts, size_t n);
+int tutti_shmem_gpu_clear(void *at, size_t bytes);
+int tutti_shmem_gpu_reduce(const struct tutti_shmem_job *job);
+int tutti_shmem_gpu_peek(struct tutti_shmem_peek *peek, const void *words, size_t bytes);
+void tutti_shmem_gpu_forget(struct tutti_shmem_peek *peek);
+
+#endif

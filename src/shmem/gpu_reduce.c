@@ -1,0 +1,96 @@
+/* Reductions of elements in memory of GPUs: the kernel of the algorithm `direct` on this PE's slice, over all members'
+ * mapped heaps. Long double, for which there is no kernel, is brought to the host. */
+#include <stdlib.h>
+
+#include "core/status.h"
+#include "shmem/gpu.h"
+#include "shmem/host.h"
+#include "shmem/lane.h"
+#include "shmem/space.h"
+
+enum { BLOCK_BYTES = 16 * 512, ELEMENTS = 2048 };
+
+static int prepare(struct tutti_shmem_gpu *gpu, int type, int op)
+{
+    if (!gpu->device->prepare || atomic_load(&gpu->prepared[type]) >> op & 1)
+        return TUTTI_OK;
+    const int status = gpu->device->prepare(gpu->gpu, type, op);
+    if (status == TUTTI_OK)
+        atomic_fetch_or(&gpu->prepared[type], UINT32_C(1) << op);
+    return status;
+}
+
+static int launch(struct tutti_shmem_lane *lane, const struct tutti_shmem_job *job)
+{
+    struct tutti_shmem_gpu *gpu = tutti_shmem.gpu;
+    const int op = tutti_shmem_operator(job->op);
+    const size_t blocks = (job->count * tutti_type_size(job->type) + BLOCK_BYTES - 1) / BLOCK_BYTES;
+    struct tutti_kernel_args args = {.count = job->count,
+                                     .slice = job->count,
+                                     .ranks = (uint32_t)job->ranks,
+                                     .outs = (uint32_t)job->outs,
+                                     .gpus = 1,
+                                     .blocks = (uint32_t)(blocks < TUTTI_MAX_BLOCKS ? blocks : TUTTI_MAX_BLOCKS),
+                                     .shape = job->shape};
+    for (int r = 0; r < job->ranks; r++)
+        args.in[r] = job->in[r];
+    for (int i = 0; i < job->outs; i++)
+        args.out[i] = job->out[i];
+    const struct tutti_launch what = {.kernel = TUTTI_KERNEL_DIRECT,
+                                      .type = job->type,
+                                      .op = op,
+                                      .blocks = args.blocks,
+                                      .gpu = gpu->gpu,
+                                      .args = &args};
+    const int status = prepare(gpu, job->type, op);
+    return status == TUTTI_OK ? gpu->device->launch(lane->stream, &what) : status;
+}
+
+/* Elements [at, at + n) of all contributions to the host, and of the results back. */
+static int long_double(struct tutti_shmem_lane *lane, const struct tutti_shmem_job *job, size_t at, size_t n,
+                       long double *room)
+{
+    const struct tutti_device *device = tutti_shmem.gpu->device;
+    struct tutti_shmem_job here = *job;
+    int status = TUTTI_OK;
+    here.count = n;
+    for (int r = 0; r < job->ranks && status == TUTTI_OK; r++) {
+        here.in[r] = room + (size_t)r * ELEMENTS;
+        status = device->copy(lane->stream, room + (size_t)r * ELEMENTS, (const long double *)job->in[r] + at,
+                              n * sizeof *room);
+    }
+    status = tutti_shmem_lane_wait(lane, status);
+    if (status != TUTTI_OK)
+        return status;
+    for (int i = 0; i < job->outs; i++)
+        here.out[i] = job->out[i] ? room + (size_t)(job->ranks + i) * ELEMENTS : NULL;
+    tutti_shmem_reduce_host(&here);
+    for (int i = 0; i < job->outs && status == TUTTI_OK; i++) {
+        if (job->out[i])
+            status = device->copy(lane->stream, (long double *)job->out[i] + at, here.out[i], n * sizeof *room);
+    }
+    return tutti_shmem_lane_wait(lane, status);
+}
+
+static int run_long_double(const struct tutti_shmem_job *job)
+{
+    long double *room = malloc((size_t)(job->ranks + job->outs) * ELEMENTS * sizeof *room);
+    struct tutti_shmem_lane *lane = room ? tutti_shmem_lane_take() : NULL;
+    int status = lane ? TUTTI_OK : TUTTI_ERR_MEMORY;
+    for (size_t at = 0; at < job->count && status == TUTTI_OK; at += ELEMENTS) {
+        const size_t left = job->count - at;
+        status = long_double(lane, job, at, left < ELEMENTS ? left : ELEMENTS, room);
+    }
+    if (lane && status == TUTTI_OK)
+        tutti_shmem_lane_give(lane);
+    free(room);
+    return room ? status : tutti_shmem_lane_fail(status);
+}
+
+int tutti_shmem_gpu_reduce(const struct tutti_shmem_job *job)
+{
+    if (job->type == TSHMEM_ID_LONGDOUBLE)
+        return run_long_double(job);
+    struct tutti_shmem_lane *lane = tutti_shmem_lane_take();
+    return lane ? tutti_shmem_lane_end(lane, launch(lane, job)) : TUTTI_ERR_BROKEN;
+}

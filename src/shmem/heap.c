@@ -1,0 +1,116 @@
+#include "shmem/heap.h"
+
+#include <stdlib.h>
+
+#include "core/status.h"
+
+struct tutti_heap_block {
+    struct tutti_heap_block *next, *before;
+    uint64_t offset, bytes;
+    int taken;
+};
+
+static struct tutti_heap_block *new_block(uint64_t offset, uint64_t bytes)
+{
+    struct tutti_heap_block *block = calloc(1, sizeof *block);
+    if (block) {
+        block->offset = offset;
+        block->bytes = bytes;
+    }
+    return block;
+}
+
+int tutti_heap_open(struct tutti_heap *heap, uint64_t bytes)
+{
+    heap->first = new_block(0, bytes);
+    return heap->first ? TUTTI_OK : TUTTI_ERR_MEMORY;
+}
+
+void tutti_heap_close(struct tutti_heap *heap)
+{
+    while (heap->first) {
+        struct tutti_heap_block *block = heap->first;
+        heap->first = block->next;
+        free(block);
+    }
+}
+
+/* Puts a free block of the last `bytes` bytes of `block` behind it; 0 where there is no memory. */
+static int cut(struct tutti_heap_block *block, uint64_t bytes)
+{
+    struct tutti_heap_block *rest = new_block(block->offset + block->bytes - bytes, bytes);
+    if (!rest)
+        return 0;
+    rest->before = block;
+    rest->next = block->next;
+    if (rest->next)
+        rest->next->before = rest;
+    block->next = rest;
+    block->bytes -= bytes;
+    return 1;
+}
+
+/* Makes one block of `block` and the free one behind it. */
+static void join(struct tutti_heap_block *block)
+{
+    struct tutti_heap_block *gone = block->next;
+    block->bytes += gone->bytes;
+    block->next = gone->next;
+    if (block->next)
+        block->next->before = block;
+    free(gone);
+}
+
+int tutti_heap_take(struct tutti_heap *heap, uint64_t bytes, uint64_t align, uint64_t *offset)
+{
+    if (bytes == 0 || bytes > UINT64_MAX - TUTTI_HEAP_ALIGN)
+        return TUTTI_ERR_MEMORY;
+    align = align < TUTTI_HEAP_ALIGN ? TUTTI_HEAP_ALIGN : align;
+    bytes = (bytes + TUTTI_HEAP_ALIGN - 1) / TUTTI_HEAP_ALIGN * TUTTI_HEAP_ALIGN;
+    for (struct tutti_heap_block *block = heap->first; block; block = block->next) {
+        const uint64_t skip = -block->offset & (align - 1);
+        if (block->taken || skip > block->bytes || bytes > block->bytes - skip)
+            continue;
+        if (skip > 0) { /* what lies before it stays free */
+            if (!cut(block, block->bytes - skip))
+                return TUTTI_ERR_MEMORY;
+            block = block->next;
+        }
+        if (block->bytes > bytes && !cut(block, block->bytes - bytes)) {
+            if (skip > 0)
+                join(block->before);
+            return TUTTI_ERR_MEMORY;
+        }
+        block->taken = 1;
+        *offset = block->offset;
+        return TUTTI_OK;
+    }
+    return TUTTI_ERR_MEMORY;
+}
+
+static struct tutti_heap_block *find(const struct tutti_heap *heap, uint64_t offset)
+{
+    struct tutti_heap_block *block = heap->first;
+    while (block && block->offset < offset)
+        block = block->next;
+    return block && block->offset == offset && block->taken ? block : NULL;
+}
+
+int tutti_heap_give(struct tutti_heap *heap, uint64_t offset)
+{
+    struct tutti_heap_block *block = find(heap, offset);
+    if (!block)
+        return TUTTI_ERR_ARGUMENT;
+    block->taken = 0;
+    if (block->next && !block->next->taken)
+        join(block);
+    if (block->before && !block->before->taken)
+        join(block->before);
+    return TUTTI_OK;
+}
+
+uint64_t tutti_heap_size(const struct tutti_heap *heap, uint64_t offset)
+{
+    const struct tutti_heap_block *block = find(heap, offset);
+    return block ? block->bytes : 0;
+}

@@ -1,0 +1,167 @@
+/* Heaps in memory of GPUs: each PE allocates its own, and maps those of its peers. The host copies and launches. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/log.h"
+#include "core/settings.h"
+#include "shmem/gpu.h"
+#include "shmem/lane.h"
+#include "shmem/space.h"
+#include "team/team.h"
+
+enum { CONTROL_PAGE = 4096 };
+
+static int refuse(int status, const char *what)
+{
+    return tutti_shmem_fail(status, "tshmem_init", "%s; TUTTI_SHMEM_HEAP=host gives heaps in host memory", what);
+}
+
+/* The GPU that is current, as for a communicator; without one the PEs of a node take theirs in turn. */
+static int choose(struct tutti_shmem *space, struct tutti_shmem_gpu *gpu)
+{
+    char why[160] = "";
+    const struct tutti_device *device = tutti_device();
+    if (!device || device->open(why, sizeof why) != TUTTI_OK) {
+        tutti_error("tshmem_init: device %s cannot be used: %s", device ? device->name : "none", why);
+        return refuse(TUTTI_ERR_UNAVAILABLE, "there is no GPU for the heap");
+    }
+    gpu->device = device;
+    const int gpus = device->gpus();
+    if (device->current(&gpu->gpu) != TUTTI_OK)
+        gpu->gpu = -1;
+    if (gpu->gpu < 0 && gpus > 0)
+        gpu->gpu = tutti_node_rank(space->team->node) % gpus;
+    return gpu->gpu >= 0 && gpu->gpu < gpus ? TUTTI_OK : refuse(TUTTI_ERR_UNAVAILABLE, "there is no GPU for the heap");
+}
+
+/* Kernels read teams and the abort word of the control page where the host has them. */
+static int register_control(struct tutti_shmem *space, struct tutti_shmem_gpu *gpu)
+{
+    struct tutti_shmem_control *control = space->control[space->team->rank];
+    const size_t bytes = (sizeof *control + CONTROL_PAGE - 1) / CONTROL_PAGE * CONTROL_PAGE;
+    void *seen = NULL;
+    const int status = gpu->device->map_host(gpu->gpu, control, bytes, &seen);
+    if (status != TUTTI_OK)
+        return refuse(status, "host memory could not be registered with the GPU");
+    gpu->control = control;
+    return seen == control ? TUTTI_OK
+                           : refuse(TUTTI_ERR_UNAVAILABLE, "the GPU has registered host memory at another address");
+}
+
+static int allocate(struct tutti_shmem_gpu *gpu, size_t bytes, void **heap)
+{
+    const struct tutti_device *device = gpu->device;
+    const size_t align = TUTTI_SHMEM_ALIGN_MOST;
+    struct tutti_shmem_lane *lane = &gpu->lane[0]; /* nobody has it yet */
+    int status = (device->alloc_cleared ? device->alloc_cleared : device->alloc)(gpu->gpu, bytes + align, &gpu->heap);
+    if (status == TUTTI_OK && !device->alloc_cleared) {
+        status = device->fill(lane->stream, gpu->heap, 0, bytes + align);
+        if (status == TUTTI_OK)
+            status = device->stream_sync(lane->stream);
+    }
+    if (status != TUTTI_OK)
+        return tutti_shmem_fail(status, "tshmem_init", "no %zu MiB on GPU %d for the heap (TUTTI_SHMEM_HEAP_MB): %s",
+                                bytes >> 20, gpu->gpu, tutti_status_text(status));
+    *heap = gpu->heap;
+    return TUTTI_OK;
+}
+
+static int offer_heap(struct tutti_shmem *space, struct tutti_shmem_gpu *gpu, size_t bytes,
+                      struct tutti_shmem_offer *offer, int *fd)
+{
+    void *base = NULL;
+    int status = allocate(gpu, bytes, &base);
+    if (status != TUTTI_OK)
+        return status;
+    const size_t align = TUTTI_SHMEM_ALIGN_MOST;
+    const size_t skip = -((uintptr_t)base + space->first) & (align - 1);
+    status = gpu->device->export_memory(base, &offer->what, fd);
+    if (status == TUTTI_OK)
+        status = gpu->device->uuid(gpu->gpu, offer->uuid);
+    if (status != TUTTI_OK)
+        return refuse(status, "memory of the GPU cannot be shared with other processes");
+    offer->offset = (uint64_t)((uintptr_t)base - (uintptr_t)offer->what.base) + skip;
+    space->state.peer[space->team->rank] = (char *)base + skip;
+    return TUTTI_OK;
+}
+
+static int make(struct tutti_shmem *space, size_t bytes, struct tutti_shmem_offer *offer, int *fd)
+{
+    struct tutti_shmem_gpu *gpu = calloc(1, sizeof *gpu);
+    if (!gpu)
+        return TUTTI_ERR_MEMORY;
+    space->gpu = gpu;
+    int status = choose(space, gpu);
+    if (status == TUTTI_OK)
+        status = register_control(space, gpu);
+    if (status == TUTTI_OK)
+        status = tutti_shmem_lanes_open(gpu);
+    if (status == TUTTI_OK)
+        status = offer_heap(space, gpu, bytes, offer, fd);
+    if (status == TUTTI_OK && tutti_shmem_lanes_prepare(gpu) != TUTTI_OK)
+        status = refuse(TUTTI_ERR_DEVICE, "the kernels could not be loaded");
+    return status;
+}
+
+static int reach(struct tutti_shmem *space, int pe, const struct tutti_shmem_offer *offer, int fd)
+{
+    struct tutti_shmem_gpu *gpu = space->gpu;
+    const uint64_t bytes = space->state.heap_bytes;
+    if (offer->offset > offer->what.bytes || bytes > offer->what.bytes - offer->offset)
+        return tutti_shmem_fail(TUTTI_ERR_ARGUMENT, "tshmem_init", "PE %d offers a heap that is not where it says", pe);
+    if (gpu->device->reach(gpu->gpu, offer->uuid) == 0)
+        return refuse(TUTTI_ERR_UNAVAILABLE, "GPUs that cannot reach each other's memory");
+    void *base = NULL;
+    const int status = gpu->device->import_memory(gpu->gpu, &offer->what, fd, &base);
+    if (status != TUTTI_OK)
+        return status;
+    gpu->peer[pe].what = offer->what;
+    gpu->peer[pe].base = base;
+    space->state.peer[pe] = (char *)base + offer->offset;
+    return TUTTI_OK;
+}
+
+static void let_go(struct tutti_shmem *space)
+{
+    struct tutti_shmem_gpu *gpu = space->gpu;
+    for (int pe = 0; gpu && pe < TSHMEM_PES_MAX; pe++) {
+        if (gpu->peer[pe].base)
+            gpu->device->release_memory(gpu->gpu, &gpu->peer[pe].what, gpu->peer[pe].base);
+        gpu->peer[pe].base = NULL;
+    }
+}
+
+static void unmake(struct tutti_shmem *space)
+{
+    struct tutti_shmem_gpu *gpu = space->gpu;
+    if (!gpu)
+        return;
+    if (gpu->device) {
+        tutti_shmem_lanes_close(gpu);
+        if (gpu->heap)
+            gpu->device->free(gpu->heap);
+        if (gpu->control)
+            gpu->device->unmap_host(gpu->gpu, gpu->control);
+    }
+    free(gpu);
+    space->gpu = NULL;
+}
+
+const struct tutti_shmem_kind tutti_shmem_device = {
+    .name = "device",
+    .make = make,
+    .reach = reach,
+    .let_go = let_go,
+    .unmake = unmake,
+    .copy = tutti_shmem_gpu_copy,
+    .element = tutti_shmem_gpu_element,
+    .blocks = tutti_shmem_gpu_blocks,
+    .amo = tutti_shmem_gpu_amo,
+    .put_signal = tutti_shmem_gpu_put_signal,
+    .quiet = tutti_shmem_gpu_quiet,
+    .move = tutti_shmem_gpu_move,
+    .clear = tutti_shmem_gpu_clear,
+    .reduce = tutti_shmem_gpu_reduce,
+    .peek = tutti_shmem_gpu_peek,
+    .forget = tutti_shmem_gpu_forget,
+};

@@ -1,0 +1,150 @@
+/* Heaps in host memory: one memfd each, mapped by all PEs. Puts and gets are plain stores and loads, complete on
+ * return. */
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "shmem/host.h"
+#include "shmem/space.h"
+#include "team/team.h"
+
+static int make(struct tutti_shmem *space, size_t bytes, struct tutti_shmem_offer *offer, int *fd)
+{
+    (void)offer;
+    const int made = tutti_shmem_memfd(bytes, space->team->size);
+    if (made < 0)
+        return TUTTI_ERR_MEMORY;
+    space->state.peer[space->team->rank] = tutti_shmem_memfd_map(made, bytes, space->first);
+    *fd = made;
+    return space->state.peer[space->team->rank] ? TUTTI_OK : TUTTI_ERR_MEMORY;
+}
+
+static int reach(struct tutti_shmem *space, int pe, const struct tutti_shmem_offer *offer, int fd)
+{
+    (void)offer;
+    space->state.peer[pe] = tutti_shmem_memfd_map(fd, space->state.heap_bytes, space->first);
+    return space->state.peer[pe] ? TUTTI_OK : TUTTI_ERR_MEMORY;
+}
+
+static void unmap(struct tutti_shmem *space, int pe)
+{
+    if (space->state.peer[pe])
+        munmap(space->state.peer[pe], space->state.heap_bytes);
+    space->state.peer[pe] = NULL;
+}
+
+static void let_go(struct tutti_shmem *space)
+{
+    for (int pe = 0; pe < TSHMEM_PES_MAX; pe++) {
+        if (pe != space->team->rank)
+            unmap(space, pe);
+    }
+}
+
+static void unmake(struct tutti_shmem *space)
+{
+    unmap(space, space->team->rank);
+}
+
+static int copy(void *to, const void *from, size_t bytes, int later)
+{
+    (void)later;
+    memmove(to, from, bytes); /* to this very PE they may overlap */
+    return TUTTI_OK;
+}
+
+static int copy_element(void *to, const void *from, size_t bytes)
+{
+    const uintptr_t both = (uintptr_t)to | (uintptr_t)from;
+    if (bytes == 8 && both % 8 == 0)
+        __atomic_store_n((uint64_t *)to, __atomic_load_n((const uint64_t *)from, __ATOMIC_RELAXED), __ATOMIC_RELAXED);
+    else if (bytes == 4 && both % 4 == 0)
+        __atomic_store_n((uint32_t *)to, __atomic_load_n((const uint32_t *)from, __ATOMIC_RELAXED), __ATOMIC_RELAXED);
+    else if (bytes == 2 && both % 2 == 0)
+        __atomic_store_n((uint16_t *)to, __atomic_load_n((const uint16_t *)from, __ATOMIC_RELAXED), __ATOMIC_RELAXED);
+    else
+        memcpy(to, from, bytes);
+    return TUTTI_OK;
+}
+
+static int copy_blocks(void *to, const void *from, ptrdiff_t dst, ptrdiff_t sst, size_t block, size_t n, size_t bytes)
+{
+    char *here = to;
+    const char *there = from;
+    for (size_t i = 0; i < n; i++) {
+        if (block == 1)
+            copy_element(here, there, bytes);
+        else
+            memmove(here, there, block * bytes);
+        here += dst * (ptrdiff_t)bytes;
+        there += sst * (ptrdiff_t)bytes;
+    }
+    return TUTTI_OK;
+}
+
+static int put_signal(void *to, const void *from, size_t bytes, uint64_t *at, uint64_t value, int operation, int later)
+{
+    (void)later;
+    if (bytes > 0)
+        memmove(to, from, bytes);
+    if (operation == TSHMEM_SIGNAL_ADD) /* a release: the data are seen before it */
+        __atomic_fetch_add(at, value, __ATOMIC_SEQ_CST);
+    else
+        __atomic_store_n(at, value, __ATOMIC_RELEASE);
+    return TUTTI_OK;
+}
+
+/* What was stored before is seen by everybody before what is stored later. */
+static int quiet(void)
+{
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    return TUTTI_OK;
+}
+
+static int move(const struct tutti_shmem_part *parts, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (parts[i].to != parts[i].from && parts[i].bytes > 0)
+            memcpy(parts[i].to, parts[i].from, parts[i].bytes);
+    }
+    return TUTTI_OK;
+}
+
+static int clear(void *at, size_t bytes)
+{
+    memset(at, 0, bytes);
+    return TUTTI_OK;
+}
+
+static int peek(struct tutti_shmem_peek *peek, const void *words, size_t bytes)
+{
+    (void)bytes;
+    peek->seen = words;
+    return 1;
+}
+
+static void forget(struct tutti_shmem_peek *peek)
+{
+    (void)peek;
+}
+
+const struct tutti_shmem_kind tutti_shmem_host = {
+    .name = "host",
+    .host_reaches = 1,
+    .make = make,
+    .reach = reach,
+    .let_go = let_go,
+    .unmake = unmake,
+    .copy = copy,
+    .element = copy_element,
+    .blocks = copy_blocks,
+    .amo = tutti_shmem_amo_host,
+    .put_signal = put_signal,
+    .quiet = quiet,
+    .move = move,
+    .clear = clear,
+    .reduce = tutti_shmem_reduce_host,
+    .peek = peek,
+    .forget = forget,
+};

@@ -1,0 +1,14 @@
+/* What the host does on words and elements that it loads and stores. */
+#ifndef TUTTI_SHMEM_HOST_H
+#define TUTTI_SHMEM_HOST_H
+
+#include "shmem/kind.h"
+
+/* amo_host.c, reduce_host.c: as in struct tutti_shmem_kind. */
+uint64_t tutti_shmem_amo_host(int operation, void *at, size_t bytes, uint64_t value, uint64_t compare);
+int tutti_shmem_reduce_host(const struct tutti_shmem_job *job);
+/* Bytes of an element of enum tshmem_type; the operator of ops.def that an enum tshmem_op is. */
+size_t tutti_shmem_type_size(int type);
+int tutti_shmem_operator(int op);
+
+#endif

@@ -1,0 +1,91 @@
+/* What the host does on symmetric heaps, by where they lie: one const table a kind.
+ *
+ *     host    ordinary memory that all PEs map: plain loads and stores (heap_host.c)
+ *     device  memory of a GPU each: kernels and copies alone (heap_device.c)
+ *
+ * Addresses in heaps are as mapped here, of any PE. Functions return a status, after they have said what is wrong. */
+#ifndef TUTTI_SHMEM_KIND_H
+#define TUTTI_SHMEM_KIND_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "device/device.h"
+#include "kernels/args.h"
+#include "tutti/shmem.h"
+
+struct tutti_shmem;
+struct tutti_shmem_lane;
+
+/* How a PE's heap is found by its peers. */
+struct tutti_shmem_offer {
+    struct tutti_export what; /* device */
+    uint64_t offset;          /* of the heap in it */
+    unsigned char uuid[16];   /* of the GPU */
+};
+
+/* A copy of a collective. */
+struct tutti_shmem_part {
+    void *to;
+    const void *from;
+    size_t bytes;
+};
+
+/* A reduction of elements that lie in all members' heaps, in order of member. */
+struct tutti_shmem_job {
+    int type, op; /* enum tshmem_type, tshmem_op */
+    enum tutti_shape shape;
+    int ranks, outs;
+    size_t count;
+    const void *in[TSHMEM_PES_MAX];
+    void *out[TSHMEM_PES_MAX]; /* ALL: each gets everything; THROUGH, BEFORE: of rank r, or NULL */
+};
+
+/* Words of the own heap, looked at again and again by one wait. Zero at first. */
+struct tutti_shmem_peek {
+    const void *seen; /* as they were at the last look */
+    /* Device: of one that is under way, and where it goes. */
+    struct tutti_shmem_lane *lane;
+    uint64_t few[8];
+    void *room; /* of more words */
+};
+
+struct tutti_shmem_kind {
+    const char *name;
+    int host_reaches; /* the host loads and stores heaps */
+
+    /* Making: local. make: the own heap of `bytes` bytes, and how peers find it; *fd: the descriptor that goes with it,
+     * -1: none. reach: sets state.peer[pe]; `fd` stays the caller's. let_go: peers' heaps, while all keep their own;
+     * unmake: what is left. Both do nothing where there is nothing. */
+    int (*make)(struct tutti_shmem *space, size_t bytes, struct tutti_shmem_offer *offer, int *fd);
+    int (*reach)(struct tutti_shmem *space, int pe, const struct tutti_shmem_offer *offer, int fd);
+    void (*let_go)(struct tutti_shmem *space);
+    void (*unmake)(struct tutti_shmem *space);
+
+    /* One of both lies in a heap, the other one is the program's. Done on return; later: complete after quiet(), and
+     * the program leaves its side alone until then. */
+    int (*copy)(void *to, const void *from, size_t bytes, int later);
+    /* An element, in one store or load where there is such. The program's side is host memory. */
+    int (*element)(void *to, const void *from, size_t bytes);
+    /* n blocks of `block` elements each, dst and sst elements apart; a block of one as an element. */
+    int (*blocks)(void *to, const void *from, ptrdiff_t dst, ptrdiff_t sst, size_t block, size_t n, size_t bytes);
+    /* An atomic on a word of 4 or 8 bytes; what it was before. */
+    uint64_t (*amo)(int operation, void *at, size_t bytes, uint64_t value, uint64_t compare);
+    /* Copies, then changes the signal: whoever sees it sees the data. 0 bytes: the signal alone. */
+    int (*put_signal)(void *to, const void *from, size_t bytes, uint64_t *at, uint64_t value, int operation, int later);
+    int (*quiet)(void);
+
+    /* Of collectives, between heaps. Done on return. */
+    int (*move)(const struct tutti_shmem_part *parts, size_t n);
+    int (*clear)(void *at, size_t bytes);
+    int (*reduce)(const struct tutti_shmem_job *job);
+
+    /* Looks at own words without waiting: 1: peek->seen holds them as they were after this look began;
+     * 0: not yet; negative: a status. forget: after the last look. */
+    int (*peek)(struct tutti_shmem_peek *peek, const void *words, size_t bytes);
+    void (*forget)(struct tutti_shmem_peek *peek);
+};
+
+extern const struct tutti_shmem_kind tutti_shmem_host, tutti_shmem_device;
+
+#endif

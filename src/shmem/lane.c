@@ -1,0 +1,238 @@
+#include "shmem/lane.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/status.h"
+#include "shmem/meet.h"
+
+enum { ALIGNMENT = 1 << 16, LOOKS = 256 };
+
+static struct tutti_shmem_gpu *own(void)
+{
+    return tutti_shmem.gpu;
+}
+
+static size_t lines_bytes(void)
+{
+    const size_t bytes = TUTTI_SHMEM_LANES * sizeof(struct tutti_shmem_line);
+    return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+}
+
+int tutti_shmem_lanes_open(struct tutti_shmem_gpu *gpu)
+{
+    const struct tutti_device *device = gpu->device;
+    void *lines, *seen = NULL;
+    if (posix_memalign(&lines, ALIGNMENT, lines_bytes()) != 0)
+        return tutti_shmem_fail(TUTTI_ERR_MEMORY, "tshmem_init", "%s", tutti_status_text(TUTTI_ERR_MEMORY));
+    memset(lines, 0, lines_bytes());
+    int status = device->map_host(gpu->gpu, lines, lines_bytes(), &seen);
+    if (status != TUTTI_OK) {
+        free(lines);
+        return tutti_shmem_fail(status, "tshmem_init", "host memory could not be registered with GPU %d", gpu->gpu);
+    }
+    gpu->lines = lines;
+    status = device->stream_create(gpu->gpu, &gpu->later);
+    for (int i = 0; i < TUTTI_SHMEM_LANES && status == TUTTI_OK; i++) {
+        gpu->lane[i].line = (struct tutti_shmem_line *)lines + i;
+        gpu->lane[i].seen = (struct tutti_shmem_line *)seen + i;
+        status = device->stream_create(gpu->gpu, &gpu->lane[i].stream);
+    }
+    if (status != TUTTI_OK)
+        tutti_shmem_fail(status, "tshmem_init", "no streams on GPU %d: %s", gpu->gpu, tutti_status_text(status));
+    return status;
+}
+
+void tutti_shmem_lanes_close(struct tutti_shmem_gpu *gpu)
+{
+    for (int i = 0; i < TUTTI_SHMEM_LANES; i++) {
+        if (gpu->lane[i].stream)
+            gpu->device->stream_destroy(gpu->lane[i].stream);
+    }
+    if (gpu->later)
+        gpu->device->stream_destroy(gpu->later);
+    if (gpu->lines) {
+        gpu->device->unmap_host(gpu->gpu, gpu->lines);
+        free(gpu->lines);
+    }
+}
+
+int tutti_shmem_lane_fail(int status)
+{
+    tutti_shmem_leave_all();
+    return tutti_shmem_fail(status, "the address space ends", "an operation on the heap failed on GPU %d: %s",
+                            own()->gpu, tutti_status_text(status));
+}
+
+/* ---- lanes ---- */
+
+static void say_gpu(void *with, char *text, size_t size)
+{
+    (void)with;
+    snprintf(text, size, "for an operation of its own on GPU %d", own()->gpu);
+}
+
+struct tutti_shmem_lane *tutti_shmem_lane_try(void)
+{
+    for (int i = 0; i < TUTTI_SHMEM_LANES; i++) {
+        struct tutti_shmem_lane *lane = &own()->lane[i];
+        if (atomic_load_explicit(&lane->busy, memory_order_relaxed) == 0 &&
+            atomic_exchange_explicit(&lane->busy, 1, memory_order_acquire) == 0)
+            return lane;
+    }
+    return NULL;
+}
+
+static int is_taken(void *with)
+{
+    struct tutti_shmem_lane **lane = with;
+    *lane = tutti_shmem_lane_try();
+    if (*lane)
+        return 1;
+    return __atomic_load_n(tutti_shmem.state.abort, __ATOMIC_RELAXED) ? TUTTI_ERR_BROKEN : 0;
+}
+
+struct tutti_shmem_lane *tutti_shmem_lane_take(void)
+{
+    struct tutti_shmem_lane *lane = tutti_shmem_lane_try();
+    if (!lane && tutti_shmem_await(is_taken, say_gpu, &lane) != TUTTI_OK)
+        return NULL;
+    return lane;
+}
+
+void tutti_shmem_lane_give(struct tutti_shmem_lane *lane)
+{
+    atomic_store_explicit(&lane->busy, 0, memory_order_release);
+}
+
+int tutti_shmem_lane_query(struct tutti_shmem_lane *lane)
+{
+    return own()->device->stream_query(lane->stream);
+}
+
+static int is_done(void *with)
+{
+    return tutti_shmem_lane_query(with);
+}
+
+int tutti_shmem_lane_wait(struct tutti_shmem_lane *lane, int status)
+{
+    return status == TUTTI_OK ? tutti_shmem_await(is_done, say_gpu, lane) : tutti_shmem_lane_fail(status);
+}
+
+int tutti_shmem_lane_end(struct tutti_shmem_lane *lane, int status)
+{
+    status = tutti_shmem_lane_wait(lane, status);
+    if (status == TUTTI_OK)
+        tutti_shmem_lane_give(lane);
+    return status;
+}
+
+/* ---- atomics ---- */
+
+static const struct {
+    enum tutti_amo_what what;
+    int type[2], op; /* type: of words of 4 and of 8 bytes */
+} atomics[] = {
+#define WORDS                                                                                                          \
+    {                                                                                                                  \
+        TUTTI_TYPE_U32, TUTTI_TYPE_U64                                                                                 \
+    }
+#define FLOATS                                                                                                         \
+    {                                                                                                                  \
+        TUTTI_TYPE_F32, TUTTI_TYPE_F64                                                                                 \
+    }
+    [TSHMEM_AMO_FETCH] = {TUTTI_AMO_FETCH, WORDS, TUTTI_OP_SUM},
+    [TSHMEM_AMO_SET] = {TUTTI_AMO_SET, WORDS, TUTTI_OP_SUM},
+    [TSHMEM_AMO_SWAP] = {TUTTI_AMO_SWAP, WORDS, TUTTI_OP_SUM},
+    [TSHMEM_AMO_COMPARE_SWAP] = {TUTTI_AMO_COMPARE_SWAP, WORDS, TUTTI_OP_SUM},
+    [TSHMEM_AMO_ADD] = {TUTTI_AMO_COMBINE, WORDS, TUTTI_OP_SUM},
+    [TSHMEM_AMO_AND] = {TUTTI_AMO_COMBINE, WORDS, TUTTI_OP_BAND},
+    [TSHMEM_AMO_OR] = {TUTTI_AMO_COMBINE, WORDS, TUTTI_OP_BOR},
+    [TSHMEM_AMO_XOR] = {TUTTI_AMO_COMBINE, WORDS, TUTTI_OP_BXOR},
+    [TSHMEM_AMO_ADD_FLOAT] = {TUTTI_AMO_COMBINE, FLOATS, TUTTI_OP_SUM},
+};
+
+int tutti_shmem_lanes_prepare(struct tutti_shmem_gpu *gpu)
+{
+    int status = TUTTI_OK;
+    for (size_t i = 0; gpu->device->prepare && i < 2 * sizeof atomics / sizeof *atomics && status == TUTTI_OK; i++)
+        status = gpu->device->prepare(gpu->gpu, atomics[i / 2].type[i % 2], atomics[i / 2].op);
+    return status;
+}
+
+int tutti_shmem_lane_amo(struct tutti_stream *stream, struct tutti_shmem_lane *lane, int operation, void *at,
+                         size_t bytes, uint64_t value, uint64_t compare)
+{
+    struct tutti_amo_args args = {
+        .at = at, .value = value, .expected = compare, .what = (uint32_t)atomics[operation].what};
+    if (lane) {
+        args.ticket = ++lane->ticket;
+        args.was = &lane->seen->was;
+        args.done = &lane->seen->done;
+    }
+    const struct tutti_launch launch = {.kernel = TUTTI_KERNEL_AMO,
+                                        .type = atomics[operation].type[bytes == sizeof(uint64_t)],
+                                        .op = atomics[operation].op,
+                                        .blocks = 1,
+                                        .threads = 32,
+                                        .gpu = own()->gpu,
+                                        .amo = &args};
+    return own()->device->launch(stream, &launch);
+}
+
+/* The word says it first; seldom the stream is asked whether the kernel has failed. */
+static int is_fetched(void *with)
+{
+    struct tutti_shmem_lane *lane = with;
+    if (__atomic_load_n(&lane->line->done, __ATOMIC_ACQUIRE) == lane->ticket)
+        return 1;
+    if (++lane->looks % LOOKS != 0)
+        return 0;
+    const int state = tutti_shmem_lane_query(lane);
+    return state < 0 ? state : 0;
+}
+
+uint64_t tutti_shmem_lane_fetch(struct tutti_shmem_lane *lane, int status)
+{
+    if (status != TUTTI_OK) {
+        tutti_shmem_lane_fail(status);
+        return 0;
+    }
+    if (tutti_shmem_await(is_fetched, say_gpu, lane) != TUTTI_OK)
+        return 0;
+    const uint64_t was = lane->line->was;
+    tutti_shmem_lane_give(lane);
+    return was;
+}
+
+/* ---- what is done later ---- */
+
+int tutti_shmem_later(int status)
+{
+    if (status != TUTTI_OK)
+        return tutti_shmem_lane_fail(status);
+    atomic_fetch_add(&own()->issued, 1);
+    return TUTTI_OK;
+}
+
+static int is_settled(void *with)
+{
+    (void)with;
+    return own()->device->stream_query(own()->later);
+}
+
+/* All that is counted was put in before; whoever has put in more counts it after this look, and looks by himself. */
+int tutti_shmem_later_end(void)
+{
+    struct tutti_shmem_gpu *gpu = own();
+    const uint64_t issued = atomic_load(&gpu->issued);
+    uint64_t settled = atomic_load(&gpu->settled);
+    if (settled >= issued)
+        return TUTTI_OK;
+    const int status = tutti_shmem_await(is_settled, say_gpu, NULL);
+    while (status == TUTTI_OK && settled < issued && !atomic_compare_exchange_weak(&gpu->settled, &settled, issued))
+        ;
+    return status;
+}

@@ -1,0 +1,111 @@
+/* tshmem_init and tshmem_finalize, and what a PE can ask of itself. */
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "shmem/meet.h"
+#include "shmem/space.h"
+
+static const struct tutti_shmem_host *server;
+
+void tutti_shmem_serve(const struct tutti_shmem_host *host)
+{
+    server = host;
+}
+
+/* What stands in front of the MPI comes with the program's first call of it: here it is asked to come before. */
+static void wake_server(void)
+{
+    union {
+        void *symbol;
+        void *(*call)(const char *, size_t);
+    } find = {.symbol = dlsym(RTLD_DEFAULT, "tutti_mpix_call")};
+    if (find.symbol)
+        find.call("tshmem_init", 0);
+}
+
+int tshmem_init(void)
+{
+    if (!server)
+        wake_server();
+    if (!server)
+        return tutti_shmem_fail(
+            TUTTI_ERR_UNAVAILABLE, "tshmem_init",
+            "libtutti.so is not in front of an MPI: start the program by tutti run, linked with an MPI");
+    return server->start();
+}
+
+int tshmem_finalize(void)
+{
+    struct tutti_shmem *space = &tutti_shmem;
+    if (space->state.pes == 0)
+        return tutti_shmem_fail(TUTTI_ERR_UNAVAILABLE, "tshmem_finalize", "the address space is not up");
+    const struct tutti_shmem_host *host = space->host;
+    tshmem_quiet();
+    const int status = tutti_shmem_pass(TSHMEM_TEAM_WORLD, TUTTI_SHMEM_FINALIZE);
+    if (--space->users > 0)
+        return status;
+    tutti_shmem_close();
+    const int finished = host && host->finish ? host->finish() : TUTTI_OK;
+    return status != TUTTI_OK ? status : finished;
+}
+
+void tshmem_global_exit(int status)
+{
+    const struct tutti_shmem *space = &tutti_shmem;
+    tutti_shmem_leave_all();
+    if (space->host && space->host->leave)
+        space->host->leave(status);
+    _exit(status);
+}
+
+int tshmem_error(void)
+{
+    return atomic_exchange(&tutti_shmem.status, TUTTI_OK);
+}
+
+int tshmem_my_pe(void)
+{
+    return tutti_shmem.state.pes > 0 ? tutti_shmem.state.me : -1;
+}
+
+int tshmem_n_pes(void)
+{
+    return tutti_shmem.state.pes;
+}
+
+void tshmem_info_get_version(int *major, int *minor)
+{
+    *major = TSHMEM_MAJOR_VERSION;
+    *minor = TSHMEM_MINOR_VERSION;
+}
+
+void tshmem_info_get_name(char *name)
+{
+    strcpy(name, TSHMEM_VENDOR_STRING);
+}
+
+int tshmem_pe_accessible(int pe)
+{
+    return pe >= 0 && pe < tutti_shmem.state.pes;
+}
+
+void *tshmem_ptr(const void *dest, int pe)
+{
+    const struct tutti_shmem *space = &tutti_shmem;
+    const uint64_t at = (uint64_t)((uintptr_t)dest - (uintptr_t)space->state.heap);
+    if (!tshmem_pe_accessible(pe) || at < space->first || at >= space->state.heap_bytes || !space->state.peer[pe])
+        return NULL;
+    return space->state.peer[pe] + at;
+}
+
+int tshmem_addr_accessible(const void *address, int pe)
+{
+    return tshmem_ptr(address, pe) != NULL;
+}
+
+const struct tshmem_state *tshmem_state_get(void)
+{
+    return tutti_shmem.state.pes > 0 ? &tutti_shmem.state : NULL;
+}

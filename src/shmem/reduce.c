@@ -1,0 +1,104 @@
+/* Reductions: each PE combines a slice of all members' sources, in order of PE, and stores it into their results. */
+#include "core/types.h"
+#include "shmem/host.h"
+#include "shmem/move.h"
+
+_Static_assert((int)TSHMEM_INT8 == (int)TUTTI_TYPE_I8 && (int)TSHMEM_UINT64 == (int)TUTTI_TYPE_U64 &&
+                   (int)TSHMEM_ID_HALF == (int)TUTTI_TYPE_F16 && (int)TSHMEM_ID_COMPLEXD == (int)TUTTI_TYPE_C64,
+               "numbered as in types.def");
+
+/* Elements [*begin, *begin + *n) that member `me` does: slices of whole lines. */
+static void slice(size_t count, int type, int members, int me, size_t *begin, size_t *n)
+{
+    const size_t size = tutti_shmem_type_size(type), line = size < 128 ? 128 / size : 1;
+    size_t each = count / (size_t)members + (count % (size_t)members != 0);
+    each = (each + line - 1) / line * line;
+    *begin = each * (size_t)me < count ? each * (size_t)me : count;
+    *n = count - *begin < each ? count - *begin : each;
+}
+
+/* Refuses what there is no reduction of. */
+static void check(struct tutti_shmem_call *call, int type, int op)
+{
+    if (type >= 0 && type < TSHMEM_TYPES && op >= 0 && op < TSHMEM_OPS &&
+        (type == TSHMEM_ID_LONGDOUBLE ? op >= TSHMEM_OP_MAX : tutti_has_kernel(type, tutti_shmem_operator(op))))
+        return;
+    call->refused = tutti_shmem_fail(TUTTI_ERR_ARGUMENT, tutti_shmem_call_name(call->kind),
+                                     "type %d is not reduced by operation %d", type, op);
+}
+
+static struct tutti_shmem_call describe(unsigned kind, void *dest, size_t dest_n, const void *source, size_t source_n,
+                                        int type, int op)
+{
+    struct tutti_shmem_call call = {.kind = kind};
+    check(&call, type, op);
+    const size_t size = call.refused == TUTTI_OK ? tutti_shmem_type_size(type) : 1;
+    call.word[0] = tutti_shmem_offset(&call, dest, tutti_shmem_product(&call, dest_n, size));
+    call.word[1] = tutti_shmem_offset(&call, source, tutti_shmem_product(&call, source_n, size));
+    call.word[2] = dest_n;
+    call.word[3] = (uint64_t)type << 32 | (uint32_t)op;
+    return call;
+}
+
+/* Slices of all sources, from this PE's on, into all results. */
+static int reduce_slices(struct tutti_shmem_call *call, tshmem_team_t team, size_t n, int type, int op,
+                         enum tutti_shape shape)
+{
+    int status = tutti_shmem_begin(call, team);
+    size_t begin, count;
+    if (status != TUTTI_OK)
+        return status;
+    const int members = call->team->size, me = call->team->me;
+    struct tutti_shmem_job job = {.type = type, .op = op, .shape = shape, .ranks = members, .outs = members};
+    slice(n, type, members, me, &begin, &count);
+    const size_t at = begin * tutti_shmem_type_size(type);
+    job.count = count;
+    for (int i = 0; i < members && count > 0; i++) {
+        /* a reduction stores into its own result first; results of a scan are of one PE each */
+        const int to = shape == TUTTI_SHAPE_ALL ? (me + i) % members : i;
+        job.in[i] = (const char *)tutti_shmem_of(call, i, call->word[1]) + at;
+        job.out[i] = (char *)tutti_shmem_of(call, to, call->word[0]) + at;
+    }
+    void *first = job.out[0];
+    if (shape == TUTTI_SHAPE_BEFORE)
+        job.out[0] = NULL;
+    if (count > 0)
+        status = tutti_shmem.kind->reduce(&job);
+    if (shape == TUTTI_SHAPE_BEFORE && count > 0 && status == TUTTI_OK)
+        status = tutti_shmem.kind->clear(first, count * tutti_shmem_type_size(type));
+    return tutti_shmem_end(call, status);
+}
+
+int tutti_shmem_reduce(tshmem_team_t team, void *dest, const void *source, size_t n, int type, int op)
+{
+    struct tutti_shmem_call call = describe(TUTTI_SHMEM_REDUCE, dest, n, source, n, type, op);
+    return reduce_slices(&call, team, n, type, op, TUTTI_SHAPE_ALL);
+}
+
+int tutti_shmem_scan(tshmem_team_t team, void *dest, const void *source, size_t n, int type, int exclusive)
+{
+    struct tutti_shmem_call call = describe(TUTTI_SHMEM_SCAN, dest, n, source, n, type, TSHMEM_OP_SUM);
+    call.word[3] |= (uint64_t)(exclusive != 0) << 31;
+    return reduce_slices(&call, team, n, type, TSHMEM_OP_SUM, exclusive ? TUTTI_SHAPE_BEFORE : TUTTI_SHAPE_THROUGH);
+}
+
+int tutti_shmem_reducescatter(tshmem_team_t team, void *dest, const void *source, size_t n, int type, int op)
+{
+    const int members = tutti_shmem_members(team);
+    size_t all;
+    if (__builtin_mul_overflow(n, (size_t)members, &all))
+        all = SIZE_MAX; /* refused as too much */
+    struct tutti_shmem_call call = describe(TUTTI_SHMEM_REDUCESCATTER, dest, n, source, all, type, op);
+    int status = tutti_shmem_begin(&call, team);
+    if (status != TUTTI_OK)
+        return status;
+    struct tutti_shmem_job job = {
+        .type = type, .op = op, .shape = TUTTI_SHAPE_ALL, .ranks = members, .outs = 1, .count = n};
+    const size_t block = n * tutti_shmem_type_size(type);
+    for (int i = 0; i < members && n > 0; i++)
+        job.in[i] = (const char *)tutti_shmem_of(&call, i, call.word[1]) + (size_t)call.team->me * block;
+    job.out[0] = dest;
+    if (n > 0)
+        status = tutti_shmem.kind->reduce(&job);
+    return tutti_shmem_end(&call, status);
+}

@@ -1,0 +1,166 @@
+/* Put, get, signals and order: what the arguments mean; the kind of the heaps does it. */
+#include "shmem/space.h"
+
+static void put(void *dest, const void *source, size_t bytes, int pe, int later)
+{
+    void *to = bytes ? tutti_shmem_at(dest, bytes, pe, "tshmem_put") : NULL;
+    if (to)
+        tutti_shmem.kind->copy(to, source, bytes, later);
+}
+
+static void get(void *dest, const void *source, size_t bytes, int pe, int later)
+{
+    const void *from = bytes ? tutti_shmem_at(source, bytes, pe, "tshmem_get") : NULL;
+    if (from)
+        tutti_shmem.kind->copy(dest, from, bytes, later);
+}
+
+void tshmem_putmem(void *dest, const void *source, size_t bytes, int pe)
+{
+    put(dest, source, bytes, pe, 0);
+}
+
+void tshmem_getmem(void *dest, const void *source, size_t bytes, int pe)
+{
+    get(dest, source, bytes, pe, 0);
+}
+
+void tshmem_putmem_nbi(void *dest, const void *source, size_t bytes, int pe)
+{
+    put(dest, source, bytes, pe, 1);
+}
+
+void tshmem_getmem_nbi(void *dest, const void *source, size_t bytes, int pe)
+{
+    get(dest, source, bytes, pe, 1);
+}
+
+void tutti_shmem_p(void *dest, const void *value, size_t bytes, int pe)
+{
+    void *to = tutti_shmem_at(dest, bytes, pe, "tshmem_p");
+    if (to)
+        tutti_shmem.kind->element(to, value, bytes);
+}
+
+void tutti_shmem_g(void *value, const void *source, size_t bytes, int pe)
+{
+    const void *from = tutti_shmem_at(source, bytes, pe, "tshmem_g");
+    if (from)
+        tutti_shmem.kind->element(value, from, bytes);
+}
+
+/* Bytes that n blocks reach over on the heap's side; 0 where that is more than any heap, or not forwards. */
+static size_t reach(ptrdiff_t stride, size_t block, size_t n, size_t bytes)
+{
+    size_t last, elements, all;
+    if (stride < 1 || __builtin_mul_overflow(n - 1, (size_t)stride, &last) ||
+        __builtin_add_overflow(last, block, &elements) || __builtin_mul_overflow(elements, bytes, &all))
+        return 0;
+    return all;
+}
+
+void tutti_shmem_put_blocks(void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t block, size_t n,
+                            size_t bytes, int pe)
+{
+    if (n == 0 || block == 0)
+        return;
+    const size_t all = reach(dst, block, n, bytes);
+    if (all == 0) {
+        tutti_shmem_fail(TUTTI_ERR_ARGUMENT, "tshmem_iput", "a stride of %td elements: it begins with 1", dst);
+        return;
+    }
+    void *to = tutti_shmem_at(dest, all, pe, "tshmem_iput");
+    if (to)
+        tutti_shmem.kind->blocks(to, source, dst, sst, block, n, bytes);
+}
+
+void tutti_shmem_get_blocks(void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t block, size_t n,
+                            size_t bytes, int pe)
+{
+    if (n == 0 || block == 0)
+        return;
+    const size_t all = reach(sst, block, n, bytes);
+    if (all == 0) {
+        tutti_shmem_fail(TUTTI_ERR_ARGUMENT, "tshmem_iget", "a stride of %td elements: it begins with 1", sst);
+        return;
+    }
+    const void *from = tutti_shmem_at(source, all, pe, "tshmem_iget");
+    if (from)
+        tutti_shmem.kind->blocks(dest, from, dst, sst, block, n, bytes);
+}
+
+/* ---- signals ---- */
+
+uint64_t *tutti_shmem_signal_at(uint64_t *signal, int operation, int pe, const char *call)
+{
+    if (operation != TSHMEM_SIGNAL_SET && operation != TSHMEM_SIGNAL_ADD) {
+        tutti_shmem_fail(TUTTI_ERR_ARGUMENT, call, "%d is no operation on signals: TSHMEM_SIGNAL_SET or _ADD",
+                         operation);
+        return NULL;
+    }
+    if ((uintptr_t)signal % sizeof *signal != 0) {
+        tutti_shmem_fail(TUTTI_ERR_ARGUMENT, call, "the signal at %p is not aligned to 8 bytes", (void *)signal);
+        return NULL;
+    }
+    return tutti_shmem_at(signal, sizeof *signal, pe, call);
+}
+
+static void put_signal(void *dest, const void *source, size_t bytes, uint64_t *signal, uint64_t value, int operation,
+                       int pe, int later)
+{
+    static const char call[] = "tshmem_put_signal";
+    uint64_t *at = tutti_shmem_signal_at(signal, operation, pe, call);
+    void *to = at && bytes ? tutti_shmem_at(dest, bytes, pe, call) : NULL;
+    if (at && (to || bytes == 0))
+        tutti_shmem.kind->put_signal(to, source, bytes, at, value, operation, later);
+}
+
+void tshmem_putmem_signal(void *dest, const void *source, size_t bytes, uint64_t *signal, uint64_t value, int operation,
+                          int pe)
+{
+    put_signal(dest, source, bytes, signal, value, operation, pe, 0);
+}
+
+void tshmem_putmem_signal_nbi(void *dest, const void *source, size_t bytes, uint64_t *signal, uint64_t value,
+                              int operation, int pe)
+{
+    put_signal(dest, source, bytes, signal, value, operation, pe, 1);
+}
+
+void tshmem_signal_set(uint64_t *signal, uint64_t value, int pe)
+{
+    uint64_t *at = tutti_shmem_signal_at(signal, TSHMEM_SIGNAL_SET, pe, "tshmem_signal_set");
+    if (at)
+        tutti_shmem.kind->put_signal(NULL, NULL, 0, at, value, TSHMEM_SIGNAL_SET, 0);
+}
+
+void tshmem_signal_add(uint64_t *signal, uint64_t value, int pe)
+{
+    uint64_t *at = tutti_shmem_signal_at(signal, TSHMEM_SIGNAL_ADD, pe, "tshmem_signal_add");
+    if (at)
+        tutti_shmem.kind->put_signal(NULL, NULL, 0, at, value, TSHMEM_SIGNAL_ADD, 0);
+}
+
+/* ---- order: what was stored before is seen by everybody before what is stored later ---- */
+
+static void quiet(void)
+{
+    if (tutti_shmem.state.pes > 0)
+        tutti_shmem.kind->quiet();
+}
+
+void tshmem_fence(void)
+{
+    quiet();
+}
+
+void tshmem_quiet(void)
+{
+    quiet();
+}
+
+void tshmem_pe_quiet(int pe)
+{
+    (void)pe;
+    quiet();
+}

@@ -1,0 +1,26 @@
+/* The global address space inside a node, below the door: the calls of tutti/shmem.h over a transport. One a process.
+ */
+#ifndef TUTTI_SHMEM_SHMEM_H
+#define TUTTI_SHMEM_SHMEM_H
+
+struct tutti_node;
+struct tutti_transport;
+
+/* What the door does for the address space. */
+struct tutti_shmem_host {
+    int (*start)(void);        /* tshmem_init(): opens the address space over all processes */
+    int (*finish)(void);       /* after the last tshmem_finalize() has freed everything. A status */
+    void (*leave)(int status); /* ends all processes */
+};
+
+/* Local, once: who serves tshmem_init(). NULL takes it back. */
+void tutti_shmem_serve(const struct tutti_shmem_host *host);
+/* Collective over `transport`, whose ranks become the PEs; all succeed or none. The transport and the node outlive the
+ * address space. One more user where it is up. */
+int tutti_shmem_open(struct tutti_transport *transport, struct tutti_node *node, const struct tutti_shmem_host *host);
+/* Local: frees everything, once no peer uses this PE's memory any more. Nothing where it is not up. */
+void tutti_shmem_close(void);
+/* Local, in a child after fork: calls give errors. */
+void tutti_shmem_forget(void);
+
+#endif

@@ -1,0 +1,98 @@
+/* The address space of this process: one PE, its heap, and the heaps and control pages of its peers, all mapped. The
+ * control pages are host memory, whatever the heaps are. */
+#ifndef TUTTI_SHMEM_SPACE_H
+#define TUTTI_SHMEM_SPACE_H
+
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/status.h"
+#include "shmem/heap.h"
+#include "shmem/kind.h"
+#include "shmem/shmem.h"
+#include "tutti/shmem.h"
+
+/* What a PE brings to a meeting: the call, and words of which the first are the same on all PEs. */
+enum { TUTTI_SHMEM_ALIKE = 4, TUTTI_SHMEM_WORDS = 7 };
+struct tutti_shmem_said {
+    uint64_t call; /* enum tutti_shmem_calls; 0: its arguments are wrong */
+    uint64_t word[TUTTI_SHMEM_WORDS];
+};
+
+/* One PE's place in the meetings of one team, for calls on the host. Sequences only grow as long as the team lives. */
+struct tutti_shmem_place {
+    /* By member: sequence of the last meeting to which it has come. It stores that here. */
+    _Alignas(128) _Atomic uint64_t arrived[TSHMEM_PES_MAX];
+    /* The owner's, of the meeting of sequence s: said[s & 1]. Nobody comes to s + 2 before all have read it. */
+    _Alignas(128) struct tutti_shmem_said said[2];
+    uint64_t sequence; /* the owner's alone */
+    atomic_int busy;   /* a collective of the team is under way on this PE */
+};
+
+/* Host memory of one PE, mapped by all. Kernels of its GPU read teams and the abort word there, at the address that the
+ * host has them at. */
+struct tutti_shmem_control {
+    _Alignas(128) uint32_t abort; /* not zero: every wait of this PE leaves; peers store it too */
+    struct tutti_shmem_offer offer;
+    struct tshmem_team_state team[TSHMEM_TEAMS_MAX];
+    struct tutti_shmem_place place[TSHMEM_TEAMS_MAX]; /* by number of the team */
+};
+
+struct tutti_shmem {
+    struct tshmem_state state; /* pes 0: the address space is not up */
+    uint64_t first;            /* offset of the first byte of the heap that programs get */
+    const struct tutti_shmem_kind *kind;
+    struct tutti_shmem_control *control[TSHMEM_PES_MAX];
+    struct tutti_heap heap; /* offsets from `first` on */
+    struct tutti_team *team;
+    struct tutti_transport *transport;
+    const struct tutti_shmem_host *host;
+    struct tutti_shmem_gpu *gpu; /* of heaps on a device, see lane.h */
+    int control_mapped;          /* the own control page is registered with it */
+    int crowded;                 /* more PEs than cores: waits do not spin */
+    int users;                   /* calls of tshmem_init without one of finalize */
+    atomic_int status;           /* the first error that nobody has asked for */
+};
+extern struct tutti_shmem tutti_shmem;
+
+/* Says what is wrong, once, keeps the status for tshmem_error(), and returns it. */
+int tutti_shmem_fail(int status, const char *call, const char *format, ...) __attribute__((format(printf, 3, 4)));
+/* Says why the address cannot be used with that PE. NULL. */
+void *tutti_shmem_refuse(const void *address, size_t bytes, int pe, const char *call);
+
+/* Where `bytes` bytes at a symmetric address lie in the heap of that PE; NULL, and it is said why, where they do not.
+ */
+static inline void *tutti_shmem_at(const void *address, size_t bytes, int pe, const char *call)
+{
+    const struct tutti_shmem *space = &tutti_shmem;
+    const uint64_t at = (uint64_t)((uintptr_t)address - (uintptr_t)space->state.heap);
+    if (__builtin_expect((unsigned)pe < (unsigned)space->state.pes && at >= space->first &&
+                             at <= space->state.heap_bytes && bytes <= space->state.heap_bytes - at,
+                         1))
+        return space->state.peer[pe] + at;
+    return tutti_shmem_refuse(address, bytes, pe, call);
+}
+
+/* rma.c: the signal at that PE; NULL, and it is said why, where it, or the operation, is none. */
+uint64_t *tutti_shmem_signal_at(uint64_t *signal, int operation, int pe, const char *call);
+
+enum { TUTTI_SHMEM_ALIGN_MOST = 1 << 21 }; /* of an object; heaps begin there */
+
+/* window.c: memory of all PEs. map: collective, in two phases; unmap: local. */
+int tutti_shmem_map(struct tutti_shmem *space, size_t heap_bytes);
+void tutti_shmem_unmap(struct tutti_shmem *space);
+/* memfd.c: `bytes` bytes of host memory for all PEs of the node, all of it taken now; -1, and it is said why. pes: how
+ * many will take as much. */
+int tutti_shmem_memfd(size_t bytes, int pes);
+/* Maps it, where it is such memory of that size, so that byte `before` lies at a multiple of TUTTI_SHMEM_ALIGN_MOST.
+ * NULL where it is not, and where there is no room. */
+void *tutti_shmem_memfd_map(int fd, size_t bytes, size_t before);
+/* fail.c: all PEs leave their waits, and all further calls are errors. */
+void tutti_shmem_leave_all(void);
+/* bind.c: kernels' modules get the state, or NULL. */
+void tutti_shmem_bind(const struct tshmem_state *state);
+/* teams.c: the three that are always there. */
+void tutti_shmem_teams_open(struct tutti_shmem *space);
+
+#endif

@@ -1,0 +1,186 @@
+/* Teams: who is in them, splitting and destroying. A team has one number on all its PEs: the least that none of its
+ * parent's PEs uses, so that teams of PEs that have none in common may have the same one. */
+#include <string.h>
+
+#include "shmem/meet.h"
+#include "team/team.h"
+
+/* Bit n: this PE has a team of number n. */
+static uint64_t numbers_used(void)
+{
+    uint64_t used = 0;
+    for (int i = 0; i < TSHMEM_TEAMS_MAX; i++)
+        used |= (uint64_t)(tutti_shmem.state.team[i].used != 0) << i;
+    return used;
+}
+
+/* Members are in team->world; this PE is one of them. */
+static void fill(struct tshmem_team_state *team, unsigned number, int size)
+{
+    const int start = team->world[0], stride = size > 1 ? team->world[1] - start : 1;
+    int even = 1;
+    for (int i = 0; i < size; i++) {
+        even &= team->world[i] == start + i * stride;
+        if (team->world[i] == tutti_shmem.state.me)
+            team->me = i;
+    }
+    team->size = size;
+    team->start = start;
+    team->stride = even ? stride : 0;
+    team->number = number;
+    __atomic_store_n(&team->used, 1, __ATOMIC_RELEASE);
+}
+
+void tutti_shmem_teams_open(struct tutti_shmem *space)
+{
+    const int size = space->team->size;
+    for (int i = TSHMEM_TEAM_WORLD; i <= TSHMEM_TEAM_NODE; i++) {
+        for (int pe = 0; pe < size; pe++)
+            space->state.team[i].world[pe] = pe;
+        fill(&space->state.team[i], (unsigned)i, size);
+    }
+}
+
+/* Makes `size` PEs of the parent, `stride` apart, a team of that number. What an earlier team of the number left is
+ * cleared: nobody stores there any more, as its members have met to destroy it, and nobody does yet, as the parent
+ * meets before the new team is used. */
+static tshmem_team_t make(const struct tshmem_team_state *parent, int start, int stride, int size, unsigned number,
+                          int *status)
+{
+    const struct tutti_shmem *space = &tutti_shmem;
+    struct tshmem_team_state *team = &space->state.team[number];
+    memset(team, 0, sizeof *team);
+    for (int i = 0; i < size; i++)
+        team->world[i] = parent->world[start + i * stride];
+    memset(&space->control[space->state.me]->place[number], 0, sizeof(struct tutti_shmem_place));
+    *status = space->kind->clear(space->state.heap + space->state.area + number * space->state.area_bytes,
+                                 space->state.area_bytes);
+    fill(team, number, size);
+    return (tshmem_team_t)number;
+}
+
+/* The least number that no member of the call's team uses, after those in `besides`; TSHMEM_TEAMS_MAX: none. */
+static unsigned free_number(const struct tutti_shmem_call *call, uint64_t besides)
+{
+    uint64_t used = besides;
+    for (int i = 0; i < call->team->size; i++)
+        used |= tutti_shmem_said(call, i)->word[TUTTI_SHMEM_ALIKE];
+    return ~used ? (unsigned)__builtin_ctzll(~used) : (unsigned)TSHMEM_TEAMS_MAX;
+}
+
+/* 1 where PE `me` is among start, start + stride ... */
+static int is_member(int me, int start, int stride, int size)
+{
+    for (int i = 0; i < size; i++) {
+        if (start + i * stride == me)
+            return 1;
+    }
+    return 0;
+}
+
+static int too_many(const struct tutti_shmem_call *call)
+{
+    return tutti_shmem_fail(TUTTI_ERR_MEMORY, tutti_shmem_call_name(call->kind),
+                            "more than %d teams of one PE at a time", TSHMEM_TEAMS_MAX);
+}
+
+int tshmem_team_split_strided(tshmem_team_t parent, int start, int stride, int size, const tshmem_team_config_t *config,
+                              long mask, tshmem_team_t *made)
+{
+    (void)config;
+    (void)mask;
+    const struct tshmem_team_state *from = tutti_shmem_team(parent);
+    struct tutti_shmem_call call = {.kind = TUTTI_SHMEM_SPLIT,
+                                    .word = {(uint32_t)start, (uint32_t)stride, (uint32_t)size}};
+    const int64_t last = start + (int64_t)stride * ((int64_t)size - 1);
+    *made = TSHMEM_TEAM_INVALID;
+    if (from &&
+        (size < 1 || start < 0 || start >= from->size || last < 0 || last >= from->size || (stride == 0 && size > 1)))
+        call.refused = tutti_shmem_fail(TUTTI_ERR_ARGUMENT, "tshmem_team_split_strided",
+                                        "PEs %d, stride %d, %d of them, are not all in a team of %d", start, stride,
+                                        size, from->size);
+    if (from)
+        call.word[TUTTI_SHMEM_ALIKE] = numbers_used();
+    int status = tutti_shmem_begin(&call, parent);
+    if (status != TUTTI_OK)
+        return status;
+    const unsigned number = free_number(&call, 0);
+    if (number < TSHMEM_TEAMS_MAX && is_member(from->me, start, stride, size))
+        *made = make(from, start, stride, size, number, &status);
+    status = tutti_shmem_end(&call, status);
+    return status == TUTTI_OK && number == TSHMEM_TEAMS_MAX ? too_many(&call) : status;
+}
+
+int tshmem_team_split_2d(tshmem_team_t parent, int xrange, const tshmem_team_config_t *xconfig, long xmask,
+                         tshmem_team_t *xteam, const tshmem_team_config_t *yconfig, long ymask, tshmem_team_t *yteam)
+{
+    (void)xconfig;
+    (void)xmask;
+    (void)yconfig;
+    (void)ymask;
+    const struct tshmem_team_state *from = tutti_shmem_team(parent);
+    struct tutti_shmem_call call = {.kind = TUTTI_SHMEM_SPLIT_2D, .word = {(uint32_t)xrange}};
+    *xteam = *yteam = TSHMEM_TEAM_INVALID;
+    if (from && xrange < 1)
+        call.refused = tutti_shmem_fail(TUTTI_ERR_ARGUMENT, "tshmem_team_split_2d", "rows of %d PEs", xrange);
+    if (from)
+        call.word[TUTTI_SHMEM_ALIKE] = numbers_used();
+    int status = tutti_shmem_begin(&call, parent);
+    if (status != TUTTI_OK)
+        return status;
+    const int n = from->size, width = xrange < n ? xrange : n;
+    const int row = from->me / width * width, column = from->me % width;
+    const unsigned x = free_number(&call, 0);
+    const unsigned y = x < TSHMEM_TEAMS_MAX ? free_number(&call, UINT64_C(1) << x) : (unsigned)TSHMEM_TEAMS_MAX;
+    if (y < TSHMEM_TEAMS_MAX) {
+        *xteam = make(from, row, 1, width < n - row ? width : n - row, x, &status);
+        if (status == TUTTI_OK)
+            *yteam = make(from, column, width, (n - column + width - 1) / width, y, &status);
+    }
+    status = tutti_shmem_end(&call, status);
+    return status == TUTTI_OK && y == TSHMEM_TEAMS_MAX ? too_many(&call) : status;
+}
+
+void tshmem_team_destroy(tshmem_team_t team)
+{
+    if (team >= TSHMEM_TEAM_WORLD && team <= TSHMEM_TEAM_NODE) {
+        tutti_shmem_fail(TUTTI_ERR_ARGUMENT, "tshmem_team_destroy", "team %d is always there", team);
+        return;
+    }
+    struct tutti_shmem_call call = {.kind = TUTTI_SHMEM_DESTROY};
+    if (tutti_shmem_begin(&call, team) == TUTTI_OK && tutti_shmem_end(&call, TUTTI_OK) == TUTTI_OK)
+        __atomic_store_n(&tutti_shmem.state.team[team].used, 0, __ATOMIC_RELEASE);
+}
+
+int tshmem_team_my_pe(tshmem_team_t team)
+{
+    const struct tshmem_team_state *state = tutti_shmem_team(team);
+    return state ? state->me : -1;
+}
+
+int tshmem_team_n_pes(tshmem_team_t team)
+{
+    const struct tshmem_team_state *state = tutti_shmem_team(team);
+    return state ? state->size : -1;
+}
+
+int tshmem_team_get_config(tshmem_team_t team, long mask, tshmem_team_config_t *config)
+{
+    if (!tutti_shmem_team(team))
+        return tutti_shmem_fail(TUTTI_ERR_ARGUMENT, "tshmem_team_get_config", "%d is no team of this PE", team);
+    if (mask & TSHMEM_TEAM_NUM_CONTEXTS)
+        config->num_contexts = 0;
+    return TUTTI_OK;
+}
+
+int tshmem_team_translate_pe(tshmem_team_t from, int pe, tshmem_team_t to)
+{
+    const struct tshmem_team_state *a = tutti_shmem_team(from), *b = tutti_shmem_team(to);
+    if (!a || !b || pe < 0 || pe >= a->size)
+        return -1;
+    for (int i = 0; i < b->size; i++) {
+        if (b->world[i] == a->world[pe])
+            return i;
+    }
+    return -1;
+}

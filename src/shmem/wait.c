@@ -1,0 +1,166 @@
+/* Waits for own words that peers change, and tests of them: one, all, any, some. */
+#include <stdio.h>
+
+#include "shmem/meet.h"
+
+struct words {
+    int which, type, comparison;
+    const void *words, *values;
+    size_t n, *indices;
+    const int *status;
+    size_t result;
+    uint64_t seen; /* the word that was looked at last */
+    struct tutti_shmem_peek peek;
+    const char *name;
+};
+
+static size_t size_of(int type)
+{
+    return (size_t)1 << type / 2; /* INT8, UINT8, INT16 ... */
+}
+
+/* An integer widened to 64 bits, with its sign where the type has one. shared: peers change it. */
+static uint64_t load(int type, const void *base, size_t i, int shared)
+{
+    const int order = shared ? __ATOMIC_ACQUIRE : __ATOMIC_RELAXED;
+    switch (type) {
+    case TSHMEM_INT16:
+        return (uint64_t)(int64_t)__atomic_load_n((const int16_t *)base + i, order);
+    case TSHMEM_UINT16:
+        return __atomic_load_n((const uint16_t *)base + i, order);
+    case TSHMEM_INT32:
+        return (uint64_t)(int64_t)__atomic_load_n((const int32_t *)base + i, order);
+    case TSHMEM_UINT32:
+        return __atomic_load_n((const uint32_t *)base + i, order);
+    default:
+        return __atomic_load_n((const uint64_t *)base + i, order);
+    }
+}
+
+static int compare(int type, int comparison, uint64_t a, uint64_t b)
+{
+    const int with_sign = type % 2 == 0;
+    switch (comparison) {
+#define ROW(id, is)                                                                                                    \
+    case TSHMEM_CMP_##id:                                                                                              \
+        return with_sign ? (int64_t)a is(int64_t) b : a is b;
+        TSHMEM_COMPARISONS(ROW)
+#undef ROW
+    default:
+        return 0;
+    }
+}
+
+static int holds(struct words *w, size_t i)
+{
+    const size_t value = w->which & TSHMEM_WAIT_VECTOR ? i : 0;
+    w->seen = load(w->type, w->peek.seen, i, 1);
+    return compare(w->type, w->comparison, w->seen, load(w->type, w->values, value, 0));
+}
+
+/* One look at all of them: 1 where that is enough. */
+static int look(struct words *w)
+{
+    size_t wanted = 0, found = 0;
+    const int how = w->which & 3;
+    for (size_t i = 0; i < w->n; i++) {
+        if (w->status && w->status[i])
+            continue;
+        wanted++;
+        if (!holds(w, i)) {
+            if (how == TSHMEM_WAIT_ALL)
+                break;
+            continue;
+        }
+        if (how == TSHMEM_WAIT_ANY) {
+            w->result = i;
+            return 1;
+        }
+        if (how == TSHMEM_WAIT_SOME)
+            w->indices[found] = i;
+        found++;
+    }
+    w->result = how == TSHMEM_WAIT_ANY ? SIZE_MAX : how == TSHMEM_WAIT_ALL ? wanted == found : found;
+    return wanted == 0 || (how == TSHMEM_WAIT_ALL ? wanted == found : found > 0);
+}
+
+/* 1 where the words are there to be looked at. */
+static int are_seen(void *with)
+{
+    struct words *w = with;
+    return tutti_shmem.kind->peek(&w->peek, w->words, w->n * size_of(w->type));
+}
+
+static int is_enough(void *with)
+{
+    const int seen = are_seen(with);
+    if (seen < 0)
+        return seen;
+    if (seen && look(with))
+        return 1;
+    return __atomic_load_n(tutti_shmem.state.abort, __ATOMIC_RELAXED) ? TUTTI_ERR_BROKEN : 0;
+}
+
+static void say_words(void *with, char *text, size_t size)
+{
+    const struct words *w = with;
+    snprintf(text, size, "in %s for %s of %zu words at %p, the first of which is %lld", w->name,
+             (w->which & 3) == TSHMEM_WAIT_ALL ? "all" : "one", w->n, w->words,
+             w->n && w->peek.seen ? (long long)load(w->type, w->peek.seen, 0, 1) : 0);
+}
+
+static size_t run(struct words *w)
+{
+    if (tutti_shmem.state.pes == 0) {
+        tutti_shmem_fail(TUTTI_ERR_UNAVAILABLE, w->name, "the address space is not up: call tshmem_init first");
+    } else if (w->comparison < 0 || w->comparison >= TSHMEM_COMPARISON_COUNT) {
+        tutti_shmem_fail(TUTTI_ERR_ARGUMENT, w->name, "%d is no comparison: TSHMEM_CMP_EQ ...", w->comparison);
+    } else if (w->n > 0 && (uintptr_t)w->words % size_of(w->type) != 0) {
+        tutti_shmem_fail(TUTTI_ERR_ARGUMENT, w->name, "%p is not aligned to %zu bytes", w->words, size_of(w->type));
+    } else {
+        const int test = w->which & TSHMEM_WAIT_TEST;
+        const int status = tutti_shmem_await(test ? are_seen : is_enough, say_words, w);
+        if (status == TUTTI_OK && test)
+            look(w);
+        tutti_shmem.kind->forget(&w->peek);
+        if (status == TUTTI_OK)
+            return w->result;
+    }
+    return (w->which & 3) == TSHMEM_WAIT_ANY ? SIZE_MAX : 0;
+}
+
+size_t tutti_shmem_wait(int which, int type, const void *words, size_t n, size_t *indices, const int *status,
+                        int comparison, const void *values)
+{
+    struct words w = {.which = which,
+                      .type = type,
+                      .comparison = comparison,
+                      .words = words,
+                      .values = values,
+                      .n = n,
+                      .indices = indices,
+                      .status = status,
+                      .name = which & TSHMEM_WAIT_TEST ? "tshmem_test" : "tshmem_wait_until"};
+    return run(&w);
+}
+
+uint64_t tshmem_signal_wait_until(uint64_t *signal, int comparison, uint64_t value)
+{
+    struct words w = {.type = TSHMEM_UINT64,
+                      .comparison = comparison,
+                      .words = signal,
+                      .values = &value,
+                      .n = 1,
+                      .name = "tshmem_signal_wait_until"};
+    run(&w);
+    return w.seen;
+}
+
+uint64_t tshmem_signal_fetch(const uint64_t *signal)
+{
+    uint64_t value = 0;
+    if (tutti_shmem.state.pes == 0 || tutti_shmem.kind->host_reaches)
+        return __atomic_load_n(signal, __ATOMIC_ACQUIRE);
+    tutti_shmem.kind->element(&value, signal, sizeof value);
+    return value;
+}

@@ -1,0 +1,108 @@
+/* The memory of all PEs: control pages in host memory, then the heaps, of whatever kind. Each is made and mapped in two
+ * phases: every rank makes its own; where all could, they hand the descriptors round and map; then all agree once more.
+ */
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "core/log.h"
+#include "progress/transport.h"
+#include "shmem/space.h"
+#include "team/team.h"
+
+enum { PAGE = 1 << 16 };
+
+static size_t whole_pages(size_t bytes)
+{
+    return (bytes + PAGE - 1) / PAGE * PAGE;
+}
+
+/* 1 where all ranks say 1. */
+static int all_can(struct tutti_transport *transport, int mine)
+{
+    int64_t word = mine;
+    return transport->ops->allreduce(transport, &word, 1, TUTTI_COMBINE_MIN) == TUTTI_OK && word == 1;
+}
+
+static int map_control(struct tutti_shmem *space, int pe, int fd)
+{
+    void *map = tutti_shmem_memfd_map(fd, whole_pages(sizeof(struct tutti_shmem_control)), 0);
+    space->control[pe] = map;
+    return map != NULL;
+}
+
+static int map_heap(struct tutti_shmem *space, int pe, int fd)
+{
+    const struct tutti_shmem_offer offer = space->control[pe]->offer; /* a copy: what is checked must not change */
+    return pe == space->team->rank || space->kind->reach(space, pe, &offer, fd) == TUTTI_OK;
+}
+
+/* Second phase, after all have made theirs: 1 where all have mapped all. `what` is said of the one that failed. */
+static int map_all(struct tutti_shmem *space, int own, int (*map_one)(struct tutti_shmem *space, int pe, int fd),
+                   const char *what)
+{
+    int theirs[TSHMEM_PES_MAX], fine = 1;
+    const struct tutti_team *team = space->team;
+    if (tutti_team_pass(space->team, own, theirs) != TUTTI_OK)
+        return 0;
+    for (int pe = 0; pe < team->size && fine; pe++) {
+        fine = map_one(space, pe, pe == team->rank ? own : theirs[pe]);
+        if (!fine)
+            tutti_error("tshmem_init: the %s of PE %d could not be mapped", what, pe);
+    }
+    for (int pe = 0; pe < team->size; pe++) {
+        if (theirs[pe] >= 0)
+            close(theirs[pe]);
+    }
+    return all_can(space->transport, fine);
+}
+
+static int map_controls(struct tutti_shmem *space)
+{
+    const int own = tutti_shmem_memfd(whole_pages(sizeof(struct tutti_shmem_control)), space->team->size);
+    const int fine = all_can(space->transport, own >= 0) && map_all(space, own, map_control, "control page");
+    if (own >= 0)
+        close(own);
+    return fine;
+}
+
+static int map_heaps(struct tutti_shmem *space)
+{
+    int own = -1;
+    struct tutti_shmem_offer *offer = &space->control[space->team->rank]->offer;
+    const int made = space->kind->make(space, space->state.heap_bytes, offer, &own) == TUTTI_OK;
+    const int fine = all_can(space->transport, made) && map_all(space, own, map_heap, "heap");
+    if (own >= 0)
+        close(own);
+    return fine;
+}
+
+int tutti_shmem_map(struct tutti_shmem *space, size_t heap_bytes)
+{
+    const int me = space->team->rank;
+    const size_t area_bytes = (sizeof(struct tshmem_area) + 255) / 256 * 256;
+    struct tshmem_state *state = &space->state;
+    space->first = whole_pages(area_bytes * TSHMEM_TEAMS_MAX);
+    state->heap_bytes = space->first + heap_bytes;
+    if (!map_controls(space) || !map_heaps(space)) {
+        tutti_shmem_unmap(space);
+        return TUTTI_ERR_MEMORY;
+    }
+    state->heap = state->peer[me];
+    state->area = 0;
+    state->area_bytes = area_bytes;
+    state->team = space->control[me]->team;
+    state->abort = &space->control[me]->abort;
+    return TUTTI_OK;
+}
+
+void tutti_shmem_unmap(struct tutti_shmem *space)
+{
+    space->kind->let_go(space);
+    space->kind->unmake(space);
+    for (int pe = 0; pe < TSHMEM_PES_MAX; pe++) {
+        if (space->control[pe])
+            munmap(space->control[pe], whole_pages(sizeof(struct tutti_shmem_control)));
+        space->control[pe] = NULL;
+        space->state.peer[pe] = NULL;
+    }
+}

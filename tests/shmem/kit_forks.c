@@ -1,0 +1,39 @@
+/* Runs a test with 1, 2, 3 and 5 forked processes as PEs, or as many as the arguments say. */
+#include <stdio.h>
+
+#include "shmem/kit.h"
+#include "shmem/shmem.h"
+#include "support/threads.h"
+#include "team/team.h"
+
+static int rank_main(struct tutti_transport *transport, void *arg)
+{
+    struct tutti_node *node = NULL;
+    (void)arg;
+    check_rank(transport->rank);
+    if (!CHECK(tutti_node_open(transport, &node) == 0, "node"))
+        return 1;
+    if (CHECK(tutti_shmem_open(transport, node, NULL) == 0, "the address space opens")) {
+        CHECK(tshmem_my_pe() == transport->rank && tshmem_n_pes() == transport->size, "PE %d of %d", tshmem_my_pe(),
+              tshmem_n_pes());
+        shmem_test();
+        CHECK(tshmem_error() == 0, "an error is left over");
+        CHECK(tshmem_finalize() == 0, "finalize");
+        CHECK(tshmem_my_pe() == -1 && tshmem_n_pes() == 0, "nothing is left of it");
+    }
+    tutti_node_close(node);
+    CHECK(check_done() > 0, "nothing was checked");
+    return check_failed() != 0;
+}
+
+int main(int argc, char **argv)
+{
+    static const int standard[] = {1, 2, 3, 5};
+    int failed = 0;
+    for (int i = 0; argc < 2 && i < 4; i++)
+        failed |= tutti_forks_run(standard[i], rank_main, NULL, NULL);
+    for (int i = 1; i < argc; i++)
+        failed |= tutti_forks_run(atoi(argv[i]), rank_main, NULL, NULL);
+    printf("%s\n", failed ? "failed" : "passed");
+    return failed != 0;
+}

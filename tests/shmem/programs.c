@@ -1,0 +1,251 @@
+/* Random programs: puts, gets, atomics, signals, waits, collectives and teams, drawn from a seed, with an oracle. All
+ * PEs draw the whole program, so each knows what its memory holds after every round, in which no two PEs touch the same
+ * bytes but by atomics that commute. TUTTI_TEST_ROUNDS: programs; TUTTI_TEST_SEED: the first one. */
+#include "shmem/kit.h"
+
+enum { PES = 8, SLOTS = 6, LONGS = 48, COUNTERS = 4, STEPS = 12 };
+
+/* What the heap of one PE holds: an area for each that may write into it, counters, signals. */
+struct memory {
+    uint64_t area[PES][SLOTS][LONGS];
+    uint64_t counter[COUNTERS];
+    uint64_t signal[PES];
+    uint64_t source[LONGS], dest[PES * LONGS];
+};
+static struct memory *mine;      /* symmetric */
+static struct memory model[PES]; /* of every PE */
+static uint64_t program;
+
+static uint64_t draw(uint64_t step, uint64_t pe, uint64_t what)
+{
+    return shmem_draw(program, step * 64 + pe, what);
+}
+
+enum action { PUT, GET, IPUT, PUT_SIGNAL, SET, ADD, XOR, P, IGET, ACTIONS };
+struct act {
+    enum action action;
+    int to; /* whom it concerns */
+    size_t slot, n, at;
+    uint64_t key, value;
+    int counter;
+};
+
+/* What PE `pe` does in a step. */
+static struct act act_of(uint64_t step, int pe, int pes)
+{
+    const uint64_t d = draw(step, (uint64_t)pe, 1), e = draw(step, (uint64_t)pe, 2);
+    struct act a = {.action = (enum action)(d % ACTIONS),
+                    .to = (int)(d / 16 % (uint64_t)pes),
+                    .slot = d / 256 % SLOTS,
+                    .at = d / 4096 % (LONGS / 2),
+                    .key = draw(step, (uint64_t)pe, 3),
+                    .value = e / 16 % 1000,
+                    .counter = (int)(e % COUNTERS)};
+    a.n = d / 65536 % (LONGS - a.at) + 1;
+    if (a.action == IPUT || a.action == IGET)
+        a.n = (a.n + 1) / 2;
+    return a;
+}
+
+static uint64_t word_of(const struct act *a, size_t i)
+{
+    return shmem_draw(a->key, i, 5);
+}
+
+/* Its effect on all memories. Counters are added to by even steps, changed by exclusive or in odd ones: those of one
+ * kind commute. */
+static void model_act(const struct act *a, int pe, uint64_t step)
+{
+    struct memory *to = &model[a->to];
+    const uint64_t odd = step % 2;
+    switch (a->action) {
+    case PUT:
+    case PUT_SIGNAL:
+        for (size_t i = 0; i < a->n; i++)
+            to->area[pe][a->slot][a->at + i] = word_of(a, i);
+        if (a->action == PUT_SIGNAL)
+            to->signal[pe] += a->value + 1;
+        break;
+    case IPUT:
+        for (size_t i = 0; i < a->n && a->at + 2 * i < LONGS; i++)
+            to->area[pe][a->slot][a->at + 2 * i] = word_of(a, 3 * i);
+        break;
+    case P:
+        to->area[pe][a->slot][a->at] = word_of(a, 0);
+        break;
+    case SET: /* into the area of this PE alone, so that nobody else does */
+        to->area[pe][a->slot][a->at] = a->value;
+        break;
+    case ADD:
+    case XOR:
+        if (odd)
+            to->counter[a->counter] ^= a->value;
+        else
+            to->counter[a->counter] += a->value;
+        break;
+    default:
+        break;
+    }
+}
+
+/* Does it; what is got is compared with the model as it was before the step. */
+static void do_act(const struct act *a, int pe, uint64_t step)
+{
+    static uint64_t words[3 * LONGS]; /* put_nbi may read it until the fence that follows */
+    uint64_t got[LONGS];
+    uint64_t *at = &mine->area[pe][a->slot][a->at];
+    size_t n = a->n;
+    for (size_t i = 0; i < 3 * LONGS; i++)
+        words[i] = word_of(a, i);
+    switch (a->action) {
+    case PUT:
+        if (a->value % 2)
+            tshmem_uint64_put(at, words, n, a->to);
+        else
+            tshmem_put_nbi(at, words, n, a->to);
+        break;
+    case PUT_SIGNAL:
+        tshmem_ulong_put_signal(at, words, n, &mine->signal[pe], a->value + 1, TSHMEM_SIGNAL_ADD, a->to);
+        break;
+    case IPUT:
+        while (a->at + 2 * (n - 1) >= LONGS)
+            n--;
+        tshmem_uint64_iput(at, words, 2, 3, n, a->to);
+        break;
+    case P:
+        tshmem_p(at, words[0], a->to);
+        break;
+    case SET:
+        tshmem_atomic_set(at, a->value, a->to);
+        break;
+    case ADD:
+    case XOR:
+        if (step % 2)
+            tshmem_uint64_atomic_xor(&mine->counter[a->counter], a->value, a->to);
+        else
+            tshmem_uint64_atomic_fetch_add(&mine->counter[a->counter], a->value, a->to);
+        break;
+    default: { /* of what this PE alone writes there, and does not in this step */
+        const ptrdiff_t stride = a->action == IGET ? 2 : 1;
+        while (a->at + (size_t)stride * (n - 1) >= LONGS)
+            n--;
+        if (a->action == IGET)
+            tshmem_uint64_iget(got, at, 1, stride, n, a->to);
+        else
+            tshmem_get(got, at, n, a->to);
+        for (size_t i = 0; i < n; i++)
+            CHECK(got[i] == model[a->to].area[pe][a->slot][a->at + (size_t)stride * i], "program %llu step %llu: get",
+                  (unsigned long long)program, (unsigned long long)step);
+    }
+    }
+}
+
+/* A collective of a team that is drawn, after which all compare. */
+static void collective(uint64_t step, int me, int pes)
+{
+    const uint64_t d = draw(step, 63, 4);
+    const int start = (int)(d % (uint64_t)pes), stride = (int)(d / 16 % 2) + 1;
+    const int size = (int)(d / 64 % (uint64_t)((pes - 1 - start) / stride + 1)) + 1,
+              root = (int)(d / 4096 % (uint64_t)size);
+    const size_t n = d / 65536 % LONGS + 1;
+    tshmem_team_t team;
+    CHECK(tshmem_team_split_strided(TSHMEM_TEAM_WORLD, start, stride, size, NULL, 0, &team) == 0, "split");
+    if (team == TSHMEM_TEAM_INVALID)
+        return;
+    uint64_t data[PES][LONGS], expected[PES * LONGS] = {0};
+    const int own = tshmem_team_my_pe(team);
+    size_t length = n;
+    for (int i = 0; i < size; i++) {
+        for (size_t k = 0; k < LONGS; k++)
+            data[i][k] = shmem_draw(program, step * 1000 + (uint64_t)i, k);
+    }
+    CHECK(team != TSHMEM_TEAM_INVALID && me == start + own * stride, "who is in it");
+    shmem_store(mine->source, data[own], sizeof mine->source);
+    switch (d / 1048576 % 5) {
+    case 0:
+        CHECK(tshmem_broadcast(team, mine->dest, mine->source, n, root) == 0, "broadcast");
+        memcpy(expected, data[root], n * sizeof *expected);
+        break;
+    case 1:
+        CHECK(tshmem_fcollect(team, mine->dest, mine->source, n) == 0, "fcollect");
+        for (int i = 0; i < size; i++)
+            memcpy(expected + (size_t)i * n, data[i], n * sizeof *expected);
+        length = n * (size_t)size;
+        break;
+    case 2:
+        CHECK(tshmem_sum_reduce(team, mine->dest, mine->source, n) == 0, "sum");
+        for (size_t k = 0; k < n; k++) {
+            for (int i = 0; i < size; i++)
+                expected[k] += data[i][k];
+        }
+        break;
+    case 3:
+        CHECK(tshmem_xor_reduce(team, mine->dest, mine->source, n) == 0, "xor");
+        for (size_t k = 0; k < n; k++) {
+            for (int i = 0; i < size; i++)
+                expected[k] ^= data[i][k];
+        }
+        break;
+    default:
+        length = n / (size_t)size;
+        CHECK(tshmem_alltoall(team, mine->dest, mine->source, length) == 0, "alltoall");
+        for (int i = 0; i < size; i++)
+            memcpy(expected + (size_t)i * length, data[i] + (size_t)own * length, length * sizeof *expected);
+        length *= (size_t)size;
+    }
+    CHECK(shmem_holds(mine->dest, expected, length * sizeof *expected),
+          "program %llu step %llu: collective %llu of %zu", (unsigned long long)program, (unsigned long long)step,
+          (unsigned long long)(d / 1048576 % 5), n);
+    tshmem_team_destroy(team);
+}
+
+static void run(void)
+{
+    const int me = tshmem_my_pe(), pes = tshmem_n_pes();
+    memset(model, 0, sizeof model);
+    shmem_set(mine, 0, sizeof *mine);
+    tshmem_barrier_all();
+    for (uint64_t step = 0; step < STEPS; step++) {
+        const uint64_t acts = draw(step, 62, 9) % 3 + 1;
+        for (uint64_t k = 0; k < acts; k++) {
+            const struct act a = act_of(step * 8 + k, me, pes);
+            do_act(&a, me, step);
+            tshmem_fence();
+            for (int pe = 0; pe < pes; pe++) {
+                const struct act theirs = act_of(step * 8 + k, pe, pes);
+                model_act(&theirs, pe, step);
+            }
+        }
+        /* Signals come without a barrier, and what was put before them is there. */
+        for (int pe = 0; pe < pes; pe++)
+            tshmem_signal_wait_until(&mine->signal[pe], TSHMEM_CMP_GE, model[me].signal[pe]);
+        if (draw(step, 62, 10) % 2 == 0) {
+            tshmem_barrier_all();
+            CHECK(shmem_holds(mine->area, model[me].area, sizeof mine->area), "program %llu step %llu: areas",
+                  (unsigned long long)program, (unsigned long long)step);
+            CHECK(shmem_holds(mine->signal, model[me].signal, sizeof mine->signal), "program %llu step %llu: signals",
+                  (unsigned long long)program, (unsigned long long)step);
+        }
+        tshmem_barrier_all(); /* additions of this step before exclusive ors of the next */
+        CHECK(shmem_holds(mine->counter, model[me].counter, sizeof mine->counter), "program %llu step %llu: counters",
+              (unsigned long long)program, (unsigned long long)step);
+        tshmem_barrier_all();
+        if (draw(step, 62, 11) % 3 == 0)
+            collective(step, me, pes);
+    }
+    tshmem_barrier_all();
+}
+
+void shmem_test(void)
+{
+    const uint64_t first = check_seed();
+    const long programs = check_setting("TUTTI_TEST_ROUNDS", 400);
+    mine = tshmem_malloc(sizeof *mine);
+    if (!CHECK(mine && tshmem_n_pes() <= PES, "memory"))
+        return;
+    for (long i = 0; i < programs && check_failed() == 0; i++) {
+        program = first + (uint64_t)i;
+        run();
+    }
+    tshmem_free(mine);
+}

@@ -1,0 +1,73 @@
+/* A PE that does not come: the others say which, give up after TUTTI_TIMEOUT_SECONDS, and all further calls are errors.
+ * A PE that ends all: the others leave their waits. */
+#include <stdio.h>
+#include <unistd.h>
+
+#include "core/status.h"
+#include "shmem/kit.h"
+#include "shmem/shmem.h"
+#include "support/threads.h"
+#include "team/kit.h"
+
+static int stall(struct tutti_transport *transport, void *arg)
+{
+    const int waits = *(const int *)arg;
+    struct tutti_node *node = NULL;
+    check_rank(transport->rank);
+    CHECK(tutti_node_open(transport, &node) == 0 && tutti_shmem_open(transport, node, NULL) == 0, "open");
+    int *word = tshmem_calloc(1, sizeof *word);
+    if (transport->rank != 1) { /* PE 1 goes another way */
+        kit_capture_begin();
+        if (waits)
+            tshmem_int_wait_until(word, TSHMEM_CMP_EQ, 1);
+        else
+            tshmem_barrier_all();
+        const int status = tshmem_error(), later = tshmem_sync(TSHMEM_TEAM_WORLD);
+        char *said = kit_capture_end();
+        CHECK(status == TUTTI_ERR_TIMEOUT || status == TUTTI_ERR_BROKEN, "status %d", status);
+        CHECK(later == TUTTI_ERR_BROKEN, "a call after it: %d", later);
+        CHECK(strstr(said, "is waiting for 1 s") != NULL, "the stall is not reported: %s", said);
+        CHECK(strstr(said, waits ? "wait_until for all of 1 words" : "in tshmem_sync or tshmem_barrier for PE 1\n") !=
+                  NULL,
+              "who is missing: %s", said);
+        free(said);
+    }
+    transport->ops->barrier(transport);
+    if (transport->rank == 1) {
+        shmem_hush_begin();
+        CHECK(tshmem_sync(TSHMEM_TEAM_WORLD) == TUTTI_ERR_BROKEN, "it is told, too");
+        shmem_hush_end();
+    }
+    transport->ops->barrier(transport);
+    tutti_shmem_close();
+    tutti_node_close(node);
+    return check_failed() != 0;
+}
+
+static int leave(struct tutti_transport *transport, void *arg)
+{
+    struct tutti_node *node = NULL;
+    (void)arg;
+    check_rank(transport->rank);
+    CHECK(tutti_node_open(transport, &node) == 0 && tutti_shmem_open(transport, node, NULL) == 0, "open");
+    if (transport->rank == 0) {
+        usleep(50000);
+        tshmem_global_exit(7);
+    }
+    shmem_hush_begin();
+    tshmem_barrier_all();
+    CHECK(tshmem_error() == TUTTI_ERR_BROKEN, "the wait was left");
+    shmem_hush_end();
+    return check_failed() != 0;
+}
+
+int main(void)
+{
+    int ended[3], failed = 0;
+    for (int waits = 0; waits < 2; waits++)
+        failed |= tutti_forks_run(3, stall, &waits, NULL);
+    tutti_forks_run(3, leave, NULL, ended);
+    failed |= ended[0] != 7 || ended[1] != 0 || ended[2] != 0;
+    printf("%s: %d %d %d\n", failed ? "failed" : "passed", ended[0], ended[1], ended[2]);
+    return failed;
+}

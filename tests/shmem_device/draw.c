@@ -1,0 +1,474 @@
+/* Draws programs: rounds, each of one kind, with barriers between. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tutti/shmem.h"
+
+#include "shmem_device/program.h"
+#include "support/random.h"
+
+#define AT(member) offsetof(struct program_heap, member)
+
+/* At the end of `source`: zeros, and the numbers 0 ... 127 and -128 ... -1 as 64-bit words. */
+enum { ZEROS = PROGRAM_PART - 64, NUMBERS = ZEROS - 256 * 8, SOURCE = NUMBERS };
+
+struct draw {
+    struct program *program;
+    uint64_t random;
+    const int *rows; /* with typed names; ends with -1 */
+    int row_count;
+    uint64_t signals[PROGRAM_PES][PROGRAM_PES]; /* [owner][writer] as the model has it */
+};
+
+static uint64_t below(struct draw *d, uint64_t n)
+{
+    return random_next(&d->random) % n;
+}
+
+/* The next index: a command for each PE, that does nothing yet. */
+static struct command *next(struct draw *d, int pe)
+{
+    struct command *const c = &d->program->list[pe][d->program->count];
+    c->row = ROW_NONE;
+    c->block = 1;
+    c->dst = c->sst = 1;
+    return c;
+}
+
+static void index_ends(struct draw *d)
+{
+    d->program->count++;
+}
+
+static int room(const struct draw *d, int indices)
+{
+    return d->program->count + indices < PROGRAM_LIST;
+}
+
+static void gives_back(const struct draw *d, struct command *c)
+{
+    c->result = AT(results) + 8u * (uint64_t)d->program->count;
+}
+
+static int draw_form(struct draw *d)
+{
+    return (int)below(d, FORMS);
+}
+
+/* A row of one of these families that has typed names here, ROW_NONE: none was drawn. */
+static int draw_row(struct draw *d, int families)
+{
+    for (int tries = 0; d->row_count > 0 && tries < 20; tries++) {
+        const int row = d->rows[below(d, (uint64_t)d->row_count)];
+        if (families == 0 || (program_families(row) & families) != 0)
+            return row;
+    }
+    return ROW_NONE;
+}
+
+/* The elements of a command: of a row, or untyped of any size. */
+static void draw_elements(struct draw *d, struct command *c, int families)
+{
+    c->row = below(d, 4) ? draw_row(d, families) : ROW_NONE;
+    c->type = c->row != ROW_NONE ? program_rows[c->row].type : TSHMEM_UINT8;
+    c->bytes = c->row != ROW_NONE ? program_rows[c->row].bytes : UINT64_C(1) << below(d, 5);
+}
+
+static uint64_t draw_count(struct draw *d, uint64_t most)
+{
+    const uint64_t kind = below(d, 8), few = kind == 0 ? below(d, 3) : kind < 5 ? below(d, 40) : below(d, most + 1);
+    return few < most ? few : most;
+}
+
+/* An offset in a part of `bytes` bytes where `length` bytes have room, aligned to `unit`. */
+static uint64_t draw_offset(struct draw *d, uint64_t bytes, uint64_t length, uint64_t unit)
+{
+    return below(d, (bytes - length) / unit + 1) * unit;
+}
+
+static void barrier(struct draw *d)
+{
+    const int kind = (int)below(d, 3), extra = (int)below(d, 2), form = draw_form(d);
+    for (int pe = 0; pe < d->program->pes; pe++) {
+        struct command *const c = next(d, pe);
+        c->call = kind == 0 ? CALL_BARRIER : kind == 1 ? CALL_SYNC : CALL_BARRIER_ALL;
+        c->extra = extra;
+        c->form = below(d, 4) ? form : draw_form(d);
+        if (kind < 2)
+            gives_back(d, c);
+    }
+    index_ends(d);
+}
+
+static void settle(struct draw *d)
+{
+    for (int pe = 0; pe < d->program->pes; pe++) {
+        struct command *const c = next(d, pe);
+        c->call = CALL_FENCE + (int)below(d, 3);
+        c->form = draw_form(d);
+        c->pe = (int)below(d, (uint64_t)d->program->pes);
+    }
+    index_ends(d);
+    barrier(d);
+}
+
+/* One put or get: what is put lies in `source`, and goes into this PE's zone; what is gotten comes from there. */
+static void draw_move(struct draw *d, int pe, struct command *c)
+{
+    static const int calls[] = {CALL_PUT,  CALL_GET,   CALL_PUT_NBI, CALL_GET_NBI,   CALL_IPUT,
+                                CALL_IGET, CALL_IBPUT, CALL_IBGET,   CALL_PUT_SIZED, CALL_GET_SIZED,
+                                CALL_P,    CALL_G,     CALL_STORE};
+    c->call = calls[below(d, sizeof calls / sizeof *calls)];
+    c->pe = (int)below(d, (uint64_t)d->program->pes);
+    c->form = draw_form(d);
+    draw_elements(d, c, FAMILY_RMA);
+    const int gets = c->call == CALL_GET || c->call == CALL_GET_NBI || c->call == CALL_IGET || c->call == CALL_IBGET ||
+                     c->call == CALL_GET_SIZED || c->call == CALL_G;
+    const int strided = c->call == CALL_IPUT || c->call == CALL_IGET || c->call == CALL_IBPUT || c->call == CALL_IBGET;
+    const uint64_t part = gets ? PROGRAM_PART : PROGRAM_ZONE;
+    uint64_t unit = c->bytes;
+    if (c->call == CALL_PUT_SIZED || c->call == CALL_GET_SIZED || c->call == CALL_STORE) {
+        c->row = ROW_NONE;
+        c->form = c->call == CALL_STORE ? FORM_THREAD : c->form;
+    } else if (c->row == ROW_NONE && !strided && c->call != CALL_P && c->call != CALL_G) {
+        unit = 1; /* bytes of any alignment */
+    }
+    if (c->call == CALL_P || c->call == CALL_G) {
+        c->form = FORM_THREAD;
+        c->n = 1;
+        if (c->type == TSHMEM_ID_LONGDOUBLE) /* its last bytes are anything when it is handed over as a value */
+            c->row = ROW_NONE;
+    } else if (strided) {
+        c->block = c->call == CALL_IBPUT || c->call == CALL_IBGET ? 1 + below(d, below(d, 2) ? 80 : 6) : 1;
+        c->dst = (int64_t)(c->block + below(d, 4));
+        c->sst = (int64_t)(c->block + below(d, 4));
+        c->n = draw_count(d, part / c->bytes / (c->block + 4));
+    } else {
+        c->n = draw_count(d, (part - 16) / c->bytes);
+    }
+    const uint64_t reach = strided ? (c->n * (c->block + 4)) * c->bytes : c->n * c->bytes;
+    const uint64_t zone = AT(zones) + (uint64_t)pe * PROGRAM_ZONE;
+    c->dest = (gets ? AT(gotten) : zone) + draw_offset(d, part, reach < part ? reach : part, unit);
+    c->source = AT(source) + draw_offset(d, SOURCE, reach < SOURCE ? reach : SOURCE, unit);
+}
+
+static void round_of_moves(struct draw *d)
+{
+    for (int i = 0, n = 1 + (int)below(d, 8); i < n; i++) {
+        for (int pe = 0; pe < d->program->pes; pe++)
+            draw_move(d, pe, next(d, pe));
+        index_ends(d);
+    }
+    settle(d);
+}
+
+/* Each PE puts to another with a signal, waits for that of a third, and reads what came with it. */
+static void round_of_signals(struct draw *d)
+{
+    const int pes = d->program->pes, shift = (int)below(d, (uint64_t)pes);
+    for (int pe = 0; pe < pes; pe++) {
+        struct command *const c = next(d, pe);
+        const int to = (pe + shift) % pes;
+        draw_elements(d, c, FAMILY_RMA);
+        c->call = below(d, 2) ? CALL_PUT_SIGNAL : CALL_PUT_SIGNAL_NBI;
+        c->form = draw_form(d);
+        c->pe = to;
+        c->n = draw_count(d, (PROGRAM_ZONE - 16) / c->bytes);
+        const uint64_t unit = c->row == ROW_NONE ? 1 : c->bytes;
+        c->source = AT(source) + draw_offset(d, SOURCE, c->n * c->bytes, unit);
+        c->dest = AT(zones) + (uint64_t)pe * PROGRAM_ZONE + draw_offset(d, PROGRAM_ZONE, c->n * c->bytes, unit);
+        if (below(d, 4) == 0) { /* the signal alone */
+            c->call = below(d, 2) ? CALL_SIGNAL_SET : CALL_SIGNAL_ADD;
+            c->form = FORM_THREAD;
+            c->row = ROW_NONE;
+        }
+        c->op = c->call == CALL_SIGNAL_SET   ? TSHMEM_SIGNAL_SET
+                : c->call == CALL_SIGNAL_ADD ? TSHMEM_SIGNAL_ADD
+                : below(d, 2)                ? TSHMEM_SIGNAL_SET
+                                             : TSHMEM_SIGNAL_ADD;
+        c->value = c->op == TSHMEM_SIGNAL_ADD ? 1 + below(d, 9) : d->signals[to][pe] + 1 + below(d, 9);
+        d->signals[to][pe] = c->op == TSHMEM_SIGNAL_ADD ? d->signals[to][pe] + c->value : c->value;
+        c->signal = AT(signals) + (uint64_t)pe * sizeof(uint64_t[2]);
+    }
+    index_ends(d);
+    for (int step = 0; step < 3; step++) { /* wait, look at the signal, at the data */
+        for (int pe = 0; pe < pes; pe++) {
+            struct command *const c = next(d, pe);
+            const int from = (pe - shift + pes) % pes;
+            c->call = step == 0 ? CALL_SIGNAL_WAIT : step == 1 ? CALL_SIGNAL_FETCH : CALL_GET;
+            c->form = step == 1 ? FORM_THREAD : draw_form(d);
+            c->pe = pe;
+            c->signal = AT(signals) + (uint64_t)from * sizeof(uint64_t[2]);
+            c->op = below(d, 2) ? TSHMEM_CMP_EQ : TSHMEM_CMP_GE;
+            c->value = d->signals[pe][from];
+            c->n = PROGRAM_ZONE;
+            c->bytes = 1;
+            c->source = AT(zones) + (uint64_t)from * PROGRAM_ZONE;
+            c->dest = AT(gotten) + (uint64_t)from * PROGRAM_ZONE;
+            if (step < 2)
+                gives_back(d, c);
+        }
+        index_ends(d);
+    }
+    barrier(d);
+}
+
+/* Each PE clears words of its own, which another one stores numbers into while this one waits for them, or, past a
+ * barrier, tests them. */
+static void round_of_waits(struct draw *d)
+{
+    const int pes = d->program->pes, shift = (int)below(d, (uint64_t)pes), which = (int)below(d, 3);
+    const int test = below(d, 2) ? TSHMEM_WAIT_TEST : 0, vector = below(d, 2) ? TSHMEM_WAIT_VECTOR : 0;
+    const int row = draw_row(d, FAMILY_WAIT), type = row != ROW_NONE ? program_rows[row].type : (int)below(d, 8);
+    const uint64_t bytes = UINT64_C(1) << type / 2, n = 1 + below(d, PROGRAM_WORDS), value = 1 + below(d, 100);
+    const uint64_t every = (UINT64_C(1) << n) - 1, one = below(d, n);
+    const uint64_t mask = below(d, 3) ? 0 : random_next(&d->random) & every & ~(UINT64_C(1) << one);
+    for (int pe = 0; pe < pes; pe++) {
+        struct command *const c = next(d, pe);
+        c->call = CALL_PUT;
+        c->pe = pe;
+        c->n = 64;
+        c->bytes = 1;
+        c->source = AT(source) + ZEROS;
+        c->dest = AT(waited) + (uint64_t)((pe - shift + pes) % pes) * sizeof(uint64_t[PROGRAM_WORDS]);
+    }
+    index_ends(d);
+    settle(d);
+    for (uint64_t i = 0; i < n; i++) {
+        const int stored = test ? below(d, 3) != 0 : which == TSHMEM_WAIT_ALL ? !(mask >> i & 1) : i == one;
+        for (int pe = 0; pe < pes && stored; pe++) {
+            struct command *const c = next(d, pe);
+            const uint64_t what = test && below(d, 2) ? below(d, 256) : value + (vector ? i : 0);
+            c->call = CALL_P;
+            c->pe = (pe + shift) % pes;
+            c->n = 1;
+            c->bytes = bytes;
+            c->source = AT(source) + NUMBERS + 8 * what;
+            c->dest = AT(waited) + (uint64_t)pe * sizeof(uint64_t[PROGRAM_WORDS]) + i * bytes;
+        }
+        index_ends(d);
+    }
+    if (test)
+        settle(d);
+    for (int pe = 0; pe < pes; pe++) {
+        struct command *const c = next(d, pe);
+        const int choice = (int)below(d, 3);
+        c->call = CALL_WAIT;
+        c->form = draw_form(d);
+        c->row = row;
+        c->type = type;
+        c->op = which | test | vector;
+        c->n = n;
+        c->mask = mask;
+        c->dest = AT(waited) + (uint64_t)((pe - shift + pes) % pes) * sizeof(uint64_t[PROGRAM_WORDS]);
+        c->value = test && below(d, 2) ? value - below(d, 120) : value;
+        c->extra = test ? (int)below(d, TSHMEM_COMPARISON_COUNT) : choice == 0 ? TSHMEM_CMP_EQ : TSHMEM_CMP_GE;
+        if (!test && !vector && choice == 2) {
+            c->extra = TSHMEM_CMP_NE;
+            c->value = 0;
+        }
+        gives_back(d, c);
+    }
+    index_ends(d);
+    barrier(d);
+}
+
+static void round_of_atomics(struct draw *d)
+{
+    static const int sums[] = {TSHMEM_AMO_ADD, TSHMEM_AMO_ADD, TSHMEM_AMO_AND, TSHMEM_AMO_OR, TSHMEM_AMO_XOR};
+    const int pes = d->program->pes;
+    int op_of[48], row_of[48];
+    for (int i = 0; i < 48; i++) { /* what all PEs do to a counter in this round, in any order */
+        op_of[i] = sums[below(d, 5)];
+        row_of[i] = draw_row(d, op_of[i] == TSHMEM_AMO_ADD ? FAMILY_AMO : FAMILY_BITWISE);
+    }
+    for (int i = 0, n = 1 + (int)below(d, 12); i < n; i++) {
+        for (int pe = 0; pe < pes; pe++) {
+            struct command *const c = next(d, pe);
+            const int shared = below(d, 2) != 0, floating = below(d, 4) == 0, at = (int)below(d, 48);
+            c->call = CALL_AMO;
+            c->pe = (int)below(d, (uint64_t)pes);
+            c->extra = (int)below(d, 3);
+            c->value = below(d, 4) ? below(d, 4) : random_next(&d->random);
+            c->compare = below(d, 4);
+            c->n = 1;
+            if (floating) { /* small whole numbers, whose sums are exact in any order */
+                const float f = (float)below(d, 100);
+                const double e = (double)f;
+                const int wide = (int)below(d, 2);
+                c->row = draw_row(d, FAMILY_AMO_FLOATING);
+                c->bytes = c->row != ROW_NONE ? program_rows[c->row].bytes : wide ? 8 : 4;
+                memcpy(&c->value, c->bytes == 8 ? (const void *)&e : (const void *)&f, c->bytes);
+                c->op = shared ? TSHMEM_AMO_ADD_FLOAT
+                               : (const int[]){TSHMEM_AMO_ADD_FLOAT, TSHMEM_AMO_FETCH, TSHMEM_AMO_SET,
+                                               TSHMEM_AMO_SWAP}[below(d, 4)];
+                c->dest = shared ? AT(counters) + 8u * (c->bytes == 8 ? 48 + below(d, 8) : 56 + below(d, 8))
+                                 : AT(words) + (uint64_t)pe * 64 + (c->bytes == 8 ? 48 : 56);
+            } else {
+                c->op = shared ? op_of[at] : (int)below(d, TSHMEM_AMO_ADD_FLOAT);
+                const int bits = c->op >= TSHMEM_AMO_AND;
+                c->row = shared ? row_of[at] : draw_row(d, bits ? FAMILY_BITWISE : FAMILY_AMO);
+                c->bytes = c->row != ROW_NONE ? program_rows[c->row].bytes : shared || below(d, 2) ? 8 : 4;
+                c->dest = shared ? AT(counters) + 8u * (uint64_t)at : AT(words) + (uint64_t)pe * 64 + 8 * below(d, 6);
+                if (c->op == TSHMEM_AMO_ADD && below(d, 3) == 0) {
+                    c->extra += 3;
+                    c->value = 1;
+                }
+            }
+            if (c->op < TSHMEM_AMO_ADD && c->extra == 1)
+                c->extra = 2; /* they have no form that gives nothing back */
+            if (!shared)
+                gives_back(d, c);
+        }
+        index_ends(d);
+    }
+    settle(d);
+}
+
+static void round_of_collectives(struct draw *d)
+{
+    const int pes = d->program->pes, team = below(d, 2) ? 0 : (int)below(d, PROGRAM_TEAMS),
+              size = program_size(pes, team);
+    const int call = CALL_BROADCAST + (int)below(d, CALLS - CALL_BROADCAST), form = draw_form(d);
+    struct command same = {.call = call, .row = ROW_NONE, .team = team, .block = 1, .dst = 1, .sst = 1};
+    if (size == 0)
+        return;
+    const int reduces = call == CALL_REDUCE || call == CALL_REDUCESCATTER || call == CALL_SCAN;
+    draw_elements(d, &same, reduces ? 0 : FAMILY_RMA);
+    if (reduces) {
+        if (same.row == ROW_NONE) {
+            same.type = (int)below(d, TSHMEM_ID_LONGDOUBLE);
+            static const uint64_t bytes[] = {1, 1, 2, 2, 4, 4, 8, 8, 2, 2, 4, 8, 8, 16};
+            same.bytes = bytes[same.type];
+        }
+        const int complex_type = same.type == TSHMEM_ID_COMPLEXF || same.type == TSHMEM_ID_COMPLEXD;
+        const int bits =
+            same.type < TSHMEM_ID_HALF && (same.row == ROW_NONE || (program_families(same.row) & FAMILY_BITS));
+        same.op = call == CALL_SCAN ? (int)below(d, 2)
+                  : complex_type    ? TSHMEM_OP_SUM + (int)below(d, 2)
+                  : bits            ? (int)below(d, TSHMEM_OPS)
+                                    : TSHMEM_OP_MAX + (int)below(d, 4);
+    }
+    if (call == CALL_BROADCAST)
+        same.pe = (int)below(d, (uint64_t)size);
+    if (call == CALL_ALLTOALLS) {
+        same.dst = 1 + (int64_t)below(d, 3);
+        same.sst = 1 + (int64_t)below(d, 3);
+    }
+    const uint64_t strides = call == CALL_ALLTOALLS ? 3 : 1;
+    const uint64_t most = (PROGRAM_PART - 64) / same.bytes / (uint64_t)size / strides, unit = same.bytes;
+    same.n = draw_count(d, most);
+    const uint64_t reach = same.n * same.bytes * (uint64_t)size * strides;
+    same.dest = AT(out) + draw_offset(d, PROGRAM_PART, call == CALL_COLLECT ? PROGRAM_PART - 64 : reach, unit);
+    same.source = AT(in) + draw_offset(d, PROGRAM_PART, call == CALL_COLLECT ? PROGRAM_PART - 64 : reach, unit);
+    if ((reduces || call == CALL_BROADCAST) && below(d, 4) == 0)
+        same.source = same.dest;
+    for (int i = 0; i < size; i++) {
+        const int pe = program_world(pes, team, i);
+        struct command *const c = next(d, pe);
+        *c = same;
+        c->form = below(d, 4) ? form : draw_form(d);
+        if (call == CALL_COLLECT)
+            c->n = draw_count(d, most);
+        gives_back(d, c);
+    }
+    index_ends(d);
+    if (below(d, 2))
+        barrier(d);
+}
+
+static void round_of_questions(struct draw *d)
+{
+    for (int pe = 0; pe < d->program->pes; pe++) {
+        struct command *const c = next(d, pe);
+        c->call = CALL_TEAM;
+        c->team = (int)below(d, PROGRAM_TEAMS);
+        c->op = (int)below(d, PROGRAM_TEAMS);
+        c->pe = (int)below(d, PROGRAM_PES);
+        gives_back(d, c);
+    }
+    index_ends(d);
+}
+
+void program_draw(struct program *program, int pes, uint64_t seed, const int *rows)
+{
+    struct draw d = {.program = program, .random = random_mix(seed), .rows = rows};
+    static void (*const rounds[])(struct draw *) = {round_of_moves,    round_of_signals,     round_of_waits,
+                                                    round_of_atomics,  round_of_collectives, round_of_collectives,
+                                                    round_of_questions};
+    while (rows && rows[d.row_count] >= 0)
+        d.row_count++;
+    memset(program, 0, sizeof *program);
+    program->pes = pes;
+    program->seed = seed;
+    for (int pe = 0; pe < pes; pe++)
+        program->list[pe] = calloc(PROGRAM_LIST, sizeof **program->list);
+    for (int i = 0, n = 5 + (int)below(&d, 60); i < n && room(&d, 64); i++)
+        rounds[below(&d, sizeof rounds / sizeof *rounds)](&d);
+    barrier(&d);
+}
+
+void program_free(struct program *program)
+{
+    for (int pe = 0; pe < program->pes; pe++)
+        free(program->list[pe]);
+    memset(program, 0, sizeof *program);
+}
+
+/* Bytes that are numbers of every format somewhere: anything, and around 1 as double, float, half and bfloat16. */
+static uint64_t draw_word(uint64_t *random, uint64_t stripe)
+{
+    static const uint64_t keep[] = {UINT64_MAX, UINT64_C(0x800fffffffffffff), UINT64_C(0x807fffff807fffff),
+                                    UINT64_C(0x83ff83ff83ff83ff), UINT64_C(0x807f807f807f807f)};
+    static const uint64_t put[] = {0, UINT64_C(0x3ff0000000000000), UINT64_C(0x3f8000003f800000),
+                                   UINT64_C(0x3c003c003c003c00), UINT64_C(0x3f803f803f803f80)};
+    return (random_next(random) & keep[stripe % 5]) | put[stripe % 5];
+}
+
+void program_fill(struct program_heap *heap, const struct program *program, int pe)
+{
+    uint64_t random = random_mix(program->seed * 64 + (uint64_t)pe), word = 0;
+    char *const bytes = (char *)heap;
+    memset(heap, 0, sizeof *heap);
+    for (size_t i = AT(source); i < AT(results); i += 8) {
+        word = random_next(&random);
+        memcpy(bytes + i, &word, 8);
+    }
+    for (size_t i = 0; i < 2 * (size_t)PROGRAM_PART; i += 8) {
+        word = draw_word(&random, i / 512);
+        memcpy(bytes + AT(in) + i, &word, 8);
+    }
+    memset(heap->source + ZEROS, 0, 64);
+    for (uint64_t i = 0; i < 256; i++) {
+        word = i < 128 ? i : i - 256;
+        memcpy(heap->source + NUMBERS + 8 * i, &word, 8);
+    }
+}
+
+int program_differs(const struct program *program, int pe, const struct program_heap *is,
+                    const struct program_heap *should, char *text, size_t size)
+{
+    const unsigned char *const a = (const unsigned char *)is, *const b = (const unsigned char *)should;
+    for (size_t i = AT(source); i < sizeof *is; i++) {
+        if (a[i] == b[i])
+            continue;
+        snprintf(text, size,
+                 "seed %llu, %d PEs: PE %d has %02x instead of %02x at byte %zu (results from %zu, in %zu, out %zu)",
+                 (unsigned long long)program->seed, program->pes, pe, a[i], b[i], i, AT(results), AT(in), AT(out));
+        if (i >= AT(results) && i < AT(gotten)) {
+            const size_t index = (i - AT(results)) / 8;
+            const struct command *const c = &program->list[pe][index];
+            snprintf(text, size,
+                     "seed %llu, %d PEs: PE %d: result of command %zu: call %d form %d row %d type %d op %d extra %d n "
+                     "%llu: "
+                     "%llx instead of %llx",
+                     (unsigned long long)program->seed, program->pes, pe, index, c->call, c->form, c->row, c->type,
+                     c->op, c->extra, (unsigned long long)c->n,
+                     *(const unsigned long long *)(const void *)(is->results + index * 8),
+                     *(const unsigned long long *)(const void *)(should->results + index * 8));
+        }
+        return 1;
+    }
+    return 0;
+}

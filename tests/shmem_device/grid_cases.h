@@ -1,0 +1,29 @@
+/* Cases of the grid's reductions, and what they must give. Known by C and CUDA. */
+#ifndef TUTTI_TESTS_SHMEM_GRID_CASES_H
+#define TUTTI_TESTS_SHMEM_GRID_CASES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct grid_case {
+    int team, where, type, op, root, strategy, in_place;
+    size_t n;     /* elements of an operand: of the grid, a block or a thread */
+    size_t parts; /* of the vector: how many operands there are on a GPU */
+    uint64_t seed;
+};
+
+/* Draws one over all PEs; blocks, threads: of a grid. */
+void grid_draw(struct grid_case *c, uint64_t *random, int pes, size_t blocks, size_t threads);
+/* The whole vector that PE `pe` brings at call number `again`; what all must get. */
+void grid_fill(const struct grid_case *c, int pe, int again, void *vector);
+void grid_expect(const struct grid_case *c, int pes, int again, void *vector);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,70 @@
+/* Put with signal: data of every length and alignment, with delays between the stores of the data and the signal and
+ * before they are read; who sees the signal sees the data. `broken`: compiled with the release of the signal left out
+ * (TUTTI_DEV_RELEASE). x86 keeps stores in order all the same, so it is the thread sanitizer that must see it. */
+#include "shmem_device/pes.h"
+
+#include "tutti/device.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "support/check.h"
+#include "support/random.h"
+
+enum { ROUNDS = 400, PES = 4 };
+
+static struct pes pes;
+
+static void delay(uint64_t *random)
+{
+    for (uint64_t turns = random_next(random) % 8 ? 0 : random_next(random) % 2000; turns > 0; turns--)
+        tutti_dev_load_acquire32(&pes.abort[0]);
+    if (random_next(random) % 16 == 0)
+        tutti_dev_pause();
+}
+
+/* Rounds of a ring: what round r brings to a PE is known. Two places take turns; the answer says that one is free. */
+static void body(int pe, void *context)
+{
+    long *const wrong = context;
+    uint64_t random = random_mix(check_seed() + (uint64_t)pe);
+    struct program_heap *const heap = pes.heap[pe];
+    const int to = (pe + 1) % PES, from = (pe + PES - 1) % PES;
+    for (uint64_t r = 1; r <= ROUNDS; r++) {
+        const size_t n = random_mix(r) % 3000, at = random_mix(r * 3) % 16, place = r % 2 * (PROGRAM_PART / 2);
+        char *const dest = heap->in + place + at;
+        memset(heap->out + at, (int)(r * 7 + (uint64_t)pe), n);
+        if (r > 2) /* the receiver has read what was in this place */
+            tshmem_signal_wait_until(&heap->signals[to][1], TSHMEM_CMP_GE, r - 2);
+        delay(&random);
+        if (r % 3 == 0) {
+            tshmem_putmem_signal_block(dest, heap->out + at, n, &heap->signals[pe][0], 1, TSHMEM_SIGNAL_ADD, to);
+        } else if (r % 3 == 1) {
+            tshmem_putmem_signal_nbi_warp(dest, heap->out + at, n, &heap->signals[pe][0], r, TSHMEM_SIGNAL_SET, to);
+        } else { /* the same by hand */
+            tshmem_putmem_nbi(dest, heap->out + at, n, to);
+            delay(&random);
+            tshmem_fence();
+            tutti_dev_signal(&heap->signals[pe][0], r, TSHMEM_SIGNAL_SET, to);
+        }
+        tshmem_signal_wait_until(&heap->signals[from][0], TSHMEM_CMP_GE, r);
+        delay(&random);
+        for (size_t i = 0; i < n; i++)
+            wrong[pe] += dest[i] != (char)(r * 7 + (uint64_t)from);
+        tutti_dev_signal(&heap->signals[pe][1], r, TSHMEM_SIGNAL_SET, from);
+    }
+}
+
+int main(void)
+{
+    long wrong[PES] = {0};
+    pes_open(&pes, PES, 100000);
+    pes_run(&pes, body, wrong);
+    for (int pe = 0; pe < PES; pe++) {
+        CHECK(wrong[pe] == 0, "PE %d has read %ld old bytes", pe, wrong[pe]);
+        CHECK(pes.abort[pe] == 0, "PE %d has aborted", pe);
+    }
+    pes_close(&pes);
+    printf("%d rounds, %ld checks, %ld failed\n", ROUNDS, check_done(), check_failed());
+    return check_failed() != 0;
+}

@@ -1,0 +1,71 @@
+/* Random programs by threads as PEs, every typed name in every form: TUTTI_TEST_ROUNDS of them. */
+#include "shmem_device/pes.h"
+
+#include "tutti/device.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "support/check.h"
+
+#define TEST_FN           static __attribute__((unused))
+#define LIST_RMA          TSHMEM_RMA
+#define LIST_ARITH        TSHMEM_ARITH
+#define LIST_BITS         TSHMEM_BITS
+#define LIST_WAIT         TSHMEM_WAIT
+#define LIST_AMO          TSHMEM_AMO
+#define LIST_AMO_FLOATING TSHMEM_AMO_FLOATING
+#define LIST_BITWISE      TSHMEM_BITWISE
+#include "shmem_device/interpret.inc"
+
+struct run {
+    const struct program *program;
+    struct pes *pes;
+};
+
+static void body(int pe, void *context)
+{
+    const struct run *const run = context;
+    for (int i = 0; i < run->program->count; i++)
+        interpret(&run->program->list[pe][i], (char *)run->pes->heap[pe]);
+}
+
+static void one(uint64_t seed, int count, const int *rows)
+{
+    static struct pes pes;
+    struct program program;
+    struct program_heap *model[PROGRAM_PES];
+    program_draw(&program, count, seed, rows);
+    pes_open(&pes, count, 60000);
+    for (int pe = 0; pe < count; pe++) {
+        program_fill(pes.heap[pe], &program, pe);
+        model[pe] = malloc(sizeof **model);
+        memcpy(model[pe], pes.heap[pe], sizeof **model);
+    }
+    struct run run = {&program, &pes};
+    pes_run(&pes, body, &run);
+    program_model(&program, model);
+    for (int pe = 0; pe < count; pe++) {
+        char text[512] = "";
+        CHECK(!program_differs(&program, pe, pes.heap[pe], model[pe], text, sizeof text), "%s", text);
+        CHECK(pes.abort[pe] == 0, "seed %llu: PE %d has aborted", (unsigned long long)seed, pe);
+        free(model[pe]);
+    }
+    pes_close(&pes);
+    program_free(&program);
+}
+
+int main(void)
+{
+    const uint64_t seed = check_seed();
+    const long rounds = check_setting("TUTTI_TEST_ROUNDS", 60);
+    int *const rows = malloc(((size_t)program_row_count + 1) * sizeof *rows);
+    for (int i = 0; i <= program_row_count; i++)
+        rows[i] = i < program_row_count ? i : -1;
+    for (long i = 0; i < rounds && check_failed() == 0; i++)
+        one(seed + (uint64_t)i, 1 + (int)((seed + (uint64_t)i) % PROGRAM_PES), rows);
+    free(rows);
+    printf("%ld programs, %ld checks, %ld failed\n", rounds, check_done(), check_failed());
+    return check_failed() != 0;
+}
