@@ -13,7 +13,7 @@ struct tutti_dev_places {
 
 TUTTI_DEV char *tutti_dev_place(const struct tutti_dev_places *places, int i)
 {
-    const struct tshmem_state *const state = TSHMEM_STATE();
+    const struct tshmem_state *const state = tutti_dev_state();
     char *const here = places->address + (size_t)i * places->step;
     return places->team ? state->peer[tutti_dev_pe(places->team, i)] + ((uintptr_t)here - (uintptr_t)state->heap)
                         : here;
