@@ -1,10 +1,10 @@
 /* The calls without a type in their names, in C (by _Generic) and C++ (by overloading), for threads and groups, and
  * which type they take: one PE, whose heap is here. Compiled by both compilers. */
 #define TSHMEM_KERNELS
-#define TSHMEM_STATE() (&here)
+#define TSHMEM_STATE() (&one_pe)
 #include "tutti/shmem_state.h"
 
-static struct tshmem_state here;
+static struct tshmem_state one_pe;
 
 #include "tutti/device.h"
 
@@ -132,13 +132,13 @@ static void of_threads(void)
 int main(void)
 {
     static uint32_t abort_word;
-    here.bytes = sizeof here;
-    here.version = TSHMEM_STATE_VERSION;
-    here.pes = 1;
-    here.heap = here.peer[0] = (char *)&heap;
-    here.heap_bytes = sizeof heap;
-    here.area_bytes = sizeof heap.area;
-    here.abort = &abort_word;
+    one_pe.bytes = sizeof one_pe;
+    one_pe.version = TSHMEM_STATE_VERSION;
+    one_pe.pes = 1;
+    one_pe.heap = one_pe.peer[0] = (char *)&heap;
+    one_pe.heap_bytes = sizeof heap;
+    one_pe.area_bytes = sizeof heap.area;
+    one_pe.abort = &abort_word;
     all_of();
     all_of_warp();
     all_of_block();
