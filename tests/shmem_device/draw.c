@@ -17,7 +17,7 @@ struct draw {
     struct program *program;
     uint64_t random;
     const int *rows; /* with typed names; ends with -1 */
-    int row_count;
+    int row_count, typed, forms;
     uint64_t signals[PROGRAM_PES][PROGRAM_PES]; /* [owner][writer] as the model has it */
 };
 
@@ -53,7 +53,10 @@ static void gives_back(const struct draw *d, struct command *c)
 
 static int draw_form(struct draw *d)
 {
-    return (int)below(d, FORMS);
+    int form = (int)below(d, FORMS);
+    while (!(d->forms >> form & 1))
+        form = (form + 1) % FORMS;
+    return form;
 }
 
 /* A row of one of these families that has typed names here, ROW_NONE: none was drawn. */
@@ -227,6 +230,7 @@ static void round_of_waits(struct draw *d)
     for (int pe = 0; pe < pes; pe++) {
         struct command *const c = next(d, pe);
         c->call = CALL_PUT;
+        c->form = draw_form(d);
         c->pe = pe;
         c->n = 64;
         c->bytes = 1;
@@ -336,6 +340,13 @@ static void round_of_collectives(struct draw *d)
         return;
     const int reduces = call == CALL_REDUCE || call == CALL_REDUCESCATTER || call == CALL_SCAN;
     draw_elements(d, &same, reduces ? 0 : FAMILY_RMA);
+    if (reduces && d->typed) {
+        if (d->row_count == 0)
+            return;
+        same.row = draw_row(d, 0);
+        same.type = program_rows[same.row].type;
+        same.bytes = program_rows[same.row].bytes;
+    }
     if (reduces) {
         if (same.row == ROW_NONE) {
             same.type = (int)below(d, TSHMEM_ID_LONGDOUBLE);
@@ -391,9 +402,9 @@ static void round_of_questions(struct draw *d)
     index_ends(d);
 }
 
-void program_draw(struct program *program, int pes, uint64_t seed, const int *rows)
+void program_draw(struct program *program, int pes, uint64_t seed, const int *rows, int typed, int forms)
 {
-    struct draw d = {.program = program, .random = random_mix(seed), .rows = rows};
+    struct draw d = {.program = program, .random = random_mix(seed), .rows = rows, .typed = typed, .forms = forms};
     static void (*const rounds[])(struct draw *) = {round_of_moves,    round_of_signals,     round_of_waits,
                                                     round_of_atomics,  round_of_collectives, round_of_collectives,
                                                     round_of_questions};

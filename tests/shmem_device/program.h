@@ -108,8 +108,9 @@ int program_size(int pes, int team);
 int program_member(int pes, int team, int pe);
 void program_team(struct tshmem_team_state *team, int pes, int number, int pe);
 
-/* Draws a program. rows: those with typed names here; empty, ends with -1: none. */
-void program_draw(struct program *program, int pes, uint64_t seed, const int *rows);
+/* Draws a program. rows: those with typed names here; empty, ends with -1: none. typed: reductions are made by typed
+ * names alone. forms: a bit for each of enum FORM_... */
+void program_draw(struct program *program, int pes, uint64_t seed, const int *rows, int typed, int forms);
 void program_free(struct program *program);
 /* What lies in the heap of PE `pe` before. */
 void program_fill(struct program_heap *heap, const struct program *program, int pe);
