@@ -1,6 +1,6 @@
-/* The grid's family by kernels of one GPU: a grid of some blocks for each PE, all at once; every strategy, kind of operand and
- * operation against the oracle. TUTTI_TEST_ROUNDS and TUTTI_TEST_SECONDS end a run, TUTTI_TEST_SEED repeats one.
- * TUTTI_TEST_TOGETHER=1: for the sanitizers, which let no two launches run at once: one PE. */
+/* The grid's family by kernels of one GPU: a grid of some blocks for each PE, all at once; every strategy, kind of
+ * operand and operation against the oracle. TUTTI_TEST_ROUNDS and TUTTI_TEST_SECONDS end a run, TUTTI_TEST_SEED repeats
+ * one. TUTTI_TEST_TOGETHER=1: for the sanitizers, which let no two launches run at once: one PE. */
 #include <cuda_runtime_api.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -57,7 +57,8 @@ static void look(const struct grid_case *c, int count, int pe)
         size_t i = 0;
         while (i < bytes && is[i] == should[again][i])
             i++;
-        CHECK(i == bytes, "call %d strategy %d where %d type %d op %d n %zu parts %zu root %d in place %d, PE %d of %d: byte %zu",
+        CHECK(i == bytes,
+              "call %d strategy %d where %d type %d op %d n %zu parts %zu root %d in place %d, PE %d of %d: byte %zu",
               again, c->strategy, c->where, c->type, c->op, c->n, c->parts, c->root, c->in_place, pe, count, i);
     }
 }
@@ -124,7 +125,7 @@ int main(void)
     }
     if (check_failed() != 0)
         fprintf(stderr, "seed %llu\n", (unsigned long long)seed + (unsigned long long)i - 1);
-    printf("seed %llu: %ld reductions, %ld checks, %ld failed\n", (unsigned long long)seed, GRID_CALLS * i, check_done(),
-           check_failed());
+    printf("seed %llu: %ld reductions, %ld checks, %ld failed\n", (unsigned long long)seed, GRID_CALLS * i,
+           check_done(), check_failed());
     return check_failed() != 0 || i == 0;
 }

@@ -8,8 +8,8 @@
 enum { GRID_CALLS = 3, GRID_PITCH = 21504 }; /* GRID_CALLS vectors lie in heap->gotten, the results in heap->out */
 
 struct cuda_grid {
-    /* (struct grid_case what, const struct tshmem_state *state, struct program_heap *heap): all blocks are one PE's. The first
-     * word of heap->results counts what has not returned 0. */
+    /* (struct grid_case what, const struct tshmem_state *state, struct program_heap *heap): all blocks are one PE's.
+     * The first word of heap->results counts what has not returned 0. */
     const void *kernel;
     int type; /* enum tshmem_type */
 };

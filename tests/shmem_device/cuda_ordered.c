@@ -1,5 +1,6 @@
-/* Put with signal under delays, by kernels of one GPU (cuda_ordered.cu). As it is, no old byte is read. In the builds without
- * release or acquire some must be seen: where none are, the program says so and skips. TUTTI_TEST_SECONDS ends a run. */
+/* Put with signal under delays, by kernels of one GPU (cuda_ordered.cu). As it is, no old byte is read. In the builds
+ * without release or acquire some must be seen: where none are, the program says so and skips. TUTTI_TEST_SECONDS ends
+ * a run. */
 #include <cuda_runtime_api.h>
 #include <stdio.h>
 #include <string.h>
@@ -32,8 +33,8 @@ static unsigned long long one(struct order *order, struct order *there, int toge
     cuda_must((int)cudaMemcpy(order, there, sizeof *order, cudaMemcpyDeviceToHost), "reading");
     for (pe = 0; pe < ORDER_PES; pe++) {
         CHECK(pes.abort[pe] == 0, "PE %d has aborted", pe);
-        CHECK(BROKEN || order->wrong[pe] == 0, "PE %d has read %llu old bytes, last in round %llu", pe, order->wrong[pe],
-              order->round[pe]);
+        CHECK(BROKEN || order->wrong[pe] == 0, "PE %d has read %llu old bytes, last in round %llu", pe,
+              order->wrong[pe], order->round[pe]);
         wrong += order->wrong[pe];
     }
     return wrong;

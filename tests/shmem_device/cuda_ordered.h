@@ -11,7 +11,8 @@ struct order {
     const struct tshmem_state *state[ORDER_PES];
     struct program_heap *heap[ORDER_PES];
     uint64_t seed, first; /* first: number of the first round, from 1 */
-    unsigned long long wrong[ORDER_PES], round[ORDER_PES]; /* old bytes that were read; a round in which there were some */
+    unsigned long long wrong[ORDER_PES],
+        round[ORDER_PES]; /* old bytes that were read; a round in which there were some */
 };
 
 /* (struct order *order, int first): block b is PE first + b. */
