@@ -1,5 +1,5 @@
-/* Calls in kernels, measured between two PEs: on one GPU, or on two that reach each other. The kernels are compiled once for
- * each PE, so that each has its state in constant memory, as a program's do. */
+/* Calls in kernels, measured between two PEs: on one GPU, or on two that reach each other. The kernels are compiled
+ * once for each PE, so that each has its state in constant memory, as a program's do. */
 #ifndef TUTTI_BENCH_SHMEM_H
 #define TUTTI_BENCH_SHMEM_H
 
@@ -19,15 +19,15 @@ struct bench_heap {
 };
 
 enum bench_operation {
-    BENCH_P_QUIET,    /* one element, and quiet */
-    BENCH_PUT_QUIET,  /* `bytes` bytes by the group, and quiet */
-    BENCH_ADD,        /* atomic add, and quiet */
-    BENCH_FETCH_ADD,  /* the same that gives the value back */
-    BENCH_PINGPONG,   /* put with signal there, and back: both PEs */
-    BENCH_BARRIER,    /* both PEs; so are the following */
-    BENCH_FCOLLECT,   /* `bytes` a PE */
-    BENCH_SUM,        /* of floats, `bytes` of them */
-    BENCH_PUT,        /* bandwidth: a part of `bytes` by each block, and quiet in the end */
+    BENCH_P_QUIET,   /* one element, and quiet */
+    BENCH_PUT_QUIET, /* `bytes` bytes by the group, and quiet */
+    BENCH_ADD,       /* atomic add, and quiet */
+    BENCH_FETCH_ADD, /* the same that gives the value back */
+    BENCH_PINGPONG,  /* put with signal there, and back: both PEs */
+    BENCH_BARRIER,   /* both PEs; so are the following */
+    BENCH_FCOLLECT,  /* `bytes` a PE */
+    BENCH_SUM,       /* of floats, `bytes` of them */
+    BENCH_PUT,       /* bandwidth: a part of `bytes` by each block, and quiet in the end */
     BENCH_GET,
     BENCH_OPERATIONS
 };
