@@ -46,7 +46,7 @@ function(shmem_cuda_test name)
   set_tests_properties(gpu-${name} PROPERTIES LABELS gpu TIMEOUT ${backstop} SKIP_RETURN_CODE 77 RUN_SERIAL TRUE)
 endfunction()
 
-set(common cuda_pes.c draw.c model.c ${support}/check.c ${support}/oracle.c ${support}/numbers.c)
+set(common cuda_pes.c draw.c heap.c model.c ${support}/check.c ${support}/oracle.c ${support}/numbers.c)
 shmem_cuda_object(cuda_rows rows.c -x cu)
 set(images cuda_rows)
 foreach(image RANGE 7)

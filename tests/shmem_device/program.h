@@ -79,6 +79,9 @@ enum {
     PROGRAM_PES = 8,
     PROGRAM_ZONE = 4096,      /* of ZONES: what one PE stores at another */
     PROGRAM_PART = 64 * 1024, /* of the others */
+    /* At the end of `source`: zeros, and the numbers 0 ... 127 and -128 ... -1 as 64-bit words. */
+    PROGRAM_ZEROS = PROGRAM_PART - 64,
+    PROGRAM_NUMBERS = PROGRAM_ZEROS - 256 * 8,
     PROGRAM_RESULTS = 16384,
     PROGRAM_LIST = 2048, /* commands of a PE */
     PROGRAM_WORDS = 8    /* of a wait */
