@@ -33,6 +33,23 @@ TSHMEM_GENERIC_ARITH(TSHMEM_TYPE_OF, )
     {                                                                                                                  \
         return tshmem_##name##_##call(team, dest, source, rest...);                                                    \
     }
+/* Waits and tests of several words: whole signatures, so that NULL is a pointer. */
+#define TSHMEM_OVERLOAD_WAIT(name, type, call, given)                                                                  \
+    TSHMEM_INLINE auto tshmem_##call(type *words, size_t n, const int *status, int comparison, given)                  \
+        ->decltype(tshmem_##name##_##call(words, n, status, comparison, values))                                       \
+    {                                                                                                                  \
+        return tshmem_##name##_##call(words, n, status, comparison, values);                                           \
+    }
+#define TSHMEM_OVERLOAD_WAIT_SOME(name, type, call, given)                                                             \
+    TSHMEM_INLINE size_t tshmem_##call(type *words, size_t n, size_t *indices, const int *status, int comparison,      \
+                                       given)                                                                          \
+    {                                                                                                                  \
+        return tshmem_##name##_##call(words, n, indices, status, comparison, values);                                  \
+    }
+#define TSHMEM_OVERLOAD_WORDS(name, type, kind, call)        TSHMEM_OVERLOAD_WAIT(name, type, call, type values)
+#define TSHMEM_OVERLOAD_WORDS_VECTOR(name, type, kind, call) TSHMEM_OVERLOAD_WAIT(name, type, call, type *values)
+#define TSHMEM_OVERLOAD_SOME(name, type, kind, call)         TSHMEM_OVERLOAD_WAIT_SOME(name, type, call, type values)
+#define TSHMEM_OVERLOAD_SOME_VECTOR(name, type, kind, call)  TSHMEM_OVERLOAD_WAIT_SOME(name, type, call, type *values)
 TSHMEM_RMA_BASE(TSHMEM_OVERLOAD, put)
 TSHMEM_RMA_BASE(TSHMEM_OVERLOAD, get)
 TSHMEM_RMA_BASE(TSHMEM_OVERLOAD, put_nbi)
@@ -68,19 +85,19 @@ TSHMEM_BITWISE_BASE(TSHMEM_OVERLOAD, atomic_fetch_xor)
 TSHMEM_BITWISE_BASE(TSHMEM_OVERLOAD, atomic_fetch_xor_nbi)
 TSHMEM_BITWISE_BASE(TSHMEM_OVERLOAD, atomic_xor)
 TSHMEM_WAIT_BASE(TSHMEM_OVERLOAD, wait_until)
-TSHMEM_WAIT_BASE(TSHMEM_OVERLOAD, wait_until_all)
-TSHMEM_WAIT_BASE(TSHMEM_OVERLOAD, wait_until_any)
-TSHMEM_WAIT_BASE(TSHMEM_OVERLOAD, wait_until_some)
-TSHMEM_WAIT_BASE(TSHMEM_OVERLOAD, wait_until_all_vector)
-TSHMEM_WAIT_BASE(TSHMEM_OVERLOAD, wait_until_any_vector)
-TSHMEM_WAIT_BASE(TSHMEM_OVERLOAD, wait_until_some_vector)
+TSHMEM_WAIT_BASE(TSHMEM_OVERLOAD_WORDS, wait_until_all)
+TSHMEM_WAIT_BASE(TSHMEM_OVERLOAD_WORDS, wait_until_any)
+TSHMEM_WAIT_BASE(TSHMEM_OVERLOAD_SOME, wait_until_some)
+TSHMEM_WAIT_BASE(TSHMEM_OVERLOAD_WORDS_VECTOR, wait_until_all_vector)
+TSHMEM_WAIT_BASE(TSHMEM_OVERLOAD_WORDS_VECTOR, wait_until_any_vector)
+TSHMEM_WAIT_BASE(TSHMEM_OVERLOAD_SOME_VECTOR, wait_until_some_vector)
 TSHMEM_WAIT_BASE(TSHMEM_OVERLOAD, test)
-TSHMEM_WAIT_BASE(TSHMEM_OVERLOAD, test_all)
-TSHMEM_WAIT_BASE(TSHMEM_OVERLOAD, test_any)
-TSHMEM_WAIT_BASE(TSHMEM_OVERLOAD, test_some)
-TSHMEM_WAIT_BASE(TSHMEM_OVERLOAD, test_all_vector)
-TSHMEM_WAIT_BASE(TSHMEM_OVERLOAD, test_any_vector)
-TSHMEM_WAIT_BASE(TSHMEM_OVERLOAD, test_some_vector)
+TSHMEM_WAIT_BASE(TSHMEM_OVERLOAD_WORDS, test_all)
+TSHMEM_WAIT_BASE(TSHMEM_OVERLOAD_WORDS, test_any)
+TSHMEM_WAIT_BASE(TSHMEM_OVERLOAD_SOME, test_some)
+TSHMEM_WAIT_BASE(TSHMEM_OVERLOAD_WORDS_VECTOR, test_all_vector)
+TSHMEM_WAIT_BASE(TSHMEM_OVERLOAD_WORDS_VECTOR, test_any_vector)
+TSHMEM_WAIT_BASE(TSHMEM_OVERLOAD_SOME_VECTOR, test_some_vector)
 TSHMEM_RMA_BASE(TSHMEM_OVERLOAD_TEAM, broadcast)
 TSHMEM_RMA_BASE(TSHMEM_OVERLOAD_TEAM, collect)
 TSHMEM_RMA_BASE(TSHMEM_OVERLOAD_TEAM, fcollect)

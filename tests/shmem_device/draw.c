@@ -1,5 +1,4 @@
 /* Draws programs: rounds, each of one kind, with barriers between. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,14 +9,13 @@
 
 #define AT(member) offsetof(struct program_heap, member)
 
-/* At the end of `source`: zeros, and the numbers 0 ... 127 and -128 ... -1 as 64-bit words. */
-enum { ZEROS = PROGRAM_PART - 64, NUMBERS = ZEROS - 256 * 8, SOURCE = NUMBERS };
+enum { ZEROS = PROGRAM_ZEROS, NUMBERS = PROGRAM_NUMBERS, SOURCE = NUMBERS };
 
 struct draw {
     struct program *program;
     uint64_t random;
     const int *rows; /* with typed names; ends with -1 */
-    int row_count;
+    int row_count, typed, forms;
     uint64_t signals[PROGRAM_PES][PROGRAM_PES]; /* [owner][writer] as the model has it */
 };
 
@@ -53,7 +51,10 @@ static void gives_back(const struct draw *d, struct command *c)
 
 static int draw_form(struct draw *d)
 {
-    return (int)below(d, FORMS);
+    int form = (int)below(d, FORMS);
+    while (!(d->forms >> form & 1))
+        form = (form + 1) % FORMS;
+    return form;
 }
 
 /* A row of one of these families that has typed names here, ROW_NONE: none was drawn. */
@@ -227,6 +228,7 @@ static void round_of_waits(struct draw *d)
     for (int pe = 0; pe < pes; pe++) {
         struct command *const c = next(d, pe);
         c->call = CALL_PUT;
+        c->form = draw_form(d);
         c->pe = pe;
         c->n = 64;
         c->bytes = 1;
@@ -336,6 +338,13 @@ static void round_of_collectives(struct draw *d)
         return;
     const int reduces = call == CALL_REDUCE || call == CALL_REDUCESCATTER || call == CALL_SCAN;
     draw_elements(d, &same, reduces ? 0 : FAMILY_RMA);
+    if (reduces && d->typed) {
+        if (d->row_count == 0)
+            return;
+        same.row = draw_row(d, 0);
+        same.type = program_rows[same.row].type;
+        same.bytes = program_rows[same.row].bytes;
+    }
     if (reduces) {
         if (same.row == ROW_NONE) {
             same.type = (int)below(d, TSHMEM_ID_LONGDOUBLE);
@@ -391,9 +400,9 @@ static void round_of_questions(struct draw *d)
     index_ends(d);
 }
 
-void program_draw(struct program *program, int pes, uint64_t seed, const int *rows)
+void program_draw(struct program *program, int pes, uint64_t seed, const int *rows, int typed, int forms)
 {
-    struct draw d = {.program = program, .random = random_mix(seed), .rows = rows};
+    struct draw d = {.program = program, .random = random_mix(seed), .rows = rows, .typed = typed, .forms = forms};
     static void (*const rounds[])(struct draw *) = {round_of_moves,    round_of_signals,     round_of_waits,
                                                     round_of_atomics,  round_of_collectives, round_of_collectives,
                                                     round_of_questions};
@@ -414,61 +423,4 @@ void program_free(struct program *program)
     for (int pe = 0; pe < program->pes; pe++)
         free(program->list[pe]);
     memset(program, 0, sizeof *program);
-}
-
-/* Bytes that are numbers of every format somewhere: anything, and around 1 as double, float, half and bfloat16. */
-static uint64_t draw_word(uint64_t *random, uint64_t stripe)
-{
-    static const uint64_t keep[] = {UINT64_MAX, UINT64_C(0x800fffffffffffff), UINT64_C(0x807fffff807fffff),
-                                    UINT64_C(0x83ff83ff83ff83ff), UINT64_C(0x807f807f807f807f)};
-    static const uint64_t put[] = {0, UINT64_C(0x3ff0000000000000), UINT64_C(0x3f8000003f800000),
-                                   UINT64_C(0x3c003c003c003c00), UINT64_C(0x3f803f803f803f80)};
-    return (random_next(random) & keep[stripe % 5]) | put[stripe % 5];
-}
-
-void program_fill(struct program_heap *heap, const struct program *program, int pe)
-{
-    uint64_t random = random_mix(program->seed * 64 + (uint64_t)pe), word = 0;
-    char *const bytes = (char *)heap;
-    memset(heap, 0, sizeof *heap);
-    for (size_t i = AT(source); i < AT(results); i += 8) {
-        word = random_next(&random);
-        memcpy(bytes + i, &word, 8);
-    }
-    for (size_t i = 0; i < 2 * (size_t)PROGRAM_PART; i += 8) {
-        word = draw_word(&random, i / 512);
-        memcpy(bytes + AT(in) + i, &word, 8);
-    }
-    memset(heap->source + ZEROS, 0, 64);
-    for (uint64_t i = 0; i < 256; i++) {
-        word = i < 128 ? i : i - 256;
-        memcpy(heap->source + NUMBERS + 8 * i, &word, 8);
-    }
-}
-
-int program_differs(const struct program *program, int pe, const struct program_heap *is,
-                    const struct program_heap *should, char *text, size_t size)
-{
-    const unsigned char *const a = (const unsigned char *)is, *const b = (const unsigned char *)should;
-    for (size_t i = AT(source); i < sizeof *is; i++) {
-        if (a[i] == b[i])
-            continue;
-        snprintf(text, size,
-                 "seed %llu, %d PEs: PE %d has %02x instead of %02x at byte %zu (results from %zu, in %zu, out %zu)",
-                 (unsigned long long)program->seed, program->pes, pe, a[i], b[i], i, AT(results), AT(in), AT(out));
-        if (i >= AT(results) && i < AT(gotten)) {
-            const size_t index = (i - AT(results)) / 8;
-            const struct command *const c = &program->list[pe][index];
-            snprintf(text, size,
-                     "seed %llu, %d PEs: PE %d: result of command %zu: call %d form %d row %d type %d op %d extra %d n "
-                     "%llu: "
-                     "%llx instead of %llx",
-                     (unsigned long long)program->seed, program->pes, pe, index, c->call, c->form, c->row, c->type,
-                     c->op, c->extra, (unsigned long long)c->n,
-                     *(const unsigned long long *)(const void *)(is->results + index * 8),
-                     *(const unsigned long long *)(const void *)(should->results + index * 8));
-        }
-        return 1;
-    }
-    return 0;
 }

@@ -79,6 +79,9 @@ enum {
     PROGRAM_PES = 8,
     PROGRAM_ZONE = 4096,      /* of ZONES: what one PE stores at another */
     PROGRAM_PART = 64 * 1024, /* of the others */
+    /* At the end of `source`: zeros, and the numbers 0 ... 127 and -128 ... -1 as 64-bit words. */
+    PROGRAM_ZEROS = PROGRAM_PART - 64,
+    PROGRAM_NUMBERS = PROGRAM_ZEROS - 256 * 8,
     PROGRAM_RESULTS = 16384,
     PROGRAM_LIST = 2048, /* commands of a PE */
     PROGRAM_WORDS = 8    /* of a wait */
@@ -108,8 +111,9 @@ int program_size(int pes, int team);
 int program_member(int pes, int team, int pe);
 void program_team(struct tshmem_team_state *team, int pes, int number, int pe);
 
-/* Draws a program. rows: those with typed names here; empty, ends with -1: none. */
-void program_draw(struct program *program, int pes, uint64_t seed, const int *rows);
+/* Draws a program. rows: those with typed names here; empty, ends with -1: none. typed: reductions are made by typed
+ * names alone. forms: a bit for each of enum FORM_... */
+void program_draw(struct program *program, int pes, uint64_t seed, const int *rows, int typed, int forms);
 void program_free(struct program *program);
 /* What lies in the heap of PE `pe` before. */
 void program_fill(struct program_heap *heap, const struct program *program, int pe);

@@ -36,7 +36,7 @@ static void one(uint64_t seed, int count, const int *rows)
     static struct pes pes;
     struct program program;
     struct program_heap *model[PROGRAM_PES];
-    program_draw(&program, count, seed, rows);
+    program_draw(&program, count, seed, rows, (int)(seed % 2), 15);
     pes_open(&pes, count, 60000);
     for (int pe = 0; pe < count; pe++) {
         program_fill(pes.heap[pe], &program, pe);

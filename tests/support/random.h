@@ -4,8 +4,15 @@
 
 #include <stdint.h>
 
+/* In CUDA for kernels too. */
+#ifdef __CUDACC__
+#define RANDOM_FN static inline __host__ __device__
+#else
+#define RANDOM_FN static inline
+#endif
+
 /* splitmix64's mixing of one word. */
-static inline uint64_t random_mix(uint64_t x)
+RANDOM_FN uint64_t random_mix(uint64_t x)
 {
     x += UINT64_C(0x9e3779b97f4a7c15);
     x = (x ^ (x >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
@@ -14,7 +21,7 @@ static inline uint64_t random_mix(uint64_t x)
 }
 
 /* Next number of a sequence. */
-static inline uint64_t random_next(uint64_t *state)
+RANDOM_FN uint64_t random_next(uint64_t *state)
 {
     return random_mix((*state)++);
 }

@@ -71,6 +71,13 @@ TUTTI_DEV void tutti_dev_fence(void)
 #endif
 }
 
+/* There is no such instruction that also tells the value before; gcc 12 with sanitizers drops the operand of its own
+ * loop. */
+#define TUTTI_DEV_REPLACE(bits, at, made)                                                                              \
+    tutti_dev_u##bits was = tutti_dev_load_relaxed##bits(at), seen;                                                    \
+    while ((seen = tutti_dev_compare_swap##bits(at, was, made)) != was)                                                \
+        was = seen;                                                                                                    \
+    return was
 #define TUTTI_DEV_ATOMICS(bits)                                                                                        \
     TUTTI_DEV tutti_dev_u##bits tutti_dev_swap##bits(void *at, tutti_dev_u##bits value)                                \
     {                                                                                                                  \
@@ -88,19 +95,20 @@ TUTTI_DEV void tutti_dev_fence(void)
     }                                                                                                                  \
     TUTTI_DEV tutti_dev_u##bits tutti_dev_and##bits(void *at, tutti_dev_u##bits value)                                 \
     {                                                                                                                  \
-        return __atomic_fetch_and((tutti_dev_u##bits *)at, value, __ATOMIC_ACQ_REL);                                   \
+        TUTTI_DEV_REPLACE(bits, at, was &value);                                                                       \
     }                                                                                                                  \
     TUTTI_DEV tutti_dev_u##bits tutti_dev_or##bits(void *at, tutti_dev_u##bits value)                                  \
     {                                                                                                                  \
-        return __atomic_fetch_or((tutti_dev_u##bits *)at, value, __ATOMIC_ACQ_REL);                                    \
+        TUTTI_DEV_REPLACE(bits, at, was | value);                                                                      \
     }                                                                                                                  \
     TUTTI_DEV tutti_dev_u##bits tutti_dev_xor##bits(void *at, tutti_dev_u##bits value)                                 \
     {                                                                                                                  \
-        return __atomic_fetch_xor((tutti_dev_u##bits *)at, value, __ATOMIC_ACQ_REL);                                   \
+        TUTTI_DEV_REPLACE(bits, at, was ^ value);                                                                      \
     }
 TUTTI_DEV_ATOMICS(32)
 TUTTI_DEV_ATOMICS(64)
 #undef TUTTI_DEV_ATOMICS
+#undef TUTTI_DEV_REPLACE
 
 TUTTI_DEV void tutti_dev_add_release64(void *at, tutti_dev_u64 value)
 {

@@ -18,7 +18,17 @@ typedef ulonglong2 tutti_dev_u128;
 
 enum { TUTTI_DEV_SPINS = 256 }; /* between two looks of a wait at the clock and at the abort word, which the host has */
 
-/* Memory order .sys throughout: the other side is another GPU, or the host. */
+/* Memory order .sys throughout: the other side is another GPU, or the host. A test of the tests leaves the release, the
+ * acquire or the fence out by defining these. */
+#ifndef TUTTI_DEV_RELEASE
+#define TUTTI_DEV_RELEASE "release"
+#endif
+#ifndef TUTTI_DEV_ACQUIRE
+#define TUTTI_DEV_ACQUIRE "acquire"
+#endif
+#ifndef TUTTI_DEV_FENCE
+#define TUTTI_DEV_FENCE() __threadfence_system()
+#endif
 #define TUTTI_DEV_ACCESS(bits, reg, kind)                                                                              \
     TUTTI_DEV tutti_dev_u##bits tutti_dev_load_relaxed##bits(const void *from)                                         \
     {                                                                                                                  \
@@ -29,7 +39,7 @@ enum { TUTTI_DEV_SPINS = 256 }; /* between two looks of a wait at the clock and 
     TUTTI_DEV tutti_dev_u##bits tutti_dev_load_acquire##bits(const void *from)                                         \
     {                                                                                                                  \
         kind value;                                                                                                    \
-        asm volatile("ld.acquire.sys.b" #bits " %0, [%1];" : "=" reg(value) : "l"(from) : "memory");                   \
+        asm volatile("ld." TUTTI_DEV_ACQUIRE ".sys.b" #bits " %0, [%1];" : "=" reg(value) : "l"(from) : "memory");     \
         return (tutti_dev_u##bits)value;                                                                               \
     }                                                                                                                  \
     TUTTI_DEV void tutti_dev_store_relaxed##bits(void *to, tutti_dev_u##bits value)                                    \
@@ -38,7 +48,7 @@ enum { TUTTI_DEV_SPINS = 256 }; /* between two looks of a wait at the clock and 
     }                                                                                                                  \
     TUTTI_DEV void tutti_dev_store_release##bits(void *to, tutti_dev_u##bits value)                                    \
     {                                                                                                                  \
-        asm volatile("st.release.sys.b" #bits " [%0], %1;" ::"l"(to), reg((kind)value) : "memory");                    \
+        asm volatile("st." TUTTI_DEV_RELEASE ".sys.b" #bits " [%0], %1;" ::"l"(to), reg((kind)value) : "memory");      \
     }
 TUTTI_DEV_ACCESS(8, "r", unsigned)
 TUTTI_DEV_ACCESS(16, "h", unsigned short)
@@ -48,7 +58,7 @@ TUTTI_DEV_ACCESS(64, "l", unsigned long long)
 
 TUTTI_DEV void tutti_dev_fence(void)
 {
-    __threadfence_system();
+    TUTTI_DEV_FENCE();
 }
 
 /* Atomics of 32 and 64 bits. The value before. */
@@ -95,7 +105,9 @@ TUTTI_DEV uint64_t tutti_dev_add_double(void *at, uint64_t bits)
 /* What the leader of a group has done before it adds is seen by whoever sees the sum. */
 TUTTI_DEV void tutti_dev_add_release64(void *at, tutti_dev_u64 value)
 {
-    asm volatile("red.release.sys.global.add.u64 [%0], %1;" ::"l"(__cvta_generic_to_global(at)), "l"(value) : "memory");
+    asm volatile("red." TUTTI_DEV_RELEASE ".sys.global.add.u64 [%0], %1;" ::"l"(__cvta_generic_to_global(at)),
+                 "l"(value)
+                 : "memory");
 }
 
 TUTTI_DEV uint64_t tutti_dev_clock_ns(void)

@@ -1,5 +1,5 @@
 /* Reductions and barriers that all threads of all blocks of a grid make together, in the manner of Oden and others,
- * "Energy- efficient collective reduce and allreduce operations on distributed GPUs" (GGAS), over loads and stores of
+ * "Energy-efficient collective reduce and allreduce operations on distributed GPUs" (GGAS), over loads and stores of
  * peers' memory. The grid is launched cooperatively, or is small enough that all of its blocks run at once. */
 #ifndef TUTTI_DEVICE_GRID_H
 #define TUTTI_DEVICE_GRID_H
@@ -17,8 +17,8 @@ enum { TUTTI_GRID_GLOBAL, TUTTI_GRID_SHARED, TUTTI_GRID_REGISTERS };
  * ALLGATHER  all are stored to all PEs, each combines them
  * ALLTOALL   each PE gets a slice of all, combines it, and stores it to whoever needs the result
  * TREE       PEs combine by twos, fours ...: fewest bytes into one PE. Elements are not combined in order of PE one by
- * one: floating-point sums differ in their last bits from those of the others, alike on all PEs and in every run AUTO
- * by bytes: a tree never */
+ *            one: floating-point sums differ in their last bits from those of the others, alike on all PEs and always
+ * AUTO       by bytes: a tree never */
 enum {
     TUTTI_GRID_AUTO,
     TUTTI_GRID_READ,
@@ -54,10 +54,10 @@ TUTTI_DEV size_t tutti_grid_work_bytes(int members, size_t vector_bytes)
 /* What a call of the grid works on. */
 struct tutti_dev_grid {
     struct tutti_dev_meeting meeting;
-    int spread, type, op, root; /* spread: the group that copies this thread's part of the vector; root -1: all PEs */
-    size_t n, bytes;            /* elements of the vector, bytes of one */
-    size_t first, count;        /* this group's part of it */
-    char *half;                 /* own; symmetric */
+    int spread, root;    /* spread: the group that copies this thread's part of the vector; root -1: all PEs */
+    size_t n, bytes;     /* elements of the vector, bytes of one */
+    size_t first, count; /* this group's part of it */
+    char *half;          /* own; symmetric */
     size_t pitch;
 };
 
@@ -92,55 +92,54 @@ TUTTI_DEV void tutti_dev_grid_post(const struct tutti_dev_grid *grid, const void
 /* Combines elements [begin, begin + count) of all slots, of this PE or (where read) each at its own PE, and stores them
  * to the result of this PE, of all, or of `to`. */
 enum { TUTTI_DEV_TO_ALL = -1 };
-TUTTI_DEV void tutti_dev_grid_combine(const struct tutti_dev_grid *grid, int read, int to, size_t begin, size_t count)
+TUTTI_DEV void tutti_dev_grid_combine(const struct tutti_dev_grid *grid, int type, int op, int read, int to,
+                                      size_t begin, size_t count)
 {
-    const struct tutti_dev_team *const team = &grid->meeting.team;
-    const struct tutti_dev_places in = {read ? team : NULL, grid->half, grid->pitch};
-    struct tutti_dev_places out = {team, tutti_dev_grid_result(grid), 0};
-    if (to != TUTTI_DEV_TO_ALL) {
-        out.team = NULL;
-        out.address = tutti_dev_of(&grid->meeting, out.address, to);
-    }
-    const int outs = to == TUTTI_DEV_TO_ALL ? team->size : 1;
-    const struct tutti_dev_job job = {in, out, team->size, outs, outs > 1 ? team->me : 0, TUTTI_DEV_ALL, begin, count};
-    tutti_dev_run(TUTTI_BY_GRID, &job, grid->type, grid->op);
+    const int members = grid->meeting.team.size, to_all = to == TUTTI_DEV_TO_ALL;
+    const struct tutti_dev_places in = {read, grid->half, grid->pitch};
+    char *const result = tutti_dev_grid_result(grid);
+    const struct tutti_dev_places out = {to_all, to_all ? result : tutti_dev_of(&grid->meeting, result, to), 0};
+    const struct tutti_dev_job job = {
+        grid->meeting.team, in,    out,  members, to_all ? members : 1, to_all ? grid->meeting.team.me : 0,
+        TUTTI_DEV_ALL,      begin, count};
+    tutti_dev_run(TUTTI_BY_GRID, &job, type, op);
 }
 
-TUTTI_DEV void tutti_dev_grid_by_read(struct tutti_dev_grid *grid, const void *source)
+TUTTI_DEV void tutti_dev_grid_by_read(struct tutti_dev_grid *grid, int type, int op, const void *source)
 {
     const int me = grid->meeting.team.me;
     tutti_dev_grid_post(grid, source, me, 0, grid->n);
     tutti_dev_meet(&grid->meeting);
     if (tutti_dev_grid_wanted(grid))
-        tutti_dev_grid_combine(grid, 1, me, 0, grid->n);
+        tutti_dev_grid_combine(grid, type, op, 1, me, 0, grid->n);
     tutti_dev_sync(TUTTI_BY_GRID, 0);
 }
 
-TUTTI_DEV void tutti_dev_grid_by_gather(struct tutti_dev_grid *grid, const void *source)
+TUTTI_DEV void tutti_dev_grid_by_gather(struct tutti_dev_grid *grid, int type, int op, const void *source)
 {
     const int me = grid->meeting.team.me, root = grid->root < 0 ? 0 : grid->root;
     tutti_dev_grid_post(grid, source, root, 0, grid->n);
     tutti_dev_meet(&grid->meeting);
     if (me == root)
-        tutti_dev_grid_combine(grid, 0, grid->root < 0 ? TUTTI_DEV_TO_ALL : me, 0, grid->n);
+        tutti_dev_grid_combine(grid, type, op, 0, grid->root < 0 ? TUTTI_DEV_TO_ALL : me, 0, grid->n);
     if (grid->root < 0)
         tutti_dev_meet(&grid->meeting);
     else
         tutti_dev_sync(TUTTI_BY_GRID, 0);
 }
 
-TUTTI_DEV void tutti_dev_grid_by_allgather(struct tutti_dev_grid *grid, const void *source)
+TUTTI_DEV void tutti_dev_grid_by_allgather(struct tutti_dev_grid *grid, int type, int op, const void *source)
 {
     const int members = grid->meeting.team.size, me = grid->meeting.team.me;
     for (int i = 0; i < members; i++)
         tutti_dev_grid_post(grid, source, (me + i) % members, 0, grid->n);
     tutti_dev_meet(&grid->meeting);
     if (tutti_dev_grid_wanted(grid))
-        tutti_dev_grid_combine(grid, 0, me, 0, grid->n);
+        tutti_dev_grid_combine(grid, type, op, 0, me, 0, grid->n);
     tutti_dev_sync(TUTTI_BY_GRID, 0);
 }
 
-TUTTI_DEV void tutti_dev_grid_by_alltoall(struct tutti_dev_grid *grid, const void *source)
+TUTTI_DEV void tutti_dev_grid_by_alltoall(struct tutti_dev_grid *grid, int type, int op, const void *source)
 {
     const int members = grid->meeting.team.size, me = grid->meeting.team.me;
     size_t begin, count;
@@ -150,13 +149,13 @@ TUTTI_DEV void tutti_dev_grid_by_alltoall(struct tutti_dev_grid *grid, const voi
     }
     tutti_dev_meet(&grid->meeting);
     tutti_dev_slice(grid->n, grid->bytes, members, me, &begin, &count);
-    tutti_dev_grid_combine(grid, 0, grid->root < 0 ? TUTTI_DEV_TO_ALL : grid->root, begin, count);
+    tutti_dev_grid_combine(grid, type, op, 0, grid->root < 0 ? TUTTI_DEV_TO_ALL : grid->root, begin, count);
     tutti_dev_meet(&grid->meeting);
 }
 
 /* A binomial tree: in turn d = 1, 2, 4 ... PE v, of which 2d is a divisor, takes over what v + d holds, that of the PEs
  * v + d to v + 2d - 1. The result goes down the same tree. */
-TUTTI_DEV void tutti_dev_grid_by_tree(struct tutti_dev_grid *grid, const void *source)
+TUTTI_DEV void tutti_dev_grid_by_tree(struct tutti_dev_grid *grid, int type, int op, const void *source)
 {
     const struct tutti_dev_meeting *const meeting = &grid->meeting;
     const int members = meeting->team.size, me = meeting->team.me;
@@ -170,9 +169,9 @@ TUTTI_DEV void tutti_dev_grid_by_tree(struct tutti_dev_grid *grid, const void *s
             tutti_dev_copy(TUTTI_BY_GRID, tutti_dev_of(meeting, own, me - d), own, all);
         tutti_dev_meet(&grid->meeting);
         if (me % (2 * d) == 0 && me + d < members) {
-            const struct tutti_dev_places in = {NULL, own, (size_t)d * grid->pitch}, out = {NULL, own, 0};
-            const struct tutti_dev_job job = {in, out, 2, 1, 0, TUTTI_DEV_ALL, 0, grid->n};
-            tutti_dev_run(TUTTI_BY_GRID, &job, grid->type, grid->op);
+            const struct tutti_dev_places in = {0, own, (size_t)d * grid->pitch}, out = {0, own, 0};
+            const struct tutti_dev_job job = {meeting->team, in, out, 2, 1, 0, TUTTI_DEV_ALL, 0, grid->n};
+            tutti_dev_run(TUTTI_BY_GRID, &job, type, op);
         }
         tutti_dev_sync(TUTTI_BY_GRID, 0);
     }
@@ -220,8 +219,6 @@ TUTTI_DEV int tutti_dev_grid_reduce(tshmem_team_t team, int where, void *dest, c
     grid.spread = where == TUTTI_GRID_GLOBAL   ? TUTTI_BY_GRID
                   : where == TUTTI_GRID_SHARED ? TUTTI_BY_BLOCK
                                                : TUTTI_BY_THREAD;
-    grid.type = type;
-    grid.op = op;
     grid.root = root;
     grid.n = nelems * parts;
     grid.bytes = tutti_dev_type_size(type);
@@ -237,19 +234,19 @@ TUTTI_DEV int tutti_dev_grid_reduce(tshmem_team_t team, int where, void *dest, c
     grid.half = (char *)work->memory + (grid.meeting.sequence % 2) * (work->bytes / 32 * 16);
     switch (tutti_dev_grid_strategy(&grid, strategy)) {
     case TUTTI_GRID_READ:
-        tutti_dev_grid_by_read(&grid, source);
+        tutti_dev_grid_by_read(&grid, type, op, source);
         break;
     case TUTTI_GRID_GATHER:
-        tutti_dev_grid_by_gather(&grid, source);
+        tutti_dev_grid_by_gather(&grid, type, op, source);
         break;
     case TUTTI_GRID_ALLGATHER:
-        tutti_dev_grid_by_allgather(&grid, source);
+        tutti_dev_grid_by_allgather(&grid, type, op, source);
         break;
     case TUTTI_GRID_ALLTOALL:
-        tutti_dev_grid_by_alltoall(&grid, source);
+        tutti_dev_grid_by_alltoall(&grid, type, op, source);
         break;
     default:
-        tutti_dev_grid_by_tree(&grid, source);
+        tutti_dev_grid_by_tree(&grid, type, op, source);
         break;
     }
     if (tutti_dev_grid_wanted(&grid))

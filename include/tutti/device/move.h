@@ -32,7 +32,7 @@ TUTTI_DEV int tutti_dev_collect(int group, tshmem_team_t team, void *dest, const
     if (status != TUTTI_DEV_OK)
         return status;
     const int members = meeting.team.size, me = meeting.team.me;
-    struct tshmem_area *const own = tutti_dev_area(TSHMEM_STATE()->me, meeting.team.number);
+    struct tshmem_area *const own = tutti_dev_area(tutti_dev_state()->me, meeting.team.number);
     for (int i = (int)tutti_dev_rank(group); i < members; i += (int)tutti_dev_size(group)) {
         struct tshmem_area *const other = tutti_dev_area(tutti_dev_pe(&meeting.team, i), meeting.team.number);
         tutti_dev_store_relaxed64(&other->length[me], bytes);

@@ -11,8 +11,8 @@
 #define TUTTI_DEVICE_OPS_H
 
 /* A NaN that is not `a` itself stays as it came: settled in the end. Both comparisons with a NaN in `a` are false. */
-#define TUTTI_DEV_LOWER(a, b)  (((b) < (a)) | ((b) != (b)) ? (b) : (a))
-#define TUTTI_DEV_HIGHER(a, b) (((b) > (a)) | ((b) != (b)) ? (b) : (a))
+#define TUTTI_DEV_LOWER(a, b)  ((((b) < (a)) | ((b) != (b))) ? (b) : (a))
+#define TUTTI_DEV_HIGHER(a, b) ((((b) > (a)) | ((b) != (b))) ? (b) : (a))
 
 /* Signed integers are accumulated as unsigned ones where they are added; SIGNED says how they compare. */
 #define TUTTI_DEV_INTEGER(id, element, SIGNED)                                                                         \

@@ -3,62 +3,66 @@
 #ifndef TUTTI_DEVICE_REDUCE_H
 #define TUTTI_DEVICE_REDUCE_H
 
-/* One vector a member r: at `address` + r * `step`; where there is a team that is symmetric, and lies at that member.
- */
+/* One vector a member r: at `address` + r * `step`; `at_members`: that is symmetric, and lies at that member. */
 struct tutti_dev_places {
-    const struct tutti_dev_team *team;
+    int at_members;
     char *address;
     size_t step;
 };
-
-TUTTI_DEV char *tutti_dev_place(const struct tutti_dev_places *places, int i)
-{
-    const struct tshmem_state *const state = TSHMEM_STATE();
-    char *const here = places->address + (size_t)i * places->step;
-    return places->team ? state->peer[tutti_dev_pe(places->team, i)] + ((uintptr_t)here - (uintptr_t)state->heap)
-                        : here;
-}
 
 /* ALL: the result goes to all outs. THROUGH: what is combined up to contribution r goes to out r; BEFORE: up to that
  * before it, and zero to the first. */
 enum { TUTTI_DEV_ALL, TUTTI_DEV_THROUGH, TUTTI_DEV_BEFORE };
 
+/* Everything by value: what a pointer leads to in a kernel's own memory stays there, and so would type and operator, of
+ * which all would be compiled. */
 struct tutti_dev_job {
+    struct tutti_dev_team team;
     struct tutti_dev_places in, out;
     int ins, outs, first_out; /* first_out: stores go round from there on */
     int shape;
     size_t begin, count; /* elements */
 };
 
+TUTTI_DEV char *tutti_dev_place(const struct tutti_dev_job *job, const struct tutti_dev_places *places, int i)
+{
+    const struct tshmem_state *const state = tutti_dev_state();
+    char *const here = places->address + (size_t)i * places->step;
+    return places->at_members ? state->peer[tutti_dev_pe(&job->team, i)] + ((uintptr_t)here - (uintptr_t)state->heap)
+                              : here;
+}
+
 /* One element, and 16 bytes of them at once. One contribution alone is handed on as it is. */
 #define TUTTI_DEV_REDUCE(ID, number)                                                                                   \
     TUTTI_DEV void tutti_dev_all_##ID(const struct tutti_dev_job *job, int op, size_t i)                               \
     {                                                                                                                  \
-        tutti_dev_e_##ID result = ((const tutti_dev_e_##ID *)(const void *)tutti_dev_place(&job->in, 0))[i];           \
+        tutti_dev_e_##ID result = ((const tutti_dev_e_##ID *)(const void *)tutti_dev_place(job, &job->in, 0))[i];      \
         if (job->ins > 1) {                                                                                            \
             tutti_dev_a_##ID sum = tutti_dev_load_##ID(result);                                                        \
             TUTTI_DEV_UNROLL_4                                                                                         \
             for (int r = 1; r < job->ins; r++)                                                                         \
                 sum = tutti_dev_combine_##ID(                                                                          \
                     op, sum,                                                                                           \
-                    tutti_dev_load_##ID(((const tutti_dev_e_##ID *)(const void *)tutti_dev_place(&job->in, r))[i]));   \
+                    tutti_dev_load_##ID(                                                                               \
+                        ((const tutti_dev_e_##ID *)(const void *)tutti_dev_place(job, &job->in, r))[i]));              \
             result = tutti_dev_store_##ID(sum, 1);                                                                     \
         }                                                                                                              \
         for (int o = 0; o < job->outs; o++)                                                                            \
-            ((tutti_dev_e_##ID *)(void *)tutti_dev_place(&job->out, (job->first_out + o) % job->outs))[i] = result;    \
+            ((tutti_dev_e_##ID *)(void *)tutti_dev_place(job, &job->out, (job->first_out + o) % job->outs))[i] =       \
+                result;                                                                                                \
     }                                                                                                                  \
     TUTTI_DEV void tutti_dev_prefix_##ID(const struct tutti_dev_job *job, int op, size_t i)                            \
     {                                                                                                                  \
-        tutti_dev_e_##ID before = ((const tutti_dev_e_##ID *)(const void *)tutti_dev_place(&job->in, 0))[i];           \
+        tutti_dev_e_##ID before = ((const tutti_dev_e_##ID *)(const void *)tutti_dev_place(job, &job->in, 0))[i];      \
         tutti_dev_a_##ID sum = tutti_dev_load_##ID(before);                                                            \
-        tutti_dev_e_##ID *const first = (tutti_dev_e_##ID *)(void *)tutti_dev_place(&job->out, 0) + i;                 \
+        tutti_dev_e_##ID *const first = (tutti_dev_e_##ID *)(void *)tutti_dev_place(job, &job->out, 0) + i;            \
         const tutti_dev_e_##ID zero = TUTTI_DEV_ZERO;                                                                  \
         *first = job->shape == TUTTI_DEV_BEFORE ? zero : before;                                                       \
         for (int r = 1; r < job->ins; r++) {                                                                           \
-            tutti_dev_e_##ID *const to = (tutti_dev_e_##ID *)(void *)tutti_dev_place(&job->out, r) + i;                \
+            tutti_dev_e_##ID *const to = (tutti_dev_e_##ID *)(void *)tutti_dev_place(job, &job->out, r) + i;           \
             sum = tutti_dev_combine_##ID(                                                                              \
                 op, sum,                                                                                               \
-                tutti_dev_load_##ID(((const tutti_dev_e_##ID *)(const void *)tutti_dev_place(&job->in, r))[i]));       \
+                tutti_dev_load_##ID(((const tutti_dev_e_##ID *)(const void *)tutti_dev_place(job, &job->in, r))[i]));  \
             const tutti_dev_e_##ID through = tutti_dev_store_##ID(sum, 1);                                             \
             *to = job->shape == TUTTI_DEV_BEFORE ? before : through;                                                   \
             before = through;                                                                                          \
@@ -69,7 +73,8 @@ struct tutti_dev_job {
     } __attribute__((may_alias, aligned(16))) tutti_dev_packet_##ID;                                                   \
     TUTTI_DEV void tutti_dev_packed_##ID(const struct tutti_dev_job *job, int op, size_t i)                            \
     {                                                                                                                  \
-        tutti_dev_packet_##ID result = ((const tutti_dev_packet_##ID *)(const void *)tutti_dev_place(&job->in, 0))[i]; \
+        tutti_dev_packet_##ID result =                                                                                 \
+            ((const tutti_dev_packet_##ID *)(const void *)tutti_dev_place(job, &job->in, 0))[i];                       \
         if (job->ins > 1) {                                                                                            \
             tutti_dev_a_##ID sum[16 / sizeof(tutti_dev_e_##ID)];                                                       \
             TUTTI_DEV_UNROLL                                                                                           \
@@ -78,7 +83,7 @@ struct tutti_dev_job {
             TUTTI_DEV_UNROLL_4                                                                                         \
             for (int r = 1; r < job->ins; r++) {                                                                       \
                 const tutti_dev_packet_##ID next =                                                                     \
-                    ((const tutti_dev_packet_##ID *)(const void *)tutti_dev_place(&job->in, r))[i];                    \
+                    ((const tutti_dev_packet_##ID *)(const void *)tutti_dev_place(job, &job->in, r))[i];               \
                 TUTTI_DEV_UNROLL                                                                                       \
                 for (size_t e = 0; e < 16 / sizeof(tutti_dev_e_##ID); e++)                                             \
                     sum[e] = tutti_dev_combine_##ID(op, sum[e], tutti_dev_load_##ID(next.e[e]));                       \
@@ -88,7 +93,7 @@ struct tutti_dev_job {
                 result.e[e] = tutti_dev_store_##ID(sum[e], 1);                                                         \
         }                                                                                                              \
         for (int o = 0; o < job->outs; o++)                                                                            \
-            ((tutti_dev_packet_##ID *)(void *)tutti_dev_place(&job->out, (job->first_out + o) % job->outs))[i] =       \
+            ((tutti_dev_packet_##ID *)(void *)tutti_dev_place(job, &job->out, (job->first_out + o) % job->outs))[i] =  \
                 result;                                                                                                \
     }                                                                                                                  \
     TUTTI_DEV void tutti_dev_run_##ID(int group, const struct tutti_dev_job *job, int op)                              \
@@ -171,9 +176,10 @@ TUTTI_DEV int tutti_dev_reduce(int group, tshmem_team_t team, void *dest, const 
     const int status = tutti_dev_begin(&meeting, group, team, dest, n * bytes, source, n * bytes);
     if (status != TUTTI_DEV_OK)
         return status;
-    const struct tutti_dev_places in = {&meeting.team, (char *)(uintptr_t)source, 0};
-    const struct tutti_dev_places out = {&meeting.team, (char *)dest, 0};
-    struct tutti_dev_job job = {in, out, meeting.team.size, meeting.team.size, meeting.team.me, shape, 0, 0};
+    const struct tutti_dev_places in = {1, (char *)(uintptr_t)source, 0};
+    const struct tutti_dev_places out = {1, (char *)dest, 0};
+    struct tutti_dev_job job = {meeting.team, in, out, meeting.team.size, meeting.team.size, meeting.team.me,
+                                shape,        0,  0};
     tutti_dev_slice(n, bytes, meeting.team.size, meeting.team.me, &job.begin, &job.count);
     tutti_dev_meet(&meeting);
     tutti_dev_run(group, &job, type, op);
@@ -198,9 +204,9 @@ TUTTI_DEV int tutti_dev_reducescatter(int group, tshmem_team_t team, void *dest,
     if (status != TUTTI_DEV_OK)
         return status;
     const int me = meeting.team.me;
-    const struct tutti_dev_places in = {&meeting.team, (char *)(uintptr_t)source + (size_t)me * n * bytes, 0};
-    const struct tutti_dev_places out = {NULL, (char *)dest, 0};
-    const struct tutti_dev_job job = {in, out, members, 1, 0, TUTTI_DEV_ALL, 0, n};
+    const struct tutti_dev_places in = {1, (char *)(uintptr_t)source + (size_t)me * n * bytes, 0};
+    const struct tutti_dev_places out = {0, (char *)dest, 0};
+    const struct tutti_dev_job job = {meeting.team, in, out, members, 1, 0, TUTTI_DEV_ALL, 0, n};
     tutti_dev_meet(&meeting);
     if (dest == source) {
         if (me == 0)

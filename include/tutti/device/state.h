@@ -46,11 +46,16 @@ static __attribute__((unused, constructor)) void tshmem_register_here(void)
 #define TSHMEM_STATE() tshmem_state_get()
 #endif
 
+TUTTI_DEV const struct tshmem_state *tutti_dev_state(void)
+{
+    return TSHMEM_STATE();
+}
+
 /* Something that cannot be done: all waits of this PE's kernels leave, and the host sees it. Without a state, nobody
  * would. */
 TUTTI_DEV void tutti_dev_fail(void)
 {
-    const struct tshmem_state *const state = TSHMEM_STATE();
+    const struct tshmem_state *const state = tutti_dev_state();
     if (!state || state->bytes != sizeof *state)
         tutti_dev_die();
     else
@@ -60,7 +65,7 @@ TUTTI_DEV void tutti_dev_fail(void)
 /* What `address`, which is symmetric, is at that PE; NULL where there is no such PE, or no way by loads and stores. */
 TUTTI_DEV char *tutti_dev_find(const void *address, int pe)
 {
-    const struct tshmem_state *const state = TSHMEM_STATE();
+    const struct tshmem_state *const state = tutti_dev_state();
     if (!state || (unsigned)pe >= (unsigned)state->pes || !state->peer[pe])
         return NULL;
     const uint64_t offset = (uint64_t)((uintptr_t)address - (uintptr_t)state->heap);
@@ -79,7 +84,7 @@ TUTTI_DEV char *tutti_dev_at(const void *address, int pe)
 /* The internal area of team number `number` at that PE. */
 TUTTI_DEV struct tshmem_area *tutti_dev_area(int pe, uint32_t number)
 {
-    const struct tshmem_state *const state = TSHMEM_STATE();
+    const struct tshmem_state *const state = tutti_dev_state();
     return (struct tshmem_area *)(void *)(state->peer[pe] + state->area + number * state->area_bytes);
 }
 
@@ -96,7 +101,7 @@ TUTTI_DEV int tutti_dev_leave(struct tutti_dev_patience *patience)
     if (++patience->spins % TUTTI_DEV_SPINS != 0)
         return 0;
     tutti_dev_pause();
-    const struct tshmem_state *const state = TSHMEM_STATE();
+    const struct tshmem_state *const state = tutti_dev_state();
     if (tutti_dev_load_relaxed32(state->abort) != 0)
         return 1;
     const uint64_t now = tutti_dev_clock_ns();
@@ -116,7 +121,7 @@ TUTTI_DEV int tutti_dev_grid_sync(int failed)
 {
     tutti_dev_near_sync(TUTTI_BY_BLOCK, 0);
     if (tutti_dev_thread() == 0 && tutti_dev_blocks() > 1) {
-        uint32_t *const arrived = &tutti_dev_area(TSHMEM_STATE()->me, 0)->grid_arrived;
+        uint32_t *const arrived = &tutti_dev_area(tutti_dev_state()->me, 0)->grid_arrived;
         const uint32_t mine = tutti_dev_block() == 0 ? 0x80000000u - (tutti_dev_blocks() - 1) : 1;
         struct tutti_dev_patience patience = {0, 0};
         tutti_dev_fence();
@@ -140,7 +145,7 @@ TUTTI_DEV uint64_t tutti_dev_share(int group, uint64_t value)
 {
     if (group != TUTTI_BY_GRID)
         return tutti_dev_near_share(group, value);
-    uint64_t *const word = &tutti_dev_area(TSHMEM_STATE()->me, 0)->word[0];
+    uint64_t *const word = &tutti_dev_area(tutti_dev_state()->me, 0)->word[0];
     tutti_dev_grid_sync(0);
     if (tutti_dev_rank(TUTTI_BY_GRID) == 0)
         tutti_dev_store_relaxed64(word, value);

@@ -13,7 +13,7 @@ struct tutti_dev_team {
 /* 1, or 0 where there is no such team, or this PE is none of it. */
 TUTTI_DEV int tutti_dev_team(tshmem_team_t team, struct tutti_dev_team *found)
 {
-    const struct tshmem_state *const state = TSHMEM_STATE();
+    const struct tshmem_state *const state = tutti_dev_state();
     if (!state || team < 0 || team >= TSHMEM_TEAMS_MAX)
         return 0;
     if (team == TSHMEM_TEAM_WORLD) {
@@ -84,7 +84,7 @@ TUTTI_DEV int tutti_dev_enter(struct tutti_dev_meeting *meeting, int group, tshm
         tutti_dev_fail();
         return TUTTI_DEV_ERR_ARGUMENT;
     }
-    struct tshmem_area *const own = tutti_dev_area(TSHMEM_STATE()->me, meeting->team.number);
+    struct tshmem_area *const own = tutti_dev_area(tutti_dev_state()->me, meeting->team.number);
     if (tutti_dev_rank(group) == 0)
         meeting->failed = tutti_dev_swap32(&own->busy[TSHMEM_BY_DEVICE], 1) != 0;
     tutti_dev_sync(group, 0);
@@ -98,7 +98,7 @@ TUTTI_DEV void tutti_dev_meet(struct tutti_dev_meeting *meeting)
     const int group = meeting->group, members = meeting->team.size, rank = (int)tutti_dev_rank(group);
     const int size = tutti_dev_size(group) < (size_t)members ? (int)tutti_dev_size(group) : members;
     const uint64_t sequence = ++meeting->sequence;
-    struct tshmem_area *const own = tutti_dev_area(TSHMEM_STATE()->me, meeting->team.number);
+    struct tshmem_area *const own = tutti_dev_area(tutti_dev_state()->me, meeting->team.number);
     tutti_dev_sync(group, 0);
     if (rank < size) {
         tutti_dev_fence();
@@ -122,7 +122,7 @@ TUTTI_DEV void tutti_dev_meet(struct tutti_dev_meeting *meeting)
 /* Every collective ends here, past its last meeting. */
 TUTTI_DEV int tutti_dev_end(const struct tutti_dev_meeting *meeting)
 {
-    struct tshmem_area *const own = tutti_dev_area(TSHMEM_STATE()->me, meeting->team.number);
+    struct tshmem_area *const own = tutti_dev_area(tutti_dev_state()->me, meeting->team.number);
     if (tutti_dev_rank(meeting->group) == 0) {
         tutti_dev_store_relaxed64(&own->sequence[TSHMEM_BY_DEVICE], meeting->sequence);
         tutti_dev_store_relaxed32(&own->busy[TSHMEM_BY_DEVICE], 0);
@@ -147,14 +147,14 @@ TUTTI_DEV int tutti_dev_barrier(int group, tshmem_team_t team)
  * alike. */
 TUTTI_DEV char *tutti_dev_of(const struct tutti_dev_meeting *meeting, const void *address, int member)
 {
-    const struct tshmem_state *const state = TSHMEM_STATE();
+    const struct tshmem_state *const state = tutti_dev_state();
     return state->peer[tutti_dev_pe(&meeting->team, member)] + ((uintptr_t)address - (uintptr_t)state->heap);
 }
 
 /* 1 where `bytes` bytes from there lie in the heap. */
 TUTTI_DEV int tutti_dev_symmetric(const void *address, size_t bytes)
 {
-    const struct tshmem_state *const state = TSHMEM_STATE();
+    const struct tshmem_state *const state = tutti_dev_state();
     const uint64_t offset = (uint64_t)((uintptr_t)address - (uintptr_t)state->heap);
     return offset <= state->heap_bytes && bytes <= state->heap_bytes - offset;
 }
@@ -163,7 +163,7 @@ TUTTI_DEV int tutti_dev_symmetric(const void *address, size_t bytes)
 TUTTI_DEV int tutti_dev_begin(struct tutti_dev_meeting *meeting, int group, tshmem_team_t team, const void *dest,
                               size_t dest_bytes, const void *source, size_t source_bytes)
 {
-    if (TSHMEM_STATE() && (!tutti_dev_symmetric(dest, dest_bytes) || !tutti_dev_symmetric(source, source_bytes))) {
+    if (tutti_dev_state() && (!tutti_dev_symmetric(dest, dest_bytes) || !tutti_dev_symmetric(source, source_bytes))) {
         tutti_dev_fail();
         return TUTTI_DEV_ERR_ARGUMENT;
     }

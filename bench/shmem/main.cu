@@ -1,0 +1,268 @@
+/* shmem-bench [first-word-of-a-row]: calls of the global address space in kernels, between two PEs, as a table. Every row's
+ * data are looked at: in the kernel where a call gives something back, and afterwards. Two GPUs where there are two that reach
+ * each other and BENCH_GPUS is not 1. Every wait is bounded. */
+#include <cuda_runtime.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "bench.h"
+
+enum { BLOCKS = 32, SKIPPED = 77 };
+
+static const struct bench_pe *const kernels[BENCH_PES] = {&bench_pe_0, &bench_pe_1};
+static int gpu[BENCH_PES];
+static struct bench_heap *heap[BENCH_PES];
+static cudaStream_t stream[BENCH_PES];
+static uint64_t *begin_ns[BENCH_PES], *end_ns[BENCH_PES];
+static unsigned *wrong;
+static uint32_t *aborted;
+static unsigned char *seen, *sent[BENCH_PES];
+static int failed;
+
+static double seconds(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+static void must(cudaError_t status, const char *what)
+{
+    if (status == cudaSuccess)
+        return;
+    fprintf(stderr, "FAILED: %s: %s\n", what, cudaGetErrorString(status));
+    fflush(NULL);
+    _exit(1);
+}
+
+static void *pinned(size_t bytes)
+{
+    void *memory;
+    must(cudaHostAlloc(&memory, bytes, cudaHostAllocPortable), "pinned memory");
+    memset(memory, 0, bytes);
+    return memory;
+}
+
+static void find_gpus(void)
+{
+    int gpus = 0, there = 0, back = 0;
+    const char *const most = getenv("BENCH_GPUS");
+    if (cudaGetDeviceCount(&gpus) != cudaSuccess || gpus == 0) {
+        printf("skipped: no GPU\n");
+        exit(SKIPPED);
+    }
+    if (gpus > 1 && !(most && atoi(most) == 1) && cudaDeviceCanAccessPeer(&there, 0, 1) == cudaSuccess &&
+        cudaDeviceCanAccessPeer(&back, 1, 0) == cudaSuccess && there && back) {
+        gpu[1] = 1;
+        for (int pe = 0; pe < BENCH_PES; pe++) {
+            must(cudaSetDevice(pe), "a GPU");
+            must(cudaDeviceEnablePeerAccess(1 - pe, 0), "peer access");
+        }
+    }
+    printf("two PEs on %s\n", gpu[1] ? "two GPUs" : "one GPU");
+}
+
+static void set_up(void)
+{
+    wrong = (unsigned *)pinned(sizeof *wrong);
+    aborted = (uint32_t *)pinned(sizeof *aborted * BENCH_PES);
+    seen = (unsigned char *)malloc(BENCH_DATA);
+    for (int pe = 0; pe < BENCH_PES; pe++) {
+        must(cudaSetDevice(gpu[pe]), "a GPU");
+        must(cudaMalloc((void **)&heap[pe], sizeof *heap[pe]), "a heap");
+        must(cudaMemset(heap[pe], 0, sizeof *heap[pe]), "a heap");
+        must(cudaStreamCreateWithFlags(&stream[pe], cudaStreamNonBlocking), "a stream");
+        begin_ns[pe] = (uint64_t *)pinned(BLOCKS * sizeof(uint64_t));
+        end_ns[pe] = (uint64_t *)pinned(BLOCKS * sizeof(uint64_t));
+        sent[pe] = (unsigned char *)malloc(BENCH_DATA);
+    }
+    for (int pe = 0; pe < BENCH_PES; pe++) {
+        struct tshmem_state state;
+        struct tshmem_team_state *teams;
+        memset(&state, 0, sizeof state);
+        must(cudaSetDevice(gpu[pe]), "a GPU");
+        must(cudaMalloc((void **)&teams, TSHMEM_TEAMS_MAX * sizeof *teams), "teams");
+        must(cudaMemset(teams, 0, TSHMEM_TEAMS_MAX * sizeof *teams), "teams");
+        state.bytes = sizeof state;
+        state.version = TSHMEM_STATE_VERSION;
+        state.me = pe;
+        state.pes = BENCH_PES;
+        state.heap = (char *)heap[pe];
+        state.heap_bytes = sizeof *heap[pe];
+        state.area_bytes = sizeof heap[pe]->area + sizeof heap[pe]->pad;
+        state.team = teams;
+        state.abort = &aborted[pe];
+        state.limit_ns = 5000000000u;
+        for (int p = 0; p < BENCH_PES; p++)
+            state.peer[p] = (char *)heap[p];
+        if (kernels[pe]->bind(&state) != 0)
+            must(cudaErrorUnknown, "binding the state");
+        must(cudaDeviceSynchronize(), "set-up");
+    }
+}
+
+/* Waits for both PEs' kernels, and leaves where they do not end. */
+static void join(void)
+{
+    const double deadline = seconds() + 20;
+    for (int pe = 0; pe < BENCH_PES; pe++) {
+        cudaError_t status;
+        while ((status = cudaStreamQuery(stream[pe])) == cudaErrorNotReady && seconds() < deadline)
+            ;
+        if (status == cudaErrorNotReady) {
+            fprintf(stderr, "FAILED: a kernel does not end\n");
+            fflush(NULL);
+            _exit(1);
+        }
+        must(status, "a kernel");
+    }
+}
+
+static int both(int operation)
+{
+    return operation >= BENCH_PINGPONG && operation <= BENCH_SUM;
+}
+
+/* New data into `out` of both PEs; signals, counters and `in` are cleared. Of a sum: small numbers, whose sums are exact. */
+static void fill(int operation)
+{
+    static unsigned salt;
+    salt += 7;
+    for (int pe = 0; pe < BENCH_PES; pe++) {
+        for (size_t i = 0; i < BENCH_DATA; i++)
+            sent[pe][i] = (unsigned char)(i * 31 + i / 251 + salt + (unsigned)pe * 101);
+        for (size_t i = 0; operation == BENCH_SUM && i < BENCH_DATA / sizeof(float); i++)
+            ((float *)sent[pe])[i] = (float)((i * 7 + salt + (unsigned)pe) % 1000);
+        must(cudaMemset(heap[pe], 0, offsetof(struct bench_heap, out)), "clearing");
+        must(cudaMemcpy(heap[pe]->out, sent[pe], BENCH_DATA, cudaMemcpyHostToDevice), "filling");
+    }
+    for (int pe = 0; pe < BENCH_PES; pe++) {
+        must(cudaSetDevice(gpu[pe]), "a GPU");
+        must(cudaDeviceSynchronize(), "filling");
+    }
+}
+
+/* What lies in `in` of PE `pe` afterwards. 1: as it should. */
+static int right(int operation, size_t bytes, int pe)
+{
+    must(cudaMemcpy(seen, heap[pe]->in, BENCH_DATA, cudaMemcpyDeviceToHost), "reading");
+    switch (operation) {
+    case BENCH_PUT_QUIET:
+    case BENCH_PUT:
+        return pe == 0 || memcmp(seen, sent[0], bytes) == 0;
+    case BENCH_GET:
+        return pe == 1 || memcmp(seen, sent[1], bytes) == 0;
+    case BENCH_FCOLLECT:
+        return memcmp(seen, sent[0], bytes) == 0 && memcmp(seen + bytes, sent[1], bytes) == 0;
+    case BENCH_SUM:
+        for (size_t i = 0; i < bytes / sizeof(float); i++) {
+            if (((float *)seen)[i] != ((float *)sent[0])[i] + ((float *)sent[1])[i])
+                return 0;
+        }
+        return 1;
+    default:
+        return 1; /* seen in the kernel */
+    }
+}
+
+static const char *const names[] = {"p+quiet",  "put+quiet", "add+quiet", "fetch-add", "pingpong",
+                                    "barrier",  "fcollect",  "sum",       "put",       "get"};
+static const char *const groups[] = {"thread", "warp", "block"};
+
+/* One row: the best of five launches, which is what the hardware can do; the worst says how far they lie apart. */
+static void row(int operation, int group, unsigned blocks, unsigned threads, size_t bytes, unsigned rounds)
+{
+    double best = 0, worst = 0;
+    for (int again = 0; again < 5; again++) {
+        uint64_t from = UINT64_MAX, to = 0;
+        fill(operation);
+        *wrong = 0;
+        for (int pe = 0; pe < (both(operation) ? BENCH_PES : 1); pe++) {
+            struct bench_call call = {operation, group, rounds, bytes, heap[pe], begin_ns[pe], end_ns[pe], wrong};
+            void *arguments[] = {&call};
+            must(cudaSetDevice(gpu[pe]), "a GPU");
+            must(cudaLaunchKernel(kernels[pe]->kernel, dim3(blocks), dim3(threads), arguments, 0, stream[pe]), "a launch");
+        }
+        join();
+        for (unsigned b = 0; b < blocks; b++) {
+            from = begin_ns[0][b] < from ? begin_ns[0][b] : from;
+            to = end_ns[0][b] > to ? end_ns[0][b] : to;
+        }
+        const double ns = (double)(to - from) / (rounds - rounds / 10);
+        best = again == 0 || ns < best ? ns : best;
+        worst = ns > worst ? ns : worst;
+        if (*wrong != 0 || aborted[0] != 0 || aborted[1] != 0 || !right(operation, bytes, 0) || !right(operation, bytes, 1)) {
+            printf("FAILED: %s by %s, %zu bytes: %u wrong, aborted %u %u\n", names[operation], groups[group], bytes, *wrong,
+                   aborted[0], aborted[1]);
+            failed = 1;
+            return;
+        }
+    }
+    if (operation >= BENCH_PUT)
+        printf("%-10s %-7s %7u %8u %9zu %12.1f GB/s %8.1f\n", names[operation], groups[group], blocks, threads, bytes,
+               (double)bytes / best, (double)bytes / worst);
+    else
+        printf("%-10s %-7s %7u %8u %9zu %12.3f us   %8.3f\n", names[operation], groups[group], blocks, threads, bytes,
+               best / 1000, worst / 1000);
+    fflush(stdout);
+}
+
+static int wanted(int operation, int argc, char **argv)
+{
+    return argc < 2 || strcmp(argv[1], names[operation]) == 0;
+}
+
+static const unsigned group_sizes[] = {1, 16, 128, 1024};
+
+/* The form that a group of so many threads uses. */
+static int form_of(unsigned threads)
+{
+    return threads == 1 ? BENCH_THREAD : threads <= 32 ? BENCH_WARP : BENCH_BLOCK;
+}
+
+static void latencies(int argc, char **argv)
+{
+    static const size_t sizes[] = {8, 1024, 16384};
+    if (wanted(BENCH_P_QUIET, argc, argv))
+        row(BENCH_P_QUIET, BENCH_THREAD, 1, 1, 8, 2000);
+    if (wanted(BENCH_ADD, argc, argv))
+        row(BENCH_ADD, BENCH_THREAD, 1, 1, 8, 2000);
+    if (wanted(BENCH_FETCH_ADD, argc, argv))
+        row(BENCH_FETCH_ADD, BENCH_THREAD, 1, 1, 8, 2000);
+    for (int operation = BENCH_PUT_QUIET; operation <= BENCH_SUM; operation++) {
+        const int sized = operation != BENCH_BARRIER;
+        if (operation == BENCH_ADD || operation == BENCH_FETCH_ADD || !wanted(operation, argc, argv))
+            continue;
+        for (size_t s = 0; s < (sized ? sizeof sizes / sizeof *sizes : 1); s++) {
+            const size_t bytes = operation == BENCH_SUM && s == 0 ? 4 : sizes[s];
+            for (size_t g = 0; g < sizeof group_sizes / sizeof *group_sizes; g++)
+                row(operation, form_of(group_sizes[g]), 1, group_sizes[g], bytes, 1000);
+        }
+    }
+}
+
+static void bandwidths(int argc, char **argv)
+{
+    for (int operation = BENCH_PUT; operation <= BENCH_GET; operation++) {
+        if (!wanted(operation, argc, argv))
+            continue;
+        for (size_t bytes = 64 << 10; bytes <= 4 << 20; bytes *= 8)
+            for (size_t g = 0; g < sizeof group_sizes / sizeof *group_sizes; g++)
+                for (unsigned blocks = 1; blocks <= BLOCKS && (group_sizes[g] >= 128 || bytes < 1 << 20); blocks *= 2)
+                    row(operation, form_of(group_sizes[g]), blocks, group_sizes[g], bytes, group_sizes[g] < 128 ? 10 : 40);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    setenv("CUDA_MODULE_LOADING", "EAGER", 0);
+    find_gpus();
+    set_up();
+    printf("%-10s %-7s %7s %8s %9s %12s      %8s\n", "operation", "form", "blocks", "threads", "bytes", "best", "worst");
+    latencies(argc, argv);
+    bandwidths(argc, argv);
+    return failed;
+}

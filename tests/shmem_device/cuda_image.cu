@@ -1,0 +1,43 @@
+/* The interpreter of random programs in CUDA, of one image (cuda_images.h): so many names at once would take the compiler too
+ * long. */
+#define CUDA_KERNELS
+#include "shmem_device/cuda_pes.h"
+
+#include "tutti/device.h"
+
+#include "shmem_device/cuda_images.h"
+
+/* A call as a function of its own, which the compiler works on apart. */
+template <auto call, typename... types> static __device__ __noinline__ auto apart(types... arguments)
+{
+    return call(arguments...);
+}
+
+#define CALLED(call)      apart<call>
+#define TEST_FN           static __device__ __noinline__ __attribute__((unused))
+#define TYPED_REDUCTIONS  /* with the type in an argument, each call would hold the reductions of all types */
+#define INTERPRET_FORMS   IMAGE_FORMS
+#define LIST_RMA          IMAGE_RMA
+#define LIST_ARITH        IMAGE_ARITH
+#define LIST_BITS         IMAGE_BITS
+#define LIST_WAIT         IMAGE_WAIT
+#define LIST_AMO          IMAGE_AMO
+#define LIST_AMO_FLOATING IMAGE_AMO_FLOATING
+#define LIST_BITWISE      IMAGE_BITWISE
+#include "shmem_device/interpret.inc"
+
+/* Block b is PE first + b. */
+static __global__ void __launch_bounds__(CUDA_THREADS) run(const struct cuda_program *programs, int first)
+{
+    const struct cuda_program *const own = &programs[first + (int)blockIdx.x];
+    cuda_pe_is(own->state);
+    for (int i = 0; i < own->count; i++)
+        interpret(&own->list[i], own->heap);
+}
+
+/* The rows, as this compiler numbers them. */
+#define IMAGE_ROW(name, type, kind, what) ROW_##name,
+static const int rows[] = {IMAGE_ARITH(IMAGE_ROW, ) - 1};
+
+extern "C" const struct cuda_image CUDA_IMAGE_NAME;
+const struct cuda_image CUDA_IMAGE_NAME = {(const void *)run, rows, IMAGE_FORMS};

@@ -1,0 +1,73 @@
+/* Put with signal under delays, by kernels of one GPU (cuda_ordered.cu). As it is, no old byte is read. In the builds
+ * without release or acquire some must be seen: where none are, the program says so and skips. TUTTI_TEST_SECONDS ends
+ * a run. */
+#include <cuda_runtime_api.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "shmem_device/cuda_ordered.h"
+#include "shmem_device/cuda_pes.h"
+#include "support/check.h"
+
+#if defined(ORDER_UNRELEASED) || defined(ORDER_UNACQUIRED)
+enum { BROKEN = 1 };
+#else
+enum { BROKEN = 0 };
+#endif
+
+static struct cuda_pes pes;
+
+/* One launch a PE, or one of all; back come the numbers of old bytes. */
+static unsigned long long one(struct order *order, struct order *there, int together)
+{
+    unsigned long long wrong = 0;
+    int pe = 0;
+    void *arguments[] = {&there, &pe};
+    cuda_must((int)cudaMemcpy(there, order, sizeof *order, cudaMemcpyHostToDevice), "writing");
+    cuda_must((int)cudaDeviceSynchronize(), "writing");
+    if (together)
+        cuda_pes_launch_together(0, cuda_ordered_kernel, ORDER_PES, ORDER_THREADS, arguments);
+    for (; !together && pe < ORDER_PES; pe++)
+        cuda_pes_launch(pe, cuda_ordered_kernel, 1, ORDER_THREADS, arguments);
+    CHECK(cuda_pes_join(&pes, 20) == 0, "the kernels end");
+    cuda_must((int)cudaMemcpy(order, there, sizeof *order, cudaMemcpyDeviceToHost), "reading");
+    for (pe = 0; pe < ORDER_PES; pe++) {
+        CHECK(pes.abort[pe] == 0, "PE %d has aborted", pe);
+        CHECK(BROKEN || order->wrong[pe] == 0, "PE %d has read %llu old bytes, last in round %llu", pe,
+              order->wrong[pe], order->round[pe]);
+        wrong += order->wrong[pe];
+    }
+    return wrong;
+}
+
+int main(void)
+{
+    struct order order;
+    void *there;
+    unsigned long long wrong = 0;
+    cuda_begin();
+    const int together = (int)check_setting("TUTTI_TEST_TOGETHER", 0);
+    const double end = cuda_seconds() + (double)check_setting("TUTTI_TEST_SECONDS", 10);
+    memset(&order, 0, sizeof order);
+    order.seed = check_seed();
+    order.first = 1;
+    cuda_pes_make(&pes, sizeof(struct program_heap));
+    cuda_pes_open(&pes, ORDER_PES, 5000);
+    cuda_must((int)cudaMalloc(&there, sizeof order), "the order");
+    for (int pe = 0; pe < ORDER_PES; pe++) {
+        void *const heap = pes.heap[pe];
+        order.state[pe] = pes.state[pe];
+        order.heap[pe] = heap;
+    }
+    while (check_failed() == 0 && cuda_seconds() < end && !(BROKEN && wrong)) {
+        wrong = one(&order, there, together);
+        order.first += ORDER_ROUNDS;
+    }
+    printf("seed %llu: %llu rounds, %llu old bytes, %ld checks, %ld failed\n", (unsigned long long)order.seed,
+           (unsigned long long)order.first - 1, wrong, check_done(), check_failed());
+    if (BROKEN && !wrong && check_failed() == 0) {
+        printf("skipped: what this build leaves out, the hardware does not show\n");
+        return CHECK_SKIP;
+    }
+    return check_failed() != 0;
+}

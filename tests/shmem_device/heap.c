@@ -1,0 +1,65 @@
+/* The heaps of random programs: what lies there before, and how they are compared afterwards. */
+#include <stdio.h>
+#include <string.h>
+
+#include "shmem_device/program.h"
+#include "support/random.h"
+
+#define AT(member) offsetof(struct program_heap, member)
+
+/* Bytes that are numbers of every format somewhere: anything, and around 1 as double, float, half and bfloat16. */
+static uint64_t draw_word(uint64_t *random, uint64_t stripe)
+{
+    static const uint64_t keep[] = {UINT64_MAX, UINT64_C(0x800fffffffffffff), UINT64_C(0x807fffff807fffff),
+                                    UINT64_C(0x83ff83ff83ff83ff), UINT64_C(0x807f807f807f807f)};
+    static const uint64_t put[] = {0, UINT64_C(0x3ff0000000000000), UINT64_C(0x3f8000003f800000),
+                                   UINT64_C(0x3c003c003c003c00), UINT64_C(0x3f803f803f803f80)};
+    return (random_next(random) & keep[stripe % 5]) | put[stripe % 5];
+}
+
+void program_fill(struct program_heap *heap, const struct program *program, int pe)
+{
+    uint64_t random = random_mix(program->seed * 64 + (uint64_t)pe), word = 0;
+    char *const bytes = (char *)heap;
+    memset(heap, 0, sizeof *heap);
+    for (size_t i = AT(source); i < AT(results); i += 8) {
+        word = random_next(&random);
+        memcpy(bytes + i, &word, 8);
+    }
+    for (size_t i = 0; i < 2 * (size_t)PROGRAM_PART; i += 8) {
+        word = draw_word(&random, i / 512);
+        memcpy(bytes + AT(in) + i, &word, 8);
+    }
+    memset(heap->source + PROGRAM_ZEROS, 0, 64);
+    for (uint64_t i = 0; i < 256; i++) {
+        word = i < 128 ? i : i - 256;
+        memcpy(heap->source + PROGRAM_NUMBERS + 8 * i, &word, 8);
+    }
+}
+
+int program_differs(const struct program *program, int pe, const struct program_heap *is,
+                    const struct program_heap *should, char *text, size_t size)
+{
+    const unsigned char *const a = (const unsigned char *)is, *const b = (const unsigned char *)should;
+    for (size_t i = AT(source); i < sizeof *is; i++) {
+        if (a[i] == b[i])
+            continue;
+        snprintf(text, size,
+                 "seed %llu, %d PEs: PE %d has %02x instead of %02x at byte %zu (results from %zu, in %zu, out %zu)",
+                 (unsigned long long)program->seed, program->pes, pe, a[i], b[i], i, AT(results), AT(in), AT(out));
+        if (i >= AT(results) && i < AT(gotten)) {
+            const size_t index = (i - AT(results)) / 8;
+            const struct command *const c = &program->list[pe][index];
+            snprintf(text, size,
+                     "seed %llu, %d PEs: PE %d: result of command %zu: call %d form %d row %d type %d op %d extra %d n "
+                     "%llu: "
+                     "%llx instead of %llx",
+                     (unsigned long long)program->seed, program->pes, pe, index, c->call, c->form, c->row, c->type,
+                     c->op, c->extra, (unsigned long long)c->n,
+                     *(const unsigned long long *)(const void *)(is->results + index * 8),
+                     *(const unsigned long long *)(const void *)(should->results + index * 8));
+        }
+        return 1;
+    }
+    return 0;
+}
