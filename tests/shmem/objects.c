@@ -1,6 +1,6 @@
 /* Symmetric objects in calls of the MPI, beside calls of the address space: whatever the heaps are, they are memory for
  * both. With TUTTI_SHMEM_HEAP=device reductions of objects must have been made by kernels. */
-#include "mpi/kit.h"
+#include "mpi/kit/kit.h"
 #include "shmem/kit.h"
 
 enum { ROUNDS = 60, LONGS = 40000, BLOCKS = 50 };
