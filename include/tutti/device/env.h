@@ -14,6 +14,13 @@ enum {
     TUTTI_DEV_STATUS_END
 };
 
+/* Of a struct that stands for objects of any type. NVRTC takes no such attribute, and needs none. */
+#ifdef __CUDACC_RTC__
+#define TUTTI_DEV_ALIAS
+#else
+#define TUTTI_DEV_ALIAS __attribute__((may_alias))
+#endif
+
 #ifdef __CUDACC__
 #include "tutti/device/env_cuda.h"
 #else

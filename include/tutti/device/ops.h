@@ -129,7 +129,7 @@ TUTTI_DEV uint16_t tutti_dev_store_BFLOAT16(float a, int several)
 #define TUTTI_DEV_COMPLEX(id, part, mul, settle)                                                                       \
     typedef struct {                                                                                                   \
         part re, im;                                                                                                   \
-    } __attribute__((may_alias)) tutti_dev_e_##id;                                                                     \
+    } TUTTI_DEV_ALIAS tutti_dev_e_##id;                                                                                \
     typedef tutti_dev_e_##id tutti_dev_a_##id;                                                                         \
     TUTTI_DEV tutti_dev_a_##id tutti_dev_load_##id(tutti_dev_e_##id e)                                                 \
     {                                                                                                                  \

@@ -70,7 +70,7 @@ TUTTI_DEV char *tutti_dev_place(const struct tutti_dev_job *job, const struct tu
     }                                                                                                                  \
     typedef struct {                                                                                                   \
         tutti_dev_e_##ID e[16 / sizeof(tutti_dev_e_##ID)];                                                             \
-    } __attribute__((may_alias, aligned(16))) tutti_dev_packet_##ID;                                                   \
+    } TUTTI_DEV_ALIAS __attribute__((aligned(16))) tutti_dev_packet_##ID;                                              \
     TUTTI_DEV void tutti_dev_packed_##ID(const struct tutti_dev_job *job, int op, size_t i)                            \
     {                                                                                                                  \
         tutti_dev_packet_##ID result =                                                                                 \
