@@ -5,8 +5,8 @@ build=${1:?build folder}
 jobs=${2:?jobs}
 shift 2
 log=$build/check.log
-# Half as many again as there are cores: many tests wait for time-outs, or for an MPI to start.
-ctest --test-dir "$build" -j $((jobs + (jobs + 1) / 2)) --output-on-failure --no-tests=error "$@" 2>&1 | tee "$log"
+# Three slots a core: many tests wait for time-outs, or for an MPI to start.
+ctest --test-dir "$build" -j $((jobs * 3)) --output-on-failure --no-tests=error "$@" 2>&1 | tee "$log"
 status=${PIPESTATUS[0]}
 
 # One line a finished test: "  3/24 Test  #7: name ....   Passed    0.01 sec", or ***Skipped, ***Failed, ***Timeout ...
