@@ -48,7 +48,7 @@ TUTTI_FN uint64_t amo(const struct tutti_amo_args *args, const struct tutti_c_pa
 TUTTI_FN void amo_done(const struct tutti_amo_args *args)
 {
     if (args->done)
-        __atomic_store_n(args->done, args->ticket, __ATOMIC_RELEASE);
+        __atomic_store_n(args->done, args->launch_number, __ATOMIC_RELEASE);
 }
 
 #endif

@@ -58,7 +58,7 @@ TUTTI_FN void tutti_amo_done(const struct tutti_amo_args *args)
 {
     __threadfence_system();
     if (args->done)
-        tutti_store_release((uint32_t *)args->done, args->ticket);
+        tutti_store_release((uint32_t *)args->done, args->launch_number);
 }
 
 #endif

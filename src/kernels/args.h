@@ -184,7 +184,7 @@ struct tutti_amo_args {
     void *at;
     uint64_t value, expected;
     uint32_t what;           /* enum tutti_amo_what */
-    uint32_t ticket;         /* stored in *done when the atomic is done */
+    uint32_t launch_number;  /* stored in *done when the atomic is done */
     volatile uint64_t *was;  /* mapped host memory: gets the word as it was before; NULL: nobody wants it */
     volatile uint32_t *done; /* mapped host memory; NULL: the stream is waited for instead */
 };

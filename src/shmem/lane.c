@@ -168,7 +168,7 @@ int tutti_shmem_lane_amo(struct tutti_stream *stream, struct tutti_shmem_lane *l
     struct tutti_amo_args args = {
         .at = at, .value = value, .expected = compare, .what = (uint32_t)atomics[operation].what};
     if (lane) {
-        args.ticket = ++lane->ticket;
+        args.launch_number = ++lane->launch_number;
         args.was = &lane->seen->was;
         args.done = &lane->seen->done;
     }
@@ -186,7 +186,7 @@ int tutti_shmem_lane_amo(struct tutti_stream *stream, struct tutti_shmem_lane *l
 static int is_fetched(void *with)
 {
     struct tutti_shmem_lane *lane = with;
-    if (__atomic_load_n(&lane->line->done, __ATOMIC_ACQUIRE) == lane->ticket)
+    if (__atomic_load_n(&lane->line->done, __ATOMIC_ACQUIRE) == lane->launch_number)
         return 1;
     if (++lane->looks % LOOKS != 0)
         return 0;

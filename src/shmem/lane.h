@@ -18,7 +18,7 @@ enum { TUTTI_SHMEM_LANES = 4, TUTTI_SHMEM_ROOM = 4096 };
 /* Host memory that kernels see too. */
 struct tutti_shmem_line {
     _Alignas(128) uint64_t was; /* what an atomic has fetched */
-    uint32_t done;              /* its ticket */
+    uint32_t done;              /* its launch number */
     _Alignas(128) char room[TUTTI_SHMEM_ROOM];
 };
 
@@ -26,7 +26,7 @@ struct tutti_shmem_lane {
     atomic_int busy;
     struct tutti_stream *stream;
     struct tutti_shmem_line *line, *seen; /* seen: as kernels address it */
-    uint32_t ticket;                      /* of the last atomic */
+    uint32_t launch_number;               /* of the last atomic */
     unsigned looks;
 };
 
@@ -61,7 +61,7 @@ int tutti_shmem_lane_wait(struct tutti_shmem_lane *lane, int status);
 int tutti_shmem_lane_end(struct tutti_shmem_lane *lane, int status);
 /* 1 where all is done, 0 where not yet, negative: failed. Never waits. */
 int tutti_shmem_lane_query(struct tutti_shmem_lane *lane);
-/* Puts an atomic into a stream; of a lane: with word and ticket there. */
+/* Puts an atomic into a stream; of a lane: with word and launch number there. */
 int tutti_shmem_lane_amo(struct tutti_stream *stream, struct tutti_shmem_lane *lane, int operation, void *at,
                          size_t bytes, uint64_t value, uint64_t compare);
 /* Waits for it, and gives the lane back as above; what the word was before. */
