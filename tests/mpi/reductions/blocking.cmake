@@ -6,8 +6,8 @@ function(reductions name ranks cells)
                  ${ARGN})
 endfunction()
 reductions(1 1 600 ENV ${stats} TUTTI_TEST_EXPECT=accelerated)
-reductions(2 2 1500 ENV ${stats} TUTTI_TEST_EXPECT=accelerated EVERYWHERE)
-reductions(3 3 1500 MPIS openmpi ENV ${stats} TUTTI_TEST_EXPECT=accelerated)
+reductions(2 2 800 ENV ${stats} TUTTI_TEST_EXPECT=accelerated EVERYWHERE)
+reductions(3 3 800 MPIS openmpi ENV ${stats} TUTTI_TEST_EXPECT=accelerated)
 reductions(3-small 3 300 MPIS mpich ENV ${stats} TUTTI_TEST_EXPECT=accelerated)
 reductions(staged 3 600 MPIS openmpi
            ENV ${stats} TUTTI_TEST_EXPECT=accelerated|staged
