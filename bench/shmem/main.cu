@@ -266,7 +266,7 @@ static void bandwidths(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-    setenv("CUDA_MODULE_LOADING", "EAGER", 0);
+    setenv("CUDA_MODULE_LOADING", "EAGER", 1);
     find_gpus();
     set_up();
     printf("%-10s %-7s %7s %8s %9s %12s      %8s\n", "operation", "form", "blocks", "threads", "bytes", "best", "worst");

@@ -74,7 +74,8 @@ static void one(uint64_t seed, uint64_t *random, int count)
     while (!image_of(c.type));
     const void *const kernel = image_of(c.type)->kernel;
     snprintf(cuda_doing, sizeof cuda_doing,
-             "seed %llu: %d PEs of %u blocks of %u threads, %s: type %d op %d strategy %d where %d n %zu root %d in place %d",
+             "seed %llu: %d PEs of %u blocks of %u threads, %s: type %d op %d strategy %d where %d n %zu root %d in "
+             "place %d",
              (unsigned long long)seed, count, blocks, threads, launched ? "cooperative" : "ordinary", c.type, c.op,
              c.strategy, c.where, c.n, c.root, c.in_place);
     CHECK(cuda_pes_resident(kernel, threads) >= blocks * (unsigned)count, "all blocks find room");

@@ -1,5 +1,5 @@
-/* The interpreter's images for CUDA: the first one has the calls of all forms, without types; each other one those of one
- * form, by the typed names of one type. All types of the kernels are there. */
+/* The interpreter's images for CUDA: the first one has the calls of all forms, without types; each other one those of
+ * one form, by the typed names of one type. All types of the kernels are there. */
 #ifndef TUTTI_TESTS_SHMEM_CUDA_IMAGES_H
 #define TUTTI_TESTS_SHMEM_CUDA_IMAGES_H
 
@@ -42,46 +42,46 @@ struct cuda_image {
 #if IMAGE == 0
 #define IMAGE_FORMS (IMAGE_BY_THREAD | IMAGE_BY_WARP | IMAGE_BY_BLOCK | IMAGE_BY_WORK_GROUP)
 #elif IMAGE == 1
-#define IMAGE_FORMS IMAGE_BY_BLOCK
+#define IMAGE_FORMS           IMAGE_BY_BLOCK
 #define IMAGE_WORD(ROW, what) ROW(int32, int32_t, INTEGER, what)
 #elif IMAGE == 2
-#define IMAGE_FORMS IMAGE_BY_WARP
+#define IMAGE_FORMS           IMAGE_BY_WARP
 #define IMAGE_WORD(ROW, what) ROW(ulong, unsigned long, INTEGER, what)
 #elif IMAGE == 3
-#define IMAGE_FORMS IMAGE_BY_THREAD
+#define IMAGE_FORMS               IMAGE_BY_THREAD
 #define IMAGE_FLOATING(ROW, what) ROW(double, double, DOUBLE, what)
 #elif IMAGE == 4
-#define IMAGE_FORMS IMAGE_BY_WORK_GROUP
+#define IMAGE_FORMS             IMAGE_BY_WORK_GROUP
 #define IMAGE_NARROW(ROW, what) ROW(uint8, uint8_t, INTEGER, what)
 #elif IMAGE == 5
-#define IMAGE_FORMS IMAGE_BY_WARP
+#define IMAGE_FORMS               IMAGE_BY_WARP
 #define IMAGE_FLOATING(ROW, what) ROW(float, float, FLOAT, what)
 #elif IMAGE == 6
-#define IMAGE_FORMS IMAGE_BY_BLOCK
+#define IMAGE_FORMS            IMAGE_BY_BLOCK
 #define IMAGE_PLAIN(ROW, what) ROW(half, __half, HALF, what)
 #elif IMAGE == 7
-#define IMAGE_FORMS IMAGE_BY_WARP
+#define IMAGE_FORMS              IMAGE_BY_WARP
 #define IMAGE_COMPLEX(ROW, what) ROW(complexd, double2, COMPLEXD, what)
 #elif IMAGE == 8
-#define IMAGE_FORMS IMAGE_BY_THREAD
+#define IMAGE_FORMS             IMAGE_BY_THREAD
 #define IMAGE_NARROW(ROW, what) ROW(int16, int16_t, INTEGER, what)
 #elif IMAGE == 9
-#define IMAGE_FORMS IMAGE_BY_WORK_GROUP
+#define IMAGE_FORMS           IMAGE_BY_WORK_GROUP
 #define IMAGE_WORD(ROW, what) ROW(uint32, uint32_t, INTEGER, what)
 #elif IMAGE == 10
-#define IMAGE_FORMS IMAGE_BY_WARP
+#define IMAGE_FORMS            IMAGE_BY_WARP
 #define IMAGE_PLAIN(ROW, what) ROW(bfloat16, __nv_bfloat16, BFLOAT16, what)
 #elif IMAGE == 11
-#define IMAGE_FORMS IMAGE_BY_THREAD
+#define IMAGE_FORMS           IMAGE_BY_THREAD
 #define IMAGE_WORD(ROW, what) ROW(int64, int64_t, INTEGER, what)
 #elif IMAGE == 12
-#define IMAGE_FORMS IMAGE_BY_BLOCK
+#define IMAGE_FORMS              IMAGE_BY_BLOCK
 #define IMAGE_COMPLEX(ROW, what) ROW(complexf, float2, COMPLEXF, what)
 #elif IMAGE == 13
-#define IMAGE_FORMS IMAGE_BY_BLOCK
+#define IMAGE_FORMS             IMAGE_BY_BLOCK
 #define IMAGE_NARROW(ROW, what) ROW(uint16, uint16_t, INTEGER, what)
 #elif IMAGE == 14
-#define IMAGE_FORMS IMAGE_BY_WARP
+#define IMAGE_FORMS             IMAGE_BY_WARP
 #define IMAGE_NARROW(ROW, what) ROW(int8, int8_t, INTEGER, what)
 #endif
 
@@ -108,9 +108,9 @@ struct cuda_image {
 #define IMAGE_BITWISE          IMAGE_WORD
 #define IMAGE_AMO_FLOATING     IMAGE_FLOATING
 
-#define IMAGE_NAME_OF(number)  cuda_image_##number
-#define IMAGE_NAME(number)     IMAGE_NAME_OF(number)
-#define CUDA_IMAGE_NAME        IMAGE_NAME(IMAGE)
+#define IMAGE_NAME_OF(number) cuda_image_##number
+#define IMAGE_NAME(number)    IMAGE_NAME_OF(number)
+#define CUDA_IMAGE_NAME       IMAGE_NAME(IMAGE)
 #endif
 
 #endif

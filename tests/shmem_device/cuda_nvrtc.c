@@ -253,7 +253,7 @@ int main(int argc, char **argv)
 {
     int architecture;
     size_t size;
-    setenv("CUDA_MODULE_LOADING", "EAGER", 0);
+    setenv("CUDA_MODULE_LOADING", "EAGER", 1);
     const int found = gpu(&architecture);
     void *const image = compile(argc > 1 ? argv[1] : "include", architecture, &size);
     if (!found) {

@@ -32,7 +32,7 @@ void cuda_must(int status, const char *what)
 void cuda_begin(void)
 {
     int gpus = 0;
-    setenv("CUDA_MODULE_LOADING", "EAGER", 0); /* what is loaded at a launch may wait for kernels that run */
+    setenv("CUDA_MODULE_LOADING", "EAGER", 1); /* what is loaded at a launch may wait for kernels that run */
     setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0);
     setvbuf(stdout, NULL, _IOLBF, 0);
     const cudaError_t status = cudaGetDeviceCount(&gpus);

@@ -10,8 +10,8 @@ enum { BYTES = 64, LINES = 8 };
 struct look {
     size_t byte;
     unsigned char value, wrong; /* value: now, in the model; wrong: what the heap has */
-    int by_pe, by_index;          /* the last command that changed it; -1: none */
-    int was_pe, was_index;        /* the last one past which it had the value that the heap has */
+    int by_pe, by_index;        /* the last command that changed it; -1: none */
+    int was_pe, was_index;      /* the last one past which it had the value that the heap has */
 };
 
 /* Beginnings of what differs. */
@@ -35,8 +35,8 @@ static void step(const struct program *program, struct program_heap *heaps[], in
         return;
     one.count = 1;
     for (int p = 0; p < program->pes; p++)
-        one.list[p] = p == pe || (together && program->list[p][index].call >= CALL_BARRIER) ? &program->list[p][index]
-                                                                                              : &none;
+        one.list[p] =
+            p == pe || (together && program->list[p][index].call >= CALL_BARRIER) ? &program->list[p][index] : &none;
     program_model(&one, heaps);
 }
 
@@ -58,7 +58,8 @@ static void say(const struct program *program, int pe, const struct look *look, 
     }
     const struct command *const c = &program->list[look->by_pe][look->by_index];
     fprintf(stderr,
-            "; last changed by command %d of PE %d: call %d form %d row %d type %d op %d extra %d team %d pe %d n %llu of %llu "
+            "; last changed by command %d of PE %d: call %d form %d row %d type %d op %d extra %d team %d pe %d n %llu "
+            "of %llu "
             "bytes, block %llu dst %lld sst %lld dest %llu source %llu\n",
             look->by_index, look->by_pe, c->call, c->form, c->row, c->type, c->op, c->extra, c->team, c->pe,
             (unsigned long long)c->n, (unsigned long long)c->bytes, (unsigned long long)c->block, (long long)c->dst,
