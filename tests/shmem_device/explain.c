@@ -25,18 +25,23 @@ static int find(struct look *looks, const unsigned char *is, const unsigned char
     return found;
 }
 
-/* Runs command `index` of that PE alone; of collectives that of all PEs, which is done once, as PE 0's. */
+static int collective(const struct program *program, int pe, int index)
+{
+    return program->list[pe][index].call >= CALL_BARRIER;
+}
+
+/* Runs command `index` of that PE alone; a collective is run once, as its first PE's. */
 static void step(const struct program *program, struct program_heap *heaps[], int pe, int index)
 {
     static struct command none;
     struct program one = *program;
-    const int together = program->list[pe][index].call >= CALL_BARRIER;
-    if (together && pe > 0 && program->list[0][index].call >= CALL_BARRIER)
-        return;
+    const int together = collective(program, pe, index);
     one.count = 1;
-    for (int p = 0; p < program->pes; p++)
-        one.list[p] =
-            p == pe || (together && program->list[p][index].call >= CALL_BARRIER) ? &program->list[p][index] : &none;
+    for (int p = 0; p < program->pes; p++) {
+        if (together && p < pe && collective(program, p, index))
+            return;
+        one.list[p] = p == pe || (together && collective(program, p, index)) ? &program->list[p][index] : &none;
+    }
     program_model(&one, heaps);
 }
 
