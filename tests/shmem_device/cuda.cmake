@@ -13,7 +13,7 @@ file(GLOB cuda_headers CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/include/tutti/*.h
      ${PROJECT_SOURCE_DIR}/include/tutti/*.def *.h *.inc)
 add_custom_target(shmem-cuda)
 
-# shmem_cuda_object(NAME SOURCE flags...): NAME.o. A minute or two each for those of the random programs, 3 GB of memory.
+# shmem_cuda_object(NAME SOURCE flags...): NAME.o. About a minute each for those of the random programs, 2 GB of memory.
 function(shmem_cuda_object name source)
   add_custom_command(
     OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/${name}.o
