@@ -13,7 +13,7 @@ file(GLOB cuda_headers CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/include/tutti/*.h
      ${PROJECT_SOURCE_DIR}/include/tutti/*.def *.h *.inc)
 add_custom_target(shmem-cuda)
 
-# shmem_cuda_object(NAME SOURCE flags...): NAME.o. A minute or two each for those of the random programs, 3 GB of memory.
+# shmem_cuda_object(NAME SOURCE flags...): NAME.o. About a minute each for those of the random programs, 2 GB of memory.
 function(shmem_cuda_object name source)
   add_custom_command(
     OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/${name}.o
@@ -46,10 +46,10 @@ function(shmem_cuda_test name)
   set_tests_properties(gpu-${name} PROPERTIES LABELS gpu TIMEOUT ${backstop} SKIP_RETURN_CODE 77 RUN_SERIAL TRUE)
 endfunction()
 
-set(common cuda_pes.c draw.c heap.c model.c ${support}/check.c ${support}/oracle.c ${support}/numbers.c)
+set(common cuda_pes.c draw.c explain.c heap.c model.c ${support}/check.c ${support}/oracle.c ${support}/numbers.c)
 shmem_cuda_object(cuda_rows rows.c -x cu)
 set(images cuda_rows)
-foreach(image RANGE 7)
+foreach(image RANGE 14)
   shmem_cuda_object(cuda_image_${image} cuda_image.cu -DIMAGE=${image})
   list(APPEND images cuda_image_${image})
 endforeach()

@@ -63,16 +63,21 @@ static void look(const struct grid_case *c, int count, int pe)
     }
 }
 
-static void one(uint64_t *random, int count)
+static void one(uint64_t seed, uint64_t *random, int count)
 {
     static const unsigned sizes[] = {32, 64, 128, 33, 256, 1, 96, 20};
     struct grid_case c;
     const unsigned threads = sizes[random_next(random) % 8], blocks = 1 + (unsigned)(random_next(random) % 4);
     const int launched = cooperative && random_next(random) % 2;
     do
-        grid_draw(&c, random, count, blocks, threads);
+        grid_draw(&c, random, count, blocks, threads, GRID_OF_THREAD);
     while (!image_of(c.type));
     const void *const kernel = image_of(c.type)->kernel;
+    snprintf(cuda_doing, sizeof cuda_doing,
+             "seed %llu: %d PEs of %u blocks of %u threads, %s: type %d op %d strategy %d where %d n %zu root %d in "
+             "place %d",
+             (unsigned long long)seed, count, blocks, threads, launched ? "cooperative" : "ordinary", c.type, c.op,
+             c.strategy, c.where, c.n, c.root, c.in_place);
     CHECK(cuda_pes_resident(kernel, threads) >= blocks * (unsigned)count, "all blocks find room");
     cuda_pes_open(&pes, count, 5000);
     for (int pe = 0; pe < count; pe++) {
@@ -102,8 +107,7 @@ static void one(uint64_t *random, int count)
             look(&c, count, pe);
     }
     if (check_failed() != 0)
-        fprintf(stderr, "%d PEs of %u blocks of %u threads, %s: type %d strategy %d where %d\n", count, blocks, threads,
-                launched ? "cooperative" : "ordinary", c.type, c.strategy, c.where);
+        fprintf(stderr, "%s\n", cuda_doing);
 }
 
 int main(void)
@@ -121,10 +125,8 @@ int main(void)
         probe();
     for (; i < rounds && check_failed() == 0 && cuda_seconds() < end; i++) {
         uint64_t random = random_mix(seed + (uint64_t)i);
-        one(&random, together ? 1 : 1 + (int)(random_next(&random) % PROGRAM_PES));
+        one(seed + (uint64_t)i, &random, together ? 1 : 1 + (int)(random_next(&random) % PROGRAM_PES));
     }
-    if (check_failed() != 0)
-        fprintf(stderr, "seed %llu\n", (unsigned long long)seed + (unsigned long long)i - 1);
     printf("seed %llu: %ld reductions, %ld checks, %ld failed\n", (unsigned long long)seed, GRID_CALLS * i,
            check_done(), check_failed());
     return check_failed() != 0 || i == 0;

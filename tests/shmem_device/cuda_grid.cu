@@ -6,7 +6,7 @@
 
 #include "shmem_device/cuda_grid.h"
 
-enum { SHARED_BYTES = 20 * 1024, MOST = 2 /* elements of a thread */ };
+enum { SHARED_BYTES = 20 * 1024 };
 
 /* A function of its own, which the compiler works on once for all places of the operands. */
 static __device__ __noinline__ int reduce(const struct grid_case &c, void *dest, const void *source,
@@ -35,7 +35,7 @@ static __device__ int by_shared(const struct grid_case &c, char *dest, const cha
 static __device__ int by_registers(const struct grid_case &c, char *dest, const char *source, size_t bytes,
                                    const struct tutti_grid_work &work)
 {
-    __align__(16) char in[MOST * 16], out[MOST * 16];
+    __align__(16) char in[GRID_OF_THREAD * 16], out[GRID_OF_THREAD * 16];
     char *const result = c.in_place ? in : out;
     const size_t at = tutti_dev_rank(TUTTI_BY_GRID) * c.n * bytes;
     tutti_dev_copy(TUTTI_BY_THREAD, in, source + at, c.n * bytes);

@@ -5,6 +5,7 @@
 #include "shmem_device/grid_cases.h"
 #include "shmem_device/program.h"
 
+enum { GRID_OF_THREAD = 2 /* elements of a thread, at most */ };
 enum { GRID_CALLS = 3, GRID_PITCH = 21504 }; /* GRID_CALLS vectors lie in heap->gotten, the results in heap->out */
 
 struct cuda_grid {

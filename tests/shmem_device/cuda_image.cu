@@ -26,6 +26,10 @@ template <auto call, typename... types> static __device__ __noinline__ auto apar
 #define LIST_BITWISE      IMAGE_BITWISE
 #include "shmem_device/interpret.inc"
 
+static_assert(IMAGE_BY_THREAD == 1 << FORM_THREAD && IMAGE_BY_WARP == 1 << FORM_WARP &&
+                  IMAGE_BY_BLOCK == 1 << FORM_BLOCK && IMAGE_BY_WORK_GROUP == 1 << FORM_WORK_GROUP,
+              "the forms' bits");
+
 /* Block b is PE first + b. */
 static __global__ void __launch_bounds__(CUDA_THREADS) run(const struct cuda_program *programs, int first)
 {

@@ -1,5 +1,5 @@
-/* The interpreter's images for CUDA: each has the calls of one form, by the typed names of two types; the last one has
- * those of all forms, without types. All types of the kernels are there. */
+/* The interpreter's images for CUDA: the first one has the calls of all forms, without types; each other one those of
+ * one form, by the typed names of one type. All types of the kernels are there. */
 #ifndef TUTTI_TESTS_SHMEM_CUDA_IMAGES_H
 #define TUTTI_TESTS_SHMEM_CUDA_IMAGES_H
 
@@ -21,79 +21,96 @@ struct cuda_image {
     int forms;          /* a bit for each of enum FORM_... */
 };
 
+/* 1 << FORM_..., as numbers that #if knows: to it an enumerator is 0. */
+#define IMAGE_BY_THREAD     1
+#define IMAGE_BY_WARP       2
+#define IMAGE_BY_BLOCK      4
+#define IMAGE_BY_WORK_GROUP 8
+
 /* ROW(number) */
-#define CUDA_IMAGE_LIST(ROW) ROW(0) ROW(1) ROW(2) ROW(3) ROW(4) ROW(5) ROW(6) ROW(7)
+#define CUDA_IMAGE_LIST(ROW)                                                                                           \
+    ROW(0) ROW(1) ROW(2) ROW(3) ROW(4) ROW(5) ROW(6) ROW(7) ROW(8) ROW(9) ROW(10) ROW(11) ROW(12) ROW(13) ROW(14)
 
-/* The lists of rows of image number IMAGE, as those of shmem.def: families that a row is in there must be here. */
-#define IMAGE_NONE(ROW, what)
 #ifdef IMAGE
+#define IMAGE_NONE(ROW, what)
+/* Of image number IMAGE: its row, by the lists of shmem.def that it is in.
+ * WORD      integers with atomics and waits
+ * NARROW    other integers
+ * FLOATING  numbers with an atomic sum
+ * PLAIN     other numbers
+ * COMPLEX   in reductions alone */
 #if IMAGE == 0
-#define CUDA_IMAGE_NAME           cuda_image_0
-#define IMAGE_FORMS               (1 << FORM_BLOCK)
-#define IMAGE_RMA(ROW, what)      ROW(int32, int32_t, INTEGER, what) ROW(float, float, FLOAT, what)
-#define IMAGE_INTEGER(ROW, what)  ROW(int32, int32_t, INTEGER, what)
-#define IMAGE_WORD                IMAGE_INTEGER
-#define IMAGE_FLOATING(ROW, what) ROW(float, float, FLOAT, what)
+#define IMAGE_FORMS (IMAGE_BY_THREAD | IMAGE_BY_WARP | IMAGE_BY_BLOCK | IMAGE_BY_WORK_GROUP)
 #elif IMAGE == 1
-#define CUDA_IMAGE_NAME          cuda_image_1
-#define IMAGE_FORMS              (1 << FORM_WARP)
-#define IMAGE_RMA(ROW, what)     ROW(ulong, unsigned long, INTEGER, what) ROW(half, __half, HALF, what)
-#define IMAGE_INTEGER(ROW, what) ROW(ulong, unsigned long, INTEGER, what)
-#define IMAGE_WORD               IMAGE_INTEGER
+#define IMAGE_FORMS           IMAGE_BY_BLOCK
+#define IMAGE_WORD(ROW, what) ROW(int32, int32_t, INTEGER, what)
 #elif IMAGE == 2
-#define CUDA_IMAGE_NAME           cuda_image_2
-#define IMAGE_FORMS               (1 << FORM_THREAD)
-#define IMAGE_RMA(ROW, what)      ROW(int16, int16_t, INTEGER, what) ROW(double, double, DOUBLE, what)
-#define IMAGE_INTEGER(ROW, what)  ROW(int16, int16_t, INTEGER, what)
-#define IMAGE_FLOATING(ROW, what) ROW(double, double, DOUBLE, what)
+#define IMAGE_FORMS           IMAGE_BY_WARP
+#define IMAGE_WORD(ROW, what) ROW(ulong, unsigned long, INTEGER, what)
 #elif IMAGE == 3
-#define CUDA_IMAGE_NAME          cuda_image_3
-#define IMAGE_FORMS              (1 << FORM_WORK_GROUP)
-#define IMAGE_RMA(ROW, what)     ROW(uint8, uint8_t, INTEGER, what) ROW(bfloat16, __nv_bfloat16, BFLOAT16, what)
-#define IMAGE_INTEGER(ROW, what) ROW(uint8, uint8_t, INTEGER, what)
+#define IMAGE_FORMS               IMAGE_BY_THREAD
+#define IMAGE_FLOATING(ROW, what) ROW(double, double, DOUBLE, what)
 #elif IMAGE == 4
-#define CUDA_IMAGE_NAME          cuda_image_4
-#define IMAGE_FORMS              (1 << FORM_BLOCK)
-#define IMAGE_RMA(ROW, what)     ROW(uint32, uint32_t, INTEGER, what)
-#define IMAGE_INTEGER            IMAGE_RMA
-#define IMAGE_WORD               IMAGE_RMA
-#define IMAGE_COMPLEX(ROW, what) ROW(complexf, float2, COMPLEXF, what)
+#define IMAGE_FORMS             IMAGE_BY_WORK_GROUP
+#define IMAGE_NARROW(ROW, what) ROW(uint8, uint8_t, INTEGER, what)
 #elif IMAGE == 5
-#define CUDA_IMAGE_NAME          cuda_image_5
-#define IMAGE_FORMS              (1 << FORM_WARP)
-#define IMAGE_RMA(ROW, what)     ROW(int64, int64_t, INTEGER, what)
-#define IMAGE_INTEGER            IMAGE_RMA
-#define IMAGE_WORD               IMAGE_RMA
-#define IMAGE_COMPLEX(ROW, what) ROW(complexd, double2, COMPLEXD, what)
+#define IMAGE_FORMS               IMAGE_BY_WARP
+#define IMAGE_FLOATING(ROW, what) ROW(float, float, FLOAT, what)
 #elif IMAGE == 6
-#define CUDA_IMAGE_NAME      cuda_image_6
-#define IMAGE_FORMS          (1 << FORM_BLOCK)
-#define IMAGE_RMA(ROW, what) ROW(uint16, uint16_t, INTEGER, what) ROW(int8, int8_t, INTEGER, what)
-#define IMAGE_INTEGER        IMAGE_RMA
-#else
-#define CUDA_IMAGE_NAME cuda_image_7
-#define IMAGE_FORMS     15
-#define IMAGE_RMA       IMAGE_NONE
+#define IMAGE_FORMS            IMAGE_BY_BLOCK
+#define IMAGE_PLAIN(ROW, what) ROW(half, __half, HALF, what)
+#elif IMAGE == 7
+#define IMAGE_FORMS              IMAGE_BY_WARP
+#define IMAGE_COMPLEX(ROW, what) ROW(complexd, double2, COMPLEXD, what)
+#elif IMAGE == 8
+#define IMAGE_FORMS             IMAGE_BY_THREAD
+#define IMAGE_NARROW(ROW, what) ROW(int16, int16_t, INTEGER, what)
+#elif IMAGE == 9
+#define IMAGE_FORMS           IMAGE_BY_WORK_GROUP
+#define IMAGE_WORD(ROW, what) ROW(uint32, uint32_t, INTEGER, what)
+#elif IMAGE == 10
+#define IMAGE_FORMS            IMAGE_BY_WARP
+#define IMAGE_PLAIN(ROW, what) ROW(bfloat16, __nv_bfloat16, BFLOAT16, what)
+#elif IMAGE == 11
+#define IMAGE_FORMS           IMAGE_BY_THREAD
+#define IMAGE_WORD(ROW, what) ROW(int64, int64_t, INTEGER, what)
+#elif IMAGE == 12
+#define IMAGE_FORMS              IMAGE_BY_BLOCK
+#define IMAGE_COMPLEX(ROW, what) ROW(complexf, float2, COMPLEXF, what)
+#elif IMAGE == 13
+#define IMAGE_FORMS             IMAGE_BY_BLOCK
+#define IMAGE_NARROW(ROW, what) ROW(uint16, uint16_t, INTEGER, what)
+#elif IMAGE == 14
+#define IMAGE_FORMS             IMAGE_BY_WARP
+#define IMAGE_NARROW(ROW, what) ROW(int8, int8_t, INTEGER, what)
 #endif
 
-#ifndef IMAGE_INTEGER
-#define IMAGE_INTEGER IMAGE_NONE
-#endif
 #ifndef IMAGE_WORD
-#define IMAGE_WORD IMAGE_NONE /* of 4 or 8 bytes: atomics and waits */
+#define IMAGE_WORD IMAGE_NONE
+#endif
+#ifndef IMAGE_NARROW
+#define IMAGE_NARROW IMAGE_NONE
 #endif
 #ifndef IMAGE_FLOATING
 #define IMAGE_FLOATING IMAGE_NONE
 #endif
+#ifndef IMAGE_PLAIN
+#define IMAGE_PLAIN IMAGE_NONE
+#endif
 #ifndef IMAGE_COMPLEX
 #define IMAGE_COMPLEX IMAGE_NONE
 #endif
+#define IMAGE_BITS(ROW, what)  IMAGE_WORD(ROW, what) IMAGE_NARROW(ROW, what)
+#define IMAGE_RMA(ROW, what)   IMAGE_BITS(ROW, what) IMAGE_FLOATING(ROW, what) IMAGE_PLAIN(ROW, what)
 #define IMAGE_ARITH(ROW, what) IMAGE_RMA(ROW, what) IMAGE_COMPLEX(ROW, what)
-#define IMAGE_BITS             IMAGE_INTEGER
 #define IMAGE_WAIT             IMAGE_WORD
 #define IMAGE_AMO              IMAGE_WORD
 #define IMAGE_BITWISE          IMAGE_WORD
 #define IMAGE_AMO_FLOATING     IMAGE_FLOATING
+
+#define IMAGE_NAME_OF(number) cuda_image_##number
+#define IMAGE_NAME(number)    IMAGE_NAME_OF(number)
+#define CUDA_IMAGE_NAME       IMAGE_NAME(IMAGE)
 #endif
 
 #endif

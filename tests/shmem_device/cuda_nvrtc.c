@@ -75,6 +75,7 @@ struct heap {
     X(cuModuleLoadData)                                                                                                \
     X(cuModuleGetFunction)                                                                                             \
     X(cuModuleGetGlobal)                                                                                               \
+    X(cuFuncGetAttribute)                                                                                              \
     X(cuStreamCreate)                                                                                                  \
     X(cuStreamQuery)                                                                                                   \
     X(cuLaunchKernel)
@@ -176,6 +177,7 @@ static CUfunction prepare(int pe, const CUdeviceptr *heaps, uint32_t *aborted, c
     CUfunction function;
     CUdeviceptr teams, symbol_at;
     size_t bytes;
+    int local;
     struct tshmem_state state = {.bytes = sizeof state,
                                  .version = TSHMEM_STATE_VERSION,
                                  .me = pe,
@@ -192,6 +194,8 @@ static CUfunction prepare(int pe, const CUdeviceptr *heaps, uint32_t *aborted, c
     state.team = (struct tshmem_team_state *)(uintptr_t)teams;
     must(driver.cuModuleLoadData(&module, image), "the module");
     must(driver.cuModuleGetFunction(&function, module, "run"), "the kernel");
+    /* It is loaded now: at a launch it would wait until the other PE's, which waits for it, has ended. */
+    must(driver.cuFuncGetAttribute(&local, CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES, function), "loading the kernel");
     must(driver.cuModuleGetGlobal(&symbol_at, &bytes, module, "tshmem_state_here"), "the symbol");
     CHECK(bytes == sizeof state, "the symbol has %zu bytes, the state %zu", bytes, sizeof state);
     must(driver.cuMemcpyHtoD(symbol_at, &state, sizeof state), "the state");
@@ -249,6 +253,7 @@ int main(int argc, char **argv)
 {
     int architecture;
     size_t size;
+    setenv("CUDA_MODULE_LOADING", "EAGER", 1);
     const int found = gpu(&architecture);
     void *const image = compile(argc > 1 ? argv[1] : "include", architecture, &size);
     if (!found) {

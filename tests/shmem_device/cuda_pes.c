@@ -18,11 +18,13 @@ double cuda_seconds(void)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
+char cuda_doing[256];
+
 void cuda_must(int status, const char *what)
 {
     if (status == cudaSuccess)
         return;
-    fprintf(stderr, "FAILED: %s: %s\n", what, cudaGetErrorString((cudaError_t)status));
+    fprintf(stderr, "FAILED: %s: %s %s\n", what, cudaGetErrorString((cudaError_t)status), cuda_doing);
     fflush(NULL);
     _exit(1);
 }
@@ -30,7 +32,7 @@ void cuda_must(int status, const char *what)
 void cuda_begin(void)
 {
     int gpus = 0;
-    setenv("CUDA_MODULE_LOADING", "EAGER", 0); /* what is loaded at a launch may wait for kernels that run */
+    setenv("CUDA_MODULE_LOADING", "EAGER", 1); /* what is loaded at a launch may wait for kernels that run */
     setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0);
     setvbuf(stdout, NULL, _IOLBF, 0);
     const cudaError_t status = cudaGetDeviceCount(&gpus);
@@ -140,7 +142,7 @@ int cuda_pes_join(struct cuda_pes *pes, double seconds)
         __atomic_store_n(&pes->abort[pe], 1, __ATOMIC_RELEASE);
     if (done_before(cuda_seconds() + 2))
         return 1;
-    fprintf(stderr, "FAILED: kernels do not leave\n");
+    fprintf(stderr, "FAILED: kernels do not leave %s\n", cuda_doing);
     fflush(NULL);
     _exit(1);
 }

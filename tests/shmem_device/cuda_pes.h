@@ -26,6 +26,8 @@ struct cuda_pes {
 
 /* Before anything else of CUDA. Ends the process with the status of a skipped test where there is no GPU. */
 void cuda_begin(void);
+/* What is under way: said where CUDA fails. */
+extern char cuda_doing[256];
 /* Ends the process, with a text, where `status`, a cudaError_t, is one. */
 void cuda_must(int status, const char *what);
 

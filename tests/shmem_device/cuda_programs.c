@@ -64,6 +64,10 @@ static void one(uint64_t seed, int together)
     void *arguments[] = {&programs, &first};
     together |= (int)(random_next(&random) % 2);
     program_draw(&program, count, seed, images[image]->rows, 1, images[image]->forms);
+    const int row = images[image]->rows[0];
+    snprintf(cuda_doing, sizeof cuda_doing, "seed %llu: image %d (%s, forms %d), %d PEs, %u threads, %s",
+             (unsigned long long)seed, image, row < 0 ? "no rows" : program_rows[row].name, images[image]->forms, count,
+             threads, together ? "one launch" : "a launch each");
     cuda_pes_open(&pes, count, 5000);
     for (int pe = 0; pe < count; pe++) {
         program_fill(heap[pe], &program, pe);
@@ -79,13 +83,14 @@ static void one(uint64_t seed, int together)
     for (int pe = 0; pe < count; pe++) {
         char text[512] = "";
         cuda_must((int)cudaMemcpy(heap[pe], pes.heap[pe], sizeof **heap, cudaMemcpyDeviceToHost), "reading a heap");
-        CHECK(!program_differs(&program, pe, heap[pe], model[pe], text, sizeof text), "%s", text);
+        const int differs = program_differs(&program, pe, heap[pe], model[pe], text, sizeof text);
+        CHECK(!differs, "%s", text);
+        if (differs)
+            program_explain(&program, pe, heap[pe], model[pe]);
         CHECK(pes.abort[pe] == 0, "PE %d has aborted", pe);
     }
     if (check_failed() != 0)
-        fprintf(stderr, "seed %llu: image %d (%s), %d PEs, %u threads, %s\n", (unsigned long long)seed, image,
-                images[image]->rows[0] < 0 ? "no rows" : program_rows[images[image]->rows[0]].name, count, threads,
-                together ? "one launch" : "a launch each");
+        fprintf(stderr, "%s\n", cuda_doing);
     program_free(&program);
 }
 

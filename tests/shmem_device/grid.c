@@ -62,7 +62,7 @@ int main(void)
     for (long i = 0; i < rounds && check_failed() == 0; i++) {
         struct grid_case c;
         const int pes = 1 + (int)(i % PROGRAM_PES);
-        grid_draw(&c, &random, pes, 1, 1);
+        grid_draw(&c, &random, pes, 1, 1, PROGRAM_PART);
         one(&c, pes);
     }
     printf("%ld reductions, %ld checks, %ld failed\n", rounds, check_done(), check_failed());

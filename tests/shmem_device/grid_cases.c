@@ -21,7 +21,7 @@ static size_t bytes_of(const struct grid_case *c)
     return oracle_size(c->type);
 }
 
-void grid_draw(struct grid_case *c, uint64_t *random, int pes, size_t blocks, size_t threads)
+void grid_draw(struct grid_case *c, uint64_t *random, int pes, size_t blocks, size_t threads, size_t of_thread)
 {
     memset(c, 0, sizeof *c);
     c->seed = random_next(random);
@@ -37,7 +37,9 @@ void grid_draw(struct grid_case *c, uint64_t *random, int pes, size_t blocks, si
     const size_t most = PROGRAM_PART / (2 * ((size_t)pes + 1)) / bytes_of(c) / c->parts;
     const size_t limit = most < 2 ? 0 : most - 16 / bytes_of(c) / c->parts - 1;
     const size_t few = random_next(random) % 2 ? limit : limit < 20 ? limit : 20;
-    c->n = c->where == REGISTERS && threads > 1 ? (few < 2 ? few : 2) : random_next(random) % (few + 1);
+    c->n = random_next(random) % (few + 1);
+    if (c->where == REGISTERS && few > of_thread)
+        c->n = random_next(random) % (of_thread + 1);
 }
 
 void grid_fill(const struct grid_case *c, int pe, int again, void *vector)

@@ -16,8 +16,8 @@ struct grid_case {
     uint64_t seed;
 };
 
-/* Draws one over all PEs; blocks, threads: of a grid. */
-void grid_draw(struct grid_case *c, uint64_t *random, int pes, size_t blocks, size_t threads);
+/* Draws one over all PEs; blocks, threads: of a grid. of_thread: elements that a thread has room for. */
+void grid_draw(struct grid_case *c, uint64_t *random, int pes, size_t blocks, size_t threads, size_t of_thread);
 /* The whole vector that PE `pe` brings at call number `again`; what all must get. */
 void grid_fill(const struct grid_case *c, int pe, int again, void *vector);
 void grid_expect(const struct grid_case *c, int pes, int again, void *vector);

@@ -122,6 +122,9 @@ void program_model(const struct program *program, struct program_heap *heaps[]);
 /* Compares the heaps with those of the model; areas apart. The first difference as text; 0: none. */
 int program_differs(const struct program *program, int pe, const struct program_heap *is,
                     const struct program_heap *should, char *text, size_t size);
+/* Says, to stderr, by which commands it differs. */
+void program_explain(const struct program *program, int pe, const struct program_heap *is,
+                     const struct program_heap *should);
 
 /* The rows of shmem.def, for drawing. All are in sum and product. */
 enum {

@@ -48,7 +48,10 @@ static void one(uint64_t seed, int count, const int *rows)
     program_model(&program, model);
     for (int pe = 0; pe < count; pe++) {
         char text[512] = "";
-        CHECK(!program_differs(&program, pe, pes.heap[pe], model[pe], text, sizeof text), "%s", text);
+        const int differs = program_differs(&program, pe, pes.heap[pe], model[pe], text, sizeof text);
+        CHECK(!differs, "%s", text);
+        if (differs)
+            program_explain(&program, pe, pes.heap[pe], model[pe]);
         CHECK(pes.abort[pe] == 0, "seed %llu: PE %d has aborted", (unsigned long long)seed, pe);
         free(model[pe]);
     }
