@@ -63,7 +63,7 @@ static void run_long_double(const struct tutti_shmem_job *job)
         }
         for (int o = 0; o < job->outs; o++) {
             if (job->out[o])
-                store(job->out[o], i, scan ? prefix[o] : sum);
+                store(job->out[o], i, scan && o < job->ranks ? prefix[o] : sum);
         }
     }
 }
