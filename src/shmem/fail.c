@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "core/log.h"
+#include "shmem/far.h"
 #include "shmem/space.h"
 
 struct tutti_shmem tutti_shmem;
@@ -34,8 +35,25 @@ void *tutti_shmem_refuse(const void *address, size_t bytes, int pe, const char *
     return NULL;
 }
 
+void *tutti_shmem_near_at(const void *address, size_t bytes, int pe, const char *call)
+{
+    void *at = tutti_shmem_at(address, bytes, pe, call);
+    if (!at || !tutti_shmem_is_far(at))
+        return at;
+    tutti_shmem_fail(TUTTI_ERR_UNAVAILABLE, call, "PE %d is on another node, which is not reached in stream order", pe);
+    return NULL;
+}
+
+void tutti_shmem_leave_near(void)
+{
+    for (int pe = 0; pe < tutti_shmem.state.pes; pe++) {
+        if (tutti_shmem.control[pe])
+            __atomic_store_n(&tutti_shmem.control[pe]->abort, 1, __ATOMIC_RELEASE);
+    }
+}
+
 void tutti_shmem_leave_all(void)
 {
-    for (int pe = 0; pe < tutti_shmem.state.pes; pe++)
-        __atomic_store_n(&tutti_shmem.control[pe]->abort, 1, __ATOMIC_RELEASE);
+    tutti_shmem_leave_near();
+    tutti_shmem_far_abort();
 }

@@ -3,6 +3,7 @@
 #define TUTTI_SHMEM_GPU_H
 
 #include "shmem/kind.h"
+#include "shmem/wire/wire.h"
 
 int tutti_shmem_gpu_copy(void *to, const void *from, size_t bytes, int later);
 int tutti_shmem_gpu_element(void *to, const void *from, size_t bytes);
@@ -17,5 +18,9 @@ int tutti_shmem_gpu_clear(void *at, size_t bytes);
 int tutti_shmem_gpu_reduce(const struct tutti_shmem_job *job);
 int tutti_shmem_gpu_peek(struct tutti_shmem_peek *peek, const void *words, size_t bytes);
 void tutti_shmem_gpu_forget(struct tutti_shmem_peek *peek);
+/* gpu_agent.c */
+extern const struct tutti_wire_local tutti_shmem_gpu_agent;
+void *tutti_shmem_gpu_room(size_t bytes);
+void tutti_shmem_gpu_give(void *room);
 
 #endif

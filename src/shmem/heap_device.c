@@ -37,7 +37,7 @@ static int choose(struct tutti_shmem *space, struct tutti_shmem_gpu *gpu)
 /* Kernels read teams and the abort word of the control page where the host has them. */
 static int register_control(struct tutti_shmem *space, struct tutti_shmem_gpu *gpu)
 {
-    struct tutti_shmem_control *control = space->control[space->team->rank];
+    struct tutti_shmem_control *control = space->control[space->state.me];
     const size_t bytes = (sizeof *control + CONTROL_PAGE - 1) / CONTROL_PAGE * CONTROL_PAGE;
     void *seen = NULL;
     const int status = gpu->device->map_host(gpu->gpu, control, bytes, &seen);
@@ -81,7 +81,7 @@ static int offer_heap(struct tutti_shmem *space, struct tutti_shmem_gpu *gpu, si
     if (status != TUTTI_OK)
         return refuse(status, "memory of the GPU cannot be shared with other processes");
     offer->offset = (uint64_t)((uintptr_t)base - (uintptr_t)offer->what.base) + skip;
-    space->state.peer[space->team->rank] = (char *)base + skip;
+    space->state.peer[space->state.me] = (char *)base + skip;
     return TUTTI_OK;
 }
 
@@ -140,6 +140,8 @@ static void unmake(struct tutti_shmem *space)
         tutti_shmem_lanes_close(gpu);
         if (gpu->heap)
             gpu->device->free(gpu->heap);
+        if (gpu->parts)
+            gpu->device->free(gpu->parts);
         if (gpu->control)
             gpu->device->unmap_host(gpu->gpu, gpu->control);
     }
@@ -164,4 +166,7 @@ const struct tutti_shmem_kind tutti_shmem_device = {
     .reduce = tutti_shmem_gpu_reduce,
     .peek = tutti_shmem_gpu_peek,
     .forget = tutti_shmem_gpu_forget,
+    .local = &tutti_shmem_gpu_agent,
+    .room = tutti_shmem_gpu_room,
+    .give = tutti_shmem_gpu_give,
 };

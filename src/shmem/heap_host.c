@@ -1,12 +1,14 @@
 /* Heaps in host memory: one memfd each, mapped by all PEs. Puts and gets are plain stores and loads, complete on
  * return. */
 #include <stdatomic.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "shmem/host.h"
 #include "shmem/space.h"
+#include "shmem/wire/wire.h"
 #include "team/team.h"
 
 static int make(struct tutti_shmem *space, size_t bytes, struct tutti_shmem_offer *offer, int *fd)
@@ -15,9 +17,9 @@ static int make(struct tutti_shmem *space, size_t bytes, struct tutti_shmem_offe
     const int made = tutti_shmem_memfd(bytes, space->team->size);
     if (made < 0)
         return TUTTI_ERR_MEMORY;
-    space->state.peer[space->team->rank] = tutti_shmem_memfd_map(made, bytes, space->first);
+    space->state.peer[space->state.me] = tutti_shmem_memfd_map(made, bytes, space->first);
     *fd = made;
-    return space->state.peer[space->team->rank] ? TUTTI_OK : TUTTI_ERR_MEMORY;
+    return space->state.peer[space->state.me] ? TUTTI_OK : TUTTI_ERR_MEMORY;
 }
 
 static int reach(struct tutti_shmem *space, int pe, const struct tutti_shmem_offer *offer, int fd)
@@ -37,14 +39,14 @@ static void unmap(struct tutti_shmem *space, int pe)
 static void let_go(struct tutti_shmem *space)
 {
     for (int pe = 0; pe < TSHMEM_PES_MAX; pe++) {
-        if (pe != space->team->rank)
+        if (pe != space->state.me)
             unmap(space, pe);
     }
 }
 
 static void unmake(struct tutti_shmem *space)
 {
-    unmap(space, space->team->rank);
+    unmap(space, space->state.me);
 }
 
 static int copy(void *to, const void *from, size_t bytes, int later)
@@ -129,6 +131,23 @@ static void forget(struct tutti_shmem_peek *peek)
     (void)peek;
 }
 
+/* ---- of the agent: all is done on return ---- */
+
+static int room(size_t bytes, void **out)
+{
+    return posix_memalign(out, 128, bytes) == 0 ? TUTTI_OK : TUTTI_ERR_MEMORY;
+}
+
+static int change(int operation, void *at, size_t bytes, uint64_t value, uint64_t compare, uint64_t *was)
+{
+    const uint64_t before = tutti_shmem_amo_host(operation, at, bytes, value, compare);
+    if (was)
+        *was = before;
+    return TUTTI_OK;
+}
+
+static const struct tutti_wire_local local = {.room = room, .give = free, .blocks = copy_blocks, .amo = change};
+
 const struct tutti_shmem_kind tutti_shmem_host = {
     .name = "host",
     .host_reaches = 1,
@@ -147,4 +166,7 @@ const struct tutti_shmem_kind tutti_shmem_host = {
     .reduce = tutti_shmem_reduce_host,
     .peek = peek,
     .forget = forget,
+    .local = &local,
+    .room = malloc,
+    .give = free,
 };

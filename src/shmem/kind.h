@@ -2,8 +2,10 @@
  *
  *     host    ordinary memory that all PEs map: plain loads and stores (heap_host.c)
  *     device  memory of a GPU each: kernels and copies alone (heap_device.c)
+ *     far     of a PE of another node, of either kind: messages to its agent (far.c); `copy` to `put_signal` alone
  *
- * Addresses in heaps are as mapped here, of any PE. Functions return a status, after they have said what is wrong. */
+ * Addresses in heaps are as tutti_shmem_at() gives them: as mapped here, of any PE, and names of far ones. Functions
+ * return a status, after they have said what is wrong. */
 #ifndef TUTTI_SHMEM_KIND_H
 #define TUTTI_SHMEM_KIND_H
 
@@ -15,6 +17,7 @@
 #include "tutti/shmem.h"
 
 struct tutti_shmem;
+struct tutti_wire_local;
 struct tutti_shmem_lane;
 
 /* How a PE's heap is found by its peers. */
@@ -84,8 +87,14 @@ struct tutti_shmem_kind {
      * 0: not yet; negative: a status. forget: after the last look. */
     int (*peek)(struct tutti_shmem_peek *peek, const void *words, size_t bytes);
     void (*forget)(struct tutti_shmem_peek *peek);
+
+    /* What the agent of this PE does for far ones. */
+    const struct tutti_wire_local *local;
+    /* Memory that `reduce` and the agent reach, for parts of far heaps; NULL: none. */
+    void *(*room)(size_t bytes);
+    void (*give)(void *room);
 };
 
-extern const struct tutti_shmem_kind tutti_shmem_host, tutti_shmem_device;
+extern const struct tutti_shmem_kind tutti_shmem_host, tutti_shmem_device, tutti_shmem_far;
 
 #endif

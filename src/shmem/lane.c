@@ -34,6 +34,8 @@ int tutti_shmem_lanes_open(struct tutti_shmem_gpu *gpu)
     }
     gpu->lines = lines;
     status = device->stream_create(gpu->gpu, &gpu->later);
+    if (status == TUTTI_OK)
+        status = device->stream_create(gpu->gpu, &gpu->agent);
     for (int i = 0; i < TUTTI_SHMEM_LANES && status == TUTTI_OK; i++) {
         gpu->lane[i].line = (struct tutti_shmem_line *)lines + i;
         gpu->lane[i].seen = (struct tutti_shmem_line *)seen + i;
@@ -52,6 +54,8 @@ void tutti_shmem_lanes_close(struct tutti_shmem_gpu *gpu)
     }
     if (gpu->later)
         gpu->device->stream_destroy(gpu->later);
+    if (gpu->agent)
+        gpu->device->stream_destroy(gpu->agent);
     if (gpu->lines) {
         gpu->device->unmap_host(gpu->gpu, gpu->lines);
         free(gpu->lines);
@@ -162,24 +166,36 @@ int tutti_shmem_lanes_prepare(struct tutti_shmem_gpu *gpu)
     return status;
 }
 
+static int launch(struct tutti_stream *stream, struct tutti_amo_args args, int operation, size_t bytes)
+{
+    args.what = (uint32_t)atomics[operation].what;
+    const struct tutti_launch what = {.kernel = TUTTI_KERNEL_AMO,
+                                      .type = atomics[operation].type[bytes == sizeof(uint64_t)],
+                                      .op = atomics[operation].op,
+                                      .blocks = 1,
+                                      .threads = 32,
+                                      .gpu = own()->gpu,
+                                      .amo = &args};
+    return own()->device->launch(stream, &what);
+}
+
 int tutti_shmem_lane_amo(struct tutti_stream *stream, struct tutti_shmem_lane *lane, int operation, void *at,
                          size_t bytes, uint64_t value, uint64_t compare)
 {
-    struct tutti_amo_args args = {
-        .at = at, .value = value, .expected = compare, .what = (uint32_t)atomics[operation].what};
+    struct tutti_amo_args args = {.at = at, .value = value, .expected = compare};
     if (lane) {
         args.launch_number = ++lane->launch_number;
         args.was = &lane->seen->was;
         args.done = &lane->seen->done;
     }
-    const struct tutti_launch launch = {.kernel = TUTTI_KERNEL_AMO,
-                                        .type = atomics[operation].type[bytes == sizeof(uint64_t)],
-                                        .op = atomics[operation].op,
-                                        .blocks = 1,
-                                        .threads = 32,
-                                        .gpu = own()->gpu,
-                                        .amo = &args};
-    return own()->device->launch(stream, &launch);
+    return launch(stream, args, operation, bytes);
+}
+
+int tutti_shmem_stream_amo(struct tutti_stream *stream, uint64_t *was, int operation, void *at, size_t bytes,
+                           uint64_t value, uint64_t compare)
+{
+    return launch(stream, (struct tutti_amo_args){.at = at, .value = value, .expected = compare, .was = was}, operation,
+                  bytes);
 }
 
 /* The word says it first; seldom the stream is asked whether the kernel has failed. */

@@ -34,11 +34,14 @@ struct tutti_shmem_gpu {
     const struct tutti_device *device;
     int gpu;
     struct tutti_shmem_lane lane[TUTTI_SHMEM_LANES];
-    struct tutti_shmem_line *lines; /* of all lanes */
-    struct tutti_stream *later;
-    _Atomic uint64_t issued, settled; /* operations in `later`, counted after they are in; of those seen to be done */
-    void *control;                    /* the control page, where it is registered */
-    void *heap;                       /* the own allocation */
+    struct tutti_shmem_line *lines;     /* of all lanes */
+    struct tutti_stream *later, *agent; /* agent: what far PEs ask for, in order */
+    _Atomic uint64_t issued, settled;   /* operations in `later`, counted after they are in; of those seen to be done */
+    void *control;                      /* the control page, where it is registered */
+    ptrdiff_t agent_shift;              /* from message buffers as the host has them to where kernels do */
+    void *parts;                        /* room for parts of far heaps, made once */
+    atomic_int parts_busy;
+    void *heap; /* the own allocation */
     struct {
         struct tutti_export what;
         void *base; /* NULL: not mapped */
@@ -64,6 +67,9 @@ int tutti_shmem_lane_query(struct tutti_shmem_lane *lane);
 /* Puts an atomic into a stream; of a lane: with word and launch number there. */
 int tutti_shmem_lane_amo(struct tutti_stream *stream, struct tutti_shmem_lane *lane, int operation, void *at,
                          size_t bytes, uint64_t value, uint64_t compare);
+/* The same; was: memory that kernels see, or NULL, for what the word was. */
+int tutti_shmem_stream_amo(struct tutti_stream *stream, uint64_t *was, int operation, void *at, size_t bytes,
+                           uint64_t value, uint64_t compare);
 /* Waits for it, and gives the lane back as above; what the word was before. */
 uint64_t tutti_shmem_lane_fetch(struct tutti_shmem_lane *lane, int status);
 /* Something was put into `later`; waits for all of that. */

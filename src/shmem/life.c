@@ -102,7 +102,7 @@ void *tshmem_ptr(const void *dest, int pe)
 
 int tshmem_addr_accessible(const void *address, int pe)
 {
-    return tshmem_ptr(address, pe) != NULL;
+    return tshmem_pe_accessible(pe) && tshmem_ptr(address, tutti_shmem.state.me) != NULL;
 }
 
 const struct tshmem_state *tshmem_state_get(void)

@@ -7,6 +7,7 @@
 #include "core/log.h"
 #include "core/settings.h"
 #include "progress/engine.h"
+#include "shmem/far.h"
 #include "team/team.h"
 
 enum { SPINS_ALONE = 1000, SPINS_CROWDED = 16, LOOKS = 64 };
@@ -119,11 +120,16 @@ static int meet(struct tutti_shmem_call *call)
     struct tutti_shmem_said *said = &place->said[sequence & 1];
     said->call = call->refused != TUTTI_OK ? TUTTI_SHMEM_WRONG : call->kind;
     memcpy(said->word, call->word, sizeof said->word);
-    for (int i = 0; i < team->size; i++)
-        atomic_store_explicit(&tutti_shmem.control[team->world[i]]->place[team->number].arrived[team->me], sequence,
-                              memory_order_release);
+    int status = TUTTI_OK;
+    for (int i = 0; i < team->size && status == TUTTI_OK; i++) {
+        struct tutti_shmem_control *control = tutti_shmem.control[team->world[i]];
+        if (control)
+            atomic_store_explicit(&control->place[team->number].arrived[team->me], sequence, memory_order_release);
+        else
+            status = tutti_shmem_far_arrive(team->world[i], team->number, team->me, sequence, said);
+    }
     struct meeting m = {.call = call};
-    return tutti_shmem_await(all_here, say_missing, &m);
+    return status == TUTTI_OK ? tutti_shmem_await(all_here, say_missing, &m) : status;
 }
 
 /* Begins a call, before its first meeting: one at a time on a team. */
@@ -152,7 +158,10 @@ static void leave(struct tutti_shmem_call *call)
 const struct tutti_shmem_said *tutti_shmem_said(const struct tutti_shmem_call *call, int member)
 {
     const struct tshmem_team_state *team = call->team;
-    return &tutti_shmem.control[team->world[member]]->place[team->number].said[call->place->sequence & 1];
+    const struct tutti_shmem_control *control = tutti_shmem.control[team->world[member]];
+    const uint64_t sequence = call->place->sequence;
+    return control ? &control->place[team->number].said[sequence & 1]
+                   : tutti_shmem_far_said(team->world[member], team->number, sequence);
 }
 
 /* 1 where all members brought what this one did. */
@@ -203,6 +212,8 @@ int tutti_shmem_again(struct tutti_shmem_call *call)
 
 int tutti_shmem_end(struct tutti_shmem_call *call, int status)
 {
+    if (status == TUTTI_OK && tutti_shmem.far) /* what was put into far heaps */
+        status = tutti_shmem_far_quiet(-1);
     if (status == TUTTI_OK)
         status = meet(call);
     leave(call);
@@ -212,6 +223,10 @@ int tutti_shmem_end(struct tutti_shmem_call *call, int status)
 int tutti_shmem_pass(tshmem_team_t team, unsigned kind)
 {
     struct tutti_shmem_call call = {.kind = kind};
-    const int status = enter(&call, team);
-    return status == TUTTI_OK ? tutti_shmem_end(&call, status) : status;
+    int status = enter(&call, team);
+    if (status != TUTTI_OK)
+        return status;
+    status = meet(&call);
+    leave(&call);
+    return status;
 }

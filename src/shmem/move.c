@@ -1,6 +1,8 @@
 /* Collectives that move data: every PE stores its part into the others' objects, between two meetings. */
 #include "shmem/move.h"
 
+#include "shmem/spread.h"
+
 uint64_t tutti_shmem_offset(struct tutti_shmem_call *call, const void *address, size_t bytes)
 {
     if (bytes == 0 || tutti_shmem.state.pes == 0)
@@ -33,7 +35,7 @@ static int push(const struct tutti_shmem_call *call, uint64_t dest, const void *
     const int size = call->team->size;
     for (int i = 0; i < size; i++)
         part[i] = (struct tutti_shmem_part){tutti_shmem_of(call, (call->team->me + 1 + i) % size, dest), source, bytes};
-    return tutti_shmem.kind->move(part, (size_t)size);
+    return tutti_shmem_move_all(part, (size_t)size);
 }
 
 int tutti_shmem_broadcast(tshmem_team_t team, void *dest, const void *source, size_t n, size_t bytes, int root)
@@ -131,10 +133,10 @@ int tutti_shmem_alltoalls(tshmem_team_t team, void *dest, const void *source, pt
         const char *from = (const char *)source + (size_t)peer * n * from_step;
         part[i] = (struct tutti_shmem_part){to, from, n * bytes};
         if (dst != 1 || sst != 1)
-            status = tutti_shmem.kind->blocks(to, from, dst, sst, 1, n, bytes);
+            status = tutti_shmem.kind_of[call.team->world[peer]]->blocks(to, from, dst, sst, 1, n, bytes);
     }
     if (dst == 1 && sst == 1 && n > 0)
-        status = tutti_shmem.kind->move(part, (size_t)size);
+        status = tutti_shmem_move_all(part, (size_t)size);
     return tutti_shmem_end(&call, status);
 }
 

@@ -48,13 +48,13 @@ static int copy(void *to, const void *from, size_t bytes, void *handle, const ch
 int tshmem_putmem_on_stream(void *dest, const void *source, size_t bytes, int pe, void *stream)
 {
     static const char call[] = "tshmem_putmem_on_stream";
-    return copy(bytes ? tutti_shmem_at(dest, bytes, pe, call) : NULL, source, bytes, stream, call);
+    return copy(bytes ? tutti_shmem_near_at(dest, bytes, pe, call) : NULL, source, bytes, stream, call);
 }
 
 int tshmem_getmem_on_stream(void *dest, const void *source, size_t bytes, int pe, void *stream)
 {
     static const char call[] = "tshmem_getmem_on_stream";
-    return copy(dest, bytes ? tutti_shmem_at(source, bytes, pe, call) : NULL, bytes, stream, call);
+    return copy(dest, bytes ? tutti_shmem_near_at(source, bytes, pe, call) : NULL, bytes, stream, call);
 }
 
 int tshmem_putmem_signal_on_stream(void *dest, const void *source, size_t bytes, uint64_t *signal, uint64_t value,
@@ -63,7 +63,8 @@ int tshmem_putmem_signal_on_stream(void *dest, const void *source, size_t bytes,
     static const char call[] = "tshmem_putmem_signal_on_stream";
     const int amo = operation == TSHMEM_SIGNAL_ADD ? TSHMEM_AMO_ADD : TSHMEM_AMO_SET;
     uint64_t *at = tutti_shmem_signal_at(signal, operation, pe, call);
-    void *to = at && bytes ? tutti_shmem_at(dest, bytes, pe, call) : NULL;
+    at = at ? tutti_shmem_near_at(signal, sizeof *at, pe, call) : NULL;
+    void *to = at && bytes ? tutti_shmem_near_at(dest, bytes, pe, call) : NULL;
     struct tutti_stream *wrapped = at && (to || bytes == 0) ? wrap(stream, call) : NULL;
     if (!wrapped)
         return TUTTI_ERR_ARGUMENT;

@@ -2,6 +2,7 @@
 #include "core/types.h"
 #include "shmem/host.h"
 #include "shmem/move.h"
+#include "shmem/spread.h"
 
 _Static_assert((int)TSHMEM_INT8 == (int)TUTTI_TYPE_I8 && (int)TSHMEM_UINT64 == (int)TUTTI_TYPE_U64 &&
                    (int)TSHMEM_ID_HALF == (int)TUTTI_TYPE_F16 && (int)TSHMEM_ID_COMPLEXD == (int)TUTTI_TYPE_C64,
@@ -63,9 +64,9 @@ static int reduce_slices(struct tutti_shmem_call *call, tshmem_team_t team, size
     if (shape == TUTTI_SHAPE_BEFORE)
         job.out[0] = NULL;
     if (count > 0)
-        status = tutti_shmem.kind->reduce(&job);
+        status = tutti_shmem_reduce_all(&job);
     if (shape == TUTTI_SHAPE_BEFORE && count > 0 && status == TUTTI_OK)
-        status = tutti_shmem.kind->clear(first, count * tutti_shmem_type_size(type));
+        status = tutti_shmem_clear_all(first, count * tutti_shmem_type_size(type));
     return tutti_shmem_end(call, status);
 }
 
@@ -99,6 +100,6 @@ int tutti_shmem_reducescatter(tshmem_team_t team, void *dest, const void *source
         job.in[i] = (const char *)tutti_shmem_of(&call, i, call.word[1]) + (size_t)call.team->me * block;
     job.out[0] = dest;
     if (n > 0)
-        status = tutti_shmem.kind->reduce(&job);
+        status = tutti_shmem_reduce_all(&job);
     return tutti_shmem_end(&call, status);
 }

@@ -1,18 +1,19 @@
 /* Put, get, signals and order: what the arguments mean; the kind of the heaps does it. */
+#include "shmem/far.h"
 #include "shmem/space.h"
 
 static void put(void *dest, const void *source, size_t bytes, int pe, int later)
 {
     void *to = bytes ? tutti_shmem_at(dest, bytes, pe, "tshmem_put") : NULL;
     if (to)
-        tutti_shmem.kind->copy(to, source, bytes, later);
+        tutti_shmem.kind_of[pe]->copy(to, source, bytes, later);
 }
 
 static void get(void *dest, const void *source, size_t bytes, int pe, int later)
 {
     const void *from = bytes ? tutti_shmem_at(source, bytes, pe, "tshmem_get") : NULL;
     if (from)
-        tutti_shmem.kind->copy(dest, from, bytes, later);
+        tutti_shmem.kind_of[pe]->copy(dest, from, bytes, later);
 }
 
 void tshmem_putmem(void *dest, const void *source, size_t bytes, int pe)
@@ -39,14 +40,14 @@ void tutti_shmem_p(void *dest, const void *value, size_t bytes, int pe)
 {
     void *to = tutti_shmem_at(dest, bytes, pe, "tshmem_p");
     if (to)
-        tutti_shmem.kind->element(to, value, bytes);
+        tutti_shmem.kind_of[pe]->element(to, value, bytes);
 }
 
 void tutti_shmem_g(void *value, const void *source, size_t bytes, int pe)
 {
     const void *from = tutti_shmem_at(source, bytes, pe, "tshmem_g");
     if (from)
-        tutti_shmem.kind->element(value, from, bytes);
+        tutti_shmem.kind_of[pe]->element(value, from, bytes);
 }
 
 /* Bytes that n blocks reach over on the heap's side; 0 where that is more than any heap, or not forwards. */
@@ -71,7 +72,7 @@ void tutti_shmem_put_blocks(void *dest, const void *source, ptrdiff_t dst, ptrdi
     }
     void *to = tutti_shmem_at(dest, all, pe, "tshmem_iput");
     if (to)
-        tutti_shmem.kind->blocks(to, source, dst, sst, block, n, bytes);
+        tutti_shmem.kind_of[pe]->blocks(to, source, dst, sst, block, n, bytes);
 }
 
 void tutti_shmem_get_blocks(void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t block, size_t n,
@@ -86,7 +87,7 @@ void tutti_shmem_get_blocks(void *dest, const void *source, ptrdiff_t dst, ptrdi
     }
     const void *from = tutti_shmem_at(source, all, pe, "tshmem_iget");
     if (from)
-        tutti_shmem.kind->blocks(dest, from, dst, sst, block, n, bytes);
+        tutti_shmem.kind_of[pe]->blocks(dest, from, dst, sst, block, n, bytes);
 }
 
 /* ---- signals ---- */
@@ -112,7 +113,7 @@ static void put_signal(void *dest, const void *source, size_t bytes, uint64_t *s
     uint64_t *at = tutti_shmem_signal_at(signal, operation, pe, call);
     void *to = at && bytes ? tutti_shmem_at(dest, bytes, pe, call) : NULL;
     if (at && (to || bytes == 0))
-        tutti_shmem.kind->put_signal(to, source, bytes, at, value, operation, later);
+        tutti_shmem.kind_of[pe]->put_signal(to, source, bytes, at, value, operation, later);
 }
 
 void tshmem_putmem_signal(void *dest, const void *source, size_t bytes, uint64_t *signal, uint64_t value, int operation,
@@ -131,36 +132,42 @@ void tshmem_signal_set(uint64_t *signal, uint64_t value, int pe)
 {
     uint64_t *at = tutti_shmem_signal_at(signal, TSHMEM_SIGNAL_SET, pe, "tshmem_signal_set");
     if (at)
-        tutti_shmem.kind->put_signal(NULL, NULL, 0, at, value, TSHMEM_SIGNAL_SET, 0);
+        tutti_shmem.kind_of[pe]->put_signal(NULL, NULL, 0, at, value, TSHMEM_SIGNAL_SET, 0);
 }
 
 void tshmem_signal_add(uint64_t *signal, uint64_t value, int pe)
 {
     uint64_t *at = tutti_shmem_signal_at(signal, TSHMEM_SIGNAL_ADD, pe, "tshmem_signal_add");
     if (at)
-        tutti_shmem.kind->put_signal(NULL, NULL, 0, at, value, TSHMEM_SIGNAL_ADD, 0);
+        tutti_shmem.kind_of[pe]->put_signal(NULL, NULL, 0, at, value, TSHMEM_SIGNAL_ADD, 0);
 }
 
 /* ---- order: what was stored before is seen by everybody before what is stored later ---- */
 
-static void quiet(void)
+/* far: what has to be waited for of far PEs, besides. */
+static void order(int (*far)(int pe), int pe)
 {
-    if (tutti_shmem.state.pes > 0)
-        tutti_shmem.kind->quiet();
+    if (tutti_shmem.state.pes == 0)
+        return;
+    tutti_shmem.kind->quiet();
+    if (tutti_shmem.far)
+        far(pe);
 }
 
 void tshmem_fence(void)
 {
-    quiet();
+    order(tutti_shmem_far_fence, -1);
 }
 
 void tshmem_quiet(void)
 {
-    quiet();
+    order(tutti_shmem_far_quiet, -1);
 }
 
 void tshmem_pe_quiet(int pe)
 {
-    (void)pe;
-    quiet();
+    if (tutti_shmem.state.pes > 0 && !tshmem_pe_accessible(pe))
+        tutti_shmem_refuse(NULL, 0, pe, "tshmem_pe_quiet");
+    else
+        order(tutti_shmem_far_quiet, pe);
 }

@@ -2,11 +2,14 @@
 #include "shmem/meet.h"
 
 #include <sched.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "core/settings.h"
 #include "device/device.h"
 #include "progress/transport.h"
+#include "shmem/far.h"
+#include "shmem/near.h"
 #include "team/team.h"
 
 static int cores(void)
@@ -32,14 +35,37 @@ static const struct tutti_shmem_kind *kind_of_heaps(void)
     return setting == TUTTI_SET_SHMEM_HEAP_DEVICE ? &tutti_shmem_device : &tutti_shmem_host;
 }
 
+/* 1 where the PEs of every node can share memory. */
+static int are_whole(struct tutti_shmem *space)
+{
+    int64_t whole = space->team->whole;
+    const int status = space->transport->ops->allreduce(space->transport, &whole, 1, TUTTI_COMBINE_MIN);
+    if (status == TUTTI_OK && whole)
+        return 1;
+    tutti_shmem_fail(TUTTI_ERR_UNAVAILABLE, "tshmem_init", "ranks of a node cannot share memory%s%s",
+                     space->team->whole ? "" : ": ", space->team->whole ? "" : space->team->why);
+    return 0;
+}
+
+/* Messages to those of other nodes, if there are any. */
+static int open_far(struct tutti_shmem *space)
+{
+    uint64_t far = 0;
+    for (int pe = 0; pe < space->transport->size; pe++)
+        far |= (uint64_t)(space->control[pe] == NULL) << pe;
+    int status = far ? tutti_shmem_far_open(space, far) : TUTTI_OK;
+    if (!is_alike(space->transport, status))
+        status = TUTTI_ERR_MEMORY;
+    return status == TUTTI_OK
+               ? status
+               : tutti_shmem_fail(status, "tshmem_init", "no messages between nodes: %s", tutti_status_text(status));
+}
+
 static int make(struct tutti_shmem *space)
 {
     const int64_t heap_bytes = (int64_t)tutti_settings()->shmem_heap_mb << 20;
-    const struct tutti_team *team = space->team;
-    if (!team->whole)
-        return tutti_shmem_fail(TUTTI_ERR_UNAVAILABLE, "tshmem_init",
-                                "the ranks cannot share memory (%s); the address space across nodes is not there yet",
-                                team->why);
+    if (!are_whole(space))
+        return TUTTI_ERR_UNAVAILABLE;
     if (!is_alike(space->transport, heap_bytes))
         return tutti_shmem_fail(TUTTI_ERR_SETTING, "tshmem_init", "TUTTI_SHMEM_HEAP_MB is not the same on all ranks");
     space->kind = kind_of_heaps();
@@ -58,20 +84,22 @@ static int make(struct tutti_shmem *space)
         return tutti_shmem_fail(status, "tshmem_init", "%s", tutti_status_text(status));
     space->state.bytes = sizeof space->state;
     space->state.version = TSHMEM_STATE_VERSION;
-    space->state.me = team->rank;
     space->state.limit_ns = (uint64_t)tutti_settings()->timeout_seconds * 1000000000u;
-    space->crowded = team->size > cores();
+    /* virtual nodes share the cores of a machine */
+    space->crowded = (tutti_settings()->node_ranks > 0 ? space->transport->size : space->near->count) > cores();
     tutti_shmem_teams_open(space);
-    return TUTTI_OK;
+    return open_far(space);
 }
 
 static void unmake(struct tutti_shmem *space)
 {
+    tutti_shmem_far_close(space);
     tutti_heap_close(&space->heap);
     if (space->kind)
         tutti_shmem_unmap(space);
     if (space->team)
         tutti_team_free(space->team);
+    free(space->near);
     const int status = atomic_load(&space->status);
     memset(space, 0, sizeof *space);
     atomic_store(&space->status, status);
@@ -87,7 +115,13 @@ int tutti_shmem_open(struct tutti_transport *transport, struct tutti_node *node,
     }
     space->transport = transport;
     space->host = host;
-    int status = tutti_team_create(node, transport, &space->team);
+    if (transport->size > TSHMEM_PES_MAX)
+        return tutti_shmem_fail(TUTTI_ERR_UNAVAILABLE, "tshmem_init",
+                                "%d processes: an address space has %d PEs at most", transport->size, TSHMEM_PES_MAX);
+    space->state.me = transport->rank;
+    int status = tutti_shmem_near_find(space, transport, node);
+    if (status == TUTTI_OK)
+        status = tutti_team_create(node, &space->near->base, &space->team);
     if (status != TUTTI_OK)
         tutti_shmem_fail(status, "tshmem_init", "%s", tutti_status_text(status));
     else
@@ -106,17 +140,17 @@ int tutti_shmem_open(struct tutti_transport *transport, struct tutti_node *node,
 }
 
 /* Memory of a GPU is freed when no peer has it mapped any more. What is in host memory lives as long as somebody maps
- * it. */
+ * it. Messages come to their end after the last meeting. */
 static void let_go(struct tutti_shmem *space)
 {
-    if (space->kind->host_reaches || __atomic_load_n(space->state.abort, __ATOMIC_RELAXED))
+    if ((space->kind->host_reaches && !space->far) || __atomic_load_n(space->state.abort, __ATOMIC_RELAXED))
         return;
-    if (space->kind->quiet() != TUTTI_OK)
-        return;
+    tshmem_quiet();
     if (tutti_shmem_pass(TSHMEM_TEAM_WORLD, TUTTI_SHMEM_FINALIZE) != TUTTI_OK)
         return;
     space->kind->let_go(space);
-    tutti_shmem_pass(TSHMEM_TEAM_WORLD, TUTTI_SHMEM_FINALIZE);
+    if (tutti_shmem_pass(TSHMEM_TEAM_WORLD, TUTTI_SHMEM_FINALIZE) == TUTTI_OK)
+        tutti_shmem_far_leave();
 }
 
 void tutti_shmem_close(void)

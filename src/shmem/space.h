@@ -1,5 +1,6 @@
-/* The address space of this process: one PE, its heap, and the heaps and control pages of its peers, all mapped. The
- * control pages are host memory, whatever the heaps are. */
+/* The address space of this process: one PE, its heap, and the heaps and control pages of its peers of the node, all
+ * mapped. The control pages are host memory, whatever the heaps are. PEs of other nodes are *far*: reached by messages
+ * (far.h). */
 #ifndef TUTTI_SHMEM_SPACE_H
 #define TUTTI_SHMEM_SPACE_H
 
@@ -39,14 +40,22 @@ struct tutti_shmem_control {
     struct tutti_shmem_place place[TSHMEM_TEAMS_MAX]; /* by number of the team */
 };
 
+struct tutti_shmem_near;
+struct tutti_shmem_far;
+
 struct tutti_shmem {
-    struct tshmem_state state; /* pes 0: the address space is not up */
-    uint64_t first;            /* offset of the first byte of the heap that programs get */
-    const struct tutti_shmem_kind *kind;
-    struct tutti_shmem_control *control[TSHMEM_PES_MAX];
-    struct tutti_heap heap; /* offsets from `first` on */
-    struct tutti_team *team;
-    struct tutti_transport *transport;
+    struct tshmem_state state; /* pes 0: the address space is not up; peer: NULL of far PEs */
+    /* What is done on the heap of a PE, and how addresses there begin: where it is mapped; of far PEs names. */
+    const struct tutti_shmem_kind *kind_of[TSHMEM_PES_MAX];
+    char *base[TSHMEM_PES_MAX];
+    struct tutti_shmem_near *near;                       /* PEs of this node */
+    struct tutti_shmem_far *far;                         /* NULL: there are no others */
+    uint64_t first;                                      /* offset of the first byte of the heap that programs get */
+    const struct tutti_shmem_kind *kind;                 /* of the own heap, and all near ones */
+    struct tutti_shmem_control *control[TSHMEM_PES_MAX]; /* NULL: far */
+    struct tutti_heap heap;                              /* offsets from `first` on */
+    struct tutti_team *team;                             /* of the near PEs */
+    struct tutti_transport *transport;                   /* of all PEs */
     const struct tutti_shmem_host *host;
     struct tutti_shmem_gpu *gpu; /* of heaps on a device, see lane.h */
     int control_mapped;          /* the own control page is registered with it */
@@ -61,8 +70,20 @@ int tutti_shmem_fail(int status, const char *call, const char *format, ...) __at
 /* Says why the address cannot be used with that PE. NULL. */
 void *tutti_shmem_refuse(const void *address, size_t bytes, int pe, const char *call);
 
+/* Addresses in heaps of far PEs are names, where nothing is ever mapped: what they are given to finds PE and offset in
+ * them. */
+enum { TUTTI_SHMEM_FAR_BITS = 48 };
+static inline char *tutti_shmem_far_base(int pe)
+{
+    return (char *)((uintptr_t)1 << 62 | (uintptr_t)pe << TUTTI_SHMEM_FAR_BITS);
+}
+static inline int tutti_shmem_is_far(const void *address)
+{
+    return (uintptr_t)address >> 62 == 1;
+}
+
 /* Where `bytes` bytes at a symmetric address lie in the heap of that PE; NULL, and it is said why, where they do not.
- */
+ * Then kind_of[pe] knows what to do with it. */
 static inline void *tutti_shmem_at(const void *address, size_t bytes, int pe, const char *call)
 {
     const struct tutti_shmem *space = &tutti_shmem;
@@ -70,9 +91,12 @@ static inline void *tutti_shmem_at(const void *address, size_t bytes, int pe, co
     if (__builtin_expect((unsigned)pe < (unsigned)space->state.pes && at >= space->first &&
                              at <= space->state.heap_bytes && bytes <= space->state.heap_bytes - at,
                          1))
-        return space->state.peer[pe] + at;
+        return space->base[pe] + at;
     return tutti_shmem_refuse(address, bytes, pe, call);
 }
+
+/* The same of a PE that is not far, which is refused. */
+void *tutti_shmem_near_at(const void *address, size_t bytes, int pe, const char *call);
 
 /* rma.c: the signal at that PE; NULL, and it is said why, where it, or the operation, is none. */
 uint64_t *tutti_shmem_signal_at(uint64_t *signal, int operation, int pe, const char *call);
@@ -88,8 +112,9 @@ int tutti_shmem_memfd(size_t bytes, int pes);
 /* Maps it, where it is such memory of that size, so that byte `before` lies at a multiple of TUTTI_SHMEM_ALIGN_MOST.
  * NULL where it is not, and where there is no room. */
 void *tutti_shmem_memfd_map(int fd, size_t bytes, size_t before);
-/* fail.c: all PEs leave their waits, and all further calls are errors. */
+/* fail.c: all PEs leave their waits, and all further calls are errors; those of this node alone. */
 void tutti_shmem_leave_all(void);
+void tutti_shmem_leave_near(void);
 /* bind.c: kernels' modules get the state, or NULL. */
 void tutti_shmem_bind(const struct tshmem_state *state);
 /* teams.c: the three that are always there. */

@@ -2,8 +2,9 @@
  * parent's PEs uses, so that teams of PEs that have none in common may have the same one. */
 #include <string.h>
 
+#include "progress/transport.h"
 #include "shmem/meet.h"
-#include "team/team.h"
+#include "shmem/near.h"
 
 /* Bit n: this PE has a team of number n. */
 static uint64_t numbers_used(void)
@@ -33,10 +34,12 @@ static void fill(struct tshmem_team_state *team, unsigned number, int size)
 
 void tutti_shmem_teams_open(struct tutti_shmem *space)
 {
-    const int size = space->team->size;
+    const struct tutti_shmem_near *near = space->near;
+    const int all = space->transport->size;
     for (int i = TSHMEM_TEAM_WORLD; i <= TSHMEM_TEAM_NODE; i++) {
-        for (int pe = 0; pe < size; pe++)
-            space->state.team[i].world[pe] = pe;
+        const int size = i == TSHMEM_TEAM_WORLD ? all : near->count;
+        for (int k = 0; k < size; k++)
+            space->state.team[i].world[k] = i == TSHMEM_TEAM_WORLD ? k : near->pe[k];
         fill(&space->state.team[i], (unsigned)i, size);
     }
 }

@@ -6,6 +6,7 @@
 
 #include "core/log.h"
 #include "progress/transport.h"
+#include "shmem/near.h"
 #include "shmem/space.h"
 #include "team/team.h"
 
@@ -33,7 +34,7 @@ static int map_control(struct tutti_shmem *space, int pe, int fd)
 static int map_heap(struct tutti_shmem *space, int pe, int fd)
 {
     const struct tutti_shmem_offer offer = space->control[pe]->offer; /* a copy: what is checked must not change */
-    return pe == space->team->rank || space->kind->reach(space, pe, &offer, fd) == TUTTI_OK;
+    return pe == space->state.me || space->kind->reach(space, pe, &offer, fd) == TUTTI_OK;
 }
 
 /* Second phase, after all have made theirs: 1 where all have mapped all. `what` is said of the one that failed. */
@@ -41,17 +42,17 @@ static int map_all(struct tutti_shmem *space, int own, int (*map_one)(struct tut
                    const char *what)
 {
     int theirs[TSHMEM_PES_MAX], fine = 1;
-    const struct tutti_team *team = space->team;
+    const struct tutti_shmem_near *near = space->near;
     if (tutti_team_pass(space->team, own, theirs) != TUTTI_OK)
         return 0;
-    for (int pe = 0; pe < team->size && fine; pe++) {
-        fine = map_one(space, pe, pe == team->rank ? own : theirs[pe]);
+    for (int i = 0; i < near->count && fine; i++) {
+        fine = map_one(space, near->pe[i], i == near->me ? own : theirs[i]);
         if (!fine)
-            tutti_error("tshmem_init: the %s of PE %d could not be mapped", what, pe);
+            tutti_error("tshmem_init: the %s of PE %d could not be mapped", what, near->pe[i]);
     }
-    for (int pe = 0; pe < team->size; pe++) {
-        if (theirs[pe] >= 0)
-            close(theirs[pe]);
+    for (int i = 0; i < near->count; i++) {
+        if (theirs[i] >= 0)
+            close(theirs[i]);
     }
     return all_can(space->transport, fine);
 }
@@ -68,7 +69,7 @@ static int map_controls(struct tutti_shmem *space)
 static int map_heaps(struct tutti_shmem *space)
 {
     int own = -1;
-    struct tutti_shmem_offer *offer = &space->control[space->team->rank]->offer;
+    struct tutti_shmem_offer *offer = &space->control[space->state.me]->offer;
     const int made = space->kind->make(space, space->state.heap_bytes, offer, &own) == TUTTI_OK;
     const int fine = all_can(space->transport, made) && map_all(space, own, map_heap, "heap");
     if (own >= 0)
@@ -78,7 +79,7 @@ static int map_heaps(struct tutti_shmem *space)
 
 int tutti_shmem_map(struct tutti_shmem *space, size_t heap_bytes)
 {
-    const int me = space->team->rank;
+    const int me = space->state.me;
     const size_t area_bytes = (sizeof(struct tshmem_area) + 255) / 256 * 256;
     struct tshmem_state *state = &space->state;
     space->first = whole_pages(area_bytes * TSHMEM_TEAMS_MAX);
@@ -88,6 +89,11 @@ int tutti_shmem_map(struct tutti_shmem *space, size_t heap_bytes)
         return TUTTI_ERR_MEMORY;
     }
     state->heap = state->peer[me];
+    for (int i = 0; i < space->near->count; i++) {
+        const int pe = space->near->pe[i];
+        space->base[pe] = state->peer[pe];
+        space->kind_of[pe] = space->kind;
+    }
     state->area = 0;
     state->area_bytes = area_bytes;
     state->team = space->control[me]->team;

@@ -16,6 +16,16 @@
 /* What each PE does while the address space is up; failures are counted by check.h. Defined by each test. */
 void shmem_test(void);
 
+/* The rank that is this PE where nodes are counted: TUTTI_NODE_RANKS of them are a virtual node. */
+int shmem_rank_of(int pe);
+/* 1 where that PE is on this one's node. */
+static inline int shmem_is_near(int pe)
+{
+    const char *said = getenv("TUTTI_NODE_RANKS");
+    const int ranks = said ? atoi(said) : 0;
+    return ranks == 0 || shmem_rank_of(pe) / ranks == shmem_rank_of(tshmem_my_pe()) / ranks;
+}
+
 /* Standard error goes nowhere from begin to end: errors that a test makes are not to be read as its own. */
 void shmem_hush_begin(void);
 void shmem_hush_end(void);

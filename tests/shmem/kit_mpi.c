@@ -5,6 +5,13 @@
 
 #include "shmem/kit.h"
 
+static int back_to_front;
+
+int shmem_rank_of(int pe)
+{
+    return back_to_front ? tshmem_n_pes() - 1 - pe : pe;
+}
+
 static void once(int rank, int size)
 {
     CHECK(tshmem_my_pe() == rank && tshmem_n_pes() == size, "PE %d of %d", tshmem_my_pe(), tshmem_n_pes());
@@ -25,6 +32,7 @@ int main(int argc, char **argv)
         once(rank, size);
     MPI_Comm back;
     MPI_Comm_split(MPI_COMM_WORLD, 0, size - rank, &back);
+    back_to_front = 1;
     if (CHECK(tshmem_init_comm(back) == 0, "tshmem_init_comm"))
         once(size - 1 - rank, size);
     MPI_Comm_free(&back);

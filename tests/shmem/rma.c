@@ -176,8 +176,9 @@ static void other_names(void)
     CHECK(SEE(ints) == 10 + before && SEE(ints + 1) == 20 + before && SEE(ints + 2) == 30 + before,
           "generic p and put");
     CHECK(tshmem_g((const int *)ints, next) == 10 + me, "generic g");
-    CHECK(tshmem_ptr(ints, next) != NULL && tshmem_ptr(data, next) == NULL, "ptr");
-    if (shmem_is_plain(ints))
+    CHECK((tshmem_ptr(ints, next) != NULL) == shmem_is_near(next) && tshmem_ptr(data, next) == NULL, "ptr");
+    CHECK(tshmem_addr_accessible(ints, next) && !tshmem_addr_accessible(data, next), "accessible");
+    if (shmem_is_plain(ints) && shmem_is_near(next))
         CHECK(*(int *)tshmem_ptr(ints, next) == 10 + me, "what ptr points to");
     CHECK(tshmem_ptr(ints, me) == (void *)ints && tshmem_ptr(ints, pes) == NULL, "ptr to oneself, and to nobody");
     tshmem_barrier_all();

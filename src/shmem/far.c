@@ -1,0 +1,299 @@
+/* PEs of other nodes. Whatever waits in Tutti brings the wire on: it is a step of the progress engine. */
+#include "shmem/far.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "progress/engine.h"
+#include "shmem/meet.h"
+#include "shmem/wire/wire.h"
+
+struct tutti_shmem_far {
+    struct tutti_wire *wire;
+    /* What far members have brought to the last two meetings, by team and PE. */
+    struct tutti_shmem_said said[TSHMEM_TEAMS_MAX][TSHMEM_PES_MAX][2];
+};
+
+/* That a PE has come to a meeting. */
+struct arrival {
+    uint32_t team, member;
+    uint64_t sequence;
+    struct tutti_shmem_said said;
+};
+_Static_assert(sizeof(struct arrival) <= TUTTI_WIRE_NOTE, "an arrival is a note");
+
+static void poll_wire(void);
+static void say_where(char *text, size_t size);
+static struct tutti_step step = {.name = "PEs of other nodes", .poll = poll_wire, .where = say_where};
+
+struct tutti_wire *tutti_shmem_far_wire(void)
+{
+    return tutti_shmem.far ? tutti_shmem.far->wire : NULL;
+}
+
+static struct tutti_wire *wire(void)
+{
+    return tutti_shmem.far->wire;
+}
+
+static void poll_wire(void)
+{
+    struct tutti_shmem_far *far = __atomic_load_n(&tutti_shmem.far, __ATOMIC_ACQUIRE);
+    if (far)
+        tutti_wire_poll(far->wire);
+}
+
+static void say_where(char *text, size_t size)
+{
+    if (tutti_shmem.far)
+        tutti_wire_where(wire(), text, size);
+}
+
+/* ---- what the wire tells ---- */
+
+/* What comes from another process is looked at before it is believed. */
+static void hear(void *with, int from, const void *note, size_t bytes)
+{
+    struct tutti_shmem_far *far = with;
+    struct tutti_shmem *space = &tutti_shmem;
+    struct arrival arrival;
+    if (bytes != sizeof arrival)
+        return;
+    memcpy(&arrival, note, sizeof arrival);
+    if (arrival.team >= TSHMEM_TEAMS_MAX || arrival.member >= TSHMEM_PES_MAX)
+        return;
+    far->said[arrival.team][from][arrival.sequence & 1] = arrival.said;
+    atomic_store_explicit(&space->control[space->state.me]->place[arrival.team].arrived[arrival.member],
+                          arrival.sequence, memory_order_release);
+}
+
+static void end(void *with, int from, int status)
+{
+    (void)with;
+    (void)status;
+    tutti_shmem_leave_near();
+    if (from >= 0)
+        tutti_shmem_fail(TUTTI_ERR_BROKEN, "the address space ends", "PE %d, of another node, has given up", from);
+}
+
+/* ---- life ---- */
+
+static struct tutti_wire_users users = {.notice = hear, .ended = end};
+
+int tutti_shmem_far_open(struct tutti_shmem *space, uint64_t far)
+{
+    struct tutti_shmem_far *made = calloc(1, sizeof *made);
+    if (!made)
+        return TUTTI_ERR_MEMORY;
+    users.with = made;
+    const int status = tutti_wire_open(space->transport, far, space->kind->local, space->state.heap,
+                                       space->state.heap_bytes, &users, &made->wire);
+    if (status != TUTTI_OK) {
+        free(made);
+        return status;
+    }
+    for (int pe = 0; pe < space->transport->size; pe++) {
+        if (far >> pe & 1) {
+            space->kind_of[pe] = &tutti_shmem_far;
+            space->base[pe] = tutti_shmem_far_base(pe);
+        }
+    }
+    __atomic_store_n(&space->far, made, __ATOMIC_RELEASE);
+    tutti_progress_add(&step);
+    tutti_step_open(&step);
+    return TUTTI_OK;
+}
+
+void tutti_shmem_far_close(struct tutti_shmem *space)
+{
+    struct tutti_shmem_far *far = space->far;
+    if (!far)
+        return;
+    tutti_step_close(&step);
+    __atomic_store_n(&space->far, NULL, __ATOMIC_RELEASE);
+    tutti_wire_close(far->wire);
+    free(far);
+}
+
+void tutti_shmem_far_abort(void)
+{
+    if (tutti_shmem.far)
+        tutti_wire_abort(wire(), TUTTI_ERR_BROKEN);
+}
+
+/* ---- waiting ---- */
+
+static int broken_or(int done)
+{
+    return done == 0 && __atomic_load_n(tutti_shmem.state.abort, __ATOMIC_RELAXED) ? TUTTI_ERR_BROKEN : done;
+}
+
+static int has_left(void *with)
+{
+    (void)with;
+    return broken_or(tutti_wire_left(wire()));
+}
+
+static void say_leaving(void *with, char *text, size_t size)
+{
+    (void)with;
+    snprintf(text, size, "in tshmem_finalize for the farewell of PEs of other nodes");
+}
+
+int tutti_shmem_far_leave(void)
+{
+    if (!tutti_shmem.far)
+        return TUTTI_OK;
+    tutti_wire_leave(wire());
+    return tutti_shmem_await(has_left, say_leaving, NULL);
+}
+
+static int is_quiet(void *with)
+{
+    return broken_or(tutti_wire_quiet(wire(), *(const int *)with));
+}
+
+static int is_fenced(void *with)
+{
+    (void)with;
+    return broken_or(tutti_wire_is_fenced(wire()));
+}
+
+static void say_quiet(void *with, char *text, size_t size)
+{
+    char where[160];
+    (void)with;
+    tutti_wire_where(wire(), where, sizeof where);
+    snprintf(text, size, "in tshmem_quiet or tshmem_fence for PEs of other nodes:%s", where);
+}
+
+int tutti_shmem_far_quiet(int pe)
+{
+    return tutti_shmem_await(is_quiet, say_quiet, &pe);
+}
+
+int tutti_shmem_far_fence(int pe)
+{
+    return tutti_shmem_await(is_fenced, say_quiet, &pe);
+}
+
+static int has_ended(void *with)
+{
+    const int state = tutti_wire_state(with);
+    return broken_or(state == TUTTI_WIRE_DONE ? 1 : state);
+}
+
+static void say_operation(void *with, char *text, size_t size)
+{
+    const struct tutti_wire_op *op = with;
+    snprintf(text, size, "for PE %d, of another node, which must call Tutti to answer", op->pe);
+}
+
+/* ---- operations ---- */
+
+/* later: it is under way on return, and the wire keeps what it needs. Where a wait fails, all have been told that the
+ * address space ends: then nothing refers to `op` any more. */
+static int run(struct tutti_wire_op *op, int later)
+{
+    const int status = later ? tutti_wire_post(wire(), op) : tutti_wire_begin(wire(), op);
+    if (status != TUTTI_OK)
+        return tutti_shmem_fail(status, "the address space", "PE %d, of another node, is not reached: %s", op->pe,
+                                tutti_status_text(status));
+    return later ? TUTTI_OK : tutti_shmem_await(has_ended, say_operation, op);
+}
+
+static int pe_of(const void *address)
+{
+    return (int)((uintptr_t)address >> TUTTI_SHMEM_FAR_BITS & (TSHMEM_PES_MAX - 1));
+}
+
+static uint64_t offset_of(const void *address)
+{
+    return (uintptr_t)address & (((uintptr_t)1 << TUTTI_SHMEM_FAR_BITS) - 1);
+}
+
+static struct tutti_wire_op describe(void *to, const void *from, ptrdiff_t dst, ptrdiff_t sst, size_t block, size_t n,
+                                     size_t bytes)
+{
+    const int puts = tutti_shmem_is_far(to);
+    const void *there = puts ? to : from;
+    return (struct tutti_wire_op){.what = puts ? TUTTI_WIRE_PUT : TUTTI_WIRE_GET,
+                                  .pe = pe_of(there),
+                                  .at = offset_of(there),
+                                  .here = puts ? (void *)(uintptr_t)from : to,
+                                  .n = n,
+                                  .block = block,
+                                  .bytes = bytes,
+                                  .step = puts ? dst : sst,
+                                  .here_step = puts ? sst : dst};
+}
+
+static int copy_blocks(void *to, const void *from, ptrdiff_t dst, ptrdiff_t sst, size_t block, size_t n, size_t bytes)
+{
+    struct tutti_wire_op op = describe(to, from, dst, sst, block, n, bytes);
+    return run(&op, 0);
+}
+
+static int copy(void *to, const void *from, size_t bytes, int later)
+{
+    const ptrdiff_t all = (ptrdiff_t)bytes;
+    struct tutti_wire_op op = describe(to, from, all, all, bytes, 1, 1);
+    return run(&op, later);
+}
+
+static int copy_element(void *to, const void *from, size_t bytes)
+{
+    return copy_blocks(to, from, 1, 1, 1, 1, bytes);
+}
+
+static uint64_t amo(int operation, void *at, size_t bytes, uint64_t value, uint64_t compare)
+{
+    struct tutti_wire_op op = {.what = TUTTI_WIRE_AMO,
+                               .pe = pe_of(at),
+                               .changes = 1,
+                               .amo = operation,
+                               .word = offset_of(at),
+                               .word_bytes = (uint32_t)bytes,
+                               .value = value,
+                               .compare = compare,
+                               .fetches = 1};
+    return run(&op, 0) == TUTTI_OK ? op.was : 0;
+}
+
+static int put_signal(void *to, const void *from, size_t bytes, uint64_t *at, uint64_t value, int operation, int later)
+{
+    const ptrdiff_t all = (ptrdiff_t)bytes;
+    struct tutti_wire_op op = describe(at, from, all, all, bytes, bytes > 0, 1);
+    op.at = bytes > 0 ? offset_of(to) : 0;
+    op.changes = 1;
+    op.amo = operation == TSHMEM_SIGNAL_ADD ? TSHMEM_AMO_ADD : TSHMEM_AMO_SET;
+    op.word = offset_of(at);
+    op.word_bytes = sizeof *at;
+    op.value = value;
+    return run(&op, later);
+}
+
+const struct tutti_shmem_kind tutti_shmem_far = {
+    .name = "far",
+    .copy = copy,
+    .element = copy_element,
+    .blocks = copy_blocks,
+    .amo = amo,
+    .put_signal = put_signal,
+};
+
+/* ---- meetings ---- */
+
+int tutti_shmem_far_arrive(int pe, uint32_t team, int me, uint64_t sequence, const struct tutti_shmem_said *said)
+{
+    const struct arrival arrival = {.team = team, .member = (uint32_t)me, .sequence = sequence, .said = *said};
+    struct tutti_wire_op op = {.what = TUTTI_WIRE_NOTICE, .pe = pe, .note_bytes = sizeof arrival};
+    memcpy(op.note, &arrival, sizeof arrival);
+    return run(&op, 1);
+}
+
+const struct tutti_shmem_said *tutti_shmem_far_said(int pe, uint32_t team, uint64_t sequence)
+{
+    return &tutti_shmem.far->said[team][pe][sequence & 1];
+}

@@ -1,0 +1,30 @@
+/* PEs of other nodes: the wire (wire/wire.h) of this address space, and what of meetings goes over it. All is nothing
+ * where there are none. */
+#ifndef TUTTI_SHMEM_FAR_H
+#define TUTTI_SHMEM_FAR_H
+
+#include "shmem/space.h"
+
+struct tutti_wire;
+
+/* Local; after the own heap is made. far: bit pe. */
+int tutti_shmem_far_open(struct tutti_shmem *space, uint64_t far);
+/* Collective over all PEs, who have met with nothing left to do: no message is left behind. Bounded. */
+int tutti_shmem_far_leave(void);
+/* Local. */
+void tutti_shmem_far_close(struct tutti_shmem *space);
+/* Local: all far PEs are told that the address space ends. */
+void tutti_shmem_far_abort(void);
+
+/* Waits until what this PE has begun at that PE (-1: all) is complete there; until it is in order. A status. */
+int tutti_shmem_far_quiet(int pe);
+int tutti_shmem_far_fence(int pe);
+/* For those who begin operations without waiting (wire.h); NULL: all PEs are near. */
+struct tutti_wire *tutti_shmem_far_wire(void);
+
+/* Tells a far PE that this one, member `me` of the team, has come to the meeting. */
+int tutti_shmem_far_arrive(int pe, uint32_t team, int me, uint64_t sequence, const struct tutti_shmem_said *said);
+/* What a far PE has brought to the meeting of that sequence. */
+const struct tutti_shmem_said *tutti_shmem_far_said(int pe, uint32_t team, uint64_t sequence);
+
+#endif

@@ -1,0 +1,88 @@
+/* What the agent of this PE does for far ones, on a heap in memory of a GPU: copies and the kernel `amo`, in one stream
+ * that waits for no other. The agent is asked within polls: nothing here waits, allocates on the GPU or loads. */
+#include <stdlib.h>
+
+#include "core/status.h"
+#include "shmem/gpu.h"
+#include "shmem/lane.h"
+#include "shmem/space.h"
+
+enum { ALIGNMENT = 1 << 16 };
+static const size_t parts_bytes = 2 * (size_t)TSHMEM_PES_MAX * (64 << 10);
+
+static struct tutti_shmem_gpu *own(void)
+{
+    return tutti_shmem.gpu;
+}
+
+/* Pinned, so that no copy waits for the host, and seen by kernels, which leave there what an atomic fetches. */
+static int room(size_t bytes, void **out)
+{
+    struct tutti_shmem_gpu *gpu = own();
+    void *seen = NULL;
+    bytes = (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    if (posix_memalign(out, ALIGNMENT, bytes) != 0)
+        return TUTTI_ERR_MEMORY;
+    const int status = gpu->device->map_host(gpu->gpu, *out, bytes, &seen);
+    if (status != TUTTI_OK)
+        free(*out);
+    gpu->agent_shift = (char *)seen - (char *)*out;
+    return status;
+}
+
+static void give(void *memory)
+{
+    own()->device->unmap_host(own()->gpu, memory);
+    free(memory);
+}
+
+static int begin_blocks(void *to, const void *from, ptrdiff_t dst, ptrdiff_t sst, size_t block, size_t n, size_t bytes)
+{
+    struct tutti_shmem_gpu *gpu = own();
+    int status = TUTTI_OK;
+    if (dst == (ptrdiff_t)block && sst == (ptrdiff_t)block)
+        return gpu->device->copy(gpu->agent, to, from, n * block * bytes);
+    for (size_t i = 0; i < n && status == TUTTI_OK; i++)
+        status = gpu->device->copy(gpu->agent, (char *)to + (ptrdiff_t)i * dst * (ptrdiff_t)bytes,
+                                   (const char *)from + (ptrdiff_t)i * sst * (ptrdiff_t)bytes, block * bytes);
+    return status;
+}
+
+static int begin_amo(int operation, void *at, size_t bytes, uint64_t value, uint64_t compare, uint64_t *was)
+{
+    uint64_t *seen = was ? (uint64_t *)(void *)((char *)was + own()->agent_shift) : NULL;
+    return tutti_shmem_stream_amo(own()->agent, seen, operation, at, bytes, value, compare);
+}
+
+static int have_ended(void)
+{
+    return own()->device->stream_query(own()->agent);
+}
+
+const struct tutti_wire_local tutti_shmem_gpu_agent = {
+    .room = room, .give = give, .blocks = begin_blocks, .amo = begin_amo, .ended = have_ended};
+
+/* ---- room for reductions ---- */
+
+/* Kept, since memory of a GPU is freed only when its kernels have ended. */
+void *tutti_shmem_gpu_room(size_t bytes)
+{
+    struct tutti_shmem_gpu *gpu = own();
+    void *made = NULL;
+    if (bytes > parts_bytes || atomic_exchange(&gpu->parts_busy, 1))
+        return gpu->device->alloc(gpu->gpu, bytes, &made) == TUTTI_OK ? made : NULL;
+    if (!gpu->parts && gpu->device->alloc(gpu->gpu, parts_bytes, &gpu->parts) != TUTTI_OK)
+        gpu->parts = NULL;
+    if (!gpu->parts)
+        atomic_store(&gpu->parts_busy, 0);
+    return gpu->parts;
+}
+
+void tutti_shmem_gpu_give(void *memory)
+{
+    struct tutti_shmem_gpu *gpu = own();
+    if (memory == gpu->parts)
+        atomic_store(&gpu->parts_busy, 0);
+    else
+        gpu->device->free(memory);
+}

@@ -1,0 +1,230 @@
+/* What comes: the agent, which does what other PEs ask of this heap, and their answers. Nothing that a message says is
+ * believed. */
+#include <string.h>
+
+#include "core/log.h"
+#include "shmem/wire/own.h"
+#include "tutti/shmem.h"
+
+int tutti_wire_post_receive(struct tutti_wire *wire, struct message *message)
+{
+    const int status = wire->transport->ops->receive(wire->transport, message->head, HEAD + TUTTI_WIRE_PIECE,
+                                                     TUTTI_ANY_RANK, TUTTI_WIRE_TAG, &message->transfer);
+    message->under_way = status == TUTTI_OK;
+    return status;
+}
+
+/* 1 where the blocks are bytes of the heap, and all together a piece at most. */
+static int are_there(const struct tutti_wire *wire, const struct head *head)
+{
+    const uint64_t step = head->step < 0 ? UINT64_MAX : (uint64_t)head->step;
+    uint64_t bytes, last, all;
+    if (head->n == 0 || head->block == 0 || head->bytes == 0 || __builtin_mul_overflow(head->n, head->block, &bytes) ||
+        __builtin_mul_overflow(bytes, head->bytes, &bytes) || bytes > TUTTI_WIRE_PIECE ||
+        __builtin_mul_overflow(head->n - 1, step, &last) || __builtin_add_overflow(last, head->block, &all) ||
+        __builtin_mul_overflow(all, head->bytes, &all))
+        return 0;
+    return head->at <= wire->heap_bytes && all <= wire->heap_bytes - head->at;
+}
+
+static int is_word(const struct tutti_wire *wire, const struct head *head)
+{
+    return (head->word_bytes == 4 || head->word_bytes == 8) && head->word % head->word_bytes == 0 &&
+           head->word <= wire->heap_bytes && head->word_bytes <= wire->heap_bytes - head->word &&
+           head->amo <= TSHMEM_AMO_ADD_FLOAT;
+}
+
+static int change(struct tutti_wire *wire, const struct head *head, uint64_t *was)
+{
+    if (!is_word(wire, head))
+        return TUTTI_ERR_BROKEN;
+    return wire->local->amo((int)head->amo, wire->heap + head->word, head->word_bytes, head->value, head->compare, was);
+}
+
+/* ---- one function a kind of message: begins the local work; a status ---- */
+
+static int take_put(struct tutti_wire *wire, struct message *message)
+{
+    const struct head *head = message->head;
+    int status = TUTTI_OK;
+    if (head->n > 0 && (!are_there(wire, head) || head->data != head->n * head->block * head->bytes))
+        return TUTTI_ERR_BROKEN;
+    if (head->n > 0)
+        status = wire->local->blocks(wire->heap + head->at, message->data, (ptrdiff_t)head->step,
+                                     (ptrdiff_t)head->block, head->block, head->n, head->bytes);
+    if (status == TUTTI_OK && head->changes)
+        status = change(wire, head, NULL);
+    return status;
+}
+
+static int may_ask(const struct peer *peer)
+{
+    return peer->owed_in - peer->owed_out < TUTTI_WIRE_CREDITS;
+}
+
+static int take_get(struct tutti_wire *wire, struct message *message)
+{
+    return are_there(wire, message->head) && may_ask(&wire->peer[message->pe]) ? TUTTI_OK : TUTTI_ERR_BROKEN;
+}
+
+static int take_amo(struct tutti_wire *wire, struct message *message)
+{
+    if (message->head->fetches && !may_ask(&wire->peer[message->pe]))
+        return TUTTI_ERR_BROKEN;
+    return change(wire, message->head, message->head->fetches ? (uint64_t *)(void *)message->data : NULL);
+}
+
+static int take_notice(struct tutti_wire *wire, struct message *message)
+{
+    (void)wire;
+    return message->head->data <= TUTTI_WIRE_NOTE ? TUTTI_OK : TUTTI_ERR_BROKEN;
+}
+
+static int take_reply(struct tutti_wire *wire, struct message *message)
+{
+    struct peer *peer = &wire->peer[message->pe];
+    const struct ask *ask = &peer->ask[peer->taken_answers % TUTTI_WIRE_CREDITS];
+    if (peer->taken_answers == peer->asked || ask->number != message->head->number ||
+        message->head->data != ask->n * ask->block * ask->bytes)
+        return TUTTI_ERR_BROKEN;
+    peer->taken_answers++;
+    message->op = ask->op;
+    if (!ask->to)
+        return TUTTI_OK;
+    return wire->local->blocks(ask->to, message->data, ask->op->here_step, (ptrdiff_t)ask->block, ask->block, ask->n,
+                               ask->bytes);
+}
+
+static int take_nothing(struct tutti_wire *wire, struct message *message)
+{
+    (void)wire;
+    (void)message;
+    return TUTTI_OK;
+}
+
+/* ---- and when that has ended ---- */
+
+static void applied(struct tutti_wire *wire, struct message *message)
+{
+    wire->peer[message->pe].applied++;
+}
+
+static void owe(struct tutti_wire *wire, struct message *message)
+{
+    struct peer *peer = &wire->peer[message->pe];
+    peer->owed[peer->owed_in++ % TUTTI_WIRE_CREDITS] = *message->head;
+    peer->applied++;
+}
+
+static void end_amo(struct tutti_wire *wire, struct message *message)
+{
+    if (!message->head->fetches) {
+        applied(wire, message);
+        return;
+    }
+    memcpy(&message->head->value, message->data, sizeof message->head->value);
+    owe(wire, message);
+}
+
+static void end_notice(struct tutti_wire *wire, struct message *message)
+{
+    wire->peer[message->pe].applied++;
+    wire->users->notice(wire->users->with, message->pe, message->data, message->head->data);
+}
+
+static void end_reply(struct tutti_wire *wire, struct message *message)
+{
+    struct tutti_wire_op *op = message->op;
+    wire->peer[message->pe].answered++;
+    op->was = message->head->value;
+    if (--op->asked == 0 && op->last != 0)
+        tutti_wire_end_op(wire, op, TUTTI_OK);
+}
+
+static void end_nothing(struct tutti_wire *wire, struct message *message)
+{
+    (void)wire;
+    (void)message;
+}
+
+static void end_abort(struct tutti_wire *wire, struct message *message)
+{
+    tutti_wire_fail(wire, message->pe, TUTTI_ERR_BROKEN);
+}
+
+static void end_bye(struct tutti_wire *wire, struct message *message)
+{
+    wire->peer[message->pe].has_bye = 1;
+}
+
+static const struct {
+    int (*take)(struct tutti_wire *wire, struct message *message);
+    void (*end)(struct tutti_wire *wire, struct message *message);
+} rows[WHATS] = {
+    [PUT] = {take_put, applied},          [GET] = {take_get, owe},           [AMO] = {take_amo, end_amo},
+    [NOTICE] = {take_notice, end_notice}, [REPLY] = {take_reply, end_reply}, [ACK] = {take_nothing, end_nothing},
+    [ABORT] = {take_nothing, end_abort},  [BYE] = {take_nothing, end_bye},
+};
+
+/* The head of what has come is right: number, size, and what it says of this PE's own messages. */
+static int check(struct tutti_wire *wire, struct message *message, const struct tutti_came *came)
+{
+    const struct head *head = message->head;
+    struct peer *peer = &wire->peer[came->from];
+    const int control = head->what >= ACK;
+    if (came->bytes < sizeof *head || head->what >= WHATS || !peer->far ||
+        (control ? head->data != 0 : came->bytes != HEAD + (size_t)head->data) || head->applied > peer->sent)
+        return TUTTI_ERR_BROKEN;
+    if (head->what < REPLY && head->number != ++peer->came)
+        return TUTTI_ERR_BROKEN;
+    if (head->applied > peer->acked) {
+        peer->acked = head->applied;
+        tutti_wire_confirm(wire, peer);
+    }
+    return TUTTI_OK;
+}
+
+void tutti_wire_finish_receive(struct tutti_wire *wire, struct message *message)
+{
+    wire->head = (wire->head + 1) % RECEIVES;
+    wire->taken--;
+    if (wire->status == TUTTI_OK)
+        rows[message->head->what].end(wire, message);
+    if (wire->status != TUTTI_OK)
+        return;
+    const int status = tutti_wire_post_receive(wire, message);
+    if (status != TUTTI_OK)
+        tutti_wire_fail(wire, -1, status);
+}
+
+/* The oldest receive first: messages of one PE are taken in their order. 1: there was one. */
+static int take_one(struct tutti_wire *wire)
+{
+    struct message *message = &wire->receive[(wire->head + wire->taken) % RECEIVES];
+    struct tutti_came came;
+    int done = 0;
+    if (wire->taken == RECEIVES || wire->status != TUTTI_OK)
+        return 0;
+    int status = wire->transport->ops->test(wire->transport, &message->transfer, &came, &done);
+    if (status == TUTTI_OK && !done)
+        return 0;
+    message->under_way = 0;
+    wire->taken++;
+    if (status == TUTTI_OK) {
+        message->pe = came.from;
+        status = check(wire, message, &came);
+    }
+    if (status == TUTTI_OK)
+        status = rows[message->head->what].take(wire, message);
+    if (status == TUTTI_ERR_BROKEN)
+        tutti_error("the address space: a message of PE %d is not right", came.from);
+    tutti_wire_batch(wire, message, status);
+    return 1;
+}
+
+void tutti_wire_take(struct tutti_wire *wire)
+{
+    enum { MOST = 4 * RECEIVES }; /* then own messages are sent, too */
+    for (int i = 0; i < MOST && take_one(wire); i++)
+        ;
+}

@@ -1,0 +1,138 @@
+/* Beginning and end of a wire: its buffers and receives, and the farewell. */
+#include <stdlib.h>
+
+#include "shmem/wire/own.h"
+
+enum { BUFFER = HEAD + TUTTI_WIRE_PIECE, BUFFERS = RECEIVES + REQUESTS + REPLIES };
+
+static void lay_out(struct message *message, char *buffer)
+{
+    message->head = (struct head *)(void *)buffer;
+    message->data = buffer + HEAD;
+}
+
+static void lay_out_pool(struct message *messages, int n, struct message **pool, char *buffers)
+{
+    for (int i = 0; i < n; i++) {
+        lay_out(&messages[i], buffers + (size_t)i * BUFFER);
+        messages[i].home = pool;
+        messages[i].next = *pool;
+        *pool = &messages[i];
+    }
+}
+
+static void lay_out_all(struct tutti_wire *wire)
+{
+    char *buffers = wire->room;
+    for (int i = 0; i < RECEIVES; i++)
+        lay_out(&wire->receive[i], buffers + (size_t)i * BUFFER);
+    buffers += (size_t)RECEIVES * BUFFER;
+    lay_out_pool(wire->request, REQUESTS, &wire->free_requests, buffers);
+    lay_out_pool(wire->reply, REPLIES, &wire->free_replies, buffers + (size_t)REQUESTS * BUFFER);
+}
+
+static void lay_out_peers(struct tutti_wire *wire, uint64_t far)
+{
+    for (int pe = 0; pe < wire->transport->size; pe++) {
+        struct peer *peer = &wire->peer[pe];
+        peer->far = far >> pe & 1;
+        peer->end = &peer->first;
+        peer->unconfirmed_end = &peer->unconfirmed;
+    }
+}
+
+int tutti_wire_open(struct tutti_transport *transport, uint64_t far, const struct tutti_wire_local *local, char *heap,
+                    uint64_t heap_bytes, const struct tutti_wire_users *users, struct tutti_wire **out)
+{
+    struct tutti_wire *wire = transport->size <= PES ? calloc(1, sizeof *wire) : NULL;
+    if (!wire)
+        return TUTTI_ERR_MEMORY;
+    int status = local->room((size_t)BUFFERS * BUFFER, &wire->room);
+    if (status != TUTTI_OK) {
+        free(wire);
+        return status;
+    }
+    pthread_mutex_init(&wire->lock, NULL);
+    wire->transport = transport;
+    wire->local = local;
+    wire->users = users;
+    wire->heap = heap;
+    wire->heap_bytes = heap_bytes;
+    wire->sending_end = &wire->sending;
+    wire->batch_end = &wire->batch;
+    lay_out_all(wire);
+    lay_out_peers(wire, far);
+    for (int i = 0; i < RECEIVES && status == TUTTI_OK; i++)
+        status = tutti_wire_post_receive(wire, &wire->receive[i]);
+    if (status != TUTTI_OK) {
+        tutti_wire_close(wire);
+        return status;
+    }
+    *out = wire;
+    return TUTTI_OK;
+}
+
+/* Takes the receives back; 1 where the transport has none of the buffers any more. */
+static int take_back(struct tutti_wire *wire)
+{
+    int free_to_go = !wire->sending && !wire->begun;
+    for (int i = 0; i < RECEIVES; i++) {
+        struct message *message = &wire->receive[i];
+        int cancelled = 1;
+        if (message->under_way &&
+            wire->transport->ops->cancel(wire->transport, &message->transfer, &cancelled) != TUTTI_OK)
+            cancelled = 0;
+        free_to_go &= cancelled;
+    }
+    for (int pe = 0; pe < PES; pe++) {
+        const struct peer *peer = &wire->peer[pe];
+        free_to_go &= !peer->ack.under_way && !peer->abort.under_way && !peer->bye.under_way;
+    }
+    return free_to_go;
+}
+
+void tutti_wire_close(struct tutti_wire *wire)
+{
+    if (!wire)
+        return;
+    while (wire->spare) {
+        struct tutti_wire_op *op = wire->spare;
+        wire->spare = op->next;
+        free(op);
+    }
+    if (!take_back(wire))
+        return; /* the transport may still store into them. cppcheck-suppress memleak */
+    wire->local->give(wire->room);
+    pthread_mutex_destroy(&wire->lock);
+    free(wire);
+}
+
+/* ---- the end ---- */
+
+void tutti_wire_leave(struct tutti_wire *wire)
+{
+    pthread_mutex_lock(&wire->lock);
+    for (int pe = 0; pe < wire->transport->size && wire->status == TUTTI_OK; pe++) {
+        struct peer *peer = &wire->peer[pe];
+        if (!peer->far || peer->said_bye)
+            continue;
+        const int status = tutti_wire_give_control(wire, pe, &peer->bye, BYE);
+        peer->said_bye = 1;
+        if (status != TUTTI_OK)
+            tutti_wire_fail(wire, -1, status);
+    }
+    pthread_mutex_unlock(&wire->lock);
+}
+
+int tutti_wire_left(struct tutti_wire *wire)
+{
+    pthread_mutex_lock(&wire->lock);
+    int left = !wire->sending && !wire->begun;
+    for (int pe = 0; pe < wire->transport->size; pe++) {
+        const struct peer *peer = &wire->peer[pe];
+        left &= !peer->far || (peer->said_bye && peer->has_bye && !peer->bye.under_way && !peer->ack.under_way);
+    }
+    const int status = wire->status;
+    pthread_mutex_unlock(&wire->lock);
+    return status != TUTTI_OK ? status : left;
+}

@@ -1,0 +1,111 @@
+/* Private to wire/. All functions are called with the wire's lock held. */
+#ifndef TUTTI_SHMEM_WIRE_OWN_H
+#define TUTTI_SHMEM_WIRE_OWN_H
+
+#include <pthread.h>
+
+#include "core/status.h"
+#include "shmem/wire/wire.h"
+
+enum { RECEIVES = 32, REQUESTS = 48, REPLIES = 16, PES = 64 };
+
+/* Of messages. Those up to NOTICE take a credit, and are numbered. */
+enum what { PUT, GET, AMO, NOTICE, REPLY, ACK, ABORT, BYE, WHATS };
+
+struct head {
+    uint32_t what, data;   /* data: bytes behind the head */
+    uint64_t number;       /* of those that take a credit: from 1 on; REPLY: of the question */
+    uint64_t applied;      /* messages of the receiver's that the sender has applied */
+    uint64_t at, n, block; /* as in struct tutti_wire_op */
+    int64_t step;
+    uint32_t bytes, changes, amo, word_bytes, fetches, unused;
+    uint64_t word, value, compare;
+};
+enum { HEAD = 128 };
+_Static_assert(sizeof(struct head) <= HEAD, "a head");
+
+/* A message buffer: of a receive, or of a send. */
+struct message {
+    struct message *next;
+    struct head *head;
+    char *data;
+    int pe;
+    int under_way; /* the transport has it */
+    struct tutti_transfer transfer;
+    struct tutti_wire_op *op; /* send: that leaves with it; receive: that it answers */
+    struct message **home;    /* send: the pool that it goes back to */
+};
+
+/* A question that was asked, in order: what of the operation it is for. */
+struct ask {
+    struct tutti_wire_op *op;
+    char *to; /* GET */
+    size_t n, block, bytes;
+    uint64_t number;
+};
+
+/* Of one far PE: messages without a buffer of the pool. */
+struct control {
+    struct head head;
+    struct tutti_transfer transfer;
+    int under_way;
+};
+
+struct peer {
+    int far;
+    struct tutti_wire_op *first, **end; /* to be sent, in order */
+    struct tutti_wire_op *unconfirmed, **unconfirmed_end;
+    uint64_t sent, acked;                    /* messages with a credit; those of them that are applied there */
+    uint64_t applied, told;                  /* of the peer's; what it was told of that */
+    uint64_t came;                           /* number of the last one that has come */
+    uint64_t asked, answered, taken_answers; /* questions of this PE; answers that have landed, that have come */
+    struct ask ask[TUTTI_WIRE_CREDITS];
+    uint64_t owed_in, owed_out; /* the peer's questions, to be answered in order */
+    struct head owed[TUTTI_WIRE_CREDITS];
+    struct control ack, abort, bye;
+    int said_bye, has_bye;
+};
+
+struct tutti_wire {
+    pthread_mutex_t lock;
+    struct tutti_transport *transport;
+    const struct tutti_wire_local *local;
+    const struct tutti_wire_users *users;
+    char *heap;
+    uint64_t heap_bytes;
+    int status; /* not TUTTI_OK: nothing moves any more */
+    void *room; /* of all buffers */
+    struct message receive[RECEIVES];
+    unsigned head;  /* the receive that was posted first */
+    unsigned taken; /* those from it on that have come, and are in the batch */
+    struct message request[REQUESTS], reply[REPLIES];
+    struct message *free_requests, *free_replies;
+    struct message *sending, **sending_end;
+    /* Messages whose local work was begun and has not ended, in order; no more is begun until it has. */
+    struct message *batch, **batch_end;
+    int begun; /* some of them have such work */
+    int turn;  /* the peer that is first to send */
+    struct tutti_wire_op *spare;
+    struct peer peer[PES];
+};
+
+/* wire.c */
+void tutti_wire_fail(struct tutti_wire *wire, int from, int status);
+void tutti_wire_end_op(struct tutti_wire *wire, struct tutti_wire_op *op, int status);
+/* Puts a message at the end of the batch; status: of its local work. */
+void tutti_wire_batch(struct tutti_wire *wire, struct message *message, int status);
+/* 1 where no local work is under way: all in the batch have been finished. */
+int tutti_wire_settle(struct tutti_wire *wire);
+int tutti_wire_give_message(struct tutti_wire *wire, struct message *message);
+int tutti_wire_give_control(struct tutti_wire *wire, int pe, struct control *control, enum what what);
+struct message *tutti_wire_take_message(struct message **pool);
+/* out.c: sends what may be sent; the answers that are owed. finish: its local work has ended. */
+void tutti_wire_push(struct tutti_wire *wire);
+void tutti_wire_finish_send(struct tutti_wire *wire, struct message *message);
+void tutti_wire_confirm(struct tutti_wire *wire, struct peer *peer);
+/* in.c: takes what has come. */
+void tutti_wire_take(struct tutti_wire *wire);
+void tutti_wire_finish_receive(struct tutti_wire *wire, struct message *message);
+int tutti_wire_post_receive(struct tutti_wire *wire, struct message *message);
+
+#endif

@@ -1,0 +1,337 @@
+/* The wire: messages, the batch of local work, beginning operations, and failure. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "shmem/wire/own.h"
+
+/* ---- failure ---- */
+
+void tutti_wire_end_op(struct tutti_wire *wire, struct tutti_wire_op *op, int status)
+{
+    void (*ended)(struct tutti_wire_op *, int) = op->ended;
+    const int kept = op->kept;
+    op->next = NULL;
+    atomic_store_explicit(&op->state, status == TUTTI_OK ? TUTTI_WIRE_DONE : status, memory_order_release);
+    /* not ours any more, unless kept */
+    if (ended)
+        ended(op, status);
+    if (kept) {
+        op->next = wire->spare;
+        wire->spare = op;
+    }
+}
+
+static void end_list(struct tutti_wire *wire, struct tutti_wire_op *op, int status)
+{
+    while (op) {
+        struct tutti_wire_op *next = op->next;
+        tutti_wire_end_op(wire, op, status);
+        op = next;
+    }
+}
+
+/* Operations are ended once each: one that is still to be sent, or to be confirmed, is in a list; else the last thing
+ * that is known of it is a question or a message. */
+static void end_peer(struct tutti_wire *wire, struct peer *peer, int status)
+{
+    struct tutti_wire_op *last = NULL;
+    for (uint64_t i = peer->answered; i < peer->asked; i++) {
+        struct tutti_wire_op *op = peer->ask[i % TUTTI_WIRE_CREDITS].op;
+        if (op != last && op != peer->first)
+            tutti_wire_end_op(wire, op, status);
+        last = op;
+    }
+    end_list(wire, peer->first, status);
+    end_list(wire, peer->unconfirmed, status);
+    peer->first = peer->unconfirmed = NULL;
+    peer->end = &peer->first;
+    peer->unconfirmed_end = &peer->unconfirmed;
+}
+
+void tutti_wire_fail(struct tutti_wire *wire, int from, int status)
+{
+    if (wire->status != TUTTI_OK)
+        return;
+    wire->status = status;
+    for (struct message *message = wire->batch; message; message = message->next) {
+        if (message->home && message->op)
+            tutti_wire_end_op(wire, message->op, status);
+        message->op = message->home ? NULL : message->op;
+    }
+    for (int pe = 0; pe < wire->transport->size; pe++)
+        end_peer(wire, &wire->peer[pe], status);
+    wire->users->ended(wire->users->with, from, status);
+}
+
+void tutti_wire_abort(struct tutti_wire *wire, int status)
+{
+    pthread_mutex_lock(&wire->lock);
+    for (int pe = 0; pe < wire->transport->size; pe++) {
+        struct peer *peer = &wire->peer[pe];
+        if (peer->far && !peer->said_bye && !peer->abort.under_way)
+            tutti_wire_give_control(wire, pe, &peer->abort, ABORT);
+    }
+    tutti_wire_fail(wire, -1, status);
+    pthread_mutex_unlock(&wire->lock);
+}
+
+/* ---- messages ---- */
+
+struct message *tutti_wire_take_message(struct message **pool)
+{
+    struct message *message = *pool;
+    if (message) {
+        *pool = message->next;
+        message->next = NULL;
+        message->op = NULL;
+    }
+    return message;
+}
+
+/* What the peer is to know whatever else the message says. */
+static void sign(struct tutti_wire *wire, int pe, struct head *head)
+{
+    head->applied = wire->peer[pe].told = wire->peer[pe].applied;
+}
+
+int tutti_wire_give_message(struct tutti_wire *wire, struct message *message)
+{
+    sign(wire, message->pe, message->head);
+    const int status = wire->transport->ops->send(wire->transport, message->head, HEAD + message->head->data,
+                                                  message->pe, TUTTI_WIRE_TAG, 0, &message->transfer);
+    message->under_way = status == TUTTI_OK;
+    message->next = NULL;
+    *wire->sending_end = message;
+    wire->sending_end = &message->next;
+    return status;
+}
+
+int tutti_wire_give_control(struct tutti_wire *wire, int pe, struct control *control, enum what what)
+{
+    control->head = (struct head){.what = (uint32_t)what};
+    sign(wire, pe, &control->head);
+    const int status = wire->transport->ops->send(wire->transport, &control->head, sizeof control->head, pe,
+                                                  TUTTI_WIRE_TAG, 0, &control->transfer);
+    control->under_way = status == TUTTI_OK;
+    return status;
+}
+
+/* 1 where the transport has it no more. */
+static int has_gone(struct tutti_wire *wire, struct tutti_transfer *transfer, int *under_way)
+{
+    int done = 1;
+    if (!*under_way)
+        return 1;
+    const int status = wire->transport->ops->test(wire->transport, transfer, NULL, &done);
+    if (status != TUTTI_OK) {
+        tutti_wire_fail(wire, -1, status);
+        done = 1;
+    }
+    *under_way = !done;
+    return done;
+}
+
+static void look_after_sends(struct tutti_wire *wire)
+{
+    struct message **at = &wire->sending;
+    while (*at) {
+        struct message *message = *at;
+        if (!has_gone(wire, &message->transfer, &message->under_way)) {
+            at = &message->next;
+            continue;
+        }
+        *at = message->next;
+        message->next = *message->home;
+        *message->home = message;
+    }
+    wire->sending_end = at;
+    for (int pe = 0; pe < wire->transport->size; pe++) {
+        struct peer *peer = &wire->peer[pe];
+        has_gone(wire, &peer->ack.transfer, &peer->ack.under_way);
+        has_gone(wire, &peer->abort.transfer, &peer->abort.under_way);
+        has_gone(wire, &peer->bye.transfer, &peer->bye.under_way);
+    }
+}
+
+/* Tells those who have not heard how much of theirs is applied. */
+static void acknowledge(struct tutti_wire *wire)
+{
+    for (int pe = 0; pe < wire->transport->size && wire->status == TUTTI_OK; pe++) {
+        struct peer *peer = &wire->peer[pe];
+        if (peer->told == peer->applied || peer->ack.under_way || peer->said_bye)
+            continue;
+        const int status = tutti_wire_give_control(wire, pe, &peer->ack, ACK);
+        if (status != TUTTI_OK)
+            tutti_wire_fail(wire, -1, status);
+    }
+}
+
+/* ---- the batch ---- */
+
+static void finish(struct tutti_wire *wire, struct message *message)
+{
+    if (message->home)
+        tutti_wire_finish_send(wire, message);
+    else
+        tutti_wire_finish_receive(wire, message);
+}
+
+void tutti_wire_batch(struct tutti_wire *wire, struct message *message, int status)
+{
+    if (status != TUTTI_OK)
+        tutti_wire_fail(wire, -1, status);
+    if (!wire->local->ended || wire->status != TUTTI_OK) {
+        finish(wire, message);
+        return;
+    }
+    message->next = NULL;
+    *wire->batch_end = message;
+    wire->batch_end = &message->next;
+    wire->begun = 1;
+}
+
+int tutti_wire_settle(struct tutti_wire *wire)
+{
+    if (!wire->begun)
+        return 1;
+    const int ended = wire->local->ended();
+    if (ended < 0)
+        tutti_wire_fail(wire, -1, ended);
+    if (ended <= 0)
+        return 0;
+    struct message *message = wire->batch;
+    wire->batch = NULL;
+    wire->batch_end = &wire->batch;
+    wire->begun = 0;
+    while (message) {
+        struct message *next = message->next;
+        finish(wire, message);
+        message = next;
+    }
+    return 1;
+}
+
+/* ---- the user's side ---- */
+
+static void poll(struct tutti_wire *wire)
+{
+    if (wire->status == TUTTI_OK && tutti_wire_settle(wire)) {
+        tutti_wire_take(wire);
+        if (wire->status == TUTTI_OK)
+            tutti_wire_push(wire);
+        tutti_wire_settle(wire);
+        acknowledge(wire);
+    }
+    look_after_sends(wire);
+}
+
+void tutti_wire_poll(struct tutti_wire *wire)
+{
+    if (pthread_mutex_trylock(&wire->lock) != 0)
+        return;
+    poll(wire);
+    pthread_mutex_unlock(&wire->lock);
+}
+
+/* The lock is held. */
+static int begin(struct tutti_wire *wire, struct tutti_wire_op *op)
+{
+    if (wire->status != TUTTI_OK)
+        return wire->status;
+    struct peer *peer = &wire->peer[op->pe];
+    op->next = NULL;
+    op->block_at = op->byte_at = op->asked = 0;
+    op->last = 0;
+    atomic_store_explicit(&op->state, TUTTI_WIRE_UNDER_WAY, memory_order_relaxed);
+    *peer->end = op;
+    peer->end = &op->next;
+    if (tutti_wire_settle(wire))
+        tutti_wire_push(wire);
+    return TUTTI_OK;
+}
+
+static int is_wrong(const struct tutti_wire *wire, const struct tutti_wire_op *op)
+{
+    return op->pe < 0 || op->pe >= wire->transport->size || !wire->peer[op->pe].far || op->note_bytes > sizeof op->note;
+}
+
+int tutti_wire_begin(struct tutti_wire *wire, struct tutti_wire_op *op)
+{
+    if (is_wrong(wire, op))
+        return TUTTI_ERR_ARGUMENT;
+    op->kept = 0;
+    pthread_mutex_lock(&wire->lock);
+    const int status = begin(wire, op);
+    pthread_mutex_unlock(&wire->lock);
+    return status;
+}
+
+int tutti_wire_post(struct tutti_wire *wire, const struct tutti_wire_op *op)
+{
+    if (is_wrong(wire, op))
+        return TUTTI_ERR_ARGUMENT;
+    pthread_mutex_lock(&wire->lock);
+    struct tutti_wire_op *copy = wire->spare;
+    int status = TUTTI_ERR_MEMORY;
+    if (copy)
+        wire->spare = copy->next;
+    else
+        copy = malloc(sizeof *copy);
+    if (copy) {
+        memcpy(copy, op, sizeof *copy);
+        copy->kept = 1;
+        status = begin(wire, copy);
+        if (status != TUTTI_OK) {
+            copy->next = wire->spare;
+            wire->spare = copy;
+        }
+    }
+    pthread_mutex_unlock(&wire->lock);
+    return status;
+}
+
+static int is_quiet(const struct peer *peer)
+{
+    return !peer->first && peer->sent == peer->acked && peer->asked == peer->answered;
+}
+
+int tutti_wire_quiet(struct tutti_wire *wire, int pe)
+{
+    int quiet = 1;
+    pthread_mutex_lock(&wire->lock);
+    const int from = pe < 0 ? 0 : pe, to = pe < 0 ? wire->transport->size : pe + 1;
+    for (int i = from; i < to; i++)
+        quiet &= is_quiet(&wire->peer[i]);
+    const int status = wire->status;
+    pthread_mutex_unlock(&wire->lock);
+    return status != TUTTI_OK ? status : quiet;
+}
+
+int tutti_wire_is_fenced(struct tutti_wire *wire)
+{
+    pthread_mutex_lock(&wire->lock);
+    int fenced = !wire->begun;
+    for (int pe = 0; pe < wire->transport->size; pe++)
+        fenced &= !wire->peer[pe].first && wire->peer[pe].asked == wire->peer[pe].answered;
+    const int status = wire->status;
+    pthread_mutex_unlock(&wire->lock);
+    return status != TUTTI_OK ? status : fenced;
+}
+
+void tutti_wire_where(struct tutti_wire *wire, char *text, size_t size)
+{
+    int n = 0;
+    if (size > 0)
+        text[0] = 0;
+    if (pthread_mutex_trylock(&wire->lock) != 0)
+        return;
+    for (int pe = 0; pe < wire->transport->size && n >= 0 && (size_t)n + 48 < size; pe++) {
+        const struct peer *peer = &wire->peer[pe];
+        if (!is_quiet(peer))
+            n += snprintf(text + n, size - (size_t)n, " PE %d (%llu messages, %llu answers)", pe,
+                          (unsigned long long)(peer->sent - peer->acked),
+                          (unsigned long long)(peer->asked - peer->answered));
+    }
+    pthread_mutex_unlock(&wire->lock);
+}
