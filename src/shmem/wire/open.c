@@ -5,6 +5,8 @@
 
 enum { BUFFER = HEAD + TUTTI_WIRE_PIECE, BUFFERS = RECEIVES + REQUESTS + REPLIES };
 
+static _Atomic(struct tutti_wire *) lost;
+
 static void lay_out(struct message *message, char *buffer)
 {
     message->head = (struct head *)(void *)buffer;
@@ -100,8 +102,12 @@ void tutti_wire_close(struct tutti_wire *wire)
         wire->spare = op->next;
         free(op);
     }
-    if (!take_back(wire))
-        return; /* the transport may still store into them. cppcheck-suppress memleak */
+    if (!take_back(wire)) { /* the transport may still use them: kept to the end of the process */
+        wire->next = atomic_load(&lost);
+        while (!atomic_compare_exchange_weak(&lost, &wire->next, wire))
+            ;
+        return;
+    }
     wire->local->give(wire->room);
     pthread_mutex_destroy(&wire->lock);
     free(wire);

@@ -67,6 +67,7 @@ struct peer {
 };
 
 struct tutti_wire {
+    struct tutti_wire *next; /* among those whose buffers are lost */
     pthread_mutex_t lock;
     struct tutti_transport *transport;
     const struct tutti_wire_local *local;
