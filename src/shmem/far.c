@@ -1,6 +1,7 @@
 /* PEs of other nodes. Whatever waits in Tutti brings the wire on: it is a step of the progress engine. */
 #include "shmem/far.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,11 +10,8 @@
 #include "shmem/meet.h"
 #include "shmem/wire/wire.h"
 
-struct tutti_shmem_far {
-    struct tutti_wire *wire;
-    /* What far members have brought to the last two meetings, by team and PE. */
-    struct tutti_shmem_said said[TSHMEM_TEAMS_MAX][TSHMEM_PES_MAX][2];
-};
+/* What far members have brought to the last two meetings, by team and PE. */
+static struct tutti_shmem_said (*brought)[TSHMEM_PES_MAX][2];
 
 /* That a PE has come to a meeting. */
 struct arrival {
@@ -27,27 +25,30 @@ static void poll_wire(void);
 static void say_where(char *text, size_t size);
 static struct tutti_step step = {.name = "PEs of other nodes", .poll = poll_wire, .where = say_where};
 
-struct tutti_wire *tutti_shmem_far_wire(void)
-{
-    return tutti_shmem.far ? tutti_shmem.far->wire : NULL;
-}
-
 static struct tutti_wire *wire(void)
 {
-    return tutti_shmem.far->wire;
+    return __atomic_load_n(&tutti_shmem.wire, __ATOMIC_ACQUIRE);
 }
+
+/* Held by those who come by the engine, on any thread, while they use the wire. */
+static pthread_mutex_t in_use = PTHREAD_MUTEX_INITIALIZER;
 
 static void poll_wire(void)
 {
-    struct tutti_shmem_far *far = __atomic_load_n(&tutti_shmem.far, __ATOMIC_ACQUIRE);
-    if (far)
-        tutti_wire_poll(far->wire);
+    if (!wire() || pthread_mutex_trylock(&in_use) != 0)
+        return;
+    if (wire())
+        tutti_wire_poll(wire());
+    pthread_mutex_unlock(&in_use);
 }
 
 static void say_where(char *text, size_t size)
 {
-    if (tutti_shmem.far)
+    if (pthread_mutex_trylock(&in_use) != 0)
+        return;
+    if (wire())
         tutti_wire_where(wire(), text, size);
+    pthread_mutex_unlock(&in_use);
 }
 
 /* ---- what the wire tells ---- */
@@ -55,15 +56,15 @@ static void say_where(char *text, size_t size)
 /* What comes from another process is looked at before it is believed. */
 static void hear(void *with, int from, const void *note, size_t bytes)
 {
-    struct tutti_shmem_far *far = with;
     struct tutti_shmem *space = &tutti_shmem;
     struct arrival arrival;
+    (void)with;
     if (bytes != sizeof arrival)
         return;
     memcpy(&arrival, note, sizeof arrival);
     if (arrival.team >= TSHMEM_TEAMS_MAX || arrival.member >= TSHMEM_PES_MAX)
         return;
-    far->said[arrival.team][from][arrival.sequence & 1] = arrival.said;
+    brought[arrival.team][from][arrival.sequence & 1] = arrival.said;
     atomic_store_explicit(&space->control[space->state.me]->place[arrival.team].arrived[arrival.member],
                           arrival.sequence, memory_order_release);
 }
@@ -79,18 +80,18 @@ static void end(void *with, int from, int status)
 
 /* ---- life ---- */
 
-static struct tutti_wire_users users = {.notice = hear, .ended = end};
+static const struct tutti_wire_users users = {.notice = hear, .ended = end};
 
 int tutti_shmem_far_open(struct tutti_shmem *space, uint64_t far)
 {
-    struct tutti_shmem_far *made = calloc(1, sizeof *made);
-    if (!made)
+    struct tutti_wire *made = NULL;
+    brought = calloc(TSHMEM_TEAMS_MAX, sizeof *brought);
+    if (!brought)
         return TUTTI_ERR_MEMORY;
-    users.with = made;
     const int status = tutti_wire_open(space->transport, far, space->kind->local, space->state.heap,
-                                       space->state.heap_bytes, &users, &made->wire);
+                                       space->state.heap_bytes, &users, &made);
     if (status != TUTTI_OK) {
-        free(made);
+        free(brought);
         return status;
     }
     for (int pe = 0; pe < space->transport->size; pe++) {
@@ -99,7 +100,7 @@ int tutti_shmem_far_open(struct tutti_shmem *space, uint64_t far)
             space->base[pe] = tutti_shmem_far_base(pe);
         }
     }
-    __atomic_store_n(&space->far, made, __ATOMIC_RELEASE);
+    __atomic_store_n(&space->wire, made, __ATOMIC_RELEASE);
     tutti_progress_add(&step);
     tutti_step_open(&step);
     return TUTTI_OK;
@@ -107,18 +108,20 @@ int tutti_shmem_far_open(struct tutti_shmem *space, uint64_t far)
 
 void tutti_shmem_far_close(struct tutti_shmem *space)
 {
-    struct tutti_shmem_far *far = space->far;
-    if (!far)
+    struct tutti_wire *made = space->wire;
+    if (!made)
         return;
     tutti_step_close(&step);
-    __atomic_store_n(&space->far, NULL, __ATOMIC_RELEASE);
-    tutti_wire_close(far->wire);
-    free(far);
+    pthread_mutex_lock(&in_use);
+    __atomic_store_n(&space->wire, NULL, __ATOMIC_RELEASE);
+    pthread_mutex_unlock(&in_use);
+    tutti_wire_close(made);
+    free(brought);
 }
 
 void tutti_shmem_far_abort(void)
 {
-    if (tutti_shmem.far)
+    if (wire())
         tutti_wire_abort(wire(), TUTTI_ERR_BROKEN);
 }
 
@@ -143,7 +146,7 @@ static void say_leaving(void *with, char *text, size_t size)
 
 int tutti_shmem_far_leave(void)
 {
-    if (!tutti_shmem.far)
+    if (!wire())
         return TUTTI_OK;
     tutti_wire_leave(wire());
     return tutti_shmem_await(has_left, say_leaving, NULL);
@@ -295,5 +298,5 @@ int tutti_shmem_far_arrive(int pe, uint32_t team, int me, uint64_t sequence, con
 
 const struct tutti_shmem_said *tutti_shmem_far_said(int pe, uint32_t team, uint64_t sequence)
 {
-    return &tutti_shmem.far->said[team][pe][sequence & 1];
+    return &brought[team][pe][sequence & 1];
 }

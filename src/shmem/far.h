@@ -5,8 +5,6 @@
 
 #include "shmem/space.h"
 
-struct tutti_wire;
-
 /* Local; after the own heap is made. far: bit pe. */
 int tutti_shmem_far_open(struct tutti_shmem *space, uint64_t far);
 /* Collective over all PEs, who have met with nothing left to do: no message is left behind. Bounded. */
@@ -19,8 +17,6 @@ void tutti_shmem_far_abort(void);
 /* Waits until what this PE has begun at that PE (-1: all) is complete there; until it is in order. A status. */
 int tutti_shmem_far_quiet(int pe);
 int tutti_shmem_far_fence(int pe);
-/* For those who begin operations without waiting (wire.h); NULL: all PEs are near. */
-struct tutti_wire *tutti_shmem_far_wire(void);
 
 /* Tells a far PE that this one, member `me` of the team, has come to the meeting. */
 int tutti_shmem_far_arrive(int pe, uint32_t team, int me, uint64_t sequence, const struct tutti_shmem_said *said);

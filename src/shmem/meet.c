@@ -212,7 +212,7 @@ int tutti_shmem_again(struct tutti_shmem_call *call)
 
 int tutti_shmem_end(struct tutti_shmem_call *call, int status)
 {
-    if (status == TUTTI_OK && tutti_shmem.far) /* what was put into far heaps */
+    if (status == TUTTI_OK && tutti_shmem.wire) /* what was put into far heaps */
         status = tutti_shmem_far_quiet(-1);
     if (status == TUTTI_OK)
         status = meet(call);

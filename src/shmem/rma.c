@@ -150,7 +150,7 @@ static void order(int (*far)(int pe), int pe)
     if (tutti_shmem.state.pes == 0)
         return;
     tutti_shmem.kind->quiet();
-    if (tutti_shmem.far)
+    if (tutti_shmem.wire)
         far(pe);
 }
 

@@ -143,7 +143,7 @@ int tutti_shmem_open(struct tutti_transport *transport, struct tutti_node *node,
  * it. Messages come to their end after the last meeting. */
 static void let_go(struct tutti_shmem *space)
 {
-    if ((space->kind->host_reaches && !space->far) || __atomic_load_n(space->state.abort, __ATOMIC_RELAXED))
+    if ((space->kind->host_reaches && !space->wire) || __atomic_load_n(space->state.abort, __ATOMIC_RELAXED))
         return;
     tshmem_quiet();
     if (tutti_shmem_pass(TSHMEM_TEAM_WORLD, TUTTI_SHMEM_FINALIZE) != TUTTI_OK)

@@ -41,7 +41,7 @@ struct tutti_shmem_control {
 };
 
 struct tutti_shmem_near;
-struct tutti_shmem_far;
+struct tutti_wire;
 
 struct tutti_shmem {
     struct tshmem_state state; /* pes 0: the address space is not up; peer: NULL of far PEs */
@@ -49,7 +49,7 @@ struct tutti_shmem {
     const struct tutti_shmem_kind *kind_of[TSHMEM_PES_MAX];
     char *base[TSHMEM_PES_MAX];
     struct tutti_shmem_near *near;                       /* PEs of this node */
-    struct tutti_shmem_far *far;                         /* NULL: there are no others */
+    struct tutti_wire *wire;                             /* to the others, see wire/wire.h; NULL: there are none */
     uint64_t first;                                      /* offset of the first byte of the heap that programs get */
     const struct tutti_shmem_kind *kind;                 /* of the own heap, and all near ones */
     struct tutti_shmem_control *control[TSHMEM_PES_MAX]; /* NULL: far */

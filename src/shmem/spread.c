@@ -86,7 +86,7 @@ static int run_piece(const struct piece *p)
 
 int tutti_shmem_reduce_all(const struct tutti_shmem_job *job)
 {
-    const int far = tutti_shmem.far ? places(job) : 0;
+    const int far = tutti_shmem.wire ? places(job) : 0;
     if (far == 0)
         return tutti_shmem.kind->reduce(job);
     struct piece piece = {.job = job, .size = tutti_shmem_type_size(job->type)};

@@ -1,279 +1,20 @@
 /* Operations on heaps of far PEs, with PEs that are threads and a transport that is as late as MPI may be. Each case
  * runs with agents that do all at once, as on host memory, and with agents whose work ends later, as on a GPU; with and
  * without a second thread that brings the wire on. TUTTI_TEST_ROUNDS, TUTTI_TEST_SEED. */
-#include "shmem/wire/wire.h"
-
-#include <pthread.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "core/clock.h"
 #include "core/status.h"
 #include "shmem/host.h"
 #include "shmem/kit.h"
-#include "support/check.h"
-#include "support/random.h"
+#include "shmem/wire_kit.h"
 #include "support/threads.h"
 
-enum { PES = 4, SLOTS = 8, WORDS = 600, LARGE = 300000, SECONDS = 60, DELAY_US = 300 };
-
-struct heap {
-    uint64_t area[PES][SLOTS][WORDS]; /* by writer */
-    uint64_t signal[PES], answer[PES];
-    uint64_t counter, ticket, set, bits;
-    double sum;
-    uint32_t small;
-    char large[PES][LARGE];
-};
-
-struct side {
-    int pe;
-    struct tutti_transport *transport;
-    struct tutti_wire *wire;
-    struct heap *heap;
-    struct tutti_wire_users users;
-    pthread_t helper;
-    atomic_int stop;
-    _Atomic uint64_t notices[PES];
-    atomic_int given_up, by; /* what `ended` was told */
-    uint64_t random;
-};
-static struct heap *heaps[PES]; /* for oracles, past barriers */
+static struct heap *heaps[PES]; /* for oracles, past meetings */
 static uint64_t seed;
 static long rounds;
-
-static uint64_t draw(struct side *s, uint64_t below)
-{
-    return random_next(&s->random) % below;
-}
-
-/* ---- what agents do ---- */
-
-static int room(size_t bytes, void **out)
-{
-    *out = malloc(bytes);
-    return *out ? TUTTI_OK : TUTTI_ERR_MEMORY;
-}
-
-static int copy(void *to, const void *from, ptrdiff_t dst, ptrdiff_t sst, size_t block, size_t n, size_t bytes)
-{
-    for (size_t i = 0; i < n; i++)
-        memcpy((char *)to + (ptrdiff_t)i * dst * (ptrdiff_t)bytes,
-               (const char *)from + (ptrdiff_t)i * sst * (ptrdiff_t)bytes, block * bytes);
-    return TUTTI_OK;
-}
-
-static int change(int operation, void *at, size_t bytes, uint64_t value, uint64_t compare, uint64_t *was)
-{
-    const uint64_t before = tutti_shmem_amo_host(operation, at, bytes, value, compare);
-    if (was)
-        *was = before;
-    return TUTTI_OK;
-}
-
-static const struct tutti_wire_local at_once = {.room = room, .give = free, .blocks = copy, .amo = change};
-
-/* Those of a PE that have begun and not ended; a wire has one thread in it at a time. */
-static struct work {
-    int changes, operation;
-    void *to;
-    const void *from;
-    ptrdiff_t dst, sst;
-    size_t block, n, bytes;
-    uint64_t value, compare, *was;
-} works[PES][256];
-static int begun[PES], looks[PES];
-static __thread int here; /* the PE of this thread */
-
-static struct work *next_work(void)
-{
-    if (begun[here] == 256)
-        abort();
-    return &works[here][begun[here]++];
-}
-
-static int later_copy(void *to, const void *from, ptrdiff_t dst, ptrdiff_t sst, size_t block, size_t n, size_t bytes)
-{
-    *next_work() =
-        (struct work){.to = to, .from = from, .dst = dst, .sst = sst, .block = block, .n = n, .bytes = bytes};
-    return TUTTI_OK;
-}
-
-static int later_change(int operation, void *at, size_t bytes, uint64_t value, uint64_t compare, uint64_t *was)
-{
-    *next_work() = (struct work){
-        .changes = 1, .operation = operation, .to = at, .bytes = bytes, .value = value, .compare = compare, .was = was};
-    return TUTTI_OK;
-}
-
-static int later_ended(void)
-{
-    if (++looks[here] % 3 != 0)
-        return 0;
-    for (int i = 0; i < begun[here]; i++) {
-        const struct work *w = &works[here][i];
-        if (w->changes)
-            change(w->operation, w->to, w->bytes, w->value, w->compare, w->was);
-        else
-            copy(w->to, w->from, w->dst, w->sst, w->block, w->n, w->bytes);
-    }
-    begun[here] = 0;
-    return 1;
-}
-
-static const struct tutti_wire_local later = {
-    .room = room, .give = free, .blocks = later_copy, .amo = later_change, .ended = later_ended};
-
-/* ---- a PE ---- */
-
-static void hear(void *with, int from, const void *note, size_t bytes)
-{
-    struct side *s = with;
-    uint64_t number;
-    if (CHECK(bytes == sizeof number, "a note of %zu bytes", bytes)) {
-        memcpy(&number, note, sizeof number);
-        CHECK(number == atomic_load(&s->notices[from]) + 1, "note %llu after %llu", (unsigned long long)number,
-              (unsigned long long)s->notices[from]);
-        atomic_store(&s->notices[from], number);
-    }
-}
-
-static void give_up(void *with, int from, int status)
-{
-    struct side *s = with;
-    atomic_store(&s->by, from);
-    CHECK(atomic_exchange(&s->given_up, status) == 0, "told twice");
-}
-
-static void *help(void *with)
-{
-    struct side *s = with;
-    here = s->pe;
-    while (!atomic_load(&s->stop)) {
-        tutti_wire_poll(s->wire);
-        sched_yield();
-    }
-    return NULL;
-}
-
-/* Waits, and is now and then away. */
-static void await(struct side *s, int (*done)(struct side *s, const void *with), const void *with, const char *what)
-{
-    const uint64_t until = tutti_now_ns() + SECONDS * UINT64_C(1000000000);
-    while (!done(s, with)) {
-        tutti_wire_poll(s->wire);
-        if (draw(s, 64) == 0)
-            usleep((useconds_t)draw(s, DELAY_US));
-        else
-            sched_yield();
-        if (tutti_now_ns() > until) {
-            char where[256];
-            tutti_wire_where(s->wire, where, sizeof where);
-            fprintf(stderr, "PE %d waits for ever for %s:%s\n", s->pe, what, where);
-            _exit(3);
-        }
-    }
-}
-
-static int is_over(struct side *s, const void *op)
-{
-    (void)s;
-    return tutti_wire_state(op) != TUTTI_WIRE_UNDER_WAY;
-}
-
-static int is_quiet(struct side *s, const void *with)
-{
-    return tutti_wire_quiet(s->wire, with ? *(const int *)with : -1);
-}
-
-static int is_fenced(struct side *s, const void *with)
-{
-    (void)with;
-    return tutti_wire_is_fenced(s->wire);
-}
-
-static int is_left(struct side *s, const void *with)
-{
-    (void)with;
-    return tutti_wire_left(s->wire) != 0;
-}
-
-static int is_given_up(struct side *s, const void *with)
-{
-    (void)with;
-    return atomic_load(&s->given_up);
-}
-
-/* All PEs: those who have come serve the others. */
-static atomic_int come;
-static int have_come(struct side *s, const void *many)
-{
-    (void)s;
-    return atomic_load(&come) >= *(const int *)many;
-}
-
-static void meet(struct side *s, int *times)
-{
-    const int many = ++*times * PES;
-    atomic_fetch_add(&come, 1);
-    await(s, have_come, &many, "the others");
-}
-
-#define AT(field) offsetof(struct heap, field)
-
-static struct tutti_wire_op put_of(int pe, uint64_t at, const void *from, size_t bytes)
-{
-    return (struct tutti_wire_op){.what = TUTTI_WIRE_PUT,
-                                  .pe = pe,
-                                  .at = at,
-                                  .here = (void *)(uintptr_t)from,
-                                  .n = 1,
-                                  .block = bytes,
-                                  .bytes = 1,
-                                  .step = (ptrdiff_t)bytes,
-                                  .here_step = (ptrdiff_t)bytes};
-}
-
-static struct tutti_wire_op get_of(int pe, uint64_t at, void *to, size_t bytes)
-{
-    struct tutti_wire_op op = put_of(pe, at, to, bytes);
-    op.what = TUTTI_WIRE_GET;
-    return op;
-}
-
-static struct tutti_wire_op amo_of(int pe, int amo, uint64_t word, uint32_t bytes, uint64_t value, int fetches)
-{
-    return (struct tutti_wire_op){.what = TUTTI_WIRE_AMO,
-                                  .pe = pe,
-                                  .changes = 1,
-                                  .amo = amo,
-                                  .word = word,
-                                  .word_bytes = bytes,
-                                  .value = value,
-                                  .fetches = fetches};
-}
-
-static void run(struct side *s, struct tutti_wire_op *op)
-{
-    CHECK(tutti_wire_begin(s->wire, op) == TUTTI_OK, "begin");
-    await(s, is_over, op, "an operation");
-    CHECK(tutti_wire_state(op) == TUTTI_WIRE_DONE, "state %d", tutti_wire_state(op));
-}
-
-static void settle(struct side *s)
-{
-    await(s, is_quiet, NULL, "quiet");
-}
-
-static int next_pe(const struct side *s, uint64_t by)
-{
-    return (int)(((uint64_t)s->pe + 1 + by % (PES - 1)) % PES);
-}
-
-/* ---- cases ---- */
 
 /* Puts and gets of random shapes into the part of the heap that is this PE's, against a copy of it. */
 static void shapes(struct side *s, int *times)
@@ -549,12 +290,12 @@ static int rank_main(struct tutti_transport *transport, void *arg)
     const struct plan *plan = arg;
     struct side *s = calloc(1, sizeof *s);
     here = transport->rank;
-    begun[here] = 0;
+    begin_works(here);
     *s = (struct side){.pe = here, .transport = transport, .random = seed + (uint64_t)here * 1000003};
     s->users = (struct tutti_wire_users){hear, give_up, s};
     s->heap = heaps[here] = calloc(1, sizeof *s->heap);
     if (here == 0)
-        atomic_store(&come, 0);
+        forget_meetings();
     const uint64_t far = ((UINT64_C(1) << PES) - 1) & ~(UINT64_C(1) << here);
     if (!CHECK(tutti_wire_open(transport, far, plan->local, (char *)s->heap, sizeof *s->heap, &s->users, &s->wire) == 0,
                "open"))

@@ -95,8 +95,6 @@ void tutti_wire_fail(struct tutti_wire *wire, int from, int status);
 void tutti_wire_end_op(struct tutti_wire *wire, struct tutti_wire_op *op, int status);
 /* Puts a message at the end of the batch; status: of its local work. */
 void tutti_wire_batch(struct tutti_wire *wire, struct message *message, int status);
-/* 1 where no local work is under way: all in the batch have been finished. */
-int tutti_wire_settle(struct tutti_wire *wire);
 int tutti_wire_give_message(struct tutti_wire *wire, struct message *message);
 int tutti_wire_give_control(struct tutti_wire *wire, int pe, struct control *control, enum what what);
 struct message *tutti_wire_take_message(struct message **pool);

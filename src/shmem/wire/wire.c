@@ -191,7 +191,8 @@ void tutti_wire_batch(struct tutti_wire *wire, struct message *message, int stat
     wire->begun = 1;
 }
 
-int tutti_wire_settle(struct tutti_wire *wire)
+/* 1 where no local work is under way: all in the batch have been finished. */
+static int settle(struct tutti_wire *wire)
 {
     if (!wire->begun)
         return 1;
@@ -216,11 +217,11 @@ int tutti_wire_settle(struct tutti_wire *wire)
 
 static void poll(struct tutti_wire *wire)
 {
-    if (wire->status == TUTTI_OK && tutti_wire_settle(wire)) {
+    if (wire->status == TUTTI_OK && settle(wire)) {
         tutti_wire_take(wire);
         if (wire->status == TUTTI_OK)
             tutti_wire_push(wire);
-        tutti_wire_settle(wire);
+        settle(wire);
         acknowledge(wire);
     }
     look_after_sends(wire);
@@ -246,7 +247,7 @@ static int begin(struct tutti_wire *wire, struct tutti_wire_op *op)
     atomic_store_explicit(&op->state, TUTTI_WIRE_UNDER_WAY, memory_order_relaxed);
     *peer->end = op;
     peer->end = &op->next;
-    if (tutti_wire_settle(wire))
+    if (settle(wire))
         tutti_wire_push(wire);
     return TUTTI_OK;
 }
