@@ -1,5 +1,5 @@
 /* Atomics on words of 4 and 8 bytes of any PE's heap. */
-#include "shmem/space.h"
+#include "shmem/far.h"
 
 uint64_t tutti_shmem_amo(int operation, void *dest, size_t bytes, uint64_t value, uint64_t compare, int pe)
 {
@@ -9,5 +9,6 @@ uint64_t tutti_shmem_amo(int operation, void *dest, size_t bytes, uint64_t value
         return 0;
     }
     void *at = tutti_shmem_at(dest, bytes, pe, call);
+    tutti_shmem_far_serve();
     return at ? tutti_shmem.kind_of[pe]->amo(operation, at, bytes, value, compare) : 0;
 }

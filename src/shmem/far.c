@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "progress/engine.h"
 #include "shmem/meet.h"
 #include "shmem/wire/wire.h"
 

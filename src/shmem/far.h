@@ -3,6 +3,7 @@
 #ifndef TUTTI_SHMEM_FAR_H
 #define TUTTI_SHMEM_FAR_H
 
+#include "progress/engine.h"
 #include "shmem/space.h"
 
 /* Local; after the own heap is made. far: bit pe. */
@@ -14,6 +15,12 @@ void tutti_shmem_far_close(struct tutti_shmem *space);
 /* Local: all far PEs are told that the address space ends. */
 void tutti_shmem_far_abort(void);
 
+/* For calls that do not wait, and that programs repeat until a far PE has done something. */
+static inline void tutti_shmem_far_serve(void)
+{
+    if (__builtin_expect(tutti_shmem.wire != NULL, 0))
+        tutti_progress_poll();
+}
 /* Waits until what this PE has begun at that PE (-1: all) is complete there; until it is in order. A status. */
 int tutti_shmem_far_quiet(int pe);
 int tutti_shmem_far_fence(int pe);

@@ -141,6 +141,7 @@ static int enter(struct tutti_shmem_call *call, tshmem_team_t team)
         return tutti_shmem_fail(TUTTI_ERR_UNAVAILABLE, name, "the address space is not up: call tshmem_init first");
     if (!call->team)
         return tutti_shmem_fail(TUTTI_ERR_ARGUMENT, name, "%d is no team of this PE", team);
+    tutti_shmem_far_serve(); /* who has given up may have said so */
     if (__atomic_load_n(tutti_shmem.state.abort, __ATOMIC_RELAXED))
         return tutti_shmem_fail(TUTTI_ERR_BROKEN, name, "%s", tutti_status_text(TUTTI_ERR_BROKEN));
     call->place = &tutti_shmem.control[tutti_shmem.state.me]->place[call->team->number];

@@ -46,6 +46,7 @@ void tutti_shmem_p(void *dest, const void *value, size_t bytes, int pe)
 void tutti_shmem_g(void *value, const void *source, size_t bytes, int pe)
 {
     const void *from = tutti_shmem_at(source, bytes, pe, "tshmem_g");
+    tutti_shmem_far_serve();
     if (from)
         tutti_shmem.kind_of[pe]->element(value, from, bytes);
 }

@@ -1,6 +1,7 @@
 /* Waits for own words that peers change, and tests of them: one, all, any, some. */
 #include <stdio.h>
 
+#include "shmem/far.h"
 #include "shmem/meet.h"
 
 struct words {
@@ -119,6 +120,8 @@ static size_t run(struct words *w)
         tutti_shmem_fail(TUTTI_ERR_ARGUMENT, w->name, "%p is not aligned to %zu bytes", w->words, size_of(w->type));
     } else {
         const int test = w->which & TSHMEM_WAIT_TEST;
+        if (test)
+            tutti_shmem_far_serve();
         const int status = tutti_shmem_await(test ? are_seen : is_enough, say_words, w);
         if (status == TUTTI_OK && test)
             look(w);
@@ -159,6 +162,7 @@ uint64_t tshmem_signal_wait_until(uint64_t *signal, int comparison, uint64_t val
 uint64_t tshmem_signal_fetch(const uint64_t *signal)
 {
     uint64_t value = 0;
+    tutti_shmem_far_serve();
     if (tutti_shmem.state.pes == 0 || tutti_shmem.kind->host_reaches)
         return __atomic_load_n(signal, __ATOMIC_ACQUIRE);
     tutti_shmem.kind->element(&value, signal, sizeof value);
