@@ -52,6 +52,11 @@ static void shapes(struct side *s, int *times)
                 *mine = 0;
             }
         }
+        if (puts && round % 4 == 0) { /* past quiet it is there, whatever that PE does */
+            await(s, is_quiet, &pe, "quiet");
+            CHECK(memcmp(heaps[pe]->area[s->pe], model[pe], sizeof *model) == 0, "round %ld: before quiet has ended",
+                  round);
+        }
     }
     settle(s);
     meet(s, times);

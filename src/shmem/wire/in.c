@@ -166,7 +166,7 @@ static const struct {
     [ABORT] = {take_nothing, end_abort},  [BYE] = {take_nothing, end_bye},
 };
 
-/* The head of what has come is right: number, size, and what it says of this PE's own messages. */
+/* The head of what has come is right: number, credit, size, and what it says of this PE's own messages. */
 static int check(struct tutti_wire *wire, struct message *message, const struct tutti_came *came)
 {
     const struct head *head = message->head;
@@ -175,7 +175,7 @@ static int check(struct tutti_wire *wire, struct message *message, const struct 
     if (came->bytes < sizeof *head || head->what >= WHATS || !peer->far ||
         (control ? head->data != 0 : came->bytes != HEAD + (size_t)head->data) || head->applied > peer->sent)
         return TUTTI_ERR_BROKEN;
-    if (head->what < REPLY && head->number != ++peer->came)
+    if (head->what < REPLY && (head->number != ++peer->came || head->number > peer->told + TUTTI_WIRE_CREDITS))
         return TUTTI_ERR_BROKEN;
     if (head->applied > peer->acked) {
         peer->acked = head->applied;
