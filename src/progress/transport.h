@@ -34,6 +34,7 @@ struct tutti_caught {
 struct tutti_transport {
     const struct tutti_transport_ops *ops;
     int rank, size;
+    int any_thread; /* 1: threads that are not the program's may call it */
     char label[64]; /* name of the communicator, for reports */
 };
 

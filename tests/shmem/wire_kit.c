@@ -226,7 +226,7 @@ struct tutti_wire_op amo_of(int pe, int amo, uint64_t word, uint32_t bytes, uint
 
 void run(struct side *s, struct tutti_wire_op *op)
 {
-    CHECK(tutti_wire_begin(s->wire, op) == TUTTI_OK, "begin");
+    CHECK((draw(s, 2) ? tutti_wire_begin : tutti_wire_queue)(s->wire, op) == TUTTI_OK, "begin");
     await(s, is_over, op, "an operation");
     CHECK(tutti_wire_state(op) == TUTTI_WIRE_DONE, "state %d", tutti_wire_state(op));
 }

@@ -227,7 +227,7 @@ static const struct tutti_transport_ops ops = {
 
 static void member_init(struct member *m, struct arena *arena, struct group *group, int rank, int world_rank)
 {
-    *m = (struct member){.transport = {.ops = &ops, .rank = rank, .size = group->size},
+    *m = (struct member){.transport = {.ops = &ops, .rank = rank, .size = group->size, .any_thread = 1},
                          .arena = arena,
                          .group = group,
                          .world_rank = world_rank};

@@ -250,6 +250,7 @@ void tutti_transport_over(struct tutti_mpi_transport *transport, MPI_Comm comm)
     int length = 0;
     transport->base.ops = &ops;
     transport->comm = comm;
+    transport->base.any_thread = tutti_door.multiple;
     tutti_real.MPI_Comm_rank(comm, &transport->base.rank);
     tutti_real.MPI_Comm_size(comm, &transport->base.size);
     if (tutti_real.MPI_Comm_get_name)

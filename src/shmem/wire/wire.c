@@ -247,9 +247,14 @@ static int begin(struct tutti_wire *wire, struct tutti_wire_op *op)
     atomic_store_explicit(&op->state, TUTTI_WIRE_UNDER_WAY, memory_order_relaxed);
     *peer->end = op;
     peer->end = &op->next;
-    if (settle(wire))
-        tutti_wire_push(wire);
     return TUTTI_OK;
+}
+
+/* As far as may be now. The lock is held. */
+static void send_off(struct tutti_wire *wire)
+{
+    if (wire->status == TUTTI_OK && settle(wire))
+        tutti_wire_push(wire);
 }
 
 static int is_wrong(const struct tutti_wire *wire, const struct tutti_wire_op *op)
@@ -257,15 +262,27 @@ static int is_wrong(const struct tutti_wire *wire, const struct tutti_wire_op *o
     return op->pe < 0 || op->pe >= wire->transport->size || !wire->peer[op->pe].far || op->note_bytes > sizeof op->note;
 }
 
-int tutti_wire_begin(struct tutti_wire *wire, struct tutti_wire_op *op)
+static int begin_own(struct tutti_wire *wire, struct tutti_wire_op *op, int sends)
 {
     if (is_wrong(wire, op))
         return TUTTI_ERR_ARGUMENT;
     op->kept = 0;
     pthread_mutex_lock(&wire->lock);
     const int status = begin(wire, op);
+    if (sends)
+        send_off(wire);
     pthread_mutex_unlock(&wire->lock);
     return status;
+}
+
+int tutti_wire_begin(struct tutti_wire *wire, struct tutti_wire_op *op)
+{
+    return begin_own(wire, op, 1);
+}
+
+int tutti_wire_queue(struct tutti_wire *wire, struct tutti_wire_op *op)
+{
+    return begin_own(wire, op, 0);
 }
 
 int tutti_wire_post(struct tutti_wire *wire, const struct tutti_wire_op *op)
@@ -287,6 +304,7 @@ int tutti_wire_post(struct tutti_wire *wire, const struct tutti_wire_op *op)
             copy->next = wire->spare;
             wire->spare = copy;
         }
+        send_off(wire);
     }
     pthread_mutex_unlock(&wire->lock);
     return status;

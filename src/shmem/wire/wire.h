@@ -88,6 +88,8 @@ int tutti_wire_open(struct tutti_transport *transport, uint64_t far, const struc
 /* Begins an operation and returns at once; the caller keeps op until it is not UNDER_WAY any more, and its memory: a
  * PUT is DONE when `here` may be changed, unless `confirmed` is set. A status; then nothing has begun. */
 int tutti_wire_begin(struct tutti_wire *wire, struct tutti_wire_op *op);
+/* The same, for threads that may not call the transport: it is sent by the next poll of one that may. */
+int tutti_wire_queue(struct tutti_wire *wire, struct tutti_wire_op *op);
 /* The same; where it is not done at once the wire keeps a copy of op. `ended` is told of the copy. */
 int tutti_wire_post(struct tutti_wire *wire, const struct tutti_wire_op *op);
 static inline int tutti_wire_state(const struct tutti_wire_op *op)
@@ -96,7 +98,7 @@ static inline int tutti_wire_state(const struct tutti_wire_op *op)
 }
 
 /* Brings on what can be brought on: own operations, and those of others on this heap. Never waits; another thread at it
- * does it as well. */
+ * does it as well. For threads that may call the transport. */
 void tutti_wire_poll(struct tutti_wire *wire);
 /* 1: all operations of this PE on that one's heap (-1: on all) have been applied there, and all answers have come; 0:
  * not yet; negative: a status. */
