@@ -3,6 +3,7 @@
  *   nodes           everybody changes the same words, from near and far; signals behind data, with delays; floods of
  *                   operations that are not waited for; PEs that serve others while they test, or wait in the MPI;
  *                   what is refused
+ *   nodes away      PE 0 calls nothing until another one has worked on its heap: TUTTI_ASYNC_PROGRESS=1
  *   nodes stall     the last PE does not come: the others say so, give up after TUTTI_TIMEOUT_SECONDS, and it is told
  *   nodes killed N  the last PE kills itself in round N. For watch.sh: survivors say that they are told
  *
@@ -217,6 +218,27 @@ static void refused(void)
     tshmem_free(words);
 }
 
+/* Plain loads alone, of what the other PE puts into shared memory at the end: nothing of Tutti's or the MPI's. */
+static void away(void)
+{
+    uint64_t *words = tshmem_calloc(4, sizeof *words);
+    if (me == 0) {
+        const double until = MPI_Wtime() + 30;
+        while (__atomic_load_n(words + 3, __ATOMIC_ACQUIRE) == 0 && MPI_Wtime() < until)
+            usleep(1000);
+        CHECK(words[3] == 1 && words[0] == 100 && words[1] == 7, "nobody has served: %llu, %llu",
+              (unsigned long long)words[0], (unsigned long long)words[1]);
+    } else if (me == 1) {
+        for (int i = 0; i < 100; i++)
+            CHECK(tshmem_uint64_atomic_fetch_inc(words, 0) == (uint64_t)i, "fetched");
+        tshmem_p(words + 1, UINT64_C(7), 0);
+        tshmem_signal_set(words + 3, 1, 0);
+    }
+    tshmem_barrier_all();
+    tshmem_free(words);
+    CHECK(tshmem_error() == 0 && tshmem_finalize() == 0, "finalize");
+}
+
 static void stall(void)
 {
     if (me == pes - 1) {
@@ -269,6 +291,8 @@ int main(int argc, char **argv)
     state = check_seed() + (uint64_t)me;
     if (strcmp(how, "stall") == 0) {
         stall();
+    } else if (strcmp(how, "away") == 0) {
+        away();
     } else if (strcmp(how, "killed") == 0) {
         killed(argc > 2 ? atol(argv[2]) : 0);
     } else {
