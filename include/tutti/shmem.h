@@ -1,5 +1,6 @@
 /* The global address space: OpenSHMEM 1.5's calls as tshmem_*, for C and C++, on any MPI, without MPI_THREAD_MULTIPLE.
- * Every process of a communicator becomes a processing element (PE) with a heap that all PEs of the machine reach.
+ * Every process of a communicator becomes a processing element (PE) with a heap that all PEs reach: those of its node
+ * by loads and stores, others by messages.
  *
  * Link with -ltutti-core, and start the program with libtutti.so in front (tutti run). <tutti/shmem_names.h> gives the
  * same calls as shmem_*. What is not there yet: docs/shmem.md.
@@ -15,9 +16,11 @@
  * GPUs memory of a GPU too; single elements, and what atomics, waits and tests take and give besides symmetric
  * addresses, are host memory.
  *
- * Order: puts, gets and atomics are complete on return; the nbi forms of put, get and put_signal past tshmem_quiet(), a
- * fence or a barrier, until when source and target are left alone. Their data are seen by another PE in that order
- * only past tshmem_fence() or tshmem_quiet() of the one that put and a wait of the one that reads.
+ * Order: puts, gets and atomics are complete on return, but puts, signals and atomic_set to PEs of other nodes past
+ * tshmem_quiet() or a barrier: on return their source may be changed. Such PEs must call Tutti, or have a thread that
+ * does (TUTTI_ASYNC_PROGRESS), for anything to be complete. The nbi forms of put, get and put_signal past
+ * tshmem_quiet(), a fence or a barrier, until when source and target are left alone. Their data are seen by another PE
+ * in that order only past tshmem_fence() or tshmem_quiet() of the one that put and a wait of the one that reads.
  *
  * Errors: what is wrong is said on standard error. Calls that return an int give 0 or a negative status
  * (tutti_status_text()), pointers NULL, others do nothing; the first status is kept for tshmem_error(). A PE that dies,
@@ -278,7 +281,8 @@ TSHMEM_CALL int tutti_shmem_scan(tshmem_team_t team, void *dest, const void *sou
 
 /* tshmem_init_comm(MPI_Comm): include the MPI's mpi.h before this file. Collective over the communicator, whose ranks
  * become the PEs in their order: as tshmem_init() otherwise, but MPI_Init has been called. TUTTI_ERR_UNAVAILABLE where
- * the ranks cannot share memory, or libtutti.so is not in front of the MPI. */
+ * ranks of a node cannot share memory, there are more than TSHMEM_PES_MAX, or libtutti.so is not in front of the MPI.
+ */
 #ifdef MPI_VERSION
 #include <dlfcn.h>
 static inline int tshmem_init_comm(MPI_Comm comm)

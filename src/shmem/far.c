@@ -259,8 +259,8 @@ static uint64_t amo(int operation, void *at, size_t bytes, uint64_t value, uint6
                                .word_bytes = (uint32_t)bytes,
                                .value = value,
                                .compare = compare,
-                               .fetches = 1};
-    return run(&op, 0) == TUTTI_OK ? op.was : 0;
+                               .fetches = operation != TSHMEM_AMO_SET};
+    return run(&op, !op.fetches) == TUTTI_OK ? op.was : 0;
 }
 
 static int put_signal(void *to, const void *from, size_t bytes, uint64_t *at, uint64_t value, int operation, int later)
