@@ -46,9 +46,10 @@ static const struct tutti_transport_ops ops = {
 
 int tutti_shmem_near_find(struct tutti_shmem *space, struct tutti_transport *all, const struct tutti_node *node)
 {
-    uint64_t mine[2], keys[2 * TSHMEM_PES_MAX];
+    uint64_t mine[2] = {0, 0}, keys[2 * TSHMEM_PES_MAX]; /* without a node: the team says that it is none */
     struct tutti_shmem_near *near = calloc(1, sizeof *near);
-    tutti_node_key(node, mine);
+    if (node)
+        tutti_node_key(node, mine);
     int status = all->ops->allgather(all, mine, keys, sizeof mine);
     int64_t able = near != NULL;
     if (status == TUTTI_OK)

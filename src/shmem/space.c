@@ -166,4 +166,5 @@ void tutti_shmem_close(void)
 void tutti_shmem_forget(void)
 {
     tutti_shmem.state.pes = 0;
+    tutti_shmem.wire = NULL;
 }

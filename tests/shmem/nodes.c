@@ -2,7 +2,7 @@
  *
  *   nodes           everybody changes the same words, from near and far; signals behind data, with delays; floods of
  *                   operations that are not waited for; PEs that serve others while they test, or wait in the MPI;
- *                   what is refused
+ *                   what is refused; an address space of some ranks
  *   nodes away      PE 0 calls nothing until another one has worked on its heap: TUTTI_ASYNC_PROGRESS=1
  *   nodes stall     the last PE does not come: the others say so, give up after TUTTI_TIMEOUT_SECONDS, and it is told
  *   nodes killed N  the last PE kills itself in round N. For watch.sh: survivors say that they are told
@@ -239,6 +239,26 @@ static void away(void)
     CHECK(tshmem_error() == 0 && tshmem_finalize() == 0, "finalize");
 }
 
+/* An address space of some ranks, in another order: nodes are not whole in it. */
+static void some(void)
+{
+    MPI_Comm comm;
+    int rank, size;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    MPI_Comm_split(MPI_COMM_WORLD, rank == 1 && size > 2 ? MPI_UNDEFINED : 0, -rank, &comm);
+    if (comm == MPI_COMM_NULL)
+        return;
+    if (CHECK(tshmem_init_comm(comm) == 0, "tshmem_init_comm")) {
+        me = tshmem_my_pe();
+        pes = tshmem_n_pes();
+        contention(9);
+        signals(5);
+        CHECK(tshmem_error() == 0 && tshmem_finalize() == 0, "finalize");
+    }
+    MPI_Comm_free(&comm);
+}
+
 static void stall(void)
 {
     if (me == pes - 1) {
@@ -304,10 +324,13 @@ int main(int argc, char **argv)
         in_mpi();
         refused();
         CHECK(tshmem_error() == 0 && tshmem_finalize() == 0, "finalize");
+        some();
     }
     long mine[2] = {check_failed(), check_done()}, all[2];
     MPI_Allreduce(mine, all, 2, MPI_LONG, MPI_SUM, MPI_COMM_WORLD);
-    if (me == 0)
+    int rank;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    if (rank == 0)
         printf("%ld checks, %ld failed\n", all[1], all[0]);
     MPI_Finalize();
     return all[0] != 0 || all[1] == 0;
