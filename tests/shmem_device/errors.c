@@ -17,8 +17,14 @@ struct run {
 enum {
     NO_SUCH_PE,
     NOT_SYMMETRIC,
-    NO_WAY, /* a PE that loads and stores do not reach */
+    NO_WAY, /* a PE that loads and stores do not reach; in collectives */
     NO_TEAM,
+    FAR_BARRIER,
+    FAR_BROADCAST,
+    FAR_FCOLLECT,
+    FAR_ALLTOALL,
+    FAR_REDUCE,
+    FAR_SCAN,
     NO_ROOT,
     NO_OPERATION,
     NO_WORK,
@@ -48,6 +54,24 @@ static void body(int pe, void *context)
         break;
     case NO_TEAM:
         status = tshmem_barrier(7);
+        break;
+    case FAR_BARRIER:
+        status = tshmem_barrier_block(0);
+        break;
+    case FAR_BROADCAST:
+        status = tshmem_broadcastmem_block(0, heap->out, heap->in, 2000, 0);
+        break;
+    case FAR_FCOLLECT:
+        status = tshmem_fcollectmem_warp(0, heap->out, heap->in, 8);
+        break;
+    case FAR_ALLTOALL:
+        status = tshmem_alltoallmem(0, heap->out, heap->in, 64);
+        break;
+    case FAR_REDUCE:
+        status = tutti_shmem_reduce_block(0, heap->out, heap->in, 40, TSHMEM_ID_FLOAT, TSHMEM_OP_SUM);
+        break;
+    case FAR_SCAN:
+        status = tutti_shmem_scan_block(0, heap->out, heap->in, 40, TSHMEM_ID_FLOAT, 0);
         break;
     case NO_ROOT:
         status = tshmem_broadcastmem_block(0, heap->out, heap->in, 8, 2);
@@ -104,7 +128,7 @@ int main(void)
         struct run run = {&pes, which, {0}};
         const int no_status = which < NO_TEAM || which >= SILENT;
         pes_open(&pes, 2, which == ABORTED ? 60000 : 50);
-        if (which == NO_WAY)
+        if (which == NO_WAY || (which >= FAR_BARRIER && which <= FAR_SCAN))
             pes.state[0].peer[1] = pes.state[1].peer[0] = NULL;
         pes_run(&pes, body, &run);
         CHECK(pes.abort[0] == 1, "case %d: the host is told", which);

@@ -28,7 +28,7 @@ TUTTI_DEV char *tutti_dev_place(const struct tutti_dev_job *job, const struct tu
 {
     const struct tshmem_state *const state = tutti_dev_state();
     char *const here = places->address + (size_t)i * places->step;
-    return places->at_members ? state->peer[tutti_dev_pe(&job->team, i)] + ((uintptr_t)here - (uintptr_t)state->heap)
+    return places->at_members ? tutti_dev_heap(tutti_dev_pe(&job->team, i)) + ((uintptr_t)here - (uintptr_t)state->heap)
                               : here;
 }
 

@@ -81,11 +81,23 @@ TUTTI_DEV char *tutti_dev_at(const void *address, int pe)
     return found;
 }
 
+/* The heap of a member of a team. One that loads and stores do not reach is a failure: all waits leave, and this PE's
+ * own heap stands for it, so that nothing else is touched. */
+TUTTI_DEV char *tutti_dev_heap(int pe)
+{
+    const struct tshmem_state *const state = tutti_dev_state();
+    char *const heap = state->peer[pe];
+    if (heap)
+        return heap;
+    tutti_dev_fail();
+    return state->heap;
+}
+
 /* The internal area of team number `number` at that PE. */
 TUTTI_DEV struct tshmem_area *tutti_dev_area(int pe, uint32_t number)
 {
     const struct tshmem_state *const state = tutti_dev_state();
-    return (struct tshmem_area *)(void *)(state->peer[pe] + state->area + number * state->area_bytes);
+    return (struct tshmem_area *)(void *)(tutti_dev_heap(pe) + state->area + number * state->area_bytes);
 }
 
 /* ---- waits: each is bounded by the abort word and the state's limit ---- */

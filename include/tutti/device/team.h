@@ -148,7 +148,7 @@ TUTTI_DEV int tutti_dev_barrier(int group, tshmem_team_t team)
 TUTTI_DEV char *tutti_dev_of(const struct tutti_dev_meeting *meeting, const void *address, int member)
 {
     const struct tshmem_state *const state = tutti_dev_state();
-    return state->peer[tutti_dev_pe(&meeting->team, member)] + ((uintptr_t)address - (uintptr_t)state->heap);
+    return tutti_dev_heap(tutti_dev_pe(&meeting->team, member)) + ((uintptr_t)address - (uintptr_t)state->heap);
 }
 
 /* 1 where `bytes` bytes from there lie in the heap. */
