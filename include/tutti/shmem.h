@@ -220,7 +220,8 @@ enum tshmem_amo {
     TSHMEM_AMO_AND,
     TSHMEM_AMO_OR,
     TSHMEM_AMO_XOR,
-    TSHMEM_AMO_ADD_FLOAT
+    TSHMEM_AMO_ADD_FLOAT,
+    TSHMEM_AMO_NO_FETCH = 16 /* beside one of them: what was there before is not wanted */
 };
 enum tshmem_op {
     TSHMEM_OP_AND,

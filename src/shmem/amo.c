@@ -9,5 +9,5 @@ uint64_t tutti_shmem_amo(int operation, void *dest, size_t bytes, uint64_t value
         return 0;
     }
     void *at = tutti_shmem_at(dest, bytes, pe, call);
-    return at ? tutti_shmem.kind->amo(operation, at, bytes, value, compare) : 0;
+    return at ? tutti_shmem.kind->amo(operation & ~TSHMEM_AMO_NO_FETCH, at, bytes, value, compare) : 0;
 }
