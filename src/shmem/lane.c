@@ -162,24 +162,29 @@ int tutti_shmem_lanes_prepare(struct tutti_shmem_gpu *gpu)
     return status;
 }
 
-int tutti_shmem_lane_amo(struct tutti_stream *stream, struct tutti_shmem_lane *lane, int operation, void *at,
-                         size_t bytes, uint64_t value, uint64_t compare)
+int tutti_shmem_amo_launch(struct tutti_stream *stream, int operation, size_t bytes, struct tutti_amo_args *args)
 {
-    struct tutti_amo_args args = {
-        .at = at, .value = value, .expected = compare, .what = (uint32_t)atomics[operation].what};
-    if (lane) {
-        args.launch_number = ++lane->launch_number;
-        args.was = &lane->seen->was;
-        args.done = &lane->seen->done;
-    }
+    args->what = (uint32_t)atomics[operation].what;
     const struct tutti_launch launch = {.kernel = TUTTI_KERNEL_AMO,
                                         .type = atomics[operation].type[bytes == sizeof(uint64_t)],
                                         .op = atomics[operation].op,
                                         .blocks = 1,
                                         .threads = 32,
                                         .gpu = own()->gpu,
-                                        .amo = &args};
+                                        .amo = args};
     return own()->device->launch(stream, &launch);
+}
+
+int tutti_shmem_lane_amo(struct tutti_stream *stream, struct tutti_shmem_lane *lane, int operation, void *at,
+                         size_t bytes, uint64_t value, uint64_t compare)
+{
+    struct tutti_amo_args args = {.at = at, .value = value, .expected = compare};
+    if (lane) {
+        args.launch_number = ++lane->launch_number;
+        args.was = &lane->seen->was;
+        args.done = &lane->seen->done;
+    }
+    return tutti_shmem_amo_launch(stream, operation, bytes, &args);
 }
 
 /* The word says it first; seldom the stream is asked whether the kernel has failed. */

@@ -62,11 +62,13 @@ static int make(struct tutti_shmem *space)
     space->state.limit_ns = (uint64_t)tutti_settings()->timeout_seconds * 1000000000u;
     space->crowded = team->size > cores();
     tutti_shmem_teams_open(space);
-    return TUTTI_OK;
+    status = tutti_shmem_serve_open(space);
+    return is_alike(space->transport, status) ? status : TUTTI_ERR_UNAVAILABLE;
 }
 
 static void unmake(struct tutti_shmem *space)
 {
+    tutti_shmem_serve_close(space);
     tutti_heap_close(&space->heap);
     if (space->kind)
         tutti_shmem_unmap(space);
@@ -101,6 +103,9 @@ int tutti_shmem_open(struct tutti_transport *transport, struct tutti_node *node,
     }
     space->users = 1;
     space->state.pes = transport->size;
+    status = tutti_shmem_serve_start(space);
+    if (status != TUTTI_OK)
+        __atomic_store_n(space->state.abort, 1, __ATOMIC_RELEASE); /* kernels that ask would wait */
     tutti_shmem_bind(&space->state);
     return TUTTI_OK;
 }
@@ -124,6 +129,7 @@ void tutti_shmem_close(void)
     if (tutti_shmem.state.pes == 0)
         return;
     tutti_shmem_bind(NULL);
+    tutti_shmem_serve_stop(&tutti_shmem);
     let_go(&tutti_shmem);
     tutti_shmem.state.pes = 0;
     unmake(&tutti_shmem);
