@@ -18,13 +18,6 @@ struct tutti_serving {
     int own_on_gpu, mapped, told;
 };
 
-static const struct tutti_path *far_path;
-
-void tutti_shmem_serve_far(const struct tutti_path *far)
-{
-    far_path = far;
-}
-
 static int refuse(int status, const char *what)
 {
     return tutti_shmem_fail(status, "tshmem_init", "%s for requests of kernels (TUTTI_SHMEM_RING=off does without): %s",
@@ -126,7 +119,7 @@ int tutti_shmem_serve_open(struct tutti_shmem *space)
     struct tutti_proxy *const proxy = &serving->proxy;
     *proxy = (struct tutti_proxy){.state = &space->state,
                                   .near = space->gpu ? &tutti_near_device : &tutti_near_host,
-                                  .far = far_path,
+                                  .far = space->far,
                                   .dead = dead,
                                   .kind = space->kind,
                                   .device = space->gpu ? space->gpu->device : NULL,

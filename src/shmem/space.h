@@ -49,6 +49,7 @@ struct tutti_shmem {
     struct tutti_transport *transport;
     const struct tutti_shmem_host *host;
     struct tutti_shmem_gpu *gpu;   /* of heaps on a device, see lane.h */
+    const struct tutti_path *far;  /* the wire to PEs that are not mapped here (ring/proxy.h); NULL: there is none */
     struct tutti_serving *serving; /* of requests of kernels, see serve.c; NULL: there is no ring */
     int control_mapped;            /* the own control page is registered with it */
     int crowded;                   /* more PEs than cores: waits do not spin */
@@ -96,9 +97,6 @@ int tutti_shmem_serve_open(struct tutti_shmem *space);
 int tutti_shmem_serve_start(struct tutti_shmem *space);
 void tutti_shmem_serve_stop(struct tutti_shmem *space);
 void tutti_shmem_serve_close(struct tutti_shmem *space);
-/* The wire to PEs of other nodes, before tshmem_init; NULL: none. */
-struct tutti_path;
-void tutti_shmem_serve_far(const struct tutti_path *far);
 /* fail.c: all PEs leave their waits, and all further calls are errors. */
 void tutti_shmem_leave_all(void);
 /* bind.c: kernels' modules get the state, or NULL. */

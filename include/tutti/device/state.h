@@ -72,15 +72,6 @@ TUTTI_DEV char *tutti_dev_find(const void *address, int pe)
     return offset < state->heap_bytes ? state->peer[pe] + offset : NULL;
 }
 
-/* The same for calls that need it: NULL is a failure. */
-TUTTI_DEV char *tutti_dev_at(const void *address, int pe)
-{
-    char *const found = tutti_dev_find(address, pe);
-    if (!found)
-        tutti_dev_fail();
-    return found;
-}
-
 /* The internal area of team number `number` at that PE. */
 TUTTI_DEV struct tshmem_area *tutti_dev_area(int pe, uint32_t number)
 {
