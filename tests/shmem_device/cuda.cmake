@@ -48,7 +48,7 @@ endfunction()
 
 set(common cuda_pes.c draw.c explain.c heap.c model.c ${support}/check.c ${support}/oracle.c ${support}/numbers.c)
 # The ring's host side, out of the library.
-set(serve cuda_serve.c)
+set(serve cuda_serve.c ${support}/cuda_device.c)
 foreach(file shmem/ring/ring shmem/ring/proxy shmem/ring/near_device core/log core/status core/settings core/nearest core/size)
   list(APPEND serve ${PROJECT_SOURCE_DIR}/src/${file}.c)
 endforeach()

@@ -8,73 +8,11 @@
 #include <string.h>
 
 #include "core/status.h"
-#include "device/device.h"
 #include "kernels/args.h"
 #include "shmem/ring/proxy.h"
 #include "support/check.h"
+#include "support/cuda_device.h"
 #include "support/random.h"
-
-/* ---- the device, as far as the path needs it ---- */
-
-static int told(cudaError_t status)
-{
-    if (status != cudaSuccess)
-        fprintf(stderr, "the proxy: %s\n", cudaGetErrorString(status));
-    return status == cudaSuccess ? TUTTI_OK : TUTTI_ERR_DEVICE;
-}
-
-static int choose(int gpu)
-{
-    return told(cudaSetDevice(gpu));
-}
-
-static int stream_create(int gpu, struct tutti_stream **out)
-{
-    (void)gpu;
-    return told(cudaStreamCreateWithFlags((cudaStream_t *)(void *)out, cudaStreamNonBlocking));
-}
-
-static int stream_destroy(struct tutti_stream *stream)
-{
-    return told(cudaStreamDestroy((cudaStream_t)(void *)stream));
-}
-
-static int event_create(int gpu, struct tutti_event **out)
-{
-    (void)gpu;
-    return told(cudaEventCreateWithFlags((cudaEvent_t *)(void *)out, cudaEventDisableTiming));
-}
-
-static int event_destroy(struct tutti_event *event)
-{
-    return told(cudaEventDestroy((cudaEvent_t)(void *)event));
-}
-
-static int event_record(struct tutti_event *event, struct tutti_stream *stream)
-{
-    return told(cudaEventRecord((cudaEvent_t)(void *)event, (cudaStream_t)(void *)stream));
-}
-
-static int event_query(struct tutti_event *event)
-{
-    const cudaError_t status = cudaEventQuery((cudaEvent_t)(void *)event);
-    return status == cudaErrorNotReady ? 0 : told(status) == TUTTI_OK ? 1 : TUTTI_ERR_DEVICE;
-}
-
-static int copy(struct tutti_stream *stream, void *to, const void *from, size_t bytes)
-{
-    return told(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, (cudaStream_t)(void *)stream));
-}
-
-static const struct tutti_device device = {.name = "the CUDA runtime",
-                                           .choose = choose,
-                                           .stream_create = stream_create,
-                                           .stream_destroy = stream_destroy,
-                                           .event_create = event_create,
-                                           .event_destroy = event_destroy,
-                                           .event_record = event_record,
-                                           .event_query = event_query,
-                                           .copy = copy};
 
 static int launch(struct tutti_stream *stream, int operation, size_t bytes, struct tutti_amo_args *args)
 {
@@ -82,7 +20,8 @@ static int launch(struct tutti_stream *stream, int operation, size_t bytes, stru
     struct cuda_amo amo = {operation,   (unsigned)bytes, args->at,
                            args->value, args->expected,  (uint64_t *)(uintptr_t)args->was};
     void *arguments[] = {&amo};
-    return told(cudaLaunchKernel(cuda_amo_kernel, one, one, arguments, 0, (cudaStream_t)(void *)stream));
+    const cudaError_t status = cudaLaunchKernel(cuda_amo_kernel, one, one, arguments, 0, (cudaStream_t)(void *)stream);
+    return status == cudaSuccess ? TUTTI_OK : TUTTI_ERR_DEVICE;
 }
 
 /* ---- servers ---- */
@@ -117,7 +56,7 @@ static void open_one(struct cuda_pes *pes, int pe, uint64_t slots)
     cuda_must((int)cudaHostAlloc(&memory, tutti_ring_bytes(slots), cudaHostAllocPortable), "a ring");
     server->proxy = (struct tutti_proxy){.state = &server->state,
                                          .near = &tutti_near_device,
-                                         .device = &device,
+                                         .device = &cuda_device,
                                          .launch = launch,
                                          .memory = memory,
                                          .seen = memory};
