@@ -10,38 +10,50 @@
 struct pes_server pes_server[PROGRAM_PES];
 extern const struct tutti_shmem_kind tutti_shmem_host; /* kind.h has the host's calls, this test the kernels' */
 
-/* ---- the wire ---- */
+/* ---- what is done late: by the wire in any order, near by in its order, on which programs rely ---- */
 
 static int begin(struct tutti_proxy *proxy, struct tutti_ring_operation *operation, char *at)
 {
     struct pes_server *const server = proxy->far_with;
-    CHECK(!at, "nothing is mapped");
+    CHECK(!at == !proxy->state->peer[operation->pe], "where it lies");
     if (server->waiting == (int)(sizeof server->later / sizeof *server->later))
         return TUTTI_RING_BUSY;
     server->later[server->waiting++] = operation;
     return TUTTI_RING_OPEN;
 }
 
-static int poll(struct tutti_proxy *proxy)
+static int end(struct tutti_proxy *proxy, int any_order)
 {
     struct pes_server *const server = proxy->far_with;
     int ended = 0;
     while (server->waiting > 0 && random_next(&server->random) % 4 != 0) {
-        const int i = (int)(random_next(&server->random) % (uint64_t)server->waiting);
+        const int i = any_order ? (int)(random_next(&server->random) % (uint64_t)server->waiting) : 0;
         struct tutti_ring_operation *const o = server->later[i];
         const int get = o->operation == TSHMEM_RING_GET || o->operation == TSHMEM_RING_GET_VALUE ||
                         o->operation == TSHMEM_RING_GET_BLOCKS;
-        server->later[i] = server->later[--server->waiting];
+        server->waiting--;
+        memmove(&server->later[i], &server->later[i + 1], (size_t)(server->waiting - i) * sizeof o);
         CHECK(tutti_near_host.begin(&server->near, o, server->mapped.peer[o->pe] + (get ? o->source : o->dest)) ==
                   TUTTI_RING_DONE,
-              "the wire");
+              "what is done late");
         tutti_ring_done(&proxy->ring, o);
         ended++;
     }
     return ended;
 }
 
-static const struct tutti_path wire = {.name = "by the wire", .begin = begin, .poll = poll};
+static int poll_wire(struct tutti_proxy *proxy)
+{
+    return end(proxy, 1);
+}
+
+static int poll_late(struct tutti_proxy *proxy)
+{
+    return end(proxy, 0);
+}
+
+static const struct tutti_path wire = {.name = "by the wire", .begin = begin, .poll = poll_wire};
+static const struct tutti_path late = {.name = "near by", .begin = begin, .poll = poll_late};
 
 /* ---- */
 
@@ -69,7 +81,7 @@ void pes_serve(struct pes *pes, enum pes_ring_how how, uint64_t slots, uint64_t 
         server->host = *state;
         server->near = (struct tutti_proxy){.state = &server->mapped, .kind = &tutti_shmem_host};
         server->proxy = (struct tutti_proxy){.state = &server->host,
-                                             .near = &tutti_near_host,
+                                             .near = seed % 2 && how == PES_RING_FORCED ? &late : &tutti_near_host,
                                              .far = how == PES_RING_FAR ? &wire : NULL,
                                              .far_with = server,
                                              .kind = &tutti_shmem_host};

@@ -51,7 +51,7 @@ static void one(uint64_t seed, int count, const int *rows)
     }
     const enum pes_ring_how how = (enum pes_ring_how)(seed / 2 % PES_RING_FAR); /* all but that */
     struct run run = {&program, &pes, how};
-    pes_serve(&pes, how, UINT64_C(16) << seed % 5, seed);
+    pes_serve(&pes, how, UINT64_C(16) << seed % 5, seed / 6);
     pes_run(&pes, body, &run);
     pes_serve_end(&pes, 0);
     program_model(&program, model);

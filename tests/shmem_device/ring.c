@@ -205,6 +205,28 @@ static void many(uint64_t seed, uint64_t slots, uint64_t first, uint64_t message
     ring_close();
 }
 
+/* ---- a request that has not come as a whole ---- */
+
+static void torn(void)
+{
+    const uint64_t first = 3 * TUTTI_RING_SLOTS_LEAST, turn = 4;
+    static struct host host;
+    memset(&host, 0, sizeof host);
+    ring_open(TUTTI_RING_SLOTS_LEAST, first, 100);
+    for (uint64_t n = 0; n < 8; n++) {
+        uint64_t *const word = rings.request[n].word;
+        uint64_t whole[8];
+        tutti_dev_ring_send(&(struct tutti_dev_request){.operation = TSHMEM_RING_NOP, .value = n}, 0);
+        memcpy(whole, word, sizeof whole);
+        CHECK((whole[n] & 0xff) == turn, "word %llu: %llx", (unsigned long long)n, (unsigned long long)whole[n]);
+        word[n] = turn - 1;
+        CHECK(tutti_ring_poll(&rings, 8, begin, &host) == 0, "word %llu has not come", (unsigned long long)n);
+        word[n] = whole[n];
+        CHECK(tutti_ring_poll(&rings, 8, begin, &host) == 1, "word %llu has come", (unsigned long long)n);
+    }
+    ring_close();
+}
+
 /* ---- what ends in an error ---- */
 
 static int never(void *with, struct tutti_ring_operation *o)
@@ -287,6 +309,7 @@ int main(void)
 {
     const uint64_t seed = check_seed(), messages = (uint64_t)check_setting("TUTTI_TEST_MESSAGES", 1000000);
     errors();
+    torn();
     /* By far the most in a small ring that wraps all the time; then across the end of 32 and of 64 bits. */
     many(seed, 256, 0, messages);
     many(seed + 1, 16, 0 - UINT64_C(16) * 300, messages / 20);
