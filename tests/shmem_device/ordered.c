@@ -26,6 +26,8 @@ static void delay(uint64_t *random)
 }
 
 /* Rounds of a ring: what round r brings to a PE is known. Two places take turns; the answer says that one is free. */
+static enum pes_ring_how ring;
+
 static void body(int pe, void *context)
 {
     long *const wrong = context;
@@ -61,6 +63,15 @@ static void body(int pe, void *context)
         for (size_t i = 0; i < n; i++)
             wrong[pe] += dest[i] != (char)(r * 7 + (uint64_t)from);
         tutti_dev_signal(&heap->signals[pe][1], r, TSHMEM_SIGNAL_SET, from);
+        if (ring != PES_RING_FAR) { /* what was put before a barrier is there after it */
+            tshmem_uint64_p(&heap->waited[pe][0], r, to);
+            if (r % 2)
+                tshmem_barrier_all();
+            else
+                tshmem_barrier_block(TSHMEM_TEAM_WORLD);
+            wrong[pe] += heap->waited[from][0] != r;
+            tshmem_sync_all();
+        }
     }
     tshmem_quiet();
 }
@@ -73,7 +84,8 @@ static void one(enum pes_ring_how how)
         for (size_t i = 0; i < 1024; i++)
             pes.heap[pe]->source[i] = (char)(i + (size_t)pe);
     }
-    pes_serve(&pes, how, 64, check_seed());
+    ring = how;
+    pes_serve(&pes, how, 64, check_seed() | 1);
     pes_run(&pes, body, wrong);
     pes_serve_end(&pes, 1);
     for (int pe = 0; pe < PES; pe++) {

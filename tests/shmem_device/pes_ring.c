@@ -26,6 +26,8 @@ static int end(struct tutti_proxy *proxy, int any_order)
 {
     struct pes_server *const server = proxy->far_with;
     int ended = 0;
+    if (random_next(&server->random) % 8 != 0)
+        return 0;
     while (server->waiting > 0 && random_next(&server->random) % 4 != 0) {
         const int i = any_order ? (int)(random_next(&server->random) % (uint64_t)server->waiting) : 0;
         struct tutti_ring_operation *const o = server->later[i];
