@@ -294,24 +294,36 @@ static void bind_ring(uint64_t cutover)
         must(cudaErrorUnknown, "binding the state");
 }
 
-/* Stores and loads, and copy engines by the ring, beside each other. */
+/* Stores and loads, and copy engines by the ring, beside each other; then the rule that follows: copy engines from where
+ * they are ahead at every size. */
+static void cutover_of(int get, unsigned threads)
+{
+    const int operation = get ? BENCH_GET_BLOCKING : BENCH_PUT_QUIET;
+    static const char *const calls[] = {"put", "get"};
+    size_t most_direct = 0;
+    for (size_t bytes = 1 << 10; bytes <= 4 << 20; bytes *= 2) {
+        const unsigned rounds = threads < 128 && bytes > 64 << 10 ? 20 : 100;
+        double us[2], worst;
+        for (int engine = 0; engine < 2; engine++) {
+            bind_ring((uint64_t)engine);
+            us[engine] = measure(operation, form_of(threads), 1, threads, bytes, rounds, &worst) / 1000;
+        }
+        most_direct = us[0] <= us[1] ? bytes : most_direct;
+        printf("%-10s %-7s %8u %9zu %12.2f %12.2f\n", calls[get], groups[form_of(threads)], threads, bytes, us[0], us[1]);
+        fflush(stdout);
+    }
+    printf("# shmem_%s_%u: ", calls[get], threads == 16 ? 32 : threads);
+    if (most_direct)
+        printf("0-%zu@direct ", most_direct);
+    printf(most_direct == 4 << 20 ? "*@direct\n" : "*@copy_engine\n");
+}
+
 static void cutovers(void)
 {
-    static const int operations[] = {BENCH_PUT_QUIET, BENCH_GET_BLOCKING};
     printf("%-10s %-7s %8s %9s %12s %12s us\n", "cutover", "form", "threads", "bytes", "direct", "copy_engine");
     for (int get = 0; get < 2; get++)
         for (size_t g = 0; g < sizeof group_sizes / sizeof *group_sizes; g++)
-            for (size_t bytes = 1 << 10; bytes <= 4 << 20; bytes *= 4) {
-                const unsigned threads = group_sizes[g], rounds = threads < 128 && bytes > 64 << 10 ? 20 : 100;
-                double us[2], worst;
-                for (int engine = 0; engine < 2; engine++) {
-                    bind_ring((uint64_t)engine);
-                    us[engine] = measure(operations[get], form_of(threads), 1, threads, bytes, rounds, &worst) / 1000;
-                }
-                printf("%-10s %-7s %8u %9zu %12.2f %12.2f\n", get ? "get" : "put", groups[form_of(threads)], threads,
-                       bytes, us[0], us[1]);
-                fflush(stdout);
-            }
+            cutover_of(get, group_sizes[g]);
     bind_ring(0);
 }
 
