@@ -29,6 +29,9 @@ enum bench_operation {
     BENCH_SUM,       /* of floats, `bytes` of them */
     BENCH_PUT,       /* bandwidth: a part of `bytes` by each block, and quiet in the end */
     BENCH_GET,
+    BENCH_GET_BLOCKING, /* `bytes` bytes by the group */
+    BENCH_RING_TRIP,    /* a request that does nothing, and its completion */
+    BENCH_RING_RATE,    /* requests that do nothing, by all threads, and quiet in the end */
     BENCH_OPERATIONS
 };
 

@@ -122,6 +122,26 @@ static __device__ __noinline__ void bandwidth(const struct bench_call &c, int in
     stamp(c.end);
 }
 
+static __device__ __noinline__ void get(const struct bench_call &c, int in, int to)
+{
+    ROUNDS(IN_FORM(tshmem_getmem, c.heap->in, c.heap->out, c.bytes, to));
+}
+
+static __device__ __noinline__ void ring_trip(const struct bench_call &c, int in)
+{
+    const struct tutti_dev_request nothing = {};
+    ROUNDS(tutti_dev_ring_call(&nothing));
+}
+
+static __device__ __noinline__ void ring_rate(const struct bench_call &c)
+{
+    const struct tutti_dev_request nothing = {};
+    const int in = 1;
+    ROUNDS(tutti_dev_ring_send(&nothing, 0));
+    tshmem_quiet_block();
+    stamp(c.end);
+}
+
 static __global__ void __launch_bounds__(1024) run(struct bench_call c)
 {
     const int to = 1 - tshmem_my_pe();
@@ -143,6 +163,12 @@ static __global__ void __launch_bounds__(1024) run(struct bench_call c)
         return fcollect(c, in);
     case BENCH_SUM:
         return sum(c, in);
+    case BENCH_GET_BLOCKING:
+        return get(c, in, to);
+    case BENCH_RING_TRIP:
+        return ring_trip(c, in);
+    case BENCH_RING_RATE:
+        return ring_rate(c);
     default:
         return bandwidth(c, in, to);
     }

@@ -9,12 +9,14 @@
 #include <unistd.h>
 
 #include "bench.h"
+#include "serve.h"
 
-enum { BLOCKS = 32, SKIPPED = 77 };
+enum { BLOCKS = 32, SKIPPED = 77, SLOTS = 4096 };
 
 static const struct bench_pe *const kernels[BENCH_PES] = {&bench_pe_0, &bench_pe_1};
 static int gpu[BENCH_PES];
 static struct bench_heap *heap[BENCH_PES];
+static struct tshmem_state states[BENCH_PES];
 static cudaStream_t stream[BENCH_PES];
 static uint64_t *begin_ns[BENCH_PES], *end_ns[BENCH_PES];
 static unsigned *wrong;
@@ -80,9 +82,8 @@ static void set_up(void)
         sent[pe] = (unsigned char *)malloc(BENCH_DATA);
     }
     for (int pe = 0; pe < BENCH_PES; pe++) {
-        struct tshmem_state state;
+        struct tshmem_state &state = states[pe];
         struct tshmem_team_state *teams;
-        memset(&state, 0, sizeof state);
         must(cudaSetDevice(gpu[pe]), "a GPU");
         must(cudaMalloc((void **)&teams, TSHMEM_TEAMS_MAX * sizeof *teams), "teams");
         must(cudaMemset(teams, 0, TSHMEM_TEAMS_MAX * sizeof *teams), "teams");
@@ -160,6 +161,7 @@ static int right(int operation, size_t bytes, int pe)
     case BENCH_PUT:
         return pe == 0 || memcmp(seen, sent[0], bytes) == 0;
     case BENCH_GET:
+    case BENCH_GET_BLOCKING:
         return pe == 1 || memcmp(seen, sent[1], bytes) == 0;
     case BENCH_FCOLLECT:
         return memcmp(seen, sent[0], bytes) == 0 && memcmp(seen + bytes, sent[1], bytes) == 0;
@@ -175,11 +177,14 @@ static int right(int operation, size_t bytes, int pe)
 }
 
 static const char *const names[] = {"p+quiet",  "put+quiet", "add+quiet", "fetch-add", "pingpong",
-                                    "barrier",  "fcollect",  "sum",       "put",       "get"};
+                                    "barrier",  "fcollect",  "sum",       "put",       "get",
+                                    "get",      "ring-trip", "ring-rate"};
 static const char *const groups[] = {"thread", "warp", "block"};
 
-/* One row: the best of five launches, which is what the hardware can do; the worst says how far they lie apart. */
-static void row(int operation, int group, unsigned blocks, unsigned threads, size_t bytes, unsigned rounds)
+/* Nanoseconds of a round: the best of five launches, which is what the hardware can do; the worst says how far they lie
+ * apart. 0: failed. */
+static double measure(int operation, int group, unsigned blocks, unsigned threads, size_t bytes, unsigned rounds,
+                      double *worst_of)
 {
     double best = 0, worst = 0;
     for (int again = 0; again < 5; again++) {
@@ -206,10 +211,23 @@ static void row(int operation, int group, unsigned blocks, unsigned threads, siz
                    names[operation], groups[group], blocks, threads, bytes, again, *wrong, aborted[0], aborted[1],
                    right(operation, bytes, 0), right(operation, bytes, 1));
             failed = 1;
-            return;
+            return 0;
         }
     }
-    if (operation >= BENCH_PUT)
+    *worst_of = worst;
+    return best;
+}
+
+static void row(int operation, int group, unsigned blocks, unsigned threads, size_t bytes, unsigned rounds)
+{
+    double worst = 0;
+    const double best = measure(operation, group, blocks, threads, bytes, rounds, &worst);
+    if (best == 0)
+        return;
+    if (operation == BENCH_RING_RATE)
+        printf("%-10s %-7s %7u %8u %9zu %12.2f M/s  %8.2f\n", names[operation], groups[group], blocks, threads, bytes,
+               1e3 * blocks * threads / best, 1e3 * blocks * threads / worst);
+    else if (operation == BENCH_PUT || operation == BENCH_GET)
         printf("%-10s %-7s %7u %8u %9zu %12.1f GB/s %8.1f\n", names[operation], groups[group], blocks, threads, bytes,
                (double)bytes / best, (double)bytes / worst);
     else
@@ -264,6 +282,78 @@ static void bandwidths(int argc, char **argv)
     }
 }
 
+/* ---- the ring ---- */
+
+/* PE 0's kernels get it; past which size transfers go by it, 0: none do. */
+static void bind_ring(uint64_t cutover)
+{
+    for (int i = 0; i < TSHMEM_CUTS * TSHMEM_GROUPS; i++)
+        states[0].ring.cutover[i / TSHMEM_GROUPS][i % TSHMEM_GROUPS] = cutover;
+    must(cudaSetDevice(gpu[0]), "a GPU");
+    if (kernels[0]->bind(&states[0]) != 0)
+        must(cudaErrorUnknown, "binding the state");
+}
+
+/* Stores and loads, and copy engines by the ring, beside each other; then the rule that follows: copy engines from where
+ * they are ahead at every size. */
+static void cutover_of(int get, unsigned threads)
+{
+    const int operation = get ? BENCH_GET_BLOCKING : BENCH_PUT_QUIET;
+    static const char *const calls[] = {"put", "get"};
+    size_t most_direct = 0;
+    for (size_t bytes = 1 << 10; bytes <= 4 << 20; bytes *= 2) {
+        const unsigned rounds = threads < 128 && bytes > 64 << 10 ? 20 : 100;
+        double us[2], worst;
+        for (int engine = 0; engine < 2; engine++) {
+            bind_ring((uint64_t)engine);
+            us[engine] = measure(operation, form_of(threads), 1, threads, bytes, rounds, &worst) / 1000;
+        }
+        most_direct = us[0] <= us[1] ? bytes : most_direct;
+        printf("%-10s %-7s %8u %9zu %12.2f %12.2f\n", calls[get], groups[form_of(threads)], threads, bytes, us[0], us[1]);
+        fflush(stdout);
+    }
+    printf("# shmem_%s_%u: ", calls[get], threads == 16 ? 32 : threads);
+    if (most_direct)
+        printf("0-%zu@direct ", most_direct);
+    printf(most_direct == 4 << 20 ? "*@direct\n" : "*@copy_engine\n");
+}
+
+static void cutovers(void)
+{
+    printf("%-10s %-7s %8s %9s %12s %12s us\n", "cutover", "form", "threads", "bytes", "direct", "copy_engine");
+    for (int get = 0; get < 2; get++)
+        for (size_t g = 0; g < sizeof group_sizes / sizeof *group_sizes; g++)
+            cutover_of(get, group_sizes[g]);
+    bind_ring(0);
+}
+
+static void rings(int argc, char **argv)
+{
+    static const unsigned blocks[] = {1, 8, 32};
+    const int compared = argc < 2 || strcmp(argv[1], "cutover") == 0;
+    if (!wanted(BENCH_RING_TRIP, argc, argv) && !wanted(BENCH_RING_RATE, argc, argv) && !compared)
+        return;
+    struct tshmem_ring_own *own;
+    void *const memory = pinned(bench_serve_bytes(SLOTS));
+    must(cudaSetDevice(gpu[0]), "a GPU");
+    must(cudaMalloc((void **)&own, sizeof *own), "the ring's counters");
+    must(cudaMemset(own, 0, sizeof *own), "the ring's counters");
+    must(cudaDeviceSynchronize(), "the ring's counters");
+    if (bench_serve(gpu[0], &states[0], SLOTS, memory, own) != 0)
+        must(cudaErrorUnknown, "serving the ring");
+    bind_ring(0);
+    if (wanted(BENCH_RING_TRIP, argc, argv))
+        row(BENCH_RING_TRIP, BENCH_THREAD, 1, 1, 0, 2000);
+    for (size_t b = 0; wanted(BENCH_RING_RATE, argc, argv) && b < sizeof blocks / sizeof *blocks; b++)
+        for (unsigned threads = 32; threads <= 256; threads *= 8)
+            row(BENCH_RING_RATE, BENCH_BLOCK, blocks[b], threads, 0, 4000000 / blocks[b] / threads);
+    if (compared)
+        cutovers();
+    bench_serve_end();
+    memset(&states[0].ring, 0, sizeof states[0].ring);
+    bind_ring(0);
+}
+
 int main(int argc, char **argv)
 {
     setenv("CUDA_MODULE_LOADING", "EAGER", 1);
@@ -272,5 +362,6 @@ int main(int argc, char **argv)
     printf("%-10s %-7s %7s %8s %9s %12s      %8s\n", "operation", "form", "blocks", "threads", "bytes", "best", "worst");
     latencies(argc, argv);
     bandwidths(argc, argv);
+    rings(argc, argv);
     return failed;
 }

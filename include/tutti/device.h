@@ -34,6 +34,8 @@
 
 #include "tutti/device/state.h"
 
+#include "tutti/device/ring.h"
+
 #include "tutti/device/amo.h"
 #include "tutti/device/copy.h"
 #include "tutti/device/rma.h"

@@ -16,11 +16,12 @@
  * GPUs memory of a GPU too; single elements, and what atomics, waits and tests take and give besides symmetric
  * addresses, are host memory.
  *
- * Order: puts, gets and atomics are complete on return, but puts, signals and atomic_set to PEs of other nodes past
- * tshmem_quiet() or a barrier: on return their source may be changed. Such PEs must call Tutti, or have a thread that
- * does (TUTTI_ASYNC_PROGRESS), for anything to be complete. The nbi forms of put, get and put_signal past
- * tshmem_quiet(), a fence or a barrier, until when source and target are left alone. Their data are seen by another PE
- * in that order only past tshmem_fence() or tshmem_quiet() of the one that put and a wait of the one that reads.
+ * Order: puts, gets and atomics are complete on return, but puts, signals and atomics that fetch nothing to PEs of
+ * other nodes past tshmem_quiet() or a barrier: on return their source may be changed. Such PEs must call Tutti, or
+ * have a thread that does (TUTTI_ASYNC_PROGRESS), for anything to be complete. The nbi forms of put, get and put_signal
+ * past tshmem_quiet(), a fence or a barrier, until when source and target are left alone. Their data are seen by
+ * another PE in that order only past tshmem_fence() or tshmem_quiet() of the one that put and a wait of the one that
+ * reads.
  *
  * Errors: what is wrong is said on standard error. Calls that return an int give 0 or a negative status
  * (tutti_status_text()), pointers NULL, others do nothing; the first status is kept for tshmem_error(). A PE that dies,
@@ -223,7 +224,8 @@ enum tshmem_amo {
     TSHMEM_AMO_AND,
     TSHMEM_AMO_OR,
     TSHMEM_AMO_XOR,
-    TSHMEM_AMO_ADD_FLOAT
+    TSHMEM_AMO_ADD_FLOAT,
+    TSHMEM_AMO_NO_FETCH = 16 /* beside one of them: what was there before is not wanted */
 };
 enum tshmem_op {
     TSHMEM_OP_AND,

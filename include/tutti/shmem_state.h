@@ -30,7 +30,7 @@ extern "C" {
 enum {
     TSHMEM_PES_MAX = 64,
     TSHMEM_TEAMS_MAX = 64,
-    TSHMEM_STATE_VERSION = 1, /* of the two layouts in this file */
+    TSHMEM_STATE_VERSION = 2, /* of the layouts in this file */
     TSHMEM_SCRATCH_BYTES = 64 * 1024,
 };
 
@@ -42,6 +42,76 @@ struct tshmem_team_state {
         stride;      /* me: number of this PE in the team; start, stride: in PEs of the world, stride 0: none */
     uint32_t number; /* of the team, alike on all its PEs: index of its internal area */
     int32_t world[TSHMEM_PES_MAX]; /* PE of the world of each member */
+};
+
+/* What kernels ask of the host, where their own loads and stores do not reach a PE, or copy engines are faster. */
+enum tshmem_ring_operation {
+    TSHMEM_RING_NOP,
+    TSHMEM_RING_PUT,
+    TSHMEM_RING_PUT_VALUE,  /* of at most 16 bytes, which are in `value` and `compare` */
+    TSHMEM_RING_PUT_SIGNAL, /* value: of the signal, compare: its offset, what: TSHMEM_SIGNAL_...; 0 bytes: it alone */
+    TSHMEM_RING_GET,
+    TSHMEM_RING_GET_VALUE,  /* of at most 8 bytes, which come with the completion */
+    TSHMEM_RING_AMO,        /* what: enum tshmem_amo, size: 4 or 8; without a completion nothing is fetched */
+    TSHMEM_RING_PUT_BLOCKS, /* bytes: number of blocks; value, compare: from one to the next at dest and source, extra:
+                               elements of one, size: bytes of an element */
+    TSHMEM_RING_GET_BLOCKS,
+    TSHMEM_RING_OPERATIONS
+};
+
+/*
+ * A request: eight words, each of 56 bits of what it says above 8 bits of the turn that its slot is in, which tell that
+ * the word has come: so there is no order between them, and nothing is waited for. The slot of request s is s % slots,
+ * its turn s / slots + 1.
+ *   word 0   operation 8, what 8, pe 16, size 8, highest bits of value 8 and of compare 8, from bit 8 on
+ *   word 1   dest     at the side of the other PE an offset in its heap, here an address
+ *   word 2   source   the same
+ *   word 3   bytes
+ *   word 4   value    its lower 56 bits
+ *   word 5   compare  the same
+ *   word 6   extra
+ *   word 7   completion 24, tag 32; tag 0: none is wanted
+ */
+struct tshmem_request {
+    uint64_t word[8];
+};
+
+/* The end of a request: in both words the tag above a half of the value that it brings. */
+struct tshmem_completion {
+    uint64_t word[2];
+};
+
+/* Of the host: requests that it has read, and those before which all are complete. Both count from the first one. */
+struct tshmem_ring_progress {
+    uint64_t consumed, completed;
+};
+
+/* Of the kernels, in memory of their GPU. Completions are taken and given back by themselves, in any order: bit 0 of
+ * `taken` says that one is in use, the bits above count its uses, of which the tag is the number. */
+enum { TSHMEM_COMPLETIONS = 4096 };
+struct tshmem_ring_own {
+    uint64_t next;       /* of the next request */
+    uint64_t consumed;   /* the host's, as it was seen last */
+    uint64_t completed;  /* the same */
+    uint64_t unused[13]; /* the counters have a line for themselves */
+    uint32_t taken[TSHMEM_COMPLETIONS];
+};
+
+/* How many threads a call's group has, for cutovers. */
+enum { TSHMEM_GROUP_1, TSHMEM_GROUP_32, TSHMEM_GROUP_128, TSHMEM_GROUP_1024, TSHMEM_GROUPS };
+enum { TSHMEM_CUT_PUT, TSHMEM_CUT_GET, TSHMEM_CUTS };
+
+/* The ring, as kernels address it. Zero: there is none. */
+struct tshmem_ring_state {
+    uint64_t slots;             /* a power of two */
+    uint32_t shift;             /* of which: slots == 1 << shift */
+    uint32_t elements, atomics; /* not 0: p, g and strided ones, atomics and signals go by it to all PEs */
+    uint32_t unused;
+    struct tshmem_request *request; /* [slots]; host memory, as the next two */
+    struct tshmem_completion *completion;
+    struct tshmem_ring_progress *progress;
+    struct tshmem_ring_own *own;
+    uint64_t cutover[TSHMEM_CUTS][TSHMEM_GROUPS]; /* bytes from which on a transfer goes by it; 0: never */
 };
 
 struct tshmem_state {
@@ -56,6 +126,7 @@ struct tshmem_state {
     struct tshmem_team_state *team; /* [TSHMEM_TEAMS_MAX], by tshmem_team_t; memory that kernels and host both read */
     uint32_t *abort;                /* nonzero: every wait in a kernel leaves; memory that kernels and host both see */
     uint64_t limit_ns;              /* of a wait in a kernel, 0: none; then the abort word is set and the wait leaves */
+    struct tshmem_ring_state ring;
 };
 
 /*

@@ -158,7 +158,7 @@ TSHMEM_SIZES(TSHMEM_CALLS, )
     }                                                                                                                  \
     TSHMEM_INLINE void TSHMEM_NAME(name, atomic_##call)(type * dest, type value, int pe)                               \
     {                                                                                                                  \
-        TSHMEM_NAME(name, atomic_fetch_##call)(dest, value, pe);                                                       \
+        TSHMEM_AMO_CALL(type, (operation) | TSHMEM_AMO_NO_FETCH, dest, value, 0, pe);                                  \
     }
 
 #define TSHMEM_CALLS(name, type, kind, adds)                                                                           \
@@ -210,7 +210,7 @@ TSHMEM_AMO_FLOATING(TSHMEM_CALLS, TSHMEM_AMO_ADD_FLOAT)
     }                                                                                                                  \
     TSHMEM_INLINE void TSHMEM_NAME(name, atomic_inc)(type * dest, int pe)                                              \
     {                                                                                                                  \
-        TSHMEM_NAME(name, atomic_fetch_add)(dest, 1, pe);                                                              \
+        TSHMEM_NAME(name, atomic_add)(dest, 1, pe);                                                                    \
     }
 TSHMEM_AMO(TSHMEM_CALLS, )
 #undef TSHMEM_CALLS

@@ -56,8 +56,17 @@ enum tutti_section {
     TUTTI_SECTION_SCAN_ENQUEUE,
     TUTTI_SECTION_MESSAGE, /* its rules name ways, not algorithms */
     TUTTI_SECTION_MESSAGE_FAR,
+    TUTTI_SECTION_SHMEM_PUT_1, /* of kernels' puts and gets by groups of so many threads: enum tutti_transfer_way */
+    TUTTI_SECTION_SHMEM_PUT_32,
+    TUTTI_SECTION_SHMEM_PUT_128,
+    TUTTI_SECTION_SHMEM_PUT_1024,
+    TUTTI_SECTION_SHMEM_GET_1,
+    TUTTI_SECTION_SHMEM_GET_32,
+    TUTTI_SECTION_SHMEM_GET_128,
+    TUTTI_SECTION_SHMEM_GET_1024,
     TUTTI_SECTIONS /* none: a barrier has no rules */
 };
+enum tutti_transfer_way { TUTTI_TRANSFER_DIRECT, TUTTI_TRANSFER_COPY_ENGINE };
 enum tutti_section tutti_rules_section(enum tutti_collective collective);
 enum tutti_section tutti_rules_section_enqueue(enum tutti_collective collective);
 /* Algorithm of the first rule, from `from` on, that fits the call; *from is moved behind it. -1 past the last. User's

@@ -251,15 +251,16 @@ static int copy_element(void *to, const void *from, size_t bytes)
 
 static uint64_t amo(int operation, void *at, size_t bytes, uint64_t value, uint64_t compare)
 {
+    const int what = operation & ~TSHMEM_AMO_NO_FETCH;
     struct tutti_wire_op op = {.what = TUTTI_WIRE_AMO,
                                .pe = pe_of(at),
                                .changes = 1,
-                               .amo = operation,
+                               .amo = what,
                                .word = offset_of(at),
                                .word_bytes = (uint32_t)bytes,
                                .value = value,
                                .compare = compare,
-                               .fetches = operation != TSHMEM_AMO_SET};
+                               .fetches = what == operation && what != TSHMEM_AMO_SET};
     return run(&op, !op.fetches) == TUTTI_OK ? op.was : 0;
 }
 

@@ -52,6 +52,7 @@ uint64_t tutti_shmem_gpu_amo(int operation, void *at, size_t bytes, uint64_t val
     struct tutti_shmem_lane *lane = tutti_shmem_lane_take();
     if (!lane)
         return 0;
+    operation &= ~TSHMEM_AMO_NO_FETCH;
     return tutti_shmem_lane_fetch(lane, tutti_shmem_lane_amo(lane->stream, lane, operation, at, bytes, value, compare));
 }
 

@@ -51,7 +51,8 @@ static int begin_blocks(void *to, const void *from, ptrdiff_t dst, ptrdiff_t sst
 static int begin_amo(int operation, void *at, size_t bytes, uint64_t value, uint64_t compare, uint64_t *was)
 {
     uint64_t *seen = was ? (uint64_t *)(void *)((char *)was + own()->agent_shift) : NULL;
-    return tutti_shmem_stream_amo(own()->agent, seen, operation, at, bytes, value, compare);
+    struct tutti_amo_args args = {.at = at, .value = value, .expected = compare, .was = seen};
+    return tutti_shmem_amo_launch(own()->agent, operation, bytes, &args);
 }
 
 static int have_ended(void)

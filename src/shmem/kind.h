@@ -72,7 +72,8 @@ struct tutti_shmem_kind {
     int (*element)(void *to, const void *from, size_t bytes);
     /* n blocks of `block` elements each, dst and sst elements apart; a block of one as an element. */
     int (*blocks)(void *to, const void *from, ptrdiff_t dst, ptrdiff_t sst, size_t block, size_t n, size_t bytes);
-    /* An atomic on a word of 4 or 8 bytes; what it was before. */
+    /* An atomic on a word of 4 or 8 bytes; what it was before, which with TSHMEM_AMO_NO_FETCH nobody asks for: then a
+     * far one is complete past quiet(). */
     uint64_t (*amo)(int operation, void *at, size_t bytes, uint64_t value, uint64_t compare);
     /* Copies, then changes the signal: whoever sees it sees the data. 0 bytes: the signal alone. */
     int (*put_signal)(void *to, const void *from, size_t bytes, uint64_t *at, uint64_t value, int operation, int later);

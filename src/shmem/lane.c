@@ -166,17 +166,17 @@ int tutti_shmem_lanes_prepare(struct tutti_shmem_gpu *gpu)
     return status;
 }
 
-static int launch(struct tutti_stream *stream, struct tutti_amo_args args, int operation, size_t bytes)
+int tutti_shmem_amo_launch(struct tutti_stream *stream, int operation, size_t bytes, struct tutti_amo_args *args)
 {
-    args.what = (uint32_t)atomics[operation].what;
-    const struct tutti_launch what = {.kernel = TUTTI_KERNEL_AMO,
-                                      .type = atomics[operation].type[bytes == sizeof(uint64_t)],
-                                      .op = atomics[operation].op,
-                                      .blocks = 1,
-                                      .threads = 32,
-                                      .gpu = own()->gpu,
-                                      .amo = &args};
-    return own()->device->launch(stream, &what);
+    args->what = (uint32_t)atomics[operation].what;
+    const struct tutti_launch launch = {.kernel = TUTTI_KERNEL_AMO,
+                                        .type = atomics[operation].type[bytes == sizeof(uint64_t)],
+                                        .op = atomics[operation].op,
+                                        .blocks = 1,
+                                        .threads = 32,
+                                        .gpu = own()->gpu,
+                                        .amo = args};
+    return own()->device->launch(stream, &launch);
 }
 
 int tutti_shmem_lane_amo(struct tutti_stream *stream, struct tutti_shmem_lane *lane, int operation, void *at,
@@ -188,14 +188,7 @@ int tutti_shmem_lane_amo(struct tutti_stream *stream, struct tutti_shmem_lane *l
         args.was = &lane->seen->was;
         args.done = &lane->seen->done;
     }
-    return launch(stream, args, operation, bytes);
-}
-
-int tutti_shmem_stream_amo(struct tutti_stream *stream, uint64_t *was, int operation, void *at, size_t bytes,
-                           uint64_t value, uint64_t compare)
-{
-    return launch(stream, (struct tutti_amo_args){.at = at, .value = value, .expected = compare, .was = was}, operation,
-                  bytes);
+    return tutti_shmem_amo_launch(stream, operation, bytes, &args);
 }
 
 /* The word says it first; seldom the stream is asked whether the kernel has failed. */

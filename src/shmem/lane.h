@@ -67,9 +67,8 @@ int tutti_shmem_lane_query(struct tutti_shmem_lane *lane);
 /* Puts an atomic into a stream; of a lane: with word and launch number there. */
 int tutti_shmem_lane_amo(struct tutti_stream *stream, struct tutti_shmem_lane *lane, int operation, void *at,
                          size_t bytes, uint64_t value, uint64_t compare);
-/* The same; was: memory that kernels see, or NULL, for what the word was. */
-int tutti_shmem_stream_amo(struct tutti_stream *stream, uint64_t *was, int operation, void *at, size_t bytes,
-                           uint64_t value, uint64_t compare);
+/* The same with everything but args->what said by the caller. */
+int tutti_shmem_amo_launch(struct tutti_stream *stream, int operation, size_t bytes, struct tutti_amo_args *args);
 /* Waits for it, and gives the lane back as above; what the word was before. */
 uint64_t tutti_shmem_lane_fetch(struct tutti_shmem_lane *lane, int status);
 /* Something was put into `later`; waits for all of that. */

@@ -10,6 +10,7 @@
 #include "progress/transport.h"
 #include "shmem/far.h"
 #include "shmem/near.h"
+#include "shmem/ring/proxy.h"
 #include "team/team.h"
 
 static int cores(void)
@@ -56,6 +57,7 @@ static int open_far(struct tutti_shmem *space)
     int status = far ? tutti_shmem_far_open(space, far) : TUTTI_OK;
     if (!is_alike(space->transport, status))
         status = TUTTI_ERR_MEMORY;
+    space->far_path = space->wire ? &tutti_far_wire : NULL;
     return status == TUTTI_OK
                ? status
                : tutti_shmem_fail(status, "tshmem_init", "no messages between nodes: %s", tutti_status_text(status));
@@ -88,12 +90,17 @@ static int make(struct tutti_shmem *space)
     /* virtual nodes share the cores of a machine */
     space->crowded = (tutti_settings()->node_ranks > 0 ? space->transport->size : space->near->count) > cores();
     tutti_shmem_teams_open(space);
-    return open_far(space);
+    status = open_far(space);
+    if (status != TUTTI_OK)
+        return status;
+    status = tutti_shmem_serve_open(space);
+    return is_alike(space->transport, status) ? status : TUTTI_ERR_UNAVAILABLE;
 }
 
 static void unmake(struct tutti_shmem *space)
 {
     tutti_shmem_far_close(space);
+    tutti_shmem_serve_close(space);
     tutti_heap_close(&space->heap);
     if (space->kind)
         tutti_shmem_unmap(space);
@@ -135,6 +142,9 @@ int tutti_shmem_open(struct tutti_transport *transport, struct tutti_node *node,
     }
     space->users = 1;
     space->state.pes = transport->size;
+    status = tutti_shmem_serve_start(space);
+    if (status != TUTTI_OK)
+        __atomic_store_n(space->state.abort, 1, __ATOMIC_RELEASE); /* kernels that ask would wait */
     tutti_shmem_bind(&space->state);
     return TUTTI_OK;
 }
@@ -158,6 +168,7 @@ void tutti_shmem_close(void)
     if (tutti_shmem.state.pes == 0)
         return;
     tutti_shmem_bind(NULL);
+    tutti_shmem_serve_stop(&tutti_shmem);
     let_go(&tutti_shmem);
     tutti_shmem.state.pes = 0;
     unmake(&tutti_shmem);

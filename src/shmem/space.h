@@ -57,11 +57,13 @@ struct tutti_shmem {
     struct tutti_team *team;                             /* of the near PEs */
     struct tutti_transport *transport;                   /* of all PEs */
     const struct tutti_shmem_host *host;
-    struct tutti_shmem_gpu *gpu; /* of heaps on a device, see lane.h */
-    int control_mapped;          /* the own control page is registered with it */
-    int crowded;                 /* more PEs than cores: waits do not spin */
-    int users;                   /* calls of tshmem_init without one of finalize */
-    atomic_int status;           /* the first error that nobody has asked for */
+    struct tutti_shmem_gpu *gpu;       /* of heaps on a device, see lane.h */
+    const struct tutti_path *far_path; /* of requests of kernels to far PEs (ring/proxy.h); NULL: there are none */
+    struct tutti_serving *serving;     /* of requests of kernels, see serve.c; NULL: there is no ring */
+    int control_mapped;                /* the own control page is registered with it */
+    int crowded;                       /* more PEs than cores: waits do not spin */
+    int users;                         /* calls of tshmem_init without one of finalize */
+    atomic_int status;                 /* the first error that nobody has asked for */
 };
 extern struct tutti_shmem tutti_shmem;
 
@@ -112,6 +114,13 @@ int tutti_shmem_memfd(size_t bytes, int pes);
 /* Maps it, where it is such memory of that size, so that byte `before` lies at a multiple of TUTTI_SHMEM_ALIGN_MOST.
  * NULL where it is not, and where there is no room. */
 void *tutti_shmem_memfd_map(int fd, size_t bytes, size_t before);
+/* serve.c: ring and proxy for kernels of this PE, where TUTTI_SHMEM_RING or the rules say so, or a PE is not reached by
+ * loads and stores. Local. open: once heaps are mapped; tells space->state.ring. A status, which is said. start: its
+ * thread begins. stop: as long as the heaps are there. close: everything else. */
+int tutti_shmem_serve_open(struct tutti_shmem *space);
+int tutti_shmem_serve_start(struct tutti_shmem *space);
+void tutti_shmem_serve_stop(struct tutti_shmem *space);
+void tutti_shmem_serve_close(struct tutti_shmem *space);
 /* fail.c: all PEs leave their waits, and all further calls are errors; those of this node alone. */
 void tutti_shmem_leave_all(void);
 void tutti_shmem_leave_near(void);

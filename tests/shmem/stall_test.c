@@ -1,5 +1,6 @@
 /* A PE that does not come: the others say which, give up after TUTTI_TIMEOUT_SECONDS, and all further calls are errors.
- * A PE that ends all: the others leave their waits. */
+ * A PE that ends all: the others leave their waits. A PE that dies: kernels that wait for it leave, where there is a
+ * proxy, which sees it. */
 #include <stdio.h>
 #include <unistd.h>
 
@@ -8,6 +9,7 @@
 #include "shmem/shmem.h"
 #include "support/threads.h"
 #include "team/kit.h"
+#include "tutti/device.h"
 
 static int stall(struct tutti_transport *transport, void *arg)
 {
@@ -61,9 +63,34 @@ static int leave(struct tutti_transport *transport, void *arg)
     return check_failed() != 0;
 }
 
+/* PE 1 is gone; PE 0 waits in a kernel for its signal, and hears of it long before the limit. */
+static int die(struct tutti_transport *transport, void *arg)
+{
+    struct tutti_node *node = NULL;
+    (void)arg;
+    check_rank(transport->rank);
+    CHECK(tutti_node_open(transport, &node) == 0 && tutti_shmem_open(transport, node, NULL) == 0, "open");
+    uint64_t word = 0;
+    if (transport->rank == 1)
+        _exit(9);
+    if (transport->rank == 0) {
+        kit_capture_begin();
+        tshmem_signal_wait_until_block(&word, TSHMEM_CMP_EQ, 1);
+        const int later = tshmem_sync(TSHMEM_TEAM_WORLD);
+        char *said = kit_capture_end();
+        CHECK(tshmem_state_get()->abort && *tshmem_state_get()->abort == 1, "the wait was not left");
+        CHECK(later == TUTTI_ERR_BROKEN, "a call after it: %d", later);
+        CHECK(strstr(said, "has died, and kernels of PE 0 may wait for it") != NULL, "who has died: %s", said);
+        free(said);
+    }
+    return check_failed() != 0;
+}
+
 int main(void)
 {
     int ended[3], failed = 0;
+    tutti_forks_run(3, die, NULL, ended);
+    failed |= ended[0] != 0 || ended[1] != 9 || ended[2] != 0;
     for (int waits = 0; waits < 2; waits++)
         failed |= tutti_forks_run(3, stall, &waits, NULL);
     tutti_forks_run(3, leave, NULL, ended);

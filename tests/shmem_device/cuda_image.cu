@@ -35,8 +35,12 @@ static __global__ void __launch_bounds__(CUDA_THREADS) run(const struct cuda_pro
 {
     const struct cuda_program *const own = &programs[first + (int)blockIdx.x];
     cuda_pe_is(own->state);
-    for (int i = 0; i < own->count; i++)
+    for (int i = 0; i < own->count; i++) {
+        if (own->fenced)
+            tshmem_quiet_block();
         interpret(&own->list[i], own->heap);
+    }
+    tshmem_quiet_block();
 }
 
 /* The rows, as this compiler numbers them. */

@@ -13,6 +13,7 @@ struct cuda_program {
     const struct command *list;
     char *heap;
     int count;
+    int fenced; /* what goes by the ring has no order by itself, and programs want one */
 };
 
 struct cuda_image {

@@ -1,18 +1,25 @@
 /* Put with signal under delays, by kernels of one GPU (cuda_ordered.cu). As it is, no old byte is read. In the builds
  * without release or acquire some must be seen: where none are, the program says so and skips. TUTTI_TEST_SECONDS ends
- * a run. */
+ * a run. ORDER_RING: everything goes by the ring. */
 #include <cuda_runtime_api.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "shmem_device/cuda_ordered.h"
 #include "shmem_device/cuda_pes.h"
+#include "shmem_device/cuda_serve.h"
 #include "support/check.h"
 
 #if defined(ORDER_UNRELEASED) || defined(ORDER_UNACQUIRED)
 enum { BROKEN = 1 };
 #else
 enum { BROKEN = 0 };
+#endif
+
+#ifdef ORDER_RING
+static const enum cuda_ring how = CUDA_RING_FORCED;
+#else
+static const enum cuda_ring how = CUDA_RING_NONE;
 #endif
 
 static struct cuda_pes pes;
@@ -53,6 +60,7 @@ int main(void)
     order.first = 1;
     cuda_pes_make(&pes, sizeof(struct program_heap));
     cuda_pes_open(&pes, ORDER_PES, 5000);
+    cuda_serve(&pes, how, 64, 1);
     cuda_must((int)cudaMalloc(&there, sizeof order), "the order");
     for (int pe = 0; pe < ORDER_PES; pe++) {
         void *const heap = pes.heap[pe];
@@ -63,6 +71,8 @@ int main(void)
         wrong = one(&order, there, together);
         order.first += ORDER_ROUNDS;
     }
+    const uint64_t requests = cuda_serve_end(&pes);
+    CHECK((requests > 0) == (how != CUDA_RING_NONE), "%llu requests", (unsigned long long)requests);
     printf("seed %llu: %llu rounds, %llu old bytes, %ld checks, %ld failed\n", (unsigned long long)order.seed,
            (unsigned long long)order.first - 1, wrong, check_done(), check_failed());
     if (BROKEN && !wrong && check_failed() == 0) {

@@ -81,6 +81,8 @@ static __global__ void __launch_bounds__(ORDER_THREADS) run(struct order *order,
             __threadfence_system();
             tshmem_signal_set(&heap->signals[pe][1], r, from);
         }
+        if (tutti_dev_state()->ring.slots) /* what was put without blocking is still being read */
+            tshmem_quiet_block();
     }
 }
 

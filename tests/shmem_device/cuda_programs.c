@@ -1,6 +1,7 @@
 /* Random programs by kernels of one GPU, against the model: PEs are launches that run at once, or the blocks of one. A
  * round is a program of one image's rows (cuda_images.h). TUTTI_TEST_ROUNDS and TUTTI_TEST_SECONDS end a run,
- * TUTTI_TEST_SEED repeats one, TUTTI_TEST_TOGETHER=1 makes every round one launch. */
+ * TUTTI_TEST_SEED repeats one, TUTTI_TEST_TOGETHER=1 makes every round one launch. Every third round goes by the ring,
+ * another one does from some size on; TUTTI_TEST_RING=0, 1, 2: none, all, from some size on, in all rounds. */
 #include <cuda_runtime_api.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,6 +9,7 @@
 
 #include "shmem_device/cuda_images.h"
 #include "shmem_device/cuda_pes.h"
+#include "shmem_device/cuda_serve.h"
 #include "support/check.h"
 #include "support/random.h"
 
@@ -21,6 +23,8 @@ static struct cuda_pes pes;
 static struct command *lists[PROGRAM_PES]; /* device memory */
 static struct cuda_program *programs;      /* the same: [PROGRAM_PES] */
 static struct program_heap *heap[PROGRAM_PES], *model[PROGRAM_PES];
+
+static uint64_t requests;
 
 static void make(void)
 {
@@ -37,12 +41,12 @@ static void make(void)
 }
 
 /* Programs and heaps to the GPU. */
-static void send(const struct program *program)
+static void send(const struct program *program, int fenced)
 {
     struct cuda_program told[PROGRAM_PES];
     memset(told, 0, sizeof told);
     for (int pe = 0; pe < program->pes; pe++) {
-        told[pe] = (struct cuda_program){pes.state[pe], lists[pe], pes.heap[pe], program->count};
+        told[pe] = (struct cuda_program){pes.state[pe], lists[pe], pes.heap[pe], program->count, fenced};
         cuda_must((int)cudaMemcpy(lists[pe], program->list[pe], sizeof **lists * (size_t)program->count,
                                   cudaMemcpyHostToDevice),
                   "writing commands");
@@ -65,7 +69,9 @@ static void one(uint64_t seed, int together)
     together |= (int)(random_next(&random) % 2);
     program_draw(&program, count, seed, images[image]->rows, 1, images[image]->forms);
     const int row = images[image]->rows[0];
-    snprintf(cuda_doing, sizeof cuda_doing, "seed %llu: image %d (%s, forms %d), %d PEs, %u threads, %s",
+    const long wanted = check_setting("TUTTI_TEST_RING", CUDA_RINGS);
+    const enum cuda_ring how = (enum cuda_ring)(wanted < CUDA_RINGS ? (uint64_t)wanted : seed / IMAGES % CUDA_RINGS);
+    snprintf(cuda_doing, sizeof cuda_doing, "seed %llu: image %d (%s, forms %d), %d PEs, %u threads, %s, ring %d",
              (unsigned long long)seed, image, row < 0 ? "no rows" : program_rows[row].name, images[image]->forms, count,
              threads, together ? "one launch" : "a launch each");
     cuda_pes_open(&pes, count, 5000);
@@ -73,13 +79,14 @@ static void one(uint64_t seed, int together)
         program_fill(heap[pe], &program, pe);
         memcpy(model[pe], heap[pe], sizeof **model);
     }
-    send(&program);
+    send(&program, how != CUDA_RING_NONE);
     if (together)
         cuda_pes_launch_together(0, kernel, (unsigned)count, threads, arguments);
     for (; !together && first < count; first++)
         cuda_pes_launch(first, kernel, 1, threads, arguments);
     program_model(&program, model);
     CHECK(cuda_pes_join(&pes, 20) == 0, "the programs' kernels end");
+    requests += cuda_serve_end(&pes);
     for (int pe = 0; pe < count; pe++) {
         char text[512] = "";
         cuda_must((int)cudaMemcpy(heap[pe], pes.heap[pe], sizeof **heap, cudaMemcpyDeviceToHost), "reading a heap");
@@ -105,7 +112,7 @@ int main(void)
     make();
     for (; i < rounds && check_failed() == 0 && cuda_seconds() < end; i++)
         one(seed + (uint64_t)i, together);
-    printf("seed %llu: %ld programs of %d images, %ld checks, %ld failed\n", (unsigned long long)seed, i, IMAGES,
-           check_done(), check_failed());
+    printf("seed %llu: %ld programs of %d images, %llu requests, %ld checks, %ld failed\n", (unsigned long long)seed, i,
+           IMAGES, (unsigned long long)requests, check_done(), check_failed());
     return check_failed() != 0 || i == 0;
 }

@@ -1,7 +1,8 @@
 /* Put with signal: data of every length and alignment, with delays between the stores of the data and the signal and
  * before they are read; who sees the signal sees the data. `broken`: compiled with the release of the signal left out
- * (TUTTI_DEV_RELEASE). x86 keeps stores in order all the same, so it is the thread sanitizer that must see it. */
-#include "shmem_device/pes.h"
+ * (TUTTI_DEV_RELEASE). x86 keeps stores in order all the same, so it is the thread sanitizer that must see it.
+ * Then by the ring, and by a wire that does what is asked for late and in any order. */
+#include "shmem_device/pes_ring.h"
 
 #include "tutti/device.h"
 
@@ -12,6 +13,7 @@
 #include "support/random.h"
 
 enum { ROUNDS = 400, PES = 4 };
+static const char *const hows[] = {"loads and stores", "the ring", "either", "the wire"};
 
 static struct pes pes;
 
@@ -24,6 +26,8 @@ static void delay(uint64_t *random)
 }
 
 /* Rounds of a ring: what round r brings to a PE is known. Two places take turns; the answer says that one is free. */
+static enum pes_ring_how ring;
+
 static void body(int pe, void *context)
 {
     long *const wrong = context;
@@ -47,24 +51,56 @@ static void body(int pe, void *context)
             tshmem_fence();
             tutti_dev_signal(&heap->signals[pe][0], r, TSHMEM_SIGNAL_SET, to);
         }
+        /* What is fetched is there past quiet, and atomics add up. */
+        tshmem_getmem_nbi_warp(heap->gotten, heap->source + 64 * (r % 8), 64 + n % 64, from);
+        tshmem_uint64_atomic_add(&heap->counters[0], r, to);
+        wrong[pe] += tshmem_uint64_atomic_fetch_add(&heap->words[pe][0], 1, to) != r - 1;
+        tshmem_quiet_warp();
+        for (size_t i = 0; i < 64 + n % 64; i++)
+            wrong[pe] += heap->gotten[i] != (char)(64 * (r % 8) + i + (size_t)from);
         tshmem_signal_wait_until(&heap->signals[from][0], TSHMEM_CMP_GE, r);
         delay(&random);
         for (size_t i = 0; i < n; i++)
             wrong[pe] += dest[i] != (char)(r * 7 + (uint64_t)from);
         tutti_dev_signal(&heap->signals[pe][1], r, TSHMEM_SIGNAL_SET, from);
+        if (ring != PES_RING_FAR) { /* what was put before a barrier is there after it */
+            tshmem_uint64_p(&heap->waited[pe][0], r, to);
+            if (r % 2)
+                tshmem_barrier_all();
+            else
+                tshmem_barrier_block(TSHMEM_TEAM_WORLD);
+            wrong[pe] += heap->waited[from][0] != r;
+            tshmem_sync_all();
+        }
     }
+    tshmem_quiet();
+}
+
+static void one(enum pes_ring_how how)
+{
+    long wrong[PES] = {0};
+    pes_open(&pes, PES, 100000);
+    for (int pe = 0; pe < PES; pe++) {
+        for (size_t i = 0; i < 1024; i++)
+            pes.heap[pe]->source[i] = (char)(i + (size_t)pe);
+    }
+    ring = how;
+    pes_serve(&pes, how, 64, check_seed() | 1);
+    pes_run(&pes, body, wrong);
+    pes_serve_end(&pes, 1);
+    for (int pe = 0; pe < PES; pe++) {
+        CHECK(wrong[pe] == 0, "by %s PE %d has read %ld old bytes", hows[how], pe, wrong[pe]);
+        CHECK(pes.abort[pe] == 0, "by %s PE %d has aborted", hows[how], pe);
+        CHECK(pes.heap[pe]->counters[0] == ROUNDS * (ROUNDS + 1) / 2, "by %s the sum at PE %d is %llu", hows[how], pe,
+              (unsigned long long)pes.heap[pe]->counters[0]);
+    }
+    pes_close(&pes);
 }
 
 int main(void)
 {
-    long wrong[PES] = {0};
-    pes_open(&pes, PES, 100000);
-    pes_run(&pes, body, wrong);
-    for (int pe = 0; pe < PES; pe++) {
-        CHECK(wrong[pe] == 0, "PE %d has read %ld old bytes", pe, wrong[pe]);
-        CHECK(pes.abort[pe] == 0, "PE %d has aborted", pe);
-    }
-    pes_close(&pes);
+    for (int how = 0; how < PES_RING_HOWS; how++)
+        one((enum pes_ring_how)how);
     printf("%d rounds, %ld checks, %ld failed\n", ROUNDS, check_done(), check_failed());
     return check_failed() != 0;
 }

@@ -1,5 +1,6 @@
-/* Random programs by threads as PEs, every typed name in every form: TUTTI_TEST_ROUNDS of them. */
-#include "shmem_device/pes.h"
+/* Random programs by threads as PEs, every typed name in every form: TUTTI_TEST_ROUNDS of them; by loads and stores, by
+ * the ring alone, by it from some size on. */
+#include "shmem_device/pes_ring.h"
 
 #include "tutti/device.h"
 
@@ -22,13 +23,18 @@
 struct run {
     const struct program *program;
     struct pes *pes;
+    enum pes_ring_how how;
 };
 
 static void body(int pe, void *context)
 {
     const struct run *const run = context;
-    for (int i = 0; i < run->program->count; i++)
+    for (int i = 0; i < run->program->count; i++) {
+        /* What goes by the ring and what does not have no order, and programs want one. */
+        if (run->how == PES_RING_CUT || (run->how == PES_RING_FORCED && run->program->list[pe][i].call == CALL_STORE))
+            tshmem_fence();
         interpret(&run->program->list[pe][i], (char *)run->pes->heap[pe]);
+    }
 }
 
 static void one(uint64_t seed, int count, const int *rows)
@@ -43,15 +49,18 @@ static void one(uint64_t seed, int count, const int *rows)
         model[pe] = malloc(sizeof **model);
         memcpy(model[pe], pes.heap[pe], sizeof **model);
     }
-    struct run run = {&program, &pes};
+    const enum pes_ring_how how = (enum pes_ring_how)(seed / 2 % PES_RING_FAR); /* all but that */
+    struct run run = {&program, &pes, how};
+    pes_serve(&pes, how, UINT64_C(16) << seed % 5, seed / 6);
     pes_run(&pes, body, &run);
+    pes_serve_end(&pes, 0);
     program_model(&program, model);
     for (int pe = 0; pe < count; pe++) {
         char text[512] = "";
         const int differs = program_differs(&program, pe, pes.heap[pe], model[pe], text, sizeof text);
         CHECK(!differs, "%s", text);
         if (differs)
-            program_explain(&program, pe, pes.heap[pe], model[pe]);
+            fprintf(stderr, "ring: %d\n", how), program_explain(&program, pe, pes.heap[pe], model[pe]);
         CHECK(pes.abort[pe] == 0, "seed %llu: PE %d has aborted", (unsigned long long)seed, pe);
         free(model[pe]);
     }

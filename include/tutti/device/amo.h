@@ -1,4 +1,5 @@
-/* Atomics on the memory of any PE, of 4 or 8 bytes. All PEs reach it, so that each is one instruction there. */
+/* Atomics on the memory of any PE, of 4 or 8 bytes: one instruction there where all PEs reach it, otherwise a request
+ * to the host (ring.h). */
 #ifndef TUTTI_DEVICE_AMO_H
 #define TUTTI_DEVICE_AMO_H
 
@@ -32,13 +33,14 @@ TUTTI_DEV_AMO(32, tutti_dev_add_float)
 TUTTI_DEV_AMO(64, tutti_dev_add_double)
 #undef TUTTI_DEV_AMO
 
-/* operation: enum tshmem_amo. The value before. */
+/* operation: enum tshmem_amo. The value before, but with TSHMEM_AMO_NO_FETCH. */
 TUTTI_DEV uint64_t tutti_dev_amo(int operation, void *dest, size_t bytes, uint64_t value, uint64_t compare, int pe)
 {
-    char *const at = tutti_dev_at(dest, pe);
+    const int what = operation & ~TSHMEM_AMO_NO_FETCH;
+    char *const at = tutti_dev_near(dest, pe, 1);
     if (!at)
-        return 0;
-    return bytes == 4 ? tutti_dev_amo32(operation, at, value, compare) : tutti_dev_amo64(operation, at, value, compare);
+        return tutti_dev_ring_amo(what, dest, bytes, value, compare, pe, what == operation && what != TSHMEM_AMO_SET);
+    return bytes == 4 ? tutti_dev_amo32(what, at, value, compare) : tutti_dev_amo64(what, at, value, compare);
 }
 
 #endif

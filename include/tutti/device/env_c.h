@@ -8,7 +8,8 @@
 #include <string.h>
 #include <time.h>
 
-#define TUTTI_DEV static inline __attribute__((unused))
+#define TUTTI_DEV       static inline __attribute__((unused))
+#define TUTTI_DEV_APART static __attribute__((unused, noinline))
 #define TUTTI_DEV_UNROLL
 #define TUTTI_DEV_UNROLL_4
 #ifdef __cplusplus
@@ -60,6 +61,33 @@ TUTTI_DEV_ACCESS(16)
 TUTTI_DEV_ACCESS(32)
 TUTTI_DEV_ACCESS(64)
 #undef TUTTI_DEV_ACCESS
+
+/* Two words, each at once. */
+TUTTI_DEV void tutti_dev_store_pair(void *to, tutti_dev_u64 first, tutti_dev_u64 second)
+{
+    tutti_dev_store_relaxed64(to, first);
+    tutti_dev_store_relaxed64((tutti_dev_u64 *)to + 1, second);
+}
+
+TUTTI_DEV void tutti_dev_load_pair(const void *from, tutti_dev_u64 *first, tutti_dev_u64 *second)
+{
+    *first = tutti_dev_load_acquire64(from);
+    *second = tutti_dev_load_acquire64((const tutti_dev_u64 *)from + 1);
+}
+
+/* 1 where the host, and copy engines, find this memory at the same address. */
+TUTTI_DEV int tutti_dev_host_finds(const void *address)
+{
+    (void)address;
+    return 1;
+}
+
+/* A number that differs from thread to thread, mostly. */
+TUTTI_DEV uint32_t tutti_dev_spread(void)
+{
+    const int here = 0;
+    return (uint32_t)((uintptr_t)&here >> 12);
+}
 
 TUTTI_DEV void tutti_dev_fence(void)
 {

@@ -4,6 +4,7 @@
 #define TUTTI_DEVICE_ENV_CUDA_H
 
 #define TUTTI_DEV          static __attribute__((unused)) __device__ __forceinline__
+#define TUTTI_DEV_APART    static __attribute__((unused)) __device__ __noinline__ /* seldom, and much of it */
 #define TUTTI_DEV_UNROLL   _Pragma("unroll")
 #define TUTTI_DEV_UNROLL_4 _Pragma("unroll 4")
 #define TUTTI_DEV_ZERO                                                                                                 \
@@ -55,6 +56,32 @@ TUTTI_DEV_ACCESS(16, "h", unsigned short)
 TUTTI_DEV_ACCESS(32, "r", unsigned)
 TUTTI_DEV_ACCESS(64, "l", unsigned long long)
 #undef TUTTI_DEV_ACCESS
+
+/* Two words, each at once; to 16 bytes that are aligned so. */
+TUTTI_DEV void tutti_dev_store_pair(void *to, tutti_dev_u64 first, tutti_dev_u64 second)
+{
+    asm volatile("st.relaxed.sys.v2.b64 [%0], {%1, %2};" ::"l"(to), "l"(first), "l"(second) : "memory");
+}
+
+TUTTI_DEV void tutti_dev_load_pair(const void *from, tutti_dev_u64 *first, tutti_dev_u64 *second)
+{
+    asm volatile("ld.acquire.sys.v2.b64 {%0, %1}, [%2];" : "=l"(*first), "=l"(*second) : "l"(from) : "memory");
+}
+
+/* 1 where the host, and copy engines, find this memory at the same address. */
+TUTTI_DEV int tutti_dev_host_finds(const void *address)
+{
+    int is;
+    asm("{ .reg .pred p; isspacep.global p, %1; selp.b32 %0, 1, 0, p; }" : "=r"(is) : "l"(address));
+    return is;
+}
+
+/* A number that differs from thread to thread. */
+TUTTI_DEV uint32_t tutti_dev_spread(void)
+{
+    return (blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z)) * (blockDim.x * blockDim.y * blockDim.z) +
+           threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z);
+}
 
 TUTTI_DEV void tutti_dev_fence(void)
 {

@@ -41,13 +41,13 @@ TSHMEM_FORM void TSHMEM_DO(tshmem_getmem_nbi)(void *dest, const void *source, si
 TSHMEM_FORM void TSHMEM_DO(tshmem_putmem_signal)(void *dest, const void *source, size_t bytes, uint64_t *signal,
                                                  uint64_t value, int operation, int pe)
 {
-    tutti_dev_put_signal(TSHMEM_GROUP, dest, source, bytes, signal, value, operation, pe);
+    tutti_dev_put_signal(TSHMEM_GROUP, dest, source, bytes, signal, value, operation, pe, 1);
 }
 
 TSHMEM_FORM void TSHMEM_DO(tshmem_putmem_signal_nbi)(void *dest, const void *source, size_t bytes, uint64_t *signal,
                                                      uint64_t value, int operation, int pe)
 {
-    tutti_dev_put_signal(TSHMEM_GROUP, dest, source, bytes, signal, value, operation, pe);
+    tutti_dev_put_signal(TSHMEM_GROUP, dest, source, bytes, signal, value, operation, pe, 0);
 }
 
 TSHMEM_FORM uint64_t TSHMEM_DO(tshmem_signal_wait_until)(uint64_t *signal, int comparison, uint64_t value)
@@ -57,26 +57,31 @@ TSHMEM_FORM uint64_t TSHMEM_DO(tshmem_signal_wait_until)(uint64_t *signal, int c
 
 TSHMEM_FORM int TSHMEM_DO(tshmem_team_sync)(tshmem_team_t team)
 {
+    tutti_dev_drain(TSHMEM_GROUP);
     return tutti_dev_barrier(TSHMEM_GROUP, team);
 }
 
 TSHMEM_FORM int TSHMEM_DO(tshmem_sync)(tshmem_team_t team)
 {
+    tutti_dev_drain(TSHMEM_GROUP);
     return tutti_dev_barrier(TSHMEM_GROUP, team);
 }
 
 TSHMEM_FORM int TSHMEM_DO(tshmem_barrier)(tshmem_team_t team)
 {
+    tutti_dev_drain(TSHMEM_GROUP);
     return tutti_dev_barrier(TSHMEM_GROUP, team);
 }
 
 TSHMEM_FORM void TSHMEM_DO(tshmem_sync_all)(void)
 {
+    tutti_dev_drain(TSHMEM_GROUP);
     tutti_dev_barrier(TSHMEM_GROUP, TSHMEM_TEAM_WORLD);
 }
 
 TSHMEM_FORM void TSHMEM_DO(tshmem_barrier_all)(void)
 {
+    tutti_dev_drain(TSHMEM_GROUP);
     tutti_dev_barrier(TSHMEM_GROUP, TSHMEM_TEAM_WORLD);
 }
 

@@ -72,15 +72,6 @@ TUTTI_DEV char *tutti_dev_find(const void *address, int pe)
     return offset < state->heap_bytes ? state->peer[pe] + offset : NULL;
 }
 
-/* The same for calls that need it: NULL is a failure. */
-TUTTI_DEV char *tutti_dev_at(const void *address, int pe)
-{
-    char *const found = tutti_dev_find(address, pe);
-    if (!found)
-        tutti_dev_fail();
-    return found;
-}
-
 /* The heap of a member of a team. One that loads and stores do not reach is a failure: all waits leave, and this PE's
  * own heap stands for it, so that nothing else is touched. */
 TUTTI_DEV char *tutti_dev_heap(int pe)

@@ -17,7 +17,8 @@ TSHMEM_FORM int tshmem_pe_accessible(int pe)
 
 TSHMEM_FORM int tshmem_addr_accessible(const void *address, int pe)
 {
-    return tutti_dev_find(address, pe) != NULL;
+    return tutti_dev_find(address, pe) != NULL ||
+           (tshmem_pe_accessible(pe) && tutti_dev_state()->ring.slots && tutti_dev_symmetric(address, 1));
 }
 
 TSHMEM_FORM void *tshmem_ptr(const void *dest, int pe)
@@ -27,14 +28,16 @@ TSHMEM_FORM void *tshmem_ptr(const void *dest, int pe)
 
 TSHMEM_FORM void tshmem_signal_set(uint64_t *signal, uint64_t value, int pe)
 {
-    char *const at = tutti_dev_at(signal, pe);
+    char *const at = tutti_dev_near(signal, pe, 1);
     if (at)
         tutti_dev_store_relaxed64(at, value);
+    else
+        tutti_dev_ring_put_signal(NULL, NULL, 0, signal, value, TSHMEM_SIGNAL_SET, pe, 0);
 }
 
 TSHMEM_FORM void tshmem_signal_add(uint64_t *signal, uint64_t value, int pe)
 {
-    tutti_dev_amo(TSHMEM_AMO_ADD, signal, sizeof *signal, value, 0, pe);
+    tutti_dev_amo(TSHMEM_AMO_ADD | TSHMEM_AMO_NO_FETCH, signal, sizeof *signal, value, 0, pe);
 }
 
 TSHMEM_FORM uint64_t tshmem_signal_fetch(const uint64_t *signal)

@@ -23,6 +23,15 @@ static const struct tutti_names algorithms = {
     .find = find_algorithm,
 };
 
+static int find_transfer(const char *name)
+{
+    return strcmp(name, "direct") == 0        ? TUTTI_TRANSFER_DIRECT
+           : strcmp(name, "copy_engine") == 0 ? TUTTI_TRANSFER_COPY_ENGINE
+                                              : -1;
+}
+
+static const struct tutti_names transfers = {"way of kernels' transfers", "direct copy_engine", find_transfer};
+
 static const struct tutti_section_row rows[TUTTI_SECTIONS] = {
     [TUTTI_SECTION_ALLREDUCE] = {"allreduce", &algorithms},
     [TUTTI_SECTION_REDUCE] = {"reduce", &algorithms},
@@ -34,11 +43,20 @@ static const struct tutti_section_row rows[TUTTI_SECTIONS] = {
     [TUTTI_SECTION_SCAN_ENQUEUE] = {"scan_enqueue", &algorithms},
     [TUTTI_SECTION_MESSAGE] = {"message", &tutti_protocol_names},
     [TUTTI_SECTION_MESSAGE_FAR] = {"message_far", &tutti_protocol_names_far},
+    [TUTTI_SECTION_SHMEM_PUT_1] = {"shmem_put_1", &transfers},
+    [TUTTI_SECTION_SHMEM_PUT_32] = {"shmem_put_32", &transfers},
+    [TUTTI_SECTION_SHMEM_PUT_128] = {"shmem_put_128", &transfers},
+    [TUTTI_SECTION_SHMEM_PUT_1024] = {"shmem_put_1024", &transfers},
+    [TUTTI_SECTION_SHMEM_GET_1] = {"shmem_get_1", &transfers},
+    [TUTTI_SECTION_SHMEM_GET_32] = {"shmem_get_32", &transfers},
+    [TUTTI_SECTION_SHMEM_GET_128] = {"shmem_get_128", &transfers},
+    [TUTTI_SECTION_SHMEM_GET_1024] = {"shmem_get_1024", &transfers},
 };
 
-const struct tutti_sections tutti_sections = {
-    rows, TUTTI_SECTIONS,
-    "known are: allreduce, reduce, reduce_scatter, scan, the same with _enqueue, message and message_far"};
+const struct tutti_sections tutti_sections = {rows, TUTTI_SECTIONS,
+                                              "known are: allreduce, reduce, reduce_scatter, scan, the same with "
+                                              "_enqueue, message and message_far, shmem_put_ and "
+                                              "shmem_get_ with 1, 32, 128 and 1024"};
 
 int tutti_rules_check(const char *text, char *wrong, size_t size)
 {

@@ -1,0 +1,289 @@
+/* The ring: what kernels ask of the host (tutti/shmem_state.h), for PEs that they do not reach, and where copy engines
+ * are faster. A slot is one addition; the request goes out in words that each say by themselves that they have come; no
+ * thread waits but for a completion that it wants, and for room when the ring is full. All of it is far from the way of
+ * plain loads and stores, and made by one thread of a group. */
+#ifndef TUTTI_DEVICE_RING_H
+#define TUTTI_DEVICE_RING_H
+
+struct tutti_dev_request {
+    uint64_t dest, source, bytes, value, compare, extra;
+    int operation, what, pe;
+    unsigned size;
+};
+
+/* Which of the thresholds holds for a group. */
+TUTTI_DEV int tutti_dev_group_size(int group)
+{
+    const size_t size = group == TUTTI_BY_THREAD ? 1 : tutti_dev_size(group);
+    return size == 1     ? TSHMEM_GROUP_1
+           : size <= 32  ? TSHMEM_GROUP_32
+           : size <= 128 ? TSHMEM_GROUP_128
+                         : TSHMEM_GROUP_1024;
+}
+
+/* 1 where a transfer of so many bytes goes by the ring; `at`: where it would go by stores and loads, NULL: nowhere. */
+TUTTI_DEV int tutti_dev_by_ring(int group, int cut, const char *at, size_t bytes)
+{
+    return !at || bytes > tutti_dev_state()->ring.cutover[cut][tutti_dev_group_size(group)] - 1;
+}
+
+/* tutti_dev_find() for elements (`which` 0), and for atomics and signals: NULL where the ring has them. */
+TUTTI_DEV char *tutti_dev_near(const void *address, int pe, int atomics)
+{
+    char *const at = tutti_dev_find(address, pe);
+    return at && !(atomics ? tutti_dev_state()->ring.atomics : tutti_dev_state()->ring.elements) ? at : NULL;
+}
+
+/* Offset of what is at that PE, for a request; 0 where there is no such PE, address or ring, which is a failure. */
+TUTTI_DEV int tutti_dev_ring_offset(const void *address, int pe, uint64_t *offset)
+{
+    const struct tshmem_state *const state = tutti_dev_state();
+    *offset = state ? (uint64_t)((uintptr_t)address - (uintptr_t)state->heap) : 0;
+    if (state && state->ring.slots && (unsigned)pe < (unsigned)state->pes && *offset < state->heap_bytes)
+        return 1;
+    tutti_dev_fail();
+    return 0;
+}
+
+/* Waits until the request has room. 0: the wait was left. */
+TUTTI_DEV int tutti_dev_ring_room(const struct tshmem_ring_state *ring, uint64_t sequence)
+{
+    struct tutti_dev_patience patience = {0, 0};
+    uint64_t consumed;
+    while (sequence - (consumed = tutti_dev_load_acquire64(&ring->progress->consumed)) >= ring->slots) {
+        if (tutti_dev_leave(&patience))
+            return 0;
+    }
+    tutti_dev_store_relaxed64(&ring->own->consumed, consumed);
+    return 1;
+}
+
+/* Puts a request into the ring; completion: index and tag, 0: none. Four times a turn a request looks how far the host
+ * is, so that those after it need not. */
+TUTTI_DEV_APART int tutti_dev_ring_send(const struct tutti_dev_request *r, uint64_t completion)
+{
+    const struct tshmem_ring_state *const ring = &tutti_dev_state()->ring;
+    const uint64_t consumed = tutti_dev_load_relaxed64(&ring->own->consumed);
+    const uint64_t sequence = tutti_dev_add64(&ring->own->next, 1);
+    if (sequence - consumed >= ring->slots && !tutti_dev_ring_room(ring, sequence))
+        return 0;
+    const uint64_t turn = ((sequence >> ring->shift) + 1) & 0xff;
+    uint64_t *const word = ring->request[sequence & (ring->slots - 1)].word;
+    const uint64_t first = (uint64_t)r->operation | (uint64_t)r->what << 8 | (uint64_t)r->pe << 16 |
+                           (uint64_t)r->size << 32 | (r->value >> 56) << 40 | (r->compare >> 56) << 48;
+    tutti_dev_store_pair(&word[0], first << 8 | turn, r->dest << 8 | turn);
+    tutti_dev_store_pair(&word[2], r->source << 8 | turn, r->bytes << 8 | turn);
+    tutti_dev_store_pair(&word[4], r->value << 8 | turn, r->compare << 8 | turn);
+    tutti_dev_store_pair(&word[6], r->extra << 8 | turn, completion << 8 | turn);
+    if ((sequence & (ring->slots / 4 - 1)) == 0)
+        tutti_dev_store_relaxed64(&ring->own->consumed, tutti_dev_load_acquire64(&ring->progress->consumed));
+    return 1;
+}
+
+/* A completion for a request: index below, tag from bit 24 on; 0: the wait for one was left. */
+TUTTI_DEV uint64_t tutti_dev_ring_claim(const struct tshmem_ring_state *ring)
+{
+    struct tutti_dev_patience patience = {0, 0};
+    for (uint32_t i = tutti_dev_spread();; i++) {
+        const uint32_t index = i % TSHMEM_COMPLETIONS, was = tutti_dev_or32(&ring->own->taken[index], 1);
+        if ((was & 1) == 0)
+            return (uint64_t)((was >> 1) + 1) << 24 | index;
+        if (tutti_dev_leave(&patience))
+            return 0;
+    }
+}
+
+/* Sends it, waits until it is done, and gives back what it brings. Where the wait was left the completion stays taken:
+ * the host may still write it. */
+TUTTI_DEV_APART uint64_t tutti_dev_ring_call(const struct tutti_dev_request *r)
+{
+    const struct tshmem_ring_state *const ring = &tutti_dev_state()->ring;
+    const uint64_t completion = tutti_dev_ring_claim(ring);
+    const uint32_t index = (uint32_t)completion & 0xffffff, tag = (uint32_t)(completion >> 24);
+    struct tutti_dev_patience patience = {0, 0};
+    tutti_dev_u64 low, high;
+    if (tag == 0 || !tutti_dev_ring_send(r, completion))
+        return 0;
+    for (;;) {
+        tutti_dev_load_pair(ring->completion[index].word, &low, &high);
+        if (low >> 32 == tag && high >> 32 == tag)
+            break;
+        if (tutti_dev_leave(&patience))
+            return 0;
+    }
+    tutti_dev_store_release32(&ring->own->taken[index], tag << 1);
+    return (low & 0xffffffffu) | high << 32;
+}
+
+/* Waits until all requests of this GPU so far are complete; next to nothing where there are none. */
+TUTTI_DEV_APART void tutti_dev_ring_drain(void)
+{
+    const struct tshmem_ring_state *const ring = &tutti_dev_state()->ring;
+    struct tutti_dev_patience patience = {0, 0};
+    const uint64_t next = tutti_dev_load_relaxed64(&ring->own->next);
+    uint64_t completed = tutti_dev_load_acquire64(&ring->own->completed);
+    if ((int64_t)(completed - next) >= 0)
+        return;
+    while ((int64_t)((completed = tutti_dev_load_acquire64(&ring->progress->completed)) - next) < 0) {
+        if (tutti_dev_leave(&patience))
+            return;
+    }
+    tutti_dev_store_release64(&ring->own->completed, completed);
+}
+
+/* By all threads of the group; what they have asked for is complete for all of them after their next wait for each
+ * other. */
+TUTTI_DEV void tutti_dev_drain(int group)
+{
+    const struct tshmem_state *const state = tutti_dev_state();
+    if (!state || state->ring.slots == 0)
+        return;
+    tutti_dev_sync(group, 0);
+    if (tutti_dev_rank(group) == 0)
+        tutti_dev_ring_drain();
+}
+
+/* ---- by one thread; dest or source of the other PE is symmetric ---- */
+
+/* At most 16 bytes, out of any memory of the kernel. */
+TUTTI_DEV void tutti_dev_ring_value(uint64_t offset, const void *value, size_t bytes, int pe)
+{
+    struct tutti_dev_request r = TUTTI_DEV_ZERO;
+    const tutti_dev_u8 *const from = (const tutti_dev_u8 *)value;
+    r.operation = TSHMEM_RING_PUT_VALUE;
+    r.pe = pe;
+    r.dest = offset;
+    r.bytes = bytes;
+    for (size_t i = 0; i < bytes; i++) {
+        if (i < 8)
+            r.value |= (uint64_t)from[i] << 8 * i;
+        else
+            r.compare |= (uint64_t)from[i] << 8 * (i - 8);
+    }
+    tutti_dev_ring_send(&r, 0);
+}
+
+/* Blocking: `source` may be used again afterwards. */
+TUTTI_DEV_APART void tutti_dev_ring_put(void *dest, const void *source, size_t bytes, int pe, int blocking)
+{
+    struct tutti_dev_request r = TUTTI_DEV_ZERO;
+    if (!tutti_dev_ring_offset(dest, pe, &r.dest))
+        return;
+    if (bytes <= 16 || !tutti_dev_host_finds(source)) {
+        for (size_t at = 0; at < bytes; at += 16)
+            tutti_dev_ring_value(r.dest + at, (const char *)source + at, bytes - at < 16 ? bytes - at : 16, pe);
+        return;
+    }
+    r.operation = TSHMEM_RING_PUT;
+    r.pe = pe;
+    r.source = (uint64_t)(uintptr_t)source;
+    r.bytes = bytes;
+    tutti_dev_fence(); /* what the group has stored into `source` */
+    if (blocking)
+        tutti_dev_ring_call(&r);
+    else
+        tutti_dev_ring_send(&r, 0);
+}
+
+TUTTI_DEV_APART void tutti_dev_ring_get(void *dest, const void *source, size_t bytes, int pe, int blocking)
+{
+    struct tutti_dev_request r = TUTTI_DEV_ZERO;
+    if (!tutti_dev_ring_offset(source, pe, &r.source))
+        return;
+    r.pe = pe;
+    if (bytes <= 8 || !tutti_dev_host_finds(dest)) {
+        r.operation = TSHMEM_RING_GET_VALUE;
+        for (size_t at = 0; at < bytes; at += 8, r.source += 8) {
+            r.bytes = bytes - at < 8 ? bytes - at : 8;
+            const uint64_t value = tutti_dev_ring_call(&r);
+            for (size_t i = 0; i < r.bytes; i++)
+                ((tutti_dev_u8 *)dest)[at + i] = (tutti_dev_u8)(value >> 8 * i);
+        }
+        return;
+    }
+    r.operation = TSHMEM_RING_GET;
+    r.dest = (uint64_t)(uintptr_t)dest;
+    r.bytes = bytes;
+    tutti_dev_fence(); /* what was stored into `dest` comes before */
+    if (blocking)
+        tutti_dev_ring_call(&r);
+    else
+        tutti_dev_ring_send(&r, 0);
+}
+
+/* n blocks of `block` elements of `bytes` bytes, as tutti_dev_copy_blocks(); get 0: put. Done on return. */
+TUTTI_DEV_APART void tutti_dev_ring_blocks(int get, void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst,
+                                           size_t block, size_t n, size_t bytes, int pe)
+{
+    struct tutti_dev_request r = TUTTI_DEV_ZERO;
+    const void *const own = get ? dest : source;
+    if (!tutti_dev_ring_offset(get ? source : dest, pe, get ? &r.source : &r.dest))
+        return;
+    if (!tutti_dev_host_finds(own)) {
+        for (size_t i = 0; i < n * block; i++) {
+            const ptrdiff_t number = (ptrdiff_t)(i / block), in = (ptrdiff_t)(i % block), step = (ptrdiff_t)bytes;
+            char *const to = (char *)dest + (number * dst + in) * step;
+            const char *const from = (const char *)source + (number * sst + in) * step;
+            if (get)
+                tutti_dev_ring_get(to, from, bytes, pe, 1);
+            else
+                tutti_dev_ring_put(to, from, bytes, pe, 1);
+        }
+        return;
+    }
+    *(get ? &r.dest : &r.source) = (uint64_t)(uintptr_t)own;
+    r.operation = get ? TSHMEM_RING_GET_BLOCKS : TSHMEM_RING_PUT_BLOCKS;
+    r.pe = pe;
+    r.bytes = n;
+    r.value = (uint64_t)dst;
+    r.compare = (uint64_t)sst;
+    r.extra = block;
+    r.size = (unsigned)bytes;
+    tutti_dev_fence();
+    tutti_dev_ring_call(&r);
+}
+
+/* bytes 0: the signal alone, behind what was stored before. Blocking: `source` may be used again afterwards. */
+TUTTI_DEV_APART void tutti_dev_ring_put_signal(void *dest, const void *source, size_t bytes, uint64_t *signal,
+                                               uint64_t value, int operation, int pe, int blocking)
+{
+    struct tutti_dev_request r = TUTTI_DEV_ZERO;
+    if (!tutti_dev_ring_offset(signal, pe, &r.compare) || (bytes && !tutti_dev_ring_offset(dest, pe, &r.dest)))
+        return;
+    if (bytes && !tutti_dev_host_finds(source)) { /* goes value by value, and the signal behind it */
+        tutti_dev_ring_put(dest, source, bytes, pe, 1);
+        tutti_dev_ring_drain();
+        bytes = 0;
+    }
+    r.operation = TSHMEM_RING_PUT_SIGNAL;
+    r.what = operation;
+    r.pe = pe;
+    r.source = (uint64_t)(uintptr_t)source;
+    r.bytes = bytes;
+    r.value = value;
+    tutti_dev_fence();
+    if (bytes && blocking)
+        tutti_dev_ring_call(&r);
+    else
+        tutti_dev_ring_send(&r, 0);
+}
+
+TUTTI_DEV_APART uint64_t tutti_dev_ring_amo(int operation, void *dest, size_t bytes, uint64_t value, uint64_t compare,
+                                            int pe, int fetching)
+{
+    struct tutti_dev_request r = TUTTI_DEV_ZERO;
+    if (!tutti_dev_ring_offset(dest, pe, &r.dest))
+        return 0;
+    r.operation = TSHMEM_RING_AMO;
+    r.what = operation;
+    r.pe = pe;
+    r.size = (unsigned)bytes;
+    r.value = value;
+    r.compare = compare;
+    if (fetching)
+        return tutti_dev_ring_call(&r);
+    tutti_dev_ring_send(&r, 0);
+    return 0;
+}
+
+#endif

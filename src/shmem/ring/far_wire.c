@@ -1,0 +1,150 @@
+/* Requests for PEs of other nodes: by the wire (wire/wire.h). They end on whatever thread brings the wire on, and are
+ * told to the ring by the proxy's. */
+#include <stdlib.h>
+
+#include "core/status.h"
+#include "shmem/ring/proxy.h"
+#include "shmem/wire/wire.h"
+#include "tutti/shmem.h"
+
+/* One a slot of the ring. */
+struct far_operation {
+    struct tutti_wire_op op;
+    struct tutti_ring_operation *request;
+    struct far_operation *next; /* among those that have ended */
+};
+struct far {
+    _Atomic(struct far_operation *) ended;
+    struct far_operation operation[];
+};
+
+static struct far *far_of(const struct tutti_proxy *proxy)
+{
+    return proxy->far_with;
+}
+
+static int open_far(struct tutti_proxy *proxy)
+{
+    proxy->far_with = calloc(1, sizeof(struct far) + proxy->ring.slots * sizeof(struct far_operation));
+    return proxy->far_with ? TUTTI_OK : TUTTI_ERR_MEMORY;
+}
+
+/* The wire has ended before, and every operation with it. */
+static void close_far(struct tutti_proxy *proxy)
+{
+    free(proxy->far_with);
+    proxy->far_with = NULL;
+}
+
+static void has_ended(struct tutti_wire_op *op, int status)
+{
+    struct far_operation *mine = (struct far_operation *)op;
+    struct far *far = op->ended_with;
+    (void)status; /* poll() asks for the state */
+    mine->next = atomic_load_explicit(&far->ended, memory_order_relaxed);
+    while (!atomic_compare_exchange_weak_explicit(&far->ended, &mine->next, mine, memory_order_release,
+                                                  memory_order_relaxed))
+        ;
+}
+
+static void move(struct tutti_wire_op *op, const struct tutti_ring_operation *o, int get)
+{
+    op->what = get ? TUTTI_WIRE_GET : TUTTI_WIRE_PUT;
+    op->at = get ? o->source : o->dest;
+    op->here = (void *)(uintptr_t)(get ? o->dest : o->source);
+    op->n = 1;
+    op->block = o->bytes;
+    op->bytes = 1;
+    op->step = op->here_step = (ptrdiff_t)o->bytes;
+}
+
+static void move_value(struct tutti_wire_op *op, struct tutti_ring_operation *o, int get)
+{
+    move(op, o, get);
+    op->here = o->value;
+    op->block = 1;
+    op->bytes = o->bytes;
+    op->step = op->here_step = 1;
+    if (get)
+        o->value[0] = 0;
+}
+
+static void move_blocks(struct tutti_wire_op *op, const struct tutti_ring_operation *o, int get)
+{
+    move(op, o, get);
+    op->n = o->bytes;
+    op->block = o->extra;
+    op->bytes = o->size;
+    op->step = (ptrdiff_t)o->value[get];
+    op->here_step = (ptrdiff_t)o->value[!get];
+}
+
+static void change(struct tutti_wire_op *op, int amo, uint64_t word, uint32_t bytes, uint64_t value, uint64_t compare)
+{
+    op->changes = 1;
+    op->amo = amo;
+    op->word = word;
+    op->word_bytes = bytes;
+    op->value = value;
+    op->compare = compare;
+}
+
+static int begin(struct tutti_proxy *proxy, struct tutti_ring_operation *o, char *at)
+{
+    struct far *far = far_of(proxy);
+    struct far_operation *mine = &far->operation[o - proxy->ring.operation];
+    struct tutti_wire_op *op = &mine->op;
+    (void)at;
+    *mine = (struct far_operation){.request = o,
+                                   .op = {.pe = o->pe, .confirmed = 1, .ended = has_ended, .ended_with = far}};
+    switch (o->operation) {
+    case TSHMEM_RING_PUT:
+    case TSHMEM_RING_GET:
+        move(op, o, o->operation == TSHMEM_RING_GET);
+        break;
+    case TSHMEM_RING_PUT_VALUE:
+    case TSHMEM_RING_GET_VALUE:
+        move_value(op, o, o->operation == TSHMEM_RING_GET_VALUE);
+        break;
+    case TSHMEM_RING_PUT_BLOCKS:
+    case TSHMEM_RING_GET_BLOCKS:
+        move_blocks(op, o, o->operation == TSHMEM_RING_GET_BLOCKS);
+        break;
+    case TSHMEM_RING_PUT_SIGNAL:
+        move(op, o, 0);
+        op->n = o->bytes > 0;
+        change(op, o->what == TSHMEM_SIGNAL_ADD ? TSHMEM_AMO_ADD : TSHMEM_AMO_SET, o->value[1], sizeof(uint64_t),
+               o->value[0], 0);
+        break;
+    default: /* TSHMEM_RING_AMO */
+        op->what = TUTTI_WIRE_AMO;
+        op->fetches = o->tag != 0;
+        change(op, o->what, o->dest, o->size, o->value[0], o->value[1]);
+    }
+    const int status = (proxy->wire_by_any ? tutti_wire_begin : tutti_wire_queue)(proxy->wire, op);
+    return status == TUTTI_OK ? TUTTI_RING_OPEN : status;
+}
+
+/* As many as have ended, or the status of one that has failed. */
+static int poll(struct tutti_proxy *proxy)
+{
+    if (proxy->wire_by_any)
+        tutti_wire_poll(proxy->wire);
+    struct far_operation *mine = atomic_exchange_explicit(&far_of(proxy)->ended, NULL, memory_order_acquire);
+    int ended = 0;
+    while (mine) {
+        struct far_operation *next = mine->next;
+        const int state = tutti_wire_state(&mine->op);
+        if (state != TUTTI_WIRE_DONE)
+            return state;
+        if (mine->op.fetches)
+            mine->request->value[0] = mine->op.was;
+        tutti_ring_done(&proxy->ring, mine->request);
+        mine = next;
+        ended++;
+    }
+    return ended;
+}
+
+const struct tutti_path tutti_far_wire = {
+    .name = "of a PE of another node", .begin = begin, .poll = poll, .open = open_far, .close = close_far};

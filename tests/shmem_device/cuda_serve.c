@@ -1,0 +1,114 @@
+#include "shmem_device/cuda_serve.h"
+
+#include <cuda_runtime_api.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/status.h"
+#include "kernels/args.h"
+#include "shmem/ring/proxy.h"
+#include "support/check.h"
+#include "support/cuda_device.h"
+#include "support/random.h"
+
+static int launch(struct tutti_stream *stream, int operation, size_t bytes, struct tutti_amo_args *args)
+{
+    const struct dim3 one = {1, 1, 1};
+    struct cuda_amo amo = {operation,   (unsigned)bytes, args->at,
+                           args->value, args->expected,  (uint64_t *)(uintptr_t)args->was};
+    void *arguments[] = {&amo};
+    const cudaError_t status = cudaLaunchKernel(cuda_amo_kernel, one, one, arguments, 0, (cudaStream_t)(void *)stream);
+    return status == cudaSuccess ? TUTTI_OK : TUTTI_ERR_DEVICE;
+}
+
+/* ---- servers ---- */
+
+static struct server {
+    struct tutti_proxy proxy;
+    struct tshmem_state state; /* as the proxy reads it */
+    struct tshmem_ring_own *own;
+} servers[PROGRAM_PES];
+static int count;
+static atomic_int ending;
+static pthread_t thread;
+
+/* One thread for all: there may be fewer cores than PEs. */
+static void *run(void *unused)
+{
+    int broken[PROGRAM_PES] = {0};
+    (void)unused;
+    while (!atomic_load(&ending)) {
+        for (int pe = 0; pe < count; pe++)
+            broken[pe] |= !broken[pe] && tutti_proxy_poll(&servers[pe].proxy) < 0;
+    }
+    return NULL;
+}
+
+static void open_one(struct cuda_pes *pes, int pe, uint64_t slots)
+{
+    struct server *const server = &servers[pe];
+    void *memory;
+    memset(server, 0, sizeof *server);
+    server->state = pes->told[pe];
+    cuda_must((int)cudaHostAlloc(&memory, tutti_ring_bytes(slots), cudaHostAllocPortable), "a ring");
+    server->proxy = (struct tutti_proxy){.state = &server->state,
+                                         .near = &tutti_near_device,
+                                         .device = &cuda_device,
+                                         .launch = launch,
+                                         .memory = memory,
+                                         .seen = memory};
+    tutti_ring_lay(&server->proxy.ring, memory, slots, 0);
+    cuda_must((int)cudaMalloc(&memory, sizeof *server->own), "the kernels' counters");
+    cuda_must((int)cudaMemset(memory, 0, sizeof *server->own), "the kernels' counters");
+    server->own = memory;
+    tutti_ring_tell(&server->proxy.ring, server->proxy.seen, server->own, &pes->told[pe].ring);
+    CHECK(tutti_near_device.open(&server->proxy) == TUTTI_OK, "the path");
+}
+
+void cuda_serve(struct cuda_pes *pes, enum cuda_ring how, uint64_t slots, uint64_t seed)
+{
+    uint64_t random = random_mix(seed);
+    struct cudaFuncAttributes about;
+    count = how == CUDA_RING_NONE ? 0 : pes->count;
+    if (count == 0)
+        return;
+    cuda_must((int)cudaFuncGetAttributes(&about, cuda_amo_kernel), "loading the atomics");
+    for (int pe = 0; pe < count; pe++) {
+        open_one(pes, pe, slots);
+        struct tshmem_ring_state *const ring = &pes->told[pe].ring;
+        ring->elements = ring->atomics = how == CUDA_RING_FORCED;
+        for (int i = 0; i < TSHMEM_CUTS * TSHMEM_GROUPS; i++)
+            ring->cutover[i / TSHMEM_GROUPS][i % TSHMEM_GROUPS] =
+                how == CUDA_RING_FORCED ? 1 : random_next(&random) % 600;
+    }
+    cuda_pes_tell(pes);
+    cuda_must((int)cudaDeviceSynchronize(), "rings");
+    atomic_store(&ending, 0);
+    if (pthread_create(&thread, NULL, run, NULL) != 0)
+        abort();
+}
+
+uint64_t cuda_serve_end(struct cuda_pes *pes)
+{
+    uint64_t requests = 0;
+    if (count == 0)
+        return 0;
+    atomic_store(&ending, 1);
+    pthread_join(thread, NULL);
+    for (int pe = 0; pe < count; pe++) {
+        struct server *const server = &servers[pe];
+        uint64_t next;
+        cuda_must((int)cudaMemcpy(&next, &server->own->next, sizeof next, cudaMemcpyDeviceToHost), "counters");
+        CHECK(pes->abort[pe] || server->proxy.ring.completed == next, "PE %d: %llu of %llu requests are complete", pe,
+              (unsigned long long)server->proxy.ring.completed, (unsigned long long)next);
+        requests += next;
+        tutti_near_device.close(&server->proxy);
+        cuda_must((int)cudaFree(server->own), "freeing");
+        cuda_must((int)cudaFreeHost(server->proxy.memory), "freeing");
+    }
+    count = 0;
+    return requests;
+}

@@ -1,0 +1,169 @@
+/* What a proxy refuses, and what ends it: requests past the end of a heap, words that are not aligned, PEs that nobody
+ * reaches, a wire that fails, a process that has died. The abort word is set, waits leave long before their limit, and
+ * nothing is stored. Then which transfers go by the ring: by size, and what the rules say of it (TUTTI_RULES, see
+ * CMakeLists.txt). */
+#include "shmem_device/pes_ring.h"
+
+#include "tutti/device.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "core/clock.h"
+#include "core/status.h"
+#include "support/check.h"
+
+enum { PES = 2, LIMIT_MS = 60000 };
+
+static struct pes pes;
+static char source[4096];
+
+static int is_dead(void)
+{
+    return 4711;
+}
+
+static int fails(struct tutti_proxy *proxy, struct tutti_ring_operation *operation, char *at)
+{
+    (void)proxy, (void)operation, (void)at;
+    return TUTTI_ERR_DEVICE;
+}
+
+static int never(struct tutti_proxy *proxy, struct tutti_ring_operation *operation, char *at)
+{
+    (void)proxy, (void)operation, (void)at;
+    return TUTTI_RING_OPEN;
+}
+
+static int fails_later(struct tutti_proxy *proxy)
+{
+    return proxy->ring.consumed > 0 ? TUTTI_ERR_PEER : 0;
+}
+
+static const struct tutti_path failing = {.name = "by a wire that fails", .begin = fails};
+static const struct tutti_path late = {.name = "by a wire that fails later", .begin = never, .poll = fails_later};
+
+enum {
+    PAST_THE_END,
+    GET_PAST_THE_END,
+    BLOCKS_PAST_THE_END,
+    BACKWARDS,
+    SIGNAL_PAST_THE_END,
+    NOT_ALIGNED,
+    NO_WIRE,
+    FAILING_WIRE,
+    LATE_WIRE,
+    DEAD,
+    CASES
+};
+
+/* By PE 0. */
+static void ask(int which)
+{
+    struct program_heap *const heap = pes.heap[0];
+    char *const end = (char *)heap + sizeof *heap;
+    switch (which) {
+    case PAST_THE_END:
+        tshmem_putmem(end - 64, source, 65, 1);
+        break;
+    case GET_PAST_THE_END:
+        tshmem_getmem(source, end - 64, 65, 1);
+        break;
+    case BLOCKS_PAST_THE_END:
+        tutti_shmem_put_blocks(end - 64, source, 2, 1, 1, 9, 4, 1);
+        break;
+    case BACKWARDS:
+        tutti_shmem_put_blocks(end - 64, source, -2, 1, 1, 2, 4, 1);
+        break;
+    case SIGNAL_PAST_THE_END:
+        tshmem_putmem_signal(heap->in, source, 64, (uint64_t *)(void *)(end - 4), 1, TSHMEM_SIGNAL_SET, 1);
+        break;
+    case NOT_ALIGNED:
+        tutti_shmem_amo(TSHMEM_AMO_ADD, heap->in + 4, 8, 1, 0, 1);
+        break;
+    case DEAD:
+        tshmem_signal_wait_until(&heap->signals[0][0], TSHMEM_CMP_EQ, 1);
+        break;
+    default:
+        tshmem_putmem(heap->in, source, 64, 1);
+    }
+}
+
+static int is_zero(const struct program_heap *heap)
+{
+    const char *const bytes = (const char *)heap;
+    for (size_t i = 0; i < sizeof *heap; i++) {
+        if (bytes[i] != 0)
+            return 0;
+    }
+    return 1;
+}
+
+static void refused(int which)
+{
+    const int far = which == NO_WIRE || which == FAILING_WIRE || which == LATE_WIRE;
+    const uint64_t before = tutti_now_ns();
+    pes_open(&pes, PES, LIMIT_MS);
+    pes_state = &pes.state[0];
+    pes_serve(&pes, far ? PES_RING_FAR : PES_RING_FORCED, 16, 1);
+    /* Nothing has been asked for yet. */
+    pes_server[0].proxy.far = which == FAILING_WIRE ? &failing : which == LATE_WIRE ? &late : NULL;
+    pes_server[0].proxy.dead = which == DEAD ? is_dead : NULL;
+    ask(which);
+    CHECK(pes.abort[0] == 1 && pes.abort[1] == 0, "case %d: aborted %u %u", which, pes.abort[0], pes.abort[1]);
+    CHECK(tutti_now_ns() - before < LIMIT_MS / 4 * UINT64_C(1000000), "case %d: the limit was waited for", which);
+    pes_serve_end(&pes, 0);
+    CHECK(is_zero(pes.heap[1]), "case %d: something was stored", which);
+    pes_close(&pes);
+}
+
+/* From the threshold on, and not before, a transfer is a request. */
+static void cutovers(void)
+{
+    static const size_t cut[] = {1, 17, 100, 4096, 0};
+    for (size_t i = 0; i < sizeof cut / sizeof *cut; i++) {
+        pes_open(&pes, PES, LIMIT_MS);
+        pes_state = &pes.state[0];
+        pes_serve(&pes, PES_RING_CUT, 64, 1);
+        struct program_heap *const heap = pes.heap[0];
+        uint64_t *const next = &pes_server[0].own.next;
+        for (int get = 0; get < 2; get++) {
+            for (int g = 0; g < TSHMEM_GROUPS; g++) {
+                pes.state[0].ring.cutover[TSHMEM_CUT_PUT][g] = get || g != TSHMEM_GROUP_1 ? 3 : cut[i];
+                pes.state[0].ring.cutover[TSHMEM_CUT_GET][g] = get && g == TSHMEM_GROUP_1 ? cut[i] : 3;
+            }
+            for (size_t n = cut[i] < 2 ? 0 : cut[i] - 2; n < cut[i] + 2; n++) {
+                const uint64_t before = *next;
+                if (get)
+                    tshmem_getmem(source, heap->in, n, 1);
+                else
+                    tshmem_putmem(heap->in, source, n, 1);
+                CHECK((*next != before) == (cut[i] && n >= cut[i]), "%zu bytes with a threshold of %zu", n, cut[i]);
+            }
+        }
+        const uint64_t before = *next;
+        tshmem_uint64_p(&heap->counters[0], 5, 1);
+        tshmem_uint64_atomic_add(&heap->counters[0], 6, 1);
+        CHECK(*next == before && pes.heap[1]->counters[0] == 11, "elements and atomics are the kernels' own");
+        tshmem_quiet();
+        pes_serve_end(&pes, 1);
+        pes_close(&pes);
+    }
+    static const uint64_t want[TSHMEM_CUTS][TSHMEM_GROUPS] = {{4096, 0, 0, 0}, {0, 0, 1, 3000}};
+    uint64_t got[TSHMEM_CUTS][TSHMEM_GROUPS];
+    CHECK(tutti_cutovers(got) == 1 && memcmp(got, want, sizeof got) == 0,
+          "the rules give %llu %llu %llu %llu, %llu "
+          "%llu %llu %llu",
+          (unsigned long long)got[0][0], (unsigned long long)got[0][1], (unsigned long long)got[0][2],
+          (unsigned long long)got[0][3], (unsigned long long)got[1][0], (unsigned long long)got[1][1],
+          (unsigned long long)got[1][2], (unsigned long long)got[1][3]);
+}
+
+int main(void)
+{
+    for (int which = 0; which < CASES; which++)
+        refused(which);
+    cutovers();
+    printf("%ld checks, %ld failed\n", check_done(), check_failed());
+    return check_failed() != 0;
+}
