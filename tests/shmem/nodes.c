@@ -76,16 +76,21 @@ static void contention(long rounds)
     tshmem_free(words);
 }
 
+/* Words that a PE puts in a round; now and then more than may be under way at once. */
+enum { WORDS = 200000, FEW = 20000 };
+static size_t words_of(uint64_t round, int pe)
+{
+    return shmem_draw(check_seed(), round, (uint64_t)pe) % FEW + (round % 6 == 3 ? WORDS - FEW : 0) + 1;
+}
+
 /* A ring: each PE puts to the next one, and waits for what the one before has put, in all the ways there are. */
 static void signals(long rounds)
 {
-    enum { WORDS = 40000 };
     const int next = (me + 1) % pes, before = (me + pes - 1) % pes;
     uint64_t *data = tshmem_calloc(WORDS, sizeof *data), *signal = tshmem_calloc(2, sizeof *signal);
     uint64_t *mine = malloc(WORDS * sizeof *mine), *seen = malloc(WORDS * sizeof *seen);
     for (uint64_t round = 1; round <= (uint64_t)rounds; round++) {
-        const size_t n = shmem_draw(check_seed(), round, (uint64_t)me) % WORDS + 1;
-        const size_t theirs = shmem_draw(check_seed(), round, (uint64_t)before) % WORDS + 1;
+        const size_t n = words_of(round, me), theirs = words_of(round, before);
         for (size_t i = 0; i < n; i++)
             mine[i] = round * 1000003 + i + (uint64_t)me;
         be_late();
@@ -164,6 +169,31 @@ static void floods(long rounds)
     free(back);
     tshmem_free(small);
     tshmem_free(large);
+}
+
+/* Past a collective the results of all are there, for everybody. */
+static void results(long rounds)
+{
+    enum { LONGS = 3000 };
+    long *source = tshmem_calloc(LONGS, sizeof *source), *dest = tshmem_calloc((size_t)pes * LONGS, sizeof *dest);
+    long *got = malloc((size_t)pes * LONGS * sizeof *got), *mine = malloc(LONGS * sizeof *mine);
+    for (long round = 0; round < rounds; round++) {
+        for (long i = 0; i < LONGS; i++)
+            mine[i] = round * 100 + me;
+        shmem_store(source, mine, LONGS * sizeof *mine);
+        be_late();
+        CHECK(tshmem_long_fcollect(TSHMEM_TEAM_WORLD, dest, source, LONGS) == 0, "fcollect");
+        tshmem_long_get(got, dest, (size_t)pes * LONGS, (me + 1 + (int)(round % pes)) % pes);
+        long wrong = 0;
+        for (long i = 0; i < pes * LONGS; i++)
+            wrong += got[i] != round * 100 + i / LONGS;
+        CHECK(wrong == 0, "round %ld: %ld results of another PE were not there", round, wrong);
+    }
+    tshmem_barrier_all();
+    free(mine);
+    free(got);
+    tshmem_free(dest);
+    tshmem_free(source);
 }
 
 /* Who waits in the MPI for a message serves others meanwhile. */
@@ -321,6 +351,7 @@ int main(int argc, char **argv)
         contention(rounds);
         signals(rounds);
         floods(rounds / 10 + 1);
+        results(rounds);
         in_mpi();
         refused();
         CHECK(tshmem_error() == 0 && tshmem_finalize() == 0, "finalize");
