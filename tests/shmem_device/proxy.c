@@ -16,7 +16,7 @@
 enum { PES = 2, LIMIT_MS = 60000 };
 
 static struct pes pes;
-static char source[4096];
+static char source[8192];
 
 static int is_dead(void)
 {
