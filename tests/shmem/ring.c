@@ -47,8 +47,8 @@ static void ordered(void)
             tshmem_fence_block();
             tutti_dev_signal(&at->signal, r, TSHMEM_SIGNAL_SET, next);
         }
+        tshmem_quiet_warp(); /* `own` is free; and no process looks at a word while it has it changed itself */
         tshmem_signal_wait_until(&at->signal, TSHMEM_CMP_GE, r);
-        tshmem_quiet_warp(); /* `own` is free */
         n = drawn(r, from, &offset, &key);
         shmem_fill(own, n, key);
         CHECK(shmem_holds(at->in[r % 2] + offset, own, n), "round %llu: %zu bytes of PE %d", (unsigned long long)r, n,
@@ -57,6 +57,7 @@ static void ordered(void)
         tshmem_getmem_block(own, at->in[r % 2] + offset, n, me);
         CHECK(shmem_holds(at->in[r % 2] + offset, own, n), "round %llu: %zu bytes fetched", (unsigned long long)r, n);
         tutti_dev_signal(&at->answer, r, TSHMEM_SIGNAL_SET, from);
+        tshmem_quiet_block();
     }
 }
 

@@ -57,6 +57,9 @@ static int poll_late(struct tutti_proxy *proxy)
 static const struct tutti_path wire = {.name = "by the wire", .begin = begin, .poll = poll_wire};
 static const struct tutti_path late = {.name = "near by", .begin = begin, .poll = poll_late};
 
+const struct tutti_path *pes_far = &wire;
+int (*pes_dead)(void);
+
 /* ---- */
 
 static void cut(struct tshmem_ring_state *ring, enum pes_ring_how how, uint64_t *random)
@@ -84,7 +87,8 @@ void pes_serve(struct pes *pes, enum pes_ring_how how, uint64_t slots, uint64_t 
         server->near = (struct tutti_proxy){.state = &server->mapped, .kind = &tutti_shmem_host};
         server->proxy = (struct tutti_proxy){.state = &server->host,
                                              .near = seed % 2 && how == PES_RING_FORCED ? &late : &tutti_near_host,
-                                             .far = how == PES_RING_FAR ? &wire : NULL,
+                                             .far = how == PES_RING_FAR ? pes_far : NULL,
+                                             .dead = pes_dead,
                                              .far_with = server,
                                              .kind = &tutti_shmem_host};
         server->proxy.memory = aligned_alloc(TUTTI_RING_ALIGN, tutti_ring_bytes(slots));

@@ -24,6 +24,10 @@ struct pes_server {
 };
 extern struct pes_server pes_server[PROGRAM_PES];
 
+/* Of all proxies made from now on: the wire of PES_RING_FAR, and who knows of dead processes. */
+extern const struct tutti_path *pes_far;
+extern int (*pes_dead)(void);
+
 /* After pes_open(). seed: of cutovers and delays. */
 void pes_serve(struct pes *pes, enum pes_ring_how how, uint64_t slots, uint64_t seed);
 /* Before pes_close(). What is left open is checked to be nothing, where `whole`. */

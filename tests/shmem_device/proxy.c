@@ -16,7 +16,7 @@
 enum { PES = 2, LIMIT_MS = 60000 };
 
 static struct pes pes;
-static char source[4096];
+static char source[8192];
 
 static int is_dead(void)
 {
@@ -105,10 +105,9 @@ static void refused(int which)
     const uint64_t before = tutti_now_ns();
     pes_open(&pes, PES, LIMIT_MS);
     pes_state = &pes.state[0];
-    pes_serve(&pes, far ? PES_RING_FAR : PES_RING_FORCED, 16, 1);
-    /* Nothing has been asked for yet. */
-    pes_server[0].proxy.far = which == FAILING_WIRE ? &failing : which == LATE_WIRE ? &late : NULL;
-    pes_server[0].proxy.dead = which == DEAD ? is_dead : NULL;
+    pes_far = which == FAILING_WIRE ? &failing : which == LATE_WIRE ? &late : NULL;
+    pes_dead = which == DEAD ? is_dead : NULL;
+    pes_serve(&pes, far ? PES_RING_FAR : PES_RING_FORCED, 16, 2);
     ask(which);
     CHECK(pes.abort[0] == 1 && pes.abort[1] == 0, "case %d: aborted %u %u", which, pes.abort[0], pes.abort[1]);
     CHECK(tutti_now_ns() - before < LIMIT_MS / 4 * UINT64_C(1000000), "case %d: the limit was waited for", which);
@@ -163,6 +162,7 @@ int main(void)
 {
     for (int which = 0; which < CASES; which++)
         refused(which);
+    pes_dead = NULL;
     cutovers();
     printf("%ld checks, %ld failed\n", check_done(), check_failed());
     return check_failed() != 0;

@@ -45,17 +45,19 @@ TUTTI_DEV int tutti_dev_ring_offset(const void *address, int pe, uint64_t *offse
     return 0;
 }
 
-/* Waits until the request has room. 0: the wait was left. */
+/* Waits until the request has room. One of 32 that wait asks the host, whose memory is far, and tells the others; they
+ * ask seldom. 0: the wait was left. */
 TUTTI_DEV int tutti_dev_ring_room(const struct tshmem_ring_state *ring, uint64_t sequence)
 {
     struct tutti_dev_patience patience = {0, 0};
-    uint64_t consumed;
-    while (sequence - (consumed = tutti_dev_load_acquire64(&ring->progress->consumed)) >= ring->slots) {
+    for (;;) {
+        if (sequence % 32 == 0 || patience.spins % 64 == 63)
+            tutti_dev_store_relaxed64(&ring->own->consumed, tutti_dev_load_acquire64(&ring->progress->consumed));
+        if (sequence - tutti_dev_load_acquire64(&ring->own->consumed) < ring->slots)
+            return 1;
         if (tutti_dev_leave(&patience))
             return 0;
     }
-    tutti_dev_store_relaxed64(&ring->own->consumed, consumed);
-    return 1;
 }
 
 /* Puts a request into the ring; completion: index and tag, 0: none. Four times a turn a request looks how far the host

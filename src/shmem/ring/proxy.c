@@ -4,7 +4,7 @@
 #include "core/status.h"
 #include "tutti/shmem.h"
 
-enum { BATCH = 256, LOOKS = 4096 }; /* requests of a round; idle rounds between looks after dead processes */
+enum { BATCH = 256, LOOKS = 1024 }; /* requests of a round; idle rounds between looks after dead processes */
 
 /* ---- what a request touches in the heap of its PE; 0 where that is more than any heap ---- */
 
