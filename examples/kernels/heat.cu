@@ -2,7 +2,8 @@
  * that have the first and the last row of their PE compute these first and put them into the neighbours' halos, with a
  * signal that says of which step they are; they wait for nothing but the halos that they read.
  *
- *     nvcc -ccbin mpicxx --forward-unknown-opts -arch=native heat.cu $(pkg-config --cflags --libs tutti)
+ *     nvcc -ccbin mpicxx --forward-unknown-to-host-compiler -arch=native heat.cu \
+ *          $(pkg-config --cflags --libs tutti)
  *     mpicc -xc heat.cu $(pkg-config --cflags --libs tutti)                  (without a GPU)
  *     tutti run -n 4 ./a.out */
 #include "kernels.h"

@@ -1,7 +1,8 @@
 /* A histogram whose bins lie on all PEs: the threads of every kernel count their numbers by atomics where the bin is.
  * (The same from the host: ../shmem_histogram.c.)
  *
- *     nvcc -ccbin mpicxx --forward-unknown-opts -arch=native histogram.cu $(pkg-config --cflags --libs tutti)
+ *     nvcc -ccbin mpicxx --forward-unknown-to-host-compiler -arch=native histogram.cu \
+ *          $(pkg-config --cflags --libs tutti)
  *     mpicc -xc histogram.cu $(pkg-config --cflags --libs tutti)             (without a GPU)
  *     tutti run -n 4 ./a.out */
 #include "kernels.h"

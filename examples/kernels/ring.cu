@@ -2,7 +2,8 @@
  * its chunks one after the other, works on each and puts it to the next PE with a signal, while later ones are still
  * under way.
  *
- *     nvcc -ccbin mpicxx --forward-unknown-opts -arch=native ring.cu $(pkg-config --cflags --libs tutti)
+ *     nvcc -ccbin mpicxx --forward-unknown-to-host-compiler -arch=native ring.cu \
+ *          $(pkg-config --cflags --libs tutti)
  *     mpicc -xc ring.cu $(pkg-config --cflags --libs tutti)                  (without a GPU)
  *     tutti run -n 4 ./a.out */
 #include "kernels.h"

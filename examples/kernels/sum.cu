@@ -1,7 +1,8 @@
 /* Global sum: in one kernel each element of a vector that lies on all GPUs becomes its share of the sum of the squares
  * of all. That sum is made inside it, by a reduction that all threads of all grids call, with no return to the host.
  *
- *     nvcc -ccbin mpicxx --forward-unknown-opts -arch=native sum.cu $(pkg-config --cflags --libs tutti)
+ *     nvcc -ccbin mpicxx --forward-unknown-to-host-compiler -arch=native sum.cu \
+ *          $(pkg-config --cflags --libs tutti)
  *     mpicc -xc sum.cu $(pkg-config --cflags --libs tutti)                   (without a GPU)
  *     tutti run -n 4 ./a.out */
 #include "kernels.h"
