@@ -61,7 +61,8 @@ contains
         old = tshmem_atomic_fetch_add(x(20), 5000000000_c_int64_t, 0)
         call expect(old >= 1, 'fetch_add')
         call tshmem_atomic_or(a(21), int(ishft(1, me), c_int32_t), 0)
-        call tshmem_atomic_xor(x(21), ishft(1_c_int64_t, 40 + me), 0)
+        call tshmem_atomic_xor(x(21), ishft(1_c_int64_t, 40 + me) + 5, 0)
+        call tshmem_atomic_xor(x(21), 5_c_int64_t, 0)
         if (tshmem_atomic_compare_swap(a(22), 0_c_int32_t, pe32 + 7, 0) == 0) call tshmem_atomic_inc(a(23), 0)
         call tshmem_barrier_all()
         others = pes * (pes - 1) / 2
