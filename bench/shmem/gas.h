@@ -37,21 +37,21 @@ struct gas_call {
 struct gas_side {
     const char *name;
     int groups; /* 1: a launch has as many blocks and threads as it is told; 0: one thread */
-    /* Collective over all PEs, once: 0 or a negative number, said on standard error. bytes: of the heap. unique: what
-     * PE 0 gives to all others in between (open_first on all PEs, its PE 0 writes); NULL where there is no such thing.
-     */
+    /* Of PE 0 alone, before open: fills `unique`, of unique_bytes, which all PEs are then given; NULL: there is none.
+     * 0, or another number where it failed. */
     size_t unique_bytes;
     int (*first)(void *unique);
+    /* Collective over all PEs, once; bytes: of the heap. 0, or another number where it failed, which was said. */
     int (*open)(const void *unique, int pe, int pes, int gpu, size_t bytes);
-    void *(*alloc)(size_t bytes);
-    /* Between host memory and the own part of the heap. */
+    void *(*alloc)(size_t bytes); /* collective; symmetric */
+    /* Local. Between host memory and the own part of the heap. */
     int (*fill)(void *to, const void *from, size_t bytes);
     int (*fetch)(void *to, const void *from, size_t bytes);
-    int (*team)(
-        int pes); /* collective over all PEs: the first so many; -1 where this PE is none of them, or an error */
+    /* Collective over all PEs: the team of the first so many; -1 where this PE is none of them, or an error. */
+    int (*team)(int pes);
     /* Local. Launches, waits at most `seconds`; nanoseconds of a round. Negative: failed, said. */
     double (*run)(const struct gas_call *call, unsigned blocks, unsigned threads, double seconds);
-    void (*close)(void);
+    void (*close)(void); /* collective */
 };
 
 #define GAS_SIDE_SYMBOL "tutti_bench_gas_side"
