@@ -102,7 +102,8 @@ static double gas_cuda_run(const struct gas_call *call, unsigned blocks, unsigne
         from = c.begin[b] < from ? c.begin[b] : from;
         to = c.end[b] > to ? c.end[b] : to;
     }
-    return (double)(to - from) / (c.rounds - c.rounds / 5);
+    const unsigned timed = c.rounds - c.rounds / 5;
+    return (double)(to - from) / timed;
 }
 
 #endif

@@ -254,7 +254,7 @@ foreach(what plain left kinds)
 endforeach()
 gpu_shmem(full life RANKS 2 ARGS refused ENV TUTTI_SHMEM_HEAP_MB=1048576)
 # Kernels that communicate: the examples.
-foreach(name sum heat histogram ring)
+foreach(name sum heat histogram ring openshmem)
   foreach(ranks 2 4)
     gpu_test(example-${name}-${ranks} example_kernels_cuda_${name} ${ranks})
   endforeach()
