@@ -203,7 +203,7 @@ static double sample(struct gas_bench *bench, const struct gas_row *row, int way
     if (ns < 0)
         bench_fail("rank %d: %s %s by %s failed", bench->plan->rank, figure_names[row->figure], row->name,
                    way_names[way]);
-    if (side_of(way) == GAS_SIDE_TUTTI && tshmem_error() != 0)
+    if (side_of(way) == GAS_SIDE_TUTTI && (tshmem_error() != 0 || *tshmem_state_get()->abort != 0))
         bench_fail("rank %d: %s %s: the address space is broken", bench->plan->rank, figure_names[row->figure],
                    row->name);
     const double us = bench_longest(ns / 1000);

@@ -87,7 +87,7 @@ static void open_memory(struct gas_bench *bench, int which)
         bench_fail("rank %d: no room in the heap of %s for messages of %zu bytes", bench->plan->rank, side->name, most);
 }
 
-static void open_sides(struct gas_bench *bench, int on_host)
+static void open_sides(struct gas_bench *bench, int on_host, int gpus)
 {
     const struct bench_plan *plan = bench->plan;
     const int gpu = plan->node_rank % tutti_gpu_count();
@@ -113,6 +113,10 @@ static void open_sides(struct gas_bench *bench, int on_host)
     open_memory(bench, GAS_SIDE_TUTTI);
     if (on_host || !(plan->ways >> GAS_NVSHMEM & 1))
         return;
+    if (gpus < plan->size) {
+        bench_say(plan, "note nvshmem is left out: it takes a GPU for each PE");
+        return;
+    }
     const struct gas_side *nvshmem = load("tutti-bench-nvshmem.so", why, sizeof why);
     if (!bench_all_agree(nvshmem != NULL))
         bench_say(plan, "note nvshmem is left out: %s", nvshmem ? "another rank cannot load it" : why);
@@ -291,7 +295,7 @@ void bench_shmem(struct bench_plan *plan, unsigned figures)
         bench_say(plan, "note kernels that wait for each other take a GPU each: collectives are left out");
         figures &= ~together;
     }
-    open_sides(&bench, on_host);
+    open_sides(&bench, on_host, gpus);
     bench.host = bench_ordinary(gas_in_bytes(plan->size, plan->most));
     bench.expected = bench_ordinary(gas_in_bytes(plan->size, plan->most));
     bench_say(plan, "start");

@@ -137,6 +137,7 @@ static void *symmetric(size_t bytes)
 static int end(const char *what, long wrong)
 {
     long all = 0;
+    tshmem_barrier_all(); /* an error where a kernel of any PE has given up */
     if (tshmem_error() != 0)
         wrong++;
     MPI_Allreduce(&wrong, &all, 1, MPI_LONG, MPI_SUM, MPI_COMM_WORLD);
