@@ -154,6 +154,10 @@ static double by_host(struct gas_bench *bench, const struct gas_row *row, int wa
     for (unsigned i = 0; i < rounds; i++) {
         if (way == GAS_ENGINE && row->operation == GAS_PUT)
             tshmem_putmem(call->in, call->out, row->bytes, row->target);
+        else if (way == GAS_ENGINE && row->operation == GAS_FCOLLECT)
+            tshmem_fcollectmem(call->team, call->in, call->out, row->bytes);
+        else if (way == GAS_ENGINE && row->operation == GAS_BROADCAST)
+            tshmem_broadcastmem(call->team, call->in, call->out, row->bytes, 0);
         else if (way == GAS_ENGINE)
             tshmem_getmem(call->in, call->out, row->bytes, row->target);
         else if (row->operation == GAS_REDUCE)

@@ -211,7 +211,7 @@ static void collective(struct gas_bench *bench, enum gas_figure figure, int oper
                                    .pes = pes,
                                    .blocks = 1,
                                    .threads = group_sizes[g],
-                                   .ways = WAY(TUTTI) | WAY(NVSHMEM)},
+                                   .ways = WAY(TUTTI) | WAY(NVSHMEM) | (g == 0 ? WAY(ENGINE) : 0)},
                   4);
     }
 }

@@ -136,7 +136,7 @@ static void check_kernels(void)
     if (!path)
         tool_refuse(
             "tutti bench shmem on a GPU needs tutti-bench-shmem-cuda.so, which is not in this build: it is made "
-            "where nvcc and libcudart_static are found. --device host needs no GPU");
+            "where nvcc is, by the target tutti-bench-kernels. --device host needs no GPU");
     free(path);
 }
 
