@@ -8,8 +8,7 @@
 #include <string.h>
 #include <time.h>
 
-#define TUTTI_DEV      static inline __attribute__((unused))
-#define TUTTI_DEV_BOTH TUTTI_DEV
+#define TUTTI_DEV static inline __attribute__((unused))
 #define TUTTI_DEV_UNROLL
 #define TUTTI_DEV_UNROLL_4
 #ifdef __cplusplus

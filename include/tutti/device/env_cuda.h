@@ -4,7 +4,6 @@
 #define TUTTI_DEVICE_ENV_CUDA_H
 
 #define TUTTI_DEV          static __attribute__((unused)) __device__ __forceinline__
-#define TUTTI_DEV_BOTH     static __attribute__((unused)) __host__ __device__ __forceinline__ /* host code, too */
 #define TUTTI_DEV_UNROLL   _Pragma("unroll")
 #define TUTTI_DEV_UNROLL_4 _Pragma("unroll 4")
 #define TUTTI_DEV_ZERO                                                                                                 \
