@@ -6,6 +6,7 @@
 #include "bench/messages/exchange.h"
 #include "bench/pack/pack.h"
 #include "bench/reductions/run.h"
+#include "bench/shmem/shmem.h"
 #include "bench/tune/tune.h"
 
 static const char *text_of(int argc, char **argv, const char *name)
@@ -123,8 +124,10 @@ int main(int argc, char **argv)
     int exchange = halo || (argc > 1 && strcmp(argv[1], BENCH_DOES_PINGPONG) == 0);
     int overhead = argc > 1 && strcmp(argv[1], BENCH_DOES_OVERHEAD) == 0,
         tune = argc > 1 && strcmp(argv[1], BENCH_DOES_TUNE) == 0;
-    unsigned sections = 0;
-    if (argc < 2 || (!overhead && !tune && !packing && !exchange && strcmp(argv[1], BENCH_DOES_COLLECTIVE) != 0)) {
+    int gas = argc > 1 && strcmp(argv[1], BENCH_DOES_SHMEM) == 0;
+    unsigned sections = 0, figures = 0;
+    if (argc < 2 ||
+        (!overhead && !tune && !packing && !exchange && !gas && strcmp(argv[1], BENCH_DOES_COLLECTIVE) != 0)) {
         fputs("This program is started by `tutti bench` and `tutti tune`.\n", stderr);
         return 2;
     }
@@ -137,13 +140,16 @@ int main(int argc, char **argv)
         plan.iterations = (long)value_of(argc, argv, "iterations");
         plan.warm_up = (long)value_of(argc, argv, "warm_up");
     }
-    if (packing || exchange)
+    if (packing || exchange || gas)
         read_typed(argc, argv, &plan);
     if (packing)
         read_pack(argc, argv, &pack);
     else if (exchange)
         read_exchange(argc, argv, &what);
-    else if (!overhead && !tune)
+    else if (gas) {
+        plan.ways = (unsigned)value_of(argc, argv, "ways");
+        figures = (unsigned)value_of(argc, argv, "figures");
+    } else if (!overhead && !tune)
         read_plan(argc, argv, &plan);
     MPI_Init(&argc, &argv);
     bench_mpi_find();
@@ -160,6 +166,8 @@ int main(int argc, char **argv)
         bench_pack(&plan, &pack);
     else if (exchange)
         (halo ? bench_halo : bench_pingpong)(&plan, &what);
+    else if (gas)
+        bench_shmem(&plan, figures);
     else
         bench_collective(&plan);
     MPI_Finalize();

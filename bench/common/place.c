@@ -25,7 +25,7 @@ static int gpus_used(const struct bench_plan *plan, const struct tutti_device *d
     return n;
 }
 
-void bench_choose_gpu(const struct bench_plan *plan)
+int bench_choose_gpu(const struct bench_plan *plan)
 {
     int gpus = tutti_gpu_count();
     if (gpus <= 0)
@@ -38,7 +38,9 @@ void bench_choose_gpu(const struct bench_plan *plan)
     char text[256];
     if (device && device->describe && device->describe(gpu, text, sizeof text) == 0)
         bench_say(plan, "gpu %s", text);
-    bench_say(plan, "gpus %d", gpus_used(plan, device, gpu));
+    const int used = gpus_used(plan, device, gpu);
+    bench_say(plan, "gpus %d", used);
+    return used;
 }
 
 int bench_mpi_takes_device(void)

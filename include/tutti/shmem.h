@@ -38,19 +38,20 @@
 #include "tutti/tutti.h"
 #endif
 
-/* TSHMEM_CALL: a call that kernels have too, where tutti/device.h says what it does. TSHMEM_INLINE: made of such calls.
- * A file of C that defines TSHMEM_KERNELS is kernels of the host device: it has the calls as kernels do, without the
- * library. */
+/* TSHMEM_CALL: a call that kernels have too, where tutti/device.h says what it does. TSHMEM_INLINE: made of such calls,
+ * and in tutti/device.h of those of a group. A file of C that defines TSHMEM_KERNELS is kernels of the host device: it
+ * has the calls as kernels do, without the library. */
 #if defined(__CUDACC__)
-#define TSHMEM_INLINE static inline __attribute__((unused)) __host__ __device__
-#define TSHMEM_CALL   TUTTI_API __host__ __device__
+#define TSHMEM_HERE static inline __attribute__((unused)) __host__ __device__
+#define TSHMEM_CALL TUTTI_API __host__ __device__
 #elif defined(TSHMEM_KERNELS)
-#define TSHMEM_INLINE static inline __attribute__((unused))
-#define TSHMEM_CALL   static inline __attribute__((unused))
+#define TSHMEM_HERE static inline __attribute__((unused))
+#define TSHMEM_CALL static inline __attribute__((unused))
 #else
-#define TSHMEM_INLINE static inline
-#define TSHMEM_CALL   TUTTI_API
+#define TSHMEM_HERE static inline
+#define TSHMEM_CALL TUTTI_API
 #endif
+#define TSHMEM_INLINE TSHMEM_HERE
 
 #ifdef __cplusplus
 extern "C" {

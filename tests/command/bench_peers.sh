@@ -30,4 +30,8 @@ said=$("$tutti" bench scan -n 1 --mpi "$mpi" -m 8,64k -i 9 -x 1 2>&1)
 holds "$said" '^# no nccl: NCCL has no such call$' "scan"
 said=$("$tutti" bench allreduce -n 1 --mpi "$mpi" -m 4,4k --type int16 -i 9 -x 1 2>&1)
 holds "$said" '^# no nccl: NCCL does not reduce sum of int16$' "a type that NCCL lacks"
+# Kernels for a GPU are files of their own.
+if [ ! -e "$(dirname "$tutti")/../libexec/tutti/tutti-bench-shmem-cuda.so" ]; then
+    expect 2 "needs tutti-bench-shmem-cuda.so, which is not in this build" "$tutti" bench shmem --mpi "$mpi" -n 1
+fi
 finish

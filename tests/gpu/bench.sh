@@ -1,7 +1,7 @@
 #!/bin/bash
 # Measurements on the GPUs of this machine: bench.sh BUILD [RESULTS]. Tables, JSON and plots go to RESULTS (default
 # BUILD/gpu-results), with machine.txt beside them. What may be set:
-#   PLAN          parts, in this order: graph blocking types pairs shared phases pack halo overhead (default: all but the last)
+#   PLAN          parts, in this order: graph blocking types pairs shared phases pack halo shmem overhead (default: all but the last)
 #   GPUS          numbers of GPUs for graph and blocking (default: all, then half of them, down to 2)
 #   SIZES         bytes (default: those of the project's tables, 8 to 512m)
 #   PACK_SIZES    bytes of plain strides (4k,64k,1m,8m,64m,256m; tiny and far blocks up to 8m)
@@ -16,7 +16,7 @@ build=${1:?build folder}
 results=${2:-$build/gpu-results}
 root=$(cd "$(dirname "$0")/../.." && pwd)
 jobs=$(nproc 2>/dev/null || echo 4)
-plan=" ${PLAN:-graph blocking types pairs shared phases pack halo} "
+plan=" ${PLAN:-graph blocking types pairs shared phases pack halo shmem} "
 sizes=${SIZES:-8,2k,8k,32k,128k,512k,2m,8m,32m,128m,512m}
 small=${SMALL_SIZES:-8,2k,8k,32k,64k,128k,512k,2m,16m}
 point=${POINT:-0.25}
@@ -126,6 +126,12 @@ if in_plan halo; then
             bench "pingpong-$block" pingpong 2 --block $block -m 4k,64k,1m,16m
         done
     fi
+fi
+# The global address space in kernels; on one GPU two PEs share it.
+if in_plan shmem; then
+    for n in ${counts:-2}; do
+        bench "shmem-$n-pes" shmem "$n" --seconds 0.01
+    done
 fi
 # A program on host memory must not notice the library.
 if in_plan overhead; then

@@ -95,6 +95,15 @@ for order in host graph; do
     fi
 done
 
+# tutti bench shmem: every figure that the GPUs are enough for, all data looked at.
+if [ ! -x "$build/bin/tutti" ] || [ ! -e "$build/libexec/tutti/tutti-bench-shmem-cuda.so" ]; then
+    skip "bench shmem: the command tutti or the kernels of the bench were not built"
+elif TUTTI_DEVICE=cuda timeout -k 5 180 "$build/bin/tutti" bench shmem -n "$ranks" -m 8,4k,64k,1m -i 2 --seconds 0.002; then
+    pass "bench shmem on $ranks PEs"
+else
+    fail "bench shmem on $ranks PEs"
+fi
+
 # Memory checked: the device alone, then a few calls of two ranks.
 sanitizer=$(command -v compute-sanitizer || ls /usr/local/cuda/bin/compute-sanitizer 2>/dev/null)
 check=(timeout -k 5 300 "$sanitizer" --tool memcheck --error-exitcode 9 --target-processes all)

@@ -42,6 +42,19 @@ if [ -n "$program" ]; then
     "$prefix/bin/tutti" run -n 2 "$program" 2>"$folder/log" || fail "tutti run: $(cat "$folder/log")"
     TUTTI_STATS=1 "$prefix/bin/tutti" run -n 2 "$program" 2>"$folder/log" || fail "tutti run: $(cat "$folder/log")"
     grep -q MPI_Allreduce "$folder/log" || fail "TUTTI_STATS=1 says nothing of MPI_Allreduce: $(cat "$folder/log")"
+    # OpenSHMEM programs as they are, in C and by the module of Fortran.
+    shmem=$source/../shmem
+    export PKG_CONFIG_PATH=$prefix/lib/pkgconfig
+    flags=$(pkg-config --cflags --libs tutti-openshmem) || fail "pkg-config does not know tutti-openshmem"
+    eval "cc -o '$folder/openshmem' '$shmem/openshmem.c' $flags ${INSTALL_COMPILE:-} ${INSTALL_LINK:-}" ||
+        fail "cannot compile with $flags"
+    "$prefix/bin/tutti" run -n 2 "$folder/openshmem" >"$folder/log" 2>&1 || fail "OpenSHMEM: $(cat "$folder/log")"
+    if [ -n "${INSTALL_FC:-}" ] && [ -n "${INSTALL_FC_LINK:-}" ]; then
+        flags=$(pkg-config --cflags --libs tutti-fortran) || fail "pkg-config does not know tutti-fortran"
+        command="$INSTALL_FC -o fortran '$shmem/fortran.f90' $flags ${INSTALL_FC_COMPILE:-} $INSTALL_FC_LINK"
+        (cd "$folder" && eval "$command") || fail "cannot compile: $command"
+        "$prefix/bin/tutti" run -n 2 "$folder/fortran" >"$folder/log" 2>&1 || fail "Fortran: $(cat "$folder/log")"
+    fi
     # LD_PRELOAD ends names at blanks: said (125, the command fails itself), instead of a run without the library.
     mv "$prefix" "$folder/with blank"
     status=0

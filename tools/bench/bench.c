@@ -8,6 +8,7 @@
 #include "tools/bench/exchange.h"
 #include "tools/bench/overhead.h"
 #include "tools/bench/pack.h"
+#include "tools/bench/shmem.h"
 #include "tools/common/commands.h"
 
 const struct bench_kind bench_kinds[BENCH_KINDS] = {
@@ -66,6 +67,8 @@ static void usage(FILE *to)
     fprintf(to, "  %-21s %s\n", BENCH_DOES_HALO,
             "the exchange of rims with 26 neighbours, with types and packed by hand");
     fprintf(to, "  %-21s %s\n", BENCH_DOES_PINGPONG, "MPI_Send and MPI_Recv of blocks in device memory");
+    fprintf(to, "  %-21s %s\n", BENCH_DOES_SHMEM,
+            "the global address space inside kernels: the figures of two papers, beside NVSHMEM");
     fprintf(to, "  %-21s %s\n", BENCH_DOES_OVERHEAD, "what the library costs a program that uses host memory alone");
     fputs("\ntutti bench BENCHMARK --help lists the options.\n\nExamples:\n"
           "  tutti bench allreduce -n 4 -m 8:64m --json results.json --plot results.png\n"
@@ -73,6 +76,7 @@ static void usage(FILE *to)
           "  tutti bench allreduce -n 4 -m 16m --ops all --types all\n"
           "  tutti bench allreduce -n 4 --phases\n"
           "  tutti bench pack --layout blocks --block 8 --stride 16 -m 1m:256m\n"
+          "  tutti bench shmem -n 4 --figures allreduce --plot allreduce.png\n"
           "  tutti bench overhead -n 2\n",
           to);
 }
@@ -87,7 +91,7 @@ int tool_bench(int argc, char **argv)
         usage(stdout);
         return 0;
     }
-    const char *names[BENCH_KINDS + 4], *word = argv[1];
+    const char *names[BENCH_KINDS + 5], *word = argv[1];
     int kind = -1;
     for (int i = 0; i < BENCH_KINDS; i++) {
         names[i] = bench_kinds[i].name;
@@ -98,18 +102,21 @@ int tool_bench(int argc, char **argv)
     names[BENCH_KINDS + 1] = BENCH_DOES_PACK;
     names[BENCH_KINDS + 2] = BENCH_DOES_HALO;
     names[BENCH_KINDS + 3] = BENCH_DOES_PINGPONG;
+    names[BENCH_KINDS + 4] = BENCH_DOES_SHMEM;
     int halo = strcmp(word, BENCH_DOES_HALO) == 0, exchange = halo || strcmp(word, BENCH_DOES_PINGPONG) == 0;
     int overhead = strcmp(word, BENCH_DOES_OVERHEAD) == 0, packing = strcmp(word, BENCH_DOES_PACK) == 0;
-    if (kind < 0 && !overhead && !packing && !exchange) {
-        const char *near = tool_nearest(word, names, BENCH_KINDS + 4);
+    int shmem = strcmp(word, BENCH_DOES_SHMEM) == 0;
+    if (kind < 0 && !overhead && !packing && !exchange && !shmem) {
+        const char *near = tool_nearest(word, names, BENCH_KINDS + 5);
         if (near)
             tool_refuse("there is no benchmark %s: did you mean %s?", word, near);
-        tool_refuse("there is no benchmark %s: there are %s", word, tool_join(names, BENCH_KINDS + 4));
+        tool_refuse("there is no benchmark %s: there are %s", word, tool_join(names, BENCH_KINDS + 5));
     }
     char *name = tool_print("tutti bench %s", word);
     argv[1] = name;
     int status = overhead   ? bench_overhead(argc - 1, argv + 1)
                  : packing  ? bench_pack(argc - 1, argv + 1)
+                 : shmem    ? bench_shmem(argc - 1, argv + 1)
                  : exchange ? bench_exchange(halo, argc - 1, argv + 1)
                             : bench_collective(&bench_kinds[kind], argc - 1, argv + 1);
     argv[1] = NULL;

@@ -27,4 +27,11 @@ enum {
 #include "tutti/device/env_c.h"
 #endif
 
+/* What host code may call too. */
+#ifdef __CUDACC__
+#define TUTTI_DEV_BOTH static __attribute__((unused)) __host__ __device__ __forceinline__
+#else
+#define TUTTI_DEV_BOTH TUTTI_DEV
+#endif
+
 #endif

@@ -38,15 +38,15 @@ struct tutti_grid_work {
 
 enum { TUTTI_DEV_GRID_SMALL = 32 * 1024 }; /* bytes of a vector up to which AUTO has every PE combine all of it */
 
-TUTTI_DEV size_t tutti_dev_grid_pitch(size_t vector_bytes)
+TUTTI_DEV_BOTH size_t tutti_dev_grid_pitch(size_t vector_bytes)
 {
     return (vector_bytes + 15) / 16 * 16;
 }
 
-/* Local. Bytes of work that a vector of `vector_bytes` bytes takes in a team of `members` PEs: calls take turns between
- * two halves, each of a place for every member and one for the result. So what slow PEs still read is not stored over.
- */
-TUTTI_DEV size_t tutti_grid_work_bytes(int members, size_t vector_bytes)
+/* Local; host code may call it too. Bytes of work that a vector of `vector_bytes` bytes takes in a team of `members`
+ * PEs: calls take turns between two halves, each of a place for every member and one for the result. So what slow PEs
+ * still read is not stored over. */
+TUTTI_DEV_BOTH size_t tutti_grid_work_bytes(int members, size_t vector_bytes)
 {
     return 2 * ((size_t)members + 1) * tutti_dev_grid_pitch(vector_bytes);
 }

@@ -1,0 +1,109 @@
+/* Blocks and threads of CUDA for the kernel, and its launch; included by the two files that nvcc compiles. */
+#ifndef TUTTI_BENCH_GAS_CUDA_H
+#define TUTTI_BENCH_GAS_CUDA_H
+
+#include <cooperative_groups.h>
+#include <cuda_runtime.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "gas.h"
+
+#define KERNEL     static __global__ void __launch_bounds__(GAS_THREADS)
+#define DEVICE     static __device__ __attribute__((unused))
+#define SHARED     __shared__
+#define GAS_SHARED GAS_THREADS
+
+DEVICE int block(void)
+{
+    return (int)blockIdx.x;
+}
+DEVICE int blocks(void)
+{
+    return (int)gridDim.x;
+}
+DEVICE int thread(void)
+{
+    return (int)threadIdx.x;
+}
+DEVICE int threads(void)
+{
+    return (int)blockDim.x;
+}
+DEVICE void block_sync(void)
+{
+    __syncthreads();
+}
+DEVICE void grid_sync(void)
+{
+    cooperative_groups::this_grid().sync();
+}
+DEVICE uint64_t clock_ns(void)
+{
+    uint64_t now;
+    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
+    return now;
+}
+
+static cudaStream_t gas_stream;
+static uint64_t *gas_times; /* pinned: begin and end of each block */
+
+static int gas_failed(cudaError_t status, const char *what)
+{
+    if (status == cudaSuccess)
+        return 0;
+    fprintf(stderr, "tutti: %s: %s\n", what, cudaGetErrorString(status));
+    return -1;
+}
+
+static int gas_cuda_open(int gpu, const void *kernel)
+{
+    cudaFuncAttributes about;
+    void *times;
+    if (gas_failed(cudaSetDevice(gpu), "choosing a GPU") ||
+        gas_failed(cudaStreamCreateWithFlags(&gas_stream, cudaStreamNonBlocking), "a stream") ||
+        gas_failed(cudaHostAlloc(&times, 2 * GAS_BLOCKS * sizeof(uint64_t), 0), "pinned memory") ||
+        gas_failed(cudaFuncGetAttributes(&about, kernel), "loading the kernel"))
+        return -1;
+    gas_times = (uint64_t *)times;
+    return 0;
+}
+
+static double gas_now(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+/* launch: how a cooperative kernel is launched. Waits, but not for ever: a peer may be gone. */
+static double gas_cuda_run(const struct gas_call *call, unsigned blocks, unsigned threads, double seconds,
+                           int (*launch)(struct gas_call *call, unsigned blocks, unsigned threads))
+{
+    struct gas_call c = *call;
+    c.begin = gas_times;
+    c.end = gas_times + GAS_BLOCKS;
+    memset(gas_times, 0, 2 * GAS_BLOCKS * sizeof(uint64_t));
+    if (launch(&c, blocks, threads) != 0)
+        return -1;
+    const double deadline = gas_now() + seconds;
+    cudaError_t status;
+    while ((status = cudaStreamQuery(gas_stream)) == cudaErrorNotReady) {
+        if (gas_now() > deadline) {
+            fprintf(stderr, "tutti: a kernel has not ended in %.0f seconds\n", seconds);
+            return -1;
+        }
+    }
+    if (gas_failed(status, "a kernel"))
+        return -1;
+    uint64_t from = c.begin[0], to = c.end[0];
+    for (unsigned b = 1; b < blocks; b++) {
+        from = c.begin[b] < from ? c.begin[b] : from;
+        to = c.end[b] > to ? c.end[b] : to;
+    }
+    const unsigned timed = c.rounds - c.rounds / 5;
+    return (double)(to - from) / timed;
+}
+
+#endif

@@ -1,0 +1,59 @@
+/* What tutti bench shmem calls inside kernels, and who makes it: the kernels of this library on a GPU (a library of its
+ * own, made by nvcc) or on the host device, and those of NVSHMEM. Known to all of them; knows no MPI. */
+#ifndef TUTTI_BENCH_GAS_H
+#define TUTTI_BENCH_GAS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum gas_operation {
+    GAS_PUT, /* by a group: each block puts its part; quiet after each round */
+    GAS_GET,
+    GAS_WRITE, /* by a grid: plain stores of 4 bytes to `pe`, to every stride-th place */
+    GAS_READ,
+    GAS_FCOLLECT, /* by one block: `bytes` of each PE of the team */
+    GAS_BROADCAST,
+    GAS_REDUCE, /* by a grid: floats; to PE 0 */
+    GAS_ALLREDUCE,
+    GAS_SUM,   /* by a grid: doubles; one number on all PEs, in in[0] */
+    GAS_PARTS, /* the same of this PE alone */
+    GAS_OPERATIONS
+};
+
+enum { GAS_BLOCKS = 64, GAS_THREADS = 1024 /* the most of a launch */ };
+
+/* One launch: `rounds` times the same. Clocks begin past the first fifth. */
+struct gas_call {
+    int operation, strategy, team, pe;
+    unsigned rounds, stride;
+    size_t bytes;
+    char *in, *out; /* symmetric: what comes, what is sent */
+    double *part;   /* symmetric: GAS_BLOCKS numbers */
+    void *work;     /* symmetric, of tutti_grid_work_bytes() */
+    size_t work_bytes;
+    uint64_t *begin, *end; /* [block]: ns; given by who launches */
+};
+
+struct gas_side {
+    const char *name;
+    int groups; /* 1: a launch has as many blocks and threads as it is told; 0: one thread */
+    /* Of PE 0 alone, before open: fills `unique`, of unique_bytes, which all PEs are then given; NULL: there is none.
+     * 0, or another number where it failed. */
+    size_t unique_bytes;
+    int (*first)(void *unique);
+    /* Collective over all PEs, once; bytes: of the heap. 0, or another number where it failed, which was said. */
+    int (*open)(const void *unique, int pe, int pes, int gpu, size_t bytes);
+    void *(*alloc)(size_t bytes); /* collective; symmetric */
+    /* Local. Between host memory and the own part of the heap. */
+    int (*fill)(void *to, const void *from, size_t bytes);
+    int (*fetch)(void *to, const void *from, size_t bytes);
+    /* Collective over all PEs: the team of the first so many; -1 where this PE is none of them, or an error. */
+    int (*team)(int pes);
+    /* Local. Launches, waits at most `seconds`; nanoseconds of a round. Negative: failed, said. */
+    double (*run)(const struct gas_call *call, unsigned blocks, unsigned threads, double seconds);
+    void (*close)(void); /* collective */
+};
+
+#define GAS_SIDE_SYMBOL "tutti_bench_gas_side"
+
+#endif

@@ -1,0 +1,51 @@
+/* The kernels of this library on the host device, where a kernel is a function that one thread calls. */
+#include "bench/shmem/host.h"
+
+#include "bench/shmem/tutti_calls.h"
+#include "core/clock.h"
+
+#define KERNEL static void
+#define DEVICE static inline __attribute__((unused))
+#define SHARED
+#define GAS_SHARED 1
+
+DEVICE int block(void)
+{
+    return 0;
+}
+DEVICE int blocks(void)
+{
+    return 1;
+}
+DEVICE int thread(void)
+{
+    return 0;
+}
+DEVICE int threads(void)
+{
+    return 1;
+}
+DEVICE void block_sync(void)
+{
+}
+DEVICE void grid_sync(void)
+{
+}
+DEVICE uint64_t clock_ns(void)
+{
+    return tutti_now_ns();
+}
+
+#include "bench/shmem/calls.inc"
+
+double gas_host_run(const struct gas_call *call, unsigned grid, unsigned group, double seconds)
+{
+    uint64_t begin = 0, end = 0;
+    struct gas_call c = *call;
+    (void)grid, (void)group, (void)seconds; /* waits are bounded by the address space itself */
+    c.begin = &begin;
+    c.end = &end;
+    gas_kernel(c);
+    const unsigned timed = c.rounds - c.rounds / 5;
+    return (double)(end - begin) / timed;
+}

@@ -1,0 +1,39 @@
+/* The kernels of this library, as a library that the ranks of the bench open: its state comes from the address space
+ * that they make. */
+#include "cuda.h"
+
+#include "tutti_calls.h"
+
+#include "calls.inc"
+
+static int cuda_open(const void *unique, int pe, int pes, int gpu, size_t bytes)
+{
+    (void)unique, (void)pe, (void)pes, (void)bytes;
+    return gas_cuda_open(gpu, (const void *)gas_kernel);
+}
+
+static int launch(struct gas_call *c, unsigned blocks, unsigned threads)
+{
+    void *arguments[] = {c};
+    return gas_failed(
+        cudaLaunchCooperativeKernel((const void *)gas_kernel, dim3(blocks), dim3(threads), arguments, 0, gas_stream),
+        "a launch");
+}
+
+static double run(const struct gas_call *call, unsigned blocks, unsigned threads, double seconds)
+{
+    return gas_cuda_run(call, blocks, threads, seconds, launch);
+}
+
+static struct gas_side make(void)
+{
+    struct gas_side side = {};
+    side.name = "tutti";
+    side.groups = 1;
+    side.open = cuda_open;
+    side.run = run;
+    return side;
+}
+
+extern "C" __attribute__((visibility("default"))) const struct gas_side tutti_bench_gas_side;
+const struct gas_side tutti_bench_gas_side = make();

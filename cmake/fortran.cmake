@@ -1,0 +1,55 @@
+# The module tutti_shmem: src/shmem/fortran/*.in, of which the calls are made once for each type. A library of its own,
+# which knows no MPI. Included where there is a Fortran compiler.
+set(fortran_in ${PROJECT_SOURCE_DIR}/src/shmem/fortran)
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${fortran_in}/tutti_shmem.f90.in
+             ${fortran_in}/calls.f90.in ${fortran_in}/integers.f90.in)
+set(rows "int32,integer(c_int32_t),c_int32_t,4,AMO_ADD" "int64,integer(c_int64_t),c_int64_t,8,AMO_ADD"
+    "real32,real(c_float),c_float,4,AMO_ADD_FLOAT" "real64,real(c_double),c_double,8,AMO_ADD_FLOAT")
+set(CALLS "")
+foreach(row IN LISTS rows)
+  string(REPLACE "," ";" row "${row}")
+  list(GET row 0 NAME)
+  list(GET row 1 TYPE)
+  list(GET row 2 KIND)
+  list(GET row 3 BYTES)
+  list(GET row 4 ADD)
+  string(TOUPPER ${NAME} ID)
+  set(parts calls)
+  if(NAME MATCHES int)
+    set(parts calls integers)
+  endif()
+  foreach(part IN LISTS parts)
+    file(READ ${fortran_in}/${part}.f90.in text)
+    # What is generic: each procedure NAME_type is one of tshmem_NAME.
+    string(REGEX MATCHALL "(function|subroutine) [a-z0-9_]+_@NAME@\\(" procedures "${text}")
+    foreach(procedure IN LISTS procedures)
+      string(REGEX REPLACE ".* (.*)_@NAME@.*" "\\1" procedure "${procedure}")
+      if(NOT procedure STREQUAL "word")
+        list(APPEND generics ${procedure})
+        list(APPEND generic_${procedure} ${procedure}_${NAME})
+      endif()
+    endforeach()
+    string(CONFIGURE "${text}" text @ONLY)
+    string(APPEND CALLS "${text}\n")
+  endforeach()
+endforeach()
+list(REMOVE_DUPLICATES generics)
+set(PUBLIC "")
+set(GENERIC "")
+foreach(name IN LISTS generics)
+  list(JOIN generic_${name} ", " procedures)
+  string(APPEND PUBLIC "    public :: tshmem_${name}\n")
+  string(APPEND GENERIC "    interface tshmem_${name}\n        module procedure ${procedures}\n    end interface\n")
+endforeach()
+set(TUTTI_FORTRAN_MODULES ${CMAKE_BINARY_DIR}/fortran)
+configure_file(${fortran_in}/tutti_shmem.f90.in ${TUTTI_FORTRAN_MODULES}/tutti_shmem.f90 @ONLY)
+
+add_library(tutti-fortran STATIC ${TUTTI_FORTRAN_MODULES}/tutti_shmem.f90)
+set_target_properties(tutti-fortran PROPERTIES Fortran_MODULE_DIRECTORY ${TUTTI_FORTRAN_MODULES}
+                      ARCHIVE_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib)
+target_link_libraries(tutti-fortran PUBLIC tutti-core)
+target_include_directories(tutti-fortran INTERFACE $<BUILD_INTERFACE:${TUTTI_FORTRAN_MODULES}>
+                           $<INSTALL_INTERFACE:include/tutti/fortran>)
+target_link_options(tutti-fortran INTERFACE -Wl,--no-as-needed) # the program may name no MPI, which starts it
+# The source too: modules of one compiler are of no use to another.
+set(TUTTI_FORTRAN_FILES ${TUTTI_FORTRAN_MODULES}/tutti_shmem.f90 ${TUTTI_FORTRAN_MODULES}/tutti_shmem.mod)

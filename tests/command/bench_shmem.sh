@@ -1,0 +1,69 @@
+#!/bin/bash
+# tutti bench shmem under one MPI on the host device: bench_shmem.sh TUTTI MPI
+. "$(dirname "$0")/check.sh"
+tutti=$1 mpi=$2
+unset LD_PRELOAD TUTTI_RULES TUTTI_SHMEM_HEAP_MB
+export TUTTI_DEVICE=host TUTTI_HOST_STRICT=1
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+number='[0-9]+\.[0-9]{2}'
+files=(--plot "$folder/shmem.png")
+"$tutti" bench shmem --mpi "$mpi" -n 1 --figures access -m 8,16 -i 1 --json "$folder/probe.json" 2>&1 | grep -q Jansson ||
+    files+=(--json "$folder/shmem.json")
+
+# Every figure, every row with a time, all data looked at.
+said=$("$tutti" bench shmem --mpi "$mpi" -n 3 -m 24,4k -i 2 --seconds 0.0005 --seed 7 "${files[@]}" 2>&1)
+times="( +$number){3}"
+holds "$said" '^# Tutti .* global address space in kernels: 3 PEs, host device, ' "head"
+holds "$said" '^# data from seed 7, validated after each launch; ' "seed"
+for call in put get; do
+    for to in same peer; do
+        holds "$said" "^rma +$call +$to +1 +1 +1 +4096$times +$number( +$number){2}\$" "rma $call $to"
+    done
+    holds "$said" "^groups +$call +peer +1 +1 +1 +24$times +$number( +$number){2}\$" "groups $call"
+done
+for pes in 2 3; do
+    for figure in fcollect broadcast; do
+        holds "$said" "^$figure +$figure +team +1 +1 +$pes +4096$times +-( +$number){2}\$" "$figure of $pes PEs"
+    done
+done
+for call in write write_2 read read_2; do
+    holds "$said" "^access +$call +peer +1 +1 +1 +4096$times +$number\$" "access $call"
+done
+for figure in reduce allreduce; do
+    holds "$said" "^$figure +auto +team +1 +1 +3 +4096$times +-( +$number){2}\$" "$figure"
+    for strategy in read gather allgather alltoall tree; do
+        holds "$said" "^$figure +$strategy +team +1 +1 +3 +24$times +-( +-){2}\$" "$figure by $strategy"
+    done
+done
+quotients "$said" '^(reduce|allreduce|sum) +auto ' "MPI in units of Tutti's" e1/8=e0
+holds "$said" "^sum +auto +team +1 +1 +3 +4096$times +-( +$number){2}\$" "sum"
+checks=$((checks + 1))
+[ -s "$folder/shmem.png" ] || [ -s "$folder/shmem.png.dat" ] || fail "no plot and no data"
+if [ -e "$folder/shmem.json" ] && command -v python3 >/dev/null; then
+    checks=$((checks + 1))
+    python3 -c 'import json, sys
+j = json.load(open(sys.argv[1]))
+assert j["benchmark"] == "shmem" and j["ranks"] == 3 and j["seed"] == 7 and j["validated"] and j["wrong"] is None
+assert [f for f in dict.fromkeys(r["figure"] for r in j["rows"])] == \
+    ["rma", "groups", "fcollect", "broadcast", "access", "reduce", "allreduce", "sum"]
+assert len(j["rows"]) == 2 * (4 + 2 + 2 + 2 + 4 + 6 + 6 + 1), len(j["rows"])
+for r in j["rows"]:
+    t = r["tutti"]
+    assert 0 <= t["min_us"] <= t["median_us"] <= t["max_us"], t
+    assert ("gb_per_s" in t) == (r["figure"] in ("rma", "groups", "access")), r
+    assert ("engine" in r) == (r["figure"] in ("rma", "groups", "fcollect", "broadcast")) and ("mpi" in r) == (r["call"] == "auto"), r' \
+        "$folder/shmem.json" || fail "the JSON"
+fi
+
+# One figure, one way, one PE: nothing else is shown.
+said=$("$tutti" bench shmem --mpi "$mpi" -n 1 --figures rma,allreduce --ways tutti -m 64:64 -i 1 2>&1)
+holds "$said" "^rma +put +same +1 +1 +1 +64$times +$number\$" "one way"
+holds "$said" "^allreduce +tree +team +1 +1 +1 +64$times +-\$" "one PE"
+lacks "$said" 'peer|^(sum|access|reduce) |engine' "what was not asked for"
+
+expect 2 "did you mean allreduce" "$tutti" bench shmem --figures allreduc
+expect 2 "did you mean engine" "$tutti" bench shmem --ways engin
+expect 2 "not a multiple of 8" "$tutti" bench shmem -m 8,12
+expect 2 "at most 64 launches" "$tutti" bench shmem -i 65
+finish
