@@ -25,6 +25,8 @@ void *tutti_shmem_refuse(const void *address, size_t bytes, int pe, const char *
     const struct tshmem_state *state = &tutti_shmem.state;
     if (state->pes == 0)
         tutti_shmem_fail(TUTTI_ERR_UNAVAILABLE, call, "the address space is not up: call tshmem_init first");
+    else if (pe == TSHMEM_NO_PE) /* that was said */
+        return NULL;
     else if (pe < 0 || pe >= state->pes)
         tutti_shmem_fail(TUTTI_ERR_ARGUMENT, call, "there is no PE %d, but 0 to %d", pe, state->pes - 1);
     else

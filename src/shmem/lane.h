@@ -30,15 +30,20 @@ struct tutti_shmem_lane {
     unsigned looks;
 };
 
+/* Of a context: where its operations go that are done later. Stays once it is made. */
+struct tutti_shmem_later {
+    struct tutti_stream *stream;
+    _Atomic uint64_t issued, settled; /* operations in it, counted after they are in; of those seen to be done */
+};
+
 struct tutti_shmem_gpu {
     const struct tutti_device *device;
     int gpu;
     struct tutti_shmem_lane lane[TUTTI_SHMEM_LANES];
     struct tutti_shmem_line *lines; /* of all lanes */
-    struct tutti_stream *later;
-    _Atomic uint64_t issued, settled; /* operations in `later`, counted after they are in; of those seen to be done */
-    void *control;                    /* the control page, where it is registered */
-    void *heap;                       /* the own allocation */
+    struct tutti_shmem_later later[TSHMEM_CONTEXTS_MAX];
+    void *control; /* the control page, where it is registered */
+    void *heap;    /* the own allocation */
     struct {
         struct tutti_export what;
         void *base; /* NULL: not mapped */
@@ -66,9 +71,9 @@ int tutti_shmem_lane_amo(struct tutti_stream *stream, struct tutti_shmem_lane *l
                          size_t bytes, uint64_t value, uint64_t compare);
 /* Waits for it, and gives the lane back as above; what the word was before. */
 uint64_t tutti_shmem_lane_fetch(struct tutti_shmem_lane *lane, int status);
-/* Something was put into `later`; waits for all of that. */
-int tutti_shmem_later(int status);
-int tutti_shmem_later_end(void);
+/* Something was put into the stream of that context; waits for all of that. */
+int tutti_shmem_later(int context, int status);
+int tutti_shmem_later_end(int context);
 /* Says that an operation of the device has failed, and ends the address space. */
 int tutti_shmem_lane_fail(int status);
 

@@ -111,7 +111,7 @@ static void let_go(struct tutti_shmem *space)
 {
     if (space->kind->host_reaches || __atomic_load_n(space->state.abort, __ATOMIC_RELAXED))
         return;
-    if (space->kind->quiet() != TUTTI_OK)
+    if (space->kind->quiet(0) != TUTTI_OK)
         return;
     if (tutti_shmem_pass(TSHMEM_TEAM_WORLD, TUTTI_SHMEM_FINALIZE) != TUTTI_OK)
         return;
@@ -124,6 +124,7 @@ void tutti_shmem_close(void)
     if (tutti_shmem.state.pes == 0)
         return;
     tutti_shmem_bind(NULL);
+    tutti_shmem_contexts_close();
     let_go(&tutti_shmem);
     tutti_shmem.state.pes = 0;
     unmake(&tutti_shmem);

@@ -77,6 +77,19 @@ static inline void *tutti_shmem_at(const void *address, size_t bytes, int pe, co
 /* rma.c: the signal at that PE; NULL, and it is said why, where it, or the operation, is none. */
 uint64_t *tutti_shmem_signal_at(uint64_t *signal, int operation, int pe, const char *call);
 
+/* rma.c: the calls of that name; later: as in kind.h. */
+void tutti_shmem_put(void *dest, const void *source, size_t bytes, int pe, int later);
+void tutti_shmem_get(void *dest, const void *source, size_t bytes, int pe, int later);
+void tutti_shmem_put_signal(void *dest, const void *source, size_t bytes, uint64_t *signal, uint64_t value,
+                            int operation, int pe, int later);
+
+/* wait.c: waits for an own word; a status, which is said. */
+int tutti_shmem_wait_word(const uint32_t *word, int comparison, uint32_t value, const char *call);
+
+/* ctx.c: ends the contexts of that team, after they have been completed; of all teams. */
+void tutti_shmem_contexts_leave(tshmem_team_t team);
+void tutti_shmem_contexts_close(void);
+
 enum { TUTTI_SHMEM_ALIGN_MOST = 1 << 21 }; /* of an object; heaps begin there */
 
 /* window.c: memory of all PEs. map: collective, in two phases; unmap: local. */

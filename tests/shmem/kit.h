@@ -16,6 +16,9 @@
 /* What each PE does while the address space is up; failures are counted by check.h. Defined by each test. */
 void shmem_test(void);
 
+/* Operations of the context that are not known to be complete; -1 where this program cannot see it. */
+int shmem_open_operations(tshmem_ctx_t ctx);
+
 /* Standard error goes nowhere from begin to end: errors that a test makes are not to be read as its own. */
 void shmem_hush_begin(void);
 void shmem_hush_end(void);
