@@ -145,18 +145,6 @@ TUTTI_API int tshmem_test_lock(long *lock);
 /* Completes what this PE has put before, as tshmem_quiet(), and gives the lock to who came next. */
 TUTTI_API void tshmem_clear_lock(long *lock);
 
-/* ---- in the order of a stream: local ---- */
-
-/* Heaps in memory of GPUs alone. `stream` is what the GPU's own interface calls a stream (CUDA: a cudaStream_t), or one
- * of tutti_stream_create(), on the GPU of the heap. The calls return at once, 0 or a negative status; what they do
- * comes after the stream's earlier work and before its later work, and may be captured into a graph. Host memory is
- * left alone until then. tshmem_quiet() knows nothing of it. operation: as above. */
-TUTTI_API int tshmem_putmem_on_stream(void *dest, const void *source, size_t bytes, int pe, void *stream);
-TUTTI_API int tshmem_getmem_on_stream(void *dest, const void *source, size_t bytes, int pe, void *stream);
-TUTTI_API int tshmem_putmem_signal_on_stream(void *dest, const void *source, size_t bytes, uint64_t *signal,
-                                             uint64_t value, int operation, int pe, void *stream);
-TUTTI_API int tshmem_signal_op_on_stream(uint64_t *signal, uint64_t value, int operation, int pe, void *stream);
-
 /* ---- teams ---- */
 
 typedef int tshmem_team_t;
@@ -294,6 +282,7 @@ TSHMEM_CALL int tutti_shmem_scan(tshmem_team_t team, void *dest, const void *sou
 #undef TSHMEM_DO
 #ifndef __CUDACC_RTC__
 #include "tutti/shmem_ctx.h"
+#include "tutti/shmem_stream.h"
 #endif
 /* tshmem_put and its like, for any of the types. */
 #include "tutti/shmem_generic.h"

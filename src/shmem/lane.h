@@ -54,7 +54,7 @@ struct tutti_shmem_gpu {
 /* Local; a status, which is said. close: what open has made, also where that failed. */
 int tutti_shmem_lanes_open(struct tutti_shmem_gpu *gpu);
 void tutti_shmem_lanes_close(struct tutti_shmem_gpu *gpu);
-/* Loads the kernels of all atomics: nothing is loaded while kernels of the program run. */
+/* Loads the kernels of all atomics and of calls in streams: nothing is loaded while kernels of the program run. */
 int tutti_shmem_lanes_prepare(struct tutti_shmem_gpu *gpu);
 /* A free lane; NULL where none comes free before the address space ends, which is said. try: NULL where none is now. */
 struct tutti_shmem_lane *tutti_shmem_lane_take(void);

@@ -6,6 +6,7 @@
 
 #include "shmem/meet.h"
 #include "shmem/space.h"
+#include "shmem/stream/stream.h"
 
 static const struct tutti_shmem_host *server;
 
@@ -49,7 +50,8 @@ int tshmem_init_thread(int requested, int *provided)
             TUTTI_ERR_UNAVAILABLE, "tshmem_init",
             "libtutti.so is not in front of an MPI: start the program by tutti run, linked with an MPI");
     const int status = server->start(requested);
-    tshmem_query_thread(provided);
+    if (status == TUTTI_OK)
+        tshmem_query_thread(provided);
     return status;
 }
 
@@ -85,6 +87,7 @@ void tshmem_global_exit(int status)
 
 int tshmem_error(void)
 {
+    tutti_shmem_stream_look();
     return atomic_exchange(&tutti_shmem.status, TUTTI_OK);
 }
 

@@ -34,6 +34,7 @@ struct tutti_shmem_place {
  * host has them at. */
 struct tutti_shmem_control {
     _Alignas(128) uint32_t abort; /* not zero: every wait of this PE leaves; peers store it too */
+    uint32_t stream_error;        /* as struct tutti_shmem_args has it; nobody has asked for it */
     struct tutti_shmem_offer offer;
     struct tshmem_team_state team[TSHMEM_TEAMS_MAX];
     struct tutti_shmem_place place[TSHMEM_TEAMS_MAX]; /* by number of the team */

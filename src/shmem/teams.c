@@ -44,6 +44,17 @@ void tutti_shmem_teams_open(struct tutti_shmem *space)
     }
 }
 
+/* Of calls in kernels, and of those in streams. */
+static int clear_areas(unsigned number)
+{
+    const struct tshmem_state *state = &tutti_shmem.state;
+    const uint64_t bytes = state->area_bytes, all = bytes * TSHMEM_TEAMS_MAX;
+    int status = TUTTI_OK;
+    for (uint64_t areas = state->area; areas + all <= tutti_shmem.first && status == TUTTI_OK; areas += all)
+        status = tutti_shmem.kind->clear(state->heap + areas + number * bytes, bytes);
+    return status;
+}
+
 /* Makes `size` PEs of the parent, `stride` apart, a team of that number. What an earlier team of the number left is
  * cleared: nobody stores there any more, as its members have met to destroy it, and nobody does yet, as the parent
  * meets before the new team is used. */
@@ -56,8 +67,7 @@ static tshmem_team_t make(const struct tshmem_team_state *parent, int start, int
     for (int i = 0; i < size; i++)
         team->world[i] = parent->world[start + i * stride];
     memset(&space->control[space->state.me]->place[number], 0, sizeof(struct tutti_shmem_place));
-    *status = space->kind->clear(space->state.heap + space->state.area + number * space->state.area_bytes,
-                                 space->state.area_bytes);
+    *status = clear_areas(number);
     contexts[number] = wanted;
     fill(team, number, size);
     return (tshmem_team_t)number;

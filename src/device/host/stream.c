@@ -437,6 +437,14 @@ int tutti_host_launch_pack(struct tutti_stream *stream, const struct tutti_pack_
     return status;
 }
 
+int tutti_host_launch_shmem(struct tutti_stream *stream, const struct tutti_shmem_args *args, unsigned threads)
+{
+    struct tutti_work work;
+    (void)threads;
+    int status = tutti_work_shmem(&work, args);
+    return status == TUTTI_OK ? submit(stream, &work) : status;
+}
+
 int tutti_host_copy_now(void *to, const void *from, size_t bytes)
 {
     struct tutti_work work;

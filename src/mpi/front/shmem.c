@@ -42,9 +42,10 @@ static const int levels[] = {MPI_THREAD_SINGLE, MPI_THREAD_FUNNELED, MPI_THREAD_
 
 static int threads(void)
 {
-    int there = 0, given = MPI_THREAD_SINGLE, level = TSHMEM_THREAD_MULTIPLE;
+    int there = 0, over = 0, given = MPI_THREAD_SINGLE, level = TSHMEM_THREAD_MULTIPLE;
     tutti_real.MPI_Initialized(&there);
-    if (there)
+    tutti_real.MPI_Finalized(&over);
+    if (there && !over)
         tutti_real.MPI_Query_thread(&given);
     while (level > TSHMEM_THREAD_SINGLE && levels[level] != given)
         level--;

@@ -1,0 +1,111 @@
+#include "shmem/stream/stream.h"
+
+#include "core/status.h"
+#include "kernels/shmem_kernel.h"
+
+enum { WARP = 32, LEAST_THREADS = 64, THREAD_BYTES = 16 };
+
+static const char *name_of(uint32_t what)
+{
+    static const char *const names[] = {
+        [TUTTI_SHMEM_DO_ENTER] = "a collective in a stream, at its beginning",
+        [TUTTI_SHMEM_DO_MEET] = "a collective in a stream",
+        [TUTTI_SHMEM_DO_LEAVE] = "a collective in a stream, at its end",
+        [TUTTI_SHMEM_DO_BROADCAST] = "tshmem_broadcast_on_stream",
+        [TUTTI_SHMEM_DO_FCOLLECT] = "tshmem_fcollect_on_stream",
+        [TUTTI_SHMEM_DO_ALLTOALL] = "tshmem_alltoall_on_stream",
+        [TUTTI_SHMEM_DO_COLLECT] = "tshmem_collect_on_stream",
+        [TUTTI_SHMEM_DO_SYNC] = "tshmem_sync_on_stream or tshmem_barrier_on_stream",
+        [TUTTI_SHMEM_DO_REDUCE] = "a reduction in a stream",
+        [TUTTI_SHMEM_DO_REDUCESCATTER] = "a reducescatter in a stream",
+        [TUTTI_SHMEM_DO_INSCAN] = "an inclusive scan in a stream",
+        [TUTTI_SHMEM_DO_EXSCAN] = "an exclusive scan in a stream",
+        [TUTTI_SHMEM_DO_WAIT] = "tshmem_signal_wait_until_on_stream",
+    };
+    return what < sizeof names / sizeof *names && names[what] ? names[what] : "a call in a stream";
+}
+
+void tutti_shmem_stream_look(void)
+{
+    if (tutti_shmem.state.pes == 0)
+        return;
+    uint32_t *told = &tutti_shmem.control[tutti_shmem.state.me]->stream_error;
+    if (__atomic_load_n(told, __ATOMIC_RELAXED) == 0)
+        return;
+    const uint32_t word = __atomic_exchange_n(told, 0, __ATOMIC_ACQUIRE);
+    const int status = -(int)(word & 0xff);
+    tutti_shmem_leave_all();
+    if (status == TUTTI_ERR_BROKEN)
+        tutti_shmem_fail(status, name_of(word >> 8),
+                         "PE %d left a wait in a kernel: another collective of the team was under way in another "
+                         "stream, or the time limit TUTTI_TIMEOUT_SECONDS has passed, or a PE has given up",
+                         tutti_shmem.state.me);
+    else if (status != TUTTI_OK)
+        tutti_shmem_fail(status, name_of(word >> 8), "in a kernel of PE %d: %s", tutti_shmem.state.me,
+                         tutti_status_text(status));
+}
+
+struct tutti_stream *tutti_shmem_stream_wrap(void *handle, const char *name)
+{
+    const struct tutti_shmem_gpu *gpu = tutti_shmem.gpu;
+    struct tutti_stream *stream = NULL;
+    tutti_shmem_stream_look();
+    if (tutti_shmem.state.pes == 0)
+        tutti_shmem_fail(TUTTI_ERR_UNAVAILABLE, name, "the address space is not up: call tshmem_init first");
+    else if (!gpu)
+        tutti_shmem_fail(TUTTI_ERR_UNAVAILABLE, name,
+                         "the heaps are host memory (TUTTI_SHMEM_HEAP), and no stream waits for the host");
+    else if (__atomic_load_n(tutti_shmem.state.abort, __ATOMIC_RELAXED))
+        tutti_shmem_fail(TUTTI_ERR_BROKEN, name, "%s", tutti_status_text(TUTTI_ERR_BROKEN));
+    else if (gpu->device->stream_wrap(gpu->gpu, handle, &stream) != TUTTI_OK)
+        tutti_shmem_fail(TUTTI_ERR_ARGUMENT, name, "%p is no stream of GPU %d, where the heap of PE %d lies", handle,
+                         gpu->gpu, tutti_shmem.state.me);
+    else
+        return stream;
+    return NULL;
+}
+
+int tutti_shmem_stream_leave(struct tutti_stream *stream, int status, const char *name)
+{
+    tutti_shmem.gpu->device->stream_destroy(stream);
+    if (status == TUTTI_OK)
+        return status;
+    return tutti_shmem_fail(status, name, "it could not be put into the stream: %s", tutti_status_text(status));
+}
+
+int tutti_shmem_stream_begin(struct tutti_shmem_streamed *call, const char *name, tshmem_team_t team, void *stream)
+{
+    const struct tutti_shmem *space = &tutti_shmem;
+    if (space->state.pes > 0 && !tutti_shmem_team(team))
+        return tutti_shmem_fail(TUTTI_ERR_ARGUMENT, name, "%d is no team of this PE", team);
+    call->name = name;
+    call->stream = tutti_shmem_stream_wrap(stream, name);
+    if (!call->stream)
+        return space->state.pes > 0 && __atomic_load_n(space->state.abort, __ATOMIC_RELAXED) ? TUTTI_ERR_BROKEN
+                                                                                             : TUTTI_ERR_ARGUMENT;
+    call->args.state = space->state;
+    call->args.state.area += space->state.area_bytes * TSHMEM_TEAMS_MAX; /* see window.c */
+    call->args.team = team;
+    call->args.error = &space->control[space->state.me]->stream_error;
+    return TUTTI_OK;
+}
+
+int tutti_shmem_stream_launch(struct tutti_shmem_streamed *call, enum tutti_shmem_what what, size_t bytes,
+                              unsigned blocks)
+{
+    const struct tutti_device *device = tutti_shmem.gpu->device;
+    size_t threads = (bytes / blocks / THREAD_BYTES + WARP - 1) / WARP * WARP;
+    threads = threads < LEAST_THREADS ? LEAST_THREADS : threads > TUTTI_SHMEM_THREADS ? TUTTI_SHMEM_THREADS : threads;
+    if (!device->launch_shmem)
+        return tutti_device_missing(device, "launch_shmem");
+    call->args.what = what;
+    call->args.blocks = blocks;
+    return device->launch_shmem(call->stream, &call->args, (unsigned)threads);
+}
+
+int tutti_shmem_stream_end(struct tutti_shmem_streamed *call, int status, int whole)
+{
+    if (status != TUTTI_OK && !whole)
+        tutti_shmem_leave_all();
+    return tutti_shmem_stream_leave(call->stream, status, call->name);
+}
