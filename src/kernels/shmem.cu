@@ -8,7 +8,7 @@ static __shared__ const struct tshmem_state *tutti_shmem_here;
 
 #include "kernels/shmem.inc"
 
-TUTTI_DEV void tutti_shmem_begin(const struct tutti_shmem_args *args)
+TUTTI_DEV void tutti_ordered_begin(const struct tutti_shmem_args *args)
 {
     if (threadIdx.x == 0)
         tutti_shmem_here = &args->state;
@@ -18,23 +18,23 @@ TUTTI_DEV void tutti_shmem_begin(const struct tutti_shmem_args *args)
 extern "C" __global__ void __launch_bounds__(TUTTI_SHMEM_THREADS)
     tutti_shmem_kernel(const __grid_constant__ struct tutti_shmem_args args)
 {
-    tutti_shmem_begin(&args);
+    tutti_ordered_begin(&args);
     if (args.what == TUTTI_SHMEM_DO_MOVE) {
-        tutti_shmem_move(&args, blockIdx.x);
+        tutti_ordered_move(&args, blockIdx.x);
         return;
     }
-    const int status = tutti_shmem_do(&args);
+    const int status = tutti_ordered_do(&args);
     if (status != TUTTI_DEV_OK)
-        tutti_shmem_tell(&args, status);
+        tutti_ordered_tell(&args, status);
 }
 
 #define TUTTI_SHMEM_REDUCE_KERNEL(ID, number)                                                                          \
     extern "C" __global__ void __launch_bounds__(TUTTI_SHMEM_THREADS)                                                  \
         tutti_shmem_reduce_##ID(const __grid_constant__ struct tutti_shmem_args args)                              \
     {                                                                                                                  \
-        tutti_shmem_begin(&args);                                                                                      \
-        const int status = tutti_shmem_reduce(&args, number);                                                          \
+        tutti_ordered_begin(&args);                                                                                      \
+        const int status = tutti_ordered_reduce(&args, number);                                                          \
         if (status != TUTTI_DEV_OK)                                                                                    \
-            tutti_shmem_tell(&args, status);                                                                           \
+            tutti_ordered_tell(&args, status);                                                                           \
     }
 TUTTI_DEV_TYPES(TUTTI_SHMEM_REDUCE_KERNEL)

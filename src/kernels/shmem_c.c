@@ -1,8 +1,8 @@
 /* The kernel of the global address space in C: the calling thread is the block. */
 #include "kernels/shmem_kernel.h"
 
-static _Thread_local const struct tshmem_state *here;
-#define TSHMEM_STATE() here
+static _Thread_local const struct tshmem_state *state_here;
+#define TSHMEM_STATE() state_here
 #include "tutti/device.h"
 
 #include "kernels/shmem.inc"
@@ -10,14 +10,14 @@ static _Thread_local const struct tshmem_state *here;
 void tutti_shmem_host_block(const struct tutti_shmem_args *args, unsigned block)
 {
     int status = TUTTI_DEV_OK;
-    here = &args->state;
+    state_here = &args->state;
     if (args->what == TUTTI_SHMEM_DO_MOVE)
-        tutti_shmem_move(args, block);
+        tutti_ordered_move(args, block);
     else if (tutti_shmem_reduces(args))
-        status = tutti_shmem_reduce(args, args->type);
+        status = tutti_ordered_reduce(args, args->type);
     else
-        status = tutti_shmem_do(args);
+        status = tutti_ordered_do(args);
     if (status != TUTTI_DEV_OK)
-        tutti_shmem_tell(args, status);
-    here = NULL;
+        tutti_ordered_tell(args, status);
+    state_here = NULL;
 }

@@ -444,10 +444,3 @@ int tutti_host_launch_shmem(struct tutti_stream *stream, const struct tutti_shme
     int status = tutti_work_shmem(&work, args);
     return status == TUTTI_OK ? submit(stream, &work) : status;
 }
-
-int tutti_host_copy_now(void *to, const void *from, size_t bytes)
-{
-    struct tutti_work work;
-    int status = tutti_work_copy(&work, to, from, bytes);
-    return status == TUTTI_OK ? tutti_work_run(&work) : status;
-}

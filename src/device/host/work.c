@@ -7,6 +7,7 @@
 #include "core/status.h"
 #include "core/types.h"
 #include "device/host/arena.h"
+#include "device/host/host.h"
 #include "device/host/places.h"
 #include "kernels/pack.h"
 #include "kernels/reduce.h"
@@ -233,4 +234,11 @@ int tutti_work_run(struct tutti_work *work)
     default:
         return TUTTI_ERR_ARGUMENT;
     }
+}
+
+int tutti_host_copy_now(void *to, const void *from, size_t bytes)
+{
+    struct tutti_work work;
+    int status = tutti_work_copy(&work, to, from, bytes);
+    return status == TUTTI_OK ? tutti_work_run(&work) : status;
 }
