@@ -3,7 +3,7 @@
 #include "core/status.h"
 #include "shmem/stream/stream.h"
 
-enum { SMALL_BYTES = 64 << 10, BLOCK_BYTES = 32 << 10 };
+enum { BLOCK_BYTES = 16 << 10 };
 
 /* 1 where `bytes` bytes at the address are all in the heap, or there are none. */
 static int is_symmetric(const void *address, size_t bytes, const char *name)
@@ -35,8 +35,8 @@ static int move(const char *name, enum tutti_shmem_what what, tshmem_team_t team
         return status;
     if (n == 0) /* what address there is may be any */
         call.args.source = call.args.dest = call.args.state.heap;
-    const size_t moved = times(n, members_of(team)), blocks = moved / BLOCK_BYTES;
-    if (moved <= SMALL_BYTES)
+    const size_t moved = times(n, members_of(team)), blocks = moved / BLOCK_BYTES + 1;
+    if (tutti_shmem_stream_small(moved))
         return tutti_shmem_stream_end(&call, tutti_shmem_stream_launch(&call, what, moved, 1), 1);
     status = tutti_shmem_stream_launch(&call, TUTTI_SHMEM_DO_ENTER, 0, 1);
     if (status == TUTTI_OK)

@@ -7,8 +7,6 @@
 #include "shmem/move.h"
 #include "shmem/stream/stream.h"
 
-enum { SMALL_BYTES = 32 << 10 };
-
 /* As an element of a type that kernels have; 0, and it is said, where there is none. */
 static size_t size_of(int type, int op, const char *name)
 {
@@ -92,7 +90,7 @@ static int reduce(const char *name, enum tutti_shmem_what what, tshmem_team_t te
         return status;
     if (n == 0)
         call.args.source = call.args.dest = call.args.state.heap;
-    if (brought * size <= SMALL_BYTES)
+    if (tutti_shmem_stream_small(brought * size))
         return tutti_shmem_stream_end(&call, tutti_shmem_stream_launch(&call, what, n * size, 1), 1);
     status = tutti_shmem_gpu_prepare(type, op);
     if (status == TUTTI_OK)

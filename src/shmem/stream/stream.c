@@ -1,5 +1,6 @@
 #include "shmem/stream/stream.h"
 
+#include "core/settings.h"
 #include "core/status.h"
 #include "kernels/shmem_kernel.h"
 
@@ -88,6 +89,11 @@ int tutti_shmem_stream_begin(struct tutti_shmem_streamed *call, const char *name
     call->args.team = team;
     call->args.error = &space->control[space->state.me]->stream_error;
     return TUTTI_OK;
+}
+
+int tutti_shmem_stream_small(size_t bytes)
+{
+    return bytes <= (size_t)tutti_settings()->shmem_stream_bytes;
 }
 
 int tutti_shmem_stream_launch(struct tutti_shmem_streamed *call, enum tutti_shmem_what what, size_t bytes,

@@ -22,6 +22,8 @@ void tutti_shmem_stream_look(void);
 
 /* A call of kernels: begin, some launches, end. begin: a status; it fills what all kernels are given. */
 int tutti_shmem_stream_begin(struct tutti_shmem_streamed *call, const char *name, tshmem_team_t team, void *stream);
+/* 1 where a collective of `bytes` bytes a PE is one launch. */
+int tutti_shmem_stream_small(size_t bytes);
 /* One launch. bytes: that its threads share. Only MOVE has several blocks. */
 int tutti_shmem_stream_launch(struct tutti_shmem_streamed *call, enum tutti_shmem_what what, size_t bytes,
                               unsigned blocks);
