@@ -75,6 +75,6 @@ int tshmem_quiet_on_stream(void *stream)
     static const char call[] = "tshmem_quiet_on_stream";
     struct tutti_stream *wrapped = tutti_shmem_stream_wrap(stream, call);
     if (!wrapped)
-        return TUTTI_ERR_ARGUMENT;
+        return tutti_shmem_stream_refused();
     return tutti_shmem_stream_leave(wrapped, after_later(wrapped), call);
 }

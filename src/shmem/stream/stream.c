@@ -66,6 +66,12 @@ struct tutti_stream *tutti_shmem_stream_wrap(void *handle, const char *name)
     return NULL;
 }
 
+int tutti_shmem_stream_refused(void)
+{
+    const struct tshmem_state *state = &tutti_shmem.state;
+    return state->pes > 0 && __atomic_load_n(state->abort, __ATOMIC_RELAXED) ? TUTTI_ERR_BROKEN : TUTTI_ERR_ARGUMENT;
+}
+
 int tutti_shmem_stream_leave(struct tutti_stream *stream, int status, const char *name)
 {
     tutti_shmem.gpu->device->stream_destroy(stream);
@@ -82,8 +88,7 @@ int tutti_shmem_stream_begin(struct tutti_shmem_streamed *call, const char *name
     call->name = name;
     call->stream = tutti_shmem_stream_wrap(stream, name);
     if (!call->stream)
-        return space->state.pes > 0 && __atomic_load_n(space->state.abort, __ATOMIC_RELAXED) ? TUTTI_ERR_BROKEN
-                                                                                             : TUTTI_ERR_ARGUMENT;
+        return tutti_shmem_stream_refused();
     call->args.state = space->state;
     call->args.state.area += space->state.area_bytes * TSHMEM_TEAMS_MAX; /* see window.c */
     call->args.team = team;

@@ -15,6 +15,8 @@ struct tutti_shmem_streamed {
 /* The program's stream as the device knows it; NULL, and it is said why, where it is none of this PE's GPU, or the
  * address space is not up or has ended. */
 struct tutti_stream *tutti_shmem_stream_wrap(void *handle, const char *name);
+/* The status of a call for which there was none. */
+int tutti_shmem_stream_refused(void);
 /* What was put into the stream stays there. The status, which is said where it is none of the address space's own. */
 int tutti_shmem_stream_leave(struct tutti_stream *stream, int status, const char *name);
 /* Says and keeps what a kernel in a stream has told since the last look. */
