@@ -92,7 +92,9 @@ static void one(const struct row *row, tshmem_team_t team, size_t n, int in_plac
     const size_t in_n = row->shape == REDUCESCATTER ? n * (size_t)size : n;
     const int ranks = row->shape == INSCAN ? me + 1 : row->shape == EXSCAN ? me : size;
     const void *in[PES];
+#ifndef SHMEM_ON_STREAM
     in_place &= row->shape != REDUCESCATTER;
+#endif
     for (int i = 0; i < size; i++) {
         fill(row, &c, teams_world(team, i), inputs[i], in_n);
         in[i] = inputs[i] + (row->shape == REDUCESCATTER ? (size_t)me * n * row->size : 0);
@@ -102,6 +104,8 @@ static void one(const struct row *row, tshmem_team_t team, size_t n, int in_plac
     memset(expected, 0, n * row->size);
     memset(expected + n * row->size, 0x5a, GUARD);
     shmem_store(source, inputs[me], in_n * row->size);
+    const size_t blocks = in_place && row->shape == REDUCESCATTER ? (in_n - n) * row->size : 0; /* the others' stay */
+    memcpy(expected + n * row->size, inputs[me] + n * row->size, blocks < GUARD ? blocks : GUARD);
     if (row->type < 0)
         reduce_long_double(row->op, ranks, in, n);
     else if (ranks > 0)
