@@ -226,6 +226,23 @@ static void beside(int me, int pes)
     }
 }
 
+/* Every program has teams of its own, whose numbers were other teams' before. */
+static void make(tshmem_team_t teams[TEAMS])
+{
+    tshmem_team_t other[TEAMS];
+    if (program % 2 == 0) {
+        teams_make(teams);
+        return;
+    }
+    CHECK(tshmem_team_split_strided(TSHMEM_TEAM_WORLD, 0, 2, (tshmem_n_pes() + 1) / 2, NULL, 0, &teams[2]) == 0,
+          "every second");
+    teams_make(other);
+    if (other[2] != TSHMEM_TEAM_INVALID)
+        tshmem_team_destroy(other[2]);
+    teams[0] = other[0];
+    teams[1] = other[1];
+}
+
 static void run(tshmem_team_t teams[TEAMS], int has_graphs)
 {
     const int me = tshmem_my_pe(), pes = tshmem_n_pes();
@@ -285,18 +302,18 @@ void shmem_test(void)
     kernels = strcmp(tutti_device_name(), "host") == 0 && check_setting("TUTTI_HOST_STRICT", 1) == 0;
     if (!CHECK(mine && host && tshmem_n_pes() <= PES, "memory"))
         return;
-    teams_make(teams);
     for (int t = 0; t < TEAMS; t++)
         CHECK(tutti_stream_create(&streams[t]) == 0, "a stream");
     const int has_graphs = graphs();
     for (long i = 0; i < programs && check_failed() == 0; i++) {
         program = first + (uint64_t)i;
+        make(teams);
         run(teams, has_graphs);
+        teams_free(teams);
     }
     CHECK(SEE(&host[2]) == 5 * (uint64_t)programs, "additions of the host beside");
     for (int t = 0; t < TEAMS; t++)
         tutti_stream_destroy(streams[t]);
-    teams_free(teams);
     tshmem_free(host);
     tshmem_free(mine);
 }
