@@ -6,7 +6,6 @@
 
 #include "shmem/meet.h"
 #include "shmem/space.h"
-#include "shmem/stream/stream.h"
 
 static const struct tutti_shmem_host *server;
 

@@ -7,7 +7,6 @@
 #include "core/log.h"
 #include "core/settings.h"
 #include "progress/engine.h"
-#include "shmem/stream/stream.h"
 #include "team/team.h"
 
 enum { SPINS_ALONE = 1000, SPINS_CROWDED = 16, LOOKS = 64 };

@@ -102,6 +102,8 @@ int tutti_shmem_memfd(size_t bytes, int pes);
 /* Maps it, where it is such memory of that size, so that byte `before` lies at a multiple of TUTTI_SHMEM_ALIGN_MOST.
  * NULL where it is not, and where there is no room. */
 void *tutti_shmem_memfd_map(int fd, size_t bytes, size_t before);
+/* fail.c: says and keeps what a kernel in a stream has told since the last look. */
+void tutti_shmem_stream_look(void);
 /* fail.c: all PEs leave their waits, and all further calls are errors. */
 void tutti_shmem_leave_all(void);
 /* bind.c: kernels' modules get the state, or NULL. */

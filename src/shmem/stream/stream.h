@@ -19,8 +19,6 @@ struct tutti_stream *tutti_shmem_stream_wrap(void *handle, const char *name);
 int tutti_shmem_stream_refused(void);
 /* What was put into the stream stays there. The status, which is said where it is none of the address space's own. */
 int tutti_shmem_stream_leave(struct tutti_stream *stream, int status, const char *name);
-/* Says and keeps what a kernel in a stream has told since the last look. */
-void tutti_shmem_stream_look(void);
 
 /* A call of kernels: begin, some launches, end. begin: a status; it fills what all kernels are given. */
 int tutti_shmem_stream_begin(struct tutti_shmem_streamed *call, const char *name, tshmem_team_t team, void *stream);
