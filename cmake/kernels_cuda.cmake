@@ -36,7 +36,7 @@ else()
 endif()
 set(kernel_room ${PROJECT_SOURCE_DIR}/src/kernels)
 file(GLOB kernel_sources CONFIGURE_DEPENDS ${kernel_room}/*.inc ${kernel_room}/*.def ${kernel_room}/*_cuda.h)
-list(FILTER kernel_sources EXCLUDE REGEX "/(pack[_.][^/]*|pairs.inc)$") # they are no part of kernels.cu
+list(FILTER kernel_sources EXCLUDE REGEX "/(pack[_.][^/]*|pairs.inc|shmem.inc)$") # they are no part of kernels.cu
 list(APPEND kernel_sources ${kernel_room}/kernels.cu ${kernel_room}/args.h ${kernel_room}/elements.h ${kernel_room}/families.h
      ${kernel_room}/fatbin.h ${PROJECT_SOURCE_DIR}/src/core/types.h ${PROJECT_SOURCE_DIR}/include/tutti/types.def
      ${PROJECT_SOURCE_DIR}/include/tutti/ops.def)
@@ -74,10 +74,17 @@ foreach(image 0 1 2 3 5 4) # of images.inc, the longest compilations first
 endforeach()
 # The packing kernel: by itself, since it knows no types.
 fatbin_add(pack "kernel that packs" ${kernel_room}/pack.cu DEPENDS ${pack_sources})
+# Those of the global address space: the calls of <tutti/device.h>.
+file(GLOB shmem_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/include/tutti/shmem*.h ${PROJECT_SOURCE_DIR}/include/tutti/device/*.h)
+list(APPEND shmem_sources ${kernel_room}/shmem.inc ${kernel_room}/shmem_args.h ${PROJECT_SOURCE_DIR}/include/tutti/device.h
+     ${PROJECT_SOURCE_DIR}/include/tutti/shmem.def)
+fatbin_add(shmem "kernels of the global address space" ${kernel_room}/shmem.cu DEPENDS ${shmem_sources})
+set_source_files_properties(${kernel_room}/shmem_fatbin.S PROPERTIES OBJECT_DEPENDS "${fatbin_room}/shmem.fatbin")
 set_source_files_properties(${kernel_room}/pack_fatbin.S PROPERTIES OBJECT_DEPENDS "${fatbin_room}/pack.fatbin")
 set_source_files_properties(${kernel_room}/fatbin.S PROPERTIES OBJECT_DEPENDS "${fatbins}")
 add_library(tutti-kernels-cuda OBJECT ${kernel_room}/fatbin.S ${kernel_room}/fatbin.c ${kernel_room}/families.c
-            ${kernel_room}/pack_fatbin.S ${kernel_room}/pack_fatbin.c)
+            ${kernel_room}/pack_fatbin.S ${kernel_room}/pack_fatbin.c ${kernel_room}/shmem_fatbin.S
+            ${kernel_room}/shmem_fatbin.c)
 target_include_directories(tutti-kernels-cuda PRIVATE ${fatbin_room} ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
 target_compile_options(tutti-kernels-cuda PRIVATE -I${fatbin_room}) # .incbin looks here
 target_link_libraries(tutti-kernels-cuda PRIVATE tutti-flags)

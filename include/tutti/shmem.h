@@ -65,6 +65,12 @@ enum { TSHMEM_MAJOR_VERSION = 1, TSHMEM_MINOR_VERSION = 5, TSHMEM_MAX_NAME_LEN =
 /* Collective over MPI_COMM_WORLD, blocking. Makes the address space; calls MPI_Init where the program has not. Heaps of
  * TUTTI_SHMEM_HEAP_MB MiB, the same on all PEs. Again, while it is up: counts, and nothing else. */
 TUTTI_API int tshmem_init(void);
+/* As tshmem_init(), which asks for TSHMEM_THREAD_SINGLE. Where the program has not called MPI_Init, that level is asked
+ * of the MPI. *provided: what the MPI gives; less than asked for is no error. */
+enum { TSHMEM_THREAD_SINGLE, TSHMEM_THREAD_FUNNELED, TSHMEM_THREAD_SERIALIZED, TSHMEM_THREAD_MULTIPLE };
+TUTTI_API int tshmem_init_thread(int requested, int *provided);
+/* Local. */
+TUTTI_API void tshmem_query_thread(int *provided);
 /* Collective over all PEs, blocking: waits for all, and frees everything. The last of as many calls as there were of
  * init; also MPI_Finalize where tshmem_init() called MPI_Init. */
 TUTTI_API int tshmem_finalize(void);
@@ -87,6 +93,9 @@ TUTTI_API const struct tshmem_state *tshmem_state_get(void);
 /* Local. `take` is called with the state when the address space is made, or at once where it is up; and with NULL when
  * it ends. What it returns is an error where negative. At most 256. */
 TUTTI_API int tshmem_register_module(int (*take)(const struct tshmem_state *state));
+
+/* Local. Of profilers, of which there is none here: a level that is not negative has no effect. */
+TUTTI_API void tshmem_pcontrol(int level, ...);
 
 /* ---- memory: collective over all PEs ---- */
 
@@ -132,17 +141,14 @@ TSHMEM_CALL uint64_t tshmem_signal_fetch(const uint64_t *signal);
 /* Waits until the own signal compares as said, and returns it. */
 TSHMEM_CALL uint64_t tshmem_signal_wait_until(uint64_t *signal, int comparison, uint64_t value);
 
-/* ---- in the order of a stream: local ---- */
+/* ---- locks: symmetric, of a PE; zero at first, and left alone by all else ---- */
 
-/* Heaps in memory of GPUs alone. `stream` is what the GPU's own interface calls a stream (CUDA: a cudaStream_t), or one
- * of tutti_stream_create(), on the GPU of the heap. The calls return at once, 0 or a negative status; what they do
- * comes after the stream's earlier work and before its later work, and may be captured into a graph. Host memory is
- * left alone until then. tshmem_quiet() knows nothing of it. operation: as above. */
-TUTTI_API int tshmem_putmem_on_stream(void *dest, const void *source, size_t bytes, int pe, void *stream);
-TUTTI_API int tshmem_getmem_on_stream(void *dest, const void *source, size_t bytes, int pe, void *stream);
-TUTTI_API int tshmem_putmem_signal_on_stream(void *dest, const void *source, size_t bytes, uint64_t *signal,
-                                             uint64_t value, int operation, int pe, void *stream);
-TUTTI_API int tshmem_signal_op_on_stream(uint64_t *signal, uint64_t value, int operation, int pe, void *stream);
+/* Waits until this PE alone has the lock: PEs get it in the order in which they came. */
+TUTTI_API void tshmem_set_lock(long *lock);
+/* 0 where this PE has it now, 1 where somebody has it. Does not wait. */
+TUTTI_API int tshmem_test_lock(long *lock);
+/* Completes what this PE has put before, as tshmem_quiet(), and gives the lock to who came next. */
+TUTTI_API void tshmem_clear_lock(long *lock);
 
 /* ---- teams ---- */
 
@@ -160,15 +166,16 @@ TUTTI_API int tshmem_team_get_config(tshmem_team_t team, long mask, tshmem_team_
 /* Local. The number in `to` of PE `pe` of `from`; -1 where it has none. */
 TSHMEM_CALL int tshmem_team_translate_pe(tshmem_team_t from, int pe, tshmem_team_t to);
 /* Collective over `parent`. PEs start, start + stride ... (size of them; stride may be negative) of the parent become a
- * team; the others get TSHMEM_TEAM_INVALID and 0. At most TSHMEM_TEAMS_MAX - 3 teams of one PE at a time. config and
- * mask are not looked at: there are no contexts. */
+ * team; the others get TSHMEM_TEAM_INVALID and 0. At most TSHMEM_TEAMS_MAX - 3 teams of one PE at a time. mask
+ * TSHMEM_TEAM_NUM_CONTEXTS: config->num_contexts, up to TSHMEM_CONTEXTS_MAX - 1, is kept; contexts are shared by all
+ * teams of a PE. */
 TUTTI_API int tshmem_team_split_strided(tshmem_team_t parent, int start, int stride, int size,
                                         const tshmem_team_config_t *config, long mask, tshmem_team_t *made);
 /* Collective over `parent`: rows of `xrange` PEs in order, and the columns over them. */
 TUTTI_API int tshmem_team_split_2d(tshmem_team_t parent, int xrange, const tshmem_team_config_t *xconfig, long xmask,
                                    tshmem_team_t *xteam, const tshmem_team_config_t *yconfig, long ymask,
                                    tshmem_team_t *yteam);
-/* Collective over `team`, which is none of the three above. */
+/* Collective over `team`, which is none of the three above. Its contexts end with it. */
 TUTTI_API void tshmem_team_destroy(tshmem_team_t team);
 
 /* ---- collectives: dest and source are symmetric and the same on all PEs; 0 or a negative status ---- */
@@ -279,6 +286,10 @@ TSHMEM_CALL int tutti_shmem_scan(tshmem_team_t team, void *dest, const void *sou
 #undef TSHMEM_NAME
 #undef TSHMEM_PLAIN
 #undef TSHMEM_DO
+#ifndef __CUDACC_RTC__
+#include "tutti/shmem_ctx.h"
+#include "tutti/shmem_stream.h"
+#endif
 /* tshmem_put and its like, for any of the types. */
 #include "tutti/shmem_generic.h"
 

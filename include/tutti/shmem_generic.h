@@ -22,11 +22,27 @@ TSHMEM_GENERIC_ARITH(TSHMEM_TYPE_OF, )
     {                                                                                                                  \
         return tshmem_##name##_##call(first, rest...);                                                                 \
     }
+/* The same, and with a context. */
+#define TSHMEM_OVERLOAD_CTX(name, type, kind, call)                                                                    \
+    TSHMEM_OVERLOAD(name, type, kind, call)                                                                            \
+    TSHMEM_WITH_CTX(name, type, call, type *)
+#ifdef __CUDACC_RTC__
+#define TSHMEM_WITH_CTX(name, type, call, pointer)
+#else
+#define TSHMEM_WITH_CTX(name, type, call, pointer)                                                                     \
+    template <class... Rest>                                                                                           \
+    static inline auto tshmem_##call(tshmem_ctx_t ctx, pointer first, Rest... rest)                                    \
+        ->decltype(tshmem_ctx_##name##_##call(ctx, first, rest...))                                                    \
+    {                                                                                                                  \
+        return tshmem_ctx_##name##_##call(ctx, first, rest...);                                                        \
+    }
+#endif
 #define TSHMEM_OVERLOAD_CONST(name, type, kind, call)                                                                  \
     TSHMEM_INLINE type tshmem_##call(const type *source, int pe)                                                       \
     {                                                                                                                  \
         return tshmem_##name##_##call(source, pe);                                                                     \
-    }
+    }                                                                                                                  \
+    TSHMEM_WITH_CTX(name, type, call, const type *)
 #define TSHMEM_OVERLOAD_TEAM(name, type, kind, call)                                                                   \
     template <class... Rest>                                                                                           \
     TSHMEM_INLINE int tshmem_##call(tshmem_team_t team, type *dest, const type *source, Rest... rest)                  \
@@ -50,40 +66,40 @@ TSHMEM_GENERIC_ARITH(TSHMEM_TYPE_OF, )
 #define TSHMEM_OVERLOAD_WORDS_VECTOR(name, type, kind, call) TSHMEM_OVERLOAD_WAIT(name, type, call, type *values)
 #define TSHMEM_OVERLOAD_SOME(name, type, kind, call)         TSHMEM_OVERLOAD_WAIT_SOME(name, type, call, type values)
 #define TSHMEM_OVERLOAD_SOME_VECTOR(name, type, kind, call)  TSHMEM_OVERLOAD_WAIT_SOME(name, type, call, type *values)
-TSHMEM_RMA_BASE(TSHMEM_OVERLOAD, put)
-TSHMEM_RMA_BASE(TSHMEM_OVERLOAD, get)
-TSHMEM_RMA_BASE(TSHMEM_OVERLOAD, put_nbi)
-TSHMEM_RMA_BASE(TSHMEM_OVERLOAD, get_nbi)
-TSHMEM_RMA_BASE(TSHMEM_OVERLOAD, p)
+TSHMEM_RMA_BASE(TSHMEM_OVERLOAD_CTX, put)
+TSHMEM_RMA_BASE(TSHMEM_OVERLOAD_CTX, get)
+TSHMEM_RMA_BASE(TSHMEM_OVERLOAD_CTX, put_nbi)
+TSHMEM_RMA_BASE(TSHMEM_OVERLOAD_CTX, get_nbi)
+TSHMEM_RMA_BASE(TSHMEM_OVERLOAD_CTX, p)
 TSHMEM_RMA_BASE(TSHMEM_OVERLOAD_CONST, g)
-TSHMEM_RMA_BASE(TSHMEM_OVERLOAD, iput)
-TSHMEM_RMA_BASE(TSHMEM_OVERLOAD, iget)
-TSHMEM_RMA_BASE(TSHMEM_OVERLOAD, ibput)
-TSHMEM_RMA_BASE(TSHMEM_OVERLOAD, ibget)
-TSHMEM_RMA_BASE(TSHMEM_OVERLOAD, put_signal)
-TSHMEM_RMA_BASE(TSHMEM_OVERLOAD, put_signal_nbi)
+TSHMEM_RMA_BASE(TSHMEM_OVERLOAD_CTX, iput)
+TSHMEM_RMA_BASE(TSHMEM_OVERLOAD_CTX, iget)
+TSHMEM_RMA_BASE(TSHMEM_OVERLOAD_CTX, ibput)
+TSHMEM_RMA_BASE(TSHMEM_OVERLOAD_CTX, ibget)
+TSHMEM_RMA_BASE(TSHMEM_OVERLOAD_CTX, put_signal)
+TSHMEM_RMA_BASE(TSHMEM_OVERLOAD_CTX, put_signal_nbi)
 TSHMEM_GENERIC_AMO(TSHMEM_OVERLOAD_CONST, atomic_fetch)
-TSHMEM_GENERIC_AMO(TSHMEM_OVERLOAD, atomic_fetch_nbi)
-TSHMEM_GENERIC_AMO(TSHMEM_OVERLOAD, atomic_set)
-TSHMEM_GENERIC_AMO(TSHMEM_OVERLOAD, atomic_swap)
-TSHMEM_GENERIC_AMO(TSHMEM_OVERLOAD, atomic_swap_nbi)
-TSHMEM_GENERIC_AMO(TSHMEM_OVERLOAD, atomic_fetch_add)
-TSHMEM_GENERIC_AMO(TSHMEM_OVERLOAD, atomic_fetch_add_nbi)
-TSHMEM_GENERIC_AMO(TSHMEM_OVERLOAD, atomic_add)
-TSHMEM_AMO_BASE(TSHMEM_OVERLOAD, atomic_compare_swap)
-TSHMEM_AMO_BASE(TSHMEM_OVERLOAD, atomic_compare_swap_nbi)
-TSHMEM_AMO_BASE(TSHMEM_OVERLOAD, atomic_fetch_inc)
-TSHMEM_AMO_BASE(TSHMEM_OVERLOAD, atomic_fetch_inc_nbi)
-TSHMEM_AMO_BASE(TSHMEM_OVERLOAD, atomic_inc)
-TSHMEM_BITWISE_BASE(TSHMEM_OVERLOAD, atomic_fetch_and)
-TSHMEM_BITWISE_BASE(TSHMEM_OVERLOAD, atomic_fetch_and_nbi)
-TSHMEM_BITWISE_BASE(TSHMEM_OVERLOAD, atomic_and)
-TSHMEM_BITWISE_BASE(TSHMEM_OVERLOAD, atomic_fetch_or)
-TSHMEM_BITWISE_BASE(TSHMEM_OVERLOAD, atomic_fetch_or_nbi)
-TSHMEM_BITWISE_BASE(TSHMEM_OVERLOAD, atomic_or)
-TSHMEM_BITWISE_BASE(TSHMEM_OVERLOAD, atomic_fetch_xor)
-TSHMEM_BITWISE_BASE(TSHMEM_OVERLOAD, atomic_fetch_xor_nbi)
-TSHMEM_BITWISE_BASE(TSHMEM_OVERLOAD, atomic_xor)
+TSHMEM_GENERIC_AMO(TSHMEM_OVERLOAD_CTX, atomic_fetch_nbi)
+TSHMEM_GENERIC_AMO(TSHMEM_OVERLOAD_CTX, atomic_set)
+TSHMEM_GENERIC_AMO(TSHMEM_OVERLOAD_CTX, atomic_swap)
+TSHMEM_GENERIC_AMO(TSHMEM_OVERLOAD_CTX, atomic_swap_nbi)
+TSHMEM_GENERIC_AMO(TSHMEM_OVERLOAD_CTX, atomic_fetch_add)
+TSHMEM_GENERIC_AMO(TSHMEM_OVERLOAD_CTX, atomic_fetch_add_nbi)
+TSHMEM_GENERIC_AMO(TSHMEM_OVERLOAD_CTX, atomic_add)
+TSHMEM_AMO_BASE(TSHMEM_OVERLOAD_CTX, atomic_compare_swap)
+TSHMEM_AMO_BASE(TSHMEM_OVERLOAD_CTX, atomic_compare_swap_nbi)
+TSHMEM_AMO_BASE(TSHMEM_OVERLOAD_CTX, atomic_fetch_inc)
+TSHMEM_AMO_BASE(TSHMEM_OVERLOAD_CTX, atomic_fetch_inc_nbi)
+TSHMEM_AMO_BASE(TSHMEM_OVERLOAD_CTX, atomic_inc)
+TSHMEM_BITWISE_BASE(TSHMEM_OVERLOAD_CTX, atomic_fetch_and)
+TSHMEM_BITWISE_BASE(TSHMEM_OVERLOAD_CTX, atomic_fetch_and_nbi)
+TSHMEM_BITWISE_BASE(TSHMEM_OVERLOAD_CTX, atomic_and)
+TSHMEM_BITWISE_BASE(TSHMEM_OVERLOAD_CTX, atomic_fetch_or)
+TSHMEM_BITWISE_BASE(TSHMEM_OVERLOAD_CTX, atomic_fetch_or_nbi)
+TSHMEM_BITWISE_BASE(TSHMEM_OVERLOAD_CTX, atomic_or)
+TSHMEM_BITWISE_BASE(TSHMEM_OVERLOAD_CTX, atomic_fetch_xor)
+TSHMEM_BITWISE_BASE(TSHMEM_OVERLOAD_CTX, atomic_fetch_xor_nbi)
+TSHMEM_BITWISE_BASE(TSHMEM_OVERLOAD_CTX, atomic_xor)
 TSHMEM_WAIT_BASE(TSHMEM_OVERLOAD, wait_until)
 TSHMEM_WAIT_BASE(TSHMEM_OVERLOAD_WORDS, wait_until_all)
 TSHMEM_WAIT_BASE(TSHMEM_OVERLOAD_WORDS, wait_until_any)
@@ -126,58 +142,57 @@ TSHMEM_GENERIC_ARITH(TSHMEM_OVERLOAD_TEAM, sum_exscan)
 #define TSHMEM_CASE(name, type, kind, call)    type * : tshmem_##name##_##call, const type * : tshmem_##name##_##call,
 /* The function of `call` for what `pointer` points to; of another type: none, which the compiler says. */
 #define TSHMEM_CHOOSE(pointer, LIST, call)     _Generic((pointer), LIST(TSHMEM_CASE, call) default : tshmem_no_such_type)
+/* The same, or with a context before what points. The second argument is looked at: where it is a compound literal, it
+ * stands in parentheses. */
+#define TSHMEM_CHOOSE_CTX(LIST, call, first, ...)                                                                      \
+    _Generic((first), tshmem_ctx_t                                                                                     \
+             : _Generic((TSHMEM_SECOND(__VA_ARGS__, 0)), LIST(TSHMEM_CASE_CTX, call) default                           \
+                        : tshmem_no_such_type),                                                                        \
+               LIST(TSHMEM_CASE, call) default                                                                         \
+             : tshmem_no_such_type)(first, __VA_ARGS__)
+#define TSHMEM_SECOND(second, ...) second
+#define TSHMEM_CASE_CTX(name, type, kind, call)                                                                        \
+    type * : tshmem_ctx_##name##_##call, const type * : tshmem_ctx_##name##_##call,
 struct tshmem_no_such_type;
 extern const struct tshmem_no_such_type *const tshmem_no_such_type;
-#define tshmem_put(first, ...)                 TSHMEM_CHOOSE(first, TSHMEM_RMA_BASE, put)(first, __VA_ARGS__)
-#define tshmem_get(first, ...)                 TSHMEM_CHOOSE(first, TSHMEM_RMA_BASE, get)(first, __VA_ARGS__)
-#define tshmem_put_nbi(first, ...)             TSHMEM_CHOOSE(first, TSHMEM_RMA_BASE, put_nbi)(first, __VA_ARGS__)
-#define tshmem_get_nbi(first, ...)             TSHMEM_CHOOSE(first, TSHMEM_RMA_BASE, get_nbi)(first, __VA_ARGS__)
-#define tshmem_p(first, ...)                   TSHMEM_CHOOSE(first, TSHMEM_RMA_BASE, p)(first, __VA_ARGS__)
-#define tshmem_g(first, ...)                   TSHMEM_CHOOSE(first, TSHMEM_RMA_BASE, g)(first, __VA_ARGS__)
-#define tshmem_iput(first, ...)                TSHMEM_CHOOSE(first, TSHMEM_RMA_BASE, iput)(first, __VA_ARGS__)
-#define tshmem_iget(first, ...)                TSHMEM_CHOOSE(first, TSHMEM_RMA_BASE, iget)(first, __VA_ARGS__)
-#define tshmem_ibput(first, ...)               TSHMEM_CHOOSE(first, TSHMEM_RMA_BASE, ibput)(first, __VA_ARGS__)
-#define tshmem_ibget(first, ...)               TSHMEM_CHOOSE(first, TSHMEM_RMA_BASE, ibget)(first, __VA_ARGS__)
-#define tshmem_put_signal(first, ...)          TSHMEM_CHOOSE(first, TSHMEM_RMA_BASE, put_signal)(first, __VA_ARGS__)
-#define tshmem_put_signal_nbi(first, ...)      TSHMEM_CHOOSE(first, TSHMEM_RMA_BASE, put_signal_nbi)(first, __VA_ARGS__)
-#define tshmem_atomic_fetch(first, ...)        TSHMEM_CHOOSE(first, TSHMEM_GENERIC_AMO, atomic_fetch)(first, __VA_ARGS__)
-#define tshmem_atomic_fetch_nbi(first, ...)                                                                            \
-    TSHMEM_CHOOSE(first, TSHMEM_GENERIC_AMO, atomic_fetch_nbi)(first, __VA_ARGS__)
-#define tshmem_atomic_set(first, ...)      TSHMEM_CHOOSE(first, TSHMEM_GENERIC_AMO, atomic_set)(first, __VA_ARGS__)
-#define tshmem_atomic_swap(first, ...)     TSHMEM_CHOOSE(first, TSHMEM_GENERIC_AMO, atomic_swap)(first, __VA_ARGS__)
-#define tshmem_atomic_swap_nbi(first, ...) TSHMEM_CHOOSE(first, TSHMEM_GENERIC_AMO, atomic_swap_nbi)(first, __VA_ARGS__)
-#define tshmem_atomic_fetch_add(first, ...)                                                                            \
-    TSHMEM_CHOOSE(first, TSHMEM_GENERIC_AMO, atomic_fetch_add)(first, __VA_ARGS__)
-#define tshmem_atomic_fetch_add_nbi(first, ...)                                                                        \
-    TSHMEM_CHOOSE(first, TSHMEM_GENERIC_AMO, atomic_fetch_add_nbi)(first, __VA_ARGS__)
-#define tshmem_atomic_add(first, ...) TSHMEM_CHOOSE(first, TSHMEM_GENERIC_AMO, atomic_add)(first, __VA_ARGS__)
-#define tshmem_atomic_compare_swap(first, ...)                                                                         \
-    TSHMEM_CHOOSE(first, TSHMEM_AMO_BASE, atomic_compare_swap)(first, __VA_ARGS__)
-#define tshmem_atomic_compare_swap_nbi(first, ...)                                                                     \
-    TSHMEM_CHOOSE(first, TSHMEM_AMO_BASE, atomic_compare_swap_nbi)(first, __VA_ARGS__)
-#define tshmem_atomic_fetch_inc(first, ...) TSHMEM_CHOOSE(first, TSHMEM_AMO_BASE, atomic_fetch_inc)(first, __VA_ARGS__)
-#define tshmem_atomic_fetch_inc_nbi(first, ...)                                                                        \
-    TSHMEM_CHOOSE(first, TSHMEM_AMO_BASE, atomic_fetch_inc_nbi)(first, __VA_ARGS__)
-#define tshmem_atomic_inc(first, ...) TSHMEM_CHOOSE(first, TSHMEM_AMO_BASE, atomic_inc)(first, __VA_ARGS__)
-#define tshmem_atomic_fetch_and(first, ...)                                                                            \
-    TSHMEM_CHOOSE(first, TSHMEM_BITWISE_BASE, atomic_fetch_and)(first, __VA_ARGS__)
-#define tshmem_atomic_fetch_and_nbi(first, ...)                                                                        \
-    TSHMEM_CHOOSE(first, TSHMEM_BITWISE_BASE, atomic_fetch_and_nbi)(first, __VA_ARGS__)
-#define tshmem_atomic_and(first, ...) TSHMEM_CHOOSE(first, TSHMEM_BITWISE_BASE, atomic_and)(first, __VA_ARGS__)
-#define tshmem_atomic_fetch_or(first, ...)                                                                             \
-    TSHMEM_CHOOSE(first, TSHMEM_BITWISE_BASE, atomic_fetch_or)(first, __VA_ARGS__)
-#define tshmem_atomic_fetch_or_nbi(first, ...)                                                                         \
-    TSHMEM_CHOOSE(first, TSHMEM_BITWISE_BASE, atomic_fetch_or_nbi)(first, __VA_ARGS__)
-#define tshmem_atomic_or(first, ...) TSHMEM_CHOOSE(first, TSHMEM_BITWISE_BASE, atomic_or)(first, __VA_ARGS__)
-#define tshmem_atomic_fetch_xor(first, ...)                                                                            \
-    TSHMEM_CHOOSE(first, TSHMEM_BITWISE_BASE, atomic_fetch_xor)(first, __VA_ARGS__)
-#define tshmem_atomic_fetch_xor_nbi(first, ...)                                                                        \
-    TSHMEM_CHOOSE(first, TSHMEM_BITWISE_BASE, atomic_fetch_xor_nbi)(first, __VA_ARGS__)
-#define tshmem_atomic_xor(first, ...)      TSHMEM_CHOOSE(first, TSHMEM_BITWISE_BASE, atomic_xor)(first, __VA_ARGS__)
-#define tshmem_wait_until(first, ...)      TSHMEM_CHOOSE(first, TSHMEM_WAIT_BASE, wait_until)(first, __VA_ARGS__)
-#define tshmem_wait_until_all(first, ...)  TSHMEM_CHOOSE(first, TSHMEM_WAIT_BASE, wait_until_all)(first, __VA_ARGS__)
-#define tshmem_wait_until_any(first, ...)  TSHMEM_CHOOSE(first, TSHMEM_WAIT_BASE, wait_until_any)(first, __VA_ARGS__)
-#define tshmem_wait_until_some(first, ...) TSHMEM_CHOOSE(first, TSHMEM_WAIT_BASE, wait_until_some)(first, __VA_ARGS__)
+#define tshmem_put(...)                     TSHMEM_CHOOSE_CTX(TSHMEM_RMA_BASE, put, __VA_ARGS__)
+#define tshmem_get(...)                     TSHMEM_CHOOSE_CTX(TSHMEM_RMA_BASE, get, __VA_ARGS__)
+#define tshmem_put_nbi(...)                 TSHMEM_CHOOSE_CTX(TSHMEM_RMA_BASE, put_nbi, __VA_ARGS__)
+#define tshmem_get_nbi(...)                 TSHMEM_CHOOSE_CTX(TSHMEM_RMA_BASE, get_nbi, __VA_ARGS__)
+#define tshmem_p(...)                       TSHMEM_CHOOSE_CTX(TSHMEM_RMA_BASE, p, __VA_ARGS__)
+#define tshmem_g(...)                       TSHMEM_CHOOSE_CTX(TSHMEM_RMA_BASE, g, __VA_ARGS__)
+#define tshmem_iput(...)                    TSHMEM_CHOOSE_CTX(TSHMEM_RMA_BASE, iput, __VA_ARGS__)
+#define tshmem_iget(...)                    TSHMEM_CHOOSE_CTX(TSHMEM_RMA_BASE, iget, __VA_ARGS__)
+#define tshmem_ibput(...)                   TSHMEM_CHOOSE_CTX(TSHMEM_RMA_BASE, ibput, __VA_ARGS__)
+#define tshmem_ibget(...)                   TSHMEM_CHOOSE_CTX(TSHMEM_RMA_BASE, ibget, __VA_ARGS__)
+#define tshmem_put_signal(...)              TSHMEM_CHOOSE_CTX(TSHMEM_RMA_BASE, put_signal, __VA_ARGS__)
+#define tshmem_put_signal_nbi(...)          TSHMEM_CHOOSE_CTX(TSHMEM_RMA_BASE, put_signal_nbi, __VA_ARGS__)
+#define tshmem_atomic_fetch(...)            TSHMEM_CHOOSE_CTX(TSHMEM_GENERIC_AMO, atomic_fetch, __VA_ARGS__)
+#define tshmem_atomic_fetch_nbi(...)        TSHMEM_CHOOSE_CTX(TSHMEM_GENERIC_AMO, atomic_fetch_nbi, __VA_ARGS__)
+#define tshmem_atomic_set(...)              TSHMEM_CHOOSE_CTX(TSHMEM_GENERIC_AMO, atomic_set, __VA_ARGS__)
+#define tshmem_atomic_swap(...)             TSHMEM_CHOOSE_CTX(TSHMEM_GENERIC_AMO, atomic_swap, __VA_ARGS__)
+#define tshmem_atomic_swap_nbi(...)         TSHMEM_CHOOSE_CTX(TSHMEM_GENERIC_AMO, atomic_swap_nbi, __VA_ARGS__)
+#define tshmem_atomic_fetch_add(...)        TSHMEM_CHOOSE_CTX(TSHMEM_GENERIC_AMO, atomic_fetch_add, __VA_ARGS__)
+#define tshmem_atomic_fetch_add_nbi(...)    TSHMEM_CHOOSE_CTX(TSHMEM_GENERIC_AMO, atomic_fetch_add_nbi, __VA_ARGS__)
+#define tshmem_atomic_add(...)              TSHMEM_CHOOSE_CTX(TSHMEM_GENERIC_AMO, atomic_add, __VA_ARGS__)
+#define tshmem_atomic_compare_swap(...)     TSHMEM_CHOOSE_CTX(TSHMEM_AMO_BASE, atomic_compare_swap, __VA_ARGS__)
+#define tshmem_atomic_compare_swap_nbi(...) TSHMEM_CHOOSE_CTX(TSHMEM_AMO_BASE, atomic_compare_swap_nbi, __VA_ARGS__)
+#define tshmem_atomic_fetch_inc(...)        TSHMEM_CHOOSE_CTX(TSHMEM_AMO_BASE, atomic_fetch_inc, __VA_ARGS__)
+#define tshmem_atomic_fetch_inc_nbi(...)    TSHMEM_CHOOSE_CTX(TSHMEM_AMO_BASE, atomic_fetch_inc_nbi, __VA_ARGS__)
+#define tshmem_atomic_inc(...)              TSHMEM_CHOOSE_CTX(TSHMEM_AMO_BASE, atomic_inc, __VA_ARGS__)
+#define tshmem_atomic_fetch_and(...)        TSHMEM_CHOOSE_CTX(TSHMEM_BITWISE_BASE, atomic_fetch_and, __VA_ARGS__)
+#define tshmem_atomic_fetch_and_nbi(...)    TSHMEM_CHOOSE_CTX(TSHMEM_BITWISE_BASE, atomic_fetch_and_nbi, __VA_ARGS__)
+#define tshmem_atomic_and(...)              TSHMEM_CHOOSE_CTX(TSHMEM_BITWISE_BASE, atomic_and, __VA_ARGS__)
+#define tshmem_atomic_fetch_or(...)         TSHMEM_CHOOSE_CTX(TSHMEM_BITWISE_BASE, atomic_fetch_or, __VA_ARGS__)
+#define tshmem_atomic_fetch_or_nbi(...)     TSHMEM_CHOOSE_CTX(TSHMEM_BITWISE_BASE, atomic_fetch_or_nbi, __VA_ARGS__)
+#define tshmem_atomic_or(...)               TSHMEM_CHOOSE_CTX(TSHMEM_BITWISE_BASE, atomic_or, __VA_ARGS__)
+#define tshmem_atomic_fetch_xor(...)        TSHMEM_CHOOSE_CTX(TSHMEM_BITWISE_BASE, atomic_fetch_xor, __VA_ARGS__)
+#define tshmem_atomic_fetch_xor_nbi(...)    TSHMEM_CHOOSE_CTX(TSHMEM_BITWISE_BASE, atomic_fetch_xor_nbi, __VA_ARGS__)
+#define tshmem_atomic_xor(...)              TSHMEM_CHOOSE_CTX(TSHMEM_BITWISE_BASE, atomic_xor, __VA_ARGS__)
+#define tshmem_wait_until(first, ...)       TSHMEM_CHOOSE(first, TSHMEM_WAIT_BASE, wait_until)(first, __VA_ARGS__)
+#define tshmem_wait_until_all(first, ...)   TSHMEM_CHOOSE(first, TSHMEM_WAIT_BASE, wait_until_all)(first, __VA_ARGS__)
+#define tshmem_wait_until_any(first, ...)   TSHMEM_CHOOSE(first, TSHMEM_WAIT_BASE, wait_until_any)(first, __VA_ARGS__)
+#define tshmem_wait_until_some(first, ...)  TSHMEM_CHOOSE(first, TSHMEM_WAIT_BASE, wait_until_some)(first, __VA_ARGS__)
 #define tshmem_wait_until_all_vector(first, ...)                                                                       \
     TSHMEM_CHOOSE(first, TSHMEM_WAIT_BASE, wait_until_all_vector)(first, __VA_ARGS__)
 #define tshmem_wait_until_any_vector(first, ...)                                                                       \

@@ -5,68 +5,96 @@
 
 #include "tutti/shmem.h"
 
-#define shmem_init               tshmem_init
-#define shmem_finalize           tshmem_finalize
-#define shmem_global_exit        tshmem_global_exit
-#define shmem_my_pe              tshmem_my_pe
-#define shmem_n_pes              tshmem_n_pes
-#define shmem_info_get_version   tshmem_info_get_version
-#define shmem_info_get_name      tshmem_info_get_name
-#define shmem_pe_accessible      tshmem_pe_accessible
-#define shmem_addr_accessible    tshmem_addr_accessible
-#define shmem_ptr                tshmem_ptr
-#define shmem_malloc             tshmem_malloc
-#define shmem_calloc             tshmem_calloc
-#define shmem_align              tshmem_align
-#define shmem_realloc            tshmem_realloc
-#define shmem_malloc_with_hints  tshmem_malloc_with_hints
-#define shmem_free               tshmem_free
-#define shmem_fence              tshmem_fence
-#define shmem_quiet              tshmem_quiet
-#define shmem_pe_quiet           tshmem_pe_quiet
-#define shmem_putmem             tshmem_putmem
-#define shmem_getmem             tshmem_getmem
-#define shmem_putmem_nbi         tshmem_putmem_nbi
-#define shmem_getmem_nbi         tshmem_getmem_nbi
-#define shmem_putmem_signal      tshmem_putmem_signal
-#define shmem_putmem_signal_nbi  tshmem_putmem_signal_nbi
-#define shmem_signal_set         tshmem_signal_set
-#define shmem_signal_add         tshmem_signal_add
-#define shmem_signal_fetch       tshmem_signal_fetch
-#define shmem_signal_wait_until  tshmem_signal_wait_until
-#define shmem_team_t             tshmem_team_t
-#define shmem_team_config_t      tshmem_team_config_t
-#define shmem_team_my_pe         tshmem_team_my_pe
-#define shmem_team_n_pes         tshmem_team_n_pes
-#define shmem_team_get_config    tshmem_team_get_config
-#define shmem_team_translate_pe  tshmem_team_translate_pe
-#define shmem_team_split_strided tshmem_team_split_strided
-#define shmem_team_split_2d      tshmem_team_split_2d
-#define shmem_team_destroy       tshmem_team_destroy
-#define shmem_team_sync          tshmem_team_sync
-#define shmem_sync               tshmem_sync
-#define shmem_barrier_all        tshmem_barrier_all
-#define shmem_sync_all           tshmem_sync_all
-#define shmem_broadcastmem       tshmem_broadcastmem
-#define shmem_collectmem         tshmem_collectmem
-#define shmem_fcollectmem        tshmem_fcollectmem
-#define shmem_alltoallmem        tshmem_alltoallmem
-#define SHMEM_SIGNAL_SET         TSHMEM_SIGNAL_SET
-#define SHMEM_SIGNAL_ADD         TSHMEM_SIGNAL_ADD
-#define SHMEM_TEAM_INVALID       TSHMEM_TEAM_INVALID
-#define SHMEM_TEAM_WORLD         TSHMEM_TEAM_WORLD
-#define SHMEM_TEAM_SHARED        TSHMEM_TEAM_SHARED
-#define SHMEM_TEAM_NUM_CONTEXTS  TSHMEM_TEAM_NUM_CONTEXTS
-#define SHMEM_MAJOR_VERSION      TSHMEM_MAJOR_VERSION
-#define SHMEM_MINOR_VERSION      TSHMEM_MINOR_VERSION
-#define SHMEM_MAX_NAME_LEN       TSHMEM_MAX_NAME_LEN
-#define SHMEM_VENDOR_STRING      TSHMEM_VENDOR_STRING
-#define SHMEM_CMP_EQ             TSHMEM_CMP_EQ
-#define SHMEM_CMP_NE             TSHMEM_CMP_NE
-#define SHMEM_CMP_GT             TSHMEM_CMP_GT
-#define SHMEM_CMP_GE             TSHMEM_CMP_GE
-#define SHMEM_CMP_LT             TSHMEM_CMP_LT
-#define SHMEM_CMP_LE             TSHMEM_CMP_LE
+#define shmem_init                  tshmem_init
+#define shmem_finalize              tshmem_finalize
+#define shmem_global_exit           tshmem_global_exit
+#define shmem_my_pe                 tshmem_my_pe
+#define shmem_n_pes                 tshmem_n_pes
+#define shmem_info_get_version      tshmem_info_get_version
+#define shmem_info_get_name         tshmem_info_get_name
+#define shmem_pe_accessible         tshmem_pe_accessible
+#define shmem_addr_accessible       tshmem_addr_accessible
+#define shmem_ptr                   tshmem_ptr
+#define shmem_malloc                tshmem_malloc
+#define shmem_calloc                tshmem_calloc
+#define shmem_align                 tshmem_align
+#define shmem_realloc               tshmem_realloc
+#define shmem_malloc_with_hints     tshmem_malloc_with_hints
+#define shmem_free                  tshmem_free
+#define shmem_fence                 tshmem_fence
+#define shmem_quiet                 tshmem_quiet
+#define shmem_pe_quiet              tshmem_pe_quiet
+#define shmem_putmem                tshmem_putmem
+#define shmem_getmem                tshmem_getmem
+#define shmem_putmem_nbi            tshmem_putmem_nbi
+#define shmem_getmem_nbi            tshmem_getmem_nbi
+#define shmem_putmem_signal         tshmem_putmem_signal
+#define shmem_putmem_signal_nbi     tshmem_putmem_signal_nbi
+#define shmem_signal_set            tshmem_signal_set
+#define shmem_signal_add            tshmem_signal_add
+#define shmem_signal_fetch          tshmem_signal_fetch
+#define shmem_signal_wait_until     tshmem_signal_wait_until
+#define shmem_team_t                tshmem_team_t
+#define shmem_team_config_t         tshmem_team_config_t
+#define shmem_team_my_pe            tshmem_team_my_pe
+#define shmem_team_n_pes            tshmem_team_n_pes
+#define shmem_team_get_config       tshmem_team_get_config
+#define shmem_team_translate_pe     tshmem_team_translate_pe
+#define shmem_team_split_strided    tshmem_team_split_strided
+#define shmem_team_split_2d         tshmem_team_split_2d
+#define shmem_team_destroy          tshmem_team_destroy
+#define shmem_team_sync             tshmem_team_sync
+#define shmem_sync                  tshmem_sync
+#define shmem_barrier_all           tshmem_barrier_all
+#define shmem_sync_all              tshmem_sync_all
+#define shmem_broadcastmem          tshmem_broadcastmem
+#define shmem_collectmem            tshmem_collectmem
+#define shmem_fcollectmem           tshmem_fcollectmem
+#define shmem_alltoallmem           tshmem_alltoallmem
+#define shmem_init_thread           tshmem_init_thread
+#define shmem_query_thread          tshmem_query_thread
+#define shmem_pcontrol              tshmem_pcontrol
+#define shmem_set_lock              tshmem_set_lock
+#define shmem_test_lock             tshmem_test_lock
+#define shmem_clear_lock            tshmem_clear_lock
+#define shmem_ctx_t                 tshmem_ctx_t
+#define shmem_ctx_create            tshmem_ctx_create
+#define shmem_ctx_destroy           tshmem_ctx_destroy
+#define shmem_ctx_get_team          tshmem_ctx_get_team
+#define shmem_team_create_ctx       tshmem_team_create_ctx
+#define shmem_ctx_fence             tshmem_ctx_fence
+#define shmem_ctx_quiet             tshmem_ctx_quiet
+#define shmem_ctx_putmem            tshmem_ctx_putmem
+#define shmem_ctx_getmem            tshmem_ctx_getmem
+#define shmem_ctx_putmem_nbi        tshmem_ctx_putmem_nbi
+#define shmem_ctx_getmem_nbi        tshmem_ctx_getmem_nbi
+#define shmem_ctx_putmem_signal     tshmem_ctx_putmem_signal
+#define shmem_ctx_putmem_signal_nbi tshmem_ctx_putmem_signal_nbi
+#define SHMEM_CTX_DEFAULT           TSHMEM_CTX_DEFAULT
+#define SHMEM_CTX_INVALID           TSHMEM_CTX_INVALID
+#define SHMEM_CTX_SERIALIZED        TSHMEM_CTX_SERIALIZED
+#define SHMEM_CTX_PRIVATE           TSHMEM_CTX_PRIVATE
+#define SHMEM_CTX_NOSTORE           TSHMEM_CTX_NOSTORE
+#define SHMEM_THREAD_SINGLE         TSHMEM_THREAD_SINGLE
+#define SHMEM_THREAD_FUNNELED       TSHMEM_THREAD_FUNNELED
+#define SHMEM_THREAD_SERIALIZED     TSHMEM_THREAD_SERIALIZED
+#define SHMEM_THREAD_MULTIPLE       TSHMEM_THREAD_MULTIPLE
+#define SHMEM_SIGNAL_SET            TSHMEM_SIGNAL_SET
+#define SHMEM_SIGNAL_ADD            TSHMEM_SIGNAL_ADD
+#define SHMEM_TEAM_INVALID          TSHMEM_TEAM_INVALID
+#define SHMEM_TEAM_WORLD            TSHMEM_TEAM_WORLD
+#define SHMEM_TEAM_SHARED           TSHMEM_TEAM_SHARED
+#define SHMEM_TEAM_NUM_CONTEXTS     TSHMEM_TEAM_NUM_CONTEXTS
+#define SHMEM_MAJOR_VERSION         TSHMEM_MAJOR_VERSION
+#define SHMEM_MINOR_VERSION         TSHMEM_MINOR_VERSION
+#define SHMEM_MAX_NAME_LEN          TSHMEM_MAX_NAME_LEN
+#define SHMEM_VENDOR_STRING         TSHMEM_VENDOR_STRING
+#define SHMEM_CMP_EQ                TSHMEM_CMP_EQ
+#define SHMEM_CMP_NE                TSHMEM_CMP_NE
+#define SHMEM_CMP_GT                TSHMEM_CMP_GT
+#define SHMEM_CMP_GE                TSHMEM_CMP_GE
+#define SHMEM_CMP_LT                TSHMEM_CMP_LT
+#define SHMEM_CMP_LE                TSHMEM_CMP_LE
 
 #define TSHMEM_NAME(type, call) shmem_##type##_##call
 #define TSHMEM_PLAIN(call)      shmem_##call
@@ -75,6 +103,24 @@
 #undef TSHMEM_NAME
 #undef TSHMEM_PLAIN
 #undef TSHMEM_DO
+
+#ifndef __CUDACC_RTC__
+#pragma push_macro("TSHMEM_INLINE")
+#undef TSHMEM_INLINE
+#define TSHMEM_INLINE static inline __attribute__((unused))
+#define TSHMEM_CTX_FORMS
+#define TSHMEM_FIRST            tshmem_ctx_t ctx,
+#define TSHMEM_GIVEN            ctx,
+#define TSHMEM_NAME(type, call) shmem_ctx_##type##_##call
+#define TSHMEM_PLAIN(call)      shmem_ctx_##call
+#define TSHMEM_DO(call)         TSHMEM_CTX_##call
+#include "tutti/shmem_typed.h"
+#undef TSHMEM_NAME
+#undef TSHMEM_PLAIN
+#undef TSHMEM_DO
+#undef TSHMEM_CTX_FORMS
+#pragma pop_macro("TSHMEM_INLINE")
+#endif
 
 #define shmem_put                     tshmem_put
 #define shmem_get                     tshmem_get

@@ -4,56 +4,67 @@
  *
  * Local: put, get, p, g and their strided and nbi forms, put_signal, atomics, waits and tests (which wait for peers).
  * Collective over the team: broadcast, collect, fcollect, alltoall, alltoalls, reduce, reducescatter, scans. */
+#ifndef TSHMEM_FIRST
+#define TSHMEM_FIRST
+#define TSHMEM_GIVEN
+#endif
 
 /* iput, iget: element i from source + i * sst to dest + i * dst. ibput, ibget: the same with blocks of bsize elements.
  */
 #define TSHMEM_CALLS(name, type, kind, what)                                                                           \
-    TSHMEM_INLINE void TSHMEM_NAME(name, put)(type * dest, const type *source, size_t nelems, int pe)                  \
+    TSHMEM_INLINE void TSHMEM_NAME(name, put)(TSHMEM_FIRST type * dest, const type *source, size_t nelems, int pe)     \
     {                                                                                                                  \
-        TSHMEM_DO(tshmem_putmem)(dest, source, nelems * sizeof(type), pe);                                             \
+        TSHMEM_DO(tshmem_putmem)(TSHMEM_GIVEN dest, source, nelems * sizeof(type), pe);                                \
     }                                                                                                                  \
-    TSHMEM_INLINE void TSHMEM_NAME(name, get)(type * dest, const type *source, size_t nelems, int pe)                  \
+    TSHMEM_INLINE void TSHMEM_NAME(name, get)(TSHMEM_FIRST type * dest, const type *source, size_t nelems, int pe)     \
     {                                                                                                                  \
-        TSHMEM_DO(tshmem_getmem)(dest, source, nelems * sizeof(type), pe);                                             \
+        TSHMEM_DO(tshmem_getmem)(TSHMEM_GIVEN dest, source, nelems * sizeof(type), pe);                                \
     }                                                                                                                  \
-    TSHMEM_INLINE void TSHMEM_NAME(name, put_nbi)(type * dest, const type *source, size_t nelems, int pe)              \
+    TSHMEM_INLINE void TSHMEM_NAME(name, put_nbi)(TSHMEM_FIRST type * dest, const type *source, size_t nelems, int pe) \
     {                                                                                                                  \
-        TSHMEM_DO(tshmem_putmem_nbi)(dest, source, nelems * sizeof(type), pe);                                         \
+        TSHMEM_DO(tshmem_putmem_nbi)(TSHMEM_GIVEN dest, source, nelems * sizeof(type), pe);                            \
     }                                                                                                                  \
-    TSHMEM_INLINE void TSHMEM_NAME(name, get_nbi)(type * dest, const type *source, size_t nelems, int pe)              \
+    TSHMEM_INLINE void TSHMEM_NAME(name, get_nbi)(TSHMEM_FIRST type * dest, const type *source, size_t nelems, int pe) \
     {                                                                                                                  \
-        TSHMEM_DO(tshmem_getmem_nbi)(dest, source, nelems * sizeof(type), pe);                                         \
+        TSHMEM_DO(tshmem_getmem_nbi)(TSHMEM_GIVEN dest, source, nelems * sizeof(type), pe);                            \
     }                                                                                                                  \
-    TSHMEM_INLINE void TSHMEM_NAME(name, iput)(type * dest, const type *source, ptrdiff_t dst, ptrdiff_t sst,          \
-                                               size_t nelems, int pe)                                                  \
+    TSHMEM_INLINE void TSHMEM_NAME(name, iput)(TSHMEM_FIRST type * dest, const type *source, ptrdiff_t dst,            \
+                                               ptrdiff_t sst, size_t nelems, int pe)                                   \
     {                                                                                                                  \
-        TSHMEM_DO(tutti_shmem_put_blocks)(dest, source, dst, sst, 1, nelems, sizeof(type), pe);                        \
+        TSHMEM_DO(tutti_shmem_put_blocks)(TSHMEM_GIVEN dest, source, dst, sst, 1, nelems, sizeof(type), pe);           \
     }                                                                                                                  \
-    TSHMEM_INLINE void TSHMEM_NAME(name, iget)(type * dest, const type *source, ptrdiff_t dst, ptrdiff_t sst,          \
-                                               size_t nelems, int pe)                                                  \
+    TSHMEM_INLINE void TSHMEM_NAME(name, iget)(TSHMEM_FIRST type * dest, const type *source, ptrdiff_t dst,            \
+                                               ptrdiff_t sst, size_t nelems, int pe)                                   \
     {                                                                                                                  \
-        TSHMEM_DO(tutti_shmem_get_blocks)(dest, source, dst, sst, 1, nelems, sizeof(type), pe);                        \
+        TSHMEM_DO(tutti_shmem_get_blocks)(TSHMEM_GIVEN dest, source, dst, sst, 1, nelems, sizeof(type), pe);           \
     }                                                                                                                  \
-    TSHMEM_INLINE void TSHMEM_NAME(name, ibput)(type * dest, const type *source, ptrdiff_t dst, ptrdiff_t sst,         \
-                                                size_t bsize, size_t nblocks, int pe)                                  \
+    TSHMEM_INLINE void TSHMEM_NAME(name, ibput)(TSHMEM_FIRST type * dest, const type *source, ptrdiff_t dst,           \
+                                                ptrdiff_t sst, size_t bsize, size_t nblocks, int pe)                   \
     {                                                                                                                  \
-        TSHMEM_DO(tutti_shmem_put_blocks)(dest, source, dst, sst, bsize, nblocks, sizeof(type), pe);                   \
+        TSHMEM_DO(tutti_shmem_put_blocks)(TSHMEM_GIVEN dest, source, dst, sst, bsize, nblocks, sizeof(type), pe);      \
     }                                                                                                                  \
-    TSHMEM_INLINE void TSHMEM_NAME(name, ibget)(type * dest, const type *source, ptrdiff_t dst, ptrdiff_t sst,         \
-                                                size_t bsize, size_t nblocks, int pe)                                  \
+    TSHMEM_INLINE void TSHMEM_NAME(name, ibget)(TSHMEM_FIRST type * dest, const type *source, ptrdiff_t dst,           \
+                                                ptrdiff_t sst, size_t bsize, size_t nblocks, int pe)                   \
     {                                                                                                                  \
-        TSHMEM_DO(tutti_shmem_get_blocks)(dest, source, dst, sst, bsize, nblocks, sizeof(type), pe);                   \
+        TSHMEM_DO(tutti_shmem_get_blocks)(TSHMEM_GIVEN dest, source, dst, sst, bsize, nblocks, sizeof(type), pe);      \
     }                                                                                                                  \
-    TSHMEM_INLINE void TSHMEM_NAME(name, put_signal)(type * dest, const type *source, size_t nelems, uint64_t *signal, \
-                                                     uint64_t value, int operation, int pe)                            \
+    TSHMEM_INLINE void TSHMEM_NAME(name, put_signal)(TSHMEM_FIRST type * dest, const type *source, size_t nelems,      \
+                                                     uint64_t *signal, uint64_t value, int operation, int pe)          \
     {                                                                                                                  \
-        TSHMEM_DO(tshmem_putmem_signal)(dest, source, nelems * sizeof(type), signal, value, operation, pe);            \
+        TSHMEM_DO(tshmem_putmem_signal)                                                                                \
+        (TSHMEM_GIVEN dest, source, nelems * sizeof(type), signal, value, operation, pe);                              \
     }                                                                                                                  \
-    TSHMEM_INLINE void TSHMEM_NAME(name, put_signal_nbi)(type * dest, const type *source, size_t nelems,               \
+    TSHMEM_INLINE void TSHMEM_NAME(name, put_signal_nbi)(TSHMEM_FIRST type * dest, const type *source, size_t nelems,  \
                                                          uint64_t *signal, uint64_t value, int operation, int pe)      \
     {                                                                                                                  \
-        TSHMEM_DO(tshmem_putmem_signal_nbi)(dest, source, nelems * sizeof(type), signal, value, operation, pe);        \
-    }                                                                                                                  \
+        TSHMEM_DO(tshmem_putmem_signal_nbi)                                                                            \
+        (TSHMEM_GIVEN dest, source, nelems * sizeof(type), signal, value, operation, pe);                              \
+    }
+TSHMEM_RMA(TSHMEM_CALLS, )
+#undef TSHMEM_CALLS
+
+#ifndef TSHMEM_CTX_FORMS /* collectives are of teams */
+#define TSHMEM_CALLS(name, type, kind, what)                                                                           \
     TSHMEM_INLINE int TSHMEM_NAME(name, broadcast)(tshmem_team_t team, type * dest, const type *source, size_t nelems, \
                                                    int root)                                                           \
     {                                                                                                                  \
@@ -78,17 +89,18 @@
     }
 TSHMEM_RMA(TSHMEM_CALLS, )
 #undef TSHMEM_CALLS
+#endif
 
 #ifndef TSHMEM_GROUP_FORMS /* one element is one thread's */
 #define TSHMEM_CALLS(name, type, kind, what)                                                                           \
-    TSHMEM_INLINE void TSHMEM_NAME(name, p)(type * dest, type value, int pe)                                           \
+    TSHMEM_INLINE void TSHMEM_NAME(name, p)(TSHMEM_FIRST type * dest, type value, int pe)                              \
     {                                                                                                                  \
-        TSHMEM_DO(tutti_shmem_p)(dest, &value, sizeof value, pe);                                                      \
+        TSHMEM_DO(tutti_shmem_p)(TSHMEM_GIVEN dest, &value, sizeof value, pe);                                         \
     }                                                                                                                  \
-    TSHMEM_INLINE type TSHMEM_NAME(name, g)(const type *source, int pe)                                                \
+    TSHMEM_INLINE type TSHMEM_NAME(name, g)(TSHMEM_FIRST const type *source, int pe)                                   \
     {                                                                                                                  \
         type value = 0;                                                                                                \
-        TSHMEM_DO(tutti_shmem_g)(&value, source, sizeof value, pe);                                                    \
+        TSHMEM_DO(tutti_shmem_g)(TSHMEM_GIVEN & value, source, sizeof value, pe);                                      \
         return value;                                                                                                  \
     }
 TSHMEM_RMA(TSHMEM_CALLS, )
@@ -97,31 +109,33 @@ TSHMEM_RMA(TSHMEM_CALLS, )
 
 /* By the bits of an element. */
 #define TSHMEM_CALLS(bits, what)                                                                                       \
-    TSHMEM_INLINE void TSHMEM_PLAIN(put##bits)(void *dest, const void *source, size_t nelems, int pe)                  \
+    TSHMEM_INLINE void TSHMEM_PLAIN(put##bits)(TSHMEM_FIRST void *dest, const void *source, size_t nelems, int pe)     \
     {                                                                                                                  \
-        TSHMEM_DO(tshmem_putmem)(dest, source, nelems * (bits / 8), pe);                                               \
+        TSHMEM_DO(tshmem_putmem)(TSHMEM_GIVEN dest, source, nelems * (bits / 8), pe);                                  \
     }                                                                                                                  \
-    TSHMEM_INLINE void TSHMEM_PLAIN(get##bits)(void *dest, const void *source, size_t nelems, int pe)                  \
+    TSHMEM_INLINE void TSHMEM_PLAIN(get##bits)(TSHMEM_FIRST void *dest, const void *source, size_t nelems, int pe)     \
     {                                                                                                                  \
-        TSHMEM_DO(tshmem_getmem)(dest, source, nelems * (bits / 8), pe);                                               \
+        TSHMEM_DO(tshmem_getmem)(TSHMEM_GIVEN dest, source, nelems * (bits / 8), pe);                                  \
     }                                                                                                                  \
-    TSHMEM_INLINE void TSHMEM_PLAIN(put##bits##_nbi)(void *dest, const void *source, size_t nelems, int pe)            \
+    TSHMEM_INLINE void TSHMEM_PLAIN(put##bits##_nbi)(TSHMEM_FIRST void *dest, const void *source, size_t nelems,       \
+                                                     int pe)                                                           \
     {                                                                                                                  \
-        TSHMEM_DO(tshmem_putmem_nbi)(dest, source, nelems * (bits / 8), pe);                                           \
+        TSHMEM_DO(tshmem_putmem_nbi)(TSHMEM_GIVEN dest, source, nelems * (bits / 8), pe);                              \
     }                                                                                                                  \
-    TSHMEM_INLINE void TSHMEM_PLAIN(get##bits##_nbi)(void *dest, const void *source, size_t nelems, int pe)            \
+    TSHMEM_INLINE void TSHMEM_PLAIN(get##bits##_nbi)(TSHMEM_FIRST void *dest, const void *source, size_t nelems,       \
+                                                     int pe)                                                           \
     {                                                                                                                  \
-        TSHMEM_DO(tshmem_getmem_nbi)(dest, source, nelems * (bits / 8), pe);                                           \
+        TSHMEM_DO(tshmem_getmem_nbi)(TSHMEM_GIVEN dest, source, nelems * (bits / 8), pe);                              \
     }                                                                                                                  \
-    TSHMEM_INLINE void TSHMEM_PLAIN(iput##bits)(void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst,          \
-                                                size_t nelems, int pe)                                                 \
+    TSHMEM_INLINE void TSHMEM_PLAIN(iput##bits)(TSHMEM_FIRST void *dest, const void *source, ptrdiff_t dst,            \
+                                                ptrdiff_t sst, size_t nelems, int pe)                                  \
     {                                                                                                                  \
-        TSHMEM_DO(tutti_shmem_put_blocks)(dest, source, dst, sst, 1, nelems, bits / 8, pe);                            \
+        TSHMEM_DO(tutti_shmem_put_blocks)(TSHMEM_GIVEN dest, source, dst, sst, 1, nelems, bits / 8, pe);               \
     }                                                                                                                  \
-    TSHMEM_INLINE void TSHMEM_PLAIN(iget##bits)(void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst,          \
-                                                size_t nelems, int pe)                                                 \
+    TSHMEM_INLINE void TSHMEM_PLAIN(iget##bits)(TSHMEM_FIRST void *dest, const void *source, ptrdiff_t dst,            \
+                                                ptrdiff_t sst, size_t nelems, int pe)                                  \
     {                                                                                                                  \
-        TSHMEM_DO(tutti_shmem_get_blocks)(dest, source, dst, sst, 1, nelems, bits / 8, pe);                            \
+        TSHMEM_DO(tutti_shmem_get_blocks)(TSHMEM_GIVEN dest, source, dst, sst, 1, nelems, bits / 8, pe);               \
     }
 TSHMEM_SIZES(TSHMEM_CALLS, )
 #undef TSHMEM_CALLS
@@ -143,46 +157,47 @@ TSHMEM_SIZES(TSHMEM_CALLS, )
     bits.word = other.word = 0;                                                                                        \
     bits.value = (given);                                                                                              \
     other.value = (expected);                                                                                          \
-    bits.word =                                                                                                        \
-        TSHMEM_DO(tutti_shmem_amo)(operation, (void *)(uintptr_t)(dest), sizeof(type), bits.word, other.word, pe)
+    bits.word = TSHMEM_DO(tutti_shmem_amo)(TSHMEM_GIVEN operation, (void *)(uintptr_t)(dest), sizeof(type), bits.word, \
+                                           other.word, pe)
 
 #define TSHMEM_FETCHING(name, type, call, operation)                                                                   \
-    TSHMEM_INLINE type TSHMEM_NAME(name, atomic_fetch_##call)(type * dest, type value, int pe)                         \
+    TSHMEM_INLINE type TSHMEM_NAME(name, atomic_fetch_##call)(TSHMEM_FIRST type * dest, type value, int pe)            \
     {                                                                                                                  \
         TSHMEM_AMO_CALL(type, operation, dest, value, 0, pe);                                                          \
         return bits.value;                                                                                             \
     }                                                                                                                  \
-    TSHMEM_INLINE void TSHMEM_NAME(name, atomic_fetch_##call##_nbi)(type * fetch, type * dest, type value, int pe)     \
+    TSHMEM_INLINE void TSHMEM_NAME(name, atomic_fetch_##call##_nbi)(TSHMEM_FIRST type * fetch, type * dest,            \
+                                                                    type value, int pe)                                \
     {                                                                                                                  \
-        *fetch = TSHMEM_NAME(name, atomic_fetch_##call)(dest, value, pe);                                              \
+        *fetch = TSHMEM_NAME(name, atomic_fetch_##call)(TSHMEM_GIVEN dest, value, pe);                                 \
     }                                                                                                                  \
-    TSHMEM_INLINE void TSHMEM_NAME(name, atomic_##call)(type * dest, type value, int pe)                               \
+    TSHMEM_INLINE void TSHMEM_NAME(name, atomic_##call)(TSHMEM_FIRST type * dest, type value, int pe)                  \
     {                                                                                                                  \
         TSHMEM_AMO_CALL(type, (operation) | TSHMEM_AMO_NO_FETCH, dest, value, 0, pe);                                  \
     }
 
 #define TSHMEM_CALLS(name, type, kind, adds)                                                                           \
-    TSHMEM_INLINE type TSHMEM_NAME(name, atomic_fetch)(const type *source, int pe)                                     \
+    TSHMEM_INLINE type TSHMEM_NAME(name, atomic_fetch)(TSHMEM_FIRST const type *source, int pe)                        \
     {                                                                                                                  \
         TSHMEM_AMO_CALL(type, TSHMEM_AMO_FETCH, source, 0, 0, pe);                                                     \
         return bits.value;                                                                                             \
     }                                                                                                                  \
-    TSHMEM_INLINE void TSHMEM_NAME(name, atomic_fetch_nbi)(type * fetch, const type *source, int pe)                   \
+    TSHMEM_INLINE void TSHMEM_NAME(name, atomic_fetch_nbi)(TSHMEM_FIRST type * fetch, const type *source, int pe)      \
     {                                                                                                                  \
-        *fetch = TSHMEM_NAME(name, atomic_fetch)(source, pe);                                                          \
+        *fetch = TSHMEM_NAME(name, atomic_fetch)(TSHMEM_GIVEN source, pe);                                             \
     }                                                                                                                  \
-    TSHMEM_INLINE void TSHMEM_NAME(name, atomic_set)(type * dest, type value, int pe)                                  \
+    TSHMEM_INLINE void TSHMEM_NAME(name, atomic_set)(TSHMEM_FIRST type * dest, type value, int pe)                     \
     {                                                                                                                  \
         TSHMEM_AMO_CALL(type, TSHMEM_AMO_SET, dest, value, 0, pe);                                                     \
     }                                                                                                                  \
-    TSHMEM_INLINE type TSHMEM_NAME(name, atomic_swap)(type * dest, type value, int pe)                                 \
+    TSHMEM_INLINE type TSHMEM_NAME(name, atomic_swap)(TSHMEM_FIRST type * dest, type value, int pe)                    \
     {                                                                                                                  \
         TSHMEM_AMO_CALL(type, TSHMEM_AMO_SWAP, dest, value, 0, pe);                                                    \
         return bits.value;                                                                                             \
     }                                                                                                                  \
-    TSHMEM_INLINE void TSHMEM_NAME(name, atomic_swap_nbi)(type * fetch, type * dest, type value, int pe)               \
+    TSHMEM_INLINE void TSHMEM_NAME(name, atomic_swap_nbi)(TSHMEM_FIRST type * fetch, type * dest, type value, int pe)  \
     {                                                                                                                  \
-        *fetch = TSHMEM_NAME(name, atomic_swap)(dest, value, pe);                                                      \
+        *fetch = TSHMEM_NAME(name, atomic_swap)(TSHMEM_GIVEN dest, value, pe);                                         \
     }                                                                                                                  \
     TSHMEM_FETCHING(name, type, add, adds)
 TSHMEM_AMO(TSHMEM_CALLS, TSHMEM_AMO_ADD)
@@ -190,27 +205,28 @@ TSHMEM_AMO_FLOATING(TSHMEM_CALLS, TSHMEM_AMO_ADD_FLOAT)
 #undef TSHMEM_CALLS
 
 #define TSHMEM_CALLS(name, type, kind, what)                                                                           \
-    TSHMEM_INLINE type TSHMEM_NAME(name, atomic_compare_swap)(type * dest, type expected, type value, int pe)          \
+    TSHMEM_INLINE type TSHMEM_NAME(name, atomic_compare_swap)(TSHMEM_FIRST type * dest, type expected, type value,     \
+                                                              int pe)                                                  \
     {                                                                                                                  \
         TSHMEM_AMO_CALL(type, TSHMEM_AMO_COMPARE_SWAP, dest, value, expected, pe);                                     \
         return bits.value;                                                                                             \
     }                                                                                                                  \
-    TSHMEM_INLINE void TSHMEM_NAME(name, atomic_compare_swap_nbi)(type * fetch, type * dest, type expected,            \
-                                                                  type value, int pe)                                  \
+    TSHMEM_INLINE void TSHMEM_NAME(name, atomic_compare_swap_nbi)(TSHMEM_FIRST type * fetch, type * dest,              \
+                                                                  type expected, type value, int pe)                   \
     {                                                                                                                  \
-        *fetch = TSHMEM_NAME(name, atomic_compare_swap)(dest, expected, value, pe);                                    \
+        *fetch = TSHMEM_NAME(name, atomic_compare_swap)(TSHMEM_GIVEN dest, expected, value, pe);                       \
     }                                                                                                                  \
-    TSHMEM_INLINE type TSHMEM_NAME(name, atomic_fetch_inc)(type * dest, int pe)                                        \
+    TSHMEM_INLINE type TSHMEM_NAME(name, atomic_fetch_inc)(TSHMEM_FIRST type * dest, int pe)                           \
     {                                                                                                                  \
-        return TSHMEM_NAME(name, atomic_fetch_add)(dest, 1, pe);                                                       \
+        return TSHMEM_NAME(name, atomic_fetch_add)(TSHMEM_GIVEN dest, 1, pe);                                          \
     }                                                                                                                  \
-    TSHMEM_INLINE void TSHMEM_NAME(name, atomic_fetch_inc_nbi)(type * fetch, type * dest, int pe)                      \
+    TSHMEM_INLINE void TSHMEM_NAME(name, atomic_fetch_inc_nbi)(TSHMEM_FIRST type * fetch, type * dest, int pe)         \
     {                                                                                                                  \
-        *fetch = TSHMEM_NAME(name, atomic_fetch_add)(dest, 1, pe);                                                     \
+        *fetch = TSHMEM_NAME(name, atomic_fetch_add)(TSHMEM_GIVEN dest, 1, pe);                                        \
     }                                                                                                                  \
-    TSHMEM_INLINE void TSHMEM_NAME(name, atomic_inc)(type * dest, int pe)                                              \
+    TSHMEM_INLINE void TSHMEM_NAME(name, atomic_inc)(TSHMEM_FIRST type * dest, int pe)                                 \
     {                                                                                                                  \
-        TSHMEM_NAME(name, atomic_add)(dest, 1, pe);                                                                    \
+        TSHMEM_NAME(name, atomic_add)(TSHMEM_GIVEN dest, 1, pe);                                                       \
     }
 TSHMEM_AMO(TSHMEM_CALLS, )
 #undef TSHMEM_CALLS
@@ -225,6 +241,7 @@ TSHMEM_BITWISE(TSHMEM_CALLS, )
 #undef TSHMEM_AMO_CALL
 #endif
 
+#ifndef TSHMEM_CTX_FORMS
 /* ---- waits and tests of own words in the heap, which peers change by put_signal, atomics, or p behind a fence. Once
  * they return, what the peer had put before is seen. Masked words (status[i] not zero) are left out. ---- */
 #ifndef TSHMEM_ID_INTEGER
@@ -323,3 +340,6 @@ TSHMEM_RMA(TSHMEM_CALLS, )
 TSHMEM_ARITH(TSHMEM_CALLS, )
 #undef TSHMEM_CALLS
 #undef TSHMEM_REDUCTION
+#endif
+#undef TSHMEM_FIRST
+#undef TSHMEM_GIVEN

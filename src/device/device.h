@@ -86,6 +86,8 @@ struct tutti_pack_launch {
     unsigned reaches;
 };
 
+struct tutti_shmem_args;
+
 struct tutti_device {
     const char *name;
     const char *kinds;   /* memory that MPI calls take with it, by MPI 4.1's key mpi_memory_alloc_kinds */
@@ -170,6 +172,11 @@ struct tutti_device {
     int (*launch_pack)(struct tutti_stream *stream, const struct tutti_pack_launch *launch);
     /* Makes it ready on `gpu`, as prepare() below; *room: most bytes of args that launch_pack() takes there. */
     int (*prepare_pack)(int gpu, size_t *room);
+    /* A kernel of the global address space, see src/kernels/shmem_args.h; the args are copied before it returns.
+     * threads: of a block. The heaps of all PEs and what the args point to are memory that kernels reach. */
+    int (*launch_shmem)(struct tutti_stream *stream, const struct tutti_shmem_args *args, unsigned threads);
+    /* Makes it ready, as prepare() below: type -1: those of all but reductions; otherwise enum tshmem_type. */
+    int (*prepare_shmem)(int gpu, int type);
     /* Makes the kernels of the pair ready on `gpu` (-1: the current one), so that launch() loads nothing. Not between
      * waiting_begin and waiting_end. NULL: nothing is ever loaded. */
     int (*prepare)(int gpu, int type, int op);

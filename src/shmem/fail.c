@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "core/log.h"
+#include "kernels/shmem_args.h"
 #include "shmem/far.h"
 #include "shmem/space.h"
 
@@ -26,6 +27,8 @@ void *tutti_shmem_refuse(const void *address, size_t bytes, int pe, const char *
     const struct tshmem_state *state = &tutti_shmem.state;
     if (state->pes == 0)
         tutti_shmem_fail(TUTTI_ERR_UNAVAILABLE, call, "the address space is not up: call tshmem_init first");
+    else if (pe == TSHMEM_NO_PE) /* that was said */
+        return NULL;
     else if (pe < 0 || pe >= state->pes)
         tutti_shmem_fail(TUTTI_ERR_ARGUMENT, call, "there is no PE %d, but 0 to %d", pe, state->pes - 1);
     else
@@ -56,4 +59,46 @@ void tutti_shmem_leave_all(void)
 {
     tutti_shmem_leave_near();
     tutti_shmem_far_abort();
+}
+
+/* ---- what kernels in streams have told ---- */
+
+static const char *name_of(uint32_t what)
+{
+    static const char *const names[] = {
+        [TUTTI_SHMEM_DO_ENTER] = "a collective in a stream, at its beginning",
+        [TUTTI_SHMEM_DO_MEET] = "a collective in a stream",
+        [TUTTI_SHMEM_DO_LEAVE] = "a collective in a stream, at its end",
+        [TUTTI_SHMEM_DO_BROADCAST] = "tshmem_broadcast_on_stream",
+        [TUTTI_SHMEM_DO_FCOLLECT] = "tshmem_fcollect_on_stream",
+        [TUTTI_SHMEM_DO_ALLTOALL] = "tshmem_alltoall_on_stream",
+        [TUTTI_SHMEM_DO_COLLECT] = "tshmem_collect_on_stream",
+        [TUTTI_SHMEM_DO_SYNC] = "tshmem_sync_on_stream or tshmem_barrier_on_stream",
+        [TUTTI_SHMEM_DO_REDUCE] = "a reduction in a stream",
+        [TUTTI_SHMEM_DO_REDUCESCATTER] = "a reducescatter in a stream",
+        [TUTTI_SHMEM_DO_INSCAN] = "an inclusive scan in a stream",
+        [TUTTI_SHMEM_DO_EXSCAN] = "an exclusive scan in a stream",
+        [TUTTI_SHMEM_DO_WAIT] = "tshmem_signal_wait_until_on_stream",
+    };
+    return what < sizeof names / sizeof *names && names[what] ? names[what] : "a call in a stream";
+}
+
+void tutti_shmem_stream_look(void)
+{
+    if (tutti_shmem.state.pes == 0)
+        return;
+    uint32_t *told = &tutti_shmem.control[tutti_shmem.state.me]->stream_error;
+    if (__atomic_load_n(told, __ATOMIC_RELAXED) == 0)
+        return;
+    const uint32_t word = __atomic_exchange_n(told, 0, __ATOMIC_ACQUIRE);
+    const int status = -(int)(word & 0xff);
+    tutti_shmem_leave_all();
+    if (status == TUTTI_ERR_BROKEN)
+        tutti_shmem_fail(status, name_of(word >> 8),
+                         "PE %d left a wait in a kernel: another collective of the team was under way in another "
+                         "stream, or the time limit TUTTI_TIMEOUT_SECONDS has passed, or a PE has given up",
+                         tutti_shmem.state.me);
+    else if (status != TUTTI_OK)
+        tutti_shmem_fail(status, name_of(word >> 8), "in a kernel of PE %d: %s", tutti_shmem.state.me,
+                         tutti_status_text(status));
 }

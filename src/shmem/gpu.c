@@ -19,7 +19,7 @@ int tutti_shmem_gpu_copy(void *to, const void *from, size_t bytes, int later)
     if (to == from)
         return TUTTI_OK;
     if (later)
-        return tutti_shmem_later(device()->copy(tutti_shmem.gpu->later, to, from, bytes));
+        return tutti_shmem_later(later - 1, device()->copy(tutti_shmem.gpu->later[later - 1].stream, to, from, bytes));
     struct tutti_shmem_lane *lane = tutti_shmem_lane_take();
     return lane ? tutti_shmem_lane_end(lane, device()->copy(lane->stream, to, from, bytes)) : TUTTI_ERR_BROKEN;
 }
@@ -62,7 +62,7 @@ int tutti_shmem_gpu_put_signal(void *to, const void *from, size_t bytes, uint64_
 {
     const int amo = operation == TSHMEM_SIGNAL_ADD ? TSHMEM_AMO_ADD : TSHMEM_AMO_SET;
     struct tutti_shmem_lane *lane = later ? NULL : tutti_shmem_lane_take();
-    struct tutti_stream *stream = later ? tutti_shmem.gpu->later : lane ? lane->stream : NULL;
+    struct tutti_stream *stream = later ? tutti_shmem.gpu->later[later - 1].stream : lane ? lane->stream : NULL;
     int status = TUTTI_OK;
     if (!stream)
         return TUTTI_ERR_BROKEN;
@@ -70,13 +70,19 @@ int tutti_shmem_gpu_put_signal(void *to, const void *from, size_t bytes, uint64_
         status = device()->copy(stream, to, from, bytes);
     if (status == TUTTI_OK)
         status = tutti_shmem_lane_amo(stream, NULL, amo, at, sizeof *at, value, 0);
-    return later ? tutti_shmem_later(status) : tutti_shmem_lane_end(lane, status);
+    return later ? tutti_shmem_later(later - 1, status) : tutti_shmem_lane_end(lane, status);
 }
 
-int tutti_shmem_gpu_quiet(void)
+int tutti_shmem_gpu_quiet(int context)
 {
     atomic_thread_fence(memory_order_seq_cst);
-    return tutti_shmem_later_end();
+    return tutti_shmem_later_end(context);
+}
+
+int tutti_shmem_gpu_open_context(int context)
+{
+    struct tutti_shmem_later *later = &tutti_shmem.gpu->later[context];
+    return later->stream ? TUTTI_OK : device()->stream_create(tutti_shmem.gpu->gpu, &later->stream);
 }
 
 int tutti_shmem_gpu_move(const struct tutti_shmem_part *parts, size_t n)

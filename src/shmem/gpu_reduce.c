@@ -10,8 +10,10 @@
 
 enum { BLOCK_BYTES = 16 * 512, ELEMENTS = 2048 };
 
-static int prepare(struct tutti_shmem_gpu *gpu, int type, int op)
+int tutti_shmem_gpu_prepare(int type, int op_)
 {
+    struct tutti_shmem_gpu *gpu = tutti_shmem.gpu;
+    const int op = tutti_shmem_operator(op_);
     if (!gpu->device->prepare || atomic_load(&gpu->prepared[type]) >> op & 1)
         return TUTTI_OK;
     const int status = gpu->device->prepare(gpu->gpu, type, op);
@@ -20,7 +22,7 @@ static int prepare(struct tutti_shmem_gpu *gpu, int type, int op)
     return status;
 }
 
-static int launch(struct tutti_shmem_lane *lane, const struct tutti_shmem_job *job)
+int tutti_shmem_gpu_launch(struct tutti_stream *stream, const struct tutti_shmem_job *job)
 {
     struct tutti_shmem_gpu *gpu = tutti_shmem.gpu;
     const int op = tutti_shmem_operator(job->op);
@@ -42,8 +44,8 @@ static int launch(struct tutti_shmem_lane *lane, const struct tutti_shmem_job *j
                                       .blocks = args.blocks,
                                       .gpu = gpu->gpu,
                                       .args = &args};
-    const int status = prepare(gpu, job->type, op);
-    return status == TUTTI_OK ? gpu->device->launch(lane->stream, &what) : status;
+    const int status = tutti_shmem_gpu_prepare(job->type, job->op);
+    return status == TUTTI_OK ? gpu->device->launch(stream, &what) : status;
 }
 
 /* Elements [at, at + n) of all contributions to the host, and of the results back. */
@@ -92,5 +94,5 @@ int tutti_shmem_gpu_reduce(const struct tutti_shmem_job *job)
     if (job->type == TSHMEM_ID_LONGDOUBLE)
         return run_long_double(job);
     struct tutti_shmem_lane *lane = tutti_shmem_lane_take();
-    return lane ? tutti_shmem_lane_end(lane, launch(lane, job)) : TUTTI_ERR_BROKEN;
+    return lane ? tutti_shmem_lane_end(lane, tutti_shmem_gpu_launch(lane->stream, job)) : TUTTI_ERR_BROKEN;
 }

@@ -161,6 +161,7 @@ const struct tutti_shmem_kind tutti_shmem_device = {
     .amo = tutti_shmem_gpu_amo,
     .put_signal = tutti_shmem_gpu_put_signal,
     .quiet = tutti_shmem_gpu_quiet,
+    .open_context = tutti_shmem_gpu_open_context,
     .move = tutti_shmem_gpu_move,
     .clear = tutti_shmem_gpu_clear,
     .reduce = tutti_shmem_gpu_reduce,

@@ -98,8 +98,9 @@ static int put_signal(void *to, const void *from, size_t bytes, uint64_t *at, ui
 }
 
 /* What was stored before is seen by everybody before what is stored later. */
-static int quiet(void)
+static int quiet(int context)
 {
+    (void)context;
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
     return TUTTI_OK;
 }

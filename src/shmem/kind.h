@@ -65,8 +65,8 @@ struct tutti_shmem_kind {
     void (*let_go)(struct tutti_shmem *space);
     void (*unmake)(struct tutti_shmem *space);
 
-    /* One of both lies in a heap, the other one is the program's. Done on return; later: complete after quiet(), and
-     * the program leaves its side alone until then. */
+    /* One of both lies in a heap, the other one is the program's. Done on return; later, which is 1 + the number of a
+     * context: complete after quiet() of that, and the program leaves its side alone until then. */
     int (*copy)(void *to, const void *from, size_t bytes, int later);
     /* An element, in one store or load where there is such. The program's side is host memory. */
     int (*element)(void *to, const void *from, size_t bytes);
@@ -77,7 +77,9 @@ struct tutti_shmem_kind {
     uint64_t (*amo)(int operation, void *at, size_t bytes, uint64_t value, uint64_t compare);
     /* Copies, then changes the signal: whoever sees it sees the data. 0 bytes: the signal alone. */
     int (*put_signal)(void *to, const void *from, size_t bytes, uint64_t *at, uint64_t value, int operation, int later);
-    int (*quiet)(void);
+    int (*quiet)(int context);
+    /* May be NULL. What a context needs besides its number; the default one, 0, is always there. */
+    int (*open_context)(int context);
 
     /* Of collectives, between heaps. Done on return. */
     int (*move)(const struct tutti_shmem_part *parts, size_t n);

@@ -33,7 +33,7 @@ int tutti_shmem_lanes_open(struct tutti_shmem_gpu *gpu)
         return tutti_shmem_fail(status, "tshmem_init", "host memory could not be registered with GPU %d", gpu->gpu);
     }
     gpu->lines = lines;
-    status = device->stream_create(gpu->gpu, &gpu->later);
+    status = device->stream_create(gpu->gpu, &gpu->later[0].stream);
     if (status == TUTTI_OK)
         status = device->stream_create(gpu->gpu, &gpu->agent);
     for (int i = 0; i < TUTTI_SHMEM_LANES && status == TUTTI_OK; i++) {
@@ -52,8 +52,10 @@ void tutti_shmem_lanes_close(struct tutti_shmem_gpu *gpu)
         if (gpu->lane[i].stream)
             gpu->device->stream_destroy(gpu->lane[i].stream);
     }
-    if (gpu->later)
-        gpu->device->stream_destroy(gpu->later);
+    for (int i = 0; i < TSHMEM_CONTEXTS_MAX; i++) {
+        if (gpu->later[i].stream)
+            gpu->device->stream_destroy(gpu->later[i].stream);
+    }
     if (gpu->agent)
         gpu->device->stream_destroy(gpu->agent);
     if (gpu->lines) {
@@ -163,6 +165,8 @@ int tutti_shmem_lanes_prepare(struct tutti_shmem_gpu *gpu)
     int status = TUTTI_OK;
     for (size_t i = 0; gpu->device->prepare && i < 2 * sizeof atomics / sizeof *atomics && status == TUTTI_OK; i++)
         status = gpu->device->prepare(gpu->gpu, atomics[i / 2].type[i % 2], atomics[i / 2].op);
+    for (int type = -1; gpu->device->prepare_shmem && type < TSHMEM_ID_LONGDOUBLE && status == TUTTI_OK; type++)
+        status = gpu->device->prepare_shmem(gpu->gpu, type);
     return status;
 }
 
@@ -218,30 +222,30 @@ uint64_t tutti_shmem_lane_fetch(struct tutti_shmem_lane *lane, int status)
 
 /* ---- what is done later ---- */
 
-int tutti_shmem_later(int status)
+int tutti_shmem_later(int context, int status)
 {
     if (status != TUTTI_OK)
         return tutti_shmem_lane_fail(status);
-    atomic_fetch_add(&own()->issued, 1);
+    atomic_fetch_add(&own()->later[context].issued, 1);
     return TUTTI_OK;
 }
 
 static int is_settled(void *with)
 {
-    (void)with;
-    return own()->device->stream_query(own()->later);
+    const struct tutti_shmem_later *later = with;
+    return own()->device->stream_query(later->stream);
 }
 
 /* All that is counted was put in before; whoever has put in more counts it after this look, and looks by himself. */
-int tutti_shmem_later_end(void)
+int tutti_shmem_later_end(int context)
 {
-    struct tutti_shmem_gpu *gpu = own();
-    const uint64_t issued = atomic_load(&gpu->issued);
-    uint64_t settled = atomic_load(&gpu->settled);
+    struct tutti_shmem_later *later = &own()->later[context];
+    const uint64_t issued = atomic_load(&later->issued);
+    uint64_t settled = atomic_load(&later->settled);
     if (settled >= issued)
         return TUTTI_OK;
-    const int status = tutti_shmem_await(is_settled, say_gpu, NULL);
-    while (status == TUTTI_OK && settled < issued && !atomic_compare_exchange_weak(&gpu->settled, &settled, issued))
+    const int status = tutti_shmem_await(is_settled, say_gpu, later);
+    while (status == TUTTI_OK && settled < issued && !atomic_compare_exchange_weak(&later->settled, &settled, issued))
         ;
     return status;
 }

@@ -30,16 +30,22 @@ struct tutti_shmem_lane {
     unsigned looks;
 };
 
+/* Of a context: where its operations go that are done later. Stays once it is made. */
+struct tutti_shmem_later {
+    struct tutti_stream *stream;
+    _Atomic uint64_t issued, settled; /* operations in it, counted after they are in; of those seen to be done */
+};
+
 struct tutti_shmem_gpu {
     const struct tutti_device *device;
     int gpu;
     struct tutti_shmem_lane lane[TUTTI_SHMEM_LANES];
-    struct tutti_shmem_line *lines;     /* of all lanes */
-    struct tutti_stream *later, *agent; /* agent: what far PEs ask for, in order */
-    _Atomic uint64_t issued, settled;   /* operations in `later`, counted after they are in; of those seen to be done */
-    void *control;                      /* the control page, where it is registered */
-    ptrdiff_t agent_shift;              /* from message buffers as the host has them to where kernels do */
-    void *parts;                        /* room for parts of far heaps, made once */
+    struct tutti_shmem_line *lines; /* of all lanes */
+    struct tutti_shmem_later later[TSHMEM_CONTEXTS_MAX];
+    struct tutti_stream *agent; /* what far PEs ask for, in order */
+    void *control;              /* the control page, where it is registered */
+    ptrdiff_t agent_shift;      /* from message buffers as the host has them to where kernels do */
+    void *parts;                /* room for parts of far heaps, made once */
     atomic_int parts_busy;
     void *heap; /* the own allocation */
     struct {
@@ -52,7 +58,7 @@ struct tutti_shmem_gpu {
 /* Local; a status, which is said. close: what open has made, also where that failed. */
 int tutti_shmem_lanes_open(struct tutti_shmem_gpu *gpu);
 void tutti_shmem_lanes_close(struct tutti_shmem_gpu *gpu);
-/* Loads the kernels of all atomics: nothing is loaded while kernels of the program run. */
+/* Loads the kernels of all atomics and of calls in streams: nothing is loaded while kernels of the program run. */
 int tutti_shmem_lanes_prepare(struct tutti_shmem_gpu *gpu);
 /* A free lane; NULL where none comes free before the address space ends, which is said. try: NULL where none is now. */
 struct tutti_shmem_lane *tutti_shmem_lane_take(void);
@@ -71,9 +77,9 @@ int tutti_shmem_lane_amo(struct tutti_stream *stream, struct tutti_shmem_lane *l
 int tutti_shmem_amo_launch(struct tutti_stream *stream, int operation, size_t bytes, struct tutti_amo_args *args);
 /* Waits for it, and gives the lane back as above; what the word was before. */
 uint64_t tutti_shmem_lane_fetch(struct tutti_shmem_lane *lane, int status);
-/* Something was put into `later`; waits for all of that. */
-int tutti_shmem_later(int status);
-int tutti_shmem_later_end(void);
+/* Something was put into the stream of that context; waits for all of that. */
+int tutti_shmem_later(int context, int status);
+int tutti_shmem_later_end(int context);
 /* Says that an operation of the device has failed, and ends the address space. */
 int tutti_shmem_lane_fail(int status);
 

@@ -27,13 +27,37 @@ static void wake_server(void)
 
 int tshmem_init(void)
 {
+    int provided;
+    return tshmem_init_thread(TSHMEM_THREAD_SINGLE, &provided);
+}
+
+void tshmem_query_thread(int *provided)
+{
+    const struct tutti_shmem_host *host = tutti_shmem.host ? tutti_shmem.host : server;
+    *provided = host && host->threads ? host->threads() : TSHMEM_THREAD_SINGLE;
+}
+
+int tshmem_init_thread(int requested, int *provided)
+{
+    *provided = TSHMEM_THREAD_SINGLE;
+    if (requested < TSHMEM_THREAD_SINGLE || requested > TSHMEM_THREAD_MULTIPLE)
+        return tutti_shmem_fail(TUTTI_ERR_ARGUMENT, "tshmem_init_thread", "there is no level %d of threads", requested);
     if (!server)
         wake_server();
     if (!server)
         return tutti_shmem_fail(
             TUTTI_ERR_UNAVAILABLE, "tshmem_init",
             "libtutti.so is not in front of an MPI: start the program by tutti run, linked with an MPI");
-    return server->start();
+    const int status = server->start(requested);
+    if (status == TUTTI_OK)
+        tshmem_query_thread(provided);
+    return status;
+}
+
+void tshmem_pcontrol(int level, ...)
+{
+    if (level < 0)
+        tutti_shmem_fail(TUTTI_ERR_ARGUMENT, "tshmem_pcontrol", "there is no level %d", level);
 }
 
 int tshmem_finalize(void)
@@ -62,6 +86,7 @@ void tshmem_global_exit(int status)
 
 int tshmem_error(void)
 {
+    tutti_shmem_stream_look();
     return atomic_exchange(&tutti_shmem.status, TUTTI_OK);
 }
 

@@ -76,6 +76,7 @@ int tutti_shmem_await(int (*done)(void *with), void (*where)(void *with, char *t
     const int status = come < 0 ? come : tutti_progress_wait(&wait);
     if (status == TUTTI_OK)
         return TUTTI_OK;
+    tutti_shmem_stream_look(); /* a kernel may know better */
     tutti_shmem_leave_all();
     where(with, text, sizeof text);
     return tutti_shmem_fail(status, "the address space ends", "PE %d waited %s: %s", tutti_shmem.state.me, text,
@@ -142,6 +143,7 @@ static int enter(struct tutti_shmem_call *call, tshmem_team_t team)
     if (!call->team)
         return tutti_shmem_fail(TUTTI_ERR_ARGUMENT, name, "%d is no team of this PE", team);
     tutti_shmem_far_serve(); /* who has given up may have said so */
+    tutti_shmem_stream_look();
     if (__atomic_load_n(tutti_shmem.state.abort, __ATOMIC_RELAXED))
         return tutti_shmem_fail(TUTTI_ERR_BROKEN, name, "%s", tutti_status_text(TUTTI_ERR_BROKEN));
     call->place = &tutti_shmem.control[tutti_shmem.state.me]->place[call->team->number];

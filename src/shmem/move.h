@@ -8,6 +8,10 @@
 uint64_t tutti_shmem_offset(struct tutti_shmem_call *call, const void *address, size_t bytes);
 /* a * b; the call is refused where that is too much. */
 size_t tutti_shmem_product(struct tutti_shmem_call *call, size_t a, size_t b);
+/* This PE's slice of a reduction of n elements of all members, which lie at the offsets: sets all of the job but type,
+ * op and shape. Its bytes; *zero: where as many bytes of zeros go, NULL: nowhere. */
+size_t tutti_shmem_slices(struct tutti_shmem_job *job, const struct tshmem_team_state *team, uint64_t dest,
+                          uint64_t source, size_t n, void **zero);
 /* PEs of a team, 1 where it is none. */
 int tutti_shmem_members(tshmem_team_t team);
 

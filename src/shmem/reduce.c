@@ -41,32 +41,42 @@ static struct tutti_shmem_call describe(unsigned kind, void *dest, size_t dest_n
     return call;
 }
 
+size_t tutti_shmem_slices(struct tutti_shmem_job *job, const struct tshmem_team_state *team, uint64_t dest,
+                          uint64_t source, size_t n, void **zero)
+{
+    char *const *base = tutti_shmem.base; /* also of far ones */
+    size_t begin;
+    slice(n, job->type, team->size, team->me, &begin, &job->count);
+    const size_t size = tutti_shmem_type_size(job->type), at = begin * size;
+    job->ranks = job->outs = team->size;
+    *zero = NULL;
+    for (int i = 0; i < team->size && job->count > 0; i++) {
+        /* a reduction stores into its own result first; results of a scan are of one PE each */
+        const int to = job->shape == TUTTI_SHAPE_ALL ? (team->me + i) % team->size : i;
+        job->in[i] = base[team->world[i]] + source + at;
+        job->out[i] = base[team->world[to]] + dest + at;
+    }
+    if (job->shape == TUTTI_SHAPE_BEFORE && job->count > 0) {
+        *zero = job->out[0];
+        job->out[0] = NULL;
+    }
+    return job->count * size;
+}
+
 /* Slices of all sources, from this PE's on, into all results. */
 static int reduce_slices(struct tutti_shmem_call *call, tshmem_team_t team, size_t n, int type, int op,
                          enum tutti_shape shape)
 {
     int status = tutti_shmem_begin(call, team);
-    size_t begin, count;
+    void *zero;
     if (status != TUTTI_OK)
         return status;
-    const int members = call->team->size, me = call->team->me;
-    struct tutti_shmem_job job = {.type = type, .op = op, .shape = shape, .ranks = members, .outs = members};
-    slice(n, type, members, me, &begin, &count);
-    const size_t at = begin * tutti_shmem_type_size(type);
-    job.count = count;
-    for (int i = 0; i < members && count > 0; i++) {
-        /* a reduction stores into its own result first; results of a scan are of one PE each */
-        const int to = shape == TUTTI_SHAPE_ALL ? (me + i) % members : i;
-        job.in[i] = (const char *)tutti_shmem_of(call, i, call->word[1]) + at;
-        job.out[i] = (char *)tutti_shmem_of(call, to, call->word[0]) + at;
-    }
-    void *first = job.out[0];
-    if (shape == TUTTI_SHAPE_BEFORE)
-        job.out[0] = NULL;
-    if (count > 0)
+    struct tutti_shmem_job job = {.type = type, .op = op, .shape = shape};
+    const size_t bytes = tutti_shmem_slices(&job, call->team, call->word[0], call->word[1], n, &zero);
+    if (bytes > 0)
         status = tutti_shmem_reduce_all(&job);
-    if (shape == TUTTI_SHAPE_BEFORE && count > 0 && status == TUTTI_OK)
-        status = tutti_shmem_clear_all(first, count * tutti_shmem_type_size(type));
+    if (zero && status == TUTTI_OK)
+        status = tutti_shmem_clear_all(zero, bytes);
     return tutti_shmem_end(call, status);
 }
 

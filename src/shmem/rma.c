@@ -2,14 +2,14 @@
 #include "shmem/far.h"
 #include "shmem/space.h"
 
-static void put(void *dest, const void *source, size_t bytes, int pe, int later)
+void tutti_shmem_put(void *dest, const void *source, size_t bytes, int pe, int later)
 {
     void *to = bytes ? tutti_shmem_at(dest, bytes, pe, "tshmem_put") : NULL;
     if (to)
         tutti_shmem.kind_of[pe]->copy(to, source, bytes, later);
 }
 
-static void get(void *dest, const void *source, size_t bytes, int pe, int later)
+void tutti_shmem_get(void *dest, const void *source, size_t bytes, int pe, int later)
 {
     const void *from = bytes ? tutti_shmem_at(source, bytes, pe, "tshmem_get") : NULL;
     if (from)
@@ -18,22 +18,22 @@ static void get(void *dest, const void *source, size_t bytes, int pe, int later)
 
 void tshmem_putmem(void *dest, const void *source, size_t bytes, int pe)
 {
-    put(dest, source, bytes, pe, 0);
+    tutti_shmem_put(dest, source, bytes, pe, 0);
 }
 
 void tshmem_getmem(void *dest, const void *source, size_t bytes, int pe)
 {
-    get(dest, source, bytes, pe, 0);
+    tutti_shmem_get(dest, source, bytes, pe, 0);
 }
 
 void tshmem_putmem_nbi(void *dest, const void *source, size_t bytes, int pe)
 {
-    put(dest, source, bytes, pe, 1);
+    tutti_shmem_put(dest, source, bytes, pe, 1);
 }
 
 void tshmem_getmem_nbi(void *dest, const void *source, size_t bytes, int pe)
 {
-    get(dest, source, bytes, pe, 1);
+    tutti_shmem_get(dest, source, bytes, pe, 1);
 }
 
 void tutti_shmem_p(void *dest, const void *value, size_t bytes, int pe)
@@ -107,8 +107,8 @@ uint64_t *tutti_shmem_signal_at(uint64_t *signal, int operation, int pe, const c
     return tutti_shmem_at(signal, sizeof *signal, pe, call);
 }
 
-static void put_signal(void *dest, const void *source, size_t bytes, uint64_t *signal, uint64_t value, int operation,
-                       int pe, int later)
+void tutti_shmem_put_signal(void *dest, const void *source, size_t bytes, uint64_t *signal, uint64_t value,
+                            int operation, int pe, int later)
 {
     static const char call[] = "tshmem_put_signal";
     uint64_t *at = tutti_shmem_signal_at(signal, operation, pe, call);
@@ -120,13 +120,13 @@ static void put_signal(void *dest, const void *source, size_t bytes, uint64_t *s
 void tshmem_putmem_signal(void *dest, const void *source, size_t bytes, uint64_t *signal, uint64_t value, int operation,
                           int pe)
 {
-    put_signal(dest, source, bytes, signal, value, operation, pe, 0);
+    tutti_shmem_put_signal(dest, source, bytes, signal, value, operation, pe, 0);
 }
 
 void tshmem_putmem_signal_nbi(void *dest, const void *source, size_t bytes, uint64_t *signal, uint64_t value,
                               int operation, int pe)
 {
-    put_signal(dest, source, bytes, signal, value, operation, pe, 1);
+    tutti_shmem_put_signal(dest, source, bytes, signal, value, operation, pe, 1);
 }
 
 void tshmem_signal_set(uint64_t *signal, uint64_t value, int pe)
@@ -150,7 +150,7 @@ static void order(int (*far)(int pe), int pe)
 {
     if (tutti_shmem.state.pes == 0)
         return;
-    tutti_shmem.kind->quiet();
+    tutti_shmem.kind->quiet(0);
     if (tutti_shmem.wire)
         far(pe);
 }

@@ -70,6 +70,9 @@ static int make(struct tutti_shmem *space)
         return TUTTI_ERR_UNAVAILABLE;
     if (!is_alike(space->transport, heap_bytes))
         return tutti_shmem_fail(TUTTI_ERR_SETTING, "tshmem_init", "TUTTI_SHMEM_HEAP_MB is not the same on all ranks");
+    if (!is_alike(space->transport, tutti_settings()->shmem_stream_bytes))
+        return tutti_shmem_fail(TUTTI_ERR_SETTING, "tshmem_init",
+                                "TUTTI_SHMEM_STREAM_BYTES is not the same on all ranks");
     space->kind = kind_of_heaps();
     if (!is_alike(space->transport, space->kind->host_reaches)) {
         space->kind = &tutti_shmem_host; /* nothing is made yet */
@@ -169,6 +172,7 @@ void tutti_shmem_close(void)
         return;
     tutti_shmem_bind(NULL);
     tutti_shmem_serve_stop(&tutti_shmem);
+    tutti_shmem_contexts_close();
     let_go(&tutti_shmem);
     tutti_shmem.state.pes = 0;
     unmake(&tutti_shmem);

@@ -35,6 +35,7 @@ struct tutti_shmem_place {
  * host has them at. */
 struct tutti_shmem_control {
     _Alignas(128) uint32_t abort; /* not zero: every wait of this PE leaves; peers store it too */
+    uint32_t stream_error;        /* as struct tutti_shmem_args has it; nobody has asked for it */
     struct tutti_shmem_offer offer;
     struct tshmem_team_state team[TSHMEM_TEAMS_MAX];
     struct tutti_shmem_place place[TSHMEM_TEAMS_MAX]; /* by number of the team */
@@ -103,6 +104,19 @@ void *tutti_shmem_near_at(const void *address, size_t bytes, int pe, const char 
 /* rma.c: the signal at that PE; NULL, and it is said why, where it, or the operation, is none. */
 uint64_t *tutti_shmem_signal_at(uint64_t *signal, int operation, int pe, const char *call);
 
+/* rma.c: the calls of that name; later: as in kind.h. */
+void tutti_shmem_put(void *dest, const void *source, size_t bytes, int pe, int later);
+void tutti_shmem_get(void *dest, const void *source, size_t bytes, int pe, int later);
+void tutti_shmem_put_signal(void *dest, const void *source, size_t bytes, uint64_t *signal, uint64_t value,
+                            int operation, int pe, int later);
+
+/* wait.c: waits for an own word; a status, which is said. */
+int tutti_shmem_wait_word(const uint32_t *word, int comparison, uint32_t value, const char *call);
+
+/* ctx.c: ends the contexts of that team, after they have been completed; of all teams. */
+void tutti_shmem_contexts_leave(tshmem_team_t team);
+void tutti_shmem_contexts_close(void);
+
 enum { TUTTI_SHMEM_ALIGN_MOST = 1 << 21 }; /* of an object; heaps begin there */
 
 /* window.c: memory of all PEs. map: collective, in two phases; unmap: local. */
@@ -121,6 +135,8 @@ int tutti_shmem_serve_open(struct tutti_shmem *space);
 int tutti_shmem_serve_start(struct tutti_shmem *space);
 void tutti_shmem_serve_stop(struct tutti_shmem *space);
 void tutti_shmem_serve_close(struct tutti_shmem *space);
+/* fail.c: says and keeps what a kernel in a stream has told since the last look. */
+void tutti_shmem_stream_look(void);
 /* fail.c: all PEs leave their waits, and all further calls are errors; those of this node alone. */
 void tutti_shmem_leave_all(void);
 void tutti_shmem_leave_near(void);

@@ -6,6 +6,9 @@
 #include "shmem/meet.h"
 #include "shmem/near.h"
 
+/* num_contexts that each team was made with, by its number. */
+static int contexts[TSHMEM_TEAMS_MAX];
+
 /* Bit n: this PE has a team of number n. */
 static uint64_t numbers_used(void)
 {
@@ -44,11 +47,22 @@ void tutti_shmem_teams_open(struct tutti_shmem *space)
     }
 }
 
+/* Of calls in kernels, and of those in streams. */
+static int clear_areas(unsigned number)
+{
+    const struct tshmem_state *state = &tutti_shmem.state;
+    const uint64_t bytes = state->area_bytes, all = bytes * TSHMEM_TEAMS_MAX;
+    int status = TUTTI_OK;
+    for (uint64_t areas = state->area; areas + all <= tutti_shmem.first && status == TUTTI_OK; areas += all)
+        status = tutti_shmem.kind->clear(state->heap + areas + number * bytes, bytes);
+    return status;
+}
+
 /* Makes `size` PEs of the parent, `stride` apart, a team of that number. What an earlier team of the number left is
  * cleared: nobody stores there any more, as its members have met to destroy it, and nobody does yet, as the parent
  * meets before the new team is used. */
 static tshmem_team_t make(const struct tshmem_team_state *parent, int start, int stride, int size, unsigned number,
-                          int *status)
+                          int wanted, int *status)
 {
     const struct tutti_shmem *space = &tutti_shmem;
     struct tshmem_team_state *team = &space->state.team[number];
@@ -56,8 +70,8 @@ static tshmem_team_t make(const struct tshmem_team_state *parent, int start, int
     for (int i = 0; i < size; i++)
         team->world[i] = parent->world[start + i * stride];
     memset(&space->control[space->state.me]->place[number], 0, sizeof(struct tutti_shmem_place));
-    *status = space->kind->clear(space->state.heap + space->state.area + number * space->state.area_bytes,
-                                 space->state.area_bytes);
+    *status = clear_areas(number);
+    contexts[number] = wanted;
     fill(team, number, size);
     return (tshmem_team_t)number;
 }
@@ -81,6 +95,16 @@ static int is_member(int me, int start, int stride, int size)
     return 0;
 }
 
+/* Contexts that a configuration wants; a call that wants too many is refused. */
+static int wanted_by(struct tutti_shmem_call *call, const tshmem_team_config_t *config, long mask)
+{
+    const int n = config && mask & TSHMEM_TEAM_NUM_CONTEXTS ? config->num_contexts : 0;
+    if (n < 0 || n >= TSHMEM_CONTEXTS_MAX)
+        call->refused = tutti_shmem_fail(TUTTI_ERR_ARGUMENT, tutti_shmem_call_name(call->kind),
+                                         "num_contexts %d: there are up to %d", n, TSHMEM_CONTEXTS_MAX - 1);
+    return n;
+}
+
 static int too_many(const struct tutti_shmem_call *call)
 {
     return tutti_shmem_fail(TUTTI_ERR_MEMORY, tutti_shmem_call_name(call->kind),
@@ -90,12 +114,11 @@ static int too_many(const struct tutti_shmem_call *call)
 int tshmem_team_split_strided(tshmem_team_t parent, int start, int stride, int size, const tshmem_team_config_t *config,
                               long mask, tshmem_team_t *made)
 {
-    (void)config;
-    (void)mask;
     const struct tshmem_team_state *from = tutti_shmem_team(parent);
     struct tutti_shmem_call call = {.kind = TUTTI_SHMEM_SPLIT,
                                     .word = {(uint32_t)start, (uint32_t)stride, (uint32_t)size}};
     const int64_t last = start + (int64_t)stride * ((int64_t)size - 1);
+    const int wanted = wanted_by(&call, config, mask);
     *made = TSHMEM_TEAM_INVALID;
     if (from &&
         (size < 1 || start < 0 || start >= from->size || last < 0 || last >= from->size || (stride == 0 && size > 1)))
@@ -109,7 +132,7 @@ int tshmem_team_split_strided(tshmem_team_t parent, int start, int stride, int s
         return status;
     const unsigned number = free_number(&call, 0);
     if (number < TSHMEM_TEAMS_MAX && is_member(from->me, start, stride, size))
-        *made = make(from, start, stride, size, number, &status);
+        *made = make(from, start, stride, size, number, wanted, &status);
     status = tutti_shmem_end(&call, status);
     return status == TUTTI_OK && number == TSHMEM_TEAMS_MAX ? too_many(&call) : status;
 }
@@ -117,12 +140,9 @@ int tshmem_team_split_strided(tshmem_team_t parent, int start, int stride, int s
 int tshmem_team_split_2d(tshmem_team_t parent, int xrange, const tshmem_team_config_t *xconfig, long xmask,
                          tshmem_team_t *xteam, const tshmem_team_config_t *yconfig, long ymask, tshmem_team_t *yteam)
 {
-    (void)xconfig;
-    (void)xmask;
-    (void)yconfig;
-    (void)ymask;
     const struct tshmem_team_state *from = tutti_shmem_team(parent);
     struct tutti_shmem_call call = {.kind = TUTTI_SHMEM_SPLIT_2D, .word = {(uint32_t)xrange}};
+    const int xwanted = wanted_by(&call, xconfig, xmask), ywanted = wanted_by(&call, yconfig, ymask);
     *xteam = *yteam = TSHMEM_TEAM_INVALID;
     if (from && xrange < 1)
         call.refused = tutti_shmem_fail(TUTTI_ERR_ARGUMENT, "tshmem_team_split_2d", "rows of %d PEs", xrange);
@@ -136,9 +156,9 @@ int tshmem_team_split_2d(tshmem_team_t parent, int xrange, const tshmem_team_con
     const unsigned x = free_number(&call, 0);
     const unsigned y = x < TSHMEM_TEAMS_MAX ? free_number(&call, UINT64_C(1) << x) : (unsigned)TSHMEM_TEAMS_MAX;
     if (y < TSHMEM_TEAMS_MAX) {
-        *xteam = make(from, row, 1, width < n - row ? width : n - row, x, &status);
+        *xteam = make(from, row, 1, width < n - row ? width : n - row, x, xwanted, &status);
         if (status == TUTTI_OK)
-            *yteam = make(from, column, width, (n - column + width - 1) / width, y, &status);
+            *yteam = make(from, column, width, (n - column + width - 1) / width, y, ywanted, &status);
     }
     status = tutti_shmem_end(&call, status);
     return status == TUTTI_OK && y == TSHMEM_TEAMS_MAX ? too_many(&call) : status;
@@ -151,6 +171,7 @@ void tshmem_team_destroy(tshmem_team_t team)
         return;
     }
     struct tutti_shmem_call call = {.kind = TUTTI_SHMEM_DESTROY};
+    tutti_shmem_contexts_leave(team);
     if (tutti_shmem_begin(&call, team) == TUTTI_OK && tutti_shmem_end(&call, TUTTI_OK) == TUTTI_OK)
         __atomic_store_n(&tutti_shmem.state.team[team].used, 0, __ATOMIC_RELEASE);
 }
@@ -172,7 +193,7 @@ int tshmem_team_get_config(tshmem_team_t team, long mask, tshmem_team_config_t *
     if (!tutti_shmem_team(team))
         return tutti_shmem_fail(TUTTI_ERR_ARGUMENT, "tshmem_team_get_config", "%d is no team of this PE", team);
     if (mask & TSHMEM_TEAM_NUM_CONTEXTS)
-        config->num_contexts = 0;
+        config->num_contexts = contexts[team];
     return TUTTI_OK;
 }
 

@@ -147,6 +147,13 @@ size_t tutti_shmem_wait(int which, int type, const void *words, size_t n, size_t
     return run(&w);
 }
 
+int tutti_shmem_wait_word(const uint32_t *word, int comparison, uint32_t value, const char *call)
+{
+    struct words w = {
+        .type = TSHMEM_UINT32, .comparison = comparison, .words = word, .values = &value, .n = 1, .name = call};
+    return run(&w) == 1 ? TUTTI_OK : TUTTI_ERR_BROKEN;
+}
+
 uint64_t tshmem_signal_wait_until(uint64_t *signal, int comparison, uint64_t value)
 {
     struct words w = {.type = TSHMEM_UINT64,

@@ -82,7 +82,8 @@ int tutti_shmem_map(struct tutti_shmem *space, size_t heap_bytes)
     const int me = space->state.me;
     const size_t area_bytes = (sizeof(struct tshmem_area) + 255) / 256 * 256;
     struct tshmem_state *state = &space->state;
-    space->first = whole_pages(area_bytes * TSHMEM_TEAMS_MAX);
+    /* Areas of calls in kernels, then of those in streams, where there are such. */
+    space->first = whole_pages(area_bytes * TSHMEM_TEAMS_MAX * (space->kind->host_reaches ? 1 : 2));
     state->heap_bytes = space->first + heap_bytes;
     if (!map_controls(space) || !map_heaps(space)) {
         tutti_shmem_unmap(space);

@@ -1,4 +1,5 @@
 /* Broadcast, collect, fcollect, alltoall and alltoalls x every type x counts x teams x roots, against plain copies. */
+#include "shmem/on_stream.h"
 #include "shmem/teams_of.h"
 
 enum call { BROADCAST, COLLECT, FCOLLECT, ALLTOALL, ALLTOALLS, CALLS };
@@ -19,14 +20,14 @@ struct job {
         const type *source = j->source;                                                                                \
         switch (call) {                                                                                                \
         case BROADCAST:                                                                                                \
-            return tshmem_##name##_broadcast(j->team, dest, source, j->n, j->root);                                    \
+            return IN_ORDER(tshmem_##name##_broadcast, j->team, dest, source, j->n, j->root);                          \
         case COLLECT:                                                                                                  \
-            return tshmem_##name##_collect(j->team, dest, source, j->n);                                               \
+            return IN_ORDER(tshmem_##name##_collect, j->team, dest, source, j->n);                                     \
         case FCOLLECT:                                                                                                 \
-            return tshmem_##name##_fcollect(j->team, dest, source, j->n);                                              \
+            return IN_ORDER(tshmem_##name##_fcollect, j->team, dest, source, j->n);                                    \
         case ALLTOALL:                                                                                                 \
-            return tshmem_##name##_alltoall(j->team, dest, source, j->n);                                              \
-        default:                                                                                                       \
+            return IN_ORDER(tshmem_##name##_alltoall, j->team, dest, source, j->n);                                    \
+        default: /* of the host alone */                                                                               \
             return tshmem_##name##_alltoalls(j->team, dest, source, DST, SST, j->n);                                   \
         }                                                                                                              \
     }
@@ -35,13 +36,13 @@ static int run_mem(enum call call, const struct job *j)
 {
     switch (call) {
     case BROADCAST:
-        return tshmem_broadcastmem(j->team, j->dest, j->source, j->n, j->root);
+        return IN_ORDER(tshmem_broadcastmem, j->team, j->dest, j->source, j->n, j->root);
     case COLLECT:
-        return tshmem_collectmem(j->team, j->dest, j->source, j->n);
+        return IN_ORDER(tshmem_collectmem, j->team, j->dest, j->source, j->n);
     case FCOLLECT:
-        return tshmem_fcollectmem(j->team, j->dest, j->source, j->n);
+        return IN_ORDER(tshmem_fcollectmem, j->team, j->dest, j->source, j->n);
     default:
-        return tshmem_alltoallmem(j->team, j->dest, j->source, j->n);
+        return IN_ORDER(tshmem_alltoallmem, j->team, j->dest, j->source, j->n);
     }
 }
 
@@ -110,6 +111,23 @@ static void one(const struct type *type, enum call call, tshmem_team_t team, siz
     tshmem_sync(team);
 }
 
+#ifdef SHMEM_ON_STREAM
+static void errors(void)
+{
+    int *const a = (int *)(void *)dest, *const b = (int *)(void *)source;
+    shmem_hush_begin();
+    CHECK(tshmem_int_broadcast_on_stream(TSHMEM_TEAM_WORLD, a, b, 1, tshmem_n_pes(), on_stream) < 0, "no such root");
+    CHECK(tshmem_int_fcollect_on_stream(TSHMEM_TEAM_WORLD, a, (int *)(void *)theirs, 1, on_stream) < 0,
+          "not symmetric");
+    CHECK(tshmem_int_collect_on_stream(TSHMEM_TEAM_WORLD, a, b, SIZE_MAX / 4, on_stream) < 0, "more than the heap has");
+    CHECK(tshmem_int_alltoall_on_stream(TSHMEM_TEAM_WORLD, a, b, SIZE_MAX / 4 + 1, on_stream) < 0, "much more");
+    CHECK(tshmem_barrier_on_stream(44, on_stream) < 0, "no team");
+    CHECK(tshmem_error() < 0, "kept");
+    shmem_hush_end();
+    CHECK(tshmem_barrier_all_on_stream(on_stream) == 0 && tutti_stream_sync(on_stream) == 0, "and all goes on");
+    CHECK(tshmem_error() == 0, "nothing else");
+}
+#else
 static void errors(void)
 {
     int *a = (int *)(void *)dest, *b = (int *)(void *)source;
@@ -126,6 +144,7 @@ static void errors(void)
     shmem_hush_end();
     CHECK(tshmem_sync(TSHMEM_TEAM_WORLD) == 0, "and all goes on");
 }
+#endif
 
 void shmem_test(void)
 {
@@ -134,7 +153,7 @@ void shmem_test(void)
     uint64_t round = 0;
     source = tshmem_malloc(ROOM);
     dest = tshmem_malloc(ROOM);
-    if (!CHECK(source && dest && tshmem_n_pes() <= PES, "memory"))
+    if (!CHECK(source && dest && tshmem_n_pes() <= PES, "memory") || !CHECK(order_begin(), "a stream"))
         return;
     teams_make(teams);
     for (size_t t = 0; t < TYPES; t++) {
@@ -151,6 +170,7 @@ void shmem_test(void)
     }
     teams_free(teams);
     errors();
+    order_end();
     tshmem_free(source);
     tshmem_free(dest);
 }

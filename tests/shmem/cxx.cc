@@ -29,6 +29,17 @@ int main()
     failed += tshmem_sum_reduce(TSHMEM_TEAM_WORLD, doubles + 2, doubles + 1, 1) != 0;
     failed += doubles[2] != 2.0 * tshmem_n_pes();
     failed += tshmem_broadcast(TSHMEM_TEAM_WORLD, ints + 4, ints, 2, 0) != 0 || ints[5] != 5;
+    tshmem_ctx_t ctx;
+    failed += tshmem_ctx_create(TSHMEM_CTX_SERIALIZED, &ctx) != 0;
+    shmem_barrier_all();
+    tshmem_put(ctx, ints, values, 2, next);
+    tshmem_put_nbi(ctx, ints + 2, values, 1, next);
+    tshmem_p(ctx, doubles, 2.5, next);
+    shmem_ctx_quiet(ctx);
+    shmem_barrier_all();
+    failed += ints[1] != 5 || ints[2] != 4 || tshmem_g(ctx, doubles, next) != 2.5;
+    failed += shmem_atomic_fetch_add(ctx, ints + 6, 0, next) != 0 || shmem_ctx_int_g(ctx, ints, next) != 4;
+    shmem_ctx_destroy(ctx);
     std::printf("%d failed\n", failed);
     return tshmem_finalize() != 0 || failed != 0;
 }

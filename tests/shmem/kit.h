@@ -25,6 +25,8 @@ static inline int shmem_is_near(int pe)
     const int ranks = said ? atoi(said) : 0;
     return ranks == 0 || shmem_rank_of(pe) / ranks == shmem_rank_of(tshmem_my_pe()) / ranks;
 }
+/* Operations of the context that are not known to be complete; -1 where this program cannot see it. */
+int shmem_open_operations(tshmem_ctx_t ctx);
 
 /* Standard error goes nowhere from begin to end: errors that a test makes are not to be read as its own. */
 void shmem_hush_begin(void);

@@ -2,13 +2,24 @@
 #include <stdio.h>
 
 #include "shmem/kit.h"
+#include "shmem/lane.h"
 #include "shmem/shmem.h"
+#include "shmem/space.h"
 #include "support/threads.h"
 #include "team/team.h"
 
 int shmem_rank_of(int pe)
 {
     return pe;
+}
+
+int shmem_open_operations(tshmem_ctx_t ctx)
+{
+    const int number = (int)((uintptr_t)ctx & 0xff) - 1;
+    if (!tutti_shmem.gpu)
+        return 0;
+    const struct tutti_shmem_later *later = &tutti_shmem.gpu->later[number];
+    return (int)(atomic_load(&later->issued) - atomic_load(&later->settled));
 }
 
 static int rank_main(struct tutti_transport *transport, void *arg)

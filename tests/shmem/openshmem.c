@@ -13,7 +13,12 @@ static int fail(const char *what)
 
 int main(void)
 {
-    shmem_init();
+    int threads = -1, again = -1;
+    if (shmem_init_thread(SHMEM_THREAD_FUNNELED, &threads) != 0 || threads < SHMEM_THREAD_FUNNELED)
+        return 1;
+    shmem_query_thread(&again);
+    if (again != threads)
+        return 1;
     const int me = shmem_my_pe(), npes = shmem_n_pes(), next = (me + 1) % npes;
     long *ring = shmem_malloc(2 * sizeof(long));
     uint64_t *signal = shmem_calloc(1, sizeof(uint64_t));
@@ -54,6 +59,23 @@ int main(void)
         shmem_team_sync(even);
         shmem_team_destroy(even);
     }
+    static const long options[] = {0, SHMEM_CTX_PRIVATE};
+    long *total = shmem_calloc(2, sizeof(long));
+    for (int i = 0; i < 2; i++) {
+        shmem_ctx_t ctx = SHMEM_CTX_INVALID;
+        if (shmem_ctx_create(options[i], &ctx) != 0)
+            fail("shmem_ctx_create");
+        shmem_set_lock(&total[0]);
+        long now = shmem_g(ctx, &total[1], 0) + 1;
+        shmem_ctx_long_put_nbi(ctx, &total[1], &now, 1, 0);
+        shmem_ctx_quiet(ctx);
+        shmem_clear_lock(&total[0]);
+        shmem_ctx_destroy(ctx);
+    }
+    shmem_barrier_all();
+    if (shmem_g(SHMEM_CTX_DEFAULT, &total[1], 0) != 2 * npes)
+        fail("shmem_set_lock");
+    shmem_free(total);
     char name[SHMEM_MAX_NAME_LEN];
     int major, minor;
     shmem_info_get_name(name);

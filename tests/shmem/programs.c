@@ -15,13 +15,15 @@ struct memory {
 static struct memory *mine;      /* symmetric */
 static struct memory model[PES]; /* of every PE */
 static uint64_t program;
+/* Of the program: one over all PEs, and one over them in reverse. */
+static tshmem_ctx_t contexts[2];
 
 static uint64_t draw(uint64_t step, uint64_t pe, uint64_t what)
 {
     return shmem_draw(program, step * 64 + pe, what);
 }
 
-enum action { PUT, GET, IPUT, PUT_SIGNAL, SET, ADD, XOR, P, IGET, ACTIONS };
+enum action { PUT, GET, IPUT, PUT_SIGNAL, SET, ADD, XOR, P, IGET, CTX_PUT, CTX_PUT_SIGNAL, CTX_GET, ACTIONS };
 struct act {
     enum action action;
     int to; /* whom it concerns */
@@ -61,9 +63,11 @@ static void model_act(const struct act *a, int pe, uint64_t step)
     switch (a->action) {
     case PUT:
     case PUT_SIGNAL:
+    case CTX_PUT:
+    case CTX_PUT_SIGNAL:
         for (size_t i = 0; i < a->n; i++)
             to->area[pe][a->slot][a->at + i] = word_of(a, i);
-        if (a->action == PUT_SIGNAL)
+        if (a->action == PUT_SIGNAL || a->action == CTX_PUT_SIGNAL)
             to->signal[pe] += a->value + 1;
         break;
     case IPUT:
@@ -95,6 +99,8 @@ static void do_act(const struct act *a, int pe, uint64_t step)
     uint64_t got[LONGS];
     uint64_t *at = &mine->area[pe][a->slot][a->at];
     size_t n = a->n;
+    const tshmem_ctx_t ctx = contexts[a->value % 2];
+    const int to = a->value % 2 ? tshmem_n_pes() - 1 - a->to : a->to;
     for (size_t i = 0; i < 3 * LONGS; i++)
         words[i] = word_of(a, i);
     switch (a->action) {
@@ -106,6 +112,21 @@ static void do_act(const struct act *a, int pe, uint64_t step)
         break;
     case PUT_SIGNAL:
         tshmem_ulong_put_signal(at, words, n, &mine->signal[pe], a->value + 1, TSHMEM_SIGNAL_ADD, a->to);
+        break;
+    case CTX_PUT:
+        tshmem_put_nbi(ctx, at, words, n, to);
+        tshmem_ctx_quiet(ctx);
+        break;
+    case CTX_PUT_SIGNAL:
+        tshmem_ctx_ulong_put_signal_nbi(ctx, at, words, n, &mine->signal[pe], a->value + 1, TSHMEM_SIGNAL_ADD, to);
+        tshmem_ctx_fence(ctx);
+        break;
+    case CTX_GET:
+        tshmem_get_nbi(ctx, got, at, n, to);
+        tshmem_ctx_quiet(ctx);
+        for (size_t i = 0; i < n; i++)
+            CHECK(got[i] == model[a->to].area[pe][a->slot][a->at + i], "program %llu step %llu: get in a context",
+                  (unsigned long long)program, (unsigned long long)step);
         break;
     case IPUT:
         while (a->at + 2 * (n - 1) >= LONGS)
@@ -202,6 +223,9 @@ static void collective(uint64_t step, int me, int pes)
 static void run(void)
 {
     const int me = tshmem_my_pe(), pes = tshmem_n_pes();
+    tshmem_team_t back;
+    CHECK(tshmem_team_split_strided(TSHMEM_TEAM_WORLD, pes - 1, -1, pes, NULL, 0, &back) == 0, "in reverse");
+    CHECK(tshmem_ctx_create(0, &contexts[0]) == 0 && tshmem_team_create_ctx(back, 0, &contexts[1]) == 0, "contexts");
     memset(model, 0, sizeof model);
     shmem_set(mine, 0, sizeof *mine);
     tshmem_barrier_all();
@@ -233,6 +257,8 @@ static void run(void)
         if (draw(step, 62, 11) % 3 == 0)
             collective(step, me, pes);
     }
+    tshmem_ctx_destroy(contexts[0]);
+    tshmem_team_destroy(back); /* its context with it */
     tshmem_barrier_all();
 }
 

@@ -1,5 +1,7 @@
 /* Every reduction, reducescatter and scan x every type x counts x teams, in place too, against the oracle of the
  * reductions: the same bits. */
+#include "core/status.h"
+#include "shmem/on_stream.h"
 #include "shmem/teams_of.h"
 #include "support/oracle.h"
 
@@ -8,7 +10,7 @@ typedef int run_fn(tshmem_team_t team, void *dest, const void *source, size_t n)
 #define RUN(name, type, call)                                                                                          \
     static int run_##name##_##call(tshmem_team_t team, void *dest, const void *source, size_t n)                       \
     {                                                                                                                  \
-        return tshmem_##name##_##call(team, (type *)dest, (const type *)source, n);                                    \
+        return IN_ORDER(tshmem_##name##_##call, team, (type *)dest, (const type *)source, n);                          \
     }
 #define BOTH(name, type, op)          RUN(name, type, op##_reduce) RUN(name, type, op##_reducescatter)
 #define BITS(name, type, kind, what)  BOTH(name, type, and) BOTH(name, type, or) BOTH(name, type, xor)
@@ -90,7 +92,9 @@ static void one(const struct row *row, tshmem_team_t team, size_t n, int in_plac
     const size_t in_n = row->shape == REDUCESCATTER ? n * (size_t)size : n;
     const int ranks = row->shape == INSCAN ? me + 1 : row->shape == EXSCAN ? me : size;
     const void *in[PES];
+#ifndef SHMEM_ON_STREAM
     in_place &= row->shape != REDUCESCATTER;
+#endif
     for (int i = 0; i < size; i++) {
         fill(row, &c, teams_world(team, i), inputs[i], in_n);
         in[i] = inputs[i] + (row->shape == REDUCESCATTER ? (size_t)me * n * row->size : 0);
@@ -100,10 +104,21 @@ static void one(const struct row *row, tshmem_team_t team, size_t n, int in_plac
     memset(expected, 0, n * row->size);
     memset(expected + n * row->size, 0x5a, GUARD);
     shmem_store(source, inputs[me], in_n * row->size);
+    const size_t blocks = in_place && row->shape == REDUCESCATTER ? (in_n - n) * row->size : 0; /* the others' stay */
+    memcpy(expected + n * row->size, inputs[me] + n * row->size, blocks < GUARD ? blocks : GUARD);
     if (row->type < 0)
         reduce_long_double(row->op, ranks, in, n);
     else if (ranks > 0)
         oracle_reduce(expected, &c, ranks, in, n);
+#ifdef SHMEM_ON_STREAM
+    if (row->type < 0) { /* no kernel has long double */
+        shmem_hush_begin();
+        CHECK(row->run(team, to, source, n) == TUTTI_ERR_ARGUMENT && tshmem_error() == TUTTI_ERR_ARGUMENT, "%s",
+              row->name);
+        shmem_hush_end();
+        return;
+    }
+#endif
     CHECK(row->run(team, to, source, n) == 0, "%s", row->name);
     shmem_load(seen, to, ROOM);
     const size_t at = row->type < 0 ? (memcmp(seen, expected, n * row->size) == 0 ? n : 0)
@@ -113,6 +128,24 @@ static void one(const struct row *row, tshmem_team_t team, size_t n, int in_plac
     tshmem_sync(team); /* nobody fills while another reads */
 }
 
+#ifdef SHMEM_ON_STREAM
+static void errors(void)
+{
+    int *const to = (int *)(void *)dest, *const from = (int *)(void *)source;
+    shmem_hush_begin();
+    CHECK(tutti_shmem_reduce_on_stream(TSHMEM_TEAM_WORLD, dest, source, 1, TSHMEM_ID_FLOAT, TSHMEM_OP_AND, on_stream) <
+              0,
+          "and of floats");
+    CHECK(tshmem_int_sum_reduce_on_stream(TSHMEM_TEAM_WORLD, to, (int *)(void *)inputs, 1, on_stream) < 0,
+          "not symmetric");
+    CHECK(tshmem_int_sum_reduce_on_stream(TSHMEM_TEAM_WORLD, to, from, SIZE_MAX / 2, on_stream) < 0, "long");
+    CHECK(tshmem_int_sum_reduce_on_stream(60, to, from, 1, on_stream) < 0, "no team");
+    CHECK(tshmem_error() < 0, "kept");
+    shmem_hush_end();
+    CHECK(tshmem_sync_on_stream(TSHMEM_TEAM_WORLD, on_stream) == 0 && tutti_stream_sync(on_stream) == 0, "all goes on");
+    CHECK(tshmem_error() == 0, "nothing else");
+}
+#else
 static void errors(void)
 {
     shmem_hush_begin();
@@ -136,6 +169,7 @@ static void errors(void)
     shmem_hush_end();
     CHECK(tshmem_sync(TSHMEM_TEAM_WORLD) == 0, "and all goes on");
 }
+#endif
 
 void shmem_test(void)
 {
@@ -143,7 +177,7 @@ void shmem_test(void)
     tshmem_team_t teams[TEAMS];
     source = tshmem_malloc(ROOM);
     dest = tshmem_malloc(ROOM);
-    if (!CHECK(source && dest && tshmem_n_pes() <= PES, "memory"))
+    if (!CHECK(source && dest && tshmem_n_pes() <= PES, "memory") || !CHECK(order_begin(), "a stream"))
         return;
     teams_make(teams);
     for (size_t r = 0; r < COUNT; r++) {
@@ -157,6 +191,7 @@ void shmem_test(void)
     }
     teams_free(teams);
     errors();
+    order_end();
     tshmem_free(source);
     tshmem_free(dest);
 }

@@ -170,7 +170,7 @@ static void other_names(void)
 #undef SIZE
     int *ints = (int *)(void *)box;
     tshmem_p(ints, 10 + me, next);
-    tshmem_put(ints + 1, (int[]){20 + me, 30 + me}, 2, next);
+    tshmem_put(ints + 1, ((int[]){20 + me, 30 + me}), 2, next);
     tshmem_barrier_all();
     const int before = (me + pes - 1) % pes;
     CHECK(SEE(ints) == 10 + before && SEE(ints + 1) == 20 + before && SEE(ints + 2) == 30 + before,

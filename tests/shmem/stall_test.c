@@ -1,6 +1,6 @@
-/* A PE that does not come: the others say which, give up after TUTTI_TIMEOUT_SECONDS, and all further calls are errors.
- * A PE that ends all: the others leave their waits. A PE that dies: kernels that wait for it leave, where there is a
- * proxy, which sees it. */
+/* A PE that does not come, or keeps a lock: the others say which, give up after TUTTI_TIMEOUT_SECONDS, and all further
+ * calls are errors. A PE that ends all: the others leave their waits. A PE that dies: kernels that wait for it leave,
+ * where there is a proxy, which sees it. */
 #include <stdio.h>
 #include <unistd.h>
 
@@ -12,16 +12,26 @@
 #include "team/kit.h"
 #include "tutti/device.h"
 
+enum { BARRIER, WAIT, LOCK, WAYS };
+static const char *const said_of[] = {"in tshmem_sync or tshmem_barrier for PE 1\n", "wait_until for all of 1 words",
+                                      "in tshmem_set_lock for all of 1 words"};
+
 static int stall(struct tutti_transport *transport, void *arg)
 {
-    const int waits = *(const int *)arg;
+    const int way = *(const int *)arg;
     struct tutti_node *node = NULL;
     check_rank(transport->rank);
     CHECK(tutti_node_open(transport, &node) == 0 && tutti_shmem_open(transport, node, NULL) == 0, "open");
     int *word = tshmem_calloc(1, sizeof *word);
+    long *lock = tshmem_calloc(1, sizeof *lock);
+    if (way == LOCK && transport->rank == 1)
+        tshmem_set_lock(lock); /* and keeps it */
+    tshmem_barrier_all();
     if (transport->rank != 1) { /* PE 1 goes another way */
         kit_capture_begin();
-        if (waits)
+        if (way == LOCK)
+            tshmem_set_lock(lock);
+        else if (way == WAIT)
             tshmem_int_wait_until(word, TSHMEM_CMP_EQ, 1);
         else
             tshmem_barrier_all();
@@ -30,9 +40,7 @@ static int stall(struct tutti_transport *transport, void *arg)
         CHECK(status == TUTTI_ERR_TIMEOUT || status == TUTTI_ERR_BROKEN, "status %d", status);
         CHECK(later == TUTTI_ERR_BROKEN, "a call after it: %d", later);
         CHECK(strstr(said, "is waiting for 1 s") != NULL, "the stall is not reported: %s", said);
-        CHECK(strstr(said, waits ? "wait_until for all of 1 words" : "in tshmem_sync or tshmem_barrier for PE 1\n") !=
-                  NULL,
-              "who is missing: %s", said);
+        CHECK(strstr(said, said_of[way]) != NULL, "who is missing: %s", said);
         free(said);
     }
     transport->ops->barrier(transport);
@@ -97,8 +105,8 @@ int main(void)
     int ended[3], failed = 0;
     tutti_forks_run(3, die, NULL, ended);
     failed |= ended[0] != 0 || ended[1] != 9 || ended[2] != 0;
-    for (int waits = 0; waits < 2; waits++)
-        failed |= tutti_forks_run(3, stall, &waits, NULL);
+    for (int way = BARRIER; way < WAYS; way++)
+        failed |= tutti_forks_run(3, stall, &way, NULL);
     tutti_forks_run(3, leave, NULL, ended);
     failed |= ended[0] != 7 || ended[1] != 0 || ended[2] != 0;
     printf("%s: %d %d %d\n", failed ? "failed" : "passed", ended[0], ended[1], ended[2]);

@@ -150,6 +150,11 @@ int tutti_cuda_prepare(int gpu, int type, int op)
     GATED(prepare(gpu, type, op));
 }
 
+int tutti_cuda_gated_prepare_shmem(int gpu, int type)
+{
+    GATED(tutti_cuda_prepare_shmem(gpu, type));
+}
+
 int tutti_cuda_gated_prepare_pack(int gpu, size_t *room)
 {
     GATED(tutti_cuda_prepare_pack(gpu, room));

@@ -298,6 +298,9 @@ void tutti_cuda_contexts_close(void)
         if (context->pack_module)
             tutti_cuda_check_free(tutti_cuda.ModuleUnload(context->pack_module), "unloading the kernels", context);
         context->pack_module = NULL;
+        if (context->shmem_module)
+            tutti_cuda_check_free(tutti_cuda.ModuleUnload(context->shmem_module), "unloading the kernels", context);
+        context->shmem_module = NULL;
         CUstream beside = atomic_exchange(&context->beside, NULL);
         if (beside)
             tutti_cuda_check_free(tutti_cuda.StreamDestroy(beside), "destroying a stream", context);

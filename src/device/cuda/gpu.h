@@ -10,7 +10,7 @@
 #include "device/device.h"
 #include "kernels/fatbin.h"
 
-enum { TUTTI_CUDA_GPUS = 64, TUTTI_CUDA_PACKS = 3 };
+enum { TUTTI_CUDA_GPUS = 64, TUTTI_CUDA_PACKS = 3, TUTTI_CUDA_SHMEMS = 15 };
 
 /* One life of a context. A reset of the GPU ends it, also where the driver hands out the same handle again: `id` tells
  * them apart. Never freed, so that streams of a context that has gone can still ask about it. */
@@ -26,6 +26,8 @@ struct tutti_cuda_context {
     _Atomic(CUfunction) function[TUTTI_KERNELS][TUTTI_TYPES][TUTTI_OPS];
     CUmodule pack_module; /* under lock */
     _Atomic(CUfunction) pack[TUTTI_CUDA_PACKS];
+    CUmodule shmem_module; /* under lock */
+    _Atomic(CUfunction) shmem[TUTTI_CUDA_SHMEMS];
     _Atomic(CUstream) beside; /* of copies while a capture keeps the default stream; made under lock */
     struct tutti_cuda_context *older;
 };
@@ -106,6 +108,8 @@ int tutti_cuda_fill(struct tutti_stream *stream, void *device, int byte, size_t 
 int tutti_cuda_launch(struct tutti_stream *stream, const struct tutti_launch *launch);
 int tutti_cuda_launch_pack(struct tutti_stream *stream, const struct tutti_pack_launch *launch);
 int tutti_cuda_prepare_pack(int gpu, size_t *room);
+int tutti_cuda_launch_shmem(struct tutti_stream *stream, const struct tutti_shmem_args *args, unsigned threads);
+int tutti_cuda_prepare_shmem(int gpu, int type);
 int tutti_cuda_launch_prepare(struct tutti_stream *stream, const struct tutti_launch *launch,
                               struct tutti_prepared **out);
 int tutti_cuda_launch_prepared(struct tutti_stream *stream, struct tutti_prepared *prepared);

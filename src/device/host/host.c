@@ -207,6 +207,7 @@ const struct tutti_device tutti_device_host = {
     .launch = tutti_host_launch,
     .launch_pack = tutti_host_launch_pack,
     .prepare_pack = host_prepare_pack,
+    .launch_shmem = tutti_host_launch_shmem,
     .launch_prepare = tutti_host_launch_prepare,
     .launch_prepared = tutti_host_launch_prepared,
     .launch_drop = tutti_host_launch_drop,

@@ -437,9 +437,10 @@ int tutti_host_launch_pack(struct tutti_stream *stream, const struct tutti_pack_
     return status;
 }
 
-int tutti_host_copy_now(void *to, const void *from, size_t bytes)
+int tutti_host_launch_shmem(struct tutti_stream *stream, const struct tutti_shmem_args *args, unsigned threads)
 {
     struct tutti_work work;
-    int status = tutti_work_copy(&work, to, from, bytes);
-    return status == TUTTI_OK ? tutti_work_run(&work) : status;
+    (void)threads;
+    int status = tutti_work_shmem(&work, args);
+    return status == TUTTI_OK ? submit(stream, &work) : status;
 }

@@ -7,9 +7,11 @@
 #include "core/status.h"
 #include "core/types.h"
 #include "device/host/arena.h"
+#include "device/host/host.h"
 #include "device/host/places.h"
 #include "kernels/pack.h"
 #include "kernels/reduce.h"
+#include "kernels/shmem_kernel.h"
 
 /* Sets *at to the address by which [pointer, pointer + bytes) is reached. */
 static int reach(const char *what, const void *pointer, size_t bytes, void **at)
@@ -148,6 +150,26 @@ int tutti_work_launch(struct tutti_work *work, int gpu, const struct tutti_launc
     return status;
 }
 
+/* Addresses of the own heap are moved with it. The control page is host memory. */
+int tutti_work_shmem(struct tutti_work *work, const struct tutti_shmem_args *args)
+{
+    struct tutti_shmem_args *made = &work->shmem;
+    const uintptr_t heap = (uintptr_t)args->state.heap;
+    void *at;
+    int status = TUTTI_OK;
+    work->kind = TUTTI_WORK_SHMEM;
+    work->blocks = args->blocks;
+    *made = *args;
+    for (int pe = 0; pe < args->state.pes && status == TUTTI_OK; pe++) {
+        status = reach("heap of a PE", args->state.peer[pe], args->state.heap_bytes, &at);
+        made->state.peer[pe] = at;
+    }
+    made->state.heap = made->state.peer[args->state.me];
+    made->dest = made->state.heap + ((uintptr_t)args->dest - heap);
+    made->source = made->state.heap + ((uintptr_t)args->source - heap);
+    return status;
+}
+
 int tutti_work_pack(struct tutti_work *work, const struct tutti_pack_launch *launch)
 {
     int status = TUTTI_OK;
@@ -205,7 +227,18 @@ int tutti_work_run(struct tutti_work *work)
             tutti_pack_host(work->pack, block);
         tutti_work_drop(work);
         return TUTTI_OK;
+    case TUTTI_WORK_SHMEM:
+        for (unsigned block = 0; block < work->blocks; block++)
+            tutti_shmem_host_block(&work->shmem, block);
+        return TUTTI_OK;
     default:
         return TUTTI_ERR_ARGUMENT;
     }
+}
+
+int tutti_host_copy_now(void *to, const void *from, size_t bytes)
+{
+    struct tutti_work work;
+    int status = tutti_work_copy(&work, to, from, bytes);
+    return status == TUTTI_OK ? tutti_work_run(&work) : status;
 }

@@ -4,6 +4,7 @@
 
 #include "device/device.h"
 #include "kernels/args.h"
+#include "kernels/shmem_args.h"
 
 struct tutti_work {
     enum {
@@ -11,6 +12,7 @@ struct tutti_work {
         TUTTI_WORK_FILL,
         TUTTI_WORK_LAUNCH,
         TUTTI_WORK_PACK,
+        TUTTI_WORK_SHMEM,
         TUTTI_WORK_RECORD,
         TUTTI_WORK_WAIT
     } kind;
@@ -31,6 +33,7 @@ struct tutti_work {
         struct tutti_kernel_args args;
         struct tutti_flow_args flow;
         struct tutti_amo_args amo;
+        struct tutti_shmem_args shmem;
     };
 };
 
@@ -38,6 +41,7 @@ struct tutti_work {
 int tutti_work_copy(struct tutti_work *work, void *to, const void *from, size_t bytes);
 int tutti_work_fill(struct tutti_work *work, void *device, int byte, size_t bytes);
 int tutti_work_launch(struct tutti_work *work, int gpu, const struct tutti_launch *launch);
+int tutti_work_shmem(struct tutti_work *work, const struct tutti_shmem_args *args);
 int tutti_work_pack(struct tutti_work *work, const struct tutti_pack_launch *launch);
 void tutti_work_drop(struct tutti_work *work);
 /* Runs copy, fill or launch on the calling thread. */

@@ -37,8 +37,23 @@ static void leave(int status)
     tutti_real.MPI_Abort(tutti_handles.world, status);
 }
 
-static int start(void);
-static const struct tutti_shmem_host host = {start, finish, leave};
+/* Levels of threads, as the MPI counts them and as the address space does. */
+static const int levels[] = {MPI_THREAD_SINGLE, MPI_THREAD_FUNNELED, MPI_THREAD_SERIALIZED, MPI_THREAD_MULTIPLE};
+
+static int threads(void)
+{
+    int there = 0, over = 0, given = MPI_THREAD_SINGLE, level = TSHMEM_THREAD_MULTIPLE;
+    tutti_real.MPI_Initialized(&there);
+    tutti_real.MPI_Finalized(&over);
+    if (there && !over)
+        tutti_real.MPI_Query_thread(&given);
+    while (level > TSHMEM_THREAD_SINGLE && levels[level] != given)
+        level--;
+    return level;
+}
+
+static int start(int level);
+static const struct tutti_shmem_host host = {start, threads, finish, leave};
 
 /* Said once, where the reason is known. */
 static int refuse(const char *why)
@@ -66,15 +81,15 @@ static int open_over(MPI_Comm comm)
     return status;
 }
 
-static int start(void)
+static int start(int level)
 {
-    int there = 0, over = 0;
+    int there = 0, over = 0, given;
     tutti_real.MPI_Finalized(&over);
     if (over)
         return refuse("MPI_Finalize has been called");
     tutti_real.MPI_Initialized(&there);
     if (!there) {
-        if (tutti_door_MPI_Init(NULL, NULL) != MPI_SUCCESS)
+        if (tutti_door_MPI_Init_thread(NULL, NULL, levels[level], &given) != MPI_SUCCESS)
             return refuse("MPI_Init failed");
         began = 1;
     }

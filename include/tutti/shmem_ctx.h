@@ -1,0 +1,106 @@
+/* Communication contexts: puts, gets, atomics and signals whose order and completion are their own. The tshmem_ctx_
+ * calls are those of tutti/shmem.h with a context before their other arguments: tshmem_ctx_long_put(ctx, dest, source,
+ * nelems, pe). The names without a type take a context too: tshmem_put(ctx, dest, source, nelems, pe). By the host
+ * alone. Included by tutti/shmem.h alone.
+ *
+ * PEs are counted in the team that the context was made from. What was begun by the nbi forms in a context is complete
+ * past tshmem_ctx_quiet() of that context: tshmem_quiet(), tshmem_fence() and barriers are of the default one. */
+#ifndef TUTTI_SHMEM_CTX_H
+#define TUTTI_SHMEM_CTX_H
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct tshmem_ctx *tshmem_ctx_t; /* a number; points to nothing */
+/* No context; the one of all calls without a context, over all PEs. */
+#define TSHMEM_CTX_INVALID ((tshmem_ctx_t)0)
+#define TSHMEM_CTX_DEFAULT ((tshmem_ctx_t)1)
+/* Options, any of them: one thread at a time; one thread alone; quiet and fence need not order stores. Each allows
+ * less, and nothing here needs it: contexts with and without them do the same. */
+enum { TSHMEM_CTX_SERIALIZED = 1, TSHMEM_CTX_PRIVATE = 2, TSHMEM_CTX_NOSTORE = 4 };
+enum { TSHMEM_CONTEXTS_MAX = 64 }; /* of a PE at a time, the default one among them */
+
+/* Local. A context over all PEs; over a team. 0 or a negative status, and TSHMEM_CTX_INVALID. */
+TUTTI_API int tshmem_ctx_create(long options, tshmem_ctx_t *ctx);
+TUTTI_API int tshmem_team_create_ctx(tshmem_team_t team, long options, tshmem_ctx_t *ctx);
+/* Local. Completes what was begun in it. Nothing of TSHMEM_CTX_INVALID; the default one stays, which is an error. */
+TUTTI_API void tshmem_ctx_destroy(tshmem_ctx_t ctx);
+/* Local. The team that it was made from. Of no context: TSHMEM_TEAM_INVALID, and a negative status. */
+TUTTI_API int tshmem_ctx_get_team(tshmem_ctx_t ctx, tshmem_team_t *team);
+/* Local. As tshmem_fence() and tshmem_quiet(), of what was done in this context. */
+TUTTI_API void tshmem_ctx_fence(tshmem_ctx_t ctx);
+TUTTI_API void tshmem_ctx_quiet(tshmem_ctx_t ctx);
+
+/* Local: as the calls without ctx. */
+TUTTI_API void tshmem_ctx_putmem(tshmem_ctx_t ctx, void *dest, const void *source, size_t bytes, int pe);
+TUTTI_API void tshmem_ctx_getmem(tshmem_ctx_t ctx, void *dest, const void *source, size_t bytes, int pe);
+TUTTI_API void tshmem_ctx_putmem_nbi(tshmem_ctx_t ctx, void *dest, const void *source, size_t bytes, int pe);
+TUTTI_API void tshmem_ctx_getmem_nbi(tshmem_ctx_t ctx, void *dest, const void *source, size_t bytes, int pe);
+TUTTI_API void tshmem_ctx_putmem_signal(tshmem_ctx_t ctx, void *dest, const void *source, size_t bytes,
+                                        uint64_t *signal, uint64_t value, int operation, int pe);
+TUTTI_API void tshmem_ctx_putmem_signal_nbi(tshmem_ctx_t ctx, void *dest, const void *source, size_t bytes,
+                                            uint64_t *signal, uint64_t value, int operation, int pe);
+
+/* What the typed names are made of. PE of the world; TSHMEM_NO_PE, after it was said why, where there is none. */
+enum { TSHMEM_NO_PE = -1000000 };
+TUTTI_API int tutti_shmem_ctx_pe(tshmem_ctx_t ctx, int pe);
+#ifdef __cplusplus
+}
+#endif
+
+#pragma push_macro("TSHMEM_INLINE")
+#undef TSHMEM_INLINE
+#define TSHMEM_INLINE static inline __attribute__((unused)) /* in CUDA C++ too: of the host */
+
+TSHMEM_INLINE void tutti_shmem_ctx_p(tshmem_ctx_t ctx, void *dest, const void *value, size_t bytes, int pe)
+{
+    tutti_shmem_p(dest, value, bytes, tutti_shmem_ctx_pe(ctx, pe));
+}
+TSHMEM_INLINE void tutti_shmem_ctx_g(tshmem_ctx_t ctx, void *value, const void *source, size_t bytes, int pe)
+{
+    tutti_shmem_g(value, source, bytes, tutti_shmem_ctx_pe(ctx, pe));
+}
+TSHMEM_INLINE void tutti_shmem_ctx_put_blocks(tshmem_ctx_t ctx, void *dest, const void *source, ptrdiff_t dst,
+                                              ptrdiff_t sst, size_t block, size_t n, size_t bytes, int pe)
+{
+    tutti_shmem_put_blocks(dest, source, dst, sst, block, n, bytes, tutti_shmem_ctx_pe(ctx, pe));
+}
+TSHMEM_INLINE void tutti_shmem_ctx_get_blocks(tshmem_ctx_t ctx, void *dest, const void *source, ptrdiff_t dst,
+                                              ptrdiff_t sst, size_t block, size_t n, size_t bytes, int pe)
+{
+    tutti_shmem_get_blocks(dest, source, dst, sst, block, n, bytes, tutti_shmem_ctx_pe(ctx, pe));
+}
+TSHMEM_INLINE uint64_t tutti_shmem_ctx_amo(tshmem_ctx_t ctx, int operation, void *dest, size_t bytes, uint64_t value,
+                                           uint64_t compare, int pe)
+{
+    return tutti_shmem_amo(operation, dest, bytes, value, compare, tutti_shmem_ctx_pe(ctx, pe));
+}
+
+/* tshmem_ctx_TYPE_put and its like: shmem_typed.h calls these instead. */
+#define TSHMEM_CTX_tshmem_putmem            tshmem_ctx_putmem
+#define TSHMEM_CTX_tshmem_getmem            tshmem_ctx_getmem
+#define TSHMEM_CTX_tshmem_putmem_nbi        tshmem_ctx_putmem_nbi
+#define TSHMEM_CTX_tshmem_getmem_nbi        tshmem_ctx_getmem_nbi
+#define TSHMEM_CTX_tshmem_putmem_signal     tshmem_ctx_putmem_signal
+#define TSHMEM_CTX_tshmem_putmem_signal_nbi tshmem_ctx_putmem_signal_nbi
+#define TSHMEM_CTX_tutti_shmem_p            tutti_shmem_ctx_p
+#define TSHMEM_CTX_tutti_shmem_g            tutti_shmem_ctx_g
+#define TSHMEM_CTX_tutti_shmem_put_blocks   tutti_shmem_ctx_put_blocks
+#define TSHMEM_CTX_tutti_shmem_get_blocks   tutti_shmem_ctx_get_blocks
+#define TSHMEM_CTX_tutti_shmem_amo          tutti_shmem_ctx_amo
+
+#define TSHMEM_CTX_FORMS
+#define TSHMEM_FIRST            tshmem_ctx_t ctx,
+#define TSHMEM_GIVEN            ctx,
+#define TSHMEM_NAME(type, call) tshmem_ctx_##type##_##call
+#define TSHMEM_PLAIN(call)      tshmem_ctx_##call
+#define TSHMEM_DO(call)         TSHMEM_CTX_##call
+#include "tutti/shmem_typed.h"
+#undef TSHMEM_NAME
+#undef TSHMEM_PLAIN
+#undef TSHMEM_DO
+#undef TSHMEM_CTX_FORMS
+#pragma pop_macro("TSHMEM_INLINE")
+
+#endif

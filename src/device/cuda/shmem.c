@@ -1,0 +1,73 @@
+/* The kernels of the global address space: their module, loaded by itself, and their launch. */
+#include "kernels/shmem_kernel.h"
+
+#include "core/status.h"
+#include "device/cuda/stream.h"
+
+_Static_assert((int)TUTTI_CUDA_SHMEMS == (int)TUTTI_SHMEM_KERNELS, "a function each");
+
+/* Under the context's lock. */
+static CUresult load(struct tutti_cuda_context *context, int kernel, CUfunction *out)
+{
+    int registers; /* asking for an attribute loads the code, which the driver may put off otherwise */
+    CUresult result = CUDA_SUCCESS;
+    if (!context->shmem_module) {
+        CUmodule module;
+        result = tutti_cuda.ModuleLoadData(&module, tutti_shmem_fatbin());
+        if (result == CUDA_SUCCESS)
+            context->shmem_module = module;
+    }
+    if (result == CUDA_SUCCESS)
+        result = tutti_cuda.ModuleGetFunction(out, context->shmem_module, tutti_shmem_kernel_names[kernel]);
+    if (result == CUDA_SUCCESS)
+        result = tutti_cuda.FuncGetAttribute(&registers, CU_FUNC_ATTRIBUTE_NUM_REGS, *out);
+    return result;
+}
+
+static int function_of(struct tutti_cuda_context *context, int kernel, CUfunction *out)
+{
+    CUfunction function = atomic_load_explicit(&context->shmem[kernel], memory_order_acquire);
+    if (!function) {
+        pthread_mutex_lock(&context->lock);
+        CUstreamCaptureMode mode = tutti_cuda_relax();
+        CUresult result = load(context, kernel, &function);
+        tutti_cuda_unrelax(mode);
+        pthread_mutex_unlock(&context->lock);
+        int status = tutti_cuda_check(result, tutti_shmem_kernel_names[kernel], context);
+        if (status != TUTTI_OK)
+            return status;
+        atomic_store_explicit(&context->shmem[kernel], function, memory_order_release);
+    }
+    *out = function;
+    return TUTTI_OK;
+}
+
+int tutti_cuda_prepare_shmem(int gpu, int type)
+{
+    struct tutti_cuda_scope scope;
+    CUfunction function;
+    int status = tutti_cuda_enter(gpu >= 0 ? gpu : tutti_cuda_any(), 1, &scope);
+    if (status != TUTTI_OK)
+        return status;
+    status = function_of(scope.context, 1 + type, &function);
+    tutti_cuda_leave(&scope);
+    return status;
+}
+
+int tutti_cuda_launch_shmem(struct tutti_stream *stream, const struct tutti_shmem_args *args, unsigned threads)
+{
+    struct tutti_cuda_scope scope;
+    CUfunction function;
+    int status = tutti_cuda_enter_stream(stream, &scope);
+    if (status != TUTTI_OK)
+        return status;
+    status = function_of(scope.context, tutti_shmem_kernel_of(args), &function);
+    if (status == TUTTI_OK) {
+        void *parameters[] = {(void *)(uintptr_t)args};
+        CUresult result =
+            tutti_cuda.LaunchKernel(function, args->blocks, 1, 1, threads, 1, 1, 0, stream->handle, parameters, NULL);
+        status = tutti_cuda_check(result, "launching a kernel of the global address space", scope.context);
+    }
+    tutti_cuda_leave(&scope);
+    return status;
+}

@@ -1,0 +1,40 @@
+/* The kernel of the global address space for CUDA: one for what moves data and waits, one a type for reductions. */
+#include "kernels/shmem_args.h"
+
+/* Parameters: the args by value. TUTTI_SHMEM_THREADS threads a block or fewer, whole warps. The state is in the args of the launch. */
+static __shared__ const struct tshmem_state *tutti_shmem_here;
+#define TSHMEM_STATE() tutti_shmem_here
+#include "tutti/device.h"
+
+#include "kernels/shmem.inc"
+
+TUTTI_DEV void tutti_ordered_begin(const struct tutti_shmem_args *args)
+{
+    if (threadIdx.x == 0)
+        tutti_shmem_here = &args->state;
+    __syncthreads();
+}
+
+extern "C" __global__ void __launch_bounds__(TUTTI_SHMEM_THREADS)
+    tutti_shmem_kernel(const __grid_constant__ struct tutti_shmem_args args)
+{
+    tutti_ordered_begin(&args);
+    if (args.what == TUTTI_SHMEM_DO_MOVE) {
+        tutti_ordered_move(&args, blockIdx.x);
+        return;
+    }
+    const int status = tutti_ordered_do(&args);
+    if (status != TUTTI_DEV_OK)
+        tutti_ordered_tell(&args, status);
+}
+
+#define TUTTI_SHMEM_REDUCE_KERNEL(ID, number)                                                                          \
+    extern "C" __global__ void __launch_bounds__(TUTTI_SHMEM_THREADS)                                                  \
+        tutti_shmem_reduce_##ID(const __grid_constant__ struct tutti_shmem_args args)                              \
+    {                                                                                                                  \
+        tutti_ordered_begin(&args);                                                                                      \
+        const int status = tutti_ordered_reduce(&args, number);                                                          \
+        if (status != TUTTI_DEV_OK)                                                                                    \
+            tutti_ordered_tell(&args, status);                                                                           \
+    }
+TUTTI_DEV_TYPES(TUTTI_SHMEM_REDUCE_KERNEL)

@@ -1,0 +1,209 @@
+/* Contexts: which there are, and the PEs that they count. What is done later in one has a number of its own, of which
+ * the kind of the heaps keeps what is under way. */
+#include "shmem/far.h"
+#include "shmem/meet.h"
+
+enum { NUMBER_BITS = 8 };
+
+struct context {
+    /* As in its handle above the number: 0: never made; even: not there now. Only grows, so that handles of what has
+     * ended are found out. */
+    _Atomic uint32_t turn;
+    tshmem_team_t team;
+};
+/* [0]: the default one, which is always there. Outlives the address space, for the turns. */
+static struct context contexts[TSHMEM_CONTEXTS_MAX];
+
+static tshmem_ctx_t handle_of(uint32_t turn, int number)
+{
+    return (tshmem_ctx_t)((uintptr_t)turn << NUMBER_BITS | (uintptr_t)(number + 1));
+}
+
+/* Number of a context; -1, and it is said why, where it is none. */
+static int number_of(tshmem_ctx_t ctx, const char *call)
+{
+    const uintptr_t bits = (uintptr_t)ctx;
+    const int number = (int)(bits & ((1 << NUMBER_BITS) - 1)) - 1;
+    if (tutti_shmem.state.pes == 0)
+        tutti_shmem_fail(TUTTI_ERR_UNAVAILABLE, call, "the address space is not up: call tshmem_init first");
+    else if (ctx == TSHMEM_CTX_DEFAULT)
+        return 0;
+    else if (number < 1 || number >= TSHMEM_CONTEXTS_MAX ||
+             bits >> NUMBER_BITS != atomic_load(&contexts[number].turn) || (bits >> NUMBER_BITS) % 2 == 0)
+        tutti_shmem_fail(TUTTI_ERR_ARGUMENT, call, "%p is no context, or has ended", (void *)ctx);
+    else
+        return number;
+    return -1;
+}
+
+static tshmem_team_t team_of(int number)
+{
+    return number > 0 ? contexts[number].team : TSHMEM_TEAM_WORLD;
+}
+
+static int pe_of(int number, int pe, const char *call)
+{
+    const tshmem_team_t team = team_of(number);
+    if (number < 0)
+        return TSHMEM_NO_PE;
+    if (team == TSHMEM_TEAM_WORLD)
+        return pe;
+    const struct tshmem_team_state *state = &tutti_shmem.state.team[team];
+    if (pe >= 0 && pe < state->size)
+        return state->world[pe];
+    tutti_shmem_fail(TUTTI_ERR_ARGUMENT, call, "there is no PE %d in the context's team of %d", pe, state->size);
+    return TSHMEM_NO_PE;
+}
+
+int tutti_shmem_ctx_pe(tshmem_ctx_t ctx, int pe)
+{
+    static const char call[] = "a call with a context";
+    return pe_of(number_of(ctx, call), pe, call);
+}
+
+/* ---- making and ending ---- */
+
+int tshmem_team_create_ctx(tshmem_team_t team, long options, tshmem_ctx_t *ctx)
+{
+    static const char call[] = "tshmem_team_create_ctx";
+    *ctx = TSHMEM_CTX_INVALID;
+    if (tutti_shmem.state.pes == 0)
+        return tutti_shmem_fail(TUTTI_ERR_UNAVAILABLE, call, "the address space is not up: call tshmem_init first");
+    if (!tutti_shmem_team(team))
+        return tutti_shmem_fail(TUTTI_ERR_ARGUMENT, call, "%d is no team of this PE", team);
+    if (options & ~(long)(TSHMEM_CTX_SERIALIZED | TSHMEM_CTX_PRIVATE | TSHMEM_CTX_NOSTORE))
+        return tutti_shmem_fail(TUTTI_ERR_ARGUMENT, call, "there are no options %ld", options);
+    for (int i = 1; i < TSHMEM_CONTEXTS_MAX; i++) {
+        uint32_t turn = atomic_load(&contexts[i].turn);
+        if (turn % 2 != 0 || !atomic_compare_exchange_strong(&contexts[i].turn, &turn, turn + 1))
+            continue;
+        contexts[i].team = team;
+        const int status = tutti_shmem.kind->open_context ? tutti_shmem.kind->open_context(i) : TUTTI_OK;
+        if (status == TUTTI_OK)
+            *ctx = handle_of(turn + 1, i);
+        else
+            atomic_fetch_add(&contexts[i].turn, 1);
+        return status == TUTTI_OK ? status : tutti_shmem_fail(status, call, "%s", tutti_status_text(status));
+    }
+    return tutti_shmem_fail(TUTTI_ERR_MEMORY, call, "more than %d contexts at a time", TSHMEM_CONTEXTS_MAX);
+}
+
+int tshmem_ctx_create(long options, tshmem_ctx_t *ctx)
+{
+    return tshmem_team_create_ctx(TSHMEM_TEAM_WORLD, options, ctx);
+}
+
+/* What is under way to far PEs is not counted by context. */
+static void complete(int number, int (*far)(int pe))
+{
+    tutti_shmem.kind->quiet(number);
+    if (tutti_shmem.wire)
+        far(-1);
+}
+
+static void end(int number)
+{
+    complete(number, tutti_shmem_far_quiet);
+    atomic_fetch_add(&contexts[number].turn, 1);
+}
+
+void tshmem_ctx_destroy(tshmem_ctx_t ctx)
+{
+    static const char call[] = "tshmem_ctx_destroy";
+    if (ctx == TSHMEM_CTX_INVALID)
+        return;
+    const int number = number_of(ctx, call);
+    if (number == 0)
+        tutti_shmem_fail(TUTTI_ERR_ARGUMENT, call, "the default context is always there");
+    else if (number > 0)
+        end(number);
+}
+
+void tutti_shmem_contexts_leave(tshmem_team_t team)
+{
+    for (int i = 1; i < TSHMEM_CONTEXTS_MAX && tutti_shmem_team(team); i++) {
+        if (atomic_load(&contexts[i].turn) % 2 != 0 && contexts[i].team == team)
+            end(i);
+    }
+}
+
+void tutti_shmem_contexts_close(void)
+{
+    for (int i = 1; i < TSHMEM_CONTEXTS_MAX; i++) {
+        if (atomic_load(&contexts[i].turn) % 2 == 0)
+            continue;
+        if (!__atomic_load_n(tutti_shmem.state.abort, __ATOMIC_RELAXED))
+            tutti_shmem.kind->quiet(i);
+        atomic_fetch_add(&contexts[i].turn, 1);
+    }
+}
+
+int tshmem_ctx_get_team(tshmem_ctx_t ctx, tshmem_team_t *team)
+{
+    *team = TSHMEM_TEAM_INVALID;
+    if (ctx == TSHMEM_CTX_INVALID)
+        return TUTTI_ERR_ARGUMENT; /* asking is no error of the program */
+    const int number = number_of(ctx, "tshmem_ctx_get_team");
+    if (number < 0)
+        return TUTTI_ERR_ARGUMENT;
+    *team = team_of(number);
+    return TUTTI_OK;
+}
+
+/* ---- order ---- */
+
+/* A fence completes too inside the node, as that of the default context. */
+static void order(tshmem_ctx_t ctx, int (*far)(int pe), const char *call)
+{
+    const int number = number_of(ctx, call);
+    if (number >= 0)
+        complete(number, far);
+}
+
+void tshmem_ctx_fence(tshmem_ctx_t ctx)
+{
+    order(ctx, tutti_shmem_far_fence, "tshmem_ctx_fence");
+}
+
+void tshmem_ctx_quiet(tshmem_ctx_t ctx)
+{
+    order(ctx, tutti_shmem_far_quiet, "tshmem_ctx_quiet");
+}
+
+/* ---- put, get and signals ---- */
+
+void tshmem_ctx_putmem(tshmem_ctx_t ctx, void *dest, const void *source, size_t bytes, int pe)
+{
+    tutti_shmem_put(dest, source, bytes, tutti_shmem_ctx_pe(ctx, pe), 0);
+}
+
+void tshmem_ctx_getmem(tshmem_ctx_t ctx, void *dest, const void *source, size_t bytes, int pe)
+{
+    tutti_shmem_get(dest, source, bytes, tutti_shmem_ctx_pe(ctx, pe), 0);
+}
+
+void tshmem_ctx_putmem_nbi(tshmem_ctx_t ctx, void *dest, const void *source, size_t bytes, int pe)
+{
+    const int number = number_of(ctx, "tshmem_ctx_put_nbi");
+    tutti_shmem_put(dest, source, bytes, pe_of(number, pe, "tshmem_ctx_put_nbi"), number + 1);
+}
+
+void tshmem_ctx_getmem_nbi(tshmem_ctx_t ctx, void *dest, const void *source, size_t bytes, int pe)
+{
+    const int number = number_of(ctx, "tshmem_ctx_get_nbi");
+    tutti_shmem_get(dest, source, bytes, pe_of(number, pe, "tshmem_ctx_get_nbi"), number + 1);
+}
+
+void tshmem_ctx_putmem_signal(tshmem_ctx_t ctx, void *dest, const void *source, size_t bytes, uint64_t *signal,
+                              uint64_t value, int operation, int pe)
+{
+    tutti_shmem_put_signal(dest, source, bytes, signal, value, operation, tutti_shmem_ctx_pe(ctx, pe), 0);
+}
+
+void tshmem_ctx_putmem_signal_nbi(tshmem_ctx_t ctx, void *dest, const void *source, size_t bytes, uint64_t *signal,
+                                  uint64_t value, int operation, int pe)
+{
+    const int number = number_of(ctx, "tshmem_ctx_put_signal_nbi");
+    tutti_shmem_put_signal(dest, source, bytes, signal, value, operation,
+                           pe_of(number, pe, "tshmem_ctx_put_signal_nbi"), number + 1);
+}

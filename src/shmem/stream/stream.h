@@ -1,0 +1,33 @@
+/* Calls in the order of a stream of the program: put into it, and nothing waited for. */
+#ifndef TUTTI_SHMEM_STREAM_STREAM_H
+#define TUTTI_SHMEM_STREAM_STREAM_H
+
+#include "kernels/shmem_args.h"
+#include "shmem/lane.h"
+#include "shmem/meet.h"
+
+struct tutti_shmem_streamed {
+    const char *name;
+    struct tutti_stream *stream;
+    struct tutti_shmem_args args;
+};
+
+/* The program's stream as the device knows it; NULL, and it is said why, where it is none of this PE's GPU, or the
+ * address space is not up or has ended. */
+struct tutti_stream *tutti_shmem_stream_wrap(void *handle, const char *name);
+/* The status of a call for which there was none. */
+int tutti_shmem_stream_refused(void);
+/* What was put into the stream stays there. The status, which is said where it is none of the address space's own. */
+int tutti_shmem_stream_leave(struct tutti_stream *stream, int status, const char *name);
+
+/* A call of kernels: begin, some launches, end. begin: a status; it fills what all kernels are given. */
+int tutti_shmem_stream_begin(struct tutti_shmem_streamed *call, const char *name, tshmem_team_t team, void *stream);
+/* 1 where a collective of `bytes` bytes a PE is one launch. */
+int tutti_shmem_stream_small(size_t bytes);
+/* One launch. bytes: that its threads share. Only MOVE has several blocks. */
+int tutti_shmem_stream_launch(struct tutti_shmem_streamed *call, enum tutti_shmem_what what, size_t bytes,
+                              unsigned blocks);
+/* whole: 0: some launches of a collective may be missing, where status says so; then the address space ends. */
+int tutti_shmem_stream_end(struct tutti_shmem_streamed *call, int status, int whole);
+
+#endif

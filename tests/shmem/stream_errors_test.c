@@ -1,0 +1,68 @@
+/* What goes wrong in a stream: a signal that never comes, a PE that never comes, two collectives of one team at once.
+ * Each ends the address space within the limit, is said, and kept. */
+#include <stdio.h>
+
+#include "core/status.h"
+#include "shmem/kit.h"
+#include "shmem/shmem.h"
+#include "support/threads.h"
+#include "team/kit.h"
+
+enum { SIGNAL, MISSING, TWICE, LARGE, WAYS };
+static const struct {
+    int status; /* 0: either of BROKEN and TIMEOUT */
+    const char *said;
+} told[] = {{TUTTI_ERR_TIMEOUT, "tshmem_signal_wait_until_on_stream: in a kernel of PE"},
+            {TUTTI_ERR_BROKEN, "tshmem_sync_on_stream or tshmem_barrier_on_stream: PE"},
+            {TUTTI_ERR_BROKEN, "another collective of the team was under way in another stream"},
+            {TUTTI_ERR_BROKEN, "a collective in a stream"}};
+
+static int way_of(struct tutti_transport *transport, void *arg)
+{
+    const int way = *(const int *)arg;
+    struct tutti_node *node = NULL;
+    void *stream = NULL, *other = NULL;
+    check_rank(transport->rank);
+    CHECK(tutti_node_open(transport, &node) == 0 && tutti_shmem_open(transport, node, NULL) == 0, "open");
+    uint64_t *words = tshmem_calloc(1 << 16, sizeof *words);
+    CHECK(words && tutti_stream_create(&stream) == 0 && tutti_stream_create(&other) == 0, "streams");
+    CHECK(tshmem_barrier_all_on_stream(stream) == 0 && tutti_stream_sync(stream) == 0 && tshmem_error() == 0, "before");
+    transport->ops->barrier(transport);
+    if (transport->rank != 1) { /* PE 1 does nothing */
+        int status = 0;
+        kit_capture_begin();
+        if (way == SIGNAL)
+            status = tshmem_signal_wait_until_on_stream(words, TSHMEM_CMP_EQ, 9, stream);
+        else if (way == LARGE)
+            status = tshmem_uint64_fcollect_on_stream(TSHMEM_TEAM_WORLD, words + 16384, words, 16384, stream);
+        else
+            status = tshmem_sync_on_stream(TSHMEM_TEAM_WORLD, stream);
+        if (way == TWICE)
+            status |= tshmem_sync_on_stream(TSHMEM_TEAM_WORLD, other);
+        const int done = tutti_stream_sync(stream) | tutti_stream_sync(other);
+        const int kept = tshmem_error(), again = tshmem_error();
+        const int later = tshmem_barrier_all_on_stream(stream), host = tshmem_sync(TSHMEM_TEAM_WORLD);
+        char *said = kit_capture_end();
+        CHECK(status == 0 && done == 0, "the call is put into the stream: %d, %d", status, done);
+        CHECK(kept == told[way].status, "%s is kept: %d", tutti_status_text(told[way].status), kept);
+        CHECK(again == 0, "once: %d", again);
+        CHECK(later == TUTTI_ERR_BROKEN && host == TUTTI_ERR_BROKEN, "calls after it: %d, %d", later, host);
+        CHECK(strstr(said, told[way].said) != NULL, "what is said: %s", said);
+        free(said);
+    }
+    transport->ops->barrier(transport);
+    tutti_stream_destroy(other);
+    tutti_stream_destroy(stream);
+    tutti_shmem_close();
+    tutti_node_close(node);
+    return check_failed() != 0;
+}
+
+int main(void)
+{
+    int failed = 0;
+    for (int way = 0; way < WAYS; way++)
+        failed |= tutti_forks_run(way == TWICE ? 2 : 3, way_of, &way, NULL);
+    printf("%s\n", failed ? "failed" : "passed");
+    return failed;
+}

@@ -1,0 +1,104 @@
+/* The kernel of calls in stream order, threads as PEs: each runs a stream's launches one after the other, small ones of
+ * one block and large ones of several between two that meet. Data are stored and read plainly, so that the thread
+ * sanitizer sees a meeting that orders nothing. */
+#include "kernels/shmem_kernel.h"
+#include "shmem_device/pes.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "support/check.h"
+#include "support/random.h"
+#include "tutti/device.h"
+
+enum { PES = 3, ROUNDS = 120, MOST = 500 };
+
+static struct pes pes;
+static uint32_t errors[PES];
+
+static void launch(struct tutti_shmem_args *args, enum tutti_shmem_what what, uint32_t blocks)
+{
+    args->what = what;
+    args->blocks = blocks;
+    for (uint32_t block = 0; block < blocks; block++)
+        tutti_shmem_host_block(args, block);
+}
+
+static uint32_t word_of(uint64_t round, int pe, size_t i)
+{
+    return (uint32_t)random_mix(round * 64 + (uint64_t)pe + i * 7919);
+}
+
+/* Word i of the result at PE `me`. */
+static uint32_t expected(enum tutti_shmem_what what, uint64_t round, size_t n, int root, int me, size_t i)
+{
+    uint32_t sum = 0;
+    switch (what) {
+    case TUTTI_SHMEM_DO_BROADCAST:
+        return word_of(round, root, i);
+    case TUTTI_SHMEM_DO_FCOLLECT:
+        return word_of(round, (int)(i / n), i % n);
+    case TUTTI_SHMEM_DO_ALLTOALL:
+        return word_of(round, (int)(i / n), (size_t)me * n + i % n);
+    default:
+        for (int pe = 0; pe < PES; pe++) {
+            const size_t at = what == TUTTI_SHMEM_DO_REDUCESCATTER ? (size_t)me * n + i : i;
+            if (what == TUTTI_SHMEM_DO_REDUCE || what == TUTTI_SHMEM_DO_REDUCESCATTER ||
+                (what == TUTTI_SHMEM_DO_INSCAN && pe <= me) || (what == TUTTI_SHMEM_DO_EXSCAN && pe < me))
+                sum += word_of(round, pe, at);
+        }
+        return sum;
+    }
+}
+
+static void body(int pe, void *context)
+{
+    static const enum tutti_shmem_what calls[] = {
+        TUTTI_SHMEM_DO_BROADCAST, TUTTI_SHMEM_DO_FCOLLECT, TUTTI_SHMEM_DO_ALLTOALL,     TUTTI_SHMEM_DO_REDUCE,
+        TUTTI_SHMEM_DO_INSCAN,    TUTTI_SHMEM_DO_EXSCAN,   TUTTI_SHMEM_DO_REDUCESCATTER};
+    long *const wrong = context;
+    uint32_t *const in = (uint32_t *)(void *)pes.heap[pe]->out, *const out = (uint32_t *)(void *)pes.heap[pe]->in;
+    for (uint64_t round = 0; round < ROUNDS; round++) {
+        const enum tutti_shmem_what what = calls[random_mix(round) % (sizeof calls / sizeof *calls)];
+        const size_t n = random_mix(round + 99) % MOST + 1;
+        const int moves = what <= TUTTI_SHMEM_DO_ALLTOALL, root = (int)(random_mix(round + 7) % PES);
+        const size_t results = what == TUTTI_SHMEM_DO_FCOLLECT || what == TUTTI_SHMEM_DO_ALLTOALL ? n * PES : n;
+        struct tutti_shmem_args args = {.state = pes.state[pe],
+                                        .part = what,
+                                        .root = root,
+                                        .type = TSHMEM_UINT32,
+                                        .op = TSHMEM_OP_SUM,
+                                        .n = moves ? n * sizeof *in : n,
+                                        .dest = out,
+                                        .source = in,
+                                        .error = &errors[pe]};
+        for (size_t i = 0; i < n * PES; i++)
+            in[i] = word_of(round, pe, i);
+        if (moves && round % 2) {
+            launch(&args, TUTTI_SHMEM_DO_ENTER, 1);
+            launch(&args, TUTTI_SHMEM_DO_MOVE, 1 + (uint32_t)(round % 5));
+            if (round % 3 == 0)
+                launch(&args, TUTTI_SHMEM_DO_MEET, 1);
+            launch(&args, TUTTI_SHMEM_DO_LEAVE, 1);
+        } else {
+            launch(&args, what, 1);
+        }
+        for (size_t i = 0; i < results; i++)
+            wrong[pe] += out[i] != expected(what, round, n, root, pe, i);
+        launch(&args, TUTTI_SHMEM_DO_SYNC, 1); /* all have looked */
+    }
+}
+
+int main(void)
+{
+    long wrong[PES] = {0};
+    pes_open(&pes, PES, 100000);
+    pes_run(&pes, body, wrong);
+    for (int pe = 0; pe < PES; pe++) {
+        CHECK(wrong[pe] == 0, "PE %d has %ld wrong words", pe, wrong[pe]);
+        CHECK(pes.abort[pe] == 0 && errors[pe] == 0, "PE %d: error %x", pe, (unsigned)errors[pe]);
+    }
+    pes_close(&pes);
+    printf("%d rounds, %ld checks, %ld failed\n", ROUNDS, check_done(), check_failed());
+    return check_failed() != 0;
+}
