@@ -15,7 +15,7 @@
 #   TUTTI_DEVICE=host and TUTTI_HOST_STRICT=1 unless ENV says otherwise (ENV comes last). Labels mpi and the MPI's name.
 #   SOURCES: shorthand for a tutti_mpi_program of the same name. PROGRAM: one made by tutti_mpi_program, or a command
 #   with its arguments. MPIS: which MPIs (default: the system's, TUTTI_MPI_SYSTEM); EVERYWHERE: all that are here, those
-#   of scripts/mpis.sh too. RANKS_MPICH: ranks under MPICH and Intel MPI, which spin: keep it near the number of cores.
+#   of scripts/mpis.sh too. RANKS_MPICH: ranks under MPICH and Intel MPI, of which the latter spins: keep it near the number of cores.
 #   In PROGRAM, ARGS and ENV, @MPI@ stands for the MPI's name and @FAMILY@ for its interface; PROGRAM @PYTHON@ script.py
 #   runs the interpreter that has mpi4py and numpy, told to open that MPI.
 
@@ -24,6 +24,21 @@ set(TUTTI_TEST_ENV TUTTI_DEVICE=host TUTTI_HOST_STRICT=1 TUTTI_RULES_FILE=/dev/n
 find_program(TUTTI_TIMEOUT timeout REQUIRED)
 find_library(TUTTI_CMOCKA cmocka)
 mark_as_advanced(TUTTI_TIMEOUT TUTTI_CMOCKA)
+
+# TUTTI_MPI_<name>_YIELD: what makes ranks of MPICH over UCX that wait yield (tests/support/yield.c); empty for other MPIs.
+# TUTTI_MPI_<name>_PRELOAD: the library, and that after it.
+foreach(mpi IN LISTS TUTTI_MPIS)
+  set(TUTTI_MPI_${mpi}_YIELD "")
+  if(mpi MATCHES "^mpich|^mpiabi")
+    set(TUTTI_MPI_${mpi}_YIELD ${CMAKE_BINARY_DIR}/tests/libtutti-yield.so)
+  endif()
+  string(JOIN ":" TUTTI_MPI_${mpi}_PRELOAD ${TUTTI_PRELOAD} ${TUTTI_MPI_${mpi}_YIELD})
+endforeach()
+if(BUILD_TESTING AND TUTTI_MPIS)
+  add_library(tutti-yield SHARED ${PROJECT_SOURCE_DIR}/tests/support/yield.c)
+  target_link_libraries(tutti-yield PRIVATE tutti-flags)
+  set_target_properties(tutti-yield PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests C_VISIBILITY_PRESET default)
+endif()
 
 function(tutti_unit_test name)
   cmake_parse_arguments(T "" "TIMEOUT" "SOURCES;LIBRARIES;ARGS;ENV;LABELS" ${ARGN})
@@ -126,8 +141,12 @@ function(tutti_mpi_test name)
       set(ranks ${T_RANKS_MPICH})
     endif()
     set(inner ${TUTTI_TEST_ENV} ${T_ENV})
-    if(NOT T_NO_PRELOAD)
-      list(PREPEND inner LD_PRELOAD=${TUTTI_PRELOAD})
+    set(preload ${TUTTI_MPI_${mpi}_PRELOAD})
+    if(T_NO_PRELOAD)
+      set(preload ${TUTTI_MPI_${mpi}_YIELD})
+    endif()
+    if(preload)
+      list(PREPEND inner LD_PRELOAD=${preload})
     endif()
     if(first STREQUAL "@PYTHON@")
       list(PREPEND inner ${TUTTI_MPI_${mpi}_PYTHON_ENV})
@@ -138,10 +157,10 @@ function(tutti_mpi_test name)
     list(TRANSFORM words REPLACE "@PYTHON@" "${TUTTI_MPI_${mpi}_PYTHON}")
     add_test(NAME ${name}.${mpi} COMMAND ${TUTTI_TIMEOUT} -k 5 ${T_TIMEOUT} ${TUTTI_MPI_${mpi}_RUN}
              ${TUTTI_MPI_${mpi}_FLAGS} -n ${ranks} env ${words})
-    # Shares of the slots of ctest, three a core (scripts/check.sh). Open MPI's ranks are told to yield, and half of a short
-    # test is its start and end; ranks under the others spin, and what computes all the time runs by itself.
+    # Shares of the slots of ctest, three a core (scripts/check.sh). Ranks yield, and half of a short test is its start and
+    # end; those of Intel MPI spin, and what computes all the time runs by itself.
     math(EXPR cores "2 * ${ranks}")
-    if(TUTTI_MPI_${mpi}_FAMILY STREQUAL "openmpi" AND NOT T_LABELS MATCHES "programs|sequences|matrix|large")
+    if(NOT mpi MATCHES "^impi" AND NOT T_LABELS MATCHES "programs|sequences|matrix|large")
       math(EXPR cores "(${ranks} + 1) / 2")
     endif()
     math(EXPR backstop "${T_TIMEOUT} + 15")

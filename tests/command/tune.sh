@@ -2,7 +2,7 @@
 # tutti tune under one MPI on the host device: tune.sh TUTTI MPI
 . "$(dirname "$0")/check.sh"
 tutti=$1 mpi=$2
-unset LD_PRELOAD TUTTI_RULES
+unset TUTTI_RULES
 export TUTTI_DEVICE=host TUTTI_HOST_STRICT=1 TUTTI_CHANNEL_MB=2
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT

@@ -67,6 +67,7 @@ set(survive_openmpi --enable-recovery)
 set(survive_mpich -disable-auto-cleanup)
 foreach(mpi IN LISTS TUTTI_MPI_SYSTEM)
   set(run ${TUTTI_MPI_${mpi}_RUN})
+  set(preloaded env LD_PRELOAD=${TUTTI_MPI_${mpi}_PRELOAD} ${TUTTI_TEST_ENV})
   driver(mpi-killed ${mpi} ${CMAKE_CURRENT_SOURCE_DIR}/life/watch.sh 4 ${run} ${survive_${mpi}} -n 3 ${preloaded} --
          $<TARGET_FILE:mpi-watch.${mpi}>)
   driver(mpi-killed-finalize ${mpi} ${CMAKE_CURRENT_SOURCE_DIR}/life/watch.sh 3 ${run} ${survive_${mpi}} -n 3 ${preloaded} --
@@ -93,6 +94,7 @@ endforeach()
 add_executable(mpi-dlopened life/dlopened.c)
 target_link_libraries(mpi-dlopened PRIVATE tutti-flags)
 foreach(mpi IN LISTS TUTTI_MPI_SYSTEM)
-  driver(mpi-dlopened ${mpi} ${TUTTI_MPI_${mpi}_RUN} -n 2 ${preloaded} $<TARGET_FILE:mpi-dlopened>
+  driver(mpi-dlopened ${mpi} ${TUTTI_MPI_${mpi}_RUN} -n 2 env LD_PRELOAD=${TUTTI_MPI_${mpi}_PRELOAD}
+         ${TUTTI_TEST_ENV} $<TARGET_FILE:mpi-dlopened>
          $<TARGET_FILE:mpi-plugin.${mpi}>)
 endforeach()
