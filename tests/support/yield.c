@@ -1,5 +1,5 @@
-/* Before MPICH over UCX: ranks that wait leave the core to others, as Open MPI's and Intel MPI's are told to. MPICH 4.0 has
- * no setting for it, and where there are more ranks than cores each call would take milliseconds of spinning. */
+/* Before MPICH over UCX: ranks that wait leave the core to others, as those of Open MPI are told to. MPICH 4.0 has no
+ * setting for it, and where there are more ranks than cores each call would take milliseconds of spinning. */
 #include <dlfcn.h>
 #include <sched.h>
 #include <stdlib.h>
