@@ -1,5 +1,6 @@
 # How tests are declared. Every test is a process of its own, in its own process group, with a timeout; exit status 77
-# means skipped. Included once by the top CMakeLists.txt.
+# means skipped. cmake -DTUTTI_TEST_LONG=3: three times as many of what is drawn at random or comes again and again.
+# What may take long is started first (COST). Included once by the top CMakeLists.txt.
 #
 # tutti_unit_test(NAME SOURCES files... [LIBRARIES ...] [ARGS ...] [ENV A=b ...] [TIMEOUT seconds] [LABELS ...])
 #   A cmocka program of one process over the MPI-free core. Label unit. TUTTI_HOST_STRICT=1 and TUTTI_DEVICE=host
@@ -8,14 +9,15 @@
 # tutti_mpi_program(NAME SOURCES files... [LANGUAGE Fortran] [LIBRARIES ...] [MPIS names...])
 #   Builds a program once for each MPI interface that is here: target NAME.<mpi>. MPIS: as below.
 #
-# tutti_mpi_test(NAME [SOURCES files... | PROGRAM name-or-command...] RANKS n [RANKS_MPICH n] [ARGS ...] [ENV A=b ...]
+# tutti_mpi_test(NAME [SOURCES files... | PROGRAM name-or-command...] RANKS n [RANKS_MPICH n] [MANY n] [ARGS ...] [ENV A=b ...]
 #                [TIMEOUT seconds] [LABELS ...] [MPIS names... | EVERYWHERE] [LANGUAGE Fortran] [LIBRARIES ...]
 #                [NO_PRELOAD] [WILL_FAIL])
 #   One test for each MPI, named NAME.<mpi>: the launcher starts RANKS ranks of the program with libtutti.so preloaded,
 #   TUTTI_DEVICE=host and TUTTI_HOST_STRICT=1 unless ENV says otherwise (ENV comes last). Labels mpi and the MPI's name.
 #   SOURCES: shorthand for a tutti_mpi_program of the same name. PROGRAM: one made by tutti_mpi_program, or a command
 #   with its arguments. MPIS: which MPIs (default: the system's, TUTTI_MPI_SYSTEM); EVERYWHERE: all that are here, those
-#   of scripts/mpis.sh too. RANKS_MPICH: ranks under MPICH and Intel MPI, which spin: keep it near the number of cores.
+#   of scripts/mpis.sh too. RANKS_MPICH: ranks under MPICH and Intel MPI, of which the latter spins: keep it near the number of cores.
+#   MANY: first argument, a number that TUTTI_TEST_LONG multiplies: of random programs, rounds and the like.
 #   In PROGRAM, ARGS and ENV, @MPI@ stands for the MPI's name and @FAMILY@ for its interface; PROGRAM @PYTHON@ script.py
 #   runs the interpreter that has mpi4py and numpy, told to open that MPI.
 
@@ -24,6 +26,27 @@ set(TUTTI_TEST_ENV TUTTI_DEVICE=host TUTTI_HOST_STRICT=1 TUTTI_RULES_FILE=/dev/n
 find_program(TUTTI_TIMEOUT timeout REQUIRED)
 find_library(TUTTI_CMOCKA cmocka)
 mark_as_advanced(TUTTI_TIMEOUT TUTTI_CMOCKA)
+
+# TUTTI_MPI_<name>_YIELD: what makes ranks of MPICH over UCX that wait yield (tests/support/yield.c); empty for other MPIs.
+# TUTTI_MPI_<name>_PRELOAD: the library, and that after it.
+foreach(mpi IN LISTS TUTTI_MPIS)
+  set(TUTTI_MPI_${mpi}_YIELD "")
+  if(mpi MATCHES "^mpich|^mpiabi")
+    set(TUTTI_MPI_${mpi}_YIELD ${CMAKE_BINARY_DIR}/tests/libtutti-yield.so)
+  endif()
+  string(JOIN ":" TUTTI_MPI_${mpi}_PRELOAD ${TUTTI_PRELOAD} ${TUTTI_MPI_${mpi}_YIELD})
+endforeach()
+if(BUILD_TESTING AND TUTTI_MPIS)
+  add_library(tutti-yield SHARED ${PROJECT_SOURCE_DIR}/tests/support/yield.c)
+  target_link_libraries(tutti-yield PRIVATE tutti-flags)
+  set_target_properties(tutti-yield PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests C_VISIBILITY_PRESET default)
+endif()
+
+set(TUTTI_TEST_LONG 1 CACHE STRING "As many times more random programs, sequences and rounds in tests, and time for them")
+function(tutti_times number)
+  math(EXPR product "${${number}} * ${TUTTI_TEST_LONG}")
+  set(${number} ${product} PARENT_SCOPE)
+endfunction()
 
 function(tutti_unit_test name)
   cmake_parse_arguments(T "" "TIMEOUT" "SOURCES;LIBRARIES;ARGS;ENV;LABELS" ${ARGN})
@@ -40,7 +63,7 @@ function(tutti_unit_test name)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR})
   add_test(NAME ${name} COMMAND ${TUTTI_TIMEOUT} -k 5 ${T_TIMEOUT} $<TARGET_FILE:${name}> ${T_ARGS})
   math(EXPR backstop "${T_TIMEOUT} + 15")
-  set_tests_properties(${name} PROPERTIES LABELS "unit;${T_LABELS}" TIMEOUT ${backstop} SKIP_RETURN_CODE 77
+  set_tests_properties(${name} PROPERTIES LABELS "unit;${T_LABELS}" TIMEOUT ${backstop} COST ${T_TIMEOUT} SKIP_RETURN_CODE 77
                        ENVIRONMENT "${TUTTI_TEST_ENV};${T_ENV}")
 endfunction()
 
@@ -84,7 +107,7 @@ function(tutti_mpi_program name)
 endfunction()
 
 function(tutti_mpi_test name)
-  cmake_parse_arguments(T "EVERYWHERE;NO_PRELOAD;WILL_FAIL" "RANKS;RANKS_MPICH;TIMEOUT;LANGUAGE"
+  cmake_parse_arguments(T "EVERYWHERE;NO_PRELOAD;WILL_FAIL" "RANKS;RANKS_MPICH;MANY;TIMEOUT;LANGUAGE"
                         "SOURCES;PROGRAM;ARGS;ENV;LABELS;MPIS;LIBRARIES" ${ARGN})
   if(NOT T_RANKS)
     message(FATAL_ERROR "tutti_mpi_test(${name}): RANKS is missing")
@@ -94,6 +117,11 @@ function(tutti_mpi_test name)
   endif()
   if(NOT T_TIMEOUT)
     set(T_TIMEOUT 120)
+  endif()
+  if(T_MANY)
+    tutti_times(T_MANY)
+    tutti_times(T_TIMEOUT)
+    list(PREPEND T_ARGS ${T_MANY})
   endif()
   if(T_EVERYWHERE)
     set(T_MPIS ${TUTTI_MPIS})
@@ -126,8 +154,12 @@ function(tutti_mpi_test name)
       set(ranks ${T_RANKS_MPICH})
     endif()
     set(inner ${TUTTI_TEST_ENV} ${T_ENV})
-    if(NOT T_NO_PRELOAD)
-      list(PREPEND inner LD_PRELOAD=${TUTTI_PRELOAD})
+    set(preload ${TUTTI_MPI_${mpi}_PRELOAD})
+    if(T_NO_PRELOAD)
+      set(preload ${TUTTI_MPI_${mpi}_YIELD})
+    endif()
+    if(preload)
+      list(PREPEND inner LD_PRELOAD=${preload})
     endif()
     if(first STREQUAL "@PYTHON@")
       list(PREPEND inner ${TUTTI_MPI_${mpi}_PYTHON_ENV})
@@ -138,15 +170,17 @@ function(tutti_mpi_test name)
     list(TRANSFORM words REPLACE "@PYTHON@" "${TUTTI_MPI_${mpi}_PYTHON}")
     add_test(NAME ${name}.${mpi} COMMAND ${TUTTI_TIMEOUT} -k 5 ${T_TIMEOUT} ${TUTTI_MPI_${mpi}_RUN}
              ${TUTTI_MPI_${mpi}_FLAGS} -n ${ranks} env ${words})
-    # Shares of the slots of ctest, three a core (scripts/check.sh). Open MPI's ranks are told to yield, and half of a short
-    # test is its start and end; ranks under the others spin, and what computes all the time runs by itself.
-    math(EXPR cores "2 * ${ranks}")
-    if(TUTTI_MPI_${mpi}_FAMILY STREQUAL "openmpi" AND NOT T_LABELS MATCHES "programs|sequences|matrix|large")
-      math(EXPR cores "(${ranks} + 1) / 2")
+    # Shares of the slots of ctest, three a core (scripts/check.sh). Ranks yield, and half of a short test is its start and
+    # end; some compute all the time, and those of Intel MPI spin.
+    math(EXPR cores "(${ranks} + 1) / 2")
+    if(mpi MATCHES "^impi")
+      math(EXPR cores "2 * ${ranks}")
+    elseif(T_LABELS MATCHES "programs|sequences|matrix|large")
+      set(cores ${ranks})
     endif()
     math(EXPR backstop "${T_TIMEOUT} + 15")
     set_tests_properties(${name}.${mpi} PROPERTIES LABELS "mpi;${mpi};${T_LABELS}" TIMEOUT ${backstop} SKIP_RETURN_CODE 77
-                         PROCESSORS ${cores} ENVIRONMENT "${TUTTI_MPI_${mpi}_ENV}")
+                         COST ${T_TIMEOUT} PROCESSORS ${cores} ENVIRONMENT "${TUTTI_MPI_${mpi}_ENV}")
     if(T_WILL_FAIL)
       set_tests_properties(${name}.${mpi} PROPERTIES WILL_FAIL TRUE)
     endif()

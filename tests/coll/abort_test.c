@@ -26,7 +26,7 @@ enum {
 };
 
 static const struct tutti_algorithm *algorithm;
-static int rounds = 12;
+static int rounds = 6;
 static size_t counts[RANKS] = {LARGE / 2, 0, LARGE - LARGE / 2};
 static atomic_int stopped;        /* the rank that stops has left */
 static atomic_long in_the_middle; /* launches that were left after another rank had left */

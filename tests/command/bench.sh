@@ -1,8 +1,8 @@
 #!/bin/bash
-# tutti bench under one MPI on the host device: bench.sh TUTTI MPI
+# tutti bench under one MPI on the host device: bench.sh TUTTI MPI [short]. short: what depends on the MPI.
 . "$(dirname "$0")/check.sh"
-tutti=$1 mpi=$2
-unset LD_PRELOAD TUTTI_RULES
+tutti=$1 mpi=$2 short=${3:-}
+unset TUTTI_RULES
 export TUTTI_DEVICE=host TUTTI_HOST_STRICT=1
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
@@ -62,41 +62,45 @@ for log in warn:1 info:3; do
         fail "TUTTI_LOG=${log%:*}: a wrong file of rules: $said"
 done
 
-# Other operators and types, in place, each algorithm.
 quick=("$tutti" bench allreduce -n 2 --mpi "$mpi" -i 3 -x 1)
-expect 0 "max of int32, in place" "${quick[@]}" --in-place --op max --type int32 -m 4:4k
-expect 0 "prod of double_complex" "${quick[@]}" --op prod --type double_complex -m 16:4k
-expect 0 "minloc of double_int" "${quick[@]}" --op minloc --type double_int -m 1k:4k
-expect 0 "the MPI itself does not know bfloat16" "${quick[@]}" --type bfloat16 -m 2:2k
-expect 0 "not validated" "${quick[@]}" --no-validation -m 64:64
-for algorithm in oneshot twoshot direct; do
-    said=$("${quick[@]}" --algorithm $algorithm -m 32k:32k 2>&1)
-    holds "$said" "^32768 .* $algorithm " "--algorithm $algorithm"
-done
-# What cannot be measured by the algorithm that was asked for is refused, before any of it is measured.
-refused() { # refused TEXT OPTION...
-    local text=$1
-    shift
-    said=$("${quick[@]}" -m 64,64k "$@" 2>&1)
-    status=$?
-    checks=$((checks + 1))
-    [ $status -eq 2 ] || fail "status $status instead of 2: $*"
-    holds "$said" "^tutti: --algorithm $text" "refused: $*"
-    lacks "$said" '^# Size|^64 ' "nothing is measured: $*"
-}
-refused 'chain does not do MPI_Allreduce of 64 bytes, sum of float, with 2 ranks here \(oneshot would\)' --algorithm chain
-holds "$said" '^tutti: chain: MPI_Reduce alone' "what the algorithm is for"
-refused 'leader does not do' --algorithm leader
-refused 'll does not do MPI_Allreduce of 64 bytes, .* with 1 rank here \(copy would\)' -n 1 --algorithm ll
-refused 'oneshot does not do MPIX_Allreduce_enqueue back to back of 64 bytes' --order stream --algorithm oneshot
-refused 'chain does not do MPI_Allreduce of 64 bytes, max of int32' --ops max --types int32 --algorithm chain
-TUTTI_NODE_RANKS=1 refused 'direct does not do .* \(mpi: ' --algorithm direct
-said=$(TUTTI_HOST_GPUS=1 "${quick[@]}" --algorithm leader -m 32k:32k 2>&1)
-holds "$said" "^32768 .* leader " "--algorithm leader, two ranks on one GPU"
-holds "$said" " 1 GPU\$" "two ranks on one GPU"
+if [ -z "$short" ]; then
+    # Other operators and types, in place, each algorithm.
+    expect 0 "max of int32, in place" "${quick[@]}" --in-place --op max --type int32 -m 4:4k
+    expect 0 "prod of double_complex" "${quick[@]}" --op prod --type double_complex -m 16:4k
+    expect 0 "minloc of double_int" "${quick[@]}" --op minloc --type double_int -m 1k:4k
+    expect 0 "the MPI itself does not know bfloat16" "${quick[@]}" --type bfloat16 -m 2:2k
+    expect 0 "not validated" "${quick[@]}" --no-validation -m 64:64
+    for algorithm in oneshot twoshot direct; do
+        said=$("${quick[@]}" --algorithm $algorithm -m 32k:32k 2>&1)
+        holds "$said" "^32768 .* $algorithm " "--algorithm $algorithm"
+    done
+    # What cannot be measured by the algorithm that was asked for is refused, before any of it is measured.
+    refused() { # refused TEXT OPTION...
+        local text=$1
+        shift
+        said=$("${quick[@]}" -m 64,64k "$@" 2>&1)
+        status=$?
+        checks=$((checks + 1))
+        [ $status -eq 2 ] || fail "status $status instead of 2: $*"
+        holds "$said" "^tutti: --algorithm $text" "refused: $*"
+        lacks "$said" '^# Size|^64 ' "nothing is measured: $*"
+    }
+    refused 'chain does not do MPI_Allreduce of 64 bytes, sum of float, with 2 ranks here \(oneshot would\)' --algorithm chain
+    holds "$said" '^tutti: chain: MPI_Reduce alone' "what the algorithm is for"
+    refused 'leader does not do' --algorithm leader
+    refused 'll does not do MPI_Allreduce of 64 bytes, .* with 1 rank here \(copy would\)' -n 1 --algorithm ll
+    refused 'oneshot does not do MPIX_Allreduce_enqueue back to back of 64 bytes' --order stream --algorithm oneshot
+    refused 'chain does not do MPI_Allreduce of 64 bytes, max of int32' --ops max --types int32 --algorithm chain
+    TUTTI_NODE_RANKS=1 refused 'direct does not do .* \(mpi: ' --algorithm direct
+    said=$(TUTTI_HOST_GPUS=1 "${quick[@]}" --algorithm leader -m 32k:32k 2>&1)
+    holds "$said" "^32768 .* leader " "--algorithm leader, two ranks on one GPU"
+    holds "$said" " 1 GPU\$" "two ranks on one GPU"
+fi
 
 # The family: blocking and in stream order, in place too; what other ways there are, and their columns.
-for collective in reduce reduce_scatter reduce_scatter_block scan exscan; do
+collectives="reduce reduce_scatter reduce_scatter_block scan exscan"
+[ -z "$short" ] || collectives=reduce
+for collective in $collectives; do
     call=MPI_${collective^}
     some=("$tutti" bench $collective -n 2 --mpi "$mpi" -m 8,4k,64k -x 1)
     said=$("${some[@]}" -i 4 2>&1)
@@ -119,6 +123,14 @@ said=$("$tutti" bench allreduce -n 2 --mpi "$mpi" -m 4m,4m -i 1000000 -x 1 --way
 lacks "$said" "^4194304 .*  *1000000  " "--seconds makes calls fewer"
 holds "$said" "^4194304( +$number){4} +[0-9]+  " "--seconds"
 
+said=$("$tutti" bench overhead -n 2 --mpi "$mpi" -i 2000 -x 100 --pairs 2 2>&1)
+holds "$said" '^2 +[0-9.]+ +[0-9.]+ +[0-9.]+$' "overhead: second pair"
+told=0 quotients "$said" '^[12] ' "overhead, in units of the time without" 3/2=4
+holds "$said" '^# Median of the ratios: [0-9.]+ \([-+][0-9.]+ %\), from [0-9.]+ to [0-9.]+$' "overhead"
+# Ranks from which nothing is heard are ended.
+expect 1 "have not said a word for 1 seconds" "$tutti" bench overhead -n 1 --mpi "$mpi" -i 1000000000 --timeout 1
+[ -z "$short" ] || finish
+
 # Pairs of type and operator beside the sum of float; types that only the library knows too.
 said=$("$tutti" bench allreduce -n 2 --mpi "$mpi" -m 4k -i 4 -x 1 --ops sum,max,minloc --types float,int64,bfloat16,2int \
     --plot "$folder/pairs.png" 2>&1)
@@ -134,9 +146,9 @@ checks=$((checks + 1))
 # Phases: they add up to the call.
 files=(--plot "$folder/phases.png")
 [ -e "$folder/r.json" ] && files+=(--json "$folder/phases.json")
-said=$("$tutti" bench allreduce -n 2 --mpi "$mpi" -m 8,64k -i 40 -x 4 --phases "${files[@]}" 2>&1)
+said=$("$tutti" bench allreduce -n 2 --mpi "$mpi" -m 8,64k -i 12 -x 2 --phases "${files[@]}" 2>&1)
 holds "$said" '^# Size +Whole +entry +arrival +mapping +launch +kernel +notice +copies +leader +hand-out +mpi' "phases: columns"
-holds "$said" "^65536( +$number){11} +40  [a-z0-9_]+ *\$" "phases of 64 KiB"
+holds "$said" "^65536( +$number){11} +12  [a-z0-9_]+ *\$" "phases of 64 KiB"
 checks=$((checks + 1))
 [ -s "$folder/phases.png" ] || [ -s "$folder/phases.png.dat" ] || fail "no plot of phases and no data"
 if [ -e "$folder/phases.json" ] && command -v python3 >/dev/null; then
@@ -149,16 +161,9 @@ for r in j["rows"]:
     assert p["arrival"] > 0 and p["launch"] > 0 and p["kernel"] > 0 and p["copies"] == 0 and p["leader"] == 0, r' \
         "$folder/phases.json" || fail "the JSON of the phases"
 fi
-said=$("$tutti" bench reduce_scatter -n 2 --mpi "$mpi" -m 64k,64k -i 10 -x 1 --phases --algorithm staged 2>&1)
+said=$("$tutti" bench reduce_scatter -n 2 --mpi "$mpi" -m 64k,64k -i 4 -x 1 --phases --algorithm staged 2>&1)
 holds "$said" "^65536 .* staged" "phases of a staged call"
 
 said=$(TUTTI_PHASES=1 "$tutti" bench allreduce -n 2 --mpi "$mpi" -m 64k,64k -i 10 -x 0 --ways none 2>&1)
 holds "$said" 'where the time of 22 blocking reductions went, us each: arrival [0-9.]+, .*kernel [0-9.]+' "TUTTI_PHASES=1"
-
-said=$("$tutti" bench overhead -n 2 --mpi "$mpi" -i 2000 -x 100 --pairs 2 2>&1)
-holds "$said" '^2 +[0-9.]+ +[0-9.]+ +[0-9.]+$' "overhead: second pair"
-told=0 quotients "$said" '^[12] ' "overhead, in units of the time without" 3/2=4
-holds "$said" '^# Median of the ratios: [0-9.]+ \([-+][0-9.]+ %\), from [0-9.]+ to [0-9.]+$' "overhead"
-# Ranks from which nothing is heard are ended.
-expect 1 "have not said a word for 1 seconds" "$tutti" bench overhead -n 1 --mpi "$mpi" -i 1000000000 --timeout 1
 finish

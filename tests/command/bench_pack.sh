@@ -2,7 +2,7 @@
 # tutti bench pack under one MPI on the host device: bench_pack.sh TUTTI MPI
 . "$(dirname "$0")/check.sh"
 tutti=$1 mpi=$2
-unset LD_PRELOAD TUTTI_RULES
+unset TUTTI_RULES
 export TUTTI_DEVICE=host TUTTI_HOST_STRICT=1
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT

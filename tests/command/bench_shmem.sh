@@ -2,7 +2,7 @@
 # tutti bench shmem under one MPI on the host device: bench_shmem.sh TUTTI MPI
 . "$(dirname "$0")/check.sh"
 tutti=$1 mpi=$2
-unset LD_PRELOAD TUTTI_RULES TUTTI_SHMEM_HEAP_MB
+unset TUTTI_RULES TUTTI_SHMEM_HEAP_MB
 export TUTTI_DEVICE=host TUTTI_HOST_STRICT=1
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT

@@ -76,7 +76,7 @@ static void any_order(void **state)
 {
     (void)state;
     for (int ranks = 1; ranks <= 8; ranks++) {
-        int rounds = ranks <= 4 ? 2000 : 400;
+        int rounds = ranks <= 4 ? 800 : 200;
         assert_int_equal(tutti_threads_run(ranks, orders, &rounds), 0);
     }
     assert_int_equal(check_failed(), 0);

@@ -224,7 +224,7 @@ int main(int argc, char **argv)
     int limits = argc > 1 && strcmp(argv[1], "limits") == 0;
     if (limits) {
         setenv("TUTTI_STALL_SECONDS", "1", 1);
-        setenv("TUTTI_TIMEOUT_SECONDS", "8", 1);
+        setenv("TUTTI_TIMEOUT_SECONDS", "4", 1);
     }
     seed = check_seed();
     printf("seed %llu (TUTTI_TEST_SEED)\n", (unsigned long long)seed);

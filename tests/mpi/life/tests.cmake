@@ -42,9 +42,9 @@ foreach(mpi IN LISTS TUTTI_MPI_SYSTEM)
   target_link_libraries(mpi-flat.${mpi} PRIVATE mpi-kit.${mpi})
 endforeach()
 foreach(way direct packed staged)
-  tutti_mpi_test(mpi-flat-${way} PROGRAM mpi-flat RANKS 2 ARGS 200 ENV TUTTI_RULES=message:*@${way} TIMEOUT 150)
+  tutti_mpi_test(mpi-flat-${way} PROGRAM mpi-flat RANKS 2 MANY 100 ENV TUTTI_RULES=message:*@${way} TIMEOUT 150)
 endforeach()
-tutti_mpi_test(mpi-flat-few PROGRAM mpi-flat RANKS 2 ARGS 200 ENV TUTTI_CACHE_ENTRIES=10 TUTTI_RULES=message:*@direct
+tutti_mpi_test(mpi-flat-few PROGRAM mpi-flat RANKS 2 MANY 100 ENV TUTTI_CACHE_ENTRIES=10 TUTTI_RULES=message:*@direct
                TIMEOUT 150)
 
 # ---- watchfulness and unusual lives ----
@@ -67,11 +67,12 @@ set(survive_openmpi --enable-recovery)
 set(survive_mpich -disable-auto-cleanup)
 foreach(mpi IN LISTS TUTTI_MPI_SYSTEM)
   set(run ${TUTTI_MPI_${mpi}_RUN})
-  driver(mpi-killed ${mpi} ${CMAKE_CURRENT_SOURCE_DIR}/life/watch.sh 4 ${run} ${survive_${mpi}} -n 3 ${preloaded} --
+  set(preloaded env LD_PRELOAD=${TUTTI_MPI_${mpi}_PRELOAD} ${TUTTI_TEST_ENV})
+  driver(mpi-killed ${mpi} ${CMAKE_CURRENT_SOURCE_DIR}/life/watch.sh 2 ${run} ${survive_${mpi}} -n 3 ${preloaded} --
          $<TARGET_FILE:mpi-watch.${mpi}>)
-  driver(mpi-killed-finalize ${mpi} ${CMAKE_CURRENT_SOURCE_DIR}/life/watch.sh 3 ${run} ${survive_${mpi}} -n 3 ${preloaded} --
+  driver(mpi-killed-finalize ${mpi} ${CMAKE_CURRENT_SOURCE_DIR}/life/watch.sh 2 ${run} ${survive_${mpi}} -n 3 ${preloaded} --
          $<TARGET_FILE:mpi-watch.${mpi}> finalize)
-  driver(mpi-killed-messages ${mpi} ${CMAKE_CURRENT_SOURCE_DIR}/life/watch.sh 4 ${run} ${survive_${mpi}} -n 3 ${preloaded} --
+  driver(mpi-killed-messages ${mpi} ${CMAKE_CURRENT_SOURCE_DIR}/life/watch.sh 2 ${run} ${survive_${mpi}} -n 3 ${preloaded} --
          $<TARGET_FILE:mpi-watch_messages.${mpi}>)
   foreach(mode kill launch)
     if(mode STREQUAL "launch" OR mpi STREQUAL "openmpi") # Hydra may end all when one is killed
@@ -93,6 +94,7 @@ endforeach()
 add_executable(mpi-dlopened life/dlopened.c)
 target_link_libraries(mpi-dlopened PRIVATE tutti-flags)
 foreach(mpi IN LISTS TUTTI_MPI_SYSTEM)
-  driver(mpi-dlopened ${mpi} ${TUTTI_MPI_${mpi}_RUN} -n 2 ${preloaded} $<TARGET_FILE:mpi-dlopened>
+  driver(mpi-dlopened ${mpi} ${TUTTI_MPI_${mpi}_RUN} -n 2 env LD_PRELOAD=${TUTTI_MPI_${mpi}_PRELOAD}
+         ${TUTTI_TEST_ENV} $<TARGET_FILE:mpi-dlopened>
          $<TARGET_FILE:mpi-plugin.${mpi}>)
 endforeach()

@@ -14,82 +14,82 @@ include(${CMAKE_CURRENT_LIST_DIR}/kinds.cmake)
 # programs(NAME KINDS COUNT COUNT_MPICH ENV...): programs of these kinds, 3 ranks, under MPICH 2.
 function(programs name kinds count count_mpich)
   set(env TUTTI_TEST_KINDS=${kinds} ${ARGN})
-  tutti_mpi_test(mpi-programs-${name} PROGRAM mpi-programs RANKS 3 ARGS ${count} 40 100k 20 MPIS openmpi ENV ${env}
+  tutti_mpi_test(mpi-programs-${name} PROGRAM mpi-programs RANKS 3 MANY ${count} ARGS 40 100k 20 MPIS openmpi ENV ${env}
                  LABELS programs)
-  tutti_mpi_test(mpi-programs-${name} PROGRAM mpi-programs RANKS 2 RANKS_MPICH 2 ARGS ${count_mpich} 40 100k 20 MPIS mpich
+  tutti_mpi_test(mpi-programs-${name} PROGRAM mpi-programs RANKS 2 RANKS_MPICH 2 MANY ${count_mpich} ARGS 40 100k 20 MPIS mpich
                  ENV ${env} LABELS programs)
 endfunction()
 
 # Messages.
-programs(messages ${messages} 300 100)
-programs(messages-direct ${messages} 200 50 TUTTI_RULES=message:*@direct)
-programs(messages-few ${messages} 200 50 TUTTI_RULES=message:*@direct TUTTI_CACHE_ENTRIES=4)
-programs(messages-packed ${messages} 200 50 TUTTI_RULES=message:*@packed TUTTI_ENDPOINT_MB=1)
-programs(messages-staged ${messages} 200 50 TUTTI_RULES=message:*@staged)
-programs(messages-nodes ${messages} 200 50 TUTTI_NODE_RANKS=1)
-programs(messages-fresh ${messages},fresh 60 30)
+programs(messages ${messages} 105 35)
+programs(messages-direct ${messages} 70 18 TUTTI_RULES=message:*@direct)
+programs(messages-few ${messages} 70 18 TUTTI_RULES=message:*@direct TUTTI_CACHE_ENTRIES=4)
+programs(messages-packed ${messages} 70 18 TUTTI_RULES=message:*@packed TUTTI_ENDPOINT_MB=1)
+programs(messages-staged ${messages} 70 18 TUTTI_RULES=message:*@staged)
+programs(messages-nodes ${messages} 70 18 TUTTI_NODE_RANKS=1)
+programs(messages-fresh ${messages},fresh 21 12)
 
 # Collective calls: blocking ones, and nonblocking ones of one sort.
-programs(blocking ${moved},${reduced},${around},dup,split,blocking 150 30)
-programs(moved ${moved},${around},dup,split,icoll,blocking 150 30)
-programs(reduced ${reduced},${around},icoll 150 30)
+programs(blocking ${moved},${reduced},${around},dup,split,blocking 52 12)
+programs(moved ${moved},${around},dup,split,icoll,blocking 52 12)
+programs(reduced ${reduced},${around},icoll 52 12)
 
 # Collectives with neighbours, and between the groups of intercommunicators.
-programs(neighbours ${neighbours},${around},barrier,dup,icoll,blocking 100 30)
-programs(neighbours-device ${neighbours},device,large,vector,types,dup,blocking 60 30)
-programs(neighbours-few ${neighbours},device,large,vector,types,dup,blocking 60 30 TUTTI_RULES=message:*@direct
+programs(neighbours ${neighbours},${around},barrier,dup,icoll,blocking 35 12)
+programs(neighbours-device ${neighbours},device,large,vector,types,dup,blocking 21 12)
+programs(neighbours-few ${neighbours},device,large,vector,types,dup,blocking 21 12 TUTTI_RULES=message:*@direct
          TUTTI_CACHE_ENTRIES=4 TUTTI_ENDPOINT_MB=1)
-tutti_mpi_test(mpi-programs-neighbours-twice PROGRAM mpi-programs RANKS 3 RANKS_MPICH 2 ARGS 60 40 100k 20
+tutti_mpi_test(mpi-programs-neighbours-twice PROGRAM mpi-programs RANKS 3 RANKS_MPICH 2 MANY 21 ARGS 40 100k 20
                MPIS openmpi openmpi5 mpich5 LABELS programs
                ENV TUTTI_TEST_KINDS=cart,neighbor,twice,selfall,device,host,large,vector,types,blocking)
-programs(inter inter,${moved},${reduced},device,host,large,late,vector,types,dup,split,blocking 60 30)
-programs(inter-later inter,${moved},${reduced},${around},dup,split,icoll,lag 60 30)
+programs(inter inter,${moved},${reduced},device,host,large,late,vector,types,dup,split,blocking 21 12)
+programs(inter-later inter,${moved},${reduced},${around},dup,split,icoll,lag 21 12)
 
 # What the programs expect, tried on the MPI alone.
-tutti_mpi_test(mpi-programs-plain PROGRAM mpi-programs RANKS 3 RANKS_MPICH 2 ARGS 200 40 100k 20 NO_PRELOAD
+tutti_mpi_test(mpi-programs-plain PROGRAM mpi-programs RANKS 3 RANKS_MPICH 2 MANY 70 ARGS 40 100k 20 NO_PRELOAD
                ENV TUTTI_TEST_PLAIN=1 TUTTI_TEST_KINDS=${together},${neighbours},inter LABELS programs)
 # All of them together.
-programs(together ${together} 150 75)
-programs(together-packed ${together} 75 30 TUTTI_RULES=message:*@packed TUTTI_ENDPOINT_MB=1)
-programs(together-direct ${together} 75 30 TUTTI_RULES=message:*@direct TUTTI_CACHE_ENTRIES=4)
-programs(together-nodes ${together} 75 30 TUTTI_NODE_RANKS=1)
-programs(together-far ${together} 75 30 TUTTI_NODE_RANKS=1 TUTTI_RULES=message_far:*@pipelined
+programs(together ${together} 52 26)
+programs(together-packed ${together} 26 12 TUTTI_RULES=message:*@packed TUTTI_ENDPOINT_MB=1)
+programs(together-direct ${together} 26 12 TUTTI_RULES=message:*@direct TUTTI_CACHE_ENTRIES=4)
+programs(together-nodes ${together} 26 12 TUTTI_NODE_RANKS=1)
+programs(together-far ${together} 26 12 TUTTI_NODE_RANKS=1 TUTTI_RULES=message_far:*@pipelined
          TUTTI_MESSAGE_CHUNK=4096)
-programs(together-few ${together} 75 30 TUTTI_CHANNEL_MB=1 TUTTI_WINDOW_MB=8 TUTTI_ENDPOINT_MB=1 TUTTI_STAGING_MB=1
+programs(together-few ${together} 26 12 TUTTI_CHANNEL_MB=1 TUTTI_WINDOW_MB=8 TUTTI_ENDPOINT_MB=1 TUTTI_STAGING_MB=1
          TUTTI_CACHE_ENTRIES=4)
-programs(together-gpus ${together} 75 30 TUTTI_HOST_GPUS=1)
-tutti_mpi_test(mpi-programs-together-two-nodes PROGRAM mpi-programs RANKS 4 ARGS 75 40 100k 20 MPIS openmpi
+programs(together-gpus ${together} 26 12 TUTTI_HOST_GPUS=1)
+tutti_mpi_test(mpi-programs-together-two-nodes PROGRAM mpi-programs RANKS 4 MANY 26 ARGS 40 100k 20 MPIS openmpi
                ENV TUTTI_TEST_KINDS=${together} TUTTI_NODE_RANKS=2 LABELS programs)
 # Blocking collectives between groups while nonblocking reductions are open take progress hooks of the MPI. (MPICH 4.0 has
 # none, and now and then fails by itself with several threads.)
-tutti_mpi_test(mpi-programs-beside PROGRAM mpi-programs RANKS 3 RANKS_MPICH 2 ARGS 60 40 100k 20
+tutti_mpi_test(mpi-programs-beside PROGRAM mpi-programs RANKS 3 RANKS_MPICH 2 MANY 21 ARGS 40 100k 20
                MPIS openmpi openmpi5 mpich5 ENV TUTTI_TEST_KINDS=${beside} LABELS programs)
-tutti_mpi_test(mpi-programs-beside-nodes PROGRAM mpi-programs RANKS 3 ARGS 75 40 100k 20 MPIS openmpi
+tutti_mpi_test(mpi-programs-beside-nodes PROGRAM mpi-programs RANKS 3 MANY 26 ARGS 40 100k 20 MPIS openmpi
                ENV TUTTI_TEST_KINDS=${beside},neighborw TUTTI_NODE_RANKS=1 LABELS programs)
-tutti_mpi_test(mpi-programs-beside-two-nodes PROGRAM mpi-programs RANKS 4 ARGS 60 40 100k 20 MPIS openmpi
+tutti_mpi_test(mpi-programs-beside-two-nodes PROGRAM mpi-programs RANKS 4 MANY 21 ARGS 40 100k 20 MPIS openmpi
                ENV TUTTI_TEST_KINDS=${together},${beside} TUTTI_NODE_RANKS=2 LABELS programs)
 # Threads, each with programs of its own. Several threads that make communicators at once stand still in Open MPI 4.1
 # itself.
 string(REPLACE ",dup,split,idup,freeopen" "" in_threads ${messages})
-tutti_mpi_test(mpi-programs-threads PROGRAM mpi-programs RANKS 3 ARGS 100 40 100k 20 MPIS openmpi
+tutti_mpi_test(mpi-programs-threads PROGRAM mpi-programs RANKS 3 MANY 35 ARGS 40 100k 20 MPIS openmpi
                ENV TUTTI_TEST_KINDS=${in_threads} TUTTI_TEST_THREADS=3 LABELS programs)
 
 # The newest MPIs. MPI_Request_get_status of MPICH 5.0 ends persistent requests.
 string(REPLACE ",getstatus" "" together_mpich5 ${together})
-tutti_mpi_test(mpi-programs-together PROGRAM mpi-programs RANKS 3 ARGS 100 40 100k 20 MPIS openmpi5
+tutti_mpi_test(mpi-programs-together PROGRAM mpi-programs RANKS 3 MANY 35 ARGS 40 100k 20 MPIS openmpi5
                ENV TUTTI_TEST_KINDS=${together} LABELS programs)
-tutti_mpi_test(mpi-programs-together PROGRAM mpi-programs RANKS 2 RANKS_MPICH 2 ARGS 60 40 100k 20 MPIS mpich5
+tutti_mpi_test(mpi-programs-together PROGRAM mpi-programs RANKS 2 RANKS_MPICH 2 MANY 21 ARGS 40 100k 20 MPIS mpich5
                ENV TUTTI_TEST_KINDS=${together_mpich5} LABELS programs)
 
 # Persistent collectives, started again and again.
 set(persistent ${moved},${reduced},${around},${neighbours},inter,dup,split,icoll,pcoll)
-tutti_mpi_test(mpi-programs-persistent PROGRAM mpi-programs RANKS 3 RANKS_MPICH 2 ARGS 75 40 100k 20
+tutti_mpi_test(mpi-programs-persistent PROGRAM mpi-programs RANKS 3 RANKS_MPICH 2 MANY 26 ARGS 40 100k 20
                MPIS openmpi openmpi5 mpich5 ENV TUTTI_TEST_KINDS=${persistent} LABELS programs)
 # The library's, as Open MPI 4.1 lacks them, among all that a program does; but not while another communicator is made.
 string(REPLACE ",idup" "" persistent_together ${together},${neighbours},inter,pcoll)
-tutti_mpi_test(mpi-programs-persistent-together PROGRAM mpi-programs RANKS 3 ARGS 75 40 100k 20 MPIS openmpi
+tutti_mpi_test(mpi-programs-persistent-together PROGRAM mpi-programs RANKS 3 MANY 26 ARGS 40 100k 20 MPIS openmpi
                ENV TUTTI_TEST_KINDS=${persistent_together} LABELS programs)
-tutti_mpi_test(mpi-programs-persistent-two-nodes PROGRAM mpi-programs RANKS 4 ARGS 60 40 100k 20 MPIS openmpi
+tutti_mpi_test(mpi-programs-persistent-two-nodes PROGRAM mpi-programs RANKS 4 MANY 21 ARGS 40 100k 20 MPIS openmpi
                ENV TUTTI_TEST_KINDS=${persistent_together} TUTTI_NODE_RANKS=2 LABELS programs)
 
 if(TARGET mpi-programs.openmpi)

@@ -2,27 +2,27 @@
 program(reductions EVERYWHERE)
 # reductions(NAME RANKS CELLS, further arguments of tutti_mpi_test)
 function(reductions name ranks cells)
-  tutti_mpi_test(mpi-reductions-${name} PROGRAM mpi-reductions RANKS ${ranks} ARGS ${cells} LABELS matrix TIMEOUT 200
+  tutti_mpi_test(mpi-reductions-${name} PROGRAM mpi-reductions RANKS ${ranks} MANY ${cells} LABELS matrix TIMEOUT 200
                  ${ARGN})
 endfunction()
-reductions(1 1 600 ENV ${stats} TUTTI_TEST_EXPECT=accelerated)
-reductions(2 2 800 ENV ${stats} TUTTI_TEST_EXPECT=accelerated EVERYWHERE)
-reductions(3 3 800 MPIS openmpi ENV ${stats} TUTTI_TEST_EXPECT=accelerated)
-reductions(3-small 3 300 MPIS mpich ENV ${stats} TUTTI_TEST_EXPECT=accelerated)
-reductions(staged 3 600 MPIS openmpi
+reductions(1 1 250 ENV ${stats} TUTTI_TEST_EXPECT=accelerated)
+reductions(2 2 250 ENV ${stats} TUTTI_TEST_EXPECT=accelerated EVERYWHERE)
+reductions(3 3 250 MPIS openmpi ENV ${stats} TUTTI_TEST_EXPECT=accelerated)
+reductions(3-small 3 250 MPIS mpich ENV ${stats} TUTTI_TEST_EXPECT=accelerated)
+reductions(staged 3 250 MPIS openmpi
            ENV ${stats} TUTTI_TEST_EXPECT=accelerated|staged
                "TUTTI_RULES=allreduce:*@staged reduce:*@staged reduce_scatter:*@staged scan:*@staged")
-reductions(flow 3 800 MPIS openmpi
+reductions(flow 3 250 MPIS openmpi
            ENV ${stats} TUTTI_TEST_EXPECT=accelerated
                "TUTTI_RULES=allreduce:0-8k@copies,*@pipeline reduce:0-4k@twoshot_ll128,*@chain reduce_scatter:*@pipeline scan:*@ll128")
-reductions(flow-packets 2 800
+reductions(flow-packets 2 250
            ENV ${stats} TUTTI_TEST_EXPECT=accelerated TUTTI_CHANNEL_MB=1
                "TUTTI_RULES=allreduce:0-16k@ll,*@copies reduce:0-2k@ll,*@chain_ll128 reduce_scatter:*@ll128 scan:*@ll")
-reductions(gpus-1 3 600 MPIS openmpi ENV ${stats} TUTTI_TEST_EXPECT=accelerated TUTTI_HOST_GPUS=1)
-reductions(gpus-2 3 600 MPIS openmpi ENV ${stats} TUTTI_TEST_EXPECT=accelerated TUTTI_HOST_GPUS=2)
+reductions(gpus-1 3 250 MPIS openmpi ENV ${stats} TUTTI_TEST_EXPECT=accelerated TUTTI_HOST_GPUS=1)
+reductions(gpus-2 3 250 MPIS openmpi ENV ${stats} TUTTI_TEST_EXPECT=accelerated TUTTI_HOST_GPUS=2)
 # The MPI does it: two virtual nodes, and no device at all.
-reductions(nodes 3 600 MPIS openmpi ENV TUTTI_NODE_RANKS=2 TUTTI_TEST_LOOSE=1)
-reductions(plain 2 600 ENV TUTTI_DEVICE=none TUTTI_TEST_PLAIN=1)
+reductions(nodes 3 250 MPIS openmpi ENV TUTTI_NODE_RANKS=2 TUTTI_TEST_LOOSE=1)
+reductions(plain 2 250 ENV TUTTI_DEVICE=none TUTTI_TEST_PLAIN=1)
 
 program(wrong EVERYWHERE)
 tutti_mpi_test(mpi-wrong PROGRAM mpi-wrong RANKS 2 EVERYWHERE)
