@@ -110,7 +110,8 @@ static void refused(int which)
     pes_serve(&pes, far ? PES_RING_FAR : PES_RING_FORCED, 16, 2);
     ask(which);
     /* who has died is seen by every proxy */
-    CHECK(pes.abort[0] == 1 && (pes.abort[1] == 0 || which == DEAD), "case %d: aborted %u %u", which, pes.abort[0], pes.abort[1]);
+    CHECK(pes.abort[0] == 1 && (pes.abort[1] == 0 || which == DEAD), "case %d: aborted %u %u", which, pes.abort[0],
+          pes.abort[1]);
     CHECK(tutti_now_ns() - before < LIMIT_MS / 4 * UINT64_C(1000000), "case %d: the limit was waited for", which);
     pes_serve_end(&pes, 0);
     CHECK(is_zero(pes.heap[1]), "case %d: something was stored", which);
