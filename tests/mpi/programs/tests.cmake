@@ -21,43 +21,43 @@ function(programs name kinds count count_mpich)
 endfunction()
 
 # Messages.
-programs(messages ${messages} 105 35)
-programs(messages-direct ${messages} 70 18 TUTTI_RULES=message:*@direct)
-programs(messages-few ${messages} 70 18 TUTTI_RULES=message:*@direct TUTTI_CACHE_ENTRIES=4)
-programs(messages-packed ${messages} 70 18 TUTTI_RULES=message:*@packed TUTTI_ENDPOINT_MB=1)
-programs(messages-staged ${messages} 70 18 TUTTI_RULES=message:*@staged)
-programs(messages-nodes ${messages} 70 18 TUTTI_NODE_RANKS=1)
-programs(messages-fresh ${messages},fresh 21 12)
+programs(messages ${messages} 105 100)
+programs(messages-direct ${messages} 70 50 TUTTI_RULES=message:*@direct)
+programs(messages-few ${messages} 70 50 TUTTI_RULES=message:*@direct TUTTI_CACHE_ENTRIES=4)
+programs(messages-packed ${messages} 70 50 TUTTI_RULES=message:*@packed TUTTI_ENDPOINT_MB=1)
+programs(messages-staged ${messages} 70 50 TUTTI_RULES=message:*@staged)
+programs(messages-nodes ${messages} 70 50 TUTTI_NODE_RANKS=1)
+programs(messages-fresh ${messages},fresh 21 30)
 
 # Collective calls: blocking ones, and nonblocking ones of one sort.
-programs(blocking ${moved},${reduced},${around},dup,split,blocking 52 12)
-programs(moved ${moved},${around},dup,split,icoll,blocking 52 12)
-programs(reduced ${reduced},${around},icoll 52 12)
+programs(blocking ${moved},${reduced},${around},dup,split,blocking 52 30)
+programs(moved ${moved},${around},dup,split,icoll,blocking 52 30)
+programs(reduced ${reduced},${around},icoll 52 30)
 
 # Collectives with neighbours, and between the groups of intercommunicators.
-programs(neighbours ${neighbours},${around},barrier,dup,icoll,blocking 35 12)
-programs(neighbours-device ${neighbours},device,large,vector,types,dup,blocking 21 12)
-programs(neighbours-few ${neighbours},device,large,vector,types,dup,blocking 21 12 TUTTI_RULES=message:*@direct
+programs(neighbours ${neighbours},${around},barrier,dup,icoll,blocking 35 30)
+programs(neighbours-device ${neighbours},device,large,vector,types,dup,blocking 21 30)
+programs(neighbours-few ${neighbours},device,large,vector,types,dup,blocking 21 30 TUTTI_RULES=message:*@direct
          TUTTI_CACHE_ENTRIES=4 TUTTI_ENDPOINT_MB=1)
 tutti_mpi_test(mpi-programs-neighbours-twice PROGRAM mpi-programs RANKS 3 RANKS_MPICH 2 MANY 21 ARGS 40 100k 20
                MPIS openmpi openmpi5 mpich5 LABELS programs
                ENV TUTTI_TEST_KINDS=cart,neighbor,twice,selfall,device,host,large,vector,types,blocking)
-programs(inter inter,${moved},${reduced},device,host,large,late,vector,types,dup,split,blocking 21 12)
-programs(inter-later inter,${moved},${reduced},${around},dup,split,icoll,lag 21 12)
+programs(inter inter,${moved},${reduced},device,host,large,late,vector,types,dup,split,blocking 21 30)
+programs(inter-later inter,${moved},${reduced},${around},dup,split,icoll,lag 21 30)
 
 # What the programs expect, tried on the MPI alone.
 tutti_mpi_test(mpi-programs-plain PROGRAM mpi-programs RANKS 3 RANKS_MPICH 2 MANY 70 ARGS 40 100k 20 NO_PRELOAD
                ENV TUTTI_TEST_PLAIN=1 TUTTI_TEST_KINDS=${together},${neighbours},inter LABELS programs)
 # All of them together.
-programs(together ${together} 52 26)
-programs(together-packed ${together} 26 12 TUTTI_RULES=message:*@packed TUTTI_ENDPOINT_MB=1)
-programs(together-direct ${together} 26 12 TUTTI_RULES=message:*@direct TUTTI_CACHE_ENTRIES=4)
-programs(together-nodes ${together} 26 12 TUTTI_NODE_RANKS=1)
-programs(together-far ${together} 26 12 TUTTI_NODE_RANKS=1 TUTTI_RULES=message_far:*@pipelined
+programs(together ${together} 52 75)
+programs(together-packed ${together} 26 30 TUTTI_RULES=message:*@packed TUTTI_ENDPOINT_MB=1)
+programs(together-direct ${together} 26 30 TUTTI_RULES=message:*@direct TUTTI_CACHE_ENTRIES=4)
+programs(together-nodes ${together} 26 30 TUTTI_NODE_RANKS=1)
+programs(together-far ${together} 26 30 TUTTI_NODE_RANKS=1 TUTTI_RULES=message_far:*@pipelined
          TUTTI_MESSAGE_CHUNK=4096)
-programs(together-few ${together} 26 12 TUTTI_CHANNEL_MB=1 TUTTI_WINDOW_MB=8 TUTTI_ENDPOINT_MB=1 TUTTI_STAGING_MB=1
+programs(together-few ${together} 26 30 TUTTI_CHANNEL_MB=1 TUTTI_WINDOW_MB=8 TUTTI_ENDPOINT_MB=1 TUTTI_STAGING_MB=1
          TUTTI_CACHE_ENTRIES=4)
-programs(together-gpus ${together} 26 12 TUTTI_HOST_GPUS=1)
+programs(together-gpus ${together} 26 30 TUTTI_HOST_GPUS=1)
 tutti_mpi_test(mpi-programs-together-two-nodes PROGRAM mpi-programs RANKS 4 MANY 26 ARGS 40 100k 20 MPIS openmpi
                ENV TUTTI_TEST_KINDS=${together} TUTTI_NODE_RANKS=2 LABELS programs)
 # Blocking collectives between groups while nonblocking reductions are open take progress hooks of the MPI. (MPICH 4.0 has
