@@ -73,7 +73,7 @@ static void one(uint64_t seed, int together)
     const enum cuda_ring how = (enum cuda_ring)(wanted < CUDA_RINGS ? (uint64_t)wanted : seed / IMAGES % CUDA_RINGS);
     snprintf(cuda_doing, sizeof cuda_doing, "seed %llu: image %d (%s, forms %d), %d PEs, %u threads, %s, ring %d",
              (unsigned long long)seed, image, row < 0 ? "no rows" : program_rows[row].name, images[image]->forms, count,
-             threads, together ? "one launch" : "a launch each");
+             threads, together ? "one launch" : "a launch each", (int)how);
     cuda_pes_open(&pes, count, 5000);
     for (int pe = 0; pe < count; pe++) {
         program_fill(heap[pe], &program, pe);
