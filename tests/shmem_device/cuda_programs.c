@@ -75,6 +75,7 @@ static void one(uint64_t seed, int together)
              (unsigned long long)seed, image, row < 0 ? "no rows" : program_rows[row].name, images[image]->forms, count,
              threads, together ? "one launch" : "a launch each", (int)how);
     cuda_pes_open(&pes, count, 5000);
+    cuda_serve(&pes, how, 64, seed);
     for (int pe = 0; pe < count; pe++) {
         program_fill(heap[pe], &program, pe);
         memcpy(model[pe], heap[pe], sizeof **model);
@@ -86,7 +87,9 @@ static void one(uint64_t seed, int together)
         cuda_pes_launch(first, kernel, 1, threads, arguments);
     program_model(&program, model);
     CHECK(cuda_pes_join(&pes, 20) == 0, "the programs' kernels end");
-    requests += cuda_serve_end(&pes);
+    const uint64_t asked = cuda_serve_end(&pes);
+    CHECK(how != CUDA_RING_NONE || asked == 0, "%llu requests", (unsigned long long)asked);
+    requests += asked;
     for (int pe = 0; pe < count; pe++) {
         char text[512] = "";
         cuda_must((int)cudaMemcpy(heap[pe], pes.heap[pe], sizeof **heap, cudaMemcpyDeviceToHost), "reading a heap");
@@ -112,6 +115,8 @@ int main(void)
     make();
     for (; i < rounds && check_failed() == 0 && cuda_seconds() < end; i++)
         one(seed + (uint64_t)i, together);
+    CHECK(i < 3L * IMAGES || requests > 0 || check_setting("TUTTI_TEST_RING", CUDA_RINGS) == CUDA_RING_NONE,
+          "no requests");
     printf("seed %llu: %ld programs of %d images, %llu requests, %ld checks, %ld failed\n", (unsigned long long)seed, i,
            IMAGES, (unsigned long long)requests, check_done(), check_failed());
     return check_failed() != 0 || i == 0;
