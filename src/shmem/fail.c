@@ -61,6 +61,11 @@ void tutti_shmem_leave_all(void)
     tutti_shmem_far_abort();
 }
 
+int tshmem_pe_accessible(int pe)
+{
+    return pe >= 0 && pe < tutti_shmem.state.pes;
+}
+
 /* ---- what kernels in streams have told ---- */
 
 static const char *name_of(uint32_t what)

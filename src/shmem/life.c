@@ -111,11 +111,6 @@ void tshmem_info_get_name(char *name)
     strcpy(name, TSHMEM_VENDOR_STRING);
 }
 
-int tshmem_pe_accessible(int pe)
-{
-    return pe >= 0 && pe < tutti_shmem.state.pes;
-}
-
 void *tshmem_ptr(const void *dest, int pe)
 {
     const struct tutti_shmem *space = &tutti_shmem;
