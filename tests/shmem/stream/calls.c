@@ -170,6 +170,8 @@ static struct {
     int (*make)(void **exec, void *graph, unsigned long long flags);
     int (*launch)(void *exec, void *stream);
     int (*drop)(void *exec);
+    int (*context)(void *stream, void **context);
+    int (*enter)(void *context);
 } cu;
 
 static int graphs(void)
@@ -181,7 +183,13 @@ static int graphs(void)
     FIND(make, "cuGraphInstantiateWithFlags");
     FIND(launch, "cuGraphLaunch");
     FIND(drop, "cuGraphExecDestroy");
-    return cu.begin && cu.end && cu.make && cu.launch && cu.drop;
+    FIND(context, "cuStreamGetCtx");
+    FIND(enter, "cuCtxSetCurrent");
+    if (!cu.begin || !cu.end || !cu.make || !cu.launch || !cu.drop || !cu.context || !cu.enter)
+        return 0;
+    void *context = NULL; /* as a program with graphs has one */
+    CHECK(cu.context(streams[0], &context) == 0 && cu.enter(context) == 0, "the context of the streams");
+    return 1;
 }
 
 static void put_program(int t, tshmem_team_t team)
