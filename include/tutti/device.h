@@ -40,8 +40,12 @@
 #include "tutti/device/team.h"
 #include "tutti/device/wait.h"
 
+#include "tutti/device/packets.h"
+
 #include "tutti/device/move.h"
 #include "tutti/device/ops.h"
+
+#include "tutti/device/fold.h"
 
 #include "tutti/device/reduce.h"
 

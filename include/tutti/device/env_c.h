@@ -71,6 +71,25 @@ TUTTI_DEV void tutti_dev_fence(void)
 #endif
 }
 
+TUTTI_DEV void tutti_dev_fence_release(void)
+{
+#ifndef __SANITIZE_THREAD__ /* there every store orders */
+    __atomic_thread_fence(__ATOMIC_ACQ_REL);
+#endif
+}
+
+TUTTI_DEV void tutti_dev_store_pair(void *to, tutti_dev_u64 a, tutti_dev_u64 b)
+{
+    tutti_dev_store_relaxed64(to, a);
+    tutti_dev_store_relaxed64((char *)to + 8, b);
+}
+
+TUTTI_DEV void tutti_dev_load_pair(const void *from, tutti_dev_u64 *a, tutti_dev_u64 *b)
+{
+    *a = tutti_dev_load_relaxed64(from);
+    *b = tutti_dev_load_relaxed64((const char *)from + 8);
+}
+
 /* There is no such instruction that also tells the value before; gcc 12 with sanitizers drops the operand of its own
  * loop. */
 #define TUTTI_DEV_REPLACE(bits, at, made)                                                                              \

@@ -61,6 +61,24 @@ TUTTI_DEV void tutti_dev_fence(void)
     TUTTI_DEV_FENCE();
 }
 
+/* What this thread has seen or stored before, those see who see what it stores next. Cheaper than a fence: of stores
+ * before loads it says nothing. */
+TUTTI_DEV void tutti_dev_fence_release(void)
+{
+    asm volatile("fence.acq_rel.sys;" ::: "memory");
+}
+
+/* 16 bytes, of which each half is stored and loaded at once: two 64-bit words of one instruction. */
+TUTTI_DEV void tutti_dev_store_pair(void *to, tutti_dev_u64 a, tutti_dev_u64 b)
+{
+    asm volatile("st.relaxed.sys.v2.b64 [%0], {%1, %2};" ::"l"(to), "l"(a), "l"(b) : "memory");
+}
+
+TUTTI_DEV void tutti_dev_load_pair(const void *from, tutti_dev_u64 *a, tutti_dev_u64 *b)
+{
+    asm volatile("ld.relaxed.sys.v2.b64 {%0, %1}, [%2];" : "=l"(*a), "=l"(*b) : "l"(from) : "memory");
+}
+
 /* Atomics of 32 and 64 bits. The value before. */
 #define TUTTI_DEV_ATOMICS(bits)                                                                                        \
     TUTTI_DEV tutti_dev_u##bits tutti_dev_swap##bits(void *at, tutti_dev_u##bits value)                                \

@@ -1,0 +1,225 @@
+/* Small messages between the members of a team: packets of 16 bytes, of which 8 are data, and each half ends with the
+ * step's number. Who waits for one sees number and data at once: no fence, no meeting (NCCL's protocol LL).
+ *
+ * A step is an exchange: every member stores at least one packet into its slot at every other one, and waits for all
+ * that come to it. So the rule of team.h holds,. */
+#ifndef TUTTI_DEVICE_PACKETS_H
+#define TUTTI_DEVICE_PACKETS_H
+
+enum {
+    TUTTI_DEV_PACKET = 8,  /* bytes of data */
+    TUTTI_DEV_AHEAD = 4,   /* packets of a thread that are under way */
+    TUTTI_DEV_SMALL = 4096 /* most bytes that a member sends another one as packets. Members may call in several forms:
+                              the size of a group has no say */
+};
+
+/* One exchange. */
+struct tutti_dev_exchange {
+    struct tutti_dev_team team;
+    uint32_t flag;
+    size_t half, slot; /* bytes from the beginning of an area; bytes of a member's slot */
+};
+
+/* 1 where so many bytes from each member have room: alike on all members. */
+TUTTI_DEV int tutti_dev_is_small(const struct tutti_dev_meeting *meeting, size_t bytes)
+{
+    const size_t room = (size_t)TSHMEM_PACKETS_BYTES / 16 / (size_t)meeting->team.size * TUTTI_DEV_PACKET;
+    return bytes <= (room < TUTTI_DEV_SMALL ? room : TUTTI_DEV_SMALL);
+}
+
+TUTTI_DEV struct tutti_dev_exchange tutti_dev_exchange(struct tutti_dev_meeting *meeting)
+{
+    struct tutti_dev_exchange exchange;
+    const uint64_t sequence = ++meeting->sequence;
+    exchange.team = meeting->team;
+    exchange.flag = (uint32_t)sequence;
+    exchange.slot = (size_t)TSHMEM_PACKETS_BYTES / 16 / (size_t)meeting->team.size * 16;
+    exchange.half = __builtin_offsetof(struct tshmem_area, packets) + (size_t)(sequence % 2) * TSHMEM_PACKETS_BYTES;
+    return exchange;
+}
+
+/* Packet `number` of what member `from` sends to member `to`. */
+TUTTI_DEV char *tutti_dev_packet_at(const struct tutti_dev_exchange *exchange, int to, int from, size_t number)
+{
+    char *const area = (char *)tutti_dev_area(tutti_dev_pe(&exchange->team, to), exchange->team.number);
+    return area + exchange->half + (size_t)from * exchange->slot + number * 16;
+}
+
+/* Member (first + i) % members. */
+TUTTI_DEV int tutti_dev_round(const struct tutti_dev_exchange *exchange, int first, unsigned i)
+{
+    const int member = first + (int)i;
+    return member < exchange->team.size ? member : member - exchange->team.size;
+}
+
+TUTTI_DEV unsigned tutti_dev_packets(size_t bytes)
+{
+    return (unsigned)((bytes + TUTTI_DEV_PACKET - 1) / TUTTI_DEV_PACKET);
+}
+
+/* Bytes of data in packet `number` of `bytes` bytes. */
+TUTTI_DEV unsigned tutti_dev_valid(size_t bytes, size_t number)
+{
+    const size_t left = bytes - number * TUTTI_DEV_PACKET;
+    return number * TUTTI_DEV_PACKET >= bytes ? 0 : left < TUTTI_DEV_PACKET ? (unsigned)left : TUTTI_DEV_PACKET;
+}
+
+/* Up to 8 bytes of a buffer of any alignment. */
+TUTTI_DEV tutti_dev_u64 tutti_dev_gather(const char *from, unsigned valid)
+{
+    if (valid == 8 && (uintptr_t)from % 8 == 0)
+        return *(const tutti_dev_u64 *)(const void *)from;
+    tutti_dev_u64 data = 0;
+    if (valid % 4 == 0 && (uintptr_t)from % 4 == 0) {
+        if (valid > 0)
+            data = *(const tutti_dev_u32 *)(const void *)from;
+        if (valid > 4)
+            data |= (tutti_dev_u64) * (const tutti_dev_u32 *)(const void *)(from + 4) << 32;
+        return data;
+    }
+    TUTTI_DEV_UNROLL
+    for (unsigned i = 0; i < 8; i++) {
+        if (i < valid)
+            data |= (tutti_dev_u64) * (const tutti_dev_u8 *)(const void *)(from + i) << 8 * i;
+    }
+    return data;
+}
+
+TUTTI_DEV void tutti_dev_scatter(char *to, tutti_dev_u64 data, unsigned valid)
+{
+    if (valid == 8 && (uintptr_t)to % 8 == 0) {
+        *(tutti_dev_u64 *)(void *)to = data;
+    } else if (valid % 4 == 0 && (uintptr_t)to % 4 == 0) {
+        if (valid > 0)
+            *(tutti_dev_u32 *)(void *)to = (tutti_dev_u32)data;
+        if (valid > 4)
+            *(tutti_dev_u32 *)(void *)(to + 4) = (tutti_dev_u32)(data >> 32);
+    } else {
+        TUTTI_DEV_UNROLL
+        for (unsigned i = 0; i < 8; i++) {
+            if (i < valid)
+                *(tutti_dev_u8 *)(void *)(to + i) = (tutti_dev_u8)(data >> 8 * i);
+        }
+    }
+}
+
+/* ---- one packet ---- */
+
+struct tutti_dev_packet {
+    tutti_dev_u64 a, b; /* each: half of the data, above it the flag */
+};
+
+TUTTI_DEV struct tutti_dev_packet tutti_dev_packet_of(tutti_dev_u64 data, uint32_t flag)
+{
+    struct tutti_dev_packet packet;
+    packet.a = (data & 0xffffffffu) | (tutti_dev_u64)flag << 32;
+    packet.b = data >> 32 | (tutti_dev_u64)flag << 32;
+    return packet;
+}
+
+TUTTI_DEV tutti_dev_u64 tutti_dev_packet_data(const struct tutti_dev_packet *packet)
+{
+    return (packet->a & 0xffffffffu) | packet->b << 32;
+}
+
+TUTTI_DEV int tutti_dev_packet_there(const struct tutti_dev_packet *packet, uint32_t flag)
+{
+    return (uint32_t)(packet->a >> 32) == flag && (uint32_t)(packet->b >> 32) == flag;
+}
+
+/* Looks until it is there, and marks the meeting as failed where it gives up. */
+TUTTI_DEV void tutti_dev_packet_wait(struct tutti_dev_meeting *meeting, const char *at, struct tutti_dev_packet *packet,
+                                     uint32_t flag)
+{
+    struct tutti_dev_patience patience = {0, 0};
+    while (!tutti_dev_packet_there(packet, flag) && !meeting->failed) {
+        if (tutti_dev_gives_up(meeting, &patience))
+            meeting->failed = 1;
+        else
+            tutti_dev_load_pair(at, &packet->a, &packet->b);
+    }
+}
+
+/* ---- whole messages ---- */
+
+/* `bytes` bytes from source + member * step on to each other member, behind `skip` packets; at least one packet. */
+TUTTI_DEV void tutti_dev_packets_send(const struct tutti_dev_exchange *exchange, int group, const void *source,
+                                      size_t step, size_t bytes, unsigned skip)
+{
+    const int me = exchange->team.me;
+    const unsigned each = bytes > 0 ? tutti_dev_packets(bytes) : 1, size = (unsigned)tutti_dev_size(group);
+    const unsigned all = each * (unsigned)(exchange->team.size - 1);
+    for (unsigned k = (unsigned)tutti_dev_rank(group); k < all; k += TUTTI_DEV_AHEAD * size) {
+        tutti_dev_u64 data[TUTTI_DEV_AHEAD];
+        TUTTI_DEV_UNROLL
+        for (unsigned b = 0; b < TUTTI_DEV_AHEAD; b++) {
+            const unsigned i = k + b * size, number = i % each;
+            if (i < all)
+                data[b] =
+                    tutti_dev_gather((const char *)source + (size_t)tutti_dev_round(exchange, me, 1 + i / each) * step +
+                                         (size_t)number * TUTTI_DEV_PACKET,
+                                     tutti_dev_valid(bytes, number));
+        }
+        TUTTI_DEV_UNROLL
+        for (unsigned b = 0; b < TUTTI_DEV_AHEAD; b++) {
+            const unsigned i = k + b * size;
+            if (i < all) {
+                const struct tutti_dev_packet packet = tutti_dev_packet_of(data[b], exchange->flag);
+                tutti_dev_store_pair(
+                    tutti_dev_packet_at(exchange, tutti_dev_round(exchange, me, 1 + i / each), me, skip + i % each),
+                    packet.a, packet.b);
+            }
+        }
+    }
+}
+
+/* `bytes` bytes from each of `members` members, from `first` on round the team, to dest + member * step. */
+TUTTI_DEV void tutti_dev_packets_recv(const struct tutti_dev_exchange *exchange, struct tutti_dev_meeting *meeting,
+                                      void *dest, size_t step, size_t bytes, int first, int members, unsigned skip)
+{
+    const int me = exchange->team.me;
+    const unsigned each = bytes > 0 ? tutti_dev_packets(bytes) : 1, size = (unsigned)tutti_dev_size(meeting->group);
+    const unsigned all = each * (unsigned)members;
+    for (unsigned k = (unsigned)tutti_dev_rank(meeting->group); k < all; k += TUTTI_DEV_AHEAD * size) {
+        struct tutti_dev_packet packet[TUTTI_DEV_AHEAD];
+        TUTTI_DEV_UNROLL
+        for (unsigned b = 0; b < TUTTI_DEV_AHEAD; b++) {
+            const unsigned i = k + b * size;
+            if (i < all)
+                tutti_dev_load_pair(
+                    tutti_dev_packet_at(exchange, me, tutti_dev_round(exchange, first, i / each), skip + i % each),
+                    &packet[b].a, &packet[b].b);
+        }
+        TUTTI_DEV_UNROLL
+        for (unsigned b = 0; b < TUTTI_DEV_AHEAD; b++) {
+            const unsigned i = k + b * size, number = i % each;
+            if (i < all) {
+                const int from = tutti_dev_round(exchange, first, i / each);
+                tutti_dev_packet_wait(meeting, tutti_dev_packet_at(exchange, me, from, skip + number), &packet[b],
+                                      exchange->flag);
+                tutti_dev_scatter((char *)dest + (size_t)from * step + (size_t)number * TUTTI_DEV_PACKET,
+                                  tutti_dev_packet_data(&packet[b]), tutti_dev_valid(bytes, number));
+            }
+        }
+    }
+}
+
+/* Packet 0 of that member, to every thread that asks. */
+TUTTI_DEV void tutti_dev_packets_one(const struct tutti_dev_exchange *exchange, struct tutti_dev_meeting *meeting,
+                                     int from, tutti_dev_u64 *data)
+{
+    const char *const at = tutti_dev_packet_at(exchange, exchange->team.me, from, 0);
+    struct tutti_dev_packet packet;
+    tutti_dev_load_pair(at, &packet.a, &packet.b);
+    tutti_dev_packet_wait(meeting, at, &packet, exchange->flag);
+    *data = tutti_dev_packet_data(&packet);
+}
+
+/* Hears from every other member. */
+TUTTI_DEV void tutti_dev_packets_hear(const struct tutti_dev_exchange *exchange, struct tutti_dev_meeting *meeting)
+{
+    tutti_dev_packets_recv(exchange, meeting, tutti_dev_own_area(meeting), 0, 0,
+                           tutti_dev_round(exchange, exchange->team.me, 1), exchange->team.size - 1, 0);
+}
+
+#endif
