@@ -94,7 +94,6 @@ TUTTI_DEV void tutti_dev_signal(uint64_t *signal, uint64_t value, int operation,
     char *const at = tutti_dev_at(signal, pe);
     if (!at)
         return;
-    tutti_dev_fence();
     if (operation == TSHMEM_SIGNAL_ADD)
         tutti_dev_add_release64(at, value);
     else
