@@ -10,6 +10,7 @@
 
 #define TUTTI_DEV static inline __attribute__((unused))
 #define TUTTI_DEV_UNROLL
+#define TUTTI_DEV_UNROLL_1
 #define TUTTI_DEV_UNROLL_4
 #ifdef __cplusplus
 #define TUTTI_DEV_ZERO                                                                                                 \

@@ -7,7 +7,7 @@ struct tutti_dev_fold {
     struct tutti_dev_exchange exchange;
     const char *own;
     char *dest;
-    size_t bytes;
+    unsigned bytes;
     int used; /* contributions of the first so many members are combined; all are waited for */
 };
 
@@ -17,11 +17,10 @@ TUTTI_DEV void tutti_dev_fold_look(const struct tutti_dev_fold *fold, int from, 
 {
     if (from == fold->exchange.team.me)
         *packet = tutti_dev_packet_of(
-            tutti_dev_gather(fold->own + (size_t)number * TUTTI_DEV_PACKET, tutti_dev_valid(fold->bytes, number)),
+            tutti_dev_gather(fold->own + number * TUTTI_DEV_PACKET, tutti_dev_valid(fold->bytes, number)),
             fold->exchange.flag);
     else
-        tutti_dev_load_pair(tutti_dev_packet_at(&fold->exchange, fold->exchange.team.me, from, number), &packet->a,
-                            &packet->b);
+        tutti_dev_load_pair(tutti_dev_packet_from(&fold->exchange, from, number), &packet->a, &packet->b);
 }
 
 /* A unit is as many whole elements as packets have. A thread goes through its units, and in each through the members;
@@ -38,7 +37,7 @@ TUTTI_DEV void tutti_dev_fold_look(const struct tutti_dev_fold *fold, int from, 
     TUTTI_DEV void tutti_dev_fold_##ID(const struct tutti_dev_fold *fold, struct tutti_dev_meeting *meeting, int op)   \
     {                                                                                                                  \
         enum { WORDS = TUTTI_DEV_WORDS_##ID, EACH = TUTTI_DEV_EACH_##ID };                                             \
-        const int members = fold->exchange.team.size, me = fold->exchange.team.me;                                     \
+        const int members = fold->exchange.team.size;                                                                  \
         const unsigned units = (tutti_dev_packets(fold->bytes) + WORDS - 1) / WORDS;                                   \
         const unsigned size = (unsigned)tutti_dev_size(meeting->group);                                                \
         unsigned unit = (unsigned)tutti_dev_rank(meeting->group), ahead = unit;                                        \
@@ -51,7 +50,7 @@ TUTTI_DEV void tutti_dev_fold_look(const struct tutti_dev_fold *fold, int from, 
             TUTTI_DEV_UNROLL                                                                                           \
             for (unsigned w = 0; w < WORDS; w++) {                                                                     \
                 if (ahead < units)                                                                                     \
-                    tutti_dev_fold_look(fold, ahead_from, ahead *WORDS + w, &packet[b][w]);                            \
+                    tutti_dev_fold_look(fold, ahead_from, WORDS *ahead + w, &packet[b][w]);                            \
             }                                                                                                          \
             ahead += ++ahead_from == members ? size : 0;                                                               \
             ahead_from = ahead_from == members ? 0 : ahead_from;                                                       \
@@ -63,11 +62,11 @@ TUTTI_DEV void tutti_dev_fold_look(const struct tutti_dev_fold *fold, int from, 
                     break;                                                                                             \
                 TUTTI_DEV_UNROLL                                                                                       \
                 for (unsigned w = 0; w < WORDS; w++) {                                                                 \
-                    tutti_dev_packet_wait(meeting, tutti_dev_packet_at(&fold->exchange, me, from, unit *WORDS + w),    \
+                    tutti_dev_packet_wait(meeting, tutti_dev_packet_from(&fold->exchange, from, WORDS *unit + w),      \
                                           &packet[b][w], fold->exchange.flag);                                         \
                     given.word[w] = tutti_dev_packet_data(&packet[b][w]);                                              \
                     if (ahead < units)                                                                                 \
-                        tutti_dev_fold_look(fold, ahead_from, ahead *WORDS + w, &packet[b][w]);                        \
+                        tutti_dev_fold_look(fold, ahead_from, WORDS *ahead + w, &packet[b][w]);                        \
                 }                                                                                                      \
                 ahead += ++ahead_from == members ? size : 0;                                                           \
                 ahead_from = ahead_from == members ? 0 : ahead_from;                                                   \
@@ -89,9 +88,9 @@ TUTTI_DEV void tutti_dev_fold_look(const struct tutti_dev_fold *fold, int from, 
                 }                                                                                                      \
                 TUTTI_DEV_UNROLL                                                                                       \
                 for (unsigned w = 0; w < WORDS; w++)                                                                   \
-                    tutti_dev_scatter(fold->dest + (size_t)(unit * WORDS + w) * TUTTI_DEV_PACKET,                      \
+                    tutti_dev_scatter(fold->dest + (WORDS * unit + w) * TUTTI_DEV_PACKET,                              \
                                       fold->used > 0 ? result.word[w] : 0,                                             \
-                                      tutti_dev_valid(fold->bytes, unit * WORDS + w));                                 \
+                                      tutti_dev_valid(fold->bytes, WORDS * unit + w));                                 \
                 from = 0;                                                                                              \
                 unit += size;                                                                                          \
             }                                                                                                          \
@@ -116,12 +115,12 @@ TUTTI_DEV void tutti_dev_fold(const struct tutti_dev_fold *fold, struct tutti_de
 }
 
 /* An exchange of `bytes` bytes from source + member * step, and its fold into dest, which may be source. */
-TUTTI_DEV int tutti_dev_reduce_small(struct tutti_dev_meeting *meeting, void *dest, const void *source, size_t step,
-                                     size_t bytes, int type, int op, int used)
+TUTTI_DEV int tutti_dev_reduce_small(struct tutti_dev_meeting *meeting, void *dest, const void *source, unsigned step,
+                                     unsigned bytes, int type, int op, int used)
 {
     const struct tutti_dev_exchange exchange = tutti_dev_exchange(meeting);
-    const struct tutti_dev_fold fold = {exchange, (const char *)source + (size_t)meeting->team.me * step, (char *)dest,
-                                        bytes, used};
+    const struct tutti_dev_fold fold = {exchange, (const char *)source + (unsigned)meeting->team.me * step,
+                                        (char *)dest, bytes, used};
     tutti_dev_packets_send(&exchange, meeting->group, source, step, bytes, 0);
     tutti_dev_sync(meeting->group, 0); /* nobody stores before all threads have sent */
     if (bytes == 0)

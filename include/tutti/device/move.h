@@ -10,9 +10,9 @@ TUTTI_DEV void tutti_dev_broadcast_small(struct tutti_dev_meeting *meeting, void
 {
     const struct tutti_dev_exchange exchange = tutti_dev_exchange(meeting);
     const int is_root = meeting->team.me == root;
-    tutti_dev_packets_send(&exchange, meeting->group, source, 0, is_root ? bytes : 0, 0);
+    tutti_dev_packets_send(&exchange, meeting->group, source, 0, is_root ? (unsigned)bytes : 0, 0);
     if (!is_root)
-        tutti_dev_packets_recv(&exchange, meeting, dest, 0, bytes, root, 1, 0);
+        tutti_dev_packets_recv(&exchange, meeting, dest, 0, (unsigned)bytes, root, 1, 0);
     else if (dest != source)
         tutti_dev_copy(meeting->group, dest, source, bytes);
     if (is_root || meeting->team.size > 2)
@@ -58,7 +58,7 @@ TUTTI_DEV int tutti_dev_collect(int group, tshmem_team_t team, void *dest, const
     int small = 1;
     tutti_dev_packets_send(&exchange, group, &length, 0, sizeof length, 0);
     if (bytes > 0 && tutti_dev_is_small(&meeting, bytes + TUTTI_DEV_PACKET))
-        tutti_dev_packets_send(&exchange, group, source, 0, bytes, 1);
+        tutti_dev_packets_send(&exchange, group, source, 0, (unsigned)bytes, 1);
     for (int i = 0; i < members; i++) {
         tutti_dev_u64 told = bytes;
         if (i != me)
@@ -84,7 +84,7 @@ TUTTI_DEV int tutti_dev_collect(int group, tshmem_team_t team, void *dest, const
         tutti_dev_u64 told = bytes;
         if (i != me) {
             tutti_dev_packets_one(&exchange, &meeting, i, &told);
-            tutti_dev_packets_recv(&exchange, &meeting, (char *)dest + at, 0, (size_t)told, i, told > 0, 1);
+            tutti_dev_packets_recv(&exchange, &meeting, (char *)dest + at, 0, (unsigned)told, i, told > 0, 1);
         }
         at += (size_t)told;
     }
@@ -102,10 +102,10 @@ TUTTI_DEV int tutti_dev_fcollect(int group, tshmem_team_t team, void *dest, cons
     const int members = meeting.team.size, me = meeting.team.me;
     if (tutti_dev_is_small(&meeting, bytes)) {
         const struct tutti_dev_exchange exchange = tutti_dev_exchange(&meeting);
-        tutti_dev_packets_send(&exchange, group, source, 0, bytes, 0);
+        tutti_dev_packets_send(&exchange, group, source, 0, (unsigned)bytes, 0);
         tutti_dev_copy(group, (char *)dest + (size_t)me * bytes, source, bytes);
-        tutti_dev_packets_recv(&exchange, &meeting, dest, bytes, bytes, tutti_dev_round(&exchange, me, 1), members - 1,
-                               0);
+        tutti_dev_packets_recv(&exchange, &meeting, dest, (unsigned)bytes, (unsigned)bytes,
+                               tutti_dev_round(&exchange, me, 1), (unsigned)members - 1, 0);
         return tutti_dev_end(&meeting);
     }
     tutti_dev_meet_first(&meeting);
@@ -134,11 +134,11 @@ TUTTI_DEV int tutti_dev_alltoalls(int group, tshmem_team_t team, void *dest, con
     const size_t to_step = n * (size_t)dst * bytes, from_step = n * (size_t)sst * bytes;
     if (dst == 1 && sst == 1 && tutti_dev_is_small(&meeting, n * bytes)) {
         const struct tutti_dev_exchange exchange = tutti_dev_exchange(&meeting);
-        tutti_dev_packets_send(&exchange, group, source, from_step, n * bytes, 0);
+        tutti_dev_packets_send(&exchange, group, source, (unsigned)from_step, (unsigned)(n * bytes), 0);
         tutti_dev_copy(group, (char *)dest + (size_t)me * to_step, (const char *)source + (size_t)me * from_step,
                        n * bytes);
-        tutti_dev_packets_recv(&exchange, &meeting, dest, to_step, n * bytes, tutti_dev_round(&exchange, me, 1),
-                               members - 1, 0);
+        tutti_dev_packets_recv(&exchange, &meeting, dest, (unsigned)to_step, (unsigned)(n * bytes),
+                               tutti_dev_round(&exchange, me, 1), (unsigned)members - 1, 0);
         return tutti_dev_end(&meeting);
     }
     tutti_dev_meet_first(&meeting);

@@ -17,14 +17,21 @@ enum {
 struct tutti_dev_exchange {
     struct tutti_dev_team team;
     uint32_t flag;
-    size_t half, slot; /* bytes from the beginning of an area; bytes of a member's slot */
+    unsigned slot; /* bytes of a member's slot */
+    size_t half;   /* bytes from the beginning of an area to the slots */
+    char *own;     /* own slots */
 };
+
+/* Bytes of a slot: a share of the half for each member. */
+TUTTI_DEV unsigned tutti_dev_slot(const struct tutti_dev_meeting *meeting)
+{
+    return TSHMEM_PACKETS_BYTES / 16u / (unsigned)meeting->team.size * 16u;
+}
 
 /* 1 where so many bytes from each member have room: alike on all members. */
 TUTTI_DEV int tutti_dev_is_small(const struct tutti_dev_meeting *meeting, size_t bytes)
 {
-    const size_t room = (size_t)TSHMEM_PACKETS_BYTES / 16 / (size_t)meeting->team.size * TUTTI_DEV_PACKET;
-    return bytes <= (room < TUTTI_DEV_SMALL ? room : TUTTI_DEV_SMALL);
+    return bytes <= TUTTI_DEV_SMALL && bytes <= tutti_dev_slot(meeting) / 16 * TUTTI_DEV_PACKET;
 }
 
 TUTTI_DEV struct tutti_dev_exchange tutti_dev_exchange(struct tutti_dev_meeting *meeting)
@@ -33,16 +40,23 @@ TUTTI_DEV struct tutti_dev_exchange tutti_dev_exchange(struct tutti_dev_meeting 
     const uint64_t sequence = ++meeting->sequence;
     exchange.team = meeting->team;
     exchange.flag = (uint32_t)sequence;
-    exchange.slot = (size_t)TSHMEM_PACKETS_BYTES / 16 / (size_t)meeting->team.size * 16;
+    exchange.slot = tutti_dev_slot(meeting);
     exchange.half = __builtin_offsetof(struct tshmem_area, packets) + (size_t)(sequence % 2) * TSHMEM_PACKETS_BYTES;
+    exchange.own = (char *)tutti_dev_own_area(meeting) + exchange.half;
     return exchange;
 }
 
-/* Packet `number` of what member `from` sends to member `to`. */
-TUTTI_DEV char *tutti_dev_packet_at(const struct tutti_dev_exchange *exchange, int to, int from, size_t number)
+/* Packet `number` from member `from`. */
+TUTTI_DEV char *tutti_dev_packet_from(const struct tutti_dev_exchange *exchange, int from, unsigned number)
+{
+    return exchange->own + ((unsigned)from * exchange->slot + number * 16);
+}
+
+/* The own packet `number` at member `to`. */
+TUTTI_DEV char *tutti_dev_packet_to(const struct tutti_dev_exchange *exchange, int to, unsigned number)
 {
     char *const area = (char *)tutti_dev_area(tutti_dev_pe(&exchange->team, to), exchange->team.number);
-    return area + exchange->half + (size_t)from * exchange->slot + number * 16;
+    return area + exchange->half + ((unsigned)exchange->team.me * exchange->slot + number * 16);
 }
 
 /* Member (first + i) % members. */
@@ -52,34 +66,32 @@ TUTTI_DEV int tutti_dev_round(const struct tutti_dev_exchange *exchange, int fir
     return member < exchange->team.size ? member : member - exchange->team.size;
 }
 
-TUTTI_DEV unsigned tutti_dev_packets(size_t bytes)
+TUTTI_DEV unsigned tutti_dev_packets(unsigned bytes)
 {
-    return (unsigned)((bytes + TUTTI_DEV_PACKET - 1) / TUTTI_DEV_PACKET);
+    return (bytes + TUTTI_DEV_PACKET - 1) / TUTTI_DEV_PACKET;
 }
 
 /* Bytes of data in packet `number` of `bytes` bytes. */
-TUTTI_DEV unsigned tutti_dev_valid(size_t bytes, size_t number)
+TUTTI_DEV unsigned tutti_dev_valid(unsigned bytes, unsigned number)
 {
-    const size_t left = bytes - number * TUTTI_DEV_PACKET;
-    return number * TUTTI_DEV_PACKET >= bytes ? 0 : left < TUTTI_DEV_PACKET ? (unsigned)left : TUTTI_DEV_PACKET;
+    const unsigned before = number * TUTTI_DEV_PACKET;
+    return before >= bytes ? 0 : bytes - before < TUTTI_DEV_PACKET ? bytes - before : TUTTI_DEV_PACKET;
 }
 
 /* Up to 8 bytes of a buffer of any alignment. */
 TUTTI_DEV tutti_dev_u64 tutti_dev_gather(const char *from, unsigned valid)
 {
-    if (valid == 8 && (uintptr_t)from % 8 == 0)
-        return *(const tutti_dev_u64 *)(const void *)from;
     tutti_dev_u64 data = 0;
-    if (valid % 4 == 0 && (uintptr_t)from % 4 == 0) {
+    if (valid == 8 && (uintptr_t)from % 8 == 0) {
+        data = *(const tutti_dev_u64 *)(const void *)from;
+    } else if (valid % 4 == 0 && (uintptr_t)from % 4 == 0) {
         if (valid > 0)
             data = *(const tutti_dev_u32 *)(const void *)from;
         if (valid > 4)
             data |= (tutti_dev_u64) * (const tutti_dev_u32 *)(const void *)(from + 4) << 32;
-        return data;
-    }
-    TUTTI_DEV_UNROLL
-    for (unsigned i = 0; i < 8; i++) {
-        if (i < valid)
+    } else {
+        TUTTI_DEV_UNROLL_1
+        for (unsigned i = 0; i < valid; i++)
             data |= (tutti_dev_u64) * (const tutti_dev_u8 *)(const void *)(from + i) << 8 * i;
     }
     return data;
@@ -95,11 +107,9 @@ TUTTI_DEV void tutti_dev_scatter(char *to, tutti_dev_u64 data, unsigned valid)
         if (valid > 4)
             *(tutti_dev_u32 *)(void *)(to + 4) = (tutti_dev_u32)(data >> 32);
     } else {
-        TUTTI_DEV_UNROLL
-        for (unsigned i = 0; i < 8; i++) {
-            if (i < valid)
-                *(tutti_dev_u8 *)(void *)(to + i) = (tutti_dev_u8)(data >> 8 * i);
-        }
+        TUTTI_DEV_UNROLL_1
+        for (unsigned i = 0; i < valid; i++)
+            *(tutti_dev_u8 *)(void *)(to + i) = (tutti_dev_u8)(data >> 8 * i);
     }
 }
 
@@ -142,64 +152,78 @@ TUTTI_DEV void tutti_dev_packet_wait(struct tutti_dev_meeting *meeting, const ch
 
 /* ---- whole messages ---- */
 
+/* Where a thread is: packets of `members` members, `each` of each, are dealt out to the threads one by one. */
+struct tutti_dev_cursor {
+    unsigned member, number;
+};
+
+TUTTI_DEV void tutti_dev_advance(struct tutti_dev_cursor *at, size_t by, unsigned each, unsigned members)
+{
+    at->number += (unsigned)by;
+    while (at->number >= each && at->member < members) {
+        at->number -= each;
+        at->member++;
+    }
+}
+
 /* `bytes` bytes from source + member * step on to each other member, behind `skip` packets; at least one packet. */
 TUTTI_DEV void tutti_dev_packets_send(const struct tutti_dev_exchange *exchange, int group, const void *source,
-                                      size_t step, size_t bytes, unsigned skip)
+                                      unsigned step, unsigned bytes, unsigned skip)
 {
-    const int me = exchange->team.me;
-    const unsigned each = bytes > 0 ? tutti_dev_packets(bytes) : 1, size = (unsigned)tutti_dev_size(group);
-    const unsigned all = each * (unsigned)(exchange->team.size - 1);
-    for (unsigned k = (unsigned)tutti_dev_rank(group); k < all; k += TUTTI_DEV_AHEAD * size) {
+    const int first = exchange->team.me + 1;
+    const unsigned each = bytes > 0 ? tutti_dev_packets(bytes) : 1, members = (unsigned)exchange->team.size - 1;
+    const size_t size = tutti_dev_size(group);
+    struct tutti_dev_cursor at = {0, 0}, ahead;
+    tutti_dev_advance(&at, tutti_dev_rank(group), each, members);
+    ahead = at;
+    while (at.member < members) {
         tutti_dev_u64 data[TUTTI_DEV_AHEAD];
         TUTTI_DEV_UNROLL
         for (unsigned b = 0; b < TUTTI_DEV_AHEAD; b++) {
-            const unsigned i = k + b * size, number = i % each;
-            if (i < all)
-                data[b] =
-                    tutti_dev_gather((const char *)source + (size_t)tutti_dev_round(exchange, me, 1 + i / each) * step +
-                                         (size_t)number * TUTTI_DEV_PACKET,
-                                     tutti_dev_valid(bytes, number));
+            const unsigned to = (unsigned)tutti_dev_round(exchange, first, ahead.member);
+            if (ahead.member < members)
+                data[b] = tutti_dev_gather((const char *)source + (to * step + ahead.number * TUTTI_DEV_PACKET),
+                                           tutti_dev_valid(bytes, ahead.number));
+            tutti_dev_advance(&ahead, size, each, members);
         }
         TUTTI_DEV_UNROLL
-        for (unsigned b = 0; b < TUTTI_DEV_AHEAD; b++) {
-            const unsigned i = k + b * size;
-            if (i < all) {
-                const struct tutti_dev_packet packet = tutti_dev_packet_of(data[b], exchange->flag);
-                tutti_dev_store_pair(
-                    tutti_dev_packet_at(exchange, tutti_dev_round(exchange, me, 1 + i / each), me, skip + i % each),
-                    packet.a, packet.b);
-            }
+        for (unsigned b = 0; b < TUTTI_DEV_AHEAD && at.member < members; b++) {
+            const struct tutti_dev_packet packet = tutti_dev_packet_of(data[b], exchange->flag);
+            const int to = tutti_dev_round(exchange, first, at.member);
+            tutti_dev_store_pair(tutti_dev_packet_to(exchange, to, skip + at.number), packet.a, packet.b);
+            tutti_dev_advance(&at, size, each, members);
         }
     }
 }
 
 /* `bytes` bytes from each of `members` members, from `first` on round the team, to dest + member * step. */
 TUTTI_DEV void tutti_dev_packets_recv(const struct tutti_dev_exchange *exchange, struct tutti_dev_meeting *meeting,
-                                      void *dest, size_t step, size_t bytes, int first, int members, unsigned skip)
+                                      void *dest, unsigned step, unsigned bytes, int first, unsigned members,
+                                      unsigned skip)
 {
-    const int me = exchange->team.me;
-    const unsigned each = bytes > 0 ? tutti_dev_packets(bytes) : 1, size = (unsigned)tutti_dev_size(meeting->group);
-    const unsigned all = each * (unsigned)members;
-    for (unsigned k = (unsigned)tutti_dev_rank(meeting->group); k < all; k += TUTTI_DEV_AHEAD * size) {
+    const unsigned each = bytes > 0 ? tutti_dev_packets(bytes) : 1;
+    const size_t size = tutti_dev_size(meeting->group);
+    struct tutti_dev_cursor at = {0, 0}, ahead;
+    tutti_dev_advance(&at, tutti_dev_rank(meeting->group), each, members);
+    ahead = at;
+    while (at.member < members) {
         struct tutti_dev_packet packet[TUTTI_DEV_AHEAD];
         TUTTI_DEV_UNROLL
         for (unsigned b = 0; b < TUTTI_DEV_AHEAD; b++) {
-            const unsigned i = k + b * size;
-            if (i < all)
-                tutti_dev_load_pair(
-                    tutti_dev_packet_at(exchange, me, tutti_dev_round(exchange, first, i / each), skip + i % each),
-                    &packet[b].a, &packet[b].b);
+            const int from = tutti_dev_round(exchange, first, ahead.member);
+            if (ahead.member < members)
+                tutti_dev_load_pair(tutti_dev_packet_from(exchange, from, skip + ahead.number), &packet[b].a,
+                                    &packet[b].b);
+            tutti_dev_advance(&ahead, size, each, members);
         }
         TUTTI_DEV_UNROLL
-        for (unsigned b = 0; b < TUTTI_DEV_AHEAD; b++) {
-            const unsigned i = k + b * size, number = i % each;
-            if (i < all) {
-                const int from = tutti_dev_round(exchange, first, i / each);
-                tutti_dev_packet_wait(meeting, tutti_dev_packet_at(exchange, me, from, skip + number), &packet[b],
-                                      exchange->flag);
-                tutti_dev_scatter((char *)dest + (size_t)from * step + (size_t)number * TUTTI_DEV_PACKET,
-                                  tutti_dev_packet_data(&packet[b]), tutti_dev_valid(bytes, number));
-            }
+        for (unsigned b = 0; b < TUTTI_DEV_AHEAD && at.member < members; b++) {
+            const int from = tutti_dev_round(exchange, first, at.member);
+            tutti_dev_packet_wait(meeting, tutti_dev_packet_from(exchange, from, skip + at.number), &packet[b],
+                                  exchange->flag);
+            tutti_dev_scatter((char *)dest + ((unsigned)from * step + at.number * TUTTI_DEV_PACKET),
+                              tutti_dev_packet_data(&packet[b]), tutti_dev_valid(bytes, at.number));
+            tutti_dev_advance(&at, size, each, members);
         }
     }
 }
@@ -208,7 +232,7 @@ TUTTI_DEV void tutti_dev_packets_recv(const struct tutti_dev_exchange *exchange,
 TUTTI_DEV void tutti_dev_packets_one(const struct tutti_dev_exchange *exchange, struct tutti_dev_meeting *meeting,
                                      int from, tutti_dev_u64 *data)
 {
-    const char *const at = tutti_dev_packet_at(exchange, exchange->team.me, from, 0);
+    const char *const at = tutti_dev_packet_from(exchange, from, 0);
     struct tutti_dev_packet packet;
     tutti_dev_load_pair(at, &packet.a, &packet.b);
     tutti_dev_packet_wait(meeting, at, &packet, exchange->flag);
@@ -219,7 +243,7 @@ TUTTI_DEV void tutti_dev_packets_one(const struct tutti_dev_exchange *exchange, 
 TUTTI_DEV void tutti_dev_packets_hear(const struct tutti_dev_exchange *exchange, struct tutti_dev_meeting *meeting)
 {
     tutti_dev_packets_recv(exchange, meeting, tutti_dev_own_area(meeting), 0, 0,
-                           tutti_dev_round(exchange, exchange->team.me, 1), exchange->team.size - 1, 0);
+                           tutti_dev_round(exchange, exchange->team.me, 1), (unsigned)exchange->team.size - 1, 0);
 }
 
 #endif

@@ -179,7 +179,7 @@ TUTTI_DEV int tutti_dev_reduce(int group, tshmem_team_t team, void *dest, const 
         return status;
     const int me = meeting.team.me, members = meeting.team.size;
     if (tutti_dev_is_small(&meeting, n * bytes))
-        return tutti_dev_reduce_small(&meeting, dest, source, 0, n * bytes, type, op,
+        return tutti_dev_reduce_small(&meeting, dest, source, 0, (unsigned)(n * bytes), type, op,
                                       shape == TUTTI_DEV_ALL       ? members
                                       : shape == TUTTI_DEV_THROUGH ? me + 1
                                                                    : me);
@@ -210,7 +210,8 @@ TUTTI_DEV int tutti_dev_reducescatter(int group, tshmem_team_t team, void *dest,
         return status;
     const int me = meeting.team.me;
     if (tutti_dev_is_small(&meeting, n * bytes))
-        return tutti_dev_reduce_small(&meeting, dest, source, n * bytes, n * bytes, type, op, members);
+        return tutti_dev_reduce_small(&meeting, dest, source, (unsigned)(n * bytes), (unsigned)(n * bytes), type, op,
+                                      members);
     const struct tutti_dev_places in = {1, (char *)(uintptr_t)source + (size_t)me * n * bytes, 0};
     const struct tutti_dev_places out = {0, (char *)dest, 0};
     const struct tutti_dev_job job = {meeting.team, in, out, members, 1, 0, TUTTI_DEV_ALL, 0, n};
