@@ -1,6 +1,8 @@
 /* Random programs by threads as PEs, every typed name in every form: TUTTI_TEST_ROUNDS of them. */
 #include "shmem_device/pes.h"
 
+static void delay(void);
+#define TUTTI_DEV_DELAY delay
 #include "tutti/device.h"
 
 #include <stdio.h>
@@ -8,6 +10,7 @@
 #include <string.h>
 
 #include "support/check.h"
+#include "support/random.h"
 
 #define TEST_FN           static __attribute__((unused))
 #define LIST_RMA          TSHMEM_RMA
@@ -24,11 +27,24 @@ struct run {
     struct pes *pes;
 };
 
+/* Now and then, between commands and within packets, the other PEs go on. */
+static _Thread_local uint64_t delays;
+
+static void delay(void)
+{
+    const uint64_t draw = random_next(&delays);
+    for (uint64_t turns = draw % 64 == 0 ? 1 + draw / 64 % 4 : 0; turns > 0; turns--)
+        tutti_dev_pause();
+}
+
 static void body(int pe, void *context)
 {
     const struct run *const run = context;
-    for (int i = 0; i < run->program->count; i++)
+    delays = random_mix(run->program->seed * PROGRAM_PES + (uint64_t)pe);
+    for (int i = 0; i < run->program->count; i++) {
+        delay();
         interpret(&run->program->list[pe][i], (char *)run->pes->heap[pe]);
+    }
 }
 
 static void one(uint64_t seed, int count, const int *rows)

@@ -79,10 +79,16 @@ TUTTI_DEV void tutti_dev_fence_release(void)
 #endif
 }
 
+/* Two stores here; tests put delays between them by defining this. */
+#ifndef TUTTI_DEV_DELAY
+#define TUTTI_DEV_DELAY()
+#endif
 TUTTI_DEV void tutti_dev_store_pair(void *to, tutti_dev_u64 a, tutti_dev_u64 b)
 {
     tutti_dev_store_relaxed64(to, a);
+    TUTTI_DEV_DELAY();
     tutti_dev_store_relaxed64((char *)to + 8, b);
+    TUTTI_DEV_DELAY();
 }
 
 TUTTI_DEV void tutti_dev_load_pair(const void *from, tutti_dev_u64 *a, tutti_dev_u64 *b)

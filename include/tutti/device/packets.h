@@ -75,7 +75,7 @@ TUTTI_DEV unsigned tutti_dev_packets(unsigned bytes)
 TUTTI_DEV unsigned tutti_dev_valid(unsigned bytes, unsigned number)
 {
     const unsigned before = number * TUTTI_DEV_PACKET;
-    return before >= bytes ? 0 : bytes - before < TUTTI_DEV_PACKET ? bytes - before : TUTTI_DEV_PACKET;
+    return before >= bytes ? 0 : bytes - before < TUTTI_DEV_PACKET ? bytes - before : (unsigned)TUTTI_DEV_PACKET;
 }
 
 /* Up to 8 bytes of a buffer of any alignment. */
