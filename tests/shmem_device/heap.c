@@ -25,7 +25,7 @@ static void age(struct program_heap *heap, const struct program *program, uint64
     for (int t = 0; t < PROGRAM_TEAMS && kind != 0; t++) {
         struct tshmem_area *const area = (struct tshmem_area *)(void *)heap->areas[t];
         const uint64_t steps = random_mix(program->seed + 64 * (uint64_t)t) % 40, turn = UINT64_C(1) << 32;
-        area->sequence[TSHMEM_BY_DEVICE] = kind == 1 ? turn * (1 + steps % 3) - (t % 2 ? 256 : 1) - steps : 100 + steps;
+        area->sequence[TSHMEM_BY_DEVICE] = kind == 1 ? turn * (1 + steps % 3) - 33 - steps : 100 + steps;
         for (size_t i = 0; i < sizeof area->packets; i += 8) {
             const uint64_t word = random_next(random), old = 1 + (word >> 32) % 100;
             const uint64_t half = (word & UINT32_MAX) | old << 32;
