@@ -8,7 +8,8 @@
 #include <string.h>
 #include <time.h>
 
-#define TUTTI_DEV static inline __attribute__((unused))
+#define TUTTI_DEV      static inline __attribute__((unused))
+#define TUTTI_DEV_COLD TUTTI_DEV
 #define TUTTI_DEV_UNROLL
 #define TUTTI_DEV_UNROLL_1
 #define TUTTI_DEV_UNROLL_4

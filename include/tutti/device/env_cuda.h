@@ -4,6 +4,7 @@
 #define TUTTI_DEVICE_ENV_CUDA_H
 
 #define TUTTI_DEV          static __attribute__((unused)) __device__ __forceinline__
+#define TUTTI_DEV_COLD     static __attribute__((unused)) __device__ __noinline__
 #define TUTTI_DEV_UNROLL   _Pragma("unroll")
 #define TUTTI_DEV_UNROLL_1 _Pragma("unroll 1")
 #define TUTTI_DEV_UNROLL_4 _Pragma("unroll 4")

@@ -45,31 +45,26 @@ TUTTI_DEV void tutti_dev_fold_look(const struct tutti_dev_fold *fold, int from, 
         struct tutti_dev_packet packet[TUTTI_DEV_AHEAD][WORDS];                                                        \
         tutti_dev_unit_##ID given = TUTTI_DEV_ZERO, result = given;                                                    \
         tutti_dev_a_##ID sum[EACH] = TUTTI_DEV_ZERO;                                                                   \
-        TUTTI_DEV_UNROLL                                                                                               \
-        for (unsigned b = 0; b < TUTTI_DEV_AHEAD; b++) {                                                               \
-            TUTTI_DEV_UNROLL                                                                                           \
-            for (unsigned w = 0; w < WORDS; w++) {                                                                     \
-                if (ahead < units)                                                                                     \
-                    tutti_dev_fold_look(fold, ahead_from, WORDS *ahead + w, &packet[b][w]);                            \
-            }                                                                                                          \
-            ahead += ++ahead_from == members ? size : 0;                                                               \
-            ahead_from = ahead_from == members ? 0 : ahead_from;                                                       \
-        }                                                                                                              \
+        int looked = 0;                                                                                                \
+        TUTTI_DEV_UNROLL_1                                                                                             \
         while (unit < units) {                                                                                         \
             TUTTI_DEV_UNROLL                                                                                           \
             for (unsigned b = 0; b < TUTTI_DEV_AHEAD; b++) {                                                           \
-                if (unit >= units)                                                                                     \
-                    break;                                                                                             \
+                const int there = looked && unit < units;                                                              \
                 TUTTI_DEV_UNROLL                                                                                       \
                 for (unsigned w = 0; w < WORDS; w++) {                                                                 \
-                    tutti_dev_packet_wait(meeting, tutti_dev_packet_from(&fold->exchange, from, WORDS *unit + w),      \
-                                          &packet[b][w], fold->exchange.flag);                                         \
-                    given.word[w] = tutti_dev_packet_data(&packet[b][w]);                                              \
+                    if (there) {                                                                                       \
+                        tutti_dev_packet_wait(meeting, tutti_dev_packet_from(&fold->exchange, from, WORDS *unit + w),  \
+                                              &packet[b][w], fold->exchange.flag);                                     \
+                        given.word[w] = tutti_dev_packet_data(&packet[b][w]);                                          \
+                    }                                                                                                  \
                     if (ahead < units)                                                                                 \
                         tutti_dev_fold_look(fold, ahead_from, WORDS *ahead + w, &packet[b][w]);                        \
                 }                                                                                                      \
                 ahead += ++ahead_from == members ? size : 0;                                                           \
                 ahead_from = ahead_from == members ? 0 : ahead_from;                                                   \
+                if (!there)                                                                                            \
+                    continue;                                                                                          \
                 result = from == 0 ? given : result;                                                                   \
                 TUTTI_DEV_UNROLL                                                                                       \
                 for (unsigned i = 0; i < EACH; i++) {                                                                  \
@@ -94,6 +89,7 @@ TUTTI_DEV void tutti_dev_fold_look(const struct tutti_dev_fold *fold, int from, 
                 from = 0;                                                                                              \
                 unit += size;                                                                                          \
             }                                                                                                          \
+            looked = 1;                                                                                                \
         }                                                                                                              \
     }
 TUTTI_DEV_TYPES(TUTTI_DEV_FOLD)

@@ -13,8 +13,8 @@ TUTTI_DEV void tutti_dev_broadcast_small(struct tutti_dev_meeting *meeting, void
     tutti_dev_packets_send(&exchange, meeting->group, source, 0, is_root ? (unsigned)bytes : 0, 0);
     if (!is_root)
         tutti_dev_packets_recv(&exchange, meeting, dest, 0, (unsigned)bytes, root, 1, 0);
-    else if (dest != source)
-        tutti_dev_copy(meeting->group, dest, source, bytes);
+    else
+        tutti_dev_packets_keep(meeting->group, dest, source, (unsigned)bytes);
     if (is_root || meeting->team.size > 2)
         tutti_dev_packets_hear(&exchange, meeting);
 }
@@ -55,10 +55,11 @@ TUTTI_DEV int tutti_dev_collect(int group, tshmem_team_t team, void *dest, const
     const struct tutti_dev_exchange exchange = tutti_dev_exchange(&meeting);
     const tutti_dev_u64 length = bytes;
     size_t at = 0, all = 0;
-    int small = 1;
+    int small = 1; /* alike on all PEs */
     tutti_dev_packets_send(&exchange, group, &length, 0, sizeof length, 0);
     if (bytes > 0 && tutti_dev_is_small(&meeting, bytes + TUTTI_DEV_PACKET))
         tutti_dev_packets_send(&exchange, group, source, 0, (unsigned)bytes, 1);
+    TUTTI_DEV_UNROLL_1
     for (int i = 0; i < members; i++) {
         tutti_dev_u64 told = bytes;
         if (i != me)
@@ -78,8 +79,9 @@ TUTTI_DEV int tutti_dev_collect(int group, tshmem_team_t team, void *dest, const
             tutti_dev_copy(group, tutti_dev_of(&meeting, dest, (me + i) % members) + at, source, bytes);
         return tutti_dev_meet_last(&meeting);
     }
-    tutti_dev_copy(group, (char *)dest + at, source, bytes);
+    tutti_dev_packets_keep(group, (char *)dest + at, source, (unsigned)bytes);
     at = 0;
+    TUTTI_DEV_UNROLL_1
     for (int i = 0; i < members; i++) {
         tutti_dev_u64 told = bytes;
         if (i != me) {
@@ -103,7 +105,7 @@ TUTTI_DEV int tutti_dev_fcollect(int group, tshmem_team_t team, void *dest, cons
     if (tutti_dev_is_small(&meeting, bytes)) {
         const struct tutti_dev_exchange exchange = tutti_dev_exchange(&meeting);
         tutti_dev_packets_send(&exchange, group, source, 0, (unsigned)bytes, 0);
-        tutti_dev_copy(group, (char *)dest + (size_t)me * bytes, source, bytes);
+        tutti_dev_packets_keep(group, (char *)dest + (size_t)me * bytes, source, (unsigned)bytes);
         tutti_dev_packets_recv(&exchange, &meeting, dest, (unsigned)bytes, (unsigned)bytes,
                                tutti_dev_round(&exchange, me, 1), (unsigned)members - 1, 0);
         return tutti_dev_end(&meeting);
@@ -135,8 +137,8 @@ TUTTI_DEV int tutti_dev_alltoalls(int group, tshmem_team_t team, void *dest, con
     if (dst == 1 && sst == 1 && tutti_dev_is_small(&meeting, n * bytes)) {
         const struct tutti_dev_exchange exchange = tutti_dev_exchange(&meeting);
         tutti_dev_packets_send(&exchange, group, source, (unsigned)from_step, (unsigned)(n * bytes), 0);
-        tutti_dev_copy(group, (char *)dest + (size_t)me * to_step, (const char *)source + (size_t)me * from_step,
-                       n * bytes);
+        tutti_dev_packets_keep(group, (char *)dest + (size_t)me * to_step,
+                               (const char *)source + (size_t)me * from_step, (unsigned)(n * bytes));
         tutti_dev_packets_recv(&exchange, &meeting, dest, (unsigned)to_step, (unsigned)(n * bytes),
                                tutti_dev_round(&exchange, me, 1), (unsigned)members - 1, 0);
         return tutti_dev_end(&meeting);

@@ -37,12 +37,13 @@ TUTTI_DEV int tutti_dev_is_small(const struct tutti_dev_meeting *meeting, size_t
 TUTTI_DEV struct tutti_dev_exchange tutti_dev_exchange(struct tutti_dev_meeting *meeting)
 {
     struct tutti_dev_exchange exchange;
+    struct tshmem_area *const own = tutti_dev_own_area(meeting);
     const uint64_t sequence = ++meeting->sequence;
     exchange.team = meeting->team;
     exchange.flag = (uint32_t)sequence;
     exchange.slot = tutti_dev_slot(meeting);
-    exchange.half = __builtin_offsetof(struct tshmem_area, packets) + (size_t)(sequence % 2) * TSHMEM_PACKETS_BYTES;
-    exchange.own = (char *)tutti_dev_own_area(meeting) + exchange.half;
+    exchange.own = own->packets[sequence % 2];
+    exchange.half = (size_t)(exchange.own - (char *)own);
     return exchange;
 }
 
@@ -142,6 +143,7 @@ TUTTI_DEV void tutti_dev_packet_wait(struct tutti_dev_meeting *meeting, const ch
                                      uint32_t flag)
 {
     struct tutti_dev_patience patience = {0, 0};
+    TUTTI_DEV_UNROLL_1
     while (!tutti_dev_packet_there(packet, flag) && !meeting->failed) {
         if (tutti_dev_gives_up(meeting, &patience))
             meeting->failed = 1;
@@ -160,6 +162,7 @@ struct tutti_dev_cursor {
 TUTTI_DEV void tutti_dev_advance(struct tutti_dev_cursor *at, size_t by, unsigned each, unsigned members)
 {
     at->number += (unsigned)by;
+    TUTTI_DEV_UNROLL_1
     while (at->number >= each && at->member < members) {
         at->number -= each;
         at->member++;
@@ -176,6 +179,7 @@ TUTTI_DEV void tutti_dev_packets_send(const struct tutti_dev_exchange *exchange,
     struct tutti_dev_cursor at = {0, 0}, ahead;
     tutti_dev_advance(&at, tutti_dev_rank(group), each, members);
     ahead = at;
+    TUTTI_DEV_UNROLL_1
     while (at.member < members) {
         tutti_dev_u64 data[TUTTI_DEV_AHEAD];
         TUTTI_DEV_UNROLL
@@ -206,6 +210,7 @@ TUTTI_DEV void tutti_dev_packets_recv(const struct tutti_dev_exchange *exchange,
     struct tutti_dev_cursor at = {0, 0}, ahead;
     tutti_dev_advance(&at, tutti_dev_rank(meeting->group), each, members);
     ahead = at;
+    TUTTI_DEV_UNROLL_1
     while (at.member < members) {
         struct tutti_dev_packet packet[TUTTI_DEV_AHEAD];
         TUTTI_DEV_UNROLL
@@ -242,8 +247,24 @@ TUTTI_DEV void tutti_dev_packets_one(const struct tutti_dev_exchange *exchange, 
 /* Hears from every other member. */
 TUTTI_DEV void tutti_dev_packets_hear(const struct tutti_dev_exchange *exchange, struct tutti_dev_meeting *meeting)
 {
-    tutti_dev_packets_recv(exchange, meeting, tutti_dev_own_area(meeting), 0, 0,
-                           tutti_dev_round(exchange, exchange->team.me, 1), (unsigned)exchange->team.size - 1, 0);
+    tutti_dev_u64 data;
+    TUTTI_DEV_UNROLL_1
+    for (size_t i = 1 + tutti_dev_rank(meeting->group); i < (size_t)exchange->team.size;
+         i += tutti_dev_size(meeting->group))
+        tutti_dev_packets_one(exchange, meeting, tutti_dev_round(exchange, exchange->team.me, (unsigned)i), &data);
+}
+
+/* The own part, which no packet carries. */
+TUTTI_DEV void tutti_dev_packets_keep(int group, void *dest, const void *source, unsigned bytes)
+{
+    if (dest == source)
+        return;
+    TUTTI_DEV_UNROLL_1
+    for (unsigned i = (unsigned)tutti_dev_rank(group); i < tutti_dev_packets(bytes);
+         i += (unsigned)tutti_dev_size(group))
+        tutti_dev_scatter((char *)dest + i * TUTTI_DEV_PACKET,
+                          tutti_dev_gather((const char *)source + i * TUTTI_DEV_PACKET, tutti_dev_valid(bytes, i)),
+                          tutti_dev_valid(bytes, i));
 }
 
 #endif

@@ -137,16 +137,17 @@ TUTTI_DEV void tutti_dev_meet_first(struct tutti_dev_meeting *meeting)
 /* Packets (packets.h) carry the lower half of the sequence, and what lies in a slot may be old. Before the half comes
  * round, all meet, each clears what it has got, and all meet again: 0 is no packet's. */
 enum { TUTTI_DEV_RENEW = 32 }; /* more steps than a collective has */
-TUTTI_DEV void tutti_dev_renew(struct tutti_dev_meeting *meeting)
+TUTTI_DEV_COLD uint64_t tutti_dev_renew(struct tutti_dev_meeting meeting)
 {
-    char *const packets = &tutti_dev_own_area(meeting)->packets[0][0];
-    tutti_dev_meet(meeting);
-    for (size_t i = tutti_dev_rank(meeting->group); i < 2 * TSHMEM_PACKETS_BYTES / 16;
-         i += tutti_dev_size(meeting->group))
+    char *const packets = &tutti_dev_own_area(&meeting)->packets[0][0];
+    tutti_dev_meet(&meeting);
+    for (size_t i = tutti_dev_rank(meeting.group); i < 2 * TSHMEM_PACKETS_BYTES / 16;
+         i += tutti_dev_size(meeting.group))
         tutti_dev_store_pair(packets + i * 16, 0, 0);
-    meeting->sequence |= 0xffffffffu;
-    meeting->sequence++;
-    tutti_dev_meet(meeting);
+    meeting.sequence |= 0xffffffffu;
+    meeting.sequence++;
+    tutti_dev_meet(&meeting);
+    return meeting.sequence;
 }
 
 /* Every collective begins here, by a wait for the group's threads. A team has one at a time: the leader takes the busy
@@ -174,7 +175,7 @@ TUTTI_DEV int tutti_dev_end(struct tutti_dev_meeting *meeting)
 {
     struct tshmem_area *const own = tutti_dev_own_area(meeting);
     if ((uint32_t)meeting->sequence >= 0u - TUTTI_DEV_RENEW)
-        tutti_dev_renew(meeting);
+        meeting->sequence = tutti_dev_renew(*meeting);
     if (tutti_dev_rank(meeting->group) == 0) {
         tutti_dev_store_relaxed64(&own->sequence[TSHMEM_BY_DEVICE], meeting->sequence);
         tutti_dev_store_relaxed32(&own->busy[TSHMEM_BY_DEVICE], 0);
