@@ -2,7 +2,7 @@
  * step's number. Who waits for one sees number and data at once: no fence, no meeting (NCCL's protocol LL).
  *
  * A step is an exchange: every member stores at least one packet into its slot at every other one, and waits for all
- * that come to it. So the rule of team.h holds,. */
+ * that come to it: so the rule of team.h holds. */
 #ifndef TUTTI_DEVICE_PACKETS_H
 #define TUTTI_DEVICE_PACKETS_H
 
