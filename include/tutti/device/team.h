@@ -83,14 +83,23 @@ TUTTI_DEV struct tshmem_area *tutti_dev_own_area(const struct tutti_dev_meeting 
     return tutti_dev_area(tutti_dev_state()->me, meeting->team.number);
 }
 
-/* What stands in every turn of a wait. 1: leave. The leader looks at what it has taken here and in the end, when the
- * answer has long come. */
+/* A look at the clock, the abort word and what the leader has taken, which has long come: out of the way of the many
+ * waits. When the wait has begun; all bits set: leave. */
+TUTTI_DEV_COLD uint64_t tutti_dev_look_up(uint64_t start, uint32_t taken)
+{
+    struct tutti_dev_patience patience = {start, TUTTI_DEV_SPINS - 1}; /* in this turn it looks */
+    if (taken != 0)
+        tutti_dev_fail();
+    return tutti_dev_leave(&patience) ? ~(uint64_t)0 : patience.start;
+}
+
+/* Stands in every turn of a wait. 1: leave. */
 TUTTI_DEV int tutti_dev_gives_up(const struct tutti_dev_meeting *meeting, struct tutti_dev_patience *patience)
 {
-    if (meeting->taken == 0)
-        return tutti_dev_leave(patience);
-    tutti_dev_fail();
-    return 1;
+    if (++patience->spins % TUTTI_DEV_SPINS != 0)
+        return 0;
+    patience->start = tutti_dev_look_up(patience->start, meeting->taken);
+    return patience->start == ~(uint64_t)0;
 }
 
 /* Waits for all members. What the members' threads have stored before they last waited for each other is seen past the
