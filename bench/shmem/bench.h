@@ -26,6 +26,7 @@ enum bench_operation {
     BENCH_PINGPONG,  /* put with signal there, and back: both PEs */
     BENCH_BARRIER,   /* both PEs; so are the following */
     BENCH_FCOLLECT,  /* `bytes` a PE */
+    BENCH_BROADCAST, /* from PE 0 */
     BENCH_SUM,       /* of floats, `bytes` of them */
     BENCH_PUT,       /* bandwidth: a part of `bytes` by each block, and quiet in the end */
     BENCH_GET,

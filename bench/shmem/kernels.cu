@@ -103,6 +103,11 @@ static __device__ __noinline__ void fcollect(const struct bench_call &c, int in)
     ROUNDS(IN_FORM(tshmem_fcollectmem, TSHMEM_TEAM_WORLD, c.heap->in, c.heap->out, c.bytes));
 }
 
+static __device__ __noinline__ void broadcast(const struct bench_call &c, int in)
+{
+    ROUNDS(IN_FORM(tshmem_broadcastmem, TSHMEM_TEAM_WORLD, c.heap->in, c.heap->out, c.bytes, 0));
+}
+
 static __device__ __noinline__ void sum(const struct bench_call &c, int in)
 {
     ROUNDS(IN_FORM(tshmem_float_sum_reduce, TSHMEM_TEAM_WORLD, (float *)c.heap->in, (const float *)c.heap->out,
@@ -161,6 +166,8 @@ static __global__ void __launch_bounds__(1024) run(struct bench_call c)
         return barrier(c, in);
     case BENCH_FCOLLECT:
         return fcollect(c, in);
+    case BENCH_BROADCAST:
+        return broadcast(c, in);
     case BENCH_SUM:
         return sum(c, in);
     case BENCH_GET_BLOCKING:

@@ -165,6 +165,8 @@ static int right(int operation, size_t bytes, int pe)
         return pe == 1 || memcmp(seen, sent[1], bytes) == 0;
     case BENCH_FCOLLECT:
         return memcmp(seen, sent[0], bytes) == 0 && memcmp(seen + bytes, sent[1], bytes) == 0;
+    case BENCH_BROADCAST:
+        return memcmp(seen, sent[0], bytes) == 0;
     case BENCH_SUM:
         for (size_t i = 0; i < bytes / sizeof(float); i++) {
             if (((float *)seen)[i] != ((float *)sent[0])[i] + ((float *)sent[1])[i])
@@ -177,8 +179,8 @@ static int right(int operation, size_t bytes, int pe)
 }
 
 static const char *const names[] = {"p+quiet",  "put+quiet", "add+quiet", "fetch-add", "pingpong",
-                                    "barrier",  "fcollect",  "sum",       "put",       "get",
-                                    "get",      "ring-trip", "ring-rate"};
+                                    "barrier",  "fcollect",  "broadcast", "sum",       "put",
+                                    "get",      "get",       "ring-trip", "ring-rate"};
 static const char *const groups[] = {"thread", "warp", "block"};
 
 /* Nanoseconds of a round: the best of five launches, which is what the hardware can do; the worst says how far they lie

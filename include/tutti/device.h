@@ -13,7 +13,8 @@
  * the group. A file that defines TSHMEM_KERNELS has the calls of threads from here too.
  *
  * Order: puts are stores of all threads of the group. They are complete past quiet, and seen in order past fence, of
- * the same group; put_signal orders its own data. Waits order what comes after them.
+ * the same group; put_signal orders its own data. Waits order what comes after them. Collectives: on return the own
+ * result is complete and the source may be used again; barrier and sync alone order what was stored before.
  *
  * Errors: what cannot be done (no such PE, not symmetric, a collective while another one is under way) sets the abort
  * word: the host is told, and all waits of this PE's kernels leave. So they do when they wait longer than the limit.
@@ -42,8 +43,12 @@
 #include "tutti/device/team.h"
 #include "tutti/device/wait.h"
 
+#include "tutti/device/packets.h"
+
 #include "tutti/device/move.h"
 #include "tutti/device/ops.h"
+
+#include "tutti/device/fold.h"
 
 #include "tutti/device/reduce.h"
 

@@ -30,8 +30,8 @@ extern "C" {
 enum {
     TSHMEM_PES_MAX = 64,
     TSHMEM_TEAMS_MAX = 64,
-    TSHMEM_STATE_VERSION = 2, /* of the layouts in this file */
-    TSHMEM_SCRATCH_BYTES = 64 * 1024,
+    TSHMEM_STATE_VERSION = 3,         /* of the layouts in this file */
+    TSHMEM_PACKETS_BYTES = 96 * 1024, /* of each half of a team's packets */
 };
 
 /* Who counts: calls on the host and calls in kernels have a sequence each, so that they never mix. */
@@ -137,13 +137,13 @@ struct tshmem_state {
 struct tshmem_area {
     uint64_t arrived[2]
                     [TSHMEM_PES_MAX]; /* [by][member]: sequence at which that member has arrived; it stores it here */
-    uint64_t sequence[2];             /* [by]: own: of the last barrier that this member came to */
+    uint64_t sequence[2];             /* [by]: own: of the last meeting or exchange that this member came to */
     uint32_t busy[2];                 /* [by]: own: 1 while a collective of the team is under way */
     uint32_t grid_arrived;            /* own: blocks of this GPU that came to the grid's barriers, from the first on */
     uint32_t unused;
-    uint64_t length[TSHMEM_PES_MAX]; /* of collect: elements that each member brings; it stores it here */
-    uint64_t word[4];                /* own: what the first thread of a group tells the others */
-    char scratch[TSHMEM_SCRATCH_BYTES];
+    uint64_t word[4];                      /* own: what the first thread of a group tells the others */
+    char packets[2][TSHMEM_PACKETS_BYTES]; /* [sequence % 2]: what the members send to this one in kernels, a slot each:
+                                              tutti/device/packets.h; 16-byte packets */
 };
 
 #ifdef __cplusplus

@@ -12,6 +12,8 @@
 
 enum { PAGE = 1 << 16 };
 
+_Static_assert(offsetof(struct tshmem_area, packets) % 16 == 0, "packets of 16 bytes");
+
 static size_t whole_pages(size_t bytes)
 {
     return (bytes + PAGE - 1) / PAGE * PAGE;

@@ -6,6 +6,7 @@
 #include "tutti/device.h"
 
 #include "shmem_device/cuda_images.h"
+#include "support/random.h"
 
 /* A call as a function of its own, which the compiler works on apart. */
 template <auto call, typename... types> static __device__ __noinline__ auto apart(types... arguments)
@@ -30,12 +31,23 @@ static_assert(IMAGE_BY_THREAD == 1 << FORM_THREAD && IMAGE_BY_WARP == 1 << FORM_
                   IMAGE_BY_BLOCK == 1 << FORM_BLOCK && IMAGE_BY_WORK_GROUP == 1 << FORM_WORK_GROUP,
               "the forms' bits");
 
+/* Now and then a warp comes later, up to some microseconds. */
+static __device__ void delay(uint64_t *random)
+{
+    const uint64_t draw = random_next(random);
+    const long long cycles = draw % 8 ? 0 : (long long)(draw / 8 % 4000);
+    for (const long long start = clock64(); clock64() - start < cycles;)
+        ;
+}
+
 /* Block b is PE first + b. */
 static __global__ void __launch_bounds__(CUDA_THREADS) run(const struct cuda_program *programs, int first)
 {
     const struct cuda_program *const own = &programs[first + (int)blockIdx.x];
     cuda_pe_is(own->state);
+    uint64_t random = random_mix((uint64_t)(first + (int)blockIdx.x) * CUDA_THREADS + threadIdx.x / 32);
     for (int i = 0; i < own->count; i++) {
+        delay(&random);
         if (own->fenced)
             tshmem_quiet_block();
         interpret(&own->list[i], own->heap);

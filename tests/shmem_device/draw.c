@@ -328,14 +328,18 @@ static void round_of_atomics(struct draw *d)
     settle(d);
 }
 
-static void round_of_collectives(struct draw *d)
+/* Elements a PE of a collective: around the most that go as packets too. */
+static uint64_t draw_collective_count(struct draw *d, uint64_t most, uint64_t bytes)
 {
-    const int pes = d->program->pes, team = below(d, 2) ? 0 : (int)below(d, PROGRAM_TEAMS),
-              size = program_size(pes, team);
+    const uint64_t limit = (below(d, 2) ? 4096 : below(d, 16) * 256) / bytes, near = limit + below(d, 5);
+    return below(d, 4) == 0 && near >= 2 && near - 2 < most ? near - 2 : draw_count(d, most);
+}
+
+static void draw_collective(struct draw *d, int team)
+{
+    const int pes = d->program->pes, size = program_size(pes, team);
     const int call = CALL_BROADCAST + (int)below(d, CALLS - CALL_BROADCAST), form = draw_form(d);
     struct command same = {.call = call, .row = ROW_NONE, .team = team, .block = 1, .dst = 1, .sst = 1};
-    if (size == 0)
-        return;
     const int reduces = call == CALL_REDUCE || call == CALL_REDUCESCATTER || call == CALL_SCAN;
     draw_elements(d, &same, reduces ? 0 : FAMILY_RMA);
     if (reduces && d->typed) {
@@ -367,7 +371,7 @@ static void round_of_collectives(struct draw *d)
     }
     const uint64_t strides = call == CALL_ALLTOALLS ? 3 : 1;
     const uint64_t most = (PROGRAM_PART - 64) / same.bytes / (uint64_t)size / strides, unit = same.bytes;
-    same.n = draw_count(d, most);
+    same.n = draw_collective_count(d, most, same.bytes);
     const uint64_t reach = same.n * same.bytes * (uint64_t)size * strides;
     same.dest = AT(out) + draw_offset(d, PROGRAM_PART, call == CALL_COLLECT ? PROGRAM_PART - 64 : reach, unit);
     same.source = AT(in) + draw_offset(d, PROGRAM_PART, call == CALL_COLLECT ? PROGRAM_PART - 64 : reach, unit);
@@ -379,12 +383,24 @@ static void round_of_collectives(struct draw *d)
         *c = same;
         c->form = below(d, 4) ? form : draw_form(d);
         if (call == CALL_COLLECT)
-            c->n = draw_count(d, most);
+            c->n = below(d, 2) ? draw_collective_count(d, most, same.bytes) : below(d, 40) < most ? below(d, 40) : most;
         gives_back(d, c);
     }
     index_ends(d);
-    if (below(d, 2))
-        barrier(d);
+}
+
+/* One behind the other, of one team or of several, with barriers between or not. */
+static void round_of_collectives(struct draw *d)
+{
+    const int pes = d->program->pes, one = below(d, 2) != 0, barriers = below(d, 2) != 0;
+    int team = below(d, 2) ? 0 : (int)below(d, PROGRAM_TEAMS);
+    for (int i = 0, n = 1 + (int)below(d, below(d, 2) ? 20 : 3); i < n; i++) {
+        team = one ? team : (int)below(d, PROGRAM_TEAMS);
+        if (program_size(pes, team) > 0)
+            draw_collective(d, team);
+        if (barriers && below(d, 2))
+            barrier(d);
+    }
 }
 
 static void round_of_questions(struct draw *d)

@@ -17,11 +17,29 @@ static uint64_t draw_word(uint64_t *random, uint64_t stripe)
     return (random_next(random) & keep[stripe % 5]) | put[stripe % 5];
 }
 
+/* Of most programs: areas of teams that have met before, in one of two not long before the packets' flags come round;
+ * in the slots lies what was there when they were as they will be. The same numbers on all PEs. */
+static void age(struct program_heap *heap, const struct program *program, uint64_t *random)
+{
+    const uint64_t kind = random_mix(~program->seed) % 3;
+    for (int t = 0; t < PROGRAM_TEAMS && kind != 0; t++) {
+        struct tshmem_area *const area = (struct tshmem_area *)(void *)heap->areas[t];
+        const uint64_t steps = random_mix(program->seed + 64 * (uint64_t)t) % 40, turn = UINT64_C(1) << 32;
+        area->sequence[TSHMEM_BY_DEVICE] = kind == 1 ? turn * (1 + steps % 3) - 33 - steps : 100 + steps;
+        for (size_t i = 0; i < sizeof area->packets; i += 8) {
+            const uint64_t word = random_next(random), old = 1 + (word >> 32) % 100;
+            const uint64_t half = (word & UINT32_MAX) | old << 32;
+            memcpy(&area->packets[0][0] + i, &half, 8);
+        }
+    }
+}
+
 void program_fill(struct program_heap *heap, const struct program *program, int pe)
 {
     uint64_t random = random_mix(program->seed * 64 + (uint64_t)pe), word = 0;
     char *const bytes = (char *)heap;
     memset(heap, 0, sizeof *heap);
+    age(heap, program, &random);
     for (size_t i = AT(source); i < AT(results); i += 8) {
         word = random_next(&random);
         memcpy(bytes + i, &word, 8);

@@ -2,6 +2,8 @@
  * the ring alone, by it from some size on. */
 #include "shmem_device/pes_ring.h"
 
+static void delay(void);
+#define TUTTI_DEV_DELAY delay
 #include "tutti/device.h"
 
 #include <stdio.h>
@@ -9,6 +11,7 @@
 #include <string.h>
 
 #include "support/check.h"
+#include "support/random.h"
 
 #define TEST_FN           static __attribute__((unused))
 #define LIST_RMA          TSHMEM_RMA
@@ -26,10 +29,22 @@ struct run {
     enum pes_ring_how how;
 };
 
+/* Now and then, between commands and within packets, the other PEs go on. */
+static _Thread_local uint64_t delays;
+
+static void delay(void)
+{
+    const uint64_t draw = random_next(&delays);
+    for (uint64_t turns = draw % 64 == 0 ? 1 + draw / 64 % 4 : 0; turns > 0; turns--)
+        tutti_dev_pause();
+}
+
 static void body(int pe, void *context)
 {
     const struct run *const run = context;
+    delays = random_mix(run->program->seed * PROGRAM_PES + (uint64_t)pe);
     for (int i = 0; i < run->program->count; i++) {
+        delay();
         /* What goes by the ring and what does not have no order, and programs want one. */
         if (run->how == PES_RING_CUT || (run->how == PES_RING_FORCED && run->program->list[pe][i].call == CALL_STORE))
             tshmem_fence();

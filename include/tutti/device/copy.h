@@ -27,7 +27,35 @@ TUTTI_DEV_COPY(u64)
 TUTTI_DEV_COPY(u128)
 #undef TUTTI_DEV_COPY
 
-/* Up to the first whole word and from the last one on it goes by bytes. No wait: neither before nor after. */
+/* What is no whole word of 16 bytes, by one thread: words of 1, 2, 4 and 8 bytes, each once at most, all loaded before
+ * the first is stored. up: the small ones first, as the end is what is aligned. */
+TUTTI_DEV void tutti_dev_copy_rest(char *to, const char *from, size_t bytes, int up)
+{
+    const size_t at8 = up ? bytes & 7 : 0, at4 = up ? bytes & 3 : bytes & 8;
+    const size_t at2 = up ? bytes & 1 : bytes & 12, at1 = up ? 0 : bytes & 14;
+    tutti_dev_u64 d = 0;
+    tutti_dev_u32 c = 0;
+    tutti_dev_u16 b = 0;
+    tutti_dev_u8 a = 0;
+    if (bytes & 8)
+        d = *(const tutti_dev_u64 *)(const void *)(from + at8);
+    if (bytes & 4)
+        c = *(const tutti_dev_u32 *)(const void *)(from + at4);
+    if (bytes & 2)
+        b = *(const tutti_dev_u16 *)(const void *)(from + at2);
+    if (bytes & 1)
+        a = *(const tutti_dev_u8 *)(const void *)(from + at1);
+    if (bytes & 8)
+        *(tutti_dev_u64 *)(void *)(to + at8) = d;
+    if (bytes & 4)
+        *(tutti_dev_u32 *)(void *)(to + at4) = c;
+    if (bytes & 2)
+        *(tutti_dev_u16 *)(void *)(to + at2) = b;
+    if (bytes & 1)
+        *(tutti_dev_u8 *)(void *)(to + at1) = a;
+}
+
+/* Up to the first whole word, and from the last one on, by one thread each. No wait: neither before nor after. */
 TUTTI_DEV void tutti_dev_copy(int group, void *dest, const void *source, size_t bytes)
 {
     char *const to = (char *)dest;
@@ -35,10 +63,14 @@ TUTTI_DEV void tutti_dev_copy(int group, void *dest, const void *source, size_t 
     const size_t rank = tutti_dev_rank(group), size = tutti_dev_size(group);
     const unsigned differ = (unsigned)(((uintptr_t)to ^ (uintptr_t)from) % 16);
     const unsigned width = differ == 0 ? 16 : differ & 1 ? 1 : differ & 2 ? 2 : differ & 4 ? 4 : 8;
-    size_t head = (width - (uintptr_t)to % width) % width;
-    head = head < bytes ? head : bytes;
+    const size_t head = (width - (uintptr_t)to % width) % width;
+    if (head > bytes) { /* less than a word, and no word begins in it */
+        tutti_dev_copy_u8(to, from, bytes, rank, size);
+        return;
+    }
     const size_t words = (bytes - head) / width, tail = head + words * width;
-    tutti_dev_copy_u8(to, from, head, rank, size);
+    if (rank == 0)
+        tutti_dev_copy_rest(to, from, head, 1);
     if (width == 16)
         tutti_dev_copy_u128(to + head, from + head, words, rank, size);
     else if (width == 8)
@@ -49,7 +81,8 @@ TUTTI_DEV void tutti_dev_copy(int group, void *dest, const void *source, size_t 
         tutti_dev_copy_u16(to + head, from + head, words, rank, size);
     else
         tutti_dev_copy_u8(to + head, from + head, words, rank, size);
-    tutti_dev_copy_u8(to + tail, from + tail, bytes - tail, rank, size);
+    if (rank == size - 1)
+        tutti_dev_copy_rest(to + tail, from + tail, bytes - tail, 0);
 }
 
 /* One element, by one thread: at once where it is 1, 2, 4 or 8 aligned bytes. */

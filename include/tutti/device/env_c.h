@@ -10,7 +10,9 @@
 
 #define TUTTI_DEV       static inline __attribute__((unused))
 #define TUTTI_DEV_APART static __attribute__((unused, noinline))
+#define TUTTI_DEV_COLD  TUTTI_DEV
 #define TUTTI_DEV_UNROLL
+#define TUTTI_DEV_UNROLL_1
 #define TUTTI_DEV_UNROLL_4
 #ifdef __cplusplus
 #define TUTTI_DEV_ZERO                                                                                                 \
@@ -62,19 +64,6 @@ TUTTI_DEV_ACCESS(32)
 TUTTI_DEV_ACCESS(64)
 #undef TUTTI_DEV_ACCESS
 
-/* Two words, each at once. */
-TUTTI_DEV void tutti_dev_store_pair(void *to, tutti_dev_u64 first, tutti_dev_u64 second)
-{
-    tutti_dev_store_relaxed64(to, first);
-    tutti_dev_store_relaxed64((tutti_dev_u64 *)to + 1, second);
-}
-
-TUTTI_DEV void tutti_dev_load_pair(const void *from, tutti_dev_u64 *first, tutti_dev_u64 *second)
-{
-    *first = tutti_dev_load_acquire64(from);
-    *second = tutti_dev_load_acquire64((const tutti_dev_u64 *)from + 1);
-}
-
 /* 1 where the host, and copy engines, find this memory at the same address. */
 TUTTI_DEV int tutti_dev_host_finds(const void *address)
 {
@@ -97,6 +86,37 @@ TUTTI_DEV void tutti_dev_fence(void)
 #else
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
 #endif
+}
+
+TUTTI_DEV void tutti_dev_fence_release(void)
+{
+#ifndef __SANITIZE_THREAD__ /* there every store orders */
+    __atomic_thread_fence(__ATOMIC_ACQ_REL);
+#endif
+}
+
+/* Two stores here; tests put delays between them by defining this. */
+#ifndef TUTTI_DEV_DELAY
+#define TUTTI_DEV_DELAY()
+#endif
+TUTTI_DEV void tutti_dev_store_pair(void *to, tutti_dev_u64 a, tutti_dev_u64 b)
+{
+    tutti_dev_store_relaxed64(to, a);
+    TUTTI_DEV_DELAY();
+    tutti_dev_store_relaxed64((char *)to + 8, b);
+    TUTTI_DEV_DELAY();
+}
+
+TUTTI_DEV void tutti_dev_load_pair(const void *from, tutti_dev_u64 *a, tutti_dev_u64 *b)
+{
+    *a = tutti_dev_load_relaxed64(from);
+    *b = tutti_dev_load_relaxed64((const char *)from + 8);
+}
+
+TUTTI_DEV void tutti_dev_load_pair_acquire(const void *from, tutti_dev_u64 *a, tutti_dev_u64 *b)
+{
+    *a = tutti_dev_load_acquire64(from);
+    *b = tutti_dev_load_acquire64((const char *)from + 8);
 }
 
 /* There is no such instruction that also tells the value before; gcc 12 with sanitizers drops the operand of its own

@@ -5,7 +5,9 @@
 
 #define TUTTI_DEV          static __attribute__((unused)) __device__ __forceinline__
 #define TUTTI_DEV_APART    static __attribute__((unused)) __device__ __noinline__ /* seldom, and much of it */
+#define TUTTI_DEV_COLD     static __attribute__((unused)) __device__ __noinline__
 #define TUTTI_DEV_UNROLL   _Pragma("unroll")
+#define TUTTI_DEV_UNROLL_1 _Pragma("unroll 1")
 #define TUTTI_DEV_UNROLL_4 _Pragma("unroll 4")
 #define TUTTI_DEV_ZERO                                                                                                 \
     {                                                                                                                  \
@@ -57,17 +59,6 @@ TUTTI_DEV_ACCESS(32, "r", unsigned)
 TUTTI_DEV_ACCESS(64, "l", unsigned long long)
 #undef TUTTI_DEV_ACCESS
 
-/* Two words, each at once; to 16 bytes that are aligned so. */
-TUTTI_DEV void tutti_dev_store_pair(void *to, tutti_dev_u64 first, tutti_dev_u64 second)
-{
-    asm volatile("st.relaxed.sys.v2.b64 [%0], {%1, %2};" ::"l"(to), "l"(first), "l"(second) : "memory");
-}
-
-TUTTI_DEV void tutti_dev_load_pair(const void *from, tutti_dev_u64 *first, tutti_dev_u64 *second)
-{
-    asm volatile("ld.acquire.sys.v2.b64 {%0, %1}, [%2];" : "=l"(*first), "=l"(*second) : "l"(from) : "memory");
-}
-
 /* 1 where the host, and copy engines, find this memory at the same address. */
 TUTTI_DEV int tutti_dev_host_finds(const void *address)
 {
@@ -86,6 +77,29 @@ TUTTI_DEV uint32_t tutti_dev_spread(void)
 TUTTI_DEV void tutti_dev_fence(void)
 {
     TUTTI_DEV_FENCE();
+}
+
+/* What this thread has seen or stored before, those see who see what it stores next. Cheaper than a fence: of stores
+ * before loads it says nothing. */
+TUTTI_DEV void tutti_dev_fence_release(void)
+{
+    asm volatile("fence.acq_rel.sys;" ::: "memory");
+}
+
+/* 16 bytes, of which each half is stored and loaded at once: two 64-bit words of one instruction. */
+TUTTI_DEV void tutti_dev_store_pair(void *to, tutti_dev_u64 a, tutti_dev_u64 b)
+{
+    asm volatile("st.relaxed.sys.v2.b64 [%0], {%1, %2};" ::"l"(to), "l"(a), "l"(b) : "memory");
+}
+
+TUTTI_DEV void tutti_dev_load_pair(const void *from, tutti_dev_u64 *a, tutti_dev_u64 *b)
+{
+    asm volatile("ld.relaxed.sys.v2.b64 {%0, %1}, [%2];" : "=l"(*a), "=l"(*b) : "l"(from) : "memory");
+}
+
+TUTTI_DEV void tutti_dev_load_pair_acquire(const void *from, tutti_dev_u64 *a, tutti_dev_u64 *b)
+{
+    asm volatile("ld.acquire.sys.v2.b64 {%0, %1}, [%2];" : "=l"(*a), "=l"(*b) : "l"(from) : "memory");
 }
 
 /* Atomics of 32 and 64 bits. The value before. */

@@ -1,7 +1,23 @@
-/* Collectives that move data: each PE stores its blocks into the others' results, between two meetings. PEs begin with
+/* Collectives that move data. Small ones are an exchange of packets (packets.h). Larger ones: each PE stores its blocks
+ * into the others' results, between two meetings: the first says that the results may be stored over. PEs begin with
  * themselves and go round, so that not all store to one at once. */
 #ifndef TUTTI_DEVICE_MOVE_H
 #define TUTTI_DEVICE_MOVE_H
+
+/* Those who have nothing to say send an empty packet. */
+TUTTI_DEV void tutti_dev_broadcast_small(struct tutti_dev_meeting *meeting, void *dest, const void *source,
+                                         size_t bytes, int root)
+{
+    const struct tutti_dev_exchange exchange = tutti_dev_exchange(meeting);
+    const int is_root = meeting->team.me == root;
+    tutti_dev_packets_send(&exchange, meeting->group, source, 0, is_root ? (unsigned)bytes : 0, 0);
+    if (!is_root)
+        tutti_dev_packets_recv(&exchange, meeting, dest, 0, (unsigned)bytes, root, 1, 0);
+    else
+        tutti_dev_packets_keep(meeting->group, dest, source, (unsigned)bytes);
+    if (is_root || meeting->team.size > 2)
+        tutti_dev_packets_hear(&exchange, meeting);
+}
 
 TUTTI_DEV int tutti_dev_broadcast(int group, tshmem_team_t team, void *dest, const void *source, size_t bytes, int root)
 {
@@ -14,17 +30,21 @@ TUTTI_DEV int tutti_dev_broadcast(int group, tshmem_team_t team, void *dest, con
     const int status = tutti_dev_begin(&meeting, group, team, dest, bytes, source, bytes);
     if (status != TUTTI_DEV_OK)
         return status;
-    tutti_dev_meet(&meeting);
+    if (tutti_dev_is_small(&meeting, bytes)) {
+        tutti_dev_broadcast_small(&meeting, dest, source, bytes, root);
+        return tutti_dev_end(&meeting);
+    }
+    tutti_dev_meet_first(&meeting);
     for (int i = 0; i < members && meeting.team.me == root; i++) {
         char *const to = tutti_dev_of(&meeting, dest, (root + i) % members);
         if (to != (const char *)source)
             tutti_dev_copy(group, to, source, bytes);
     }
-    tutti_dev_meet(&meeting);
-    return tutti_dev_end(&meeting);
+    return tutti_dev_meet_last(&meeting);
 }
 
-/* Each PE brings as much as it likes; it tells all others how much, with the first meeting. */
+/* Each PE brings as much as it likes. Packet 0 tells all others how much, then come the bytes, where they are few.
+ * Where all have brought few, that was all. */
 TUTTI_DEV int tutti_dev_collect(int group, tshmem_team_t team, void *dest, const void *source, size_t bytes)
 {
     struct tutti_dev_meeting meeting;
@@ -32,24 +52,44 @@ TUTTI_DEV int tutti_dev_collect(int group, tshmem_team_t team, void *dest, const
     if (status != TUTTI_DEV_OK)
         return status;
     const int members = meeting.team.size, me = meeting.team.me;
-    struct tshmem_area *const own = tutti_dev_area(tutti_dev_state()->me, meeting.team.number);
-    for (int i = (int)tutti_dev_rank(group); i < members; i += (int)tutti_dev_size(group)) {
-        struct tshmem_area *const other = tutti_dev_area(tutti_dev_pe(&meeting.team, i), meeting.team.number);
-        tutti_dev_store_relaxed64(&other->length[me], bytes);
-    }
-    tutti_dev_meet(&meeting);
+    const struct tutti_dev_exchange exchange = tutti_dev_exchange(&meeting);
+    const tutti_dev_u64 length = bytes;
     size_t at = 0, all = 0;
+    int small = 1; /* alike on all PEs */
+    tutti_dev_packets_send(&exchange, group, &length, 0, sizeof length, 0);
+    if (bytes > 0 && tutti_dev_is_small(&meeting, bytes + TUTTI_DEV_PACKET))
+        tutti_dev_packets_send(&exchange, group, source, 0, (unsigned)bytes, 1);
+    TUTTI_DEV_UNROLL_1
     for (int i = 0; i < members; i++) {
+        tutti_dev_u64 told = bytes;
+        if (i != me)
+            tutti_dev_packets_one(&exchange, &meeting, i, &told);
         at = i == me ? all : at;
-        all += (size_t)tutti_dev_load_relaxed64(&own->length[i]);
+        all += (size_t)told;
+        small &= tutti_dev_is_small(&meeting, (size_t)told + TUTTI_DEV_PACKET);
     }
-    if (!tutti_dev_symmetric(dest, all)) {
+    meeting.failed = tutti_dev_sync(group, meeting.failed);
+    if (meeting.failed || !tutti_dev_symmetric(dest, all)) {
         meeting.failed = 1; /* on all PEs alike */
         return tutti_dev_end(&meeting);
     }
-    for (int i = 0; i < members; i++)
-        tutti_dev_copy(group, tutti_dev_of(&meeting, dest, (me + i) % members) + at, source, bytes);
-    tutti_dev_meet(&meeting);
+    if (!small) {
+        tutti_dev_meet(&meeting);
+        for (int i = 0; i < members; i++)
+            tutti_dev_copy(group, tutti_dev_of(&meeting, dest, (me + i) % members) + at, source, bytes);
+        return tutti_dev_meet_last(&meeting);
+    }
+    tutti_dev_packets_keep(group, (char *)dest + at, source, (unsigned)bytes);
+    at = 0;
+    TUTTI_DEV_UNROLL_1
+    for (int i = 0; i < members; i++) {
+        tutti_dev_u64 told = bytes;
+        if (i != me) {
+            tutti_dev_packets_one(&exchange, &meeting, i, &told);
+            tutti_dev_packets_recv(&exchange, &meeting, (char *)dest + at, 0, (unsigned)told, i, told > 0, 1);
+        }
+        at += (size_t)told;
+    }
     return tutti_dev_end(&meeting);
 }
 
@@ -62,11 +102,18 @@ TUTTI_DEV int tutti_dev_fcollect(int group, tshmem_team_t team, void *dest, cons
     if (status != TUTTI_DEV_OK)
         return status;
     const int members = meeting.team.size, me = meeting.team.me;
-    tutti_dev_meet(&meeting);
+    if (tutti_dev_is_small(&meeting, bytes)) {
+        const struct tutti_dev_exchange exchange = tutti_dev_exchange(&meeting);
+        tutti_dev_packets_send(&exchange, group, source, 0, (unsigned)bytes, 0);
+        tutti_dev_packets_keep(group, (char *)dest + (size_t)me * bytes, source, (unsigned)bytes);
+        tutti_dev_packets_recv(&exchange, &meeting, dest, (unsigned)bytes, (unsigned)bytes,
+                               tutti_dev_round(&exchange, me, 1), (unsigned)members - 1, 0);
+        return tutti_dev_end(&meeting);
+    }
+    tutti_dev_meet_first(&meeting);
     for (int i = 0; i < members; i++)
         tutti_dev_copy(group, tutti_dev_of(&meeting, dest, (me + i) % members) + (size_t)me * bytes, source, bytes);
-    tutti_dev_meet(&meeting);
-    return tutti_dev_end(&meeting);
+    return tutti_dev_meet_last(&meeting);
 }
 
 /* Block j of n elements goes to PE j. dst, sst: elements from one to the next, in dest and source. */
@@ -87,7 +134,16 @@ TUTTI_DEV int tutti_dev_alltoalls(int group, tshmem_team_t team, void *dest, con
         return status;
     const int members = meeting.team.size, me = meeting.team.me;
     const size_t to_step = n * (size_t)dst * bytes, from_step = n * (size_t)sst * bytes;
-    tutti_dev_meet(&meeting);
+    if (dst == 1 && sst == 1 && tutti_dev_is_small(&meeting, n * bytes)) {
+        const struct tutti_dev_exchange exchange = tutti_dev_exchange(&meeting);
+        tutti_dev_packets_send(&exchange, group, source, (unsigned)from_step, (unsigned)(n * bytes), 0);
+        tutti_dev_packets_keep(group, (char *)dest + (size_t)me * to_step,
+                               (const char *)source + (size_t)me * from_step, (unsigned)(n * bytes));
+        tutti_dev_packets_recv(&exchange, &meeting, dest, (unsigned)to_step, (unsigned)(n * bytes),
+                               tutti_dev_round(&exchange, me, 1), (unsigned)members - 1, 0);
+        return tutti_dev_end(&meeting);
+    }
+    tutti_dev_meet_first(&meeting);
     for (int i = 0; i < members; i++) {
         const int to = (me + i) % members;
         char *const there = tutti_dev_of(&meeting, dest, to) + (size_t)me * to_step;
@@ -97,8 +153,7 @@ TUTTI_DEV int tutti_dev_alltoalls(int group, tshmem_team_t team, void *dest, con
         else
             tutti_dev_copy_blocks(group, there, here, dst, sst, 1, n, bytes);
     }
-    tutti_dev_meet(&meeting);
-    return tutti_dev_end(&meeting);
+    return tutti_dev_meet_last(&meeting);
 }
 
 #endif

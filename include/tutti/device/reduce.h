@@ -1,5 +1,6 @@
-/* Reductions and scans: a PE combines a slice of all members' sources, in order of PE, and stores it into the results
- * of all of them, between two meetings. Nobody else reads or stores that slice, so that dest and source may be one. */
+/* Reductions and scans. Small ones: all exchange their vectors, and each combines them (fold.h). Larger ones: a PE
+ * combines a slice of all members' sources, in order of PE, and stores it into the results of all of them, between two
+ * meetings. Nobody else reads or stores that slice, so that dest and source may be one. */
 #ifndef TUTTI_DEVICE_REDUCE_H
 #define TUTTI_DEVICE_REDUCE_H
 
@@ -176,15 +177,19 @@ TUTTI_DEV int tutti_dev_reduce(int group, tshmem_team_t team, void *dest, const 
     const int status = tutti_dev_begin(&meeting, group, team, dest, n * bytes, source, n * bytes);
     if (status != TUTTI_DEV_OK)
         return status;
+    const int me = meeting.team.me, members = meeting.team.size;
+    if (tutti_dev_is_small(&meeting, n * bytes))
+        return tutti_dev_reduce_small(&meeting, dest, source, 0, (unsigned)(n * bytes), type, op,
+                                      shape == TUTTI_DEV_ALL       ? members
+                                      : shape == TUTTI_DEV_THROUGH ? me + 1
+                                                                   : me);
     const struct tutti_dev_places in = {1, (char *)(uintptr_t)source, 0};
     const struct tutti_dev_places out = {1, (char *)dest, 0};
-    struct tutti_dev_job job = {meeting.team, in, out, meeting.team.size, meeting.team.size, meeting.team.me,
-                                shape,        0,  0};
-    tutti_dev_slice(n, bytes, meeting.team.size, meeting.team.me, &job.begin, &job.count);
-    tutti_dev_meet(&meeting);
+    struct tutti_dev_job job = {meeting.team, in, out, members, members, me, shape, 0, 0};
+    tutti_dev_slice(n, bytes, members, me, &job.begin, &job.count);
+    tutti_dev_meet_first(&meeting);
     tutti_dev_run(group, &job, type, op);
-    tutti_dev_meet(&meeting);
-    return tutti_dev_end(&meeting);
+    return tutti_dev_meet_last(&meeting);
 }
 
 /* Each PE combines its block of all sources into its own result. In place it overwrites the first PE's block of its
@@ -204,10 +209,13 @@ TUTTI_DEV int tutti_dev_reducescatter(int group, tshmem_team_t team, void *dest,
     if (status != TUTTI_DEV_OK)
         return status;
     const int me = meeting.team.me;
+    if (tutti_dev_is_small(&meeting, n * bytes))
+        return tutti_dev_reduce_small(&meeting, dest, source, (unsigned)(n * bytes), (unsigned)(n * bytes), type, op,
+                                      members);
     const struct tutti_dev_places in = {1, (char *)(uintptr_t)source + (size_t)me * n * bytes, 0};
     const struct tutti_dev_places out = {0, (char *)dest, 0};
     const struct tutti_dev_job job = {meeting.team, in, out, members, 1, 0, TUTTI_DEV_ALL, 0, n};
-    tutti_dev_meet(&meeting);
+    tutti_dev_meet_first(&meeting);
     if (dest == source) {
         if (me == 0)
             tutti_dev_run(group, &job, type, op);
@@ -217,8 +225,7 @@ TUTTI_DEV int tutti_dev_reducescatter(int group, tshmem_team_t team, void *dest,
     } else {
         tutti_dev_run(group, &job, type, op);
     }
-    tutti_dev_meet(&meeting);
-    return tutti_dev_end(&meeting);
+    return tutti_dev_meet_last(&meeting);
 }
 
 #endif

@@ -107,7 +107,7 @@ TUTTI_DEV_APART uint64_t tutti_dev_ring_call(const struct tutti_dev_request *r)
     if (tag == 0 || !tutti_dev_ring_send(r, completion))
         return 0;
     for (;;) {
-        tutti_dev_load_pair(ring->completion[index].word, &low, &high);
+        tutti_dev_load_pair_acquire(ring->completion[index].word, &low, &high);
         if (low >> 32 == tag && high >> 32 == tag)
             break;
         if (tutti_dev_leave(&patience))

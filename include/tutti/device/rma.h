@@ -106,7 +106,6 @@ TUTTI_DEV void tutti_dev_signal(uint64_t *signal, uint64_t value, int operation,
         tutti_dev_ring_put_signal(NULL, NULL, 0, signal, value, operation, pe, 0);
         return;
     }
-    tutti_dev_fence();
     if (operation == TSHMEM_SIGNAL_ADD)
         tutti_dev_add_release64(at, value);
     else

@@ -68,78 +68,155 @@ TUTTI_DEV int tutti_dev_team_translate(tshmem_team_t from, int pe, tshmem_team_t
 
 /* ---- a collective under way ---- */
 
+/* All meet in every step of a collective: nobody leaves step s before it has heard from all members in it, and nobody
+ * says a word in step s before it is done with step s - 1. So whoever begins step s knows that all are done with step
+ * s - 2: what members store for each other takes turns between two places, by sequence % 2, and waits for nothing. */
 struct tutti_dev_meeting {
     struct tutti_dev_team team;
-    int group, failed; /* failed: of this thread; a wait that was left, or another collective that was under way */
-    uint64_t sequence; /* of the last meeting */
+    int group, failed; /* failed: of this thread; a wait that was left */
+    uint32_t taken;    /* of the leader: 1 where another collective of the team was under way */
+    uint64_t sequence; /* of the last step */
 };
 
-/* Every collective begins here. A team has one at a time: the leader takes the busy word, and looks at what it was in
- * the end, when the answer has long come. */
-TUTTI_DEV int tutti_dev_enter(struct tutti_dev_meeting *meeting, int group, tshmem_team_t team)
+TUTTI_DEV struct tshmem_area *tutti_dev_own_area(const struct tutti_dev_meeting *meeting)
 {
-    meeting->group = group;
-    meeting->failed = 0;
-    if (!tutti_dev_team(team, &meeting->team)) {
+    return tutti_dev_area(tutti_dev_state()->me, meeting->team.number);
+}
+
+/* A look at the clock, the abort word and what the leader has taken, which has long come: out of the way of the many
+ * waits. When the wait has begun; all bits set: leave. */
+TUTTI_DEV_COLD uint64_t tutti_dev_look_up(uint64_t start, uint32_t taken)
+{
+    struct tutti_dev_patience patience = {start, TUTTI_DEV_SPINS - 1}; /* in this turn it looks */
+    if (taken != 0)
         tutti_dev_fail();
-        return TUTTI_DEV_ERR_ARGUMENT;
+    return tutti_dev_leave(&patience) ? ~(uint64_t)0 : patience.start;
+}
+
+/* Stands in every turn of a wait. 1: leave. */
+TUTTI_DEV int tutti_dev_gives_up(const struct tutti_dev_meeting *meeting, struct tutti_dev_patience *patience)
+{
+    if (++patience->spins % TUTTI_DEV_SPINS != 0)
+        return 0;
+    patience->start = tutti_dev_look_up(patience->start, meeting->taken);
+    return patience->start == ~(uint64_t)0;
+}
+
+/* Waits for all members. What the members' threads have stored before they last waited for each other is seen past the
+ * next wait of this group: one fence of each thread that says so, a store for each member, spread over the threads. */
+TUTTI_DEV void tutti_dev_arrive(struct tutti_dev_meeting *meeting)
+{
+    const int members = meeting->team.size, rank = (int)tutti_dev_rank(meeting->group);
+    const int size = tutti_dev_size(meeting->group) < (size_t)members ? (int)tutti_dev_size(meeting->group) : members;
+    const uint64_t sequence = ++meeting->sequence;
+    struct tshmem_area *const own = tutti_dev_own_area(meeting);
+    if (rank >= size)
+        return;
+    tutti_dev_fence_release();
+    for (int i = rank; i < members; i += size) {
+        struct tshmem_area *const other = tutti_dev_area(tutti_dev_pe(&meeting->team, i), meeting->team.number);
+        tutti_dev_store_relaxed64(&other->arrived[TSHMEM_BY_DEVICE][meeting->team.me], sequence);
     }
-    struct tshmem_area *const own = tutti_dev_area(tutti_dev_state()->me, meeting->team.number);
-    if (tutti_dev_rank(group) == 0)
-        meeting->failed = tutti_dev_swap32(&own->busy[TSHMEM_BY_DEVICE], 1) != 0;
-    tutti_dev_sync(group, 0);
-    meeting->sequence = tutti_dev_load_relaxed64(&own->sequence[TSHMEM_BY_DEVICE]);
-    return TUTTI_DEV_OK;
+    struct tutti_dev_patience patience = {0, 0};
+    for (int i = rank; i < members && !meeting->failed; i += size) {
+        while ((int64_t)(tutti_dev_load_acquire64(&own->arrived[TSHMEM_BY_DEVICE][i]) - sequence) < 0) {
+            if (tutti_dev_gives_up(meeting, &patience)) {
+                meeting->failed = 1;
+                break;
+            }
+        }
+    }
 }
 
 /* All members' groups: what their threads have stored before is seen by all after. */
 TUTTI_DEV void tutti_dev_meet(struct tutti_dev_meeting *meeting)
 {
-    const int group = meeting->group, members = meeting->team.size, rank = (int)tutti_dev_rank(group);
-    const int size = tutti_dev_size(group) < (size_t)members ? (int)tutti_dev_size(group) : members;
-    const uint64_t sequence = ++meeting->sequence;
-    struct tshmem_area *const own = tutti_dev_area(tutti_dev_state()->me, meeting->team.number);
-    tutti_dev_sync(group, 0);
-    if (rank < size) {
-        tutti_dev_fence();
-        for (int i = rank; i < members; i += size) {
-            struct tshmem_area *const other = tutti_dev_area(tutti_dev_pe(&meeting->team, i), meeting->team.number);
-            tutti_dev_store_release64(&other->arrived[TSHMEM_BY_DEVICE][meeting->team.me], sequence);
-        }
-        struct tutti_dev_patience patience = {0, 0};
-        for (int i = rank; i < members && !meeting->failed; i += size) {
-            while ((int64_t)(tutti_dev_load_acquire64(&own->arrived[TSHMEM_BY_DEVICE][i]) - sequence) < 0) {
-                if (tutti_dev_leave(&patience)) {
-                    meeting->failed = 1;
-                    break;
-                }
-            }
-        }
-    }
-    meeting->failed = tutti_dev_sync(group, meeting->failed);
+    tutti_dev_sync(meeting->group, 0);
+    tutti_dev_arrive(meeting);
+    meeting->failed = tutti_dev_sync(meeting->group, meeting->failed | (meeting->taken != 0));
 }
 
-/* Every collective ends here, past its last meeting. */
-TUTTI_DEV int tutti_dev_end(const struct tutti_dev_meeting *meeting)
+/* The same at once after tutti_dev_enter(), which has waited for the threads. */
+TUTTI_DEV void tutti_dev_meet_first(struct tutti_dev_meeting *meeting)
 {
-    struct tshmem_area *const own = tutti_dev_area(tutti_dev_state()->me, meeting->team.number);
+    tutti_dev_arrive(meeting);
+    meeting->failed = tutti_dev_sync(meeting->group, meeting->failed | (meeting->taken != 0));
+}
+
+/* Packets (packets.h) carry the lower half of the sequence, and what lies in a slot may be old. Before the half comes
+ * round, all meet, each clears what it has got, and all meet again: 0 is no packet's. */
+enum { TUTTI_DEV_RENEW = 32 }; /* more steps than a collective has */
+TUTTI_DEV_COLD uint64_t tutti_dev_renew(struct tutti_dev_meeting meeting)
+{
+    char *const packets = &tutti_dev_own_area(&meeting)->packets[0][0];
+    tutti_dev_meet(&meeting);
+    for (size_t i = tutti_dev_rank(meeting.group); i < 2 * TSHMEM_PACKETS_BYTES / 16;
+         i += tutti_dev_size(meeting.group))
+        tutti_dev_store_pair(packets + i * 16, 0, 0);
+    meeting.sequence |= 0xffffffffu;
+    meeting.sequence++;
+    tutti_dev_meet(&meeting);
+    return meeting.sequence;
+}
+
+/* Every collective begins here, by a wait for the group's threads. A team has one at a time: the leader takes the busy
+ * word. */
+TUTTI_DEV int tutti_dev_enter(struct tutti_dev_meeting *meeting, int group, tshmem_team_t team)
+{
+    meeting->group = group;
+    meeting->failed = 0;
+    meeting->taken = 0;
+    if (!tutti_dev_team(team, &meeting->team)) {
+        tutti_dev_fail();
+        return TUTTI_DEV_ERR_ARGUMENT;
+    }
+    struct tshmem_area *const own = tutti_dev_own_area(meeting);
+    if (tutti_dev_rank(group) == 0)
+        meeting->taken = tutti_dev_swap32(&own->busy[TSHMEM_BY_DEVICE], 1);
+    tutti_dev_sync(group, 0);
+    meeting->sequence = tutti_dev_load_relaxed64(&own->sequence[TSHMEM_BY_DEVICE]);
+    return TUTTI_DEV_OK;
+}
+
+/* Every collective ends here, past its last step: the group's threads wait for each other, then buffers are theirs.
+ * Those of a grid have done so. */
+TUTTI_DEV int tutti_dev_end(struct tutti_dev_meeting *meeting)
+{
+    struct tshmem_area *const own = tutti_dev_own_area(meeting);
+    if ((uint32_t)meeting->sequence >= 0u - TUTTI_DEV_RENEW)
+        meeting->sequence = tutti_dev_renew(*meeting);
     if (tutti_dev_rank(meeting->group) == 0) {
         tutti_dev_store_relaxed64(&own->sequence[TSHMEM_BY_DEVICE], meeting->sequence);
         tutti_dev_store_relaxed32(&own->busy[TSHMEM_BY_DEVICE], 0);
+        meeting->failed |= meeting->taken != 0;
     }
+    if (meeting->group != TUTTI_BY_GRID)
+        meeting->failed = tutti_dev_near_sync(meeting->group, meeting->failed);
     if (!meeting->failed)
         return TUTTI_DEV_OK;
     tutti_dev_fail();
     return TUTTI_DEV_ERR_BROKEN;
 }
 
+/* The last meeting of a collective, and its end. */
+TUTTI_DEV int tutti_dev_meet_last(struct tutti_dev_meeting *meeting)
+{
+    tutti_dev_sync(meeting->group, 0);
+    tutti_dev_arrive(meeting);
+    return tutti_dev_end(meeting);
+}
+
+/* The barrier of a grid: its blocks wait for each other past the meeting. */
 TUTTI_DEV int tutti_dev_barrier(int group, tshmem_team_t team)
 {
     struct tutti_dev_meeting meeting;
     const int status = tutti_dev_enter(&meeting, group, team);
     if (status != TUTTI_DEV_OK)
         return status;
-    tutti_dev_meet(&meeting);
+    if (group == TUTTI_BY_GRID)
+        tutti_dev_meet_first(&meeting);
+    else
+        tutti_dev_arrive(&meeting);
     return tutti_dev_end(&meeting);
 }
 

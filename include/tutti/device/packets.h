@@ -1,0 +1,270 @@
+/* Small messages between the members of a team: packets of 16 bytes, of which 8 are data, and each half ends with the
+ * step's number. Who waits for one sees number and data at once: no fence, no meeting (NCCL's protocol LL).
+ *
+ * A step is an exchange: every member stores at least one packet into its slot at every other one, and waits for all
+ * that come to it: so the rule of team.h holds. */
+#ifndef TUTTI_DEVICE_PACKETS_H
+#define TUTTI_DEVICE_PACKETS_H
+
+enum {
+    TUTTI_DEV_PACKET = 8,  /* bytes of data */
+    TUTTI_DEV_AHEAD = 4,   /* packets of a thread that are under way */
+    TUTTI_DEV_SMALL = 4096 /* most bytes that a member sends another one as packets. Members may call in several forms:
+                              the size of a group has no say */
+};
+
+/* One exchange. */
+struct tutti_dev_exchange {
+    struct tutti_dev_team team;
+    uint32_t flag;
+    unsigned slot; /* bytes of a member's slot */
+    size_t half;   /* bytes from the beginning of an area to the slots */
+    char *own;     /* own slots */
+};
+
+/* Bytes of a slot: a share of the half for each member. */
+TUTTI_DEV unsigned tutti_dev_slot(const struct tutti_dev_meeting *meeting)
+{
+    return TSHMEM_PACKETS_BYTES / 16u / (unsigned)meeting->team.size * 16u;
+}
+
+/* 1 where so many bytes from each member have room: alike on all members. */
+TUTTI_DEV int tutti_dev_is_small(const struct tutti_dev_meeting *meeting, size_t bytes)
+{
+    return bytes <= TUTTI_DEV_SMALL && bytes <= tutti_dev_slot(meeting) / 16 * TUTTI_DEV_PACKET;
+}
+
+TUTTI_DEV struct tutti_dev_exchange tutti_dev_exchange(struct tutti_dev_meeting *meeting)
+{
+    struct tutti_dev_exchange exchange;
+    struct tshmem_area *const own = tutti_dev_own_area(meeting);
+    const uint64_t sequence = ++meeting->sequence;
+    exchange.team = meeting->team;
+    exchange.flag = (uint32_t)sequence;
+    exchange.slot = tutti_dev_slot(meeting);
+    exchange.own = own->packets[sequence % 2];
+    exchange.half = (size_t)(exchange.own - (char *)own);
+    return exchange;
+}
+
+/* Packet `number` from member `from`. */
+TUTTI_DEV char *tutti_dev_packet_from(const struct tutti_dev_exchange *exchange, int from, unsigned number)
+{
+    return exchange->own + ((unsigned)from * exchange->slot + number * 16);
+}
+
+/* The own packet `number` at member `to`. */
+TUTTI_DEV char *tutti_dev_packet_to(const struct tutti_dev_exchange *exchange, int to, unsigned number)
+{
+    char *const area = (char *)tutti_dev_area(tutti_dev_pe(&exchange->team, to), exchange->team.number);
+    return area + exchange->half + ((unsigned)exchange->team.me * exchange->slot + number * 16);
+}
+
+/* Member (first + i) % members. */
+TUTTI_DEV int tutti_dev_round(const struct tutti_dev_exchange *exchange, int first, unsigned i)
+{
+    const int member = first + (int)i;
+    return member < exchange->team.size ? member : member - exchange->team.size;
+}
+
+TUTTI_DEV unsigned tutti_dev_packets(unsigned bytes)
+{
+    return (bytes + TUTTI_DEV_PACKET - 1) / TUTTI_DEV_PACKET;
+}
+
+/* Bytes of data in packet `number` of `bytes` bytes. */
+TUTTI_DEV unsigned tutti_dev_valid(unsigned bytes, unsigned number)
+{
+    const unsigned before = number * TUTTI_DEV_PACKET;
+    return before >= bytes ? 0 : bytes - before < TUTTI_DEV_PACKET ? bytes - before : (unsigned)TUTTI_DEV_PACKET;
+}
+
+/* Up to 8 bytes of a buffer of any alignment. */
+TUTTI_DEV tutti_dev_u64 tutti_dev_gather(const char *from, unsigned valid)
+{
+    tutti_dev_u64 data = 0;
+    if (valid == 8 && (uintptr_t)from % 8 == 0) {
+        data = *(const tutti_dev_u64 *)(const void *)from;
+    } else if (valid % 4 == 0 && (uintptr_t)from % 4 == 0) {
+        if (valid > 0)
+            data = *(const tutti_dev_u32 *)(const void *)from;
+        if (valid > 4)
+            data |= (tutti_dev_u64) * (const tutti_dev_u32 *)(const void *)(from + 4) << 32;
+    } else {
+        TUTTI_DEV_UNROLL_1
+        for (unsigned i = 0; i < valid; i++)
+            data |= (tutti_dev_u64) * (const tutti_dev_u8 *)(const void *)(from + i) << 8 * i;
+    }
+    return data;
+}
+
+TUTTI_DEV void tutti_dev_scatter(char *to, tutti_dev_u64 data, unsigned valid)
+{
+    if (valid == 8 && (uintptr_t)to % 8 == 0) {
+        *(tutti_dev_u64 *)(void *)to = data;
+    } else if (valid % 4 == 0 && (uintptr_t)to % 4 == 0) {
+        if (valid > 0)
+            *(tutti_dev_u32 *)(void *)to = (tutti_dev_u32)data;
+        if (valid > 4)
+            *(tutti_dev_u32 *)(void *)(to + 4) = (tutti_dev_u32)(data >> 32);
+    } else {
+        TUTTI_DEV_UNROLL_1
+        for (unsigned i = 0; i < valid; i++)
+            *(tutti_dev_u8 *)(void *)(to + i) = (tutti_dev_u8)(data >> 8 * i);
+    }
+}
+
+/* ---- one packet ---- */
+
+struct tutti_dev_packet {
+    tutti_dev_u64 a, b; /* each: half of the data, above it the flag */
+};
+
+TUTTI_DEV struct tutti_dev_packet tutti_dev_packet_of(tutti_dev_u64 data, uint32_t flag)
+{
+    struct tutti_dev_packet packet;
+    packet.a = (data & 0xffffffffu) | (tutti_dev_u64)flag << 32;
+    packet.b = data >> 32 | (tutti_dev_u64)flag << 32;
+    return packet;
+}
+
+TUTTI_DEV tutti_dev_u64 tutti_dev_packet_data(const struct tutti_dev_packet *packet)
+{
+    return (packet->a & 0xffffffffu) | packet->b << 32;
+}
+
+TUTTI_DEV int tutti_dev_packet_there(const struct tutti_dev_packet *packet, uint32_t flag)
+{
+    return (uint32_t)(packet->a >> 32) == flag && (uint32_t)(packet->b >> 32) == flag;
+}
+
+/* Looks until it is there, and marks the meeting as failed where it gives up. */
+TUTTI_DEV void tutti_dev_packet_wait(struct tutti_dev_meeting *meeting, const char *at, struct tutti_dev_packet *packet,
+                                     uint32_t flag)
+{
+    struct tutti_dev_patience patience = {0, 0};
+    TUTTI_DEV_UNROLL_1
+    while (!tutti_dev_packet_there(packet, flag) && !meeting->failed) {
+        if (tutti_dev_gives_up(meeting, &patience))
+            meeting->failed = 1;
+        else
+            tutti_dev_load_pair(at, &packet->a, &packet->b);
+    }
+}
+
+/* ---- whole messages ---- */
+
+/* Where a thread is: packets of `members` members, `each` of each, are dealt out to the threads one by one. */
+struct tutti_dev_cursor {
+    unsigned member, number;
+};
+
+TUTTI_DEV void tutti_dev_advance(struct tutti_dev_cursor *at, size_t by, unsigned each, unsigned members)
+{
+    at->number += (unsigned)by;
+    TUTTI_DEV_UNROLL_1
+    while (at->number >= each && at->member < members) {
+        at->number -= each;
+        at->member++;
+    }
+}
+
+/* `bytes` bytes from source + member * step on to each other member, behind `skip` packets; at least one packet. */
+TUTTI_DEV void tutti_dev_packets_send(const struct tutti_dev_exchange *exchange, int group, const void *source,
+                                      unsigned step, unsigned bytes, unsigned skip)
+{
+    const int first = exchange->team.me + 1;
+    const unsigned each = bytes > 0 ? tutti_dev_packets(bytes) : 1, members = (unsigned)exchange->team.size - 1;
+    const size_t size = tutti_dev_size(group);
+    struct tutti_dev_cursor at = {0, 0}, ahead;
+    tutti_dev_advance(&at, tutti_dev_rank(group), each, members);
+    ahead = at;
+    TUTTI_DEV_UNROLL_1
+    while (at.member < members) {
+        tutti_dev_u64 data[TUTTI_DEV_AHEAD];
+        TUTTI_DEV_UNROLL
+        for (unsigned b = 0; b < TUTTI_DEV_AHEAD; b++) {
+            const unsigned to = (unsigned)tutti_dev_round(exchange, first, ahead.member);
+            if (ahead.member < members)
+                data[b] = tutti_dev_gather((const char *)source + (to * step + ahead.number * TUTTI_DEV_PACKET),
+                                           tutti_dev_valid(bytes, ahead.number));
+            tutti_dev_advance(&ahead, size, each, members);
+        }
+        TUTTI_DEV_UNROLL
+        for (unsigned b = 0; b < TUTTI_DEV_AHEAD && at.member < members; b++) {
+            const struct tutti_dev_packet packet = tutti_dev_packet_of(data[b], exchange->flag);
+            const int to = tutti_dev_round(exchange, first, at.member);
+            tutti_dev_store_pair(tutti_dev_packet_to(exchange, to, skip + at.number), packet.a, packet.b);
+            tutti_dev_advance(&at, size, each, members);
+        }
+    }
+}
+
+/* `bytes` bytes from each of `members` members, from `first` on round the team, to dest + member * step. */
+TUTTI_DEV void tutti_dev_packets_recv(const struct tutti_dev_exchange *exchange, struct tutti_dev_meeting *meeting,
+                                      void *dest, unsigned step, unsigned bytes, int first, unsigned members,
+                                      unsigned skip)
+{
+    const unsigned each = bytes > 0 ? tutti_dev_packets(bytes) : 1;
+    const size_t size = tutti_dev_size(meeting->group);
+    struct tutti_dev_cursor at = {0, 0}, ahead;
+    tutti_dev_advance(&at, tutti_dev_rank(meeting->group), each, members);
+    ahead = at;
+    TUTTI_DEV_UNROLL_1
+    while (at.member < members) {
+        struct tutti_dev_packet packet[TUTTI_DEV_AHEAD];
+        TUTTI_DEV_UNROLL
+        for (unsigned b = 0; b < TUTTI_DEV_AHEAD; b++) {
+            const int from = tutti_dev_round(exchange, first, ahead.member);
+            if (ahead.member < members)
+                tutti_dev_load_pair(tutti_dev_packet_from(exchange, from, skip + ahead.number), &packet[b].a,
+                                    &packet[b].b);
+            tutti_dev_advance(&ahead, size, each, members);
+        }
+        TUTTI_DEV_UNROLL
+        for (unsigned b = 0; b < TUTTI_DEV_AHEAD && at.member < members; b++) {
+            const int from = tutti_dev_round(exchange, first, at.member);
+            tutti_dev_packet_wait(meeting, tutti_dev_packet_from(exchange, from, skip + at.number), &packet[b],
+                                  exchange->flag);
+            tutti_dev_scatter((char *)dest + ((unsigned)from * step + at.number * TUTTI_DEV_PACKET),
+                              tutti_dev_packet_data(&packet[b]), tutti_dev_valid(bytes, at.number));
+            tutti_dev_advance(&at, size, each, members);
+        }
+    }
+}
+
+/* Packet 0 of that member, to every thread that asks. */
+TUTTI_DEV void tutti_dev_packets_one(const struct tutti_dev_exchange *exchange, struct tutti_dev_meeting *meeting,
+                                     int from, tutti_dev_u64 *data)
+{
+    const char *const at = tutti_dev_packet_from(exchange, from, 0);
+    struct tutti_dev_packet packet;
+    tutti_dev_load_pair(at, &packet.a, &packet.b);
+    tutti_dev_packet_wait(meeting, at, &packet, exchange->flag);
+    *data = tutti_dev_packet_data(&packet);
+}
+
+/* Hears from every other member. */
+TUTTI_DEV void tutti_dev_packets_hear(const struct tutti_dev_exchange *exchange, struct tutti_dev_meeting *meeting)
+{
+    tutti_dev_u64 data;
+    TUTTI_DEV_UNROLL_1
+    for (size_t i = 1 + tutti_dev_rank(meeting->group); i < (size_t)exchange->team.size;
+         i += tutti_dev_size(meeting->group))
+        tutti_dev_packets_one(exchange, meeting, tutti_dev_round(exchange, exchange->team.me, (unsigned)i), &data);
+}
+
+/* The own part, which no packet carries. */
+TUTTI_DEV void tutti_dev_packets_keep(int group, void *dest, const void *source, unsigned bytes)
+{
+    if (dest == source)
+        return;
+    TUTTI_DEV_UNROLL_1
+    for (unsigned i = (unsigned)tutti_dev_rank(group); i < tutti_dev_packets(bytes);
+         i += (unsigned)tutti_dev_size(group))
+        tutti_dev_scatter((char *)dest + i * TUTTI_DEV_PACKET,
+                          tutti_dev_gather((const char *)source + i * TUTTI_DEV_PACKET, tutti_dev_valid(bytes, i)),
+                          tutti_dev_valid(bytes, i));
+}
+
+#endif
