@@ -131,6 +131,13 @@ unsigned tutti_budget_share(struct tutti_team *team, unsigned most, int patient)
     }
 }
 
+int tutti_budget_ends(const struct tutti_team *team)
+{
+    unsigned all;
+    struct tutti_budget *room = room_of(team, &all);
+    return !room || shares_of(atomic_load(&room->word)) + 1 < all;
+}
+
 void tutti_budget_unshare(struct tutti_team *team, unsigned blocks)
 {
     unsigned all;

@@ -39,6 +39,8 @@ void tutti_budget_give(struct tutti_team *team, unsigned keep);
 /* A share for a communicator's stream: of at most `most` blocks three quarters for the first on a GPU, half of what is
  * left for others; at least one. 0: none is left, or, for a patient one, calls under way have too many of them. */
 unsigned tutti_budget_share(struct tutti_team *team, unsigned most, int patient);
+/* 1 where there is room for one more share once the calls under way have ended. */
+int tutti_budget_ends(const struct tutti_team *team);
 void tutti_budget_unshare(struct tutti_team *team, unsigned blocks);
 
 #endif

@@ -54,7 +54,8 @@ void tutti_residency_agree(struct tutti_team *team, const struct tutti_arrival *
 struct rounds {
     struct tutti_team *team;
     unsigned want, round;
-    uint64_t next; /* when the next one begins */
+    uint64_t next;  /* when the next one begins */
+    uint64_t until; /* of a share: no longer than this for calls under way */
 };
 
 /* Longer from round to round, and another one on each rank: calls that keep each other out come apart. */
@@ -114,6 +115,9 @@ int tutti_residency_take(struct tutti_team *team, const struct tutti_reduce *cal
     return tutti_team_break(team, TUTTI_ERR_TIMEOUT);
 }
 
+/* A vote for a share: none, as other shares have all or this rank has waited too long; none yet; or so many and one. */
+enum { SHARE_NONE, SHARE_LATER };
+
 static int have_share(void *with)
 {
     struct rounds *r = with;
@@ -121,23 +125,28 @@ static int have_share(void *with)
     uint32_t all;
     if (is_put_off(r))
         return 0;
+    const int later = tutti_budget_ends(team) && tutti_now_ns() < r->until;
     team->share = tutti_budget_share(team, r->want, r->round < PATIENT);
-    const int status = tutti_team_vote(team, team->share, &all);
-    if (status != TUTTI_OK)
-        all = 0;
-    tutti_budget_unshare(team, team->share - all);
-    team->share = all;
+    const int status = tutti_team_vote(team,
+                                       team->share ? team->share + SHARE_LATER
+                                       : later     ? SHARE_LATER
+                                                   : SHARE_NONE,
+                                       &all);
+    const unsigned mine = status == TUTTI_OK && all > SHARE_LATER ? all - SHARE_LATER : 0;
+    tutti_budget_unshare(team, team->share - mine);
+    team->share = mine;
     if (status != TUTTI_OK)
         return status;
-    if (all == 0 && r->round == PATIENT)
+    if (all == SHARE_NONE && r->round >= PATIENT)
         return TUTTI_ERR_UNAVAILABLE;
     put_off(r);
-    return all > 0;
+    return mine > 0;
 }
 
 int tutti_residency_share(struct tutti_team *team)
 {
-    struct rounds r = {.team = team, .want = team->blocks};
+    const uint64_t most = (uint64_t)(tutti_settings()->timeout_seconds * 1e9);
+    struct rounds r = {.team = team, .want = team->blocks, .until = tutti_now_ns() + most};
     const int status =
         tutti_progress_wait(&(const struct tutti_wait){.done = have_share, .with = &r, .quiet = 1, .crowded = 1});
     if (team->share > 0)
