@@ -1,43 +1,59 @@
 # The module tutti_shmem: src/shmem/fortran/*.in, of which the calls are made once for each type. A library of its own,
 # which knows no MPI. Included where there is a Fortran compiler.
 set(fortran_in ${PROJECT_SOURCE_DIR}/src/shmem/fortran)
-set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${fortran_in}/tutti_shmem.f90.in
-             ${fortran_in}/calls.f90.in ${fortran_in}/integers.f90.in)
-set(rows "int32,integer(c_int32_t),c_int32_t,4,AMO_ADD" "int64,integer(c_int64_t),c_int64_t,8,AMO_ADD"
-    "real32,real(c_float),c_float,4,AMO_ADD_FLOAT" "real64,real(c_double),c_double,8,AMO_ADD_FLOAT")
+file(GLOB fortran_parts CONFIGURE_DEPENDS ${fortran_in}/*.f90.in)
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${fortran_parts})
+# Name, type, kind, bytes, what adds atomically, the operators of reductions, the parts with calls of the type.
+set(order max+min+sum+prod)
+set(whole ${order}+and+or+xor)
+set(rows
+    "int16,integer(c_int16_t),c_int16_t,2,,${whole},moves+reduce+scans+waits+stream"
+    "int32,integer(c_int32_t),c_int32_t,4,AMO_ADD,${whole},moves+atomics+atomics_bits+reduce+scans+waits+stream"
+    "int64,integer(c_int64_t),c_int64_t,8,AMO_ADD,${whole},moves+atomics+atomics_bits+reduce+scans+waits+stream"
+    "real32,real(c_float),c_float,4,AMO_ADD_FLOAT,${order},moves+atomics+reduce+scans+stream"
+    "real64,real(c_double),c_double,8,AMO_ADD_FLOAT,${order},moves+atomics+reduce+scans+stream"
+    "complexf,complex(c_float_complex),c_float_complex,8,,sum+prod,moves+reduce+scans+stream"
+    "complexd,complex(c_double_complex),c_double_complex,16,,sum+prod,moves+reduce+scans+stream")
 set(CALLS "")
+
+# fortran_add(PART): its calls for the type NAME. What is generic: each procedure NAME_type is one of tshmem_NAME.
+macro(fortran_add part)
+  file(READ ${fortran_in}/${part}.f90.in text)
+  string(CONFIGURE "${text}" text @ONLY)
+  string(REGEX MATCHALL "    (function|subroutine) [a-z0-9_]+_${NAME}\\(" procedures "${text}")
+  foreach(procedure IN LISTS procedures)
+    string(REGEX REPLACE ".* (.*)_${NAME}.*" "\\1" procedure "${procedure}")
+    list(APPEND generics ${procedure})
+    list(APPEND generic_${procedure} ${procedure}_${NAME})
+  endforeach()
+  string(APPEND CALLS "${text}\n")
+endmacro()
+
 foreach(row IN LISTS rows)
   string(REPLACE "," ";" row "${row}")
-  list(GET row 0 NAME)
-  list(GET row 1 TYPE)
-  list(GET row 2 KIND)
-  list(GET row 3 BYTES)
-  list(GET row 4 ADD)
+  foreach(column NAME TYPE KIND BYTES ADD operators parts)
+    list(POP_FRONT row ${column})
+  endforeach()
   string(TOUPPER ${NAME} ID)
-  set(parts calls)
-  if(NAME MATCHES int)
-    set(parts calls integers)
-  endif()
+  string(REPLACE "+" ";" operators "${operators}")
+  string(REPLACE "+" ";" parts "${parts}")
   foreach(part IN LISTS parts)
-    file(READ ${fortran_in}/${part}.f90.in text)
-    # What is generic: each procedure NAME_type is one of tshmem_NAME.
-    string(REGEX MATCHALL "(function|subroutine) [a-z0-9_]+_@NAME@\\(" procedures "${text}")
-    foreach(procedure IN LISTS procedures)
-      string(REGEX REPLACE ".* (.*)_@NAME@.*" "\\1" procedure "${procedure}")
-      if(NOT procedure STREQUAL "word")
-        list(APPEND generics ${procedure})
-        list(APPEND generic_${procedure} ${procedure}_${NAME})
-      endif()
-    endforeach()
-    string(CONFIGURE "${text}" text @ONLY)
-    string(APPEND CALLS "${text}\n")
+    if(part STREQUAL reduce)
+      foreach(OP IN LISTS operators)
+        string(TOUPPER OP_${OP} OP_ID)
+        fortran_add(reduce)
+      endforeach()
+    else()
+      fortran_add(${part})
+    endif()
   endforeach()
 endforeach()
+file(READ ${fortran_in}/interfaces_stream.f90.in STREAM_INTERFACES)
 list(REMOVE_DUPLICATES generics)
 set(PUBLIC "")
 set(GENERIC "")
 foreach(name IN LISTS generics)
-  list(JOIN generic_${name} ", " procedures)
+  list(JOIN generic_${name} "\n        module procedure " procedures)
   string(APPEND PUBLIC "    public :: tshmem_${name}\n")
   string(APPEND GENERIC "    interface tshmem_${name}\n        module procedure ${procedures}\n    end interface\n")
 endforeach()

@@ -83,6 +83,8 @@ TSHMEM_CALL int tshmem_my_pe(void);
 TSHMEM_CALL int tshmem_n_pes(void);
 TUTTI_API void tshmem_info_get_version(int *major, int *minor);
 TUTTI_API void tshmem_info_get_name(char *name); /* at least TSHMEM_MAX_NAME_LEN bytes */
+/* tshmem_init_comm() with a communicator of Fortran: what its module calls. */
+TUTTI_API int tutti_shmem_init_fortran(int comm);
 /* Local. 1 where the PE exists; where the address is symmetric, too. */
 TSHMEM_CALL int tshmem_pe_accessible(int pe);
 TSHMEM_CALL int tshmem_addr_accessible(const void *address, int pe);

@@ -37,17 +37,30 @@ void tshmem_query_thread(int *provided)
     *provided = host && host->threads ? host->threads() : TSHMEM_THREAD_SINGLE;
 }
 
+/* NULL, said: no MPI. */
+static const struct tutti_shmem_host *served(void)
+{
+    if (!server)
+        wake_server();
+    if (!server)
+        tutti_shmem_fail(TUTTI_ERR_UNAVAILABLE, "tshmem_init",
+                         "libtutti.so is not in front of an MPI: start the program by tutti run, linked with an MPI");
+    return server;
+}
+
+int tutti_shmem_init_fortran(int comm)
+{
+    const struct tutti_shmem_host *host = served();
+    return host ? host->start_over(comm) : TUTTI_ERR_UNAVAILABLE;
+}
+
 int tshmem_init_thread(int requested, int *provided)
 {
     *provided = TSHMEM_THREAD_SINGLE;
     if (requested < TSHMEM_THREAD_SINGLE || requested > TSHMEM_THREAD_MULTIPLE)
         return tutti_shmem_fail(TUTTI_ERR_ARGUMENT, "tshmem_init_thread", "there is no level %d of threads", requested);
-    if (!server)
-        wake_server();
-    if (!server)
-        return tutti_shmem_fail(
-            TUTTI_ERR_UNAVAILABLE, "tshmem_init",
-            "libtutti.so is not in front of an MPI: start the program by tutti run, linked with an MPI");
+    if (!served())
+        return TUTTI_ERR_UNAVAILABLE;
     const int status = server->start(requested);
     if (status == TUTTI_OK)
         tshmem_query_thread(provided);

@@ -1,6 +1,9 @@
 /* The global address space over a communicator of the MPI: who begins it, and what becomes of it in MPI_Finalize. */
 #include "shmem/shmem.h"
 
+#include <dlfcn.h>
+#include <string.h>
+
 #include "core/log.h"
 #include "mpi/comm/comms.h"
 #include "mpi/front/front.h"
@@ -53,7 +56,8 @@ static int threads(void)
 }
 
 static int start(int level);
-static const struct tutti_shmem_host host = {start, threads, finish, leave};
+static int start_over(int fortran);
+static const struct tutti_shmem_host host = {start, threads, finish, leave, start_over};
 
 /* Said once, where the reason is known. */
 static int refuse(const char *why)
@@ -104,6 +108,23 @@ static int start(int level)
 int tutti_door_tshmem_init_comm(MPI_Comm comm)
 {
     return open_over(comm);
+}
+
+/* MPIs whose handles are integers have the same in Fortran, and need not have the call. */
+static int start_over(int fortran)
+{
+    union {
+        void *symbol;
+        MPI_Comm (*call)(int);
+    } way = {.symbol = dlsym(RTLD_DEFAULT, "MPI_Comm_f2c")};
+    MPI_Comm comm = tutti_handles.no_comm;
+    if (way.symbol)
+        comm = way.call(fortran);
+    else if (sizeof comm == sizeof fortran)
+        memcpy(&comm, &fortran, sizeof fortran);
+    else
+        return refuse("the MPI has no MPI_Comm_f2c");
+    return comm == tutti_handles.no_comm ? refuse("the communicator is MPI_COMM_NULL") : open_over(comm);
 }
 
 void tutti_shmem_front_open(void)
