@@ -1,4 +1,5 @@
 /* Heaps in memory of GPUs: each PE allocates its own, and maps those of its peers. The host copies and launches. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -48,8 +49,9 @@ static int register_control(struct tutti_shmem *space, struct tutti_shmem_gpu *g
                            : refuse(TUTTI_ERR_UNAVAILABLE, "the GPU has registered host memory at another address");
 }
 
-static int allocate(struct tutti_shmem_gpu *gpu, size_t bytes, void **heap)
+static int allocate(struct tutti_shmem_gpu *gpu, struct tutti_shmem_piece *piece)
 {
+    const size_t bytes = piece->bytes;
     const struct tutti_device *device = gpu->device;
     const size_t align = TUTTI_SHMEM_ALIGN_MOST;
     struct tutti_shmem_lane *lane = &gpu->lane[0]; /* nobody has it yet */
@@ -60,32 +62,12 @@ static int allocate(struct tutti_shmem_gpu *gpu, size_t bytes, void **heap)
             status = device->stream_sync(lane->stream);
     }
     if (status != TUTTI_OK)
-        return tutti_shmem_fail(status, "tshmem_init", "no %zu MiB on GPU %d for the heap (TUTTI_SHMEM_HEAP_MB): %s",
-                                bytes >> 20, gpu->gpu, tutti_status_text(status));
-    *heap = gpu->heap;
-    return TUTTI_OK;
+        snprintf(piece->why, sizeof piece->why, "no %zu MiB on GPU %d for the heap (TUTTI_SHMEM_HEAP_MB): %s",
+                 bytes >> 20, gpu->gpu, tutti_status_text(status));
+    return status;
 }
 
-static int offer_heap(struct tutti_shmem *space, struct tutti_shmem_gpu *gpu, size_t bytes,
-                      struct tutti_shmem_offer *offer, int *fd)
-{
-    void *base = NULL;
-    int status = allocate(gpu, bytes, &base);
-    if (status != TUTTI_OK)
-        return status;
-    const size_t align = TUTTI_SHMEM_ALIGN_MOST;
-    const size_t skip = -((uintptr_t)base + space->first) & (align - 1);
-    status = gpu->device->export_memory(base, &offer->what, fd);
-    if (status == TUTTI_OK)
-        status = gpu->device->uuid(gpu->gpu, offer->uuid);
-    if (status != TUTTI_OK)
-        return refuse(status, "memory of the GPU cannot be shared with other processes");
-    offer->offset = (uint64_t)((uintptr_t)base - (uintptr_t)offer->what.base) + skip;
-    space->state.peer[space->state.me] = (char *)base + skip;
-    return TUTTI_OK;
-}
-
-static int make(struct tutti_shmem *space, size_t bytes, struct tutti_shmem_offer *offer, int *fd)
+static int open_gpu(struct tutti_shmem *space)
 {
     struct tutti_shmem_gpu *gpu = calloc(1, sizeof *gpu);
     if (!gpu)
@@ -94,20 +76,45 @@ static int make(struct tutti_shmem *space, size_t bytes, struct tutti_shmem_offe
     int status = choose(space, gpu);
     if (status == TUTTI_OK)
         status = register_control(space, gpu);
-    if (status == TUTTI_OK)
-        status = tutti_shmem_lanes_open(gpu);
-    if (status == TUTTI_OK)
-        status = offer_heap(space, gpu, bytes, offer, fd);
-    if (status == TUTTI_OK && tutti_shmem_lanes_prepare(gpu) != TUTTI_OK)
-        status = refuse(TUTTI_ERR_DEVICE, "the kernels could not be loaded");
-    return status;
+    return status == TUTTI_OK ? tutti_shmem_lanes_open(gpu) : status;
 }
 
-static int reach(struct tutti_shmem *space, int pe, const struct tutti_shmem_offer *offer, int fd)
+static int reserve(struct tutti_shmem *space, int grows)
+{
+    (void)space;
+    return grows ? TUTTI_ERR_UNAVAILABLE : TUTTI_OK;
+}
+
+static void unreserve(struct tutti_shmem *space)
+{
+    (void)space;
+}
+
+static int make(struct tutti_shmem *space, struct tutti_shmem_piece *piece, struct tutti_shmem_offer *offer, int *fd)
 {
     struct tutti_shmem_gpu *gpu = space->gpu;
-    const uint64_t bytes = space->state.heap_bytes;
-    if (offer->offset > offer->what.bytes || bytes > offer->what.bytes - offer->offset)
+    const size_t align = TUTTI_SHMEM_ALIGN_MOST;
+    int status = allocate(gpu, piece);
+    if (status != TUTTI_OK)
+        return status;
+    char *const base = gpu->heap;
+    const size_t skip = -((uintptr_t)base + space->first) & (align - 1);
+    status = gpu->device->export_memory(base, &offer->what, fd);
+    if (status == TUTTI_OK)
+        status = gpu->device->uuid(gpu->gpu, offer->uuid);
+    if (status != TUTTI_OK)
+        return refuse(status, "memory of the GPU cannot be shared with other processes");
+    offer->offset = (uint64_t)((uintptr_t)base - (uintptr_t)offer->what.base) + skip;
+    space->state.peer[space->state.me] = base + skip;
+    return tutti_shmem_lanes_prepare(gpu) == TUTTI_OK ? TUTTI_OK
+                                                      : refuse(TUTTI_ERR_DEVICE, "the kernels could not be loaded");
+}
+
+static int reach(struct tutti_shmem *space, struct tutti_shmem_piece *piece, int pe,
+                 const struct tutti_shmem_offer *offer, int fd)
+{
+    struct tutti_shmem_gpu *gpu = space->gpu;
+    if (offer->offset > offer->what.bytes || piece->bytes > offer->what.bytes - offer->offset)
         return tutti_shmem_fail(TUTTI_ERR_ARGUMENT, "tshmem_init", "PE %d offers a heap that is not where it says", pe);
     if (gpu->device->reach(gpu->gpu, offer->uuid) == 0)
         return refuse(TUTTI_ERR_UNAVAILABLE, "GPUs that cannot reach each other's memory");
@@ -151,6 +158,9 @@ static void unmake(struct tutti_shmem *space)
 
 const struct tutti_shmem_kind tutti_shmem_device = {
     .name = "device",
+    .open = open_gpu,
+    .reserve = reserve,
+    .unreserve = unreserve,
     .make = make,
     .reach = reach,
     .let_go = let_go,
