@@ -63,7 +63,8 @@ enum { TSHMEM_MAJOR_VERSION = 1, TSHMEM_MINOR_VERSION = 5, TSHMEM_MAX_NAME_LEN =
 /* ---- begin and end ---- */
 
 /* Collective over MPI_COMM_WORLD, blocking. Makes the address space; calls MPI_Init where the program has not. Heaps of
- * TUTTI_SHMEM_HEAP_MB MiB, the same on all PEs. Again, while it is up: counts, and nothing else. */
+ * TUTTI_SHMEM_HEAP_MB MiB, the same on all PEs; in host memory it grows, up to TUTTI_SHMEM_HEAP_MOST_MB. Again, while
+ * it is up: counts, and nothing else. */
 TUTTI_API int tshmem_init(void);
 /* As tshmem_init(), which asks for TSHMEM_THREAD_SINGLE. Where the program has not called MPI_Init, that level is asked
  * of the MPI. *provided: what the MPI gives; less than asked for is no error. */

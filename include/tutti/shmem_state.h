@@ -118,8 +118,8 @@ struct tshmem_state {
     uint32_t bytes,
         version; /* sizeof this struct; TSHMEM_STATE_VERSION: a kernel compiled with another header refuses */
     int32_t me, pes;
-    char *heap; /* own, as kernels of this GPU (host device: as the host) address it */
-    uint64_t heap_bytes;
+    char *heap;                 /* own, as kernels of this GPU (host device: as the host) address it */
+    uint64_t heap_bytes;        /* of each heap's addresses, of which those past its present end have no memory yet */
     char *peer[TSHMEM_PES_MAX]; /* heap of PE p as mapped here; [me] == heap; NULL: not reached by loads and stores */
     uint64_t area,
         area_bytes; /* offset in every heap of the internal area of team number 0; bytes of each team's area */

@@ -2,6 +2,13 @@
  * too: what any PE has put before is complete when a place is given away. */
 #include "shmem/meet.h"
 
+#include <stdio.h>
+#include <unistd.h>
+
+#include "core/log.h"
+#include "core/settings.h"
+#include "shmem/far.h"
+
 static const uint64_t nowhere = UINT64_MAX;
 
 static void *address_of(uint64_t offset)
@@ -26,24 +33,117 @@ static int is_same_room(struct tutti_shmem_call *call)
     return 1;
 }
 
-/* Takes room after all have brought the same size; of a failure here (no memory for the books) all hear. */
+/* ---- growing ---- */
+
+/* One more meeting, for one word: *least is the least that any PE brings. */
+static int agree(struct tutti_shmem_call *call, uint64_t mine, uint64_t *least)
+{
+    call->word[0] = mine;
+    const int status = tutti_shmem_again(call);
+    *least = mine;
+    for (int i = 0; i < call->team->size && status == TUTTI_OK; i++) {
+        const uint64_t theirs = tutti_shmem_said(call, i)->word[0];
+        *least = theirs < *least ? theirs : *least;
+    }
+    return status;
+}
+
+/* All heaps by so many bytes, or none: *grown. The status of the meetings. */
+static int grow_by(struct tutti_shmem_call *call, uint64_t bytes, uint64_t *grown, char why[TUTTI_SHMEM_WHY])
+{
+    struct tutti_shmem *space = &tutti_shmem;
+    struct tutti_shmem_piece piece = {.at = tutti_shmem_mapped(space), .bytes = bytes, .why = "no memory"};
+    int fd;
+    const int in_books = tutti_heap_extend(&space->heap, bytes) == TUTTI_OK;
+    int mine = tutti_shmem_piece_make(space, &piece, &fd) && in_books;
+    int status = agree(call, (uint64_t)mine, grown);
+    if (status == TUTTI_OK && *grown) {
+        mine = tutti_shmem_piece_map(space, &piece, fd);
+        status = agree(call, (uint64_t)mine, grown);
+    }
+    if (fd >= 0)
+        close(fd);
+    if (status == TUTTI_OK && *grown) {
+        atomic_store_explicit(&space->mapped, piece.at + piece.bytes, memory_order_release);
+        tutti_shmem_far_grow(space);
+        return status;
+    }
+    snprintf(why, TUTTI_SHMEM_WHY, "%s", mine ? "" : piece.why);
+    if (in_books)
+        tutti_heap_shrink(&space->heap, bytes);
+    tutti_shmem_piece_drop(space, &piece);
+    return status;
+}
+
+/* All PEs have found no room for the object. By somewhat more than that lacks, so that heaps are made of few pieces;
+ * where that is not to be had, by what it lacks. *grown is alike on all PEs. */
+static int grow(struct tutti_shmem_call *call, size_t bytes, size_t align, uint64_t *grown)
+{
+    const struct tutti_shmem *space = &tutti_shmem;
+    const uint64_t unit = TUTTI_SHMEM_ALIGN_MOST, mapped = tutti_shmem_mapped(space);
+    const uint64_t room = space->state.heap_bytes - mapped;
+    const uint64_t missing = tutti_heap_missing(&space->heap, bytes, align);
+    char why[TUTTI_SHMEM_WHY] = "";
+    *grown = 0;
+    if (missing == 0 || missing > room) /* 0: it was memory for the books */
+        return TUTTI_OK;
+    const uint64_t least = (missing + unit - 1) / unit * unit, first = (uint64_t)tutti_settings()->shmem_heap_mb << 20;
+    uint64_t more = mapped / 8 > first ? mapped / 8 : first;
+    more = (more + unit - 1) / unit * unit;
+    more = more > room ? room : more;
+    int status = more > least ? grow_by(call, more, grown, why) : TUTTI_OK;
+    if (status == TUTTI_OK && !*grown)
+        status = grow_by(call, least, grown, why);
+    if (!*grown && why[0])
+        tutti_error("%s: the heap cannot grow: %s", tutti_shmem_call_name(call->kind), why);
+    return status;
+}
+
+/* ---- objects ---- */
+
+static int no_room(const struct tutti_shmem_call *call, size_t bytes)
+{
+    const struct tutti_shmem *space = &tutti_shmem;
+    const uint64_t now = tutti_shmem_mapped(space), most = space->state.heap_bytes;
+    const char *name = tutti_shmem_call_name(call->kind);
+    if (now == most)
+        return tutti_shmem_fail(TUTTI_ERR_MEMORY, name,
+                                "the heap of %llu MiB has no room for %zu bytes (TUTTI_SHMEM_HEAP_MB%s)",
+                                (unsigned long long)((now - space->first) >> 20), bytes,
+                                space->kind->host_reaches ? ", TUTTI_SHMEM_HEAP_MOST_MB" : "");
+    return tutti_shmem_fail(TUTTI_ERR_MEMORY, name,
+                            "the heap of %llu MiB, which grows to %llu at most (TUTTI_SHMEM_HEAP_MOST_MB) where all "
+                            "PEs have memory, has no room for %zu bytes",
+                            (unsigned long long)((now - space->first) >> 20),
+                            (unsigned long long)((most - space->first) >> 20), bytes);
+}
+
+/* Takes room after all have brought the same size, and lets the heaps grow where there is none; of a failure here (no
+ * memory for the books) all hear. */
 static int take(struct tutti_shmem_call *call, size_t bytes, size_t align, uint64_t *out)
 {
-    uint64_t offset;
-    if (tutti_heap_take(&tutti_shmem.heap, bytes, align, &offset) != TUTTI_OK)
-        offset = nowhere;
-    call->word[0] = offset;
-    const int status = tutti_shmem_again(call);
-    if (status == TUTTI_OK && is_same_room(call) && offset != nowhere) {
-        *out = offset;
-        return TUTTI_OK;
-    }
-    if (offset != nowhere)
-        tutti_heap_give(&tutti_shmem.heap, offset);
-    if (status != TUTTI_OK)
-        return status;
-    return tutti_shmem_fail(TUTTI_ERR_MEMORY, tutti_shmem_call_name(call->kind),
-                            "the heap has no room for %zu bytes (TUTTI_SHMEM_HEAP_MB)", bytes);
+    uint64_t grown = 0;
+    do {
+        uint64_t offset;
+        if (tutti_heap_take(&tutti_shmem.heap, bytes, align, &offset) != TUTTI_OK)
+            offset = nowhere;
+        call->word[0] = offset;
+        int status = tutti_shmem_again(call);
+        const int same = status == TUTTI_OK && is_same_room(call);
+        if (same && offset != nowhere) {
+            *out = offset;
+            return TUTTI_OK;
+        }
+        if (offset != nowhere)
+            tutti_heap_give(&tutti_shmem.heap, offset);
+        if (status == TUTTI_OK && (!same || grown))
+            break;
+        if (status == TUTTI_OK)
+            status = grow(call, bytes, align, &grown);
+        if (status != TUTTI_OK)
+            return status;
+    } while (grown);
+    return no_room(call, bytes);
 }
 
 /* A new object; CALLOC: of zeros. */

@@ -34,7 +34,8 @@ void *tutti_shmem_refuse(const void *address, size_t bytes, int pe, const char *
     else
         tutti_shmem_fail(TUTTI_ERR_ARGUMENT, call,
                          "%zu bytes at %p are not in the heap, %p to %p: tshmem_malloc gives such", bytes, address,
-                         (void *)(state->heap + tutti_shmem.first), (void *)(state->heap + state->heap_bytes));
+                         (void *)(state->heap + tutti_shmem.first),
+                         (void *)(state->heap + tutti_shmem_mapped(&tutti_shmem)));
     return NULL;
 }
 

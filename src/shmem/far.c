@@ -88,7 +88,7 @@ int tutti_shmem_far_open(struct tutti_shmem *space, uint64_t far)
     if (!brought)
         return TUTTI_ERR_MEMORY;
     const int status = tutti_wire_open(space->transport, far, space->kind->local, space->state.heap,
-                                       space->state.heap_bytes, &users, &made);
+                                       tutti_shmem_mapped(space), &users, &made);
     if (status != TUTTI_OK) {
         free(brought);
         return status;
@@ -103,6 +103,12 @@ int tutti_shmem_far_open(struct tutti_shmem *space, uint64_t far)
     tutti_progress_add(&step);
     tutti_step_open(&step);
     return TUTTI_OK;
+}
+
+void tutti_shmem_far_grow(struct tutti_shmem *space)
+{
+    if (space->wire)
+        tutti_wire_grow(space->wire, tutti_shmem_mapped(space));
 }
 
 void tutti_shmem_far_close(struct tutti_shmem *space)

@@ -8,6 +8,8 @@
 
 /* Local; after the own heap is made. far: bit pe. */
 int tutti_shmem_far_open(struct tutti_shmem *space, uint64_t far);
+/* Local: what far PEs ask for may lie in all that is mapped now. */
+void tutti_shmem_far_grow(struct tutti_shmem *space);
 /* Collective over all PEs, who have met with nothing left to do: no message is left behind. Bounded. */
 int tutti_shmem_far_leave(void);
 /* Local. */

@@ -20,6 +20,12 @@ void tutti_heap_close(struct tutti_heap *heap);
 int tutti_heap_take(struct tutti_heap *heap, uint64_t bytes, uint64_t align, uint64_t *offset);
 /* TUTTI_ERR_ARGUMENT where no object begins there. */
 int tutti_heap_give(struct tutti_heap *heap, uint64_t offset);
+/* Bytes that the range lacks at its end for such an object to fit there; UINT64_MAX: there is no such size. */
+uint64_t tutti_heap_missing(const struct tutti_heap *heap, uint64_t bytes, uint64_t align);
+/* `bytes` more free bytes at the end of the range, a multiple of TUTTI_HEAP_ALIGN; and takes them back, of which
+ * nothing was taken since. */
+int tutti_heap_extend(struct tutti_heap *heap, uint64_t bytes);
+void tutti_heap_shrink(struct tutti_heap *heap, uint64_t bytes);
 /* Bytes of the object that begins there, at least those asked for; 0 where none does. */
 uint64_t tutti_heap_size(const struct tutti_heap *heap, uint64_t offset);
 

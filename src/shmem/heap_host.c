@@ -1,39 +1,66 @@
-/* Heaps in host memory: one memfd each, mapped by all PEs. Puts and gets are plain stores and loads, complete on
- * return. */
+/* Heaps in host memory: a memfd for each piece, mapped by all PEs. Puts and gets are plain stores and loads, complete
+ * on return. */
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "shmem/host.h"
+#include "shmem/near.h"
 #include "shmem/space.h"
 #include "shmem/wire/wire.h"
 #include "team/team.h"
-
-static int make(struct tutti_shmem *space, size_t bytes, struct tutti_shmem_offer *offer, int *fd)
-{
-    (void)offer;
-    const int made = tutti_shmem_memfd(bytes, space->team->size);
-    if (made < 0)
-        return TUTTI_ERR_MEMORY;
-    space->state.peer[space->state.me] = tutti_shmem_memfd_map(made, bytes, space->first);
-    *fd = made;
-    return space->state.peer[space->state.me] ? TUTTI_OK : TUTTI_ERR_MEMORY;
-}
-
-static int reach(struct tutti_shmem *space, int pe, const struct tutti_shmem_offer *offer, int fd)
-{
-    (void)offer;
-    space->state.peer[pe] = tutti_shmem_memfd_map(fd, space->state.heap_bytes, space->first);
-    return space->state.peer[pe] ? TUTTI_OK : TUTTI_ERR_MEMORY;
-}
 
 static void unmap(struct tutti_shmem *space, int pe)
 {
     if (space->state.peer[pe])
         munmap(space->state.peer[pe], space->state.heap_bytes);
     space->state.peer[pe] = NULL;
+}
+
+static int reserve(struct tutti_shmem *space, int grows)
+{
+    int fine = 1;
+    (void)grows;
+    for (int i = 0; i < space->near->count && fine; i++) {
+        char *const at = tutti_shmem_reserve(space->state.heap_bytes, space->first);
+        space->state.peer[space->near->pe[i]] = at;
+        fine = at != NULL;
+    }
+    return fine ? TUTTI_OK : TUTTI_ERR_MEMORY;
+}
+
+static void unreserve(struct tutti_shmem *space)
+{
+    for (int i = 0; i < space->near->count; i++)
+        unmap(space, space->near->pe[i]);
+}
+
+static int make(struct tutti_shmem *space, struct tutti_shmem_piece *piece, struct tutti_shmem_offer *offer, int *fd)
+{
+    (void)offer;
+    *fd = tutti_shmem_memfd(piece->bytes, piece->at + piece->bytes, space->team->size, piece->why);
+    if (*fd < 0)
+        return TUTTI_ERR_MEMORY;
+    if (tutti_shmem_memfd_map(*fd, piece->bytes, space->state.peer[space->state.me] + piece->at))
+        return TUTTI_OK;
+    snprintf(piece->why, sizeof piece->why, "%zu MiB of memory could not be mapped", piece->bytes >> 20);
+    return TUTTI_ERR_MEMORY;
+}
+
+static int reach(struct tutti_shmem *space, struct tutti_shmem_piece *piece, int pe,
+                 const struct tutti_shmem_offer *offer, int fd)
+{
+    (void)offer;
+    return tutti_shmem_memfd_map(fd, piece->bytes, space->state.peer[pe] + piece->at) ? TUTTI_OK : TUTTI_ERR_MEMORY;
+}
+
+static void drop(struct tutti_shmem *space, const struct tutti_shmem_piece *piece)
+{
+    for (int i = 0; i < space->near->count; i++)
+        tutti_shmem_memfd_unmap(space->state.peer[space->near->pe[i]] + piece->at, piece->bytes);
 }
 
 static void let_go(struct tutti_shmem *space)
@@ -152,8 +179,11 @@ static const struct tutti_wire_local local = {.room = room, .give = free, .block
 const struct tutti_shmem_kind tutti_shmem_host = {
     .name = "host",
     .host_reaches = 1,
+    .reserve = reserve,
+    .unreserve = unreserve,
     .make = make,
     .reach = reach,
+    .drop = drop,
     .let_go = let_go,
     .unmake = unmake,
     .copy = copy,

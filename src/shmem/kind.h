@@ -20,10 +20,19 @@ struct tutti_shmem;
 struct tutti_wire_local;
 struct tutti_shmem_lane;
 
-/* How a PE's heap is found by its peers. */
+enum { TUTTI_SHMEM_WHY = 200 };
+
+/* A part of the heaps of all PEs, which they make and map together: the first one, and each by which they grow. */
+struct tutti_shmem_piece {
+    uint64_t at; /* offset in the heap */
+    size_t bytes;
+    char why[TUTTI_SHMEM_WHY]; /* it could not be made or mapped here */
+};
+
+/* How a piece of a PE's heap is found by its peers. */
 struct tutti_shmem_offer {
     struct tutti_export what; /* device */
-    uint64_t offset;          /* of the heap in it */
+    uint64_t offset;          /* of the piece in it */
     unsigned char uuid[16];   /* of the GPU */
 };
 
@@ -57,11 +66,20 @@ struct tutti_shmem_kind {
     const char *name;
     int host_reaches; /* the host loads and stores heaps */
 
-    /* Making: local. make: the own heap of `bytes` bytes, and how peers find it; *fd: the descriptor that goes with it,
-     * -1: none. reach: sets state.peer[pe]; `fd` stays the caller's. let_go: peers' heaps, while all keep their own;
-     * unmake: what is left. Both do nothing where there is nothing. */
-    int (*make)(struct tutti_shmem *space, size_t bytes, struct tutti_shmem_offer *offer, int *fd);
-    int (*reach)(struct tutti_shmem *space, int pe, const struct tutti_shmem_offer *offer, int fd);
+    /* Making: local. open: what is needed before; NULL: nothing. reserve: addresses for heaps of state.heap_bytes bytes
+     * of all PEs of this node; grows 0: one piece will fill them. Not TUTTI_OK, without a word, where they cannot be
+     * had: then unreserve, which gives back what there is, and again with fewer. make: a piece of the own heap, and how
+     * peers find it; *fd: the descriptor that goes with it, -1: none. reach: maps the piece of a PE; `fd` stays the
+     * caller's. With them state.peer is set. What they say stands in piece->why. drop: takes both back of all PEs, also
+     * where only some were done. let_go: peers' heaps, while all keep their own; unmake: what is left. Both do nothing
+     * where there is nothing. */
+    int (*open)(struct tutti_shmem *space);
+    int (*reserve)(struct tutti_shmem *space, int grows);
+    void (*unreserve)(struct tutti_shmem *space);
+    int (*make)(struct tutti_shmem *space, struct tutti_shmem_piece *piece, struct tutti_shmem_offer *offer, int *fd);
+    int (*reach)(struct tutti_shmem *space, struct tutti_shmem_piece *piece, int pe,
+                 const struct tutti_shmem_offer *offer, int fd);
+    void (*drop)(struct tutti_shmem *space, const struct tutti_shmem_piece *piece);
     void (*let_go)(struct tutti_shmem *space);
     void (*unmake)(struct tutti_shmem *space);
 

@@ -128,7 +128,7 @@ void *tshmem_ptr(const void *dest, int pe)
 {
     const struct tutti_shmem *space = &tutti_shmem;
     const uint64_t at = (uint64_t)((uintptr_t)dest - (uintptr_t)space->state.heap);
-    if (!tshmem_pe_accessible(pe) || at < space->first || at >= space->state.heap_bytes || !space->state.peer[pe])
+    if (!tshmem_pe_accessible(pe) || at < space->first || at >= tutti_shmem_mapped(space) || !space->state.peer[pe])
         return NULL;
     return space->state.peer[pe] + at;
 }

@@ -74,7 +74,7 @@ int tutti_shmem_collect(tshmem_team_t team, void *dest, const void *source, size
         before += i < call.team->me ? tutti_shmem_said(&call, i)->word[MINE] : 0;
         all += tutti_shmem_said(&call, i)->word[MINE];
     }
-    if (all > tutti_shmem.state.heap_bytes - call.word[0]) /* all PEs see that */
+    if (all > tutti_shmem_mapped(&tutti_shmem) - call.word[0]) /* all PEs see that */
         status = tutti_shmem_fail(TUTTI_ERR_ARGUMENT, "tshmem_collect",
                                   "the PEs bring %llu bytes, more than the heap has", (unsigned long long)all);
     else

@@ -118,6 +118,7 @@ int tutti_shmem_serve_open(struct tutti_shmem *space)
     space->serving = serving;
     struct tutti_proxy *const proxy = &serving->proxy;
     *proxy = (struct tutti_proxy){.state = &space->state,
+                                  .mapped = &space->mapped,
                                   .near = space->gpu ? &tutti_near_device : &tutti_near_host,
                                   .far = space->far_path,
                                   .wire = space->wire,

@@ -13,6 +13,8 @@
 #include "shmem/ring/proxy.h"
 #include "team/team.h"
 
+enum { GROWS = 16 }; /* heaps may, to so many times what they begin with, where no setting says */
+
 static int cores(void)
 {
     cpu_set_t set;
@@ -65,11 +67,14 @@ static int open_far(struct tutti_shmem *space)
 
 static int make(struct tutti_shmem *space)
 {
-    const int64_t heap_bytes = (int64_t)tutti_settings()->shmem_heap_mb << 20;
+    const int64_t first = (int64_t)tutti_settings()->shmem_heap_mb << 20;
+    const int64_t said = (int64_t)tutti_settings()->shmem_heap_most_mb << 20, most = said ? said : first * GROWS;
+    uint64_t heap_bytes = (uint64_t)first;
     if (!are_whole(space))
         return TUTTI_ERR_UNAVAILABLE;
-    if (!is_alike(space->transport, heap_bytes))
-        return tutti_shmem_fail(TUTTI_ERR_SETTING, "tshmem_init", "TUTTI_SHMEM_HEAP_MB is not the same on all ranks");
+    if (!is_alike(space->transport, first) || !is_alike(space->transport, most))
+        return tutti_shmem_fail(TUTTI_ERR_SETTING, "tshmem_init",
+                                "TUTTI_SHMEM_HEAP_MB or TUTTI_SHMEM_HEAP_MOST_MB is not the same on all ranks");
     if (!is_alike(space->transport, tutti_settings()->shmem_stream_bytes))
         return tutti_shmem_fail(TUTTI_ERR_SETTING, "tshmem_init",
                                 "TUTTI_SHMEM_STREAM_BYTES is not the same on all ranks");
@@ -79,10 +84,10 @@ static int make(struct tutti_shmem *space)
         return tutti_shmem_fail(TUTTI_ERR_SETTING, "tshmem_init",
                                 "TUTTI_SHMEM_HEAP or TUTTI_DEVICE is not the same on all ranks");
     }
-    int status = tutti_shmem_map(space, (size_t)heap_bytes);
+    int status = tutti_shmem_map(space, &heap_bytes, (uint64_t)most);
     if (status != TUTTI_OK)
         return tutti_shmem_fail(status, "tshmem_init", "no memory that all PEs share");
-    status = tutti_heap_open(&space->heap, (uint64_t)heap_bytes);
+    status = tutti_heap_open(&space->heap, heap_bytes);
     if (!is_alike(space->transport, status)) /* some have no memory: then all give up */
         status = TUTTI_ERR_MEMORY;
     if (status != TUTTI_OK)

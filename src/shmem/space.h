@@ -52,6 +52,7 @@ struct tutti_shmem {
     struct tutti_shmem_near *near;                       /* PEs of this node */
     struct tutti_wire *wire;                             /* to the others, see wire/wire.h; NULL: there are none */
     uint64_t first;                                      /* offset of the first byte of the heap that programs get */
+    _Atomic uint64_t mapped;                             /* see tutti_shmem_mapped() */
     const struct tutti_shmem_kind *kind;                 /* of the own heap, and all near ones */
     struct tutti_shmem_control *control[TSHMEM_PES_MAX]; /* NULL: far */
     struct tutti_heap heap;                              /* offsets from `first` on */
@@ -67,6 +68,12 @@ struct tutti_shmem {
     atomic_int status;                 /* the first error that nobody has asked for */
 };
 extern struct tutti_shmem tutti_shmem;
+
+/* Bytes of each heap, from its first one, that are there: what programs name beyond is refused. */
+static inline uint64_t tutti_shmem_mapped(const struct tutti_shmem *space)
+{
+    return atomic_load_explicit(&space->mapped, memory_order_relaxed);
+}
 
 /* Says what is wrong, once, keeps the status for tshmem_error(), and returns it. */
 int tutti_shmem_fail(int status, const char *call, const char *format, ...) __attribute__((format(printf, 3, 4)));
@@ -91,9 +98,9 @@ static inline void *tutti_shmem_at(const void *address, size_t bytes, int pe, co
 {
     const struct tutti_shmem *space = &tutti_shmem;
     const uint64_t at = (uint64_t)((uintptr_t)address - (uintptr_t)space->state.heap);
-    if (__builtin_expect((unsigned)pe < (unsigned)space->state.pes && at >= space->first &&
-                             at <= space->state.heap_bytes && bytes <= space->state.heap_bytes - at,
-                         1))
+    const uint64_t all = tutti_shmem_mapped(space);
+    if (__builtin_expect(
+            (unsigned)pe < (unsigned)space->state.pes && at >= space->first && at <= all && bytes <= all - at, 1))
         return space->base[pe] + at;
     return tutti_shmem_refuse(address, bytes, pe, call);
 }
@@ -119,15 +126,26 @@ void tutti_shmem_contexts_close(void);
 
 enum { TUTTI_SHMEM_ALIGN_MOST = 1 << 21 }; /* of an object; heaps begin there */
 
-/* window.c: memory of all PEs. map: collective, in two phases; unmap: local. */
-int tutti_shmem_map(struct tutti_shmem *space, size_t heap_bytes);
+/* window.c: memory of all PEs. map: collective, in two phases: heap_bytes bytes a PE for programs, of which *heap_bytes
+ * are there afterwards, and addresses for `most`, or as many as all can have; unmap: local. */
+int tutti_shmem_map(struct tutti_shmem *space, uint64_t *heap_bytes, uint64_t most);
 void tutti_shmem_unmap(struct tutti_shmem *space);
-/* memfd.c: `bytes` bytes of host memory for all PEs of the node, all of it taken now; -1, and it is said why. pes: how
- * many will take as much. */
-int tutti_shmem_memfd(size_t bytes, int pes);
-/* Maps it, where it is such memory of that size, so that byte `before` lies at a multiple of TUTTI_SHMEM_ALIGN_MOST.
- * NULL where it is not, and where there is no room. */
-void *tutti_shmem_memfd_map(int fd, size_t bytes, size_t before);
+/* The same phases of a piece by which all heaps are to grow; between them, and after, the PEs agree. 1: done, 0: not,
+ * and piece->why says it. make: the own one; map: those of the PEs of this node, who all have made theirs; drop: what
+ * was done of both. */
+int tutti_shmem_piece_make(struct tutti_shmem *space, struct tutti_shmem_piece *piece, int *fd);
+int tutti_shmem_piece_map(struct tutti_shmem *space, struct tutti_shmem_piece *piece, int fd);
+void tutti_shmem_piece_drop(struct tutti_shmem *space, const struct tutti_shmem_piece *piece);
+/* memfd.c: `bytes` bytes of host memory for all PEs of the node, all of it taken now; -1, and `why` says it. all: what
+ * each of `pes` has then. */
+int tutti_shmem_memfd(size_t bytes, uint64_t all, int pes, char why[TUTTI_SHMEM_WHY]);
+/* Maps it, where it is such memory of that size, at addresses that are reserved, or, at NULL, anywhere. NULL where it
+ * is not, and where there is no room. unmap: they are only reserved again. */
+void *tutti_shmem_memfd_map(int fd, size_t bytes, void *at);
+void tutti_shmem_memfd_unmap(void *at, size_t bytes);
+/* Addresses, so that byte `before` lies at a multiple of TUTTI_SHMEM_ALIGN_MOST; NULL where there are none. Given back
+ * by munmap(). */
+void *tutti_shmem_reserve(size_t bytes, size_t before);
 /* serve.c: ring and proxy for kernels of this PE, where TUTTI_SHMEM_RING or the rules say so, or a PE is not reached by
  * loads and stores. Local. open: once heaps are mapped; tells space->state.ring. A status, which is said. start: its
  * thread begins. stop: as long as the heaps are there. close: everything else. */

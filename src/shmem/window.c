@@ -1,6 +1,8 @@
 /* The memory of all PEs: control pages in host memory, then the heaps, of whatever kind. Each is made and mapped in two
  * phases: every rank makes its own; where all could, they hand the descriptors round and map; then all agree once more.
+ * A heap is a row of addresses that is reserved whole, of which pieces are mapped from the beginning on.
  */
+#include <stdio.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -26,68 +28,116 @@ static int all_can(struct tutti_transport *transport, int mine)
     return transport->ops->allreduce(transport, &word, 1, TUTTI_COMBINE_MIN) == TUTTI_OK && word == 1;
 }
 
-static int map_control(struct tutti_shmem *space, int pe, int fd)
-{
-    void *map = tutti_shmem_memfd_map(fd, whole_pages(sizeof(struct tutti_shmem_control)), 0);
-    space->control[pe] = map;
-    return map != NULL;
-}
-
-static int map_heap(struct tutti_shmem *space, int pe, int fd)
-{
-    const struct tutti_shmem_offer offer = space->control[pe]->offer; /* a copy: what is checked must not change */
-    return pe == space->state.me || space->kind->reach(space, pe, &offer, fd) == TUTTI_OK;
-}
-
-/* Second phase, after all have made theirs: 1 where all have mapped all. `what` is said of the one that failed. */
-static int map_all(struct tutti_shmem *space, int own, int (*map_one)(struct tutti_shmem *space, int pe, int fd),
-                   const char *what)
+/* The second phase of a piece, after all have made theirs: hands descriptors round and maps. 1 where all are mapped
+ * here; otherwise piece->why says of which PE that is not so. */
+static int map_all(struct tutti_shmem *space, int own, struct tutti_shmem_piece *piece,
+                   int (*map_one)(struct tutti_shmem *space, struct tutti_shmem_piece *piece, int pe, int fd))
 {
     int theirs[TSHMEM_PES_MAX], fine = 1;
     const struct tutti_shmem_near *near = space->near;
+    snprintf(piece->why, sizeof piece->why, "no descriptors from the other PEs of this node");
     if (tutti_team_pass(space->team, own, theirs) != TUTTI_OK)
         return 0;
     for (int i = 0; i < near->count && fine; i++) {
-        fine = map_one(space, near->pe[i], i == near->me ? own : theirs[i]);
-        if (!fine)
-            tutti_error("tshmem_init: the %s of PE %d could not be mapped", what, near->pe[i]);
+        snprintf(piece->why, sizeof piece->why, "memory of PE %d could not be mapped", near->pe[i]);
+        fine = map_one(space, piece, near->pe[i], i == near->me ? own : theirs[i]);
     }
     for (int i = 0; i < near->count; i++) {
         if (theirs[i] >= 0)
             close(theirs[i]);
     }
-    return all_can(space->transport, fine);
+    return fine;
+}
+
+/* The first piece of something: 1 where all PEs have mapped it. */
+static int all_have(struct tutti_shmem *space, const struct tutti_shmem_piece *piece, int mine)
+{
+    if (!mine && piece->why[0])
+        tutti_error("tshmem_init: %s", piece->why);
+    return all_can(space->transport, mine);
+}
+
+static int map_control(struct tutti_shmem *space, struct tutti_shmem_piece *piece, int pe, int fd)
+{
+    space->control[pe] = tutti_shmem_memfd_map(fd, piece->bytes, NULL);
+    return space->control[pe] != NULL;
 }
 
 static int map_controls(struct tutti_shmem *space)
 {
-    const int own = tutti_shmem_memfd(whole_pages(sizeof(struct tutti_shmem_control)), space->team->size);
-    const int fine = all_can(space->transport, own >= 0) && map_all(space, own, map_control, "control page");
+    struct tutti_shmem_piece piece = {.bytes = whole_pages(sizeof(struct tutti_shmem_control))};
+    const int own = tutti_shmem_memfd(piece.bytes, piece.bytes, space->team->size, piece.why);
+    const int fine =
+        all_have(space, &piece, own >= 0) && all_have(space, &piece, map_all(space, own, &piece, map_control));
     if (own >= 0)
         close(own);
     return fine;
 }
 
-static int map_heaps(struct tutti_shmem *space)
+static int map_piece(struct tutti_shmem *space, struct tutti_shmem_piece *piece, int pe, int fd)
+{
+    const struct tutti_shmem_offer offer = space->control[pe]->offer; /* a copy: what is checked must not change */
+    return pe == space->state.me || space->kind->reach(space, piece, pe, &offer, fd) == TUTTI_OK;
+}
+
+int tutti_shmem_piece_make(struct tutti_shmem *space, struct tutti_shmem_piece *piece, int *fd)
+{
+    *fd = -1;
+    return space->kind->make(space, piece, &space->control[space->state.me]->offer, fd) == TUTTI_OK;
+}
+
+int tutti_shmem_piece_map(struct tutti_shmem *space, struct tutti_shmem_piece *piece, int fd)
+{
+    return map_all(space, fd, piece, map_piece);
+}
+
+void tutti_shmem_piece_drop(struct tutti_shmem *space, const struct tutti_shmem_piece *piece)
+{
+    space->kind->drop(space, piece);
+}
+
+/* Addresses for what heaps may grow to, where all can have them; otherwise for what they begin with. */
+static int reserve(struct tutti_shmem *space, uint64_t *heap_bytes, uint64_t most)
+{
+    const uint64_t whole = (*heap_bytes + TUTTI_SHMEM_ALIGN_MOST - 1) / TUTTI_SHMEM_ALIGN_MOST * TUTTI_SHMEM_ALIGN_MOST;
+    if (most > whole) {
+        space->state.heap_bytes = space->first + most / TUTTI_SHMEM_ALIGN_MOST * TUTTI_SHMEM_ALIGN_MOST;
+        if (all_can(space->transport, space->kind->reserve(space, 1) == TUTTI_OK)) {
+            *heap_bytes = whole;
+            return 1;
+        }
+        space->kind->unreserve(space);
+    }
+    space->state.heap_bytes = space->first + *heap_bytes;
+    const int fine = space->kind->reserve(space, 0) == TUTTI_OK;
+    if (!fine)
+        tutti_error("tshmem_init: no addresses for heaps of %llu MiB (TUTTI_SHMEM_HEAP_MB)",
+                    (unsigned long long)(*heap_bytes >> 20));
+    return all_can(space->transport, fine);
+}
+
+static int map_heaps(struct tutti_shmem *space, uint64_t heap_bytes)
 {
     int own = -1;
-    struct tutti_shmem_offer *offer = &space->control[space->state.me]->offer;
-    const int made = space->kind->make(space, space->state.heap_bytes, offer, &own) == TUTTI_OK;
-    const int fine = all_can(space->transport, made) && map_all(space, own, map_heap, "heap");
+    struct tutti_shmem_piece piece = {.bytes = space->first + heap_bytes};
+    const int fine = all_have(space, &piece, tutti_shmem_piece_make(space, &piece, &own)) &&
+                     all_have(space, &piece, tutti_shmem_piece_map(space, &piece, own));
     if (own >= 0)
         close(own);
+    atomic_store(&space->mapped, piece.bytes);
     return fine;
 }
 
-int tutti_shmem_map(struct tutti_shmem *space, size_t heap_bytes)
+int tutti_shmem_map(struct tutti_shmem *space, uint64_t *heap_bytes, uint64_t most)
 {
     const int me = space->state.me;
     const size_t area_bytes = (sizeof(struct tshmem_area) + 255) / 256 * 256;
     struct tshmem_state *state = &space->state;
     /* Areas of calls in kernels, then of those in streams, where there are such. */
     space->first = whole_pages(area_bytes * TSHMEM_TEAMS_MAX * (space->kind->host_reaches ? 1 : 2));
-    state->heap_bytes = space->first + heap_bytes;
-    if (!map_controls(space) || !map_heaps(space)) {
+    if (!map_controls(space) ||
+        !all_can(space->transport, !space->kind->open || space->kind->open(space) == TUTTI_OK) ||
+        !reserve(space, heap_bytes, most) || !map_heaps(space, *heap_bytes)) {
         tutti_shmem_unmap(space);
         return TUTTI_ERR_MEMORY;
     }

@@ -71,6 +71,51 @@ static void against_a_map(void **state)
     }
 }
 
+/* A range that is made longer in steps, and shorter again where nothing was taken, against one that was as long from
+ * the start. */
+static void grows(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 0; seed < 300; seed++) {
+        struct tutti_heap heap, whole;
+        uint64_t draws = seed * 1000033, bytes = 4 * UNIT, at[OBJECTS] = {0}, offset = 0, same = 0;
+        int taken[OBJECTS] = {0};
+        assert_int_equal(tutti_heap_open(&heap, bytes), TUTTI_OK);
+        assert_int_equal(tutti_heap_open(&whole, UNITS * 100 * UNIT), TUTTI_OK);
+        for (int step = 0; step < 400; step++) {
+            const uint64_t draw = random_next(&draws), wanted = draw / 64 % 5000 + 1,
+                           align = UNIT << draw / 1048576 % 5;
+            const unsigned i = (unsigned)(draw % OBJECTS);
+            if (taken[i]) {
+                assert_int_equal(tutti_heap_give(&heap, at[i]), TUTTI_OK);
+                assert_int_equal(tutti_heap_give(&whole, at[i]), TUTTI_OK);
+                taken[i] = 0;
+                continue;
+            }
+            if (tutti_heap_take(&heap, wanted, align, &offset) != TUTTI_OK) {
+                const uint64_t missing = tutti_heap_missing(&heap, wanted, align);
+                assert_true(missing > 0 && missing < UINT64_MAX && missing % UNIT == 0);
+                if (missing > UNIT) { /* not one unit less will do */
+                    assert_int_equal(tutti_heap_extend(&heap, missing - UNIT), TUTTI_OK);
+                    assert_int_equal(tutti_heap_take(&heap, wanted, align, &offset), TUTTI_ERR_MEMORY);
+                    tutti_heap_shrink(&heap, missing - UNIT);
+                    assert_true(tutti_heap_missing(&heap, wanted, align) == missing);
+                }
+                assert_int_equal(tutti_heap_extend(&heap, missing), TUTTI_OK);
+                assert_int_equal(tutti_heap_take(&heap, wanted, align, &offset), TUTTI_OK);
+                bytes += missing;
+            }
+            assert_int_equal(tutti_heap_take(&whole, wanted, align, &same), TUTTI_OK);
+            assert_true(offset == same && offset + wanted <= bytes);
+            at[i] = offset;
+            taken[i] = 1;
+        }
+        assert_true(tutti_heap_missing(&heap, UINT64_MAX - 1, 1) == UINT64_MAX);
+        tutti_heap_close(&heap);
+        tutti_heap_close(&whole);
+    }
+}
+
 static void borders(void **state)
 {
     (void)state;
@@ -90,6 +135,7 @@ static void borders(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(against_a_map), cmocka_unit_test(borders)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(against_a_map), cmocka_unit_test(grows),
+                                       cmocka_unit_test(borders)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

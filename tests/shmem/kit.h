@@ -83,6 +83,13 @@ static inline void shmem_fill_own(void *object, size_t n, uint64_t key)
 /* A word of it. */
 #define SEE(at)        tshmem_g(at, tshmem_my_pe())
 #define SET(at, value) tshmem_p(at, value, tshmem_my_pe())
+/* TUTTI_TEST_FILLED: bytes that are taken before a test begins, so that its objects lie where heaps have grown, the
+ * first one over the seam. NULL: none. */
+static inline void *shmem_fill_heap(void)
+{
+    const char *said = getenv("TUTTI_TEST_FILLED");
+    return said ? tshmem_malloc((size_t)atol(said)) : NULL;
+}
 /* 1 where the program may load and store it all the same. */
 static inline int shmem_is_plain(const void *object)
 {

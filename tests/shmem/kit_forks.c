@@ -32,7 +32,9 @@ static int rank_main(struct tutti_transport *transport, void *arg)
     if (CHECK(tutti_shmem_open(transport, node, NULL) == 0, "the address space opens")) {
         CHECK(tshmem_my_pe() == transport->rank && tshmem_n_pes() == transport->size, "PE %d of %d", tshmem_my_pe(),
               tshmem_n_pes());
+        void *filled = shmem_fill_heap();
         shmem_test();
+        tshmem_free(filled);
         CHECK(tshmem_error() == 0, "an error is left over");
         CHECK(tshmem_finalize() == 0, "finalize");
         CHECK(tshmem_my_pe() == -1 && tshmem_n_pes() == 0, "nothing is left of it");

@@ -21,7 +21,9 @@ int shmem_open_operations(tshmem_ctx_t ctx)
 static void once(int rank, int size)
 {
     CHECK(tshmem_my_pe() == rank && tshmem_n_pes() == size, "PE %d of %d", tshmem_my_pe(), tshmem_n_pes());
+    void *filled = shmem_fill_heap();
     shmem_test();
+    tshmem_free(filled);
     CHECK(tshmem_error() == 0, "an error is left over");
     CHECK(tshmem_finalize() == 0, "finalize");
     CHECK(tshmem_n_pes() == 0, "nothing is left of it");

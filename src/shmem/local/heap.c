@@ -88,6 +88,50 @@ int tutti_heap_take(struct tutti_heap *heap, uint64_t bytes, uint64_t align, uin
     return TUTTI_ERR_MEMORY;
 }
 
+static struct tutti_heap_block *last_of(const struct tutti_heap *heap)
+{
+    struct tutti_heap_block *block = heap->first;
+    while (block->next)
+        block = block->next;
+    return block;
+}
+
+uint64_t tutti_heap_missing(const struct tutti_heap *heap, uint64_t bytes, uint64_t align)
+{
+    const struct tutti_heap_block *last = last_of(heap);
+    const uint64_t end = last->offset + last->bytes;
+    align = align < TUTTI_HEAP_ALIGN ? TUTTI_HEAP_ALIGN : align;
+    const uint64_t at = ((last->taken ? end : last->offset) + align - 1) / align * align;
+    if (bytes > UINT64_MAX - TUTTI_HEAP_ALIGN - at)
+        return UINT64_MAX;
+    const uint64_t wanted = at + (bytes + TUTTI_HEAP_ALIGN - 1) / TUTTI_HEAP_ALIGN * TUTTI_HEAP_ALIGN;
+    return wanted > end ? wanted - end : 0;
+}
+
+int tutti_heap_extend(struct tutti_heap *heap, uint64_t bytes)
+{
+    struct tutti_heap_block *last = last_of(heap);
+    if (last->taken) {
+        last->next = new_block(last->offset + last->bytes, bytes);
+        if (!last->next)
+            return TUTTI_ERR_MEMORY;
+        last->next->before = last;
+    } else {
+        last->bytes += bytes;
+    }
+    return TUTTI_OK;
+}
+
+void tutti_heap_shrink(struct tutti_heap *heap, uint64_t bytes)
+{
+    struct tutti_heap_block *last = last_of(heap);
+    last->bytes -= bytes;
+    if (last->bytes == 0 && last->before) {
+        last->before->next = NULL;
+        free(last);
+    }
+}
+
 static struct tutti_heap_block *find(const struct tutti_heap *heap, uint64_t offset)
 {
     struct tutti_heap_block *block = heap->first;

@@ -56,21 +56,24 @@ static int is_nothing(const struct tutti_ring_operation *o)
     return blocks && (o->bytes == 0 || o->extra == 0);
 }
 
-static int in_heap(const struct tshmem_state *state, uint64_t offset, uint64_t bytes)
+static int in_heap(const struct tutti_proxy *proxy, uint64_t offset, uint64_t bytes)
 {
-    return offset <= state->heap_bytes && bytes <= state->heap_bytes - offset;
+    const uint64_t all =
+        proxy->mapped ? atomic_load_explicit(proxy->mapped, memory_order_relaxed) : proxy->state->heap_bytes;
+    return offset <= all && bytes <= all - offset;
 }
 
-static int is_sound(const struct tshmem_state *state, const struct tutti_ring_operation *o)
+static int is_sound(const struct tutti_proxy *proxy, const struct tutti_ring_operation *o)
 {
+    const struct tshmem_state *const state = proxy->state;
     if (o->operation >= TSHMEM_RING_OPERATIONS || o->pe >= state->pes)
         return 0;
     const uint64_t bytes = rows[o->operation].reach(o), at = rows[o->operation].get ? o->source : o->dest;
     if (o->operation == TSHMEM_RING_AMO && at % (o->size ? o->size : 1) != 0)
         return 0;
     if (o->operation != TSHMEM_RING_PUT_SIGNAL)
-        return bytes > 0 && in_heap(state, at, bytes);
-    return in_heap(state, at, bytes) && in_heap(state, o->value[1], sizeof(uint64_t)) && o->value[1] % 8 == 0 &&
+        return bytes > 0 && in_heap(proxy, at, bytes);
+    return in_heap(proxy, at, bytes) && in_heap(proxy, o->value[1], sizeof(uint64_t)) && o->value[1] % 8 == 0 &&
            (o->what == TSHMEM_SIGNAL_SET || o->what == TSHMEM_SIGNAL_ADD);
 }
 
@@ -89,7 +92,7 @@ static int begin(void *with, struct tutti_ring_operation *o)
     int status;
     if (is_nothing(o))
         return TUTTI_RING_DONE;
-    if (!is_sound(state, o))
+    if (!is_sound(proxy, o))
         return refuse(state, o, TUTTI_ERR_ARGUMENT, "not what lies in a heap");
     char *const heap = state->peer[o->pe];
     if (heap)

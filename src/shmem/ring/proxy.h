@@ -7,6 +7,8 @@
 #ifndef TUTTI_SHMEM_PROXY_H
 #define TUTTI_SHMEM_PROXY_H
 
+#include <stdatomic.h>
+
 #include "shmem/ring/ring.h"
 
 struct tutti_amo_args;
@@ -33,6 +35,7 @@ extern const struct tutti_path tutti_near_host, tutti_near_device, tutti_far_wir
 struct tutti_proxy {
     struct tutti_ring ring;
     const struct tshmem_state *state;
+    const _Atomic uint64_t *mapped;      /* bytes of each heap that are there; NULL: all of state->heap_bytes */
     const struct tutti_path *near, *far; /* far NULL: there is no wire */
     void *near_with, *far_with;          /* theirs */
     struct tutti_wire *wire;             /* of the far path; see wire/wire.h */

@@ -14,6 +14,12 @@ int tutti_wire_post_receive(struct tutti_wire *wire, struct message *message)
     return status;
 }
 
+static int is_inside(const struct tutti_wire *wire, uint64_t at, uint64_t bytes)
+{
+    const uint64_t all = atomic_load_explicit(&wire->heap_bytes, memory_order_relaxed);
+    return at <= all && bytes <= all - at;
+}
+
 /* 1 where the blocks are bytes of the heap, and all together a piece at most. */
 static int are_there(const struct tutti_wire *wire, const struct head *head)
 {
@@ -24,14 +30,13 @@ static int are_there(const struct tutti_wire *wire, const struct head *head)
         __builtin_mul_overflow(head->n - 1, step, &last) || __builtin_add_overflow(last, head->block, &all) ||
         __builtin_mul_overflow(all, head->bytes, &all))
         return 0;
-    return head->at <= wire->heap_bytes && all <= wire->heap_bytes - head->at;
+    return is_inside(wire, head->at, all);
 }
 
 static int is_word(const struct tutti_wire *wire, const struct head *head)
 {
     return (head->word_bytes == 4 || head->word_bytes == 8) && head->word % head->word_bytes == 0 &&
-           head->word <= wire->heap_bytes && head->word_bytes <= wire->heap_bytes - head->word &&
-           head->amo <= TSHMEM_AMO_ADD_FLOAT;
+           is_inside(wire, head->word, head->word_bytes) && head->amo <= TSHMEM_AMO_ADD_FLOAT;
 }
 
 static int change(struct tutti_wire *wire, const struct head *head, uint64_t *was)

@@ -59,7 +59,7 @@ int tutti_wire_open(struct tutti_transport *transport, uint64_t far, const struc
     wire->local = local;
     wire->users = users;
     wire->heap = heap;
-    wire->heap_bytes = heap_bytes;
+    atomic_init(&wire->heap_bytes, heap_bytes);
     wire->sending_end = &wire->sending;
     wire->batch_end = &wire->batch;
     lay_out_all(wire);
@@ -91,6 +91,11 @@ static int take_back(struct tutti_wire *wire)
         free_to_go &= !peer->ack.under_way && !peer->abort.under_way && !peer->bye.under_way;
     }
     return free_to_go;
+}
+
+void tutti_wire_grow(struct tutti_wire *wire, uint64_t heap_bytes)
+{
+    atomic_store_explicit(&wire->heap_bytes, heap_bytes, memory_order_release);
 }
 
 void tutti_wire_close(struct tutti_wire *wire)

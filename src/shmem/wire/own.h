@@ -3,6 +3,7 @@
 #define TUTTI_SHMEM_WIRE_OWN_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 
 #include "core/status.h"
 #include "shmem/wire/wire.h"
@@ -73,7 +74,7 @@ struct tutti_wire {
     const struct tutti_wire_local *local;
     const struct tutti_wire_users *users;
     char *heap;
-    uint64_t heap_bytes;
+    _Atomic uint64_t heap_bytes;
     int status; /* not TUTTI_OK: nothing moves any more */
     void *room; /* of all buffers */
     struct message receive[RECEIVES];

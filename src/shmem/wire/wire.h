@@ -97,6 +97,10 @@ static inline int tutti_wire_state(const struct tutti_wire_op *op)
     return atomic_load_explicit(&op->state, memory_order_acquire);
 }
 
+/* The heaps of all PEs have grown to that size: operations on what is new may come once this has been called by the PE
+ * on whose heap they are. */
+void tutti_wire_grow(struct tutti_wire *wire, uint64_t heap_bytes);
+
 /* Brings on what can be brought on: own operations, and those of others on this heap. Never waits; another thread at it
  * does it as well. For threads that may call the transport. */
 void tutti_wire_poll(struct tutti_wire *wire);
