@@ -76,6 +76,11 @@ foreach(kind ORDERED UNRELEASED UNACQUIRED RING)
                   DEFINE ORDER_${kind} TIMEOUT 60)
 endforeach()
 
+# The ring by itself. Long runs: TUTTI_TEST_MESSAGES.
+shmem_cuda_object(cuda_messages cuda_messages.cu)
+shmem_cuda_test(shmem-cuda-messages SOURCES cuda_messages.c ring_host.c ${common} ${PROJECT_SOURCE_DIR}/src/shmem/ring/ring.c
+                OBJECTS cuda_rows cuda_messages TIMEOUT 120)
+
 shmem_cuda_object(cuda_errors cuda_errors.cu)
 shmem_cuda_test(shmem-cuda-errors SOURCES cuda_errors.c ${common} OBJECTS cuda_rows cuda_errors TIMEOUT 60)
 shmem_cuda_test(shmem-cuda-nvrtc SOURCES cuda_nvrtc.c ${support}/check.c ARGS ${PROJECT_SOURCE_DIR}/include TIMEOUT 120)

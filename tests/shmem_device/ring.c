@@ -1,7 +1,7 @@
 /* The ring by itself: threads as the kernels' threads of one PE, one more as the host, whose operations end at once or
  * later, in any order, or find no room. Every request is compared with what was sent, every value and every byte that
- * comes back too. TUTTI_TEST_MESSAGES; TUTTI_TEST_SEED repeats a run. Then what must not hang: a ring that nobody
- * reads, a host that never answers, completions that are all taken. */
+ * comes back too. TUTTI_TEST_MESSAGES (a run of 10^8 takes a minute or less); TUTTI_TEST_SEED repeats a run. Then what
+ * must not hang: a ring that nobody reads, a host that never answers, completions that are all taken. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -11,14 +11,12 @@
 static struct tshmem_state kernels;
 #define TSHMEM_STATE() ((const struct tshmem_state *)&kernels)
 #define TSHMEM_KERNELS
-#include "tutti/device.h"
+#include "shmem_device/ring_host.h"
 
 #include "core/clock.h"
-#include "shmem/ring/ring.h"
 #include "support/check.h"
-#include "support/random.h"
 
-enum { PRODUCERS = 5, LATER = 24, HEAP = 1 << 16, DATA = 40 };
+enum { PRODUCERS = 5, HEAP = 1 << 16 };
 
 static struct tutti_ring rings;
 static struct tshmem_ring_own counts;
@@ -51,139 +49,65 @@ static void ring_close(void)
     free(memory);
 }
 
-/* ---- what producer p sends as its request number n, and what it gets ---- */
-
-static struct tutti_dev_request drawn(uint64_t seed, uint64_t p, uint64_t n)
-{
-    uint64_t random = random_mix(seed ^ random_mix(p << 40 | n));
-    const uint64_t most = (UINT64_C(1) << 56) - 1;
-    struct tutti_dev_request r = {.dest = p << 40 | n,
-                                  .source = random_next(&random) & most,
-                                  .bytes = random_next(&random) & most,
-                                  .value = random_next(&random),
-                                  .compare = random_next(&random),
-                                  .extra = random_next(&random) & most,
-                                  .operation = (int)(1 + random_next(&random) % (TSHMEM_RING_OPERATIONS - 1)),
-                                  .what = (int)(random_next(&random) & 0xff),
-                                  .pe = (int)(random_next(&random) & 0xffff),
-                                  .size = (unsigned)(random_next(&random) & 0xff)};
-    return r;
-}
-
-static uint64_t answer(const struct tutti_ring_operation *o)
-{
-    return random_mix(o->dest ^ o->source);
-}
-
-/* ---- the host ---- */
-
-struct host {
-    uint64_t seed, random, next[PRODUCERS], wrong;
-    struct tutti_ring_operation *later[LATER];
-    int waiting;
-    atomic_int stop;
-    _Atomic uint64_t done[PRODUCERS];
-};
-/* Of the producers: plain memory that requests carry and bring. */
-static char sent[PRODUCERS][DATA], brought[PRODUCERS][DATA];
-
-static void finish(struct host *h, struct tutti_ring_operation *o)
-{
-    const uint64_t p = o->dest >> 40;
-    o->value[0] = answer(o);
-    memset(brought[p], (int)(o->value[0] & 0x7f), o->tag ? DATA : 0); /* who sent it waits for it */
-    atomic_fetch_add(&h->done[p], 1);
-}
-
-static int begin(void *with, struct tutti_ring_operation *o)
-{
-    struct host *const h = with;
-    const uint64_t p = o->dest >> 40, n = o->dest & 0xffffffffff;
-    const uint64_t chance = random_next(&h->random);
-    if (chance % 64 == 0 || (chance % 4 == 0 && h->waiting == LATER))
-        return TUTTI_RING_BUSY;
-    if (p >= PRODUCERS || n != h->next[p]) {
-        h->wrong++;
-        return TUTTI_RING_DONE;
-    }
-    const struct tutti_dev_request r = drawn(h->seed, p, n);
-    h->next[p] = n + 1;
-    h->wrong += r.source != o->source || r.bytes != o->bytes || r.value != o->value[0] || r.compare != o->value[1] ||
-                r.extra != o->extra || r.operation != o->operation || r.what != o->what || r.pe != o->pe ||
-                r.size != o->size;
-    if (o->tag)
-        h->wrong += sent[p][n % DATA] != (char)n;
-    if (chance % 4 == 0) {
-        h->later[h->waiting++] = o;
-        return TUTTI_RING_OPEN;
-    }
-    finish(h, o);
-    return TUTTI_RING_DONE;
-}
-
-static void *host_thread(void *argument)
-{
-    struct host *const h = argument;
-    while (!atomic_load(&h->stop) || tutti_ring_open(&rings)) {
-        const int taken = tutti_ring_poll(&rings, 1 + (unsigned)(random_next(&h->random) % 64), begin, h);
-        while (h->waiting > 0 && (taken == 0 || random_next(&h->random) % 4 != 0)) {
-            const int i = (int)(random_next(&h->random) % (uint64_t)h->waiting);
-            finish(h, h->later[i]);
-            tutti_ring_done(&rings, h->later[i]);
-            h->later[i] = h->later[--h->waiting];
-        }
-        if (taken == 0)
-            tutti_dev_pause();
-    }
-    return NULL;
-}
-
 /* ---- producers ---- */
 
+static struct ring_host host;
+/* Of the producers: plain memory that requests carry and bring. */
+static uint64_t sent[PRODUCERS], brought[PRODUCERS], done[PRODUCERS], next[PRODUCERS];
+
+static void host_begin(uint64_t seed)
+{
+    memset(&host, 0, sizeof host);
+    memset(next, 0, sizeof next);
+    memset(done, 0, sizeof done);
+    host.ring = &rings;
+    host.words = (struct ring_words){sent, brought, done};
+    host.next = next;
+    host.producers = PRODUCERS;
+    host.seed = seed;
+    host.random = random_mix(seed + 77);
+}
+
 struct producer {
-    struct host *host;
     uint64_t number, count, wrong;
 };
 
 static void *produce(void *argument)
 {
     struct producer *const me = argument;
-    uint64_t random = random_mix(me->host->seed + me->number);
+    const uint64_t p = me->number;
+    uint64_t random = random_mix(host.seed + p);
     for (uint64_t n = 0; n < me->count && me->wrong == 0; n++) {
-        const struct tutti_dev_request r = drawn(me->host->seed, me->number, n);
+        const struct tutti_dev_request r = ring_drawn(host.seed, p, n);
         const uint64_t chance = random_next(&random) % 64;
         if (chance == 0) { /* carries and brings plain memory */
-            sent[me->number][n % DATA] = (char)n;
+            sent[p] = n;
             tutti_dev_fence();
             const uint64_t value = tutti_dev_ring_call(&r);
-            me->wrong += value != random_mix(r.dest ^ r.source);
-            me->wrong += brought[me->number][n % DATA] != (char)(value & 0x7f);
+            me->wrong += value != ring_answer(r.dest, r.source) || brought[p] != ~value;
         } else {
             me->wrong += !tutti_dev_ring_send(&r, 0);
         }
         if (chance == 1) {
             tshmem_quiet();
-            me->wrong += atomic_load(&me->host->done[me->number]) != n + 1;
+            me->wrong += tutti_dev_load_acquire64(&done[p]) != n + 1;
         }
     }
     tshmem_quiet();
-    me->wrong += me->wrong == 0 && atomic_load(&me->host->done[me->number]) != me->count;
+    me->wrong += me->wrong == 0 && tutti_dev_load_acquire64(&done[p]) != me->count;
     return NULL;
 }
 
 static void many(uint64_t seed, uint64_t slots, uint64_t first, uint64_t messages)
 {
-    static struct host host;
     pthread_t thread[PRODUCERS + 1];
     struct producer producer[PRODUCERS];
-    memset(&host, 0, sizeof host);
-    host.seed = seed;
-    host.random = random_mix(seed + 77);
+    host_begin(seed);
     ring_open(slots, first, 120000);
     const uint64_t before = tutti_now_ns();
-    pthread_create(&thread[PRODUCERS], NULL, host_thread, &host);
+    pthread_create(&thread[PRODUCERS], NULL, ring_host_thread, &host);
     for (uint64_t p = 0; p < PRODUCERS; p++) {
-        producer[p] = (struct producer){&host, p, messages / PRODUCERS, 0};
+        producer[p] = (struct producer){p, messages / PRODUCERS, 0};
         pthread_create(&thread[p], NULL, produce, &producer[p]);
     }
     for (int p = 0; p < PRODUCERS; p++) {
@@ -210,8 +134,7 @@ static void many(uint64_t seed, uint64_t slots, uint64_t first, uint64_t message
 static void torn(void)
 {
     const uint64_t first = 3 * TUTTI_RING_SLOTS_LEAST, turn = 4;
-    static struct host host;
-    memset(&host, 0, sizeof host);
+    host_begin(0);
     ring_open(TUTTI_RING_SLOTS_LEAST, first, 100);
     for (uint64_t n = 0; n < 8; n++) {
         uint64_t *const word = rings.request[n].word;
@@ -220,9 +143,9 @@ static void torn(void)
         memcpy(whole, word, sizeof whole);
         CHECK((whole[n] & 0xff) == turn, "word %llu: %llx", (unsigned long long)n, (unsigned long long)whole[n]);
         word[n] = turn - 1;
-        CHECK(tutti_ring_poll(&rings, 8, begin, &host) == 0, "word %llu has not come", (unsigned long long)n);
+        CHECK(tutti_ring_poll(&rings, 8, ring_host_begin, &host) == 0, "word %llu has not come", (unsigned long long)n);
         word[n] = whole[n];
-        CHECK(tutti_ring_poll(&rings, 8, begin, &host) == 1, "word %llu has come", (unsigned long long)n);
+        CHECK(tutti_ring_poll(&rings, 8, ring_host_begin, &host) == 1, "word %llu has come", (unsigned long long)n);
     }
     ring_close();
 }

@@ -57,33 +57,42 @@ void tutti_ring_tell(const struct tutti_ring *ring, void *memory, struct tshmem_
                                       .own = own};
 }
 
-/* Reads a request; 0 where not all of its words have come. The last word is looked at first: mostly it comes last. */
-static int read_request(const struct tutti_ring *ring, uint64_t sequence, struct tutti_ring_operation *out)
+/* 56 bits, above the turn; the turn's part that is not the one of the slot is left in `wrong`. */
+static inline uint64_t word_of(const struct tshmem_request *request, int i, uint64_t turn, uint64_t *wrong)
+{
+    const uint64_t word = __atomic_load_n(&request->word[i], __ATOMIC_ACQUIRE);
+    *wrong |= (word ^ turn) & 0xff;
+    return word >> 8;
+}
+
+/* Reads a request; 0 where not all of its words have come. The last word is looked at first: mostly it comes last.
+ * Words stay in registers: an array of them would be stored and loaded again in other pieces, which stalls. */
+static inline int read_request(const struct tutti_ring *ring, uint64_t sequence, struct tutti_ring_operation *out)
 {
     const struct tshmem_request *request = &ring->request[sequence & (ring->slots - 1)];
     const uint64_t turn = ((sequence >> ring->shift) + 1) & 0xff;
-    uint64_t word[WORDS], wrong = 0;
-    for (int i = WORDS - 1; i >= 0; i--) {
-        word[i] = __atomic_load_n(&request->word[i], __ATOMIC_ACQUIRE);
-        if (i == WORDS - 1 && (word[i] & 0xff) != turn)
-            return 0;
-        wrong |= (word[i] ^ turn) & 0xff;
-        word[i] >>= 8;
-    }
+    uint64_t wrong = 0;
+    const uint64_t end = word_of(request, 7, turn, &wrong);
     if (wrong)
         return 0;
-    out->operation = (uint8_t)word[0];
-    out->what = (uint8_t)(word[0] >> 8);
-    out->pe = (uint16_t)(word[0] >> 16);
-    out->size = (uint8_t)(word[0] >> 32);
-    out->dest = word[1];
-    out->source = word[2];
-    out->bytes = word[3];
-    out->value[0] = word[4] | (word[0] >> 40 & 0xff) << 56;
-    out->value[1] = word[5] | (word[0] >> 48 & 0xff) << 56;
-    out->extra = word[6];
-    out->completion = (uint32_t)(word[7] & 0xffffff);
-    out->tag = (uint32_t)(word[7] >> 24);
+    const uint64_t extra = word_of(request, 6, turn, &wrong), compare = word_of(request, 5, turn, &wrong);
+    const uint64_t value = word_of(request, 4, turn, &wrong), bytes = word_of(request, 3, turn, &wrong);
+    const uint64_t source = word_of(request, 2, turn, &wrong), dest = word_of(request, 1, turn, &wrong);
+    const uint64_t begin = word_of(request, 0, turn, &wrong);
+    if (wrong)
+        return 0;
+    out->operation = (uint8_t)begin;
+    out->what = (uint8_t)(begin >> 8);
+    out->pe = (uint16_t)(begin >> 16);
+    out->size = (uint8_t)(begin >> 32);
+    out->dest = dest;
+    out->source = source;
+    out->bytes = bytes;
+    out->value[0] = value | (begin >> 40 & 0xff) << 56;
+    out->value[1] = compare | (begin >> 48 & 0xff) << 56;
+    out->extra = extra;
+    out->completion = (uint32_t)(end & 0xffffff);
+    out->tag = (uint32_t)(end >> 24);
     return 1;
 }
 
@@ -110,29 +119,39 @@ static void tell_progress(struct tutti_ring *ring)
         __atomic_store_n(&told->completed, ring->completed, __ATOMIC_RELEASE);
 }
 
+/* A request that is done when it is begun. Mostly all before it are too. */
+static void done_at_once(struct tutti_ring *ring, struct tutti_ring_operation *operation)
+{
+    if (operation->tag != 0)
+        tutti_ring_done(ring, operation);
+    operation->open = 0;
+    if (ring->completed == ring->consumed)
+        ring->completed++;
+}
+
 int tutti_ring_poll(struct tutti_ring *ring, unsigned most, tutti_ring_begin *begin, void *with)
 {
-    unsigned taken = 0;
+    const uint64_t first = ring->consumed, last = first + most, mask = ring->slots - 1;
     int status = TUTTI_RING_DONE;
     tell_progress(ring); /* of what has ended since */
-    while (taken < most && ring->consumed - ring->completed < ring->slots) {
-        struct tutti_ring_operation *const operation = &ring->operation[ring->consumed & (ring->slots - 1)];
+    while (ring->consumed != last && ring->consumed - ring->completed < ring->slots) {
+        struct tutti_ring_operation *const operation = &ring->operation[ring->consumed & mask];
         if (!read_request(ring, ring->consumed, operation))
             break;
-        __builtin_prefetch(&ring->request[(ring->consumed + AHEAD) & (ring->slots - 1)]);
+        if (ring->consumed - first >= AHEAD) /* many have come: so have the next, mostly */
+            __builtin_prefetch(&ring->request[(ring->consumed + AHEAD) & mask]);
         operation->open = 1;
         status = operation->operation == TSHMEM_RING_NOP ? TUTTI_RING_DONE : begin(with, operation);
         if (status == TUTTI_RING_BUSY || status < 0) {
             operation->open = 0;
             break;
         }
-        ring->consumed++;
-        taken++;
         if (status == TUTTI_RING_DONE)
-            tutti_ring_done(ring, operation);
+            done_at_once(ring, operation);
+        ring->consumed++;
     }
     tell_progress(ring);
-    return status < 0 ? status : (int)taken;
+    return status < 0 ? status : (int)(ring->consumed - first);
 }
 
 uint64_t tutti_ring_open(const struct tutti_ring *ring)

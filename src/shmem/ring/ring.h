@@ -17,8 +17,8 @@ struct tutti_ring_operation {
     uint16_t pe;
     uint8_t operation, what, size; /* operation: enum tshmem_ring_operation, less than TSHMEM_RING_OPERATIONS */
     uint8_t open;                  /* of the ring */
-    uint32_t unused;
 };
+_Static_assert(sizeof(struct tutti_ring_operation) == 64, "a line of the cache each");
 
 struct tutti_ring {
     struct tshmem_request *request; /* [slots] */
