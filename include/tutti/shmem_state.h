@@ -56,6 +56,8 @@ enum tshmem_ring_operation {
     TSHMEM_RING_PUT_BLOCKS, /* bytes: number of blocks; value, compare: from one to the next at dest and source, extra:
                                elements of one, size: bytes of an element */
     TSHMEM_RING_GET_BLOCKS,
+    TSHMEM_RING_QUIET, /* done when nothing is under way to PEs of other nodes, by whomever it was begun; pe: one of
+                          them, of others nothing is waited for */
     TSHMEM_RING_OPERATIONS
 };
 

@@ -50,6 +50,23 @@ static int is_near(const struct tshmem_team_state *team)
     return 1;
 }
 
+int tutti_shmem_stream_begin_local(struct tutti_shmem_streamed *call, const char *name, void *stream)
+{
+    const struct tutti_shmem *space = &tutti_shmem;
+    call->name = name;
+    call->stream = tutti_shmem_stream_wrap(stream, name);
+    if (!call->stream)
+        return tutti_shmem_stream_refused();
+    call->args.state = space->state;
+    call->args.state.area += space->state.area_bytes * TSHMEM_TEAMS_MAX; /* see window.c */
+    call->args.error = &space->control[space->state.me]->stream_error;
+    if (!call->args.dest)
+        call->args.dest = space->state.heap;
+    if (!call->args.source)
+        call->args.source = space->state.heap;
+    return TUTTI_OK;
+}
+
 int tutti_shmem_stream_begin(struct tutti_shmem_streamed *call, const char *name, tshmem_team_t team, void *stream)
 {
     const struct tutti_shmem *space = &tutti_shmem;
@@ -57,18 +74,11 @@ int tutti_shmem_stream_begin(struct tutti_shmem_streamed *call, const char *name
         return tutti_shmem_fail(TUTTI_ERR_ARGUMENT, name, "%d is no team of this PE", team);
     if (space->state.pes > 0 && !is_near(tutti_shmem_team(team)))
         return tutti_shmem_fail(TUTTI_ERR_UNAVAILABLE, name,
-                                "team %d has members on another node, which are not reached "
-                                "in stream order",
+                                "team %d has members on another node, with whom there are no collectives in stream "
+                                "order: TSHMEM_TEAM_NODE and teams of it have none",
                                 team);
-    call->name = name;
-    call->stream = tutti_shmem_stream_wrap(stream, name);
-    if (!call->stream)
-        return tutti_shmem_stream_refused();
-    call->args.state = space->state;
-    call->args.state.area += space->state.area_bytes * TSHMEM_TEAMS_MAX; /* see window.c */
     call->args.team = team;
-    call->args.error = &space->control[space->state.me]->stream_error;
-    return TUTTI_OK;
+    return tutti_shmem_stream_begin_local(call, name, stream);
 }
 
 int tutti_shmem_stream_small(size_t bytes)
@@ -94,4 +104,22 @@ int tutti_shmem_stream_end(struct tutti_shmem_streamed *call, int status, int wh
     if (status != TUTTI_OK && !whole)
         tutti_shmem_leave_all();
     return tutti_shmem_stream_leave(call->stream, status, call->name);
+}
+
+int tutti_shmem_stream_one(struct tutti_shmem_streamed *call, enum tutti_shmem_what what, size_t bytes,
+                           const char *name, void *stream)
+{
+    const int status = tutti_shmem_stream_begin_local(call, name, stream);
+    return status == TUTTI_OK ? tutti_shmem_stream_end(call, tutti_shmem_stream_launch(call, what, bytes, 1), 1)
+                              : status;
+}
+
+int tutti_shmem_stream_reaches(const void *address)
+{
+    const struct tutti_shmem_gpu *gpu = tutti_shmem.gpu;
+    struct tutti_memory memory;
+    if (!gpu)
+        return 0;
+    gpu->device->classify(address, &memory);
+    return memory.kind == TUTTI_MEMORY_DEVICE && (memory.gpu == gpu->gpu || memory.gpu < 0);
 }
