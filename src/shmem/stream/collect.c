@@ -36,7 +36,7 @@ static int put_in(struct tutti_shmem_streamed *call, const char *name, enum tutt
     int status = tutti_shmem_stream_begin(call, name, team, stream);
     if (status != TUTTI_OK)
         return status;
-    if (tutti_shmem_stream_small(moved))
+    if (tutti_shmem_stream_small(call, moved))
         return tutti_shmem_stream_end(call, tutti_shmem_stream_launch(call, what, moved, 1), 1);
     const size_t blocks = moved / BLOCK_BYTES + 1;
     call->args.part = what;

@@ -50,6 +50,15 @@ static int is_near(const struct tshmem_team_state *team)
     return 1;
 }
 
+/* Far members are reached by the ring. */
+static int refuse_far(tshmem_team_t team, const char *name)
+{
+    return tutti_shmem_fail(TUTTI_ERR_UNAVAILABLE, name,
+                            "team %d has members on another node, which streams reach by the ring of the kernels: not "
+                            "with TUTTI_SHMEM_RING=off",
+                            team);
+}
+
 int tutti_shmem_stream_begin_local(struct tutti_shmem_streamed *call, const char *name, void *stream)
 {
     const struct tutti_shmem *space = &tutti_shmem;
@@ -72,18 +81,17 @@ int tutti_shmem_stream_begin(struct tutti_shmem_streamed *call, const char *name
     const struct tutti_shmem *space = &tutti_shmem;
     if (space->state.pes > 0 && !tutti_shmem_team(team))
         return tutti_shmem_fail(TUTTI_ERR_ARGUMENT, name, "%d is no team of this PE", team);
-    if (space->state.pes > 0 && !is_near(tutti_shmem_team(team)))
-        return tutti_shmem_fail(TUTTI_ERR_UNAVAILABLE, name,
-                                "team %d has members on another node, with whom there are no collectives in stream "
-                                "order: TSHMEM_TEAM_NODE and teams of it have none",
-                                team);
+    const int near = space->state.pes == 0 || is_near(tutti_shmem_team(team));
+    if (!near && space->gpu && space->state.ring.slots == 0)
+        return refuse_far(team, name);
+    call->one = !near;
     call->args.team = team;
     return tutti_shmem_stream_begin_local(call, name, stream);
 }
 
-int tutti_shmem_stream_small(size_t bytes)
+int tutti_shmem_stream_small(const struct tutti_shmem_streamed *call, size_t bytes)
 {
-    return bytes <= (size_t)tutti_settings()->shmem_stream_bytes;
+    return call->one || bytes <= (size_t)tutti_settings()->shmem_stream_bytes;
 }
 
 int tutti_shmem_stream_launch(struct tutti_shmem_streamed *call, enum tutti_shmem_what what, size_t bytes,

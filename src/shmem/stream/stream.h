@@ -9,6 +9,7 @@
 struct tutti_shmem_streamed {
     const char *name;
     struct tutti_stream *stream;
+    int one; /* of the team: it has far members */
     struct tutti_shmem_args args;
 };
 
@@ -24,8 +25,8 @@ int tutti_shmem_stream_leave(struct tutti_stream *stream, int status, const char
  * team; dest and source are the heap where nothing else was said. */
 int tutti_shmem_stream_begin(struct tutti_shmem_streamed *call, const char *name, tshmem_team_t team, void *stream);
 int tutti_shmem_stream_begin_local(struct tutti_shmem_streamed *call, const char *name, void *stream);
-/* 1 where a collective of `bytes` bytes a PE is one launch. */
-int tutti_shmem_stream_small(size_t bytes);
+/* 1 where a collective of `bytes` bytes a PE is one launch: with far members always. */
+int tutti_shmem_stream_small(const struct tutti_shmem_streamed *call, size_t bytes);
 /* One launch. bytes: that its threads share. Only MOVE has several blocks. */
 int tutti_shmem_stream_launch(struct tutti_shmem_streamed *call, enum tutti_shmem_what what, size_t bytes,
                               unsigned blocks);
