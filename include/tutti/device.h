@@ -45,10 +45,16 @@
 
 #include "tutti/device/packets.h"
 
+#include "tutti/device/far.h"
+
 #include "tutti/device/move.h"
 #include "tutti/device/ops.h"
 
 #include "tutti/device/fold.h"
+
+#include "tutti/device/combine.h"
+
+#include "tutti/device/far_reduce.h"
 
 #include "tutti/device/reduce.h"
 

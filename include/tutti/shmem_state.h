@@ -30,7 +30,7 @@ extern "C" {
 enum {
     TSHMEM_PES_MAX = 64,
     TSHMEM_TEAMS_MAX = 64,
-    TSHMEM_STATE_VERSION = 3,         /* of the layouts in this file */
+    TSHMEM_STATE_VERSION = 4,         /* of the layouts in this file */
     TSHMEM_PACKETS_BYTES = 96 * 1024, /* of each half of a team's packets */
 };
 
@@ -41,6 +41,7 @@ struct tshmem_team_state {
     int32_t used, me, size, start,
         stride;      /* me: number of this PE in the team; start, stride: in PEs of the world, stride 0: none */
     uint32_t number; /* of the team, alike on all its PEs: index of its internal area */
+    uint32_t far;    /* not 0: some members do not reach each other by loads and stores; alike on all of them */
     int32_t world[TSHMEM_PES_MAX]; /* PE of the world of each member */
 };
 
@@ -56,6 +57,8 @@ enum tshmem_ring_operation {
     TSHMEM_RING_PUT_BLOCKS, /* bytes: number of blocks; value, compare: from one to the next at dest and source, extra:
                                elements of one, size: bytes of an element */
     TSHMEM_RING_GET_BLOCKS,
+    TSHMEM_RING_QUIET, /* done when nothing is under way to PEs of other nodes, by whomever it was begun; pe: one of
+                          them, of others nothing is waited for */
     TSHMEM_RING_OPERATIONS
 };
 
@@ -126,6 +129,7 @@ struct tshmem_state {
     struct tshmem_team_state *team; /* [TSHMEM_TEAMS_MAX], by tshmem_team_t; memory that kernels and host both read */
     uint32_t *abort;                /* nonzero: every wait in a kernel leaves; memory that kernels and host both see */
     uint64_t limit_ns;              /* of a wait in a kernel, 0: none; then the abort word is set and the wait leaves */
+    uint32_t far, unused;           /* far: of the team of all PEs */
     struct tshmem_ring_state ring;
 };
 
@@ -141,7 +145,9 @@ struct tshmem_area {
     uint32_t busy[2];                 /* [by]: own: 1 while a collective of the team is under way */
     uint32_t grid_arrived;            /* own: blocks of this GPU that came to the grid's barriers, from the first on */
     uint32_t unused;
-    uint64_t word[4];                      /* own: what the first thread of a group tells the others */
+    uint64_t told[2][TSHMEM_PES_MAX]; /* [sequence % 2][member]: the same as `arrived` of a kernel at a member that is
+                                         not reached by loads and stores: the agent of this PE stores it here */
+    uint64_t word[4];                 /* own: what the first thread of a group tells the others */
     char packets[2][TSHMEM_PACKETS_BYTES]; /* [sequence % 2]: what the members send to this one in kernels, a slot each:
                                               tutti/device/packets.h; 16-byte packets */
 };

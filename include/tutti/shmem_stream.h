@@ -21,17 +21,35 @@ extern "C" {
 
 /* ---- local ---- */
 
+/* The nbi forms: source and dest are left alone until tshmem_quiet_on_stream() has come. PEs of other nodes: puts and
+ * gets are done as the host's requests, for which a kernel of one thread waits in the stream; signals, p and the nbi
+ * forms are complete past tshmem_quiet_on_stream() or a barrier. Host memory of any kind may be on the other side. */
 TUTTI_API int tshmem_putmem_on_stream(void *dest, const void *source, size_t bytes, int pe, void *stream);
 TUTTI_API int tshmem_getmem_on_stream(void *dest, const void *source, size_t bytes, int pe, void *stream);
+TUTTI_API int tshmem_putmem_nbi_on_stream(void *dest, const void *source, size_t bytes, int pe, void *stream);
+TUTTI_API int tshmem_getmem_nbi_on_stream(void *dest, const void *source, size_t bytes, int pe, void *stream);
 /* operation: TSHMEM_SIGNAL_SET or _ADD. The signal is seen after the data. */
 TUTTI_API int tshmem_putmem_signal_on_stream(void *dest, const void *source, size_t bytes, uint64_t *signal,
                                              uint64_t value, int operation, int pe, void *stream);
+TUTTI_API int tshmem_putmem_signal_nbi_on_stream(void *dest, const void *source, size_t bytes, uint64_t *signal,
+                                                 uint64_t value, int operation, int pe, void *stream);
 TUTTI_API int tshmem_signal_op_on_stream(uint64_t *signal, uint64_t value, int operation, int pe, void *stream);
 /* The stream waits until the own signal compares as said: a kernel of the GPU, which takes a place there meanwhile. */
 TUTTI_API int tshmem_signal_wait_until_on_stream(uint64_t *signal, int comparison, uint64_t value, void *stream);
-/* What this PE has put, got and added, in the stream and by nbi calls of the host before, is complete. A capture has no
- * part in the latter. */
+/* What this PE has put, got and added, in the stream and by calls of the host before, is complete; so is what its
+ * kernels have asked of the host. A capture has no part in nbi calls of the host. */
 TUTTI_API int tshmem_quiet_on_stream(void *stream);
+
+/* What the typed names are made of. p: `value` is read at once. Blocks: as without a stream; between two memories of
+ * GPUs by a kernel, otherwise by a copy for each block. wait: for all n words of type (INT8 to UINT64); status: NULL,
+ * or n int in memory of the GPU, which the kernel reads. */
+TUTTI_API int tutti_shmem_p_on_stream(void *dest, const void *value, size_t bytes, int pe, void *stream);
+TUTTI_API int tutti_shmem_put_blocks_on_stream(void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst,
+                                               size_t block, size_t n, size_t bytes, int pe, void *stream);
+TUTTI_API int tutti_shmem_get_blocks_on_stream(void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst,
+                                               size_t block, size_t n, size_t bytes, int pe, void *stream);
+TUTTI_API int tutti_shmem_wait_until_on_stream(int type, void *words, size_t n, const int *status, int comparison,
+                                               uint64_t value, void *stream);
 
 /* ---- collective over the team; dest and source are symmetric, and overlap as in the calls without a stream ---- */
 
@@ -50,7 +68,10 @@ TUTTI_API int tshmem_fcollectmem_on_stream(tshmem_team_t team, void *dest, const
 TUTTI_API int tshmem_alltoallmem_on_stream(tshmem_team_t team, void *dest, const void *source, size_t bytes,
                                            void *stream);
 
-/* What the typed names are made of. type, op: enum tshmem_type, but long double, which no kernel has; tshmem_op. */
+/* What the typed names are made of. alltoalls: n elements of `bytes` bytes for each PE, dst and sst elements apart.
+ * type, op: enum tshmem_type, but long double, which no kernel has; tshmem_op. */
+TUTTI_API int tutti_shmem_alltoalls_on_stream(tshmem_team_t team, void *dest, const void *source, ptrdiff_t dst,
+                                              ptrdiff_t sst, size_t n, size_t bytes, void *stream);
 TUTTI_API int tutti_shmem_reduce_on_stream(tshmem_team_t team, void *dest, const void *source, size_t n, int type,
                                            int op, void *stream);
 TUTTI_API int tutti_shmem_reducescatter_on_stream(tshmem_team_t team, void *dest, const void *source, size_t n,
@@ -83,6 +104,44 @@ TSHMEM_INLINE size_t tutti_shmem_stream_bytes(size_t nelems, size_t bytes)
     {                                                                                                                  \
         return tshmem_getmem_on_stream(dest, source, tutti_shmem_stream_bytes(nelems, sizeof(type)), pe, stream);      \
     }                                                                                                                  \
+    TSHMEM_INLINE int tshmem_##name##_put_nbi_on_stream(type *dest, const type *source, size_t nelems, int pe,         \
+                                                        void *stream)                                                  \
+    {                                                                                                                  \
+        return tshmem_putmem_nbi_on_stream(dest, source, tutti_shmem_stream_bytes(nelems, sizeof(type)), pe, stream);  \
+    }                                                                                                                  \
+    TSHMEM_INLINE int tshmem_##name##_get_nbi_on_stream(type *dest, const type *source, size_t nelems, int pe,         \
+                                                        void *stream)                                                  \
+    {                                                                                                                  \
+        return tshmem_getmem_nbi_on_stream(dest, source, tutti_shmem_stream_bytes(nelems, sizeof(type)), pe, stream);  \
+    }                                                                                                                  \
+    TSHMEM_INLINE int tshmem_##name##_p_on_stream(type *dest, type value, int pe, void *stream)                        \
+    {                                                                                                                  \
+        return tutti_shmem_p_on_stream(dest, &value, sizeof(type), pe, stream);                                        \
+    }                                                                                                                  \
+    TSHMEM_INLINE int tshmem_##name##_g_on_stream(type *value, const type *source, int pe, void *stream)               \
+    {                                                                                                                  \
+        return tshmem_getmem_on_stream(value, source, sizeof(type), pe, stream);                                       \
+    }                                                                                                                  \
+    TSHMEM_INLINE int tshmem_##name##_iput_on_stream(type *dest, const type *source, ptrdiff_t dst, ptrdiff_t sst,     \
+                                                     size_t nelems, int pe, void *stream)                              \
+    {                                                                                                                  \
+        return tutti_shmem_put_blocks_on_stream(dest, source, dst, sst, 1, nelems, sizeof(type), pe, stream);          \
+    }                                                                                                                  \
+    TSHMEM_INLINE int tshmem_##name##_iget_on_stream(type *dest, const type *source, ptrdiff_t dst, ptrdiff_t sst,     \
+                                                     size_t nelems, int pe, void *stream)                              \
+    {                                                                                                                  \
+        return tutti_shmem_get_blocks_on_stream(dest, source, dst, sst, 1, nelems, sizeof(type), pe, stream);          \
+    }                                                                                                                  \
+    TSHMEM_INLINE int tshmem_##name##_ibput_on_stream(type *dest, const type *source, ptrdiff_t dst, ptrdiff_t sst,    \
+                                                      size_t bsize, size_t nblocks, int pe, void *stream)              \
+    {                                                                                                                  \
+        return tutti_shmem_put_blocks_on_stream(dest, source, dst, sst, bsize, nblocks, sizeof(type), pe, stream);     \
+    }                                                                                                                  \
+    TSHMEM_INLINE int tshmem_##name##_ibget_on_stream(type *dest, const type *source, ptrdiff_t dst, ptrdiff_t sst,    \
+                                                      size_t bsize, size_t nblocks, int pe, void *stream)              \
+    {                                                                                                                  \
+        return tutti_shmem_get_blocks_on_stream(dest, source, dst, sst, bsize, nblocks, sizeof(type), pe, stream);     \
+    }                                                                                                                  \
     TSHMEM_INLINE int tshmem_##name##_put_signal_on_stream(type *dest, const type *source, size_t nelems,              \
                                                            uint64_t *signal, uint64_t value, int operation, int pe,    \
                                                            void *stream)                                               \
@@ -90,6 +149,33 @@ TSHMEM_INLINE size_t tutti_shmem_stream_bytes(size_t nelems, size_t bytes)
         return tshmem_putmem_signal_on_stream(dest, source, tutti_shmem_stream_bytes(nelems, sizeof(type)), signal,    \
                                               value, operation, pe, stream);                                           \
     }                                                                                                                  \
+    TSHMEM_INLINE int tshmem_##name##_put_signal_nbi_on_stream(type *dest, const type *source, size_t nelems,          \
+                                                               uint64_t *signal, uint64_t value, int operation,        \
+                                                               int pe, void *stream)                                   \
+    {                                                                                                                  \
+        return tshmem_putmem_signal_nbi_on_stream(dest, source, tutti_shmem_stream_bytes(nelems, sizeof(type)),        \
+                                                  signal, value, operation, pe, stream);                               \
+    }
+TSHMEM_RMA(TSHMEM_CALLS, )
+#undef TSHMEM_CALLS
+
+/* Waits for own words that peers change; _all: but those whose status is not zero. */
+#define TSHMEM_CALLS(name, type, kind, what)                                                                           \
+    TSHMEM_INLINE int tshmem_##name##_wait_until_on_stream(type *word, int comparison, type value, void *stream)       \
+    {                                                                                                                  \
+        return tutti_shmem_wait_until_on_stream(TSHMEM_ID_INTEGER(type), word, 1, NULL, comparison, (uint64_t)value,   \
+                                                stream);                                                               \
+    }                                                                                                                  \
+    TSHMEM_INLINE int tshmem_##name##_wait_until_all_on_stream(type *words, size_t n, const int *status,               \
+                                                               int comparison, type value, void *stream)               \
+    {                                                                                                                  \
+        return tutti_shmem_wait_until_on_stream(TSHMEM_ID_INTEGER(type), words, n, status, comparison,                 \
+                                                (uint64_t)value, stream);                                              \
+    }
+TSHMEM_WAIT(TSHMEM_CALLS, )
+#undef TSHMEM_CALLS
+
+#define TSHMEM_CALLS(name, type, kind, what)                                                                           \
     TSHMEM_INLINE int tshmem_##name##_broadcast_on_stream(tshmem_team_t team, type *dest, const type *source,          \
                                                           size_t nelems, int root, void *stream)                       \
     {                                                                                                                  \
@@ -113,6 +199,11 @@ TSHMEM_INLINE size_t tutti_shmem_stream_bytes(size_t nelems, size_t bytes)
     {                                                                                                                  \
         return tshmem_alltoallmem_on_stream(team, dest, source, tutti_shmem_stream_bytes(nelems, sizeof(type)),        \
                                             stream);                                                                   \
+    }                                                                                                                  \
+    TSHMEM_INLINE int tshmem_##name##_alltoalls_on_stream(tshmem_team_t team, type *dest, const type *source,          \
+                                                          ptrdiff_t dst, ptrdiff_t sst, size_t nelems, void *stream)   \
+    {                                                                                                                  \
+        return tutti_shmem_alltoalls_on_stream(team, dest, source, dst, sst, nelems, sizeof(type), stream);            \
     }
 TSHMEM_RMA(TSHMEM_CALLS, )
 #undef TSHMEM_CALLS

@@ -16,11 +16,12 @@ enum tutti_shmem_what {
     TUTTI_SHMEM_DO_ENTER,
     TUTTI_SHMEM_DO_MEET,
     TUTTI_SHMEM_DO_LEAVE,
-    TUTTI_SHMEM_DO_MOVE, /* `part` of the next three, without meetings, by all blocks */
+    TUTTI_SHMEM_DO_MOVE, /* `part` of the next four, without meetings, by all blocks */
     /* A whole collective. */
     TUTTI_SHMEM_DO_BROADCAST,
     TUTTI_SHMEM_DO_FCOLLECT,
     TUTTI_SHMEM_DO_ALLTOALL,
+    TUTTI_SHMEM_DO_ALLTOALLS, /* n elements of `size` bytes a PE, dst and sst apart */
     TUTTI_SHMEM_DO_COLLECT,
     TUTTI_SHMEM_DO_SYNC,
     TUTTI_SHMEM_DO_REDUCE,
@@ -28,7 +29,22 @@ enum tutti_shmem_what {
     TUTTI_SHMEM_DO_INSCAN,
     TUTTI_SHMEM_DO_EXSCAN,
     /* Local. */
-    TUTTI_SHMEM_DO_WAIT /* until the word at source compares with `value` */
+    TUTTI_SHMEM_DO_SIGNAL_WAIT, /* the same as WAIT, which is told apart where it fails */
+    TUTTI_SHMEM_DO_WAIT,        /* until all n words of `type` at source, but those that are not 0 in `own` (int, may be
+                                   NULL), compare with `value` */
+    TUTTI_SHMEM_DO_P,           /* `element`, of `size` bytes, into dest at `pe` */
+    TUTTI_SHMEM_DO_PUT_BLOCKS,  /* n blocks of `block` elements of `size` bytes, dst and sst apart: of `own` to dest at
+                                   `pe` */
+    TUTTI_SHMEM_DO_GET_BLOCKS,  /* the same: of source at `pe` to `own` */
+    TUTTI_SHMEM_DO_ASK,         /* puts `asked` into the ring; part 1: waits until it is done */
+    TUTTI_SHMEM_DO_QUIET        /* waits for all that is in the ring; part 1: once `asked` is done */
+};
+
+/* A request as it goes into the ring, see tutti/shmem_state.h. */
+struct tutti_shmem_asked {
+    uint64_t dest, source, bytes, value, compare, extra;
+    int32_t operation, what, pe;
+    uint32_t size;
 };
 
 struct tutti_shmem_args {
@@ -41,6 +57,14 @@ struct tutti_shmem_args {
     uint64_t value;
     void *dest; /* symmetric, own */
     const void *source;
+    int32_t pe;
+    uint32_t size;
+    int64_t dst, sst;
+    uint64_t block;
+    uint64_t element[2];
+    void *own; /* of this GPU's memory, besides; NULL: nothing */
+    uint64_t own_bytes;
+    struct tutti_shmem_asked asked;
     uint32_t *error; /* host memory; not NULL. Set where it fails: what << 8 | -status */
 };
 

@@ -39,15 +39,6 @@ void *tutti_shmem_refuse(const void *address, size_t bytes, int pe, const char *
     return NULL;
 }
 
-void *tutti_shmem_near_at(const void *address, size_t bytes, int pe, const char *call)
-{
-    void *at = tutti_shmem_at(address, bytes, pe, call);
-    if (!at || !tutti_shmem_is_far(at))
-        return at;
-    tutti_shmem_fail(TUTTI_ERR_UNAVAILABLE, call, "PE %d is on another node, which is not reached in stream order", pe);
-    return NULL;
-}
-
 void tutti_shmem_leave_near(void)
 {
     for (int pe = 0; pe < tutti_shmem.state.pes; pe++) {
@@ -78,13 +69,20 @@ static const char *name_of(uint32_t what)
         [TUTTI_SHMEM_DO_BROADCAST] = "tshmem_broadcast_on_stream",
         [TUTTI_SHMEM_DO_FCOLLECT] = "tshmem_fcollect_on_stream",
         [TUTTI_SHMEM_DO_ALLTOALL] = "tshmem_alltoall_on_stream",
+        [TUTTI_SHMEM_DO_ALLTOALLS] = "tshmem_alltoalls_on_stream",
         [TUTTI_SHMEM_DO_COLLECT] = "tshmem_collect_on_stream",
         [TUTTI_SHMEM_DO_SYNC] = "tshmem_sync_on_stream or tshmem_barrier_on_stream",
         [TUTTI_SHMEM_DO_REDUCE] = "a reduction in a stream",
         [TUTTI_SHMEM_DO_REDUCESCATTER] = "a reducescatter in a stream",
         [TUTTI_SHMEM_DO_INSCAN] = "an inclusive scan in a stream",
         [TUTTI_SHMEM_DO_EXSCAN] = "an exclusive scan in a stream",
-        [TUTTI_SHMEM_DO_WAIT] = "tshmem_signal_wait_until_on_stream",
+        [TUTTI_SHMEM_DO_SIGNAL_WAIT] = "tshmem_signal_wait_until_on_stream",
+        [TUTTI_SHMEM_DO_WAIT] = "tshmem_wait_until_on_stream",
+        [TUTTI_SHMEM_DO_P] = "tshmem_p_on_stream",
+        [TUTTI_SHMEM_DO_PUT_BLOCKS] = "tshmem_iput_on_stream",
+        [TUTTI_SHMEM_DO_GET_BLOCKS] = "tshmem_iget_on_stream",
+        [TUTTI_SHMEM_DO_ASK] = "a call in a stream, to a PE of another node",
+        [TUTTI_SHMEM_DO_QUIET] = "tshmem_quiet_on_stream",
     };
     return what < sizeof names / sizeof *names && names[what] ? names[what] : "a call in a stream";
 }

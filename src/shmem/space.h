@@ -105,9 +105,6 @@ static inline void *tutti_shmem_at(const void *address, size_t bytes, int pe, co
     return tutti_shmem_refuse(address, bytes, pe, call);
 }
 
-/* The same of a PE that is not far, which is refused. */
-void *tutti_shmem_near_at(const void *address, size_t bytes, int pe, const char *call);
-
 /* rma.c: the signal at that PE; NULL, and it is said why, where it, or the operation, is none. */
 uint64_t *tutti_shmem_signal_at(uint64_t *signal, int operation, int pe, const char *call);
 

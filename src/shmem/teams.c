@@ -23,7 +23,9 @@ static void fill(struct tshmem_team_state *team, unsigned number, int size)
 {
     const int start = team->world[0], stride = size > 1 ? team->world[1] - start : 1;
     int even = 1;
+    team->far = 0;
     for (int i = 0; i < size; i++) {
+        team->far |= !tutti_shmem.state.peer[team->world[i]]; /* PEs of a node all map each other */
         even &= team->world[i] == start + i * stride;
         if (team->world[i] == tutti_shmem.state.me)
             team->me = i;
@@ -45,6 +47,7 @@ void tutti_shmem_teams_open(struct tutti_shmem *space)
             space->state.team[i].world[k] = i == TSHMEM_TEAM_WORLD ? k : near->pe[k];
         fill(&space->state.team[i], (unsigned)i, size);
     }
+    space->state.far = space->state.team[TSHMEM_TEAM_WORLD].far;
 }
 
 /* Of calls in kernels, and of those in streams. */

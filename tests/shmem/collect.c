@@ -27,8 +27,8 @@ struct job {
             return IN_ORDER(tshmem_##name##_fcollect, j->team, dest, source, j->n);                                    \
         case ALLTOALL:                                                                                                 \
             return IN_ORDER(tshmem_##name##_alltoall, j->team, dest, source, j->n);                                    \
-        default: /* of the host alone */                                                                               \
-            return tshmem_##name##_alltoalls(j->team, dest, source, DST, SST, j->n);                                   \
+        default:                                                                                                       \
+            return IN_ORDER(tshmem_##name##_alltoalls, j->team, dest, source, DST, SST, j->n);                         \
         }                                                                                                              \
     }
 TSHMEM_RMA(RUN, )
@@ -121,6 +121,7 @@ static void errors(void)
           "not symmetric");
     CHECK(tshmem_int_collect_on_stream(TSHMEM_TEAM_WORLD, a, b, SIZE_MAX / 4, on_stream) < 0, "more than the heap has");
     CHECK(tshmem_int_alltoall_on_stream(TSHMEM_TEAM_WORLD, a, b, SIZE_MAX / 4 + 1, on_stream) < 0, "much more");
+    CHECK(tshmem_int_alltoalls_on_stream(TSHMEM_TEAM_WORLD, a, b, 0, 1, 1, on_stream) < 0, "no stride");
     CHECK(tshmem_barrier_on_stream(44, on_stream) < 0, "no team");
     CHECK(tshmem_error() < 0, "kept");
     shmem_hush_end();

@@ -1,6 +1,7 @@
 /* Random programs: puts, gets, atomics, signals, waits, collectives and teams, drawn from a seed, with an oracle. All
  * PEs draw the whole program, so each knows what its memory holds after every round, in which no two PEs touch the same
- * bytes but by atomics that commute. TUTTI_TEST_ROUNDS: programs; TUTTI_TEST_SEED: the first one. */
+ * bytes but by atomics that commute. Some steps of a PE are put into a stream, where that goes. TUTTI_TEST_ROUNDS:
+ * programs; TUTTI_TEST_SEED: the first one. */
 #include "shmem/kit.h"
 
 enum { PES = 8, SLOTS = 6, LONGS = 48, COUNTERS = 4, STEPS = 12 };
@@ -17,6 +18,7 @@ static struct memory model[PES]; /* of every PE */
 static uint64_t program;
 /* Of the program: one over all PEs, and one over them in reverse. */
 static tshmem_ctx_t contexts[2];
+static void *stream; /* NULL: there is none */
 
 static uint64_t draw(uint64_t step, uint64_t pe, uint64_t what)
 {
@@ -161,6 +163,85 @@ static void do_act(const struct act *a, int pe, uint64_t step)
     }
 }
 
+/* Of host memory or, as drawn, of the GPU: what streams put from, and get to. */
+static uint64_t *stream_words(size_t act, uint64_t value)
+{
+    static uint64_t host[3][4 * LONGS];
+    static void *device;
+    if (!device)
+        CHECK(tutti_alloc(sizeof host, &device) == 0, "memory of the GPU");
+    return value % 4 < 2 ? host[act] : (uint64_t *)device + act * 4 * LONGS;
+}
+
+/* The same in a stream, where it has the call; what is under way there when act k of the step has been put in stays so.
+ * 0: it has none. */
+static int do_in_stream(const struct act *a, int pe, size_t k)
+{
+    static const uint64_t other[4 * LONGS];
+    uint64_t words[4 * LONGS];
+    uint64_t *const at = &mine->area[pe][a->slot][a->at], *const own = stream_words(k, a->value);
+    size_t n = a->n;
+    const int odd = a->value % 2;
+    int status = 0;
+    for (size_t i = 0; i < 3 * LONGS; i++)
+        words[i] = word_of(a, i);
+    if (a->action != GET && a->action != IGET)
+        CHECK(tutti_copy(own, words, sizeof words) == 0, "copy");
+    switch (a->action) {
+    case PUT:
+        status = odd ? tshmem_uint64_put_on_stream(at, own, n, a->to, stream)
+                     : tshmem_uint64_put_nbi_on_stream(at, own, n, a->to, stream);
+        break;
+    case PUT_SIGNAL:
+        status = odd ? tshmem_uint64_put_signal_on_stream(at, own, n, &mine->signal[pe], a->value + 1,
+                                                          TSHMEM_SIGNAL_ADD, a->to, stream)
+                     : tshmem_uint64_put_signal_nbi_on_stream(at, own, n, &mine->signal[pe], a->value + 1,
+                                                              TSHMEM_SIGNAL_ADD, a->to, stream);
+        break;
+    case IPUT:
+        while (a->at + 2 * (n - 1) >= LONGS)
+            n--;
+        status = tshmem_uint64_iput_on_stream(at, own, 2, 3, n, a->to, stream);
+        break;
+    case P:
+        status = tshmem_uint64_p_on_stream(at, words[0], a->to, stream);
+        break;
+    case GET:
+    case IGET:
+        break;
+    default:
+        return 0;
+    }
+    if (a->action == GET || a->action == IGET) {
+        const ptrdiff_t stride = a->action == IGET ? 2 : 1;
+        while (a->at + (size_t)stride * (n - 1) >= LONGS)
+            n--;
+        if (a->action == IGET)
+            status = tshmem_uint64_iget_on_stream(own, at, 1, stride, n, a->to, stream);
+        else
+            status = odd ? tshmem_uint64_get_on_stream(own, at, n, a->to, stream)
+                         : tshmem_uint64_get_nbi_on_stream(own, at, n, a->to, stream);
+        if (a->action == GET && !odd)
+            status |= tshmem_quiet_on_stream(stream);
+        status |= tutti_stream_copy(stream, words, own, n * sizeof *own) | tutti_stream_sync(stream);
+        for (size_t i = 0; i < n; i++)
+            CHECK(words[i] == model[a->to].area[pe][a->slot][a->at + (size_t)stride * i],
+                  "program %llu: get in a stream", (unsigned long long)program);
+    }
+    if (a->action == P || !odd)
+        status |= tshmem_quiet_on_stream(stream);
+    status |= tutti_stream_copy(stream, own, other, sizeof other); /* the source is free for later work */
+    CHECK(status == 0, "program %llu: call %d in a stream: %d", (unsigned long long)program, (int)a->action, status);
+    return 1;
+}
+
+/* What was put into the stream is complete. */
+static void end_stream(void)
+{
+    if (stream)
+        CHECK(tshmem_quiet_on_stream(stream) == 0 && tutti_stream_sync(stream) == 0, "the stream");
+}
+
 /* A collective of a team that is drawn, after which all compare. */
 static void collective(uint64_t step, int me, int pes)
 {
@@ -233,13 +314,17 @@ static void run(void)
         const uint64_t acts = draw(step, 62, 9) % 3 + 1;
         for (uint64_t k = 0; k < acts; k++) {
             const struct act a = act_of(step * 8 + k, me, pes);
-            do_act(&a, me, step);
+            if (!stream || draw(step, (uint64_t)me, 12) % 2 == 0 || !do_in_stream(&a, me, k)) {
+                end_stream(); /* what it has put there comes before */
+                do_act(&a, me, step);
+            }
             tshmem_fence();
             for (int pe = 0; pe < pes; pe++) {
                 const struct act theirs = act_of(step * 8 + k, pe, pes);
                 model_act(&theirs, pe, step);
             }
         }
+        end_stream();
         /* Signals come without a barrier, and what was put before them is there. */
         for (int pe = 0; pe < pes; pe++)
             tshmem_signal_wait_until(&mine->signal[pe], TSHMEM_CMP_GE, model[me].signal[pe]);
@@ -269,9 +354,13 @@ void shmem_test(void)
     mine = tshmem_malloc(sizeof *mine);
     if (!CHECK(mine && tshmem_n_pes() <= PES, "memory"))
         return;
+    /* A stream that waits for PEs of other nodes needs a thread that brings the wire on. */
+    if (!shmem_is_plain(mine) && (!getenv("TUTTI_NODE_RANKS") || check_setting("TUTTI_ASYNC_PROGRESS", 0)))
+        CHECK(tutti_stream_create(&stream) == 0, "a stream");
     for (long i = 0; i < programs && check_failed() == 0; i++) {
         program = first + (uint64_t)i;
         run();
     }
+    tutti_stream_destroy(stream);
     tshmem_free(mine);
 }

@@ -1,6 +1,6 @@
 /* Every way to put and get x every type x element offsets x counts x strides, against plain copies. What lies around
- * the elements must stay as it was. */
-#include "shmem/kit.h"
+ * the elements must stay as it was. TUTTI_TEST_EVERY: every so-manieth type. */
+#include "shmem/on_stream.h"
 
 enum way { PUT, PUT_NBI, P, IPUT, IBPUT, PUT_SIGNAL, PUT_SIGNAL_NBI, GET, GET_NBI, G, IGET, IBGET, WAYS };
 static const char *const way_names[] = {"put", "put_nbi", "p", "iput", "ibput", "put_signal", "put_signal_nbi",
@@ -15,6 +15,11 @@ struct move {
     int pe;
 };
 
+#ifdef SHMEM_ON_STREAM
+#define GET_ONE(name, value, source, pe) in_order(tshmem_##name##_g_on_stream(value, source, pe, on_stream))
+#else
+#define GET_ONE(name, value, source, pe) *(value) = tshmem_##name##_g(source, pe)
+#endif
 #define MOVE(name, type, kind, what)                                                                                   \
     static void move_##name(enum way way, const struct move *m)                                                        \
     {                                                                                                                  \
@@ -22,42 +27,42 @@ struct move {
         const type *source = m->source;                                                                                \
         switch (way) {                                                                                                 \
         case PUT:                                                                                                      \
-            tshmem_##name##_put(dest, source, m->n, m->pe);                                                            \
+            IN_ORDER(tshmem_##name##_put, dest, source, m->n, m->pe);                                                  \
             break;                                                                                                     \
         case PUT_NBI:                                                                                                  \
-            tshmem_##name##_put_nbi(dest, source, m->n, m->pe);                                                        \
+            IN_ORDER(tshmem_##name##_put_nbi, dest, source, m->n, m->pe);                                              \
             break;                                                                                                     \
         case P:                                                                                                        \
             for (size_t i = 0; i < m->n; i++)                                                                          \
-                tshmem_##name##_p(dest + i, source[i], m->pe);                                                         \
+                IN_ORDER(tshmem_##name##_p, dest + i, source[i], m->pe);                                               \
             break;                                                                                                     \
         case IPUT:                                                                                                     \
-            tshmem_##name##_iput(dest, source, m->dst, m->sst, m->n, m->pe);                                           \
+            IN_ORDER(tshmem_##name##_iput, dest, source, m->dst, m->sst, m->n, m->pe);                                 \
             break;                                                                                                     \
         case IBPUT:                                                                                                    \
-            tshmem_##name##_ibput(dest, source, m->dst, m->sst, m->block, m->n, m->pe);                                \
+            IN_ORDER(tshmem_##name##_ibput, dest, source, m->dst, m->sst, m->block, m->n, m->pe);                      \
             break;                                                                                                     \
         case PUT_SIGNAL:                                                                                               \
-            tshmem_##name##_put_signal(dest, source, m->n, m->signal, 5, TSHMEM_SIGNAL_ADD, m->pe);                    \
+            IN_ORDER(tshmem_##name##_put_signal, dest, source, m->n, m->signal, 5, TSHMEM_SIGNAL_ADD, m->pe);          \
             break;                                                                                                     \
         case PUT_SIGNAL_NBI:                                                                                           \
-            tshmem_##name##_put_signal_nbi(dest, source, m->n, m->signal, 5, TSHMEM_SIGNAL_SET, m->pe);                \
+            IN_ORDER(tshmem_##name##_put_signal_nbi, dest, source, m->n, m->signal, 5, TSHMEM_SIGNAL_SET, m->pe);      \
             break;                                                                                                     \
         case GET:                                                                                                      \
-            tshmem_##name##_get(dest, source, m->n, m->pe);                                                            \
+            IN_ORDER(tshmem_##name##_get, dest, source, m->n, m->pe);                                                  \
             break;                                                                                                     \
         case GET_NBI:                                                                                                  \
-            tshmem_##name##_get_nbi(dest, source, m->n, m->pe);                                                        \
+            IN_ORDER(tshmem_##name##_get_nbi, dest, source, m->n, m->pe);                                              \
             break;                                                                                                     \
         case G:                                                                                                        \
             for (size_t i = 0; i < m->n; i++)                                                                          \
-                dest[i] = tshmem_##name##_g(source + i, m->pe);                                                        \
+                GET_ONE(name, dest + i, source + i, m->pe);                                                            \
             break;                                                                                                     \
         case IGET:                                                                                                     \
-            tshmem_##name##_iget(dest, source, m->dst, m->sst, m->n, m->pe);                                           \
+            IN_ORDER(tshmem_##name##_iget, dest, source, m->dst, m->sst, m->n, m->pe);                                 \
             break;                                                                                                     \
         default:                                                                                                       \
-            tshmem_##name##_ibget(dest, source, m->dst, m->sst, m->block, m->n, m->pe);                                \
+            IN_ORDER(tshmem_##name##_ibget, dest, source, m->dst, m->sst, m->block, m->n, m->pe);                      \
         }                                                                                                              \
     }
 TSHMEM_RMA(MOVE, )
@@ -86,6 +91,23 @@ static char *box, *other; /* symmetric: what is put to, what is got from */
 static uint64_t *signal_word;
 static char local[ROOM], expected[ROOM];
 
+/* Where the own side lies: in a stream, in memory of the GPU in every second round. */
+static char *own_side(enum way way, uint64_t round)
+{
+#ifdef SHMEM_ON_STREAM
+    static void *device;
+    if (round % 2 == 0 && way != P) { /* whose values the test reads */
+        if (!device)
+            CHECK(tutti_alloc(ROOM, &device) == 0, "memory of the GPU");
+        CHECK(tutti_copy(device, local, ROOM) == 0, "copy");
+        return device;
+    }
+#endif
+    (void)way;
+    (void)round;
+    return local;
+}
+
 /* One call: from this PE to the next, or from the next to this one. */
 static void one(const struct type *type, enum way way, size_t n, size_t to, size_t from, uint64_t round)
 {
@@ -106,8 +128,9 @@ static void one(const struct type *type, enum way way, size_t n, size_t to, size
         memcpy(expected + (to + i * (size_t)dst) * type->size, theirs + (from + i * (size_t)sst) * type->size,
                block * type->size);
     tshmem_barrier_all();
-    struct move m = {.dest = (puts ? box : local) + to * type->size,
-                     .source = (puts ? local : other) + from * type->size,
+    char *const own = own_side(way, round);
+    struct move m = {.dest = (puts ? box : own) + to * type->size,
+                     .source = (puts ? own : other) + from * type->size,
                      .dst = dst,
                      .sst = sst,
                      .block = block,
@@ -115,6 +138,11 @@ static void one(const struct type *type, enum way way, size_t n, size_t to, size
                      .signal = signal_word,
                      .pe = next};
     type->move(way, &m);
+#ifdef SHMEM_ON_STREAM
+    CHECK(in_order(tshmem_quiet_on_stream(on_stream)) == 0, "quiet");
+    if (own != local)
+        CHECK(tutti_copy(local, own, ROOM) == 0, "copy");
+#endif
     tshmem_barrier_all();
     const char *seen = puts ? there : local;
     shmem_load(there, box, ROOM);
@@ -132,7 +160,7 @@ static void every_way(void)
 {
     static const size_t counts[] = {0, 1, 2, 7, 33, 100};
     uint64_t round = 0;
-    for (size_t t = 0; t < TYPES; t++) {
+    for (size_t t = 0; t < TYPES; t += (size_t)check_setting("TUTTI_TEST_EVERY", 1)) {
         for (int way = 0; way < WAYS; way++) {
             for (size_t c = 0; c < sizeof counts / sizeof counts[0]; c++) {
                 round++;
@@ -218,6 +246,27 @@ static void other_memory(void)
     tutti_free(device);
 }
 
+#ifdef SHMEM_ON_STREAM
+static void errors(void)
+{
+    char mine[8] = "before";
+    int *const ints = (int *)(void *)box;
+    const int pes = tshmem_n_pes();
+    shmem_hush_begin();
+    CHECK(tshmem_int_p_on_stream(ints, 1, pes, on_stream) < 0 && tshmem_error() < 0, "a PE that is not there");
+    CHECK(tshmem_int_p_on_stream((int *)(void *)mine, 1, 0, on_stream) < 0 && tshmem_error() < 0, "not symmetric");
+    CHECK(tshmem_char_iput_on_stream(box, mine, 0, 1, 2, 0, on_stream) < 0 && tshmem_error() < 0, "no stride");
+    CHECK(tshmem_char_iget_on_stream(mine, box, 1, PTRDIFF_MAX, 3, 0, on_stream) < 0 && tshmem_error() < 0,
+          "a stride beyond all");
+    CHECK(tshmem_putmem_nbi_on_stream(box, mine, (size_t)1 << 40, 0, on_stream) < 0 && tshmem_error() < 0,
+          "more than the heap has");
+    CHECK(tshmem_putmem_signal_nbi_on_stream(box, mine, 8, signal_word, 1, 9, 0, on_stream) < 0 && tshmem_error() < 0,
+          "no operation on signals");
+    shmem_hush_end();
+    CHECK(tshmem_int_iput_on_stream(NULL, NULL, 1, 1, 0, 0, on_stream) == 0 && tshmem_error() == 0, "no elements");
+    tshmem_barrier_all();
+}
+#else
 static void errors(void)
 {
     char mine[8] = "before";
@@ -244,18 +293,20 @@ static void errors(void)
     CHECK(tshmem_error() == 0, "no bytes");
     tshmem_barrier_all();
 }
+#endif
 
 void shmem_test(void)
 {
     box = tshmem_malloc(ROOM);
     other = tshmem_malloc(ROOM);
     signal_word = tshmem_malloc(sizeof *signal_word);
-    if (!CHECK(box && other && signal_word, "memory"))
+    if (!CHECK(box && other && signal_word, "memory") || !CHECK(order_begin(), "a stream"))
         return;
     every_way();
     other_names();
     other_memory();
     errors();
+    order_end();
     tshmem_free(box);
     tshmem_free(other);
     tshmem_free(signal_word);

@@ -2,7 +2,7 @@
  * stream did before. */
 #include "shmem/kit.h"
 
-enum { LONGS = 3000, TIMES = 60 };
+enum { LONGS = 3000, TIMES = 60, LARGE = 300000 };
 
 static uint64_t *box, *other, *signals; /* symmetric */
 static uint64_t numbers[LONGS], seen[LONGS], expected[LONGS];
@@ -49,6 +49,32 @@ static void there_and_back(int me, int pes)
     tshmem_barrier_all();
 }
 
+/* What the host has begun, the stream's quiet waits for: afterwards the stream may store over the source. */
+static void begun_by_the_host(int me, int pes)
+{
+    const int next = (me + 1) % pes, before = (me + pes - 1) % pes;
+    uint64_t *const large = tshmem_malloc(LARGE * sizeof *large), *const here = malloc(LARGE * sizeof *here);
+    uint64_t *const zeros = calloc(LARGE, sizeof *zeros);
+    void *source = NULL;
+    CHECK(large && here && zeros && tutti_alloc(LARGE * sizeof *here, &source) == 0, "memory");
+    for (uint64_t t = 0; t < 4; t++) {
+        shmem_fill(here, LARGE * sizeof *here, shmem_draw(t, (uint64_t)me, 1));
+        CHECK(tutti_copy(source, here, LARGE * sizeof *here) == 0, "copy");
+        tshmem_putmem_nbi(large, source, LARGE * sizeof *large, next);
+        CHECK(tshmem_quiet_on_stream(stream) == 0, "quiet");
+        CHECK(tutti_stream_copy(stream, source, zeros, LARGE * sizeof *zeros) == 0, "copy");
+        CHECK(tutti_stream_sync(stream) == 0, "sync");
+        tshmem_barrier_all();
+        shmem_fill(here, LARGE * sizeof *here, shmem_draw(t, (uint64_t)before, 1));
+        CHECK(shmem_holds(large, here, LARGE * sizeof *here), "time %llu", (unsigned long long)t);
+        tshmem_barrier_all();
+    }
+    tutti_free(source);
+    free(zeros);
+    free(here);
+    tshmem_free(large);
+}
+
 static void errors(int pes)
 {
     int nobodys = 0;
@@ -80,6 +106,7 @@ void shmem_test(void)
     } else {
         in_order(me, pes);
         there_and_back(me, pes);
+        begun_by_the_host(me, pes);
         errors(pes);
     }
     tshmem_barrier_all();

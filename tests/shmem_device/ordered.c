@@ -13,7 +13,7 @@
 #include "support/random.h"
 
 enum { ROUNDS = 400, PES = 4 };
-static const char *const hows[] = {"loads and stores", "the ring", "either", "the wire"};
+static const char *const hows[] = {"loads and stores", "the ring", "either", "nodes", "the wire"};
 
 static struct pes pes;
 

@@ -9,7 +9,8 @@ enum pes_ring_how {
     PES_RING_NONE,
     PES_RING_FORCED, /* everything goes by it */
     PES_RING_CUT,    /* transfers do from some size on */
-    PES_RING_FAR, /* no other PE is reached: there is a wire, which does things late and in any order; no collectives */
+    PES_RING_NODES,  /* PEs are on nodes drawn, and reach those of their own; for others there is a wire, as of FAR */
+    PES_RING_FAR,    /* no PE is reached, not even the own: there is a wire, which does things late and in any order */
     PES_RING_HOWS
 };
 

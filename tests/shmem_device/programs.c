@@ -1,5 +1,6 @@
 /* Random programs by threads as PEs, every typed name in every form: TUTTI_TEST_ROUNDS of them; by loads and stores, by
- * the ring alone, by it from some size on. */
+ * the ring alone, by it from some size on, and with PEs of other nodes (TUTTI_TEST_RING: 0 to 3, one of these alone).
+ */
 #include "shmem_device/pes_ring.h"
 
 static void delay(void);
@@ -39,16 +40,25 @@ static void delay(void)
         tutti_dev_pause();
 }
 
+/* What goes by the ring and what does not have no order, and programs want one. Collectives order what is theirs. */
+static int wants_fence(enum pes_ring_how how, const struct command *command)
+{
+    return how == PES_RING_CUT || (how == PES_RING_FORCED && command->call == CALL_STORE) ||
+           (how == PES_RING_NODES && command->call < CALL_BARRIER);
+}
+
 static void body(int pe, void *context)
 {
     const struct run *const run = context;
     delays = random_mix(run->program->seed * PROGRAM_PES + (uint64_t)pe);
     for (int i = 0; i < run->program->count; i++) {
+        struct command command = run->program->list[pe][i];
         delay();
-        /* What goes by the ring and what does not have no order, and programs want one. */
-        if (run->how == PES_RING_CUT || (run->how == PES_RING_FORCED && run->program->list[pe][i].call == CALL_STORE))
+        if (wants_fence(run->how, &command))
             tshmem_fence();
-        interpret(&run->program->list[pe][i], (char *)run->pes->heap[pe]);
+        if (command.call == CALL_STORE && !pes_state->peer[command.pe]) /* tshmem_ptr() says NULL */
+            command.call = CALL_PUT;
+        interpret(&command, (char *)run->pes->heap[pe]);
     }
 }
 
@@ -64,9 +74,10 @@ static void one(uint64_t seed, int count, const int *rows)
         model[pe] = malloc(sizeof **model);
         memcpy(model[pe], pes.heap[pe], sizeof **model);
     }
-    const enum pes_ring_how how = (enum pes_ring_how)(seed / 2 % PES_RING_FAR); /* all but that */
+    const long one_how = check_setting("TUTTI_TEST_RING", -1);
+    const enum pes_ring_how how = (enum pes_ring_how)(one_how < 0 ? seed / 2 % PES_RING_FAR : (uint64_t)one_how);
     struct run run = {&program, &pes, how};
-    pes_serve(&pes, how, UINT64_C(16) << seed % 5, seed / 6);
+    pes_serve(&pes, how, UINT64_C(16) << seed % 5, seed / 8);
     pes_run(&pes, body, &run);
     pes_serve_end(&pes, 0);
     program_model(&program, model);

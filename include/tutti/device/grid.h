@@ -1,6 +1,7 @@
 /* Reductions and barriers that all threads of all blocks of a grid make together, in the manner of Oden and others,
  * "Energy-efficient collective reduce and allreduce operations on distributed GPUs" (GGAS), over loads and stores of
- * peers' memory. The grid is launched cooperatively, or is small enough that all of its blocks run at once. */
+ * peers' memory: reductions are for teams without far members. The grid is launched cooperatively, or is small enough
+ * that all of its blocks run at once. */
 #ifndef TUTTI_DEVICE_GRID_H
 #define TUTTI_DEVICE_GRID_H
 
@@ -225,8 +226,10 @@ TUTTI_DEV int tutti_dev_grid_reduce(tshmem_team_t team, int where, void *dest, c
     grid.first = nelems * part;
     grid.count = nelems;
     grid.pitch = tutti_dev_grid_pitch(grid.n * grid.bytes);
-    if (!tutti_dev_has(type, op) || root >= members || strategy < 0 || strategy >= TUTTI_GRID_STRATEGIES ||
-        work->bytes < tutti_grid_work_bytes(members, grid.n * grid.bytes) || (uintptr_t)work->memory % 16 != 0)
+    struct tutti_dev_team of;
+    if (!tutti_dev_has(type, op) || root >= members || (tutti_dev_team(team, &of) && of.far) || strategy < 0 ||
+        strategy >= TUTTI_GRID_STRATEGIES || work->bytes < tutti_grid_work_bytes(members, grid.n * grid.bytes) ||
+        (uintptr_t)work->memory % 16 != 0)
         return tutti_dev_grid_refuse();
     const int status = tutti_dev_begin(&grid.meeting, TUTTI_BY_GRID, team, work->memory, work->bytes, work->memory, 0);
     if (status != TUTTI_DEV_OK)
@@ -255,8 +258,8 @@ TUTTI_DEV int tutti_dev_grid_reduce(tshmem_team_t team, int where, void *dest, c
     return tutti_dev_end(&grid.meeting);
 }
 
-/* Collective over the team, by all threads of the grid. 0 or a negative status. dest may be source. type:
- * tshmem_type_of() of a pointer to an element; op: enum tshmem_op. */
+/* Collective over the team, by all threads of the grid. 0 or a negative status: a team with far members is refused.
+ * dest may be source. type: tshmem_type_of() of a pointer to an element; op: enum tshmem_op. */
 TUTTI_DEV int tutti_grid_allreduce(tshmem_team_t team, int where, void *dest, const void *source, size_t nelems,
                                    int type, int op, int strategy, const struct tutti_grid_work *work)
 {
@@ -272,9 +275,10 @@ TUTTI_DEV int tutti_grid_reduce(tshmem_team_t team, int where, void *dest, const
     return tutti_dev_grid_reduce(team, where, dest, source, nelems, type, op, root, strategy, work);
 }
 
-/* Waits for all threads of all grids of the team; what they stored before is seen after. */
+/* Waits for all threads of all grids of the team; what they stored before, and asked for by the ring, is seen after. */
 TUTTI_DEV int tutti_grid_barrier(tshmem_team_t team)
 {
+    tutti_dev_drain(TUTTI_BY_GRID);
     return tutti_dev_barrier(TUTTI_BY_GRID, team);
 }
 

@@ -1,6 +1,6 @@
 /* Collectives that move data. Small ones are an exchange of packets (packets.h). Larger ones: each PE stores its blocks
  * into the others' results, between two meetings: the first says that the results may be stored over. PEs begin with
- * themselves and go round, so that not all store to one at once. */
+ * themselves and go round, so that not all store to one at once. Teams with far members: far.h. */
 #ifndef TUTTI_DEVICE_MOVE_H
 #define TUTTI_DEVICE_MOVE_H
 
@@ -30,6 +30,8 @@ TUTTI_DEV int tutti_dev_broadcast(int group, tshmem_team_t team, void *dest, con
     const int status = tutti_dev_begin(&meeting, group, team, dest, bytes, source, bytes);
     if (status != TUTTI_DEV_OK)
         return status;
+    if (meeting.team.far)
+        return tutti_dev_far_broadcast(meeting, (char *)dest, (const char *)source, bytes, root);
     if (tutti_dev_is_small(&meeting, bytes)) {
         tutti_dev_broadcast_small(&meeting, dest, source, bytes, root);
         return tutti_dev_end(&meeting);
@@ -51,6 +53,8 @@ TUTTI_DEV int tutti_dev_collect(int group, tshmem_team_t team, void *dest, const
     const int status = tutti_dev_begin(&meeting, group, team, dest, 0, source, bytes);
     if (status != TUTTI_DEV_OK)
         return status;
+    if (meeting.team.far)
+        return tutti_dev_far_collect(meeting, (char *)dest, (const char *)source, bytes);
     const int members = meeting.team.size, me = meeting.team.me;
     const struct tutti_dev_exchange exchange = tutti_dev_exchange(&meeting);
     const tutti_dev_u64 length = bytes;
@@ -101,6 +105,8 @@ TUTTI_DEV int tutti_dev_fcollect(int group, tshmem_team_t team, void *dest, cons
         tutti_dev_begin(&meeting, group, team, dest, bytes * (size_t)(team_size > 0 ? team_size : 0), source, bytes);
     if (status != TUTTI_DEV_OK)
         return status;
+    if (meeting.team.far)
+        return tutti_dev_far_all(meeting, (char *)dest, (const char *)source, 0, bytes);
     const int members = meeting.team.size, me = meeting.team.me;
     if (tutti_dev_is_small(&meeting, bytes)) {
         const struct tutti_dev_exchange exchange = tutti_dev_exchange(&meeting);
@@ -132,6 +138,10 @@ TUTTI_DEV int tutti_dev_alltoalls(int group, tshmem_team_t team, void *dest, con
     const int status = tutti_dev_begin(&meeting, group, team, dest, dest_bytes, source, source_bytes);
     if (status != TUTTI_DEV_OK)
         return status;
+    if (meeting.team.far && dst == 1 && sst == 1)
+        return tutti_dev_far_all(meeting, (char *)dest, (const char *)source, n * bytes, n * bytes);
+    if (meeting.team.far)
+        return tutti_dev_far_alltoalls(meeting, (char *)dest, (const char *)source, dst, sst, n, bytes);
     const int members = meeting.team.size, me = meeting.team.me;
     const size_t to_step = n * (size_t)dst * bytes, from_step = n * (size_t)sst * bytes;
     if (dst == 1 && sst == 1 && tutti_dev_is_small(&meeting, n * bytes)) {

@@ -167,6 +167,8 @@ int tutti_work_shmem(struct tutti_work *work, const struct tutti_shmem_args *arg
     made->state.heap = made->state.peer[args->state.me];
     made->dest = made->state.heap + ((uintptr_t)args->dest - heap);
     made->source = made->state.heap + ((uintptr_t)args->source - heap);
+    if (status == TUTTI_OK)
+        status = reach("own memory of a call in a stream", args->own, args->own_bytes, &made->own);
     return status;
 }
 

@@ -15,6 +15,7 @@ struct far_operation {
 };
 struct far {
     _Atomic(struct far_operation *) ended;
+    struct far_operation *quiet; /* those that wait until nothing is under way */
     struct far_operation operation[];
 };
 
@@ -89,6 +90,14 @@ static void change(struct tutti_wire_op *op, int amo, uint64_t word, uint32_t by
     op->compare = compare;
 }
 
+/* It is done by poll(). */
+static int begin_quiet(struct far *far, struct far_operation *mine)
+{
+    mine->next = far->quiet;
+    far->quiet = mine;
+    return TUTTI_RING_OPEN;
+}
+
 static int begin(struct tutti_proxy *proxy, struct tutti_ring_operation *o, char *at)
 {
     struct far *far = far_of(proxy);
@@ -98,6 +107,8 @@ static int begin(struct tutti_proxy *proxy, struct tutti_ring_operation *o, char
     *mine = (struct far_operation){.request = o,
                                    .op = {.pe = o->pe, .confirmed = 1, .ended = has_ended, .ended_with = far}};
     switch (o->operation) {
+    case TSHMEM_RING_QUIET:
+        return begin_quiet(far, mine);
     case TSHMEM_RING_PUT:
     case TSHMEM_RING_GET:
         move(op, o, o->operation == TSHMEM_RING_GET);
@@ -125,6 +136,19 @@ static int begin(struct tutti_proxy *proxy, struct tutti_ring_operation *o, char
     return status == TUTTI_OK ? TUTTI_RING_OPEN : status;
 }
 
+static int end_quiet(struct tutti_proxy *proxy)
+{
+    struct far *far = far_of(proxy);
+    const int quiet = far->quiet ? tutti_wire_quiet(proxy->wire, -1) : 0;
+    int ended = 0;
+    for (; quiet == 1 && far->quiet; ended++) {
+        struct far_operation *mine = far->quiet;
+        far->quiet = mine->next;
+        tutti_ring_done(&proxy->ring, mine->request);
+    }
+    return quiet < 0 ? quiet : ended;
+}
+
 /* As many as have ended, or the status of one that has failed. */
 static int poll(struct tutti_proxy *proxy)
 {
@@ -143,7 +167,8 @@ static int poll(struct tutti_proxy *proxy)
         mine = next;
         ended++;
     }
-    return ended;
+    const int quieted = end_quiet(proxy);
+    return quieted < 0 ? quieted : ended + quieted;
 }
 
 const struct tutti_path tutti_far_wire = {

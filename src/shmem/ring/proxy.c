@@ -47,13 +47,15 @@ static const struct {
     [TSHMEM_RING_GET_VALUE] = {"a get of a value", 1, value_of},
     [TSHMEM_RING_AMO] = {"an atomic", 0, word_of},
     [TSHMEM_RING_PUT_BLOCKS] = {"a strided put", 0, blocks_of},
+    [TSHMEM_RING_QUIET] = {"quiet", 0, bytes_of},
     [TSHMEM_RING_GET_BLOCKS] = {"a strided get", 1, blocks_of},
 };
 
-static int is_nothing(const struct tutti_ring_operation *o)
+static int is_nothing(const struct tshmem_state *state, const struct tutti_ring_operation *o)
 {
     const int blocks = o->operation == TSHMEM_RING_PUT_BLOCKS || o->operation == TSHMEM_RING_GET_BLOCKS;
-    return blocks && (o->bytes == 0 || o->extra == 0);
+    const int near = o->operation == TSHMEM_RING_QUIET && o->pe < state->pes && state->peer[o->pe];
+    return near || (blocks && (o->bytes == 0 || o->extra == 0));
 }
 
 static int in_heap(const struct tutti_proxy *proxy, uint64_t offset, uint64_t bytes)
@@ -69,6 +71,8 @@ static int is_sound(const struct tutti_proxy *proxy, const struct tutti_ring_ope
     if (o->operation >= TSHMEM_RING_OPERATIONS || o->pe >= state->pes)
         return 0;
     const uint64_t bytes = rows[o->operation].reach(o), at = rows[o->operation].get ? o->source : o->dest;
+    if (o->operation == TSHMEM_RING_QUIET)
+        return 1;
     if (o->operation == TSHMEM_RING_AMO && at % (o->size ? o->size : 1) != 0)
         return 0;
     if (o->operation != TSHMEM_RING_PUT_SIGNAL)
@@ -90,7 +94,7 @@ static int begin(void *with, struct tutti_ring_operation *o)
     struct tutti_proxy *const proxy = with;
     const struct tshmem_state *const state = proxy->state;
     int status;
-    if (is_nothing(o))
+    if (is_nothing(state, o))
         return TUTTI_RING_DONE;
     if (!is_sound(proxy, o))
         return refuse(state, o, TUTTI_ERR_ARGUMENT, "not what lies in a heap");

@@ -1,4 +1,4 @@
-/* Collectives in stream order that move data or none, and waits. Small ones are one kernel of one block; large ones are
+/* Collectives in stream order that move data or none. Small ones are one kernel of one block; large ones are
  * moved by several blocks between two kernels that meet. */
 #include "core/status.h"
 #include "shmem/stream/stream.h"
@@ -24,27 +24,36 @@ static size_t times(size_t n, int members)
     return __builtin_mul_overflow(n, (size_t)members, &all) ? SIZE_MAX : all;
 }
 
+/* args: dest and source with the bytes that the call reaches there, n, and what the kernel takes besides. moved: bytes
+ * that this PE stores. */
+static int put_in(struct tutti_shmem_streamed *call, const char *name, enum tutti_shmem_what what, tshmem_team_t team,
+                  size_t dest_bytes, size_t source_bytes, size_t moved, void *stream)
+{
+    if (!is_symmetric(call->args.dest, dest_bytes, name) || !is_symmetric(call->args.source, source_bytes, name))
+        return TUTTI_ERR_ARGUMENT;
+    if (call->args.n == 0) /* what address there is may be any */
+        call->args.source = call->args.dest = NULL;
+    int status = tutti_shmem_stream_begin(call, name, team, stream);
+    if (status != TUTTI_OK)
+        return status;
+    if (tutti_shmem_stream_small(call, moved))
+        return tutti_shmem_stream_end(call, tutti_shmem_stream_launch(call, what, moved, 1), 1);
+    const size_t blocks = moved / BLOCK_BYTES + 1;
+    call->args.part = what;
+    status = tutti_shmem_stream_launch(call, TUTTI_SHMEM_DO_ENTER, 0, 1);
+    if (status == TUTTI_OK)
+        status = tutti_shmem_stream_launch(call, TUTTI_SHMEM_DO_MOVE, moved,
+                                           blocks < TUTTI_SHMEM_BLOCKS ? (unsigned)blocks : TUTTI_SHMEM_BLOCKS);
+    if (status == TUTTI_OK)
+        status = tutti_shmem_stream_launch(call, TUTTI_SHMEM_DO_LEAVE, 0, 1);
+    return tutti_shmem_stream_end(call, status, 0);
+}
+
 static int move(const char *name, enum tutti_shmem_what what, tshmem_team_t team, void *dest, size_t dest_bytes,
                 const void *source, size_t source_bytes, size_t n, int root, void *stream)
 {
-    struct tutti_shmem_streamed call = {.args = {.dest = dest, .source = source, .n = n, .root = root, .part = what}};
-    if (!is_symmetric(dest, dest_bytes, name) || !is_symmetric(source, source_bytes, name))
-        return TUTTI_ERR_ARGUMENT;
-    int status = tutti_shmem_stream_begin(&call, name, team, stream);
-    if (status != TUTTI_OK)
-        return status;
-    if (n == 0) /* what address there is may be any */
-        call.args.source = call.args.dest = call.args.state.heap;
-    const size_t moved = times(n, members_of(team)), blocks = moved / BLOCK_BYTES + 1;
-    if (tutti_shmem_stream_small(moved))
-        return tutti_shmem_stream_end(&call, tutti_shmem_stream_launch(&call, what, moved, 1), 1);
-    status = tutti_shmem_stream_launch(&call, TUTTI_SHMEM_DO_ENTER, 0, 1);
-    if (status == TUTTI_OK)
-        status = tutti_shmem_stream_launch(&call, TUTTI_SHMEM_DO_MOVE, moved,
-                                           blocks < TUTTI_SHMEM_BLOCKS ? (unsigned)blocks : TUTTI_SHMEM_BLOCKS);
-    if (status == TUTTI_OK)
-        status = tutti_shmem_stream_launch(&call, TUTTI_SHMEM_DO_LEAVE, 0, 1);
-    return tutti_shmem_stream_end(&call, status, 0);
+    struct tutti_shmem_streamed call = {.args = {.dest = dest, .source = source, .n = n, .root = root}};
+    return put_in(&call, name, what, team, dest_bytes, source_bytes, times(n, members_of(team)), stream);
 }
 
 int tshmem_broadcastmem_on_stream(tshmem_team_t team, void *dest, const void *source, size_t bytes, int root,
@@ -66,6 +75,31 @@ int tshmem_alltoallmem_on_stream(tshmem_team_t team, void *dest, const void *sou
 {
     const size_t all = times(bytes, members_of(team));
     return move("tshmem_alltoall_on_stream", TUTTI_SHMEM_DO_ALLTOALL, team, dest, all, source, all, bytes, 0, stream);
+}
+
+/* From the first to the last of n elements, `stride` apart. */
+static size_t reach(size_t n, ptrdiff_t stride, size_t bytes)
+{
+    size_t last, all;
+    if (n == 0)
+        return 0;
+    if (__builtin_mul_overflow(n - 1, (size_t)stride, &last) || __builtin_mul_overflow(last + 1, bytes, &all))
+        return SIZE_MAX;
+    return all;
+}
+
+int tutti_shmem_alltoalls_on_stream(tshmem_team_t team, void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst,
+                                    size_t n, size_t bytes, void *stream)
+{
+    static const char name[] = "tshmem_alltoalls_on_stream";
+    const size_t all = times(n, members_of(team));
+    struct tutti_shmem_streamed call = {
+        .args = {.dest = dest, .source = source, .n = n, .size = (uint32_t)bytes, .dst = dst, .sst = sst}};
+    if (dst < 1 || sst < 1)
+        return tutti_shmem_fail(TUTTI_ERR_ARGUMENT, name, "strides of %td and %td elements: they begin with 1", dst,
+                                sst);
+    return put_in(&call, name, TUTTI_SHMEM_DO_ALLTOALLS, team, reach(all, dst, bytes), reach(all, sst, bytes),
+                  times(all, (int)bytes), stream);
 }
 
 /* PEs bring different counts, by which they would not agree on how: always one block. */
@@ -115,19 +149,4 @@ int tshmem_sync_all_on_stream(void *stream)
 int tshmem_barrier_all_on_stream(void *stream)
 {
     return tshmem_barrier_on_stream(TSHMEM_TEAM_WORLD, stream);
-}
-
-int tshmem_signal_wait_until_on_stream(uint64_t *signal, int comparison, uint64_t value, void *stream)
-{
-    static const char name[] = "tshmem_signal_wait_until_on_stream";
-    struct tutti_shmem_streamed call = {
-        .args = {.dest = signal, .source = signal, .comparison = comparison, .value = value}};
-    if (comparison < 0 || comparison >= TSHMEM_COMPARISON_COUNT)
-        return tutti_shmem_fail(TUTTI_ERR_ARGUMENT, name, "%d is no comparison: TSHMEM_CMP_EQ ...", comparison);
-    if (!tutti_shmem_signal_at(signal, TSHMEM_SIGNAL_SET, tutti_shmem.state.me, name))
-        return TUTTI_ERR_ARGUMENT;
-    const int status = tutti_shmem_stream_begin(&call, name, TSHMEM_TEAM_WORLD, stream);
-    if (status != TUTTI_OK)
-        return status;
-    return tutti_shmem_stream_end(&call, tutti_shmem_stream_launch(&call, TUTTI_SHMEM_DO_WAIT, 0, 1), 1);
 }

@@ -1,54 +1,123 @@
-/* Puts, gets and signals in the order of a stream of the program: put into it, and nothing waited for here. */
+/* Puts, gets and signals in the order of a stream of the program: put into it, and nothing waited for here. Near PEs:
+ * by the copy engine, and a kernel for the signal; PEs of other nodes: by the ring. */
 #include "core/status.h"
+#include "shmem/far.h"
 #include "shmem/stream/stream.h"
 
-/* `to` and `from` as mapped here; NULL: the address has been refused. */
-static int copy(void *to, const void *from, size_t bytes, void *handle, const char *call)
+/* Into or out of a near heap, as mapped here. */
+static int copy(void *to, const void *from, size_t bytes, void *handle, const char *name)
 {
-    if (bytes == 0)
-        return TUTTI_OK;
-    struct tutti_stream *stream = to && from ? tutti_shmem_stream_wrap(handle, call) : NULL;
+    struct tutti_stream *stream = tutti_shmem_stream_wrap(handle, name);
     if (!stream)
-        return TUTTI_ERR_ARGUMENT;
+        return tutti_shmem_stream_refused();
     return tutti_shmem_stream_leave(
-        stream, to == from ? TUTTI_OK : tutti_shmem.gpu->device->copy(stream, to, from, bytes), call);
+        stream, to == from ? TUTTI_OK : tutti_shmem.gpu->device->copy(stream, to, from, bytes), name);
+}
+
+/* later: the stream goes on at once, where that is faster. */
+static int put(void *dest, const void *source, size_t bytes, int pe, int later, void *stream, const char *name)
+{
+    void *at = bytes ? tutti_shmem_at(dest, bytes, pe, name) : NULL;
+    if (!at)
+        return bytes ? TUTTI_ERR_ARGUMENT : TUTTI_OK;
+    if (!tutti_shmem_is_far(at))
+        return copy(at, source, bytes, stream, name);
+    const struct tutti_shmem_asked asked = {.operation = TSHMEM_RING_PUT,
+                                            .dest = tutti_shmem_stream_offset(dest),
+                                            .source = (uint64_t)(uintptr_t)source,
+                                            .bytes = bytes};
+    return tutti_shmem_stream_ask(&asked, pe, !later, name, stream);
+}
+
+static int get(void *dest, const void *source, size_t bytes, int pe, int later, void *stream, const char *name)
+{
+    const void *at = bytes ? tutti_shmem_at(source, bytes, pe, name) : NULL;
+    if (!at)
+        return bytes ? TUTTI_ERR_ARGUMENT : TUTTI_OK;
+    if (!tutti_shmem_is_far(at))
+        return copy(dest, at, bytes, stream, name);
+    const struct tutti_shmem_asked asked = {.operation = TSHMEM_RING_GET,
+                                            .dest = (uint64_t)(uintptr_t)dest,
+                                            .source = tutti_shmem_stream_offset(source),
+                                            .bytes = bytes};
+    return tutti_shmem_stream_ask(&asked, pe, !later, name, stream);
 }
 
 int tshmem_putmem_on_stream(void *dest, const void *source, size_t bytes, int pe, void *stream)
 {
-    static const char call[] = "tshmem_putmem_on_stream";
-    return copy(bytes ? tutti_shmem_near_at(dest, bytes, pe, call) : NULL, source, bytes, stream, call);
+    return put(dest, source, bytes, pe, 0, stream, "tshmem_putmem_on_stream");
+}
+
+int tshmem_putmem_nbi_on_stream(void *dest, const void *source, size_t bytes, int pe, void *stream)
+{
+    return put(dest, source, bytes, pe, 1, stream, "tshmem_putmem_nbi_on_stream");
 }
 
 int tshmem_getmem_on_stream(void *dest, const void *source, size_t bytes, int pe, void *stream)
 {
-    static const char call[] = "tshmem_getmem_on_stream";
-    return copy(dest, bytes ? tutti_shmem_near_at(source, bytes, pe, call) : NULL, bytes, stream, call);
+    return get(dest, source, bytes, pe, 0, stream, "tshmem_getmem_on_stream");
+}
+
+int tshmem_getmem_nbi_on_stream(void *dest, const void *source, size_t bytes, int pe, void *stream)
+{
+    return get(dest, source, bytes, pe, 1, stream, "tshmem_getmem_nbi_on_stream");
+}
+
+/* ---- signals ---- */
+
+static int signal_near(void *to, const void *source, size_t bytes, uint64_t *at, uint64_t value, int operation,
+                       void *handle, const char *name)
+{
+    const int amo = operation == TSHMEM_SIGNAL_ADD ? TSHMEM_AMO_ADD : TSHMEM_AMO_SET;
+    struct tutti_stream *stream = tutti_shmem_stream_wrap(handle, name);
+    int status = TUTTI_OK;
+    if (!stream)
+        return tutti_shmem_stream_refused();
+    if (bytes > 0 && to != source)
+        status = tutti_shmem.gpu->device->copy(stream, to, source, bytes);
+    if (status == TUTTI_OK)
+        status = tutti_shmem_lane_amo(stream, NULL, amo, at, sizeof *at, value, 0);
+    return tutti_shmem_stream_leave(stream, status, name);
+}
+
+static int put_signal(void *dest, const void *source, size_t bytes, uint64_t *signal, uint64_t value, int operation,
+                      int pe, int later, void *stream, const char *name)
+{
+    uint64_t *at = tutti_shmem_signal_at(signal, operation, pe, name);
+    void *to = at && bytes ? tutti_shmem_at(dest, bytes, pe, name) : NULL;
+    if (!at || (bytes && !to))
+        return TUTTI_ERR_ARGUMENT;
+    if (!tutti_shmem_is_far(at))
+        return signal_near(to, source, bytes, at, value, operation, stream, name);
+    const struct tutti_shmem_asked asked = {.operation = TSHMEM_RING_PUT_SIGNAL,
+                                            .what = operation,
+                                            .dest = bytes ? tutti_shmem_stream_offset(dest) : 0,
+                                            .source = bytes ? (uint64_t)(uintptr_t)source : 0,
+                                            .bytes = bytes,
+                                            .value = value,
+                                            .compare = tutti_shmem_stream_offset(signal)};
+    return tutti_shmem_stream_ask(&asked, pe, bytes > 0 && !later, name, stream);
 }
 
 int tshmem_putmem_signal_on_stream(void *dest, const void *source, size_t bytes, uint64_t *signal, uint64_t value,
                                    int operation, int pe, void *stream)
 {
-    static const char call[] = "tshmem_putmem_signal_on_stream";
-    const int amo = operation == TSHMEM_SIGNAL_ADD ? TSHMEM_AMO_ADD : TSHMEM_AMO_SET;
-    uint64_t *at = tutti_shmem_signal_at(signal, operation, pe, call);
-    at = at ? tutti_shmem_near_at(signal, sizeof *at, pe, call) : NULL;
-    void *to = at && bytes ? tutti_shmem_near_at(dest, bytes, pe, call) : NULL;
-    struct tutti_stream *wrapped = at && (to || bytes == 0) ? tutti_shmem_stream_wrap(stream, call) : NULL;
-    if (!wrapped)
-        return TUTTI_ERR_ARGUMENT;
-    int status = TUTTI_OK;
-    if (bytes > 0 && to != source)
-        status = tutti_shmem.gpu->device->copy(wrapped, to, source, bytes);
-    if (status == TUTTI_OK)
-        status = tutti_shmem_lane_amo(wrapped, NULL, amo, at, sizeof *at, value, 0);
-    return tutti_shmem_stream_leave(wrapped, status, call);
+    return put_signal(dest, source, bytes, signal, value, operation, pe, 0, stream, "tshmem_putmem_signal_on_stream");
+}
+
+int tshmem_putmem_signal_nbi_on_stream(void *dest, const void *source, size_t bytes, uint64_t *signal, uint64_t value,
+                                       int operation, int pe, void *stream)
+{
+    return put_signal(dest, source, bytes, signal, value, operation, pe, 1, stream,
+                      "tshmem_putmem_signal_nbi_on_stream");
 }
 
 int tshmem_signal_op_on_stream(uint64_t *signal, uint64_t value, int operation, int pe, void *stream)
 {
-    return tshmem_putmem_signal_on_stream(NULL, NULL, 0, signal, value, operation, pe, stream);
+    return put_signal(NULL, NULL, 0, signal, value, operation, pe, 0, stream, "tshmem_signal_op_on_stream");
 }
+
+/* ---- quiet ---- */
 
 /* What is under way by the host's nbi calls comes before the stream's later work. */
 static int after_later(struct tutti_stream *stream)
@@ -71,11 +140,32 @@ static int after_later(struct tutti_stream *stream)
     return status;
 }
 
+/* The first PE of another node; -1: there is none. */
+static int some_far(void)
+{
+    for (int pe = 0; pe < tutti_shmem.state.pes; pe++) {
+        if (!tutti_shmem.state.peer[pe])
+            return pe;
+    }
+    return -1;
+}
+
+/* What is in the ring, and what the host has begun to PEs of other nodes. */
+static int after_ring(void *stream, const char *name)
+{
+    struct tutti_shmem_streamed call = {.args = {.asked = {.operation = TSHMEM_RING_QUIET, .pe = some_far()}}};
+    if (tutti_shmem.state.ring.slots == 0) /* then only the host has begun any */
+        return tutti_shmem.wire ? tutti_shmem_far_quiet(-1) : TUTTI_OK;
+    call.args.part = call.args.asked.pe >= 0;
+    return tutti_shmem_stream_one(&call, TUTTI_SHMEM_DO_QUIET, 0, name, stream);
+}
+
 int tshmem_quiet_on_stream(void *stream)
 {
-    static const char call[] = "tshmem_quiet_on_stream";
-    struct tutti_stream *wrapped = tutti_shmem_stream_wrap(stream, call);
+    static const char name[] = "tshmem_quiet_on_stream";
+    struct tutti_stream *wrapped = tutti_shmem_stream_wrap(stream, name);
     if (!wrapped)
         return tutti_shmem_stream_refused();
-    return tutti_shmem_stream_leave(wrapped, after_later(wrapped), call);
+    const int status = tutti_shmem_stream_leave(wrapped, after_later(wrapped), name);
+    return status == TUTTI_OK ? after_ring(stream, name) : status;
 }

@@ -50,30 +50,48 @@ static int is_near(const struct tshmem_team_state *team)
     return 1;
 }
 
-int tutti_shmem_stream_begin(struct tutti_shmem_streamed *call, const char *name, tshmem_team_t team, void *stream)
+/* Far members are reached by the ring. */
+static int refuse_far(tshmem_team_t team, const char *name)
+{
+    return tutti_shmem_fail(TUTTI_ERR_UNAVAILABLE, name,
+                            "team %d has members on another node, which streams reach by the ring of the kernels: not "
+                            "with TUTTI_SHMEM_RING=off",
+                            team);
+}
+
+int tutti_shmem_stream_begin_local(struct tutti_shmem_streamed *call, const char *name, void *stream)
 {
     const struct tutti_shmem *space = &tutti_shmem;
-    if (space->state.pes > 0 && !tutti_shmem_team(team))
-        return tutti_shmem_fail(TUTTI_ERR_ARGUMENT, name, "%d is no team of this PE", team);
-    if (space->state.pes > 0 && !is_near(tutti_shmem_team(team)))
-        return tutti_shmem_fail(TUTTI_ERR_UNAVAILABLE, name,
-                                "team %d has members on another node, which are not reached "
-                                "in stream order",
-                                team);
     call->name = name;
     call->stream = tutti_shmem_stream_wrap(stream, name);
     if (!call->stream)
         return tutti_shmem_stream_refused();
     call->args.state = space->state;
     call->args.state.area += space->state.area_bytes * TSHMEM_TEAMS_MAX; /* see window.c */
-    call->args.team = team;
     call->args.error = &space->control[space->state.me]->stream_error;
+    if (!call->args.dest)
+        call->args.dest = space->state.heap;
+    if (!call->args.source)
+        call->args.source = space->state.heap;
     return TUTTI_OK;
 }
 
-int tutti_shmem_stream_small(size_t bytes)
+int tutti_shmem_stream_begin(struct tutti_shmem_streamed *call, const char *name, tshmem_team_t team, void *stream)
 {
-    return bytes <= (size_t)tutti_settings()->shmem_stream_bytes;
+    const struct tutti_shmem *space = &tutti_shmem;
+    if (space->state.pes > 0 && !tutti_shmem_team(team))
+        return tutti_shmem_fail(TUTTI_ERR_ARGUMENT, name, "%d is no team of this PE", team);
+    const int near = space->state.pes == 0 || is_near(tutti_shmem_team(team));
+    if (!near && space->gpu && space->state.ring.slots == 0)
+        return refuse_far(team, name);
+    call->one = !near;
+    call->args.team = team;
+    return tutti_shmem_stream_begin_local(call, name, stream);
+}
+
+int tutti_shmem_stream_small(const struct tutti_shmem_streamed *call, size_t bytes)
+{
+    return call->one || bytes <= (size_t)tutti_settings()->shmem_stream_bytes;
 }
 
 int tutti_shmem_stream_launch(struct tutti_shmem_streamed *call, enum tutti_shmem_what what, size_t bytes,
@@ -94,4 +112,22 @@ int tutti_shmem_stream_end(struct tutti_shmem_streamed *call, int status, int wh
     if (status != TUTTI_OK && !whole)
         tutti_shmem_leave_all();
     return tutti_shmem_stream_leave(call->stream, status, call->name);
+}
+
+int tutti_shmem_stream_one(struct tutti_shmem_streamed *call, enum tutti_shmem_what what, size_t bytes,
+                           const char *name, void *stream)
+{
+    const int status = tutti_shmem_stream_begin_local(call, name, stream);
+    return status == TUTTI_OK ? tutti_shmem_stream_end(call, tutti_shmem_stream_launch(call, what, bytes, 1), 1)
+                              : status;
+}
+
+int tutti_shmem_stream_reaches(const void *address)
+{
+    const struct tutti_shmem_gpu *gpu = tutti_shmem.gpu;
+    struct tutti_memory memory;
+    if (!gpu)
+        return 0;
+    gpu->device->classify(address, &memory);
+    return memory.kind == TUTTI_MEMORY_DEVICE && (memory.gpu == gpu->gpu || memory.gpu < 0);
 }

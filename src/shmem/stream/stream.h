@@ -9,6 +9,7 @@
 struct tutti_shmem_streamed {
     const char *name;
     struct tutti_stream *stream;
+    int one; /* of the team: it has far members */
     struct tutti_shmem_args args;
 };
 
@@ -20,14 +21,29 @@ int tutti_shmem_stream_refused(void);
 /* What was put into the stream stays there. The status, which is said where it is none of the address space's own. */
 int tutti_shmem_stream_leave(struct tutti_stream *stream, int status, const char *name);
 
-/* A call of kernels: begin, some launches, end. begin: a status; it fills what all kernels are given. */
+/* A call of kernels: begin, some launches, end. begin: a status; it fills what all kernels are given. local: without a
+ * team; dest and source are the heap where nothing else was said. */
 int tutti_shmem_stream_begin(struct tutti_shmem_streamed *call, const char *name, tshmem_team_t team, void *stream);
-/* 1 where a collective of `bytes` bytes a PE is one launch. */
-int tutti_shmem_stream_small(size_t bytes);
+int tutti_shmem_stream_begin_local(struct tutti_shmem_streamed *call, const char *name, void *stream);
+/* 1 where a collective of `bytes` bytes a PE is one launch: with far members always. */
+int tutti_shmem_stream_small(const struct tutti_shmem_streamed *call, size_t bytes);
 /* One launch. bytes: that its threads share. Only MOVE has several blocks. */
 int tutti_shmem_stream_launch(struct tutti_shmem_streamed *call, enum tutti_shmem_what what, size_t bytes,
                               unsigned blocks);
 /* whole: 0: some launches of a collective may be missing, where status says so; then the address space ends. */
 int tutti_shmem_stream_end(struct tutti_shmem_streamed *call, int status, int whole);
+/* One kernel of this PE alone. */
+int tutti_shmem_stream_one(struct tutti_shmem_streamed *call, enum tutti_shmem_what what, size_t bytes,
+                           const char *name, void *stream);
+/* 1 where kernels of this PE's GPU load and store that memory, as long as it is theirs. */
+int tutti_shmem_stream_reaches(const void *address);
+
+/* ask.c: PEs of other nodes, by the ring. `asked`: all but the PE; wait: the stream goes on when it is done. */
+int tutti_shmem_stream_ask(const struct tutti_shmem_asked *asked, int pe, int wait, const char *name, void *stream);
+/* Offset of what lies at `address` in the heaps. */
+static inline uint64_t tutti_shmem_stream_offset(const void *address)
+{
+    return (uint64_t)((uintptr_t)address - (uintptr_t)tutti_shmem.state.heap);
+}
 
 #endif

@@ -12,6 +12,7 @@ enum { PES = 8, LONGS = 96, STEPS = 10, TIMES = 20 };
 /* Of one team at one PE. */
 struct memory {
     uint64_t a[LONGS], b[PES * LONGS], signal;
+    short word[2];
 };
 static struct memory *mine;                /* symmetric; [TEAMS] */
 static struct memory model[PES], was[PES]; /* of every member of the team that is looked at */
@@ -30,8 +31,12 @@ enum action {
     INSCAN,
     EXSCAN,
     SCATTER,
+    ALLTOALLS,
     COPY,
     RING,
+    WORDS,
+    ELEMENT,
+    STRIDED,
     GET,
     BARRIER,
     ACTIONS
@@ -99,6 +104,30 @@ static void put(const struct act *a, tshmem_team_t team, struct memory *at, void
         status |= tshmem_signal_op_on_stream(&at->signal, 0, TSHMEM_SIGNAL_SET, own, stream);
         status |= tshmem_sync_on_stream(team, stream);
         break;
+    case WORDS: /* the same with words of another type, and what is under way until quiet */
+        status = tshmem_sync_on_stream(team, stream);
+        status |= tshmem_uint64_put_nbi_on_stream(at->b, at->a, a->n, next, stream) | tshmem_quiet_on_stream(stream);
+        status |= tshmem_short_p_on_stream(&at->word[0], -1, next, stream);
+        status |= tshmem_short_p_on_stream(&at->word[1], -2, next, stream);
+        status |= tshmem_short_wait_until_all_on_stream(at->word, 2, NULL, TSHMEM_CMP_LT, 0, stream);
+        status |= tshmem_short_p_on_stream(&at->word[0], 0, own, stream);
+        status |= tshmem_short_p_on_stream(&at->word[1], 0, own, stream);
+        status |= tshmem_barrier_on_stream(team, stream);
+        break;
+    case ELEMENT:
+        status = tshmem_sync_on_stream(team, stream);
+        status |= tshmem_uint64_p_on_stream(&at->a[a->n - 1], program + a->n, next, stream);
+        status |= tshmem_barrier_on_stream(team, stream);
+        break;
+    case STRIDED:
+        status = tshmem_sync_on_stream(team, stream);
+        status |= tshmem_uint64_iput_on_stream(at->b, at->a, 3, 1, a->n, next, stream);
+        status |= tshmem_uint64_iget_on_stream(at->b + 1, at->a, 3, 1, a->n, next, stream);
+        status |= tshmem_barrier_on_stream(team, stream);
+        break;
+    case ALLTOALLS:
+        status = tshmem_uint64_alltoalls_on_stream(team, at->b, at->a, 2, 1, each, stream);
+        break;
     case GET:
         status = tshmem_barrier_on_stream(team, stream);
         status |= tshmem_uint64_get_on_stream(at->b, at->a, a->n, next, stream);
@@ -151,11 +180,19 @@ static void model_act(const struct act *a, int members)
                 memcpy(to->b + at, was[r].a, brought(a, r) * sizeof(uint64_t));
             at += brought(a, r);
         }
+        for (size_t i = 0; a->action == ALLTOALLS && i < each * (size_t)members; i++)
+            to->b[2 * i] = was[i / each].a[(size_t)m * each + i % each];
+        for (size_t i = 0; a->action == STRIDED && i < a->n; i++) {
+            to->b[3 * i] = was[(m + members - 1) % members].a[i];
+            to->b[3 * i + 1] = was[(m + 1) % members].a[i];
+        }
+        if (a->action == ELEMENT)
+            to->a[a->n - 1] = program + a->n;
         if (a->action == BROADCAST)
             memcpy(to->b, was[a->root].a, bytes);
         else if (a->action == COPY)
             memcpy(to->a, was[m].b, bytes);
-        else if (a->action == RING)
+        else if (a->action == RING || a->action == WORDS)
             memcpy(to->b, was[(m + members - 1) % members].a, bytes);
         else if (a->action == GET)
             memcpy(to->b, was[(m + 1) % members].a, bytes);
@@ -293,7 +330,8 @@ static void run(tshmem_team_t teams[TEAMS], int has_graphs)
               t);
         CHECK(memcmp(now.b, model[own].b, sizeof now.b) == 0, "program %llu, team %d: b", (unsigned long long)program,
               t);
-        CHECK(now.signal == 0, "program %llu, team %d: signal", (unsigned long long)program, t);
+        CHECK(now.signal == 0 && now.word[0] == 0 && now.word[1] == 0, "program %llu, team %d: signal",
+              (unsigned long long)program, t);
         if (has_graphs)
             cu.drop(exec[t]);
     }
