@@ -84,6 +84,10 @@ TSHMEM_CALL int tshmem_my_pe(void);
 TSHMEM_CALL int tshmem_n_pes(void);
 TUTTI_API void tshmem_info_get_version(int *major, int *minor);
 TUTTI_API void tshmem_info_get_name(char *name); /* at least TSHMEM_MAX_NAME_LEN bytes */
+/* Local, before tshmem_init(): what tutti/shmem_names.h calls for programs written for OpenSHMEM that a compiler for
+ * the host compiles. They load and store symmetric memory themselves: without TUTTI_SHMEM_HEAP heaps are in host
+ * memory, and with such heaps the program's static variables (not those of shared libraries) are symmetric. */
+TUTTI_API void tutti_shmem_openshmem(void);
 /* tshmem_init_comm() with a communicator of Fortran: what its module calls. */
 TUTTI_API int tutti_shmem_init_fortran(int comm);
 /* Local. 1 where the PE exists; where the address is symmetric, too. */
@@ -106,10 +110,12 @@ TUTTI_API void tshmem_pcontrol(int level, ...);
  * differ (all of them are told, and nothing is allocated), and for 0 bytes. */
 TUTTI_API void *tshmem_malloc(size_t bytes);
 TUTTI_API void *tshmem_calloc(size_t count, size_t bytes);
-/* alignment: a power of two, at most 2 MiB. */
+/* alignment: a power of two, at most 2 MiB with heaps on GPUs and 64 MiB otherwise. */
 TUTTI_API void *tshmem_align(size_t alignment, size_t bytes);
 /* The new object holds this PE's data of the old one. NULL: the old one is as it was, or freed where `bytes` is 0. */
 TUTTI_API void *tshmem_realloc(void *address, size_t bytes);
+/* hints: what the object is for, which makes no difference here. */
+enum { TSHMEM_MALLOC_ATOMICS_REMOTE = 1, TSHMEM_MALLOC_SIGNAL_REMOTE = 2 };
 TUTTI_API void *tshmem_malloc_with_hints(size_t bytes, long hints);
 /* Waits for all PEs before it frees. NULL: frees nothing. Another address than tshmem_malloc() gave is an error. */
 TUTTI_API void tshmem_free(void *address);
@@ -168,6 +174,12 @@ TSHMEM_CALL int tshmem_team_n_pes(tshmem_team_t team);
 TUTTI_API int tshmem_team_get_config(tshmem_team_t team, long mask, tshmem_team_config_t *config);
 /* Local. The number in `to` of PE `pe` of `from`; -1 where it has none. */
 TSHMEM_CALL int tshmem_team_translate_pe(tshmem_team_t from, int pe, tshmem_team_t to);
+/* tshmem_ptr() of a PE of the team, as OpenSHMEM 1.6 has it. */
+TSHMEM_HERE void *tshmem_team_ptr(tshmem_team_t team, const void *dest, int pe)
+{
+    const int world = tshmem_team_translate_pe(team, pe, TSHMEM_TEAM_WORLD);
+    return world < 0 ? (void *)0 : tshmem_ptr(dest, world);
+}
 /* Collective over `parent`. PEs start, start + stride ... (size of them; stride may be negative) of the parent become a
  * team; the others get TSHMEM_TEAM_INVALID and 0. At most TSHMEM_TEAMS_MAX - 3 teams of one PE at a time. mask
  * TSHMEM_TEAM_NUM_CONTEXTS: config->num_contexts, up to TSHMEM_CONTEXTS_MAX - 1, is kept; contexts are shared by all
@@ -261,7 +273,7 @@ TSHMEM_CALL void tutti_shmem_get_blocks(void *dest, const void *source, ptrdiff_
                                         size_t n, size_t bytes, int pe);
 /* operation: enum tshmem_amo, on 4 or 8 bytes. The value before. */
 TSHMEM_CALL uint64_t tutti_shmem_amo(int operation, void *dest, size_t bytes, uint64_t value, uint64_t compare, int pe);
-/* ANY: the index, SIZE_MAX: none. SOME: how many, and their indices. ALL: 1 or 0. status (may be NULL): words that are
+/* ANY: an index, of several that hold by turns on the host and the lowest in kernels; SIZE_MAX: none. SOME: how many, and their indices. ALL: 1 or 0. status (may be NULL): words that are
  * not zero there are left out. */
 TSHMEM_CALL size_t tutti_shmem_wait(int which, int type, const void *words, size_t n, size_t *indices,
                                     const int *status, int comparison, const void *values);

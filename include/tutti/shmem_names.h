@@ -5,7 +5,24 @@
 
 #include "tutti/shmem.h"
 
-#define shmem_init                  tshmem_init
+/* A host's compiler: see tutti_shmem_openshmem(). */
+#ifndef __CUDACC__
+static inline __attribute__((unused)) int tutti_openshmem_init(void)
+{
+    tutti_shmem_openshmem();
+    return tshmem_init();
+}
+static inline __attribute__((unused)) int tutti_openshmem_init_thread(int requested, int *provided)
+{
+    tutti_shmem_openshmem();
+    return tshmem_init_thread(requested, provided);
+}
+#define shmem_init        tutti_openshmem_init
+#define shmem_init_thread tutti_openshmem_init_thread
+#else
+#define shmem_init        tshmem_init
+#define shmem_init_thread tshmem_init_thread
+#endif
 #define shmem_finalize              tshmem_finalize
 #define shmem_global_exit           tshmem_global_exit
 #define shmem_my_pe                 tshmem_my_pe
@@ -40,6 +57,7 @@
 #define shmem_team_n_pes            tshmem_team_n_pes
 #define shmem_team_get_config       tshmem_team_get_config
 #define shmem_team_translate_pe     tshmem_team_translate_pe
+#define shmem_team_ptr              tshmem_team_ptr
 #define shmem_team_split_strided    tshmem_team_split_strided
 #define shmem_team_split_2d         tshmem_team_split_2d
 #define shmem_team_destroy          tshmem_team_destroy
@@ -51,7 +69,6 @@
 #define shmem_collectmem            tshmem_collectmem
 #define shmem_fcollectmem           tshmem_fcollectmem
 #define shmem_alltoallmem           tshmem_alltoallmem
-#define shmem_init_thread           tshmem_init_thread
 #define shmem_query_thread          tshmem_query_thread
 #define shmem_pcontrol              tshmem_pcontrol
 #define shmem_set_lock              tshmem_set_lock
@@ -80,6 +97,8 @@
 #define SHMEM_THREAD_SERIALIZED     TSHMEM_THREAD_SERIALIZED
 #define SHMEM_THREAD_MULTIPLE       TSHMEM_THREAD_MULTIPLE
 #define SHMEM_SIGNAL_SET            TSHMEM_SIGNAL_SET
+#define SHMEM_MALLOC_ATOMICS_REMOTE TSHMEM_MALLOC_ATOMICS_REMOTE
+#define SHMEM_MALLOC_SIGNAL_REMOTE  TSHMEM_MALLOC_SIGNAL_REMOTE
 #define SHMEM_SIGNAL_ADD            TSHMEM_SIGNAL_ADD
 #define SHMEM_TEAM_INVALID          TSHMEM_TEAM_INVALID
 #define SHMEM_TEAM_WORLD            TSHMEM_TEAM_WORLD
@@ -191,5 +210,9 @@
 #define shmem_prod_reducescatter      tshmem_prod_reducescatter
 #define shmem_sum_inscan              tshmem_sum_inscan
 #define shmem_sum_exscan              tshmem_sum_exscan
+
+#ifndef __CUDACC_RTC__
+#include "tutti/shmem_deprecated.h"
+#endif
 
 #endif

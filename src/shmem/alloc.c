@@ -151,9 +151,10 @@ static void *allocate(unsigned kind, size_t bytes, size_t align)
 {
     uint64_t offset = 0;
     struct tutti_shmem_call call = {.kind = kind, .word = {bytes, align}};
-    if (align == 0 || (align & (align - 1)) != 0 || align > TUTTI_SHMEM_ALIGN_MOST)
+    if (align == 0 || (align & (align - 1)) != 0 || (tutti_shmem.kind && align > tutti_shmem.kind->align_most))
         call.refused = tutti_shmem_fail(TUTTI_ERR_ARGUMENT, tutti_shmem_call_name(kind),
-                                        "an alignment of %zu is no power of two up to 2 MiB", align);
+                                        "an alignment of %zu is no power of two up to %llu", align,
+                                        (unsigned long long)(tutti_shmem.kind ? tutti_shmem.kind->align_most : 0));
     tshmem_quiet();
     if (tutti_shmem_begin(&call, TSHMEM_TEAM_WORLD) != TUTTI_OK)
         return NULL;

@@ -110,7 +110,8 @@ static void unreserve(struct tutti_shmem *space)
         leave_range(space, pe);
 }
 
-/* Where a piece begins in the heap of a PE as it is mapped here, and how long it is: the first one with what is skipped. */
+/* Where a piece begins in the heap of a PE as it is mapped here, and how long it is: the first one with what is
+ * skipped. */
 static char *place_of(const struct tutti_shmem *space, const struct tutti_shmem_piece *piece, int pe, size_t *bytes)
 {
     const size_t skip = piece->at == 0 ? skip_of(space) : 0;
@@ -173,8 +174,7 @@ static int allocate(struct tutti_shmem *space, struct tutti_shmem_piece *piece)
             status = device->stream_sync(lane->stream);
     }
     if (status == TUTTI_OK)
-        space->state.peer[space->state.me] =
-            (char *)gpu->heap + (-((uintptr_t)gpu->heap + space->first) & (align - 1));
+        space->state.peer[space->state.me] = (char *)gpu->heap + (-((uintptr_t)gpu->heap + space->first) & (align - 1));
     return status;
 }
 
@@ -257,6 +257,7 @@ static void unmake(struct tutti_shmem *space)
 const struct tutti_shmem_kind tutti_shmem_device = {
     .name = "device",
     .open = open_gpu,
+    .align_most = TUTTI_SHMEM_ALIGN_MOST,
     .reserve = reserve,
     .unreserve = unreserve,
     .make = make,

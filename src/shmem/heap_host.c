@@ -13,6 +13,8 @@
 #include "shmem/wire/wire.h"
 #include "team/team.h"
 
+enum { ALIGN_MOST = 1 << 26 };
+
 static void unmap(struct tutti_shmem *space, int pe)
 {
     if (space->state.peer[pe])
@@ -25,7 +27,7 @@ static int reserve(struct tutti_shmem *space, int grows)
     int fine = 1;
     (void)grows;
     for (int i = 0; i < space->near->count && fine; i++) {
-        char *const at = tutti_shmem_reserve(space->state.heap_bytes, space->first);
+        char *const at = tutti_shmem_reserve(space->state.heap_bytes, space->first, ALIGN_MOST);
         space->state.peer[space->near->pe[i]] = at;
         fine = at != NULL;
     }
@@ -179,6 +181,7 @@ static const struct tutti_wire_local local = {.room = room, .give = free, .block
 const struct tutti_shmem_kind tutti_shmem_host = {
     .name = "host",
     .host_reaches = 1,
+    .align_most = ALIGN_MOST,
     .reserve = reserve,
     .unreserve = unreserve,
     .make = make,

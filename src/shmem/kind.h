@@ -64,7 +64,8 @@ struct tutti_shmem_peek {
 
 struct tutti_shmem_kind {
     const char *name;
-    int host_reaches; /* the host loads and stores heaps */
+    int host_reaches;    /* the host loads and stores heaps */
+    uint64_t align_most; /* of an object: heaps begin at multiples of it */
 
     /* Making: local. open: what is needed before; NULL: nothing. reserve: addresses for heaps of state.heap_bytes bytes
      * of all PEs of this node; grows 0: one piece will fill them. Not TUTTI_OK, without a word, where they cannot be

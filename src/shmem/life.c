@@ -8,6 +8,7 @@
 #include "shmem/space.h"
 
 static const struct tutti_shmem_host *server;
+int tutti_shmem_names;
 
 void tutti_shmem_serve(const struct tutti_shmem_host *host)
 {
@@ -46,6 +47,11 @@ static const struct tutti_shmem_host *served(void)
         tutti_shmem_fail(TUTTI_ERR_UNAVAILABLE, "tshmem_init",
                          "libtutti.so is not in front of an MPI: start the program by tutti run, linked with an MPI");
     return server;
+}
+
+void tutti_shmem_openshmem(void)
+{
+    tutti_shmem_names = 1;
 }
 
 int tutti_shmem_init_fortran(int comm)
@@ -127,10 +133,10 @@ void tshmem_info_get_name(char *name)
 void *tshmem_ptr(const void *dest, int pe)
 {
     const struct tutti_shmem *space = &tutti_shmem;
-    const uint64_t at = (uint64_t)((uintptr_t)dest - (uintptr_t)space->state.heap);
+    const uint64_t at = (uint64_t)((uintptr_t)tutti_shmem_unstatic(dest) - (uintptr_t)space->state.heap);
     if (!tshmem_pe_accessible(pe) || at < space->first || at >= tutti_shmem_mapped(space) || !space->state.peer[pe])
         return NULL;
-    return space->state.peer[pe] + at;
+    return pe == space->state.me ? (void *)dest : space->state.peer[pe] + at;
 }
 
 int tshmem_addr_accessible(const void *address, int pe)

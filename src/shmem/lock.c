@@ -16,7 +16,7 @@ _Static_assert(sizeof(struct lock) == sizeof(long) && (int)TSHMEM_PES_MAX < NEXT
 /* All PEs reckon alike. Locks that lie side by side have other homes. */
 static int home_of(const struct lock *lock)
 {
-    return (int)((uintptr_t)((const char *)lock - tutti_shmem.state.heap) / sizeof(long) %
+    return (int)((uintptr_t)((const char *)tutti_shmem_unstatic(lock) - tutti_shmem.state.heap) / sizeof(long) %
                  (unsigned)tutti_shmem.state.pes);
 }
 

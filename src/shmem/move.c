@@ -9,7 +9,7 @@ uint64_t tutti_shmem_offset(struct tutti_shmem_call *call, const void *address, 
         return 0;
     if (!tutti_shmem_at(address, bytes, tutti_shmem.state.me, tutti_shmem_call_name(call->kind)))
         call->refused = TUTTI_ERR_ARGUMENT;
-    return (uint64_t)((uintptr_t)address - (uintptr_t)tutti_shmem.state.heap);
+    return (uint64_t)((uintptr_t)tutti_shmem_unstatic(address) - (uintptr_t)tutti_shmem.state.heap);
 }
 
 size_t tutti_shmem_product(struct tutti_shmem_call *call, size_t a, size_t b)

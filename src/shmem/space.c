@@ -22,7 +22,7 @@ static int cores(void)
 }
 
 /* 1 where all ranks bring the same number. */
-static int is_alike(struct tutti_transport *transport, int64_t mine)
+int tutti_shmem_alike(struct tutti_transport *transport, int64_t mine)
 {
     int64_t words[2] = {mine, -mine};
     return transport->ops->allreduce(transport, words, 2, TUTTI_COMBINE_MIN) == TUTTI_OK && words[0] == -words[1];
@@ -34,7 +34,7 @@ static const struct tutti_shmem_kind *kind_of_heaps(void)
     const struct tutti_device *device = tutti_device();
     const int setting = tutti_settings()->shmem_heap;
     if (setting == TUTTI_SET_SHMEM_HEAP_AUTO)
-        return device && !device->simulates ? &tutti_shmem_device : &tutti_shmem_host;
+        return device && !device->simulates && !tutti_shmem_names ? &tutti_shmem_device : &tutti_shmem_host;
     return setting == TUTTI_SET_SHMEM_HEAP_DEVICE ? &tutti_shmem_device : &tutti_shmem_host;
 }
 
@@ -57,7 +57,7 @@ static int open_far(struct tutti_shmem *space)
     for (int pe = 0; pe < space->transport->size; pe++)
         far |= (uint64_t)(space->control[pe] == NULL) << pe;
     int status = far ? tutti_shmem_far_open(space, far) : TUTTI_OK;
-    if (!is_alike(space->transport, status))
+    if (!tutti_shmem_alike(space->transport, status))
         status = TUTTI_ERR_MEMORY;
     space->far_path = space->wire ? &tutti_far_wire : NULL;
     return status == TUTTI_OK
@@ -72,26 +72,30 @@ static int make(struct tutti_shmem *space)
     uint64_t heap_bytes = (uint64_t)first;
     if (!are_whole(space))
         return TUTTI_ERR_UNAVAILABLE;
-    if (!is_alike(space->transport, first) || !is_alike(space->transport, most))
+    if (!tutti_shmem_alike(space->transport, first) || !tutti_shmem_alike(space->transport, most))
         return tutti_shmem_fail(TUTTI_ERR_SETTING, "tshmem_init",
                                 "TUTTI_SHMEM_HEAP_MB or TUTTI_SHMEM_HEAP_MOST_MB is not the same on all ranks");
-    if (!is_alike(space->transport, tutti_settings()->shmem_stream_bytes))
+    if (!tutti_shmem_alike(space->transport, tutti_settings()->shmem_stream_bytes))
         return tutti_shmem_fail(TUTTI_ERR_SETTING, "tshmem_init",
                                 "TUTTI_SHMEM_STREAM_BYTES is not the same on all ranks");
     space->kind = kind_of_heaps();
-    if (!is_alike(space->transport, space->kind->host_reaches)) {
+    if (!tutti_shmem_alike(space->transport, space->kind->host_reaches)) {
         space->kind = &tutti_shmem_host; /* nothing is made yet */
         return tutti_shmem_fail(TUTTI_ERR_SETTING, "tshmem_init",
                                 "TUTTI_SHMEM_HEAP or TUTTI_DEVICE is not the same on all ranks");
     }
-    int status = tutti_shmem_map(space, &heap_bytes, (uint64_t)most);
+    heap_bytes += tutti_shmem_statics_find(space, tutti_shmem_names && space->kind->host_reaches);
+    int status = tutti_shmem_map(space, &heap_bytes, (uint64_t)most + space->statics.bytes);
     if (status != TUTTI_OK)
         return tutti_shmem_fail(status, "tshmem_init", "no memory that all PEs share");
     status = tutti_heap_open(&space->heap, heap_bytes);
-    if (!is_alike(space->transport, status)) /* some have no memory: then all give up */
+    if (!tutti_shmem_alike(space->transport, status)) /* some have no memory: then all give up */
         status = TUTTI_ERR_MEMORY;
     if (status != TUTTI_OK)
         return tutti_shmem_fail(status, "tshmem_init", "%s", tutti_status_text(status));
+    status = tutti_shmem_statics_open(space);
+    if (status != TUTTI_OK)
+        return tutti_shmem_fail(status, "tshmem_init", "the program's static variables could not become symmetric");
     space->state.bytes = sizeof space->state;
     space->state.version = TSHMEM_STATE_VERSION;
     space->state.limit_ns = (uint64_t)tutti_settings()->timeout_seconds * 1000000000u;
@@ -102,13 +106,14 @@ static int make(struct tutti_shmem *space)
     if (status != TUTTI_OK)
         return status;
     status = tutti_shmem_serve_open(space);
-    return is_alike(space->transport, status) ? status : TUTTI_ERR_UNAVAILABLE;
+    return tutti_shmem_alike(space->transport, status) ? status : TUTTI_ERR_UNAVAILABLE;
 }
 
 static void unmake(struct tutti_shmem *space)
 {
     tutti_shmem_far_close(space);
     tutti_shmem_serve_close(space);
+    tutti_shmem_statics_close(space);
     tutti_heap_close(&space->heap);
     if (space->kind)
         tutti_shmem_unmap(space);
@@ -185,6 +190,7 @@ void tutti_shmem_close(void)
 
 void tutti_shmem_forget(void)
 {
+    tutti_shmem_statics_close(&tutti_shmem);
     tutti_shmem.state.pes = 0;
     tutti_shmem.wire = NULL;
 }

@@ -11,6 +11,7 @@
 #include "core/status.h"
 #include "shmem/heap.h"
 #include "shmem/kind.h"
+#include "shmem/local/statics.h"
 #include "shmem/shmem.h"
 #include "tutti/shmem.h"
 
@@ -56,8 +57,9 @@ struct tutti_shmem {
     const struct tutti_shmem_kind *kind;                 /* of the own heap, and all near ones */
     struct tutti_shmem_control *control[TSHMEM_PES_MAX]; /* NULL: far */
     struct tutti_heap heap;                              /* offsets from `first` on */
-    struct tutti_team *team;                             /* of the near PEs */
-    struct tutti_transport *transport;                   /* of all PEs */
+    struct tutti_shmem_statics statics;
+    struct tutti_team *team;           /* of the near PEs */
+    struct tutti_transport *transport; /* of all PEs */
     const struct tutti_shmem_host *host;
     struct tutti_shmem_gpu *gpu;       /* of heaps on a device, see lane.h */
     const struct tutti_path *far_path; /* of requests of kernels to far PEs (ring/proxy.h); NULL: there are none */
@@ -68,6 +70,7 @@ struct tutti_shmem {
     atomic_int status;                 /* the first error that nobody has asked for */
 };
 extern struct tutti_shmem tutti_shmem;
+extern int tutti_shmem_names; /* the program is one for OpenSHMEM, see tutti_shmem_openshmem() */
 
 /* Bytes of each heap, from its first one, that are there: what programs name beyond is refused. */
 static inline uint64_t tutti_shmem_mapped(const struct tutti_shmem *space)
@@ -92,13 +95,23 @@ static inline int tutti_shmem_is_far(const void *address)
     return (uintptr_t)address >> 62 == 1;
 }
 
+/* Static variables that have a block of the heap under them: an address in the block; otherwise as it is. */
+static inline const void *tutti_shmem_unstatic(const void *address)
+{
+    const struct tutti_shmem_statics *statics = &tutti_shmem.statics;
+    const uint64_t at = (uint64_t)((uintptr_t)address - (uintptr_t)statics->from);
+    return statics->there && at < statics->bytes ? tutti_shmem.state.heap + statics->at + at : address;
+}
+
 /* Where `bytes` bytes at a symmetric address lie in the heap of that PE; NULL, and it is said why, where they do not.
  * Then kind_of[pe] knows what to do with it. */
 static inline void *tutti_shmem_at(const void *address, size_t bytes, int pe, const char *call)
 {
     const struct tutti_shmem *space = &tutti_shmem;
-    const uint64_t at = (uint64_t)((uintptr_t)address - (uintptr_t)space->state.heap);
     const uint64_t all = tutti_shmem_mapped(space);
+    uint64_t at = (uint64_t)((uintptr_t)address - (uintptr_t)space->state.heap);
+    if (__builtin_expect(at >= all, 0))
+        at = (uint64_t)((uintptr_t)tutti_shmem_unstatic(address) - (uintptr_t)space->state.heap);
     if (__builtin_expect(
             (unsigned)pe < (unsigned)space->state.pes && at >= space->first && at <= all && bytes <= all - at, 1))
         return space->base[pe] + at;
@@ -121,7 +134,10 @@ int tutti_shmem_wait_word(const uint32_t *word, int comparison, uint32_t value, 
 void tutti_shmem_contexts_leave(tshmem_team_t team);
 void tutti_shmem_contexts_close(void);
 
-enum { TUTTI_SHMEM_ALIGN_MOST = 1 << 21 }; /* of an object; heaps begin there */
+enum { TUTTI_SHMEM_ALIGN_MOST = 1 << 21 }; /* heaps begin at multiples of it, and grow by them */
+
+/* space.c: collective: 1 where all PEs say the same. */
+int tutti_shmem_alike(struct tutti_transport *transport, int64_t mine);
 
 /* window.c: memory of all PEs. map: collective, in two phases: heap_bytes bytes a PE for programs, of which *heap_bytes
  * are there afterwards, and addresses for `most`, or as many as all can have; unmap: local. */
@@ -140,9 +156,9 @@ int tutti_shmem_memfd(size_t bytes, uint64_t all, int pes, char why[TUTTI_SHMEM_
  * is not, and where there is no room. unmap: they are only reserved again. */
 void *tutti_shmem_memfd_map(int fd, size_t bytes, void *at);
 void tutti_shmem_memfd_unmap(void *at, size_t bytes);
-/* Addresses, so that byte `before` lies at a multiple of TUTTI_SHMEM_ALIGN_MOST; NULL where there are none. Given back
+/* Addresses, so that byte `before` lies at a multiple of `align`, a power of two; NULL where there are none. Given back
  * by munmap(). */
-void *tutti_shmem_reserve(size_t bytes, size_t before);
+void *tutti_shmem_reserve(size_t bytes, size_t before, size_t align);
 /* serve.c: ring and proxy for kernels of this PE, where TUTTI_SHMEM_RING or the rules say so, or a PE is not reached by
  * loads and stores. Local. open: once heaps are mapped; tells space->state.ring. A status, which is said. start: its
  * thread begins. stop: as long as the heaps are there. close: everything else. */

@@ -1,4 +1,5 @@
 /* Waits for own words that peers change, and tests of them: one, all, any, some. */
+#include <stdatomic.h>
 #include <stdio.h>
 
 #include "shmem/far.h"
@@ -59,12 +60,17 @@ static int holds(struct words *w, size_t i)
     return compare(w->type, w->comparison, w->seen, load(w->type, w->values, value, 0));
 }
 
-/* One look at all of them: 1 where that is enough. */
+/* One look at all of them: 1 where that is enough. Of any, those past the last one that was found come first: none of
+ * several that hold is kept waiting. */
 static int look(struct words *w)
 {
+    static _Atomic size_t past;
     size_t wanted = 0, found = 0;
     const int how = w->which & 3;
-    for (size_t i = 0; i < w->n; i++) {
+    const size_t first =
+        how == TSHMEM_WAIT_ANY && w->n > 0 ? atomic_load_explicit(&past, memory_order_relaxed) % w->n : 0;
+    for (size_t k = 0; k < w->n; k++) {
+        const size_t i = k < w->n - first ? first + k : k - (w->n - first);
         if (w->status && w->status[i])
             continue;
         wanted++;
@@ -75,6 +81,7 @@ static int look(struct words *w)
         }
         if (how == TSHMEM_WAIT_ANY) {
             w->result = i;
+            atomic_store_explicit(&past, i + 1, memory_order_relaxed);
             return 1;
         }
         if (how == TSHMEM_WAIT_SOME)

@@ -32,8 +32,8 @@ int tutti_host_region_map(int fd, size_t bytes, int own, struct tutti_host_regio
 int tutti_host_region_unmap(const void *base, int own);
 /* A region without memory, of `bytes` bytes at most, at a multiple of `align`; own: TUTTI_HOST_RANGE. */
 int tutti_host_region_reserve(size_t bytes, size_t align, char **base);
-/* Maps `fd` at its present end, or takes the last bytes from `at` on away. An id for what was mapped. TUTTI_ERR_ARGUMENT
- * where `at` is not such a place. */
+/* Maps `fd` at its present end, or takes the last bytes from `at` on away. An id for what was mapped.
+ * TUTTI_ERR_ARGUMENT where `at` is not such a place. */
 int tutti_host_region_extend(char *at, size_t bytes, int fd, uint64_t *id);
 int tutti_host_region_cut(char *at, size_t bytes);
 /* Copies the region that holds `pointer`; 1, or 0 where none does. */

@@ -55,9 +55,8 @@ static void *reserve_at(void *at, size_t bytes)
 }
 
 /* Room is reserved for the worst case, and what is left over of it goes back. */
-void *tutti_shmem_reserve(size_t bytes, size_t before)
+void *tutti_shmem_reserve(size_t bytes, size_t before, size_t align)
 {
-    const size_t align = TUTTI_SHMEM_ALIGN_MOST;
     char *room = reserve_at(NULL, bytes + align);
     if (!room)
         return NULL;
