@@ -127,15 +127,14 @@ static const char *open_space(struct tune *tune)
     const int gpu = plan->node_rank % tutti_gpu_count();
     if (!bench_all_agree(!shmem->side.open || shmem->side.open(NULL, plan->rank, plan->size, gpu, 0) == 0))
         return "the kernels cannot be used";
-    for (shmem->most = tune->most < MOST ? tune->most : MOST; shmem->most >= 64; shmem->most = shmem->most / 16 * 8) {
-        shmem->in = tshmem_align(256, shmem->most);
-        shmem->out = shmem->in ? tshmem_align(256, shmem->most) : NULL;
-        if (bench_all_agree(shmem->out != NULL))
-            return NULL;
-        if (shmem->in)
-            tshmem_free(shmem->in);
-    }
-    return "there is no room in the heap";
+    const size_t room = tshmem_state_get()->heap_bytes / 4; /* alike on all PEs */
+    for (shmem->most = 64; shmem->most < MOST && shmem->most < tune->most && 2 * shmem->most <= room;)
+        shmem->most *= 2;
+    shmem->in = tshmem_align(256, shmem->most);
+    shmem->out = shmem->in ? tshmem_align(256, shmem->most) : NULL;
+    if (bench_all_agree(shmem->out != NULL))
+        return NULL;
+    return "there is no room in the heap (TUTTI_SHMEM_HEAP_MB: 48 are enough)";
 }
 
 void tune_shmem_open(struct tune *tune)
