@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct tshmem_state;
+
 enum gas_operation {
     GAS_PUT, /* by a group: each block puts its part; quiet after each round */
     GAS_GET,
@@ -31,7 +33,8 @@ struct gas_call {
     double *part;   /* symmetric: GAS_BLOCKS numbers */
     void *work;     /* symmetric, of tutti_grid_work_bytes() */
     size_t work_bytes;
-    uint64_t *begin, *end; /* [block]: ns; given by who launches */
+    uint64_t *begin, *end;            /* [block]: ns; given by who launches */
+    const struct tshmem_state *state; /* host memory: what kernels of this library find; others do not look */
 };
 
 struct gas_side {

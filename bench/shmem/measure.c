@@ -198,7 +198,10 @@ static double sample(struct gas_bench *bench, const struct gas_row *row, int way
                             .part = memory->part,
                             .work = memory->work,
                             .work_bytes = memory->work_bytes};
+    struct tshmem_state state;
     double ns = 0;
+    gas_state(way == GAS_RING ? GAS_RING_ALL : way == GAS_CUTOVER ? GAS_RING_CUT : GAS_RING_NONE, &bench->cuts, &state);
+    call.state = &state;
     if (fill(bench, row, way, seed) != 0)
         bench_fail("rank %d cannot fill its heap", bench->plan->rank);
     if (takes_part(bench, row) || way == GAS_MPI)

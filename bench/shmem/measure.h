@@ -5,6 +5,7 @@
 #include "bench/common/bench.h"
 #include "bench/common/columns.h"
 #include "bench/shmem/gas.h"
+#include "bench/shmem/side.h"
 #include "bench/words/gas.h"
 
 struct gas_memory {
@@ -18,7 +19,8 @@ struct gas_memory {
 enum { GAS_SIDE_TUTTI, GAS_SIDE_NVSHMEM, GAS_SIDES };
 
 struct gas_bench {
-    const struct bench_plan *plan;
+    struct bench_plan *plan;         /* ways that cannot be had are taken out */
+    struct gas_cuts cuts;            /* of the rules */
     struct gas_side side[GAS_SIDES]; /* name NULL: not there */
     struct gas_memory memory[GAS_SIDES];
     int team[GAS_SIDES]; /* of the first so many PEs */

@@ -1,17 +1,12 @@
 /* tutti bench shmem: the rows of each figure. */
 #include "bench/shmem/shmem.h"
 
-#include <dlfcn.h>
-#include <libgen.h>
-#include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "bench/common/place.h"
-#include "bench/shmem/host.h"
 #include "bench/shmem/measure.h"
+#include "bench/shmem/side.h"
 #include "tutti/device.h"
 #include "tutti/shmem.h"
 #include "tutti/tutti.h"
@@ -39,20 +34,6 @@ static int tutti_team(int pes)
 {
     tshmem_team_t team = TSHMEM_TEAM_INVALID;
     return tshmem_team_split_strided(TSHMEM_TEAM_WORLD, 0, 1, pes, NULL, 0, &team) == 0 ? team : -1;
-}
-
-/* A library of kernels beside this program. NULL with the reason. */
-static const struct gas_side *load(const char *name, char *why, size_t size)
-{
-    char path[PATH_MAX], own[PATH_MAX];
-    const ssize_t n = readlink("/proc/self/exe", own, sizeof own - 1);
-    own[n > 0 ? n : 0] = '\0';
-    snprintf(path, sizeof path, "%.3900s/%s", dirname(own), name);
-    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    const struct gas_side *side = library ? dlsym(library, GAS_SIDE_SYMBOL) : NULL;
-    if (!side)
-        snprintf(why, size, "%s", access(path, F_OK) != 0 ? "it is not in this build" : dlerror());
-    return side;
 }
 
 /* 1 where all ranks have it. */
@@ -87,27 +68,43 @@ static void open_memory(struct gas_bench *bench, int which)
         bench_fail("rank %d: no room in the heap of %s for messages of %zu bytes", bench->plan->rank, side->name, most);
 }
 
+#define WAY(id) (1u << GAS_##id)
+
+static int by_ring(const struct gas_bench *bench)
+{
+    return (bench->plan->ways & (WAY(RING) | WAY(CUTOVER))) != 0;
+}
+
+/* Ways that need a ring, and rules. */
+static void leave_out(struct gas_bench *bench)
+{
+    struct bench_plan *plan = bench->plan;
+    if (!by_ring(bench))
+        return;
+    if (!bench_all_agree(gas_has_ring())) {
+        bench_say(plan, "note ring and cutover are left out: there is no ring");
+        plan->ways &= ~(WAY(RING) | WAY(CUTOVER));
+    } else if (!bench_all_agree(gas_cuts_of_rules(&bench->cuts)) && plan->ways & WAY(CUTOVER)) {
+        bench_say(plan, "note cutover is left out: no rules say from which size on (tutti tune makes them)");
+        plan->ways &= ~WAY(CUTOVER);
+    }
+}
+
 static void open_sides(struct gas_bench *bench, int on_host, int gpus)
 {
     const struct bench_plan *plan = bench->plan;
     const int gpu = plan->node_rank % tutti_gpu_count();
     const size_t bytes = (size_t)(4 * plan->size + 8) * plan->most + (16u << 20);
-    struct gas_side own = {.name = "tutti",
-                           .alloc = tutti_alloc_symmetric,
-                           .fill = tutti_fill,
-                           .fetch = tutti_fetch,
-                           .team = tutti_team,
-                           .run = gas_host_run};
+    struct gas_side own;
     char why[512] = "";
-    if (!on_host) {
-        const struct gas_side *kernels = load("tutti-bench-shmem-cuda.so", why, sizeof why);
-        if (!kernels)
-            bench_fail("the kernels of tutti bench shmem, tutti-bench-shmem-cuda.so: %s", why);
-        own.run = kernels->run;
-        own.open = kernels->open;
-        own.groups = 1;
-    }
-    bench_must(tshmem_init(), "making the address space");
+    if (gas_kernels(&own, why, sizeof why) != 0)
+        bench_fail("the kernels of tutti bench shmem, tutti-bench-shmem-cuda.so: %s", why);
+    own.alloc = tutti_alloc_symmetric;
+    own.fill = tutti_fill;
+    own.fetch = tutti_fetch;
+    own.team = tutti_team;
+    bench_must(by_ring(bench) ? gas_init() : tshmem_init(), "making the address space");
+    leave_out(bench);
     if (!open_side(bench, GAS_SIDE_TUTTI, &own, gpu, bytes))
         bench_fail("the kernels of tutti bench shmem cannot be used");
     open_memory(bench, GAS_SIDE_TUTTI);
@@ -117,7 +114,7 @@ static void open_sides(struct gas_bench *bench, int on_host, int gpus)
         bench_say(plan, "note nvshmem is left out: it takes a GPU for each PE");
         return;
     }
-    const struct gas_side *nvshmem = load("tutti-bench-nvshmem.so", why, sizeof why);
+    const struct gas_side *nvshmem = gas_load("tutti-bench-nvshmem.so", why, sizeof why);
     if (!bench_all_agree(nvshmem != NULL))
         bench_say(plan, "note nvshmem is left out: %s", nvshmem ? "another rank cannot load it" : why);
     else if (open_side(bench, GAS_SIDE_NVSHMEM, nvshmem, gpu, bytes))
@@ -137,7 +134,6 @@ static void take_team(struct gas_bench *bench, int pes)
 
 /* ---- the rows ---- */
 
-#define WAY(id) (1u << GAS_##id)
 static const unsigned group_sizes[] = {1, 16, 128, 1024};
 enum { GROUPS = sizeof group_sizes / sizeof *group_sizes, GRID_BLOCKS = 32, GRID_THREADS = 512 };
 
@@ -168,7 +164,7 @@ static void rma(struct gas_bench *bench)
                                    .pes = 1,
                                    .blocks = 1,
                                    .threads = 1,
-                                   .ways = WAY(TUTTI) | WAY(ENGINE) | WAY(NVSHMEM)},
+                                   .ways = WAY(TUTTI) | WAY(RING) | WAY(CUTOVER) | WAY(ENGINE) | WAY(NVSHMEM)},
                   1);
 }
 
@@ -185,13 +181,13 @@ static void groups(struct gas_bench *bench)
                               .blocks = 1};
         for (int g = 0; g < groups_of(bench); g++) {
             row.threads = group_sizes[g];
-            row.ways = WAY(TUTTI) | WAY(NVSHMEM) | (g == 0 ? WAY(ENGINE) : 0);
+            row.ways = WAY(TUTTI) | WAY(RING) | WAY(CUTOVER) | WAY(NVSHMEM) | (g == 0 ? WAY(ENGINE) : 0);
             sizes(bench, row, 1);
         }
         if (groups_of(bench) > 1) {
             row.blocks = GRID_BLOCKS;
             row.threads = GAS_THREADS;
-            row.ways = WAY(TUTTI) | WAY(NVSHMEM);
+            row.ways = WAY(TUTTI) | WAY(RING) | WAY(CUTOVER) | WAY(NVSHMEM);
             sizes(bench, row, 16);
         }
     }

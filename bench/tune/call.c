@@ -40,6 +40,8 @@ void tune_stream_close(void)
 size_t tune_bytes(const struct tune *tune, int section, size_t bytes)
 {
     size_t ranks = (size_t)tune->plan->size, count = bytes / sizeof(float);
+    if (section >= TUNE_SHMEM)
+        return bytes;
     if (section >= TUNE_MESSAGE)
         return tune_message_bytes(bytes);
     if (section == TUNE_REDUCE_SCATTER)
@@ -130,6 +132,8 @@ static size_t result_bytes(const struct tune *tune, int section, size_t bytes)
 int tune_try(struct tune *tune, struct tune_column *column, int section, size_t bytes, int keep)
 {
     char name[96];
+    if (section >= TUNE_SHMEM)
+        return tune_shmem_try(tune, column, section, bytes);
     if (section >= TUNE_MESSAGE)
         return tune_message_try(tune, column, section, bytes);
     size_t result = result_bytes(tune, section, bytes);
@@ -174,6 +178,8 @@ static void put(const struct tune *tune, const struct tune_column *column, int s
 double tune_round(struct tune *tune, const struct tune_column *column, int section, size_t bytes)
 {
     double took = 0;
+    if (section >= TUNE_SHMEM)
+        return tune_shmem_round(tune, column, section, bytes);
     if (section >= TUNE_MESSAGE)
         return tune_message_round(tune, column, section, bytes);
     tune_rules_take(column->rules);

@@ -13,7 +13,7 @@ static const char *const names[TUNE_CHOICES] = {
 #define TUTTI_PROTOCOL(name, node, far, outcome, reason, text) #name,
 #include "tutti/protocols.def"
 #undef TUTTI_PROTOCOL
-};
+    [TUNE_copy_engine] = "copy_engine"};
 
 const char *tune_name(int choice)
 {

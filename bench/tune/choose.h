@@ -16,6 +16,8 @@ enum {
 #define TUTTI_PROTOCOL(name, node, far, outcome, reason, text) TUNE_way_##name,
 #include "tutti/protocols.def"
 #undef TUTTI_PROTOCOL
+    TUNE_WAYS,
+    TUNE_copy_engine = TUNE_WAYS, /* of kernels' puts and gets, beside TUNE_way_direct */
     TUNE_CHOICES
 };
 enum { TUNE_POINTS = 96, TUNE_DEFAULT = -1 };

@@ -31,16 +31,16 @@ size_t tune_message_room(size_t most)
 
 const char *tune_message_rules(int section, int way)
 {
-    static const char *const rules[][TUNE_CHOICES - TUNE_ALGORITHMS] = {{
+    static const char *const rules[][TUNE_WAYS - TUNE_ALGORITHMS] = {{
 #define TUTTI_PROTOCOL(name, node, far, outcome, reason, text) "message: *@" #name,
 #include "tutti/protocols.def"
 #undef TUTTI_PROTOCOL
-                                                                        },
-                                                                        {
+                                                                     },
+                                                                     {
 #define TUTTI_PROTOCOL(name, node, far, outcome, reason, text) "message_far: *@" #name,
 #include "tutti/protocols.def"
 #undef TUTTI_PROTOCOL
-                                                                        }};
+                                                                     }};
     return rules[section - TUNE_MESSAGE][way - TUNE_ALGORITHMS];
 }
 
@@ -150,7 +150,7 @@ static int way_of(const char *outcome)
 #include "tutti/protocols.def"
 #undef TUTTI_PROTOCOL
     };
-    for (int way = TUNE_ALGORITHMS; way < TUNE_CHOICES; way++) {
+    for (int way = TUNE_ALGORITHMS; way < TUNE_WAYS; way++) {
         if (reasons[way - TUNE_ALGORITHMS][0] && strcmp(outcome, reasons[way - TUNE_ALGORITHMS]) == 0)
             return way;
     }

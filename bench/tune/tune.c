@@ -68,7 +68,7 @@ static void allocate(struct tune *tune)
     for (;; tune->most /= 2) {
         void *in = NULL, *out = NULL, *message = NULL;
         int mine = tutti_alloc(tune->most, &in) == 0 && tutti_alloc(tune->most, &out) == 0;
-        if (mine && tune->sections >> TUNE_MESSAGE)
+        if (mine && tune->sections & (1u << TUNE_MESSAGE | 1u << TUNE_MESSAGE_FAR))
             mine = tutti_alloc(tune_message_room(tune->most), &message) == 0;
         tune->in = in;
         tune->out = out;
@@ -114,7 +114,9 @@ static int open_columns(const struct tune *tune, int section, struct tune_column
         if (tune->with[a][0])
             columns[n++] = (struct tune_column){.rules = tune->with[a], .wanted = a, .timed = 1};
     }
-    for (int w = TUNE_ALGORITHMS; section >= TUNE_MESSAGE && w < TUNE_CHOICES; w++) {
+    for (int w = TUNE_way_direct; section >= TUNE_SHMEM && w < TUNE_CHOICES; w += TUNE_copy_engine - TUNE_way_direct)
+        columns[n++] = (struct tune_column){.rules = tune_shmem_rules(w), .wanted = w, .timed = 1};
+    for (int w = TUNE_ALGORITHMS; section >= TUNE_MESSAGE && section < TUNE_SHMEM && w < TUNE_WAYS; w++) {
         if (tune->message.ways[section - TUNE_MESSAGE] >> (w - TUNE_ALGORITHMS) & 1)
             columns[n++] = (struct tune_column){.rules = tune_message_rules(section, w), .wanted = w, .timed = 1};
     }
@@ -151,6 +153,8 @@ static size_t section_size_at(const struct tune *tune, int section, int i)
     const size_t bytes = size_at(tune, i), next = size_at(tune, i + 1), least = tune_message_least(section);
     if (!(tune->sections >> section & 1))
         return 0;
+    if (section >= TUNE_SHMEM)
+        return bytes <= tune->shmem.most ? bytes : 0;
     if (section >= TUNE_MESSAGE)
         return bytes >= least ? bytes : next > least ? least : 0;
     return tune_bytes(tune, section, bytes) <= bytes ? bytes : 0;
@@ -175,7 +179,8 @@ static void measure_all(struct tune *tune, double until)
             bench_say(tune->plan, "progress " TUNE_DOES_MEASURE " %s %zu %.0f", tune_section_name(s), bytes,
                       tune->seconds - now);
             measure(tune, s, bytes, (until - now) / left--);
-            tune->curve[s].whole = bytes == tune->most && bytes >= ENDLESS;
+            /* A copy engine that is ahead once stays so. */
+            tune->curve[s].whole = s >= TUNE_SHMEM || (bytes == tune->most && bytes >= ENDLESS);
         }
     }
 }
@@ -252,6 +257,7 @@ void bench_tune(const struct bench_plan *plan, unsigned sections, size_t most)
     allocate(&tune);
     tune_stream_open(&tune);
     tune_message_open(&tune);
+    tune_shmem_open(&tune);
     bench_say(plan, "progress " TUNE_DOES_OPEN " communicator 0 %.0f", tune.seconds);
     open_comm(&tune);
     bench_mpi.Barrier(MPI_COMM_WORLD);
@@ -272,6 +278,7 @@ void bench_tune(const struct bench_plan *plan, unsigned sections, size_t most)
     tune_comm_close(&tune);
     tune_stream_close();
     tune_message_close(&tune);
+    tune_shmem_close(&tune);
     tutti_free(tune.in);
     tutti_free(tune.out);
     free(tune.host);

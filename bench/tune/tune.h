@@ -6,6 +6,7 @@
 #include <mpi.h>
 
 #include "bench/common/bench.h"
+#include "bench/shmem/side.h"
 #include "bench/tune/choose.h"
 #include "bench/words/tune.h"
 
@@ -22,11 +23,18 @@ struct tune {
     char with[TUNE_ALGORITHMS][512]; /* rules that take that algorithm; empty: it is not measured */
     struct tune_message {
         char *memory; /* of the device, for blocks of the largest size */
-        unsigned ways[TUNE_SECTIONS - TUNE_MESSAGE];
+        unsigned ways[TUNE_SHMEM - TUNE_MESSAGE];
         MPI_Datatype type; /* of `bytes`; MPI_DATATYPE_NULL: none yet */
         size_t bytes;
         uint64_t seed;
     } message;
+    struct tune_shmem {
+        int open;
+        struct gas_side side;
+        char *in, *out; /* symmetric */
+        size_t most;    /* bytes of each */
+        uint64_t seed;
+    } shmem;
     struct tune_curve curve[TUNE_SECTIONS];
     int picked[TUNE_SECTIONS][TUNE_POINTS]; /* the choices before the proof */
     int wrong;                              /* 1: an algorithm gave a wrong result */
@@ -88,6 +96,16 @@ const char *tune_message_rules(int section, int way);
 /* tune_try() and tune_round() for messages; try is collective. */
 int tune_message_try(struct tune *tune, struct tune_column *column, int section, size_t bytes);
 double tune_message_round(struct tune *tune, const struct tune_column *column, int section, size_t bytes);
+
+/* Puts and gets of kernels. open: collective; leaves their sections out, with a note, where there are no kernels or no
+ * ring; on the host device those of more than one thread. */
+void tune_shmem_open(struct tune *tune);
+void tune_shmem_close(struct tune *tune);
+/* Rules under which all go that way; static. */
+const char *tune_shmem_rules(int way);
+/* tune_try() and tune_round() for them; try is collective. */
+int tune_shmem_try(struct tune *tune, struct tune_column *column, int section, size_t bytes);
+double tune_shmem_round(struct tune *tune, const struct tune_column *column, int section, size_t bytes);
 
 /* Collective. Measures the columns at a size, column 0 first, for about `seconds`, from `least` rounds on. together:
  * columns that are far behind stay. */

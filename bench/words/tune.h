@@ -2,7 +2,8 @@
 #ifndef TUTTI_BENCH_WORDS_TUNE_H
 #define TUTTI_BENCH_WORDS_TUNE_H
 
-/* Collectives that rules tell apart, and messages, in the order of their sections. */
+/* Collectives that rules tell apart, messages, and puts and gets of kernels by the size of the group, in the order of
+ * their sections. */
 enum tune_section {
     TUNE_ALLREDUCE,
     TUNE_REDUCE,
@@ -11,9 +12,12 @@ enum tune_section {
     TUNE_COLLECTIVES,
     TUNE_MESSAGE = TUNE_COLLECTIVES, /* to ranks of the node */
     TUNE_MESSAGE_FAR,
-    TUNE_SECTIONS
+    TUNE_SHMEM, /* put_1, put_32, put_128, put_1024, and the same of get */
+    TUNE_SECTIONS = TUNE_SHMEM + 8
 };
-#define TUNE_SECTION_NAMES "allreduce", "reduce", "reduce_scatter", "scan", "message", "message_far"
+#define TUNE_SECTION_NAMES                                                                                             \
+    "allreduce", "reduce", "reduce_scatter", "scan", "message", "message_far", "shmem_put_1", "shmem_put_32",          \
+        "shmem_put_128", "shmem_put_1024", "shmem_get_1", "shmem_get_32", "shmem_get_128", "shmem_get_1024"
 
 /* What the ranks are doing. */
 #define TUNE_DOES_OPEN    "open"

@@ -15,12 +15,13 @@ files=(--plot "$folder/shmem.png")
 said=$("$tutti" bench shmem --mpi "$mpi" -n 3 -m 24,4k -i 2 --seconds 0.0005 --seed 7 "${files[@]}" 2>&1)
 times="( +$number){3}"
 holds "$said" '^# Tutti .* global address space in kernels: 3 PEs, host device, ' "head"
+holds "$said" '^# cutover is left out: no rules say from which size on' "no rules"
 holds "$said" '^# data from seed 7, validated after each launch; ' "seed"
 for call in put get; do
     for to in same peer; do
-        holds "$said" "^rma +$call +$to +1 +1 +1 +4096$times +$number( +$number){2}\$" "rma $call $to"
+        holds "$said" "^rma +$call +$to +1 +1 +1 +4096$times +$number( +$number){4}\$" "rma $call $to"
     done
-    holds "$said" "^groups +$call +peer +1 +1 +1 +24$times +$number( +$number){2}\$" "groups $call"
+    holds "$said" "^groups +$call +peer +1 +1 +1 +24$times +$number( +$number){4}\$" "groups $call"
 done
 for pes in 2 3; do
     for figure in fcollect broadcast; do
@@ -52,7 +53,8 @@ for r in j["rows"]:
     t = r["tutti"]
     assert 0 <= t["min_us"] <= t["median_us"] <= t["max_us"], t
     assert ("gb_per_s" in t) == (r["figure"] in ("rma", "groups", "access")), r
-    assert ("engine" in r) == (r["figure"] in ("rma", "groups", "fcollect", "broadcast")) and ("mpi" in r) == (r["call"] == "auto"), r' \
+    assert ("engine" in r) == (r["figure"] in ("rma", "groups", "fcollect", "broadcast")) and ("mpi" in r) == (r["call"] == "auto"), r
+    assert ("ring" in r) == (r["figure"] in ("rma", "groups")) and "cutover" not in r, r' \
         "$folder/shmem.json" || fail "the JSON"
 fi
 
@@ -61,6 +63,15 @@ said=$("$tutti" bench shmem --mpi "$mpi" -n 1 --figures rma,allreduce --ways tut
 holds "$said" "^rma +put +same +1 +1 +1 +64$times +$number\$" "one way"
 holds "$said" "^allreduce +tree +team +1 +1 +1 +64$times +-\$" "one PE"
 lacks "$said" 'peer|^(sum|access|reduce) |engine' "what was not asked for"
+
+# By the ring from the size on that the rules say.
+said=$(TUTTI_RULES="shmem_put_1: 0-999@direct *@copy_engine" "$tutti" bench shmem --mpi "$mpi" -n 2 --figures groups --ways tutti,ring,cutover -m 64,4k -i 2 --seconds 0.0005 2>&1)
+for size in 64 4096; do
+    holds "$said" "^groups +put +peer +1 +1 +1 +$size$times +$number( +$number){4}\$" "the cutover at $size"
+done
+said=$(TUTTI_SHMEM_RING=off "$tutti" bench shmem --mpi "$mpi" -n 1 --figures rma --ways tutti,ring -m 64:64 -i 1 2>&1)
+holds "$said" '^# ring and cutover are left out: there is no ring' "no ring"
+holds "$said" "^rma +put +same +1 +1 +1 +64$times +$number\$" "without a ring"
 
 expect 2 "did you mean allreduce" "$tutti" bench shmem --figures allreduc
 expect 2 "did you mean engine" "$tutti" bench shmem --ways engin

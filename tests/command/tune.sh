@@ -14,7 +14,7 @@ entry=$("$tutti" info | sed -nE 's/^ +\(.*, for (host, .*)\)$/\1/p')
 if [ -z "$short" ]; then
     # What is not valid is refused before anything starts.
     expect 2 "--collective alreduce is not known: did you mean allreduce?" "$tutti" tune --collective alreduce
-    expect 2 "messages have no rules in stream order" "$tutti" tune --order stream --collective message
+    expect 2 "messages and transfers of kernels have no rules in stream order" "$tutti" tune --order stream --collective message
     expect 2 "--order graph needs CUDA" "$tutti" tune --order graph
     expect 2 "-n 1 is not valid" "$tutti" tune -n 1
     expect 2 "--time 0 is not valid" "$tutti" tune --time 0
@@ -159,6 +159,27 @@ said=$(TUTTI_RULES_FILE=$folder/forced "$tutti" bench pingpong --mpi "$mpi" -m 1
 holds "$said" '^8 every 16 +16384 .* packed for the receiver' "a measured rule for messages"
 holds "$said" '^8 every 16 +32768 .* mpi: ' "a second one"
 holds "$said" '^8 every 16 +65536 .* fetched by the receiver' "the default of messages"
+# Puts and gets of kernels: a kernel of the host device is one thread. The library takes the rules.
+before=$(grep -vE '^(#|shmem_(put|get)_1:)' "$TUTTI_RULES_FILE")
+said=$("$tutti" tune -n 2 --mpi "$mpi" --time 3 --largest 32k --collective shmem 2>&1)
+status=$?
+checks=$((checks + 2))
+[ $status -eq 0 ] || fail "puts and gets: status $status: $said"
+for call in put get; do
+    for size in 8 32768; do
+        holds "$said" "^# shmem_${call}_1 +$size  direct +($number|-)  (direct|copy_engine) +($number|-) +($number|-)( |\$)" "$call of $size bytes"
+    done
+    holds "$(cat "$TUTTI_RULES_FILE")" "^shmem_${call}_1: 0-[0-9km*]+@(direct|copy_engine)" "rules for $call"
+done
+lacks "$said" '^# shmem_(put|get)_(32|128|1024) ' "groups that the host device has not"
+[ "$(grep -vE '^(#|shmem_(put|get)_1:)' "$TUTTI_RULES_FILE")" = "$before" ] || fail "puts and gets: the other rules have changed"
+lacks "$("$tutti" info 2>&1)" "is ignored" "rules for puts and gets"
+printf 'device: %s\nshmem_put_1: 0-20k@direct *@copy_engine\n' "$entry" >"$folder/forced"
+said=$(TUTTI_RULES_FILE=$folder/forced "$tutti" bench shmem -n 2 --mpi "$mpi" --figures groups --ways tutti,cutover -m 8,32k -i 1 --seconds 0.0005 2>&1)
+holds "$said" "^# Figure .* cutover " "the library has taken a cutover out of the file"
+said=$(TUTTI_SHMEM_RING=off "$tutti" tune -n 2 --mpi "$mpi" --time 2 --largest 64 --collective shmem --dry-run 2>&1)
+holds "$said" '^# no rules for puts and gets of kernels: there is no ring' "no ring"
+
 if [ -z "$short" ]; then
     said=$(TUTTI_MESSAGES=mpi "${quick[@]}" --dry-run --collective message,scan 2>&1)
     holds "$said" '^# no rules for messages: between these ranks the MPI carries them all$' "messages are the MPI's"

@@ -9,6 +9,8 @@
 #include <cmocka.h>
 
 #include "bench/tune/choose.h"
+#include "coll/coll.h"
+#include "shmem/ring/proxy.h"
 
 static struct tune_curve curve;
 
@@ -126,6 +128,30 @@ static void looks_closer(void **state)
     assert_int_equal(tune_between(&curve), 0);
 }
 
+/* The text is what the library takes for a threshold. */
+static void puts_of_kernels(void **state)
+{
+    (void)state;
+    uint64_t cutover[TSHMEM_CUTS][TSHMEM_GROUPS];
+    char rules[512], text[600], wrong[320];
+    for (size_t bytes = 1024; bytes <= 4 << 20; bytes *= 4) {
+        struct tune_point *point = tune_point_add(&curve, bytes);
+        point->standard = TUNE_way_direct;
+        point->us[TUNE_way_direct] = 0.1 + (double)bytes / 32768;
+        point->us[TUNE_copy_engine] = 8 + (double)bytes / 262144;
+    }
+    curve.whole = 1;
+    expect("0-640k@direct 640k-*@copy_engine");
+    tune_rules(&curve, rules, sizeof rules);
+    snprintf(text, sizeof text, "shmem_get_128: %s", rules);
+    assert_int_equal(tutti_rules_set(text, wrong, sizeof wrong), 0);
+    assert_int_equal(tutti_cutovers(cutover), 1);
+    assert_int_equal(cutover[TSHMEM_CUT_GET][TSHMEM_GROUP_128], (640 << 10) + 1);
+    assert_int_equal(cutover[TSHMEM_CUT_PUT][TSHMEM_GROUP_128], 0);
+    assert_int_equal(tutti_rules_set(NULL, wrong, sizeof wrong), 0);
+    assert_int_equal(tutti_cutovers(cutover), 0); /* the tests' own rules say nothing */
+}
+
 static void judges(void **state)
 {
     (void)state;
@@ -149,6 +175,8 @@ static void names(void **state)
     assert_string_equal(tune_name(TUNE_way_packed), "packed");
     assert_int_equal(tune_by_name("direct"), TUNE_direct); /* both */
     assert_string_equal(tune_name(TUNE_way_direct), "direct");
+    assert_string_equal(tune_name(TUNE_copy_engine), "copy_engine");
+    assert_int_equal(tune_by_name("copy_engine"), TUNE_DEFAULT);
     assert_string_equal(tune_name(TUNE_CHOICES), "-");
     assert_int_equal(tune_by_name("mpi: host memory"), TUNE_DEFAULT);
     assert_string_equal(tune_name(TUNE_DEFAULT), "-");
@@ -162,6 +190,7 @@ int main(void)
         cmocka_unit_test_setup(what_cannot_run_is_not_taken, fresh),
         cmocka_unit_test_setup(ways_of_messages, fresh),
         cmocka_unit_test_setup(looks_closer, fresh),
+        cmocka_unit_test_setup(puts_of_kernels, fresh),
         cmocka_unit_test_setup(judges, fresh),
         cmocka_unit_test_setup(names, fresh),
     };

@@ -2,6 +2,8 @@
 #define TSHMEM_KERNELS
 #include "shmem_device/ring_host.h"
 
+enum { HELD = 20 };
+
 static void finish(struct ring_host *h, struct tutti_ring_operation *o)
 {
     const uint64_t p = o->dest >> 40;
@@ -45,12 +47,18 @@ void *ring_host_thread(void *host)
     struct ring_host *const h = host;
     while (!atomic_load(&h->stop) || tutti_ring_open(h->ring)) {
         const int taken = tutti_ring_poll(h->ring, 1 + (unsigned)(random_next(&h->random) % 64), ring_host_begin, h);
+        if (h->held > 0) {
+            h->held--;
+            tutti_dev_pause();
+            continue;
+        }
         while (h->waiting > 0 && (taken == 0 || random_next(&h->random) % 4 != 0)) {
             const int i = (int)(random_next(&h->random) % (uint64_t)h->waiting);
             finish(h, h->later[i]);
             tutti_ring_done(h->ring, h->later[i]);
             h->later[i] = h->later[--h->waiting];
         }
+        h->held = random_next(&h->random) % 64 == 0 ? HELD : 0;
         if (taken == 0)
             tutti_dev_pause();
     }

@@ -54,7 +54,7 @@ struct ring_host {
     struct ring_words words;
     uint64_t seed, random, producers, *next, wrong;
     struct tutti_ring_operation *later[RING_LATER];
-    int waiting;
+    int waiting, held; /* held: so many rounds nothing ends, so that who does not wait for it is seen */
     atomic_int stop;
 };
 

@@ -136,16 +136,6 @@ char *tune_file_entry(const struct tune_run *run)
         }
         free(name);
     }
-    /* What is not measured here stays. */
-    static const char *const others[] = {"shmem_put_1", "shmem_put_32", "shmem_put_128", "shmem_put_1024",
-                                         "shmem_get_1", "shmem_get_32", "shmem_get_128", "shmem_get_1024"};
-    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
-        char *kept = rules_of(rules, others[i]), *line = tool_print("%s:%s\n", others[i], kept);
-        if (*kept)
-            append(&out, line);
-        free(line);
-        free(kept);
-    }
     return out;
 }
 

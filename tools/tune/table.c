@@ -192,22 +192,24 @@ void tune_table(struct tune_run *run)
     const struct tune_options *o = run->options;
     char size[24];
     clear_progress(run);
-    const int messages_alone = o->sections >> TUNE_MESSAGE << TUNE_MESSAGE == o->sections;
+    const int alone = o->sections >> TUNE_MESSAGE << TUNE_MESSAGE == o->sections;
     printf("# Tutti %s tune: %s, %d ranks, %s %s bytes\n", tutti_version(), orders[o->start.order], o->start.ranks,
-           messages_alone ? "messages up to" : "sum of float, 8 to", tool_size_text(run->most, size));
+           alone ? "messages up to" : "sum of float, 8 to", tool_size_text(run->most, size));
     printf("# %s (%s)\n# %s\n", run->mpi, run->place->mpi->launcher, run->entry);
     if (run->interrupted > 0)
         printf("# interrupted after %.0f s: sizes that had not been measured keep the defaults\n", run->interrupted);
     if (run->note[0])
         printf("# %s\n", run->note);
     for (int i = 0; i < run->rows; i++) {
-        if (run->row[i].section < TUNE_MESSAGE)
+        if (run->row[i].section < TUNE_MESSAGE || run->row[i].section >= TUNE_SHMEM)
             continue;
         puts("# message: half a round trip of blocks of 64 bytes, 128 apart, between ranks 0 and 1, 2 and 3 ..., "
              "message_far: "
              "between those of the first half and those of the second");
         break;
     }
+    if (run->rows > 0 && run->row[run->rows - 1].section >= TUNE_SHMEM)
+        puts("# shmem_put_128: a kernel's put by a group of 128 threads, complete at PE 1, and so on; by PE 0 alone");
     puts("# us: medians over rounds of the slowest rank, the defaults and the tuned rules in turn");
     printf("# %-15s %10s  %-14s %11s  %-14s %11s %7s\n", "Collective", "Size", "Default", "us", "Tuned", "us", "Ratio");
     for (int i = 0; i < run->rows; i++) {

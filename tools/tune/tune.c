@@ -38,8 +38,8 @@ static const struct argp_option options[] = {
     {"device", KEY_DEVICE, "DEVICE", 0, "auto, cuda or host: sets TUTTI_DEVICE", 1},
     {"collective", KEY_COLLECTIVE, "LIST", 0,
      "allreduce, reduce, reduce_scatter, scan, message (how messages go to ranks of the node), message_far (to other "
-     "nodes), with commas, or all "
-     "(default); rules of others stay in the file",
+     "nodes), shmem (from which size on puts and gets of kernels go to copy engines; shmem_put_128 and so on by the "
+     "threads of a group), with commas, or all (default); rules of others stay in the file",
      2},
     {"order", KEY_ORDER, "ORDER", 0,
      "host (default): blocking calls. stream, graph: MPIX_..._enqueue, on a stream or in a CUDA graph; makes rules for "
@@ -53,6 +53,17 @@ static const struct argp_option options[] = {
     {"json", KEY_JSON, "FILE", 0, "Write all that was measured as JSON", 3},
     {.name = NULL},
 };
+
+/* "shmem": all of its sections. */
+static unsigned read_sections(const char *text)
+{
+    const unsigned all = (1u << TUNE_SECTIONS) - 1;
+    const char *names[TUNE_SECTIONS + 1];
+    memcpy(names, tune_sections, sizeof tune_sections);
+    names[TUNE_SECTIONS] = "shmem";
+    const unsigned some = bench_some_of("--collective", text, names, TUNE_SECTIONS + 1);
+    return (some >> TUNE_SECTIONS ? some | all >> TUNE_SHMEM << TUNE_SHMEM : some) & all;
+}
 
 static error_t parse(int key, char *argument, struct argp_state *state)
 {
@@ -77,7 +88,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         tool_device(argument);
         break;
     case KEY_COLLECTIVE:
-        o->sections = bench_some_of("--collective", argument, tune_sections, TUNE_SECTIONS);
+        o->sections = read_sections(argument);
         break;
     case KEY_ORDER:
         o->start.order = tool_one_of("--order", argument, orders, BENCH_ORDERS);
@@ -132,7 +143,7 @@ void tune_options_read(int argc, char **argv, struct tune_options *out)
     tool_check_settings();
     bench_check_device(&out->start);
     if (out->start.order != BENCH_HOST && out->sections >> TUNE_MESSAGE << TUNE_MESSAGE == out->sections)
-        tool_refuse("--collective message: messages have no rules in stream order; leave --order out");
+        tool_refuse("--collective: messages and transfers of kernels have no rules in stream order; leave --order out");
     if (out->start.order != BENCH_HOST)
         out->sections &= (1u << TUNE_MESSAGE) - 1;
     if (out->start.ranks == 0) {
@@ -183,6 +194,7 @@ int tool_tune(int argc, char **argv)
     bench_place_find(&o.start, &place);
     tune_file_check(&run);
     make_room();
+    setenv("TUTTI_SHMEM_HEAP_MB", "48", 0); /* two buffers: bench/tune/shmem.c */
     if (tutti_settings()->rules[0])
         fputs("tutti: TUTTI_RULES is set: its rules come before those of the file\n", stderr);
 

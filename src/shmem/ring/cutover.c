@@ -11,7 +11,8 @@ _Static_assert((int)TUTTI_SECTION_SHMEM_GET_1 - (int)TUTTI_SECTION_SHMEM_PUT_1 =
 
 static int is_engine(enum tutti_section section, uint64_t bytes)
 {
-    int from = 0;
+    int from, defaults;
+    tutti_rules_hash(&from, &defaults); /* of those in force */
     return tutti_rules_next(section, bytes, &from) == TUTTI_TRANSFER_COPY_ENGINE;
 }
 
