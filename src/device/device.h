@@ -136,6 +136,19 @@ struct tutti_device {
     int (*import_memory)(int gpu, const struct tutti_export *what, int fd, void **base);
     int (*release_memory)(int gpu, const struct tutti_export *what, void *base);
 
+    /* Ranges: addresses for memory that grows. Pieces are mapped on them one behind the other from the beginning on, in
+     * sizes that are multiples of range_grain() (0: `gpu` has no ranges); kernels and copies see one memory.
+     * classify() and export_memory() know each piece for itself, as an allocation. open: addresses alone, at a multiple
+     * of the grain. add: the next piece at `at`, new memory of `gpu`; what it holds is undefined. import: the next
+     * piece at `at` is a peer's, which was made so; fd stays the caller's. cut: takes the last piece off, which begins
+     * at `at`; close: all there are, and the addresses. All NULL: not on this device. */
+    size_t (*range_grain)(int gpu);
+    int (*range_open)(int gpu, size_t bytes, void **base);
+    int (*range_add)(int gpu, void *at, size_t bytes);
+    int (*range_import)(int gpu, const struct tutti_export *what, int fd, void *at);
+    int (*range_cut)(int gpu, void *at);
+    int (*range_close)(int gpu, void *base);
+
     int (*stream_create)(int gpu, struct tutti_stream **out);
     int (*stream_destroy)(struct tutti_stream *stream);
     /* A stream that the program made itself: `handle` is what the device's own interface calls a stream (CUDA: a

@@ -7,6 +7,7 @@
 #include "core/settings.h"
 #include "shmem/gpu.h"
 #include "shmem/lane.h"
+#include "shmem/near.h"
 #include "shmem/space.h"
 #include "team/team.h"
 
@@ -49,24 +50,6 @@ static int register_control(struct tutti_shmem *space, struct tutti_shmem_gpu *g
                            : refuse(TUTTI_ERR_UNAVAILABLE, "the GPU has registered host memory at another address");
 }
 
-static int allocate(struct tutti_shmem_gpu *gpu, struct tutti_shmem_piece *piece)
-{
-    const size_t bytes = piece->bytes;
-    const struct tutti_device *device = gpu->device;
-    const size_t align = TUTTI_SHMEM_ALIGN_MOST;
-    struct tutti_shmem_lane *lane = &gpu->lane[0]; /* nobody has it yet */
-    int status = (device->alloc_cleared ? device->alloc_cleared : device->alloc)(gpu->gpu, bytes + align, &gpu->heap);
-    if (status == TUTTI_OK && !device->alloc_cleared) {
-        status = device->fill(lane->stream, gpu->heap, 0, bytes + align);
-        if (status == TUTTI_OK)
-            status = device->stream_sync(lane->stream);
-    }
-    if (status != TUTTI_OK)
-        snprintf(piece->why, sizeof piece->why, "no %zu MiB on GPU %d for the heap (TUTTI_SHMEM_HEAP_MB): %s",
-                 bytes >> 20, gpu->gpu, tutti_status_text(status));
-    return status;
-}
-
 static int open_gpu(struct tutti_shmem *space)
 {
     struct tutti_shmem_gpu *gpu = calloc(1, sizeof *gpu);
@@ -79,45 +62,147 @@ static int open_gpu(struct tutti_shmem *space)
     return status == TUTTI_OK ? tutti_shmem_lanes_open(gpu) : status;
 }
 
+/* ---- heaps that grow: ranges of the device ---- */
+
+/* Heaps begin where the program's part comes to lie on a multiple of the alignment: behind so many bytes of the first
+ * piece, alike on all PEs. */
+static size_t skip_of(const struct tutti_shmem *space)
+{
+    return -space->first & (TUTTI_SHMEM_ALIGN_MOST - 1);
+}
+
+static int can_grow(const struct tutti_shmem_gpu *gpu)
+{
+    const size_t grain = gpu->device->range_grain ? gpu->device->range_grain(gpu->gpu) : 0;
+    return grain > 0 && TUTTI_SHMEM_ALIGN_MOST % grain == 0;
+}
+
 static int reserve(struct tutti_shmem *space, int grows)
 {
-    (void)space;
-    return grows ? TUTTI_ERR_UNAVAILABLE : TUTTI_OK;
+    struct tutti_shmem_gpu *gpu = space->gpu;
+    const size_t align = TUTTI_SHMEM_ALIGN_MOST;
+    int status = !grows || can_grow(gpu) ? TUTTI_OK : TUTTI_ERR_UNAVAILABLE;
+    for (int i = 0; i < space->near->count && status == TUTTI_OK && grows; i++) {
+        const int pe = space->near->pe[i];
+        void *base;
+        status = gpu->device->range_open(gpu->gpu, skip_of(space) + space->state.heap_bytes, &base);
+        if (status != TUTTI_OK)
+            break;
+        gpu->peer[pe].range = base;
+        space->state.peer[pe] = gpu->peer[pe].range + skip_of(space);
+        if ((uintptr_t)base % align != 0)
+            status = TUTTI_ERR_UNAVAILABLE;
+    }
+    return status;
+}
+
+static void leave_range(struct tutti_shmem *space, int pe)
+{
+    struct tutti_shmem_gpu *gpu = space->gpu;
+    if (gpu->peer[pe].range)
+        gpu->device->range_close(gpu->gpu, gpu->peer[pe].range);
+    gpu->peer[pe].range = NULL;
 }
 
 static void unreserve(struct tutti_shmem *space)
 {
-    (void)space;
+    for (int pe = 0; pe < TSHMEM_PES_MAX; pe++)
+        leave_range(space, pe);
+}
+
+/* Where a piece begins in the heap of a PE as it is mapped here, and how long it is: the first one with what is
+ * skipped. */
+static char *place_of(const struct tutti_shmem *space, const struct tutti_shmem_piece *piece, int pe, size_t *bytes)
+{
+    const size_t skip = piece->at == 0 ? skip_of(space) : 0;
+    *bytes = skip + piece->bytes;
+    return space->state.peer[pe] + piece->at - skip;
+}
+
+/* The areas of collectives, in the first piece, begin as zeros. */
+static int add_piece(struct tutti_shmem *space, struct tutti_shmem_piece *piece)
+{
+    const struct tutti_device *device = space->gpu->device;
+    struct tutti_shmem_lane *lane = &space->gpu->lane[0]; /* nobody has it yet when the first piece is made */
+    size_t bytes;
+    char *const at = place_of(space, piece, space->state.me, &bytes);
+    int status = device->range_add(space->gpu->gpu, at, bytes);
+    if (status == TUTTI_OK && piece->at == 0) {
+        status = device->fill(lane->stream, at, 0, bytes);
+        if (status == TUTTI_OK)
+            status = device->stream_sync(lane->stream);
+    }
+    return status;
+}
+
+static int import_piece(struct tutti_shmem *space, struct tutti_shmem_piece *piece, int pe,
+                        const struct tutti_shmem_offer *offer, int fd)
+{
+    size_t bytes;
+    char *const at = place_of(space, piece, pe, &bytes);
+    if (offer->what.bytes != bytes || offer->offset != (piece->at == 0 ? skip_of(space) : 0))
+        return TUTTI_ERR_ARGUMENT;
+    return space->gpu->device->range_import(space->gpu->gpu, &offer->what, fd, at);
+}
+
+static void drop(struct tutti_shmem *space, const struct tutti_shmem_piece *piece)
+{
+    size_t bytes;
+    for (int i = 0; i < space->near->count; i++) /* not all may have been mapped */
+        space->gpu->device->range_cut(space->gpu->gpu, place_of(space, piece, space->near->pe[i], &bytes));
+}
+
+/* ---- pieces; of a heap that does not grow there is one, an allocation ---- */
+
+static int no_memory(const struct tutti_shmem_gpu *gpu, struct tutti_shmem_piece *piece, int status)
+{
+    snprintf(piece->why, sizeof piece->why, "no %zu MiB on GPU %d for the heap (TUTTI_SHMEM_HEAP_MB): %s",
+             piece->bytes >> 20, gpu->gpu, tutti_status_text(status));
+    return status;
+}
+
+static int allocate(struct tutti_shmem *space, struct tutti_shmem_piece *piece)
+{
+    struct tutti_shmem_gpu *gpu = space->gpu;
+    const struct tutti_device *device = gpu->device;
+    const size_t align = TUTTI_SHMEM_ALIGN_MOST, bytes = piece->bytes + align;
+    struct tutti_shmem_lane *lane = &gpu->lane[0]; /* nobody has it yet */
+    int status = (device->alloc_cleared ? device->alloc_cleared : device->alloc)(gpu->gpu, bytes, &gpu->heap);
+    if (status == TUTTI_OK && !device->alloc_cleared) {
+        status = device->fill(lane->stream, gpu->heap, 0, bytes);
+        if (status == TUTTI_OK)
+            status = device->stream_sync(lane->stream);
+    }
+    if (status == TUTTI_OK)
+        space->state.peer[space->state.me] = (char *)gpu->heap + (-((uintptr_t)gpu->heap + space->first) & (align - 1));
+    return status;
 }
 
 static int make(struct tutti_shmem *space, struct tutti_shmem_piece *piece, struct tutti_shmem_offer *offer, int *fd)
 {
     struct tutti_shmem_gpu *gpu = space->gpu;
-    const size_t align = TUTTI_SHMEM_ALIGN_MOST;
-    int status = allocate(gpu, piece);
+    const int me = space->state.me;
+    int status = gpu->peer[me].range ? add_piece(space, piece) : allocate(space, piece);
     if (status != TUTTI_OK)
-        return status;
-    char *const base = gpu->heap;
-    const size_t skip = -((uintptr_t)base + space->first) & (align - 1);
-    status = gpu->device->export_memory(base, &offer->what, fd);
+        return no_memory(gpu, piece, status);
+    const char *const at = space->state.peer[me] + piece->at;
+    status = gpu->device->export_memory(at, &offer->what, fd);
     if (status == TUTTI_OK)
         status = gpu->device->uuid(gpu->gpu, offer->uuid);
     if (status != TUTTI_OK)
         return refuse(status, "memory of the GPU cannot be shared with other processes");
-    offer->offset = (uint64_t)((uintptr_t)base - (uintptr_t)offer->what.base) + skip;
-    space->state.peer[space->state.me] = base + skip;
-    return tutti_shmem_lanes_prepare(gpu) == TUTTI_OK ? TUTTI_OK
-                                                      : refuse(TUTTI_ERR_DEVICE, "the kernels could not be loaded");
+    offer->offset = (uint64_t)(uintptr_t)at - offer->what.base;
+    if (piece->at == 0 && tutti_shmem_lanes_prepare(gpu) != TUTTI_OK)
+        return refuse(TUTTI_ERR_DEVICE, "the kernels could not be loaded");
+    return TUTTI_OK;
 }
 
-static int reach(struct tutti_shmem *space, struct tutti_shmem_piece *piece, int pe,
-                 const struct tutti_shmem_offer *offer, int fd)
+static int import_whole(struct tutti_shmem *space, struct tutti_shmem_piece *piece, int pe,
+                        const struct tutti_shmem_offer *offer, int fd)
 {
     struct tutti_shmem_gpu *gpu = space->gpu;
     if (offer->offset > offer->what.bytes || piece->bytes > offer->what.bytes - offer->offset)
-        return tutti_shmem_fail(TUTTI_ERR_ARGUMENT, "tshmem_init", "PE %d offers a heap that is not where it says", pe);
-    if (gpu->device->reach(gpu->gpu, offer->uuid) == 0)
-        return refuse(TUTTI_ERR_UNAVAILABLE, "GPUs that cannot reach each other's memory");
+        return TUTTI_ERR_ARGUMENT;
     void *base = NULL;
     const int status = gpu->device->import_memory(gpu->gpu, &offer->what, fd, &base);
     if (status != TUTTI_OK)
@@ -128,6 +213,18 @@ static int reach(struct tutti_shmem *space, struct tutti_shmem_piece *piece, int
     return TUTTI_OK;
 }
 
+static int reach(struct tutti_shmem *space, struct tutti_shmem_piece *piece, int pe,
+                 const struct tutti_shmem_offer *offer, int fd)
+{
+    struct tutti_shmem_gpu *gpu = space->gpu;
+    if (gpu->device->reach(gpu->gpu, offer->uuid) == 0)
+        return refuse(TUTTI_ERR_UNAVAILABLE, "GPUs that cannot reach each other's memory");
+    const int status = (gpu->peer[pe].range ? import_piece : import_whole)(space, piece, pe, offer, fd);
+    if (status == TUTTI_ERR_ARGUMENT)
+        snprintf(piece->why, sizeof piece->why, "PE %d offers a heap that is not where it says", pe);
+    return status;
+}
+
 static void let_go(struct tutti_shmem *space)
 {
     struct tutti_shmem_gpu *gpu = space->gpu;
@@ -135,18 +232,19 @@ static void let_go(struct tutti_shmem *space)
         if (gpu->peer[pe].base)
             gpu->device->release_memory(gpu->gpu, &gpu->peer[pe].what, gpu->peer[pe].base);
         gpu->peer[pe].base = NULL;
+        if (pe != space->state.me)
+            leave_range(space, pe);
     }
 }
 
 static void unmake(struct tutti_shmem *space)
 {
     struct tutti_shmem_gpu *gpu = space->gpu;
-    if (!gpu)
-        return;
-    if (gpu->device) {
+    if (gpu && gpu->device) {
         tutti_shmem_lanes_close(gpu);
         if (gpu->heap)
             gpu->device->free(gpu->heap);
+        leave_range(space, space->state.me);
         if (gpu->parts)
             gpu->device->free(gpu->parts);
         if (gpu->control)
@@ -163,6 +261,7 @@ const struct tutti_shmem_kind tutti_shmem_device = {
     .unreserve = unreserve,
     .make = make,
     .reach = reach,
+    .drop = drop,
     .let_go = let_go,
     .unmake = unmake,
     .copy = tutti_shmem_gpu_copy,

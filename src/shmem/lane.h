@@ -47,10 +47,11 @@ struct tutti_shmem_gpu {
     ptrdiff_t agent_shift;      /* from message buffers as the host has them to where kernels do */
     void *parts;                /* room for parts of far heaps, made once */
     atomic_int parts_busy;
-    void *heap; /* the own allocation */
+    void *heap; /* the own allocation; NULL: it is a range */
     struct {
         struct tutti_export what;
-        void *base; /* NULL: not mapped */
+        void *base;  /* NULL: not mapped */
+        char *range; /* where the heaps grow: of this PE too; NULL: none */
     } peer[TSHMEM_PES_MAX];
     _Atomic uint32_t prepared[TUTTI_TYPES]; /* bit o: the kernels of operator o */
 };

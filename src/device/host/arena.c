@@ -202,6 +202,73 @@ int tutti_host_region_unmap(const void *base, int own)
     return status;
 }
 
+int tutti_host_region_reserve(size_t bytes, size_t align, char **base)
+{
+    int status = tutti_host_arena_open();
+    const size_t mapped = (bytes + PAGE - 1) / PAGE * PAGE, span = mapped + PAGE;
+    char *at;
+    if (status != TUTTI_OK || bytes > tutti_host_arena_most() - align)
+        return status != TUTTI_OK ? status : TUTTI_ERR_MEMORY;
+    pthread_rwlock_wrlock(&lock);
+    const size_t index = find_gap(span + align, &at);
+    status = at && grow() ? TUTTI_OK : TUTTI_ERR_MEMORY;
+    if (status == TUTTI_OK) {
+        at += -(uintptr_t)at & (align - 1);
+        memmove(&table[index + 1], &table[index], (used - index) * sizeof *table);
+        table[index] = (struct tutti_host_region){++last_id, at, 0, span, -1, TUTTI_HOST_RANGE};
+        used++;
+        atomic_fetch_add(&regions, 1);
+        *base = at;
+    }
+    pthread_rwlock_unlock(&lock);
+    return status;
+}
+
+/* The range in whose addresses `at` lies, or NULL. Under the lock. */
+static struct tutti_host_region *range_of(const char *at)
+{
+    const size_t index = after(at);
+    struct tutti_host_region *region = index > 0 ? &table[index - 1] : NULL;
+    return region && region->own == TUTTI_HOST_RANGE && (size_t)(at - region->base) < region->span - PAGE ? region
+                                                                                                          : NULL;
+}
+
+int tutti_host_region_extend(char *at, size_t bytes, int fd, uint64_t *id)
+{
+    char *const alias = second + (at - first);
+    int status = TUTTI_ERR_ARGUMENT;
+    pthread_rwlock_wrlock(&lock);
+    struct tutti_host_region *region = range_of(at);
+    if (region && at == region->base + region->bytes && bytes <= region->span - PAGE - region->bytes) {
+        status = map_at(alias, bytes, fd) ? TUTTI_OK : TUTTI_ERR_MEMORY;
+        if (status == TUTTI_OK && !tutti_settings()->host_strict && !map_at(at, bytes, fd)) {
+            unmap_at(alias, bytes);
+            status = TUTTI_ERR_MEMORY;
+        }
+        if (status == TUTTI_OK) {
+            region->bytes += bytes;
+            *id = ++last_id;
+        }
+    }
+    pthread_rwlock_unlock(&lock);
+    return status;
+}
+
+int tutti_host_region_cut(char *at, size_t bytes)
+{
+    int status = TUTTI_ERR_ARGUMENT;
+    pthread_rwlock_wrlock(&lock);
+    struct tutti_host_region *region = range_of(at);
+    if (region && at + bytes == region->base + region->bytes) {
+        unmap_at(at, bytes);
+        unmap_at(second + (at - first), bytes);
+        region->bytes -= bytes;
+        status = TUTTI_OK;
+    }
+    pthread_rwlock_unlock(&lock);
+    return status;
+}
+
 int tutti_host_region_find(const void *pointer, struct tutti_host_region *out)
 {
     int found = 0;

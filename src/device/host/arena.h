@@ -6,13 +6,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
+enum { TUTTI_HOST_RANGE = 2 }; /* see range.c: bytes are those of its pieces up to now */
+
 struct tutti_host_region {
     uint64_t id;
     char *base;   /* in the first range */
     size_t bytes; /* as asked for */
     size_t span;  /* whole pages, with a page behind that belongs to nobody */
     int fd;       /* of the memory; -1: imported */
-    int own;      /* 1: allocated here, 0: imported */
+    int own;      /* 1: allocated here, 0: imported, TUTTI_HOST_RANGE */
 };
 
 /* Reserves the ranges, once. TUTTI_OK, TUTTI_ERR_MEMORY, or in a child after fork TUTTI_ERR_UNAVAILABLE. */
@@ -28,6 +30,12 @@ size_t tutti_host_arena_most(void);
 int tutti_host_region_map(int fd, size_t bytes, int own, struct tutti_host_region *out);
 /* Unmaps the region that starts at `base`; own as it was mapped. TUTTI_ERR_ARGUMENT where none does. */
 int tutti_host_region_unmap(const void *base, int own);
+/* A region without memory, of `bytes` bytes at most, at a multiple of `align`; own: TUTTI_HOST_RANGE. */
+int tutti_host_region_reserve(size_t bytes, size_t align, char **base);
+/* Maps `fd` at its present end, or takes the last bytes from `at` on away. An id for what was mapped.
+ * TUTTI_ERR_ARGUMENT where `at` is not such a place. */
+int tutti_host_region_extend(char *at, size_t bytes, int fd, uint64_t *id);
+int tutti_host_region_cut(char *at, size_t bytes);
 /* Copies the region that holds `pointer`; 1, or 0 where none does. */
 int tutti_host_region_find(const void *pointer, struct tutti_host_region *out);
 /* The address by which kernels and copies reach [pointer, pointer + bytes): in the second range for memory of the

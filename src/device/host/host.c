@@ -160,6 +160,11 @@ KEPT_BACK(unmap_host, (int gpu, void *host), (gpu, host))
 KEPT_BACK(export, (const void *device, struct tutti_export *out, int *fd), (device, out, fd))
 KEPT_BACK(import, (int gpu, const struct tutti_export *what, int fd, void **base), (gpu, what, fd, base))
 KEPT_BACK(release, (int gpu, const struct tutti_export *what, void *base), (gpu, what, base))
+KEPT_BACK(range_open, (int gpu, size_t bytes, void **base), (gpu, bytes, base))
+KEPT_BACK(range_add, (int gpu, void *at, size_t bytes), (gpu, at, bytes))
+KEPT_BACK(range_import, (int gpu, const struct tutti_export *what, int fd, void *at), (gpu, what, fd, at))
+KEPT_BACK(range_cut, (int gpu, void *at), (gpu, at))
+KEPT_BACK(range_close, (int gpu, void *base), (gpu, base))
 KEPT_BACK(stream_create, (int gpu, struct tutti_stream **out), (gpu, out))
 KEPT_BACK(stream_destroy, (struct tutti_stream * stream), (stream))
 
@@ -190,6 +195,12 @@ const struct tutti_device tutti_device_host = {
     .export_memory = kept_export,
     .import_memory = kept_import,
     .release_memory = kept_release,
+    .range_grain = tutti_host_range_grain,
+    .range_open = kept_range_open,
+    .range_add = kept_range_add,
+    .range_import = kept_range_import,
+    .range_cut = kept_range_cut,
+    .range_close = kept_range_close,
     .stream_create = kept_stream_create,
     .stream_destroy = kept_stream_destroy,
     .stream_wrap = tutti_host_stream_wrap,

@@ -17,6 +17,21 @@ int tutti_host_export(const void *device, struct tutti_export *out, int *fd);
 int tutti_host_import(int gpu, const struct tutti_export *what, int fd, void **base);
 int tutti_host_release(int gpu, const struct tutti_export *what, void *base);
 
+/* range.c. find: the piece that holds the address, as a region; 0 where none does. */
+size_t tutti_host_range_grain(int gpu);
+int tutti_host_range_open(int gpu, size_t bytes, void **base);
+int tutti_host_range_add(int gpu, void *at, size_t bytes);
+int tutti_host_range_import(int gpu, const struct tutti_export *what, int fd, void *at);
+int tutti_host_range_cut(int gpu, void *at);
+int tutti_host_range_close(int gpu, void *base);
+int tutti_host_range_find(const void *pointer, struct tutti_host_region *out);
+/* memory.c. A descriptor of `bytes` bytes; all of them are there, or, where `later`, come when they are touched. */
+int tutti_host_memory(size_t bytes, int later, int *out);
+/* What new memory holds where tests are strict. */
+void tutti_host_poison(void *device, size_t bytes);
+/* TUTTI_OK where the descriptor holds what is named. */
+int tutti_host_check_import(const struct tutti_export *what, int fd);
+
 int tutti_host_stream_create(int gpu, struct tutti_stream **out);
 int tutti_host_stream_wrap(int gpu, void *handle, struct tutti_stream **out);
 int tutti_host_stream_identity(const struct tutti_stream *stream, int *gpu, void **handle);

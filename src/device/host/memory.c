@@ -32,8 +32,7 @@ static size_t available(void)
     return kilobytes ? (size_t)kilobytes << 10 : SIZE_MAX;
 }
 
-/* A descriptor of `bytes` bytes; all of them are there, or, where `later`, come when they are touched. */
-static int make(size_t bytes, int later, int *out)
+int tutti_host_memory(size_t bytes, int later, int *out)
 {
     int failed, fd = memfd_create("tutti-device", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     if (fd < 0)
@@ -51,6 +50,12 @@ static int make(size_t bytes, int later, int *out)
     return TUTTI_OK;
 }
 
+void tutti_host_poison(void *device, size_t bytes)
+{
+    if (tutti_settings()->host_strict)
+        memset(tutti_host_reach(device, bytes), POISON, bytes);
+}
+
 static int allocate(int gpu, size_t bytes, int cleared, void **device)
 {
     struct tutti_host_region region;
@@ -66,7 +71,7 @@ static int allocate(int gpu, size_t bytes, int cleared, void **device)
                     bytes > tutti_host_arena_most() ? "TUTTI_HOST_ARENA_GB has room for" : "this machine has");
         return TUTTI_ERR_MEMORY;
     }
-    status = make((bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT, cleared, &fd);
+    status = tutti_host_memory((bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT, cleared, &fd);
     if (status == TUTTI_OK)
         status = tutti_host_region_map(fd, bytes, 1, &region);
     if (status != TUTTI_OK) {
@@ -80,8 +85,8 @@ static int allocate(int gpu, size_t bytes, int cleared, void **device)
             close(fd);
         return status;
     }
-    if (tutti_settings()->host_strict && !cleared)
-        memset(tutti_host_reach(region.base, bytes), POISON, bytes);
+    if (!cleared)
+        tutti_host_poison(region.base, bytes);
     *device = region.base;
     return TUTTI_OK;
 }
@@ -106,11 +111,18 @@ int tutti_host_free(void *device)
     return status;
 }
 
+/* The allocation, or the piece of a range, that holds the address. */
+static int find(const void *pointer, struct tutti_host_region *out)
+{
+    return tutti_host_region_find(pointer, out) &&
+           (out->own != TUTTI_HOST_RANGE || tutti_host_range_find(pointer, out));
+}
+
 void tutti_host_classify(const void *pointer, struct tutti_memory *out)
 {
     struct tutti_host_region region;
     *out = (struct tutti_memory){.kind = TUTTI_MEMORY_HOST, .gpu = -1};
-    if (!tutti_host_region_find(pointer, &region))
+    if (!find(pointer, &region))
         return;
     out->kind = TUTTI_MEMORY_DEVICE;
     out->id = region.id;
@@ -164,7 +176,7 @@ static uint64_t process_nonce(void)
 int tutti_host_export(const void *device, struct tutti_export *out, int *fd)
 {
     struct tutti_host_region region;
-    if (!tutti_host_region_find(device, &region) || !region.own)
+    if (!find(device, &region) || !region.own)
         return TUTTI_ERR_NOT_EXPORTABLE;
     int copy = fcntl(region.fd, F_DUPFD_CLOEXEC, 0);
     if (copy < 0)
@@ -179,11 +191,9 @@ int tutti_host_export(const void *device, struct tutti_export *out, int *fd)
 }
 
 /* The descriptor comes from another process: nothing about it is believed. */
-int tutti_host_import(int gpu, const struct tutti_export *what, int fd, void **base)
+int tutti_host_check_import(const struct tutti_export *what, int fd)
 {
-    struct tutti_host_region region;
     struct stat about;
-    (void)gpu;
     if (fd < 0 || fstat(fd, &about) != 0 || !S_ISREG(about.st_mode) || about.st_size < 0 || what->bytes == 0 ||
         (uint64_t)about.st_size < what->bytes) {
         tutti_error("host device: a peer's descriptor does not hold the %llu bytes that it names",
@@ -195,7 +205,16 @@ int tutti_host_import(int gpu, const struct tutti_export *what, int fd, void **b
         tutti_error("host device: a peer's memory is not sealed against shrinking");
         return TUTTI_ERR_ARGUMENT;
     }
-    int status = tutti_host_region_map(fd, what->bytes, 0, &region);
+    return TUTTI_OK;
+}
+
+int tutti_host_import(int gpu, const struct tutti_export *what, int fd, void **base)
+{
+    struct tutti_host_region region;
+    (void)gpu;
+    int status = tutti_host_check_import(what, fd);
+    if (status == TUTTI_OK)
+        status = tutti_host_region_map(fd, what->bytes, 0, &region);
     if (status == TUTTI_OK)
         *base = region.base;
     return status;

@@ -150,7 +150,8 @@ int tutti_work_launch(struct tutti_work *work, int gpu, const struct tutti_launc
     return status;
 }
 
-/* Addresses of the own heap are moved with it. The control page is host memory. */
+/* Addresses of the own heap are moved with it. How much of a heap is there is known to those who launch. The control
+ * page is host memory. */
 int tutti_work_shmem(struct tutti_work *work, const struct tutti_shmem_args *args)
 {
     struct tutti_shmem_args *made = &work->shmem;
@@ -161,7 +162,7 @@ int tutti_work_shmem(struct tutti_work *work, const struct tutti_shmem_args *arg
     work->blocks = args->blocks;
     *made = *args;
     for (int pe = 0; pe < args->state.pes && status == TUTTI_OK; pe++) {
-        status = reach("heap of a PE", args->state.peer[pe], args->state.heap_bytes, &at);
+        status = reach("heap of a PE", args->state.peer[pe], args->state.area + args->state.area_bytes, &at);
         made->state.peer[pe] = at;
     }
     made->state.heap = made->state.peer[args->state.me];
