@@ -10,6 +10,7 @@
 #include "shmem/far.h"
 
 static const uint64_t nowhere = UINT64_MAX;
+enum { SURPLUS = 64 << 20 }; /* by so much heaps grow at least, but by no more than they began with */
 
 static void *address_of(uint64_t offset)
 {
@@ -88,7 +89,8 @@ static int grow(struct tutti_shmem_call *call, size_t bytes, size_t align, uint6
     if (missing == 0 || missing > room) /* 0: it was memory for the books */
         return TUTTI_OK;
     const uint64_t least = (missing + unit - 1) / unit * unit, first = (uint64_t)tutti_settings()->shmem_heap_mb << 20;
-    uint64_t more = mapped / 8 > first ? mapped / 8 : first;
+    uint64_t more = first < SURPLUS ? first : SURPLUS;
+    more = mapped / 8 > more ? mapped / 8 : more;
     more = (more + unit - 1) / unit * unit;
     more = more > room ? room : more;
     int status = more > least ? grow_by(call, more, grown, why) : TUTTI_OK;
@@ -108,9 +110,9 @@ static int no_room(const struct tutti_shmem_call *call, size_t bytes)
     const char *name = tutti_shmem_call_name(call->kind);
     if (now == most)
         return tutti_shmem_fail(TUTTI_ERR_MEMORY, name,
-                                "the heap of %llu MiB has no room for %zu bytes (TUTTI_SHMEM_HEAP_MB%s)",
-                                (unsigned long long)((now - space->first) >> 20), bytes,
-                                space->kind->host_reaches ? ", TUTTI_SHMEM_HEAP_MOST_MB" : "");
+                                "the heap of %llu MiB has no room for %zu bytes (TUTTI_SHMEM_HEAP_MB, "
+                                "TUTTI_SHMEM_HEAP_MOST_MB)",
+                                (unsigned long long)((now - space->first) >> 20), bytes);
     return tutti_shmem_fail(TUTTI_ERR_MEMORY, name,
                             "the heap of %llu MiB, which grows to %llu at most (TUTTI_SHMEM_HEAP_MOST_MB) where all "
                             "PEs have memory, has no room for %zu bytes",

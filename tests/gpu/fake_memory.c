@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/select.h>
 #include <unistd.h>
 
 struct memory fake_memories[ROOM];
@@ -52,9 +53,29 @@ void fake_drop(struct memory *memory)
 }
 
 /* --- memory --- */
+/* Addresses that are reserved, which a driver takes for one range whatever is mapped there. */
+static struct {
+    char *base;
+    size_t bytes;
+} reserved[ROOM];
+static void range_of(const struct memory *m, char **base, size_t *bytes)
+{
+    *base = m->base;
+    *bytes = m->bytes;
+    for (int i = 0; i < ROOM; i++) {
+        if (reserved[i].base && (size_t)(m->base - reserved[i].base) < reserved[i].bytes) {
+            *base = reserved[i].base;
+            *bytes = reserved[i].bytes;
+        }
+    }
+}
 static void answer(CUpointer_attribute attribute, void *to, const struct memory *m)
 {
     int device = m && m->kind != FAKE_PINNED && m->kind != FAKE_MANAGED;
+    char *base = NULL;
+    size_t bytes = 0;
+    if (m)
+        range_of(m, &base, &bytes);
     switch ((int)attribute) {
     case CU_POINTER_ATTRIBUTE_CONTEXT:
         *(CUcontext *)to = m && (m->kind == FAKE_MALLOC || m->kind == FAKE_PINNED) ? &fake_primary[m->gpu] : NULL;
@@ -72,10 +93,14 @@ static void answer(CUpointer_attribute attribute, void *to, const struct memory 
         *(unsigned long long *)to = m ? m->id : 0;
         break;
     case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
+        *(CUdeviceptr *)to = (CUdeviceptr)base;
+        break;
+    case CU_POINTER_ATTRIBUTE_RANGE_SIZE:
+        *(size_t *)to = bytes;
+        break;
     case 19: /* start of the mapping */
         *(CUdeviceptr *)to = m ? (CUdeviceptr)m->base : 0;
         break;
-    case CU_POINTER_ATTRIBUTE_RANGE_SIZE:
     case 18: /* size of the mapping */
         *(size_t *)to = m ? m->bytes : 0;
         break;
@@ -239,6 +264,30 @@ EXPORT CUresult cuMemRetainAllocationHandle(CUmemGenericAllocationHandle *handle
     *handle = (CUmemGenericAllocationHandle)memory->fd;
     return CUDA_SUCCESS;
 }
+static fd_set created; /* handles that own their descriptor */
+EXPORT CUresult cuMemGetAllocationGranularity(size_t *bytes, const CUmemAllocationProp *wanted,
+                                              CUmemAllocationGranularity_flags which)
+{
+    ENTER();
+    if (wanted->type != CU_MEM_ALLOCATION_TYPE_PINNED || which != CU_MEM_ALLOC_GRANULARITY_MINIMUM)
+        return CUDA_ERROR_INVALID_VALUE;
+    *bytes = GRAIN;
+    return CUDA_SUCCESS;
+}
+EXPORT CUresult cuMemCreate(CUmemGenericAllocationHandle *handle, size_t bytes, const CUmemAllocationProp *wanted,
+                            unsigned long long flags)
+{
+    UNSAFE();
+    if (bytes % GRAIN || flags || wanted->requestedHandleTypes != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR)
+        return CUDA_ERROR_INVALID_VALUE;
+    const int fd = memfd_create("fake", MFD_CLOEXEC);
+    if (fd < 0 || ftruncate(fd, (off_t)bytes) != 0)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    fake_objects++;
+    FD_SET(fd, &created);
+    *handle = (CUmemGenericAllocationHandle)fd;
+    return CUDA_SUCCESS;
+}
 EXPORT CUresult cuMemExportToShareableHandle(void *out, CUmemGenericAllocationHandle handle,
                                              CUmemAllocationHandleType type, unsigned long long flags)
 {
@@ -261,7 +310,9 @@ EXPORT CUresult cuMemImportFromShareableHandle(CUmemGenericAllocationHandle *han
 EXPORT CUresult cuMemRelease(CUmemGenericAllocationHandle handle)
 {
     ENTER();
-    (void)handle;
+    if (FD_ISSET((int)handle, &created)) /* of cuMemCreate; others have no descriptor of their own */
+        close((int)handle);
+    FD_CLR((int)handle, &created);
     fake_objects--;
     return CUDA_SUCCESS;
 }
@@ -273,12 +324,23 @@ EXPORT CUresult cuMemAddressReserve(CUdeviceptr *out, size_t bytes, size_t align
         return CUDA_ERROR_INVALID_VALUE;
     fake_objects++;
     *out = (CUdeviceptr)mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    for (int i = 0; i < ROOM; i++) {
+        if (reserved[i].base)
+            continue;
+        reserved[i].base = (char *)*out;
+        reserved[i].bytes = bytes;
+        break;
+    }
     return CUDA_SUCCESS;
 }
 EXPORT CUresult cuMemAddressFree(CUdeviceptr pointer, size_t bytes)
 {
     ENTER();
     fake_objects--;
+    for (int i = 0; i < ROOM; i++) {
+        if (reserved[i].base == (char *)pointer)
+            reserved[i].base = NULL;
+    }
     munmap((void *)pointer, bytes);
     return CUDA_SUCCESS;
 }

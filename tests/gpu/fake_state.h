@@ -7,7 +7,7 @@
 #include "fake_libcuda.h"
 
 #define EXPORT __attribute__((visibility("default")))
-enum { GPUS = 2, ROOM = 256, PAGE = 4096, OBJECT_FD = 100 };
+enum { GPUS = 2, ROOM = 256, PAGE = 4096, GRAIN = 2 << 20, OBJECT_FD = 100 };
 
 struct CUctx_st {
     int gpu, alive, retained;

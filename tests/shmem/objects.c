@@ -139,6 +139,7 @@ int main(int argc, char **argv)
         pes = tshmem_n_pes();
         next = (me + 1) % pes;
         before = (me + pes - 1) % pes;
+        shmem_fill_heap(); /* a may lie over a seam */
         a = tshmem_malloc(LONGS * sizeof *a);
         b = tshmem_malloc(LONGS * sizeof *b);
         beside = tshmem_malloc(LONGS * sizeof *beside);

@@ -94,6 +94,31 @@ int tutti_cuda_gated_release(int gpu, const struct tutti_export *what, void *bas
     GATED(tutti_cuda_release(gpu, what, base));
 }
 
+int tutti_cuda_gated_range_open(int gpu, size_t bytes, void **base)
+{
+    GATED(tutti_cuda_range_open(gpu, bytes, base));
+}
+
+int tutti_cuda_gated_range_add(int gpu, void *at, size_t bytes)
+{
+    GATED(tutti_cuda_range_add(gpu, at, bytes));
+}
+
+int tutti_cuda_gated_range_import(int gpu, const struct tutti_export *what, int fd, void *at)
+{
+    GATED(tutti_cuda_range_import(gpu, what, fd, at));
+}
+
+int tutti_cuda_gated_range_cut(int gpu, void *at)
+{
+    GATED(tutti_cuda_range_cut(gpu, at));
+}
+
+int tutti_cuda_gated_range_close(int gpu, void *base)
+{
+    GATED(tutti_cuda_range_close(gpu, base));
+}
+
 int tutti_cuda_gated_stream_create(int gpu, struct tutti_stream **out)
 {
     GATED(tutti_cuda_stream_create(gpu, out));

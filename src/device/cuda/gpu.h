@@ -90,6 +90,18 @@ int tutti_cuda_copy_now(void *to, const void *from, size_t bytes);
 int tutti_cuda_export(const void *device, struct tutti_export *out, int *fd);
 int tutti_cuda_import(int gpu, const struct tutti_export *what, int fd, void **base);
 int tutti_cuda_release(int gpu, const struct tutti_export *what, void *base);
+size_t tutti_cuda_range_grain(int gpu);
+int tutti_cuda_range_open(int gpu, size_t bytes, void **base);
+int tutti_cuda_range_add(int gpu, void *at, size_t bytes);
+int tutti_cuda_range_import(int gpu, const struct tutti_export *what, int fd, void *at);
+int tutti_cuda_range_cut(int gpu, void *at);
+int tutti_cuda_range_close(int gpu, void *base);
+/* Of memory of the device: the piece of a range that holds the pointer, if one does. */
+void tutti_cuda_range_classify(const void *pointer, struct tutti_memory *memory);
+/* share.c: 1 where a peer names memory that is mapped by a descriptor of its own; maps the memory of a handle, for
+ * copies and kernels of all GPUs that can reach it, of `device` at least. The context is entered. */
+int tutti_cuda_is_piece(const struct tutti_export *what);
+CUresult tutti_cuda_map_handle(CUdevice device, CUmemGenericAllocationHandle handle, CUdeviceptr at, size_t bytes);
 int tutti_cuda_stream_create(int gpu, struct tutti_stream **out);
 int tutti_cuda_stream_wrap(int gpu, void *handle, struct tutti_stream **out);
 int tutti_cuda_stream_identity(const struct tutti_stream *stream, int *gpu, void **handle);

@@ -44,6 +44,7 @@ void tutti_cuda_classify(const void *pointer, struct tutti_memory *out)
         out->base = (void *)base;
         out->bytes = bytes;
     }
+    tutti_cuda_range_classify(pointer, out);
     if (out->gpu >= 0 && !tutti_cuda_has_context(out->gpu)) {
         static CUpointer_attribute owner[] = {CU_POINTER_ATTRIBUTE_CONTEXT};
         CUcontext context = NULL;

@@ -192,41 +192,52 @@ static CUresult import_legacy(const struct tutti_export *what, CUdeviceptr *out)
     return result;
 }
 
+int tutti_cuda_is_piece(const struct tutti_export *what)
+{
+    return way_of(what) == VMM && what->needs_fd;
+}
+
+CUresult tutti_cuda_map_handle(CUdevice device, CUmemGenericAllocationHandle handle, CUdeviceptr at, size_t bytes)
+{
+    CUmemAccessDesc access = {.location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = device},
+                              .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
+    CUresult result = tutti_cuda.MemMap(at, bytes, 0, handle, 0);
+    if (result != CUDA_SUCCESS)
+        return result;
+    result = tutti_cuda.MemSetAccess(at, bytes, &access, 1);
+    if (result != CUDA_SUCCESS) {
+        tutti_cuda.MemUnmap(at, bytes);
+        return result;
+    }
+    /* Copies run where the driver thinks best, the owner's GPU among others: all that can may reach it. */
+    for (int g = 0; g < tutti_cuda_count(); g++) {
+        CUdevice other;
+        if (tutti_cuda.DeviceGet(&other, g) != CUDA_SUCCESS || other == device)
+            continue;
+        access.location.id = other;
+        tutti_cuda.MemSetAccess(at, bytes, &access, 1);
+    }
+    return CUDA_SUCCESS;
+}
+
 static CUresult import_vmm(const struct tutti_export *what, CUdevice device, int fd, CUdeviceptr *out)
 {
     CUmemGenericAllocationHandle handle;
     CUdeviceptr at = 0;
     size_t bytes = (size_t)what->bytes;
-    CUmemAccessDesc access = {.location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = device},
-                              .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
     CUresult result = tutti_cuda.MemImportFromShareableHandle(&handle, (void *)(uintptr_t)fd,
                                                               CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
     if (result != CUDA_SUCCESS)
         return result;
     result = tutti_cuda.MemAddressReserve(&at, bytes, 0, 0, 0);
-    if (result != CUDA_SUCCESS)
-        goto release_handle;
-    result = tutti_cuda.MemMap(at, bytes, 0, handle, 0);
-    if (result != CUDA_SUCCESS)
-        goto free_address;
-    result = tutti_cuda.MemSetAccess(at, bytes, &access, 1);
     if (result == CUDA_SUCCESS) {
-        /* Copies run where the driver thinks best, the owner's GPU among others: all that can may reach it. */
-        for (int g = 0; g < tutti_cuda_count(); g++) {
-            CUdevice other;
-            if (tutti_cuda.DeviceGet(&other, g) != CUDA_SUCCESS || other == device)
-                continue;
-            access.location.id = other;
-            tutti_cuda.MemSetAccess(at, bytes, &access, 1);
-        }
-        *out = at;
-        goto release_handle; /* the mapping keeps the memory */
+        result = tutti_cuda_map_handle(device, handle, at, bytes);
+        if (result == CUDA_SUCCESS)
+            *out = at;
+        else
+            tutti_cuda.MemAddressFree(at, bytes);
     }
-    tutti_cuda.MemUnmap(at, bytes);
-free_address:
-    tutti_cuda.MemAddressFree(at, bytes);
-release_handle:
-    tutti_cuda.MemRelease(handle);
+    tutti_cuda.MemRelease(handle); /* the mapping keeps the memory */
     return result;
 }
 
