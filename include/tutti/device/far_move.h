@@ -165,6 +165,16 @@ TUTTI_DEV_APART void tutti_dev_far_scatter(const struct tutti_dev_far_exchange *
         tutti_dev_far_scatter_far(all, to, from, tutti_dev_pe(&all->meeting.team, member));
 }
 
+TUTTI_DEV_APART int tutti_dev_far_strided(struct tutti_dev_far_exchange *all)
+{
+    tutti_dev_far_meet(&all->meeting);
+    TUTTI_DEV_UNROLL_1
+    for (int i = 0; all->n > 0 && i < all->meeting.team.size; i++)
+        tutti_dev_far_scatter(all, i);
+    tutti_dev_far_meet(&all->meeting);
+    return tutti_dev_far_end(&all->meeting);
+}
+
 TUTTI_DEV_APART int tutti_dev_far_alltoalls(int group, tshmem_team_t team, void *dest, const void *source,
                                             ptrdiff_t dst, ptrdiff_t sst, size_t n, size_t bytes)
 {
@@ -181,14 +191,7 @@ TUTTI_DEV_APART int tutti_dev_far_alltoalls(int group, tshmem_team_t team, void 
                                            last * (size_t)sst * bytes + one);
     if (status != TUTTI_DEV_OK)
         return status;
-    if (even)
-        return tutti_dev_far_all(&all, all.bytes);
-    tutti_dev_far_meet(&all.meeting);
-    TUTTI_DEV_UNROLL_1
-    for (int i = 0; all.n > 0 && i < all.meeting.team.size; i++)
-        tutti_dev_far_scatter(&all, i);
-    tutti_dev_far_meet(&all.meeting);
-    return tutti_dev_far_end(&all.meeting);
+    return even ? tutti_dev_far_all(&all, all.bytes) : tutti_dev_far_strided(&all);
 }
 
 #endif
