@@ -47,12 +47,12 @@
 
 #include "tutti/device/far.h"
 
+#include "tutti/device/far_move.h"
+
 #include "tutti/device/move.h"
 #include "tutti/device/ops.h"
 
 #include "tutti/device/fold.h"
-
-#include "tutti/device/combine.h"
 
 #include "tutti/device/far_reduce.h"
 

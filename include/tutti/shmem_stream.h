@@ -37,7 +37,8 @@ TUTTI_API int tshmem_signal_op_on_stream(uint64_t *signal, uint64_t value, int o
 /* The stream waits until the own signal compares as said: a kernel of the GPU, which takes a place there meanwhile. */
 TUTTI_API int tshmem_signal_wait_until_on_stream(uint64_t *signal, int comparison, uint64_t value, void *stream);
 /* What this PE has put, got and added, in the stream and by calls of the host before, is complete; so is what its
- * kernels have asked of the host. A capture has no part in nbi calls of the host. */
+ * kernels have asked of the host. A capture has no part in nbi calls of the host. With PEs of other nodes and without
+ * MPI_THREAD_MULTIPLE the call itself waits for what the host has begun to them. */
 TUTTI_API int tshmem_quiet_on_stream(void *stream);
 
 /* What the typed names are made of. p: `value` is read at once. Blocks: as without a stream; between two memories of

@@ -5,7 +5,7 @@
 #include "shmem/kit.h"
 #include "tutti/device.h"
 
-enum { ROUNDS = 60, MOST = 20000, LARGE = 1 << 20, THREADS = 3, ADDS = 200, BLOCKS = 9 };
+enum { ROUNDS = 60, MOST = 20000, LARGE = 1 << 20, THREADS = 3, ADDS = 200, BLOCKS = 9, TURNS = 20 };
 
 /* Symmetric. */
 static struct {
@@ -138,6 +138,78 @@ static void shapes(void)
     free(large);
 }
 
+/* Elements of a PE in that turn: few, and more than slots take. */
+static size_t size_of(uint64_t turn)
+{
+    return turn % 4 == 3 ? MOST / sizeof(double) : turn * 17 % 300;
+}
+
+static double brought(uint64_t turn, int pe, size_t i)
+{
+    return (double)(shmem_draw(turn, (uint64_t)pe, i) % 1000) / 7;
+}
+
+/* Of all PEs and of those with even numbers, of which some may be on other nodes: sums have the bits of one order. */
+static void collect(tshmem_team_t team, uint64_t turn)
+{
+    const int members = tshmem_team_n_pes(team), mine = tshmem_team_my_pe(team);
+    const size_t n = size_of(turn) / (turn % 2 ? 1 : (size_t)members);
+    double *const here = malloc((MOST / sizeof(double) + 1) * sizeof *here), *const in = (double *)(void *)at->in[0];
+    double *const out = (double *)(void *)at->large;
+    for (size_t i = 0; i < n; i++)
+        here[i] = brought(turn, mine, i);
+    shmem_store(in, here, n * sizeof *here);
+    if (turn % 2) {
+        CHECK(tutti_shmem_reduce_block(team, out, in, n, TSHMEM_ID_DOUBLE, TSHMEM_OP_SUM) == 0, "a sum");
+        for (size_t i = 0; i < n; i++) {
+            here[i] = brought(turn, 0, i);
+            for (int r = 1; r < members; r++)
+                here[i] += brought(turn, r, i);
+        }
+        CHECK(shmem_holds(out, here, n * sizeof *here), "turn %llu: the sum of %zu", (unsigned long long)turn, n);
+    } else {
+        CHECK(tshmem_fcollectmem_warp(team, out, in, n * sizeof *in) == 0, "fcollect");
+        for (int r = 0; r < members; r++) {
+            for (size_t i = 0; i < n; i++)
+                here[i] = brought(turn, r, i);
+            CHECK(shmem_holds(out + (size_t)r * n, here, n * sizeof *here), "turn %llu: %zu of PE %d",
+                  (unsigned long long)turn, n, r);
+        }
+    }
+    const int root = (int)turn % members;
+    CHECK(tshmem_broadcastmem_block(team, at->strided, in, n < 500 ? n * sizeof *in : 0, root) == 0, "broadcast");
+    for (size_t i = 0; i < n; i++)
+        here[i] = brought(turn, root, i);
+    CHECK(n >= 500 || shmem_holds(at->strided, here, n * sizeof *here), "turn %llu: the root's",
+          (unsigned long long)turn);
+    free(here);
+}
+
+/* Collectives do by loads and stores what they can; the simulated GPU keeps its memory from them, if it is not told. */
+static int loads_and_stores(void)
+{
+    const char *const heap = getenv("TUTTI_SHMEM_HEAP"), *const strict = getenv("TUTTI_HOST_STRICT");
+    return !heap || strcmp(heap, "device") != 0 || (strict && strcmp(strict, "0") == 0);
+}
+
+static void collectives(void)
+{
+    tshmem_team_t even = TSHMEM_TEAM_INVALID;
+    tshmem_team_split_strided(TSHMEM_TEAM_WORLD, 0, 2, (pes + 1) / 2, NULL, 0, &even);
+    for (uint64_t turn = 0; turn < TURNS; turn++) {
+        collect(TSHMEM_TEAM_WORLD, turn);
+        if (even != TSHMEM_TEAM_INVALID)
+            collect(even, turn);
+        tutti_dev_signal(&at->counter, 1, TSHMEM_SIGNAL_ADD, next);
+        CHECK((turn % 2 ? tshmem_barrier_warp(TSHMEM_TEAM_WORLD) : tshmem_sync_block(TSHMEM_TEAM_WORLD)) == 0,
+              "barrier");
+        CHECK(SEE(&at->counter) == turn + 1, "turn %llu: what was added before the barrier", (unsigned long long)turn);
+        tshmem_barrier_block(TSHMEM_TEAM_WORLD);
+    }
+    if (even != TSHMEM_TEAM_INVALID)
+        tshmem_team_destroy(even);
+}
+
 void shmem_test(void)
 {
     me = tshmem_my_pe();
@@ -156,6 +228,10 @@ void shmem_test(void)
     tshmem_barrier_all();
     atomics();
     shapes();
+    tshmem_uint64_p(&at->counter, 0, me);
+    tshmem_barrier_all();
+    if (loads_and_stores())
+        collectives();
     tshmem_quiet_block();
     CHECK(ring->own->next - before > ROUNDS * 3 + THREADS * ADDS * 2, "%llu requests",
           (unsigned long long)(ring->own->next - before));

@@ -75,6 +75,22 @@ static void begun_by_the_host(int me, int pes)
     tshmem_free(large);
 }
 
+/* Without the ring of the kernels streams do not reach PEs of other nodes, and say so; the quiet waits all the same. */
+static void no_ring(int me)
+{
+    const int far = 1 - me;
+    shmem_hush_begin();
+    CHECK(tshmem_putmem_on_stream(box, numbers, 8, far, stream) < 0 && tshmem_error() < 0, "put");
+    CHECK(tshmem_getmem_nbi_on_stream(numbers, box, 8, far, stream) < 0 && tshmem_error() < 0, "get");
+    CHECK(tshmem_uint64_p_on_stream(box, 1, far, stream) < 0 && tshmem_error() < 0, "p");
+    CHECK(tshmem_uint64_iput_on_stream(box, numbers, 1, 1, 2, far, stream) < 0 && tshmem_error() < 0, "iput");
+    CHECK(tshmem_signal_op_on_stream(signals, 1, TSHMEM_SIGNAL_SET, far, stream) < 0 && tshmem_error() < 0, "signal");
+    CHECK(tshmem_sync_all_on_stream(stream) < 0 && tshmem_error() < 0, "a collective");
+    shmem_hush_end();
+    CHECK(tshmem_putmem_on_stream(box, numbers, 8, me, stream) == 0, "a put to oneself");
+    CHECK(tshmem_quiet_on_stream(stream) == 0 && tutti_stream_sync(stream) == 0 && tshmem_error() == 0, "quiet");
+}
+
 static void errors(int pes)
 {
     int nobodys = 0;
@@ -103,6 +119,9 @@ void shmem_test(void)
         CHECK(tshmem_putmem_on_stream(box, numbers, 8, 0, stream) < 0 && tshmem_error() < 0, "put");
         CHECK(tshmem_signal_op_on_stream(signals, 1, TSHMEM_SIGNAL_SET, 0, stream) < 0 && tshmem_error() < 0, "signal");
         shmem_hush_end();
+    } else if (pes == 2 && !shmem_is_near(1 - me) && tshmem_state_get()->ring.slots == 0) {
+        no_ring(me);
+        begun_by_the_host(me, pes);
     } else {
         in_order(me, pes);
         there_and_back(me, pes);

@@ -68,21 +68,35 @@ static void open_one(struct cuda_pes *pes, int pe, uint64_t slots)
     CHECK(tutti_near_device.open(&server->proxy) == TUTTI_OK, "the path");
 }
 
+static void keep_apart(struct cuda_pes *pes, int pe, const int *node)
+{
+    struct tshmem_team_state teams[TSHMEM_TEAMS_MAX];
+    cuda_must((int)cudaMemcpy(teams, pes->team[pe], sizeof teams, cudaMemcpyDeviceToHost), "reading teams");
+    program_apart(&pes->told[pe], teams, node);
+    cuda_must((int)cudaMemcpy(pes->team[pe], teams, sizeof teams, cudaMemcpyHostToDevice), "writing teams");
+}
+
 void cuda_serve(struct cuda_pes *pes, enum cuda_ring how, uint64_t slots, uint64_t seed)
 {
     uint64_t random = random_mix(seed);
     struct cudaFuncAttributes about;
+    int node[PROGRAM_PES];
     count = how == CUDA_RING_NONE ? 0 : pes->count;
     if (count == 0)
         return;
     cuda_must((int)cudaFuncGetAttributes(&about, cuda_amo_kernel), "loading the atomics");
+    program_nodes(node, count, seed);
     for (int pe = 0; pe < count; pe++) {
         open_one(pes, pe, slots);
+        if (how == CUDA_RING_NODES)
+            keep_apart(pes, pe, node);
         struct tshmem_ring_state *const ring = &pes->told[pe].ring;
-        ring->elements = ring->atomics = how == CUDA_RING_FORCED;
+        ring->elements = how == CUDA_RING_FORCED;
+        ring->atomics = how == CUDA_RING_FORCED || how == CUDA_RING_NODES;
         for (int i = 0; i < TSHMEM_CUTS * TSHMEM_GROUPS; i++)
-            ring->cutover[i / TSHMEM_GROUPS][i % TSHMEM_GROUPS] =
-                how == CUDA_RING_FORCED ? 1 : random_next(&random) % 600;
+            ring->cutover[i / TSHMEM_GROUPS][i % TSHMEM_GROUPS] = how == CUDA_RING_FORCED ? 1
+                                                                  : how == CUDA_RING_CUT  ? random_next(&random) % 600
+                                                                                          : 0;
     }
     cuda_pes_tell(pes);
     cuda_must((int)cudaDeviceSynchronize(), "rings");

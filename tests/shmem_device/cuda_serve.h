@@ -9,7 +9,14 @@
 extern "C" {
 #endif
 
-enum cuda_ring { CUDA_RING_NONE, CUDA_RING_FORCED, CUDA_RING_CUT, CUDA_RINGS };
+enum cuda_ring {
+    CUDA_RING_NONE,
+    CUDA_RING_FORCED,
+    CUDA_RING_CUT,
+    CUDA_RING_NODES, /* kernels reach PEs of their nodes, the others by the ring alone: there copy engines are the wire
+                      */
+    CUDA_RINGS
+};
 
 /* Between cuda_pes_open() and the first launch. slots: a power of two; seed: of cutovers. */
 void cuda_serve(struct cuda_pes *pes, enum cuda_ring how, uint64_t slots, uint64_t seed);

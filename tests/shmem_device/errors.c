@@ -17,7 +17,7 @@ struct run {
 enum {
     NO_SUCH_PE,
     NOT_SYMMETRIC,
-    NO_WAY, /* a PE that loads and stores do not reach; in collectives */
+    NO_WAY, /* a PE that loads and stores do not reach, and no ring; in collectives */
     NO_TEAM,
     FAR_BARRIER,
     FAR_BROADCAST,
@@ -124,12 +124,14 @@ static void two_at_once(void)
 int main(void)
 {
     static struct pes pes;
-    for (int which = 0; which < WHICH; which++) {
+    for (int i = 0; i < 2 * WHICH; i++) { /* the teams know of far members, or not */
+        const int which = i / 2;
         struct run run = {&pes, which, {0}};
         const int no_status = which < NO_TEAM || which >= SILENT;
         pes_open(&pes, 2, which == ABORTED ? 60000 : 50);
         if (which == NO_WAY || (which >= FAR_BARRIER && which <= FAR_SCAN))
             pes.state[0].peer[1] = pes.state[1].peer[0] = NULL;
+        pes.state[0].far = pes.state[1].far = pes.team[0][0].far = pes.team[1][0].far = (uint32_t)i % 2;
         pes_run(&pes, body, &run);
         CHECK(pes.abort[0] == 1, "case %d: the host is told", which);
         CHECK(no_status || run.status[0] < 0, "case %d: status %d", which, run.status[0]);

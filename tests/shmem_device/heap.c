@@ -81,3 +81,22 @@ int program_differs(const struct program *program, int pe, const struct program_
     }
     return 0;
 }
+
+void program_nodes(int *node, int pes, uint64_t seed)
+{
+    uint64_t random = random_mix(seed + 77);
+    const uint64_t all = (uint64_t)pes, nodes = random_next(&random) % 3 == 0 ? all : 1 + random_next(&random) % all;
+    for (int pe = 0; pe < pes; pe++)
+        node[pe] = nodes == all ? pe : (int)(random_next(&random) % nodes);
+}
+
+void program_apart(struct tshmem_state *state, struct tshmem_team_state *teams, const int *node)
+{
+    for (int p = 0; p < state->pes; p++)
+        state->peer[p] = node[p] == node[state->me] ? state->peer[p] : NULL;
+    for (int t = 0; t < PROGRAM_TEAMS; t++) {
+        for (int i = 0; i < teams[t].size; i++)
+            teams[t].far |= !state->peer[teams[t].world[i]];
+    }
+    state->far = teams[0].far;
+}

@@ -72,33 +72,11 @@ static void cut(struct tshmem_ring_state *ring, enum pes_ring_how how, uint64_t 
                                                                                      : 0;
 }
 
-/* Which node each PE is on. */
-static void draw_nodes(int *node, int count, uint64_t seed)
-{
-    uint64_t random = random_mix(seed + 77);
-    const uint64_t nodes = random_next(&random) % 3 == 0 ? (uint64_t)count : 1 + random_next(&random) % (uint64_t)count;
-    for (int pe = 0; pe < count; pe++)
-        node[pe] = nodes == (uint64_t)count ? pe : (int)(random_next(&random) % nodes);
-}
-
-/* PEs of other nodes are not mapped, and their teams say so. */
-static void keep_apart(struct pes *pes, int pe, const int *node)
-{
-    struct tshmem_state *const state = &pes->state[pe];
-    for (int p = 0; p < pes->count; p++)
-        state->peer[p] = node[p] == node[pe] ? state->peer[p] : NULL;
-    for (int t = 0; t < PROGRAM_TEAMS; t++) {
-        for (int i = 0; i < state->team[t].size; i++)
-            state->team[t].far |= !state->peer[state->team[t].world[i]];
-    }
-    state->far = state->team[0].far;
-}
-
 void pes_serve(struct pes *pes, enum pes_ring_how how, uint64_t slots, uint64_t seed)
 {
     uint64_t random = random_mix(seed);
     int node[PROGRAM_PES];
-    draw_nodes(node, pes->count, seed);
+    program_nodes(node, pes->count, seed);
     for (int pe = 0; pe < pes->count && how != PES_RING_NONE; pe++) {
         struct pes_server *const server = &pes_server[pe];
         struct tshmem_state *const state = &pes->state[pe];
@@ -108,7 +86,7 @@ void pes_serve(struct pes *pes, enum pes_ring_how how, uint64_t slots, uint64_t 
         for (int p = 0; p < pes->count && how == PES_RING_FAR; p++)
             state->peer[p] = NULL;
         if (how == PES_RING_NODES)
-            keep_apart(pes, pe, node);
+            program_apart(state, state->team, node);
         server->host = *state;
         server->near = (struct tutti_proxy){.state = &server->mapped, .kind = &tutti_shmem_host};
         server->proxy = (struct tutti_proxy){.state = &server->host,

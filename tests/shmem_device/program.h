@@ -30,7 +30,7 @@ enum program_call {
     CALL_GET_SIZED,
     CALL_P,
     CALL_G,
-    CALL_STORE, /* through tshmem_ptr */
+    CALL_STORE, /* through tshmem_ptr, where that gives something */
     CALL_PUT_SIGNAL,
     CALL_PUT_SIGNAL_NBI,
     CALL_SIGNAL_SET,
@@ -110,6 +110,9 @@ int program_world(int pes, int team, int i);
 int program_size(int pes, int team);
 int program_member(int pes, int team, int pe);
 void program_team(struct tshmem_team_state *team, int pes, int number, int pe);
+/* Draws which node each PE is on; and tells a PE: those of other nodes are not mapped, and its teams know. */
+void program_nodes(int *node, int pes, uint64_t seed);
+void program_apart(struct tshmem_state *state, struct tshmem_team_state *teams, const int *node);
 
 /* Draws a program. rows: those with typed names here; empty, ends with -1: none. typed: reductions are made by typed
  * names alone. forms: a bit for each of enum FORM_... */

@@ -52,13 +52,11 @@ static void body(int pe, void *context)
     const struct run *const run = context;
     delays = random_mix(run->program->seed * PROGRAM_PES + (uint64_t)pe);
     for (int i = 0; i < run->program->count; i++) {
-        struct command command = run->program->list[pe][i];
+        const struct command *const command = &run->program->list[pe][i];
         delay();
-        if (wants_fence(run->how, &command))
+        if (wants_fence(run->how, command))
             tshmem_fence();
-        if (command.call == CALL_STORE && !pes_state->peer[command.pe]) /* tshmem_ptr() says NULL */
-            command.call = CALL_PUT;
-        interpret(&command, (char *)run->pes->heap[pe]);
+        interpret(command, (char *)run->pes->heap[pe]);
     }
 }
 

@@ -40,8 +40,16 @@ static int fails_later(struct tutti_proxy *proxy)
     return proxy->ring.consumed > 0 ? TUTTI_ERR_PEER : 0;
 }
 
+static int busy(struct tutti_proxy *proxy, struct tutti_ring_operation *operation, char *at)
+{
+    (void)proxy, (void)operation, (void)at;
+    return TUTTI_RING_BUSY;
+}
+
 static const struct tutti_path failing = {.name = "by a wire that fails", .begin = fails};
 static const struct tutti_path late = {.name = "by a wire that fails later", .begin = never, .poll = fails_later};
+static const struct tutti_path stuck = {.name = "by a wire that takes nothing", .begin = busy};
+static const struct tutti_path lost = {.name = "by a wire that loses all", .begin = never};
 
 enum {
     PAST_THE_END,
@@ -118,6 +126,54 @@ static void refused(int which)
     pes_close(&pes);
 }
 
+static int collective(int which)
+{
+    struct program_heap *const heap = pes.heap[0];
+    switch (which) {
+    case 0:
+        return tshmem_barrier(0);
+    case 1:
+        return tshmem_broadcastmem(0, heap->out, heap->in, 9000, 0);
+    case 2:
+        return tshmem_collectmem(0, heap->out, heap->in, 100);
+    case 3:
+        return tshmem_fcollectmem(0, heap->out, heap->in, 100);
+    case 4:
+        return tutti_shmem_alltoalls(0, heap->out, heap->in, 2, 3, 10, 4);
+    case 5:
+        return tutti_shmem_reduce(0, heap->out, heap->in, 2000, TSHMEM_ID_FLOAT, TSHMEM_OP_SUM);
+    default:
+        return tutti_shmem_scan(0, heap->out, heap->in, 20, TSHMEM_ID_FLOAT, 0);
+    }
+}
+
+/* Collectives with a member of another node: the wire fails, at once or later, takes nothing (the ring runs full), or
+ * loses what it takes, or the member's process has died: an error each, and no wait goes on. */
+static void collectives(void)
+{
+    static const struct tutti_path *const wires[] = {&failing, &late, &stuck, &lost, &lost};
+    uint64_t seed = 0;
+    int node[2] = {0, 0};
+    while (node[0] == node[1])
+        program_nodes(node, PES, ++seed);
+    for (int i = 0; i < 4 * 7 + 1; i++) { /* of a process that has died: one, it takes a while to see */
+        const uint64_t before = tutti_now_ns();
+        const int how = i / 7, full = how == 2;
+        pes_open(&pes, PES, how == 2 || how == 3 ? 30 : LIMIT_MS);
+        pes_state = &pes.state[0];
+        pes_far = wires[how];
+        pes_dead = how == 4 ? is_dead : NULL;
+        pes_serve(&pes, PES_RING_NODES, 16, seed);
+        for (int k = 0; k < 20 && full; k++)
+            tshmem_uint64_p(&pes.heap[0]->counters[0], 1, 1);
+        CHECK(collective(i % 7) < 0 && pes.abort[0] == 1, "%s: collective %d is no error", wires[how]->name, i % 7);
+        CHECK(tutti_now_ns() - before < LIMIT_MS / 4 * UINT64_C(1000000), "%s: the limit was waited for",
+              wires[how]->name);
+        pes_serve_end(&pes, 0);
+        pes_close(&pes);
+    }
+}
+
 /* From the threshold on, and not before, a transfer is a request. */
 static void cutovers(void)
 {
@@ -164,6 +220,7 @@ int main(void)
 {
     for (int which = 0; which < CASES; which++)
         refused(which);
+    collectives();
     pes_dead = NULL;
     cutovers();
     printf("%ld checks, %ld failed\n", check_done(), check_failed());

@@ -39,6 +39,7 @@ static uint32_t expected(enum tutti_shmem_what what, uint64_t round, size_t n, i
     case TUTTI_SHMEM_DO_FCOLLECT:
         return word_of(round, (int)(i / n), i % n);
     case TUTTI_SHMEM_DO_ALLTOALL:
+    case TUTTI_SHMEM_DO_ALLTOALLS:
         return word_of(round, (int)(i / n), (size_t)me * n + i % n);
     default:
         for (int pe = 0; pe < PES; pe++) {
@@ -54,21 +55,26 @@ static uint32_t expected(enum tutti_shmem_what what, uint64_t round, size_t n, i
 static void body(int pe, void *context)
 {
     static const enum tutti_shmem_what calls[] = {
-        TUTTI_SHMEM_DO_BROADCAST, TUTTI_SHMEM_DO_FCOLLECT, TUTTI_SHMEM_DO_ALLTOALL,     TUTTI_SHMEM_DO_REDUCE,
-        TUTTI_SHMEM_DO_INSCAN,    TUTTI_SHMEM_DO_EXSCAN,   TUTTI_SHMEM_DO_REDUCESCATTER};
+        TUTTI_SHMEM_DO_BROADCAST, TUTTI_SHMEM_DO_FCOLLECT, TUTTI_SHMEM_DO_ALLTOALL,      TUTTI_SHMEM_DO_REDUCE,
+        TUTTI_SHMEM_DO_INSCAN,    TUTTI_SHMEM_DO_EXSCAN,   TUTTI_SHMEM_DO_REDUCESCATTER, TUTTI_SHMEM_DO_ALLTOALLS};
     long *const wrong = context;
     uint32_t *const in = (uint32_t *)(void *)pes.heap[pe]->out, *const out = (uint32_t *)(void *)pes.heap[pe]->in;
     for (uint64_t round = 0; round < ROUNDS; round++) {
         const enum tutti_shmem_what what = calls[random_mix(round) % (sizeof calls / sizeof *calls)];
         const size_t n = random_mix(round + 99) % MOST + 1;
-        const int moves = what <= TUTTI_SHMEM_DO_ALLTOALL, root = (int)(random_mix(round + 7) % PES);
-        const size_t results = what == TUTTI_SHMEM_DO_FCOLLECT || what == TUTTI_SHMEM_DO_ALLTOALL ? n * PES : n;
+        const int strided = what == TUTTI_SHMEM_DO_ALLTOALLS, moves = strided || what <= TUTTI_SHMEM_DO_ALLTOALL;
+        const int root = (int)(random_mix(round + 7) % PES);
+        const size_t results =
+            strided || what == TUTTI_SHMEM_DO_FCOLLECT || what == TUTTI_SHMEM_DO_ALLTOALL ? n * PES : n;
         struct tutti_shmem_args args = {.state = pes.state[pe],
                                         .part = what,
                                         .root = root,
                                         .type = TSHMEM_UINT32,
                                         .op = TSHMEM_OP_SUM,
-                                        .n = moves ? n * sizeof *in : n,
+                                        .n = moves && !strided ? n * sizeof *in : n,
+                                        .size = sizeof *in,
+                                        .dst = 2,
+                                        .sst = 1,
                                         .dest = out,
                                         .source = in,
                                         .error = &errors[pe]};
@@ -84,7 +90,7 @@ static void body(int pe, void *context)
             launch(&args, what, 1);
         }
         for (size_t i = 0; i < results; i++)
-            wrong[pe] += out[i] != expected(what, round, n, root, pe, i);
+            wrong[pe] += out[strided ? 2 * i : i] != expected(what, round, n, root, pe, i);
         launch(&args, TUTTI_SHMEM_DO_SYNC, 1); /* all have looked */
     }
 }

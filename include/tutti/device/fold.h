@@ -2,6 +2,10 @@
 #ifndef TUTTI_DEVICE_FOLD_H
 #define TUTTI_DEVICE_FOLD_H
 
+/* Of reductions: what each PE gets. ALL: what is combined of all. THROUGH: up to its own contribution; BEFORE: up to
+ * that before it, and zero the first one. BLOCKS: its own block of all. */
+enum { TUTTI_DEV_ALL, TUTTI_DEV_THROUGH, TUTTI_DEV_BEFORE, TUTTI_DEV_BLOCKS };
+
 /* What is folded, by value: see tutti_dev_job in reduce.h. */
 struct tutti_dev_fold {
     struct tutti_dev_exchange exchange;

@@ -226,8 +226,7 @@ TUTTI_DEV int tutti_dev_grid_reduce(tshmem_team_t team, int where, void *dest, c
     grid.first = nelems * part;
     grid.count = nelems;
     grid.pitch = tutti_dev_grid_pitch(grid.n * grid.bytes);
-    struct tutti_dev_team of;
-    if (!tutti_dev_has(type, op) || root >= members || (tutti_dev_team(team, &of) && of.far) || strategy < 0 ||
+    if (!tutti_dev_has(type, op) || root >= members || tutti_dev_is_far(team) || strategy < 0 ||
         strategy >= TUTTI_GRID_STRATEGIES || work->bytes < tutti_grid_work_bytes(members, grid.n * grid.bytes) ||
         (uintptr_t)work->memory % 16 != 0)
         return tutti_dev_grid_refuse();

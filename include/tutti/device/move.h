@@ -1,6 +1,6 @@
 /* Collectives that move data. Small ones are an exchange of packets (packets.h). Larger ones: each PE stores its blocks
  * into the others' results, between two meetings: the first says that the results may be stored over. PEs begin with
- * themselves and go round, so that not all store to one at once. Teams with far members: far.h. */
+ * themselves and go round, so that not all store to one at once. Teams with far members: far_move.h. */
 #ifndef TUTTI_DEVICE_MOVE_H
 #define TUTTI_DEVICE_MOVE_H
 
@@ -27,11 +27,11 @@ TUTTI_DEV int tutti_dev_broadcast(int group, tshmem_team_t team, void *dest, con
         tutti_dev_fail();
         return TUTTI_DEV_ERR_ARGUMENT;
     }
+    if (tutti_dev_is_far(team))
+        return tutti_dev_far_broadcast(group, team, dest, source, bytes, root);
     const int status = tutti_dev_begin(&meeting, group, team, dest, bytes, source, bytes);
     if (status != TUTTI_DEV_OK)
         return status;
-    if (meeting.team.far)
-        return tutti_dev_far_broadcast(meeting, (char *)dest, (const char *)source, bytes, root);
     if (tutti_dev_is_small(&meeting, bytes)) {
         tutti_dev_broadcast_small(&meeting, dest, source, bytes, root);
         return tutti_dev_end(&meeting);
@@ -50,11 +50,11 @@ TUTTI_DEV int tutti_dev_broadcast(int group, tshmem_team_t team, void *dest, con
 TUTTI_DEV int tutti_dev_collect(int group, tshmem_team_t team, void *dest, const void *source, size_t bytes)
 {
     struct tutti_dev_meeting meeting;
+    if (tutti_dev_is_far(team))
+        return tutti_dev_far_collect(group, team, dest, source, bytes);
     const int status = tutti_dev_begin(&meeting, group, team, dest, 0, source, bytes);
     if (status != TUTTI_DEV_OK)
         return status;
-    if (meeting.team.far)
-        return tutti_dev_far_collect(meeting, (char *)dest, (const char *)source, bytes);
     const int members = meeting.team.size, me = meeting.team.me;
     const struct tutti_dev_exchange exchange = tutti_dev_exchange(&meeting);
     const tutti_dev_u64 length = bytes;
@@ -100,13 +100,13 @@ TUTTI_DEV int tutti_dev_collect(int group, tshmem_team_t team, void *dest, const
 TUTTI_DEV int tutti_dev_fcollect(int group, tshmem_team_t team, void *dest, const void *source, size_t bytes)
 {
     struct tutti_dev_meeting meeting;
+    if (tutti_dev_is_far(team))
+        return tutti_dev_far_fcollect(group, team, dest, source, bytes);
     const int team_size = tutti_dev_team_n_pes(team);
     const int status =
         tutti_dev_begin(&meeting, group, team, dest, bytes * (size_t)(team_size > 0 ? team_size : 0), source, bytes);
     if (status != TUTTI_DEV_OK)
         return status;
-    if (meeting.team.far)
-        return tutti_dev_far_all(meeting, (char *)dest, (const char *)source, 0, bytes);
     const int members = meeting.team.size, me = meeting.team.me;
     if (tutti_dev_is_small(&meeting, bytes)) {
         const struct tutti_dev_exchange exchange = tutti_dev_exchange(&meeting);
@@ -133,15 +133,13 @@ TUTTI_DEV int tutti_dev_alltoalls(int group, tshmem_team_t team, void *dest, con
         tutti_dev_fail();
         return TUTTI_DEV_ERR_ARGUMENT;
     }
+    if (tutti_dev_is_far(team))
+        return tutti_dev_far_alltoalls(group, team, dest, source, dst, sst, n, bytes);
     const size_t dest_bytes = all ? ((all - 1) * (size_t)dst + 1) * bytes : 0;
     const size_t source_bytes = all ? ((all - 1) * (size_t)sst + 1) * bytes : 0;
     const int status = tutti_dev_begin(&meeting, group, team, dest, dest_bytes, source, source_bytes);
     if (status != TUTTI_DEV_OK)
         return status;
-    if (meeting.team.far && dst == 1 && sst == 1)
-        return tutti_dev_far_all(meeting, (char *)dest, (const char *)source, n * bytes, n * bytes);
-    if (meeting.team.far)
-        return tutti_dev_far_alltoalls(meeting, (char *)dest, (const char *)source, dst, sst, n, bytes);
     const int members = meeting.team.size, me = meeting.team.me;
     const size_t to_step = n * (size_t)dst * bytes, from_step = n * (size_t)sst * bytes;
     if (dst == 1 && sst == 1 && tutti_dev_is_small(&meeting, n * bytes)) {

@@ -1,13 +1,13 @@
 /* Teams, and how their members meet in kernels: each stores the number of the meeting into every member's area, and
- * waits until all have stored it in its own. Numbers only grow. Members that loads and stores do not reach are told by
- * the ring. */
+ * waits until all have stored it in its own. Numbers only grow. Teams with far members, which loads and stores do not
+ * reach, are asked for at the beginning of each collective, and have their own: far.h. */
 #ifndef TUTTI_DEVICE_TEAM_H
 #define TUTTI_DEVICE_TEAM_H
 
 /* A team in registers. That of all PEs is not looked up. */
 struct tutti_dev_team {
     int me, size, start, stride; /* stride 0: its members are listed */
-    uint32_t number, far;        /* far: has members that loads and stores do not reach */
+    uint32_t number;
     const int32_t *world;
 };
 
@@ -23,7 +23,6 @@ TUTTI_DEV int tutti_dev_team(tshmem_team_t team, struct tutti_dev_team *found)
         found->start = 0;
         found->stride = 1;
         found->number = 0;
-        found->far = state->far;
         found->world = NULL;
         return state->pes > 0;
     }
@@ -33,9 +32,15 @@ TUTTI_DEV int tutti_dev_team(tshmem_team_t team, struct tutti_dev_team *found)
     found->start = told->start;
     found->stride = told->stride;
     found->number = told->number;
-    found->far = told->far;
     found->world = told->world;
     return told->used != 0 && told->me >= 0 && told->size > 0;
+}
+
+/* 1 where some members do not reach each other by loads and stores. */
+TUTTI_DEV int tutti_dev_is_far(tshmem_team_t team)
+{
+    const struct tshmem_state *const state = tutti_dev_state();
+    return state && state->far && team >= 0 && team < TSHMEM_TEAMS_MAX && state->team[team].far;
 }
 
 /* PE of the world of that member. */
@@ -105,53 +110,6 @@ TUTTI_DEV int tutti_dev_gives_up(const struct tutti_dev_meeting *meeting, struct
     return patience->start == ~(uint64_t)0;
 }
 
-/* What goes to the members of a team that has far ones with the word of a step: to each `bytes` bytes from `from` +
- * member * `step` on, which then lie at `to`; of `left` bytes from `from` on there are no more. */
-struct tutti_dev_parcel {
-    char *to; /* symmetric */
-    const char *from;
-    size_t step, bytes, left;
-};
-
-TUTTI_DEV size_t tutti_dev_parcel_bytes(const struct tutti_dev_parcel *parcel, int member)
-{
-    const size_t before = parcel->step * (size_t)member;
-    return before >= parcel->left ? 0 : parcel->left - before < parcel->bytes ? parcel->left - before : parcel->bytes;
-}
-
-/* tutti_dev_arrive() of a team with far members, in the step that `meeting` says: near ones are told by a store, and
- * have got their parcels; far ones by the ring, data and word as a put with signal. The words of two steps have two
- * places: so a wire may do one step's after the next one's. 1: failed. */
-TUTTI_DEV_APART int tutti_dev_arrive_far(struct tutti_dev_meeting meeting, struct tutti_dev_parcel parcel)
-{
-    const struct tshmem_state *const state = tutti_dev_state();
-    const int members = meeting.team.size, rank = (int)tutti_dev_rank(meeting.group);
-    const int size = tutti_dev_size(meeting.group) < (size_t)members ? (int)tutti_dev_size(meeting.group) : members;
-    const uint64_t sequence = meeting.sequence;
-    struct tshmem_area *const own = tutti_dev_own_area(&meeting);
-    struct tutti_dev_patience patience = {0, 0};
-    if (rank >= size)
-        return meeting.failed;
-    tutti_dev_fence_release();
-    for (int i = rank; i < members; i += size) {
-        const int pe = tutti_dev_pe(&meeting.team, i);
-        if (state->peer[pe])
-            tutti_dev_store_relaxed64(
-                &tutti_dev_area(pe, meeting.team.number)->arrived[TSHMEM_BY_DEVICE][meeting.team.me], sequence);
-        else
-            tutti_dev_ring_put_signal(parcel.to, parcel.from + parcel.step * (size_t)i,
-                                      tutti_dev_parcel_bytes(&parcel, i), &own->told[sequence % 2][meeting.team.me],
-                                      sequence, TSHMEM_SIGNAL_SET, pe, 0);
-    }
-    for (int i = rank; i < members && !meeting.failed; i += size) {
-        const uint64_t *const word = state->peer[tutti_dev_pe(&meeting.team, i)] ? &own->arrived[TSHMEM_BY_DEVICE][i]
-                                                                                 : &own->told[sequence % 2][i];
-        while (!meeting.failed && (int64_t)(tutti_dev_load_acquire64(word) - sequence) < 0)
-            meeting.failed = tutti_dev_gives_up(&meeting, &patience);
-    }
-    return meeting.failed;
-}
-
 /* Waits for all members. What the members' threads have stored before they last waited for each other is seen past the
  * next wait of this group: one fence of each thread that says so, a store for each member, spread over the threads. */
 TUTTI_DEV void tutti_dev_arrive(struct tutti_dev_meeting *meeting)
@@ -160,11 +118,6 @@ TUTTI_DEV void tutti_dev_arrive(struct tutti_dev_meeting *meeting)
     const int size = tutti_dev_size(meeting->group) < (size_t)members ? (int)tutti_dev_size(meeting->group) : members;
     const uint64_t sequence = ++meeting->sequence;
     struct tshmem_area *const own = tutti_dev_own_area(meeting);
-    if (meeting->team.far) {
-        const struct tutti_dev_parcel nothing = TUTTI_DEV_ZERO;
-        meeting->failed = tutti_dev_arrive_far(*meeting, nothing);
-        return;
-    }
     if (rank >= size)
         return;
     tutti_dev_fence_release();
@@ -199,8 +152,7 @@ TUTTI_DEV void tutti_dev_meet_first(struct tutti_dev_meeting *meeting)
 }
 
 /* Packets (packets.h) carry the lower half of the sequence, and what lies in a slot may be old. Before the half comes
- * round, all meet, each clears what it has got, and all meet again: 0 is no packet's. Teams with far members have none.
- */
+ * round, all meet, each clears what it has got, and all meet again: 0 is no packet's. */
 enum { TUTTI_DEV_RENEW = 32 }; /* more steps than a collective has */
 TUTTI_DEV_COLD uint64_t tutti_dev_renew(struct tutti_dev_meeting meeting)
 {
@@ -234,13 +186,10 @@ TUTTI_DEV int tutti_dev_enter(struct tutti_dev_meeting *meeting, int group, tshm
     return TUTTI_DEV_OK;
 }
 
-/* Every collective ends here, past its last step: the group's threads wait for each other, then buffers are theirs.
- * Those of a grid have done so. */
-TUTTI_DEV int tutti_dev_end(struct tutti_dev_meeting *meeting)
+/* The team may have another collective. */
+TUTTI_DEV int tutti_dev_free(struct tutti_dev_meeting *meeting)
 {
     struct tshmem_area *const own = tutti_dev_own_area(meeting);
-    if ((uint32_t)meeting->sequence >= 0u - TUTTI_DEV_RENEW && !meeting->team.far)
-        meeting->sequence = tutti_dev_renew(*meeting);
     if (tutti_dev_rank(meeting->group) == 0) {
         tutti_dev_store_relaxed64(&own->sequence[TSHMEM_BY_DEVICE], meeting->sequence);
         tutti_dev_store_relaxed32(&own->busy[TSHMEM_BY_DEVICE], 0);
@@ -254,6 +203,15 @@ TUTTI_DEV int tutti_dev_end(struct tutti_dev_meeting *meeting)
     return TUTTI_DEV_ERR_BROKEN;
 }
 
+/* Every collective ends here, past its last step: the group's threads wait for each other, then buffers are theirs.
+ * Those of a grid have done so. */
+TUTTI_DEV int tutti_dev_end(struct tutti_dev_meeting *meeting)
+{
+    if ((uint32_t)meeting->sequence >= 0u - TUTTI_DEV_RENEW)
+        meeting->sequence = tutti_dev_renew(*meeting);
+    return tutti_dev_free(meeting);
+}
+
 /* The last meeting of a collective, and its end. */
 TUTTI_DEV int tutti_dev_meet_last(struct tutti_dev_meeting *meeting)
 {
@@ -262,10 +220,14 @@ TUTTI_DEV int tutti_dev_meet_last(struct tutti_dev_meeting *meeting)
     return tutti_dev_end(meeting);
 }
 
+TUTTI_DEV_APART int tutti_dev_far_barrier(int group, tshmem_team_t team);
+
 /* The barrier of a grid: its blocks wait for each other past the meeting. */
 TUTTI_DEV int tutti_dev_barrier(int group, tshmem_team_t team)
 {
     struct tutti_dev_meeting meeting;
+    if (tutti_dev_is_far(team))
+        return tutti_dev_far_barrier(group, team);
     const int status = tutti_dev_enter(&meeting, group, team);
     if (status != TUTTI_DEV_OK)
         return status;

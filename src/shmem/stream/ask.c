@@ -1,16 +1,40 @@
 /* PEs of other nodes in stream order: a kernel of one thread puts a request into the ring of the kernels and, where the
  * stream is to wait, looks until it is done. So it is a part of graphs too. */
+#include "core/log.h"
 #include "core/status.h"
+#include "progress/transport.h"
 #include "shmem/stream/stream.h"
+
+/* Where threads of Tutti's may not call the MPI a program that waits for its stream by itself would stand still. */
+static void warn(const char *name)
+{
+    static atomic_int said;
+    if (!tutti_shmem.transport->any_thread && !atomic_exchange(&said, 1))
+        tutti_warn(
+            "%s: without MPI_THREAD_MULTIPLE (TUTTI_ASYNC_PROGRESS=1 asks for it) what streams do with PEs of "
+            "other nodes goes on only while the program is in calls of Tutti's that wait: waiting for the stream "
+            "is none",
+            name);
+}
+
+int tutti_shmem_stream_reaches_far(const char *name)
+{
+    if (!tutti_shmem.gpu) /* that is said later */
+        return 1;
+    if (tutti_shmem.state.ring.slots == 0) {
+        tutti_shmem_fail(TUTTI_ERR_UNAVAILABLE, name,
+                         "streams reach PEs of other nodes by the ring of the kernels: not with TUTTI_SHMEM_RING=off");
+        return 0;
+    }
+    warn(name);
+    return 1;
+}
 
 int tutti_shmem_stream_ask(const struct tutti_shmem_asked *asked, int pe, int wait, const char *name, void *stream)
 {
     struct tutti_shmem_streamed call = {.args = {.asked = *asked, .part = (uint32_t)wait}};
     call.args.asked.pe = pe;
-    if (tutti_shmem.gpu && tutti_shmem.state.ring.slots == 0)
-        return tutti_shmem_fail(TUTTI_ERR_UNAVAILABLE, name,
-                                "PE %d is on another node, which streams reach by the ring of the kernels: not with "
-                                "TUTTI_SHMEM_RING=off",
-                                pe);
+    if (!tutti_shmem_stream_reaches_far(name))
+        return TUTTI_ERR_UNAVAILABLE;
     return tutti_shmem_stream_one(&call, TUTTI_SHMEM_DO_ASK, 0, name, stream);
 }

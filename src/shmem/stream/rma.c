@@ -1,6 +1,7 @@
 /* Puts, gets and signals in the order of a stream of the program: put into it, and nothing waited for here. Near PEs:
  * by the copy engine, and a kernel for the signal; PEs of other nodes: by the ring. */
 #include "core/status.h"
+#include "progress/transport.h"
 #include "shmem/far.h"
 #include "shmem/stream/stream.h"
 
@@ -150,14 +151,19 @@ static int some_far(void)
     return -1;
 }
 
-/* What is in the ring, and what the host has begun to PEs of other nodes. */
+/* What is in the ring, and what the host has begun to PEs of other nodes. Where no thread of Tutti's may bring that on
+ * while the program waits for the stream, the host waits for the latter here. */
 static int after_ring(void *stream, const char *name)
 {
     struct tutti_shmem_streamed call = {.args = {.asked = {.operation = TSHMEM_RING_QUIET, .pe = some_far()}}};
-    if (tutti_shmem.state.ring.slots == 0) /* then only the host has begun any */
-        return tutti_shmem.wire ? tutti_shmem_far_quiet(-1) : TUTTI_OK;
-    call.args.part = call.args.asked.pe >= 0;
-    return tutti_shmem_stream_one(&call, TUTTI_SHMEM_DO_QUIET, 0, name, stream);
+    const int ring = tutti_shmem.state.ring.slots > 0, by_ring = ring && tutti_shmem.transport->any_thread;
+    if (tutti_shmem.wire && !by_ring) {
+        const int status = tutti_shmem_far_quiet(-1);
+        if (status != TUTTI_OK)
+            return status;
+    }
+    call.args.part = by_ring && call.args.asked.pe >= 0;
+    return ring ? tutti_shmem_stream_one(&call, TUTTI_SHMEM_DO_QUIET, 0, name, stream) : TUTTI_OK;
 }
 
 int tshmem_quiet_on_stream(void *stream)

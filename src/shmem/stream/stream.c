@@ -50,15 +50,6 @@ static int is_near(const struct tshmem_team_state *team)
     return 1;
 }
 
-/* Far members are reached by the ring. */
-static int refuse_far(tshmem_team_t team, const char *name)
-{
-    return tutti_shmem_fail(TUTTI_ERR_UNAVAILABLE, name,
-                            "team %d has members on another node, which streams reach by the ring of the kernels: not "
-                            "with TUTTI_SHMEM_RING=off",
-                            team);
-}
-
 int tutti_shmem_stream_begin_local(struct tutti_shmem_streamed *call, const char *name, void *stream)
 {
     const struct tutti_shmem *space = &tutti_shmem;
@@ -82,8 +73,8 @@ int tutti_shmem_stream_begin(struct tutti_shmem_streamed *call, const char *name
     if (space->state.pes > 0 && !tutti_shmem_team(team))
         return tutti_shmem_fail(TUTTI_ERR_ARGUMENT, name, "%d is no team of this PE", team);
     const int near = space->state.pes == 0 || is_near(tutti_shmem_team(team));
-    if (!near && space->gpu && space->state.ring.slots == 0)
-        return refuse_far(team, name);
+    if (!near && !tutti_shmem_stream_reaches_far(name))
+        return TUTTI_ERR_UNAVAILABLE;
     call->one = !near;
     call->args.team = team;
     return tutti_shmem_stream_begin_local(call, name, stream);

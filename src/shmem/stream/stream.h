@@ -38,7 +38,9 @@ int tutti_shmem_stream_one(struct tutti_shmem_streamed *call, enum tutti_shmem_w
 /* 1 where kernels of this PE's GPU load and store that memory, as long as it is theirs. */
 int tutti_shmem_stream_reaches(const void *address);
 
-/* ask.c: PEs of other nodes, by the ring. `asked`: all but the PE; wait: the stream goes on when it is done. */
+/* ask.c: PEs of other nodes, by the ring. reaches_far: 0, and it is said why, where there is no way. `asked`: all but
+ * the PE; wait: the stream goes on when it is done. */
+int tutti_shmem_stream_reaches_far(const char *name);
 int tutti_shmem_stream_ask(const struct tutti_shmem_asked *asked, int pe, int wait, const char *name, void *stream);
 /* Offset of what lies at `address` in the heaps. */
 static inline uint64_t tutti_shmem_stream_offset(const void *address)
