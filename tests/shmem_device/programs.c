@@ -47,6 +47,17 @@ static int wants_fence(enum pes_ring_how how, const struct command *command)
            (how == PES_RING_NODES && command->call < CALL_BARRIER);
 }
 
+/* Past a collective its source is the program's: something else lies there for a while. */
+static void use_source(struct program_heap *heap)
+{
+    static _Thread_local char kept[PROGRAM_PART];
+    memcpy(kept, heap->in, sizeof kept);
+    memset(heap->in, 0xb7, sizeof kept);
+    for (int i = 0; i < 40; i++)
+        delay();
+    memcpy(heap->in, kept, sizeof kept);
+}
+
 static void body(int pe, void *context)
 {
     const struct run *const run = context;
@@ -57,6 +68,8 @@ static void body(int pe, void *context)
         if (wants_fence(run->how, command))
             tshmem_fence();
         interpret(command, (char *)run->pes->heap[pe]);
+        if (command->call >= CALL_BROADCAST && command->call <= CALL_SCAN)
+            use_source(run->pes->heap[pe]);
     }
 }
 
@@ -95,7 +108,7 @@ static void one(uint64_t seed, int count, const int *rows)
 int main(void)
 {
     const uint64_t seed = check_seed();
-    const long rounds = check_setting("TUTTI_TEST_ROUNDS", 60);
+    const long rounds = check_setting("TUTTI_TEST_ROUNDS", 80);
     int *const rows = malloc(((size_t)program_row_count + 1) * sizeof *rows);
     for (int i = 0; i <= program_row_count; i++)
         rows[i] = i < program_row_count ? i : -1;
