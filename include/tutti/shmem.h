@@ -273,8 +273,8 @@ TSHMEM_CALL void tutti_shmem_get_blocks(void *dest, const void *source, ptrdiff_
                                         size_t n, size_t bytes, int pe);
 /* operation: enum tshmem_amo, on 4 or 8 bytes. The value before. */
 TSHMEM_CALL uint64_t tutti_shmem_amo(int operation, void *dest, size_t bytes, uint64_t value, uint64_t compare, int pe);
-/* ANY: an index, of several that hold by turns on the host and the lowest in kernels; SIZE_MAX: none. SOME: how many, and their indices. ALL: 1 or 0. status (may be NULL): words that are
- * not zero there are left out. */
+/* ANY: an index, of several that hold by turns on the host and the lowest in kernels; SIZE_MAX: none. SOME: how many,
+ * and their indices. ALL: 1 or 0. status (may be NULL): words that are not zero there are left out. */
 TSHMEM_CALL size_t tutti_shmem_wait(int which, int type, const void *words, size_t n, size_t *indices,
                                     const int *status, int comparison, const void *values);
 TSHMEM_CALL int tutti_shmem_broadcast(tshmem_team_t team, void *dest, const void *source, size_t n, size_t bytes,

@@ -21,13 +21,6 @@ static int cores(void)
     return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
 }
 
-/* 1 where all ranks bring the same number. */
-int tutti_shmem_alike(struct tutti_transport *transport, int64_t mine)
-{
-    int64_t words[2] = {mine, -mine};
-    return transport->ops->allreduce(transport, words, 2, TUTTI_COMBINE_MIN) == TUTTI_OK && words[0] == -words[1];
-}
-
 /* Where the heaps lie, by TUTTI_SHMEM_HEAP: on the GPU where there are such, in host memory where one is simulated. */
 static const struct tutti_shmem_kind *kind_of_heaps(void)
 {

@@ -136,7 +136,7 @@ void tutti_shmem_contexts_close(void);
 
 enum { TUTTI_SHMEM_ALIGN_MOST = 1 << 21 }; /* heaps begin at multiples of it, and grow by them */
 
-/* space.c: collective: 1 where all PEs say the same. */
+/* local/alike.c: collective: 1 where all PEs bring the same number. */
 int tutti_shmem_alike(struct tutti_transport *transport, int64_t mine);
 
 /* window.c: memory of all PEs. map: collective, in two phases: heap_bytes bytes a PE for programs, of which *heap_bytes

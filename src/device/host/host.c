@@ -16,8 +16,6 @@
 #include "progress/engine.h"
 #include "progress/fiber.h"
 
-enum { GPUS = 64 }; /* where TUTTI_HOST_GPUS does not say: more than ranks of a team */
-
 static _Thread_local int chosen = -1;
 
 static int host_open(char *why, size_t size)
@@ -30,12 +28,6 @@ static int host_open(char *why, size_t size)
     return status;
 }
 
-static int host_gpus(void)
-{
-    long gpus = tutti_settings()->host_gpus;
-    return gpus > 0 ? (int)gpus : GPUS;
-}
-
 static int host_current(int *gpu)
 {
     *gpu = chosen;
@@ -44,7 +36,7 @@ static int host_current(int *gpu)
 
 static int host_choose(int gpu)
 {
-    if (gpu < 0 || gpu >= host_gpus())
+    if (gpu < 0 || gpu >= tutti_host_gpus())
         return TUTTI_ERR_ARGUMENT;
     chosen = gpu;
     return TUTTI_OK;
@@ -176,7 +168,7 @@ const struct tutti_device tutti_device_host = {
     .channel_mb = 64,
     .open = host_open,
     .active = tutti_host_arena_active,
-    .gpus = host_gpus,
+    .gpus = tutti_host_gpus,
     .current = host_current,
     .choose = host_choose,
     .uuid = host_uuid,

@@ -13,6 +13,7 @@
 #include "core/settings.h"
 #include "core/status.h"
 #include "device/host/host.h"
+#include "device/host/places.h"
 
 enum { POISON = 0xa5, ALIGNMENT = 4096, LOOK = 64 << 20 };
 
@@ -62,7 +63,7 @@ static int allocate(int gpu, size_t bytes, int cleared, void **device)
     int fd = -1, status = tutti_host_arena_open();
     if (status != TUTTI_OK)
         return status;
-    if (gpu < -1 || gpu >= tutti_device_host.gpus())
+    if (gpu < -1 || gpu >= tutti_host_gpus())
         return TUTTI_ERR_ARGUMENT; /* otherwise of no account: all simulated GPUs share the memory */
     if (bytes == 0)
         bytes = 1;

@@ -14,6 +14,7 @@
 #include "core/settings.h"
 #include "core/status.h"
 #include "device/host/host.h"
+#include "device/host/places.h"
 #include "device/host/work.h"
 
 enum { QUEUE_MOST = 1024, DELAY_ONE_IN = 16, DELAY_MOST_NS = 200000 };
@@ -202,7 +203,7 @@ int tutti_host_stream_create(int gpu, struct tutti_stream **out)
     int status = tutti_host_arena_open();
     if (status != TUTTI_OK)
         return status;
-    if (gpu < -1 || gpu >= tutti_device_host.gpus())
+    if (gpu < -1 || gpu >= tutti_host_gpus())
         return TUTTI_ERR_ARGUMENT;
     struct tutti_stream *stream = calloc(1, sizeof *stream);
     if (!stream)
@@ -316,7 +317,7 @@ int tutti_host_event_create(int gpu, struct tutti_event **out)
     int status = tutti_host_arena_open();
     if (status != TUTTI_OK)
         return status;
-    if (gpu < -1 || gpu >= tutti_device_host.gpus())
+    if (gpu < -1 || gpu >= tutti_host_gpus())
         return TUTTI_ERR_ARGUMENT;
     struct tutti_event *event = calloc(1, sizeof *event);
     if (!event)

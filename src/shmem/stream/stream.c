@@ -50,7 +50,7 @@ static int is_near(const struct tshmem_team_state *team)
     return 1;
 }
 
-int tutti_shmem_stream_begin_local(struct tutti_shmem_streamed *call, const char *name, void *stream)
+static int begin_local(struct tutti_shmem_streamed *call, const char *name, void *stream)
 {
     const struct tutti_shmem *space = &tutti_shmem;
     call->name = name;
@@ -77,7 +77,7 @@ int tutti_shmem_stream_begin(struct tutti_shmem_streamed *call, const char *name
         return TUTTI_ERR_UNAVAILABLE;
     call->one = !near;
     call->args.team = team;
-    return tutti_shmem_stream_begin_local(call, name, stream);
+    return begin_local(call, name, stream);
 }
 
 int tutti_shmem_stream_small(const struct tutti_shmem_streamed *call, size_t bytes)
@@ -108,7 +108,7 @@ int tutti_shmem_stream_end(struct tutti_shmem_streamed *call, int status, int wh
 int tutti_shmem_stream_one(struct tutti_shmem_streamed *call, enum tutti_shmem_what what, size_t bytes,
                            const char *name, void *stream)
 {
-    const int status = tutti_shmem_stream_begin_local(call, name, stream);
+    const int status = begin_local(call, name, stream);
     return status == TUTTI_OK ? tutti_shmem_stream_end(call, tutti_shmem_stream_launch(call, what, bytes, 1), 1)
                               : status;
 }

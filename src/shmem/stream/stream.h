@@ -21,10 +21,8 @@ int tutti_shmem_stream_refused(void);
 /* What was put into the stream stays there. The status, which is said where it is none of the address space's own. */
 int tutti_shmem_stream_leave(struct tutti_stream *stream, int status, const char *name);
 
-/* A call of kernels: begin, some launches, end. begin: a status; it fills what all kernels are given. local: without a
- * team; dest and source are the heap where nothing else was said. */
+/* A call of kernels: begin, some launches, end. begin: a status; it fills what all kernels are given. */
 int tutti_shmem_stream_begin(struct tutti_shmem_streamed *call, const char *name, tshmem_team_t team, void *stream);
-int tutti_shmem_stream_begin_local(struct tutti_shmem_streamed *call, const char *name, void *stream);
 /* 1 where a collective of `bytes` bytes a PE is one launch: with far members always. */
 int tutti_shmem_stream_small(const struct tutti_shmem_streamed *call, size_t bytes);
 /* One launch. bytes: that its threads share. Only MOVE has several blocks. */
