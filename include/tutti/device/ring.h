@@ -113,7 +113,8 @@ TUTTI_DEV_APART uint64_t tutti_dev_ring_call(const struct tutti_dev_request *r)
         if (tutti_dev_leave(&patience))
             return 0;
     }
-    tutti_dev_store_release32(&ring->own->taken[index], tag << 1);
+    /* What it brought is in registers: nothing of this thread must be seen before the next one may take it. */
+    tutti_dev_store_relaxed32(&ring->own->taken[index], tag << 1);
     return (low & 0xffffffffu) | high << 32;
 }
 

@@ -6,6 +6,7 @@
 #include <link.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "core/log.h"
@@ -72,11 +73,17 @@ uint64_t tutti_shmem_statics_find(struct tutti_shmem *space, int wanted)
     return mine.bytes;
 }
 
+/* Asked of the kernel itself: hooks of some MPIs (UCX) stand in front of mremap() and know no fifth argument. */
+static int map_to(char *at, void *memory, uint64_t bytes, uint64_t moved)
+{
+    return syscall(SYS_mremap, memory, moved, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, at) == (long)(intptr_t)at;
+}
+
 /* Two mappings of one memory: a mapping of no length, "moved", stays. */
 static int put_under(char *at, char *block, uint64_t bytes)
 {
     memcpy(block, at, bytes);
-    return mremap(block, 0, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, at) == at ? TUTTI_OK : TUTTI_ERR_MEMORY;
+    return map_to(at, block, bytes, 0) ? TUTTI_OK : TUTTI_ERR_MEMORY;
 }
 
 int tutti_shmem_statics_open(struct tutti_shmem *space)
@@ -105,6 +112,6 @@ void tutti_shmem_statics_close(struct tutti_shmem *space)
     if (own == MAP_FAILED)
         return; /* the variables stay where they are: the heap's memory lives as long as somebody maps it */
     memcpy(own, statics->from, statics->bytes);
-    if (mremap(own, statics->bytes, statics->bytes, MREMAP_MAYMOVE | MREMAP_FIXED, statics->from) == statics->from)
+    if (map_to(statics->from, own, statics->bytes, statics->bytes))
         statics->there = 0;
 }
