@@ -7,7 +7,10 @@
 #include "shmem/far.h"
 #include "shmem/space.h"
 
+enum { SAID_MOST = 50 }; /* a loop of wrong calls fills no disk */
+
 struct tutti_shmem tutti_shmem;
+atomic_uint tutti_shmem_errors;
 
 int tutti_shmem_fail(int status, const char *call, const char *format, ...)
 {
@@ -17,7 +20,11 @@ int tutti_shmem_fail(int status, const char *call, const char *format, ...)
     va_start(list, format);
     vsnprintf(text, sizeof text, format, list);
     va_end(list);
-    tutti_error("%s: %s", call, text);
+    const unsigned before = atomic_fetch_add(&tutti_shmem_errors, 1);
+    if (before < SAID_MOST)
+        tutti_error("%s: %s", call, text);
+    else if (before == SAID_MOST)
+        tutti_error("%s: %s; further errors are not shown until the program calls tshmem_error()", call, text);
     atomic_compare_exchange_strong(&tutti_shmem.status, &none, status);
     return status;
 }

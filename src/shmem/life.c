@@ -106,6 +106,7 @@ void tshmem_global_exit(int status)
 int tshmem_error(void)
 {
     tutti_shmem_stream_look();
+    atomic_store(&tutti_shmem_errors, 0);
     return atomic_exchange(&tutti_shmem.status, TUTTI_OK);
 }
 
