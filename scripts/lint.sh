@@ -15,7 +15,7 @@ echo "== clang-tidy"
 files=$(grep -o '"file": "[^"]*"' "$build/compile_commands.json" | cut -d'"' -f4 | grep -E "^$PWD/(src|tools|bench)/" |
     grep -vE '(kernels_c|dispatch)\.c$|\.S$' | sort -u)
 # shellcheck disable=SC2086 # a list of files
-printf '%s\n' $files | xargs -r -P "$jobs" -n 3 clang-tidy --quiet -p "$build" 2>&1 | grep -vE '^[0-9]+ warnings? (and [0-9]+ errors? )?generated|^Suppressed|^Use -header-filter' |
+printf '%s\n' $files | xargs -r -P "$jobs" -n 3 clang-tidy --quiet -p "$build" --extra-arg=-Wno-unknown-warning-option 2>&1 | grep -vE '^[0-9]+ warnings? (and [0-9]+ errors? )?generated|^Suppressed|^Use -header-filter' |
     tee "$build/clang-tidy.log"
 [ "${PIPESTATUS[1]}" -eq 0 ] || failed=1
 

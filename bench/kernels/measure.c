@@ -26,15 +26,14 @@ double bench_seconds(void)
 void bench_state(const struct bench_machine *machine, int pe, struct tshmem_team_state *teams)
 {
     struct tshmem_state *const state = &machine->states[pe];
-    const struct bench_heap *const heap = machine->heap[pe];
     memset(state, 0, sizeof *state);
     state->bytes = sizeof *state;
     state->version = TSHMEM_STATE_VERSION;
     state->me = pe;
     state->pes = BENCH_PES;
     state->heap = (char *)machine->heap[pe];
-    state->heap_bytes = sizeof *heap;
-    state->area_bytes = sizeof heap->area + sizeof heap->pad;
+    state->heap_bytes = sizeof(struct bench_heap);
+    state->area_bytes = sizeof machine->heap[pe]->area + sizeof machine->heap[pe]->pad;
     state->team = teams;
     state->abort = &machine->aborted[pe];
     state->limit_ns = 2000000000u;
@@ -124,10 +123,11 @@ static double once(const struct bench_machine *machine, struct bench_call *call,
         from = machine->begin_ns[0][b] < from ? machine->begin_ns[0][b] : from;
         to = machine->end_ns[0][b] > to ? machine->end_ns[0][b] : to;
     }
+    const unsigned counted = call->rounds - call->rounds / 10;
     const int right_0 = right(machine, call->operation, call->bytes, 0);
     const int right_1 = right(machine, call->operation, call->bytes, 1);
     if (*machine->wrong == 0 && machine->aborted[0] == 0 && machine->aborted[1] == 0 && right_0 && right_1)
-        return to > from ? (double)(to - from) / (call->rounds - call->rounds / 10) : 0.001;
+        return to > from ? (double)(to - from) / counted : 0.001;
     printf("FAILED: %s by %s, %u blocks of %u threads, %zu bytes: %u wrong, aborted %u %u, data right %d %d\n",
            bench_names[call->operation], bench_forms[call->group], blocks, threads, call->bytes, *machine->wrong,
            machine->aborted[0], machine->aborted[1], right_0, right_1);

@@ -38,7 +38,7 @@ static int number_of(tshmem_ctx_t ctx, const char *call)
 
 static tshmem_team_t team_of(int number)
 {
-    return number > 0 ? contexts[number].team : TSHMEM_TEAM_WORLD;
+    return number > 0 && number < TSHMEM_CONTEXTS_MAX ? contexts[number].team : TSHMEM_TEAM_WORLD;
 }
 
 static int pe_of(int number, int pe, const char *call)

@@ -26,6 +26,6 @@ void tutti_shmem_gpu_forget(struct tutti_shmem_peek *peek);
 /* gpu_agent.c */
 extern const struct tutti_wire_local tutti_shmem_gpu_agent;
 void *tutti_shmem_gpu_room(size_t bytes);
-void tutti_shmem_gpu_give(void *room);
+void tutti_shmem_gpu_give(void *memory);
 
 #endif

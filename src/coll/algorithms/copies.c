@@ -27,7 +27,7 @@ static int carry(struct tutti_team *team, const struct tutti_reduce *call, void 
 static int launch(struct tutti_team *team, const struct tutti_reduce *call, void *out[])
 {
     size_t size = tutti_type_size(call->type), ranks = (size_t)team->size, unit = 256 / size, begin = 0;
-    size_t slice = ((call->count + ranks - 1) / ranks + unit - 1) / unit * unit, counts[TUTTI_MAX_RANKS];
+    size_t slice = ((call->count + ranks - 1) / ranks + unit - 1) / unit * unit, counts[TUTTI_MAX_RANKS] = {0};
     for (size_t r = 0, left = call->count; r < ranks; r++) {
         counts[r] = left < slice ? left : slice;
         left -= counts[r];

@@ -17,11 +17,12 @@ static int grid_alike(MPI_Comm comm, MPI_Comm *own)
     int dims = 0, code = tutti_real.MPI_Cartdim_get(comm, &dims);
     if (code != MPI_SUCCESS)
         return code;
-    const size_t each = (size_t)dims + 1; /* never NULL */
-    int *extent = calloc(3 * each, sizeof *extent), *periodic = extent + each, *place = periodic + each;
+    const size_t each = (size_t)dims + 1;           /* never NULL */
+    int *extent = calloc(3 * each, sizeof *extent); /* extents, then periods, then places */
     if (!extent)
         return no_memory(comm);
-    code = tutti_real.MPI_Cart_get(comm, dims, extent, periodic, place);
+    int *const periodic = extent + each;
+    code = tutti_real.MPI_Cart_get(comm, dims, extent, periodic, periodic + each);
     if (code == MPI_SUCCESS)
         code = tutti_real.MPI_Cart_create(comm, dims, extent, periodic, KEEP_RANKS, own);
     free(extent);
@@ -33,9 +34,10 @@ static int graph_alike(MPI_Comm comm, MPI_Comm *own)
     int nodes = 0, edges = 0, code = tutti_real.MPI_Graphdims_get(comm, &nodes, &edges);
     if (code != MPI_SUCCESS)
         return code;
-    int *ends = calloc((size_t)nodes + (size_t)edges + 1, sizeof *ends), *edge = ends + nodes;
+    int *ends = calloc((size_t)nodes + (size_t)edges + 1, sizeof *ends);
     if (!ends)
         return no_memory(comm);
+    int *const edge = ends + nodes;
     code = tutti_real.MPI_Graph_get(comm, nodes, edges, ends, edge);
     if (code == MPI_SUCCESS)
         code = tutti_real.MPI_Graph_create(comm, nodes, ends, edge, KEEP_RANKS, own);
