@@ -1,0 +1,94 @@
+/* A communicator's share of a GPU (TUTTI_HOST_BLOCKS of them): it waits for calls under way that have all blocks, on
+ * one rank or on both, for longer than its patient rounds take; where other streams have them it is refused, on all
+ * ranks. */
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include <cmocka.h>
+
+#include "coll/algorithm.h"
+#include "core/status.h"
+#include "support/check.h"
+#include "support/threads.h"
+#include "team/node.h"
+
+enum { RANKS = 2, SHARES = 16, HOLD_MS = 400 };
+
+static struct tutti_budget *room_of(const struct tutti_team *team)
+{
+    return &team->node->room[team->gpu];
+}
+
+/* Calls that end after a while. */
+static void *end_calls(void *with)
+{
+    struct tutti_budget *room = with;
+    nanosleep(&(const struct timespec){0, HOLD_MS * 1000000L}, NULL);
+    atomic_fetch_sub(&room->word, atomic_load(&room->all));
+    return NULL;
+}
+
+static void wait_for_calls(struct tutti_team *team, int mine)
+{
+    pthread_t thread;
+    struct tutti_budget *room = room_of(team);
+    if (mine) {
+        atomic_fetch_add(&room->word, atomic_load(&room->all));
+        CHECK(pthread_create(&thread, NULL, end_calls, room) == 0, "a thread");
+    }
+    const int status = tutti_enqueue_open(team, -1);
+    CHECK(status == TUTTI_OK && team->share > 0, "rank %d: %s, a share of %u", team->rank, tutti_status_text(status),
+          team->share);
+    if (mine)
+        pthread_join(thread, NULL);
+}
+
+static void refuse_for_streams(struct tutti_team *team)
+{
+    struct tutti_budget *room = room_of(team);
+    const uint64_t others = team->rank == 0 ? (uint64_t)(atomic_load(&room->all) - 1) << SHARES : 0;
+    atomic_fetch_add(&room->word, others);
+    const int status = tutti_enqueue_open(team, -1);
+    CHECK(status == TUTTI_ERR_UNAVAILABLE && team->share == 0, "rank %d: %s, though streams have all", team->rank,
+          tutti_status_text(status));
+    atomic_fetch_sub(&room->word, others);
+}
+
+static int rank_main(struct tutti_transport *transport, void *unused)
+{
+    struct tutti_node *node = NULL;
+    (void)unused;
+    if (!CHECK(tutti_node_open(transport, &node) == TUTTI_OK && node, "node"))
+        return 1;
+    for (int what = 0; what < 3; what++) {
+        struct tutti_team *team = NULL;
+        if (!CHECK(tutti_team_create(node, transport, &team) == TUTTI_OK && tutti_open(team, -1) == TUTTI_OK, "team"))
+            return 1;
+        CHECK(atomic_load(&room_of(team)->all) > 2 && atomic_load(&room_of(team)->word) == 0, "a GPU that is empty");
+        if (what == 2)
+            refuse_for_streams(team);
+        else
+            wait_for_calls(team, what == 1 || team->rank == 1);
+        transport->ops->barrier(transport);
+        tutti_team_free(team);
+        transport->ops->barrier(transport);
+    }
+    tutti_node_close(node);
+    return 0;
+}
+
+static void run(void **state)
+{
+    (void)state;
+    assert_int_equal(tutti_threads_run(RANKS, rank_main, NULL), 0);
+    assert_int_equal(check_failed(), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(run)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
