@@ -96,7 +96,7 @@ function(tutti_mpi_program name)
     endif()
     add_executable(${name}.${mpi} ${T_SOURCES})
     set_target_properties(${name}.${mpi} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}
-                          Fortran_MODULE_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/${mpi}.mod)
+                          Fortran_MODULE_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/${name}.${mpi}.mod)
     target_compile_options(${name}.${mpi} PRIVATE ${${prefix}COMPILE})
     if(NOT T_LANGUAGE STREQUAL "Fortran")
       target_link_libraries(${name}.${mpi} PRIVATE tutti-flags)

@@ -77,7 +77,8 @@ static int make(struct tutti_shmem *space)
         return tutti_shmem_fail(TUTTI_ERR_SETTING, "tshmem_init",
                                 "TUTTI_SHMEM_HEAP or TUTTI_DEVICE is not the same on all ranks");
     }
-    heap_bytes += tutti_shmem_statics_find(space, tutti_shmem_names && space->kind->host_reaches);
+    heap_bytes +=
+        tutti_shmem_statics_find(&space->statics, space->transport, tutti_shmem_names && space->kind->host_reaches);
     int status = tutti_shmem_map(space, &heap_bytes, (uint64_t)most + space->statics.bytes);
     if (status != TUTTI_OK)
         return tutti_shmem_fail(status, "tshmem_init", "no memory that all PEs share");
@@ -86,7 +87,8 @@ static int make(struct tutti_shmem *space)
         status = TUTTI_ERR_MEMORY;
     if (status != TUTTI_OK)
         return tutti_shmem_fail(status, "tshmem_init", "%s", tutti_status_text(status));
-    status = tutti_shmem_statics_open(space);
+    status =
+        tutti_shmem_statics_open(&space->statics, space->transport, &space->heap, space->state.heap + space->first);
     if (status != TUTTI_OK)
         return tutti_shmem_fail(status, "tshmem_init", "the program's static variables could not become symmetric");
     space->state.bytes = sizeof space->state;
@@ -106,7 +108,7 @@ static void unmake(struct tutti_shmem *space)
 {
     tutti_shmem_far_close(space);
     tutti_shmem_serve_close(space);
-    tutti_shmem_statics_close(space);
+    tutti_shmem_statics_close(&space->statics);
     tutti_heap_close(&space->heap);
     if (space->kind)
         tutti_shmem_unmap(space);
@@ -183,7 +185,7 @@ void tutti_shmem_close(void)
 
 void tutti_shmem_forget(void)
 {
-    tutti_shmem_statics_close(&tutti_shmem);
+    tutti_shmem_statics_close(&tutti_shmem.statics);
     tutti_shmem.state.pes = 0;
     tutti_shmem.wire = NULL;
 }

@@ -101,7 +101,7 @@ static inline const void *tutti_shmem_unstatic(const void *address)
 {
     const struct tutti_shmem_statics *statics = &tutti_shmem.statics;
     const uint64_t at = (uint64_t)((uintptr_t)address - (uintptr_t)statics->from);
-    return statics->there && at < statics->bytes ? tutti_shmem.state.heap + statics->at + at : address;
+    return statics->block && at < statics->bytes ? statics->block + at : address;
 }
 
 /* Where `bytes` bytes at a symmetric address lie in the heap of that PE; NULL, and it is said why, where they do not.
@@ -136,9 +136,6 @@ void tutti_shmem_contexts_leave(tshmem_team_t team);
 void tutti_shmem_contexts_close(void);
 
 enum { TUTTI_SHMEM_ALIGN_MOST = 1 << 21 }; /* heaps begin at multiples of it, and grow by them */
-
-/* local/alike.c: collective: 1 where all PEs bring the same number. */
-int tutti_shmem_alike(struct tutti_transport *transport, int64_t mine);
 
 /* window.c: memory of all PEs. map: collective, in two phases: heap_bytes bytes a PE for programs, of which *heap_bytes
  * are there afterwards, and addresses for `most`, or as many as all can have; unmap: local. */

@@ -3,24 +3,10 @@
 module checks
     use, intrinsic :: iso_c_binding
     use tutti_shmem
+    use kit_fortran
     implicit none
-    integer :: me, pes, next, before, status, wrong = 0
+    integer :: status
 contains
-    subroutine expect(holds, what)
-        logical, intent(in) :: holds
-        character(*), intent(in) :: what
-        if (holds) return
-        print '(a,i0,a,a)', 'FAILED on PE ', me, ': ', what
-        wrong = wrong + 1
-    end subroutine
-
-    function symmetric(bytes) result(memory)
-        integer, intent(in) :: bytes
-        type(c_ptr) :: memory
-        memory = tshmem_calloc(1_c_size_t, int(bytes, c_size_t))
-        if (.not. c_associated(memory)) call tshmem_global_exit(1)
-    end function
-
     subroutine whole_numbers
         integer(c_int32_t), pointer, contiguous :: a(:), b(:)
         integer(c_int64_t), pointer, contiguous :: x(:), y(:)
@@ -175,10 +161,7 @@ program fortran
     use checks
     implicit none
     if (tshmem_init() /= 0) stop 1
-    me = tshmem_my_pe()
-    pes = tshmem_n_pes()
-    next = mod(me + 1, pes)
-    before = mod(me + pes - 1, pes)
+    call kit_open()
     call whole_numbers
     call reals
     call teams

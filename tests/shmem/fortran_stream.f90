@@ -3,6 +3,7 @@
 program fortran_stream
     use, intrinsic :: iso_c_binding
     use tutti_shmem
+    use kit_fortran
     implicit none
     interface
         integer(c_int) function tutti_stream_create(stream) bind(c)
@@ -20,7 +21,7 @@ program fortran_stream
     end interface
     integer, parameter :: world = TSHMEM_TEAM_WORLD
     type(c_ptr) :: stream
-    integer :: me, pes, next, before, i, wrong = 0
+    integer :: i
     integer(c_int32_t), pointer, contiguous :: a(:)
     integer(c_int64_t), pointer, contiguous :: x(:), signal(:)
     complex(c_double_complex), pointer, contiguous :: z(:)
@@ -29,14 +30,11 @@ program fortran_stream
     complex(c_double_complex) :: complexes(4)
 
     if (tshmem_init() /= 0) stop 1
-    me = tshmem_my_pe()
-    pes = tshmem_n_pes()
-    next = mod(me + 1, pes)
-    before = mod(me + pes - 1, pes)
-    call c_f_pointer(tshmem_calloc(32_c_size_t, 4_c_size_t), a, [32])
-    call c_f_pointer(tshmem_calloc(64_c_size_t, 8_c_size_t), x, [64])
-    call c_f_pointer(tshmem_calloc(1_c_size_t, 8_c_size_t), signal, [1])
-    call c_f_pointer(tshmem_calloc(4_c_size_t, 16_c_size_t), z, [4])
+    call kit_open()
+    call c_f_pointer(symmetric(32 * 4), a, [32])
+    call c_f_pointer(symmetric(64 * 8), x, [64])
+    call c_f_pointer(symmetric(8), signal, [1])
+    call c_f_pointer(symmetric(4 * 16), z, [4])
     call expect(tutti_stream_create(stream) == 0, 'a stream')
 
     call tshmem_put(a, [(int(10 * me + i, c_int32_t), i = 1, 2)], 2, me)
@@ -88,14 +86,6 @@ program fortran_stream
     if (me == 0 .and. wrong == 0) print '(a,i0,a)', 'Fortran in stream order on ', pes, ' PEs: passed'
     if (tshmem_finalize() /= 0 .or. wrong /= 0) stop 1
 contains
-    subroutine expect(holds, what)
-        logical, intent(in) :: holds
-        character(*), intent(in) :: what
-        if (holds) return
-        print '(a,i0,a,a)', 'FAILED on PE ', me, ': ', what
-        wrong = wrong + 1
-    end subroutine
-
     integer function all_xor() result(all)
         all = 0
         do i = 0, pes - 1

@@ -3,24 +3,9 @@
 module more_checks
     use, intrinsic :: iso_c_binding
     use tutti_shmem
+    use kit_fortran
     implicit none
-    integer :: me, pes, next, before, wrong = 0
 contains
-    subroutine expect(holds, what)
-        logical, intent(in) :: holds
-        character(*), intent(in) :: what
-        if (holds) return
-        print '(a,i0,a,a)', 'FAILED on PE ', me, ': ', what
-        wrong = wrong + 1
-    end subroutine
-
-    function symmetric(bytes) result(memory)
-        integer, intent(in) :: bytes
-        type(c_ptr) :: memory
-        memory = tshmem_calloc(1_c_size_t, int(bytes, c_size_t))
-        if (.not. c_associated(memory)) call tshmem_global_exit(1)
-    end function
-
     subroutine shorts
         integer(c_int16_t), pointer, contiguous :: a(:), b(:)
         integer(c_int16_t) :: seen(12)
@@ -145,10 +130,7 @@ program fortran_types
     call MPI_Comm_size(MPI_COMM_WORLD, ranks, error)
     call MPI_Comm_split(MPI_COMM_WORLD, 0, -rank, comm, error)
     if (tshmem_init_comm(comm) /= 0) call MPI_Abort(MPI_COMM_WORLD, 1, error)
-    me = tshmem_my_pe()
-    pes = tshmem_n_pes()
-    next = mod(me + 1, pes)
-    before = mod(me + pes - 1, pes)
+    call kit_open()
     call expect(me == ranks - 1 - rank .and. pes == ranks, 'PEs are the ranks of the communicator')
     call shorts
     call scans

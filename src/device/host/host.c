@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/fnv.h"
 #include "core/log.h"
 #include "core/settings.h"
 #include "core/status.h"
@@ -53,9 +54,7 @@ static int host_uuid(int gpu, unsigned char uuid[16])
     n = n > 0 ? n : 0;
     snprintf(text + n, sizeof text - (size_t)n, " tutti-host %d", gpu);
     for (unsigned half = 0; half < 2; half++) {
-        uint64_t hash = UINT64_C(0xcbf29ce484222325) + half;
-        for (const char *at = text; *at; at++)
-            hash = (hash ^ (unsigned char)*at) * UINT64_C(0x100000001b3);
+        const uint64_t hash = tutti_fnv(TUTTI_FNV_BEGIN + half, text, strlen(text));
         memcpy(uuid + 8 * half, &hash, sizeof hash);
     }
     return TUTTI_OK;

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "core/clock.h"
+#include "core/fnv.h"
 #include "core/log.h"
 #include "core/settings.h"
 #include "mpi/bounce/stage.h"
@@ -36,14 +37,13 @@ static int64_t agreed_settings(void)
                                            "TUTTI_STAGING_MB", "TUTTI_NODE_RANKS",   "TUTTI_HOST_GPUS",
                                            "TUTTI_MESSAGES",   "TUTTI_MESSAGE_LEAST"};
     struct tutti_setting_row row;
-    uint64_t hash = 0xcbf29ce484222325u;
+    uint64_t hash = TUTTI_FNV_BEGIN;
     for (int i = 0; tutti_settings_row(i, &row); i++) {
         for (size_t k = 0; k < sizeof decisive / sizeof decisive[0]; k++) {
             if (strcmp(row.name, decisive[k]) != 0)
                 continue;
-            for (const char *c = row.value; *c; c++)
-                hash = (hash ^ (unsigned char)*c) * 0x100000001b3u;
-            hash = (hash ^ '\n') * 0x100000001b3u;
+            hash = tutti_fnv(hash, row.value, strlen(row.value));
+            hash = tutti_fnv(hash, "\n", 1);
         }
     }
     return (int64_t)(hash >> 2);

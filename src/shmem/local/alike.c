@@ -1,8 +1,10 @@
-#include "progress/transport.h"
-#include "shmem/space.h"
+#include "shmem/local/alike.h"
 
-int tutti_shmem_alike(struct tutti_transport *transport, int64_t mine)
+#include "core/status.h"
+#include "progress/transport.h"
+
+int tutti_shmem_alike(struct tutti_transport *all, int64_t mine)
 {
     int64_t words[2] = {mine, -mine};
-    return transport->ops->allreduce(transport, words, 2, TUTTI_COMBINE_MIN) == TUTTI_OK && words[0] == -words[1];
+    return all->ops->allreduce(all, words, 2, TUTTI_COMBINE_MIN) == TUTTI_OK && words[0] == -words[1];
 }

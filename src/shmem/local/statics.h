@@ -4,21 +4,24 @@
 
 #include <stdint.h>
 
-struct tutti_shmem;
+#include "shmem/local/alike.h"
+
+struct tutti_heap;
 
 struct tutti_shmem_statics {
     char *from; /* the program's segment */
     uint64_t bytes;
-    uint64_t at; /* its block's offset in the heap */
-    int there;
+    char *block; /* of the own heap, which lies under it; NULL: none does */
 };
 
 /* Collective over all PEs. Bytes of the heap for the segment, the same everywhere; 0: not wanted, or not one program.
  */
-uint64_t tutti_shmem_statics_find(struct tutti_shmem *space, int wanted);
-/* Collective over all PEs, before programs allocate. A status, of all. Threads of the program must be still. */
-int tutti_shmem_statics_open(struct tutti_shmem *space);
+uint64_t tutti_shmem_statics_find(struct tutti_shmem_statics *statics, struct tutti_transport *all, int wanted);
+/* Collective over all PEs, before programs allocate; first: where the heap begins of which these are the books. A
+ * status, of all. Threads of the program must be still. */
+int tutti_shmem_statics_open(struct tutti_shmem_statics *statics, struct tutti_transport *all, struct tutti_heap *heap,
+                             char *first);
 /* Local, also in a child after fork: the variables are the process's own again, with the values that they have. */
-void tutti_shmem_statics_close(struct tutti_shmem *space);
+void tutti_shmem_statics_close(struct tutti_shmem_statics *statics);
 
 #endif

@@ -25,19 +25,14 @@ static int is_symmetric(const void *address, size_t n, size_t size, const char *
     return n == 0 || tutti_shmem_at(address, bytes, tutti_shmem.state.me, name) != NULL;
 }
 
-static uint64_t offset_of(const void *address)
-{
-    return (uint64_t)((uintptr_t)address - (uintptr_t)tutti_shmem.state.heap);
-}
-
 /* The slice of this PE; its part of the first result of an exclusive scan is zero. */
 static int slices(struct tutti_shmem_streamed *call, enum tutti_shape shape)
 {
     const struct tutti_shmem_args *args = &call->args;
     struct tutti_shmem_job job = {.type = args->type, .op = args->op, .shape = shape};
     void *zero;
-    const size_t bytes = tutti_shmem_slices(&job, tutti_shmem_team(args->team), offset_of(args->dest),
-                                            offset_of(args->source), args->n, &zero);
+    const size_t bytes = tutti_shmem_slices(&job, tutti_shmem_team(args->team), tutti_shmem_stream_offset(args->dest),
+                                            tutti_shmem_stream_offset(args->source), args->n, &zero);
     int status = bytes > 0 ? tutti_shmem_gpu_launch(call->stream, &job) : TUTTI_OK;
     if (status == TUTTI_OK && zero)
         status = tutti_shmem.gpu->device->fill(call->stream, zero, 0, bytes);
@@ -58,7 +53,8 @@ static int block(struct tutti_shmem_streamed *call)
                                   .count = args->n,
                                   .out = {args->dest}};
     for (int i = 0; i < team->size; i++)
-        job.in[i] = tutti_shmem.state.peer[team->world[i]] + offset_of(args->source) + (size_t)team->me * bytes;
+        job.in[i] =
+            tutti_shmem.state.peer[team->world[i]] + tutti_shmem_stream_offset(args->source) + (size_t)team->me * bytes;
     return tutti_shmem_gpu_launch(call->stream, &job);
 }
 
