@@ -10,7 +10,7 @@
 enum { SAID_MOST = 50 }; /* a loop of wrong calls fills no disk */
 
 struct tutti_shmem tutti_shmem;
-atomic_uint tutti_shmem_errors;
+static atomic_uint said; /* since the program asked for an error */
 
 int tutti_shmem_fail(int status, const char *call, const char *format, ...)
 {
@@ -20,7 +20,7 @@ int tutti_shmem_fail(int status, const char *call, const char *format, ...)
     va_start(list, format);
     vsnprintf(text, sizeof text, format, list);
     va_end(list);
-    const unsigned before = atomic_fetch_add(&tutti_shmem_errors, 1);
+    const unsigned before = atomic_fetch_add(&said, 1);
     if (before < SAID_MOST)
         tutti_error("%s: %s", call, text);
     else if (before == SAID_MOST)
@@ -112,4 +112,11 @@ void tutti_shmem_stream_look(void)
     else if (status != TUTTI_OK)
         tutti_shmem_fail(status, name_of(word >> 8), "in a kernel of PE %d: %s", tutti_shmem.state.me,
                          tutti_status_text(status));
+}
+
+int tshmem_error(void)
+{
+    tutti_shmem_stream_look();
+    atomic_store(&said, 0);
+    return atomic_exchange(&tutti_shmem.status, TUTTI_OK);
 }

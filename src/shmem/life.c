@@ -8,7 +8,6 @@
 #include "shmem/space.h"
 
 static const struct tutti_shmem_host *server;
-int tutti_shmem_names;
 
 void tutti_shmem_serve(const struct tutti_shmem_host *host)
 {
@@ -47,11 +46,6 @@ static const struct tutti_shmem_host *served(void)
         tutti_shmem_fail(TUTTI_ERR_UNAVAILABLE, "tshmem_init",
                          "libtutti.so is not in front of an MPI: start the program by tutti run, linked with an MPI");
     return server;
-}
-
-void tutti_shmem_openshmem(void)
-{
-    tutti_shmem_names = 1;
 }
 
 int tutti_shmem_init_fortran(int comm)
@@ -101,13 +95,6 @@ void tshmem_global_exit(int status)
     if (space->host && space->host->leave)
         space->host->leave(status);
     _exit(status);
-}
-
-int tshmem_error(void)
-{
-    tutti_shmem_stream_look();
-    atomic_store(&tutti_shmem_errors, 0);
-    return atomic_exchange(&tutti_shmem.status, TUTTI_OK);
 }
 
 int tshmem_my_pe(void)

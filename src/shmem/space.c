@@ -15,10 +15,17 @@
 
 enum { GROWS = 16 }; /* heaps may, to so many times what they begin with, where no setting says */
 
+static int for_openshmem; /* see tutti_shmem_openshmem() */
+
 static int cores(void)
 {
     cpu_set_t set;
     return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
+}
+
+void tutti_shmem_openshmem(void)
+{
+    for_openshmem = 1;
 }
 
 /* Where the heaps lie, by TUTTI_SHMEM_HEAP: on the GPU where there are such, in host memory where one is simulated. */
@@ -27,7 +34,7 @@ static const struct tutti_shmem_kind *kind_of_heaps(void)
     const struct tutti_device *device = tutti_device();
     const int setting = tutti_settings()->shmem_heap;
     if (setting == TUTTI_SET_SHMEM_HEAP_AUTO)
-        return device && !device->simulates && !tutti_shmem_names ? &tutti_shmem_device : &tutti_shmem_host;
+        return device && !device->simulates && !for_openshmem ? &tutti_shmem_device : &tutti_shmem_host;
     return setting == TUTTI_SET_SHMEM_HEAP_DEVICE ? &tutti_shmem_device : &tutti_shmem_host;
 }
 
@@ -78,7 +85,7 @@ static int make(struct tutti_shmem *space)
                                 "TUTTI_SHMEM_HEAP or TUTTI_DEVICE is not the same on all ranks");
     }
     heap_bytes +=
-        tutti_shmem_statics_find(&space->statics, space->transport, tutti_shmem_names && space->kind->host_reaches);
+        tutti_shmem_statics_find(&space->statics, space->transport, for_openshmem && space->kind->host_reaches);
     int status = tutti_shmem_map(space, &heap_bytes, (uint64_t)most + space->statics.bytes);
     if (status != TUTTI_OK)
         return tutti_shmem_fail(status, "tshmem_init", "no memory that all PEs share");

@@ -70,8 +70,6 @@ struct tutti_shmem {
     atomic_int status;                 /* the first error that nobody has asked for */
 };
 extern struct tutti_shmem tutti_shmem;
-extern atomic_uint tutti_shmem_errors; /* errors since the program asked for one */
-extern int tutti_shmem_names;          /* the program is one for OpenSHMEM, see tutti_shmem_openshmem() */
 
 /* Bytes of each heap, from its first one, that are there: what programs name beyond is refused. */
 static inline uint64_t tutti_shmem_mapped(const struct tutti_shmem *space)
