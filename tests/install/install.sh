@@ -51,7 +51,7 @@ if [ -n "$program" ]; then
     "$prefix/bin/tutti" run -n 2 "$folder/openshmem" >"$folder/log" 2>&1 || fail "OpenSHMEM: $(cat "$folder/log")"
     if [ -n "${INSTALL_FC:-}" ] && [ -n "${INSTALL_FC_LINK:-}" ]; then
         flags=$(pkg-config --cflags --libs tutti-fortran) || fail "pkg-config does not know tutti-fortran"
-        command="$INSTALL_FC -o fortran '$shmem/fortran.f90' $flags ${INSTALL_FC_COMPILE:-} $INSTALL_FC_LINK"
+        command="$INSTALL_FC -o fortran '$shmem/kit_fortran.f90' '$shmem/fortran.f90' $flags ${INSTALL_FC_COMPILE:-} $INSTALL_FC_LINK"
         (cd "$folder" && eval "$command") || fail "cannot compile: $command"
         "$prefix/bin/tutti" run -n 2 "$folder/fortran" >"$folder/log" 2>&1 || fail "Fortran: $(cat "$folder/log")"
     fi

@@ -30,7 +30,7 @@ int shmem_open_operations(tshmem_ctx_t ctx);
 
 /* Standard error goes nowhere from begin to end: errors that a test makes are not to be read as its own. */
 void shmem_hush_begin(void);
-void shmem_hush_end(void);
+long shmem_hush_end(void);
 
 /* A number that follows from what is given; alike on all PEs. */
 static inline uint64_t shmem_draw(uint64_t a, uint64_t b, uint64_t c)
