@@ -62,12 +62,12 @@ enum { TSHMEM_MAJOR_VERSION = 1, TSHMEM_MINOR_VERSION = 5, TSHMEM_MAX_NAME_LEN =
 
 /* ---- begin and end ---- */
 
-/* Collective over MPI_COMM_WORLD, blocking. Makes the address space; calls MPI_Init where the program has not. Heaps of
- * TUTTI_SHMEM_HEAP_MB MiB, the same on all PEs; in host memory it grows, up to TUTTI_SHMEM_HEAP_MOST_MB. Again, while
- * it is up: counts, and nothing else. */
+/* Collective over MPI_COMM_WORLD, blocking. Makes the address space; begins the MPI where the program has not, with
+ * MPI_THREAD_MULTIPLE where the MPI has it. Heaps of TUTTI_SHMEM_HEAP_MB MiB, the same on all PEs; they grow, up to
+ * TUTTI_SHMEM_HEAP_MOST_MB. Again, while it is up: counts, and nothing else. */
 TUTTI_API int tshmem_init(void);
-/* As tshmem_init(), which asks for TSHMEM_THREAD_SINGLE. Where the program has not called MPI_Init, that level is asked
- * of the MPI. *provided: what the MPI gives; less than asked for is no error. */
+/* As tshmem_init(). *provided: the level that the MPI gives, which may be more or less than `requested`; less is no
+ * error. */
 enum { TSHMEM_THREAD_SINGLE, TSHMEM_THREAD_FUNNELED, TSHMEM_THREAD_SERIALIZED, TSHMEM_THREAD_MULTIPLE };
 TUTTI_API int tshmem_init_thread(int requested, int *provided);
 /* Local. */

@@ -61,7 +61,7 @@ int tshmem_init_thread(int requested, int *provided)
         return tutti_shmem_fail(TUTTI_ERR_ARGUMENT, "tshmem_init_thread", "there is no level %d of threads", requested);
     if (!served())
         return TUTTI_ERR_UNAVAILABLE;
-    const int status = server->start(requested);
+    const int status = server->start();
     if (status == TUTTI_OK)
         tshmem_query_thread(provided);
     return status;

@@ -8,8 +8,8 @@ struct tutti_transport;
 
 /* What the door does for the address space. */
 struct tutti_shmem_host {
-    int (*start)(int threads);   /* tshmem_init(): opens the address space over all processes; TSHMEM_THREAD_... */
-    int (*threads)(void);        /* the level that there is */
+    int (*start)(void);          /* tshmem_init(): opens the address space over all processes */
+    int (*threads)(void);        /* the level that there is, TSHMEM_THREAD_... */
     int (*finish)(void);         /* after the last tshmem_finalize() has freed everything. A status */
     void (*leave)(int status);   /* ends all processes */
     int (*start_over)(int comm); /* tshmem_init_comm() of Fortran: its communicator */

@@ -28,7 +28,8 @@ static inline int shmem_is_near(int pe)
 /* Operations of the context that are not known to be complete; -1 where this program cannot see it. */
 int shmem_open_operations(tshmem_ctx_t ctx);
 
-/* Standard error goes nowhere from begin to end: errors that a test makes are not to be read as its own. */
+/* Standard error goes nowhere from begin to end: errors that a test makes are not to be read as its own. The end gives
+ * how many lines were said. */
 void shmem_hush_begin(void);
 long shmem_hush_end(void);
 

@@ -4,6 +4,7 @@
  *                   operations that are not waited for; PEs that serve others while they test, or wait in the MPI;
  *                   what is refused; an address space of some ranks
  *   nodes away      PE 0 calls nothing until another one has worked on its heap: TUTTI_ASYNC_PROGRESS=1
+ *   nodes begun     the same where tshmem_init() begins the MPI, without that setting
  *   nodes stall     the last PE does not come: the others say so, give up after TUTTI_TIMEOUT_SECONDS, and it is told
  *   nodes killed N  the last PE kills itself in round N. For watch.sh: survivors say that they are told
  *
@@ -334,8 +335,10 @@ int main(int argc, char **argv)
 {
     const char *how = argc > 1 ? argv[1] : "";
     const long rounds = check_setting("TUTTI_TEST_ROUNDS", 40);
-    MPI_Init(NULL, NULL);
-    if (!CHECK(tshmem_init() == 0, "tshmem_init"))
+    const int begun = strcmp(how, "begun") == 0;
+    if (!begun)
+        MPI_Init(NULL, NULL);
+    if (!CHECK(tshmem_init() == 0 && (!begun || tshmem_init() == 0), "tshmem_init"))
         return 1;
     me = tshmem_my_pe();
     pes = tshmem_n_pes();
@@ -343,7 +346,7 @@ int main(int argc, char **argv)
     state = check_seed() + (uint64_t)me;
     if (strcmp(how, "stall") == 0) {
         stall();
-    } else if (strcmp(how, "away") == 0) {
+    } else if (strcmp(how, "away") == 0 || begun) {
         away();
     } else if (strcmp(how, "killed") == 0) {
         killed(argc > 2 ? atol(argv[2]) : 0);
@@ -365,6 +368,9 @@ int main(int argc, char **argv)
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     if (rank == 0)
         printf("%ld checks, %ld failed\n", all[1], all[0]);
-    MPI_Finalize();
+    if (begun)
+        tshmem_finalize();
+    else
+        MPI_Finalize();
     return all[0] != 0 || all[1] == 0;
 }

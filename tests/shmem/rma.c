@@ -293,6 +293,19 @@ static void errors(void)
     CHECK(tshmem_error() == 0, "no bytes");
     tshmem_barrier_all();
 }
+
+/* A loop of wrong calls is said 50 times, then once that no more is said; after tshmem_error() again. */
+static void said(void)
+{
+    for (int round = 0; round < 2; round++) {
+        shmem_hush_begin();
+        for (int i = 0; i < 200; i++)
+            tshmem_putmem(box, box, 8, tshmem_n_pes());
+        const long lines = shmem_hush_end();
+        CHECK(lines == 51, "round %d: 200 wrong calls were said in %ld lines", round, lines);
+        CHECK(tshmem_error() < 0 && tshmem_error() == 0, "the error is told once");
+    }
+}
 #endif
 
 void shmem_test(void)
@@ -306,6 +319,9 @@ void shmem_test(void)
     other_names();
     other_memory();
     errors();
+#ifndef SHMEM_ON_STREAM
+    said();
+#endif
     order_end();
     tshmem_free(box);
     tshmem_free(other);

@@ -55,7 +55,7 @@ static int threads(void)
     return level;
 }
 
-static int start(int level);
+static int start(void);
 static int start_over(int fortran);
 static const struct tutti_shmem_host host = {start, threads, finish, leave, start_over};
 
@@ -85,15 +85,15 @@ static int open_over(MPI_Comm comm)
     return status;
 }
 
-static int start(int level)
+static int start(void)
 {
     int there = 0, over = 0, given;
     tutti_real.MPI_Finalized(&over);
     if (over)
         return refuse("MPI_Finalize has been called");
     tutti_real.MPI_Initialized(&there);
-    if (!there) {
-        if (tutti_door_MPI_Init_thread(NULL, NULL, levels[level], &given) != MPI_SUCCESS)
+    if (!there) { /* whatever the program asks for: with it a thread of Tutti's serves PEs of other nodes at any time */
+        if (tutti_door_MPI_Init_thread(NULL, NULL, MPI_THREAD_MULTIPLE, &given) != MPI_SUCCESS)
             return refuse("MPI_Init failed");
         began = 1;
     }
