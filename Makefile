@@ -54,7 +54,7 @@ bench: ## Measurements on the CPU; results under build/results
 	@$(MAKE) all KERNELS=any
 	@scripts/bench.sh $(BUILD)
 
-gpu-check: ## Tests on the GPUs of this machine
+gpu-check: ## Tests on the GPUs of this machine (FIRST, ONLY, BUDGET, RESUME: see tests/gpu/run.sh)
 	@tests/gpu/run.sh $(BUILD)
 
 gpu-bench: ## Measurements on the GPUs of this machine
