@@ -192,6 +192,8 @@ TUTTI_API int tshmem_team_split_2d(tshmem_team_t parent, int xrange, const tshme
                                    tshmem_team_t *yteam);
 /* Collective over `team`, which is none of the three above. Its contexts end with it. */
 TUTTI_API void tshmem_team_destroy(tshmem_team_t team);
+/* tshmem_team_from_comm() with a communicator of Fortran: what its module calls. */
+TUTTI_API int tutti_shmem_team_from_fortran(int comm, tshmem_team_t *made);
 
 /* ---- collectives: dest and source are symmetric and the same on all PEs; 0 or a negative status ---- */
 
@@ -308,23 +310,45 @@ TSHMEM_CALL int tutti_shmem_scan(tshmem_team_t team, void *dest, const void *sou
 /* tshmem_put and its like, for any of the types. */
 #include "tutti/shmem_generic.h"
 
-/* tshmem_init_comm(MPI_Comm): include the MPI's mpi.h before this file. Collective over the communicator, whose ranks
- * become the PEs in their order: as tshmem_init() otherwise, but MPI_Init has been called. TUTTI_ERR_UNAVAILABLE where
- * ranks of a node cannot share memory, there are more than TSHMEM_PES_MAX, or libtutti.so is not in front of the MPI.
- */
+/* With the MPI's mpi.h included before this file: */
 #ifdef MPI_VERSION
 #include <dlfcn.h>
-static inline int tshmem_init_comm(MPI_Comm comm)
+/* NULL: libtutti.so is not in front of the MPI. */
+static inline void *tutti_shmem_of_mpi(const char *name)
 {
     union {
         void *symbol;
         void *(*find)(const char *, size_t);
-        int (*call)(MPI_Comm);
     } way;
     way.symbol = dlsym((void *)0, "tutti_mpix_call"); /* the whole program's scope */
-    if (way.symbol)
-        way.symbol = way.find("tshmem_init_comm", sizeof(MPI_Comm));
+    return way.symbol ? way.find(name, sizeof(MPI_Comm)) : (void *)0;
+}
+
+/* Collective over the communicator, whose ranks become the PEs in their order: as tshmem_init() otherwise, but MPI_Init
+ * has been called. TUTTI_ERR_UNAVAILABLE where ranks of a node cannot share memory, there are more than TSHMEM_PES_MAX,
+ * or libtutti.so is not in front of the MPI. */
+static inline int tshmem_init_comm(MPI_Comm comm)
+{
+    union {
+        void *symbol;
+        int (*call)(MPI_Comm);
+    } way;
+    way.symbol = tutti_shmem_of_mpi("tshmem_init_comm");
     return way.symbol ? way.call(comm) : -5;
+}
+
+/* Collective over the communicator, whose ranks are all PEs: they become a team in their order. Otherwise as
+ * tshmem_team_split_strided(). Refused by one, there is no team on any, and TSHMEM_TEAM_INVALID. */
+static inline int tshmem_team_from_comm(MPI_Comm comm, const tshmem_team_config_t *config, long mask,
+                                        tshmem_team_t *made)
+{
+    union {
+        void *symbol;
+        int (*call)(MPI_Comm, const tshmem_team_config_t *, long, tshmem_team_t *);
+    } way;
+    *made = TSHMEM_TEAM_INVALID;
+    way.symbol = tutti_shmem_of_mpi("tshmem_team_from_comm");
+    return way.symbol ? way.call(comm, config, mask, made) : -5;
 }
 #endif
 

@@ -54,6 +54,13 @@ int tutti_shmem_init_fortran(int comm)
     return host ? host->start_over(comm) : TUTTI_ERR_UNAVAILABLE;
 }
 
+int tutti_shmem_team_from_fortran(int comm, tshmem_team_t *made)
+{
+    const struct tutti_shmem_host *host = served();
+    *made = TSHMEM_TEAM_INVALID;
+    return host ? host->team_from(comm, made) : TUTTI_ERR_UNAVAILABLE;
+}
+
 int tshmem_init_thread(int requested, int *provided)
 {
     *provided = TSHMEM_THREAD_SINGLE;

@@ -1,4 +1,4 @@
-/* Put, get, signals and order: what the arguments mean; the kind of the heaps does it. */
+/* Put, get, atomics, signals and order: what the arguments mean; the kind of the heaps does it. */
 #include "shmem/far.h"
 #include "shmem/space.h"
 
@@ -141,6 +141,20 @@ void tshmem_signal_add(uint64_t *signal, uint64_t value, int pe)
     uint64_t *at = tutti_shmem_signal_at(signal, TSHMEM_SIGNAL_ADD, pe, "tshmem_signal_add");
     if (at)
         tutti_shmem.kind_of[pe]->put_signal(NULL, NULL, 0, at, value, TSHMEM_SIGNAL_ADD, 0);
+}
+
+/* ---- atomics on words of 4 and 8 bytes of any PE's heap ---- */
+
+uint64_t tutti_shmem_amo(int operation, void *dest, size_t bytes, uint64_t value, uint64_t compare, int pe)
+{
+    static const char call[] = "an atomic";
+    if ((uintptr_t)dest % bytes != 0) {
+        tutti_shmem_fail(TUTTI_ERR_ARGUMENT, call, "%p is not aligned to %zu bytes", dest, bytes);
+        return 0;
+    }
+    void *at = tutti_shmem_at(dest, bytes, pe, call);
+    tutti_shmem_far_serve();
+    return at ? tutti_shmem.kind_of[pe]->amo(operation, at, bytes, value, compare) : 0;
 }
 
 /* ---- order: what was stored before is seen by everybody before what is stored later ---- */

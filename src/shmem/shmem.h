@@ -8,11 +8,12 @@ struct tutti_transport;
 
 /* What the door does for the address space. */
 struct tutti_shmem_host {
-    int (*start)(void);          /* tshmem_init(): opens the address space over all processes */
-    int (*threads)(void);        /* the level that there is, TSHMEM_THREAD_... */
-    int (*finish)(void);         /* after the last tshmem_finalize() has freed everything. A status */
-    void (*leave)(int status);   /* ends all processes */
-    int (*start_over)(int comm); /* tshmem_init_comm() of Fortran: its communicator */
+    int (*start)(void);                    /* tshmem_init(): opens the address space over all processes */
+    int (*threads)(void);                  /* the level that there is, TSHMEM_THREAD_... */
+    int (*finish)(void);                   /* after the last tshmem_finalize() has freed everything. A status */
+    void (*leave)(int status);             /* ends all processes */
+    int (*start_over)(int comm);           /* tshmem_init_comm() of Fortran: its communicator */
+    int (*team_from)(int comm, int *team); /* the same for tshmem_team_from_comm() */
 };
 
 /* Local, once: who serves tshmem_init(). NULL takes it back. */

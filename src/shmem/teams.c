@@ -1,22 +1,15 @@
-/* Teams: who is in them, splitting and destroying. A team has one number on all its PEs: the least that none of its
- * parent's PEs uses, so that teams of PEs that have none in common may have the same one. */
+/* Teams: who is in them, splitting and destroying. Teams of PEs that have none in common may have the same number. */
+#include "shmem/teams.h"
+
 #include <string.h>
 
 #include "progress/transport.h"
+#include "shmem/local/numbers.h"
 #include "shmem/meet.h"
 #include "shmem/near.h"
 
 /* num_contexts that each team was made with, by its number. */
 static int contexts[TSHMEM_TEAMS_MAX];
-
-/* Bit n: this PE has a team of number n. */
-static uint64_t numbers_used(void)
-{
-    uint64_t used = 0;
-    for (int i = 0; i < TSHMEM_TEAMS_MAX; i++)
-        used |= (uint64_t)(tutti_shmem.state.team[i].used != 0) << i;
-    return used;
-}
 
 /* Members are in team->world; this PE is one of them. */
 static void fill(struct tshmem_team_state *team, unsigned number, int size)
@@ -47,6 +40,7 @@ void tutti_shmem_teams_open(struct tutti_shmem *space)
             space->state.team[i].world[k] = i == TSHMEM_TEAM_WORLD ? k : near->pe[k];
         fill(&space->state.team[i], (unsigned)i, size);
     }
+    tutti_shmem_numbers_open(TSHMEM_TEAM_NODE + 1);
     space->state.far = space->state.team[TSHMEM_TEAM_WORLD].far;
 }
 
@@ -61,31 +55,69 @@ static int clear_areas(unsigned number)
     return status;
 }
 
-/* Makes `size` PEs of the parent, `stride` apart, a team of that number. What an earlier team of the number left is
- * cleared: nobody stores there any more, as its members have met to destroy it, and nobody does yet, as the parent
- * meets before the new team is used. */
-static tshmem_team_t make(const struct tshmem_team_state *parent, int start, int stride, int size, unsigned number,
-                          int wanted, int *status)
+int tutti_shmem_team_make(unsigned number, const int32_t *pe, int size, int wanted)
 {
     const struct tutti_shmem *space = &tutti_shmem;
     struct tshmem_team_state *team = &space->state.team[number];
     memset(team, 0, sizeof *team);
-    for (int i = 0; i < size; i++)
-        team->world[i] = parent->world[start + i * stride];
+    memcpy(team->world, pe, (size_t)size * sizeof *pe);
     memset(&space->control[space->state.me]->place[number], 0, sizeof(struct tutti_shmem_place));
-    *status = clear_areas(number);
+    const int status = clear_areas(number);
     contexts[number] = wanted;
     fill(team, number, size);
-    return (tshmem_team_t)number;
+    return status;
 }
 
-/* The least number that no member of the call's team uses, after those in `besides`; TSHMEM_TEAMS_MAX: none. */
-static unsigned free_number(const struct tutti_shmem_call *call, uint64_t besides)
+void tutti_shmem_team_unmake(tshmem_team_t team)
 {
-    uint64_t used = besides;
+    __atomic_store_n(&tutti_shmem.state.team[team].used, 0, __ATOMIC_RELEASE);
+    tutti_shmem_number_release((unsigned)team);
+}
+
+/* What a call's PEs say of numbers, behind the words that are alike. */
+enum { TAKEN = TUTTI_SHMEM_ALIKE, REFUSED };
+
+static uint64_t any(const struct tutti_shmem_call *call, int word)
+{
+    uint64_t bits = 0;
     for (int i = 0; i < call->team->size; i++)
-        used |= tutti_shmem_said(call, i)->word[TUTTI_SHMEM_ALIKE];
-    return ~used ? (unsigned)__builtin_ctzll(~used) : (unsigned)TSHMEM_TEAMS_MAX;
+        bits |= tutti_shmem_said(call, i)->word[word];
+    return bits;
+}
+
+/* A number that all members of the new team have claimed, but none of `besides`; `member`: this PE is one of them.
+ * *number TSHMEM_TEAMS_MAX: none: one of the parent's PEs has no more, or the status is an error. */
+static int agree(struct tutti_shmem_call *call, int member, uint64_t besides, unsigned *number)
+{
+    int status = TUTTI_OK;
+    *number = TSHMEM_TEAMS_MAX;
+    for (unsigned try = 0; try < TUTTI_SHMEM_NUMBER_TRIES && status == TUTTI_OK; try++) {
+        const unsigned n = tutti_shmem_number_free(any(call, TAKEN) | besides, call->team->number, try);
+        if (n == TSHMEM_TEAMS_MAX)
+            break;
+        call->word[TAKEN] = tutti_shmem_numbers_taken(); /* for the next try: without this one's number */
+        const int claimed = member && tutti_shmem_number_claim(n);
+        call->word[REFUSED] = member && !claimed;
+        status = tutti_shmem_again(call);
+        if (status == TUTTI_OK && !any(call, REFUSED)) {
+            *number = n;
+            break;
+        }
+        if (claimed)
+            tutti_shmem_number_release(n);
+    }
+    return status;
+}
+
+/* Makes `size` PEs of the parent, `stride` apart, a team of a number that is claimed. */
+static int make(struct tutti_shmem_call *call, int start, int stride, int size, unsigned number, int wanted,
+                tshmem_team_t *made)
+{
+    int32_t pe[TSHMEM_PES_MAX];
+    for (int i = 0; i < size; i++)
+        pe[i] = call->team->world[start + i * stride];
+    *made = (tshmem_team_t)number;
+    return tutti_shmem_team_make(number, pe, size, wanted);
 }
 
 /* 1 where PE `me` is among start, start + stride ... */
@@ -128,14 +160,15 @@ int tshmem_team_split_strided(tshmem_team_t parent, int start, int stride, int s
         call.refused = tutti_shmem_fail(TUTTI_ERR_ARGUMENT, "tshmem_team_split_strided",
                                         "PEs %d, stride %d, %d of them, are not all in a team of %d", start, stride,
                                         size, from->size);
-    if (from)
-        call.word[TUTTI_SHMEM_ALIKE] = numbers_used();
+    call.word[TAKEN] = tutti_shmem_numbers_taken();
     int status = tutti_shmem_begin(&call, parent);
     if (status != TUTTI_OK)
         return status;
-    const unsigned number = free_number(&call, 0);
-    if (number < TSHMEM_TEAMS_MAX && is_member(from->me, start, stride, size))
-        *made = make(from, start, stride, size, number, wanted, &status);
+    const int member = is_member(from->me, start, stride, size);
+    unsigned number = TSHMEM_TEAMS_MAX;
+    status = agree(&call, member, 0, &number);
+    if (number < TSHMEM_TEAMS_MAX && member)
+        status = make(&call, start, stride, size, number, wanted, made);
     status = tutti_shmem_end(&call, status);
     return status == TUTTI_OK && number == TSHMEM_TEAMS_MAX ? too_many(&call) : status;
 }
@@ -149,19 +182,22 @@ int tshmem_team_split_2d(tshmem_team_t parent, int xrange, const tshmem_team_con
     *xteam = *yteam = TSHMEM_TEAM_INVALID;
     if (from && xrange < 1)
         call.refused = tutti_shmem_fail(TUTTI_ERR_ARGUMENT, "tshmem_team_split_2d", "rows of %d PEs", xrange);
-    if (from)
-        call.word[TUTTI_SHMEM_ALIKE] = numbers_used();
+    call.word[TAKEN] = tutti_shmem_numbers_taken();
     int status = tutti_shmem_begin(&call, parent);
     if (status != TUTTI_OK)
         return status;
     const int n = from->size, width = xrange < n ? xrange : n;
     const int row = from->me / width * width, column = from->me % width;
-    const unsigned x = free_number(&call, 0);
-    const unsigned y = x < TSHMEM_TEAMS_MAX ? free_number(&call, UINT64_C(1) << x) : (unsigned)TSHMEM_TEAMS_MAX;
+    unsigned x = TSHMEM_TEAMS_MAX, y = TSHMEM_TEAMS_MAX;
+    status = agree(&call, 1, 0, &x);
+    if (x < TSHMEM_TEAMS_MAX)
+        status = agree(&call, 1, UINT64_C(1) << x, &y);
     if (y < TSHMEM_TEAMS_MAX) {
-        *xteam = make(from, row, 1, width < n - row ? width : n - row, x, xwanted, &status);
+        status = make(&call, row, 1, width < n - row ? width : n - row, x, xwanted, xteam);
         if (status == TUTTI_OK)
-            *yteam = make(from, column, width, (n - column + width - 1) / width, y, ywanted, &status);
+            status = make(&call, column, width, (n - column + width - 1) / width, y, ywanted, yteam);
+    } else if (x < TSHMEM_TEAMS_MAX) {
+        tutti_shmem_number_release(x);
     }
     status = tutti_shmem_end(&call, status);
     return status == TUTTI_OK && y == TSHMEM_TEAMS_MAX ? too_many(&call) : status;
@@ -176,7 +212,7 @@ void tshmem_team_destroy(tshmem_team_t team)
     struct tutti_shmem_call call = {.kind = TUTTI_SHMEM_DESTROY};
     tutti_shmem_contexts_leave(team);
     if (tutti_shmem_begin(&call, team) == TUTTI_OK && tutti_shmem_end(&call, TUTTI_OK) == TUTTI_OK)
-        __atomic_store_n(&tutti_shmem.state.team[team].used, 0, __ATOMIC_RELEASE);
+        tutti_shmem_team_unmake(team);
 }
 
 int tshmem_team_my_pe(tshmem_team_t team)

@@ -124,7 +124,7 @@ program fortran_types
     use mpi
     use more_checks
     implicit none
-    integer :: error, rank, ranks, comm
+    integer :: error, rank, ranks, comm, team
     call MPI_Init(error)
     call MPI_Comm_rank(MPI_COMM_WORLD, rank, error)
     call MPI_Comm_size(MPI_COMM_WORLD, ranks, error)
@@ -137,6 +137,9 @@ program fortran_types
     call complex_numbers
     call expect(tshmem_error() == 0, 'no error')
     call streams
+    call expect(tshmem_team_from_comm(comm, team) == 0, 'a team of a communicator')
+    call expect(tshmem_team_my_pe(team) == me .and. tshmem_team_n_pes(team) == pes, 'its PEs are the ranks')
+    call tshmem_team_destroy(team)
     call tshmem_barrier_all()
     if (me == 0 .and. wrong == 0) print '(a,i0,a)', 'types of Fortran on ', pes, ' PEs: passed'
     if (tshmem_finalize() /= 0 .or. wrong /= 0) call MPI_Abort(MPI_COMM_WORLD, 1, error)

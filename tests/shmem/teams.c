@@ -1,5 +1,7 @@
 /* Teams: strided and two-dimensional splits, nested to depth 3, against plain arithmetic over members; numbers that
- * come back; errors. */
+ * come back; threads that make teams at the same time; errors. */
+#include <pthread.h>
+
 #include "shmem/kit.h"
 
 enum { MOST = 64 };
@@ -99,6 +101,53 @@ static void split(tshmem_team_t parent, const struct expected *in, int depth, ui
     use_team(parent, in);
 }
 
+/* Makes, uses and ends teams of a parent, in words of its own. */
+struct maker {
+    tshmem_team_t parent;
+    int *box;    /* symmetric */
+    long failed; /* of this thread; CHECK is the main thread's */
+};
+
+static void *makes(void *with)
+{
+    struct maker *m = with;
+    const int size = tshmem_team_n_pes(m->parent);
+    for (int round = 0; round < 100; round++) {
+        tshmem_team_t made = TSHMEM_TEAM_INVALID, x = TSHMEM_TEAM_INVALID, y = TSHMEM_TEAM_INVALID;
+        int sum = 0, status = tshmem_team_split_strided(m->parent, 0, 1, size, NULL, 0, &made);
+        status |= tshmem_team_split_2d(made, size, NULL, 0, &x, NULL, 0, &y);
+        SET(m->box, tshmem_my_pe() + 1);
+        status |= tshmem_int_sum_reduce(made, m->box + 1, m->box, 1);
+        for (int i = 0; i < size; i++)
+            sum += tshmem_team_translate_pe(made, i, TSHMEM_TEAM_WORLD) + 1;
+        m->failed += status != 0 || SEE(m->box + 1) != sum || tshmem_team_n_pes(x) != size || tshmem_team_n_pes(y) != 1;
+        tshmem_team_destroy(y);
+        tshmem_team_destroy(x);
+        tshmem_team_destroy(made);
+    }
+    return NULL;
+}
+
+/* Two threads have teams of all PEs, and make others out of them at once. */
+static void at_once(void)
+{
+    struct maker makers[2];
+    tshmem_team_t reverse = TSHMEM_TEAM_INVALID;
+    const int pes = tshmem_n_pes();
+    pthread_t thread;
+    CHECK(tshmem_team_split_strided(TSHMEM_TEAM_WORLD, pes - 1, -1, pes, NULL, 0, &reverse) == 0, "in reverse");
+    for (int i = 0; i < 2; i++)
+        makers[i] = (struct maker){.parent = i ? reverse : TSHMEM_TEAM_WORLD, .box = tshmem_calloc(2, sizeof(int))};
+    CHECK(pthread_create(&thread, NULL, makes, &makers[1]) == 0, "a thread");
+    makes(&makers[0]);
+    pthread_join(thread, NULL);
+    CHECK(makers[0].failed == 0 && makers[1].failed == 0, "%ld and %ld rounds failed", makers[0].failed,
+          makers[1].failed);
+    for (int i = 1; i >= 0; i--)
+        tshmem_free(makers[i].box);
+    tshmem_team_destroy(reverse);
+}
+
 static void errors(void)
 {
     const int pes = tshmem_n_pes();
@@ -149,6 +198,10 @@ void shmem_test(void)
     }
     for (uint64_t round = 0; round < 12; round++)
         split(TSHMEM_TEAM_WORLD, &all, 3, check_seed() + round);
+    int threads; /* with PEs of other nodes the MPI must take calls of several threads */
+    tshmem_query_thread(&threads);
+    if (!getenv("TUTTI_NODE_RANKS") || threads == TSHMEM_THREAD_MULTIPLE)
+        at_once();
     errors();
     tshmem_free(box);
 }

@@ -101,6 +101,7 @@ void *tutti_front_mpix_call(const char *name, size_t size)
         BOTH(MPIX_Scan_enqueue),
         BOTH(MPIX_Exscan_enqueue),
         ROW(tshmem_init_comm),
+        ROW(tshmem_team_from_comm),
     };
 #undef ROW
 #undef BOTH

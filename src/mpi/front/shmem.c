@@ -10,6 +10,7 @@
 #include "mpi/real/door.h"
 #include "mpi/real/errors.h"
 #include "mpi/real/handles.h"
+#include "shmem/teams_over.h"
 #include "tutti/shmem.h"
 
 static struct tutti_mpi_transport transport;
@@ -57,25 +58,26 @@ static int threads(void)
 
 static int start(void);
 static int start_over(int fortran);
-static const struct tutti_shmem_host host = {start, threads, finish, leave, start_over};
+static int team_from(int fortran, tshmem_team_t *made);
+static const struct tutti_shmem_host host = {start, threads, finish, leave, start_over, team_from};
 
 /* Said once, where the reason is known. */
-static int refuse(const char *why)
+static int refuse(const char *name, const char *why)
 {
-    tutti_error("tshmem_init: %s", why);
+    tutti_error("%s: %s", name, why);
     return TUTTI_ERR_UNAVAILABLE;
 }
 
 static int open_over(MPI_Comm comm)
 {
     if (!tutti_door.on)
-        return refuse("the MPI is not up, or Tutti is switched off (TUTTI_DEVICE=none)");
+        return refuse("tshmem_init", "the MPI is not up, or Tutti is switched off (TUTTI_DEVICE=none)");
     if (up)
         return tutti_shmem_open(&transport.base, tutti_door.node, &host); /* one more user */
     {
         TUTTI_INSIDE();
         if (tutti_real.MPI_Comm_dup(comm, &own) != MPI_SUCCESS)
-            return refuse("the communicator could not be duplicated");
+            return refuse("tshmem_init", "the communicator could not be duplicated");
     }
     up = 1;
     tutti_transport_over(&transport, own);
@@ -90,11 +92,11 @@ static int start(void)
     int there = 0, over = 0, given;
     tutti_real.MPI_Finalized(&over);
     if (over)
-        return refuse("MPI_Finalize has been called");
+        return refuse("tshmem_init", "MPI_Finalize has been called");
     tutti_real.MPI_Initialized(&there);
     if (!there) { /* whatever the program asks for: with it a thread of Tutti's serves PEs of other nodes at any time */
         if (tutti_door_MPI_Init_thread(NULL, NULL, MPI_THREAD_MULTIPLE, &given) != MPI_SUCCESS)
-            return refuse("MPI_Init failed");
+            return refuse("tshmem_init", "MPI_Init failed");
         began = 1;
     }
     const int status = open_over(tutti_handles.world);
@@ -110,21 +112,85 @@ int tutti_door_tshmem_init_comm(MPI_Comm comm)
     return open_over(comm);
 }
 
+/* PE of each rank of the communicator; -1: none. */
+static int pes_of(MPI_Comm comm, int size, int32_t *pe)
+{
+    MPI_Group from, to;
+    int ranks[TSHMEM_PES_MAX], there[TSHMEM_PES_MAX];
+    for (int i = 0; i < size; i++) {
+        ranks[i] = i;
+        there[i] = MPI_UNDEFINED;
+    }
+    if (up) {
+        if (tutti_real.MPI_Comm_group(comm, &from) != MPI_SUCCESS)
+            return TUTTI_ERR_TRANSPORT;
+        if (tutti_real.MPI_Comm_group(own, &to) == MPI_SUCCESS) {
+            tutti_real.MPI_Group_translate_ranks(from, size, ranks, to, there);
+            tutti_real.MPI_Group_free(&to);
+        }
+        tutti_real.MPI_Group_free(&from);
+    }
+    for (int i = 0; i < size; i++)
+        pe[i] = there[i] == MPI_UNDEFINED ? -1 : there[i];
+    return TUTTI_OK;
+}
+
+int tutti_door_tshmem_team_from_comm(MPI_Comm comm, const tshmem_team_config_t *config, long mask, tshmem_team_t *made)
+{
+    static const char name[] = "tshmem_team_from_comm";
+    struct tutti_mpi_transport over;
+    int32_t pe[TSHMEM_PES_MAX];
+    MPI_Comm twin;
+    int inter = 1, size = 0, status = TUTTI_ERR_TRANSPORT;
+    *made = TSHMEM_TEAM_INVALID;
+    if (!tutti_door.on || comm == tutti_handles.no_comm)
+        return refuse(name, "the MPI is not up, Tutti is switched off, or the communicator is MPI_COMM_NULL");
+    {
+        TUTTI_INSIDE();
+        tutti_real.MPI_Comm_test_inter(comm, &inter);
+        tutti_real.MPI_Comm_size(comm, &size);
+        if (inter || size > TSHMEM_PES_MAX)
+            return refuse(name, "of an intercommunicator, or of more processes than there can be PEs, no team is made");
+        if (pes_of(comm, size, pe) != TUTTI_OK || tutti_real.MPI_Comm_dup(comm, &twin) != MPI_SUCCESS)
+            return refuse(name, "the communicator could not be duplicated");
+    }
+    tutti_transport_over(&over, twin);
+    status = tutti_shmem_team_over(&over.base, pe, config, mask, made);
+    TUTTI_INSIDE();
+    tutti_real.MPI_Comm_free(&twin);
+    return status;
+}
+
 /* MPIs whose handles are integers have the same in Fortran, and need not have the call. */
-static int start_over(int fortran)
+static int comm_from(const char *name, int fortran, MPI_Comm *comm)
 {
     union {
         void *symbol;
         MPI_Comm (*call)(int);
     } way = {.symbol = dlsym(RTLD_DEFAULT, "MPI_Comm_f2c")};
-    MPI_Comm comm = tutti_handles.no_comm;
+    *comm = tutti_handles.no_comm;
     if (way.symbol)
-        comm = way.call(fortran);
-    else if (sizeof comm == sizeof fortran)
-        memcpy(&comm, &fortran, sizeof fortran);
+        *comm = way.call(fortran);
+    else if (sizeof *comm == sizeof fortran)
+        memcpy(comm, &fortran, sizeof fortran);
     else
-        return refuse("the MPI has no MPI_Comm_f2c");
-    return comm == tutti_handles.no_comm ? refuse("the communicator is MPI_COMM_NULL") : open_over(comm);
+        return refuse(name, "the MPI has no MPI_Comm_f2c");
+    return *comm == tutti_handles.no_comm ? refuse(name, "the communicator is MPI_COMM_NULL") : TUTTI_OK;
+}
+
+static int start_over(int fortran)
+{
+    MPI_Comm comm;
+    const int status = comm_from("tshmem_init_comm", fortran, &comm);
+    return status == TUTTI_OK ? open_over(comm) : status;
+}
+
+static int team_from(int fortran, tshmem_team_t *made)
+{
+    MPI_Comm comm;
+    const int status = comm_from("tshmem_team_from_comm", fortran, &comm);
+    *made = TSHMEM_TEAM_INVALID;
+    return status == TUTTI_OK ? tutti_door_tshmem_team_from_comm(comm, NULL, 0, made) : status;
 }
 
 void tutti_shmem_front_open(void)

@@ -1,0 +1,14 @@
+/* How teams are made, below the calls that make them. */
+#ifndef TUTTI_SHMEM_TEAMS_H
+#define TUTTI_SHMEM_TEAMS_H
+
+#include "tutti/shmem.h"
+
+/* Local. Makes these PEs, this one among them, a team of a number that this PE has claimed. What an earlier team of the
+ * number left is cleared: nobody stores there any more, as its members have met to destroy it, and nobody may yet: all
+ * members meet before the new team is used. The team is there also where the status is an error. */
+int tutti_shmem_team_make(unsigned number, const int32_t *pe, int size, int wanted);
+/* Local. It is there no more; its number is free. */
+void tutti_shmem_team_unmake(tshmem_team_t team);
+
+#endif
