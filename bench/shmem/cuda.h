@@ -47,8 +47,7 @@ DEVICE uint64_t clock_ns(void)
 }
 
 static cudaStream_t gas_stream;
-static const void *gas_kernel_of[2]; /* the first one, and that of GAS_SECOND_KERNEL and on */
-static uint64_t *gas_times;          /* pinned: begin and end of each block */
+static uint64_t *gas_times; /* pinned: begin and end of each block */
 
 static int gas_failed(cudaError_t status, const char *what)
 {
@@ -58,18 +57,21 @@ static int gas_failed(cudaError_t status, const char *what)
     return -1;
 }
 
-static int gas_cuda_open(int gpu, const void *first, const void *second)
+typedef void (*gas_kernel)(struct gas_call c);
+
+/* kernels: all of them are loaded now. */
+static int gas_cuda_open(int gpu, const gas_kernel kernels[GAS_OPERATIONS])
 {
     cudaFuncAttributes about;
     void *times;
     if (gas_failed(cudaSetDevice(gpu), "choosing a GPU") ||
         gas_failed(cudaStreamCreateWithFlags(&gas_stream, cudaStreamNonBlocking), "a stream") ||
-        gas_failed(cudaHostAlloc(&times, 2 * GAS_BLOCKS * sizeof(uint64_t), 0), "pinned memory") ||
-        gas_failed(cudaFuncGetAttributes(&about, first), "loading a kernel") ||
-        gas_failed(cudaFuncGetAttributes(&about, second), "loading a kernel"))
+        gas_failed(cudaHostAlloc(&times, 2 * GAS_BLOCKS * sizeof(uint64_t), 0), "pinned memory"))
         return -1;
-    gas_kernel_of[0] = first;
-    gas_kernel_of[1] = second;
+    for (int i = 0; i < GAS_OPERATIONS; i++) {
+        if (kernels[i] && gas_failed(cudaFuncGetAttributes(&about, (const void *)kernels[i]), "loading a kernel"))
+            return -1;
+    }
     gas_times = (uint64_t *)times;
     return 0;
 }
@@ -83,16 +85,17 @@ static double gas_now(void)
 
 /* All blocks of a cooperative launch run at once, which is what waits need. Waits, but not for ever: a peer may be
  * gone. */
-static double gas_cuda_run(const struct gas_call *call, unsigned blocks, unsigned threads, double seconds)
+static double gas_cuda_run(gas_kernel kernel, const struct gas_call *call, unsigned blocks, unsigned threads,
+                           double seconds)
 {
     struct gas_call c = *call;
     void *arguments[] = {&c};
     c.begin = gas_times;
     c.end = gas_times + GAS_BLOCKS;
     memset(gas_times, 0, 2 * GAS_BLOCKS * sizeof(uint64_t));
-    if (gas_failed(cudaLaunchCooperativeKernel(gas_kernel_of[c.operation >= GAS_SECOND_KERNEL], dim3(blocks),
-                                               dim3(threads), arguments, 0, gas_stream),
-                   "a launch"))
+    if (gas_failed(
+            cudaLaunchCooperativeKernel((const void *)kernel, dim3(blocks), dim3(threads), arguments, 0, gas_stream),
+            "a launch"))
         return -1;
     const double deadline = gas_now() + seconds;
     cudaError_t status;

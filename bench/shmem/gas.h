@@ -19,7 +19,7 @@ enum gas_operation {
     GAS_ALLREDUCE,
     GAS_SUM,   /* by a grid: doubles; one number on all PEs, in in[0] */
     GAS_PARTS, /* the same of this PE alone */
-    /* From here on: of the second kernel. By one thread, on the first words of `in`: */
+    /* By one thread, on the first words of `in`: */
     GAS_P,         /* seed + round, and quiet */
     GAS_ADD,       /* atomic add of the seed, and quiet */
     GAS_FETCH_ADD, /* each waits for the one before; the sum of what they gave goes to the own second word */
@@ -37,7 +37,6 @@ enum gas_operation {
     GAS_ORDER,    /* the own first word of `out` to the next PE, a barrier, and what came to the second word */
     GAS_OPERATIONS
 };
-enum { GAS_SECOND_KERNEL = GAS_P };
 
 enum { GAS_BLOCKS = 64, GAS_THREADS = 1024 /* the most of a launch */ };
 

@@ -51,10 +51,7 @@ double gas_host_run(const struct gas_call *call, unsigned grid, unsigned group, 
     state_of_call = call->state;
     c.begin = &begin;
     c.end = &end;
-    if (c.operation >= GAS_SECOND_KERNEL)
-        gas_latency_kernel(c);
-    else
-        gas_kernel(c);
+    gas_kernels_of[c.operation](c);
     const unsigned timed = c.rounds - c.rounds / 5;
     return (double)(end - begin) / timed;
 }

@@ -1,7 +1,6 @@
 #include "bench/shmem/measure.h"
 
-#include <stdlib.h>
-#include <string.h>
+#include <stdio.h>
 
 #include "core/clock.h"
 #include "tutti/shmem.h"
@@ -140,9 +139,11 @@ void gas_say_row(const struct gas_bench *bench, const struct gas_row *row)
 
 int gas_say_wrong(struct gas_bench *bench, const struct gas_row *row, int way)
 {
-    bench_say(bench->plan, "wrong %s %s of %zu bytes by %s, %u blocks of %u threads, seed %llu",
-              figure_names[row->figure], row->name, row->bytes, way_names[way], row->blocks, row->threads,
-              (unsigned long long)bench->plan->seed);
+    char group[48] = "";
+    if (row->blocks > 0)
+        snprintf(group, sizeof group, ", %u blocks of %u threads", row->blocks, row->threads);
+    bench_say(bench->plan, "wrong %s %s of %zu bytes by %s%s, seed %llu", figure_names[row->figure], row->name,
+              row->bytes, way_names[way], group, (unsigned long long)bench->plan->seed);
     bench->right = 0;
     return 0;
 }

@@ -82,7 +82,7 @@ static int side_open(const void *unique, int pe, int pes, int gpu, size_t bytes)
     setenv("NVSHMEM_SYMMETRIC_SIZE", text, 0);
     setenv("NVSHMEM_REMOTE_TRANSPORT", "none", 0);
     setenv("NVSHMEM_BOOTSTRAP_UID_SOCK_IFNAME", "lo", 0); /* all PEs are on this machine */
-    if (gas_cuda_open(gpu, (const void *)gas_kernel, (const void *)gas_latency_kernel) != 0)
+    if (gas_cuda_open(gpu, gas_kernels_of) != 0)
         return -1;
     if (nvshmemx_set_attr_uniqueid_args(pe, pes, &id, &attributes) != 0 ||
         nvshmemx_init_attr(NVSHMEMX_INIT_WITH_UNIQUEID, &attributes) != 0)
@@ -112,7 +112,7 @@ static int team(int pes)
 static double run(const struct gas_call *call, unsigned blocks, unsigned threads, double seconds)
 {
     const int reduces = call->operation == GAS_REDUCE || call->operation == GAS_ALLREDUCE;
-    return gas_cuda_run(call, reduces ? 1 : blocks, reduces ? GAS_THREADS : threads, seconds);
+    return gas_cuda_run(gas_kernels_of[call->operation], call, reduces ? 1 : blocks, reduces ? GAS_THREADS : threads, seconds);
 }
 
 static int enqueue(const struct gas_call *c, void *stream)

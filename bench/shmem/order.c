@@ -94,6 +94,19 @@ static int capture(struct column *column)
     return 1;
 }
 
+/* As many as a round of `most` microseconds has room for; us: of a call, alike on all ranks. */
+static void fit(struct column *column, size_t bytes, double us, double most)
+{
+    const struct bench_batch usual = bench_batch_of(bytes);
+    const double fits = us > 0 ? most / us : usual.calls * usual.replays;
+    column->batch.calls = fits < 1 ? 1 : fits < usual.calls ? (int)fits : usual.calls;
+    column->batch.replays = (int)(fits / column->batch.calls);
+    if (column->batch.replays < 1)
+        column->batch.replays = 1;
+    else if (column->batch.replays > usual.replays)
+        column->batch.replays = usual.replays;
+}
+
 static void open_column(struct gas_bench *bench, const struct gas_row *row, int way, int in_graph,
                         struct column *column)
 {
@@ -102,7 +115,7 @@ static void open_column(struct gas_bench *bench, const struct gas_row *row, int 
     const uint64_t seed = gas_seed_next(plan);
     column->side = &bench->side[which];
     column->call = gas_call_of(bench, row, which, seed);
-    column->batch = bench_batch_of(row->bytes);
+    column->batch = (struct bench_batch){.calls = WARM_UP, .replays = 1, .rounds = BENCH_BATCH_ROUNDS};
     if (plan->iterations > 0)
         column->batch.rounds =
             (int)(plan->iterations < BENCH_BATCH_ROUNDS_MOST ? plan->iterations : BENCH_BATCH_ROUNDS_MOST);
@@ -111,6 +124,7 @@ static void open_column(struct gas_bench *bench, const struct gas_row *row, int 
     for (int i = 0; i < WARM_UP; i++)
         put(column, &column->call);
     bench_gpu_sync();
+    fit(column, row->bytes, run(column), plan->seconds * 1e6);
     if (in_graph && !capture(column)) {
         if (which == GAS_SIDE_TUTTI)
             bench_fail("%s of %zu bytes could not be captured", row->name, row->bytes);
@@ -120,9 +134,6 @@ static void open_column(struct gas_bench *bench, const struct gas_row *row, int 
         return;
     }
     column->used = 1;
-    const double us = run(column) * column->batch.calls; /* of a replay; alike on all ranks */
-    while (column->batch.replays > 1 && (column->batch.replays + 1) * us > plan->seconds * 1e6)
-        column->batch.replays--;
 }
 
 /* A timed round; the last ones have new data, which are looked at. 1 where they are right. */
@@ -188,7 +199,7 @@ static int measure(struct gas_bench *bench, const struct gas_row *row, int in_gr
 
 unsigned gas_ordered_missing(const struct gas_bench *bench, unsigned figures)
 {
-    const unsigned graph = 1u << GAS_FIGURE_GRAPH, both = graph | 1u << GAS_FIGURE_STREAM;
+    const unsigned graph = 1u << GAS_FIGURE_GRAPH, both = GAS_IN_STREAMS;
     char why[160] = "";
     if (!(figures & both))
         return 0;

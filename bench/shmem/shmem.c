@@ -104,9 +104,9 @@ static void open_sides(struct gas_bench *bench, unsigned *figures, int on_host, 
     const struct bench_plan *plan = bench->plan;
     const int gpu = plan->node_rank % tutti_gpu_count();
     const size_t bytes = (size_t)(4 * plan->size + 8) * plan->most + (16u << 20);
-    struct gas_side own;
+    struct gas_side own = {.name = "tutti"};
     char why[512] = "";
-    if (gas_kernels(&own, why, sizeof why) != 0)
+    if (*figures & ~(unsigned)GAS_IN_STREAMS && gas_kernels(&own, why, sizeof why) != 0)
         bench_fail("the kernels of tutti bench shmem, tutti-bench-shmem-cuda.so: %s", why);
     own.alloc = tutti_alloc_symmetric;
     own.fill = tutti_fill;
@@ -316,8 +316,8 @@ static void measure(struct gas_bench *bench, unsigned figures, int usual, int gr
 void bench_shmem(struct bench_plan *plan, unsigned figures, int usual)
 {
     static struct gas_bench bench = {.right = 1};
-    const unsigned together = FIGURE(FCOLLECT) | FIGURE(BROADCAST) | FIGURE(REDUCE) | FIGURE(ALLREDUCE) | FIGURE(SUM) |
-                              FIGURE(GRAPH) | FIGURE(STREAM);
+    const unsigned together =
+        FIGURE(FCOLLECT) | FIGURE(BROADCAST) | FIGURE(REDUCE) | FIGURE(ALLREDUCE) | FIGURE(SUM) | GAS_IN_STREAMS;
     const int gpus = bench_choose_gpu(plan), on_host = strcmp(tutti_device_name(), "host") == 0;
     bench.plan = plan;
     bench_say(plan, "nodes %d", plan->nodes);

@@ -10,7 +10,7 @@
 static int cuda_open(const void *unique, int pe, int pes, int gpu, size_t bytes)
 {
     (void)unique, (void)pe, (void)pes, (void)bytes;
-    return gas_cuda_open(gpu, (const void *)gas_kernel, (const void *)gas_latency_kernel);
+    return gas_cuda_open(gpu, gas_kernels_of);
 }
 
 /* What kernels find from now on. */
@@ -27,7 +27,7 @@ static double run(const struct gas_call *call, unsigned blocks, unsigned threads
 {
     if (take(call->state) != 0)
         return -1;
-    return gas_cuda_run(call, blocks, threads, seconds);
+    return gas_cuda_run(gas_kernels_of[call->operation], call, blocks, threads, seconds);
 }
 
 static struct gas_side make(void)

@@ -19,5 +19,7 @@ enum gas_figure {
 /* Beside times: GB/s, or millions of requests a second, of which each thread makes one a round. */
 enum gas_rate { GAS_RATE_NONE, GAS_RATE_BYTES, GAS_RATE_REQUESTS };
 enum { GAS_USUAL = 8 /* the most sizes of a figure */ };
+/* Masks: figures in which the host puts calls into a stream, and no kernel of the bench runs. */
+enum { GAS_IN_STREAMS = 1 << GAS_FIGURE_GRAPH | 1 << GAS_FIGURE_STREAM };
 
 #endif

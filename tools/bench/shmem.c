@@ -152,9 +152,9 @@ static void set_heap(const struct bench_options *o)
 }
 
 /* Kernels of a GPU are a file of their own, which a build without nvcc has not. */
-static void check_kernels(void)
+static void check_kernels(unsigned figures)
 {
-    if (strcmp(tutti_device_name(), "cuda") != 0)
+    if (strcmp(tutti_device_name(), "cuda") != 0 || !(figures & ~(unsigned)GAS_IN_STREAMS))
         return;
     char *path = tool_installed_helper("tutti-bench-shmem-cuda.so");
     if (!path)
@@ -170,7 +170,7 @@ int bench_shmem(int argc, char **argv)
     static struct bench_place place;
     static struct shmem_table table;
     read_options(argc, argv, &o);
-    check_kernels();
+    check_kernels(o.figures);
     bench_files_check(&o.bench);
     bench_place_find(&o.bench, &place);
     set_heap(&o.bench);
