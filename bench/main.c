@@ -126,6 +126,7 @@ int main(int argc, char **argv)
         tune = argc > 1 && strcmp(argv[1], BENCH_DOES_TUNE) == 0;
     int gas = argc > 1 && strcmp(argv[1], BENCH_DOES_SHMEM) == 0;
     unsigned sections = 0, figures = 0;
+    int usual = 0;
     if (argc < 2 ||
         (!overhead && !tune && !packing && !exchange && !gas && strcmp(argv[1], BENCH_DOES_COLLECTIVE) != 0)) {
         fputs("This program is started by `tutti bench` and `tutti tune`.\n", stderr);
@@ -149,6 +150,7 @@ int main(int argc, char **argv)
     else if (gas) {
         plan.ways = (unsigned)value_of(argc, argv, "ways");
         figures = (unsigned)value_of(argc, argv, "figures");
+        usual = (int)value_of(argc, argv, "usual");
     } else if (!overhead && !tune)
         read_plan(argc, argv, &plan);
     MPI_Init(&argc, &argv);
@@ -167,7 +169,7 @@ int main(int argc, char **argv)
     else if (exchange)
         (halo ? bench_halo : bench_pingpong)(&plan, &what);
     else if (gas)
-        bench_shmem(&plan, figures);
+        bench_shmem(&plan, figures, usual);
     else
         bench_collective(&plan);
     MPI_Finalize();

@@ -137,6 +137,17 @@ struct bench_graph *bench_graph_end(void)
     return ready;
 }
 
+struct bench_graph *bench_graph_try_end(void)
+{
+    void *graph = NULL, *ready = NULL;
+    if (gpu.StreamEndCapture(gpu.stream, &graph) != 0 || !graph)
+        return NULL;
+    if (gpu.GraphInstantiate(&ready, graph, 0) != 0)
+        ready = NULL;
+    gpu.GraphDestroy(graph);
+    return ready;
+}
+
 void bench_graph_launch(struct bench_graph *graph)
 {
     CHECK(GraphLaunch, graph, gpu.stream);

@@ -23,6 +23,8 @@ struct bench_graph;
 /* What is put into the stream between begin and end is captured. */
 void bench_graph_begin(void);
 struct bench_graph *bench_graph_end(void);
+/* The same; NULL where it could not be captured. */
+struct bench_graph *bench_graph_try_end(void);
 void bench_graph_launch(struct bench_graph *graph);
 void bench_graph_free(struct bench_graph *graph);
 

@@ -56,7 +56,13 @@ static void find_gpus(void)
             must(cudaDeviceEnablePeerAccess(1 - pe, 0), "peer access");
         }
     }
-    printf("two PEs on %s\n", gpu[1] ? "two GPUs" : "one GPU");
+    printf("two PEs on %s:", gpu[1] ? "two GPUs" : "one GPU");
+    for (int g = 0; g <= gpu[1]; g++) {
+        cudaDeviceProp about;
+        must(cudaGetDeviceProperties(&about, g), "a GPU");
+        printf(" %s", about.name);
+    }
+    putchar('\n');
 }
 
 static void bind(int pe)
@@ -113,6 +119,7 @@ static void join(void)
 static void fill(int pe, size_t at, const void *from, size_t bytes)
 {
     char *const to = (char *)heap[pe] + at;
+    must(cudaSetDevice(gpu[pe]), "a GPU");
     must(from ? cudaMemcpy(to, from, bytes, cudaMemcpyHostToDevice) : cudaMemset(to, 0, bytes), "filling");
 }
 
@@ -126,6 +133,7 @@ static void filled(void)
 
 static void fetch(int pe, size_t at, void *to, size_t bytes)
 {
+    must(cudaSetDevice(gpu[pe]), "a GPU");
     must(cudaMemcpy(to, (const char *)heap[pe] + at, bytes, cudaMemcpyDeviceToHost), "reading");
 }
 

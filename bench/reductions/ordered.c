@@ -5,13 +5,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "bench/common/batch.h"
 #include "bench/common/columns.h"
 #include "bench/common/gpu.h"
 #include "bench/reductions/enqueue.h"
 #include "bench/reductions/nccl.h"
 #include "bench/reductions/order.h"
 
-enum { ROUNDS = 9, CHECKED = 2 };
+enum { ROUNDS = BENCH_BATCH_ROUNDS, CHECKED = 2 };
 
 struct column {
     int calls, replays, rounds; /* calls of one replay, replays of a round */
@@ -70,10 +71,11 @@ static double run_round(const struct bench_plan *plan, struct bench_ways *ways, 
 
 static void open_column(const struct bench_plan *plan, struct bench_ways *ways, int way, struct column *column)
 {
-    size_t k = 1024, m = k * k, bytes = ways->bytes;
-    column->calls = bytes <= 128 * k ? 50 : bytes <= 2 * m ? 40 : bytes <= 8 * m ? 20 : bytes <= 32 * m ? 10 : 4;
-    column->replays = bytes <= 128 * k ? 20 : bytes <= 2 * m ? 8 : bytes <= 8 * m ? 4 : bytes <= 32 * m ? 2 : 1;
-    column->rounds = ROUNDS;
+    const size_t m = (size_t)1 << 20, bytes = ways->bytes;
+    const struct bench_batch batch = bench_batch_of(bytes);
+    column->calls = batch.calls;
+    column->replays = batch.replays;
+    column->rounds = batch.rounds;
     if (plan->iterations) { /* of all rounds together */
         long each = (plan->iterations + ROUNDS - 1) / ROUNDS;
         column->calls = each < column->calls ? (int)each : column->calls;

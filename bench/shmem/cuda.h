@@ -57,15 +57,21 @@ static int gas_failed(cudaError_t status, const char *what)
     return -1;
 }
 
-static int gas_cuda_open(int gpu, const void *kernel)
+typedef void (*gas_kernel)(struct gas_call c);
+
+/* kernels: all of them are loaded now. */
+static int gas_cuda_open(int gpu, const gas_kernel kernels[GAS_OPERATIONS])
 {
     cudaFuncAttributes about;
     void *times;
     if (gas_failed(cudaSetDevice(gpu), "choosing a GPU") ||
         gas_failed(cudaStreamCreateWithFlags(&gas_stream, cudaStreamNonBlocking), "a stream") ||
-        gas_failed(cudaHostAlloc(&times, 2 * GAS_BLOCKS * sizeof(uint64_t), 0), "pinned memory") ||
-        gas_failed(cudaFuncGetAttributes(&about, kernel), "loading the kernel"))
+        gas_failed(cudaHostAlloc(&times, 2 * GAS_BLOCKS * sizeof(uint64_t), 0), "pinned memory"))
         return -1;
+    for (int i = 0; i < GAS_OPERATIONS; i++) {
+        if (kernels[i] && gas_failed(cudaFuncGetAttributes(&about, (const void *)kernels[i]), "loading a kernel"))
+            return -1;
+    }
     gas_times = (uint64_t *)times;
     return 0;
 }
@@ -77,15 +83,19 @@ static double gas_now(void)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-/* launch: how a cooperative kernel is launched. Waits, but not for ever: a peer may be gone. */
-static double gas_cuda_run(const struct gas_call *call, unsigned blocks, unsigned threads, double seconds,
-                           int (*launch)(struct gas_call *call, unsigned blocks, unsigned threads))
+/* All blocks of a cooperative launch run at once, which is what waits need. Waits, but not for ever: a peer may be
+ * gone. */
+static double gas_cuda_run(gas_kernel kernel, const struct gas_call *call, unsigned blocks, unsigned threads,
+                           double seconds)
 {
     struct gas_call c = *call;
+    void *arguments[] = {&c};
     c.begin = gas_times;
     c.end = gas_times + GAS_BLOCKS;
     memset(gas_times, 0, 2 * GAS_BLOCKS * sizeof(uint64_t));
-    if (launch(&c, blocks, threads) != 0)
+    if (gas_failed(
+            cudaLaunchCooperativeKernel((const void *)kernel, dim3(blocks), dim3(threads), arguments, 0, gas_stream),
+            "a launch"))
         return -1;
     const double deadline = gas_now() + seconds;
     cudaError_t status;

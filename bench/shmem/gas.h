@@ -19,6 +19,22 @@ enum gas_operation {
     GAS_ALLREDUCE,
     GAS_SUM,   /* by a grid: doubles; one number on all PEs, in in[0] */
     GAS_PARTS, /* the same of this PE alone */
+    /* By one thread, on the first words of `in`: */
+    GAS_P,         /* seed + round, and quiet */
+    GAS_ADD,       /* atomic add of the seed, and quiet */
+    GAS_FETCH_ADD, /* each waits for the one before; the sum of what they gave goes to the own second word */
+    /* By a group: */
+    GAS_BLOCKING_GET,
+    GAS_PINGPONG, /* put with signal to `pe`, and back */
+    GAS_BARRIER,  /* then, not timed, GAS_ORDER */
+    GAS_SYNC,
+    GAS_TEAM_SUM, /* of floats */
+    /* Of this library alone: */
+    GAS_RING_TRIP, /* a request that does nothing, and its completion */
+    GAS_RING_RATE, /* such requests by all threads, and quiet in the end */
+    /* In streams alone: */
+    GAS_ALLTOALL, /* `bytes` from each PE of the team to each */
+    GAS_ORDER,    /* the own first word of `out` to the next PE, a barrier, and what came to the second word */
     GAS_OPERATIONS
 };
 
@@ -27,10 +43,12 @@ enum { GAS_BLOCKS = 64, GAS_THREADS = 1024 /* the most of a launch */ };
 /* One launch: `rounds` times the same. Clocks begin past the first fifth. */
 struct gas_call {
     int operation, strategy, team, pe;
+    int me, pes; /* this PE, and how many take part */
+    uint64_t seed;
     unsigned rounds, stride;
     size_t bytes;
     char *in, *out; /* symmetric: what comes, what is sent */
-    double *part;   /* symmetric: GAS_BLOCKS numbers */
+    double *part;   /* symmetric: GAS_BLOCKS numbers; the first is the signal of a ping-pong, zero before */
     void *work;     /* symmetric, of tutti_grid_work_bytes() */
     size_t work_bytes;
     uint64_t *begin, *end;            /* [block]: ns; given by who launches */
@@ -54,6 +72,9 @@ struct gas_side {
     int (*team)(int pes);
     /* Local. Launches, waits at most `seconds`; nanoseconds of a round. Negative: failed, said. */
     double (*run)(const struct gas_call *call, unsigned blocks, unsigned threads, double seconds);
+    /* Local. Puts the collective `operation` into a stream of the GPU (a cudaStream_t), which may be captured. 0, or
+     * another number where it failed. */
+    int (*enqueue)(const struct gas_call *call, void *stream);
     void (*close)(void); /* collective */
 };
 

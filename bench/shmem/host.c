@@ -4,7 +4,6 @@
 /* What the kernel finds: of the call. */
 static const struct tshmem_state *state_of_call;
 #define TSHMEM_STATE() state_of_call
-#include "bench/shmem/tutti_calls.h"
 #include "core/clock.h"
 
 #define KERNEL static void
@@ -39,7 +38,10 @@ DEVICE uint64_t clock_ns(void)
     return tutti_now_ns();
 }
 
+#include "bench/shmem/tutti_calls.h"
+
 #include "bench/shmem/calls.inc"
+#include "bench/shmem/latency.inc"
 
 double gas_host_run(const struct gas_call *call, unsigned grid, unsigned group, double seconds)
 {
@@ -49,7 +51,7 @@ double gas_host_run(const struct gas_call *call, unsigned grid, unsigned group, 
     state_of_call = call->state;
     c.begin = &begin;
     c.end = &end;
-    gas_kernel(c);
+    gas_kernels_of[c.operation](c);
     const unsigned timed = c.rounds - c.rounds / 5;
     return (double)(end - begin) / timed;
 }

@@ -7,16 +7,18 @@
 
 #include "cuda.h"
 
-/* Groups of several threads use the form of a block: that of a warp takes a whole one. */
-#define GAS_NV(call, ending, ...)                                                                                      \
+/* Groups of several threads use the form of a block, but a whole warp its own. */
+#define GAS_NV(call, ...)                                                                                              \
     do {                                                                                                               \
         if (threads() == 1)                                                                                            \
             nvshmem_##call(__VA_ARGS__);                                                                               \
+        else if (threads() == 32)                                                                                      \
+            nvshmemx_##call##_warp(__VA_ARGS__);                                                                       \
         else                                                                                                           \
-            nvshmemx_##call##ending(__VA_ARGS__);                                                                      \
+            nvshmemx_##call##_block(__VA_ARGS__);                                                                      \
     } while (0)
-#define GAS_DO_PUT(dest, source, bytes, pe) GAS_NV(putmem_nbi, _block, dest, source, bytes, pe)
-#define GAS_DO_GET(dest, source, bytes, pe) GAS_NV(getmem_nbi, _block, dest, source, bytes, pe)
+#define GAS_DO_PUT(dest, source, bytes, pe) GAS_NV(putmem_nbi, dest, source, bytes, pe)
+#define GAS_DO_GET(dest, source, bytes, pe) GAS_NV(getmem_nbi, dest, source, bytes, pe)
 #define GAS_DO_QUIET()                                                                                                 \
     do {                                                                                                               \
         block_sync();                                                                                                  \
@@ -24,10 +26,10 @@
     } while (0)
 #define GAS_DO_PTR(at, pe) nvshmem_ptr(at, pe)
 #define GAS_DO_FCOLLECT(team, dest, source, bytes)                                                                     \
-    GAS_NV(float_fcollect, _block, team, (float *)(void *)(dest), (const float *)(const void *)(source),               \
+    GAS_NV(float_fcollect, team, (float *)(void *)(dest), (const float *)(const void *)(source),               \
            (bytes) / sizeof(float))
 #define GAS_DO_BROADCAST(team, dest, source, bytes)                                                                    \
-    GAS_NV(float_broadcast, _block, team, (float *)(void *)(dest), (const float *)(const void *)(source),              \
+    GAS_NV(float_broadcast, team, (float *)(void *)(dest), (const float *)(const void *)(source),              \
            (bytes) / sizeof(float), 0)
 #define GAS_DO_SUM_OF(type, c, dest, source, n)                                                                        \
     do {                                                                                                               \
@@ -43,7 +45,24 @@
         grid_sync();                                                                                                   \
     } while (0)
 
+#define GAS_DO_P(word, value, pe)          nvshmem_uint64_p(word, value, pe)
+#define GAS_DO_ADD(word, value, pe)        nvshmem_uint64_atomic_add(word, value, pe)
+#define GAS_DO_FETCH_ADD(word, value, pe)  nvshmem_uint64_atomic_fetch_add(word, value, pe)
+#define GAS_DO_BLOCKING_GET(dest, source, bytes, pe) GAS_NV(getmem, dest, source, bytes, pe)
+#define GAS_DO_PUT_SIGNAL(dest, source, bytes, signal, value, pe) \
+    GAS_NV(putmem_signal, dest, source, bytes, signal, value, NVSHMEM_SIGNAL_SET, pe)
+#define GAS_DO_WAIT(signal, value) \
+    do { \
+        if (thread() == 0) \
+            nvshmem_signal_wait_until(signal, NVSHMEM_CMP_EQ, value); \
+        block_sync(); \
+    } while (0)
+#define GAS_DO_BARRIER(team) GAS_NV(barrier, team)
+#define GAS_DO_SYNC(team) GAS_NV(team_sync, team)
+#define GAS_DO_TEAM_SUM(team, dest, source, n) GAS_NV(float_sum_reduce, team, dest, source, n)
+
 #include "calls.inc"
+#include "latency.inc"
 
 static int first(void *unique)
 {
@@ -63,7 +82,7 @@ static int side_open(const void *unique, int pe, int pes, int gpu, size_t bytes)
     setenv("NVSHMEM_SYMMETRIC_SIZE", text, 0);
     setenv("NVSHMEM_REMOTE_TRANSPORT", "none", 0);
     setenv("NVSHMEM_BOOTSTRAP_UID_SOCK_IFNAME", "lo", 0); /* all PEs are on this machine */
-    if (gas_cuda_open(gpu, (const void *)gas_kernel) != 0)
+    if (gas_cuda_open(gpu, gas_kernels_of) != 0)
         return -1;
     if (nvshmemx_set_attr_uniqueid_args(pe, pes, &id, &attributes) != 0 ||
         nvshmemx_init_attr(NVSHMEMX_INIT_WITH_UNIQUEID, &attributes) != 0)
@@ -90,19 +109,39 @@ static int team(int pes)
     return nvshmem_team_split_strided(NVSHMEM_TEAM_WORLD, 0, 1, pes, NULL, 0, &made) == 0 ? made : -1;
 }
 
-/* One PE has a GPU of its own here: all blocks of a cooperative launch run at once, which is what waits need. */
-static int launch(struct gas_call *c, unsigned blocks, unsigned threads)
-{
-    void *arguments[] = {c};
-    return gas_failed(
-        cudaLaunchCooperativeKernel((const void *)gas_kernel, dim3(blocks), dim3(threads), arguments, 0, gas_stream),
-        "a launch");
-}
-
 static double run(const struct gas_call *call, unsigned blocks, unsigned threads, double seconds)
 {
     const int reduces = call->operation == GAS_REDUCE || call->operation == GAS_ALLREDUCE;
-    return gas_cuda_run(call, reduces ? 1 : blocks, reduces ? GAS_THREADS : threads, seconds, launch);
+    return gas_cuda_run(gas_kernels_of[call->operation], call, reduces ? 1 : blocks, reduces ? GAS_THREADS : threads, seconds);
+}
+
+static int enqueue(const struct gas_call *c, void *stream)
+{
+    const cudaStream_t to = (cudaStream_t)stream;
+    float *const in = (float *)(void *)c->in, *const out = (float *)(void *)c->out;
+    const size_t n = c->bytes / sizeof *in;
+    switch (c->operation) {
+    case GAS_TEAM_SUM:
+        return nvshmemx_float_sum_reduce_on_stream(c->team, in, out, n, to);
+    case GAS_BROADCAST:
+        return nvshmemx_float_broadcast_on_stream(c->team, in, out, n, 0, to);
+    case GAS_FCOLLECT:
+        return nvshmemx_float_fcollect_on_stream(c->team, in, out, n, to);
+    case GAS_ALLTOALL:
+        return nvshmemx_float_alltoall_on_stream(c->team, in, out, n, to);
+    case GAS_SYNC:
+        return nvshmemx_team_sync_on_stream(c->team, to);
+    case GAS_BARRIER:
+        return nvshmemx_barrier_on_stream(c->team, to);
+    case GAS_ORDER:
+        nvshmemx_putmem_on_stream(c->in, c->out, sizeof(uint64_t), (c->me + 1) % c->pes, to);
+        if (nvshmemx_barrier_on_stream(c->team, to) != 0)
+            return -1;
+        nvshmemx_getmem_on_stream(c->in + sizeof(uint64_t), c->in, sizeof(uint64_t), c->me, to);
+        return 0;
+    default:
+        return -1;
+    }
 }
 
 static void side_close(void)
@@ -123,6 +162,7 @@ static struct gas_side make(void)
     side.fetch = copy;
     side.team = team;
     side.run = run;
+    side.enqueue = enqueue;
     side.close = side_close;
     return side;
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bench/common/gpu.h"
 #include "bench/common/place.h"
 #include "bench/shmem/measure.h"
 #include "bench/shmem/side.h"
@@ -61,50 +62,59 @@ static void open_memory(struct gas_bench *bench, int which)
     const size_t most = bench->plan->most;
     memory->work_bytes = tutti_grid_work_bytes(pes, most < 4096 ? 4096 : most);
     memory->in = side->alloc(gas_in_bytes(pes, most));
-    memory->out = side->alloc(2 * most + 64);
+    memory->out = side->alloc(gas_in_bytes(pes, most));
     memory->part = side->alloc(GAS_BLOCKS * sizeof *memory->part);
     memory->work = side->alloc(memory->work_bytes);
     if (!memory->in || !memory->out || !memory->part || !memory->work)
         bench_fail("rank %d: no room in the heap of %s for messages of %zu bytes", bench->plan->rank, side->name, most);
 }
 
-#define WAY(id) (1u << GAS_##id)
+#define WAY(id) GAS_WAY_BIT(id)
 
-static int by_ring(const struct gas_bench *bench)
+#define FIGURE(id) (1u << GAS_FIGURE_##id)
+
+/* 1 where one of the figures asks the ring for something, in the ways that are wanted. */
+static int by_ring(const struct gas_bench *bench, unsigned figures)
 {
-    return (bench->plan->ways & (WAY(RING) | WAY(CUTOVER))) != 0;
+    const unsigned ways = bench->plan->ways;
+    return (figures & FIGURE(RING) && ways & WAY(TUTTI)) ||
+           (figures & (FIGURE(LATENCY) | FIGURE(RMA) | FIGURE(GROUPS)) && ways & (WAY(RING) | WAY(CUTOVER)));
 }
 
-/* Ways that need a ring, and rules. */
-static void leave_out(struct gas_bench *bench)
+/* Figures and ways that need a ring, and rules. */
+static void leave_out(struct gas_bench *bench, unsigned *figures)
 {
     struct bench_plan *plan = bench->plan;
-    if (!by_ring(bench))
+    if (!by_ring(bench, *figures))
         return;
     if (!bench_all_agree(gas_has_ring())) {
         bench_say(plan, "note ring and cutover are left out: there is no ring");
         plan->ways &= ~(WAY(RING) | WAY(CUTOVER));
+        *figures &= ~FIGURE(RING);
+    } else if (!(*figures & (FIGURE(RMA) | FIGURE(GROUPS)))) {
+        plan->ways &= ~WAY(CUTOVER);
     } else if (!bench_all_agree(gas_cuts_of_rules(&bench->cuts)) && plan->ways & WAY(CUTOVER)) {
         bench_say(plan, "note cutover is left out: no rules say from which size on (tutti tune makes them)");
         plan->ways &= ~WAY(CUTOVER);
     }
 }
 
-static void open_sides(struct gas_bench *bench, int on_host, int gpus)
+static void open_sides(struct gas_bench *bench, unsigned *figures, int on_host, int gpus)
 {
     const struct bench_plan *plan = bench->plan;
     const int gpu = plan->node_rank % tutti_gpu_count();
     const size_t bytes = (size_t)(4 * plan->size + 8) * plan->most + (16u << 20);
-    struct gas_side own;
+    struct gas_side own = {.name = "tutti"};
     char why[512] = "";
-    if (gas_kernels(&own, why, sizeof why) != 0)
+    if (*figures & ~(unsigned)GAS_IN_STREAMS && gas_kernels(&own, why, sizeof why) != 0)
         bench_fail("the kernels of tutti bench shmem, tutti-bench-shmem-cuda.so: %s", why);
     own.alloc = tutti_alloc_symmetric;
     own.fill = tutti_fill;
     own.fetch = tutti_fetch;
     own.team = tutti_team;
-    bench_must(by_ring(bench) ? gas_init() : tshmem_init(), "making the address space");
-    leave_out(bench);
+    own.enqueue = gas_enqueue_tutti;
+    bench_must(by_ring(bench, *figures) ? gas_init() : tshmem_init(), "making the address space");
+    leave_out(bench, figures);
     if (!open_side(bench, GAS_SIDE_TUTTI, &own, gpu, bytes))
         bench_fail("the kernels of tutti bench shmem cannot be used");
     open_memory(bench, GAS_SIDE_TUTTI);
@@ -123,7 +133,7 @@ static void open_sides(struct gas_bench *bench, int on_host, int gpus)
         bench_say(plan, "note nvshmem is left out: it could not be started");
 }
 
-static void take_team(struct gas_bench *bench, int pes)
+void gas_take_team(struct gas_bench *bench, int pes)
 {
     for (int which = 0; which < GAS_SIDES && pes != bench->team_size; which++) {
         if (bench->side[which].name)
@@ -142,10 +152,10 @@ static int groups_of(const struct gas_bench *bench)
     return bench->side[GAS_SIDE_TUTTI].groups ? GROUPS : 1;
 }
 
-static void sizes(struct gas_bench *bench, struct gas_row row, size_t unit)
+void gas_sizes(struct gas_bench *bench, struct gas_row row, size_t unit)
 {
-    for (int i = 0; bench->right && i < bench->plan->n_sizes; i++) {
-        row.bytes = bench->plan->sizes[i];
+    for (int i = 0; bench->right && i < bench->n_sizes; i++) {
+        row.bytes = bench->sizes[i];
         if (row.bytes % (unit * row.blocks) == 0)
             gas_measure(bench, &row);
     }
@@ -156,16 +166,16 @@ static void rma(struct gas_bench *bench)
 {
     for (int operation = GAS_PUT; operation <= GAS_GET; operation++)
         for (int target = 0; target < 2 && target < bench->plan->size; target++)
-            sizes(bench,
-                  (struct gas_row){.figure = GAS_FIGURE_RMA,
-                                   .name = operation == GAS_PUT ? "put" : "get",
-                                   .operation = operation,
-                                   .target = target,
-                                   .pes = 1,
-                                   .blocks = 1,
-                                   .threads = 1,
-                                   .ways = WAY(TUTTI) | WAY(RING) | WAY(CUTOVER) | WAY(ENGINE) | WAY(NVSHMEM)},
-                  1);
+            gas_sizes(bench,
+                      (struct gas_row){.figure = GAS_FIGURE_RMA,
+                                       .name = operation == GAS_PUT ? "put" : "get",
+                                       .operation = operation,
+                                       .target = target,
+                                       .pes = 1,
+                                       .blocks = 1,
+                                       .threads = 1,
+                                       .ways = WAY(TUTTI) | WAY(RING) | WAY(CUTOVER) | WAY(ENGINE) | WAY(NVSHMEM)},
+                      1);
 }
 
 /* The copy engine has no group: it is shown beside one thread. */
@@ -182,13 +192,13 @@ static void groups(struct gas_bench *bench)
         for (int g = 0; g < groups_of(bench); g++) {
             row.threads = group_sizes[g];
             row.ways = WAY(TUTTI) | WAY(RING) | WAY(CUTOVER) | WAY(NVSHMEM) | (g == 0 ? WAY(ENGINE) : 0);
-            sizes(bench, row, 1);
+            gas_sizes(bench, row, 1);
         }
         if (groups_of(bench) > 1) {
             row.blocks = GRID_BLOCKS;
             row.threads = GAS_THREADS;
             row.ways = WAY(TUTTI) | WAY(RING) | WAY(CUTOVER) | WAY(NVSHMEM);
-            sizes(bench, row, 16);
+            gas_sizes(bench, row, 16);
         }
     }
 }
@@ -197,18 +207,18 @@ static void collective(struct gas_bench *bench, enum gas_figure figure, int oper
 {
     const int size = bench->plan->size;
     for (int pes = 2; pes <= size; pes = pes < size && 2 * pes > size ? size : 2 * pes) {
-        take_team(bench, pes);
+        gas_take_team(bench, pes);
         for (int g = 0; g < groups_of(bench); g++)
-            sizes(bench,
-                  (struct gas_row){.figure = figure,
-                                   .name = name,
-                                   .operation = operation,
-                                   .target = -1,
-                                   .pes = pes,
-                                   .blocks = 1,
-                                   .threads = group_sizes[g],
-                                   .ways = WAY(TUTTI) | WAY(NVSHMEM) | (g == 0 ? WAY(ENGINE) : 0)},
-                  4);
+            gas_sizes(bench,
+                      (struct gas_row){.figure = figure,
+                                       .name = name,
+                                       .operation = operation,
+                                       .target = -1,
+                                       .pes = pes,
+                                       .blocks = 1,
+                                       .threads = group_sizes[g],
+                                       .ways = WAY(TUTTI) | WAY(NVSHMEM) | (g == 0 ? WAY(ENGINE) : 0)},
+                      4);
     }
 }
 
@@ -217,17 +227,17 @@ static void access_figure(struct gas_bench *bench, int grid)
     static const char *const names[2][2] = {{"write", "write_2"}, {"read", "read_2"}};
     for (int operation = GAS_WRITE; operation <= GAS_READ; operation++)
         for (unsigned stride = 1; stride <= 2; stride++)
-            sizes(bench,
-                  (struct gas_row){.figure = GAS_FIGURE_ACCESS,
-                                   .name = names[operation - GAS_WRITE][stride - 1],
-                                   .operation = operation,
-                                   .target = bench->plan->size > 1,
-                                   .pes = 1,
-                                   .blocks = grid ? GRID_BLOCKS : 1,
-                                   .threads = grid ? GRID_THREADS : 1,
-                                   .stride = stride,
-                                   .ways = WAY(TUTTI) | WAY(NVSHMEM)},
-                  sizeof(uint32_t));
+            gas_sizes(bench,
+                      (struct gas_row){.figure = GAS_FIGURE_ACCESS,
+                                       .name = names[operation - GAS_WRITE][stride - 1],
+                                       .operation = operation,
+                                       .target = bench->plan->size > 1,
+                                       .pes = 1,
+                                       .blocks = grid ? GRID_BLOCKS : 1,
+                                       .threads = grid ? GRID_THREADS : 1,
+                                       .stride = stride,
+                                       .ways = WAY(TUTTI) | WAY(NVSHMEM)},
+                      sizeof(uint32_t));
 }
 
 static void reductions(struct gas_bench *bench, enum gas_figure figure, int operation, int grid)
@@ -236,7 +246,7 @@ static void reductions(struct gas_bench *bench, enum gas_figure figure, int oper
         [TUTTI_GRID_AUTO] = "auto",           [TUTTI_GRID_READ] = "read",         [TUTTI_GRID_GATHER] = "gather",
         [TUTTI_GRID_ALLGATHER] = "allgather", [TUTTI_GRID_ALLTOALL] = "alltoall", [TUTTI_GRID_TREE] = "tree"};
     const int some = operation == GAS_SUM ? 1 : TUTTI_GRID_STRATEGIES;
-    take_team(bench, bench->plan->size);
+    gas_take_team(bench, bench->plan->size);
     for (int strategy = 0; strategy < some; strategy++) {
         struct gas_row row = {.figure = figure,
                               .name = strategies[strategy],
@@ -247,20 +257,44 @@ static void reductions(struct gas_bench *bench, enum gas_figure figure, int oper
                               .blocks = grid ? GRID_BLOCKS : 1,
                               .threads = grid ? GRID_THREADS : 1,
                               .ways = WAY(TUTTI) | (strategy == TUTTI_GRID_AUTO ? WAY(NVSHMEM) | WAY(MPI) : 0)};
-        for (int i = 0; bench->right && i < bench->plan->n_sizes; i++) {
-            row.bytes = bench->plan->sizes[i];
+        for (int i = 0; bench->right && i < bench->n_sizes; i++) {
+            row.bytes = bench->sizes[i];
             if (row.bytes % (operation == GAS_SUM ? sizeof(double) : sizeof(float)) == 0)
                 gas_measure(bench, &row);
         }
     }
 }
 
-static void measure(struct gas_bench *bench, unsigned figures, int grid)
+/* Those that the command was given, or the figure's own. */
+static void take_sizes(struct gas_bench *bench, int figure, int usual)
+{
+    static const size_t own[GAS_FIGURES][GAS_USUAL + 1] = {
+#define GAS_FIGURE(id, name, text, rate, ...) {__VA_ARGS__},
+#include "bench/words/gas_figures.def"
+#undef GAS_FIGURE
+    };
+    bench->sizes = usual ? own[figure] : bench->plan->sizes;
+    bench->n_sizes = usual ? 0 : bench->plan->n_sizes;
+    while (usual && own[figure][bench->n_sizes] > 0)
+        bench->n_sizes++;
+}
+
+/* alone: PEs share a GPU. */
+static void measure(struct gas_bench *bench, unsigned figures, int usual, int grid, int alone)
 {
     for (int figure = 0; bench->right && figure < GAS_FIGURES; figure++) {
         if (!(figures >> figure & 1))
             continue;
-        if (figure == GAS_FIGURE_RMA)
+        take_sizes(bench, figure, usual);
+        if (figure == GAS_FIGURE_LATENCY)
+            gas_latency(bench, alone);
+        else if (figure == GAS_FIGURE_BANDWIDTH)
+            gas_bandwidth(bench);
+        else if (figure == GAS_FIGURE_GRAPH || figure == GAS_FIGURE_STREAM)
+            gas_ordered(bench, figure);
+        else if (figure == GAS_FIGURE_RING)
+            gas_ring_figure(bench);
+        else if (figure == GAS_FIGURE_RMA)
             rma(bench);
         else if (figure == GAS_FIGURE_GROUPS)
             groups(bench);
@@ -279,26 +313,30 @@ static void measure(struct gas_bench *bench, unsigned figures, int grid)
     }
 }
 
-void bench_shmem(struct bench_plan *plan, unsigned figures)
+void bench_shmem(struct bench_plan *plan, unsigned figures, int usual)
 {
     static struct gas_bench bench = {.right = 1};
-    const unsigned together = 1u << GAS_FIGURE_FCOLLECT | 1u << GAS_FIGURE_BROADCAST | 1u << GAS_FIGURE_REDUCE |
-                              1u << GAS_FIGURE_ALLREDUCE | 1u << GAS_FIGURE_SUM;
+    const unsigned together =
+        FIGURE(FCOLLECT) | FIGURE(BROADCAST) | FIGURE(REDUCE) | FIGURE(ALLREDUCE) | FIGURE(SUM) | GAS_IN_STREAMS;
     const int gpus = bench_choose_gpu(plan), on_host = strcmp(tutti_device_name(), "host") == 0;
     bench.plan = plan;
     bench_say(plan, "nodes %d", plan->nodes);
-    if (!on_host && gpus < plan->size && figures & together) {
-        bench_say(plan, "note kernels that wait for each other take a GPU each: collectives are left out");
+    const int alone = !on_host && gpus < plan->size;
+    if (alone && figures & (together | FIGURE(LATENCY))) {
+        bench_say(plan,
+                  "note kernels that wait for each other take a GPU each: collectives and ping-pong are left out");
         figures &= ~together;
     }
-    open_sides(&bench, on_host, gpus);
+    open_sides(&bench, &figures, on_host, gpus);
+    figures &= ~gas_ordered_missing(&bench, figures);
     bench.host = bench_ordinary(gas_in_bytes(plan->size, plan->most));
     bench.expected = bench_ordinary(gas_in_bytes(plan->size, plan->most));
     bench_say(plan, "start");
-    measure(&bench, figures, !on_host);
+    measure(&bench, figures, usual, !on_host, alone);
     bench_say(plan, "end %d", bench.right);
     if (bench.side[GAS_SIDE_NVSHMEM].name)
         bench.side[GAS_SIDE_NVSHMEM].close();
+    bench_gpu_close();
     tshmem_finalize();
     free(bench.host);
     free(bench.expected);

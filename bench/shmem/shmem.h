@@ -4,7 +4,7 @@
 
 #include "bench/common/bench.h"
 
-/* Collective over all ranks. figures: mask of enum gas_figure. */
-void bench_shmem(struct bench_plan *plan, unsigned figures);
+/* Collective over all ranks. figures: mask of enum gas_figure; usual: each of them has its own sizes. */
+void bench_shmem(struct bench_plan *plan, unsigned figures, int usual);
 
 #endif

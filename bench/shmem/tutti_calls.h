@@ -35,4 +35,27 @@
 #define GAS_DO_SUM(c, n)                                                                                               \
     GAS_DO_GRID(tutti_grid_allreduce, c, (c).part, (c).part, (size_t)(n), TSHMEM_ID_DOUBLE, (c).strategy)
 
+#define GAS_DO_P(word, value, pe)                    tshmem_uint64_p(word, value, pe)
+#define GAS_DO_ADD(word, value, pe)                  tshmem_uint64_atomic_add(word, value, pe)
+#define GAS_DO_FETCH_ADD(word, value, pe)            tshmem_uint64_atomic_fetch_add(word, value, pe)
+#define GAS_DO_BLOCKING_GET(dest, source, bytes, pe) GAS_CALL(tshmem_getmem, dest, source, bytes, pe)
+#define GAS_DO_PUT_SIGNAL(dest, source, bytes, signal, value, pe)                                                      \
+    GAS_CALL(tshmem_putmem_signal, dest, source, bytes, signal, value, TSHMEM_SIGNAL_SET, pe)
+#define GAS_DO_WAIT(signal, value)             GAS_CALL(tshmem_signal_wait_until, signal, TSHMEM_CMP_EQ, value)
+#define GAS_DO_BARRIER(team)                   GAS_CALL(tshmem_barrier, team)
+#define GAS_DO_SYNC(team)                      GAS_CALL(tshmem_sync, team)
+#define GAS_DO_TEAM_SUM(team, dest, source, n) GAS_CALL(tshmem_float_sum_reduce, team, dest, source, n)
+
+/* Requests that do nothing. */
+DEVICE void gas_request(int wait)
+{
+    const struct tutti_dev_request nothing = TUTTI_DEV_ZERO;
+    if (wait)
+        (void)tutti_dev_ring_call(&nothing);
+    else
+        (void)tutti_dev_ring_send(&nothing, 0);
+}
+#define GAS_DO_REQUEST_WAIT() gas_request(1)
+#define GAS_DO_REQUEST()      gas_request(0)
+
 #endif

@@ -5,19 +5,12 @@
 #include "tutti_calls.h"
 
 #include "calls.inc"
+#include "latency.inc"
 
 static int cuda_open(const void *unique, int pe, int pes, int gpu, size_t bytes)
 {
     (void)unique, (void)pe, (void)pes, (void)bytes;
-    return gas_cuda_open(gpu, (const void *)gas_kernel);
-}
-
-static int launch(struct gas_call *c, unsigned blocks, unsigned threads)
-{
-    void *arguments[] = {c};
-    return gas_failed(
-        cudaLaunchCooperativeKernel((const void *)gas_kernel, dim3(blocks), dim3(threads), arguments, 0, gas_stream),
-        "a launch");
+    return gas_cuda_open(gpu, gas_kernels_of);
 }
 
 /* What kernels find from now on. */
@@ -34,7 +27,7 @@ static double run(const struct gas_call *call, unsigned blocks, unsigned threads
 {
     if (take(call->state) != 0)
         return -1;
-    return gas_cuda_run(call, blocks, threads, seconds, launch);
+    return gas_cuda_run(gas_kernels_of[call->operation], call, blocks, threads, seconds);
 }
 
 static struct gas_side make(void)

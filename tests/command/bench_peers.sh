@@ -30,6 +30,18 @@ said=$("$tutti" bench scan -n 1 --mpi "$mpi" -m 8,64k -i 9 -x 1 2>&1)
 holds "$said" '^# no nccl: NCCL has no such call$' "scan"
 said=$("$tutti" bench allreduce -n 1 --mpi "$mpi" -m 4,4k --type int16 -i 9 -x 1 2>&1)
 holds "$said" '^# no nccl: NCCL does not reduce sum of int16$' "a type that NCCL lacks"
+# Collectives of the global address space in a graph and in a stream; they take no kernels of the bench.
+for figure in graph stream; do
+    said=$("$tutti" bench shmem -n 1 --mpi "$mpi" --figures $figure -m 24,4k -i 3 --seconds 0.0005 --no-validation 2>&1)
+    for call in barrier sync; do
+        holds "$said" "^$figure +$call +team +- +- +1 +0( +$number){3} +-\$" "$call in a $figure"
+    done
+    for call in sum broadcast fcollect alltoall; do
+        holds "$said" "^$figure +$call +team +- +- +1 +4096( +$number){3} +-\$" "$call in a $figure"
+    done
+done
+said=$("$tutti" bench shmem -n 1 --mpi "$mpi" --figures graph -m 24,4k -i 3 --seconds 0.0005 2>&1)
+holds "$said" '^tutti: wrong result: graph sum of 24 bytes by tutti' "a graph whose kernels do nothing"
 # Kernels for a GPU are files of their own.
 if [ ! -e "$(dirname "$tutti")/../libexec/tutti/tutti-bench-shmem-cuda.so" ]; then
     expect 2 "needs tutti-bench-shmem-cuda.so, which is not in this build" "$tutti" bench shmem --mpi "$mpi" -n 1

@@ -127,10 +127,17 @@ if in_plan halo; then
         done
     fi
 fi
-# The global address space in kernels; on one GPU two PEs share it.
+# The global address space, in kernels and in streams; on one GPU two PEs share it. What single calls take comes first, of
+# all numbers of GPUs; then the figures of the papers, with fewer launches.
+at_most() { if [ "$each" -lt "$1" ]; then echo "$each"; else echo "$1"; fi; }
 if in_plan shmem; then
     for n in ${counts:-2}; do
-        bench "shmem-$n-pes" shmem "$n" --seconds 0.01
+        each=$(at_most 60) bench "shmem-calls-$n-pes" shmem "$n" --seconds 0.005 --figures latency,bandwidth,ring
+        each=$(at_most 60) bench "shmem-streams-$n-pes" shmem "$n" --seconds 0.005 --ways tutti,nvshmem --figures graph,stream
+    done
+    for n in ${counts:-2}; do
+        each=$(at_most 60) bench "shmem-papers-$n-pes" shmem "$n" --seconds 0.005 -i 3 -m 8,4k,256k,2m \
+            --figures rma,groups,fcollect,broadcast,access,reduce,allreduce,sum
     done
 fi
 # A program on host memory must not notice the library.

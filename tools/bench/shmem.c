@@ -21,7 +21,7 @@ static const struct argp_option options[] = {
     {"timeout", BENCH_KEY_TIMEOUT, "SECONDS", 0, "End it where the PEs have not said a word for so long (600)", 1},
     {"figures", KEY_FIGURES, "LIST", 0, "With commas, of the list below; all (default)", 2},
     {"message-size", 'm', "SIZES", 0,
-     "Bytes of a message, or of a PE's part: MIN:MAX, doubling, or a list (8,64,512,4k,32k,256k,2m)", 2},
+     "Bytes of a message, or of a PE's part: MIN:MAX, doubling, or a list; without it each figure has its own", 2},
     {"ways", KEY_WAYS, "LIST", 0, "With commas, of the list below; all (default)", 2},
     {"iterations", 'i', "N", 0, "Launches of a kernel at one size, at most 64 (5)", 3},
     {"seconds", BENCH_KEY_SECONDS, "S", 0, "As many rounds in a launch as take about this (0.01), from 5 to 5000", 3},
@@ -87,31 +87,55 @@ static const struct argp argp = {
     .parser = parse,
     .help_filter = explain,
     .doc = "Measures the global address space inside kernels: each PE is a process, with a GPU of its own where there "
-           "are enough; the figures of two papers, beside NVSHMEM where the build has found it.\v"
+           "are enough; also in the order of a stream; the figures of two papers; beside NVSHMEM where the build has "
+           "found it.\v"
            "A time is that of one round of a launch, of the PE that takes longest, by the GPU's clock past the first "
-           "fifth of the rounds; medians over launches in microseconds. The other ways show, behind their median (x), "
+           "fifth of the rounds; medians over launches in microseconds. Of graph and stream it is that of one of many "
+           "calls "
+           "between two marks in the stream, over 9 rounds. The other ways show, behind their median (x), "
            "how many times Tutti's that is. Data is random and new for each launch, and all of it is checked after "
            "each. Put and get are made by PE 0 alone. NVSHMEM reduces by one block of 1024 threads. The exit status is "
            "1 where a result is wrong, 2 where an option or a setting is.",
 };
 
+/* All sizes that one of the figures has. */
+static void take_usual(struct shmem_options *out)
+{
+    static const size_t usual[GAS_FIGURES][GAS_USUAL] = {
+#define GAS_FIGURE(id, name, text, rate, ...) {__VA_ARGS__},
+#include "bench/words/gas_figures.def"
+#undef GAS_FIGURE
+    };
+    struct bench_options *o = &out->bench;
+    for (int figure = 0; figure < GAS_FIGURES; figure++) {
+        for (int i = 0; out->figures >> figure & 1 && i < GAS_USUAL && usual[figure][i] > 0; i++) {
+            int at = 0;
+            while (at < o->n_sizes && o->sizes[at] < usual[figure][i])
+                at++;
+            if (at < o->n_sizes && o->sizes[at] == usual[figure][i])
+                continue;
+            memmove(&o->sizes[at + 1], &o->sizes[at], (size_t)(o->n_sizes++ - at) * sizeof *o->sizes);
+            o->sizes[at] = usual[figure][i];
+        }
+    }
+}
+
 static void read_options(int argc, char **argv, struct shmem_options *out)
 {
-    static const size_t usual[] = {8, 64, 512, 4096, 32768, 262144, 2097152};
     *out = (struct shmem_options){.figures = ~0u, .ways = ~0u};
     out->bench = (struct bench_options){.ranks = 2, .warm_up = -1, .check = 1, .timeout = 600, .seconds = 0.01};
     out->bench.seed = (uint64_t)time(NULL) * 1000 + (uint64_t)getpid() % 1000;
     tool_check_options(options, argc, argv, 0);
     argp_parse(&argp, argc, argv, 0, NULL, out);
-    const int given = out->bench.n_sizes > 0;
-    for (size_t i = 0; !given && i < sizeof usual / sizeof *usual; i++)
-        out->bench.sizes[out->bench.n_sizes++] = usual[i];
     if (out->bench.iterations > 64)
         tool_refuse("-i %ld: at most 64 launches", out->bench.iterations);
     for (int i = 0; i < out->bench.n_sizes; i++) {
         if (out->bench.sizes[i] % 8 != 0 || out->bench.sizes[i] > 1u << 30)
             tool_refuse("-m: %zu bytes are not a multiple of 8, or more than 1g", out->bench.sizes[i]);
     }
+    out->usual = out->bench.n_sizes == 0;
+    if (out->usual)
+        take_usual(out);
     tool_check_settings();
     bench_check_device(&out->bench);
 }
@@ -128,9 +152,9 @@ static void set_heap(const struct bench_options *o)
 }
 
 /* Kernels of a GPU are a file of their own, which a build without nvcc has not. */
-static void check_kernels(void)
+static void check_kernels(unsigned figures)
 {
-    if (strcmp(tutti_device_name(), "cuda") != 0)
+    if (strcmp(tutti_device_name(), "cuda") != 0 || !(figures & ~(unsigned)GAS_IN_STREAMS))
         return;
     char *path = tool_installed_helper("tutti-bench-shmem-cuda.so");
     if (!path)
@@ -146,7 +170,7 @@ int bench_shmem(int argc, char **argv)
     static struct bench_place place;
     static struct shmem_table table;
     read_options(argc, argv, &o);
-    check_kernels();
+    check_kernels(o.figures);
     bench_files_check(&o.bench);
     bench_place_find(&o.bench, &place);
     set_heap(&o.bench);
@@ -158,6 +182,7 @@ int bench_shmem(int argc, char **argv)
     bench_words_begin(&words, BENCH_DOES_SHMEM, &o.bench);
     bench_word_add(&words, "ways", o.ways);
     bench_word_add(&words, "figures", o.figures);
+    bench_word_add(&words, "usual", (unsigned)o.usual);
     int status = bench_start(&o.bench, &place, words.word, 1, shmem_table_record, &table);
     tool_words_free(&words);
 

@@ -8,6 +8,7 @@
 struct shmem_options {
     struct bench_options bench;
     unsigned figures, ways; /* masks */
+    int usual;              /* 1: each figure has its own sizes */
 };
 
 enum { SHMEM_ROWS = 2048 };
@@ -26,7 +27,7 @@ struct shmem_table {
     int rows;
 };
 extern const char *const shmem_ways[GAS_WAYS], *const shmem_figures[GAS_FIGURES], *const shmem_texts[GAS_FIGURES];
-extern const int shmem_rates[GAS_FIGURES]; /* 1: GB/s are of interest */
+extern const int shmem_rates[GAS_FIGURES]; /* enum gas_rate */
 double shmem_rate(const struct shmem_row *row, int way);
 
 void shmem_table_record(void *table, char *text);

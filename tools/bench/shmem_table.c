@@ -12,24 +12,27 @@ const char *const shmem_ways[GAS_WAYS] = {
 #undef GAS_WAY
 };
 const char *const shmem_figures[GAS_FIGURES] = {
-#define GAS_FIGURE(id, name, text, rate) name,
+#define GAS_FIGURE(id, name, text, ...) name,
 #include "bench/words/gas_figures.def"
 #undef GAS_FIGURE
 };
 const char *const shmem_texts[GAS_FIGURES] = {
-#define GAS_FIGURE(id, name, text, rate) text,
+#define GAS_FIGURE(id, name, text, ...) text,
 #include "bench/words/gas_figures.def"
 #undef GAS_FIGURE
 };
 const int shmem_rates[GAS_FIGURES] = {
-#define GAS_FIGURE(id, name, text, rate) rate,
+#define GAS_FIGURE(id, name, text, rate, ...) rate,
 #include "bench/words/gas_figures.def"
 #undef GAS_FIGURE
 };
 
 double shmem_rate(const struct shmem_row *row, int way)
 {
-    return row->time[way].median > 0 ? (double)row->bytes / 1000 / row->time[way].median : 0;
+    const double us = row->time[way].median;
+    return us <= 0                                         ? 0
+           : shmem_rates[row->figure] == GAS_RATE_REQUESTS ? row->blocks * row->threads / us
+                                                           : (double)row->bytes / 1000 / us;
 }
 
 static void print_head(const struct shmem_table *t)
@@ -63,15 +66,19 @@ static void print_row(struct shmem_table *t)
     if (t->rows == 1 || row->figure != row[-1].figure) {
         printf("# %s: %s\n%-10s %-10s %-5s %7s %8s %4s %10s %11s %11s %11s %9s", shmem_figures[row->figure],
                shmem_texts[row->figure], "# Figure", "Call", "To", "Blocks", "Threads", "PEs", "Bytes", "Median", "Min",
-               "Max", "GB/s");
+               "Max", shmem_rates[row->figure] == GAS_RATE_REQUESTS ? "M/s" : "GB/s");
         for (int way = 1; way < GAS_WAYS; way++) {
             if (has_way(t, row->figure, way))
                 bench_time_print_title(shmem_ways[way]);
         }
         putchar('\n');
     }
-    printf("%-10s %-10s %-5s %7u %8u %4d %10zu", shmem_figures[row->figure], row->name, row->target, row->blocks,
-           row->threads, row->pes, row->bytes);
+    printf("%-10s %-10s %-5s", shmem_figures[row->figure], row->name, row->target);
+    if (row->blocks > 0)
+        printf(" %7u %8u", row->blocks, row->threads);
+    else
+        printf(" %7s %8s", "-", "-");
+    printf(" %4d %10zu", row->pes, row->bytes);
     if (own->known)
         printf(" %11.2f %11.2f %11.2f", own->median, own->least, own->most);
     else
@@ -137,7 +144,8 @@ static json_t *row_json(const struct shmem_row *row)
             continue;
         json_t *time = bench_json_time(&row->time[way], &row->time[GAS_TUTTI]);
         if (shmem_rates[row->figure])
-            json_object_set_new(time, "gb_per_s", json_real(shmem_rate(row, way)));
+            json_object_set_new(time, shmem_rates[row->figure] == GAS_RATE_REQUESTS ? "requests_per_us" : "gb_per_s",
+                                json_real(shmem_rate(row, way)));
         json_object_set_new(out, shmem_ways[way], time);
     }
     return out;
