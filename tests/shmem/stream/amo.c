@@ -27,6 +27,8 @@ static void *fetched; /* memory of the GPU: what the calls bring, 8 bytes each *
         CHECK(got[i] == expected[i], "%s, %s: what call %zu brought", __func__, #name, i);                             \
     CHECK(sizeof expected / sizeof *expected == (count), "all are looked at");                                         \
     tshmem_barrier_all();
+/* After one that fetches nothing: the next is done later, also where the ring does them. */
+#define THEN              status |= tshmem_fence_on_stream(stream)
 #define FETCH(name, slot) status |= tshmem_##name##_atomic_fetch_on_stream(to + (slot), at, next, stream)
 
 #define ORDINARY(name, type, kind, what)                                                                               \
@@ -35,12 +37,14 @@ static void *fetched; /* memory of the GPU: what the calls bring, 8 bytes each *
         START(type)                                                                                                    \
         FETCH(name, 0);                                                                                                \
         status |= tshmem_##name##_atomic_set_on_stream(at, value, next, stream);                                       \
+        THEN;                                                                                                          \
         status |= tshmem_##name##_atomic_fetch_nbi_on_stream(to + 1, at, next, stream);                                \
         status |= tshmem_##name##_atomic_swap_on_stream(to + 2, at, now, next, stream);                                \
         status |= tshmem_##name##_atomic_swap_nbi_on_stream(to + 3, at, value, next, stream);                          \
         status |= tshmem_##name##_atomic_fetch_add_on_stream(to + 4, at, now, next, stream);                           \
         status |= tshmem_##name##_atomic_fetch_add_nbi_on_stream(to + 5, at, value, next, stream);                     \
         status |= tshmem_##name##_atomic_add_on_stream(at, value, next, stream);                                       \
+        THEN;                                                                                                          \
         FETCH(name, 6);                                                                                                \
         END(name, type, 7, now, value, value, now, value, (type)(value + now), (type)(now + 3 * value))                \
     }
@@ -58,8 +62,10 @@ TSHMEM_AMO_FLOATING(ORDINARY, )
         status |= tshmem_##name##_atomic_fetch_inc_on_stream(to + 3, at, next, stream);                                \
         status |= tshmem_##name##_atomic_fetch_inc_nbi_on_stream(to + 4, at, next, stream);                            \
         status |= tshmem_##name##_atomic_inc_on_stream(at, next, stream);                                              \
+        THEN;                                                                                                          \
         FETCH(name, 5);                                                                                                \
         status |= tshmem_##name##_atomic_set_on_stream(at, (type)-1, next, stream); /* down past zero, and back */     \
+        THEN;                                                                                                          \
         status |= tshmem_##name##_atomic_fetch_inc_on_stream(to + 6, at, next, stream);                                \
         FETCH(name, 7);                                                                                                \
         END(name, type, 8, now, now, value, other, (type)(other + 1), (type)(other + 3), (type)-1, 0)                  \
@@ -68,9 +74,11 @@ TSHMEM_AMO(INTEGERS, )
 
 #define BITS_ONE(name, slot, op)                                                                                       \
     status |= tshmem_##name##_atomic_set_on_stream(at, now, next, stream);                                             \
+    THEN;                                                                                                              \
     status |= tshmem_##name##_atomic_fetch_##op##_on_stream(to + (slot), at, value, next, stream);                     \
     status |= tshmem_##name##_atomic_fetch_##op##_nbi_on_stream(to + (slot) + 1, at, third, next, stream);             \
     status |= tshmem_##name##_atomic_##op##_on_stream(at, now, next, stream);                                          \
+    THEN;                                                                                                              \
     FETCH(name, (slot) + 2);
 #define BITS_SEEN(type, is) now, (type)(now is value), (type)(((now is value)is third)is now)
 #define BITS(name, type, kind, what)                                                                                   \
