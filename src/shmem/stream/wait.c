@@ -38,15 +38,25 @@ int tshmem_signal_wait_until_on_stream(uint64_t *signal, int comparison, uint64_
 }
 
 /* What the kernel reads and writes besides the words. 0, and it is said, where it does not reach it. */
-static int take(struct tutti_shmem_streamed *call, const char *name)
+static int take(const struct tutti_shmem_args *args, const char *name)
 {
-    static const char *const whats[TUTTI_SHMEM_OWNS] = {[TUTTI_SHMEM_OWN_STATUS] = "the status array",
-                                                        [TUTTI_SHMEM_OWN_VALUES] = "the array of values",
-                                                        [TUTTI_SHMEM_OWN_INDICES] = "the array of indices",
-                                                        [TUTTI_SHMEM_OWN_ANSWER] = "the answer"};
+    const struct {
+        const char *what;
+        size_t align;
+    } rows[TUTTI_SHMEM_OWNS] = {[TUTTI_SHMEM_OWN_STATUS] = {"the status array", sizeof(int)},
+                                [TUTTI_SHMEM_OWN_VALUES] = {"the array of values", size_of(args->type)},
+                                [TUTTI_SHMEM_OWN_INDICES] = {"the array of indices", sizeof(size_t)},
+                                [TUTTI_SHMEM_OWN_ANSWER] = {"the answer", args->own[TUTTI_SHMEM_OWN_ANSWER].bytes}};
     for (int i = 0; i < TUTTI_SHMEM_OWNS; i++) {
-        if (call->args.own[i].at && call->args.own[i].bytes > 0 &&
-            !tutti_shmem_stream_takes(call->args.own[i].at, whats[i], name))
+        const void *const at = args->own[i].at;
+        if (!at || args->own[i].bytes == 0)
+            continue;
+        if ((uintptr_t)at % rows[i].align != 0) {
+            tutti_shmem_fail(TUTTI_ERR_ARGUMENT, name, "%s, at %p, is not aligned to %zu bytes", rows[i].what, at,
+                             rows[i].align);
+            return 0;
+        }
+        if (!tutti_shmem_stream_takes(at, rows[i].what, name))
             return 0;
     }
     return 1;
@@ -66,8 +76,8 @@ int tutti_shmem_wait_on_stream(int which, int type, const void *words, size_t n,
     if ((how != TSHMEM_WAIT_ALL || test) && !answer)
         return tutti_shmem_fail(TUTTI_ERR_ARGUMENT, name,
                                 "NULL, where the answer goes to memory that the call is given");
-    if (n > 0 && ((how == TSHMEM_WAIT_SOME && !indices) || (vector && !values)))
-        return tutti_shmem_fail(TUTTI_ERR_ARGUMENT, name, "NULL in place of an array of %zu", n);
+    if ((n > 0 && how == TSHMEM_WAIT_SOME && !indices) || ((n > 0 || !vector) && !values))
+        return tutti_shmem_fail(TUTTI_ERR_ARGUMENT, name, "NULL in place of %zu indices or values", n);
     if (!vector)
         memcpy(&call.args.value, values, size_of(type));
     else
@@ -83,5 +93,5 @@ int tutti_shmem_wait_on_stream(int which, int type, const void *words, size_t n,
         call.args.own[i].at = NULL;
     if (n == 0 && !answer)
         return TUTTI_OK;
-    return take(&call, name) ? look(name, TUTTI_SHMEM_DO_WAIT, &call, stream) : TUTTI_ERR_ARGUMENT;
+    return take(&call.args, name) ? look(name, TUTTI_SHMEM_DO_WAIT, &call, stream) : TUTTI_ERR_ARGUMENT;
 }

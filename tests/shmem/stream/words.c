@@ -156,6 +156,9 @@ static void errors(void)
     int one = 1;
     shmem_hush_begin();
     CHECK(tshmem_int_test_on_stream(&one, at, TSHMEM_CMP_EQ, 1, stream) < 0 && tshmem_error() < 0, "a host's int");
+    CHECK(tshmem_int_test_on_stream((int *)(void *)((char *)given + 2), at, TSHMEM_CMP_EQ, 1, stream) < 0 &&
+              tshmem_error() < 0,
+          "an answer that is not aligned");
     CHECK(tshmem_int_test_on_stream(NULL, at, TSHMEM_CMP_EQ, 1, stream) < 0 && tshmem_error() < 0, "no answer");
     CHECK(tshmem_int_wait_until_any_on_stream(&here, at, WORDS, NULL, TSHMEM_CMP_EQ, 1, stream) < 0 &&
               tshmem_error() < 0 && here == 3,
