@@ -262,8 +262,15 @@ enum tshmem_op {
     TSHMEM_OP_PROD,
     TSHMEM_OPS
 };
-/* Which of the words: all, any, some; with one value each; test instead of wait. */
-enum { TSHMEM_WAIT_ALL, TSHMEM_WAIT_ANY, TSHMEM_WAIT_SOME, TSHMEM_WAIT_VECTOR = 4, TSHMEM_WAIT_TEST = 8 };
+/* Which of the words: all, any, some; with one value each; test instead of wait; in streams: numbered from 1. */
+enum {
+    TSHMEM_WAIT_ALL,
+    TSHMEM_WAIT_ANY,
+    TSHMEM_WAIT_SOME,
+    TSHMEM_WAIT_VECTOR = 4,
+    TSHMEM_WAIT_TEST = 8,
+    TSHMEM_WAIT_FROM_1 = 16
+};
 
 /* One element, stored or loaded at once where it has 1, 2, 4 or 8 bytes. */
 TSHMEM_CALL void tutti_shmem_p(void *dest, const void *value, size_t bytes, int pe);

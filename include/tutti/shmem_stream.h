@@ -4,7 +4,8 @@
  * `stream` is what the GPU's own interface calls a stream (CUDA: a cudaStream_t), or one of tutti_stream_create(), on
  * the GPU of the heap. The calls return at once, 0 or a negative status; what they do comes after the stream's earlier
  * work and before its later work. They may be captured into a graph, which may be launched any number of times while
- * the address space is up. Host memory is left alone until the stream has come there.
+ * the address space is up. Host memory is left alone until the stream has come there. Where it is neither page-locked
+ * nor managed, CUDA itself may keep a call that copies from or to it until the stream has come there.
  *
  * Collectives are made by all PEs of the team, in the same order and with the same arguments, in one stream of each at
  * a time: two of one team at once are an error where they meet. Arguments are not compared over the PEs. They count
@@ -34,23 +35,30 @@ TUTTI_API int tshmem_putmem_signal_on_stream(void *dest, const void *source, siz
 TUTTI_API int tshmem_putmem_signal_nbi_on_stream(void *dest, const void *source, size_t bytes, uint64_t *signal,
                                                  uint64_t value, int operation, int pe, void *stream);
 TUTTI_API int tshmem_signal_op_on_stream(uint64_t *signal, uint64_t value, int operation, int pe, void *stream);
+TUTTI_API int tshmem_signal_set_on_stream(uint64_t *signal, uint64_t value, int pe, void *stream);
+TUTTI_API int tshmem_signal_add_on_stream(uint64_t *signal, uint64_t value, int pe, void *stream);
+/* The own signal, as it is when the stream comes there, into memory of the GPU. What the stream does afterwards sees
+ * what was put before that signal. */
+TUTTI_API int tshmem_signal_fetch_on_stream(uint64_t *fetched, const uint64_t *signal, void *stream);
 /* The stream waits until the own signal compares as said: a kernel of the GPU, which takes a place there meanwhile. */
 TUTTI_API int tshmem_signal_wait_until_on_stream(uint64_t *signal, int comparison, uint64_t value, void *stream);
 /* What this PE has put, got and added, in the stream and by calls of the host before, is complete; so is what its
  * kernels have asked of the host. A capture has no part in nbi calls of the host. With PEs of other nodes and without
  * MPI_THREAD_MULTIPLE the call itself waits for what the host has begun to them. */
 TUTTI_API int tshmem_quiet_on_stream(void *stream);
+/* The same, of one PE. */
+TUTTI_API int tshmem_pe_quiet_on_stream(int pe, void *stream);
+/* What this PE has put to a PE before, in the stream and by calls of the host before, is seen there before what the
+ * stream puts to the same PE later. */
+TUTTI_API int tshmem_fence_on_stream(void *stream);
 
 /* What the typed names are made of. p: `value` is read at once. Blocks: as without a stream; between two memories of
- * GPUs by a kernel, otherwise by a copy for each block. wait: for all n words of type (INT8 to UINT64); status: NULL,
- * or n int in memory of the GPU, which the kernel reads. */
+ * GPUs by a kernel, otherwise by a copy for each block. */
 TUTTI_API int tutti_shmem_p_on_stream(void *dest, const void *value, size_t bytes, int pe, void *stream);
 TUTTI_API int tutti_shmem_put_blocks_on_stream(void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst,
                                                size_t block, size_t n, size_t bytes, int pe, void *stream);
 TUTTI_API int tutti_shmem_get_blocks_on_stream(void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst,
                                                size_t block, size_t n, size_t bytes, int pe, void *stream);
-TUTTI_API int tutti_shmem_wait_until_on_stream(int type, void *words, size_t n, const int *status, int comparison,
-                                               uint64_t value, void *stream);
 
 /* ---- collective over the team; dest and source are symmetric, and overlap as in the calls without a stream ---- */
 
@@ -160,21 +168,45 @@ TSHMEM_INLINE size_t tutti_shmem_stream_bytes(size_t nelems, size_t bytes)
 TSHMEM_RMA(TSHMEM_CALLS, )
 #undef TSHMEM_CALLS
 
-/* Waits for own words that peers change; _all: but those whose status is not zero. */
-#define TSHMEM_CALLS(name, type, kind, what)                                                                           \
-    TSHMEM_INLINE int tshmem_##name##_wait_until_on_stream(type *word, int comparison, type value, void *stream)       \
+/* By the bits of an element. */
+#define TSHMEM_CALLS(bits, what)                                                                                       \
+    TSHMEM_INLINE int tshmem_put##bits##_on_stream(void *dest, const void *source, size_t nelems, int pe,              \
+                                                   void *stream)                                                       \
     {                                                                                                                  \
-        return tutti_shmem_wait_until_on_stream(TSHMEM_ID_INTEGER(type), word, 1, NULL, comparison, (uint64_t)value,   \
-                                                stream);                                                               \
+        return tshmem_putmem_on_stream(dest, source, tutti_shmem_stream_bytes(nelems, bits / 8), pe, stream);          \
     }                                                                                                                  \
-    TSHMEM_INLINE int tshmem_##name##_wait_until_all_on_stream(type *words, size_t n, const int *status,               \
-                                                               int comparison, type value, void *stream)               \
+    TSHMEM_INLINE int tshmem_get##bits##_on_stream(void *dest, const void *source, size_t nelems, int pe,              \
+                                                   void *stream)                                                       \
     {                                                                                                                  \
-        return tutti_shmem_wait_until_on_stream(TSHMEM_ID_INTEGER(type), words, n, status, comparison,                 \
-                                                (uint64_t)value, stream);                                              \
+        return tshmem_getmem_on_stream(dest, source, tutti_shmem_stream_bytes(nelems, bits / 8), pe, stream);          \
+    }                                                                                                                  \
+    TSHMEM_INLINE int tshmem_put##bits##_nbi_on_stream(void *dest, const void *source, size_t nelems, int pe,          \
+                                                       void *stream)                                                   \
+    {                                                                                                                  \
+        return tshmem_putmem_nbi_on_stream(dest, source, tutti_shmem_stream_bytes(nelems, bits / 8), pe, stream);      \
+    }                                                                                                                  \
+    TSHMEM_INLINE int tshmem_get##bits##_nbi_on_stream(void *dest, const void *source, size_t nelems, int pe,          \
+                                                       void *stream)                                                   \
+    {                                                                                                                  \
+        return tshmem_getmem_nbi_on_stream(dest, source, tutti_shmem_stream_bytes(nelems, bits / 8), pe, stream);      \
+    }                                                                                                                  \
+    TSHMEM_INLINE int tshmem_iput##bits##_on_stream(void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst,      \
+                                                    size_t nelems, int pe, void *stream)                               \
+    {                                                                                                                  \
+        return tutti_shmem_put_blocks_on_stream(dest, source, dst, sst, 1, nelems, bits / 8, pe, stream);              \
+    }                                                                                                                  \
+    TSHMEM_INLINE int tshmem_iget##bits##_on_stream(void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst,      \
+                                                    size_t nelems, int pe, void *stream)                               \
+    {                                                                                                                  \
+        return tutti_shmem_get_blocks_on_stream(dest, source, dst, sst, 1, nelems, bits / 8, pe, stream);              \
     }
-TSHMEM_WAIT(TSHMEM_CALLS, )
+TSHMEM_SIZES(TSHMEM_CALLS, )
 #undef TSHMEM_CALLS
+
+TSHMEM_INLINE int tshmem_team_sync_on_stream(tshmem_team_t team, void *stream)
+{
+    return tshmem_sync_on_stream(team, stream);
+}
 
 #define TSHMEM_CALLS(name, type, kind, what)                                                                           \
     TSHMEM_INLINE int tshmem_##name##_broadcast_on_stream(tshmem_team_t team, type *dest, const type *source,          \
@@ -250,5 +282,7 @@ TSHMEM_ARITH(TSHMEM_CALLS, )
 #undef TSHMEM_CALLS
 #undef TSHMEM_REDUCTION
 #pragma pop_macro("TSHMEM_INLINE")
+
+#include "tutti/shmem_stream_words.h"
 
 #endif

@@ -188,7 +188,8 @@ struct tutti_device {
     /* A kernel of the global address space, see src/kernels/shmem_args.h; the args are copied before it returns.
      * threads: of a block. The heaps of all PEs and what the args point to are memory that kernels reach. */
     int (*launch_shmem)(struct tutti_stream *stream, const struct tutti_shmem_args *args, unsigned threads);
-    /* Makes it ready, as prepare() below: type -1: those of all but reductions; otherwise enum tshmem_type. */
+    /* Makes it ready, as prepare() below: type -1: those of all but reductions; otherwise enum tshmem_type, and with
+     * it the kernel `direct` of that type with every operator, which combines what is larger. */
     int (*prepare_shmem)(int gpu, int type);
     /* Makes the kernels of the pair ready on `gpu` (-1: the current one), so that launch() loads nothing. Not between
      * waiting_begin and waiting_end. NULL: nothing is ever loaded. */

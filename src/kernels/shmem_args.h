@@ -30,14 +30,28 @@ enum tutti_shmem_what {
     TUTTI_SHMEM_DO_EXSCAN,
     /* Local. */
     TUTTI_SHMEM_DO_SIGNAL_WAIT, /* the same as WAIT, which is told apart where it fails */
-    TUTTI_SHMEM_DO_WAIT,        /* until all n words of `type` at source, but those that are not 0 in `own` (int, may be
-                                   NULL), compare with `value` */
-    TUTTI_SHMEM_DO_P,           /* `element`, of `size` bytes, into dest at `pe` */
-    TUTTI_SHMEM_DO_PUT_BLOCKS,  /* n blocks of `block` elements of `size` bytes, dst and sst apart: of `own` to dest at
-                                   `pe` */
-    TUTTI_SHMEM_DO_GET_BLOCKS,  /* the same: of source at `pe` to `own` */
-    TUTTI_SHMEM_DO_ASK,         /* puts `asked` into the ring; part 1: waits until it is done */
-    TUTTI_SHMEM_DO_QUIET        /* waits for all that is in the ring; part 1: once `asked` is done */
+    TUTTI_SHMEM_DO_WAIT, /* for words, or a test of them, as `op` says: n words of `type` at source, but those whose
+                            STATUS is not 0, that compare with `value`, or each with its own of VALUES; what was
+                            found goes to ANSWER and INDICES */
+    TUTTI_SHMEM_DO_AMO,  /* `op` on the word of `size` bytes of dest at `pe`; `element`: its value, and what is
+                            compared; what the word was goes to ANSWER, where there is one */
+    TUTTI_SHMEM_DO_P,    /* `element`, of `size` bytes, into dest at `pe` */
+    TUTTI_SHMEM_DO_PUT_BLOCKS, /* n blocks of `block` elements of `size` bytes, dst and sst apart: of BLOCKS to dest
+                                  at `pe` */
+    TUTTI_SHMEM_DO_GET_BLOCKS, /* the same: of source at `pe` to BLOCKS */
+    TUTTI_SHMEM_DO_ASK,        /* puts `asked` into the ring; part 1: waits until it is done */
+    TUTTI_SHMEM_DO_QUIET,      /* waits for all that is in the ring; part 1: once `asked` is done */
+    TUTTI_SHMEM_DO_FENCE       /* the same, which is told apart where it fails */
+};
+
+/* What of this GPU's memory a call is given besides symmetric objects. */
+enum tutti_shmem_own {
+    TUTTI_SHMEM_OWN_BLOCKS,
+    TUTTI_SHMEM_OWN_STATUS,  /* int */
+    TUTTI_SHMEM_OWN_VALUES,  /* of the type of the words */
+    TUTTI_SHMEM_OWN_INDICES, /* size_t */
+    TUTTI_SHMEM_OWN_ANSWER,  /* of as many bytes as are said: 4 or 8 */
+    TUTTI_SHMEM_OWNS
 };
 
 /* A request as it goes into the ring, see tutti/shmem_state.h. */
@@ -51,7 +65,7 @@ struct tutti_shmem_args {
     struct tshmem_state state; /* `area` is that of calls in stream order, where they count apart from others */
     uint32_t what, part;
     int32_t team, root, comparison;
-    int32_t type, op; /* enum tshmem_type, tshmem_op */
+    int32_t type, op; /* enum tshmem_type, tshmem_op; op of WAIT: TSHMEM_WAIT_..., of AMO: enum tshmem_amo */
     uint32_t blocks;  /* as launched */
     uint64_t n;       /* bytes, of reductions elements */
     uint64_t value;
@@ -62,8 +76,10 @@ struct tutti_shmem_args {
     int64_t dst, sst;
     uint64_t block;
     uint64_t element[2];
-    void *own; /* of this GPU's memory, besides; NULL: nothing */
-    uint64_t own_bytes;
+    struct {
+        void *at; /* NULL: nothing */
+        uint64_t bytes;
+    } own[TUTTI_SHMEM_OWNS];
     struct tutti_shmem_asked asked;
     uint32_t *error; /* host memory; not NULL. Set where it fails: what << 8 | -status */
 };

@@ -84,12 +84,14 @@ static const char *name_of(uint32_t what)
         [TUTTI_SHMEM_DO_INSCAN] = "an inclusive scan in a stream",
         [TUTTI_SHMEM_DO_EXSCAN] = "an exclusive scan in a stream",
         [TUTTI_SHMEM_DO_SIGNAL_WAIT] = "tshmem_signal_wait_until_on_stream",
-        [TUTTI_SHMEM_DO_WAIT] = "tshmem_wait_until_on_stream",
+        [TUTTI_SHMEM_DO_WAIT] = "a wait or test in a stream",
+        [TUTTI_SHMEM_DO_AMO] = "an atomic in a stream",
         [TUTTI_SHMEM_DO_P] = "tshmem_p_on_stream",
         [TUTTI_SHMEM_DO_PUT_BLOCKS] = "tshmem_iput_on_stream",
         [TUTTI_SHMEM_DO_GET_BLOCKS] = "tshmem_iget_on_stream",
         [TUTTI_SHMEM_DO_ASK] = "a call in a stream, to a PE of another node",
         [TUTTI_SHMEM_DO_QUIET] = "tshmem_quiet_on_stream",
+        [TUTTI_SHMEM_DO_FENCE] = "tshmem_fence_on_stream",
     };
     return what < sizeof names / sizeof *names && names[what] ? names[what] : "a call in a stream";
 }

@@ -17,10 +17,10 @@ int tutti_shmem_gpu_open_context(int context);
 int tutti_shmem_gpu_move(const struct tutti_shmem_part *parts, size_t n);
 int tutti_shmem_gpu_clear(void *at, size_t bytes);
 int tutti_shmem_gpu_reduce(const struct tutti_shmem_job *job);
-/* Into any stream of the GPU, and loads nothing after gpu_prepare() of the pair. Not long double. */
+/* Into any stream of the GPU, and loads nothing: the program's kernels may be waiting for what comes after this call.
+ * Not long double. */
 struct tutti_stream;
 int tutti_shmem_gpu_launch(struct tutti_stream *stream, const struct tutti_shmem_job *job);
-int tutti_shmem_gpu_prepare(int type, int op);
 int tutti_shmem_gpu_peek(struct tutti_shmem_peek *peek, const void *words, size_t bytes);
 void tutti_shmem_gpu_forget(struct tutti_shmem_peek *peek);
 /* gpu_agent.c */

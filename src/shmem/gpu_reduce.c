@@ -10,18 +10,6 @@
 
 enum { BLOCK_BYTES = 16 * 512, ELEMENTS = 2048 };
 
-int tutti_shmem_gpu_prepare(int type, int op_)
-{
-    struct tutti_shmem_gpu *gpu = tutti_shmem.gpu;
-    const int op = tutti_shmem_operator(op_);
-    if (!gpu->device->prepare || atomic_load(&gpu->prepared[type]) >> op & 1)
-        return TUTTI_OK;
-    const int status = gpu->device->prepare(gpu->gpu, type, op);
-    if (status == TUTTI_OK)
-        atomic_fetch_or(&gpu->prepared[type], UINT32_C(1) << op);
-    return status;
-}
-
 int tutti_shmem_gpu_launch(struct tutti_stream *stream, const struct tutti_shmem_job *job)
 {
     struct tutti_shmem_gpu *gpu = tutti_shmem.gpu;
@@ -44,8 +32,7 @@ int tutti_shmem_gpu_launch(struct tutti_stream *stream, const struct tutti_shmem
                                       .blocks = args.blocks,
                                       .gpu = gpu->gpu,
                                       .args = &args};
-    const int status = tutti_shmem_gpu_prepare(job->type, job->op);
-    return status == TUTTI_OK ? gpu->device->launch(stream, &what) : status;
+    return gpu->device->launch(stream, &what);
 }
 
 /* Elements [at, at + n) of all contributions to the host, and of the results back. */

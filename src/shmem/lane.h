@@ -53,13 +53,13 @@ struct tutti_shmem_gpu {
         void *base;  /* NULL: not mapped */
         char *range; /* where the heaps grow: of this PE too; NULL: none */
     } peer[TSHMEM_PES_MAX];
-    _Atomic uint32_t prepared[TUTTI_TYPES]; /* bit o: the kernels of operator o */
 };
 
 /* Local; a status, which is said. close: what open has made, also where that failed. */
 int tutti_shmem_lanes_open(struct tutti_shmem_gpu *gpu);
 void tutti_shmem_lanes_close(struct tutti_shmem_gpu *gpu);
-/* Loads the kernels of all atomics and of calls in streams: nothing is loaded while kernels of the program run. */
+/* Loads the kernels of all atomics, of reductions and of calls in streams: nothing is loaded while kernels of the
+ * program run, for which a load may wait, and they for what comes after it. */
 int tutti_shmem_lanes_prepare(struct tutti_shmem_gpu *gpu);
 /* A free lane; NULL where none comes free before the address space ends, which is said. try: NULL where none is now. */
 struct tutti_shmem_lane *tutti_shmem_lane_take(void);

@@ -1,4 +1,5 @@
-/* Broadcast, collect, fcollect, alltoall and alltoalls x every type x counts x teams x roots, against plain copies. */
+/* Broadcast, collect, fcollect, alltoall and alltoalls x every type x counts x teams x roots, against plain copies.
+ * TUTTI_TEST_EVERY: every so-manieth type, others each time that the test runs. */
 #include "shmem/on_stream.h"
 #include "shmem/teams_of.h"
 
@@ -150,6 +151,8 @@ static void errors(void)
 void shmem_test(void)
 {
     static const size_t counts[] = {0, 1, 5, MOST};
+    static size_t first;
+    const size_t every = (size_t)check_setting("TUTTI_TEST_EVERY", 1);
     tshmem_team_t teams[TEAMS];
     uint64_t round = 0;
     source = tshmem_malloc(ROOM);
@@ -157,7 +160,7 @@ void shmem_test(void)
     if (!CHECK(source && dest && tshmem_n_pes() <= PES, "memory") || !CHECK(order_begin(), "a stream"))
         return;
     teams_make(teams);
-    for (size_t t = 0; t < TYPES; t++) {
+    for (size_t t = first++ % every; t < TYPES; t += every) {
         for (int call = 0; call < CALLS - (types[t].run == run_mem); call++) {
             for (size_t c = 0; c < sizeof counts / sizeof counts[0]; c++) {
                 for (int k = 0; k < TEAMS; k++) {

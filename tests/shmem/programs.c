@@ -175,7 +175,7 @@ static uint64_t *stream_words(size_t act, uint64_t value)
 
 /* The same in a stream, where it has the call; what is under way there when act k of the step has been put in stays so.
  * 0: it has none. */
-static int do_in_stream(const struct act *a, int pe, size_t k)
+static int do_in_stream(const struct act *a, int pe, uint64_t step, size_t k)
 {
     static const uint64_t other[4 * LONGS];
     uint64_t words[4 * LONGS];
@@ -206,6 +206,17 @@ static int do_in_stream(const struct act *a, int pe, size_t k)
     case P:
         status = tshmem_uint64_p_on_stream(at, words[0], a->to, stream);
         break;
+    case SET:
+        status = tshmem_uint64_atomic_set_on_stream(at, a->value, a->to, stream);
+        break;
+    case ADD:
+    case XOR:
+        if (step % 2)
+            status = tshmem_uint64_atomic_xor_on_stream(&mine->counter[a->counter], a->value, a->to, stream);
+        else /* what it fetches goes to the GPU */
+            status = tshmem_uint64_atomic_fetch_add_on_stream(stream_words(k, 2), &mine->counter[a->counter], a->value,
+                                                              a->to, stream);
+        break;
     case GET:
     case IGET:
         break;
@@ -228,7 +239,7 @@ static int do_in_stream(const struct act *a, int pe, size_t k)
             CHECK(words[i] == model[a->to].area[pe][a->slot][a->at + (size_t)stride * i],
                   "program %llu: get in a stream", (unsigned long long)program);
     }
-    if (a->action == P || !odd)
+    if (a->action == P || a->action == SET || !odd)
         status |= tshmem_quiet_on_stream(stream);
     status |= tutti_stream_copy(stream, own, other, sizeof other); /* the source is free for later work */
     CHECK(status == 0, "program %llu: call %d in a stream: %d", (unsigned long long)program, (int)a->action, status);
@@ -314,7 +325,7 @@ static void run(void)
         const uint64_t acts = draw(step, 62, 9) % 3 + 1;
         for (uint64_t k = 0; k < acts; k++) {
             const struct act a = act_of(step * 8 + k, me, pes);
-            if (!stream || draw(step, (uint64_t)me, 12) % 2 == 0 || !do_in_stream(&a, me, k)) {
+            if (!stream || draw(step, (uint64_t)me, 12) % 2 == 0 || !do_in_stream(&a, me, step, k)) {
                 end_stream(); /* what it has put there comes before */
                 do_act(&a, me, step);
             }

@@ -85,6 +85,7 @@ static void no_ring(int me)
     CHECK(tshmem_uint64_p_on_stream(box, 1, far, stream) < 0 && tshmem_error() < 0, "p");
     CHECK(tshmem_uint64_iput_on_stream(box, numbers, 1, 1, 2, far, stream) < 0 && tshmem_error() < 0, "iput");
     CHECK(tshmem_signal_op_on_stream(signals, 1, TSHMEM_SIGNAL_SET, far, stream) < 0 && tshmem_error() < 0, "signal");
+    CHECK(tshmem_uint64_atomic_inc_on_stream(box, far, stream) < 0 && tshmem_error() < 0, "an atomic");
     CHECK(tshmem_sync_all_on_stream(stream) < 0 && tshmem_error() < 0, "a collective");
     shmem_hush_end();
     CHECK(tshmem_putmem_on_stream(box, numbers, 8, me, stream) == 0, "a put to oneself");
@@ -118,6 +119,10 @@ void shmem_test(void)
         shmem_hush_begin();
         CHECK(tshmem_putmem_on_stream(box, numbers, 8, 0, stream) < 0 && tshmem_error() < 0, "put");
         CHECK(tshmem_signal_op_on_stream(signals, 1, TSHMEM_SIGNAL_SET, 0, stream) < 0 && tshmem_error() < 0, "signal");
+        CHECK(tshmem_uint64_atomic_fetch_inc_on_stream(box, box, 0, stream) < 0 && tshmem_error() < 0, "an atomic");
+        CHECK(tshmem_uint64_test_any_on_stream(box, box, 2, NULL, TSHMEM_CMP_EQ, 0, stream) < 0 && tshmem_error() < 0,
+              "a test");
+        CHECK(tshmem_fence_on_stream(stream) < 0 && tshmem_error() < 0, "a fence");
         shmem_hush_end();
     } else if (pes == 2 && !shmem_is_near(1 - me) && tshmem_state_get()->ring.slots == 0) {
         no_ring(me);

@@ -1,6 +1,6 @@
 /* The kernel of calls in stream order, threads as PEs: each runs a stream's launches one after the other, small ones of
- * one block and large ones of several between two that meet. Data are stored and read plainly, so that the thread
- * sanitizer sees a meeting that orders nothing. */
+ * one block and large ones of several between two that meet, atomics, and waits for words of any, some and all PEs.
+ * Data are stored and read plainly, so that the thread sanitizer sees a meeting that orders nothing. */
 #include "kernels/shmem_kernel.h"
 #include "shmem_device/pes.h"
 
@@ -52,6 +52,74 @@ static uint32_t expected(enum tutti_shmem_what what, uint64_t round, size_t n, i
     }
 }
 
+/* An atomic on a word of its own at the next PE; what it was before. */
+static uint64_t change(struct tutti_shmem_args *args, int op, void *word, uint32_t size, uint64_t value, int to)
+{
+    uint64_t was = 0;
+    args->op = op;
+    args->dest = word;
+    args->size = size;
+    args->element[0] = value;
+    args->pe = to;
+    args->own[TUTTI_SHMEM_OWN_ANSWER].at = op & TSHMEM_AMO_NO_FETCH ? NULL : &was;
+    args->own[TUTTI_SHMEM_OWN_ANSWER].bytes = size;
+    launch(args, TUTTI_SHMEM_DO_AMO, 1);
+    return was;
+}
+
+/* Word 8 * w is PE w's, which has stored its data before: who waits for it reads them plainly. */
+static long words(int pe, uint64_t round)
+{
+    enum { COUNT = PES * 8 };
+    struct program_heap *const heap = pes.heap[pe];
+    struct tutti_shmem_args args = {.state = pes.state[pe], .error = &errors[pe]};
+    static const int how[] = {TSHMEM_WAIT_ALL, TSHMEM_WAIT_ANY | TSHMEM_WAIT_VECTOR, TSHMEM_WAIT_SOME};
+    const int which = how[round % 3], next = (pe + 1) % PES;
+    const uint64_t count = round + 1;
+    uint64_t values[COUNT];
+    int status[COUNT];
+    size_t indices[COUNT] = {0}, found = 0;
+    long wrong = 0;
+    for (int i = 0; i < COUNT; i++) {
+        values[i] = count;
+        status[i] = i % 8;
+        heap->gotten[i] = (char)(count + (uint64_t)pe);
+    }
+    for (int to = 0; to < PES; to++)
+        change(&args, TSHMEM_AMO_SET, &heap->words[pe][0], 8, count, to);
+    args = (struct tutti_shmem_args){.state = pes.state[pe],
+                                     .error = &errors[pe],
+                                     .op = which,
+                                     .type = TSHMEM_UINT64,
+                                     .source = heap->words,
+                                     .n = COUNT,
+                                     .comparison = TSHMEM_CMP_GE,
+                                     .value = count,
+                                     .own = {[TUTTI_SHMEM_OWN_STATUS] = {status, sizeof status},
+                                             [TUTTI_SHMEM_OWN_VALUES] = {values, sizeof values},
+                                             [TUTTI_SHMEM_OWN_INDICES] = {indices, sizeof indices},
+                                             [TUTTI_SHMEM_OWN_ANSWER] = {&found, sizeof found}}};
+    launch(&args, TUTTI_SHMEM_DO_WAIT, 1);
+    if (which & TSHMEM_WAIT_VECTOR) { /* any: one, number `found` */
+        indices[0] = found;
+        found = 1;
+    } else if (which == TSHMEM_WAIT_ALL) {
+        for (found = 0; found < PES; found++)
+            indices[found] = found * 8;
+    }
+    wrong += found == 0 || found > PES;
+    for (size_t i = 0; i < found; i++) {
+        wrong += indices[i] % 8 != 0 || indices[i] >= COUNT;
+        for (int k = 0; k < COUNT; k++)
+            wrong += pes.heap[indices[i] / 8 % PES]->gotten[k] != (char)(count + indices[i] / 8);
+    }
+    launch(&args, TUTTI_SHMEM_DO_SYNC, 1); /* all have looked; a PE's other words are for it alone to change */
+    wrong += change(&args, TSHMEM_AMO_ADD, &heap->words[pe][1], 8, count, next) != round * (round + 1) / 2;
+    wrong += change(&args, TSHMEM_AMO_SWAP, &heap->words[pe][2], 4, count, next) != round;
+    change(&args, TSHMEM_AMO_XOR | TSHMEM_AMO_NO_FETCH, &heap->counters[0], 8, count << 8 * pe, 0);
+    return wrong;
+}
+
 static void body(int pe, void *context)
 {
     static const enum tutti_shmem_what calls[] = {
@@ -92,6 +160,7 @@ static void body(int pe, void *context)
         for (size_t i = 0; i < results; i++)
             wrong[pe] += out[strided ? 2 * i : i] != expected(what, round, n, root, pe, i);
         launch(&args, TUTTI_SHMEM_DO_SYNC, 1); /* all have looked */
+        wrong[pe] += words(pe, round);
     }
 }
 
@@ -104,6 +173,11 @@ int main(void)
         CHECK(wrong[pe] == 0, "PE %d has %ld wrong words", pe, wrong[pe]);
         CHECK(pes.abort[pe] == 0 && errors[pe] == 0, "PE %d: error %x", pe, (unsigned)errors[pe]);
     }
+    uint64_t bits = 0;
+    for (uint64_t count = 1; count <= ROUNDS; count++)
+        bits ^= count | count << 8 | count << 16;
+    CHECK(pes.heap[0]->counters[0] == bits, "what all have changed: %llx",
+          (unsigned long long)pes.heap[0]->counters[0]);
     pes_close(&pes);
     printf("%d rounds, %ld checks, %ld failed\n", ROUNDS, check_done(), check_failed());
     return check_failed() != 0;

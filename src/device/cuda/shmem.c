@@ -42,6 +42,18 @@ static int function_of(struct tutti_cuda_context *context, int kernel, CUfunctio
     return TUTTI_OK;
 }
 
+/* Types of the global address space have the numbers of enum tutti_type. */
+static int prepare_direct(struct tutti_cuda_context *context, int type)
+{
+    CUfunction function;
+    int status = TUTTI_OK;
+    for (int op = 0; op < TUTTI_OPS && status == TUTTI_OK; op++) {
+        if (tutti_has_kernel(type, op))
+            status = tutti_cuda_function(context, TUTTI_KERNEL_DIRECT, type, op, &function);
+    }
+    return status;
+}
+
 int tutti_cuda_prepare_shmem(int gpu, int type)
 {
     struct tutti_cuda_scope scope;
@@ -50,6 +62,8 @@ int tutti_cuda_prepare_shmem(int gpu, int type)
     if (status != TUTTI_OK)
         return status;
     status = function_of(scope.context, 1 + type, &function);
+    if (status == TUTTI_OK && type >= 0)
+        status = prepare_direct(scope.context, type);
     tutti_cuda_leave(&scope);
     return status;
 }

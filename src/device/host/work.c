@@ -168,8 +168,8 @@ int tutti_work_shmem(struct tutti_work *work, const struct tutti_shmem_args *arg
     made->state.heap = made->state.peer[args->state.me];
     made->dest = made->state.heap + ((uintptr_t)args->dest - heap);
     made->source = made->state.heap + ((uintptr_t)args->source - heap);
-    if (status == TUTTI_OK)
-        status = reach("own memory of a call in a stream", args->own, args->own_bytes, &made->own);
+    for (int i = 0; i < TUTTI_SHMEM_OWNS && status == TUTTI_OK; i++)
+        status = reach("own memory of a call in a stream", args->own[i].at, args->own[i].bytes, &made->own[i].at);
     return status;
 }
 

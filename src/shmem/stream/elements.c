@@ -94,8 +94,7 @@ static int move_blocks(const struct blocks *b, void *stream)
         return b->get ? by_copies(b, own, at, stream) : by_copies(b, at, own, stream);
     struct tutti_shmem_streamed call = {.args = {.dest = b->get ? NULL : b->dest,
                                                  .source = b->get ? b->source : NULL,
-                                                 .own = own,
-                                                 .own_bytes = here,
+                                                 .own[TUTTI_SHMEM_OWN_BLOCKS] = {own, here},
                                                  .dst = b->dst,
                                                  .sst = b->sst,
                                                  .block = b->block,

@@ -88,9 +88,7 @@ static int reduce(const char *name, enum tutti_shmem_what what, tshmem_team_t te
         call.args.source = call.args.dest = call.args.state.heap;
     if (tutti_shmem_stream_small(&call, brought * size))
         return tutti_shmem_stream_end(&call, tutti_shmem_stream_launch(&call, what, n * size, 1), 1);
-    status = tutti_shmem_gpu_prepare(type, op);
-    if (status == TUTTI_OK)
-        status = tutti_shmem_stream_launch(&call, TUTTI_SHMEM_DO_ENTER, 0, 1);
+    status = tutti_shmem_stream_launch(&call, TUTTI_SHMEM_DO_ENTER, 0, 1);
     if (status == TUTTI_OK)
         status = what == TUTTI_SHMEM_DO_REDUCESCATTER
                      ? blocks(&call)

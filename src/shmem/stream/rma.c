@@ -1,8 +1,6 @@
 /* Puts, gets and signals in the order of a stream of the program: put into it, and nothing waited for here. Near PEs:
  * by the copy engine, and a kernel for the signal; PEs of other nodes: by the ring. */
 #include "core/status.h"
-#include "progress/transport.h"
-#include "shmem/far.h"
 #include "shmem/stream/stream.h"
 
 /* Into or out of a near heap, as mapped here. */
@@ -113,65 +111,17 @@ int tshmem_putmem_signal_nbi_on_stream(void *dest, const void *source, size_t by
                       "tshmem_putmem_signal_nbi_on_stream");
 }
 
+int tshmem_signal_set_on_stream(uint64_t *signal, uint64_t value, int pe, void *stream)
+{
+    return put_signal(NULL, NULL, 0, signal, value, TSHMEM_SIGNAL_SET, pe, 0, stream, "tshmem_signal_set_on_stream");
+}
+
+int tshmem_signal_add_on_stream(uint64_t *signal, uint64_t value, int pe, void *stream)
+{
+    return put_signal(NULL, NULL, 0, signal, value, TSHMEM_SIGNAL_ADD, pe, 0, stream, "tshmem_signal_add_on_stream");
+}
+
 int tshmem_signal_op_on_stream(uint64_t *signal, uint64_t value, int operation, int pe, void *stream)
 {
     return put_signal(NULL, NULL, 0, signal, value, operation, pe, 0, stream, "tshmem_signal_op_on_stream");
-}
-
-/* ---- quiet ---- */
-
-/* What is under way by the host's nbi calls comes before the stream's later work. */
-static int after_later(struct tutti_stream *stream)
-{
-    const struct tutti_device *device = tutti_shmem.gpu->device;
-    struct tutti_shmem_later *later = &tutti_shmem.gpu->later[0];
-    struct tutti_event *event = NULL;
-    if (atomic_load(&later->settled) >= atomic_load(&later->issued))
-        return TUTTI_OK;
-    const int capturing = device->stream_capturing(stream);
-    if (capturing != 0)
-        return capturing < 0 ? capturing : TUTTI_OK;
-    int status = device->event_create(tutti_shmem.gpu->gpu, &event);
-    if (status != TUTTI_OK)
-        return status;
-    status = device->event_record(event, later->stream);
-    if (status == TUTTI_OK)
-        status = device->event_wait(stream, event);
-    device->event_destroy(event);
-    return status;
-}
-
-/* The first PE of another node; -1: there is none. */
-static int some_far(void)
-{
-    for (int pe = 0; pe < tutti_shmem.state.pes; pe++) {
-        if (!tutti_shmem.state.peer[pe])
-            return pe;
-    }
-    return -1;
-}
-
-/* What is in the ring, and what the host has begun to PEs of other nodes. Where no thread of Tutti's may bring that on
- * while the program waits for the stream, the host waits for the latter here. */
-static int after_ring(void *stream, const char *name)
-{
-    struct tutti_shmem_streamed call = {.args = {.asked = {.operation = TSHMEM_RING_QUIET, .pe = some_far()}}};
-    const int ring = tutti_shmem.state.ring.slots > 0, by_ring = ring && tutti_shmem.transport->any_thread;
-    if (tutti_shmem.wire && !by_ring) {
-        const int status = tutti_shmem_far_quiet(-1);
-        if (status != TUTTI_OK)
-            return status;
-    }
-    call.args.part = by_ring && call.args.asked.pe >= 0;
-    return ring ? tutti_shmem_stream_one(&call, TUTTI_SHMEM_DO_QUIET, 0, name, stream) : TUTTI_OK;
-}
-
-int tshmem_quiet_on_stream(void *stream)
-{
-    static const char name[] = "tshmem_quiet_on_stream";
-    struct tutti_stream *wrapped = tutti_shmem_stream_wrap(stream, name);
-    if (!wrapped)
-        return tutti_shmem_stream_refused();
-    const int status = tutti_shmem_stream_leave(wrapped, after_later(wrapped), name);
-    return status == TUTTI_OK ? after_ring(stream, name) : status;
 }

@@ -122,3 +122,13 @@ int tutti_shmem_stream_reaches(const void *address)
     gpu->device->classify(address, &memory);
     return memory.kind == TUTTI_MEMORY_DEVICE && (memory.gpu == gpu->gpu || memory.gpu < 0);
 }
+
+int tutti_shmem_stream_takes(const void *address, const char *what, const char *name)
+{
+    if (!tutti_shmem.gpu || tutti_shmem_stream_reaches(address)) /* no GPU: that is said later */
+        return 1;
+    tutti_shmem_fail(TUTTI_ERR_ARGUMENT, name,
+                     "%s, at %p, is for a kernel to reach: it must be memory of GPU %d, as tshmem_malloc gives it",
+                     what, address, tutti_shmem.gpu->gpu);
+    return 0;
+}

@@ -35,6 +35,8 @@ int tutti_shmem_stream_one(struct tutti_shmem_streamed *call, enum tutti_shmem_w
                            const char *name, void *stream);
 /* 1 where kernels of this PE's GPU load and store that memory, as long as it is theirs. */
 int tutti_shmem_stream_reaches(const void *address);
+/* 0 where they do not, and it is said of `what`. */
+int tutti_shmem_stream_takes(const void *address, const char *what, const char *name);
 
 /* ask.c: PEs of other nodes, by the ring. reaches_far: 0, and it is said why, where there is no way. `asked`: all but
  * the PE; wait: the stream goes on when it is done. */

@@ -1,47 +1,97 @@
-/* Waits in stream order for own words that peers change: a kernel that looks at them. */
+/* Waits in stream order for own words that peers change, and tests of them: a kernel that looks at them. */
+#include <string.h>
+
 #include "shmem/stream/stream.h"
 
-static int wait(const char *name, enum tutti_shmem_what what, int type, void *words, size_t n, const int *status,
-                int comparison, uint64_t value, void *stream)
+static size_t size_of(int type)
 {
-    const size_t size = (size_t)1 << type / 2; /* INT8, UINT8, INT16 ... */
+    return (size_t)1 << type / 2; /* INT8, UINT8, INT16 ... */
+}
+
+static int look(const char *name, enum tutti_shmem_what what, struct tutti_shmem_streamed *call, void *stream)
+{
+    struct tutti_shmem_args *const args = &call->args;
+    const size_t size = size_of(args->type);
     size_t bytes;
-    struct tutti_shmem_streamed call = {.args = {.source = words,
-                                                 .type = type,
-                                                 .n = n,
-                                                 .own = (void *)(uintptr_t)status,
-                                                 .own_bytes = n * sizeof *status,
-                                                 .comparison = comparison,
-                                                 .value = value}};
-    if (__builtin_mul_overflow(n, size, &bytes))
+    if (__builtin_mul_overflow(args->n, size, &bytes))
         bytes = SIZE_MAX;
-    if (comparison < 0 || comparison >= TSHMEM_COMPARISON_COUNT)
-        return tutti_shmem_fail(TUTTI_ERR_ARGUMENT, name, "%d is no comparison: TSHMEM_CMP_EQ ...", comparison);
-    if (n > 0 && !tutti_shmem_at(words, bytes, tutti_shmem.state.me, name))
+    if (args->comparison < 0 || args->comparison >= TSHMEM_COMPARISON_COUNT)
+        return tutti_shmem_fail(TUTTI_ERR_ARGUMENT, name, "%d is no comparison: TSHMEM_CMP_EQ ...", args->comparison);
+    if (args->n > 0 && !tutti_shmem_at(args->source, bytes, tutti_shmem.state.me, name))
         return TUTTI_ERR_ARGUMENT;
-    if (n > 0 && (uintptr_t)words % size != 0)
-        return tutti_shmem_fail(TUTTI_ERR_ARGUMENT, name, "%p is not aligned to %zu bytes", words, size);
-    if (n > 0 && status && tutti_shmem.gpu && !tutti_shmem_stream_reaches(status))
-        return tutti_shmem_fail(TUTTI_ERR_ARGUMENT, name,
-                                "the status array at %p is read by a kernel: it must be memory of GPU %d, as "
-                                "tshmem_malloc gives it",
-                                (const void *)status, tutti_shmem.gpu->gpu);
-    if (n == 0)
-        return TUTTI_OK;
-    return tutti_shmem_stream_one(&call, what, 0, name, stream);
+    if (args->n > 0 && (uintptr_t)args->source % size != 0)
+        return tutti_shmem_fail(TUTTI_ERR_ARGUMENT, name, "%p is not aligned to %zu bytes", args->source, size);
+    if (args->n == 0)
+        args->source = NULL; /* what address there is may be any */
+    return tutti_shmem_stream_one(call, what, 0, name, stream);
 }
 
 int tshmem_signal_wait_until_on_stream(uint64_t *signal, int comparison, uint64_t value, void *stream)
 {
-    return wait("tshmem_signal_wait_until_on_stream", TUTTI_SHMEM_DO_SIGNAL_WAIT, TSHMEM_UINT64, signal, 1, NULL,
-                comparison, value, stream);
+    struct tutti_shmem_streamed call = {.args = {.op = TSHMEM_WAIT_ALL,
+                                                 .type = TSHMEM_UINT64,
+                                                 .source = signal,
+                                                 .n = 1,
+                                                 .comparison = comparison,
+                                                 .value = value}};
+    return look("tshmem_signal_wait_until_on_stream", TUTTI_SHMEM_DO_SIGNAL_WAIT, &call, stream);
 }
 
-int tutti_shmem_wait_until_on_stream(int type, void *words, size_t n, const int *status, int comparison, uint64_t value,
-                                     void *stream)
+/* What the kernel reads and writes besides the words. 0, and it is said, where it does not reach it. */
+static int take(const struct tutti_shmem_args *args, const char *name)
 {
-    static const char name[] = "tshmem_wait_until_on_stream";
+    const struct {
+        const char *what;
+        size_t align;
+    } rows[TUTTI_SHMEM_OWNS] = {[TUTTI_SHMEM_OWN_STATUS] = {"the status array", sizeof(int)},
+                                [TUTTI_SHMEM_OWN_VALUES] = {"the array of values", size_of(args->type)},
+                                [TUTTI_SHMEM_OWN_INDICES] = {"the array of indices", sizeof(size_t)},
+                                [TUTTI_SHMEM_OWN_ANSWER] = {"the answer", args->own[TUTTI_SHMEM_OWN_ANSWER].bytes}};
+    for (int i = 0; i < TUTTI_SHMEM_OWNS; i++) {
+        const void *const at = args->own[i].at;
+        if (!at || args->own[i].bytes == 0)
+            continue;
+        if ((uintptr_t)at % rows[i].align != 0) {
+            tutti_shmem_fail(TUTTI_ERR_ARGUMENT, name, "%s, at %p, is not aligned to %zu bytes", rows[i].what, at,
+                             rows[i].align);
+            return 0;
+        }
+        if (!tutti_shmem_stream_takes(at, rows[i].what, name))
+            return 0;
+    }
+    return 1;
+}
+
+int tutti_shmem_wait_on_stream(int which, int type, const void *words, size_t n, void *answer, size_t *indices,
+                               const int *status, int comparison, const void *values, void *stream)
+{
+    const int how = which & 3, test = which & TSHMEM_WAIT_TEST, vector = which & TSHMEM_WAIT_VECTOR;
+    const char *const name = test ? "tshmem_test_on_stream" : "tshmem_wait_until_on_stream";
+    struct tutti_shmem_streamed call = {
+        .args = {.op = which, .type = type, .source = words, .n = n, .comparison = comparison}};
     if (type < TSHMEM_INT8 || type > TSHMEM_UINT64)
         return tutti_shmem_fail(TUTTI_ERR_ARGUMENT, name, "type %d is no integer", type);
-    return wait(name, TUTTI_SHMEM_DO_WAIT, type, words, n, status, comparison, value, stream);
+    if (n > SIZE_MAX / sizeof(uint64_t))
+        n = SIZE_MAX / sizeof(uint64_t); /* more than any heap has */
+    if ((how != TSHMEM_WAIT_ALL || test) && !answer)
+        return tutti_shmem_fail(TUTTI_ERR_ARGUMENT, name,
+                                "NULL, where the answer goes to memory that the call is given");
+    if ((n > 0 && how == TSHMEM_WAIT_SOME && !indices) || ((n > 0 || !vector) && !values))
+        return tutti_shmem_fail(TUTTI_ERR_ARGUMENT, name, "NULL in place of %zu indices or values", n);
+    if (!vector)
+        memcpy(&call.args.value, values, size_of(type));
+    else
+        call.args.own[TUTTI_SHMEM_OWN_VALUES].at = (void *)(uintptr_t)values;
+    call.args.own[TUTTI_SHMEM_OWN_VALUES].bytes = vector ? n * size_of(type) : 0;
+    call.args.own[TUTTI_SHMEM_OWN_STATUS].at = (void *)(uintptr_t)status;
+    call.args.own[TUTTI_SHMEM_OWN_STATUS].bytes = n * sizeof *status;
+    call.args.own[TUTTI_SHMEM_OWN_INDICES].at = indices;
+    call.args.own[TUTTI_SHMEM_OWN_INDICES].bytes = n * sizeof *indices;
+    call.args.own[TUTTI_SHMEM_OWN_ANSWER].at = answer;
+    call.args.own[TUTTI_SHMEM_OWN_ANSWER].bytes = how == TSHMEM_WAIT_ALL ? sizeof(int) : sizeof(size_t);
+    for (int i = 0; n == 0 && i < TUTTI_SHMEM_OWN_ANSWER; i++)
+        call.args.own[i].at = NULL;
+    if (n == 0 && !answer)
+        return TUTTI_OK;
+    return take(&call.args, name) ? look(name, TUTTI_SHMEM_DO_WAIT, &call, stream) : TUTTI_ERR_ARGUMENT;
 }

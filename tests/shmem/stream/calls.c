@@ -2,61 +2,71 @@
  * collectives and atomics of the host. A program is put into the streams TIMES times; with CUDA it is captured once and
  * launched as often. All PEs draw all, so each knows what its memory holds in the end. TUTTI_TEST_ROUNDS: programs;
  * TUTTI_TEST_SEED: the first one. */
-#include <dlfcn.h>
-
-#include "shmem/teams_of.h"
 #include "tutti/device.h"
 
-enum { PES = 8, LONGS = 96, STEPS = 10, TIMES = 20 };
+#include "shmem/stream/calls_model.h"
+#include "shmem/stream/graphs.h"
 
-/* Of one team at one PE. */
-struct memory {
-    uint64_t a[LONGS], b[PES * LONGS], signal;
-    short word[2];
-};
-static struct memory *mine;                /* symmetric; [TEAMS] */
-static struct memory model[PES], was[PES]; /* of every member of the team that is looked at */
-static uint64_t *host;                     /* symmetric */
+enum { STEPS = 10, TIMES = 20 };
+
+static struct memory *mine; /* symmetric; [TEAMS] */
+static uint64_t *host;      /* symmetric */
 static void *streams[TEAMS];
-static uint64_t program;
 static int kernels; /* the calls in kernels work here: the heap is memory of the host device that is not kept from us */
 
-enum action {
-    SUM,
-    XOR,
-    BROADCAST,
-    FCOLLECT,
-    ALLTOALL,
-    COLLECT,
-    INSCAN,
-    EXSCAN,
-    SCATTER,
-    ALLTOALLS,
-    COPY,
-    RING,
-    WORDS,
-    ELEMENT,
-    STRIDED,
-    GET,
-    BARRIER,
-    ACTIONS
-};
-struct act {
-    enum action action;
-    size_t n;
-    int root;
-};
-
-static struct act act_of(int team, int step, int members)
+static int change(const struct act *a, struct memory *at, int pe, void *stream)
 {
-    const uint64_t d = shmem_draw(program, (uint64_t)(team * 1000 + step), 7);
-    return (struct act){
-        .action = (enum action)(d % ACTIONS), .n = d / 64 % LONGS + 1, .root = (int)(d / 65536 % (uint64_t)members)};
+    uint64_t *const word = &at->a[a->n - 1], *const to = &at->fetched;
+    switch (a->n % CHANGES) {
+    case FETCH_ADD:
+        return tshmem_uint64_atomic_fetch_add_on_stream(to, word, program, pe, stream);
+    case SWAP:
+        return tshmem_uint64_atomic_swap_on_stream(to, word, program, pe, stream);
+    case COMPARE_SWAP:
+        return tshmem_uint64_atomic_compare_swap_on_stream(to, word, a->n, program, pe, stream);
+    case SET_WORD:
+        return tshmem_uint64_atomic_set_on_stream(word, a->n, pe, stream);
+    case FETCH_XOR:
+        return tshmem_uint64_atomic_fetch_xor_on_stream(to, word, program << 20, pe, stream);
+    case AND:
+        return tshmem_uint64_atomic_and_on_stream(word, ~program, pe, stream);
+    case FETCH_OR:
+        return tshmem_uint64_atomic_fetch_or_nbi_on_stream(to, word, program << 7, pe, stream);
+    default:
+        return tshmem_uint64_atomic_inc_on_stream(word, pe, stream);
+    }
 }
 
-static size_t brought(const struct act *a, int member)
+/* Words and signals, between two meetings. */
+static int put_words(const struct act *a, tshmem_team_t team, struct memory *at, int next, void *stream)
 {
-    return (a->n + 5 * (size_t)member) % LONGS;
+    const int own = tshmem_my_pe();
+    int status = tshmem_sync_on_stream(team, stream);
+    switch (a->action) {
+    case ATOMIC: /* on a word that this PE alone changes */
+        status |= change(a, at, next, stream);
+        break;
+    case SIGNALS:
+        status |= tshmem_uint64_put_nbi_on_stream(at->b, at->a, a->n, next, stream) | tshmem_fence_on_stream(stream);
+        status |= tshmem_signal_add_on_stream(&at->signal, a->n, next, stream);
+        status |= tshmem_signal_wait_until_on_stream(&at->signal, TSHMEM_CMP_NE, 0, stream);
+        status |= tshmem_signal_fetch_on_stream(&at->fetched, &at->signal, stream);
+        status |= tshmem_signal_set_on_stream(&at->signal, 0, own, stream);
+        status |= tshmem_pe_quiet_on_stream(next, stream);
+        break;
+    case ANY:
+        status |= tshmem_short_p_on_stream(&at->word[a->n % 2], -1, next, stream);
+        status |= tshmem_short_wait_until_any_on_stream(&at->index, at->word, 2, NULL, TSHMEM_CMP_LT, 0, stream);
+        status |=
+            tshmem_short_wait_until_some_on_stream(&at->found, at->word, 2, at->some, NULL, TSHMEM_CMP_LT, 0, stream);
+        status |= tshmem_short_p_on_stream(&at->word[a->n % 2], 0, own, stream);
+        break;
+    default: /* TESTS: b gets indices */
+        status |= tshmem_uint64_test_all_vector_on_stream(&at->holds, at->a, a->n, NULL, TSHMEM_CMP_NE, at->b, stream);
+        status |= tshmem_uint64_test_any_on_stream(&at->index, at->a, a->n, NULL, TSHMEM_CMP_GT, PIVOT, stream);
+        status |= tshmem_uint64_test_some_on_stream(&at->found, at->a, a->n, at->b, NULL, TSHMEM_CMP_GT, PIVOT, stream);
+    }
+    return status | tshmem_barrier_on_stream(team, stream);
 }
 
 static void put(const struct act *a, tshmem_team_t team, struct memory *at, void *stream)
@@ -133,100 +143,16 @@ static void put(const struct act *a, tshmem_team_t team, struct memory *at, void
         status |= tshmem_uint64_get_on_stream(at->b, at->a, a->n, next, stream);
         status |= tshmem_sync_on_stream(team, stream);
         break;
+    case ATOMIC:
+    case SIGNALS:
+    case ANY:
+    case TESTS:
+        status = put_words(a, team, at, next, stream);
+        break;
     default:
         status = tshmem_barrier_on_stream(team, stream) | tshmem_quiet_on_stream(stream);
     }
     CHECK(status == 0, "program %llu: call %d: %d", (unsigned long long)program, (int)a->action, status);
-}
-
-/* The same on the memories of all members. */
-static void model_act(const struct act *a, int members)
-{
-    const size_t each = a->n / (size_t)members, bytes = a->n * sizeof(uint64_t);
-    memcpy(was, model, (size_t)members * sizeof *model);
-    for (int m = 0; m < members; m++) {
-        struct memory *to = &model[m];
-        size_t at = 0;
-        for (size_t i = 0; i < a->n; i++) {
-            uint64_t sum = 0, bits = 0, through = 0, before = 0;
-            for (int r = 0; r < members; r++) {
-                sum += was[r].a[i];
-                bits ^= was[r].a[i];
-                through += r <= m ? was[r].a[i] : 0;
-                before += r < m ? was[r].a[i] : 0;
-            }
-            if (a->action == SUM)
-                to->a[i] = sum;
-            else if (a->action == XOR)
-                to->b[i] = bits;
-            else if (a->action == INSCAN)
-                to->a[i] = through;
-            else if (a->action == EXSCAN)
-                to->b[i] = before;
-        }
-        for (size_t i = 0; a->action == SCATTER && i < each; i++) {
-            to->b[i] = 0;
-            for (int r = 0; r < members; r++) {
-                const uint64_t it = was[r].a[(size_t)m * each + i];
-                to->b[i] = it > to->b[i] ? it : to->b[i];
-            }
-        }
-        for (int r = 0; r < members; r++) {
-            if (a->action == FCOLLECT)
-                memcpy(to->b + (size_t)r * a->n, was[r].a, bytes);
-            if (a->action == ALLTOALL)
-                memcpy(to->b + (size_t)r * each, was[r].a + (size_t)m * each, each * sizeof(uint64_t));
-            if (a->action == COLLECT)
-                memcpy(to->b + at, was[r].a, brought(a, r) * sizeof(uint64_t));
-            at += brought(a, r);
-        }
-        for (size_t i = 0; a->action == ALLTOALLS && i < each * (size_t)members; i++)
-            to->b[2 * i] = was[i / each].a[(size_t)m * each + i % each];
-        for (size_t i = 0; a->action == STRIDED && i < a->n; i++) {
-            to->b[3 * i] = was[(m + members - 1) % members].a[i];
-            to->b[3 * i + 1] = was[(m + 1) % members].a[i];
-        }
-        if (a->action == ELEMENT)
-            to->a[a->n - 1] = program + a->n;
-        if (a->action == BROADCAST)
-            memcpy(to->b, was[a->root].a, bytes);
-        else if (a->action == COPY)
-            memcpy(to->a, was[m].b, bytes);
-        else if (a->action == RING || a->action == WORDS)
-            memcpy(to->b, was[(m + members - 1) % members].a, bytes);
-        else if (a->action == GET)
-            memcpy(to->b, was[(m + 1) % members].a, bytes);
-    }
-}
-
-/* ---- graphs: the driver is opened, where it is the device ---- */
-
-static struct {
-    int (*begin)(void *stream, int mode);
-    int (*end)(void *stream, void **graph);
-    int (*make)(void **exec, void *graph, unsigned long long flags);
-    int (*launch)(void *exec, void *stream);
-    int (*drop)(void *exec);
-    int (*context)(void *stream, void **context);
-    int (*enter)(void *context);
-} cu;
-
-static int graphs(void)
-{
-    void *driver = strcmp(tutti_device_name(), "cuda") == 0 ? dlopen("libcuda.so.1", RTLD_NOW) : NULL;
-#define FIND(field, name) *(void **)(void *)&cu.field = driver ? dlsym(driver, name) : NULL
-    FIND(begin, "cuStreamBeginCapture_v2");
-    FIND(end, "cuStreamEndCapture");
-    FIND(make, "cuGraphInstantiateWithFlags");
-    FIND(launch, "cuGraphLaunch");
-    FIND(drop, "cuGraphExecDestroy");
-    FIND(context, "cuStreamGetCtx");
-    FIND(enter, "cuCtxSetCurrent");
-    if (!cu.begin || !cu.end || !cu.make || !cu.launch || !cu.drop || !cu.context || !cu.enter)
-        return 0;
-    void *context = NULL; /* as a program with graphs has one */
-    CHECK(cu.context(streams[0], &context) == 0 && cu.enter(context) == 0, "the context of the streams");
-    return 1;
 }
 
 static void put_program(int t, tshmem_team_t team)
@@ -330,8 +256,8 @@ static void run(tshmem_team_t teams[TEAMS], int has_graphs)
               t);
         CHECK(memcmp(now.b, model[own].b, sizeof now.b) == 0, "program %llu, team %d: b", (unsigned long long)program,
               t);
-        CHECK(now.signal == 0 && now.word[0] == 0 && now.word[1] == 0, "program %llu, team %d: signal",
-              (unsigned long long)program, t);
+        CHECK(memcmp(&now.signal, &model[own].signal, sizeof now - offsetof(struct memory, signal)) == 0,
+              "program %llu, team %d: words", (unsigned long long)program, t);
         if (has_graphs)
             cu.drop(exec[t]);
     }
@@ -350,7 +276,7 @@ void shmem_test(void)
         return;
     for (int t = 0; t < TEAMS; t++)
         CHECK(tutti_stream_create(&streams[t]) == 0, "a stream");
-    const int has_graphs = graphs();
+    const int has_graphs = graphs(streams[0]);
     for (long i = 0; i < programs && check_failed() == 0; i++) {
         program = first + (uint64_t)i;
         make(teams);

@@ -8,11 +8,12 @@
 #include "support/threads.h"
 #include "team/kit.h"
 
-enum { SIGNAL, MISSING, TWICE, LARGE, WAYS };
+enum { SIGNAL, ANY, MISSING, TWICE, LARGE, WAYS };
 static const struct {
     int status; /* 0: either of BROKEN and TIMEOUT */
     const char *said;
 } told[] = {{TUTTI_ERR_TIMEOUT, "tshmem_signal_wait_until_on_stream: in a kernel of PE"},
+            {TUTTI_ERR_TIMEOUT, "a wait or test in a stream: in a kernel of PE"},
             {TUTTI_ERR_BROKEN, "tshmem_sync_on_stream or tshmem_barrier_on_stream: PE"},
             {TUTTI_ERR_BROKEN, "another collective of the team was under way in another stream"},
             {TUTTI_ERR_BROKEN, "a collective in a stream"}};
@@ -33,6 +34,8 @@ static int way_of(struct tutti_transport *transport, void *arg)
         kit_capture_begin();
         if (way == SIGNAL)
             status = tshmem_signal_wait_until_on_stream(words, TSHMEM_CMP_EQ, 9, stream);
+        else if (way == ANY)
+            status = tshmem_uint64_wait_until_any_on_stream(words + 100, words, 99, NULL, TSHMEM_CMP_NE, 0, stream);
         else if (way == LARGE)
             status = tshmem_uint64_fcollect_on_stream(TSHMEM_TEAM_WORLD, words + 16384, words, 16384, stream);
         else
