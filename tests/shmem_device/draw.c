@@ -73,6 +73,8 @@ static void draw_move(struct draw *d, int pe, struct command *c)
     const uint64_t zone = AT(zones) + (uint64_t)pe * PROGRAM_ZONE;
     c->dest = (gets ? AT(gotten) : zone) + draw_offset(d, part, reach < part ? reach : part, unit);
     c->source = AT(source) + draw_offset(d, SOURCE, reach < SOURCE ? reach : SOURCE, unit);
+    if (c->call == CALL_GET_NBI)
+        gives_back(d, c);
     if (c->call != CALL_STORE)
         draw_context(d, pe, c);
 }

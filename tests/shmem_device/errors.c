@@ -166,6 +166,17 @@ static void asked(struct pes *pes, tshmem_ctx_t ctx, int status, tshmem_team_t o
     pes->abort[0] = 0;
 }
 
+/* There is no such PE in its team. */
+static void refused_pe(struct pes *pes, tshmem_ctx_t ctx, int pe)
+{
+    tshmem_ctx_putmem_warp(ctx, at->out, at->in, 8, pe);
+    CHECK(pes->abort[0] == 1, "a put to PE %d of a team of %d", pe, pes->team[0][1].size);
+    pes->abort[0] = 0;
+    tshmem_ctx_long_atomic_inc(ctx, (long *)(void *)at->out, pe);
+    CHECK(pes->abort[0] == 1, "an atomic to PE %d of a team of %d", pe, pes->team[0][1].size);
+    pes->abort[0] = 0;
+}
+
 static void contexts(void)
 {
     static struct pes pes;
@@ -190,6 +201,7 @@ static void contexts(void)
                 {TSHMEM_CONTEXTS_MAX + 1 + turn, "of a number too large"},
                 {(turn - 1) + turn, "of the largest number"},
                 {1 + turn, "of the default one's number"},
+                {program_context(3, 1, 1) + TSHMEM_CONTEXTS_MAX, "behind the table, where PE 1 has its own"},
                 {UINT64_MAX, "all bits"}};
     for (size_t i = 0; i < sizeof none / sizeof *none; i++) {
         const tshmem_ctx_t ctx = (tshmem_ctx_t)(uintptr_t)none[i].handle;
@@ -202,16 +214,13 @@ static void contexts(void)
     /* PEs that there are in the world, but not in the team. */
     const tshmem_ctx_t ctx = (tshmem_ctx_t)(uintptr_t)even;
     static const int pe[] = {2, 3, -1, 64, 1 << 30};
-    for (size_t i = 0; i < sizeof pe / sizeof *pe; i++) {
-        tshmem_ctx_putmem_warp(ctx, at->out, at->in, 8, pe[i]);
-        CHECK(pes.abort[0] == 1, "PE %d of a team of two", pe[i]);
-        pes.abort[0] = 0;
-        tshmem_ctx_long_atomic_inc(ctx, (long *)(void *)at->out, pe[i]);
-        CHECK(pes.abort[0] == 1, "an atomic to PE %d of a team of two", pe[i]);
-        pes.abort[0] = 0;
-    }
+    for (size_t i = 0; i < sizeof pe / sizeof *pe; i++)
+        refused_pe(&pes, ctx, pe[i]);
     tshmem_ctx_putmem_warp(ctx, at->out, at->in, 8, 1);
     CHECK(pes.abort[0] == 0 && pes.heap[2]->out[7] == 7 && pes.heap[1]->out[7] == 0, "PE 1 of a team of two");
+
+    pes.team[0][1].size = 1;
+    refused_pe(&pes, ctx, 1);
 
     /* It has ended; and so has its team, of which the host has forgotten no context. */
     pes.team[0][1].used = 0;

@@ -85,6 +85,12 @@ static char *at(const struct model *model, int pe, uint64_t offset)
     return (char *)model->heaps[pe] + offset;
 }
 
+/* What a PE keeps of bytes that have come to it. */
+static uint64_t came(const unsigned char *bytes, uint64_t n)
+{
+    return n == 0 ? 1 : (uint64_t)bytes[0] << 16 | (uint64_t)bytes[n / 2] << 8 | bytes[n - 1];
+}
+
 /* The PE of the world that a command names. */
 static int target(const struct model *model, const struct command *c)
 {
@@ -289,6 +295,8 @@ static void step(const struct model *model, int pe, const struct command *c, int
     case CALL_GET_SIZED:
     case CALL_G:
         memcpy(at(model, pe, c->dest), at(model, there, c->source), c->n * c->bytes);
+        if (c->call == CALL_GET_NBI)
+            keep(model, pe, c, came((const unsigned char *)at(model, pe, c->dest), c->n * c->bytes));
         break;
     case CALL_IPUT:
     case CALL_IBPUT:
