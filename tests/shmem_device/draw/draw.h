@@ -1,4 +1,4 @@
-/* What rounds of programs are drawn with: known by draw.c and draw_teams.c alone. */
+/* What rounds of programs are drawn with: known in this folder alone. */
 #ifndef TUTTI_TESTS_SHMEM_DRAW_H
 #define TUTTI_TESTS_SHMEM_DRAW_H
 
@@ -103,7 +103,7 @@ static inline void barrier(struct draw *d)
     index_ends(d);
 }
 
-/* draw_teams.c: collectives, and questions to teams and contexts. */
+/* teams.c: collectives, and questions to teams and contexts. */
 void draw_round_of_collectives(struct draw *d);
 void draw_round_of_questions(struct draw *d);
 
