@@ -5,6 +5,7 @@
  * code, and the library's in host code. Every call but those of one element (p, g, atomics, signal_set, signal_add,
  * signal_fetch) has forms of groups too, which all threads of the group call with the same arguments:
  *   tshmem_int_put_warp, _block, _work_group (another name of _block) ...
+ * Calls with a context (tutti/shmem_ctx.h), which the host has made, have the same forms: tshmem_ctx_int_put_warp.
  * No other group of this GPU makes a collective of the same team at the same time; that is an error. Collectives, waits
  * and signals between GPUs need all PEs' kernels to run at once; several blocks of one kernel that wait for each
  * other need a cooperative launch. tutti_grid_...: all threads of such a grid (tutti/device/grid.h).
@@ -16,9 +17,9 @@
  * the same group; put_signal orders its own data. Waits order what comes after them. Collectives: on return the own
  * result is complete and the source may be used again; barrier and sync alone order what was stored before.
  *
- * Errors: what cannot be done (no such PE, not symmetric, a collective while another one is under way) sets the abort
- * word: the host is told, and all waits of this PE's kernels leave. So they do when they wait longer than the limit.
- * Collectives return 0 or a negative status. */
+ * Errors: what cannot be done (no such PE, not symmetric, no such context, a collective while another one is under way)
+ * sets the abort word: the host is told, and all waits of this PE's kernels leave. So they do when they wait longer
+ * than the limit. Collectives return 0 or a negative status. */
 #ifndef TUTTI_DEVICE_H
 #define TUTTI_DEVICE_H
 
@@ -42,6 +43,8 @@
 #include "tutti/device/rma.h"
 #include "tutti/device/team.h"
 #include "tutti/device/wait.h"
+
+#include "tutti/device/ctx.h"
 
 #include "tutti/device/packets.h"
 
@@ -71,6 +74,7 @@
 #define TSHMEM_DO(call) call
 #define TSHMEM_GROUP    TUTTI_BY_THREAD
 #include "tutti/device/forms.h"
+#include "tutti/device/forms_ctx.h"
 #include "tutti/device/thread.h"
 #undef TSHMEM_FORM
 #undef TSHMEM_DO
@@ -92,6 +96,9 @@
 #include "tutti/device/forms.h"
 #include "tutti/shmem_typed.h"
 
+#include "tutti/device/forms_ctx.h"
+#include "tutti/device/typed_ctx.h"
+
 #include "tutti/device/generic.h"
 #undef TSHMEM_GROUP
 #undef TSHMEM_DO
@@ -107,6 +114,9 @@
 #include "tutti/device/forms.h"
 #include "tutti/shmem_typed.h"
 
+#include "tutti/device/forms_ctx.h"
+#include "tutti/device/typed_ctx.h"
+
 #include "tutti/device/generic.h"
 #undef TSHMEM_GROUP
 #undef TSHMEM_DO
@@ -121,6 +131,9 @@
 #define TSHMEM_ENDED(call)      call##_work_group
 #include "tutti/device/forms.h"
 #include "tutti/shmem_typed.h"
+
+#include "tutti/device/forms_ctx.h"
+#include "tutti/device/typed_ctx.h"
 
 #include "tutti/device/generic.h"
 #undef TSHMEM_GROUP

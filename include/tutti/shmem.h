@@ -310,8 +310,8 @@ TSHMEM_CALL int tutti_shmem_scan(tshmem_team_t team, void *dest, const void *sou
 #undef TSHMEM_NAME
 #undef TSHMEM_PLAIN
 #undef TSHMEM_DO
-#ifndef __CUDACC_RTC__
 #include "tutti/shmem_ctx.h"
+#ifndef __CUDACC_RTC__
 #include "tutti/shmem_stream.h"
 #endif
 /* tshmem_put and its like, for any of the types. */

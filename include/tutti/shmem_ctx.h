@@ -1,10 +1,15 @@
 /* Communication contexts: puts, gets, atomics and signals whose order and completion are their own. The tshmem_ctx_
  * calls are those of tutti/shmem.h with a context before their other arguments: tshmem_ctx_long_put(ctx, dest, source,
- * nelems, pe). The names without a type take a context too: tshmem_put(ctx, dest, source, nelems, pe). By the host
- * alone. Included by tutti/shmem.h alone.
+ * nelems, pe). The names without a type take a context too: tshmem_put(ctx, dest, source, nelems, pe). Included by
+ * tutti/shmem.h alone.
  *
  * PEs are counted in the team that the context was made from. What was begun by the nbi forms in a context is complete
- * past tshmem_ctx_quiet() of that context: tshmem_quiet(), tshmem_fence() and barriers are of the default one. */
+ * past tshmem_ctx_quiet() of that context: tshmem_quiet(), tshmem_fence() and barriers are of the default one.
+ *
+ * In kernels (tutti/device.h), in all forms of groups: the same. The host makes and ends contexts, and gives their
+ * handles to kernels; a kernel that is to use one begins, or is told, after it was made. Quiet of any context there
+ * completes all that the group's threads have put, and all that this PE's kernels have asked of the host, in whatever
+ * context; what the host began in the same context is completed by the host alone, and the other way round. */
 #ifndef TUTTI_SHMEM_CTX_H
 #define TUTTI_SHMEM_CTX_H
 
@@ -19,39 +24,45 @@ typedef struct tshmem_ctx *tshmem_ctx_t; /* a number; points to nothing */
 /* Options, any of them: one thread at a time; one thread alone; quiet and fence need not order stores. Each allows
  * less, and nothing here needs it: contexts with and without them do the same. */
 enum { TSHMEM_CTX_SERIALIZED = 1, TSHMEM_CTX_PRIVATE = 2, TSHMEM_CTX_NOSTORE = 4 };
-enum { TSHMEM_CONTEXTS_MAX = 64 }; /* of a PE at a time, the default one among them */
 
-/* Local. A context over all PEs; over a team. 0 or a negative status, and TSHMEM_CTX_INVALID. */
+/* Local, on the host. A context over all PEs; over a team. 0 or a negative status, and TSHMEM_CTX_INVALID. */
 TUTTI_API int tshmem_ctx_create(long options, tshmem_ctx_t *ctx);
 TUTTI_API int tshmem_team_create_ctx(tshmem_team_t team, long options, tshmem_ctx_t *ctx);
-/* Local. Completes what was begun in it. Nothing of TSHMEM_CTX_INVALID; the default one stays, which is an error. */
+/* Local, on the host. Completes what the host began in it; no kernel uses it any more. Nothing of TSHMEM_CTX_INVALID;
+ * the default one stays, which is an error. */
 TUTTI_API void tshmem_ctx_destroy(tshmem_ctx_t ctx);
 /* Local. The team that it was made from. Of no context: TSHMEM_TEAM_INVALID, and a negative status. */
-TUTTI_API int tshmem_ctx_get_team(tshmem_ctx_t ctx, tshmem_team_t *team);
+TSHMEM_CALL int tshmem_ctx_get_team(tshmem_ctx_t ctx, tshmem_team_t *team);
 /* Local. As tshmem_fence() and tshmem_quiet(), of what was done in this context. */
-TUTTI_API void tshmem_ctx_fence(tshmem_ctx_t ctx);
-TUTTI_API void tshmem_ctx_quiet(tshmem_ctx_t ctx);
+TSHMEM_CALL void tshmem_ctx_fence(tshmem_ctx_t ctx);
+TSHMEM_CALL void tshmem_ctx_quiet(tshmem_ctx_t ctx);
 
 /* Local: as the calls without ctx. */
-TUTTI_API void tshmem_ctx_putmem(tshmem_ctx_t ctx, void *dest, const void *source, size_t bytes, int pe);
-TUTTI_API void tshmem_ctx_getmem(tshmem_ctx_t ctx, void *dest, const void *source, size_t bytes, int pe);
-TUTTI_API void tshmem_ctx_putmem_nbi(tshmem_ctx_t ctx, void *dest, const void *source, size_t bytes, int pe);
-TUTTI_API void tshmem_ctx_getmem_nbi(tshmem_ctx_t ctx, void *dest, const void *source, size_t bytes, int pe);
-TUTTI_API void tshmem_ctx_putmem_signal(tshmem_ctx_t ctx, void *dest, const void *source, size_t bytes,
-                                        uint64_t *signal, uint64_t value, int operation, int pe);
-TUTTI_API void tshmem_ctx_putmem_signal_nbi(tshmem_ctx_t ctx, void *dest, const void *source, size_t bytes,
-                                            uint64_t *signal, uint64_t value, int operation, int pe);
+TSHMEM_CALL void tshmem_ctx_putmem(tshmem_ctx_t ctx, void *dest, const void *source, size_t bytes, int pe);
+TSHMEM_CALL void tshmem_ctx_getmem(tshmem_ctx_t ctx, void *dest, const void *source, size_t bytes, int pe);
+TSHMEM_CALL void tshmem_ctx_putmem_nbi(tshmem_ctx_t ctx, void *dest, const void *source, size_t bytes, int pe);
+TSHMEM_CALL void tshmem_ctx_getmem_nbi(tshmem_ctx_t ctx, void *dest, const void *source, size_t bytes, int pe);
+TSHMEM_CALL void tshmem_ctx_putmem_signal(tshmem_ctx_t ctx, void *dest, const void *source, size_t bytes,
+                                          uint64_t *signal, uint64_t value, int operation, int pe);
+TSHMEM_CALL void tshmem_ctx_putmem_signal_nbi(tshmem_ctx_t ctx, void *dest, const void *source, size_t bytes,
+                                              uint64_t *signal, uint64_t value, int operation, int pe);
 
 /* What the typed names are made of. PE of the world; TSHMEM_NO_PE, after it was said why, where there is none. */
 enum { TSHMEM_NO_PE = -1000000 };
-TUTTI_API int tutti_shmem_ctx_pe(tshmem_ctx_t ctx, int pe);
+TSHMEM_CALL int tutti_shmem_ctx_pe(tshmem_ctx_t ctx, int pe);
 #ifdef __cplusplus
 }
 #endif
 
-#pragma push_macro("TSHMEM_INLINE")
-#undef TSHMEM_INLINE
-#define TSHMEM_INLINE static inline __attribute__((unused)) /* in CUDA C++ too: of the host */
+/* Local: as tshmem_signal_set() and tshmem_signal_add(). */
+TSHMEM_INLINE void tshmem_ctx_signal_set(tshmem_ctx_t ctx, uint64_t *signal, uint64_t value, int pe)
+{
+    tshmem_signal_set(signal, value, tutti_shmem_ctx_pe(ctx, pe));
+}
+TSHMEM_INLINE void tshmem_ctx_signal_add(tshmem_ctx_t ctx, uint64_t *signal, uint64_t value, int pe)
+{
+    tshmem_signal_add(signal, value, tutti_shmem_ctx_pe(ctx, pe));
+}
 
 TSHMEM_INLINE void tutti_shmem_ctx_p(tshmem_ctx_t ctx, void *dest, const void *value, size_t bytes, int pe)
 {
@@ -101,6 +112,5 @@ TSHMEM_INLINE uint64_t tutti_shmem_ctx_amo(tshmem_ctx_t ctx, int operation, void
 #undef TSHMEM_PLAIN
 #undef TSHMEM_DO
 #undef TSHMEM_CTX_FORMS
-#pragma pop_macro("TSHMEM_INLINE")
 
 #endif

@@ -26,17 +26,13 @@ TSHMEM_GENERIC_ARITH(TSHMEM_TYPE_OF, )
 #define TSHMEM_OVERLOAD_CTX(name, type, kind, call)                                                                    \
     TSHMEM_OVERLOAD(name, type, kind, call)                                                                            \
     TSHMEM_WITH_CTX(name, type, call, type *)
-#ifdef __CUDACC_RTC__
-#define TSHMEM_WITH_CTX(name, type, call, pointer)
-#else
 #define TSHMEM_WITH_CTX(name, type, call, pointer)                                                                     \
     template <class... Rest>                                                                                           \
-    static inline auto tshmem_##call(tshmem_ctx_t ctx, pointer first, Rest... rest)                                    \
+    TSHMEM_INLINE auto tshmem_##call(tshmem_ctx_t ctx, pointer first, Rest... rest)                                    \
         ->decltype(tshmem_ctx_##name##_##call(ctx, first, rest...))                                                    \
     {                                                                                                                  \
         return tshmem_ctx_##name##_##call(ctx, first, rest...);                                                        \
     }
-#endif
 #define TSHMEM_OVERLOAD_CONST(name, type, kind, call)                                                                  \
     TSHMEM_INLINE type tshmem_##call(const type *source, int pe)                                                       \
     {                                                                                                                  \

@@ -30,7 +30,8 @@ extern "C" {
 enum {
     TSHMEM_PES_MAX = 64,
     TSHMEM_TEAMS_MAX = 64,
-    TSHMEM_STATE_VERSION = 4,         /* of the layouts in this file */
+    TSHMEM_CONTEXTS_MAX = 64,         /* of a PE at a time, the default one among them */
+    TSHMEM_STATE_VERSION = 5,         /* of the layouts in this file */
     TSHMEM_PACKETS_BYTES = 96 * 1024, /* of each half of a team's packets */
 };
 
@@ -44,6 +45,10 @@ struct tshmem_team_state {
     uint32_t far;    /* not 0: some members do not reach each other by loads and stores; alike on all of them */
     int32_t world[TSHMEM_PES_MAX]; /* PE of the world of each member */
 };
+
+/* A context's handle: its number + 1 in the lowest bits, above them which turn of that number it is, which only grows.
+ * The default one: number 0, turn 0. */
+enum { TSHMEM_CONTEXT_BITS = 8 };
 
 /* What kernels ask of the host, where their own loads and stores do not reach a PE, or copy engines are faster. */
 enum tshmem_ring_operation {
@@ -131,6 +136,8 @@ struct tshmem_state {
     uint64_t limit_ns;              /* of a wait in a kernel, 0: none; then the abort word is set and the wait leaves */
     uint32_t far, unused;           /* far: of the team of all PEs */
     struct tshmem_ring_state ring;
+    uint64_t *context; /* [TSHMEM_CONTEXTS_MAX], by number: the turn above the team, which has 32 bits; 0: there is
+                          none. Not of the default one. Memory that kernels and host both read */
 };
 
 /*

@@ -1,9 +1,10 @@
 /* Contexts: which there are, and the PEs that they count. What is done later in one has a number of its own, of which
- * the kind of the heaps keeps what is under way. */
+ * the kind of the heaps keeps what is under way. Kernels find in the own control page which there are, and complete
+ * what they begin themselves. */
 #include "shmem/far.h"
 #include "shmem/meet.h"
 
-enum { NUMBER_BITS = 8 };
+enum { NUMBER_BITS = TSHMEM_CONTEXT_BITS };
 
 struct context {
     /* As in its handle above the number: 0: never made; even: not there now. Only grows, so that handles of what has
@@ -17,6 +18,12 @@ static struct context contexts[TSHMEM_CONTEXTS_MAX];
 static tshmem_ctx_t handle_of(uint32_t turn, int number)
 {
     return (tshmem_ctx_t)((uintptr_t)turn << NUMBER_BITS | (uintptr_t)(number + 1));
+}
+
+/* What kernels read of it: turn and team, from when it can be used; 0: that it has ended. */
+static void tell(int number, uint64_t turn, tshmem_team_t team)
+{
+    __atomic_store_n(&tutti_shmem.state.context[number], turn << 32 | (uint32_t)team, __ATOMIC_RELEASE);
 }
 
 /* Number of a context; -1, and it is said why, where it is none. */
@@ -79,11 +86,13 @@ int tshmem_team_create_ctx(tshmem_team_t team, long options, tshmem_ctx_t *ctx)
             continue;
         contexts[i].team = team;
         const int status = tutti_shmem.kind->open_context ? tutti_shmem.kind->open_context(i) : TUTTI_OK;
-        if (status == TUTTI_OK)
-            *ctx = handle_of(turn + 1, i);
-        else
+        if (status != TUTTI_OK) {
             atomic_fetch_add(&contexts[i].turn, 1);
-        return status == TUTTI_OK ? status : tutti_shmem_fail(status, call, "%s", tutti_status_text(status));
+            return tutti_shmem_fail(status, call, "%s", tutti_status_text(status));
+        }
+        tell(i, turn + 1, team);
+        *ctx = handle_of(turn + 1, i);
+        return TUTTI_OK;
     }
     return tutti_shmem_fail(TUTTI_ERR_MEMORY, call, "more than %d contexts at a time", TSHMEM_CONTEXTS_MAX);
 }
@@ -101,10 +110,17 @@ static void complete(int number, int (*far)(int pe))
         far(-1);
 }
 
+/* Kernels do not find it any more before its number may be another one's. */
+static void forget(int number)
+{
+    tell(number, 0, 0);
+    atomic_fetch_add(&contexts[number].turn, 1);
+}
+
 static void end(int number)
 {
     complete(number, tutti_shmem_far_quiet);
-    atomic_fetch_add(&contexts[number].turn, 1);
+    forget(number);
 }
 
 void tshmem_ctx_destroy(tshmem_ctx_t ctx)
@@ -134,7 +150,7 @@ void tutti_shmem_contexts_close(void)
             continue;
         if (!__atomic_load_n(tutti_shmem.state.abort, __ATOMIC_RELAXED))
             tutti_shmem.kind->quiet(i);
-        atomic_fetch_add(&contexts[i].turn, 1);
+        forget(i);
     }
 }
 

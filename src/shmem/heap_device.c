@@ -36,7 +36,7 @@ static int choose(struct tutti_shmem *space, struct tutti_shmem_gpu *gpu)
     return gpu->gpu >= 0 && gpu->gpu < gpus ? TUTTI_OK : refuse(TUTTI_ERR_UNAVAILABLE, "there is no GPU for the heap");
 }
 
-/* Kernels read teams and the abort word of the control page where the host has them. */
+/* Kernels read teams, contexts and the abort word of the control page where the host has them. */
 static int register_control(struct tutti_shmem *space, struct tutti_shmem_gpu *gpu)
 {
     struct tutti_shmem_control *control = space->control[space->state.me];

@@ -32,13 +32,14 @@ struct tutti_shmem_place {
     atomic_int busy;   /* a collective of the team is under way on this PE */
 };
 
-/* Host memory of one PE, mapped by all. Kernels of its GPU read teams and the abort word there, at the address that the
- * host has them at. */
+/* Host memory of one PE, mapped by all. Kernels of its GPU read teams, contexts and the abort word there, at the
+ * address that the host has them at. */
 struct tutti_shmem_control {
     _Alignas(128) uint32_t abort; /* not zero: every wait of this PE leaves; peers store it too */
     uint32_t stream_error;        /* as struct tutti_shmem_args has it; nobody has asked for it */
     struct tutti_shmem_offer offer;
     struct tshmem_team_state team[TSHMEM_TEAMS_MAX];
+    uint64_t context[TSHMEM_CONTEXTS_MAX];
     struct tutti_shmem_place place[TSHMEM_TEAMS_MAX]; /* by number of the team */
 };
 

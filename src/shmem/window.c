@@ -150,6 +150,7 @@ int tutti_shmem_map(struct tutti_shmem *space, uint64_t *heap_bytes, uint64_t mo
     state->area = 0;
     state->area_bytes = area_bytes;
     state->team = space->control[me]->team;
+    state->context = space->control[me]->context;
     state->abort = &space->control[me]->abort;
     return TUTTI_OK;
 }

@@ -1,7 +1,8 @@
 /* Contexts: all forms x all types through contexts of teams, whose PEs they count; a context completes what was begun
- * in it and nothing else; what is none is refused. */
+ * in it and nothing else; what is none is refused; kernels know the same ones. */
 #include "core/status.h"
 #include "shmem/teams_of.h"
+#include "tutti/device.h"
 
 enum { ELEMENTS = 40, BIG = 4 << 20 };
 
@@ -202,6 +203,49 @@ static void errors(int pes)
     tshmem_barrier_all();
 }
 
+/* What kernels read: every context from when it was made until it has ended, and never a handle of before. */
+static void kernels(void)
+{
+    enum { HANDLES = 300, ALIVE = 30 };
+    static struct {
+        tshmem_ctx_t ctx;
+        tshmem_team_t team; /* TSHMEM_TEAM_INVALID: it has ended */
+    } made[HANDLES];
+    tshmem_team_t teams[TEAMS];
+    uint64_t random = shmem_draw(5, (uint64_t)tshmem_my_pe(), 5);
+    int alive = 0;
+    teams_make(teams);
+    for (int i = 0; i < HANDLES; i++) {
+        const tshmem_team_t team = teams[random_next(&random) % TEAMS];
+        while (alive >= ALIVE) {
+            const int gone = (int)(random_next(&random) % (uint64_t)i);
+            if (made[gone].team == TSHMEM_TEAM_INVALID)
+                continue;
+            tshmem_ctx_destroy(made[gone].ctx);
+            made[gone].team = TSHMEM_TEAM_INVALID;
+            alive--;
+        }
+        made[i].team = TSHMEM_TEAM_INVALID;
+        if (team != TSHMEM_TEAM_INVALID && CHECK(tshmem_team_create_ctx(team, 0, &made[i].ctx) == 0, "create")) {
+            made[i].team = team;
+            alive++;
+        }
+        for (int k = 0; k <= i; k++)
+            CHECK(tutti_dev_ctx_team(made[k].ctx) == made[k].team, "context %d of %d is of team %d, in kernels of %d",
+                  k, i, made[k].team, tutti_dev_ctx_team(made[k].ctx));
+    }
+    tshmem_barrier_all();
+    teams_free(teams); /* and the contexts of two of them */
+    for (int k = 0; k < HANDLES; k++) {
+        if (made[k].team != TSHMEM_TEAM_WORLD)
+            made[k].team = TSHMEM_TEAM_INVALID;
+        CHECK(tutti_dev_ctx_team(made[k].ctx) == made[k].team, "context %d when the teams have ended", k);
+        if (made[k].team == TSHMEM_TEAM_WORLD)
+            tshmem_ctx_destroy(made[k].ctx);
+    }
+    CHECK(tutti_dev_ctx_team(TSHMEM_CTX_DEFAULT) == TSHMEM_TEAM_WORLD, "the default one");
+}
+
 void shmem_test(void)
 {
     const int me = tshmem_my_pe(), pes = tshmem_n_pes();
@@ -224,6 +268,7 @@ void shmem_test(void)
     apart(me, pes);
     errors(pes);
     teams_free(teams);
+    kernels();
     tshmem_free(big);
     tshmem_free(signal);
     tshmem_free(object);

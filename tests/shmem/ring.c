@@ -2,15 +2,15 @@
  * they add. Against plain memory; what a kernel has put is looked at by the host, and the other way round. */
 #include <pthread.h>
 
-#include "shmem/kit.h"
+#include "shmem/teams_of.h"
 #include "tutti/device.h"
 
-enum { ROUNDS = 60, MOST = 20000, LARGE = 1 << 20, THREADS = 3, ADDS = 200, BLOCKS = 9, TURNS = 20 };
+enum { ROUNDS = 60, MOST = 20000, LARGE = 1 << 20, THREADS = 3, ADDS = 200, BLOCKS = 9, TURNS = 20, ZONE = 8192 };
 
 /* Symmetric. */
 static struct {
     char in[2][MOST + 32], large[LARGE], strided[4096];
-    uint64_t signal, answer, counter, word, pair[2];
+    uint64_t signal, answer, counter, word, pair[2], told[TSHMEM_PES_MAX];
     float sum;
 } * at;
 static int me, next, from, pes;
@@ -210,6 +210,61 @@ static void collectives(void)
         tshmem_team_destroy(even);
 }
 
+/* Contexts of the host, in kernels: each PE into its own zone and word of a member. */
+static void with_context(tshmem_ctx_t ctx, tshmem_team_t team, uint64_t turn)
+{
+    const int members = tshmem_team_n_pes(team), to = (int)(shmem_draw(turn, (uint64_t)me, 6) % (uint64_t)members);
+    const size_t n = shmem_draw(turn, (uint64_t)me, 7) % (turn % 2 ? 40 : ZONE / sizeof(long) - 1);
+    long *const zone = (long *)(void *)(at->large + (size_t)me * ZONE), *const here = (long *)(void *)own;
+    const uint64_t before = tshmem_ctx_uint64_g(ctx, &at->told[me], to);
+    shmem_fill(here, n * sizeof *here, turn * 64 + (uint64_t)me);
+    switch (turn % 5) {
+    case 0:
+        tshmem_ctx_putmem_nbi_block(ctx, zone, here, n * sizeof *here, to);
+        break;
+    case 1:
+        tshmem_ctx_long_put_warp(ctx, zone, here, n, to);
+        break;
+    case 2:
+        tshmem_put_signal_block(ctx, zone, here, n, &at->told[me], 1, TSHMEM_SIGNAL_ADD, to);
+        break;
+    case 3:
+        tshmem_ctx_iput64_work_group(ctx, zone, here, 1, 1, n, to);
+        break;
+    default:
+        tshmem_put_signal_nbi_warp(ctx, zone, here, n, &at->told[me], before + 1, TSHMEM_SIGNAL_SET, to);
+    }
+    tshmem_ctx_quiet_block(ctx);
+    CHECK(tshmem_ctx_uint64_g(ctx, &at->told[me], to) == before + (turn % 5 == 2 || turn % 5 == 4), "its signal");
+    long *const back = here + n;
+    tshmem_getmem(back, zone, n * sizeof *here, teams_world(team, to));
+    CHECK(memcmp(back, here, n * sizeof *here) == 0, "turn %llu: %zu elements to PE %d of a team of %d",
+          (unsigned long long)turn, n, to, members);
+    memset(back, 0, n * sizeof *here);
+    if (turn % 2)
+        tshmem_get_warp(ctx, back, zone, n, to);
+    else
+        tshmem_ctx_getmem_nbi_block(ctx, back, zone, n * sizeof *here, to);
+    tshmem_ctx_fence_warp(ctx);
+    CHECK(memcmp(back, here, n * sizeof *here) == 0, "turn %llu: fetched", (unsigned long long)turn);
+}
+
+static void contexts(void)
+{
+    tshmem_team_t teams[TEAMS];
+    teams_make(teams);
+    for (int i = 0; i < TEAMS; i++) {
+        tshmem_ctx_t ctx;
+        if (teams[i] == TSHMEM_TEAM_INVALID || !CHECK(tshmem_team_create_ctx(teams[i], 0, &ctx) == 0, "a context"))
+            continue;
+        for (uint64_t turn = 0; turn < TURNS; turn++)
+            with_context(turn % 7 || i ? ctx : TSHMEM_CTX_DEFAULT, teams[i], turn);
+        tshmem_ctx_destroy(ctx);
+    }
+    tshmem_barrier_all();
+    teams_free(teams);
+}
+
 void shmem_test(void)
 {
     me = tshmem_my_pe();
@@ -228,6 +283,7 @@ void shmem_test(void)
     tshmem_barrier_all();
     atomics();
     shapes();
+    contexts();
     tshmem_uint64_p(&at->counter, 0, me);
     tshmem_barrier_all();
     if (loads_and_stores())

@@ -22,6 +22,16 @@ static __device__ int two_at_once(struct program_heap *heap)
     return tshmem_barrier_block(0);
 }
 
+/* The handle of a context of this PE, or of one so many turns later. */
+static __device__ tshmem_ctx_t a_context(uint64_t later)
+{
+    const uint64_t *const words = tutti_dev_state()->context;
+    unsigned number = 1;
+    while (words[number] == 0 && number < TSHMEM_CONTEXTS_MAX - 1)
+        number++;
+    return (tshmem_ctx_t)(((words[number] >> 32) + later) << TSHMEM_CONTEXT_BITS | (number + 1));
+}
+
 static __device__ int one_block(struct program_heap *heap, int pe, int which)
 {
     char own[16] = "";
@@ -38,6 +48,12 @@ static __device__ int one_block(struct program_heap *heap, int pe, int which)
     case NO_WAY:
         if (threadIdx.x == 0)
             tshmem_long_atomic_inc((long *)(void *)heap->out, 1 - pe);
+        return 0;
+    case NO_CONTEXT:
+        tshmem_ctx_putmem_block(a_context(0), heap->out, heap->in, sizeof own, 0);
+        if (tutti_dev_load_relaxed32(tutti_dev_state()->abort) != 0)
+            tutti_dev_die();
+        tshmem_ctx_putmem_block(a_context(1), heap->out, heap->in, sizeof own, 0);
         return 0;
     case NO_TEAM:
         return tshmem_barrier_block(7);

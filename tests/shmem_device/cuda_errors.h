@@ -7,7 +7,8 @@
 enum {
     NO_SUCH_PE,
     NOT_SYMMETRIC,
-    NO_WAY, /* a PE that loads and stores do not reach */
+    NO_WAY,     /* a PE that loads and stores do not reach */
+    NO_CONTEXT, /* the handle of one that has ended */
     NO_TEAM,
     NO_ROOT,
     NO_OPERATION,

@@ -31,9 +31,11 @@ static const char source[] =
     "    tshmem_int_put_signal_block(h->to, h->from, N, (uint64_t *)&h->signal[0], 7, TSHMEM_SIGNAL_SET, next);\n"
     "    tshmem_signal_wait_until_block((uint64_t *)&h->signal[0], TSHMEM_CMP_EQ, 7);\n"
     "    int status = tshmem_float_sum_reduce_block(TSHMEM_TEAM_WORLD, h->sum, h->x, N);\n"
-    "    tshmem_long_atomic_add(&h->counter, threadIdx.x, 0);\n"
+    "    const tshmem_ctx_t ctx = (tshmem_ctx_t)(5ul << TSHMEM_CONTEXT_BITS | 10);\n"
+    "    tshmem_atomic_add(ctx, &h->counter, (long)threadIdx.x, 0);\n"
     "    if (threadIdx.x < 32) {\n"
-    "        tshmem_quiet_warp();\n"
+    "        tshmem_put_warp(ctx, &h->to[0], &h->from[0], 1, next);\n"
+    "        tshmem_ctx_quiet_warp(ctx);\n"
     "        status |= tshmem_barrier_warp(TSHMEM_TEAM_WORLD);\n"
     "    }\n"
     "    __syncthreads();\n"
@@ -44,6 +46,8 @@ static const char source[] =
     "    if (status != 0 || both != 3)\n"
     "        atomicAdd(&h->status, 1);\n"
     "    if (threadIdx.x == 0 && tshmem_int_g(&h->from[1], next) != 3 + next)\n"
+    "        atomicAdd(&h->status, 1);\n"
+    "    if (threadIdx.x == 0 && tshmem_ctx_int_g(ctx, &h->from[2], next) != 6 + next)\n"
     "        atomicAdd(&h->status, 1);\n"
     "}\n";
 
@@ -175,7 +179,7 @@ static CUfunction prepare(int pe, const CUdeviceptr *heaps, uint32_t *aborted, c
 {
     CUmodule module;
     CUfunction function;
-    CUdeviceptr teams, symbol_at;
+    CUdeviceptr teams, contexts, symbol_at;
     size_t bytes;
     int local;
     struct tshmem_state state = {.bytes = sizeof state,
@@ -192,6 +196,10 @@ static CUfunction prepare(int pe, const CUdeviceptr *heaps, uint32_t *aborted, c
     must(driver.cuMemAlloc(&teams, TSHMEM_TEAMS_MAX * sizeof(struct tshmem_team_state)), "teams");
     must(driver.cuMemsetD8(teams, 0, TSHMEM_TEAMS_MAX * sizeof(struct tshmem_team_state)), "teams");
     state.team = (struct tshmem_team_state *)(uintptr_t)teams;
+    uint64_t words[TSHMEM_CONTEXTS_MAX] = {[9] = (uint64_t)5 << 32}; /* what the kernel names, over all PEs */
+    must(driver.cuMemAlloc(&contexts, sizeof words), "contexts");
+    must(driver.cuMemcpyHtoD(contexts, words, sizeof words), "contexts");
+    state.context = (uint64_t *)(uintptr_t)contexts;
     must(driver.cuModuleLoadData(&module, image), "the module");
     must(driver.cuModuleGetFunction(&function, module, "run"), "the kernel");
     /* It is loaded now: at a launch it would wait until the other PE's, which waits for it, has ended. */

@@ -58,6 +58,8 @@ void cuda_pes_make(struct cuda_pes *pes, size_t heap_bytes)
         pes->state[pe] = memory;
         cuda_must((int)cudaMalloc(&memory, TSHMEM_TEAMS_MAX * sizeof(struct tshmem_team_state)), "teams");
         pes->team[pe] = memory;
+        cuda_must((int)cudaMalloc(&memory, TSHMEM_CONTEXTS_MAX * sizeof(uint64_t)), "contexts");
+        pes->context[pe] = memory;
         cuda_must((int)cudaStreamCreateWithFlags(&stream[pe], cudaStreamNonBlocking), "a stream");
     }
 }
@@ -72,6 +74,7 @@ void cuda_pes_tell(struct cuda_pes *pes)
 void cuda_pes_open(struct cuda_pes *pes, int count, uint64_t limit_ms)
 {
     struct tshmem_team_state teams[TSHMEM_TEAMS_MAX];
+    uint64_t contexts[TSHMEM_CONTEXTS_MAX];
     pes->count = count;
     memset(pes->abort, 0, sizeof(uint32_t) * PROGRAM_PES);
     for (int pe = 0; pe < count; pe++) {
@@ -88,10 +91,14 @@ void cuda_pes_open(struct cuda_pes *pes, int count, uint64_t limit_ms)
                                        .area_bytes = sizeof((struct program_heap *)0)->areas[0],
                                        .team = pes->team[pe],
                                        .abort = &pes->abort[pe],
-                                       .limit_ns = limit_ms * 1000000};
+                                       .limit_ns = limit_ms * 1000000,
+                                       .context = pes->context[pe]};
+        program_contexts(contexts, count, pe);
         for (int p = 0; p < count; p++)
             state->peer[p] = pes->heap[p];
         cuda_must((int)cudaMemcpy(pes->team[pe], teams, sizeof teams, cudaMemcpyHostToDevice), "writing teams");
+        cuda_must((int)cudaMemcpy(pes->context[pe], contexts, sizeof contexts, cudaMemcpyHostToDevice),
+                  "writing contexts");
         cuda_must((int)cudaMemset(pes->heap[pe], 0, pes->heap_bytes), "clearing a heap");
     }
     cuda_pes_tell(pes);

@@ -21,7 +21,8 @@ struct cuda_pes {
     struct tshmem_state *state[PROGRAM_PES]; /* device memory */
     struct tshmem_state told[PROGRAM_PES];   /* the same, here */
     struct tshmem_team_state *team[PROGRAM_PES];
-    uint32_t *abort; /* [PROGRAM_PES]: pinned, both see it */
+    uint64_t *context[PROGRAM_PES]; /* device memory */
+    uint32_t *abort;                /* [PROGRAM_PES]: pinned, both see it */
 };
 
 /* Before anything else of CUDA. Ends the process with the status of a skipped test where there is no GPU. */

@@ -1,10 +1,11 @@
-/* What cannot be done is an error, and leaves: PEs and addresses that are none, teams that are none, arguments, a
- * collective while another one is under way, a PE that does not come. */
+/* What cannot be done is an error, and leaves: PEs and addresses that are none, teams and contexts that are none,
+ * arguments, a collective while another one is under way, a PE that does not come. */
 #include "shmem_device/pes.h"
 
 #include "tutti/device.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "support/check.h"
 
@@ -105,6 +106,133 @@ static void body(int pe, void *context)
     run->status[pe] = status;
 }
 
+/* Contexts. Those of program_context() at PE 0 of 3: number 2 is over PEs 0 and 2, 4 over PE 1. */
+static struct program_heap *at;
+static tshmem_ctx_t wrong;
+static long fetched, own;
+
+#define WITH_CONTEXT(ROW)                                                                                              \
+    ROW(tshmem_ctx_putmem(wrong, at->out, at->in, 8, 0))                                                               \
+    ROW(tshmem_ctx_putmem_warp(wrong, at->out, at->in, 8, 0))                                                          \
+    ROW(tshmem_ctx_putmem_block(wrong, at->out, at->in, 0, 0))                                                         \
+    ROW(tshmem_ctx_getmem_work_group(wrong, at->out, at->in, 8, 0))                                                    \
+    ROW(tshmem_ctx_putmem_nbi_block(wrong, at->out, at->in, 8, 0))                                                     \
+    ROW(tshmem_ctx_long_get_nbi_warp(wrong, &own, (long *)(void *)at->in, 1, 0))                                       \
+    ROW(tshmem_ctx_int_iput_block(wrong, (int *)(void *)at->out, (int *)(void *)at->in, 1, 2, 3, 0))                   \
+    ROW(tshmem_ctx_iget64(wrong, at->out, at->in, 1, 2, 3, 0))                                                         \
+    ROW(tshmem_ctx_double_ibget(wrong, (double *)(void *)at->out, (double *)(void *)at->in, 2, 2, 1, 3, 0))            \
+    ROW(tshmem_ctx_long_p(wrong, (long *)(void *)at->out, 3, 0))                                                       \
+    ROW(own = tshmem_ctx_long_g(wrong, (long *)(void *)at->in, 0))                                                     \
+    ROW(tshmem_ctx_long_atomic_inc(wrong, (long *)(void *)at->out, 0))                                                 \
+    ROW(tshmem_ctx_long_atomic_fetch_add_nbi(wrong, &fetched, (long *)(void *)at->out, 1, 0))                          \
+    ROW(tshmem_ctx_signal_set(wrong, at->signals[0], 1, 0))                                                            \
+    ROW(tshmem_ctx_signal_add(wrong, at->signals[0], 1, 0))                                                            \
+    ROW(tshmem_ctx_float_put_signal_warp(wrong, (float *)(void *)at->out, (float *)(void *)at->in, 1, at->signals[0],  \
+                                         1, TSHMEM_SIGNAL_SET, 0))                                                     \
+    ROW(tshmem_ctx_putmem_signal_nbi(wrong, at->out, at->in, 1, at->signals[0], 1, TSHMEM_SIGNAL_ADD, 0))              \
+    ROW(tshmem_put_block(wrong, at->out, at->in, 3, 0))                                                                \
+    ROW(tshmem_ctx_quiet(wrong))                                                                                       \
+    ROW(tshmem_ctx_quiet_block(wrong))                                                                                 \
+    ROW(tshmem_ctx_fence_warp(wrong))
+enum { WITH_PE = 18 }; /* the first ones name a PE */
+
+/* Each call in that context, and the PE that it names: the host is told, and nothing has been stored. */
+static void refused(struct pes *pes, tshmem_ctx_t ctx, const char *what, int first, int last)
+{
+    static const char zeros[PROGRAM_PART];
+    int call = 0;
+    wrong = ctx;
+    memset(at->out, 0, sizeof at->out);
+    memset(at->signals, 0, sizeof at->signals);
+    own = 0;
+#define REFUSED(made)                                                                                                  \
+    if (call >= first && call < last) {                                                                                \
+        pes->abort[0] = 0;                                                                                             \
+        made;                                                                                                          \
+        CHECK(pes->abort[0] == 1, "%s: " #made, what);                                                                 \
+    }                                                                                                                  \
+    call++;
+    WITH_CONTEXT(REFUSED)
+#undef REFUSED
+    CHECK(memcmp(at->out, zeros, sizeof zeros) == 0 && at->signals[0][0] == 0 && own == 0, "%s: it stored", what);
+    pes->abort[0] = 0;
+}
+
+static void asked(struct pes *pes, tshmem_ctx_t ctx, int status, tshmem_team_t of, uint32_t told)
+{
+    tshmem_team_t team = 50;
+    CHECK(tshmem_ctx_get_team(ctx, &team) == status && team == of && pes->abort[0] == told,
+          "the team of context %p: %d, abort word %u", (void *)ctx, team, pes->abort[0]);
+    pes->abort[0] = 0;
+}
+
+/* There is no such PE in its team. */
+static void refused_pe(struct pes *pes, tshmem_ctx_t ctx, int pe)
+{
+    tshmem_ctx_putmem_warp(ctx, at->out, at->in, 8, pe);
+    CHECK(pes->abort[0] == 1, "a put to PE %d of a team of %d", pe, pes->team[0][1].size);
+    pes->abort[0] = 0;
+    tshmem_ctx_long_atomic_inc(ctx, (long *)(void *)at->out, pe);
+    CHECK(pes->abort[0] == 1, "an atomic to PE %d of a team of %d", pe, pes->team[0][1].size);
+    pes->abort[0] = 0;
+}
+
+static void contexts(void)
+{
+    static struct pes pes;
+    pes_open(&pes, 3, 1000);
+    pes_state = &pes.state[0];
+    at = pes.heap[0];
+    memset(at->in, 7, sizeof at->in);
+    const uint64_t even = program_context(3, 2, 0), world = program_context(3, 1, 0), turn = 1u << TSHMEM_CONTEXT_BITS;
+    const uint64_t number = world & (turn - 1);
+    CHECK(program_context(3, 4, 0) == 0 && even != 0 && number > 2, "the contexts of the test");
+    const struct {
+        uint64_t handle;
+        const char *what;
+    } none[] = {{0, "TSHMEM_CTX_INVALID"},
+                {world + turn, "of the next turn"},
+                {world - turn, "of the turn before"},
+                {world + 2 * turn, "made later"},
+                {number, "of no turn"},
+                {world + (turn << 32), "of a turn too large"},
+                {(world & ~(turn - 1)) | (number + 1), "of a number that was never made"},
+                {number + 1, "never made, of no turn"},
+                {TSHMEM_CONTEXTS_MAX + 1 + turn, "of a number too large"},
+                {(turn - 1) + turn, "of the largest number"},
+                {1 + turn, "of the default one's number"},
+                {program_context(3, 1, 1) + TSHMEM_CONTEXTS_MAX, "behind the table, where PE 1 has its own"},
+                {UINT64_MAX, "all bits"}};
+    for (size_t i = 0; i < sizeof none / sizeof *none; i++) {
+        const tshmem_ctx_t ctx = (tshmem_ctx_t)(uintptr_t)none[i].handle;
+        refused(&pes, ctx, none[i].what, 0, 1000);
+        asked(&pes, ctx, TUTTI_DEV_ERR_ARGUMENT, TSHMEM_TEAM_INVALID, none[i].handle != 0);
+    }
+    asked(&pes, TSHMEM_CTX_DEFAULT, 0, TSHMEM_TEAM_WORLD, 0);
+    asked(&pes, (tshmem_ctx_t)(uintptr_t)even, 0, 1, 0);
+
+    /* PEs that there are in the world, but not in the team. */
+    const tshmem_ctx_t ctx = (tshmem_ctx_t)(uintptr_t)even;
+    static const int pe[] = {2, 3, -1, 64, 1 << 30};
+    for (size_t i = 0; i < sizeof pe / sizeof *pe; i++)
+        refused_pe(&pes, ctx, pe[i]);
+    tshmem_ctx_putmem_warp(ctx, at->out, at->in, 8, 1);
+    CHECK(pes.abort[0] == 0 && pes.heap[2]->out[7] == 7 && pes.heap[1]->out[7] == 0, "PE 1 of a team of two");
+
+    pes.team[0][1].size = 1;
+    refused_pe(&pes, ctx, 1);
+
+    /* It has ended; and so has its team, of which the host has forgotten no context. */
+    pes.team[0][1].used = 0;
+    refused(&pes, ctx, "of a team that has ended", 0, WITH_PE);
+    pes.team[0][1].used = 1;
+    program_contexts(pes.context[0], 0, 0);
+    refused(&pes, ctx, "that has ended", 0, 1000);
+    pes.state[0].context = NULL;
+    refused(&pes, ctx, "where there is no table", 0, 1000);
+    pes_close(&pes);
+}
+
 /* Two threads of one PE in a collective of one team: the second one is refused when it ends. */
 static void two_at_once(void)
 {
@@ -138,6 +266,7 @@ int main(void)
         pes_close(&pes);
     }
     two_at_once();
+    contexts();
     printf("%ld checks, %ld failed\n", check_done(), check_failed());
     return check_failed() != 0;
 }

@@ -40,6 +40,41 @@ void program_team(struct tshmem_team_state *team, int pes, int number, int pe)
         team->world[i] = program_world(pes, number, i);
 }
 
+int program_context_team(int number)
+{
+    static const int teams[PROGRAM_CONTEXTS] = {0, 0, 1, 2, 3, 2, 0};
+    return teams[number];
+}
+
+/* Contexts are local: PEs have other numbers and turns of the same one. */
+static uint64_t context_place(int number, int pe)
+{
+    return 1 + (uint64_t)(number * 10 + pe) % (TSHMEM_CONTEXTS_MAX - 1);
+}
+
+static uint64_t context_turn(int number, int pe)
+{
+    return 1 + 2 * (uint64_t)(number == 5 ? 0x7fffffff : number + pe);
+}
+
+uint64_t program_context(int pes, int number, int pe)
+{
+    if (number == 0)
+        return 1; /* TSHMEM_CTX_DEFAULT */
+    if (program_member(pes, program_context_team(number), pe) < 0)
+        return 0;
+    return context_turn(number, pe) << TSHMEM_CONTEXT_BITS | (context_place(number, pe) + 1);
+}
+
+void program_contexts(uint64_t *words, int pes, int pe)
+{
+    memset(words, 0, TSHMEM_CONTEXTS_MAX * sizeof *words);
+    for (int i = 1; i < PROGRAM_CONTEXTS; i++) {
+        if (program_context(pes, i, pe))
+            words[context_place(i, pe)] = context_turn(i, pe) << 32 | (uint64_t)program_context_team(i);
+    }
+}
+
 struct model {
     const struct program *program;
     struct program_heap **heaps;
@@ -48,6 +83,18 @@ struct model {
 static char *at(const struct model *model, int pe, uint64_t offset)
 {
     return (char *)model->heaps[pe] + offset;
+}
+
+/* What a PE keeps of bytes that have come to it. */
+static uint64_t came(const unsigned char *bytes, uint64_t n)
+{
+    return n == 0 ? 1 : (uint64_t)bytes[0] << 16 | (uint64_t)bytes[n / 2] << 8 | bytes[n - 1];
+}
+
+/* The PE of the world that a command names. */
+static int target(const struct model *model, const struct command *c)
+{
+    return c->ctx ? program_world(model->program->pes, c->team, c->pe) : c->pe;
 }
 
 static void keep(const struct model *model, int pe, const struct command *c, uint64_t value)
@@ -82,7 +129,7 @@ static void add_floating(void *to, const void *value, size_t bytes)
 
 static void atomic(const struct model *model, int pe, const struct command *c)
 {
-    char *const to = at(model, c->pe, c->dest);
+    char *const to = at(model, target(model, c), c->dest);
     uint64_t before = 0, after, value = c->value, compare = c->compare;
     memcpy(&before, to, c->bytes);
     if (c->bytes == 4) {
@@ -229,8 +276,8 @@ static void collective(const struct model *model, int index, int team)
 
 static void step(const struct model *model, int pe, const struct command *c, int index)
 {
-    const int pes = model->program->pes;
-    uint64_t *const signal = (uint64_t *)(void *)at(model, c->pe, c->signal);
+    const int pes = model->program->pes, there = target(model, c);
+    uint64_t *const signal = (uint64_t *)(void *)at(model, there, c->signal);
     switch (c->call) {
     case CALL_PUT:
     case CALL_PUT_NBI:
@@ -239,7 +286,7 @@ static void step(const struct model *model, int pe, const struct command *c, int
     case CALL_P:
     case CALL_PUT_SIGNAL:
     case CALL_PUT_SIGNAL_NBI:
-        memcpy(at(model, c->pe, c->dest), at(model, pe, c->source), c->n * c->bytes);
+        memcpy(at(model, there, c->dest), at(model, pe, c->source), c->n * c->bytes);
         if (c->call == CALL_PUT_SIGNAL || c->call == CALL_PUT_SIGNAL_NBI)
             *signal = c->op == TSHMEM_SIGNAL_ADD ? *signal + c->value : c->value;
         break;
@@ -247,15 +294,17 @@ static void step(const struct model *model, int pe, const struct command *c, int
     case CALL_GET_NBI:
     case CALL_GET_SIZED:
     case CALL_G:
-        memcpy(at(model, pe, c->dest), at(model, c->pe, c->source), c->n * c->bytes);
+        memcpy(at(model, pe, c->dest), at(model, there, c->source), c->n * c->bytes);
+        if (c->call == CALL_GET_NBI)
+            keep(model, pe, c, came((const unsigned char *)at(model, pe, c->dest), c->n * c->bytes));
         break;
     case CALL_IPUT:
     case CALL_IBPUT:
-        blocks(at(model, c->pe, c->dest), at(model, pe, c->source), c, c->block);
+        blocks(at(model, there, c->dest), at(model, pe, c->source), c, c->block);
         break;
     case CALL_IGET:
     case CALL_IBGET:
-        blocks(at(model, pe, c->dest), at(model, c->pe, c->source), c, c->block);
+        blocks(at(model, pe, c->dest), at(model, there, c->source), c, c->block);
         break;
     case CALL_SIGNAL_SET:
         *signal = c->value;
@@ -284,6 +333,9 @@ static void step(const struct model *model, int pe, const struct command *c, int
                  (uint64_t)(other + 1) << 16 | (uint64_t)(pe << 8 | pes << 2 | 1 << 1 | 1));
         break;
     }
+    case CALL_CONTEXT:
+        keep(model, pe, c, (uint64_t)(c->team + 2) << 8 | 1);
+        break;
     case CALL_NONE:
     case CALL_FENCE:
     case CALL_QUIET:

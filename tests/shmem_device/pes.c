@@ -25,7 +25,9 @@ void pes_open(struct pes *pes, int count, uint64_t limit_ms)
                                        .area_bytes = sizeof pes->heap[pe]->areas[0],
                                        .team = pes->team[pe],
                                        .abort = &pes->abort[pe],
-                                       .limit_ns = limit_ms * 1000000};
+                                       .limit_ns = limit_ms * 1000000,
+                                       .context = pes->context[pe]};
+        program_contexts(pes->context[pe], count, pe);
         for (int p = 0; p < count; p++)
             state->peer[p] = (char *)pes->heap[p];
         for (int t = 0; t < PROGRAM_TEAMS; t++)

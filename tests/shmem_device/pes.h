@@ -16,6 +16,7 @@ struct pes {
     struct program_heap *heap[PROGRAM_PES];
     struct tshmem_state state[PROGRAM_PES];
     struct tshmem_team_state team[PROGRAM_PES][TSHMEM_TEAMS_MAX];
+    uint64_t context[PROGRAM_PES][TSHMEM_CONTEXTS_MAX];
     uint32_t abort[PROGRAM_PES];
 };
 

@@ -42,7 +42,8 @@ enum program_call {
     CALL_FENCE,
     CALL_QUIET,
     CALL_PE_QUIET,
-    CALL_TEAM, /* my_pe, n_pes, translate, accessible */
+    CALL_TEAM,    /* my_pe, n_pes, translate, accessible */
+    CALL_CONTEXT, /* its team */
     CALL_BARRIER,
     CALL_SYNC,
     CALL_BARRIER_ALL,
@@ -71,11 +72,13 @@ struct command {
     uint64_t signal, result; /* the same; result: where a value that the call gives back is stored */
     uint64_t value, compare;
     uint64_t mask; /* of waits: words that are left out */
+    uint64_t ctx;  /* a call with this context, in whose team pe counts; 0: without */
 };
 
 /* The heap: areas of the teams, then parts by use. Each PE stores into its own piece of what others have. */
 enum {
     PROGRAM_TEAMS = 4, /* all, even PEs, all in reverse order (listed), odd PEs */
+    PROGRAM_CONTEXTS = 7,
     PROGRAM_PES = 8,
     PROGRAM_ZONE = 4096,      /* of ZONES: what one PE stores at another */
     PROGRAM_PART = 64 * 1024, /* of the others */
@@ -110,6 +113,11 @@ int program_world(int pes, int team, int i);
 int program_size(int pes, int team);
 int program_member(int pes, int team, int pe);
 void program_team(struct tshmem_team_state *team, int pes, int number, int pe);
+/* Contexts: the default one, then each over a team. Its handle at that PE; 0: it is none of the team. */
+int program_context_team(int number);
+uint64_t program_context(int pes, int number, int pe);
+/* What kernels of that PE read of them: TSHMEM_CONTEXTS_MAX words. */
+void program_contexts(uint64_t *words, int pes, int pe);
 /* Draws which node each PE is on; and tells a PE: those of other nodes are not mapped, and its teams know. */
 void program_nodes(int *node, int pes, uint64_t seed);
 void program_apart(struct tshmem_state *state, struct tshmem_team_state *teams, const int *node);

@@ -60,6 +60,16 @@ TSHMEM_FORM int tshmem_team_translate_pe(tshmem_team_t from, int pe, tshmem_team
     return tutti_dev_team_translate(from, pe, to);
 }
 
+TSHMEM_FORM int tshmem_ctx_get_team(tshmem_ctx_t ctx, tshmem_team_t *team)
+{
+    return tutti_dev_ctx_get_team(ctx, team);
+}
+
+TSHMEM_FORM int tutti_shmem_ctx_pe(tshmem_ctx_t ctx, int pe)
+{
+    return tutti_dev_ctx_pe(ctx, pe);
+}
+
 TSHMEM_FORM void tutti_shmem_p(void *dest, const void *value, size_t bytes, int pe)
 {
     tutti_dev_p(dest, value, bytes, pe);

@@ -1,0 +1,57 @@
+/* Contexts in kernels: the host makes them, and keeps a word of each where kernels read it. Here a context is the team
+ * that its PEs are counted in: puts, gets and atomics in one are those without, to another PE; and whatever completes
+ * something completes all. Calls without a context come past nothing of this. */
+#ifndef TUTTI_DEVICE_CTX_H
+#define TUTTI_DEVICE_CTX_H
+
+/* Of which team it is; TSHMEM_TEAM_INVALID where it is no context, or has ended. */
+TUTTI_DEV tshmem_team_t tutti_dev_ctx_team(tshmem_ctx_t ctx)
+{
+    const struct tshmem_state *const state = tutti_dev_state();
+    const uint64_t handle = (uint64_t)(uintptr_t)ctx, turn = handle >> TSHMEM_CONTEXT_BITS;
+    const uint64_t number = (handle & ((1u << TSHMEM_CONTEXT_BITS) - 1)) - 1;
+    if (ctx == TSHMEM_CTX_DEFAULT)
+        return TSHMEM_TEAM_WORLD;
+    if (!state || !state->context || number >= TSHMEM_CONTEXTS_MAX || turn == 0)
+        return TSHMEM_TEAM_INVALID;
+    const uint64_t word = state->context[number];
+    return word >> 32 == turn ? (tshmem_team_t)(uint32_t)word : TSHMEM_TEAM_INVALID;
+}
+
+/* The PE of the world; TSHMEM_NO_PE, which every call refuses, where there is no such context, or no such PE in it. */
+TUTTI_DEV_APART int tutti_dev_ctx_find(tshmem_ctx_t ctx, int pe)
+{
+    struct tutti_dev_team team;
+    const tshmem_team_t number = tutti_dev_ctx_team(ctx);
+    if (number == TSHMEM_TEAM_WORLD)
+        return pe;
+    if (!tutti_dev_team(number, &team) || (unsigned)pe >= (unsigned)team.size)
+        return TSHMEM_NO_PE;
+    return tutti_dev_pe(&team, pe);
+}
+
+TUTTI_DEV int tutti_dev_ctx_pe(tshmem_ctx_t ctx, int pe)
+{
+    return ctx == TSHMEM_CTX_DEFAULT ? pe : tutti_dev_ctx_find(ctx, pe);
+}
+
+/* Requests in the ring are counted for the PE, not for each context. */
+TUTTI_DEV void tutti_dev_ctx_quiet(int group, tshmem_ctx_t ctx)
+{
+    if (tutti_dev_ctx_team(ctx) == TSHMEM_TEAM_INVALID)
+        tutti_dev_fail();
+    tutti_dev_quiet(group);
+}
+
+/* Asking for the team of TSHMEM_CTX_INVALID is no error of the program. */
+TUTTI_DEV int tutti_dev_ctx_get_team(tshmem_ctx_t ctx, tshmem_team_t *team)
+{
+    *team = tutti_dev_ctx_team(ctx);
+    if (*team != TSHMEM_TEAM_INVALID)
+        return TUTTI_DEV_OK;
+    if (ctx != TSHMEM_CTX_INVALID)
+        tutti_dev_fail();
+    return TUTTI_DEV_ERR_ARGUMENT;
+}
+
+#endif
