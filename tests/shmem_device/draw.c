@@ -2,93 +2,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tutti/shmem.h"
-
-#include "shmem_device/program.h"
-#include "support/random.h"
-
-#define AT(member) offsetof(struct program_heap, member)
+#include "shmem_device/draw.h"
 
 enum { ZEROS = PROGRAM_ZEROS, NUMBERS = PROGRAM_NUMBERS, SOURCE = NUMBERS };
 
-struct draw {
-    struct program *program;
-    uint64_t random;
-    const int *rows; /* with typed names; ends with -1 */
-    int row_count, typed, forms;
-    uint64_t signals[PROGRAM_PES][PROGRAM_PES]; /* [owner][writer] as the model has it */
-};
-
-static uint64_t below(struct draw *d, uint64_t n)
-{
-    return random_next(&d->random) % n;
-}
-
-/* The next index: a command for each PE, that does nothing yet. */
-static struct command *next(struct draw *d, int pe)
-{
-    struct command *const c = &d->program->list[pe][d->program->count];
-    c->row = ROW_NONE;
-    c->block = 1;
-    c->dst = c->sst = 1;
-    return c;
-}
-
-static void index_ends(struct draw *d)
-{
-    d->program->count++;
-}
-
-static int room(const struct draw *d, int indices)
-{
-    return d->program->count + indices < PROGRAM_LIST;
-}
-
-static void gives_back(const struct draw *d, struct command *c)
-{
-    c->result = AT(results) + 8u * (uint64_t)d->program->count;
-}
-
-static int draw_form(struct draw *d)
-{
-    int form = (int)below(d, FORMS);
-    while (!(d->forms >> form & 1))
-        form = (form + 1) % FORMS;
-    return form;
-}
-
-/* A row of one of these families that has typed names here, ROW_NONE: none was drawn. */
-static int draw_row(struct draw *d, int families)
-{
-    for (int tries = 0; d->row_count > 0 && tries < 20; tries++) {
-        const int row = d->rows[below(d, (uint64_t)d->row_count)];
-        if (families == 0 || (program_families(row) & families) != 0)
-            return row;
-    }
-    return ROW_NONE;
-}
-
-/* The elements of a command: of a row, or untyped of any size. */
-static void draw_elements(struct draw *d, struct command *c, int families)
-{
-    c->row = below(d, 4) ? draw_row(d, families) : ROW_NONE;
-    c->type = c->row != ROW_NONE ? program_rows[c->row].type : TSHMEM_UINT8;
-    c->bytes = c->row != ROW_NONE ? program_rows[c->row].bytes : UINT64_C(1) << below(d, 5);
-}
-
-static uint64_t draw_count(struct draw *d, uint64_t most)
-{
-    const uint64_t kind = below(d, 8), few = kind == 0 ? below(d, 3) : kind < 5 ? below(d, 40) : below(d, most + 1);
-    return few < most ? few : most;
-}
-
-/* An offset in a part of `bytes` bytes where `length` bytes have room, aligned to `unit`. */
-static uint64_t draw_offset(struct draw *d, uint64_t bytes, uint64_t length, uint64_t unit)
-{
-    return below(d, (bytes - length) / unit + 1) * unit;
-}
-
-static void barrier(struct draw *d)
+void program_draw_barrier(struct draw *d)
 {
     const int kind = (int)below(d, 3), extra = (int)below(d, 2), form = draw_form(d);
     for (int pe = 0; pe < d->program->pes; pe++) {
@@ -111,7 +29,7 @@ static void settle(struct draw *d)
         c->pe = (int)below(d, (uint64_t)d->program->pes);
     }
     index_ends(d);
-    barrier(d);
+    program_draw_barrier(d);
 }
 
 /* One put or get: what is put lies in `source`, and goes into this PE's zone; what is gotten comes from there. */
@@ -212,7 +130,7 @@ static void round_of_signals(struct draw *d)
         }
         index_ends(d);
     }
-    barrier(d);
+    program_draw_barrier(d);
 }
 
 /* Each PE clears words of its own, which another one stores numbers into while this one waits for them, or, past a
@@ -273,7 +191,7 @@ static void round_of_waits(struct draw *d)
         gives_back(d, c);
     }
     index_ends(d);
-    barrier(d);
+    program_draw_barrier(d);
 }
 
 static void round_of_atomics(struct draw *d)
@@ -328,81 +246,6 @@ static void round_of_atomics(struct draw *d)
     settle(d);
 }
 
-/* Elements a PE of a collective: around the most that go as packets too. */
-static uint64_t draw_collective_count(struct draw *d, uint64_t most, uint64_t bytes)
-{
-    const uint64_t limit = (below(d, 2) ? 4096 : below(d, 16) * 256) / bytes, near = limit + below(d, 5);
-    return below(d, 4) == 0 && near >= 2 && near - 2 < most ? near - 2 : draw_count(d, most);
-}
-
-static void draw_collective(struct draw *d, int team)
-{
-    const int pes = d->program->pes, size = program_size(pes, team);
-    const int call = CALL_BROADCAST + (int)below(d, CALLS - CALL_BROADCAST), form = draw_form(d);
-    struct command same = {.call = call, .row = ROW_NONE, .team = team, .block = 1, .dst = 1, .sst = 1};
-    const int reduces = call == CALL_REDUCE || call == CALL_REDUCESCATTER || call == CALL_SCAN;
-    draw_elements(d, &same, reduces ? 0 : FAMILY_RMA);
-    if (reduces && d->typed) {
-        if (d->row_count == 0)
-            return;
-        same.row = draw_row(d, 0);
-        same.type = program_rows[same.row].type;
-        same.bytes = program_rows[same.row].bytes;
-    }
-    if (reduces) {
-        if (same.row == ROW_NONE) {
-            same.type = (int)below(d, TSHMEM_ID_LONGDOUBLE);
-            static const uint64_t bytes[] = {1, 1, 2, 2, 4, 4, 8, 8, 2, 2, 4, 8, 8, 16};
-            same.bytes = bytes[same.type];
-        }
-        const int complex_type = same.type == TSHMEM_ID_COMPLEXF || same.type == TSHMEM_ID_COMPLEXD;
-        const int bits =
-            same.type < TSHMEM_ID_HALF && (same.row == ROW_NONE || (program_families(same.row) & FAMILY_BITS));
-        same.op = call == CALL_SCAN ? (int)below(d, 2)
-                  : complex_type    ? TSHMEM_OP_SUM + (int)below(d, 2)
-                  : bits            ? (int)below(d, TSHMEM_OPS)
-                                    : TSHMEM_OP_MAX + (int)below(d, 4);
-    }
-    if (call == CALL_BROADCAST)
-        same.pe = (int)below(d, (uint64_t)size);
-    if (call == CALL_ALLTOALLS) {
-        same.dst = 1 + (int64_t)below(d, 3);
-        same.sst = 1 + (int64_t)below(d, 3);
-    }
-    const uint64_t strides = call == CALL_ALLTOALLS ? 3 : 1;
-    const uint64_t most = (PROGRAM_PART - 64) / same.bytes / (uint64_t)size / strides, unit = same.bytes;
-    same.n = draw_collective_count(d, most, same.bytes);
-    const uint64_t reach = same.n * same.bytes * (uint64_t)size * strides;
-    same.dest = AT(out) + draw_offset(d, PROGRAM_PART, call == CALL_COLLECT ? PROGRAM_PART - 64 : reach, unit);
-    same.source = AT(in) + draw_offset(d, PROGRAM_PART, call == CALL_COLLECT ? PROGRAM_PART - 64 : reach, unit);
-    if ((reduces || call == CALL_BROADCAST) && below(d, 4) == 0)
-        same.source = same.dest;
-    for (int i = 0; i < size; i++) {
-        const int pe = program_world(pes, team, i);
-        struct command *const c = next(d, pe);
-        *c = same;
-        c->form = below(d, 4) ? form : draw_form(d);
-        if (call == CALL_COLLECT)
-            c->n = below(d, 2) ? draw_collective_count(d, most, same.bytes) : below(d, 40) < most ? below(d, 40) : most;
-        gives_back(d, c);
-    }
-    index_ends(d);
-}
-
-/* One behind the other, of one team or of several, with barriers between or not. */
-static void round_of_collectives(struct draw *d)
-{
-    const int pes = d->program->pes, one = below(d, 2) != 0, barriers = below(d, 2) != 0;
-    int team = below(d, 2) ? 0 : (int)below(d, PROGRAM_TEAMS);
-    for (int i = 0, n = 1 + (int)below(d, below(d, 2) ? 20 : 3); i < n; i++) {
-        team = one ? team : (int)below(d, PROGRAM_TEAMS);
-        if (program_size(pes, team) > 0)
-            draw_collective(d, team);
-        if (barriers && below(d, 2))
-            barrier(d);
-    }
-}
-
 static void round_of_questions(struct draw *d)
 {
     for (int pe = 0; pe < d->program->pes; pe++) {
@@ -416,13 +259,13 @@ static void round_of_questions(struct draw *d)
     index_ends(d);
 }
 
-void program_draw(struct program *program, int pes, uint64_t seed, const int *rows, int typed, int forms)
+void program_draw(struct program *program, int pes, uint64_t seed, const struct program_kind *kind)
 {
-    struct draw d = {.program = program, .random = random_mix(seed), .rows = rows, .typed = typed, .forms = forms};
+    struct draw d = {.program = program, .random = random_mix(seed), .kind = kind};
     static void (*const rounds[])(struct draw *) = {round_of_moves,    round_of_signals,     round_of_waits,
-                                                    round_of_atomics,  round_of_collectives, round_of_collectives,
+                                                    round_of_atomics,  program_draw_collectives, program_draw_collectives,
                                                     round_of_questions};
-    while (rows && rows[d.row_count] >= 0)
+    while (kind->rows && kind->rows[d.row_count] >= 0)
         d.row_count++;
     memset(program, 0, sizeof *program);
     program->pes = pes;
@@ -431,7 +274,7 @@ void program_draw(struct program *program, int pes, uint64_t seed, const int *ro
         program->list[pe] = calloc(PROGRAM_LIST, sizeof **program->list);
     for (int i = 0, n = 5 + (int)below(&d, 60); i < n && room(&d, 64); i++)
         rounds[below(&d, sizeof rounds / sizeof *rounds)](&d);
-    barrier(&d);
+    program_draw_barrier(&d);
 }
 
 void program_free(struct program *program)
