@@ -66,7 +66,7 @@ foreach(image RANGE 4)
   shmem_cuda_object(cuda_grid_${image} cuda_grid.cu -DGRID_IMAGE=${image})
   list(APPEND images cuda_grid_${image})
 endforeach()
-shmem_cuda_test(shmem-cuda-grid SOURCES cuda_grid.c grid_cases.c ${common} OBJECTS ${images} TIMEOUT 120)
+shmem_cuda_test(shmem-cuda-grid SOURCES cuda_grid.c grid_cases.c ${serve} ${common} OBJECTS ${images} cuda_serve TIMEOUT 120)
 
 # What a build without release or acquire does wrong, the test must see.
 foreach(kind ORDERED UNRELEASED UNACQUIRED RING)
@@ -83,4 +83,4 @@ shmem_cuda_test(shmem-cuda-messages SOURCES cuda_messages.c ring_host.c ${common
 
 shmem_cuda_object(cuda_errors cuda_errors.cu)
 shmem_cuda_test(shmem-cuda-errors SOURCES cuda_errors.c ${common} OBJECTS cuda_rows cuda_errors TIMEOUT 60)
-shmem_cuda_test(shmem-cuda-nvrtc SOURCES cuda_nvrtc.c ${support}/check.c ARGS ${PROJECT_SOURCE_DIR}/include TIMEOUT 120)
+shmem_cuda_test(shmem-cuda-nvrtc SOURCES cuda_nvrtc.c ${support}/check.c ARGS ${PROJECT_SOURCE_DIR}/include TIMEOUT 240)
