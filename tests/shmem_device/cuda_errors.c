@@ -1,5 +1,5 @@
-/* What cannot be done, by two PEs on one GPU, and on two where there are: the host is told by the abort word, collectives return an error,
- * and all kernels leave within the limit. */
+/* What cannot be done, by two PEs on one GPU, and on two where there are: the host is told by the abort word,
+ * collectives return an error, and all kernels leave within the limit. */
 #include <cuda_runtime_api.h>
 #include <stdio.h>
 #include <string.h>

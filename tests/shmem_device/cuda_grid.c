@@ -1,6 +1,7 @@
-/* The grid's family by kernels: a grid of some blocks for each PE, all at once, on one GPU or on all; every strategy, kind
- * of operand and operation against the oracle; by loads and stores, and with PEs of other nodes by the ring. TUTTI_TEST_ROUNDS and TUTTI_TEST_SECONDS end a run, TUTTI_TEST_SEED repeats
- * one. TUTTI_TEST_TOGETHER=1: for the sanitizers, which let no two launches run at once: one PE. */
+/* The grid's family by kernels: a grid of some blocks for each PE, all at once, on one GPU or on all; every strategy,
+ * kind of operand and operation against the oracle; by loads and stores, and with PEs of other nodes by the ring.
+ * TUTTI_TEST_ROUNDS and TUTTI_TEST_SECONDS end a run, TUTTI_TEST_SEED repeats one. TUTTI_TEST_TOGETHER=1: for the
+ * sanitizers, which let no two launches run at once: one PE. */
 #include <cuda_runtime_api.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -77,12 +78,12 @@ static void one(uint64_t seed, uint64_t *random, int count)
         grid_draw(&c, random, count, blocks, threads, GRID_OF_THREAD);
     while (!image_of(c.type));
     const void *const kernel = image_of(c.type)->kernel;
-    snprintf(cuda_doing, sizeof cuda_doing,
-             "seed %llu: %d PEs of %u blocks of %u threads on %d GPUs, %s, far %d: type %d op %d strategy %d where %d n %zu "
-             "root %d in place %d",
-             (unsigned long long)seed, count, blocks, threads, spread ? cuda_gpus() : 1,
-             launched ? "cooperative" : "ordinary", far, c.type, c.op,
-             c.strategy, c.where, c.n, c.root, c.in_place);
+    snprintf(
+        cuda_doing, sizeof cuda_doing,
+        "seed %llu: %d PEs of %u blocks of %u threads on %d GPUs, %s, far %d: type %d op %d strategy %d where %d n %zu "
+        "root %d in place %d",
+        (unsigned long long)seed, count, blocks, threads, spread ? cuda_gpus() : 1,
+        launched ? "cooperative" : "ordinary", far, c.type, c.op, c.strategy, c.where, c.n, c.root, c.in_place);
     CHECK(cuda_pes_resident(kernel, threads) >= blocks * (unsigned)count, "all blocks find room");
     cuda_pes_open(&pes, count, 5000, spread);
     cuda_serve(&pes, far ? CUDA_RING_NODES : CUDA_RING_NONE, 64, seed);

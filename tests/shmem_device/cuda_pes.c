@@ -54,9 +54,10 @@ static int all_reach(int n)
     for (int a = 0; a < n; a++) {
         for (int b = 0; b < n; b++) {
             int reaches = 0, atomics = 0;
-            if (a != b && (cudaDeviceCanAccessPeer(&reaches, a, b) != cudaSuccess || !reaches ||
-                           cudaDeviceGetP2PAttribute(&atomics, cudaDevP2PAttrNativeAtomicSupported, a, b) != cudaSuccess ||
-                           !atomics))
+            if (a != b &&
+                (cudaDeviceCanAccessPeer(&reaches, a, b) != cudaSuccess || !reaches ||
+                 cudaDeviceGetP2PAttribute(&atomics, cudaDevP2PAttrNativeAtomicSupported, a, b) != cudaSuccess ||
+                 !atomics))
                 return 0;
         }
     }

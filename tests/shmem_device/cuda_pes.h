@@ -1,8 +1,9 @@
 /* PEs on one GPU, or one after the other on all GPUs of the machine that reach each other, in one process: a heap in
  * memory of its GPU and a state each. Their kernels run at once, as a launch each in streams of their own, or as one
  * cooperative launch of which each PE is a block (the sanitizers let no two launches run at once), then on one GPU.
- * TUTTI_TEST_GPUS: how many GPUs at most. All waits are bounded: kernels' by the state's limit, the host's by a deadline,
- * past which it sets the abort words, and ends the process where that does not help either. Known by C and CUDA. */
+ * TUTTI_TEST_GPUS: how many GPUs at most. All waits are bounded: kernels' by the state's limit, the host's by a
+ * deadline, past which it sets the abort words, and ends the process where that does not help either. Known by C and
+ * CUDA. */
 #ifndef TUTTI_TESTS_SHMEM_CUDA_PES_H
 #define TUTTI_TESTS_SHMEM_CUDA_PES_H
 
@@ -18,10 +19,10 @@ extern "C" {
 struct cuda_pes {
     int count;
     size_t heap_bytes;
-    int gpu[PROGRAM_PES];                    /* on which each PE is */
-    char *heap[PROGRAM_PES];                 /* memory of that GPU, as what follows */
+    int gpu[PROGRAM_PES];    /* on which each PE is */
+    char *heap[PROGRAM_PES]; /* memory of that GPU, as what follows */
     struct tshmem_state *state[PROGRAM_PES];
-    struct tshmem_state told[PROGRAM_PES];   /* the same, here */
+    struct tshmem_state told[PROGRAM_PES]; /* the same, here */
     struct tshmem_team_state *team[PROGRAM_PES];
     uint32_t *abort; /* [PROGRAM_PES]: pinned, both see it */
 };
@@ -50,7 +51,8 @@ void cuda_pes_settle(const char *what);
 
 /* Loads it on all GPUs: at a launch that would wait for kernels that run. */
 void cuda_pes_load(const void *kernel);
-/* Launches a kernel with `blocks` blocks and 16 bytes of dynamic shared memory into the stream of that PE, on its GPU. */
+/* Launches a kernel with `blocks` blocks and 16 bytes of dynamic shared memory into the stream of that PE, on its GPU.
+ */
 void cuda_pes_launch(const struct cuda_pes *pes, int pe, const void *kernel, unsigned blocks, unsigned threads,
                      void **arguments);
 /* The same as a cooperative launch. */

@@ -1,6 +1,6 @@
-/* Random programs by kernels, against the model: PEs are launches that run at once, on one GPU or on all, of one block or,
- * with reductions of grids, of several; or they are the blocks of one launch. A round is a program of one image's rows
- * (cuda_images.h). TUTTI_TEST_ROUNDS and TUTTI_TEST_SECONDS end a run, TUTTI_TEST_SEED repeats one,
+/* Random programs by kernels, against the model: PEs are launches that run at once, on one GPU or on all, of one block
+ * or, with reductions of grids, of several; or they are the blocks of one launch. A round is a program of one image's
+ * rows (cuda_images.h). TUTTI_TEST_ROUNDS and TUTTI_TEST_SECONDS end a run, TUTTI_TEST_SEED repeats one,
  * TUTTI_TEST_TOGETHER=1 makes every round one launch. Every fourth round goes by the ring, another one does from some
  * size on, another one has PEs of other nodes; TUTTI_TEST_RING=0 to 3: none, all, from some size on, nodes, in all
  * rounds. */
@@ -152,7 +152,8 @@ int main(void)
           "no requests");
     CHECK(i < 3L * IMAGES || together || cuda_gpus() < 2 || spreads > 0, "nothing on several GPUs");
     CHECK(i < 3L * IMAGES || together || grids > 0, "no grids of several blocks");
-    printf("seed %llu: %ld programs of %d images, of which %ld on %d GPUs and %ld of grids, %llu requests, %ld checks, %ld "
+    printf("seed %llu: %ld programs of %d images, of which %ld on %d GPUs and %ld of grids, %llu requests, %ld checks, "
+           "%ld "
            "failed\n",
            (unsigned long long)seed, i, IMAGES, spreads, cuda_gpus(), grids, (unsigned long long)requests, check_done(),
            check_failed());

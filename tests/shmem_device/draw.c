@@ -262,9 +262,9 @@ static void round_of_questions(struct draw *d)
 void program_draw(struct program *program, int pes, uint64_t seed, const struct program_kind *kind)
 {
     struct draw d = {.program = program, .random = random_mix(seed), .kind = kind};
-    static void (*const rounds[])(struct draw *) = {round_of_moves,    round_of_signals,     round_of_waits,
-                                                    round_of_atomics,  program_draw_collectives, program_draw_collectives,
-                                                    round_of_questions};
+    static void (*const rounds[])(struct draw *) = {
+        round_of_moves,           round_of_signals,         round_of_waits,    round_of_atomics,
+        program_draw_collectives, program_draw_collectives, round_of_questions};
     while (kind->rows && kind->rows[d.row_count] >= 0)
         d.row_count++;
     memset(program, 0, sizeof *program);

@@ -83,9 +83,7 @@ static void draw_grid(struct draw *d, int team)
     draw_elements(d, &same, 0);
     if (!draw_reduction(d, &same) || same.type == TSHMEM_ID_LONGDOUBLE)
         return;
-    const uint64_t room_of_one = where == GLOBAL   ? PROGRAM_WORK
-                                 : where == SHARED ? PROGRAM_OPERAND
-                                                   : PROGRAM_THREAD;
+    const uint64_t room_of_one = where == GLOBAL ? PROGRAM_WORK : where == SHARED ? PROGRAM_OPERAND : PROGRAM_THREAD;
     const uint64_t work = (uint64_t)PROGRAM_WORK / 2 / ((uint64_t)size + 1) / 16 * 16 / same.bytes / parts;
     const uint64_t most = work < room_of_one / same.bytes ? work : room_of_one / same.bytes;
     same.n = draw_count(d, most) * parts;

@@ -61,10 +61,10 @@ static int one_call(struct run *run, int pe, int i)
         memset(dest, UNTOUCHED, bytes);
     for (int k = 0; k < 20; k++)
         delay();
-    run->status[pe] |= c->root < 0 ? tutti_grid_allreduce(c->team, c->where, dest, source, c->n, c->type, c->op,
-                                                          c->strategy, &work)
-                                   : tutti_grid_reduce(c->team, c->where, dest, source, c->n, c->type, c->op, c->root,
-                                                       c->strategy, &work);
+    run->status[pe] |=
+        c->root < 0
+            ? tutti_grid_allreduce(c->team, c->where, dest, source, c->n, c->type, c->op, c->strategy, &work)
+            : tutti_grid_reduce(c->team, c->where, dest, source, c->n, c->type, c->op, c->root, c->strategy, &work);
     const int right = wanted        ? memcmp(dest, run->should[i], bytes) == 0
                       : c->in_place ? 1
                                     : all_are(dest, bytes, UNTOUCHED);

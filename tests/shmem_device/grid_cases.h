@@ -11,8 +11,8 @@ extern "C" {
 
 struct grid_case {
     int team, where, type, op, root, strategy, in_place; /* root: a member; -1: all */
-    size_t n;     /* elements of an operand: of the grid, a block or a thread */
-    size_t parts; /* of the vector: how many operands there are on a GPU */
+    size_t n;                                            /* elements of an operand: of the grid, a block or a thread */
+    size_t parts;                                        /* of the vector: how many operands there are on a GPU */
     uint64_t seed;
 };
 

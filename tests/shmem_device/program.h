@@ -89,7 +89,7 @@ enum {
     PROGRAM_OPERAND = 4096,   /* bytes of a block in shared memory, at most */
     PROGRAM_THREAD = 32,      /* the same of a thread in registers */
     PROGRAM_LIST = 2048,      /* commands of a PE */
-    PROGRAM_WORDS = 8    /* of a wait */
+    PROGRAM_WORDS = 8         /* of a wait */
 };
 struct program_heap {
     char areas[PROGRAM_TEAMS][(sizeof(struct tshmem_area) + 255) / 256 * 256];

@@ -172,7 +172,8 @@ static void collectives(void)
         pes_serve(&pes, PES_RING_NODES, 16, seed);
         for (int k = 0; k < 20 && full; k++)
             tshmem_uint64_p(&pes.heap[0]->counters[0], 1, 1);
-        CHECK(collective(i % COLLECTIVES) < 0 && pes.abort[0] == 1, "%s: collective %d is no error", wires[how]->name, i % COLLECTIVES);
+        CHECK(collective(i % COLLECTIVES) < 0 && pes.abort[0] == 1, "%s: collective %d is no error", wires[how]->name,
+              i % COLLECTIVES);
         CHECK(tutti_now_ns() - before < LIMIT_MS / 4 * UINT64_C(1000000), "%s: the limit was waited for",
               wires[how]->name);
         pes_serve_end(&pes, 0);

@@ -120,9 +120,8 @@ TUTTI_DEV_APART void tutti_dev_far_carry(const struct tutti_dev_meeting *meeting
                                          int member)
 {
     const char *const here = parcel->from + parcel->step * (size_t)member;
-    char *const there = tutti_dev_is_near(meeting, member)
-                            ? tutti_dev_of(meeting, tutti_dev_parcel_to(parcel, member), member)
-                            : NULL;
+    char *const there =
+        tutti_dev_is_near(meeting, member) ? tutti_dev_of(meeting, tutti_dev_parcel_to(parcel, member), member) : NULL;
     if (there && there != here)
         tutti_dev_copy(meeting->group, there, here, tutti_dev_parcel_bytes(parcel, member));
 }

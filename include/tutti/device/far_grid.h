@@ -1,6 +1,6 @@
-/* Reductions of a grid in teams with far members (far.h), by the same strategies and with the same bits as near by. Each
- * PE puts its vector into its own slot of the work, which is memory that the host finds; from there data go on with the
- * words of steps, or are fetched by READ.
+/* Reductions of a grid in teams with far members (far.h), by the same strategies and with the same bits as near by.
+ * Each PE puts its vector into its own slot of the work, which is memory that the host finds; from there data go on
+ * with the words of steps, or are fetched by READ.
  *
  * Two steps that follow each other have two places, so that the wire may do one step's after the next one's: those of
  * slots, and those of results, which lie at the other end of a half; a tree has a slot for each of its levels. */
@@ -9,14 +9,14 @@
 
 struct tutti_dev_far_grid {
     struct tutti_dev_meeting meeting;
-    int strategy, spread, root;       /* spread: the group that copies this thread's part; root -1: all PEs */
-    size_t n, bytes;                  /* elements of the vector, bytes of one */
-    size_t part_at, part;             /* of this group's part: bytes before it, its own */
-    size_t pitch, slice_at, slice;    /* slice: of this PE, by ALLTOALL; elements */
-    char *half, *result;              /* own; symmetric */
-    int reach;                        /* of a tree: PEs that a PE stands for; of others 0, then 1: all is gathered */
-    char *in, *out;                   /* to be combined: `ins` vectors, `in_step` bytes from one to the next */
-    size_t in_step, count;            /* elements of it; 0: nothing on this PE */
+    int strategy, spread, root;    /* spread: the group that copies this thread's part; root -1: all PEs */
+    size_t n, bytes;               /* elements of the vector, bytes of one */
+    size_t part_at, part;          /* of this group's part: bytes before it, its own */
+    size_t pitch, slice_at, slice; /* slice: of this PE, by ALLTOALL; elements */
+    char *half, *result;           /* own; symmetric */
+    int reach;                     /* of a tree: PEs that a PE stands for; of others 0, then 1: all is gathered */
+    char *in, *out;                /* to be combined: `ins` vectors, `in_step` bytes from one to the next */
+    size_t in_step, count;         /* elements of it; 0: nothing on this PE */
     int ins;
 };
 
@@ -95,7 +95,7 @@ TUTTI_DEV_APART int tutti_dev_far_grid_climb(struct tutti_dev_far_grid *grid)
     const int me = meeting->team.me, d = grid->reach;
     char *const own = tutti_dev_far_grid_slot(grid, me);
     const int gives = me % (2 * d) == d, takes = me % (2 * d) == 0 && me + d < meeting->team.size;
-    const struct tutti_dev_parcel parcel = {own, own, 0, gives ? grid->n * grid->bytes : 0, TUTTI_DEV_NO_END,
+    const struct tutti_dev_parcel parcel = {own, own,       0, gives ? grid->n * grid->bytes : 0, TUTTI_DEV_NO_END,
                                             0,   me - d + 1};
     if (d >= meeting->team.size)
         return 0;
@@ -156,8 +156,8 @@ TUTTI_DEV_APART void tutti_dev_far_grid_descend(struct tutti_dev_far_grid *grid)
     struct tutti_dev_meeting *const meeting = &grid->meeting;
     const int members = meeting->team.size, me = meeting->team.me;
     const size_t all = grid->n * grid->bytes;
-    struct tutti_dev_parcel parcel = {grid->result,     grid->result, 0, me == 0 ? all : 0,
-                                      TUTTI_DEV_NO_END, 0,            grid->root + 1};
+    struct tutti_dev_parcel parcel = {grid->result,  grid->result, 0, me == 0 ? all : 0, TUTTI_DEV_NO_END, 0,
+                                      grid->root + 1};
     if (me == 0)
         tutti_dev_far_copy(TUTTI_BY_GRID, grid->result, tutti_dev_far_grid_slot(grid, 0), all);
     tutti_dev_far_sync(TUTTI_BY_GRID, 0);
@@ -227,8 +227,8 @@ TUTTI_DEV_APART int tutti_dev_far_grid_end(struct tutti_dev_far_grid *grid, void
         struct tutti_dev_far_grid grid;                                                                                \
         grid.strategy = strategy;                                                                                      \
         grid.root = root;                                                                                              \
-        const int status = tutti_dev_far_grid_begin(&grid, team, where, source, nelems, sizeof(tutti_dev_e_##ID),      \
-                                                    work, work_bytes);                                                 \
+        const int status =                                                                                             \
+            tutti_dev_far_grid_begin(&grid, team, where, source, nelems, sizeof(tutti_dev_e_##ID), work, work_bytes);  \
         if (status != TUTTI_DEV_OK)                                                                                    \
             return status;                                                                                             \
         while (tutti_dev_far_grid_gather(&grid))                                                                       \

@@ -29,7 +29,8 @@ TUTTI_DEV_APART int tutti_dev_far_broadcast(int group, tshmem_team_t team, void 
     if (status != TUTTI_DEV_OK)
         return status;
     const int is_root = meeting.team.me == root;
-    struct tutti_dev_parcel parcel = {(char *)dest, (const char *)source, 0, is_root ? bytes : 0, TUTTI_DEV_NO_END, 0, 0};
+    struct tutti_dev_parcel parcel = {
+        (char *)dest, (const char *)source, 0, is_root ? bytes : 0, TUTTI_DEV_NO_END, 0, 0};
     if (!tutti_dev_far_is_small(&meeting, bytes)) {
         tutti_dev_far_meet(&meeting);
         tutti_dev_far_step(&meeting, &parcel);

@@ -1,7 +1,7 @@
 /* Reductions and barriers that all threads of all blocks of a grid make together, in the manner of Oden and others,
  * "Energy-efficient collective reduce and allreduce operations on distributed GPUs" (GGAS), over loads and stores of
- * peers' memory; in teams with members of other nodes by the ring (far_grid.h), with the same bits. The grid is launched
- * cooperatively, or is small enough that all of its blocks run at once. */
+ * peers' memory; in teams with members of other nodes by the ring (far_grid.h), with the same bits. The grid is
+ * launched cooperatively, or is small enough that all of its blocks run at once. */
 #ifndef TUTTI_DEVICE_GRID_H
 #define TUTTI_DEVICE_GRID_H
 
@@ -80,9 +80,7 @@ TUTTI_DEV size_t tutti_dev_grid_part(int where)
 
 TUTTI_DEV int tutti_dev_grid_spread(int where)
 {
-    return where == TUTTI_GRID_GLOBAL   ? TUTTI_BY_GRID
-           : where == TUTTI_GRID_SHARED ? TUTTI_BY_BLOCK
-                                        : TUTTI_BY_THREAD;
+    return where == TUTTI_GRID_GLOBAL ? TUTTI_BY_GRID : where == TUTTI_GRID_SHARED ? TUTTI_BY_BLOCK : TUTTI_BY_THREAD;
 }
 
 /* What a call of the grid works on. */
@@ -283,8 +281,9 @@ TUTTI_DEV int tutti_dev_grid_reduce(tshmem_team_t team, int where, void *dest, c
     return tutti_dev_end(&grid.meeting);
 }
 
-/* Collective over the team, by all threads of the grid. 0 or a negative status. On return the own result is complete, and
- * `source` may be used again, which dest may be. type: tshmem_type_of() of a pointer to an element; op: enum tshmem_op. */
+/* Collective over the team, by all threads of the grid. 0 or a negative status. On return the own result is complete,
+ * and `source` may be used again, which dest may be. type: tshmem_type_of() of a pointer to an element; op: enum
+ * tshmem_op. */
 TUTTI_DEV int tutti_grid_allreduce(tshmem_team_t team, int where, void *dest, const void *source, size_t nelems,
                                    int type, int op, int strategy, const struct tutti_grid_work *work)
 {
