@@ -1,4 +1,5 @@
-/* The machine of one GPU, or of two where there are two that reach each other and BENCH_GPUS is not 1. Every wait is
+/* The machine of one GPU, or of two, a PE on each, where there are two that load and store each other's memory and make
+ * atomics there, and BENCH_GPUS is not 1. Every wait is
  * bounded. */
 #include <cuda_runtime.h>
 #include <stdio.h>
@@ -40,29 +41,32 @@ static void *pinned(size_t bytes)
     return memory;
 }
 
+/* 1 where kernels of one GPU load and store the other's memory, and make atomics there. */
+static int reaches(int from, int to)
+{
+    int can = 0, atomics = 0;
+    return cudaDeviceCanAccessPeer(&can, from, to) == cudaSuccess && can &&
+           cudaDeviceGetP2PAttribute(&atomics, cudaDevP2PAttrNativeAtomicSupported, from, to) == cudaSuccess && atomics;
+}
+
 static void find_gpus(void)
 {
-    int gpus = 0, there = 0, back = 0;
+    int gpus = 0;
+    cudaDeviceProp about;
     const char *const most = getenv("BENCH_GPUS");
     if (cudaGetDeviceCount(&gpus) != cudaSuccess || gpus == 0) {
         printf("skipped: no GPU\n");
         exit(SKIPPED);
     }
-    if (gpus > 1 && !(most && atoi(most) == 1) && cudaDeviceCanAccessPeer(&there, 0, 1) == cudaSuccess &&
-        cudaDeviceCanAccessPeer(&back, 1, 0) == cudaSuccess && there && back) {
+    if (gpus > 1 && !(most && atoi(most) == 1) && reaches(0, 1) && reaches(1, 0)) {
         gpu[1] = 1;
         for (int pe = 0; pe < BENCH_PES; pe++) {
             must(cudaSetDevice(pe), "a GPU");
             must(cudaDeviceEnablePeerAccess(1 - pe, 0), "peer access");
         }
     }
-    printf("two PEs on %s:", gpu[1] ? "two GPUs" : "one GPU");
-    for (int g = 0; g <= gpu[1]; g++) {
-        cudaDeviceProp about;
-        must(cudaGetDeviceProperties(&about, g), "a GPU");
-        printf(" %s", about.name);
-    }
-    putchar('\n');
+    must(cudaGetDeviceProperties(&about, 0), "the GPU's name");
+    printf("two PEs on %s of %d: %s\n", gpu[1] ? "two GPUs" : "one GPU", gpus, about.name);
 }
 
 static void bind(int pe)
@@ -105,6 +109,7 @@ static void join(void)
     const double deadline = bench_seconds() + 20;
     for (int pe = 0; pe < BENCH_PES; pe++) {
         cudaError_t status;
+        must(cudaSetDevice(gpu[pe]), "a GPU");
         while ((status = cudaStreamQuery(stream[pe])) == cudaErrorNotReady && bench_seconds() < deadline)
             ;
         if (status == cudaErrorNotReady) {

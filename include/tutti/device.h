@@ -63,6 +63,8 @@
 
 #include "tutti/device/grid.h"
 
+#include "tutti/device/far_grid.h"
+
 /* ---- one thread: the names of tutti/shmem.h ---- */
 
 #if defined(__CUDA_ARCH__) || (defined(TSHMEM_KERNELS) && !defined(__CUDACC__))

@@ -46,7 +46,7 @@ function(shmem_cuda_test name)
   set_tests_properties(gpu-${name} PROPERTIES LABELS gpu TIMEOUT ${backstop} SKIP_RETURN_CODE 77 RUN_SERIAL TRUE)
 endfunction()
 
-set(common cuda_pes.c draw/draw.c draw/teams.c explain.c heap.c model.c ${support}/check.c ${support}/oracle.c ${support}/numbers.c)
+set(common cuda_pes.c draw/draw.c draw/collectives.c explain.c heap.c model.c ${support}/check.c ${support}/oracle.c ${support}/numbers.c)
 # The ring's host side, out of the library.
 set(serve cuda_serve.c ${support}/cuda_device.c)
 foreach(file shmem/ring/ring shmem/ring/proxy shmem/ring/near_device core/log core/status core/settings core/nearest core/size)
@@ -66,7 +66,7 @@ foreach(image RANGE 4)
   shmem_cuda_object(cuda_grid_${image} cuda_grid.cu -DGRID_IMAGE=${image})
   list(APPEND images cuda_grid_${image})
 endforeach()
-shmem_cuda_test(shmem-cuda-grid SOURCES cuda_grid.c grid_cases.c ${common} OBJECTS ${images} TIMEOUT 120)
+shmem_cuda_test(shmem-cuda-grid SOURCES cuda_grid.c grid_cases.c ${serve} ${common} OBJECTS ${images} cuda_serve TIMEOUT 120)
 
 # What a build without release or acquire does wrong, the test must see.
 foreach(kind ORDERED UNRELEASED UNACQUIRED RING)
@@ -83,4 +83,4 @@ shmem_cuda_test(shmem-cuda-messages SOURCES cuda_messages.c ring_host.c ${common
 
 shmem_cuda_object(cuda_errors cuda_errors.cu)
 shmem_cuda_test(shmem-cuda-errors SOURCES cuda_errors.c ${common} OBJECTS cuda_rows cuda_errors TIMEOUT 60)
-shmem_cuda_test(shmem-cuda-nvrtc SOURCES cuda_nvrtc.c ${support}/check.c ARGS ${PROJECT_SOURCE_DIR}/include TIMEOUT 120)
+shmem_cuda_test(shmem-cuda-nvrtc SOURCES cuda_nvrtc.c ${support}/check.c ARGS ${PROJECT_SOURCE_DIR}/include TIMEOUT 240)

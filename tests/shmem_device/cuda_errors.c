@@ -1,5 +1,5 @@
-/* What cannot be done, by kernels of one GPU, two PEs: the host is told by the abort word, collectives return an error,
- * and all kernels leave within the limit. */
+/* What cannot be done, by two PEs on one GPU, and on two where there are: the host is told by the abort word,
+ * collectives return an error, and all kernels leave within the limit. */
 #include <cuda_runtime_api.h>
 #include <stdio.h>
 #include <string.h>
@@ -13,18 +13,19 @@ enum { PES = 2 };
 
 static struct cuda_pes pes;
 
-static void one(int which, int *status)
+static void one(int which, int *status, int spread)
 {
-    cuda_pes_open(&pes, PES, which == ABORTED ? 60000 : 100);
+    cuda_pes_open(&pes, PES, which == ABORTED ? 60000 : 100, spread);
     if (which == NO_WAY) {
         pes.told[0].peer[1] = pes.told[1].peer[0] = NULL;
         cuda_pes_tell(&pes);
+        cuda_pes_settle("writing states");
     }
     memset(status, 0, sizeof *status * PES);
     for (int pe = 0; pe < PES; pe++) {
         int *const own = status + pe;
         void *arguments[] = {&pes.state[pe], &pes.heap[pe], &which, (void *)&own};
-        cuda_pes_launch(pe, cuda_errors_kernel, ERRORS_BLOCKS, ERRORS_THREADS, arguments);
+        cuda_pes_launch(&pes, pe, cuda_errors_kernel, ERRORS_BLOCKS, ERRORS_THREADS, arguments);
     }
     if (which == ABORTED) {
         usleep(300000);
@@ -45,8 +46,11 @@ int main(void)
     cuda_begin();
     cuda_pes_make(&pes, sizeof(struct program_heap));
     cuda_must((int)cudaHostAlloc(&memory, sizeof(int) * PES, cudaHostAllocPortable), "pinned memory");
-    for (int which = 0; which < WHICH; which++)
-        one(which, memory);
+    cuda_pes_load(cuda_errors_kernel);
+    for (int spread = 0; spread < (cuda_gpus() > 1 ? 2 : 1); spread++) {
+        for (int which = 0; which < WHICH; which++)
+            one(which, memory, spread);
+    }
     printf("%d cases, %ld checks, %ld failed\n", WHICH, check_done(), check_failed());
     return check_failed() != 0;
 }

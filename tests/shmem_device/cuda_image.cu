@@ -18,6 +18,8 @@ template <auto call, typename... types> static __device__ __noinline__ auto apar
 #define TEST_FN           static __device__ __noinline__ __attribute__((unused))
 #define TYPED_REDUCTIONS  /* with the type in an argument, each call would hold the reductions of all types */
 #define INTERPRET_FORMS   IMAGE_FORMS
+#define INTERPRET_CONTEXTS IMAGE_CONTEXTS
+#define INTERPRET_GRIDS   IMAGE_GRIDS
 #define LIST_RMA          IMAGE_RMA
 #define LIST_ARITH        IMAGE_ARITH
 #define LIST_BITS         IMAGE_BITS
@@ -40,19 +42,32 @@ static __device__ void delay(uint64_t *random)
         ;
 }
 
-/* Block b is PE first + b. */
-static __global__ void __launch_bounds__(CUDA_THREADS) run(const struct cuda_program *programs, int first)
+/* Block b is PE first + b; gridded: all are PE first's, and come to what is the grid's. */
+static __global__ void __launch_bounds__(CUDA_THREADS) run(const struct cuda_program *programs, int first, int gridded)
 {
-    const struct cuda_program *const own = &programs[first + (int)blockIdx.x];
+    const struct cuda_program *const own = &programs[first + (gridded ? 0 : (int)blockIdx.x)];
+    const int alone = !gridded || blockIdx.x == 0;
     cuda_pe_is(own->state);
     uint64_t random = random_mix((uint64_t)(first + (int)blockIdx.x) * CUDA_THREADS + threadIdx.x / 32);
     for (int i = 0; i < own->count; i++) {
+#if IMAGE_GRIDS
+        if (own->list[i].call == CALL_GRID) {
+            delay(&random);
+            if (alone && own->fenced)
+                tshmem_quiet_block();
+            interpret_grid(&own->list[i], own->heap);
+            continue;
+        }
+#endif
+        if (!alone)
+            continue;
         delay(&random);
         if (own->fenced)
             tshmem_quiet_block();
         interpret(&own->list[i], own->heap);
     }
-    tshmem_quiet_block();
+    if (alone)
+        tshmem_quiet_block();
 }
 
 /* The rows, as this compiler numbers them. */
@@ -60,4 +75,4 @@ static __global__ void __launch_bounds__(CUDA_THREADS) run(const struct cuda_pro
 static const int rows[] = {IMAGE_ARITH(IMAGE_ROW, ) - 1};
 
 extern "C" const struct cuda_image CUDA_IMAGE_NAME;
-const struct cuda_image CUDA_IMAGE_NAME = {(const void *)run, rows, IMAGE_FORMS};
+const struct cuda_image CUDA_IMAGE_NAME = {(const void *)run, rows, IMAGE_FORMS, IMAGE_CONTEXTS, IMAGE_GRIDS};

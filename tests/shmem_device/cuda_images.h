@@ -17,9 +17,12 @@ struct cuda_program {
 };
 
 struct cuda_image {
-    const void *kernel; /* (const struct cuda_program *programs, int first): block b is PE first + b */
+    const void *kernel; /* (const struct cuda_program *programs, int first, int gridded): block b is PE first + b;
+                           gridded: all blocks are PE first's, of which one runs what is none of the grid's */
     const int *rows;    /* as in program_rows; ends with -1 */
     int forms;          /* a bit for each of enum FORM_... */
+    int contexts;       /* 1: it has the calls with contexts */
+    int grids;          /* 1: reductions of grids are there */
 };
 
 /* 1 << FORM_..., as numbers that #if knows: to it an enumerator is 0. */
@@ -34,7 +37,8 @@ struct cuda_image {
 
 #ifdef IMAGE
 #define IMAGE_NONE(ROW, what)
-/* Of image number IMAGE: its row, by the lists of shmem.def that it is in.
+/* Of image number IMAGE: its row, by the lists of shmem.def that it is in. IMAGE_GRIDS: with reductions of grids, which
+ * take the compiler as long as all the rest; so do calls with contexts, IMAGE_CONTEXTS: some of each form have them.
  * WORD      integers with atomics and waits
  * NARROW    other integers
  * FLOATING  numbers with an atomic sum
@@ -43,6 +47,7 @@ struct cuda_image {
 #if IMAGE == 0
 #define IMAGE_FORMS (IMAGE_BY_THREAD | IMAGE_BY_WARP | IMAGE_BY_BLOCK | IMAGE_BY_WORK_GROUP)
 #elif IMAGE == 1
+#define IMAGE_GRIDS           1
 #define IMAGE_FORMS           IMAGE_BY_BLOCK
 #define IMAGE_WORD(ROW, what) ROW(int32, int32_t, INTEGER, what)
 #elif IMAGE == 2
@@ -55,6 +60,7 @@ struct cuda_image {
 #define IMAGE_FORMS             IMAGE_BY_WORK_GROUP
 #define IMAGE_NARROW(ROW, what) ROW(uint8, uint8_t, INTEGER, what)
 #elif IMAGE == 5
+#define IMAGE_GRIDS               1
 #define IMAGE_FORMS               IMAGE_BY_WARP
 #define IMAGE_FLOATING(ROW, what) ROW(float, float, FLOAT, what)
 #elif IMAGE == 6
@@ -76,16 +82,22 @@ struct cuda_image {
 #define IMAGE_FORMS           IMAGE_BY_THREAD
 #define IMAGE_WORD(ROW, what) ROW(int64, int64_t, INTEGER, what)
 #elif IMAGE == 12
+#define IMAGE_GRIDS              1
 #define IMAGE_FORMS              IMAGE_BY_BLOCK
 #define IMAGE_COMPLEX(ROW, what) ROW(complexf, float2, COMPLEXF, what)
 #elif IMAGE == 13
 #define IMAGE_FORMS             IMAGE_BY_BLOCK
 #define IMAGE_NARROW(ROW, what) ROW(uint16, uint16_t, INTEGER, what)
 #elif IMAGE == 14
+#define IMAGE_GRIDS             1
 #define IMAGE_FORMS             IMAGE_BY_WARP
 #define IMAGE_NARROW(ROW, what) ROW(int8, int8_t, INTEGER, what)
 #endif
 
+#ifndef IMAGE_GRIDS
+#define IMAGE_GRIDS 0
+#endif
+#define IMAGE_CONTEXTS (IMAGE == 2 || IMAGE == 3 || IMAGE == 4 || IMAGE == 11 || IMAGE == 13)
 #ifndef IMAGE_WORD
 #define IMAGE_WORD IMAGE_NONE
 #endif

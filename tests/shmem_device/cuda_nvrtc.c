@@ -1,6 +1,7 @@
-/* A kernel that NVRTC compiles from the headers alone, with the calls of all groups: two PEs on one GPU, each a module
- * of its own, into whose symbol the program copies the state. Argument: the folder of the headers. Without a GPU the
- * kernel is compiled all the same. libnvrtc and libcuda are opened here. */
+/* A kernel that NVRTC compiles from the headers alone, with the calls of all groups: two PEs on one GPU, then on two
+ * where there are, each a module of its own, into whose symbol the program copies the state. TUTTI_TEST_GPUS=1: on one
+ * alone. Argument: the folder of the headers. Without a GPU the kernel is compiled all the same. libnvrtc and libcuda
+ * are opened here. */
 #include <cuda.h>
 #include <dlfcn.h>
 #include <nvrtc.h>
@@ -67,6 +68,9 @@ struct heap {
 #define DRIVER(X)                                                                                                      \
     X(cuInit)                                                                                                          \
     X(cuDeviceGet)                                                                                                     \
+    X(cuDeviceGetCount)                                                                                                \
+    X(cuDeviceCanAccessPeer)                                                                                           \
+    X(cuCtxEnablePeerAccess)                                                                                           \
     X(cuDeviceGetAttribute)                                                                                            \
     X(cuDevicePrimaryCtxRetain)                                                                                        \
     X(cuCtxSetCurrent)                                                                                                 \
@@ -112,11 +116,45 @@ static void must(int status, const char *what)
     _exit(1);
 }
 
-/* 1: there is a GPU, whose context is current. */
+static CUcontext contexts[PES]; /* of GPU 0, and of another one that it reaches or of itself */
+static int gpus;                /* GPUs that PEs may be on */
+
+static void choose(int pe, int spread)
+{
+    must(driver.cuCtxSetCurrent(contexts[spread ? pe : 0]), "the context");
+}
+
+static int reaches(CUdevice device, CUdevice peer)
+{
+    int can = 0;
+    return driver.cuDeviceCanAccessPeer(&can, device, peer) == 0 && can;
+}
+
+/* The second GPU, where there is one. */
+static void another(CUdevice first)
+{
+    CUdevice second;
+    int count = 0;
+    contexts[1] = contexts[0];
+    gpus = 1;
+    must(driver.cuDeviceGetCount(&count), "GPUs");
+    if (count < 2 || check_setting("TUTTI_TEST_GPUS", 2) < 2)
+        return;
+    must(driver.cuDeviceGet(&second, 1), "the second GPU");
+    if (!reaches(first, second) || !reaches(second, first))
+        return;
+    must(driver.cuDevicePrimaryCtxRetain(&contexts[1], second), "the second context");
+    gpus = 2;
+    for (int pe = 0; pe < PES; pe++) {
+        choose(pe, 1);
+        must(driver.cuCtxEnablePeerAccess(contexts[1 - pe], 0), "peer access");
+    }
+}
+
+/* 1: there is a GPU. */
 static int gpu(int *architecture)
 {
     CUdevice device;
-    CUcontext context;
     int major, minor;
     void *const library = dlopen("libcuda.so.1", RTLD_NOW);
     *architecture = 90;
@@ -126,8 +164,8 @@ static int gpu(int *architecture)
     DRIVER(LOAD)
     if (driver.cuInit(0) != 0 || driver.cuDeviceGet(&device, 0) != 0)
         return 0;
-    must(driver.cuDevicePrimaryCtxRetain(&context, device), "the context");
-    must(driver.cuCtxSetCurrent(context), "the context");
+    must(driver.cuDevicePrimaryCtxRetain(&contexts[0], device), "the context");
+    another(device);
     must(driver.cuDeviceGetAttribute(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device), "the GPU");
     must(driver.cuDeviceGetAttribute(&minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, device), "the GPU");
     *architecture = major * 10 + minor;
@@ -224,37 +262,48 @@ static void look(int pe, CUdeviceptr at)
     CHECK(pe != 0 || heap.counter == PES * THREADS * (THREADS - 1) / 2, "the counter is %ld", heap.counter);
 }
 
-static void run(const void *image)
+static void run(const void *image, int spread)
 {
     CUdeviceptr heaps[PES];
     CUfunction functions[PES];
     CUstream streams[PES];
     void *pinned;
+    choose(0, spread);
     must(driver.cuMemHostAlloc(&pinned, PES * sizeof(uint32_t), CU_MEMHOSTALLOC_PORTABLE), "pinned memory");
     memset(pinned, 0, PES * sizeof(uint32_t));
     uint32_t *const aborted = pinned;
     for (int pe = 0; pe < PES; pe++) {
+        choose(pe, spread);
         must(driver.cuMemAlloc(&heaps[pe], HEAP), "a heap");
         must(driver.cuMemsetD8(heaps[pe], 0, HEAP), "a heap");
         must(driver.cuStreamCreate(&streams[pe], CU_STREAM_NON_BLOCKING), "a stream");
     }
-    for (int pe = 0; pe < PES; pe++)
+    for (int pe = 0; pe < PES; pe++) {
+        choose(pe, spread);
         functions[pe] = prepare(pe, heaps, aborted, image);
-    must(driver.cuCtxSynchronize(), "set-up");
+    }
+    for (int pe = 0; pe < PES; pe++) {
+        choose(pe, spread);
+        must(driver.cuCtxSynchronize(), "set-up");
+    }
     for (int pe = 0; pe < PES; pe++) {
         void *arguments[] = {&heaps[pe]};
+        choose(pe, spread);
         must(driver.cuLaunchKernel(functions[pe], 1, 1, 1, THREADS, 1, 1, 0, streams[pe], arguments, NULL), "a launch");
     }
     for (int pe = 0, turns = 0; pe < PES; pe++) {
         int status;
+        choose(pe, spread);
         while ((status = (int)driver.cuStreamQuery(streams[pe])) == CUDA_ERROR_NOT_READY && turns++ < 10000)
             usleep(1000);
         must(status, "the kernel");
     }
     for (int pe = 0; pe < PES; pe++) {
+        choose(pe, spread);
         CHECK(aborted[pe] == 0, "PE %d has aborted", pe);
         look(pe, heaps[pe]);
     }
+    printf("two PEs on %s\n", spread ? "two GPUs" : "one GPU");
 }
 
 int main(int argc, char **argv)
@@ -268,7 +317,8 @@ int main(int argc, char **argv)
         printf("skipped: no GPU\n");
         return CHECK_SKIP;
     }
-    run(image);
+    for (int spread = 0; spread < gpus; spread++)
+        run(image, spread);
     free(image);
     printf("%ld checks, %ld failed\n", check_done(), check_failed());
     return check_failed() != 0;

@@ -9,7 +9,17 @@
 
 #include "support/check.h"
 
-static cudaStream_t stream[PROGRAM_PES];
+enum { GPUS = 16 };
+
+/* What a PE has on one of the two GPUs that it may be on: [0] GPU 0, [1] its own where PEs are spread. */
+static struct place {
+    char *heap;
+    struct tshmem_state *state;
+    struct tshmem_team_state *team;
+    uint64_t *context;
+    cudaStream_t stream;
+} places[2][PROGRAM_PES];
+static int gpus = 1, spread_now;
 
 double cuda_seconds(void)
 {
@@ -29,19 +39,85 @@ void cuda_must(int status, const char *what)
     _exit(1);
 }
 
+int cuda_gpus(void)
+{
+    return gpus;
+}
+
+static void choose(int gpu)
+{
+    cuda_must((int)cudaSetDevice(gpu), "cudaSetDevice");
+}
+
+/* 1 where the first `n` GPUs load and store each other's memory, and make atomics there. */
+static int all_reach(int n)
+{
+    for (int a = 0; a < n; a++) {
+        for (int b = 0; b < n; b++) {
+            int reaches = 0, atomics = 0;
+            if (a != b &&
+                (cudaDeviceCanAccessPeer(&reaches, a, b) != cudaSuccess || !reaches ||
+                 cudaDeviceGetP2PAttribute(&atomics, cudaDevP2PAttrNativeAtomicSupported, a, b) != cudaSuccess ||
+                 !atomics))
+                return 0;
+        }
+    }
+    return 1;
+}
+
 void cuda_begin(void)
 {
-    int gpus = 0;
+    int found = 0;
     setenv("CUDA_MODULE_LOADING", "EAGER", 1); /* what is loaded at a launch may wait for kernels that run */
     setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0);
     setvbuf(stdout, NULL, _IOLBF, 0);
-    const cudaError_t status = cudaGetDeviceCount(&gpus);
-    if (status != cudaSuccess || gpus == 0) {
+    const cudaError_t status = cudaGetDeviceCount(&found);
+    if (status != cudaSuccess || found == 0) {
         printf("skipped: no GPU (%s)\n", cudaGetErrorString(status));
         exit(CHECK_SKIP);
     }
-    cuda_must((int)cudaSetDevice(0), "cudaSetDevice");
-    cuda_must((int)cudaFree(NULL), "the context");
+    const int most = (int)check_setting("TUTTI_TEST_GPUS", GPUS);
+    gpus = found < most ? found : most;
+    gpus = gpus < 1 ? 1 : gpus > GPUS ? GPUS : gpus;
+    while (!all_reach(gpus))
+        gpus--;
+    for (int gpu = gpus - 1; gpu >= 0; gpu--) {
+        choose(gpu);
+        cuda_must((int)cudaFree(NULL), "the context");
+        for (int other = 0; other < gpus; other++) {
+            if (other != gpu)
+                cuda_must((int)cudaDeviceEnablePeerAccess(other, 0), "peer access");
+        }
+    }
+    printf("PEs on %d of %d GPUs%s\n", gpus, found, gpus < found && gpus < most ? ": the others are not reached" : "");
+}
+
+void cuda_pes_settle(const char *what)
+{
+    for (int gpu = gpus - 1; gpu >= 0; gpu--) {
+        choose(gpu);
+        cuda_must((int)cudaDeviceSynchronize(), what);
+    }
+}
+
+void cuda_pes_on(const struct cuda_pes *pes, int pe)
+{
+    choose(pes->gpu[pe]);
+}
+
+/* On the current GPU. */
+static void make_place(struct place *place, size_t heap_bytes)
+{
+    void *memory;
+    cuda_must((int)cudaMalloc(&memory, heap_bytes), "a heap");
+    place->heap = memory;
+    cuda_must((int)cudaMalloc(&memory, sizeof(struct tshmem_state)), "a state");
+    place->state = memory;
+    cuda_must((int)cudaMalloc(&memory, TSHMEM_TEAMS_MAX * sizeof(struct tshmem_team_state)), "teams");
+    place->team = memory;
+    cuda_must((int)cudaMalloc(&memory, TSHMEM_CONTEXTS_MAX * sizeof(uint64_t)), "contexts");
+    place->context = memory;
+    cuda_must((int)cudaStreamCreateWithFlags(&place->stream, cudaStreamNonBlocking), "a stream");
 }
 
 void cuda_pes_make(struct cuda_pes *pes, size_t heap_bytes)
@@ -52,16 +128,15 @@ void cuda_pes_make(struct cuda_pes *pes, size_t heap_bytes)
     cuda_must((int)cudaHostAlloc(&memory, sizeof(uint32_t) * PROGRAM_PES, cudaHostAllocPortable), "pinned memory");
     pes->abort = memory;
     for (int pe = 0; pe < PROGRAM_PES; pe++) {
-        cuda_must((int)cudaMalloc(&memory, heap_bytes), "a heap");
-        pes->heap[pe] = memory;
-        cuda_must((int)cudaMalloc(&memory, sizeof(struct tshmem_state)), "a state");
-        pes->state[pe] = memory;
-        cuda_must((int)cudaMalloc(&memory, TSHMEM_TEAMS_MAX * sizeof(struct tshmem_team_state)), "teams");
-        pes->team[pe] = memory;
-        cuda_must((int)cudaMalloc(&memory, TSHMEM_CONTEXTS_MAX * sizeof(uint64_t)), "contexts");
-        pes->context[pe] = memory;
-        cuda_must((int)cudaStreamCreateWithFlags(&stream[pe], cudaStreamNonBlocking), "a stream");
+        choose(0);
+        make_place(&places[0][pe], heap_bytes);
+        places[1][pe] = places[0][pe];
+        if (pe % gpus != 0) {
+            choose(pe % gpus);
+            make_place(&places[1][pe], heap_bytes);
+        }
     }
+    choose(0);
 }
 
 void cuda_pes_tell(struct cuda_pes *pes)
@@ -71,12 +146,21 @@ void cuda_pes_tell(struct cuda_pes *pes)
                   "writing a state");
 }
 
-void cuda_pes_open(struct cuda_pes *pes, int count, uint64_t limit_ms)
+void cuda_pes_open(struct cuda_pes *pes, int count, uint64_t limit_ms, int spread)
 {
     struct tshmem_team_state teams[TSHMEM_TEAMS_MAX];
     uint64_t contexts[TSHMEM_CONTEXTS_MAX];
     pes->count = count;
+    spread_now = spread != 0;
     memset(pes->abort, 0, sizeof(uint32_t) * PROGRAM_PES);
+    for (int pe = 0; pe < PROGRAM_PES; pe++) {
+        const struct place *const place = &places[spread_now][pe];
+        pes->gpu[pe] = spread ? pe % gpus : 0;
+        pes->heap[pe] = place->heap;
+        pes->state[pe] = place->state;
+        pes->team[pe] = place->team;
+        pes->context[pe] = place->context;
+    }
     for (int pe = 0; pe < count; pe++) {
         struct tshmem_state *const state = &pes->told[pe];
         memset(teams, 0, sizeof teams);
@@ -96,25 +180,40 @@ void cuda_pes_open(struct cuda_pes *pes, int count, uint64_t limit_ms)
         program_contexts(contexts, count, pe);
         for (int p = 0; p < count; p++)
             state->peer[p] = pes->heap[p];
+        cuda_pes_on(pes, pe);
         cuda_must((int)cudaMemcpy(pes->team[pe], teams, sizeof teams, cudaMemcpyHostToDevice), "writing teams");
         cuda_must((int)cudaMemcpy(pes->context[pe], contexts, sizeof contexts, cudaMemcpyHostToDevice),
                   "writing contexts");
         cuda_must((int)cudaMemset(pes->heap[pe], 0, pes->heap_bytes), "clearing a heap");
     }
     cuda_pes_tell(pes);
-    cuda_must((int)cudaDeviceSynchronize(), "clearing");
+    cuda_pes_settle("clearing");
 }
 
-void cuda_pes_launch(int pe, const void *kernel, unsigned blocks, unsigned threads, void **arguments)
+void cuda_pes_load(const void *kernel)
 {
-    const struct dim3 grid = {blocks, 1, 1}, block = {threads, 1, 1};
-    cuda_must((int)cudaLaunchKernel(kernel, grid, block, arguments, 16, stream[pe]), "a launch");
+    struct cudaFuncAttributes about;
+    for (int gpu = gpus - 1; gpu >= 0; gpu--) {
+        choose(gpu);
+        cuda_must((int)cudaFuncGetAttributes(&about, kernel), "loading a kernel");
+    }
 }
 
-void cuda_pes_launch_together(int pe, const void *kernel, unsigned blocks, unsigned threads, void **arguments)
+void cuda_pes_launch(const struct cuda_pes *pes, int pe, const void *kernel, unsigned blocks, unsigned threads,
+                     void **arguments)
 {
     const struct dim3 grid = {blocks, 1, 1}, block = {threads, 1, 1};
-    cuda_must((int)cudaLaunchCooperativeKernel(kernel, grid, block, arguments, 16, stream[pe]), "a cooperative launch");
+    cuda_pes_on(pes, pe);
+    cuda_must((int)cudaLaunchKernel(kernel, grid, block, arguments, 16, places[spread_now][pe].stream), "a launch");
+}
+
+void cuda_pes_launch_together(const struct cuda_pes *pes, int pe, const void *kernel, unsigned blocks, unsigned threads,
+                              void **arguments)
+{
+    const struct dim3 grid = {blocks, 1, 1}, block = {threads, 1, 1};
+    cuda_pes_on(pes, pe);
+    cuda_must((int)cudaLaunchCooperativeKernel(kernel, grid, block, arguments, 16, places[spread_now][pe].stream),
+              "a cooperative launch");
 }
 
 unsigned cuda_pes_resident(const void *kernel, unsigned threads)
@@ -126,11 +225,12 @@ unsigned cuda_pes_resident(const void *kernel, unsigned threads)
 }
 
 /* 1: all streams are done. */
-static int done_before(double deadline)
+static int done_before(const struct cuda_pes *pes, double deadline)
 {
     for (int pe = 0; pe < PROGRAM_PES; pe++) {
         cudaError_t status;
-        while ((status = cudaStreamQuery(stream[pe])) == cudaErrorNotReady) {
+        cuda_pes_on(pes, pe);
+        while ((status = cudaStreamQuery(places[spread_now][pe].stream)) == cudaErrorNotReady) {
             if (cuda_seconds() > deadline)
                 return 0;
             usleep(20);
@@ -142,12 +242,12 @@ static int done_before(double deadline)
 
 int cuda_pes_join(struct cuda_pes *pes, double seconds)
 {
-    if (done_before(cuda_seconds() + seconds))
+    if (done_before(pes, cuda_seconds() + seconds))
         return 0;
     fprintf(stderr, "kernels are still there after %.1f s: the abort words are set\n", seconds);
     for (int pe = 0; pe < PROGRAM_PES; pe++)
         __atomic_store_n(&pes->abort[pe], 1, __ATOMIC_RELEASE);
-    if (done_before(cuda_seconds() + 2))
+    if (done_before(pes, cuda_seconds() + 2))
         return 1;
     fprintf(stderr, "FAILED: kernels do not leave %s\n", cuda_doing);
     fflush(NULL);

@@ -1,7 +1,9 @@
-/* Random programs by kernels of one GPU, against the model: PEs are launches that run at once, or the blocks of one. A
- * round is a program of one image's rows (cuda_images.h). TUTTI_TEST_ROUNDS and TUTTI_TEST_SECONDS end a run,
- * TUTTI_TEST_SEED repeats one, TUTTI_TEST_TOGETHER=1 makes every round one launch. Every third round goes by the ring,
- * another one does from some size on; TUTTI_TEST_RING=0, 1, 2: none, all, from some size on, in all rounds. */
+/* Random programs by kernels, against the model: PEs are launches that run at once, on one GPU or on all, of one block
+ * or, with reductions of grids, of several; or they are the blocks of one launch. A round is a program of one image's
+ * rows (cuda_images.h). TUTTI_TEST_ROUNDS and TUTTI_TEST_SECONDS end a run, TUTTI_TEST_SEED repeats one,
+ * TUTTI_TEST_TOGETHER=1 makes every round one launch. Every fourth round goes by the ring, another one does from some
+ * size on, another one has PEs of other nodes; TUTTI_TEST_RING=0 to 3: none, all, from some size on, nodes, in all
+ * rounds. */
 #include <cuda_runtime_api.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,6 +27,13 @@ static struct cuda_program *programs;      /* the same: [PROGRAM_PES] */
 static struct program_heap *heap[PROGRAM_PES], *model[PROGRAM_PES];
 
 static uint64_t requests;
+static long spreads, grids; /* rounds on several GPUs; rounds with grids of several blocks */
+
+/* What a round is run as. */
+struct way {
+    int together, spread, gridded;
+    unsigned blocks, threads;
+};
 
 static void make(void)
 {
@@ -53,38 +62,60 @@ static void send(const struct program *program, int fenced)
         cuda_must((int)cudaMemcpy(pes.heap[pe], heap[pe], sizeof **heap, cudaMemcpyHostToDevice), "writing a heap");
     }
     cuda_must((int)cudaMemcpy(programs, told, sizeof told, cudaMemcpyHostToDevice), "writing programs");
-    cuda_must((int)cudaDeviceSynchronize(), "writing");
+    cuda_pes_settle("writing");
+}
+
+static struct way draw_way(const struct cuda_image *image, uint64_t *random, int together)
+{
+    static const unsigned sizes[] = {64, 32, 1, 256, 96, 20, 50, 128};
+    struct way way = {.blocks = 1, .threads = sizes[random_next(random) % (sizeof sizes / sizeof *sizes)]};
+    way.together = together || random_next(random) % 3 == 0;
+    way.spread = !way.together && cuda_gpus() > 1 && random_next(random) % 4 != 0;
+    way.gridded = !way.together && image->grids && random_next(random) % 4 != 0;
+    if (way.gridded)
+        way.blocks = 1 + (unsigned)(random_next(random) % 4);
+    return way;
+}
+
+static void launch(const struct way *way, const void *kernel, int count)
+{
+    int first = 0, gridded = way->gridded;
+    void *arguments[] = {&programs, &first, &gridded};
+    if (way->together)
+        cuda_pes_launch_together(&pes, 0, kernel, (unsigned)count, way->threads, arguments);
+    for (; !way->together && first < count; first++)
+        cuda_pes_launch(&pes, first, kernel, way->blocks, way->threads, arguments);
 }
 
 static void one(uint64_t seed, int together)
 {
-    static const unsigned sizes[] = {64, 32, 1, 256, 96, 20, 50, 128};
     uint64_t random = random_mix(~seed);
-    const int image = (int)(seed % IMAGES), count = 1 + (int)(random_next(&random) % PROGRAM_PES);
-    const unsigned threads = sizes[random_next(&random) % (sizeof sizes / sizeof *sizes)];
-    const void *const kernel = images[image]->kernel;
+    const int number = (int)(seed % IMAGES), count = 1 + (int)(random_next(&random) % PROGRAM_PES);
+    const struct cuda_image *const image = images[number];
+    const struct way way = draw_way(image, &random, together);
+    const unsigned grid_blocks = way.gridded ? way.blocks : 0;
+    const struct program_kind kind = {image->rows, 1, image->forms, image->contexts, grid_blocks, way.threads};
     struct program program;
-    int first = 0;
-    void *arguments[] = {&programs, &first};
-    together |= (int)(random_next(&random) % 2);
-    program_draw(&program, count, seed, images[image]->rows, 1, images[image]->forms);
-    const int row = images[image]->rows[0];
+    program_draw(&program, count, seed, &kind);
+    const int row = image->rows[0];
     const long wanted = check_setting("TUTTI_TEST_RING", CUDA_RINGS);
     const enum cuda_ring how = (enum cuda_ring)(wanted < CUDA_RINGS ? (uint64_t)wanted : seed / IMAGES % CUDA_RINGS);
-    snprintf(cuda_doing, sizeof cuda_doing, "seed %llu: image %d (%s, forms %d), %d PEs, %u threads, %s, ring %d",
-             (unsigned long long)seed, image, row < 0 ? "no rows" : program_rows[row].name, images[image]->forms, count,
-             threads, together ? "one launch" : "a launch each", (int)how);
-    cuda_pes_open(&pes, count, 5000);
+    snprintf(cuda_doing, sizeof cuda_doing,
+             "seed %llu: image %d (%s, forms %d), %d PEs on %d GPUs, %u blocks of %u threads, %s, ring %d",
+             (unsigned long long)seed, number, row < 0 ? "no rows" : program_rows[row].name, image->forms, count,
+             way.spread ? cuda_gpus() : 1, way.blocks, way.threads, way.together ? "one launch" : "a launch each",
+             (int)how);
+    CHECK(cuda_pes_resident(image->kernel, way.threads) >= way.blocks * (unsigned)count, "all blocks find room");
+    cuda_pes_open(&pes, count, 5000, way.spread);
     cuda_serve(&pes, how, 64, seed);
     for (int pe = 0; pe < count; pe++) {
         program_fill(heap[pe], &program, pe);
         memcpy(model[pe], heap[pe], sizeof **model);
     }
     send(&program, how != CUDA_RING_NONE);
-    if (together)
-        cuda_pes_launch_together(0, kernel, (unsigned)count, threads, arguments);
-    for (; !together && first < count; first++)
-        cuda_pes_launch(first, kernel, 1, threads, arguments);
+    launch(&way, image->kernel, count);
+    spreads += way.spread && count > 1;
+    grids += way.blocks > 1;
     program_model(&program, model);
     CHECK(cuda_pes_join(&pes, 20) == 0, "the programs' kernels end");
     const uint64_t asked = cuda_serve_end(&pes);
@@ -113,11 +144,18 @@ int main(void)
     const double end = cuda_seconds() + (double)check_setting("TUTTI_TEST_SECONDS", 60);
     long i = 0;
     make();
+    for (int image = 0; image < IMAGES; image++)
+        cuda_pes_load(images[image]->kernel);
     for (; i < rounds && check_failed() == 0 && cuda_seconds() < end; i++)
         one(seed + (uint64_t)i, together);
     CHECK(i < 3L * IMAGES || requests > 0 || check_setting("TUTTI_TEST_RING", CUDA_RINGS) == CUDA_RING_NONE,
           "no requests");
-    printf("seed %llu: %ld programs of %d images, %llu requests, %ld checks, %ld failed\n", (unsigned long long)seed, i,
-           IMAGES, (unsigned long long)requests, check_done(), check_failed());
+    CHECK(i < 3L * IMAGES || together || cuda_gpus() < 2 || spreads > 0, "nothing on several GPUs");
+    CHECK(i < 3L * IMAGES || together || grids > 0, "no grids of several blocks");
+    printf("seed %llu: %ld programs of %d images, of which %ld on %d GPUs and %ld of grids, %llu requests, %ld checks, "
+           "%ld "
+           "failed\n",
+           (unsigned long long)seed, i, IMAGES, spreads, cuda_gpus(), grids, (unsigned long long)requests, check_done(),
+           check_failed());
     return check_failed() != 0 || i == 0;
 }

@@ -31,18 +31,21 @@ static struct server {
     struct tshmem_state state; /* as the proxy reads it */
     struct tshmem_ring_own *own;
 } servers[PROGRAM_PES];
-static int count;
+static int count, spread;
 static atomic_int ending;
 static pthread_t thread;
 
-/* One thread for all: there may be fewer cores than PEs. */
+/* One thread for all: there may be fewer cores than PEs. A stream takes launches while its GPU is the current one. */
 static void *run(void *unused)
 {
     int broken[PROGRAM_PES] = {0};
     (void)unused;
     while (!atomic_load(&ending)) {
-        for (int pe = 0; pe < count; pe++)
+        for (int pe = 0; pe < count; pe++) {
+            if (spread && cudaSetDevice(servers[pe].proxy.gpu) != cudaSuccess)
+                broken[pe] = 1;
             broken[pe] |= !broken[pe] && tutti_proxy_poll(&servers[pe].proxy) < 0;
+        }
     }
     return NULL;
 }
@@ -53,9 +56,11 @@ static void open_one(struct cuda_pes *pes, int pe, uint64_t slots)
     void *memory;
     memset(server, 0, sizeof *server);
     server->state = pes->told[pe];
+    cuda_pes_on(pes, pe);
     cuda_must((int)cudaHostAlloc(&memory, tutti_ring_bytes(slots), cudaHostAllocPortable), "a ring");
     server->proxy = (struct tutti_proxy){.state = &server->state,
                                          .near = &tutti_near_device,
+                                         .gpu = pes->gpu[pe],
                                          .device = &cuda_device,
                                          .launch = launch,
                                          .memory = memory,
@@ -79,12 +84,14 @@ static void keep_apart(struct cuda_pes *pes, int pe, const int *node)
 void cuda_serve(struct cuda_pes *pes, enum cuda_ring how, uint64_t slots, uint64_t seed)
 {
     uint64_t random = random_mix(seed);
-    struct cudaFuncAttributes about;
     int node[PROGRAM_PES];
     count = how == CUDA_RING_NONE ? 0 : pes->count;
     if (count == 0)
         return;
-    cuda_must((int)cudaFuncGetAttributes(&about, cuda_amo_kernel), "loading the atomics");
+    cuda_pes_load(cuda_amo_kernel);
+    spread = 0;
+    for (int pe = 0; pe < count; pe++)
+        spread |= pes->gpu[pe] != pes->gpu[0];
     program_nodes(node, count, seed);
     for (int pe = 0; pe < count; pe++) {
         open_one(pes, pe, slots);
@@ -99,7 +106,7 @@ void cuda_serve(struct cuda_pes *pes, enum cuda_ring how, uint64_t slots, uint64
                                                                                           : 0;
     }
     cuda_pes_tell(pes);
-    cuda_must((int)cudaDeviceSynchronize(), "rings");
+    cuda_pes_settle("rings");
     atomic_store(&ending, 0);
     if (pthread_create(&thread, NULL, run, NULL) != 0)
         abort();
@@ -115,6 +122,7 @@ uint64_t cuda_serve_end(struct cuda_pes *pes)
     for (int pe = 0; pe < count; pe++) {
         struct server *const server = &servers[pe];
         uint64_t next;
+        cuda_pes_on(pes, pe);
         cuda_must((int)cudaMemcpy(&next, &server->own->next, sizeof next, cudaMemcpyDeviceToHost), "counters");
         CHECK(pes->abort[pe] || server->proxy.ring.completed == next, "PE %d: %llu of %llu requests are complete", pe,
               (unsigned long long)server->proxy.ring.completed, (unsigned long long)next);

@@ -1,4 +1,4 @@
-/* Rings of PEs on one GPU, served by a thread of the test by the library's proxy and its path for GPUs, over the CUDA
+/* Rings of PEs, served by a thread of the test by the library's proxy and its path for GPUs, over the CUDA
  * runtime. Known by C and CUDA. */
 #ifndef TUTTI_TESTS_SHMEM_CUDA_SERVE_H
 #define TUTTI_TESTS_SHMEM_CUDA_SERVE_H

@@ -26,6 +26,7 @@ enum {
     FAR_ALLTOALL,
     FAR_REDUCE,
     FAR_SCAN,
+    FAR_GRID,
     NO_ROOT,
     NO_OPERATION,
     NO_WORK,
@@ -74,6 +75,12 @@ static void body(int pe, void *context)
     case FAR_SCAN:
         status = tutti_shmem_scan_block(0, heap->out, heap->in, 40, TSHMEM_ID_FLOAT, 0);
         break;
+    case FAR_GRID: {
+        const struct tutti_grid_work work = {heap->in, sizeof heap->in};
+        status = tutti_grid_reduce(0, TUTTI_GRID_GLOBAL, heap->out, heap->source, 40, TSHMEM_ID_FLOAT, TSHMEM_OP_SUM, 0,
+                                   TUTTI_GRID_READ, &work);
+        break;
+    }
     case NO_ROOT:
         status = tshmem_broadcastmem_block(0, heap->out, heap->in, 8, 2);
         break;
@@ -257,7 +264,7 @@ int main(void)
         struct run run = {&pes, which, {0}};
         const int no_status = which < NO_TEAM || which >= SILENT;
         pes_open(&pes, 2, which == ABORTED ? 60000 : 50);
-        if (which == NO_WAY || (which >= FAR_BARRIER && which <= FAR_SCAN))
+        if (which == NO_WAY || (which >= FAR_BARRIER && which <= FAR_GRID))
             pes.state[0].peer[1] = pes.state[1].peer[0] = NULL;
         pes.state[0].far = pes.state[1].far = pes.team[0][0].far = pes.team[1][0].far = (uint32_t)i % 2;
         pes_run(&pes, body, &run);

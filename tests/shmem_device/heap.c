@@ -40,7 +40,7 @@ void program_fill(struct program_heap *heap, const struct program *program, int 
     char *const bytes = (char *)heap;
     memset(heap, 0, sizeof *heap);
     age(heap, program, &random);
-    for (size_t i = AT(source); i < AT(results); i += 8) {
+    for (size_t i = AT(work); i < AT(results); i += 8) {
         word = random_next(&random);
         memcpy(bytes + i, &word, 8);
     }

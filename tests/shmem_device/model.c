@@ -223,6 +223,26 @@ static void reduce(void *out, const char *const in[], int ranks, uint64_t n, int
     }
 }
 
+/* What a tree gives to contribution `first`, which takes over what `width` hold: the halves' results are two of their
+ * own. As in tutti/device/grid.h, where strategy 5 is it. */
+enum { TREE = 5 };
+static void tree(char *out, const char *const in[], int ranks, int first, int width, const struct command *c)
+{
+    const size_t bytes = c->n * c->bytes;
+    if (width == 1 || first + width / 2 >= ranks) {
+        if (width == 1)
+            memcpy(out, in[first], bytes);
+        else
+            tree(out, in, ranks, first, width / 2, c);
+        return;
+    }
+    char left[PROGRAM_WORK], right[PROGRAM_WORK];
+    const char *const both[] = {left, right};
+    tree(left, in, ranks, first, width / 2, c);
+    tree(right, in, ranks, first + width / 2, width / 2, c);
+    reduce(out, both, 2, c->n, c->type, c->op);
+}
+
 /* A collective: all members' commands of that index, at once. */
 static void collective(const struct model *model, int index, int team)
 {
@@ -263,6 +283,11 @@ static void collective(const struct model *model, int index, int team)
             } else if (c->call == CALL_REDUCESCATTER && s == 0) {
                 reduce(out, block, size, c->n, c->type, c->op);
                 memcpy(to, out, length);
+            } else if (c->call == CALL_GRID && s == 0 && (c->value == 0 || c->value == (uint64_t)i + 1)) {
+                if (c->extra == TREE)
+                    tree(to, sources, size, 0, PROGRAM_PES, c);
+                else
+                    reduce(to, sources, size, c->n, c->type, c->op);
             } else if (c->call == CALL_SCAN && s == 0) {
                 memset(to, 0, length);
                 if (i > 0 || !c->op)

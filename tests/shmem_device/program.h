@@ -55,6 +55,8 @@ enum program_call {
     CALL_REDUCE, /* op: enum tshmem_op */
     CALL_REDUCESCATTER,
     CALL_SCAN, /* op: 1 exclusive */
+    CALL_GRID, /* op: enum tshmem_op; value: root, a member, plus 1, 0: all; extra: strategy; block: where operands lie;
+                  n: of the whole vector; dst: operands of which it is made */
     CALLS
 };
 
@@ -75,7 +77,7 @@ struct command {
     uint64_t ctx;  /* a call with this context, in whose team pe counts; 0: without */
 };
 
-/* The heap: areas of the teams, then parts by use. Each PE stores into its own piece of what others have. */
+/* The heap: areas and work of the teams, then parts by use. Each PE stores into its own piece of what others have. */
 enum {
     PROGRAM_TEAMS = 4, /* all, even PEs, all in reverse order (listed), odd PEs */
     PROGRAM_CONTEXTS = 7,
@@ -86,11 +88,15 @@ enum {
     PROGRAM_ZEROS = PROGRAM_PART - 64,
     PROGRAM_NUMBERS = PROGRAM_ZEROS - 256 * 8,
     PROGRAM_RESULTS = 16384,
-    PROGRAM_LIST = 2048, /* commands of a PE */
-    PROGRAM_WORDS = 8    /* of a wait */
+    PROGRAM_WORK = 64 * 1024, /* of a team's reductions of grids */
+    PROGRAM_OPERAND = 4096,   /* bytes of a block in shared memory, at most */
+    PROGRAM_THREAD = 32,      /* the same of a thread in registers */
+    PROGRAM_LIST = 2048,      /* commands of a PE */
+    PROGRAM_WORDS = 8         /* of a wait */
 };
 struct program_heap {
     char areas[PROGRAM_TEAMS][(sizeof(struct tshmem_area) + 255) / 256 * 256];
+    char work[PROGRAM_TEAMS][PROGRAM_WORK];
     char source[PROGRAM_PART]; /* read only */
     char zones[PROGRAM_PES][PROGRAM_ZONE];
     char results[PROGRAM_RESULTS];               /* own */
@@ -122,9 +128,14 @@ void program_contexts(uint64_t *words, int pes, int pe);
 void program_nodes(int *node, int pes, uint64_t seed);
 void program_apart(struct tshmem_state *state, struct tshmem_team_state *teams, const int *node);
 
-/* Draws a program. rows: those with typed names here; empty, ends with -1: none. typed: reductions are made by typed
- * names alone. forms: a bit for each of enum FORM_... */
-void program_draw(struct program *program, int pes, uint64_t seed, const int *rows, int typed, int forms);
+/* What programs are drawn of. */
+struct program_kind {
+    const int *rows;          /* those with typed names here; NULL or ends with -1 */
+    int typed, forms;         /* typed: reductions are made by typed names alone; forms: a bit for each of FORM_... */
+    int contexts;             /* 1: calls with contexts too */
+    unsigned blocks, threads; /* of the grid of each PE; 0: it has none */
+};
+void program_draw(struct program *program, int pes, uint64_t seed, const struct program_kind *kind);
 void program_free(struct program *program);
 /* What lies in the heap of PE `pe` before. */
 void program_fill(struct program_heap *heap, const struct program *program, int pe);

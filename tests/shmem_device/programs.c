@@ -67,8 +67,11 @@ static void body(int pe, void *context)
         delay();
         if (wants_fence(run->how, command))
             tshmem_fence();
-        interpret(command, (char *)run->pes->heap[pe]);
-        if (command->call >= CALL_BROADCAST && command->call <= CALL_SCAN)
+        if (command->call == CALL_GRID)
+            interpret_grid(command, (char *)run->pes->heap[pe]);
+        else
+            interpret(command, (char *)run->pes->heap[pe]);
+        if (command->call >= CALL_BROADCAST)
             use_source(run->pes->heap[pe]);
     }
 }
@@ -78,7 +81,8 @@ static void one(uint64_t seed, int count, const int *rows)
     static struct pes pes;
     struct program program;
     struct program_heap *model[PROGRAM_PES];
-    program_draw(&program, count, seed, rows, (int)(seed % 2), 15);
+    const struct program_kind kind = {rows, (int)(seed % 2), 15, 1, 1, 1};
+    program_draw(&program, count, seed, &kind);
     pes_open(&pes, count, 60000);
     for (int pe = 0; pe < count; pe++) {
         program_fill(pes.heap[pe], &program, pe);

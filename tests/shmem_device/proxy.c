@@ -126,9 +126,12 @@ static void refused(int which)
     pes_close(&pes);
 }
 
+enum { GRIDS = 7, COLLECTIVES = GRIDS + TUTTI_GRID_STRATEGIES };
+
 static int collective(int which)
 {
     struct program_heap *const heap = pes.heap[0];
+    const struct tutti_grid_work work = {heap->in, sizeof heap->in};
     switch (which) {
     case 0:
         return tshmem_barrier(0);
@@ -142,8 +145,11 @@ static int collective(int which)
         return tutti_shmem_alltoalls(0, heap->out, heap->in, 2, 3, 10, 4);
     case 5:
         return tutti_shmem_reduce(0, heap->out, heap->in, 2000, TSHMEM_ID_FLOAT, TSHMEM_OP_SUM);
-    default:
+    case 6:
         return tutti_shmem_scan(0, heap->out, heap->in, 20, TSHMEM_ID_FLOAT, 0);
+    default:
+        return tutti_grid_allreduce(0, TUTTI_GRID_GLOBAL, heap->out, heap->source, 300, TSHMEM_ID_FLOAT, TSHMEM_OP_SUM,
+                                    which - GRIDS, &work);
     }
 }
 
@@ -156,9 +162,9 @@ static void collectives(void)
     int node[2] = {0, 0};
     while (node[0] == node[1])
         program_nodes(node, PES, ++seed);
-    for (int i = 0; i < 4 * 7 + 1; i++) { /* of a process that has died: one, it takes a while to see */
+    for (int i = 0; i < 4 * COLLECTIVES + 1; i++) { /* of a process that has died: one, it takes a while to see */
         const uint64_t before = tutti_now_ns();
-        const int how = i / 7, full = how == 2;
+        const int how = i / COLLECTIVES, full = how == 2;
         pes_open(&pes, PES, how == 2 || how == 3 ? 30 : LIMIT_MS);
         pes_state = &pes.state[0];
         pes_far = wires[how];
@@ -166,7 +172,8 @@ static void collectives(void)
         pes_serve(&pes, PES_RING_NODES, 16, seed);
         for (int k = 0; k < 20 && full; k++)
             tshmem_uint64_p(&pes.heap[0]->counters[0], 1, 1);
-        CHECK(collective(i % 7) < 0 && pes.abort[0] == 1, "%s: collective %d is no error", wires[how]->name, i % 7);
+        CHECK(collective(i % COLLECTIVES) < 0 && pes.abort[0] == 1, "%s: collective %d is no error", wires[how]->name,
+              i % COLLECTIVES);
         CHECK(tutti_now_ns() - before < LIMIT_MS / 4 * UINT64_C(1000000), "%s: the limit was waited for",
               wires[how]->name);
         pes_serve_end(&pes, 0);

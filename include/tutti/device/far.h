@@ -9,11 +9,12 @@
 #define TUTTI_DEVICE_FAR_H
 
 /* What goes to the members with the word of a step: to each `bytes` bytes from `from` + member * `step` on, which then
- * lie at `to`; none past `left` bytes from `from` on. */
+ * lie at `to` + member * `to_step`; none past `left` bytes from `from` on. */
 struct tutti_dev_parcel {
     char *to; /* symmetric */
     const char *from;
-    size_t step, bytes, left;
+    size_t step, bytes, left, to_step;
+    int only; /* 0: to all; otherwise to member only - 1 alone */
 };
 #define TUTTI_DEV_NO_END (~(size_t)0)
 
@@ -21,7 +22,14 @@ TUTTI_DEV size_t tutti_dev_parcel_bytes(const struct tutti_dev_parcel *parcel, i
 {
     const size_t before = parcel->step * (size_t)member;
     const size_t left = before < parcel->left ? parcel->left - before : 0;
+    if (parcel->only != 0 && parcel->only != member + 1)
+        return 0;
     return left < parcel->bytes ? left : parcel->bytes;
+}
+
+TUTTI_DEV char *tutti_dev_parcel_to(const struct tutti_dev_parcel *parcel, int member)
+{
+    return parcel->to + parcel->to_step * (size_t)member;
 }
 
 TUTTI_DEV_APART int tutti_dev_far_sync(int group, int failed)
@@ -62,7 +70,7 @@ TUTTI_DEV_APART void tutti_dev_far_tell_one(const struct tutti_dev_meeting *meet
     r.bytes = tutti_dev_parcel_bytes(parcel, member);
     r.source = (uint64_t)(uintptr_t)(parcel->from + parcel->step * (size_t)member);
     if (tutti_dev_ring_offset(&tutti_dev_own_area(meeting)->told[r.value % 2][me], r.pe, &r.compare) &&
-        (r.bytes == 0 || tutti_dev_ring_offset(parcel->to, r.pe, &r.dest)))
+        (r.bytes == 0 || tutti_dev_ring_offset(tutti_dev_parcel_to(parcel, member), r.pe, &r.dest)))
         tutti_dev_ring_send(&r, 0);
 }
 
@@ -112,7 +120,8 @@ TUTTI_DEV_APART void tutti_dev_far_carry(const struct tutti_dev_meeting *meeting
                                          int member)
 {
     const char *const here = parcel->from + parcel->step * (size_t)member;
-    char *const there = tutti_dev_is_near(meeting, member) ? tutti_dev_of(meeting, parcel->to, member) : NULL;
+    char *const there =
+        tutti_dev_is_near(meeting, member) ? tutti_dev_of(meeting, tutti_dev_parcel_to(parcel, member), member) : NULL;
     if (there && there != here)
         tutti_dev_copy(meeting->group, there, here, tutti_dev_parcel_bytes(parcel, member));
 }

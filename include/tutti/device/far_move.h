@@ -29,7 +29,8 @@ TUTTI_DEV_APART int tutti_dev_far_broadcast(int group, tshmem_team_t team, void 
     if (status != TUTTI_DEV_OK)
         return status;
     const int is_root = meeting.team.me == root;
-    struct tutti_dev_parcel parcel = {(char *)dest, (const char *)source, 0, is_root ? bytes : 0, TUTTI_DEV_NO_END};
+    struct tutti_dev_parcel parcel = {
+        (char *)dest, (const char *)source, 0, is_root ? bytes : 0, TUTTI_DEV_NO_END, 0, 0};
     if (!tutti_dev_far_is_small(&meeting, bytes)) {
         tutti_dev_far_meet(&meeting);
         tutti_dev_far_step(&meeting, &parcel);
@@ -67,6 +68,8 @@ TUTTI_DEV_APART int tutti_dev_far_all(struct tutti_dev_far_exchange *all, size_t
     all->parcel.step = step;
     all->parcel.bytes = all->bytes;
     all->parcel.left = TUTTI_DEV_NO_END;
+    all->parcel.to_step = 0;
+    all->parcel.only = 0;
     all->slots = NULL;
     if (tutti_dev_far_is_small(&all->meeting, all->bytes)) {
         all->slots = tutti_dev_far_slots(&all->meeting);
@@ -104,8 +107,8 @@ TUTTI_DEV_APART int tutti_dev_far_collect(int group, tshmem_team_t team, void *d
     const int members = meeting.team.size, me = meeting.team.me;
     const size_t slot = tutti_dev_slot(&meeting);
     char *const slots = tutti_dev_far_slots(&meeting), *const own = slots + (size_t)me * slot;
-    const struct tutti_dev_parcel length = {own, own, 0, sizeof(uint64_t), TUTTI_DEV_NO_END};
-    struct tutti_dev_parcel parcel = {(char *)dest, (const char *)source, 0, bytes, TUTTI_DEV_NO_END};
+    const struct tutti_dev_parcel length = {own, own, 0, sizeof(uint64_t), TUTTI_DEV_NO_END, 0, 0};
+    struct tutti_dev_parcel parcel = {(char *)dest, (const char *)source, 0, bytes, TUTTI_DEV_NO_END, 0, 0};
     size_t all = 0;
     if (tutti_dev_rank(group) == 0)
         tutti_dev_store_relaxed64(own, bytes);

@@ -36,6 +36,8 @@ TUTTI_DEV_APART int tutti_dev_far_plan(struct tutti_dev_far_task *task, int grou
     task->n = task->each = n;
     task->step = shape == TUTTI_DEV_BLOCKS ? n : 0;
     task->at = 0;
+    task->parcel.to_step = 0;
+    task->parcel.only = 0;
     task->shape = shape;
     task->slices = shape != TUTTI_DEV_BLOCKS && members > 2 && !tutti_dev_far_is_small(meeting, n * bytes);
     if (task->slices)

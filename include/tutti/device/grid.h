@@ -1,7 +1,7 @@
 /* Reductions and barriers that all threads of all blocks of a grid make together, in the manner of Oden and others,
  * "Energy-efficient collective reduce and allreduce operations on distributed GPUs" (GGAS), over loads and stores of
- * peers' memory: reductions are for teams without far members. The grid is launched cooperatively, or is small enough
- * that all of its blocks run at once. */
+ * peers' memory; in teams with members of other nodes by the ring (far_grid.h), with the same bits. The grid is
+ * launched cooperatively, or is small enough that all of its blocks run at once. */
 #ifndef TUTTI_DEVICE_GRID_H
 #define TUTTI_DEVICE_GRID_H
 
@@ -13,13 +13,13 @@
 enum { TUTTI_GRID_GLOBAL, TUTTI_GRID_SHARED, TUTTI_GRID_REGISTERS };
 
 /* How:
- * READ       whoever needs the result reads all contributions where they are
+ * READ       whoever needs the result reads all contributions where they are, of far members by gets
  * GATHER     all are stored to one PE, which combines them, and stores the result to all
  * ALLGATHER  all are stored to all PEs, each combines them
  * ALLTOALL   each PE gets a slice of all, combines it, and stores it to whoever needs the result
  * TREE       PEs combine by twos, fours ...: fewest bytes into one PE. Elements are not combined in order of PE one by
  *            one: floating-point sums differ in their last bits from those of the others, alike on all PEs and always
- * AUTO       by bytes: a tree never */
+ * AUTO       by bytes, and in teams with far members by their number: a tree never */
 enum {
     TUTTI_GRID_AUTO,
     TUTTI_GRID_READ,
@@ -30,8 +30,8 @@ enum {
     TUTTI_GRID_STRATEGIES
 };
 
-/* Symmetric memory that a reduction works in, aligned to 16 bytes; the same one for one call after the other. Between
- * two calls nobody else stores there. */
+/* Symmetric memory that a reduction works in, aligned to 16 bytes; the same one, and as large, for one call after the
+ * other, whose vectors may differ. Between two calls nobody else stores there. */
 struct tutti_grid_work {
     void *memory;
     size_t bytes;
@@ -45,11 +45,42 @@ TUTTI_DEV_BOTH size_t tutti_dev_grid_pitch(size_t vector_bytes)
 }
 
 /* Local; host code may call it too. Bytes of work that a vector of `vector_bytes` bytes takes in a team of `members`
- * PEs: calls take turns between two halves, each of a place for every member and one for the result. So what slow PEs
- * still read is not stored over. */
+ * PEs: calls take turns between two halves, each of a place for every member at its beginning and one for the result at
+ * its end. So what slow PEs still read is not stored over, also where the next vector has another length. */
 TUTTI_DEV_BOTH size_t tutti_grid_work_bytes(int members, size_t vector_bytes)
 {
     return 2 * ((size_t)members + 1) * tutti_dev_grid_pitch(vector_bytes);
+}
+
+/* The half of a call that begins past that step, and where it ends. */
+TUTTI_DEV char *tutti_dev_grid_half(void *work, size_t work_bytes, uint64_t sequence)
+{
+    return (char *)work + (sequence % 2) * (work_bytes / 32 * 16);
+}
+
+TUTTI_DEV char *tutti_dev_grid_end_of_half(char *half, size_t work_bytes)
+{
+    return half + work_bytes / 32 * 16;
+}
+
+/* Of how many operands the vector is made, the number of this thread's, and the group that copies it. */
+TUTTI_DEV size_t tutti_dev_grid_parts(int where)
+{
+    return where == TUTTI_GRID_GLOBAL   ? 1
+           : where == TUTTI_GRID_SHARED ? tutti_dev_blocks()
+                                        : tutti_dev_size(TUTTI_BY_GRID);
+}
+
+TUTTI_DEV size_t tutti_dev_grid_part(int where)
+{
+    return where == TUTTI_GRID_GLOBAL   ? 0
+           : where == TUTTI_GRID_SHARED ? tutti_dev_block()
+                                        : tutti_dev_rank(TUTTI_BY_GRID);
+}
+
+TUTTI_DEV int tutti_dev_grid_spread(int where)
+{
+    return where == TUTTI_GRID_GLOBAL ? TUTTI_BY_GRID : where == TUTTI_GRID_SHARED ? TUTTI_BY_BLOCK : TUTTI_BY_THREAD;
 }
 
 /* What a call of the grid works on. */
@@ -58,18 +89,13 @@ struct tutti_dev_grid {
     int spread, root;    /* spread: the group that copies this thread's part of the vector; root -1: all PEs */
     size_t n, bytes;     /* elements of the vector, bytes of one */
     size_t first, count; /* this group's part of it */
-    char *half;          /* own; symmetric */
+    char *half, *result; /* own; symmetric */
     size_t pitch;
 };
 
 TUTTI_DEV char *tutti_dev_grid_slot(const struct tutti_dev_grid *grid, int member)
 {
     return grid->half + (size_t)member * grid->pitch;
-}
-
-TUTTI_DEV char *tutti_dev_grid_result(const struct tutti_dev_grid *grid)
-{
-    return tutti_dev_grid_slot(grid, grid->meeting.team.size);
 }
 
 TUTTI_DEV int tutti_dev_grid_wanted(const struct tutti_dev_grid *grid)
@@ -98,7 +124,7 @@ TUTTI_DEV void tutti_dev_grid_combine(const struct tutti_dev_grid *grid, int typ
 {
     const int members = grid->meeting.team.size, to_all = to == TUTTI_DEV_TO_ALL;
     const struct tutti_dev_places in = {read, grid->half, grid->pitch};
-    char *const result = tutti_dev_grid_result(grid);
+    char *const result = grid->result;
     const struct tutti_dev_places out = {to_all, to_all ? result : tutti_dev_of(&grid->meeting, result, to), 0};
     const struct tutti_dev_job job = {
         grid->meeting.team, in,    out,  members, to_all ? members : 1, to_all ? grid->meeting.team.me : 0,
@@ -161,7 +187,7 @@ TUTTI_DEV void tutti_dev_grid_by_tree(struct tutti_dev_grid *grid, int type, int
     const struct tutti_dev_meeting *const meeting = &grid->meeting;
     const int members = meeting->team.size, me = meeting->team.me;
     const size_t all = grid->n * grid->bytes;
-    char *const own = tutti_dev_grid_slot(grid, me), *const result = tutti_dev_grid_result(grid);
+    char *const own = tutti_dev_grid_slot(grid, me), *const result = grid->result;
     int d = 1;
     tutti_dev_grid_post(grid, source, me, 0, grid->n);
     tutti_dev_sync(TUTTI_BY_GRID, 0);
@@ -206,34 +232,32 @@ TUTTI_DEV int tutti_dev_grid_refuse(void)
     return TUTTI_DEV_ERR_ARGUMENT;
 }
 
+TUTTI_DEV int tutti_dev_far_grid_reduce(tshmem_team_t team, int where, void *dest, const void *source, size_t nelems,
+                                        int type, int op, int root, int strategy, const struct tutti_grid_work *work);
+
 TUTTI_DEV int tutti_dev_grid_reduce(tshmem_team_t team, int where, void *dest, const void *source, size_t nelems,
                                     int type, int op, int root, int strategy, const struct tutti_grid_work *work)
 {
     struct tutti_dev_grid grid;
     const int members = tutti_dev_team_n_pes(team);
-    const size_t parts = where == TUTTI_GRID_GLOBAL   ? 1
-                         : where == TUTTI_GRID_SHARED ? tutti_dev_blocks()
-                                                      : tutti_dev_size(TUTTI_BY_GRID);
-    const size_t part = where == TUTTI_GRID_GLOBAL   ? 0
-                        : where == TUTTI_GRID_SHARED ? tutti_dev_block()
-                                                     : tutti_dev_rank(TUTTI_BY_GRID);
-    grid.spread = where == TUTTI_GRID_GLOBAL   ? TUTTI_BY_GRID
-                  : where == TUTTI_GRID_SHARED ? TUTTI_BY_BLOCK
-                                               : TUTTI_BY_THREAD;
-    grid.root = root;
-    grid.n = nelems * parts;
-    grid.bytes = tutti_dev_type_size(type);
-    grid.first = nelems * part;
-    grid.count = nelems;
-    grid.pitch = tutti_dev_grid_pitch(grid.n * grid.bytes);
-    if (!tutti_dev_has(type, op) || root >= members || tutti_dev_is_far(team) || strategy < 0 ||
-        strategy >= TUTTI_GRID_STRATEGIES || work->bytes < tutti_grid_work_bytes(members, grid.n * grid.bytes) ||
-        (uintptr_t)work->memory % 16 != 0)
+    const size_t n = nelems * tutti_dev_grid_parts(where), bytes = tutti_dev_type_size(type);
+    if (!tutti_dev_has(type, op) || root >= members || strategy < 0 || strategy >= TUTTI_GRID_STRATEGIES ||
+        work->bytes < tutti_grid_work_bytes(members, n * bytes) || (uintptr_t)work->memory % 16 != 0)
         return tutti_dev_grid_refuse();
+    if (tutti_dev_is_far(team))
+        return tutti_dev_far_grid_reduce(team, where, dest, source, nelems, type, op, root, strategy, work);
+    grid.spread = tutti_dev_grid_spread(where);
+    grid.root = root;
+    grid.n = n;
+    grid.bytes = bytes;
+    grid.first = nelems * tutti_dev_grid_part(where);
+    grid.count = nelems;
+    grid.pitch = tutti_dev_grid_pitch(n * bytes);
     const int status = tutti_dev_begin(&grid.meeting, TUTTI_BY_GRID, team, work->memory, work->bytes, work->memory, 0);
     if (status != TUTTI_DEV_OK)
         return status;
-    grid.half = (char *)work->memory + (grid.meeting.sequence % 2) * (work->bytes / 32 * 16);
+    grid.half = tutti_dev_grid_half(work->memory, work->bytes, grid.meeting.sequence);
+    grid.result = tutti_dev_grid_end_of_half(grid.half, work->bytes) - grid.pitch;
     switch (tutti_dev_grid_strategy(&grid, strategy)) {
     case TUTTI_GRID_READ:
         tutti_dev_grid_by_read(&grid, type, op, source);
@@ -252,13 +276,14 @@ TUTTI_DEV int tutti_dev_grid_reduce(tshmem_team_t team, int where, void *dest, c
         break;
     }
     if (tutti_dev_grid_wanted(&grid))
-        tutti_dev_copy(grid.spread, dest, tutti_dev_grid_result(&grid) + grid.first * grid.bytes, nelems * grid.bytes);
+        tutti_dev_copy(grid.spread, dest, grid.result + grid.first * grid.bytes, nelems * grid.bytes);
     tutti_dev_sync(grid.spread, 0);
     return tutti_dev_end(&grid.meeting);
 }
 
-/* Collective over the team, by all threads of the grid. 0 or a negative status: a team with far members is refused.
- * dest may be source. type: tshmem_type_of() of a pointer to an element; op: enum tshmem_op. */
+/* Collective over the team, by all threads of the grid. 0 or a negative status. On return the own result is complete,
+ * and `source` may be used again, which dest may be. type: tshmem_type_of() of a pointer to an element; op: enum
+ * tshmem_op. */
 TUTTI_DEV int tutti_grid_allreduce(tshmem_team_t team, int where, void *dest, const void *source, size_t nelems,
                                    int type, int op, int strategy, const struct tutti_grid_work *work)
 {

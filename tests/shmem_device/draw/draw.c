@@ -10,7 +10,7 @@ enum { ZEROS = PROGRAM_ZEROS, NUMBERS = PROGRAM_NUMBERS, SOURCE = NUMBERS };
 static void draw_context(struct draw *d, int pe, struct command *c)
 {
     const int pes = d->program->pes, number = (int)below(d, 2 * PROGRAM_CONTEXTS);
-    if (number >= PROGRAM_CONTEXTS)
+    if (!d->kind->contexts || number >= PROGRAM_CONTEXTS)
         return;
     const int other = program_member(pes, program_context_team(number), c->pe);
     const uint64_t ctx = program_context(pes, number, pe);
@@ -19,6 +19,20 @@ static void draw_context(struct draw *d, int pe, struct command *c)
         c->team = program_context_team(number);
         c->pe = other;
     }
+}
+
+void draw_barrier(struct draw *d)
+{
+    const int kind = (int)below(d, 3), extra = (int)below(d, 2), form = draw_form(d);
+    for (int pe = 0; pe < d->program->pes; pe++) {
+        struct command *const c = next(d, pe);
+        c->call = kind == 0 ? CALL_BARRIER : kind == 1 ? CALL_SYNC : CALL_BARRIER_ALL;
+        c->extra = extra;
+        c->form = below(d, 4) ? form : draw_form(d);
+        if (kind < 2)
+            gives_back(d, c);
+    }
+    index_ends(d);
 }
 
 static void settle(struct draw *d)
@@ -32,7 +46,7 @@ static void settle(struct draw *d)
             draw_context(d, pe, c);
     }
     index_ends(d);
-    barrier(d);
+    draw_barrier(d);
 }
 
 /* One put or get: what is put lies in `source`, and goes into this PE's zone; what is gotten comes from there. */
@@ -140,7 +154,7 @@ static void round_of_signals(struct draw *d)
         }
         index_ends(d);
     }
-    barrier(d);
+    draw_barrier(d);
 }
 
 /* Each PE clears words of its own, which another one stores numbers into while this one waits for them, or, past a
@@ -202,7 +216,7 @@ static void round_of_waits(struct draw *d)
         gives_back(d, c);
     }
     index_ends(d);
-    barrier(d);
+    draw_barrier(d);
 }
 
 static void round_of_atomics(struct draw *d)
@@ -258,14 +272,14 @@ static void round_of_atomics(struct draw *d)
     settle(d);
 }
 
-void program_draw(struct program *program, int pes, uint64_t seed, const int *rows, int typed, int forms)
+void program_draw(struct program *program, int pes, uint64_t seed, const struct program_kind *kind)
 {
-    struct draw d = {.program = program, .random = random_mix(seed), .rows = rows, .typed = typed, .forms = forms};
+    struct draw d = {.program = program, .random = random_mix(seed), .kind = kind};
     static void (*const rounds[])(struct draw *) = {
         round_of_moves,         round_of_signals,          round_of_waits,
         round_of_atomics,       draw_round_of_collectives, draw_round_of_collectives,
         draw_round_of_questions};
-    while (rows && rows[d.row_count] >= 0)
+    while (kind->rows && kind->rows[d.row_count] >= 0)
         d.row_count++;
     memset(program, 0, sizeof *program);
     program->pes = pes;
@@ -274,7 +288,7 @@ void program_draw(struct program *program, int pes, uint64_t seed, const int *ro
         program->list[pe] = calloc(PROGRAM_LIST, sizeof **program->list);
     for (int i = 0, n = 5 + (int)below(&d, 60); i < n && room(&d, 64); i++)
         rounds[below(&d, sizeof rounds / sizeof *rounds)](&d);
-    barrier(&d);
+    draw_barrier(&d);
 }
 
 void program_free(struct program *program)

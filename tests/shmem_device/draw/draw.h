@@ -15,8 +15,8 @@
 struct draw {
     struct program *program;
     uint64_t random;
-    const int *rows; /* with typed names; ends with -1 */
-    int row_count, typed, forms;
+    const struct program_kind *kind;
+    int row_count; /* of kind->rows */
     uint64_t signals[PROGRAM_PES][PROGRAM_PES]; /* [owner][writer] as the model has it */
 };
 
@@ -53,7 +53,7 @@ static inline void gives_back(const struct draw *d, struct command *c)
 static inline int draw_form(struct draw *d)
 {
     int form = (int)below(d, FORMS);
-    while (!(d->forms >> form & 1))
+    while (!(d->kind->forms >> form & 1))
         form = (form + 1) % FORMS;
     return form;
 }
@@ -62,7 +62,7 @@ static inline int draw_form(struct draw *d)
 static inline int draw_row(struct draw *d, int families)
 {
     for (int tries = 0; d->row_count > 0 && tries < 20; tries++) {
-        const int row = d->rows[below(d, (uint64_t)d->row_count)];
+        const int row = d->kind->rows[below(d, (uint64_t)d->row_count)];
         if (families == 0 || (program_families(row) & families) != 0)
             return row;
     }
@@ -89,21 +89,9 @@ static inline uint64_t draw_offset(struct draw *d, uint64_t bytes, uint64_t leng
     return below(d, (bytes - length) / unit + 1) * unit;
 }
 
-static inline void barrier(struct draw *d)
-{
-    const int kind = (int)below(d, 3), extra = (int)below(d, 2), form = draw_form(d);
-    for (int pe = 0; pe < d->program->pes; pe++) {
-        struct command *const c = next(d, pe);
-        c->call = kind == 0 ? CALL_BARRIER : kind == 1 ? CALL_SYNC : CALL_BARRIER_ALL;
-        c->extra = extra;
-        c->form = below(d, 4) ? form : draw_form(d);
-        if (kind < 2)
-            gives_back(d, c);
-    }
-    index_ends(d);
-}
-
-/* teams.c: collectives, and questions to teams and contexts. */
+/* draw.c: all PEs meet. */
+void draw_barrier(struct draw *d);
+/* collectives.c: one collective behind the other, those of whole grids among them; questions to teams and contexts. */
 void draw_round_of_collectives(struct draw *d);
 void draw_round_of_questions(struct draw *d);
 
