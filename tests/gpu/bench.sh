@@ -128,15 +128,16 @@ if in_plan halo; then
     fi
 fi
 # The global address space, in kernels and in streams; on one GPU two PEs share it. What single calls take comes first, of
-# all numbers of GPUs; then the figures of the papers, with fewer launches.
+# all numbers of GPUs; then the figures of the papers, with fewer launches. At most
+# 150 s for a number of GPUs.
 at_most() { if [ "$each" -lt "$1" ]; then echo "$each"; else echo "$1"; fi; }
 if in_plan shmem; then
     for n in ${counts:-2}; do
         each=$(at_most 60) bench "shmem-calls-$n-pes" shmem "$n" --seconds 0.005 --figures latency,bandwidth,ring
-        each=$(at_most 60) bench "shmem-streams-$n-pes" shmem "$n" --seconds 0.005 --ways tutti,nvshmem --figures graph,stream
+        each=$(at_most 50) bench "shmem-streams-$n-pes" shmem "$n" --seconds 0.005 --ways tutti,nvshmem --figures graph,stream
     done
     for n in ${counts:-2}; do
-        each=$(at_most 60) bench "shmem-papers-$n-pes" shmem "$n" --seconds 0.005 -i 3 -m 8,4k,256k,2m \
+        each=$(at_most 40) bench "shmem-papers-$n-pes" shmem "$n" --seconds 0.005 -i 3 -m 8,4k,256k,2m \
             --figures rma,groups,fcollect,broadcast,access,reduce,allreduce,sum
     done
 fi

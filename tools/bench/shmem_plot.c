@@ -31,7 +31,7 @@ static void write_data(FILE *to, const void *table)
             fprintf(to, " %s", shmem_ways[way]);
         fputc('\n', to);
         for (int i = from; i < end; i++) {
-            fprintf(to, "%zu", t->row[i].bytes);
+            fprintf(to, "%zu", t->row[i].bytes ? t->row[i].bytes : 1); /* the axis is logarithmic */
             for (int way = 0; way < GAS_WAYS; way++) {
                 if (t->row[i].time[way].known && shmem_rates[t->row[i].figure])
                     fprintf(to, " %.6f", shmem_rate(&t->row[i], way));
@@ -50,7 +50,8 @@ static void write_title(FILE *to, const struct shmem_row *row, int way)
     fprintf(to, "%s", row->name);
     if (row->figure == GAS_FIGURE_RMA)
         fprintf(to, " %s", row->target);
-    else if (row->figure == GAS_FIGURE_GROUPS)
+    else if (row->figure == GAS_FIGURE_GROUPS || row->figure == GAS_FIGURE_LATENCY ||
+             row->figure == GAS_FIGURE_BANDWIDTH || row->figure == GAS_FIGURE_RING)
         fprintf(to, " %ux%u", row->blocks, row->threads);
     else if (row->figure == GAS_FIGURE_FCOLLECT || row->figure == GAS_FIGURE_BROADCAST)
         fprintf(to, " %d PEs, %u", row->pes, row->threads);
@@ -61,7 +62,9 @@ static void write_title(FILE *to, const struct shmem_row *row, int way)
 static void write_figure(FILE *to, const struct shmem_table *t, int figure)
 {
     fprintf(to, "set title '%s' noenhanced\nset ylabel '%s'\nplot ", shmem_figures[figure],
-            shmem_rates[figure] ? "GB/s" : "median, us");
+            shmem_rates[figure] == GAS_RATE_BYTES      ? "GB/s"
+            : shmem_rates[figure] == GAS_RATE_REQUESTS ? "millions of requests a second"
+                                                       : "median, us");
     int lines = 0, series = 0;
     for (int from = 0, end, index = 0; from < t->rows; from = end, index++) {
         end = series_end(t, from);
