@@ -13,7 +13,7 @@ file(GLOB cuda_headers CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/include/tutti/*.h
      ${PROJECT_SOURCE_DIR}/include/tutti/*.def *.h *.inc)
 add_custom_target(shmem-cuda)
 
-# shmem_cuda_object(NAME SOURCE flags...): NAME.o. About a minute each for those of the random programs, 2 GB of memory.
+# shmem_cuda_object(NAME SOURCE flags...): NAME.o. A minute or more each for those of the random programs, some GB of memory.
 function(shmem_cuda_object name source)
   add_custom_command(
     OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/${name}.o
@@ -55,7 +55,7 @@ endforeach()
 shmem_cuda_object(cuda_serve cuda_serve.cu)
 shmem_cuda_object(cuda_rows rows.c -x cu)
 set(images cuda_rows)
-foreach(image RANGE 14)
+foreach(image RANGE 15)
   shmem_cuda_object(cuda_image_${image} cuda_image.cu -DIMAGE=${image})
   list(APPEND images cuda_image_${image})
 endforeach()

@@ -1,5 +1,5 @@
-/* The interpreter's images for CUDA: the first one has the calls of all forms, without types; each other one those of
- * one form, by the typed names of one type. All types of the kernels are there. */
+/* The interpreter's images for CUDA: the first and the last one have the calls of two forms each, without types; each
+ * other one those of one form, by the typed names of one type. All types of the kernels are there. */
 #ifndef TUTTI_TESTS_SHMEM_CUDA_IMAGES_H
 #define TUTTI_TESTS_SHMEM_CUDA_IMAGES_H
 
@@ -33,7 +33,8 @@ struct cuda_image {
 
 /* ROW(number) */
 #define CUDA_IMAGE_LIST(ROW)                                                                                           \
-    ROW(0) ROW(1) ROW(2) ROW(3) ROW(4) ROW(5) ROW(6) ROW(7) ROW(8) ROW(9) ROW(10) ROW(11) ROW(12) ROW(13) ROW(14)
+    ROW(0)                                                                                                             \
+    ROW(1) ROW(2) ROW(3) ROW(4) ROW(5) ROW(6) ROW(7) ROW(8) ROW(9) ROW(10) ROW(11) ROW(12) ROW(13) ROW(14) ROW(15)
 
 #ifdef IMAGE
 #define IMAGE_NONE(ROW, what)
@@ -45,7 +46,7 @@ struct cuda_image {
  * PLAIN     other numbers
  * COMPLEX   in reductions alone */
 #if IMAGE == 0
-#define IMAGE_FORMS (IMAGE_BY_THREAD | IMAGE_BY_WARP | IMAGE_BY_BLOCK | IMAGE_BY_WORK_GROUP)
+#define IMAGE_FORMS (IMAGE_BY_THREAD | IMAGE_BY_BLOCK)
 #elif IMAGE == 1
 #define IMAGE_GRIDS           1
 #define IMAGE_FORMS           IMAGE_BY_BLOCK
@@ -92,6 +93,8 @@ struct cuda_image {
 #define IMAGE_GRIDS             1
 #define IMAGE_FORMS             IMAGE_BY_WARP
 #define IMAGE_NARROW(ROW, what) ROW(int8, int8_t, INTEGER, what)
+#elif IMAGE == 15
+#define IMAGE_FORMS (IMAGE_BY_WARP | IMAGE_BY_WORK_GROUP)
 #endif
 
 #ifndef IMAGE_GRIDS
