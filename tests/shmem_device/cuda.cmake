@@ -46,7 +46,7 @@ function(shmem_cuda_test name)
   set_tests_properties(gpu-${name} PROPERTIES LABELS gpu TIMEOUT ${backstop} SKIP_RETURN_CODE 77 RUN_SERIAL TRUE)
 endfunction()
 
-set(common cuda_pes.c draw.c draw_collectives.c explain.c heap.c model.c ${support}/check.c ${support}/oracle.c ${support}/numbers.c)
+set(common cuda_pes.c draw/draw.c draw/collectives.c explain.c heap.c model.c ${support}/check.c ${support}/oracle.c ${support}/numbers.c)
 # The ring's host side, out of the library.
 set(serve cuda_serve.c ${support}/cuda_device.c)
 foreach(file shmem/ring/ring shmem/ring/proxy shmem/ring/near_device core/log core/status core/settings core/nearest core/size)

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "shmem_device/draw.h"
+#include "shmem_device/draw/draw.h"
 
 enum { ZEROS = PROGRAM_ZEROS, NUMBERS = PROGRAM_NUMBERS, SOURCE = NUMBERS };
 

@@ -1,5 +1,5 @@
 /* Draws collectives, those of whole grids among them. */
-#include "shmem_device/draw.h"
+#include "shmem_device/draw/draw.h"
 
 /* Elements a PE of a collective: around the most that go as packets too. */
 static uint64_t draw_collective_count(struct draw *d, uint64_t most, uint64_t bytes)
