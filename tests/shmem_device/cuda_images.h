@@ -83,14 +83,12 @@ struct cuda_image {
 #define IMAGE_FORMS           IMAGE_BY_THREAD
 #define IMAGE_WORD(ROW, what) ROW(int64, int64_t, INTEGER, what)
 #elif IMAGE == 12
-#define IMAGE_GRIDS              1
 #define IMAGE_FORMS              IMAGE_BY_BLOCK
 #define IMAGE_COMPLEX(ROW, what) ROW(complexf, float2, COMPLEXF, what)
 #elif IMAGE == 13
 #define IMAGE_FORMS             IMAGE_BY_BLOCK
 #define IMAGE_NARROW(ROW, what) ROW(uint16, uint16_t, INTEGER, what)
 #elif IMAGE == 14
-#define IMAGE_GRIDS             1
 #define IMAGE_FORMS             IMAGE_BY_WARP
 #define IMAGE_NARROW(ROW, what) ROW(int8, int8_t, INTEGER, what)
 #elif IMAGE == 15
