@@ -15,7 +15,7 @@ struct tutti_dev_team {
 TUTTI_DEV int tutti_dev_team(tshmem_team_t team, struct tutti_dev_team *found)
 {
     const struct tshmem_state *const state = tutti_dev_state();
-    if (!state || team < 0 || team >= TSHMEM_TEAMS_MAX)
+    if (!TUTTI_DEV_KNOWN(state) || team < 0 || team >= TSHMEM_TEAMS_MAX)
         return 0;
     if (team == TSHMEM_TEAM_WORLD) {
         found->me = state->me;
@@ -40,7 +40,7 @@ TUTTI_DEV int tutti_dev_team(tshmem_team_t team, struct tutti_dev_team *found)
 TUTTI_DEV int tutti_dev_is_far(tshmem_team_t team)
 {
     const struct tshmem_state *const state = tutti_dev_state();
-    return state && state->far && team >= 0 && team < TSHMEM_TEAMS_MAX && state->team[team].far;
+    return TUTTI_DEV_KNOWN(state) && state->far && team >= 0 && team < TSHMEM_TEAMS_MAX && state->team[team].far;
 }
 
 /* PE of the world of that member. */
@@ -88,58 +88,54 @@ struct tutti_dev_meeting {
 
 TUTTI_DEV struct tshmem_area *tutti_dev_own_area(const struct tutti_dev_meeting *meeting)
 {
-    return tutti_dev_area(tutti_dev_state()->me, meeting->team.number);
-}
-
-/* A look at the clock, the abort word and what the leader has taken, which has long come: out of the way of the many
- * waits. When the wait has begun; all bits set: leave. */
-TUTTI_DEV_COLD uint64_t tutti_dev_look_up(uint64_t start, uint32_t taken)
-{
-    struct tutti_dev_patience patience = {start, TUTTI_DEV_SPINS - 1}; /* in this turn it looks */
-    if (taken != 0)
-        tutti_dev_fail();
-    return tutti_dev_leave(&patience) ? ~(uint64_t)0 : patience.start;
+    return tutti_dev_here(meeting->team.number);
 }
 
 /* Stands in every turn of a wait. 1: leave. */
 TUTTI_DEV int tutti_dev_gives_up(const struct tutti_dev_meeting *meeting, struct tutti_dev_patience *patience)
 {
-    if (++patience->spins % TUTTI_DEV_SPINS != 0)
-        return 0;
-    patience->start = tutti_dev_look_up(patience->start, meeting->taken);
-    return patience->start == ~(uint64_t)0;
+    return tutti_dev_leaves(patience, meeting->taken);
 }
 
-/* Waits for all members. What the members' threads have stored before they last waited for each other is seen past the
- * next wait of this group: one fence of each thread that says so, a store for each member, spread over the threads. */
+/* Of the members, the one `i` places behind this PE; i from 0 up to the size of the team. */
+TUTTI_DEV int tutti_dev_behind(const struct tutti_dev_team *team, unsigned i)
+{
+    const int member = team->me + (int)i;
+    return member < team->size ? member : member - team->size;
+}
+
+/* Waits for all other members. What the members' threads have stored before they last waited for each other is seen
+ * past the next wait of this group: one fence of each thread that says so, a store for each member, spread over the
+ * threads. The sequence, which is on its way, is needed past the fence alone. */
 TUTTI_DEV void tutti_dev_arrive(struct tutti_dev_meeting *meeting)
 {
-    const int members = meeting->team.size, rank = (int)tutti_dev_rank(meeting->group);
-    const int size = tutti_dev_size(meeting->group) < (size_t)members ? (int)tutti_dev_size(meeting->group) : members;
-    const uint64_t sequence = ++meeting->sequence;
-    struct tshmem_area *const own = tutti_dev_own_area(meeting);
-    if (rank >= size)
-        return;
-    tutti_dev_fence_release();
-    for (int i = rank; i < members; i += size) {
-        struct tshmem_area *const other = tutti_dev_area(tutti_dev_pe(&meeting->team, i), meeting->team.number);
-        tutti_dev_store_relaxed64(&other->arrived[TSHMEM_BY_DEVICE][meeting->team.me], sequence);
-    }
+    const struct tutti_dev_team team = meeting->team;
+    const unsigned rank = (unsigned)tutti_dev_rank(meeting->group), size = (unsigned)tutti_dev_size(meeting->group);
+    const uint64_t at = tutti_dev_area_at(team.number);
+    const struct tshmem_area *const own = tutti_dev_own_area(meeting);
     struct tutti_dev_patience patience = {0, 0};
-    for (int i = rank; i < members && !meeting->failed; i += size) {
-        while ((int64_t)(tutti_dev_load_acquire64(&own->arrived[TSHMEM_BY_DEVICE][i]) - sequence) < 0) {
-            if (tutti_dev_gives_up(meeting, &patience)) {
-                meeting->failed = 1;
-                break;
-            }
+    if (rank + 1 < (unsigned)team.size) {
+        tutti_dev_fence_release();
+        const uint64_t sequence = meeting->sequence + 1;
+        for (unsigned i = rank + 1; i < (unsigned)team.size; i += size) {
+            char *const heap = tutti_dev_heap(tutti_dev_pe(&team, tutti_dev_behind(&team, i)));
+            struct tshmem_area *const other = (struct tshmem_area *)(void *)(heap + at);
+            tutti_dev_store_relaxed64(&other->arrived[TSHMEM_BY_DEVICE][team.me], sequence);
         }
+        for (unsigned i = rank + 1; i < (unsigned)team.size && !meeting->failed; i += size) {
+            const uint64_t *const word = &own->arrived[TSHMEM_BY_DEVICE][tutti_dev_behind(&team, i)];
+            while ((int64_t)(tutti_dev_load_look64(word) - sequence) < 0 && !meeting->failed)
+                meeting->failed = tutti_dev_gives_up(meeting, &patience);
+        }
+        tutti_dev_seen();
     }
+    meeting->sequence++;
 }
 
 /* All members' groups: what their threads have stored before is seen by all after. */
 TUTTI_DEV void tutti_dev_meet(struct tutti_dev_meeting *meeting)
 {
-    tutti_dev_sync(meeting->group, 0);
+    tutti_dev_join(meeting->group);
     tutti_dev_arrive(meeting);
     meeting->failed = tutti_dev_sync(meeting->group, meeting->failed | (meeting->taken != 0));
 }
@@ -168,21 +164,26 @@ TUTTI_DEV_COLD uint64_t tutti_dev_renew(struct tutti_dev_meeting meeting)
 }
 
 /* Every collective begins here, by a wait for the group's threads. A team has one at a time: the leader takes the busy
- * word. */
+ * word, whose answer is looked at in the end. Whoever had the team before has stored the sequence before he last waited
+ * for his threads; of a grid, only one thread has. */
 TUTTI_DEV int tutti_dev_enter(struct tutti_dev_meeting *meeting, int group, tshmem_team_t team)
 {
     meeting->group = group;
     meeting->failed = 0;
     meeting->taken = 0;
+    meeting->sequence = 0;
     if (!tutti_dev_team(team, &meeting->team)) {
         tutti_dev_fail();
         return TUTTI_DEV_ERR_ARGUMENT;
     }
     struct tshmem_area *const own = tutti_dev_own_area(meeting);
+    if (group != TUTTI_BY_GRID)
+        meeting->sequence = tutti_dev_load_relaxed64(&own->sequence[TSHMEM_BY_DEVICE]);
     if (tutti_dev_rank(group) == 0)
         meeting->taken = tutti_dev_swap32(&own->busy[TSHMEM_BY_DEVICE], 1);
-    tutti_dev_sync(group, 0);
-    meeting->sequence = tutti_dev_load_relaxed64(&own->sequence[TSHMEM_BY_DEVICE]);
+    tutti_dev_join(group);
+    if (group == TUTTI_BY_GRID)
+        meeting->sequence = tutti_dev_load_relaxed64(&own->sequence[TSHMEM_BY_DEVICE]);
     return TUTTI_DEV_OK;
 }
 
@@ -215,7 +216,7 @@ TUTTI_DEV int tutti_dev_end(struct tutti_dev_meeting *meeting)
 /* The last meeting of a collective, and its end. */
 TUTTI_DEV int tutti_dev_meet_last(struct tutti_dev_meeting *meeting)
 {
-    tutti_dev_sync(meeting->group, 0);
+    tutti_dev_join(meeting->group);
     tutti_dev_arrive(meeting);
     return tutti_dev_end(meeting);
 }
@@ -258,7 +259,8 @@ TUTTI_DEV int tutti_dev_symmetric(const void *address, size_t bytes)
 TUTTI_DEV int tutti_dev_begin(struct tutti_dev_meeting *meeting, int group, tshmem_team_t team, const void *dest,
                               size_t dest_bytes, const void *source, size_t source_bytes)
 {
-    if (tutti_dev_state() && (!tutti_dev_symmetric(dest, dest_bytes) || !tutti_dev_symmetric(source, source_bytes))) {
+    if (TUTTI_DEV_KNOWN(tutti_dev_state()) &&
+        (!tutti_dev_symmetric(dest, dest_bytes) || !tutti_dev_symmetric(source, source_bytes))) {
         tutti_dev_fail();
         return TUTTI_DEV_ERR_ARGUMENT;
     }
