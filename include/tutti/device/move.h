@@ -4,17 +4,24 @@
 #ifndef TUTTI_DEVICE_MOVE_H
 #define TUTTI_DEVICE_MOVE_H
 
-/* Those who have nothing to say send an empty packet. */
+/* Those who have nothing to say send an empty packet. few: as tutti_dev_is_quick(), a constant. */
 TUTTI_DEV void tutti_dev_broadcast_small(struct tutti_dev_meeting *meeting, void *dest, const void *source,
-                                         size_t bytes, int root)
+                                         size_t bytes, int root, int few)
 {
     const struct tutti_dev_exchange exchange = tutti_dev_exchange(meeting);
     const int is_root = meeting->team.me == root;
-    tutti_dev_packets_send(&exchange, meeting->group, source, 0, is_root ? (unsigned)bytes : 0, 0);
     if (!is_root)
-        tutti_dev_packets_recv(&exchange, meeting, dest, 0, (unsigned)bytes, root, 1, 0);
+        tutti_dev_packets_say(&exchange, meeting->group, 0, 0);
+    else if (few)
+        tutti_dev_packets_send_few(&exchange, meeting->group, source, 0, (unsigned)bytes, 0);
     else
+        tutti_dev_packets_send(&exchange, meeting->group, source, 0, (unsigned)bytes, 0);
+    if (is_root)
         tutti_dev_packets_keep(meeting->group, dest, source, (unsigned)bytes);
+    else if (few)
+        tutti_dev_packets_recv_few(&exchange, meeting, dest, 0, (unsigned)bytes, root, 1, 0);
+    else
+        tutti_dev_packets_recv(&exchange, meeting, dest, 0, (unsigned)bytes, root, 1, 0);
     if (is_root || meeting->team.size > 2)
         tutti_dev_packets_hear(&exchange, meeting);
 }
@@ -32,13 +39,18 @@ TUTTI_DEV int tutti_dev_broadcast(int group, tshmem_team_t team, void *dest, con
     const int status = tutti_dev_begin(&meeting, group, team, dest, bytes, source, bytes);
     if (status != TUTTI_DEV_OK)
         return status;
+    if (tutti_dev_is_quick(&meeting, bytes) && tutti_dev_goes_on(&meeting)) {
+        tutti_dev_broadcast_small(&meeting, dest, source, bytes, root, 1);
+        return tutti_dev_free(&meeting);
+    }
+    tutti_dev_again(&meeting);
     if (tutti_dev_is_small(&meeting, bytes)) {
-        tutti_dev_broadcast_small(&meeting, dest, source, bytes, root);
+        tutti_dev_broadcast_small(&meeting, dest, source, bytes, root, 0);
         return tutti_dev_end(&meeting);
     }
     tutti_dev_meet_first(&meeting);
     for (int i = 0; i < members && meeting.team.me == root; i++) {
-        char *const to = tutti_dev_of(&meeting, dest, (root + i) % members);
+        char *const to = tutti_dev_of(&meeting, dest, tutti_dev_behind(&meeting.team, (unsigned)i));
         if (to != (const char *)source)
             tutti_dev_copy(group, to, source, bytes);
     }
@@ -57,10 +69,9 @@ TUTTI_DEV int tutti_dev_collect(int group, tshmem_team_t team, void *dest, const
         return status;
     const int members = meeting.team.size, me = meeting.team.me;
     const struct tutti_dev_exchange exchange = tutti_dev_exchange(&meeting);
-    const tutti_dev_u64 length = bytes;
     size_t at = 0, all = 0;
     int small = 1; /* alike on all PEs */
-    tutti_dev_packets_send(&exchange, group, &length, 0, sizeof length, 0);
+    tutti_dev_packets_say(&exchange, group, bytes, 0);
     if (bytes > 0 && tutti_dev_is_small(&meeting, bytes + TUTTI_DEV_PACKET))
         tutti_dev_packets_send(&exchange, group, source, 0, (unsigned)bytes, 1);
     TUTTI_DEV_UNROLL_1
@@ -97,6 +108,25 @@ TUTTI_DEV int tutti_dev_collect(int group, tshmem_team_t team, void *dest, const
     return tutti_dev_end(&meeting);
 }
 
+/* Blocks of `bytes` bytes from source + member * step; those of the members come to dest, one behind the other. */
+TUTTI_DEV int tutti_dev_exchange_small(struct tutti_dev_meeting *meeting, void *dest, const void *source, size_t step,
+                                       size_t bytes, int few)
+{
+    const struct tutti_dev_exchange exchange = tutti_dev_exchange(meeting);
+    const int me = meeting->team.me, group = meeting->group, first = tutti_dev_behind(&meeting->team, 1);
+    const unsigned others = (unsigned)meeting->team.size - 1, all = (unsigned)bytes;
+    if (few)
+        tutti_dev_packets_send_few(&exchange, group, source, (unsigned)step, all, 0);
+    else
+        tutti_dev_packets_send(&exchange, group, source, (unsigned)step, all, 0);
+    tutti_dev_packets_keep(group, (char *)dest + (size_t)me * bytes, (const char *)source + (size_t)me * step, all);
+    if (few)
+        tutti_dev_packets_recv_few(&exchange, meeting, dest, all, all, first, others, 0);
+    else
+        tutti_dev_packets_recv(&exchange, meeting, dest, all, all, first, others, 0);
+    return few ? tutti_dev_free(meeting) : tutti_dev_end(meeting);
+}
+
 TUTTI_DEV int tutti_dev_fcollect(int group, tshmem_team_t team, void *dest, const void *source, size_t bytes)
 {
     struct tutti_dev_meeting meeting;
@@ -107,18 +137,17 @@ TUTTI_DEV int tutti_dev_fcollect(int group, tshmem_team_t team, void *dest, cons
         tutti_dev_begin(&meeting, group, team, dest, bytes * (size_t)(team_size > 0 ? team_size : 0), source, bytes);
     if (status != TUTTI_DEV_OK)
         return status;
-    const int members = meeting.team.size, me = meeting.team.me;
-    if (tutti_dev_is_small(&meeting, bytes)) {
-        const struct tutti_dev_exchange exchange = tutti_dev_exchange(&meeting);
-        tutti_dev_packets_send(&exchange, group, source, 0, (unsigned)bytes, 0);
-        tutti_dev_packets_keep(group, (char *)dest + (size_t)me * bytes, source, (unsigned)bytes);
-        tutti_dev_packets_recv(&exchange, &meeting, dest, (unsigned)bytes, (unsigned)bytes,
-                               tutti_dev_round(&exchange, me, 1), (unsigned)members - 1, 0);
-        return tutti_dev_end(&meeting);
-    }
+    if (tutti_dev_is_quick(&meeting, bytes) && tutti_dev_goes_on(&meeting))
+        return tutti_dev_exchange_small(&meeting, dest, source, 0, bytes, 1);
+    tutti_dev_again(&meeting);
+    if (tutti_dev_is_small(&meeting, bytes))
+        return tutti_dev_exchange_small(&meeting, dest, source, 0, bytes, 0);
+    const int members = meeting.team.size;
+    const size_t at = (size_t)meeting.team.me * bytes;
     tutti_dev_meet_first(&meeting);
     for (int i = 0; i < members; i++)
-        tutti_dev_copy(group, tutti_dev_of(&meeting, dest, (me + i) % members) + (size_t)me * bytes, source, bytes);
+        tutti_dev_copy(group, tutti_dev_of(&meeting, dest, tutti_dev_behind(&meeting.team, (unsigned)i)) + at, source,
+                       bytes);
     return tutti_dev_meet_last(&meeting);
 }
 
@@ -140,23 +169,19 @@ TUTTI_DEV int tutti_dev_alltoalls(int group, tshmem_team_t team, void *dest, con
     const int status = tutti_dev_begin(&meeting, group, team, dest, dest_bytes, source, source_bytes);
     if (status != TUTTI_DEV_OK)
         return status;
-    const int members = meeting.team.size, me = meeting.team.me;
+    const int members = meeting.team.size, me = meeting.team.me, even = dst == 1 && sst == 1;
     const size_t to_step = n * (size_t)dst * bytes, from_step = n * (size_t)sst * bytes;
-    if (dst == 1 && sst == 1 && tutti_dev_is_small(&meeting, n * bytes)) {
-        const struct tutti_dev_exchange exchange = tutti_dev_exchange(&meeting);
-        tutti_dev_packets_send(&exchange, group, source, (unsigned)from_step, (unsigned)(n * bytes), 0);
-        tutti_dev_packets_keep(group, (char *)dest + (size_t)me * to_step,
-                               (const char *)source + (size_t)me * from_step, (unsigned)(n * bytes));
-        tutti_dev_packets_recv(&exchange, &meeting, dest, (unsigned)to_step, (unsigned)(n * bytes),
-                               tutti_dev_round(&exchange, me, 1), (unsigned)members - 1, 0);
-        return tutti_dev_end(&meeting);
-    }
+    if (even && tutti_dev_is_quick(&meeting, n * bytes) && tutti_dev_goes_on(&meeting))
+        return tutti_dev_exchange_small(&meeting, dest, source, n * bytes, n * bytes, 1);
+    tutti_dev_again(&meeting);
+    if (even && tutti_dev_is_small(&meeting, n * bytes))
+        return tutti_dev_exchange_small(&meeting, dest, source, n * bytes, n * bytes, 0);
     tutti_dev_meet_first(&meeting);
     for (int i = 0; i < members; i++) {
-        const int to = (me + i) % members;
+        const int to = tutti_dev_behind(&meeting.team, (unsigned)i);
         char *const there = tutti_dev_of(&meeting, dest, to) + (size_t)me * to_step;
         const char *const here = (const char *)source + (size_t)to * from_step;
-        if (dst == 1 && sst == 1)
+        if (even)
             tutti_dev_copy(group, there, here, n * bytes);
         else
             tutti_dev_copy_blocks(group, there, here, dst, sst, 1, n, bytes);

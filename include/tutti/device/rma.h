@@ -142,30 +142,33 @@ TUTTI_DEV void tutti_dev_g(void *value, const void *source, size_t bytes, int pe
         *(tutti_dev_u64 *)value = low;
 }
 
-/* By the leader, once its group has stored everything: whoever sees the signal sees the data. */
-TUTTI_DEV void tutti_dev_signal(uint64_t *signal, uint64_t value, int operation, int pe)
+/* By the leader, once its group has stored everything: whoever sees the signal sees the data. at: what it is at that
+ * PE; NULL: the ring has it. */
+TUTTI_DEV void tutti_dev_signal_at(char *at, uint64_t *signal, uint64_t value, int operation, int pe)
 {
-    char *const at = tutti_dev_near(signal, pe, 1);
-    if (!at) {
+    if (!at)
         tutti_dev_ring_put_signal(NULL, NULL, 0, signal, value, operation, pe, 0);
-        return;
-    }
-    if (operation == TSHMEM_SIGNAL_ADD)
+    else if (operation == TSHMEM_SIGNAL_ADD)
         tutti_dev_add_release64(at, value);
     else
         tutti_dev_store_release64(at, value);
 }
 
+TUTTI_DEV void tutti_dev_signal(uint64_t *signal, uint64_t value, int operation, int pe)
+{
+    tutti_dev_signal_at(tutti_dev_near(signal, pe, 1), signal, value, operation, pe);
+}
+
 TUTTI_DEV void tutti_dev_put_signal(int group, void *dest, const void *source, size_t bytes, uint64_t *signal,
                                     uint64_t value, int operation, int pe, int blocking)
 {
-    char *const to = tutti_dev_find(dest, pe);
+    char *const to = tutti_dev_find(dest, pe), *const at = tutti_dev_near(signal, pe, 1);
     tutti_dev_join(group);
     if (!tutti_dev_by_ring(group, TSHMEM_CUT_PUT, to, bytes)) {
         tutti_dev_copy(group, to, source, bytes);
         tutti_dev_join(group);
         if (tutti_dev_rank(group) == 0)
-            tutti_dev_signal(signal, value, operation, pe);
+            tutti_dev_signal_at(at, signal, value, operation, pe);
         return;
     }
     if (tutti_dev_rank(group) == 0)

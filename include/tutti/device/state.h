@@ -59,13 +59,20 @@ TUTTI_DEV const struct tshmem_state *tutti_dev_state(void)
 
 /* Something that cannot be done: all waits of this PE's kernels leave, and the host sees it. Without a state, nobody
  * would. */
-TUTTI_DEV_COLD void tutti_dev_fail(void)
+TUTTI_DEV void tutti_dev_abort(void)
 {
     const struct tshmem_state *const state = tutti_dev_state();
     if (!TUTTI_DEV_KNOWN(state) || state->bytes != sizeof *state)
         tutti_dev_die();
     else
         tutti_dev_store_relaxed32(state->abort, 1);
+}
+
+/* The same where a call ends with it: out of the way. On ways that go on there are no calls: what lives past one is
+ * kept in memory, from when it is made. */
+TUTTI_DEV_COLD void tutti_dev_fail(void)
+{
+    tutti_dev_abort();
 }
 
 /* What `address`, which is symmetric, is at that PE; NULL where there is no such PE, or no way by loads and stores. */
@@ -79,18 +86,15 @@ TUTTI_DEV char *tutti_dev_find(const void *address, int pe)
     return heap && offset < state->heap_bytes ? tutti_dev_global(heap + offset) : NULL;
 }
 
-TUTTI_DEV_COLD char *tutti_dev_lost(void)
-{
-    tutti_dev_fail();
-    return tutti_dev_state()->heap;
-}
-
 /* The heap of a member of a team. One that loads and stores do not reach is a failure: all waits leave, and this PE's
  * own heap stands for it, so that nothing else is touched. */
 TUTTI_DEV char *tutti_dev_heap(int pe)
 {
-    char *const heap = tutti_dev_state()->peer[pe];
-    return tutti_dev_global(heap ? heap : tutti_dev_lost());
+    const struct tshmem_state *const state = tutti_dev_state();
+    char *const heap = state->peer[pe];
+    if (!heap)
+        tutti_dev_abort();
+    return tutti_dev_global(heap ? heap : state->heap);
 }
 
 /* Where the internal area of team number `number` lies in every heap. */
@@ -119,32 +123,25 @@ struct tutti_dev_patience {
     unsigned spins;
 };
 
-/* A look at the clock, at the abort word and at what a collective's leader has taken, which has long come: out of the
- * way of the many waits. When the wait has begun; all bits set: leave. */
-TUTTI_DEV_COLD uint64_t tutti_dev_look_up(uint64_t start, uint32_t taken)
-{
-    const struct tshmem_state *const state = tutti_dev_state();
-    if (taken != 0)
-        tutti_dev_fail();
-    tutti_dev_pause();
-    if (tutti_dev_load_relaxed32(state->abort) != 0)
-        return ~(uint64_t)0;
-    const uint64_t now = tutti_dev_clock_ns();
-    if (start == 0)
-        return now;
-    if (state->limit_ns == 0 || now - start <= state->limit_ns)
-        return start;
-    tutti_dev_fail();
-    return ~(uint64_t)0;
-}
-
-/* Stands in every turn of a wait of a collective whose leader took `taken`. 1: leave. */
+/* Stands in every turn of a wait of a collective whose leader took `taken`, which has long come when it is looked at.
+ * 1: leave. */
 TUTTI_DEV int tutti_dev_leaves(struct tutti_dev_patience *patience, uint32_t taken)
 {
     if (++patience->spins % TUTTI_DEV_SPINS != 0)
         return 0;
-    patience->start = tutti_dev_look_up(patience->start, taken);
-    return patience->start == ~(uint64_t)0;
+    const struct tshmem_state *const state = tutti_dev_state();
+    tutti_dev_pause();
+    if (taken != 0)
+        tutti_dev_abort();
+    if (tutti_dev_load_relaxed32(state->abort) != 0)
+        return 1;
+    const uint64_t now = tutti_dev_clock_ns();
+    if (patience->start == 0)
+        patience->start = now;
+    if (state->limit_ns == 0 || now - patience->start <= state->limit_ns)
+        return 0;
+    tutti_dev_abort();
+    return 1;
 }
 
 /* In every turn of any other wait. 1: leave. */

@@ -81,6 +81,7 @@ TUTTI_DEV int tutti_dev_team_translate(tshmem_team_t from, int pe, tshmem_team_t
  * s - 2: what members store for each other takes turns between two places, by sequence % 2, and waits for nothing. */
 struct tutti_dev_meeting {
     struct tutti_dev_team team;
+    tshmem_team_t id;
     int group, failed; /* failed: of this thread; a wait that was left */
     uint32_t taken;    /* of the leader: 1 where another collective of the team was under way */
     uint64_t sequence; /* of the last step */
@@ -147,20 +148,18 @@ TUTTI_DEV void tutti_dev_meet_first(struct tutti_dev_meeting *meeting)
     meeting->failed = tutti_dev_sync(meeting->group, meeting->failed | (meeting->taken != 0));
 }
 
-/* Packets (packets.h) carry the lower half of the sequence, and what lies in a slot may be old. Before the half comes
- * round, all meet, each clears what it has got, and all meet again: 0 is no packet's. */
-enum { TUTTI_DEV_RENEW = 32 }; /* more steps than a collective has */
-TUTTI_DEV_COLD uint64_t tutti_dev_renew(struct tutti_dev_meeting meeting)
+/* A collective that goes on in a function of its own, which is told in words: what has an address lies in memory, and
+ * would on the short ways too. */
+TUTTI_DEV struct tutti_dev_meeting tutti_dev_resume(int group, tshmem_team_t team, uint64_t sequence, uint32_t taken)
 {
-    char *const packets = &tutti_dev_own_area(&meeting)->packets[0][0];
-    tutti_dev_meet(&meeting);
-    for (size_t i = tutti_dev_rank(meeting.group); i < 2 * TSHMEM_PACKETS_BYTES / 16;
-         i += tutti_dev_size(meeting.group))
-        tutti_dev_store_pair(packets + i * 16, 0, 0);
-    meeting.sequence |= 0xffffffffu;
-    meeting.sequence++;
-    tutti_dev_meet(&meeting);
-    return meeting.sequence;
+    struct tutti_dev_meeting meeting;
+    tutti_dev_team(team, &meeting.team);
+    meeting.id = team;
+    meeting.group = group;
+    meeting.failed = 0;
+    meeting.taken = taken;
+    meeting.sequence = sequence;
+    return meeting;
 }
 
 /* Every collective begins here, by a wait for the group's threads. A team has one at a time: the leader takes the busy
@@ -168,12 +167,13 @@ TUTTI_DEV_COLD uint64_t tutti_dev_renew(struct tutti_dev_meeting meeting)
  * for his threads; of a grid, only one thread has. */
 TUTTI_DEV int tutti_dev_enter(struct tutti_dev_meeting *meeting, int group, tshmem_team_t team)
 {
+    meeting->id = team;
     meeting->group = group;
     meeting->failed = 0;
     meeting->taken = 0;
     meeting->sequence = 0;
     if (!tutti_dev_team(team, &meeting->team)) {
-        tutti_dev_fail();
+        tutti_dev_abort();
         return TUTTI_DEV_ERR_ARGUMENT;
     }
     struct tshmem_area *const own = tutti_dev_own_area(meeting);
@@ -200,8 +200,25 @@ TUTTI_DEV int tutti_dev_free(struct tutti_dev_meeting *meeting)
         meeting->failed = tutti_dev_near_sync(meeting->group, meeting->failed);
     if (!meeting->failed)
         return TUTTI_DEV_OK;
-    tutti_dev_fail();
+    tutti_dev_abort();
     return TUTTI_DEV_ERR_BROKEN;
+}
+
+/* Packets (packets.h) carry the lower half of the sequence, and what lies in a slot may be old. Before the half comes
+ * round, all meet, each clears what it has got, and all meet again: 0 is no packet's. */
+enum { TUTTI_DEV_RENEW = 32 }; /* more steps than a collective has */
+TUTTI_DEV_COLD int tutti_dev_renew(int group, tshmem_team_t team, uint64_t sequence, uint32_t taken, int failed)
+{
+    struct tutti_dev_meeting meeting = tutti_dev_resume(group, team, sequence, taken);
+    char *const packets = &tutti_dev_own_area(&meeting)->packets[0][0];
+    meeting.failed = failed;
+    tutti_dev_meet(&meeting);
+    for (size_t i = tutti_dev_rank(group); i < 2 * TSHMEM_PACKETS_BYTES / 16; i += tutti_dev_size(group))
+        tutti_dev_store_pair(packets + i * 16, 0, 0);
+    meeting.sequence |= 0xffffffffu;
+    meeting.sequence++;
+    tutti_dev_meet(&meeting);
+    return tutti_dev_free(&meeting);
 }
 
 /* Every collective ends here, past its last step: the group's threads wait for each other, then buffers are theirs.
@@ -209,7 +226,7 @@ TUTTI_DEV int tutti_dev_free(struct tutti_dev_meeting *meeting)
 TUTTI_DEV int tutti_dev_end(struct tutti_dev_meeting *meeting)
 {
     if ((uint32_t)meeting->sequence >= 0u - TUTTI_DEV_RENEW)
-        meeting->sequence = tutti_dev_renew(*meeting);
+        return tutti_dev_renew(meeting->group, meeting->id, meeting->sequence, meeting->taken, meeting->failed);
     return tutti_dev_free(meeting);
 }
 
@@ -261,7 +278,7 @@ TUTTI_DEV int tutti_dev_begin(struct tutti_dev_meeting *meeting, int group, tshm
 {
     if (TUTTI_DEV_KNOWN(tutti_dev_state()) &&
         (!tutti_dev_symmetric(dest, dest_bytes) || !tutti_dev_symmetric(source, source_bytes))) {
-        tutti_dev_fail();
+        tutti_dev_abort();
         return TUTTI_DEV_ERR_ARGUMENT;
     }
     return tutti_dev_enter(meeting, group, team);
