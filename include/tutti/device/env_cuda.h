@@ -54,7 +54,10 @@ enum { TUTTI_DEV_SPINS = 256 }; /* between two looks of a wait at the clock and 
     TUTTI_DEV tutti_dev_u##bits tutti_dev_load_relaxed##bits(const void *from)                                         \
     {                                                                                                                  \
         kind value;                                                                                                    \
-        asm volatile("ld.relaxed.sys.global.b" #bits " %0, [%1];" : "=" reg(value) : TUTTI_DEV_GLOBAL(from) : "memory");                   \
+        asm volatile("ld.relaxed.sys.global.b" #bits " %0, [%1];"                                                      \
+                     : "=" reg(value)                                                                                  \
+                     : TUTTI_DEV_GLOBAL(from)                                                                          \
+                     : "memory");                                                                                      \
         return (tutti_dev_u##bits)value;                                                                               \
     }                                                                                                                  \
     TUTTI_DEV tutti_dev_u##bits tutti_dev_load_look##bits(const void *from)                                            \
@@ -69,16 +72,22 @@ enum { TUTTI_DEV_SPINS = 256 }; /* between two looks of a wait at the clock and 
     TUTTI_DEV tutti_dev_u##bits tutti_dev_load_acquire##bits(const void *from)                                         \
     {                                                                                                                  \
         kind value;                                                                                                    \
-        asm volatile("ld." TUTTI_DEV_ACQUIRE ".sys.global.b" #bits " %0, [%1];" : "=" reg(value) : TUTTI_DEV_GLOBAL(from) : "memory");     \
+        asm volatile("ld." TUTTI_DEV_ACQUIRE ".sys.global.b" #bits " %0, [%1];"                                        \
+                     : "=" reg(value)                                                                                  \
+                     : TUTTI_DEV_GLOBAL(from)                                                                          \
+                     : "memory");                                                                                      \
         return (tutti_dev_u##bits)value;                                                                               \
     }                                                                                                                  \
     TUTTI_DEV void tutti_dev_store_relaxed##bits(void *to, tutti_dev_u##bits value)                                    \
     {                                                                                                                  \
-        asm volatile("st.relaxed.sys.global.b" #bits " [%0], %1;" ::TUTTI_DEV_GLOBAL(to), reg((kind)value) : "memory");                    \
+        asm volatile("st.relaxed.sys.global.b" #bits " [%0], %1;" ::TUTTI_DEV_GLOBAL(to), reg((kind)value)             \
+                     : "memory");                                                                                      \
     }                                                                                                                  \
     TUTTI_DEV void tutti_dev_store_release##bits(void *to, tutti_dev_u##bits value)                                    \
     {                                                                                                                  \
-        asm volatile("st." TUTTI_DEV_RELEASE ".sys.global.b" #bits " [%0], %1;" ::TUTTI_DEV_GLOBAL(to), reg((kind)value) : "memory");      \
+        asm volatile("st." TUTTI_DEV_RELEASE ".sys.global.b" #bits " [%0], %1;" ::TUTTI_DEV_GLOBAL(to),                \
+                     reg((kind)value)                                                                                  \
+                     : "memory");                                                                                      \
     }
 TUTTI_DEV_ACCESS(8, "r", unsigned)
 TUTTI_DEV_ACCESS(16, "h", unsigned short)
@@ -140,40 +149,46 @@ TUTTI_DEV void tutti_dev_store_pair(void *to, tutti_dev_u64 a, tutti_dev_u64 b)
 
 TUTTI_DEV void tutti_dev_load_pair(const void *from, tutti_dev_u64 *a, tutti_dev_u64 *b)
 {
-    asm volatile("ld.relaxed.sys.global.v2.b64 {%0, %1}, [%2];" : "=l"(*a), "=l"(*b) : TUTTI_DEV_GLOBAL(from) : "memory");
+    asm volatile("ld.relaxed.sys.global.v2.b64 {%0, %1}, [%2];"
+                 : "=l"(*a), "=l"(*b)
+                 : TUTTI_DEV_GLOBAL(from)
+                 : "memory");
 }
 
 TUTTI_DEV void tutti_dev_load_pair_acquire(const void *from, tutti_dev_u64 *a, tutti_dev_u64 *b)
 {
-    asm volatile("ld.acquire.sys.global.v2.b64 {%0, %1}, [%2];" : "=l"(*a), "=l"(*b) : TUTTI_DEV_GLOBAL(from) : "memory");
+    asm volatile("ld.acquire.sys.global.v2.b64 {%0, %1}, [%2];"
+                 : "=l"(*a), "=l"(*b)
+                 : TUTTI_DEV_GLOBAL(from)
+                 : "memory");
 }
 
 /* Atomics of 32 and 64 bits. The value before. */
 #define TUTTI_DEV_ATOMICS(bits)                                                                                        \
     TUTTI_DEV tutti_dev_u##bits tutti_dev_swap##bits(void *at, tutti_dev_u##bits value)                                \
     {                                                                                                                  \
-        return atomicExch_system((tutti_dev_u##bits *)(void *)tutti_dev_global((char *)at), value);                                                      \
+        return atomicExch_system((tutti_dev_u##bits *)(void *)tutti_dev_global((char *)at), value);                    \
     }                                                                                                                  \
     TUTTI_DEV tutti_dev_u##bits tutti_dev_compare_swap##bits(void *at, tutti_dev_u##bits compare,                      \
                                                              tutti_dev_u##bits value)                                  \
     {                                                                                                                  \
-        return atomicCAS_system((tutti_dev_u##bits *)(void *)tutti_dev_global((char *)at), compare, value);                                              \
+        return atomicCAS_system((tutti_dev_u##bits *)(void *)tutti_dev_global((char *)at), compare, value);            \
     }                                                                                                                  \
     TUTTI_DEV tutti_dev_u##bits tutti_dev_add##bits(void *at, tutti_dev_u##bits value)                                 \
     {                                                                                                                  \
-        return atomicAdd_system((tutti_dev_u##bits *)(void *)tutti_dev_global((char *)at), value);                                                       \
+        return atomicAdd_system((tutti_dev_u##bits *)(void *)tutti_dev_global((char *)at), value);                     \
     }                                                                                                                  \
     TUTTI_DEV tutti_dev_u##bits tutti_dev_and##bits(void *at, tutti_dev_u##bits value)                                 \
     {                                                                                                                  \
-        return atomicAnd_system((tutti_dev_u##bits *)(void *)tutti_dev_global((char *)at), value);                                                       \
+        return atomicAnd_system((tutti_dev_u##bits *)(void *)tutti_dev_global((char *)at), value);                     \
     }                                                                                                                  \
     TUTTI_DEV tutti_dev_u##bits tutti_dev_or##bits(void *at, tutti_dev_u##bits value)                                  \
     {                                                                                                                  \
-        return atomicOr_system((tutti_dev_u##bits *)(void *)tutti_dev_global((char *)at), value);                                                        \
+        return atomicOr_system((tutti_dev_u##bits *)(void *)tutti_dev_global((char *)at), value);                      \
     }                                                                                                                  \
     TUTTI_DEV tutti_dev_u##bits tutti_dev_xor##bits(void *at, tutti_dev_u##bits value)                                 \
     {                                                                                                                  \
-        return atomicXor_system((tutti_dev_u##bits *)(void *)tutti_dev_global((char *)at), value);                                                       \
+        return atomicXor_system((tutti_dev_u##bits *)(void *)tutti_dev_global((char *)at), value);                     \
     }
 TUTTI_DEV_ATOMICS(32)
 TUTTI_DEV_ATOMICS(64)
@@ -186,14 +201,14 @@ TUTTI_DEV uint32_t tutti_dev_add_float(void *at, uint32_t bits)
 
 TUTTI_DEV uint64_t tutti_dev_add_double(void *at, uint64_t bits)
 {
-    return (uint64_t)__double_as_longlong(atomicAdd_system((double *)(void *)tutti_dev_global((char *)at), __longlong_as_double((long long)bits)));
+    return (uint64_t)__double_as_longlong(
+        atomicAdd_system((double *)(void *)tutti_dev_global((char *)at), __longlong_as_double((long long)bits)));
 }
 
 /* What the leader of a group has done before it adds is seen by whoever sees the sum. */
 TUTTI_DEV void tutti_dev_add_release64(void *at, tutti_dev_u64 value)
 {
-    asm volatile("red." TUTTI_DEV_RELEASE ".sys.global.add.u64 [%0], %1;" ::TUTTI_DEV_GLOBAL(at),
-                 "l"(value)
+    asm volatile("red." TUTTI_DEV_RELEASE ".sys.global.add.u64 [%0], %1;" ::TUTTI_DEV_GLOBAL(at), "l"(value)
                  : "memory");
 }
 

@@ -7,8 +7,8 @@
 #define TUTTI_DEVICE_PACKETS_H
 
 enum {
-    TUTTI_DEV_PACKET = 8,  /* bytes of data */
-    TUTTI_DEV_AHEAD = 4,   /* packets of a thread that are under way */
+    TUTTI_DEV_PACKET = 8,   /* bytes of data */
+    TUTTI_DEV_AHEAD = 4,    /* packets of a thread that are under way */
     TUTTI_DEV_SMALL = 4096, /* most bytes that a member sends another one as packets. Members may call in several forms:
                                the size of a group has no say */
     TUTTI_DEV_SURE = TSHMEM_PACKETS_BYTES / TSHMEM_PES_MAX / 2 /* bytes that have room in every team */
@@ -35,8 +35,8 @@ TUTTI_DEV int tutti_dev_is_small(const struct tutti_dev_meeting *meeting, size_t
     return bytes <= TUTTI_DEV_SMALL && bytes <= tutti_dev_slot(meeting) / 16 * TUTTI_DEV_PACKET;
 }
 
-/* 1 where the next step is a quick one, after which nobody looks whether packets are to be renewed. The first use of the
- * sequence, which is on its way. */
+/* 1 where the next step may be a quick one, after which nobody looks whether packets are to be renewed: alike on all
+ * members. The first use of the sequence, which is on its way. */
 TUTTI_DEV int tutti_dev_goes_on(const struct tutti_dev_meeting *meeting)
 {
     return (uint32_t)meeting->sequence < 0u - 2 * TUTTI_DEV_RENEW;
@@ -166,21 +166,6 @@ TUTTI_DEV void tutti_dev_packet_wait(struct tutti_dev_meeting *meeting, const ch
 
 /* ---- whole messages ---- */
 
-/* Where a thread is: packets of `members` members, `each` of each, are dealt out to the threads one by one. */
-struct tutti_dev_cursor {
-    unsigned member, number;
-};
-
-TUTTI_DEV void tutti_dev_advance(struct tutti_dev_cursor *at, size_t by, unsigned each, unsigned members)
-{
-    at->number += (unsigned)by;
-    TUTTI_DEV_UNROLL_1
-    while (at->number >= each && at->member < members) {
-        at->number -= each;
-        at->member++;
-    }
-}
-
 /* Where no thread has more than one packet's number: packets of `each` numbers and of several members, dealt out to as
  * many threads as there are; a thread has one number, of each `lanes`th member from `lane` on. */
 struct tutti_dev_deal {
@@ -211,71 +196,47 @@ TUTTI_DEV void tutti_dev_packets_say(const struct tutti_dev_exchange *exchange, 
                              packet.a, packet.b);
 }
 
-/* As tutti_dev_packets_send(), where tutti_dev_is_quick(). */
-TUTTI_DEV void tutti_dev_packets_send_few(const struct tutti_dev_exchange *exchange, int group, const void *source,
-                                          unsigned step, unsigned bytes, unsigned skip)
-{
-    const unsigned each = bytes > 0 ? tutti_dev_packets(bytes) : 1;
-    const struct tutti_dev_deal deal = tutti_dev_deal(group, each);
-    const char *const from = (const char *)source + deal.number * TUTTI_DEV_PACKET;
-    const unsigned valid = tutti_dev_valid(bytes, deal.number);
-    const uint64_t at = tutti_dev_packet_at(exchange, skip + deal.number);
-    TUTTI_DEV_UNROLL_1
-    for (unsigned i = deal.lane + 1; i < (unsigned)exchange->team.size; i += deal.lanes) {
-        const int to = tutti_dev_behind(&exchange->team, i);
-        const struct tutti_dev_packet packet =
-            tutti_dev_packet_of(tutti_dev_gather(from + (unsigned)to * step, valid), exchange->flag);
-        tutti_dev_store_pair(tutti_dev_heap(tutti_dev_pe(&exchange->team, to)) + at, packet.a, packet.b);
-    }
-}
-
-/* `bytes` bytes from source + member * step on to each other member, behind `skip` packets; at least one packet. */
+/* `bytes` bytes from source + member * step on to each other member, behind `skip` packets; at least one packet. A
+ * thread sends each size'th number to all of them. */
 TUTTI_DEV void tutti_dev_packets_send(const struct tutti_dev_exchange *exchange, int group, const void *source,
                                       unsigned step, unsigned bytes, unsigned skip)
 {
-    const int first = exchange->team.me + 1;
-    const unsigned each = bytes > 0 ? tutti_dev_packets(bytes) : 1, members = (unsigned)exchange->team.size - 1;
-    const size_t size = tutti_dev_size(group);
-    struct tutti_dev_cursor at = {0, 0}, ahead;
-    tutti_dev_advance(&at, tutti_dev_rank(group), each, members);
-    ahead = at;
+    const unsigned each = bytes > 0 ? tutti_dev_packets(bytes) : 1, size = (unsigned)tutti_dev_size(group);
     TUTTI_DEV_UNROLL_1
-    while (at.member < members) {
-        tutti_dev_u64 data[TUTTI_DEV_AHEAD];
-        TUTTI_DEV_UNROLL
-        for (unsigned b = 0; b < TUTTI_DEV_AHEAD; b++) {
-            const unsigned to = (unsigned)tutti_dev_round(exchange, first, ahead.member);
-            if (ahead.member < members)
-                data[b] = tutti_dev_gather((const char *)source + (to * step + ahead.number * TUTTI_DEV_PACKET),
-                                           tutti_dev_valid(bytes, ahead.number));
-            tutti_dev_advance(&ahead, size, each, members);
-        }
-        TUTTI_DEV_UNROLL
-        for (unsigned b = 0; b < TUTTI_DEV_AHEAD && at.member < members; b++) {
-            const struct tutti_dev_packet packet = tutti_dev_packet_of(data[b], exchange->flag);
-            const int to = tutti_dev_round(exchange, first, at.member);
-            tutti_dev_store_pair(tutti_dev_packet_to(exchange, to, skip + at.number), packet.a, packet.b);
-            tutti_dev_advance(&at, size, each, members);
+    for (unsigned i = 1; i < (unsigned)exchange->team.size; i++) {
+        const int to = tutti_dev_behind(&exchange->team, i);
+        const char *const from = (const char *)source + (unsigned)to * step;
+        char *const there = tutti_dev_packet_to(exchange, to, skip);
+        TUTTI_DEV_UNROLL_1
+        for (unsigned n = (unsigned)tutti_dev_rank(group); n < each; n += TUTTI_DEV_AHEAD * size) {
+            tutti_dev_u64 data[TUTTI_DEV_AHEAD];
+            TUTTI_DEV_UNROLL
+            for (unsigned b = 0; b < TUTTI_DEV_AHEAD && n + b * size < each; b++)
+                data[b] =
+                    tutti_dev_gather(from + (n + b * size) * TUTTI_DEV_PACKET, tutti_dev_valid(bytes, n + b * size));
+            TUTTI_DEV_UNROLL
+            for (unsigned b = 0; b < TUTTI_DEV_AHEAD && n + b * size < each; b++) {
+                const struct tutti_dev_packet packet = tutti_dev_packet_of(data[b], exchange->flag);
+                tutti_dev_store_pair(there + (n + b * size) * 16, packet.a, packet.b);
+            }
         }
     }
 }
 
 /* As tutti_dev_packets_recv(), where tutti_dev_is_quick(). */
 TUTTI_DEV void tutti_dev_packets_recv_few(const struct tutti_dev_exchange *exchange, struct tutti_dev_meeting *meeting,
-                                          void *dest, unsigned step, unsigned bytes, int first, unsigned members,
-                                          unsigned skip)
+                                          const struct tutti_dev_deal *deal, void *dest, unsigned step, unsigned bytes,
+                                          int first, unsigned members)
 {
-    const unsigned each = bytes > 0 ? tutti_dev_packets(bytes) : 1;
-    const struct tutti_dev_deal deal = tutti_dev_deal(meeting->group, each);
-    const unsigned valid = tutti_dev_valid(bytes, deal.number);
+    const unsigned valid = tutti_dev_valid(bytes, deal->number);
     TUTTI_DEV_UNROLL_1
-    for (unsigned i = deal.lane; i < members; i += deal.lanes) {
+    for (unsigned i = deal->lane; i < members; i += deal->lanes) {
         const int from = tutti_dev_round(exchange, first, i);
-        const char *const at = tutti_dev_packet_from(exchange, from, skip + deal.number);
+        const char *const at = tutti_dev_packet_from(exchange, from, deal->number);
         struct tutti_dev_packet packet;
         tutti_dev_load_pair(at, &packet.a, &packet.b);
         tutti_dev_packet_wait(meeting, at, &packet, exchange->flag);
-        tutti_dev_scatter((char *)dest + ((unsigned)from * step + deal.number * TUTTI_DEV_PACKET),
+        tutti_dev_scatter((char *)dest + ((unsigned)from * step + deal->number * TUTTI_DEV_PACKET),
                           tutti_dev_packet_data(&packet), valid);
     }
 }
@@ -285,30 +246,24 @@ TUTTI_DEV void tutti_dev_packets_recv(const struct tutti_dev_exchange *exchange,
                                       void *dest, unsigned step, unsigned bytes, int first, unsigned members,
                                       unsigned skip)
 {
-    const unsigned each = bytes > 0 ? tutti_dev_packets(bytes) : 1;
-    const size_t size = tutti_dev_size(meeting->group);
-    struct tutti_dev_cursor at = {0, 0}, ahead;
-    tutti_dev_advance(&at, tutti_dev_rank(meeting->group), each, members);
-    ahead = at;
+    const unsigned each = bytes > 0 ? tutti_dev_packets(bytes) : 1, size = (unsigned)tutti_dev_size(meeting->group);
     TUTTI_DEV_UNROLL_1
-    while (at.member < members) {
-        struct tutti_dev_packet packet[TUTTI_DEV_AHEAD];
-        TUTTI_DEV_UNROLL
-        for (unsigned b = 0; b < TUTTI_DEV_AHEAD; b++) {
-            const int from = tutti_dev_round(exchange, first, ahead.member);
-            if (ahead.member < members)
-                tutti_dev_load_pair(tutti_dev_packet_from(exchange, from, skip + ahead.number), &packet[b].a,
-                                    &packet[b].b);
-            tutti_dev_advance(&ahead, size, each, members);
-        }
-        TUTTI_DEV_UNROLL
-        for (unsigned b = 0; b < TUTTI_DEV_AHEAD && at.member < members; b++) {
-            const int from = tutti_dev_round(exchange, first, at.member);
-            tutti_dev_packet_wait(meeting, tutti_dev_packet_from(exchange, from, skip + at.number), &packet[b],
-                                  exchange->flag);
-            tutti_dev_scatter((char *)dest + ((unsigned)from * step + at.number * TUTTI_DEV_PACKET),
-                              tutti_dev_packet_data(&packet[b]), tutti_dev_valid(bytes, at.number));
-            tutti_dev_advance(&at, size, each, members);
+    for (unsigned i = 0; i < members; i++) {
+        const int from = tutti_dev_round(exchange, first, i);
+        const char *const slot = tutti_dev_packet_from(exchange, from, skip);
+        char *const to = (char *)dest + (unsigned)from * step;
+        TUTTI_DEV_UNROLL_1
+        for (unsigned n = (unsigned)tutti_dev_rank(meeting->group); n < each; n += TUTTI_DEV_AHEAD * size) {
+            struct tutti_dev_packet packet[TUTTI_DEV_AHEAD];
+            TUTTI_DEV_UNROLL
+            for (unsigned b = 0; b < TUTTI_DEV_AHEAD && n + b * size < each; b++)
+                tutti_dev_load_pair(slot + (n + b * size) * 16, &packet[b].a, &packet[b].b);
+            TUTTI_DEV_UNROLL
+            for (unsigned b = 0; b < TUTTI_DEV_AHEAD && n + b * size < each; b++) {
+                tutti_dev_packet_wait(meeting, slot + (n + b * size) * 16, &packet[b], exchange->flag);
+                tutti_dev_scatter(to + (n + b * size) * TUTTI_DEV_PACKET, tutti_dev_packet_data(&packet[b]),
+                                  tutti_dev_valid(bytes, n + b * size));
+            }
         }
     }
 }
@@ -334,17 +289,19 @@ TUTTI_DEV void tutti_dev_packets_hear(const struct tutti_dev_exchange *exchange,
         tutti_dev_packets_one(exchange, meeting, tutti_dev_round(exchange, exchange->team.me, (unsigned)i), &data);
 }
 
+/* An exchange of nothing. */
+TUTTI_DEV void tutti_dev_hear(struct tutti_dev_meeting *meeting)
+{
+    const struct tutti_dev_exchange exchange = tutti_dev_exchange(meeting);
+    tutti_dev_packets_say(&exchange, meeting->group, 0, 0);
+    tutti_dev_packets_hear(&exchange, meeting);
+}
+
 /* 1 where no thread has more than one packet of a message. */
 TUTTI_DEV int tutti_dev_is_quick(const struct tutti_dev_meeting *meeting, size_t bytes)
 {
     return bytes <= tutti_dev_size(meeting->group) * TUTTI_DEV_PACKET &&
            (bytes <= TUTTI_DEV_SURE || tutti_dev_is_small(meeting, bytes));
-}
-
-/* Past the quick way: the sequence once more, which compilers would keep in memory all the way for what is long. */
-TUTTI_DEV void tutti_dev_again(struct tutti_dev_meeting *meeting)
-{
-    meeting->sequence = tutti_dev_load_relaxed64(&tutti_dev_own_area(meeting)->sequence[TSHMEM_BY_DEVICE]);
 }
 
 /* The own part, which no packet carries. */

@@ -201,18 +201,6 @@ TUTTI_DEV int tutti_dev_reduce_long(struct tutti_dev_meeting *meeting, void *des
     return tutti_dev_meet_last(meeting);
 }
 
-/* What is not quick. */
-TUTTI_DEV int tutti_dev_reduce_rest(struct tutti_dev_meeting *meeting, void *dest, const void *source, size_t n,
-                                    int type, int op, int shape)
-{
-    const size_t bytes = n * tutti_dev_type_size(type);
-    if (tutti_dev_is_small(meeting, bytes))
-        return tutti_dev_reduce_small(meeting, dest, source, shape == TUTTI_DEV_BLOCKS ? (unsigned)bytes : 0,
-                                      (unsigned)bytes, type, op, tutti_dev_used(&meeting->team, shape));
-    return shape == TUTTI_DEV_BLOCKS ? tutti_dev_blocks_long(meeting, dest, source, n, type, op)
-                                     : tutti_dev_reduce_long(meeting, dest, source, n, type, op, shape);
-}
-
 /* All shapes; op of scans is SUM. */
 TUTTI_DEV int tutti_dev_reduce(int group, tshmem_team_t team, void *dest, const void *source, size_t n, int type,
                                int op, int shape)
@@ -227,15 +215,27 @@ TUTTI_DEV int tutti_dev_reduce(int group, tshmem_team_t team, void *dest, const 
     if (tutti_dev_is_far(team))
         return tutti_dev_far_reduce(group, team, dest, source, n, type, op, shape);
     const int status =
-        tutti_dev_begin(&meeting, group, team, dest, bytes, source, bytes * (size_t)(members > 0 ? members : 0));
+        tutti_dev_begin_short(&meeting, group, team, dest, bytes, source, bytes * (size_t)(members > 0 ? members : 0));
     if (status != TUTTI_DEV_OK)
         return status;
-    if (bytes > 0 && tutti_dev_is_quick(&meeting, bytes) &&
-        tutti_dev_quick(&meeting, dest, source, shape == TUTTI_DEV_BLOCKS ? (unsigned)bytes : 0, (unsigned)bytes, type,
-                        op, tutti_dev_used(&meeting.team, shape)))
+    struct tutti_dev_fold fold;
+    fold.source = (const char *)source;
+    fold.dest = (char *)dest;
+    fold.step = shape == TUTTI_DEV_BLOCKS ? (unsigned)bytes : 0;
+    fold.bytes = (unsigned)bytes;
+    fold.used = tutti_dev_used(&meeting.team, shape);
+    if (bytes > 0 && tutti_dev_is_quick(&meeting, bytes) && tutti_dev_fold(&fold, &meeting, type, op, 1))
         return tutti_dev_free(&meeting);
-    tutti_dev_again(&meeting);
-    return tutti_dev_reduce_rest(&meeting, dest, source, n, type, op, shape);
+    tutti_dev_ask(&meeting);
+    if (tutti_dev_is_small(&meeting, bytes)) {
+        if (bytes > 0)
+            tutti_dev_fold(&fold, &meeting, type, op, 0);
+        else
+            tutti_dev_hear(&meeting);
+        return tutti_dev_end(&meeting);
+    }
+    return shape == TUTTI_DEV_BLOCKS ? tutti_dev_blocks_long(&meeting, dest, source, n, type, op)
+                                     : tutti_dev_reduce_long(&meeting, dest, source, n, type, op, shape);
 }
 
 /* Block i of all sources, combined, to PE i. */

@@ -130,8 +130,8 @@ TUTTI_DEV void tutti_dev_g(void *value, const void *source, size_t bytes, int pe
                          : bytes == 1 ? tutti_dev_load_relaxed8(from)
                                       : tutti_dev_load_relaxed64(from);
     if (bytes == 16)
-        ((tutti_dev_u64 *)value)[1] = from ? tutti_dev_load_relaxed64(from + 8)
-                                           : tutti_dev_ring_fetch((const char *)source + 8, part, pe);
+        ((tutti_dev_u64 *)value)[1] =
+            from ? tutti_dev_load_relaxed64(from + 8) : tutti_dev_ring_fetch((const char *)source + 8, part, pe);
     if (bytes == 4)
         *(tutti_dev_u32 *)value = (tutti_dev_u32)low;
     else if (bytes == 2)

@@ -47,7 +47,8 @@ static __attribute__((unused, constructor)) void tshmem_register_here(void)
 #define TSHMEM_STATE() tshmem_state_get()
 #endif
 
-/* 0 where there is no state: not before tshmem_init(), in C. One in constant memory that nobody has filled has no PEs. */
+/* 0 where there is no state: not before tshmem_init(), in C. One in constant memory that nobody has filled has no PEs.
+ */
 #ifndef TUTTI_DEV_KNOWN
 #define TUTTI_DEV_KNOWN(state) ((state) != NULL)
 #endif

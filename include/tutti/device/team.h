@@ -163,9 +163,8 @@ TUTTI_DEV struct tutti_dev_meeting tutti_dev_resume(int group, tshmem_team_t tea
 }
 
 /* Every collective begins here, by a wait for the group's threads. A team has one at a time: the leader takes the busy
- * word, whose answer is looked at in the end. Whoever had the team before has stored the sequence before he last waited
- * for his threads; of a grid, only one thread has. */
-TUTTI_DEV int tutti_dev_enter(struct tutti_dev_meeting *meeting, int group, tshmem_team_t team)
+ * word, whose answer is looked at in the end. The sequence is not asked for yet. */
+TUTTI_DEV int tutti_dev_open(struct tutti_dev_meeting *meeting, int group, tshmem_team_t team)
 {
     meeting->id = team;
     meeting->group = group;
@@ -176,15 +175,26 @@ TUTTI_DEV int tutti_dev_enter(struct tutti_dev_meeting *meeting, int group, tshm
         tutti_dev_abort();
         return TUTTI_DEV_ERR_ARGUMENT;
     }
-    struct tshmem_area *const own = tutti_dev_own_area(meeting);
-    if (group != TUTTI_BY_GRID)
-        meeting->sequence = tutti_dev_load_relaxed64(&own->sequence[TSHMEM_BY_DEVICE]);
     if (tutti_dev_rank(group) == 0)
-        meeting->taken = tutti_dev_swap32(&own->busy[TSHMEM_BY_DEVICE], 1);
+        meeting->taken = tutti_dev_swap32(&tutti_dev_own_area(meeting)->busy[TSHMEM_BY_DEVICE], 1);
     tutti_dev_join(group);
-    if (group == TUTTI_BY_GRID)
-        meeting->sequence = tutti_dev_load_relaxed64(&own->sequence[TSHMEM_BY_DEVICE]);
     return TUTTI_DEV_OK;
+}
+
+/* Asks for the sequence. Short ways do so before they ask for what they send: both are on their way at once. Long ones
+ * ask by themselves: a sequence that all ways share would be kept in memory for the long ones, and waited for at once.
+ */
+TUTTI_DEV void tutti_dev_ask(struct tutti_dev_meeting *meeting)
+{
+    meeting->sequence = tutti_dev_load_relaxed64(&tutti_dev_own_area(meeting)->sequence[TSHMEM_BY_DEVICE]);
+}
+
+TUTTI_DEV int tutti_dev_enter(struct tutti_dev_meeting *meeting, int group, tshmem_team_t team)
+{
+    const int status = tutti_dev_open(meeting, group, team);
+    if (status == TUTTI_DEV_OK)
+        tutti_dev_ask(meeting);
+    return status;
 }
 
 /* The team may have another collective. */
@@ -272,16 +282,30 @@ TUTTI_DEV int tutti_dev_symmetric(const void *address, size_t bytes)
     return offset <= state->heap_bytes && bytes <= state->heap_bytes - offset;
 }
 
+/* 1 where the collective may store into the one and read the other. */
+TUTTI_DEV int tutti_dev_are_symmetric(const void *dest, size_t dest_bytes, const void *source, size_t source_bytes)
+{
+    if (!TUTTI_DEV_KNOWN(tutti_dev_state()) ||
+        (tutti_dev_symmetric(dest, dest_bytes) && tutti_dev_symmetric(source, source_bytes)))
+        return 1;
+    tutti_dev_abort();
+    return 0;
+}
+
 /* tutti_dev_enter() with a look at what the collective stores into and reads; refused, nothing is begun. */
 TUTTI_DEV int tutti_dev_begin(struct tutti_dev_meeting *meeting, int group, tshmem_team_t team, const void *dest,
                               size_t dest_bytes, const void *source, size_t source_bytes)
 {
-    if (TUTTI_DEV_KNOWN(tutti_dev_state()) &&
-        (!tutti_dev_symmetric(dest, dest_bytes) || !tutti_dev_symmetric(source, source_bytes))) {
-        tutti_dev_abort();
-        return TUTTI_DEV_ERR_ARGUMENT;
-    }
-    return tutti_dev_enter(meeting, group, team);
+    return tutti_dev_are_symmetric(dest, dest_bytes, source, source_bytes) ? tutti_dev_enter(meeting, group, team)
+                                                                           : TUTTI_DEV_ERR_ARGUMENT;
+}
+
+/* The same with tutti_dev_open(). */
+TUTTI_DEV int tutti_dev_begin_short(struct tutti_dev_meeting *meeting, int group, tshmem_team_t team, const void *dest,
+                                    size_t dest_bytes, const void *source, size_t source_bytes)
+{
+    return tutti_dev_are_symmetric(dest, dest_bytes, source, source_bytes) ? tutti_dev_open(meeting, group, team)
+                                                                           : TUTTI_DEV_ERR_ARGUMENT;
 }
 
 #endif
