@@ -36,17 +36,20 @@ enum { TUTTI_DEV_SPINS = 256 }; /* between two looks of a wait at the clock and 
  * none, the loads that waits look by are acquires themselves. */
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900 &&                                                                  \
     (__CUDACC_VER_MAJOR__ > 12 || (__CUDACC_VER_MAJOR__ == 12 && __CUDACC_VER_MINOR__ >= 8))
-#define TUTTI_DEV_FENCE_RELEASE "fence.release.sys;"
-#define TUTTI_DEV_LOOK          "relaxed"
+#define TUTTI_DEV_ONE_WAY "fence.release.sys;"
+#define TUTTI_DEV_LOOK    "relaxed"
 #ifndef TUTTI_DEV_SEEN
 #define TUTTI_DEV_SEEN() asm volatile("fence.acquire.sys;" ::: "memory")
 #endif
 #else
-#define TUTTI_DEV_FENCE_RELEASE "fence.acq_rel.sys;"
-#define TUTTI_DEV_LOOK          TUTTI_DEV_ACQUIRE
+#define TUTTI_DEV_ONE_WAY "fence.acq_rel.sys;"
+#define TUTTI_DEV_LOOK    TUTTI_DEV_ACQUIRE
 #ifndef TUTTI_DEV_SEEN
 #define TUTTI_DEV_SEEN()
 #endif
+#endif
+#ifndef TUTTI_DEV_FENCE_RELEASE
+#define TUTTI_DEV_FENCE_RELEASE() asm volatile(TUTTI_DEV_ONE_WAY::: "memory")
 #endif
 /* What other PEs reach lies in global memory, and is asked for there. */
 #define TUTTI_DEV_GLOBAL(address) "l"(__cvta_generic_to_global(address))
@@ -119,7 +122,7 @@ TUTTI_DEV void tutti_dev_fence(void)
  * before loads it says nothing. */
 TUTTI_DEV void tutti_dev_fence_release(void)
 {
-    asm volatile(TUTTI_DEV_FENCE_RELEASE::: "memory");
+    TUTTI_DEV_FENCE_RELEASE();
 }
 
 /* A wait looks by tutti_dev_load_look..(), again and again; past this the thread sees what came before what it saw. */

@@ -141,7 +141,7 @@ enum { TUTTI_DEV_BESIDE = 4 }; /* contributions that are looked at at once */
                               tutti_dev_valid(fold->bytes, first + w));                                                \
     }                                                                                                                  \
     /* Where no thread has more than one unit, which it reads once. 0: nothing has been done, for the packets are to   \
-     * be renewed. */                                                                                                           \
+     * be renewed. */                                                                                                  \
     TUTTI_DEV int tutti_dev_fold_quick_##ID(struct tutti_dev_fold *fold, struct tutti_dev_meeting *meeting, int op)    \
     {                                                                                                                  \
         const unsigned first = TUTTI_DEV_WORDS_##ID * (unsigned)tutti_dev_rank(meeting->group);                        \

@@ -49,9 +49,8 @@ TUTTI_DEV struct tutti_dev_exchange tutti_dev_exchange(struct tutti_dev_meeting 
     exchange.team = meeting->team;
     exchange.flag = (uint32_t)sequence;
     exchange.slot = tutti_dev_slot(meeting);
-    exchange.at = tutti_dev_area_at(meeting->team.number) + offsetof(struct tshmem_area, packets) +
-                  (uint32_t)sequence % 2 * TSHMEM_PACKETS_BYTES;
-    exchange.own = tutti_dev_global(tutti_dev_state()->heap + exchange.at);
+    exchange.own = tutti_dev_global(tutti_dev_own_area(meeting)->packets[(uint32_t)sequence % 2]);
+    exchange.at = (uint64_t)(exchange.own - tutti_dev_state()->heap);
     return exchange;
 }
 
