@@ -7,9 +7,11 @@
 #ifdef ORDER_UNRELEASED
 #define TUTTI_DEV_RELEASE "relaxed"
 #define TUTTI_DEV_FENCE()
+#define TUTTI_DEV_FENCE_RELEASE()
 #endif
 #ifdef ORDER_UNACQUIRED
 #define TUTTI_DEV_ACQUIRE "relaxed"
+#define TUTTI_DEV_SEEN()
 #endif
 #include "tutti/device.h"
 

@@ -55,37 +55,45 @@ TUTTI_DEV void tutti_dev_copy_rest(char *to, const char *from, size_t bytes, int
         *(tutti_dev_u8 *)(void *)(to + at1) = a;
 }
 
-/* Up to the first whole word, and from the last one on, by one thread each. No wait: neither before nor after. */
-TUTTI_DEV void tutti_dev_copy(int group, void *dest, const void *source, size_t bytes)
+/* Both are aligned to 1 or 2 bytes alone: seldom, and out of the way. */
+TUTTI_DEV_APART void tutti_dev_copy_narrow(char *to, const char *from, size_t bytes, size_t rank, size_t size)
 {
-    char *const to = (char *)dest;
-    const char *const from = (const char *)source;
-    const size_t rank = tutti_dev_rank(group), size = tutti_dev_size(group);
-    const unsigned differ = (unsigned)(((uintptr_t)to ^ (uintptr_t)from) % 16);
-    const unsigned width = differ == 0 ? 16 : differ & 1 ? 1 : differ & 2 ? 2 : differ & 4 ? 4 : 8;
-    const size_t head = (width - (uintptr_t)to % width) % width;
-    if (head > bytes) { /* less than a word, and no word begins in it */
+    const size_t head = (uintptr_t)to & 1, words = (bytes - head) / 2;
+    if ((((uintptr_t)to ^ (uintptr_t)from) & 1) != 0 || bytes < 2) {
         tutti_dev_copy_u8(to, from, bytes, rank, size);
         return;
     }
-    const size_t words = (bytes - head) / width, tail = head + words * width;
     if (rank == 0)
         tutti_dev_copy_rest(to, from, head, 1);
-    if (width == 16)
-        tutti_dev_copy_u128(to + head, from + head, words, rank, size);
-    else if (width == 8)
-        tutti_dev_copy_u64(to + head, from + head, words, rank, size);
-    else if (width == 4)
-        tutti_dev_copy_u32(to + head, from + head, words, rank, size);
-    else if (width == 2)
-        tutti_dev_copy_u16(to + head, from + head, words, rank, size);
-    else
-        tutti_dev_copy_u8(to + head, from + head, words, rank, size);
+    tutti_dev_copy_u16(to + head, from + head, words, rank, size);
     if (rank == size - 1)
+        tutti_dev_copy_rest(to + head + 2 * words, from + head + 2 * words, bytes - head - 2 * words, 0);
+}
+
+/* Up to the first whole word, and from the last one on, by one thread each. */
+TUTTI_DEV void tutti_dev_copy_wide(char *to, const char *from, size_t bytes, size_t rank, size_t size)
+{
+    const unsigned differ = (unsigned)((uintptr_t)to ^ (uintptr_t)from);
+    const unsigned shift = (differ & 15) == 0 ? 4 : (differ & 7) == 0 ? 3 : 2, width = 1u << shift;
+    const size_t head = (0 - (unsigned)(uintptr_t)to) & (width - 1);
+    if ((differ & 3) != 0 || head > bytes) { /* or less than a word, and none begins in it */
+        tutti_dev_copy_narrow(to, from, bytes, rank, size);
+        return;
+    }
+    const size_t words = (bytes - head) >> shift, tail = head + (words << shift);
+    if (rank == 0 && head != 0)
+        tutti_dev_copy_rest(to, from, head, 1);
+    if (shift == 4)
+        tutti_dev_copy_u128(to + head, from + head, words, rank, size);
+    else if (shift == 3)
+        tutti_dev_copy_u64(to + head, from + head, words, rank, size);
+    else
+        tutti_dev_copy_u32(to + head, from + head, words, rank, size);
+    if (rank == size - 1 && tail != bytes)
         tutti_dev_copy_rest(to + tail, from + tail, bytes - tail, 0);
 }
 
-/* One element, by one thread: at once where it is 1, 2, 4 or 8 aligned bytes. */
+/* One element, by one thread: at once where it is 1, 2, 4, 8 or 16 aligned bytes. */
 TUTTI_DEV void tutti_dev_copy_one(void *to, const void *from, size_t bytes)
 {
     const int aligned = (((uintptr_t)to | (uintptr_t)from) & (bytes - 1)) == 0;
@@ -97,8 +105,26 @@ TUTTI_DEV void tutti_dev_copy_one(void *to, const void *from, size_t bytes)
         *(tutti_dev_u16 *)to = *(const tutti_dev_u16 *)from;
     else if (bytes == 16 && aligned)
         *(tutti_dev_u128 *)to = *(const tutti_dev_u128 *)from;
+    else if (bytes == 1)
+        *(tutti_dev_u8 *)to = *(const tutti_dev_u8 *)from;
     else
-        tutti_dev_copy(TUTTI_BY_THREAD, to, from, bytes);
+        tutti_dev_copy_wide((char *)to, (const char *)from, bytes, 0, 1);
+}
+
+/* 8 or 4 aligned bytes, which are sent most, go at once, by the leader. No wait: neither before nor after. */
+TUTTI_DEV void tutti_dev_copy(int group, void *dest, const void *source, size_t bytes)
+{
+    const unsigned mixed = (unsigned)(uintptr_t)dest | (unsigned)(uintptr_t)source;
+    const size_t rank = tutti_dev_rank(group);
+    if (bytes == 8 && (mixed & 7) == 0) {
+        if (rank == 0)
+            *(tutti_dev_u64 *)dest = *(const tutti_dev_u64 *)source;
+    } else if (bytes == 4 && (mixed & 3) == 0) {
+        if (rank == 0)
+            *(tutti_dev_u32 *)dest = *(const tutti_dev_u32 *)source;
+    } else {
+        tutti_dev_copy_wide((char *)dest, (const char *)source, bytes, rank, tutti_dev_size(group));
+    }
 }
 
 /* n blocks of `block` elements of `bytes` bytes, whose beginnings lie `dst` and `sst` elements apart. Short blocks are

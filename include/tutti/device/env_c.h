@@ -41,6 +41,10 @@ enum { TUTTI_DEV_SPINS = 64 };
     {                                                                                                                  \
         return __atomic_load_n((const tutti_dev_u##bits *)from, __ATOMIC_ACQUIRE);                                     \
     }                                                                                                                  \
+    TUTTI_DEV tutti_dev_u##bits tutti_dev_load_look##bits(const void *from)                                            \
+    {                                                                                                                  \
+        return __atomic_load_n((const tutti_dev_u##bits *)from, __ATOMIC_ACQUIRE);                                     \
+    }                                                                                                                  \
     TUTTI_DEV tutti_dev_u##bits tutti_dev_load_acquire##bits(const void *from)                                         \
     {                                                                                                                  \
         return __atomic_load_n((const tutti_dev_u##bits *)from, __ATOMIC_ACQUIRE);                                     \
@@ -93,6 +97,21 @@ TUTTI_DEV void tutti_dev_fence_release(void)
 #ifndef __SANITIZE_THREAD__ /* there every store orders */
     __atomic_thread_fence(__ATOMIC_ACQ_REL);
 #endif
+}
+
+/* Every look has acquired. */
+TUTTI_DEV void tutti_dev_seen(void)
+{
+}
+
+TUTTI_DEV char *tutti_dev_global(char *address)
+{
+    return address;
+}
+
+TUTTI_DEV unsigned tutti_dev_shift(unsigned n)
+{
+    return n > 1 ? 32u - (unsigned)__builtin_clz(n - 1) : 0;
 }
 
 /* Two stores here; tests put delays between them by defining this. */
@@ -293,6 +312,11 @@ TUTTI_DEV size_t tutti_dev_size(int group)
 {
     (void)group;
     return 1;
+}
+
+TUTTI_DEV void tutti_dev_near_join(int group)
+{
+    (void)group;
 }
 
 TUTTI_DEV int tutti_dev_near_sync(int group, int failed)

@@ -32,26 +32,65 @@ enum { TUTTI_DEV_SPINS = 256 }; /* between two looks of a wait at the clock and 
 #ifndef TUTTI_DEV_FENCE
 #define TUTTI_DEV_FENCE() __threadfence_system()
 #endif
+/* Fences of one direction: a release is no invalidation of the cache, an acquire is nothing but one. Where there are
+ * none, the loads that waits look by are acquires themselves. */
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900 &&                                                                  \
+    (__CUDACC_VER_MAJOR__ > 12 || (__CUDACC_VER_MAJOR__ == 12 && __CUDACC_VER_MINOR__ >= 8))
+#define TUTTI_DEV_ONE_WAY "fence.release.sys;"
+#define TUTTI_DEV_LOOK    "relaxed"
+#ifndef TUTTI_DEV_SEEN
+#define TUTTI_DEV_SEEN() asm volatile("fence.acquire.sys;" ::: "memory")
+#endif
+#else
+#define TUTTI_DEV_ONE_WAY "fence.acq_rel.sys;"
+#define TUTTI_DEV_LOOK    TUTTI_DEV_ACQUIRE
+#ifndef TUTTI_DEV_SEEN
+#define TUTTI_DEV_SEEN()
+#endif
+#endif
+#ifndef TUTTI_DEV_FENCE_RELEASE
+#define TUTTI_DEV_FENCE_RELEASE() asm volatile(TUTTI_DEV_ONE_WAY::: "memory")
+#endif
+/* What other PEs reach lies in global memory, and is asked for there. */
+#define TUTTI_DEV_GLOBAL(address) "l"(__cvta_generic_to_global(address))
 #define TUTTI_DEV_ACCESS(bits, reg, kind)                                                                              \
     TUTTI_DEV tutti_dev_u##bits tutti_dev_load_relaxed##bits(const void *from)                                         \
     {                                                                                                                  \
         kind value;                                                                                                    \
-        asm volatile("ld.relaxed.sys.b" #bits " %0, [%1];" : "=" reg(value) : "l"(from) : "memory");                   \
+        asm volatile("ld.relaxed.sys.global.b" #bits " %0, [%1];"                                                      \
+                     : "=" reg(value)                                                                                  \
+                     : TUTTI_DEV_GLOBAL(from)                                                                          \
+                     : "memory");                                                                                      \
+        return (tutti_dev_u##bits)value;                                                                               \
+    }                                                                                                                  \
+    TUTTI_DEV tutti_dev_u##bits tutti_dev_load_look##bits(const void *from)                                            \
+    {                                                                                                                  \
+        kind value;                                                                                                    \
+        asm volatile("ld." TUTTI_DEV_LOOK ".sys.global.b" #bits " %0, [%1];"                                           \
+                     : "=" reg(value)                                                                                  \
+                     : TUTTI_DEV_GLOBAL(from)                                                                          \
+                     : "memory");                                                                                      \
         return (tutti_dev_u##bits)value;                                                                               \
     }                                                                                                                  \
     TUTTI_DEV tutti_dev_u##bits tutti_dev_load_acquire##bits(const void *from)                                         \
     {                                                                                                                  \
         kind value;                                                                                                    \
-        asm volatile("ld." TUTTI_DEV_ACQUIRE ".sys.b" #bits " %0, [%1];" : "=" reg(value) : "l"(from) : "memory");     \
+        asm volatile("ld." TUTTI_DEV_ACQUIRE ".sys.global.b" #bits " %0, [%1];"                                        \
+                     : "=" reg(value)                                                                                  \
+                     : TUTTI_DEV_GLOBAL(from)                                                                          \
+                     : "memory");                                                                                      \
         return (tutti_dev_u##bits)value;                                                                               \
     }                                                                                                                  \
     TUTTI_DEV void tutti_dev_store_relaxed##bits(void *to, tutti_dev_u##bits value)                                    \
     {                                                                                                                  \
-        asm volatile("st.relaxed.sys.b" #bits " [%0], %1;" ::"l"(to), reg((kind)value) : "memory");                    \
+        asm volatile("st.relaxed.sys.global.b" #bits " [%0], %1;" ::TUTTI_DEV_GLOBAL(to), reg((kind)value)             \
+                     : "memory");                                                                                      \
     }                                                                                                                  \
     TUTTI_DEV void tutti_dev_store_release##bits(void *to, tutti_dev_u##bits value)                                    \
     {                                                                                                                  \
-        asm volatile("st." TUTTI_DEV_RELEASE ".sys.b" #bits " [%0], %1;" ::"l"(to), reg((kind)value) : "memory");      \
+        asm volatile("st." TUTTI_DEV_RELEASE ".sys.global.b" #bits " [%0], %1;" ::TUTTI_DEV_GLOBAL(to),                \
+                     reg((kind)value)                                                                                  \
+                     : "memory");                                                                                      \
     }
 TUTTI_DEV_ACCESS(8, "r", unsigned)
 TUTTI_DEV_ACCESS(16, "h", unsigned short)
@@ -83,51 +122,76 @@ TUTTI_DEV void tutti_dev_fence(void)
  * before loads it says nothing. */
 TUTTI_DEV void tutti_dev_fence_release(void)
 {
-    asm volatile("fence.acq_rel.sys;" ::: "memory");
+    TUTTI_DEV_FENCE_RELEASE();
+}
+
+/* A wait looks by tutti_dev_load_look..(), again and again; past this the thread sees what came before what it saw. */
+TUTTI_DEV void tutti_dev_seen(void)
+{
+    TUTTI_DEV_SEEN();
+}
+
+/* Says to the compiler that this lies in global memory, as all does that other PEs reach. NULL stays NULL. */
+TUTTI_DEV char *tutti_dev_global(char *address)
+{
+    __builtin_assume(__isGlobal(address));
+    return address;
+}
+
+/* The least s with 1 << s >= n; n from 1 on. */
+TUTTI_DEV unsigned tutti_dev_shift(unsigned n)
+{
+    return 32u - (unsigned)__clz((int)(n - 1));
 }
 
 /* 16 bytes, of which each half is stored and loaded at once: two 64-bit words of one instruction. */
 TUTTI_DEV void tutti_dev_store_pair(void *to, tutti_dev_u64 a, tutti_dev_u64 b)
 {
-    asm volatile("st.relaxed.sys.v2.b64 [%0], {%1, %2};" ::"l"(to), "l"(a), "l"(b) : "memory");
+    asm volatile("st.relaxed.sys.global.v2.b64 [%0], {%1, %2};" ::TUTTI_DEV_GLOBAL(to), "l"(a), "l"(b) : "memory");
 }
 
 TUTTI_DEV void tutti_dev_load_pair(const void *from, tutti_dev_u64 *a, tutti_dev_u64 *b)
 {
-    asm volatile("ld.relaxed.sys.v2.b64 {%0, %1}, [%2];" : "=l"(*a), "=l"(*b) : "l"(from) : "memory");
+    asm volatile("ld.relaxed.sys.global.v2.b64 {%0, %1}, [%2];"
+                 : "=l"(*a), "=l"(*b)
+                 : TUTTI_DEV_GLOBAL(from)
+                 : "memory");
 }
 
 TUTTI_DEV void tutti_dev_load_pair_acquire(const void *from, tutti_dev_u64 *a, tutti_dev_u64 *b)
 {
-    asm volatile("ld.acquire.sys.v2.b64 {%0, %1}, [%2];" : "=l"(*a), "=l"(*b) : "l"(from) : "memory");
+    asm volatile("ld.acquire.sys.global.v2.b64 {%0, %1}, [%2];"
+                 : "=l"(*a), "=l"(*b)
+                 : TUTTI_DEV_GLOBAL(from)
+                 : "memory");
 }
 
 /* Atomics of 32 and 64 bits. The value before. */
 #define TUTTI_DEV_ATOMICS(bits)                                                                                        \
     TUTTI_DEV tutti_dev_u##bits tutti_dev_swap##bits(void *at, tutti_dev_u##bits value)                                \
     {                                                                                                                  \
-        return atomicExch_system((tutti_dev_u##bits *)at, value);                                                      \
+        return atomicExch_system((tutti_dev_u##bits *)(void *)tutti_dev_global((char *)at), value);                    \
     }                                                                                                                  \
     TUTTI_DEV tutti_dev_u##bits tutti_dev_compare_swap##bits(void *at, tutti_dev_u##bits compare,                      \
                                                              tutti_dev_u##bits value)                                  \
     {                                                                                                                  \
-        return atomicCAS_system((tutti_dev_u##bits *)at, compare, value);                                              \
+        return atomicCAS_system((tutti_dev_u##bits *)(void *)tutti_dev_global((char *)at), compare, value);            \
     }                                                                                                                  \
     TUTTI_DEV tutti_dev_u##bits tutti_dev_add##bits(void *at, tutti_dev_u##bits value)                                 \
     {                                                                                                                  \
-        return atomicAdd_system((tutti_dev_u##bits *)at, value);                                                       \
+        return atomicAdd_system((tutti_dev_u##bits *)(void *)tutti_dev_global((char *)at), value);                     \
     }                                                                                                                  \
     TUTTI_DEV tutti_dev_u##bits tutti_dev_and##bits(void *at, tutti_dev_u##bits value)                                 \
     {                                                                                                                  \
-        return atomicAnd_system((tutti_dev_u##bits *)at, value);                                                       \
+        return atomicAnd_system((tutti_dev_u##bits *)(void *)tutti_dev_global((char *)at), value);                     \
     }                                                                                                                  \
     TUTTI_DEV tutti_dev_u##bits tutti_dev_or##bits(void *at, tutti_dev_u##bits value)                                  \
     {                                                                                                                  \
-        return atomicOr_system((tutti_dev_u##bits *)at, value);                                                        \
+        return atomicOr_system((tutti_dev_u##bits *)(void *)tutti_dev_global((char *)at), value);                      \
     }                                                                                                                  \
     TUTTI_DEV tutti_dev_u##bits tutti_dev_xor##bits(void *at, tutti_dev_u##bits value)                                 \
     {                                                                                                                  \
-        return atomicXor_system((tutti_dev_u##bits *)at, value);                                                       \
+        return atomicXor_system((tutti_dev_u##bits *)(void *)tutti_dev_global((char *)at), value);                     \
     }
 TUTTI_DEV_ATOMICS(32)
 TUTTI_DEV_ATOMICS(64)
@@ -135,19 +199,19 @@ TUTTI_DEV_ATOMICS(64)
 
 TUTTI_DEV uint32_t tutti_dev_add_float(void *at, uint32_t bits)
 {
-    return __float_as_uint(atomicAdd_system((float *)at, __uint_as_float(bits)));
+    return __float_as_uint(atomicAdd_system((float *)(void *)tutti_dev_global((char *)at), __uint_as_float(bits)));
 }
 
 TUTTI_DEV uint64_t tutti_dev_add_double(void *at, uint64_t bits)
 {
-    return (uint64_t)__double_as_longlong(atomicAdd_system((double *)at, __longlong_as_double((long long)bits)));
+    return (uint64_t)__double_as_longlong(
+        atomicAdd_system((double *)(void *)tutti_dev_global((char *)at), __longlong_as_double((long long)bits)));
 }
 
 /* What the leader of a group has done before it adds is seen by whoever sees the sum. */
 TUTTI_DEV void tutti_dev_add_release64(void *at, tutti_dev_u64 value)
 {
-    asm volatile("red." TUTTI_DEV_RELEASE ".sys.global.add.u64 [%0], %1;" ::"l"(__cvta_generic_to_global(at)),
-                 "l"(value)
+    asm volatile("red." TUTTI_DEV_RELEASE ".sys.global.add.u64 [%0], %1;" ::TUTTI_DEV_GLOBAL(at), "l"(value)
                  : "memory");
 }
 
@@ -238,10 +302,8 @@ TUTTI_DEV unsigned tutti_dev_lanes(void)
     return left < 32 ? left : 32;
 }
 
-TUTTI_DEV unsigned tutti_dev_mask(void)
-{
-    return 0xffffffffu >> (32 - tutti_dev_lanes());
-}
+/* Who waits for a warp names all of its lanes: those that a last warp does not have are waited for by nobody. */
+#define TUTTI_DEV_LANES 0xffffffffu
 
 TUTTI_DEV size_t tutti_dev_rank(int group)
 {
@@ -259,12 +321,21 @@ TUTTI_DEV size_t tutti_dev_size(int group)
                                      : (size_t)tutti_dev_blocks() * tutti_dev_threads();
 }
 
-/* Waits for the threads of a warp or block; 1 to all where any of them brought `failed`. */
+/* Waits for the threads of a warp or block: what each has stored is seen by all. */
+TUTTI_DEV void tutti_dev_near_join(int group)
+{
+    if (group == TUTTI_BY_WARP)
+        __syncwarp(TUTTI_DEV_LANES);
+    else if (group == TUTTI_BY_BLOCK)
+        __syncthreads();
+}
+
+/* The same; 1 to all where any of them brought `failed`. */
 TUTTI_DEV int tutti_dev_near_sync(int group, int failed)
 {
     if (group == TUTTI_BY_WARP) {
-        __syncwarp(tutti_dev_mask());
-        return __any_sync(tutti_dev_mask(), failed);
+        __syncwarp(TUTTI_DEV_LANES); /* a vote alone orders nothing */
+        return __any_sync(TUTTI_DEV_LANES, failed);
     }
     return group == TUTTI_BY_THREAD ? failed : __syncthreads_or(failed);
 }
@@ -274,8 +345,8 @@ TUTTI_DEV uint64_t tutti_dev_near_share(int group, uint64_t value)
 {
     __shared__ uint64_t shared;
     if (group == TUTTI_BY_WARP) {
-        __syncwarp(tutti_dev_mask()); /* what the leader has seen, the others see: a shuffle alone orders nothing */
-        return __shfl_sync(tutti_dev_mask(), (unsigned long long)value, 0);
+        __syncwarp(TUTTI_DEV_LANES); /* nor does a shuffle */
+        return __shfl_sync(TUTTI_DEV_LANES, (unsigned long long)value, 0);
     }
     if (group == TUTTI_BY_BLOCK) {
         __syncthreads();

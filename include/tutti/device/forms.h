@@ -4,7 +4,7 @@
 
 TSHMEM_FORM void TSHMEM_DO(tshmem_fence)(void)
 {
-    tutti_dev_quiet(TSHMEM_GROUP);
+    tutti_dev_order(TSHMEM_GROUP);
 }
 
 TSHMEM_FORM void TSHMEM_DO(tshmem_quiet)(void)

@@ -4,17 +4,49 @@
 #ifndef TUTTI_DEVICE_MOVE_H
 #define TUTTI_DEVICE_MOVE_H
 
-/* Those who have nothing to say send an empty packet. */
+/* Those who have nothing to say send an empty packet. Where tutti_dev_is_quick(); 0: nothing has been done, for the
+ * packets are to be renewed. */
+TUTTI_DEV int tutti_dev_broadcast_few(struct tutti_dev_meeting *meeting, void *dest, const void *source, unsigned bytes,
+                                      int root)
+{
+    const unsigned each = bytes > 0 ? tutti_dev_packets(bytes) : 1, members = (unsigned)meeting->team.size;
+    const struct tutti_dev_deal deal = tutti_dev_deal(meeting->group, each);
+    tutti_dev_ask(meeting);
+    const int is_root = meeting->team.me == root, has_part = is_root && deal.lane < members;
+    const unsigned at = deal.number * TUTTI_DEV_PACKET, valid = tutti_dev_valid(bytes, deal.number);
+    const tutti_dev_u64 data = has_part ? tutti_dev_gather((const char *)source + at, valid) : 0;
+    if (!tutti_dev_goes_on(meeting))
+        return 0;
+    const struct tutti_dev_exchange exchange = tutti_dev_exchange(meeting);
+    const struct tutti_dev_packet packet = tutti_dev_packet_of(data, exchange.flag);
+    if (is_root) {
+        TUTTI_DEV_UNROLL_1
+        for (unsigned i = deal.lane + 1; i < members; i += deal.lanes)
+            tutti_dev_store_pair(tutti_dev_packet_to(&exchange, tutti_dev_behind(&exchange.team, i), deal.number),
+                                 packet.a, packet.b);
+        if (has_part && deal.lane == 0 && dest != source)
+            tutti_dev_scatter((char *)dest + at, data, valid);
+    } else {
+        tutti_dev_packets_say(&exchange, meeting->group, 0, 0);
+        tutti_dev_packets_recv_few(&exchange, meeting, &deal, dest, 0, bytes, root, 1);
+    }
+    if (is_root || members > 2)
+        tutti_dev_packets_hear(&exchange, meeting);
+    return 1;
+}
+
 TUTTI_DEV void tutti_dev_broadcast_small(struct tutti_dev_meeting *meeting, void *dest, const void *source,
                                          size_t bytes, int root)
 {
     const struct tutti_dev_exchange exchange = tutti_dev_exchange(meeting);
     const int is_root = meeting->team.me == root;
-    tutti_dev_packets_send(&exchange, meeting->group, source, 0, is_root ? (unsigned)bytes : 0, 0);
-    if (!is_root)
-        tutti_dev_packets_recv(&exchange, meeting, dest, 0, (unsigned)bytes, root, 1, 0);
-    else
+    if (is_root) {
+        tutti_dev_packets_send(&exchange, meeting->group, source, 0, (unsigned)bytes, 0);
         tutti_dev_packets_keep(meeting->group, dest, source, (unsigned)bytes);
+    } else {
+        tutti_dev_packets_say(&exchange, meeting->group, 0, 0);
+        tutti_dev_packets_recv(&exchange, meeting, dest, 0, (unsigned)bytes, root, 1, 0);
+    }
     if (is_root || meeting->team.size > 2)
         tutti_dev_packets_hear(&exchange, meeting);
 }
@@ -29,16 +61,19 @@ TUTTI_DEV int tutti_dev_broadcast(int group, tshmem_team_t team, void *dest, con
     }
     if (tutti_dev_is_far(team))
         return tutti_dev_far_broadcast(group, team, dest, source, bytes, root);
-    const int status = tutti_dev_begin(&meeting, group, team, dest, bytes, source, bytes);
+    const int status = tutti_dev_begin_short(&meeting, group, team, dest, bytes, source, bytes);
     if (status != TUTTI_DEV_OK)
         return status;
+    if (tutti_dev_is_quick(&meeting, bytes) && tutti_dev_broadcast_few(&meeting, dest, source, (unsigned)bytes, root))
+        return tutti_dev_free(&meeting);
+    tutti_dev_ask(&meeting);
     if (tutti_dev_is_small(&meeting, bytes)) {
         tutti_dev_broadcast_small(&meeting, dest, source, bytes, root);
         return tutti_dev_end(&meeting);
     }
     tutti_dev_meet_first(&meeting);
     for (int i = 0; i < members && meeting.team.me == root; i++) {
-        char *const to = tutti_dev_of(&meeting, dest, (root + i) % members);
+        char *const to = tutti_dev_of(&meeting, dest, tutti_dev_behind(&meeting.team, (unsigned)i));
         if (to != (const char *)source)
             tutti_dev_copy(group, to, source, bytes);
     }
@@ -57,10 +92,9 @@ TUTTI_DEV int tutti_dev_collect(int group, tshmem_team_t team, void *dest, const
         return status;
     const int members = meeting.team.size, me = meeting.team.me;
     const struct tutti_dev_exchange exchange = tutti_dev_exchange(&meeting);
-    const tutti_dev_u64 length = bytes;
     size_t at = 0, all = 0;
     int small = 1; /* alike on all PEs */
-    tutti_dev_packets_send(&exchange, group, &length, 0, sizeof length, 0);
+    tutti_dev_packets_say(&exchange, group, bytes, 0);
     if (bytes > 0 && tutti_dev_is_small(&meeting, bytes + TUTTI_DEV_PACKET))
         tutti_dev_packets_send(&exchange, group, source, 0, (unsigned)bytes, 1);
     TUTTI_DEV_UNROLL_1
@@ -97,28 +131,69 @@ TUTTI_DEV int tutti_dev_collect(int group, tshmem_team_t team, void *dest, const
     return tutti_dev_end(&meeting);
 }
 
+/* Blocks of `bytes` bytes from source + member * step; those of the members come to dest, one behind the other. Where
+ * tutti_dev_is_quick(); 0: nothing has been done, for the packets are to be renewed. */
+TUTTI_DEV int tutti_dev_exchange_few(struct tutti_dev_meeting *meeting, void *dest, const void *source, unsigned step,
+                                     unsigned bytes)
+{
+    const unsigned each = bytes > 0 ? tutti_dev_packets(bytes) : 1, members = (unsigned)meeting->team.size;
+    const int me = meeting->team.me, first = tutti_dev_behind(&meeting->team, 1);
+    tutti_dev_ask(meeting);
+    const struct tutti_dev_deal deal = tutti_dev_deal(meeting->group, each);
+    const unsigned at = deal.number * TUTTI_DEV_PACKET, valid = tutti_dev_valid(bytes, deal.number);
+    const char *const from = (const char *)source + at;
+    char *const mine = (char *)dest + (unsigned)me * bytes + at;
+    const int has_part = deal.lane < members;
+    const tutti_dev_u64 own = has_part ? tutti_dev_gather(from + (unsigned)me * step, valid) : 0;
+    if (!tutti_dev_goes_on(meeting))
+        return 0;
+    const struct tutti_dev_exchange exchange = tutti_dev_exchange(meeting);
+    TUTTI_DEV_UNROLL_1
+    for (unsigned i = deal.lane + 1; i < members; i += deal.lanes) {
+        const int to = tutti_dev_behind(&exchange.team, i);
+        const struct tutti_dev_packet packet =
+            tutti_dev_packet_of(step == 0 ? own : tutti_dev_gather(from + (unsigned)to * step, valid), exchange.flag);
+        tutti_dev_store_pair(tutti_dev_packet_to(&exchange, to, deal.number), packet.a, packet.b);
+    }
+    if (has_part && deal.lane == 0 && mine != from + (unsigned)me * step)
+        tutti_dev_scatter(mine, own, valid);
+    tutti_dev_packets_recv_few(&exchange, meeting, &deal, dest, bytes, bytes, first, members - 1);
+    return 1;
+}
+
+TUTTI_DEV int tutti_dev_exchange_small(struct tutti_dev_meeting *meeting, void *dest, const void *source, size_t step,
+                                       size_t bytes)
+{
+    const struct tutti_dev_exchange exchange = tutti_dev_exchange(meeting);
+    const int me = meeting->team.me, group = meeting->group, first = tutti_dev_behind(&meeting->team, 1);
+    const unsigned others = (unsigned)meeting->team.size - 1, all = (unsigned)bytes;
+    tutti_dev_packets_send(&exchange, group, source, (unsigned)step, all, 0);
+    tutti_dev_packets_keep(group, (char *)dest + (size_t)me * bytes, (const char *)source + (size_t)me * step, all);
+    tutti_dev_packets_recv(&exchange, meeting, dest, all, all, first, others, 0);
+    return tutti_dev_end(meeting);
+}
+
 TUTTI_DEV int tutti_dev_fcollect(int group, tshmem_team_t team, void *dest, const void *source, size_t bytes)
 {
     struct tutti_dev_meeting meeting;
     if (tutti_dev_is_far(team))
         return tutti_dev_far_fcollect(group, team, dest, source, bytes);
     const int team_size = tutti_dev_team_n_pes(team);
-    const int status =
-        tutti_dev_begin(&meeting, group, team, dest, bytes * (size_t)(team_size > 0 ? team_size : 0), source, bytes);
+    const int status = tutti_dev_begin_short(&meeting, group, team, dest,
+                                             bytes * (size_t)(team_size > 0 ? team_size : 0), source, bytes);
     if (status != TUTTI_DEV_OK)
         return status;
-    const int members = meeting.team.size, me = meeting.team.me;
-    if (tutti_dev_is_small(&meeting, bytes)) {
-        const struct tutti_dev_exchange exchange = tutti_dev_exchange(&meeting);
-        tutti_dev_packets_send(&exchange, group, source, 0, (unsigned)bytes, 0);
-        tutti_dev_packets_keep(group, (char *)dest + (size_t)me * bytes, source, (unsigned)bytes);
-        tutti_dev_packets_recv(&exchange, &meeting, dest, (unsigned)bytes, (unsigned)bytes,
-                               tutti_dev_round(&exchange, me, 1), (unsigned)members - 1, 0);
-        return tutti_dev_end(&meeting);
-    }
+    if (tutti_dev_is_quick(&meeting, bytes) && tutti_dev_exchange_few(&meeting, dest, source, 0, (unsigned)bytes))
+        return tutti_dev_free(&meeting);
+    tutti_dev_ask(&meeting);
+    if (tutti_dev_is_small(&meeting, bytes))
+        return tutti_dev_exchange_small(&meeting, dest, source, 0, bytes);
+    const int members = meeting.team.size;
+    const size_t at = (size_t)meeting.team.me * bytes;
     tutti_dev_meet_first(&meeting);
     for (int i = 0; i < members; i++)
-        tutti_dev_copy(group, tutti_dev_of(&meeting, dest, (me + i) % members) + (size_t)me * bytes, source, bytes);
+        tutti_dev_copy(group, tutti_dev_of(&meeting, dest, tutti_dev_behind(&meeting.team, (unsigned)i)) + at, source,
+                       bytes);
     return tutti_dev_meet_last(&meeting);
 }
 
@@ -137,26 +212,23 @@ TUTTI_DEV int tutti_dev_alltoalls(int group, tshmem_team_t team, void *dest, con
         return tutti_dev_far_alltoalls(group, team, dest, source, dst, sst, n, bytes);
     const size_t dest_bytes = all ? ((all - 1) * (size_t)dst + 1) * bytes : 0;
     const size_t source_bytes = all ? ((all - 1) * (size_t)sst + 1) * bytes : 0;
-    const int status = tutti_dev_begin(&meeting, group, team, dest, dest_bytes, source, source_bytes);
+    const int status = tutti_dev_begin_short(&meeting, group, team, dest, dest_bytes, source, source_bytes);
     if (status != TUTTI_DEV_OK)
         return status;
-    const int members = meeting.team.size, me = meeting.team.me;
+    const int members = meeting.team.size, me = meeting.team.me, even = dst == 1 && sst == 1;
     const size_t to_step = n * (size_t)dst * bytes, from_step = n * (size_t)sst * bytes;
-    if (dst == 1 && sst == 1 && tutti_dev_is_small(&meeting, n * bytes)) {
-        const struct tutti_dev_exchange exchange = tutti_dev_exchange(&meeting);
-        tutti_dev_packets_send(&exchange, group, source, (unsigned)from_step, (unsigned)(n * bytes), 0);
-        tutti_dev_packets_keep(group, (char *)dest + (size_t)me * to_step,
-                               (const char *)source + (size_t)me * from_step, (unsigned)(n * bytes));
-        tutti_dev_packets_recv(&exchange, &meeting, dest, (unsigned)to_step, (unsigned)(n * bytes),
-                               tutti_dev_round(&exchange, me, 1), (unsigned)members - 1, 0);
-        return tutti_dev_end(&meeting);
-    }
+    if (even && tutti_dev_is_quick(&meeting, n * bytes) &&
+        tutti_dev_exchange_few(&meeting, dest, source, (unsigned)(n * bytes), (unsigned)(n * bytes)))
+        return tutti_dev_free(&meeting);
+    tutti_dev_ask(&meeting);
+    if (even && tutti_dev_is_small(&meeting, n * bytes))
+        return tutti_dev_exchange_small(&meeting, dest, source, n * bytes, n * bytes);
     tutti_dev_meet_first(&meeting);
     for (int i = 0; i < members; i++) {
-        const int to = (me + i) % members;
+        const int to = tutti_dev_behind(&meeting.team, (unsigned)i);
         char *const there = tutti_dev_of(&meeting, dest, to) + (size_t)me * to_step;
         const char *const here = (const char *)source + (size_t)to * from_step;
-        if (dst == 1 && sst == 1)
+        if (even)
             tutti_dev_copy(group, there, here, n * bytes);
         else
             tutti_dev_copy_blocks(group, there, here, dst, sst, 1, n, bytes);

@@ -7,10 +7,11 @@
 #define TUTTI_DEVICE_PACKETS_H
 
 enum {
-    TUTTI_DEV_PACKET = 8,  /* bytes of data */
-    TUTTI_DEV_AHEAD = 4,   /* packets of a thread that are under way */
-    TUTTI_DEV_SMALL = 4096 /* most bytes that a member sends another one as packets. Members may call in several forms:
-                              the size of a group has no say */
+    TUTTI_DEV_PACKET = 8,   /* bytes of data */
+    TUTTI_DEV_AHEAD = 4,    /* packets of a thread that are under way */
+    TUTTI_DEV_SMALL = 4096, /* most bytes that a member sends another one as packets. Members may call in several forms:
+                               the size of a group has no say */
+    TUTTI_DEV_SURE = TSHMEM_PACKETS_BYTES / TSHMEM_PES_MAX / 2 /* bytes that have room in every team */
 };
 
 /* One exchange. */
@@ -18,14 +19,14 @@ struct tutti_dev_exchange {
     struct tutti_dev_team team;
     uint32_t flag;
     unsigned slot; /* bytes of a member's slot */
-    size_t half;   /* bytes from the beginning of an area to the slots */
+    uint64_t at;   /* of the slots, in every heap */
     char *own;     /* own slots */
 };
 
-/* Bytes of a slot: a share of the half for each member. */
+/* Bytes of a slot: a share of the half for each member, of as many as the next power of two: nothing is divided. */
 TUTTI_DEV unsigned tutti_dev_slot(const struct tutti_dev_meeting *meeting)
 {
-    return TSHMEM_PACKETS_BYTES / 16u / (unsigned)meeting->team.size * 16u;
+    return (TSHMEM_PACKETS_BYTES / 16u >> tutti_dev_shift((unsigned)meeting->team.size)) * 16u;
 }
 
 /* 1 where so many bytes from each member have room: alike on all members. */
@@ -34,16 +35,22 @@ TUTTI_DEV int tutti_dev_is_small(const struct tutti_dev_meeting *meeting, size_t
     return bytes <= TUTTI_DEV_SMALL && bytes <= tutti_dev_slot(meeting) / 16 * TUTTI_DEV_PACKET;
 }
 
+/* 1 where the next step may be a quick one, after which nobody looks whether packets are to be renewed: alike on all
+ * members. The first use of the sequence, which is on its way. */
+TUTTI_DEV int tutti_dev_goes_on(const struct tutti_dev_meeting *meeting)
+{
+    return (uint32_t)meeting->sequence < 0u - 2 * TUTTI_DEV_RENEW;
+}
+
 TUTTI_DEV struct tutti_dev_exchange tutti_dev_exchange(struct tutti_dev_meeting *meeting)
 {
     struct tutti_dev_exchange exchange;
-    struct tshmem_area *const own = tutti_dev_own_area(meeting);
     const uint64_t sequence = ++meeting->sequence;
     exchange.team = meeting->team;
     exchange.flag = (uint32_t)sequence;
     exchange.slot = tutti_dev_slot(meeting);
-    exchange.own = own->packets[sequence % 2];
-    exchange.half = (size_t)(exchange.own - (char *)own);
+    exchange.own = tutti_dev_global(tutti_dev_own_area(meeting)->packets[(uint32_t)sequence % 2]);
+    exchange.at = (uint64_t)(exchange.own - tutti_dev_state()->heap);
     return exchange;
 }
 
@@ -53,11 +60,15 @@ TUTTI_DEV char *tutti_dev_packet_from(const struct tutti_dev_exchange *exchange,
     return exchange->own + ((unsigned)from * exchange->slot + number * 16);
 }
 
-/* The own packet `number` at member `to`. */
+/* Where the own packet `number` lies in the heap of whomever it goes to. */
+TUTTI_DEV uint64_t tutti_dev_packet_at(const struct tutti_dev_exchange *exchange, unsigned number)
+{
+    return exchange->at + ((unsigned)exchange->team.me * exchange->slot + number * 16);
+}
+
 TUTTI_DEV char *tutti_dev_packet_to(const struct tutti_dev_exchange *exchange, int to, unsigned number)
 {
-    char *const area = (char *)tutti_dev_area(tutti_dev_pe(&exchange->team, to), exchange->team.number);
-    return area + exchange->half + ((unsigned)exchange->team.me * exchange->slot + number * 16);
+    return tutti_dev_heap(tutti_dev_pe(&exchange->team, to)) + tutti_dev_packet_at(exchange, number);
 }
 
 /* Member (first + i) % members. */
@@ -83,9 +94,9 @@ TUTTI_DEV unsigned tutti_dev_valid(unsigned bytes, unsigned number)
 TUTTI_DEV tutti_dev_u64 tutti_dev_gather(const char *from, unsigned valid)
 {
     tutti_dev_u64 data = 0;
-    if (valid == 8 && (uintptr_t)from % 8 == 0) {
+    if (valid == 8 && (unsigned)(uintptr_t)from % 8 == 0) {
         data = *(const tutti_dev_u64 *)(const void *)from;
-    } else if (valid % 4 == 0 && (uintptr_t)from % 4 == 0) {
+    } else if (valid % 4 == 0 && (unsigned)(uintptr_t)from % 4 == 0) {
         if (valid > 0)
             data = *(const tutti_dev_u32 *)(const void *)from;
         if (valid > 4)
@@ -100,9 +111,9 @@ TUTTI_DEV tutti_dev_u64 tutti_dev_gather(const char *from, unsigned valid)
 
 TUTTI_DEV void tutti_dev_scatter(char *to, tutti_dev_u64 data, unsigned valid)
 {
-    if (valid == 8 && (uintptr_t)to % 8 == 0) {
+    if (valid == 8 && (unsigned)(uintptr_t)to % 8 == 0) {
         *(tutti_dev_u64 *)(void *)to = data;
-    } else if (valid % 4 == 0 && (uintptr_t)to % 4 == 0) {
+    } else if (valid % 4 == 0 && (unsigned)(uintptr_t)to % 4 == 0) {
         if (valid > 0)
             *(tutti_dev_u32 *)(void *)to = (tutti_dev_u32)data;
         if (valid > 4)
@@ -154,49 +165,78 @@ TUTTI_DEV void tutti_dev_packet_wait(struct tutti_dev_meeting *meeting, const ch
 
 /* ---- whole messages ---- */
 
-/* Where a thread is: packets of `members` members, `each` of each, are dealt out to the threads one by one. */
-struct tutti_dev_cursor {
-    unsigned member, number;
+/* Where no thread has more than one packet's number: packets of `each` numbers and of several members, dealt out to as
+ * many threads as there are; a thread has one number, of each `lanes`th member from `lane` on. */
+struct tutti_dev_deal {
+    unsigned number, lane, lanes;
 };
 
-TUTTI_DEV void tutti_dev_advance(struct tutti_dev_cursor *at, size_t by, unsigned each, unsigned members)
+TUTTI_DEV struct tutti_dev_deal tutti_dev_deal(int group, unsigned each)
 {
-    at->number += (unsigned)by;
-    TUTTI_DEV_UNROLL_1
-    while (at->number >= each && at->member < members) {
-        at->number -= each;
-        at->member++;
-    }
+    const unsigned rank = (unsigned)tutti_dev_rank(group), shift = tutti_dev_shift(each);
+    const unsigned lanes = (unsigned)tutti_dev_size(group) >> shift;
+    const struct tutti_dev_deal one = {rank, rank < each ? 0 : ~0u / 2, 1};
+    struct tutti_dev_deal deal = {rank & ((1u << shift) - 1), rank >> shift, lanes};
+    if (deal.number >= each || deal.lane >= lanes)
+        deal.lane = ~0u / 2; /* past all members */
+    return lanes > 1 ? deal : one;
 }
 
-/* `bytes` bytes from source + member * step on to each other member, behind `skip` packets; at least one packet. */
+/* As tutti_dev_packets_send(), to each other member one packet of `data`, behind `skip` others. */
+TUTTI_DEV void tutti_dev_packets_say(const struct tutti_dev_exchange *exchange, int group, tutti_dev_u64 data,
+                                     unsigned skip)
+{
+    const struct tutti_dev_packet packet = tutti_dev_packet_of(data, exchange->flag);
+    const uint64_t at = tutti_dev_packet_at(exchange, skip);
+    TUTTI_DEV_UNROLL_1
+    for (unsigned i = 1 + (unsigned)tutti_dev_rank(group); i < (unsigned)exchange->team.size;
+         i += (unsigned)tutti_dev_size(group))
+        tutti_dev_store_pair(tutti_dev_heap(tutti_dev_pe(&exchange->team, tutti_dev_behind(&exchange->team, i))) + at,
+                             packet.a, packet.b);
+}
+
+/* `bytes` bytes from source + member * step on to each other member, behind `skip` packets; at least one packet. A
+ * thread sends each size'th number to all of them. */
 TUTTI_DEV void tutti_dev_packets_send(const struct tutti_dev_exchange *exchange, int group, const void *source,
                                       unsigned step, unsigned bytes, unsigned skip)
 {
-    const int first = exchange->team.me + 1;
-    const unsigned each = bytes > 0 ? tutti_dev_packets(bytes) : 1, members = (unsigned)exchange->team.size - 1;
-    const size_t size = tutti_dev_size(group);
-    struct tutti_dev_cursor at = {0, 0}, ahead;
-    tutti_dev_advance(&at, tutti_dev_rank(group), each, members);
-    ahead = at;
+    const unsigned each = bytes > 0 ? tutti_dev_packets(bytes) : 1, size = (unsigned)tutti_dev_size(group);
     TUTTI_DEV_UNROLL_1
-    while (at.member < members) {
-        tutti_dev_u64 data[TUTTI_DEV_AHEAD];
-        TUTTI_DEV_UNROLL
-        for (unsigned b = 0; b < TUTTI_DEV_AHEAD; b++) {
-            const unsigned to = (unsigned)tutti_dev_round(exchange, first, ahead.member);
-            if (ahead.member < members)
-                data[b] = tutti_dev_gather((const char *)source + (to * step + ahead.number * TUTTI_DEV_PACKET),
-                                           tutti_dev_valid(bytes, ahead.number));
-            tutti_dev_advance(&ahead, size, each, members);
+    for (unsigned i = 1; i < (unsigned)exchange->team.size; i++) {
+        const int to = tutti_dev_behind(&exchange->team, i);
+        const char *const from = (const char *)source + (unsigned)to * step;
+        char *const there = tutti_dev_packet_to(exchange, to, skip);
+        TUTTI_DEV_UNROLL_1
+        for (unsigned n = (unsigned)tutti_dev_rank(group); n < each; n += TUTTI_DEV_AHEAD * size) {
+            tutti_dev_u64 data[TUTTI_DEV_AHEAD];
+            TUTTI_DEV_UNROLL
+            for (unsigned b = 0; b < TUTTI_DEV_AHEAD && n + b * size < each; b++)
+                data[b] =
+                    tutti_dev_gather(from + (n + b * size) * TUTTI_DEV_PACKET, tutti_dev_valid(bytes, n + b * size));
+            TUTTI_DEV_UNROLL
+            for (unsigned b = 0; b < TUTTI_DEV_AHEAD && n + b * size < each; b++) {
+                const struct tutti_dev_packet packet = tutti_dev_packet_of(data[b], exchange->flag);
+                tutti_dev_store_pair(there + (n + b * size) * 16, packet.a, packet.b);
+            }
         }
-        TUTTI_DEV_UNROLL
-        for (unsigned b = 0; b < TUTTI_DEV_AHEAD && at.member < members; b++) {
-            const struct tutti_dev_packet packet = tutti_dev_packet_of(data[b], exchange->flag);
-            const int to = tutti_dev_round(exchange, first, at.member);
-            tutti_dev_store_pair(tutti_dev_packet_to(exchange, to, skip + at.number), packet.a, packet.b);
-            tutti_dev_advance(&at, size, each, members);
-        }
+    }
+}
+
+/* As tutti_dev_packets_recv(), where tutti_dev_is_quick(). */
+TUTTI_DEV void tutti_dev_packets_recv_few(const struct tutti_dev_exchange *exchange, struct tutti_dev_meeting *meeting,
+                                          const struct tutti_dev_deal *deal, void *dest, unsigned step, unsigned bytes,
+                                          int first, unsigned members)
+{
+    const unsigned valid = tutti_dev_valid(bytes, deal->number);
+    TUTTI_DEV_UNROLL_1
+    for (unsigned i = deal->lane; i < members; i += deal->lanes) {
+        const int from = tutti_dev_round(exchange, first, i);
+        const char *const at = tutti_dev_packet_from(exchange, from, deal->number);
+        struct tutti_dev_packet packet;
+        tutti_dev_load_pair(at, &packet.a, &packet.b);
+        tutti_dev_packet_wait(meeting, at, &packet, exchange->flag);
+        tutti_dev_scatter((char *)dest + ((unsigned)from * step + deal->number * TUTTI_DEV_PACKET),
+                          tutti_dev_packet_data(&packet), valid);
     }
 }
 
@@ -205,30 +245,24 @@ TUTTI_DEV void tutti_dev_packets_recv(const struct tutti_dev_exchange *exchange,
                                       void *dest, unsigned step, unsigned bytes, int first, unsigned members,
                                       unsigned skip)
 {
-    const unsigned each = bytes > 0 ? tutti_dev_packets(bytes) : 1;
-    const size_t size = tutti_dev_size(meeting->group);
-    struct tutti_dev_cursor at = {0, 0}, ahead;
-    tutti_dev_advance(&at, tutti_dev_rank(meeting->group), each, members);
-    ahead = at;
+    const unsigned each = bytes > 0 ? tutti_dev_packets(bytes) : 1, size = (unsigned)tutti_dev_size(meeting->group);
     TUTTI_DEV_UNROLL_1
-    while (at.member < members) {
-        struct tutti_dev_packet packet[TUTTI_DEV_AHEAD];
-        TUTTI_DEV_UNROLL
-        for (unsigned b = 0; b < TUTTI_DEV_AHEAD; b++) {
-            const int from = tutti_dev_round(exchange, first, ahead.member);
-            if (ahead.member < members)
-                tutti_dev_load_pair(tutti_dev_packet_from(exchange, from, skip + ahead.number), &packet[b].a,
-                                    &packet[b].b);
-            tutti_dev_advance(&ahead, size, each, members);
-        }
-        TUTTI_DEV_UNROLL
-        for (unsigned b = 0; b < TUTTI_DEV_AHEAD && at.member < members; b++) {
-            const int from = tutti_dev_round(exchange, first, at.member);
-            tutti_dev_packet_wait(meeting, tutti_dev_packet_from(exchange, from, skip + at.number), &packet[b],
-                                  exchange->flag);
-            tutti_dev_scatter((char *)dest + ((unsigned)from * step + at.number * TUTTI_DEV_PACKET),
-                              tutti_dev_packet_data(&packet[b]), tutti_dev_valid(bytes, at.number));
-            tutti_dev_advance(&at, size, each, members);
+    for (unsigned i = 0; i < members; i++) {
+        const int from = tutti_dev_round(exchange, first, i);
+        const char *const slot = tutti_dev_packet_from(exchange, from, skip);
+        char *const to = (char *)dest + (unsigned)from * step;
+        TUTTI_DEV_UNROLL_1
+        for (unsigned n = (unsigned)tutti_dev_rank(meeting->group); n < each; n += TUTTI_DEV_AHEAD * size) {
+            struct tutti_dev_packet packet[TUTTI_DEV_AHEAD];
+            TUTTI_DEV_UNROLL
+            for (unsigned b = 0; b < TUTTI_DEV_AHEAD && n + b * size < each; b++)
+                tutti_dev_load_pair(slot + (n + b * size) * 16, &packet[b].a, &packet[b].b);
+            TUTTI_DEV_UNROLL
+            for (unsigned b = 0; b < TUTTI_DEV_AHEAD && n + b * size < each; b++) {
+                tutti_dev_packet_wait(meeting, slot + (n + b * size) * 16, &packet[b], exchange->flag);
+                tutti_dev_scatter(to + (n + b * size) * TUTTI_DEV_PACKET, tutti_dev_packet_data(&packet[b]),
+                                  tutti_dev_valid(bytes, n + b * size));
+            }
         }
     }
 }
@@ -252,6 +286,21 @@ TUTTI_DEV void tutti_dev_packets_hear(const struct tutti_dev_exchange *exchange,
     for (size_t i = 1 + tutti_dev_rank(meeting->group); i < (size_t)exchange->team.size;
          i += tutti_dev_size(meeting->group))
         tutti_dev_packets_one(exchange, meeting, tutti_dev_round(exchange, exchange->team.me, (unsigned)i), &data);
+}
+
+/* An exchange of nothing. */
+TUTTI_DEV void tutti_dev_hear(struct tutti_dev_meeting *meeting)
+{
+    const struct tutti_dev_exchange exchange = tutti_dev_exchange(meeting);
+    tutti_dev_packets_say(&exchange, meeting->group, 0, 0);
+    tutti_dev_packets_hear(&exchange, meeting);
+}
+
+/* 1 where no thread has more than one packet of a message. */
+TUTTI_DEV int tutti_dev_is_quick(const struct tutti_dev_meeting *meeting, size_t bytes)
+{
+    return bytes <= tutti_dev_size(meeting->group) * TUTTI_DEV_PACKET &&
+           (bytes <= TUTTI_DEV_SURE || tutti_dev_is_small(meeting, bytes));
 }
 
 /* The own part, which no packet carries. */

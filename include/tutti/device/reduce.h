@@ -161,72 +161,88 @@ TUTTI_DEV void tutti_dev_slice(size_t n, size_t bytes, int members, int me, size
     *count = n - *begin < each ? n - *begin : each;
 }
 
+/* How many members' contributions a PE's result is of. */
+TUTTI_DEV int tutti_dev_used(const struct tutti_dev_team *team, int shape)
+{
+    return shape == TUTTI_DEV_THROUGH ? team->me + 1 : shape == TUTTI_DEV_BEFORE ? team->me : team->size;
+}
+
+/* Each PE combines its block of all sources into its own result. In place it overwrites the first PE's block of its
+ * source: so all others wait for that PE. */
+TUTTI_DEV int tutti_dev_blocks_long(struct tutti_dev_meeting *meeting, void *dest, const void *source, size_t n,
+                                    int type, int op)
+{
+    const int me = meeting->team.me, group = meeting->group;
+    const size_t bytes = tutti_dev_type_size(type);
+    const struct tutti_dev_places in = {1, (char *)(uintptr_t)source + (size_t)me * n * bytes, 0};
+    const struct tutti_dev_places out = {0, (char *)dest, 0};
+    const struct tutti_dev_job job = {meeting->team, in, out, meeting->team.size, 1, 0, TUTTI_DEV_ALL, 0, n};
+    const int in_place = dest == source;
+    tutti_dev_meet_first(meeting);
+    if (!in_place || me == 0)
+        tutti_dev_run(group, &job, type, op);
+    if (in_place)
+        tutti_dev_meet(meeting);
+    if (in_place && me != 0)
+        tutti_dev_run(group, &job, type, op);
+    return tutti_dev_meet_last(meeting);
+}
+
+TUTTI_DEV int tutti_dev_reduce_long(struct tutti_dev_meeting *meeting, void *dest, const void *source, size_t n,
+                                    int type, int op, int shape)
+{
+    const int me = meeting->team.me, members = meeting->team.size;
+    const struct tutti_dev_places in = {1, (char *)(uintptr_t)source, 0};
+    const struct tutti_dev_places out = {1, (char *)dest, 0};
+    struct tutti_dev_job job = {meeting->team, in, out, members, members, me, shape, 0, 0};
+    tutti_dev_slice(n, tutti_dev_type_size(type), members, me, &job.begin, &job.count);
+    tutti_dev_meet_first(meeting);
+    tutti_dev_run(meeting->group, &job, type, op);
+    return tutti_dev_meet_last(meeting);
+}
+
 /* All shapes; op of scans is SUM. */
 TUTTI_DEV int tutti_dev_reduce(int group, tshmem_team_t team, void *dest, const void *source, size_t n, int type,
                                int op, int shape)
 {
     struct tutti_dev_meeting meeting;
-    const size_t bytes = tutti_dev_type_size(type);
+    const size_t bytes = n * tutti_dev_type_size(type);
+    const int members = shape == TUTTI_DEV_BLOCKS ? tutti_dev_team_n_pes(team) : 1;
     if (!tutti_dev_has(type, op)) {
         tutti_dev_fail();
         return TUTTI_DEV_ERR_ARGUMENT;
     }
     if (tutti_dev_is_far(team))
         return tutti_dev_far_reduce(group, team, dest, source, n, type, op, shape);
-    const int status = tutti_dev_begin(&meeting, group, team, dest, n * bytes, source, n * bytes);
+    const int status =
+        tutti_dev_begin_short(&meeting, group, team, dest, bytes, source, bytes * (size_t)(members > 0 ? members : 0));
     if (status != TUTTI_DEV_OK)
         return status;
-    const int me = meeting.team.me, members = meeting.team.size;
-    if (tutti_dev_is_small(&meeting, n * bytes))
-        return tutti_dev_reduce_small(&meeting, dest, source, 0, (unsigned)(n * bytes), type, op,
-                                      shape == TUTTI_DEV_ALL       ? members
-                                      : shape == TUTTI_DEV_THROUGH ? me + 1
-                                                                   : me);
-    const struct tutti_dev_places in = {1, (char *)(uintptr_t)source, 0};
-    const struct tutti_dev_places out = {1, (char *)dest, 0};
-    struct tutti_dev_job job = {meeting.team, in, out, members, members, me, shape, 0, 0};
-    tutti_dev_slice(n, bytes, members, me, &job.begin, &job.count);
-    tutti_dev_meet_first(&meeting);
-    tutti_dev_run(group, &job, type, op);
-    return tutti_dev_meet_last(&meeting);
+    struct tutti_dev_fold fold;
+    fold.source = (const char *)source;
+    fold.dest = (char *)dest;
+    fold.step = shape == TUTTI_DEV_BLOCKS ? (unsigned)bytes : 0;
+    fold.bytes = (unsigned)bytes;
+    fold.used = tutti_dev_used(&meeting.team, shape);
+    if (bytes > 0 && tutti_dev_is_quick(&meeting, bytes) && tutti_dev_fold(&fold, &meeting, type, op, 1))
+        return tutti_dev_free(&meeting);
+    tutti_dev_ask(&meeting);
+    if (tutti_dev_is_small(&meeting, bytes)) {
+        if (bytes > 0)
+            tutti_dev_fold(&fold, &meeting, type, op, 0);
+        else
+            tutti_dev_hear(&meeting);
+        return tutti_dev_end(&meeting);
+    }
+    return shape == TUTTI_DEV_BLOCKS ? tutti_dev_blocks_long(&meeting, dest, source, n, type, op)
+                                     : tutti_dev_reduce_long(&meeting, dest, source, n, type, op, shape);
 }
 
-/* Each PE combines its block of all sources into its own result. In place it overwrites the first PE's block of its
- * source: so all others wait for that PE. */
+/* Block i of all sources, combined, to PE i. */
 TUTTI_DEV int tutti_dev_reducescatter(int group, tshmem_team_t team, void *dest, const void *source, size_t n, int type,
                                       int op)
 {
-    struct tutti_dev_meeting meeting;
-    const size_t bytes = tutti_dev_type_size(type);
-    const int members = tutti_dev_team_n_pes(team);
-    if (!tutti_dev_has(type, op)) {
-        tutti_dev_fail();
-        return TUTTI_DEV_ERR_ARGUMENT;
-    }
-    if (tutti_dev_is_far(team))
-        return tutti_dev_far_reduce(group, team, dest, source, n, type, op, TUTTI_DEV_BLOCKS);
-    const int status = tutti_dev_begin(&meeting, group, team, dest, n * bytes, source,
-                                       n * bytes * (size_t)(members > 0 ? members : 0));
-    if (status != TUTTI_DEV_OK)
-        return status;
-    const int me = meeting.team.me;
-    if (tutti_dev_is_small(&meeting, n * bytes))
-        return tutti_dev_reduce_small(&meeting, dest, source, (unsigned)(n * bytes), (unsigned)(n * bytes), type, op,
-                                      members);
-    const struct tutti_dev_places in = {1, (char *)(uintptr_t)source + (size_t)me * n * bytes, 0};
-    const struct tutti_dev_places out = {0, (char *)dest, 0};
-    const struct tutti_dev_job job = {meeting.team, in, out, members, 1, 0, TUTTI_DEV_ALL, 0, n};
-    tutti_dev_meet_first(&meeting);
-    if (dest == source) {
-        if (me == 0)
-            tutti_dev_run(group, &job, type, op);
-        tutti_dev_meet(&meeting);
-        if (me != 0)
-            tutti_dev_run(group, &job, type, op);
-    } else {
-        tutti_dev_run(group, &job, type, op);
-    }
-    return tutti_dev_meet_last(&meeting);
+    return tutti_dev_reduce(group, team, dest, source, n, type, op, TUTTI_DEV_BLOCKS);
 }
 
 #endif

@@ -24,7 +24,10 @@ TUTTI_DEV int tutti_dev_group_size(int group)
 /* 1 where a transfer of so many bytes goes by the ring; `at`: where it would go by stores and loads, NULL: nowhere. */
 TUTTI_DEV int tutti_dev_by_ring(int group, int cut, const char *at, size_t bytes)
 {
-    return !at || bytes > tutti_dev_state()->ring.cutover[cut][tutti_dev_group_size(group)] - 1;
+    if (!at)
+        return 1;
+    const struct tshmem_ring_state *const ring = &tutti_dev_state()->ring;
+    return ring->slots != 0 && bytes > ring->cutover[cut][tutti_dev_group_size(group)] - 1;
 }
 
 /* tutti_dev_find() for elements (`which` 0), and for atomics and signals: NULL where the ring has them. */
@@ -38,8 +41,9 @@ TUTTI_DEV char *tutti_dev_near(const void *address, int pe, int atomics)
 TUTTI_DEV int tutti_dev_ring_offset(const void *address, int pe, uint64_t *offset)
 {
     const struct tshmem_state *const state = tutti_dev_state();
-    *offset = state ? (uint64_t)((uintptr_t)address - (uintptr_t)state->heap) : 0;
-    if (state && state->ring.slots && (unsigned)pe < (unsigned)state->pes && *offset < state->heap_bytes)
+    const int known = TUTTI_DEV_KNOWN(state);
+    *offset = known ? (uint64_t)((uintptr_t)address - (uintptr_t)state->heap) : 0;
+    if (known && state->ring.slots && (unsigned)pe < (unsigned)state->pes && *offset < state->heap_bytes)
         return 1;
     tutti_dev_fail();
     return 0;
@@ -139,9 +143,9 @@ TUTTI_DEV_APART void tutti_dev_ring_drain(void)
 TUTTI_DEV void tutti_dev_drain(int group)
 {
     const struct tshmem_state *const state = tutti_dev_state();
-    if (!state || state->ring.slots == 0)
+    if (!TUTTI_DEV_KNOWN(state) || state->ring.slots == 0)
         return;
-    tutti_dev_sync(group, 0);
+    tutti_dev_join(group);
     if (tutti_dev_rank(group) == 0)
         tutti_dev_ring_drain();
 }

@@ -6,126 +6,175 @@
 #ifndef TUTTI_DEVICE_RMA_H
 #define TUTTI_DEVICE_RMA_H
 
-/* Order and completion are one thing here: what this group's threads have stored, and asked for, is everywhere before
- * what they do next. */
+/* What this group's threads have stored, and asked for, is everywhere before what they do next. */
 TUTTI_DEV void tutti_dev_quiet(int group)
 {
     tutti_dev_drain(group);
     tutti_dev_fence();
-    tutti_dev_sync(group, 0);
+    tutti_dev_join(group);
+}
+
+/* What this group's threads have stored, and asked for, is seen by whoever sees what they store next. */
+TUTTI_DEV void tutti_dev_order(int group)
+{
+    tutti_dev_drain(group);
+    tutti_dev_fence_release();
+    tutti_dev_join(group);
 }
 
 TUTTI_DEV void tutti_dev_put(int group, void *dest, const void *source, size_t bytes, int pe, int blocking)
 {
     char *const to = tutti_dev_find(dest, pe);
-    tutti_dev_sync(group, 0);
+    tutti_dev_join(group);
     if (!tutti_dev_by_ring(group, TSHMEM_CUT_PUT, to, bytes))
         tutti_dev_copy(group, to, source, bytes);
     else if (tutti_dev_rank(group) == 0)
         tutti_dev_ring_put(dest, source, bytes, pe, blocking);
     if (blocking)
-        tutti_dev_sync(group, 0);
+        tutti_dev_join(group);
 }
 
 TUTTI_DEV void tutti_dev_get(int group, void *dest, const void *source, size_t bytes, int pe, int blocking)
 {
     const char *const from = tutti_dev_find(source, pe);
-    tutti_dev_sync(group, 0);
+    tutti_dev_join(group);
     if (!tutti_dev_by_ring(group, TSHMEM_CUT_GET, from, bytes))
         tutti_dev_copy(group, dest, from, bytes);
     else if (tutti_dev_rank(group) == 0)
         tutti_dev_ring_get(dest, source, bytes, pe, blocking);
     if (blocking)
-        tutti_dev_sync(group, 0);
+        tutti_dev_join(group);
 }
 
 TUTTI_DEV void tutti_dev_put_blocks(int group, void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst,
                                     size_t block, size_t n, size_t bytes, int pe)
 {
     char *const to = tutti_dev_near(dest, pe, 0);
-    tutti_dev_sync(group, 0);
+    tutti_dev_join(group);
     if (to)
         tutti_dev_copy_blocks(group, to, source, dst, sst, block, n, bytes);
     else if (tutti_dev_rank(group) == 0)
         tutti_dev_ring_blocks(0, dest, source, dst, sst, block, n, bytes, pe);
-    tutti_dev_sync(group, 0);
+    tutti_dev_join(group);
 }
 
 TUTTI_DEV void tutti_dev_get_blocks(int group, void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst,
                                     size_t block, size_t n, size_t bytes, int pe)
 {
     const char *const from = tutti_dev_near(source, pe, 0);
-    tutti_dev_sync(group, 0);
+    tutti_dev_join(group);
     if (from)
         tutti_dev_copy_blocks(group, dest, from, dst, sst, block, n, bytes);
     else if (tutti_dev_rank(group) == 0)
         tutti_dev_ring_blocks(1, dest, source, dst, sst, block, n, bytes, pe);
-    tutti_dev_sync(group, 0);
+    tutti_dev_join(group);
 }
 
-/* One element, whose bytes appear at once where there are 1, 2, 4 or 8 of them: peers may wait for it. */
+/* One element by the ring, in registers: what has an address lies in memory, on all ways. */
+TUTTI_DEV_APART void tutti_dev_ring_element(void *dest, uint64_t low, uint64_t high, unsigned bytes, int pe)
+{
+    struct tutti_dev_request r = TUTTI_DEV_ZERO;
+    if (!tutti_dev_ring_offset(dest, pe, &r.dest))
+        return;
+    r.operation = TSHMEM_RING_PUT_VALUE;
+    r.pe = pe;
+    r.bytes = bytes;
+    r.value = low;
+    r.compare = high;
+    tutti_dev_ring_send(&r, 0);
+}
+
+/* One element, whose bytes appear at once where there are 1, 2, 4 or 8 of them: peers may wait for it. It has a size of
+ * a type, thus up to 16 bytes. */
 TUTTI_DEV void tutti_dev_p(void *dest, const void *value, size_t bytes, int pe)
 {
     char *const to = tutti_dev_near(dest, pe, 0);
+    const uint64_t low = bytes >= 8   ? *(const tutti_dev_u64 *)value
+                         : bytes == 4 ? *(const tutti_dev_u32 *)value
+                         : bytes == 2 ? *(const tutti_dev_u16 *)value
+                                      : *(const tutti_dev_u8 *)value;
+    const uint64_t high = bytes == 16 ? ((const tutti_dev_u64 *)value)[1] : 0;
     if (!to)
-        tutti_dev_ring_put(dest, value, bytes, pe, 0);
-    else if (bytes == 8)
-        tutti_dev_store_relaxed64(to, *(const tutti_dev_u64 *)value);
+        tutti_dev_ring_element(dest, low, high, (unsigned)bytes, pe);
     else if (bytes == 4)
-        tutti_dev_store_relaxed32(to, *(const tutti_dev_u32 *)value);
+        tutti_dev_store_relaxed32(to, (tutti_dev_u32)low);
     else if (bytes == 2)
-        tutti_dev_store_relaxed16(to, *(const tutti_dev_u16 *)value);
+        tutti_dev_store_relaxed16(to, (tutti_dev_u16)low);
     else if (bytes == 1)
-        tutti_dev_store_relaxed8(to, *(const tutti_dev_u8 *)value);
+        tutti_dev_store_relaxed8(to, (tutti_dev_u8)low);
     else
-        tutti_dev_copy_one(to, value, bytes);
+        tutti_dev_store_relaxed64(to, low);
+    if (to && bytes == 16)
+        tutti_dev_store_relaxed64(to + 8, high);
+}
+
+/* Up to 8 bytes by the ring. */
+TUTTI_DEV_APART uint64_t tutti_dev_ring_fetch(const void *source, unsigned bytes, int pe)
+{
+    struct tutti_dev_request r = TUTTI_DEV_ZERO;
+    if (!tutti_dev_ring_offset(source, pe, &r.source))
+        return 0;
+    r.operation = TSHMEM_RING_GET_VALUE;
+    r.pe = pe;
+    r.bytes = bytes;
+    return tutti_dev_ring_call(&r);
 }
 
 TUTTI_DEV void tutti_dev_g(void *value, const void *source, size_t bytes, int pe)
 {
     const char *const from = tutti_dev_near(source, pe, 0);
-    if (!from)
-        tutti_dev_ring_get(value, source, bytes, pe, 1);
-    else if (bytes == 8)
-        *(tutti_dev_u64 *)value = tutti_dev_load_relaxed64(from);
-    else if (bytes == 4)
-        *(tutti_dev_u32 *)value = tutti_dev_load_relaxed32(from);
+    const unsigned part = bytes == 16 ? 8 : (unsigned)bytes;
+    const uint64_t low = !from        ? tutti_dev_ring_fetch(source, part, pe)
+                         : bytes == 4 ? tutti_dev_load_relaxed32(from)
+                         : bytes == 2 ? tutti_dev_load_relaxed16(from)
+                         : bytes == 1 ? tutti_dev_load_relaxed8(from)
+                                      : tutti_dev_load_relaxed64(from);
+    if (bytes == 16)
+        ((tutti_dev_u64 *)value)[1] =
+            from ? tutti_dev_load_relaxed64(from + 8) : tutti_dev_ring_fetch((const char *)source + 8, part, pe);
+    if (bytes == 4)
+        *(tutti_dev_u32 *)value = (tutti_dev_u32)low;
     else if (bytes == 2)
-        *(tutti_dev_u16 *)value = tutti_dev_load_relaxed16(from);
+        *(tutti_dev_u16 *)value = (tutti_dev_u16)low;
     else if (bytes == 1)
-        *(tutti_dev_u8 *)value = tutti_dev_load_relaxed8(from);
+        *(tutti_dev_u8 *)value = (tutti_dev_u8)low;
     else
-        tutti_dev_copy_one(value, from, bytes);
+        *(tutti_dev_u64 *)value = low;
 }
 
-/* By the leader, once its group has stored everything: whoever sees the signal sees the data. */
-TUTTI_DEV void tutti_dev_signal(uint64_t *signal, uint64_t value, int operation, int pe)
+/* By the leader, once its group has stored everything: whoever sees the signal sees the data. at: what it is at that
+ * PE; NULL: the ring has it. */
+TUTTI_DEV void tutti_dev_signal_at(char *at, uint64_t *signal, uint64_t value, int operation, int pe)
 {
-    char *const at = tutti_dev_near(signal, pe, 1);
-    if (!at) {
+    if (!at)
         tutti_dev_ring_put_signal(NULL, NULL, 0, signal, value, operation, pe, 0);
-        return;
-    }
-    if (operation == TSHMEM_SIGNAL_ADD)
+    else if (operation == TSHMEM_SIGNAL_ADD)
         tutti_dev_add_release64(at, value);
     else
         tutti_dev_store_release64(at, value);
 }
 
+TUTTI_DEV void tutti_dev_signal(uint64_t *signal, uint64_t value, int operation, int pe)
+{
+    tutti_dev_signal_at(tutti_dev_near(signal, pe, 1), signal, value, operation, pe);
+}
+
 TUTTI_DEV void tutti_dev_put_signal(int group, void *dest, const void *source, size_t bytes, uint64_t *signal,
                                     uint64_t value, int operation, int pe, int blocking)
 {
-    if (!tutti_dev_by_ring(group, TSHMEM_CUT_PUT, tutti_dev_find(dest, pe), bytes)) {
-        tutti_dev_put(group, dest, source, bytes, pe, 1);
+    char *const to = tutti_dev_find(dest, pe), *const at = tutti_dev_near(signal, pe, 1);
+    tutti_dev_join(group);
+    if (!tutti_dev_by_ring(group, TSHMEM_CUT_PUT, to, bytes)) {
+        tutti_dev_copy(group, to, source, bytes);
+        tutti_dev_join(group);
         if (tutti_dev_rank(group) == 0)
-            tutti_dev_signal(signal, value, operation, pe);
+            tutti_dev_signal_at(at, signal, value, operation, pe);
         return;
     }
-    tutti_dev_sync(group, 0);
     if (tutti_dev_rank(group) == 0)
         tutti_dev_ring_put_signal(dest, source, bytes, signal, value, operation, pe, blocking);
     if (blocking)
-        tutti_dev_sync(group, 0);
+        tutti_dev_join(group);
 }
 
 #endif

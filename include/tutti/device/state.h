@@ -40,10 +40,17 @@ static __attribute__((unused, constructor)) void tshmem_register_here(void)
 #endif
 #endif
 #ifndef TSHMEM_STATE
-#define TSHMEM_STATE() (&tshmem_state_here)
+#define TSHMEM_STATE()         (&tshmem_state_here)
+#define TUTTI_DEV_KNOWN(state) 1
 #endif
 #elif !defined(TSHMEM_STATE)
 #define TSHMEM_STATE() tshmem_state_get()
+#endif
+
+/* 0 where there is no state: not before tshmem_init(), in C. One in constant memory that nobody has filled has no PEs.
+ */
+#ifndef TUTTI_DEV_KNOWN
+#define TUTTI_DEV_KNOWN(state) ((state) != NULL)
 #endif
 
 TUTTI_DEV const struct tshmem_state *tutti_dev_state(void)
@@ -53,23 +60,31 @@ TUTTI_DEV const struct tshmem_state *tutti_dev_state(void)
 
 /* Something that cannot be done: all waits of this PE's kernels leave, and the host sees it. Without a state, nobody
  * would. */
-TUTTI_DEV void tutti_dev_fail(void)
+TUTTI_DEV void tutti_dev_abort(void)
 {
     const struct tshmem_state *const state = tutti_dev_state();
-    if (!state || state->bytes != sizeof *state)
+    if (!TUTTI_DEV_KNOWN(state) || state->bytes != sizeof *state)
         tutti_dev_die();
     else
         tutti_dev_store_relaxed32(state->abort, 1);
+}
+
+/* The same where a call ends with it: out of the way. On ways that go on there are no calls: what lives past one is
+ * kept in memory, from when it is made. */
+TUTTI_DEV_COLD void tutti_dev_fail(void)
+{
+    tutti_dev_abort();
 }
 
 /* What `address`, which is symmetric, is at that PE; NULL where there is no such PE, or no way by loads and stores. */
 TUTTI_DEV char *tutti_dev_find(const void *address, int pe)
 {
     const struct tshmem_state *const state = tutti_dev_state();
-    if (!state || (unsigned)pe >= (unsigned)state->pes || !state->peer[pe])
+    if (!TUTTI_DEV_KNOWN(state) || (unsigned)pe >= (unsigned)state->pes)
         return NULL;
+    char *const heap = state->peer[pe];
     const uint64_t offset = (uint64_t)((uintptr_t)address - (uintptr_t)state->heap);
-    return offset < state->heap_bytes ? state->peer[pe] + offset : NULL;
+    return heap && offset < state->heap_bytes ? tutti_dev_global(heap + offset) : NULL;
 }
 
 /* The heap of a member of a team. One that loads and stores do not reach is a failure: all waits leave, and this PE's
@@ -78,17 +93,28 @@ TUTTI_DEV char *tutti_dev_heap(int pe)
 {
     const struct tshmem_state *const state = tutti_dev_state();
     char *const heap = state->peer[pe];
-    if (heap)
-        return heap;
-    tutti_dev_fail();
-    return state->heap;
+    if (!heap)
+        tutti_dev_abort();
+    return tutti_dev_global(heap ? heap : state->heap);
+}
+
+/* Where the internal area of team number `number` lies in every heap. */
+TUTTI_DEV uint64_t tutti_dev_area_at(uint32_t number)
+{
+    const struct tshmem_state *const state = tutti_dev_state();
+    return state->area + number * state->area_bytes;
 }
 
 /* The internal area of team number `number` at that PE. */
 TUTTI_DEV struct tshmem_area *tutti_dev_area(int pe, uint32_t number)
 {
-    const struct tshmem_state *const state = tutti_dev_state();
-    return (struct tshmem_area *)(void *)(tutti_dev_heap(pe) + state->area + number * state->area_bytes);
+    return (struct tshmem_area *)(void *)(tutti_dev_heap(pe) + tutti_dev_area_at(number));
+}
+
+/* That of this PE. */
+TUTTI_DEV struct tshmem_area *tutti_dev_here(uint32_t number)
+{
+    return (struct tshmem_area *)(void *)tutti_dev_global(tutti_dev_state()->heap + tutti_dev_area_at(number));
 }
 
 /* ---- waits: each is bounded by the abort word and the state's limit ---- */
@@ -98,13 +124,16 @@ struct tutti_dev_patience {
     unsigned spins;
 };
 
-/* Called in every turn of a wait. 1: leave. */
-TUTTI_DEV int tutti_dev_leave(struct tutti_dev_patience *patience)
+/* Stands in every turn of a wait of a collective whose leader took `taken`, which has long come when it is looked at.
+ * 1: leave. */
+TUTTI_DEV int tutti_dev_leaves(struct tutti_dev_patience *patience, uint32_t taken)
 {
     if (++patience->spins % TUTTI_DEV_SPINS != 0)
         return 0;
-    tutti_dev_pause();
     const struct tshmem_state *const state = tutti_dev_state();
+    tutti_dev_pause();
+    if (taken != 0)
+        tutti_dev_abort();
     if (tutti_dev_load_relaxed32(state->abort) != 0)
         return 1;
     const uint64_t now = tutti_dev_clock_ns();
@@ -112,8 +141,14 @@ TUTTI_DEV int tutti_dev_leave(struct tutti_dev_patience *patience)
         patience->start = now;
     if (state->limit_ns == 0 || now - patience->start <= state->limit_ns)
         return 0;
-    tutti_dev_fail();
+    tutti_dev_abort();
     return 1;
+}
+
+/* In every turn of any other wait. 1: leave. */
+TUTTI_DEV int tutti_dev_leave(struct tutti_dev_patience *patience)
+{
+    return tutti_dev_leaves(patience, 0);
 }
 
 /* ---- groups, the grid among them ---- */
@@ -122,9 +157,9 @@ TUTTI_DEV int tutti_dev_leave(struct tutti_dev_patience *patience)
  * bit turns once a barrier, whatever the number of blocks. */
 TUTTI_DEV int tutti_dev_grid_sync(int failed)
 {
-    tutti_dev_near_sync(TUTTI_BY_BLOCK, 0);
+    tutti_dev_near_join(TUTTI_BY_BLOCK);
     if (tutti_dev_thread() == 0 && tutti_dev_blocks() > 1) {
-        uint32_t *const arrived = &tutti_dev_area(tutti_dev_state()->me, 0)->grid_arrived;
+        uint32_t *const arrived = &tutti_dev_here(0)->grid_arrived;
         const uint32_t mine = tutti_dev_block() == 0 ? 0x80000000u - (tutti_dev_blocks() - 1) : 1;
         struct tutti_dev_patience patience = {0, 0};
         tutti_dev_fence();
@@ -143,17 +178,33 @@ TUTTI_DEV int tutti_dev_sync(int group, int failed)
     return group == TUTTI_BY_GRID ? tutti_dev_grid_sync(failed) : tutti_dev_near_sync(group, failed);
 }
 
+/* The same, where none brings anything. */
+TUTTI_DEV void tutti_dev_join(int group)
+{
+    if (group == TUTTI_BY_GRID)
+        tutti_dev_grid_sync(0);
+    else
+        tutti_dev_near_join(group);
+}
+
 /* The leader's value, to all threads of the group. */
 TUTTI_DEV uint64_t tutti_dev_share(int group, uint64_t value)
 {
     if (group != TUTTI_BY_GRID)
         return tutti_dev_near_share(group, value);
-    uint64_t *const word = &tutti_dev_area(tutti_dev_state()->me, 0)->word[0];
+    uint64_t *const word = &tutti_dev_here(0)->word[0];
     tutti_dev_grid_sync(0);
     if (tutti_dev_rank(TUTTI_BY_GRID) == 0)
         tutti_dev_store_relaxed64(word, value);
     tutti_dev_grid_sync(0);
     return tutti_dev_load_relaxed64(word);
+}
+
+/* The same of a warp or block, at the price of one wait where the value is the one that is likely, which all know. */
+TUTTI_DEV uint64_t tutti_dev_share_likely(int group, uint64_t value, uint64_t likely)
+{
+    const int other = tutti_dev_near_sync(group, tutti_dev_rank(group) == 0 && value != likely);
+    return other ? tutti_dev_near_share(group, value) : likely;
 }
 
 #endif

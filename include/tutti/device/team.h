@@ -15,7 +15,7 @@ struct tutti_dev_team {
 TUTTI_DEV int tutti_dev_team(tshmem_team_t team, struct tutti_dev_team *found)
 {
     const struct tshmem_state *const state = tutti_dev_state();
-    if (!state || team < 0 || team >= TSHMEM_TEAMS_MAX)
+    if (!TUTTI_DEV_KNOWN(state) || team < 0 || team >= TSHMEM_TEAMS_MAX)
         return 0;
     if (team == TSHMEM_TEAM_WORLD) {
         found->me = state->me;
@@ -40,7 +40,7 @@ TUTTI_DEV int tutti_dev_team(tshmem_team_t team, struct tutti_dev_team *found)
 TUTTI_DEV int tutti_dev_is_far(tshmem_team_t team)
 {
     const struct tshmem_state *const state = tutti_dev_state();
-    return state && state->far && team >= 0 && team < TSHMEM_TEAMS_MAX && state->team[team].far;
+    return TUTTI_DEV_KNOWN(state) && state->far && team >= 0 && team < TSHMEM_TEAMS_MAX && state->team[team].far;
 }
 
 /* PE of the world of that member. */
@@ -81,6 +81,7 @@ TUTTI_DEV int tutti_dev_team_translate(tshmem_team_t from, int pe, tshmem_team_t
  * s - 2: what members store for each other takes turns between two places, by sequence % 2, and waits for nothing. */
 struct tutti_dev_meeting {
     struct tutti_dev_team team;
+    tshmem_team_t id;
     int group, failed; /* failed: of this thread; a wait that was left */
     uint32_t taken;    /* of the leader: 1 where another collective of the team was under way */
     uint64_t sequence; /* of the last step */
@@ -88,58 +89,54 @@ struct tutti_dev_meeting {
 
 TUTTI_DEV struct tshmem_area *tutti_dev_own_area(const struct tutti_dev_meeting *meeting)
 {
-    return tutti_dev_area(tutti_dev_state()->me, meeting->team.number);
-}
-
-/* A look at the clock, the abort word and what the leader has taken, which has long come: out of the way of the many
- * waits. When the wait has begun; all bits set: leave. */
-TUTTI_DEV_COLD uint64_t tutti_dev_look_up(uint64_t start, uint32_t taken)
-{
-    struct tutti_dev_patience patience = {start, TUTTI_DEV_SPINS - 1}; /* in this turn it looks */
-    if (taken != 0)
-        tutti_dev_fail();
-    return tutti_dev_leave(&patience) ? ~(uint64_t)0 : patience.start;
+    return tutti_dev_here(meeting->team.number);
 }
 
 /* Stands in every turn of a wait. 1: leave. */
 TUTTI_DEV int tutti_dev_gives_up(const struct tutti_dev_meeting *meeting, struct tutti_dev_patience *patience)
 {
-    if (++patience->spins % TUTTI_DEV_SPINS != 0)
-        return 0;
-    patience->start = tutti_dev_look_up(patience->start, meeting->taken);
-    return patience->start == ~(uint64_t)0;
+    return tutti_dev_leaves(patience, meeting->taken);
 }
 
-/* Waits for all members. What the members' threads have stored before they last waited for each other is seen past the
- * next wait of this group: one fence of each thread that says so, a store for each member, spread over the threads. */
+/* Of the members, the one `i` places behind this PE; i from 0 up to the size of the team. */
+TUTTI_DEV int tutti_dev_behind(const struct tutti_dev_team *team, unsigned i)
+{
+    const int member = team->me + (int)i;
+    return member < team->size ? member : member - team->size;
+}
+
+/* Waits for all other members. What the members' threads have stored before they last waited for each other is seen
+ * past the next wait of this group: one fence of each thread that says so, a store for each member, spread over the
+ * threads. The sequence, which is on its way, is needed past the fence alone. */
 TUTTI_DEV void tutti_dev_arrive(struct tutti_dev_meeting *meeting)
 {
-    const int members = meeting->team.size, rank = (int)tutti_dev_rank(meeting->group);
-    const int size = tutti_dev_size(meeting->group) < (size_t)members ? (int)tutti_dev_size(meeting->group) : members;
-    const uint64_t sequence = ++meeting->sequence;
-    struct tshmem_area *const own = tutti_dev_own_area(meeting);
-    if (rank >= size)
-        return;
-    tutti_dev_fence_release();
-    for (int i = rank; i < members; i += size) {
-        struct tshmem_area *const other = tutti_dev_area(tutti_dev_pe(&meeting->team, i), meeting->team.number);
-        tutti_dev_store_relaxed64(&other->arrived[TSHMEM_BY_DEVICE][meeting->team.me], sequence);
-    }
+    const struct tutti_dev_team team = meeting->team;
+    const unsigned rank = (unsigned)tutti_dev_rank(meeting->group), size = (unsigned)tutti_dev_size(meeting->group);
+    const uint64_t at = tutti_dev_area_at(team.number);
+    const struct tshmem_area *const own = tutti_dev_own_area(meeting);
     struct tutti_dev_patience patience = {0, 0};
-    for (int i = rank; i < members && !meeting->failed; i += size) {
-        while ((int64_t)(tutti_dev_load_acquire64(&own->arrived[TSHMEM_BY_DEVICE][i]) - sequence) < 0) {
-            if (tutti_dev_gives_up(meeting, &patience)) {
-                meeting->failed = 1;
-                break;
-            }
+    if (rank + 1 < (unsigned)team.size) {
+        tutti_dev_fence_release();
+        const uint64_t sequence = meeting->sequence + 1;
+        for (unsigned i = rank + 1; i < (unsigned)team.size; i += size) {
+            char *const heap = tutti_dev_heap(tutti_dev_pe(&team, tutti_dev_behind(&team, i)));
+            struct tshmem_area *const other = (struct tshmem_area *)(void *)(heap + at);
+            tutti_dev_store_relaxed64(&other->arrived[TSHMEM_BY_DEVICE][team.me], sequence);
         }
+        for (unsigned i = rank + 1; i < (unsigned)team.size && !meeting->failed; i += size) {
+            const uint64_t *const word = &own->arrived[TSHMEM_BY_DEVICE][tutti_dev_behind(&team, i)];
+            while ((int64_t)(tutti_dev_load_look64(word) - sequence) < 0 && !meeting->failed)
+                meeting->failed = tutti_dev_gives_up(meeting, &patience);
+        }
+        tutti_dev_seen();
     }
+    meeting->sequence++;
 }
 
 /* All members' groups: what their threads have stored before is seen by all after. */
 TUTTI_DEV void tutti_dev_meet(struct tutti_dev_meeting *meeting)
 {
-    tutti_dev_sync(meeting->group, 0);
+    tutti_dev_join(meeting->group);
     tutti_dev_arrive(meeting);
     meeting->failed = tutti_dev_sync(meeting->group, meeting->failed | (meeting->taken != 0));
 }
@@ -151,39 +148,53 @@ TUTTI_DEV void tutti_dev_meet_first(struct tutti_dev_meeting *meeting)
     meeting->failed = tutti_dev_sync(meeting->group, meeting->failed | (meeting->taken != 0));
 }
 
-/* Packets (packets.h) carry the lower half of the sequence, and what lies in a slot may be old. Before the half comes
- * round, all meet, each clears what it has got, and all meet again: 0 is no packet's. */
-enum { TUTTI_DEV_RENEW = 32 }; /* more steps than a collective has */
-TUTTI_DEV_COLD uint64_t tutti_dev_renew(struct tutti_dev_meeting meeting)
+/* A collective that goes on in a function of its own, which is told in words: what has an address lies in memory, and
+ * would on the short ways too. */
+TUTTI_DEV struct tutti_dev_meeting tutti_dev_resume(int group, tshmem_team_t team, uint64_t sequence, uint32_t taken)
 {
-    char *const packets = &tutti_dev_own_area(&meeting)->packets[0][0];
-    tutti_dev_meet(&meeting);
-    for (size_t i = tutti_dev_rank(meeting.group); i < 2 * TSHMEM_PACKETS_BYTES / 16;
-         i += tutti_dev_size(meeting.group))
-        tutti_dev_store_pair(packets + i * 16, 0, 0);
-    meeting.sequence |= 0xffffffffu;
-    meeting.sequence++;
-    tutti_dev_meet(&meeting);
-    return meeting.sequence;
+    struct tutti_dev_meeting meeting;
+    tutti_dev_team(team, &meeting.team);
+    meeting.id = team;
+    meeting.group = group;
+    meeting.failed = 0;
+    meeting.taken = taken;
+    meeting.sequence = sequence;
+    return meeting;
 }
 
 /* Every collective begins here, by a wait for the group's threads. A team has one at a time: the leader takes the busy
- * word. */
-TUTTI_DEV int tutti_dev_enter(struct tutti_dev_meeting *meeting, int group, tshmem_team_t team)
+ * word, whose answer is looked at in the end. The sequence is not asked for yet. */
+TUTTI_DEV int tutti_dev_open(struct tutti_dev_meeting *meeting, int group, tshmem_team_t team)
 {
+    meeting->id = team;
     meeting->group = group;
     meeting->failed = 0;
     meeting->taken = 0;
+    meeting->sequence = 0;
     if (!tutti_dev_team(team, &meeting->team)) {
-        tutti_dev_fail();
+        tutti_dev_abort();
         return TUTTI_DEV_ERR_ARGUMENT;
     }
-    struct tshmem_area *const own = tutti_dev_own_area(meeting);
     if (tutti_dev_rank(group) == 0)
-        meeting->taken = tutti_dev_swap32(&own->busy[TSHMEM_BY_DEVICE], 1);
-    tutti_dev_sync(group, 0);
-    meeting->sequence = tutti_dev_load_relaxed64(&own->sequence[TSHMEM_BY_DEVICE]);
+        meeting->taken = tutti_dev_swap32(&tutti_dev_own_area(meeting)->busy[TSHMEM_BY_DEVICE], 1);
+    tutti_dev_join(group);
     return TUTTI_DEV_OK;
+}
+
+/* Asks for the sequence. Short ways do so before they ask for what they send: both are on their way at once. Long ones
+ * ask by themselves: a sequence that all ways share would be kept in memory for the long ones, and waited for at once.
+ */
+TUTTI_DEV void tutti_dev_ask(struct tutti_dev_meeting *meeting)
+{
+    meeting->sequence = tutti_dev_load_relaxed64(&tutti_dev_own_area(meeting)->sequence[TSHMEM_BY_DEVICE]);
+}
+
+TUTTI_DEV int tutti_dev_enter(struct tutti_dev_meeting *meeting, int group, tshmem_team_t team)
+{
+    const int status = tutti_dev_open(meeting, group, team);
+    if (status == TUTTI_DEV_OK)
+        tutti_dev_ask(meeting);
+    return status;
 }
 
 /* The team may have another collective. */
@@ -199,8 +210,25 @@ TUTTI_DEV int tutti_dev_free(struct tutti_dev_meeting *meeting)
         meeting->failed = tutti_dev_near_sync(meeting->group, meeting->failed);
     if (!meeting->failed)
         return TUTTI_DEV_OK;
-    tutti_dev_fail();
+    tutti_dev_abort();
     return TUTTI_DEV_ERR_BROKEN;
+}
+
+/* Packets (packets.h) carry the lower half of the sequence, and what lies in a slot may be old. Before the half comes
+ * round, all meet, each clears what it has got, and all meet again: 0 is no packet's. */
+enum { TUTTI_DEV_RENEW = 32 }; /* more steps than a collective has */
+TUTTI_DEV_COLD int tutti_dev_renew(int group, tshmem_team_t team, uint64_t sequence, uint32_t taken, int failed)
+{
+    struct tutti_dev_meeting meeting = tutti_dev_resume(group, team, sequence, taken);
+    char *const packets = &tutti_dev_own_area(&meeting)->packets[0][0];
+    meeting.failed = failed;
+    tutti_dev_meet(&meeting);
+    for (size_t i = tutti_dev_rank(group); i < 2 * TSHMEM_PACKETS_BYTES / 16; i += tutti_dev_size(group))
+        tutti_dev_store_pair(packets + i * 16, 0, 0);
+    meeting.sequence |= 0xffffffffu;
+    meeting.sequence++;
+    tutti_dev_meet(&meeting);
+    return tutti_dev_free(&meeting);
 }
 
 /* Every collective ends here, past its last step: the group's threads wait for each other, then buffers are theirs.
@@ -208,14 +236,14 @@ TUTTI_DEV int tutti_dev_free(struct tutti_dev_meeting *meeting)
 TUTTI_DEV int tutti_dev_end(struct tutti_dev_meeting *meeting)
 {
     if ((uint32_t)meeting->sequence >= 0u - TUTTI_DEV_RENEW)
-        meeting->sequence = tutti_dev_renew(*meeting);
+        return tutti_dev_renew(meeting->group, meeting->id, meeting->sequence, meeting->taken, meeting->failed);
     return tutti_dev_free(meeting);
 }
 
 /* The last meeting of a collective, and its end. */
 TUTTI_DEV int tutti_dev_meet_last(struct tutti_dev_meeting *meeting)
 {
-    tutti_dev_sync(meeting->group, 0);
+    tutti_dev_join(meeting->group);
     tutti_dev_arrive(meeting);
     return tutti_dev_end(meeting);
 }
@@ -254,15 +282,30 @@ TUTTI_DEV int tutti_dev_symmetric(const void *address, size_t bytes)
     return offset <= state->heap_bytes && bytes <= state->heap_bytes - offset;
 }
 
+/* 1 where the collective may store into the one and read the other. */
+TUTTI_DEV int tutti_dev_are_symmetric(const void *dest, size_t dest_bytes, const void *source, size_t source_bytes)
+{
+    if (!TUTTI_DEV_KNOWN(tutti_dev_state()) ||
+        (tutti_dev_symmetric(dest, dest_bytes) && tutti_dev_symmetric(source, source_bytes)))
+        return 1;
+    tutti_dev_abort();
+    return 0;
+}
+
 /* tutti_dev_enter() with a look at what the collective stores into and reads; refused, nothing is begun. */
 TUTTI_DEV int tutti_dev_begin(struct tutti_dev_meeting *meeting, int group, tshmem_team_t team, const void *dest,
                               size_t dest_bytes, const void *source, size_t source_bytes)
 {
-    if (tutti_dev_state() && (!tutti_dev_symmetric(dest, dest_bytes) || !tutti_dev_symmetric(source, source_bytes))) {
-        tutti_dev_fail();
-        return TUTTI_DEV_ERR_ARGUMENT;
-    }
-    return tutti_dev_enter(meeting, group, team);
+    return tutti_dev_are_symmetric(dest, dest_bytes, source, source_bytes) ? tutti_dev_enter(meeting, group, team)
+                                                                           : TUTTI_DEV_ERR_ARGUMENT;
+}
+
+/* The same with tutti_dev_open(). */
+TUTTI_DEV int tutti_dev_begin_short(struct tutti_dev_meeting *meeting, int group, tshmem_team_t team, const void *dest,
+                                    size_t dest_bytes, const void *source, size_t source_bytes)
+{
+    return tutti_dev_are_symmetric(dest, dest_bytes, source, source_bytes) ? tutti_dev_open(meeting, group, team)
+                                                                           : TUTTI_DEV_ERR_ARGUMENT;
 }
 
 #endif

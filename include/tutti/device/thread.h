@@ -7,7 +7,7 @@ TSHMEM_FORM int tshmem_my_pe(void)
 
 TSHMEM_FORM int tshmem_n_pes(void)
 {
-    return tutti_dev_state() ? tutti_dev_state()->pes : 0;
+    return TUTTI_DEV_KNOWN(tutti_dev_state()) ? tutti_dev_state()->pes : 0;
 }
 
 TSHMEM_FORM int tshmem_pe_accessible(int pe)

@@ -27,13 +27,13 @@ TUTTI_DEV uint64_t tutti_dev_word(int type, const void *words, size_t i)
     const char *const at = (const char *)words + i * tutti_dev_int_size(type);
     switch (tutti_dev_int_size(type)) {
     case 1:
-        return tutti_dev_widen(type, tutti_dev_load_acquire8(at));
+        return tutti_dev_widen(type, tutti_dev_load_look8(at));
     case 2:
-        return tutti_dev_widen(type, tutti_dev_load_acquire16(at));
+        return tutti_dev_widen(type, tutti_dev_load_look16(at));
     case 4:
-        return tutti_dev_widen(type, tutti_dev_load_acquire32(at));
+        return tutti_dev_widen(type, tutti_dev_load_look32(at));
     default:
-        return tutti_dev_load_acquire64(at);
+        return tutti_dev_load_look64(at);
     }
 }
 
@@ -100,15 +100,16 @@ TUTTI_DEV size_t tutti_dev_wait(int group, int which, int type, const void *word
                                 const int *status, int comparison, const void *values)
 {
     size_t result = 0, looked = 0;
-    tutti_dev_sync(group, 0);
+    tutti_dev_join(group);
     if (tutti_dev_rank(group) == 0) {
         const size_t nothing = (which & 3) == TSHMEM_WAIT_ANY ? (size_t)-1 : 0;
         struct tutti_dev_patience patience = {0, 0};
         do {
             result = tutti_dev_look(which, type, words, n, indices, status, comparison, values, &looked);
         } while (!(which & TSHMEM_WAIT_TEST) && result == nothing && looked > 0 && !tutti_dev_leave(&patience));
+        tutti_dev_seen();
     }
-    return (size_t)tutti_dev_share(group, result);
+    return (size_t)tutti_dev_share_likely(group, result, 1);
 }
 
 TUTTI_DEV uint64_t tutti_dev_signal_wait(int group, const uint64_t *signal, int comparison, uint64_t value)
@@ -117,10 +118,11 @@ TUTTI_DEV uint64_t tutti_dev_signal_wait(int group, const uint64_t *signal, int 
     if (tutti_dev_rank(group) == 0) {
         struct tutti_dev_patience patience = {0, 0};
         do {
-            seen = tutti_dev_load_acquire64(signal);
+            seen = tutti_dev_load_look64(signal);
         } while (!tutti_dev_compares(0, comparison, seen, value) && !tutti_dev_leave(&patience));
+        tutti_dev_seen();
     }
-    return tutti_dev_share(group, seen);
+    return tutti_dev_share_likely(group, seen, value);
 }
 
 #endif
