@@ -24,22 +24,24 @@
 #   TUTTI_DEVICE=host and TUTTI_HOST_STRICT=1 unless ENV says otherwise (ENV comes last). Labels mpi and the MPI's name.
 #   SOURCES: shorthand for a tutti_mpi_program of the same name. PROGRAM: one made by tutti_mpi_program, or a command
 #   with its arguments. MPIS: which MPIs (default: the system's, TUTTI_MPI_SYSTEM); EVERYWHERE: all that are here, those
-#   of scripts/mpis.sh too. RANKS_MPICH: ranks under MPICH and Intel MPI, of which the latter spins: keep it near the number of cores.
+#   of scripts/mpis.sh too. RANKS_MPICH: ranks under MPICH and Intel MPI: keep it near the number of cores.
 #   MANY: first argument, a number that TUTTI_TEST_LONG multiplies: of random programs, rounds and the like.
 #   In PROGRAM, ARGS and ENV, @MPI@ stands for the MPI's name and @FAMILY@ for its interface; PROGRAM @PYTHON@ script.py
 #   runs the interpreter that has mpi4py and numpy, told to open that MPI.
 
 set(TUTTI_PRELOAD ${CMAKE_BINARY_DIR}/lib/libtutti.so)
-set(TUTTI_TEST_ENV TUTTI_DEVICE=host TUTTI_HOST_STRICT=1 TUTTI_RULES_FILE=/dev/null)
+# Many tests at a time share the cores: no rank spins, unless its test says TUTTI_WAIT=auto.
+set(TUTTI_TEST_ENV TUTTI_DEVICE=host TUTTI_HOST_STRICT=1 TUTTI_RULES_FILE=/dev/null TUTTI_WAIT=yield)
 find_program(TUTTI_TIMEOUT timeout REQUIRED)
 find_library(TUTTI_CMOCKA cmocka)
 mark_as_advanced(TUTTI_TIMEOUT TUTTI_CMOCKA)
 
-# TUTTI_MPI_<name>_YIELD: what makes ranks of MPICH over UCX that wait yield (tests/support/yield.c); empty for other MPIs.
+# TUTTI_MPI_<name>_YIELD: what makes ranks of MPICH and Intel MPI that wait leave the core (tests/support/yield.c); empty for
+# Open MPI, whose tests take no less of the processor with it.
 # TUTTI_MPI_<name>_PRELOAD: the library, and that after it.
 foreach(mpi IN LISTS TUTTI_MPIS)
   set(TUTTI_MPI_${mpi}_YIELD "")
-  if(mpi MATCHES "^mpich|^mpiabi")
+  if(mpi MATCHES "^mpich|^mpiabi|^impi")
     set(TUTTI_MPI_${mpi}_YIELD ${CMAKE_BINARY_DIR}/tests/libtutti-yield.so)
   endif()
   string(JOIN ":" TUTTI_MPI_${mpi}_PRELOAD ${TUTTI_PRELOAD} ${TUTTI_MPI_${mpi}_YIELD})
@@ -235,11 +237,9 @@ function(tutti_mpi_test name)
     add_test(NAME ${name}.${mpi} COMMAND ${TUTTI_TIMEOUT} -k 5 ${T_TIMEOUT} ${TUTTI_MPI_${mpi}_RUN}
              ${TUTTI_MPI_${mpi}_FLAGS} -n ${ranks} env ${words})
     # Shares of the slots of ctest, three a core (scripts/check.sh). Ranks yield, and half of a short test is its start and
-    # end; some compute all the time, and those of Intel MPI spin.
+    # end; some compute all the time.
     math(EXPR cores "(${ranks} + 1) / 2")
-    if(mpi MATCHES "^impi")
-      math(EXPR cores "2 * ${ranks}")
-    elseif(T_LABELS MATCHES "programs|sequences|matrix|large")
+    if(T_LABELS MATCHES "programs|sequences|matrix|large" OR mpi MATCHES "^impi")
       set(cores ${ranks})
     endif()
     math(EXPR backstop "${T_TIMEOUT} + 15")
