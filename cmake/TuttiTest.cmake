@@ -2,9 +2,17 @@
 # means skipped. cmake -DTUTTI_TEST_LONG=3: three times as many of what is drawn at random or comes again and again.
 # What may take long is started first (COST). Included once by the top CMakeLists.txt.
 #
-# tutti_unit_test(NAME SOURCES files... [LIBRARIES ...] [ARGS ...] [ENV A=b ...] [TIMEOUT seconds] [LABELS ...])
-#   A cmocka program of one process over the MPI-free core. Label unit. TUTTI_HOST_STRICT=1 and TUTTI_DEVICE=host
-#   unless ENV says otherwise. Also run under the sanitizers.
+# tutti_unit_program(NAME SOURCES files... [LIBRARIES ...] [APART])
+#   A cmocka program of one process over the MPI-free core. APART: all of its sources are compiled for it alone, with
+#   options of its own.
+#
+# tutti_unit_test(NAME [SOURCES files... [LIBRARIES ...] [APART] | PROGRAM name] [ARGS ...] [ENV A=b ...] [TIMEOUT seconds]
+#                 [LABELS ...])
+#   Runs such a program. Label unit. TUTTI_HOST_STRICT=1 and TUTTI_DEVICE=host unless ENV says otherwise. Also run under the
+#   sanitizers. SOURCES: shorthand for a tutti_unit_program of the same name.
+#
+# tutti_test_parts([MPI] files...)
+#   Sources that many programs name among theirs, from then on: compiled once for all, or once for each MPI interface.
 #
 # tutti_mpi_program(NAME SOURCES files... [LANGUAGE Fortran] [LIBRARIES ...] [MPIS names...])
 #   Builds a program once for each MPI interface that is here: target NAME.<mpi>. MPIS: as below.
@@ -16,22 +24,24 @@
 #   TUTTI_DEVICE=host and TUTTI_HOST_STRICT=1 unless ENV says otherwise (ENV comes last). Labels mpi and the MPI's name.
 #   SOURCES: shorthand for a tutti_mpi_program of the same name. PROGRAM: one made by tutti_mpi_program, or a command
 #   with its arguments. MPIS: which MPIs (default: the system's, TUTTI_MPI_SYSTEM); EVERYWHERE: all that are here, those
-#   of scripts/mpis.sh too. RANKS_MPICH: ranks under MPICH and Intel MPI, of which the latter spins: keep it near the number of cores.
+#   of scripts/mpis.sh too. RANKS_MPICH: ranks under MPICH and Intel MPI: keep it near the number of cores.
 #   MANY: first argument, a number that TUTTI_TEST_LONG multiplies: of random programs, rounds and the like.
 #   In PROGRAM, ARGS and ENV, @MPI@ stands for the MPI's name and @FAMILY@ for its interface; PROGRAM @PYTHON@ script.py
 #   runs the interpreter that has mpi4py and numpy, told to open that MPI.
 
 set(TUTTI_PRELOAD ${CMAKE_BINARY_DIR}/lib/libtutti.so)
-set(TUTTI_TEST_ENV TUTTI_DEVICE=host TUTTI_HOST_STRICT=1 TUTTI_RULES_FILE=/dev/null)
+# Many tests at a time share the cores: no rank spins, unless its test says TUTTI_WAIT=auto.
+set(TUTTI_TEST_ENV TUTTI_DEVICE=host TUTTI_HOST_STRICT=1 TUTTI_RULES_FILE=/dev/null TUTTI_WAIT=yield)
 find_program(TUTTI_TIMEOUT timeout REQUIRED)
 find_library(TUTTI_CMOCKA cmocka)
 mark_as_advanced(TUTTI_TIMEOUT TUTTI_CMOCKA)
 
-# TUTTI_MPI_<name>_YIELD: what makes ranks of MPICH over UCX that wait yield (tests/support/yield.c); empty for other MPIs.
+# TUTTI_MPI_<name>_YIELD: what makes ranks of MPICH and Intel MPI that wait leave the core (tests/support/yield.c); empty for
+# Open MPI, whose tests take no less of the processor with it.
 # TUTTI_MPI_<name>_PRELOAD: the library, and that after it.
 foreach(mpi IN LISTS TUTTI_MPIS)
   set(TUTTI_MPI_${mpi}_YIELD "")
-  if(mpi MATCHES "^mpich|^mpiabi")
+  if(mpi MATCHES "^mpich|^mpiabi|^impi")
     set(TUTTI_MPI_${mpi}_YIELD ${CMAKE_BINARY_DIR}/tests/libtutti-yield.so)
   endif()
   string(JOIN ":" TUTTI_MPI_${mpi}_PRELOAD ${TUTTI_PRELOAD} ${TUTTI_MPI_${mpi}_YIELD})
@@ -48,8 +58,59 @@ function(tutti_times number)
   set(${number} ${product} PARENT_SCOPE)
 endfunction()
 
+function(tutti_test_parts)
+  cmake_parse_arguments(P "MPI" "" "" ${ARGN})
+  foreach(file IN LISTS P_UNPARSED_ARGUMENTS)
+    get_filename_component(path ${file} ABSOLUTE)
+    set_property(GLOBAL PROPERTY TUTTI_TEST_PART_${path} "${P_MPI}")
+  endforeach()
+endfunction()
+
+# `sources` with objects in place of parts; `mpi`: the interface, or empty.
+function(tutti_test_sources mpi sources result)
+  set(all "")
+  foreach(file IN LISTS sources)
+    get_filename_component(path ${file} ABSOLUTE)
+    get_property(is_part GLOBAL PROPERTY TUTTI_TEST_PART_${path} SET)
+    if(NOT is_part)
+      list(APPEND all ${file})
+      continue()
+    endif()
+    get_property(of_mpi GLOBAL PROPERTY TUTTI_TEST_PART_${path})
+    file(RELATIVE_PATH part ${PROJECT_SOURCE_DIR}/tests ${path})
+    string(MAKE_C_IDENTIFIER "part_${part}" part)
+    if(of_mpi)
+      set(part ${part}.${mpi})
+    endif()
+    if(NOT TARGET ${part})
+      add_library(${part} OBJECT ${path})
+      target_link_libraries(${part} PRIVATE tutti-flags)
+      target_include_directories(${part} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
+      if(of_mpi)
+        target_compile_options(${part} PRIVATE ${TUTTI_MPI_${mpi}_COMPILE})
+      endif()
+    endif()
+    list(APPEND all $<TARGET_OBJECTS:${part}>)
+  endforeach()
+  set(${result} ${all} PARENT_SCOPE)
+endfunction()
+
+function(tutti_unit_program name)
+  cmake_parse_arguments(T "APART" "" "SOURCES;LIBRARIES" ${ARGN})
+  if(NOT TUTTI_CMOCKA)
+    return()
+  endif()
+  if(NOT T_APART)
+    tutti_test_sources("" "${T_SOURCES}" T_SOURCES)
+  endif()
+  add_executable(${name} ${T_SOURCES})
+  target_link_libraries(${name} PRIVATE tutti-core tutti-flags ${T_LIBRARIES} ${TUTTI_CMOCKA})
+  target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR})
+endfunction()
+
 function(tutti_unit_test name)
-  cmake_parse_arguments(T "" "TIMEOUT" "SOURCES;LIBRARIES;ARGS;ENV;LABELS" ${ARGN})
+  cmake_parse_arguments(T "APART" "TIMEOUT;PROGRAM" "SOURCES;LIBRARIES;ARGS;ENV;LABELS" ${ARGN})
   if(NOT TUTTI_CMOCKA)
     message(STATUS "cmocka was not found: test ${name} is left out")
     return()
@@ -57,11 +118,15 @@ function(tutti_unit_test name)
   if(NOT T_TIMEOUT)
     set(T_TIMEOUT 120)
   endif()
-  add_executable(${name} ${T_SOURCES})
-  target_link_libraries(${name} PRIVATE tutti-core tutti-flags ${T_LIBRARIES} ${TUTTI_CMOCKA})
-  target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
-  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR})
-  add_test(NAME ${name} COMMAND ${TUTTI_TIMEOUT} -k 5 ${T_TIMEOUT} $<TARGET_FILE:${name}> ${T_ARGS})
+  if(NOT T_PROGRAM)
+    set(apart "")
+    if(T_APART)
+      set(apart APART)
+    endif()
+    tutti_unit_program(${name} SOURCES ${T_SOURCES} LIBRARIES ${T_LIBRARIES} ${apart})
+    set(T_PROGRAM ${name})
+  endif()
+  add_test(NAME ${name} COMMAND ${TUTTI_TIMEOUT} -k 5 ${T_TIMEOUT} $<TARGET_FILE:${T_PROGRAM}> ${T_ARGS})
   math(EXPR backstop "${T_TIMEOUT} + 15")
   set_tests_properties(${name} PROPERTIES LABELS "unit;${T_LABELS}" TIMEOUT ${backstop} COST ${T_TIMEOUT} SKIP_RETURN_CODE 77
                        ENVIRONMENT "${TUTTI_TEST_ENV};${T_ENV}")
@@ -94,7 +159,8 @@ function(tutti_mpi_program name)
       endif()
       set(prefix TUTTI_MPI_${mpi}_FC_)
     endif()
-    add_executable(${name}.${mpi} ${T_SOURCES})
+    tutti_test_sources(${mpi} "${T_SOURCES}" sources)
+    add_executable(${name}.${mpi} ${sources})
     set_target_properties(${name}.${mpi} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}
                           Fortran_MODULE_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/${name}.${mpi}.mod)
     target_compile_options(${name}.${mpi} PRIVATE ${${prefix}COMPILE})
@@ -171,11 +237,9 @@ function(tutti_mpi_test name)
     add_test(NAME ${name}.${mpi} COMMAND ${TUTTI_TIMEOUT} -k 5 ${T_TIMEOUT} ${TUTTI_MPI_${mpi}_RUN}
              ${TUTTI_MPI_${mpi}_FLAGS} -n ${ranks} env ${words})
     # Shares of the slots of ctest, three a core (scripts/check.sh). Ranks yield, and half of a short test is its start and
-    # end; some compute all the time, and those of Intel MPI spin.
+    # end; some compute all the time.
     math(EXPR cores "(${ranks} + 1) / 2")
-    if(mpi MATCHES "^impi")
-      math(EXPR cores "2 * ${ranks}")
-    elseif(T_LABELS MATCHES "programs|sequences|matrix|large")
+    if(T_LABELS MATCHES "programs|sequences|matrix|large" OR mpi MATCHES "^impi")
       set(cores ${ranks})
     endif()
     math(EXPR backstop "${T_TIMEOUT} + 15")

@@ -101,8 +101,10 @@ static int make(struct tutti_shmem *space)
     space->state.bytes = sizeof space->state;
     space->state.version = TSHMEM_STATE_VERSION;
     space->state.limit_ns = (uint64_t)tutti_settings()->timeout_seconds * 1000000000u;
-    /* virtual nodes share the cores of a machine */
-    space->crowded = (tutti_settings()->node_ranks > 0 ? space->transport->size : space->near->count) > cores();
+    const int wait = tutti_settings()->wait; /* virtual nodes share the cores of a machine */
+    space->crowded = wait == TUTTI_SET_WAIT_AUTO
+                         ? (tutti_settings()->node_ranks > 0 ? space->transport->size : space->near->count) > cores()
+                         : wait != TUTTI_SET_WAIT_SPIN;
     tutti_shmem_teams_open(space);
     status = open_far(space);
     if (status != TUTTI_OK)

@@ -53,8 +53,36 @@ uint16_t oracle_half_from_float(int type, float value)
 uint64_t numbers_load_bits(const void *from, size_t bytes)
 {
     uint64_t bits = 0;
-    memcpy(&bits, from, bytes);
-    return bits;
+    switch (bytes) {
+    case 1:
+        return *(const unsigned char *)from;
+    case 2:
+        memcpy(&bits, from, 2);
+        return bits;
+    case 4:
+        memcpy(&bits, from, 4);
+        return bits;
+    default:
+        memcpy(&bits, from, bytes);
+        return bits;
+    }
+}
+
+void numbers_store_bits(void *to, uint64_t bits, size_t bytes)
+{
+    switch (bytes) {
+    case 1:
+        memcpy(to, &bits, 1);
+        break;
+    case 2:
+        memcpy(to, &bits, 2);
+        break;
+    case 4:
+        memcpy(to, &bits, 4);
+        break;
+    default:
+        memcpy(to, &bits, bytes);
+    }
 }
 
 int64_t numbers_load_signed(const void *from, size_t bytes)

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 uint64_t numbers_load_bits(const void *from, size_t bytes);
+void numbers_store_bits(void *to, uint64_t bits, size_t bytes); /* the lowest */
 int64_t numbers_load_signed(const void *from, size_t bytes);
 /* `type` tells the two half precision types of 2 bytes apart. */
 double numbers_load_float(int type, const void *from, size_t bytes);

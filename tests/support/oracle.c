@@ -134,8 +134,10 @@ static uint64_t value_int(const struct oracle_case *c, size_t bytes, uint64_t ra
         return pick & 1 ? 0 : pick & 2 ? random : top; /* top: a truth whose low bits are all zero */
     if (c->mode == ORACLE_PLAIN)
         return plain_int(c, bytes, random);
+    if (pick % 3)
+        return random;
     const uint64_t edges[] = {top, top - 1, ~UINT64_C(0), 0, 1, top + 1, top >> 1};
-    return pick % 3 ? random : edges[pick / 3 % (sizeof edges / sizeof *edges)];
+    return edges[pick / 3 % (sizeof edges / sizeof *edges)];
 }
 
 static double value_float(const struct oracle_case *c, size_t bytes, uint64_t random)
@@ -143,7 +145,7 @@ static double value_float(const struct oracle_case *c, size_t bytes, uint64_t ra
     unsigned pick = (unsigned)(random >> 40) & 0xffff;
     if (c->mode == ORACLE_PLAIN) {
         if (c->op == TUTTI_OP_PROD)
-            return ldexp(pick & 1 ? -1 : 1, (int)(pick >> 1) % 3 - 1);
+            return (pick & 1 ? -0.5 : 0.5) * (double)(1u << (pick >> 1) % 3);
         if (c->op == TUTTI_OP_MINLOC || c->op == TUTTI_OP_MAXLOC)
             return (double)(pick % 5) - 2;
         return (double)(pick % 19) - 9;
@@ -152,7 +154,7 @@ static double value_float(const struct oracle_case *c, size_t bytes, uint64_t ra
     double least = half ? (bf ? 0x1p-133 : 0x1p-24) : bytes == 4 ? 0x1p-149 : 0x1p-1074;
     double large = half ? (bf ? 0x1.fep127 : 65504.0) : bytes == 4 ? (double)FLT_MAX : DBL_MAX;
     double sign = pick & 1 ? -1 : 1;
-    double some = ldexp((double)(random & 0xfffffff) + 1, -28);
+    double some = ((double)(random & 0xfffffff) + 1) * 0x1p-28;
     switch (pick >> 1 & 15) {
     case 0:
         return (double)NAN;
@@ -168,15 +170,15 @@ static double value_float(const struct oracle_case *c, size_t bytes, uint64_t ra
     case 6:
         return sign * large * some;
     case 7:
-        return sign * ldexp(1, half && !bf ? 12 : 60);
+        return sign * (half && !bf ? 0x1p12 : 0x1p60);
     case 8:
         return sign;
     case 9:
-        return sign * (1 + ldexp(1, half ? -7 : bytes == 4 ? -23 : -52));
+        return sign * (1 + (half ? 0x1p-7 : bytes == 4 ? 0x1p-23 : 0x1p-52));
     case 10:
-        return sign * ldexp(some, half && !bf ? -10 : -100);
+        return sign * some * (half && !bf ? 0x1p-10 : 0x1p-100);
     default:
-        return sign * ldexp(some, (int)(random >> 32 & 7));
+        return sign * some * (double)(1u << (random >> 32 & 7));
     }
 }
 
@@ -187,8 +189,10 @@ void oracle_fill(void *out, const struct oracle_case *c, int rank, size_t first,
     size_t size = oracle_size(c->type);
     uint64_t base = random_mix(c->seed ^ random_mix((uint64_t)rank + 1));
     char *to = out;
+    const int padded = parts[0].bytes + (n == 2 ? parts[1].bytes : 0) < size;
     for (size_t i = 0; i < count; i++, to += size) {
-        memset(to, rank + 1, size); /* padding tells whose it was */
+        if (padded)
+            memset(to, rank + 1, size); /* padding tells whose it was */
         for (int p = 0; p < n; p++) {
             uint64_t random = random_mix(base + (first + i) * 2 + (uint64_t)p);
             int index = types[c->type].class_of == CLASS_PAIR && p == 1;
@@ -207,7 +211,7 @@ void oracle_fill(void *out, const struct oracle_case *c, int rank, size_t first,
                 }
             } else {
                 uint64_t value = value_int(c, parts[p].bytes, random);
-                memcpy(to + parts[p].offset, &value, parts[p].bytes);
+                numbers_store_bits(to + parts[p].offset, value, parts[p].bytes);
             }
         }
     }

@@ -14,6 +14,9 @@ tutti_mpi_test(mpi-many-open PROGRAM mpi-many_open RANKS 2 ARGS 200 3 TIMEOUT 10
 # Without strictness kernels of the host device make no threads of their own: there is the engine's alone.
 tutti_mpi_test(mpi-many-open-threads PROGRAM mpi-many_open RANKS 3 RANKS_MPICH 2 ARGS 200 3 0 1 ENV TUTTI_HOST_STRICT=0
                TIMEOUT 100)
+foreach(wait auto spin)
+  tutti_mpi_test(mpi-many-open-${wait} PROGRAM mpi-many_open RANKS 2 ARGS 200 3 ENV TUTTI_WAIT=${wait} TIMEOUT 100)
+endforeach()
 tutti_mpi_test(mpi-many-open-sleep PROGRAM mpi-many_open RANKS 2 ARGS 200 3 ENV TUTTI_WAIT=sleep TIMEOUT 100)
 program(inter)
 tutti_mpi_test(mpi-inter PROGRAM mpi-inter RANKS 3 RANKS_MPICH 3 ENV ${stats})

@@ -36,7 +36,7 @@ set(residency TUTTI_HOST_BLOCKS=8 TUTTI_TIMEOUT_SECONDS=20 TUTTI_STALL_SECONDS=5
 foreach(algorithm ll128 twoshot_ll128 pipeline)
   foreach(part alone streams all)
     tutti_mpi_test(mpi-residency-${part}-${algorithm} PROGRAM mpi-residency RANKS 2 ARGS ${part} MPIS openmpi
-                   ENV ${residency} TUTTI_RULES=allreduce:*@${algorithm})
+                   ENV ${residency} TUTTI_TEST_ROUNDS=1 TUTTI_RULES=allreduce:*@${algorithm})
   endforeach()
 endforeach()
 tutti_mpi_test(mpi-residency-all PROGRAM mpi-residency RANKS 2 ARGS all MPIS openmpi ENV ${residency})

@@ -14,6 +14,7 @@ tutti_mpi_test(mpi-ireduce-plain PROGRAM mpi-ireduce RANKS 2 MANY 40 ENV TUTTI_D
 program(ireduce_overlap EVERYWHERE)
 tutti_mpi_test(mpi-ireduce-overlap-2 PROGRAM mpi-ireduce_overlap RANKS 2 MANY 15 EVERYWHERE TIMEOUT 200)
 tutti_mpi_test(mpi-ireduce-overlap-3 PROGRAM mpi-ireduce_overlap RANKS 3 RANKS_MPICH 3 MANY 10 TIMEOUT 200)
+tutti_mpi_test(mpi-ireduce-overlap-auto PROGRAM mpi-ireduce_overlap RANKS 2 MANY 15 ENV TUTTI_WAIT=auto TIMEOUT 200)
 tutti_mpi_test(mpi-ireduce-overlap-sleep PROGRAM mpi-ireduce_overlap RANKS 2 MANY 6 ENV TUTTI_WAIT=sleep TIMEOUT 200)
 program(ireduce_persistent EVERYWHERE)
 tutti_mpi_test(mpi-ireduce-persistent-2 PROGRAM mpi-ireduce_persistent RANKS 2 MANY 200 EVERYWHERE TIMEOUT 200)
