@@ -261,8 +261,10 @@ static void knock(const char *name)
 
 static void *stranger(void *unused)
 {
-    while (!atomic_load(&strangers_stop))
+    while (!atomic_load(&strangers_stop)) {
         each_name(knock);
+        kit_sleep_us(2000);
+    }
     return unused;
 }
 
@@ -312,8 +314,10 @@ static void squat(const char *seen)
 
 static void *squatter(void *unused)
 {
-    while (!atomic_load(&squatter_stop))
+    while (!atomic_load(&squatter_stop)) {
         each_name(squat);
+        kit_sleep_us(2000);
+    }
     squat("");
     return unused;
 }

@@ -16,7 +16,7 @@ struct draw {
     struct program *program;
     uint64_t random;
     const struct program_kind *kind;
-    int row_count; /* of kind->rows */
+    int row_count;                              /* of kind->rows */
     uint64_t signals[PROGRAM_PES][PROGRAM_PES]; /* [owner][writer] as the model has it */
 };
 
