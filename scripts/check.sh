@@ -13,14 +13,7 @@ ctest --test-dir "$build" -j $((jobs * 3)) --output-on-failure --no-tests=error 
 status=${PIPESTATUS[0]}
 rmdir "$sessions/kept" 2>/dev/null
 
-# One line a finished test: "  3/24 Test  #7: name ....   Passed    0.01 sec", or ***Skipped, ***Failed, ***Timeout ...
-read -r passed failed skipped < <(awk '
-    /^ *[0-9]+\/[0-9]+ Test +#[0-9]+: / {
-        if ($0 ~ /\*\*\*Skipped/) skipped++
-        else if ($0 ~ / Passed +[0-9.]+ sec/) passed++
-        else failed++
-    }
-    END { print passed + 0, failed + 0, skipped + 0 }' "$log")
+read -r passed failed skipped < <(awk -f "$(dirname "$0")/counts.awk" "$log")
 # Why tests were skipped: the last line that each said.
 if [ "$skipped" -gt 0 ]; then
     awk 'FNR == NR { if (/\*\*\*Skipped/) { sub(/.*Test +#[0-9]+: /, ""); is[$1] = 1 } next }

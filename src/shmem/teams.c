@@ -85,28 +85,25 @@ static uint64_t any(const struct tutti_shmem_call *call, int word)
     return bits;
 }
 
-/* A number that all members of the new team have claimed, but none of `besides`; `member`: this PE is one of them.
- * *number TSHMEM_TEAMS_MAX: none: one of the parent's PEs has no more, or the status is an error. */
+static struct tutti_shmem_numbers said_by_any(const struct tutti_shmem_call *call)
+{
+    return (struct tutti_shmem_numbers){any(call, TAKEN), any(call, REFUSED)};
+}
+
+static int meet(void *with, struct tutti_shmem_numbers *words)
+{
+    struct tutti_shmem_call *call = with;
+    call->word[TAKEN] = words->taken;
+    call->word[REFUSED] = words->refused;
+    const int status = tutti_shmem_again(call);
+    if (status == TUTTI_OK)
+        *words = said_by_any(call);
+    return status;
+}
+
 static int agree(struct tutti_shmem_call *call, int member, uint64_t besides, unsigned *number)
 {
-    int status = TUTTI_OK;
-    *number = TSHMEM_TEAMS_MAX;
-    for (unsigned try = 0; try < TUTTI_SHMEM_NUMBER_TRIES && status == TUTTI_OK; try++) {
-        const unsigned n = tutti_shmem_number_free(any(call, TAKEN) | besides, call->team->number, try);
-        if (n == TSHMEM_TEAMS_MAX)
-            break;
-        call->word[TAKEN] = tutti_shmem_numbers_taken(); /* for the next try: without this one's number */
-        const int claimed = member && tutti_shmem_number_claim(n);
-        call->word[REFUSED] = member && !claimed;
-        status = tutti_shmem_again(call);
-        if (status == TUTTI_OK && !any(call, REFUSED)) {
-            *number = n;
-            break;
-        }
-        if (claimed)
-            tutti_shmem_number_release(n);
-    }
-    return status;
+    return tutti_shmem_number_agree(meet, call, said_by_any(call), member, besides, call->team->number, number);
 }
 
 /* Makes `size` PEs of the parent, `stride` apart, a team of a number that is claimed. */

@@ -83,13 +83,7 @@ run_tests() {
     timeout 3600 ctest --test-dir "$build" -I "0,0,0,$(IFS=, && echo "$*")" --output-on-failure --no-tests=error 2>&1 | tee "$log"
     status=${PIPESTATUS[0]}
     sed -nE 's/^ *[0-9]+\/[0-9]+ Test +#[0-9]+: ([^ ]+) \.* +Passed +[0-9.]+ sec.*/\1/p' "$log" >>"$done_file"
-    read -r its_passed its_failed its_skipped < <(awk '
-        /^ *[0-9]+\/[0-9]+ Test +#[0-9]+: / {
-            if ($0 ~ /\*\*\*Skipped/) skipped++
-            else if ($0 ~ / Passed +[0-9.]+ sec/) passed++
-            else failed++
-        }
-        END { print passed + 0, failed + 0, skipped + 0 }' "$log")
+    read -r its_passed its_failed its_skipped < <(awk -f "$root/scripts/counts.awk" "$log")
     passed=$((passed + its_passed)) failed=$((failed + its_failed)) skipped=$((skipped + its_skipped))
     if [ "$status" -ne 0 ] && [ "$its_failed" -eq 0 ]; then fail "ctest, with status $status"; fi
 }

@@ -141,7 +141,7 @@ int tutti_door_tshmem_team_from_comm(MPI_Comm comm, const tshmem_team_config_t *
     struct tutti_mpi_transport over;
     int32_t pe[TSHMEM_PES_MAX];
     MPI_Comm twin;
-    int inter = 1, size = 0, status = TUTTI_ERR_TRANSPORT;
+    int inter = 1, size = 0;
     *made = TSHMEM_TEAM_INVALID;
     if (!tutti_door.on || comm == tutti_handles.no_comm)
         return refuse(name, "the MPI is not up, Tutti is switched off, or the communicator is MPI_COMM_NULL");
@@ -155,7 +155,7 @@ int tutti_door_tshmem_team_from_comm(MPI_Comm comm, const tshmem_team_config_t *
             return refuse(name, "the communicator could not be duplicated");
     }
     tutti_transport_over(&over, twin);
-    status = tutti_shmem_team_over(&over.base, pe, config, mask, made);
+    const int status = tutti_shmem_team_over(&over.base, pe, config, mask, made);
     TUTTI_INSIDE();
     tutti_real.MPI_Comm_free(&twin);
     return status;

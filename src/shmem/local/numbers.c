@@ -4,6 +4,7 @@
 
 #include "tutti/shmem_state.h"
 
+enum { TRIES = 4096 };
 _Static_assert(TSHMEM_TEAMS_MAX == 64, "a bit each");
 
 static _Atomic uint64_t numbers;
@@ -23,9 +24,11 @@ uint64_t tutti_shmem_numbers_taken(void)
     return atomic_load(&numbers);
 }
 
-unsigned tutti_shmem_number_free(uint64_t taken, unsigned parent, unsigned try)
+/* One that is in none of `taken`; TSHMEM_TEAMS_MAX: there is none. try 0: the least; then it depends on the seed too,
+ * so that those who made way for each other do not meet again. */
+static unsigned free_number(uint64_t taken, unsigned seed, unsigned try)
 {
-    const unsigned first = try == 0 ? 0 : (parent * 7 + try * 11) % TSHMEM_TEAMS_MAX;
+    const unsigned first = try == 0 ? 0 : (seed * 7 + try * 11) % TSHMEM_TEAMS_MAX;
     for (unsigned i = 0; i < TSHMEM_TEAMS_MAX; i++) {
         const unsigned number = (first + i) % TSHMEM_TEAMS_MAX;
         if (!(taken & bit(number)))
@@ -34,7 +37,8 @@ unsigned tutti_shmem_number_free(uint64_t taken, unsigned parent, unsigned try)
     return TSHMEM_TEAMS_MAX;
 }
 
-int tutti_shmem_number_claim(unsigned number)
+/* 0: another thread was first. */
+static int claim(unsigned number)
 {
     return !(atomic_fetch_or(&numbers, bit(number)) & bit(number));
 }
@@ -42,4 +46,27 @@ int tutti_shmem_number_claim(unsigned number)
 void tutti_shmem_number_release(unsigned number)
 {
     atomic_fetch_and(&numbers, ~bit(number));
+}
+
+int tutti_shmem_number_agree(tutti_shmem_numbers_meet *meet, void *with, struct tutti_shmem_numbers words, int member,
+                             uint64_t besides, unsigned seed, unsigned *number)
+{
+    int status = 0;
+    *number = TSHMEM_TEAMS_MAX;
+    for (unsigned try = 0; try < TRIES && status == 0; try++) {
+        const unsigned n = free_number(words.taken | besides, seed, try);
+        if (n == TSHMEM_TEAMS_MAX)
+            break;
+        words.taken = tutti_shmem_numbers_taken(); /* for the next try: without this one's number */
+        const int claimed = member && claim(n);
+        words.refused = member && !claimed;
+        status = meet(with, &words);
+        if (status == 0 && !words.refused) {
+            *number = n;
+            break;
+        }
+        if (claimed)
+            tutti_shmem_number_release(n);
+    }
+    return status;
 }

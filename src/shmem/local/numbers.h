@@ -6,17 +6,24 @@
 
 #include <stdint.h>
 
-enum { TUTTI_SHMEM_NUMBER_TRIES = 4096 };
-
 /* Local. The first `always` numbers are taken from the beginning, and no others. */
 void tutti_shmem_numbers_open(unsigned always);
 /* Local. Bit n: this PE has a team of number n, or makes one. */
 uint64_t tutti_shmem_numbers_taken(void);
-/* A number that is in none of `taken`; TSHMEM_TEAMS_MAX: there is none. try: 0: the least; then it depends on `parent`
- * too, so that those who made way for each other do not meet again. Alike on all who ask alike. */
-unsigned tutti_shmem_number_free(uint64_t taken, unsigned parent, unsigned try);
-/* Local. 1, or 0 where another thread was first. */
-int tutti_shmem_number_claim(unsigned number);
+/* Local. It is free again. */
 void tutti_shmem_number_release(unsigned number);
+
+/* What a PE says when those who make a team meet. */
+struct tutti_shmem_numbers {
+    uint64_t taken, refused; /* refused: not 0: it could not claim the number */
+};
+/* A meeting: says `words`, which then are what any of the PEs has said. A status. */
+typedef int tutti_shmem_numbers_meet(void *with, struct tutti_shmem_numbers *words);
+
+/* Collective over those who meet: a number that all members have claimed, but none of `besides`. words: what any of
+ * them has said before. member: this PE will be in the team. seed: alike on all, and another one for others who make a
+ * team at once. *number TSHMEM_TEAMS_MAX: none: one of them has no more, or the status is an error. */
+int tutti_shmem_number_agree(tutti_shmem_numbers_meet *meet, void *with, struct tutti_shmem_numbers words, int member,
+                             uint64_t besides, unsigned seed, unsigned *number);
 
 #endif
