@@ -16,6 +16,7 @@
 #include "core/log.h"
 #include "core/settings.h"
 #include "core/status.h"
+#include "progress/affinity.h"
 
 #if defined(__SANITIZE_ADDRESS__)
 #include <sanitizer/common_interface_defs.h>
@@ -284,6 +285,7 @@ static void *engine(void *unused)
 #if defined(__SANITIZE_THREAD__)
     home.fiber = __tsan_get_current_fiber();
 #endif
+    tutti_thread_roam();
     pthread_mutex_lock(&lock);
     for (;;) {
         while (!fresh && !ending)

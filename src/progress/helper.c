@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "core/log.h"
+#include "progress/affinity.h"
 #include "progress/engine.h"
 
 enum {
@@ -72,6 +73,7 @@ static void *help(void *unused)
 {
     (void)unused;
     here = 1;
+    tutti_thread_roam();
     pthread_mutex_lock(&lock);
     while (!atomic_load(&ending)) {
         pthread_mutex_unlock(&lock);

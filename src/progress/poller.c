@@ -8,6 +8,7 @@
 
 #include "core/clock.h"
 #include "core/log.h"
+#include "progress/affinity.h"
 #include "progress/pause.h"
 
 enum { NAP_AFTER_NS = 5000000, NAP_US = 100, LOOKS = 64 };
@@ -35,6 +36,7 @@ static void *run(void *argument)
     struct tutti_pauses pauses = {0};
     uint64_t since = 0;
     unsigned idle = 0;
+    tutti_thread_roam();
     while (!atomic_load_explicit(&poller->ending, memory_order_relaxed)) {
         const int done = poller->poll(poller->with);
         if (done < 0)

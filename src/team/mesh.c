@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "core/log.h"
+#include "progress/affinity.h"
 #include "progress/engine.h"
 #include "team/socket.h"
 
@@ -250,5 +251,6 @@ int tutti_socket_mesh(struct tutti_node *node, int listener, const struct tutti_
     free(calls);
     free(mesh.said);
     node->cores = CPU_COUNT(&mesh.cpus);
+    tutti_thread_ranks(&mesh.cpus);
     return status;
 }

@@ -255,6 +255,11 @@ int tutti_node_rank(const struct tutti_node *node)
     return node->rank;
 }
 
+int tutti_node_cores(const struct tutti_node *node)
+{
+    return node->cores;
+}
+
 int tutti_node_size(const struct tutti_node *node)
 {
     return node->size;

@@ -32,6 +32,8 @@ void tutti_node_key(const struct tutti_node *node, uint64_t key[2]);
 int tutti_node_find(const struct tutti_node *node, int world_rank);
 int tutti_node_world(const struct tutti_node *node, int rank);
 int tutti_node_size(const struct tutti_node *node);
+/* CPUs that its ranks may use together, as they are bound. */
+int tutti_node_cores(const struct tutti_node *node);
 
 enum { TUTTI_SPARES = 64, TUTTI_CACHED_LAUNCHES = 16 };
 enum tutti_team_state { TUTTI_TEAM_CLOSED, TUTTI_TEAM_OPEN, TUTTI_TEAM_UNAVAILABLE, TUTTI_TEAM_BROKEN };
