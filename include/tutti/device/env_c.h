@@ -92,6 +92,11 @@ TUTTI_DEV void tutti_dev_fence(void)
 #endif
 }
 
+TUTTI_DEV void tutti_dev_fence_gpu(void)
+{
+    tutti_dev_fence();
+}
+
 TUTTI_DEV void tutti_dev_fence_release(void)
 {
 #ifndef __SANITIZE_THREAD__ /* there every store orders */

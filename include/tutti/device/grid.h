@@ -277,8 +277,7 @@ TUTTI_DEV int tutti_dev_grid_reduce(tshmem_team_t team, int where, void *dest, c
     }
     if (tutti_dev_grid_wanted(&grid))
         tutti_dev_copy(grid.spread, dest, grid.result + grid.first * grid.bytes, nelems * grid.bytes);
-    tutti_dev_sync(grid.spread, 0);
-    return tutti_dev_end(&grid.meeting);
+    return tutti_dev_end(&grid.meeting); /* waits for all threads */
 }
 
 /* Collective over the team, by all threads of the grid. 0 or a negative status. On return the own result is complete,

@@ -162,11 +162,11 @@ TUTTI_DEV int tutti_dev_grid_sync(int failed)
         uint32_t *const arrived = &tutti_dev_here(0)->grid_arrived;
         const uint32_t mine = tutti_dev_block() == 0 ? 0x80000000u - (tutti_dev_blocks() - 1) : 1;
         struct tutti_dev_patience patience = {0, 0};
-        tutti_dev_fence();
+        tutti_dev_fence_gpu();
         const uint32_t before = tutti_dev_grid_add(arrived, mine);
-        while (((tutti_dev_load_acquire32(arrived) ^ before) & 0x80000000u) == 0 && !failed)
+        while (((tutti_dev_load_look32(arrived) ^ before) & 0x80000000u) == 0 && !failed)
             failed = tutti_dev_leave(&patience);
-        tutti_dev_fence();
+        tutti_dev_fence_gpu();
     }
     return tutti_dev_near_sync(TUTTI_BY_BLOCK, failed);
 }

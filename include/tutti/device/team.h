@@ -197,17 +197,24 @@ TUTTI_DEV int tutti_dev_enter(struct tutti_dev_meeting *meeting, int group, tshm
     return status;
 }
 
-/* The team may have another collective. */
+/* The team may have another collective, once all threads of the group are back, and not before: each of them has asked
+ * for the sequence by itself, and the last one may have done so late. So they wait for each other twice, and the words
+ * change in between. Those of a grid come from a wait. */
 TUTTI_DEV int tutti_dev_free(struct tutti_dev_meeting *meeting)
 {
     struct tshmem_area *const own = tutti_dev_own_area(meeting);
-    if (tutti_dev_rank(meeting->group) == 0) {
-        tutti_dev_store_relaxed64(&own->sequence[TSHMEM_BY_DEVICE], meeting->sequence);
-        tutti_dev_store_relaxed32(&own->busy[TSHMEM_BY_DEVICE], 0);
-        meeting->failed |= meeting->taken != 0;
-    }
+    const int leads = tutti_dev_rank(meeting->group) == 0;
+    meeting->failed |= leads && meeting->taken != 0;
     if (meeting->group != TUTTI_BY_GRID)
         meeting->failed = tutti_dev_near_sync(meeting->group, meeting->failed);
+    if (leads) {
+        tutti_dev_store_relaxed64(&own->sequence[TSHMEM_BY_DEVICE], meeting->sequence);
+        tutti_dev_store_relaxed32(&own->busy[TSHMEM_BY_DEVICE], 0);
+    }
+    if (meeting->group == TUTTI_BY_GRID)
+        meeting->failed = tutti_dev_grid_sync(meeting->failed);
+    else
+        tutti_dev_near_join(meeting->group);
     if (!meeting->failed)
         return TUTTI_DEV_OK;
     tutti_dev_abort();
