@@ -36,7 +36,7 @@ else()
 endif()
 set(kernel_room ${PROJECT_SOURCE_DIR}/src/kernels)
 file(GLOB kernel_sources CONFIGURE_DEPENDS ${kernel_room}/*.inc ${kernel_room}/*.def ${kernel_room}/*_cuda.h)
-list(FILTER kernel_sources EXCLUDE REGEX "/(pack[_.][^/]*|pairs.inc|shmem.inc)$") # they are no part of kernels.cu
+list(FILTER kernel_sources EXCLUDE REGEX "/(pack[_.][^/]*|pairs.inc|shmem[^/]*.inc)$") # they are no part of kernels.cu
 list(APPEND kernel_sources ${kernel_room}/kernels.cu ${kernel_room}/args.h ${kernel_room}/elements.h ${kernel_room}/families.h
      ${kernel_room}/fatbin.h ${PROJECT_SOURCE_DIR}/src/core/types.h ${PROJECT_SOURCE_DIR}/include/tutti/types.def
      ${PROJECT_SOURCE_DIR}/include/tutti/ops.def)
@@ -76,7 +76,7 @@ endforeach()
 fatbin_add(pack "kernel that packs" ${kernel_room}/pack.cu DEPENDS ${pack_sources})
 # Those of the global address space: the calls of <tutti/device.h>.
 file(GLOB shmem_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/include/tutti/shmem*.h ${PROJECT_SOURCE_DIR}/include/tutti/device/*.h)
-list(APPEND shmem_sources ${kernel_room}/shmem.inc ${kernel_room}/shmem_args.h ${PROJECT_SOURCE_DIR}/include/tutti/device.h
+list(APPEND shmem_sources ${kernel_room}/shmem.inc ${kernel_room}/shmem_spread.inc ${kernel_room}/shmem_args.h ${PROJECT_SOURCE_DIR}/include/tutti/device.h
      ${PROJECT_SOURCE_DIR}/include/tutti/shmem.def)
 fatbin_add(shmem "kernels of the global address space" ${kernel_room}/shmem.cu DEPENDS ${shmem_sources})
 set_source_files_properties(${kernel_room}/shmem_fatbin.S PROPERTIES OBJECT_DEPENDS "${fatbin_room}/shmem.fatbin")

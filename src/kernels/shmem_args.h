@@ -8,15 +8,14 @@
 enum {
     TUTTI_SHMEM_THREADS = 512,
     TUTTI_SHMEM_BLOCKS = 64
-}; /* of a block; of MOVE, at most. The others have one block */
+}; /* of a block; of a launch, at most. Those from BROADCAST to EXSCAN, without COLLECT and SYNC, may have several */
 
 enum tutti_shmem_what {
-    /* A collective of several launches: ENTER, then MOVE or other kernels, MEET between those that are not to run at
-     * once on different PEs, and LEAVE. */
+    /* A collective of several launches: ENTER, then other kernels, MEET between those that are not to run at once on
+     * different PEs, and LEAVE. */
     TUTTI_SHMEM_DO_ENTER,
     TUTTI_SHMEM_DO_MEET,
     TUTTI_SHMEM_DO_LEAVE,
-    TUTTI_SHMEM_DO_MOVE, /* `part` of the next four, without meetings, by all blocks */
     /* A whole collective. */
     TUTTI_SHMEM_DO_BROADCAST,
     TUTTI_SHMEM_DO_FCOLLECT,

@@ -9,14 +9,13 @@ static _Thread_local const struct tshmem_state *state_here;
 
 void tutti_shmem_host_block(const struct tutti_shmem_args *args, unsigned block)
 {
-    int status = TUTTI_DEV_OK;
+    int status;
     state_here = &args->state;
-    if (args->what == TUTTI_SHMEM_DO_MOVE)
-        tutti_ordered_move(args, block);
-    else if (tutti_shmem_reduces(args))
-        status = tutti_ordered_reduce(args, args->type);
+    if (tutti_shmem_reduces(args))
+        status =
+            args->blocks > 1 ? tutti_spread_reduce(args, args->type, block) : tutti_ordered_reduce(args, args->type);
     else
-        status = tutti_ordered_do(args);
+        status = args->blocks > 1 ? tutti_spread_do(args, block) : tutti_ordered_do(args);
     if (status != TUTTI_DEV_OK)
         tutti_ordered_tell(args, status);
     state_here = NULL;

@@ -23,7 +23,9 @@ static tshmem_ctx_t handle_of(uint32_t turn, int number)
 /* What kernels read of it: turn and team, from when it can be used; 0: that it has ended. */
 static void tell(int number, uint64_t turn, tshmem_team_t team)
 {
-    __atomic_store_n(&tutti_shmem.state.context[number], turn << 32 | (uint32_t)team, __ATOMIC_RELEASE);
+    uint64_t *const word = &tutti_shmem_told()->context[number];
+    __atomic_store_n(word, turn << 32 | (uint32_t)team, __ATOMIC_RELEASE);
+    tutti_shmem_tell(word, sizeof *word);
 }
 
 /* Number of a context; -1, and it is said why, where it is none. */
@@ -55,7 +57,7 @@ static int pe_of(int number, int pe, const char *call)
         return TSHMEM_NO_PE;
     if (team == TSHMEM_TEAM_WORLD)
         return pe;
-    const struct tshmem_team_state *state = &tutti_shmem.state.team[team];
+    const struct tshmem_team_state *state = &tutti_shmem_told()->team[team];
     if (pe >= 0 && pe < state->size)
         return state->world[pe];
     tutti_shmem_fail(TUTTI_ERR_ARGUMENT, call, "there is no PE %d in the context's team of %d", pe, state->size);

@@ -22,12 +22,29 @@ const char *tutti_shmem_call_name(unsigned call)
     return call < TUTTI_SHMEM_CALL_COUNT ? names[call] : "no call";
 }
 
+/* ---- what kernels look up ---- */
+
+struct tutti_shmem_told *tutti_shmem_told(void)
+{
+    return &tutti_shmem.control[tutti_shmem.state.me]->told;
+}
+
+int tutti_shmem_tell(const void *changed, size_t bytes)
+{
+    const struct tutti_shmem *space = &tutti_shmem;
+    const size_t at = (size_t)((const char *)changed - (const char *)tutti_shmem_told());
+    char *const there = (char *)space->told + at;
+    if (there == changed || __atomic_load_n(space->state.abort, __ATOMIC_RELAXED))
+        return TUTTI_OK;
+    return space->kind->copy(there, changed, bytes, 0);
+}
+
 const struct tshmem_team_state *tutti_shmem_team(tshmem_team_t team)
 {
-    const struct tshmem_team_state *table = tutti_shmem.state.team;
-    if (tutti_shmem.state.pes == 0 || team < 0 || team >= TSHMEM_TEAMS_MAX || !table[team].used)
+    if (tutti_shmem.state.pes == 0 || team < 0 || team >= TSHMEM_TEAMS_MAX)
         return NULL;
-    return &table[team];
+    const struct tshmem_team_state *found = &tutti_shmem_told()->team[team];
+    return found->used ? found : NULL;
 }
 
 /* ---- waiting ---- */

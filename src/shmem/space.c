@@ -1,7 +1,6 @@
 /* Making and ending the address space. */
 #include "shmem/meet.h"
 
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,12 +15,6 @@
 enum { GROWS = 16 }; /* heaps may, to so many times what they begin with, where no setting says */
 
 static int for_openshmem; /* see tutti_shmem_openshmem() */
-
-static int cores(void)
-{
-    cpu_set_t set;
-    return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
-}
 
 void tutti_shmem_openshmem(void)
 {
@@ -103,9 +96,14 @@ static int make(struct tutti_shmem *space)
     space->state.limit_ns = (uint64_t)tutti_settings()->timeout_seconds * 1000000000u;
     const int wait = tutti_settings()->wait; /* virtual nodes share the cores of a machine */
     space->crowded = wait == TUTTI_SET_WAIT_AUTO
-                         ? (tutti_settings()->node_ranks > 0 ? space->transport->size : space->near->count) > cores()
+                         ? (tutti_settings()->node_ranks > 0 ? space->transport->size : space->near->count) >
+                               tutti_node_cores(space->team->node)
                          : wait != TUTTI_SET_WAIT_SPIN;
-    tutti_shmem_teams_open(space);
+    status = tutti_shmem_teams_open(space);
+    if (!tutti_shmem_alike(space->transport, status))
+        status = TUTTI_ERR_UNAVAILABLE;
+    if (status != TUTTI_OK)
+        return tutti_shmem_fail(status, "tshmem_init", "the GPU was not told of the teams");
     status = open_far(space);
     if (status != TUTTI_OK)
         return status;

@@ -32,14 +32,20 @@ struct tutti_shmem_place {
     atomic_int busy;   /* a collective of the team is under way on this PE */
 };
 
-/* Host memory of one PE, mapped by all. Kernels of its GPU read teams, contexts and the abort word there, at the
- * address that the host has them at. */
+/* What kernels of a PE look up. They have a copy in front of the heap, where that is memory of a GPU: host memory is
+ * far from there. */
+struct tutti_shmem_told {
+    struct tshmem_team_state team[TSHMEM_TEAMS_MAX];
+    uint64_t context[TSHMEM_CONTEXTS_MAX];
+};
+
+/* Host memory of one PE, mapped by all. Kernels of its GPU read the abort word there, at the address that the host has
+ * it at. */
 struct tutti_shmem_control {
     _Alignas(128) uint32_t abort; /* not zero: every wait of this PE leaves; peers store it too */
     uint32_t stream_error;        /* as struct tutti_shmem_args has it; nobody has asked for it */
     struct tutti_shmem_offer offer;
-    struct tshmem_team_state team[TSHMEM_TEAMS_MAX];
-    uint64_t context[TSHMEM_CONTEXTS_MAX];
+    struct tutti_shmem_told told;
     struct tutti_shmem_place place[TSHMEM_TEAMS_MAX]; /* by number of the team */
 };
 
@@ -57,6 +63,7 @@ struct tutti_shmem {
     _Atomic uint64_t mapped;                             /* see tutti_shmem_mapped() */
     const struct tutti_shmem_kind *kind;                 /* of the own heap, and all near ones */
     struct tutti_shmem_control *control[TSHMEM_PES_MAX]; /* NULL: far */
+    struct tutti_shmem_told *told;                       /* as kernels read it */
     struct tutti_heap heap;                              /* offsets from `first` on */
     struct tutti_shmem_statics statics;
     struct tutti_team *team;           /* of the near PEs */
@@ -130,6 +137,10 @@ void tutti_shmem_put_signal(void *dest, const void *source, size_t bytes, uint64
 /* wait.c: waits for an own word; a status, which is said. */
 int tutti_shmem_wait_word(const uint32_t *word, int comparison, uint32_t value, const char *call);
 
+/* meet.c: the own one, which the host reads and writes. What has changed goes to where kernels have it; nothing where
+ * the address space has ended. */
+struct tutti_shmem_told *tutti_shmem_told(void);
+int tutti_shmem_tell(const void *changed, size_t bytes);
 /* ctx.c: ends the contexts of that team, after they have been completed; of all teams. */
 void tutti_shmem_contexts_leave(tshmem_team_t team);
 void tutti_shmem_contexts_close(void);
@@ -170,7 +181,7 @@ void tutti_shmem_leave_all(void);
 void tutti_shmem_leave_near(void);
 /* bind.c: kernels' modules get the state, or NULL. */
 void tutti_shmem_bind(const struct tshmem_state *state);
-/* teams.c: the three that are always there. */
-void tutti_shmem_teams_open(struct tutti_shmem *space);
+/* teams.c: the three that are always there. Local. */
+int tutti_shmem_teams_open(struct tutti_shmem *space);
 
 #endif

@@ -12,7 +12,7 @@
 static int contexts[TSHMEM_TEAMS_MAX];
 
 /* Members are in team->world; this PE is one of them. */
-static void fill(struct tshmem_team_state *team, unsigned number, int size)
+static int fill(struct tshmem_team_state *team, unsigned number, int size)
 {
     const int start = team->world[0], stride = size > 1 ? team->world[1] - start : 1;
     int even = 1;
@@ -28,20 +28,25 @@ static void fill(struct tshmem_team_state *team, unsigned number, int size)
     team->stride = even ? stride : 0;
     team->number = number;
     __atomic_store_n(&team->used, 1, __ATOMIC_RELEASE);
+    return tutti_shmem_tell(team, sizeof *team);
 }
 
-void tutti_shmem_teams_open(struct tutti_shmem *space)
+int tutti_shmem_teams_open(struct tutti_shmem *space)
 {
+    struct tshmem_team_state *const team = tutti_shmem_told()->team;
+    int status = TUTTI_OK;
     const struct tutti_shmem_near *near = space->near;
     const int all = space->transport->size;
     for (int i = TSHMEM_TEAM_WORLD; i <= TSHMEM_TEAM_NODE; i++) {
         const int size = i == TSHMEM_TEAM_WORLD ? all : near->count;
         for (int k = 0; k < size; k++)
-            space->state.team[i].world[k] = i == TSHMEM_TEAM_WORLD ? k : near->pe[k];
-        fill(&space->state.team[i], (unsigned)i, size);
+            team[i].world[k] = i == TSHMEM_TEAM_WORLD ? k : near->pe[k];
+        if (status == TUTTI_OK)
+            status = fill(&team[i], (unsigned)i, size);
     }
     tutti_shmem_numbers_open(TSHMEM_TEAM_NODE + 1);
-    space->state.far = space->state.team[TSHMEM_TEAM_WORLD].far;
+    space->state.far = team[TSHMEM_TEAM_WORLD].far;
+    return status;
 }
 
 /* Of calls in kernels, and of those in streams. */
@@ -58,19 +63,20 @@ static int clear_areas(unsigned number)
 int tutti_shmem_team_make(unsigned number, const int32_t *pe, int size, int wanted)
 {
     const struct tutti_shmem *space = &tutti_shmem;
-    struct tshmem_team_state *team = &space->state.team[number];
+    struct tshmem_team_state *team = &tutti_shmem_told()->team[number];
     memset(team, 0, sizeof *team);
     memcpy(team->world, pe, (size_t)size * sizeof *pe);
     memset(&space->control[space->state.me]->place[number], 0, sizeof(struct tutti_shmem_place));
-    const int status = clear_areas(number);
+    const int status = clear_areas(number), told = fill(team, number, size);
     contexts[number] = wanted;
-    fill(team, number, size);
-    return status;
+    return status != TUTTI_OK ? status : told;
 }
 
 void tutti_shmem_team_unmake(tshmem_team_t team)
 {
-    __atomic_store_n(&tutti_shmem.state.team[team].used, 0, __ATOMIC_RELEASE);
+    uint32_t *const used = (uint32_t *)&tutti_shmem_told()->team[team].used;
+    __atomic_store_n(used, 0, __ATOMIC_RELEASE);
+    tutti_shmem_tell(used, sizeof *used);
     tutti_shmem_number_release((unsigned)team);
 }
 

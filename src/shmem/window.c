@@ -133,8 +133,11 @@ int tutti_shmem_map(struct tutti_shmem *space, uint64_t *heap_bytes, uint64_t mo
     const int me = space->state.me;
     const size_t area_bytes = (sizeof(struct tshmem_area) + 255) / 256 * 256;
     struct tshmem_state *state = &space->state;
-    /* Areas of calls in kernels, then of those in streams, where there are such. */
-    space->first = whole_pages(area_bytes * TSHMEM_TEAMS_MAX * (space->kind->host_reaches ? 1 : 2));
+    /* Areas of calls in kernels; of a device's heaps also those of calls in streams, and on GPUs what kernels look up.
+     */
+    const int apart = !space->kind->host_reaches && !tutti_device()->simulates;
+    const uint64_t areas = area_bytes * TSHMEM_TEAMS_MAX * (space->kind->host_reaches ? 1 : 2);
+    space->first = whole_pages(areas + (apart ? sizeof(struct tutti_shmem_told) : 0));
     if (!map_controls(space) ||
         !all_can(space->transport, !space->kind->open || space->kind->open(space) == TUTTI_OK) ||
         !reserve(space, heap_bytes, most) || !map_heaps(space, *heap_bytes)) {
@@ -149,8 +152,9 @@ int tutti_shmem_map(struct tutti_shmem *space, uint64_t *heap_bytes, uint64_t mo
     }
     state->area = 0;
     state->area_bytes = area_bytes;
-    state->team = space->control[me]->team;
-    state->context = space->control[me]->context;
+    space->told = apart ? (void *)(state->heap + areas) : &space->control[me]->told;
+    state->team = space->told->team;
+    state->context = space->told->context;
     state->abort = &space->control[me]->abort;
     return TUTTI_OK;
 }

@@ -4,14 +4,12 @@
 #include "kernels/args.h"
 #include "kernels/fatbin.h"
 
-/* Flow kernels wait by themselves for what was launched before (griddepcontrol), so the GPU may bring them up while it
- * still runs. Where context->early says that it can. */
-static CUresult launch_early(CUfunction function, const struct tutti_launch *launch, unsigned threads, CUstream stream,
-                             void **parameters)
+CUresult tutti_cuda_launch_early(CUfunction function, unsigned blocks, unsigned threads, CUstream stream,
+                                 void **parameters)
 {
     CUlaunchAttribute early = {.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION};
     early.value.programmaticStreamSerializationAllowed = 1;
-    const CUlaunchConfig config = {.gridDimX = launch->blocks,
+    const CUlaunchConfig config = {.gridDimX = blocks,
                                    .gridDimY = 1,
                                    .gridDimZ = 1,
                                    .blockDimX = threads,
@@ -37,7 +35,7 @@ int tutti_cuda_launch(struct tutti_stream *stream, const struct tutti_launch *la
         void *taken = launch->flow ? (void *)launch->flow : launch->amo ? (void *)launch->amo : (void *)launch->args;
         void *parameters[] = {taken, &sense};
         const int early = launch->early && atomic_load_explicit(&scope.context->early, memory_order_relaxed);
-        CUresult result = early ? launch_early(function, launch, threads, stream->handle, parameters)
+        CUresult result = early ? tutti_cuda_launch_early(function, launch->blocks, threads, stream->handle, parameters)
                                 : tutti_cuda.LaunchKernel(function, launch->blocks, 1, 1, threads, 1, 1, 0,
                                                           stream->handle, parameters, NULL);
         status = tutti_cuda_check(result, "launching a kernel", scope.context);

@@ -1,9 +1,6 @@
-/* Collectives in stream order that move data or none. Small ones are one kernel of one block; large ones are
- * moved by several blocks between two kernels that meet. */
+/* Collectives in stream order that move data or none: one kernel, small ones of one block, large ones of several. */
 #include "core/status.h"
 #include "shmem/stream/stream.h"
-
-enum { BLOCK_BYTES = 16 << 10 };
 
 /* 1 where `bytes` bytes at the address are all in the heap, or there are none. */
 static int is_symmetric(const void *address, size_t bytes, const char *name)
@@ -38,15 +35,8 @@ static int put_in(struct tutti_shmem_streamed *call, const char *name, enum tutt
         return status;
     if (tutti_shmem_stream_small(call, moved))
         return tutti_shmem_stream_end(call, tutti_shmem_stream_launch(call, what, moved, 1), 1);
-    const size_t blocks = moved / BLOCK_BYTES + 1;
-    call->args.part = what;
-    status = tutti_shmem_stream_launch(call, TUTTI_SHMEM_DO_ENTER, 0, 1);
-    if (status == TUTTI_OK)
-        status = tutti_shmem_stream_launch(call, TUTTI_SHMEM_DO_MOVE, moved,
-                                           blocks < TUTTI_SHMEM_BLOCKS ? (unsigned)blocks : TUTTI_SHMEM_BLOCKS);
-    if (status == TUTTI_OK)
-        status = tutti_shmem_stream_launch(call, TUTTI_SHMEM_DO_LEAVE, 0, 1);
-    return tutti_shmem_stream_end(call, status, 0);
+    return tutti_shmem_stream_end(call, tutti_shmem_stream_launch(call, what, moved, tutti_shmem_stream_blocks(moved)),
+                                  1);
 }
 
 static int move(const char *name, enum tutti_shmem_what what, tshmem_team_t team, void *dest, size_t dest_bytes,

@@ -1,11 +1,14 @@
-/* Reductions and scans in stream order. Small ones are one kernel of one block; large ones are the kernel of the
- * algorithm `direct` on this PE's slice of all members' sources, between two kernels that meet. */
+/* Reductions and scans in stream order. Small ones are one kernel of one block, larger ones one of several; the largest
+ * are the kernel of the algorithm `direct` on this PE's slice of all members' sources, between two kernels that meet.
+ */
 #include "core/status.h"
 #include "core/types.h"
 #include "shmem/gpu.h"
 #include "shmem/host.h"
 #include "shmem/move.h"
 #include "shmem/stream/stream.h"
+
+enum { SPREAD_BYTES = 2 << 20 }; /* of a slice: from 4 MiB on `direct` takes as long, then less */
 
 /* As an element of a type that kernels have; 0, and it is said, where there is none. */
 static size_t size_of(int type, int op, const char *name)
@@ -88,6 +91,12 @@ static int reduce(const char *name, enum tutti_shmem_what what, tshmem_team_t te
         call.args.source = call.args.dest = call.args.state.heap;
     if (tutti_shmem_stream_small(&call, brought * size))
         return tutti_shmem_stream_end(&call, tutti_shmem_stream_launch(&call, what, n * size, 1), 1);
+    /* In place a block of a reduce-scatter is stored over while others still read it. */
+    const int scatters = what == TUTTI_SHMEM_DO_REDUCESCATTER;
+    const size_t slice = scatters ? n * size : n * size / (size_t)members->size + size;
+    if (slice <= SPREAD_BYTES && !(scatters && dest == source))
+        return tutti_shmem_stream_end(
+            &call, tutti_shmem_stream_launch(&call, what, slice, tutti_shmem_stream_blocks(slice)), 1);
     status = tutti_shmem_stream_launch(&call, TUTTI_SHMEM_DO_ENTER, 0, 1);
     if (status == TUTTI_OK)
         status = what == TUTTI_SHMEM_DO_REDUCESCATTER

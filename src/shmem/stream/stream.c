@@ -4,7 +4,7 @@
 #include "core/status.h"
 #include "kernels/shmem_kernel.h"
 
-enum { WARP = 32, LEAST_THREADS = 64, THREAD_BYTES = 16 };
+enum { WARP = 32, LEAST_THREADS = 64, THREAD_BYTES = 16, BLOCK_BYTES = TUTTI_SHMEM_THREADS * THREAD_BYTES };
 
 struct tutti_stream *tutti_shmem_stream_wrap(void *handle, const char *name)
 {
@@ -83,6 +83,12 @@ int tutti_shmem_stream_begin(struct tutti_shmem_streamed *call, const char *name
 int tutti_shmem_stream_small(const struct tutti_shmem_streamed *call, size_t bytes)
 {
     return call->one || bytes <= (size_t)tutti_settings()->shmem_stream_bytes;
+}
+
+unsigned tutti_shmem_stream_blocks(size_t bytes)
+{
+    const size_t blocks = bytes / BLOCK_BYTES + 1;
+    return blocks < 2 ? 2 : blocks < TUTTI_SHMEM_BLOCKS ? (unsigned)blocks : TUTTI_SHMEM_BLOCKS;
 }
 
 int tutti_shmem_stream_launch(struct tutti_shmem_streamed *call, enum tutti_shmem_what what, size_t bytes,

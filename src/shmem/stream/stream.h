@@ -23,9 +23,11 @@ int tutti_shmem_stream_leave(struct tutti_stream *stream, int status, const char
 
 /* A call of kernels: begin, some launches, end. begin: a status; it fills what all kernels are given. */
 int tutti_shmem_stream_begin(struct tutti_shmem_streamed *call, const char *name, tshmem_team_t team, void *stream);
-/* 1 where a collective of `bytes` bytes a PE is one launch: with far members always. */
+/* 1 where a collective of `bytes` bytes a PE is one block's: with far members always. */
 int tutti_shmem_stream_small(const struct tutti_shmem_streamed *call, size_t bytes);
-/* One launch. bytes: that its threads share. Only MOVE has several blocks. */
+/* Blocks that move or combine so many bytes: two or more. */
+unsigned tutti_shmem_stream_blocks(size_t bytes);
+/* One launch. bytes: that its threads share. */
 int tutti_shmem_stream_launch(struct tutti_shmem_streamed *call, enum tutti_shmem_what what, size_t bytes,
                               unsigned blocks);
 /* whole: 0: some launches of a collective may be missing, where status says so; then the address space ends. */
