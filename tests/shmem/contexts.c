@@ -2,6 +2,10 @@
  * in it and nothing else; what is none is refused; kernels know the same ones. */
 #include "core/status.h"
 #include "shmem/teams_of.h"
+
+/* As kernels find it, at the last look: of a GPU, they read memory that the program does not. */
+static struct tshmem_state state_seen;
+#define TSHMEM_STATE() (&state_seen)
 #include "tutti/device.h"
 
 enum { ELEMENTS = 40, BIG = 4 << 20 };
@@ -9,6 +13,7 @@ enum { ELEMENTS = 40, BIG = 4 << 20 };
 static char *object;     /* symmetric */
 static uint64_t *signal; /* symmetric */
 static char *big;        /* symmetric */
+static uint64_t *copied; /* symmetric: what kernels find of contexts, by way of the program */
 
 /* Every form of one type: to PE `to` of the context's team, which is `world` of the world. */
 #define RMA(name, type, kind, what)                                                                                    \
@@ -203,6 +208,18 @@ static void errors(int pes)
     tshmem_barrier_all();
 }
 
+static void look(void)
+{
+    static uint64_t words[TSHMEM_CONTEXTS_MAX];
+    const struct tshmem_state *const state = tshmem_state_get();
+    state_seen = *state;
+    if ((uintptr_t)state->context - (uintptr_t)state->heap < state->heap_bytes) {
+        tshmem_putmem(copied, state->context, sizeof words, tshmem_my_pe());
+        tshmem_getmem(words, copied, sizeof words, tshmem_my_pe());
+        state_seen.context = words;
+    }
+}
+
 /* What kernels read: every context from when it was made until it has ended, and never a handle of before. */
 static void kernels(void)
 {
@@ -230,12 +247,14 @@ static void kernels(void)
             made[i].team = team;
             alive++;
         }
+        look();
         for (int k = 0; k <= i; k++)
             CHECK(tutti_dev_ctx_team(made[k].ctx) == made[k].team, "context %d of %d is of team %d, in kernels of %d",
                   k, i, made[k].team, tutti_dev_ctx_team(made[k].ctx));
     }
     tshmem_barrier_all();
     teams_free(teams); /* and the contexts of two of them */
+    look();
     for (int k = 0; k < HANDLES; k++) {
         if (made[k].team != TSHMEM_TEAM_WORLD)
             made[k].team = TSHMEM_TEAM_INVALID;
@@ -253,7 +272,8 @@ void shmem_test(void)
     object = tshmem_calloc(ELEMENTS, 32);
     signal = tshmem_calloc(1, sizeof *signal);
     big = tshmem_malloc(BIG);
-    if (!CHECK(object && signal && big, "memory"))
+    copied = tshmem_calloc(TSHMEM_CONTEXTS_MAX, sizeof *copied);
+    if (!CHECK(object && signal && big && copied, "memory"))
         return;
     teams_make(teams);
     forms(TSHMEM_CTX_DEFAULT, TSHMEM_TEAM_WORLD);
@@ -269,6 +289,7 @@ void shmem_test(void)
     errors(pes);
     teams_free(teams);
     kernels();
+    tshmem_free(copied);
     tshmem_free(big);
     tshmem_free(signal);
     tshmem_free(object);

@@ -50,6 +50,8 @@ static __global__ void __launch_bounds__(CUDA_THREADS) run(const struct cuda_pro
     cuda_pe_is(own->state);
     uint64_t random = random_mix((uint64_t)(first + (int)blockIdx.x) * CUDA_THREADS + threadIdx.x / 32);
     for (int i = 0; i < own->count; i++) {
+        if (alone && threadIdx.x % 32 == 0)
+            *(volatile uint32_t *)&own->at[threadIdx.x / 32] = (uint32_t)i + 1;
 #if IMAGE_GRIDS
         if (own->list[i].call == CALL_GRID) {
             delay(&random);
@@ -68,6 +70,8 @@ static __global__ void __launch_bounds__(CUDA_THREADS) run(const struct cuda_pro
     }
     if (alone)
         tshmem_quiet_block();
+    if (alone && threadIdx.x % 32 == 0)
+        *(volatile uint32_t *)&own->at[threadIdx.x / 32] = (uint32_t)own->count + 1;
 }
 
 /* The rows, as this compiler numbers them. */

@@ -13,7 +13,8 @@ struct cuda_program {
     const struct command *list;
     char *heap;
     int count;
-    int fenced; /* what goes by the ring has no order by itself, and programs want one */
+    int fenced;   /* what goes by the ring has no order by itself, and programs want one */
+    uint32_t *at; /* pinned: the command that each warp of the first block is at, plus 1 */
 };
 
 struct cuda_image {

@@ -217,7 +217,7 @@ static CUfunction prepare(int pe, const CUdeviceptr *heaps, uint32_t *aborted, c
 {
     CUmodule module;
     CUfunction function;
-    CUdeviceptr teams, contexts, symbol_at;
+    CUdeviceptr teams, told, symbol_at;
     size_t bytes;
     int local;
     struct tshmem_state state = {.bytes = sizeof state,
@@ -235,9 +235,9 @@ static CUfunction prepare(int pe, const CUdeviceptr *heaps, uint32_t *aborted, c
     must(driver.cuMemsetD8(teams, 0, TSHMEM_TEAMS_MAX * sizeof(struct tshmem_team_state)), "teams");
     state.team = (struct tshmem_team_state *)(uintptr_t)teams;
     uint64_t words[TSHMEM_CONTEXTS_MAX] = {[9] = (uint64_t)5 << 32}; /* what the kernel names, over all PEs */
-    must(driver.cuMemAlloc(&contexts, sizeof words), "contexts");
-    must(driver.cuMemcpyHtoD(contexts, words, sizeof words), "contexts");
-    state.context = (uint64_t *)(uintptr_t)contexts;
+    must(driver.cuMemAlloc(&told, sizeof words), "contexts");
+    must(driver.cuMemcpyHtoD(told, words, sizeof words), "contexts");
+    state.context = (uint64_t *)(uintptr_t)told;
     must(driver.cuModuleLoadData(&module, image), "the module");
     must(driver.cuModuleGetFunction(&function, module, "run"), "the kernel");
     /* It is loaded now: at a launch it would wait until the other PE's, which waits for it, has ended. */

@@ -240,6 +240,8 @@ static int done_before(const struct cuda_pes *pes, double deadline)
     return 1;
 }
 
+void (*cuda_pes_say)(void);
+
 int cuda_pes_join(struct cuda_pes *pes, double seconds)
 {
     if (done_before(pes, cuda_seconds() + seconds))
@@ -250,6 +252,8 @@ int cuda_pes_join(struct cuda_pes *pes, double seconds)
     if (done_before(pes, cuda_seconds() + 2))
         return 1;
     fprintf(stderr, "FAILED: kernels do not leave %s\n", cuda_doing);
+    if (cuda_pes_say)
+        cuda_pes_say();
     fflush(NULL);
     _exit(1);
 }

@@ -26,6 +26,10 @@ static struct command *lists[PROGRAM_PES]; /* device memory */
 static struct cuda_program *programs;      /* the same: [PROGRAM_PES] */
 static struct program_heap *heap[PROGRAM_PES], *model[PROGRAM_PES];
 
+enum { WARPS = CUDA_THREADS / 32 };
+static uint32_t (*at)[WARPS]; /* [PROGRAM_PES]: see struct cuda_program */
+static const struct program *under_way;
+
 static uint64_t requests;
 static long spreads, grids; /* rounds on several GPUs; rounds with grids of several blocks */
 
@@ -35,12 +39,37 @@ struct way {
     unsigned blocks, threads;
 };
 
+/* At which commands the warps are. */
+static void say_where(void)
+{
+    for (int pe = 0; pe < under_way->pes; pe++) {
+        for (int warp = 0; warp < WARPS; warp++) {
+            const uint32_t i = *(volatile uint32_t *)&at[pe][warp];
+            const struct command *const c = &under_way->list[pe][i > 0 ? i - 1 : 0];
+            if (i > 0 && i <= (uint32_t)under_way->count)
+                fprintf(stderr,
+                        "PE %d, warp %d: command %u of %d: call %d form %d row %d type %d op %d extra %d team %d pe %d "
+                        "n %llu of %llu bytes, dst %lld sst %lld dest %llu source %llu value %llu compare %llu mask "
+                        "%llu context %llx\n",
+                        pe, warp, i - 1, under_way->count, c->call, c->form, c->row, c->type, c->op, c->extra, c->team,
+                        c->pe, (unsigned long long)c->n, (unsigned long long)c->bytes, (long long)c->dst,
+                        (long long)c->sst, (unsigned long long)c->dest, (unsigned long long)c->source,
+                        (unsigned long long)c->value, (unsigned long long)c->compare, (unsigned long long)c->mask,
+                        (unsigned long long)c->ctx);
+        }
+    }
+}
+
 static void make(void)
 {
     void *memory;
     cuda_pes_make(&pes, sizeof(struct program_heap));
     cuda_must((int)cudaMalloc(&memory, sizeof *programs * PROGRAM_PES), "programs");
     programs = memory;
+    cuda_must((int)cudaHostAlloc(&memory, sizeof *at * PROGRAM_PES, cudaHostAllocPortable | cudaHostAllocMapped),
+              "words");
+    at = memory;
+    cuda_pes_say = say_where;
     for (int pe = 0; pe < PROGRAM_PES; pe++) {
         cuda_must((int)cudaMalloc(&memory, sizeof **lists * PROGRAM_LIST), "commands");
         lists[pe] = memory;
@@ -55,7 +84,7 @@ static void send(const struct program *program, int fenced)
     struct cuda_program told[PROGRAM_PES];
     memset(told, 0, sizeof told);
     for (int pe = 0; pe < program->pes; pe++) {
-        told[pe] = (struct cuda_program){pes.state[pe], lists[pe], pes.heap[pe], program->count, fenced};
+        told[pe] = (struct cuda_program){pes.state[pe], lists[pe], pes.heap[pe], program->count, fenced, at[pe]};
         cuda_must((int)cudaMemcpy(lists[pe], program->list[pe], sizeof **lists * (size_t)program->count,
                                   cudaMemcpyHostToDevice),
                   "writing commands");
@@ -112,6 +141,8 @@ static void one(uint64_t seed, int together)
         program_fill(heap[pe], &program, pe);
         memcpy(model[pe], heap[pe], sizeof **model);
     }
+    memset(at, 0, sizeof *at * PROGRAM_PES);
+    under_way = &program;
     send(&program, how != CUDA_RING_NONE);
     launch(&way, image->kernel, count);
     spreads += way.spread && count > 1;
