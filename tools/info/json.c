@@ -1,6 +1,5 @@
 #include "tools/info/info.h"
 
-#include <jansson.h>
 #include <string.h>
 
 #include "core/settings.h"
@@ -10,6 +9,7 @@
 #include "tutti/tutti.h"
 
 #ifdef TUTTI_JANSSON
+#include <jansson.h>
 
 static json_t *text(const char *value)
 {

@@ -1,5 +1,4 @@
 #include <errno.h>
-#include <jansson.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -7,6 +6,7 @@
 #include "tutti/tutti.h"
 
 #ifdef TUTTI_JANSSON
+#include <jansson.h>
 
 void tune_json_check(const struct tune_options *options)
 {
