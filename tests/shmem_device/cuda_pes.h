@@ -59,9 +59,9 @@ void cuda_pes_launch(const struct cuda_pes *pes, int pe, const void *kernel, uns
 /* The same as a cooperative launch. */
 void cuda_pes_launch_together(const struct cuda_pes *pes, int pe, const void *kernel, unsigned blocks, unsigned threads,
                               void **arguments);
-/* Waits for all streams. 0: all kernels have ended in time; 1: they did when the abort words were set. Where that does
- * not help either, `say` is called, if there is one, before the process ends. */
+/* Called, where there is one, before the process ends since kernels have not: says where they stand. */
 extern void (*cuda_pes_say)(void);
+/* Waits for all streams. 0: all kernels have ended in time; 1: they did when the abort words were set. */
 int cuda_pes_join(struct cuda_pes *pes, double seconds);
 /* What a GPU has for all launches of a test at once: blocks of that kernel. */
 unsigned cuda_pes_resident(const void *kernel, unsigned threads);

@@ -1,5 +1,5 @@
-/* The kernel of calls in stream order, threads as PEs: each runs a stream's launches one after the other, small ones of
- * one block and large ones of several between two that meet, atomics, and waits for words of any, some and all PEs.
+/* The kernel of calls in stream order, threads as PEs: each runs a stream's launches one after the other, of one block
+ * and of several, those that meet, atomics, and waits for words of any, some and all PEs.
  * Data are stored and read plainly, so that the thread sanitizer sees a meeting that orders nothing. */
 #include "kernels/shmem_kernel.h"
 #include "shmem_device/pes.h"

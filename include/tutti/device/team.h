@@ -105,32 +105,53 @@ TUTTI_DEV int tutti_dev_behind(const struct tutti_dev_team *team, unsigned i)
     return member < team->size ? member : member - team->size;
 }
 
-/* Waits for all other members. What the members' threads have stored before they last waited for each other is seen
- * past the next wait of this group: one fence of each thread that says so, a store for each member, spread over the
- * threads. The sequence, which is on its way, is needed past the fence alone. */
-TUTTI_DEV void tutti_dev_arrive(struct tutti_dev_meeting *meeting)
+/* To all other members: this PE has come to the step behind meeting->sequence. May be said again. What the thread has
+ * stored before goes first: one fence of each thread that says so, a store for each member, spread over the threads.
+ * The sequence, which is on its way, is needed past the fence alone. */
+TUTTI_DEV void tutti_dev_arrive_say(const struct tutti_dev_meeting *meeting)
 {
     const struct tutti_dev_team team = meeting->team;
     const unsigned rank = (unsigned)tutti_dev_rank(meeting->group), size = (unsigned)tutti_dev_size(meeting->group);
     const uint64_t at = tutti_dev_area_at(team.number);
+    if (rank + 1 >= (unsigned)team.size)
+        return;
+    tutti_dev_fence_release();
+    const uint64_t sequence = meeting->sequence + 1;
+    for (unsigned i = rank + 1; i < (unsigned)team.size; i += size) {
+        char *const heap = tutti_dev_heap(tutti_dev_pe(&team, tutti_dev_behind(&team, i)));
+        struct tshmem_area *const other = (struct tshmem_area *)(void *)(heap + at);
+        tutti_dev_store_relaxed64(&other->arrived[TSHMEM_BY_DEVICE][team.me], sequence);
+    }
+}
+
+/* Waits until all other members have said so, and goes to that step. again: says it too, where it takes long. */
+TUTTI_DEV void tutti_dev_arrive_hear(struct tutti_dev_meeting *meeting, int again)
+{
+    const struct tutti_dev_team team = meeting->team;
+    const unsigned rank = (unsigned)tutti_dev_rank(meeting->group), size = (unsigned)tutti_dev_size(meeting->group);
     const struct tshmem_area *const own = tutti_dev_own_area(meeting);
     struct tutti_dev_patience patience = {0, 0};
     if (rank + 1 < (unsigned)team.size) {
-        tutti_dev_fence_release();
         const uint64_t sequence = meeting->sequence + 1;
-        for (unsigned i = rank + 1; i < (unsigned)team.size; i += size) {
-            char *const heap = tutti_dev_heap(tutti_dev_pe(&team, tutti_dev_behind(&team, i)));
-            struct tshmem_area *const other = (struct tshmem_area *)(void *)(heap + at);
-            tutti_dev_store_relaxed64(&other->arrived[TSHMEM_BY_DEVICE][team.me], sequence);
-        }
         for (unsigned i = rank + 1; i < (unsigned)team.size && !meeting->failed; i += size) {
             const uint64_t *const word = &own->arrived[TSHMEM_BY_DEVICE][tutti_dev_behind(&team, i)];
-            while ((int64_t)(tutti_dev_load_look64(word) - sequence) < 0 && !meeting->failed)
+            while ((int64_t)(tutti_dev_load_look64(word) - sequence) < 0 && !meeting->failed) {
                 meeting->failed = tutti_dev_gives_up(meeting, &patience);
+                if (again && patience.spins % TUTTI_DEV_SPINS == 0)
+                    tutti_dev_arrive_say(meeting);
+            }
         }
         tutti_dev_seen();
     }
     meeting->sequence++;
+}
+
+/* Waits for all other members. What the members' threads have stored before they last waited for each other is seen
+ * past the next wait of this group. */
+TUTTI_DEV void tutti_dev_arrive(struct tutti_dev_meeting *meeting)
+{
+    tutti_dev_arrive_say(meeting);
+    tutti_dev_arrive_hear(meeting, 0);
 }
 
 /* All members' groups: what their threads have stored before is seen by all after. */

@@ -4,9 +4,11 @@
 #include "kernels/args.h"
 #include "kernels/fatbin.h"
 
-CUresult tutti_cuda_launch_early(CUfunction function, unsigned blocks, unsigned threads, CUstream stream,
-                                 void **parameters)
+CUresult tutti_cuda_start(const struct tutti_cuda_context *context, CUfunction function, int waits, unsigned blocks,
+                          unsigned threads, CUstream stream, void **parameters)
 {
+    if (!waits || !atomic_load_explicit(&context->early, memory_order_relaxed))
+        return tutti_cuda.LaunchKernel(function, blocks, 1, 1, threads, 1, 1, 0, stream, parameters, NULL);
     CUlaunchAttribute early = {.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION};
     early.value.programmaticStreamSerializationAllowed = 1;
     const CUlaunchConfig config = {.gridDimX = blocks,
@@ -34,10 +36,8 @@ int tutti_cuda_launch(struct tutti_stream *stream, const struct tutti_launch *la
         struct tutti_sense sense = tutti_kernel_served(launch->type, launch->op).sense;
         void *taken = launch->flow ? (void *)launch->flow : launch->amo ? (void *)launch->amo : (void *)launch->args;
         void *parameters[] = {taken, &sense};
-        const int early = launch->early && atomic_load_explicit(&scope.context->early, memory_order_relaxed);
-        CUresult result = early ? tutti_cuda_launch_early(function, launch->blocks, threads, stream->handle, parameters)
-                                : tutti_cuda.LaunchKernel(function, launch->blocks, 1, 1, threads, 1, 1, 0,
-                                                          stream->handle, parameters, NULL);
+        CUresult result = tutti_cuda_start(scope.context, function, launch->early, launch->blocks, threads,
+                                           stream->handle, parameters);
         status = tutti_cuda_check(result, "launching a kernel", scope.context);
     }
     tutti_cuda_leave(&scope);

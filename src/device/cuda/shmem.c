@@ -78,10 +78,8 @@ int tutti_cuda_launch_shmem(struct tutti_stream *stream, const struct tutti_shme
     status = function_of(scope.context, tutti_shmem_kernel_of(args), &function);
     if (status == TUTTI_OK) {
         void *parameters[] = {(void *)(uintptr_t)args};
-        CUresult result = atomic_load_explicit(&scope.context->early, memory_order_relaxed)
-                              ? tutti_cuda_launch_early(function, args->blocks, threads, stream->handle, parameters)
-                              : tutti_cuda.LaunchKernel(function, args->blocks, 1, 1, threads, 1, 1, 0, stream->handle,
-                                                        parameters, NULL);
+        CUresult result =
+            tutti_cuda_start(scope.context, function, 1, args->blocks, threads, stream->handle, parameters);
         status = tutti_cuda_check(result, "launching a kernel of the global address space", scope.context);
     }
     tutti_cuda_leave(&scope);

@@ -15,9 +15,9 @@ struct tutti_stream {
 
 /* Enters the stream's context; leave with tutti_cuda_leave(). */
 int tutti_cuda_enter_stream(struct tutti_stream *stream, struct tutti_cuda_scope *scope);
-/* Launches a kernel that waits by itself for what was launched before (griddepcontrol), so that the GPU may bring it up
- * while that still runs. Where context->early says that it can. */
-CUresult tutti_cuda_launch_early(CUfunction function, unsigned blocks, unsigned threads, CUstream stream,
-                                 void **parameters);
+/* Launches a kernel. waits: it waits by itself for what was launched before (griddepcontrol), so the GPU, where it can,
+ * may bring it up while that still runs. */
+CUresult tutti_cuda_start(const struct tutti_cuda_context *context, CUfunction function, int waits, unsigned blocks,
+                          unsigned threads, CUstream stream, void **parameters);
 
 #endif
