@@ -44,13 +44,19 @@ struct tutti_channel_flags {
     uint64_t token[TUTTI_MAX_GPUS][16]; /* [peer][0]: epoch that the peer has begun */
     /* epoch << 24 | chunks that have come; what one block looks at lies in a line of its own */
     uint64_t mark[TUTTI_MAX_BLOCKS][TUTTI_FLOW_PHASES][TUTTI_MAX_GPUS];
-    uint32_t ended;  /* blocks that have ended in launches that report, modulo their number */
-    uint32_t failed; /* not zero: a launch has left early; what comes after leaves too */
-    uint32_t pad2[30];
+    uint32_t ended;   /* blocks that have ended in launches that report, modulo their number */
+    uint32_t failed;  /* not zero: a launch has left early; what comes after leaves too */
+    uint64_t running; /* kernels in C: the launch in stream order that is under way */
+    uint32_t pad2[28];
 };
 
-/* Why a flow kernel has left early. */
-enum tutti_left { TUTTI_LEFT_NOT, TUTTI_LEFT_TOLD /* the abort word */, TUTTI_LEFT_LATE /* its time was up */ };
+/* Why a flow kernel has left early, or what it has done is not to be believed. */
+enum tutti_left {
+    TUTTI_LEFT_NOT,
+    TUTTI_LEFT_TOLD, /* the abort word */
+    TUTTI_LEFT_LATE, /* its time was up */
+    TUTTI_LEFT_TWICE /* another launch of the channel ran at the same time, in another stream */
+};
 
 /* How a flow kernel says that it has ended, besides `launch_number`. */
 enum tutti_notice {

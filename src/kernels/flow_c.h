@@ -49,9 +49,29 @@ TUTTI_FN void tutti_flow_let_go(void)
 {
 }
 
+/* In stream order: 0 where another launch, of another stream, is under way. Its first block begins, its last one ends.
+ */
+TUTTI_FN int tutti_flow_alone(const struct tutti_flow_args *args, unsigned block, int ends)
+{
+    struct tutti_channel_flags *const own = tutti_flow_channel(args, args->rank);
+    uint64_t none = 0, mine = (uint64_t)(uintptr_t)args;
+    if (args->launch_number != 0 || args->notice != 0 || block != (ends ? args->blocks - 1 : 0))
+        return 1;
+    if (ends)
+        return __atomic_compare_exchange_n(&own->running, &mine, 0, 0, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
+    if (__atomic_load_n(&own->failed, __ATOMIC_RELAXED) ||
+        __atomic_compare_exchange_n(&own->running, &none, mine, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+        return 1;
+    __atomic_store_n(&own->failed, 1, __ATOMIC_RELAXED);
+    __atomic_store_n(args->failed, TUTTI_LEFT_TWICE, __ATOMIC_RELEASE);
+    return 0;
+}
+
 TUTTI_FN uint64_t tutti_flow_begin(const struct tutti_flow_args *args, unsigned block)
 {
     const uint64_t epoch = tutti_flow_count(args, block);
+    if (!tutti_flow_alone(args, block, 0))
+        return 0;
     return __atomic_load_n(&tutti_flow_channel(args, args->rank)->failed, __ATOMIC_RELAXED) ? 0 : epoch;
 }
 
@@ -82,7 +102,9 @@ TUTTI_FN int tutti_flow_tired(const struct tutti_flow_args *args, struct tutti_p
     p->start = p->start ? p->start : now;
     struct tutti_channel_flags *const own = tutti_flow_channel(args, args->rank);
     const int late = args->timeout_ns && now - p->start > args->timeout_ns;
-    if (!__atomic_load_n(args->abort, __ATOMIC_RELAXED) && !__atomic_load_n(&own->failed, __ATOMIC_RELAXED) && !late &&
+    if (__atomic_load_n(&own->failed, __ATOMIC_RELAXED)) /* why is said */
+        return 1;
+    if (!__atomic_load_n(args->abort, __ATOMIC_RELAXED) && !late &&
         !(args->host_wait && args->host_wait(args->host_wait_with)))
         return 0;
     __atomic_store_n(&own->failed, 1, __ATOMIC_RELAXED);
@@ -109,6 +131,7 @@ TUTTI_FN int tutti_flow_end(const struct tutti_flow_args *args, unsigned block, 
         ok = tutti_flow_wait_word(args, &own->token[peer][0], epoch, 9, peer);
     }
     ok &= !__atomic_load_n(&own->failed, __ATOMIC_RELAXED);
+    tutti_flow_alone(args, block, 1);
     if (args->launch_number != 0 && block + 1 == args->blocks && ok)
         __atomic_store_n(args->done, args->launch_number, __ATOMIC_RELEASE);
     else if (args->notice != 0 && block + 1 == args->blocks && ok)

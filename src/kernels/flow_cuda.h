@@ -127,7 +127,9 @@ static __device__ __forceinline__ int tutti_flow_tired(const struct tutti_flow_a
     if (now - p->start > TUTTI_LONG_WAIT_NS && args->where)
         *args->where = phase << 16 | rank;
     const int late = args->timeout_ns && now - p->start > args->timeout_ns;
-    if (*args->abort == 0 && !late && *(volatile uint32_t *)&own->failed == 0)
+    if (*(volatile uint32_t *)&own->failed != 0) /* why is said */
+        return 1;
+    if (*args->abort == 0 && !late)
         return 0;
     *(volatile uint32_t *)&own->failed = 1;
     *args->failed = late ? TUTTI_LEFT_LATE : TUTTI_LEFT_TOLD;
@@ -163,6 +165,13 @@ static __device__ __forceinline__ void tutti_flow_notify(const struct tutti_flow
     }
 }
 
+/* Launches in two streams at once have taken each other's packets. */
+static __device__ __noinline__ void tutti_flow_twice(const struct tutti_flow_args *args)
+{
+    *(volatile uint32_t *)&tutti_flow_channel(args, args->rank)->failed = 1;
+    *args->failed = TUTTI_LEFT_TWICE;
+}
+
 static __device__ __forceinline__ int tutti_flow_end(const struct tutti_flow_args *args, unsigned block, uint64_t epoch,
                                                      int ok, int tokens)
 {
@@ -176,10 +185,13 @@ static __device__ __forceinline__ int tutti_flow_end(const struct tutti_flow_arg
         tutti_flow_let_go();
     if (threadIdx.x != 0)
         return ok;
-    atomicAdd((unsigned long long *)&own->ticks,
-              block == 0 ? (unsigned long long)(TUTTI_TICKS - (args->blocks - 1)) : 1ull);
-    if (args->launch_number == 0 && args->notice == 0)
+    const unsigned long long before = atomicAdd(
+        (unsigned long long *)&own->ticks, block == 0 ? (unsigned long long)(TUTTI_TICKS - (args->blocks - 1)) : 1ull);
+    if (args->launch_number == 0 && args->notice == 0) {
+        if (ok && before / TUTTI_TICKS >= epoch) /* some of the blocks that have ended were another launch's */
+            tutti_flow_twice(args);
         return ok;
+    }
     if (args->blocks > 1) {
         __threadfence();
         if (atomicInc(&own->ended, args->blocks - 1) != args->blocks - 1)

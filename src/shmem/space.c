@@ -4,15 +4,21 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "coll/coll.h"
+#include "core/log.h"
 #include "core/settings.h"
 #include "device/device.h"
 #include "progress/transport.h"
 #include "shmem/far.h"
+#include "shmem/lane.h"
 #include "shmem/near.h"
 #include "shmem/ring/proxy.h"
 #include "team/team.h"
 
 enum { GROWS = 16 }; /* heaps may, to so many times what they begin with, where no setting says */
+/* The channel of calls in streams: MPI's communicators have the rest of the room that there is, and of the
+ * multiprocessors. */
+enum { CHANNEL_BYTES = 64 << 20, CHANNEL_BLOCKS = 64 };
 
 static int for_openshmem; /* see tutti_shmem_openshmem() */
 
@@ -58,6 +64,23 @@ static int open_far(struct tutti_shmem *space)
                : tutti_shmem_fail(status, "tshmem_init", "no messages between nodes: %s", tutti_status_text(status));
 }
 
+/* The channel of the PEs of this node, see stream/flow.c. That there can be none is no error. */
+static int open_channel(struct tutti_shmem *space)
+{
+    struct tutti_team *team = space->team;
+    if (!space->gpu || space->near->count == 1 || tutti_settings()->shmem_channel_bytes == 0)
+        return TUTTI_OK;
+    team->channel_most = CHANNEL_BYTES;
+    team->blocks_most = CHANNEL_BLOCKS;
+    const int status = tutti_enqueue_open(team, space->gpu->gpu);
+    if (status == TUTTI_OK)
+        space->flow = 1 + (space->near->count == space->transport->size ? TSHMEM_TEAM_WORLD : TSHMEM_TEAM_SHARED);
+    if (status != TUTTI_ERR_UNAVAILABLE)
+        return status == TUTTI_OK ? status : tutti_shmem_fail(status, "tshmem_init", "%s", tutti_status_text(status));
+    tutti_info("reductions in streams have no channel: %s", team->why ? team->why : tutti_status_text(status));
+    return TUTTI_OK;
+}
+
 static int make(struct tutti_shmem *space)
 {
     const int64_t first = (int64_t)tutti_settings()->shmem_heap_mb << 20;
@@ -68,9 +91,10 @@ static int make(struct tutti_shmem *space)
     if (!tutti_shmem_alike(space->transport, first) || !tutti_shmem_alike(space->transport, most))
         return tutti_shmem_fail(TUTTI_ERR_SETTING, "tshmem_init",
                                 "TUTTI_SHMEM_HEAP_MB or TUTTI_SHMEM_HEAP_MOST_MB is not the same on all ranks");
-    if (!tutti_shmem_alike(space->transport, tutti_settings()->shmem_stream_bytes))
+    if (!tutti_shmem_alike(space->transport, tutti_settings()->shmem_stream_bytes) ||
+        !tutti_shmem_alike(space->transport, tutti_settings()->shmem_channel_bytes))
         return tutti_shmem_fail(TUTTI_ERR_SETTING, "tshmem_init",
-                                "TUTTI_SHMEM_STREAM_BYTES is not the same on all ranks");
+                                "TUTTI_SHMEM_STREAM_BYTES or TUTTI_SHMEM_CHANNEL_BYTES is not the same on all ranks");
     space->kind = kind_of_heaps();
     if (!tutti_shmem_alike(space->transport, space->kind->host_reaches)) {
         space->kind = &tutti_shmem_host; /* nothing is made yet */
@@ -108,6 +132,10 @@ static int make(struct tutti_shmem *space)
     if (status != TUTTI_OK)
         return status;
     status = tutti_shmem_serve_open(space);
+    if (!tutti_shmem_alike(space->transport, status))
+        status = TUTTI_ERR_UNAVAILABLE;
+    if (status == TUTTI_OK)
+        status = open_channel(space);
     return tutti_shmem_alike(space->transport, status) ? status : TUTTI_ERR_UNAVAILABLE;
 }
 

@@ -74,6 +74,8 @@ struct tutti_shmem {
     struct tutti_serving *serving;     /* of requests of kernels, see serve.c; NULL: there is no ring */
     int control_mapped;                /* the own control page is registered with it */
     int crowded;                       /* more PEs than cores: waits do not spin */
+    int flow;                          /* 1 + the team that has a channel, see stream/flow.h; 0: none */
+    atomic_int flow_told;              /* what is in it has been told to leave, or its error is said */
     int users;                         /* calls of tshmem_init without one of finalize */
     atomic_int status;                 /* the first error that nobody has asked for */
 };

@@ -184,17 +184,29 @@ int tutti_team_await_done(struct tutti_team *team, uint64_t of)
     return failed == TUTTI_OK ? TUTTI_OK : tutti_team_break(team, failed);
 }
 
+int tutti_team_seen(const struct tutti_team *team)
+{
+    const int status = atomic_load_explicit(&team->fault, memory_order_acquire);
+    if (status != TUTTI_OK || !team->words)
+        return status;
+    switch (__atomic_load_n(&team->words->failed, __ATOMIC_ACQUIRE)) {
+    case TUTTI_LEFT_NOT:
+        return TUTTI_OK;
+    case TUTTI_LEFT_LATE:
+        return TUTTI_ERR_TIMEOUT;
+    case TUTTI_LEFT_TWICE:
+        return TUTTI_ERR_MISMATCH;
+    default:
+        return TUTTI_ERR_BROKEN;
+    }
+}
+
 int tutti_team_fault(struct tutti_team *team)
 {
-    int status = atomic_load_explicit(&team->fault, memory_order_acquire);
-    uint32_t left = team->words ? __atomic_load_n(&team->words->failed, __ATOMIC_ACQUIRE) : TUTTI_LEFT_NOT;
     if (team->state == TUTTI_TEAM_BROKEN)
         return team->status;
-    if (status == TUTTI_OK && left == TUTTI_LEFT_NOT)
-        return TUTTI_OK;
-    if (status == TUTTI_OK)
-        status = left == TUTTI_LEFT_LATE ? TUTTI_ERR_TIMEOUT : TUTTI_ERR_BROKEN;
-    return tutti_team_break(team, status);
+    const int status = tutti_team_seen(team);
+    return status == TUTTI_OK ? TUTTI_OK : tutti_team_break(team, status);
 }
 
 int tutti_team_break(struct tutti_team *team, int status)

@@ -89,7 +89,7 @@ static const char *prepare(struct opening *o, int gpu, struct tutti_offer *mine)
     if (!team->node->device) /* there is one a process; threads that have it read it without the lock */
         team->node->device = device;
     pthread_mutex_unlock(&team->node->lock);
-    if (tutti_resources_take(team->node, gpu, &o->resources, &why) != TUTTI_OK)
+    if (tutti_resources_take(team->node, gpu, team->channel_most, &o->resources, &why) != TUTTI_OK)
         return why;
     mine->bytes = o->resources->bytes;
     mine->blocks = device->blocks(gpu);

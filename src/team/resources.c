@@ -24,13 +24,15 @@ static void dismantle(struct tutti_node *node, struct tutti_resources *resources
     free(resources);
 }
 
-/* The largest pooled channel of this GPU, or NULL; the lock is held. */
-static struct tutti_resources *find_free(struct tutti_node *node, int gpu)
+/* The largest pooled channel of this GPU, where `most` bytes are enough the smallest; NULL: there is none. The lock is
+ * held. */
+static struct tutti_resources *find_free(struct tutti_node *node, int gpu, size_t most)
 {
     struct tutti_resources *found = NULL;
     for (struct tutti_resources *resources = node->resources; resources; resources = resources->next) {
-        if (!resources->used && !resources->stuck && resources->gpu == gpu &&
-            (!found || resources->bytes > found->bytes))
+        if (resources->used || resources->stuck || resources->gpu != gpu)
+            continue;
+        if (!found || (most == 0 ? resources->bytes > found->bytes : resources->bytes < found->bytes))
             found = resources;
     }
     return found;
@@ -65,7 +67,7 @@ static int share_channel(struct tutti_node *node, struct tutti_resources *resour
 
 /* Bytes of the next channel. Large messages want much room, many communicators want little each: the second half of
  * the window is given out in smaller pieces. */
-static size_t channel_bytes(const struct tutti_node *node)
+static size_t channel_bytes(const struct tutti_node *node, size_t enough)
 {
     const struct tutti_settings *settings = tutti_settings();
     size_t most = (size_t)settings->window_mb << 20, bytes = (size_t)settings->channel_mb << 20;
@@ -75,6 +77,8 @@ static size_t channel_bytes(const struct tutti_node *node)
         bytes = most;
     if (node->window_bytes > 0 && node->window_bytes + bytes > most / 2)
         bytes /= 4;
+    if (enough > 0 && bytes > enough)
+        bytes = enough;
     return bytes < TUTTI_CHANNEL_LEAST ? TUTTI_CHANNEL_LEAST : bytes;
 }
 
@@ -95,10 +99,10 @@ static int make_channel(const struct tutti_device *device, struct tutti_resource
 }
 
 /* A new resources; the lock is held. */
-static struct tutti_resources *build(struct tutti_node *node, int gpu, const char **why)
+static struct tutti_resources *build(struct tutti_node *node, int gpu, size_t enough, const char **why)
 {
     const struct tutti_settings *settings = tutti_settings();
-    size_t bytes = channel_bytes(node);
+    size_t bytes = channel_bytes(node, enough);
     *why = "no device scratch left (TUTTI_WINDOW_MB)";
     if (node->window_bytes + bytes > (size_t)settings->window_mb << 20)
         free_idle(node);
@@ -157,13 +161,13 @@ static int clear(struct tutti_node *node, struct tutti_resources *resources)
     return status == TUTTI_OK ? node->device->stream_sync(resources->stream) : status;
 }
 
-int tutti_resources_take(struct tutti_node *node, int gpu, struct tutti_resources **out, const char **why)
+int tutti_resources_take(struct tutti_node *node, int gpu, size_t most, struct tutti_resources **out, const char **why)
 {
     tutti_fiber_lock(&node->lock);
     tutti_membership_sweep(node);
-    struct tutti_resources *resources = find_free(node, gpu);
+    struct tutti_resources *resources = find_free(node, gpu, most);
     if (!resources)
-        resources = build(node, gpu, why);
+        resources = build(node, gpu, most, why);
     if (resources)
         resources->used = 1;
     pthread_mutex_unlock(&node->lock);

@@ -7,8 +7,8 @@
 enum { TUTTI_CHANNEL_LEAST = 1 << 20 }; /* bytes of a channel */
 
 /* Resources on `gpu`, with flags of zero and clear words. On failure *why is a static text. Counts against
- * TUTTI_WINDOW_MB. */
-int tutti_resources_take(struct tutti_node *node, int gpu, struct tutti_resources **out, const char **why);
+ * TUTTI_WINDOW_MB. most: bytes that are enough for the channel; 0: as settings say. */
+int tutti_resources_take(struct tutti_node *node, int gpu, size_t most, struct tutti_resources **out, const char **why);
 /* Before a team's ranks agree that they are ready: sets the channel's ticks, which all begin with alike: at least those
  * that any of their channels has counted, so that packets of earlier teams are of epochs that do not come again. Cleans
  * the whole channel where that is not enough: the last team broke, and left packets of later epochs, or it laid out the

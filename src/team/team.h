@@ -57,6 +57,11 @@ struct tutti_team {
     uint32_t sequence;                        /* of the last arrival */
     uint32_t votes;
 
+    /* Set before it is opened, the same on all ranks: bytes of its channel and blocks of its kernels, at most. 0: as
+     * settings say. */
+    size_t channel_most;
+    unsigned blocks_most;
+
     /* Where open: */
     const struct tutti_device *device;
     int gpu;                       /* ordinal in this process */
@@ -82,6 +87,7 @@ struct tutti_team {
     int beside_streams;                /* 1: some rank of the call has communicators with a stream (set by coll/) */
     unsigned held;                     /* blocks that this rank has taken for it, see budget.h */
     unsigned share;                    /* blocks that are the team's for as long as it lives; 0: none */
+    int holds;                         /* 1: it keeps things of the device from being freed, see discard.h */
     int early;                         /* 1: the last launch in stream order let the next one come at once */
     _Atomic int fault;                 /* what the watcher has found, a status; see watcher.h */
     uint32_t prepared[TUTTI_TYPES];    /* bit o: this rank has made the kernels of operator o ready (set by coll/) */
@@ -252,6 +258,8 @@ int tutti_team_host_wait(void *with);
 /* Local. Why calls of this team in stream order have failed, TUTTI_OK where none is known to; then the team is broken.
  * A load or two. Team open. */
 int tutti_team_fault(struct tutti_team *team);
+/* Local, any thread: the same, but the team is left as it is. */
+int tutti_team_seen(const struct tutti_team *team);
 /* Marks the team broken by `status` and tells local kernels to leave. Returns status. */
 int tutti_team_break(struct tutti_team *team, int status);
 

@@ -37,8 +37,7 @@ static int pid_of(const struct tutti_team *team, int r)
     return team->node->peer[tutti_team_peer(team, r)].pid;
 }
 
-/* Everything in flight on this rank leaves, and peers' watchers see that it has. */
-static void give_up(struct tutti_team *team, int status)
+void tutti_watcher_give_up(struct tutti_team *team, int status)
 {
     int none = TUTTI_OK;
     atomic_compare_exchange_strong(&team->fault, &none, status);
@@ -83,7 +82,14 @@ static int peer_died(struct watched *w, uint64_t now)
 
 static int kernel_left(const struct tutti_team *team)
 {
-    if (__atomic_load_n(&team->words->failed, __ATOMIC_ACQUIRE) != TUTTI_LEFT_LATE)
+    const uint32_t left = __atomic_load_n(&team->words->failed, __ATOMIC_ACQUIRE);
+    if (left == TUTTI_LEFT_TWICE) {
+        tutti_error("rank %d: two calls in stream order on %s were under way at once, in two streams (graphs that are "
+                    "launched into two, or streams that do not wait for each other): their results are wrong",
+                    team->rank, label(team));
+        return TUTTI_ERR_MISMATCH;
+    }
+    if (left != TUTTI_LEFT_LATE)
         return TUTTI_OK;
     uint32_t where = __atomic_load_n(&team->words->where, __ATOMIC_RELAXED);
     tutti_error("rank %d: a kernel in stream order on %s has given up waiting for rank %u (TUTTI_TIMEOUT_SECONDS)",
@@ -124,7 +130,7 @@ static void look(struct watched *w)
     if (status == TUTTI_OK)
         status = peer_died(w, now);
     if (status != TUTTI_OK)
-        give_up(team, status);
+        tutti_watcher_give_up(team, status);
     else
         look_at_stall(w, now);
 }

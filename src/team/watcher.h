@@ -12,6 +12,9 @@
 int tutti_watcher_add(struct tutti_team *team);
 /* Local. No longer; on return the watcher does not know the team. Also of a team that is not watched. */
 void tutti_watcher_remove(struct tutti_team *team);
+/* Local, any thread. Everything of the team that is in flight on this rank leaves, and peers' watchers see that it has.
+ */
+void tutti_watcher_give_up(struct tutti_team *team, int status);
 /* Local. Ends the thread. */
 void tutti_watcher_end(struct tutti_node *node);
 

@@ -309,7 +309,7 @@ static void fuzz(void)
     for (int i = 0; i < 2; i++)
         CHECK(device->alloc(1, 20000, (void **)&memory[i]) == TUTTI_OK, "memory");
     nodes[READER]->device = nodes[LIAR]->device = device;
-    CHECK(tutti_resources_take(nodes[LIAR], 1, &resources, &why) == TUTTI_OK, "resources: %s", why);
+    CHECK(tutti_resources_take(nodes[LIAR], 1, 0, &resources, &why) == TUTTI_OK, "resources: %s", why);
     for (long i = 0; i < cases && check_failed() < 5; i++) {
         if (i % 50 == 0)
             open_endpoints(&s);

@@ -34,6 +34,7 @@ int tutti_open(struct tutti_team *team, int gpu)
         return status;
     uint32_t blocks = team->blocks, most = (uint32_t)tutti_settings()->blocks;
     blocks = most > 0 && most < blocks ? most : blocks;
+    blocks = team->blocks_most > 0 && team->blocks_most < blocks ? team->blocks_most : blocks;
     status = tutti_team_vote(team, blocks, &blocks);
     team->blocks = blocks;
     if (status == TUTTI_OK)

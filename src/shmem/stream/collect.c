@@ -1,6 +1,6 @@
 /* Collectives in stream order that move data or none: one kernel, small ones of one block, large ones of several. */
 #include "core/status.h"
-#include "shmem/stream/stream.h"
+#include "shmem/stream/flow.h"
 
 /* 1 where `bytes` bytes at the address are all in the heap, or there are none. */
 static int is_symmetric(const void *address, size_t bytes, const char *name)
@@ -117,6 +117,11 @@ static int sync_on_stream(const char *name, tshmem_team_t team, void *stream)
     const int status = tutti_shmem_stream_begin(&call, name, team, stream);
     if (status != TUTTI_OK)
         return status;
+    if (tutti_shmem_flow_takes(team, 0)) {
+        const int put = tutti_shmem_flow_put(&call, TUTTI_SHMEM_DO_SYNC);
+        if (put != TUTTI_ERR_UNAVAILABLE)
+            return tutti_shmem_stream_end(&call, put, 0);
+    }
     return tutti_shmem_stream_end(&call, tutti_shmem_stream_launch(&call, TUTTI_SHMEM_DO_SYNC, 0, 1), 1);
 }
 

@@ -1,12 +1,13 @@
-/* Reductions and scans in stream order. Small ones are one kernel of one block, larger ones one of several; the largest
- * are the kernel of the algorithm `direct` on this PE's slice of all members' sources, between two kernels that meet.
+/* Reductions and scans in stream order. Of the team that has a channel they go through that (flow.h). Otherwise small
+ * ones are one kernel of one block, larger ones one of several; the largest are the kernel of the algorithm `direct` on
+ * this PE's slice of all members' sources, between two kernels that meet.
  */
 #include "core/status.h"
 #include "core/types.h"
 #include "shmem/gpu.h"
 #include "shmem/host.h"
 #include "shmem/move.h"
-#include "shmem/stream/stream.h"
+#include "shmem/stream/flow.h"
 
 enum { SPREAD_BYTES = 2 << 20 }; /* of a slice: from 4 MiB on `direct` takes as long, then less */
 
@@ -89,6 +90,11 @@ static int reduce(const char *name, enum tutti_shmem_what what, tshmem_team_t te
         return status;
     if (n == 0)
         call.args.source = call.args.dest = call.args.state.heap;
+    else if (tutti_shmem_flow_takes(team, brought * size)) {
+        status = tutti_shmem_flow_put(&call, what);
+        if (status != TUTTI_ERR_UNAVAILABLE)
+            return tutti_shmem_stream_end(&call, status, 0);
+    }
     if (tutti_shmem_stream_small(&call, brought * size))
         return tutti_shmem_stream_end(&call, tutti_shmem_stream_launch(&call, what, n * size, 1), 1);
     /* In place a block of a reduce-scatter is stored over while others still read it. */

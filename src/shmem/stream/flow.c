@@ -1,0 +1,58 @@
+/* Reductions, scans and barriers in stream order by the flow kernels of src/coll/: the PEs of this node have a channel
+ * besides their heaps, through which packets go that carry their flags, so that nobody meets before it stores. One team
+ * has it, since launches of a channel are counted: that of all PEs, or, where some are on other nodes, the shared one.
+ */
+#include "shmem/stream/flow.h"
+
+#include "coll/coll.h"
+#include "core/settings.h"
+#include "core/status.h"
+#include "core/types.h"
+#include "shmem/host.h"
+
+int tutti_shmem_flow_takes(tshmem_team_t team, size_t bytes)
+{
+    return tutti_shmem.flow == 1 + team && bytes <= (size_t)tutti_settings()->shmem_channel_bytes;
+}
+
+static enum tutti_collective collective_of(enum tutti_shmem_what what)
+{
+    switch (what) {
+    case TUTTI_SHMEM_DO_REDUCE:
+        return TUTTI_COLLECTIVE_ALLREDUCE;
+    case TUTTI_SHMEM_DO_REDUCESCATTER:
+        return TUTTI_COLLECTIVE_REDUCE_SCATTER_BLOCK;
+    case TUTTI_SHMEM_DO_INSCAN:
+        return TUTTI_COLLECTIVE_SCAN;
+    case TUTTI_SHMEM_DO_EXSCAN:
+        return TUTTI_COLLECTIVE_EXSCAN;
+    default:
+        return TUTTI_COLLECTIVE_BARRIER;
+    }
+}
+
+int tutti_shmem_flow_put(const struct tutti_shmem_streamed *call, enum tutti_shmem_what what)
+{
+    struct tutti_team *team = tutti_shmem.team;
+    const struct tutti_shmem_args *args = &call->args;
+    struct tutti_reduce reduce = {.collective = collective_of(what),
+                                  .type = TUTTI_TYPE_U32,
+                                  .op = TUTTI_OP_SUM,
+                                  .kind = TUTTI_ARRIVAL_DEVICE,
+                                  .gpu = team->gpu,
+                                  .near = 1,
+                                  .host_ok = 1};
+    const char *why;
+    if (reduce.collective != TUTTI_COLLECTIVE_BARRIER) {
+        reduce.in = args->source;
+        reduce.out = args->dest;
+        reduce.type = args->type;
+        reduce.op = tutti_shmem_operator(args->op);
+        reduce.count = what == TUTTI_SHMEM_DO_REDUCESCATTER ? args->n * (size_t)team->size : args->n;
+    }
+    const int status = tutti_enqueue(team, &reduce, call->stream, &why);
+    /* MPI leaves the first result of an exclusive scan as it is, here it is zero. */
+    if (status == TUTTI_OK && what == TUTTI_SHMEM_DO_EXSCAN && team->rank == 0)
+        return tutti_shmem.gpu->device->fill(call->stream, args->dest, 0, args->n * tutti_type_size(args->type));
+    return status;
+}
