@@ -277,6 +277,8 @@ gpu_stream(reduce reduce 2 SHARED TUTTI_TEST_EVERY=5)
 if(TUTTI_GPU_COUNT GREATER 1) # otherwise there is none
   gpu_stream(reduce-meet reduce 2 ENV ${meet})
   gpu_stream(calls-meet calls 2 ENV ${meet})
+  gpu_stream(twice twice 2 ENV TUTTI_TIMEOUT_SECONDS=5)
+  gpu_stream(twice-meet twice 2 ENV ${meet} TUTTI_TIMEOUT_SECONDS=5)
 endif()
 gpu_stream(reduce-large reduce 2 SHARED TUTTI_TEST_EVERY=11 ENV ${large})
 gpu_stream(collect collect 2 SHARED TUTTI_TEST_EVERY=2)
