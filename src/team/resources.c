@@ -166,8 +166,11 @@ int tutti_resources_take(struct tutti_node *node, int gpu, size_t most, struct t
     tutti_fiber_lock(&node->lock);
     tutti_membership_sweep(node);
     struct tutti_resources *resources = find_free(node, gpu, most);
-    if (!resources)
+    if (!resources || (most == 0 && resources->bytes < channel_bytes(node, 0))) {
         resources = build(node, gpu, most, why);
+        if (!resources) /* a smaller one does, if it is still there */
+            resources = find_free(node, gpu, most);
+    }
     if (resources)
         resources->used = 1;
     pthread_mutex_unlock(&node->lock);

@@ -14,11 +14,14 @@
 
 enum { RANKS = 3, MIB = 1 << 20, JUNK = 0x5a };
 
-static struct tutti_team *opened(struct tutti_node *node, struct tutti_transport *transport)
+/* most: bytes that are enough for the channel. */
+static struct tutti_team *opened(struct tutti_node *node, struct tutti_transport *transport, size_t most)
 {
     struct tutti_team *team = NULL;
-    if (!CHECK(tutti_team_create(node, transport, &team) == TUTTI_OK && team->whole, "team") ||
-        !CHECK(kit_meet(team, 1) == TUTTI_OK && tutti_team_open(team, -1) == TUTTI_OK, "open"))
+    if (!CHECK(tutti_team_create(node, transport, &team) == TUTTI_OK && team->whole, "team"))
+        return NULL;
+    team->channel_most = most;
+    if (!CHECK(kit_meet(team, 1) == TUTTI_OK && tutti_team_open(team, -1) == TUTTI_OK, "open"))
         return NULL;
     CHECK(team->state == TUTTI_TEAM_OPEN, "not open: %s", team->why ? team->why : "?");
     return team->state == TUTTI_TEAM_OPEN ? team : NULL;
@@ -75,8 +78,8 @@ static int other_layout(struct tutti_transport *world, void *unused)
     if (!CHECK(tutti_node_open(world, &node) == TUTTI_OK && node, "node"))
         return 1;
     if (first)
-        a = opened(node, first);
-    if (second && (b = opened(node, second)) != NULL)
+        a = opened(node, first, 0);
+    if (second && (b = opened(node, second, 0)) != NULL)
         small = b->channel_bytes;
     if (world->rank == 2 && b)
         fill(b, (size_t)tutti_settings()->channel_mb * MIB);
@@ -84,7 +87,7 @@ static int other_layout(struct tutti_transport *world, void *unused)
     tutti_team_free(a);
     tutti_team_free(b);
     world->ops->barrier(world);
-    if (third && (c = opened(node, third)) != NULL)
+    if (third && (c = opened(node, third, 0)) != NULL)
         large = c->channel_bytes;
     if (world->rank == 2 && c) {
         CHECK(small < large, "channels of %zu and %zu bytes", small, large);
@@ -108,7 +111,7 @@ static int broken(struct tutti_transport *world, void *unused)
     if (!CHECK(tutti_node_open(world, &node) == TUTTI_OK && node, "node"))
         return 1;
     for (int round = 0; round < 3 && !check_failed(); round++) {
-        struct tutti_team *team = opened(node, world);
+        struct tutti_team *team = opened(node, world, 0);
         if (!team)
             break;
         if (round == 0)
@@ -131,6 +134,34 @@ static int broken(struct tutti_transport *world, void *unused)
     return 0;
 }
 
+/* One that needs little takes little, and does not keep the next one from much. */
+static int enough(struct tutti_transport *world, void *unused)
+{
+    struct tutti_node *node = NULL;
+    const size_t all = (size_t)tutti_settings()->channel_mb * MIB, most[] = {MIB, 0, MIB, 0};
+    (void)unused;
+    if (!CHECK(tutti_node_open(world, &node) == TUTTI_OK && node, "node"))
+        return 1;
+    for (size_t i = 0; i < sizeof most / sizeof *most && !check_failed(); i++) {
+        struct tutti_team *team = opened(node, world, most[i]);
+        if (team)
+            CHECK(team->channel_bytes == (most[i] ? most[i] : all), "team %zu: a channel of %zu bytes", i,
+                  team->channel_bytes);
+        world->ops->barrier(world);
+        tutti_team_free(team);
+        world->ops->barrier(world);
+    }
+    tutti_node_close(node);
+    return 0;
+}
+
+static void run_enough(void **state)
+{
+    (void)state;
+    assert_int_equal(tutti_threads_run(RANKS, enough, NULL), 0);
+    assert_int_equal(check_failed(), 0);
+}
+
 static void run_other_layout(void **state)
 {
     (void)state;
@@ -147,6 +178,7 @@ static void run_broken(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(run_other_layout), cmocka_unit_test(run_broken)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(run_other_layout), cmocka_unit_test(run_broken),
+                                       cmocka_unit_test(run_enough)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
