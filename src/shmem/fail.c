@@ -6,7 +6,6 @@
 #include "kernels/shmem_args.h"
 #include "shmem/far.h"
 #include "shmem/space.h"
-#include "team/watcher.h"
 
 enum { SAID_MOST = 50 }; /* a loop of wrong calls fills no disk */
 
@@ -49,9 +48,7 @@ void *tutti_shmem_refuse(const void *address, size_t bytes, int pe, const char *
 
 void tutti_shmem_leave_near(void)
 {
-    struct tutti_shmem *space = &tutti_shmem;
-    if (space->flow && !atomic_exchange(&space->flow_told, 1))
-        tutti_watcher_give_up(space->team, TUTTI_ERR_BROKEN);
+    tutti_shmem_channels_leave(&tutti_shmem.channels);
     for (int pe = 0; pe < tutti_shmem.state.pes; pe++) {
         if (tutti_shmem.control[pe])
             __atomic_store_n(&tutti_shmem.control[pe]->abort, 1, __ATOMIC_RELEASE);
@@ -100,12 +97,12 @@ static const char *name_of(uint32_t what)
     return what < sizeof names / sizeof *names && names[what] ? names[what] : "a call in a stream";
 }
 
-static void look_at_channel(void)
+static void look_at_channels(void)
 {
     static const char name[] = "a reduction or a barrier in a stream";
     struct tutti_shmem *space = &tutti_shmem;
-    const int status = space->flow ? tutti_team_seen(space->team) : TUTTI_OK;
-    if (status == TUTTI_OK || atomic_exchange(&space->flow_told, 1))
+    const int status = tutti_shmem_channels_look(&space->channels);
+    if (status == TUTTI_OK)
         return;
     tutti_shmem_leave_all();
     if (status == TUTTI_ERR_MISMATCH)
@@ -119,7 +116,7 @@ void tutti_shmem_stream_look(void)
 {
     if (tutti_shmem.state.pes == 0)
         return;
-    look_at_channel();
+    look_at_channels();
     uint32_t *told = &tutti_shmem.control[tutti_shmem.state.me]->stream_error;
     if (__atomic_load_n(told, __ATOMIC_RELAXED) == 0)
         return;

@@ -4,8 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "coll/coll.h"
-#include "core/log.h"
 #include "core/settings.h"
 #include "device/device.h"
 #include "progress/transport.h"
@@ -16,9 +14,6 @@
 #include "team/team.h"
 
 enum { GROWS = 16 }; /* heaps may, to so many times what they begin with, where no setting says */
-/* The channel of calls in streams: MPI's communicators have the rest of the room that there is, and of the
- * multiprocessors. */
-enum { CHANNEL_BYTES = 64 << 20, CHANNEL_BLOCKS = 64 };
 
 static int for_openshmem; /* see tutti_shmem_openshmem() */
 
@@ -64,21 +59,14 @@ static int open_far(struct tutti_shmem *space)
                : tutti_shmem_fail(status, "tshmem_init", "no messages between nodes: %s", tutti_status_text(status));
 }
 
-/* The channel of the PEs of this node, see stream/flow.c. That there can be none is no error. */
+/* The channel of all PEs, or where some are on other nodes that of those of this one: see stream/flow.c. */
 static int open_channel(struct tutti_shmem *space)
 {
-    struct tutti_team *team = space->team;
     if (!space->gpu || space->near->count == 1 || tutti_settings()->shmem_channel_bytes == 0)
         return TUTTI_OK;
-    team->channel_most = CHANNEL_BYTES;
-    team->blocks_most = CHANNEL_BLOCKS;
-    const int status = tutti_enqueue_open(team, space->gpu->gpu);
-    if (status == TUTTI_OK)
-        space->flow = 1 + (space->near->count == space->transport->size ? TSHMEM_TEAM_WORLD : TSHMEM_TEAM_SHARED);
-    if (status != TUTTI_ERR_UNAVAILABLE)
-        return status == TUTTI_OK ? status : tutti_shmem_fail(status, "tshmem_init", "%s", tutti_status_text(status));
-    tutti_info("reductions in streams have no channel: %s", team->why ? team->why : tutti_status_text(status));
-    return TUTTI_OK;
+    const int number = space->near->count == space->transport->size ? TSHMEM_TEAM_WORLD : TSHMEM_TEAM_SHARED;
+    const int status = tutti_shmem_channel_over(&space->channels, space->team, number, space->gpu->gpu);
+    return status == TUTTI_OK ? status : tutti_shmem_fail(status, "tshmem_init", "%s", tutti_status_text(status));
 }
 
 static int make(struct tutti_shmem *space)
@@ -145,6 +133,7 @@ static void unmake(struct tutti_shmem *space)
     tutti_shmem_serve_close(space);
     tutti_shmem_statics_close(&space->statics);
     tutti_heap_close(&space->heap);
+    tutti_shmem_channels_close(&space->channels);
     if (space->kind)
         tutti_shmem_unmap(space);
     if (space->team)

@@ -11,12 +11,13 @@
 #include "core/status.h"
 #include "shmem/heap.h"
 #include "shmem/kind.h"
+#include "shmem/local/channels.h"
 #include "shmem/local/statics.h"
 #include "shmem/shmem.h"
 #include "tutti/shmem.h"
 
 /* What a PE brings to a meeting: the call, and words of which the first are the same on all PEs. */
-enum { TUTTI_SHMEM_ALIKE = 4, TUTTI_SHMEM_WORDS = 7 };
+enum { TUTTI_SHMEM_ALIKE = 4, TUTTI_SHMEM_WORDS = 7, TUTTI_SHMEM_RECORD = 64 };
 struct tutti_shmem_said {
     uint64_t call; /* enum tutti_shmem_calls; 0: its arguments are wrong */
     uint64_t word[TUTTI_SHMEM_WORDS];
@@ -46,7 +47,8 @@ struct tutti_shmem_control {
     uint32_t stream_error;        /* as struct tutti_shmem_args has it; nobody has asked for it */
     struct tutti_shmem_offer offer;
     struct tutti_shmem_told told;
-    struct tutti_shmem_place place[TSHMEM_TEAMS_MAX]; /* by number of the team */
+    struct tutti_shmem_place place[TSHMEM_TEAMS_MAX];  /* by number of the team */
+    char record[TSHMEM_TEAMS_MAX][TUTTI_SHMEM_RECORD]; /* the same: of members that are about to open its channel */
 };
 
 struct tutti_shmem_near;
@@ -66,16 +68,15 @@ struct tutti_shmem {
     struct tutti_shmem_told *told;                       /* as kernels read it */
     struct tutti_heap heap;                              /* offsets from `first` on */
     struct tutti_shmem_statics statics;
-    struct tutti_team *team;           /* of the near PEs */
-    struct tutti_transport *transport; /* of all PEs */
+    struct tutti_shmem_channels channels; /* of teams whose members are near */
+    struct tutti_team *team;              /* of the near PEs */
+    struct tutti_transport *transport;    /* of all PEs */
     const struct tutti_shmem_host *host;
     struct tutti_shmem_gpu *gpu;       /* of heaps on a device, see lane.h */
     const struct tutti_path *far_path; /* of requests of kernels to far PEs (ring/proxy.h); NULL: there are none */
     struct tutti_serving *serving;     /* of requests of kernels, see serve.c; NULL: there is no ring */
     int control_mapped;                /* the own control page is registered with it */
     int crowded;                       /* more PEs than cores: waits do not spin */
-    int flow;                          /* 1 + the team that has a channel, see stream/flow.h; 0: none */
-    atomic_int flow_told;              /* what is in it has been told to leave, or its error is said */
     int users;                         /* calls of tshmem_init without one of finalize */
     atomic_int status;                 /* the first error that nobody has asked for */
 };

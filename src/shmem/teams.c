@@ -3,10 +3,13 @@
 
 #include <string.h>
 
+#include "core/settings.h"
 #include "progress/transport.h"
+#include "shmem/lane.h"
 #include "shmem/local/numbers.h"
 #include "shmem/meet.h"
 #include "shmem/near.h"
+#include "team/team.h"
 
 /* num_contexts that each team was made with, by its number. */
 static int contexts[TSHMEM_TEAMS_MAX];
@@ -72,8 +75,28 @@ int tutti_shmem_team_make(unsigned number, const int32_t *pe, int size, int want
     return status != TUTTI_OK ? status : told;
 }
 
+int tutti_shmem_team_open(tshmem_team_t team)
+{
+    struct tutti_shmem *space = &tutti_shmem;
+    const struct tshmem_team_state *state = tutti_shmem_team(team);
+    char records[TSHMEM_PES_MAX][TUTTI_SHMEM_RECORD];
+    if (!state || state->size == 1 || state->far || !space->gpu || tutti_settings()->shmem_channel_bytes == 0)
+        return TUTTI_OK;
+    tutti_shmem_channel_begin(&space->channels, space->team->node, space->transport, team, state->me, state->size,
+                              space->control[space->state.me]->record[team]);
+    int status = tutti_shmem_pass(team, TUTTI_SHMEM_SPLIT);
+    memset(records, 0, sizeof records); /* where that failed, all give up */
+    for (int i = 0; i < state->size && status == TUTTI_OK; i++)
+        memcpy(records[i], space->control[state->world[i]]->record[team], TUTTI_SHMEM_RECORD);
+    const int opened = tutti_shmem_channel_open(&space->channels, team, records, space->gpu->gpu);
+    if (status == TUTTI_OK && opened != TUTTI_OK)
+        status = tutti_shmem_fail(opened, "a channel of a team", "%s", tutti_status_text(opened));
+    return status;
+}
+
 void tutti_shmem_team_unmake(tshmem_team_t team)
 {
+    tutti_shmem_channel_close(&tutti_shmem.channels, team);
     uint32_t *const used = (uint32_t *)&tutti_shmem_told()->team[team].used;
     __atomic_store_n(used, 0, __ATOMIC_RELEASE);
     tutti_shmem_tell(used, sizeof *used);
@@ -173,6 +196,8 @@ int tshmem_team_split_strided(tshmem_team_t parent, int start, int stride, int s
     if (number < TSHMEM_TEAMS_MAX && member)
         status = make(&call, start, stride, size, number, wanted, made);
     status = tutti_shmem_end(&call, status);
+    if (status == TUTTI_OK && *made != TSHMEM_TEAM_INVALID)
+        status = tutti_shmem_team_open(*made);
     return status == TUTTI_OK && number == TSHMEM_TEAMS_MAX ? too_many(&call) : status;
 }
 
@@ -203,6 +228,11 @@ int tshmem_team_split_2d(tshmem_team_t parent, int xrange, const tshmem_team_con
         tutti_shmem_number_release(x);
     }
     status = tutti_shmem_end(&call, status);
+    if (status == TUTTI_OK && y < TSHMEM_TEAMS_MAX) {
+        status = tutti_shmem_team_open(*xteam);
+        if (status == TUTTI_OK)
+            status = tutti_shmem_team_open(*yteam);
+    }
     return status == TUTTI_OK && y == TSHMEM_TEAMS_MAX ? too_many(&call) : status;
 }
 

@@ -71,9 +71,10 @@ int tutti_shmem_team_over(struct tutti_transport *over, const int32_t *pe, const
         return tutti_shmem_fail(TUTTI_ERR_MEMORY, name, "more than %d teams of one PE at a time", TSHMEM_TEAMS_MAX);
     m.status = tutti_shmem_team_make(number, pe, over->size, wanted);
     status = meet(&m, &words); /* nobody uses it before all have made it */
-    if (status == TUTTI_OK)
+    if (status == TUTTI_OK) {
         *made = (tshmem_team_t)number;
-    else
-        tutti_shmem_team_unmake((tshmem_team_t)number);
-    return status == TUTTI_OK ? status : tutti_shmem_fail(status, name, "%s", tutti_status_text(status));
+        return tutti_shmem_team_open(*made);
+    }
+    tutti_shmem_team_unmake((tshmem_team_t)number);
+    return tutti_shmem_fail(status, name, "%s", tutti_status_text(status));
 }

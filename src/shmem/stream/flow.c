@@ -1,7 +1,5 @@
-/* Reductions, scans and barriers in stream order by the flow kernels of src/coll/: the PEs of this node have a channel
- * besides their heaps, through which packets go that carry their flags, so that nobody meets before it stores. One team
- * has it, since launches of a channel are counted: that of all PEs, or, where some are on other nodes, the shared one.
- */
+/* Reductions, scans and barriers in stream order by the flow kernels of src/coll/: a team that has a channel sends
+ * packets through it that carry their flags, so that nobody meets before it stores. */
 #include "shmem/stream/flow.h"
 
 #include "coll/coll.h"
@@ -9,10 +7,12 @@
 #include "core/status.h"
 #include "core/types.h"
 #include "shmem/host.h"
+#include "team/team.h"
 
 int tutti_shmem_flow_takes(tshmem_team_t team, size_t bytes)
 {
-    return tutti_shmem.flow == 1 + team && bytes <= (size_t)tutti_settings()->shmem_channel_bytes;
+    return bytes <= (size_t)tutti_settings()->shmem_channel_bytes &&
+           tutti_shmem_channel_of(&tutti_shmem.channels, team) != NULL;
 }
 
 static enum tutti_collective collective_of(enum tutti_shmem_what what)
@@ -33,8 +33,8 @@ static enum tutti_collective collective_of(enum tutti_shmem_what what)
 
 int tutti_shmem_flow_put(const struct tutti_shmem_streamed *call, enum tutti_shmem_what what)
 {
-    struct tutti_team *team = tutti_shmem.team;
     const struct tutti_shmem_args *args = &call->args;
+    struct tutti_team *team = tutti_shmem_channel_of(&tutti_shmem.channels, args->team);
     struct tutti_reduce reduce = {.collective = collective_of(what),
                                   .type = TUTTI_TYPE_U32,
                                   .op = TUTTI_OP_SUM,
