@@ -34,6 +34,8 @@ static int tutti_fetch(void *to, const void *from, size_t bytes)
 static int tutti_team(int pes)
 {
     tshmem_team_t team = TSHMEM_TEAM_INVALID;
+    if (pes == tshmem_n_pes())
+        return TSHMEM_TEAM_WORLD;
     return tshmem_team_split_strided(TSHMEM_TEAM_WORLD, 0, 1, pes, NULL, 0, &team) == 0 ? team : -1;
 }
 

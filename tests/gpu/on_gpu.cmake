@@ -277,6 +277,8 @@ gpu_stream(reduce reduce 2 SHARED TUTTI_TEST_EVERY=5)
 if(TUTTI_GPU_COUNT GREATER 1) # otherwise there is none
   gpu_stream(reduce-meet reduce 2 ENV ${meet})
   gpu_stream(calls-meet calls 2 ENV ${meet})
+  gpu_stream(together together 2 ENV TUTTI_TEST_ROUNDS=60)
+  gpu_stream(together-meet together 2 ENV TUTTI_TEST_ROUNDS=60 ${meet})
   gpu_stream(twice twice 2 ENV TUTTI_TIMEOUT_SECONDS=5)
   gpu_stream(twice-meet twice 2 ENV ${meet} TUTTI_TIMEOUT_SECONDS=5)
 endif()
