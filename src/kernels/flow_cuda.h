@@ -87,7 +87,8 @@ static __device__ __forceinline__ void tutti_flow_let_go(void)
 
 /* All threads of the block call it. At its end a block adds its share of a launch to `ticks`; the shares of all blocks
  * make one launch, so that whoever reads before the last block has added sees the same epoch. */
-static __device__ __forceinline__ uint64_t tutti_flow_begin(const struct tutti_flow_args *args, unsigned block)
+static __device__ __forceinline__ uint64_t tutti_flow_begin(const struct tutti_flow_args *args, unsigned block,
+                                                            uint64_t *found)
 {
 #if __CUDA_ARCH__ >= 900
     asm volatile("griddepcontrol.wait;" ::: "memory"); /* launched early: nothing of the launch before may be missed */
@@ -95,6 +96,8 @@ static __device__ __forceinline__ uint64_t tutti_flow_begin(const struct tutti_f
     struct tutti_channel_flags *const own = tutti_flow_channel(args, args->rank);
     const uint64_t epoch = tutti_load_shared_word(&own->ticks) / TUTTI_TICKS + 1;
     const uint32_t failed = *(const volatile uint32_t *)&own->failed;
+    if (args->launch_number == 0 && args->notice == 0 && block == 0 && threadIdx.x == 0) /* needed at the end alone */
+        *found = atomicExch((unsigned long long *)&own->begun, (unsigned long long)epoch);
     tutti_flow_tell(args, block, epoch);
     if (args->early)
         tutti_flow_let_go();
@@ -165,7 +168,7 @@ static __device__ __forceinline__ void tutti_flow_notify(const struct tutti_flow
     }
 }
 
-/* Launches in two streams at once have taken each other's packets. */
+/* Launches in two streams at once are of one epoch, and take each other's packets. */
 static __device__ __noinline__ void tutti_flow_twice(const struct tutti_flow_args *args)
 {
     *(volatile uint32_t *)&tutti_flow_channel(args, args->rank)->failed = 1;
@@ -173,7 +176,7 @@ static __device__ __noinline__ void tutti_flow_twice(const struct tutti_flow_arg
 }
 
 static __device__ __forceinline__ int tutti_flow_end(const struct tutti_flow_args *args, unsigned block, uint64_t epoch,
-                                                     int ok, int tokens)
+                                                     uint64_t found, int ok, int tokens)
 {
     struct tutti_channel_flags *const own = tutti_flow_channel(args, args->rank);
     if (tokens && block == 0 && threadIdx.x + 1 < args->ranks) {
@@ -185,13 +188,12 @@ static __device__ __forceinline__ int tutti_flow_end(const struct tutti_flow_arg
         tutti_flow_let_go();
     if (threadIdx.x != 0)
         return ok;
-    const unsigned long long before = atomicAdd(
-        (unsigned long long *)&own->ticks, block == 0 ? (unsigned long long)(TUTTI_TICKS - (args->blocks - 1)) : 1ull);
-    if (args->launch_number == 0 && args->notice == 0) {
-        if (ok && before / TUTTI_TICKS >= epoch) /* some of the blocks that have ended were another launch's */
-            tutti_flow_twice(args);
+    if (ok && found == epoch) /* another launch had begun it */
+        tutti_flow_twice(args);
+    atomicAdd((unsigned long long *)&own->ticks,
+              block == 0 ? (unsigned long long)(TUTTI_TICKS - (args->blocks - 1)) : 1ull);
+    if (args->launch_number == 0 && args->notice == 0)
         return ok;
-    }
     if (args->blocks > 1) {
         __threadfence();
         if (atomicInc(&own->ended, args->blocks - 1) != args->blocks - 1)

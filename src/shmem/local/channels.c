@@ -12,7 +12,7 @@
 
 /* Of a channel: MPI's communicators have the rest of the room that there is, and of the multiprocessors; kernels that
  * meet, of which each may keep one, find some left whatever is in the channels. */
-enum { BYTES = 64 << 20, BLOCKS_FIRST = 32, BLOCKS_OTHERS = 12 };
+enum { BYTES = 64 << 20, BLOCKS_FIRST = 64, BLOCKS_OTHERS = 12 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of threads that look at all, and those that add and close */
 

@@ -1,8 +1,11 @@
 /* Many teams' collectives in streams at once, each team's in a stream of its own, put there in another order by every
- * PE. Some of the teams have channels, and there are more than can have one. TUTTI_TEST_ROUNDS, TUTTI_TEST_SEED. */
+ * PE. Some of the teams have channels, and there are more than can have one. TUTTI_TEST_ROUNDS, TUTTI_TEST_SEED;
+ * TUTTI_TEST_LONGS: the longest contribution, of which there are many on a GPU to take all its multiprocessors. */
+#include <time.h>
+
 #include "shmem/kit.h"
 
-enum { TEAMS = 12, LONGS = 70000, CALLS = 3 };
+enum { TEAMS = 16, CALLS = 3 };
 
 struct one {
     tshmem_team_t team;
@@ -14,6 +17,7 @@ struct one {
 
 static struct one all[TEAMS];
 static uint64_t *host;
+static size_t longs = 20000;
 
 static void draw(uint64_t seed, int pes)
 {
@@ -24,7 +28,7 @@ static void draw(uint64_t seed, int pes)
         o->stride = o->start == 0 || random_next(&dice) % 2 ? 1 : -1;
         const int most = o->stride > 0 ? pes - o->start : o->start + 1;
         o->size = most < 2 ? 1 : 2 + (int)(random_next(&dice) % (uint64_t)(most - 1));
-        o->n = 1 + random_next(&dice) % (random_next(&dice) % 2 ? LONGS : 200);
+        o->n = 1 + random_next(&dice) % (random_next(&dice) % 2 ? longs : 200);
     }
 }
 
@@ -86,6 +90,8 @@ static void round_of(uint64_t seed)
         order[other] = was;
     }
     tshmem_barrier_all();
+    if (random_next(&dice) % 2)
+        nanosleep(&(const struct timespec){0, (long)(random_next(&dice) % 3000000)}, NULL);
     for (int t = 0; t < TEAMS; t++) {
         const struct one *o = &all[order[t]];
         for (int call = 0; o->team != TSHMEM_TEAM_INVALID && call < CALLS; call++)
@@ -106,14 +112,15 @@ static void round_of(uint64_t seed)
 
 void shmem_test(void)
 {
-    const char *said = getenv("TUTTI_TEST_ROUNDS");
+    const char *said = getenv("TUTTI_TEST_ROUNDS"), *most = getenv("TUTTI_TEST_LONGS");
     const long rounds = said ? atol(said) : 12;
     const uint64_t seed = check_seed();
     const size_t places = (size_t)tshmem_n_pes() + 1;
-    host = malloc(places * LONGS * sizeof *host);
+    longs = most ? (size_t)atol(most) : longs;
+    host = malloc(places * longs * sizeof *host);
     for (int t = 0; t < TEAMS; t++) {
-        all[t].source = tshmem_malloc(LONGS * sizeof *host);
-        all[t].dest = tshmem_malloc(places * LONGS * sizeof *host);
+        all[t].source = tshmem_malloc(longs * sizeof *host);
+        all[t].dest = tshmem_malloc(places * longs * sizeof *host);
         CHECK(host && all[t].source && all[t].dest, "memory");
         if (tutti_stream_create(&all[t].stream) != 0)
             return;
