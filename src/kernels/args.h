@@ -46,8 +46,8 @@ struct tutti_channel_flags {
     uint64_t mark[TUTTI_MAX_BLOCKS][TUTTI_FLOW_PHASES][TUTTI_MAX_GPUS];
     uint32_t ended;   /* blocks that have ended in launches that report, modulo their number */
     uint32_t failed;  /* not zero: a launch has left early; what comes after leaves too */
-    uint64_t begun;   /* epoch of the launch in stream order that was begun last */
-    uint64_t running; /* kernels in C: that launch, while it is under way */
+    uint64_t begun;   /* epoch of the launch that was begun last */
+    uint64_t running; /* kernels in C: the launch in stream order that is under way */
     uint32_t pad2[26];
 };
 

@@ -67,9 +67,8 @@ TUTTI_FN int tutti_flow_alone(const struct tutti_flow_args *args, unsigned block
     return 0;
 }
 
-TUTTI_FN uint64_t tutti_flow_begin(const struct tutti_flow_args *args, unsigned block, uint64_t *found)
+TUTTI_FN uint64_t tutti_flow_begin(const struct tutti_flow_args *args, unsigned block)
 {
-    (void)found;
     const uint64_t epoch = tutti_flow_count(args, block);
     if (!tutti_flow_alone(args, block, 0))
         return 0;
@@ -124,10 +123,8 @@ TUTTI_FN int tutti_flow_wait_word(const struct tutti_flow_args *args, const uint
     return 1;
 }
 
-TUTTI_FN int tutti_flow_end(const struct tutti_flow_args *args, unsigned block, uint64_t epoch, uint64_t found, int ok,
-                            int tokens)
+TUTTI_FN int tutti_flow_end(const struct tutti_flow_args *args, unsigned block, uint64_t epoch, int ok, int tokens)
 {
-    (void)found;
     struct tutti_channel_flags *const own = tutti_flow_channel(args, args->rank);
     for (unsigned i = 0; ok && tokens && block == 0 && i + 1 < args->ranks; i++) {
         const unsigned peer = tutti_flow_peer(args, i);

@@ -85,10 +85,25 @@ static __device__ __forceinline__ void tutti_flow_let_go(void)
 #endif
 }
 
+/* The first block leaves its epoch in the channel. Launches in two streams at once are of one epoch, and take each
+ * other's packets: the second one finds its own there, or, where they began at the same time, the next one finds that
+ * an epoch is missing. */
+static __device__ __forceinline__ void tutti_flow_claim(const struct tutti_flow_args *args,
+                                                        struct tutti_channel_flags *own, unsigned block, uint64_t epoch)
+{
+    if (block != 0 || threadIdx.x != 0)
+        return;
+    const uint64_t begun = tutti_load_shared_word(&own->begun);
+    *(volatile uint64_t *)&own->begun = epoch;
+    if (begun == 0 || begun == epoch - 1)
+        return;
+    *(volatile uint32_t *)&own->failed = 1;
+    *args->failed = TUTTI_LEFT_TWICE;
+}
+
 /* All threads of the block call it. At its end a block adds its share of a launch to `ticks`; the shares of all blocks
  * make one launch, so that whoever reads before the last block has added sees the same epoch. */
-static __device__ __forceinline__ uint64_t tutti_flow_begin(const struct tutti_flow_args *args, unsigned block,
-                                                            uint64_t *found)
+static __device__ __forceinline__ uint64_t tutti_flow_begin(const struct tutti_flow_args *args, unsigned block)
 {
 #if __CUDA_ARCH__ >= 900
     asm volatile("griddepcontrol.wait;" ::: "memory"); /* launched early: nothing of the launch before may be missed */
@@ -96,8 +111,7 @@ static __device__ __forceinline__ uint64_t tutti_flow_begin(const struct tutti_f
     struct tutti_channel_flags *const own = tutti_flow_channel(args, args->rank);
     const uint64_t epoch = tutti_load_shared_word(&own->ticks) / TUTTI_TICKS + 1;
     const uint32_t failed = *(const volatile uint32_t *)&own->failed;
-    if (args->launch_number == 0 && args->notice == 0 && block == 0 && threadIdx.x == 0) /* needed at the end alone */
-        *found = atomicExch((unsigned long long *)&own->begun, (unsigned long long)epoch);
+    tutti_flow_claim(args, own, block, epoch);
     tutti_flow_tell(args, block, epoch);
     if (args->early)
         tutti_flow_let_go();
@@ -108,6 +122,7 @@ static __device__ __forceinline__ uint64_t tutti_flow_begin(const struct tutti_f
 static __device__ __forceinline__ uint64_t tutti_flow_next(const struct tutti_flow_args *args, unsigned block,
                                                            uint64_t epoch)
 {
+    tutti_flow_claim(args, tutti_flow_channel(args, args->rank), block, epoch + 1);
     tutti_flow_tell(args, block, epoch + 1);
     return epoch + 1;
 }
@@ -168,15 +183,8 @@ static __device__ __forceinline__ void tutti_flow_notify(const struct tutti_flow
     }
 }
 
-/* Launches in two streams at once are of one epoch, and take each other's packets. */
-static __device__ __noinline__ void tutti_flow_twice(const struct tutti_flow_args *args)
-{
-    *(volatile uint32_t *)&tutti_flow_channel(args, args->rank)->failed = 1;
-    *args->failed = TUTTI_LEFT_TWICE;
-}
-
 static __device__ __forceinline__ int tutti_flow_end(const struct tutti_flow_args *args, unsigned block, uint64_t epoch,
-                                                     uint64_t found, int ok, int tokens)
+                                                     int ok, int tokens)
 {
     struct tutti_channel_flags *const own = tutti_flow_channel(args, args->rank);
     if (tokens && block == 0 && threadIdx.x + 1 < args->ranks) {
@@ -188,8 +196,6 @@ static __device__ __forceinline__ int tutti_flow_end(const struct tutti_flow_arg
         tutti_flow_let_go();
     if (threadIdx.x != 0)
         return ok;
-    if (ok && found == epoch) /* another launch had begun it */
-        tutti_flow_twice(args);
     atomicAdd((unsigned long long *)&own->ticks,
               block == 0 ? (unsigned long long)(TUTTI_TICKS - (args->blocks - 1)) : 1ull);
     if (args->launch_number == 0 && args->notice == 0)

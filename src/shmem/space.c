@@ -62,10 +62,16 @@ static int open_far(struct tutti_shmem *space)
 /* The channel of all PEs, or where some are on other nodes that of those of this one: see stream/flow.c. */
 static int open_channel(struct tutti_shmem *space)
 {
-    if (!space->gpu || space->near->count == 1 || tutti_settings()->shmem_channel_bytes == 0)
-        return TUTTI_OK;
     const int number = space->near->count == space->transport->size ? TSHMEM_TEAM_WORLD : TSHMEM_TEAM_SHARED;
-    const int status = tutti_shmem_channel_over(&space->channels, space->team, number, space->gpu->gpu);
+    if (!space->gpu || tutti_settings()->shmem_channel_bytes == 0)
+        return TUTTI_OK;
+    int status = space->near->count > 1
+                     ? tutti_shmem_channel_over(&space->channels, space->team, number, space->gpu->gpu)
+                     : TUTTI_OK;
+    if (!tutti_shmem_alike(space->transport, status))
+        status = TUTTI_ERR_UNAVAILABLE;
+    if (status == TUTTI_OK)
+        status = tutti_shmem_channels_room(&space->channels, space->team->node, &space->near->base, space->gpu->gpu);
     return status == TUTTI_OK ? status : tutti_shmem_fail(status, "tshmem_init", "%s", tutti_status_text(status));
 }
 

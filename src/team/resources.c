@@ -24,15 +24,16 @@ static void dismantle(struct tutti_node *node, struct tutti_resources *resources
     free(resources);
 }
 
-/* The largest pooled channel of this GPU, where `most` bytes are enough the smallest; NULL: there is none. The lock is
- * held. */
-static struct tutti_resources *find_free(struct tutti_node *node, int gpu, size_t most)
+/* A pooled channel of this GPU: the smallest of at least `want` bytes, where `most` says that these are enough,
+ * otherwise the largest. NULL: there is none. The lock is held. */
+static struct tutti_resources *find_free(struct tutti_node *node, int gpu, size_t most, size_t want)
 {
     struct tutti_resources *found = NULL;
     for (struct tutti_resources *resources = node->resources; resources; resources = resources->next) {
         if (resources->used || resources->stuck || resources->gpu != gpu)
             continue;
-        if (!found || (most == 0 ? resources->bytes > found->bytes : resources->bytes < found->bytes))
+        const int smaller = found && resources->bytes < found->bytes;
+        if (!found || (most > 0 && found->bytes >= want ? smaller && resources->bytes >= want : !smaller))
             found = resources;
     }
     return found;
@@ -165,11 +166,12 @@ int tutti_resources_take(struct tutti_node *node, int gpu, size_t most, struct t
 {
     tutti_fiber_lock(&node->lock);
     tutti_membership_sweep(node);
-    struct tutti_resources *resources = find_free(node, gpu, most);
-    if (!resources || (most == 0 && resources->bytes < channel_bytes(node, 0))) {
+    const size_t want = channel_bytes(node, most);
+    struct tutti_resources *resources = find_free(node, gpu, most, want);
+    if (!resources || resources->bytes < want) {
         resources = build(node, gpu, most, why);
         if (!resources) /* a smaller one does, if it is still there */
-            resources = find_free(node, gpu, most);
+            resources = find_free(node, gpu, most, want);
     }
     if (resources)
         resources->used = 1;

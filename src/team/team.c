@@ -212,11 +212,9 @@ void tutti_team_unshare(struct tutti_team *team)
     if (team->share && !team->node->forgotten) {
         tutti_watcher_remove(team);
         tutti_budget_unshare(team, team->share);
-        if (team->holds)
-            tutti_discard_release(team->node);
+        tutti_discard_release(team->node);
     }
     team->share = 0;
-    team->holds = 0;
 }
 
 void tutti_team_free(struct tutti_team *team)

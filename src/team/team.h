@@ -87,7 +87,6 @@ struct tutti_team {
     int beside_streams;                /* 1: some rank of the call has communicators with a stream (set by coll/) */
     unsigned held;                     /* blocks that this rank has taken for it, see budget.h */
     unsigned share;                    /* blocks that are the team's for as long as it lives; 0: none */
-    int holds;                         /* 1: it keeps things of the device from being freed, see discard.h */
     int early;                         /* 1: the last launch in stream order let the next one come at once */
     _Atomic int fault;                 /* what the watcher has found, a status; see watcher.h */
     uint32_t prepared[TUTTI_TYPES];    /* bit o: this rank has made the kernels of operator o ready (set by coll/) */

@@ -46,9 +46,6 @@ int tutti_enqueue(struct tutti_team *team, const struct tutti_reduce *call, stru
     if (!row)
         return TUTTI_ERR_UNAVAILABLE;
     tutti_prepare(team, call);
-    if (!team->holds)
-        tutti_discard_hold(team->node);
-    team->holds = 1;
     int status = row->enqueue(team, call, stream);
     if (status == TUTTI_OK)
         *why = row->name;
@@ -78,6 +75,7 @@ static int prepare(struct tutti_team *team)
 static int take_place(struct tutti_team *team)
 {
     uint32_t all;
+    tutti_discard_hold(team->node);
     int ready = prepare(team) == TUTTI_OK && tutti_watcher_add(team) == TUTTI_OK;
     int status = tutti_team_vote(team, (uint32_t)ready, &all);
     team->why = "a rank could not load the kernels, or has no memory or thread to look after them";
@@ -88,6 +86,7 @@ static int take_place(struct tutti_team *team)
     if (status == TUTTI_OK && all)
         return TUTTI_OK;
     tutti_watcher_remove(team);
+    tutti_discard_release(team->node);
     return status != TUTTI_OK ? status : TUTTI_ERR_UNAVAILABLE;
 }
 

@@ -12,7 +12,7 @@
 
 /* Of a channel: MPI's communicators have the rest of the room that there is, and of the multiprocessors; kernels that
  * meet, of which each may keep one, find some left whatever is in the channels. */
-enum { BYTES = 64 << 20, BLOCKS_FIRST = 64, BLOCKS_OTHERS = 12 };
+enum { BYTES_FIRST = 64 << 20, BYTES_OTHERS = 16 << 20, BLOCKS_FIRST = 64, BLOCKS_OTHERS = 12 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of threads that look at all, and those that add and close */
 
@@ -46,10 +46,10 @@ static void give(struct tutti_shmem_channel *channel)
 }
 
 /* The channel has the team when that is open. */
-static int open_on(struct tutti_shmem_channel *channel, struct tutti_team *team, unsigned blocks, int gpu)
+static int open_on(struct tutti_shmem_channel *channel, struct tutti_team *team, int gpu)
 {
-    team->channel_most = BYTES;
-    team->blocks_most = blocks;
+    team->channel_most = channel->made ? BYTES_OTHERS : BYTES_FIRST;
+    team->blocks_most = channel->made ? BLOCKS_OTHERS : BLOCKS_FIRST;
     const int status = tutti_enqueue_open(team, gpu);
     if (status == TUTTI_OK) {
         pthread_mutex_lock(&lock);
@@ -63,12 +63,32 @@ static int open_on(struct tutti_shmem_channel *channel, struct tutti_team *team,
     return status;
 }
 
+int tutti_shmem_channels_room(struct tutti_shmem_channels *channels, struct tutti_node *node,
+                              struct tutti_transport *near, int gpu)
+{
+    struct tutti_team *team[TUTTI_SHMEM_CHANNELS - 1] = {NULL};
+    int status = TUTTI_OK;
+    channels->room = find(channels, 0) != &channels->one[0];
+    for (int i = 0; i < TUTTI_SHMEM_CHANNELS - 1; i++) { /* all are made by all, whatever becomes of one */
+        int made = tutti_team_create(node, near, &team[i]);
+        if (made == TUTTI_OK && channels->room) {
+            team[i]->channel_most = BYTES_OTHERS;
+            made = tutti_team_open(team[i], gpu);
+        }
+        channels->room &= team[i] && team[i]->state == TUTTI_TEAM_OPEN;
+        status = status == TUTTI_OK ? made : status;
+    }
+    for (int i = 0; i < TUTTI_SHMEM_CHANNELS - 1; i++)
+        tutti_team_free(team[i]);
+    return status;
+}
+
 int tutti_shmem_channel_over(struct tutti_shmem_channels *channels, struct tutti_team *team, int number, int gpu)
 {
     struct tutti_shmem_channel *channel = take(channels, number);
     if (!channel)
         return TUTTI_OK;
-    const int status = open_on(channel, team, BLOCKS_FIRST, gpu);
+    const int status = open_on(channel, team, gpu);
     if (status != TUTTI_OK)
         give(channel);
     return status == TUTTI_ERR_UNAVAILABLE ? TUTTI_OK : status;
@@ -85,7 +105,7 @@ static const struct tutti_transport_ops ops = {.progress = progress};
 void tutti_shmem_channel_begin(struct tutti_shmem_channels *channels, struct tutti_node *node,
                                struct tutti_transport *all, int number, int me, int size, void *record)
 {
-    struct tutti_shmem_channel *channel = take(channels, number);
+    struct tutti_shmem_channel *channel = channels->room ? take(channels, number) : NULL;
     memset(record, 0, TUTTI_EXCHANGE_BYTES); /* of one that is not connected */
     if (!channel)
         return;
@@ -102,8 +122,7 @@ int tutti_shmem_channel_open(struct tutti_shmem_channels *channels, int number, 
     if (!channel)
         return TUTTI_OK;
     tutti_team_join(channel->made, records);
-    const int status =
-        channel->made->whole ? open_on(channel, channel->made, BLOCKS_OTHERS, gpu) : TUTTI_ERR_UNAVAILABLE;
+    const int status = channel->made->whole ? open_on(channel, channel->made, gpu) : TUTTI_ERR_UNAVAILABLE;
     if (status != TUTTI_OK)
         give(channel);
     return status == TUTTI_ERR_UNAVAILABLE ? TUTTI_OK : status;

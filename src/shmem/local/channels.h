@@ -27,12 +27,19 @@ struct tutti_shmem_channel {
 
 struct tutti_shmem_channels {
     struct tutti_shmem_channel one[TUTTI_SHMEM_CHANNELS];
+    int room;        /* 1: there is memory for all */
     atomic_int told; /* what is in them has been told to leave, or its error is said */
 };
 
 /* Collective over the ranks of `team`, which is there already and stays the caller's. A status; that there can be no
  * channel is none. */
 int tutti_shmem_channel_over(struct tutti_shmem_channels *channels, struct tutti_team *team, int number, int gpu);
+/* Collective over `near`, a transport of the PEs of this node, after that. The driver's calls that make and map memory
+ * may wait for kernels that run, and those for a peer that is still to come. So the memory of channels of teams that
+ * are made later is made, and mapped by all, in tshmem_init; what a team gives back stays for the next one. Where the
+ * first team has no channel there is none, and no other team gets one. A status; that there is no memory is none. */
+int tutti_shmem_channels_room(struct tutti_shmem_channels *channels, struct tutti_node *node,
+                              struct tutti_transport *near, int gpu);
 /* For a team of `size` PEs of this node, this one its member `me`: begin, local, then all members exchange records
  * (TUTTI_EXCHANGE_BYTES each), then open, collective, with those of all in order of member. Where one has no place, no
  * member gets a channel. all: of all PEs. Begin never fails: what it says in the record does. */

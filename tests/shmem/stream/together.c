@@ -1,6 +1,7 @@
 /* Many teams' collectives in streams at once, each team's in a stream of its own, put there in another order by every
- * PE. Some of the teams have channels, and there are more than can have one. TUTTI_TEST_ROUNDS, TUTTI_TEST_SEED;
- * TUTTI_TEST_LONGS: the longest contribution, of which there are many on a GPU to take all its multiprocessors. */
+ * PE. Some of the teams have channels, and there are more than can have one. They are made while a kernel of each PE
+ * waits for what a peer does when it has made them. TUTTI_TEST_ROUNDS, TUTTI_TEST_SEED; TUTTI_TEST_LONGS: the longest
+ * contribution, of which there are many on a GPU to take all its multiprocessors. */
 #include <time.h>
 
 #include "shmem/kit.h"
@@ -16,7 +17,8 @@ struct one {
 };
 
 static struct one all[TEAMS];
-static uint64_t *host;
+static uint64_t *host, *gate; /* gate: symmetric */
+static void *waiting;
 static size_t longs = 20000;
 
 static void draw(uint64_t seed, int pes)
@@ -73,6 +75,7 @@ static void round_of(uint64_t seed)
     const int pes = tshmem_n_pes();
     uint64_t dice = shmem_draw(seed, (uint64_t)tshmem_my_pe(), 2);
     draw(seed, pes);
+    CHECK(tshmem_signal_wait_until_on_stream(gate, TSHMEM_CMP_EQ, seed, waiting) == 0, "a kernel that waits");
     for (int t = 0; t < TEAMS; t++) {
         struct one *o = &all[t];
         CHECK(tshmem_team_split_strided(TSHMEM_TEAM_WORLD, o->start, o->stride, o->size, NULL, 0, &o->team) == 0,
@@ -84,6 +87,9 @@ static void round_of(uint64_t seed)
             host[i] = value(seed, t, tshmem_team_my_pe(o->team), i);
         shmem_store(o->source, host, o->n * sizeof *host);
     }
+    tshmem_uint64_atomic_set(gate, seed, (tshmem_my_pe() + 1) % pes);
+    tshmem_quiet();
+    CHECK(tutti_stream_sync(waiting) == 0, "the kernel that waits");
     for (int t = TEAMS - 1; t > 0; t--) {
         const int other = (int)(random_next(&dice) % (uint64_t)(t + 1)), was = order[t];
         order[t] = order[other];
@@ -116,6 +122,9 @@ void shmem_test(void)
     const long rounds = said ? atol(said) : 12;
     const uint64_t seed = check_seed();
     const size_t places = (size_t)tshmem_n_pes() + 1;
+    gate = tshmem_calloc(1, sizeof *gate);
+    if (tutti_stream_create(&waiting) != 0)
+        return;
     longs = most ? (size_t)atol(most) : longs;
     host = malloc(places * longs * sizeof *host);
     for (int t = 0; t < TEAMS; t++) {
@@ -132,5 +141,7 @@ void shmem_test(void)
         tshmem_free(all[t].dest);
         tshmem_free(all[t].source);
     }
+    tutti_stream_destroy(waiting);
+    tshmem_free(gate);
     free(host);
 }
