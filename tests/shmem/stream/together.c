@@ -36,7 +36,7 @@ static void draw(uint64_t seed, int pes)
 
 static uint64_t value(uint64_t seed, int t, int member, size_t i)
 {
-    return shmem_draw(seed, (uint64_t)(t * 100 + member), i);
+    return shmem_draw(seed, (uint64_t)t * 100 + (uint64_t)member, i);
 }
 
 static int put(const struct one *o, int what)
