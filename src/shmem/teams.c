@@ -77,6 +77,7 @@ int tutti_shmem_team_make(unsigned number, const int32_t *pe, int size, int want
 
 int tutti_shmem_team_open(tshmem_team_t team)
 {
+    _Static_assert((int)TUTTI_SHMEM_RECORD == (int)TUTTI_EXCHANGE_BYTES, "what members exchange");
     struct tutti_shmem *space = &tutti_shmem;
     const struct tshmem_team_state *state = tutti_shmem_team(team);
     char records[TSHMEM_PES_MAX][TUTTI_SHMEM_RECORD];

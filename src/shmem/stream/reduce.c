@@ -1,7 +1,6 @@
-/* Reductions and scans in stream order. Of the team that has a channel they go through that (flow.h). Otherwise small
- * ones are one kernel of one block, larger ones one of several; the largest are the kernel of the algorithm `direct` on
- * this PE's slice of all members' sources, between two kernels that meet.
- */
+/* Reductions and scans in stream order. Those of a team that has a channel go through it (flow.h). Otherwise small ones
+ * are one kernel of one block, larger ones one of several; the largest are the kernel of the algorithm `direct` on this
+ * PE's slice of all members' sources, between two kernels that meet. */
 #include "core/status.h"
 #include "core/types.h"
 #include "shmem/gpu.h"
