@@ -165,6 +165,7 @@ static void order(int (*far)(int pe), int pe)
     if (tutti_shmem.state.pes == 0)
         return;
     tutti_shmem.kind->quiet(0);
+    tutti_shmem_serve_quiet();
     if (tutti_shmem.wire)
         far(pe);
 }

@@ -1,4 +1,5 @@
 /* The address space's ring and proxy: whether there is one, its memory, its thread. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,6 +8,7 @@
 #include "device/device.h"
 #include "progress/poller.h"
 #include "shmem/lane.h"
+#include "shmem/meet.h"
 #include "shmem/ring/proxy.h"
 #include "shmem/space.h"
 #include "team/team.h"
@@ -159,6 +161,34 @@ void tutti_shmem_serve_stop(struct tutti_shmem *space)
         tutti_poller_end(space->serving->poller);
     if (space->serving)
         space->serving->poller = NULL;
+}
+
+/* 1: all requests before that number are complete. */
+static int is_quiet(void *with)
+{
+    const struct tshmem_ring_progress *told = tutti_shmem.serving->proxy.ring.progress;
+    if (__atomic_load_n(tutti_shmem.state.abort, __ATOMIC_RELAXED))
+        return TUTTI_ERR_BROKEN;
+    return (int64_t)(__atomic_load_n(&told->completed, __ATOMIC_ACQUIRE) - *(const uint64_t *)with) >= 0;
+}
+
+static void say_quiet(void *with, char *text, size_t size)
+{
+    (void)with;
+    snprintf(text, size, "for what kernels have asked of other PEs");
+}
+
+void tutti_shmem_serve_quiet(void)
+{
+    const struct tutti_serving *const serving = tutti_shmem.serving;
+    uint64_t next = 0;
+    if (!serving || !serving->poller || __atomic_load_n(tutti_shmem.state.abort, __ATOMIC_RELAXED))
+        return;
+    if (!serving->own_on_gpu)
+        next = __atomic_load_n(&serving->own->next, __ATOMIC_ACQUIRE);
+    else if (tutti_shmem.kind->copy(&next, &serving->own->next, sizeof next, 0) != TUTTI_OK)
+        return; /* that is said, and the address space has ended */
+    tutti_shmem_await(is_quiet, say_quiet, &next);
 }
 
 void tutti_shmem_serve_close(struct tutti_shmem *space)

@@ -175,6 +175,8 @@ void *tutti_shmem_reserve(size_t bytes, size_t before, size_t align);
  * thread begins. stop: as long as the heaps are there. close: everything else. */
 int tutti_shmem_serve_open(struct tutti_shmem *space);
 int tutti_shmem_serve_start(struct tutti_shmem *space);
+/* serve.c: what kernels have asked so far is complete; those that have ended have asked all of theirs. */
+void tutti_shmem_serve_quiet(void);
 void tutti_shmem_serve_stop(struct tutti_shmem *space);
 void tutti_shmem_serve_close(struct tutti_shmem *space);
 /* fail.c: says and keeps what a kernel in a stream has told since the last look. */

@@ -75,6 +75,22 @@ static void begun_by_the_host(int me, int pes)
     tshmem_free(large);
 }
 
+/* What a stream that has come so far has begun is complete past a barrier of the host. */
+static void begun_by_the_stream(int me, int pes)
+{
+    const int next = (me + 1) % pes;
+    for (uint64_t t = 1; t <= 5 * TIMES; t++) {
+        uint64_t came = 0;
+        CHECK(tshmem_uint64_p_on_stream(other, t, next, stream) == 0, "p");
+        CHECK(tshmem_uint64_atomic_set_on_stream(other + 1, t, next, stream) == 0, "an atomic");
+        CHECK(tutti_stream_sync(stream) == 0, "the stream");
+        tshmem_barrier_all();
+        shmem_load(&came, other + t % 2, sizeof came);
+        CHECK(came == t, "time %llu: %llu", (unsigned long long)t, (unsigned long long)came);
+        tshmem_barrier_all();
+    }
+}
+
 /* Without the ring of the kernels streams do not reach PEs of other nodes, and say so; the quiet waits all the same. */
 static void no_ring(int me)
 {
@@ -131,6 +147,7 @@ void shmem_test(void)
         in_order(me, pes);
         there_and_back(me, pes);
         begun_by_the_host(me, pes);
+        begun_by_the_stream(me, pes);
         errors(pes);
     }
     tshmem_barrier_all();
