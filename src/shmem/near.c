@@ -14,7 +14,7 @@ static struct tutti_shmem_near *near_of(struct tutti_transport *transport)
 static int allgather(struct tutti_transport *transport, const void *in, void *out, size_t bytes)
 {
     struct tutti_shmem_near *near = near_of(transport);
-    char *all = malloc((size_t)near->all->size * bytes + 1);
+    char *all = calloc((size_t)near->all->size + 1, bytes);
     char own[TUTTI_EXCHANGE_BYTES * TSHMEM_PES_MAX]; /* who has no memory would leave the others in the exchange */
     char *room = bytes <= TUTTI_EXCHANGE_BYTES ? own : all;
     int status = TUTTI_ERR_MEMORY;

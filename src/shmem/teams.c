@@ -140,7 +140,7 @@ static int agree(struct tutti_shmem_call *call, int member, uint64_t besides, un
 static int make(struct tutti_shmem_call *call, int start, int stride, int size, unsigned number, int wanted,
                 tshmem_team_t *made)
 {
-    int32_t pe[TSHMEM_PES_MAX];
+    int32_t pe[TSHMEM_PES_MAX] = {0};
     for (int i = 0; i < size; i++)
         pe[i] = call->team->world[start + i * stride];
     *made = (tshmem_team_t)number;
