@@ -104,14 +104,6 @@ int tshmem_ctx_create(long options, tshmem_ctx_t *ctx)
     return tshmem_team_create_ctx(TSHMEM_TEAM_WORLD, options, ctx);
 }
 
-/* What is under way to far PEs is not counted by context. */
-static void complete(int number, int (*far)(int pe))
-{
-    tutti_shmem.kind->quiet(number);
-    if (tutti_shmem.wire)
-        far(-1);
-}
-
 /* Kernels do not find it any more before its number may be another one's. */
 static void forget(int number)
 {
@@ -121,7 +113,7 @@ static void forget(int number)
 
 static void end(int number)
 {
-    complete(number, tutti_shmem_far_quiet);
+    tutti_shmem_complete(number, tutti_shmem_far_quiet, -1);
     forget(number);
 }
 
@@ -175,7 +167,7 @@ static void order(tshmem_ctx_t ctx, int (*far)(int pe), const char *call)
 {
     const int number = number_of(ctx, call);
     if (number >= 0)
-        complete(number, far);
+        tutti_shmem_complete(number, far, -1);
 }
 
 void tshmem_ctx_fence(tshmem_ctx_t ctx)

@@ -159,12 +159,11 @@ uint64_t tutti_shmem_amo(int operation, void *dest, size_t bytes, uint64_t value
 
 /* ---- order: what was stored before is seen by everybody before what is stored later ---- */
 
-/* far: what has to be waited for of far PEs, besides. */
-static void order(int (*far)(int pe), int pe)
+void tutti_shmem_complete(int context, int (*far)(int pe), int pe)
 {
     if (tutti_shmem.state.pes == 0)
         return;
-    tutti_shmem.kind->quiet(0);
+    tutti_shmem.kind->quiet(context);
     tutti_shmem_serve_quiet();
     if (tutti_shmem.wire)
         far(pe);
@@ -172,12 +171,12 @@ static void order(int (*far)(int pe), int pe)
 
 void tshmem_fence(void)
 {
-    order(tutti_shmem_far_fence, -1);
+    tutti_shmem_complete(0, tutti_shmem_far_fence, -1);
 }
 
 void tshmem_quiet(void)
 {
-    order(tutti_shmem_far_quiet, -1);
+    tutti_shmem_complete(0, tutti_shmem_far_quiet, -1);
 }
 
 void tshmem_pe_quiet(int pe)
@@ -185,5 +184,5 @@ void tshmem_pe_quiet(int pe)
     if (tutti_shmem.state.pes > 0 && !tshmem_pe_accessible(pe))
         tutti_shmem_refuse(NULL, 0, pe, "tshmem_pe_quiet");
     else
-        order(tutti_shmem_far_quiet, pe);
+        tutti_shmem_complete(0, tutti_shmem_far_quiet, pe);
 }

@@ -131,6 +131,9 @@ static inline void *tutti_shmem_at(const void *address, size_t bytes, int pe, co
 /* rma.c: the signal at that PE; NULL, and it is said why, where it, or the operation, is none. */
 uint64_t *tutti_shmem_signal_at(uint64_t *signal, int operation, int pe, const char *call);
 
+/* rma.c: completes what the host has begun in a context, and what kernels have asked so far. far: what has to be waited
+ * for of that far PE, or of all (-1), besides; neither that nor what kernels ask is counted by context. */
+void tutti_shmem_complete(int context, int (*far)(int pe), int pe);
 /* rma.c: the calls of that name; later: as in kind.h. */
 void tutti_shmem_put(void *dest, const void *source, size_t bytes, int pe, int later);
 void tutti_shmem_get(void *dest, const void *source, size_t bytes, int pe, int later);

@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-#include "core/settings.h"
 #include "progress/transport.h"
 #include "shmem/lane.h"
 #include "shmem/local/numbers.h"
@@ -81,7 +80,7 @@ int tutti_shmem_team_open(tshmem_team_t team)
     struct tutti_shmem *space = &tutti_shmem;
     const struct tshmem_team_state *state = tutti_shmem_team(team);
     char records[TSHMEM_PES_MAX][TUTTI_SHMEM_RECORD];
-    if (!state || state->size == 1 || state->far || !space->gpu || tutti_settings()->shmem_channel_bytes == 0)
+    if (!state || state->size == 1 || state->far || !space->channels.room)
         return TUTTI_OK;
     tutti_shmem_channel_begin(&space->channels, space->team->node, space->transport, team, state->me, state->size,
                               space->control[space->state.me]->record[team]);

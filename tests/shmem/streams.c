@@ -75,7 +75,7 @@ static void begun_by_the_host(int me, int pes)
     tshmem_free(large);
 }
 
-/* What a stream that has come so far has begun is complete past a barrier of the host. */
+/* What a stream that has come so far has begun is complete past a barrier of the host, or quiet, of a context too. */
 static void begun_by_the_stream(int me, int pes)
 {
     const int next = (me + 1) % pes;
@@ -84,7 +84,12 @@ static void begun_by_the_stream(int me, int pes)
         CHECK(tshmem_uint64_p_on_stream(other, t, next, stream) == 0, "p");
         CHECK(tshmem_uint64_atomic_set_on_stream(other + 1, t, next, stream) == 0, "an atomic");
         CHECK(tutti_stream_sync(stream) == 0, "the stream");
-        tshmem_barrier_all();
+        if (t % 3 == 0) {
+            tshmem_ctx_quiet(TSHMEM_CTX_DEFAULT);
+            tshmem_sync_all();
+        } else {
+            tshmem_barrier_all();
+        }
         shmem_load(&came, other + t % 2, sizeof came);
         CHECK(came == t, "time %llu: %llu", (unsigned long long)t, (unsigned long long)came);
         tshmem_barrier_all();

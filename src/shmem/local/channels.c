@@ -105,7 +105,7 @@ static const struct tutti_transport_ops ops = {.progress = progress};
 void tutti_shmem_channel_begin(struct tutti_shmem_channels *channels, struct tutti_node *node,
                                struct tutti_transport *all, int number, int me, int size, void *record)
 {
-    struct tutti_shmem_channel *channel = channels->room ? take(channels, number) : NULL;
+    struct tutti_shmem_channel *channel = take(channels, number);
     memset(record, 0, TUTTI_EXCHANGE_BYTES); /* of one that is not connected */
     if (!channel)
         return;

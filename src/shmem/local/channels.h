@@ -27,7 +27,7 @@ struct tutti_shmem_channel {
 
 struct tutti_shmem_channels {
     struct tutti_shmem_channel one[TUTTI_SHMEM_CHANNELS];
-    int room;        /* 1: there is memory for all */
+    int room;        /* 1: there is memory for all, alike on all PEs of the node; 0: begin is not called */
     atomic_int told; /* what is in them has been told to leave, or its error is said */
 };
 

@@ -39,6 +39,9 @@ static int once(int pes)
     }
     CHECK(told == 0 || told == TUTTI_ERR_BROKEN || told == TUTTI_ERR_TIMEOUT, "PE %d is told: %d (%s)", tshmem_my_pe(),
           told, tutti_status_text(told));
+    int seen = told == TUTTI_ERR_BROKEN; /* not only that something took too long */
+    MPI_Allreduce(MPI_IN_PLACE, &seen, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+    CHECK(seen, "no PE is told that two were under way");
     CHECK(tshmem_uint64_sum_reduce_on_stream(TSHMEM_TEAM_WORLD, dest[0], source, 1, streams[0]) == TUTTI_ERR_BROKEN,
           "the next call of PE %d is refused", tshmem_my_pe());
     return 1;
