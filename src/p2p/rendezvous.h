@@ -1,7 +1,10 @@
 /* The sender's side of the protocols `direct` and `packed` among ranks of a node (team/endpoint.h), once a rendezvous
- * is posted. What was offered may be fetched by the receiver from where it lies. That is not waited for long: it goes
- * into scratch then, or where that has no room into pinned memory, from where the transport carries it when the
- * receiver asks. So a send is done when the data have left the program's buffer, which never takes the receiver. */
+ * is posted. The receiver may fetch an offered message from where it lies. If the receiver does not come soon, or
+ * cannot, the message is packed into scratch, piece after piece; where the receiver can map no memory of the sender's,
+ * the transport carries it through pinned memory, part after part. So a send is done when the data have left the
+ * program's buffer. That takes the receiver only where the scratch has no room for the whole message: then it is asked
+ * to look at its receives wherever it waits, and if it does not come for long, the message goes into pinned memory
+ * whole. */
 #ifndef TUTTI_P2P_RENDEZVOUS_H
 #define TUTTI_P2P_RENDEZVOUS_H
 
@@ -11,14 +14,24 @@
 
 struct tutti_rendezvous; /* of one rank */
 
+enum { TUTTI_CARRY_BYTES = 4 << 20 }; /* of a part that the transport carries: both sides count in these */
+
+struct tutti_carried; /* a part that is under way */
+
 /* One send. The caller keeps the memory until tutti_rendezvous_left() and tutti_rendezvous_carried() have said 1. */
 struct tutti_rendezvous_send {
     struct tutti_elements elements; /* of which somebody else holds the plan */
+    int gpu;                        /* whose kernels reach the elements */
     uint64_t bytes, since;          /* since: when the rendezvous was posted */
     uint64_t patience;              /* ns more than usual that the receiver may take to come for it */
     struct tutti_rndv *rndv;        /* NULL: it needs no care any more */
-    struct tutti_bounce *bounce;    /* pinned: what the transport carries; NULL: nothing */
-    struct tutti_transfer data;
+    char *scratch;                  /* of its pieces; NULL: none */
+    uint64_t packed;                /* pieces that are packed */
+    struct tutti_carried *parts;    /* that the transport has */
+    unsigned part_count;
+    uint64_t carried,
+        carried_at; /* bytes that have been given to it so far; when the last part was given, or had gone */
+    int failed;     /* a status: what keeps the message from leaving whole */
     struct tutti_rendezvous_send *next, **at; /* of the list */
 };
 
@@ -33,7 +46,15 @@ void tutti_rendezvous_free(struct tutti_rendezvous *rendezvous);
 
 /* The rendezvous has been posted: it is looked after from now on. */
 void tutti_rendezvous_list(struct tutti_rendezvous *rendezvous, struct tutti_rendezvous_send *send);
-/* Packs what has not been fetched in time, all in one launch. */
+/* Before the rendezvous is posted: packs the first pieces of the message into scratch. whole: all of it, so that the
+ * data have left the buffer. 1: the rendezvous is in state BOUNCE; 0: there is no scratch that the receiver has mapped,
+ * or no room in it. */
+int tutti_rendezvous_pack(struct tutti_rendezvous *rendezvous, struct tutti_rendezvous_send *send, int whole);
+/* The same in two parts, so that several messages are packed in one launch: *job is to be run on send->gpu; the
+ * rendezvous is in state BOUNCE already, and nobody has been told of it yet. */
+int tutti_rendezvous_begin_packing(struct tutti_rendezvous *rendezvous, struct tutti_rendezvous_send *send,
+                                   struct tutti_pack_job *job);
+/* Packs what has not been fetched in time, and further pieces of what is under way: one launch for each GPU. */
 void tutti_rendezvous_urge(struct tutti_rendezvous *rendezvous);
 /* 1 where the data are out of the program's buffer: the rendezvous is let go. *status: TUTTI_OK, or why they never will
  * be received. */
@@ -43,14 +64,17 @@ int tutti_rendezvous_carried(struct tutti_rendezvous *rendezvous, struct tutti_r
 /* TUTTI_OK as long as the receiver may come for it. */
 int tutti_rendezvous_alive(struct tutti_rendezvous *rendezvous, const struct tutti_rendezvous_send *send);
 
-static inline struct tutti_pack_job tutti_rendezvous_packing(const struct tutti_rendezvous_send *send, void *to)
+/* Bytes [first, first + bytes) of the packed message. */
+static inline struct tutti_pack_job tutti_rendezvous_packing(const struct tutti_rendezvous_send *send, void *to,
+                                                             uint64_t first, uint64_t bytes)
 {
     return (struct tutti_pack_job){.direction = TUTTI_PACK,
                                    .plan = send->elements.plan,
                                    .count = (uint64_t)send->elements.count,
                                    .memory = send->elements.buffer,
                                    .packed = to,
-                                   .bytes = send->bytes};
+                                   .first = first,
+                                   .bytes = bytes};
 }
 
 #endif

@@ -4,6 +4,7 @@
 
 #include "core/log.h"
 #include "core/settings.h"
+#include "team/discard.h"
 #include "team/gone.h"
 #include "team/share.h"
 
@@ -32,8 +33,6 @@ struct tutti_endpoint *tutti_endpoint_new(struct tutti_node *node, const struct 
     endpoint->bytes = scratch;
     endpoint->from = from;
     endpoint->most = known_of_a_peer(node->size);
-    atomic_store(&endpoint->gpu, -1);
-    atomic_store(&endpoint->waiting, node->size - 1);
     pthread_mutex_init(&endpoint->lock, NULL);
     return endpoint;
 }
@@ -44,13 +43,16 @@ void tutti_endpoint_free(struct tutti_endpoint *endpoint, int alive)
         return;
     for (int r = 0; r < endpoint->node->size; r++) {
         struct tutti_endpoint_from *from = &endpoint->from[r];
-        atomic_store(&tutti_endpoint_mine(endpoint)->open[r], 0);
         for (int i = 0; i < TUTTI_ENDPOINT_KNOWN; i++)
             tutti_endpoint_release(endpoint, from->pinned[i]);
-        tutti_endpoint_release(endpoint, from->scratch);
+        for (int i = 0; i < TUTTI_ENDPOINT_GPUS * TUTTI_ENDPOINT_GPUS; i++)
+            tutti_endpoint_release(endpoint, from->scratch[i / TUTTI_ENDPOINT_GPUS][i % TUTTI_ENDPOINT_GPUS]);
     }
-    if (endpoint->scratch && alive)
-        endpoint->device->free(endpoint->scratch);
+    atomic_store(&tutti_endpoint_mine(endpoint)->listens, 0);
+    for (int i = 0; i < TUTTI_ENDPOINT_GPUS; i++) {
+        if (endpoint->gpu[i].scratch && alive)
+            endpoint->device->free(endpoint->gpu[i].scratch);
+    }
     pthread_mutex_destroy(&endpoint->lock);
     free(endpoint->from);
     free(endpoint);
@@ -70,20 +72,14 @@ int tutti_endpoint_declared(const struct tutti_node *node)
     return 1;
 }
 
-int tutti_endpoint_gpu(const struct tutti_endpoint *endpoint)
-{
-    return atomic_load_explicit(&endpoint->gpu, memory_order_relaxed);
-}
-
 int tutti_endpoint_is_open(const struct tutti_endpoint *endpoint, int peer)
 {
-    return atomic_load_explicit(&tutti_endpoint_theirs(endpoint, peer)->open[endpoint->node->rank],
-                                memory_order_acquire);
+    return atomic_load_explicit(&tutti_endpoint_theirs(endpoint, peer)->listens, memory_order_acquire) > 0;
 }
 
 int tutti_endpoint_listens(const struct tutti_endpoint *endpoint)
 {
-    return atomic_load_explicit(&endpoint->listening, memory_order_relaxed) > 0;
+    return atomic_load_explicit(&endpoint->gpus, memory_order_relaxed) > 0;
 }
 
 int tutti_endpoint_watch(struct tutti_endpoint *endpoint, int peer)
@@ -106,89 +102,159 @@ int tutti_endpoint_watch(struct tutti_endpoint *endpoint, int peer)
     return TUTTI_ERR_PEER;
 }
 
-/* ---- opening ---- */
+/* ---- GPUs, and scratch on them ---- */
 
-void tutti_endpoint_use(struct tutti_endpoint *endpoint, int gpu)
+static int index_of(const struct tutti_endpoint *endpoint, int gpu)
 {
-    int none = -1;
-    atomic_compare_exchange_strong(&endpoint->gpu, &none, gpu);
+    const int n = atomic_load_explicit(&endpoint->gpus, memory_order_acquire);
+    for (int i = 0; i < n; i++) {
+        if (endpoint->gpu[i].gpu == gpu)
+            return i;
+    }
+    return -1;
 }
 
-static int choose_gpu(struct tutti_endpoint *endpoint)
+/* What could not be mapped for the GPUs known so far may be for this one; the lock is held. */
+static void try_again(struct tutti_endpoint *endpoint)
 {
-    int gpu = -1;
-    if (endpoint->device->current(&gpu) != TUTTI_OK)
+    for (int r = 0; r < endpoint->node->size; r++) {
+        for (int i = 0; i < TUTTI_ENDPOINT_GPUS; i++) {
+            uint8_t cannot = TUTTI_MAPS_CANNOT;
+            atomic_compare_exchange_strong(&tutti_endpoint_mine(endpoint)->maps[r][i], &cannot, TUTTI_MAPS_NOT_YET);
+        }
+    }
+}
+
+/* The lock is held. */
+static int add_gpu(struct tutti_endpoint *endpoint, int gpu)
+{
+    struct tutti_endpoints *own = tutti_endpoint_mine(endpoint);
+    int index = index_of(endpoint, gpu);
+    if (index >= 0)
+        return index;
+    index = atomic_load(&endpoint->gpus);
+    if (index == TUTTI_ENDPOINT_GPUS || endpoint->device->uuid(gpu, own->gpu[index].uuid) != TUTTI_OK)
+        return -1;
+    if (!endpoint->node->device)
+        endpoint->node->device = endpoint->device;
+    endpoint->gpu[index].gpu = gpu;
+    try_again(endpoint);
+    atomic_store_explicit(&own->gpu[index].offered, 1, memory_order_release);
+    atomic_store_explicit(&endpoint->gpus, index + 1, memory_order_release);
+    atomic_store(&own->listens, (uint32_t)index + 1);
+    return index;
+}
+
+int tutti_endpoint_use(struct tutti_endpoint *endpoint, int gpu)
+{
+    int index = gpu < 0 ? -1 : index_of(endpoint, gpu);
+    if (index >= 0 || gpu < 0)
+        return index;
+    pthread_mutex_lock(&endpoint->lock);
+    index = add_gpu(endpoint, gpu);
+    pthread_mutex_unlock(&endpoint->lock);
+    return index;
+}
+
+int tutti_endpoint_gpus(const struct tutti_endpoint *endpoint, int gpus[])
+{
+    const int n = atomic_load_explicit(&endpoint->gpus, memory_order_acquire);
+    for (int i = 0; i < n; i++)
+        gpus[i] = endpoint->gpu[i].gpu;
+    return n;
+}
+
+int tutti_endpoint_is_quiet(const struct tutti_endpoint *endpoint)
+{
+    return !endpoint->connecting && tutti_discard_held(endpoint->node);
+}
+
+/* 1 where the peers may map it. The lock is held. */
+static int show_scratch(struct tutti_endpoint *endpoint, int index)
+{
+    struct tutti_endpoint_page *page = &tutti_endpoint_mine(endpoint)->gpu[index];
+    tutti_share_fill(endpoint->node, endpoint->device, endpoint->gpu[index].scratch, &page->scratch);
+    if (endpoint->node->size > 1 && !page->scratch.shared)
         return 0;
-    atomic_store(&endpoint->gpu, gpu);
+    atomic_store_explicit(&page->offered, 2, memory_order_release);
     return 1;
 }
 
-/* The lock is held. */
-static void open_from(struct tutti_endpoint *endpoint, int peer)
+/* A GPU without memory may have some later: every failure doubles the number of messages until the next try. */
+char *tutti_endpoint_own_scratch(struct tutti_endpoint *endpoint, int index)
 {
-    if (!endpoint->node->device)
-        endpoint->node->device = endpoint->device;
-    atomic_fetch_add(&endpoint->listening, 1);
-    atomic_store(&tutti_endpoint_mine(endpoint)->open[peer], 1);
-}
-
-/* The lock is held. */
-static void offer(struct tutti_endpoint *endpoint)
-{
-    struct tutti_endpoints *own = tutti_endpoint_mine(endpoint);
-    struct tutti_memory memory;
+    struct tutti_endpoint_gpu *own = &endpoint->gpu[index];
     void *scratch = NULL;
-    if (tutti_endpoint_gpu(endpoint) < 0 && !choose_gpu(endpoint))
-        return; /* a thread that has none */
-    int gpu = tutti_endpoint_gpu(endpoint);
-    if (endpoint->device->alloc(gpu, endpoint->bytes, &scratch) != TUTTI_OK) {
-        tutti_info("messages inside the node are carried by the MPI: no scratch of %zu bytes", endpoint->bytes);
-        atomic_store(&endpoint->offering, -1);
-        return;
+    if (own->scratch || tutti_endpoint_is_quiet(endpoint) || own->asked++ < own->patience)
+        return own->scratch;
+    if (endpoint->device->alloc(own->gpu, endpoint->bytes, &scratch) == TUTTI_OK) {
+        own->scratch = scratch;
+        if (show_scratch(endpoint, index))
+            return own->scratch;
+        endpoint->device->free(scratch);
+        own->scratch = NULL;
     }
-    endpoint->scratch = scratch;
-    open_from(endpoint, endpoint->node->rank); /* nothing is to be mapped */
-    endpoint->device->classify(scratch, &memory);
-    gpu = gpu >= 0 ? gpu : memory.gpu >= 0 ? memory.gpu : 0;
-    tutti_share_fill(endpoint->node, endpoint->device, scratch, &own->scratch);
-    if (endpoint->node->size > 1 && (!own->scratch.shared || endpoint->device->uuid(gpu, own->uuid) != TUTTI_OK)) {
-        tutti_info("messages to other ranks of the node are carried by the MPI: device memory cannot be shared");
-        atomic_store(&endpoint->offering, -1);
-        return;
-    }
-    for (int r = 0; r < endpoint->node->size && own->scratch.what.needs_fd; r++) {
-        if (r != endpoint->node->rank)
-            tutti_endpoint_send_descriptor(endpoint, r,
-                                           &own->scratch.what); /* one that is lost leaves that endpoint closed */
-    }
-    atomic_store(&own->offered, 1);
-    atomic_store(&endpoint->offering, 1);
+    if (!own->patience)
+        tutti_info("GPU %d has no scratch of %zu bytes for messages: they are fetched from the program's memory, or "
+                   "carried by the MPI",
+                   own->gpu, endpoint->bytes);
+    own->asked = 0;
+    own->patience = own->patience ? own->patience * 2 : 16;
+    return NULL;
 }
 
-/* The lock is held. */
-static void listen_to(struct tutti_endpoint *endpoint, int peer)
+int tutti_endpoint_offer(struct tutti_endpoint *endpoint, int gpu)
 {
-    const struct tutti_endpoints *other = tutti_endpoint_theirs(endpoint, peer);
-    struct tutti_endpoint_from *from = &endpoint->from[peer];
-    if (from->tried || from->scratch || !atomic_load(&other->offered) ||
-        (tutti_endpoint_gpu(endpoint) < 0 && !choose_gpu(endpoint)))
-        return;
-    int gpu = tutti_endpoint_gpu(endpoint);
-    const struct tutti_share theirs = other->scratch; /* once: what has been checked must not change */
-    if (theirs.offset <= theirs.what.bytes &&
-        (gpu < 0 || !endpoint->device->reach || endpoint->device->reach(gpu, other->uuid))) {
-        if (!tutti_endpoint_map_scratch(endpoint, peer, &theirs, &from->scratch))
-            return;
+    const int index = tutti_endpoint_use(endpoint, gpu);
+    if (index < 0)
+        return 0;
+    if (atomic_load_explicit(&tutti_endpoint_mine(endpoint)->gpu[index].offered, memory_order_relaxed) == 2)
+        return 1;
+    pthread_mutex_lock(&endpoint->lock);
+    const int there = tutti_endpoint_own_scratch(endpoint, index) != NULL;
+    pthread_mutex_unlock(&endpoint->lock);
+    return there;
+}
+
+int tutti_endpoint_mapped(const struct tutti_endpoint *endpoint, int peer, int gpu)
+{
+    const int index = index_of(endpoint, gpu);
+    if (index < 0)
+        return TUTTI_MAPS_NOT_YET;
+    if (tutti_endpoint_is_own(endpoint, peer))
+        return TUTTI_MAPS;
+    return atomic_load_explicit(&tutti_endpoint_theirs(endpoint, peer)->maps[endpoint->node->rank][index],
+                                memory_order_acquire);
+}
+
+int tutti_endpoint_connect(struct tutti_endpoint *endpoint, const int *peers, int n, int gpu)
+{
+    const int self = tutti_endpoint_use(endpoint, gpu);
+    int all = 1;
+    if (self < 0)
+        return 1;
+    pthread_mutex_lock(&endpoint->lock);
+    endpoint->connecting = 1;
+    const int there = tutti_endpoint_own_scratch(endpoint, self) != NULL;
+    for (int i = 0; i < n; i++) {
+        const struct tutti_endpoints *theirs = tutti_endpoint_theirs(endpoint, peers[i]);
+        struct tutti_mapping *mapping;
+        if (tutti_endpoint_is_own(endpoint, peers[i]))
+            continue;
+        for (unsigned g = 0; g < TUTTI_ENDPOINT_GPUS; g++)
+            all &= atomic_load(&theirs->gpu[g].offered) != 2 ||
+                   tutti_endpoint_map_scratch(endpoint, peers[i], g, gpu, &mapping) != TUTTI_REACH_LATER;
+        all &= !there || atomic_load(&theirs->maps[endpoint->node->rank][self]) != TUTTI_MAPS_NOT_YET;
     }
-    from->at = theirs.offset;
-    from->bytes = theirs.what.bytes - theirs.offset;
-    atomic_fetch_sub(&endpoint->waiting, 1);
-    from->tried = !from->scratch;
-    if (from->tried) {
-        tutti_debug("the scratch of rank %d of this node could not be mapped", peer);
-        return;
-    }
-    open_from(endpoint, peer);
+    pthread_mutex_unlock(&endpoint->lock);
+    return all;
+}
+
+void tutti_endpoint_connected(struct tutti_endpoint *endpoint)
+{
+    pthread_mutex_lock(&endpoint->lock);
+    endpoint->connecting = 0;
+    pthread_mutex_unlock(&endpoint->lock);
 }
 
 /* Rendezvous that have been taken, or moved out of the buffer; the lock is held. */
@@ -209,23 +275,15 @@ static void sweep(struct tutti_endpoint *endpoint)
     }
 }
 
-void tutti_endpoint_poll(struct tutti_endpoint *endpoint, int sending)
+void tutti_endpoint_poll(struct tutti_endpoint *endpoint)
 {
     tutti_gone_poll(endpoint->node, endpoint->device);
-    int work = atomic_load_explicit(&endpoint->waiting, memory_order_relaxed) |
-               (atomic_load_explicit(&endpoint->node->heard, memory_order_relaxed) != endpoint->heard) |
+    int work = (atomic_load_explicit(&endpoint->node->heard, memory_order_relaxed) != endpoint->heard) |
                atomic_load_explicit(&endpoint->rndvs, memory_order_relaxed) |
                atomic_load_explicit(&endpoint->asking, memory_order_relaxed) |
-               (atomic_load_explicit(&tutti_endpoint_mine(endpoint)->asked, memory_order_relaxed) != 0) |
-               (sending && atomic_load_explicit(&endpoint->offering, memory_order_relaxed) == 0);
+               (atomic_load_explicit(&tutti_endpoint_mine(endpoint)->asked, memory_order_relaxed) != 0);
     if (!work || pthread_mutex_trylock(&endpoint->lock) != 0)
         return;
-    if (sending && endpoint->offering == 0)
-        offer(endpoint);
-    for (int r = 0; r < endpoint->node->size && endpoint->waiting > 0; r++) {
-        if (r != endpoint->node->rank)
-            listen_to(endpoint, r);
-    }
     sweep(endpoint);
     tutti_endpoint_serve(endpoint);
     tutti_endpoint_settle(endpoint);

@@ -1,7 +1,10 @@
 /* Endpoints: how a message goes from a rank's memory into that of a rank of its node, itself among them, without the
- * MPI carrying it. A endpoint is open where the receiver has mapped the sender's scratch; a rank's to itself, where it
- * has scratch. This is the part below the MPI: rendezvous, scratch and mappings. All functions are local and safe from
- * any thread. */
+ * MPI carrying it. This is the part below the MPI: rendezvous, scratch and mappings. All functions are local and safe
+ * from any thread.
+ *
+ * A process may pass memory of several GPUs. Each GPU that it has passed memory of has a scratch of its own, taken when
+ * a message from that GPU needs one. The GPU of a message is the one that holds its buffer, on either side; `gpu` is an
+ * ordinal of this process, an index counts a rank's GPUs in the order in which the program passed memory of them. */
 #ifndef TUTTI_TEAM_ENDPOINT_H
 #define TUTTI_TEAM_ENDPOINT_H
 
@@ -11,8 +14,8 @@ struct tutti_endpoint;
 struct tutti_mapping;
 struct tutti_plan;
 
-/* `scratch` bytes of device memory are taken at the first tutti_endpoint_poll() with `sending`. Nothing of the device
- * is touched before. NULL without memory, and where the node has too many ranks. */
+/* `scratch` bytes of device memory on each GPU that messages need scratch on. Nothing of the device is touched before
+ * tutti_endpoint_use(). NULL without memory, and where the node has too many ranks. */
 struct tutti_endpoint *tutti_endpoint_new(struct tutti_node *node, const struct tutti_device *device, size_t scratch);
 /* In MPI_Init, in this order, with a collective call of all ranks in between: this rank may have endpoints; all ranks
  * of the node may. */
@@ -20,33 +23,47 @@ void tutti_endpoint_declare(struct tutti_node *node);
 int tutti_endpoint_declared(const struct tutti_node *node);
 /* Peers send and want nothing any more. alive: the device may be called. */
 void tutti_endpoint_free(struct tutti_endpoint *endpoint, int alive);
-/* Opens what can be opened: endpoints from peers that have offered their scratch, and with `sending` those from this
- * rank, by offering its own. Frees the rendezvous that have been taken. A few loads where there is nothing to do. */
-void tutti_endpoint_poll(struct tutti_endpoint *endpoint, int sending);
-/* They are for this GPU, where none has been chosen: otherwise for that of the thread that opens the first. */
-void tutti_endpoint_use(struct tutti_endpoint *endpoint, int gpu);
-/* GPU of this process that endpoints are for; -1: not known yet. */
-int tutti_endpoint_gpu(const struct tutti_endpoint *endpoint);
-/* 1 where the peer takes rendezvous of this rank. */
+/* Frees the rendezvous that have been taken, serves peers. A few loads where there is nothing to do. */
+void tutti_endpoint_poll(struct tutti_endpoint *endpoint);
+/* The program passes memory of this GPU: from now on this rank takes rendezvous. Its index; negative where the rank has
+ * passed memory of too many GPUs. Cheap where it is known. */
+int tutti_endpoint_use(struct tutti_endpoint *endpoint, int gpu);
+/* The GPUs that the program has passed memory of, as ordinals, at most TUTTI_ENDPOINT_GPUS; returns how many. */
+int tutti_endpoint_gpus(const struct tutti_endpoint *endpoint, int gpus[]);
+/* 1 where the peer takes rendezvous. */
 int tutti_endpoint_is_open(const struct tutti_endpoint *endpoint, int peer);
-/* 1 where any endpoint to this rank is open. */
+/* 1 where this rank takes rendezvous. */
 int tutti_endpoint_listens(const struct tutti_endpoint *endpoint);
+/* Takes and offers this rank's scratch on the GPU, so that peers may map it before it is needed. 1: it is there. */
+int tutti_endpoint_offer(struct tutti_endpoint *endpoint, int gpu);
+/* What the peer has made of this rank's scratch on the GPU, enum tutti_maps. */
+int tutti_endpoint_mapped(const struct tutti_endpoint *endpoint, int peer, int gpu);
+/* All of `peers` make a communicator with a stream on `gpu`: takes the scratch; then 1 once each has mapped the others'
+ * scratch, or has found that it cannot. To be polled; end: no more. */
+int tutti_endpoint_connect(struct tutti_endpoint *endpoint, const int *peers, int n, int gpu);
+void tutti_endpoint_connected(struct tutti_endpoint *endpoint);
 /* TUTTI_ERR_PEER where the process of a rank of the node has died, said once; looks every few milliseconds.
  * TUTTI_ERR_BROKEN where there is no such rank. */
 int tutti_endpoint_watch(struct tutti_endpoint *endpoint, int peer);
 
 /* ---- sender ---- */
 
-/* A free rendezvous of this rank, to be filled and posted; NULL where there is none. It is this caller's until
- * tutti_endpoint_let_go(), and freed when it is DONE besides. */
-struct tutti_rndv *tutti_endpoint_rndv(struct tutti_endpoint *endpoint, int peer);
+/* A free rendezvous of this rank for data on `gpu` (-1: it is to have no bytes), to be filled and posted; NULL where
+ * there is none. It is this caller's until tutti_endpoint_let_go(), and freed when it is DONE besides. */
+struct tutti_rndv *tutti_endpoint_rndv(struct tutti_endpoint *endpoint, int peer, int gpu);
 int tutti_endpoint_number(const struct tutti_endpoint *endpoint, const struct tutti_rndv *rndv);
+/* The receiver of a posted rendezvous is to look at its receives, wherever it waits: the data cannot leave without it.
+ */
+void tutti_endpoint_urge(const struct tutti_endpoint *endpoint, const struct tutti_rndv *rndv);
+/* 1, once, where a peer has asked this rank for that. */
+int tutti_endpoint_urged(const struct tutti_endpoint *endpoint);
 /* The sender looks at the rendezvous no more. */
 void tutti_endpoint_let_go(struct tutti_endpoint *endpoint, const struct tutti_rndv *rndv);
 /* A rendezvous that no peer has been told of. */
 void tutti_endpoint_withdraw(struct tutti_endpoint *endpoint, struct tutti_rndv *rndv);
-/* Scratch for a rendezvous, freed with it; NULL where there is no room. rndv->at is set. */
-void *tutti_endpoint_scratch(struct tutti_endpoint *endpoint, struct tutti_rndv *rndv, size_t bytes);
+/* Scratch for a rendezvous of `bytes` bytes, freed with it: slots for its pieces, as many as there is room for;
+ * `whole`: for all of them. NULL where there is no room, or where the peer has not mapped the scratch. */
+void *tutti_endpoint_scratch(struct tutti_endpoint *endpoint, struct tutti_rndv *rndv, uint64_t bytes, int whole);
 /* How another pointer into the same allocation was named, a moment ago: the driver is asked once. `of` NULL: not yet.
  */
 struct tutti_endpoint_memo {
@@ -57,8 +74,19 @@ struct tutti_endpoint_memo {
  * is taken or no longer offered. memo: may be NULL. */
 int tutti_endpoint_share(struct tutti_endpoint *endpoint, struct tutti_rndv *rndv, const void *pointer,
                          struct tutti_endpoint_memo *memo);
+/* Pieces that the sender may pack now, [*first, *first + n), in slots that follow each other from the first on: half of
+ * the slots at most, so that the receiver takes some while others are packed. `packed` of them are packed already. */
+unsigned tutti_endpoint_room(const struct tutti_endpoint *endpoint, const struct tutti_rndv *rndv, uint64_t bytes,
+                             uint64_t packed);
+static inline uint64_t tutti_pieces(uint64_t bytes, uint64_t piece)
+{
+    return bytes / piece + (bytes % piece != 0);
+}
 
 /* ---- receiver ---- */
+
+/* Whether kernels of a GPU can reach memory of a peer. LATER: a descriptor or a piece is on its way. */
+enum tutti_reaching { TUTTI_REACHED, TUTTI_REACH_LATER, TUTTI_REACH_NOT };
 
 /* The rendezvous that a peer has announced; NULL where there is none of that sequence, or its data have been taken: the
  * RTS is old, or has come before. */
@@ -73,12 +101,24 @@ int tutti_endpoint_announces(const struct tutti_endpoint *endpoint, int peer, in
 void tutti_endpoint_hold(struct tutti_endpoint *endpoint, int peer, int tag);
 void tutti_endpoint_unhold(struct tutti_endpoint *endpoint, int peer, int but, uint64_t sequence);
 void tutti_endpoint_received(struct tutti_endpoint *endpoint, int peer, int number, uint64_t sequence);
-/* Where this rank's kernels find the `bytes` bytes of a rendezvous in state BOUNCE, or `offered` in the peer's own
- * buffer (with a layout: its lowest byte); NULL where they cannot, or not yet: the peer has been asked for a
- * descriptor, or to pack. *held: a mapping, or NULL, to be released. What the peer says of places is checked against
- * what is mapped. */
-void *tutti_endpoint_reach(struct tutti_endpoint *endpoint, int peer, struct tutti_rndv *rndv, int offered,
-                           uint64_t bytes, struct tutti_mapping **held);
+/* Where kernels of `gpu` find the `bytes` bytes of an offered rendezvous (GET) in the peer's own buffer; with a layout:
+ * its lowest byte. *held: a mapping, or NULL, to be released. An allocation that only this message has named so far is
+ * not mapped where the peer's scratch can be used: NOT. What the peer says of places is checked against what is mapped.
+ */
+enum tutti_reaching tutti_endpoint_reach(struct tutti_endpoint *endpoint, int peer, const struct tutti_rndv *rndv,
+                                         int gpu, uint64_t bytes, char **data, struct tutti_mapping **held);
+/* No GPU of this rank reaches an offered rendezvous: maps the peer's scratch for one of `gpus`, and asks the peer to
+ * pack the message, or to have it carried. To be called again until the peer has. */
+void tutti_endpoint_demand(struct tutti_endpoint *endpoint, int peer, struct tutti_rndv *rndv, const int *gpus, int n);
+/* Pieces of a rendezvous in state BOUNCE, `bytes` bytes in all, that are packed and follow each other in the scratch,
+ * from piece `taken` on, for kernels of `gpu`. TUTTI_REACH_NOT, said, where the rendezvous names what is not there. */
+struct tutti_endpoint_run {
+    char *data;
+    uint64_t first, bytes; /* of the packed message */
+    uint64_t pieces;
+};
+enum tutti_reaching tutti_endpoint_pieces(struct tutti_endpoint *endpoint, int peer, const struct tutti_rndv *rndv,
+                                          int gpu, uint64_t bytes, uint64_t taken, struct tutti_endpoint_run *out);
 /* The layout of an offered rendezvous whose data tutti_endpoint_reach() has found: `count` elements by `plan` (one
  * reference more) from `memory`, `bytes` bytes in all. TUTTI_ERR_ARGUMENT, said, where the rendezvous does not say
  * that, or says more than is mapped. */
@@ -91,23 +131,29 @@ int tutti_endpoint_layout(const struct tutti_endpoint *endpoint, int peer, const
                           const struct tutti_mapping *held, char *data, uint64_t bytes,
                           struct tutti_endpoint_layout *out);
 void tutti_endpoint_release(struct tutti_endpoint *endpoint, struct tutti_mapping *held);
-/* Maps the allocation that a rendezvous names, or asks the peer for its descriptor, so that later messages from it may
- * be taken directly. */
-void tutti_endpoint_meet(struct tutti_endpoint *endpoint, int peer, const struct tutti_rndv *rndv);
+/* A message names an allocation. One that comes a second time is mapped for `gpu`, or the peer is asked for its
+ * descriptor, so that later messages from it are fetched directly: mapping takes longer than packing a message once. */
+void tutti_endpoint_meet(struct tutti_endpoint *endpoint, int peer, const struct tutti_rndv *rndv, int gpu);
 
 static inline int tutti_rndv_is(const struct tutti_rndv *rndv, enum tutti_rndv_state state)
 {
     return atomic_load_explicit(&rndv->state, memory_order_acquire) == (uint32_t)state;
 }
+/* By the side that alone moves it on from the present state. */
 static inline void tutti_rndv_set(struct tutti_rndv *rndv, enum tutti_rndv_state state)
 {
     atomic_store_explicit(&rndv->state, (uint32_t)state, memory_order_release);
 }
+/* 1 where the rendezvous was in state `from`. */
+static inline int tutti_rndv_move(struct tutti_rndv *rndv, enum tutti_rndv_state from, enum tutti_rndv_state to)
+{
+    uint32_t before = (uint32_t)from;
+    return atomic_compare_exchange_strong(&rndv->state, &before, (uint32_t)to);
+}
 /* From GET: 1 where this side comes first. */
 static inline int tutti_rndv_win(struct tutti_rndv *rndv, enum tutti_rndv_state state)
 {
-    uint32_t offered = TUTTI_RNDV_GET;
-    return atomic_compare_exchange_strong(&rndv->state, &offered, (uint32_t)state);
+    return tutti_rndv_move(rndv, TUTTI_RNDV_GET, state);
 }
 
 #endif

@@ -7,29 +7,42 @@
 #include "team/endpoint.h"
 #include "team/node.h"
 
+enum { TUTTI_ENDPOINT_SIGHTED = 64, TUTTI_ENDPOINT_HOPELESS = 8 };
+
 /* What this rank holds of a peer's. */
 struct tutti_endpoint_from {
-    _Atomic uint64_t seen;                              /* when its process was looked at */
-    _Atomic int dead;                                   /* it was not there any more */
-    int tried;                                          /* its scratch cannot be mapped */
-    struct tutti_mapping *scratch;                      /* open */
-    uint64_t at, bytes;                                 /* of the scratch: place and length in the mapping */
+    _Atomic uint64_t seen; /* when its process was looked at */
+    _Atomic int dead;      /* it was not there any more */
+    /* Its scratches, by its GPU and by this rank's that they are mapped for. */
+    struct tutti_mapping *scratch[TUTTI_ENDPOINT_GPUS][TUTTI_ENDPOINT_GPUS];
     unsigned met;                                       /* allocations that were made known so far */
     struct tutti_mapping *pinned[TUTTI_ENDPOINT_KNOWN]; /* of those that are known */
     struct tutti_export asked;                          /* id not 0: its descriptor is on its way; one at a time */
-    uint64_t hopeless;                                  /* id of an allocation that could not be mapped */
+    int asked_gpu, asked_channel;                       /* what it is to be mapped for, and as what */
+    struct {
+        uint64_t id; /* of an allocation that could not be mapped for this GPU */
+        int gpu;
+    } hopeless[TUTTI_ENDPOINT_HOPELESS];
+    unsigned hopes;
+    uint64_t sighted[TUTTI_ENDPOINT_SIGHTED]; /* allocations that messages have named and that are not known */
+    unsigned sights;
+};
+
+/* A GPU that the program has passed memory of, and this rank's scratch there. */
+struct tutti_endpoint_gpu {
+    int gpu; /* ordinal in this process */
+    char *scratch;
+    unsigned asked, patience; /* without success so far; and how often before the next try */
 };
 
 struct tutti_endpoint {
     struct tutti_node *node;
     const struct tutti_device *device;
-    size_t bytes; /* of the scratch */
+    size_t bytes; /* of a scratch */
     pthread_mutex_t lock;
-    _Atomic int gpu;
-    _Atomic int offering;  /* 0: not yet, 1: done, -1: cannot be offered to others */
-    _Atomic int listening; /* ranks whose endpoints to this one are open */
-    _Atomic int waiting;   /* peers that have offered nothing yet */
-    char *scratch;
+    struct tutti_endpoint_gpu gpu[TUTTI_ENDPOINT_GPUS];
+    _Atomic int gpus;
+    int connecting; /* 1: all ranks make a communicator with a stream, so that memory may be mapped */
     uint64_t sequence;
     uint64_t used[TUTTI_RNDVS / 64], held[TUTTI_RNDVS / 64]; /* held: by who sends */
     _Atomic int rndvs;                                       /* in use */
@@ -38,8 +51,9 @@ struct tutti_endpoint {
     _Atomic uint32_t heard;           /* of the node's, as far as it has been followed */
     int most;                         /* known of one peer */
     struct tutti_endpoint_piece {
-        uint64_t at, bytes; /* of scratch; bytes 0: none */
-        int to;             /* as the rendezvous says, which others can write */
+        uint64_t at, bytes; /* of the scratch of `gpu`; bytes 0: none */
+        int to, gpu;        /* as the rendezvous says, which others can write */
+        uint64_t each;      /* bytes of a piece */
         const void *own;    /* to this rank itself: what is offered */
     } piece[TUTTI_RNDVS];   /* of each rendezvous */
     struct tutti_endpoint_from *from;
@@ -69,10 +83,21 @@ int tutti_endpoint_send_descriptor(struct tutti_endpoint *endpoint, int peer, co
 void tutti_endpoint_end_lease(struct tutti_endpoint *endpoint, const struct tutti_rndv *rndv);
 /* Sends what peers have asked for. */
 void tutti_endpoint_serve(struct tutti_endpoint *endpoint);
-/* A peer's scratch for the endpoints' GPU, not to be evicted, *out NULL where it cannot be mapped. 0: its descriptor
- * has not come yet. */
-int tutti_endpoint_map_scratch(struct tutti_endpoint *endpoint, int peer, const struct tutti_share *share,
-                               struct tutti_mapping **out);
+/* This rank's scratch on its GPU `index`, taken and offered to the peers where it is not yet; NULL where there is none,
+ * or none can be taken now. */
+char *tutti_endpoint_own_scratch(struct tutti_endpoint *endpoint, int index);
+/* 1 where nothing may be allocated or mapped now: kernels in stream order may be waiting for this process. */
+int tutti_endpoint_is_quiet(const struct tutti_endpoint *endpoint);
+/* A peer's allocation for kernels of `gpu`, with one more reference. channel: it is not to be evicted. */
+enum tutti_reaching tutti_endpoint_map(struct tutti_endpoint *endpoint, int peer, int gpu,
+                                       const struct tutti_export *what, int channel, struct tutti_mapping **out);
+/* The scratch of a peer's GPU for kernels of `gpu`, kept until the endpoint ends. */
+enum tutti_reaching tutti_endpoint_map_scratch(struct tutti_endpoint *endpoint, int peer, unsigned index, int gpu,
+                                               struct tutti_mapping **out);
+/* Where the scratch begins in its allocation, as its owner says. */
+uint64_t tutti_endpoint_offset(const struct tutti_endpoint *endpoint, int peer, unsigned index);
+/* 1 where the allocation of an offered rendezvous is to be mapped: it comes again, or the scratch is of no use. */
+int tutti_endpoint_worth(struct tutti_endpoint *endpoint, int peer, unsigned index, uint64_t id);
 /* Lets go of what is known and gone, see gone.h. */
 void tutti_endpoint_forget(struct tutti_endpoint *endpoint);
 /* Maps what this rank has asked for and has come. */

@@ -4,7 +4,7 @@
 #include "team/share.h"
 #include "team/socket.h"
 
-enum { ALIGN = 256 };
+enum { ALIGN = 256, PIECE_MOST = 16 << 20, SLOTS = 4 };
 
 void tutti_endpoint_put_back(struct tutti_endpoint *endpoint, struct tutti_rndv *rndv)
 {
@@ -28,8 +28,8 @@ void tutti_endpoint_serve(struct tutti_endpoint *endpoint)
     struct tutti_endpoints *own = tutti_endpoint_mine(endpoint);
     for (int r = 0; r < endpoint->node->size && atomic_load(&own->asked) != 0; r++) {
         struct tutti_wanted *wanted = &own->wanted[r];
-        const struct tutti_export what = {.id = atomic_load_explicit(&wanted->id, memory_order_acquire),
-                                          .base = wanted->base};
+        struct tutti_export what = {.id = atomic_load_explicit(&wanted->id, memory_order_acquire)};
+        what.base = wanted->base; /* after the id, which its writer stores last */
         if (what.id == 0 || !tutti_endpoint_send_descriptor(endpoint, r, &what))
             continue;
         atomic_store_explicit(&wanted->id, 0, memory_order_release);
@@ -40,9 +40,9 @@ void tutti_endpoint_serve(struct tutti_endpoint *endpoint)
 /* 1 where the peer keeps the allocation mapped from now on, until the lease ends. */
 static int lease(struct tutti_known *known, uint64_t id)
 {
-    uint32_t n = atomic_load_explicit(&known->leases, memory_order_relaxed);
     if (atomic_load_explicit(&known->id, memory_order_relaxed) != id)
         return 0;
+    uint32_t n = atomic_load_explicit(&known->leases, memory_order_relaxed);
     do {
         if (n & TUTTI_KNOWN_CLOSED)
             return 0;
@@ -79,8 +79,11 @@ static int take(struct tutti_endpoint *endpoint)
     return -1;
 }
 
-struct tutti_rndv *tutti_endpoint_rndv(struct tutti_endpoint *endpoint, int peer)
+struct tutti_rndv *tutti_endpoint_rndv(struct tutti_endpoint *endpoint, int peer, int gpu)
 {
+    const int index = gpu < 0 ? 0 : tutti_endpoint_use(endpoint, gpu);
+    if (index < 0)
+        return NULL;
     pthread_mutex_lock(&endpoint->lock);
     int number = take(endpoint);
     uint64_t sequence = ++endpoint->sequence;
@@ -89,11 +92,15 @@ struct tutti_rndv *tutti_endpoint_rndv(struct tutti_endpoint *endpoint, int peer
         return NULL;
     struct tutti_rndv *rndv = &tutti_endpoint_mine(endpoint)->rndv[number];
     endpoint->piece[number].to = peer;
+    endpoint->piece[number].gpu = index;
     atomic_store_explicit(&rndv->held, TUTTI_HELD_NOT, memory_order_relaxed);
     atomic_store_explicit(&rndv->to, (uint32_t)peer, memory_order_relaxed);
     rndv->layout_bytes = 0;
     rndv->share.shared = 0;
-    atomic_store_explicit(&rndv->hurry, 0, memory_order_relaxed);
+    rndv->gpu = (uint32_t)index;
+    atomic_store_explicit(&rndv->must, TUTTI_MUST_NOT, memory_order_relaxed);
+    atomic_store_explicit(&rndv->packed, 0, memory_order_relaxed);
+    atomic_store_explicit(&rndv->taken, 0, memory_order_relaxed);
     atomic_store(&rndv->sequence, sequence);
     return rndv;
 }
@@ -101,6 +108,20 @@ struct tutti_rndv *tutti_endpoint_rndv(struct tutti_endpoint *endpoint, int peer
 int tutti_endpoint_number(const struct tutti_endpoint *endpoint, const struct tutti_rndv *rndv)
 {
     return (int)(rndv - tutti_endpoint_mine(endpoint)->rndv);
+}
+
+void tutti_endpoint_urge(const struct tutti_endpoint *endpoint, const struct tutti_rndv *rndv)
+{
+    const struct tutti_endpoint_piece *piece = &endpoint->piece[tutti_endpoint_number(endpoint, rndv)];
+    _Atomic uint32_t *urged = &tutti_endpoint_theirs(endpoint, piece->to)->urged;
+    if (atomic_load_explicit(urged, memory_order_relaxed) == 0)
+        atomic_store(urged, 1);
+}
+
+int tutti_endpoint_urged(const struct tutti_endpoint *endpoint)
+{
+    _Atomic uint32_t *urged = &tutti_endpoint_mine(endpoint)->urged;
+    return atomic_load_explicit(urged, memory_order_relaxed) != 0 && atomic_exchange(urged, 0) != 0;
 }
 
 void tutti_endpoint_let_go(struct tutti_endpoint *endpoint, const struct tutti_rndv *rndv)
@@ -118,15 +139,15 @@ void tutti_endpoint_withdraw(struct tutti_endpoint *endpoint, struct tutti_rndv 
     pthread_mutex_unlock(&endpoint->lock);
 }
 
-/* First place that is long enough; the pieces are few. */
-static int find_room(const struct tutti_endpoint *endpoint, uint64_t bytes, uint64_t *out)
+/* First place in the scratch of a GPU that is long enough; the pieces are few. */
+static int find_room(const struct tutti_endpoint *endpoint, int gpu, uint64_t bytes, uint64_t *out)
 {
     uint64_t at = 0;
     for (;;) {
         uint64_t next = UINT64_MAX, past = 0;
         for (int i = 0; i < TUTTI_RNDVS; i++) {
             const struct tutti_endpoint_piece *piece = &endpoint->piece[i];
-            if (piece->bytes == 0 || piece->at + piece->bytes <= at)
+            if (piece->bytes == 0 || piece->gpu != gpu || piece->at + piece->bytes <= at)
                 continue;
             if (piece->at < next) {
                 next = piece->at;
@@ -143,21 +164,65 @@ static int find_room(const struct tutti_endpoint *endpoint, uint64_t bytes, uint
     }
 }
 
-void *tutti_endpoint_scratch(struct tutti_endpoint *endpoint, struct tutti_rndv *rndv, size_t bytes)
+/* Long enough that a launch for each costs little beside the link, and an eighth of the scratch at most. */
+static uint64_t piece_of(const struct tutti_endpoint *endpoint, uint64_t bytes)
 {
-    uint64_t room = (bytes + ALIGN - 1) / ALIGN * ALIGN, at;
-    if (room > endpoint->bytes || !endpoint->scratch)
+    uint64_t most = endpoint->bytes / 8 / ALIGN * ALIGN;
+    if (most > PIECE_MOST)
+        most = PIECE_MOST;
+    const uint64_t all = (bytes + ALIGN - 1) / ALIGN * ALIGN;
+    return most == 0 || all < most ? all : most;
+}
+
+/* Slots for as many pieces as there is room for: for all, for some that pass one after the other, for one. */
+static uint64_t take_slots(struct tutti_endpoint *endpoint, struct tutti_endpoint_piece *piece, uint64_t each,
+                           uint64_t pieces, int whole)
+{
+    const uint64_t tries[] = {pieces, SLOTS, 2, 1};
+    for (unsigned i = 0; i < (whole ? 1 : sizeof tries / sizeof *tries); i++) {
+        uint64_t at;
+        if (tries[i] > pieces || tries[i] > endpoint->bytes / each ||
+            !find_room(endpoint, piece->gpu, tries[i] * each, &at))
+            continue;
+        piece->at = at;
+        piece->bytes = tries[i] * each;
+        piece->each = each;
+        return tries[i];
+    }
+    return 0;
+}
+
+void *tutti_endpoint_scratch(struct tutti_endpoint *endpoint, struct tutti_rndv *rndv, uint64_t bytes, int whole)
+{
+    struct tutti_endpoint_piece *piece = &endpoint->piece[tutti_endpoint_number(endpoint, rndv)];
+    const uint64_t each = piece_of(endpoint, bytes), pieces = each ? tutti_pieces(bytes, each) : 0;
+    if (pieces == 0 || tutti_endpoint_mapped(endpoint, piece->to, endpoint->gpu[piece->gpu].gpu) != TUTTI_MAPS)
         return NULL;
     pthread_mutex_lock(&endpoint->lock);
-    int found = find_room(endpoint, room, &at);
-    if (found) {
-        struct tutti_endpoint_piece *piece = &endpoint->piece[tutti_endpoint_number(endpoint, rndv)];
-        piece->at = at;
-        piece->bytes = room;
-        rndv->at = at;
+    char *scratch = tutti_endpoint_own_scratch(endpoint, piece->gpu);
+    const uint64_t slots = scratch ? take_slots(endpoint, piece, each, pieces, whole) : 0;
+    if (slots) {
+        rndv->at = piece->at;
+        rndv->piece = each;
+        rndv->slots = (uint32_t)slots;
     }
     pthread_mutex_unlock(&endpoint->lock);
-    return found ? endpoint->scratch + at : NULL;
+    return slots ? scratch + piece->at : NULL;
+}
+
+/* What the receiver has stored is not trusted further than the scratch goes. */
+unsigned tutti_endpoint_room(const struct tutti_endpoint *endpoint, const struct tutti_rndv *rndv, uint64_t bytes,
+                             uint64_t packed)
+{
+    const struct tutti_endpoint_piece *piece = &endpoint->piece[tutti_endpoint_number(endpoint, rndv)];
+    const uint64_t slots = piece->bytes / piece->each, all = tutti_pieces(bytes, piece->each);
+    const uint64_t taken = atomic_load_explicit(&rndv->taken, memory_order_acquire);
+    if (taken > packed || packed - taken >= slots || packed >= all)
+        return 0;
+    uint64_t n = slots - (packed - taken), half = slots > 1 ? slots / 2 : 1;
+    n = n < half ? n : half;
+    n = n < slots - packed % slots ? n : slots - packed % slots;
+    return (unsigned)(n < all - packed ? n : all - packed);
 }
 
 int tutti_endpoint_share(struct tutti_endpoint *endpoint, struct tutti_rndv *rndv, const void *pointer,
@@ -165,8 +230,8 @@ int tutti_endpoint_share(struct tutti_endpoint *endpoint, struct tutti_rndv *rnd
 {
     struct tutti_endpoint_piece *piece = &endpoint->piece[tutti_endpoint_number(endpoint, rndv)];
     const int peer = piece->to;
+    piece->own = pointer;
     if (tutti_endpoint_is_own(endpoint, peer)) {
-        piece->own = pointer;
         rndv->share = (struct tutti_share){.shared = 1, .offset = (uint64_t)(uintptr_t)pointer};
         return 1;
     }

@@ -1,4 +1,4 @@
-/* The receiver's side of endpoints: rendezvous of peers, and what they name mapped. */
+/* The receiver's side of endpoints: rendezvous of peers, and where their data lie. */
 #include "team/endpoint_own.h"
 
 #include <string.h>
@@ -8,139 +8,8 @@
 #include "dtype/plan.h"
 #include "dtype/wire.h"
 #include "team/cache.h"
-#include "team/socket.h"
 
 #define ONCE(word) __atomic_load_n(&(word), __ATOMIC_RELAXED)
-
-int tutti_endpoint_map_scratch(struct tutti_endpoint *endpoint, int peer, const struct tutti_share *share,
-                               struct tutti_mapping **out)
-{
-    int fd = -1;
-    *out = NULL;
-    if (share->what.needs_fd && !tutti_socket_take(endpoint->node, peer, TUTTI_NOTE_ENDPOINT, 0, share->what.id, &fd))
-        return 0;
-    if ((share->what.needs_fd && fd < 0) ||
-        tutti_cache_add(endpoint->node->cache, endpoint->device, peer, tutti_endpoint_gpu(endpoint), &share->what, fd,
-                        1, out) != TUTTI_OK)
-        *out = NULL;
-    if (fd >= 0)
-        close(fd);
-    return 1;
-}
-
-/* ---- what peers' rendezvous name; the lock is held ---- */
-
-static int is_known(const struct tutti_endpoint *endpoint, int peer, uint64_t id)
-{
-    for (int i = 0; i < TUTTI_ENDPOINT_KNOWN; i++) {
-        if (atomic_load_explicit(&tutti_endpoint_mine(endpoint)->known[peer][i].id, memory_order_relaxed) == id)
-            return 1;
-    }
-    return 0;
-}
-
-/* Keeps a mapping in place of one that nobody leases, and tells its owner. Takes over the reference. */
-static void make_known(struct tutti_endpoint *endpoint, int peer, struct tutti_mapping *held)
-{
-    struct tutti_endpoint_from *from = &endpoint->from[peer];
-    for (int tries = 0; tries < endpoint->most && !is_known(endpoint, peer, held->what.id); tries++) {
-        unsigned i = from->met++ % (unsigned)endpoint->most;
-        struct tutti_known *known = &tutti_endpoint_mine(endpoint)->known[peer][i];
-        uint32_t none = 0;
-        if (!atomic_compare_exchange_strong(&known->leases, &none, TUTTI_KNOWN_CLOSED))
-            continue;
-        struct tutti_mapping *before = from->pinned[i];
-        from->pinned[i] = held;
-        atomic_store(&known->id, held->what.id);
-        atomic_store(&known->leases, 0);
-        tutti_endpoint_release(endpoint, before);
-        return;
-    }
-    tutti_endpoint_release(endpoint, held);
-}
-
-void tutti_endpoint_forget(struct tutti_endpoint *endpoint)
-{
-    const uint32_t heard = atomic_load(&endpoint->node->heard);
-    int left = 0;
-    for (int r = 0; r < endpoint->node->size; r++) {
-        for (int i = 0; i < TUTTI_ENDPOINT_KNOWN; i++) {
-            struct tutti_known *known = &tutti_endpoint_mine(endpoint)->known[r][i];
-            struct tutti_mapping *before = endpoint->from[r].pinned[i];
-            uint32_t none = 0;
-            if (!before || !before->doomed)
-                continue;
-            if (!atomic_compare_exchange_strong(&known->leases, &none, TUTTI_KNOWN_CLOSED)) {
-                left++;
-                continue;
-            }
-            endpoint->from[r].pinned[i] = NULL;
-            atomic_store(&known->id, 0);
-            atomic_store(&known->leases, 0);
-            tutti_endpoint_release(endpoint, before);
-        }
-    }
-    if (!left)
-        atomic_store(&endpoint->heard, heard);
-}
-
-static void settle_one(struct tutti_endpoint *endpoint, int peer)
-{
-    struct tutti_endpoint_from *from = &endpoint->from[peer];
-    struct tutti_mapping *held = NULL;
-    int fd = -1;
-    if (from->asked.id == 0 ||
-        atomic_load_explicit(&tutti_endpoint_theirs(endpoint, peer)->wanted[endpoint->node->rank].id,
-                             memory_order_acquire) != 0)
-        return;
-    int came = tutti_socket_take(endpoint->node, peer, TUTTI_NOTE_ENDPOINT, 0, from->asked.id, &fd) && fd >= 0;
-    if (came && tutti_cache_add(endpoint->node->cache, endpoint->device, peer, tutti_endpoint_gpu(endpoint),
-                                &from->asked, fd, 0, &held) == TUTTI_OK)
-        make_known(endpoint, peer, held);
-    else
-        from->hopeless = from->asked.id;
-    if (fd >= 0)
-        close(fd);
-    from->asked.id = 0;
-    atomic_fetch_sub(&endpoint->asking, 1);
-}
-
-void tutti_endpoint_settle(struct tutti_endpoint *endpoint)
-{
-    for (int r = 0; r < endpoint->node->size && atomic_load_explicit(&endpoint->asking, memory_order_relaxed) > 0; r++)
-        settle_one(endpoint, r);
-}
-
-static void ask(struct tutti_endpoint *endpoint, int peer, const struct tutti_export *what)
-{
-    struct tutti_endpoints *theirs = tutti_endpoint_theirs(endpoint, peer);
-    struct tutti_wanted *wanted = &theirs->wanted[endpoint->node->rank];
-    endpoint->from[peer].asked = *what;
-    atomic_fetch_add(&endpoint->asking, 1);
-    wanted->base = what->base;
-    atomic_store_explicit(&wanted->id, what->id, memory_order_release);
-    atomic_fetch_add(&theirs->asked, 1);
-}
-
-/* A peer's allocation for the endpoints' GPU, *out NULL where it cannot be mapped. 0: its descriptor has not come yet.
- */
-static int map(struct tutti_endpoint *endpoint, int peer, const struct tutti_export *what, struct tutti_mapping **out)
-{
-    struct tutti_endpoint_from *from = &endpoint->from[peer];
-    const int gpu = tutti_endpoint_gpu(endpoint);
-    settle_one(endpoint, peer);
-    *out = tutti_cache_find(endpoint->node->cache, peer, gpu, what);
-    if (*out || from->hopeless == what->id)
-        return 1;
-    if (!what->needs_fd) {
-        if (tutti_cache_add(endpoint->node->cache, endpoint->device, peer, gpu, what, -1, 0, out) != TUTTI_OK)
-            *out = NULL;
-        return 1;
-    }
-    if (from->asked.id == 0)
-        ask(endpoint, peer, what);
-    return 0;
-}
 
 struct tutti_rndv *tutti_endpoint_at(struct tutti_endpoint *endpoint, int peer, int number)
 {
@@ -216,45 +85,160 @@ static int within(uint64_t at, uint64_t bytes, uint64_t all)
     return at <= all && bytes <= all - at;
 }
 
-static void *refuse(const struct tutti_endpoint *endpoint, int peer, const char *what)
+static void refuse(const struct tutti_endpoint *endpoint, int peer, const char *what)
 {
     tutti_error("a message from rank %d cannot be taken: its rendezvous names %s",
                 tutti_node_world(endpoint->node, peer), what);
-    return NULL;
 }
 
-void *tutti_endpoint_reach(struct tutti_endpoint *endpoint, int peer, struct tutti_rndv *rndv, int offered,
-                           uint64_t bytes, struct tutti_mapping **held)
+/* The scratch of the rendezvous' GPU at its owner, checked: 0 where there is no such GPU. */
+static int gpu_of(const struct tutti_endpoint *endpoint, int peer, const struct tutti_rndv *rndv, unsigned *out)
 {
+    *out = ONCE(rndv->gpu);
+    if (*out < TUTTI_ENDPOINT_GPUS &&
+        atomic_load_explicit(&tutti_endpoint_theirs(endpoint, peer)->gpu[*out].offered, memory_order_acquire) > 0)
+        return 1;
+    refuse(endpoint, peer, "a GPU that is not there");
+    return 0;
+}
+
+/* Own memory, by kernels of another GPU of this process too. */
+static enum tutti_reaching reach_own(struct tutti_endpoint *endpoint, int owner, int gpu, const void *pointer,
+                                     char **data, struct tutti_mapping **held)
+{
+    struct tutti_export what;
+    int fd = -1;
+    *data = (char *)(uintptr_t)pointer;
+    if (owner == gpu)
+        return TUTTI_REACHED;
+    if (tutti_endpoint_is_quiet(endpoint) || endpoint->device->export_memory(pointer, &what, &fd) != TUTTI_OK)
+        return TUTTI_REACH_NOT;
+    const int status =
+        tutti_cache_add(endpoint->node->cache, endpoint->device, endpoint->node->rank, gpu, &what, fd, 0, held);
+    if (fd >= 0)
+        close(fd);
+    if (status != TUTTI_OK)
+        return TUTTI_REACH_NOT;
+    *data = (char *)(*held)->base + ((uintptr_t)pointer - (uintptr_t)what.base);
+    return TUTTI_REACHED;
+}
+
+enum tutti_reaching tutti_endpoint_reach(struct tutti_endpoint *endpoint, int peer, const struct tutti_rndv *rndv,
+                                         int gpu, uint64_t bytes, char **data, struct tutti_mapping **held)
+{
+    unsigned index;
     *held = NULL;
-    if (tutti_endpoint_is_own(endpoint, peer)) {
-        const struct tutti_endpoint_piece *piece = &endpoint->piece[tutti_endpoint_number(endpoint, rndv)];
-        if (offered)
-            return (char *)(uintptr_t)piece->own;
-        return within(0, bytes, piece->bytes) ? endpoint->scratch + piece->at
-                                              : refuse(endpoint, peer, "more than it holds");
-    }
-    if (!offered) {
-        const struct tutti_endpoint_from *from = &endpoint->from[peer];
-        const uint64_t at = ONCE(rndv->at);
-        if (!from->scratch || !within(at, bytes, from->bytes))
-            return refuse(endpoint, peer, "scratch that is not there");
-        return (char *)from->scratch->base + from->at + at;
-    }
+    if (!gpu_of(endpoint, peer, rndv, &index))
+        return TUTTI_REACH_NOT;
+    if (tutti_endpoint_is_own(endpoint, peer))
+        return reach_own(endpoint, endpoint->gpu[index].gpu, gpu,
+                         endpoint->piece[tutti_endpoint_number(endpoint, rndv)].own, data, held);
     const struct tutti_share share = rndv->share; /* once: what has been checked must not change */
     if (!share.shared)
-        return NULL;
+        return TUTTI_REACH_NOT;
     pthread_mutex_lock(&endpoint->lock);
-    int settled = map(endpoint, peer, &share.what, held);
+    *held = tutti_cache_find(endpoint->node->cache, peer, gpu, &share.what);
+    enum tutti_reaching there = *held ? TUTTI_REACHED : TUTTI_REACH_NOT;
+    if (!*held && tutti_endpoint_worth(endpoint, peer, index, share.what.id))
+        there = tutti_endpoint_map(endpoint, peer, gpu, &share.what, 0, held);
     pthread_mutex_unlock(&endpoint->lock);
-    if (*held && !within(share.offset, ONCE(rndv->layout_bytes) ? 0 : bytes, (*held)->what.bytes)) {
+    if (there == TUTTI_REACHED && !within(share.offset, ONCE(rndv->layout_bytes) ? 0 : bytes, (*held)->what.bytes)) {
         tutti_endpoint_release(endpoint, *held);
         *held = NULL;
         tutti_debug("an offer of rank %d names bytes beyond its allocation", tutti_node_world(endpoint->node, peer));
+        return TUTTI_REACH_NOT;
     }
-    if (settled && !*held) /* its owner packs it */
-        atomic_store_explicit(&rndv->hurry, 1, memory_order_relaxed);
-    return *held ? (char *)(*held)->base + share.offset : NULL;
+    if (there == TUTTI_REACHED)
+        *data = (char *)(*held)->base + share.offset;
+    return there;
+}
+
+void tutti_endpoint_demand(struct tutti_endpoint *endpoint, int peer, struct tutti_rndv *rndv, const int *gpus, int n)
+{
+    unsigned index;
+    enum tutti_must must = TUTTI_MUST_CARRY;
+    if (!gpu_of(endpoint, peer, rndv, &index))
+        return;
+    if (tutti_endpoint_is_own(endpoint, peer)) {
+        must = TUTTI_MUST_PACK;
+    } else if (atomic_load_explicit(&tutti_endpoint_theirs(endpoint, peer)->gpu[index].offered, memory_order_acquire) ==
+               2) {
+        pthread_mutex_lock(&endpoint->lock);
+        for (int i = 0; i < n && must == TUTTI_MUST_CARRY; i++) {
+            struct tutti_mapping *mapping;
+            const enum tutti_reaching there = tutti_endpoint_map_scratch(endpoint, peer, index, gpus[i], &mapping);
+            must = there == TUTTI_REACHED ? TUTTI_MUST_PACK : there == TUTTI_REACH_LATER ? TUTTI_MUST_NOT : must;
+        }
+        pthread_mutex_unlock(&endpoint->lock);
+    }
+    if (must != TUTTI_MUST_NOT)
+        atomic_store_explicit(&rndv->must, (uint32_t)must, memory_order_release);
+}
+
+/* What the owner has written of the pieces, once. */
+struct pieces {
+    uint64_t at, each, slots, packed;
+};
+
+static int read_pieces(const struct tutti_rndv *rndv, uint64_t bytes, uint64_t taken, struct pieces *out)
+{
+    out->packed = atomic_load_explicit(&rndv->packed, memory_order_acquire);
+    out->at = ONCE(rndv->at);
+    out->each = ONCE(rndv->piece);
+    out->slots = ONCE(rndv->slots);
+    return out->each > 0 && out->slots > 0 && out->slots <= UINT64_MAX / out->each &&
+           out->packed <= tutti_pieces(bytes, out->each) && taken <= out->packed && out->packed - taken <= out->slots;
+}
+
+enum tutti_reaching tutti_endpoint_pieces(struct tutti_endpoint *endpoint, int peer, const struct tutti_rndv *rndv,
+                                          int gpu, uint64_t bytes, uint64_t taken, struct tutti_endpoint_run *out)
+{
+    struct pieces p;
+    unsigned index;
+    char *scratch = NULL;
+    uint64_t room;
+    if (!gpu_of(endpoint, peer, rndv, &index))
+        return TUTTI_REACH_NOT;
+    if (!read_pieces(rndv, bytes, taken, &p)) {
+        refuse(endpoint, peer, "pieces that are not the message's");
+        return TUTTI_REACH_NOT;
+    }
+    if (p.packed == taken)
+        return TUTTI_REACH_LATER;
+    if (tutti_endpoint_is_own(endpoint, peer)) {
+        const struct tutti_endpoint_piece *piece = &endpoint->piece[tutti_endpoint_number(endpoint, rndv)];
+        struct tutti_mapping *held = NULL;
+        enum tutti_reaching there =
+            reach_own(endpoint, endpoint->gpu[index].gpu, gpu, endpoint->gpu[index].scratch, &scratch, &held);
+        tutti_endpoint_release(endpoint, held); /* of this process: it does not go */
+        if (there != TUTTI_REACHED)
+            return there;
+        room = piece->at + piece->bytes;
+    } else {
+        struct tutti_mapping *mapping = NULL;
+        pthread_mutex_lock(&endpoint->lock);
+        const enum tutti_reaching there = tutti_endpoint_map_scratch(endpoint, peer, index, gpu, &mapping);
+        pthread_mutex_unlock(&endpoint->lock);
+        if (there != TUTTI_REACHED)
+            return there;
+        const uint64_t offset = tutti_endpoint_offset(endpoint, peer, index);
+        if (offset > mapping->what.bytes) {
+            refuse(endpoint, peer, "scratch that is not there");
+            return TUTTI_REACH_NOT;
+        }
+        scratch = (char *)mapping->base + offset;
+        room = mapping->what.bytes - offset;
+    }
+    if (!within(p.at, p.each * p.slots, room)) {
+        refuse(endpoint, peer, "scratch that is not there");
+        return TUTTI_REACH_NOT;
+    }
+    const uint64_t slot = taken % p.slots, there = p.packed - taken;
+    out->pieces = there < p.slots - slot ? there : p.slots - slot;
+    out->data = scratch + p.at + slot * p.each;
+    out->first = taken * p.each;
+    out->bytes = out->pieces * p.each < bytes - out->first ? out->pieces * p.each : bytes - out->first;
+    return TUTTI_REACHED;
 }
 
 /* First and last + 1 byte of `count` elements, from where the layout counts. 0 where the numbers are too large. */
@@ -296,22 +280,4 @@ int tutti_endpoint_layout(const struct tutti_endpoint *endpoint, int peer, const
     if (status == TUTTI_OK)
         *out = (struct tutti_endpoint_layout){plan, count, (char *)((uintptr_t)data - (uintptr_t)lowest)};
     return status;
-}
-
-void tutti_endpoint_release(struct tutti_endpoint *endpoint, struct tutti_mapping *held)
-{
-    if (held)
-        tutti_cache_release(endpoint->node->cache, endpoint->device, held);
-}
-
-void tutti_endpoint_meet(struct tutti_endpoint *endpoint, int peer, const struct tutti_rndv *rndv)
-{
-    struct tutti_mapping *held = NULL;
-    const struct tutti_share share = rndv->share;
-    if (!share.shared || tutti_endpoint_is_own(endpoint, peer) || endpoint->most == 0)
-        return;
-    pthread_mutex_lock(&endpoint->lock);
-    if (!is_known(endpoint, peer, share.what.id) && map(endpoint, peer, &share.what, &held) && held)
-        make_known(endpoint, peer, held);
-    pthread_mutex_unlock(&endpoint->lock);
 }

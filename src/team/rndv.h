@@ -20,7 +20,8 @@ enum {
     TUTTI_RNDVS = 256,
     TUTTI_RNDV_LAYOUT = 640,    /* bytes of a layout, as tutti_plan_write() makes them */
     TUTTI_ENDPOINT_PEERS = 256, /* ranks of a node that have endpoints */
-    TUTTI_ENDPOINT_KNOWN = 8    /* allocations of a peer that a rank takes from directly */
+    TUTTI_ENDPOINT_KNOWN = 8,   /* allocations of a peer that a rank takes from directly */
+    TUTTI_ENDPOINT_GPUS = 16    /* GPUs of a process whose memory its messages may lie in */
 };
 
 /* An allocation of a peer that this rank keeps mapped. Whoever offers a rendezvous in it takes a lease before, which
@@ -41,16 +42,28 @@ struct tutti_wanted {
     uint64_t base;
 };
 
-/* Who moves a rendezvous on: its owner from FREE, MOVING, and ATS; both from GET, by compare and swap, so that the
- * data are moved once, by whoever comes first; its receiver from GETTING, BOUNCE and AM. */
+/* Which side moves a rendezvous on: its owner from FREE, MOVING and ATS; its receiver from GETTING, BOUNCE and AM; from
+ * GET the side that comes first. Every step that the other side could take too is a compare and swap, ATS included: the
+ * owner may use a rendezvous again as soon as it is in ATS.
+ *
+ * BOUNCE: the packed message passes through `slots` pieces of scratch. The owner stores how many pieces it has packed
+ * so far, the receiver how many it has taken; piece k lies in slot k modulo `slots`. A message that fits is one piece.
+ */
 enum tutti_rndv_state {
     TUTTI_RNDV_FREE,
     TUTTI_RNDV_GET,     /* in the owner's buffer, in its layout */
     TUTTI_RNDV_GETTING, /* the receiver is taking them from there */
     TUTTI_RNDV_MOVING,  /* the owner is packing them */
-    TUTTI_RNDV_BOUNCE,  /* in the owner's scratch */
+    TUTTI_RNDV_BOUNCE,  /* in the owner's scratch, piece after piece */
     TUTTI_RNDV_AM,      /* come packed, by the MPI on a communicator of Tutti's, with the rendezvous's number as tag */
     TUTTI_RNDV_ATS      /* the receiver has them, or wants them no more */
+};
+
+/* What the receiver asks of the owner of an offered rendezvous (GET) that it cannot fetch from there. */
+enum tutti_must {
+    TUTTI_MUST_NOT,
+    TUTTI_MUST_PACK, /* into the scratch, which the receiver has mapped */
+    TUTTI_MUST_CARRY /* the MPI has to carry the data: no memory of the owner's can be mapped */
 };
 
 /* Taken out of the MPI by a probe of the receiver, and not received. */
@@ -61,25 +74,39 @@ struct tutti_rndv {
     _Atomic uint32_t to; /* node rank of the receiver */
     _Atomic uint64_t sequence;
     uint32_t next;            /* in a collective: the owner's next rendezvous for the same rank; TUTTI_RNDVS: none */
-    _Atomic uint32_t hurry;   /* 1: the receiver cannot map the share: it is to be packed at once */
+    _Atomic uint32_t must;    /* enum tutti_must; written by the receiver */
     int32_t tag;              /* of the message */
     uint32_t layout_bytes;    /* GET; 0: the message lies as it is, packed */
     uint64_t bytes;           /* of the packed message */
     uint64_t count;           /* GET: elements of the layout */
     int64_t lowest;           /* GET: of the lowest byte in the share, from the buffer that the layout counts from */
-    uint64_t at;              /* BOUNCE: place in the scratch */
+    uint32_t gpu;             /* of the owner's GPUs (struct tutti_endpoint_page): the one that the data lie on */
+    uint32_t slots;           /* BOUNCE: pieces that the scratch has room for */
+    uint64_t at, piece;       /* BOUNCE: place of the first slot in the scratch; bytes of a piece */
+    _Atomic uint64_t packed;  /* BOUNCE: pieces that the owner has packed */
+    _Atomic uint64_t taken;   /* BOUNCE: pieces that the receiver has taken */
     _Atomic uint32_t held;    /* enum tutti_rndv_held; written by the receiver */
     struct tutti_share share; /* the owner's buffer: GET, or to be known to the receiver */
     unsigned char layout[TUTTI_RNDV_LAYOUT];
 };
 
+/* A GPU that a rank has passed memory of. */
+struct tutti_endpoint_page {
+    _Atomic uint32_t offered; /* 1: the UUID is there; 2: the scratch too */
+    unsigned char uuid[16];
+    struct tutti_share scratch; /* on that GPU */
+};
+
+/* What a rank has made of a peer's scratch. */
+enum tutti_maps { TUTTI_MAPS_NOT_YET, TUTTI_MAPS, TUTTI_MAPS_CANNOT };
+
 /* One rank's side of all its endpoints. */
 struct tutti_endpoints {
-    _Alignas(128) _Atomic uint32_t offered; /* 1: uuid and scratch are there */
-    _Atomic uint32_t declared;              /* 1: this rank may have endpoints */
-    unsigned char uuid[16];                 /* of the GPU that owns the scratch */
-    struct tutti_share scratch;
-    _Atomic uint8_t open[TUTTI_ENDPOINT_PEERS]; /* 1: this rank takes rendezvous of that rank */
+    _Alignas(128) _Atomic uint32_t declared; /* 1: this rank may have endpoints */
+    _Atomic uint32_t listens;                /* GPUs that it has passed memory of; not 0: it takes rendezvous */
+    _Atomic uint32_t urged;                  /* 1: a peer's send waits until this rank looks at its receives */
+    struct tutti_endpoint_page gpu[TUTTI_ENDPOINT_GPUS];
+    _Atomic uint8_t maps[TUTTI_ENDPOINT_PEERS][TUTTI_ENDPOINT_GPUS]; /* enum tutti_maps: of that rank's scratches */
     struct tutti_known known[TUTTI_ENDPOINT_PEERS][TUTTI_ENDPOINT_KNOWN]; /* of that rank's allocations */
     _Atomic uint32_t asked;                                               /* counts what follows, roughly: 0: nothing */
     struct tutti_wanted wanted[TUTTI_ENDPOINT_PEERS];                     /* by that rank */

@@ -19,7 +19,7 @@
 enum { RANKS = 3, SCRATCH = 64 << 10, MOST = 40000, ROOM = MOST + 20000, IN_FLIGHT = 6, SECONDS = 60 };
 
 /* What a receiver does with a rendezvous that is offered. */
-enum conduct { FETCHES, STAYS_AWAY, HURRIES, CONDUCTS };
+enum conduct { FETCHES, STAYS_AWAY, DEMANDS, CANNOT, CONDUCTS };
 
 /* In place of the MPI: what each rank has told the next one of. */
 static struct announced {
@@ -30,16 +30,17 @@ static struct announced {
 } box[RANKS][IN_FLIGHT];
 
 static int rounds;
-static atomic_long fetched, packed, carried;
+static atomic_long fetched, packed, in_pieces, carried;
 
 struct side {
     struct tutti_transport *transport;
     struct tutti_endpoint *endpoint;
     struct tutti_rendezvous *rendezvous;
-    int next, before;
-    char *pinned; /* what comes */
+    int next, before, gpu;
     struct flight {
         int on, left;
+        char *in;             /* pinned: what comes */
+        uint64_t taken, came; /* of what comes: pieces, bytes by the transport */
         struct kit_side out;
         struct tutti_rendezvous_send send;
         struct tutti_transfer transfer; /* of the receiver */
@@ -47,8 +48,8 @@ struct side {
     } flight[IN_FLIGHT];
 };
 
-/* Offers the rendezvous, or packs it where the receiver has not mapped the memory. 0: neither can be now. */
-static int post(struct side *s, struct flight *f)
+/* Offers the rendezvous, or packs it where the receiver has not mapped the memory. */
+static void post(struct side *s, struct flight *f, int whole)
 {
     const struct tutti_elements *e = &f->out.elements;
     struct tutti_rndv *rndv = f->send.rndv;
@@ -56,17 +57,11 @@ static int post(struct side *s, struct flight *f)
     rndv->count = (uint64_t)e->count;
     rndv->lowest = e->plan->true_lower;
     rndv->layout_bytes = e->whole ? 0 : (uint32_t)tutti_plan_write(e->plan, rndv->layout, sizeof rndv->layout);
-    if ((e->whole || rndv->layout_bytes > 0) && tutti_endpoint_share(s->endpoint, rndv, lowest, NULL)) {
-        tutti_rndv_set(rndv, TUTTI_RNDV_GET);
-        return 1;
-    }
-    void *scratch = tutti_endpoint_scratch(s->endpoint, rndv, f->send.bytes);
-    if (!scratch)
-        return 0;
-    const struct tutti_pack_job job = tutti_rendezvous_packing(&f->send, scratch);
-    CHECK(tutti_pack_now(tutti_endpoint_gpu(s->endpoint), &job, 1) == TUTTI_OK, "packing");
-    tutti_rndv_set(rndv, TUTTI_RNDV_BOUNCE);
-    return 1;
+    const int named = e->whole || rndv->layout_bytes > 0;
+    if (!(named && tutti_endpoint_share(s->endpoint, rndv, lowest, NULL)) &&
+        tutti_rendezvous_pack(s->rendezvous, &f->send, whole))
+        return;
+    tutti_rndv_set(rndv, TUTTI_RNDV_GET);
 }
 
 static int send_one(struct side *s, int i, uint64_t *state)
@@ -81,8 +76,10 @@ static int send_one(struct side *s, int i, uint64_t *state)
     kit_make(&f->out, KIT_DEVICE, a->bytes, 0, state);
     a->bytes = f->out.capacity; /* all elements */
     kit_fill(&f->out, a->seed, a->bytes);
-    f->send = (struct tutti_rendezvous_send){
-        .elements = f->out.elements, .bytes = a->bytes, .rndv = tutti_endpoint_rndv(s->endpoint, s->next)};
+    f->send = (struct tutti_rendezvous_send){.elements = f->out.elements,
+                                             .gpu = s->gpu,
+                                             .bytes = a->bytes,
+                                             .rndv = tutti_endpoint_rndv(s->endpoint, s->next, s->gpu)};
     if (!CHECK(f->send.rndv != NULL, "there is no rendezvous"))
         return 0;
     f->send.rndv->bytes = a->bytes;
@@ -90,11 +87,7 @@ static int send_one(struct side *s, int i, uint64_t *state)
     f->send.since = tutti_now_ns();
     a->number = tutti_endpoint_number(s->endpoint, f->send.rndv);
     const uint64_t sequence = atomic_load(&f->send.rndv->sequence);
-    if (!post(s, f)) {
-        tutti_endpoint_withdraw(s->endpoint, f->send.rndv);
-        kit_shut(&f->out);
-        return 0;
-    }
+    post(s, f, random_next(state) % 2);
     tutti_rendezvous_list(s->rendezvous, &f->send);
     f->on = 1;
     f->left = 0;
@@ -118,12 +111,12 @@ static void look_after(struct side *s, int i)
 }
 
 /* Out of the sender's memory, in its layout. */
-static void fetch(struct side *s, const struct tutti_rndv *rndv, const struct tutti_mapping *held, char *data,
-                  const struct announced *a)
+static void fetch(struct side *s, struct flight *f, const struct tutti_rndv *rndv, const struct tutti_mapping *held,
+                  char *data, const struct announced *a)
 {
     struct tutti_endpoint_layout layout;
     if (rndv->layout_bytes == 0) {
-        CHECK(tutti_device()->copy_now(s->pinned, data, a->bytes) == TUTTI_OK, "copy");
+        CHECK(tutti_device()->copy_now(f->in, data, a->bytes) == TUTTI_OK, "copy");
         return;
     }
     if (!CHECK(tutti_endpoint_layout(s->endpoint, s->before, rndv, held, data, a->bytes, &layout) == TUTTI_OK,
@@ -133,50 +126,80 @@ static void fetch(struct side *s, const struct tutti_rndv *rndv, const struct tu
                                        .plan = layout.plan,
                                        .count = layout.count,
                                        .memory = layout.memory,
-                                       .packed = s->pinned,
+                                       .packed = f->in,
                                        .bytes = a->bytes};
-    CHECK(tutti_pack_now(tutti_endpoint_gpu(s->endpoint), &job, 1) == TUTTI_OK, "packing");
+    CHECK(tutti_pack_now(s->gpu, &job, 1) == TUTTI_OK, "packing");
     tutti_plan_drop(layout.plan);
+}
+
+/* Pieces out of the sender's scratch. 1 where all have come. */
+static int take_pieces(struct side *s, struct tutti_rndv *rndv, const struct announced *a, struct flight *f)
+{
+    struct tutti_endpoint_run run;
+    const enum tutti_reaching there =
+        tutti_endpoint_pieces(s->endpoint, s->before, rndv, s->gpu, a->bytes, f->taken, &run);
+    if (there == TUTTI_REACH_LATER || !CHECK(there == TUTTI_REACHED, "scratch that is not mapped"))
+        return 0;
+    if (f->taken == 0)
+        tutti_endpoint_meet(s->endpoint, s->before, rndv, s->gpu);
+    CHECK(tutti_device()->copy_now(f->in + run.first, run.data, run.bytes) == TUTTI_OK, "copy");
+    f->taken += run.pieces;
+    atomic_store(&rndv->taken, f->taken);
+    if (run.first + run.bytes < a->bytes)
+        return 0;
+    atomic_fetch_add(f->taken > 1 ? &in_pieces : &packed, 1);
+    return 1;
+}
+
+/* Parts from the transport. 1 where all have come. */
+static int take_parts(struct side *s, const struct announced *a, struct flight *f)
+{
+    struct tutti_transport *t = s->transport;
+    const uint64_t left = a->bytes - f->came, bytes = left < TUTTI_CARRY_BYTES ? left : TUTTI_CARRY_BYTES;
+    int done = 0;
+    if (!f->receiving)
+        CHECK(t->ops->receive(t, f->in + f->came, bytes, s->before, a->number, &f->transfer) == TUTTI_OK, "receive");
+    f->receiving = 1;
+    CHECK(t->ops->test(t, &f->transfer, NULL, &done) == TUTTI_OK, "test");
+    if (!done)
+        return 0;
+    f->receiving = 0;
+    f->came += bytes;
+    if (f->came < a->bytes)
+        return 0;
+    atomic_fetch_add(&carried, 1);
+    return 1;
 }
 
 /* 1 where the data have come. */
 static int take(struct side *s, struct tutti_rndv *rndv, const struct announced *a, struct flight *f)
 {
-    struct tutti_transport *t = s->transport;
     struct tutti_mapping *held = NULL;
     char *data;
     int done = 0;
     switch (atomic_load_explicit(&rndv->state, memory_order_acquire)) {
     case TUTTI_RNDV_GET:
-        if (a->conduct == HURRIES)
-            atomic_store(&rndv->hurry, 1);
+        if (a->conduct == DEMANDS)
+            tutti_endpoint_demand(s->endpoint, s->before, rndv, &s->gpu, 1);
+        if (a->conduct == CANNOT)
+            tutti_endpoint_demand(s->endpoint, s->before, rndv, NULL, 0);
         if (a->conduct != FETCHES)
             return 0;
-        data = tutti_endpoint_reach(s->endpoint, s->before, rndv, 1, a->bytes, &held);
-        if (data && tutti_rndv_win(rndv, TUTTI_RNDV_GETTING)) {
-            fetch(s, rndv, held, data, a);
+        const enum tutti_reaching there =
+            tutti_endpoint_reach(s->endpoint, s->before, rndv, s->gpu, a->bytes, &data, &held);
+        if (there == TUTTI_REACHED && tutti_rndv_win(rndv, TUTTI_RNDV_GETTING)) {
+            fetch(s, f, rndv, held, data, a);
             atomic_fetch_add(&fetched, 1);
             done = 1;
+        } else if (there == TUTTI_REACH_NOT) {
+            tutti_endpoint_demand(s->endpoint, s->before, rndv, &s->gpu, 1);
         }
         tutti_endpoint_release(s->endpoint, held);
         return done;
     case TUTTI_RNDV_BOUNCE:
-        data = tutti_endpoint_reach(s->endpoint, s->before, rndv, 0, a->bytes, &held);
-        if (CHECK(data != NULL, "scratch that is not mapped"))
-            CHECK(tutti_device()->copy_now(s->pinned, data, a->bytes) == TUTTI_OK, "copy");
-        tutti_endpoint_meet(s->endpoint, s->before, rndv);
-        tutti_endpoint_release(s->endpoint, held);
-        atomic_fetch_add(&packed, 1);
-        return 1;
+        return take_pieces(s, rndv, a, f);
     case TUTTI_RNDV_AM:
-        if (!f->receiving)
-            CHECK(t->ops->receive(t, s->pinned, ROOM, s->before, a->number, &f->transfer) == TUTTI_OK, "receive");
-        f->receiving = 1;
-        while (!done) /* one memory for all: nothing else comes meanwhile. The sender needs nothing more */
-            CHECK(t->ops->test(t, &f->transfer, NULL, &done) == TUTTI_OK, "test");
-        f->receiving = 0;
-        atomic_fetch_add(&carried, 1);
-        return 1;
+        return take_parts(s, a, f);
     default:
         return 0;
     }
@@ -185,13 +208,15 @@ static int take(struct side *s, struct tutti_rndv *rndv, const struct announced 
 static int receive_one(struct side *s, int i)
 {
     struct announced *a = &box[s->before][i];
+    struct flight *f = &s->flight[i];
     const uint64_t sequence = atomic_load(&a->sequence);
     struct tutti_rndv *rndv = sequence ? tutti_endpoint_find(s->endpoint, s->before, a->number, sequence) : NULL;
-    if (!sequence || !CHECK(rndv != NULL, "the rendezvous is gone") || !take(s, rndv, a, &s->flight[i]))
+    if (!sequence || !CHECK(rndv != NULL, "the rendezvous is gone") || !take(s, rndv, a, f))
         return 0;
     char *expected = kit_pattern(a->seed, a->bytes);
-    CHECK(memcmp(s->pinned, expected, a->bytes) == 0, "a message of %llu bytes is wrong", (unsigned long long)a->bytes);
+    CHECK(memcmp(f->in, expected, a->bytes) == 0, "a message of %llu bytes is wrong", (unsigned long long)a->bytes);
     free(expected);
+    f->taken = f->came = 0;
     atomic_store(&a->sequence, 0);
     tutti_rndv_set(rndv, TUTTI_RNDV_ATS);
     return 1;
@@ -211,7 +236,7 @@ static void go_round(struct side *s, uint64_t *state)
             received += receive_one(s, i);
             left += s->flight[i].on; /* the one just sent too */
         }
-        tutti_endpoint_poll(s->endpoint, 0);
+        tutti_endpoint_poll(s->endpoint);
         sched_yield();
         if (!CHECK(tutti_now_ns() < until, "%d sent, %d received, %d have not left", sent, received, left))
             abort();
@@ -224,34 +249,36 @@ static int ring(struct tutti_transport *transport, void *with)
     struct side s = {
         .transport = transport, .next = (transport->rank + 1) % RANKS, .before = (transport->rank + RANKS - 1) % RANKS};
     uint64_t state = check_seed() + (uint64_t)transport->rank;
-    void *pinned = NULL, *memory = NULL;
+    void *memory = NULL;
     char why[160];
     (void)with;
     if (!kit_open(transport, &kit))
         return 1;
     CHECK(tutti_device()->open(why, sizeof why) == TUTTI_OK, "the device opens");
-    CHECK(tutti_device()->alloc_pinned(ROOM, &pinned) == TUTTI_OK, "pinned memory");
+    for (int i = 0; i < IN_FLIGHT; i++) {
+        void *pinned = NULL;
+        CHECK(tutti_device()->alloc_pinned(ROOM, &pinned) == TUTTI_OK, "pinned memory");
+        s.flight[i].in = pinned;
+    }
     CHECK(tutti_device()->alloc(-1, 64, &memory) == TUTTI_OK, "device memory");
-    s.pinned = pinned;
     s.endpoint = tutti_endpoint_new(kit.node, tutti_device(), SCRATCH);
     s.rendezvous = tutti_rendezvous_new(s.endpoint, kit.node, transport);
     CHECK(s.endpoint && s.rendezvous, "no memory");
-    for (long tries = 0; !tutti_endpoint_is_open(s.endpoint, s.next) || !tutti_endpoint_listens(s.endpoint); tries++) {
-        tutti_endpoint_poll(s.endpoint, 1);
-        sched_yield();
-        if (!CHECK(tries < 10000000, "the endpoints open"))
-            return 1;
-    }
+    CHECK(tutti_device()->current(&s.gpu) == TUTTI_OK, "the GPU");
+    s.gpu = s.gpu < 0 ? 0 : s.gpu;
+    CHECK(tutti_endpoint_use(s.endpoint, s.gpu) == 0 && tutti_endpoint_offer(s.endpoint, s.gpu), "scratch");
+    CHECK(transport->ops->barrier(transport) == TUTTI_OK, "barrier");
     go_round(&s, &state);
     CHECK(transport->ops->barrier(transport) == TUTTI_OK, "barrier");
     s.next = s.before = transport->rank;
     go_round(&s, &state);
-    tutti_endpoint_poll(s.endpoint, 0);
+    tutti_endpoint_poll(s.endpoint);
     CHECK(transport->ops->barrier(transport) == TUTTI_OK, "barrier");
     tutti_rendezvous_free(s.rendezvous);
     tutti_endpoint_free(s.endpoint, 1);
     CHECK(transport->ops->barrier(transport) == TUTTI_OK, "barrier");
-    tutti_device()->free_pinned(pinned);
+    for (int i = 0; i < IN_FLIGHT; i++)
+        tutti_device()->free_pinned(s.flight[i].in);
     tutti_device()->free(memory);
     kit_close(&kit);
     return check_failed() != 0;
@@ -262,8 +289,9 @@ int main(void)
     printf("seed %llu (TUTTI_TEST_SEED)\n", (unsigned long long)check_seed());
     rounds = (int)check_setting("TUTTI_TEST_ROUNDS", 200);
     const int failed = tutti_threads_run(RANKS, ring, NULL);
-    CHECK(fetched > 0 && packed > 0 && carried > 0, "%ld fetched, %ld packed, %ld carried", fetched, packed, carried);
-    printf("%ld checks, %ld failed; %ld fetched, %ld packed, %ld carried\n", check_done(), check_failed(), fetched,
-           packed, carried);
+    CHECK(fetched > 0 && packed > 0 && in_pieces > 0 && carried > 0,
+          "%ld fetched, %ld packed, %ld in several pieces, %ld carried", fetched, packed, in_pieces, carried);
+    printf("%ld checks, %ld failed; %ld fetched, %ld packed, %ld in several pieces, %ld carried\n", check_done(),
+           check_failed(), fetched, packed, in_pieces, carried);
     return failed != 0 || check_failed() != 0;
 }

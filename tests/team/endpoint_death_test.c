@@ -32,6 +32,7 @@ struct side {
     const struct tutti_device *device;
     char *memory; /* device */
     unsigned char *host;
+    int gpu;
 };
 
 static void contents(unsigned char *to, int sender)
@@ -43,7 +44,7 @@ static void contents(unsigned char *to, int sender)
 /* Introduces the memory to the peer by a rendezvous that is packed, as the library does; then offers one. */
 static struct tutti_rndv *send(struct side *s, int rank, int to, enum tutti_rndv_state state)
 {
-    struct tutti_rndv *rndv = tutti_endpoint_rndv(s->endpoint, to);
+    struct tutti_rndv *rndv = tutti_endpoint_rndv(s->endpoint, to, s->gpu);
     if (!CHECK(rndv != NULL, "there is a rendezvous"))
         return NULL;
     contents(s->host, rank);
@@ -52,8 +53,9 @@ static struct tutti_rndv *send(struct side *s, int rank, int to, enum tutti_rndv
     rndv->tag = 0;
     int known = tutti_endpoint_share(s->endpoint, rndv, s->memory, NULL);
     if (state == TUTTI_RNDV_BOUNCE || !known) {
-        void *scratch = tutti_endpoint_scratch(s->endpoint, rndv, BYTES);
+        void *scratch = tutti_endpoint_scratch(s->endpoint, rndv, BYTES, 1);
         CHECK(scratch && s->device->copy_now(scratch, s->memory, BYTES) == TUTTI_OK, "packed");
+        atomic_store(&rndv->packed, tutti_pieces(BYTES, rndv->piece));
         state = TUTTI_RNDV_BOUNCE;
     }
     tutti_rndv_set(rndv, state);
@@ -91,9 +93,17 @@ static int receive(struct side *s, int sender, int rank)
     if (status != TUTTI_OK)
         return status;
     int offered = tutti_rndv_win(rndv, TUTTI_RNDV_GETTING);
-    char *data = tutti_endpoint_reach(s->endpoint, sender, rndv, offered, rndv->bytes, &held);
-    CHECK(data && s->device->copy_now(s->host, data, BYTES) == TUTTI_OK, "fetched");
-    tutti_endpoint_meet(s->endpoint, sender, rndv);
+    char *data = NULL;
+    struct tutti_endpoint_run run = {.bytes = 0};
+    enum tutti_reaching there;
+    if (offered) {
+        there = tutti_endpoint_reach(s->endpoint, sender, rndv, s->gpu, rndv->bytes, &data, &held);
+    } else {
+        there = tutti_endpoint_pieces(s->endpoint, sender, rndv, s->gpu, rndv->bytes, 0, &run);
+        data = run.bytes == BYTES ? run.data : NULL;
+    }
+    CHECK(there == TUTTI_REACHED && data && s->device->copy_now(s->host, data, BYTES) == TUTTI_OK, "fetched");
+    tutti_endpoint_meet(s->endpoint, sender, rndv, s->gpu);
     tutti_endpoint_release(s->endpoint, held);
     unsigned char *want = malloc(BYTES);
     contents(want, sender);
@@ -113,7 +123,7 @@ static void pass(struct side *s, int rank, int from, int to)
         CHECK(status == TUTTI_OK, "from %d to %d: %s", from, to, tutti_status_text(status));
         if (rndv)
             tutti_endpoint_let_go(s->endpoint, rndv);
-        tutti_endpoint_poll(s->endpoint, 0);
+        tutti_endpoint_poll(s->endpoint);
     } else if (rank == to) {
         int status = receive(s, from, rank);
         CHECK(status == TUTTI_OK, "from %d to %d: %s", from, to, tutti_status_text(status));
@@ -133,25 +143,29 @@ static int die(struct tutti_transport *transport, void *unused)
     CHECK(s.device->open(why, sizeof why) == TUTTI_OK && s.device->alloc(-1, BYTES, &memory) == TUTTI_OK, "memory");
     s.memory = memory;
     s.endpoint = tutti_endpoint_new(kit.node, s.device, SCRATCH);
+    static const int all[RANKS] = {0, 1, 2};
+    CHECK(s.device->current(&s.gpu) == TUTTI_OK, "the GPU");
+    s.gpu = s.gpu < 0 ? 0 : s.gpu;
+    CHECK(tutti_endpoint_use(s.endpoint, s.gpu) == 0 && tutti_endpoint_offer(s.endpoint, s.gpu), "scratch");
+    CHECK(transport->ops->barrier(transport) == TUTTI_OK, "barrier");
     /* A rank polls until all are there: the others need its answers. */
     for (int open = 0, tries = 0; atomic_load(&shared->opened) < RANKS && CHECK(tries < 100000, "the endpoints open");
          tries++) {
-        tutti_endpoint_poll(s.endpoint, 1);
-        int all = 1;
-        for (int r = 0; r < RANKS; r++)
-            all &= tutti_endpoint_is_open(s.endpoint, r);
-        if (all && !open)
+        tutti_endpoint_poll(s.endpoint);
+        const int connected = tutti_endpoint_connect(s.endpoint, all, RANKS, s.gpu);
+        if (connected && !open)
             atomic_fetch_add(&shared->opened, 1);
-        open |= all;
+        open |= connected;
         kit_sleep_us(100);
     }
+    tutti_endpoint_connected(s.endpoint);
     CHECK(transport->ops->barrier(transport) == TUTTI_OK, "barrier");
-    for (int from = 0; from < RANKS; from++) { /* twice: packed, then offered */
+    for (int from = 0; from < RANKS; from++) { /* packed until the memory is known, then offered */
         for (int to = 0; to < RANKS; to++) {
             if (from == to)
                 continue;
-            pass(&s, rank, from, to);
-            pass(&s, rank, from, to);
+            for (int i = 0; i < 3; i++)
+                pass(&s, rank, from, to);
             CHECK(transport->ops->barrier(transport) == TUTTI_OK, "barrier");
         }
     }

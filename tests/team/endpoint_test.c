@@ -13,7 +13,7 @@
 #include "support/random.h"
 #include "team/endpoint.h"
 
-enum { RANKS = 3, SCRATCH = 256 << 10, MOST = 100000, IN_FLIGHT = 8 };
+enum { RANKS = 3, SCRATCH = 256 << 10, MOST = 100000, IN_FLIGHT = 8, ALLOCATIONS = 12 };
 
 static int rounds = 400;
 static uint64_t seed;
@@ -35,19 +35,37 @@ static void fill(unsigned char *to, size_t bytes, uint64_t contents)
 struct side {
     struct tutti_endpoint *endpoint;
     const struct tutti_device *device;
-    int rank, next, before;
-    char *memory[2]; /* device: what is sent from, of two allocations */
-    unsigned char *host, *want;
+    int rank, next, before, gpu;
+    char *memory[ALLOCATIONS];  /* device: what is sent from: more than a receiver keeps mapped */
+    unsigned char *host, *want; /* want: MOST bytes for each that may come */
     struct flight {
         struct tutti_rndv *rndv;
-        uint64_t bytes, polls;
+        const char *from;
+        char *scratch;
+        uint64_t bytes, polls, packed;
     } flight[IN_FLIGHT];
+    uint64_t taken[IN_FLIGHT]; /* pieces of what comes */
     struct last {
         int number;
         uint64_t sequence;
     } last; /* rendezvous that was taken */
-    long direct, packed, mailed;
+    long direct, packed, mailed, offered, pieces;
 };
+
+/* The pieces that there is room for. */
+static void pack_some(struct side *s, struct flight *f)
+{
+    const unsigned n = tutti_endpoint_room(s->endpoint, f->rndv, f->bytes, f->packed);
+    const uint64_t first = f->packed * f->rndv->piece, most = n * f->rndv->piece;
+    const uint64_t bytes = most < f->bytes - first ? most : f->bytes - first;
+    if (n == 0)
+        return;
+    CHECK(s->device->copy_now(f->scratch + f->packed % f->rndv->slots * f->rndv->piece, f->from + first, bytes) ==
+              TUTTI_OK,
+          "copy");
+    f->packed += n;
+    atomic_store(&f->rndv->packed, f->packed);
+}
 
 /* Sends one rendezvous where there is a place for it. */
 static int send_one(struct side *s, int i, uint64_t *state)
@@ -56,8 +74,8 @@ static int send_one(struct side *s, int i, uint64_t *state)
     if (s->flight[i].rndv || atomic_load(&a->sequence))
         return 0;
     uint64_t bytes = 1 + random_next(state) % MOST, contents = random_next(state);
-    char *from = s->memory[random_next(state) % 2] + (size_t)i * MOST;
-    struct tutti_rndv *rndv = tutti_endpoint_rndv(s->endpoint, s->next);
+    char *from = s->memory[random_next(state) % ALLOCATIONS] + (size_t)i * MOST;
+    struct tutti_rndv *rndv = tutti_endpoint_rndv(s->endpoint, s->next, s->gpu);
     if (!CHECK(rndv != NULL, "there is a rendezvous"))
         return 0;
     fill(s->host, bytes, contents);
@@ -68,44 +86,46 @@ static int send_one(struct side *s, int i, uint64_t *state)
     a->contents = contents;
     a->number = tutti_endpoint_number(s->endpoint, rndv);
     uint64_t sequence = atomic_load(&rndv->sequence);
-    void *scratch;
+    struct flight *f = &s->flight[i];
+    *f = (struct flight){rndv, from, NULL, bytes, 1 + random_next(state) % 6, 0};
     if (tutti_endpoint_share(s->endpoint, rndv, from, NULL)) {
         tutti_rndv_set(rndv, TUTTI_RNDV_GET);
         s->direct++;
-    } else if ((scratch = tutti_endpoint_scratch(s->endpoint, rndv, bytes)) != NULL) {
-        CHECK(s->device->copy_now(scratch, from, bytes) == TUTTI_OK, "copy");
+    } else if ((f->scratch = tutti_endpoint_scratch(s->endpoint, rndv, bytes, random_next(state) % 2)) != NULL) {
+        pack_some(s, f);
         tutti_rndv_set(rndv, TUTTI_RNDV_BOUNCE);
         s->packed++;
     } else {
-        tutti_endpoint_withdraw(s->endpoint, rndv);
-        return 0;
+        tutti_rndv_set(rndv, TUTTI_RNDV_GET);
+        s->offered++;
     }
-    s->flight[i] = (struct flight){rndv, bytes, 1 + random_next(state) % 6};
     atomic_store(&a->sequence, sequence);
     return 1;
 }
 
-/* Packs what was offered and not fetched; 1 where the buffer may be used again. */
+/* Packs what was offered and not fetched, or asked for; 1 where the buffer may be used again. */
 static int has_left(struct side *s, int i)
 {
     struct flight *f = &s->flight[i];
-    char *scratch;
     if (!f->rndv)
         return 1;
-    if (tutti_rndv_is(f->rndv, TUTTI_RNDV_GET) && --f->polls == 0 &&
-        (scratch = tutti_endpoint_scratch(s->endpoint, f->rndv, f->bytes)) != NULL) {
-        if (tutti_rndv_win(f->rndv, TUTTI_RNDV_MOVING)) {
-            /* Whichever of the two the rendezvous names; the offset is in the share. */
-            const char *from = (const char *)(uintptr_t)(f->rndv->share.what.base + f->rndv->share.offset);
-            CHECK(s->device->copy_now(scratch, from, f->bytes) == TUTTI_OK, "copy");
-            tutti_rndv_set(f->rndv, TUTTI_RNDV_BOUNCE);
-            s->mailed++;
-        }
+    const int must = (int)atomic_load(&f->rndv->must);
+    if (tutti_rndv_is(f->rndv, TUTTI_RNDV_GET) && (--f->polls == 0 || must) && !f->scratch)
+        f->scratch = tutti_endpoint_scratch(s->endpoint, f->rndv, f->bytes, !must);
+    if (f->scratch && tutti_rndv_win(f->rndv, TUTTI_RNDV_MOVING)) {
+        pack_some(s, f);
+        tutti_rndv_set(f->rndv, TUTTI_RNDV_BOUNCE);
+        s->mailed++;
     }
     if (f->polls == 0)
         f->polls = 3;
     if (tutti_rndv_is(f->rndv, TUTTI_RNDV_GET) || tutti_rndv_is(f->rndv, TUTTI_RNDV_GETTING))
         return 0;
+    if (tutti_rndv_is(f->rndv, TUTTI_RNDV_BOUNCE) && f->packed * f->rndv->piece < f->bytes) {
+        s->pieces++;
+        pack_some(s, f);
+        return 0;
+    }
     tutti_endpoint_let_go(s->endpoint, f->rndv);
     f->rndv = NULL;
     return 1;
@@ -126,21 +146,37 @@ static int receive_one(struct side *s, int i)
         return 0;
     CHECK(tutti_endpoint_announces(s->endpoint, s->before, i), "it is announced");
     if (tutti_rndv_is(rndv, TUTTI_RNDV_GET)) {
-        data = tutti_endpoint_reach(s->endpoint, s->before, rndv, 1, a->bytes, &held);
-        if (!data || !tutti_rndv_win(rndv, TUTTI_RNDV_GETTING)) {
+        if (tutti_endpoint_reach(s->endpoint, s->before, rndv, s->gpu, a->bytes, &data, &held) != TUTTI_REACHED) {
+            tutti_endpoint_demand(s->endpoint, s->before, rndv, &s->gpu, 1);
+            return 0;
+        }
+        if (!tutti_rndv_win(rndv, TUTTI_RNDV_GETTING)) {
             tutti_endpoint_release(s->endpoint, held);
             return 0;
         }
+        CHECK(s->device->copy_now(s->want + (size_t)i * MOST, data, a->bytes) == TUTTI_OK, "copy");
     } else if (tutti_rndv_is(rndv, TUTTI_RNDV_BOUNCE)) {
-        data = tutti_endpoint_reach(s->endpoint, s->before, rndv, 0, a->bytes, &held);
-        tutti_endpoint_meet(s->endpoint, s->before, rndv);
+        struct tutti_endpoint_run run;
+        const enum tutti_reaching there =
+            tutti_endpoint_pieces(s->endpoint, s->before, rndv, s->gpu, a->bytes, s->taken[i], &run);
+        if (there == TUTTI_REACH_LATER || !CHECK(there == TUTTI_REACHED, "the pieces are there"))
+            return 0;
+        if (s->taken[i] == 0)
+            tutti_endpoint_meet(s->endpoint, s->before, rndv, s->gpu);
+        CHECK(run.first + run.bytes <= a->bytes, "pieces within the message");
+        CHECK(s->device->copy_now(s->want + (size_t)i * MOST + run.first, run.data, run.bytes) == TUTTI_OK, "copy");
+        s->taken[i] += run.pieces;
+        atomic_store(&rndv->taken, s->taken[i]);
+        if (run.first + run.bytes < a->bytes)
+            return 0;
     } else {
         return 0;
     }
+    s->taken[i] = 0;
     CHECK(rndv->bytes == a->bytes, "%llu bytes", (unsigned long long)rndv->bytes);
-    CHECK(s->device->copy_now(s->want, data, a->bytes) == TUTTI_OK, "copy");
     fill(s->host, a->bytes, a->contents);
-    CHECK(memcmp(s->want, s->host, a->bytes) == 0, "message of %llu bytes", (unsigned long long)a->bytes);
+    CHECK(memcmp(s->want + (size_t)i * MOST, s->host, a->bytes) == 0, "message of %llu bytes",
+          (unsigned long long)a->bytes);
     tutti_endpoint_release(s->endpoint, held);
     CHECK(!tutti_endpoint_find(s->endpoint, s->before, a->number, sequence - 1), "an old RTS is believed");
     CHECK(!tutti_endpoint_find(s->endpoint, s->before, a->number, sequence + 1), "an RTS of the future is believed");
@@ -156,7 +192,7 @@ static int receive_one(struct side *s, int i)
 static void go_round(struct side *s, uint64_t *state)
 {
     int sent = 0, received = 0, left = 0;
-    s->direct = s->packed = s->mailed = 0;
+    s->direct = s->packed = s->mailed = s->offered = 0;
     s->last.sequence = 0;
     while (sent < rounds || received < rounds || left) {
         left = 0;
@@ -166,7 +202,7 @@ static void go_round(struct side *s, uint64_t *state)
                 sent += send_one(s, i, state);
             received += receive_one(s, i);
         }
-        tutti_endpoint_poll(s->endpoint, 0);
+        tutti_endpoint_poll(s->endpoint);
         sched_yield();
     }
 }
@@ -183,36 +219,37 @@ static int ring(struct tutti_transport *transport, void *with)
     s.next = (s.rank + 1) % RANKS;
     s.before = (s.rank + RANKS - 1) % RANKS;
     s.host = malloc(MOST);
-    s.want = malloc(MOST);
+    s.want = malloc((size_t)IN_FLIGHT * MOST);
     CHECK(s.device->open(why, sizeof why) == TUTTI_OK, "the device opens");
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < ALLOCATIONS; i++) {
         void *memory = NULL;
         CHECK(s.device->alloc(-1, IN_FLIGHT * MOST, &memory) == TUTTI_OK, "device memory");
         s.memory[i] = memory;
     }
     s.endpoint = tutti_endpoint_new(kit.node, s.device, SCRATCH);
     CHECK(s.endpoint != NULL, "a endpoint");
-    for (long tries = 0; !tutti_endpoint_is_open(s.endpoint, s.next) || !tutti_endpoint_listens(s.endpoint); tries++) {
-        tutti_endpoint_poll(s.endpoint, 1);
-        sched_yield();
-        if (!CHECK(tries < 10000000, "the endpoints open"))
-            return 1;
-    }
+    CHECK(s.device->current(&s.gpu) == TUTTI_OK, "the GPU");
+    s.gpu = s.gpu < 0 ? 0 : s.gpu;
+    CHECK(tutti_endpoint_use(s.endpoint, s.gpu) == 0 && tutti_endpoint_listens(s.endpoint), "the first GPU");
+    CHECK(tutti_endpoint_offer(s.endpoint, s.gpu), "scratch");
+    CHECK(transport->ops->barrier(transport) == TUTTI_OK, "barrier");
+    CHECK(tutti_endpoint_is_open(s.endpoint, s.next), "the endpoint is open");
     go_round(&s, &state);
     CHECK(transport->ops->barrier(transport) == TUTTI_OK, "barrier");
-    CHECK(s.packed > 0 && s.direct > 0, "rank %d: %ld direct, %ld packed, %ld of them late", s.rank, s.direct, s.packed,
-          s.mailed);
+    CHECK(s.packed > 0 && s.direct > 0 && s.offered > 0 && s.pieces > 0,
+          "rank %d: %ld direct, %ld packed, %ld offered, %ld late, %ld times several pieces", s.rank, s.direct,
+          s.packed, s.offered, s.mailed, s.pieces);
     s.next = s.before = s.rank;
     go_round(&s, &state);
     CHECK(s.packed == 0 && s.direct == rounds, "rank %d to itself: %ld direct, %ld packed, %ld late", s.rank, s.direct,
           s.packed, s.mailed);
-    tutti_endpoint_poll(s.endpoint, 0);
+    tutti_endpoint_poll(s.endpoint);
     for (int i = 0; i < IN_FLIGHT; i++)
         CHECK(atomic_load(&box[s.rank][i].sequence) == 0, "nothing is left");
     CHECK(transport->ops->barrier(transport) == TUTTI_OK, "barrier");
     tutti_endpoint_free(s.endpoint, 1);
     CHECK(transport->ops->barrier(transport) == TUTTI_OK, "barrier");
-    for (int i = 0; i < 2; i++)
+    for (int i = 0; i < ALLOCATIONS; i++)
         s.device->free(s.memory[i]);
     free(s.host);
     free(s.want);

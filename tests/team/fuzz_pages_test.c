@@ -171,26 +171,23 @@ static void open_endpoints(struct sides *s)
 {
     s->reader = tutti_endpoint_new(nodes[READER], device, SCRATCH);
     s->liar = tutti_endpoint_new(nodes[LIAR], device, SCRATCH);
+    static const int reader = READER, liar = LIAR;
     tutti_endpoint_use(s->reader, 0);
     tutti_endpoint_use(s->liar, 1);
-    tutti_endpoint_poll(s->liar, 1);
-    struct tutti_endpoints *its = &tutti_node_control(nodes[LIAR])->endpoints;
+    CHECK(tutti_endpoint_offer(s->liar, 1), "scratch");
+    struct tutti_endpoint_page *its = &tutti_node_control(nodes[LIAR])->endpoints.gpu[0];
     if (one_of(2)) {
+        const struct tutti_share sound = its->scratch;
         changed_bytes(&its->scratch, sizeof its->scratch, &state);
-        if (its->scratch.what.needs_fd)
-            tutti_socket_purge(nodes[READER], TUTTI_NOTE_ENDPOINT);
-        struct tutti_note note = {.slot = (uint32_t)TUTTI_NOTE_ENDPOINT};
-        struct tutti_export fresh;
-        int fd = -1;
-        note.id = its->scratch.what.id;
-        struct tutti_endpoint *liar = s->liar;
-        struct tutti_rndv *rndv = tutti_endpoint_rndv(liar, READER);
-        CHECK(device->export_memory(tutti_endpoint_scratch(liar, rndv, 1), &fresh, &fd) == TUTTI_OK, "export");
-        tutti_socket_give(nodes[LIAR], READER, &note, fd);
-        close(fd);
-        tutti_endpoint_withdraw(liar, rndv);
+        if (one_of(2)) /* a descriptor for what it names now is not had from its owner */
+            its->scratch.what.id = sound.what.id;
     }
-    tutti_endpoint_poll(s->reader, 1);
+    for (int i = 0; i < 3; i++) {
+        tutti_endpoint_connect(s->reader, &liar, 1, 0);
+        tutti_endpoint_poll(s->liar);
+        tutti_endpoint_connect(s->liar, &reader, 1, 1);
+        tutti_endpoint_poll(s->reader);
+    }
 }
 
 static void close_endpoints(struct sides *s)
@@ -198,7 +195,7 @@ static void close_endpoints(struct sides *s)
     tutti_endpoint_free(s->reader, 1);
     tutti_endpoint_free(s->liar, 1);
     for (int r = 0; r < 2; r++)
-        atomic_store(&tutti_node_control(nodes[r])->endpoints.offered, 0);
+        memset(tutti_node_control(nodes[r])->endpoints.gpu, 0, sizeof tutti_node_control(nodes[r])->endpoints.gpu);
     tutti_socket_purge(nodes[READER], -2);
     tutti_socket_purge(nodes[LIAR], -2);
 }
@@ -206,7 +203,7 @@ static void close_endpoints(struct sides *s)
 /* A sound rendezvous of `bytes` bytes. */
 static struct tutti_rndv *write_rndv(struct sides *s, uint64_t *bytes)
 {
-    struct tutti_rndv *rndv = tutti_endpoint_rndv(s->liar, READER);
+    struct tutti_rndv *rndv = tutti_endpoint_rndv(s->liar, READER, 1);
     const uint64_t count = 1 + random_next(&state) % 40;
     *bytes = one_of(2) ? count * s->plan->size : 1 + random_next(&state) % BYTES;
     rndv->tag = (int32_t)(random_next(&state) % 3);
@@ -218,7 +215,8 @@ static struct tutti_rndv *write_rndv(struct sides *s, uint64_t *bytes)
         rndv->lowest = s->plan->true_lower;
         rndv->layout_bytes = (uint32_t)tutti_plan_write(s->plan, rndv->layout, sizeof rndv->layout);
         tutti_rndv_set(rndv, TUTTI_RNDV_GET);
-    } else if (tutti_endpoint_scratch(s->liar, rndv, *bytes)) {
+    } else if (tutti_endpoint_scratch(s->liar, rndv, *bytes, 1)) {
+        atomic_store(&rndv->packed, tutti_pieces(*bytes, rndv->piece));
         tutti_rndv_set(rndv, one_of(2) ? TUTTI_RNDV_BOUNCE : TUTTI_RNDV_GET);
     }
     return rndv;
@@ -229,7 +227,18 @@ static void take_rndv(struct sides *s, struct tutti_rndv *rndv, uint64_t bytes)
     struct tutti_mapping *held = NULL;
     struct tutti_endpoint_layout layout;
     const int offered = tutti_rndv_is(rndv, TUTTI_RNDV_GET);
-    char *data = tutti_endpoint_reach(s->reader, LIAR, rndv, offered, bytes, &held);
+    char *data = NULL;
+    struct tutti_endpoint_run run;
+    const int reader_gpu = 0;
+    if (offered && tutti_endpoint_reach(s->reader, LIAR, rndv, 0, bytes, &data, &held) == TUTTI_REACH_NOT)
+        tutti_endpoint_demand(s->reader, LIAR, rndv, &reader_gpu, 1);
+    if (!offered &&
+        tutti_endpoint_pieces(s->reader, LIAR, rndv, 0, bytes, random_next(&state) % 3, &run) == TUTTI_REACHED) {
+        data = run.data;
+        CHECK(run.first <= bytes && run.bytes <= bytes - run.first, "pieces beyond the message");
+        bytes = run.bytes;
+    }
+    tutti_endpoint_poll(s->liar); /* it serves */
     refused += !data;
     if (data && offered && rndv->layout_bytes > 0) {
         if (tutti_endpoint_layout(s->reader, LIAR, rndv, held, data, bytes, &layout) == TUTTI_OK) {
@@ -251,7 +260,7 @@ static void take_rndv(struct sides *s, struct tutti_rndv *rndv, uint64_t bytes)
         readable(data, bytes, "a message");
         reached++;
     }
-    tutti_endpoint_meet(s->reader, LIAR, rndv);
+    tutti_endpoint_meet(s->reader, LIAR, rndv, 0);
     tutti_endpoint_release(s->reader, held);
 }
 

@@ -116,15 +116,41 @@ void tutti_endpoints_forget(void)
     tutti_far_on = 0;
 }
 
-void tutti_endpoints_poll(const void *buffer, int sending)
+void tutti_endpoints_poll(const void *buffer)
 {
     struct tutti_memory memory;
-    if (unlikely(tutti_endpoint_gpu(tutti_endpoint) < 0)) {
+    if (unlikely(!tutti_endpoint_listens(tutti_endpoint))) {
         tutti_door.device->classify(buffer, &memory);
-        if (memory.kind == TUTTI_MEMORY_DEVICE && memory.gpu >= 0)
+        if (memory.kind == TUTTI_MEMORY_DEVICE)
             tutti_endpoint_use(tutti_endpoint, memory.gpu);
     }
-    tutti_endpoint_poll(tutti_endpoint, sending);
+    tutti_endpoint_poll(tutti_endpoint);
+}
+
+struct connecting {
+    int peer[TUTTI_MAX_RANKS];
+    int n, gpu;
+};
+
+static int is_connected(void *with)
+{
+    const struct connecting *c = with;
+    tutti_endpoint_poll(tutti_endpoint);
+    return tutti_endpoint_connect(tutti_endpoint, c->peer, c->n, c->gpu);
+}
+
+void tutti_endpoints_connect(struct tutti_team *team, int gpu)
+{
+    struct connecting c = {.n = team->size, .gpu = gpu};
+    if (!tutti_endpoint_everywhere || !tutti_endpoint || gpu < 0)
+        return;
+    for (int r = 0; r < team->size; r++)
+        c.peer[r] = tutti_team_peer(team, r);
+    tutti_progress_wait(&(const struct tutti_wait){.done = is_connected,
+                                                   .with = &c,
+                                                   .what = "in MPIX_Stream_comm_create, for scratch for messages",
+                                                   .watched = 1});
+    tutti_endpoint_connected(tutti_endpoint);
 }
 
 void tutti_endpoints_comm_freed(void)

@@ -50,8 +50,11 @@ void tutti_endpoints_forget(void);
 int tutti_endpoints_peer(MPI_Comm comm, int rank);
 /* The same in MPI_COMM_WORLD, this process too. */
 int tutti_endpoints_world(MPI_Comm comm, int rank);
-/* tutti_endpoint_poll(), which the program's buffer tells the GPU. */
-void tutti_endpoints_poll(const void *buffer, int sending);
+/* tutti_endpoint_poll(); of a buffer on a GPU this rank takes rendezvous from now on. */
+void tutti_endpoints_poll(const void *buffer);
+/* Collective over the team, quietly: its communicator gets a stream on `gpu`. Messages between its ranks need no memory
+ * to be mapped afterwards. */
+void tutti_endpoints_connect(struct tutti_team *team, int gpu);
 /* A communicator's handle may be given to another one from now on. */
 void tutti_endpoints_comm_freed(void);
 

@@ -3,11 +3,38 @@
 #include "mpi/message/rndv_recv.h"
 #include "mpi/request/batch.h"
 #include "mpi/request/request.h"
+#include "progress/engine.h"
 
 struct receive {
     struct tutti_recv_request *recv;
     struct tutti_stage stage;
+    int open; /* 1: counted among the steps */
 };
+
+/* A peer's send may wait for a receive of this rank, whatever this rank waits for. */
+static void look(void)
+{
+    if (tutti_endpoint && tutti_endpoint_urged(tutti_endpoint))
+        tutti_requests_look();
+}
+static struct tutti_step receives = {.name = "receives of device memory", .poll = look};
+
+/* Under way from now on. Nobody sends rendezvous to a rank that has passed no memory of a GPU. */
+static void begin(struct receive *receive)
+{
+    if (receive->open || !tutti_endpoint || !tutti_endpoint_listens(tutti_endpoint))
+        return;
+    tutti_progress_add(&receives);
+    tutti_step_open(&receives);
+    receive->open = 1;
+}
+
+static void end(struct receive *receive)
+{
+    if (receive->open)
+        tutti_step_close(&receives);
+    receive->open = 0;
+}
 
 static struct receive *of(const struct tutti_request *entry)
 {
@@ -18,8 +45,10 @@ static int prepare(struct tutti_request *entry)
 {
     struct receive *receive = of(entry);
     int code = tutti_staged_in(&receive->stage, entry->comm);
-    if (code == MPI_SUCCESS)
+    if (code == MPI_SUCCESS) {
         tutti_recv_again(receive->recv);
+        begin(receive);
+    }
     return code;
 }
 
@@ -33,8 +62,11 @@ static int listens(const struct tutti_request *entry)
 static void fetch(struct tutti_request *entry, struct tutti_batch *batch)
 {
     struct receive *receive = of(entry);
+    struct tutti_stage *stage = &receive->stage;
     if (batch)
-        tutti_batch_add(batch, entry, receive->recv, &receive->stage);
+        tutti_batch_add(batch, entry, receive->recv, stage);
+    else if (receive->recv->state == TUTTI_RECV_RNDV)
+        tutti_recv_fetch(&receive->recv, &stage, 1, 0);
     else if (receive->recv->state == TUTTI_RECV_FAR && !receive->recv->far)
         tutti_far_begin(receive->recv);
 }
@@ -94,8 +126,14 @@ static int deliver(struct tutti_request *entry, MPI_Status *status)
     return code;
 }
 
+static void settle(struct tutti_request *entry)
+{
+    end(of(entry));
+}
+
 static void close(struct tutti_request *entry)
 {
+    end(of(entry));
     tutti_stage_close(&of(entry)->stage);
     tutti_recv_free(of(entry)->recv);
 }
@@ -107,6 +145,7 @@ static const struct tutti_request_kind receive_kind = {.name = "receive that may
                                                        .fetch = fetch_all,
                                                        .arrived = arrived,
                                                        .deliver = deliver,
+                                                       .settle = settle,
                                                        .close = close};
 
 int tutti_receive_put(MPI_Request request, MPI_Comm comm, const struct tutti_stage *stage,
@@ -117,5 +156,7 @@ int tutti_receive_put(MPI_Request request, MPI_Comm comm, const struct tutti_sta
         return tutti_request_lost(comm);
     *of(entry) = (struct receive){.recv = recv, .stage = *stage};
     entry->persistent = persistent;
+    if (!persistent)
+        begin(of(entry));
     return tutti_request_put(entry);
 }

@@ -119,7 +119,7 @@ static void bring_on(void)
     if (all)
         poll_locked();
     pthread_mutex_unlock(&lock);
-    tutti_endpoint_poll(tutti_endpoint, 0);
+    tutti_endpoint_poll(tutti_endpoint);
 }
 
 void tutti_send_let_go(struct tutti_send_request *sent)

@@ -31,7 +31,11 @@ struct tutti_recv_request {
     struct tutti_rts_head rts;
     struct tutti_pipelined_rts far_rts;
     struct tutti_incoming *far; /* not NULL: its chunks are coming */
-    struct tutti_rndv_am *am;   /* not NULL: its data are coming by the MPI */
+    int demanded;               /* 1: the sender is asked to pack: its buffer is not tried any more */
+    uint64_t taken;             /* pieces of a rendezvous that have been taken */
+    uint64_t came;              /* bytes that the MPI has carried */
+    struct tutti_rndv_am *am;   /* not NULL: a part is coming by the MPI */
+    char *assembly;             /* not NULL: the packed message, of a type that only the MPI can unpack */
     int code;                   /* FAILED */
 };
 
@@ -58,15 +62,20 @@ void tutti_recv_free(struct tutti_recv_request *recv);
 static inline void tutti_recv_again(struct tutti_recv_request *recv)
 {
     recv->state = TUTTI_RECV_WAITING;
+    recv->demanded = recv->placed = 0;
+    recv->taken = recv->came = 0;
 }
 
 /* The message of `status` lies where the MPI was told: in the stage where that is staged, otherwise in the buffer. Says
  * what it is. */
 void tutti_recv_arrived(struct tutti_recv_request *recv, const struct tutti_stage *stage, const MPI_Status *status);
-/* Packed bytes of the message, on the host, into the program's buffer. A status. */
+/* Bytes [first, first + bytes) of the packed message, on the host, into the program's buffer, of which there is a plan.
+ * A status. */
+int tutti_recv_put(const struct tutti_recv_request *recv, char *packed, uint64_t first, uint64_t bytes);
+/* All of the packed message, on the host, into the program's buffer. A status. */
 int tutti_recv_unpack(const struct tutti_recv_request *recv, struct tutti_stage *stage, char *packed);
-/* Fetches the data of rendezvous, all at once as far as they can be fetched now, in one launch; with `wait` all of
- * them. stages[i] belongs to recvs[i]. */
+/* rndv_fetch.c. Fetches the data of rendezvous, all at once as far as they can be fetched now, in one launch; with
+ * `wait` all of them. stages[i] belongs to recvs[i]. */
 void tutti_recv_fetch(struct tutti_recv_request *const recvs[], struct tutti_stage *const stages[], int n, int wait);
 /* The whole of it for a receive that is complete: 1 where it was an RTS, and *code; 0: it is as it was without Tutti.
  */

@@ -24,19 +24,27 @@ int tutti_seen_holds(struct tutti_seen *seen, const char *first, const char *end
         seen->memo.of = NULL;
         base = seen->memory.base;
     }
-    const int gpu = tutti_endpoint_gpu(tutti_endpoint);
-    return seen->memory.kind == TUTTI_MEMORY_DEVICE && first >= base && end <= base + seen->memory.bytes &&
-           (gpu < 0 || seen->memory.gpu < 0 || seen->memory.gpu == gpu);
+    return seen->memory.kind == TUTTI_MEMORY_DEVICE && seen->memory.gpu >= 0 && first >= base &&
+           end <= base + seen->memory.bytes;
 }
 
-int tutti_send_place(const struct tutti_send_request *sent, struct tutti_seen *seen, const char **lowest)
+int tutti_send_place(struct tutti_send_request *sent, struct tutti_seen *seen, const char **lowest)
 {
     const struct tutti_plan *plan = sent->core.elements.plan;
     const MPI_Count reach = (sent->message.count - 1) * plan->extent;
     const char *first = (const char *)sent->message.buffer + plan->true_lower + (reach < 0 ? reach : 0);
     const char *end = (const char *)sent->message.buffer + plan->true_end + (reach > 0 ? reach : 0);
+    struct tutti_places places;
     *lowest = first;
-    return tutti_seen_holds(seen, first, end);
+    if (tutti_seen_holds(seen, first, end)) {
+        sent->core.gpu = seen->memory.gpu;
+        return TUTTI_PLACE_ONE;
+    }
+    tutti_places_of(plan, sent->message.count, sent->message.buffer, &places);
+    if (!places.device || places.gpu < 0 || !tutti_places_reached(&places))
+        return TUTTI_PLACE_NONE;
+    sent->core.gpu = places.gpu;
+    return TUTTI_PLACE_SOME;
 }
 
 int tutti_send_describe(struct tutti_send_request *sent, const struct tutti_layout *layout, const char *lowest)
@@ -52,44 +60,57 @@ int tutti_send_describe(struct tutti_send_request *sent, const struct tutti_layo
 }
 
 /* 1 where the data must not wait for the receiver in the program's buffer, or would in vain: it is this thread. */
-static int at_once(const struct tutti_send_request *sent, int blocking)
+static int at_once(const struct tutti_send_request *sent, int peer, int blocking)
 {
     const enum tutti_send_mode mode = sent->message.mode;
     return mode == TUTTI_SEND_BUFFERED || mode == TUTTI_SEND_REPLACED ||
-           (blocking && !tutti_door.multiple && (int)sent->core.rndv->to == tutti_node_rank(tutti_door.node));
+           (blocking && !tutti_door.multiple && peer == tutti_node_rank(tutti_door.node));
 }
 
-/* Fills the rendezvous and shows it. 0: there is no way. */
-static int post(struct tutti_send_request *sent, const struct tutti_layout *layout, const char *lowest, int blocking)
+int tutti_send_show(struct tutti_send_request *sent, const struct tutti_layout *layout, const char *lowest,
+                    struct tutti_endpoint_memo *memo)
 {
     struct tutti_rndv *rndv = sent->core.rndv;
+    rndv->share.shared = 0;
+    if (!lowest || !tutti_send_describe(sent, layout, lowest))
+        return TUTTI_SHOWN_NOT;
+    if (tutti_endpoint_share(tutti_endpoint, rndv, lowest, memo))
+        return TUTTI_SHOWN_KNOWN;
+    return rndv->share.shared ? TUTTI_SHOWN : TUTTI_SHOWN_NOT;
+}
+
+/* Fills the rendezvous and shows it. 0: there is no way. A message from an allocation that the receiver has mapped is
+ * fetched from there. Another one is packed for the receiver, which learns of the allocation on the way, and maps it
+ * where it comes again; or it is offered, where the receiver has not mapped the scratch yet either. */
+static int post(struct tutti_send_request *sent, const struct tutti_layout *layout, const char *lowest, int peer,
+                int blocking)
+{
+    struct tutti_rndv *rndv = sent->core.rndv;
+    const int now = at_once(sent, peer, blocking);
+    int from = 0, shown = TUTTI_SHOWN_NOT;
     rndv->tag = sent->message.tag;
     rndv->bytes = sent->core.bytes;
-    int from = 0;
-    enum tutti_protocol way = tutti_rules_message(sent->core.bytes, &from);
     rndv->share.shared = 0;
-    if (way == TUTTI_PROTOCOL_direct && at_once(sent, blocking)) {
-        way = TUTTI_PROTOCOL_packed;
-    } else if (way == TUTTI_PROTOCOL_direct && tutti_send_describe(sent, layout, lowest)) {
-        if (tutti_endpoint_share(tutti_endpoint, rndv, lowest, NULL)) {
+    for (enum tutti_protocol way = tutti_rules_message(sent->core.bytes, &from); way != TUTTI_PROTOCOL_staged;
+         way = tutti_rules_message(sent->core.bytes, &from)) {
+        if (way == TUTTI_PROTOCOL_direct)
+            shown = tutti_send_show(sent, layout, lowest, NULL);
+        if (way == TUTTI_PROTOCOL_direct && shown == TUTTI_SHOWN_KNOWN && !now) {
             tutti_rndv_set(rndv, TUTTI_RNDV_GET);
             return 1;
         }
-        if (rndv->share.shared) /* the receiver learns of the allocation by a rendezvous that is packed */
-            way = TUTTI_PROTOCOL_packed;
+        if ((way == TUTTI_PROTOCOL_packed || shown == TUTTI_SHOWN) &&
+            tutti_rendezvous_pack(tutti_endpoint_sends, &sent->core, now))
+            return 1;
+        if (now)
+            return 0;
+        if (way == TUTTI_PROTOCOL_packed || shown == TUTTI_SHOWN) { /* the receiver maps what it can, or asks */
+            tutti_endpoint_offer(tutti_endpoint, sent->core.gpu);
+            tutti_rndv_set(rndv, TUTTI_RNDV_GET);
+            return 1;
+        }
     }
-    while (way == TUTTI_PROTOCOL_direct)
-        way = tutti_rules_message(sent->core.bytes, &from);
-    if (way != TUTTI_PROTOCOL_packed)
-        return 0;
-    void *scratch = tutti_endpoint_scratch(tutti_endpoint, rndv, sent->core.bytes);
-    if (!scratch)
-        return 0;
-    const struct tutti_pack_job job = tutti_rendezvous_packing(&sent->core, scratch);
-    if (tutti_pack_now(tutti_endpoint_gpu(tutti_endpoint), &job, 1) != TUTTI_OK)
-        return 0;
-    tutti_rndv_set(rndv, TUTTI_RNDV_BOUNCE);
-    return 1;
+    return 0;
 }
 
 static struct tutti_send_request *give_up(struct tutti_send_request *sent)
@@ -121,8 +142,8 @@ static struct tutti_send_request *new_send(const struct tutti_message *message, 
         (message->mode == TUTTI_SEND_BUFFERED && !tutti_attached_takes(bytes)) || /* an error, which is the MPI's */
         bytes < tutti_endpoint_least || tutti_rules_message(bytes, &from) == TUTTI_PROTOCOL_staged)
         return NULL;
-    tutti_endpoints_poll(message->buffer, 1);
-    if (!tutti_endpoint_is_open(tutti_endpoint, peer) || !tutti_rts_fits(message, layout))
+    tutti_endpoint_poll(tutti_endpoint);
+    if (!tutti_rts_fits(message, layout))
         return NULL;
     struct tutti_send_request *sent = calloc(1, sizeof *sent);
     const char *lowest;
@@ -133,8 +154,15 @@ static struct tutti_send_request *new_send(const struct tutti_message *message, 
                                         .rts = tutti_handles.no_request,
                                         .tag = -1};
     struct tutti_seen seen = {.memory = {.kind = TUTTI_MEMORY_HOST}};
-    if (!tutti_send_place(sent, &seen, &lowest) || !(sent->core.rndv = tutti_endpoint_rndv(tutti_endpoint, peer)))
+    const int place = tutti_send_place(sent, &seen, &lowest);
+    /* The GPU is met by this message, whoever carries it. */
+    if (place == TUTTI_PLACE_NONE || tutti_endpoint_use(tutti_endpoint, sent->core.gpu) < 0 ||
+        !tutti_endpoint_is_open(tutti_endpoint, peer) ||
+        tutti_endpoint_mapped(tutti_endpoint, peer, sent->core.gpu) == TUTTI_MAPS_CANNOT ||
+        !(sent->core.rndv = tutti_endpoint_rndv(tutti_endpoint, peer, sent->core.gpu)))
         return give_up(sent);
+    if (place == TUTTI_PLACE_SOME)
+        lowest = NULL;
     if (with_request && tutti_own_request(0, &sent->request, &sent->tag) != 0) {
         sent->tag = -1;
         return give_up(sent);
@@ -146,7 +174,7 @@ static struct tutti_send_request *new_send(const struct tutti_message *message, 
     tutti_node_key(tutti_door.node, head.key);
     memcpy(sent->text, &head, sizeof head);
     sent->core.since = tutti_now_ns();
-    if (post(sent, layout, lowest, blocking))
+    if (post(sent, layout, lowest, peer, blocking))
         return sent;
     if (with_request) { /* the receive that nothing completed */
         tutti_own_complete(sent->tag);

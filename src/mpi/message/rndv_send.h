@@ -38,16 +38,22 @@ struct tutti_seen {
     struct tutti_memory memory; /* not DEVICE: none yet */
     struct tutti_endpoint_memo memo;
 };
-/* rndv_send.c. 1 where all of [first, end) is in one allocation of the endpoints' GPU. */
+/* rndv_send.c. 1 where all of [first, end) is in one allocation of a GPU: seen->memory. */
 int tutti_seen_holds(struct tutti_seen *seen, const char *first, const char *end);
-/* Lowest byte of the elements; 0 where they are not all in one allocation of the endpoints' GPU. */
-int tutti_send_place(const struct tutti_send_request *sent, struct tutti_seen *seen, const char **lowest);
+/* Finds the GPU that holds the elements, sent->core.gpu, and the lowest byte. */
+enum { TUTTI_PLACE_NONE, TUTTI_PLACE_SOME, TUTTI_PLACE_ONE }; /* not on one GPU; in several allocations; in one */
+int tutti_send_place(struct tutti_send_request *sent, struct tutti_seen *seen, const char **lowest);
 /* 1 where the receiver's kernels can read the message as it lies: the rendezvous says how. */
 int tutti_send_describe(struct tutti_send_request *sent, const struct tutti_layout *layout, const char *lowest);
+/* Names the buffer in the rendezvous: not at all (lowest NULL: it is not in one allocation); as one that the receiver
+ * may have to map; as one that it has mapped and keeps so. memo: may be NULL. */
+enum { TUTTI_SHOWN_NOT, TUTTI_SHOWN, TUTTI_SHOWN_KNOWN };
+int tutti_send_show(struct tutti_send_request *sent, const struct tutti_layout *layout, const char *lowest,
+                    struct tutti_endpoint_memo *memo);
 
 /* rndv_blocks.c. A rendezvous of a collective, without an RTS, for a rank of the node; NULL: there is no way. layout:
- * NULL where there are no bytes. job->bytes > 0: it is to be run before the rendezvous is shown. To be listed then, or
- * withdrawn. */
+ * NULL where there are no bytes. job->bytes > 0: it is to be run on core.gpu before the rendezvous is shown. To be
+ * listed then, or withdrawn. */
 struct tutti_send_request *tutti_send_block(const struct tutti_message *message, int peer,
                                             const struct tutti_layout *layout, struct tutti_seen *seen,
                                             struct tutti_pack_job *job);

@@ -36,21 +36,24 @@ static struct tutti_layout *layout_of(struct exchange *x, MPI_Datatype type)
     return x->layout_of_last;
 }
 
-/* 1 where kernels of the endpoints' GPU reach all of the block. */
-static int reached(struct exchange *x, const struct tutti_mover_block *block, const struct tutti_plan *plan)
+/* 1 where kernels of one GPU reach all of the block: that of the block. */
+static int reached(struct exchange *x, struct tutti_mover_block *block, const struct tutti_plan *plan)
 {
-    const int gpu = tutti_endpoint_gpu(tutti_endpoint);
     const MPI_Count reach = (block->count - 1) * plan->extent;
     const char *first = block->at + plan->true_lower + (reach < 0 ? reach : 0);
     const char *end = block->at + plan->true_end + (reach > 0 ? reach : 0);
     struct tutti_places places;
-    if (tutti_seen_holds(&x->seen, first, end))
-        return 1;
+    if (tutti_seen_holds(&x->seen, first, end)) {
+        block->gpu = x->seen.memory.gpu;
+        return tutti_endpoint_use(tutti_endpoint, block->gpu) >= 0;
+    }
     tutti_places_of(plan, block->count, block->at, &places);
-    return places.device && tutti_places_reached(&places) && (gpu < 0 || places.gpu < 0 || places.gpu == gpu);
+    block->gpu = places.gpu;
+    return places.device && places.gpu >= 0 && tutti_places_reached(&places) &&
+           tutti_endpoint_use(tutti_endpoint, places.gpu) >= 0;
 }
 
-static int fits(struct exchange *x, const struct tutti_mover_block *block)
+static int fits(struct exchange *x, struct tutti_mover_block *block)
 {
     MPI_Count bytes;
     if (block->count == 0)
@@ -63,10 +66,13 @@ static int fits(struct exchange *x, const struct tutti_mover_block *block)
     return bytes == 0 || reached(x, block, layout->plan);
 }
 
-static int endpoints_are_open(const struct tutti_team *team)
+/* Whether a peer has a GPU that it can use is found out when all have arrived. */
+static int peers_reach(const struct exchange *x)
 {
-    for (int r = 0; r < team->size; r++) {
-        if (r != team->rank && !tutti_endpoint_is_open(tutti_endpoint, tutti_team_peer(team, r)))
+    for (int i = 0; i < x->blocks.ins; i++) {
+        const struct tutti_mover_block *block = &x->blocks.in[i];
+        if (block->count > 0 && tutti_endpoint_mapped(tutti_endpoint, tutti_team_peer(x->team, block->rank),
+                                                      block->gpu) == TUTTI_MAPS_CANNOT)
             return 0;
     }
     return 1;
@@ -81,8 +87,8 @@ static int can(struct exchange *x)
     if (x->call->in.buffer == x->call->out.buffer && x->call->collective != TUTTI_COLLECTIVE_BCAST &&
         tutti_quirks.refuses_alias) /* the MPI refuses it */
         return 0;
-    tutti_endpoints_poll(x->call->in.buffer == MPI_IN_PLACE ? x->call->out.buffer : x->call->in.buffer, 1);
-    if (!endpoints_are_open(x->team) || !tutti_mover_blocks_open(&x->blocks, x->call, x->team->rank, x->team->size))
+    tutti_endpoint_poll(tutti_endpoint);
+    if (!tutti_mover_blocks_open(&x->blocks, x->call, x->team->rank, x->team->size))
         return 0;
     if (x->blocks.ins > TUTTI_RNDVS / 2)
         return 0;
@@ -94,6 +100,8 @@ static int can(struct exchange *x)
         if (!fits(x, &x->blocks.out[i]))
             return 0;
     }
+    if (!peers_reach(x))
+        return 0;
     if (x->largest > 0 && tutti_rules_message((size_t)x->largest, &from) == TUTTI_PROTOCOL_staged)
         return 0;
     x->sent = calloc((size_t)x->blocks.ins + 1, sizeof *x->sent);
@@ -109,8 +117,9 @@ static int post_all(struct exchange *x)
     struct tutti_rndv *last[TUTTI_MAX_RANKS] = {NULL};
     const int n = x->blocks.ins;
     struct tutti_pack_job *jobs = calloc((size_t)n + 1, sizeof *jobs);
+    int *gpus = calloc((size_t)n + 1, sizeof *gpus);
     unsigned used = 0;
-    int fine = jobs != NULL;
+    int fine = jobs && gpus;
     for (int r = 0; r < x->team->size; r++)
         first[r] = TUTTI_RNDVS;
     for (int i = 0; i < n && fine; i++) {
@@ -125,6 +134,7 @@ static int post_all(struct exchange *x)
             tutti_send_block(&message, tutti_team_peer(x->team, block->rank), layout, &x->seen, &jobs[used]);
         if (!(fine = (x->sent[i] = sent) != NULL))
             break;
+        gpus[used] = sent->core.gpu;
         used += jobs[used].bytes > 0;
         uint16_t number = (uint16_t)tutti_endpoint_number(tutti_endpoint, sent->core.rndv);
         if (last[block->rank])
@@ -135,8 +145,9 @@ static int post_all(struct exchange *x)
         sent->core.patience = PATIENCE_NS;
     }
     if (fine && used)
-        fine = tutti_pack_now(tutti_endpoint_gpu(tutti_endpoint), jobs, used) == TUTTI_OK;
+        fine = tutti_pack_on(gpus, jobs, used) == TUTTI_OK;
     free(jobs);
+    free(gpus);
     return fine;
 }
 
@@ -187,7 +198,7 @@ static void expect(struct exchange *x, const struct tutti_mover_block *block, st
         recv->plan = tutti_plan_hold(layout->plan);
         recv->capacity = (uint64_t)block->count * layout->plan->size;
         recv->placed = 1; /* can() has looked */
-        recv->places = (struct tutti_places){.device = 1, .gpu = tutti_endpoint_gpu(tutti_endpoint)};
+        recv->places = (struct tutti_places){.device = 1, .gpu = block->gpu};
     }
     if (!rndv) {
         recv->state = TUTTI_RECV_FAILED;
@@ -196,11 +207,11 @@ static void expect(struct exchange *x, const struct tutti_mover_block *block, st
         recv->state = TUTTI_RECV_FETCHED;
         tutti_rndv_set(rndv, TUTTI_RNDV_ATS);
     } else {
-        const int peer = tutti_team_peer(x->team, block->rank);
         recv->state = TUTTI_RECV_RNDV;
-        recv->rts = (struct tutti_rts_head){
-            .sequence = atomic_load(&rndv->sequence), .bytes = rndv->bytes, .number = (int32_t)number, .rank = peer};
-        tutti_endpoint_meet(tutti_endpoint, peer, rndv);
+        recv->rts = (struct tutti_rts_head){.sequence = atomic_load(&rndv->sequence),
+                                            .bytes = rndv->bytes,
+                                            .number = (int32_t)number,
+                                            .rank = tutti_team_peer(x->team, block->rank)};
     }
 }
 

@@ -11,6 +11,7 @@ struct tutti_mover_block {
     MPI_Count count;
     MPI_Datatype type;
     int rank;
+    int gpu; /* that holds the block; set by who looks where it lies */
 };
 
 struct tutti_mover_blocks {

@@ -5,35 +5,20 @@
 #include "core/clock.h"
 #include "mpi/message/rndv_send.h"
 
-/* 1 where it is shown: in the program's buffer, or in scratch when `job` has run. */
-static int show(struct tutti_send_request *sent, const struct tutti_layout *layout, struct tutti_seen *seen,
-                struct tutti_pack_job *job)
+/* Shows it: in the program's buffer, or in scratch when `job` has run. As messages are (rndv_send.c), but the receiver
+ * comes at once, and asks for what it cannot reach. */
+static void show(struct tutti_send_request *sent, const struct tutti_layout *layout, const char *lowest,
+                 struct tutti_seen *seen, struct tutti_pack_job *job)
 {
-    struct tutti_rndv *rndv = sent->core.rndv;
-    const char *lowest;
     int from = 0;
-    enum tutti_protocol way = tutti_rules_message(sent->core.bytes, &from);
-    int offered = tutti_send_place(sent, seen, &lowest) && tutti_send_describe(sent, layout, lowest);
-    if (offered && (way != TUTTI_PROTOCOL_packed || sent->core.bytes > INT32_MAX)) {
-        tutti_endpoint_share(tutti_endpoint, rndv, lowest, &seen->memo);
-        if (rndv->share.shared) {
-            tutti_rndv_set(rndv, TUTTI_RNDV_GET);
-            return 1;
-        }
-    }
-    void *scratch = tutti_endpoint_scratch(tutti_endpoint, rndv, sent->core.bytes);
-    rndv->share.shared = 0;
-    if (scratch) {
-        *job = tutti_rendezvous_packing(&sent->core, scratch);
-        tutti_rndv_set(rndv, TUTTI_RNDV_BOUNCE);
-        return 1;
-    }
-    if (offered)
-        tutti_endpoint_share(tutti_endpoint, rndv, lowest, &seen->memo);
-    if (!rndv->share.shared)
-        return 0;
-    tutti_rndv_set(rndv, TUTTI_RNDV_GET);
-    return 1;
+    const enum tutti_protocol way = tutti_rules_message(sent->core.bytes, &from);
+    const int shown = tutti_send_show(sent, layout, lowest, &seen->memo);
+    if ((way == TUTTI_PROTOCOL_packed || shown != TUTTI_SHOWN_KNOWN) &&
+        tutti_rendezvous_begin_packing(tutti_endpoint_sends, &sent->core, job))
+        return;
+    if (shown != TUTTI_SHOWN_KNOWN)
+        tutti_endpoint_offer(tutti_endpoint, sent->core.gpu);
+    tutti_rndv_set(sent->core.rndv, TUTTI_RNDV_GET);
 }
 
 struct tutti_send_request *tutti_send_block(const struct tutti_message *message, int peer,
@@ -46,12 +31,16 @@ struct tutti_send_request *tutti_send_block(const struct tutti_message *message,
         return NULL;
     *sent = (struct tutti_send_request){.message = *message,
                                         .core = {.bytes = layout ? (uint64_t)message->count * layout->plan->size : 0,
-                                                 .since = tutti_now_ns(),
-                                                 .rndv = tutti_endpoint_rndv(tutti_endpoint, peer)},
+                                                 .gpu = -1,
+                                                 .since = tutti_now_ns()},
                                         .rts = tutti_handles.no_request,
                                         .tag = -1};
+    const char *lowest = NULL;
     if (layout)
         sent->core.elements = tutti_send_elements(message, layout);
+    const int place = sent->core.bytes > 0 ? tutti_send_place(sent, seen, &lowest) : TUTTI_PLACE_ONE;
+    if (place != TUTTI_PLACE_NONE)
+        sent->core.rndv = tutti_endpoint_rndv(tutti_endpoint, peer, sent->core.gpu);
     if (!sent->core.rndv) {
         tutti_send_destroy(sent);
         return NULL;
@@ -61,10 +50,8 @@ struct tutti_send_request *tutti_send_block(const struct tutti_message *message,
     sent->core.rndv->bytes = sent->core.bytes;
     if (sent->core.bytes == 0)
         tutti_rndv_set(sent->core.rndv, TUTTI_RNDV_BOUNCE);
-    else if (!show(sent, layout, seen, job)) {
-        tutti_send_withdraw(sent);
-        return NULL;
-    }
+    else
+        show(sent, layout, place == TUTTI_PLACE_ONE ? lowest : NULL, seen, job);
     return sent;
 }
 

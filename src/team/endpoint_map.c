@@ -1,0 +1,236 @@
+/* Mappings of the receiver's side of endpoints: the peers' scratches, allocations that messages name, and which of them
+ * are known to their owners as mapped. */
+#include "team/endpoint_own.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#include "core/log.h"
+#include "team/cache.h"
+#include "team/discard.h"
+#include "team/socket.h"
+
+/* ---- mapping; the lock is held ---- */
+
+static int is_hopeless(const struct tutti_endpoint_from *from, uint64_t id, int gpu)
+{
+    for (int i = 0; i < TUTTI_ENDPOINT_HOPELESS; i++) {
+        if (from->hopeless[i].id == id && from->hopeless[i].gpu == gpu)
+            return 1;
+    }
+    return 0;
+}
+
+static void give_up(struct tutti_endpoint_from *from, uint64_t id, int gpu)
+{
+    const unsigned i = from->hopes++ % TUTTI_ENDPOINT_HOPELESS;
+    from->hopeless[i].id = id;
+    from->hopeless[i].gpu = gpu;
+}
+
+static int is_known(const struct tutti_endpoint *endpoint, int peer, uint64_t id)
+{
+    for (int i = 0; i < TUTTI_ENDPOINT_KNOWN; i++) {
+        if (atomic_load_explicit(&tutti_endpoint_mine(endpoint)->known[peer][i].id, memory_order_relaxed) == id)
+            return 1;
+    }
+    return 0;
+}
+
+/* Keeps a mapping in place of one that nobody leases, and tells its owner. Takes over the reference. */
+static void make_known(struct tutti_endpoint *endpoint, int peer, struct tutti_mapping *held)
+{
+    struct tutti_endpoint_from *from = &endpoint->from[peer];
+    for (int tries = 0; tries < endpoint->most && !is_known(endpoint, peer, held->what.id); tries++) {
+        unsigned i = from->met++ % (unsigned)endpoint->most;
+        struct tutti_known *known = &tutti_endpoint_mine(endpoint)->known[peer][i];
+        uint32_t none = 0;
+        if (!atomic_compare_exchange_strong(&known->leases, &none, TUTTI_KNOWN_CLOSED))
+            continue;
+        struct tutti_mapping *before = from->pinned[i];
+        from->pinned[i] = held;
+        atomic_store(&known->id, held->what.id);
+        atomic_store(&known->leases, 0);
+        tutti_endpoint_release(endpoint, before);
+        return;
+    }
+    tutti_endpoint_release(endpoint, held);
+}
+
+static void settle_one(struct tutti_endpoint *endpoint, int peer)
+{
+    struct tutti_endpoint_from *from = &endpoint->from[peer];
+    struct tutti_mapping *held = NULL;
+    int fd = -1;
+    if (from->asked.id == 0 ||
+        atomic_load_explicit(&tutti_endpoint_theirs(endpoint, peer)->wanted[endpoint->node->rank].id,
+                             memory_order_acquire) != 0)
+        return;
+    int came = tutti_socket_take(endpoint->node, peer, TUTTI_NOTE_ENDPOINT, 0, from->asked.id, &fd) && fd >= 0;
+    if (came && tutti_cache_add(endpoint->node->cache, endpoint->device, peer, from->asked_gpu, &from->asked, fd,
+                                from->asked_channel, &held) != TUTTI_OK)
+        held = NULL;
+    if (!held)
+        give_up(from, from->asked.id, from->asked_gpu);
+    else if (from->asked_channel)
+        tutti_endpoint_release(endpoint, held); /* it is found in the cache */
+    else
+        make_known(endpoint, peer, held);
+    if (fd >= 0)
+        close(fd);
+    from->asked.id = 0;
+    atomic_fetch_sub(&endpoint->asking, 1);
+}
+
+void tutti_endpoint_settle(struct tutti_endpoint *endpoint)
+{
+    for (int r = 0; r < endpoint->node->size && atomic_load_explicit(&endpoint->asking, memory_order_relaxed) > 0; r++)
+        settle_one(endpoint, r);
+}
+
+static void ask(struct tutti_endpoint *endpoint, int peer, int gpu, int channel, const struct tutti_export *what)
+{
+    struct tutti_endpoints *theirs = tutti_endpoint_theirs(endpoint, peer);
+    struct tutti_wanted *wanted = &theirs->wanted[endpoint->node->rank];
+    struct tutti_endpoint_from *from = &endpoint->from[peer];
+    from->asked = *what;
+    from->asked_gpu = gpu;
+    from->asked_channel = channel;
+    atomic_fetch_add(&endpoint->asking, 1);
+    wanted->base = what->base;
+    atomic_store_explicit(&wanted->id, what->id, memory_order_release);
+    atomic_fetch_add(&theirs->asked, 1);
+}
+
+enum tutti_reaching tutti_endpoint_map(struct tutti_endpoint *endpoint, int peer, int gpu,
+                                       const struct tutti_export *what, int channel, struct tutti_mapping **out)
+{
+    struct tutti_endpoint_from *from = &endpoint->from[peer];
+    settle_one(endpoint, peer);
+    *out = tutti_cache_find(endpoint->node->cache, peer, gpu, what);
+    if (*out)
+        return TUTTI_REACHED;
+    if (is_hopeless(from, what->id, gpu) || tutti_endpoint_is_quiet(endpoint))
+        return TUTTI_REACH_NOT;
+    if (what->needs_fd) {
+        if (from->asked.id == 0)
+            ask(endpoint, peer, gpu, channel, what);
+        return TUTTI_REACH_LATER;
+    }
+    if (tutti_cache_add(endpoint->node->cache, endpoint->device, peer, gpu, what, -1, channel, out) == TUTTI_OK)
+        return TUTTI_REACHED;
+    *out = NULL;
+    give_up(from, what->id, gpu);
+    return TUTTI_REACH_NOT;
+}
+
+/* Index of a GPU that this rank's memory is on; the program may pass memory of it for the first time now. */
+static int slot_of(struct tutti_endpoint *endpoint, int gpu)
+{
+    const int n = atomic_load(&endpoint->gpus);
+    for (int i = 0; i < n; i++) {
+        if (endpoint->gpu[i].gpu == gpu)
+            return i;
+    }
+    return -1;
+}
+
+enum tutti_reaching tutti_endpoint_map_scratch(struct tutti_endpoint *endpoint, int peer, unsigned index, int gpu,
+                                               struct tutti_mapping **out)
+{
+    const struct tutti_endpoint_page *page = &tutti_endpoint_theirs(endpoint, peer)->gpu[index];
+    _Atomic uint8_t *state = &tutti_endpoint_mine(endpoint)->maps[peer][index];
+    const int slot = slot_of(endpoint, gpu);
+    if (slot < 0 || atomic_load_explicit(&page->offered, memory_order_acquire) != 2)
+        return TUTTI_REACH_NOT;
+    struct tutti_mapping **kept = &endpoint->from[peer].scratch[index][slot];
+    enum tutti_reaching there = TUTTI_REACHED;
+    if (!*kept) {
+        const struct tutti_share theirs = page->scratch; /* once: what has been checked must not change */
+        there = TUTTI_REACH_NOT;
+        if (theirs.offset <= theirs.what.bytes &&
+            (!endpoint->device->reach || endpoint->device->reach(gpu, page->uuid)))
+            there = tutti_endpoint_map(endpoint, peer, gpu, &theirs.what, 1, kept);
+    }
+    if (there == TUTTI_REACHED) {
+        atomic_store_explicit(state, TUTTI_MAPS, memory_order_release);
+    } else if (there == TUTTI_REACH_NOT && !tutti_endpoint_is_quiet(endpoint) && atomic_load(state) != TUTTI_MAPS) {
+        tutti_debug("the scratch of rank %d of this node cannot be mapped for GPU %d", peer, gpu);
+        atomic_store_explicit(state, TUTTI_MAPS_CANNOT, memory_order_release);
+    }
+    *out = *kept;
+    return there;
+}
+
+uint64_t tutti_endpoint_offset(const struct tutti_endpoint *endpoint, int peer, unsigned index)
+{
+    return __atomic_load_n(&tutti_endpoint_theirs(endpoint, peer)->gpu[index].scratch.offset, __ATOMIC_RELAXED);
+}
+
+/* ---- what is known; the lock is held ---- */
+
+void tutti_endpoint_forget(struct tutti_endpoint *endpoint)
+{
+    const uint32_t heard = atomic_load(&endpoint->node->heard);
+    int left = 0;
+    for (int r = 0; r < endpoint->node->size; r++) {
+        for (int i = 0; i < TUTTI_ENDPOINT_KNOWN; i++) {
+            struct tutti_known *known = &tutti_endpoint_mine(endpoint)->known[r][i];
+            struct tutti_mapping *before = endpoint->from[r].pinned[i];
+            uint32_t none = 0;
+            if (!before || !before->doomed)
+                continue;
+            if (!atomic_compare_exchange_strong(&known->leases, &none, TUTTI_KNOWN_CLOSED)) {
+                left++;
+                continue;
+            }
+            endpoint->from[r].pinned[i] = NULL;
+            atomic_store(&known->id, 0);
+            atomic_store(&known->leases, 0);
+            tutti_endpoint_release(endpoint, before);
+        }
+    }
+    if (!left)
+        atomic_store(&endpoint->heard, heard);
+}
+
+/* 1 where messages have named the allocation before. */
+static int sighted(struct tutti_endpoint_from *from, uint64_t id)
+{
+    for (int i = 0; i < TUTTI_ENDPOINT_SIGHTED; i++) {
+        if (from->sighted[i] == id)
+            return 1;
+    }
+    from->sighted[from->sights++ % TUTTI_ENDPOINT_SIGHTED] = id;
+    return 0;
+}
+
+int tutti_endpoint_worth(struct tutti_endpoint *endpoint, int peer, unsigned index, uint64_t id)
+{
+    const int again = sighted(&endpoint->from[peer], id);
+    return again ||
+           atomic_load_explicit(&tutti_endpoint_theirs(endpoint, peer)->gpu[index].offered, memory_order_acquire) !=
+               2 ||
+           atomic_load(&tutti_endpoint_mine(endpoint)->maps[peer][index]) == TUTTI_MAPS_CANNOT;
+}
+
+/* ---- calls ---- */
+
+void tutti_endpoint_release(struct tutti_endpoint *endpoint, struct tutti_mapping *held)
+{
+    if (held)
+        tutti_cache_release(endpoint->node->cache, endpoint->device, held);
+}
+
+void tutti_endpoint_meet(struct tutti_endpoint *endpoint, int peer, const struct tutti_rndv *rndv, int gpu)
+{
+    struct tutti_mapping *held = NULL;
+    const struct tutti_share share = rndv->share;
+    if (!share.shared || tutti_endpoint_is_own(endpoint, peer) || endpoint->most == 0)
+        return;
+    pthread_mutex_lock(&endpoint->lock);
+    if (!is_known(endpoint, peer, share.what.id) && sighted(&endpoint->from[peer], share.what.id) &&
+        tutti_endpoint_map(endpoint, peer, gpu, &share.what, 0, &held) == TUTTI_REACHED)
+        make_known(endpoint, peer, held);
+    pthread_mutex_unlock(&endpoint->lock);
+}
