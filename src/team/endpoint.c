@@ -133,7 +133,7 @@ static int add_gpu(struct tutti_endpoint *endpoint, int gpu)
     if (index >= 0)
         return index;
     index = atomic_load(&endpoint->gpus);
-    if (index == TUTTI_ENDPOINT_GPUS || endpoint->device->uuid(gpu, own->gpu[index].uuid) != TUTTI_OK)
+    if (index == TUTTI_ENDPOINT_GPUS || endpoint->device->uuid(gpu < 0 ? 0 : gpu, own->gpu[index].uuid) != TUTTI_OK)
         return -1;
     if (!endpoint->node->device)
         endpoint->node->device = endpoint->device;
@@ -147,8 +147,8 @@ static int add_gpu(struct tutti_endpoint *endpoint, int gpu)
 
 int tutti_endpoint_use(struct tutti_endpoint *endpoint, int gpu)
 {
-    int index = gpu < 0 ? -1 : index_of(endpoint, gpu);
-    if (index >= 0 || gpu < 0)
+    int index = index_of(endpoint, gpu);
+    if (index >= 0)
         return index;
     pthread_mutex_lock(&endpoint->lock);
     index = add_gpu(endpoint, gpu);

@@ -48,8 +48,10 @@ int tutti_endpoint_watch(struct tutti_endpoint *endpoint, int peer);
 
 /* ---- sender ---- */
 
-/* A free rendezvous of this rank for data on `gpu` (-1: it is to have no bytes), to be filled and posted; NULL where
- * there is none. It is this caller's until tutti_endpoint_let_go(), and freed when it is DONE besides. */
+enum { TUTTI_NO_GPU = -2 };
+
+/* A free rendezvous of this rank for data on `gpu` (TUTTI_NO_GPU: it is to have no bytes), to be filled and posted;
+ * NULL where there is none. It is this caller's until tutti_endpoint_let_go(), and freed when it is DONE besides. */
 struct tutti_rndv *tutti_endpoint_rndv(struct tutti_endpoint *endpoint, int peer, int gpu);
 int tutti_endpoint_number(const struct tutti_endpoint *endpoint, const struct tutti_rndv *rndv);
 /* The receiver of a posted rendezvous is to look at its receives, wherever it waits: the data cannot leave without it.

@@ -149,7 +149,7 @@ enum tutti_reaching tutti_endpoint_map_scratch(struct tutti_endpoint *endpoint, 
         const struct tutti_share theirs = page->scratch; /* once: what has been checked must not change */
         there = TUTTI_REACH_NOT;
         if (theirs.offset <= theirs.what.bytes &&
-            (!endpoint->device->reach || endpoint->device->reach(gpu, page->uuid)))
+            (gpu < 0 || !endpoint->device->reach || endpoint->device->reach(gpu, page->uuid)))
             there = tutti_endpoint_map(endpoint, peer, gpu, &theirs.what, 1, kept);
     }
     if (there == TUTTI_REACHED) {

@@ -81,7 +81,7 @@ static int take(struct tutti_endpoint *endpoint)
 
 struct tutti_rndv *tutti_endpoint_rndv(struct tutti_endpoint *endpoint, int peer, int gpu)
 {
-    const int index = gpu < 0 ? 0 : tutti_endpoint_use(endpoint, gpu);
+    const int index = gpu == TUTTI_NO_GPU ? 0 : tutti_endpoint_use(endpoint, gpu);
     if (index < 0)
         return NULL;
     pthread_mutex_lock(&endpoint->lock);

@@ -142,7 +142,7 @@ static int is_connected(void *with)
 void tutti_endpoints_connect(struct tutti_team *team, int gpu)
 {
     struct connecting c = {.n = team->size, .gpu = gpu};
-    if (!tutti_endpoint_everywhere || !tutti_endpoint || gpu < 0)
+    if (!tutti_endpoint_everywhere || !tutti_endpoint)
         return;
     for (int r = 0; r < team->size; r++)
         c.peer[r] = tutti_team_peer(team, r);

@@ -175,7 +175,7 @@ static int candidates(const struct tutti_recv_request *recv, int gpus[])
 {
     int all[TUTTI_ENDPOINT_GPUS], n = 0;
     const struct tutti_places *places = &recv->places;
-    if (recv->plan && places->device && places->gpu >= 0 && tutti_places_reached(places) &&
+    if (recv->plan && places->device && tutti_places_reached(places) &&
         tutti_endpoint_use(tutti_endpoint, places->gpu) >= 0)
         gpus[n++] = places->gpu;
     const int known = tutti_endpoint_gpus(tutti_endpoint, all);
@@ -190,7 +190,7 @@ static int candidates(const struct tutti_recv_request *recv, int gpus[])
 static int is_direct(const struct fetch *f)
 {
     const struct tutti_places *places = &f->recv->places;
-    return f->recv->plan && tutti_places_reached(places) && (!places->device || places->gpu == f->gpu);
+    return f->recv->plan && tutti_places_reached(places) && (!places->device || places->gpu < 0 || places->gpu == f->gpu);
 }
 
 /* `job` reads bytes [first, first + bytes) of the message, in the layout of `layout` where that has a plan, otherwise

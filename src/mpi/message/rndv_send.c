@@ -24,7 +24,7 @@ int tutti_seen_holds(struct tutti_seen *seen, const char *first, const char *end
         seen->memo.of = NULL;
         base = seen->memory.base;
     }
-    return seen->memory.kind == TUTTI_MEMORY_DEVICE && seen->memory.gpu >= 0 && first >= base &&
+    return seen->memory.kind == TUTTI_MEMORY_DEVICE && first >= base &&
            end <= base + seen->memory.bytes;
 }
 
@@ -41,7 +41,7 @@ int tutti_send_place(struct tutti_send_request *sent, struct tutti_seen *seen, c
         return TUTTI_PLACE_ONE;
     }
     tutti_places_of(plan, sent->message.count, sent->message.buffer, &places);
-    if (!places.device || places.gpu < 0 || !tutti_places_reached(&places))
+    if (!places.device || !tutti_places_reached(&places))
         return TUTTI_PLACE_NONE;
     sent->core.gpu = places.gpu;
     return TUTTI_PLACE_SOME;
@@ -99,7 +99,7 @@ static int post(struct tutti_send_request *sent, const struct tutti_layout *layo
             tutti_rndv_set(rndv, TUTTI_RNDV_GET);
             return 1;
         }
-        if ((way == TUTTI_PROTOCOL_packed || shown == TUTTI_SHOWN) &&
+        if ((way == TUTTI_PROTOCOL_packed || shown != TUTTI_SHOWN_NOT) &&
             tutti_rendezvous_pack(tutti_endpoint_sends, &sent->core, now))
             return 1;
         if (now)

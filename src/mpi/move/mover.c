@@ -49,7 +49,7 @@ static int reached(struct exchange *x, struct tutti_mover_block *block, const st
     }
     tutti_places_of(plan, block->count, block->at, &places);
     block->gpu = places.gpu;
-    return places.device && places.gpu >= 0 && tutti_places_reached(&places) &&
+    return places.device && tutti_places_reached(&places) &&
            tutti_endpoint_use(tutti_endpoint, places.gpu) >= 0;
 }
 

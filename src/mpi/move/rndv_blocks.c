@@ -31,7 +31,7 @@ struct tutti_send_request *tutti_send_block(const struct tutti_message *message,
         return NULL;
     *sent = (struct tutti_send_request){.message = *message,
                                         .core = {.bytes = layout ? (uint64_t)message->count * layout->plan->size : 0,
-                                                 .gpu = -1,
+                                                 .gpu = TUTTI_NO_GPU,
                                                  .since = tutti_now_ns()},
                                         .rts = tutti_handles.no_request,
                                         .tag = -1};
