@@ -100,11 +100,11 @@ int tutti_rendezvous_begin_packing(struct tutti_rendezvous *rendezvous, struct t
     return 1;
 }
 
-int tutti_rendezvous_pack(struct tutti_rendezvous *rendezvous, struct tutti_rendezvous_send *send, int whole)
+int tutti_rendezvous_pack(struct tutti_rendezvous *rendezvous, struct tutti_rendezvous_send *send, int now)
 {
     struct tutti_pack_job job;
     unsigned n;
-    send->scratch = tutti_endpoint_scratch(rendezvous->endpoint, send->rndv, send->bytes, whole);
+    send->scratch = tutti_endpoint_scratch(rendezvous->endpoint, send->rndv, send->bytes, 1);
     if (!send->scratch)
         return 0;
     do {
@@ -112,7 +112,7 @@ int tutti_rendezvous_pack(struct tutti_rendezvous *rendezvous, struct tutti_rend
         if (n && tutti_pack_now(send->gpu, &job, 1) != TUTTI_OK)
             return 0;
         packed(send, n);
-    } while (whole && n);
+    } while (now && n);
     tutti_rndv_set(send->rndv, TUTTI_RNDV_BOUNCE);
     return 1;
 }

@@ -49,7 +49,7 @@ struct side {
 };
 
 /* Offers the rendezvous, or packs it where the receiver has not mapped the memory. */
-static void post(struct side *s, struct flight *f, int whole)
+static void post(struct side *s, struct flight *f, int now)
 {
     const struct tutti_elements *e = &f->out.elements;
     struct tutti_rndv *rndv = f->send.rndv;
@@ -59,7 +59,7 @@ static void post(struct side *s, struct flight *f, int whole)
     rndv->layout_bytes = e->whole ? 0 : (uint32_t)tutti_plan_write(e->plan, rndv->layout, sizeof rndv->layout);
     const int named = e->whole || rndv->layout_bytes > 0;
     if (!(named && tutti_endpoint_share(s->endpoint, rndv, lowest, NULL)) &&
-        tutti_rendezvous_pack(s->rendezvous, &f->send, whole))
+        tutti_rendezvous_pack(s->rendezvous, &f->send, now))
         return;
     tutti_rndv_set(rndv, TUTTI_RNDV_GET);
 }
