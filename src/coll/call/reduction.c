@@ -155,6 +155,22 @@ static int open_for(struct tutti_team *team, const struct tutti_reduce *call)
     return tutti_team_vote(team, 1, &all);
 }
 
+/* A team that could not be opened is tried again: memory may be free by now, or the program may use other GPUs. All ranks
+ * have brought device memory to the same calls, so all count alike; each failure doubles the calls until the next try. */
+static void try_again(struct tutti_team *team)
+{
+    enum { FIRST = 16, MOST = 1 << 20 };
+    if (team->state != TUTTI_TEAM_UNAVAILABLE || ++team->refused < team->patience)
+        return;
+    if (team->patience == 0) {
+        team->patience = FIRST;
+        return;
+    }
+    team->refused = 0;
+    team->patience = team->patience < MOST ? team->patience * 2 : MOST;
+    team->state = TUTTI_TEAM_CLOSED;
+}
+
 static int collective(struct tutti_team *team, const struct tutti_reduce *call, enum tutti_taken *taken,
                       const char **why)
 {
@@ -203,6 +219,7 @@ static int collective(struct tutti_team *team, const struct tutti_reduce *call, 
         device &= all[r]->kind == TUTTI_ARRIVAL_DEVICE;
     if (!device)
         return call->host_ok ? pass(taken, why, "host memory on some ranks") : staged(team, call, taken, why);
+    try_again(team);
     tutti_residency_agree(team, all);
     tutti_phase(team->state == TUTTI_TEAM_CLOSED ? TUTTI_PHASE_MAPPING : TUTTI_PHASE_LAUNCH);
     if (team->state == TUTTI_TEAM_CLOSED && (status = open_for(team, call)) != TUTTI_OK)

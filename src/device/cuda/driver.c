@@ -191,8 +191,9 @@ static const char *advice(CUresult result)
     case CUDA_ERROR_INVALID_CONTEXT:
     case CUDA_ERROR_CONTEXT_IS_DESTROYED:
     case CUDA_ERROR_DEINITIALIZED:
-    case CUDA_ERROR_NOT_INITIALIZED:
         return "the program has reset the GPU or is ending: keep it until MPI_Finalize";
+    case CUDA_ERROR_NOT_INITIALIZED:
+        return "the program has not begun to use CUDA";
     case CUDA_ERROR_INVALID_VALUE:
     case CUDA_ERROR_INVALID_HANDLE:
         return "was the memory freed, or the GPU reset, before the call was complete?";

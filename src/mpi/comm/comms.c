@@ -150,6 +150,12 @@ struct tutti_comm *tutti_comm_begin(MPI_Comm handle)
     return make(handle, 0);
 }
 
+void tutti_comms_connect(struct tutti_team *team, int gpu)
+{
+    if (told.connect)
+        told.connect(team, gpu);
+}
+
 int tutti_comms_open(const struct tutti_comm_users *users)
 {
     told = *users;

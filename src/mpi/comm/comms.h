@@ -100,7 +100,10 @@ enum tutti_whose tutti_whose(MPI_Comm comm);
 struct tutti_comm_users {
     void (*leave)(struct tutti_comm *comm); /* waits until it is known who makes each of its nonblocking calls */
     int (*close_stream)(struct tutti_comm *comm, int closing); /* see tutti_comm_stream_close() */
+    void (*connect)(struct tutti_team *team, int gpu);         /* see tutti_endpoints_connect() */
 };
+/* Collective: the communicator of the team gets a stream on `gpu`, and no kernel waits in it yet. */
+void tutti_comms_connect(struct tutti_team *team, int gpu);
 int tutti_comms_open(const struct tutti_comm_users *users);
 void tutti_comms_close(void);
 int tutti_comms_broken(void); /* 1 where a team has failed */

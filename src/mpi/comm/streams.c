@@ -203,6 +203,7 @@ static const char *open_on(struct tutti_comm *comm, struct tutti_mpix_stream *st
     struct tutti_team *team = comm->team;
     if (!team->whole)
         return team->why;
+    tutti_comms_connect(team, stream->gpu);
     int status = tutti_enqueue_open(team, stream->gpu);
     if (status != TUTTI_OK || team->state != TUTTI_TEAM_OPEN)
         return team->why && status == TUTTI_ERR_UNAVAILABLE ? team->why : tutti_status_text(status);

@@ -150,7 +150,8 @@ static void start(void)
     tutti_door.aware = gpu_aware();
     tutti_types_open();
     tutti_errors_open();
-    const struct tutti_comm_users users = {tutti_nonblocking_leave, tutti_comm_stream_close};
+    const struct tutti_comm_users users = {tutti_nonblocking_leave, tutti_comm_stream_close,
+                                            tutti_endpoints_connect};
     if (tutti_comms_open(&users) != TUTTI_OK || tutti_layouts_open() != TUTTI_OK)
         return;
     tutti_transport_over(&world, tutti_handles.world);

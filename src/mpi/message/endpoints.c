@@ -141,9 +141,13 @@ static int is_connected(void *with)
 
 void tutti_endpoints_connect(struct tutti_team *team, int gpu)
 {
-    struct connecting c = {.n = team->size, .gpu = gpu};
-    if (!tutti_endpoint_everywhere || !tutti_endpoint)
+    struct connecting c = {.n = team->size};
+    uint32_t all = 0;
+    if (!tutti_endpoint_everywhere || tutti_team_vote(team, tutti_endpoint != NULL, &all) != TUTTI_OK || !all)
         return;
+    if (gpu < 0 && tutti_door.device->current(&gpu) != TUTTI_OK)
+        gpu = -1;
+    c.gpu = gpu;
     for (int r = 0; r < team->size; r++)
         c.peer[r] = tutti_team_peer(team, r);
     tutti_progress_wait(&(const struct tutti_wait){.done = is_connected,

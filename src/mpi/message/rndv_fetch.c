@@ -186,11 +186,19 @@ static int candidates(const struct tutti_recv_request *recv, int gpus[])
     return n;
 }
 
-/* 1 where kernels of f->gpu reach all of the receiver's buffer. */
+/* 1 where the receiver's buffer lies on f->gpu. Kernels reach pinned memory too, but copy engines fill it faster. */
 static int is_direct(const struct fetch *f)
 {
     const struct tutti_places *places = &f->recv->places;
-    return f->recv->plan && tutti_places_reached(places) && (!places->device || places->gpu < 0 || places->gpu == f->gpu);
+    return f->recv->plan && places->device && tutti_places_reached(places) &&
+           (places->gpu < 0 || places->gpu == f->gpu);
+}
+
+/* 1 where a copy engine can store packed bytes into the receiver's buffer as they come. */
+static int is_copied(const struct fetch *f, const struct tutti_endpoint_layout *layout)
+{
+    const struct tutti_places *places = &f->recv->places;
+    return f->recv->plan && f->recv->whole && !layout->plan && !places->host && !places->spread;
 }
 
 /* `job` reads bytes [first, first + bytes) of the message, in the layout of `layout` where that has a plan, otherwise
@@ -252,6 +260,8 @@ static int through_host(struct fetch *f, const struct tutti_endpoint_layout *lay
 static int move(struct fetch *f, const struct tutti_endpoint_layout *layout, char *data, uint64_t first, uint64_t bytes,
                 struct tutti_pack_job *job)
 {
+    if (!is_direct(f) && is_copied(f, layout))
+        return tutti_door.device->copy_now((char *)f->recv->buffer + f->recv->plan->true_lower + first, data, bytes);
     if (!is_direct(f))
         return through_host(f, layout, data, first, bytes);
     fill_job(f, layout, data, first, bytes, job);
