@@ -65,10 +65,16 @@ python_ready() {
     reason="python3 cannot import $1"
     return 1
 }
-python=python3
+python=$(command -v python3 || echo python3) # Open MPI's launcher puts its own folder in front of PATH
 python_variables=()
 case $("${mpirun:-false}" --version 2>/dev/null | head -n 1) in
 *'Open MPI'* | *OpenRTE*) python_variables=(MPI4PY_MPIABI=openmpi MPI4PY_LIBMPI=libmpi.so.40) ;;
+*HYDRA*)
+    python_variables=(MPI4PY_MPIABI=mpich)
+    if [ -d "$build/mpis/python/alias" ]; then # Debian's MPICH under the name that mpi4py opens
+        python_variables+=("LD_LIBRARY_PATH=$build/mpis/python/alias" "MPI4PY_LIBMPI=$build/mpis/python/alias/libmpi.so.12")
+    fi
+    ;;
 esac
 
 # make_copy FOLDER NAME: a copy of the sources, in which they are built.
@@ -122,11 +128,11 @@ launch() {
     if [ $status -eq 124 ] || [ $status -eq 137 ]; then
         reason="it did not end within $seconds s"
     elif [ $status -ne 0 ]; then
-        reason="status $status: $(grep -aiE 'error|illegal|assert|segmentation|signal|wrong|abort|cannot' "$log" | head -n 1 | cut -c1-160)"
+        reason="status $status: $(tail -n +2 "$log" | grep -aiE 'error|illegal|assert|segmentation|signal|wrong|abort|cannot' | head -n 1 | cut -c1-160)"
     fi
     return $status
 }
-device=cuda
+device=${TUTTI_DEVICE:-auto}
 [ "$gpus" -gt 0 ] || device=host
 
 # end_processes: ends those of the last launch that are still there.

@@ -41,7 +41,7 @@ hpcg_mode() {
     launch "$1" 100 "$ranks" "$2" "LD_LIBRARY_PATH=$(library_path "$hpcg")" "OMP_NUM_THREADS=$((cores < 8 ? cores : 8))" \
         OMPI_MCA_hwloc_base_binding_policy=none -- "$hpcg" --nx=128 --ny=128 --nz=128 --rt=5 --b=1 "--p2p=$3" || return
     gflops=$(sed -nE 's/.*VALID with a GFLOP\/s rating of=([0-9.e+]+).*/\1/p' "$log" | tail -n 1)
-    [ -n "$gflops" ] || { reason="its result is not valid" && return 1; }
+    [ "$(grep -c 'VALID with a GFLOP' "$log")" -eq 1 ] || { reason="it printed no valid result of all ranks" && return 1; }
 }
 
 declare -A hpcg_plain=()
@@ -58,6 +58,7 @@ hpcg_run() {
             hpcg_plain[$base]=$gflops
         fi
         says="$says; mode $base without Tutti ${hpcg_plain[$base]} (ratio $(ratio "$with" "${hpcg_plain[$base]}"))"
+        log=$logs/$1.log
     fi
     return $right
 }

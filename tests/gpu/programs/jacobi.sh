@@ -44,8 +44,8 @@ jacobi_one() {
     local program=$jacobi/$3/jacobi
     launch "$1" 90 "$ranks" "$2" "LD_LIBRARY_PATH=$(library_path "$program")" -- \
         "$program" -csv -nx 8192 -ny 8192 -niter 1000 || return
-    read -r time alone < <(awk -F', *' 'NF == 9 { print $8, $9 }' "$log" | tail -n 1)
-    [ -n "$alone" ] || { reason="it printed no times" && return 1; }
+    read -r time alone < <(awk -F', *' -v n="$ranks" 'NF == 9 && $6 == n { print $8, $9 }' "$log" | tail -n 1)
+    [ -n "$alone" ] || { reason="it printed no times of $ranks ranks" && return 1; }
 }
 
 jacobi_run() {

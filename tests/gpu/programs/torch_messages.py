@@ -12,6 +12,7 @@ from mpi4py import MPI
 
 comm = MPI.COMM_WORLD
 rank, size = comm.Get_rank(), comm.Get_size()
+memory = getattr(MPI, "buffer", None) or MPI.memory  # its name in mpi4py 4, in mpi4py 3
 left, right = (rank - 1) % size, (rank + 1) % size
 
 
@@ -46,8 +47,8 @@ class Simulated:
     """Memory of MPI_Alloc_mem, which is the simulated GPU's."""
 
     def make(self, n, start):
-        memory = MPI.Alloc_mem(max(4 * n, 1))
-        values = numpy.frombuffer(memory, numpy.float32, n)
+        taken = MPI.Alloc_mem(max(4 * n, 1))
+        values = numpy.frombuffer(taken, numpy.float32, n)
         values[:] = (numpy.arange(n) + start) % 1013
         return values
 
@@ -74,7 +75,7 @@ wrong = 0
 
 def buffer(values):
     n = len(values)
-    return [MPI.buffer.fromaddress(arrays.address(values), 4 * n), n, MPI.FLOAT]
+    return [memory.fromaddress(arrays.address(values), 4 * n), n, MPI.FLOAT]
 
 
 def check(right_one, what):
@@ -155,5 +156,5 @@ for nbytes in sizes:
 table = [word for nbytes in sizes if nbytes in (4096, 1 << 20, 16 << 20, 256 << 20, 1 << 30) for word in figures(nbytes // 4)]
 wrong = comm.allreduce(wrong)
 if rank == 0 and not wrong:
-    print(f"messages: {len(sizes)} sizes up to {sizes[-1]} B right, " + ", ".join(table))
+    print(f"messages: {len(sizes)} sizes up to {sizes[-1]} B right on {size} ranks, " + ", ".join(table))
 sys.exit(wrong != 0)
