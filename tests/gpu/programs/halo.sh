@@ -22,7 +22,7 @@ halo_ready() {
 halo_prepare() { mkdir -p "$1/halo" && cp "$halo" "$1/halo/halo" && strip "$1/halo/halo"; }
 
 halo_run() {
-    launch "$1" 100 "$ranks" tutti "LD_LIBRARY_PATH=$(library_path "$halo")" -- "$halo" 20
+    launch "$1" 100 "$ranks" tutti "LD_LIBRARY_PATH=$(library_path "$halo")" -- "$halo" $((gpus > 0 ? 20 : 3))
     local status=$?
     says=$(sed -n 's/^halo: //p' "$log" | paste -sd ';' | sed 's/;/; /g')
     [ $status -eq 0 ] || return 1
