@@ -11,7 +11,7 @@ KERNELS ?= optimised
 SHELL := /bin/bash
 MAKEFLAGS += --no-print-directory
 
-.PHONY: all demo check quick mpi4py bench gpu-check gpu-bench sanitize format lint docs install clean help configure
+.PHONY: all demo check quick mpi4py bench gpu-check gpu-bench gpu-programs sanitize format lint docs install clean help configure
 
 all: configure
 	@cmake --build $(BUILD) -j $(JOBS)
@@ -59,6 +59,9 @@ gpu-check: ## Tests on the GPUs of this machine (FIRST, ONLY, BUDGET, RESUME: se
 
 gpu-bench: ## Measurements on the GPUs of this machine
 	@tests/gpu/bench.sh $(BUILD)
+
+gpu-programs: ## Real programs on the GPUs of this machine; DIR holds their sources (see tests/gpu/programs.sh)
+	@tests/gpu/programs.sh $(BUILD) $(DIR)
 
 sanitize: ## Unit tests of all below src/mpi under the address, undefined-behaviour and thread sanitizers
 	@scripts/setup.sh check

@@ -3,10 +3,11 @@
 # tests/mpi, the Python examples, and a small matrix under compute-sanitizer. Last line: "N passed, N failed, N skipped".
 # Status 1 where a test failed, one is left for another run, or there was no GPU. Needs no network. RANKS and GPUs follow from
 # what the machine has. What may be set:
-#   FIRST    a regular expression: tests with such a name come first
-#   ONLY     the same: no others
+#   FIRST    regular expressions, blanks between them: tests whose names match the first come first, then those of the second ...
+#   ONLY     a regular expression: no others; if it names CTest's tests alone, no more is built than these run
 #   BUDGET   seconds, the build's among them, after which no further test is begun
 #   RESUME   1: what has passed here with the same sources is not run again
+#   CMAKE_FLAGS  more options for CMake, such as -DTUTTI_CUDA_FATBINS=FOLDER: kernels that are already compiled
 set -u
 build=${1:?build folder}
 root=$(cd "$(dirname "$0")/../.." && pwd)
@@ -47,13 +48,16 @@ mkdir -p "$build"
 log=$build/gpu-check.log
 done_file=$build/gpu-passed
 say "building with $jobs jobs"
-if ! timeout 300 cmake -S "$root" -B "$build" "${generator[@]}" -DBUILD_TESTING=ON -DTUTTI_CUDA_OPTIMIZE=ON -DTUTTI_GPU_TESTS=ON -DTUTTI_GPU_COUNT="$gpus" >"$log" 2>&1; then
+# shellcheck disable=SC2086 # CMAKE_FLAGS is a list of words
+if ! timeout 300 cmake -S "$root" -B "$build" "${generator[@]}" -DBUILD_TESTING=ON -DTUTTI_CUDA_OPTIMIZE=ON -DTUTTI_GPU_TESTS=ON -DTUTTI_GPU_COUNT="$gpus" \
+    ${CMAKE_FLAGS:-} >"$log" 2>&1; then
     tail -n 40 "$log"
     fail "the build could not be configured"
     end
 fi
 grep -E '^-- .*(left out|MPIs found|CUDA device)' "$log"
-if ! timeout 570 cmake --build "$build" -j "$jobs" >>"$log" 2>&1; then
+mapfile -t targets < <("$root/tests/gpu/targets.sh" "$build" "${ONLY:-}")
+if ! timeout 570 cmake --build "$build" -j "$jobs" ${targets[0]:+--target "${targets[@]}"} >>"$log" 2>&1; then
     grep -E -A8 'error|FAILED' "$log" | head -n 60
     fail "the build"
     end
@@ -98,7 +102,7 @@ while read -r -u 3 number name; do
         numbers=()
     fi
 done 3< <(ctest --test-dir "$build" -L gpu -N | sed -nE 's/^ *Test +#([0-9]+): (.*)/\1 \2/p' |
-    awk -v first="${FIRST:-}" '{ if (first != "" && $2 ~ first) print; else rest[n++] = $0 } END { for (i = 0; i < n; i++) print rest[i] }')
+    awk -v first="${FIRST:-}" -f "$root/tests/gpu/first.awk")
 [ ${#numbers[@]} -eq 0 ] || run_tests "${numbers[@]}"
 
 ranks=$gpus

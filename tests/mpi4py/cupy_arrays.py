@@ -1,8 +1,9 @@
 """mpi4py's test arrays of CuPy, filled as its arrays of NumPy are: under NumPy 2 a negative number is refused for an
-unsigned type unless it is converted by astype(), on the ranks alone that fill with one."""
+unsigned type unless it is converted by astype(), on the ranks alone that fill with one. Ranks take the GPUs in turn."""
 import arrayimpl
 import cupy
 import numpy
+from mpi4py import MPI
 
 
 def fill(self, arg, typecode, shape=None, readonly=False):
@@ -15,4 +16,5 @@ def fill(self, arg, typecode, shape=None, readonly=False):
 
 
 def install():
+    cupy.cuda.Device(MPI.COMM_WORLD.Get_rank() % cupy.cuda.runtime.getDeviceCount()).use()
     arrayimpl.GPUArrayCuPy.__init__ = fill
