@@ -94,10 +94,13 @@ void tutti_places_of(const struct tutti_plan *plan, int64_t count, const void *b
         out->gpu = memory.gpu;
         return;
     }
-    if (memory.kind == TUTTI_MEMORY_HOST && buffer != NULL) {
+    /* Memory of the host has no bounds that the device knows: its two ends stand for what lies between. */
+    const struct tutti_memory low = memory;
+    if (low.kind != TUTTI_MEMORY_DEVICE && buffer != NULL) {
         at.device->classify(end - 1, &memory);
-        if (memory.kind == TUTTI_MEMORY_HOST) {
-            out->host = 1;
+        if (memory.kind == low.kind && memory.gpu == low.gpu) {
+            out->host = low.kind == TUTTI_MEMORY_HOST;
+            out->gpu = low.gpu;
             return;
         }
     }

@@ -141,8 +141,13 @@ static int has_left_now(void *with)
     return left;
 }
 
+/* A receiver that stands in another call, in a send of its own perhaps, fetches the message meanwhile. */
 void tutti_send_await(struct tutti_send_request *sent)
 {
+    pthread_mutex_lock(&lock);
+    if (sent->core.rndv)
+        tutti_endpoint_urge(tutti_endpoint, sent->core.rndv);
+    pthread_mutex_unlock(&lock);
     tutti_progress_wait(&(const struct tutti_wait){.done = has_left_now, .with = sent});
 }
 

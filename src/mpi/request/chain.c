@@ -141,17 +141,28 @@ void tutti_requests_arrived(struct tutti_request *const entries[], const int whi
     tutti_batch_run(&batch);
 }
 
-static void look(struct tutti_request *entry)
+static void look(struct tutti_request *entry, void *with)
 {
     const MPI_Request handle = entry->handle;
     for (; entry; entry = entry->under) {
         if (entry->kind->progress)
-            entry->kind->progress(entry, handle, NULL);
+            entry->kind->progress(entry, handle, with);
+        entry->coming = 0; /* no call is at it */
     }
+}
+
+static void fetch_looked(void *with)
+{
+    struct tutti_batch *batch = with;
+    const int n = batch->n;
+    tutti_batch_run(batch);
+    for (int i = 0; i < n; i++)
+        batch->entry[i]->coming = 0;
 }
 
 void tutti_requests_look(void)
 {
+    struct tutti_batch batch = {.wait = 0};
     TUTTI_INSIDE();
-    tutti_requests_each(look);
+    tutti_requests_each(look, fetch_looked, &batch);
 }

@@ -106,8 +106,8 @@ struct tutti_request *tutti_request_take(MPI_Request request);
 /* Looks at the chain, which stays. */
 struct tutti_request *tutti_request_see(MPI_Request request);
 void tutti_request_back(struct tutti_request *entry);
-/* For all chains, with the table's lock held. */
-void tutti_requests_each(void (*visit)(struct tutti_request *entry));
+/* For all chains, then `end` once, with the table's lock held. */
+void tutti_requests_each(void (*visit)(struct tutti_request *entry, void *with), void (*end)(void *with), void *with);
 /* Nothing is under watch any more. */
 void tutti_requests_close(void);
 
