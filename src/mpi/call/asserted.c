@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "mpi/call/calls.h"
+#include "mpi/move/mover.h"
 #include "mpi/real/handles.h"
 
 static const char key[] = "mpi_assert_memory_alloc_kinds";
@@ -59,6 +60,7 @@ static void note(MPI_Comm comm, MPI_Info info)
 
 int tutti_door_MPI_Comm_set_info(MPI_Comm comm, MPI_Info info)
 {
+    tutti_mover_pass(TUTTI_COLLECTIVE_MEETING, 0, comm);
     const int code = tutti_real.MPI_Comm_set_info(comm, info);
     if (code == MPI_SUCCESS && !tutti_inside)
         note(comm, info);

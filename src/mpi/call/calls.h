@@ -18,5 +18,7 @@ void tutti_asserted_tell(MPI_Comm comm, MPI_Info info, const char *taken);
 int tutti_lacking(const char *call);
 /* patient.c: then makes blocking calls patient, see there. */
 void tutti_calls_patient(void);
+/* detach.c: the same of calls that wait for buffered messages. */
+void tutti_calls_detach(void);
 
 #endif

@@ -20,7 +20,7 @@ __attribute__((visibility("default"))) tutti_front_mpix_type_fn tutti_front_mpix
 __attribute__((visibility("default"))) tutti_front_mpix_call_fn tutti_front_mpix_call;
 
 enum {
-#define TUTTI_EACH(kind, name, errors, buffers, parameters, arguments) CALL_##name,
+#define TUTTI_EACH(kind, waits, name, errors, buffers, parameters, arguments) CALL_##name,
 #include "mpi/real/calls.inc"
     CALLS
 };
@@ -29,7 +29,7 @@ static const struct row {
     void *door;
     void **real;
 } rows[CALLS] = {
-#define TUTTI_EACH(kind, name, errors, buffers, parameters, arguments)                                                 \
+#define TUTTI_EACH(kind, waits, name, errors, buffers, parameters, arguments)                                          \
     {(void *)tutti_door_##name, (void **)(void *)&tutti_real.name},
 #include "mpi/real/calls.inc"
 };
@@ -64,6 +64,7 @@ int tutti_front_open(const struct tutti_stub *offer, char *why, size_t size)
     tutti_calls_complete();
     tutti_calls_held();
     tutti_calls_patient();
+    tutti_calls_detach();
     tutti_calls_later();
     tutti_shmem_front_open();
     tutti_door_table(TUTTI_TABLE_MPI);

@@ -290,3 +290,19 @@ int tutti_door_MPI_Finalize(void)
     }
     return finalize_real(died);
 }
+
+int tutti_door_MPI_Session_init(MPI_Info info, MPI_Errhandler errhandler, MPI_Session *session)
+{
+    return tutti_real.MPI_Session_init(info, errhandler, session);
+}
+
+int tutti_door_MPI_Session_finalize(MPI_Session *session)
+{
+    return tutti_real.MPI_Session_finalize(session);
+}
+
+int tutti_door_MPI_Comm_create_from_group(MPI_Group group, const char *stringtag, MPI_Info info,
+                                          MPI_Errhandler errhandler, MPI_Comm *newcomm)
+{
+    return tutti_real.MPI_Comm_create_from_group(group, stringtag, info, errhandler, newcomm);
+}

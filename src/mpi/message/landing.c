@@ -96,3 +96,9 @@ int tutti_door_MPI_Comm_set_errhandler(MPI_Comm comm, MPI_Errhandler errhandler)
         look(errhandler);
     return code;
 }
+
+/* Of MPI-1, the same. */
+int tutti_door_MPI_Errhandler_set(MPI_Comm comm, MPI_Errhandler errhandler)
+{
+    return tutti_door_MPI_Comm_set_errhandler(comm, errhandler);
+}
