@@ -130,6 +130,8 @@ static int first_of_machine(void)
     return tutti_node_rank(tutti_door.node) == 0;
 }
 
+static void watch_self(void);
+
 static void start(void)
 {
     int level = MPI_THREAD_SINGLE;
@@ -168,6 +170,7 @@ static void start(void)
     tutti_landing_open();
     tutti_comm_make(tutti_handles.world); /* so that its first call, if it is a nonblocking one, waits for nobody */
     pthread_atfork(NULL, NULL, after_fork);
+    watch_self();
     tutti_door.on = 1;
     tutti_door_table(TUTTI_TABLE_DOOR);
 }
@@ -257,36 +260,91 @@ static int finalize_real(int died)
     return MPI_SUCCESS;
 }
 
+/* `all`: all ranks have come here. */
+static void shut(int all)
+{
+    TUTTI_INSIDE();
+    tutti_helper_end();
+    tutti_hook_close();
+    tutti_requests_sweep(1);
+    tutti_rndv_end();
+    tutti_nonblocking_end();
+    all = all && all_here();
+    if (all && tutti_door.stats)
+        print_counters();
+    tutti_shmem_front_close();
+    tutti_door_table(TUTTI_TABLE_MPI);
+    tutti_held_close();
+    tutti_marks_close();
+    tutti_endpoints_close(tutti_door.device && tutti_door.device->active());
+    tutti_comms_close();
+    tutti_fibers_end();
+    if (tutti_door.node)
+        tutti_node_close(tutti_door.node);
+    tutti_door.node = NULL;
+    tutti_requests_close();
+    tutti_layouts_close();
+    tutti_bounce_close(tutti_door.device && tutti_door.device->active());
+    tutti_types_close();
+    tutti_door.on = 0;
+}
+
+/* ---- the attributes of MPI_COMM_SELF ---- */
+
+/* MPI_Finalize deletes them first, while programs may still use the MPI in their callbacks, and the latest first: the
+ * door sets one before the program can, and is shut in its callback. */
+static int self_keyval, self_is_set;
+
+static int on_self_deleted(MPI_Comm comm, int key, void *value, void *extra)
+{
+    (void)comm;
+    (void)key;
+    (void)value;
+    (void)extra;
+    self_is_set = 0;
+    if (tutti_door.on)
+        shut(1);
+    return MPI_SUCCESS;
+}
+
+static int on_self_copied(MPI_Comm comm, int key, void *extra, void *in, void *out, int *flag)
+{
+    (void)comm;
+    (void)key;
+    (void)extra;
+    (void)in;
+    (void)out;
+    *flag = 0;
+    return MPI_SUCCESS;
+}
+
+static void watch_self(void)
+{
+    static int mark;
+    if (tutti_real.MPI_Comm_create_keyval(on_self_copied, on_self_deleted, &self_keyval, NULL) != MPI_SUCCESS)
+        return;
+    self_is_set = tutti_real.MPI_Comm_set_attr(tutti_handles.self, self_keyval, &mark) == MPI_SUCCESS;
+    tutti_real.MPI_Comm_free_keyval(&self_keyval); /* it lives as long as the attribute */
+}
+
+/* All ranks come here before the MPI's own end begins, which cannot be left again: it waits for a dead rank, and for
+ * hooks before it deletes attributes. */
+static int come_to_the_end(int *died)
+{
+    TUTTI_INSIDE();
+    const int all = all_here();
+    *died = all ? 0 : dead_process();
+    tutti_hook_close();
+    return all;
+}
+
 int tutti_door_MPI_Finalize(void)
 {
     int died = 0;
     if (tutti_door.on) {
-        TUTTI_INSIDE();
-        tutti_helper_end();
-        if (!tutti_door.multiple)
-            tutti_hook_close();
-        tutti_requests_sweep(1);
-        tutti_rndv_end();
-        tutti_nonblocking_end();
-        int all = all_here();
-        died = all ? 0 : dead_process();
-        if (all && tutti_door.stats)
-            print_counters();
-        tutti_shmem_front_close();
-        tutti_door_table(TUTTI_TABLE_MPI);
-        tutti_held_close();
-        tutti_marks_close();
-        tutti_endpoints_close(tutti_door.device && tutti_door.device->active());
-        tutti_comms_close();
-        tutti_fibers_end();
-        if (tutti_door.node)
-            tutti_node_close(tutti_door.node);
-        tutti_door.node = NULL;
-        tutti_requests_close();
-        tutti_layouts_close();
-        tutti_bounce_close(tutti_door.device && tutti_door.device->active());
-        tutti_types_close();
-        tutti_door.on = 0;
+        const int all = come_to_the_end(&died);
+        if (died || !all || !self_is_set)
+            shut(all);
     }
     return finalize_real(died);
 }

@@ -52,6 +52,7 @@ static int start_async(void)
 
 void tutti_hook_open(void)
 {
+    closed = 0;
     there = (tutti_quirks.opal_progress ? call_opal("opal_progress_register_lp") : start_async()) == 0;
     if (!there)
         tutti_info("the MPI takes no progress hook");
@@ -64,7 +65,7 @@ int tutti_hook_is_there(void)
 
 void tutti_hook_close(void)
 {
-    closed = 1;
-    if (tutti_quirks.opal_progress)
+    if (there && !closed && tutti_quirks.opal_progress)
         call_opal("opal_progress_unregister");
+    closed = 1;
 }

@@ -18,6 +18,8 @@ tutti_mpi_test(mpi-standstill-thread PROGRAM mpi-standstill RANKS 2 ARGS calls n
 tutti_mpi_test(mpi-standstill-nodes-thread PROGRAM mpi-standstill RANKS 3 ENV TUTTI_ASYNC_PROGRESS=1 TUTTI_NODE_RANKS=2
                MPIS mpich5 impi)
 tutti_mpi_test(mpi-standstill-nodes-1 PROGRAM mpi-standstill RANKS 2 ENV TUTTI_NODE_RANKS=1 MPIS mpich)
+program(at_end EVERYWHERE)
+tutti_mpi_test(mpi-at-end PROGRAM mpi-at_end RANKS 2 EVERYWHERE)
 program(scarce)
 foreach(what messages types reductions blocking enqueue)
   tutti_mpi_test(mpi-scarce-${what} PROGRAM mpi-scarce RANKS 2 ARGS ${what} ENV TUTTI_TIMEOUT_SECONDS=10 TIMEOUT 100)
