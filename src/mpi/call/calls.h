@@ -12,6 +12,8 @@ void tutti_calls_supply_persistent(void);
 void tutti_calls_complete(void);
 /* asserted.c: remembers a hint that the MPI may not know. */
 void tutti_calls_asserted(void);
+/* In MPI_Finalize: the MPI may forget the attribute's key. */
+void tutti_asserted_close(void);
 /* Local. Puts it into the info of the communicator, without kinds of memory that are not among those taken. */
 void tutti_asserted_tell(MPI_Comm comm, MPI_Info info, const char *taken);
 /* Says that the MPI lacks the call; the code for it. */
