@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "mpi/call/calls.h"
+#include "mpi/move/mover.h"
 #include "mpi/real/handles.h"
 
 static const char key[] = "mpi_assert_memory_alloc_kinds";
@@ -43,6 +44,13 @@ static int is_ready(void)
     return made;
 }
 
+void tutti_asserted_close(void)
+{
+    pthread_mutex_lock(&lock);
+    made = 0;
+    pthread_mutex_unlock(&lock);
+}
+
 /* Without memory the hint is forgotten, as any may be. */
 static void note(MPI_Comm comm, MPI_Info info)
 {
@@ -59,6 +67,7 @@ static void note(MPI_Comm comm, MPI_Info info)
 
 int tutti_door_MPI_Comm_set_info(MPI_Comm comm, MPI_Info info)
 {
+    tutti_mover_pass(TUTTI_COLLECTIVE_MEETING, 0, comm);
     const int code = tutti_real.MPI_Comm_set_info(comm, info);
     if (code == MPI_SUCCESS && !tutti_inside)
         note(comm, info);

@@ -12,11 +12,15 @@ void tutti_calls_supply_persistent(void);
 void tutti_calls_complete(void);
 /* asserted.c: remembers a hint that the MPI may not know. */
 void tutti_calls_asserted(void);
+/* In MPI_Finalize: the MPI may forget the attribute's key. */
+void tutti_asserted_close(void);
 /* Local. Puts it into the info of the communicator, without kinds of memory that are not among those taken. */
 void tutti_asserted_tell(MPI_Comm comm, MPI_Info info, const char *taken);
 /* Says that the MPI lacks the call; the code for it. */
 int tutti_lacking(const char *call);
 /* patient.c: then makes blocking calls patient, see there. */
 void tutti_calls_patient(void);
+/* detach.c: the same of calls that wait for buffered messages. */
+void tutti_calls_detach(void);
 
 #endif

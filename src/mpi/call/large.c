@@ -102,7 +102,7 @@ int tutti_lacking(const char *call)
 #define ON_WIN(win)   tutti_fail_win(win, code)
 #define ON_FILE(file) tutti_fail_file(file, code)
 #define ON_SELF       tutti_fail_self(code)
-#define TUTTI_EACH(kind, name, errors, buffers, parameters, arguments)                                                 \
+#define TUTTI_EACH(kind, waits, name, errors, buffers, parameters, arguments)                                          \
     static int lacking_##name parameters                                                                               \
     {                                                                                                                  \
         int code = tutti_lacking(#name);                                                                               \
@@ -124,8 +124,8 @@ int tutti_lacking(const char *call)
 #define COUNT       MPI_Count
 #define DISP        MPI_Aint
 #define AINT        MPI_Count
-#define TUTTI_CALL(kind, name, errors, buffers, parameters, arguments)
-#define TUTTI_CALL_C(kind, name, errors, buffers, parameters, arguments)                                               \
+#define TUTTI_CALL(kind, waits, name, errors, buffers, parameters, arguments)
+#define TUTTI_CALL_C(kind, waits, name, errors, buffers, parameters, arguments)                                        \
     static int large_##name parameters                                                                                 \
     {                                                                                                                  \
         struct narrow narrow = {.persistent = is_init(#name)};                                                         \
@@ -138,8 +138,8 @@ int tutti_lacking(const char *call)
 
 void tutti_calls_complete(void)
 {
-#define TUTTI_CALL(kind, name, errors, buffers, parameters, arguments)
-#define TUTTI_CALL_C(kind, name, errors, buffers, parameters, arguments)                                               \
+#define TUTTI_CALL(kind, waits, name, errors, buffers, parameters, arguments)
+#define TUTTI_CALL_C(kind, waits, name, errors, buffers, parameters, arguments)                                        \
     if (!tutti_real.name##_c && tutti_real.name)                                                                       \
         tutti_real.name##_c = large_##name;
 #include "mpi/real/calls.def"
@@ -156,7 +156,7 @@ void tutti_calls_complete(void)
 #undef COUNT
 #undef DISP
 #undef AINT
-#define TUTTI_EACH(kind, name, errors, buffers, parameters, arguments)                                                 \
+#define TUTTI_EACH(kind, waits, name, errors, buffers, parameters, arguments)                                          \
     if (!tutti_real.name)                                                                                              \
         tutti_real.name = lacking_##name;
 #include "mpi/real/calls.inc"

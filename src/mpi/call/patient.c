@@ -90,53 +90,71 @@ static int finish(int code, MPI_Request *request, MPI_Status *status)
 
 /* ---- the calls ---- */
 
-#include "mpi/call/patient_rows.h"
+/* How a call is made, by its word in the column `waits` of calls.def; other words leave the MPI's call as it is. */
+#define HOW_SENDS     SENDS, 0
+#define HOW_RECEIVES  RECEIVES, 0
+#define HOW_TAKES     TAKES, 0
+#define HOW_EXCHANGES EXCHANGES, 0
+#define HOW_REPLACES  REPLACES, 0
+#define HOW_MEETS     MEETS, 0
+#define HOW_STANDS    STANDS, 0
 
-#define MADE(how, form, name, parameters, arguments) how(form, name, parameters, arguments)
-#define AND_REQUEST(...)                             (__VA_ARGS__, &request)
-#define SENDS(form, name, parameters, arguments)                                                                       \
+/* Nonblocking forms. */
+#define FORM_MPI_Send    MPI_Isend
+#define FORM_MPI_Send_c  MPI_Isend_c
+#define FORM_MPI_Ssend   MPI_Issend
+#define FORM_MPI_Ssend_c MPI_Issend_c
+#define FORM_MPI_Rsend   MPI_Irsend
+#define FORM_MPI_Rsend_c MPI_Irsend_c
+#define FORM_MPI_Recv    MPI_Irecv
+#define FORM_MPI_Recv_c  MPI_Irecv_c
+#define FORM_MPI_Mrecv   MPI_Imrecv
+#define FORM_MPI_Mrecv_c MPI_Imrecv_c
+
+#define AND_REQUEST(...) (__VA_ARGS__, &request)
+#define SENDS(name, parameters, arguments)                                                                             \
     static int(*just_##name) parameters;                                                                               \
     static int patient_##name parameters                                                                               \
     {                                                                                                                  \
         MPI_Request request;                                                                                           \
         if (nothing_open())                                                                                            \
             return just_##name arguments;                                                                              \
-        return finish(tutti_real.form AND_REQUEST arguments, &request, MPI_STATUS_IGNORE);                             \
+        return finish(tutti_real.FORM_##name AND_REQUEST arguments, &request, MPI_STATUS_IGNORE);                      \
     }
-#define MEETS(form, name, parameters, arguments)                                                                       \
+#define MEETS(name, parameters, arguments)                                                                             \
     static int(*just_##name) parameters;                                                                               \
     static int patient_##name parameters                                                                               \
     {                                                                                                                  \
         if (nothing_open())                                                                                            \
             return just_##name arguments;                                                                              \
-        TUTTI_HOOKED(!meet(form));                                                                                     \
+        TUTTI_HOOKED(!meet(comm));                                                                                     \
         return just_##name arguments;                                                                                  \
     }
 /* Nothing is known of who comes to it. */
-#define STANDS(form, name, parameters, arguments)                                                                      \
+#define STANDS(name, parameters, arguments)                                                                            \
     static int(*just_##name) parameters;                                                                               \
     static int patient_##name parameters                                                                               \
     {                                                                                                                  \
         TUTTI_HOOKED(!nothing_open());                                                                                 \
         return just_##name arguments;                                                                                  \
     }
-#define RECEIVES(form, name, parameters, arguments)                                                                    \
+#define RECEIVES(name, parameters, arguments)                                                                          \
     static int(*just_##name) parameters;                                                                               \
     static int patient_##name parameters                                                                               \
     {                                                                                                                  \
         MPI_Request request;                                                                                           \
         if (none_held() || source == MPI_PROC_NULL)                                                                    \
             return just_##name arguments;                                                                              \
-        return finish(tutti_real.form(buf, count, datatype, source, tag, comm, &request), &request, status);           \
+        return finish(tutti_real.FORM_##name(buf, count, datatype, source, tag, comm, &request), &request, status);    \
     }
-#define TAKES(form, name, parameters, arguments)                                                                       \
+#define TAKES(name, parameters, arguments)                                                                             \
     static int(*just_##name) parameters;                                                                               \
     static int patient_##name parameters                                                                               \
     {                                                                                                                  \
         MPI_Request request;                                                                                           \
         if (none_held())                                                                                               \
             return just_##name arguments;                                                                              \
-        return finish(tutti_real.form(buf, count, datatype, message, &request), &request, status);                     \
+        return finish(tutti_real.FORM_##name(buf, count, datatype, message, &request), &request, status);              \
     }
 #define EXCHANGES_BY(suffix, name, parameters, arguments)                                                              \
     static int(*just_##name) parameters;                                                                               \
@@ -159,8 +177,10 @@ static int finish(int code, MPI_Request *request, MPI_Status *status)
         int sent = finish(code, &send, MPI_STATUS_IGNORE), received = finish(MPI_SUCCESS, &receive, status);           \
         return sent != MPI_SUCCESS ? sent : received;                                                                  \
     }
-#define EXCHANGES(form, name, parameters, arguments)   EXCHANGES_BY(, name, parameters, arguments)
-#define EXCHANGES_C(form, name, parameters, arguments) EXCHANGES_BY(_c, name, parameters, arguments)
+#define EXCHANGES_AS(suffix, name, parameters, arguments) EXCHANGES_BY(suffix, name, parameters, arguments)
+#define EXCHANGES(name, parameters, arguments)            EXCHANGES_AS(SUFFIX_##name, name, parameters, arguments)
+#define SUFFIX_MPI_Sendrecv
+#define SUFFIX_MPI_Sendrecv_c _c
 /* Where the MPI does not pack from MPI_BOTTOM: the same elements, told from some other address. */
 static int packed_from(void *buf, int count, MPI_Datatype type, void *packed, int bytes, int *position, MPI_Comm comm)
 {
@@ -179,7 +199,7 @@ static int packed_from(void *buf, int count, MPI_Datatype type, void *packed, in
 }
 
 /* What is sent is packed first. Where that cannot be, the call is the MPI's. */
-#define REPLACES(form, name, parameters, arguments)                                                                    \
+#define REPLACES(name, parameters, arguments)                                                                          \
     static int(*just_##name) parameters;                                                                               \
     static int patient_##name parameters                                                                               \
     {                                                                                                                  \
@@ -211,7 +231,9 @@ static int packed_from(void *buf, int count, MPI_Datatype type, void *packed, in
         return code;                                                                                                   \
     }
 
-#define TUTTI_EACH(kind, name, errors, buffers, parameters, arguments) ROW(HOW_##name, name, parameters, arguments)
+#define MADE(how, form, name, parameters, arguments) how(name, parameters, arguments)
+#define TUTTI_EACH(kind, waits, name, errors, buffers, parameters, arguments)                                          \
+    ROW(HOW_##waits, name, parameters, arguments)
 #include "mpi/real/calls.inc"
 
 #undef MADE
@@ -221,6 +243,7 @@ static int packed_from(void *buf, int count, MPI_Datatype type, void *packed, in
 
 void tutti_calls_patient(void)
 {
-#define TUTTI_EACH(kind, name, errors, buffers, parameters, arguments) ROW(HOW_##name, name, parameters, arguments)
+#define TUTTI_EACH(kind, waits, name, errors, buffers, parameters, arguments)                                          \
+    ROW(HOW_##waits, name, parameters, arguments)
 #include "mpi/real/calls.inc"
 }

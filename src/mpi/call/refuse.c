@@ -3,6 +3,8 @@
 #include "mpi/move/mover.h"
 #include "mpi/real/door.h"
 #include "mpi/real/errors.h"
+#include "mpi/real/own.h"
+#include "progress/engine.h"
 
 #define ON_COMM(comm) tutti_fail_comm(comm, MPI_ERR_BUFFER)
 #define ON_WIN(win)   tutti_fail_win(win, MPI_ERR_BUFFER)
@@ -14,8 +16,23 @@
 #define BUFFERS2(a, b)    (tutti_must_stage(a) ? #a : BUFFERS1(b))
 #define BUFFERS3(a, b, c) (tutti_must_stage(a) ? #a : BUFFERS2(b, c))
 
-#define GENERATE_SEE(name, errors, buffers, parameters, arguments)
-#define GENERATE_MEET(name, errors, buffers, parameters, arguments)                                                    \
+/* Of PASS. A call that a program repeats until other ranks have done their part polls the steps that are open; not
+ * every MPI makes progress in such a call itself. */
+static void poll_steps(void)
+{
+    if (likely(!tutti_progress_busy()) || tutti_inside)
+        return;
+    tutti_progress_poll();
+    tutti_own_progress();
+}
+#define POLLS_LOOKS   poll_steps()
+#define POLLS_LOCAL   (void)0
+#define POLLS_STANDS  (void)0
+#define POLLS_MEETS   (void)0
+#define POLLS_ORDERED (void)0
+
+#define GENERATE_SEE(waits, name, errors, buffers, parameters, arguments)
+#define GENERATE_MEET(waits, name, errors, buffers, parameters, arguments)                                             \
     int tutti_door_##name parameters                                                                                   \
     {                                                                                                                  \
         const char *argument = buffers;                                                                                \
@@ -26,13 +43,14 @@
         tutti_mover_pass(TUTTI_COLLECTIVE_MEETING, 0, comm);                                                           \
         return tutti_real.name arguments;                                                                              \
     }
-#define GENERATE_PASS(name, errors, buffers, parameters, arguments)                                                    \
+#define GENERATE_PASS(waits, name, errors, buffers, parameters, arguments)                                             \
     int tutti_door_##name parameters                                                                                   \
     {                                                                                                                  \
+        POLLS_##waits;                                                                                                 \
         return tutti_real.name arguments;                                                                              \
     }
-#define GENERATE_TAKE(name, errors, buffers, parameters, arguments)
-#define GENERATE_REFUSE(name, errors, buffers, parameters, arguments)                                                  \
+#define GENERATE_TAKE(waits, name, errors, buffers, parameters, arguments)
+#define GENERATE_REFUSE(waits, name, errors, buffers, parameters, arguments)                                           \
     int tutti_door_##name parameters                                                                                   \
     {                                                                                                                  \
         const char *argument = buffers;                                                                                \
@@ -41,6 +59,6 @@
         tutti_refuse(#name, argument);                                                                                 \
         return errors;                                                                                                 \
     }
-#define TUTTI_EACH(kind, name, errors, buffers, parameters, arguments)                                                 \
-    GENERATE_##kind(name, errors, buffers, parameters, arguments)
+#define TUTTI_EACH(kind, waits, name, errors, buffers, parameters, arguments)                                          \
+    GENERATE_##kind(waits, name, errors, buffers, parameters, arguments)
 #include "mpi/real/calls.inc"

@@ -291,7 +291,8 @@ static int supply(const struct tutti_collective_args *args, MPI_Request *request
             .collective = TUTTI_COLLECTIVE_##how, .name = #call, .comm = comm, FIELDS form};                           \
         return supply(&args, request);                                                                                 \
     }
-#define TUTTI_EACH(kind, name, errors, buffers, parameters, arguments) ROW(HOW_##name, name, parameters, arguments)
+#define TUTTI_EACH(kind, waits, name, errors, buffers, parameters, arguments)                                          \
+    ROW(HOW_##name, name, parameters, arguments)
 #include "mpi/real/calls.inc"
 
 #undef MADE
@@ -301,6 +302,7 @@ static int supply(const struct tutti_collective_args *args, MPI_Request *request
 
 void tutti_calls_supply_persistent(void)
 {
-#define TUTTI_EACH(kind, name, errors, buffers, parameters, arguments) ROW(HOW_##name, name, parameters, arguments)
+#define TUTTI_EACH(kind, waits, name, errors, buffers, parameters, arguments)                                          \
+    ROW(HOW_##name, name, parameters, arguments)
 #include "mpi/real/calls.inc"
 }

@@ -78,9 +78,10 @@ static void release(struct tutti_comm *comm)
 static int on_delete(MPI_Comm handle, int key, void *value, void *extra)
 {
     (void)handle;
-    (void)key;
     (void)extra;
     struct tutti_comm *comm = NULL;
+    if (key != keyval) /* of a door that was shut; its communicators' states are freed */
+        return MPI_SUCCESS;
     if (!closing)
         told.leave(value); /* its calls are still to find it */
     pthread_mutex_lock(&lock);
@@ -159,6 +160,7 @@ void tutti_comms_connect(struct tutti_team *team, int gpu)
 int tutti_comms_open(const struct tutti_comm_users *users)
 {
     told = *users;
+    closing = 0;
     free(tutti_reserve_take(&states, sizeof(struct tutti_comm))); /* the first one is made when there may be no more */
     pthread_mutex_lock(&lock);
     (void)roomy();
@@ -177,6 +179,16 @@ int tutti_comms_broken(void)
                                (c->team->nonblocking && c->team->nonblocking->state == TUTTI_TEAM_BROKEN)));
     pthread_mutex_unlock(&lock);
     return broken;
+}
+
+int tutti_comms_have_stream(void)
+{
+    int have = 0;
+    pthread_mutex_lock(&lock);
+    for (const struct tutti_comm *c = all; c; c = c->next)
+        have |= c->stream != NULL;
+    pthread_mutex_unlock(&lock);
+    return have;
 }
 
 int tutti_comms_stream_fault(const struct tutti_mpix_stream *stream)

@@ -106,7 +106,8 @@ struct tutti_comm_users {
 void tutti_comms_connect(struct tutti_team *team, int gpu);
 int tutti_comms_open(const struct tutti_comm_users *users);
 void tutti_comms_close(void);
-int tutti_comms_broken(void); /* 1 where a team has failed */
+int tutti_comms_broken(void);      /* 1 where a team has failed */
+int tutti_comms_have_stream(void); /* 1 where a communicator has a stream */
 void tutti_comms_forget(void);
 
 #endif

@@ -157,17 +157,19 @@ static int is_idle(void *stream)
     return tutti_door.device->stream_query(stream);
 }
 
-/* Waits for what is in the communicator's stream; in a fiber the others go on, for which a peer may wait. Quiet: what
- * is brought on may allocate, and that may wait for these kernels. */
-static int drain(const struct tutti_comm *comm)
+/* Waits for what is in the communicator's stream; in a fiber the others go on. Polls meanwhile: kernels in the stream
+ * wait for kernels of peers, and a peer may put its own into its stream only after a message of this rank. `quiet` does
+ * not poll: for callbacks of the MPI. */
+static int drain(const struct tutti_comm *comm, int quiet)
 {
-    return tutti_progress_wait(&(const struct tutti_wait){.done = is_idle, .with = comm->stream->stream, .quiet = 1});
+    return tutti_progress_wait(
+        &(const struct tutti_wait){.done = is_idle, .with = comm->stream->stream, .quiet = quiet});
 }
 
 /* Once drained: whether all of it has succeeded. */
 static int finished(const struct tutti_comm *comm)
 {
-    int status = drain(comm);
+    int status = drain(comm, 0);
     return status == TUTTI_OK ? tutti_team_fault(comm->team) : status;
 }
 
@@ -284,7 +286,7 @@ int tutti_comm_stream_close(struct tutti_comm *comm, int closing)
                         comm->transport.base.label);
             idle = 0;
         } else if (capturing == 0) {
-            drain(comm);
+            drain(comm, 1); /* a free of the program has drained it before it came to the MPI */
         }
     }
     if (comm->team)

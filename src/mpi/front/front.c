@@ -20,7 +20,7 @@ __attribute__((visibility("default"))) tutti_front_mpix_type_fn tutti_front_mpix
 __attribute__((visibility("default"))) tutti_front_mpix_call_fn tutti_front_mpix_call;
 
 enum {
-#define TUTTI_EACH(kind, name, errors, buffers, parameters, arguments) CALL_##name,
+#define TUTTI_EACH(kind, waits, name, errors, buffers, parameters, arguments) CALL_##name,
 #include "mpi/real/calls.inc"
     CALLS
 };
@@ -29,21 +29,25 @@ static const struct row {
     void *door;
     void **real;
 } rows[CALLS] = {
-#define TUTTI_EACH(kind, name, errors, buffers, parameters, arguments)                                                 \
+#define TUTTI_EACH(kind, waits, name, errors, buffers, parameters, arguments)                                          \
     {(void *)tutti_door_##name, (void **)(void *)&tutti_real.name},
 #include "mpi/real/calls.inc"
 };
 
-void tutti_door_table(enum tutti_table where)
+static void point_table(enum tutti_table where)
 {
     for (int i = 0; i < CALLS; i++) {
         void *real = *rows[i].real;
-        int always = enabled && (i == CALL_MPI_Init || i == CALL_MPI_Init_thread || i == CALL_MPIX_Query_cuda_support ||
+        int always = enabled && (i == CALL_MPI_Init || i == CALL_MPI_Init_thread || i == CALL_MPI_Finalize ||
+                                 i == CALL_MPI_Session_init || i == CALL_MPI_Session_finalize ||
+                                 i == CALL_MPI_Comm_create_from_group || i == CALL_MPIX_Query_cuda_support ||
                                  i == CALL_MPIX_GPU_query_support);
         int forked = where == TUTTI_TABLE_FORKED && i == CALL_MPI_Free_mem;
         stub.table[i] = where == TUTTI_TABLE_DOOR || always || forked ? rows[i].door : real;
     }
 }
+
+static const struct tutti_front front = {point_table, tutti_shmem_front_close, tutti_shmem_front_up};
 
 int tutti_front_open(const struct tutti_stub *offer, char *why, size_t size)
 {
@@ -52,6 +56,7 @@ int tutti_front_open(const struct tutti_stub *offer, char *why, size_t size)
         return -1;
     }
     stub = *offer;
+    tutti_front = &front;
     stub.path = NULL;
     tutti_real_from(offer->mpi);
     for (int i = 0; i < CALLS; i++)
@@ -64,9 +69,10 @@ int tutti_front_open(const struct tutti_stub *offer, char *why, size_t size)
     tutti_calls_complete();
     tutti_calls_held();
     tutti_calls_patient();
+    tutti_calls_detach();
     tutti_calls_later();
     tutti_shmem_front_open();
-    tutti_door_table(TUTTI_TABLE_MPI);
+    point_table(TUTTI_TABLE_MPI);
     return 0;
 }
 

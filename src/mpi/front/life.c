@@ -1,4 +1,4 @@
-/* MPI_Init and MPI_Finalize: whether the door opens at all, and what it leaves behind. */
+/* Opening and shutting the door over a communicator: whether it opens at all, and what it leaves behind. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +10,7 @@
 #include "core/log.h"
 #include "core/settings.h"
 #include "mpi/bounce/stage.h"
+#include "mpi/call/calls.h"
 #include "mpi/comm/comms.h"
 #include "mpi/comm/streams.h"
 #include "mpi/front/front.h"
@@ -28,6 +29,7 @@
 #include "shmem/shmem.h"
 #include "tutti/tutti.h"
 
+const struct tutti_front *tutti_front;
 static struct tutti_mpi_transport world;
 
 /* Settings that must be the same on all ranks, because they decide the path of a call. */
@@ -98,7 +100,7 @@ static void after_fork(void)
         return;
     tutti_door.on = 0;
     tutti_door.forked = 1;
-    tutti_door_table(TUTTI_TABLE_FORKED);
+    tutti_front->table(TUTTI_TABLE_FORKED);
     tutti_shmem_forget();
     tutti_comms_forget();
     tutti_layouts_forget();
@@ -130,11 +132,16 @@ static int first_of_machine(void)
     return tutti_node_rank(tutti_door.node) == 0;
 }
 
-static void start(void)
+static void hear_of_forks(void)
 {
-    int level = MPI_THREAD_SINGLE;
-    if (tutti_door.on)
-        return;
+    static int heard;
+    if (!heard)
+        pthread_atfork(NULL, NULL, after_fork);
+    heard = 1;
+}
+
+void tutti_life_open(int multiple)
+{
     TUTTI_INSIDE();
     tutti_real.MPI_Comm_rank(tutti_handles.world, &tutti_door.rank);
     tutti_log_rank(tutti_door.rank);
@@ -144,8 +151,7 @@ static void start(void)
         return;
     }
     tutti_counters_start();
-    tutti_real.MPI_Query_thread(&level);
-    tutti_door.multiple = level == MPI_THREAD_MULTIPLE;
+    tutti_door.multiple = multiple;
     tutti_quirks_open();
     tutti_door.aware = gpu_aware();
     tutti_types_open();
@@ -168,28 +174,9 @@ static void start(void)
     tutti_endpoints_open();
     tutti_landing_open();
     tutti_comm_make(tutti_handles.world); /* so that its first call, if it is a nonblocking one, waits for nobody */
-    pthread_atfork(NULL, NULL, after_fork);
+    hear_of_forks();
     tutti_door.on = 1;
-    tutti_door_table(TUTTI_TABLE_DOOR);
-}
-
-int tutti_door_MPI_Init(int *argc, char ***argv)
-{
-    int got, code = tutti_settings()->async_progress ? tutti_real.MPI_Init_thread(argc, argv, MPI_THREAD_MULTIPLE, &got)
-                                                     : tutti_real.MPI_Init(argc, argv);
-    if (code == MPI_SUCCESS)
-        start();
-    return code;
-}
-
-int tutti_door_MPI_Init_thread(int *argc, char ***argv, int required, int *provided)
-{
-    if (tutti_settings()->async_progress)
-        required = MPI_THREAD_MULTIPLE;
-    int code = tutti_real.MPI_Init_thread(argc, argv, required, provided);
-    if (code == MPI_SUCCESS)
-        start();
-    return code;
+    tutti_front->table(TUTTI_TABLE_DOOR);
 }
 
 /* Counters of all ranks, added up and printed by rank 0. Collective. */
@@ -233,9 +220,9 @@ static int has_come(void *request)
     return tutti_real.MPI_Test(request, &flag, MPI_STATUS_IGNORE) != MPI_SUCCESS ? TUTTI_ERR_TRANSPORT : flag;
 }
 
-/* Waits until all ranks are in MPI_Finalize, since a peer may still be reading what this rank shares. Bounded: after a
- * failure some may never come. */
-static int all_here(void)
+/* Until all ranks are in MPI_Finalize, or have ended their last session, since a peer may still be reading what this
+ * rank shares. Bounded: after a failure some may never come. */
+int tutti_life_all_here(void)
 {
     MPI_Request request;
     if (tutti_real.MPI_Ibarrier(tutti_handles.world, &request) != MPI_SUCCESS)
@@ -248,46 +235,32 @@ static int all_here(void)
                .seconds = tutti_comms_broken() ? 2 : tutti_settings()->timeout_seconds}) == TUTTI_OK;
 }
 
-/* The MPI's own end waits for all ranks: not for one that is dead. */
-static int finalize_real(int died)
+void tutti_life_shut(int all, int last)
 {
-    if (!died)
-        return tutti_real.MPI_Finalize();
-    tutti_warn("process %d of this machine has died: MPI_Finalize does not wait for it, the MPI is left as it is",
-               died);
-    return MPI_SUCCESS;
-}
-
-int tutti_door_MPI_Finalize(void)
-{
-    int died = 0;
-    if (tutti_door.on) {
-        TUTTI_INSIDE();
-        tutti_helper_end();
-        if (!tutti_door.multiple)
-            tutti_hook_close();
-        tutti_requests_sweep(1);
-        tutti_rndv_end();
-        tutti_nonblocking_end();
-        int all = all_here();
-        died = all ? 0 : dead_process();
-        if (all && tutti_door.stats)
-            print_counters();
-        tutti_shmem_front_close();
-        tutti_door_table(TUTTI_TABLE_MPI);
-        tutti_held_close();
-        tutti_marks_close();
-        tutti_endpoints_close(tutti_door.device && tutti_door.device->active());
-        tutti_comms_close();
-        tutti_fibers_end();
-        if (tutti_door.node)
-            tutti_node_close(tutti_door.node);
-        tutti_door.node = NULL;
-        tutti_requests_close();
-        tutti_layouts_close();
-        tutti_bounce_close(tutti_door.device && tutti_door.device->active());
-        tutti_types_close();
-        tutti_door.on = 0;
-    }
-    return finalize_real(died);
+    TUTTI_INSIDE();
+    tutti_helper_end();
+    tutti_hook_close();
+    tutti_requests_sweep(1);
+    tutti_rndv_end();
+    tutti_nonblocking_end();
+    all = all && tutti_life_all_here();
+    if (all && last && tutti_door.stats)
+        print_counters();
+    tutti_front->close_shmem();
+    tutti_front->table(TUTTI_TABLE_MPI);
+    tutti_held_close();
+    tutti_marks_close();
+    tutti_endpoints_close(tutti_door.device && tutti_door.device->active());
+    tutti_comms_close();
+    tutti_fibers_end();
+    if (tutti_door.node)
+        tutti_node_close(tutti_door.node);
+    tutti_door.node = NULL;
+    tutti_requests_close();
+    tutti_layouts_close();
+    tutti_bounce_close(tutti_door.device && tutti_door.device->active());
+    tutti_types_close();
+    tutti_errors_close();
+    tutti_asserted_close();
+    tutti_door.on = 0;
 }

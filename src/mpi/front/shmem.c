@@ -203,3 +203,8 @@ void tutti_shmem_front_close(void)
     tutti_shmem_close();
     free_own();
 }
+
+int tutti_shmem_front_up(void)
+{
+    return up;
+}

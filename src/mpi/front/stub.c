@@ -12,13 +12,13 @@
 #include <unistd.h>
 
 enum {
-#define TUTTI_EACH(kind, name, errors, buffers, parameters, arguments) CALL_##name,
+#define TUTTI_EACH(kind, waits, name, errors, buffers, parameters, arguments) CALL_##name,
 #include "mpi/real/calls.inc"
     CALLS
 };
 
 static const char *const names[CALLS] = {
-#define TUTTI_EACH(kind, name, errors, buffers, parameters, arguments) #name,
+#define TUTTI_EACH(kind, waits, name, errors, buffers, parameters, arguments) #name,
 #include "mpi/real/calls.inc"
 };
 

@@ -113,7 +113,7 @@ tutti_stub_first:
 #error "the stub has no entry for this processor: add JUMP, FIRST and LACKING"
 #endif
 
-#define TUTTI_EACH(kind, name, errors, buffers, parameters, arguments) \
+#define TUTTI_EACH(kind, waits, name, errors, buffers, parameters, arguments) \
     .globl name; .globl P##name; .type name, %function; .type P##name, %function; .balign 16; \
     name: P##name: JUMP(.Lslot_##name); \
     .size name, .-name; .size P##name, .-P##name; \
@@ -126,7 +126,7 @@ tutti_stub_first:
     .globl tutti_stub_table
     .hidden tutti_stub_table
 tutti_stub_table:
-#define TUTTI_EACH(kind, name, errors, buffers, parameters, arguments) .Lslot_##name: .quad .Lfirst_##name;
+#define TUTTI_EACH(kind, waits, name, errors, buffers, parameters, arguments) .Lslot_##name: .quad .Lfirst_##name;
 #include "mpi/real/calls.inc"
 
     .section .data.rel.ro, "aw"
@@ -134,5 +134,5 @@ tutti_stub_table:
     .globl tutti_stub_lacking_table
     .hidden tutti_stub_lacking_table
 tutti_stub_lacking_table:
-#define TUTTI_EACH(kind, name, errors, buffers, parameters, arguments) .quad .Llacking_##name;
+#define TUTTI_EACH(kind, waits, name, errors, buffers, parameters, arguments) .quad .Llacking_##name;
 #include "mpi/real/calls.inc"

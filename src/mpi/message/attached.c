@@ -24,6 +24,11 @@ int tutti_attached_takes(uint64_t bytes)
            (uint64_t)atomic_load(&room) >= (bytes > INT64_MAX / 2 ? UINT64_MAX : bytes + MPI_BSEND_OVERHEAD);
 }
 
+int64_t tutti_attached_room(void)
+{
+    return atomic_load(&room);
+}
+
 /* What the MPI is given. NULL: no memory. */
 static void *stand_in(void *buffer, MPI_Count size)
 {

@@ -74,7 +74,7 @@ int tutti_landing_end(struct tutti_landing *landing, const MPI_Status *status, i
 
 /* ---- when errors return ---- */
 
-static void look(MPI_Errhandler handler)
+void tutti_landing_look(MPI_Errhandler handler)
 {
     if (handler != tutti_handles.errors_are_fatal && (tutti_endpoint_everywhere || tutti_far_on))
         atomic_store(&tutti_landing_on, 1);
@@ -85,7 +85,7 @@ void tutti_landing_open(void)
     MPI_Errhandler handler;
     if (tutti_real.MPI_Comm_get_errhandler(tutti_handles.world, &handler) != MPI_SUCCESS)
         return;
-    look(handler);
+    tutti_landing_look(handler);
     tutti_real.MPI_Errhandler_free(&handler);
 }
 
@@ -93,6 +93,12 @@ int tutti_door_MPI_Comm_set_errhandler(MPI_Comm comm, MPI_Errhandler errhandler)
 {
     const int code = tutti_real.MPI_Comm_set_errhandler(comm, errhandler);
     if (code == MPI_SUCCESS && !tutti_inside)
-        look(errhandler);
+        tutti_landing_look(errhandler);
     return code;
+}
+
+/* Of MPI-1, the same. */
+int tutti_door_MPI_Errhandler_set(MPI_Comm comm, MPI_Errhandler errhandler)
+{
+    return tutti_door_MPI_Comm_set_errhandler(comm, errhandler);
 }

@@ -32,5 +32,7 @@ int tutti_landing_move(struct tutti_landing *landing, const MPI_Status *status);
 int tutti_landing_end(struct tutti_landing *landing, const MPI_Status *status, int code);
 /* Looks at the handler of MPI_COMM_WORLD. */
 void tutti_landing_open(void);
+/* Local: a communicator has this handler from now on. */
+void tutti_landing_look(MPI_Errhandler handler);
 
 #endif

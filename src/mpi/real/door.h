@@ -14,7 +14,7 @@
 #define unlikely(x) __builtin_expect(!!(x), 0)
 
 /* Door functions, one a wrapped call; in the stub's table while the door is on. */
-#define TUTTI_EACH(kind, name, errors, buffers, parameters, arguments) int tutti_door_##name parameters;
+#define TUTTI_EACH(kind, waits, name, errors, buffers, parameters, arguments) int tutti_door_##name parameters;
 #include "mpi/real/calls.inc"
 
 struct tutti_door {

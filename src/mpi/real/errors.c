@@ -46,6 +46,11 @@ static int make(int class, const char *text)
     return tutti_real.MPI_Add_error_class(&code) == MPI_SUCCESS && name(code, text) ? code : 0;
 }
 
+void tutti_errors_close(void)
+{
+    memset(codes, 0, sizeof codes);
+}
+
 void tutti_errors_open(void)
 {
     static const int statuses[] = {

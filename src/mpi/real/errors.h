@@ -13,6 +13,7 @@ int tutti_fail_self(int code);
 void tutti_refuse(const char *call, const char *argument);
 /* MPI error code of a status of Tutti. open: once, in MPI_Init, so that the MPI knows the texts. */
 void tutti_errors_open(void);
+void tutti_errors_close(void);
 int tutti_error_code(int status);
 
 #endif

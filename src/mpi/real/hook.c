@@ -5,7 +5,7 @@
 #include "progress/engine.h"
 
 __thread int tutti_hook_on;
-static int closed;
+static int there, closed;
 
 /* What the MPI is asked for in here may come to its progress, and back to this. */
 static void bring_on(void)
@@ -52,13 +52,20 @@ static int start_async(void)
 
 void tutti_hook_open(void)
 {
-    if ((tutti_quirks.opal_progress ? call_opal("opal_progress_register_lp") : start_async()) != 0)
+    closed = 0;
+    there = (tutti_quirks.opal_progress ? call_opal("opal_progress_register_lp") : start_async()) == 0;
+    if (!there)
         tutti_info("the MPI takes no progress hook");
+}
+
+int tutti_hook_is_there(void)
+{
+    return there && !closed;
 }
 
 void tutti_hook_close(void)
 {
-    closed = 1;
-    if (tutti_quirks.opal_progress)
+    if (there && !closed && tutti_quirks.opal_progress)
         call_opal("opal_progress_unregister");
+    closed = 1;
 }

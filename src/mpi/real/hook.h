@@ -4,9 +4,12 @@
 #ifndef TUTTI_MPI_HOOK_H
 #define TUTTI_MPI_HOOK_H
 
-/* Local, in MPI_Init and MPI_Finalize. Without MPI_THREAD_MULTIPLE alone: there the helper brings on what is open. */
+/* Local, in MPI_Init and MPI_Finalize; closing one that is not open does nothing. Opened without MPI_THREAD_MULTIPLE
+ * alone: there the helper brings on what is open. */
 void tutti_hook_open(void);
 void tutti_hook_close(void);
+/* 1 where the MPI has taken the hook. */
+int tutti_hook_is_there(void);
 
 /* This thread goes into a blocking call of the MPI, and comes back. */
 extern __thread int tutti_hook_on;

@@ -98,7 +98,7 @@ typedef void *tutti_mpi_session;
 /* The MPI's calls that Tutti stands in front of, and those that it needs besides. A call that this MPI lacks is NULL.
  */
 struct tutti_real {
-#define TUTTI_EACH(kind, name, errors, buffers, parameters, arguments) int(*name) parameters;
+#define TUTTI_EACH(kind, waits, name, errors, buffers, parameters, arguments) int(*name) parameters;
 #include "mpi/real/calls.inc"
 #define TUTTI_NEED(name, parameters) int(*name) parameters;
 #define TUTTI_MAY(name, parameters)  int(*name) parameters;

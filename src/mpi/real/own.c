@@ -3,7 +3,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-enum { TAGS = 32766, PULSE_TAG = TAGS, INJECT_TAG }; /* an MPI has at least so many */
+enum { TAGS = 32765, PULSE_TAG = TAGS, INJECT_TAG, ROOM_TAG }; /* an MPI has at least so many */
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static MPI_Comm self; /* of this process alone */
@@ -115,6 +115,30 @@ int tutti_own_inject(const void *text, int bytes, MPI_Message *message, MPI_Requ
         code = tutti_real.MPI_Improbe(0, INJECT_TAG, quiet, &flag, message, MPI_STATUS_IGNORE);
     } while (code == MPI_SUCCESS && !flag);
     return code == MPI_SUCCESS ? 0 : -1;
+}
+
+int tutti_own_room_open(void *to, int bytes, MPI_Request *receive)
+{
+    MPI_Comm quiet = tutti_own_quiet();
+    TUTTI_INSIDE();
+    return quiet != tutti_handles.self &&
+                   tutti_real.MPI_Irecv(to, bytes, tutti_handles.byte, 0, ROOM_TAG, quiet, receive) == MPI_SUCCESS
+               ? 0
+               : -1;
+}
+
+int tutti_own_room_takes(const void *from, int bytes)
+{
+    TUTTI_INSIDE();
+    return tutti_real.MPI_Bsend(from, bytes, tutti_handles.byte, 0, ROOM_TAG, self) == MPI_SUCCESS;
+}
+
+void tutti_own_room_close(int taken, MPI_Request *receive)
+{
+    TUTTI_INSIDE();
+    if (!taken)
+        tutti_own_complete(ROOM_TAG);
+    tutti_real.MPI_Wait(receive, MPI_STATUS_IGNORE);
 }
 
 void tutti_own_end(int persistent, MPI_Request *request)

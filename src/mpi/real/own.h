@@ -17,6 +17,11 @@ void tutti_own_complete(int tag);
 /* Gives the MPI a message from this process to itself, which it has matched on return. The text stays until `sending`
  * is complete. One call at a time. 0, or -1. */
 int tutti_own_inject(const void *text, int bytes, MPI_Message *message, MPI_Request *sending);
+/* Whether the buffer that the process has attached takes a message of `bytes`: a message to this process is tried,
+ * which arrives in `to`. One at a time. 0, or -1; then takes() until it returns 1 or is given up; then close(). */
+int tutti_own_room_open(void *to, int bytes, MPI_Request *receive);
+int tutti_own_room_takes(const void *from, int bytes);
+void tutti_own_room_close(int taken, MPI_Request *receive);
 /* Nothing will come for the tag. */
 void tutti_own_release(int tag);
 /* After tutti_own_complete(), of a request that the program has freed: ends it. It is not freed before, since an

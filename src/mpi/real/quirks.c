@@ -63,6 +63,7 @@ static const struct row {
      "MPICH Version:",
      NUMBER(4, 0),
      {.mpi = "MPICH until 4.0",
+      .session_needs_world = 1,
       .refuses_alias = ASK,
       .refuses_alias_allreduce = ASK,
       .probe_keeps_cancelled = 1,

@@ -39,6 +39,12 @@ struct tutti_quirks {
     /* Some errors are raised on MPI_COMM_WORLD, whatever the communicator: Open MPI 4.1 to 5.0. */
     int raises_on_world;
 
+    /* ---- sessions ---- */
+
+    /* Before a communicator of all processes there can be one of this process alone, without progress; other groups end
+     * the program: MPICH 4.0, not 5.0. */
+    int session_needs_world;
+
     /* ---- equal send and receive buffers ---- */
 
     /* Refused by all collectives: MPICH 3.4 to 5.0, unless it was built without checks; Intel MPI 2021. */
@@ -101,7 +107,9 @@ extern struct tutti_quirks tutti_quirks;
 /* The row for an MPI of this interface that gives this text as its version. Never NULL. */
 const struct tutti_quirks *tutti_quirks_find(enum tutti_interface interface, const char *version);
 
-/* quirks_ask.c: in MPI_Init, once. Finds the row, asks what is to be asked then. */
+/* quirks_ask.c: in MPI_Init. Finds the row, asks what is to be asked then. */
 void tutti_quirks_open(void);
+/* The row of this MPI as it stands, before. */
+const struct tutti_quirks *tutti_quirks_row(void);
 
 #endif

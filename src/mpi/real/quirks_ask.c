@@ -6,12 +6,15 @@
 #include "mpi/real/own.h"
 #include "mpi/real/quirks.h"
 
-/* Whether the MPI refuses equal send and receive buffers of so many elements. */
+/* Whether the MPI refuses equal send and receive buffers of so many elements. Without MPI_COMM_WORLD, where it raises
+ * the error, it is not asked: what it refuses in one version is taken for refused. */
 static int refuses_alias(int count)
 {
     int words[2] = {0};
     MPI_Errhandler before = tutti_handles.errors_return;
     const int world_too = tutti_quirks.raises_on_world; /* a handler that is set back is as before there */
+    if (world_too && tutti_handles.world != MPI_COMM_WORLD)
+        return count > 1;
     if (world_too) {
         tutti_real.MPI_Comm_get_errhandler(tutti_handles.world, &before);
         tutti_real.MPI_Comm_set_errhandler(tutti_handles.world, tutti_handles.errors_return);
@@ -24,12 +27,17 @@ static int refuses_alias(int count)
     return code != MPI_SUCCESS;
 }
 
-void tutti_quirks_open(void)
+const struct tutti_quirks *tutti_quirks_row(void)
 {
     char version[MPI_MAX_LIBRARY_VERSION_STRING + 1] = "";
     int length = 0;
     tutti_real.MPI_Get_library_version(version, &length);
-    tutti_quirks = *tutti_quirks_find(TUTTI_INTERFACE, version);
+    return tutti_quirks_find(TUTTI_INTERFACE, version);
+}
+
+void tutti_quirks_open(void)
+{
+    tutti_quirks = *tutti_quirks_row();
     const char *offload = tutti_quirks.offload_variable ? getenv(tutti_quirks.offload_variable) : NULL;
     tutti_quirks.offloads = offload && atoi(offload) != 0;
     tutti_debug("the MPI is treated as %s", tutti_quirks.mpi);

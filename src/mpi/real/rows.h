@@ -1,6 +1,6 @@
-/* Calls that are told apart by what a macro HOW_name says, `HOW, FORM`, out of the rows of calls.def: ROW(HOW_name,
- * name, parameters, arguments) comes down to MADE(HOW, FORM, name, parameters, arguments), and to nothing where there
- * is no HOW_name, since the row is one argument shorter then. */
+/* Picks rows of calls.def. A macro HOW_key is defined as `HOW, FORM` for each key that is wanted: a call's name, or a
+ * word of its column `waits`. ROW(HOW_key, name, parameters, arguments) expands to MADE(HOW, FORM, name, parameters,
+ * arguments); it expands to nothing where HOW_key is no macro, since the row is one argument shorter then. */
 #ifndef TUTTI_MPI_ROWS_H
 #define TUTTI_MPI_ROWS_H
 

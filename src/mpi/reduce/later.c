@@ -26,7 +26,7 @@ static MPI_Datatype *type_of(struct tutti_later *later, int which)
     return which == DATATYPE ? &later->datatype : which == SENDTYPE ? &later->sendtype : &later->recvtype;
 }
 
-/* The program may free its types as soon as the call returns. 0: no memory. */
+/* The program may free its types and its info as soon as the call returns. 0: no memory. */
 static int hold(struct tutti_later *later)
 {
     for (int i = 0; i < TYPES; i++) {
@@ -38,16 +38,25 @@ static int hold(struct tutti_later *later)
         *type = own;
         later->held |= 1 << i;
     }
+    if (later->info != tutti_handles.no_info) {
+        MPI_Info own;
+        if (tutti_real.MPI_Info_dup(later->info, &own) != MPI_SUCCESS)
+            return 0;
+        later->info = own;
+        later->held |= 1 << TYPES;
+    }
     return 1;
 }
 
-/* With the types that it holds. */
+/* With the types and the info that it holds. */
 static void free_later(struct tutti_later *later)
 {
     for (int i = 0; i < TYPES; i++) {
         if (later->held >> i & 1)
             tutti_real.MPI_Type_free(type_of(later, i));
     }
+    if (later->held >> TYPES & 1)
+        tutti_real.MPI_Info_free(&later->info);
     free(later);
 }
 
@@ -60,6 +69,7 @@ static struct tutti_later *new_later(const char *name, int (*start)(struct tutti
     later->start = start;
     later->end = free_later;
     later->datatype = later->sendtype = later->recvtype = tutti_handles.no_type;
+    later->info = tutti_handles.no_info;
     return later;
 }
 
@@ -98,39 +108,6 @@ static int put(struct tutti_later *later, MPI_Comm comm, MPI_Request *request)
     return tutti_fail_comm(comm, MPI_ERR_NO_MEM);
 }
 
-#define HOW_MPI_Ibarrier               LATER, 0
-#define HOW_MPI_Comm_idup              LATER, 0
-#define HOW_MPI_Ibcast                 LATER, 0
-#define HOW_MPI_Ibcast_c               LATER, 0
-#define HOW_MPI_Igather                LATER, 0
-#define HOW_MPI_Igather_c              LATER, 0
-#define HOW_MPI_Igatherv               LATER, 0
-#define HOW_MPI_Igatherv_c             LATER, 0
-#define HOW_MPI_Iscatter               LATER, 0
-#define HOW_MPI_Iscatter_c             LATER, 0
-#define HOW_MPI_Iscatterv              LATER, 0
-#define HOW_MPI_Iscatterv_c            LATER, 0
-#define HOW_MPI_Iallgather             LATER, 0
-#define HOW_MPI_Iallgather_c           LATER, 0
-#define HOW_MPI_Iallgatherv            LATER, 0
-#define HOW_MPI_Iallgatherv_c          LATER, 0
-#define HOW_MPI_Ialltoall              LATER, 0
-#define HOW_MPI_Ialltoall_c            LATER, 0
-#define HOW_MPI_Ialltoallv             LATER, 0
-#define HOW_MPI_Ialltoallv_c           LATER, 0
-#define HOW_MPI_Ialltoallw             LATER, 0
-#define HOW_MPI_Ialltoallw_c           LATER, 0
-#define HOW_MPI_Ineighbor_allgather    LATER, 0
-#define HOW_MPI_Ineighbor_allgather_c  LATER, 0
-#define HOW_MPI_Ineighbor_allgatherv   LATER, 0
-#define HOW_MPI_Ineighbor_allgatherv_c LATER, 0
-#define HOW_MPI_Ineighbor_alltoall     LATER, 0
-#define HOW_MPI_Ineighbor_alltoall_c   LATER, 0
-#define HOW_MPI_Ineighbor_alltoallv    LATER, 0
-#define HOW_MPI_Ineighbor_alltoallv_c  LATER, 0
-#define HOW_MPI_Ineighbor_alltoallw    LATER, 0
-#define HOW_MPI_Ineighbor_alltoallw_c  LATER, 0
-
 /* Each argument into its field, and out again. */
 #define EACH_1(DO, a)                               DO(a)
 #define EACH_2(DO, a, ...)                          DO(a) EACH_1(DO, __VA_ARGS__)
@@ -162,6 +139,8 @@ static int put(struct tutti_later *later, MPI_Comm comm, MPI_Request *request)
 #define KEEP(x)       later->x = x;
 #define KEEP_ALL(...) EACH_OF(KEEP, __VA_ARGS__)
 
+#define HOW_ORDERED LATER, 0
+
 #define MADE(how, form, name, parameters, arguments)                                                                   \
     static int(*just_##name) parameters;                                                                               \
     static int start_##name(struct tutti_later *later)                                                                 \
@@ -178,7 +157,8 @@ static int put(struct tutti_later *later, MPI_Comm comm, MPI_Request *request)
         }                                                                                                              \
         return put(later, comm, request);                                                                              \
     }
-#define TUTTI_EACH(kind, name, errors, buffers, parameters, arguments) ROW(HOW_##name, name, parameters, arguments)
+#define TUTTI_EACH(kind, waits, name, errors, buffers, parameters, arguments)                                          \
+    ROW(HOW_##waits, name, parameters, arguments)
 #include "mpi/real/calls.inc"
 
 #undef MADE
@@ -188,6 +168,7 @@ static int put(struct tutti_later *later, MPI_Comm comm, MPI_Request *request)
 
 void tutti_calls_later(void)
 {
-#define TUTTI_EACH(kind, name, errors, buffers, parameters, arguments) ROW(HOW_##name, name, parameters, arguments)
+#define TUTTI_EACH(kind, waits, name, errors, buffers, parameters, arguments)                                          \
+    ROW(HOW_##waits, name, parameters, arguments)
 #include "mpi/real/calls.inc"
 }

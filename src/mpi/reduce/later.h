@@ -16,10 +16,11 @@ struct tutti_later {
     const void *sendcounts, *recvcounts, *displs, *sdispls, *rdispls;
     MPI_Datatype datatype, sendtype, recvtype;
     const MPI_Datatype *sendtypes, *recvtypes;
+    MPI_Info info;
     int root;
     MPI_Comm comm, *newcomm;
     MPI_Request *request;
-    int held; /* bits: datatype, sendtype, recvtype are duplicates */
+    int held; /* bits: datatype, sendtype, recvtype, info are duplicates */
 };
 
 /* A persistent request over `later`, whose start() is called at each MPI_Start and whose end() with the request's.

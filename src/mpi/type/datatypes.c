@@ -62,10 +62,9 @@ static void bury(void)
 static int on_delete(MPI_Datatype type, int key, void *value, void *extra)
 {
     (void)type;
-    (void)key;
     (void)extra;
     pthread_mutex_lock(&lock);
-    if (open_now) {
+    if (open_now && key == keyval) { /* not of a door that was shut */
         list_out(value);
         list_in(&gone, value);
     }

@@ -2,10 +2,11 @@
  * several communicators on several streams in other orders on other ranks, mixed with blocking calls, and lives of
  * streams and communicators.
  *
- *   enqueue calls | chain | queues | life | alone */
+ *   enqueue calls | chain | queues | life | alone | behind */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "device/device.h"
 #include "queue.h"
@@ -222,13 +223,54 @@ static void alone(void)
     queue_close(&queue);
 }
 
+/* The peer puts its call into its stream only after a long message of host memory, or of device memory, has come: who
+ * waits for the stream in a call of the MPI brings the message on. */
+static void behind(void)
+{
+    enum { BYTES = 4 << 20 };
+    struct queue queue;
+    struct kit_buffer box;
+    char *text = malloc(BYTES);
+    void *memory = NULL;
+    queue_open(&queue, MPI_COMM_WORLD, NULL, 1000, kit_seed + 4);
+    kit_open(&box, KIT_DEVICE, BYTES);
+    CHECK(tutti_alloc(4096, &memory) == 0, "tutti_alloc");
+    for (int round = 0; round < 8; round++) {
+        const int device = round / 2 % 2, frees = round % 2, sender = round / 4;
+        MPI_Comm comm = MPI_COMM_NULL;
+        MPI_Request request = MPI_REQUEST_NULL;
+        int error = MPIX_Stream_comm_create(MPI_COMM_WORLD, queue.mpix, &comm);
+        memset(text, kit_rank == sender ? 'a' + round : 0, BYTES);
+        void *at = device ? kit_put(&box, 0, text, BYTES) : text;
+        alarm(15);
+        if (kit_rank == sender)
+            error |= MPI_Isend(at, BYTES, MPI_CHAR, !sender, 7, MPI_COMM_WORLD, &request);
+        else
+            error |= MPI_Recv(at, BYTES, MPI_CHAR, sender, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        error |= MPIX_Allreduce_enqueue(MPI_IN_PLACE, memory, 1024, MPI_UNSIGNED, MPI_BXOR, comm);
+        if (!frees)
+            blocking(comm, round, "behind a message");
+        error |= MPI_Comm_free(&comm);
+        error |= MPI_Wait(&request, MPI_STATUS_IGNORE);
+        alarm(0);
+        const char *got = device ? kit_get(&box, NULL) : text;
+        CHECK(error == MPI_SUCCESS && got[0] == 'a' + round && got[BYTES - 1] == 'a' + round, "round %d: class %d",
+              round, kit_class(error));
+    }
+    tutti_free(memory);
+    kit_close(&box);
+    free(text);
+    queue_close(&queue);
+}
+
 int main(int argc, char **argv)
 {
     const char *what = argc > 1 ? argv[1] : "calls";
     const struct {
         const char *name;
         void (*run)(void);
-    } parts[] = {{"calls", calls}, {"chain", chain}, {"queues", queues}, {"life", life}, {"alone", alone}};
+    } parts[] = {{"calls", calls}, {"chain", chain}, {"queues", queues},
+                 {"life", life},   {"alone", alone}, {"behind", behind}};
     kit_start(&argc, &argv, MPI_THREAD_SINGLE);
     if (!queue_possible())
         kit_skip("enqueue", "needs a device with streams, and the library in front");

@@ -12,6 +12,7 @@ tutti_mpi_test(mpi-enqueue-queues PROGRAM mpi-enqueue RANKS 3 RANKS_MPICH 2 ARGS
 tutti_mpi_test(mpi-enqueue-queues-loose PROGRAM mpi-enqueue RANKS 2 ARGS queues TIMEOUT 200 ENV TUTTI_HOST_STRICT=0)
 tutti_mpi_test(mpi-enqueue-life PROGRAM mpi-enqueue RANKS 2 ARGS life EVERYWHERE)
 tutti_mpi_test(mpi-enqueue-alone PROGRAM mpi-enqueue RANKS 2 ARGS alone)
+tutti_mpi_test(mpi-enqueue-behind PROGRAM mpi-enqueue RANKS 2 ARGS behind)
 tutti_mpi_test(mpi-enqueue-errors PROGRAM mpi-enqueue_errors RANKS 2 EVERYWHERE)
 tutti_mpi_test(mpi-enqueue-shared PROGRAM mpi-enqueue_errors RANKS 2 ARGS shared ENV TUTTI_HOST_GPUS=1)
 tutti_mpi_test(mpi-enqueue-absent PROGRAM mpi-enqueue_errors RANKS 2 ARGS absent ENV TUTTI_TEST_PLAIN=1 NO_PRELOAD)

@@ -157,21 +157,51 @@ static int gather_device(MPI_Comm comm, int first)
     return fine;
 }
 
+/* The message is above what an MPI sends at once, so that it stays in the buffer until its receiver asks for it. */
+static int detach(MPI_Comm comm, int first)
+{
+    void *back;
+    int bytes;
+    memset(text, first ? 'b' : 0, LONG);
+    if (!first)
+        return MPI_Recv(text, LONG, MPI_CHAR, 0, TAG, comm, MPI_STATUS_IGNORE) == MPI_SUCCESS && text[LONG - 1] == 'b';
+    const int room = LONG + MPI_BSEND_OVERHEAD;
+    void *attached = malloc((size_t)room);
+    int error = MPI_Buffer_attach(attached, room);
+    error |= MPI_Bsend(text, LONG, MPI_CHAR, 1, TAG, comm);
+    error |= MPI_Buffer_detach(&back, &bytes);
+    free(attached);
+    return error == MPI_SUCCESS && back == attached && bytes == room;
+}
+
+static MPI_Comm grid; /* of all ranks in a row */
+
+static int part_of_grid(MPI_Comm comm, int first)
+{
+    const int remain = 1;
+    MPI_Comm made = MPI_COMM_NULL;
+    (void)comm;
+    return MPI_Cart_sub(grid, &remain, &made) == MPI_SUCCESS && reduce_host(made, first) &&
+           MPI_Comm_free(&made) == MPI_SUCCESS;
+}
+
 static const struct still_case cases[] = {
-    {"MPI_Recv of host memory", receive_host, 0, 0},
-    {"MPI_Recv of device memory", receive_device, 0, 0},
-    {"MPI_Ssend", send_synchronous, 0, 0},
-    {"MPI_Probe", probe_it, 0, 0},
-    {"MPI_Mprobe", probe_and_take, 0, 0},
-    {"MPI_Sendrecv", exchange, 0, 0},
-    {"MPI_Sendrecv_replace", replace, 0, 0},
-    {"MPI_Barrier", barrier, 1, 0},
-    {"MPI_Bcast", broadcast, 1, 0},
-    {"MPI_Allreduce of host memory", reduce_host, 1, 0},
-    {"MPI_Allreduce of device memory", reduce_device, 1, 0},
-    {"MPI_Comm_dup", duplicate, 1, 0},
-    {"MPI_Comm_split", split, 1, 0},
-    {"MPI_Gather", gather_device, 1, 0},
+    {"MPI_Recv of host memory", receive_host, 0, 0, 0},
+    {"MPI_Recv of device memory", receive_device, 0, 0, 0},
+    {"MPI_Ssend", send_synchronous, 0, 0, 0},
+    {"MPI_Probe", probe_it, 0, 0, 0},
+    {"MPI_Mprobe", probe_and_take, 0, 0, 0},
+    {"MPI_Sendrecv", exchange, 0, 0, 0},
+    {"MPI_Sendrecv_replace", replace, 0, 0, 0},
+    {"MPI_Barrier", barrier, 1, 0, 0},
+    {"MPI_Bcast", broadcast, 1, 0, 0},
+    {"MPI_Allreduce of host memory", reduce_host, 1, 0, 0},
+    {"MPI_Allreduce of device memory", reduce_device, 1, 0, 0},
+    {"MPI_Comm_dup", duplicate, 1, 0, 0},
+    {"MPI_Comm_split", split, 1, 0, 0},
+    {"MPI_Gather", gather_device, 1, 0, 0},
+    {"MPI_Buffer_detach", detach, 0, 0, 0},
+    {"MPI_Cart_sub", part_of_grid, 1, 0, 0},
 };
 enum { CASES = sizeof cases / sizeof cases[0] };
 
@@ -227,6 +257,23 @@ static void run_case(const struct still_case *it, int mixed, enum place place)
     alarm(0);
 }
 
+/* The info is freed before the call may have started. */
+static int idup(MPI_Comm comm, int round, MPI_Comm *made, MPI_Request *request)
+{
+#if defined(MPI_SESSION_NULL) || MPI_VERSION >= 4
+    if (round % 4 < 2) {
+        MPI_Info info;
+        MPI_Info_create(&info);
+        MPI_Info_set(info, "tutti_test", "yes");
+        const int error = MPI_Comm_idup_with_info(comm, info, made, request);
+        MPI_Info_free(&info);
+        return error;
+    }
+#endif
+    (void)round;
+    return MPI_Comm_idup(comm, made, request);
+}
+
 /* Nonblocking calls that are started behind a nonblocking allreduce that the MPI makes late on some ranks: none may
  * overtake it on any. All are waited for in an order drawn at random. */
 enum { STARTED = 6 };
@@ -254,7 +301,7 @@ static void order(int round)
     error |= MPI_Iallgather(mine, 1, pair, there, 2, MPI_INT, comm, &request[3]);
     error |= MPI_Iallgather(&kit_rank, 1, MPI_INT, all, 1, MPI_INT, comm, &request[4]);
     error |= MPI_Iallreduce(late, sums, 2, MPI_INT, MPI_SUM, comm, &request[5]);
-    error |= MPI_Comm_idup(comm, &made, &request[6]); /* last: Open MPI's starts collectives of its own as it goes on */
+    error |= idup(comm, round, &made, &request[6]); /* last: Open MPI's starts collectives of its own as it goes on */
     MPI_Type_free(&pair);
     CHECK(error == MPI_SUCCESS, "starting in round %d", round);
     if (round % 3 == 1)
@@ -313,7 +360,7 @@ static void run_cases(const struct still_case *list, int count, int pairs)
     for (int i = 0; i < count; i++) {
         if (list[i].pair && !pairs)
             continue;
-        for (int mixed = 0; mixed < 2; mixed++) {
+        for (int mixed = 0; mixed < 2 - list[i].device; mixed++) {
             for (int place = 0; place < PLACES; place++)
                 run_case(&list[i], mixed, (enum place)place);
         }
@@ -342,7 +389,11 @@ int main(int argc, char **argv)
             unexpected(round);
         for (int round = 0; round < 12; round++)
             order(round);
+        const int periodic = 0;
+        MPI_Cart_create(MPI_COMM_WORLD, 1, &kit_size, &periodic, 0, &grid);
+        CHECK(reduce_host(grid, 0), "the first call of the grid");
         run_cases(cases, CASES, 1);
+        MPI_Comm_free(&grid);
     }
     kit_close(&in);
     kit_close(&out);

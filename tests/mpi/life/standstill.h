@@ -10,6 +10,7 @@ struct still_case {
     int all;                               /* 1: of all ranks; 0: of ranks 0 and 1 */
     int pair;                              /* 1: inside, two ranks wait for each other: there MPICH brings on no
                                               nonblocking collective, its own neither */
+    int device;                            /* 1: not with mixed memory: some MPI makes no progress in it by itself */
 };
 
 /* standstill_calls.c: calls that name no communicator of all who come to them. */

@@ -13,6 +13,8 @@ static int *shared; /* by the window, an integer a rank */
 static MPI_Comm part;
 static MPI_Group everybody, other;
 static char path[160];
+static MPI_File open_file;
+static char path_of_open[176];
 
 /* Windows that the MPI makes here, asked past the library: some builds of Open MPI 4.1 have no one-sided component for
  * memory of the program's own. */
@@ -46,6 +48,9 @@ void still_calls_open(void)
     snprintf(path, sizeof path, "%s/tutti-standstill.%d", folder && folder[0] ? folder : "/tmp", pid);
     MPI_Win_allocate((MPI_Aint)kit_size * (MPI_Aint)sizeof(int), sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD, &shared,
                      &win);
+    snprintf(path_of_open, sizeof path_of_open, "%s.open", path);
+    MPI_File_open(MPI_COMM_WORLD, path_of_open, MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE,
+                  MPI_INFO_NULL, &open_file);
     MPI_Comm_split(MPI_COMM_WORLD, kit_rank == 0, kit_rank, &part);
     MPI_Comm_group(MPI_COMM_WORLD, &world);
     MPI_Group_incl(world, 1, &partner, &other);
@@ -55,6 +60,7 @@ void still_calls_open(void)
 void still_calls_close(void)
 {
     MPI_Win_free(&win);
+    MPI_File_close(&open_file);
     MPI_Comm_free(&part);
     MPI_Group_free(&everybody);
     MPI_Group_free(&other);
@@ -157,14 +163,58 @@ static int files(MPI_Comm comm, int first)
     return error == MPI_SUCCESS && got == mine;
 }
 
+static int shared_pointer(MPI_Comm comm, int first)
+{
+    (void)comm, (void)first;
+    return MPI_File_seek_shared(open_file, 16, MPI_SEEK_SET) == MPI_SUCCESS;
+}
+
+static int atomic_mode(MPI_Comm comm, int first)
+{
+    (void)comm, (void)first;
+    return MPI_File_set_atomicity(open_file, 0) == MPI_SUCCESS;
+}
+
+static int hints(MPI_Comm comm, int first)
+{
+    MPI_Info info;
+    (void)comm, (void)first;
+    MPI_Info_create(&info);
+    int error = MPI_Win_set_info(win, info);
+    error |= MPI_File_set_info(open_file, info);
+    MPI_Info_free(&info);
+    return error == MPI_SUCCESS;
+}
+
+/* Rank 0 calls nothing but MPI_Win_test until rank 1 has come. */
+static int tested(MPI_Comm comm, int first)
+{
+    const int value = 99;
+    int done = 0, error = MPI_SUCCESS;
+    (void)comm;
+    if (!first)
+        return MPI_Win_start(other, 0, win) == MPI_SUCCESS &&
+               MPI_Put(&value, 1, MPI_INT, 0, 0, 1, MPI_INT, win) == MPI_SUCCESS &&
+               MPI_Win_complete(win) == MPI_SUCCESS;
+    shared[0] = 0;
+    error = MPI_Win_post(other, 0, win);
+    while (!done && error == MPI_SUCCESS)
+        error = MPI_Win_test(win, &done);
+    return error == MPI_SUCCESS && shared[0] == 99;
+}
+
 const struct still_case still_calls[] = {
-    {"MPI_Comm_dup_with_info", with_info, 1, 0},
-    {"MPI_Comm_create_group", of_group, 1, 0},
-    {"MPI_Intercomm_create", between_groups, 1, 1},
-    {"MPI_Win_create", windows, 1, 0},
-    {"MPI_Win_fence", fences, 1, 0},
-    {"MPI_Win_start", exposed, 0, 1},
-    {"MPI_Win_lock", locked, 0, 0},
-    {"MPI_File_open", files, 1, 0},
+    {"MPI_Comm_dup_with_info", with_info, 1, 0, 0},
+    {"MPI_Comm_create_group", of_group, 1, 0, 0},
+    {"MPI_Intercomm_create", between_groups, 1, 1, 0},
+    {"MPI_Win_create", windows, 1, 0, 0},
+    {"MPI_Win_fence", fences, 1, 0, 0},
+    {"MPI_Win_start", exposed, 0, 1, 0},
+    {"MPI_Win_lock", locked, 0, 0, 0},
+    {"MPI_Win_test", tested, 0, 0, 1},
+    {"MPI_Win_set_info", hints, 1, 0, 0},
+    {"MPI_File_open", files, 1, 0, 0},
+    {"MPI_File_seek_shared", shared_pointer, 1, 0, 0},
+    {"MPI_File_set_atomicity", atomic_mode, 1, 0, 0},
 };
 const int still_call_count = sizeof still_calls / sizeof still_calls[0];

@@ -18,6 +18,19 @@ tutti_mpi_test(mpi-standstill-thread PROGRAM mpi-standstill RANKS 2 ARGS calls n
 tutti_mpi_test(mpi-standstill-nodes-thread PROGRAM mpi-standstill RANKS 3 ENV TUTTI_ASYNC_PROGRESS=1 TUTTI_NODE_RANKS=2
                MPIS mpich5 impi)
 tutti_mpi_test(mpi-standstill-nodes-1 PROGRAM mpi-standstill RANKS 2 ENV TUTTI_NODE_RANKS=1 MPIS mpich)
+program(at_end EVERYWHERE)
+tutti_mpi_test(mpi-at-end PROGRAM mpi-at_end RANKS 2 EVERYWHERE)
+# Sessions: MPI 4. Not what an MPI does not do by itself: begin again when all has ended (MPICH 5 alone does), MPI_Init
+# after a session (all but Intel MPI), groups of some processes before that of all (all but MPICH 4.0).
+program(sessions EVERYWHERE)
+set(session_mpis mpich openmpi5 mpich5 mpiabi impi)
+foreach(mode one threads two beside)
+  tutti_mpi_test(mpi-sessions-${mode} PROGRAM mpi-sessions RANKS 2 ARGS ${mode} MPIS ${session_mpis})
+endforeach()
+tutti_mpi_test(mpi-sessions-small PROGRAM mpi-sessions RANKS 4 RANKS_MPICH 4 ARGS small MPIS openmpi5 mpich5 mpiabi impi)
+tutti_mpi_test(mpi-sessions-before PROGRAM mpi-sessions RANKS 2 ARGS before MPIS mpich openmpi5 mpich5 mpiabi)
+tutti_mpi_test(mpi-sessions-again PROGRAM mpi-sessions RANKS 2 ARGS again MPIS mpich5 mpiabi)
+tutti_mpi_test(mpi-sessions-async PROGRAM mpi-sessions RANKS 2 ARGS one ENV TUTTI_ASYNC_PROGRESS=1 MPIS mpich openmpi5 mpich5)
 program(scarce)
 foreach(what messages types reductions blocking enqueue)
   tutti_mpi_test(mpi-scarce-${what} PROGRAM mpi-scarce RANKS 2 ARGS ${what} ENV TUTTI_TIMEOUT_SECONDS=10 TIMEOUT 100)

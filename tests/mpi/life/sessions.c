@@ -1,0 +1,278 @@
+/* Programs with sessions (MPI 4): device memory on communicators that are made of a session's groups.
+ *
+ *   sessions one      one session: communicators of all ranks, of this one, of some; duplicates
+ *   sessions small    communicators of this rank alone and of pairs come before that of all ranks
+ *   sessions two      two sessions, of which the first one to begin ends first
+ *   sessions beside   MPI_Init first, then a session that outlives MPI_Finalize
+ *   sessions before   a session first, then MPI_Init; the session ends first
+ *   sessions again    three times after each other
+ *   sessions threads  a session with MPI_THREAD_MULTIPLE */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "kit.h"
+
+#include "tutti/tutti.h"
+
+#if defined(MPI_SESSION_NULL) || MPI_VERSION >= 4
+
+enum { COUNT = 3000, SECONDS = 20 };
+static struct kit_buffer in, out;
+
+static MPI_Session begin(const char *level)
+{
+    MPI_Session session = MPI_SESSION_NULL;
+    MPI_Info info = MPI_INFO_NULL;
+    if (level) {
+        MPI_Info_create(&info);
+        MPI_Info_set(info, "thread_level", level);
+    }
+    CHECK(MPI_Session_init(info, MPI_ERRORS_RETURN, &session) == MPI_SUCCESS, "MPI_Session_init");
+    if (level)
+        MPI_Info_free(&info);
+    return session;
+}
+
+static void end(MPI_Session *session)
+{
+    CHECK(MPI_Session_finalize(session) == MPI_SUCCESS && *session == MPI_SESSION_NULL, "MPI_Session_finalize");
+}
+
+static MPI_Comm of_group(MPI_Group group, const char *tag)
+{
+    MPI_Comm comm = MPI_COMM_NULL;
+    const int error = MPI_Comm_create_from_group(group, tag, MPI_INFO_NULL, MPI_ERRORS_RETURN, &comm);
+    CHECK(error == MPI_SUCCESS && comm != MPI_COMM_NULL, "MPI_Comm_create_from_group %s: class %d", tag,
+          kit_class(error));
+    return comm;
+}
+
+static MPI_Comm of_set(MPI_Session session, const char *set, const char *tag)
+{
+    MPI_Group group;
+    CHECK(MPI_Group_from_session_pset(session, set, &group) == MPI_SUCCESS, "the group of %s", set);
+    MPI_Comm comm = of_group(group, tag);
+    MPI_Group_free(&group);
+    return comm;
+}
+
+/* Ranks 2k and 2k + 1. */
+static MPI_Comm of_pair(MPI_Session session)
+{
+    MPI_Group all, pair;
+    int size, rank;
+    MPI_Group_from_session_pset(session, "mpi://WORLD", &all);
+    MPI_Group_size(all, &size);
+    MPI_Group_rank(all, &rank);
+    const int first = rank & ~1, ranks[2] = {first, first + 1};
+    MPI_Group_incl(all, first + 1 < size ? 2 : 1, ranks, &pair);
+    MPI_Comm comm = of_group(pair, "pair");
+    MPI_Group_free(&pair);
+    MPI_Group_free(&all);
+    return comm;
+}
+
+static void reduce(MPI_Comm comm, const char *when)
+{
+    static int mine[COUNT], sum[COUNT];
+    int rank, size, wrong = 0;
+    MPI_Comm_rank(comm, &rank);
+    MPI_Comm_size(comm, &size);
+    for (int i = 0; i < COUNT; i++)
+        mine[i] = i + rank;
+    void *from = kit_put(&in, 0, mine, sizeof mine), *to = kit_put(&out, 0, NULL, sizeof sum);
+    const int error = MPI_Allreduce(from, to, COUNT, MPI_INT, MPI_SUM, comm);
+    memcpy(sum, kit_get(&out, NULL), sizeof sum);
+    for (int i = 0; i < COUNT; i++)
+        wrong += sum[i] != size * i + size * (size - 1) / 2;
+    CHECK(error == MPI_SUCCESS && wrong == 0, "MPI_Allreduce %s: class %d, %d wrong", when, kit_class(error), wrong);
+}
+
+static void ring(MPI_Comm comm, const char *when)
+{
+    static int mine[COUNT];
+    int rank, size;
+    MPI_Request request;
+    MPI_Comm_rank(comm, &rank);
+    MPI_Comm_size(comm, &size);
+    for (int i = 0; i < COUNT; i++)
+        mine[i] = 5 * i + rank;
+    void *from = kit_put(&in, 0, mine, sizeof mine), *to = kit_put(&out, 0, NULL, sizeof mine);
+    const int before = (rank + size - 1) % size;
+    int error = MPI_Irecv(to, COUNT, MPI_INT, before, 9, comm, &request);
+    error |= MPI_Send(from, COUNT, MPI_INT, (rank + 1) % size, 9, comm);
+    error |= MPI_Wait(&request, MPI_STATUS_IGNORE);
+    const int *got = (const int *)(const void *)kit_get(&out, NULL);
+    CHECK(error == MPI_SUCCESS && got[0] == before && got[COUNT - 1] == 5 * (COUNT - 1) + before,
+          "messages %s: class %d", when, kit_class(error));
+}
+
+static MPI_Datatype type; /* of the program, which stays while the MPI is up */
+
+static void forget(void)
+{
+    MPI_Type_free(&type);
+}
+
+/* Blocking and nonblocking calls, messages, and the type. */
+static void use(MPI_Comm comm, const char *when)
+{
+    MPI_Request request;
+    int size, first = 1, *got;
+    for (int round = 0; round < 3; round++) {
+        reduce(comm, when);
+        ring(comm, when);
+    }
+    MPI_Comm_size(comm, &size);
+    if (type == MPI_DATATYPE_NULL)
+        CHECK(MPI_Type_vector(2, 1, 2, MPI_INT, &type) == MPI_SUCCESS && MPI_Type_commit(&type) == MPI_SUCCESS,
+              "a type");
+    int value[4] = {1, 2, 3, 4};
+    void *at = kit_put(&in, 0, value, sizeof value);
+    int error = MPI_Bcast(at, 1, type, 0, comm);
+    error |= MPI_Iallreduce(MPI_IN_PLACE, at, 3, MPI_INT, MPI_SUM, comm, &request);
+    error |= MPI_Wait(&request, MPI_STATUS_IGNORE);
+    got = (int *)(void *)kit_get(&in, NULL);
+    first = got[0];
+    CHECK(error == MPI_SUCCESS && first == size && got[2] == 3 * size, "MPI_Iallreduce %s: class %d", when,
+          kit_class(error));
+}
+
+static void name_rank(MPI_Comm comm)
+{
+    MPI_Comm_rank(comm, &kit_rank);
+    MPI_Comm_size(comm, &kit_size);
+    check_rank(kit_rank);
+}
+
+static void one(const char *level)
+{
+    MPI_Session session = begin(level);
+    MPI_Comm world = of_set(session, "mpi://WORLD", "all"), self, pair, dup;
+    name_rank(world);
+    use(world, "on all ranks");
+    self = of_set(session, "mpi://SELF", "self");
+    use(self, "on this rank");
+    pair = of_pair(session);
+    use(pair, "on a pair");
+    MPI_Comm_dup(world, &dup);
+    use(dup, "on a duplicate");
+    MPI_Comm_free(&dup);
+    MPI_Comm_free(&pair);
+    MPI_Comm_free(&self);
+    use(world, "on all ranks again");
+    forget();
+    MPI_Comm_free(&world);
+    end(&session);
+}
+
+static void small(void)
+{
+    MPI_Session session = begin(NULL);
+    MPI_Comm self = of_set(session, "mpi://SELF", "self"), pair, world;
+    use(self, "on this rank first");
+    pair = of_pair(session);
+    use(pair, "on a pair then");
+    use(self, "on this rank after a pair");
+    world = of_set(session, "mpi://WORLD", "all");
+    name_rank(world);
+    use(world, "on all ranks at last");
+    use(pair, "on a pair at last");
+    use(self, "on this rank at last");
+    MPI_Comm_free(&self);
+    MPI_Comm_free(&pair);
+    MPI_Comm_free(&world);
+    forget();
+    end(&session);
+}
+
+static void two(void)
+{
+    MPI_Session first = begin(NULL), second = begin(NULL);
+    MPI_Comm a = of_set(first, "mpi://WORLD", "a"), b = of_set(second, "mpi://WORLD", "b");
+    name_rank(a);
+    use(a, "in the first session");
+    use(b, "in the second session");
+    MPI_Comm_free(&a);
+    end(&first);
+    use(b, "after the first session");
+    forget();
+    MPI_Comm_free(&b);
+    end(&second);
+}
+
+static void beside(void)
+{
+    MPI_Init(NULL, NULL);
+    MPI_Session session = begin(NULL);
+    MPI_Comm comm = of_set(session, "mpi://WORLD", "beside"), late;
+    name_rank(comm);
+    use(comm, "beside MPI_Init");
+    use(MPI_COMM_WORLD, "in MPI_COMM_WORLD beside a session");
+    MPI_Finalize();
+    use(comm, "after MPI_Finalize");
+    late = of_set(session, "mpi://WORLD", "late");
+    use(late, "after MPI_Finalize, made late");
+    MPI_Comm_free(&late);
+    forget();
+    MPI_Comm_free(&comm);
+    end(&session);
+}
+
+static void before(void)
+{
+    MPI_Session session = begin(NULL);
+    MPI_Comm comm = of_set(session, "mpi://WORLD", "before");
+    name_rank(comm);
+    use(comm, "before MPI_Init");
+    MPI_Init(NULL, NULL);
+    use(MPI_COMM_WORLD, "after a session has begun");
+    use(comm, "after MPI_Init");
+    use(MPI_COMM_SELF, "in MPI_COMM_SELF");
+    MPI_Comm_free(&comm);
+    end(&session);
+    use(MPI_COMM_WORLD, "after the session");
+    forget();
+    MPI_Finalize();
+}
+
+int main(int argc, char **argv)
+{
+    const char *mode = argc > 1 ? argv[1] : "one";
+    type = MPI_DATATYPE_NULL;
+    kit_plain = check_setting("TUTTI_TEST_PLAIN", 0) != 0;
+    alarm(SECONDS);
+    kit_open(&in, KIT_DEVICE, COUNT * sizeof(int));
+    kit_open(&out, KIT_DEVICE, COUNT * sizeof(int));
+    if (strcmp(mode, "one") == 0)
+        one(NULL);
+    else if (strcmp(mode, "threads") == 0)
+        one("MPI_THREAD_MULTIPLE");
+    else if (strcmp(mode, "small") == 0)
+        small();
+    else if (strcmp(mode, "two") == 0)
+        two();
+    else if (strcmp(mode, "beside") == 0)
+        beside();
+    else if (strcmp(mode, "before") == 0)
+        before();
+    for (int i = 0; i < 3 && strcmp(mode, "again") == 0; i++)
+        one(NULL);
+    kit_close(&in);
+    kit_close(&out);
+    printf("sessions %s: rank %d of %d, %ld checks, %ld failed\n", mode, kit_rank, kit_size, check_done(),
+           check_failed());
+    return check_failed() > 0 || check_done() == 0;
+}
+
+#else
+
+int main(void)
+{
+    printf("sessions: skipped: the MPI has none\n");
+    return CHECK_SKIP;
+}
+
+#endif
