@@ -114,7 +114,32 @@ static int takes_cuda(void)
     return device == TUTTI_SET_DEVICE_CUDA || (device == TUTTI_SET_DEVICE_AUTO && tutti_device_present("cuda"));
 }
 
-static char *preload_value(void)
+/* Libraries of the user's LD_PRELOAD come before ours: a profiling library then sees the program's calls, and a
+ * sanitizer's must be the first of all. An MPI that is among them comes behind ours, which would be behind its calls
+ * otherwise. */
+static char *in_order(const char *sanitizer, const char *users, const char *library)
+{
+    char *words = tool_print("%s", users ? users : ""), *rest = NULL;
+    char *first = tool_print("%s", strstr(words, sanitizer) ? "" : sanitizer), *last = tool_print("%s", "");
+    int mpi = 0;
+    for (char *word = strtok_r(words, ": \t", &rest); word; word = strtok_r(NULL, ": \t", &rest)) {
+        const char *base = strrchr(word, '/') ? strrchr(word, '/') + 1 : word;
+        if (strcmp(word, library) == 0)
+            continue;
+        mpi |= strncmp(base, "libmpi.so", 9) == 0 || strncmp(base, "libmpich.so", 11) == 0 ||
+               strncmp(base, "libmpi_abi.so", 13) == 0;
+        char **part = mpi ? &last : &first, *before = *part;
+        *part = tool_print("%s%s%s", before, *before ? ":" : "", word);
+        free(before);
+    }
+    char *all = tool_print("%s%s%s%s%s", first, *first ? ":" : "", library, *last ? ":" : "", last);
+    free(words);
+    free(first);
+    free(last);
+    return all;
+}
+
+static char *preload_value(const struct tool_start *start)
 {
     char *library = tool_installed_library("libtutti.so");
     if (!library)
@@ -124,12 +149,9 @@ static char *preload_value(void)
         tool_refuse("LD_PRELOAD cannot name '%s': it ends names at blanks and colons; install the project in a folder "
                     "without them",
                     library);
-    const char *before = getenv("LD_PRELOAD");
-    if (!before || !*before)
-        return library;
-    char *both = tool_print("%s:%s", library, before);
+    char *all = in_order(start->program->sanitizer, getenv("LD_PRELOAD"), library);
     free(library);
-    return both;
+    return all;
 }
 
 static void openmpi_line(const struct tool_start *start, struct tool_words *line, const char *preload)
@@ -256,7 +278,7 @@ void tool_start_line(const struct tool_start *start, struct tool_words *line)
     find_libraries(start);
     /* Streams that share one of the GPU's few queues wait behind each other's kernels, whatever those wait for. */
     standard("CUDA_DEVICE_MAX_CONNECTIONS", "32");
-    char *preload = start->preload ? preload_value() : NULL;
+    char *preload = start->preload ? preload_value(start) : NULL;
     if (preload && takes_cuda() && !getenv("CRAY_MPICH_DIR") && !getenv("CRAY_MPICH_VERSION"))
         standard("MPICH_GPU_SUPPORT_ENABLED", "1");
     if (start->mpi->family == TOOL_OPENMPI)
