@@ -6,10 +6,11 @@
 int PMPI_Init(int *argc, char ***argv);
 #ifdef INSIDE_OPENMPI
 long ompi_mpi_comm_world = 1;
-static const char *volatile text = "Open MPI v%d.%d.%d";
+static const char *volatile text = "*** The %s() function was called before MPI_INIT was invoked.";
 #else
 long MPIR_Process = 1;
-static const char *volatile text = "MPICH Version:\t%s\n";
+static const char *volatile text =
+    "Attempting to use an MPI routine (%s) before initializing or after finalizing MPICH";
 #endif
 
 int PMPI_Init(int *argc, char ***argv)

@@ -64,9 +64,10 @@ int tool_program_inside(const char *bytes, size_t size)
         symbols = 1;
         read_names(&image, table, strings, &marks);
     }
-    if (!symbols) { /* what MPI_Get_library_version prints */
-        marks.openmpi = has(&image, "Open MPI v%d.%d.%d");
-        marks.mpich = has(&image, "MPICH Version:\t%s") || has(&image, "Intel(R) MPI Library %s for");
+    if (!symbols) { /* parts of what each call prints before MPI_Init: a program that is linked statically has them all
+                     */
+        marks.openmpi = has(&image, "function was called before MPI_INIT was invoked");
+        marks.mpich = has(&image, "before initializing or after finalizing MPICH");
         marks.init = marks.openmpi || marks.mpich;
     }
     if (!marks.init)
