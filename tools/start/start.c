@@ -1,5 +1,6 @@
 #include "tools/start/start.h"
 
+#include <glob.h>
 #include <libgen.h>
 #include <sched.h>
 #include <stdlib.h>
@@ -176,7 +177,7 @@ static void openmpi_line(const struct tool_start *start, struct tool_words *line
     }
     for (char **entry = environ; !here && *entry; entry++) {
         if (strncmp(*entry, "TUTTI_", 6) == 0 || strncmp(*entry, "CUDA_DEVICE_MAX_CONNECTIONS=", 28) == 0 ||
-            strncmp(*entry, "MPICH_GPU_SUPPORT_ENABLED=", 26) == 0) {
+            strncmp(*entry, "MPICH_GPU_SUPPORT_ENABLED=", 26) == 0 || strncmp(*entry, "LD_LIBRARY_PATH=", 16) == 0) {
             tool_words_add(line, "-x");
             tool_words_take(line, tool_print("%.*s", (int)strcspn(*entry, "="), *entry));
         }
@@ -204,6 +205,17 @@ static void hydra_line(const struct tool_start *start, struct tool_words *line, 
         tool_words_add(line, "LD_PRELOAD");
         tool_words_add(line, preload);
     }
+}
+
+/* The loader looks there first. */
+static void path_first(const char *first)
+{
+    const char *before = getenv("LD_LIBRARY_PATH");
+    if (before && strncmp(before, first, strlen(first)) == 0)
+        return;
+    char *all = tool_print("%s%s%s", first, before && *before ? ":" : "", before ? before : "");
+    setenv("LD_LIBRARY_PATH", all, 1);
+    free(all);
 }
 
 /* Where the loader finds the MPI now: the launcher and the library must be of one MPI, whatever paths are built into
@@ -257,15 +269,39 @@ static void find_libraries(const struct tool_start *start)
             "(lib/tutti/names) are not in this installation",
             start->program->path, start->program->library, tool_family_title(mpi->family), mpi->version);
     char *first = tool_print("%s%s%s", mpi->libraries, names ? ":" : "", names ? names : "");
-    const char *before = getenv("LD_LIBRARY_PATH");
-    if (!before || strncmp(before, first, strlen(first)) != 0) {
-        char *all = tool_print("%s%s%s", first, before && *before ? ":" : "", before ? before : "");
-        setenv("LD_LIBRARY_PATH", all, 1);
-        free(all);
-    }
+    path_first(first);
     free(first);
     free(names);
     check_library(start);
+}
+
+/* 1 where the folder leads to the library of the launcher's MPI. */
+static int leads_to(const struct tool_mpi *mpi, const char *link)
+{
+    char to[PATH_MAX], real[PATH_MAX], want[PATH_MAX];
+    const ssize_t length = readlink(link, to, sizeof to - 1);
+    if (length <= 0 || !realpath(link, real) || !realpath(mpi->libraries, want))
+        return 0;
+    to[length] = '\0';
+    return (mpi->abi & tool_abi_of(basename(to))) && strcmp(dirname(real), want) == 0;
+}
+
+/* A program that is linked to no MPI may open one, and take its calls from the handle: then it must find the library of
+ * that name in lib/tutti/, see tools/CMakeLists.txt. It has to open the launcher's MPI anyway. */
+static void stand_in_place(const struct tool_start *start)
+{
+    char *folders = start->preload ? tool_installed_library("tutti") : NULL;
+    char *pattern = tool_print("%s/*/libtutti-mpi.so", folders ? folders : "");
+    glob_t found;
+    if (folders && !start->program->abi && !start->program->inside && glob(pattern, 0, NULL, &found) == 0) {
+        for (size_t i = 0; i < found.gl_pathc; i++) {
+            if (leads_to(start->mpi, found.gl_pathv[i]))
+                path_first(dirname(found.gl_pathv[i]));
+        }
+        globfree(&found);
+    }
+    free(pattern);
+    free(folders);
 }
 
 void tool_start_line(const struct tool_start *start, struct tool_words *line)
@@ -276,6 +312,7 @@ void tool_start_line(const struct tool_start *start, struct tool_words *line)
     tool_words_add(line, "-n");
     tool_words_take(line, tool_print("%d", start->ranks));
     find_libraries(start);
+    stand_in_place(start);
     /* Streams that share one of the GPU's few queues wait behind each other's kernels, whatever those wait for. */
     standard("CUDA_DEVICE_MAX_CONNECTIONS", "32");
     char *preload = start->preload ? preload_value(start) : NULL;

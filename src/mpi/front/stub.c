@@ -5,6 +5,7 @@
 #include "mpi/front/stub_next.h"
 
 #include <dlfcn.h>
+#include <limits.h>
 #include <link.h>
 #include <pthread.h>
 #include <stdarg.h>
@@ -111,7 +112,9 @@ static void *find_mpi(char *path, size_t size)
 
 static const char *front_name(void *mpi, const char *path)
 {
-    const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
+    char real[PATH_MAX]; /* a link of lib/tutti/ has another name */
+    const char *name = realpath(path, real) ? real : path, *slash = strrchr(name, '/'),
+               *base = slash ? slash + 1 : name;
     if (dlsym(mpi, "ompi_mpi_comm_world"))
         return "libtutti-openmpi.so";
     if (strncmp(base, "libmpi_abi.so", strlen("libmpi_abi.so")) == 0)
@@ -234,4 +237,44 @@ void *tutti_mpix_call(const char *name, size_t size)
     tutti_front_mpix_call_fn *ask = mpix_call;
     pthread_mutex_unlock(&lock);
     return ask ? ask(name, size) : NULL;
+}
+
+/* ---- the end of the process ---- */
+
+static pid_t began_as;
+
+__attribute__((constructor)) static void begin(void)
+{
+    began_as = getpid();
+}
+
+/* Launchers tell each rank its number; the first one speaks for all. */
+static int speaks(void)
+{
+    static const char *const numbers[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"};
+    const char *device = getenv("TUTTI_DEVICE");
+    if (device && strcmp(device, "none") == 0)
+        return 0;
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
+        const char *number = getenv(numbers[i]);
+        if (number)
+            return strcmp(number, "0") == 0;
+    }
+    return 1;
+}
+
+/* Says once that the program has used its MPI past the stub: then it has taken the calls from the MPI's own handle. */
+__attribute__((destructor)) static void end(void)
+{
+    char path[4096];
+    int initialized = 0, verbose, (*ask)(int *) = NULL;
+    void *mpi = resolved || getpid() != began_as || quiet(&verbose) || !speaks() ? NULL : find_mpi(path, sizeof path);
+    if (mpi)
+        *(void **)(void *)&ask = dlsym(mpi, "PMPI_Initialized");
+    if (ask && ask(&initialized) == 0 && initialized)
+        say("Tutti was not in front: the program has taken the calls of %s by dlopen and dlsym. `tutti run` starts it "
+            "with "
+            "the folder of lib/tutti/ that stands in that library's place; without it, put the folder into "
+            "LD_LIBRARY_PATH and open the library by its name alone",
+            path);
 }
