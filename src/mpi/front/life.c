@@ -13,6 +13,7 @@
 #include "mpi/comm/comms.h"
 #include "mpi/comm/streams.h"
 #include "mpi/front/front.h"
+#include "mpi/front/job.h"
 #include "mpi/message/endpoints.h"
 #include "mpi/message/held.h"
 #include "mpi/message/rndv.h"
@@ -139,7 +140,7 @@ static void start(void)
     tutti_real.MPI_Comm_rank(tutti_handles.world, &tutti_door.rank);
     tutti_log_rank(tutti_door.rank);
     tutti_door.device = tutti_device();
-    if (!agree()) {
+    if (!tutti_job_whole() || !agree()) {
         tutti_info("every call is passed on to the MPI");
         return;
     }
@@ -174,6 +175,7 @@ static void start(void)
 
 int tutti_door_MPI_Init(int *argc, char ***argv)
 {
+    tutti_job_enter();
     int got, code = tutti_settings()->async_progress ? tutti_real.MPI_Init_thread(argc, argv, MPI_THREAD_MULTIPLE, &got)
                                                      : tutti_real.MPI_Init(argc, argv);
     if (code == MPI_SUCCESS)
@@ -185,6 +187,7 @@ int tutti_door_MPI_Init_thread(int *argc, char ***argv, int required, int *provi
 {
     if (tutti_settings()->async_progress)
         required = MPI_THREAD_MULTIPLE;
+    tutti_job_enter();
     int code = tutti_real.MPI_Init_thread(argc, argv, required, provided);
     if (code == MPI_SUCCESS)
         start();
