@@ -71,6 +71,11 @@ int main(int argc, char **argv)
         check(i % 4 != 2 || word == i, "MPI_Bcast before", word);
         MPI_Comm_free(&comm);
     }
+    MPI_Comm kept; /* and has one call */
+    int last = rank == 0 ? 17 : 0;
+    MPI_Comm_dup(MPI_COMM_WORLD, &kept);
+    MPI_Bcast(&last, 1, MPI_INT, 0, kept);
+    check(last == 17, "MPI_Bcast on a communicator that is not freed", last);
     tutti_free(near_in);
     tutti_free(near_out);
     MPI_Finalize();

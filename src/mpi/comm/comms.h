@@ -107,6 +107,8 @@ struct tutti_comm_users {
 int tutti_comms_open(const struct tutti_comm_users *users);
 void tutti_comms_close(void);
 int tutti_comms_broken(void); /* 1 where a team has failed */
+/* Local, in MPI_Finalize, when all ranks are there: ends the making of teams that are still made. Bounded. */
+void tutti_comms_settle(void);
 void tutti_comms_forget(void);
 
 #endif

@@ -273,6 +273,8 @@ int tutti_door_MPI_Finalize(void)
         tutti_nonblocking_end();
         int all = all_here();
         died = all ? 0 : dead_process();
+        if (all)
+            tutti_comms_settle();
         if (all && tutti_door.stats)
             print_counters();
         tutti_shmem_front_close();
