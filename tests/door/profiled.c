@@ -1,7 +1,7 @@
-/* profiled names|finds: a program with host and device memory, with a profiling library (profiler.c) beside Tutti,
- * before or behind it in the search order.
- * names: it sees every call of the program once, and none of Tutti's. finds: behind Tutti it sees what Tutti hands to
- * the MPI. In each case Tutti is in front, and the results are right. */
+/* profiled names|finds|inner: a program with host and device memory, with a profiling library (profiler.c) beside
+ * Tutti, before or behind it in the search order. names: it sees every call of the program once, and none of Tutti's.
+ * finds, inner: behind Tutti it sees what Tutti hands to the MPI. In each case Tutti is in front, and the results are
+ * right. */
 #include <dlfcn.h>
 #include <mpi.h>
 #include <stdio.h>

@@ -21,6 +21,12 @@ int profiler_calls(const char *name)
     return -1;
 }
 
+#ifdef INNER
+#define FIND
+#define NAME(name) P##name
+#else
+#define NAME(name) name
+#endif
 #ifdef FIND
 #define CALL(name, ...)                                                                                                \
     int (*real)(__VA_ARGS__);                                                                                          \
@@ -31,42 +37,42 @@ int profiler_calls(const char *name)
 #define REAL(name)      P##name
 #endif
 
-int MPI_Init(int *argc, char ***argv)
+int NAME(MPI_Init)(int *argc, char ***argv)
 {
     CALL(MPI_Init, int *, char ***);
     calls[INIT]++;
     return REAL(MPI_Init)(argc, argv);
 }
 
-int MPI_Send(const void *buffer, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm)
+int NAME(MPI_Send)(const void *buffer, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm)
 {
     CALL(MPI_Send, const void *, int, MPI_Datatype, int, int, MPI_Comm);
     calls[SEND]++;
     return REAL(MPI_Send)(buffer, count, type, to, tag, comm);
 }
 
-int MPI_Recv(void *buffer, int count, MPI_Datatype type, int from, int tag, MPI_Comm comm, MPI_Status *status)
+int NAME(MPI_Recv)(void *buffer, int count, MPI_Datatype type, int from, int tag, MPI_Comm comm, MPI_Status *status)
 {
     CALL(MPI_Recv, void *, int, MPI_Datatype, int, int, MPI_Comm, MPI_Status *);
     calls[RECV]++;
     return REAL(MPI_Recv)(buffer, count, type, from, tag, comm, status);
 }
 
-int MPI_Allreduce(const void *in, void *out, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm)
+int NAME(MPI_Allreduce)(const void *in, void *out, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm)
 {
     CALL(MPI_Allreduce, const void *, void *, int, MPI_Datatype, MPI_Op, MPI_Comm);
     calls[ALLREDUCE]++;
     return REAL(MPI_Allreduce)(in, out, count, type, op, comm);
 }
 
-int MPI_Bcast(void *buffer, int count, MPI_Datatype type, int root, MPI_Comm comm)
+int NAME(MPI_Bcast)(void *buffer, int count, MPI_Datatype type, int root, MPI_Comm comm)
 {
     CALL(MPI_Bcast, void *, int, MPI_Datatype, int, MPI_Comm);
     calls[BCAST]++;
     return REAL(MPI_Bcast)(buffer, count, type, root, comm);
 }
 
-int MPI_Finalize(void)
+int NAME(MPI_Finalize)(void)
 {
     CALL(MPI_Finalize, void);
     calls[FINALIZE]++;

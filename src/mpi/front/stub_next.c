@@ -8,6 +8,8 @@
  * - The library has none, because it asks dlsym(RTLD_NEXT, "PMPI_x"), which finds the MPI's. A jump to the library
  * would bypass Tutti. So Tutti comes first, and calls the library wherever it would call the MPI's x.
  *
+ * A library that defines PMPI_x itself is called in the MPI's place too.
+ *
  * Tutti's own use of the MPI goes to the MPI's PMPI_x in the first case, so that the profile shows the program alone.
  */
 #include "mpi/front/stub_next.h"
@@ -77,27 +79,44 @@ static int refers_to(const struct symbols *symbols, const char *name)
     return 0;
 }
 
+/* The next function of this name behind the stub, and the library that has it; NULL where that is the MPI. */
+static void *next_of(const char *name, const void *mpi_base, struct link_map **map)
+{
+    Dl_info its;
+    void *next = dlsym(RTLD_NEXT, name);
+    *map = NULL;
+    return next && dladdr1(next, &its, (void **)map, RTLD_DL_LINKMAP) && *map && its.dli_fbase != mpi_base &&
+                   !tutti_stub_is_mpi((*map)->l_name, NULL)
+               ? next
+               : NULL;
+}
+
 const char *tutti_stub_next(const char *const names[], int calls, const void *mpi, void *wraps[], void *beneath[])
 {
     struct symbols symbols = {.table = NULL};
     const struct link_map *read = NULL;
     const char *first = NULL;
-    Dl_info own, its;
+    Dl_info its;
     const void *mpi_base = dladdr(mpi, &its) ? its.dli_fbase : NULL;
     for (int i = 0; i < calls; i++) {
-        struct link_map *map = NULL;
+        struct link_map *map;
         char profiling[128];
-        wraps[i] = beneath[i] = NULL;
-        void *next = dlsym(RTLD_NEXT, names[i]);
-        if (!next || !dladdr1(next, &own, (void **)&map, RTLD_DL_LINKMAP) || !map || own.dli_fbase == mpi_base ||
-            tutti_stub_is_mpi(map->l_name, NULL))
+        snprintf(profiling, sizeof profiling, "P%s", names[i]);
+        wraps[i] = NULL;
+        beneath[i] = next_of(profiling, mpi_base, &map); /* stands in front of the MPI's PMPI_x: it finds that itself */
+        if (map && beneath[i])
+            first = first ? first : map->l_name;
+        void *next = next_of(names[i], mpi_base, &map);
+        if (!next)
             continue;
         if (read != map)
             symbols = read_symbols(map);
         read = map;
         first = first ? first : map->l_name;
-        snprintf(profiling, sizeof profiling, "P%s", names[i]);
-        *(refers_to(&symbols, profiling) ? &wraps[i] : &beneath[i]) = next;
+        if (refers_to(&symbols, profiling))
+            wraps[i] = next;
+        else if (!beneath[i])
+            beneath[i] = next;
     }
     return first;
 }
