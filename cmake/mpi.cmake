@@ -7,6 +7,7 @@
 #   TUTTI_MPI_<name>_ENV           environment in which a launcher puts several ranks on few cores, as any user
 #   TUTTI_MPI_<name>_FAMILY        openmpi, mpich or mpiabi: the interface that programs are compiled for
 #   TUTTI_MPI_<name>_BUILT_BY      name of the MPI whose programs it runs: itself, or one of the same binary interface
+#   TUTTI_MPI_<name>_LIBRARY       its C library, where it lies beside the launcher; otherwise unset
 #   TUTTI_MPI_<name>_PYTHON, TUTTI_MPI_<name>_PYTHON_ENV   interpreter with mpi4py and numpy, and how to tell it its MPI
 #   TUTTI_MPI_SYSTEM               the subset of TUTTI_MPIS that the system has installed
 # openmpi and mpich are the system's; the others come from scripts/mpis.sh.
@@ -125,6 +126,21 @@ if(EXISTS ${TUTTI_MPI_FOLDER}/mpich/ready)
                   ${impi_env})
   endif()
 endif()
+
+foreach(name IN LISTS TUTTI_MPIS)
+  get_filename_component(prefix ${TUTTI_MPI_${name}_RUN} DIRECTORY)
+  get_filename_component(prefix ${prefix} DIRECTORY)
+  set(openmpi_files libmpi.so.40)
+  set(mpich_files libmpich.so.12 libmpi.so.12)
+  set(mpiabi_files libmpi_abi.so.1)
+  foreach(place ${prefix}/lib/${CMAKE_LIBRARY_ARCHITECTURE} ${prefix}/lib ${prefix}/lib64)
+    foreach(file IN LISTS ${TUTTI_MPI_${name}_FAMILY}_files)
+      if(NOT TUTTI_MPI_${name}_LIBRARY AND EXISTS ${place}/${file})
+        set(TUTTI_MPI_${name}_LIBRARY ${place}/${file})
+      endif()
+    endforeach()
+  endforeach()
+endforeach()
 
 # mpi4py opens its MPI at run time: one environment serves all that have Open MPI's or MPICH's interface.
 # It asks for libmpi.so.12; Debian's MPICH is called libmpich.so.12, so it gets that name too.

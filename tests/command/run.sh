@@ -34,10 +34,13 @@ for pair in "$@"; do
     "$tutti" run -n 1 "$program" x 7 >/dev/null 2>&1
     got=$?
     [ $got -eq 7 ] || fail "$name: status $got instead of 7"
-    # An LD_PRELOAD of the user's stays.
+    # An LD_PRELOAD of the user's stays: in front of ours, unless it is an MPI.
     mine=$(ldd "$program" | sed -n 's/.*=> \(.*libc\.so\.6\) .*/\1/p')
     said=$(LD_PRELOAD=$mine "$tutti" run -n 1 "$program" 2>&1)
-    holds "$said" "^preload .*/libtutti\.so:$mine\$" "$name: LD_PRELOAD is kept"
+    holds "$said" "^preload $mine:.*/libtutti\.so\$" "$name: LD_PRELOAD is kept"
+    mpi=$(ldd "$program" | sed -n 's/.*=> \(.*libmpi[^ ]*\) .*/\1/p' | head -n 1)
+    said=$(LD_PRELOAD="$mpi $mine" "$tutti" run -n 1 "$program" 2>&1)
+    holds "$said" "^preload .*/libtutti\.so:$mpi:$mine\$" "$name: Tutti is in front of a preloaded MPI"
     # The launcher's own options.
     said=$("$tutti" run --show -n 3 --mpi-args "-a 'b c'" "$program" d)
     holds "$said" " -n 3 .* -a b c $program d\$" "$name: --mpi-args"

@@ -55,6 +55,12 @@ if [ -n "$program" ]; then
         (cd "$folder" && eval "$command") || fail "cannot compile: $command"
         "$prefix/bin/tutti" run -n 2 "$folder/fortran" >"$folder/log" 2>&1 || fail "Fortran: $(cat "$folder/log")"
     fi
+    # The folders that stand in an MPI's place lead to libtutti.so and to the MPI.
+    for link in "$prefix"/lib/tutti/*/libtutti-mpi.so; do
+        [ -e "$link" ] || fail "$link leads nowhere"
+        stands=$(ls "$(dirname "$link")"/libmpi*.so.* | head -n 1)
+        ldd "$stands" | grep -q "libtutti.so => $prefix/lib/" || fail "$stands does not find libtutti.so"
+    done
     # LD_PRELOAD ends names at blanks: said (125, the command fails itself), instead of a run without the library.
     mv "$prefix" "$folder/with blank"
     status=0

@@ -189,6 +189,8 @@ static int same_folder(const char *library, const char *folder)
 
 static int serves(const struct tool_mpi *mpi, const struct tool_program *program)
 {
+    if (program->inside) /* its libraries do not matter */
+        return program->inside == TOOL_ABI_UNKNOWN || family_offers(mpi->family, program->inside);
     if (!program->abi)
         return 1;
     return mpi->abi ? (mpi->abi & program->abi) != 0 : family_offers(mpi->family, program->abi) != 0;
@@ -196,6 +198,12 @@ static int serves(const struct tool_mpi *mpi, const struct tool_program *program
 
 static void refuse_unfit(const struct tool_mpi *mpi, const struct tool_program *program)
 {
+    if (program->inside)
+        tool_refuse(
+            "%s is linked statically with %s, which the launcher of %s %s does not start: name an MPI that does "
+            "with --mpi",
+            program->path, program->inside == TOOL_ABI_OPENMPI ? "Open MPI" : "MPICH or Intel MPI",
+            tool_family_title(mpi->family), mpi->version);
     tool_refuse(
         "%s needs %s (%s), which %s %s does not offer: name an MPI that does with --mpi, or build the program with "
         "that MPI's compiler",
@@ -290,7 +298,7 @@ const struct tool_mpi *tool_mpi_choose(struct tool_mpis *mpis, const struct tool
             tool_refuse("--mpi %s is not known: did you mean %s?", wanted, near);
         return choose_path(mpis, program, wanted);
     }
-    const struct tool_mpi *own = program->abi ? NULL : environment_mpi(mpis, program);
+    const struct tool_mpi *own = program->abi || program->inside ? NULL : environment_mpi(mpis, program);
     if (own) {
         *guessed = 1;
         return own;
@@ -303,7 +311,7 @@ const struct tool_mpi *tool_mpi_choose(struct tool_mpis *mpis, const struct tool
     }
     for (int i = 0; i < mpis->n; i++) {
         if (serves(&mpis->mpi[i], program)) {
-            *guessed = !program->abi || program->resolved[0];
+            *guessed = program->inside ? program->inside == TOOL_ABI_UNKNOWN : !program->abi || program->resolved[0];
             return &mpis->mpi[i];
         }
     }

@@ -31,6 +31,19 @@ int tool_abi_of(const char *library)
     return 0;
 }
 
+/* Run-time libraries of sanitizers that refuse to start behind another library. */
+static const char *const sanitizers[] = {"libasan.so", "libhwasan.so", "libclang_rt.asan", "libclang_rt.hwasan"};
+enum { SANITIZERS = sizeof sanitizers / sizeof sanitizers[0] };
+
+static int is_sanitizer(const char *library)
+{
+    for (int i = 0; i < SANITIZERS; i++) {
+        if (strncmp(sanitizers[i], library, strlen(sanitizers[i])) == 0)
+            return 1;
+    }
+    return 0;
+}
+
 struct image {
     const char *bytes;
     size_t size;
@@ -96,6 +109,8 @@ static void resolve(const char *loader, struct tool_program *out)
         *arrow = '\0';
         const char *name = strrchr(line, '/') ? strrchr(line, '/') + 1 : line;
         int abi = tool_abi_of(name);
+        if (is_sanitizer(name) && !out->sanitizer[0] && arrow[4] == '/')
+            snprintf(out->sanitizer, sizeof out->sanitizer, "%.*s", (int)strcspn(arrow + 4, " \t"), arrow + 4);
         if (abi && abi == out->abi && strcmp(name, out->library) != 0 && arrow[4] == '/')
             snprintf(out->other, sizeof out->other, "%.*s", (int)strcspn(arrow + 4, " \t"), arrow + 4);
         if (!abi || (out->abi && strcmp(name, out->library) != 0))
@@ -197,5 +212,7 @@ void tool_program_read(const char *name, struct tool_program *out)
         read_script(&image, out);
     else
         read_elf(&image, out);
+    if (!out->abi)
+        out->inside = tool_program_inside(image.bytes, image.size);
     munmap(map, (size_t)s.st_size);
 }

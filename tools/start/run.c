@@ -102,7 +102,12 @@ int tool_run(int argc, char **argv)
         fprintf(stderr, "tutti: %s does not say which MPI it uses: %s %s (%s) starts it; --mpi chooses another\n",
                 run.command[0], tool_family_title(mpi->family), mpi->version, mpi->launcher);
 
-    struct tool_start start = {mpi, &program, run.ranks, 1, run.arguments, run.command};
+    if (program.inside)
+        fprintf(stderr,
+                "tutti: %s is linked statically with its MPI: Tutti cannot be in front of its calls, it runs without; "
+                "link it with the MPI's shared library\n",
+                run.command[0]);
+    struct tool_start start = {mpi, &program, run.ranks, !program.inside, run.arguments, run.command};
     struct tool_words line = {.word = NULL};
     tool_start_line(&start, &line);
     if (run.show) {

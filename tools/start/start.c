@@ -1,5 +1,6 @@
 #include "tools/start/start.h"
 
+#include <glob.h>
 #include <libgen.h>
 #include <sched.h>
 #include <stdlib.h>
@@ -114,7 +115,32 @@ static int takes_cuda(void)
     return device == TUTTI_SET_DEVICE_CUDA || (device == TUTTI_SET_DEVICE_AUTO && tutti_device_present("cuda"));
 }
 
-static char *preload_value(void)
+/* Libraries of the user's LD_PRELOAD come before ours: a profiling library then sees the program's calls, and a
+ * sanitizer's must be the first of all. An MPI that is among them comes behind ours, which would be behind its calls
+ * otherwise. */
+static char *in_order(const char *sanitizer, const char *users, const char *library)
+{
+    char *words = tool_print("%s", users ? users : ""), *rest = NULL;
+    char *first = tool_print("%s", strstr(words, sanitizer) ? "" : sanitizer), *last = tool_print("%s", "");
+    int mpi = 0;
+    for (char *word = strtok_r(words, ": \t", &rest); word; word = strtok_r(NULL, ": \t", &rest)) {
+        const char *base = strrchr(word, '/') ? strrchr(word, '/') + 1 : word;
+        if (strcmp(word, library) == 0)
+            continue;
+        mpi |= strncmp(base, "libmpi.so", 9) == 0 || strncmp(base, "libmpich.so", 11) == 0 ||
+               strncmp(base, "libmpi_abi.so", 13) == 0;
+        char **part = mpi ? &last : &first, *before = *part;
+        *part = tool_print("%s%s%s", before, *before ? ":" : "", word);
+        free(before);
+    }
+    char *all = tool_print("%s%s%s%s%s", first, *first ? ":" : "", library, *last ? ":" : "", last);
+    free(words);
+    free(first);
+    free(last);
+    return all;
+}
+
+static char *preload_value(const struct tool_start *start)
 {
     char *library = tool_installed_library("libtutti.so");
     if (!library)
@@ -124,12 +150,9 @@ static char *preload_value(void)
         tool_refuse("LD_PRELOAD cannot name '%s': it ends names at blanks and colons; install the project in a folder "
                     "without them",
                     library);
-    const char *before = getenv("LD_PRELOAD");
-    if (!before || !*before)
-        return library;
-    char *both = tool_print("%s:%s", library, before);
+    char *all = in_order(start->program->sanitizer, getenv("LD_PRELOAD"), library);
     free(library);
-    return both;
+    return all;
 }
 
 static void openmpi_line(const struct tool_start *start, struct tool_words *line, const char *preload)
@@ -154,7 +177,7 @@ static void openmpi_line(const struct tool_start *start, struct tool_words *line
     }
     for (char **entry = environ; !here && *entry; entry++) {
         if (strncmp(*entry, "TUTTI_", 6) == 0 || strncmp(*entry, "CUDA_DEVICE_MAX_CONNECTIONS=", 28) == 0 ||
-            strncmp(*entry, "MPICH_GPU_SUPPORT_ENABLED=", 26) == 0) {
+            strncmp(*entry, "MPICH_GPU_SUPPORT_ENABLED=", 26) == 0 || strncmp(*entry, "LD_LIBRARY_PATH=", 16) == 0) {
             tool_words_add(line, "-x");
             tool_words_take(line, tool_print("%.*s", (int)strcspn(*entry, "="), *entry));
         }
@@ -182,6 +205,17 @@ static void hydra_line(const struct tool_start *start, struct tool_words *line, 
         tool_words_add(line, "LD_PRELOAD");
         tool_words_add(line, preload);
     }
+}
+
+/* The loader looks there first. */
+static void path_first(const char *first)
+{
+    const char *before = getenv("LD_LIBRARY_PATH");
+    if (before && strncmp(before, first, strlen(first)) == 0)
+        return;
+    char *all = tool_print("%s%s%s", first, before && *before ? ":" : "", before ? before : "");
+    setenv("LD_LIBRARY_PATH", all, 1);
+    free(all);
 }
 
 /* Where the loader finds the MPI now: the launcher and the library must be of one MPI, whatever paths are built into
@@ -235,15 +269,39 @@ static void find_libraries(const struct tool_start *start)
             "(lib/tutti/names) are not in this installation",
             start->program->path, start->program->library, tool_family_title(mpi->family), mpi->version);
     char *first = tool_print("%s%s%s", mpi->libraries, names ? ":" : "", names ? names : "");
-    const char *before = getenv("LD_LIBRARY_PATH");
-    if (!before || strncmp(before, first, strlen(first)) != 0) {
-        char *all = tool_print("%s%s%s", first, before && *before ? ":" : "", before ? before : "");
-        setenv("LD_LIBRARY_PATH", all, 1);
-        free(all);
-    }
+    path_first(first);
     free(first);
     free(names);
     check_library(start);
+}
+
+/* 1 where the folder leads to the library of the launcher's MPI. */
+static int leads_to(const struct tool_mpi *mpi, const char *link)
+{
+    char to[PATH_MAX], real[PATH_MAX], want[PATH_MAX];
+    const ssize_t length = readlink(link, to, sizeof to - 1);
+    if (length <= 0 || !realpath(link, real) || !realpath(mpi->libraries, want))
+        return 0;
+    to[length] = '\0';
+    return (mpi->abi & tool_abi_of(basename(to))) && strcmp(dirname(real), want) == 0;
+}
+
+/* A program that is linked to no MPI may open one, and take its calls from the handle: then it must find the library of
+ * that name in lib/tutti/, see tools/CMakeLists.txt. It has to open the launcher's MPI anyway. */
+static void stand_in_place(const struct tool_start *start)
+{
+    char *folders = start->preload ? tool_installed_library("tutti") : NULL;
+    char *pattern = tool_print("%s/*/libtutti-mpi.so", folders ? folders : "");
+    glob_t found;
+    if (folders && !start->program->abi && !start->program->inside && glob(pattern, 0, NULL, &found) == 0) {
+        for (size_t i = 0; i < found.gl_pathc; i++) {
+            if (leads_to(start->mpi, found.gl_pathv[i]))
+                path_first(dirname(found.gl_pathv[i]));
+        }
+        globfree(&found);
+    }
+    free(pattern);
+    free(folders);
 }
 
 void tool_start_line(const struct tool_start *start, struct tool_words *line)
@@ -254,9 +312,10 @@ void tool_start_line(const struct tool_start *start, struct tool_words *line)
     tool_words_add(line, "-n");
     tool_words_take(line, tool_print("%d", start->ranks));
     find_libraries(start);
+    stand_in_place(start);
     /* Streams that share one of the GPU's few queues wait behind each other's kernels, whatever those wait for. */
     standard("CUDA_DEVICE_MAX_CONNECTIONS", "32");
-    char *preload = start->preload ? preload_value() : NULL;
+    char *preload = start->preload ? preload_value(start) : NULL;
     if (preload && takes_cuda() && !getenv("CRAY_MPICH_DIR") && !getenv("CRAY_MPICH_VERSION"))
         standard("MPICH_GPU_SUPPORT_ENABLED", "1");
     if (start->mpi->family == TOOL_OPENMPI)

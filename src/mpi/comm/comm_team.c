@@ -164,6 +164,16 @@ struct tutti_team *tutti_comm_early(struct tutti_comm *comm)
     return team;
 }
 
+void tutti_comm_announce(struct tutti_comm *comm, struct tutti_team *team, enum tutti_collective collective, int type,
+                         int op, uint64_t count, uint64_t detail)
+{
+    tutti_comm_hold(comm);
+    if (team->size > 1 && team->slot[team->rank] && team->state != TUTTI_TEAM_BROKEN &&
+        (atomic_load(&comm->opening) || team->whole))
+        tutti_team_announce(team, collective, type, op, count, detail);
+    tutti_comm_let_go(comm);
+}
+
 int tutti_comm_ready(struct tutti_comm *comm, int wait)
 {
     TUTTI_INSIDE();

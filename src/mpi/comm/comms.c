@@ -10,8 +10,9 @@
 #include "mpi/comm/comms.h"
 #include "mpi/comm/streams.h"
 #include "mpi/real/handles.h"
+#include "progress/engine.h"
 
-enum { FIRST_SLOTS = 256 };
+enum { FIRST_SLOTS = 256, SETTLE_SECONDS = 2 };
 
 _Atomic(struct tutti_comm_table *) tutti_comm_table;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -201,6 +202,21 @@ int tutti_comms_stream_fault(const struct tutti_mpix_stream *stream)
     }
     pthread_mutex_unlock(&lock);
     return status;
+}
+
+/* 1 where no team is being made; communicators neither come nor go in MPI_Finalize. */
+static int all_are_ready(void *unused)
+{
+    int ready = 1;
+    (void)unused;
+    for (struct tutti_comm *c = all; c; c = c->next)
+        ready &= !atomic_load(&c->opening) || tutti_comm_ready(c, 0);
+    return ready;
+}
+
+void tutti_comms_settle(void)
+{
+    tutti_progress_wait(&(const struct tutti_wait){.done = all_are_ready, .seconds = SETTLE_SECONDS});
 }
 
 void tutti_comms_close(void)

@@ -84,6 +84,9 @@ struct tutti_team *tutti_comm_early(struct tutti_comm *comm);
  */
 void tutti_comm_hold(struct tutti_comm *comm);
 void tutti_comm_let_go(struct tutti_comm *comm);
+/* Local. Announces a blocking call of host memory on the team that tutti_comm_early() gave. */
+void tutti_comm_announce(struct tutti_comm *comm, struct tutti_team *team, enum tutti_collective collective, int type,
+                         int op, uint64_t count, uint64_t detail);
 struct tutti_comm_opening {
     struct tutti_team *team;
     MPI_Request request;
@@ -108,6 +111,8 @@ int tutti_comms_open(const struct tutti_comm_users *users);
 void tutti_comms_close(void);
 int tutti_comms_broken(void);      /* 1 where a team has failed */
 int tutti_comms_have_stream(void); /* 1 where a communicator has a stream */
+/* Local, in MPI_Finalize, when all ranks are there: ends the making of teams that are still made. Bounded. */
+void tutti_comms_settle(void);
 void tutti_comms_forget(void);
 
 #endif

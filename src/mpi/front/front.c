@@ -44,6 +44,8 @@ static void point_table(enum tutti_table where)
                                  i == CALL_MPIX_GPU_query_support);
         int forked = where == TUTTI_TABLE_FORKED && i == CALL_MPI_Free_mem;
         stub.table[i] = where == TUTTI_TABLE_DOOR || always || forked ? rows[i].door : real;
+        if (!stub.wraps[i])
+            stub.outer[i] = stub.table[i];
     }
 }
 
@@ -60,7 +62,7 @@ int tutti_front_open(const struct tutti_stub *offer, char *why, size_t size)
     stub.path = NULL;
     tutti_real_from(offer->mpi);
     for (int i = 0; i < CALLS; i++)
-        *rows[i].real = tutti_mpi_symbol(offer->name[i]);
+        *rows[i].real = offer->beneath[i] ? offer->beneath[i] : tutti_mpi_symbol(offer->name[i]);
     if (tutti_real_open(offer->path, why, size) != 0)
         return -1;
     enabled = tutti_settings()->device != TUTTI_SET_DEVICE_NONE;

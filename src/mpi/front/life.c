@@ -244,6 +244,8 @@ void tutti_life_shut(int all, int last)
     tutti_rndv_end();
     tutti_nonblocking_end();
     all = all && tutti_life_all_here();
+    if (all)
+        tutti_comms_settle();
     if (all && last && tutti_door.stats)
         print_counters();
     tutti_front->close_shmem();

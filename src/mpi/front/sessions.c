@@ -15,6 +15,7 @@
 #include "core/settings.h"
 #include "mpi/comm/comms.h"
 #include "mpi/front/front.h"
+#include "mpi/front/job.h"
 #include "mpi/message/held.h"
 #include "mpi/message/landing.h"
 #include "mpi/real/handles.h"
@@ -26,6 +27,7 @@ enum base { BASE_NONE, BASE_WORLD, BASE_SESSION };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static enum base base;
+static int mixed; /* 1: some ranks of MPI_COMM_WORLD have no Tutti in front: the door stays shut */
 static int sessions; /* of the program */
 static int world_up; /* between MPI_Init and MPI_Finalize */
 static int threads;  /* some session has asked for MPI_THREAD_MULTIPLE */
@@ -182,7 +184,7 @@ static int may_leave(void)
 static int stand_on(MPI_Comm comm)
 {
     MPI_Comm world, self;
-    if (base != BASE_NONE && !close_base(0))
+    if (mixed || (base != BASE_NONE && !close_base(0)))
         return 0;
     if (make_base(comm, &world, &self) != 0) {
         say_once("no communicator of Tutti's own session can be made");
@@ -302,7 +304,11 @@ void tutti_sessions_world(void)
     world_up = 1;
     if (base == BASE_NONE) {
         base = BASE_WORLD;
-        tutti_life_open(is_multiple());
+        mixed = !tutti_job_whole();
+        if (!mixed)
+            tutti_life_open(is_multiple());
+        else
+            tutti_info("every call is passed on to the MPI");
     } else {
         TUTTI_INSIDE();
         open_over(program_world);

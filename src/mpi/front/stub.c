@@ -2,7 +2,10 @@
  * Needs nothing but libc, and does nothing in a process that calls no MPI. */
 #include "mpi/real/stub.h"
 
+#include "mpi/front/stub_next.h"
+
 #include <dlfcn.h>
+#include <limits.h>
 #include <link.h>
 #include <pthread.h>
 #include <stdarg.h>
@@ -23,6 +26,7 @@ static const char *const names[CALLS] = {
 };
 
 extern void *volatile tutti_stub_table[CALLS];
+extern void *volatile tutti_stub_outer[CALLS];
 extern void *const tutti_stub_lacking_table[CALLS];
 void tutti_stub_resolve(void *volatile *slot);
 void tutti_stub_lacking(void *volatile *slot) __attribute__((noreturn));
@@ -33,6 +37,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static int resolved;
 static tutti_front_mpix_type_fn *mpix_type;
 static tutti_front_mpix_call_fn *mpix_call;
+static void *wraps[CALLS], *beneath[CALLS]; /* profiling libraries, see stub_next.c */
 
 static void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 static void say(const char *format, ...)
@@ -57,31 +62,26 @@ static int quiet(int *verbose)
     return level && (strcmp(level, "quiet") == 0 || strcmp(level, "error") == 0);
 }
 
-/* Names of an MPI's C library, best first: a program that asked for the standard ABI may have others loaded beside it.
- */
-static const char *const libraries[] = {"libmpi_abi.so", "libmpi.so", "libmpich.so", "libmpi"};
-enum { LIBRARIES = sizeof libraries / sizeof libraries[0] };
-
 struct found {
-    char path[LIBRARIES][4096];
+    char path[TUTTI_STUB_LIBRARIES][4096];
 };
 
 static int look(struct dl_phdr_info *info, size_t size, void *with)
 {
     struct found *found = with;
+    int rank;
     (void)size;
-    const char *slash = strrchr(info->dlpi_name, '/'), *base = slash ? slash + 1 : info->dlpi_name;
-    for (int i = 0; i < LIBRARIES; i++) {
-        size_t length = strlen(libraries[i]);
-        if (strncmp(base, libraries[i], length) != 0)
-            continue;
-        int whole = i + 1 == LIBRARIES || base[length] == '\0' || base[length] == '.';
-        if (whole && !found->path[i][0])
-            snprintf(found->path[i], sizeof found->path[i], "%s", info->dlpi_name);
-        if (whole)
-            break;
-    }
+    if (tutti_stub_is_mpi(info->dlpi_name, &rank) && !found->path[rank][0])
+        snprintf(found->path[rank], sizeof found->path[rank], "%s", info->dlpi_name);
     return 0;
+}
+
+/* A function of the MPI that `library` leads to. The stub does not export the calls that are asked for here: a library
+ * of lib/tutti/ that stands in an MPI's place leads to the stub first. */
+static void *call_of(void *library)
+{
+    void *call = dlsym(library, "PMPI_Get_version");
+    return call ? call : dlsym(library, "MPI_Get_version");
 }
 
 /* The loaded MPI; its path into `path`. A Fortran or C++ library leads to the library whose calls it uses. */
@@ -90,13 +90,11 @@ static void *find_mpi(char *path, size_t size)
     static struct found found;
     memset(&found, 0, sizeof found);
     dl_iterate_phdr(look, &found);
-    for (int i = 0; i < LIBRARIES; i++) {
+    for (int i = 0; i < TUTTI_STUB_LIBRARIES; i++) {
         if (!found.path[i][0])
             continue;
         void *handle = dlopen(found.path[i], RTLD_LAZY | RTLD_NOLOAD);
-        void *call = handle ? dlsym(handle, "PMPI_Init") : NULL;
-        if (handle && !call)
-            call = dlsym(handle, "MPI_Init");
+        void *call = handle ? call_of(handle) : NULL;
         Dl_info where;
         if (call && dladdr(call, &where) && where.dli_fname) {
             void *owner = dlopen(where.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
@@ -114,7 +112,9 @@ static void *find_mpi(char *path, size_t size)
 
 static const char *front_name(void *mpi, const char *path)
 {
-    const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
+    char real[PATH_MAX]; /* a link of lib/tutti/ has another name */
+    const char *name = realpath(path, real) ? real : path, *slash = strrchr(name, '/'),
+               *base = slash ? slash + 1 : name;
     if (dlsym(mpi, "ompi_mpi_comm_world"))
         return "libtutti-openmpi.so";
     if (strncmp(base, "libmpi_abi.so", strlen("libmpi_abi.so")) == 0)
@@ -157,10 +157,12 @@ static void plain_table(void *mpi)
     for (int i = 0; i < CALLS; i++) {
         char real[128];
         snprintf(real, sizeof real, "P%s", names[i]);
-        void *call = dlsym(mpi, real);
+        void *call = beneath[i] ? beneath[i] : dlsym(mpi, real);
         if (!call)
             call = dlsym(mpi, names[i]);
         tutti_stub_table[i] = call ? call : tutti_stub_lacking_table[i];
+        if (!wraps[i])
+            tutti_stub_outer[i] = tutti_stub_table[i];
     }
 }
 
@@ -172,19 +174,28 @@ static int resolve(void)
     void *mpi = resolved ? NULL : find_mpi(path, sizeof path);
     if (resolved || !mpi)
         return resolved;
+    const char *profiler = tutti_stub_next(names, CALLS, call_of(mpi), wraps, beneath);
     struct tutti_stub stub = {.version = TUTTI_STUB_VERSION,
                               .calls = CALLS,
                               .table = tutti_stub_table,
+                              .outer = tutti_stub_outer,
                               .mpi = mpi,
                               .path = path,
                               .name = names,
-                              .lacking = tutti_stub_lacking_table};
+                              .lacking = tutti_stub_lacking_table,
+                              .wraps = wraps,
+                              .beneath = beneath};
     if (open_front(&stub, why, sizeof why) != 0) {
         plain_table(mpi);
         if (!quiet(&verbose))
             say("every call is passed on to %s: %s", path, why);
     } else if (!quiet(&verbose) && verbose) {
-        say("in front of %s, through %s", path, front_name(mpi, path));
+        say("in front of %s, through %s%s%s", path, front_name(mpi, path), profiler ? ", with the calls of " : "",
+            profiler ? profiler : "");
+    }
+    for (int i = 0; i < CALLS; i++) { /* last: the library's own calls come through the other table */
+        if (wraps[i])
+            tutti_stub_outer[i] = wraps[i];
     }
     resolved = 1;
     return 1;
@@ -197,7 +208,8 @@ void tutti_stub_resolve(void *volatile *slot)
     if (!resolve()) {
         say("%s was called, but no MPI library is loaded (libmpi.so, libmpich.so or libmpi_abi.so): "
             "link the program with the MPI's shared library, or do not preload libtutti.so",
-            names[slot - tutti_stub_table]);
+            names[slot >= tutti_stub_outer && slot < tutti_stub_outer + CALLS ? slot - tutti_stub_outer
+                                                                              : slot - tutti_stub_table]);
         abort();
     }
     pthread_mutex_unlock(&lock);
@@ -225,4 +237,44 @@ void *tutti_mpix_call(const char *name, size_t size)
     tutti_front_mpix_call_fn *ask = mpix_call;
     pthread_mutex_unlock(&lock);
     return ask ? ask(name, size) : NULL;
+}
+
+/* ---- the end of the process ---- */
+
+static pid_t began_as;
+
+__attribute__((constructor)) static void begin(void)
+{
+    began_as = getpid();
+}
+
+/* Launchers tell each rank its number; the first one speaks for all. */
+static int speaks(void)
+{
+    static const char *const numbers[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"};
+    const char *device = getenv("TUTTI_DEVICE");
+    if (device && strcmp(device, "none") == 0)
+        return 0;
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
+        const char *number = getenv(numbers[i]);
+        if (number)
+            return strcmp(number, "0") == 0;
+    }
+    return 1;
+}
+
+/* Says once that the program has used its MPI past the stub: then it has taken the calls from the MPI's own handle. */
+__attribute__((destructor)) static void end(void)
+{
+    char path[4096];
+    int initialized = 0, verbose, (*ask)(int *) = NULL;
+    void *mpi = resolved || getpid() != began_as || quiet(&verbose) || !speaks() ? NULL : find_mpi(path, sizeof path);
+    if (mpi)
+        *(void **)(void *)&ask = dlsym(mpi, "PMPI_Initialized");
+    if (ask && ask(&initialized) == 0 && initialized)
+        say("Tutti was not in front: the program has taken the calls of %s by dlopen and dlsym. `tutti run` starts it "
+            "with "
+            "the folder of lib/tutti/ that stands in that library's place; without it, put the folder into "
+            "LD_LIBRARY_PATH and open the library by its name alone",
+            path);
 }

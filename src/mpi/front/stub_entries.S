@@ -1,5 +1,6 @@
-/* The names that the stub exports: MPI_x and PMPI_x are one entry, a jump through the table. Until the MPI is known,
- * each slot of the table leads to a resolver that saves whatever carries arguments and calls tutti_stub_resolve(). */
+/* The names that the stub exports. MPI_x jumps through the outer table and PMPI_x through the inner one; both lead to the
+ * same place unless a profiling library lies between Tutti and the MPI. Until the MPI is known, each slot of the tables
+ * leads to a resolver that saves whatever carries arguments and calls tutti_stub_resolve(). */
 #if defined(__linux__) && defined(__ELF__)
     .section .note.GNU-stack, "", %progbits
 #endif
@@ -115,9 +116,12 @@ tutti_stub_first:
 
 #define TUTTI_EACH(kind, waits, name, errors, buffers, parameters, arguments) \
     .globl name; .globl P##name; .type name, %function; .type P##name, %function; .balign 16; \
-    name: P##name: JUMP(.Lslot_##name); \
-    .size name, .-name; .size P##name, .-P##name; \
+    name: JUMP(.Louter_##name); \
+    .size name, .-name; .balign 16; \
+    P##name: JUMP(.Lslot_##name); \
+    .size P##name, .-P##name; \
     .Lfirst_##name: FIRST(.Lslot_##name); \
+    .Lfirst_outer_##name: FIRST(.Louter_##name); \
     .Llacking_##name: LACKING(.Lslot_##name);
 #include "mpi/real/calls.inc"
 
@@ -127,6 +131,13 @@ tutti_stub_first:
     .hidden tutti_stub_table
 tutti_stub_table:
 #define TUTTI_EACH(kind, waits, name, errors, buffers, parameters, arguments) .Lslot_##name: .quad .Lfirst_##name;
+#include "mpi/real/calls.inc"
+
+    .balign 64
+    .globl tutti_stub_outer
+    .hidden tutti_stub_outer
+tutti_stub_outer:
+#define TUTTI_EACH(kind, name, errors, buffers, parameters, arguments) .Louter_##name: .quad .Lfirst_outer_##name;
 #include "mpi/real/calls.inc"
 
     .section .data.rel.ro, "aw"

@@ -2,6 +2,7 @@
 #include "core/log.h"
 #include "core/settings.h"
 #include "mpi/front/front.h"
+#include "mpi/front/job.h"
 #include "mpi/real/hook.h"
 #include "team/node.h"
 
@@ -15,6 +16,7 @@ static void begin(void)
 
 int tutti_door_MPI_Init(int *argc, char ***argv)
 {
+    tutti_job_enter();
     int got, code = tutti_settings()->async_progress ? tutti_real.MPI_Init_thread(argc, argv, MPI_THREAD_MULTIPLE, &got)
                                                      : tutti_real.MPI_Init(argc, argv);
     if (code == MPI_SUCCESS)
@@ -26,6 +28,7 @@ int tutti_door_MPI_Init_thread(int *argc, char ***argv, int required, int *provi
 {
     if (tutti_settings()->async_progress)
         required = MPI_THREAD_MULTIPLE;
+    tutti_job_enter();
     int code = tutti_real.MPI_Init_thread(argc, argv, required, provided);
     if (code == MPI_SUCCESS)
         begin();

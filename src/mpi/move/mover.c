@@ -266,7 +266,15 @@ static struct tutti_team *team_of(MPI_Comm comm)
 
 void tutti_mover_pass_new(enum tutti_collective collective, int root, MPI_Comm comm)
 {
-    struct tutti_team *team = team_of(comm);
+    struct tutti_comm *state = tutti_comm_find(comm);
+    struct tutti_team *team = NULL;
+    if (!state && !(state = tutti_comm_begin(comm)))
+        return;
+    if (state->opening && !tutti_comm_ready(state, 0) && (team = tutti_comm_early(state)) != NULL) {
+        tutti_comm_announce(state, team, collective, 0, 0, 0, (uint64_t)(unsigned)root);
+        return;
+    }
+    team = team_of(comm);
     if (team)
         tutti_team_announce(team, collective, 0, 0, 0, (uint64_t)(unsigned)root);
 }

@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-enum { TUTTI_STUB_VERSION = 1 };
+enum { TUTTI_STUB_VERSION = 2 };
 
 /* Half precision types, by number. */
 enum { TUTTI_MPIX_FLOAT16, TUTTI_MPIX_BF16 };
@@ -12,11 +12,17 @@ enum { TUTTI_MPIX_FLOAT16, TUTTI_MPIX_BF16 };
 struct tutti_stub {
     int version;             /* TUTTI_STUB_VERSION */
     int calls;               /* rows of the table: as many as calls.inc has, in its order */
-    void *volatile *table;   /* where each entry of the stub jumps to; written by whole pointers, at any time */
+    void *volatile *table;   /* where each PMPI_ entry of the stub jumps to; written by whole pointers, at any time */
+    void *volatile *outer;   /* the same for the MPI_ entries */
     void *mpi;               /* handle of the MPI's library, for dlsym */
     const char *path;        /* of that library */
     const char *const *name; /* of each call */
     void *const *lacking;    /* of each call: where the entry goes if this MPI has no such call */
+    /* Of each call: the MPI_ function of a profiling library that lies between Tutti and the MPI in the search order;
+     * NULL: there is none. `wraps`: it calls PMPI_x by name, which leads to the stub, so the MPI_ entry always jumps to
+     * it. `beneath`: it finds PMPI_x by dlsym(RTLD_NEXT), which skips Tutti, so Tutti calls it in place of the MPI. */
+    void *const *wraps;
+    void *const *beneath;
 };
 
 /* Exported by every front end as tutti_front_open. Fills the table; returns 0, or a negative number and the reason in

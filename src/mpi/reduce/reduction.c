@@ -1,6 +1,7 @@
 /* Reductions: what Tutti can reduce goes to coll/, the rest to the MPI. */
 #include "mpi/reduce/reduction.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 
 #include "core/log.h"
@@ -137,6 +138,14 @@ static enum tutti_reading read_team(const struct tutti_reduction_args *args, str
     return TUTTI_READ_TEAM;
 }
 
+/* 1 where no rank returns before all have called. */
+static int meets(enum tutti_collective collective)
+{
+    return collective == TUTTI_COLLECTIVE_ALLREDUCE || collective == TUTTI_COLLECTIVE_REDUCE_SCATTER ||
+           collective == TUTTI_COLLECTIVE_REDUCE_SCATTER_BLOCK;
+}
+
+/* nonblocking: nor does a blocking call of host memory wait for the team of a new communicator. */
 static enum tutti_reading read_call(const struct tutti_reduction_args *args, struct tutti_read *out, int nonblocking)
 {
     out->many = NULL;
@@ -149,6 +158,8 @@ static enum tutti_reading read_call(const struct tutti_reduction_args *args, str
         return TUTTI_READ_STAGED;
     }
     struct tutti_comm *state = tutti_comm_find(args->comm);
+    nonblocking |= tutti_host_only() && type->host_ok && meets(args->collective) &&
+                   (!state || atomic_load_explicit(&state->queued, memory_order_acquire) == 0);
     if (!state && !(state = nonblocking ? tutti_comm_begin(args->comm) : tutti_comm_make(args->comm)))
         return TUTTI_READ_UNTOUCHED;
     if (unlikely(state->opening) && nonblocking && (out->team = tutti_comm_early(state)) != NULL)
@@ -348,6 +359,27 @@ static int reduced(const struct tutti_reduction_args *args, struct tutti_read *r
     return MPI_SUCCESS;
 }
 
+/* The first call of host memory on a communicator. This rank announces it and goes to the MPI while the ranks' records
+ * are under way. When the MPI has made the call all ranks have sent theirs, and the wait for them is short. */
+static int reduce_early(const struct tutti_reduction_args *args, struct tutti_read *read)
+{
+    struct tutti_comm *state = tutti_comm_find(args->comm);
+    struct tutti_team *team = read->team;
+    const struct tutti_reduce *call = &read->call;
+    const uint64_t detail = tutti_detail(call->collective, call->root, call->counts, team->size);
+    int code;
+    tutti_comm_announce(state, team, call->collective, call->type, call->op, call->count, detail);
+    tutti_read_end(read);
+    tutti_count(args->name, TUTTI_OUTCOME_PASSED, "host memory");
+    {
+        TUTTI_INSIDE();
+        code = call_real(args, args->sendbuf, args->recvbuf);
+    }
+    if (code == MPI_SUCCESS)
+        tutti_comm_ready(state, 1);
+    return state->team ? made(state->team, args->name, args->comm, code) : code;
+}
+
 /* The whole call, from reading to the error handler. Returns the code for the program. */
 static int reduce_blocking(const struct tutti_reduction_args *args)
 {
@@ -358,7 +390,7 @@ static int reduce_blocking(const struct tutti_reduction_args *args)
     case TUTTI_READ_FAILED:
         return tutti_fail_comm(args->comm, tutti_error_code(read.status));
     case TUTTI_READ_TEAM:
-        return reduced(args, &read);
+        return unlikely(read.early) ? reduce_early(args, &read) : reduced(args, &read);
     default:
         return call_real(args, args->sendbuf, args->recvbuf);
     }

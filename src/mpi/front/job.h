@@ -1,0 +1,15 @@
+/* Whether all ranks of the job have Tutti in front. */
+#ifndef TUTTI_MPI_FRONT_JOB_H
+#define TUTTI_MPI_FRONT_JOB_H
+
+/* Local, before the MPI's own MPI_Init: lets the other ranks of this machine know that this rank has Tutti. */
+void tutti_job_enter(void);
+/* After it. 1 on all ranks that have Tutti, or 0 on all of them: some ranks have none, which is said. 1 too where this
+ * cannot be found out. Calls nothing of the MPI that another rank could notice. */
+int tutti_job_whole(void);
+
+/* job_nodes.c: the same over the machines of the job, on the rank that leads on each. `job`: the same text on all ranks
+ * of the job. ranks[n]: of the world, on this machine, all with Tutti. */
+int tutti_job_nodes(const char *job, const int ranks[], int n, int size);
+
+#endif

@@ -1,0 +1,26 @@
+/* The roll call of a job: which ranks of this machine have Tutti in front. It is made over a Unix socket, without the
+ * MPI: a rank without Tutti would take no part in a collective of Tutti's, and would get its messages in place of
+ * others.
+ *
+ * Each rank takes a seat before its MPI_Init. The first one leads. MPI_Init returns on a rank when all ranks have
+ * called it, so the leader finds all others seated then; those whose MPI does not wait so get a time of grace. The
+ * leader alone decides, and each seated rank waits for its word: all ranks with Tutti decide alike, however slow one of
+ * them is. */
+#ifndef TUTTI_TEAM_ROLL_H
+#define TUTTI_TEAM_ROLL_H
+
+struct tutti_roll;
+
+/* Local. Takes a seat among the `size` ranks that the launcher has started on this machine for the job of this name.
+ * The name is the same for these ranks and for no others. A status; *out is NULL where it failed. */
+int tutti_roll_enter(const char *job, int size, struct tutti_roll **out);
+/* 1 on the rank that leads. */
+int tutti_roll_leads(const struct tutti_roll *roll);
+/* After MPI_Init. The others tell the leader their rank in the world. The leader gets all ranks, its own first, into
+ * ranks[size], and returns how many have come: fewer than `size` where some have no Tutti. Others return 0. */
+int tutti_roll_call(struct tutti_roll *roll, int rank, int ranks[]);
+/* Then: the leader hands its decision to the others, who return it; 0 where the leader has gone. */
+int tutti_roll_decide(struct tutti_roll *roll, int decision);
+void tutti_roll_leave(struct tutti_roll *roll);
+
+#endif
