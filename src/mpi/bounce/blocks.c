@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/log.h"
+#include "mpi/real/lent.h"
 
 /* ---- what the program gave ---- */
 
@@ -163,7 +164,7 @@ static int measure(struct tutti_blocks *blocks, const struct tutti_side *side)
         block->solid = layout->solid && layout->true_lower == 0; /* otherwise not where the MPI would look */
         if (layout->plan)
             block->plan = tutti_plan_hold(layout->plan);
-        else if (!(block->own_type = tutti_real.MPI_Type_dup(type, &block->type) == MPI_SUCCESS))
+        else if (!(block->own_type = tutti_type_hold(type)))
             return 0;
         MPI_Datatype given = type;
         if (__builtin_mul_overflow(layout->size, block->count, &bytes))
@@ -286,7 +287,7 @@ void tutti_blocks_close(struct tutti_blocks *blocks)
         if (blocks->block[i].plan)
             tutti_plan_drop(blocks->block[i].plan);
         if (blocks->block[i].own_type)
-            tutti_real.MPI_Type_free(&blocks->block[i].type);
+            tutti_type_let_go(blocks->block[i].type);
     }
     free(blocks->block);
     free(blocks->own_displs);

@@ -6,6 +6,7 @@
 
 #include "core/settings.h"
 #include "mpi/real/handles.h"
+#include "mpi/real/lent.h"
 
 enum { LAZY_FROM = 64 << 10 };
 
@@ -210,7 +211,7 @@ int tutti_stage_open(struct tutti_stage *stage, const void *buffer, MPI_Count co
         tutti_places_of(layout->plan, count, buffer, &stage->places);
         stage->plan = tutti_plan_hold(layout->plan);
     } else if (!stage->solid) {
-        stage->own_type = tutti_real.MPI_Type_dup(type, &stage->type) == MPI_SUCCESS;
+        stage->own_type = tutti_type_hold(type);
         if (!stage->own_type)
             return TUTTI_ERR_MEMORY;
     }
@@ -304,7 +305,7 @@ void tutti_stage_close(struct tutti_stage *stage)
     if (stage->plan)
         tutti_plan_drop(stage->plan);
     if (stage->own_type)
-        tutti_real.MPI_Type_free(&stage->type);
+        tutti_type_let_go(stage->type);
     stage->staged = 0;
     stage->memory = NULL;
     stage->plan = NULL;

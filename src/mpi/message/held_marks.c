@@ -8,6 +8,7 @@
 #include "core/log.h"
 #include "mpi/message/held_own.h"
 #include "mpi/real/errors.h"
+#include "mpi/real/lent.h"
 #include "progress/engine.h"
 
 static int (*just_MPI_Wait)(MPI_Request *, MPI_Status *);
@@ -59,8 +60,8 @@ static void destroy(struct tutti_mark *mark)
         HASH_DEL(marks, mark);
         pthread_mutex_unlock(&lock);
     }
-    if (mark->own_type)
-        tutti_real.MPI_Type_free(&mark->type);
+    if (mark->persistent)
+        tutti_type_let_go(mark->type);
     free(mark);
 }
 
