@@ -12,6 +12,7 @@
 #include "mpi/message/held.h"
 #include "mpi/move/mover.h"
 #include "mpi/real/hook.h"
+#include "mpi/real/quiet.h"
 #include "mpi/real/rows.h"
 #include "mpi/reduce/nonblocking.h"
 #include "progress/engine.h"
@@ -62,6 +63,7 @@ static int meet(MPI_Comm comm)
 /* ---- messages ---- */
 
 struct ending {
+    MPI_Comm comm; /* where an error is raised */
     MPI_Request *request;
     MPI_Status *status;
     int code;
@@ -71,17 +73,17 @@ static int ended(void *with)
 {
     struct ending *e = with;
     int flag = 0;
-    if (!tutti_progress_busy()) {
+    if (!tutti_progress_busy() && !tutti_waits_raise_elsewhere()) {
         e->code = tutti_real.MPI_Wait(e->request, e->status);
         return 1;
     }
-    e->code = tutti_real.MPI_Test(e->request, &flag, e->status);
+    e->code = tutti_test_on(e->comm, e->request, &flag, e->status);
     return flag || e->code != MPI_SUCCESS;
 }
 
-static int finish(int code, MPI_Request *request, MPI_Status *status)
+static int finish(MPI_Comm comm, int code, MPI_Request *request, MPI_Status *status)
 {
-    struct ending e = {request, status, code};
+    struct ending e = {comm, request, status, code};
     if (code != MPI_SUCCESS)
         return code;
     tutti_progress_wait(&(const struct tutti_wait){.done = ended, .with = &e});
@@ -101,7 +103,7 @@ static int finish(int code, MPI_Request *request, MPI_Status *status)
         MPI_Request request;                                                                                           \
         if (nothing_open())                                                                                            \
             return just_##name arguments;                                                                              \
-        return finish(tutti_real.form AND_REQUEST arguments, &request, MPI_STATUS_IGNORE);                             \
+        return finish(comm, tutti_real.form AND_REQUEST arguments, &request, MPI_STATUS_IGNORE);                       \
     }
 #define MEETS(form, name, parameters, arguments)                                                                       \
     static int(*just_##name) parameters;                                                                               \
@@ -127,7 +129,7 @@ static int finish(int code, MPI_Request *request, MPI_Status *status)
         MPI_Request request;                                                                                           \
         if (none_held() || source == MPI_PROC_NULL)                                                                    \
             return just_##name arguments;                                                                              \
-        return finish(tutti_real.form(buf, count, datatype, source, tag, comm, &request), &request, status);           \
+        return finish(comm, tutti_real.form(buf, count, datatype, source, tag, comm, &request), &request, status);     \
     }
 #define TAKES(form, name, parameters, arguments)                                                                       \
     static int(*just_##name) parameters;                                                                               \
@@ -136,7 +138,8 @@ static int finish(int code, MPI_Request *request, MPI_Status *status)
         MPI_Request request;                                                                                           \
         if (none_held())                                                                                               \
             return just_##name arguments;                                                                              \
-        return finish(tutti_real.form(buf, count, datatype, message, &request), &request, status);                     \
+        const MPI_Comm comm = tutti_handles.world; /* nothing else is known of a matched message */                    \
+        return finish(comm, tutti_real.form(buf, count, datatype, message, &request), &request, status);               \
     }
 #define EXCHANGES_BY(suffix, name, parameters, arguments)                                                              \
     static int(*just_##name) parameters;                                                                               \
@@ -156,7 +159,8 @@ static int finish(int code, MPI_Request *request, MPI_Status *status)
         code = tutti_real.MPI_Isend##suffix(sendbuf, sendcount, sendtype, dest, sendtag, comm, &send);                 \
         if (code != MPI_SUCCESS)                                                                                       \
             tutti_real.MPI_Cancel(&receive);                                                                           \
-        int sent = finish(code, &send, MPI_STATUS_IGNORE), received = finish(MPI_SUCCESS, &receive, status);           \
+        int sent = finish(comm, code, &send, MPI_STATUS_IGNORE);                                                       \
+        int received = finish(comm, MPI_SUCCESS, &receive, status);                                                    \
         return sent != MPI_SUCCESS ? sent : received;                                                                  \
     }
 #define EXCHANGES(form, name, parameters, arguments)   EXCHANGES_BY(, name, parameters, arguments)
@@ -203,8 +207,8 @@ static int packed_from(void *buf, int count, MPI_Datatype type, void *packed, in
             int sent = tutti_real.MPI_Isend(packed, position, tutti_handles.packed, dest, sendtag, comm, &send);       \
             if (sent != MPI_SUCCESS)                                                                                   \
                 tutti_real.MPI_Cancel(&receive);                                                                       \
-            sent = finish(sent, &send, MPI_STATUS_IGNORE);                                                             \
-            code = finish(MPI_SUCCESS, &receive, status);                                                              \
+            sent = finish(comm, sent, &send, MPI_STATUS_IGNORE);                                                       \
+            code = finish(comm, MPI_SUCCESS, &receive, status);                                                        \
             code = sent != MPI_SUCCESS ? sent : code;                                                                  \
         }                                                                                                              \
         free(packed);                                                                                                  \

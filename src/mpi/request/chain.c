@@ -1,6 +1,7 @@
 /* Chains of entries: what each operation does to all entries of a request. */
 #include "core/log.h"
 #include "mpi/real/errors.h"
+#include "mpi/real/quiet.h"
 #include "mpi/request/batch.h"
 #include "mpi/request/request.h"
 
@@ -50,7 +51,7 @@ int tutti_request_put(struct tutti_request *entry)
     entry->under = tutti_request_take(entry->handle);
     if (!stays(entry)) {
         TUTTI_INSIDE();
-        code = tutti_real.MPI_Request_get_status(entry->handle, &complete, &status);
+        code = tutti_look(entry->handle, &complete, &status);
     }
     if (code != MPI_SUCCESS || !complete || arrived(entry, &status, NULL)) {
         tutti_request_back(entry);
