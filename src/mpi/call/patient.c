@@ -15,6 +15,7 @@
 #include "mpi/real/quiet.h"
 #include "mpi/real/rows.h"
 #include "mpi/reduce/nonblocking.h"
+#include "mpi/request/request.h"
 #include "progress/engine.h"
 
 static inline int nothing_open(void)
@@ -26,6 +27,13 @@ static inline int nothing_open(void)
 static inline int none_held(void)
 {
     return nothing_open() && !tutti_receives_look();
+}
+
+/* What other ranks have done may tell the program that a receive which it has freed is complete. */
+static inline int swept(int code)
+{
+    tutti_requests_sweep(0);
+    return code;
 }
 
 /* ---- collectives ---- */
@@ -87,7 +95,7 @@ static int finish(MPI_Comm comm, int code, MPI_Request *request, MPI_Status *sta
     if (code != MPI_SUCCESS)
         return code;
     tutti_progress_wait(&(const struct tutti_wait){.done = ended, .with = &e});
-    return e.code;
+    return swept(e.code);
 }
 
 /* ---- the calls ---- */
@@ -112,7 +120,7 @@ static int finish(MPI_Comm comm, int code, MPI_Request *request, MPI_Status *sta
         if (nothing_open())                                                                                            \
             return just_##name arguments;                                                                              \
         TUTTI_HOOKED(!meet(form));                                                                                     \
-        return just_##name arguments;                                                                                  \
+        return swept(just_##name arguments);                                                                           \
     }
 /* Nothing is known of who comes to it. */
 #define STANDS(form, name, parameters, arguments)                                                                      \
@@ -120,7 +128,7 @@ static int finish(MPI_Comm comm, int code, MPI_Request *request, MPI_Status *sta
     static int patient_##name parameters                                                                               \
     {                                                                                                                  \
         TUTTI_HOOKED(!nothing_open());                                                                                 \
-        return just_##name arguments;                                                                                  \
+        return swept(just_##name arguments);                                                                           \
     }
 #define RECEIVES(form, name, parameters, arguments)                                                                    \
     static int(*just_##name) parameters;                                                                               \

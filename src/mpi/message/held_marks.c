@@ -9,6 +9,8 @@
 #include "mpi/message/held_own.h"
 #include "mpi/real/errors.h"
 #include "mpi/real/lent.h"
+#include "mpi/real/quiet.h"
+#include "mpi/request/request.h"
 #include "progress/engine.h"
 
 static int (*just_MPI_Wait)(MPI_Request *, MPI_Status *);
@@ -117,37 +119,45 @@ int tutti_mark_end(struct tutti_mark *mark, MPI_Status *status, int code)
 
 static void sweep(void);
 static struct tutti_step freed_step = {.name = "freed receives", .poll = sweep};
+static pthread_mutex_t freed_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct tutti_mark *freed;
 
 static void sweep(void)
 {
     TUTTI_INSIDE();
-    pthread_mutex_lock(&lock);
+    if (pthread_mutex_trylock(&freed_lock) != 0) /* also from within its own fetches */
+        return;
     for (struct tutti_mark **at = &freed; *at;) {
         struct tutti_mark *mark = *at;
         MPI_Status status;
-        int flag = 0, code = just_MPI_Test(&mark->request, &flag, &status);
+        int flag = 0, code = tutti_look(mark->request, &flag, &status);
         if (code == MPI_SUCCESS && !flag) {
             at = &mark->next;
             continue;
         }
         *at = mark->next;
+        tutti_unraised++; /* an error is nobody's */
         tutti_landing_end(mark->landing, &status, code);
+        tutti_unraised--;
+        just_MPI_Request_free(&mark->request);
         tutti_step_close(&freed_step);
         free(mark);
     }
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&freed_lock);
 }
 
 static void let_go(struct tutti_mark *mark)
 {
-    tutti_progress_add(&freed_step);
-    tutti_step_open(&freed_step);
     pthread_mutex_lock(&lock);
     HASH_DEL(marks, mark);
+    pthread_mutex_unlock(&lock);
+    pthread_mutex_lock(&freed_lock);
     mark->next = freed;
     freed = mark;
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&freed_lock);
+    tutti_progress_add(&freed_step);
+    tutti_step_open(&freed_step);
+    tutti_requests_sweep_too(&freed_step);
 }
 
 /* ---- one request ---- */

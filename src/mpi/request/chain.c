@@ -142,6 +142,17 @@ void tutti_requests_arrived(struct tutti_request *const entries[], const int whi
     tutti_batch_run(&batch);
 }
 
+int tutti_request_fetched(struct tutti_request *entry, const MPI_Status *status)
+{
+    struct tutti_batch batch = {.wait = 0};
+    TUTTI_INSIDE();
+    for (struct tutti_request *each = entry; each; each = each->under)
+        each->coming = 0;
+    arrived(entry, status, &batch);
+    tutti_batch_run(&batch);
+    return !tutti_is_coming(entry);
+}
+
 static void look(struct tutti_request *entry)
 {
     const MPI_Request handle = entry->handle;

@@ -75,6 +75,8 @@ struct tutti_request {
     int active;     /* persistent: started and not completed */
     int delivered;  /* for kinds that deliver once: what came has been handed on */
     int coming;     /* the MPI could complete it, but its data are on their way: it is not shown to the MPI */
+    int ended;      /* freed by the program: the MPI has completed it, with `status` */
+    MPI_Status status;
     struct tutti_request *next; /* among those that are free, or freed by the program */
     UT_hash_handle hh;
     _Alignas(max_align_t) unsigned char own[TUTTI_REQUEST_OWN];
@@ -145,6 +147,9 @@ void tutti_requests_progress(struct tutti_request *const entries[], const MPI_Re
  * is of entries[which[k]], of entries[k] where `which` is NULL. Waits. */
 void tutti_requests_arrived(struct tutti_request *const entries[], const int which[], const MPI_Status statuses[],
                             int n);
+/* One that has completed with this status. 0: its data are still on their way; it is to be called again. Never waits.
+ */
+int tutti_request_fetched(struct tutti_request *entry, const MPI_Status *status);
 /* Looks at all requests that no call is at. */
 void tutti_requests_look(void);
 
@@ -152,8 +157,12 @@ void tutti_requests_look(void);
 
 /* The chain was taken out: stays until the request completes. */
 void tutti_request_orphan(struct tutti_request *entry);
-/* Completes freed requests where they are ready; with `all`, waits for each. */
+/* Completes freed requests where they are ready; with `all`, waits for each. Before a call returns that may tell the
+ * program something of another rank: the program may know then that its data are there. */
 void tutti_requests_sweep(int all);
+/* Polls this step with each sweep too, while it is open. There is one. */
+struct tutti_step;
+void tutti_requests_sweep_too(struct tutti_step *other);
 
 static inline int tutti_was_cancelled(const MPI_Status *status)
 {
