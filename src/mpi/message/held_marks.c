@@ -9,6 +9,7 @@
 #include "mpi/message/held_own.h"
 #include "mpi/real/errors.h"
 #include "mpi/real/lent.h"
+#include "mpi/real/own.h"
 #include "mpi/real/quiet.h"
 #include "mpi/request/request.h"
 #include "progress/engine.h"
@@ -241,7 +242,34 @@ static int held_MPI_Cancel(MPI_Request *request)
     return mark && (mark->held || mark->persistent) ? MPI_SUCCESS : just_MPI_Cancel(request);
 }
 
-/* ---- */
+/* ---- life ---- */
+
+/* 1 where an error may be raised on it. */
+static int leave_all(MPI_Comm comm, MPI_Comm instead)
+{
+    int named = 0;
+    pthread_mutex_lock(&lock);
+    for (struct tutti_mark *mark = marks; mark; mark = mark->hh.next) {
+        if (mark == &anchor)
+            continue;
+        if (mark->persistent && mark->comm == comm)
+            mark->comm = tutti_handles.no_comm;
+        if (!mark->landing || mark->landing->comm != comm)
+            continue;
+        named = 1;
+        mark->landing->comm = instead;
+    }
+    pthread_mutex_unlock(&lock);
+    return named;
+}
+
+void tutti_marks_leave(MPI_Comm comm)
+{
+    if (tutti_mark_none() && likely(atomic_load_explicit(&persistent_marks, memory_order_relaxed) == 0))
+        return;
+    if (leave_all(comm, comm))
+        leave_all(comm, tutti_own_stand_in(comm));
+}
 
 void tutti_calls_marked(void)
 {

@@ -101,6 +101,11 @@ static int deliver(struct tutti_request *entry, MPI_Status *status)
     return code;
 }
 
+static MPI_Comm *comm_at(struct tutti_request *entry)
+{
+    return &of(entry)->recv->comm;
+}
+
 static void close(struct tutti_request *entry)
 {
     tutti_stage_close(&of(entry)->stage);
@@ -109,6 +114,7 @@ static void close(struct tutti_request *entry)
 
 static const struct tutti_request_kind receive_kind = {.name = "receive that may get an RTS",
                                                        .prepare = prepare,
+                                                       .comm = comm_at,
                                                        .listens = listens,
                                                        .progress = progress,
                                                        .fetch = fetch_all,

@@ -38,10 +38,9 @@ struct tutti_open {
     int code;       /* DONE: for the program */
     int status;     /* why, where the failure is Tutti's */
     int freed;      /* the program has given the request up */
-    int known;      /* the communicator was in the table at the start */
     int lists;      /* counts narrowed by large.c may belong to `real` */
     int persistent; /* args.comm is this request's own */
-    MPI_Comm comm;  /* that the program named: its error handler is called */
+    MPI_Comm comm;  /* that the program named, or what stands in for it: its error handler is called */
 };
 
 /* Calls that are open and not DONE. */

@@ -326,7 +326,6 @@ void tutti_open_start(struct tutti_open *open)
     open->code = MPI_SUCCESS;
     open->status = TUTTI_OK;
     open->state = tutti_comm_find(open->args.comm);
-    open->known = open->state != NULL;
     if (open->state)
         atomic_fetch_add_explicit(&open->state->queued, 1, memory_order_relaxed);
     open->next = NULL;
@@ -341,9 +340,7 @@ int tutti_open_deliver(const struct tutti_open *open)
 {
     if (open->phase != TUTTI_OPEN_DONE || open->code == MPI_SUCCESS)
         return MPI_SUCCESS;
-    /* It may have been freed since. */
-    int gone = open->known && !open->persistent && !tutti_comm_find(open->comm);
-    return tutti_fail_comm(gone ? tutti_handles.world : open->comm, open->code);
+    return tutti_fail_comm(open->comm, open->code);
 }
 
 void tutti_open_settle(struct tutti_open *open)

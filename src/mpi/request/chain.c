@@ -1,6 +1,7 @@
 /* Chains of entries: what each operation does to all entries of a request. */
 #include "core/log.h"
 #include "mpi/real/errors.h"
+#include "mpi/real/own.h"
 #include "mpi/real/quiet.h"
 #include "mpi/request/batch.h"
 #include "mpi/request/request.h"
@@ -153,9 +154,46 @@ int tutti_request_fetched(struct tutti_request *entry, const MPI_Status *status)
     return !tutti_is_coming(entry);
 }
 
-static void look(struct tutti_request *entry)
+struct leaving {
+    MPI_Comm comm, instead;
+    int named, change;
+};
+
+static void leave_one(struct leaving *leaving, MPI_Comm *at)
+{
+    if (*at != leaving->comm)
+        return;
+    leaving->named = 1;
+    if (leaving->change)
+        *at = leaving->instead;
+}
+
+static void leave(struct tutti_request *entry, void *with)
+{
+    for (; entry; entry = entry->under) {
+        leave_one(with, &entry->comm);
+        if (entry->kind->comm)
+            leave_one(with, entry->kind->comm(entry));
+    }
+}
+
+void tutti_requests_leave(MPI_Comm comm)
+{
+    struct leaving leaving = {.comm = comm};
+    if (tutti_requests_none() || comm == tutti_handles.no_comm)
+        return;
+    tutti_requests_each(leave, &leaving);
+    if (!leaving.named)
+        return;
+    leaving.instead = tutti_own_stand_in(comm);
+    leaving.change = 1;
+    tutti_requests_each(leave, &leaving);
+}
+
+static void look(struct tutti_request *entry, void *unused)
 {
     const MPI_Request handle = entry->handle;
+    (void)unused;
     for (; entry; entry = entry->under) {
         if (entry->kind->progress)
             entry->kind->progress(entry, handle, NULL);
@@ -165,5 +203,5 @@ static void look(struct tutti_request *entry)
 void tutti_requests_look(void)
 {
     TUTTI_INSIDE();
-    tutti_requests_each(look);
+    tutti_requests_each(look, NULL);
 }

@@ -35,6 +35,9 @@ struct tutti_request_kind {
      * until it completes, and an idle persistent one is freed. An MPI code. */
     int (*free)(struct tutti_request *entry, MPI_Request *request);
 
+    /* Where the kind keeps the communicator on which it raises errors; NULL: it asks entry->comm. */
+    MPI_Comm *(*comm)(struct tutti_request *entry);
+
     /* ---- while it is under way ---- */
 
     /* 1 where waiting for it needs this thread. */
@@ -109,7 +112,7 @@ struct tutti_request *tutti_request_take(MPI_Request request);
 struct tutti_request *tutti_request_see(MPI_Request request);
 void tutti_request_back(struct tutti_request *entry);
 /* For all chains, with the table's lock held. */
-void tutti_requests_each(void (*visit)(struct tutti_request *entry));
+void tutti_requests_each(void (*visit)(struct tutti_request *entry, void *with), void *with);
 /* Nothing is under watch any more. */
 void tutti_requests_close(void);
 
@@ -150,6 +153,8 @@ void tutti_requests_arrived(struct tutti_request *const entries[], const int whi
 /* One that has completed with this status. 0: its data are still on their way; it is to be called again. Never waits.
  */
 int tutti_request_fetched(struct tutti_request *entry, const MPI_Status *status);
+/* The communicator is being freed: what is under watch raises its errors elsewhere, by the same error handler. */
+void tutti_requests_leave(MPI_Comm comm);
 /* Looks at all requests that no call is at. */
 void tutti_requests_look(void);
 

@@ -74,12 +74,12 @@ struct tutti_request *tutti_request_take(MPI_Request request)
     return entry;
 }
 
-void tutti_requests_each(void (*visit)(struct tutti_request *entry))
+void tutti_requests_each(void (*visit)(struct tutti_request *entry, void *with), void *with)
 {
     pthread_mutex_lock(&lock);
     for (struct tutti_request *entry = table; entry; entry = entry->hh.next) {
         if (entry != &anchor)
-            visit(entry);
+            visit(entry, with);
     }
     pthread_mutex_unlock(&lock);
 }

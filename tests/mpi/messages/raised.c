@@ -226,6 +226,45 @@ static void try_where_others_are_fatal(const char *when)
     }
 }
 
+/* The communicator is freed while the receive is open: its error handler is called all the same. An MPI may call it, or
+ * that of MPI_COMM_WORLD, once; with another communicator than the one that is gone. */
+static void try_freed(enum kit_kind memory, int sent, int count, int persistent)
+{
+    static int data[LONG];
+    struct kit_buffer b;
+    MPI_Comm gone;
+    MPI_Request request;
+    MPI_Errhandler handler;
+    kit_open(&b, memory, LONG * sizeof(int));
+    void *at = kit_put(&b, 0, data, LONG * sizeof(int));
+    MPI_Comm_dup(MPI_COMM_WORLD, &gone);
+    MPI_Comm_create_errhandler(comm_handler, &handler);
+    MPI_Comm_set_errhandler(gone, handler);
+    MPI_Errhandler_free(&handler);
+    if (kit_rank == 0) {
+        MPI_Isend(at, sent, MPI_INT, 1, TAG, gone, &request);
+    } else if (persistent) {
+        MPI_Recv_init(at, count, MPI_INT, 0, TAG, gone, &request);
+        MPI_Start(&request);
+    } else {
+        MPI_Irecv(at, count, MPI_INT, 0, TAG, gone, &request);
+    }
+    MPI_Comm_free(&gone);
+    on_comm = on_world = on_self = 0;
+    const int class = kit_class(MPI_Wait(&request, MPI_STATUS_IGNORE));
+    CHECK(
+        kit_rank == 0 || ((class == MPI_ERR_TRUNCATE || class == MPI_SUCCESS) && on_comm + on_world + on_self == 1 &&
+                          (on_comm == 1 || memory == KIT_HOST)),
+        "%s of %d integers, %d sent, %s memory, the communicator freed: class %d, its handler was called %d times, of "
+        "MPI_COMM_WORLD %d, of MPI_COMM_SELF %d",
+        persistent ? "MPI_Recv_init" : "MPI_Irecv", count, sent, memory == KIT_HOST ? "host" : "device", class, on_comm,
+        on_world, on_self);
+    if (request != MPI_REQUEST_NULL)
+        MPI_Request_free(&request);
+    MPI_Barrier(MPI_COMM_WORLD);
+    kit_close(&b);
+}
+
 static void set_handler(MPI_Comm of, MPI_Comm_errhandler_function *function)
 {
     MPI_Errhandler handler;
@@ -266,6 +305,13 @@ int main(int argc, char **argv)
         try(way, KIT_HOST, FEW, FEWER, "later");
         if (way != WAITALL && way != TESTALL && way != WAITSOME && way != TESTSOME && way != LOOK && way != LOOKS)
             try(way, KIT_DEVICE, LONG, SHORT, "later");
+    }
+    for (int persistent = 0; persistent < 2; persistent++) {
+#if !defined(OPEN_MPI) || OMPI_MAJOR_VERSION > 4 /* 4.1 ends the program itself */
+        try_freed(KIT_HOST, LONG, SHORT, persistent);
+        try_freed(KIT_HOST, FEW, FEWER, persistent);
+#endif
+        try_freed(KIT_DEVICE, LONG, SHORT, persistent);
     }
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
