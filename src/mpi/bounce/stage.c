@@ -7,6 +7,7 @@
 #include "core/settings.h"
 #include "mpi/real/handles.h"
 #include "mpi/real/lent.h"
+#include "mpi/real/own.h"
 
 enum { LAZY_FROM = 64 << 10 };
 
@@ -14,8 +15,10 @@ enum { LAZY_FROM = 64 << 10 };
 
 int tutti_type_is_fine(MPI_Datatype type)
 {
-    struct tutti_layout *layout = type == tutti_handles.no_type ? NULL : tutti_layout_of(type);
-    return layout && tutti_layout_committed(layout, type);
+    if (type == tutti_handles.no_type)
+        return 0;
+    struct tutti_layout *layout = tutti_layout_of(type);
+    return layout ? tutti_layout_committed(layout, type) : tutti_own_asks(type); /* no memory for it, or no type */
 }
 
 int tutti_elements_on_device(const void *buffer, MPI_Datatype type)

@@ -122,13 +122,13 @@ static const struct tutti_request_kind receive_kind = {.name = "receive that may
                                                        .deliver = deliver,
                                                        .close = close};
 
-int tutti_receive_put(MPI_Request request, MPI_Comm comm, const struct tutti_stage *stage,
-                      struct tutti_recv_request *recv, int persistent)
+struct tutti_request *tutti_receive_entry(MPI_Comm comm, const struct tutti_stage *stage,
+                                          struct tutti_recv_request *recv, int persistent)
 {
-    struct tutti_request *entry = tutti_request_new(&receive_kind, request, comm);
+    struct tutti_request *entry = tutti_request_new(&receive_kind, tutti_handles.no_request, comm);
     if (!entry)
-        return tutti_request_lost(comm);
+        return NULL;
     *of(entry) = (struct receive){.recv = recv, .stage = *stage};
     entry->persistent = persistent;
-    return tutti_request_put(entry);
+    return entry;
 }

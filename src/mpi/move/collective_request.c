@@ -55,12 +55,12 @@ static void close(struct tutti_request *entry)
 static const struct tutti_request_kind collective = {
     .name = "staged collective", .prepare = prepare, .comm = comm_at, .deliver = deliver, .close = close};
 
-int tutti_collective_put(MPI_Request request, struct tutti_exchange *exchange, int persistent)
+struct tutti_request *tutti_collective_entry(struct tutti_exchange *exchange, int persistent)
 {
-    struct tutti_request *entry = tutti_request_new(&collective, request, exchange->comm);
+    struct tutti_request *entry = tutti_request_new(&collective, tutti_handles.no_request, exchange->comm);
     if (!entry)
-        return tutti_request_lost(exchange->comm);
+        return NULL;
     TUTTI_REQUEST_OF(struct collective, entry)->exchange = exchange;
     entry->persistent = persistent;
-    return tutti_request_put(entry);
+    return entry;
 }

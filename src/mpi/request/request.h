@@ -121,6 +121,12 @@ void tutti_requests_close(void);
 /* Puts a new entry under watch, on top of what the request has. One that is complete already is finished at once: an
  * MPI may use one handle for all such requests, so it cannot be a key. An MPI code. */
 int tutti_request_put(struct tutti_request *entry);
+/* The same of an entry that was made before its request. */
+static inline int tutti_request_begun(struct tutti_request *entry, MPI_Request request)
+{
+    entry->handle = request;
+    return tutti_request_put(entry);
+}
 /* No entry could be had for a request that is under way: says so. What its call uses must live until it completes, so
  * it is lost rather than reused too early. An MPI code. */
 int tutti_request_lost(MPI_Comm comm);

@@ -31,6 +31,8 @@ foreach(what messages types reductions blocking enqueue)
   endif()
 endforeach()
 tutti_mpi_test(mpi-scarce-many PROGRAM mpi-scarce RANKS 2 ARGS many 0 47 ENV TUTTI_TIMEOUT_SECONDS=10 TIMEOUT 60)
+tutti_mpi_test(mpi-scarce-types-staged PROGRAM mpi-scarce RANKS 2 ARGS types ENV TUTTI_TIMEOUT_SECONDS=10 TUTTI_MESSAGES=mpi
+               TIMEOUT 60)
 tutti_mpi_test(mpi-scarce-many-staged PROGRAM mpi-scarce RANKS 2 ARGS many 0 47 ENV TUTTI_TIMEOUT_SECONDS=10 TUTTI_MESSAGES=mpi
                TIMEOUT 60)
 program(aware EVERYWHERE)
