@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "core/log.h"
+#include "core/reserve.h"
 #include "mpi/message/held_own.h"
 #include "mpi/real/errors.h"
 #include "mpi/real/lent.h"
@@ -70,7 +71,8 @@ static void destroy(struct tutti_mark *mark)
 
 int tutti_held_stamp(MPI_Request request, struct tutti_held *held, struct tutti_landing *landing)
 {
-    struct tutti_mark *mark = calloc(1, sizeof *mark);
+    static struct tutti_reserve reserve; /* the MPI has begun to receive */
+    struct tutti_mark *mark = tutti_reserve_take(&reserve, sizeof *mark);
     if (!mark) {
         tutti_error("out of memory: a message is lost");
         if (held)

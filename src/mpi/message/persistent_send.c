@@ -106,6 +106,11 @@ static void settle(struct tutti_request *entry)
     send->sent = NULL;
 }
 
+static MPI_Comm *comm_at(struct tutti_request *entry)
+{
+    return of(entry)->sent ? &of(entry)->sent->message.comm : &entry->comm;
+}
+
 static void close(struct tutti_request *entry)
 {
     settle(entry);
@@ -117,6 +122,7 @@ static void close(struct tutti_request *entry)
 static const struct tutti_request_kind kind = {.name = "persistent send to a rank of the node",
                                                .stays = 1,
                                                .start = start,
+                                               .comm = comm_at,
                                                .cancel = cancel,
                                                .deliver = deliver,
                                                .settle = settle,
