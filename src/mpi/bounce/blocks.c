@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "core/log.h"
+#include "mpi/real/lent.h"
+#include "mpi/real/own.h"
 
 /* ---- what the program gave ---- */
 
@@ -136,7 +138,9 @@ static int move(struct tutti_blocks *blocks, enum tutti_direction direction, int
 
 /* ---- what the MPI is given ---- */
 
-/* The blocks one after the other. 0 where the MPI will refuse the call: it gets what the program gave. */
+enum { REFUSED, MEASURED, NO_MEMORY };
+
+/* The blocks one after the other. REFUSED: the MPI will refuse the call; it gets what the program gave. */
 static int measure(struct tutti_blocks *blocks, const struct tutti_side *side)
 {
     MPI_Datatype last = tutti_handles.no_type;
@@ -153,9 +157,11 @@ static int measure(struct tutti_blocks *blocks, const struct tutti_side *side)
             continue;
         }
         if (block->count < 0 || type == tutti_handles.no_type)
-            return 0;
-        if (type != last && (!(layout = tutti_layout_of(type)) || !tutti_layout_committed(layout, type)))
-            return 0;
+            return REFUSED;
+        if (type != last && !(layout = tutti_layout_of(type)))
+            return tutti_own_asks(type) ? NO_MEMORY : REFUSED;
+        if (type != last && !tutti_layout_committed(layout, type))
+            return REFUSED;
         last = type;
         block->type = type;
         block->at = place_of(side, i, layout->extent);
@@ -163,16 +169,16 @@ static int measure(struct tutti_blocks *blocks, const struct tutti_side *side)
         block->solid = layout->solid && layout->true_lower == 0; /* otherwise not where the MPI would look */
         if (layout->plan)
             block->plan = tutti_plan_hold(layout->plan);
-        else if (!(block->own_type = tutti_real.MPI_Type_dup(type, &block->type) == MPI_SUCCESS))
-            return 0;
+        else if (!(block->own_type = tutti_type_hold(type)))
+            return NO_MEMORY;
         MPI_Datatype given = type;
         if (__builtin_mul_overflow(layout->size, block->count, &bytes))
-            return 0;
+            return REFUSED;
         if (side->as_bytes && bytes <= INT_MAX && layout->size > 0) {
             given = tutti_handles.byte;
             blocks->times = (int)layout->size;
         } else if (!block->solid && tutti_layout_packed(layout, &given) != 0) {
-            return 0;
+            return NO_MEMORY;
         }
         if (side->types)
             blocks->own_types[i] = given;
@@ -182,7 +188,7 @@ static int measure(struct tutti_blocks *blocks, const struct tutti_side *side)
         blocks->by_kernel |= bytes > 0 && block->plan && !block->solid;
         blocks->bytes += block->bytes;
     }
-    return 1;
+    return MEASURED;
 }
 
 /* Displacements of the packed blocks, in the units of the call. 0 where they are too large for it. */
@@ -239,7 +245,10 @@ int tutti_blocks_open(struct tutti_blocks *blocks, const struct tutti_side *side
     if (!blocks->block || !blocks->own_displs || !blocks->own_types)
         return TUTTI_ERR_MEMORY;
     blocks->n = side->n;
-    if (!measure(blocks, side)) {
+    const int measured = measure(blocks, side);
+    if (measured == NO_MEMORY)
+        return TUTTI_ERR_MEMORY;
+    if (measured == REFUSED) {
         blocks->type = side->type;
         blocks->times = 1;
         return TUTTI_OK;
@@ -286,7 +295,7 @@ void tutti_blocks_close(struct tutti_blocks *blocks)
         if (blocks->block[i].plan)
             tutti_plan_drop(blocks->block[i].plan);
         if (blocks->block[i].own_type)
-            tutti_real.MPI_Type_free(&blocks->block[i].type);
+            tutti_type_let_go(blocks->block[i].type);
     }
     free(blocks->block);
     free(blocks->own_displs);

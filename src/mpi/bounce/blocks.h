@@ -28,7 +28,7 @@ struct tutti_block {
     MPI_Count count;
     MPI_Datatype type;
     const struct tutti_plan *plan; /* held, or NULL */
-    int own_type;                  /* `type` is a duplicate: the program may free its own during the call */
+    int own_type;                  /* `type` is held: the program may free it during the call */
     int solid;
     int idle;                  /* nothing comes or goes */
     size_t size, place, bytes; /* of an element; in the packed memory */

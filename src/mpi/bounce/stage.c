@@ -6,6 +6,8 @@
 
 #include "core/settings.h"
 #include "mpi/real/handles.h"
+#include "mpi/real/lent.h"
+#include "mpi/real/own.h"
 
 enum { LAZY_FROM = 64 << 10 };
 
@@ -13,8 +15,10 @@ enum { LAZY_FROM = 64 << 10 };
 
 int tutti_type_is_fine(MPI_Datatype type)
 {
-    struct tutti_layout *layout = type == tutti_handles.no_type ? NULL : tutti_layout_of(type);
-    return layout && tutti_layout_committed(layout, type);
+    if (type == tutti_handles.no_type)
+        return 0;
+    struct tutti_layout *layout = tutti_layout_of(type);
+    return layout ? tutti_layout_committed(layout, type) : tutti_own_asks(type); /* no memory for it, or no type */
 }
 
 int tutti_elements_on_device(const void *buffer, MPI_Datatype type)
@@ -210,7 +214,7 @@ int tutti_stage_open(struct tutti_stage *stage, const void *buffer, MPI_Count co
         tutti_places_of(layout->plan, count, buffer, &stage->places);
         stage->plan = tutti_plan_hold(layout->plan);
     } else if (!stage->solid) {
-        stage->own_type = tutti_real.MPI_Type_dup(type, &stage->type) == MPI_SUCCESS;
+        stage->own_type = tutti_type_hold(type);
         if (!stage->own_type)
             return TUTTI_ERR_MEMORY;
     }
@@ -304,7 +308,7 @@ void tutti_stage_close(struct tutti_stage *stage)
     if (stage->plan)
         tutti_plan_drop(stage->plan);
     if (stage->own_type)
-        tutti_real.MPI_Type_free(&stage->type);
+        tutti_type_let_go(stage->type);
     stage->staged = 0;
     stage->memory = NULL;
     stage->plan = NULL;

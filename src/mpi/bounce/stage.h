@@ -33,7 +33,7 @@ struct tutti_stage {
     size_t true_extent;           /* of one element */
     size_t size;                  /* of one element, packed */
     MPI_Datatype type;
-    int own_type;                  /* `type` is a duplicate: the program may free its own during the call */
+    int own_type;                  /* `type` is held: the program may free it during the call */
     const struct tutti_plan *plan; /* held; NULL: none is known, or none is needed */
     struct tutti_places places;    /* of the buffer, where there is a plan */
 };

@@ -5,6 +5,7 @@
 #include "mpi/message/held.h"
 #include "mpi/real/errors.h"
 #include "mpi/reduce/nonblocking.h"
+#include "mpi/request/request.h"
 
 /* What has failed in the communicator's stream is said while its error handler is there; it is freed all the same. */
 static int before_free(MPI_Comm *comm)
@@ -15,6 +16,10 @@ static int before_free(MPI_Comm *comm)
     if (comm) {
         tutti_nonblocking_before_free(*comm);
         status = tutti_comm_stream_settle(*comm);
+    }
+    if (comm) {
+        tutti_requests_leave(*comm);
+        tutti_marks_leave(*comm);
     }
     tutti_endpoints_comm_freed();
     if (comm && tutti_held_on())

@@ -12,8 +12,10 @@
 #include "mpi/message/held.h"
 #include "mpi/move/mover.h"
 #include "mpi/real/hook.h"
+#include "mpi/real/quiet.h"
 #include "mpi/real/rows.h"
 #include "mpi/reduce/nonblocking.h"
+#include "mpi/request/request.h"
 #include "progress/engine.h"
 
 static inline int nothing_open(void)
@@ -25,6 +27,13 @@ static inline int nothing_open(void)
 static inline int none_held(void)
 {
     return nothing_open() && !tutti_receives_look();
+}
+
+/* What other ranks have done may tell the program that a receive which it has freed is complete. */
+static inline int swept(int code)
+{
+    tutti_requests_sweep(0);
+    return code;
 }
 
 /* ---- collectives ---- */
@@ -62,6 +71,7 @@ static int meet(MPI_Comm comm)
 /* ---- messages ---- */
 
 struct ending {
+    MPI_Comm comm; /* where an error is raised */
     MPI_Request *request;
     MPI_Status *status;
     int code;
@@ -71,21 +81,21 @@ static int ended(void *with)
 {
     struct ending *e = with;
     int flag = 0;
-    if (!tutti_progress_busy()) {
+    if (!tutti_progress_busy() && !tutti_waits_raise_elsewhere()) {
         e->code = tutti_real.MPI_Wait(e->request, e->status);
         return 1;
     }
-    e->code = tutti_real.MPI_Test(e->request, &flag, e->status);
+    e->code = tutti_test_on(e->comm, e->request, &flag, e->status);
     return flag || e->code != MPI_SUCCESS;
 }
 
-static int finish(int code, MPI_Request *request, MPI_Status *status)
+static int finish(MPI_Comm comm, int code, MPI_Request *request, MPI_Status *status)
 {
-    struct ending e = {request, status, code};
+    struct ending e = {comm, request, status, code};
     if (code != MPI_SUCCESS)
         return code;
     tutti_progress_wait(&(const struct tutti_wait){.done = ended, .with = &e});
-    return e.code;
+    return swept(e.code);
 }
 
 /* ---- the calls ---- */
@@ -119,7 +129,7 @@ static int finish(int code, MPI_Request *request, MPI_Status *status)
         MPI_Request request;                                                                                           \
         if (nothing_open())                                                                                            \
             return just_##name arguments;                                                                              \
-        return finish(tutti_real.FORM_##name AND_REQUEST arguments, &request, MPI_STATUS_IGNORE);                      \
+        return finish(comm, tutti_real.FORM_##name AND_REQUEST arguments, &request, MPI_STATUS_IGNORE);                \
     }
 #define MEETS(name, parameters, arguments)                                                                             \
     static int(*just_##name) parameters;                                                                               \
@@ -128,7 +138,7 @@ static int finish(int code, MPI_Request *request, MPI_Status *status)
         if (nothing_open())                                                                                            \
             return just_##name arguments;                                                                              \
         TUTTI_HOOKED(!meet(comm));                                                                                     \
-        return just_##name arguments;                                                                                  \
+        return swept(just_##name arguments);                                                                           \
     }
 /* Nothing is known of who comes to it. */
 #define STANDS(name, parameters, arguments)                                                                            \
@@ -136,7 +146,7 @@ static int finish(int code, MPI_Request *request, MPI_Status *status)
     static int patient_##name parameters                                                                               \
     {                                                                                                                  \
         TUTTI_HOOKED(!nothing_open());                                                                                 \
-        return just_##name arguments;                                                                                  \
+        return swept(just_##name arguments);                                                                           \
     }
 #define RECEIVES(name, parameters, arguments)                                                                          \
     static int(*just_##name) parameters;                                                                               \
@@ -145,7 +155,7 @@ static int finish(int code, MPI_Request *request, MPI_Status *status)
         MPI_Request request;                                                                                           \
         if (none_held() || source == MPI_PROC_NULL)                                                                    \
             return just_##name arguments;                                                                              \
-        return finish(tutti_real.FORM_##name(buf, count, datatype, source, tag, comm, &request), &request, status);    \
+        return finish(comm, tutti_real.FORM_##name(buf, count, datatype, source, tag, comm, &request), &request, status); \
     }
 #define TAKES(name, parameters, arguments)                                                                             \
     static int(*just_##name) parameters;                                                                               \
@@ -154,7 +164,8 @@ static int finish(int code, MPI_Request *request, MPI_Status *status)
         MPI_Request request;                                                                                           \
         if (none_held())                                                                                               \
             return just_##name arguments;                                                                              \
-        return finish(tutti_real.FORM_##name(buf, count, datatype, message, &request), &request, status);              \
+        const MPI_Comm comm = tutti_handles.world; /* nothing else is known of a matched message */                    \
+        return finish(comm, tutti_real.FORM_##name(buf, count, datatype, message, &request), &request, status);        \
     }
 #define EXCHANGES_BY(suffix, name, parameters, arguments)                                                              \
     static int(*just_##name) parameters;                                                                               \
@@ -174,7 +185,8 @@ static int finish(int code, MPI_Request *request, MPI_Status *status)
         code = tutti_real.MPI_Isend##suffix(sendbuf, sendcount, sendtype, dest, sendtag, comm, &send);                 \
         if (code != MPI_SUCCESS)                                                                                       \
             tutti_real.MPI_Cancel(&receive);                                                                           \
-        int sent = finish(code, &send, MPI_STATUS_IGNORE), received = finish(MPI_SUCCESS, &receive, status);           \
+        int sent = finish(comm, code, &send, MPI_STATUS_IGNORE);                                                       \
+        int received = finish(comm, MPI_SUCCESS, &receive, status);                                                    \
         return sent != MPI_SUCCESS ? sent : received;                                                                  \
     }
 #define EXCHANGES_AS(suffix, name, parameters, arguments) EXCHANGES_BY(suffix, name, parameters, arguments)
@@ -223,8 +235,8 @@ static int packed_from(void *buf, int count, MPI_Datatype type, void *packed, in
             int sent = tutti_real.MPI_Isend(packed, position, tutti_handles.packed, dest, sendtag, comm, &send);       \
             if (sent != MPI_SUCCESS)                                                                                   \
                 tutti_real.MPI_Cancel(&receive);                                                                       \
-            sent = finish(sent, &send, MPI_STATUS_IGNORE);                                                             \
-            code = finish(MPI_SUCCESS, &receive, status);                                                              \
+            sent = finish(comm, sent, &send, MPI_STATUS_IGNORE);                                                       \
+            code = finish(comm, MPI_SUCCESS, &receive, status);                                                        \
             code = sent != MPI_SUCCESS ? sent : code;                                                                  \
         }                                                                                                              \
         free(packed);                                                                                                  \

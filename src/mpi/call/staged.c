@@ -4,6 +4,7 @@
 #include "mpi/message/rndv.h"
 #include "mpi/message/rndv_recv.h"
 #include "mpi/real/errors.h"
+#include "mpi/request/waits.h"
 
 static int tutti_stage_failed(const char *call, MPI_Comm comm, int status)
 {

@@ -1,7 +1,7 @@
 /* Persistent collectives that move data, for an MPI that lacks them. Each request has a communicator of its own, over
  * which every start makes the nonblocking call: so requests of one communicator may be started in any order, another on
- * each rank. It keeps copies of lists and types, which the program may change and free once the request is made. Device
- * memory is staged above, as over an MPI that has the calls. */
+ * each rank. It keeps copies of lists and holds types, which the program may change and free once the request is made.
+ * Device memory is staged above, as over an MPI that has the calls. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,6 +11,7 @@
 #include "mpi/move/mover.h"
 #include "mpi/move/sides.h"
 #include "mpi/real/errors.h"
+#include "mpi/real/lent.h"
 #include "mpi/real/rows.h"
 #include "mpi/reduce/later.h"
 
@@ -18,8 +19,8 @@ struct copies {
     int *counts;
     void *displs;
     int n;               /* of `types` */
-    MPI_Datatype *types; /* duplicates, or predefined ones */
-    MPI_Datatype type;   /* a duplicate; or of no type */
+    MPI_Datatype *types; /* held, or predefined ones */
+    MPI_Datatype type;   /* held; or of no type */
 };
 
 struct again {
@@ -118,8 +119,11 @@ static int copy_types(struct copies *own, const struct tutti_half *half, int n)
     for (; own->n < n; own->n++) {
         MPI_Datatype *to = &own->types[own->n];
         *to = tutti_handles.byte; /* of no elements: the program's may be anything */
-        if (count_at(half, own->n) > 0 && tutti_real.MPI_Type_dup(half->types[own->n], to) != MPI_SUCCESS)
+        if (count_at(half, own->n) == 0)
+            continue;
+        if (!tutti_type_hold(half->types[own->n]))
             return 0;
+        *to = half->types[own->n];
     }
     return 1;
 }
@@ -145,20 +149,17 @@ static int keep(struct tutti_half *half, const struct tutti_side *side, struct c
     }
     if (half->types || !tutti_type_is_fine(half->type))
         return 1;
-    if (tutti_real.MPI_Type_dup(half->type, &own->type) != MPI_SUCCESS)
+    if (!tutti_type_hold(half->type))
         return 0;
-    half->type = own->type;
+    own->type = half->type;
     return 1;
 }
 
 static void drop(struct copies *own)
 {
-    if (own->type != tutti_handles.no_type)
-        tutti_real.MPI_Type_free(&own->type);
-    for (int i = 0; i < own->n; i++) {
-        if (own->types[i] != tutti_handles.byte)
-            tutti_real.MPI_Type_free(&own->types[i]);
-    }
+    tutti_type_let_go(own->type);
+    for (int i = 0; i < own->n; i++)
+        tutti_type_let_go(own->types[i]);
     free(own->counts);
     free(own->displs);
     free(own->types);

@@ -137,7 +137,7 @@ tutti_stub_table:
     .globl tutti_stub_outer
     .hidden tutti_stub_outer
 tutti_stub_outer:
-#define TUTTI_EACH(kind, name, errors, buffers, parameters, arguments) .Louter_##name: .quad .Lfirst_outer_##name;
+#define TUTTI_EACH(kind, waits, name, errors, buffers, parameters, arguments) .Louter_##name: .quad .Lfirst_outer_##name;
 #include "mpi/real/calls.inc"
 
     .section .data.rel.ro, "aw"

@@ -31,6 +31,9 @@ int tutti_held_probe(int source, int tag, MPI_Comm comm, int *flag, MPI_Message 
 
 /* The communicator is being freed. */
 void tutti_held_forget(MPI_Comm comm);
+/* The same of requests: a persistent receive gets none of the messages of another one with that handle, and errors are
+ * raised elsewhere, by the same error handler. */
+void tutti_marks_leave(MPI_Comm comm);
 void tutti_held_close(void);
 void tutti_marks_close(void);
 

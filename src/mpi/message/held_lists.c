@@ -3,6 +3,7 @@
 
 #include "core/log.h"
 #include "mpi/message/held_own.h"
+#include "mpi/real/errors.h"
 
 static int (*just_MPI_Waitall)(int, MPI_Request[], MPI_Status *);
 static int (*just_MPI_Testall)(int, MPI_Request[], int *, MPI_Status *);
@@ -23,29 +24,31 @@ struct marked {
     MPI_Status few_statuses[FEW];
 };
 
-/* 0: no request needs care. The statuses of the call are `statuses` (NULL: it has one alone). */
+/* UNMARKED: no request needs care. NO_MEMORY: the real call must not be made, since what it completes could not be
+ * handed on. The statuses of the call are `statuses` (NULL: it has one alone). */
+enum { UNMARKED, MARKED, NO_MEMORY };
 static int open_marked(struct marked *m, int n, MPI_Request requests[], MPI_Status *statuses, int lists)
 {
     int any = 0;
     if (tutti_mark_none() || n <= 0 || !requests)
-        return 0;
+        return UNMARKED;
     for (int i = 0; i < n && !any; i++)
         any = tutti_mark_see(requests[i]) != NULL;
     if (!any)
-        return 0;
+        return UNMARKED;
     *m = (struct marked){.n = n, .program = requests, .statuses = statuses};
     const int few = n <= FEW, own = lists && statuses == MPI_STATUSES_IGNORE;
     m->shown = few ? m->few : malloc((size_t)n * sizeof *m->shown);
     m->mark = few ? m->few_marks : malloc((size_t)n * sizeof *m->mark);
     m->own = !own ? NULL : few ? m->few_statuses : malloc((size_t)n * sizeof *m->own);
     if (!m->shown || !m->mark || (own && !m->own)) {
-        tutti_error("out of memory: statuses of %d requests may tell wrong sources and tags", n);
+        tutti_error("out of memory: none of %d requests is completed", n);
         if (!few) {
             free(m->shown);
             free(m->mark);
             free(m->own);
         }
-        return 0;
+        return NO_MEMORY;
     }
     if (own)
         m->statuses = m->own;
@@ -53,7 +56,7 @@ static int open_marked(struct marked *m, int n, MPI_Request requests[], MPI_Stat
         m->mark[i] = tutti_mark_take(requests[i]);
         m->shown[i] = tutti_mark_real(m->mark[i], requests[i]);
     }
-    return 1;
+    return MARKED;
 }
 
 static void close_marked(struct marked *m)
@@ -121,8 +124,11 @@ static int end_all(struct marked *m, int ended, int code)
 static int held_MPI_Waitall(int n, MPI_Request requests[], MPI_Status *statuses)
 {
     struct marked m;
-    if (likely(!open_marked(&m, n, requests, statuses, 1)))
+    const int found = open_marked(&m, n, requests, statuses, 1);
+    if (likely(found == UNMARKED))
         return just_MPI_Waitall(n, requests, statuses);
+    if (found == NO_MEMORY)
+        return tutti_fail_self(MPI_ERR_NO_MEM);
     const int code = just_MPI_Waitall(n, m.shown, m.statuses);
     return end_all(&m, code == MPI_SUCCESS || code == MPI_ERR_IN_STATUS, code);
 }
@@ -130,8 +136,11 @@ static int held_MPI_Waitall(int n, MPI_Request requests[], MPI_Status *statuses)
 static int held_MPI_Testall(int n, MPI_Request requests[], int *flag, MPI_Status *statuses)
 {
     struct marked m;
-    if (likely(!open_marked(&m, n, requests, statuses, 1)))
+    const int found = open_marked(&m, n, requests, statuses, 1);
+    if (likely(found == UNMARKED))
         return just_MPI_Testall(n, requests, flag, statuses);
+    if (found == NO_MEMORY)
+        return tutti_fail_self(MPI_ERR_NO_MEM);
     const int code = just_MPI_Testall(n, m.shown, flag, m.statuses);
     return end_all(&m, (code == MPI_SUCCESS && *flag) || code == MPI_ERR_IN_STATUS, code);
 }
@@ -148,8 +157,11 @@ static int end_any(struct marked *m, int which, MPI_Status *status, int code)
 static int held_MPI_Waitany(int n, MPI_Request requests[], int *which, MPI_Status *status)
 {
     struct marked m;
-    if (likely(!open_marked(&m, n, requests, NULL, 0)))
+    const int found = open_marked(&m, n, requests, NULL, 0);
+    if (likely(found == UNMARKED))
         return just_MPI_Waitany(n, requests, which, status);
+    if (found == NO_MEMORY)
+        return tutti_fail_self(MPI_ERR_NO_MEM);
     MPI_Status own = {0}, *where = status == MPI_STATUS_IGNORE ? &own : status;
     const int code = just_MPI_Waitany(n, m.shown, which, where);
     return end_any(&m, *which, where, code);
@@ -158,8 +170,11 @@ static int held_MPI_Waitany(int n, MPI_Request requests[], int *which, MPI_Statu
 static int held_MPI_Testany(int n, MPI_Request requests[], int *which, int *flag, MPI_Status *status)
 {
     struct marked m;
-    if (likely(!open_marked(&m, n, requests, NULL, 0)))
+    const int found = open_marked(&m, n, requests, NULL, 0);
+    if (likely(found == UNMARKED))
         return just_MPI_Testany(n, requests, which, flag, status);
+    if (found == NO_MEMORY)
+        return tutti_fail_self(MPI_ERR_NO_MEM);
     MPI_Status own = {0}, *where = status == MPI_STATUS_IGNORE ? &own : status;
     const int code = just_MPI_Testany(n, m.shown, which, flag, where);
     return end_any(&m, code != MPI_SUCCESS || *flag ? *which : MPI_UNDEFINED, where, code);
@@ -177,8 +192,11 @@ static int end_some(struct marked *m, int out, const int which[], int code)
 static int held_MPI_Waitsome(int n, MPI_Request requests[], int *out, int which[], MPI_Status *statuses)
 {
     struct marked m;
-    if (likely(!open_marked(&m, n, requests, statuses, 1)))
+    const int found = open_marked(&m, n, requests, statuses, 1);
+    if (likely(found == UNMARKED))
         return just_MPI_Waitsome(n, requests, out, which, statuses);
+    if (found == NO_MEMORY)
+        return tutti_fail_self(MPI_ERR_NO_MEM);
     const int code = just_MPI_Waitsome(n, m.shown, out, which, m.statuses);
     return end_some(&m, *out, which, code);
 }
@@ -186,8 +204,11 @@ static int held_MPI_Waitsome(int n, MPI_Request requests[], int *out, int which[
 static int held_MPI_Testsome(int n, MPI_Request requests[], int *out, int which[], MPI_Status *statuses)
 {
     struct marked m;
-    if (likely(!open_marked(&m, n, requests, statuses, 1)))
+    const int found = open_marked(&m, n, requests, statuses, 1);
+    if (likely(found == UNMARKED))
         return just_MPI_Testsome(n, requests, out, which, statuses);
+    if (found == NO_MEMORY)
+        return tutti_fail_self(MPI_ERR_NO_MEM);
     const int code = just_MPI_Testsome(n, m.shown, out, which, m.statuses);
     return end_some(&m, *out, which, code);
 }

@@ -6,8 +6,13 @@
 #include <stdlib.h>
 
 #include "core/log.h"
+#include "core/reserve.h"
 #include "mpi/message/held_own.h"
 #include "mpi/real/errors.h"
+#include "mpi/real/lent.h"
+#include "mpi/real/own.h"
+#include "mpi/real/quiet.h"
+#include "mpi/request/request.h"
 #include "progress/engine.h"
 
 static int (*just_MPI_Wait)(MPI_Request *, MPI_Status *);
@@ -59,14 +64,15 @@ static void destroy(struct tutti_mark *mark)
         HASH_DEL(marks, mark);
         pthread_mutex_unlock(&lock);
     }
-    if (mark->own_type)
-        tutti_real.MPI_Type_free(&mark->type);
+    if (mark->persistent)
+        tutti_type_let_go(mark->type);
     free(mark);
 }
 
 int tutti_held_stamp(MPI_Request request, struct tutti_held *held, struct tutti_landing *landing)
 {
-    struct tutti_mark *mark = calloc(1, sizeof *mark);
+    static struct tutti_reserve reserve; /* the MPI has begun to receive */
+    struct tutti_mark *mark = tutti_reserve_take(&reserve, sizeof *mark);
     if (!mark) {
         tutti_error("out of memory: a message is lost");
         if (held)
@@ -116,37 +122,45 @@ int tutti_mark_end(struct tutti_mark *mark, MPI_Status *status, int code)
 
 static void sweep(void);
 static struct tutti_step freed_step = {.name = "freed receives", .poll = sweep};
+static pthread_mutex_t freed_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct tutti_mark *freed;
 
 static void sweep(void)
 {
     TUTTI_INSIDE();
-    pthread_mutex_lock(&lock);
+    if (pthread_mutex_trylock(&freed_lock) != 0) /* also from within its own fetches */
+        return;
     for (struct tutti_mark **at = &freed; *at;) {
         struct tutti_mark *mark = *at;
         MPI_Status status;
-        int flag = 0, code = just_MPI_Test(&mark->request, &flag, &status);
+        int flag = 0, code = tutti_look(mark->request, &flag, &status);
         if (code == MPI_SUCCESS && !flag) {
             at = &mark->next;
             continue;
         }
         *at = mark->next;
+        tutti_unraised++; /* an error is nobody's */
         tutti_landing_end(mark->landing, &status, code);
+        tutti_unraised--;
+        just_MPI_Request_free(&mark->request);
         tutti_step_close(&freed_step);
         free(mark);
     }
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&freed_lock);
 }
 
 static void let_go(struct tutti_mark *mark)
 {
-    tutti_progress_add(&freed_step);
-    tutti_step_open(&freed_step);
     pthread_mutex_lock(&lock);
     HASH_DEL(marks, mark);
+    pthread_mutex_unlock(&lock);
+    pthread_mutex_lock(&freed_lock);
     mark->next = freed;
     freed = mark;
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&freed_lock);
+    tutti_progress_add(&freed_step);
+    tutti_step_open(&freed_step);
+    tutti_requests_sweep_too(&freed_step);
 }
 
 /* ---- one request ---- */
@@ -190,7 +204,9 @@ static int held_MPI_Request_get_status(MPI_Request request, int *flag, MPI_Statu
         return code;
     if (mark->held)
         tutti_held_show(mark->held, where);
-    return !mark->landing || tutti_landing_move(mark->landing, where) ? code : MPI_ERR_TRUNCATE;
+    if (mark->landing) /* what does not fit is an error of the call that completes it */
+        tutti_landing_move(mark->landing, where);
+    return code;
 }
 
 static int held_MPI_Request_free(MPI_Request *request)
@@ -228,7 +244,34 @@ static int held_MPI_Cancel(MPI_Request *request)
     return mark && (mark->held || mark->persistent) ? MPI_SUCCESS : just_MPI_Cancel(request);
 }
 
-/* ---- */
+/* ---- life ---- */
+
+/* 1 where an error may be raised on it. */
+static int leave_all(MPI_Comm comm, MPI_Comm instead)
+{
+    int named = 0;
+    pthread_mutex_lock(&lock);
+    for (struct tutti_mark *mark = marks; mark; mark = mark->hh.next) {
+        if (mark == &anchor)
+            continue;
+        if (mark->persistent && mark->comm == comm)
+            mark->comm = tutti_handles.no_comm;
+        if (!mark->landing || mark->landing->comm != comm)
+            continue;
+        named = 1;
+        mark->landing->comm = instead;
+    }
+    pthread_mutex_unlock(&lock);
+    return named;
+}
+
+void tutti_marks_leave(MPI_Comm comm)
+{
+    if (tutti_mark_none() && likely(atomic_load_explicit(&persistent_marks, memory_order_relaxed) == 0))
+        return;
+    if (leave_all(comm, comm))
+        leave_all(comm, tutti_own_stand_in(comm));
+}
 
 void tutti_calls_marked(void)
 {

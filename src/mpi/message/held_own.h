@@ -49,8 +49,8 @@ struct tutti_mark {
     MPI_Request instead; /* of a persistent one: what stands in; null: nothing */
     void *buffer;        /* of a persistent one, from here on */
     MPI_Count count;
-    MPI_Datatype type;
-    int own_type, source, tag; /* own_type: a duplicate, which outlives the program's */
+    MPI_Datatype type; /* held: the program may free it before a start */
+    int source, tag;
     MPI_Comm comm;
     struct tutti_mark *next; /* among the freed ones */
     UT_hash_handle hh;

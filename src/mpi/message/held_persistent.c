@@ -6,7 +6,7 @@
 #include "mpi/message/endpoints.h"
 #include "mpi/message/held_own.h"
 #include "mpi/real/errors.h"
-#include "mpi/real/handles.h"
+#include "mpi/real/lent.h"
 #include "mpi/real/own.h"
 
 static int (*just_MPI_Recv_init)(void *, int, MPI_Datatype, int, int, MPI_Comm, MPI_Request *);
@@ -19,7 +19,8 @@ static int note(void *buffer, MPI_Count count, MPI_Datatype type, int source, in
                 MPI_Request *request)
 {
     struct tutti_mark *mark = calloc(1, sizeof *mark);
-    if (!mark) {
+    if (!mark || !tutti_type_hold(type)) {
+        free(mark);
         tutti_real.MPI_Request_free(request);
         return tutti_fail_comm(comm, MPI_ERR_NO_MEM);
     }
@@ -32,9 +33,6 @@ static int note(void *buffer, MPI_Count count, MPI_Datatype type, int source, in
                                 .source = source,
                                 .tag = tag,
                                 .comm = comm};
-    TUTTI_INSIDE();
-    if (!tutti_type_find(type))
-        mark->own_type = tutti_real.MPI_Type_dup(type, &mark->type) == MPI_SUCCESS;
     tutti_mark_add(mark);
     return MPI_SUCCESS;
 }

@@ -7,6 +7,7 @@
 #include "core/log.h"
 #include "mpi/real/errors.h"
 #include "mpi/real/handles.h"
+#include "mpi/real/quiet.h"
 #include "mpi/request/request.h"
 #include "progress/engine.h"
 
@@ -86,12 +87,13 @@ void tutti_landing_open(void)
     if (tutti_real.MPI_Comm_get_errhandler(tutti_handles.world, &handler) != MPI_SUCCESS)
         return;
     tutti_landing_look(handler);
+    tutti_quiet_begin(handler);
     tutti_real.MPI_Errhandler_free(&handler);
 }
 
 int tutti_door_MPI_Comm_set_errhandler(MPI_Comm comm, MPI_Errhandler errhandler)
 {
-    const int code = tutti_real.MPI_Comm_set_errhandler(comm, errhandler);
+    const int code = tutti_quiet_set(comm, errhandler);
     if (code == MPI_SUCCESS && !tutti_inside)
         tutti_landing_look(errhandler);
     return code;

@@ -8,6 +8,7 @@
 #include "mpi/message/rndv.h"
 #include "mpi/message/rndv_send.h"
 #include "mpi/real/errors.h"
+#include "mpi/real/lent.h"
 #include "mpi/real/own.h"
 #include "mpi/request/request.h"
 
@@ -15,7 +16,7 @@ struct persistent_send {
     struct tutti_message message;
     struct tutti_stage stage;        /* for starts without a rendezvous */
     struct tutti_send_request *sent; /* under way */
-    int tag, own_type; /* own_type: message.type is a duplicate, as the program may free its own before a start */
+    int tag, held;                   /* held: message.type is, as the program may free it before a start */
 };
 
 static struct persistent_send *of(const struct tutti_request *entry)
@@ -23,30 +24,10 @@ static struct persistent_send *of(const struct tutti_request *entry)
     return TUTTI_REQUEST_OF(struct persistent_send, entry);
 }
 
-/* The request's own type, also where the MPI is told that or its packed form. 0: it cannot be had. */
-static int keep_type(struct persistent_send *send)
-{
-    MPI_Datatype theirs = send->message.type;
-    struct tutti_layout *layout = tutti_layout_of(theirs);
-    if (!layout)
-        return 0;
-    if (!layout->derived)
-        return 1;
-    if (tutti_real.MPI_Type_dup(theirs, &send->message.type) != MPI_SUCCESS)
-        return 0;
-    send->own_type = 1;
-    if (!send->stage.packed) {
-        send->stage.given = send->message.type;
-        return 1;
-    }
-    layout = tutti_layout_of(send->message.type);
-    return layout && tutti_layout_packed(layout, &send->stage.given) == 0;
-}
-
 static void drop_type(struct persistent_send *send)
 {
-    if (send->own_type)
-        tutti_real.MPI_Type_free(&send->message.type);
+    if (send->held)
+        tutti_type_let_go(send->message.type);
 }
 
 /* A staged message, looked after like a rendezvous. NULL: *code says why not. */
@@ -125,6 +106,11 @@ static void settle(struct tutti_request *entry)
     send->sent = NULL;
 }
 
+static MPI_Comm *comm_at(struct tutti_request *entry)
+{
+    return of(entry)->sent ? &of(entry)->sent->message.comm : &entry->comm;
+}
+
 static void close(struct tutti_request *entry)
 {
     settle(entry);
@@ -136,6 +122,7 @@ static void close(struct tutti_request *entry)
 static const struct tutti_request_kind kind = {.name = "persistent send to a rank of the node",
                                                .stays = 1,
                                                .start = start,
+                                               .comm = comm_at,
                                                .cancel = cancel,
                                                .deliver = deliver,
                                                .settle = settle,
@@ -154,7 +141,8 @@ int tutti_persistent_send_new(const struct tutti_message *message, struct tutti_
     struct persistent_send *send = of(entry);
     send->message = *message;
     send->stage = *stage;
-    if (!keep_type(send) || tutti_own_request(1, &entry->handle, &send->tag) != 0) {
+    send->held = tutti_type_hold(message->type); /* and with it the packed form that the MPI is told */
+    if (!send->held || tutti_own_request(1, &entry->handle, &send->tag) != 0) {
         drop_type(send);
         tutti_request_give(entry);
         return 0;

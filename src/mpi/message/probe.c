@@ -2,6 +2,7 @@
 #include "mpi/message/endpoints.h"
 #include "mpi/message/held.h"
 #include "mpi/message/matched.h"
+#include "mpi/request/request.h"
 #include "progress/engine.h"
 
 /* 1 where the MPI may wait by itself. */
@@ -21,6 +22,13 @@ static inline void poll(void)
 {
     if (tutti_progress_busy() && !tutti_inside)
         tutti_progress_poll();
+}
+
+/* What has been found may tell that a receive which the program has freed is complete. */
+static inline int swept(int code)
+{
+    tutti_requests_sweep(0);
+    return code;
 }
 
 struct probing {
@@ -48,15 +56,15 @@ int tutti_door_MPI_Probe(int source, int tag, MPI_Comm comm, MPI_Status *status)
 {
     if (waits_alone(source))
         return tutti_real.MPI_Probe(source, tag, comm, status);
-    return await(source, tag, comm, NULL, status);
+    return swept(await(source, tag, comm, NULL, status));
 }
 
 int tutti_door_MPI_Iprobe(int source, int tag, MPI_Comm comm, int *flag, MPI_Status *status)
 {
     poll();
     if (likely(!tutti_held_may()) || source == MPI_PROC_NULL)
-        return tutti_real.MPI_Iprobe(source, tag, comm, flag, status);
-    return tutti_held_probe(source, tag, comm, flag, NULL, status);
+        return swept(tutti_real.MPI_Iprobe(source, tag, comm, flag, status));
+    return swept(tutti_held_probe(source, tag, comm, flag, NULL, status));
 }
 
 int tutti_door_MPI_Mprobe(int source, int tag, MPI_Comm comm, MPI_Message *message, MPI_Status *status)
@@ -65,7 +73,7 @@ int tutti_door_MPI_Mprobe(int source, int tag, MPI_Comm comm, MPI_Message *messa
                                    : await(source, tag, comm, message, status);
     if (code == MPI_SUCCESS)
         matched(*message, comm);
-    return code;
+    return swept(code);
 }
 
 int tutti_door_MPI_Improbe(int source, int tag, MPI_Comm comm, int *flag, MPI_Message *message, MPI_Status *status)
@@ -76,5 +84,5 @@ int tutti_door_MPI_Improbe(int source, int tag, MPI_Comm comm, int *flag, MPI_Me
                    : tutti_held_probe(source, tag, comm, flag, message, status);
     if (code == MPI_SUCCESS && *flag)
         matched(*message, comm);
-    return code;
+    return swept(code);
 }

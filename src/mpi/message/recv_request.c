@@ -1,6 +1,7 @@
 /* A receive that may get an RTS in place of the message, into the program's memory or into a stage. */
 #include "mpi/message/requests.h"
 #include "mpi/message/rndv_recv.h"
+#include "mpi/real/quiet.h"
 #include "mpi/request/batch.h"
 #include "mpi/request/request.h"
 #include "progress/engine.h"
@@ -59,6 +60,12 @@ static int listens(const struct tutti_request *entry)
     return (tutti_endpoint && tutti_endpoint_listens(tutti_endpoint)) || tutti_far_hears();
 }
 
+/* Until one may, the MPI alone says when a receive has completed. */
+static int may_be_an_rts(void)
+{
+    return (tutti_endpoint && tutti_endpoint_listens(tutti_endpoint)) || tutti_far_on;
+}
+
 static void fetch(struct tutti_request *entry, struct tutti_batch *batch)
 {
     struct receive *receive = of(entry);
@@ -92,8 +99,8 @@ static void progress(struct tutti_request *entry, MPI_Request request, struct tu
         entry->coming = 1;
         return;
     }
-    if (receive->recv->state == TUTTI_RECV_WAITING &&
-        tutti_real.MPI_Request_get_status(request, &flag, &status) == MPI_SUCCESS) {
+    if (receive->recv->state == TUTTI_RECV_WAITING && may_be_an_rts() &&
+        tutti_look(request, &flag, &status) == MPI_SUCCESS) {
         there = flag && !tutti_was_cancelled(&status);
         if (batch)
             entry->coming = !flag;
@@ -131,6 +138,11 @@ static void settle(struct tutti_request *entry)
     end(of(entry));
 }
 
+static MPI_Comm *comm_at(struct tutti_request *entry)
+{
+    return &of(entry)->recv->comm;
+}
+
 static void close(struct tutti_request *entry)
 {
     end(of(entry));
@@ -140,6 +152,7 @@ static void close(struct tutti_request *entry)
 
 static const struct tutti_request_kind receive_kind = {.name = "receive that may get an RTS",
                                                        .prepare = prepare,
+                                                       .comm = comm_at,
                                                        .listens = listens,
                                                        .progress = progress,
                                                        .fetch = fetch_all,
@@ -148,15 +161,15 @@ static const struct tutti_request_kind receive_kind = {.name = "receive that may
                                                        .settle = settle,
                                                        .close = close};
 
-int tutti_receive_put(MPI_Request request, MPI_Comm comm, const struct tutti_stage *stage,
-                      struct tutti_recv_request *recv, int persistent)
+struct tutti_request *tutti_receive_entry(MPI_Comm comm, const struct tutti_stage *stage,
+                                          struct tutti_recv_request *recv, int persistent)
 {
-    struct tutti_request *entry = tutti_request_new(&receive_kind, request, comm);
+    struct tutti_request *entry = tutti_request_new(&receive_kind, tutti_handles.no_request, comm);
     if (!entry)
-        return tutti_request_lost(comm);
+        return NULL;
     *of(entry) = (struct receive){.recv = recv, .stage = *stage};
     entry->persistent = persistent;
     if (!persistent)
         begin(of(entry));
-    return tutti_request_put(entry);
+    return entry;
 }

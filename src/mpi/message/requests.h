@@ -1,5 +1,6 @@
 /* The kinds of requests that stand for messages, one file each, and what puts a request of each under watch. All local;
- * MPI codes unless said otherwise. `persistent`: the request is, and has not been started. */
+ * MPI codes unless said otherwise. `persistent`: the request is, and has not been started. An entry is made before the
+ * MPI's call (NULL: no memory), and takes over what it is given with tutti_request_begun(). */
 #ifndef TUTTI_MPI_MESSAGE_REQUESTS_H
 #define TUTTI_MPI_MESSAGE_REQUESTS_H
 
@@ -11,15 +12,15 @@ struct tutti_send_request;
 struct tutti_stage;
 struct tutti_recv_request;
 
-/* staged_request.c: a message by way of host memory. Takes over `stage`. */
-int tutti_staged_put(MPI_Request request, MPI_Comm comm, const struct tutti_stage *stage, int persistent);
+/* staged_request.c: a message by way of host memory. */
+struct tutti_request *tutti_staged_entry(MPI_Comm comm, const struct tutti_stage *stage, int persistent);
 /* What came with this status goes to the program's memory; and, of a persistent one, what is sent into the stage. */
 int tutti_staged_out(struct tutti_stage *stage, MPI_Comm comm, const MPI_Status *status);
 int tutti_staged_in(struct tutti_stage *stage, MPI_Comm comm);
 
-/* recv_request.c: a receive that may get an RTS, staged or not. Takes over `stage` and `recv`. */
-int tutti_receive_put(MPI_Request request, MPI_Comm comm, const struct tutti_stage *stage,
-                      struct tutti_recv_request *recv, int persistent);
+/* recv_request.c: a receive that may get an RTS, staged or not. */
+struct tutti_request *tutti_receive_entry(MPI_Comm comm, const struct tutti_stage *stage,
+                                          struct tutti_recv_request *recv, int persistent);
 
 /* send_request.c: a send by rendezvous, of which the request is Tutti's own. Takes over `sent`. */
 int tutti_rndv_put(MPI_Request request, MPI_Comm comm, struct tutti_send_request *sent);

@@ -315,11 +315,15 @@ static int begin_pieces(struct fetch *f, const int *gpus, int n, struct tutti_pa
     struct tutti_recv_request *recv = f->recv;
     struct tutti_endpoint_run run;
     enum tutti_reaching there = TUTTI_REACH_NOT;
+    int later = 0;
     f->state = TUTTI_RNDV_BOUNCE;
-    for (int i = 0; i < n && there == TUTTI_REACH_NOT; i++)
+    /* One GPU has the scratch mapped. The sender may have gone on to what it does not send descriptors from. */
+    for (int i = 0; i < n && there != TUTTI_REACHED; i++) {
         there = tutti_endpoint_pieces(tutti_endpoint, recv->rts.rank, f->rndv, f->gpu = gpus[i], recv->rts.bytes,
                                       recv->taken, &run);
-    if (there == TUTTI_REACH_LATER)
+        later |= there == TUTTI_REACH_LATER;
+    }
+    if (there != TUTTI_REACHED && later)
         return 0;
     if (recv->taken == 0)
         tutti_endpoint_meet(tutti_endpoint, recv->rts.rank, f->rndv, f->gpu);

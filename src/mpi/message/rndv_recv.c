@@ -10,6 +10,7 @@
 #include "core/settings.h"
 #include "mpi/message/rndv.h"
 #include "mpi/real/errors.h"
+#include "mpi/real/lent.h"
 
 int tutti_recv_open(struct tutti_recv_request *recv, const void *buffer, MPI_Count count, MPI_Datatype type,
                     MPI_Comm comm)
@@ -33,7 +34,7 @@ int tutti_recv_open(struct tutti_recv_request *recv, const void *buffer, MPI_Cou
     recv->whole = layout->in_order && (layout->solid || count == 1);
     if (layout->plan)
         recv->plan = tutti_plan_hold(layout->plan);
-    else if (layout->derived && tutti_real.MPI_Type_dup(type, &recv->type) != MPI_SUCCESS)
+    else if (layout->derived && !tutti_type_hold(type))
         return 0;
     recv->own_type = !layout->plan && layout->derived;
     return 1;
@@ -45,7 +46,7 @@ void tutti_recv_close(struct tutti_recv_request *recv)
         tutti_plan_drop(recv->plan);
     recv->plan = NULL;
     if (recv->own_type)
-        tutti_real.MPI_Type_free(&recv->type);
+        tutti_type_let_go(recv->type);
     recv->own_type = 0;
 }
 

@@ -18,10 +18,10 @@ enum tutti_recv_state {
 struct tutti_recv_request {
     void *buffer; /* of the program */
     MPI_Count count;
-    MPI_Datatype type; /* without a plan: a duplicate, which outlives the program's */
+    MPI_Datatype type;
     MPI_Comm comm;
-    MPI_Count size, extent; /* of an element */
-    int own_type;
+    MPI_Count size, extent;        /* of an element */
+    int own_type;                  /* `type` is held: it has no plan, and the program may free it */
     int whole;                     /* 1: the elements are one run of bytes */
     const struct tutti_plan *plan; /* held; NULL: none */
     int placed;                    /* 1: `places` is known */

@@ -1,6 +1,6 @@
 /* A send by rendezvous, under a request of Tutti's own. */
 #include "mpi/message/requests.h"
-#include "mpi/message/rndv.h"
+#include "mpi/message/rndv_send.h"
 #include "mpi/request/request.h"
 
 struct by_rndv {
@@ -31,6 +31,11 @@ static int deliver(struct tutti_request *entry, MPI_Status *status)
     return tutti_send_deliver(of(entry)->sent);
 }
 
+static MPI_Comm *comm_at(struct tutti_request *entry)
+{
+    return &of(entry)->sent->message.comm;
+}
+
 static void close(struct tutti_request *entry)
 {
     tutti_send_let_go(of(entry)->sent);
@@ -38,6 +43,7 @@ static void close(struct tutti_request *entry)
 
 static const struct tutti_request_kind rndv = {.name = "send by rendezvous",
                                                .stays = 1,
+                                               .comm = comm_at,
                                                .cancel = cancel,
                                                .free = free_request,
                                                .deliver = deliver,

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "core/log.h"
+#include "core/reserve.h"
 #include "mpi/bounce/stage.h"
 #include "mpi/message/held.h"
 #include "mpi/message/requests.h"
@@ -131,7 +132,8 @@ static const struct tutti_request_kind kind = {
 /* One request for two calls of Tutti that are under way. Takes over `memory`, which is freed at the end. */
 static int new_pair(MPI_Comm comm, MPI_Request receive, MPI_Request send, void *memory, MPI_Request *request)
 {
-    struct pair *pair = calloc(1, sizeof *pair);
+    static struct tutti_reserve reserve; /* both calls have started */
+    struct pair *pair = tutti_reserve_take(&reserve, sizeof *pair);
     struct tutti_request *entry = tutti_request_new(&kind, tutti_handles.no_request, comm);
     if (!pair || !entry || tutti_own_request(0, &pair->request, &pair->tag) != 0) {
         free(pair); /* the two calls go on by themselves, over memory that must stay */

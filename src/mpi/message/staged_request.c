@@ -56,12 +56,12 @@ static void close(struct tutti_request *entry)
 static const struct tutti_request_kind staged = {
     .name = "staged message", .prepare = prepare, .deliver = deliver, .close = close};
 
-int tutti_staged_put(MPI_Request request, MPI_Comm comm, const struct tutti_stage *stage, int persistent)
+struct tutti_request *tutti_staged_entry(MPI_Comm comm, const struct tutti_stage *stage, int persistent)
 {
-    struct tutti_request *entry = tutti_request_new(&staged, request, comm);
+    struct tutti_request *entry = tutti_request_new(&staged, tutti_handles.no_request, comm);
     if (!entry)
-        return tutti_request_lost(comm);
+        return NULL;
     of(entry)->stage = *stage;
     entry->persistent = persistent;
-    return tutti_request_put(entry);
+    return entry;
 }

@@ -12,31 +12,39 @@ static int staging_failed(const char *call, MPI_Comm comm, int status)
     return tutti_fail_comm(comm, tutti_error_code(status));
 }
 
+/* What the MPI is told in place of the buffer, and the entry of the request, where it needs one. A status; on failure
+ * nothing is left, `recv` neither. */
+static int open_call(struct tutti_stage *stage, struct tutti_recv_request *recv, struct tutti_request **entry,
+                     const struct tutti_message *m, int way, int persistent)
+{
+    int status = tutti_stage_open(stage, m->buffer, m->count, m->type, way);
+    *entry = NULL;
+    if (status == TUTTI_OK && recv)
+        *entry = tutti_receive_entry(m->comm, stage, recv, persistent);
+    else if (status == TUTTI_OK && stage->staged)
+        *entry = tutti_staged_entry(m->comm, stage, persistent);
+    if (status == TUTTI_OK && !*entry && (recv || stage->staged)) {
+        tutti_stage_close(stage);
+        status = TUTTI_ERR_MEMORY;
+    }
+    if (status != TUTTI_OK)
+        tutti_recv_free(recv);
+    return status;
+}
+
 /* A call that the MPI has started, or made of a persistent one, whose contents go in at each start. */
-static int begun(const char *call, MPI_Comm comm, int code, const MPI_Request *request, struct tutti_stage *stage,
-                 struct tutti_recv_request *recv, int persistent)
+static int begun(const char *call, int code, const MPI_Request *request, struct tutti_stage *stage,
+                 struct tutti_recv_request *recv, struct tutti_request *entry)
 {
     if (stage->staged)
         tutti_count(call, TUTTI_OUTCOME_STAGED, tutti_stage_how(stage));
-    if (code == MPI_SUCCESS && recv)
-        return tutti_receive_put(*request, comm, stage, recv, persistent);
-    if (code == MPI_SUCCESS && stage->staged)
-        return tutti_staged_put(*request, comm, stage, persistent);
+    if (code == MPI_SUCCESS && entry)
+        return tutti_request_begun(entry, *request);
+    if (entry)
+        tutti_request_give(entry);
     tutti_recv_free(recv);
     tutti_stage_close(stage);
     return code;
-}
-
-static int started(const char *call, MPI_Comm comm, int code, const MPI_Request *request, struct tutti_stage *stage,
-                   struct tutti_recv_request *recv)
-{
-    return begun(call, comm, code, request, stage, recv, 0);
-}
-
-static int prepared(const char *call, MPI_Comm comm, int code, const MPI_Request *request, struct tutti_stage *stage,
-                    struct tutti_recv_request *recv)
-{
-    return begun(call, comm, code, request, stage, recv, 1);
 }
 
 /* A persistent send that need not be the MPI's, which has made one and so found nothing wrong with it. */

@@ -110,12 +110,18 @@ static int start(const struct tutti_collective_args *args, enum tutti_collective
         return failed(&none, status);
     *exchange = none;
     status = open_exchange(exchange, args);
+    const int staged = status == TUTTI_OK && (exchange->in.staged || exchange->out.staged);
+    struct tutti_request *entry = staged ? tutti_collective_entry(exchange, form == TUTTI_PERSISTENT) : NULL;
+    if (staged && !entry)
+        status = TUTTI_ERR_MEMORY;
     if (status == TUTTI_OK)
         code = call_real(exchange, args, form, info, request);
-    if (status == TUTTI_OK && code == MPI_SUCCESS && (exchange->in.staged || exchange->out.staged)) {
+    if (entry && code == MPI_SUCCESS) {
         tutti_count(exchange->name, TUTTI_OUTCOME_STAGED, tutti_exchange_how(exchange));
-        return tutti_collective_put(*request, exchange, form == TUTTI_PERSISTENT);
+        return tutti_request_begun(entry, *request);
     }
+    if (entry)
+        tutti_request_give(entry);
     if (status != TUTTI_OK)
         code = failed(exchange, status);
     close_exchange(exchange);

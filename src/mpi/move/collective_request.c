@@ -40,6 +40,11 @@ static int deliver(struct tutti_request *entry, MPI_Status *status)
     return done == TUTTI_OK ? MPI_SUCCESS : failed(entry->comm, done);
 }
 
+static MPI_Comm *comm_at(struct tutti_request *entry)
+{
+    return &of(entry)->comm;
+}
+
 static void close(struct tutti_request *entry)
 {
     tutti_blocks_close(&of(entry)->in);
@@ -48,14 +53,14 @@ static void close(struct tutti_request *entry)
 }
 
 static const struct tutti_request_kind collective = {
-    .name = "staged collective", .prepare = prepare, .deliver = deliver, .close = close};
+    .name = "staged collective", .prepare = prepare, .comm = comm_at, .deliver = deliver, .close = close};
 
-int tutti_collective_put(MPI_Request request, struct tutti_exchange *exchange, int persistent)
+struct tutti_request *tutti_collective_entry(struct tutti_exchange *exchange, int persistent)
 {
-    struct tutti_request *entry = tutti_request_new(&collective, request, exchange->comm);
+    struct tutti_request *entry = tutti_request_new(&collective, tutti_handles.no_request, exchange->comm);
     if (!entry)
-        return tutti_request_lost(exchange->comm);
+        return NULL;
     TUTTI_REQUEST_OF(struct collective, entry)->exchange = exchange;
     entry->persistent = persistent;
-    return tutti_request_put(entry);
+    return entry;
 }

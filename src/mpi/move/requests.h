@@ -5,7 +5,8 @@
 #include "mpi/request/request.h"
 
 struct tutti_exchange;
-/* Local; an MPI code. Takes over `exchange`, which was allocated. */
-int tutti_collective_put(MPI_Request request, struct tutti_exchange *exchange, int persistent);
+/* Local, before the MPI's call is made. Takes over `exchange`, which was allocated, with tutti_request_begun(). NULL:
+ * no memory. */
+struct tutti_request *tutti_collective_entry(struct tutti_exchange *exchange, int persistent);
 
 #endif

@@ -73,9 +73,12 @@ int tutti_error_code(int status)
     return status < 0 && status > -STATUSES && codes[-status] ? codes[-status] : class_of(status);
 }
 
+__thread int tutti_unraised;
+
 int tutti_fail_comm(MPI_Comm comm, int code)
 {
-    tutti_real.MPI_Comm_call_errhandler(comm, code);
+    if (likely(!tutti_unraised))
+        tutti_real.MPI_Comm_call_errhandler(comm, code);
     return code;
 }
 

@@ -5,6 +5,8 @@
 #include "mpi/real/door.h"
 
 int tutti_mpi_version(void); /* of the standard: 301, 400 ... */
+/* Depth of work of this thread for requests that the program has freed: no handler is called, as the MPI calls none. */
+extern __thread int tutti_unraised __attribute__((tls_model("initial-exec")));
 int tutti_fail_comm(MPI_Comm comm, int code);
 int tutti_fail_win(MPI_Win win, int code);
 int tutti_fail_file(MPI_File file, int code);

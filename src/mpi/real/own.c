@@ -10,6 +10,11 @@ static MPI_Comm self; /* of this process alone */
 static int made;
 static int *free_tags, tags_free, tags_used;
 static pthread_mutex_t pulse_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct stand_in {
+    struct stand_in *next;
+    MPI_Errhandler handler; /* the communicator keeps it alive */
+    MPI_Comm comm;
+} * stand_ins;            /* one for each handler */
 static MPI_Request pulse; /* a receive of what is sent at the end */
 
 /* The lock is held. 0: it cannot be made. */
@@ -27,6 +32,57 @@ MPI_Comm tutti_own_quiet(void)
     MPI_Comm quiet = make_self() ? self : tutti_handles.self;
     pthread_mutex_unlock(&lock);
     return quiet;
+}
+
+static MPI_Comm find_stand_in(MPI_Errhandler handler)
+{
+    pthread_mutex_lock(&lock);
+    const struct stand_in *found = stand_ins;
+    while (found && found->handler != handler)
+        found = found->next;
+    pthread_mutex_unlock(&lock);
+    return found ? found->comm : tutti_handles.no_comm;
+}
+
+/* Without the lock: the MPI may poll steps meanwhile. */
+static MPI_Comm new_stand_in(MPI_Errhandler handler, MPI_Comm quiet)
+{
+    struct stand_in *stand_in = calloc(1, sizeof *stand_in);
+    if (!stand_in || quiet == tutti_handles.self || tutti_real.MPI_Comm_dup(quiet, &stand_in->comm) != MPI_SUCCESS) {
+        free(stand_in);
+        return quiet;
+    }
+    tutti_real.MPI_Comm_set_errhandler(stand_in->comm, handler);
+    stand_in->handler = handler;
+    pthread_mutex_lock(&lock);
+    stand_in->next = stand_ins;
+    stand_ins = stand_in;
+    pthread_mutex_unlock(&lock);
+    return stand_in->comm;
+}
+
+MPI_Comm tutti_own_stand_in(MPI_Comm comm)
+{
+    MPI_Errhandler handler;
+    MPI_Comm quiet = tutti_own_quiet();
+    TUTTI_INSIDE();
+    if (tutti_real.MPI_Comm_get_errhandler(comm, &handler) != MPI_SUCCESS)
+        return quiet;
+    MPI_Comm found = find_stand_in(handler);
+    if (found == tutti_handles.no_comm)
+        found = new_stand_in(handler, quiet);
+    tutti_real.MPI_Errhandler_free(&handler);
+    return found;
+}
+
+static void free_stand_ins(void)
+{
+    while (stand_ins) {
+        struct stand_in *next = stand_ins->next;
+        tutti_real.MPI_Comm_free(&stand_ins->comm);
+        free(stand_ins);
+        stand_ins = next;
+    }
 }
 
 int tutti_own_asks(MPI_Datatype type)
@@ -159,6 +215,7 @@ void tutti_own_release(int tag)
 void tutti_own_close(int idle)
 {
     end_pulse();
+    free_stand_ins();
     if (made && idle)
         tutti_real.MPI_Comm_free(&self);
     made = 0;

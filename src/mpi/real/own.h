@@ -27,6 +27,9 @@ void tutti_own_release(int tag);
 /* After tutti_own_complete(), of a request that the program has freed: ends it. It is not freed before, since an
  * MPI may forget then that such a receive is still posted (quirks.h). */
 void tutti_own_end(int persistent, MPI_Request *request);
+/* A communicator of this process alone on which errors are raised once `comm` is freed: it has the same error handler,
+ * which is given this communicator. It stays. Local; no other thread frees `comm` meanwhile. */
+MPI_Comm tutti_own_stand_in(MPI_Comm comm);
 /* The communicator of this process alone, which returns its errors: for questions that may be errors. */
 MPI_Comm tutti_own_quiet(void);
 /* 1 where the MPI takes the type for messages: it has it, and it is committed. No call says so: the MPI is asked by a

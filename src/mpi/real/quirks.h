@@ -38,6 +38,12 @@ struct tutti_quirks {
     int ends_on_errors;
     /* Some errors are raised on MPI_COMM_WORLD, whatever the communicator: Open MPI 4.1 to 5.0. */
     int raises_on_world;
+    /* MPI_Request_get_status returns the error that a receive has ended with, and raises it each time, on
+     * MPI_COMM_WORLD or MPI_COMM_SELF: MPICH 4.0 to 5.0, Intel MPI 2021. */
+    int looks_raise;
+    /* The completion of one nonblocking receive raises its error on MPI_COMM_WORLD, whatever the communicator: MPICH
+     * 4.0, Intel MPI 2021. */
+    int waits_raise_on_world;
 
     /* ---- sessions ---- */
 

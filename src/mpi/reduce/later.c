@@ -10,53 +10,23 @@
 #include "mpi/real/rows.h"
 #include "mpi/reduce/nonblocking.h"
 
-enum { DATATYPE, SENDTYPE, RECVTYPE, TYPES };
+static __thread int starting; /* a call whose turn has come: one form of it may be made of another (large.c) */
 
 /* 1 where a nonblocking reduction of the communicator, or what came after it, has not been given to the MPI yet. */
 static int not_its_turn(MPI_Comm comm)
 {
+    if (starting)
+        return 0;
     if (likely(!tutti_nonblocking_busy()) || comm == tutti_handles.no_comm)
         return 0;
     struct tutti_comm *state = tutti_comm_find(comm);
     return state && atomic_load_explicit(&state->queued, memory_order_acquire) > 0;
 }
 
-static MPI_Datatype *type_of(struct tutti_later *later, int which)
-{
-    return which == DATATYPE ? &later->datatype : which == SENDTYPE ? &later->sendtype : &later->recvtype;
-}
-
-/* The program may free its types and its info as soon as the call returns. 0: no memory. */
-static int hold(struct tutti_later *later)
-{
-    for (int i = 0; i < TYPES; i++) {
-        MPI_Datatype *type = type_of(later, i), own;
-        if (*type == tutti_handles.no_type || tutti_type_find(*type))
-            continue;
-        if (tutti_real.MPI_Type_dup(*type, &own) != MPI_SUCCESS)
-            return 0;
-        *type = own;
-        later->held |= 1 << i;
-    }
-    if (later->info != tutti_handles.no_info) {
-        MPI_Info own;
-        if (tutti_real.MPI_Info_dup(later->info, &own) != MPI_SUCCESS)
-            return 0;
-        later->info = own;
-        later->held |= 1 << TYPES;
-    }
-    return 1;
-}
-
-/* With the types and the info that it holds. */
+/* With all that it holds. */
 static void free_later(struct tutti_later *later)
 {
-    for (int i = 0; i < TYPES; i++) {
-        if (later->held >> i & 1)
-            tutti_real.MPI_Type_free(type_of(later, i));
-    }
-    if (later->held >> TYPES & 1)
-        tutti_real.MPI_Info_free(&later->info);
+    tutti_later_let_go(later);
     free(later);
 }
 
@@ -97,7 +67,7 @@ static int put(struct tutti_later *later, MPI_Comm comm, MPI_Request *request)
 {
     struct tutti_open *open = NULL;
     TUTTI_INSIDE();
-    if (later && hold(later) && (open = new_open(later, comm, 0))) {
+    if (later && tutti_later_hold(later) && (open = new_open(later, comm, 0))) {
         *request = open->request;
         tutti_open_start(open);
         return MPI_SUCCESS;
@@ -136,8 +106,33 @@ static int put(struct tutti_later *later, MPI_Comm comm, MPI_Request *request)
 #define OUT_OF(...)                                                                                                    \
     TENTH(__VA_ARGS__, OUT_10, OUT_9, OUT_8, OUT_7, OUT_6, OUT_5, OUT_4, OUT_3, OUT_2, OUT_1, )                        \
     (__VA_ARGS__)
-#define KEEP(x)       later->x = x;
+#define KEEP(x)       KEEP_##x(x)
 #define KEEP_ALL(...) EACH_OF(KEEP, __VA_ARGS__)
+#define VALUE(x)      later->x = x;
+#define LIST_OF(x, bytes)                                                                                              \
+    later->x = x;                                                                                                      \
+    later->bytes = sizeof *(x);
+#define KEEP_sendbuf(x)    VALUE(x)
+#define KEEP_recvbuf(x)    VALUE(x)
+#define KEEP_buffer(x)     VALUE(x)
+#define KEEP_count(x)      VALUE(x)
+#define KEEP_sendcount(x)  VALUE(x)
+#define KEEP_recvcount(x)  VALUE(x)
+#define KEEP_sendcounts(x) LIST_OF(x, count_bytes)
+#define KEEP_recvcounts(x) LIST_OF(x, count_bytes)
+#define KEEP_displs(x)     LIST_OF(x, displ_bytes)
+#define KEEP_sdispls(x)    LIST_OF(x, displ_bytes)
+#define KEEP_rdispls(x)    LIST_OF(x, displ_bytes)
+#define KEEP_datatype(x)   VALUE(x)
+#define KEEP_sendtype(x)   VALUE(x)
+#define KEEP_recvtype(x)   VALUE(x)
+#define KEEP_sendtypes(x)  VALUE(x)
+#define KEEP_recvtypes(x)  VALUE(x)
+#define KEEP_info(x)       VALUE(x)
+#define KEEP_comm(x)       VALUE(x)
+#define KEEP_newcomm(x)    VALUE(x)
+#define KEEP_request(x)    VALUE(x)
+#define KEEP_root(x)       VALUE(x) later->rooted = 1;
 
 #define HOW_ORDERED LATER, 0
 
@@ -145,7 +140,10 @@ static int put(struct tutti_later *later, MPI_Comm comm, MPI_Request *request)
     static int(*just_##name) parameters;                                                                               \
     static int start_##name(struct tutti_later *later)                                                                 \
     {                                                                                                                  \
-        return just_##name(OUT_OF arguments);                                                                          \
+        starting++;                                                                                                    \
+        const int code = just_##name(OUT_OF arguments);                                                                \
+        starting--;                                                                                                    \
+        return code;                                                                                                   \
     }                                                                                                                  \
     static int later_##name parameters                                                                                 \
     {                                                                                                                  \

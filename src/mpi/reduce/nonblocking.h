@@ -27,7 +27,7 @@ struct tutti_open {
     enum tutti_open_phase phase;
     struct tutti_reduction_args args;
     void *counts;              /* args.recvcounts, where there are some: a program may use its own for something else */
-    struct tutti_later *later; /* not NULL: another call than a reduction; of a persistent one until its end */
+    struct tutti_later *later; /* not NULL: another call than a reduction */
     struct tutti_comm *state;  /* NULL: the communicator is not known to Tutti, or has been freed since */
     struct tutti_read read;
     struct tutti_job job;
@@ -38,10 +38,9 @@ struct tutti_open {
     int code;       /* DONE: for the program */
     int status;     /* why, where the failure is Tutti's */
     int freed;      /* the program has given the request up */
-    int known;      /* the communicator was in the table at the start */
     int lists;      /* counts narrowed by large.c may belong to `real` */
     int persistent; /* args.comm is this request's own */
-    MPI_Comm comm;  /* that the program named: its error handler is called */
+    MPI_Comm comm;  /* that the program named, or what stands in for it: its error handler is called */
 };
 
 /* Calls that are open and not DONE. */
@@ -77,11 +76,6 @@ int tutti_nonblocking_real(const struct tutti_reduction_args *args, const void *
 
 /* open_request.c: puts the request of an entry under watch. A status. */
 int tutti_open_put(MPI_Request request, struct tutti_open *open, int persistent);
-
-/* held_handles.c: the type and the operator of a call stay until the end of it, also where the program frees them. 0
- * without memory. */
-int tutti_lend(const struct tutti_reduction_args *args);
-void tutti_lend_end(const struct tutti_reduction_args *args);
 
 /* The _init calls: collective. */
 int tutti_persistent(const struct tutti_reduction_args *args, MPI_Request *request);

@@ -11,6 +11,7 @@
 #include "mpi/comm/comms.h"
 #include "mpi/comm/streams.h"
 #include "mpi/real/errors.h"
+#include "mpi/real/lent.h"
 #include "mpi/real/own.h"
 #include "mpi/reduce/later.h"
 #include "mpi/reduce/nonblocking.h"
@@ -63,10 +64,10 @@ struct tutti_open *tutti_open_new(const struct tutti_reduction_args *args, int p
     open->real = tutti_handles.no_request;
     TUTTI_INSIDE();
     int made = copy_counts(open) && tutti_own_request(persistent, &open->request, &open->tag) == 0;
-    int lent = made && tutti_lend(args);
-    if (!lent || tutti_open_put(open->request, open, persistent) != TUTTI_OK) {
-        if (lent)
-            tutti_lend_end(args);
+    int held = made && tutti_handles_hold(args->datatype, args->op);
+    if (!held || tutti_open_put(open->request, open, persistent) != TUTTI_OK) {
+        if (held)
+            tutti_handles_let_go(args->datatype, args->op);
         free(open->counts);
         free(open);
         return NULL;
@@ -82,7 +83,7 @@ static void destroy(struct tutti_open *open)
     tutti_own_release(open->tag);
     if (open->persistent && open->args.comm != tutti_handles.no_comm)
         tutti_real.MPI_Comm_free(&open->args.comm);
-    tutti_lend_end(&open->args);
+    tutti_handles_let_go(open->args.datatype, open->args.op);
     if (open->later)
         open->later->end(open->later);
     free(open->counts);
@@ -192,15 +193,10 @@ static void read_call(struct tutti_open *open)
 static void start_later(struct tutti_open *open)
 {
     struct tutti_later *later = open->later;
-    if (!open->persistent) {
-        open->later = NULL;
-        open->lists = 1;
-    }
+    open->lists = !open->persistent;
     open->phase = TUTTI_OPEN_REAL;
     later->request = &open->real;
-    int code = later->start(later);
-    if (!open->persistent)
-        later->end(later);
+    const int code = later->start(later); /* an MPI may read its lists of types until the call has ended */
     if (code != MPI_SUCCESS)
         end_with(open, code, TUTTI_OK);
 }
@@ -330,7 +326,6 @@ void tutti_open_start(struct tutti_open *open)
     open->code = MPI_SUCCESS;
     open->status = TUTTI_OK;
     open->state = tutti_comm_find(open->args.comm);
-    open->known = open->state != NULL;
     if (open->state)
         atomic_fetch_add_explicit(&open->state->queued, 1, memory_order_relaxed);
     open->next = NULL;
@@ -345,9 +340,7 @@ int tutti_open_deliver(const struct tutti_open *open)
 {
     if (open->phase != TUTTI_OPEN_DONE || open->code == MPI_SUCCESS)
         return MPI_SUCCESS;
-    /* It may have been freed since. */
-    int gone = open->known && !open->persistent && !tutti_comm_find(open->comm);
-    return tutti_fail_comm(gone ? tutti_handles.world : open->comm, open->code);
+    return tutti_fail_comm(open->comm, open->code);
 }
 
 void tutti_open_settle(struct tutti_open *open)

@@ -44,6 +44,11 @@ static int free_request(struct tutti_request *entry, MPI_Request *request)
     return tutti_open_free(of(entry), request);
 }
 
+static MPI_Comm *comm_at(struct tutti_request *entry)
+{
+    return &of(entry)->comm;
+}
+
 static int deliver(struct tutti_request *entry, MPI_Status *status)
 {
     (void)status;
@@ -62,6 +67,7 @@ static void close(struct tutti_request *entry)
 
 static const struct tutti_request_kind kind = {.name = "open call",
                                                .stays = 1,
+                                               .comm = comm_at,
                                                .start = start,
                                                .cancel = cancel,
                                                .free = free_request,

@@ -1,6 +1,8 @@
 /* Chains of entries: what each operation does to all entries of a request. */
 #include "core/log.h"
 #include "mpi/real/errors.h"
+#include "mpi/real/own.h"
+#include "mpi/real/quiet.h"
 #include "mpi/request/batch.h"
 #include "mpi/request/request.h"
 
@@ -50,7 +52,7 @@ int tutti_request_put(struct tutti_request *entry)
     entry->under = tutti_request_take(entry->handle);
     if (!stays(entry)) {
         TUTTI_INSIDE();
-        code = tutti_real.MPI_Request_get_status(entry->handle, &complete, &status);
+        code = tutti_look(entry->handle, &complete, &status);
     }
     if (code != MPI_SUCCESS || !complete || arrived(entry, &status, NULL)) {
         tutti_request_back(entry);
@@ -141,9 +143,57 @@ void tutti_requests_arrived(struct tutti_request *const entries[], const int whi
     tutti_batch_run(&batch);
 }
 
+int tutti_request_fetched(struct tutti_request *entry, const MPI_Status *status)
+{
+    struct tutti_batch batch = {.wait = 0};
+    TUTTI_INSIDE();
+    for (struct tutti_request *each = entry; each; each = each->under)
+        each->coming = 0;
+    arrived(entry, status, &batch);
+    tutti_batch_run(&batch);
+    return !tutti_is_coming(entry);
+}
+
+struct leaving {
+    MPI_Comm comm, instead;
+    int named, change;
+};
+
+static void leave_one(struct leaving *leaving, MPI_Comm *at)
+{
+    if (*at != leaving->comm)
+        return;
+    leaving->named = 1;
+    if (leaving->change)
+        *at = leaving->instead;
+}
+
+static void leave(struct tutti_request *entry, void *with)
+{
+    for (; entry; entry = entry->under) {
+        leave_one(with, &entry->comm);
+        if (entry->kind->comm)
+            leave_one(with, entry->kind->comm(entry));
+    }
+}
+
+void tutti_requests_leave(MPI_Comm comm)
+{
+    struct leaving leaving = {.comm = comm};
+    if (tutti_requests_none() || comm == tutti_handles.no_comm)
+        return;
+    tutti_requests_each(leave, NULL, &leaving);
+    if (!leaving.named)
+        return;
+    leaving.instead = tutti_own_stand_in(comm);
+    leaving.change = 1;
+    tutti_requests_each(leave, NULL, &leaving);
+}
+
 static void look(struct tutti_request *entry, void *with)
 {
     const MPI_Request handle = entry->handle;
+
     for (; entry; entry = entry->under) {
         if (entry->kind->progress)
             entry->kind->progress(entry, handle, with);

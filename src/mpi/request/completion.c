@@ -3,6 +3,8 @@
  * Calls that only look leave them where they are. */
 #include <stdlib.h>
 
+#include "core/log.h"
+#include "mpi/real/errors.h"
 #include "mpi/request/waits.h"
 #include "progress/engine.h"
 
@@ -43,28 +45,57 @@ static void free_lists(struct list *list)
         free(list->status);
 }
 
-/* statuses: that the program asks for, or NULL; the real call writes `results` of them. 0: no request is under watch,
- * or there is no memory; the real call is to be made as it is. */
+static int any_watched(const MPI_Request *requests, int n)
+{
+    int any = 0;
+    for (int i = 0; i < n && !any; i++)
+        any = tutti_request_see(requests[i]) != NULL;
+    return any;
+}
+
+/* What a call finds out about its requests. */
+enum { UNWATCHED, WATCHED, NO_MEMORY };
+
+/* statuses: that the program asks for, or NULL; the real call writes `results` of them. UNWATCHED: the real call is to
+ * be made as it is. NO_MEMORY: it must not be made, since what it completes could not be delivered. */
 static int list_open(struct list *list, int n, const MPI_Request *requests, MPI_Status *statuses, int results,
                      int leave)
 {
     int any = 0;
     if (n <= 0 || !requests)
-        return 0;
+        return UNWATCHED;
     list->n = n;
     list->leave = leave;
     list->entry = n <= FEW ? list->few : malloc((size_t)n * sizeof *list->entry);
     list->given = list->status = statuses;
     if (!statuses)
         list->status = results <= FEW ? list->few_status : malloc((size_t)results * sizeof *list->status);
-    for (int i = 0; i < n && list->entry && list->status; i++) {
+    if (unlikely(!list->entry || !list->status)) {
+        free_lists(list);
+        return any_watched(requests, n) ? NO_MEMORY : UNWATCHED;
+    }
+    for (int i = 0; i < n; i++) {
         list->entry[i] = leave ? tutti_request_see(requests[i]) : tutti_request_take(requests[i]);
         any |= list->entry[i] != NULL;
     }
     list->mine = (struct tutti_mine){n, list->entry, requests};
     if (!any)
         free_lists(list);
-    return any;
+    return any ? WATCHED : UNWATCHED;
+}
+
+/* Of a call that has done nothing, and may be made again. */
+static int no_memory(int n)
+{
+    tutti_error("out of memory: none of %d requests is completed", n);
+    return tutti_fail_self(MPI_ERR_NO_MEM);
+}
+
+/* Of a call whose requests are not under watch: what the program has freed may have come with what it has completed. */
+static int swept(int code)
+{
+    tutti_requests_sweep(0);
+    return code;
 }
 
 /* Puts back what was not settled; returns `code`. */
@@ -79,15 +110,16 @@ static int list_close(struct list *list, int code)
     return code;
 }
 
-/* Request i has completed, or the call has failed with `code`, of which the MPI has made `now` of it: a failed request
- * that has neither gone nor outlives its completion is still under way. */
-static int settle(struct list *list, int i, int code, MPI_Request now, MPI_Status *status)
+/* Request i has completed, or failed with `code`, and the MPI has made `now` of it. A failed request that has neither
+ * gone nor outlives its completion is still under way; `whole`: `code` is of the whole call, which has ended no request
+ * that is still there. */
+static int settle(struct list *list, int i, int code, int whole, MPI_Request now, MPI_Status *status)
 {
     struct tutti_request *entry = list->entry[i];
     if (!entry)
         return code;
     if (code != MPI_SUCCESS && !list->leave && now != tutti_handles.no_request &&
-        !(tutti_request_lives(entry) && code != MPI_ERR_PENDING))
+        (whole || !tutti_request_lives(entry) || code == MPI_ERR_PENDING))
         return code;
     code = code == MPI_SUCCESS ? tutti_request_deliver(entry, status) : tutti_request_fail(entry, status, code);
     if (!list->leave) {
@@ -106,7 +138,7 @@ static int settle_some(struct list *list, const MPI_Request *requests, const int
         tutti_requests_arrived(list->entry, indices, list->status, n);
     for (int k = 0; k < n; k++) {
         int i = indices ? indices[k] : k, one = code == MPI_ERR_IN_STATUS ? list->status[k].MPI_ERROR : code;
-        int done = settle(list, i, one, requests[i], &list->status[k]);
+        int done = settle(list, i, one, code != MPI_ERR_IN_STATUS, requests[i], &list->status[k]);
         if (done != one && result == MPI_SUCCESS) {
             for (int j = 0; j < n; j++)
                 list->status[j].MPI_ERROR = MPI_SUCCESS;
@@ -122,7 +154,7 @@ static int settle_some(struct list *list, const MPI_Request *requests, const int
 /* After a call that completes one of several: that one, if any. */
 static int settle_any(struct list *list, const MPI_Request *requests, int i, int code)
 {
-    return i >= 0 && i < list->n ? settle(list, i, code, requests[i], list->status) : code;
+    return i >= 0 && i < list->n ? settle(list, i, code, 0, requests[i], list->status) : code;
 }
 
 /* ---- calls that complete ---- */
@@ -133,10 +165,10 @@ int tutti_door_MPI_Wait(MPI_Request *request, MPI_Status *status)
     if (nothing_open() || !request)
         return tutti_real.MPI_Wait(request, status);
     TUTTI_INSIDE();
-    if (!list_open(&list, 1, request, one_of(status), 1, TAKE))
-        return tutti_patient_wait(&tutti_nobody, request, status);
+    if (list_open(&list, 1, request, one_of(status), 1, TAKE) == UNWATCHED)
+        return swept(tutti_patient_wait(&tutti_nobody, request, status));
     int code = tutti_patient_wait(&list.mine, request, list.status);
-    return list_close(&list, settle(&list, 0, code, *request, list.status));
+    return list_close(&list, settle(&list, 0, code, 0, *request, list.status));
 }
 
 int tutti_door_MPI_Test(MPI_Request *request, int *flag, MPI_Status *status)
@@ -145,9 +177,9 @@ int tutti_door_MPI_Test(MPI_Request *request, int *flag, MPI_Status *status)
     if (nothing_open() || !request)
         return tutti_real.MPI_Test(request, flag, status);
     TUTTI_INSIDE();
-    if (!list_open(&list, 1, request, one_of(status), 1, TAKE)) {
+    if (list_open(&list, 1, request, one_of(status), 1, TAKE) == UNWATCHED) {
         tutti_mine_poll(&tutti_nobody);
-        return tutti_real.MPI_Test(request, flag, status);
+        return swept(tutti_real.MPI_Test(request, flag, status));
     }
     tutti_mine_poll(&list.mine);
     int code = MPI_SUCCESS;
@@ -155,7 +187,7 @@ int tutti_door_MPI_Test(MPI_Request *request, int *flag, MPI_Status *status)
     if (!tutti_is_coming(list.entry[0]))
         code = tutti_real.MPI_Test(request, flag, list.status);
     if (code != MPI_SUCCESS || *flag)
-        code = settle(&list, 0, code, *request, list.status);
+        code = settle(&list, 0, code, 0, *request, list.status);
     return list_close(&list, code);
 }
 
@@ -165,8 +197,11 @@ int tutti_door_MPI_Waitall(int count, MPI_Request array_of_requests[], MPI_Statu
     if (nothing_open())
         return tutti_real.MPI_Waitall(count, array_of_requests, array_of_statuses);
     TUTTI_INSIDE();
-    if (!list_open(&list, count, array_of_requests, all_of(array_of_statuses), count, TAKE))
-        return tutti_patient_waitall(&tutti_nobody, count, array_of_requests, array_of_statuses);
+    const int found = list_open(&list, count, array_of_requests, all_of(array_of_statuses), count, TAKE);
+    if (found == NO_MEMORY)
+        return no_memory(count);
+    if (found == UNWATCHED)
+        return swept(tutti_patient_waitall(&tutti_nobody, count, array_of_requests, array_of_statuses));
     int code = tutti_patient_waitall(&list.mine, count, array_of_requests, list.status);
     return list_close(&list, settle_some(&list, array_of_requests, NULL, count, code));
 }
@@ -177,9 +212,12 @@ int tutti_door_MPI_Testall(int count, MPI_Request array_of_requests[], int *flag
     if (nothing_open())
         return tutti_real.MPI_Testall(count, array_of_requests, flag, array_of_statuses);
     TUTTI_INSIDE();
-    if (!list_open(&list, count, array_of_requests, all_of(array_of_statuses), count, TAKE)) {
+    const int found = list_open(&list, count, array_of_requests, all_of(array_of_statuses), count, TAKE);
+    if (found == NO_MEMORY)
+        return no_memory(count);
+    if (found == UNWATCHED) {
         tutti_mine_poll(&tutti_nobody);
-        return tutti_real.MPI_Testall(count, array_of_requests, flag, array_of_statuses);
+        return swept(tutti_real.MPI_Testall(count, array_of_requests, flag, array_of_statuses));
     }
     tutti_mine_poll(&list.mine);
     int code = tutti_veiled_testall(list.entry, count, array_of_requests, flag, list.status);
@@ -194,8 +232,11 @@ int tutti_door_MPI_Waitany(int count, MPI_Request array_of_requests[], int *indx
     if (nothing_open())
         return tutti_real.MPI_Waitany(count, array_of_requests, indx, status);
     TUTTI_INSIDE();
-    if (!list_open(&list, count, array_of_requests, one_of(status), 1, TAKE))
-        return tutti_patient_waitany(&tutti_nobody, count, array_of_requests, indx, status);
+    const int found = list_open(&list, count, array_of_requests, one_of(status), 1, TAKE);
+    if (found == NO_MEMORY)
+        return no_memory(count);
+    if (found == UNWATCHED)
+        return swept(tutti_patient_waitany(&tutti_nobody, count, array_of_requests, indx, status));
     *indx = MPI_UNDEFINED;
     int code = tutti_patient_waitany(&list.mine, count, array_of_requests, indx, list.status);
     return list_close(&list, settle_any(&list, array_of_requests, *indx, code));
@@ -207,9 +248,12 @@ int tutti_door_MPI_Testany(int count, MPI_Request array_of_requests[], int *indx
     if (nothing_open())
         return tutti_real.MPI_Testany(count, array_of_requests, indx, flag, status);
     TUTTI_INSIDE();
-    if (!list_open(&list, count, array_of_requests, one_of(status), 1, TAKE)) {
+    const int found = list_open(&list, count, array_of_requests, one_of(status), 1, TAKE);
+    if (found == NO_MEMORY)
+        return no_memory(count);
+    if (found == UNWATCHED) {
         tutti_mine_poll(&tutti_nobody);
-        return tutti_real.MPI_Testany(count, array_of_requests, indx, flag, status);
+        return swept(tutti_real.MPI_Testany(count, array_of_requests, indx, flag, status));
     }
     *indx = MPI_UNDEFINED;
     tutti_mine_poll(&list.mine);
@@ -227,10 +271,13 @@ int tutti_door_MPI_Testany(int count, MPI_Request array_of_requests[], int *indx
         if (nothing_open())                                                                                            \
             return tutti_real.MPI_##call(incount, array_of_requests, outcount, array_of_indices, array_of_statuses);   \
         TUTTI_INSIDE();                                                                                                \
-        if (!list_open(&list, incount, array_of_requests, all_of(array_of_statuses), incount, TAKE))                   \
-            return tutti_patient_##lower(&tutti_nobody, incount, array_of_requests, outcount, array_of_indices,        \
-                                         array_of_statuses);                                                           \
+        const int found = list_open(&list, incount, array_of_requests, all_of(array_of_statuses), incount, TAKE);      \
         *outcount = 0;                                                                                                 \
+        if (found == NO_MEMORY)                                                                                        \
+            return no_memory(incount);                                                                                 \
+        if (found == UNWATCHED)                                                                                        \
+            return swept(tutti_patient_##lower(&tutti_nobody, incount, array_of_requests, outcount, array_of_indices,  \
+                                               array_of_statuses));                                                    \
         int code =                                                                                                     \
             tutti_patient_##lower(&list.mine, incount, array_of_requests, outcount, array_of_indices, list.status);    \
         if (*outcount != MPI_UNDEFINED && (code == MPI_SUCCESS || code == MPI_ERR_IN_STATUS))                          \
@@ -249,9 +296,9 @@ int tutti_door_MPI_Request_get_status(MPI_Request request, int *flag, MPI_Status
     if (nothing_open())
         return tutti_real.MPI_Request_get_status(request, flag, status);
     TUTTI_INSIDE();
-    if (!list_open(&list, 1, &request, one_of(status), 1, LEAVE)) {
+    if (list_open(&list, 1, &request, one_of(status), 1, LEAVE) == UNWATCHED) {
         tutti_mine_poll(&tutti_nobody);
-        return tutti_real.MPI_Request_get_status(request, flag, status);
+        return swept(tutti_real.MPI_Request_get_status(request, flag, status));
     }
     tutti_mine_poll(&list.mine);
     int code = MPI_SUCCESS;
@@ -259,7 +306,7 @@ int tutti_door_MPI_Request_get_status(MPI_Request request, int *flag, MPI_Status
     if (!tutti_is_coming(list.entry[0]))
         code = tutti_real.MPI_Request_get_status(request, flag, list.status);
     if (code != MPI_SUCCESS || *flag)
-        code = settle(&list, 0, code, request, list.status);
+        code = settle(&list, 0, code, 0, request, list.status);
     return list_close(&list, code);
 }
 
@@ -270,9 +317,12 @@ int tutti_door_MPI_Request_get_status_all(int count, const MPI_Request array_of_
     if (nothing_open())
         return tutti_real.MPI_Request_get_status_all(count, array_of_requests, flag, array_of_statuses);
     TUTTI_INSIDE();
-    if (!list_open(&list, count, array_of_requests, all_of(array_of_statuses), count, LEAVE)) {
+    const int found = list_open(&list, count, array_of_requests, all_of(array_of_statuses), count, LEAVE);
+    if (found == NO_MEMORY)
+        return no_memory(count);
+    if (found == UNWATCHED) {
         tutti_mine_poll(&tutti_nobody);
-        return tutti_real.MPI_Request_get_status_all(count, array_of_requests, flag, array_of_statuses);
+        return swept(tutti_real.MPI_Request_get_status_all(count, array_of_requests, flag, array_of_statuses));
     }
     tutti_mine_poll(&list.mine);
     int code = MPI_SUCCESS;
@@ -292,9 +342,12 @@ int tutti_door_MPI_Request_get_status_any(int count, const MPI_Request array_of_
     if (nothing_open())
         return tutti_real.MPI_Request_get_status_any(count, array_of_requests, indx, flag, status);
     TUTTI_INSIDE();
-    if (!list_open(&list, count, array_of_requests, one_of(status), 1, LEAVE)) {
+    const int found = list_open(&list, count, array_of_requests, one_of(status), 1, LEAVE);
+    if (found == NO_MEMORY)
+        return no_memory(count);
+    if (found == UNWATCHED) {
         tutti_mine_poll(&tutti_nobody);
-        return tutti_real.MPI_Request_get_status_any(count, array_of_requests, indx, flag, status);
+        return swept(tutti_real.MPI_Request_get_status_any(count, array_of_requests, indx, flag, status));
     }
     tutti_mine_poll(&list.mine);
     *indx = MPI_UNDEFINED;
@@ -317,10 +370,13 @@ int tutti_door_MPI_Request_get_status_some(int incount, const MPI_Request array_
         return tutti_real.MPI_Request_get_status_some(incount, array_of_requests, outcount, array_of_indices,
                                                       array_of_statuses);
     TUTTI_INSIDE();
-    if (!list_open(&list, incount, array_of_requests, all_of(array_of_statuses), incount, LEAVE)) {
+    const int found = list_open(&list, incount, array_of_requests, all_of(array_of_statuses), incount, LEAVE);
+    if (found == NO_MEMORY)
+        return no_memory(incount);
+    if (found == UNWATCHED) {
         tutti_mine_poll(&tutti_nobody);
-        return tutti_real.MPI_Request_get_status_some(incount, array_of_requests, outcount, array_of_indices,
-                                                      array_of_statuses);
+        return swept(tutti_real.MPI_Request_get_status_some(incount, array_of_requests, outcount, array_of_indices,
+                                                            array_of_statuses));
     }
     tutti_mine_poll(&list.mine);
     *outcount = 0;

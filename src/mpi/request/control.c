@@ -29,14 +29,21 @@ static int start(struct tutti_request *top, MPI_Request *request)
     return tutti_real.MPI_Start(request);
 }
 
+/* An MPI may give a new handle, where the message before is still under way though its request has completed. Then the
+ * old handle is free at once, so the chain is not in the table meanwhile. */
 int tutti_door_MPI_Start(MPI_Request *request)
 {
     struct tutti_request *top = entry_of(request);
     if (likely(!top || !tutti_request_lives(top)))
         return tutti_real.MPI_Start(request);
-    int code = start(top, request);
+    if (!(top = tutti_request_take(*request))) /* another thread has it, which the standard does not allow */
+        return tutti_real.MPI_Start(request);
+    const int code = start(top, request);
     if (code == MPI_SUCCESS)
         started(top);
+    for (struct tutti_request *entry = top; entry; entry = entry->under)
+        entry->handle = *request;
+    tutti_request_back(top);
     return code;
 }
 

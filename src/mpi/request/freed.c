@@ -1,69 +1,91 @@
-/* Requests that the program has freed before they completed: the memory of Tutti's that they use outlives them. */
+/* Requests that the program has freed before they completed: the memory of Tutti's that they use outlives them, and
+ * what they receive is handed on. They are a step: a program may only probe until the data are there. */
 #include <pthread.h>
 #include <stdatomic.h>
 
 #include "core/settings.h"
+#include "mpi/real/errors.h"
+#include "mpi/real/quiet.h"
 #include "mpi/request/request.h"
 #include "progress/engine.h"
 
+static void poll(void);
+static struct tutti_step step = {.name = "requests that the program has freed", .poll = poll};
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct tutti_request *freed;
-static atomic_int any;
+static _Atomic(struct tutti_step *) also;
 
-void tutti_request_orphan(struct tutti_request *entry)
+static void put(struct tutti_request *entry)
 {
     pthread_mutex_lock(&lock);
     entry->next = freed;
     freed = entry;
-    atomic_store_explicit(&any, 1, memory_order_relaxed);
     pthread_mutex_unlock(&lock);
 }
 
-/* 1 where it has ended. */
+void tutti_request_orphan(struct tutti_request *entry)
+{
+    put(entry);
+    tutti_progress_add(&step);
+    tutti_step_open(&step);
+}
+
+/* 1 where nothing of it is left for the program, and the MPI has it no more. An error is nobody's. */
 static int complete(struct tutti_request *entry)
 {
-    MPI_Status status;
-    int flag = 0;
+    int flag = 0, code = MPI_SUCCESS;
     TUTTI_INSIDE();
-    tutti_requests_progress(&entry, &entry->handle, 1);
-    if (tutti_is_coming(entry))
+    if (!entry->ended)
+        code = tutti_look(entry->handle, &flag, &entry->status);
+    entry->ended |= flag;
+    if (code == MPI_SUCCESS && (!entry->ended || !tutti_request_fetched(entry, &entry->status)))
         return 0;
-    if (tutti_real.MPI_Test(&entry->handle, &flag, &status) != MPI_SUCCESS)
-        return 1;
-    if (flag)
-        tutti_request_deliver(entry, &status);
-    if (flag && entry->handle != tutti_handles.no_request) /* persistent */
-        tutti_real.MPI_Request_free(&entry->handle);
-    return flag;
+    tutti_unraised++;
+    if (code == MPI_SUCCESS)
+        tutti_request_deliver(entry, &entry->status);
+    tutti_unraised--;
+    tutti_real.MPI_Request_free(&entry->handle); /* MPI_Test would raise the error */
+    return 1;
 }
 
 /* Completes what can be completed. 1: nothing is left. */
 static int none_freed(void *unused)
 {
     (void)unused;
-    if (likely(!atomic_load_explicit(&any, memory_order_relaxed)))
+    if (likely(!tutti_step_busy(&step)))
         return 1;
     pthread_mutex_lock(&lock);
     struct tutti_request *mine = freed;
     freed = NULL;
-    atomic_store_explicit(&any, 0, memory_order_relaxed);
     pthread_mutex_unlock(&lock);
-    int left = 0;
     while (mine) {
         struct tutti_request *next = mine->next;
         if (complete(mine)) {
             tutti_request_destroy(mine);
+            tutti_step_close(&step);
         } else {
-            tutti_request_orphan(mine);
-            left = 1;
+            put(mine);
         }
         mine = next;
     }
-    return !left;
+    return !tutti_step_busy(&step);
+}
+
+static void poll(void)
+{
+    (void)none_freed(NULL);
+}
+
+void tutti_requests_sweep_too(struct tutti_step *other)
+{
+    atomic_store_explicit(&also, other, memory_order_release);
 }
 
 void tutti_requests_sweep(int all)
 {
+    struct tutti_step *other = atomic_load_explicit(&also, memory_order_acquire);
+    if (other && tutti_step_busy(other))
+        other->poll();
     if (!all)
         (void)none_freed(NULL);
     else

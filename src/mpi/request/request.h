@@ -35,6 +35,9 @@ struct tutti_request_kind {
      * until it completes, and an idle persistent one is freed. An MPI code. */
     int (*free)(struct tutti_request *entry, MPI_Request *request);
 
+    /* Where the kind keeps the communicator on which it raises errors; NULL: it asks entry->comm. */
+    MPI_Comm *(*comm)(struct tutti_request *entry);
+
     /* ---- while it is under way ---- */
 
     /* 1 where waiting for it needs this thread. */
@@ -75,6 +78,8 @@ struct tutti_request {
     int active;     /* persistent: started and not completed */
     int delivered;  /* for kinds that deliver once: what came has been handed on */
     int coming;     /* the MPI could complete it, but its data are on their way: it is not shown to the MPI */
+    int ended;      /* freed by the program: the MPI has completed it, with `status` */
+    MPI_Status status;
     struct tutti_request *next; /* among those that are free, or freed by the program */
     UT_hash_handle hh;
     _Alignas(max_align_t) unsigned char own[TUTTI_REQUEST_OWN];
@@ -106,7 +111,7 @@ struct tutti_request *tutti_request_take(MPI_Request request);
 /* Looks at the chain, which stays. */
 struct tutti_request *tutti_request_see(MPI_Request request);
 void tutti_request_back(struct tutti_request *entry);
-/* For all chains, then `end` once, with the table's lock held. */
+/* For all chains, then `end` once (NULL: nothing), with the table's lock held. */
 void tutti_requests_each(void (*visit)(struct tutti_request *entry, void *with), void (*end)(void *with), void *with);
 /* Nothing is under watch any more. */
 void tutti_requests_close(void);
@@ -116,6 +121,12 @@ void tutti_requests_close(void);
 /* Puts a new entry under watch, on top of what the request has. One that is complete already is finished at once: an
  * MPI may use one handle for all such requests, so it cannot be a key. An MPI code. */
 int tutti_request_put(struct tutti_request *entry);
+/* The same of an entry that was made before its request. */
+static inline int tutti_request_begun(struct tutti_request *entry, MPI_Request request)
+{
+    entry->handle = request;
+    return tutti_request_put(entry);
+}
 /* No entry could be had for a request that is under way: says so. What its call uses must live until it completes, so
  * it is lost rather than reused too early. An MPI code. */
 int tutti_request_lost(MPI_Comm comm);
@@ -145,6 +156,11 @@ void tutti_requests_progress(struct tutti_request *const entries[], const MPI_Re
  * is of entries[which[k]], of entries[k] where `which` is NULL. Waits. */
 void tutti_requests_arrived(struct tutti_request *const entries[], const int which[], const MPI_Status statuses[],
                             int n);
+/* One that has completed with this status. 0: its data are still on their way; it is to be called again. Never waits.
+ */
+int tutti_request_fetched(struct tutti_request *entry, const MPI_Status *status);
+/* The communicator is being freed: what is under watch raises its errors elsewhere, by the same error handler. */
+void tutti_requests_leave(MPI_Comm comm);
 /* Looks at all requests that no call is at. */
 void tutti_requests_look(void);
 
@@ -152,8 +168,12 @@ void tutti_requests_look(void);
 
 /* The chain was taken out: stays until the request completes. */
 void tutti_request_orphan(struct tutti_request *entry);
-/* Completes freed requests where they are ready; with `all`, waits for each. */
+/* Completes freed requests where they are ready; with `all`, waits for each. Before a call returns that may tell the
+ * program something of another rank: the program may know then that its data are there. */
 void tutti_requests_sweep(int all);
+/* Polls this step with each sweep too, while it is open. There is one. */
+struct tutti_step;
+void tutti_requests_sweep_too(struct tutti_step *other);
 
 static inline int tutti_was_cancelled(const MPI_Status *status)
 {

@@ -81,7 +81,8 @@ void tutti_requests_each(void (*visit)(struct tutti_request *entry, void *with),
         if (entry != &anchor)
             visit(entry, with);
     }
-    end(with);
+    if (end)
+        end(with);
     pthread_mutex_unlock(&lock);
 }
 

@@ -1,5 +1,6 @@
 #include "mpi/request/waits.h"
 
+#include "mpi/real/quiet.h"
 #include "progress/engine.h"
 
 const struct tutti_mine tutti_nobody;
@@ -146,4 +147,50 @@ int tutti_patient_testsome(const struct tutti_mine *mine, int count, MPI_Request
 {
     tutti_mine_poll(mine);
     return tutti_veiled_testsome(mine->entries, count, requests, out, which, statuses);
+}
+
+/* ---- one, whose error is raised on its communicator ---- */
+
+struct look {
+    struct tutti_request *entry; /* NULL: none */
+    MPI_Request request;
+    MPI_Status *status;
+    int code;
+};
+
+static int is_complete(void *with)
+{
+    struct look *look = with;
+    int flag = 0;
+    if (look->entry)
+        tutti_requests_progress(&look->entry, &look->request, 1);
+    if (tutti_is_coming(look->entry))
+        return 0;
+    look->code = tutti_look(look->request, &flag, look->status);
+    return flag || look->code != MPI_SUCCESS;
+}
+
+int tutti_wait_on(MPI_Comm comm, MPI_Request *request, MPI_Status *status)
+{
+    MPI_Status own;
+    if (likely(!tutti_waits_raise_elsewhere()) || *request == tutti_handles.no_request)
+        return tutti_door_MPI_Wait(request, status);
+    struct look look = {.entry = tutti_request_take(*request),
+                        .request = *request,
+                        .status = status == MPI_STATUS_IGNORE ? &own : status};
+    TUTTI_INSIDE();
+    tutti_progress_wait(&(const struct tutti_wait){.done = is_complete, .with = &look});
+    if (look.code == MPI_SUCCESS) {
+        if (look.entry)
+            tutti_request_back(look.entry);
+        tutti_inside--;
+        const int code = tutti_door_MPI_Wait(request, status);
+        tutti_inside++;
+        return code;
+    }
+    if (look.entry) {
+        look.code = tutti_request_fail(look.entry, look.status, look.code);
+        tutti_request_destroy(look.entry);
+    }
+    return tutti_end_with(comm, request, look.code);
 }

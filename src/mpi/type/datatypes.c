@@ -7,6 +7,7 @@
 
 #include "core/log.h"
 #include "mpi/real/handles.h"
+#include "mpi/real/lent.h"
 #include "mpi/real/own.h"
 #include "mpi/type/describe.h"
 
@@ -39,7 +40,7 @@ static void destroy(struct tutti_layout *layout)
 {
     MPI_Datatype packed = atomic_load(&layout->packed);
     if (packed != tutti_handles.no_type)
-        tutti_real.MPI_Type_free(&packed);
+        tutti_type_free(&packed);
     if (layout->plan)
         tutti_plan_drop(layout->plan);
     free(layout);

@@ -1,7 +1,9 @@
 /* Memory and descriptors that cannot be had: on one rank the n-th thing that the library asks the system for (memory, a
  * memfd, a descriptor's duplicate, a mapping) is refused, once, for each n in turn. Nothing hangs; what a call reports
  * as done is done and right; what fails says so, by MPI_ERR_NO_MEM, and may be tried again. Arguments: messages | types
- * | reductions | enqueue, first n (1), last n (300), step (1). Two ranks. A hang ends by an alarm, which says n. */
+ * | reductions | enqueue | many, first n (1), last n (300), step (1); with many each call in turn is refused the first
+ * thing, then each the second. Two ranks. A hang ends by an alarm, which says n.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <link.h>
@@ -204,6 +206,80 @@ static void messages(MPI_Comm comm, int stride)
     }
 }
 
+enum { MANY = 40, EACH = 200 };
+static MPI_Status *volatile no_statuses = MPI_STATUSES_IGNORE; /* a compiler takes the constant for an array of none */
+enum completion { WAITALL, TESTALL, WAITSOME, TESTSOME, WAITANY, TESTANY, COMPLETIONS };
+
+/* How many of `n` requests it completes, or less than 0 where it fails: *error. */
+static int complete(enum completion call, int n, MPI_Request requests[], int *error)
+{
+    int flag = 0, out = 0, which[MANY];
+    count(1);
+    if (call == WAITALL)
+        *error = MPI_Waitall(n, requests, no_statuses);
+    else if (call == TESTALL)
+        *error = MPI_Testall(n, requests, &flag, no_statuses);
+    else if (call == WAITSOME)
+        *error = MPI_Waitsome(n, requests, &out, which, no_statuses);
+    else if (call == TESTSOME)
+        *error = MPI_Testsome(n, requests, &out, which, no_statuses);
+    else if (call == WAITANY)
+        *error = MPI_Waitany(n, requests, which, MPI_STATUS_IGNORE);
+    else
+        *error = MPI_Testany(n, requests, which, &flag, MPI_STATUS_IGNORE);
+    count(0);
+    if (*error != MPI_SUCCESS)
+        return -1;
+    return call == WAITALL || (call == TESTALL && flag) ? n
+           : call == WAITSOME || call == TESTSOME       ? out
+                                                        : call == WAITANY || flag;
+}
+
+/* Completion calls of so many requests that they need memory of their own. One that is refused has completed nothing,
+ * and is made again. */
+static void many(MPI_Comm comm, enum completion call)
+{
+    struct kit_buffer in, out;
+    MPI_Request receives[MANY], before[MANY], sends[MANY];
+    static int values[MANY * EACH];
+    const int other = 1 - kit_rank;
+    int lost = 0;
+    fill(values, MANY * EACH, 0);
+    kit_open(&in, KIT_DEVICE, sizeof values);
+    kit_open(&out, KIT_DEVICE, sizeof values);
+    const int *from = kit_put(&in, 0, values, sizeof values);
+    int *to = kit_put(&out, 0, NULL, sizeof values);
+    for (int i = 0; i < MANY; i++) {
+        MPI_Irecv(to + i * EACH, EACH, MPI_INT, other, i, comm, &receives[i]);
+        MPI_Isend(from + i * EACH, EACH, MPI_INT, other, i, comm, &sends[i]);
+    }
+    for (int left = MANY; left > 0;) {
+        int error;
+        memcpy(before, receives, sizeof before);
+        const int done = complete(call, MANY, receives, &error);
+        if (done >= 0) {
+            left -= done;
+            continue;
+        }
+        CHECK(kit_class(error) == MPI_ERR_NO_MEM || kit_class(error) == MPI_ERR_IN_STATUS, "n %ld: call %d: class %d",
+              failing, call, kit_class(error));
+        refusals++;
+        if (memcmp(before, receives, sizeof before) == 0)
+            continue;
+        lost = 1; /* of a message that could not be fetched */
+        MPI_Waitall(MANY, receives, no_statuses);
+        left = 0;
+    }
+    MPI_Waitall(MANY, sends, no_statuses);
+    const int *got = (const void *)kit_get(&out, NULL);
+    int wrong = 0;
+    for (int i = 0; i < MANY * EACH && !lost; i++)
+        wrong += got[i] != value_of(other, 0, i);
+    CHECK(wrong == 0, "n %ld: call %d: all is said to have come, %d elements are wrong", failing, call, wrong);
+    kit_close(&in);
+    kit_close(&out);
+}
+
 static void check_sum(const char *what, struct kit_buffer *out, int n, int fine)
 {
     const int *got = (const void *)kit_get(out, NULL);
@@ -323,7 +399,7 @@ int main(int argc, char **argv)
         alarm(SECONDS);
         if (getenv("TUTTI_TEST_SAY"))
             fprintf(stderr, "rank %d: n %ld\n", kit_rank, n);
-        failing = n;
+        failing = strcmp(what, "many") == 0 ? n / COMPLETIONS + 1 : n;
         told = 0;
         atomic_store(&made, 0);
         MPI_Comm_dup(MPI_COMM_WORLD, &comm);
@@ -334,9 +410,12 @@ int main(int argc, char **argv)
             reductions(comm);
         else if (strcmp(what, "blocking") == 0)
             blocking(comm);
+        else if (strcmp(what, "many") == 0)
+            many(comm, (enum completion)(n % COMPLETIONS));
         else
             messages(comm, strcmp(what, "types") == 0);
-        more = any_rank(kit_rank == VICTIM && atomic_load(&made) >= n) && !any_rank(check_failed() > 0);
+        more = strcmp(what, "many") == 0 || any_rank(kit_rank == VICTIM && atomic_load(&made) >= n);
+        more = more && !any_rank(check_failed() > 0);
         MPI_Comm_free(&comm);
     }
     if (kit_rank == VICTIM)

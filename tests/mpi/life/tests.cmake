@@ -43,6 +43,11 @@ foreach(what messages types reductions blocking enqueue)
                    ENV TUTTI_TIMEOUT_SECONDS=10 TUTTI_NODE_RANKS=1 TIMEOUT 100)
   endif()
 endforeach()
+tutti_mpi_test(mpi-scarce-many PROGRAM mpi-scarce RANKS 2 ARGS many 0 47 ENV TUTTI_TIMEOUT_SECONDS=10 TIMEOUT 60)
+tutti_mpi_test(mpi-scarce-types-staged PROGRAM mpi-scarce RANKS 2 ARGS types ENV TUTTI_TIMEOUT_SECONDS=10 TUTTI_MESSAGES=mpi
+               TIMEOUT 60)
+tutti_mpi_test(mpi-scarce-many-staged PROGRAM mpi-scarce RANKS 2 ARGS many 0 47 ENV TUTTI_TIMEOUT_SECONDS=10 TUTTI_MESSAGES=mpi
+               TIMEOUT 60)
 program(aware EVERYWHERE)
 tutti_mpi_test(mpi-aware PROGRAM mpi-aware RANKS 2 ARGS tutti:device 0 EVERYWHERE)
 tutti_mpi_test(mpi-aware-not PROGRAM mpi-aware RANKS 2 ARGS none 0 ENV TUTTI_DEVICE=none)

@@ -75,7 +75,7 @@ static void freed_type(int mode, int kind, int count)
         MPI_Type_commit(&others[i]);
     }
     int rounds = ROUNDS;
-#ifdef OPEN_MPI /* sends by itself nothing of use at the second start of a buffered send */
+#ifdef OPEN_MPI /* 4.1 sends zeros at the second start of a buffered send whose message has left */
     rounds = mode == BSEND ? 1 : ROUNDS;
 #endif
     for (int round = 0; round < rounds; round++) {
@@ -159,6 +159,48 @@ static void cancelled(int mode, int count)
     kit_close(&b);
 }
 
+/* Started again and again while the messages before are under way: the receiver comes when all have been sent. The
+ * request may be another one after each start. */
+static void again(int mode, int count, enum kit_kind kind)
+{
+    enum { STARTS = 6 };
+    struct kit_buffer b;
+    MPI_Request request, other;
+    char what[100];
+    const int sends = kit_rank == 0, last = kit_size - 1;
+    snprintf(what, sizeof what, "%s of %d integers in %s memory, again", names[mode], count,
+             kind == KIT_HOST ? "host" : "device");
+    kit_open(&b, kind, 2 * COUNT * sizeof(int));
+    void *buffer = kit_put(&b, 0, NULL, 2 * COUNT * sizeof(int));
+    if (sends)
+        CHECK(init(mode, buffer, count, MPI_INT, last, &request) == MPI_SUCCESS, "%s", what);
+    for (int round = 0; round < STARTS && sends; round++) {
+        fill(&b, round);
+        int code = MPI_Start(&request);
+        if (round % 2) { /* a handle that the MPI gives anew may be that of the start before */
+            static char out, in;
+            MPI_Irecv(&in, 1, MPI_CHAR, 0, TAG + 2, MPI_COMM_SELF, &other);
+            MPI_Send(&out, 1, MPI_CHAR, 0, TAG + 2, MPI_COMM_SELF);
+        }
+        CHECK(code == MPI_SUCCESS, "%s: MPI_Start: error class %d", what, kit_class(code));
+        code = MPI_Wait(&request, MPI_STATUS_IGNORE);
+        CHECK(code == MPI_SUCCESS && request != MPI_REQUEST_NULL, "%s: MPI_Wait: error class %d", what,
+              kit_class(code));
+        if (round % 2)
+            CHECK(MPI_Wait(&other, MPI_STATUS_IGNORE) == MPI_SUCCESS, "%s: another request", what);
+    }
+    if (sends)
+        MPI_Request_free(&request);
+    MPI_Barrier(MPI_COMM_WORLD);
+    for (int round = 0; round < STARTS && kit_rank == last; round++) {
+        kit_put(&b, 0, NULL, 2 * COUNT * sizeof(int));
+        MPI_Recv(b.base + KIT_GUARD, count, MPI_INT, 0, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        check(&b, round, count, 1, what);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    kit_close(&b);
+}
+
 int main(int argc, char **argv)
 {
     static char buffer[1 << 20];
@@ -174,6 +216,10 @@ int main(int argc, char **argv)
                     cancelled(mode, counts[c]);
             }
         }
+    }
+    for (int c = 0; c < 2; c++) {
+        again(BSEND, counts[c], KIT_DEVICE);
+        again(BSEND, counts[c], KIT_HOST);
     }
     void *back;
     int size;

@@ -75,6 +75,14 @@ tutti_mpi_test(mpi-truncated PROGRAM mpi-truncated RANKS 2 ENV ${stats} TIMEOUT 
 tutti_mpi_test(mpi-truncated-direct PROGRAM mpi-truncated RANKS 2 ENV ${stats} TUTTI_RULES=message:*@direct TIMEOUT 60)
 tutti_mpi_test(mpi-truncated-far PROGRAM mpi-truncated RANKS 2 TIMEOUT 60
                ENV ${stats} TUTTI_NODE_RANKS=1 TUTTI_RULES=message_far:*@pipelined)
+program(freed EVERYWHERE)
+tutti_mpi_test(mpi-freed PROGRAM mpi-freed RANKS 2 ENV ${stats} EVERYWHERE TIMEOUT 60)
+tutti_mpi_test(mpi-freed-direct PROGRAM mpi-freed RANKS 2 ENV ${stats} TUTTI_RULES=message:*@direct TIMEOUT 60)
+tutti_mpi_test(mpi-freed-staged PROGRAM mpi-freed RANKS 2 ENV ${stats} TUTTI_MESSAGES=mpi TIMEOUT 60)
+program(raised EVERYWHERE)
+# Not Intel MPI by the standard ABI: it ends the program though errors return.
+tutti_mpi_test(mpi-raised PROGRAM mpi-raised RANKS 2 ENV ${stats} TIMEOUT 60
+               MPIS openmpi mpich openmpi5 mpich5 mpiabi impi)
 program(overrun EVERYWHERE)
 # Not Intel MPI by the standard ABI: it ends the program though errors return.
 tutti_mpi_test(mpi-overrun PROGRAM mpi-overrun RANKS 2 ENV ${stats} TUTTI_MESSAGES=mpi TIMEOUT 60

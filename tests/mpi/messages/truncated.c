@@ -3,6 +3,7 @@
  * in the statuses which of them failed. What lies behind the buffers stays as it is. */
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include "kit.h"
 
@@ -126,6 +127,40 @@ static void several(struct kit_buffer *b, enum call call, int persistent)
           names[call], on_comm, on_world);
 }
 
+/* MPI_Waitall that fails because of one request leaves a persistent one under way (MPI_ERR_PENDING); its message, which
+ * comes afterwards, is received. Rank 0 sends that when rank 1 asks for it, or after a while: an MPI may wait for all.
+ */
+static void pending(struct kit_buffer *b)
+{
+    enum { LATE = 1, ASK = 2, NOT_LONG = 2 };
+    static int data[LONG];
+    char word = 0;
+    if (kit_rank == 0) {
+        int asked = 0;
+        MPI_Send(data, LONG, MPI_INT, 1, 0, comm);
+        for (const time_t end = time(NULL) + NOT_LONG; !asked && time(NULL) < end;)
+            MPI_Iprobe(1, ASK, comm, &asked, MPI_STATUS_IGNORE);
+        for (int i = 0; i < LONG; i++)
+            data[i] = value(LATE, i);
+        MPI_Send(kit_put(b, 0, data, sizeof data), LONG, MPI_INT, 1, LATE, comm);
+        MPI_Recv(&word, 1, MPI_CHAR, 1, ASK, comm, MPI_STATUS_IGNORE);
+        return;
+    }
+    MPI_Request requests[2];
+    MPI_Status statuses[2];
+    MPI_Irecv(data, SHORT, MPI_INT, 0, 0, comm, &requests[0]); /* of ordinary memory, which has room for all */
+    MPI_Recv_init(kit_put(b, 0, NULL, LONG * sizeof(int)), LONG, MPI_INT, 0, LATE, comm, &requests[1]);
+    MPI_Start(&requests[1]);
+    const int code = MPI_Waitall(2, requests, statuses);
+    CHECK(kit_class(code) == MPI_ERR_IN_STATUS && kit_class(statuses[0].MPI_ERROR) == MPI_ERR_TRUNCATE,
+          "MPI_Waitall, pending: class %d", kit_class(code));
+    MPI_Send(&word, 1, MPI_CHAR, 0, ASK, comm);
+    if (kit_class(statuses[1].MPI_ERROR) == MPI_ERR_PENDING)
+        CHECK(MPI_Wait(&requests[1], MPI_STATUS_IGNORE) == MPI_SUCCESS, "MPI_Wait of a request that was pending");
+    check_buffer(b, LATE, 1, "MPI_Waitall, pending");
+    MPI_Request_free(&requests[1]);
+}
+
 int main(int argc, char **argv)
 {
     struct kit_buffer b[N];
@@ -140,6 +175,7 @@ int main(int argc, char **argv)
     MPI_Errhandler_free(&handler);
     for (int m = 0; m < N; m++)
         kit_open(&b[m], KIT_DEVICE, LONG * sizeof(int));
+    pending(&b[0]);
     /* Until messages go past the MPI: Open MPI writes behind buffers that are too short, and MPICH calls the handler of
      * MPI_COMM_WORLD for matched messages. */
     for (int i = 0; i < 8; i++)

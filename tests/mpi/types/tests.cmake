@@ -52,5 +52,7 @@ tutti_mpi_test(mpi-types-shifted-direct PROGRAM mpi-types_shifted RANKS 2
                ENV ${stats} TUTTI_MESSAGE_LEAST=512 TUTTI_RULES=message:*@direct)
 program(types_freed EVERYWHERE)
 tutti_mpi_test(mpi-types-freed PROGRAM mpi-types_freed RANKS 2 ENV ${stats} EVERYWHERE)
+program(types_later EVERYWHERE)
+tutti_mpi_test(mpi-types-later PROGRAM mpi-types_later RANKS 2 ENV ${stats} EVERYWHERE TIMEOUT 40)
 program(types_reduce EVERYWHERE)
 tutti_mpi_test(mpi-types-reduce PROGRAM mpi-types_reduce RANKS 3 RANKS_MPICH 3 ENV ${stats} EVERYWHERE)

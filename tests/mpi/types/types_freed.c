@@ -1,6 +1,7 @@
 /* Types freed while calls on device memory are in flight, and persistent requests of them started afterwards: those
  * that have a plan and those that have none (too many levels). Their handles are given out again at once, for other
- * types. */
+ * types. In memory of the host too: the types have an attribute, of which no call makes a copy, and which is deleted
+ * once. */
 #include <stdio.h>
 #include <string.h>
 
@@ -18,8 +19,25 @@ enum {
 };
 
 static struct kit_buffer in, out;
+static int attribute, copied, deleted;
 static MPI_Datatype others[OTHERS];
 static int others_made;
+
+static int on_copy(MPI_Datatype type, int key, void *extra, void *from, void *to, int *flag)
+{
+    (void)type, (void)key, (void)extra;
+    *(void **)to = from;
+    *flag = 1;
+    copied++;
+    return MPI_SUCCESS;
+}
+
+static int on_delete(MPI_Datatype type, int key, void *value, void *extra)
+{
+    (void)type, (void)key, (void)value, (void)extra;
+    deleted++;
+    return MPI_SUCCESS;
+}
 
 /* Integers at even places. */
 static MPI_Datatype even_ones(int deep)
@@ -34,6 +52,7 @@ static MPI_Datatype even_ones(int deep)
         type = next;
     }
     MPI_Type_commit(&type);
+    MPI_Type_set_attr(type, attribute, &attribute);
     return type;
 }
 
@@ -130,12 +149,15 @@ enum { AGAIN = 1 };
 enum { AGAIN = 2 };
 #endif
 
-static void try(const struct call *call, int deep)
+static void try(const struct call *call, int deep, enum kit_kind memory)
 {
     static int mine[INTS], want[INTS], before[INTS];
     MPI_Request requests[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
     MPI_Status statuses[2];
     MPI_Datatype type = even_ones(deep);
+    kit_open(&in, memory, INTS * sizeof(int));
+    kit_open(&out, memory, INTS * sizeof(int));
+    copied = deleted = 0;
     fill(mine, 1);
     memset(before, 0x55, sizeof before);
     fill(want, 0);
@@ -164,10 +186,14 @@ static void try(const struct call *call, int deep)
     size_t wrong = 0;
     while (wrong < INTS && got[wrong] == want[wrong])
         wrong++;
-    CHECK(error == MPI_SUCCESS && wrong == INTS, "%s%s: class %d, integer %zu is %x, not %x", call->name,
-          deep ? ", no plan" : "", kit_class(error), wrong, wrong < INTS ? (unsigned)got[wrong] : 0,
-          wrong < INTS ? (unsigned)want[wrong] : 0);
+    CHECK(error == MPI_SUCCESS && wrong == INTS, "%s%s, %s memory: class %d, integer %zu is %x, not %x", call->name,
+          deep ? ", no plan" : "", memory == KIT_HOST ? "host" : "device", kit_class(error), wrong,
+          wrong < INTS ? (unsigned)got[wrong] : 0, wrong < INTS ? (unsigned)want[wrong] : 0);
+    CHECK(copied == 0 && deleted == 1, "%s%s, %s memory: the attribute of the type was copied %d times, deleted %d",
+          call->name, deep ? ", no plan" : "", memory == KIT_HOST ? "host" : "device", copied, deleted);
     tidy();
+    kit_close(&in);
+    kit_close(&out);
 }
 
 int main(int argc, char **argv)
@@ -183,18 +209,19 @@ int main(int argc, char **argv)
     kit_start(&argc, &argv, MPI_THREAD_SINGLE);
     if (kit_size > RANKS || kit_size % 2)
         kit_skip("types_freed", "needs an even number of ranks, eight at most");
-    kit_open(&in, KIT_DEVICE, INTS * sizeof(int));
-    kit_open(&out, KIT_DEVICE, INTS * sizeof(int));
+    MPI_Type_create_keyval(on_copy, on_delete, &attribute, NULL);
     char library[MPI_MAX_LIBRARY_VERSION_STRING];
     int length;
     MPI_Get_library_version(library, &length);
     /* Intel MPI writes past its own memory when it packs so deep a type. */
     const int most = strstr(library, "Intel") ? 1 : 2;
     for (int deep = 0; deep < most; deep++) {
-        for (size_t i = 0; i < sizeof calls / sizeof calls[0] - !persistent_there(); i++)
-            try(&calls[i], deep);
+        for (size_t i = 0; i < sizeof calls / sizeof calls[0] - !persistent_there(); i++) {
+            try(&calls[i], deep, KIT_DEVICE);
+            if (calls[i].pair || !calls[i].starts) /* Open MPI 5.0 starts it with a type that is gone */
+                try(&calls[i], deep, KIT_HOST);
+        }
     }
-    kit_close(&in);
-    kit_close(&out);
+    MPI_Type_free_keyval(&attribute);
     return kit_end("types_freed");
 }

@@ -1,0 +1,91 @@
+#include "mpi/real/quiet.h"
+
+#include <pthread.h>
+
+#include "mpi/real/errors.h"
+#include "mpi/real/quirks.h"
+
+atomic_int tutti_errors_return;
+
+/* MPI_COMM_WORLD and MPI_COMM_SELF, where errors of calls without a communicator are raised. */
+enum { WORLD, SELF, COMMS };
+static int is_set[COMMS] = {[WORLD] = 1}; /* MPI_COMM_SELF, to which nobody has set one, has that of MPI_COMM_WORLD */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* handlers are not the program's while it is held */
+
+static MPI_Comm comm_of(int place)
+{
+    return place == WORLD ? tutti_handles.world : tutti_handles.self;
+}
+
+/* What is to be set back comes into *before; 0: nothing is. */
+static int silence(int place, MPI_Errhandler *before)
+{
+    if (!is_set[place] || tutti_real.MPI_Comm_get_errhandler(comm_of(place), before) != MPI_SUCCESS)
+        return 0;
+    if (*before != tutti_handles.errors_return &&
+        tutti_real.MPI_Comm_set_errhandler(comm_of(place), tutti_handles.errors_return) == MPI_SUCCESS)
+        return 1;
+    tutti_real.MPI_Errhandler_free(before);
+    return 0;
+}
+
+int tutti_look(MPI_Request request, int *flag, MPI_Status *status)
+{
+    int silent[COMMS];
+    MPI_Errhandler before[COMMS];
+    if (likely(!tutti_quirks.looks_raise || !atomic_load_explicit(&tutti_errors_return, memory_order_relaxed)))
+        return tutti_real.MPI_Request_get_status(request, flag, status);
+    pthread_mutex_lock(&lock);
+    for (int place = 0; place < COMMS; place++)
+        silent[place] = silence(place, &before[place]);
+    const int code = tutti_real.MPI_Request_get_status(request, flag, status);
+    for (int place = 0; place < COMMS; place++) {
+        if (!silent[place])
+            continue;
+        tutti_real.MPI_Comm_set_errhandler(comm_of(place), before[place]);
+        tutti_real.MPI_Errhandler_free(&before[place]);
+    }
+    pthread_mutex_unlock(&lock);
+    return code;
+}
+
+int tutti_end_with(MPI_Comm comm, MPI_Request *request, int code)
+{
+    tutti_real.MPI_Request_free(request);
+    return tutti_fail_comm(comm, code);
+}
+
+int tutti_test_on(MPI_Comm comm, MPI_Request *request, int *flag, MPI_Status *status)
+{
+    MPI_Status own, *where = status == MPI_STATUS_IGNORE ? &own : status;
+    if (likely(!tutti_waits_raise_elsewhere()))
+        return tutti_real.MPI_Test(request, flag, status);
+    const int code = tutti_look(*request, flag, where);
+    if (code == MPI_SUCCESS)
+        return *flag ? tutti_real.MPI_Test(request, flag, status) : code;
+    *flag = 1;
+    return tutti_end_with(comm, request, code);
+}
+
+static void note(int place, MPI_Errhandler handler)
+{
+    if (handler != tutti_handles.errors_are_fatal)
+        atomic_store(&tutti_errors_return, 1);
+    if (place < COMMS)
+        is_set[place] = 1;
+}
+
+int tutti_quiet_set(MPI_Comm comm, MPI_Errhandler handler)
+{
+    pthread_mutex_lock(&lock);
+    const int code = tutti_real.MPI_Comm_set_errhandler(comm, handler);
+    if (code == MPI_SUCCESS && !tutti_inside)
+        note(comm == tutti_handles.world ? WORLD : comm == tutti_handles.self ? SELF : COMMS, handler);
+    pthread_mutex_unlock(&lock);
+    return code;
+}
+
+void tutti_quiet_begin(MPI_Errhandler handler)
+{
+    note(WORLD, handler);
+}

@@ -1,0 +1,320 @@
+/* Whose error handler is called, and how often, where a message is longer than its buffer: in memory of the host as the
+ * MPI does it by itself, of which the library must change nothing; the MPI's own functions are asked for that. In
+ * device memory once, on the communicator of the receive, where the call names one request. Errors return on the
+ * communicator of the messages. Two ranks: rank 0 sends, rank 1 is looked at. */
+#include <stdio.h>
+#include <string.h>
+
+#include "kit.h"
+#include "real_mpi.h"
+
+enum { LONG = 9000, SHORT = 5000, FEW = 20, FEWER = 10, TAG = 4, TRIES = 100000000 };
+
+static MPI_Comm comm;
+static int on_comm, on_world, on_self;
+
+static void comm_handler(MPI_Comm *of, int *code, ...)
+{
+    (void)of, (void)code;
+    on_comm++;
+}
+
+static void world_handler(MPI_Comm *of, int *code, ...)
+{
+    (void)of, (void)code;
+    on_world++;
+}
+
+static void self_handler(MPI_Comm *of, int *code, ...)
+{
+    (void)of, (void)code;
+    on_self++;
+}
+
+/* The calls, of the library or of the MPI itself. */
+static struct calls {
+    int (*recv)(void *, int, MPI_Datatype, int, int, MPI_Comm, MPI_Status *);
+    int (*irecv)(void *, int, MPI_Datatype, int, int, MPI_Comm, MPI_Request *);
+    int (*recv_init)(void *, int, MPI_Datatype, int, int, MPI_Comm, MPI_Request *);
+    int (*start)(MPI_Request *);
+    int (*sendrecv)(const void *, int, MPI_Datatype, int, int, void *, int, MPI_Datatype, int, int, MPI_Comm,
+                    MPI_Status *);
+    int (*wait)(MPI_Request *, MPI_Status *);
+    int (*test)(MPI_Request *, int *, MPI_Status *);
+    int (*waitall)(int, MPI_Request[], MPI_Status *);
+    int (*testall)(int, MPI_Request[], int *, MPI_Status *);
+    int (*waitany)(int, MPI_Request[], int *, MPI_Status *);
+    int (*testany)(int, MPI_Request[], int *, int *, MPI_Status *);
+    int (*waitsome)(int, MPI_Request[], int *, int[], MPI_Status *);
+    int (*testsome)(int, MPI_Request[], int *, int[], MPI_Status *);
+    int (*get_status)(MPI_Request, int *, MPI_Status *);
+    int (*request_free)(MPI_Request *);
+} library =
+    {MPI_Recv,        MPI_Irecv,   MPI_Recv_init, MPI_Start,   MPI_Sendrecv, MPI_Wait,     MPI_Test,
+     MPI_Waitall,     MPI_Testall, MPI_Waitany,   MPI_Testany, MPI_Waitsome, MPI_Testsome, MPI_Request_get_status,
+     MPI_Request_free},
+  itself;
+
+static void ask_the_mpi(void)
+{
+#define OWN(field, name) *(void **)&itself.field = real_mpi_function(name);
+    OWN(recv, "PMPI_Recv")
+    OWN(irecv, "PMPI_Irecv")
+    OWN(recv_init, "PMPI_Recv_init")
+    OWN(start, "PMPI_Start")
+    OWN(sendrecv, "PMPI_Sendrecv")
+    OWN(wait, "PMPI_Wait")
+    OWN(test, "PMPI_Test")
+    OWN(waitall, "PMPI_Waitall")
+    OWN(testall, "PMPI_Testall")
+    OWN(waitany, "PMPI_Waitany")
+    OWN(testany, "PMPI_Testany")
+    OWN(waitsome, "PMPI_Waitsome")
+    OWN(testsome, "PMPI_Testsome")
+    OWN(get_status, "PMPI_Request_get_status")
+    OWN(request_free, "PMPI_Request_free")
+#undef OWN
+}
+
+enum way {
+    RECV,
+    SENDRECV,
+    WAIT,
+    TEST,
+    WAITALL,
+    TESTALL,
+    WAITANY,
+    TESTANY,
+    WAITSOME,
+    TESTSOME,
+    LOOK,
+    LOOKS,
+    PERSISTENT,
+    WAYS
+};
+static const char *const names[WAYS] = {"MPI_Recv",
+                                        "MPI_Sendrecv",
+                                        "MPI_Wait",
+                                        "MPI_Test",
+                                        "MPI_Waitall",
+                                        "MPI_Testall",
+                                        "MPI_Waitany",
+                                        "MPI_Testany",
+                                        "MPI_Waitsome",
+                                        "MPI_Testsome",
+                                        "MPI_Request_get_status, MPI_Wait",
+                                        "MPI_Request_get_status twice, MPI_Wait",
+                                        "MPI_Recv_init, MPI_Wait"};
+
+/* Rank 1's part: the code of the call. */
+static int receive(const struct calls *c, enum way way, void *at, int count)
+{
+    MPI_Request request = MPI_REQUEST_NULL;
+    MPI_Status status, statuses[1];
+    int flag = 0, which[1], n = 0, code = MPI_SUCCESS, out = 0;
+    if (way == RECV)
+        return c->recv(at, count, MPI_INT, 0, TAG, comm, &status);
+    if (way == SENDRECV)
+        return c->sendrecv(&out, 1, MPI_INT, 0, TAG, at, count, MPI_INT, 0, TAG, comm, &status);
+    if (way == PERSISTENT) {
+        c->recv_init(at, count, MPI_INT, 0, TAG, comm, &request);
+        c->start(&request);
+    } else {
+        c->irecv(at, count, MPI_INT, 0, TAG, comm, &request);
+    }
+    switch (way) {
+    case TEST:
+        for (int i = 0; i < TRIES && !flag && code == MPI_SUCCESS; i++)
+            code = c->test(&request, &flag, &status);
+        break;
+    case WAITALL:
+        code = c->waitall(1, &request, statuses);
+        break;
+    case TESTALL:
+        for (int i = 0; i < TRIES && !flag && code == MPI_SUCCESS; i++)
+            code = c->testall(1, &request, &flag, statuses);
+        break;
+    case WAITANY:
+        code = c->waitany(1, &request, which, &status);
+        break;
+    case TESTANY:
+        for (int i = 0; i < TRIES && !flag && code == MPI_SUCCESS; i++)
+            code = c->testany(1, &request, which, &flag, &status);
+        break;
+    case WAITSOME:
+        code = c->waitsome(1, &request, &n, which, statuses);
+        break;
+    case TESTSOME:
+        for (int i = 0; i < TRIES && n == 0 && code == MPI_SUCCESS; i++)
+            code = c->testsome(1, &request, &n, which, statuses);
+        break;
+    case LOOK:
+    case LOOKS:
+        for (int i = 0; i < TRIES && !flag && code == MPI_SUCCESS; i++)
+            code = c->get_status(request, &flag, &status);
+        if (way == LOOKS)
+            c->get_status(request, &flag, &status);
+        code = c->wait(&request, &status);
+        break;
+    default:
+        code = c->wait(&request, &status);
+        break;
+    }
+    if (request != MPI_REQUEST_NULL)
+        c->request_free(&request);
+    return code;
+}
+
+struct seen {
+    int class, on_comm, on_world, on_self;
+};
+
+static struct seen one(const struct calls *c, enum way way, struct kit_buffer *b, int sent, int count)
+{
+    static int data[LONG];
+    struct seen seen = {0};
+    void *at = kit_put(b, 0, data, LONG * sizeof(int));
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (kit_rank == 0) {
+        int in;
+        MPI_Send(at, sent, MPI_INT, 1, TAG, comm);
+        if (way == SENDRECV)
+            MPI_Recv(&in, 1, MPI_INT, 1, TAG, comm, MPI_STATUS_IGNORE);
+    } else {
+        on_comm = on_world = on_self = 0;
+        seen.class = kit_class(receive(c, way, at, count));
+        seen = (struct seen){seen.class, on_comm, on_world, on_self};
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    return seen;
+}
+
+/* The buffer is shorter than a message of the library's: it receives into memory of its own, and raises the error
+ * itself (message/landing.h): once, on the communicator. MPICH 5 returns no error where a handler has returned. */
+static int is_fine(const struct seen *want, const struct seen *got, int short_later)
+{
+    if (!short_later)
+        return memcmp(want, got, sizeof *want) == 0;
+    return (got->class == want->class || want->class == MPI_SUCCESS) &&
+           got->on_comm + got->on_world + got->on_self == 1;
+}
+
+static void try(enum way way, enum kit_kind memory, int sent, int count, const char *when)
+{
+    struct kit_buffer b;
+    struct seen want = {MPI_ERR_TRUNCATE, 1, 0, 0};
+    kit_open(&b, memory, LONG * sizeof(int));
+    if (memory == KIT_HOST)
+        want = one(&itself, way, &b, sent, count);
+    const struct seen got = one(&library, way, &b, sent, count);
+    CHECK(
+        kit_rank == 0 || is_fine(&want, &got, count == FEWER && strcmp(when, "first") != 0),
+        "%s of %d integers, %d sent, %s memory, %s: class %d, the handler of the communicator was called %d times, of "
+        "MPI_COMM_WORLD %d, of MPI_COMM_SELF %d; not %d, %d, %d, %d",
+        names[way], count, sent, memory == KIT_HOST ? "host" : "device", when, got.class, got.on_comm, got.on_world,
+        got.on_self, want.class, want.on_comm, want.on_world, want.on_self);
+    kit_close(&b);
+}
+
+/* Errors of everything else end the program, as those of MPI_COMM_WORLD do by default. */
+static void try_where_others_are_fatal(const char *when)
+{
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+    for (enum way way = RECV; way <= SENDRECV; way++) {
+        try(way, KIT_HOST, LONG, SHORT, when);
+        try(way, KIT_HOST, FEW, FEWER, when);
+    }
+}
+
+/* The communicator is freed while the receive is open: its error handler is called all the same. An MPI may call it, or
+ * that of MPI_COMM_WORLD, once; with another communicator than the one that is gone. */
+static void try_freed(enum kit_kind memory, int sent, int count, int persistent)
+{
+    static int data[LONG];
+    struct kit_buffer b;
+    MPI_Comm gone;
+    MPI_Request request;
+    MPI_Errhandler handler;
+    kit_open(&b, memory, LONG * sizeof(int));
+    void *at = kit_put(&b, 0, data, LONG * sizeof(int));
+    MPI_Comm_dup(MPI_COMM_WORLD, &gone);
+    MPI_Comm_create_errhandler(comm_handler, &handler);
+    MPI_Comm_set_errhandler(gone, handler);
+    MPI_Errhandler_free(&handler);
+    if (kit_rank == 0) {
+        MPI_Isend(at, sent, MPI_INT, 1, TAG, gone, &request);
+    } else if (persistent) {
+        MPI_Recv_init(at, count, MPI_INT, 0, TAG, gone, &request);
+        MPI_Start(&request);
+    } else {
+        MPI_Irecv(at, count, MPI_INT, 0, TAG, gone, &request);
+    }
+    MPI_Comm_free(&gone);
+    on_comm = on_world = on_self = 0;
+    const int class = kit_class(MPI_Wait(&request, MPI_STATUS_IGNORE));
+    CHECK(
+        kit_rank == 0 || ((class == MPI_ERR_TRUNCATE || class == MPI_SUCCESS) && on_comm + on_world + on_self == 1 &&
+                          (on_comm == 1 || memory == KIT_HOST)),
+        "%s of %d integers, %d sent, %s memory, the communicator freed: class %d, its handler was called %d times, of "
+        "MPI_COMM_WORLD %d, of MPI_COMM_SELF %d",
+        persistent ? "MPI_Recv_init" : "MPI_Irecv", count, sent, memory == KIT_HOST ? "host" : "device", class, on_comm,
+        on_world, on_self);
+    if (request != MPI_REQUEST_NULL)
+        MPI_Request_free(&request);
+    MPI_Barrier(MPI_COMM_WORLD);
+    kit_close(&b);
+}
+
+static void set_handler(MPI_Comm of, MPI_Comm_errhandler_function *function)
+{
+    MPI_Errhandler handler;
+    MPI_Comm_create_errhandler(function, &handler);
+    MPI_Comm_set_errhandler(of, handler);
+    MPI_Errhandler_free(&handler);
+}
+
+int main(int argc, char **argv)
+{
+    struct kit_buffer b;
+    kit_start(&argc, &argv, MPI_THREAD_SINGLE);
+    if (kit_size != 2)
+        kit_skip("raised", "it takes 2 ranks");
+    if (!kit_errors_returned())
+        kit_skip("raised", "this MPI ends the program on its own errors");
+    ask_the_mpi();
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    set_handler(comm, comm_handler);
+    try_where_others_are_fatal("first");
+    set_handler(MPI_COMM_WORLD, world_handler);
+    set_handler(MPI_COMM_SELF, self_handler);
+    for (enum way way = 0; way < WAYS; way++) {
+        try(way, KIT_HOST, LONG, SHORT, "first");
+        try(way, KIT_HOST, FEW, FEWER, "first");
+    }
+    /* Messages go past the MPI from here on. */
+    kit_open(&b, KIT_DEVICE, LONG * sizeof(int));
+    for (int i = 0; i < 8; i++) {
+        void *at = kit_put(&b, 0, NULL, LONG * sizeof(int));
+        MPI_Sendrecv_replace(at, LONG, MPI_INT, 1 - kit_rank, TAG, 1 - kit_rank, TAG, comm, MPI_STATUS_IGNORE);
+    }
+    kit_close(&b);
+    try_where_others_are_fatal("later");
+    set_handler(MPI_COMM_WORLD, world_handler);
+    for (enum way way = 0; way < WAYS; way++) {
+        try(way, KIT_HOST, LONG, SHORT, "later");
+        try(way, KIT_HOST, FEW, FEWER, "later");
+        if (way != WAITALL && way != TESTALL && way != WAITSOME && way != TESTSOME && way != LOOK && way != LOOKS)
+            try(way, KIT_DEVICE, LONG, SHORT, "later");
+    }
+    for (int persistent = 0; persistent < 2; persistent++) {
+#if !defined(OPEN_MPI) || OMPI_MAJOR_VERSION > 4 /* 4.1 ends the program itself */
+        try_freed(KIT_HOST, LONG, SHORT, persistent);
+        try_freed(KIT_HOST, FEW, FEWER, persistent);
+#endif
+        try_freed(KIT_DEVICE, LONG, SHORT, persistent);
+    }
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+    MPI_Comm_free(&comm);
+    return kit_end("raised");
+}
