@@ -28,6 +28,14 @@ enum tutti_interface { TUTTI_INTERFACE_OPENMPI, TUTTI_INTERFACE_MPICH, TUTTI_INT
  * tutti_quirks from then on. */
 enum { TUTTI_QUIRK_ASK = -1 };
 
+/* Of several blocks from one rank, which is received at which place of the receiver's list of neighbours. */
+enum tutti_neighbour_order {
+    TUTTI_NEIGHBOURS_AS_SENT,  /* the first block at the first place: graphs under most MPIs */
+    TUTTI_NEIGHBOURS_REVERSED, /* the first block at the last place: MPICH 4.0 */
+    TUTTI_NEIGHBOURS_CROSSED /* per dimension: what leaves downwards arrives from above, as MPI 4.0 defines it: Open MPI
+                                4.1 to 5.0, MPICH 5.0 */
+};
+
 struct tutti_quirks {
     const char *mpi; /* whose row it is */
 
@@ -65,10 +73,10 @@ struct tutti_quirks {
     int reduce_in_place_crashes;
     /* MPI_Allgather_init: each start but the first releases the types once too often: Intel MPI 2021.18. */
     int allgather_init_drops_types;
-    /* [grid][MPI_Neighbor_alltoall, _alltoallv, _alltoallw]: where two neighbours are one rank (a grid two ranks wide;
-     * not a grid: a graph with an edge that comes twice) the block that is sent last is received first: MPIs differ.
-     * Asked when endpoints are opened; TUTTI_QUIRK_ASK stays where no answer can be had. */
-    signed char last_neighbour_first[2][3];
+    /* [grid][MPI_Neighbor_alltoall, _alltoallv, _alltoallw]: enum tutti_neighbour_order. A grid of dimensions that are
+     * one or two ranks wide, or a graph with repeated edges, has several blocks between two ranks; MPIs differ in which
+     * is received where. Asked when endpoints are opened; TUTTI_QUIRK_ASK stays if the answer is none of the orders. */
+    signed char neighbour_order[2][3];
 
     /* ---- datatypes ---- */
 

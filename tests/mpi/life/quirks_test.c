@@ -96,7 +96,7 @@ static void test_asked(void **state)
         assert_int_equal(row->get_status_ends_persistent, TUTTI_QUIRK_ASK);
         assert_int_equal(row->packs_plainly, TUTTI_QUIRK_ASK);
         for (int call = 0; call < 6; call++)
-            assert_int_equal(row->last_neighbour_first[call / 3][call % 3], TUTTI_QUIRK_ASK);
+            assert_int_equal(row->neighbour_order[call / 3][call % 3], TUTTI_QUIRK_ASK);
     }
 }
 
