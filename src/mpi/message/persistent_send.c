@@ -40,7 +40,7 @@ static int keep_type(struct persistent_send *send)
         return 1;
     }
     layout = tutti_layout_of(send->message.type);
-    return layout && tutti_layout_packed(layout, &send->stage.given) == 0;
+    return layout && tutti_layout_packed(layout, send->message.type, &send->stage.given) == 0;
 }
 
 static void drop_type(struct persistent_send *send)

@@ -67,6 +67,7 @@ static const struct row {
       .refuses_alias_allreduce = ASK,
       .probe_keeps_cancelled = 1,
       .get_status_ends_persistent = ASK,
+      .cuts_elements = 1,
       .reduce_in_place_crashes = 1,
       .neighbour_order = {{ASK, ASK, ASK}, {ASK, ASK, ASK}},
       .pack_lacks_bottom = 1,
@@ -79,6 +80,7 @@ static const struct row {
       .refuses_alias_allreduce = ASK,
       .probe_keeps_cancelled = 1,
       .get_status_ends_persistent = ASK,
+      .cuts_elements = 1,
       .neighbour_order = {{ASK, ASK, ASK}, {ASK, ASK, ASK}},
       .packs_plainly = ASK}},
     /* What costs little is done as for the worst. */
@@ -90,6 +92,7 @@ static const struct row {
       .refuses_alias_allreduce = ASK,
       .probe_keeps_cancelled = 1,
       .get_status_ends_persistent = ASK,
+      .cuts_elements = 1,
       .reduce_in_place_crashes = 1,
       .neighbour_order = {{ASK, ASK, ASK}, {ASK, ASK, ASK}},
       .pack_lacks_bottom = 1,

@@ -67,6 +67,12 @@ struct tutti_quirks {
      * MPICH 4.2 to 5.0, Intel MPI 2021. Asked when endpoints are opened. */
     int get_status_ends_persistent;
 
+    /* Contiguous data above the eager limit are cut at any multiple of 16 bytes, and a fragment that ends within a
+     * basic element of the receiver's type with gaps is an error (MPI_ERR_TRUNCATE) or is waited for: MPICH 4.0 to 5.0
+     * over UCX (5.0 in some collectives alone). A type of the same signature is cut between its basic elements, even if
+     * it has no gaps. */
+    int cuts_elements;
+
     /* ---- collectives ---- */
 
     /* MPI_Reduce in place crashes at a root other than 0: MPICH 3.4 and 4.0, not 4.1. */
