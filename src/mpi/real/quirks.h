@@ -77,6 +77,10 @@ struct tutti_quirks {
 
     /* MPI_Reduce in place crashes at a root other than 0: MPICH 3.4 and 4.0, not 4.1. */
     int reduce_in_place_crashes;
+    /* Persistent collectives copy what is sent when they are made, and mix up their messages from the second start on:
+     * MPICH 4.0 (MPI_Gather_init, _Allgather_init, _Scatter_init, others of 3 ranks; not 4.1). They are supplied
+     * instead, except for their large-count forms. */
+    int persistent_read_once;
     /* MPI_Allgather_init: each start but the first releases the types once too often: Intel MPI 2021.18. */
     int allgather_init_drops_types;
     /* [grid][MPI_Neighbor_alltoall, _alltoallv, _alltoallw]: enum tutti_neighbour_order. A grid of dimensions that are
@@ -115,7 +119,9 @@ extern struct tutti_quirks tutti_quirks;
 /* The row for an MPI of this interface that gives this text as its version. Never NULL. */
 const struct tutti_quirks *tutti_quirks_find(enum tutti_interface interface, const char *version);
 
-/* quirks_ask.c: in MPI_Init, once. Finds the row, asks what is to be asked then. */
+/* quirks_ask.c: the row of this MPI, at any time, before MPI_Init too. */
+const struct tutti_quirks *tutti_quirks_row(void);
+/* In MPI_Init, once. Finds the row, asks what is to be asked then. */
 void tutti_quirks_open(void);
 
 #endif

@@ -24,12 +24,17 @@ static int refuses_alias(int count)
     return code != MPI_SUCCESS;
 }
 
-void tutti_quirks_open(void)
+const struct tutti_quirks *tutti_quirks_row(void)
 {
     char version[MPI_MAX_LIBRARY_VERSION_STRING + 1] = "";
     int length = 0;
     tutti_real.MPI_Get_library_version(version, &length);
-    tutti_quirks = *tutti_quirks_find(TUTTI_INTERFACE, version);
+    return tutti_quirks_find(TUTTI_INTERFACE, version);
+}
+
+void tutti_quirks_open(void)
+{
+    tutti_quirks = *tutti_quirks_row();
     const char *offload = tutti_quirks.offload_variable ? getenv(tutti_quirks.offload_variable) : NULL;
     tutti_quirks.offloads = offload && atoi(offload) != 0;
     tutti_debug("the MPI is treated as %s", tutti_quirks.mpi);
