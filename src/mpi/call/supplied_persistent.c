@@ -111,8 +111,7 @@ static void *copy_of(const void *from, size_t bytes)
     return to;
 }
 
-/* Types of no elements may be anything: another one of the list stands for them, since MPICH 4.0 takes blocks of
- * MPI_Ialltoallw in place for blocks of the first type. 0 without memory. */
+/* A type of no elements may be anything: another one of the list stands for it (quirks.h). 0 without memory. */
 static int copy_types(struct copies *own, const struct tutti_half *half, int n)
 {
     int some = 0;

@@ -12,7 +12,7 @@
 #include "mpi/type/describe.h"
 #include "mpi/type/signature.h"
 
-enum { CUT_AT = 16 }; /* what MPICH 4.0's fragments are a multiple of */
+enum { CUT_AT = 16 }; /* see cuts_elements in quirks.h */
 
 static int keyval = MPI_KEYVAL_INVALID;
 static int open_now; /* between MPI_Init and MPI_Finalize; attributes may be deleted later */
