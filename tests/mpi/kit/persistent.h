@@ -1,5 +1,5 @@
-/* Persistent collectives. Where the MPI's header lacks them they come with the library in front, and so do those that move
- * data where the MPI's own are wrong (MPICH 4.0). */
+/* Persistent collectives. Where the MPI's header lacks them they come with the library in front, and so do those that
+ * move data where the MPI's own are wrong (MPICH 4.0). */
 #ifndef TUTTI_TESTS_PERSISTENT_H
 #define TUTTI_TESTS_PERSISTENT_H
 
