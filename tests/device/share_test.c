@@ -354,6 +354,32 @@ static void test_same_process(void **state)
     assert_true(kit_descriptors() <= before);
 }
 
+/* Memory that was exported is not used again while a peer has it mapped. */
+static void test_freed(void **state)
+{
+    (void)state;
+    enum { BYTES = 64, TIMES = 20 };
+    char *made = kit_alloc(BYTES), *others[TIMES];
+    void *base = NULL;
+    struct message message;
+    int fd;
+    kit_put(made, BYTES, 1);
+    export_of(made, &message, &fd);
+    assert_int_equal(device->import_memory(0, &message.memory, fd, &base), TUTTI_OK);
+    if (fd >= 0)
+        close(fd);
+    kit_free(made);
+    for (int i = 0; i < TIMES; i++) {
+        others[i] = kit_alloc(BYTES);
+        kit_put(others[i], BYTES, 2);
+    }
+    if (strcmp(device->name, "host") == 0) /* a GPU's memory may go with its owner */
+        assert_true(kit_holds(base, BYTES, 1));
+    assert_int_equal(device->release_memory(0, &message.memory, base), TUTTI_OK);
+    for (int i = 0; i < TIMES; i++)
+        kit_free(others[i]);
+}
+
 static void test_not_exportable(void **state)
 {
     (void)state;
@@ -373,7 +399,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_same_hardware),  cmocka_unit_test(test_give),  cmocka_unit_test(test_take),
         cmocka_unit_test(test_kernel),         cmocka_unit_test(test_churn), cmocka_unit_test(test_same_process),
-        cmocka_unit_test(test_not_exportable),
+        cmocka_unit_test(test_not_exportable), cmocka_unit_test(test_freed),
     };
     const char *name = argc > 1 ? argv[1] : "host";
     const struct timeval limit = {KIT_SECONDS, 0};

@@ -11,7 +11,7 @@
 #include "core/settings.h"
 #include "core/status.h"
 
-enum { PAGE = 4096, ALIGNMENT = 1 << 16, SMALLEST_ARENA = 64 << 20 };
+enum { PAGE = 4096, ALIGNMENT = 1 << 16, SMALLEST_ARENA = 64 << 20, KEPT = 128, LARGEST_KEPT = 64 << 10 };
 
 static char *_Atomic first, *_Atomic second; /* the two ranges; set once, before arena_bytes */
 static atomic_size_t arena_bytes;
@@ -20,6 +20,8 @@ static atomic_int forked;
 static uint64_t last_id;
 static struct tutti_host_region *table; /* sorted by base */
 static size_t used, room;
+static char *kept[KEPT]; /* regions that are idle, the last one freed at the end */
+static int kept_n;
 static pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
@@ -138,11 +140,107 @@ static int grow(void)
     return 1;
 }
 
+/* ---- regions that are kept ---- */
+
+/* An allocation costs some ten system calls; one that is kept two. Peers that have mapped it would see the next one. */
+static int may_keep(const struct tutti_host_region *region)
+{
+    return region->own == 1 && !region->shared && region->span - PAGE <= LARGEST_KEPT && kept_n < KEPT &&
+           !tutti_settings()->host_strict;
+}
+
+static int set_access(const struct tutti_host_region *region, int access)
+{
+    const size_t mapped = region->span - PAGE;
+    return mprotect(region->base, mapped, access) == 0 &&
+           mprotect(second + (region->base - first), mapped, access) == 0;
+}
+
+/* Under the lock, as the others. 0 where it cannot be kept. */
+static int keep(struct tutti_host_region *region)
+{
+    if (!may_keep(region) || !set_access(region, PROT_NONE))
+        return 0;
+    region->own = TUTTI_HOST_IDLE;
+    region->bytes = 0;
+    kept[kept_n++] = region->base;
+    atomic_fetch_sub(&regions, 1);
+    return 1;
+}
+
+static void take_out(struct tutti_host_region *region)
+{
+    const size_t mapped = region->span - PAGE;
+    unmap_at(region->base, mapped);
+    unmap_at(second + (region->base - first), mapped);
+    memmove(region, region + 1, (used - (size_t)(region - table) - 1) * sizeof *table);
+    used--;
+}
+
+static int trim_locked(void)
+{
+    const int any = kept_n > 0;
+    while (kept_n > 0) {
+        struct tutti_host_region *region = &table[after(kept[--kept_n]) - 1];
+        close(region->fd);
+        take_out(region);
+    }
+    return any;
+}
+
+int tutti_host_arena_trim(void)
+{
+    pthread_rwlock_wrlock(&lock);
+    const int any = trim_locked();
+    pthread_rwlock_unlock(&lock);
+    return any;
+}
+
+int tutti_host_region_again(size_t bytes, struct tutti_host_region *out)
+{
+    const size_t span = (bytes + PAGE - 1) / PAGE * PAGE + PAGE;
+    int found = 0;
+    if (span - PAGE > LARGEST_KEPT || tutti_settings()->host_strict)
+        return 0;
+    pthread_rwlock_wrlock(&lock);
+    for (int i = kept_n - 1; i >= 0 && !found; i--) {
+        struct tutti_host_region *region = &table[after(kept[i]) - 1];
+        if (region->span != span || !set_access(region, PROT_READ | PROT_WRITE))
+            continue;
+        memmove(&kept[i], &kept[i + 1], (size_t)(kept_n - i - 1) * sizeof *kept);
+        kept_n--;
+        memset(region->base, 0, span - PAGE);
+        region->id = ++last_id;
+        region->bytes = bytes;
+        region->own = 1;
+        atomic_fetch_add(&regions, 1);
+        *out = *region;
+        found = 1;
+    }
+    pthread_rwlock_unlock(&lock);
+    return found;
+}
+
+int tutti_host_region_share(const struct tutti_host_region *region)
+{
+    pthread_rwlock_wrlock(&lock);
+    const size_t index = after(region->base);
+    const int there = index > 0 && table[index - 1].id == region->id && table[index - 1].own == region->own;
+    if (there)
+        table[index - 1].shared = 1;
+    pthread_rwlock_unlock(&lock);
+    return there;
+}
+
+/* ---- regions ---- */
+
 static int map_locked(int fd, size_t bytes, int own, struct tutti_host_region *out)
 {
     size_t mapped = (bytes + PAGE - 1) / PAGE * PAGE, span = mapped + PAGE;
     char *base;
     size_t index = find_gap(span, &base);
+    if (!base && trim_locked())
+        index = find_gap(span, &base);
     if (!base || !grow())
         return TUTTI_ERR_MEMORY;
     char *alias = second + (base - first);
@@ -153,7 +251,7 @@ static int map_locked(int fd, size_t bytes, int own, struct tutti_host_region *o
         return TUTTI_ERR_MEMORY;
     }
     memmove(&table[index + 1], &table[index], (used - index) * sizeof *table);
-    table[index] = (struct tutti_host_region){++last_id, base, bytes, span, own ? fd : -1, own};
+    table[index] = (struct tutti_host_region){++last_id, base, bytes, span, own ? fd : -1, own, 0};
     used++;
     atomic_fetch_add(&regions, 1);
     *out = table[index];
@@ -186,14 +284,12 @@ int tutti_host_region_unmap(const void *base, int own)
     pthread_rwlock_wrlock(&lock);
     size_t index = after(base);
     if (index > 0 && table[index - 1].base == (const char *)base && table[index - 1].own == own) {
-        struct tutti_host_region *region = &table[--index];
-        size_t mapped = region->span - PAGE;
-        fd = region->fd;
-        unmap_at(region->base, mapped);
-        unmap_at(second + (region->base - first), mapped);
-        memmove(region, region + 1, (used - index - 1) * sizeof *table);
-        used--;
-        atomic_fetch_sub(&regions, 1);
+        struct tutti_host_region *region = &table[index - 1];
+        if (!keep(region)) {
+            fd = region->fd;
+            take_out(region);
+            atomic_fetch_sub(&regions, 1);
+        }
         status = TUTTI_OK;
     }
     pthread_rwlock_unlock(&lock);
@@ -210,12 +306,14 @@ int tutti_host_region_reserve(size_t bytes, size_t align, char **base)
     if (status != TUTTI_OK || bytes > tutti_host_arena_most() - align)
         return status != TUTTI_OK ? status : TUTTI_ERR_MEMORY;
     pthread_rwlock_wrlock(&lock);
-    const size_t index = find_gap(span + align, &at);
+    size_t index = find_gap(span + align, &at);
+    if (!at && trim_locked())
+        index = find_gap(span + align, &at);
     status = at && grow() ? TUTTI_OK : TUTTI_ERR_MEMORY;
     if (status == TUTTI_OK) {
         at += -(uintptr_t)at & (align - 1);
         memmove(&table[index + 1], &table[index], (used - index) * sizeof *table);
-        table[index] = (struct tutti_host_region){++last_id, at, 0, span, -1, TUTTI_HOST_RANGE};
+        table[index] = (struct tutti_host_region){++last_id, at, 0, span, -1, TUTTI_HOST_RANGE, 0};
         used++;
         atomic_fetch_add(&regions, 1);
         *base = at;

@@ -6,7 +6,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { TUTTI_HOST_RANGE = 2 }; /* see range.c: bytes are those of its pieces up to now */
+enum {
+    TUTTI_HOST_RANGE = 2, /* see range.c: bytes are those of its pieces up to now */
+    TUTTI_HOST_IDLE       /* freed and kept for the next one of that size: no bytes, not accessible */
+};
 
 struct tutti_host_region {
     uint64_t id;
@@ -14,7 +17,8 @@ struct tutti_host_region {
     size_t bytes; /* as asked for */
     size_t span;  /* whole pages, with a page behind that belongs to nobody */
     int fd;       /* of the memory; -1: imported */
-    int own;      /* 1: allocated here, 0: imported, TUTTI_HOST_RANGE */
+    int own;      /* 1: allocated here, 0: imported, TUTTI_HOST_RANGE, TUTTI_HOST_IDLE */
+    int shared;   /* exported: peers may have it mapped for a while after it was freed */
 };
 
 /* Reserves the ranges, once. TUTTI_OK, TUTTI_ERR_MEMORY, or in a child after fork TUTTI_ERR_UNAVAILABLE. */
@@ -28,6 +32,13 @@ size_t tutti_host_arena_most(void);
 /* Maps `fd` (whose memory is there) as a new region and gives it an id; fd is kept where own, otherwise stays the
  * caller's. */
 int tutti_host_region_map(int fd, size_t bytes, int own, struct tutti_host_region *out);
+/* Without strictness small regions are kept when they are unmapped. Gives the last one of this size again, with another
+ * id and cleared: 1, or 0 where there is none. */
+int tutti_host_region_again(size_t bytes, struct tutti_host_region *out);
+/* Lets go of what is kept. 1 where that was any. */
+int tutti_host_arena_trim(void);
+/* The region is exported: it is not kept when it is unmapped. 0 where it is no more. */
+int tutti_host_region_share(const struct tutti_host_region *region);
 /* Unmaps the region that starts at `base`; own as it was mapped. TUTTI_ERR_ARGUMENT where none does. */
 int tutti_host_region_unmap(const void *base, int own);
 /* A region without memory, of `bytes` bytes at most, at a multiple of `align`; own: TUTTI_HOST_RANGE. */

@@ -1,4 +1,5 @@
-/* Memory of the host device: one memfd an allocation, shared with other processes by its descriptor. */
+/* Memory of the host device: one memfd an allocation, shared with other processes by its descriptor. Small ones that no
+ * process has asked for are used again (arena.h). */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -72,7 +73,14 @@ static int allocate(int gpu, size_t bytes, int cleared, void **device)
                     bytes > tutti_host_arena_most() ? "TUTTI_HOST_ARENA_GB has room for" : "this machine has");
         return TUTTI_ERR_MEMORY;
     }
-    status = tutti_host_memory((bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT, cleared, &fd);
+    if (tutti_host_region_again(bytes, &region)) {
+        *device = region.base;
+        return TUTTI_OK;
+    }
+    const size_t whole = (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    status = tutti_host_memory(whole, cleared, &fd);
+    if (status != TUTTI_OK && tutti_host_arena_trim())
+        status = tutti_host_memory(whole, cleared, &fd);
     if (status == TUTTI_OK)
         status = tutti_host_region_map(fd, bytes, 1, &region);
     if (status != TUTTI_OK) {
@@ -178,6 +186,9 @@ int tutti_host_export(const void *device, struct tutti_export *out, int *fd)
 {
     struct tutti_host_region region;
     if (!find(device, &region) || !region.own)
+        return TUTTI_ERR_NOT_EXPORTABLE;
+    const int piece = region.span == 0; /* of a range, which is never kept */
+    if (!piece && !tutti_host_region_share(&region))
         return TUTTI_ERR_NOT_EXPORTABLE;
     int copy = fcntl(region.fd, F_DUPFD_CLOEXEC, 0);
     if (copy < 0)

@@ -177,7 +177,7 @@ static int measure(struct tutti_blocks *blocks, const struct tutti_side *side)
         if (side->as_bytes && bytes <= INT_MAX && layout->size > 0) {
             given = tutti_handles.byte;
             blocks->times = (int)layout->size;
-        } else if (!block->solid && tutti_layout_packed(layout, &given) != 0) {
+        } else if (!block->solid && tutti_layout_packed(layout, type, &given) != 0) {
             return NO_MEMORY;
         }
         if (side->types)

@@ -218,7 +218,7 @@ int tutti_stage_open(struct tutti_stage *stage, const void *buffer, MPI_Count co
         if (!stage->own_type)
             return TUTTI_ERR_MEMORY;
     }
-    stage->packed = stage->plan && way & TUTTI_STAGE_PACKED && tutti_layout_packed(layout, &stage->given) == 0;
+    stage->packed = stage->plan && way & TUTTI_STAGE_PACKED && tutti_layout_packed(layout, type, &stage->given) == 0;
     if (stage->packed)
         stage->bytes = (size_t)count * stage->size;
     stage->lazy = way & TUTTI_STAGE_LAZY && stage->bytes > LAZY_FROM && (stage->packed || stage->prefix);

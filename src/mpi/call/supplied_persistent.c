@@ -1,7 +1,7 @@
-/* Persistent collectives that move data, for an MPI that lacks them. Each request has a communicator of its own, over
- * which every start makes the nonblocking call: so requests of one communicator may be started in any order, another on
- * each rank. It keeps copies of lists and holds types, which the program may change and free once the request is made.
- * Device memory is staged above, as over an MPI that has the calls. */
+/* Persistent collectives that move data, for an MPI that lacks them, or whose own are wrong (quirks.h). Each request
+ * has a communicator of its own, over which every start makes the nonblocking call: so requests of one communicator may
+ * be started in any order, another on each rank. It keeps copies of lists and holds types, which the program may change
+ * and free once the request is made. Device memory is staged above, as over an MPI that has the calls. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,6 +12,7 @@
 #include "mpi/move/sides.h"
 #include "mpi/real/errors.h"
 #include "mpi/real/lent.h"
+#include "mpi/real/quirks.h"
 #include "mpi/real/rows.h"
 #include "mpi/reduce/later.h"
 
@@ -111,19 +112,23 @@ static void *copy_of(const void *from, size_t bytes)
     return to;
 }
 
-/* 0 without memory. */
+/* A type of no elements may be anything: another one of the list stands for it (quirks.h). 0 without memory. */
 static int copy_types(struct copies *own, const struct tutti_half *half, int n)
 {
+    int some = 0;
     if (!(own->types = malloc(((size_t)n + 1) * sizeof *own->types)))
         return 0;
+    while (some < n && count_at(half, some) <= 0)
+        some++;
     for (; own->n < n; own->n++) {
         MPI_Datatype *to = &own->types[own->n];
-        *to = tutti_handles.byte; /* of no elements: the program's may be anything */
-        if (count_at(half, own->n) == 0)
+        const int from = count_at(half, own->n) > 0 ? own->n : some;
+        *to = tutti_handles.byte;
+        if (from >= n)
             continue;
-        if (!tutti_type_hold(half->types[own->n]))
+        if (!tutti_type_hold(half->types[from]))
             return 0;
-        *to = half->types[own->n];
+        *to = half->types[from];
     }
     return 1;
 }
@@ -285,9 +290,11 @@ static int supply(const struct tutti_collective_args *args, MPI_Request *request
 
 #define FIELDS(from, sent, received) .root = from, .in = sent, .out = received
 #define MADE(how, form, call, parameters, arguments)                                                                   \
+    static int(*own_##call) parameters; /* NULL: the MPI has none */                                                   \
     static int supplied_##call parameters                                                                              \
     {                                                                                                                  \
-        (void)info;                                                                                                    \
+        if (!tutti_door.on && own_##call)                                                                              \
+            return own_##call arguments;                                                                               \
         const struct tutti_collective_args args = {                                                                    \
             .collective = TUTTI_COLLECTIVE_##how, .name = #call, .comm = comm, FIELDS form};                           \
         return supply(&args, request);                                                                                 \
@@ -298,11 +305,13 @@ static int supply(const struct tutti_collective_args *args, MPI_Request *request
 
 #undef MADE
 #define MADE(how, form, call, parameters, arguments)                                                                   \
-    if (!tutti_real.call)                                                                                              \
+    own_##call = tutti_real.call;                                                                                      \
+    if (!tutti_real.call || instead)                                                                                   \
         tutti_real.call = supplied_##call;
 
 void tutti_calls_supply_persistent(void)
 {
+    const int instead = tutti_quirks_row()->persistent_read_once;
 #define TUTTI_EACH(kind, waits, name, errors, buffers, parameters, arguments)                                          \
     ROW(HOW_##name, name, parameters, arguments)
 #include "mpi/real/calls.inc"

@@ -1,49 +1,64 @@
-/* MPIs differ in what meets what where two neighbours are one rank (a grid two ranks wide, a graph with an edge that
- * comes twice): the first block that is sent may be received as the first of that rank's or as the last. So this MPI is
- * asked, by messages of this process to itself. */
+/* MPIs differ in which block is received where if two ranks have several edges between them: a grid of dimensions that
+ * are one or two ranks wide, a graph with repeated edges. So the MPI is asked, by calls of this process with itself. */
 #include "mpi/comm/neighbour_order.h"
 
 enum { GRAPH, GRID, KINDS, CALLS = 3, ALLTOALL = TUTTI_COLLECTIVE_NEIGHBOR_ALLTOALL };
 
-/* The number of the block that is received first; TUTTI_QUIRK_ASK: not to be known. */
-static int first_received(int call, MPI_Comm comm)
+/* Edges of this rank to itself: enough to tell all orders of enum tutti_neighbour_order apart. */
+enum { DIMS = 2, EDGES = 2 * DIMS };
+
+int tutti_neighbour_sent(enum tutti_neighbour_order order, int place, int places)
 {
-    const unsigned char out[2] = {0, 1};
-    unsigned char in[2] = {2, 2};
-    const int counts[2] = {1, 1}, displs[2] = {0, 1};
-    const MPI_Aint places[2] = {0, 1};
-    const MPI_Datatype byte = tutti_handles.byte, types[2] = {byte, byte};
-    int code = MPI_ERR_OTHER;
+    return order == TUTTI_NEIGHBOURS_REVERSED  ? places - 1 - place
+           : order == TUTTI_NEIGHBOURS_CROSSED ? place ^ 1
+                                               : place;
+}
+
+/* enum tutti_neighbour_order; TUTTI_QUIRK_ASK: none of them, or no answer. */
+static signed char order_of(int call, MPI_Comm comm)
+{
+    const unsigned char out[EDGES] = {0, 1, 2, 3};
+    unsigned char in[EDGES] = {EDGES, EDGES, EDGES, EDGES};
+    const int counts[EDGES] = {1, 1, 1, 1}, displs[EDGES] = {0, 1, 2, 3};
+    const MPI_Aint places[EDGES] = {0, 1, 2, 3};
+    const MPI_Datatype byte = tutti_handles.byte, types[EDGES] = {byte, byte, byte, byte};
+    int code;
     if (call == 0)
         code = tutti_real.MPI_Neighbor_alltoall(out, 1, byte, in, 1, byte, comm);
     else if (call == 1)
         code = tutti_real.MPI_Neighbor_alltoallv(out, counts, displs, byte, in, counts, displs, byte, comm);
     else
         code = tutti_real.MPI_Neighbor_alltoallw(out, counts, places, types, in, counts, places, types, comm);
-    return code == MPI_SUCCESS && in[0] < 2 && in[0] + in[1] == 1 ? in[0] : TUTTI_QUIRK_ASK;
+    for (int order = TUTTI_NEIGHBOURS_AS_SENT; code == MPI_SUCCESS && order <= TUTTI_NEIGHBOURS_CROSSED; order++) {
+        int i = 0;
+        while (i < EDGES && in[i] == tutti_neighbour_sent((enum tutti_neighbour_order)order, i, EDGES))
+            i++;
+        if (i == EDGES)
+            return (signed char)order;
+    }
+    return TUTTI_QUIRK_ASK;
 }
 
-void tutti_twice_ask(void)
+void tutti_neighbour_order_ask(void)
 {
-    const int one[1] = {1}, self[2] = {0, 0}, weights[2] = {1, 1};
+    const int one[DIMS] = {1, 1}, self[EDGES] = {0}, weights[EDGES] = {1, 1, 1, 1};
     for (int kind = 0; kind < KINDS; kind++) {
         MPI_Comm comm = tutti_handles.no_comm;
         int code = kind == GRID
-                       ? tutti_real.MPI_Cart_create(tutti_handles.self, 1, one, one, 0, &comm)
-                       : tutti_real.MPI_Dist_graph_create_adjacent(tutti_handles.self, 2, self, weights, 2, self,
-                                                                   weights, tutti_handles.no_info, 0, &comm);
+                       ? tutti_real.MPI_Cart_create(tutti_handles.self, DIMS, one, one, 0, &comm)
+                       : tutti_real.MPI_Dist_graph_create_adjacent(tutti_handles.self, EDGES, self, weights, EDGES,
+                                                                   self, weights, tutti_handles.no_info, 0, &comm);
         for (int call = 0; call < CALLS; call++)
-            tutti_quirks.last_neighbour_first[kind][call] =
-                (signed char)(code == MPI_SUCCESS ? first_received(call, comm) : TUTTI_QUIRK_ASK);
+            tutti_quirks.neighbour_order[kind][call] = code == MPI_SUCCESS ? order_of(call, comm) : TUTTI_QUIRK_ASK;
         if (code == MPI_SUCCESS && comm != tutti_handles.no_comm)
             tutti_real.MPI_Comm_free(&comm);
     }
 }
 
-int tutti_twice_reversed(int grid, enum tutti_collective collective)
+int tutti_neighbour_order(int grid, enum tutti_collective collective)
 {
-    /* Whichever comes first, an allgather's blocks are alike. */
+    /* The blocks that an allgather receives from one rank are alike. */
     if (collective < TUTTI_COLLECTIVE_NEIGHBOR_ALLTOALL || collective > TUTTI_COLLECTIVE_NEIGHBOR_ALLTOALLW)
-        return 0;
-    return tutti_quirks.last_neighbour_first[grid ? GRID : GRAPH][(int)collective - ALLTOALL];
+        return TUTTI_NEIGHBOURS_AS_SENT;
+    return tutti_quirks.neighbour_order[grid ? GRID : GRAPH][(int)collective - ALLTOALL];
 }

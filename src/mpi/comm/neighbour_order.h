@@ -1,14 +1,18 @@
-/* What an MPI does where two neighbours are one rank. */
-#ifndef TUTTI_MPI_TWICE_H
-#define TUTTI_MPI_TWICE_H
+/* Which of several blocks between two ranks is received where, in a call with neighbours. */
+#ifndef TUTTI_MPI_NEIGHBOUR_ORDER_H
+#define TUTTI_MPI_NEIGHBOUR_ORDER_H
 
 #include "mpi/real/door.h"
+#include "mpi/real/quirks.h"
 #include "team/control.h"
 
-/* Where blocks of a call with neighbours are for one rank, on a grid or in a directed graph: 1: the last is
- * received first; 0: the first; TUTTI_QUIRK_ASK, which is negative: not known. */
-int tutti_twice_reversed(int grid, enum tutti_collective collective);
-/* Local, once, before any of them: asks the MPI. */
-void tutti_twice_ask(void);
+/* Of a call on a grid or in a directed graph: enum tutti_neighbour_order; TUTTI_QUIRK_ASK, which is negative: unknown.
+ */
+int tutti_neighbour_order(int grid, enum tutti_collective collective);
+/* If one rank is the neighbour at all `places`: the number of the sent block that is received at `place`. An
+ * involution. */
+int tutti_neighbour_sent(enum tutti_neighbour_order order, int place, int places);
+/* Local, once, before the others: asks the MPI. */
+void tutti_neighbour_order_ask(void);
 
 #endif

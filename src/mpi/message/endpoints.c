@@ -92,7 +92,7 @@ void tutti_endpoints_open(void)
     }
     tutti_endpoint_everywhere = tutti_endpoint_declared(tutti_door.node);
     if (tutti_endpoint_everywhere)
-        tutti_twice_ask();
+        tutti_neighbour_order_ask();
     tutti_far_open(&transport.base);
 }
 

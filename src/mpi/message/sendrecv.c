@@ -166,7 +166,7 @@ static void *copy_of(const void *buffer, MPI_Count count, MPI_Datatype type, MPI
     struct tutti_stage stage;
     uint64_t bytes;
     if (!layout || __builtin_mul_overflow((uint64_t)count, (uint64_t)layout->size, &bytes) ||
-        (!layout->plan && layout->size > INT_MAX) || tutti_layout_packed(layout, given) != 0 ||
+        (!layout->plan && layout->size > INT_MAX) || tutti_layout_packed(layout, type, given) != 0 ||
         tutti_stage_open(&stage, buffer, count, type, TUTTI_STAGE_IN) != TUTTI_OK)
         return NULL;
     TUTTI_INSIDE();

@@ -96,16 +96,18 @@ static int is_twice(const int *ranks, int n)
     return 0;
 }
 
-/* *reversed: of blocks for one rank the last is received first. 0 where the MPI has to do the call. */
-static int neighbours_of(const struct tutti_collective_args *call, struct tutti_neighbours *all, int *reversed)
+/* *order: of several blocks from one rank, if there are any. 0 where the MPI has to do the call. */
+static int neighbours_of(const struct tutti_collective_args *call, struct tutti_neighbours *all,
+                         enum tutti_neighbour_order *order)
 {
     if (tutti_neighbours_open(all, call->comm) != TUTTI_OK || all->kind == MPI_UNDEFINED)
         return 0;
     const int twice = is_twice(all->from, all->ins) || is_twice(all->to, all->outs);
     if (all->kind == MPI_GRAPH && twice)
         return 0;
-    *reversed = tutti_twice_reversed(all->kind == MPI_CART, call->collective);
-    return *reversed >= 0 || !twice;
+    const int known = tutti_neighbour_order(all->kind == MPI_CART, call->collective);
+    *order = twice && known >= 0 ? (enum tutti_neighbour_order)known : TUTTI_NEIGHBOURS_AS_SENT;
+    return known >= 0 || !twice;
 }
 
 /* ---- blocks ---- */
@@ -132,27 +134,25 @@ static int block_of(const struct tutti_half *half, int i, int large, struct tutt
     return 1;
 }
 
-static void reverse(struct tutti_mover_block *block, int n)
-{
-    for (int i = 0; i < n / 2; i++) {
-        struct tutti_mover_block other = block[i];
-        block[i] = block[n - 1 - i];
-        block[n - 1 - i] = other;
-    }
-}
+/* The n neighbours of one side of this rank; those of one rank are taken in `order`. */
+struct side {
+    const int *ranks;
+    int n;
+    enum tutti_neighbour_order order;
+};
 
 /* As many blocks as `flow` has partners. Returns their number, or -1. */
 static int fill(const struct tutti_collective_args *call, const struct tutti_half *half, const struct flow *flow,
-                int ranks, const int *neighbours, int n, struct tutti_mover_block *out)
+                int ranks, const struct side *side, struct tutti_mover_block *out)
 {
     int used = 0;
     if (flow->whom == NOBODY)
         return 0;
-    if (flow->whom == ALL)
-        n = ranks;
-    for (int i = 0; i < (flow->whom == ROOT ? 1 : n); i++) {
+    const int n = flow->whom == ROOT ? 1 : flow->whom == ALL ? ranks : side->n;
+    for (int next = 0; next < n; next++) {
         struct tutti_mover_block *block = &out[used];
-        int rank = flow->whom == ROOT ? call->root : flow->whom == ALL ? i : neighbours[i];
+        const int i = flow->whom == NEIGHBOURS ? tutti_neighbour_sent(side->order, next, n) : next;
+        int rank = flow->whom == ROOT ? call->root : flow->whom == ALL ? i : side->ranks[i];
         if (rank == flow->but || rank == MPI_PROC_NULL)
             continue;
         if (!block_of(half, flow->same ? 0 : i, call->large, block))
@@ -178,22 +178,21 @@ int tutti_mover_blocks_open(struct tutti_mover_blocks *blocks, const struct tutt
 {
     TUTTI_INSIDE();
     struct tutti_neighbours ring = {.own = NULL};
-    int reversed = 0;
+    enum tutti_neighbour_order order = TUTTI_NEIGHBOURS_AS_SENT;
     struct course course;
     struct tutti_half in = call->in;
     *blocks = (struct tutti_mover_blocks){.own = NULL};
     if (!course_of(call, rank, ranks, &course) || (course.own_part && !own_part(call, rank, &in)))
         return 0;
-    int fine = course.in.whom != NEIGHBOURS || neighbours_of(call, &ring, &reversed);
+    int fine = course.in.whom != NEIGHBOURS || neighbours_of(call, &ring, &order);
     size_t most = (size_t)ranks + (size_t)(ring.ins > ring.outs ? ring.ins : ring.outs);
     if (fine && (blocks->own = malloc(2 * most * sizeof *blocks->in)) != NULL) {
         blocks->in = blocks->own;
         blocks->out = blocks->in + most;
-        blocks->ins = fill(call, &in, &course.in, ranks, ring.to, ring.outs, blocks->in);
-        blocks->outs = fill(call, &call->out, &course.out, ranks, ring.from, ring.ins, blocks->out);
+        const struct side to = {ring.to, ring.outs, TUTTI_NEIGHBOURS_AS_SENT}, from = {ring.from, ring.ins, order};
+        blocks->ins = fill(call, &in, &course.in, ranks, &to, blocks->in);
+        blocks->outs = fill(call, &call->out, &course.out, ranks, &from, blocks->out);
         fine = blocks->ins >= 0 && blocks->outs >= 0;
-        if (fine && reversed == 1)
-            reverse(blocks->out, blocks->outs);
     } else {
         fine = 0;
     }

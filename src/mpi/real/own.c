@@ -3,12 +3,20 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-enum { TAGS = 32765, PULSE_TAG = TAGS, INJECT_TAG, ROOM_TAG }; /* an MPI has at least so many */
+enum {
+    PULSE_TAG,
+    INJECT_TAG,
+    ROOM_TAG,
+    FIRST_TAG,
+    LEAST_TAGS = 32767, /* every MPI has tags up to this one */
+    AT_FIRST = 256
+};
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static MPI_Comm self; /* of this process alone */
 static int made;
-static int *free_tags, tags_free, tags_used;
+static int last_tag; /* of this MPI */
+static int *free_tags, tags_free, tags_used, tags_room;
 static pthread_mutex_t pulse_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct stand_in {
     struct stand_in *next;
@@ -17,11 +25,20 @@ static struct stand_in {
 } * stand_ins;            /* one for each handler */
 static MPI_Request pulse; /* a receive of what is sent at the end */
 
+static int ask_last_tag(void)
+{
+    int *most = NULL, flag = 0;
+    int code = tutti_real.MPI_Comm_get_attr(tutti_handles.world, MPI_TAG_UB, &most, &flag);
+    return code == MPI_SUCCESS && flag && *most > LEAST_TAGS ? *most : LEAST_TAGS;
+}
+
 /* The lock is held. 0: it cannot be made. */
 static int make_self(void)
 {
-    if (!made && tutti_real.MPI_Comm_split(tutti_handles.self, 0, 0, &self) == MPI_SUCCESS)
+    if (!made && tutti_real.MPI_Comm_split(tutti_handles.self, 0, 0, &self) == MPI_SUCCESS) {
         made = tutti_real.MPI_Comm_set_errhandler(self, tutti_handles.errors_return) == MPI_SUCCESS;
+        last_tag = ask_last_tag();
+    }
     return made;
 }
 
@@ -93,16 +110,28 @@ int tutti_own_asks(MPI_Datatype type)
     return tutti_real.MPI_Bcast(&nothing, 1, type, 0, quiet) == MPI_SUCCESS;
 }
 
+/* The lock is held. Room for all tags that are in use to be given back. */
+static int grow(void)
+{
+    if (tags_used < tags_room)
+        return 1;
+    const int room = tags_room ? 2 * tags_room : AT_FIRST;
+    int *more = realloc(free_tags, (size_t)room * sizeof *more);
+    if (!more)
+        return 0;
+    free_tags = more;
+    tags_room = room;
+    return 1;
+}
+
 /* The lock is held. */
 static int take_tag(void)
 {
     if (!make_self())
         return -1;
-    if (!free_tags && !(free_tags = malloc(TAGS * sizeof *free_tags)))
-        return -1;
     if (tags_free > 0)
         return free_tags[--tags_free];
-    return tags_used < TAGS ? tags_used++ : -1;
+    return tags_used <= last_tag - FIRST_TAG && grow() ? FIRST_TAG + tags_used++ : -1;
 }
 
 int tutti_own_request(int persistent, MPI_Request *request, int *tag)
@@ -221,5 +250,5 @@ void tutti_own_close(int idle)
     made = 0;
     free(free_tags);
     free_tags = NULL;
-    tags_free = tags_used = 0;
+    tags_free = tags_used = tags_room = 0;
 }

@@ -11,6 +11,8 @@
  *   received.
  * - No message ends within a basic element of its receiver's type: an internal error of MPICH since 4.0 (endpoints.h).
  * - Persistent collectives are made with what goes in: MPICH 4.0 reads some buffers at once (collective.c).
+ * - No other type stands for one of no elements than one of the same list: MPICH 4.0 takes all blocks of MPI_Ialltoallw
+ *   in place for blocks of the first type (supplied_persistent.c).
  * - Nothing is unpacked from external32 where there is nothing: Intel MPI 2021 ends the program (pack.c).
  * - Texts of errors: MPICH until 4.1 keeps them in classes of the program alone, which are tried (errors.c).
  * - True bounds are not compared: Open MPI's are wrong for a stride of minus one byte, MPICH counts parts of no bytes
@@ -27,6 +29,14 @@ enum tutti_interface { TUTTI_INTERFACE_OPENMPI, TUTTI_INTERFACE_MPICH, TUTTI_INT
 /* A field of a row that is not known beforehand: the MPI is asked, at MPI_Init but where said, and its answer stands in
  * tutti_quirks from then on. */
 enum { TUTTI_QUIRK_ASK = -1 };
+
+/* Of several blocks from one rank, which is received at which place of the receiver's list of neighbours. */
+enum tutti_neighbour_order {
+    TUTTI_NEIGHBOURS_AS_SENT,  /* the first block at the first place: graphs under most MPIs */
+    TUTTI_NEIGHBOURS_REVERSED, /* the first block at the last place: MPICH 4.0 */
+    TUTTI_NEIGHBOURS_CROSSED /* per dimension: what leaves downwards arrives from above, as MPI 4.0 defines it: Open MPI
+                                4.1 to 5.0, MPICH 5.0 */
+};
 
 struct tutti_quirks {
     const char *mpi; /* whose row it is */
@@ -71,16 +81,26 @@ struct tutti_quirks {
      * MPICH 4.2 to 5.0, Intel MPI 2021. Asked when endpoints are opened. */
     int get_status_ends_persistent;
 
+    /* Contiguous data above the eager limit are cut at any multiple of 16 bytes, and a fragment that ends within a
+     * basic element of the receiver's type with gaps is an error (MPI_ERR_TRUNCATE) or is waited for: MPICH 4.0 to 5.0
+     * over UCX (5.0 in some collectives alone). A type of the same signature is cut between its basic elements, even if
+     * it has no gaps. */
+    int cuts_elements;
+
     /* ---- collectives ---- */
 
     /* MPI_Reduce in place crashes at a root other than 0: MPICH 3.4 and 4.0, not 4.1. */
     int reduce_in_place_crashes;
+    /* Persistent collectives copy what is sent when they are made, and mix up their messages from the second start on:
+     * MPICH 4.0 (MPI_Gather_init, _Allgather_init, _Scatter_init, others of 3 ranks; not 4.1). They are supplied
+     * instead, except for their large-count forms. */
+    int persistent_read_once;
     /* MPI_Allgather_init: each start but the first releases the types once too often: Intel MPI 2021.18. */
     int allgather_init_drops_types;
-    /* [grid][MPI_Neighbor_alltoall, _alltoallv, _alltoallw]: where two neighbours are one rank (a grid two ranks wide;
-     * not a grid: a graph with an edge that comes twice) the block that is sent last is received first: MPIs differ.
-     * Asked when endpoints are opened; TUTTI_QUIRK_ASK stays where no answer can be had. */
-    signed char last_neighbour_first[2][3];
+    /* [grid][MPI_Neighbor_alltoall, _alltoallv, _alltoallw]: enum tutti_neighbour_order. A grid of dimensions that are
+     * one or two ranks wide, or a graph with repeated edges, has several blocks between two ranks; MPIs differ in which
+     * is received where. Asked when endpoints are opened; TUTTI_QUIRK_ASK stays if the answer is none of the orders. */
+    signed char neighbour_order[2][3];
 
     /* ---- datatypes ---- */
 

@@ -9,7 +9,11 @@
 #include "mpi/real/handles.h"
 #include "mpi/real/lent.h"
 #include "mpi/real/own.h"
+#include "mpi/real/quirks.h"
 #include "mpi/type/describe.h"
+#include "mpi/type/signature.h"
+
+enum { CUT_AT = 16 }; /* see cuts_elements in quirks.h */
 
 static int keyval = MPI_KEYVAL_INVALID;
 static int open_now; /* between MPI_Init and MPI_Finalize; attributes may be deleted later */
@@ -236,12 +240,20 @@ static int contiguous(MPI_Count count, MPI_Datatype of, MPI_Datatype *out)
     return tutti_real.MPI_Type_contiguous_c && tutti_real.MPI_Type_contiguous_c(count, of, out) == MPI_SUCCESS;
 }
 
-int tutti_layout_packed(struct tutti_layout *layout, MPI_Datatype *out)
+/* 1 where an MPI that cuts bytes anywhere would cut within a basic element. */
+static int must_keep_signature(const struct tutti_layout *layout)
+{
+    const unsigned basic = layout->basic;
+    return tutti_quirks.cuts_elements && (basic > CUT_AT || (basic & (basic - 1)) != 0);
+}
+
+int tutti_layout_packed(struct tutti_layout *layout, MPI_Datatype type, MPI_Datatype *out)
 {
     MPI_Datatype made = atomic_load(&layout->packed), none = tutti_handles.no_type;
     if (made == none) {
         TUTTI_INSIDE();
-        if (!contiguous(layout->size, tutti_handles.byte, &made))
+        if (!(must_keep_signature(layout) && tutti_signature_of(type, &made) == TUTTI_OK) &&
+            !contiguous(layout->size, tutti_handles.byte, &made))
             return -1;
         if (tutti_real.MPI_Type_commit(&made) != MPI_SUCCESS ||
             !atomic_compare_exchange_strong(&layout->packed, &none, made)) {

@@ -29,9 +29,9 @@ struct tutti_layout {
 struct tutti_layout *tutti_layout_of(MPI_Datatype type);
 /* 1 where the MPI takes the type for messages: it has been committed. `layout` is that of `type`. */
 int tutti_layout_committed(struct tutti_layout *layout, MPI_Datatype type);
-/* A committed type of as many bytes as an element of the layout, without gaps: what stands for the type in a message
- * of packed elements, so that counts stay as they are. 0, or -1 where it cannot be made. */
-int tutti_layout_packed(struct tutti_layout *layout, MPI_Datatype *out);
+/* A committed type of as many bytes as an element of the layout, which is that of `type`, without gaps: what stands for
+ * the type in a message of packed elements, so that counts stay as they are. 0, or -1 where it cannot be made. */
+int tutti_layout_packed(struct tutti_layout *layout, MPI_Datatype type, MPI_Datatype *out);
 
 int tutti_layouts_open(void);
 /* The device is still there. */

@@ -4,10 +4,13 @@ tutti_mpi_test(mpi-collectives PROGRAM mpi-collectives RANKS 3 RANKS_MPICH 2 ENV
 program(neighbours EVERYWHERE)
 tutti_mpi_test(mpi-neighbours PROGRAM mpi-neighbours RANKS 3 RANKS_MPICH 3 ENV ${stats} EVERYWHERE)
 tutti_mpi_test(mpi-neighbours-mpi PROGRAM mpi-neighbours RANKS 2 ENV ${stats} TUTTI_MESSAGES=mpi)
+program(topologies EVERYWHERE)
+tutti_mpi_test(mpi-topologies PROGRAM mpi-topologies RANKS 2 ENV ${stats} "TUTTI_RULES=message:*@direct *@packed" EVERYWHERE)
+tutti_mpi_test(mpi-topologies-4 PROGRAM mpi-topologies RANKS 4 ARGS 3 ENV ${stats} "TUTTI_RULES=message:*@direct *@packed" MPIS openmpi mpich5)
 program(persistent_moves EVERYWHERE)
-# MPICH 4.0 and Intel MPI fail by themselves where persistent collectives are started again (types_collectives.c).
+# Intel MPI fails by itself where persistent collectives are started again (types_collectives.c).
 tutti_mpi_test(mpi-persistent-moves PROGRAM mpi-persistent_moves RANKS 3 RANKS_MPICH 2 ENV ${stats} TIMEOUT 100
-               MPIS openmpi openmpi5 mpich5)
+               MPIS openmpi mpich openmpi5 mpich5)
 tutti_mpi_test(mpi-persistent-moves-4 PROGRAM mpi-persistent_moves RANKS 4 ENV ${stats} TIMEOUT 100 MPIS openmpi)
 tutti_mpi_test(mpi-persistent-moves-nodes PROGRAM mpi-persistent_moves RANKS 3 ENV ${stats} TUTTI_NODE_RANKS=2 TIMEOUT 100
                MPIS openmpi)

@@ -70,8 +70,9 @@ static void test_fields(void **state)
     assert_true(openmpi->overruns && openmpi->opal_progress && openmpi->raises_on_world &&
                 openmpi->refuses_alias_reduce);
     assert_false(openmpi->probe_keeps_cancelled || openmpi->reduce_in_place_crashes || openmpi->pack_lacks_bottom);
-    assert_true(old->reduce_in_place_crashes && old->pack_lacks_bottom && old->probe_keeps_cancelled);
-    assert_false(newer->reduce_in_place_crashes || newer->pack_lacks_bottom);
+    assert_true(old->cuts_elements && newer->cuts_elements && old->reduce_in_place_crashes && old->pack_lacks_bottom &&
+                old->probe_keeps_cancelled);
+    assert_false(openmpi->cuts_elements || newer->reduce_in_place_crashes || newer->pack_lacks_bottom);
     assert_true(newer->probe_keeps_cancelled);
     assert_false(old->overruns || old->opal_progress || old->raises_on_world || old->ends_on_errors);
     assert_true(intel->darray_is_own && intel->allgather_init_drops_types && intel->probe_keeps_cancelled);
@@ -96,7 +97,7 @@ static void test_asked(void **state)
         assert_int_equal(row->get_status_ends_persistent, TUTTI_QUIRK_ASK);
         assert_int_equal(row->packs_plainly, TUTTI_QUIRK_ASK);
         for (int call = 0; call < 6; call++)
-            assert_int_equal(row->last_neighbour_first[call / 3][call % 3], TUTTI_QUIRK_ASK);
+            assert_int_equal(row->neighbour_order[call / 3][call % 3], TUTTI_QUIRK_ASK);
     }
 }
 

@@ -41,6 +41,55 @@ static void file_handler(MPI_File *file, int *code, ...)
         CHECK(capture_count(text, #name " ") == 1, #name ": said '%s'", text);                                         \
     } while (0)
 
+/* Nothing of the device memory is reached: the MPI has the call. */
+#define PASSED(name, ...)                                                                                              \
+    do {                                                                                                               \
+        handled = 0;                                                                                                   \
+        int class = kit_class(name(__VA_ARGS__));                                                                      \
+        CHECK(class == MPI_SUCCESS && handled == 0, #name " that reaches no memory: error class %d", class);           \
+    } while (0)
+
+static void nothing_of_windows(MPI_Win win, void *a)
+{
+    PASSED(MPI_Put, a, 0, MPI_DOUBLE, 0, 0, 0, MPI_DOUBLE, win);
+    PASSED(MPI_Put, a, 1, MPI_DOUBLE, MPI_PROC_NULL, 0, 1, MPI_DOUBLE, win);
+    PASSED(MPI_Get, a, 0, MPI_DOUBLE, 0, 0, 0, MPI_DOUBLE, win);
+    PASSED(MPI_Get, a, 1, MPI_DOUBLE, MPI_PROC_NULL, 0, 1, MPI_DOUBLE, win);
+    PASSED(MPI_Accumulate, a, 0, MPI_DOUBLE, 0, 0, 0, MPI_DOUBLE, MPI_SUM, win);
+    PASSED(MPI_Accumulate, a, 1, MPI_DOUBLE, MPI_PROC_NULL, 0, 1, MPI_DOUBLE, MPI_SUM, win);
+    PASSED(MPI_Get_accumulate, a, 1, MPI_DOUBLE, a, 1, MPI_DOUBLE, MPI_PROC_NULL, 0, 1, MPI_DOUBLE, MPI_SUM, win);
+    PASSED(MPI_Fetch_and_op, a, a, MPI_DOUBLE, MPI_PROC_NULL, 0, MPI_SUM, win);
+    PASSED(MPI_Compare_and_swap, a, a, a, MPI_INT, MPI_PROC_NULL, 0, win);
+}
+
+/* With MPI_NO_OP the origin is not read. */
+static void not_read(MPI_Win win, void *a, double *host)
+{
+    host[0] = host[1] = -1;
+    PASSED(MPI_Fetch_and_op, a, &host[0], MPI_DOUBLE, kit_rank, 0, MPI_NO_OP, win);
+    PASSED(MPI_Get_accumulate, a, 1, MPI_DOUBLE, &host[1], 1, MPI_DOUBLE, kit_rank, 0, 1, MPI_DOUBLE, MPI_NO_OP, win);
+    MPI_Win_fence(0, win);
+    CHECK(host[0] == 0 && host[1] == 0, "MPI_NO_OP fetched %g and %g, not 0", host[0], host[1]);
+}
+
+static void nothing_of_files(MPI_File file, void *a)
+{
+    MPI_Request request;
+    MPI_Datatype empty; /* not with windows: MPI_Put of such a type stands still in Open MPI 5.0 */
+    MPI_Type_contiguous(0, MPI_DOUBLE, &empty);
+    MPI_Type_commit(&empty);
+    PASSED(MPI_File_write, file, a, 3, empty, MPI_STATUS_IGNORE);
+    MPI_Type_free(&empty);
+    PASSED(MPI_File_write, file, a, 0, MPI_DOUBLE, MPI_STATUS_IGNORE);
+    PASSED(MPI_File_read_at, file, 0, a, 0, MPI_DOUBLE, MPI_STATUS_IGNORE);
+    PASSED(MPI_File_iwrite, file, a, 0, MPI_DOUBLE, &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    PASSED(MPI_File_write_all_begin, file, a, 0, MPI_DOUBLE);
+    PASSED(MPI_File_write_all_end, file, a, MPI_STATUS_IGNORE);
+    REFUSED(MPI_File_write_all_begin, file, a, 1, MPI_DOUBLE);
+    REFUSED(MPI_File_write_all_end, file, a, MPI_STATUS_IGNORE);
+}
+
 static void windows(MPI_Win win, MPI_Win_errhandler_function *refused, void *a, void *host)
 {
     MPI_Errhandler handler;
@@ -51,11 +100,13 @@ static void windows(MPI_Win win, MPI_Win_errhandler_function *refused, void *a, 
     REFUSED(MPI_Put, a, 1, MPI_DOUBLE, 0, 0, 1, MPI_DOUBLE, win);
     REFUSED(MPI_Get, a, 1, MPI_DOUBLE, 0, 0, 1, MPI_DOUBLE, win);
     REFUSED(MPI_Accumulate, a, 1, MPI_DOUBLE, 0, 0, 1, MPI_DOUBLE, MPI_SUM, win);
+    nothing_of_windows(win, a);
     int put = MPI_Put(host, 1, MPI_DOUBLE, kit_rank, 8, 1, MPI_DOUBLE, win), length = 0;
     char why[MPI_MAX_ERROR_STRING] = "";
     MPI_Error_string(put, why, &length);
     CHECK(put == MPI_SUCCESS, "MPI_Put of host memory: %s", why);
     MPI_Win_fence(0, win);
+    not_read(win, a, host);
     MPI_Win_free(&win);
 }
 
@@ -85,6 +136,9 @@ int main(int argc, char **argv)
     MPI_Win win = MPI_WIN_NULL;
     REFUSED(MPI_Win_create, a, ROOM, 1, MPI_INFO_NULL, comm, &win);
 
+    PASSED(MPI_Win_create, a, 0, 1, MPI_INFO_NULL, comm, &win);
+    if (win != MPI_WIN_NULL)
+        MPI_Win_free(&win);
     if (MPI_Win_create(host, ROOM, 1, MPI_INFO_NULL, comm, &win) == MPI_SUCCESS)
         windows(win, win_handler, a, host2);
     else
@@ -101,6 +155,7 @@ int main(int argc, char **argv)
         MPI_Errhandler_free(&handler);
         REFUSED(MPI_File_write, file, a, 1, MPI_DOUBLE, MPI_STATUS_IGNORE);
         REFUSED(MPI_File_read_at, file, 0, b, 1, MPI_DOUBLE, MPI_STATUS_IGNORE);
+        nothing_of_files(file, a);
         CHECK(MPI_File_write(file, host, 1, MPI_DOUBLE, MPI_STATUS_IGNORE) == MPI_SUCCESS,
               "MPI_File_write of host memory");
         MPI_File_close(&file);

@@ -31,6 +31,7 @@ struct prog_kinds {
 
 enum {
     PROG_RANKS = 8,
+    PROG_DIMS = 3, /* of a grid: two neighbours each, PROG_RANKS at most */
     PROG_RUNS = 8,
     PROG_COMMS = 16,
     PROG_ENDS = 200,
@@ -142,7 +143,7 @@ struct prog_coll {
 enum prog_origin { PROG_WORLD, PROG_DUP, PROG_SPLIT, PROG_IDUP, PROG_CART, PROG_GRAPH, PROG_INTER, PROG_ORIGINS };
 /* Neighbours by place, in the order of the MPI; -1: MPI_PROC_NULL. */
 struct prog_topology {
-    int dims, dim[2], periods[2], weighted; /* dims 0: a graph */
+    int dims, dim[PROG_DIMS], periods[PROG_DIMS], weighted; /* dims 0: a graph */
     int ins[PROG_RANKS], outs[PROG_RANKS], from[PROG_RANKS][PROG_RANKS], to[PROG_RANKS][PROG_RANKS];
     int edge[PROG_RANKS][PROG_RANKS]; /* what comes from from[][i] is its block edge[][i] */
     int twice;                        /* some rank is another one's neighbour twice */

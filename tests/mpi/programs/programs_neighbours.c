@@ -38,26 +38,27 @@ static int add(struct prog_drawer *d, struct prog_comm *comm, const struct prog_
 /* The place next to another one in a dimension; -1: behind the edge. */
 static int beside(const struct prog_topology *grid, int place, int dim, int step)
 {
-    int width = grid->dims == 2 ? grid->dim[1] : 1, at[2] = {place / width, place % width};
-    if (grid->dims == 1)
-        at[1] = 0;
-    at[dim] += step;
-    if (!grid->periods[dim] && (at[dim] < 0 || at[dim] >= grid->dim[dim]))
+    int behind = 1; /* ranks between two that are neighbours in this dimension */
+    for (int k = dim + 1; k < grid->dims; k++)
+        behind *= grid->dim[k];
+    const int n = grid->dim[dim], at = place / behind % n, to = at + step;
+    if (!grid->periods[dim] && (to < 0 || to >= n))
         return -1;
-    at[dim] = (at[dim] + grid->dim[dim]) % grid->dim[dim];
-    return at[0] * width + at[1];
+    return place + ((to + n) % n - at) * behind;
 }
 
 /* A grid of the first ranks; the others take no part. */
 int prog_cart_draw(struct prog_drawer *d, struct prog_comm *comm)
 {
     const struct prog_comm *from = &d->p->comm[comm->parent];
-    struct prog_topology grid = {.dims = 1 + prog_dice(d, 2), .dim = {1, 1}};
+    struct prog_topology grid = {.dims = 1 + prog_dice(d, PROG_DIMS)};
     int fewer = prog_dice(d, 4) == 0;
-    grid.dim[0] = fewer || grid.dims == 2 ? 1 + prog_dice(d, from->size) : from->size;
-    if (grid.dims == 2)
-        grid.dim[1] = fewer ? 1 + prog_dice(d, from->size / grid.dim[0]) : from->size / grid.dim[0];
-    comm->size = grid.dim[0] * grid.dim[1];
+    comm->size = 1;
+    for (int k = 0; k < grid.dims; k++) { /* the last one takes all that are left, or fewer */
+        const int left = from->size / comm->size;
+        grid.dim[k] = fewer || k + 1 < grid.dims ? 1 + prog_dice(d, left) : left;
+        comm->size *= grid.dim[k];
+    }
     memcpy(comm->members, from->members, sizeof comm->members);
     for (int k = 0; k < grid.dims; k++)
         grid.periods[k] = prog_dice(d, 2);

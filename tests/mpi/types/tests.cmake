@@ -22,7 +22,7 @@ tutti_mpi_test(mpi-types-messages-direct PROGRAM mpi-types_messages RANKS 2 MANY
                EVERYWHERE TIMEOUT 200)
 tutti_mpi_test(mpi-types-messages-packed PROGRAM mpi-types_messages RANKS 2 MANY 240
                ENV ${stats} TUTTI_MESSAGE_LEAST=512 TUTTI_RULES=message:*@packed TIMEOUT 200)
-# MPICH 4.0 refuses to receive long messages of pair types into host memory.
+# MPICH 4.0 refuses to receive long messages of pair types into host memory (types_uneven.c).
 set(far ${stats} TUTTI_NODE_RANKS=1 TUTTI_MESSAGE_LEAST=512 TUTTI_RULES=message_far:*@pipelined TUTTI_MESSAGE_CHUNK=4096)
 tutti_mpi_test(mpi-types-messages-far PROGRAM mpi-types_messages RANKS 2 MANY 520 ARGS 80 ENV ${far} MPIS openmpi TIMEOUT 200)
 tutti_mpi_test(mpi-types-messages-far-short PROGRAM mpi-types_messages RANKS 2 MANY 520 ENV ${far} TIMEOUT 200)
@@ -56,3 +56,5 @@ program(types_later EVERYWHERE)
 tutti_mpi_test(mpi-types-later PROGRAM mpi-types_later RANKS 2 ENV ${stats} EVERYWHERE TIMEOUT 40)
 program(types_reduce EVERYWHERE)
 tutti_mpi_test(mpi-types-reduce PROGRAM mpi-types_reduce RANKS 3 RANKS_MPICH 3 ENV ${stats} EVERYWHERE)
+program(types_uneven EVERYWHERE)
+tutti_mpi_test(mpi-types-uneven PROGRAM mpi-types_uneven RANKS 2 ENV ${stats} EVERYWHERE)

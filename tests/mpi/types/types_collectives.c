@@ -85,12 +85,7 @@ static void fill(unsigned char *bytes, size_t n, uint64_t seed)
 #define FAR_W  send, s->counts_out, s->bytes_out, s->types, receive, s->counts_in, s->bytes_in, s->types
 
 #define START(name, ...) MPI_##name##_init(__VA_ARGS__, MPI_INFO_NULL, &request)
-/* MPICH 4.0 mixes up messages where a persistent collective is started again. */
-#if defined(MPICH_NUMVERSION) && MPICH_NUMVERSION < 40100000
-enum { STARTS = 1 };
-#else
 enum { STARTS = 2 };
-#endif
 /* Intel MPI 2021.18, of 1, 2, 4 ... ranks, releases the types of MPI_Allgather_init once too often at each start but
  * the first, so that they go while they are used; it takes several starts for that to show. Types made of the program's
  * hold it; these are lost. Of 3 and more ranks its MPI_Scatter_init fails when it is started again. */

@@ -142,12 +142,7 @@ static int alltoall_init(void *to, const void *from, MPI_Datatype type, MPI_Requ
 {
     return MPI_Alltoall_init(from, EACH, type, to, EACH, type, MPI_COMM_WORLD, MPI_INFO_NULL, requests);
 }
-/* MPICH 4.0 mixes up messages where a persistent collective is started again. */
-#if defined(MPICH_NUMVERSION) && MPICH_NUMVERSION < 40100000
-enum { AGAIN = 1 };
-#else
 enum { AGAIN = 2 };
-#endif
 
 static void try(const struct call *call, int deep, enum kit_kind memory)
 {

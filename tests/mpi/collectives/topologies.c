@@ -1,0 +1,244 @@
+/* Neighbourhood collectives on every grid of up to 4 dimensions, and on graphs with repeated edges and edges of a rank
+ * to itself. MPIs differ in which of several blocks between two ranks is received where: device memory must give what
+ * this MPI gives on host memory, in every call. Argument: dimensions at most. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kit.h"
+#include "persistent.h"
+
+enum call { ALLGATHER, ALLGATHERV, ALLTOALL, ALLTOALLV, ALLTOALLW, CALLS };
+static const char *const names[CALLS] = {"allgather", "allgatherv", "alltoall", "alltoallv", "alltoallw"};
+enum form { BLOCKING, NONBLOCKING, PERSISTENT };
+static const char *const forms[] = {"blocking", "nonblocking", "persistent"};
+
+/* GRAPHS: drawn ones of each kind. COUNT: integers of a block, above the least message of Tutti (512 bytes). */
+enum { DIMS = 4, MOST = 12, COUNT = 160, GAP = 3, ROOM = MOST * (COUNT + GAP), GRAPHS = 12 };
+
+static struct place {
+    MPI_Comm comm;
+    char name[200];
+} place;
+
+static uint64_t draws; /* the same on all ranks */
+static struct kit_buffer device_in, device_out, host_in, host_out;
+
+static int below(int n)
+{
+    return (int)(random_next(&draws) % (uint64_t)n);
+}
+
+static int run(enum call call, enum form form, const void *send, void *receive)
+{
+    int counts[MOST], displs[MOST], code = MPI_ERR_OTHER;
+    MPI_Aint places[MOST];
+    MPI_Datatype types[MOST];
+    MPI_Request request = MPI_REQUEST_NULL;
+    MPI_Comm comm = place.comm;
+    for (int i = 0; i < MOST; i++) {
+        counts[i] = COUNT;
+        displs[i] = i * (COUNT + GAP);
+        places[i] = (MPI_Aint)displs[i] * (MPI_Aint)sizeof(int);
+        types[i] = MPI_INT;
+    }
+#define EVEN             send, COUNT, MPI_INT, receive, COUNT, MPI_INT, comm
+#define V                send, COUNT, MPI_INT, receive, counts, displs, MPI_INT, comm
+#define VV               send, counts, displs, MPI_INT, receive, counts, displs, MPI_INT, comm
+#define WW               send, counts, places, types, receive, counts, places, types, comm
+#define START(name, ...) MPI_Neighbor_##name##_init(__VA_ARGS__, MPI_INFO_NULL, &request)
+#define CALL(name, ...)                                                                                                \
+    code = form == BLOCKING      ? MPI_Neighbor_##name(__VA_ARGS__)                                                    \
+           : form == NONBLOCKING ? MPI_Ineighbor_##name(__VA_ARGS__, &request)                                         \
+                                 : START(name, __VA_ARGS__);                                                           \
+    break
+    switch (call) {
+    case ALLGATHER:
+        CALL(allgather, EVEN);
+    case ALLGATHERV:
+        CALL(allgatherv, V);
+    case ALLTOALL:
+        CALL(alltoall, EVEN);
+    case ALLTOALLV:
+        CALL(alltoallv, VV);
+    default:
+        CALL(alltoallw, WW);
+    }
+    if (form == PERSISTENT && code == MPI_SUCCESS)
+        code = MPI_Start(&request);
+    if (form != BLOCKING && code == MPI_SUCCESS)
+        code = MPI_Wait(&request, MPI_STATUS_IGNORE);
+    if (form == PERSISTENT && request != MPI_REQUEST_NULL)
+        MPI_Request_free(&request);
+    return code;
+}
+
+/* What a call gives on memory of these kinds. */
+static const int *given(enum call call, enum form form, struct kit_buffer *in, struct kit_buffer *out, int *code)
+{
+    static int sent[ROOM], before[ROOM];
+    const int block = call == ALLGATHER || call == ALLTOALL ? COUNT : COUNT + GAP;
+    for (int i = 0; i < ROOM; i++) {
+        sent[i] = kit_rank * 1000003 + i / block * 10007 + i % block;
+        before[i] = -1000 - i;
+    }
+    void *send = kit_put(in, 0, sent, sizeof sent), *receive = kit_put(out, 0, before, sizeof before);
+    *code = run(call, form, send, receive);
+    return (const int *)(const void *)kit_get(out, NULL);
+}
+
+static void compare(enum call call, enum form form, const int *want, struct kit_buffer *in, struct kit_buffer *out)
+{
+    int code, i = 0;
+    const int *got = given(call, form, in, out, &code);
+    CHECK(code == MPI_SUCCESS, "%s %s on %s: error class %d", forms[form], names[call], place.name, kit_class(code));
+    while (i < ROOM && got[i] == want[i])
+        i++;
+    CHECK(i == ROOM, "%s %s on %s from %s to %s memory: integer %d is %d, %d on host memory", forms[form], names[call],
+          place.name, in == &device_in ? "device" : "host", out == &device_out ? "device" : "host", i,
+          i < ROOM ? got[i] : 0, i < ROOM ? want[i] : 0);
+}
+
+/* MPICH 4.0 loses blocks of MPI_Neighbor_alltoallw in a directed graph, or stands still, on host memory too. */
+#if defined MPICH_NUMVERSION && MPICH_NUMVERSION < 40100000
+enum { LOSES_BLOCKS = 1 };
+#else
+enum { LOSES_BLOCKS = 0 };
+#endif
+
+/* All calls on place.comm, which is freed. */
+static void all(int directed)
+{
+    static int want[ROOM];
+    for (int i = 0; i < (LOSES_BLOCKS && directed ? ALLTOALLW : CALLS); i++) {
+        const enum call call = (enum call)i;
+        int code;
+        memcpy(want, given(call, BLOCKING, &host_in, &host_out, &code), sizeof want);
+        CHECK(code == MPI_SUCCESS, "%s on %s: error class %d", names[call], place.name, kit_class(code));
+        compare(call, BLOCKING, want, &device_in, &device_out);
+        compare(call, BLOCKING, want, &device_in, &device_out);
+        if (below(2)) { /* one rank in host memory: the MPI has the call on all ranks */
+            const int some = kit_rank == below(kit_size);
+            compare(call, BLOCKING, want, some ? &host_in : &device_in, &device_out);
+            compare(call, BLOCKING, want, &device_in, some ? &host_out : &device_out);
+        }
+        const enum form form = below(2) && persistent_there() ? PERSISTENT : NONBLOCKING;
+        memcpy(want, given(call, form, &host_in, &host_out, &code), sizeof want);
+        CHECK(code == MPI_SUCCESS, "%s %s on %s: error class %d", forms[form], names[call], place.name,
+              kit_class(code));
+        compare(call, form, want, &device_in, &device_out);
+    }
+    MPI_Comm_free(&place.comm);
+}
+
+/* ---- grids ---- */
+
+static void grids_of(int dims, const int *extent)
+{
+    for (int mask = 0; mask < 1 << dims; mask++) {
+        int periods[DIMS], used;
+        used = snprintf(place.name, sizeof place.name, "a grid of");
+        for (int d = 0; d < dims; d++) {
+            periods[d] = mask >> d & 1;
+            used += snprintf(place.name + used, sizeof place.name - (size_t)used, " %d%s", extent[d],
+                             periods[d] ? " (periodic)" : "");
+        }
+        MPI_Cart_create(MPI_COMM_WORLD, dims, extent, periods, 0, &place.comm);
+        all(0);
+    }
+}
+
+/* Dimension d and those after it have `rest` ranks. */
+static void grids(int dims, int d, int rest, int *extent)
+{
+    if (d == dims - 1) {
+        extent[d] = rest;
+        grids_of(dims, extent);
+        return;
+    }
+    for (int n = 1; n <= rest; n++) {
+        extent[d] = n;
+        if (rest % n == 0)
+            grids(dims, d + 1, rest / n, extent);
+    }
+}
+
+/* ---- graphs ---- */
+
+struct graph {
+    int ins[16], outs[16], from[16][MOST], to[16][MOST];
+};
+
+static void insert(int *list, int *n, int value)
+{
+    const int at = below(*n + 1);
+    memmove(list + at + 1, list + at, (size_t)(*n - at) * sizeof *list);
+    list[at] = value;
+    ++*n;
+}
+
+/* Any edges, in lists of any order; of a graph that is not directed each edge goes both ways. */
+static void draw(struct graph *g, int directed)
+{
+    const int edges = below(3 * kit_size) + 2;
+    memset(g, 0, sizeof *g);
+    for (int e = 0; e < edges; e++) {
+        int a = below(kit_size), b = below(kit_size);
+        for (int way = 0; way < (directed || a == b ? 1 : 2); way++) {
+            int from = way ? b : a, to = way ? a : b;
+            if (g->outs[from] < MOST && g->ins[to] < MOST) {
+                insert(g->to[from], &g->outs[from], to);
+                insert(g->from[to], &g->ins[to], from);
+            }
+        }
+    }
+}
+
+static void describe(const struct graph *g, const char *kind, int n)
+{
+    int used = snprintf(place.name, sizeof place.name, "%s %d, to this rank", kind, n);
+    for (int i = 0; i < g->ins[kit_rank]; i++)
+        used += snprintf(place.name + used, sizeof place.name - (size_t)used, " %d", g->from[kit_rank][i]);
+}
+
+static void graphs(void)
+{
+    static const int weights[MOST] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
+    struct graph g;
+    for (int n = 0; n < GRAPHS; n++) {
+        draw(&g, 1);
+        describe(&g, "directed graph", n);
+        MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, g.ins[kit_rank], g.from[kit_rank], weights, g.outs[kit_rank],
+                                       g.to[kit_rank], weights, MPI_INFO_NULL, 0, &place.comm);
+        all(1);
+        draw(&g, 0);
+        describe(&g, "graph", n);
+        int index[16], edges[16 * MOST], used = 0;
+        for (int r = 0; r < kit_size; r++) {
+            memcpy(edges + used, g.to[r], (size_t)g.outs[r] * sizeof(int));
+            index[r] = used += g.outs[r];
+        }
+        MPI_Graph_create(MPI_COMM_WORLD, kit_size, index, edges, 0, &place.comm);
+        all(0);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    int extent[DIMS] = {0};
+    kit_start(&argc, &argv, MPI_THREAD_SINGLE);
+    const int most = argc > 1 ? atoi(argv[1]) : DIMS;
+    draws = kit_seed;
+    kit_open(&device_in, KIT_DEVICE, ROOM * sizeof(int));
+    kit_open(&device_out, KIT_DEVICE, ROOM * sizeof(int));
+    kit_open(&host_in, KIT_HOST, ROOM * sizeof(int));
+    kit_open(&host_out, KIT_HOST, ROOM * sizeof(int));
+    for (int dims = 1; dims <= most; dims++)
+        grids(dims, 0, kit_size, extent);
+    graphs();
+    kit_close(&device_in);
+    kit_close(&device_out);
+    kit_close(&host_in);
+    kit_close(&host_out);
+    return kit_end("topologies");
+}
