@@ -85,6 +85,11 @@ tutti_mpi_test(mpi-replayed PROGRAM mpi-replayed RANKS 2 ENV ${stats} TIMEOUT 80
                MPIS openmpi mpich openmpi5 mpich5 mpiabi impi)
 tutti_mpi_test(mpi-replayed-packed PROGRAM mpi-replayed RANKS 2 ENV ${stats} TUTTI_RULES=message:*@packed TIMEOUT 80)
 tutti_mpi_test(mpi-replayed-far PROGRAM mpi-replayed RANKS 2 ENV ${far} TIMEOUT 80)
+# RTSs so long that the MPI does not send them eagerly: it reads them where they are when they are matched.
+program(uncarried)
+tutti_mpi_test(mpi-uncarried PROGRAM mpi-uncarried RANKS 2 TIMEOUT 60
+               ENV ${far} OMPI_MCA_btl_vader_eager_limit=1024 OMPI_MCA_btl_self_eager_limit=1024
+                   UCX_RNDV_THRESH=1024)
 program(cut)
 tutti_mpi_test(mpi-cut PROGRAM mpi-cut RANKS 2 ARGS 600 ENV ${stats} TIMEOUT 60)
 tutti_mpi_test(mpi-cut-packed PROGRAM mpi-cut RANKS 2 ARGS 600 ENV ${stats} TUTTI_RULES=message:*@packed TIMEOUT 60)
