@@ -8,70 +8,16 @@
 #include <string.h>
 
 #include "core/status.h"
+#include "counted.h"
 #include "kit.h"
 #include "support/random.h"
 #include "team/cache.h"
 #include "team/gone.h"
 #include "team/share.h"
 
-enum { OWNER, PEER, RANKS, IDS = 20000, SHIFT = 20, STRESS = 2000 };
+enum { OWNER, PEER, RANKS, STRESS = 2000 };
 
-static atomic_char freed[IDS], is_mapped[IDS];
-static atomic_int mapped;
 static uint64_t seed, used; /* ids so far */
-
-/* ---- a device of addresses ---- */
-
-static uint64_t id_at(const void *pointer)
-{
-    return (uintptr_t)pointer >> SHIFT;
-}
-
-static const void *address_of(uint64_t id)
-{
-    return (const void *)(uintptr_t)(id << SHIFT);
-}
-
-static void classify(const void *pointer, struct tutti_memory *out)
-{
-    const uint64_t id = id_at(pointer);
-    *out = (struct tutti_memory){.kind = atomic_load(&freed[id]) ? TUTTI_MEMORY_HOST : TUTTI_MEMORY_DEVICE, .id = id};
-}
-
-static int export_memory(const void *pointer, struct tutti_export *out, int *fd)
-{
-    const uint64_t id = id_at(pointer);
-    *fd = -1;
-    *out = (struct tutti_export){.id = id, .base = id << SHIFT, .bytes = 4096};
-    return TUTTI_OK;
-}
-
-static int import_memory(int gpu, const struct tutti_export *what, int fd, void **base)
-{
-    (void)gpu;
-    (void)fd;
-    CHECK(!atomic_exchange(&is_mapped[what->id], 1), "allocation %llu is mapped twice", (unsigned long long)what->id);
-    atomic_fetch_add(&mapped, 1);
-    *base = (void *)(uintptr_t)what->base;
-    return TUTTI_OK;
-}
-
-static int release_memory(int gpu, const struct tutti_export *what, void *base)
-{
-    (void)gpu;
-    (void)base;
-    CHECK(atomic_exchange(&is_mapped[what->id], 0), "allocation %llu is not mapped", (unsigned long long)what->id);
-    atomic_fetch_sub(&mapped, 1);
-    return TUTTI_OK;
-}
-
-static const struct tutti_device device = {.name = "counting",
-                                           .classify = classify,
-                                           .export_memory = export_memory,
-                                           .import_memory = import_memory,
-                                           .release_memory = release_memory};
-
-/* ---- what ranks do ---- */
 
 struct side {
     struct tutti_transport *transport;
@@ -89,7 +35,7 @@ static void name(const struct side *s, uint64_t first, uint64_t n)
 {
     struct tutti_share share;
     for (uint64_t id = first; id < first + n && s->is_owner; id++) {
-        tutti_share_fill(s->node, &device, address_of(id), &share);
+        tutti_share_fill(s->node, &counted_device, counted_address(id), &share);
         CHECK(share.shared && share.what.id == id, "allocation %llu has a name", (unsigned long long)id);
     }
 }
@@ -98,14 +44,14 @@ static void name(const struct side *s, uint64_t first, uint64_t n)
 static void map(const struct side *s, uint64_t first, uint64_t n, struct tutti_mapping *held[])
 {
     for (uint64_t id = first; id < first + n && !s->is_owner; id++) {
-        const struct tutti_export what = {.id = id, .base = id << SHIFT, .bytes = 4096};
+        const struct tutti_export what = counted_name(id);
         struct tutti_mapping *m = NULL;
-        if (!CHECK(tutti_cache_add(s->node->cache, &device, OWNER, 0, &what, -1, 0, &m) == TUTTI_OK, "mapping"))
+        if (!CHECK(tutti_cache_add(s->node->cache, &counted_device, OWNER, 0, &what, -1, 0, &m) == TUTTI_OK, "mapping"))
             return;
         if (held)
             held[id - first] = m;
         else
-            tutti_cache_release(s->node->cache, &device, m);
+            tutti_cache_release(s->node->cache, &counted_device, m);
     }
 }
 
@@ -113,9 +59,9 @@ static void map(const struct side *s, uint64_t first, uint64_t n, struct tutti_m
 static void free_some(const struct side *s, uint64_t first, uint64_t n)
 {
     for (uint64_t id = first; id < first + n && s->is_owner; id++)
-        atomic_store(&freed[id], 1);
+        counted_free(id);
     for (uint64_t told = 0; told <= n && s->is_owner; told += TUTTI_GONE)
-        tutti_gone_look(s->node, &device, 0);
+        tutti_gone_look(s->node, &counted_device, 0);
 }
 
 static uint64_t fresh(const struct side *s, uint64_t n)
@@ -125,7 +71,7 @@ static uint64_t fresh(const struct side *s, uint64_t n)
     meet(s);
     if (s->is_owner)
         used += n;
-    CHECK(first + n < IDS, "enough ids");
+    CHECK(first + n < COUNTED_IDS, "enough ids");
     return first;
 }
 
@@ -142,21 +88,21 @@ static void round_of(const struct side *s, uint64_t n, uint64_t kept)
     if (!s->is_owner) {
         CHECK(atomic_load(&tutti_node_control(s->node)->gone.notices) != 0, "there is a notice of %llu",
               (unsigned long long)n);
-        tutti_gone_poll(s->node, &device);
+        tutti_gone_poll(s->node, &counted_device);
         CHECK(atomic_load(&tutti_node_control(s->node)->gone.notices) == 0, "the notice is read");
     }
     meet(s);
     for (uint64_t id = first; id < first + n; id++)
-        CHECK(!atomic_load(&is_mapped[id]), "of %llu freed, number %llu stays mapped", (unsigned long long)n,
+        CHECK(!counted_is_mapped(id), "of %llu freed, number %llu stays mapped", (unsigned long long)n,
               (unsigned long long)(id - first));
     for (uint64_t id = first + n; id < first + n + kept && n < TUTTI_GONE; id++)
-        CHECK(atomic_load(&is_mapped[id]), "what is not freed is unmapped, after %llu", (unsigned long long)n);
+        CHECK(counted_is_mapped(id), "what is not freed is unmapped, after %llu", (unsigned long long)n);
     meet(s);
     free_some(s, first + n, kept);
     meet(s);
     if (!s->is_owner)
-        tutti_gone_poll(s->node, &device);
-    CHECK(atomic_load(&mapped) == 0 || s->is_owner, "%d stay mapped", atomic_load(&mapped));
+        tutti_gone_poll(s->node, &counted_device);
+    CHECK(counted_mapped() == 0 || s->is_owner, "%d stay mapped", counted_mapped());
     meet(s);
 }
 
@@ -171,12 +117,11 @@ static void in_use(const struct side *s, uint64_t n)
     free_some(s, first, n);
     meet(s);
     if (!s->is_owner) {
-        tutti_gone_poll(s->node, &device);
-        CHECK(atomic_load(&mapped) == (int)n, "%d of %llu in use are mapped", atomic_load(&mapped),
-              (unsigned long long)n);
+        tutti_gone_poll(s->node, &counted_device);
+        CHECK(counted_mapped() == (int)n, "%d of %llu in use are mapped", counted_mapped(), (unsigned long long)n);
         for (uint64_t i = 0; i < n; i++)
-            tutti_cache_release(s->node->cache, &device, held[i]);
-        CHECK(atomic_load(&mapped) == 0, "%d stay mapped after their use", atomic_load(&mapped));
+            tutti_cache_release(s->node->cache, &counted_device, held[i]);
+        CHECK(counted_mapped() == 0, "%d stay mapped after their use", counted_mapped());
     }
     meet(s);
 }
@@ -206,8 +151,8 @@ static void half_written(const struct side *s)
     }
     meet(s);
     if (!s->is_owner)
-        tutti_gone_poll(s->node, &device);
-    CHECK(s->is_owner || atomic_load(&mapped) == 0, "%d stay mapped", atomic_load(&mapped));
+        tutti_gone_poll(s->node, &counted_device);
+    CHECK(s->is_owner || counted_mapped() == 0, "%d stay mapped", counted_mapped());
     meet(s);
 }
 
@@ -226,13 +171,13 @@ static void both_at_once(const struct side *s)
             free_some(s, at + done, n);
         }
         for (int looks = 0; looks < 50 && !s->is_owner; looks++) {
-            tutti_gone_poll(s->node, &device);
+            tutti_gone_poll(s->node, &counted_device);
             sched_yield();
         }
         meet(s);
         if (!s->is_owner)
-            tutti_gone_poll(s->node, &device);
-        CHECK(s->is_owner || atomic_load(&mapped) == 0, "%d stay mapped", atomic_load(&mapped));
+            tutti_gone_poll(s->node, &counted_device);
+        CHECK(s->is_owner || counted_mapped() == 0, "%d stay mapped", counted_mapped());
         meet(s);
     }
 }
