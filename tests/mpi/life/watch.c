@@ -4,7 +4,7 @@
  *   watch first     the same at the first call, where nobody can know who is missing
  *   watch mismatch  another count, operator, type, root or segments on one rank: said and returned as an error, the
  * rest stays usable watch stopped   a rank is stopped for three seconds in the middle of calls: every result is right
- *   watch finalize  the last rank kills itself between calls; the others end by MPI_Finalize, within ten seconds
+ *   watch finalize  the last rank kills itself between calls; the others end by MPI_Finalize
  *   watch killed N  the last rank kills itself in call N; the others must be told or end. For watch.sh. */
 #include <pthread.h>
 #include <signal.h>
