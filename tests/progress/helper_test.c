@@ -26,8 +26,9 @@ static sem_t done;
 static void count_down(void);
 static struct tutti_step counting = {.name = "countdowns", .poll = count_down};
 
-/* A poll of the helper. Where others have polled between its last two polls it goes back and looks on for a while
- * first, however late it was given a core. */
+/* A poll of the helper. Where others have polled between two of its polls it has looked on for a while in between,
+ * however late it was given a core; or they came just before the second one, and then it looks on before its next one.
+ */
 static void watch_helper(void)
 {
     static unsigned before;
@@ -35,9 +36,10 @@ static void watch_helper(void)
     static int must_look;
     const unsigned others = atomic_load(&tutti_helper_others);
     const uint64_t now = tutti_now_ns();
-    if (must_look && now - since < LOOK_NS)
+    const int at_once = now - since < LOOK_NS;
+    if (must_look && at_once)
         atomic_fetch_add(&greedy, 1);
-    must_look = others != before;
+    must_look = others != before && at_once;
     before = others;
     since = now;
 }
