@@ -67,6 +67,7 @@ if(TUTTI_SANITIZE)
 endif()
 # Where a test's own end has not come about: of CTest.
 math(EXPR TUTTI_BACKSTOP "${TUTTI_LIMIT} + 15")
+math(EXPR TUTTI_DEADLINE "${TUTTI_LIMIT} - 5") # of ranks that are threads or forks: TUTTI_TEST_DEADLINE
 math(EXPR TUTTI_BACKSTOP_PACK "${TUTTI_LIMIT_PACK} + 15")
 
 set(TUTTI_TEST_LONG 1 CACHE STRING "As many times more random programs, sequences and rounds in tests, and time for them")
