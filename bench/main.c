@@ -137,6 +137,7 @@ int main(int argc, char **argv)
         plan.most = (size_t)value_of(argc, argv, "most");
         plan.order = (int)value_of(argc, argv, "order");
         plan.seconds = strtod(text_of(argc, argv, "seconds"), NULL);
+        plan.iterations = (long)value_of(argc, argv, "rounds");
     } else {
         plan.iterations = (long)value_of(argc, argv, "iterations");
         plan.warm_up = (long)value_of(argc, argv, "warm_up");

@@ -2,13 +2,17 @@
 # means skipped. cmake -DTUTTI_TEST_LONG=3: three times as many of what is drawn at random or comes again and again.
 # What may take long is started first (COST). Included once by the top CMakeLists.txt.
 #
+# Limits: about 15 times as long as the test takes on an idle machine, at least 30 s, so that one that stands still shows
+# soon, and none fails on a loaded machine. TUTTI_LIMIT: of most tests. Under a sanitizer four times as much.
+#
 # tutti_unit_program(NAME SOURCES files... [LIBRARIES ...] [APART])
 #   A cmocka program of one process over the MPI-free core. APART: all of its sources are compiled for it alone, with
 #   options of its own.
 #
 # tutti_unit_test(NAME [SOURCES files... [LIBRARIES ...] [APART] | PROGRAM name] [ARGS ...] [ENV A=b ...] [TIMEOUT seconds]
 #                 [LABELS ...])
-#   Runs such a program. Label unit. TUTTI_HOST_STRICT=1 and TUTTI_DEVICE=host unless ENV says otherwise. Also run under the
+#   Runs such a program. Label unit. TIMEOUT: TUTTI_LIMIT. Ranks that are threads or forks are ended, and named, just
+#   before. TUTTI_HOST_STRICT=1 and TUTTI_DEVICE=host unless ENV says otherwise. Also run under the
 #   sanitizers. SOURCES: shorthand for a tutti_unit_program of the same name.
 #
 # tutti_test_parts([MPI] files...)
@@ -25,7 +29,8 @@
 #   SOURCES: shorthand for a tutti_mpi_program of the same name. PROGRAM: one made by tutti_mpi_program, or a command
 #   with its arguments. MPIS: which MPIs (default: the system's, TUTTI_MPI_SYSTEM); EVERYWHERE: all that are here, those
 #   of scripts/mpis.sh too. RANKS_MPICH: ranks under MPICH and Intel MPI: keep it near the number of cores.
-#   MANY: first argument, a number that TUTTI_TEST_LONG multiplies: of random programs, rounds and the like.
+#   MANY: first argument, a number that TUTTI_TEST_LONG multiplies: of random programs, rounds and the like. Under MPIs that are
+#   not the system's a third of it.
 #   In PROGRAM, ARGS and ENV, @MPI@ stands for the MPI's name and @FAMILY@ for its interface; PROGRAM @PYTHON@ script.py
 #   runs the interpreter that has mpi4py and numpy, told to open that MPI.
 
@@ -51,6 +56,19 @@ if(BUILD_TESTING AND TUTTI_MPIS)
   target_link_libraries(tutti-yield PRIVATE tutti-flags)
   set_target_properties(tutti-yield PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests C_VISIBILITY_PRESET default)
 endif()
+
+set(TUTTI_LIMIT 40)
+set(TUTTI_LIMIT_PACK 60)
+set(TUTTI_LIMIT_TIMES 1)
+if(TUTTI_SANITIZE)
+  set(TUTTI_LIMIT 160)
+  set(TUTTI_LIMIT_PACK 240)
+  set(TUTTI_LIMIT_TIMES 4)
+endif()
+# Where a test's own end has not come about: of CTest.
+math(EXPR TUTTI_BACKSTOP "${TUTTI_LIMIT} + 15")
+math(EXPR TUTTI_DEADLINE "${TUTTI_LIMIT} - 5") # of ranks that are threads or forks: TUTTI_TEST_DEADLINE
+math(EXPR TUTTI_BACKSTOP_PACK "${TUTTI_LIMIT_PACK} + 15")
 
 set(TUTTI_TEST_LONG 1 CACHE STRING "As many times more random programs, sequences and rounds in tests, and time for them")
 function(tutti_times number)
@@ -115,8 +133,10 @@ function(tutti_unit_test name)
     message(STATUS "cmocka was not found: test ${name} is left out")
     return()
   endif()
-  if(NOT T_TIMEOUT)
-    set(T_TIMEOUT 120)
+  if(T_TIMEOUT)
+    math(EXPR T_TIMEOUT "${T_TIMEOUT} * ${TUTTI_LIMIT_TIMES}")
+  else()
+    set(T_TIMEOUT ${TUTTI_LIMIT})
   endif()
   if(NOT T_PROGRAM)
     set(apart "")
@@ -128,8 +148,9 @@ function(tutti_unit_test name)
   endif()
   add_test(NAME ${name} COMMAND ${TUTTI_TIMEOUT} -k 5 ${T_TIMEOUT} $<TARGET_FILE:${T_PROGRAM}> ${T_ARGS})
   math(EXPR backstop "${T_TIMEOUT} + 15")
+  math(EXPR deadline "${T_TIMEOUT} - 5")
   set_tests_properties(${name} PROPERTIES LABELS "unit;${T_LABELS}" TIMEOUT ${backstop} COST ${T_TIMEOUT} SKIP_RETURN_CODE 77
-                       ENVIRONMENT "${TUTTI_TEST_ENV};${T_ENV}")
+                       ENVIRONMENT "${TUTTI_TEST_ENV};TUTTI_TEST_DEADLINE=${deadline};${T_ENV}")
 endfunction()
 
 # The interfaces for which programs must be built so that the MPIs named can run them.
@@ -182,12 +203,11 @@ function(tutti_mpi_test name)
     set(T_RANKS_MPICH ${T_RANKS})
   endif()
   if(NOT T_TIMEOUT)
-    set(T_TIMEOUT 120)
+    set(T_TIMEOUT ${TUTTI_LIMIT})
   endif()
   if(T_MANY)
     tutti_times(T_MANY)
     tutti_times(T_TIMEOUT)
-    list(PREPEND T_ARGS ${T_MANY})
   endif()
   if(T_EVERYWHERE)
     set(T_MPIS ${TUTTI_MPIS})
@@ -230,7 +250,11 @@ function(tutti_mpi_test name)
     if(first STREQUAL "@PYTHON@")
       list(PREPEND inner ${TUTTI_MPI_${mpi}_PYTHON_ENV})
     endif()
-    set(words ${inner} ${command} ${T_ARGS})
+    set(many ${T_MANY})
+    if(many AND NOT mpi IN_LIST TUTTI_MPI_SYSTEM)
+      math(EXPR many "(${many} + 2) / 3")
+    endif()
+    set(words ${inner} ${command} ${many} ${T_ARGS})
     list(TRANSFORM words REPLACE "@MPI@" "${mpi}")
     list(TRANSFORM words REPLACE "@FAMILY@" "${TUTTI_MPI_${mpi}_FAMILY}")
     list(TRANSFORM words REPLACE "@PYTHON@" "${TUTTI_MPI_${mpi}_PYTHON}")

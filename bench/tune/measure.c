@@ -82,7 +82,8 @@ void tune_measure(struct tune *tune, struct tune_column *columns, int n, int sec
 {
     double mine[SHARED] = {0}, all[SHARED] = {0};
     agree(tune, mine, all);
-    double until = all[COLUMNS] + seconds;
+    double until = all[COLUMNS] + (tune->rounds ? 0 : seconds);
+    least = tune->rounds ? tune->rounds : least;
     probe(tune, columns, n, section, bytes);
     if (!together)
         drop(columns, n, 4);
@@ -187,7 +188,7 @@ void tune_prove(struct tune *tune, double until)
         point->verdict = TUNE_UNPROVEN;
         bench_say(tune->plan, "progress " TUNE_DOES_PROVE " %s %zu %.0f", tune_section_name(doubt[i].section),
                   point->bytes, until - now);
-        if (now < until)
+        if (!tune_is_late(tune, now, until))
             prove_point(tune, text, doubt[i].section, point, (until - now) / (n - i));
     }
     for (int i = 0; i < n; i++) {

@@ -174,7 +174,7 @@ static void measure_all(struct tune *tune, double until)
             if (bytes == 0)
                 continue;
             double now = bench_longest(tune_now());
-            if (now > until || tune->interrupted)
+            if (tune_is_late(tune, now, until) || tune->interrupted)
                 return;
             bench_say(tune->plan, "progress " TUNE_DOES_MEASURE " %s %zu %.0f", tune_section_name(s), bytes,
                       tune->seconds - now);
@@ -194,7 +194,7 @@ static void refine(struct tune *tune, double until)
         for (int s = 0; s < TUNE_SECTIONS; s++) {
             double now = bench_longest(tune_now());
             size_t bytes = tune_between(&tune->curve[s]);
-            if (now > until || tune->interrupted)
+            if (tune_is_late(tune, now, until) || tune->interrupted)
                 return;
             if (bytes == 0)
                 continue;
@@ -241,6 +241,7 @@ void bench_tune(const struct bench_plan *plan, unsigned sections, size_t most)
     tune.plan = plan;
     tune.sections = sections;
     tune.seconds = plan->seconds;
+    tune.rounds = (int)plan->iterations;
     tune.most = most;
     tune.win = 0.03;
     began = tutti_now_ns();

@@ -16,6 +16,7 @@ struct tune {
     const struct bench_plan *plan;   /* order, rank, size */
     unsigned sections;               /* mask */
     double seconds, win;             /* of all; see tune_choose() */
+    int rounds;                      /* of each size, however long they take; 0: as the seconds allow */
     size_t most;                     /* largest size */
     float *in, *out;                 /* device memory of `most` bytes */
     char *host;                      /* ordinary memory: TUNE_CHECKED bytes, and the right results behind them */
@@ -40,12 +41,18 @@ struct tune {
     int wrong;                              /* 1: an algorithm gave a wrong result */
     int interrupted;                        /* 1: the user wants it to end; alike on all ranks */
 };
-enum { TUNE_CHECKED = 64 << 10, TUNE_ROUNDS = 31 };
+enum { TUNE_CHECKED = 64 << 10 };
 
 /* Seconds since the ranks began, on this rank. */
 double tune_now(void);
 /* 1 where the user wants this rank to end. */
 int tune_interrupted(void);
+/* 1 where there is no time left. With a number of rounds all the time that they take is there, until the user wants it
+ * to end. */
+static inline int tune_is_late(const struct tune *tune, double now, double until)
+{
+    return (tune->rounds == 0 || tune->interrupted) && now > until;
+}
 
 /* Collective. The communicator of all collectives, whose calls take the rules in force: so all algorithms have the same
  * part of a GPU. Fails where calls on it are not accelerated. */
@@ -107,8 +114,8 @@ const char *tune_shmem_rules(int way);
 int tune_shmem_try(struct tune *tune, struct tune_column *column, int section, size_t bytes);
 double tune_shmem_round(struct tune *tune, const struct tune_column *column, int section, size_t bytes);
 
-/* Collective. Measures the columns at a size, column 0 first, for about `seconds`, from `least` rounds on. together:
- * columns that are far behind stay. */
+/* Collective. Measures the columns at a size, column 0 first, for about `seconds`, from `least` rounds on; or for
+ * tune->rounds. together: columns that are far behind stay. */
 void tune_measure(struct tune *tune, struct tune_column *columns, int n, int section, size_t bytes, double seconds,
                   int least, int together);
 

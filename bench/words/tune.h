@@ -19,6 +19,9 @@ enum tune_section {
     "allreduce", "reduce", "reduce_scatter", "scan", "message", "message_far", "shmem_put_1", "shmem_put_32",          \
         "shmem_put_128", "shmem_put_1024", "shmem_get_1", "shmem_get_32", "shmem_get_128", "shmem_get_1024"
 
+/* Most rounds of one size. */
+enum { TUNE_ROUNDS = 31 };
+
 /* What the ranks are doing. */
 #define TUNE_DOES_OPEN    "open"
 #define TUNE_DOES_MEASURE "measure"

@@ -10,10 +10,14 @@
 #include "core/status.h"
 #include "progress/fiber.h"
 
-enum { CHAINS_LEAST = 64, EXPORTS = 512, WAYS = 8 };
+enum { CHAINS_LEAST = 64, EXPORT_CHAINS = 512 };
 
+/* The name of an allocation of this rank. Names are never evicted: peers may have mapped what was named, and must be
+ * told when it is freed. */
 struct export_entry {
-    uint64_t id; /* 0: empty */
+    struct export_entry *next; /* in its chain */
+    uint64_t id;
+    const void *pointer; /* into the allocation */
     int status;
     struct tutti_export what;
 };
@@ -23,9 +27,9 @@ struct tutti_cache {
     size_t entries, count; /* most, and now without channels in use */
     size_t chains;         /* a power of two */
     struct tutti_mapping **chain;
-    struct tutti_mapping ends;             /* ends.newer: least recently used; ends.older: most recently */
-    struct export_entry exported[EXPORTS]; /* each in one of WAYS places */
-    unsigned next;                         /* to be looked at, whether it is still there */
+    struct tutti_mapping ends; /* ends.newer: least recently used; ends.older: most recently */
+    struct export_entry *exported[EXPORT_CHAINS];
+    unsigned next; /* chain whose allocations are looked at next, whether they are still there */
     _Atomic uint64_t named;
 };
 
@@ -223,57 +227,88 @@ size_t tutti_cache_count(struct tutti_cache *cache)
     return count;
 }
 
-/* Where the name is, or is to be. */
-static struct export_entry *place_of(struct tutti_cache *cache, uint64_t id)
+static struct export_entry **exports_of(struct tutti_cache *cache, uint64_t id)
 {
-    const uint64_t first = mix(id);
-    struct export_entry *empty = NULL;
-    for (unsigned i = 0; i < WAYS; i++) {
-        struct export_entry *entry = &cache->exported[(first + i) % EXPORTS];
-        if (entry->id == id)
-            return entry;
-        if (entry->id == 0 && !empty)
-            empty = entry;
+    return &cache->exported[mix(id) % EXPORT_CHAINS];
+}
+
+static struct export_entry *find_export(struct tutti_cache *cache, uint64_t id)
+{
+    struct export_entry *entry = id ? *exports_of(cache, id) : NULL;
+    while (entry && entry->id != id)
+        entry = entry->next;
+    return entry;
+}
+
+/* A new name; the lock is held. id 0: it is not kept. A status. */
+static int make_export(struct tutti_cache *cache, const struct tutti_device *device, const void *pointer, uint64_t id,
+                       struct tutti_export *out)
+{
+    struct export_entry *entry = malloc(sizeof *entry); /* first: a name that is given away must be kept */
+    int fd = -1;
+    if (!entry)
+        return TUTTI_ERR_MEMORY;
+    *entry = (struct export_entry){.id = id, .pointer = pointer};
+    const int status = entry->status = device->export_memory(pointer, &entry->what, &fd);
+    if (status == TUTTI_OK && fd >= 0)
+        close(fd); /* whoever needs one is sent a fresh one */
+    if (status == TUTTI_OK)
+        *out = entry->what;
+    cache->named++;
+    if (id) {
+        struct export_entry **chain = exports_of(cache, id);
+        entry->next = *chain;
+        *chain = entry;
+    } else {
+        free(entry);
     }
-    return empty ? empty : &cache->exported[(first + cache->named % WAYS) % EXPORTS];
+    return status;
 }
 
 int tutti_cache_export(struct tutti_cache *cache, const struct tutti_device *device, const void *pointer, uint64_t id,
                        struct tutti_export *out)
 {
     tutti_fiber_lock(&cache->lock);
-    struct export_entry *entry = place_of(cache, id);
-    if (entry->id != id || id == 0) {
-        int fd = -1;
-        struct export_entry made = {.id = id};
-        made.status = device->export_memory(pointer, &made.what, &fd);
-        if (made.status == TUTTI_OK && fd >= 0)
-            close(fd); /* whoever needs one is sent a fresh one */
-        *entry = made;
-        cache->named++;
-    }
-    int status = entry->status;
-    if (status == TUTTI_OK)
+    const struct export_entry *entry = find_export(cache, id);
+    const int status = entry ? entry->status : make_export(cache, device, pointer, id, out);
+    if (entry && status == TUTTI_OK)
         *out = entry->what;
     pthread_mutex_unlock(&cache->lock);
     return status;
 }
 
+/* Looks at one chain, until `most` ids are written. The number of allocations that were looked at. */
+static unsigned look_at_chain(struct export_entry **at, const struct tutti_device *device, uint64_t ids[],
+                              unsigned most, unsigned *n)
+{
+    unsigned looked = 0;
+    while (*at && *n < most) {
+        struct export_entry *entry = *at;
+        struct tutti_memory memory;
+        looked++;
+        device->classify(entry->pointer, &memory);
+        if (memory.kind == TUTTI_MEMORY_DEVICE && memory.id == entry->id) {
+            at = &entry->next;
+            continue;
+        }
+        if (entry->status == TUTTI_OK)
+            ids[(*n)++] = entry->what.id;
+        *at = entry->next;
+        free(entry);
+    }
+    return looked;
+}
+
 unsigned tutti_cache_gone(struct tutti_cache *cache, const struct tutti_device *device, unsigned few, uint64_t ids[],
                           unsigned most)
 {
-    unsigned n = 0;
+    unsigned n = 0, looked = 0;
     tutti_fiber_lock(&cache->lock);
-    for (unsigned left = few ? few : EXPORTS; left > 0 && n < most; left--) {
-        struct export_entry *entry = &cache->exported[cache->next++ % EXPORTS];
-        struct tutti_memory memory;
-        if (entry->id == 0 || entry->status != TUTTI_OK)
-            continue;
-        device->classify((const void *)(uintptr_t)entry->what.base, &memory);
-        if (memory.kind == TUTTI_MEMORY_DEVICE && memory.id == entry->id)
-            continue;
-        ids[n++] = entry->what.id;
-        entry->id = 0;
+    for (int i = 0; i < EXPORT_CHAINS && (!few || looked < few); i++) {
+        looked += look_at_chain(&cache->exported[cache->next % EXPORT_CHAINS], device, ids, most, &n);
+        if (n == most) /* there may be more in this chain */
+            break;
+        cache->next++;
     }
     pthread_mutex_unlock(&cache->lock);
     return n;
@@ -303,6 +338,12 @@ void tutti_cache_free(struct tutti_cache *cache)
         struct tutti_mapping *next = m->newer;
         free(m);
         m = next;
+    }
+    for (int i = 0; i < EXPORT_CHAINS; i++) {
+        for (struct export_entry *entry = cache->exported[i], *next; entry; entry = next) {
+            next = entry->next;
+            free(entry);
+        }
     }
     pthread_mutex_destroy(&cache->lock);
     free(cache->chain);

@@ -48,7 +48,9 @@ void tutti_gone_hear(struct tutti_node *node, const struct tutti_device *device)
 {
     if (pthread_mutex_trylock(&node->gone) != 0)
         return;
-    atomic_store(&tutti_node_control(node)->gone.notices, 0);
+    /* An exchange, not a store: it reads the notices that it clears, so that what their peers wrote before is seen
+     * below. A processor may read the counts below before it stores. */
+    (void)atomic_exchange(&tutti_node_control(node)->gone.notices, 0);
     for (int r = 0; r < node->size; r++) {
         if (r != node->rank)
             hear(node, device, r);

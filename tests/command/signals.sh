@@ -22,7 +22,7 @@ there() {
 started() { # starts COMMAND... in a session of its own, waits for its two ranks
     setsid "$@" >"$folder/out" 2>&1 &
     run=$!
-    for ((i = 0; i < 300; i++)); do
+    for ((i = 0; i < 600; i++)); do
         [ "$(there ranks | wc -l)" -ge 2 ] && break
         sleep 0.1
     done
@@ -50,7 +50,7 @@ ended() {
     if [ "$whom" = group ]; then kill -"$signal" -- "-$run"; else kill -"$signal" "$run"; fi
     wait $run 2>/dev/null
     got=$?
-    for ((i = 0; i < 150; i++)); do # the launcher may take a moment
+    for ((i = 0; i < 400; i++)); do # the launcher may take a moment
         left=$(there all)
         [ -z "$left" ] && break
         sleep 0.1

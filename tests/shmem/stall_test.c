@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "core/clock.h"
 #include "core/status.h"
 #include "shmem/kit.h"
 #include "shmem/shmem.h"
@@ -73,25 +72,24 @@ static int leave(struct tutti_transport *transport, void *arg)
     return check_failed() != 0;
 }
 
-/* PE 1 is gone; PE 0 waits in a kernel for its signal, and hears of it long before the limit. */
+/* PE 1 is gone; PE 0 waits in a kernel for its signal, and hears of it, not of the limit, which is an hour. */
 static int die(struct tutti_transport *transport, void *arg)
 {
     struct tutti_node *node = NULL;
     (void)arg;
     check_rank(transport->rank);
+    setenv("TUTTI_TIMEOUT_SECONDS", "3600", 1);
     CHECK(tutti_node_open(transport, &node) == 0 && tutti_shmem_open(transport, node, NULL) == 0, "open");
     uint64_t word = 0;
     if (transport->rank == 1)
         _exit(9);
     if (transport->rank == 0) {
-        const uint64_t before = tutti_now_ns();
         kit_capture_begin();
         tshmem_signal_wait_until_block(&word, TSHMEM_CMP_EQ, 1);
         const int later = tshmem_sync(TSHMEM_TEAM_WORLD);
         char *said = kit_capture_end();
         CHECK(tshmem_state_get()->abort && *tshmem_state_get()->abort == 1, "the wait was not left");
         CHECK(later == TUTTI_ERR_BROKEN, "a call after it: %d", later);
-        CHECK(tutti_now_ns() - before < UINT64_C(2800000000), "the limit of 3 s was waited for: %s", said);
         free(said);
     }
     shmem_hush_begin();

@@ -184,7 +184,7 @@ static void exports(void **state)
     assert_int_equal(tutti_cache_export(cache, &device, NULL, 7, &second), TUTTI_ERR_NOT_EXPORTABLE);
     assert_int_equal(tutti_cache_export(cache, &device, NULL, 7, &second), TUTTI_ERR_NOT_EXPORTABLE);
     assert_int_equal(exported, 3);
-    for (uint64_t id = 1000; id < 3000; id++) /* more than there is room for */
+    for (uint64_t id = 1000; id < 3000; id++)
         assert_int_equal(tutti_cache_export(cache, &device, memory, id, &second), TUTTI_OK);
     finish(cache);
 }
@@ -256,6 +256,38 @@ static void names_of_what_is_gone(void **state)
     tutti_cache_free(cache);
 }
 
+/* However many names there are: peers may have mapped each of them. */
+static void no_name_is_lost(void **state)
+{
+    (void)state;
+    enum { NAMES = 3000, MOST = 64 };
+    static const struct tutti_device by_address = {.export_memory = export_by_address, .classify = classify};
+    static int told[NAMES + 1];
+    struct tutti_cache *cache = tutti_cache_new(4);
+    struct tutti_export out;
+    uint64_t ids[MOST];
+    dead = 0;
+    for (uint64_t id = 1; id <= NAMES; id++)
+        assert_int_equal(tutti_cache_export(cache, &by_address, (const void *)(uintptr_t)(id << 20), id, &out),
+                         TUTTI_OK);
+    assert_int_equal(tutti_cache_named(cache), NAMES);
+    assert_int_equal(tutti_cache_gone(cache, &by_address, 0, ids, MOST), 0);
+    dead = NAMES - 1;
+    int all = 0;
+    for (unsigned n = MOST; n == MOST; all += (int)n) {
+        n = tutti_cache_gone(cache, &by_address, 0, ids, MOST);
+        for (unsigned i = 0; i < n; i++)
+            told[ids[i]]++;
+    }
+    assert_int_equal(all, NAMES - 1);
+    for (int id = 1; id < NAMES; id++)
+        assert_int_equal(told[id], 1);
+    assert_int_equal(tutti_cache_export(cache, &by_address, (const void *)((uintptr_t)NAMES << 20), NAMES, &out),
+                     TUTTI_OK);
+    assert_int_equal(tutti_cache_named(cache), NAMES); /* it had its name already */
+    tutti_cache_free(cache);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -267,6 +299,7 @@ int main(void)
         cmocka_unit_test(exports),
         cmocka_unit_test(what_its_owner_freed),
         cmocka_unit_test(names_of_what_is_gone),
+        cmocka_unit_test(no_name_is_lost),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -17,6 +17,7 @@
 #include "support/random.h"
 #include "tutti/tutti.h"
 
+enum { BOUND = 40 }; /* seconds: what ends at all ends long before, on a loaded machine too */
 enum where { IN_AWAIT, IN_VOTE, IN_DONE, IN_MAP, IN_KERNEL, PLACES };
 static const char *const places[PLACES] = {"await", "vote", "done", "map", "kernel"};
 
@@ -146,13 +147,13 @@ static int die(struct tutti_transport *transport, void *arg)
     int status = steps(kit.team, &b, plan->where, transport->rank == plan->victim, plan->delay);
     double seconds = (double)(tutti_now_ns() - start) * 1e-9;
     CHECK(status == TUTTI_ERR_PEER, "in %s: %s", places[plan->where], tutti_status_text(status));
-    CHECK(seconds < 10, "in %s: %.1f s", places[plan->where], seconds);
+    CHECK(seconds < BOUND, "in %s: %.1f s", places[plan->where], seconds);
     CHECK(kit.team->state == TUTTI_TEAM_BROKEN, "broken");
     CHECK(kit_meet(kit.team, 1) == TUTTI_ERR_BROKEN, "stays broken");
     start = tutti_now_ns();
     kit_close(&kit);
     seconds = (double)(tutti_now_ns() - start) * 1e-9;
-    CHECK(seconds < 6, "closing took %.1f s", seconds);
+    CHECK(seconds < BOUND, "closing took %.1f s", seconds);
     return check_failed() != 0;
 }
 

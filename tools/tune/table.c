@@ -70,7 +70,8 @@ static void show_progress(struct tune_run *run, const char *text)
     fprintf(stderr, "\r\033[K%s: %s", doing, name);
     if (bytes > 0)
         fprintf(stderr, " of %s bytes", tool_size_text(bytes, size));
-    fprintf(stderr, ", at most %.0f s left", left > 0 ? left : 0);
+    if (run->options->rounds == 0)
+        fprintf(stderr, ", at most %.0f s left", left > 0 ? left : 0);
     fflush(stderr);
     run->progress = 1;
 }

@@ -18,6 +18,7 @@ enum {
     KEY_ARGUMENTS,
     KEY_ORDER,
     KEY_TIME,
+    KEY_ROUNDS,
     KEY_OUTPUT,
     KEY_DRY_RUN,
     KEY_JSON,
@@ -48,6 +49,7 @@ static const struct argp_option options[] = {
     {"largest", KEY_LARGEST, "SIZE", 0,
      "Largest contribution of a rank, or message (64m); less where there is no memory for it", 2},
     {"time", KEY_TIME, "SECONDS", 0, "About how long it may take (100)", 2},
+    {"rounds", KEY_ROUNDS, "N", 0, "Measure every size N times, from 1 to 31, however long that takes", 2},
     {"output", KEY_OUTPUT, "FILE", 0, "File of rules (TUTTI_RULES_FILE, or .config/tutti/rules in the home folder)", 3},
     {"dry-run", KEY_DRY_RUN, NULL, 0, "Print the rules and write no file", 3},
     {"json", KEY_JSON, "FILE", 0, "Write all that was measured as JSON", 3},
@@ -101,6 +103,9 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         o->seconds = strtod(argument, &end);
         if (end == argument || *end != '\0' || !(o->seconds > 0 && o->seconds <= 86400))
             tool_refuse("--time %s is not valid: seconds, above 0, at most 86400, are", argument);
+        break;
+    case KEY_ROUNDS:
+        o->rounds = (int)tool_number("--rounds", argument, 1, TUNE_ROUNDS);
         break;
     case KEY_OUTPUT:
         o->output = argument;
@@ -203,7 +208,8 @@ int tool_tune(int argc, char **argv)
     tool_words_take(&words, tool_print("sections=%u", o.sections));
     tool_words_take(&words, tool_print("most=%zu", o.most));
     tool_words_take(&words, tool_print("order=%d", o.start.order));
-    tool_words_take(&words, tool_print("seconds=%g", o.seconds));
+    tool_words_take(&words, tool_print("seconds=%g", o.rounds ? 0 : o.seconds));
+    tool_words_take(&words, tool_print("rounds=%d", o.rounds));
     int status = bench_start(&o.start, &place, words.word, 1, tune_record, &run);
     tool_words_free(&words);
     if (status != 0 || !run.ended) {

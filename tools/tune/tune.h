@@ -13,6 +13,7 @@ struct tune_options {
     struct bench_options start; /* how ranks are started: ranks, mpi, arguments, timeout, order */
     unsigned sections;          /* mask */
     double seconds;
+    int rounds; /* of each size, however long they take; 0: as the seconds allow */
     size_t most;
     const char *output, *json; /* output: NULL: the file that the library reads */
     int dry_run;

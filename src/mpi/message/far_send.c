@@ -110,36 +110,10 @@ static int is_matched(void *with)
     return flag;
 }
 
-static int failed(const struct tutti_far_rts *rts, int status)
+static int failed(const struct tutti_message *message, int status)
 {
-    tutti_error("%s: sending device memory to another node failed: %s", rts->message.name, tutti_status_text(status));
-    return tutti_fail_comm(rts->message.comm, tutti_error_code(status));
-}
-
-/* request: of a blocking call, the RTS's. An MPI code. */
-static int carry(struct tutti_outgoing *out, const struct tutti_far_rts *rts, MPI_Request *request)
-{
-    const int status = tutti_outgoing_carry(out, request ? is_matched : NULL, request);
-    return status == TUTTI_OK ? MPI_SUCCESS : failed(rts, status);
-}
-
-int tutti_far_send(const struct tutti_message *message, int *code)
-{
-    struct tutti_far_rts rts;
-    MPI_Request request;
-    if (likely(!look(message, &rts)))
-        return 0;
-    TUTTI_INSIDE();
-    memset(rts.text, 0, sizeof rts.text);
-    struct tutti_outgoing *out = begin(&rts, &request, code);
-    if (out) {
-        count(&rts);
-        *code = carry(out, &rts, &request);
-        if (*code == MPI_SUCCESS)
-            tutti_progress_wait(&(const struct tutti_wait){.done = is_matched, .with = &request});
-    }
-    tutti_plan_drop(rts.plan);
-    return out || *code != MPI_SUCCESS;
+    tutti_error("%s: sending device memory to another node failed: %s", message->name, tutti_status_text(status));
+    return tutti_fail_comm(message->comm, tutti_error_code(status));
 }
 
 static struct tutti_far_rts *new_rts(const struct tutti_message *message)
@@ -156,6 +130,42 @@ static struct tutti_far_rts *new_rts(const struct tutti_message *message)
     return made;
 }
 
+/* The message could not be carried. The MPI may still be sending the RTS, which therefore lives until its request has
+ * completed; *request is null afterwards. An MPI code. */
+static int abandon(struct tutti_far_rts *rts, MPI_Request *request, int status)
+{
+    const struct tutti_message message = rts->message;
+    if (*request == tutti_handles.no_request)
+        tutti_far_let_go(rts);
+    else
+        tutti_pipelined_abandon(*request, message.comm, rts);
+    *request = tutti_handles.no_request;
+    return failed(&message, status); /* last: an error handler may not return */
+}
+
+int tutti_far_send(const struct tutti_message *message, int *code)
+{
+    struct tutti_far_rts *rts = new_rts(message);
+    MPI_Request request;
+    if (likely(!rts))
+        return 0;
+    TUTTI_INSIDE();
+    struct tutti_outgoing *out = begin(rts, &request, code);
+    if (!out) {
+        tutti_far_let_go(rts);
+        return *code != MPI_SUCCESS;
+    }
+    count(rts);
+    const int status = tutti_outgoing_carry(out, is_matched, &request);
+    if (status != TUTTI_OK) {
+        *code = abandon(rts, &request, status);
+        return 1;
+    }
+    tutti_progress_wait(&(const struct tutti_wait){.done = is_matched, .with = &request});
+    tutti_far_let_go(rts);
+    return 1;
+}
+
 int tutti_far_isend(const struct tutti_message *message, MPI_Request *request, int *code)
 {
     struct tutti_far_rts *rts = new_rts(message);
@@ -168,9 +178,8 @@ int tutti_far_isend(const struct tutti_message *message, MPI_Request *request, i
         return *code != MPI_SUCCESS;
     }
     count(rts);
-    *code = carry(out, rts, NULL);
-    if (*code == MPI_SUCCESS)
-        *code = tutti_pipelined_put(*request, message->comm, rts, 0);
+    const int status = tutti_outgoing_carry(out, NULL, NULL);
+    *code = status == TUTTI_OK ? tutti_pipelined_put(*request, message->comm, rts, 0) : abandon(rts, request, status);
     return 1;
 }
 
@@ -196,12 +205,13 @@ int tutti_far_start(struct tutti_far_rts *rts, MPI_Request *request)
     TUTTI_INSIDE();
     struct tutti_outgoing *out = offer(rts);
     if (!out)
-        return failed(rts, TUTTI_ERR_MEMORY);
+        return failed(&rts->message, TUTTI_ERR_MEMORY);
     int code = tutti_real.MPI_Start(request);
     if (code != MPI_SUCCESS) {
         tutti_outgoing_withdraw(out);
         return code;
     }
     count(rts);
-    return carry(out, rts, NULL);
+    const int status = tutti_outgoing_carry(out, NULL, NULL);
+    return status == TUTTI_OK ? MPI_SUCCESS : failed(&rts->message, status);
 }

@@ -42,3 +42,12 @@ int tutti_pipelined_put(MPI_Request request, MPI_Comm comm, struct tutti_far_rts
     entry->persistent = persistent;
     return tutti_request_put(entry);
 }
+
+void tutti_pipelined_abandon(MPI_Request request, MPI_Comm comm, struct tutti_far_rts *rts)
+{
+    struct tutti_request *entry = tutti_request_new(&pipelined, request, comm);
+    if (!entry)
+        return; /* the RTS is lost rather than reused while the MPI sends it. cppcheck-suppress memleak */
+    of(entry)->rts = rts;
+    tutti_request_orphan(entry);
+}

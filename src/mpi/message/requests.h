@@ -27,6 +27,8 @@ int tutti_rndv_put(MPI_Request request, MPI_Comm comm, struct tutti_send_request
 
 /* pipelined_request.c: the RTS of a send to another node. Takes over `rts`. */
 int tutti_pipelined_put(MPI_Request request, MPI_Comm comm, struct tutti_far_rts *rts, int persistent);
+/* The program has no request for this RTS, which the MPI is still sending: `rts` is let go when it has been sent. */
+void tutti_pipelined_abandon(MPI_Request request, MPI_Comm comm, struct tutti_far_rts *rts);
 
 /* persistent_send.c: a persistent send to a rank of the node. The request is Tutti's own, and every start sends by a
  * rendezvous where it can, otherwise as a staged message. 1 where the message is one for a rendezvous some day:

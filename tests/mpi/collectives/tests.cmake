@@ -9,10 +9,10 @@ tutti_mpi_test(mpi-topologies PROGRAM mpi-topologies RANKS 2 ENV ${stats} "TUTTI
 tutti_mpi_test(mpi-topologies-4 PROGRAM mpi-topologies RANKS 4 ARGS 3 ENV ${stats} "TUTTI_RULES=message:*@direct *@packed" MPIS openmpi mpich5)
 program(persistent_moves EVERYWHERE)
 # Intel MPI fails by itself where persistent collectives are started again (types_collectives.c).
-tutti_mpi_test(mpi-persistent-moves PROGRAM mpi-persistent_moves RANKS 3 RANKS_MPICH 2 ENV ${stats} TIMEOUT 100
+tutti_mpi_test(mpi-persistent-moves PROGRAM mpi-persistent_moves RANKS 3 RANKS_MPICH 2 ENV ${stats} TIMEOUT 45
                MPIS openmpi mpich openmpi5 mpich5)
-tutti_mpi_test(mpi-persistent-moves-4 PROGRAM mpi-persistent_moves RANKS 4 ENV ${stats} TIMEOUT 100 MPIS openmpi)
-tutti_mpi_test(mpi-persistent-moves-nodes PROGRAM mpi-persistent_moves RANKS 3 ENV ${stats} TUTTI_NODE_RANKS=2 TIMEOUT 100
+tutti_mpi_test(mpi-persistent-moves-4 PROGRAM mpi-persistent_moves RANKS 4 ENV ${stats} TIMEOUT 45 MPIS openmpi)
+tutti_mpi_test(mpi-persistent-moves-nodes PROGRAM mpi-persistent_moves RANKS 3 ENV ${stats} TUTTI_NODE_RANKS=2 TIMEOUT 45
                MPIS openmpi)
 program(persistent_wrong)
 tutti_mpi_test(mpi-persistent-wrong PROGRAM mpi-persistent_wrong RANKS 3 ENV ${stats} TIMEOUT 60 MPIS openmpi)

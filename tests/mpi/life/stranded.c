@@ -12,7 +12,8 @@
 #include "capture.h"
 #include "kit.h"
 
-enum { SMALL = 100, MOVED = 5000, LARGE = 200000, SECONDS = 200 };
+/* BOUND: seconds of one case; what ends at all ends long before, on a loaded machine too. */
+enum { SMALL = 100, MOVED = 5000, LARGE = 200000, BOUND = 40 };
 enum call { SUM, MORE, MAX, LONG, REDUCE, SCATTER, SCAN, EXSCAN, BCAST, CALLS };
 static const char *const names[CALLS] = {"a sum",          "a longer sum", "a maximum",  "a long sum", "MPI_Reduce",
                                          "reduce-scatter", "MPI_Scan",     "MPI_Exscan", "MPI_Bcast"};
@@ -70,6 +71,7 @@ static void one(enum call theirs, enum call ours, int first, int host_comes_firs
     char text[MPI_MAX_ERROR_STRING] = "";
     int length = 0;
     on_host = kit_rank >= first;
+    alarm(BOUND); /* who is not told waits for ever */
     MPI_Comm_dup(MPI_COMM_WORLD, &comm);
     MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
     right(comm, "before");
@@ -85,7 +87,7 @@ static void one(enum call theirs, enum call ours, int first, int host_comes_firs
         MPI_Error_string(error, text, &length);
     CHECK(strstr(text, "Tutti: the ranks' calls do not match"), "%s with host memory, %s: %s", names[theirs],
           names[ours], text);
-    CHECK(now() - start < 10, "%s with host memory, %s: told after %g s", names[theirs], names[ours], now() - start);
+    CHECK(now() - start < BOUND, "%s with host memory, %s: told after %g s", names[theirs], names[ours], now() - start);
     CHECK(!on_host || strstr(said, "do not match"), "who was in the MPI has said nothing: %s", said);
     CHECK(!strstr(said, "cannot be told"), "it was told: %s", said);
     capture_start();
@@ -119,7 +121,6 @@ int main(int argc, char **argv)
     kit_start(&argc, &argv, MPI_THREAD_SINGLE);
     if (kit_plain || kit_size < 2)
         kit_skip("stranded", "needs two ranks, and the library in front");
-    alarm(SECONDS); /* who is not told waits for ever */
     for (int i = 0; i < LARGE; i++)
         host_in[i] = kit_rank + i;
     for (int first = kit_size - 1; first > 0; first--) {

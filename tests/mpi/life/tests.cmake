@@ -33,14 +33,14 @@ tutti_mpi_test(mpi-sessions-again PROGRAM mpi-sessions RANKS 2 ARGS again MPIS m
 tutti_mpi_test(mpi-sessions-async PROGRAM mpi-sessions RANKS 2 ARGS one ENV TUTTI_ASYNC_PROGRESS=1 MPIS mpich openmpi5 mpich5)
 program(scarce)
 foreach(what messages types reductions blocking enqueue)
-  tutti_mpi_test(mpi-scarce-${what} PROGRAM mpi-scarce RANKS 2 ARGS ${what} ENV TUTTI_TIMEOUT_SECONDS=10 TIMEOUT 100)
+  tutti_mpi_test(mpi-scarce-${what} PROGRAM mpi-scarce RANKS 2 ARGS ${what} ENV TUTTI_TIMEOUT_SECONDS=10 TIMEOUT 60)
   if(what STREQUAL "messages" OR what STREQUAL "types")
     tutti_mpi_test(mpi-scarce-${what}-packed PROGRAM mpi-scarce RANKS 2 ARGS ${what}
-                   ENV TUTTI_TIMEOUT_SECONDS=10 TUTTI_RULES=message:*@packed TIMEOUT 100)
+                   ENV TUTTI_TIMEOUT_SECONDS=10 TUTTI_RULES=message:*@packed TIMEOUT 60)
     tutti_mpi_test(mpi-scarce-${what}-direct PROGRAM mpi-scarce RANKS 2 ARGS ${what}
-                   ENV TUTTI_TIMEOUT_SECONDS=10 TUTTI_RULES=message:*@direct TIMEOUT 100)
+                   ENV TUTTI_TIMEOUT_SECONDS=10 TUTTI_RULES=message:*@direct TIMEOUT 60)
     tutti_mpi_test(mpi-scarce-${what}-nodes PROGRAM mpi-scarce RANKS 2 ARGS ${what}
-                   ENV TUTTI_TIMEOUT_SECONDS=10 TUTTI_NODE_RANKS=1 TIMEOUT 100)
+                   ENV TUTTI_TIMEOUT_SECONDS=10 TUTTI_NODE_RANKS=1 TIMEOUT 60)
   endif()
 endforeach()
 tutti_mpi_test(mpi-scarce-many PROGRAM mpi-scarce RANKS 2 ARGS many 0 47 ENV TUTTI_TIMEOUT_SECONDS=10 TIMEOUT 60)
@@ -60,19 +60,19 @@ foreach(mpi IN LISTS TUTTI_MPI_SYSTEM)
   target_link_libraries(mpi-flat.${mpi} PRIVATE mpi-kit.${mpi})
 endforeach()
 foreach(way direct packed staged)
-  tutti_mpi_test(mpi-flat-${way} PROGRAM mpi-flat RANKS 2 MANY 100 ENV TUTTI_RULES=message:*@${way} TIMEOUT 150)
+  tutti_mpi_test(mpi-flat-${way} PROGRAM mpi-flat RANKS 2 MANY 100 ENV TUTTI_RULES=message:*@${way} TIMEOUT 60)
 endforeach()
 tutti_mpi_test(mpi-flat-few PROGRAM mpi-flat RANKS 2 MANY 100 ENV TUTTI_CACHE_ENTRIES=10 TUTTI_RULES=message:*@direct
-               TIMEOUT 150)
+               TIMEOUT 60)
 
 # ---- watchfulness and unusual lives ----
 program(watch)
 program(watch_messages)
 # Not Intel MPI by the standard ABI: it ends the program though errors return.
 program(stranded EVERYWHERE)
-tutti_mpi_test(mpi-stranded PROGRAM mpi-stranded RANKS 3 RANKS_MPICH 3 ENV ${stats} TIMEOUT 240
+tutti_mpi_test(mpi-stranded PROGRAM mpi-stranded RANKS 3 RANKS_MPICH 3 ENV ${stats} TIMEOUT 120
                MPIS openmpi mpich openmpi5 mpich5 impi)
-tutti_mpi_test(mpi-stranded-host PROGRAM mpi-stranded RANKS 3 RANKS_MPICH 3 ARGS host TIMEOUT 240)
+tutti_mpi_test(mpi-stranded-host PROGRAM mpi-stranded RANKS 3 RANKS_MPICH 3 ARGS host TIMEOUT 120)
 program(life)
 tutti_mpi_test(mpi-late PROGRAM mpi-watch RANKS 3 RANKS_MPICH 2 ARGS late ENV TUTTI_STALL_SECONDS=1)
 tutti_mpi_test(mpi-late-first PROGRAM mpi-watch RANKS 3 RANKS_MPICH 2 ARGS first ENV TUTTI_STALL_SECONDS=1)

@@ -4,7 +4,7 @@
  *   watch first     the same at the first call, where nobody can know who is missing
  *   watch mismatch  another count, operator, type, root or segments on one rank: said and returned as an error, the
  * rest stays usable watch stopped   a rank is stopped for three seconds in the middle of calls: every result is right
- *   watch finalize  the last rank kills itself between calls; the others end by MPI_Finalize, within ten seconds
+ *   watch finalize  the last rank kills itself between calls; the others end by MPI_Finalize
  *   watch killed N  the last rank kills itself in call N; the others must be told or end. For watch.sh. */
 #include <pthread.h>
 #include <signal.h>
@@ -17,7 +17,7 @@
 #include "capture.h"
 #include "kit.h"
 
-enum { COUNT = 5000 };
+enum { COUNT = 5000, BOUND = 40 }; /* seconds: what ends at all ends long before, on a loaded machine too */
 static struct kit_buffer in, out;
 static int mine[COUNT], want[COUNT];
 
@@ -169,7 +169,7 @@ static void mismatch(void)
         CHECK(error != MPI_SUCCESS, "another %s on one rank is not an error", what);
         CHECK(error == MPI_SUCCESS || strstr(says(error), "Tutti: the ranks' calls do not match"),
               "another %s on one rank: MPI_Error_string says: %s", what, says(error));
-        CHECK(now() - start < 10, "another %s on one rank took %g s", what, now() - start);
+        CHECK(now() - start < BOUND, "another %s on one rank took %g s", what, now() - start);
         int said = capture_count(text, "tutti") && capture_count(text, differences[i].word), any;
         said = said && (!*differences[i].second || capture_count(text, differences[i].second));
         MPI_Allreduce(&said, &any, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
@@ -178,7 +178,7 @@ static void mismatch(void)
         start = now();
         error = sum_on(comm, 100, MPI_SUM, MPI_INT);
         capture_end();
-        CHECK(error != MPI_SUCCESS && now() - start < 5, "the communicator is used on after another %s", what);
+        CHECK(error != MPI_SUCCESS && now() - start < BOUND, "the communicator is used on after another %s", what);
         right(sum_on(MPI_COMM_WORLD, COUNT, MPI_SUM, MPI_INT), COUNT, "another communicator");
         MPI_Comm_free(&comm);
     }
@@ -264,7 +264,7 @@ static void finalize(void)
     double start = now();
     MPI_Finalize();
     fprintf(stderr, "survivor %d told by the end of MPI_Finalize after %.1f s%s\n", kit_rank, now() - start,
-            now() - start < 10 ? "" : ": goes on as if nothing were");
+            now() - start < BOUND ? "" : ": goes on as if nothing were");
     _exit(0);
 }
 

@@ -1,5 +1,5 @@
 #!/bin/bash
-# A rank is killed in the middle of calls: the others report an error or end within ten seconds, and nothing is left behind.
+# A rank is killed in the middle of calls: the others report an error or end by themselves, and nothing is left behind.
 # watch.sh RUNS LAUNCHER OPTIONS... -- PROGRAM [MODE]: MODE is what the program is told, "killed" otherwise. The launcher's options make it leave the survivors alone.
 set -u
 runs=$1
@@ -42,13 +42,13 @@ for run in $(seq "$runs"); do
         sleep 0.1
     done
     grep -q "killed at" "$log" || say "the rank did not come to its end: $(tail -n 5 "$log")"
-    for _ in $(seq 100); do
+    for _ in $(seq 400); do # mostly a few seconds; who hangs hangs for ever
         [ -z "$(left)" ] && break
         sleep 0.1
     done
     rest=$(left)
     if [ -n "$rest" ]; then
-        say "still here after 10 s: $rest"
+        say "still here after 40 s: $rest"
         # shellcheck disable=SC2086 # a list of numbers
         kill -9 $rest
     fi

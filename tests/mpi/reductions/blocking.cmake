@@ -2,7 +2,7 @@
 program(reductions EVERYWHERE)
 # reductions(NAME RANKS CELLS, further arguments of tutti_mpi_test)
 function(reductions name ranks cells)
-  tutti_mpi_test(mpi-reductions-${name} PROGRAM mpi-reductions RANKS ${ranks} MANY ${cells} LABELS matrix TIMEOUT 200
+  tutti_mpi_test(mpi-reductions-${name} PROGRAM mpi-reductions RANKS ${ranks} MANY ${cells} LABELS matrix TIMEOUT 45
                  ${ARGN})
 endfunction()
 reductions(1 1 250 ENV ${stats} TUTTI_TEST_EXPECT=accelerated)

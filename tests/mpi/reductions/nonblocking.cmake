@@ -1,24 +1,24 @@
 # Nonblocking and persistent reductions.
 program(ireduce EVERYWHERE)
-tutti_mpi_test(mpi-ireduce-2 PROGRAM mpi-ireduce RANKS 2 MANY 100 ENV ${stats} TUTTI_TEST_EXPECT=accelerated EVERYWHERE TIMEOUT 200)
+tutti_mpi_test(mpi-ireduce-2 PROGRAM mpi-ireduce RANKS 2 MANY 100 ENV ${stats} TUTTI_TEST_EXPECT=accelerated EVERYWHERE TIMEOUT 45)
 tutti_mpi_test(mpi-ireduce-3 PROGRAM mpi-ireduce RANKS 3 RANKS_MPICH 3 MANY 60 ENV ${stats} TUTTI_TEST_EXPECT=accelerated
-               TIMEOUT 200)
+               TIMEOUT 45)
 # Kernels on the worker's own thread; ranks that share a GPU; the MPI alone.
-tutti_mpi_test(mpi-ireduce-loose PROGRAM mpi-ireduce RANKS 2 MANY 40 ENV TUTTI_HOST_STRICT=0 TIMEOUT 200)
-tutti_mpi_test(mpi-ireduce-gpus-1 PROGRAM mpi-ireduce RANKS 3 RANKS_MPICH 2 MANY 40 ENV TUTTI_HOST_GPUS=1 TIMEOUT 200)
-tutti_mpi_test(mpi-ireduce-nodes PROGRAM mpi-ireduce RANKS 3 MANY 40 ENV TUTTI_NODE_RANKS=2 MPIS openmpi TIMEOUT 200)
-tutti_mpi_test(mpi-ireduce-staged PROGRAM mpi-ireduce RANKS 2 MANY 40 TIMEOUT 200
+tutti_mpi_test(mpi-ireduce-loose PROGRAM mpi-ireduce RANKS 2 MANY 40 ENV TUTTI_HOST_STRICT=0 TIMEOUT 45)
+tutti_mpi_test(mpi-ireduce-gpus-1 PROGRAM mpi-ireduce RANKS 3 RANKS_MPICH 2 MANY 40 ENV TUTTI_HOST_GPUS=1 TIMEOUT 45)
+tutti_mpi_test(mpi-ireduce-nodes PROGRAM mpi-ireduce RANKS 3 MANY 40 ENV TUTTI_NODE_RANKS=2 MPIS openmpi TIMEOUT 45)
+tutti_mpi_test(mpi-ireduce-staged PROGRAM mpi-ireduce RANKS 2 MANY 40 TIMEOUT 45
                ENV "TUTTI_RULES=allreduce:*@staged reduce:*@staged reduce_scatter:*@staged scan:*@staged")
 tutti_mpi_test(mpi-ireduce-plain PROGRAM mpi-ireduce RANKS 2 MANY 40 ENV TUTTI_DEVICE=none TUTTI_TEST_PLAIN=1)
 
 program(ireduce_overlap EVERYWHERE)
-tutti_mpi_test(mpi-ireduce-overlap-2 PROGRAM mpi-ireduce_overlap RANKS 2 MANY 15 EVERYWHERE TIMEOUT 200)
-tutti_mpi_test(mpi-ireduce-overlap-3 PROGRAM mpi-ireduce_overlap RANKS 3 RANKS_MPICH 3 MANY 10 TIMEOUT 200)
-tutti_mpi_test(mpi-ireduce-overlap-auto PROGRAM mpi-ireduce_overlap RANKS 2 MANY 15 ENV TUTTI_WAIT=auto TIMEOUT 200)
-tutti_mpi_test(mpi-ireduce-overlap-sleep PROGRAM mpi-ireduce_overlap RANKS 2 MANY 6 ENV TUTTI_WAIT=sleep TIMEOUT 200)
+tutti_mpi_test(mpi-ireduce-overlap-2 PROGRAM mpi-ireduce_overlap RANKS 2 MANY 15 EVERYWHERE TIMEOUT 45)
+tutti_mpi_test(mpi-ireduce-overlap-3 PROGRAM mpi-ireduce_overlap RANKS 3 RANKS_MPICH 3 MANY 10 TIMEOUT 45)
+tutti_mpi_test(mpi-ireduce-overlap-auto PROGRAM mpi-ireduce_overlap RANKS 2 MANY 15 ENV TUTTI_WAIT=auto TIMEOUT 45)
+tutti_mpi_test(mpi-ireduce-overlap-sleep PROGRAM mpi-ireduce_overlap RANKS 2 MANY 6 ENV TUTTI_WAIT=sleep TIMEOUT 45)
 program(ireduce_persistent EVERYWHERE)
-tutti_mpi_test(mpi-ireduce-persistent-2 PROGRAM mpi-ireduce_persistent RANKS 2 MANY 200 EVERYWHERE TIMEOUT 200)
-tutti_mpi_test(mpi-ireduce-persistent-3 PROGRAM mpi-ireduce_persistent RANKS 3 RANKS_MPICH 3 MANY 200 TIMEOUT 200)
+tutti_mpi_test(mpi-ireduce-persistent-2 PROGRAM mpi-ireduce_persistent RANKS 2 MANY 200 EVERYWHERE TIMEOUT 45)
+tutti_mpi_test(mpi-ireduce-persistent-3 PROGRAM mpi-ireduce_persistent RANKS 3 RANKS_MPICH 3 MANY 200 TIMEOUT 45)
 program(ireduce_errors EVERYWHERE)
 tutti_mpi_test(mpi-ireduce-errors-2 PROGRAM mpi-ireduce_errors RANKS 2 ENV ${stats} EVERYWHERE)
 tutti_mpi_test(mpi-ireduce-errors-3 PROGRAM mpi-ireduce_errors RANKS 3 RANKS_MPICH 3 ENV ${stats})

@@ -16,7 +16,7 @@
 #include "sequences.h"
 #include "tutti/tutti.h"
 
-enum { FAILURES = 3, PATIENCE = 40, AGREE_EVERY = 16 };
+enum { FAILURES = 3, PATIENCE = 25, AGREE_EVERY = 16 };
 
 /* What hangs is said as far as that can be done here. */
 static void stuck(int signal_number)

@@ -15,25 +15,25 @@ function(type_program name)
 endfunction()
 
 type_program(types EVERYWHERE)
-tutti_mpi_test(mpi-types PROGRAM mpi-types RANKS 2 MANY 520 ENV ${stats} EVERYWHERE TIMEOUT 200)
+tutti_mpi_test(mpi-types PROGRAM mpi-types RANKS 2 MANY 520 ENV ${stats} EVERYWHERE TIMEOUT 45)
 type_program(types_messages EVERYWHERE)
-tutti_mpi_test(mpi-types-messages PROGRAM mpi-types_messages RANKS 2 MANY 240 ENV ${stats} EVERYWHERE TIMEOUT 200)
+tutti_mpi_test(mpi-types-messages PROGRAM mpi-types_messages RANKS 2 MANY 240 ENV ${stats} EVERYWHERE TIMEOUT 45)
 tutti_mpi_test(mpi-types-messages-direct PROGRAM mpi-types_messages RANKS 2 MANY 240 ENV ${stats} TUTTI_MESSAGE_LEAST=512
-               EVERYWHERE TIMEOUT 200)
+               EVERYWHERE TIMEOUT 45)
 tutti_mpi_test(mpi-types-messages-packed PROGRAM mpi-types_messages RANKS 2 MANY 240
-               ENV ${stats} TUTTI_MESSAGE_LEAST=512 TUTTI_RULES=message:*@packed TIMEOUT 200)
+               ENV ${stats} TUTTI_MESSAGE_LEAST=512 TUTTI_RULES=message:*@packed TIMEOUT 45)
 # MPICH 4.0 refuses to receive long messages of pair types into host memory (types_uneven.c).
 set(far ${stats} TUTTI_NODE_RANKS=1 TUTTI_MESSAGE_LEAST=512 TUTTI_RULES=message_far:*@pipelined TUTTI_MESSAGE_CHUNK=4096)
-tutti_mpi_test(mpi-types-messages-far PROGRAM mpi-types_messages RANKS 2 MANY 520 ARGS 80 ENV ${far} MPIS openmpi TIMEOUT 200)
-tutti_mpi_test(mpi-types-messages-far-short PROGRAM mpi-types_messages RANKS 2 MANY 520 ENV ${far} TIMEOUT 200)
+tutti_mpi_test(mpi-types-messages-far PROGRAM mpi-types_messages RANKS 2 MANY 520 ARGS 80 ENV ${far} MPIS openmpi TIMEOUT 45)
+tutti_mpi_test(mpi-types-messages-far-short PROGRAM mpi-types_messages RANKS 2 MANY 520 ENV ${far} TIMEOUT 45)
 type_program(types_collectives EVERYWHERE)
 tutti_mpi_test(mpi-types-collectives PROGRAM mpi-types_collectives RANKS 3 RANKS_MPICH 2 MANY 310 ENV ${stats} EVERYWHERE
-               TIMEOUT 200)
+               TIMEOUT 45)
 tutti_mpi_test(mpi-types-collectives-moved PROGRAM mpi-types_collectives RANKS 3 RANKS_MPICH 2 MANY 310 ARGS device
-               ENV ${stats} TUTTI_RULES=message:*@direct EVERYWHERE TIMEOUT 200)
+               ENV ${stats} TUTTI_RULES=message:*@direct EVERYWHERE TIMEOUT 45)
 tutti_mpi_test(mpi-types-collectives-packed PROGRAM mpi-types_collectives RANKS 3 RANKS_MPICH 2 MANY 150 ARGS device
-               ENV ${stats} TUTTI_RULES=message:*@packed TIMEOUT 200)
-tutti_mpi_test(mpi-types-collectives-4 PROGRAM mpi-types_collectives RANKS 4 MANY 210 MPIS openmpi TIMEOUT 200)
+               ENV ${stats} TUTTI_RULES=message:*@packed TIMEOUT 45)
+tutti_mpi_test(mpi-types-collectives-4 PROGRAM mpi-types_collectives RANKS 4 MANY 210 MPIS openmpi TIMEOUT 45)
 type_program(types_aware)
 tutti_mpi_test(mpi-types-aware PROGRAM mpi-types_aware RANKS 3 RANKS_MPICH 2 ENV ${stats} TUTTI_MPI_GPU_AWARE=1)
 # The MPI reaches this memory: it is given device memory of Tutti's, or where there is none, host memory.
