@@ -11,14 +11,17 @@ struct tutti_send_request;
 struct tutti_stage;
 struct tutti_recv_request;
 
-/* staged_request.c: a message by way of host memory. Takes over `stage`. */
-int tutti_staged_put(MPI_Request request, MPI_Comm comm, const struct tutti_stage *stage, int persistent);
+/* staged_request.c: a message by way of host memory, counted under the name `call` and, where it is sent, with this
+ * reason. Takes over `stage`. */
+int tutti_staged_put(MPI_Request request, MPI_Comm comm, const char *call, enum tutti_reason reason,
+                     const struct tutti_stage *stage, int persistent);
 /* What came with this status goes to the program's memory; and, of a persistent one, what is sent into the stage. */
 int tutti_staged_out(struct tutti_stage *stage, MPI_Comm comm, const MPI_Status *status);
 int tutti_staged_in(struct tutti_stage *stage, MPI_Comm comm);
 
-/* recv_request.c: a receive that may get an RTS, staged or not. Takes over `stage` and `recv`. */
-int tutti_receive_put(MPI_Request request, MPI_Comm comm, const struct tutti_stage *stage,
+/* recv_request.c: a receive that may get an RTS, staged or not, counted under the name `call`. Takes over `stage` and
+ * `recv`. */
+int tutti_receive_put(MPI_Request request, MPI_Comm comm, const char *call, const struct tutti_stage *stage,
                       struct tutti_recv_request *recv, int persistent);
 
 /* send_request.c: a send by rendezvous, of which the request is Tutti's own. Takes over `sent`. */

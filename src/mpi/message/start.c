@@ -1,5 +1,7 @@
 /* Starting staged nonblocking calls. */
+#include "mpi/message/start.h"
 #include "core/log.h"
+#include "mpi/message/counted.h"
 #include "mpi/message/matched.h"
 #include "mpi/message/requests.h"
 #include "mpi/message/rndv.h"
@@ -16,12 +18,13 @@ static int staging_failed(const char *call, MPI_Comm comm, int status)
 static int begun(const char *call, MPI_Comm comm, int code, const MPI_Request *request, struct tutti_stage *stage,
                  struct tutti_recv_request *recv, int persistent)
 {
-    if (stage->staged)
-        tutti_count(call, TUTTI_OUTCOME_STAGED, tutti_stage_how(stage));
+    const enum tutti_reason reason = tutti_why_take(TUTTI_REASON_CALL);
     if (code == MPI_SUCCESS && recv)
-        return tutti_receive_put(*request, comm, stage, recv, persistent);
+        return tutti_receive_put(*request, comm, call, stage, recv, persistent);
+    if (code == MPI_SUCCESS && !persistent && stage->way & TUTTI_STAGE_IN)
+        tutti_count_send(call, stage, reason);
     if (code == MPI_SUCCESS && stage->staged)
-        return tutti_staged_put(*request, comm, stage, persistent);
+        return tutti_staged_put(*request, comm, call, reason, stage, persistent);
     tutti_recv_free(recv);
     tutti_stage_close(stage);
     return code;
