@@ -8,14 +8,15 @@
 #include "bench/words/hand.h"
 
 /* The MPI functions that the rows call. */
-#define HAND_FUNCTIONS(X)                                                                                              \
-    X(Send)                                                                                                            \
-    X(Recv) X(Sendrecv) X(Isend) X(Irecv) X(Waitall) X(Wait) X(Send_init) X(Recv_init) X(Startall) X(Request_free)     \
-        X(Allreduce) X(Reduce) X(Reduce_scatter) X(Reduce_scatter_block) X(Scan) X(Exscan) X(Bcast) X(Gather)          \
-            X(Gatherv) X(Scatter) X(Scatterv) X(Allgather) X(Allgatherv) X(Alltoall) X(Alltoallv) X(Alltoallw)         \
-                X(Neighbor_allgather) X(Neighbor_allgatherv) X(Neighbor_alltoall) X(Neighbor_alltoallv)                \
-                    X(Neighbor_alltoallw) X(Iallreduce) X(Ireduce) X(Ireduce_scatter_block) X(Iscan) X(Ibcast)         \
-                        X(Igather) X(Iscatter) X(Iallgather) X(Ialltoall) X(Ialltoallv) X(Ineighbor_alltoall)
+/* clang-format off */
+#define HAND_FUNCTIONS(X) \
+    X(Send) X(Recv) X(Sendrecv) X(Isend) X(Irecv) X(Waitall) X(Wait) X(Send_init) X(Recv_init) X(Startall) \
+    X(Request_free) X(Allreduce) X(Reduce) X(Reduce_scatter) X(Reduce_scatter_block) X(Scan) X(Exscan) X(Bcast) \
+    X(Gather) X(Gatherv) X(Scatter) X(Scatterv) X(Allgather) X(Allgatherv) X(Alltoall) X(Alltoallv) X(Alltoallw) \
+    X(Neighbor_allgather) X(Neighbor_allgatherv) X(Neighbor_alltoall) X(Neighbor_alltoallv) \
+    X(Neighbor_alltoallw) X(Iallreduce) X(Ireduce) X(Ireduce_scatter_block) X(Iscan) X(Ibcast) X(Igather) \
+    X(Iscatter) X(Iallgather) X(Ialltoall) X(Ialltoallv) X(Ineighbor_alltoall)
+/* clang-format on */
 struct hand_mpi {
 #define HAND_FIELD(name) __typeof__(&MPI_##name) name;
     HAND_FUNCTIONS(HAND_FIELD)
