@@ -82,7 +82,7 @@ lint: configure ## Formatting, clang-tidy and cppcheck; warnings are errors
 	@scripts/setup.sh lint
 	@scripts/lint.sh $(BUILD) $(JOBS)
 
-docs: configure ## docs/settings.md from the list of settings
+docs: configure ## docs/settings.md and docs/statistics.md from the lists
 	@cmake --build $(BUILD) -j $(JOBS) --target docs
 
 install: all ## Installs to PREFIX (default /usr/local)

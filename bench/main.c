@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bench/hand/hand.h"
 #include "bench/messages/exchange.h"
 #include "bench/pack/pack.h"
 #include "bench/reductions/run.h"
@@ -124,11 +125,13 @@ int main(int argc, char **argv)
     int exchange = halo || (argc > 1 && strcmp(argv[1], BENCH_DOES_PINGPONG) == 0);
     int overhead = argc > 1 && strcmp(argv[1], BENCH_DOES_OVERHEAD) == 0,
         tune = argc > 1 && strcmp(argv[1], BENCH_DOES_TUNE) == 0;
-    int gas = argc > 1 && strcmp(argv[1], BENCH_DOES_SHMEM) == 0;
+    int gas = argc > 1 && strcmp(argv[1], BENCH_DOES_SHMEM) == 0,
+        hand = argc > 1 && strcmp(argv[1], BENCH_DOES_HAND) == 0;
+    unsigned long long calls = 0;
     unsigned sections = 0, figures = 0;
     int usual = 0;
     if (argc < 2 ||
-        (!overhead && !tune && !packing && !exchange && !gas && strcmp(argv[1], BENCH_DOES_COLLECTIVE) != 0)) {
+        (!overhead && !tune && !packing && !exchange && !gas && !hand && strcmp(argv[1], BENCH_DOES_COLLECTIVE) != 0)) {
         fputs("This program is started by `tutti bench` and `tutti tune`.\n", stderr);
         return 2;
     }
@@ -142,7 +145,7 @@ int main(int argc, char **argv)
         plan.iterations = (long)value_of(argc, argv, "iterations");
         plan.warm_up = (long)value_of(argc, argv, "warm_up");
     }
-    if (packing || exchange || gas)
+    if (packing || exchange || gas || hand)
         read_typed(argc, argv, &plan);
     if (packing)
         read_pack(argc, argv, &pack);
@@ -152,7 +155,9 @@ int main(int argc, char **argv)
         plan.ways = (unsigned)value_of(argc, argv, "ways");
         figures = (unsigned)value_of(argc, argv, "figures");
         usual = (int)value_of(argc, argv, "usual");
-    } else if (!overhead && !tune)
+    } else if (hand)
+        calls = strtoull(text_of(argc, argv, "calls"), NULL, 10);
+    else if (!overhead && !tune)
         read_plan(argc, argv, &plan);
     MPI_Init(&argc, &argv);
     bench_mpi_find();
@@ -171,6 +176,8 @@ int main(int argc, char **argv)
         (halo ? bench_halo : bench_pingpong)(&plan, &what);
     else if (gas)
         bench_shmem(&plan, figures, usual);
+    else if (hand)
+        bench_hand(&plan, calls);
     else
         bench_collective(&plan);
     MPI_Finalize();

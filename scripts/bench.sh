@@ -24,6 +24,7 @@ for mpi in openmpi mpich; do
     done
     "$tutti" bench halo --mpi mpirun.$mpi -n 2 --edges 16,64 --json "$out/halo-host-2-$mpi.json" || failed=1
     "$tutti" bench pingpong --mpi mpirun.$mpi -m 1k,64k,1m --json "$out/pingpong-host-2-$mpi.json" || failed=1
+    "$tutti" bench never-slower --mpi mpirun.$mpi -n 2 --json "$out/never-slower-host-2-$mpi.json" || failed=1
     "$tutti" bench overhead --mpi mpirun.$mpi -n 2 --pairs 15 --limit 3 --json "$out/overhead-2-$mpi.json" || failed=1
 done
 echo "results: $out"

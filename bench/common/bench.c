@@ -51,9 +51,15 @@ static int is_mpi(struct dl_phdr_info *info, size_t size, void *found)
     return 0;
 }
 
+static void *mpi;
+
+void *bench_mpi_symbol(const char *name)
+{
+    return dlsym(mpi, name);
+}
+
 void bench_mpi_find(void)
 {
-    void *mpi = NULL;
     dl_iterate_phdr(is_mpi, &mpi);
     if (!mpi) {
         fputs("tutti: no MPI library is loaded\n", stderr);

@@ -37,6 +37,8 @@ struct bench_mpi {
 extern struct bench_mpi bench_mpi;
 /* Finds them in the MPI that is loaded; ends the program where there is none. */
 void bench_mpi_find(void);
+/* Another function of that MPI; NULL where it has none of that name. */
+void *bench_mpi_symbol(const char *name);
 
 struct bench_plan {
     int collective;                  /* enum tutti_collective */

@@ -7,7 +7,7 @@
 #include "core/counters.h"
 #include "p2p/protocols.h"
 
-enum { ROWS = 64 };
+enum { ROWS = 512 }; /* as the counters have */
 
 static struct tutti_counter before[ROWS];
 static int known, was;

@@ -28,7 +28,7 @@ static int find(struct tutti_counter *table, int n, int room, const char *text)
     if (n == room)
         return -1;
     snprintf(table[n].text, sizeof table[n].text, "%s", text);
-    table[n].count = 0;
+    table[n].count = table[n].bytes = 0;
     return n;
 }
 
@@ -42,15 +42,17 @@ const char *tutti_outcome_name(enum tutti_outcome outcome)
     return names[outcome];
 }
 
-void tutti_count_slow(const char *call, enum tutti_outcome outcome, const char *why)
+void tutti_count_slow(const char *call, enum tutti_outcome outcome, const char *why, const char *how, uint64_t bytes)
 {
     char text[sizeof rows[0].text];
-    snprintf(text, sizeof text, "%s|%s|%s", call, tutti_outcome_name(outcome), why ? why : "");
+    snprintf(text, sizeof text, "%s|%s|%s%s%s", call, tutti_outcome_name(outcome), why ? why : "", how ? ", " : "",
+             how ? how : "");
     pthread_mutex_lock(&lock);
     int i = find(rows, used, ROWS, text);
     if (i >= 0) {
         rows[i].outcome = outcome;
         rows[i].count++;
+        rows[i].bytes += bytes;
         if (i == used)
             used++;
     }
@@ -74,14 +76,21 @@ int tutti_counters_merge(struct tutti_counter *into, int n, int room, const stru
             break;
         into[i].outcome = from[j].outcome;
         into[i].count += from[j].count;
+        into[i].bytes += from[j].bytes;
         n += i == n;
     }
     return n;
 }
 
+/* By call, then by the rest: a call comes before one whose name is longer. */
 static int by_text(const void *a, const void *b)
 {
-    return strcmp(((const struct tutti_counter *)a)->text, ((const struct tutti_counter *)b)->text);
+    const char *one = ((const struct tutti_counter *)a)->text, *other = ((const struct tutti_counter *)b)->text;
+    const size_t call = strcspn(one, "|"), other_call = strcspn(other, "|");
+    const int differs = strncmp(one, other, call < other_call ? call : other_call);
+    if (differs || call == other_call)
+        return differs ? differs : strcmp(one + call, other + call);
+    return call < other_call ? -1 : 1;
 }
 
 size_t tutti_counters_print(const struct tutti_counter *table, int n, char *out, size_t size)
@@ -93,14 +102,15 @@ size_t tutti_counters_print(const struct tutti_counter *table, int n, char *out,
     }
     memcpy(sorted, table, (size_t)n * sizeof *sorted);
     qsort(sorted, (size_t)n, sizeof *sorted, by_text);
-    size_t at = (size_t)snprintf(out, size, "tutti: %-26s %-12s %14s  %s\n", "call", "outcome", "count", "how or why");
+    size_t at = (size_t)snprintf(out, size, "tutti: %-26s %-12s %14s %16s  %s\n", "call", "outcome", "count", "bytes",
+                                 "how or why");
     for (int i = 0; i < n && at < size; i++) {
         char *call = sorted[i].text, *how = strchr(call, '|'), *why = how ? strchr(how + 1, '|') : NULL;
         if (!why)
             continue;
         *how = *why = '\0';
-        at += (size_t)snprintf(out + at, size - at, "tutti: %-26s %-12s %14llu  %s\n", call, how + 1,
-                               (unsigned long long)sorted[i].count, why + 1);
+        at += (size_t)snprintf(out + at, size - at, "tutti: %-26s %-12s %14llu %16llu  %s\n", call, how + 1,
+                               (unsigned long long)sorted[i].count, (unsigned long long)sorted[i].bytes, why + 1);
     }
     free(sorted);
     return at < size ? at : size - 1;

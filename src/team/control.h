@@ -32,7 +32,8 @@ struct tutti_arrival {
     uint32_t kind;       /* enum tutti_arrival_kind */
     uint64_t count;      /* elements */
     uint64_t detail;     /* what else must be alike on all ranks: tutti_detail() */
-    uint32_t blocks;     /* DEVICE: that this rank has for the call, see budget.h; 0: it takes them later */
+    uint32_t blocks;     /* DEVICE: that this rank has for the call, see budget.h; 0: it takes them later. HOST, of a
+                            data mover: enum tutti_reason why; 0: host memory */
     uint32_t streams;    /* DEVICE: 1 where communicators with a stream live in its process */
 };
 

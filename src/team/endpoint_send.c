@@ -1,6 +1,7 @@
 /* The sender's side of endpoints: rendezvous and scratch. */
 #include "team/endpoint_own.h"
 
+#include "core/reasons.h"
 #include "team/share.h"
 #include "team/socket.h"
 
@@ -196,8 +197,10 @@ void *tutti_endpoint_scratch(struct tutti_endpoint *endpoint, struct tutti_rndv 
 {
     struct tutti_endpoint_piece *piece = &endpoint->piece[tutti_endpoint_number(endpoint, rndv)];
     const uint64_t each = piece_of(endpoint, bytes), pieces = each ? tutti_pieces(bytes, each) : 0;
-    if (pieces == 0 || tutti_endpoint_mapped(endpoint, piece->to, endpoint->gpu[piece->gpu].gpu) != TUTTI_MAPS)
-        return NULL;
+    if (pieces == 0)
+        return TUTTI_NONE(NO_SCRATCH);
+    if (tutti_endpoint_mapped(endpoint, piece->to, endpoint->gpu[piece->gpu].gpu) != TUTTI_MAPS)
+        return TUTTI_NONE(FIRST);
     pthread_mutex_lock(&endpoint->lock);
     char *scratch = tutti_endpoint_own_scratch(endpoint, piece->gpu);
     const uint64_t slots = scratch ? take_slots(endpoint, piece, each, pieces, whole) : 0;
@@ -207,7 +210,11 @@ void *tutti_endpoint_scratch(struct tutti_endpoint *endpoint, struct tutti_rndv 
         rndv->slots = (uint32_t)slots;
     }
     pthread_mutex_unlock(&endpoint->lock);
-    return slots ? scratch + piece->at : NULL;
+    if (slots)
+        return scratch + piece->at;
+    return !scratch                           ? TUTTI_NONE(NO_SCRATCH)
+           : whole && bytes > endpoint->bytes ? TUTTI_NONE(SCRATCH_SMALL)
+                                              : TUTTI_NONE(SCRATCH_FULL);
 }
 
 /* What the receiver has stored is not trusted further than the scratch goes. */

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "core/log.h"
+#include "core/reasons.h"
 #include "core/settings.h"
 #include "team/cache.h"
 #include "team/resources.h"
@@ -21,13 +22,10 @@ struct opening {
 
 /* Second phase: reasons as numbers, so that the least one can be agreed. */
 enum { REASON_OFFER, REASON_REACH, REASON_DESCRIPTOR, REASON_IMPORT, REASON_WORDS, REASON_CHANNEL, REASONS };
-static const char *const reasons[REASONS] = {
-    [REASON_OFFER] = "a rank's offer is not sound",
-    [REASON_REACH] = "GPUs that cannot reach each other's memory",
-    [REASON_DESCRIPTOR] = "descriptors of device memory could not be sent",
-    [REASON_IMPORT] = "device memory of a peer could not be mapped",
-    [REASON_WORDS] = "host memory could not be mapped for the GPU",
-    [REASON_CHANNEL] = "device memory could not be written",
+static const enum tutti_reason reasons[REASONS] = {
+    [REASON_OFFER] = TUTTI_REASON_OFFER,           [REASON_REACH] = TUTTI_REASON_REACH,
+    [REASON_DESCRIPTOR] = TUTTI_REASON_DESCRIPTOR, [REASON_IMPORT] = TUTTI_REASON_IMPORT,
+    [REASON_WORDS] = TUTTI_REASON_WORDS,           [REASON_CHANNEL] = TUTTI_REASON_WRITTEN,
 };
 
 static int complete(const struct tutti_device *device)
@@ -69,12 +67,12 @@ static const char *prepare(struct opening *o, int gpu, struct tutti_offer *mine)
     char text[160] = "";
     const char *why = NULL;
     if (!device)
-        return "no device (TUTTI_DEVICE=none)";
+        return TUTTI_REASON_TEXT(NO_DEVICE);
     if (!complete(device))
-        return "the device lacks an operation";
+        return TUTTI_REASON_TEXT(DEVICE);
     if (device->open(text, sizeof text) != TUTTI_OK) {
         tutti_info("device %s cannot be used: %s", device->name, text);
-        return "the device cannot be opened";
+        return TUTTI_REASON_TEXT(DEVICE_CLOSED);
     }
     int gpus = device->gpus();
     if (gpu < 0 && device->current(&gpu) != TUTTI_OK)
@@ -82,9 +80,9 @@ static const char *prepare(struct opening *o, int gpu, struct tutti_offer *mine)
     if (gpu < 0 && gpus > 0)
         gpu = team->node->rank % gpus;
     if (gpu < 0 || gpu >= gpus)
-        return "no GPU";
+        return TUTTI_REASON_TEXT(NO_GPU);
     if (device->uuid(gpu, mine->uuid) != TUTTI_OK)
-        return "the GPU does not tell its UUID";
+        return TUTTI_REASON_TEXT(NO_UUID);
     tutti_fiber_lock(&team->node->lock);
     if (!team->node->device) /* there is one a process; threads that have it read it without the lock */
         team->node->device = device;
@@ -248,9 +246,9 @@ static const char *refused(struct opening *o, const char *mine)
         if (o->offers[r].why[0] == '\0')
             continue;
         tutti_debug("rank %d cannot share device memory: %.63s", r, o->offers[r].why);
-        return mine ? mine : "a rank of the communicator cannot share device memory";
+        return mine ? mine : TUTTI_REASON_TEXT(RANK_UNABLE);
     }
-    return group(o) ? NULL : "more than 16 GPUs";
+    return group(o) ? NULL : TUTTI_REASON_TEXT(MANY_GPUS);
 }
 
 static void give_up(struct opening *o, const char *why)
@@ -307,7 +305,7 @@ int tutti_team_open(struct tutti_team *team, int gpu)
     int status = tutti_team_vote_for(team, TUTTI_WAITING_OFFER, 1, &all);
     for (int r = 0; r < team->size && status == TUTTI_OK; r++)
         o.offers[r] = team->slot[r]->offer;
-    const char *why = status == TUTTI_OK ? refused(&o, o.why) : "a peer failed";
+    const char *why = status == TUTTI_OK ? refused(&o, o.why) : TUTTI_REASON_TEXT(PEER);
     if (!why) {
         uint32_t outcome = REASONS;
         status = exchange(&o);
@@ -322,7 +320,7 @@ int tutti_team_open(struct tutti_team *team, int gpu)
         if (status == TUTTI_OK)
             status = tutti_team_vote(team, outcome, &outcome);
         if (status != TUTTI_OK || outcome < REASONS)
-            why = status == TUTTI_OK ? reasons[outcome] : "a peer failed";
+            why = status == TUTTI_OK ? tutti_reasons[reasons[outcome]].text : TUTTI_REASON_TEXT(PEER);
         team->lines = !why && outcome > REASONS;
     }
     if (why)

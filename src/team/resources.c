@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "core/log.h"
+#include "core/reasons.h"
 #include "core/settings.h"
 #include "progress/engine.h"
 #include "team/cache.h"
@@ -86,16 +87,16 @@ static size_t channel_bytes(const struct tutti_node *node, size_t enough)
 /* A channel of zeros: what was there before could be taken for packets of a peer. */
 static int make_channel(const struct tutti_device *device, struct tutti_resources *resources, const char **why)
 {
-    *why = "no device memory for a channel";
+    *why = TUTTI_REASON_TEXT(CHANNEL);
     int status = device->alloc_cleared ? device->alloc_cleared(resources->gpu, resources->bytes, &resources->channel)
                                        : device->alloc(resources->gpu, resources->bytes, &resources->channel);
     if (status != TUTTI_OK)
         return status;
-    *why = "no stream on the GPU";
+    *why = TUTTI_REASON_TEXT(NO_STREAM);
     status = device->stream_create(resources->gpu, &resources->stream);
     if (status != TUTTI_OK || device->alloc_cleared)
         return status;
-    *why = "the channel could not be cleared";
+    *why = TUTTI_REASON_TEXT(CLEAR);
     return device->fill(resources->stream, resources->channel, 0, resources->bytes);
 }
 
@@ -104,16 +105,16 @@ static struct tutti_resources *build(struct tutti_node *node, int gpu, size_t en
 {
     const struct tutti_settings *settings = tutti_settings();
     size_t bytes = channel_bytes(node, enough);
-    *why = "no device scratch left (TUTTI_WINDOW_MB)";
+    *why = TUTTI_REASON_TEXT(WINDOW);
     if (node->window_bytes + bytes > (size_t)settings->window_mb << 20)
         free_idle(node);
     if (node->window_bytes + bytes > (size_t)settings->window_mb << 20)
         return NULL;
     _Static_assert(TUTTI_WORDS == 64, "one bit a set");
-    *why = "too many communicators with device memory";
+    *why = TUTTI_REASON_TEXT(COMMS_DEVICE);
     if (~node->words == 0)
         return NULL;
-    *why = "out of host memory";
+    *why = TUTTI_REASON_TEXT(MEMORY);
     struct tutti_resources *resources = calloc(1, sizeof *resources);
     if (!resources)
         return NULL;
@@ -124,7 +125,7 @@ static struct tutti_resources *build(struct tutti_node *node, int gpu, size_t en
     node->window_bytes += bytes;
     int status = make_channel(node->device, resources, why);
     if (status == TUTTI_OK) {
-        *why = "device memory cannot be shared with other processes";
+        *why = TUTTI_REASON_TEXT(SHARE);
         status = share_channel(node, resources);
     }
     if (status != TUTTI_OK) {
@@ -179,7 +180,7 @@ int tutti_resources_take(struct tutti_node *node, int gpu, size_t most, struct t
     if (!resources)
         return TUTTI_ERR_UNAVAILABLE;
     if (clear(node, resources) != TUTTI_OK) {
-        *why = "the channel could not be cleared";
+        *why = TUTTI_REASON_TEXT(CLEAR);
         tutti_resources_drop(node, resources);
         return TUTTI_ERR_DEVICE;
     }

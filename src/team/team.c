@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/log.h"
+#include "core/reasons.h"
 #include "team/discard.h"
 #include "team/node.h"
 #include "team/resources.h"
@@ -54,20 +55,20 @@ static const char *why_not(const struct tutti_node *node, const struct exchange 
 {
     for (int r = 0; r < size; r++) {
         if (all[r].nonce[0] == 0 && all[r].nonce[1] == 0)
-            return "ranks are not connected";
+            return TUTTI_REASON_TEXT(NOT_CONNECTED);
     }
     for (int r = 1; r < size; r++) {
         if (all[r].nonce[0] != all[0].nonce[0] || all[r].nonce[1] != all[0].nonce[1])
-            return "ranks on several nodes";
+            return TUTTI_REASON_TEXT(NODES);
     }
     for (int r = 0; r < size; r++) {
         if (!node || all[r].rank < 0 || all[r].rank >= node->size)
-            return "ranks are not connected";
+            return TUTTI_REASON_TEXT(NOT_CONNECTED);
     }
     for (int i = 0; i < BOTH * size; i++) {
         int slot = all[i / BOTH].slot[i % BOTH];
         if (slot < 0 || slot >= TUTTI_SLOTS)
-            return "too many communicators";
+            return TUTTI_REASON_TEXT(COMMS);
     }
     return NULL;
 }
@@ -145,7 +146,7 @@ int tutti_team_begin(struct tutti_node *node, struct tutti_transport *transport,
     }
     for (int i = 0; i < BOTH; i++) {
         team[i]->sequence = team[i]->votes = (uint32_t)TUTTI_FIRST;
-        team[i]->why = "not all ranks have said where they are";
+        team[i]->why = TUTTI_REASON_TEXT(UNTOLD);
         if (mine.slot[i] >= 0)
             team[i]->slot[transport->rank] = &tutti_node_control(node)->slot[mine.slot[i]];
     }
@@ -157,7 +158,7 @@ int tutti_team_begin(struct tutti_node *node, struct tutti_transport *transport,
 void tutti_team_join(struct tutti_team *team, const void *exchanges)
 {
     struct exchange all[TUTTI_MAX_RANKS];
-    const char *why = "more than 64 ranks";
+    const char *why = TUTTI_REASON_TEXT(MANY_RANKS);
     _Static_assert(TUTTI_MAX_RANKS == 64, "the text above says so");
     if (team->size <= TUTTI_MAX_RANKS) {
         for (int r = 0; r < team->size; r++)

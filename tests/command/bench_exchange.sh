@@ -26,7 +26,7 @@ for ranks in $sizes; do
     # (edge + 2 * rim)^3 - edge^3 sums over all neighbours: 6 faces, 12 edges, 8 corners.
     for edge in 4 9; do
         bytes=$((2 * 8 * (6 * edge * edge * 3 + 12 * edge * 9 + 8 * 27)))
-        holds "$said" "^$edge\^3 +$bytes( +$number){3} +[4-6]  [a-z:_ ]+( +$number){2}$values( +$number){6}\$" "$edge cells, $ranks ranks"
+        holds "$said" "^$edge\^3 +$bytes( +$number){3} +[4-6]  [a-z:_, ]+( +$number){2}$values( +$number){6}\$" "$edge cells, $ranks ranks"
     done
 done
 checks=$((checks + 1))
@@ -49,8 +49,8 @@ fi
 said=$("$tutti" bench pingpong --mpi "$mpi" -m 1k,64k -i 6 -x 1 --plot "$folder/ping.png" 2>&1)
 holds "$said" '^# Layout .* by_staged +x +went +by_packed +x +went +by_direct +x +went +packed +x +flat +x +plain +x$' "ping-pong: columns"
 pair=" +$number +$number" # the counters say that each went as its rule says, from the least on that goes past the MPI
-holds "$said" "^8 every 16 +1024( +$number){3} +[4-6]  [a-z:_ ]+$pair  staged +$pair  packed +$pair  direct +($pair){3}\$" "ping-pong of 1024 bytes"
-holds "$said" "^8 every 16 +65536( +$number){3} +[4-6]  [a-z:_ ]+$pair  staged +$pair  packed +$pair  direct +($pair){3}\$" "ping-pong of 65536 bytes"
+holds "$said" "^8 every 16 +1024( +$number){3} +[4-6]  [a-z:_, ]+$pair  staged +$pair  packed +$pair  direct +($pair){3}\$" "ping-pong of 1024 bytes"
+holds "$said" "^8 every 16 +65536( +$number){3} +[4-6]  [a-z:_, ]+$pair  staged +$pair  packed +$pair  direct +($pair){3}\$" "ping-pong of 65536 bytes"
 holds "$said" '^# by_: tutti with the rule ' "ping-pong: what the columns are"
 quotients "$said" '^8 every 16 ' "ping-pong, in units of Tutti's" e5/5=e4 e3/5=e2 e1/5=e0
 # Faces and edges are long enough here, corners are not.

@@ -39,6 +39,7 @@ if [ -z "$short" ]; then
 fi
 spoilt packs '^8 every 16 ' bench pack --layout blocks -m 64k,64k -i 4 -x 1 --ways none
 spoilt packs '^8 every 16 ' bench pingpong -m 64k,64k -i 4 -x 1 --ways none
+spoilt packs '^MPI_Send +65536 ' bench never-slower --calls Send -m 64k,64k -i 4 -x 1
 spoilt packs '^9\^3 ' bench halo -n 2 --edges 9 -i 4 -x 1 --ways none
 # What gives other bits than the default is not chosen.
 said=$(TUTTI_RULES_FILE=$folder/rules LD_PRELOAD=$spoiler:$LD_PRELOAD SPOIL=direct "$tutti" tune -n 2 --mpi "$mpi" --rounds 1 --largest 64 --collective allreduce 2>&1)

@@ -1,11 +1,12 @@
 #!/bin/bash
 # Measurements on the GPUs of this machine: bench.sh BUILD [RESULTS]. Tables, JSON and plots go to RESULTS (default
 # BUILD/gpu-results), with machine.txt beside them. What may be set:
-#   PLAN          parts, in this order: graph blocking types pairs shared phases pack halo shmem overhead (default: all but the last)
+#   PLAN          parts, in this order: graph blocking types pairs shared phases pack halo never shmem overhead (default: all but the last)
 #   GPUS          numbers of GPUs for graph and blocking (default: all, then half of them, down to 2)
 #   SIZES         bytes (default: those of the project's tables, 8 to 512m)
 #   PACK_SIZES    bytes of plain strides (4k,64k,1m,8m,64m,256m; tiny and far blocks up to 8m)
 #   EDGES         of the halo exchange (64,128,256)
+#   NEVER_SIZES   bytes of the calls beside copying by hand (8,256,1k,8k,64k,1m,16m)
 #   POINT         seconds for one way at one size (0.25)
 #   BUDGET        seconds after which no further run is started (420)
 #   SECONDS_EACH  most of one run (180)
@@ -16,7 +17,7 @@ build=${1:?build folder}
 results=${2:-$build/gpu-results}
 root=$(cd "$(dirname "$0")/../.." && pwd)
 jobs=$(nproc 2>/dev/null || echo 4)
-plan=" ${PLAN:-graph blocking types pairs shared phases pack halo shmem} "
+plan=" ${PLAN:-graph blocking types pairs shared phases pack halo never shmem} "
 sizes=${SIZES:-8,2k,8k,32k,128k,512k,2m,8m,32m,128m,512m}
 small=${SMALL_SIZES:-8,2k,8k,32k,64k,128k,512k,2m,16m}
 point=${POINT:-0.25}
@@ -126,6 +127,12 @@ if in_plan halo; then
             bench "pingpong-$block" pingpong 2 --block $block -m 4k,64k,1m,16m
         done
     fi
+fi
+# Every call beside the same by hand: the last lines of each table name those that are behind.
+if in_plan never; then
+    for n in $counts; do
+        bench "never-slower-$n-gpus" never-slower "$n" -m "${NEVER_SIZES:-8,256,1k,8k,64k,1m,16m}" --seconds 0.05
+    done
 fi
 # The global address space, in kernels and in streams; on one GPU two PEs share it. What single calls take comes first, of
 # all numbers of GPUs; then the figures of the papers, with fewer launches. At most

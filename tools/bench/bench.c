@@ -6,6 +6,7 @@
 
 #include "team/control.h"
 #include "tools/bench/exchange.h"
+#include "tools/bench/hand.h"
 #include "tools/bench/overhead.h"
 #include "tools/bench/pack.h"
 #include "tools/bench/shmem.h"
@@ -69,6 +70,7 @@ static void usage(FILE *to)
     fprintf(to, "  %-21s %s\n", BENCH_DOES_PINGPONG, "MPI_Send and MPI_Recv of blocks in device memory");
     fprintf(to, "  %-21s %s\n", BENCH_DOES_SHMEM,
             "the global address space inside kernels: the figures of two papers, beside NVSHMEM");
+    fprintf(to, "  %-21s %s\n", BENCH_DOES_HAND, "every call on device memory, beside copying by hand");
     fprintf(to, "  %-21s %s\n", BENCH_DOES_OVERHEAD, "what the library costs a program that uses host memory alone");
     fputs("\ntutti bench BENCHMARK --help lists the options.\n\nExamples:\n"
           "  tutti bench allreduce -n 4 -m 8:64m --json results.json --plot results.png\n"
@@ -77,9 +79,12 @@ static void usage(FILE *to)
           "  tutti bench allreduce -n 4 --phases\n"
           "  tutti bench pack --layout blocks --block 8 --stride 16 -m 1m:256m\n"
           "  tutti bench shmem -n 4 --figures allreduce --plot allreduce.png\n"
+          "  tutti bench never-slower -n 4 -m 8,1k,1m\n"
           "  tutti bench overhead -n 2\n",
           to);
 }
+
+enum { BENCH_OTHERS = 6 }; /* benchmarks that are no reductions */
 
 int tool_bench(int argc, char **argv)
 {
@@ -91,7 +96,7 @@ int tool_bench(int argc, char **argv)
         usage(stdout);
         return 0;
     }
-    const char *names[BENCH_KINDS + 5], *word = argv[1];
+    const char *names[BENCH_KINDS + BENCH_OTHERS], *word = argv[1];
     int kind = -1;
     for (int i = 0; i < BENCH_KINDS; i++) {
         names[i] = bench_kinds[i].name;
@@ -103,20 +108,22 @@ int tool_bench(int argc, char **argv)
     names[BENCH_KINDS + 2] = BENCH_DOES_HALO;
     names[BENCH_KINDS + 3] = BENCH_DOES_PINGPONG;
     names[BENCH_KINDS + 4] = BENCH_DOES_SHMEM;
+    names[BENCH_KINDS + 5] = BENCH_DOES_HAND;
     int halo = strcmp(word, BENCH_DOES_HALO) == 0, exchange = halo || strcmp(word, BENCH_DOES_PINGPONG) == 0;
     int overhead = strcmp(word, BENCH_DOES_OVERHEAD) == 0, packing = strcmp(word, BENCH_DOES_PACK) == 0;
-    int shmem = strcmp(word, BENCH_DOES_SHMEM) == 0;
-    if (kind < 0 && !overhead && !packing && !exchange && !shmem) {
-        const char *near = tool_nearest(word, names, BENCH_KINDS + 5);
+    int shmem = strcmp(word, BENCH_DOES_SHMEM) == 0, hand = strcmp(word, BENCH_DOES_HAND) == 0;
+    if (kind < 0 && !overhead && !packing && !exchange && !shmem && !hand) {
+        const char *near = tool_nearest(word, names, BENCH_KINDS + BENCH_OTHERS);
         if (near)
             tool_refuse("there is no benchmark %s: did you mean %s?", word, near);
-        tool_refuse("there is no benchmark %s: there are %s", word, tool_join(names, BENCH_KINDS + 5));
+        tool_refuse("there is no benchmark %s: there are %s", word, tool_join(names, BENCH_KINDS + BENCH_OTHERS));
     }
     char *name = tool_print("tutti bench %s", word);
     argv[1] = name;
     int status = overhead   ? bench_overhead(argc - 1, argv + 1)
                  : packing  ? bench_pack(argc - 1, argv + 1)
                  : shmem    ? bench_shmem(argc - 1, argv + 1)
+                 : hand     ? bench_hand(argc - 1, argv + 1)
                  : exchange ? bench_exchange(halo, argc - 1, argv + 1)
                             : bench_collective(&bench_kinds[kind], argc - 1, argv + 1);
     argv[1] = NULL;

@@ -1,6 +1,7 @@
 /* A reduction over a team: announce, see what the others bring, choose by rule, run. */
 #include "core/log.h"
 #include "core/phases.h"
+#include "core/reasons.h"
 #include "core/settings.h"
 #include "core/status.h"
 #include "core/types.h"
@@ -78,7 +79,7 @@ static int pass(enum tutti_taken *taken, const char **why, const char *reason)
 static int staged(struct tutti_team *team, const struct tutti_reduce *call, enum tutti_taken *taken, const char **why)
 {
     if (team->is_nonblocking)
-        return pass(taken, why, "no kernels for a nonblocking call");
+        return pass(taken, why, TUTTI_REASON_TEXT(NONBLOCKING_NONE));
     int fits, status = tutti_staged_run(team, call, &fits);
     *taken = TUTTI_TAKEN;
     *why = "staged";
@@ -135,7 +136,7 @@ void tutti_prepare(struct tutti_team *team, const struct tutti_reduce *call)
 static int alone(struct tutti_team *team, const struct tutti_reduce *call, enum tutti_taken *taken, const char **why)
 {
     if (call->kind == TUTTI_ARRIVAL_HOST && call->host_ok)
-        return pass(taken, why, "host memory");
+        return pass(taken, why, TUTTI_REASON_TEXT(HOST_MEMORY));
     *taken = TUTTI_TAKEN;
     *why = "copy";
     size_t count = tutti_result_of(call, 0, 1).count;
@@ -208,7 +209,7 @@ static int collective(struct tutti_team *team, const struct tutti_reduce *call, 
     tutti_residency_arrive(team, call, &mine);
     tutti_team_arrive(team, &mine);
     if (call->kind == TUTTI_ARRIVAL_HOST && call->host_ok)
-        return pass(taken, why, "host memory");
+        return pass(taken, why, TUTTI_REASON_TEXT(HOST_MEMORY));
 
     const struct tutti_arrival *all[TUTTI_MAX_RANKS];
     int status = tutti_team_await(team, all);
@@ -218,7 +219,7 @@ static int collective(struct tutti_team *team, const struct tutti_reduce *call, 
     for (int r = 0; r < team->size; r++)
         device &= all[r]->kind == TUTTI_ARRIVAL_DEVICE;
     if (!device)
-        return call->host_ok ? pass(taken, why, "host memory on some ranks") : staged(team, call, taken, why);
+        return call->host_ok ? pass(taken, why, TUTTI_REASON_TEXT(HOST_SOME)) : staged(team, call, taken, why);
     try_again(team);
     tutti_residency_agree(team, all);
     tutti_phase(team->state == TUTTI_TEAM_CLOSED ? TUTTI_PHASE_MAPPING : TUTTI_PHASE_LAUNCH);

@@ -181,6 +181,12 @@ enum tutti_protocol tutti_rules_message(size_t bytes, int *from)
     return way < 0 ? TUTTI_PROTOCOLS : (enum tutti_protocol)way;
 }
 
+enum tutti_reason tutti_rules_why(int from)
+{
+    const int row = from % PLACES - 1; /* that has been taken last */
+    return row >= 0 && row < set[from / PLACES]->defaults ? TUTTI_REASON_RULES : TUTTI_REASON_RULES_DEFAULT;
+}
+
 enum tutti_protocol tutti_rules_message_far(size_t bytes)
 {
     pthread_once(&once, read_first);

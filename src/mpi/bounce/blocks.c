@@ -302,3 +302,23 @@ void tutti_blocks_close(struct tutti_blocks *blocks)
     free(blocks->own_types);
     *blocks = (struct tutti_blocks){.n = 0};
 }
+
+/* ---- counting ---- */
+
+static uint64_t bytes_of(const struct tutti_blocks *blocks)
+{
+    uint64_t bytes = 0;
+    for (int i = 0; blocks->staged && i < blocks->n; i++)
+        bytes += blocks->block[i].idle ? 0 : blocks->block[i].bytes;
+    return bytes;
+}
+
+void tutti_exchange_count(const struct tutti_exchange *exchange)
+{
+    const struct tutti_blocks *in = &exchange->in, *out = &exchange->out;
+    const char *how = in->scratch.on_device || out->scratch.on_device ? "packed in device memory"
+                      : in->by_kernel || out->by_kernel               ? "packed by a kernel"
+                                                                      : NULL;
+    if (in->staged || out->staged)
+        tutti_count_staged(exchange->name, exchange->reason, how, bytes_of(in) + bytes_of(out));
+}

@@ -63,14 +63,10 @@ void tutti_blocks_close(struct tutti_blocks *blocks);
 struct tutti_exchange {
     const char *name;
     MPI_Comm comm;
+    enum tutti_reason reason; /* why it is staged */
     struct tutti_blocks in, out;
 };
-/* How it was staged, for the counters. */
-static inline const char *tutti_exchange_how(const struct tutti_exchange *exchange)
-{
-    if (exchange->in.scratch.on_device || exchange->out.scratch.on_device)
-        return "packed in device memory";
-    return exchange->in.by_kernel || exchange->out.by_kernel ? "packed by a kernel" : "device memory";
-}
+/* Counts a call that was staged, or one start of it. */
+void tutti_exchange_count(const struct tutti_exchange *exchange);
 
 #endif

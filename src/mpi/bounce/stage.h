@@ -38,12 +38,17 @@ struct tutti_stage {
     struct tutti_places places;    /* of the buffer, where there is a plan */
 };
 
-/* Why a stage was staged, for the counters. */
+/* How the elements were staged, for the counters; NULL: by copies. */
 static inline const char *tutti_stage_how(const struct tutti_stage *stage)
 {
     if (stage->scratch.on_device)
         return "packed in device memory";
-    return stage->packed && tutti_places_reached(&stage->places) ? "packed by a kernel" : "device memory";
+    return stage->packed && tutti_places_reached(&stage->places) ? "packed by a kernel" : NULL;
+}
+/* Bytes of the elements, for the counters; 0 where the stage is the program's buffer. */
+static inline uint64_t tutti_stage_bytes(const struct tutti_stage *stage)
+{
+    return stage->staged ? (uint64_t)stage->count * stage->size : 0;
 }
 
 /* 1 where the elements of an image are brought in or out by a kernel, over the gaps between them. */

@@ -167,7 +167,8 @@ typedef int real_call(void *with, const struct packing *call, void *elements, vo
                       MPI_Count *position);
 
 /* 1: done, *code is the MPI's; 0: failed, *code is for the error handler. */
-static int staged(struct packing *call, const char *why, real_call *real, void *with, MPI_Count most, int *code)
+static int staged(struct packing *call, enum tutti_reason reason, const char *how, real_call *real, void *with,
+                  MPI_Count most, int *code)
 {
     struct tutti_stage stage;
     struct part part = {NULL, 0, NULL};
@@ -190,7 +191,7 @@ static int staged(struct packing *call, const char *why, real_call *real, void *
     if (status != TUTTI_OK)
         return failed(call, status, code);
     call->moved = position;
-    tutti_count(call->name, TUTTI_OUTCOME_STAGED, why);
+    tutti_count_staged(call->name, reason, how, (uint64_t)position);
     return 1;
 }
 
@@ -220,16 +221,16 @@ static int move(struct packing *call, real_call *real, void *with, int *code)
     if (bytes == 0)
         return 1;
     if (!packs_plainly())
-        return staged(call, "the MPI's own packed form", real, with, -1, code);
+        return staged(call, TUTTI_REASON_PACKED_FORM, NULL, real, with, -1, code);
     if (!layout->plan)
-        return staged(call, layout->why, real, with, bytes, code);
+        return staged(call, TUTTI_REASON_TYPE, layout->why, real, with, bytes, code);
     tutti_inside++;
     int status = by_plan(call, layout->plan, (size_t)bytes, &how);
     tutti_inside--;
     if (status != TUTTI_OK)
         return failed(call, status, code);
     call->moved = bytes;
-    tutti_count(call->name, TUTTI_OUTCOME_ACCELERATED, how);
+    tutti_count_made(call->name, how, (uint64_t)bytes);
     return 1;
 }
 

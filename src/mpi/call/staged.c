@@ -1,8 +1,10 @@
 /* Blocking calls that are staged: plain and large counts from one text. */
 #include "core/log.h"
+#include "mpi/message/counted.h"
 #include "mpi/message/matched.h"
 #include "mpi/message/rndv.h"
 #include "mpi/message/rndv_recv.h"
+#include "mpi/message/start.h"
 #include "mpi/real/errors.h"
 #include "mpi/request/waits.h"
 
@@ -20,7 +22,6 @@ static int tutti_stage_end(const char *call, MPI_Comm comm, int code, int done, 
         return code;
     if (done == TUTTI_OK && code == MPI_SUCCESS)
         done = tutti_stage_out(stage, tutti_received(status));
-    tutti_count(call, TUTTI_OUTCOME_STAGED, tutti_stage_how(stage));
     tutti_stage_close(stage);
     return done == TUTTI_OK ? code : tutti_stage_failed(call, comm, done);
 }
@@ -30,9 +31,10 @@ static int tutti_receive_end(const char *call, int code, int done, struct tutti_
                              struct tutti_recv_request *recv, int watched, MPI_Status *status)
 {
     if (!watched || done != TUTTI_OK || code != MPI_SUCCESS || !tutti_recv_finish(recv, stage, status, &code)) {
+        tutti_count_receive(call, recv, stage, recv->comm, status, code);
         code = tutti_stage_end(call, recv->comm, code, done, stage, status);
     } else {
-        tutti_count(call, TUTTI_OUTCOME_ACCELERATED, "fetched from the sender");
+        tutti_count_receive(call, recv, stage, recv->comm, status, code);
         tutti_stage_close(stage);
     }
     tutti_recv_close(recv);

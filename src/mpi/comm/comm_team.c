@@ -18,7 +18,7 @@ static void team_apart(struct tutti_comm *comm)
 {
     comm->team = tutti_team_apart(tutti_door.node, &comm->transport.base, "ranks on several nodes");
     if (!comm->team) {
-        comm->passed = "no memory for a team";
+        comm->passed = TUTTI_REASON_TEXT(MEMORY);
         comm->alone = 1;
     }
 }
@@ -35,7 +35,7 @@ static void make_team(struct tutti_comm *comm)
     if (status == TUTTI_ERR_PEER) {
         comm->failed = status; /* the MPI would wait for the dead process */
     } else if (status != TUTTI_OK) {
-        comm->passed = "no team could be made";
+        comm->passed = TUTTI_REASON_TEXT(TEAM);
         comm->alone = 1;
         tutti_warn("reductions on %s are passed on to the MPI: no team could be made", comm->transport.base.label);
     } else {
@@ -114,7 +114,7 @@ static void end_team(struct tutti_comm *comm, int status)
         comm->team = opening->team;
         set_release(comm);
     } else if (status == TUTTI_OK) {
-        comm->passed = "no memory for a team";
+        comm->passed = TUTTI_REASON_TEXT(MEMORY);
         comm->alone = 1;
     } else {
         comm->failed = status; /* the MPI may still use the records and, later, a peer the slots: they are lost */
@@ -206,6 +206,6 @@ void tutti_comm_team(struct tutti_comm *comm, int wait)
         team_apart(comm);
         break;
     default:
-        comm->passed = "ranks of another MPI_COMM_WORLD";
+        comm->passed = TUTTI_REASON_TEXT(OTHER_WORLD);
     }
 }

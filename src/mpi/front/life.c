@@ -156,8 +156,7 @@ void tutti_life_open(int multiple)
     tutti_door.aware = gpu_aware();
     tutti_types_open();
     tutti_errors_open();
-    const struct tutti_comm_users users = {tutti_nonblocking_leave, tutti_comm_stream_close,
-                                            tutti_endpoints_connect};
+    const struct tutti_comm_users users = {tutti_nonblocking_leave, tutti_comm_stream_close, tutti_endpoints_connect};
     if (tutti_comms_open(&users) != TUTTI_OK || tutti_layouts_open() != TUTTI_OK)
         return;
     tutti_transport_over(&world, tutti_handles.world);
@@ -220,12 +219,17 @@ static int has_come(void *request)
     return tutti_real.MPI_Test(request, &flag, MPI_STATUS_IGNORE) != MPI_SUCCESS ? TUTTI_ERR_TRANSPORT : flag;
 }
 
+/* Bytes by reason, of this rank and of all: they outlive a wait that is given up. */
+static uint64_t bytes_here[TUTTI_REASONS], bytes_of_all[TUTTI_REASONS];
+
 /* Until all ranks are in MPI_Finalize, or have ended their last session, since a peer may still be reading what this
- * rank shares. Bounded: after a failure some may never come. */
+ * rank shares. Bounded: after a failure some may never come. The sum of all ranks' bytes by reason comes with it. */
 int tutti_life_all_here(void)
 {
     MPI_Request request;
-    if (tutti_real.MPI_Ibarrier(tutti_handles.world, &request) != MPI_SUCCESS)
+    tutti_tally_read(bytes_here);
+    if (tutti_real.MPI_Iallreduce(bytes_here, bytes_of_all, TUTTI_REASONS, tutti_handles.int64, tutti_handles.sum,
+                                  tutti_handles.world, &request) != MPI_SUCCESS)
         return 0;
     return tutti_progress_wait(&(const struct tutti_wait){
                .done = has_come,
@@ -233,6 +237,14 @@ int tutti_life_all_here(void)
                .what = "in MPI_Finalize, for the other ranks",
                .watched = 1,
                .seconds = tutti_comms_broken() ? 2 : tutti_settings()->timeout_seconds}) == TUTTI_OK;
+}
+
+/* One line a job, by rank 0. */
+static void print_hint(void)
+{
+    char text[512];
+    if (tutti_door.rank == 0 && tutti_tally_hint(bytes_of_all, text, sizeof text))
+        tutti_warn("%s", text);
 }
 
 void tutti_life_shut(int all, int last)
@@ -248,6 +260,8 @@ void tutti_life_shut(int all, int last)
         tutti_comms_settle();
     if (all && last && tutti_door.stats)
         print_counters();
+    if (all && last)
+        print_hint();
     tutti_front->close_shmem();
     tutti_front->table(TUTTI_TABLE_MPI);
     tutti_held_close();

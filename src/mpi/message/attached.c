@@ -75,7 +75,7 @@ static void attached(void *buffer, void *given, int code, const char *name)
     if (code != MPI_SUCCESS)
         give_back(given);
     else if (given != buffer)
-        tutti_count(name, TUTTI_OUTCOME_STAGED, "device memory");
+        tutti_count_staged(name, TUTTI_REASON_CALL, NULL, 0);
 }
 
 static int no_memory(const char *name)

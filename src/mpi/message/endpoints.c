@@ -116,6 +116,15 @@ void tutti_endpoints_forget(void)
     tutti_far_on = 0;
 }
 
+enum tutti_reason tutti_endpoints_why(MPI_Comm comm, int rank)
+{
+    if (comm != tutti_handles.no_comm && tutti_door.node && tutti_endpoints_peer(comm, rank) < 0)
+        return TUTTI_REASON_MACHINE;
+    if (tutti_settings()->messages == TUTTI_SET_MESSAGES_MPI)
+        return TUTTI_REASON_MESSAGES_MPI;
+    return tutti_door.aware ? TUTTI_REASON_TYPE_GAPS : TUTTI_REASON_APART;
+}
+
 void tutti_endpoints_poll(const void *buffer)
 {
     struct tutti_memory memory;

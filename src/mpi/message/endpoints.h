@@ -13,6 +13,8 @@
 /* A multiple of the sizes of all basic types, since an MPI may not take a part of an element. Messages of programs that
  * are as long are known by the key. */
 enum { TUTTI_RTS_BYTES = 480 };
+/* The least value of TUTTI_MESSAGE_LEAST: an RTS is not longer than a message. */
+enum { TUTTI_MESSAGE_SHORTEST = 512 };
 
 struct tutti_rts_head {
     uint64_t key[2], sequence, bytes;
@@ -44,6 +46,9 @@ extern MPI_Comm tutti_endpoint_box;                   /* over MPI_COMM_WORLD, fo
 void tutti_endpoints_open(void);
 void tutti_endpoints_close(int alive);
 void tutti_endpoints_forget(void);
+
+/* Why this process has no endpoint to this rank of the communicator (no_comm: to any), where tutti_endpoint is NULL. */
+enum tutti_reason tutti_endpoints_why(MPI_Comm comm, int rank);
 
 /* Node rank of a rank of the communicator (of the other group of an intercommunicator), which may be this process; -1:
  * it is on another node, or there is no such rank. */

@@ -39,7 +39,7 @@ static int look(const struct tutti_message *message, struct tutti_far_rts *rts)
         return 0;
     tutti_places_of(layout->plan, message->count, message->buffer, &places);
     if (!places.device || !tutti_places_reached(&places))
-        return 0;
+        return TUTTI_NO(UNREACHED);
     rts->fragment = tutti_pipelined_fragment(bytes);
     if (rts->fragment == 0)
         return 0;
@@ -96,7 +96,7 @@ static struct tutti_outgoing *begin(struct tutti_far_rts *rts, MPI_Request *requ
 static void count(const struct tutti_far_rts *rts)
 {
     const struct tutti_protocol_row *row = &tutti_protocols[TUTTI_PROTOCOL_pipelined];
-    tutti_count(rts->message.name, row->outcome, row->reason);
+    tutti_count_made(rts->message.name, row->reason, rts->bytes);
 }
 
 /* ---- calls ---- */

@@ -4,6 +4,7 @@
 
 #include "core/log.h"
 #include "mpi/bounce/stage.h"
+#include "mpi/message/counted.h"
 #include "mpi/message/requests.h"
 #include "mpi/message/rndv.h"
 #include "mpi/message/rndv_send.h"
@@ -56,7 +57,7 @@ static struct tutti_send_request *send_staged(struct persistent_send *send, int 
         free(sent);
         return NULL;
     }
-    tutti_count(m->name, TUTTI_OUTCOME_STAGED, tutti_stage_how(&send->stage));
+    tutti_count_send(m->name, &send->stage, tutti_why_take(TUTTI_REASON_CALL));
     return sent;
 }
 
@@ -131,9 +132,12 @@ static const struct tutti_request_kind kind = {.name = "persistent send to a ran
 int tutti_persistent_send_new(const struct tutti_message *message, struct tutti_stage *stage, MPI_Request *request,
                               int *code)
 {
-    if (!tutti_endpoint || !stage->staged || message->mode == TUTTI_SEND_BUFFERED ||
-        tutti_endpoints_peer(message->comm, message->dest) < 0)
+    if (!tutti_endpoint || tutti_endpoints_peer(message->comm, message->dest) < 0) {
+        tutti_why_set(tutti_endpoint ? TUTTI_REASON_MACHINE : tutti_endpoints_why(message->comm, message->dest));
         return 0;
+    }
+    if (!stage->staged || message->mode == TUTTI_SEND_BUFFERED)
+        return TUTTI_NO(CALL);
     struct tutti_request *entry = tutti_request_new(&kind, tutti_handles.no_request, message->comm);
     if (!entry)
         return 0;

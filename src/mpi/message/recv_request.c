@@ -1,4 +1,5 @@
 /* A receive that may get an RTS in place of the message, into the program's memory or into a stage. */
+#include "mpi/message/counted.h"
 #include "mpi/message/requests.h"
 #include "mpi/message/rndv_recv.h"
 #include "mpi/real/quiet.h"
@@ -7,6 +8,8 @@
 #include "progress/engine.h"
 
 struct receive {
+    const char *call;
+    int counted; /* this time */
     struct tutti_recv_request *recv;
     struct tutti_stage stage;
     int open; /* 1: counted among the steps */
@@ -45,6 +48,7 @@ static struct receive *of(const struct tutti_request *entry)
 static int prepare(struct tutti_request *entry)
 {
     struct receive *receive = of(entry);
+    receive->counted = 0;
     int code = tutti_staged_in(&receive->stage, entry->comm);
     if (code == MPI_SUCCESS) {
         tutti_recv_again(receive->recv);
@@ -122,6 +126,14 @@ static int arrived(struct tutti_request *entry, const MPI_Status *status, struct
     return open;
 }
 
+static void count(struct tutti_request *entry, const MPI_Status *status, int code)
+{
+    struct receive *receive = of(entry);
+    if (!receive->counted)
+        tutti_count_receive(receive->call, receive->recv, &receive->stage, entry->comm, status, code);
+    receive->counted = 1;
+}
+
 /* Of an RTS the status is to be put right each time. */
 static int deliver(struct tutti_request *entry, MPI_Status *status)
 {
@@ -129,7 +141,16 @@ static int deliver(struct tutti_request *entry, MPI_Status *status)
     int code = MPI_SUCCESS;
     if (tutti_was_cancelled(status) || !tutti_recv_finish(receive->recv, &receive->stage, status, &code))
         code = entry->delivered ? MPI_SUCCESS : tutti_staged_out(&receive->stage, entry->comm, status);
+    if (!tutti_was_cancelled(status))
+        count(entry, status, code);
     entry->delivered = code == MPI_SUCCESS;
+    return code;
+}
+
+static int fail(struct tutti_request *entry, MPI_Status *status, int code)
+{
+    if (code != MPI_ERR_PENDING)
+        count(entry, status, code);
     return code;
 }
 
@@ -158,18 +179,23 @@ static const struct tutti_request_kind receive_kind = {.name = "receive that may
                                                        .fetch = fetch_all,
                                                        .arrived = arrived,
                                                        .deliver = deliver,
+                                                       .fail = fail,
                                                        .settle = settle,
                                                        .close = close};
 
-struct tutti_request *tutti_receive_entry(MPI_Comm comm, const struct tutti_stage *stage,
+struct tutti_request *tutti_receive_entry(MPI_Comm comm, const char *call, const struct tutti_stage *stage,
                                           struct tutti_recv_request *recv, int persistent)
 {
     struct tutti_request *entry = tutti_request_new(&receive_kind, tutti_handles.no_request, comm);
     if (!entry)
         return NULL;
-    *of(entry) = (struct receive){.recv = recv, .stage = *stage};
+    *of(entry) = (struct receive){.call = call, .recv = recv, .stage = *stage};
     entry->persistent = persistent;
-    if (!persistent)
-        begin(of(entry));
     return entry;
+}
+
+void tutti_receive_begun(struct tutti_request *entry)
+{
+    if (!entry->persistent)
+        begin(of(entry));
 }

@@ -12,15 +12,20 @@ struct tutti_send_request;
 struct tutti_stage;
 struct tutti_recv_request;
 
-/* staged_request.c: a message by way of host memory. */
-struct tutti_request *tutti_staged_entry(MPI_Comm comm, const struct tutti_stage *stage, int persistent);
+/* staged_request.c: a message by way of host memory, counted under the name `call`. Takes over `stage`. because: why it
+ * goes that way, where it is sent. */
+struct tutti_request *tutti_staged_entry(MPI_Comm comm, const char *call, const struct tutti_stage *stage,
+                                         int persistent);
+void tutti_staged_because(struct tutti_request *entry, enum tutti_reason reason);
 /* What came with this status goes to the program's memory; and, of a persistent one, what is sent into the stage. */
 int tutti_staged_out(struct tutti_stage *stage, MPI_Comm comm, const MPI_Status *status);
 int tutti_staged_in(struct tutti_stage *stage, MPI_Comm comm);
 
-/* recv_request.c: a receive that may get an RTS, staged or not. */
-struct tutti_request *tutti_receive_entry(MPI_Comm comm, const struct tutti_stage *stage,
+/* recv_request.c: a receive that may get an RTS, staged or not, counted under the name `call`. Takes over `stage` and
+ * `recv`. begun: the MPI has begun it. */
+struct tutti_request *tutti_receive_entry(MPI_Comm comm, const char *call, const struct tutti_stage *stage,
                                           struct tutti_recv_request *recv, int persistent);
+void tutti_receive_begun(struct tutti_request *entry);
 
 /* send_request.c: a send by rendezvous, of which the request is Tutti's own. Takes over `sent`. */
 int tutti_rndv_put(MPI_Request request, MPI_Comm comm, struct tutti_send_request *sent);

@@ -24,8 +24,7 @@ int tutti_seen_holds(struct tutti_seen *seen, const char *first, const char *end
         seen->memo.of = NULL;
         base = seen->memory.base;
     }
-    return seen->memory.kind == TUTTI_MEMORY_DEVICE && first >= base &&
-           end <= base + seen->memory.bytes;
+    return seen->memory.kind == TUTTI_MEMORY_DEVICE && first >= base && end <= base + seen->memory.bytes;
 }
 
 int tutti_send_place(struct tutti_send_request *sent, struct tutti_seen *seen, const char **lowest)
@@ -87,7 +86,7 @@ static int post(struct tutti_send_request *sent, const struct tutti_layout *layo
 {
     struct tutti_rndv *rndv = sent->core.rndv;
     const int now = at_once(sent, peer, blocking);
-    int from = 0, shown = TUTTI_SHOWN_NOT;
+    int from = 0, first = 0, shown = TUTTI_SHOWN_NOT;
     rndv->tag = sent->message.tag;
     rndv->bytes = sent->core.bytes;
     rndv->share.shared = 0;
@@ -103,13 +102,15 @@ static int post(struct tutti_send_request *sent, const struct tutti_layout *layo
             tutti_rendezvous_pack(tutti_endpoint_sends, &sent->core, now))
             return 1;
         if (now)
-            return 0;
+            return 0;                                               /* for lack of scratch, which says why */
         if (way == TUTTI_PROTOCOL_packed || shown == TUTTI_SHOWN) { /* the receiver maps what it can, or asks */
             tutti_endpoint_offer(tutti_endpoint, sent->core.gpu);
             tutti_rndv_set(rndv, TUTTI_RNDV_GET);
             return 1;
         }
     }
+    tutti_why_set(tutti_rules_message(sent->core.bytes, &first) == TUTTI_PROTOCOL_direct ? TUTTI_REASON_UNSHARED
+                                                                                         : tutti_rules_why(from));
     return 0;
 }
 
@@ -133,22 +134,30 @@ int tutti_rts_fits(const struct tutti_message *message, const struct tutti_layou
 static struct tutti_send_request *new_send(const struct tutti_message *message, int with_request, int blocking)
 {
     int peer = tutti_endpoint && !tutti_inside ? tutti_endpoints_peer(message->comm, message->dest) : -1;
-    if (peer < 0 || message->count <= 0 || message->type == tutti_handles.no_type)
+    if (peer < 0 || message->count <= 0 || message->type == tutti_handles.no_type) {
+        tutti_why_set(tutti_endpoint ? TUTTI_REASON_MACHINE : tutti_endpoints_why(message->comm, message->dest));
         return NULL;
+    }
     const struct tutti_layout *layout = tutti_layout_of(message->type);
     uint64_t bytes;
     int from = 0;
-    if (!layout || !layout->plan || __builtin_mul_overflow((uint64_t)message->count, layout->plan->size, &bytes) ||
-        (message->mode == TUTTI_SEND_BUFFERED && !tutti_attached_takes(bytes)) || /* an error, which is the MPI's */
-        bytes < tutti_endpoint_least || tutti_rules_message(bytes, &from) == TUTTI_PROTOCOL_staged)
+    if (!layout || !layout->plan || __builtin_mul_overflow((uint64_t)message->count, layout->plan->size, &bytes))
+        return TUTTI_NONE(TYPE);
+    if (message->mode == TUTTI_SEND_BUFFERED && !tutti_attached_takes(bytes)) /* an error, which is the MPI's */
+        return TUTTI_NONE(ATTACHED);
+    if (bytes < tutti_endpoint_least)
+        return bytes < TUTTI_MESSAGE_SHORTEST ? TUTTI_NONE(SHORT) : TUTTI_NONE(LEAST);
+    if (tutti_rules_message(bytes, &from) == TUTTI_PROTOCOL_staged) {
+        tutti_why_set(tutti_rules_why(from));
         return NULL;
+    }
     tutti_endpoint_poll(tutti_endpoint);
     if (!tutti_rts_fits(message, layout))
-        return NULL;
+        return message->type == tutti_handles.packed ? TUTTI_NONE(TYPE_PACKED) : TUTTI_NONE(TYPE_UNEVEN);
     struct tutti_send_request *sent = calloc(1, sizeof *sent);
     const char *lowest;
     if (!sent)
-        return NULL;
+        return TUTTI_NONE(MEMORY);
     *sent = (struct tutti_send_request){.message = *message,
                                         .core = {.elements = tutti_send_elements(message, layout), .bytes = bytes},
                                         .rts = tutti_handles.no_request,
@@ -156,11 +165,19 @@ static struct tutti_send_request *new_send(const struct tutti_message *message, 
     struct tutti_seen seen = {.memory = {.kind = TUTTI_MEMORY_HOST}};
     const int place = tutti_send_place(sent, &seen, &lowest);
     /* The GPU is met by this message, whoever carries it. */
-    if (place == TUTTI_PLACE_NONE || tutti_endpoint_use(tutti_endpoint, sent->core.gpu) < 0 ||
-        !tutti_endpoint_is_open(tutti_endpoint, peer) ||
-        tutti_endpoint_mapped(tutti_endpoint, peer, sent->core.gpu) == TUTTI_MAPS_CANNOT ||
-        !(sent->core.rndv = tutti_endpoint_rndv(tutti_endpoint, peer, sent->core.gpu)))
+    enum tutti_reason reason = place == TUTTI_PLACE_NONE ? TUTTI_REASON_SEVERAL : TUTTI_REASON_NONE;
+    if (reason == TUTTI_REASON_NONE && tutti_endpoint_use(tutti_endpoint, sent->core.gpu) < 0)
+        reason = TUTTI_REASON_OTHER_GPU;
+    if (reason == TUTTI_REASON_NONE && !tutti_endpoint_is_open(tutti_endpoint, peer))
+        reason = TUTTI_REASON_GPU_LATE;
+    if (reason == TUTTI_REASON_NONE && tutti_endpoint_mapped(tutti_endpoint, peer, sent->core.gpu) == TUTTI_MAPS_CANNOT)
+        reason = TUTTI_REASON_SCRATCH_UNREACHED;
+    if (reason == TUTTI_REASON_NONE && !(sent->core.rndv = tutti_endpoint_rndv(tutti_endpoint, peer, sent->core.gpu)))
+        reason = TUTTI_REASON_MANY;
+    if (reason != TUTTI_REASON_NONE) {
+        tutti_why_set(reason);
         return give_up(sent);
+    }
     if (place == TUTTI_PLACE_SOME)
         lowest = NULL;
     if (with_request && tutti_own_request(0, &sent->request, &sent->tag) != 0) {
@@ -199,7 +216,7 @@ static int rts(struct tutti_send_request *sent)
         return code;
     const int packed = tutti_rndv_is(sent->core.rndv, TUTTI_RNDV_BOUNCE);
     const struct tutti_protocol_row *row = &tutti_protocols[packed ? TUTTI_PROTOCOL_packed : TUTTI_PROTOCOL_direct];
-    tutti_count(m->name, row->outcome, row->reason);
+    tutti_count_made(m->name, row->reason, sent->core.bytes);
     return MPI_SUCCESS;
 }
 

@@ -9,6 +9,7 @@
 #include "mpi/message/held.h"
 #include "mpi/message/requests.h"
 #include "mpi/message/rndv.h"
+#include "mpi/message/start.h"
 #include "mpi/real/errors.h"
 #include "mpi/real/own.h"
 #include "mpi/request/request.h"

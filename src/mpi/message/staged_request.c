@@ -1,11 +1,15 @@
 /* A message of device memory by way of host memory. */
 #include "core/log.h"
 #include "mpi/bounce/stage.h"
+#include "mpi/message/counted.h"
 #include "mpi/message/requests.h"
 #include "mpi/real/errors.h"
 #include "mpi/request/request.h"
 
 struct staged {
+    const char *call;
+    enum tutti_reason reason; /* of a send */
+    int counted;              /* a receive: this time */
     struct tutti_stage stage;
 };
 
@@ -36,7 +40,27 @@ int tutti_staged_in(struct tutti_stage *stage, MPI_Comm comm)
 
 static int prepare(struct tutti_request *entry)
 {
-    return tutti_staged_in(&of(entry)->stage, entry->comm);
+    struct staged *staged = of(entry);
+    const int code = tutti_staged_in(&staged->stage, entry->comm);
+    if (code == MPI_SUCCESS && staged->stage.way & TUTTI_STAGE_IN)
+        tutti_count_send(staged->call, &staged->stage, staged->reason);
+    staged->counted = 0;
+    return code;
+}
+
+static void count(struct tutti_request *entry, const MPI_Status *status, int code)
+{
+    struct staged *staged = of(entry);
+    if (!staged->counted && staged->stage.way & TUTTI_STAGE_OUT)
+        tutti_count_receive(staged->call, NULL, &staged->stage, entry->comm, status, code);
+    staged->counted = 1;
+}
+
+static int fail(struct tutti_request *entry, MPI_Status *status, int code)
+{
+    if (code != MPI_ERR_PENDING)
+        count(entry, status, code);
+    return code;
 }
 
 static int deliver(struct tutti_request *entry, MPI_Status *status)
@@ -44,6 +68,8 @@ static int deliver(struct tutti_request *entry, MPI_Status *status)
     if (entry->delivered)
         return MPI_SUCCESS;
     int code = tutti_staged_out(&of(entry)->stage, entry->comm, status);
+    if (!tutti_was_cancelled(status))
+        count(entry, status, code);
     entry->delivered = code == MPI_SUCCESS;
     return code;
 }
@@ -54,14 +80,20 @@ static void close(struct tutti_request *entry)
 }
 
 static const struct tutti_request_kind staged = {
-    .name = "staged message", .prepare = prepare, .deliver = deliver, .close = close};
+    .name = "staged message", .prepare = prepare, .deliver = deliver, .fail = fail, .close = close};
 
-struct tutti_request *tutti_staged_entry(MPI_Comm comm, const struct tutti_stage *stage, int persistent)
+struct tutti_request *tutti_staged_entry(MPI_Comm comm, const char *call, const struct tutti_stage *stage,
+                                         int persistent)
 {
     struct tutti_request *entry = tutti_request_new(&staged, tutti_handles.no_request, comm);
     if (!entry)
         return NULL;
-    of(entry)->stage = *stage;
+    *of(entry) = (struct staged){.call = call, .reason = TUTTI_REASON_CALL, .stage = *stage};
     entry->persistent = persistent;
     return entry;
+}
+
+void tutti_staged_because(struct tutti_request *entry, enum tutti_reason reason)
+{
+    of(entry)->reason = reason;
 }

@@ -1,5 +1,7 @@
 /* Starting staged nonblocking calls. */
+#include "mpi/message/start.h"
 #include "core/log.h"
+#include "mpi/message/counted.h"
 #include "mpi/message/matched.h"
 #include "mpi/message/requests.h"
 #include "mpi/message/rndv.h"
@@ -20,9 +22,9 @@ static int open_call(struct tutti_stage *stage, struct tutti_recv_request *recv,
     int status = tutti_stage_open(stage, m->buffer, m->count, m->type, way);
     *entry = NULL;
     if (status == TUTTI_OK && recv)
-        *entry = tutti_receive_entry(m->comm, stage, recv, persistent);
+        *entry = tutti_receive_entry(m->comm, m->name, stage, recv, persistent);
     else if (status == TUTTI_OK && stage->staged)
-        *entry = tutti_staged_entry(m->comm, stage, persistent);
+        *entry = tutti_staged_entry(m->comm, m->name, stage, persistent);
     if (status == TUTTI_OK && !*entry && (recv || stage->staged)) {
         tutti_stage_close(stage);
         status = TUTTI_ERR_MEMORY;
@@ -36,8 +38,13 @@ static int open_call(struct tutti_stage *stage, struct tutti_recv_request *recv,
 static int begun(const char *call, int code, const MPI_Request *request, struct tutti_stage *stage,
                  struct tutti_recv_request *recv, struct tutti_request *entry)
 {
-    if (stage->staged)
-        tutti_count(call, TUTTI_OUTCOME_STAGED, tutti_stage_how(stage));
+    const enum tutti_reason reason = tutti_why_take(TUTTI_REASON_CALL);
+    if (code == MPI_SUCCESS && !recv && stage->way & TUTTI_STAGE_IN && (!entry || !entry->persistent))
+        tutti_count_send(call, stage, reason);
+    if (code == MPI_SUCCESS && entry && recv)
+        tutti_receive_begun(entry);
+    else if (code == MPI_SUCCESS && entry)
+        tutti_staged_because(entry, reason);
     if (code == MPI_SUCCESS && entry)
         return tutti_request_begun(entry, *request);
     if (entry)

@@ -88,13 +88,14 @@ int tutti_collective_blocking(const struct tutti_collective_args *args)
     int code;
     if (tutti_mover_run(args, &code))
         return code;
+    exchange.reason = tutti_why_take(TUTTI_REASON_OTHER);
     int status = open_exchange(&exchange, args);
     if (status == TUTTI_OK)
         code = call_real(&exchange, args, TUTTI_BLOCKING, tutti_handles.no_info, NULL);
     if (status == TUTTI_OK && code == MPI_SUCCESS)
         status = tutti_blocks_out(&exchange.out);
-    if (status == TUTTI_OK && (exchange.in.staged || exchange.out.staged))
-        tutti_count(exchange.name, TUTTI_OUTCOME_STAGED, tutti_exchange_how(&exchange));
+    if (status == TUTTI_OK)
+        tutti_exchange_count(&exchange);
     close_exchange(&exchange);
     return status == TUTTI_OK ? code : failed(&exchange, status);
 }
@@ -104,7 +105,9 @@ static int start(const struct tutti_collective_args *args, enum tutti_collective
                  MPI_Request *request)
 {
     int code = MPI_SUCCESS, status = TUTTI_ERR_MEMORY;
-    const struct tutti_exchange none = {.name = args->name, .comm = args->comm};
+    const struct tutti_exchange none = {.name = args->name,
+                                        .comm = args->comm,
+                                        .reason = tutti_door.aware ? TUTTI_REASON_TYPE_GAPS : TUTTI_REASON_NONBLOCKING};
     struct tutti_exchange *exchange = malloc(sizeof *exchange);
     if (!exchange)
         return failed(&none, status);
@@ -117,7 +120,8 @@ static int start(const struct tutti_collective_args *args, enum tutti_collective
     if (status == TUTTI_OK)
         code = call_real(exchange, args, form, info, request);
     if (entry && code == MPI_SUCCESS) {
-        tutti_count(exchange->name, TUTTI_OUTCOME_STAGED, tutti_exchange_how(exchange));
+        if (form == TUTTI_NONBLOCKING)
+            tutti_exchange_count(exchange);
         return tutti_request_begun(entry, *request);
     }
     if (entry)

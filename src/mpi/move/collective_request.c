@@ -27,6 +27,8 @@ static int prepare(struct tutti_request *entry)
     int done = tutti_blocks_in(&of(entry)->in);
     if (done == TUTTI_OK)
         done = tutti_blocks_in(&of(entry)->out);
+    if (done == TUTTI_OK)
+        tutti_exchange_count(of(entry));
     return done == TUTTI_OK ? MPI_SUCCESS : failed(entry->comm, done);
 }
 

@@ -23,6 +23,8 @@ struct exchange {
     MPI_Datatype last;
     struct tutti_seen seen; /* where the last block lies */
     MPI_Count largest;
+    const char *counted; /* the block that fits() has looked at last */
+    uint64_t bytes;      /* of all blocks; one that goes to several ranks counts once */
 };
 
 /* ---- can this rank take part? ---- */
@@ -45,12 +47,15 @@ static int reached(struct exchange *x, struct tutti_mover_block *block, const st
     struct tutti_places places;
     if (tutti_seen_holds(&x->seen, first, end)) {
         block->gpu = x->seen.memory.gpu;
-        return tutti_endpoint_use(tutti_endpoint, block->gpu) >= 0;
+        return tutti_endpoint_use(tutti_endpoint, block->gpu) >= 0 ? 1 : TUTTI_NO(OTHER_GPU);
     }
     tutti_places_of(plan, block->count, block->at, &places);
     block->gpu = places.gpu;
-    return places.device && tutti_places_reached(&places) &&
-           tutti_endpoint_use(tutti_endpoint, places.gpu) >= 0;
+    if (!places.device)
+        return TUTTI_NO(HOST_SOME);
+    if (!tutti_places_reached(&places))
+        return places.spread ? TUTTI_NO(TWO_GPUS) : TUTTI_NO(HOST_SOME);
+    return tutti_endpoint_use(tutti_endpoint, places.gpu) >= 0 ? 1 : TUTTI_NO(OTHER_GPU);
 }
 
 static int fits(struct exchange *x, struct tutti_mover_block *block)
@@ -61,7 +66,9 @@ static int fits(struct exchange *x, struct tutti_mover_block *block)
     struct tutti_layout *layout = layout_of(x, block->type);
     if (!layout || !layout->plan || !tutti_layout_committed(layout, block->type) ||
         __builtin_mul_overflow(block->count, (MPI_Count)layout->plan->size, &bytes))
-        return 0;
+        return TUTTI_NO(TYPE);
+    x->bytes += block->at == x->counted ? 0 : (uint64_t)bytes;
+    x->counted = block->at;
     x->largest = bytes > x->largest ? bytes : x->largest;
     return bytes == 0 || reached(x, block, layout->plan);
 }
@@ -82,31 +89,37 @@ static int peers_reach(const struct exchange *x)
 static int can(struct exchange *x)
 {
     int from = 0;
-    if (!tutti_endpoint || !tutti_door.device || !tutti_door.device->active())
-        return 0;
+    if (!tutti_door.device || !tutti_door.device->active())
+        return TUTTI_NO(HOST_SOME);
+    if (!tutti_endpoint)
+        return TUTTI_NO(APART);
     if (x->call->in.buffer == x->call->out.buffer && x->call->collective != TUTTI_COLLECTIVE_BCAST &&
         tutti_quirks.refuses_alias) /* the MPI refuses it */
-        return 0;
+        return TUTTI_NO(ALIAS);
     tutti_endpoint_poll(tutti_endpoint);
+    tutti_why_set(TUTTI_REASON_EDGES);
     if (!tutti_mover_blocks_open(&x->blocks, x->call, x->team->rank, x->team->size))
         return 0;
     if (x->blocks.ins > TUTTI_RNDVS / 2)
-        return 0;
+        return TUTTI_NO(MANY);
     for (int i = 0; i < x->blocks.ins; i++) {
         if (!fits(x, &x->blocks.in[i]))
             return 0;
     }
+    x->counted = NULL;
     for (int i = 0; i < x->blocks.outs; i++) {
         if (!fits(x, &x->blocks.out[i]))
             return 0;
     }
     if (!peers_reach(x))
+        return TUTTI_NO(SCRATCH_UNREACHED);
+    if (x->largest > 0 && tutti_rules_message((size_t)x->largest, &from) == TUTTI_PROTOCOL_staged) {
+        tutti_why_set(tutti_rules_why(from));
         return 0;
-    if (x->largest > 0 && tutti_rules_message((size_t)x->largest, &from) == TUTTI_PROTOCOL_staged)
-        return 0;
+    }
     x->sent = calloc((size_t)x->blocks.ins + 1, sizeof *x->sent);
     x->recv = calloc((size_t)x->blocks.outs + 1, sizeof *x->recv);
-    return x->sent && x->recv;
+    return x->sent && x->recv ? 1 : TUTTI_NO(MEMORY);
 }
 
 /* ---- sending ---- */
@@ -252,7 +265,7 @@ static int fetch_all(struct exchange *x)
 
 /* ---- the course of a call ---- */
 
-/* Of this communicator; NULL where calls are simply the MPI's. */
+/* Of this communicator; NULL where calls are simply the MPI's, and why. */
 static struct tutti_team *team_of(MPI_Comm comm)
 {
     struct tutti_comm *state = tutti_comm_find(comm);
@@ -261,7 +274,10 @@ static struct tutti_team *team_of(MPI_Comm comm)
     if (state->opening)
         tutti_comm_ready(state, 1);
     struct tutti_team *team = state->team;
-    return team && team->size > 1 && team->whole && team->state != TUTTI_TEAM_BROKEN ? team : NULL;
+    if (team && team->size > 1 && team->whole && team->state != TUTTI_TEAM_BROKEN)
+        return team;
+    tutti_why_set(team && team->size > 1 && !team->whole ? tutti_reason_of(team->why) : TUTTI_REASON_COMM);
+    return NULL;
 }
 
 void tutti_mover_pass_new(enum tutti_collective collective, int root, MPI_Comm comm)
@@ -285,24 +301,34 @@ static int agree(struct exchange *x, int able, int *taken)
     const struct tutti_arrival *all[TUTTI_MAX_RANKS];
     const struct tutti_arrival mine = {.collective = (uint32_t)x->call->collective,
                                        .kind = able ? TUTTI_ARRIVAL_DEVICE : TUTTI_ARRIVAL_HOST,
+                                       .blocks = able ? 0 : (uint32_t)tutti_why_take(TUTTI_REASON_OTHER),
                                        .detail = (uint64_t)(unsigned)x->call->root};
     struct tutti_team *team = x->team;
     uint32_t fine = 1;
     *taken = 0;
     team->offered = 0;
     tutti_team_arrive(team, &mine);
-    if (!able)
+    if (!able) {
+        tutti_why_set((enum tutti_reason)mine.blocks);
         return TUTTI_OK;
+    }
     int status = tutti_team_await(team, all);
-    for (int r = 0; r < team->size && status == TUTTI_OK; r++)
-        fine &= all[r]->kind == TUTTI_ARRIVAL_DEVICE;
+    for (int r = 0; r < team->size && status == TUTTI_OK; r++) {
+        if (all[r]->kind == TUTTI_ARRIVAL_DEVICE)
+            continue;
+        fine = 0;
+        tutti_why_set(all[r]->blocks > 0 && all[r]->blocks < TUTTI_REASONS ? (enum tutti_reason)all[r]->blocks
+                                                                           : TUTTI_REASON_HOST_SOME);
+    }
     if (status != TUTTI_OK || !fine)
         return status;
-    fine = (uint32_t)post_all(x);
+    fine = post_all(x) ? TUTTI_REASONS : (uint32_t)tutti_why_take(TUTTI_REASON_MANY);
     status = tutti_team_vote(team, fine, &fine);
-    *taken = status == TUTTI_OK && fine;
-    if (!*taken)
+    *taken = status == TUTTI_OK && fine == TUTTI_REASONS;
+    if (!*taken) {
+        tutti_why_set(fine < TUTTI_REASONS ? (enum tutti_reason)fine : TUTTI_REASON_OTHER);
         withdraw_all(x);
+    }
     return status;
 }
 
@@ -327,7 +353,11 @@ int tutti_mover_run(const struct tutti_collective_args *call, int *code)
     struct exchange x = {.call = call, .seen = {.memory = {.kind = TUTTI_MEMORY_HOST}}};
     int taken = 0;
     *code = MPI_SUCCESS;
-    if (tutti_inside || !tutti_endpoint_everywhere || !(x.team = team_of(call->comm)))
+    if (tutti_inside || !tutti_endpoint_everywhere) {
+        tutti_why_set(tutti_endpoint ? TUTTI_REASON_APART : tutti_endpoints_why(tutti_handles.no_comm, -1));
+        return 0;
+    }
+    if (!(x.team = team_of(call->comm)))
         return 0;
     int status = run(&x, &taken, code);
     tutti_mover_blocks_close(&x.blocks);
@@ -342,6 +372,6 @@ int tutti_mover_run(const struct tutti_collective_args *call, int *code)
         return 1;
     }
     if (taken)
-        tutti_count(call->name, TUTTI_OUTCOME_ACCELERATED, "fetched from each other");
+        tutti_count_made(call->name, "fetched from each other", x.bytes);
     return taken;
 }

@@ -27,19 +27,22 @@ static int open_stage(struct tutti_stage *stage, struct tutti_half *half, MPI_Co
 }
 
 /* After the real call, or where there was none (status): copies back what came. The stages are closed. */
-static int end(const struct tutti_collective_args *args, int code, int status, struct tutti_stage *in,
-               struct tutti_stage *out)
+static int end(const struct tutti_collective_args *args, enum tutti_reason reason, int code, int status,
+               struct tutti_stage *in, struct tutti_stage *out)
 {
     if (out->staged && status == TUTTI_OK && code == MPI_SUCCESS)
         status = tutti_stage_out(out, -1);
-    if (status != TUTTI_OK || in->staged || out->staged)
-        tutti_count(args->name, TUTTI_OUTCOME_STAGED, tutti_stage_how(out->staged ? out : in));
+    if (status != TUTTI_OK)
+        tutti_count(args->name, TUTTI_OUTCOME_FAILED, tutti_status_text(status));
+    else if (in->staged || out->staged)
+        tutti_count_staged(args->name, reason, tutti_stage_how(out->staged ? out : in),
+                           tutti_stage_bytes(in) + tutti_stage_bytes(out));
     tutti_stage_close(in);
     tutti_stage_close(out);
     return status == TUTTI_OK ? code : failed(args, status);
 }
 
-static int bcast(const struct tutti_collective_args *args)
+static int bcast(const struct tutti_collective_args *args, enum tutti_reason reason)
 {
     struct tutti_collective_args given = *args;
     struct tutti_role role;
@@ -53,11 +56,12 @@ static int bcast(const struct tutti_collective_args *args)
         TUTTI_INSIDE();
         code = call_real(&given);
     }
-    return end(args, code, status, &none, &stage);
+    return end(args, reason, code, status, &none, &stage);
 }
 
 /* sends: blocks of sendcount elements that go out. */
-static int exchange(const struct tutti_collective_args *args, const struct tutti_role *role, int sends)
+static int exchange(const struct tutti_collective_args *args, enum tutti_reason reason, const struct tutti_role *role,
+                    int sends)
 {
     const int way = args->in.buffer == MPI_IN_PLACE ? TUTTI_STAGE_IN | TUTTI_STAGE_OUT : TUTTI_STAGE_OUT;
     struct tutti_collective_args given = *args;
@@ -72,7 +76,7 @@ static int exchange(const struct tutti_collective_args *args, const struct tutti
             given.in.buffer = given.out.buffer; /* so that the MPI finds them equal, too */
         code = call_real(&given);
     }
-    return end(args, code, status, &in, &out);
+    return end(args, reason, code, status, &in, &out);
 }
 
 int tutti_collective_whole(const struct tutti_collective_args *args)
@@ -81,10 +85,11 @@ int tutti_collective_whole(const struct tutti_collective_args *args)
     int code;
     if (tutti_mover_run(args, &code))
         return code;
+    const enum tutti_reason reason = tutti_why_take(TUTTI_REASON_OTHER);
     if (args->collective == TUTTI_COLLECTIVE_BCAST)
-        return bcast(args);
+        return bcast(args, reason);
     if (!tutti_needs_staging(args->in.buffer, args->in.type) && !tutti_needs_staging(args->out.buffer, args->out.type))
         return call_real(args);
     tutti_role_of(&role, args->comm, 0);
-    return exchange(args, &role, args->collective == TUTTI_COLLECTIVE_ALLTOALL ? role.peers : 1);
+    return exchange(args, reason, &role, args->collective == TUTTI_COLLECTIVE_ALLTOALL ? role.peers : 1);
 }

@@ -111,5 +111,5 @@ void tutti_refuse(const char *call, const char *argument)
 {
     tutti_error("%s was given device memory in %s; Tutti does not stage this call yet: copy to host memory first", call,
                 argument);
-    tutti_count(call, TUTTI_OUTCOME_REFUSED, "device memory");
+    tutti_count(call, TUTTI_OUTCOME_REFUSED, "device memory: copy it to host memory first");
 }

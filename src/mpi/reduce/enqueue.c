@@ -96,7 +96,7 @@ static int put(const struct tutti_reduction_args *args, const struct tutti_comm 
         state->team->size == 1 ? enqueue_alone(call, stream, &why) : tutti_enqueue(state->team, call, stream, &why);
     tutti_inside--;
     if (likely(status == TUTTI_OK)) {
-        tutti_count(args->name, TUTTI_OUTCOME_ACCELERATED, why);
+        tutti_count_made(args->name, why, call->count * tutti_type_size(call->type));
         return MPI_SUCCESS;
     }
     if (status == TUTTI_ERR_UNAVAILABLE)

@@ -126,7 +126,8 @@ static void after_job(struct tutti_open *open)
         open->read.why = job->why;
         open->phase = TUTTI_OPEN_PASSED;
     } else {
-        tutti_count(open->args.name, TUTTI_OUTCOME_ACCELERATED, job->why);
+        const struct tutti_reduce *call = &open->read.call;
+        tutti_count_made(open->args.name, job->why, call->count * tutti_type_size(call->type));
         end_with(open, MPI_SUCCESS, TUTTI_OK);
     }
 }
@@ -216,8 +217,7 @@ static void give_to_mpi(struct tutti_open *open)
         fail(open, status);
         return;
     }
-    tutti_count(open->args.name, open->staging.staged ? TUTTI_OUTCOME_STAGED : TUTTI_OUTCOME_PASSED,
-                tutti_staging_how(&open->staging, open->read.why));
+    tutti_staging_count(&open->staging, open->args.name, open->read.why);
     int code = tutti_nonblocking_real(&open->args, open->staging.sendbuf, open->staging.recvbuf, &open->real);
     open->phase = TUTTI_OPEN_REAL;
     if (code != MPI_SUCCESS) {

@@ -46,17 +46,14 @@ static int staged(const struct tutti_reduction_args *args, const struct tutti_ty
         code = on_host(args, type, operation, alias ? inout.host : in.host, inout.host);
     if (status == TUTTI_OK && code == MPI_SUCCESS)
         status = tutti_stage_out(&inout, -1);
-    struct tutti_staging both = {.in = in, .out = inout};
-    why = tutti_staging_how(&both, why);
+    if (status == TUTTI_OK && !used && type && !type->host_ok)
+        tutti_count(args->name, TUTTI_OUTCOME_ACCELERATED, why);
+    else if (status == TUTTI_OK)
+        tutti_staging_count(&(const struct tutti_staging){.in = in, .out = inout}, args->name, why);
     tutti_stage_close(&in);
     tutti_stage_close(&inout);
     if (status != TUTTI_OK)
         return failed(args, "staging device memory", status);
-    tutti_count(args->name,
-                used                     ? TUTTI_OUTCOME_STAGED
-                : type && !type->host_ok ? TUTTI_OUTCOME_ACCELERATED
-                                         : TUTTI_OUTCOME_PASSED,
-                why);
     return code;
 }
 
@@ -75,24 +72,24 @@ static int reduce_local(const struct tutti_reduction_args *args)
     if (!args->sendbuf || !args->recvbuf || args->sendbuf == MPI_IN_PLACE || args->recvbuf == MPI_IN_PLACE)
         return real_local(args, args->sendbuf, args->recvbuf);
     if (tutti_host_only())
-        return staged(args, type, operation, "host memory");
+        return staged(args, type, operation, TUTTI_REASON_TEXT(HOST_MEMORY));
     tutti_door.device->classify(args->sendbuf, &in);
     tutti_door.device->classify(args->recvbuf, &inout);
     if (!reachable(&in) || !reachable(&inout))
-        return staged(args, type, operation, "host memory");
+        return staged(args, type, operation, TUTTI_REASON_TEXT(HOST_MEMORY));
     if (args->sendbuf == args->recvbuf) /* the MPI may refuse it */
-        return staged(args, type, operation, "equal buffers");
+        return staged(args, type, operation, TUTTI_REASON_TEXT(ALIAS));
     if (in.gpu >= 0 && inout.gpu >= 0 && in.gpu != inout.gpu)
-        return staged(args, type, operation, "memory of two GPUs");
+        return staged(args, type, operation, TUTTI_REASON_TEXT(TWO_GPUS));
     tutti_inside++;
     int status = tutti_reduce_local(inout.gpu >= 0 ? inout.gpu : in.gpu, args->sendbuf, args->recvbuf,
                                     (size_t)args->count, type->type, operation);
     tutti_inside--;
     if (status == TUTTI_ERR_UNAVAILABLE)
-        return staged(args, type, operation, "no kernel");
+        return staged(args, type, operation, TUTTI_REASON_TEXT(NO_KERNEL));
     if (status != TUTTI_OK)
         return failed(args, "the kernel", status);
-    tutti_count(args->name, TUTTI_OUTCOME_ACCELERATED, "kernel");
+    tutti_count_made(args->name, "kernel", (uint64_t)args->count * tutti_type_size(type->type));
     return MPI_SUCCESS;
 }
 

@@ -11,13 +11,12 @@
 
 /* ---- reading ---- */
 
-static const char by_user[] = "user-defined operator";
-
 const char *tutti_not_reducible(const struct tutti_type_row *type, int operation)
 {
-    if (operation == TUTTI_OP_NONE)
-        return by_user;
-    return type ? "operator and type do not go together" : "type without kernels";
+    const enum tutti_reason reason = operation == TUTTI_OP_NONE ? TUTTI_REASON_USER_OP
+                                     : type                     ? TUTTI_REASON_ILLEGAL
+                                                                : TUTTI_REASON_NO_KERNEL;
+    return tutti_reasons[reason].text;
 }
 
 static MPI_Count count_of(const struct tutti_reduction_args *args, int rank)
@@ -290,15 +289,24 @@ int tutti_staging_close(struct tutti_staging *s, int code)
     return status;
 }
 
-const char *tutti_staging_how(const struct tutti_staging *s, const char *why)
+void tutti_staging_count(const struct tutti_staging *s, const char *name, const char *why)
 {
-    int kernel = (s->in.staged && tutti_stage_by_kernel(&s->in)) || (s->out.staged && tutti_stage_by_kernel(&s->out));
-    return kernel && why == by_user ? "user-defined operator, type packed by a kernel" : why;
+    const int kernel =
+        (s->in.staged && tutti_stage_by_kernel(&s->in)) || (s->out.staged && tutti_stage_by_kernel(&s->out));
+    enum tutti_reason reason = tutti_reason_of(why);
+    if (reason == TUTTI_REASON_HOST_MEMORY)
+        reason = TUTTI_REASON_HOST_ONE;
+    if (s->in.staged || s->out.staged)
+        tutti_count_staged(name, reason, kernel ? "type packed by a kernel" : NULL,
+                           tutti_stage_bytes(s->in.staged ? &s->in : &s->out));
+    else
+        tutti_count(name, TUTTI_OUTCOME_PASSED, why);
 }
 
 /* Says so, and raises it on the communicator of the call; returns the code. */
 static int staging_failed(const struct tutti_reduction_args *args, int status)
 {
+    tutti_count(args->name, TUTTI_OUTCOME_FAILED, tutti_status_text(status));
     tutti_error("%s: staging device memory failed: %s", args->name, tutti_status_text(status));
     return tutti_fail_comm(args->comm, tutti_error_code(status));
 }
@@ -307,10 +315,9 @@ static int staged(const struct tutti_reduction_args *args, const char *why)
 {
     struct tutti_staging staging;
     int code, status = tutti_staging_open(&staging, args);
-    tutti_count(args->name, status == TUTTI_OK && !staging.staged ? TUTTI_OUTCOME_PASSED : TUTTI_OUTCOME_STAGED,
-                status == TUTTI_OK ? tutti_staging_how(&staging, why) : why);
     if (unlikely(status != TUTTI_OK))
         return staging_failed(args, status);
+    tutti_staging_count(&staging, args->name, why);
     {
         TUTTI_INSIDE();
         code = call_real(args, staging.sendbuf, staging.recvbuf);
@@ -355,7 +362,7 @@ static int reduced(const struct tutti_reduction_args *args, struct tutti_read *r
     }
     if (taken == TUTTI_PASSED)
         return made(read->team, args->name, args->comm, staged(args, why));
-    tutti_count(args->name, TUTTI_OUTCOME_ACCELERATED, why);
+    tutti_count_made(args->name, why, read->call.count * tutti_type_size(read->call.type));
     return MPI_SUCCESS;
 }
 

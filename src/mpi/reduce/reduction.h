@@ -58,8 +58,9 @@ struct tutti_staging {
 int tutti_staging_open(struct tutti_staging *staging, const struct tutti_reduction_args *args);
 /* Local. Where `code` is MPI_SUCCESS copies the results out; gives the host memory back. Returns a status of Tutti. */
 int tutti_staging_close(struct tutti_staging *staging, int code);
-/* Why it was staged, for the counters: `why`, and whether a kernel packs the elements. */
-const char *tutti_staging_how(const struct tutti_staging *staging, const char *why);
+/* Counts a call that the MPI makes with what is staged, or with the program's buffers. why: a text of tutti_reasons.
+ * Call it before the staging is closed. */
+void tutti_staging_count(const struct tutti_staging *staging, const char *name, const char *why);
 
 /* 1 while this process cannot have memory of the device. */
 static inline int tutti_host_only(void)

@@ -110,3 +110,19 @@ tutti_mpi_test(mpi-bounced-far PROGRAM mpi-bounced RANKS 2 ENV ${stats} TUTTI_NO
                TUTTI_RULES=message_far:*@pipelined TIMEOUT 60)
 tutti_mpi_test(mpi-bounced-device PROGRAM mpi-bounced RANKS 2 ARGS device ENV ${stats} TUTTI_MESSAGES=mpi
                TUTTI_MPI_GPU_AWARE=1 TUTTI_HOST_STRICT=0 TUTTI_AWARE_LEAST=0 TIMEOUT 60)
+# What is counted: calls, reasons, bytes; the table as printed, and the advice at the end.
+program(counts EVERYWHERE)
+set(counts ${stats} TUTTI_RULES=message:*@packed TUTTI_ENDPOINT_MB=1)
+tutti_mpi_test(mpi-counts PROGRAM mpi-counts RANKS 2 ARGS near ENV ${counts} EVERYWHERE TIMEOUT 40)
+tutti_mpi_test(mpi-counts-truncated PROGRAM mpi-counts RANKS 2 ARGS truncated ENV ${counts} TIMEOUT 40)
+tutti_mpi_test(mpi-counts-collectives PROGRAM mpi-counts RANKS 2 ARGS collectives
+               ENV ${stats} "TUTTI_RULES=message:*@packed allreduce:*@direct" TIMEOUT 40)
+tutti_mpi_test(mpi-counts-far PROGRAM mpi-counts RANKS 2 ARGS far ENV ${far} TIMEOUT 40)
+tutti_mpi_test(mpi-counts-machine PROGRAM mpi-counts RANKS 2 ARGS staged "rank of another machine"
+               ENV ${stats} TUTTI_NODE_RANKS=1 TUTTI_RULES=message_far:*@staged TIMEOUT 40)
+tutti_mpi_test(mpi-counts-mpi PROGRAM mpi-counts RANKS 2 ARGS staged "messages are left to the MPI (TUTTI_MESSAGES=mpi)"
+               ENV ${stats} TUTTI_MESSAGES=mpi TIMEOUT 40)
+foreach(mpi IN LISTS TUTTI_MPI_SYSTEM)
+  driver(mpi-counts-table ${mpi} ${CMAKE_CURRENT_SOURCE_DIR}/messages/counts.sh ${TUTTI_MPI_${mpi}_RUN} -n 2 env
+         LD_PRELOAD=${TUTTI_MPI_${mpi}_PRELOAD} ${TUTTI_TEST_ENV} -- $<TARGET_FILE:mpi-counts.${mpi}>)
+endforeach()

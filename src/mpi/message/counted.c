@@ -1,0 +1,45 @@
+#include "mpi/message/counted.h"
+
+#include "mpi/real/errors.h"
+
+/* Why the message was not fetched, as far as its receiver knows. */
+static enum tutti_reason reason_of(MPI_Comm comm, const MPI_Status *status, MPI_Count bytes)
+{
+    if (!tutti_endpoint && !tutti_far_on)
+        return tutti_endpoints_why(comm, status->MPI_SOURCE);
+    if (tutti_endpoints_peer(comm, status->MPI_SOURCE) < 0)
+        return TUTTI_REASON_MACHINE;
+    return bytes < TUTTI_MESSAGE_SHORTEST ? TUTTI_REASON_SHORT : TUTTI_REASON_SENDER;
+}
+
+static void count_failure(const char *call, int code)
+{
+    int class = MPI_ERR_OTHER;
+    tutti_real.MPI_Error_class(code, &class);
+    tutti_count(call, TUTTI_OUTCOME_FAILED,
+                class == MPI_ERR_TRUNCATE ? "message longer than the buffer" : "the message was not received");
+}
+
+void tutti_count_receive(const char *call, const struct tutti_recv_request *recv, const struct tutti_stage *stage,
+                         MPI_Comm comm, const MPI_Status *status, int code)
+{
+    const int was_rts = recv && (recv->state == TUTTI_RECV_FETCHED || recv->state == TUTTI_RECV_FAILED);
+    if (likely(!tutti_counting) || (!was_rts && !stage->staged))
+        return;
+    TUTTI_INSIDE();
+    if (code == MPI_SUCCESS && status->MPI_SOURCE == MPI_PROC_NULL)
+        return;
+    if (code != MPI_SUCCESS) {
+        count_failure(call, code);
+    } else if (was_rts && recv->came > 0) {
+        tutti_count_received(call, TUTTI_OUTCOME_STAGED, TUTTI_REASON_TEXT(SCRATCH_FULL), NULL, recv->rts.bytes);
+    } else if (was_rts) {
+        const int far = tutti_endpoints_peer(comm, status->MPI_SOURCE) < 0;
+        tutti_count_received(call, TUTTI_OUTCOME_ACCELERATED,
+                             far ? "pipelined from another node" : "fetched from the sender", NULL, recv->rts.bytes);
+    } else {
+        const MPI_Count bytes = tutti_received(status);
+        tutti_count_received(call, TUTTI_OUTCOME_STAGED, tutti_reasons[reason_of(comm, status, bytes)].text,
+                             tutti_stage_how(stage), bytes > 0 ? (uint64_t)bytes : 0);
+    }
+}

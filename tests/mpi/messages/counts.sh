@@ -1,0 +1,70 @@
+#!/bin/bash
+# The table of TUTTI_STATS=1 for a program of short messages, compared as printed; and the line at MPI_Finalize: once for a
+# job whose messages are staged for a reason that can be changed, and in no other case.
+# counts.sh LAUNCHER OPTIONS... -- PROGRAM
+set -u
+launch=()
+while [ "$1" != -- ]; do
+    launch+=("$1")
+    shift
+done
+program=$2
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+cd "$scratch" || exit 1
+failed=0
+fail() {
+    echo "counts: $*"
+    failed=$((failed + 1))
+}
+try() { # name, settings... -- arguments
+    local name=$1 settings=()
+    shift
+    while [ "$1" != -- ]; do
+        settings+=("$1")
+        shift
+    done
+    shift
+    timeout -k 2 60 "${launch[@]}" env "${settings[@]}" "$program" "$@" >"$name.out" 2>"$name.err" ||
+        fail "$name: exit status $?: $(cat "$name.out" "$name.err")"
+}
+
+try table TUTTI_STATS=1 -- table
+grep '^tutti: MPI_' table.err | grep -v 'MPI_Alloc_mem\|MPI_Allreduce\|host memory$' | tr -s ' ' >table.got
+cat >table.expected <<'END'
+tutti: MPI_Irecv passed 2 0 MPI_PROC_NULL
+tutti: MPI_Irecv staged 1 200 message below 512 bytes
+tutti: MPI_Isend passed 2 0 MPI_PROC_NULL
+tutti: MPI_Isend staged 1 200 message below 512 bytes
+tutti: MPI_Recv passed 2 0 MPI_PROC_NULL
+tutti: MPI_Recv staged 4 800 message below 512 bytes
+tutti: MPI_Recv_init staged 3 600 message below 512 bytes
+tutti: MPI_Send passed 2 0 MPI_PROC_NULL
+tutti: MPI_Send staged 4 800 message below 512 bytes
+tutti: MPI_Send_init staged 3 600 message below 512 bytes
+tutti: MPI_Sendrecv staged 4 800 message below 512 bytes
+tutti: MPI_Sendrecv_replace staged 4 800 message below 512 bytes
+END
+diff -u table.expected table.got || fail "the table is another one"
+grep -q '^tutti: call  *outcome  *count  *bytes  how or why$' table.err || fail "no heading: $(cat table.err)"
+
+hint='of the device memory in MPI calls went through host memory'
+hints() { # name, how many
+    local n
+    n=$(grep -c "$hint" "$1.err")
+    [ "$n" = "$2" ] || fail "$1: $n lines of advice, not $2: $(cat "$1.err")"
+}
+try rules TUTTI_RULES='message:*@staged' -- hint 1000000
+hints rules 1
+grep -q 'rules choose staging\. Take the protocol staged out' rules.err || fail "what to change: $(cat rules.err)"
+try off TUTTI_MESSAGES=mpi -- hint 1000000
+hints off 1
+grep -q 'Unset TUTTI_MESSAGES' off.err || fail "what to change: $(cat off.err)"
+try quiet TUTTI_MESSAGES=mpi TUTTI_LOG=error -- hint 1000000
+hints quiet 0
+try little TUTTI_MESSAGES=mpi -- hint 100000
+hints little 0
+try machine TUTTI_NODE_RANKS=1 TUTTI_RULES='message_far:*@staged' -- hint 1000000
+hints machine 0
+echo "counts: $failed failed"
+[ $failed -eq 0 ]

@@ -1,0 +1,179 @@
+/* tutti bench never-slower: options, and the run. */
+#include "tools/bench/hand.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { KEY_CALLS = BENCH_KEY_OWN, KEY_TOLERANCE, KEY_LIMIT };
+
+static const struct argp_option options[] = {
+    {"ranks", 'n', "RANKS", 0, "Number of ranks (2)", 1},
+    {"mpi", BENCH_KEY_MPI, "MPI", 0,
+     "MPI to use: openmpi, mpich, impi, a launcher, or the folder an MPI is installed in. Without it Open MPI, then "
+     "MPICH, "
+     "then Intel MPI",
+     1},
+    {"device", BENCH_KEY_DEVICE, "DEVICE", 0, "auto, cuda or host: sets TUTTI_DEVICE", 1},
+    {"mpi-args", BENCH_KEY_ARGUMENTS, "OPTIONS", 0, "More options for the launcher, in one word", 1},
+    {"timeout", BENCH_KEY_TIMEOUT, "SECONDS", 0, "End it where the ranks have not said a word for so long (600)", 1},
+    {"message-size", 'm', "SIZES", 0,
+     "Bytes of a message, of a block for each rank, of a contribution: MIN:MAX, doubling, or a list "
+     "(8,256,1k,8k,64k,1m)",
+     2},
+    {"calls", KEY_CALLS, "LIST", 0,
+     "Calls to measure, with commas: all (default), groups (messages, reductions, movers, neighbours, nonblocking), or "
+     "names "
+     "such as Send or Bcast",
+     2},
+    {"iterations", 'i', "N", 0, "Timed calls of each way (1000 to 8k, 20 from 32m, otherwise 100)", 3},
+    {"warmup", 'x', "N", 0, "Calls before them (100, 3, 10)", 3},
+    {"seconds", BENCH_KEY_SECONDS, "S", 0, "Fewer where one way would take longer than about this (0.2)", 3},
+    {"seed", BENCH_KEY_SEED, "N", 0, "Seed of the data", 3},
+    {"no-validation", BENCH_KEY_NO_CHECK, NULL, 0, "Do not check results", 3},
+    {"tolerance", KEY_TOLERANCE, "PERCENT", 0,
+     "A call is behind where it takes longer than by hand by more than this (5)", 4},
+    {"limit", KEY_LIMIT, "PERCENT", 0, "The same, and the exit status is 1 where a call is behind", 4},
+    {"json", BENCH_KEY_JSON, "FILE", 0, "Write the results as JSON too", 4},
+    {.name = NULL},
+};
+
+static const struct {
+    const char *name;
+    enum hand_group group;
+} calls[HAND_CALLS] = {
+#define HAND_CALL(id, group, name) {name, HAND_##group},
+#include "bench/words/hand_calls.def"
+#undef HAND_CALL
+};
+static const char *const groups[HAND_GROUPS] = {HAND_GROUP_NAMES};
+
+/* Of one word: a group, or a call with or without its MPI_. */
+static unsigned long long calls_of(const char *word)
+{
+    const char *names[HAND_GROUPS + HAND_CALLS];
+    unsigned long long mask = 0;
+    for (int g = 0; g < HAND_GROUPS; g++)
+        names[g] = groups[g];
+    for (int c = 0; c < HAND_CALLS; c++)
+        names[HAND_GROUPS + c] = calls[c].name;
+    const char *bare = strncmp(word, "MPI_", 4) == 0 ? word + 4 : word;
+    const int found = tool_one_of("--calls", bare, names, HAND_GROUPS + HAND_CALLS);
+    for (int c = 0; c < HAND_CALLS; c++) {
+        if (found == HAND_GROUPS + c || found == (int)calls[c].group)
+            mask |= 1ull << c;
+    }
+    return mask;
+}
+
+static unsigned long long read_calls(const char *text)
+{
+    unsigned long long mask = 0;
+    if (strcmp(text, "all") == 0)
+        return (1ull << HAND_CALLS) - 1;
+    char *copy = tool_print("%s", text), *rest = copy, *word;
+    while ((word = strsep(&rest, ",")) != NULL)
+        mask |= calls_of(word);
+    free(copy);
+    return mask;
+}
+
+static double read_percent(const char *option, const char *text)
+{
+    char *end;
+    const double percent = strtod(text, &end);
+    if (end == text || *end != '\0' || !(percent >= 0 && percent <= 1e9))
+        tool_refuse("%s %s is not valid: a percentage from 0 on is", option, text);
+    return percent;
+}
+
+static error_t parse(int key, char *argument, struct argp_state *state)
+{
+    struct hand_options *o = state->input;
+    if (bench_shared_option(key, argument, &o->bench))
+        return 0;
+    switch (key) {
+    case 'n':
+        o->bench.ranks = (int)tool_number("-n", argument, 1, 65536);
+        break;
+    case KEY_CALLS:
+        o->calls = read_calls(argument);
+        break;
+    case KEY_TOLERANCE:
+        o->tolerance = read_percent("--tolerance", argument);
+        break;
+    case KEY_LIMIT:
+        o->tolerance = read_percent("--limit", argument);
+        o->fails = 1;
+        break;
+    case ARGP_KEY_ARG:
+        tool_refuse("bench: '%s' is not understood: options alone may follow", argument);
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+    return 0;
+}
+
+static const struct argp argp = {
+    .options = options,
+    .parser = parse,
+    .doc =
+        "Measures every call on device memory beside the same by hand: a copy to pinned host memory, the call of the "
+        "MPI "
+        "itself, a copy back. No call should take longer than that.\v"
+        "A time is that of one call after a barrier, of the rank that takes longest; medians over calls in "
+        "microseconds. MPI_Send is half a round trip, MPI_Isend a window of 16 messages and an answer, MPI_Send_init "
+        "one "
+        "start of a pair of persistent requests; of nonblocking calls the wait is part. x is the time by hand in units "
+        "of "
+        "Tutti's: below 1, by hand is faster, and the row says behind where that is more than the tolerance. Behind x "
+        "stands how the call went, or why it was staged. The last lines name the rows that are behind.\n\n"
+        "Data is random. The last call of each way has new data, and what it has written is compared with what the MPI "
+        "makes of the same data in ordinary memory. The exit status is 1 where a result is wrong or, with --limit, a "
+        "call is "
+        "behind, 2 where an option or a setting is not valid.",
+};
+
+static void read_options(int argc, char **argv, struct hand_options *out)
+{
+    static const size_t usual[] = {8, 256, 1 << 10, 8 << 10, 64 << 10, 1 << 20};
+    *out = (struct hand_options){.calls = read_calls("all"), .tolerance = 5};
+    out->bench = (struct bench_options){.ranks = 2, .warm_up = -1, .check = 1, .timeout = 600, .seconds = 0.2};
+    out->bench.seed = (uint64_t)time(NULL) * 1000 + (uint64_t)getpid() % 1000;
+    tool_check_options(options, argc, argv, 0);
+    argp_parse(&argp, argc, argv, 0, NULL, out);
+    struct bench_options *b = &out->bench;
+    for (size_t i = 0; b->n_sizes == 0 || (!b->sizes_given && i < sizeof usual / sizeof usual[0] && i > 0); i++)
+        b->sizes[b->n_sizes++] = usual[i];
+    for (int i = 0; i < b->n_sizes; i++) {
+        if (b->sizes[i] > (size_t)INT_MAX / (size_t)(b->ranks > 16 ? b->ranks : 16))
+            tool_refuse(
+                "-m: %zu bytes for each of %d ranks, or 16 messages of them, are more than a count of int takes",
+                b->sizes[i], b->ranks);
+    }
+    tool_check_settings();
+    bench_check_device(b);
+}
+
+int bench_hand(int argc, char **argv)
+{
+    struct hand_options o;
+    static struct bench_place place;
+    static struct hand_table table;
+    read_options(argc, argv, &o);
+    bench_files_check(&o.bench);
+    bench_place_find(&o.bench, &place);
+    table.options = &o;
+    table.report.place = &place;
+
+    struct tool_words words = {.word = NULL};
+    bench_words_begin(&words, BENCH_DOES_HAND, &o.bench);
+    bench_word_add(&words, "calls", (long long)o.calls);
+    int status = bench_start(&o.bench, &place, words.word, 1, hand_table_record, &table);
+    tool_words_free(&words);
+
+    const int behind = status == 0 && table.report.ended ? hand_table_end(&table) : 0;
+    return bench_report_status(&table.report, status, hand_json_write(&table) | (o.fails && behind > 0));
+}
