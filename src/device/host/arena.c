@@ -153,7 +153,7 @@ static int map_locked(int fd, size_t bytes, int own, struct tutti_host_region *o
         return TUTTI_ERR_MEMORY;
     }
     memmove(&table[index + 1], &table[index], (used - index) * sizeof *table);
-    table[index] = (struct tutti_host_region){++last_id, base, bytes, span, own ? fd : -1, own};
+    table[index] = (struct tutti_host_region){++last_id, base, bytes, span, own ? fd : -1, own, out->gpu, out->program};
     used++;
     atomic_fetch_add(&regions, 1);
     *out = table[index];
@@ -202,7 +202,7 @@ int tutti_host_region_unmap(const void *base, int own)
     return status;
 }
 
-int tutti_host_region_reserve(size_t bytes, size_t align, char **base)
+int tutti_host_region_reserve(int gpu, size_t bytes, size_t align, char **base)
 {
     int status = tutti_host_arena_open();
     const size_t mapped = (bytes + PAGE - 1) / PAGE * PAGE, span = mapped + PAGE;
@@ -215,7 +215,7 @@ int tutti_host_region_reserve(size_t bytes, size_t align, char **base)
     if (status == TUTTI_OK) {
         at += -(uintptr_t)at & (align - 1);
         memmove(&table[index + 1], &table[index], (used - index) * sizeof *table);
-        table[index] = (struct tutti_host_region){++last_id, at, 0, span, -1, TUTTI_HOST_RANGE};
+        table[index] = (struct tutti_host_region){++last_id, at, 0, span, -1, TUTTI_HOST_RANGE, gpu, 0};
         used++;
         atomic_fetch_add(&regions, 1);
         *base = at;
@@ -279,6 +279,18 @@ int tutti_host_region_find(const void *pointer, struct tutti_host_region *out)
     if (index > 0 && (size_t)((const char *)pointer - table[index - 1].base) < table[index - 1].bytes) {
         *out = table[index - 1];
         found = 1;
+    }
+    pthread_rwlock_unlock(&lock);
+    return found;
+}
+
+int tutti_host_region_of(int gpu, struct tutti_host_region *out)
+{
+    int found = 0;
+    pthread_rwlock_rdlock(&lock);
+    for (size_t i = 0; i < used && !found; i++) {
+        found = table[i].gpu == gpu;
+        *out = table[i];
     }
     pthread_rwlock_unlock(&lock);
     return found;

@@ -13,6 +13,7 @@
 #include "core/log.h"
 #include "core/settings.h"
 #include "core/status.h"
+#include "device/host/gpus.h"
 #include "device/host/host.h"
 #include "device/host/places.h"
 #include "device/host/work.h"
@@ -22,7 +23,8 @@ enum { QUEUE_MOST = 1024, DELAY_ONE_IN = 16, DELAY_MOST_NS = 200000 };
 struct tutti_stream {
     struct tutti_stream *next; /* of those alive */
     int gpu;
-    int users; /* who made it, and who wrapped it; under streams_lock */
+    unsigned life; /* of the GPU's context in which it was made */
+    int users;     /* who made it, and who wrapped it; under streams_lock */
     pthread_mutex_t lock;
     pthread_cond_t changed;
     pthread_t thread;
@@ -165,10 +167,30 @@ static int enqueue(struct tutti_stream *stream, const struct tutti_work *work)
     return TUTTI_OK;
 }
 
+/* 1 where the GPU was reset since the stream was made. */
+static int gone(const struct tutti_stream *stream)
+{
+    return stream->gpu >= 0 && stream->life != tutti_host_life(stream->gpu);
+}
+
+void tutti_host_streams_drain(int gpu)
+{
+    pthread_mutex_lock(&streams_lock);
+    for (struct tutti_stream *stream = streams; stream; stream = stream->next) {
+        pthread_mutex_lock(&stream->lock);
+        while (stream->gpu == gpu && stream->queued > 0)
+            pthread_cond_wait(&stream->changed, &stream->lock);
+        pthread_mutex_unlock(&stream->lock);
+    }
+    pthread_mutex_unlock(&streams_lock);
+}
+
 static int submit(struct tutti_stream *stream, struct tutti_work *work)
 {
     if (tutti_host_forked())
         return TUTTI_ERR_UNAVAILABLE;
+    if (gone(stream))
+        return TUTTI_ERR_DEVICE;
     pthread_mutex_lock(&stream->lock);
     int status = stream->status;
     int at_once =
@@ -205,6 +227,7 @@ int tutti_host_stream_create(int gpu, struct tutti_stream **out)
         return status;
     if (gpu < -1 || gpu >= tutti_host_gpus())
         return TUTTI_ERR_ARGUMENT;
+    tutti_host_work_on(&gpu, "a stream");
     struct tutti_stream *stream = calloc(1, sizeof *stream);
     if (!stream)
         return TUTTI_ERR_MEMORY;
@@ -213,6 +236,7 @@ int tutti_host_stream_create(int gpu, struct tutti_stream **out)
     stream->tail = &stream->head;
     stream->dice = next_dice();
     stream->gpu = gpu;
+    stream->life = gpu >= 0 ? tutti_host_life(gpu) : 0;
     stream->users = 1;
     pthread_mutex_lock(&streams_lock);
     stream->next = streams;
@@ -231,7 +255,7 @@ int tutti_host_stream_wrap(int gpu, void *handle, struct tutti_stream **out)
     struct tutti_stream *stream = streams;
     while (stream && stream != handle)
         stream = stream->next;
-    int fits = stream && (gpu < 0 || stream->gpu < 0 || stream->gpu == gpu);
+    int fits = stream && !gone(stream) && (gpu < 0 || stream->gpu < 0 || stream->gpu == gpu);
     if (fits)
         stream->users++;
     pthread_mutex_unlock(&streams_lock);
@@ -297,7 +321,7 @@ int tutti_host_stream_sync(struct tutti_stream *stream)
     pthread_mutex_lock(&stream->lock);
     while (stream->queued > 0)
         pthread_cond_wait(&stream->changed, &stream->lock);
-    int status = stream->status;
+    int status = gone(stream) ? TUTTI_ERR_DEVICE : stream->status;
     pthread_mutex_unlock(&stream->lock);
     return status;
 }
@@ -307,7 +331,8 @@ int tutti_host_stream_query(struct tutti_stream *stream)
     if (tutti_host_forked())
         return TUTTI_ERR_UNAVAILABLE;
     pthread_mutex_lock(&stream->lock);
-    int state = stream->status != TUTTI_OK ? stream->status : stream->queued == 0;
+    const int status = gone(stream) ? TUTTI_ERR_DEVICE : stream->status;
+    const int state = status != TUTTI_OK ? status : stream->queued == 0;
     pthread_mutex_unlock(&stream->lock);
     return state;
 }
@@ -319,6 +344,7 @@ int tutti_host_event_create(int gpu, struct tutti_event **out)
         return status;
     if (gpu < -1 || gpu >= tutti_host_gpus())
         return TUTTI_ERR_ARGUMENT;
+    tutti_host_work_on(&gpu, "an event");
     struct tutti_event *event = calloc(1, sizeof *event);
     if (!event)
         return TUTTI_ERR_MEMORY;
@@ -389,7 +415,7 @@ int tutti_host_copy(struct tutti_stream *stream, void *to, const void *from, siz
 int tutti_host_fill(struct tutti_stream *stream, void *device, int byte, size_t bytes)
 {
     struct tutti_work work;
-    int status = tutti_work_fill(&work, device, byte, bytes);
+    int status = tutti_work_fill(&work, stream->gpu, device, byte, bytes);
     return status == TUTTI_OK ? submit(stream, &work) : status;
 }
 
@@ -432,7 +458,7 @@ void tutti_host_launch_drop(struct tutti_prepared *prepared)
 int tutti_host_launch_pack(struct tutti_stream *stream, const struct tutti_pack_launch *launch)
 {
     struct tutti_work work;
-    int status = tutti_work_pack(&work, launch);
+    int status = tutti_work_pack(&work, stream->gpu, launch);
     if (status == TUTTI_OK && (status = submit(stream, &work)) != TUTTI_OK)
         tutti_work_drop(&work);
     return status;
@@ -442,6 +468,6 @@ int tutti_host_launch_shmem(struct tutti_stream *stream, const struct tutti_shme
 {
     struct tutti_work work;
     (void)threads;
-    int status = tutti_work_shmem(&work, args);
+    int status = tutti_work_shmem(&work, stream->gpu, args);
     return status == TUTTI_OK ? submit(stream, &work) : status;
 }
