@@ -306,3 +306,13 @@ void *tutti_host_reach(const void *pointer, size_t bytes)
     size_t offset = (size_t)((const char *)pointer - region.base);
     return bytes <= region.bytes - offset ? second + ((const char *)pointer - first) : NULL;
 }
+
+void *tutti_host_reach_over(const void *pointer, size_t bytes)
+{
+    struct tutti_host_region region;
+    void *at = tutti_host_reach(pointer, bytes);
+    if (at || !bytes || !tutti_host_region_find(pointer, &region))
+        return at;
+    const char *last = (const char *)pointer + bytes - 1;
+    return tutti_host_region_find(last, &region) ? second + ((const char *)pointer - first) : NULL;
+}

@@ -45,5 +45,7 @@ int tutti_host_region_of(int gpu, struct tutti_host_region *out);
 /* The address by which kernels and copies reach [pointer, pointer + bytes): in the second range for memory of the
  * device, itself for other memory. NULL where it is memory of the device that is not (wholly) allocated. */
 void *tutti_host_reach(const void *pointer, size_t bytes);
+/* The same where the bytes may be of several regions, and what lies between them is not touched. */
+void *tutti_host_reach_over(const void *pointer, size_t bytes);
 
 #endif

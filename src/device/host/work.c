@@ -23,19 +23,30 @@ enum { WORDS_BYTES = 4096 };
 
 enum { ANY_GPU = -1 };
 
-/* Sets *at to the address by which [pointer, pointer + bytes) is reached by a kernel of `gpu`, or by a copy (ANY_GPU).
- */
-static int reach(int gpu, const char *what, const void *pointer, size_t bytes, void **at)
+/* 1 where a kernel of `gpu` (ANY_GPU: a copy) reaches the byte, or it is not of the device. */
+static int touches(int gpu, const char *what, const void *byte)
 {
     struct tutti_host_region region;
-    *at = tutti_host_reach(pointer, bytes);
-    if (gpu >= 0 && bytes > 0 && tutti_host_separate() && tutti_host_region_find(pointer, &region) &&
-        !tutti_host_reaches(gpu, &region, what, pointer))
+    return gpu < 0 || !tutti_host_separate() || !tutti_host_region_find(byte, &region) ||
+           tutti_host_reaches(gpu, &region, what, byte);
+}
+
+/* Sets *at to the address by which [pointer, pointer + bytes) is reached, as `find` has it. */
+static int reach_by(void *(*find)(const void *, size_t), int gpu, const char *what, const void *pointer, size_t bytes,
+                    void **at)
+{
+    *at = find(pointer, bytes);
+    if (bytes > 0 && (!touches(gpu, what, pointer) || !touches(gpu, what, (const char *)pointer + bytes - 1)))
         return TUTTI_ERR_DEVICE;
     if (*at || !pointer)
         return TUTTI_OK;
     tutti_error("host device: %s of %zu bytes at %p, where the device has no such memory", what, bytes, pointer);
     return TUTTI_ERR_DEVICE;
+}
+
+static int reach(int gpu, const char *what, const void *pointer, size_t bytes, void **at)
+{
+    return reach_by(tutti_host_reach, gpu, what, pointer, bytes, at);
 }
 
 int tutti_work_copy(struct tutti_work *work, void *to, const void *from, size_t bytes)
@@ -199,7 +210,8 @@ int tutti_work_pack(struct tutti_work *work, int gpu, const struct tutti_pack_la
         const struct tutti_pack_reach *part = &launch->reach[i];
         uint64_t *pointer = (uint64_t *)(void *)((char *)args + part->at);
         void *at = NULL;
-        status = reach(gpu, "packing kernel", part->start, part->bytes, &at);
+        /* A type with absolute addresses may name several allocations. */
+        status = reach_by(tutti_host_reach_over, gpu, "packing kernel", part->start, part->bytes, &at);
         *pointer += (uint64_t)(uintptr_t)at - (uint64_t)(uintptr_t)part->start;
     }
     work->kind = TUTTI_WORK_PACK;
