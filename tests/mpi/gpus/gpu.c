@@ -16,6 +16,12 @@ static int on_cuda(void)
     return device && strcmp(device, "cuda") == 0;
 }
 
+/* TUTTI_TEST_PLAIN: the program alone is tested, memory of GPUs is that of the host. */
+static int plain(void)
+{
+    return check_setting("TUTTI_TEST_PLAIN", 0) != 0;
+}
+
 static void need(int fine, const char *what)
 {
     if (fine)
@@ -99,6 +105,8 @@ void gpu_see(const int *cards, int n)
     char text[4 * CARDS] = "";
     for (int i = 0, at = 0; i < n; i++)
         at += snprintf(text + at, sizeof text - (size_t)at, "%s%d", i ? "," : "", cards[i]);
+    if (plain())
+        return;
     if (on_cuda())
         need(setenv("CUDA_VISIBLE_DEVICES", text, 1) == 0, "setenv");
     else
@@ -108,6 +116,8 @@ void gpu_see(const int *cards, int n)
 int gpu_count(void)
 {
     int count = 0;
+    if (plain())
+        return 0;
     if (!on_cuda())
         return tutti_host_program_count();
     cuda_begin();
@@ -120,7 +130,7 @@ void gpu_set(int gpu)
     chosen = gpu;
     if (on_cuda())
         cuda_set(gpu);
-    else
+    else if (!plain())
         need(tutti_host_program_set(gpu) == 0, "tutti_host_program_set");
 }
 
@@ -128,6 +138,8 @@ void *gpu_alloc(int gpu, size_t bytes)
 {
     unsigned long long made = 0;
     void *memory = NULL;
+    if (plain())
+        return malloc(bytes);
     if (!on_cuda()) {
         const int before = chosen;
         gpu_set(gpu);
@@ -144,6 +156,10 @@ void *gpu_alloc(int gpu, size_t bytes)
 
 void gpu_free(int gpu, void *memory)
 {
+    if (plain()) {
+        free(memory);
+        return;
+    }
     if (!on_cuda()) {
         need(tutti_host_program_free(memory) == 0, "tutti_host_program_free");
         return;
@@ -155,6 +171,10 @@ void gpu_free(int gpu, void *memory)
 
 void gpu_copy(int gpu, void *to, const void *from, size_t bytes)
 {
+    if (plain()) {
+        memcpy(to, from, bytes);
+        return;
+    }
     if (!on_cuda()) {
         need(tutti_host_program_copy(to, from, bytes) == 0, "tutti_host_program_copy");
         return;
@@ -168,6 +188,8 @@ void gpu_reset(int gpu)
 {
     gpu_set(gpu);
     chosen = -1;
+    if (plain())
+        return;
     if (!on_cuda()) {
         need(tutti_host_program_reset() == 0, "tutti_host_program_reset");
         return;

@@ -229,6 +229,13 @@ void gpus_sendrecv(struct gpus_draw *draw)
     free(theirs);
 }
 
+/* MPI_Pack of MPICH refuses MPI_BOTTOM. */
+static enum gpus_form pack_form(struct gpus_draw *draw)
+{
+    const enum gpus_form form = gpus_form(draw);
+    return form == GPUS_BOTTOM ? GPUS_BASED : form;
+}
+
 /* Local: each rank draws for itself. */
 void gpus_packs(struct gpus_draw *draw)
 {
@@ -239,13 +246,15 @@ void gpus_packs(struct gpus_draw *draw)
     struct gpus_side from, packed, to;
     int with = GPUS_HOST - 1, room = 0, at = 0, end = 0;
     gpus_say("Pack and Unpack of %zu bytes", bytes);
-    gpus_side_open(&from, gpus_form(own), bytes, data, &with);
-    gpus_side_open(&to, gpus_form(own), bytes, NULL, &with);
+    gpus_side_open(&from, pack_form(own), bytes, data, &with);
+    gpus_side_open(&to, pack_form(own), bytes, NULL, &with);
     MPI_Pack_size(from.count, from.type, MPI_COMM_WORLD, &room);
     gpus_side_open(&packed, GPUS_PLAIN, (size_t)room, NULL, &with);
-    MPI_Pack(from.buffer, from.count, from.type, packed.buffer, room, &at, MPI_COMM_WORLD);
+    int error = MPI_Pack(from.buffer, from.count, from.type, packed.buffer, room, &at, MPI_COMM_WORLD);
+    CHECK(error == MPI_SUCCESS, "%s: error %d of MPI_Pack", gpus_now, error);
     gpus_side_learn(&packed);
-    MPI_Unpack(packed.buffer, at, &end, to.buffer, to.count, to.type, MPI_COMM_WORLD);
+    error = MPI_Unpack(packed.buffer, at, &end, to.buffer, to.count, to.type, MPI_COMM_WORLD);
+    CHECK(error == MPI_SUCCESS, "%s: error %d of MPI_Unpack", gpus_now, error);
     CHECK(end == at, "%s: %d bytes were unpacked of %d", gpus_now, end, at);
     gpus_side_want(&to, 0, data, bytes);
     gpus_side_close(&from, gpus_now);
