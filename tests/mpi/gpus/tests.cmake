@@ -9,12 +9,28 @@ foreach(mpi IN LISTS gpus_builders)
   target_link_libraries(mpi-gpus.${mpi} PRIVATE mpi-kit.${mpi})
 endforeach()
 
-# gpus(NAME SEED LINKS PROGRAMS KINDS ENV...): three simulated GPUs, separate, of which each rank sees some.
+# Three separate simulated GPUs, scratch that is soon full.
+set(gpus_env TUTTI_HOST_GPUS=3 TUTTI_TEST_CARDS=3 TUTTI_ENDPOINT_MB=1 TUTTI_CHANNEL_MB=1)
+
+# gpus(NAME SEED LINKS PROGRAMS KINDS ENV...): programs of 15 calls; KINDS: all but those after a minus.
 function(gpus name seed links programs kinds)
-  tutti_mpi_test(mpi-gpus-${name} PROGRAM mpi-gpus RANKS 2 MANY ${programs} ARGS 20 LABELS gpus
-                 ENV TUTTI_HOST_GPUS=3 TUTTI_HOST_LINKS=${links} TUTTI_TEST_CARDS=3 TUTTI_ENDPOINT_MB=1 TUTTI_CHANNEL_MB=1
-                     TUTTI_TEST_SEED=${seed} TUTTI_TEST_KINDS=${kinds} ${ARGN})
+  tutti_mpi_test(mpi-gpus-${name} PROGRAM mpi-gpus RANKS 2 MANY ${programs} ARGS 15 LABELS gpus TIMEOUT 60
+                 ENV ${gpus_env} TUTTI_HOST_LINKS=${links} TUTTI_TEST_SEED=${seed} TUTTI_TEST_KINDS=${kinds} ${ARGN})
 endfunction()
-gpus(all 1 all 5 "")
-gpus(none 2 none 5 "")
-gpus(pair 3 0-1 5 "")
+gpus(all 1 all 4 "")
+gpus(none 2 none 4 "")
+gpus(pair 3 0-1 4 "")
+# Each rank with one GPU, as most programs have.
+gpus(one 4 all 4 "-several,-cross,-idle,-reset")
+
+# What the programs expect, tried on the MPI alone.
+tutti_mpi_test(mpi-gpus-plain PROGRAM mpi-gpus RANKS 2 MANY 6 ARGS 15 NO_PRELOAD LABELS gpus TIMEOUT 60
+               ENV TUTTI_TEST_PLAIN=1 TUTTI_TEST_CARDS=3 TUTTI_TEST_SEED=5)
+
+if(TARGET mpi-gpus.openmpi)
+  # For nights: 10^4 programs of 1000 seeds.
+  add_custom_target(gpus COMMAND ${CMAKE_CURRENT_LIST_DIR}/many.sh 1000 1 ${TUTTI_MPI_openmpi_RUN} ${TUTTI_MPI_openmpi_FLAGS} -n 2
+                    env LD_PRELOAD=${TUTTI_PRELOAD} ${TUTTI_TEST_ENV} ${gpus_env} TUTTI_HOST_LINKS=0-1
+                    $<TARGET_FILE:mpi-gpus.openmpi> 10 20 USES_TERMINAL VERBATIM)
+  add_dependencies(gpus tutti tutti-openmpi)
+endif()
