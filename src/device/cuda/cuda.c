@@ -228,6 +228,7 @@ const struct tutti_device tutti_device_cuda = {
     .export_memory = tutti_cuda_gated_export,
     .import_memory = tutti_cuda_gated_import,
     .release_memory = tutti_cuda_gated_release,
+    .reach_memory = tutti_cuda_gated_reach_memory,
     .range_grain = tutti_cuda_range_grain,
     .range_open = tutti_cuda_gated_range_open,
     .range_add = tutti_cuda_gated_range_add,

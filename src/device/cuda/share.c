@@ -158,29 +158,6 @@ int tutti_cuda_export(const void *device, struct tutti_export *out, int *fd)
     return status;
 }
 
-/* Ranks of one process on different GPUs: kernels of `gpu` need access to the other's memory. The context of `gpu` is
- * entered. */
-static CUresult reach_own(const struct tutti_export *what, const struct tutti_memory *memory, int gpu)
-{
-    if (memory->gpu == gpu)
-        return CUDA_SUCCESS;
-    CUdevice device;
-    CUresult result = tutti_cuda.DeviceGet(&device, gpu);
-    if (result != CUDA_SUCCESS)
-        return result;
-    if (way_of(what) == POOL) {
-        CUmemoryPool pool = NULL;
-        CUmemAccessDesc access = {.location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = device},
-                                  .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
-        ask(CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE, &pool, memory->base);
-        return pool ? tutti_cuda.MemPoolSetAccess(pool, &access, 1) : CUDA_ERROR_INVALID_VALUE;
-    }
-    CUcontext owner = NULL;
-    ask(CU_POINTER_ATTRIBUTE_CONTEXT, &owner, memory->base);
-    result = owner ? tutti_cuda.CtxEnablePeerAccess(owner, 0) : CUDA_ERROR_INVALID_VALUE;
-    return result == CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED ? CUDA_SUCCESS : result;
-}
-
 /* Another thread may be closing the same handle: worth one more try. */
 static CUresult import_legacy(const struct tutti_export *what, CUdeviceptr *out)
 {
@@ -302,7 +279,7 @@ int tutti_cuda_import(int gpu, const struct tutti_export *what, int fd, void **b
     if (result != CUDA_SUCCESS) {
         status = tutti_cuda_check(result, "importing memory", scope.context);
     } else if (way_of(what) != VMM && is_own(what, &memory)) {
-        result = reach_own(what, &memory, gpu);
+        result = memory.gpu == gpu ? CUDA_SUCCESS : tutti_cuda_reach(gpu, memory.base); /* ranks that are threads */
         at = (CUdeviceptr)what->base;
     } else if (way_of(what) == LEGACY) {
         result = import_legacy(what, &at);

@@ -1,5 +1,6 @@
 #include "device/host/gpus.h"
 
+#include <execinfo.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -13,7 +14,10 @@
 #include "core/status.h"
 #include "device/host/program.h"
 
-enum { SHOWN = 20 /* violations of a process that are reported */ };
+enum {
+    SHOWN = 20, /* violations of a process that are reported */
+    CALLERS = 24
+};
 
 static struct gpu {
     atomic_int context, passed;
@@ -178,6 +182,9 @@ void tutti_host_violation(int gpu, const char *format, ...)
     vsnprintf(text, sizeof text, format, list);
     va_end(list);
     tutti_error("host device: %s", text);
+    void *callers[CALLERS];
+    if (tutti_settings()->log == TUTTI_SET_LOG_DEBUG) /* who does it */
+        backtrace_symbols_fd(callers, backtrace(callers, CALLERS), STDERR_FILENO);
 }
 
 unsigned long tutti_host_violations(int gpu)

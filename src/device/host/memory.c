@@ -164,7 +164,10 @@ int tutti_host_free_pinned(void *host)
 int tutti_host_map_host(int gpu, void *host, size_t bytes, void **device)
 {
     (void)bytes;
-    tutti_host_work_on(&gpu, "mapped host memory");
+    if (gpu < 0)
+        tutti_host_work_on_any("mapped host memory");
+    else
+        tutti_host_work_on(&gpu, "mapped host memory");
     *device = host;
     return TUTTI_OK;
 }
