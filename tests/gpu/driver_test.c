@@ -212,39 +212,6 @@ static void test_share(void **state)
     assert_int_equal(fd, -2); /* set on success alone */
 }
 
-/* Kernels of the other GPU are given access by what the memory was made by; a failure of the driver is no error of the
- * program: the caller takes another way. */
-static void test_reach(void **state)
-{
-    (void)state;
-    const enum fake_kind kinds[] = {FAKE_MALLOC, FAKE_VMM, FAKE_POOL};
-    static const char *const calls[] = {"cuCtxEnablePeerAccess", "cuMemSetAccess", "cuMemPoolSetAccess"};
-    for (int i = 0; i < 3; i++) {
-        const char *memory = fake->make(0, kinds[i], 5000);
-        assert_int_equal(device->reach_memory(0, memory), TUTTI_OK);
-        fake->fail_at = 0;
-        const unsigned long before = fake->calls;
-        assert_int_equal(device->reach_memory(1, memory + 4999), TUTTI_OK);
-        const unsigned long calls_made = fake->calls - before;
-        int seen = 0;
-        for (unsigned long call = 1; call <= calls_made && !seen; call++) {
-            fake->fail_at = fake->calls + call;
-            fake->fail_with = 999;
-            fake->failed = "";
-            device->reach_memory(1, memory);
-            seen = strcmp(fake->failed, calls[i]) == 0;
-            if (seen) {
-                fake->fail_at = fake->calls + call;
-                assert_int_equal(device->reach_memory(1, memory), TUTTI_ERR_UNAVAILABLE);
-            }
-        }
-        fake->fail_at = 0;
-        assert_true(seen);
-    }
-    assert_int_equal(device->reach_memory(1, fake->make(0, FAKE_MANAGED, 10)), TUTTI_OK);
-    assert_int_equal(device->reach_memory(1, &state), TUTTI_ERR_ARGUMENT);
-}
-
 static void test_own_address_again(void **state)
 {
     (void)state;
@@ -468,19 +435,10 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest old[] = {cmocka_unit_test(test_old)};
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_active),
-        cmocka_unit_test(test_open),
-        cmocka_unit_test(test_classify),
-        cmocka_unit_test(test_contexts),
-        cmocka_unit_test(test_share),
-        cmocka_unit_test(test_reach),
-        cmocka_unit_test(test_own_address_again),
-        cmocka_unit_test(test_launch),
-        cmocka_unit_test(test_faults),
-        cmocka_unit_test(test_reset),
-        cmocka_unit_test(test_map_host_twice),
-        cmocka_unit_test(test_fork),
-        cmocka_unit_test(test_given_up),
+        cmocka_unit_test(test_active),         cmocka_unit_test(test_open),   cmocka_unit_test(test_classify),
+        cmocka_unit_test(test_contexts),       cmocka_unit_test(test_share),  cmocka_unit_test(test_own_address_again),
+        cmocka_unit_test(test_launch),         cmocka_unit_test(test_faults), cmocka_unit_test(test_reset),
+        cmocka_unit_test(test_map_host_twice), cmocka_unit_test(test_fork),   cmocka_unit_test(test_given_up),
     };
     if (argc != 3)
         return 2;

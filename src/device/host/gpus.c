@@ -53,15 +53,6 @@ int tutti_host_card(int gpu)
     return seen ? cards[gpu] : gpu;
 }
 
-int tutti_host_gpu_of_card(int card)
-{
-    for (int gpu = 0; gpu < tutti_host_gpus(); gpu++) {
-        if (tutti_host_card(gpu) == card)
-            return gpu;
-    }
-    return -1;
-}
-
 int tutti_host_program_see(const char *list)
 {
     int n = 0, got[TUTTI_HOST_GPUS_MOST];

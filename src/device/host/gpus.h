@@ -20,9 +20,8 @@ enum { TUTTI_HOST_GPUS_MOST = 64 };
 int tutti_host_separate(void);
 /* Number of GPUs that this process sees. */
 int tutti_host_gpus(void);
-/* The card of a GPU of this process, and the GPU of a card; -1 where this process does not see it. */
+/* The card of a GPU of this process. */
 int tutti_host_card(int gpu);
-int tutti_host_gpu_of_card(int card);
 /* 1 where a link joins the two cards; a card reaches itself. */
 int tutti_host_linked(int card, int other);
 

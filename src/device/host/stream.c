@@ -13,6 +13,7 @@
 #include "core/log.h"
 #include "core/settings.h"
 #include "core/status.h"
+#include "device/host/event.h"
 #include "device/host/gpus.h"
 #include "device/host/host.h"
 #include "device/host/places.h"
@@ -37,56 +38,19 @@ struct tutti_stream {
     unsigned dice;
 };
 
-struct tutti_event {
-    pthread_mutex_t lock;
-    pthread_cond_t changed;
-    unsigned long asked, reached; /* records so far: asked for, and done */
-    int users;                    /* its owner, and work that records or waits for it */
-};
-
 static struct tutti_stream *streams;
 static pthread_mutex_t streams_lock = PTHREAD_MUTEX_INITIALIZER;
-
-/* The last user frees it: an event may be destroyed while work still refers to it. */
-static void event_drop(struct tutti_event *event)
-{
-    pthread_mutex_lock(&event->lock);
-    int left = --event->users;
-    pthread_mutex_unlock(&event->lock);
-    if (left > 0)
-        return;
-    pthread_cond_destroy(&event->changed);
-    pthread_mutex_destroy(&event->lock);
-    free(event);
-}
-
-static void event_reach(struct tutti_event *event, unsigned long number)
-{
-    pthread_mutex_lock(&event->lock);
-    if (number > event->reached)
-        event->reached = number;
-    pthread_cond_broadcast(&event->changed);
-    pthread_mutex_unlock(&event->lock);
-}
-
-static void event_await(struct tutti_event *event, unsigned long number)
-{
-    pthread_mutex_lock(&event->lock);
-    while (event->reached < number)
-        pthread_cond_wait(&event->changed, &event->lock);
-    pthread_mutex_unlock(&event->lock);
-}
 
 static int run(struct tutti_work *work)
 {
     switch (work->kind) {
     case TUTTI_WORK_RECORD:
-        event_reach(work->event, work->number);
-        event_drop(work->event);
+        tutti_host_event_reach(work->event, work->number);
+        tutti_host_event_drop(work->event);
         return TUTTI_OK;
     case TUTTI_WORK_WAIT:
-        event_await(work->event, work->number);
-        event_drop(work->event);
+        tutti_host_event_await(work->event, work->number);
+        tutti_host_event_drop(work->event);
         return TUTTI_OK;
     default:
         return tutti_work_run(work);
@@ -185,7 +149,7 @@ void tutti_host_streams_drain(int gpu)
     pthread_mutex_unlock(&streams_lock);
 }
 
-static int submit(struct tutti_stream *stream, struct tutti_work *work)
+int tutti_host_submit(struct tutti_stream *stream, struct tutti_work *work)
 {
     if (tutti_host_forked())
         return TUTTI_ERR_UNAVAILABLE;
@@ -337,93 +301,25 @@ int tutti_host_stream_query(struct tutti_stream *stream)
     return state;
 }
 
-int tutti_host_event_create(int gpu, struct tutti_event **out)
-{
-    int status = tutti_host_arena_open();
-    if (status != TUTTI_OK)
-        return status;
-    if (gpu < -1 || gpu >= tutti_host_gpus())
-        return TUTTI_ERR_ARGUMENT;
-    tutti_host_work_on(&gpu, "an event");
-    struct tutti_event *event = calloc(1, sizeof *event);
-    if (!event)
-        return TUTTI_ERR_MEMORY;
-    pthread_mutex_init(&event->lock, NULL);
-    pthread_cond_init(&event->changed, NULL);
-    event->users = 1;
-    *out = event;
-    return TUTTI_OK;
-}
-
-int tutti_host_event_destroy(struct tutti_event *event)
-{
-    if (event && !tutti_host_forked())
-        event_drop(event);
-    return TUTTI_OK;
-}
-
-int tutti_host_event_record(struct tutti_event *event, struct tutti_stream *stream)
-{
-    if (tutti_host_forked())
-        return TUTTI_ERR_UNAVAILABLE;
-    struct tutti_work work = {.kind = TUTTI_WORK_RECORD, .event = event};
-    pthread_mutex_lock(&event->lock);
-    work.number = ++event->asked;
-    event->users++;
-    pthread_mutex_unlock(&event->lock);
-    int status = submit(stream, &work);
-    if (status != TUTTI_OK)
-        run(&work); /* nobody shall wait for what never runs */
-    return status;
-}
-
-int tutti_host_event_wait(struct tutti_stream *stream, struct tutti_event *event)
-{
-    if (tutti_host_forked())
-        return TUTTI_ERR_UNAVAILABLE;
-    struct tutti_work work = {.kind = TUTTI_WORK_WAIT, .event = event};
-    pthread_mutex_lock(&event->lock);
-    work.number = event->asked;
-    int reached = event->reached >= event->asked;
-    event->users += !reached;
-    pthread_mutex_unlock(&event->lock);
-    if (reached)
-        return TUTTI_OK;
-    int status = submit(stream, &work);
-    if (status != TUTTI_OK)
-        event_drop(event);
-    return status;
-}
-
-int tutti_host_event_query(struct tutti_event *event)
-{
-    if (tutti_host_forked())
-        return TUTTI_ERR_UNAVAILABLE;
-    pthread_mutex_lock(&event->lock);
-    int reached = event->reached >= event->asked;
-    pthread_mutex_unlock(&event->lock);
-    return reached;
-}
-
 int tutti_host_copy(struct tutti_stream *stream, void *to, const void *from, size_t bytes)
 {
     struct tutti_work work;
     int status = tutti_work_copy(&work, to, from, bytes);
-    return status == TUTTI_OK ? submit(stream, &work) : status;
+    return status == TUTTI_OK ? tutti_host_submit(stream, &work) : status;
 }
 
 int tutti_host_fill(struct tutti_stream *stream, void *device, int byte, size_t bytes)
 {
     struct tutti_work work;
     int status = tutti_work_fill(&work, stream->gpu, device, byte, bytes);
-    return status == TUTTI_OK ? submit(stream, &work) : status;
+    return status == TUTTI_OK ? tutti_host_submit(stream, &work) : status;
 }
 
 int tutti_host_launch(struct tutti_stream *stream, const struct tutti_launch *launch)
 {
     struct tutti_work work;
     int status = tutti_work_launch(&work, stream->gpu >= 0 ? stream->gpu : launch->gpu, launch);
-    return status == TUTTI_OK ? submit(stream, &work) : status;
+    return status == TUTTI_OK ? tutti_host_submit(stream, &work) : status;
 }
 
 struct tutti_prepared {
@@ -459,7 +355,7 @@ int tutti_host_launch_pack(struct tutti_stream *stream, const struct tutti_pack_
 {
     struct tutti_work work;
     int status = tutti_work_pack(&work, stream->gpu, launch);
-    if (status == TUTTI_OK && (status = submit(stream, &work)) != TUTTI_OK)
+    if (status == TUTTI_OK && (status = tutti_host_submit(stream, &work)) != TUTTI_OK)
         tutti_work_drop(&work);
     return status;
 }
@@ -469,5 +365,5 @@ int tutti_host_launch_shmem(struct tutti_stream *stream, const struct tutti_shme
     struct tutti_work work;
     (void)threads;
     int status = tutti_work_shmem(&work, stream->gpu, args);
-    return status == TUTTI_OK ? submit(stream, &work) : status;
+    return status == TUTTI_OK ? tutti_host_submit(stream, &work) : status;
 }
