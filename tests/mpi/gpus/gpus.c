@@ -89,7 +89,8 @@ void gpus_say(const char *format, ...)
     va_end(list);
     shows = shows < 0 ? check_setting("TUTTI_TEST_TEXT", 0) != 0 : shows;
     if (shows)
-        fprintf(stderr, "rank %d: call %llu: %s\n", kit_rank, (unsigned long long)gpus_name, gpus_now);
+        fprintf(stderr, "rank %d: program %u, call %u: %s\n", kit_rank, (unsigned)(gpus_name >> 32),
+                (unsigned)gpus_name, gpus_now);
 }
 
 static void on_host_memory(void)

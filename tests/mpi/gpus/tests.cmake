@@ -17,9 +17,10 @@ function(gpus name seed links programs kinds)
   tutti_mpi_test(mpi-gpus-${name} PROGRAM mpi-gpus RANKS 2 MANY ${programs} ARGS 15 LABELS gpus TIMEOUT 60
                  ENV ${gpus_env} TUTTI_HOST_LINKS=${links} TUTTI_TEST_SEED=${seed} TUTTI_TEST_KINDS=${kinds} ${ARGN})
 endfunction()
-gpus(all 1 all 4 "")
-gpus(none 2 none 4 "")
-gpus(pair 3 0-1 4 "")
+gpus(all 1 all 4 "-reset")
+gpus(none 2 none 4 "-reset")
+gpus(pair 3 0-1 4 "-reset")
+gpus(reset 6 all 4 "")
 # Each rank with one GPU, as most programs have.
 gpus(one 4 all 4 "-several,-cross,-idle,-reset")
 
