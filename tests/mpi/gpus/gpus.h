@@ -101,8 +101,7 @@ struct gpus_side {
         size_t offset, bytes;
     } part[GPUS_PARTS];
 };
-/* BASED: pieces as of BOTTOM, from the first one's address on. */
-enum gpus_form { GPUS_PLAIN, GPUS_INTS, GPUS_VECTOR, GPUS_BOTTOM, GPUS_BASED };
+enum gpus_form { GPUS_PLAIN, GPUS_INTS, GPUS_VECTOR, GPUS_BOTTOM };
 enum gpus_form gpus_form(struct gpus_draw *draw);
 /* data NULL: a pattern that is no result. `with` as gpus_place(), whose GPU is set where it is none yet. */
 void gpus_side_open(struct gpus_side *side, enum gpus_form form, size_t bytes, const char *data, int *with);

@@ -172,7 +172,7 @@ static void open_vector(struct gpus_side *side, int *with)
 }
 
 /* Pieces anywhere, by their addresses. */
-static void open_bottom(struct gpus_side *side, int based, int *with)
+static void open_bottom(struct gpus_side *side, int *with)
 {
     int length[GPUS_PIECES];
     MPI_Aint at[GPUS_PIECES];
@@ -186,11 +186,9 @@ static void open_bottom(struct gpus_side *side, int based, int *with)
         MPI_Get_address(side->piece[p].at, &at[p]);
         left -= bytes;
     }
-    for (int p = pieces - 1; based && p >= 0; p--)
-        at[p] -= at[0];
     side->pieces = pieces;
     side->count = side->made = 1;
-    side->buffer = based ? side->piece[0].at : MPI_BOTTOM;
+    side->buffer = MPI_BOTTOM;
     MPI_Type_create_hindexed(pieces, length, at, MPI_BYTE, &side->type);
 }
 
@@ -202,7 +200,7 @@ void gpus_side_open(struct gpus_side *side, enum gpus_form form, size_t bytes, c
     else if (form == GPUS_VECTOR)
         open_vector(side, with);
     else
-        open_bottom(side, form == GPUS_BASED, with);
+        open_bottom(side, with);
     if (side->made)
         MPI_Type_commit(&side->type);
     if (data)

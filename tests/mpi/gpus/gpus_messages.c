@@ -229,11 +229,28 @@ void gpus_sendrecv(struct gpus_draw *draw)
     free(theirs);
 }
 
-/* MPI_Pack of MPICH refuses MPI_BOTTOM. */
+/* MPI_Pack of MPICH refuses MPI_BOTTOM: the MPI is asked, with host memory. */
+static int packs_from_bottom(void)
+{
+    static int answer = -1;
+    char byte = 1, packed[8];
+    int position = 0, length = 1;
+    MPI_Aint at;
+    MPI_Datatype type;
+    if (answer >= 0)
+        return answer;
+    MPI_Get_address(&byte, &at);
+    MPI_Type_create_hindexed(1, &length, &at, MPI_BYTE, &type);
+    MPI_Type_commit(&type);
+    answer = MPI_Pack(MPI_BOTTOM, 1, type, packed, sizeof packed, &position, MPI_COMM_WORLD) == MPI_SUCCESS;
+    MPI_Type_free(&type);
+    return answer;
+}
+
 static enum gpus_form pack_form(struct gpus_draw *draw)
 {
     const enum gpus_form form = gpus_form(draw);
-    return form == GPUS_BOTTOM ? GPUS_BASED : form;
+    return form == GPUS_BOTTOM && !packs_from_bottom() ? GPUS_PLAIN : form;
 }
 
 /* Local: each rank draws for itself. */
