@@ -91,8 +91,6 @@ int tutti_cuda_export(const void *device, struct tutti_export *out, int *fd);
 int tutti_cuda_import(int gpu, const struct tutti_export *what, int fd, void **base);
 int tutti_cuda_release(int gpu, const struct tutti_export *what, void *base);
 int tutti_cuda_reach_memory(int gpu, const void *pointer);
-/* peer.c: gives kernels of `gpu`, whose context is entered, access to the allocation, which lies on another GPU. */
-CUresult tutti_cuda_reach(int gpu, const void *pointer);
 size_t tutti_cuda_range_grain(int gpu);
 int tutti_cuda_range_open(int gpu, size_t bytes, void **base);
 int tutti_cuda_range_add(int gpu, void *at, size_t bytes);

@@ -56,8 +56,3 @@ int tutti_host_program_reset(void)
     tutti_host_regions_drop(gpu);
     return TUTTI_OK;
 }
-
-int tutti_host_program_card(int gpu)
-{
-    return tutti_host_card(gpu);
-}

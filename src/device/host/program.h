@@ -21,8 +21,6 @@ int tutti_host_program_free(void *device);
 int tutti_host_program_copy(void *to, const void *from, size_t bytes);
 /* Ends the context of the calling thread's GPU: its memory, streams and mappings have gone. */
 int tutti_host_program_reset(void);
-/* Card of a GPU. */
-int tutti_host_program_card(int gpu);
 /* Violations of this process so far; gpu -1: on all GPUs. */
 unsigned long tutti_host_violations(int gpu);
 
