@@ -45,7 +45,10 @@ int tutti_alloc(size_t bytes, void **device_pointer)
     if (!device_pointer)
         return TUTTI_ERR_ARGUMENT;
     const struct tutti_device *device = opened(&status);
-    return device ? device->alloc(-1, bytes, device_pointer) : status;
+    int gpu = -1;
+    if (device && device->meet)
+        status = device->meet(&gpu);
+    return status == TUTTI_OK ? device->alloc(gpu, bytes, device_pointer) : status;
 }
 
 int tutti_free(void *device_pointer)

@@ -105,6 +105,10 @@ struct tutti_device {
     int (*gpus)(void);        /* number of GPUs this process sees; 0 before the program uses the device */
     int (*current)(int *gpu); /* the GPU that the calling thread has chosen; -1: none in particular */
     int (*choose)(int gpu);   /* makes it the calling thread's */
+    /* The program asks Tutti itself for memory or a stream: *gpu is the calling thread's GPU, or the first where it has
+     * chosen none, which gets a context. No other operation may be what makes the first context on a GPU: Tutti
+     * works on a GPU only after the program has passed memory of it. NULL: *gpu stays -1. */
+    int (*meet)(int *gpu);
     int (*uuid)(int gpu, unsigned char uuid[16]); /* equal over processes for the same hardware */
     int (*describe)(int gpu, char *text, size_t size);
     /* 0 where kernels on `gpu` cannot load and store memory of `peer`; 1 where they can; 2 where besides the 128 bytes
@@ -135,6 +139,11 @@ struct tutti_device {
      * of the calling process may be imported too (ranks may be threads). */
     int (*import_memory)(int gpu, const struct tutti_export *what, int fd, void **base);
     int (*release_memory)(int gpu, const struct tutti_export *what, void *base);
+    /* Lets kernels of `gpu` load and store the allocation of this process that holds `device`, which lies on another of
+     * its GPUs. Nothing else makes them: a kernel that is given such a pointer without it fails, and the GPU is lost to
+     * the process. Copies need nothing. TUTTI_ERR_UNAVAILABLE (not reported) where no link joins the two: stage. Asked
+     * once an allocation and GPU. NULL: all kernels reach all memory. */
+    int (*reach_memory)(int gpu, const void *device);
 
     /* Ranges: addresses for memory that grows. Pieces are mapped on them one behind the other from the beginning on, in
      * sizes that are multiples of range_grain() (0: `gpu` has no ranges); kernels and copies see one memory.

@@ -26,7 +26,7 @@ static int can(const struct tutti_device *device)
 
 static int make(const struct tutti_device *device, struct entry *entry)
 {
-    int gpu = -1, status = device->current(&gpu);
+    int gpu = -1, status = device->meet ? device->meet(&gpu) : device->current(&gpu);
     if (status == TUTTI_OK)
         status = device->stream_create(gpu, &entry->made);
     if (status != TUTTI_OK)

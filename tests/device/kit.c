@@ -36,6 +36,12 @@ int kit_open(const char *name)
         return 1;
     }
     device = found;
+    for (int gpu = kit_is("host") ? device->gpus() - 1 : -1; gpu >= 0;
+         gpu--) { /* of separate ones: Tutti works on all */
+        int met = gpu;
+        if (tutti_settings()->host_links[0] && (device->choose(gpu) != TUTTI_OK || device->meet(&met) != TUTTI_OK))
+            return 1;
+    }
     return 0;
 }
 

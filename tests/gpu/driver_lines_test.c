@@ -1,5 +1,5 @@
 /* The CUDA device against a pretended driver and a pretended management library: between which GPUs 128-byte stores are
- * believed to arrive whole. */
+ * believed to arrive whole, and how kernels of one are given access to the other's memory. */
 #include <dlfcn.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -49,9 +49,43 @@ static void test_hidden(void **state)
     assert_int_equal(device->reach(0, uuid[4]), 1);
 }
 
+/* Kernels of the other GPU are given access by what the memory was made by; a failure of the driver is no error of the
+ * program: the caller takes another way. */
+static void test_reach(void **state)
+{
+    (void)state;
+    const enum fake_kind kinds[] = {FAKE_MALLOC, FAKE_VMM, FAKE_POOL};
+    static const char *const calls[] = {"cuCtxEnablePeerAccess", "cuMemSetAccess", "cuMemPoolSetAccess"};
+    for (int i = 0; i < 3; i++) {
+        const char *memory = fake->make(0, kinds[i], 5000);
+        assert_int_equal(device->reach_memory(0, memory), TUTTI_OK);
+        fake->fail_at = 0;
+        const unsigned long before = fake->calls;
+        assert_int_equal(device->reach_memory(1, memory + 4999), TUTTI_OK);
+        const unsigned long calls_made = fake->calls - before;
+        int seen = 0;
+        for (unsigned long call = 1; call <= calls_made && !seen; call++) {
+            fake->fail_at = fake->calls + call;
+            fake->fail_with = 999;
+            fake->failed = "";
+            device->reach_memory(1, memory);
+            seen = strcmp(fake->failed, calls[i]) == 0;
+            if (seen) {
+                fake->fail_at = fake->calls + call;
+                assert_int_equal(device->reach_memory(1, memory), TUTTI_ERR_UNAVAILABLE);
+            }
+        }
+        fake->fail_at = 0;
+        assert_true(seen);
+    }
+    assert_int_equal(device->reach_memory(1, fake->make(0, FAKE_MANAGED, 10)), TUTTI_OK);
+    assert_int_equal(device->reach_memory(1, &state), TUTTI_ERR_ARGUMENT);
+}
+
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_seen), cmocka_unit_test(test_hidden)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_seen), cmocka_unit_test(test_hidden),
+                                       cmocka_unit_test(test_reach)};
     char why[256] = "";
     void *driver = argc == 3 ? dlopen(argv[1], RTLD_NOW) : NULL, *nvml = argc == 3 ? dlopen(argv[2], RTLD_NOW) : NULL;
     if (!driver || !nvml)

@@ -85,6 +85,18 @@ static int cuda_choose(int gpu)
     return tutti_cuda_check(tutti_cuda.CtxSetCurrent(context->handle), "choosing the GPU", context);
 }
 
+static int cuda_meet(int *gpu)
+{
+    struct tutti_cuda_scope scope;
+    const int mine = tutti_cuda_any();
+    const int status = tutti_cuda_enter(mine, 1, &scope);
+    if (status != TUTTI_OK)
+        return status;
+    tutti_cuda_leave(&scope);
+    *gpu = mine;
+    return TUTTI_OK;
+}
+
 static int device_of(int gpu, CUdevice *device)
 {
     if (!tutti_cuda_ready())
@@ -200,6 +212,7 @@ const struct tutti_device tutti_device_cuda = {
     .gpus = cuda_gpus,
     .current = cuda_current,
     .choose = cuda_choose,
+    .meet = cuda_meet,
     .uuid = cuda_uuid,
     .describe = cuda_describe,
     .reach = cuda_reach,
@@ -215,6 +228,7 @@ const struct tutti_device tutti_device_cuda = {
     .export_memory = tutti_cuda_gated_export,
     .import_memory = tutti_cuda_gated_import,
     .release_memory = tutti_cuda_gated_release,
+    .reach_memory = tutti_cuda_gated_reach_memory,
     .range_grain = tutti_cuda_range_grain,
     .range_open = tutti_cuda_gated_range_open,
     .range_add = tutti_cuda_gated_range_add,

@@ -94,6 +94,11 @@ int tutti_cuda_gated_release(int gpu, const struct tutti_export *what, void *bas
     GATED(tutti_cuda_release(gpu, what, base));
 }
 
+int tutti_cuda_gated_reach_memory(int gpu, const void *pointer)
+{
+    GATED(tutti_cuda_reach_memory(gpu, pointer));
+}
+
 int tutti_cuda_gated_range_open(int gpu, size_t bytes, void **base)
 {
     GATED(tutti_cuda_range_open(gpu, bytes, base));

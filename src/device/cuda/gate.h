@@ -20,6 +20,7 @@ int tutti_cuda_gated_unmap_host(int gpu, void *host);
 int tutti_cuda_gated_export(const void *device, struct tutti_export *out, int *fd);
 int tutti_cuda_gated_import(int gpu, const struct tutti_export *what, int fd, void **base);
 int tutti_cuda_gated_release(int gpu, const struct tutti_export *what, void *base);
+int tutti_cuda_gated_reach_memory(int gpu, const void *pointer);
 int tutti_cuda_gated_range_open(int gpu, size_t bytes, void **base);
 int tutti_cuda_gated_range_add(int gpu, void *at, size_t bytes);
 int tutti_cuda_gated_range_import(int gpu, const struct tutti_export *what, int fd, void *at);

@@ -90,6 +90,7 @@ int tutti_cuda_copy_now(void *to, const void *from, size_t bytes);
 int tutti_cuda_export(const void *device, struct tutti_export *out, int *fd);
 int tutti_cuda_import(int gpu, const struct tutti_export *what, int fd, void **base);
 int tutti_cuda_release(int gpu, const struct tutti_export *what, void *base);
+int tutti_cuda_reach_memory(int gpu, const void *pointer);
 size_t tutti_cuda_range_grain(int gpu);
 int tutti_cuda_range_open(int gpu, size_t bytes, void **base);
 int tutti_cuda_range_add(int gpu, void *at, size_t bytes);

@@ -158,27 +158,73 @@ int tutti_cuda_export(const void *device, struct tutti_export *out, int *fd)
     return status;
 }
 
-/* Ranks of one process on different GPUs: kernels of `gpu` need access to the other's memory. The context of `gpu` is
- * entered. */
-static CUresult reach_own(const struct tutti_export *what, const struct tutti_memory *memory, int gpu)
+/* ---- access of one GPU's kernels to memory on another one of this process ---- */
+
+static CUresult reach_context(const void *pointer)
 {
-    if (memory->gpu == gpu)
-        return CUDA_SUCCESS;
+    CUcontext owner = NULL;
+    ask(CU_POINTER_ATTRIBUTE_CONTEXT, &owner, pointer);
+    const CUresult result = owner ? tutti_cuda.CtxEnablePeerAccess(owner, 0) : CUDA_ERROR_INVALID_VALUE;
+    return result == CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED ? CUDA_SUCCESS : result;
+}
+
+static CUresult reach_mapping(const void *pointer, const CUmemAccessDesc *access)
+{
+    CUdeviceptr base = 0;
+    size_t bytes = 0;
+    ask((CUpointer_attribute)TUTTI_CUDA_MAPPING_BASE, &base, pointer);
+    ask((CUpointer_attribute)TUTTI_CUDA_MAPPING_SIZE, &bytes, pointer);
+    return base && bytes ? tutti_cuda.MemSetAccess(base, bytes, access, 1) : CUDA_ERROR_INVALID_VALUE;
+}
+
+/* By what the memory was made by: cuMemAlloc (all such memory of the two contexts), a pool, or mappings. The context
+ * of `gpu` is entered. */
+static CUresult give_access(int gpu, const void *pointer)
+{
+    CUmemAccessDesc access = {.location = {.type = CU_MEM_LOCATION_TYPE_DEVICE},
+                              .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
     CUdevice device;
-    CUresult result = tutti_cuda.DeviceGet(&device, gpu);
+    unsigned legacy = 0;
+    CUmemoryPool pool = NULL;
+    const CUresult result = tutti_cuda.DeviceGet(&device, gpu);
     if (result != CUDA_SUCCESS)
         return result;
-    if (way_of(what) == POOL) {
-        CUmemoryPool pool = NULL;
-        CUmemAccessDesc access = {.location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = device},
-                                  .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
-        ask(CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE, &pool, memory->base);
-        return pool ? tutti_cuda.MemPoolSetAccess(pool, &access, 1) : CUDA_ERROR_INVALID_VALUE;
-    }
-    CUcontext owner = NULL;
-    ask(CU_POINTER_ATTRIBUTE_CONTEXT, &owner, memory->base);
-    result = owner ? tutti_cuda.CtxEnablePeerAccess(owner, 0) : CUDA_ERROR_INVALID_VALUE;
-    return result == CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED ? CUDA_SUCCESS : result;
+    access.location.id = device;
+    ask(CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE, &legacy, pointer);
+    ask(CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE, &pool, pointer);
+    if (pool && !legacy)
+        return tutti_cuda.MemPoolSetAccess(pool, &access, 1);
+    return legacy ? reach_context(pointer) : reach_mapping(pointer, &access);
+}
+
+static int linked(int gpu, int owner)
+{
+    CUdevice one, other;
+    int can = 0;
+    return tutti_cuda.DeviceGet(&one, gpu) == CUDA_SUCCESS && tutti_cuda.DeviceGet(&other, owner) == CUDA_SUCCESS &&
+           tutti_cuda.DeviceCanAccessPeer(&can, one, other) == CUDA_SUCCESS && can;
+}
+
+int tutti_cuda_reach_memory(int gpu, const void *pointer)
+{
+    struct tutti_memory memory;
+    struct tutti_cuda_scope scope;
+    tutti_cuda_classify(pointer, &memory);
+    if (memory.kind == TUTTI_MEMORY_HOST)
+        return TUTTI_ERR_ARGUMENT;
+    if (memory.kind != TUTTI_MEMORY_DEVICE || memory.gpu < 0 || memory.gpu == gpu)
+        return TUTTI_OK;
+    if (!linked(gpu, memory.gpu))
+        return TUTTI_ERR_UNAVAILABLE;
+    const int status = tutti_cuda_enter(gpu, 1, &scope);
+    if (status != TUTTI_OK)
+        return status;
+    const CUresult result = give_access(gpu, pointer);
+    tutti_cuda_leave(&scope);
+    if (result == CUDA_SUCCESS)
+        return TUTTI_OK;
+    tutti_cuda_declined(result, "access to another GPU's memory", gpu);
+    return TUTTI_ERR_UNAVAILABLE;
 }
 
 /* Another thread may be closing the same handle: worth one more try. */
@@ -302,7 +348,7 @@ int tutti_cuda_import(int gpu, const struct tutti_export *what, int fd, void **b
     if (result != CUDA_SUCCESS) {
         status = tutti_cuda_check(result, "importing memory", scope.context);
     } else if (way_of(what) != VMM && is_own(what, &memory)) {
-        result = reach_own(what, &memory, gpu);
+        result = memory.gpu == gpu ? CUDA_SUCCESS : give_access(gpu, memory.base); /* ranks that are threads */
         at = (CUdeviceptr)what->base;
     } else if (way_of(what) == LEGACY) {
         result = import_legacy(what, &at);

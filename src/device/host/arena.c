@@ -213,6 +213,8 @@ int tutti_host_region_again(size_t bytes, struct tutti_host_region *out)
         region->id = ++last_id;
         region->bytes = bytes;
         region->own = 1;
+        region->gpu = out->gpu;
+        region->program = out->program;
         atomic_fetch_add(&regions, 1);
         *out = *region;
         found = 1;
@@ -251,7 +253,8 @@ static int map_locked(int fd, size_t bytes, int own, struct tutti_host_region *o
         return TUTTI_ERR_MEMORY;
     }
     memmove(&table[index + 1], &table[index], (used - index) * sizeof *table);
-    table[index] = (struct tutti_host_region){++last_id, base, bytes, span, own ? fd : -1, own, 0};
+    table[index] =
+        (struct tutti_host_region){++last_id, base, bytes, span, own ? fd : -1, own, 0, out->gpu, out->program};
     used++;
     atomic_fetch_add(&regions, 1);
     *out = table[index];
@@ -298,7 +301,7 @@ int tutti_host_region_unmap(const void *base, int own)
     return status;
 }
 
-int tutti_host_region_reserve(size_t bytes, size_t align, char **base)
+int tutti_host_region_reserve(int gpu, size_t bytes, size_t align, char **base)
 {
     int status = tutti_host_arena_open();
     const size_t mapped = (bytes + PAGE - 1) / PAGE * PAGE, span = mapped + PAGE;
@@ -313,7 +316,7 @@ int tutti_host_region_reserve(size_t bytes, size_t align, char **base)
     if (status == TUTTI_OK) {
         at += -(uintptr_t)at & (align - 1);
         memmove(&table[index + 1], &table[index], (used - index) * sizeof *table);
-        table[index] = (struct tutti_host_region){++last_id, at, 0, span, -1, TUTTI_HOST_RANGE, 0};
+        table[index] = (struct tutti_host_region){++last_id, at, 0, span, -1, TUTTI_HOST_RANGE, 0, gpu, 0};
         used++;
         atomic_fetch_add(&regions, 1);
         *base = at;
@@ -382,6 +385,18 @@ int tutti_host_region_find(const void *pointer, struct tutti_host_region *out)
     return found;
 }
 
+int tutti_host_region_of(int gpu, struct tutti_host_region *out)
+{
+    int found = 0;
+    pthread_rwlock_rdlock(&lock);
+    for (size_t i = 0; i < used && !found; i++) {
+        found = table[i].gpu == gpu;
+        *out = table[i];
+    }
+    pthread_rwlock_unlock(&lock);
+    return found;
+}
+
 void *tutti_host_reach(const void *pointer, size_t bytes)
 {
     struct tutti_host_region region;
@@ -391,4 +406,14 @@ void *tutti_host_reach(const void *pointer, size_t bytes)
         return NULL;
     size_t offset = (size_t)((const char *)pointer - region.base);
     return bytes <= region.bytes - offset ? second + ((const char *)pointer - first) : NULL;
+}
+
+void *tutti_host_reach_over(const void *pointer, size_t bytes)
+{
+    struct tutti_host_region region;
+    void *at = tutti_host_reach(pointer, bytes);
+    if (at || !bytes || !tutti_host_region_find(pointer, &region))
+        return at;
+    const char *last = (const char *)pointer + bytes - 1;
+    return tutti_host_region_find(last, &region) ? second + ((const char *)pointer - first) : NULL;
 }

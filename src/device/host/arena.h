@@ -19,6 +19,8 @@ struct tutti_host_region {
     int fd;       /* of the memory; -1: imported */
     int own;      /* 1: allocated here, 0: imported, TUTTI_HOST_RANGE, TUTTI_HOST_IDLE */
     int shared;   /* exported: peers may have it mapped for a while after it was freed */
+    int gpu;      /* whose memory it is; imported: for which it was mapped. Of separate GPUs, see gpus.h */
+    int program;  /* 1: the program's, not by a call of Tutti */
 };
 
 /* Reserves the ranges, once. TUTTI_OK, TUTTI_ERR_MEMORY, or in a child after fork TUTTI_ERR_UNAVAILABLE. */
@@ -30,7 +32,7 @@ int tutti_host_arena_active(void);
 /* Bytes that one region may have. */
 size_t tutti_host_arena_most(void);
 /* Maps `fd` (whose memory is there) as a new region and gives it an id; fd is kept where own, otherwise stays the
- * caller's. */
+ * caller's. out->gpu and out->program are what the caller has put there. */
 int tutti_host_region_map(int fd, size_t bytes, int own, struct tutti_host_region *out);
 /* Without strictness small regions are kept when they are unmapped. Gives the last one of this size again, with another
  * id and cleared: 1, or 0 where there is none. */
@@ -42,15 +44,19 @@ int tutti_host_region_share(const struct tutti_host_region *region);
 /* Unmaps the region that starts at `base`; own as it was mapped. TUTTI_ERR_ARGUMENT where none does. */
 int tutti_host_region_unmap(const void *base, int own);
 /* A region without memory, of `bytes` bytes at most, at a multiple of `align`; own: TUTTI_HOST_RANGE. */
-int tutti_host_region_reserve(size_t bytes, size_t align, char **base);
+int tutti_host_region_reserve(int gpu, size_t bytes, size_t align, char **base);
 /* Maps `fd` at its present end, or takes the last bytes from `at` on away. An id for what was mapped.
  * TUTTI_ERR_ARGUMENT where `at` is not such a place. */
 int tutti_host_region_extend(char *at, size_t bytes, int fd, uint64_t *id);
 int tutti_host_region_cut(char *at, size_t bytes);
 /* Copies the region that holds `pointer`; 1, or 0 where none does. */
 int tutti_host_region_find(const void *pointer, struct tutti_host_region *out);
+/* The same for some region of the GPU. */
+int tutti_host_region_of(int gpu, struct tutti_host_region *out);
 /* The address by which kernels and copies reach [pointer, pointer + bytes): in the second range for memory of the
  * device, itself for other memory. NULL where it is memory of the device that is not (wholly) allocated. */
 void *tutti_host_reach(const void *pointer, size_t bytes);
+/* The same where the bytes may be of several regions, and what lies between them is not touched. */
+void *tutti_host_reach_over(const void *pointer, size_t bytes);
 
 #endif

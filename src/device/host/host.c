@@ -1,8 +1,9 @@
-/* The host device: a simulated GPU in shared memory. Its GPUs share memory and processors; they differ in name alone.
- */
+/* The host device: simulated GPUs in shared memory. They share memory and processors and differ in name alone, unless
+ * TUTTI_HOST_LINKS makes them separate (gpus.h). */
 #include "device/host/host.h"
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -11,17 +12,17 @@
 #include "core/log.h"
 #include "core/settings.h"
 #include "core/status.h"
+#include "device/host/gpus.h"
 #include "device/host/places.h"
 #include "kernels/pack_args.h"
 #include "kernels/reduce.h"
 #include "progress/engine.h"
 #include "progress/fiber.h"
 
-static _Thread_local int chosen = -1;
-
 static int host_open(char *why, size_t size)
 {
     int status = tutti_host_arena_open();
+    tutti_host_initialise();
     if (status == TUTTI_ERR_UNAVAILABLE)
         snprintf(why, size, "it cannot be used in a process forked from one that uses it");
     else if (status != TUTTI_OK)
@@ -29,9 +30,19 @@ static int host_open(char *why, size_t size)
     return status;
 }
 
+static int host_active(void)
+{
+    return tutti_host_separate() ? tutti_host_initialised() && !tutti_host_forked() : tutti_host_arena_active();
+}
+
+static int host_gpus(void)
+{
+    return tutti_host_separate() && !tutti_host_initialised() ? 0 : tutti_host_gpus();
+}
+
 static int host_current(int *gpu)
 {
-    *gpu = chosen;
+    *gpu = tutti_host_chosen();
     return TUTTI_OK;
 }
 
@@ -39,24 +50,52 @@ static int host_choose(int gpu)
 {
     if (gpu < 0 || gpu >= tutti_host_gpus())
         return TUTTI_ERR_ARGUMENT;
-    chosen = gpu;
+    tutti_host_choose(gpu);
     return TUTTI_OK;
 }
 
-/* Equal on one machine until it is started anew: the boot's number, hashed with the ordinal. */
-static int host_uuid(int gpu, unsigned char uuid[16])
+/* Of GPUs that are not separate none is the calling thread's before it chooses one. */
+static int host_meet(int *gpu)
 {
-    char text[96] = "";
+    const int mine = tutti_host_chosen();
+    *gpu = mine;
+    if (!tutti_host_separate())
+        return TUTTI_OK;
+    *gpu = mine < 0 ? 0 : mine;
+    tutti_host_choose(*gpu);
+    tutti_host_pass(*gpu);
+    return TUTTI_OK;
+}
+
+static char boot[40]; /* its number */
+static pthread_once_t boot_once = PTHREAD_ONCE_INIT;
+
+static void read_boot(void)
+{
     int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
-    ssize_t n = fd >= 0 ? read(fd, text, 36) : 0;
+    ssize_t n = fd >= 0 ? read(fd, boot, 36) : 0;
     if (fd >= 0)
         close(fd);
-    n = n > 0 ? n : 0;
-    snprintf(text + n, sizeof text - (size_t)n, " tutti-host %d", gpu);
+    boot[n > 0 ? n : 0] = '\0';
+}
+
+/* Equal on one machine until it is started anew: the boot's number, hashed with that of the card. */
+static void card_uuid(int card, unsigned char uuid[16])
+{
+    char text[96];
+    pthread_once(&boot_once, read_boot);
+    snprintf(text, sizeof text, "%s tutti-host %d", boot, card);
     for (unsigned half = 0; half < 2; half++) {
         const uint64_t hash = tutti_fnv(TUTTI_FNV_BEGIN + half, text, strlen(text));
         memcpy(uuid + 8 * half, &hash, sizeof hash);
     }
+}
+
+static int host_uuid(int gpu, unsigned char uuid[16])
+{
+    if (gpu < 0 || gpu >= TUTTI_HOST_GPUS_MOST)
+        return TUTTI_ERR_ARGUMENT;
+    card_uuid(tutti_host_card(gpu), uuid);
     return TUTTI_OK;
 }
 
@@ -68,9 +107,15 @@ static int host_describe(int gpu, char *text, size_t size)
 
 static int host_reach(int gpu, const unsigned char peer[16])
 {
-    (void)gpu;
-    (void)peer;
-    return 2;
+    unsigned char uuid[16];
+    if (!tutti_host_separate())
+        return 2;
+    for (int card = 0; card < TUTTI_HOST_GPUS_MOST; card++) {
+        card_uuid(card, uuid);
+        if (memcmp(uuid, peer, sizeof uuid) == 0)
+            return tutti_host_linked(tutti_host_card(gpu), card) ? 2 : 0;
+    }
+    return 0;
 }
 
 static unsigned host_blocks(int gpu)
@@ -88,7 +133,7 @@ static unsigned host_resident(int gpu)
 
 static int host_prepare_pack(int gpu, size_t *room)
 {
-    (void)gpu;
+    tutti_host_work_on(&gpu, "the packing kernel");
     *room = sizeof(struct tutti_pack_args);
     return TUTTI_OK;
 }
@@ -151,6 +196,7 @@ KEPT_BACK(unmap_host, (int gpu, void *host), (gpu, host))
 KEPT_BACK(export, (const void *device, struct tutti_export *out, int *fd), (device, out, fd))
 KEPT_BACK(import, (int gpu, const struct tutti_export *what, int fd, void **base), (gpu, what, fd, base))
 KEPT_BACK(release, (int gpu, const struct tutti_export *what, void *base), (gpu, what, base))
+KEPT_BACK(reach_memory, (int gpu, const void *device), (gpu, device))
 KEPT_BACK(range_open, (int gpu, size_t bytes, void **base), (gpu, bytes, base))
 KEPT_BACK(range_add, (int gpu, void *at, size_t bytes), (gpu, at, bytes))
 KEPT_BACK(range_import, (int gpu, const struct tutti_export *what, int fd, void *at), (gpu, what, fd, at))
@@ -166,10 +212,11 @@ const struct tutti_device tutti_device_host = {
     .reaches_host = 1,
     .channel_mb = 64,
     .open = host_open,
-    .active = tutti_host_arena_active,
-    .gpus = tutti_host_gpus,
+    .active = host_active,
+    .gpus = host_gpus,
     .current = host_current,
     .choose = host_choose,
+    .meet = host_meet,
     .uuid = host_uuid,
     .describe = host_describe,
     .reach = host_reach,
@@ -186,6 +233,7 @@ const struct tutti_device tutti_device_host = {
     .export_memory = kept_export,
     .import_memory = kept_import,
     .release_memory = kept_release,
+    .reach_memory = kept_reach_memory,
     .range_grain = tutti_host_range_grain,
     .range_open = kept_range_open,
     .range_add = kept_range_add,

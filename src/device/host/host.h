@@ -5,6 +5,9 @@
 #include "device/device.h"
 #include "device/host/arena.h"
 
+/* memory.c: by the program, or by a call of Tutti. */
+enum { TUTTI_HOST_TUTTIS, TUTTI_HOST_CLEARED, TUTTI_HOST_PROGRAMS };
+int tutti_host_allocate(int gpu, size_t bytes, int how, void **device);
 int tutti_host_alloc(int gpu, size_t bytes, void **device);
 int tutti_host_alloc_cleared(int gpu, size_t bytes, void **device);
 int tutti_host_free(void *device);
@@ -16,6 +19,9 @@ int tutti_host_unmap_host(int gpu, void *host);
 int tutti_host_export(const void *device, struct tutti_export *out, int *fd);
 int tutti_host_import(int gpu, const struct tutti_export *what, int fd, void **base);
 int tutti_host_release(int gpu, const struct tutti_export *what, void *base);
+int tutti_host_reach_memory(int gpu, const void *device);
+/* Unmaps all there is of the GPU. */
+void tutti_host_regions_drop(int gpu);
 
 /* range.c. find: the piece that holds the address, as a region; 0 where none does. */
 size_t tutti_host_range_grain(int gpu);
@@ -32,6 +38,8 @@ void tutti_host_poison(void *device, size_t bytes);
 /* TUTTI_OK where the descriptor holds what is named. */
 int tutti_host_check_import(const struct tutti_export *what, int fd);
 
+/* Waits until all streams of the GPU have done what was put into them. */
+void tutti_host_streams_drain(int gpu);
 int tutti_host_stream_create(int gpu, struct tutti_stream **out);
 int tutti_host_stream_wrap(int gpu, void *handle, struct tutti_stream **out);
 int tutti_host_stream_identity(const struct tutti_stream *stream, int *gpu, void **handle);

@@ -13,10 +13,10 @@
 #include "core/log.h"
 #include "core/settings.h"
 #include "core/status.h"
+#include "device/host/gpus.h"
 #include "device/host/host.h"
-#include "device/host/places.h"
 
-enum { POISON = 0xa5, ALIGNMENT = 4096, LOOK = 64 << 20 };
+enum { POISON = 0xa5, ALIGNMENT = 4096, LOOK = 64 << 20, CARD_AT = 16 /* in the token: card of an export's GPU */ };
 
 /* Memory that can still be had, in bytes; fallocate would go on until the machine has none. */
 static size_t available(void)
@@ -58,14 +58,18 @@ void tutti_host_poison(void *device, size_t bytes)
         memset(tutti_host_reach(device, bytes), POISON, bytes);
 }
 
-static int allocate(int gpu, size_t bytes, int cleared, void **device)
+int tutti_host_allocate(int gpu, size_t bytes, int how, void **device)
 {
-    struct tutti_host_region region;
+    struct tutti_host_region region = {.program = how == TUTTI_HOST_PROGRAMS};
+    const int cleared = how == TUTTI_HOST_CLEARED;
     int fd = -1, status = tutti_host_arena_open();
     if (status != TUTTI_OK)
         return status;
     if (gpu < -1 || gpu >= tutti_host_gpus())
-        return TUTTI_ERR_ARGUMENT; /* otherwise of no account: all simulated GPUs share the memory */
+        return TUTTI_ERR_ARGUMENT;
+    if (!region.program)
+        tutti_host_work_on(&gpu, "memory");
+    region.gpu = gpu;
     if (bytes == 0)
         bytes = 1;
     if (bytes > tutti_host_arena_most() || (bytes > LOOK && bytes > available())) {
@@ -102,19 +106,24 @@ static int allocate(int gpu, size_t bytes, int cleared, void **device)
 
 int tutti_host_alloc(int gpu, size_t bytes, void **device)
 {
-    return allocate(gpu, bytes, 0, device);
+    return tutti_host_allocate(gpu, bytes, TUTTI_HOST_TUTTIS, device);
 }
 
 int tutti_host_alloc_cleared(int gpu, size_t bytes, void **device)
 {
-    return allocate(gpu, bytes, 1, device);
+    return tutti_host_allocate(gpu, bytes, TUTTI_HOST_CLEARED, device);
 }
 
 int tutti_host_free(void *device)
 {
     if (tutti_host_forked())
         return TUTTI_ERR_UNAVAILABLE;
+    struct tutti_host_region region;
+    if (tutti_host_region_find(device, &region) && region.program)
+        tutti_host_violation(region.gpu, "free of %p, which is the program's", device);
     int status = device ? tutti_host_region_unmap(device, 1) : TUTTI_OK;
+    if (status != TUTTI_OK && tutti_host_was_reset())
+        return TUTTI_OK; /* it went with its context */
     if (status != TUTTI_OK)
         tutti_error("host device: free of %p, which is not the start of an allocation", device);
     return status;
@@ -137,11 +146,17 @@ void tutti_host_classify(const void *pointer, struct tutti_memory *out)
     out->id = region.id;
     out->base = region.base;
     out->bytes = region.bytes;
+    if (!tutti_host_separate())
+        return;
+    out->gpu = region.gpu;
+    if (region.program)
+        tutti_host_pass(region.gpu);
 }
 
 int tutti_host_alloc_pinned(size_t bytes, void **host)
 {
     void *at = NULL;
+    tutti_host_work_on_any("pinned host memory");
     if (posix_memalign(&at, ALIGNMENT, bytes ? bytes : 1) != 0)
         return TUTTI_ERR_MEMORY;
     *host = at;
@@ -156,8 +171,11 @@ int tutti_host_free_pinned(void *host)
 
 int tutti_host_map_host(int gpu, void *host, size_t bytes, void **device)
 {
-    (void)gpu;
     (void)bytes;
+    if (gpu < 0)
+        tutti_host_work_on_any("mapped host memory");
+    else
+        tutti_host_work_on(&gpu, "mapped host memory");
     *device = host;
     return TUTTI_OK;
 }
@@ -198,6 +216,8 @@ int tutti_host_export(const void *device, struct tutti_export *out, int *fd)
     uint64_t nonce = process_nonce();
     memcpy(out->token, &nonce, sizeof nonce);
     memcpy(out->token + sizeof nonce, &region.id, sizeof region.id);
+    const int card = tutti_host_separate() ? tutti_host_card(region.gpu) : 0;
+    memcpy(out->token + CARD_AT, &card, sizeof card);
     *fd = copy;
     return TUTTI_OK;
 }
@@ -220,11 +240,23 @@ int tutti_host_check_import(const struct tutti_export *what, int fd)
     return TUTTI_OK;
 }
 
+static int can_map(int gpu, int card)
+{
+    if (card >= 0 && card < TUTTI_HOST_GPUS_MOST && tutti_host_linked(tutti_host_card(gpu), card))
+        return 1;
+    tutti_info("host device: GPU %d cannot map memory of card %d: no link joins them", gpu, card);
+    return 0;
+}
+
 int tutti_host_import(int gpu, const struct tutti_export *what, int fd, void **base)
 {
-    struct tutti_host_region region;
-    (void)gpu;
-    int status = tutti_host_check_import(what, fd);
+    struct tutti_host_region region = {.gpu = -1};
+    int card, status = tutti_host_check_import(what, fd);
+    memcpy(&card, what->token + CARD_AT, sizeof card);
+    tutti_host_work_on(&gpu, "a peer's memory");
+    region.gpu = gpu;
+    if (status == TUTTI_OK && tutti_host_separate() && !can_map(gpu, card))
+        status = TUTTI_ERR_DEVICE;
     if (status == TUTTI_OK)
         status = tutti_host_region_map(fd, what->bytes, 0, &region);
     if (status == TUTTI_OK)
@@ -236,5 +268,28 @@ int tutti_host_release(int gpu, const struct tutti_export *what, void *base)
 {
     (void)gpu;
     (void)what;
-    return tutti_host_region_unmap(base, 0);
+    const int status = tutti_host_region_unmap(base, 0);
+    return status != TUTTI_OK && tutti_host_was_reset() ? TUTTI_OK : status;
+}
+
+int tutti_host_reach_memory(int gpu, const void *device)
+{
+    struct tutti_host_region region;
+    if (!find(device, &region))
+        return TUTTI_ERR_ARGUMENT;
+    if (!tutti_host_separate() || region.gpu == gpu)
+        return TUTTI_OK;
+    tutti_host_work_on(&gpu, "access to another GPU's memory");
+    return tutti_host_enable(gpu, region.gpu) ? TUTTI_OK : TUTTI_ERR_UNAVAILABLE;
+}
+
+void tutti_host_regions_drop(int gpu)
+{
+    struct tutti_host_region region;
+    while (tutti_host_region_of(gpu, &region)) {
+        if (region.own == TUTTI_HOST_RANGE)
+            tutti_host_range_close(gpu, region.base);
+        else
+            tutti_host_region_unmap(region.base, region.own);
+    }
 }

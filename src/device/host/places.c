@@ -4,11 +4,9 @@
 
 #include "core/clock.h"
 #include "core/settings.h"
+#include "device/host/gpus.h"
 
-enum {
-    GPUS = 64, /* where no setting says: more than ranks of a team */
-    LOOK_NS = 500000
-};
+enum { GPUS = TUTTI_HOST_GPUS_MOST, LOOK_NS = 500000 };
 
 /* The last pool is that of streams of no GPU in particular. */
 static struct pool {
@@ -26,12 +24,6 @@ static void make_pools(void)
     for (int gpu = 0; gpu <= GPUS; gpu++)
         pthread_cond_init(&pools[gpu].given, &steady);
     pthread_condattr_destroy(&steady);
-}
-
-int tutti_host_gpus(void)
-{
-    const long gpus = tutti_settings()->host_gpus;
-    return gpus > 0 ? (int)gpus : GPUS;
 }
 
 unsigned tutti_host_places(void)

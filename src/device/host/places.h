@@ -5,8 +5,6 @@
 
 #include "device/host/work.h"
 
-/* How many GPUs are simulated (TUTTI_HOST_GPUS). */
-int tutti_host_gpus(void);
 /* Places of one GPU; 0: they are not counted. */
 unsigned tutti_host_places(void);
 /* 1 where kernels of this kind wait for peers. */

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "core/status.h"
+#include "device/host/gpus.h"
 #include "device/host/host.h"
 
 enum { GRAIN = 2 << 20 }; /* that of a GPU */
@@ -29,8 +30,8 @@ size_t tutti_host_range_grain(int gpu)
 int tutti_host_range_open(int gpu, size_t bytes, void **base)
 {
     char *at;
-    (void)gpu;
-    const int status = bytes % GRAIN ? TUTTI_ERR_ARGUMENT : tutti_host_region_reserve(bytes, GRAIN, &at);
+    tutti_host_work_on(&gpu, "addresses");
+    const int status = bytes % GRAIN ? TUTTI_ERR_ARGUMENT : tutti_host_region_reserve(gpu, bytes, GRAIN, &at);
     if (status == TUTTI_OK)
         *base = at;
     return status;
@@ -75,7 +76,7 @@ static int put(char *at, size_t bytes, int fd, int own)
 int tutti_host_range_add(int gpu, void *at, size_t bytes)
 {
     int fd;
-    (void)gpu;
+    tutti_host_work_on(&gpu, "memory");
     if (tutti_host_forked() || bytes == 0 || bytes % GRAIN)
         return tutti_host_forked() ? TUTTI_ERR_UNAVAILABLE : TUTTI_ERR_ARGUMENT;
     int status = tutti_host_memory(bytes, 0, &fd);
@@ -91,7 +92,7 @@ int tutti_host_range_add(int gpu, void *at, size_t bytes)
 
 int tutti_host_range_import(int gpu, const struct tutti_export *what, int fd, void *at)
 {
-    (void)gpu;
+    tutti_host_work_on(&gpu, "a peer's memory");
     const int status = what->bytes % GRAIN ? TUTTI_ERR_ARGUMENT : tutti_host_check_import(what, fd);
     return status == TUTTI_OK ? put(at, what->bytes, fd, 0) : status;
 }
@@ -134,7 +135,8 @@ int tutti_host_range_find(const void *pointer, struct tutti_host_region *out)
     pthread_mutex_lock(&lock);
     const struct piece *piece = *place_of(pointer);
     if (piece)
-        *out = (struct tutti_host_region){piece->id, piece->at, piece->bytes, 0, piece->fd, piece->fd >= 0, 0};
+        *out = (struct tutti_host_region){
+            piece->id, piece->at, piece->bytes, 0, piece->fd, piece->fd >= 0, 0, out->gpu, 0};
     pthread_mutex_unlock(&lock);
     return piece != NULL;
 }

@@ -13,6 +13,8 @@
 #include "core/log.h"
 #include "core/settings.h"
 #include "core/status.h"
+#include "device/host/event.h"
+#include "device/host/gpus.h"
 #include "device/host/host.h"
 #include "device/host/places.h"
 #include "device/host/work.h"
@@ -22,7 +24,8 @@ enum { QUEUE_MOST = 1024, DELAY_ONE_IN = 16, DELAY_MOST_NS = 200000 };
 struct tutti_stream {
     struct tutti_stream *next; /* of those alive */
     int gpu;
-    int users; /* who made it, and who wrapped it; under streams_lock */
+    unsigned life; /* of the GPU's context in which it was made */
+    int users;     /* who made it, and who wrapped it; under streams_lock */
     pthread_mutex_t lock;
     pthread_cond_t changed;
     pthread_t thread;
@@ -35,56 +38,19 @@ struct tutti_stream {
     unsigned dice;
 };
 
-struct tutti_event {
-    pthread_mutex_t lock;
-    pthread_cond_t changed;
-    unsigned long asked, reached; /* records so far: asked for, and done */
-    int users;                    /* its owner, and work that records or waits for it */
-};
-
 static struct tutti_stream *streams;
 static pthread_mutex_t streams_lock = PTHREAD_MUTEX_INITIALIZER;
-
-/* The last user frees it: an event may be destroyed while work still refers to it. */
-static void event_drop(struct tutti_event *event)
-{
-    pthread_mutex_lock(&event->lock);
-    int left = --event->users;
-    pthread_mutex_unlock(&event->lock);
-    if (left > 0)
-        return;
-    pthread_cond_destroy(&event->changed);
-    pthread_mutex_destroy(&event->lock);
-    free(event);
-}
-
-static void event_reach(struct tutti_event *event, unsigned long number)
-{
-    pthread_mutex_lock(&event->lock);
-    if (number > event->reached)
-        event->reached = number;
-    pthread_cond_broadcast(&event->changed);
-    pthread_mutex_unlock(&event->lock);
-}
-
-static void event_await(struct tutti_event *event, unsigned long number)
-{
-    pthread_mutex_lock(&event->lock);
-    while (event->reached < number)
-        pthread_cond_wait(&event->changed, &event->lock);
-    pthread_mutex_unlock(&event->lock);
-}
 
 static int run(struct tutti_work *work)
 {
     switch (work->kind) {
     case TUTTI_WORK_RECORD:
-        event_reach(work->event, work->number);
-        event_drop(work->event);
+        tutti_host_event_reach(work->event, work->number);
+        tutti_host_event_drop(work->event);
         return TUTTI_OK;
     case TUTTI_WORK_WAIT:
-        event_await(work->event, work->number);
-        event_drop(work->event);
+        tutti_host_event_await(work->event, work->number);
+        tutti_host_event_drop(work->event);
         return TUTTI_OK;
     default:
         return tutti_work_run(work);
@@ -165,10 +131,30 @@ static int enqueue(struct tutti_stream *stream, const struct tutti_work *work)
     return TUTTI_OK;
 }
 
-static int submit(struct tutti_stream *stream, struct tutti_work *work)
+/* 1 where the GPU was reset since the stream was made. */
+static int gone(const struct tutti_stream *stream)
+{
+    return stream->gpu >= 0 && stream->life != tutti_host_life(stream->gpu);
+}
+
+void tutti_host_streams_drain(int gpu)
+{
+    pthread_mutex_lock(&streams_lock);
+    for (struct tutti_stream *stream = streams; stream; stream = stream->next) {
+        pthread_mutex_lock(&stream->lock);
+        while (stream->gpu == gpu && stream->queued > 0)
+            pthread_cond_wait(&stream->changed, &stream->lock);
+        pthread_mutex_unlock(&stream->lock);
+    }
+    pthread_mutex_unlock(&streams_lock);
+}
+
+int tutti_host_submit(struct tutti_stream *stream, struct tutti_work *work)
 {
     if (tutti_host_forked())
         return TUTTI_ERR_UNAVAILABLE;
+    if (gone(stream))
+        return TUTTI_ERR_DEVICE;
     pthread_mutex_lock(&stream->lock);
     int status = stream->status;
     int at_once =
@@ -205,6 +191,7 @@ int tutti_host_stream_create(int gpu, struct tutti_stream **out)
         return status;
     if (gpu < -1 || gpu >= tutti_host_gpus())
         return TUTTI_ERR_ARGUMENT;
+    tutti_host_work_on(&gpu, "a stream");
     struct tutti_stream *stream = calloc(1, sizeof *stream);
     if (!stream)
         return TUTTI_ERR_MEMORY;
@@ -213,6 +200,7 @@ int tutti_host_stream_create(int gpu, struct tutti_stream **out)
     stream->tail = &stream->head;
     stream->dice = next_dice();
     stream->gpu = gpu;
+    stream->life = gpu >= 0 ? tutti_host_life(gpu) : 0;
     stream->users = 1;
     pthread_mutex_lock(&streams_lock);
     stream->next = streams;
@@ -231,7 +219,7 @@ int tutti_host_stream_wrap(int gpu, void *handle, struct tutti_stream **out)
     struct tutti_stream *stream = streams;
     while (stream && stream != handle)
         stream = stream->next;
-    int fits = stream && (gpu < 0 || stream->gpu < 0 || stream->gpu == gpu);
+    int fits = stream && !gone(stream) && (gpu < 0 || stream->gpu < 0 || stream->gpu == gpu);
     if (fits)
         stream->users++;
     pthread_mutex_unlock(&streams_lock);
@@ -297,7 +285,7 @@ int tutti_host_stream_sync(struct tutti_stream *stream)
     pthread_mutex_lock(&stream->lock);
     while (stream->queued > 0)
         pthread_cond_wait(&stream->changed, &stream->lock);
-    int status = stream->status;
+    int status = gone(stream) ? TUTTI_ERR_DEVICE : stream->status;
     pthread_mutex_unlock(&stream->lock);
     return status;
 }
@@ -307,97 +295,31 @@ int tutti_host_stream_query(struct tutti_stream *stream)
     if (tutti_host_forked())
         return TUTTI_ERR_UNAVAILABLE;
     pthread_mutex_lock(&stream->lock);
-    int state = stream->status != TUTTI_OK ? stream->status : stream->queued == 0;
+    const int status = gone(stream) ? TUTTI_ERR_DEVICE : stream->status;
+    const int state = status != TUTTI_OK ? status : stream->queued == 0;
     pthread_mutex_unlock(&stream->lock);
     return state;
-}
-
-int tutti_host_event_create(int gpu, struct tutti_event **out)
-{
-    int status = tutti_host_arena_open();
-    if (status != TUTTI_OK)
-        return status;
-    if (gpu < -1 || gpu >= tutti_host_gpus())
-        return TUTTI_ERR_ARGUMENT;
-    struct tutti_event *event = calloc(1, sizeof *event);
-    if (!event)
-        return TUTTI_ERR_MEMORY;
-    pthread_mutex_init(&event->lock, NULL);
-    pthread_cond_init(&event->changed, NULL);
-    event->users = 1;
-    *out = event;
-    return TUTTI_OK;
-}
-
-int tutti_host_event_destroy(struct tutti_event *event)
-{
-    if (event && !tutti_host_forked())
-        event_drop(event);
-    return TUTTI_OK;
-}
-
-int tutti_host_event_record(struct tutti_event *event, struct tutti_stream *stream)
-{
-    if (tutti_host_forked())
-        return TUTTI_ERR_UNAVAILABLE;
-    struct tutti_work work = {.kind = TUTTI_WORK_RECORD, .event = event};
-    pthread_mutex_lock(&event->lock);
-    work.number = ++event->asked;
-    event->users++;
-    pthread_mutex_unlock(&event->lock);
-    int status = submit(stream, &work);
-    if (status != TUTTI_OK)
-        run(&work); /* nobody shall wait for what never runs */
-    return status;
-}
-
-int tutti_host_event_wait(struct tutti_stream *stream, struct tutti_event *event)
-{
-    if (tutti_host_forked())
-        return TUTTI_ERR_UNAVAILABLE;
-    struct tutti_work work = {.kind = TUTTI_WORK_WAIT, .event = event};
-    pthread_mutex_lock(&event->lock);
-    work.number = event->asked;
-    int reached = event->reached >= event->asked;
-    event->users += !reached;
-    pthread_mutex_unlock(&event->lock);
-    if (reached)
-        return TUTTI_OK;
-    int status = submit(stream, &work);
-    if (status != TUTTI_OK)
-        event_drop(event);
-    return status;
-}
-
-int tutti_host_event_query(struct tutti_event *event)
-{
-    if (tutti_host_forked())
-        return TUTTI_ERR_UNAVAILABLE;
-    pthread_mutex_lock(&event->lock);
-    int reached = event->reached >= event->asked;
-    pthread_mutex_unlock(&event->lock);
-    return reached;
 }
 
 int tutti_host_copy(struct tutti_stream *stream, void *to, const void *from, size_t bytes)
 {
     struct tutti_work work;
     int status = tutti_work_copy(&work, to, from, bytes);
-    return status == TUTTI_OK ? submit(stream, &work) : status;
+    return status == TUTTI_OK ? tutti_host_submit(stream, &work) : status;
 }
 
 int tutti_host_fill(struct tutti_stream *stream, void *device, int byte, size_t bytes)
 {
     struct tutti_work work;
-    int status = tutti_work_fill(&work, device, byte, bytes);
-    return status == TUTTI_OK ? submit(stream, &work) : status;
+    int status = tutti_work_fill(&work, stream->gpu, device, byte, bytes);
+    return status == TUTTI_OK ? tutti_host_submit(stream, &work) : status;
 }
 
 int tutti_host_launch(struct tutti_stream *stream, const struct tutti_launch *launch)
 {
     struct tutti_work work;
     int status = tutti_work_launch(&work, stream->gpu >= 0 ? stream->gpu : launch->gpu, launch);
-    return status == TUTTI_OK ? submit(stream, &work) : status;
+    return status == TUTTI_OK ? tutti_host_submit(stream, &work) : status;
 }
 
 struct tutti_prepared {
@@ -432,8 +354,8 @@ void tutti_host_launch_drop(struct tutti_prepared *prepared)
 int tutti_host_launch_pack(struct tutti_stream *stream, const struct tutti_pack_launch *launch)
 {
     struct tutti_work work;
-    int status = tutti_work_pack(&work, launch);
-    if (status == TUTTI_OK && (status = submit(stream, &work)) != TUTTI_OK)
+    int status = tutti_work_pack(&work, stream->gpu, launch);
+    if (status == TUTTI_OK && (status = tutti_host_submit(stream, &work)) != TUTTI_OK)
         tutti_work_drop(&work);
     return status;
 }
@@ -442,6 +364,6 @@ int tutti_host_launch_shmem(struct tutti_stream *stream, const struct tutti_shme
 {
     struct tutti_work work;
     (void)threads;
-    int status = tutti_work_shmem(&work, args);
-    return status == TUTTI_OK ? submit(stream, &work) : status;
+    int status = tutti_work_shmem(&work, stream->gpu, args);
+    return status == TUTTI_OK ? tutti_host_submit(stream, &work) : status;
 }

@@ -7,6 +7,7 @@
 #include "core/status.h"
 #include "core/types.h"
 #include "device/host/arena.h"
+#include "device/host/gpus.h"
 #include "device/host/host.h"
 #include "device/host/places.h"
 #include "kernels/pack.h"
@@ -20,14 +21,32 @@ enum { WORDS_BYTES = 1 << 20 };
 enum { WORDS_BYTES = 4096 };
 #endif
 
-/* Sets *at to the address by which [pointer, pointer + bytes) is reached. */
-static int reach(const char *what, const void *pointer, size_t bytes, void **at)
+enum { ANY_GPU = -1 };
+
+/* 1 where a kernel of `gpu` (ANY_GPU: a copy) reaches the byte, or it is not of the device. */
+static int touches(int gpu, const char *what, const void *byte)
 {
-    *at = tutti_host_reach(pointer, bytes);
+    struct tutti_host_region region;
+    return gpu < 0 || !tutti_host_separate() || !tutti_host_region_find(byte, &region) ||
+           tutti_host_reaches(gpu, &region, what, byte);
+}
+
+/* Sets *at to the address by which [pointer, pointer + bytes) is reached, as `find` has it. */
+static int reach_by(void *(*find)(const void *, size_t), int gpu, const char *what, const void *pointer, size_t bytes,
+                    void **at)
+{
+    *at = find(pointer, bytes);
+    if (bytes > 0 && (!touches(gpu, what, pointer) || !touches(gpu, what, (const char *)pointer + bytes - 1)))
+        return TUTTI_ERR_DEVICE;
     if (*at || !pointer)
         return TUTTI_OK;
     tutti_error("host device: %s of %zu bytes at %p, where the device has no such memory", what, bytes, pointer);
     return TUTTI_ERR_DEVICE;
+}
+
+static int reach(int gpu, const char *what, const void *pointer, size_t bytes, void **at)
+{
+    return reach_by(tutti_host_reach, gpu, what, pointer, bytes, at);
 }
 
 int tutti_work_copy(struct tutti_work *work, void *to, const void *from, size_t bytes)
@@ -35,20 +54,20 @@ int tutti_work_copy(struct tutti_work *work, void *to, const void *from, size_t 
     void *source;
     work->kind = TUTTI_WORK_COPY;
     work->bytes = bytes;
-    int status = reach("copy to memory", to, bytes, &work->to);
+    int status = reach(ANY_GPU, "copy to memory", to, bytes, &work->to);
     if (status == TUTTI_OK)
-        status = reach("copy from memory", from, bytes, &source);
+        status = reach(ANY_GPU, "copy from memory", from, bytes, &source);
     if (status == TUTTI_OK)
         work->from = source;
     return status;
 }
 
-int tutti_work_fill(struct tutti_work *work, void *device, int byte, size_t bytes)
+int tutti_work_fill(struct tutti_work *work, int gpu, void *device, int byte, size_t bytes)
 {
     work->kind = TUTTI_WORK_FILL;
     work->bytes = bytes;
     work->byte = byte;
-    return reach("fill", device, bytes, &work->to);
+    return reach(gpu, "fill", device, bytes, &work->to);
 }
 
 /* Bytes of a channel that a launch may touch. */
@@ -83,7 +102,7 @@ static int gets(const struct tutti_flow_args *args)
                                                : 1;
 }
 
-static int flow_launch(struct tutti_work *work, const struct tutti_launch *launch)
+static int flow_launch(struct tutti_work *work, int gpu, const struct tutti_launch *launch)
 {
     struct tutti_flow_args *args = &work->flow;
     const uint64_t size = tutti_type_size(launch->type);
@@ -93,23 +112,23 @@ static int flow_launch(struct tutti_work *work, const struct tutti_launch *launc
         return TUTTI_ERR_ARGUMENT;
     *args = *launch->flow;
     flow_elements(args, &in, &out);
-    int status = reach("kernel's contribution", args->in, (size_t)(in * size), &at);
+    int status = reach(gpu, "kernel's contribution", args->in, (size_t)(in * size), &at);
     args->in = at;
     if (status == TUTTI_OK && gets(args))
-        status = reach("kernel's result", args->out, (size_t)(out * size), &at);
+        status = reach(gpu, "kernel's result", args->out, (size_t)(out * size), &at);
     args->out = at;
     for (uint32_t r = 0; r < args->ranks && status == TUTTI_OK; r++) {
-        status = reach("kernel's window", args->window[r], (size_t)args->bytes, &at);
+        status = reach(gpu, "kernel's window", args->window[r], (size_t)args->bytes, &at);
         args->window[r] = at;
     }
     return status;
 }
 
-static int amo_launch(struct tutti_work *work, const struct tutti_launch *launch)
+static int amo_launch(struct tutti_work *work, int gpu, const struct tutti_launch *launch)
 {
     void *at;
     work->amo = *launch->amo;
-    const int status = reach("kernel's word", work->amo.at, tutti_type_size(launch->type), &at);
+    const int status = reach(gpu, "kernel's word", work->amo.at, tutti_type_size(launch->type), &at);
     work->amo.at = at;
     return status;
 }
@@ -130,9 +149,9 @@ int tutti_work_launch(struct tutti_work *work, int gpu, const struct tutti_launc
         return TUTTI_ERR_ARGUMENT;
     }
     if (launch->flow)
-        return flow_launch(work, launch);
+        return flow_launch(work, gpu, launch);
     if (launch->amo)
-        return amo_launch(work, launch);
+        return amo_launch(work, gpu, launch);
     struct tutti_kernel_args *args = &work->args;
     void *at;
     if (launch->args->ranks > TUTTI_MAX_RANKS || launch->args->outs > TUTTI_MAX_RANKS ||
@@ -142,16 +161,16 @@ int tutti_work_launch(struct tutti_work *work, int gpu, const struct tutti_launc
     size_t bytes = (size_t)args->count * tutti_type_size(launch->type);
     int status = TUTTI_OK;
     for (uint32_t r = 0; r < args->ranks && status == TUTTI_OK; r++) {
-        status = reach("kernel's contribution", args->in[r], bytes, &at);
+        status = reach(gpu, "kernel's contribution", args->in[r], bytes, &at);
         args->in[r] = at;
     }
     for (uint32_t i = 0; i < args->outs && status == TUTTI_OK; i++) {
         const size_t piece = (size_t)args->n[i] * tutti_type_size(launch->type);
-        status = reach("kernel's result", args->out[i], args->shape == TUTTI_SHAPE_SEGMENTS ? piece : bytes, &at);
+        status = reach(gpu, "kernel's result", args->out[i], args->shape == TUTTI_SHAPE_SEGMENTS ? piece : bytes, &at);
         args->out[i] = at;
     }
     for (uint32_t g = 0; g < args->gpus && status == TUTTI_OK; g++) {
-        status = reach("kernel's window", args->window[g], channel_bytes(launch, bytes), &at);
+        status = reach(gpu, "kernel's window", args->window[g], channel_bytes(launch, bytes), &at);
         args->window[g] = at;
     }
     return status;
@@ -159,7 +178,7 @@ int tutti_work_launch(struct tutti_work *work, int gpu, const struct tutti_launc
 
 /* Addresses of the own heap are moved with it. How much of a heap is there is known to those who launch. The control
  * page is host memory. */
-int tutti_work_shmem(struct tutti_work *work, const struct tutti_shmem_args *args)
+int tutti_work_shmem(struct tutti_work *work, int gpu, const struct tutti_shmem_args *args)
 {
     struct tutti_shmem_args *made = &work->shmem;
     const uintptr_t heap = (uintptr_t)args->state.heap;
@@ -169,18 +188,18 @@ int tutti_work_shmem(struct tutti_work *work, const struct tutti_shmem_args *arg
     work->blocks = args->blocks;
     *made = *args;
     for (int pe = 0; pe < args->state.pes && status == TUTTI_OK; pe++) {
-        status = reach("heap of a PE", args->state.peer[pe], args->state.area + args->state.area_bytes, &at);
+        status = reach(gpu, "heap of a PE", args->state.peer[pe], args->state.area + args->state.area_bytes, &at);
         made->state.peer[pe] = at;
     }
     made->state.heap = made->state.peer[args->state.me];
     made->dest = made->state.heap + ((uintptr_t)args->dest - heap);
     made->source = made->state.heap + ((uintptr_t)args->source - heap);
     for (int i = 0; i < TUTTI_SHMEM_OWNS && status == TUTTI_OK; i++)
-        status = reach("own memory of a call in a stream", args->own[i].at, args->own[i].bytes, &made->own[i].at);
+        status = reach(gpu, "own memory of a call in a stream", args->own[i].at, args->own[i].bytes, &made->own[i].at);
     return status;
 }
 
-int tutti_work_pack(struct tutti_work *work, const struct tutti_pack_launch *launch)
+int tutti_work_pack(struct tutti_work *work, int gpu, const struct tutti_pack_launch *launch)
 {
     int status = TUTTI_OK;
     struct tutti_pack_args *args = malloc(launch->args->head.bytes);
@@ -191,7 +210,8 @@ int tutti_work_pack(struct tutti_work *work, const struct tutti_pack_launch *lau
         const struct tutti_pack_reach *part = &launch->reach[i];
         uint64_t *pointer = (uint64_t *)(void *)((char *)args + part->at);
         void *at = NULL;
-        status = reach("packing kernel", part->start, part->bytes, &at);
+        /* A type with absolute addresses may name several allocations. */
+        status = reach_by(tutti_host_reach_over, gpu, "packing kernel", part->start, part->bytes, &at);
         *pointer += (uint64_t)(uintptr_t)at - (uint64_t)(uintptr_t)part->start;
     }
     work->kind = TUTTI_WORK_PACK;

@@ -37,12 +37,13 @@ struct tutti_work {
     };
 };
 
-/* Fill *work. A pointer into memory of the device that is not allocated gives TUTTI_ERR_DEVICE, with a message. */
+/* Fill *work. A pointer into memory of the device that is not allocated gives TUTTI_ERR_DEVICE, with a message; so
+ * does, but in copies, memory that kernels of `gpu` do not reach (gpus.h). */
 int tutti_work_copy(struct tutti_work *work, void *to, const void *from, size_t bytes);
-int tutti_work_fill(struct tutti_work *work, void *device, int byte, size_t bytes);
+int tutti_work_fill(struct tutti_work *work, int gpu, void *device, int byte, size_t bytes);
 int tutti_work_launch(struct tutti_work *work, int gpu, const struct tutti_launch *launch);
-int tutti_work_shmem(struct tutti_work *work, const struct tutti_shmem_args *args);
-int tutti_work_pack(struct tutti_work *work, const struct tutti_pack_launch *launch);
+int tutti_work_shmem(struct tutti_work *work, int gpu, const struct tutti_shmem_args *args);
+int tutti_work_pack(struct tutti_work *work, int gpu, const struct tutti_pack_launch *launch);
 void tutti_work_drop(struct tutti_work *work);
 /* Runs copy, fill or launch on the calling thread. */
 int tutti_work_run(struct tutti_work *work);

@@ -76,9 +76,11 @@ int tutti_door_MPI_Alloc_mem(MPI_Aint size, MPI_Info info, void *baseptr)
         return tutti_real.MPI_Alloc_mem(size, info, baseptr);
     void *memory = NULL;
     char why[256];
-    int status = device->open(why, sizeof why);
+    int gpu = -1, status = device->open(why, sizeof why);
+    if (status == TUTTI_OK && device->meet)
+        status = device->meet(&gpu);
     if (status == TUTTI_OK)
-        status = device->alloc(-1, (size_t)size, &memory);
+        status = device->alloc(gpu, (size_t)size, &memory);
     if (status != TUTTI_OK)
         return tutti_real.MPI_Alloc_mem(size, info, baseptr);
     *(void **)baseptr = memory;

@@ -8,7 +8,7 @@
 #include "real_mpi.h"
 #include "tutti/tutti.h"
 
-int kit_rank, kit_size, kit_plain;
+int kit_rank, kit_size, kit_plain, kit_leaves_gpus;
 uint64_t kit_seed;
 
 /* The types that this MPI's header has, from mpi_types.def. */
@@ -100,7 +100,7 @@ int kit_start(int *argc, char ***argv, int level)
     check_rank(kit_rank);
     kit_seed = check_seed();
     MPI_Bcast(&kit_seed, 8, MPI_BYTE, 0, MPI_COMM_WORLD);
-    if (!kit_plain && strcmp(tutti_device_name(), "cuda") == 0 && tutti_gpu_count() > 0)
+    if (!kit_plain && !kit_leaves_gpus && strcmp(tutti_device_name(), "cuda") == 0 && tutti_gpu_count() > 0)
         tutti_gpu_set(kit_rank % tutti_gpu_count());
     find_handles();
     return got;

@@ -13,8 +13,9 @@
 #include "support/random.h"
 
 extern int kit_rank, kit_size;
-extern int kit_plain;     /* TUTTI_TEST_PLAIN */
-extern uint64_t kit_seed; /* the same on all ranks */
+extern int kit_plain;       /* TUTTI_TEST_PLAIN */
+extern uint64_t kit_seed;   /* the same on all ranks */
+extern int kit_leaves_gpus; /* 1 before kit_start(): the program itself chooses GPUs */
 
 /* MPI_Init_thread, errors returned, seed shared. Returns the thread level that the MPI gives. */
 int kit_start(int *argc, char ***argv, int level);

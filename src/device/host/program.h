@@ -1,0 +1,27 @@
+/* What a program calls on separate simulated GPUs (TUTTI_HOST_LINKS), as it calls the runtime of real ones: Tutti is
+ * not asked and hears nothing of it. For tests. Local; 0 or a negative status. */
+#ifndef TUTTI_DEVICE_HOST_PROGRAM_H
+#define TUTTI_DEVICE_HOST_PROGRAM_H
+
+#include <stddef.h>
+
+/* The status with which a process ends that broke a rule of gpus.h. */
+enum { TUTTI_HOST_VIOLATED = 86 };
+
+/* Which cards this process sees, and in which order: "2,0". Before anything else of the device is used. */
+int tutti_host_program_see(const char *cards);
+/* Initialises the driver, as counting GPUs does: no GPU gets a context. Returns the number of GPUs. */
+int tutti_host_program_count(void);
+/* Makes the GPU the calling thread's, and a context on it. */
+int tutti_host_program_set(int gpu);
+/* Memory of the calling thread's GPU (0 where it has chosen none). */
+int tutti_host_program_alloc(size_t bytes, void **device);
+int tutti_host_program_free(void *device);
+/* Between any two of host memory and memory of GPUs. */
+int tutti_host_program_copy(void *to, const void *from, size_t bytes);
+/* Ends the context of the calling thread's GPU: its memory, streams and mappings have gone. */
+int tutti_host_program_reset(void);
+/* Violations of this process so far; gpu -1: on all GPUs. */
+unsigned long tutti_host_violations(int gpu);
+
+#endif

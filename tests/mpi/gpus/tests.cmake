@@ -1,0 +1,37 @@
+# Random programs about GPUs: gpus.c says how one is told apart and repeated.
+set(gpus_parts "")
+foreach(part gpus_life gpus_memory gpus_messages gpus_collectives gpus_reductions gpu)
+  list(APPEND gpus_parts gpus/${part}.c)
+endforeach()
+tutti_mpi_program(mpi-gpus LIBRARIES tutti-core MPIS ${TUTTI_MPIS} SOURCES gpus/gpus.c ${gpus_parts})
+tutti_mpi_builders("${TUTTI_MPIS}" gpus_builders)
+foreach(mpi IN LISTS gpus_builders)
+  target_link_libraries(mpi-gpus.${mpi} PRIVATE mpi-kit.${mpi})
+endforeach()
+
+# Three separate simulated GPUs, scratch that is soon full.
+set(gpus_env TUTTI_HOST_GPUS=3 TUTTI_TEST_CARDS=3 TUTTI_ENDPOINT_MB=1 TUTTI_CHANNEL_MB=1)
+
+# gpus(NAME SEED LINKS PROGRAMS KINDS ENV...): programs of 15 calls; KINDS: all but those after a minus.
+function(gpus name seed links programs kinds)
+  tutti_mpi_test(mpi-gpus-${name} PROGRAM mpi-gpus RANKS 2 MANY ${programs} ARGS 15 LABELS gpus TIMEOUT 60
+                 ENV ${gpus_env} TUTTI_HOST_LINKS=${links} TUTTI_TEST_SEED=${seed} TUTTI_TEST_KINDS=${kinds} ${ARGN})
+endfunction()
+gpus(all 1 all 4 "-reset")
+gpus(none 2 none 4 "-reset")
+gpus(pair 3 0-1 4 "-reset")
+gpus(reset 6 all 4 "")
+# Each rank with one GPU, as most programs have.
+gpus(one 4 all 4 "-several,-cross,-idle,-reset")
+
+# What the programs expect, tried on the MPI alone.
+tutti_mpi_test(mpi-gpus-plain PROGRAM mpi-gpus RANKS 2 MANY 6 ARGS 15 NO_PRELOAD LABELS gpus TIMEOUT 60
+               ENV TUTTI_TEST_PLAIN=1 TUTTI_TEST_CARDS=3 TUTTI_TEST_SEED=5)
+
+if(TARGET mpi-gpus.openmpi)
+  # For nights: 10^4 programs of 1000 seeds.
+  add_custom_target(gpus COMMAND ${CMAKE_CURRENT_LIST_DIR}/many.sh 1000 1 ${TUTTI_MPI_openmpi_RUN} ${TUTTI_MPI_openmpi_FLAGS} -n 2
+                    env LD_PRELOAD=${TUTTI_PRELOAD} ${TUTTI_TEST_ENV} ${gpus_env} TUTTI_HOST_LINKS=0-1
+                    $<TARGET_FILE:mpi-gpus.openmpi> 10 20 USES_TERMINAL VERBATIM)
+  add_dependencies(gpus tutti tutti-openmpi)
+endif()
