@@ -26,7 +26,7 @@ static uint64_t ids; /* used so far */
 static void poll_both(void)
 {
     for (int i = 0; i < 4; i++)
-        tutti_endpoint_poll(endpoint[i % RANKS], 1);
+        tutti_endpoint_poll(endpoint[i % RANKS]);
 }
 
 /* ---- one message ---- */
@@ -39,7 +39,7 @@ struct flight {
 
 static struct flight begin(uint64_t id)
 {
-    struct flight f = {.rndv = tutti_endpoint_rndv(endpoint[SENDER], RECEIVER)};
+    struct flight f = {.rndv = tutti_endpoint_rndv(endpoint[SENDER], RECEIVER, 0)};
     if (!f.rndv) {
         fprintf(stderr, "there is no rendezvous\n");
         exit(1);
@@ -48,9 +48,18 @@ static struct flight begin(uint64_t id)
     f.theirs = tutti_endpoint_at(endpoint[RECEIVER], SENDER, tutti_endpoint_number(endpoint[SENDER], f.rndv));
     f.direct = tutti_endpoint_share(endpoint[SENDER], f.rndv, counted_address(id), NULL);
     if (!f.direct)
-        CHECK(tutti_endpoint_scratch(endpoint[SENDER], f.rndv, BYTES) != NULL, "scratch");
+        CHECK(tutti_endpoint_scratch(endpoint[SENDER], f.rndv, BYTES, 1) != NULL, "scratch");
+    if (!f.direct)
+        atomic_store(&f.rndv->packed, 1);
     tutti_rndv_set(f.rndv, f.direct ? TUTTI_RNDV_GET : TUTTI_RNDV_BOUNCE);
     return f;
+}
+
+/* The second time that it is named, the receiver makes an allocation known. */
+static void meet(const struct flight *f)
+{
+    for (int i = 0; i < 2; i++)
+        tutti_endpoint_meet(endpoint[RECEIVER], SENDER, f->theirs, 0);
 }
 
 /* The receiver takes the message, and makes the allocation known. */
@@ -58,11 +67,14 @@ static void take(const struct flight *f)
 {
     struct tutti_mapping *held = NULL;
     const int offered = tutti_rndv_is(f->theirs, TUTTI_RNDV_GET);
-    const void *data = tutti_endpoint_reach(endpoint[RECEIVER], SENDER, f->theirs, offered, BYTES, &held);
-    CHECK(data != NULL, "the data are reached");
+    char *data = NULL;
+    struct tutti_endpoint_run run;
+    CHECK((offered ? tutti_endpoint_reach(endpoint[RECEIVER], SENDER, f->theirs, 0, BYTES, &data, &held)
+                   : tutti_endpoint_pieces(endpoint[RECEIVER], SENDER, f->theirs, 0, BYTES, 0, &run)) == TUTTI_REACHED,
+          "the data are reached");
     CHECK(!offered || tutti_rndv_win(f->theirs, TUTTI_RNDV_GETTING), "the receiver comes first");
     if (!offered)
-        tutti_endpoint_meet(endpoint[RECEIVER], SENDER, f->theirs);
+        meet(f);
     tutti_endpoint_release(endpoint[RECEIVER], held);
     tutti_rndv_set(f->theirs, TUTTI_RNDV_ATS);
 }
@@ -186,7 +198,7 @@ static void *replace_all(void *unused)
     while (sem_wait(&go) != 0)
         ;
     for (int i = 0; i < KNOWN; i++)
-        tutti_endpoint_meet(endpoint[RECEIVER], SENDER, waiting[i].theirs);
+        meet(&waiting[i]);
     sem_post(&gone_through);
     return NULL;
 }
@@ -246,9 +258,13 @@ static int rank_main(struct tutti_transport *transport, void *with)
     CHECK(endpoint[transport->rank] != NULL, "an endpoint");
     CHECK(transport->ops->barrier(transport) == TUTTI_OK, "barrier");
     if (transport->rank == SENDER) {
-        for (int i = 0; i < 10; i++)
-            poll_both();
-        if (CHECK(tutti_endpoint_is_open(endpoint[SENDER], RECEIVER), "the endpoints open")) {
+        static const int peer[RANKS] = {RECEIVER, SENDER};
+        int open = 1;
+        for (int r = 0; r < RANKS; r++)
+            open &= tutti_endpoint_use(endpoint[r], 0) == 0 && tutti_endpoint_offer(endpoint[r], 0);
+        for (int r = 0; r < 2 * RANKS; r++)
+            open &= tutti_endpoint_connect(endpoint[r % RANKS], &peer[r % RANKS], 1, 0) || r < RANKS;
+        if (CHECK(open && tutti_endpoint_is_open(endpoint[SENDER], RECEIVER), "the endpoints open")) {
             leases_end();
             leased_stays_mapped(0);
             leased_stays_mapped(1);
