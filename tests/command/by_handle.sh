@@ -6,6 +6,9 @@ tutti=$1 preload=$2
 shift 2
 unset LD_PRELOAD LD_LIBRARY_PATH
 export TUTTI_DEVICE=host TUTTI_HOST_STRICT=1 TUTTI_RULES_FILE=/dev/null
+# The launcher by itself refuses root, and more ranks than cores.
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 PRTE_ALLOW_RUN_AS_ROOT=1 \
+    PRTE_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1 MPIEXEC_ALLOW_ROOT=1 HYDRA_LAUNCHER=fork
 [ $# -gt 0 ] || exit 77
 passed='tutti: Tutti was not in front: the program has taken the calls of '
 

@@ -197,9 +197,10 @@ static void go_round(struct side *s, uint64_t *state)
     while (sent < rounds || received < rounds || left) {
         left = 0;
         for (int i = 0; i < IN_FLIGHT; i++) {
-            left += !has_left(s, i);
+            has_left(s, i);
             if (sent < rounds)
                 sent += send_one(s, i, state);
+            left += s->flight[i].rndv != NULL; /* the one just sent too */
             received += receive_one(s, i);
         }
         tutti_endpoint_poll(s->endpoint);

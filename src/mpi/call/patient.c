@@ -29,10 +29,12 @@ static inline int none_held(void)
     return nothing_open() && !tutti_receives_look();
 }
 
-/* What other ranks have done may tell the program that a receive which it has freed is complete. */
+/* What other ranks have done may tell the program that a receive which it has freed is complete. A step makes such calls
+ * too, with its locks held. */
 static inline int swept(int code)
 {
-    tutti_requests_sweep(0);
+    if (!tutti_progress_polling())
+        tutti_requests_sweep(0);
     return code;
 }
 

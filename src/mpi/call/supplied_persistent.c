@@ -88,6 +88,14 @@ static int in_place_is_wrong(const struct tutti_collective_args *args, const str
     return scatters ? in || (out && !sides->in.way) : out || (in && gathers && !sides->out.way);
 }
 
+/* 1 where an MPI that has the call itself refuses one buffer for both. */
+static int is_refused_alias(const struct tutti_collective_args *args, const struct tutti_sides *sides)
+{
+    return tutti_quirks.persistent_read_once && tutti_quirks.refuses_alias == 1 &&
+           args->collective != TUTTI_COLLECTIVE_BCAST && args->collective < TUTTI_COLLECTIVE_NEIGHBOR_ALLGATHER &&
+           sides->in.way && sides->out.way && args->in.buffer && args->in.buffer == args->out.buffer;
+}
+
 /* What is wrong with the arguments, as far as it can be told on this rank; the MPI says the rest when the request is
  * started. An MPI code. */
 static int look_at_all(const struct tutti_collective_args *args, const struct tutti_sides *sides)
@@ -98,6 +106,8 @@ static int look_at_all(const struct tutti_collective_args *args, const struct tu
         return MPI_ERR_ROOT;
     if (in_place_is_wrong(args, sides))
         return MPI_ERR_ARG;
+    if (is_refused_alias(args, sides))
+        return MPI_ERR_BUFFER;
     int code = look(&args->in, &sides->in);
     return code == MPI_SUCCESS ? look(&args->out, &sides->out) : code;
 }

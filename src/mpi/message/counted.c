@@ -39,6 +39,10 @@ void tutti_count_receive(const char *call, const struct tutti_recv_request *recv
                              far ? "pipelined from another node" : "fetched from the sender", NULL, recv->rts.bytes);
     } else {
         const MPI_Count bytes = tutti_received(status);
+        if (bytes > 0 && (uint64_t)bytes > stage->bytes) { /* it has come into memory of its own (landing.h) */
+            count_failure(call, MPI_ERR_TRUNCATE);
+            return;
+        }
         tutti_count_received(call, TUTTI_OUTCOME_STAGED, tutti_reasons[reason_of(comm, status, bytes)].text,
                              tutti_stage_how(stage), bytes > 0 ? (uint64_t)bytes : 0);
     }

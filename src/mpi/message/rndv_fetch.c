@@ -1,10 +1,8 @@
 /* Fetching the data of rendezvous: from the sender's buffer, piece after piece out of its scratch, or part after part
  * from the MPI. Kernels of the GPU that holds the receiver's buffer fetch them. Where that GPU reaches nothing of the
  * sender's, or the buffer is on the host, another GPU that the program has used takes them into pinned memory. */
-#include <limits.h>
 #include <stdatomic.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "core/log.h"
 #include "mpi/message/rndv_recv.h"
@@ -52,120 +50,6 @@ static void end_fetch(struct fetch *f, int status)
     else
         fail(f->recv, tutti_error_code(status));
     tutti_rndv_move(f->rndv, f->state, TUTTI_RNDV_ATS);
-}
-
-/* ---- packed bytes on the host ---- */
-
-int tutti_recv_unpack(const struct tutti_recv_request *recv, struct tutti_stage *stage, char *packed)
-{
-    const uint64_t bytes = recv->rts.bytes;
-    MPI_Count extent = recv->extent, size = recv->size;
-    char *to = stage->staged ? stage->host : recv->buffer;
-    if (recv->plan)
-        return tutti_recv_put(recv, packed, 0, bytes);
-    for (uint64_t e = 0; e * (uint64_t)size < bytes; e++) {
-        int position = 0;
-        if (size > INT_MAX ||
-            tutti_real.MPI_Unpack(packed + e * (uint64_t)size, (int)size, &position, to + (MPI_Count)e * extent, 1,
-                                  recv->type, tutti_handles.self) != MPI_SUCCESS)
-            return TUTTI_ERR_TRANSPORT;
-    }
-    return stage->staged ? tutti_stage_out(stage, (MPI_Count)bytes) : TUTTI_OK;
-}
-
-int tutti_recv_put(const struct tutti_recv_request *recv, char *packed, uint64_t first, uint64_t bytes)
-{
-    struct tutti_places places = recv->places;
-    if (!recv->placed)
-        tutti_places_of(recv->plan, recv->count, recv->buffer, &places);
-    if (!places.device) {
-        tutti_plan_unpack_host(recv->plan, (uint64_t)recv->count, recv->buffer, first, bytes, packed);
-        return TUTTI_OK;
-    }
-    return tutti_packed_move(TUTTI_UNPACK, &places, recv->plan, recv->count, recv->buffer, first, bytes, packed);
-}
-
-/* Bytes [first, first + bytes) of the packed message. Of a type without a plan they are collected, and unpacked with
- * the last of them. */
-static int put(struct fetch *f, char *packed, uint64_t first, uint64_t bytes)
-{
-    struct tutti_recv_request *recv = f->recv;
-    const uint64_t all = recv->rts.bytes;
-    if (recv->plan)
-        return tutti_recv_put(recv, packed, first, bytes);
-    if (first == 0 && bytes == all)
-        return tutti_recv_unpack(recv, f->stage, packed);
-    if (!recv->assembly && !(recv->assembly = malloc(all)))
-        return TUTTI_ERR_MEMORY;
-    memcpy(recv->assembly + first, packed, bytes);
-    return first + bytes == all ? tutti_recv_unpack(recv, f->stage, recv->assembly) : TUTTI_OK;
-}
-
-/* ---- carried by the MPI ---- */
-
-/* A part that is coming, on the communicator of the endpoints. */
-struct tutti_rndv_am {
-    MPI_Request request;
-    struct tutti_bounce *packed; /* pinned */
-};
-
-static void end_am(struct tutti_recv_request *recv)
-{
-    tutti_bounce_give(recv->am->packed);
-    free(recv->am);
-    recv->am = NULL;
-}
-
-static uint64_t part_of(const struct tutti_recv_request *recv)
-{
-    const uint64_t left = recv->rts.bytes - recv->came;
-    return left < TUTTI_CARRY_BYTES ? left : TUTTI_CARRY_BYTES;
-}
-
-/* Without memory it is tried again: what the sender has sent would be taken for the next message of this rendezvous. */
-static int begin_am(struct tutti_recv_request *recv)
-{
-    const struct tutti_rts_head *rts = &recv->rts;
-    struct tutti_rndv_am *am = calloc(1, sizeof *am);
-    if (!am || !(am->packed = tutti_bounce_take(&tutti_bounce_pinned, -1, part_of(recv)))) {
-        free(am);
-        return 0;
-    }
-    recv->am = am;
-    if (tutti_real.MPI_Irecv(am->packed->memory, (int)part_of(recv), tutti_handles.byte,
-                             tutti_node_world(tutti_door.node, rts->rank), rts->number, tutti_endpoint_box,
-                             &am->request) == MPI_SUCCESS)
-        return 1;
-    end_am(recv);
-    return TUTTI_ERR_TRANSPORT;
-}
-
-/* Does not wait. 1: a part has come, into recv->am; 0: not yet; negative: a status. */
-static int receive_am(struct tutti_recv_request *recv)
-{
-    int flag = 0, status = recv->am ? 1 : begin_am(recv);
-    if (status != 1)
-        return status;
-    return tutti_real.MPI_Test(&recv->am->request, &flag, MPI_STATUS_IGNORE) == MPI_SUCCESS ? flag
-                                                                                            : TUTTI_ERR_TRANSPORT;
-}
-
-/* Takes the parts that have come; `keep`: into the buffer. 1: all have; 0: not yet; negative: a status. */
-static int take_parts(struct fetch *f, int keep)
-{
-    struct tutti_recv_request *recv = f->recv;
-    while (recv->came < recv->rts.bytes) {
-        int status = receive_am(recv);
-        if (status != 1)
-            return status;
-        const uint64_t bytes = part_of(recv);
-        status = keep ? put(f, recv->am->packed->memory, recv->came, bytes) : TUTTI_OK;
-        recv->came += bytes;
-        end_am(recv);
-        if (status != TUTTI_OK)
-            return status;
-    }
-    return 1;
 }
 
 /* ---- fetched by kernels ---- */
@@ -250,7 +134,7 @@ static int through_host(struct fetch *f, const struct tutti_endpoint_layout *lay
         status = layout->plan ? tutti_pack_now(f->gpu, &job, 1)
                               : tutti_door.device->copy_now(bounce->memory, data + done, n);
         if (status == TUTTI_OK)
-            status = put(f, bounce->memory, first + done, n);
+            status = tutti_recv_store(f->recv, f->stage, bounce->memory, first + done, n);
     }
     tutti_bounce_give(bounce);
     return status;
@@ -341,7 +225,7 @@ static int begin_pieces(struct fetch *f, const int *gpus, int n, struct tutti_pa
 static int drop(struct fetch *f)
 {
     const uint32_t state = atomic_load_explicit(&f->rndv->state, memory_order_acquire);
-    if (state == TUTTI_RNDV_AM && take_parts(f, 0) == 0)
+    if (state == TUTTI_RNDV_AM && tutti_recv_parts(f->recv, f->stage, 0) == 0)
         return 0;
     if (state != TUTTI_RNDV_GET && state != TUTTI_RNDV_BOUNCE && state != TUTTI_RNDV_AM)
         return 0;
@@ -379,7 +263,7 @@ static int begin(struct fetch *f, struct tutti_pack_job *job)
         return begin_pieces(f, gpus, candidates(recv, gpus), job);
     case TUTTI_RNDV_AM:
         f->state = TUTTI_RNDV_AM;
-        if ((status = take_parts(f, 1)) == 0)
+        if ((status = tutti_recv_parts(f->recv, f->stage, 1)) == 0)
             return 0;
         end_fetch(f, status == 1 ? TUTTI_OK : status);
         return -1;

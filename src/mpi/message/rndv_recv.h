@@ -69,9 +69,13 @@ static inline void tutti_recv_again(struct tutti_recv_request *recv)
 /* The message of `status` lies where the MPI was told: in the stage where that is staged, otherwise in the buffer. Says
  * what it is. */
 void tutti_recv_arrived(struct tutti_recv_request *recv, const struct tutti_stage *stage, const MPI_Status *status);
-/* Bytes [first, first + bytes) of the packed message, on the host, into the program's buffer, of which there is a plan.
- * A status. */
-int tutti_recv_put(const struct tutti_recv_request *recv, char *packed, uint64_t first, uint64_t bytes);
+/* rndv_parts.c. Bytes [first, first + bytes) of the packed message, on the host, into the program's buffer. Of a type
+ * without a plan they are collected, and unpacked with the last of them. A status. */
+int tutti_recv_store(struct tutti_recv_request *recv, struct tutti_stage *stage, char *packed, uint64_t first,
+                     uint64_t bytes);
+/* Takes the parts that the MPI has brought; `keep`: into the buffer. 1: all have come; 0: not yet; negative: a status.
+ */
+int tutti_recv_parts(struct tutti_recv_request *recv, struct tutti_stage *stage, int keep);
 /* All of the packed message, on the host, into the program's buffer. A status. */
 int tutti_recv_unpack(const struct tutti_recv_request *recv, struct tutti_stage *stage, char *packed);
 /* rndv_fetch.c. Fetches the data of rendezvous, all at once as far as they can be fetched now, in one launch; with

@@ -46,7 +46,8 @@ int tutti_send_place(struct tutti_send_request *sent, struct tutti_seen *seen, c
     return TUTTI_PLACE_SOME;
 }
 
-int tutti_send_describe(struct tutti_send_request *sent, const struct tutti_layout *layout, const char *lowest)
+/* 1 where the receiver's kernels can read the message as it lies: the rendezvous says how. */
+static int describe(struct tutti_send_request *sent, const struct tutti_layout *layout, const char *lowest)
 {
     struct tutti_rndv *rndv = sent->core.rndv;
     rndv->count = (uint64_t)sent->message.count;
@@ -71,7 +72,7 @@ int tutti_send_show(struct tutti_send_request *sent, const struct tutti_layout *
 {
     struct tutti_rndv *rndv = sent->core.rndv;
     rndv->share.shared = 0;
-    if (!lowest || !tutti_send_describe(sent, layout, lowest))
+    if (!lowest || !describe(sent, layout, lowest))
         return TUTTI_SHOWN_NOT;
     if (tutti_endpoint_share(tutti_endpoint, rndv, lowest, memo))
         return TUTTI_SHOWN_KNOWN;

@@ -43,8 +43,6 @@ int tutti_seen_holds(struct tutti_seen *seen, const char *first, const char *end
 /* Finds the GPU that holds the elements, sent->core.gpu, and the lowest byte. */
 enum { TUTTI_PLACE_NONE, TUTTI_PLACE_SOME, TUTTI_PLACE_ONE }; /* not on one GPU; in several allocations; in one */
 int tutti_send_place(struct tutti_send_request *sent, struct tutti_seen *seen, const char **lowest);
-/* 1 where the receiver's kernels can read the message as it lies: the rendezvous says how. */
-int tutti_send_describe(struct tutti_send_request *sent, const struct tutti_layout *layout, const char *lowest);
 /* Names the buffer in the rendezvous: not at all (lowest NULL: it is not in one allocation); as one that the receiver
  * may have to map; as one that it has mapped and keeps so. memo: may be NULL. */
 enum { TUTTI_SHOWN_NOT, TUTTI_SHOWN, TUTTI_SHOWN_KNOWN };

@@ -129,10 +129,10 @@ static int post_all(struct exchange *x)
     uint16_t *const first = tutti_team_rndvs(x->team, x->team->rank);
     struct tutti_rndv *last[TUTTI_MAX_RANKS] = {NULL};
     const int n = x->blocks.ins;
-    struct tutti_pack_job *jobs = calloc((size_t)n + 1, sizeof *jobs);
-    int *gpus = calloc((size_t)n + 1, sizeof *gpus);
+    struct tutti_pack_job *jobs = calloc((size_t)n + 1, sizeof *jobs + sizeof(int));
+    int *gpus = jobs ? (int *)(void *)(jobs + n + 1) : NULL; /* behind them */
     unsigned used = 0;
-    int fine = jobs && gpus;
+    int fine = jobs != NULL;
     for (int r = 0; r < x->team->size; r++)
         first[r] = TUTTI_RNDVS;
     for (int i = 0; i < n && fine; i++) {
@@ -160,7 +160,6 @@ static int post_all(struct exchange *x)
     if (fine && used)
         fine = tutti_pack_on(gpus, jobs, used) == TUTTI_OK;
     free(jobs);
-    free(gpus);
     return fine;
 }
 

@@ -1,5 +1,5 @@
 /* The receiver's side of endpoints: rendezvous of peers, and where their data lie. */
-#include "team/endpoint_own.h"
+#include "team/endpoint/endpoint_own.h"
 
 #include <string.h>
 #include <unistd.h>

@@ -1,6 +1,6 @@
 /* Mappings of the receiver's side of endpoints: the peers' scratches, allocations that messages name, and which of them
  * are known to their owners as mapped. */
-#include "team/endpoint_own.h"
+#include "team/endpoint/endpoint_own.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -148,8 +148,7 @@ enum tutti_reaching tutti_endpoint_map_scratch(struct tutti_endpoint *endpoint, 
     if (!*kept) {
         const struct tutti_share theirs = page->scratch; /* once: what has been checked must not change */
         there = TUTTI_REACH_NOT;
-        if (theirs.offset <= theirs.what.bytes &&
-            (gpu < 0 || !endpoint->device->reach || endpoint->device->reach(gpu, page->uuid)))
+        if (theirs.offset <= theirs.what.bytes) /* whether the GPUs reach each other is seen when it is mapped */
             there = tutti_endpoint_map(endpoint, peer, gpu, &theirs.what, 1, kept);
     }
     if (there == TUTTI_REACHED) {

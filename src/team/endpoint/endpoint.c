@@ -1,4 +1,4 @@
-#include "team/endpoint_own.h"
+#include "team/endpoint/endpoint_own.h"
 
 #include <stdlib.h>
 

@@ -77,8 +77,6 @@ static inline struct tutti_endpoints *tutti_endpoint_theirs(const struct tutti_e
 
 /* The lock is held. The rendezvous is free again. */
 void tutti_endpoint_put_back(struct tutti_endpoint *endpoint, struct tutti_rndv *rndv);
-/* Hands a fresh descriptor of the allocation to the peer. 0: try again later. */
-int tutti_endpoint_send_descriptor(struct tutti_endpoint *endpoint, int peer, const struct tutti_export *what);
 /* The lock is held, here and below. Nobody will take a rendezvous of this rank from its buffer any more. */
 void tutti_endpoint_end_lease(struct tutti_endpoint *endpoint, const struct tutti_rndv *rndv);
 /* Sends what peers have asked for. */

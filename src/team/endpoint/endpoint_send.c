@@ -1,5 +1,5 @@
 /* The sender's side of endpoints: rendezvous and scratch. */
-#include "team/endpoint_own.h"
+#include "team/endpoint/endpoint_own.h"
 
 #include "core/reasons.h"
 #include "team/share.h"
@@ -18,7 +18,8 @@ void tutti_endpoint_put_back(struct tutti_endpoint *endpoint, struct tutti_rndv 
     atomic_fetch_sub(&endpoint->rndvs, 1);
 }
 
-int tutti_endpoint_send_descriptor(struct tutti_endpoint *endpoint, int peer, const struct tutti_export *what)
+/* Hands a fresh descriptor of the allocation to the peer. 0: try again later. */
+static int send_descriptor(struct tutti_endpoint *endpoint, int peer, const struct tutti_export *what)
 {
     struct tutti_note note = {.slot = (uint32_t)TUTTI_NOTE_ENDPOINT};
     return tutti_share_send(endpoint->node, endpoint->device, peer, &note, what);
@@ -31,7 +32,7 @@ void tutti_endpoint_serve(struct tutti_endpoint *endpoint)
         struct tutti_wanted *wanted = &own->wanted[r];
         struct tutti_export what = {.id = atomic_load_explicit(&wanted->id, memory_order_acquire)};
         what.base = wanted->base; /* after the id, which its writer stores last */
-        if (what.id == 0 || !tutti_endpoint_send_descriptor(endpoint, r, &what))
+        if (what.id == 0 || !send_descriptor(endpoint, r, &what))
             continue;
         atomic_store_explicit(&wanted->id, 0, memory_order_release);
         atomic_fetch_sub(&own->asked, 1);
