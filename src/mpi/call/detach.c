@@ -7,7 +7,7 @@
 
 #include "core/log.h"
 #include "mpi/call/calls.h"
-#include "mpi/message/attached.h"
+#include "mpi/real/attached.h"
 #include "mpi/real/hook.h"
 #include "mpi/real/own.h"
 #include "mpi/real/rows.h"

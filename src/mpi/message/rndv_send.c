@@ -8,9 +8,9 @@
 #include "core/log.h"
 #include "core/settings.h"
 #include "dtype/wire.h"
-#include "mpi/message/attached.h"
 #include "mpi/message/requests.h"
 #include "mpi/message/rndv_send.h"
+#include "mpi/real/attached.h"
 #include "mpi/real/errors.h"
 #include "mpi/real/own.h"
 

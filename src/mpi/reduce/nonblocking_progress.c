@@ -78,6 +78,7 @@ struct tutti_open *tutti_open_new(const struct tutti_reduction_args *args, int p
 /* The lock is held; the entry is in no list and nothing will come for its tag. */
 static void destroy(struct tutti_open *open)
 {
+    tutti_sweeps_off++; /* what is freed below would sweep, and end requests of this kind */
     if (open->freed)
         tutti_own_end(open->persistent, &open->request);
     tutti_own_release(open->tag);
@@ -88,6 +89,7 @@ static void destroy(struct tutti_open *open)
         open->later->end(open->later);
     free(open->counts);
     free(open);
+    tutti_sweeps_off--;
 }
 
 /* ---- one step ---- */

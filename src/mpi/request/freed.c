@@ -81,8 +81,12 @@ void tutti_requests_sweep_too(struct tutti_step *other)
     atomic_store_explicit(&also, other, memory_order_release);
 }
 
+__thread int tutti_sweeps_off;
+
 void tutti_requests_sweep(int all)
 {
+    if (tutti_sweeps_off)
+        return;
     struct tutti_step *other = atomic_load_explicit(&also, memory_order_acquire);
     if (other && tutti_step_busy(other))
         other->poll();

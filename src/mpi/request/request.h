@@ -166,6 +166,8 @@ void tutti_requests_look(void);
 
 /* ---- freed.c: requests that the program has freed ---- */
 
+/* Not 0 while this thread holds a lock that the end of a request takes: nothing is swept meanwhile. */
+extern __thread int tutti_sweeps_off;
 /* The chain was taken out: stays until the request completes. */
 void tutti_request_orphan(struct tutti_request *entry);
 /* Completes freed requests where they are ready; with `all`, waits for each. Before a call returns that may tell the

@@ -1,4 +1,4 @@
-#include "mpi/message/attached.h"
+#include "mpi/real/attached.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -84,5 +84,5 @@ static int no_memory(const char *name)
     return MPI_ERR_NO_MEM;
 }
 
-#define WIDTHS_OF "mpi/message/attached.inc"
+#define WIDTHS_OF "mpi/real/attached.inc"
 #include "mpi/real/widths.inc"
