@@ -166,7 +166,7 @@ int tutti_endpoint_gpus(const struct tutti_endpoint *endpoint, int gpus[])
 
 int tutti_endpoint_is_quiet(const struct tutti_endpoint *endpoint)
 {
-    return !endpoint->connecting && tutti_discard_held(endpoint->node);
+    return endpoint->connected && !endpoint->connecting && tutti_discard_held(endpoint->node);
 }
 
 /* 1 where the peers may map it. The lock is held. */
@@ -254,6 +254,7 @@ void tutti_endpoint_connected(struct tutti_endpoint *endpoint)
 {
     pthread_mutex_lock(&endpoint->lock);
     endpoint->connecting = 0;
+    endpoint->connected = 1;
     pthread_mutex_unlock(&endpoint->lock);
 }
 

@@ -43,6 +43,7 @@ struct tutti_endpoint {
     struct tutti_endpoint_gpu gpu[TUTTI_ENDPOINT_GPUS];
     _Atomic int gpus;
     int connecting; /* 1: all ranks make a communicator with a stream, so that memory may be mapped */
+    int connected;  /* 1: there has been one: what messages of its ranks need is mapped */
     uint64_t sequence;
     uint64_t used[TUTTI_RNDVS / 64], held[TUTTI_RNDVS / 64]; /* held: by who sends */
     _Atomic int rndvs;                                       /* in use */

@@ -95,6 +95,7 @@ struct tutti_rndv *tutti_endpoint_rndv(struct tutti_endpoint *endpoint, int peer
     struct tutti_rndv *rndv = &tutti_endpoint_mine(endpoint)->rndv[number];
     endpoint->piece[number].to = peer;
     endpoint->piece[number].gpu = index;
+    endpoint->piece[number].own = NULL;
     atomic_store_explicit(&rndv->held, TUTTI_HELD_NOT, memory_order_relaxed);
     atomic_store_explicit(&rndv->to, (uint32_t)peer, memory_order_relaxed);
     rndv->layout_bytes = 0;

@@ -109,6 +109,8 @@ static enum tutti_reaching reach_own(struct tutti_endpoint *endpoint, int owner,
     struct tutti_export what;
     int fd = -1;
     *data = (char *)(uintptr_t)pointer;
+    if (!pointer) /* it is in several allocations */
+        return TUTTI_REACH_NOT;
     if (owner == gpu)
         return TUTTI_REACHED;
     if (tutti_endpoint_is_quiet(endpoint) || endpoint->device->export_memory(pointer, &what, &fd) != TUTTI_OK)
