@@ -46,12 +46,12 @@ void tutti_rendezvous_free(struct tutti_rendezvous *rendezvous);
 
 /* The rendezvous has been posted: it is looked after from now on. */
 void tutti_rendezvous_list(struct tutti_rendezvous *rendezvous, struct tutti_rendezvous_send *send);
-/* Before the rendezvous is posted: packs the first pieces of the message into scratch that has room for all of it, so that
- * the rest needs this rank alone. now: packs all of it. 1: the rendezvous is in state BOUNCE; 0: there is no scratch that the
- * receiver has mapped, or no room in it. */
+/* Before the rendezvous is posted: packs the first pieces of the message into scratch that has room for all of it, so
+ * that the rest needs this rank alone. now: packs all of it. 1: the rendezvous is in state BOUNCE; 0: there is no
+ * scratch that the receiver has mapped, or no room in it. */
 int tutti_rendezvous_pack(struct tutti_rendezvous *rendezvous, struct tutti_rendezvous_send *send, int now);
-/* The same of a receiver that comes for every piece, and so that several messages are packed in one launch: *job is to be run on send->gpu; the
- * rendezvous is in state BOUNCE already, and nobody has been told of it yet. */
+/* The same of a receiver that comes for every piece, and so that several messages are packed in one launch: *job is to
+ * be run on send->gpu; the rendezvous is in state BOUNCE already, and nobody has been told of it yet. */
 int tutti_rendezvous_begin_packing(struct tutti_rendezvous *rendezvous, struct tutti_rendezvous_send *send,
                                    struct tutti_pack_job *job);
 /* Packs what has not been fetched in time, and further pieces of what is under way: one launch for each GPU. */

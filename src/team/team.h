@@ -46,7 +46,7 @@ struct tutti_team {
                 */
     const char *why; /* reason where not whole or not available; static text */
     enum tutti_team_state state;
-    int status; /* BROKEN: the failure that broke it */
+    int status;                 /* BROKEN: the failure that broke it */
     unsigned refused, patience; /* UNAVAILABLE: calls since, and until it is tried again (set by coll/) */
 
     /* Where whole: */

@@ -29,7 +29,7 @@ maps = [line.split() for line in open('/proc/self/maps')]
 owner = [m[5] for m in maps if len(m) > 5 and int(m[0].split('-')[0], 16) <= address < int(m[0].split('-')[1], 16)]
 print('from', owner[0])
 mpi.MPI_Finalize()" 2>&1)
-        holds "$said" '^from .*/libtutti\.so$' "$name: ctypes"
+        holds "$said" ' /.*/libtutti\.so$' "$name: ctypes"
     fi
     # The preload alone does not help: that is said, once, where the MPI was used.
     launcher=$("$tutti" run --show -q -n 2 --mpi "$name" "$program" | sed "s|$program.*||; s|LD_PRELOAD[= ][^ ]*||; s|-x ||; s|-genv ||")

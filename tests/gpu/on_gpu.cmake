@@ -237,7 +237,6 @@ if(TUTTI_GPU_COUNT GREATER 1)
     gpu_test(gpus-${seed} mpi-gpus 2 ARGS 10 20
              ENV TUTTI_TEST_CARDS=2 TUTTI_TEST_SEED=${seed} TUTTI_TEST_KINDS=-reset TUTTI_ENDPOINT_MB=1)
   endforeach()
-  gpu_test(gpus-reset mpi-gpus 2 ARGS 10 20 ENV TUTTI_TEST_CARDS=2 TUTTI_TEST_SEED=7 TUTTI_ENDPOINT_MB=1)
 endif()
 gpu_test(gpus-one mpi-gpus 2 ARGS 10 20 ENV TUTTI_TEST_CARDS=1 TUTTI_TEST_SEED=8 TUTTI_TEST_KINDS=-reset,-order)
 gpu_test(standstill mpi-standstill 3)

@@ -156,8 +156,9 @@ static int open_for(struct tutti_team *team, const struct tutti_reduce *call)
     return tutti_team_vote(team, 1, &all);
 }
 
-/* A team that could not be opened is tried again: memory may be free by now, or the program may use other GPUs. All ranks
- * have brought device memory to the same calls, so all count alike; each failure doubles the calls until the next try. */
+/* A team that could not be opened is tried again: memory may be free by now, or the program may use other GPUs. All
+ * ranks have brought device memory to the same calls, so all count alike; each failure doubles the calls until the next
+ * try. */
 static void try_again(struct tutti_team *team)
 {
     enum { FIRST = 16, MOST = 1 << 20 };

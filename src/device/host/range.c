@@ -135,8 +135,8 @@ int tutti_host_range_find(const void *pointer, struct tutti_host_region *out)
     pthread_mutex_lock(&lock);
     const struct piece *piece = *place_of(pointer);
     if (piece)
-        *out = (struct tutti_host_region){
-            piece->id, piece->at, piece->bytes, 0, piece->fd, piece->fd >= 0, 0, out->gpu, 0};
+        *out = (struct tutti_host_region){piece->id,      piece->at, piece->bytes, 0, piece->fd,
+                                          piece->fd >= 0, 0,         out->gpu,     0};
     pthread_mutex_unlock(&lock);
     return piece != NULL;
 }

@@ -29,8 +29,8 @@ static inline int none_held(void)
     return nothing_open() && !tutti_receives_look();
 }
 
-/* What other ranks have done may tell the program that a receive which it has freed is complete. A step makes such calls
- * too, with its locks held. */
+/* What other ranks have done may tell the program that a receive which it has freed is complete. A step makes such
+ * calls too, with its locks held. */
 static inline int swept(int code)
 {
     if (!tutti_progress_polling())
@@ -157,7 +157,8 @@ static int finish(MPI_Comm comm, int code, MPI_Request *request, MPI_Status *sta
         MPI_Request request;                                                                                           \
         if (none_held() || source == MPI_PROC_NULL)                                                                    \
             return just_##name arguments;                                                                              \
-        return finish(comm, tutti_real.FORM_##name(buf, count, datatype, source, tag, comm, &request), &request, status); \
+        return finish(comm, tutti_real.FORM_##name(buf, count, datatype, source, tag, comm, &request), &request,       \
+                      status);                                                                                         \
     }
 #define TAKES(name, parameters, arguments)                                                                             \
     static int(*just_##name) parameters;                                                                               \

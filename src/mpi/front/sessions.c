@@ -27,7 +27,7 @@ enum base { BASE_NONE, BASE_WORLD, BASE_SESSION };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static enum base base;
-static int mixed; /* 1: some ranks of MPI_COMM_WORLD have no Tutti in front: the door stays shut */
+static int mixed;    /* 1: some ranks of MPI_COMM_WORLD have no Tutti in front: the door stays shut */
 static int sessions; /* of the program */
 static int world_up; /* between MPI_Init and MPI_Finalize */
 static int threads;  /* some session has asked for MPI_THREAD_MULTIPLE */

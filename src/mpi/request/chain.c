@@ -193,6 +193,8 @@ void tutti_requests_leave(MPI_Comm comm)
 static void look(struct tutti_request *entry, void *with)
 {
     const MPI_Request handle = entry->handle;
+    if (entry->visits)
+        return;
 
     for (; entry; entry = entry->under) {
         if (entry->kind->progress)

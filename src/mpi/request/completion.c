@@ -75,7 +75,7 @@ static int list_open(struct list *list, int n, const MPI_Request *requests, MPI_
         return any_watched(requests, n) ? NO_MEMORY : UNWATCHED;
     }
     for (int i = 0; i < n; i++) {
-        list->entry[i] = leave ? tutti_request_see(requests[i]) : tutti_request_take(requests[i]);
+        list->entry[i] = leave ? tutti_request_visit(requests[i]) : tutti_request_take(requests[i]);
         any |= list->entry[i] != NULL;
     }
     list->mine = (struct tutti_mine){n, list->entry, requests};
@@ -101,8 +101,10 @@ static int swept(int code)
 /* Puts back what was not settled; returns `code`. */
 static int list_close(struct list *list, int code)
 {
-    for (int i = 0; i < list->n && !list->leave; i++) {
-        if (list->entry[i])
+    for (int i = 0; i < list->n; i++) {
+        if (list->entry[i] && list->leave)
+            tutti_request_leave(list->entry[i]);
+        else if (list->entry[i])
             tutti_request_back(list->entry[i]);
     }
     free_lists(list);

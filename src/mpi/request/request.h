@@ -77,6 +77,7 @@ struct tutti_request {
     int persistent; /* the entry lives as long as the request */
     int active;     /* persistent: started and not completed */
     int delivered;  /* for kinds that deliver once: what came has been handed on */
+    int visits;     /* calls that work on it while it is in the table; under the table's lock */
     int coming;     /* the MPI could complete it, but its data are on their way: it is not shown to the MPI */
     int ended;      /* freed by the program: the MPI has completed it, with `status` */
     MPI_Status status;
@@ -110,6 +111,9 @@ void tutti_request_give(struct tutti_request *entry);
 struct tutti_request *tutti_request_take(MPI_Request request);
 /* Looks at the chain, which stays. */
 struct tutti_request *tutti_request_see(MPI_Request request);
+/* The same of a call that works on the entries: tutti_requests_look() passes them over until it has left them. */
+struct tutti_request *tutti_request_visit(MPI_Request request);
+void tutti_request_leave(struct tutti_request *entry);
 void tutti_request_back(struct tutti_request *entry);
 /* For all chains, then `end` once (NULL: nothing), with the table's lock held. */
 void tutti_requests_each(void (*visit)(struct tutti_request *entry, void *with), void (*end)(void *with), void *with);
@@ -161,7 +165,7 @@ void tutti_requests_arrived(struct tutti_request *const entries[], const int whi
 int tutti_request_fetched(struct tutti_request *entry, const MPI_Status *status);
 /* The communicator is being freed: what is under watch raises its errors elsewhere, by the same error handler. */
 void tutti_requests_leave(MPI_Comm comm);
-/* Looks at all requests that no call is at. */
+/* Looks at all requests that no call is at, with the table's lock held: no call comes to them meanwhile. */
 void tutti_requests_look(void);
 
 /* ---- freed.c: requests that the program has freed ---- */

@@ -59,6 +59,26 @@ struct tutti_request *tutti_request_see(MPI_Request request)
     return entry;
 }
 
+struct tutti_request *tutti_request_visit(MPI_Request request)
+{
+    struct tutti_request *entry;
+    if (request == tutti_handles.no_request)
+        return NULL;
+    pthread_mutex_lock(&lock);
+    HASH_FIND(hh, table, &request, sizeof request, entry);
+    if (entry)
+        entry->visits++;
+    pthread_mutex_unlock(&lock);
+    return entry;
+}
+
+void tutti_request_leave(struct tutti_request *entry)
+{
+    pthread_mutex_lock(&lock);
+    entry->visits--;
+    pthread_mutex_unlock(&lock);
+}
+
 struct tutti_request *tutti_request_take(MPI_Request request)
 {
     struct tutti_request *entry;

@@ -43,6 +43,7 @@ static struct {
     int (*alloc)(unsigned long long *, size_t);
     int (*free)(unsigned long long);
     int (*copy)(unsigned long long, unsigned long long, size_t);
+    int (*wait)(void);
 } cuda;
 static void *contexts[CARDS];
 
@@ -69,6 +70,7 @@ static void cuda_begin(void)
     find(library, "cuMemAlloc_v2", &cuda.alloc);
     find(library, "cuMemFree_v2", &cuda.free);
     find(library, "cuMemcpy", &cuda.copy);
+    find(library, "cuCtxSynchronize", &cuda.wait);
     need(cuda.init(0) == 0, "cuInit");
 }
 
@@ -181,6 +183,7 @@ void gpu_copy(int gpu, void *to, const void *from, size_t bytes)
     }
     void *before = cuda_enter(gpu);
     need(cuda.copy((unsigned long long)to, (unsigned long long)from, bytes) == 0, "cuMemcpy");
+    need(cuda.wait() == 0, "cuCtxSynchronize"); /* a short copy from ordinary memory may return before it is done */
     cuda_leave(before);
 }
 
