@@ -1,14 +1,17 @@
 #!/bin/bash
 # A program that was built against one MPI runs under another of the same binary interface, with the same libtutti.so.
-# cross.sh FOLDER LIBRARY NAME COMMAND...: FOLDER gets NAME as a link to LIBRARY, the other MPI's, and is searched first.
+# cross.sh LIBRARY NAME COMMAND...: a folder gets NAME as a link to LIBRARY, the other MPI's, and is searched first.
+# Intel MPI 2021.18 takes the ranks for several nodes where the name of the folder that it is loaded from has fewer than
+# about 33 or more than about 57 characters.
 set -eu
-folder=$1 library=$2 name=$3
-shift 3
+library=$1 name=$2
+shift 2
 if [ ! -e "$library" ]; then
     echo "cross: skipped: $library is not here (scripts/mpis.sh fetches it)"
     exit 77
 fi
-mkdir -p "$folder"
-ln -sf "$library" "$folder/$name"
+folder=$(mktemp -d /tmp/tutti-cross-another-mpi.XXXXXXXXXX) # 39 characters
+trap 'rm -rf "$folder"' EXIT
+ln -s "$library" "$folder/$name"
 export LD_LIBRARY_PATH=$folder:$(dirname "$library"):$(dirname "$library")/mpich # where MPICH of PyPI keeps its friends
-exec "$@"
+"$@"

@@ -208,6 +208,34 @@ static void go_round(struct side *s, uint64_t *state)
     }
 }
 
+/* The receiver asks for the scratch once, and the message goes another way then: the sender learns all the same that
+ * the scratch is mapped. */
+static void mapped_on_the_way(struct side *s, struct tutti_transport *transport)
+{
+    struct tutti_rndv *rndv = tutti_endpoint_rndv(s->endpoint, s->next, s->gpu);
+    struct announced *own = &box[s->rank][0], *other = &box[s->before][0];
+    if (!CHECK(rndv != NULL, "there is a rendezvous"))
+        return;
+    own->number = tutti_endpoint_number(s->endpoint, rndv);
+    own->contents = atomic_load(&rndv->sequence);
+    rndv->bytes = 1;
+    tutti_rndv_set(rndv, TUTTI_RNDV_GET);
+    CHECK(transport->ops->barrier(transport) == TUTTI_OK, "barrier");
+    struct tutti_rndv *theirs = tutti_endpoint_find(s->endpoint, s->before, other->number, other->contents);
+    if (CHECK(theirs != NULL, "the rendezvous is there"))
+        tutti_endpoint_demand(s->endpoint, s->before, theirs, &s->gpu, 1);
+    while (!atomic_load(&own->sequence) || !atomic_load(&other->sequence)) {
+        tutti_endpoint_poll(s->endpoint);
+        atomic_store(&own->sequence, tutti_endpoint_mapped(s->endpoint, s->next, s->gpu) != TUTTI_MAPS_NOT_YET);
+        sched_yield();
+    }
+    CHECK(tutti_endpoint_mapped(s->endpoint, s->next, s->gpu) == TUTTI_MAPS, "the scratch cannot be mapped");
+    CHECK(transport->ops->barrier(transport) == TUTTI_OK, "barrier");
+    atomic_store(&own->sequence, 0);
+    tutti_endpoint_withdraw(s->endpoint, rndv);
+    CHECK(transport->ops->barrier(transport) == TUTTI_OK, "barrier");
+}
+
 static int ring(struct tutti_transport *transport, void *with)
 {
     struct kit kit;
@@ -235,6 +263,7 @@ static int ring(struct tutti_transport *transport, void *with)
     CHECK(tutti_endpoint_offer(s.endpoint, s.gpu), "scratch");
     CHECK(transport->ops->barrier(transport) == TUTTI_OK, "barrier");
     CHECK(tutti_endpoint_is_open(s.endpoint, s.next), "the endpoint is open");
+    mapped_on_the_way(&s, transport);
     go_round(&s, &state);
     CHECK(transport->ops->barrier(transport) == TUTTI_OK, "barrier");
     CHECK(s.packed > 0 && s.direct > 0 && s.offered > 0 && s.pieces > 0,

@@ -57,6 +57,18 @@ static void make_known(struct tutti_endpoint *endpoint, int peer, struct tutti_m
     tutti_endpoint_release(endpoint, held);
 }
 
+/* The peer learns whether its scratch is mapped now: the message that it was asked for may have gone another way. */
+static void settle_scratch(struct tutti_endpoint *endpoint, int peer, uint64_t id, int gpu)
+{
+    const struct tutti_endpoints *theirs = tutti_endpoint_theirs(endpoint, peer);
+    for (unsigned i = 0; i < TUTTI_ENDPOINT_GPUS; i++) {
+        struct tutti_mapping *mapping;
+        if (atomic_load_explicit(&theirs->gpu[i].offered, memory_order_acquire) == 2 &&
+            theirs->gpu[i].scratch.what.id == id)
+            tutti_endpoint_map_scratch(endpoint, peer, i, gpu, &mapping);
+    }
+}
+
 static void settle_one(struct tutti_endpoint *endpoint, int peer)
 {
     struct tutti_endpoint_from *from = &endpoint->from[peer];
@@ -70,16 +82,20 @@ static void settle_one(struct tutti_endpoint *endpoint, int peer)
     if (came && tutti_cache_add(endpoint->node->cache, endpoint->device, peer, from->asked_gpu, &from->asked, fd,
                                 from->asked_channel, &held) != TUTTI_OK)
         held = NULL;
+    const uint64_t id = from->asked.id;
     if (!held)
-        give_up(from, from->asked.id, from->asked_gpu);
-    else if (from->asked_channel)
-        tutti_endpoint_release(endpoint, held); /* it is found in the cache */
-    else
-        make_known(endpoint, peer, held);
+        give_up(from, id, from->asked_gpu);
     if (fd >= 0)
         close(fd);
     from->asked.id = 0;
     atomic_fetch_sub(&endpoint->asking, 1);
+    if (!from->asked_channel) {
+        if (held)
+            make_known(endpoint, peer, held);
+        return;
+    }
+    settle_scratch(endpoint, peer, id, from->asked_gpu);
+    tutti_endpoint_release(endpoint, held);
 }
 
 void tutti_endpoint_settle(struct tutti_endpoint *endpoint)
