@@ -1,5 +1,6 @@
 /* Stands for a program that is linked statically with its MPI: it defines what such a program has inside, and says
- * which launcher has started it. INSIDE_OPENMPI, INSIDE_MPICH: which MPI. */
+ * which launcher has started it, in the file INSIDE_SAYS: Hydra may lose the output of a program that ends at once
+ * without having called MPI. INSIDE_OPENMPI, INSIDE_MPICH: which MPI. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -20,13 +21,14 @@ int PMPI_Init(int *argc, char ***argv)
 
 int main(int argc, char **argv)
 {
-    const char *preload = getenv("LD_PRELOAD");
-    if (PMPI_Init(&argc, &argv) != 0 || !text[0])
+    const char *preload = getenv("LD_PRELOAD"), *says = getenv("INSIDE_SAYS");
+    FILE *out = says ? fopen(says, "w") : NULL;
+    if (!out || PMPI_Init(&argc, &argv) != 0 || !text[0])
         return 1;
-    printf("started by %s\npreload %s\n",
-           getenv("OMPI_COMM_WORLD_RANK") ? "openmpi"
-           : getenv("PMI_RANK")           ? "mpich"
-                                          : "?",
-           preload ? preload : "-");
-    return 0;
+    fprintf(out, "started by %s\npreload %s\n",
+            getenv("OMPI_COMM_WORLD_RANK") ? "openmpi"
+            : getenv("PMI_RANK")           ? "mpich"
+                                           : "?",
+            preload ? preload : "-");
+    return fclose(out) != 0;
 }

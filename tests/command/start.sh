@@ -20,9 +20,10 @@ if [ "$sanitized" != - ]; then
 fi
 
 # A program with its MPI inside is started by that MPI's launcher, and it is said that Tutti is not in front.
+export INSIDE_SAYS=$folder/says
 for pair in "$@"; do
     name=${pair%%=*} program=${pair#*=} other=
-    said=$("$tutti" run -n 1 "$program" 2>&1)
+    said=$("$tutti" run -n 1 "$program" 2>&1; cat "$INSIDE_SAYS"; rm -f "$INSIDE_SAYS")
     holds "$said" "is linked statically with its MPI: Tutti cannot be in front of its calls" "$name inside"
     lacks "$said" "does not say which MPI" "$name inside: the program says which"
     case "$*" in *"openmpi="*"mpich="* | *"mpich="*"openmpi="*) other=1 ;; esac
@@ -30,7 +31,7 @@ for pair in "$@"; do
     holds "$said" "^preload -\$" "$name inside: nothing is preloaded"
     cp "$program" "$folder/stripped"
     strip "$folder/stripped" || continue
-    said=$("$tutti" run -n 1 "$folder/stripped" 2>&1)
+    said=$("$tutti" run -n 1 "$folder/stripped" 2>&1; cat "$INSIDE_SAYS"; rm -f "$INSIDE_SAYS")
     holds "$said" "is linked statically with its MPI" "$name inside, stripped"
     holds "$said" "^started by $name\$" "$name inside, stripped: its launcher"
     if [ -n "$other" ]; then
