@@ -108,6 +108,18 @@ void bench_say_time(const struct bench_plan *plan, const char *way, int directio
               figures->least, figures->most, figures->iterations, figures->extrapolated);
 }
 
+void bench_say_longest(const struct bench_plan *plan, const struct bench_column *column)
+{
+    const long n = column->iterations;
+    double *longest = calloc((size_t)n, sizeof *longest);
+    if (!longest)
+        bench_fail("out of memory");
+    bench_mpi.Allreduce(column->samples, longest, (int)n, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+    struct bench_figures figures = bench_figures_of(longest, n);
+    bench_say_time(plan, column->name, 0, &figures);
+    free(longest);
+}
+
 void bench_say_progress(const struct bench_plan *plan, const char *way, const char *what, int part, int parts)
 {
     bench_say(plan, "progress %s of %s, part %d of %d", way, what, part + 1, parts);

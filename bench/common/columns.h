@@ -46,6 +46,8 @@ struct bench_figures {
 };
 /* direction: 1 for unpacking. */
 void bench_say_time(const struct bench_plan *plan, const char *way, int direction, const struct bench_figures *figures);
+/* Collective: of each call the time of the rank that takes longest. */
+void bench_say_longest(const struct bench_plan *plan, const struct bench_column *column);
 void bench_say_progress(const struct bench_plan *plan, const char *way, const char *what, int part, int parts);
 /* Of n times; sorts them. */
 struct bench_figures bench_figures_of(double *times, long n);

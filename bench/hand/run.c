@@ -218,18 +218,6 @@ static int check(void *with, int way, long i)
 
 /* ---- one row ---- */
 
-static void say_times(const struct bench_plan *plan, const struct bench_column *column)
-{
-    const long n = column->iterations;
-    double *longest = calloc((size_t)n, sizeof *longest);
-    if (!longest)
-        bench_fail("out of memory");
-    bench_mpi.Allreduce(column->samples, longest, (int)n, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
-    struct bench_figures figures = bench_figures_of(longest, n);
-    bench_say_time(plan, column->name, 0, &figures);
-    free(longest);
-}
-
 /* How the call goes, now that its memory is known everywhere. */
 static void say_how(struct timing *t)
 {
@@ -265,7 +253,7 @@ static int measure(struct timing *t)
         bench_say(plan, "row %zu MPI_%s", t->hand->bytes, t->row->name);
         say_how(t);
         for (int way = 0; way < HAND_WAYS; way++)
-            say_times(plan, &columns[way]);
+            bench_say_longest(plan, &columns[way]);
         bench_say(plan, "done");
     }
     for (int way = 0; way < HAND_WAYS && t->row->close; way++)

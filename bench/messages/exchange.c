@@ -128,18 +128,6 @@ static int check(void *with, int way, long i)
     return 0;
 }
 
-static void say_times(const struct bench_plan *plan, const struct bench_column *column)
-{
-    const long n = column->iterations;
-    double *longest = calloc((size_t)n, sizeof *longest);
-    if (!longest)
-        bench_fail("out of memory");
-    bench_mpi.Allreduce(column->samples, longest, (int)n, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
-    struct bench_figures figures = bench_figures_of(longest, n);
-    bench_say_time(plan, column->name, 0, &figures);
-    free(longest);
-}
-
 /* How an exchange goes, now that its memory is known everywhere. */
 static void say_ways(struct timing *timing)
 {
@@ -183,7 +171,7 @@ int exchange_run(const struct bench_plan *plan, const struct exchange *exchange)
         say_ways(&timing);
         for (int way = 0; way < EXCHANGE_WAYS; way++) {
             if (columns[way].name)
-                say_times(plan, &columns[way]);
+                bench_say_longest(plan, &columns[way]);
         }
         bench_say(plan, "done");
     }

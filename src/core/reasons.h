@@ -29,7 +29,7 @@ enum tutti_reason tutti_reason_of(const char *text);
  * Whatever finds out that a message or a collective cannot go past the MPI sets the reason at the place where it
  * returns "no"; the last reason counts. The call that stages then takes it, which leaves NONE behind. */
 void tutti_why_set(enum tutti_reason reason);
-/* NONE where nobody has set one: `otherwise` then. */
+/* The reason that was set last, or `otherwise` if none was. */
 enum tutti_reason tutti_why_take(enum tutti_reason otherwise);
 /* Sets the reason and is 0, or NULL: for return statements. */
 #define TUTTI_NO(reason)   (tutti_why_set(TUTTI_REASON_##reason), 0)

@@ -68,6 +68,14 @@ static int overdue(const struct tutti_rendezvous_send *send, uint64_t now)
            now - send->since > GRACE_NS + send->patience + send->bytes / GRACE_BYTES;
 }
 
+/* A failure ends the send if the receiver has no other way to the data: a part has gone, or it has asked for them. A
+ * lack of memory may end: it is tried again. */
+static void note(struct tutti_rendezvous_send *send, int status, int begun)
+{
+    if (status != TUTTI_OK && status != TUTTI_ERR_MEMORY && (begun || asked_for(send) != TUTTI_MUST_NOT))
+        send->failed = status;
+}
+
 /* ---- pieces through scratch ---- */
 
 /* The next pieces that there is room for. 0: none. */
@@ -195,8 +203,7 @@ static void carry(struct tutti_rendezvous *r, struct tutti_rendezvous_send *send
         status = send_part(r, send);
     if (begins) /* the receiver may still come for what has not begun to leave */
         tutti_rndv_set(rndv, send->carried > 0 ? TUTTI_RNDV_AM : TUTTI_RNDV_GET);
-    if (status != TUTTI_OK && status != TUTTI_ERR_MEMORY && send->carried > 0)
-        send->failed = status;
+    note(send, status, send->carried > 0);
 }
 
 /* ---- bringing on ---- */
@@ -245,10 +252,9 @@ static void run(struct batch *all)
         for (unsigned k = 0; k < n; k++) {
             struct tutti_rendezvous_send *send = all->of[of[k]];
             all->of[of[k]] = NULL;
+            note(send, status, send->packed > 0);
             if (status == TUTTI_OK)
                 packed(send, all->pieces[of[k]]);
-            else
-                send->failed = send->packed > 0 ? status : TUTTI_OK;
             if (tutti_rndv_is(send->rndv, TUTTI_RNDV_MOVING))
                 tutti_rndv_set(send->rndv, status == TUTTI_OK ? TUTTI_RNDV_BOUNCE : TUTTI_RNDV_GET);
         }

@@ -243,6 +243,36 @@ static void go_round(struct side *s, uint64_t *state)
     }
 }
 
+/* The receiver has asked for a message that no kernel can pack: the send ends with an error, and does not stand still.
+ */
+static void cannot_be_packed(struct side *s, enum tutti_must must, uint64_t *state)
+{
+    const uint64_t until = tutti_now_ns() + (uint64_t)SECONDS * 1000000000;
+    struct kit_side out;
+    int status = TUTTI_OK;
+    kit_make(&out, KIT_DEVICE, MOST, 0, state);
+    struct tutti_rendezvous_send send = {.elements = out.elements,
+                                         .gpu = tutti_device()->gpus(), /* there is none of this number */
+                                         .bytes = out.capacity,
+                                         .since = tutti_now_ns(),
+                                         .rndv = tutti_endpoint_rndv(s->endpoint, s->next, s->gpu)};
+    if (!CHECK(send.rndv != NULL, "there is no rendezvous"))
+        return;
+    struct tutti_rndv *rndv = send.rndv;
+    rndv->bytes = send.bytes;
+    tutti_rndv_set(rndv, TUTTI_RNDV_GET);
+    tutti_rendezvous_list(s->rendezvous, &send);
+    atomic_store(&rndv->must, (uint32_t)must);
+    while (!tutti_rendezvous_left(s->rendezvous, &send, &status)) {
+        tutti_rendezvous_urge(s->rendezvous);
+        if (!CHECK(tutti_now_ns() < until, "a send that cannot be packed stands still"))
+            abort();
+    }
+    CHECK(status == TUTTI_ERR_ARGUMENT || status == TUTTI_ERR_DEVICE, "it ends with %s", tutti_status_text(status));
+    tutti_rndv_set(rndv, TUTTI_RNDV_ATS);
+    kit_shut(&out);
+}
+
 static int ring(struct tutti_transport *transport, void *with)
 {
     struct kit kit;
@@ -272,6 +302,8 @@ static int ring(struct tutti_transport *transport, void *with)
     CHECK(transport->ops->barrier(transport) == TUTTI_OK, "barrier");
     s.next = s.before = transport->rank;
     go_round(&s, &state);
+    cannot_be_packed(&s, TUTTI_MUST_PACK, &state);
+    cannot_be_packed(&s, TUTTI_MUST_CARRY, &state);
     tutti_endpoint_poll(s.endpoint);
     CHECK(transport->ops->barrier(transport) == TUTTI_OK, "barrier");
     tutti_rendezvous_free(s.rendezvous);

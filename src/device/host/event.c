@@ -80,7 +80,7 @@ int tutti_host_event_record(struct tutti_event *event, struct tutti_stream *stre
     event->users++;
     pthread_mutex_unlock(&event->lock);
     int status = tutti_host_submit(stream, &work);
-    if (status != TUTTI_OK) { /* nobody shall wait for what never runs */
+    if (status != TUTTI_OK) { /* the work never runs: the event is reached at once */
         tutti_host_event_reach(event, work.number);
         tutti_host_event_drop(event);
     }

@@ -51,8 +51,8 @@ static int is_free(void *with)
     return room->taken || !tutti_progress_busy();
 }
 
-/* The process's own buffer. A message in it takes more than `SLACK`, so that the whole of it is free where one of that
- * much less fits; the MPI may align what it is given. */
+/* The process's own buffer. It is empty if a message of its whole size less `SLACK` fits: the smallest message takes
+ * more than `SLACK`, which also covers the alignment of the MPI. */
 static void await_room(void)
 {
     enum { SLACK = 32 };

@@ -139,7 +139,7 @@ static void sweep(void)
             continue;
         }
         *at = mark->next;
-        tutti_unraised++; /* an error is nobody's */
+        tutti_unraised++; /* no call of the program is there to report an error */
         tutti_landing_end(mark->landing, &status, code);
         tutti_unraised--;
         just_MPI_Request_free(&mark->request);
