@@ -9,7 +9,7 @@
 enum { SHIFT = 20 };
 
 static atomic_char freed[COUNTED_IDS], is_mapped[COUNTED_IDS];
-static atomic_int mapped, last = COUNTED_IDS;
+static atomic_int mapped, refusals, last = COUNTED_IDS;
 
 static uint64_t id_at(const void *pointer)
 {
@@ -39,6 +39,16 @@ int counted_is_mapped(uint64_t id)
 int counted_mapped(void)
 {
     return atomic_load(&mapped);
+}
+
+void counted_refuse(int n)
+{
+    atomic_store(&refusals, n);
+}
+
+int counted_refuses(void)
+{
+    return atomic_load(&refusals);
 }
 
 static int active(void)
@@ -109,6 +119,11 @@ static int import_memory(int gpu, const struct tutti_export *what, int fd, void 
 {
     (void)gpu;
     (void)fd;
+    int left = atomic_load(&refusals);
+    while (left > 0 && !atomic_compare_exchange_weak(&refusals, &left, left - 1))
+        ;
+    if (left > 0)
+        return TUTTI_ERR_DEVICE;
     CHECK(!atomic_exchange(&is_mapped[what->id], 1), "allocation %llu is mapped twice", (unsigned long long)what->id);
     atomic_fetch_add(&mapped, 1);
     *base = (void *)(uintptr_t)what->base;

@@ -17,5 +17,8 @@ void counted_free(uint64_t id);
 /* 1 where a peer has it mapped; how many are. */
 int counted_is_mapped(uint64_t id);
 int counted_mapped(void);
+/* The next `n` imports fail. */
+void counted_refuse(int n);
+int counted_refuses(void); /* how many are left of them */
 
 #endif

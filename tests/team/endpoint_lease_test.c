@@ -2,7 +2,7 @@
  * sides, so that each order of events comes about: what the sender has leased stays mapped, whatever else the receiver
  * maps and the sender frees; a lease ends with its rendezvous, however that ends; and an allocation that the receiver
  * replaces while the sender takes a lease is not leased. The cache is small, so that what nobody holds is soon
- * unmapped. */
+ * unmapped. What the device refuses to map at first is tried again. */
 #include <semaphore.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -247,6 +247,21 @@ __attribute__((unused)) static void replaced_in_between(void)
     no_lease_is_left("replaced");
 }
 
+/* The receiver could not map the sender's scratch, nor an allocation: both are tried again, and then work. */
+static void refused_at_first(void)
+{
+    CHECK(tutti_endpoint_mapped(endpoint[SENDER], RECEIVER, 0) == TUTTI_MAPS_CANNOT, "the scratch is mapped at once");
+    while (tutti_endpoint_mapped(endpoint[SENDER], RECEIVER, 0) != TUTTI_MAPS ||
+           tutti_endpoint_mapped(endpoint[RECEIVER], SENDER, 0) != TUTTI_MAPS)
+        poll_both();
+    CHECK(counted_refuses() == 0, "mapped though the device refuses");
+    counted_refuse(3);
+    const uint64_t id = ++ids;
+    while (!message(id))
+        ;
+    CHECK(counted_refuses() == 0, "known though the device refuses");
+}
+
 static int rank_main(struct tutti_transport *transport, void *with)
 {
     struct kit kit;
@@ -262,9 +277,11 @@ static int rank_main(struct tutti_transport *transport, void *with)
         int open = 1;
         for (int r = 0; r < RANKS; r++)
             open &= tutti_endpoint_use(endpoint[r], 0) == 0 && tutti_endpoint_offer(endpoint[r], 0);
+        counted_refuse(5);
         for (int r = 0; r < 2 * RANKS; r++)
             open &= tutti_endpoint_connect(endpoint[r % RANKS], &peer[r % RANKS], 1, 0) || r < RANKS;
         if (CHECK(open && tutti_endpoint_is_open(endpoint[SENDER], RECEIVER), "the endpoints open")) {
+            refused_at_first();
             leases_end();
             leased_stays_mapped(0);
             leased_stays_mapped(1);

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "core/clock.h"
 #include "core/log.h"
 #include "core/settings.h"
 #include "team/discard.h"
@@ -276,18 +277,27 @@ static void sweep(struct tutti_endpoint *endpoint)
     }
 }
 
+static int is_due(const struct tutti_endpoint *endpoint)
+{
+    const uint64_t again = atomic_load_explicit(&endpoint->again, memory_order_relaxed);
+    return again != 0 && tutti_now_ns() >= again;
+}
+
 void tutti_endpoint_poll(struct tutti_endpoint *endpoint)
 {
     tutti_gone_poll(endpoint->node, endpoint->device);
     int work = (atomic_load_explicit(&endpoint->node->heard, memory_order_relaxed) != endpoint->heard) |
                atomic_load_explicit(&endpoint->rndvs, memory_order_relaxed) |
                atomic_load_explicit(&endpoint->asking, memory_order_relaxed) |
-               (atomic_load_explicit(&tutti_endpoint_mine(endpoint)->asked, memory_order_relaxed) != 0);
+               (atomic_load_explicit(&tutti_endpoint_mine(endpoint)->asked, memory_order_relaxed) != 0) |
+               is_due(endpoint);
     if (!work || pthread_mutex_trylock(&endpoint->lock) != 0)
         return;
     sweep(endpoint);
     tutti_endpoint_serve(endpoint);
     tutti_endpoint_settle(endpoint);
+    if (is_due(endpoint))
+        tutti_endpoint_try_again(endpoint);
     if (atomic_load(&endpoint->node->heard) != endpoint->heard)
         tutti_endpoint_forget(endpoint);
     pthread_mutex_unlock(&endpoint->lock);

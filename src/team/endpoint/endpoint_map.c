@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/clock.h"
 #include "core/log.h"
 #include "team/cache.h"
 #include "team/discard.h"
@@ -12,20 +13,32 @@
 
 /* ---- mapping; the lock is held ---- */
 
-static int is_hopeless(const struct tutti_endpoint_from *from, uint64_t id, int gpu)
+static struct tutti_endpoint_hopeless *hopeless(struct tutti_endpoint_from *from, uint64_t id, int gpu)
 {
     for (int i = 0; i < TUTTI_ENDPOINT_HOPELESS; i++) {
         if (from->hopeless[i].id == id && from->hopeless[i].gpu == gpu)
-            return 1;
+            return &from->hopeless[i];
     }
-    return 0;
+    return NULL;
+}
+
+/* What could not be mapped may be later, when memory or addresses are free: every failure doubles the time until the
+ * next try. */
+static int is_hopeless(struct tutti_endpoint_from *from, uint64_t id, int gpu)
+{
+    const struct tutti_endpoint_hopeless *failed = hopeless(from, id, gpu);
+    return failed && tutti_now_ns() < failed->next;
 }
 
 static void give_up(struct tutti_endpoint_from *from, uint64_t id, int gpu)
 {
-    const unsigned i = from->hopes++ % TUTTI_ENDPOINT_HOPELESS;
-    from->hopeless[i].id = id;
-    from->hopeless[i].gpu = gpu;
+    struct tutti_endpoint_hopeless *failed = hopeless(from, id, gpu);
+    if (!failed) {
+        failed = &from->hopeless[from->hopes++ % TUTTI_ENDPOINT_HOPELESS];
+        *failed = (struct tutti_endpoint_hopeless){.id = id, .gpu = gpu, .wait = TUTTI_ENDPOINT_AGAIN_NS / 2};
+    }
+    failed->wait = failed->wait < TUTTI_ENDPOINT_AGAIN_MOST_NS / 2 ? failed->wait * 2 : TUTTI_ENDPOINT_AGAIN_MOST_NS;
+    failed->next = tutti_now_ns() + failed->wait;
 }
 
 static int is_known(const struct tutti_endpoint *endpoint, int peer, uint64_t id)
@@ -172,9 +185,27 @@ enum tutti_reaching tutti_endpoint_map_scratch(struct tutti_endpoint *endpoint, 
     } else if (there == TUTTI_REACH_NOT && !tutti_endpoint_is_quiet(endpoint) && atomic_load(state) != TUTTI_MAPS) {
         tutti_debug("the scratch of rank %d of this node cannot be mapped for GPU %d", peer, gpu);
         atomic_store_explicit(state, TUTTI_MAPS_CANNOT, memory_order_release);
+        atomic_store(&endpoint->again, tutti_now_ns() + TUTTI_ENDPOINT_AGAIN_NS);
     }
     *out = *kept;
     return there;
+}
+
+void tutti_endpoint_try_again(struct tutti_endpoint *endpoint)
+{
+    const int gpus = atomic_load(&endpoint->gpus);
+    uint64_t again = 0;
+    for (int r = 0; r < endpoint->node->size; r++) {
+        for (unsigned i = 0; i < TUTTI_ENDPOINT_GPUS; i++) {
+            const _Atomic uint8_t *state = &tutti_endpoint_mine(endpoint)->maps[r][i];
+            struct tutti_mapping *mapping;
+            for (int slot = 0; slot < gpus && atomic_load(state) == TUTTI_MAPS_CANNOT; slot++)
+                tutti_endpoint_map_scratch(endpoint, r, i, endpoint->gpu[slot].gpu, &mapping);
+            if (atomic_load(state) == TUTTI_MAPS_CANNOT)
+                again = tutti_now_ns() + TUTTI_ENDPOINT_AGAIN_NS;
+        }
+    }
+    atomic_store(&endpoint->again, again);
 }
 
 uint64_t tutti_endpoint_offset(const struct tutti_endpoint *endpoint, int peer, unsigned index)

@@ -9,6 +9,10 @@
 
 enum { TUTTI_ENDPOINT_SIGHTED = 64, TUTTI_ENDPOINT_HOPELESS = 8 };
 
+/* Time between two tries to map what could not be mapped, of the first two and the longest. */
+#define TUTTI_ENDPOINT_AGAIN_NS      UINT64_C(1000000)
+#define TUTTI_ENDPOINT_AGAIN_MOST_NS UINT64_C(4000000000)
+
 /* What this rank holds of a peer's. */
 struct tutti_endpoint_from {
     _Atomic uint64_t seen; /* when its process was looked at */
@@ -19,9 +23,10 @@ struct tutti_endpoint_from {
     struct tutti_mapping *pinned[TUTTI_ENDPOINT_KNOWN]; /* of those that are known */
     struct tutti_export asked;                          /* id not 0: its descriptor is on its way; one at a time */
     int asked_gpu, asked_channel;                       /* what it is to be mapped for, and as what */
-    struct {
+    struct tutti_endpoint_hopeless {
         uint64_t id; /* of an allocation that could not be mapped for this GPU */
         int gpu;
+        uint64_t next, wait; /* when it is tried again; how long after the last try */
     } hopeless[TUTTI_ENDPOINT_HOPELESS];
     unsigned hopes;
     uint64_t sighted[TUTTI_ENDPOINT_SIGHTED]; /* allocations that messages have named and that are not known */
@@ -49,6 +54,7 @@ struct tutti_endpoint {
     _Atomic int rndvs;                                       /* in use */
     unsigned char lease[TUTTI_RNDVS]; /* of each rendezvous: its entry among known + 1; 0: none */
     _Atomic int asking;               /* peers that were asked for a descriptor */
+    _Atomic uint64_t again;           /* when scratches that could not be mapped are tried next; 0: there are none */
     _Atomic uint32_t heard;           /* of the node's, as far as it has been followed */
     int most;                         /* known of one peer */
     struct tutti_endpoint_piece {
@@ -99,6 +105,8 @@ uint64_t tutti_endpoint_offset(const struct tutti_endpoint *endpoint, int peer, 
 int tutti_endpoint_worth(struct tutti_endpoint *endpoint, int peer, unsigned index, uint64_t id);
 /* Lets go of what is known and gone, see gone.h. */
 void tutti_endpoint_forget(struct tutti_endpoint *endpoint);
+/* Tries once more to map the peers' scratches that could not be mapped: the reason may have gone. */
+void tutti_endpoint_try_again(struct tutti_endpoint *endpoint);
 /* Maps what this rank has asked for and has come. */
 void tutti_endpoint_settle(struct tutti_endpoint *endpoint);
 
