@@ -61,6 +61,8 @@ static int on_device(const struct tutti_side *side)
 
 /* ---- moving ---- */
 
+enum { COPIED_FROM = 64 << 10 }; /* bytes of a row on average, from which on rows are copied one by one */
+
 /* A block that kernels do not reach as a whole. */
 static int move_slowly(const struct tutti_block *block, enum tutti_direction direction, char *packed)
 {
@@ -92,21 +94,58 @@ static int move_slowly(const struct tutti_block *block, enum tutti_direction dir
     return status;
 }
 
+/* Blocks from `i` on, before `end`, that are one row of bytes both in the program's memory and packed; 0: block `i` has
+ * no bytes, or gaps. */
+static int row_from(const struct tutti_blocks *blocks, int i, int end, size_t *bytes)
+{
+    const struct tutti_block *first = &blocks->block[i];
+    int n = 0;
+    *bytes = 0;
+    for (; i + n < end; n++) {
+        const struct tutti_block *block = &first[n];
+        if (block->bytes == 0)
+            continue;
+        if (!block->solid || block->idle || block->at != first->at + *bytes || block->place != first->place + *bytes)
+            break;
+        *bytes += block->bytes;
+    }
+    return *bytes ? n : 0;
+}
+
+/* A copy takes as long as a launch, which moves all rows: they are copied where there is one, or where they are long.
+ */
+static int are_copied(const struct tutti_blocks *blocks, int first, int end)
+{
+    size_t bytes, all = 0;
+    int rows = 0;
+    for (int i = first, n; i < end; i += n ? n : 1) {
+        n = row_from(blocks, i, end, &bytes);
+        rows += n > 0;
+        all += bytes;
+    }
+    return rows < 2 || all / (size_t)rows >= COPIED_FROM;
+}
+
 /* All blocks, or the one named. Kernels of one GPU take theirs in one launch. */
 static int move(struct tutti_blocks *blocks, enum tutti_direction direction, int only)
 {
     struct tutti_pack_job *jobs = calloc((size_t)blocks->n, sizeof *jobs);
     unsigned used = 0;
     int gpu = -1, status = jobs ? TUTTI_OK : TUTTI_ERR_MEMORY;
-    for (int i = only < 0 ? 0 : only; i < (only < 0 ? blocks->n : only + 1) && status == TUTTI_OK; i++) {
+    const int first = only < 0 ? 0 : only, end = only < 0 ? blocks->n : only + 1;
+    const int copied = are_copied(blocks, first, end);
+    for (int i = first, n; i < end && status == TUTTI_OK; i += n) {
         const struct tutti_block *block = &blocks->block[i];
         char *packed = blocks->memory + block->place;
         struct tutti_places places = {.host = 1};
+        size_t bytes;
+        n = 1;
         if (block->bytes == 0 || block->idle)
             continue;
-        if (block->solid) {
-            status = direction == TUTTI_PACK ? tutti_door.device->copy_now(packed, block->at, block->bytes)
-                                             : tutti_door.device->copy_now(block->at, packed, block->bytes);
+        if (block->solid && (copied || !block->plan)) {
+            n = row_from(blocks, i, end, &bytes);
+            status = direction == TUTTI_PACK ? tutti_door.device->copy_now(packed, block->at, bytes)
+                                             : tutti_door.device->copy_now(block->at, packed, bytes);
             continue;
         }
         if (block->plan)
