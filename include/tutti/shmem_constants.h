@@ -51,6 +51,9 @@ typedef tshmem_ctx_session_config_t shmem_ctx_session_config_t;
 #define SHMEM_ALLTOALLS_SYNC_SIZE     SHMEM_SYNC_SIZE
 #define SHMEM_REDUCE_MIN_WRKDATA_SIZE 1
 
+/* The version by the name that Open MPI has for it: its examples ask for it. */
+#define OSHMEM_SPEC_VERSION (SHMEM_MAJOR_VERSION * 10000 + SHMEM_MINOR_VERSION * 100)
+
 /* Names of before version 1.3. */
 #define _SHMEM_MAJOR_VERSION           SHMEM_MAJOR_VERSION
 #define _SHMEM_MINOR_VERSION           SHMEM_MINOR_VERSION

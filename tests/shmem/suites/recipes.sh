@@ -87,7 +87,7 @@ suite_osu_5_3() { osu openshmem; }
 suite_osu_7_4() { osu c/openshmem; }
 
 suite_ompi_examples() { each -- $(cd "$copy" && ls examples/*oshmem*.c examples/*oshmem*.cc); }
-suite_specification() { each -- example_code/*.c; }
+suite_specification() { each -fopenmp -- example_code/*.c; }
 suite_osss_ucx() { each -- example/*.c; }
 suite_ofiwg_tutorial() { each -- examples/*.c; }
 suite_ornl_tutorial() {
