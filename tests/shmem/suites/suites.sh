@@ -54,7 +54,7 @@ of() {
     local row_suite row_program row_key rest found=''
     while read -r row_suite row_program row_key rest; do
         # shellcheck disable=SC2053
-        [ "$row_suite" = "$suite" ] && [ "$row_key" = "$1" ] && [[ $2 == $row_program ]] && found=$rest
+        [ "$row_key" = "$1" ] && [[ $suite == $row_suite ]] && [[ $2 == $row_program ]] && found=$rest
     done <"$here/programs.txt"
     printf %s "$found"
 }
@@ -102,14 +102,14 @@ compile() {
 
 # run LAYOUT PROGRAM FILE: one line in the results: suite, program, layout, ok or what is wrong.
 run() {
-    local layout=$1 name=$2 file=$3 out result status want args seconds
+    local layout=$1 name=$2 file=$3 out result status want args seconds vars
     out="$work/$suite.out/$(flat "$name").$layout"
-    args=$(of args "$name") want=$(of status "$name") seconds=$(of seconds "$name")
+    args=$(of args "$name") vars=$(of env "$name") want=$(of status "$name") seconds=$(of seconds "$name")
     want=${want%% *} args=${args//\{\}/$(basename "$name")}
     # shellcheck disable=SC2086
     (cd "$(of in "$name" | sed "s|^|$copy/|; s|^$|$copy|")" &&
         { [ "${layout#far}" = "$layout" ] || export TUTTI_NODE_RANKS=1; } &&
-        exec timeout -k 5 "${seconds:-$limit}" oshrun ${MPI:+--mpi="$MPI"} -n "${layout: -1}" "$file" $args) >"$out" 2>&1 </dev/null
+        exec env ${vars//@/$copy} timeout -k 5 "${seconds:-$limit}" oshrun ${MPI:+--mpi="$MPI"} -n "${layout: -1}" "$file" $args) >"$out" 2>&1 </dev/null
     status=$?
     if [ $status = 124 ] || [ $status = 137 ]; then
         result="no end within ${seconds:-$limit} s"
@@ -132,6 +132,7 @@ run_all() {
         [ "$file" != - ] || continue
         pes=$(of pes "$name")
         for layout in $layouts; do
+            [ "$pes" != 2 ] || layout=${layout/4/2} # the same with fewer PEs
             [[ " ${pes:-2 4} " == *" ${layout: -1} "* ]] && run "$layout" "$name" "$file"
         done
     done <"$work/$suite.programs"
