@@ -96,9 +96,9 @@ TSHMEM_CALL int tshmem_my_pe(void);
 TSHMEM_CALL int tshmem_n_pes(void);
 TUTTI_API void tshmem_info_get_version(int *major, int *minor);
 TUTTI_API void tshmem_info_get_name(char *name); /* at least TSHMEM_MAX_NAME_LEN bytes */
-/* Local, before tshmem_init(): what tutti/shmem_names.h calls for programs written for OpenSHMEM that a compiler for
- * the host compiles. They load and store symmetric memory themselves: without TUTTI_SHMEM_HEAP heaps are in host
- * memory, and with such heaps the program's static variables (not those of shared libraries) are symmetric. */
+/* Local, before tshmem_init(): called by libtutti-openshmem's shmem_init(), for programs written for OpenSHMEM. They
+ * load and store symmetric memory themselves: without TUTTI_SHMEM_HEAP heaps are in host memory, and with such heaps
+ * the program's static variables (not those of shared libraries) are symmetric. */
 TUTTI_API void tutti_shmem_openshmem(void);
 /* tshmem_init_comm() with a communicator of Fortran: what its module calls. */
 TUTTI_API int tutti_shmem_init_fortran(int comm);

@@ -1,18 +1,21 @@
 /* OpenSHMEM's own names beside the calls of tutti/shmem.h. For a host's compiler they are functions of
- * libtutti-openshmem (pkg-config tutti-openshmem), as in <shmem.h>; for nvcc they are other names of the calls of
- * tutti/shmem.h, so that kernels have them, and libtutti-openshmem has what OpenSHMEM 1.5 deprecates. */
+ * libtutti-openshmem (pkg-config tutti-openshmem), as in <shmem.h>; for nvcc, and for files of C with TSHMEM_KERNELS,
+ * they are other names of the calls of tutti/shmem.h, so that kernels have them, and libtutti-openshmem has what
+ * OpenSHMEM 1.5 deprecates. */
 #ifndef TUTTI_SHMEM_NAMES_H
 #define TUTTI_SHMEM_NAMES_H
 
 #include "tutti/shmem.h"
 
-#ifndef __CUDACC__
+#if !defined(__CUDACC__) && !defined(TSHMEM_KERNELS)
 #include "tutti/shmem_functions.h"
 #else /* names for calls that kernels have, too */
 #include "tutti/shmem_constants.h"
 
 #ifndef __CUDACC_RTC__ /* functions of libtutti-openshmem, of the host alone, for what has no macro below */
+#ifdef __cplusplus
 extern "C" {
+#endif
 #define TSHMEM_ROW(result, name, ...)       result shmem##name(__VA_ARGS__);
 #define TSHMEM_ROW_NONE(result, name)       result shmem##name(void);
 #define TSHMEM_ROW_WHOLE(result, name, ...) result name(__VA_ARGS__);
@@ -23,7 +26,9 @@ extern "C" {
 #undef TSHMEM_ROW_WHOLE
 #undef TSHMEM_ROW_WHOLE_NONE
 void tutti_openshmem_sync(int, int, int, long *);
+#ifdef __cplusplus
 }
+#endif
 #endif
 
 #define shmem_init                  tshmem_init
