@@ -39,13 +39,13 @@ enum { SHMEM_SYNC_VALUE = 0, SHMEM_SYNC_SIZE = 4 };
 #define _SHMEM_MAX_NAME_LEN            TSHMEM_MAX_NAME_LEN
 #define _SHMEM_VENDOR_STRING           TSHMEM_VENDOR_STRING
 
-#define start_pes(n) ((void)(n), shmem_init())
-#define _my_pe       tshmem_my_pe
-#define _num_pes     tshmem_n_pes
-#define shmalloc     tshmem_malloc
-#define shfree       tshmem_free
-#define shrealloc    tshmem_realloc
-#define shmemalign   tshmem_align
+#define start_pes  tutti_openshmem_start_pes
+#define _my_pe     tshmem_my_pe
+#define _num_pes   tshmem_n_pes
+#define shmalloc   tshmem_malloc
+#define shfree     tshmem_free
+#define shrealloc  tshmem_realloc
+#define shmemalign tshmem_align
 
 /* Caches are coherent. */
 #define shmem_clear_cache_inv()        ((void)0)

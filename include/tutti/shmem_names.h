@@ -6,22 +6,33 @@
 #include "tutti/shmem.h"
 
 /* A host's compiler: see tutti_shmem_openshmem(). */
-#ifndef __CUDACC__
-static inline __attribute__((unused)) int tutti_openshmem_init(void)
+#ifndef __CUDACC_RTC__
+static inline __attribute__((unused)) void tutti_openshmem_begin(void)
 {
+#ifdef __CUDACC__
+    tutti_shmem_named();
+#else
     tutti_shmem_openshmem();
-    return tshmem_init();
+#endif
+}
+static inline __attribute__((unused)) void tutti_openshmem_init(void)
+{
+    tutti_openshmem_begin();
+    tutti_shmem_init_or_end();
 }
 static inline __attribute__((unused)) int tutti_openshmem_init_thread(int requested, int *provided)
 {
-    tutti_shmem_openshmem();
+    tutti_openshmem_begin();
     return tshmem_init_thread(requested, provided);
+}
+static inline __attribute__((unused)) void tutti_openshmem_start_pes(int npes)
+{
+    (void)npes;
+    tutti_openshmem_begin();
+    tutti_shmem_start_pes();
 }
 #define shmem_init        tutti_openshmem_init
 #define shmem_init_thread tutti_openshmem_init_thread
-#else
-#define shmem_init        tshmem_init
-#define shmem_init_thread tshmem_init_thread
 #endif
 #define shmem_finalize              tshmem_finalize
 #define shmem_global_exit           tshmem_global_exit
