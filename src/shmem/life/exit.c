@@ -145,9 +145,10 @@ static void __attribute__((noreturn)) end(int mine, int status)
     atomic_store(&role, mine);
     if (own())
         __atomic_store_n(&own()->ended, READ, __ATOMIC_RELEASE);
+    const int watched = begin_watch();
     if (mine == LEADS)
         tell_others();
-    if (!begin_watch())
+    if (!watched)
         leave();
     exit(status);
 }

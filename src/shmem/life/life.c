@@ -47,9 +47,11 @@ int tutti_shmem_no_front(const char *call)
     const int there = dlsym(RTLD_DEFAULT, "tutti_mpix_call") != NULL;
     return tutti_shmem_answer(
         TUTTI_ERR_UNAVAILABLE, call, "%s",
-        there ? "libtutti.so is loaded, but found no MPI that it knows: tutti info says which those are"
-              : "libtutti.so is not in front of an MPI: start the program by tutti run, or link it with -ltutti before "
-                "the MPI");
+        there
+            ? "libtutti.so is loaded, but no MPI that it knows: link the program with one (a linker may leave it out: "
+              "-Wl,--no-as-needed); tutti info says which it knows"
+            : "libtutti.so is not in front of an MPI: start the program by tutti run, or link it with -ltutti before "
+              "the MPI");
 }
 
 /* NULL, said: no MPI. */
@@ -92,14 +94,14 @@ int tshmem_init_thread(int requested, int *provided)
 void tshmem_pcontrol(int level, ...)
 {
     if (level < 0)
-        tutti_shmem_fail(TUTTI_ERR_ARGUMENT, "tshmem_pcontrol", "there is no level %d", level);
+        tutti_shmem_answer(TUTTI_ERR_ARGUMENT, "tshmem_pcontrol", "there is no level %d", level);
 }
 
 int tshmem_finalize(void)
 {
     struct tutti_shmem *space = &tutti_shmem;
     if (space->state.pes == 0)
-        return tutti_shmem_down("tshmem_finalize");
+        return tutti_shmem_answer(TUTTI_ERR_UNAVAILABLE, "tshmem_finalize", "there is no address space to end");
     const struct tutti_shmem_host *host = space->host;
     tshmem_quiet();
     const int status = tutti_shmem_pass(TSHMEM_TEAM_WORLD, TUTTI_SHMEM_FINALIZE);
