@@ -31,9 +31,36 @@ void tutti_openshmem_sync(int, int, int, long *);
 #endif
 #endif
 
-#define shmem_init                  tshmem_init
-#define shmem_init_thread           tshmem_init_thread
-#define start_pes(n)                ((void)(n), shmem_init())
+/* See tutti_shmem_openshmem(), and tutti_shmem_named() for heaps that kernels reach. */
+#ifndef __CUDACC_RTC__
+static inline __attribute__((unused)) void tutti_openshmem_begin(void)
+{
+#ifdef __CUDACC__
+    tutti_shmem_named();
+#else
+    tutti_shmem_openshmem();
+#endif
+}
+static inline __attribute__((unused)) void tutti_openshmem_init(void)
+{
+    tutti_openshmem_begin();
+    tutti_shmem_init_or_end();
+}
+static inline __attribute__((unused)) int tutti_openshmem_init_thread(int requested, int *provided)
+{
+    tutti_openshmem_begin();
+    return tshmem_init_thread(requested, provided);
+}
+static inline __attribute__((unused)) void tutti_openshmem_start_pes(int npes)
+{
+    (void)npes;
+    tutti_openshmem_begin();
+    tutti_shmem_start_pes();
+}
+#define shmem_init        tutti_openshmem_init
+#define shmem_init_thread tutti_openshmem_init_thread
+#define start_pes         tutti_openshmem_start_pes
+#endif
 #define shmem_finalize              tshmem_finalize
 #define shmem_global_exit           tshmem_global_exit
 #define shmem_my_pe                 tshmem_my_pe
