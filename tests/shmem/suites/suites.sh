@@ -40,6 +40,7 @@ layouts=${PES:-near2 near4 far2}
 only=${ONLY:-all}
 export PATH=$prefix/bin:$PATH
 export PKG_CONFIG_PATH=$prefix/lib/pkgconfig${PKG_CONFIG_PATH:+:$PKG_CONFIG_PATH}
+ulimit -S -s "$(ulimit -H -s)" # some programs have large arrays on their stack
 mkdir -p "$work"
 work=$(cd "$work" && pwd)
 
