@@ -187,12 +187,14 @@ void pshmem_wait_until(long *word, int comparison, long value)
 struct active {
     int start, stride, size, mine; /* mine: number of this PE in the set */
     long *sync;                    /* [0]: at the first PE: how many have come; [1]: go on; [2]: a count for all */
+    long rest; /* what sync holds between calls: of the <shmem.h> that the program was compiled with */
 };
 
 static struct active active_of(int start, int log_stride, int size, long *sync)
 {
-    struct active set = {start, 1 << log_stride, size, 0, sync};
-    set.mine = (tshmem_my_pe() - start) / set.stride;
+    const int me = tshmem_my_pe();
+    struct active set = {start, 1 << log_stride, size, 0, sync, tshmem_long_atomic_fetch(&sync[1], me)};
+    set.mine = (me - start) / set.stride;
     return set;
 }
 
@@ -207,16 +209,16 @@ static void active_meet(const struct active *set)
     tshmem_quiet();
     if (set->mine != 0) {
         tshmem_long_atomic_inc(&set->sync[0], set->start);
-        tshmem_long_wait_until(&set->sync[1], TSHMEM_CMP_NE, SHMEM_SYNC_VALUE);
-        tshmem_long_atomic_set(&set->sync[1], SHMEM_SYNC_VALUE, tshmem_my_pe());
+        tshmem_long_wait_until(&set->sync[1], TSHMEM_CMP_NE, set->rest);
+        tshmem_long_atomic_set(&set->sync[1], set->rest, tshmem_my_pe());
         tshmem_quiet();
         return;
     }
-    tshmem_long_wait_until(&set->sync[0], TSHMEM_CMP_EQ, SHMEM_SYNC_VALUE + set->size - 1);
-    tshmem_long_atomic_set(&set->sync[0], SHMEM_SYNC_VALUE, tshmem_my_pe());
+    tshmem_long_wait_until(&set->sync[0], TSHMEM_CMP_EQ, set->rest + set->size - 1);
+    tshmem_long_atomic_set(&set->sync[0], set->rest, tshmem_my_pe());
     tshmem_quiet();
     for (int i = 1; i < set->size; i++)
-        tshmem_long_atomic_set(&set->sync[1], SHMEM_SYNC_VALUE + 1, active_pe(set, i));
+        tshmem_long_atomic_set(&set->sync[1], set->rest + 1, active_pe(set, i));
     tshmem_quiet();
 }
 
@@ -259,7 +261,7 @@ static void active_collect(void *dest, const void *source, size_t bytes, const s
         to += its;
     }
     active_meet(set);
-    tshmem_long_atomic_set(&set->sync[2], SHMEM_SYNC_VALUE, tshmem_my_pe());
+    tshmem_long_atomic_set(&set->sync[2], set->rest, tshmem_my_pe());
     tshmem_quiet();
 }
 
