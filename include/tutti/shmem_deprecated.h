@@ -133,12 +133,22 @@ struct tshmem_active {
     long *sync;                    /* [0]: at the first PE: how many have come; [1]: go on; [2]: a count for all */
 };
 
-TSHMEM_OLD struct tshmem_active tshmem_active_of(int start, int log_stride, int size, long *sync)
+TSHMEM_OLD struct tshmem_active tshmem_active_of(int start, int log_stride, int size, long *sync, const char *call)
 {
     struct tshmem_active set = {start, 1 << log_stride, size, 0, sync};
+    tutti_shmem_as(call); /* until the call ends, in errors of those that it is made of */
     set.mine = (tshmem_my_pe() - start) / set.stride;
     return set;
 }
+
+TSHMEM_OLD void tshmem_active_end(const struct tshmem_active *set)
+{
+    (void)set;
+    tutti_shmem_as(NULL);
+}
+#define TSHMEM_ACTIVE(set)                                                                                             \
+    const struct tshmem_active set __attribute__((cleanup(tshmem_active_end))) =                                       \
+        tshmem_active_of(start, log_stride, size, sync, __func__)
 
 TSHMEM_OLD int tshmem_active_pe(const struct tshmem_active *set, int number)
 {
@@ -166,7 +176,7 @@ TSHMEM_OLD void tshmem_active_meet(const struct tshmem_active *set)
 
 TSHMEM_OLD void shmem_barrier(int start, int log_stride, int size, long *sync)
 {
-    const struct tshmem_active set = tshmem_active_of(start, log_stride, size, sync);
+    TSHMEM_ACTIVE(set);
     tshmem_active_meet(&set);
 }
 
@@ -229,31 +239,31 @@ TSHMEM_OLD void tshmem_active_alltoalls(void *dest, const void *source, ptrdiff_
     TSHMEM_OLD void shmem_broadcast##bits(void *dest, const void *source, size_t n, int root, int start,               \
                                           int log_stride, int size, long *sync)                                        \
     {                                                                                                                  \
-        const struct tshmem_active set = tshmem_active_of(start, log_stride, size, sync);                              \
+        TSHMEM_ACTIVE(set);                                                                                            \
         tshmem_active_broadcast(dest, source, n *((bits) / 8), root, &set);                                            \
     }                                                                                                                  \
     TSHMEM_OLD void shmem_collect##bits(void *dest, const void *source, size_t n, int start, int log_stride, int size, \
                                         long *sync)                                                                    \
     {                                                                                                                  \
-        const struct tshmem_active set = tshmem_active_of(start, log_stride, size, sync);                              \
+        TSHMEM_ACTIVE(set);                                                                                            \
         tshmem_active_collect(dest, source, n *((bits) / 8), &set);                                                    \
     }                                                                                                                  \
     TSHMEM_OLD void shmem_fcollect##bits(void *dest, const void *source, size_t n, int start, int log_stride,          \
                                          int size, long *sync)                                                         \
     {                                                                                                                  \
-        const struct tshmem_active set = tshmem_active_of(start, log_stride, size, sync);                              \
+        TSHMEM_ACTIVE(set);                                                                                            \
         tshmem_active_fcollect(dest, source, n *((bits) / 8), &set);                                                   \
     }                                                                                                                  \
     TSHMEM_OLD void shmem_alltoall##bits(void *dest, const void *source, size_t n, int start, int log_stride,          \
                                          int size, long *sync)                                                         \
     {                                                                                                                  \
-        const struct tshmem_active set = tshmem_active_of(start, log_stride, size, sync);                              \
+        TSHMEM_ACTIVE(set);                                                                                            \
         tshmem_active_alltoalls(dest, source, 1, 1, n, (bits) / 8, &set);                                              \
     }                                                                                                                  \
     TSHMEM_OLD void shmem_alltoalls##bits(void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t n,      \
                                           int start, int log_stride, int size, long *sync)                             \
     {                                                                                                                  \
-        const struct tshmem_active set = tshmem_active_of(start, log_stride, size, sync);                              \
+        TSHMEM_ACTIVE(set);                                                                                            \
         tshmem_active_alltoalls(dest, source, dst, sst, n, (bits) / 8, &set);                                          \
     }
 TSHMEM_OLD_SIZE(32)
@@ -267,7 +277,7 @@ TSHMEM_OLD_SIZE(64)
                                                  int size, type *work, long *sync)                                     \
     {                                                                                                                  \
         enum { PIECE = 256 };                                                                                          \
-        const struct tshmem_active set = tshmem_active_of(start, log_stride, size, sync);                              \
+        TSHMEM_ACTIVE(set);                                                                                            \
         const size_t all = n > 0 ? (size_t)n : 0;                                                                      \
         type *result = (type *)malloc((all + 1) * sizeof(type)), theirs[PIECE];                                        \
         (void)work;                                                                                                    \
@@ -313,6 +323,7 @@ TSHMEM_OLD_ORDER(TSHMEM_OLD_ROW)
 TSHMEM_OLD_ARITH(TSHMEM_OLD_ROW)
 #undef TSHMEM_OLD_ROW
 
+#undef TSHMEM_ACTIVE
 #undef TSHMEM_OLD_REDUCE
 #undef TSHMEM_OLD_WHOLE
 #undef TSHMEM_OLD_ORDER
