@@ -190,13 +190,23 @@ struct active {
     long rest; /* what sync holds between calls: of the <shmem.h> that the program was compiled with */
 };
 
-static struct active active_of(int start, int log_stride, int size, long *sync)
+static struct active active_of(int start, int log_stride, int size, long *sync, const char *call)
 {
     const int me = tshmem_my_pe();
+    tutti_shmem_as(call); /* until the call ends, in errors of those that it is made of */
     struct active set = {start, 1 << log_stride, size, 0, sync, tshmem_long_atomic_fetch(&sync[1], me)};
     set.mine = (me - start) / set.stride;
     return set;
 }
+
+static void active_end(const struct active *set)
+{
+    (void)set;
+    tutti_shmem_as(NULL);
+}
+/* The set that the parameters name, until the end of the function. call: the program's, without the p of pshmem_. */
+#define ACTIVE(set, call)                                                                                              \
+    const struct active set __attribute__((cleanup(active_end))) = active_of(start, log_stride, size, sync, call)
 
 static int active_pe(const struct active *set, int number)
 {
@@ -224,13 +234,14 @@ static void active_meet(const struct active *set)
 
 void pshmem_barrier(int start, int log_stride, int size, long *sync)
 {
-    const struct active set = active_of(start, log_stride, size, sync);
+    ACTIVE(set, __func__ + 1);
     active_meet(&set);
 }
 
 void tutti_openshmem_sync(int start, int log_stride, int size, long *sync)
 {
-    pshmem_barrier(start, log_stride, size, sync);
+    ACTIVE(set, "shmem_sync");
+    active_meet(&set);
 }
 
 static void active_broadcast(void *dest, const void *source, size_t bytes, int root, const struct active *set)
@@ -281,31 +292,31 @@ static void active_alltoalls(void *dest, const void *source, ptrdiff_t dst, ptrd
     void pshmem_broadcast##bits(void *dest, const void *source, size_t n, int root, int start, int log_stride,         \
                                 int size, long *sync)                                                                  \
     {                                                                                                                  \
-        const struct active set = active_of(start, log_stride, size, sync);                                            \
+        ACTIVE(set, __func__ + 1);                                                                                     \
         active_broadcast(dest, source, n *((bits) / 8), root, &set);                                                   \
     }                                                                                                                  \
     void pshmem_collect##bits(void *dest, const void *source, size_t n, int start, int log_stride, int size,           \
                               long *sync)                                                                              \
     {                                                                                                                  \
-        const struct active set = active_of(start, log_stride, size, sync);                                            \
+        ACTIVE(set, __func__ + 1);                                                                                     \
         active_collect(dest, source, n *((bits) / 8), &set);                                                           \
     }                                                                                                                  \
     void pshmem_fcollect##bits(void *dest, const void *source, size_t n, int start, int log_stride, int size,          \
                                long *sync)                                                                             \
     {                                                                                                                  \
-        const struct active set = active_of(start, log_stride, size, sync);                                            \
+        ACTIVE(set, __func__ + 1);                                                                                     \
         active_fcollect(dest, source, n *((bits) / 8), &set);                                                          \
     }                                                                                                                  \
     void pshmem_alltoall##bits(void *dest, const void *source, size_t n, int start, int log_stride, int size,          \
                                long *sync)                                                                             \
     {                                                                                                                  \
-        const struct active set = active_of(start, log_stride, size, sync);                                            \
+        ACTIVE(set, __func__ + 1);                                                                                     \
         active_alltoalls(dest, source, 1, 1, n, (bits) / 8, &set);                                                     \
     }                                                                                                                  \
     void pshmem_alltoalls##bits(void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t n, int start,     \
                                 int log_stride, int size, long *sync)                                                  \
     {                                                                                                                  \
-        const struct active set = active_of(start, log_stride, size, sync);                                            \
+        ACTIVE(set, __func__ + 1);                                                                                     \
         active_alltoalls(dest, source, dst, sst, n, (bits) / 8, &set);                                                 \
     }
 SIZE(32)
@@ -319,7 +330,7 @@ SIZE(64)
                                        type *work, long *sync)                                                         \
     {                                                                                                                  \
         enum { PIECE = 256 };                                                                                          \
-        const struct active set = active_of(start, log_stride, size, sync);                                            \
+        ACTIVE(set, __func__ + 1);                                                                                     \
         const size_t all = n > 0 ? (size_t)n : 0;                                                                      \
         type *result = (type *)malloc((all + 1) * sizeof(type)), theirs[PIECE];                                        \
         (void)work;                                                                                                    \
