@@ -156,9 +156,9 @@ static void *allocate(unsigned kind, size_t bytes, size_t align)
     if (bytes == 0)
         return NULL;
     if (align == 0 || (align & (align - 1)) != 0 || (tutti_shmem.kind && align > tutti_shmem.kind->align_most))
-        call.refused = tutti_shmem_fail(TUTTI_ERR_ARGUMENT, tutti_shmem_call_name(&call),
-                                        "an alignment of %zu is no power of two up to %llu", align,
-                                        (unsigned long long)(tutti_shmem.kind ? tutti_shmem.kind->align_most : 0));
+        call.refused = tutti_shmem_answer(TUTTI_ERR_ARGUMENT, tutti_shmem_call_name(&call),
+                                          "an alignment of %zu is no power of two up to %llu", align,
+                                          (unsigned long long)(tutti_shmem.kind ? tutti_shmem.kind->align_most : 0));
     tshmem_quiet();
     if (tutti_shmem_begin(&call, TSHMEM_TEAM_WORLD) != TUTTI_OK)
         return NULL;

@@ -94,10 +94,6 @@ static void put_constant_wrongly(void)
 {
     shmem_long_put((long *)&constant, source, 1, me);
 }
-static void align_wrongly(void)
-{
-    shmem_align(24, 8);
-}
 static void atomic_wrongly(void)
 {
     shmem_uint64_atomic_fetch_xor((uint64_t *)cell, 1, npes);
@@ -112,7 +108,7 @@ static void context_wrongly(void)
 }
 static void old_wrongly(void)
 {
-    long here[2];
+    long here[2] = {0};
     static long sync[SHMEM_BCAST_SYNC_SIZE];
     shmem_broadcast64(cell, here, 1, 0, 0, 0, npes, sync);
 }
@@ -186,7 +182,6 @@ static const struct {
     void (*call)(void);
 } errors[] = {{"put", put_wrongly},
               {"put-constant", put_constant_wrongly},
-              {"align", align_wrongly},
               {"atomic", atomic_wrongly},
               {"wait", wait_wrongly},
               {"context", context_wrongly},

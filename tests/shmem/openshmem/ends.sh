@@ -83,7 +83,6 @@ stuck)
 errors)
     error put "shmem_put: 8 bytes at .* not in the heap"
     error put-constant "shmem_put: .* is a constant of the program"
-    error align "shmem_align: an alignment of 24"
     error atomic "shmem_atomic_fetch_xor: there is no PE 2"
     error wait "shmem_wait_until_any: 77 is no comparison: SHMEM_CMP_EQ"
     error context "shmem_ctx_put: .* is no context"
