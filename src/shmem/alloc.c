@@ -192,14 +192,12 @@ void *tshmem_align(size_t alignment, size_t bytes)
     return allocate(TUTTI_SHMEM_ALIGN, bytes, alignment);
 }
 
-/* Not an object of the heap: said, and the call is made all the same, so that no PE waits. */
-static int check_object(const char *name, const void *address, uint64_t offset)
+/* Not an object of the heap: an error, and the call is made all the same, so that no PE waits. */
+static int is_object(uint64_t offset)
 {
-    if (offset != nowhere || tutti_shmem.state.pes == 0)
-        return TUTTI_OK;
-    return tutti_shmem_fail(TUTTI_ERR_ARGUMENT, name, "%p is not what tshmem_malloc gave, or is freed already",
-                            address);
+    return offset != nowhere || tutti_shmem.state.pes == 0;
 }
+#define NO_OBJECT "%p is not what tshmem_malloc gave, or is freed already"
 
 void tshmem_free(void *address)
 {
@@ -207,7 +205,8 @@ void tshmem_free(void *address)
     struct tutti_shmem_call call = {.kind = TUTTI_SHMEM_FREE, .word = {offset}};
     if (!address)
         return;
-    call.refused = check_object("tshmem_free", address, offset);
+    if (!is_object(offset))
+        call.refused = tutti_shmem_fail(TUTTI_ERR_ARGUMENT, "tshmem_free", NO_OBJECT, address);
     tshmem_quiet();
     if (tutti_shmem_begin(&call, TSHMEM_TEAM_WORLD) != TUTTI_OK)
         return;
@@ -225,8 +224,9 @@ void *tshmem_realloc(void *address, size_t bytes)
         return NULL;
     }
     const uint64_t old = offset_of(address);
-    struct tutti_shmem_call call = {
-        .kind = TUTTI_SHMEM_REALLOC, .word = {bytes, old}, .refused = check_object("tshmem_realloc", address, old)};
+    struct tutti_shmem_call call = {.kind = TUTTI_SHMEM_REALLOC, .word = {bytes, old}};
+    if (!is_object(old)) /* NULL tells it */
+        call.refused = tutti_shmem_answer(TUTTI_ERR_ARGUMENT, "tshmem_realloc", NO_OBJECT, address);
     tshmem_quiet();
     if (tutti_shmem_begin(&call, TSHMEM_TEAM_WORLD) != TUTTI_OK)
         return NULL;

@@ -89,6 +89,9 @@ static void results(void)
     shmem_ctx_t ctx, many[100];
     int made = 0;
     check(shmem_malloc((size_t)1 << 50) == NULL, "too much memory");
+    char *freed = shmem_malloc(8);
+    shmem_free(freed);
+    check(!shmem_realloc(freed, 16), "an object that is freed");
     check(!shmem_align(24, 8) && !shmem_align(0, 8), "alignments that are none");
     check(shmem_team_split_strided(SHMEM_TEAM_WORLD, 0, 1, npes + 1, NULL, 0, &team) != 0 && team == SHMEM_TEAM_INVALID,
           "a triplet that is none");
