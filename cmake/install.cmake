@@ -5,7 +5,7 @@ include(CMakePackageConfigHelpers)
 set(TUTTI_PACKAGE_FOLDER ${CMAKE_INSTALL_LIBDIR}/cmake/tutti)
 set_target_properties(tutti-core PROPERTIES EXPORT_NAME tutti-core)
 install(TARGETS tutti-core EXPORT tuttiTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
-install(TARGETS tutti-openshmem EXPORT tuttiTargets)
+install(TARGETS tutti-openshmem EXPORT tuttiTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(DIRECTORY include/tutti DESTINATION include FILES_MATCHING PATTERN "*.h" PATTERN "*.def")
 install(EXPORT tuttiTargets NAMESPACE tutti:: DESTINATION ${TUTTI_PACKAGE_FOLDER})
 configure_package_config_file(cmake/tuttiConfig.cmake.in ${CMAKE_BINARY_DIR}/package/tuttiConfig.cmake

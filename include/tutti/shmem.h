@@ -24,14 +24,29 @@
  * reads.
  *
  * Errors: what is wrong is said on standard error. Calls that return an int give 0 or a negative status
- * (tutti_status_text()), pointers NULL, others do nothing; the first status is kept for tshmem_error(). A PE that dies,
+ * (tutti_status_text()), pointers NULL, others do nothing; the first status is kept for tshmem_error().
+ * TUTTI_SHMEM_ERRORS=abort: an error ends the program, as it does where it has OpenSHMEM's names. A PE that dies,
  * or waits longer than TUTTI_TIMEOUT_SECONDS, ends the address space: all further calls give errors. */
 #ifndef TUTTI_SHMEM_H
 #define TUTTI_SHMEM_H
 
+/* What is not Tutti's, before macros of the program are set aside. */
+#ifndef __CUDACC_RTC__
+#include <stddef.h>
+#include <stdint.h>
+#ifdef __CUDACC__
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+#endif
+#ifdef MPI_VERSION
+#include <dlfcn.h>
+#endif
+#include "tutti/words_push.h"
+#endif
+
 #include "tutti/shmem_state.h"
 
-#include "tutti/shmem.def"
+#include "tutti/shmem_types.h"
 #ifdef __CUDACC_RTC__
 #define TUTTI_API
 #else
@@ -57,9 +72,6 @@
 extern "C" {
 #endif
 
-enum { TSHMEM_MAJOR_VERSION = 1, TSHMEM_MINOR_VERSION = 5, TSHMEM_MAX_NAME_LEN = 64 };
-#define TSHMEM_VENDOR_STRING "Tutti"
-
 /* ---- begin and end ---- */
 
 /* Collective over MPI_COMM_WORLD, blocking. Makes the address space; begins the MPI where the program has not, with
@@ -68,14 +80,17 @@ enum { TSHMEM_MAJOR_VERSION = 1, TSHMEM_MINOR_VERSION = 5, TSHMEM_MAX_NAME_LEN =
 TUTTI_API int tshmem_init(void);
 /* As tshmem_init(). *provided: the level that the MPI gives, which may be more or less than `requested`; less is no
  * error. */
-enum { TSHMEM_THREAD_SINGLE, TSHMEM_THREAD_FUNNELED, TSHMEM_THREAD_SERIALIZED, TSHMEM_THREAD_MULTIPLE };
 TUTTI_API int tshmem_init_thread(int requested, int *provided);
 /* Local. */
 TUTTI_API void tshmem_query_thread(int *provided);
+/* Local, at any time. *initialized: 1 where the address space is up, otherwise 0. */
+TUTTI_API void tshmem_query_initialized(int *initialized);
 /* Collective over all PEs, blocking: waits for all, and frees everything. The last of as many calls as there were of
  * init; also MPI_Finalize where tshmem_init() called MPI_Init. */
 TUTTI_API int tshmem_finalize(void);
-/* Local. Ends all processes with `status`. Does not return. */
+/* Local. Ends the program on all PEs with that status, after exit handlers have run and streams of stdio are written
+ * here, and on those of this node that wait in a call of Tutti's; a handler that stands still is given 3 s. No PE
+ * returns from a call. */
 TUTTI_API void tshmem_global_exit(int status) __attribute__((noreturn));
 /* Local. The first error since the last time that this was asked, and forgets it; 0: none. */
 TUTTI_API int tshmem_error(void);
@@ -84,10 +99,24 @@ TSHMEM_CALL int tshmem_my_pe(void);
 TSHMEM_CALL int tshmem_n_pes(void);
 TUTTI_API void tshmem_info_get_version(int *major, int *minor);
 TUTTI_API void tshmem_info_get_name(char *name); /* at least TSHMEM_MAX_NAME_LEN bytes */
-/* Local, before tshmem_init(): what tutti/shmem_names.h calls for programs written for OpenSHMEM that a compiler for
- * the host compiles. They load and store symmetric memory themselves: without TUTTI_SHMEM_HEAP heaps are in host
- * memory, and with such heaps the program's static variables (not those of shared libraries) are symmetric. */
+/* Local, before tshmem_init(): called by libtutti-openshmem's shmem_init(), for programs written for OpenSHMEM. They
+ * load and store symmetric memory themselves: without TUTTI_SHMEM_HEAP heaps are in host memory, and with such heaps
+ * the program's static variables (not those of shared libraries) are symmetric. */
 TUTTI_API void tutti_shmem_openshmem(void);
+/* Local, before tshmem_init(): what they call for other programs with OpenSHMEM's names. Errors name the calls by
+ * those, end the program (TUTTI_SHMEM_ERRORS), and OpenSHMEM's environment variables are read. tutti_shmem_openshmem()
+ * does that, too. */
+TUTTI_API void tutti_shmem_named(void);
+/* Collective: shmem_init() and start_pes(). tshmem_init(), but where that fails the program ends with a status that is
+ * not 0. start_pes: nothing where it was called before, or the address space is up; at exit() the address space ends
+ * without a call of tshmem_finalize(), as by one: all PEs come to their end. */
+TUTTI_API void tutti_shmem_init_or_end(void);
+TUTTI_API void tutti_shmem_start_pes(void);
+/* Local. How errors name the calls of this thread, for what is made of several; NULL: by their own names again. The text
+ * must stay. */
+TUTTI_API void tutti_shmem_as(const char *call);
+/* Local. Says that libtutti.so is not in front of an MPI; TUTTI_ERR_UNAVAILABLE. */
+TUTTI_API int tutti_shmem_no_front(const char *call);
 /* tshmem_init_comm() with a communicator of Fortran: what its module calls. */
 TUTTI_API int tutti_shmem_init_fortran(int comm);
 /* Local. 1 where the PE exists; where the address is symmetric, too. */
@@ -106,8 +135,8 @@ TUTTI_API void tshmem_pcontrol(int level, ...);
 
 /* ---- memory: collective over all PEs ---- */
 
-/* Waits for all PEs before it returns. Aligned to 128 bytes. NULL where no heap has room, where the sizes of the PEs
- * differ (all of them are told, and nothing is allocated), and for 0 bytes. */
+/* Waits for all PEs before it returns. Aligned to 128 bytes. NULL where no heap has room, and where the sizes of the
+ * PEs differ (all of them are told, and nothing is allocated). 0 bytes, here and below: NULL, and no PE waits. */
 TUTTI_API void *tshmem_malloc(size_t bytes);
 TUTTI_API void *tshmem_calloc(size_t count, size_t bytes);
 /* alignment: a power of two, at most 2 MiB with heaps on GPUs and 64 MiB otherwise. */
@@ -115,9 +144,9 @@ TUTTI_API void *tshmem_align(size_t alignment, size_t bytes);
 /* The new object holds this PE's data of the old one. NULL: the old one is as it was, or freed where `bytes` is 0. */
 TUTTI_API void *tshmem_realloc(void *address, size_t bytes);
 /* hints: what the object is for, which makes no difference here. */
-enum { TSHMEM_MALLOC_ATOMICS_REMOTE = 1, TSHMEM_MALLOC_SIGNAL_REMOTE = 2 };
 TUTTI_API void *tshmem_malloc_with_hints(size_t bytes, long hints);
-/* Waits for all PEs before it frees. NULL: frees nothing. Another address than tshmem_malloc() gave is an error. */
+/* Waits for all PEs before it frees. NULL: nothing, and no PE waits. Another address than tshmem_malloc() gave is an
+ * error. */
 TUTTI_API void tshmem_free(void *address);
 
 /* ---- order: local ---- */
@@ -137,7 +166,6 @@ TSHMEM_CALL void tshmem_getmem_nbi(void *dest, const void *source, size_t bytes,
 
 /* ---- signals: 64-bit words in the heap ---- */
 
-enum { TSHMEM_SIGNAL_SET, TSHMEM_SIGNAL_ADD };
 /* Local. Puts, then sets or adds to the signal at the same PE: whoever sees the signal by a wait sees the data. */
 TSHMEM_CALL void tshmem_putmem_signal(void *dest, const void *source, size_t bytes, uint64_t *signal, uint64_t value,
                                       int operation, int pe);
@@ -161,13 +189,6 @@ TUTTI_API void tshmem_clear_lock(long *lock);
 
 /* ---- teams ---- */
 
-typedef int tshmem_team_t;
-/* All PEs; those with whom loads and stores are shared; those of this machine. */
-enum { TSHMEM_TEAM_INVALID = -1, TSHMEM_TEAM_WORLD = 0, TSHMEM_TEAM_SHARED = 1, TSHMEM_TEAM_NODE = 2 };
-typedef struct {
-    int num_contexts;
-} tshmem_team_config_t;
-enum { TSHMEM_TEAM_NUM_CONTEXTS = 1 };
 /* Local. -1 where the team is not valid, or this PE none of it. */
 TSHMEM_CALL int tshmem_team_my_pe(tshmem_team_t team);
 TSHMEM_CALL int tshmem_team_n_pes(tshmem_team_t team);
@@ -233,12 +254,6 @@ enum tshmem_type {
     TSHMEM_ID_COMPLEXD,
     TSHMEM_ID_LONGDOUBLE,
     TSHMEM_TYPES
-};
-enum tshmem_comparison {
-#define TSHMEM_COMPARISON(id, operator_) TSHMEM_CMP_##id,
-    TSHMEM_COMPARISONS(TSHMEM_COMPARISON)
-#undef TSHMEM_COMPARISON
-        TSHMEM_COMPARISON_COUNT
 };
 enum tshmem_amo {
     TSHMEM_AMO_FETCH,
@@ -319,7 +334,6 @@ TSHMEM_CALL int tutti_shmem_scan(tshmem_team_t team, void *dest, const void *sou
 
 /* With the MPI's mpi.h included before this file: */
 #ifdef MPI_VERSION
-#include <dlfcn.h>
 /* NULL: libtutti.so is not in front of the MPI. */
 static inline void *tutti_shmem_of_mpi(const char *name)
 {
@@ -341,7 +355,7 @@ static inline int tshmem_init_comm(MPI_Comm comm)
         int (*call)(MPI_Comm);
     } way;
     way.symbol = tutti_shmem_of_mpi("tshmem_init_comm");
-    return way.symbol ? way.call(comm) : -5;
+    return way.symbol ? way.call(comm) : tutti_shmem_no_front("tshmem_init_comm");
 }
 
 /* Collective over the communicator, whose ranks are all PEs: they become a team in their order. Otherwise as
@@ -355,8 +369,12 @@ static inline int tshmem_team_from_comm(MPI_Comm comm, const tshmem_team_config_
     } way;
     *made = TSHMEM_TEAM_INVALID;
     way.symbol = tutti_shmem_of_mpi("tshmem_team_from_comm");
-    return way.symbol ? way.call(comm, config, mask, made) : -5;
+    return way.symbol ? way.call(comm, config, mask, made) : tutti_shmem_no_front("tshmem_team_from_comm");
 }
+#endif
+
+#ifndef __CUDACC_RTC__
+#include "tutti/words_pop.h"
 #endif
 
 #endif
