@@ -37,8 +37,7 @@ void tshmem_query_thread(int *provided)
     *provided = host && host->threads ? host->threads() : TSHMEM_THREAD_SINGLE;
 }
 
-/* NULL, said: no MPI. */
-static const struct tutti_shmem_host *served(void)
+const struct tutti_shmem_host *tutti_shmem_served(void)
 {
     if (!server)
         wake_server();
@@ -50,13 +49,13 @@ static const struct tutti_shmem_host *served(void)
 
 int tutti_shmem_init_fortran(int comm)
 {
-    const struct tutti_shmem_host *host = served();
+    const struct tutti_shmem_host *host = tutti_shmem_served();
     return host ? host->start_over(comm) : TUTTI_ERR_UNAVAILABLE;
 }
 
 int tutti_shmem_team_from_fortran(int comm, tshmem_team_t *made)
 {
-    const struct tutti_shmem_host *host = served();
+    const struct tutti_shmem_host *host = tutti_shmem_served();
     *made = TSHMEM_TEAM_INVALID;
     return host ? host->team_from(comm, made) : TUTTI_ERR_UNAVAILABLE;
 }
@@ -66,7 +65,7 @@ int tshmem_init_thread(int requested, int *provided)
     *provided = TSHMEM_THREAD_SINGLE;
     if (requested < TSHMEM_THREAD_SINGLE || requested > TSHMEM_THREAD_MULTIPLE)
         return tutti_shmem_fail(TUTTI_ERR_ARGUMENT, "tshmem_init_thread", "there is no level %d of threads", requested);
-    if (!served())
+    if (!tutti_shmem_served())
         return TUTTI_ERR_UNAVAILABLE;
     const int status = server->start();
     if (status == TUTTI_OK)

@@ -3,6 +3,8 @@
 #ifndef TUTTI_SHMEM_SHMEM_H
 #define TUTTI_SHMEM_SHMEM_H
 
+#include <stdint.h>
+
 struct tutti_node;
 struct tutti_transport;
 
@@ -14,10 +16,17 @@ struct tutti_shmem_host {
     void (*leave)(int status);             /* ends all processes */
     int (*start_over)(int comm);           /* tshmem_init_comm() of Fortran: its communicator */
     int (*team_from)(int comm, int *team); /* the same for tshmem_team_from_comm() */
+    /* See tutti/shmem_begin.h. comm: points to an MPI_Comm, NULL: MPI_COMM_WORLD. */
+    int (*start_at)(const void *comm);
+    int (*start_as)(int pe, int pes, uint64_t id);
 };
 
 /* Local, once: who serves tshmem_init(). NULL takes it back. */
 void tutti_shmem_serve(const struct tutti_shmem_host *host);
+/* Local. Who serves tshmem_init(), or NULL, which is said: there is no MPI. */
+const struct tutti_shmem_host *tutti_shmem_served(void);
+/* Local. Bytes of a heap at the start by tutti_shmem_heap_from(); 0: no variable says so. */
+int64_t tutti_shmem_first_bytes(void);
 /* Collective over `transport`, whose ranks become the PEs; all succeed or none. The transport and the node outlive the
  * address space. One more user where it is up. */
 int tutti_shmem_open(struct tutti_transport *transport, struct tutti_node *node, const struct tutti_shmem_host *host);

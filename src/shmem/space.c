@@ -77,7 +77,8 @@ static int open_channel(struct tutti_shmem *space)
 
 static int make(struct tutti_shmem *space)
 {
-    const int64_t first = (int64_t)tutti_settings()->shmem_heap_mb << 20;
+    const int64_t asked = tutti_shmem_first_bytes();
+    const int64_t first = asked ? asked : (int64_t)tutti_settings()->shmem_heap_mb << 20;
     const int64_t said = (int64_t)tutti_settings()->shmem_heap_most_mb << 20, most = said ? said : first * GROWS;
     uint64_t heap_bytes = (uint64_t)first;
     if (!are_whole(space))
