@@ -2,6 +2,9 @@
 #include "tutti/shmem_begin.h"
 
 #include <ctype.h>
+#include <dlfcn.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,6 +15,18 @@ static int64_t first_bytes;
 int64_t tutti_shmem_first_bytes(void)
 {
     return first_bytes;
+}
+
+int tutti_shmem_load_front(void)
+{
+    char path[PATH_MAX];
+    Dl_info own;
+    if (dlsym(RTLD_DEFAULT, "MPI_Init") || !dladdr((const void *)&first_bytes, &own) || !own.dli_fname)
+        return 0;
+    const char *slash = strrchr(own.dli_fname, '/');
+    const int folder = slash ? (int)(slash + 1 - own.dli_fname) : 0;
+    const int length = snprintf(path, sizeof path, "%.*slibtutti.so", folder, own.dli_fname);
+    return length < (int)sizeof path && dlopen(path, RTLD_NOW | RTLD_GLOBAL) != NULL;
 }
 
 int tutti_shmem_init_at(const void *comm)

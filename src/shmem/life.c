@@ -21,6 +21,8 @@ static void wake_server(void)
         void *symbol;
         void *(*call)(const char *, size_t);
     } find = {.symbol = dlsym(RTLD_DEFAULT, "tutti_mpix_call")};
+    if (!find.symbol && tutti_shmem_load_front())
+        find.symbol = dlsym(RTLD_DEFAULT, "tutti_mpix_call");
     if (find.symbol)
         find.call("tshmem_init", 0);
 }

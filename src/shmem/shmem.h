@@ -25,6 +25,9 @@ struct tutti_shmem_host {
 void tutti_shmem_serve(const struct tutti_shmem_host *host);
 /* Local. Who serves tshmem_init(), or NULL, which is said: there is no MPI. */
 const struct tutti_shmem_host *tutti_shmem_served(void);
+/* Local. 1 where libtutti.so, which lies beside this library, has been loaded: never where an MPI is loaded already, in
+ * front of which it would not be. */
+int tutti_shmem_load_front(void);
 /* Local. Bytes of a heap at the start by tutti_shmem_heap_from(); 0: no variable says so. */
 int64_t tutti_shmem_first_bytes(void);
 /* Collective over `transport`, whose ranks become the PEs; all succeed or none. The transport and the node outlive the
