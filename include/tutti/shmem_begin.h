@@ -21,6 +21,8 @@ TUTTI_API int tutti_shmem_init_as(int pe, int pes, uint64_t id);
  * rounded up to whole MiB. Where the variable is not set, nothing changes; where it is no size, an error that is said.
  */
 TUTTI_API int tutti_shmem_heap_from(const char *variable);
+/* Local, before the address space is made. Heaps are in host memory, where TUTTI_SHMEM_HEAP does not say otherwise. */
+TUTTI_API void tutti_shmem_heap_on_host(void);
 
 #ifdef __cplusplus
 }

@@ -11,10 +11,21 @@
 #include "shmem/space.h"
 
 static int64_t first_bytes;
+static int host_heaps;
 
 int64_t tutti_shmem_first_bytes(void)
 {
     return first_bytes;
+}
+
+void tutti_shmem_heap_on_host(void)
+{
+    host_heaps = 1;
+}
+
+int tutti_shmem_host_heaps(void)
+{
+    return host_heaps;
 }
 
 int tutti_shmem_load_front(void)

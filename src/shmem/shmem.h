@@ -30,6 +30,8 @@ const struct tutti_shmem_host *tutti_shmem_served(void);
 int tutti_shmem_load_front(void);
 /* Local. Bytes of a heap at the start by tutti_shmem_heap_from(); 0: no variable says so. */
 int64_t tutti_shmem_first_bytes(void);
+/* Local. 1 after tutti_shmem_heap_on_host(). */
+int tutti_shmem_host_heaps(void);
 /* Collective over `transport`, whose ranks become the PEs; all succeed or none. The transport and the node outlive the
  * address space. One more user where it is up. */
 int tutti_shmem_open(struct tutti_transport *transport, struct tutti_node *node, const struct tutti_shmem_host *host);
