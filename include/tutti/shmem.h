@@ -29,9 +29,23 @@
 #ifndef TUTTI_SHMEM_H
 #define TUTTI_SHMEM_H
 
+/* What is not Tutti's, before macros of the program are set aside. */
+#ifndef __CUDACC_RTC__
+#include <stddef.h>
+#include <stdint.h>
+#ifdef __CUDACC__
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+#endif
+#ifdef MPI_VERSION
+#include <dlfcn.h>
+#endif
+#include "tutti/words_push.h"
+#endif
+
 #include "tutti/shmem_state.h"
 
-#include "tutti/shmem.def"
+#include "tutti/shmem_types.h"
 #ifdef __CUDACC_RTC__
 #define TUTTI_API
 #else
@@ -57,9 +71,6 @@
 extern "C" {
 #endif
 
-enum { TSHMEM_MAJOR_VERSION = 1, TSHMEM_MINOR_VERSION = 5, TSHMEM_MAX_NAME_LEN = 64 };
-#define TSHMEM_VENDOR_STRING "Tutti"
-
 /* ---- begin and end ---- */
 
 /* Collective over MPI_COMM_WORLD, blocking. Makes the address space; begins the MPI where the program has not, with
@@ -68,10 +79,11 @@ enum { TSHMEM_MAJOR_VERSION = 1, TSHMEM_MINOR_VERSION = 5, TSHMEM_MAX_NAME_LEN =
 TUTTI_API int tshmem_init(void);
 /* As tshmem_init(). *provided: the level that the MPI gives, which may be more or less than `requested`; less is no
  * error. */
-enum { TSHMEM_THREAD_SINGLE, TSHMEM_THREAD_FUNNELED, TSHMEM_THREAD_SERIALIZED, TSHMEM_THREAD_MULTIPLE };
 TUTTI_API int tshmem_init_thread(int requested, int *provided);
 /* Local. */
 TUTTI_API void tshmem_query_thread(int *provided);
+/* Local, at any time. *initialized: 1 where the address space is up, otherwise 0. */
+TUTTI_API void tshmem_query_initialized(int *initialized);
 /* Collective over all PEs, blocking: waits for all, and frees everything. The last of as many calls as there were of
  * init; also MPI_Finalize where tshmem_init() called MPI_Init. */
 TUTTI_API int tshmem_finalize(void);
@@ -115,7 +127,6 @@ TUTTI_API void *tshmem_align(size_t alignment, size_t bytes);
 /* The new object holds this PE's data of the old one. NULL: the old one is as it was, or freed where `bytes` is 0. */
 TUTTI_API void *tshmem_realloc(void *address, size_t bytes);
 /* hints: what the object is for, which makes no difference here. */
-enum { TSHMEM_MALLOC_ATOMICS_REMOTE = 1, TSHMEM_MALLOC_SIGNAL_REMOTE = 2 };
 TUTTI_API void *tshmem_malloc_with_hints(size_t bytes, long hints);
 /* Waits for all PEs before it frees. NULL: frees nothing. Another address than tshmem_malloc() gave is an error. */
 TUTTI_API void tshmem_free(void *address);
@@ -137,7 +148,6 @@ TSHMEM_CALL void tshmem_getmem_nbi(void *dest, const void *source, size_t bytes,
 
 /* ---- signals: 64-bit words in the heap ---- */
 
-enum { TSHMEM_SIGNAL_SET, TSHMEM_SIGNAL_ADD };
 /* Local. Puts, then sets or adds to the signal at the same PE: whoever sees the signal by a wait sees the data. */
 TSHMEM_CALL void tshmem_putmem_signal(void *dest, const void *source, size_t bytes, uint64_t *signal, uint64_t value,
                                       int operation, int pe);
@@ -161,13 +171,6 @@ TUTTI_API void tshmem_clear_lock(long *lock);
 
 /* ---- teams ---- */
 
-typedef int tshmem_team_t;
-/* All PEs; those with whom loads and stores are shared; those of this machine. */
-enum { TSHMEM_TEAM_INVALID = -1, TSHMEM_TEAM_WORLD = 0, TSHMEM_TEAM_SHARED = 1, TSHMEM_TEAM_NODE = 2 };
-typedef struct {
-    int num_contexts;
-} tshmem_team_config_t;
-enum { TSHMEM_TEAM_NUM_CONTEXTS = 1 };
 /* Local. -1 where the team is not valid, or this PE none of it. */
 TSHMEM_CALL int tshmem_team_my_pe(tshmem_team_t team);
 TSHMEM_CALL int tshmem_team_n_pes(tshmem_team_t team);
@@ -233,12 +236,6 @@ enum tshmem_type {
     TSHMEM_ID_COMPLEXD,
     TSHMEM_ID_LONGDOUBLE,
     TSHMEM_TYPES
-};
-enum tshmem_comparison {
-#define TSHMEM_COMPARISON(id, operator_) TSHMEM_CMP_##id,
-    TSHMEM_COMPARISONS(TSHMEM_COMPARISON)
-#undef TSHMEM_COMPARISON
-        TSHMEM_COMPARISON_COUNT
 };
 enum tshmem_amo {
     TSHMEM_AMO_FETCH,
@@ -319,7 +316,6 @@ TSHMEM_CALL int tutti_shmem_scan(tshmem_team_t team, void *dest, const void *sou
 
 /* With the MPI's mpi.h included before this file: */
 #ifdef MPI_VERSION
-#include <dlfcn.h>
 /* NULL: libtutti.so is not in front of the MPI. */
 static inline void *tutti_shmem_of_mpi(const char *name)
 {
@@ -357,6 +353,10 @@ static inline int tshmem_team_from_comm(MPI_Comm comm, const tshmem_team_config_
     way.symbol = tutti_shmem_of_mpi("tshmem_team_from_comm");
     return way.symbol ? way.call(comm, config, mask, made) : -5;
 }
+#endif
+
+#ifndef __CUDACC_RTC__
+#include "tutti/words_pop.h"
 #endif
 
 #endif

@@ -17,14 +17,6 @@
 extern "C" {
 #endif
 
-typedef struct tshmem_ctx *tshmem_ctx_t; /* a number; points to nothing */
-/* No context; the one of all calls without a context, over all PEs. */
-#define TSHMEM_CTX_INVALID ((tshmem_ctx_t)0)
-#define TSHMEM_CTX_DEFAULT ((tshmem_ctx_t)1)
-/* Options, any of them: one thread at a time; one thread alone; quiet and fence need not order stores. Each allows
- * less, and nothing here needs it: contexts with and without them do the same. */
-enum { TSHMEM_CTX_SERIALIZED = 1, TSHMEM_CTX_PRIVATE = 2, TSHMEM_CTX_NOSTORE = 4 };
-
 /* Local, on the host. A context over all PEs; over a team. 0 or a negative status, and TSHMEM_CTX_INVALID. */
 TUTTI_API int tshmem_ctx_create(long options, tshmem_ctx_t *ctx);
 TUTTI_API int tshmem_team_create_ctx(tshmem_team_t team, long options, tshmem_ctx_t *ctx);
@@ -36,6 +28,12 @@ TSHMEM_CALL int tshmem_ctx_get_team(tshmem_ctx_t ctx, tshmem_team_t *team);
 /* Local. As tshmem_fence() and tshmem_quiet(), of what was done in this context. */
 TSHMEM_CALL void tshmem_ctx_fence(tshmem_ctx_t ctx);
 TSHMEM_CALL void tshmem_ctx_quiet(tshmem_ctx_t ctx);
+/* Local, on the host. What the program is about to do in the context (TSHMEM_CTX_SESSION_...), and that it has done it:
+ * hints, which change no result, and here no speed. Nothing of TSHMEM_CTX_INVALID; a context that has ended, an option,
+ * a bit of the mask that does not exist, and a mask without a config are errors. */
+TUTTI_API void tshmem_ctx_session_start(tshmem_ctx_t ctx, long options, const tshmem_ctx_session_config_t *config,
+                                        long mask);
+TUTTI_API void tshmem_ctx_session_stop(tshmem_ctx_t ctx);
 
 /* Local: as the calls without ctx. */
 TSHMEM_CALL void tshmem_ctx_putmem(tshmem_ctx_t ctx, void *dest, const void *source, size_t bytes, int pe);

@@ -3,9 +3,6 @@
 #ifndef TUTTI_SHMEM_GENERIC_H
 #define TUTTI_SHMEM_GENERIC_H
 
-#define TSHMEM_GENERIC_AMO(ROW, what)   TSHMEM_AMO_BASE(ROW, what) TSHMEM_AMO_FLOATING(ROW, what)
-#define TSHMEM_GENERIC_ARITH(ROW, what) TSHMEM_RMA_BASE(ROW, what) TSHMEM_COMPLEX(ROW, what)
-
 #ifdef __cplusplus
 #if __cplusplus >= 201103L
 /* Number of the type that a pointer points to, in enum tshmem_type. */
@@ -59,9 +56,10 @@ TSHMEM_GENERIC_ARITH(TSHMEM_TYPE_OF, )
         return tshmem_##name##_##call(words, n, indices, status, comparison, values);                                  \
     }
 #define TSHMEM_OVERLOAD_WORDS(name, type, kind, call)        TSHMEM_OVERLOAD_WAIT(name, type, call, type values)
-#define TSHMEM_OVERLOAD_WORDS_VECTOR(name, type, kind, call) TSHMEM_OVERLOAD_WAIT(name, type, call, type *values)
+#define TSHMEM_OVERLOAD_WORDS_VECTOR(name, type, kind, call) TSHMEM_OVERLOAD_WAIT(name, type, call, const type *values)
 #define TSHMEM_OVERLOAD_SOME(name, type, kind, call)         TSHMEM_OVERLOAD_WAIT_SOME(name, type, call, type values)
-#define TSHMEM_OVERLOAD_SOME_VECTOR(name, type, kind, call)  TSHMEM_OVERLOAD_WAIT_SOME(name, type, call, type *values)
+#define TSHMEM_OVERLOAD_SOME_VECTOR(name, type, kind, call)                                                            \
+    TSHMEM_OVERLOAD_WAIT_SOME(name, type, call, const type *values)
 TSHMEM_RMA_BASE(TSHMEM_OVERLOAD_CTX, put)
 TSHMEM_RMA_BASE(TSHMEM_OVERLOAD_CTX, get)
 TSHMEM_RMA_BASE(TSHMEM_OVERLOAD_CTX, put_nbi)

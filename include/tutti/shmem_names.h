@@ -1,28 +1,34 @@
-/* OpenSHMEM's own names for the calls of tutti/shmem.h, so that programs written for it compile as they are: include
- * this file as <shmem.h>, or by -include. Names of OpenSHMEM that are not here do not exist yet: see docs/shmem.md. */
+/* OpenSHMEM's own names beside the calls of tutti/shmem.h. For a host's compiler they are functions of
+ * libtutti-openshmem (pkg-config tutti-openshmem), as in <shmem.h>; for nvcc they are other names of the calls of
+ * tutti/shmem.h, so that kernels have them, and libtutti-openshmem has what OpenSHMEM 1.5 deprecates. */
 #ifndef TUTTI_SHMEM_NAMES_H
 #define TUTTI_SHMEM_NAMES_H
 
 #include "tutti/shmem.h"
 
-/* A host's compiler: see tutti_shmem_openshmem(). */
 #ifndef __CUDACC__
-static inline __attribute__((unused)) int tutti_openshmem_init(void)
-{
-    tutti_shmem_openshmem();
-    return tshmem_init();
+#include "tutti/shmem_functions.h"
+#else /* names for calls that kernels have, too */
+#include "tutti/shmem_constants.h"
+
+#ifndef __CUDACC_RTC__ /* functions of libtutti-openshmem, of the host alone, for what has no macro below */
+extern "C" {
+#define TSHMEM_ROW(result, name, ...)       result shmem##name(__VA_ARGS__);
+#define TSHMEM_ROW_NONE(result, name)       result shmem##name(void);
+#define TSHMEM_ROW_WHOLE(result, name, ...) result name(__VA_ARGS__);
+#define TSHMEM_ROW_WHOLE_NONE(result, name) result name(void);
+#include "tutti/shmem_old.def"
+#undef TSHMEM_ROW
+#undef TSHMEM_ROW_NONE
+#undef TSHMEM_ROW_WHOLE
+#undef TSHMEM_ROW_WHOLE_NONE
+void tutti_openshmem_sync(int, int, int, long *);
 }
-static inline __attribute__((unused)) int tutti_openshmem_init_thread(int requested, int *provided)
-{
-    tutti_shmem_openshmem();
-    return tshmem_init_thread(requested, provided);
-}
-#define shmem_init        tutti_openshmem_init
-#define shmem_init_thread tutti_openshmem_init_thread
-#else
-#define shmem_init        tshmem_init
-#define shmem_init_thread tshmem_init_thread
 #endif
+
+#define shmem_init                  tshmem_init
+#define shmem_init_thread           tshmem_init_thread
+#define start_pes(n)                ((void)(n), shmem_init())
 #define shmem_finalize              tshmem_finalize
 #define shmem_global_exit           tshmem_global_exit
 #define shmem_my_pe                 tshmem_my_pe
@@ -40,7 +46,6 @@ static inline __attribute__((unused)) int tutti_openshmem_init_thread(int reques
 #define shmem_free                  tshmem_free
 #define shmem_fence                 tshmem_fence
 #define shmem_quiet                 tshmem_quiet
-#define shmem_pe_quiet              tshmem_pe_quiet
 #define shmem_putmem                tshmem_putmem
 #define shmem_getmem                tshmem_getmem
 #define shmem_putmem_nbi            tshmem_putmem_nbi
@@ -51,8 +56,6 @@ static inline __attribute__((unused)) int tutti_openshmem_init_thread(int reques
 #define shmem_signal_add            tshmem_signal_add
 #define shmem_signal_fetch          tshmem_signal_fetch
 #define shmem_signal_wait_until     tshmem_signal_wait_until
-#define shmem_team_t                tshmem_team_t
-#define shmem_team_config_t         tshmem_team_config_t
 #define shmem_team_my_pe            tshmem_team_my_pe
 #define shmem_team_n_pes            tshmem_team_n_pes
 #define shmem_team_get_config       tshmem_team_get_config
@@ -62,7 +65,6 @@ static inline __attribute__((unused)) int tutti_openshmem_init_thread(int reques
 #define shmem_team_split_2d         tshmem_team_split_2d
 #define shmem_team_destroy          tshmem_team_destroy
 #define shmem_team_sync             tshmem_team_sync
-#define shmem_sync                  tshmem_sync
 #define shmem_barrier_all           tshmem_barrier_all
 #define shmem_sync_all              tshmem_sync_all
 #define shmem_broadcastmem          tshmem_broadcastmem
@@ -70,51 +72,31 @@ static inline __attribute__((unused)) int tutti_openshmem_init_thread(int reques
 #define shmem_fcollectmem           tshmem_fcollectmem
 #define shmem_alltoallmem           tshmem_alltoallmem
 #define shmem_query_thread          tshmem_query_thread
+#define shmem_query_initialized     tshmem_query_initialized
 #define shmem_pcontrol              tshmem_pcontrol
 #define shmem_set_lock              tshmem_set_lock
 #define shmem_test_lock             tshmem_test_lock
 #define shmem_clear_lock            tshmem_clear_lock
-#define shmem_ctx_t                 tshmem_ctx_t
 #define shmem_ctx_create            tshmem_ctx_create
 #define shmem_ctx_destroy           tshmem_ctx_destroy
 #define shmem_ctx_get_team          tshmem_ctx_get_team
 #define shmem_team_create_ctx       tshmem_team_create_ctx
 #define shmem_ctx_fence             tshmem_ctx_fence
 #define shmem_ctx_quiet             tshmem_ctx_quiet
+#define shmem_ctx_session_start     tshmem_ctx_session_start
+#define shmem_ctx_session_stop      tshmem_ctx_session_stop
+#define shmem_ctx_signal_set        tshmem_ctx_signal_set
+#define shmem_ctx_signal_add        tshmem_ctx_signal_add
 #define shmem_ctx_putmem            tshmem_ctx_putmem
 #define shmem_ctx_getmem            tshmem_ctx_getmem
 #define shmem_ctx_putmem_nbi        tshmem_ctx_putmem_nbi
 #define shmem_ctx_getmem_nbi        tshmem_ctx_getmem_nbi
 #define shmem_ctx_putmem_signal     tshmem_ctx_putmem_signal
 #define shmem_ctx_putmem_signal_nbi tshmem_ctx_putmem_signal_nbi
-#define SHMEM_CTX_DEFAULT           TSHMEM_CTX_DEFAULT
-#define SHMEM_CTX_INVALID           TSHMEM_CTX_INVALID
-#define SHMEM_CTX_SERIALIZED        TSHMEM_CTX_SERIALIZED
-#define SHMEM_CTX_PRIVATE           TSHMEM_CTX_PRIVATE
-#define SHMEM_CTX_NOSTORE           TSHMEM_CTX_NOSTORE
-#define SHMEM_THREAD_SINGLE         TSHMEM_THREAD_SINGLE
-#define SHMEM_THREAD_FUNNELED       TSHMEM_THREAD_FUNNELED
-#define SHMEM_THREAD_SERIALIZED     TSHMEM_THREAD_SERIALIZED
-#define SHMEM_THREAD_MULTIPLE       TSHMEM_THREAD_MULTIPLE
-#define SHMEM_SIGNAL_SET            TSHMEM_SIGNAL_SET
-#define SHMEM_MALLOC_ATOMICS_REMOTE TSHMEM_MALLOC_ATOMICS_REMOTE
-#define SHMEM_MALLOC_SIGNAL_REMOTE  TSHMEM_MALLOC_SIGNAL_REMOTE
-#define SHMEM_SIGNAL_ADD            TSHMEM_SIGNAL_ADD
-#define SHMEM_TEAM_INVALID          TSHMEM_TEAM_INVALID
-#define SHMEM_TEAM_WORLD            TSHMEM_TEAM_WORLD
-#define SHMEM_TEAM_SHARED           TSHMEM_TEAM_SHARED
-#define SHMEM_TEAM_NUM_CONTEXTS     TSHMEM_TEAM_NUM_CONTEXTS
-#define SHMEM_MAJOR_VERSION         TSHMEM_MAJOR_VERSION
-#define SHMEM_MINOR_VERSION         TSHMEM_MINOR_VERSION
-#define SHMEM_MAX_NAME_LEN          TSHMEM_MAX_NAME_LEN
-#define SHMEM_VENDOR_STRING         TSHMEM_VENDOR_STRING
-#define SHMEM_CMP_EQ                TSHMEM_CMP_EQ
-#define SHMEM_CMP_NE                TSHMEM_CMP_NE
-#define SHMEM_CMP_GT                TSHMEM_CMP_GT
-#define SHMEM_CMP_GE                TSHMEM_CMP_GE
-#define SHMEM_CMP_LT                TSHMEM_CMP_LT
-#define SHMEM_CMP_LE                TSHMEM_CMP_LE
 
+#ifndef __CUDACC_RTC__
+#include "tutti/words_push.h"
+#endif
 #define TSHMEM_NAME(type, call) shmem_##type##_##call
 #define TSHMEM_PLAIN(call)      shmem_##call
 #define TSHMEM_DO(call)         call
@@ -139,6 +121,7 @@ static inline __attribute__((unused)) int tutti_openshmem_init_thread(int reques
 #undef TSHMEM_DO
 #undef TSHMEM_CTX_FORMS
 #pragma pop_macro("TSHMEM_INLINE")
+#include "tutti/words_pop.h"
 #endif
 
 #define shmem_put                     tshmem_put
@@ -211,8 +194,22 @@ static inline __attribute__((unused)) int tutti_openshmem_init_thread(int reques
 #define shmem_sum_inscan              tshmem_sum_inscan
 #define shmem_sum_exscan              tshmem_sum_exscan
 
-#ifndef __CUDACC_RTC__
-#include "tutti/shmem_deprecated.h"
+/* shmem_sync(team), or over an active set: shmem_sync(PE_start, logPE_stride, PE_size, pSync). */
+#ifdef __CUDACC_RTC__
+#define shmem_sync tshmem_sync
+#else
+#define TSHMEM_SYNC_OF(a, b, c, d, call, ...) call
+#define shmem_sync(...)                                                                                                \
+    TSHMEM_SYNC_OF(__VA_ARGS__, tutti_openshmem_sync, tshmem_sync, tshmem_sync, tshmem_sync, )(__VA_ARGS__)
+#endif
+#define shmem_fetch tshmem_atomic_fetch
+#define shmem_set   tshmem_atomic_set
+#define shmem_swap  tshmem_atomic_swap
+#define shmem_cswap tshmem_atomic_compare_swap
+#define shmem_fadd  tshmem_atomic_fetch_add
+#define shmem_finc  tshmem_atomic_fetch_inc
+#define shmem_add   tshmem_atomic_add
+#define shmem_inc   tshmem_atomic_inc
 #endif
 
 #endif

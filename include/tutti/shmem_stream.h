@@ -199,9 +199,39 @@ TSHMEM_RMA(TSHMEM_CALLS, )
                                                     size_t nelems, int pe, void *stream)                               \
     {                                                                                                                  \
         return tutti_shmem_get_blocks_on_stream(dest, source, dst, sst, 1, nelems, bits / 8, pe, stream);              \
+    }                                                                                                                  \
+    TSHMEM_INLINE int tshmem_ibput##bits##_on_stream(void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst,     \
+                                                     size_t bsize, size_t nblocks, int pe, void *stream)               \
+    {                                                                                                                  \
+        return tutti_shmem_put_blocks_on_stream(dest, source, dst, sst, bsize, nblocks, bits / 8, pe, stream);         \
+    }                                                                                                                  \
+    TSHMEM_INLINE int tshmem_ibget##bits##_on_stream(void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst,     \
+                                                     size_t bsize, size_t nblocks, int pe, void *stream)               \
+    {                                                                                                                  \
+        return tutti_shmem_get_blocks_on_stream(dest, source, dst, sst, bsize, nblocks, bits / 8, pe, stream);         \
+    }                                                                                                                  \
+    TSHMEM_INLINE int tshmem_put##bits##_signal_on_stream(void *dest, const void *source, size_t nelems,               \
+                                                          uint64_t *signal, uint64_t value, int operation, int pe,     \
+                                                          void *stream)                                                \
+    {                                                                                                                  \
+        return tshmem_putmem_signal_on_stream(dest, source, tutti_shmem_stream_bytes(nelems, bits / 8), signal, value, \
+                                              operation, pe, stream);                                                  \
+    }                                                                                                                  \
+    TSHMEM_INLINE int tshmem_put##bits##_signal_nbi_on_stream(void *dest, const void *source, size_t nelems,           \
+                                                              uint64_t *signal, uint64_t value, int operation, int pe, \
+                                                              void *stream)                                            \
+    {                                                                                                                  \
+        return tshmem_putmem_signal_nbi_on_stream(dest, source, tutti_shmem_stream_bytes(nelems, bits / 8), signal,    \
+                                                  value, operation, pe, stream);                                       \
     }
 TSHMEM_SIZES(TSHMEM_CALLS, )
 #undef TSHMEM_CALLS
+
+TSHMEM_INLINE int tshmem_alltoallsmem_on_stream(tshmem_team_t team, void *dest, const void *source, ptrdiff_t dst,
+                                                ptrdiff_t sst, size_t bytes, void *stream)
+{
+    return tutti_shmem_alltoalls_on_stream(team, dest, source, dst, sst, bytes, 1, stream);
+}
 
 TSHMEM_INLINE int tshmem_team_sync_on_stream(tshmem_team_t team, void *stream)
 {

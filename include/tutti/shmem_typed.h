@@ -89,6 +89,12 @@ TSHMEM_RMA(TSHMEM_CALLS, )
     }
 TSHMEM_RMA(TSHMEM_CALLS, )
 #undef TSHMEM_CALLS
+/* Of bytes: dst and sst count bytes too. */
+TSHMEM_INLINE int TSHMEM_PLAIN(alltoallsmem)(tshmem_team_t team, void *dest, const void *source, ptrdiff_t dst,
+                                             ptrdiff_t sst, size_t bytes)
+{
+    return TSHMEM_DO(tutti_shmem_alltoalls)(team, dest, source, dst, sst, bytes, 1);
+}
 #endif
 
 #ifndef TSHMEM_GROUP_FORMS /* one element is one thread's */
@@ -136,6 +142,29 @@ TSHMEM_RMA(TSHMEM_CALLS, )
                                                 ptrdiff_t sst, size_t nelems, int pe)                                  \
     {                                                                                                                  \
         TSHMEM_DO(tutti_shmem_get_blocks)(TSHMEM_GIVEN dest, source, dst, sst, 1, nelems, bits / 8, pe);               \
+    }                                                                                                                  \
+    TSHMEM_INLINE void TSHMEM_PLAIN(ibput##bits)(TSHMEM_FIRST void *dest, const void *source, ptrdiff_t dst,           \
+                                                 ptrdiff_t sst, size_t bsize, size_t nblocks, int pe)                  \
+    {                                                                                                                  \
+        TSHMEM_DO(tutti_shmem_put_blocks)(TSHMEM_GIVEN dest, source, dst, sst, bsize, nblocks, bits / 8, pe);          \
+    }                                                                                                                  \
+    TSHMEM_INLINE void TSHMEM_PLAIN(ibget##bits)(TSHMEM_FIRST void *dest, const void *source, ptrdiff_t dst,           \
+                                                 ptrdiff_t sst, size_t bsize, size_t nblocks, int pe)                  \
+    {                                                                                                                  \
+        TSHMEM_DO(tutti_shmem_get_blocks)(TSHMEM_GIVEN dest, source, dst, sst, bsize, nblocks, bits / 8, pe);          \
+    }                                                                                                                  \
+    TSHMEM_INLINE void TSHMEM_PLAIN(put##bits##_signal)(TSHMEM_FIRST void *dest, const void *source, size_t nelems,    \
+                                                        uint64_t *signal, uint64_t value, int operation, int pe)       \
+    {                                                                                                                  \
+        TSHMEM_DO(tshmem_putmem_signal)                                                                                \
+        (TSHMEM_GIVEN dest, source, nelems * (bits / 8), signal, value, operation, pe);                                \
+    }                                                                                                                  \
+    TSHMEM_INLINE void TSHMEM_PLAIN(put##bits##_signal_nbi)(TSHMEM_FIRST void *dest, const void *source,               \
+                                                            size_t nelems, uint64_t *signal, uint64_t value,           \
+                                                            int operation, int pe)                                     \
+    {                                                                                                                  \
+        TSHMEM_DO(tshmem_putmem_signal_nbi)                                                                            \
+        (TSHMEM_GIVEN dest, source, nelems * (bits / 8), signal, value, operation, pe);                                \
     }
 TSHMEM_SIZES(TSHMEM_CALLS, )
 #undef TSHMEM_CALLS
@@ -260,12 +289,12 @@ TSHMEM_BITWISE(TSHMEM_CALLS, )
 #define TSHMEM_ID_COMPLEXD(type)   TSHMEM_ID_COMPLEXD
 #define TSHMEM_ID_LONGDOUBLE(type) TSHMEM_ID_LONGDOUBLE
 #endif
-#define TSHMEM_WAITS(name, type, call, result, which, vector, value_type, value)                                       \
+#define TSHMEM_WAITS(name, type, call, result, give, which, vector, value_type, value)                                 \
     TSHMEM_INLINE result TSHMEM_NAME(name, call##_all##vector)(type * words, size_t n, const int *status,              \
                                                                int comparison, value_type)                             \
     {                                                                                                                  \
-        return (result)TSHMEM_DO(tutti_shmem_wait)(TSHMEM_WAIT_ALL | (which), TSHMEM_ID_INTEGER(type), words, n, NULL, \
-                                                   status, comparison, value);                                         \
+        give TSHMEM_DO(tutti_shmem_wait)(TSHMEM_WAIT_ALL | (which), TSHMEM_ID_INTEGER(type), words, n, NULL, status,   \
+                                         comparison, value);                                                           \
     }                                                                                                                  \
     TSHMEM_INLINE size_t TSHMEM_NAME(name, call##_any##vector)(type * words, size_t n, const int *status,              \
                                                                int comparison, value_type)                             \
@@ -290,10 +319,11 @@ TSHMEM_BITWISE(TSHMEM_CALLS, )
         return (int)TSHMEM_DO(tutti_shmem_wait)(TSHMEM_WAIT_ALL | TSHMEM_WAIT_TEST, TSHMEM_ID_INTEGER(type), word, 1,  \
                                                 NULL, NULL, comparison, &value);                                       \
     }                                                                                                                  \
-    TSHMEM_WAITS(name, type, wait_until, void, 0, , type value, &value)                                                \
-    TSHMEM_WAITS(name, type, wait_until, void, TSHMEM_WAIT_VECTOR, _vector, type *values, values)                      \
-    TSHMEM_WAITS(name, type, test, int, TSHMEM_WAIT_TEST, , type value, &value)                                        \
-    TSHMEM_WAITS(name, type, test, int, TSHMEM_WAIT_TEST | TSHMEM_WAIT_VECTOR, _vector, type * values, values)
+    TSHMEM_WAITS(name, type, wait_until, void, (void), 0, , type value, &value)                                        \
+    TSHMEM_WAITS(name, type, wait_until, void, (void), TSHMEM_WAIT_VECTOR, _vector, const type *values, values)        \
+    TSHMEM_WAITS(name, type, test, int, return (int), TSHMEM_WAIT_TEST, , type value, &value)                          \
+    TSHMEM_WAITS(name, type, test, int, return (int), TSHMEM_WAIT_TEST | TSHMEM_WAIT_VECTOR, _vector,                  \
+                 const type *values, values)
 TSHMEM_WAIT(TSHMEM_CALLS, )
 #undef TSHMEM_CALLS
 #undef TSHMEM_WAITS

@@ -180,6 +180,28 @@ void tshmem_ctx_quiet(tshmem_ctx_t ctx)
     order(ctx, tutti_shmem_far_quiet, "tshmem_ctx_quiet");
 }
 
+/* Sessions are hints: what they say of the calls to come is checked, and has no effect. */
+void tshmem_ctx_session_start(tshmem_ctx_t ctx, long options, const tshmem_ctx_session_config_t *config, long mask)
+{
+    static const char call[] = "tshmem_ctx_session_start";
+    if (ctx == TSHMEM_CTX_INVALID || number_of(ctx, call) < 0)
+        return;
+    if (options & ~(long)TSHMEM_CTX_SESSION_BATCH)
+        tutti_shmem_fail(TUTTI_ERR_ARGUMENT, call, "there is no option %#lx, but TSHMEM_CTX_SESSION_BATCH is",
+                         options & ~(long)TSHMEM_CTX_SESSION_BATCH);
+    else if (mask & ~(long)TSHMEM_CTX_SESSION_TOTAL_OPS)
+        tutti_shmem_fail(TUTTI_ERR_ARGUMENT, call, "the mask has a bit %#lx, but only TSHMEM_CTX_SESSION_TOTAL_OPS is",
+                         mask & ~(long)TSHMEM_CTX_SESSION_TOTAL_OPS);
+    else if (mask && !config)
+        tutti_shmem_fail(TUTTI_ERR_ARGUMENT, call, "the mask is %#lx, but config is NULL: give one, or mask 0", mask);
+}
+
+void tshmem_ctx_session_stop(tshmem_ctx_t ctx)
+{
+    if (ctx != TSHMEM_CTX_INVALID)
+        number_of(ctx, "tshmem_ctx_session_stop");
+}
+
 /* ---- put, get and signals ---- */
 
 void tshmem_ctx_putmem(tshmem_ctx_t ctx, void *dest, const void *source, size_t bytes, int pe)

@@ -39,6 +39,11 @@ void tshmem_query_thread(int *provided)
     *provided = host && host->threads ? host->threads() : TSHMEM_THREAD_SINGLE;
 }
 
+void tshmem_query_initialized(int *initialized)
+{
+    *initialized = tutti_shmem.state.pes > 0;
+}
+
 const struct tutti_shmem_host *tutti_shmem_served(void)
 {
     if (!server)

@@ -4,7 +4,7 @@ the library, of a test or of a tool, or is exported, by the symbols of the objec
 usage: used.py BUILD OBJECTS SOURCE
 OBJECTS lists the library's object files in the build folder BUILD, one a line; BUILD's compile_commands.json names all others. A
 source in the folder SOURCE that this build leaves out may use what it names. Exported are names with TUTTI_API or default
-visibility, and the MPI's. Names that have a dot are the compiler's, weak ones come with headers. Prints every breach; status 1
+visibility, the MPI's and OpenSHMEM's. Names that have a dot are the compiler's, weak ones come with headers. Prints every breach; status 1
 where there is one, 77 without nm."""
 import json
 import os
@@ -16,6 +16,7 @@ import sys
 
 import cycles
 
+STANDARDS = r"P?MPIX?_|p?mpix?_|p?shmem_|p(_my_pe|_num_pes|start_pes|shmalloc|shfree|shrealloc|shmemalign)$"
 ROOMS = ("src", "include", "tests", "tools", "bench", "examples", "scripts")
 
 
@@ -89,7 +90,7 @@ def main():
     names, alone = set(), {}
     for path in library:
         for symbol in defined.get(path, ()):
-            if re.fullmatch(r"[A-Za-z_]\w*", symbol) and not re.match(r"P?MPIX?_|p?mpix?_", symbol):
+            if re.fullmatch(r"[A-Za-z_]\w*", symbol) and not re.match(STANDARDS, symbol):
                 names.add(symbol)
                 if symbol not in used:
                     alone.setdefault(symbol, set()).add(library[path])

@@ -1,2 +1,2 @@
 /* OpenSHMEM's header by its old path. */
-#include <tutti/shmem_names.h>
+#include "../shmem.h"

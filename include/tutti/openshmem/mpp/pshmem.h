@@ -1,0 +1,2 @@
+/* OpenSHMEM's interface of profiling, beside mpp/shmem.h. */
+#include "../pshmem.h"

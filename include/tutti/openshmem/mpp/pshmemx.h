@@ -1,0 +1,2 @@
+/* Beside mpp/pshmem.h. */
+#include "../pshmemx.h"

@@ -1,0 +1,2 @@
+/* OpenSHMEM's header of extensions, beside mpp/shmem.h. */
+#include "../shmemx.h"
