@@ -76,6 +76,10 @@ typedef tshmem_team_config_t ishmem_team_config_t;
 #define ishmem_sync_all           tshmem_sync_all
 #define ishmem_barrier_all        tshmem_barrier_all
 
+#ifndef __CUDACC_RTC__ /* macros of the program that are words in these files */
+#include "tutti/words_push.h"
+#endif
+
 /* ishmem_TYPE_put and its like. */
 #define TSHMEM_NAME(type, call) ishmem_##type##_##call
 #define TSHMEM_PLAIN(call)      ishmem_##call
@@ -145,6 +149,10 @@ TUTTI_ISHMEM void ishmem_info_get_name(char *name)
 #define ishmem_collectmem   tshmem_collectmem
 #define ishmem_fcollectmem  tshmem_fcollectmem
 #define ishmem_alltoallmem  tshmem_alltoallmem
+#endif
+
+#ifndef __CUDACC_RTC__
+#include "tutti/words_pop.h"
 #endif
 
 #endif

@@ -5,6 +5,11 @@
 #include "tutti/ishmem/ishmem.h"
 
 #include <time.h>
+#ifndef __cplusplus
+#include <stdbool.h>
+#endif
+
+#include "tutti/words_push.h"
 
 #define ISHMEMX_TEAM_NODE TSHMEM_TEAM_NODE
 
@@ -28,7 +33,6 @@ struct ishmemx_attr_t {
     void *mpi_comm = nullptr;
 };
 #else
-#include <stdbool.h>
 typedef struct {
     ishmemx_runtime_type_t runtime;
     bool initialize_runtime, gpu;
@@ -153,5 +157,7 @@ TUTTI_ISHMEM void ishmemx_timestamp_nbi(ishmemx_ts_handle_t dst)
 {
     ishmemx_timestamp(dst);
 }
+
+#include "tutti/words_pop.h"
 
 #endif

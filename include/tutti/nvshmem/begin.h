@@ -5,9 +5,6 @@
 #ifndef TUTTI_NVSHMEM_BEGIN_H
 #define TUTTI_NVSHMEM_BEGIN_H
 
-#include <time.h>
-#include <unistd.h>
-
 #include "tutti/shmem_begin.h"
 
 #define TUTTI_NVSHMEM static inline __attribute__((unused))

@@ -16,6 +16,9 @@
 #include "tutti/shmem.h"
 #endif
 
+#ifndef __CUDACC_RTC__ /* macros of the program that are words in these files */
+#include "tutti/words_push.h"
+#endif
 #include "tutti/nvshmem/names.h"
 
 #ifndef __CUDACC_RTC__
@@ -26,6 +29,9 @@
 #endif
 #if defined(__CUDACC__) || defined(TSHMEM_KERNELS)
 #include "tutti/nvshmem/groups.h"
+#endif
+#ifndef __CUDACC_RTC__
+#include "tutti/words_pop.h"
 #endif
 
 #endif

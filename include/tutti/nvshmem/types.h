@@ -12,6 +12,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+#include <unistd.h>
 /* Without CUDA's headers, on the host device, a stream is one of tutti_stream_create(). */
 #ifdef __has_include
 #if __has_include(<cuda_runtime.h>)
