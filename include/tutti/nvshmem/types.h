@@ -73,6 +73,14 @@ typedef int nvshmemx_cmp_type_t;
 #define NVSHMEMX_TEAM_NODE   TSHMEM_TEAM_NODE
 #define NVSHMEM_PE_INVALID   (-1)
 
+/* Of NVSHMEM's own, which its tests of speed print errors by. */
+#define NVSHMEMI_ERROR_PRINT(...)                                                                                      \
+    do {                                                                                                               \
+        fprintf(stderr, "%s:%d: ", __FILE__, __LINE__);                                                                \
+        fprintf(stderr, __VA_ARGS__);                                                                                  \
+        fprintf(stderr, "\n");                                                                                         \
+    } while (0)
+
 /* What calls give back: 0, or another number. These are the numbers of NVSHMEM; failures of Tutti's own calls are its
  * negative statuses. */
 enum nvshmemx_status {
