@@ -11,6 +11,9 @@ tutti_mpi_test(mpi-shmem-nvshmem-kernels PROGRAM mpi-shmem-nvshmem-kernels RANKS
 add_executable(shmem-nvshmem-alone shims/nvshmem_kernels.c)
 target_link_libraries(shmem-nvshmem-alone PRIVATE tutti-nvshmem)
 tutti_mpi_test(mpi-shmem-nvshmem-alone PROGRAM $<TARGET_FILE:shmem-nvshmem-alone> RANKS 2 NO_PRELOAD)
+# Where the state of kernels goes.
+tutti_mpi_program(mpi-shmem-module SOURCES shims/module.c ${kit} LIBRARIES tutti-core MPIS ${TUTTI_MPI_SYSTEM})
+tutti_mpi_test(mpi-shmem-module PROGRAM mpi-shmem-module RANKS 2 ENV TUTTI_SHMEM_HEAP=device TUTTI_HOST_GPUS=2)
 
 if(NOT TUTTI_CXX)
   return()
