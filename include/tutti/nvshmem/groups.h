@@ -3,7 +3,6 @@
 #ifndef TUTTI_NVSHMEM_GROUPS_H
 #define TUTTI_NVSHMEM_GROUPS_H
 
-#pragma push_macro("TSHMEM_INLINE")
 #undef TSHMEM_INLINE
 #define TSHMEM_INLINE TUTTI_DEV
 #define TSHMEM_GROUP_FORMS
@@ -61,6 +60,7 @@
 #undef TSHMEM_PLAIN
 
 #undef TSHMEM_GROUP_FORMS
-#pragma pop_macro("TSHMEM_INLINE")
+#undef TSHMEM_INLINE
+#define TSHMEM_INLINE TSHMEM_HERE
 
 #endif

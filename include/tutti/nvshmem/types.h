@@ -2,7 +2,9 @@
 #ifndef TUTTI_NVSHMEM_TYPES_H
 #define TUTTI_NVSHMEM_TYPES_H
 
-#ifndef __CUDACC_RTC__
+#ifdef __CUDACC_RTC__
+#include "tutti/shmem_state.h" /* which has the types of numbers for NVRTC */
+#else
 /* As NVSHMEM's own header: programs rely on what it includes. */
 #include <assert.h>
 #include <errno.h>
