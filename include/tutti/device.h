@@ -34,6 +34,10 @@
 /* The environment, then each file upon those before it. */
 #include "tutti/device/env.h"
 
+#ifndef __CUDACC_RTC__ /* macros of the program by the words that these headers share with tutti/shmem.h */
+#include "tutti/words_push.h"
+#endif
+
 #include "tutti/device/state.h"
 
 #include "tutti/device/ring.h"
@@ -148,4 +152,8 @@
 #undef TSHMEM_FORM
 #undef TSHMEM_INLINE
 #define TSHMEM_INLINE TSHMEM_HERE
+
+#ifndef __CUDACC_RTC__
+#include "tutti/words_pop.h"
+#endif
 #endif

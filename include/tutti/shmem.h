@@ -24,7 +24,8 @@
  * reads.
  *
  * Errors: what is wrong is said on standard error. Calls that return an int give 0 or a negative status
- * (tutti_status_text()), pointers NULL, others do nothing; the first status is kept for tshmem_error(). A PE that dies,
+ * (tutti_status_text()), pointers NULL, others do nothing; the first status is kept for tshmem_error().
+ * TUTTI_SHMEM_ERRORS=abort: an error ends the program, as it does where it has OpenSHMEM's names. A PE that dies,
  * or waits longer than TUTTI_TIMEOUT_SECONDS, ends the address space: all further calls give errors. */
 #ifndef TUTTI_SHMEM_H
 #define TUTTI_SHMEM_H
@@ -87,7 +88,9 @@ TUTTI_API void tshmem_query_initialized(int *initialized);
 /* Collective over all PEs, blocking: waits for all, and frees everything. The last of as many calls as there were of
  * init; also MPI_Finalize where tshmem_init() called MPI_Init. */
 TUTTI_API int tshmem_finalize(void);
-/* Local. Ends all processes with `status`. Does not return. */
+/* Local. Ends the program on all PEs with that status, after exit handlers have run and streams of stdio are written
+ * here, and on those of this node that wait in a call of Tutti's; a handler that stands still is given 3 s. No PE
+ * returns from a call. */
 TUTTI_API void tshmem_global_exit(int status) __attribute__((noreturn));
 /* Local. The first error since the last time that this was asked, and forgets it; 0: none. */
 TUTTI_API int tshmem_error(void);
@@ -96,10 +99,21 @@ TSHMEM_CALL int tshmem_my_pe(void);
 TSHMEM_CALL int tshmem_n_pes(void);
 TUTTI_API void tshmem_info_get_version(int *major, int *minor);
 TUTTI_API void tshmem_info_get_name(char *name); /* at least TSHMEM_MAX_NAME_LEN bytes */
-/* Local, before tshmem_init(): what tutti/shmem_names.h calls for programs written for OpenSHMEM that a compiler for
- * the host compiles. They load and store symmetric memory themselves: without TUTTI_SHMEM_HEAP heaps are in host
- * memory, and with such heaps the program's static variables (not those of shared libraries) are symmetric. */
+/* Local, before tshmem_init(): called by libtutti-openshmem's shmem_init(), for programs written for OpenSHMEM. They
+ * load and store symmetric memory themselves: without TUTTI_SHMEM_HEAP heaps are in host memory, and with such heaps
+ * the program's static variables (not those of shared libraries) are symmetric. */
 TUTTI_API void tutti_shmem_openshmem(void);
+/* Local, before tshmem_init(): what they call for other programs with OpenSHMEM's names. Errors name the calls by
+ * those, end the program (TUTTI_SHMEM_ERRORS), and OpenSHMEM's environment variables are read. tutti_shmem_openshmem()
+ * does that, too. */
+TUTTI_API void tutti_shmem_named(void);
+/* Collective: shmem_init() and start_pes(). tshmem_init(), but where that fails the program ends with a status that is
+ * not 0. start_pes: nothing where it was called before, or the address space is up; at exit() the address space ends
+ * without a call of tshmem_finalize(), as by one: all PEs come to their end. */
+TUTTI_API void tutti_shmem_init_or_end(void);
+TUTTI_API void tutti_shmem_start_pes(void);
+/* Local. Says that libtutti.so is not in front of an MPI; TUTTI_ERR_UNAVAILABLE. */
+TUTTI_API int tutti_shmem_no_front(const char *call);
 /* tshmem_init_comm() with a communicator of Fortran: what its module calls. */
 TUTTI_API int tutti_shmem_init_fortran(int comm);
 /* Local. 1 where the PE exists; where the address is symmetric, too. */
@@ -118,8 +132,8 @@ TUTTI_API void tshmem_pcontrol(int level, ...);
 
 /* ---- memory: collective over all PEs ---- */
 
-/* Waits for all PEs before it returns. Aligned to 128 bytes. NULL where no heap has room, where the sizes of the PEs
- * differ (all of them are told, and nothing is allocated), and for 0 bytes. */
+/* Waits for all PEs before it returns. Aligned to 128 bytes. NULL where no heap has room, and where the sizes of the
+ * PEs differ (all of them are told, and nothing is allocated). 0 bytes, here and below: NULL, and no PE waits. */
 TUTTI_API void *tshmem_malloc(size_t bytes);
 TUTTI_API void *tshmem_calloc(size_t count, size_t bytes);
 /* alignment: a power of two, at most 2 MiB with heaps on GPUs and 64 MiB otherwise. */
@@ -128,7 +142,8 @@ TUTTI_API void *tshmem_align(size_t alignment, size_t bytes);
 TUTTI_API void *tshmem_realloc(void *address, size_t bytes);
 /* hints: what the object is for, which makes no difference here. */
 TUTTI_API void *tshmem_malloc_with_hints(size_t bytes, long hints);
-/* Waits for all PEs before it frees. NULL: frees nothing. Another address than tshmem_malloc() gave is an error. */
+/* Waits for all PEs before it frees. NULL: nothing, and no PE waits. Another address than tshmem_malloc() gave is an
+ * error. */
 TUTTI_API void tshmem_free(void *address);
 
 /* ---- order: local ---- */
@@ -337,7 +352,7 @@ static inline int tshmem_init_comm(MPI_Comm comm)
         int (*call)(MPI_Comm);
     } way;
     way.symbol = tutti_shmem_of_mpi("tshmem_init_comm");
-    return way.symbol ? way.call(comm) : -5;
+    return way.symbol ? way.call(comm) : tutti_shmem_no_front("tshmem_init_comm");
 }
 
 /* Collective over the communicator, whose ranks are all PEs: they become a team in their order. Otherwise as
@@ -351,7 +366,7 @@ static inline int tshmem_team_from_comm(MPI_Comm comm, const tshmem_team_config_
     } way;
     *made = TSHMEM_TEAM_INVALID;
     way.symbol = tutti_shmem_of_mpi("tshmem_team_from_comm");
-    return way.symbol ? way.call(comm, config, mask, made) : -5;
+    return way.symbol ? way.call(comm, config, mask, made) : tutti_shmem_no_front("tshmem_team_from_comm");
 }
 #endif
 

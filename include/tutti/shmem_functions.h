@@ -7,9 +7,6 @@
 
 #include <stddef.h>
 #include <stdint.h>
-/* Programs use what other libraries' <shmem.h> includes. */
-#include <stdlib.h>
-#include <string.h>
 
 #include "tutti/shmem_constants.h"
 

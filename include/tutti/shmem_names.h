@@ -1,18 +1,21 @@
 /* OpenSHMEM's own names beside the calls of tutti/shmem.h. For a host's compiler they are functions of
- * libtutti-openshmem (pkg-config tutti-openshmem), as in <shmem.h>; for nvcc they are other names of the calls of
- * tutti/shmem.h, so that kernels have them, and libtutti-openshmem has what OpenSHMEM 1.5 deprecates. */
+ * libtutti-openshmem (pkg-config tutti-openshmem), as in <shmem.h>; for nvcc, and for files of C with TSHMEM_KERNELS,
+ * they are other names of the calls of tutti/shmem.h, so that kernels have them, and libtutti-openshmem has what
+ * OpenSHMEM 1.5 deprecates. */
 #ifndef TUTTI_SHMEM_NAMES_H
 #define TUTTI_SHMEM_NAMES_H
 
 #include "tutti/shmem.h"
 
-#ifndef __CUDACC__
+#if !defined(__CUDACC__) && !defined(TSHMEM_KERNELS)
 #include "tutti/shmem_functions.h"
 #else /* names for calls that kernels have, too */
 #include "tutti/shmem_constants.h"
 
 #ifndef __CUDACC_RTC__ /* functions of libtutti-openshmem, of the host alone, for what has no macro below */
+#ifdef __cplusplus
 extern "C" {
+#endif
 #define TSHMEM_ROW(result, name, ...)       result shmem##name(__VA_ARGS__);
 #define TSHMEM_ROW_NONE(result, name)       result shmem##name(void);
 #define TSHMEM_ROW_WHOLE(result, name, ...) result name(__VA_ARGS__);
@@ -23,12 +26,41 @@ extern "C" {
 #undef TSHMEM_ROW_WHOLE
 #undef TSHMEM_ROW_WHOLE_NONE
 void tutti_openshmem_sync(int, int, int, long *);
+#ifdef __cplusplus
 }
 #endif
+#endif
 
-#define shmem_init                  tshmem_init
-#define shmem_init_thread           tshmem_init_thread
-#define start_pes(n)                ((void)(n), shmem_init())
+/* See tutti_shmem_openshmem(), and tutti_shmem_named() for heaps that kernels reach. */
+#ifndef __CUDACC_RTC__
+static inline __attribute__((unused)) void tutti_openshmem_begin(void)
+{
+#ifdef __CUDACC__
+    tutti_shmem_named();
+#else
+    tutti_shmem_openshmem();
+#endif
+}
+static inline __attribute__((unused)) void tutti_openshmem_init(void)
+{
+    tutti_openshmem_begin();
+    tutti_shmem_init_or_end();
+}
+static inline __attribute__((unused)) int tutti_openshmem_init_thread(int requested, int *provided)
+{
+    tutti_openshmem_begin();
+    return tshmem_init_thread(requested, provided);
+}
+static inline __attribute__((unused)) void tutti_openshmem_start_pes(int npes)
+{
+    (void)npes;
+    tutti_openshmem_begin();
+    tutti_shmem_start_pes();
+}
+#define shmem_init        tutti_openshmem_init
+#define shmem_init_thread tutti_openshmem_init_thread
+#define start_pes         tutti_openshmem_start_pes
+#endif
 #define shmem_finalize              tshmem_finalize
 #define shmem_global_exit           tshmem_global_exit
 #define shmem_my_pe                 tshmem_my_pe

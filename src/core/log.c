@@ -8,7 +8,7 @@
 
 #include "core/settings.h"
 
-static atomic_int shown_rank = -1, is_first = 1;
+static atomic_int shown_rank = -1, is_first = 1, raised;
 
 void tutti_log_rank(int rank)
 {
@@ -18,6 +18,11 @@ void tutti_log_rank(int rank)
 void tutti_log_first(int first)
 {
     atomic_store(&is_first, first);
+}
+
+void tutti_log_raise(void)
+{
+    atomic_store(&raised, TUTTI_SET_LOG_DEBUG);
 }
 
 /* Bytes from 0x80 to 0x9f are control characters by themselves and after 0xc2, not inside other letters of UTF-8. */
@@ -44,7 +49,7 @@ char *tutti_plain(const char *text, char *out, size_t size)
 /* One write a line, so that lines of several ranks do not mix. */
 static void say(int level, const char *format, va_list arguments)
 {
-    if (tutti_settings()->log < level)
+    if (tutti_settings()->log < level && atomic_load(&raised) < level)
         return;
     char line[1024], plain[sizeof line];
     int rank = atomic_load(&shown_rank);

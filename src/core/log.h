@@ -8,6 +8,8 @@
 void tutti_log_rank(int rank);
 /* Whether this process is the one that tutti_warn_alike() means; until this is called each is. */
 void tutti_log_first(int first);
+/* From now on as with TUTTI_LOG=debug. */
+void tutti_log_raise(void);
 void tutti_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void tutti_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void tutti_info(const char *format, ...) __attribute__((format(printf, 1, 2)));

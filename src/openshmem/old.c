@@ -9,7 +9,7 @@
 void pshmem_init(void)
 {
     tutti_shmem_openshmem();
-    tshmem_init();
+    tutti_shmem_init_or_end();
 }
 
 int pshmem_init_thread(int requested, int *provided)
@@ -21,7 +21,8 @@ int pshmem_init_thread(int requested, int *provided)
 void pstart_pes(int npes)
 {
     (void)npes; /* the launcher's */
-    pshmem_init();
+    tutti_shmem_openshmem();
+    tutti_shmem_start_pes();
 }
 
 void pshmem_finalize(void)

@@ -88,7 +88,7 @@ static int grow(struct tutti_shmem_call *call, size_t bytes, size_t align, uint6
     *grown = 0;
     if (missing == 0 || missing > room) /* 0: it was memory for the books */
         return TUTTI_OK;
-    const uint64_t least = (missing + unit - 1) / unit * unit, first = (uint64_t)tutti_settings()->shmem_heap_mb << 20;
+    const uint64_t least = (missing + unit - 1) / unit * unit, first = space->began;
     uint64_t more = first < SURPLUS ? first : SURPLUS;
     more = mapped / 8 > more ? mapped / 8 : more;
     more = (more + unit - 1) / unit * unit;
@@ -97,7 +97,7 @@ static int grow(struct tutti_shmem_call *call, size_t bytes, size_t align, uint6
     if (status == TUTTI_OK && !*grown)
         status = grow_by(call, least, grown, why);
     if (!*grown && why[0])
-        tutti_error("%s: the heap cannot grow: %s", tutti_shmem_call_name(call->kind), why);
+        tutti_error("%s: the heap cannot grow: %s", tutti_shmem_call_name(call), why);
     return status;
 }
 
@@ -107,17 +107,17 @@ static int no_room(const struct tutti_shmem_call *call, size_t bytes)
 {
     const struct tutti_shmem *space = &tutti_shmem;
     const uint64_t now = tutti_shmem_mapped(space), most = space->state.heap_bytes;
-    const char *name = tutti_shmem_call_name(call->kind);
+    const char *name = tutti_shmem_call_name(call);
     if (now == most)
-        return tutti_shmem_fail(TUTTI_ERR_MEMORY, name,
-                                "the heap of %llu MiB has no room for %zu bytes (TUTTI_SHMEM_HEAP_MB, "
-                                "TUTTI_SHMEM_HEAP_MOST_MB)",
-                                (unsigned long long)((now - space->first) >> 20), bytes);
-    return tutti_shmem_fail(TUTTI_ERR_MEMORY, name,
-                            "the heap of %llu MiB, which grows to %llu at most (TUTTI_SHMEM_HEAP_MOST_MB) where all "
-                            "PEs have memory, has no room for %zu bytes",
-                            (unsigned long long)((now - space->first) >> 20),
-                            (unsigned long long)((most - space->first) >> 20), bytes);
+        return tutti_shmem_answer(TUTTI_ERR_MEMORY, name,
+                                  "the heap of %llu MiB has no room for %zu bytes (TUTTI_SHMEM_HEAP_MB, "
+                                  "TUTTI_SHMEM_HEAP_MOST_MB)",
+                                  (unsigned long long)((now - space->first) >> 20), bytes);
+    return tutti_shmem_answer(TUTTI_ERR_MEMORY, name,
+                              "the heap of %llu MiB, which grows to %llu at most (TUTTI_SHMEM_HEAP_MOST_MB) where all "
+                              "PEs have memory, has no room for %zu bytes",
+                              (unsigned long long)((now - space->first) >> 20),
+                              (unsigned long long)((most - space->first) >> 20), bytes);
 }
 
 /* Takes room after all have brought the same size, and lets the heaps grow where there is none; of a failure here (no
@@ -148,22 +148,24 @@ static int take(struct tutti_shmem_call *call, size_t bytes, size_t align, uint6
     return no_room(call, bytes);
 }
 
-/* A new object; CALLOC: of zeros. */
+/* A new object; CALLOC: of zeros. Of no bytes none, and no PE is waited for. */
 static void *allocate(unsigned kind, size_t bytes, size_t align)
 {
     uint64_t offset = 0;
     struct tutti_shmem_call call = {.kind = kind, .word = {bytes, align}};
+    if (bytes == 0)
+        return NULL;
     if (align == 0 || (align & (align - 1)) != 0 || (tutti_shmem.kind && align > tutti_shmem.kind->align_most))
-        call.refused = tutti_shmem_fail(TUTTI_ERR_ARGUMENT, tutti_shmem_call_name(kind),
+        call.refused = tutti_shmem_fail(TUTTI_ERR_ARGUMENT, tutti_shmem_call_name(&call),
                                         "an alignment of %zu is no power of two up to %llu", align,
                                         (unsigned long long)(tutti_shmem.kind ? tutti_shmem.kind->align_most : 0));
     tshmem_quiet();
     if (tutti_shmem_begin(&call, TSHMEM_TEAM_WORLD) != TUTTI_OK)
         return NULL;
-    int status = bytes > 0 ? take(&call, bytes, align, &offset) : TUTTI_OK;
-    if (status == TUTTI_OK && kind == TUTTI_SHMEM_CALLOC && bytes > 0)
+    int status = take(&call, bytes, align, &offset);
+    if (status == TUTTI_OK && kind == TUTTI_SHMEM_CALLOC)
         status = tutti_shmem.kind->clear(address_of(offset), bytes);
-    return tutti_shmem_end(&call, status) == TUTTI_OK && bytes > 0 ? address_of(offset) : NULL;
+    return tutti_shmem_end(&call, status) == TUTTI_OK ? address_of(offset) : NULL;
 }
 
 void *tshmem_malloc(size_t bytes)
@@ -174,7 +176,7 @@ void *tshmem_malloc(size_t bytes)
 void *tshmem_malloc_with_hints(size_t bytes, long hints)
 {
     (void)hints;
-    return allocate(TUTTI_SHMEM_MALLOC, bytes, 1);
+    return allocate(TUTTI_SHMEM_MALLOC_WITH_HINTS, bytes, 1);
 }
 
 void *tshmem_calloc(size_t count, size_t bytes)
@@ -187,7 +189,7 @@ void *tshmem_calloc(size_t count, size_t bytes)
 
 void *tshmem_align(size_t alignment, size_t bytes)
 {
-    return allocate(TUTTI_SHMEM_MALLOC, bytes, alignment);
+    return allocate(TUTTI_SHMEM_ALIGN, bytes, alignment);
 }
 
 /* Not an object of the heap: said, and the call is made all the same, so that no PE waits. */
@@ -203,13 +205,13 @@ void tshmem_free(void *address)
 {
     const uint64_t offset = offset_of(address);
     struct tutti_shmem_call call = {.kind = TUTTI_SHMEM_FREE, .word = {offset}};
-    if (address)
-        call.refused = check_object("tshmem_free", address, offset);
+    if (!address)
+        return;
+    call.refused = check_object("tshmem_free", address, offset);
     tshmem_quiet();
     if (tutti_shmem_begin(&call, TSHMEM_TEAM_WORLD) != TUTTI_OK)
         return;
-    if (offset != nowhere)
-        tutti_heap_give(&tutti_shmem.heap, offset);
+    tutti_heap_give(&tutti_shmem.heap, offset);
     tutti_shmem_end(&call, TUTTI_OK);
 }
 

@@ -34,7 +34,7 @@ int tshmem_register_module(int (*take)(const struct tshmem_state *state))
         modules[count++] = take;
     pthread_mutex_unlock(&lock);
     if (!room)
-        return tutti_shmem_fail(TUTTI_ERR_MEMORY, "tshmem_register_module", "more than %d modules", MODULES);
+        return tutti_shmem_answer(TUTTI_ERR_MEMORY, "tshmem_register_module", "more than %d modules", MODULES);
     return tutti_shmem.state.pes > 0 ? take_on_gpu(take, &tutti_shmem.state) : TUTTI_OK;
 }
 

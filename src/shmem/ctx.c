@@ -34,7 +34,7 @@ static int number_of(tshmem_ctx_t ctx, const char *call)
     const uintptr_t bits = (uintptr_t)ctx;
     const int number = (int)(bits & ((1 << NUMBER_BITS) - 1)) - 1;
     if (tutti_shmem.state.pes == 0)
-        tutti_shmem_fail(TUTTI_ERR_UNAVAILABLE, call, "the address space is not up: call tshmem_init first");
+        tutti_shmem_down(call);
     else if (ctx == TSHMEM_CTX_DEFAULT)
         return 0;
     else if (number < 1 || number >= TSHMEM_CONTEXTS_MAX ||
@@ -66,7 +66,7 @@ static int pe_of(int number, int pe, const char *call)
 
 int tutti_shmem_ctx_pe(tshmem_ctx_t ctx, int pe)
 {
-    static const char call[] = "a call with a context";
+    static const char call[] = "a tshmem_ctx_ call";
     return pe_of(number_of(ctx, call), pe, call);
 }
 
@@ -77,7 +77,9 @@ int tshmem_team_create_ctx(tshmem_team_t team, long options, tshmem_ctx_t *ctx)
     static const char call[] = "tshmem_team_create_ctx";
     *ctx = TSHMEM_CTX_INVALID;
     if (tutti_shmem.state.pes == 0)
-        return tutti_shmem_fail(TUTTI_ERR_UNAVAILABLE, call, "the address space is not up: call tshmem_init first");
+        return tutti_shmem_down(call);
+    if (team == TSHMEM_TEAM_INVALID) /* asking is no error of the program */
+        return TUTTI_ERR_ARGUMENT;
     if (!tutti_shmem_team(team))
         return tutti_shmem_fail(TUTTI_ERR_ARGUMENT, call, "%d is no team of this PE", team);
     if (options & ~(long)(TSHMEM_CTX_SERIALIZED | TSHMEM_CTX_PRIVATE | TSHMEM_CTX_NOSTORE))
@@ -90,13 +92,13 @@ int tshmem_team_create_ctx(tshmem_team_t team, long options, tshmem_ctx_t *ctx)
         const int status = tutti_shmem.kind->open_context ? tutti_shmem.kind->open_context(i) : TUTTI_OK;
         if (status != TUTTI_OK) {
             atomic_fetch_add(&contexts[i].turn, 1);
-            return tutti_shmem_fail(status, call, "%s", tutti_status_text(status));
+            return tutti_shmem_answer(status, call, "%s", tutti_status_text(status));
         }
         tell(i, turn + 1, team);
         *ctx = handle_of(turn + 1, i);
         return TUTTI_OK;
     }
-    return tutti_shmem_fail(TUTTI_ERR_MEMORY, call, "more than %d contexts at a time", TSHMEM_CONTEXTS_MAX);
+    return tutti_shmem_answer(TUTTI_ERR_MEMORY, call, "more than %d contexts at a time", TSHMEM_CONTEXTS_MAX);
 }
 
 int tshmem_ctx_create(long options, tshmem_ctx_t *ctx)
@@ -165,7 +167,7 @@ int tshmem_ctx_get_team(tshmem_ctx_t ctx, tshmem_team_t *team)
 /* A fence completes too inside the node, as that of the default context. */
 static void order(tshmem_ctx_t ctx, int (*far)(int pe), const char *call)
 {
-    const int number = number_of(ctx, call);
+    const int number = ctx == TSHMEM_CTX_INVALID ? -1 : number_of(ctx, call);
     if (number >= 0)
         tutti_shmem_complete(number, far, -1);
 }
@@ -206,36 +208,42 @@ void tshmem_ctx_session_stop(tshmem_ctx_t ctx)
 
 void tshmem_ctx_putmem(tshmem_ctx_t ctx, void *dest, const void *source, size_t bytes, int pe)
 {
-    tutti_shmem_put(dest, source, bytes, tutti_shmem_ctx_pe(ctx, pe), 0);
+    static const char call[] = "tshmem_ctx_put";
+    tutti_shmem_put(dest, source, bytes, pe_of(number_of(ctx, call), pe, call), 0, call);
 }
 
 void tshmem_ctx_getmem(tshmem_ctx_t ctx, void *dest, const void *source, size_t bytes, int pe)
 {
-    tutti_shmem_get(dest, source, bytes, tutti_shmem_ctx_pe(ctx, pe), 0);
+    static const char call[] = "tshmem_ctx_get";
+    tutti_shmem_get(dest, source, bytes, pe_of(number_of(ctx, call), pe, call), 0, call);
 }
 
 void tshmem_ctx_putmem_nbi(tshmem_ctx_t ctx, void *dest, const void *source, size_t bytes, int pe)
 {
-    const int number = number_of(ctx, "tshmem_ctx_put_nbi");
-    tutti_shmem_put(dest, source, bytes, pe_of(number, pe, "tshmem_ctx_put_nbi"), number + 1);
+    static const char call[] = "tshmem_ctx_put_nbi";
+    const int number = number_of(ctx, call);
+    tutti_shmem_put(dest, source, bytes, pe_of(number, pe, call), number + 1, call);
 }
 
 void tshmem_ctx_getmem_nbi(tshmem_ctx_t ctx, void *dest, const void *source, size_t bytes, int pe)
 {
-    const int number = number_of(ctx, "tshmem_ctx_get_nbi");
-    tutti_shmem_get(dest, source, bytes, pe_of(number, pe, "tshmem_ctx_get_nbi"), number + 1);
+    static const char call[] = "tshmem_ctx_get_nbi";
+    const int number = number_of(ctx, call);
+    tutti_shmem_get(dest, source, bytes, pe_of(number, pe, call), number + 1, call);
 }
 
 void tshmem_ctx_putmem_signal(tshmem_ctx_t ctx, void *dest, const void *source, size_t bytes, uint64_t *signal,
                               uint64_t value, int operation, int pe)
 {
-    tutti_shmem_put_signal(dest, source, bytes, signal, value, operation, tutti_shmem_ctx_pe(ctx, pe), 0);
+    static const char call[] = "tshmem_ctx_put_signal";
+    tutti_shmem_put_signal(dest, source, bytes, signal, value, operation, pe_of(number_of(ctx, call), pe, call), 0,
+                           call);
 }
 
 void tshmem_ctx_putmem_signal_nbi(tshmem_ctx_t ctx, void *dest, const void *source, size_t bytes, uint64_t *signal,
                                   uint64_t value, int operation, int pe)
 {
-    const int number = number_of(ctx, "tshmem_ctx_put_signal_nbi");
-    tutti_shmem_put_signal(dest, source, bytes, signal, value, operation,
-                           pe_of(number, pe, "tshmem_ctx_put_signal_nbi"), number + 1);
+    static const char call[] = "tshmem_ctx_put_signal_nbi";
+    const int number = number_of(ctx, call);
+    tutti_shmem_put_signal(dest, source, bytes, signal, value, operation, pe_of(number, pe, call), number + 1, call);
 }

@@ -1,8 +1,11 @@
 /* What is said of errors, and what is kept of them. */
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "core/log.h"
+#include "core/settings.h"
 #include "kernels/shmem_args.h"
 #include "shmem/far.h"
 #include "shmem/space.h"
@@ -10,22 +13,86 @@
 enum { SAID_MOST = 50 }; /* a loop of wrong calls fills no disk */
 
 struct tutti_shmem tutti_shmem;
+const struct tutti_shmem_ends *tutti_shmem_ends;
 static atomic_uint said; /* since the program asked for an error */
+
+/* ---- why there is no address space ---- */
+
+enum { WHY = 192 };
+static char failed[WHY]; /* empty: nobody has tried, or it was made */
+static int was_up;
+
+static void remember(const char *text)
+{
+    if (!failed[0])
+        snprintf(failed, sizeof failed, "%.*s", (int)sizeof failed - 1, text);
+}
+
+void tutti_shmem_up(void)
+{
+    failed[0] = 0;
+    was_up = tutti_shmem.state.pes > 0;
+}
+
+int tutti_shmem_down(const char *call)
+{
+    if (failed[0])
+        return tutti_shmem_fail(TUTTI_ERR_UNAVAILABLE, call, "there is no address space, since tshmem_init failed: %s",
+                                failed);
+    return tutti_shmem_fail(TUTTI_ERR_UNAVAILABLE, call, "the address space %s",
+                            was_up ? "has ended" : "is not up: call tshmem_init first");
+}
+
+/* ---- saying it ---- */
+
+static void say(int status, const char *call, const char *format, va_list list, const char *besides)
+{
+    char text[320], line[400];
+    int none = TUTTI_OK;
+    vsnprintf(text, sizeof text, format, list);
+    snprintf(line, sizeof line, "%s: %s", call, text);
+    tutti_shmem_own_names(line);
+    if (strncmp(call, "tshmem_init", sizeof "tshmem_init" - 1) == 0)
+        remember(text);
+    const unsigned before = atomic_fetch_add(&said, 1);
+    if (before < SAID_MOST)
+        tutti_error("%s%s", line, besides);
+    else if (before == SAID_MOST)
+        tutti_error("%s; further errors are not shown until the program calls tshmem_error()", line);
+    atomic_compare_exchange_strong(&tutti_shmem.status, &none, status);
+}
+
+int tutti_shmem_answer(int status, const char *call, const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    say(status, call, format, list, "");
+    va_end(list);
+    return status;
+}
+
+int tutti_shmem_unavailable(const char *call, const char *why)
+{
+    return tutti_shmem_answer(TUTTI_ERR_UNAVAILABLE, call, "%s", why);
+}
+
+static int ends_program(void)
+{
+    const int setting = tutti_settings()->shmem_errors;
+    return setting == TUTTI_SET_SHMEM_ERRORS_AUTO ? tutti_shmem_is_named() : setting == TUTTI_SET_SHMEM_ERRORS_ABORT;
+}
 
 int tutti_shmem_fail(int status, const char *call, const char *format, ...)
 {
-    char text[256];
+    const int ends = ends_program();
     va_list list;
-    int none = TUTTI_OK;
+    if (tutti_shmem_ends->is_ending())
+        return status;
     va_start(list, format);
-    vsnprintf(text, sizeof text, format, list);
+    say(status, call, format, list, ends ? ". The program ends (TUTTI_SHMEM_ERRORS=return: it goes on)" : "");
     va_end(list);
-    const unsigned before = atomic_fetch_add(&said, 1);
-    if (before < SAID_MOST)
-        tutti_error("%s: %s", call, text);
-    else if (before == SAID_MOST)
-        tutti_error("%s: %s; further errors are not shown until the program calls tshmem_error()", call, text);
-    atomic_compare_exchange_strong(&tutti_shmem.status, &none, status);
+    if (ends)
+        tutti_shmem_ends->all(EXIT_FAILURE);
     return status;
 }
 
@@ -33,11 +100,13 @@ void *tutti_shmem_refuse(const void *address, size_t bytes, int pe, const char *
 {
     const struct tshmem_state *state = &tutti_shmem.state;
     if (state->pes == 0)
-        tutti_shmem_fail(TUTTI_ERR_UNAVAILABLE, call, "the address space is not up: call tshmem_init first");
+        tutti_shmem_down(call);
     else if (pe == TSHMEM_NO_PE) /* that was said */
         return NULL;
     else if (pe < 0 || pe >= state->pes)
         tutti_shmem_fail(TUTTI_ERR_ARGUMENT, call, "there is no PE %d, but 0 to %d", pe, state->pes - 1);
+    else if (tutti_shmem_constant(&tutti_shmem.statics, address))
+        tutti_shmem_fail(TUTTI_ERR_ARGUMENT, call, "%p is a constant of the program, which is not stored to", address);
     else
         tutti_shmem_fail(TUTTI_ERR_ARGUMENT, call,
                          "%zu bytes at %p are not in the heap, %p to %p: tshmem_malloc gives such", bytes, address,
@@ -53,6 +122,16 @@ void tutti_shmem_leave_near(void)
         if (tutti_shmem.control[pe])
             __atomic_store_n(&tutti_shmem.control[pe]->abort, 1, __ATOMIC_RELEASE);
     }
+}
+
+void tutti_shmem_exit_is_told(int status)
+{
+    for (int pe = 0; pe < tutti_shmem.state.pes; pe++) {
+        if (tutti_shmem.control[pe])
+            __atomic_store_n(&tutti_shmem.control[pe]->ending, TUTTI_SHMEM_ENDING | (uint32_t)(status & 0xff),
+                             __ATOMIC_RELEASE);
+    }
+    tutti_shmem_leave_near();
 }
 
 void tutti_shmem_leave_all(void)

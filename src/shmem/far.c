@@ -65,16 +65,19 @@ static void hear(void *with, int from, const void *note, size_t bytes)
         return;
     brought[arrival.team][from][arrival.sequence & 1] = arrival.said;
     atomic_store_explicit(&space->control[space->state.me]->place[arrival.team].arrived[arrival.member],
-                          arrival.sequence, memory_order_release);
+                          tutti_shmem_arrival(arrival.sequence, arrival.said.call), memory_order_release);
 }
 
 static void end(void *with, int from, int status)
 {
     (void)with;
-    (void)status;
+    if (status > 0 && from >= 0) {
+        tutti_shmem_exit_is_told(status & 0xff);
+        return;
+    }
     tutti_shmem_leave_near();
     if (from >= 0)
-        tutti_shmem_fail(TUTTI_ERR_BROKEN, "the address space ends", "PE %d, of another node, has given up", from);
+        tutti_shmem_answer(TUTTI_ERR_BROKEN, "the address space ends", "PE %d, of another node, has given up", from);
 }
 
 /* ---- life ---- */
@@ -128,6 +131,12 @@ void tutti_shmem_far_abort(void)
 {
     if (wire())
         tutti_wire_abort(wire(), TUTTI_ERR_BROKEN);
+}
+
+void tutti_shmem_far_exit(int status)
+{
+    if (wire())
+        tutti_wire_abort(wire(), TUTTI_WIRE_EXIT | (status & 0xff));
 }
 
 /* ---- waiting ---- */

@@ -16,6 +16,8 @@ int tutti_shmem_far_leave(void);
 void tutti_shmem_far_close(struct tutti_shmem *space);
 /* Local: all far PEs are told that the address space ends. */
 void tutti_shmem_far_abort(void);
+/* Local: and that this PE ends the program with that status. */
+void tutti_shmem_far_exit(int status);
 
 /* For calls that do not wait, and that programs repeat until a far PE has done something. */
 static inline void tutti_shmem_far_serve(void)

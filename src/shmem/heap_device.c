@@ -15,7 +15,7 @@ enum { CONTROL_PAGE = 4096 };
 
 static int refuse(int status, const char *what)
 {
-    return tutti_shmem_fail(status, "tshmem_init", "%s; TUTTI_SHMEM_HEAP=host gives heaps in host memory", what);
+    return tutti_shmem_answer(status, "tshmem_init", "%s; TUTTI_SHMEM_HEAP=host gives heaps in host memory", what);
 }
 
 /* The GPU that is current, as for a communicator; without one the PEs of a node take theirs in turn. */

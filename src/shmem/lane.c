@@ -25,12 +25,12 @@ int tutti_shmem_lanes_open(struct tutti_shmem_gpu *gpu)
     const struct tutti_device *device = gpu->device;
     void *lines, *seen = NULL;
     if (posix_memalign(&lines, ALIGNMENT, lines_bytes()) != 0)
-        return tutti_shmem_fail(TUTTI_ERR_MEMORY, "tshmem_init", "%s", tutti_status_text(TUTTI_ERR_MEMORY));
+        return tutti_shmem_answer(TUTTI_ERR_MEMORY, "tshmem_init", "%s", tutti_status_text(TUTTI_ERR_MEMORY));
     memset(lines, 0, lines_bytes());
     int status = device->map_host(gpu->gpu, lines, lines_bytes(), &seen);
     if (status != TUTTI_OK) {
         free(lines);
-        return tutti_shmem_fail(status, "tshmem_init", "host memory could not be registered with GPU %d", gpu->gpu);
+        return tutti_shmem_answer(status, "tshmem_init", "host memory could not be registered with GPU %d", gpu->gpu);
     }
     gpu->lines = lines;
     status = device->stream_create(gpu->gpu, &gpu->later[0].stream);
@@ -42,7 +42,7 @@ int tutti_shmem_lanes_open(struct tutti_shmem_gpu *gpu)
         status = device->stream_create(gpu->gpu, &gpu->lane[i].stream);
     }
     if (status != TUTTI_OK)
-        tutti_shmem_fail(status, "tshmem_init", "no streams on GPU %d: %s", gpu->gpu, tutti_status_text(status));
+        tutti_shmem_answer(status, "tshmem_init", "no streams on GPU %d: %s", gpu->gpu, tutti_status_text(status));
     return status;
 }
 

@@ -12,14 +12,9 @@
 
 enum { SPINS_ALONE = 1000, SPINS_CROWDED = 16, LOOKS = 64 };
 
-const char *tutti_shmem_call_name(unsigned call)
+const char *tutti_shmem_call_name(const struct tutti_shmem_call *call)
 {
-    static const char *const names[] = {[TUTTI_SHMEM_WRONG] = "a call with arguments that it refused",
-#define ROW(id, name) [TUTTI_SHMEM_##id] = (name),
-                                        TUTTI_SHMEM_CALLS(ROW)
-#undef ROW
-    };
-    return call < TUTTI_SHMEM_CALL_COUNT ? names[call] : "no call";
+    return tutti_shmem_said_name(call->kind, call->word);
 }
 
 /* ---- what kernels look up ---- */
@@ -71,6 +66,7 @@ static int look(void *with, uint64_t *waited)
     char text[256] = "";
     a->told = 1;
     a->where(a->with, text, sizeof text);
+    tutti_shmem_own_names(text);
     tutti_warn("PE %d is waiting for %ld s %s", tutti_shmem.state.me, tutti_settings()->stall_seconds, text);
     return TUTTI_OK;
 }
@@ -93,6 +89,7 @@ int tutti_shmem_await(int (*done)(void *with), void (*where)(void *with, char *t
     const int status = come < 0 ? come : tutti_progress_wait(&wait);
     if (status == TUTTI_OK)
         return TUTTI_OK;
+    tutti_shmem_ends->with_others();
     tutti_shmem_stream_look(); /* a kernel may know better */
     tutti_shmem_leave_all();
     where(with, text, sizeof text);
@@ -107,26 +104,41 @@ struct meeting {
     int next; /* members before this one have come */
 };
 
+static int has_come(const struct tutti_shmem_place *place, int member)
+{
+    return atomic_load_explicit(&place->arrived[member], memory_order_acquire) >> 8 >= place->sequence;
+}
+
+/* 1 where that PE waits in tshmem_finalize for this one, which is in another call, so that neither would go on. */
+static int is_finalizing(int pe)
+{
+    const struct tutti_shmem_place *all = &tutti_shmem.control[tutti_shmem.state.me]->place[TSHMEM_TEAM_WORLD];
+    const uint64_t arrival = atomic_load_explicit(&all->arrived[pe], memory_order_relaxed);
+    return (arrival & 0xff) == TUTTI_SHMEM_FINALIZE && arrival >> 8 > all->sequence;
+}
+
 static int all_here(void *with)
 {
     struct meeting *m = with;
-    const struct tutti_shmem_place *place = m->call->place;
-    while (m->next < m->call->team->size &&
-           atomic_load_explicit(&place->arrived[m->next], memory_order_acquire) >= place->sequence)
+    const struct tshmem_team_state *team = m->call->team;
+    while (m->next < team->size && has_come(m->call->place, m->next))
         m->next++;
-    if (m->next == m->call->team->size)
+    if (m->next == team->size)
         return 1;
-    return __atomic_load_n(tutti_shmem.state.abort, __ATOMIC_RELAXED) ? TUTTI_ERR_BROKEN : 0;
+    if (__atomic_load_n(tutti_shmem.state.abort, __ATOMIC_RELAXED))
+        return TUTTI_ERR_BROKEN;
+    return is_finalizing(team->world[m->next]) ? TUTTI_ERR_MISMATCH : 0;
 }
 
 static void say_missing(void *with, char *text, size_t size)
 {
     const struct meeting *m = with;
-    const struct tutti_shmem_place *place = m->call->place;
-    int n = snprintf(text, size, "in %s for PE", tutti_shmem_call_name(m->call->kind));
-    for (int i = 0; i < m->call->team->size && n > 0 && (size_t)n + 16 < size; i++) {
-        if (atomic_load(&place->arrived[i]) < place->sequence)
-            n += snprintf(text + n, size - (size_t)n, " %d", m->call->team->world[i]);
+    const struct tshmem_team_state *team = m->call->team;
+    int n = snprintf(text, size, "in %s for PE", tutti_shmem_call_name(m->call));
+    for (int i = 0; i < team->size && n > 0 && (size_t)n + 48 < size; i++) {
+        if (!has_come(m->call->place, i))
+            n += snprintf(text + n, size - (size_t)n, " %d%s", team->world[i],
+                          is_finalizing(team->world[i]) ? " (which is in tshmem_finalize)" : "");
     }
 }
 
@@ -138,11 +150,12 @@ static int meet(struct tutti_shmem_call *call)
     struct tutti_shmem_said *said = &place->said[sequence & 1];
     said->call = call->refused != TUTTI_OK ? TUTTI_SHMEM_WRONG : call->kind;
     memcpy(said->word, call->word, sizeof said->word);
+    const uint64_t arrival = tutti_shmem_arrival(sequence, said->call);
     int status = TUTTI_OK;
     for (int i = 0; i < team->size && status == TUTTI_OK; i++) {
         struct tutti_shmem_control *control = tutti_shmem.control[team->world[i]];
         if (control)
-            atomic_store_explicit(&control->place[team->number].arrived[team->me], sequence, memory_order_release);
+            atomic_store_explicit(&control->place[team->number].arrived[team->me], arrival, memory_order_release);
         else
             status = tutti_shmem_far_arrive(team->world[i], team->number, team->me, sequence, said);
     }
@@ -153,16 +166,18 @@ static int meet(struct tutti_shmem_call *call)
 /* Begins a call, before its first meeting: one at a time on a team. */
 static int enter(struct tutti_shmem_call *call, tshmem_team_t team)
 {
-    const char *name = tutti_shmem_call_name(call->kind);
+    const char *name = tutti_shmem_call_name(call);
     call->team = tutti_shmem_team(team);
     if (tutti_shmem.state.pes == 0)
-        return tutti_shmem_fail(TUTTI_ERR_UNAVAILABLE, name, "the address space is not up: call tshmem_init first");
+        return tutti_shmem_down(name);
     if (!call->team)
         return tutti_shmem_fail(TUTTI_ERR_ARGUMENT, name, "%d is no team of this PE", team);
     tutti_shmem_far_serve(); /* who has given up may have said so */
     tutti_shmem_stream_look();
-    if (__atomic_load_n(tutti_shmem.state.abort, __ATOMIC_RELAXED))
+    if (__atomic_load_n(tutti_shmem.state.abort, __ATOMIC_RELAXED)) {
+        tutti_shmem_ends->with_others();
         return tutti_shmem_fail(TUTTI_ERR_BROKEN, name, "%s", tutti_status_text(TUTTI_ERR_BROKEN));
+    }
     call->place = &tutti_shmem.control[tutti_shmem.state.me]->place[call->team->number];
     if (atomic_exchange(&call->place->busy, 1))
         return tutti_shmem_fail(TUTTI_ERR_ARGUMENT, name, "another collective of team %d is under way in this process",
@@ -184,29 +199,45 @@ const struct tutti_shmem_said *tutti_shmem_said(const struct tutti_shmem_call *c
                    : tutti_shmem_far_said(team->world[member], team->number, sequence);
 }
 
-/* 1 where all members brought what this one did. */
-static int is_alike(const struct tutti_shmem_call *call)
+/* The first member that did not bring what this one did; none: as many as there are. */
+static int find_other(const struct tutti_shmem_call *call)
 {
     const struct tutti_shmem_said *mine = tutti_shmem_said(call, call->team->me);
-    if (mine->call == TUTTI_SHMEM_WRONG)
-        return 0;
-    for (int i = 0; i < call->team->size; i++) {
+    int i = 0;
+    for (; i < call->team->size; i++) {
         const struct tutti_shmem_said *theirs = tutti_shmem_said(call, i);
-        if (theirs->call == mine->call && memcmp(theirs->word, mine->word, TUTTI_SHMEM_ALIKE * sizeof *mine->word) == 0)
-            continue;
-        if (theirs->call == mine->call)
-            tutti_error("%s: PE %d brings other arguments (%llu %llu %llu %llu) than PE %d (%llu %llu %llu %llu)",
-                        tutti_shmem_call_name(call->kind), call->team->world[i], (unsigned long long)theirs->word[0],
-                        (unsigned long long)theirs->word[1], (unsigned long long)theirs->word[2],
-                        (unsigned long long)theirs->word[3], tutti_shmem.state.me, (unsigned long long)mine->word[0],
-                        (unsigned long long)mine->word[1], (unsigned long long)mine->word[2],
-                        (unsigned long long)mine->word[3]);
-        else
-            tutti_error("%s: PE %d is in %s meanwhile", tutti_shmem_call_name(call->kind), call->team->world[i],
-                        tutti_shmem_call_name((unsigned)theirs->call));
-        return 0;
+        if (theirs->call != mine->call || mine->call == TUTTI_SHMEM_WRONG ||
+            memcmp(theirs->word, mine->word, TUTTI_SHMEM_ALIKE * sizeof *mine->word) != 0)
+            break;
     }
-    return 1;
+    return i;
+}
+
+/* The same of the calls alone, as the arrivals say them: they are in own memory, and have just been read. A member that
+ * has gone on to its next meeting has overwritten its own. */
+static int find_other_call(const struct tutti_shmem_call *call)
+{
+    const uint64_t sequence = call->place->sequence, mine = tutti_shmem_arrival(sequence, call->kind);
+    int i = 0;
+    for (; i < call->team->size; i++) {
+        const uint64_t theirs = atomic_load_explicit(&call->place->arrived[i], memory_order_relaxed);
+        if (theirs != mine && (theirs >> 8 == sequence || tutti_shmem_said(call, i)->call != call->kind))
+            break;
+    }
+    return i;
+}
+
+/* An error where there is such a member. */
+static int compare(const struct tutti_shmem_call *call, int member)
+{
+    char text[240];
+    if (member == call->team->size)
+        return TUTTI_OK;
+    if (call->refused != TUTTI_OK) /* said */
+        return call->refused;
+    tutti_shmem_differ(tutti_shmem_said(call, call->team->me), tutti_shmem_said(call, member),
+                       call->team->world[member], tutti_shmem.first, text, sizeof text);
+    return tutti_shmem_fail(TUTTI_ERR_MISMATCH, tutti_shmem_call_name(call), "%s; nothing is done", text);
 }
 
 int tutti_shmem_begin(struct tutti_shmem_call *call, tshmem_team_t team)
@@ -215,11 +246,8 @@ int tutti_shmem_begin(struct tutti_shmem_call *call, tshmem_team_t team)
     if (status != TUTTI_OK)
         return status;
     status = meet(call);
-    if (status == TUTTI_OK && !is_alike(call))
-        status = call->refused != TUTTI_OK
-                     ? call->refused
-                     : tutti_shmem_fail(TUTTI_ERR_MISMATCH, tutti_shmem_call_name(call->kind), "%s; nothing is done",
-                                        tutti_status_text(TUTTI_ERR_MISMATCH));
+    if (status == TUTTI_OK)
+        status = compare(call, find_other(call));
     if (status != TUTTI_OK)
         leave(call);
     return status;
@@ -247,6 +275,8 @@ int tutti_shmem_pass(tshmem_team_t team, unsigned kind)
     if (status != TUTTI_OK)
         return status;
     status = meet(&call);
+    if (status == TUTTI_OK)
+        status = compare(&call, find_other_call(&call));
     leave(&call);
     return status;
 }

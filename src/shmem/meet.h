@@ -10,33 +10,6 @@
 
 #include "shmem/space.h"
 
-/* The collectives: ROW(ID, name). */
-#define TUTTI_SHMEM_CALLS(ROW)                                                                                         \
-    ROW(SYNC, "tshmem_sync or tshmem_barrier")                                                                         \
-    ROW(FINALIZE, "tshmem_finalize")                                                                                   \
-    ROW(MALLOC, "tshmem_malloc")                                                                                       \
-    ROW(CALLOC, "tshmem_calloc")                                                                                       \
-    ROW(REALLOC, "tshmem_realloc")                                                                                     \
-    ROW(FREE, "tshmem_free")                                                                                           \
-    ROW(SPLIT, "tshmem_team_split_strided")                                                                            \
-    ROW(SPLIT_2D, "tshmem_team_split_2d")                                                                              \
-    ROW(DESTROY, "tshmem_team_destroy")                                                                                \
-    ROW(BROADCAST, "tshmem_broadcast")                                                                                 \
-    ROW(COLLECT, "tshmem_collect")                                                                                     \
-    ROW(FCOLLECT, "tshmem_fcollect")                                                                                   \
-    ROW(ALLTOALL, "tshmem_alltoall")                                                                                   \
-    ROW(REDUCE, "a reduction")                                                                                         \
-    ROW(REDUCESCATTER, "a reducescatter")                                                                              \
-    ROW(SCAN, "a scan")
-enum tutti_shmem_calls {
-    TUTTI_SHMEM_WRONG, /* a call whose arguments this PE has refused */
-#define TUTTI_SHMEM_ROW(id, name) TUTTI_SHMEM_##id,
-    TUTTI_SHMEM_CALLS(TUTTI_SHMEM_ROW)
-#undef TUTTI_SHMEM_ROW
-        TUTTI_SHMEM_CALL_COUNT
-};
-const char *tutti_shmem_call_name(unsigned call);
-
 struct tutti_shmem_call {
     unsigned kind;
     uint64_t word[TUTTI_SHMEM_WORDS]; /* the first TUTTI_SHMEM_ALIKE: the same on all PEs */
@@ -46,6 +19,8 @@ struct tutti_shmem_call {
     struct tutti_shmem_place *place;
 };
 
+/* Its name, see tutti_shmem_said_name(). */
+const char *tutti_shmem_call_name(const struct tutti_shmem_call *call);
 /* A team of this PE, or NULL. */
 const struct tshmem_team_state *tutti_shmem_team(tshmem_team_t team);
 /* Collective over the team: the first meeting of a call. TUTTI_ERR_MISMATCH on all PEs where they did not bring the
@@ -57,7 +32,7 @@ const struct tutti_shmem_said *tutti_shmem_said(const struct tutti_shmem_call *c
 int tutti_shmem_again(struct tutti_shmem_call *call);
 /* The last meeting, where status is TUTTI_OK, and the end of the call; the status. */
 int tutti_shmem_end(struct tutti_shmem_call *call, int status);
-/* A call that is one meeting and compares nothing. */
+/* A call that is one meeting; TUTTI_ERR_MISMATCH where others are in another one. */
 int tutti_shmem_pass(tshmem_team_t team, unsigned kind);
 /* Waits: 1 done, negative: failed; `where` is called with `with` and says in the report of a stall what is missing. All
  * PEs are told to leave where it fails. */

@@ -3,13 +3,25 @@
 
 #include "shmem/spread.h"
 
-uint64_t tutti_shmem_offset(struct tutti_shmem_call *call, const void *address, size_t bytes)
+static uint64_t offset(struct tutti_shmem_call *call, const void *address, size_t bytes, int reads)
 {
+    const int me = tutti_shmem.state.me;
     if (bytes == 0 || tutti_shmem.state.pes == 0)
         return 0;
-    if (!tutti_shmem_at(address, bytes, tutti_shmem.state.me, tutti_shmem_call_name(call->kind)))
+    const char *at = tutti_shmem_find(address, bytes, me, tutti_shmem_call_name(call), reads);
+    if (!at)
         call->refused = TUTTI_ERR_ARGUMENT;
-    return (uint64_t)((uintptr_t)tutti_shmem_unstatic(address) - (uintptr_t)tutti_shmem.state.heap);
+    return at ? (uint64_t)(at - tutti_shmem.base[me]) : 0;
+}
+
+uint64_t tutti_shmem_offset(struct tutti_shmem_call *call, const void *address, size_t bytes)
+{
+    return offset(call, address, bytes, 0);
+}
+
+uint64_t tutti_shmem_source_offset(struct tutti_shmem_call *call, const void *address, size_t bytes)
+{
+    return offset(call, address, bytes, 1);
 }
 
 size_t tutti_shmem_product(struct tutti_shmem_call *call, size_t a, size_t b)
@@ -17,8 +29,7 @@ size_t tutti_shmem_product(struct tutti_shmem_call *call, size_t a, size_t b)
     size_t all;
     if (!__builtin_mul_overflow(a, b, &all))
         return all;
-    call->refused =
-        tutti_shmem_fail(TUTTI_ERR_ARGUMENT, tutti_shmem_call_name(call->kind), "%zu times %zu bytes", a, b);
+    call->refused = tutti_shmem_fail(TUTTI_ERR_ARGUMENT, tutti_shmem_call_name(call), "%zu times %zu bytes", a, b);
     return 0;
 }
 
@@ -33,6 +44,8 @@ static int push(const struct tutti_shmem_call *call, uint64_t dest, const void *
 {
     struct tutti_shmem_part part[TSHMEM_PES_MAX];
     const int size = call->team->size;
+    if (bytes == 0)
+        return TUTTI_OK;
     for (int i = 0; i < size; i++)
         part[i] = (struct tutti_shmem_part){tutti_shmem_of(call, (call->team->me + 1 + i) % size, dest), source, bytes};
     return tutti_shmem_move_all(part, (size_t)size);
@@ -40,10 +53,10 @@ static int push(const struct tutti_shmem_call *call, uint64_t dest, const void *
 
 int tutti_shmem_broadcast(tshmem_team_t team, void *dest, const void *source, size_t n, size_t bytes, int root)
 {
-    struct tutti_shmem_call call = {.kind = TUTTI_SHMEM_BROADCAST};
+    struct tutti_shmem_call call = {.kind = TUTTI_SHMEM_BROADCAST, .word = {[TUTTI_SHMEM_ELEMENT] = bytes}};
     const size_t all = tutti_shmem_product(&call, n, bytes);
     call.word[0] = tutti_shmem_offset(&call, dest, all);
-    call.word[1] = tutti_shmem_offset(&call, source, all);
+    call.word[1] = tutti_shmem_source_offset(&call, source, all);
     call.word[2] = all;
     call.word[3] = (uint64_t)root;
     if (tutti_shmem_team(team) && (root < 0 || root >= tutti_shmem_members(team)))
@@ -57,38 +70,65 @@ int tutti_shmem_broadcast(tshmem_team_t team, void *dest, const void *source, si
     return tutti_shmem_end(&call, status);
 }
 
+/* Where the object is in the heap, of which so far only the beginning is known; nowhere: it is not there. */
+static const uint64_t nowhere = UINT64_MAX;
+static uint64_t begin_of(const void *address)
+{
+    const struct tutti_shmem *space = &tutti_shmem;
+    const uint64_t at = (uint64_t)((uintptr_t)tutti_shmem_unstatic(address) - (uintptr_t)space->state.heap);
+    return space->state.pes > 0 && at >= space->first && at < tutti_shmem_mapped(space) ? at : nowhere;
+}
+
+/* Bytes that all bring, and those before this PE's: of none, dest may be anything. All PEs find the same. */
+enum { MINE = TUTTI_SHMEM_ALIKE, DEST };
+static int add_up(const struct tutti_shmem_call *call, uint64_t *before, uint64_t *all)
+{
+    const char *name = tutti_shmem_call_name(call);
+    int other = -1;
+    *before = *all = 0;
+    for (int i = 0; i < call->team->size; i++) {
+        const struct tutti_shmem_said *theirs = tutti_shmem_said(call, i);
+        *before += i < call->team->me ? theirs->word[MINE] : 0;
+        *all += theirs->word[MINE];
+        if (theirs->word[DEST] != call->word[DEST])
+            other = call->team->world[i];
+    }
+    if (*all == 0)
+        return TUTTI_OK;
+    if (other >= 0)
+        return tutti_shmem_fail(TUTTI_ERR_MISMATCH, name, "dest is not the same object here and on PE %d", other);
+    if (call->word[DEST] == nowhere)
+        return tutti_shmem_fail(TUTTI_ERR_ARGUMENT, name, "dest is not in the heap: tshmem_malloc gives such");
+    if (*all > tutti_shmem_mapped(&tutti_shmem) - call->word[DEST])
+        return tutti_shmem_fail(TUTTI_ERR_ARGUMENT, name, "the PEs bring %llu bytes, more than the heap has",
+                                (unsigned long long)*all);
+    return TUTTI_OK;
+}
+
 int tutti_shmem_collect(tshmem_team_t team, void *dest, const void *source, size_t n, size_t bytes)
 {
-    enum { MINE = TUTTI_SHMEM_ALIKE };
-    struct tutti_shmem_call call = {.kind = TUTTI_SHMEM_COLLECT};
+    struct tutti_shmem_call call = {.kind = TUTTI_SHMEM_COLLECT, .word = {[1] = bytes}};
     const size_t mine = tutti_shmem_product(&call, n, bytes);
-    uint64_t before = 0, all = 0;
-    tutti_shmem_offset(&call, source, mine);
-    call.word[0] = tutti_shmem_offset(&call, dest, 1);
-    call.word[1] = bytes;
+    uint64_t before, all;
+    tutti_shmem_source_offset(&call, source, mine);
     call.word[MINE] = mine;
+    call.word[DEST] = begin_of(dest);
     int status = tutti_shmem_begin(&call, team);
     if (status != TUTTI_OK)
         return status;
-    for (int i = 0; i < call.team->size; i++) {
-        before += i < call.team->me ? tutti_shmem_said(&call, i)->word[MINE] : 0;
-        all += tutti_shmem_said(&call, i)->word[MINE];
-    }
-    if (all > tutti_shmem_mapped(&tutti_shmem) - call.word[0]) /* all PEs see that */
-        status = tutti_shmem_fail(TUTTI_ERR_ARGUMENT, "tshmem_collect",
-                                  "the PEs bring %llu bytes, more than the heap has", (unsigned long long)all);
-    else
-        status = push(&call, call.word[0] + before, source, mine);
+    status = add_up(&call, &before, &all);
+    if (status == TUTTI_OK) /* otherwise all have seen that: there is no last meeting */
+        status = push(&call, call.word[DEST] + before, source, mine);
     return tutti_shmem_end(&call, status);
 }
 
 int tutti_shmem_fcollect(tshmem_team_t team, void *dest, const void *source, size_t n, size_t bytes)
 {
-    struct tutti_shmem_call call = {.kind = TUTTI_SHMEM_FCOLLECT};
+    struct tutti_shmem_call call = {.kind = TUTTI_SHMEM_FCOLLECT, .word = {[TUTTI_SHMEM_ELEMENT] = bytes}};
     const size_t mine = tutti_shmem_product(&call, n, bytes);
     const size_t all = tutti_shmem_product(&call, mine, (size_t)tutti_shmem_members(team));
     call.word[0] = tutti_shmem_offset(&call, dest, all);
-    call.word[1] = tutti_shmem_offset(&call, source, mine);
+    call.word[1] = tutti_shmem_source_offset(&call, source, mine);
     call.word[2] = mine;
     int status = tutti_shmem_begin(&call, team);
     if (status == TUTTI_OK) {
@@ -115,12 +155,13 @@ static size_t reach(struct tutti_shmem_call *call, ptrdiff_t stride, size_t n, s
 int tutti_shmem_alltoalls(tshmem_team_t team, void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t n,
                           size_t bytes)
 {
-    struct tutti_shmem_call call = {.kind = TUTTI_SHMEM_ALLTOALL};
+    struct tutti_shmem_call call = {.kind = dst == 1 && sst == 1 ? TUTTI_SHMEM_ALLTOALL : TUTTI_SHMEM_ALLTOALLS,
+                                    .word = {[TUTTI_SHMEM_ELEMENT] = bytes}};
     const size_t all = tutti_shmem_product(&call, n, (size_t)tutti_shmem_members(team));
     call.word[0] = tutti_shmem_offset(&call, dest, reach(&call, dst, all, bytes));
-    call.word[1] = tutti_shmem_offset(&call, source, reach(&call, sst, all, bytes));
+    call.word[1] = tutti_shmem_source_offset(&call, source, reach(&call, sst, all, bytes));
     call.word[2] = n * bytes;
-    call.word[3] = (uint64_t)dst << 32 ^ (uint64_t)sst;
+    call.word[3] = (uint64_t)dst << 32 | (uint32_t)sst;
     int status = tutti_shmem_begin(&call, team);
     if (status != TUTTI_OK)
         return status;
@@ -175,7 +216,7 @@ int tshmem_team_sync(tshmem_team_t team)
 int tshmem_barrier(tshmem_team_t team)
 {
     tshmem_quiet();
-    return tshmem_sync(team);
+    return tutti_shmem_pass(team, TUTTI_SHMEM_BARRIER);
 }
 
 void tshmem_sync_all(void)

@@ -6,6 +6,8 @@
 
 /* Offset of an object of `bytes` bytes in the heap; the call is refused where it is not all in there. 0 of no bytes. */
 uint64_t tutti_shmem_offset(struct tutti_shmem_call *call, const void *address, size_t bytes);
+/* The same of what is only read. */
+uint64_t tutti_shmem_source_offset(struct tutti_shmem_call *call, const void *address, size_t bytes);
 /* a * b; the call is refused where that is too much. */
 size_t tutti_shmem_product(struct tutti_shmem_call *call, size_t a, size_t b);
 /* This PE's slice of a reduction of n elements of all members, which lie at the offsets: sets all of the job but type,

@@ -24,20 +24,19 @@ static void check(struct tutti_shmem_call *call, int type, int op)
     if (type >= 0 && type < TSHMEM_TYPES && op >= 0 && op < TSHMEM_OPS &&
         (type == TSHMEM_ID_LONGDOUBLE ? op >= TSHMEM_OP_MAX : tutti_has_kernel(type, tutti_shmem_operator(op))))
         return;
-    call->refused = tutti_shmem_fail(TUTTI_ERR_ARGUMENT, tutti_shmem_call_name(call->kind),
+    call->refused = tutti_shmem_fail(TUTTI_ERR_ARGUMENT, tutti_shmem_call_name(call),
                                      "type %d is not reduced by operation %d", type, op);
 }
 
 static struct tutti_shmem_call describe(unsigned kind, void *dest, size_t dest_n, const void *source, size_t source_n,
                                         int type, int op)
 {
-    struct tutti_shmem_call call = {.kind = kind};
+    struct tutti_shmem_call call = {.kind = kind, .word = {[3] = (uint64_t)type << 32 | (uint32_t)op}};
     check(&call, type, op);
     const size_t size = call.refused == TUTTI_OK ? tutti_shmem_type_size(type) : 1;
     call.word[0] = tutti_shmem_offset(&call, dest, tutti_shmem_product(&call, dest_n, size));
-    call.word[1] = tutti_shmem_offset(&call, source, tutti_shmem_product(&call, source_n, size));
+    call.word[1] = tutti_shmem_source_offset(&call, source, tutti_shmem_product(&call, source_n, size));
     call.word[2] = dest_n;
-    call.word[3] = (uint64_t)type << 32 | (uint32_t)op;
     return call;
 }
 
@@ -88,8 +87,8 @@ int tutti_shmem_reduce(tshmem_team_t team, void *dest, const void *source, size_
 
 int tutti_shmem_scan(tshmem_team_t team, void *dest, const void *source, size_t n, int type, int exclusive)
 {
-    struct tutti_shmem_call call = describe(TUTTI_SHMEM_SCAN, dest, n, source, n, type, TSHMEM_OP_SUM);
-    call.word[3] |= (uint64_t)(exclusive != 0) << 31;
+    struct tutti_shmem_call call =
+        describe(exclusive ? TUTTI_SHMEM_EXSCAN : TUTTI_SHMEM_INSCAN, dest, n, source, n, type, TSHMEM_OP_SUM);
     return reduce_slices(&call, team, n, type, TSHMEM_OP_SUM, exclusive ? TUTTI_SHAPE_BEFORE : TUTTI_SHAPE_THROUGH);
 }
 

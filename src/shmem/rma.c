@@ -2,38 +2,38 @@
 #include "shmem/far.h"
 #include "shmem/space.h"
 
-void tutti_shmem_put(void *dest, const void *source, size_t bytes, int pe, int later)
+void tutti_shmem_put(void *dest, const void *source, size_t bytes, int pe, int later, const char *call)
 {
-    void *to = bytes ? tutti_shmem_at(dest, bytes, pe, "tshmem_put") : NULL;
+    void *to = bytes ? tutti_shmem_at(dest, bytes, pe, call) : NULL;
     if (to)
         tutti_shmem.kind_of[pe]->copy(to, source, bytes, later);
 }
 
-void tutti_shmem_get(void *dest, const void *source, size_t bytes, int pe, int later)
+void tutti_shmem_get(void *dest, const void *source, size_t bytes, int pe, int later, const char *call)
 {
-    const void *from = bytes ? tutti_shmem_at(source, bytes, pe, "tshmem_get") : NULL;
+    const void *from = bytes ? tutti_shmem_from(source, bytes, pe, call) : NULL;
     if (from)
         tutti_shmem.kind_of[pe]->copy(dest, from, bytes, later);
 }
 
 void tshmem_putmem(void *dest, const void *source, size_t bytes, int pe)
 {
-    tutti_shmem_put(dest, source, bytes, pe, 0);
+    tutti_shmem_put(dest, source, bytes, pe, 0, "tshmem_put");
 }
 
 void tshmem_getmem(void *dest, const void *source, size_t bytes, int pe)
 {
-    tutti_shmem_get(dest, source, bytes, pe, 0);
+    tutti_shmem_get(dest, source, bytes, pe, 0, "tshmem_get");
 }
 
 void tshmem_putmem_nbi(void *dest, const void *source, size_t bytes, int pe)
 {
-    tutti_shmem_put(dest, source, bytes, pe, 1);
+    tutti_shmem_put(dest, source, bytes, pe, 1, "tshmem_put_nbi");
 }
 
 void tshmem_getmem_nbi(void *dest, const void *source, size_t bytes, int pe)
 {
-    tutti_shmem_get(dest, source, bytes, pe, 1);
+    tutti_shmem_get(dest, source, bytes, pe, 1, "tshmem_get_nbi");
 }
 
 void tutti_shmem_p(void *dest, const void *value, size_t bytes, int pe)
@@ -45,7 +45,7 @@ void tutti_shmem_p(void *dest, const void *value, size_t bytes, int pe)
 
 void tutti_shmem_g(void *value, const void *source, size_t bytes, int pe)
 {
-    const void *from = tutti_shmem_at(source, bytes, pe, "tshmem_g");
+    const void *from = tutti_shmem_from(source, bytes, pe, "tshmem_g");
     tutti_shmem_far_serve();
     if (from)
         tutti_shmem.kind_of[pe]->element(value, from, bytes);
@@ -66,12 +66,13 @@ void tutti_shmem_put_blocks(void *dest, const void *source, ptrdiff_t dst, ptrdi
 {
     if (n == 0 || block == 0)
         return;
+    const char *const call = block > 1 ? "tshmem_ibput" : "tshmem_iput";
     const size_t all = reach(dst, block, n, bytes);
     if (all == 0) {
-        tutti_shmem_fail(TUTTI_ERR_ARGUMENT, "tshmem_iput", "a stride of %td elements: it begins with 1", dst);
+        tutti_shmem_fail(TUTTI_ERR_ARGUMENT, call, "a stride of %td elements: it begins with 1", dst);
         return;
     }
-    void *to = tutti_shmem_at(dest, all, pe, "tshmem_iput");
+    void *to = tutti_shmem_at(dest, all, pe, call);
     if (to)
         tutti_shmem.kind_of[pe]->blocks(to, source, dst, sst, block, n, bytes);
 }
@@ -81,12 +82,13 @@ void tutti_shmem_get_blocks(void *dest, const void *source, ptrdiff_t dst, ptrdi
 {
     if (n == 0 || block == 0)
         return;
+    const char *const call = block > 1 ? "tshmem_ibget" : "tshmem_iget";
     const size_t all = reach(sst, block, n, bytes);
     if (all == 0) {
-        tutti_shmem_fail(TUTTI_ERR_ARGUMENT, "tshmem_iget", "a stride of %td elements: it begins with 1", sst);
+        tutti_shmem_fail(TUTTI_ERR_ARGUMENT, call, "a stride of %td elements: it begins with 1", sst);
         return;
     }
-    const void *from = tutti_shmem_at(source, all, pe, "tshmem_iget");
+    const void *from = tutti_shmem_from(source, all, pe, call);
     if (from)
         tutti_shmem.kind_of[pe]->blocks(dest, from, dst, sst, block, n, bytes);
 }
@@ -108,9 +110,8 @@ uint64_t *tutti_shmem_signal_at(uint64_t *signal, int operation, int pe, const c
 }
 
 void tutti_shmem_put_signal(void *dest, const void *source, size_t bytes, uint64_t *signal, uint64_t value,
-                            int operation, int pe, int later)
+                            int operation, int pe, int later, const char *call)
 {
-    static const char call[] = "tshmem_put_signal";
     uint64_t *at = tutti_shmem_signal_at(signal, operation, pe, call);
     void *to = at && bytes ? tutti_shmem_at(dest, bytes, pe, call) : NULL;
     if (at && (to || bytes == 0))
@@ -120,13 +121,13 @@ void tutti_shmem_put_signal(void *dest, const void *source, size_t bytes, uint64
 void tshmem_putmem_signal(void *dest, const void *source, size_t bytes, uint64_t *signal, uint64_t value, int operation,
                           int pe)
 {
-    tutti_shmem_put_signal(dest, source, bytes, signal, value, operation, pe, 0);
+    tutti_shmem_put_signal(dest, source, bytes, signal, value, operation, pe, 0, "tshmem_put_signal");
 }
 
 void tshmem_putmem_signal_nbi(void *dest, const void *source, size_t bytes, uint64_t *signal, uint64_t value,
                               int operation, int pe)
 {
-    tutti_shmem_put_signal(dest, source, bytes, signal, value, operation, pe, 1);
+    tutti_shmem_put_signal(dest, source, bytes, signal, value, operation, pe, 1, "tshmem_put_signal_nbi");
 }
 
 void tshmem_signal_set(uint64_t *signal, uint64_t value, int pe)
@@ -145,14 +146,31 @@ void tshmem_signal_add(uint64_t *signal, uint64_t value, int pe)
 
 /* ---- atomics on words of 4 and 8 bytes of any PE's heap ---- */
 
+static const char *atomic_name(int operation)
+{
+    static const char *const names[][2] = {
+        [TSHMEM_AMO_FETCH] = {"tshmem_atomic_fetch", "tshmem_atomic_fetch"},
+        [TSHMEM_AMO_SET] = {"tshmem_atomic_set", "tshmem_atomic_set"},
+        [TSHMEM_AMO_SWAP] = {"tshmem_atomic_swap", "tshmem_atomic_swap"},
+        [TSHMEM_AMO_COMPARE_SWAP] = {"tshmem_atomic_compare_swap", "tshmem_atomic_compare_swap"},
+        [TSHMEM_AMO_ADD] = {"tshmem_atomic_fetch_add or _inc", "tshmem_atomic_add or _inc"},
+        [TSHMEM_AMO_AND] = {"tshmem_atomic_fetch_and", "tshmem_atomic_and"},
+        [TSHMEM_AMO_OR] = {"tshmem_atomic_fetch_or", "tshmem_atomic_or"},
+        [TSHMEM_AMO_XOR] = {"tshmem_atomic_fetch_xor", "tshmem_atomic_xor"},
+        [TSHMEM_AMO_ADD_FLOAT] = {"tshmem_atomic_fetch_add", "tshmem_atomic_add"},
+    };
+    const unsigned what = (unsigned)operation & ~(unsigned)TSHMEM_AMO_NO_FETCH;
+    return what < sizeof names / sizeof *names ? names[what][operation & TSHMEM_AMO_NO_FETCH ? 1 : 0] : "an atomic";
+}
+
 uint64_t tutti_shmem_amo(int operation, void *dest, size_t bytes, uint64_t value, uint64_t compare, int pe)
 {
-    static const char call[] = "an atomic";
+    const char *const call = atomic_name(operation);
     if ((uintptr_t)dest % bytes != 0) {
         tutti_shmem_fail(TUTTI_ERR_ARGUMENT, call, "%p is not aligned to %zu bytes", dest, bytes);
         return 0;
     }
-    void *at = tutti_shmem_at(dest, bytes, pe, call);
+    void *at = tutti_shmem_find(dest, bytes, pe, call, operation == TSHMEM_AMO_FETCH);
     tutti_shmem_far_serve();
     return at ? tutti_shmem.kind_of[pe]->amo(operation, at, bytes, value, compare) : 0;
 }

@@ -22,8 +22,9 @@ struct tutti_serving {
 
 static int refuse(int status, const char *what)
 {
-    return tutti_shmem_fail(status, "tshmem_init", "%s for requests of kernels (TUTTI_SHMEM_RING=off does without): %s",
-                            what, tutti_status_text(status));
+    return tutti_shmem_answer(status, "tshmem_init",
+                              "%s for requests of kernels (TUTTI_SHMEM_RING=off does without): %s", what,
+                              tutti_status_text(status));
 }
 
 static int all_reached(const struct tutti_shmem *space)
@@ -65,8 +66,8 @@ static int poll(void *with)
     const int done = tutti_proxy_poll(&serving->proxy);
     if (done < 0 && done != TUTTI_ERR_BROKEN) {
         tutti_shmem_leave_all();
-        tutti_shmem_fail(done, "the address space ends", "what a kernel asked for could not be done: %s",
-                         tutti_status_text(done));
+        tutti_shmem_answer(done, "the address space ends", "what a kernel asked for could not be done: %s",
+                           tutti_status_text(done));
     }
     return done;
 }

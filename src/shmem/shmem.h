@@ -13,7 +13,7 @@ struct tutti_shmem_host {
     int (*start)(void);                    /* tshmem_init(): opens the address space over all processes */
     int (*threads)(void);                  /* the level that there is, TSHMEM_THREAD_... */
     int (*finish)(void);                   /* after the last tshmem_finalize() has freed everything. A status */
-    void (*leave)(int status);             /* ends all processes */
+    void (*leave)(int status);             /* ends all processes; returns where the MPI is not up */
     int (*start_over)(int comm);           /* tshmem_init_comm() of Fortran: its communicator */
     int (*team_from)(int comm, int *team); /* the same for tshmem_team_from_comm() */
     /* See tutti/shmem_begin.h. comm: points to an MPI_Comm, NULL: MPI_COMM_WORLD. */
@@ -23,18 +23,18 @@ struct tutti_shmem_host {
 
 /* Local, once: who serves tshmem_init(). NULL takes it back. */
 void tutti_shmem_serve(const struct tutti_shmem_host *host);
-/* Local. Who serves tshmem_init(), or NULL, which is said: there is no MPI. */
-const struct tutti_shmem_host *tutti_shmem_served(void);
+/* Local. Who serves that call, which begins the address space; NULL, which is said: there is no MPI. */
+const struct tutti_shmem_host *tutti_shmem_served(const char *call);
 /* Local. 1 where libtutti.so, which lies beside this library, has been loaded: never where an MPI is loaded already, in
  * front of which it would not be. */
 int tutti_shmem_load_front(void);
-/* Local. Bytes of a heap at the start by tutti_shmem_heap_from(); 0: no variable says so. */
-int64_t tutti_shmem_first_bytes(void);
 /* Local. 1 after tutti_shmem_heap_on_host(). */
 int tutti_shmem_host_heaps(void);
 /* Collective over `transport`, whose ranks become the PEs; all succeed or none. The transport and the node outlive the
  * address space. One more user where it is up. */
 int tutti_shmem_open(struct tutti_transport *transport, struct tutti_node *node, const struct tutti_shmem_host *host);
+/* Says why a call that begins something could not; what is called later repeats it. TUTTI_ERR_UNAVAILABLE. */
+int tutti_shmem_unavailable(const char *call, const char *why);
 /* Local: frees everything, once no peer uses this PE's memory any more. Nothing where it is not up. */
 void tutti_shmem_close(void);
 /* Local, in a child after fork: calls give errors. */

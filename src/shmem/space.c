@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/log.h"
 #include "core/settings.h"
 #include "device/device.h"
 #include "progress/transport.h"
@@ -15,21 +16,15 @@
 
 enum { GROWS = 16 }; /* heaps may, to so many times what they begin with, where no setting says */
 
-static int for_openshmem; /* see tutti_shmem_openshmem() */
-
-void tutti_shmem_openshmem(void)
-{
-    for_openshmem = 1;
-}
-
 /* Where the heaps lie, by TUTTI_SHMEM_HEAP: on the GPU where there are such, in host memory where one is simulated. */
 static const struct tutti_shmem_kind *kind_of_heaps(void)
 {
     const struct tutti_device *device = tutti_device();
     const int setting = tutti_settings()->shmem_heap;
     if (setting == TUTTI_SET_SHMEM_HEAP_AUTO)
-        return device && !device->simulates && !for_openshmem && !tutti_shmem_host_heaps() ? &tutti_shmem_device
-                                                                                           : &tutti_shmem_host;
+        return device && !device->simulates && !tutti_shmem_is_loading() && !tutti_shmem_host_heaps()
+                   ? &tutti_shmem_device
+                   : &tutti_shmem_host;
     return setting == TUTTI_SET_SHMEM_HEAP_DEVICE ? &tutti_shmem_device : &tutti_shmem_host;
 }
 
@@ -40,8 +35,8 @@ static int are_whole(struct tutti_shmem *space)
     const int status = space->transport->ops->allreduce(space->transport, &whole, 1, TUTTI_COMBINE_MIN);
     if (status == TUTTI_OK && whole)
         return 1;
-    tutti_shmem_fail(TUTTI_ERR_UNAVAILABLE, "tshmem_init", "ranks of a node cannot share memory%s%s",
-                     space->team->whole ? "" : ": ", space->team->whole ? "" : space->team->why);
+    tutti_shmem_answer(TUTTI_ERR_UNAVAILABLE, "tshmem_init", "ranks of a node cannot share memory%s%s",
+                       space->team->whole ? "" : ": ", space->team->whole ? "" : space->team->why);
     return 0;
 }
 
@@ -57,7 +52,7 @@ static int open_far(struct tutti_shmem *space)
     space->far_path = space->wire ? &tutti_far_wire : NULL;
     return status == TUTTI_OK
                ? status
-               : tutti_shmem_fail(status, "tshmem_init", "no messages between nodes: %s", tutti_status_text(status));
+               : tutti_shmem_answer(status, "tshmem_init", "no messages between nodes: %s", tutti_status_text(status));
 }
 
 /* The channel of all PEs, or where some are on other nodes that of those of this one: see stream/flow.c. */
@@ -73,44 +68,52 @@ static int open_channel(struct tutti_shmem *space)
         status = TUTTI_ERR_UNAVAILABLE;
     if (status == TUTTI_OK)
         status = tutti_shmem_channels_room(&space->channels, space->team->node, &space->near->base, space->gpu->gpu);
-    return status == TUTTI_OK ? status : tutti_shmem_fail(status, "tshmem_init", "%s", tutti_status_text(status));
+    return status == TUTTI_OK ? status : tutti_shmem_answer(status, "tshmem_init", "%s", tutti_status_text(status));
 }
 
 static int make(struct tutti_shmem *space)
 {
-    const int64_t asked = tutti_shmem_first_bytes();
-    const int64_t first = asked ? asked : (int64_t)tutti_settings()->shmem_heap_mb << 20;
+    const int64_t mib = tutti_shmem_heap_mib(), first = mib > 0 ? mib << 20 : 0;
     const int64_t said = (int64_t)tutti_settings()->shmem_heap_most_mb << 20, most = said ? said : first * GROWS;
     uint64_t heap_bytes = (uint64_t)first;
     if (!are_whole(space))
         return TUTTI_ERR_UNAVAILABLE;
     if (!tutti_shmem_alike(space->transport, first) || !tutti_shmem_alike(space->transport, most))
-        return tutti_shmem_fail(TUTTI_ERR_SETTING, "tshmem_init",
-                                "TUTTI_SHMEM_HEAP_MB or TUTTI_SHMEM_HEAP_MOST_MB is not the same on all ranks");
+        return tutti_shmem_answer(TUTTI_ERR_SETTING, "tshmem_init",
+                                  "TUTTI_SHMEM_HEAP_MB, TUTTI_SHMEM_HEAP_MOST_MB or SHMEM_SYMMETRIC_SIZE is not the "
+                                  "same on all ranks");
+    if (mib < 0) {
+        char text[80];
+        return tutti_shmem_answer(
+            TUTTI_ERR_SETTING, "tshmem_init",
+            "SHMEM_SYMMETRIC_SIZE=%s is no size up to 1T: a number such as 64000000, 512M or 1.5g",
+            tutti_plain(tutti_settings()->openshmem_size, text, sizeof text));
+    }
+    space->began = heap_bytes;
     if (!tutti_shmem_alike(space->transport, tutti_settings()->shmem_stream_bytes) ||
         !tutti_shmem_alike(space->transport, tutti_settings()->shmem_channel_bytes))
-        return tutti_shmem_fail(TUTTI_ERR_SETTING, "tshmem_init",
-                                "TUTTI_SHMEM_STREAM_BYTES or TUTTI_SHMEM_CHANNEL_BYTES is not the same on all ranks");
+        return tutti_shmem_answer(TUTTI_ERR_SETTING, "tshmem_init",
+                                  "TUTTI_SHMEM_STREAM_BYTES or TUTTI_SHMEM_CHANNEL_BYTES is not the same on all ranks");
     space->kind = kind_of_heaps();
     if (!tutti_shmem_alike(space->transport, space->kind->host_reaches)) {
         space->kind = &tutti_shmem_host; /* nothing is made yet */
-        return tutti_shmem_fail(TUTTI_ERR_SETTING, "tshmem_init",
-                                "TUTTI_SHMEM_HEAP or TUTTI_DEVICE is not the same on all ranks");
+        return tutti_shmem_answer(TUTTI_ERR_SETTING, "tshmem_init",
+                                  "TUTTI_SHMEM_HEAP or TUTTI_DEVICE is not the same on all ranks");
     }
-    heap_bytes +=
-        tutti_shmem_statics_find(&space->statics, space->transport, for_openshmem && space->kind->host_reaches);
-    int status = tutti_shmem_map(space, &heap_bytes, (uint64_t)most + space->statics.bytes);
+    heap_bytes += tutti_shmem_statics_find(&space->statics, space->transport,
+                                           tutti_shmem_is_loading() && space->kind->host_reaches);
+    int status = tutti_shmem_map(space, &heap_bytes, (uint64_t)most + space->statics.all);
     if (status != TUTTI_OK)
-        return tutti_shmem_fail(status, "tshmem_init", "no memory that all PEs share");
+        return tutti_shmem_answer(status, "tshmem_init", "no memory that all PEs share");
     status = tutti_heap_open(&space->heap, heap_bytes);
     if (!tutti_shmem_alike(space->transport, status)) /* some have no memory: then all give up */
         status = TUTTI_ERR_MEMORY;
     if (status != TUTTI_OK)
-        return tutti_shmem_fail(status, "tshmem_init", "%s", tutti_status_text(status));
+        return tutti_shmem_answer(status, "tshmem_init", "%s", tutti_status_text(status));
     status =
         tutti_shmem_statics_open(&space->statics, space->transport, &space->heap, space->state.heap + space->first);
     if (status != TUTTI_OK)
-        return tutti_shmem_fail(status, "tshmem_init", "the program's static variables could not become symmetric");
+        return tutti_shmem_answer(status, "tshmem_init", "the program's static variables could not become symmetric");
     space->state.bytes = sizeof space->state;
     space->state.version = TSHMEM_STATE_VERSION;
     space->state.limit_ns = (uint64_t)tutti_settings()->timeout_seconds * 1000000000u;
@@ -123,7 +126,7 @@ static int make(struct tutti_shmem *space)
     if (!tutti_shmem_alike(space->transport, status))
         status = TUTTI_ERR_UNAVAILABLE;
     if (status != TUTTI_OK)
-        return tutti_shmem_fail(status, "tshmem_init", "the GPU was not told of the teams");
+        return tutti_shmem_answer(status, "tshmem_init", "the GPU was not told of the teams");
     status = open_far(space);
     if (status != TUTTI_OK)
         return status;
@@ -160,17 +163,19 @@ int tutti_shmem_open(struct tutti_transport *transport, struct tutti_node *node,
         space->users++;
         return TUTTI_OK;
     }
+    tutti_shmem_up();
+    tutti_shmem_greet(transport->rank == 0);
     space->transport = transport;
     space->host = host;
     if (transport->size > TSHMEM_PES_MAX)
-        return tutti_shmem_fail(TUTTI_ERR_UNAVAILABLE, "tshmem_init",
-                                "%d processes: an address space has %d PEs at most", transport->size, TSHMEM_PES_MAX);
+        return tutti_shmem_answer(TUTTI_ERR_UNAVAILABLE, "tshmem_init",
+                                  "%d processes: an address space has %d PEs at most", transport->size, TSHMEM_PES_MAX);
     space->state.me = transport->rank;
     int status = tutti_shmem_near_find(space, transport, node);
     if (status == TUTTI_OK)
         status = tutti_team_create(node, &space->near->base, &space->team);
     if (status != TUTTI_OK)
-        tutti_shmem_fail(status, "tshmem_init", "%s", tutti_status_text(status));
+        tutti_shmem_answer(status, "tshmem_init", "%s", tutti_status_text(status));
     else
         status = make(space);
     /* Nobody uses a peer's memory before that has laid it out. */
@@ -182,10 +187,14 @@ int tutti_shmem_open(struct tutti_transport *transport, struct tutti_node *node,
     }
     space->users = 1;
     space->state.pes = transport->size;
+    tutti_shmem_up();
     status = tutti_shmem_serve_start(space);
     if (status != TUTTI_OK)
         __atomic_store_n(space->state.abort, 1, __ATOMIC_RELEASE); /* kernels that ask would wait */
     tutti_shmem_bind(&space->state);
+    tutti_debug("tshmem_init: PE %d of %d, %d on this node, a heap of %llu MiB (%s), %d constant segments",
+                space->state.me, space->state.pes, space->near->count, (unsigned long long)(space->began >> 20),
+                space->kind->name, space->statics.constants);
     return TUTTI_OK;
 }
 

@@ -12,20 +12,15 @@
 #include "shmem/heap.h"
 #include "shmem/kind.h"
 #include "shmem/local/channels.h"
+#include "shmem/local/openshmem.h"
+#include "shmem/local/said.h"
 #include "shmem/local/statics.h"
 #include "shmem/shmem.h"
 #include "tutti/shmem.h"
 
-/* What a PE brings to a meeting: the call, and words of which the first are the same on all PEs. */
-enum { TUTTI_SHMEM_ALIKE = 4, TUTTI_SHMEM_WORDS = 7, TUTTI_SHMEM_RECORD = 64 };
-struct tutti_shmem_said {
-    uint64_t call; /* enum tutti_shmem_calls; 0: its arguments are wrong */
-    uint64_t word[TUTTI_SHMEM_WORDS];
-};
-
 /* One PE's place in the meetings of one team, for calls on the host. Sequences only grow as long as the team lives. */
 struct tutti_shmem_place {
-    /* By member: sequence of the last meeting to which it has come. It stores that here. */
+    /* By member: the last meeting to which it has come, see tutti_shmem_arrival(). It stores that here. */
     _Alignas(128) _Atomic uint64_t arrived[TSHMEM_PES_MAX];
     /* The owner's, of the meeting of sequence s: said[s & 1]. Nobody comes to s + 2 before all have read it. */
     _Alignas(128) struct tutti_shmem_said said[2];
@@ -42,9 +37,12 @@ struct tutti_shmem_told {
 
 /* Host memory of one PE, mapped by all. Kernels of its GPU read the abort word there, at the address that the host has
  * it at. */
+enum { TUTTI_SHMEM_ENDING = 1 << 8 };
 struct tutti_shmem_control {
     _Alignas(128) uint32_t abort; /* not zero: every wait of this PE leaves; peers store it too */
     uint32_t stream_error;        /* as struct tutti_shmem_args has it; nobody has asked for it */
+    uint32_t ending; /* TUTTI_SHMEM_ENDING and a status: a PE ends the program; peers store it, then abort */
+    uint32_t ended;  /* how far this PE has come with that */
     struct tutti_shmem_offer offer;
     struct tutti_shmem_told told;
     struct tutti_shmem_place place[TSHMEM_TEAMS_MAX];  /* by number of the team */
@@ -61,6 +59,7 @@ struct tutti_shmem {
     char *base[TSHMEM_PES_MAX];
     struct tutti_shmem_near *near;                       /* PEs of this node */
     struct tutti_wire *wire;                             /* to the others, see wire/wire.h; NULL: there are none */
+    uint64_t began;                                      /* bytes that programs got at the start */
     uint64_t first;                                      /* offset of the first byte of the heap that programs get */
     _Atomic uint64_t mapped;                             /* see tutti_shmem_mapped() */
     const struct tutti_shmem_kind *kind;                 /* of the own heap, and all near ones */
@@ -88,8 +87,28 @@ static inline uint64_t tutti_shmem_mapped(const struct tutti_shmem *space)
     return atomic_load_explicit(&space->mapped, memory_order_relaxed);
 }
 
-/* Says what is wrong, once, keeps the status for tshmem_error(), and returns it. */
+/* fail.c. Says what is wrong, once, keeps the status for tshmem_error(), and returns it. Ends the program where
+ * TUTTI_SHMEM_ERRORS says so. Not below a lock. */
 int tutti_shmem_fail(int status, const char *call, const char *format, ...) __attribute__((format(printf, 3, 4)));
+/* The same, but never ends the program: of what the call's result tells it, and where a later wait fails by itself. */
+int tutti_shmem_answer(int status, const char *call, const char *format, ...) __attribute__((format(printf, 3, 4)));
+/* fail(): there is no address space, and why. */
+int tutti_shmem_down(const char *call);
+/* Forgets why there is none: it is made, or the next try begins. */
+void tutti_shmem_up(void);
+/* Another PE ends the program with that status: those of this node are told. */
+void tutti_shmem_exit_is_told(int status);
+
+/* How this process ends the program; life/exit.c gives it. */
+struct tutti_shmem_ends {
+    /* On all PEs, after what is left of it here (exit handlers, streams of stdio), bounded. Does not return. */
+    void (*all)(int status);
+    /* Where another PE ends it, as this one reads in a wait: this process, too. */
+    void (*with_others)(void);
+    /* 1 on the thread that ends it: what its exit handlers call fails in silence. */
+    int (*is_ending)(void);
+};
+extern const struct tutti_shmem_ends *tutti_shmem_ends;
 /* Says why the address cannot be used with that PE. NULL. */
 void *tutti_shmem_refuse(const void *address, size_t bytes, int pe, const char *call);
 
@@ -112,20 +131,35 @@ static inline const void *tutti_shmem_unstatic(const void *address)
     const uint64_t at = (uint64_t)((uintptr_t)address - (uintptr_t)statics->from);
     return statics->block && at < statics->bytes ? statics->block + at : address;
 }
+/* The same also of constants, of which there is a copy to be read. */
+static inline const void *tutti_shmem_unconstant(const void *address)
+{
+    const char *copy = tutti_shmem_constant(&tutti_shmem.statics, address);
+    return copy ? copy : tutti_shmem_unstatic(address);
+}
 
 /* Where `bytes` bytes at a symmetric address lie in the heap of that PE; NULL, and it is said why, where they do not.
- * Then kind_of[pe] knows what to do with it. */
-static inline void *tutti_shmem_at(const void *address, size_t bytes, int pe, const char *call)
+ * Then kind_of[pe] knows what to do with it. reads: a constant will do. */
+static inline void *tutti_shmem_find(const void *address, size_t bytes, int pe, const char *call, int reads)
 {
     const struct tutti_shmem *space = &tutti_shmem;
     const uint64_t all = tutti_shmem_mapped(space);
     uint64_t at = (uint64_t)((uintptr_t)address - (uintptr_t)space->state.heap);
     if (__builtin_expect(at >= all, 0))
-        at = (uint64_t)((uintptr_t)tutti_shmem_unstatic(address) - (uintptr_t)space->state.heap);
+        at = (uint64_t)((uintptr_t)(reads ? tutti_shmem_unconstant(address) : tutti_shmem_unstatic(address)) -
+                        (uintptr_t)space->state.heap);
     if (__builtin_expect(
             (unsigned)pe < (unsigned)space->state.pes && at >= space->first && at <= all && bytes <= all - at, 1))
         return space->base[pe] + at;
     return tutti_shmem_refuse(address, bytes, pe, call);
+}
+static inline void *tutti_shmem_at(const void *address, size_t bytes, int pe, const char *call)
+{
+    return tutti_shmem_find(address, bytes, pe, call, 0);
+}
+static inline const void *tutti_shmem_from(const void *address, size_t bytes, int pe, const char *call)
+{
+    return tutti_shmem_find(address, bytes, pe, call, 1);
 }
 
 /* rma.c: the signal at that PE; NULL, and it is said why, where it, or the operation, is none. */
@@ -134,11 +168,11 @@ uint64_t *tutti_shmem_signal_at(uint64_t *signal, int operation, int pe, const c
 /* rma.c: completes what the host has begun in a context, and what kernels have asked so far. far: what has to be waited
  * for of that far PE, or of all (-1), besides; neither that nor what kernels ask is counted by context. */
 void tutti_shmem_complete(int context, int (*far)(int pe), int pe);
-/* rma.c: the calls of that name; later: as in kind.h. */
-void tutti_shmem_put(void *dest, const void *source, size_t bytes, int pe, int later);
-void tutti_shmem_get(void *dest, const void *source, size_t bytes, int pe, int later);
+/* rma.c: put, get and put_signal; later: as in kind.h; call: its name in errors. */
+void tutti_shmem_put(void *dest, const void *source, size_t bytes, int pe, int later, const char *call);
+void tutti_shmem_get(void *dest, const void *source, size_t bytes, int pe, int later, const char *call);
 void tutti_shmem_put_signal(void *dest, const void *source, size_t bytes, uint64_t *signal, uint64_t value,
-                            int operation, int pe, int later);
+                            int operation, int pe, int later, const char *call);
 
 /* wait.c: waits for an own word; a status, which is said. */
 int tutti_shmem_wait_word(const uint32_t *word, int comparison, uint32_t value, const char *call);

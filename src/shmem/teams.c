@@ -161,15 +161,15 @@ static int wanted_by(struct tutti_shmem_call *call, const tshmem_team_config_t *
 {
     const int n = config && mask & TSHMEM_TEAM_NUM_CONTEXTS ? config->num_contexts : 0;
     if (n < 0 || n >= TSHMEM_CONTEXTS_MAX)
-        call->refused = tutti_shmem_fail(TUTTI_ERR_ARGUMENT, tutti_shmem_call_name(call->kind),
-                                         "num_contexts %d: there are up to %d", n, TSHMEM_CONTEXTS_MAX - 1);
+        call->refused = tutti_shmem_answer(TUTTI_ERR_ARGUMENT, tutti_shmem_call_name(call),
+                                           "num_contexts %d: there are up to %d", n, TSHMEM_CONTEXTS_MAX - 1);
     return n;
 }
 
 static int too_many(const struct tutti_shmem_call *call)
 {
-    return tutti_shmem_fail(TUTTI_ERR_MEMORY, tutti_shmem_call_name(call->kind),
-                            "more than %d teams of one PE at a time", TSHMEM_TEAMS_MAX);
+    return tutti_shmem_answer(TUTTI_ERR_MEMORY, tutti_shmem_call_name(call), "more than %d teams of one PE at a time",
+                              TSHMEM_TEAMS_MAX);
 }
 
 int tshmem_team_split_strided(tshmem_team_t parent, int start, int stride, int size, const tshmem_team_config_t *config,
@@ -181,11 +181,13 @@ int tshmem_team_split_strided(tshmem_team_t parent, int start, int stride, int s
     const int64_t last = start + (int64_t)stride * ((int64_t)size - 1);
     const int wanted = wanted_by(&call, config, mask);
     *made = TSHMEM_TEAM_INVALID;
+    if (parent == TSHMEM_TEAM_INVALID) /* asking is no error of the program */
+        return TUTTI_ERR_ARGUMENT;
     if (from &&
         (size < 1 || start < 0 || start >= from->size || last < 0 || last >= from->size || (stride == 0 && size > 1)))
-        call.refused = tutti_shmem_fail(TUTTI_ERR_ARGUMENT, "tshmem_team_split_strided",
-                                        "PEs %d, stride %d, %d of them, are not all in a team of %d", start, stride,
-                                        size, from->size);
+        call.refused = tutti_shmem_answer(TUTTI_ERR_ARGUMENT, "tshmem_team_split_strided",
+                                          "PEs %d, stride %d, %d of them, are not all in a team of %d", start, stride,
+                                          size, from->size);
     call.word[TAKEN] = tutti_shmem_numbers_taken();
     int status = tutti_shmem_begin(&call, parent);
     if (status != TUTTI_OK)
@@ -208,8 +210,10 @@ int tshmem_team_split_2d(tshmem_team_t parent, int xrange, const tshmem_team_con
     struct tutti_shmem_call call = {.kind = TUTTI_SHMEM_SPLIT_2D, .word = {(uint32_t)xrange}};
     const int xwanted = wanted_by(&call, xconfig, xmask), ywanted = wanted_by(&call, yconfig, ymask);
     *xteam = *yteam = TSHMEM_TEAM_INVALID;
+    if (parent == TSHMEM_TEAM_INVALID)
+        return TUTTI_ERR_ARGUMENT;
     if (from && xrange < 1)
-        call.refused = tutti_shmem_fail(TUTTI_ERR_ARGUMENT, "tshmem_team_split_2d", "rows of %d PEs", xrange);
+        call.refused = tutti_shmem_answer(TUTTI_ERR_ARGUMENT, "tshmem_team_split_2d", "rows of %d PEs", xrange);
     call.word[TAKEN] = tutti_shmem_numbers_taken();
     int status = tutti_shmem_begin(&call, parent);
     if (status != TUTTI_OK)
@@ -238,6 +242,8 @@ int tshmem_team_split_2d(tshmem_team_t parent, int xrange, const tshmem_team_con
 
 void tshmem_team_destroy(tshmem_team_t team)
 {
+    if (team == TSHMEM_TEAM_INVALID)
+        return;
     if (team >= TSHMEM_TEAM_WORLD && team <= TSHMEM_TEAM_NODE) {
         tutti_shmem_fail(TUTTI_ERR_ARGUMENT, "tshmem_team_destroy", "team %d is always there", team);
         return;
@@ -262,6 +268,8 @@ int tshmem_team_n_pes(tshmem_team_t team)
 
 int tshmem_team_get_config(tshmem_team_t team, long mask, tshmem_team_config_t *config)
 {
+    if (team == TSHMEM_TEAM_INVALID)
+        return TUTTI_OK;
     if (!tutti_shmem_team(team))
         return tutti_shmem_fail(TUTTI_ERR_ARGUMENT, "tshmem_team_get_config", "%d is no team of this PE", team);
     if (mask & TSHMEM_TEAM_NUM_CONTEXTS)

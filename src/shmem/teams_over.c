@@ -37,17 +37,17 @@ static int meet(void *with, struct tutti_shmem_numbers *words)
 static int refuse(struct tutti_transport *over, const int32_t *pe, int wanted)
 {
     if (tutti_shmem.state.pes == 0)
-        return tutti_shmem_fail(TUTTI_ERR_UNAVAILABLE, name, "the address space is not up: call tshmem_init first");
+        return tutti_shmem_down(name);
     for (int i = 0; i < over->size; i++) {
         if (pe[i] < 0)
-            return tutti_shmem_fail(TUTTI_ERR_ARGUMENT, name,
-                                    "rank %d of the communicator is no PE of this address space", i);
+            return tutti_shmem_answer(TUTTI_ERR_ARGUMENT, name,
+                                      "rank %d of the communicator is no PE of this address space", i);
     }
     if (wanted < 0 || wanted >= TSHMEM_CONTEXTS_MAX)
-        return tutti_shmem_fail(TUTTI_ERR_ARGUMENT, name, "num_contexts %d: there are up to %d", wanted,
-                                TSHMEM_CONTEXTS_MAX - 1);
+        return tutti_shmem_answer(TUTTI_ERR_ARGUMENT, name, "num_contexts %d: there are up to %d", wanted,
+                                  TSHMEM_CONTEXTS_MAX - 1);
     if (__atomic_load_n(tutti_shmem.state.abort, __ATOMIC_RELAXED))
-        return tutti_shmem_fail(TUTTI_ERR_BROKEN, name, "%s", tutti_status_text(TUTTI_ERR_BROKEN));
+        return tutti_shmem_answer(TUTTI_ERR_BROKEN, name, "%s", tutti_status_text(TUTTI_ERR_BROKEN));
     return TUTTI_OK;
 }
 
@@ -65,10 +65,10 @@ int tutti_shmem_team_over(struct tutti_transport *over, const int32_t *pe, const
         status = tutti_shmem_number_agree(meet, &m, words, 1, 0, (unsigned)pe[0], &number);
     if (status != TUTTI_OK)
         return own != TUTTI_OK ? own
-                               : tutti_shmem_fail(status, name, "another process of the communicator says: %s",
-                                                  tutti_status_text(status));
+                               : tutti_shmem_answer(status, name, "another process of the communicator says: %s",
+                                                    tutti_status_text(status));
     if (number == TSHMEM_TEAMS_MAX)
-        return tutti_shmem_fail(TUTTI_ERR_MEMORY, name, "more than %d teams of one PE at a time", TSHMEM_TEAMS_MAX);
+        return tutti_shmem_answer(TUTTI_ERR_MEMORY, name, "more than %d teams of one PE at a time", TSHMEM_TEAMS_MAX);
     m.status = tutti_shmem_team_make(number, pe, over->size, wanted);
     status = meet(&m, &words); /* nobody uses it before all have made it */
     if (status == TUTTI_OK) {
@@ -76,5 +76,5 @@ int tutti_shmem_team_over(struct tutti_transport *over, const int32_t *pe, const
         return tutti_shmem_team_open(*made);
     }
     tutti_shmem_team_unmake((tshmem_team_t)number);
-    return tutti_shmem_fail(status, name, "%s", tutti_status_text(status));
+    return tutti_shmem_answer(status, name, "%s", tutti_status_text(status));
 }

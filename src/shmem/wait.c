@@ -120,7 +120,7 @@ static void say_words(void *with, char *text, size_t size)
 static size_t run(struct words *w)
 {
     if (tutti_shmem.state.pes == 0) {
-        tutti_shmem_fail(TUTTI_ERR_UNAVAILABLE, w->name, "the address space is not up: call tshmem_init first");
+        tutti_shmem_down(w->name);
     } else if (w->comparison < 0 || w->comparison >= TSHMEM_COMPARISON_COUNT) {
         tutti_shmem_fail(TUTTI_ERR_ARGUMENT, w->name, "%d is no comparison: TSHMEM_CMP_EQ ...", w->comparison);
     } else if (w->n > 0 && (uintptr_t)w->words % size_of(w->type) != 0) {
@@ -139,6 +139,19 @@ static size_t run(struct words *w)
     return (w->which & 3) == TSHMEM_WAIT_ANY ? SIZE_MAX : 0;
 }
 
+static const char *name_of(int which)
+{
+    static const char *const names[][4] = {
+        [TSHMEM_WAIT_ALL] = {"tshmem_wait_until_all", "tshmem_wait_until_all_vector", "tshmem_test_all",
+                             "tshmem_test_all_vector"},
+        [TSHMEM_WAIT_ANY] = {"tshmem_wait_until_any", "tshmem_wait_until_any_vector", "tshmem_test_any",
+                             "tshmem_test_any_vector"},
+        [TSHMEM_WAIT_SOME] = {"tshmem_wait_until_some", "tshmem_wait_until_some_vector", "tshmem_test_some",
+                              "tshmem_test_some_vector"},
+        [3] = {"tshmem_wait_until", "tshmem_wait_until", "tshmem_test", "tshmem_test"}};
+    return names[which & 3][(which & TSHMEM_WAIT_TEST ? 2 : 0) + (which & TSHMEM_WAIT_VECTOR ? 1 : 0)];
+}
+
 size_t tutti_shmem_wait(int which, int type, const void *words, size_t n, size_t *indices, const int *status,
                         int comparison, const void *values)
 {
@@ -150,7 +163,7 @@ size_t tutti_shmem_wait(int which, int type, const void *words, size_t n, size_t
                       .n = n,
                       .indices = indices,
                       .status = status,
-                      .name = which & TSHMEM_WAIT_TEST ? "tshmem_test" : "tshmem_wait_until"};
+                      .name = name_of(n == 1 && which == (which & TSHMEM_WAIT_TEST) ? which | 3 : which)};
     return run(&w);
 }
 

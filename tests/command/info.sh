@@ -33,7 +33,7 @@ holds "$said" '^  measured +none for this device' "no measured rules"
 holds "$said" '^  defaults +allreduce: .*@' "default rules"
 checks=$((checks + 1))
 listed=$(grep -cE '^TUTTI_SETTING_' "$(dirname "$0")/../../include/tutti/settings.def")
-shown=$(sed -n '/^Settings/,/^Rules/p' <<<"$said" | grep -cE '^  TUTTI_[A-Z_]+ ')
+shown=$(sed -n '/^Settings/,/^Rules/p' <<<"$said" | grep -cE '^  (TUTTI|SHMEM)_[A-Z_]+ ')
 [ "$listed" -eq "$shown" ] || fail "$shown of $listed settings are shown"
 
 # What is wrong is part of the answer, and no reason to refuse it.

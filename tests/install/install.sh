@@ -35,6 +35,7 @@ eval "cc -Wall -Werror -o '$folder/by-pkg-config' '$source/user/user.c' $flags" 
     fail "find_package: $(cat "$folder/log")"
 "$cmake" --build "$folder/user" >"$folder/log" 2>&1 || fail "cannot build by find_package: $(cat "$folder/log")"
 "$folder/user/user" || fail "the program made by find_package fails"
+readelf -d "$folder/user/hello" | grep -q libtutti-openshmem || fail "tutti::tutti-openshmem links no libtutti-openshmem"
 
 # The command, from another folder, and a program under it.
 "$prefix/bin/tutti" info >"$folder/log" 2>&1 || fail "tutti info: $(cat "$folder/log")"
@@ -49,6 +50,7 @@ if [ -n "$program" ]; then
     eval "cc -o '$folder/openshmem' '$shmem/openshmem.c' $flags ${INSTALL_COMPILE:-} ${INSTALL_LINK:-}" ||
         fail "cannot compile with $flags"
     "$prefix/bin/tutti" run -n 2 "$folder/openshmem" >"$folder/log" 2>&1 || fail "OpenSHMEM: $(cat "$folder/log")"
+    "$source/openshmem.sh" "$prefix" "$folder" "$source"
     # Programs written for NVSHMEM and Intel SHMEM: by pkg-config; with lib/tutti/nvshmem in NVSHMEM's place, linked with no MPI;
     # and by find_package(NVSHMEM).
     flags=$(pkg-config --cflags --libs tutti-nvshmem) || fail "pkg-config does not know tutti-nvshmem"

@@ -115,10 +115,20 @@ static void on_the_way(void)
 static void errors(void)
 {
     const int me = tshmem_my_pe(), pes = tshmem_n_pes();
-    char *object = tshmem_malloc(1000), here[10];
-    CHECK(tshmem_malloc(0) == NULL && tshmem_error() == 0, "no bytes");
-    tshmem_free(NULL);
-    CHECK(tshmem_error() == 0, "nothing is freed");
+    char *object = tshmem_calloc(1000, 1), here[10];
+    if (me == 0) { /* of nothing no other PE is waited for */
+        CHECK(tshmem_malloc(0) == NULL && tshmem_malloc_with_hints(0, 0) == NULL && tshmem_calloc(0, 9) == NULL &&
+                  tshmem_calloc(9, 0) == NULL && tshmem_align(64, 0) == NULL && tshmem_realloc(NULL, 0) == NULL,
+              "no bytes");
+        tshmem_free(NULL);
+        CHECK(tshmem_error() == 0, "nothing is freed");
+        SET(object, 5);
+    }
+    if (me == pes - 1) { /* PE 0 is past it, though nobody else has come */
+        while (tshmem_g(object, 0) != 5)
+            tshmem_quiet();
+    }
+    tshmem_barrier_all();
     shmem_hush_begin();
     tshmem_free(here);
     CHECK(tshmem_error() < 0, "a foreign pointer");
@@ -133,13 +143,15 @@ static void errors(void)
     if (pes > 1) {
         CHECK(tshmem_malloc(me == 0 ? 100 : 200) == NULL && tshmem_error() < 0, "unequal sizes");
         CHECK((me == 1 ? tshmem_calloc(100, 1) : tshmem_malloc(100)) == NULL && tshmem_error() < 0, "unequal calls");
-        tshmem_free(me == 1 ? NULL : object);
+        char *other = tshmem_malloc(10);
+        tshmem_free(me == 1 ? other : object);
         CHECK(tshmem_error() < 0, "unequal pointers");
         if (me == 0)
             tshmem_free(object);
         else
             tshmem_free(here);
         CHECK(tshmem_error() < 0, "a foreign pointer on some PEs");
+        tshmem_free(other);
     }
     shmem_hush_end();
     tshmem_free(object); /* it is still there */

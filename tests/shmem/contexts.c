@@ -184,7 +184,9 @@ static void errors(int pes)
     CHECK(ended == TSHMEM_CTX_INVALID, "none is made");
     REFUSED(tshmem_team_create_ctx(61, 0, &ended), "no such team");
     REFUSED(tshmem_ctx_destroy(TSHMEM_CTX_DEFAULT), "the default one");
-    REFUSED(tshmem_ctx_quiet(TSHMEM_CTX_INVALID), "quiet of none");
+    tshmem_ctx_quiet(TSHMEM_CTX_INVALID);
+    tshmem_ctx_fence(TSHMEM_CTX_INVALID);
+    CHECK(tshmem_error() == 0, "quiet and fence of none");
     REFUSED(tshmem_ctx_int_put(ctx, (int *)(void *)object, &value, 1, pes), "no such PE");
     REFUSED(tshmem_ctx_int_put(TSHMEM_CTX_INVALID, (int *)(void *)object, &value, 1, 0), "put into none");
     REFUSED(tshmem_ctx_int_put_nbi(ctx, &value, &value, 1, 0), "not symmetric");

@@ -22,6 +22,10 @@ static inline void order_end(void)
 {
     tutti_stream_destroy(on_stream);
 }
+static inline void order_quiet(void)
+{
+    in_order(tshmem_quiet_on_stream(on_stream));
+}
 #else
 #define IN_ORDER(call, ...) call(__VA_ARGS__)
 static inline int order_begin(void)
@@ -30,6 +34,10 @@ static inline int order_begin(void)
 }
 static inline void order_end(void)
 {
+}
+static inline void order_quiet(void)
+{
+    tshmem_quiet();
 }
 #endif
 

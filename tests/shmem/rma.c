@@ -193,9 +193,28 @@ static void other_names(void)
     memset(back, 0, sizeof back);                                                                                      \
     tshmem_iget##bits(back, box + 128, 1, 2, 2, next);                                                                 \
     CHECK(memcmp(back, data, 2 * (bits / 8)) == 0, "iput%d and iget%d", bits, bits);                                   \
+    memset(back, 0, sizeof back);                                                                                      \
+    IN_ORDER(tshmem_ibput##bits, box + 128, data, 3, 2, 2, 2, next);                                                   \
+    IN_ORDER(tshmem_ibget##bits, back, box + 128, 2, 3, 2, 2, next);                                                   \
+    CHECK(memcmp(back, data, 4 * (bits / 8)) == 0, "ibput%d and ibget%d", bits, bits);                                 \
+    IN_ORDER(tshmem_put##bits##_signal, box, data, 3, signal_word, bits, TSHMEM_SIGNAL_SET, next);                     \
+    IN_ORDER(tshmem_put##bits##_signal_nbi, box + 64, data, 2, signal_word, 1, TSHMEM_SIGNAL_ADD, next);               \
+    order_quiet();                                                                                                     \
+    tshmem_getmem(back, box, sizeof back, next);                                                                       \
+    CHECK(memcmp(back, data, 3 * (bits / 8)) == 0, "put%d_signal", bits);                                              \
+    tshmem_getmem(back, box + 64, sizeof back, next);                                                                  \
+    CHECK(memcmp(back, data, 2 * (bits / 8)) == 0, "put%d_signal_nbi", bits);                                          \
+    CHECK(tshmem_uint64_atomic_fetch(signal_word, next) == bits + 1, "signals of put%d_signal", bits);                 \
     tshmem_barrier_all();
     TSHMEM_SIZES(SIZE, )
 #undef SIZE
+    shmem_store(other, data, 32);
+    tshmem_barrier_all();
+    IN_ORDER(tshmem_alltoallsmem, TSHMEM_TEAM_WORLD, box, other, 2, 1, 3);
+    shmem_load(back, box, 64);
+    for (int i = 0; i < 3 * pes && i < 32; i++)
+        CHECK(back[2 * i] == (unsigned char)(100 * (i / 3) + 3 * me + i % 3), "byte %d of alltoallsmem", i);
+    tshmem_barrier_all();
     int *ints = (int *)(void *)box;
     tshmem_p(ints, 10 + me, next);
     tshmem_put(ints + 1, ((int[]){20 + me, 30 + me}), 2, next);

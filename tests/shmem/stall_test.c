@@ -1,5 +1,6 @@
 /* A PE that does not come, or keeps a lock: the others say which, give up after TUTTI_TIMEOUT_SECONDS, and all further
- * calls are errors. A PE that ends all: the others leave their waits. A PE that dies: kernels that wait for it leave,
+ * calls are errors. A PE that ends all: the others
+ * end in their waits. A PE that dies: kernels that wait for it leave,
  * where there is a proxy, which sees it. */
 #include <stdio.h>
 #include <unistd.h>
@@ -12,7 +13,7 @@
 #include "tutti/device.h"
 
 enum { BARRIER, WAIT, LOCK, WAYS };
-static const char *const said_of[] = {"in tshmem_sync or tshmem_barrier for PE 1\n", "wait_until for all of 1 words",
+static const char *const said_of[] = {"in tshmem_barrier for PE 1\n", "wait_until for all of 1 words",
                                       "in tshmem_set_lock for all of 1 words"};
 
 static int stall(struct tutti_transport *transport, void *arg)
@@ -64,12 +65,8 @@ static int leave(struct tutti_transport *transport, void *arg)
         usleep(50000);
         tshmem_global_exit(7);
     }
-    shmem_hush_begin();
     tshmem_barrier_all();
-    CHECK(tshmem_error() == TUTTI_ERR_BROKEN, "the wait was left");
-    tutti_shmem_close();
-    shmem_hush_end();
-    return check_failed() != 0;
+    return 99; /* nobody comes here */
 }
 
 /* PE 1 is gone; PE 0 waits in a kernel for its signal, and hears of it, not of the limit, which is an hour. */
@@ -106,7 +103,7 @@ int main(void)
     for (int way = BARRIER; way < WAYS; way++)
         failed |= tutti_forks_run(3, stall, &way, NULL);
     tutti_forks_run(3, leave, NULL, ended);
-    failed |= ended[0] != 7 || ended[1] != 0 || ended[2] != 0;
+    failed |= ended[0] != 7 || ended[1] != 7 || ended[2] != 7;
     printf("%s: %d %d %d\n", failed ? "failed" : "passed", ended[0], ended[1], ended[2]);
     return failed;
 }

@@ -4,7 +4,6 @@
 #include <dlfcn.h>
 #include <string.h>
 
-#include "core/log.h"
 #include "mpi/comm/comms.h"
 #include "mpi/front/front.h"
 #include "mpi/real/door.h"
@@ -37,8 +36,12 @@ static int finish(void)
 
 static void leave(int status)
 {
+    int there = 0, over = 0;
     TUTTI_INSIDE();
-    tutti_real.MPI_Abort(tutti_handles.world, status);
+    tutti_real.MPI_Initialized(&there);
+    tutti_real.MPI_Finalized(&over);
+    if (there && !over)
+        tutti_real.MPI_Abort(tutti_handles.world, status);
 }
 
 /* Levels of threads, as the MPI counts them and as the address space does. */
@@ -66,8 +69,7 @@ static const struct tutti_shmem_host host = {start, threads, finish, leave, star
 /* Said once, where the reason is known. */
 static int refuse(const char *name, const char *why)
 {
-    tutti_error("%s: %s", name, why);
-    return TUTTI_ERR_UNAVAILABLE;
+    return tutti_shmem_unavailable(name, why);
 }
 
 static int open_over(MPI_Comm comm)
@@ -79,7 +81,7 @@ static int open_over(MPI_Comm comm)
     {
         TUTTI_INSIDE();
         if (tutti_real.MPI_Comm_dup(comm, &own) != MPI_SUCCESS)
-            return refuse("tshmem_init", "the communicator could not be duplicated");
+            return refuse("tshmem_init_comm", "the communicator could not be duplicated");
     }
     up = 1;
     tutti_transport_over(&transport, own);

@@ -1,5 +1,7 @@
 /* Static variables as symmetric objects: the program's own writable segment, of the same program on all PEs, gets a
- * block of the heap under it. What is stored in it lies in the heap then, and an address in it is one in the block. */
+ * block of the heap under it. What is stored in it lies in the heap then, and an address in it is one in the block.
+ * Of what the program only reads (constants, also those that the loader has relocated) the block has copies behind it,
+ * which peers read; the program reads its own. */
 #include "shmem/local/statics.h"
 
 #include <elf.h>
@@ -14,53 +16,112 @@
 #include "core/status.h"
 #include "shmem/heap.h"
 
-/* The segment, and what must be the same on all PEs for two of them to be of one program. */
-struct segment {
-    char *from;
-    uint64_t bytes, id;
+/* What must be the same on all PEs for two of them to be of one program; the segment and the constants. */
+struct program {
+    uint64_t id;
+    struct tutti_shmem_statics found;
 };
 
-/* The first object is the program. Pages that become read-only when it starts are left out: no variable of the program
- * lies there. */
+static uintptr_t page_of(uintptr_t address)
+{
+    return address & ~((uintptr_t)sysconf(_SC_PAGESIZE) - 1);
+}
+
+static void add_constants(struct tutti_shmem_statics *found, uintptr_t from, uintptr_t to)
+{
+    if (from < to && found->constants < TUTTI_SHMEM_CONSTANTS)
+        found->constant[found->constants++] = (struct tutti_shmem_constants){(const char *)from, to - from, 0};
+}
+
+/* 1 where constants lie beside code. */
+static int is_mixed(const struct dl_phdr_info *info)
+{
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        if (info->dlpi_phdr[i].p_type == PT_LOAD && !(info->dlpi_phdr[i].p_flags & (PF_W | PF_X)))
+            return 0;
+    }
+    return 1;
+}
+
+/* The first object is the program. Pages that become read-only when it starts hold constants alone. */
 static int look_at(struct dl_phdr_info *info, size_t size, void *with)
 {
-    struct segment *segment = with;
+    struct program *program = with;
+    struct tutti_shmem_statics *found = &program->found;
     const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
-    uintptr_t constant = 0;
+    const int mixed = is_mixed(info);
+    uintptr_t relocated = 0; /* up to where that is */
     (void)size;
     for (int i = 0; i < info->dlpi_phnum; i++) {
         const ElfW(Phdr) *part = &info->dlpi_phdr[i];
-        segment->id = tutti_fnv(segment->id, part, sizeof *part);
+        program->id = tutti_fnv(program->id, part, sizeof *part);
         if (part->p_type == PT_NOTE) /* the build's own number */
-            segment->id = tutti_fnv(segment->id, (const void *)(info->dlpi_addr + part->p_vaddr), part->p_memsz);
+            program->id = tutti_fnv(program->id, (const void *)(info->dlpi_addr + part->p_vaddr), part->p_memsz);
         if (part->p_type == PT_GNU_RELRO)
-            constant = (info->dlpi_addr + part->p_vaddr + part->p_memsz) & ~(page - 1);
+            relocated = page_of(info->dlpi_addr + part->p_vaddr + part->p_memsz);
     }
     for (int i = 0; i < info->dlpi_phnum; i++) {
         const ElfW(Phdr) *part = &info->dlpi_phdr[i];
-        if (part->p_type != PT_LOAD || !(part->p_flags & PF_W))
+        const uintptr_t begin = info->dlpi_addr + part->p_vaddr, end = begin + part->p_memsz;
+        if (part->p_type != PT_LOAD)
             continue;
-        uintptr_t from = (info->dlpi_addr + part->p_vaddr) & ~(page - 1);
-        const uintptr_t to = (info->dlpi_addr + part->p_vaddr + part->p_memsz + page - 1) & ~(page - 1);
-        from = from < constant && constant <= to ? constant : from;
-        if (to - from > segment->bytes) {
-            segment->from = (char *)from;
-            segment->bytes = to - from;
+        if (!(part->p_flags & PF_W)) {
+            if (part->p_flags & PF_R && (mixed || !(part->p_flags & PF_X)))
+                add_constants(found, begin, end);
+            continue;
+        }
+        uintptr_t from = page_of(begin);
+        const uintptr_t to = page_of(end + page - 1);
+        if (from < relocated && relocated <= to) {
+            add_constants(found, begin, relocated);
+            from = relocated;
+        }
+        if (to - from > found->bytes) {
+            found->from = (char *)from;
+            found->bytes = to - from;
         }
     }
     return 1;
 }
 
+static void lay_out(struct tutti_shmem_statics *found)
+{
+    enum { LINE = 64 };
+    found->all = found->bytes;
+    for (int i = 0; i < found->constants; i++) {
+        /* aligned as the original, so that elements are */
+        found->constant[i].at = found->all + (uintptr_t)found->constant[i].from % LINE;
+        found->all = (found->constant[i].at + found->constant[i].bytes + LINE - 1) / LINE * LINE;
+    }
+    found->all = page_of(found->all + (uintptr_t)sysconf(_SC_PAGESIZE) - 1);
+}
+
 uint64_t tutti_shmem_statics_find(struct tutti_shmem_statics *statics, struct tutti_transport *all, int wanted)
 {
-    struct segment mine = {.id = TUTTI_FNV_BEGIN};
+    struct program mine = {.id = TUTTI_FNV_BEGIN};
     if (wanted)
         dl_iterate_phdr(look_at, &mine);
-    const int alike = tutti_shmem_alike(all, (int64_t)mine.bytes) && tutti_shmem_alike(all, (int64_t)(mine.id >> 1));
+    if (mine.found.bytes > 0)
+        lay_out(&mine.found);
+    const int alike =
+        tutti_shmem_alike(all, (int64_t)mine.found.all) && tutti_shmem_alike(all, (int64_t)(mine.id >> 1));
     if (!alike && wanted)
         tutti_error("tshmem_init: static variables are not symmetric: not all PEs run the same program");
-    *statics = (struct tutti_shmem_statics){.from = mine.from, .bytes = alike ? mine.bytes : 0};
-    return statics->bytes;
+    *statics = (struct tutti_shmem_statics){0};
+    if (alike && mine.found.all > 0)
+        *statics = mine.found;
+    return statics->all;
+}
+
+const char *tutti_shmem_constant(const struct tutti_shmem_statics *statics, const void *address)
+{
+    for (int i = 0; i < statics->constants && statics->block; i++) {
+        const struct tutti_shmem_constants *constant = &statics->constant[i];
+        const uint64_t at = (uint64_t)((uintptr_t)address - (uintptr_t)constant->from);
+        if (at < constant->bytes)
+            return statics->block + constant->at + at;
+    }
+    return NULL;
 }
 
 /* Asked of the kernel itself: hooks of some MPIs (UCX) stand in front of mremap() and know no fifth argument. */
@@ -70,10 +131,12 @@ static int map_to(char *at, void *memory, uint64_t bytes, uint64_t moved)
 }
 
 /* Two mappings of one memory: a mapping of no length, "moved", stays. */
-static int put_under(char *at, char *block, uint64_t bytes)
+static int put_under(const struct tutti_shmem_statics *statics, char *block)
 {
-    memcpy(block, at, bytes);
-    return map_to(at, block, bytes, 0) ? TUTTI_OK : TUTTI_ERR_MEMORY;
+    for (int i = 0; i < statics->constants; i++)
+        memcpy(block + statics->constant[i].at, statics->constant[i].from, statics->constant[i].bytes);
+    memcpy(block, statics->from, statics->bytes);
+    return map_to(statics->from, block, statics->bytes, 0) ? TUTTI_OK : TUTTI_ERR_MEMORY;
 }
 
 int tutti_shmem_statics_open(struct tutti_shmem_statics *statics, struct tutti_transport *all, struct tutti_heap *heap,
@@ -82,9 +145,9 @@ int tutti_shmem_statics_open(struct tutti_shmem_statics *statics, struct tutti_t
     uint64_t offset = 0;
     if (statics->bytes == 0)
         return TUTTI_OK;
-    int status = tutti_heap_take(heap, statics->bytes, (uint64_t)sysconf(_SC_PAGESIZE), &offset);
+    int status = tutti_heap_take(heap, statics->all, (uint64_t)sysconf(_SC_PAGESIZE), &offset);
     if (status == TUTTI_OK)
-        status = put_under(statics->from, first + offset, statics->bytes);
+        status = put_under(statics, first + offset);
     if (status == TUTTI_OK)
         statics->block = first + offset;
     if (tutti_shmem_alike(all, status))

@@ -1,4 +1,4 @@
-/* Static variables of the program as symmetric objects, with heaps in host memory. */
+/* Static variables of the program as symmetric objects, with heaps in host memory; constants to be read. */
 #ifndef TUTTI_SHMEM_STATICS_H
 #define TUTTI_SHMEM_STATICS_H
 
@@ -8,11 +8,22 @@
 
 struct tutti_heap;
 
+enum { TUTTI_SHMEM_CONSTANTS = 6 };
+
 struct tutti_shmem_statics {
     char *from; /* the program's segment */
     uint64_t bytes;
-    char *block; /* of the own heap, which lies under it; NULL: none does */
+    char *block;  /* of the own heap, which lies under it; NULL: none does */
+    uint64_t all; /* bytes of the block: behind the segment's there are copies of constants */
+    int constants;
+    struct tutti_shmem_constants {
+        const char *from;
+        uint64_t bytes, at; /* of the copy in the block */
+    } constant[TUTTI_SHMEM_CONSTANTS];
 };
+
+/* Local. The copy of a constant of the program; NULL: the address is none. */
+const char *tutti_shmem_constant(const struct tutti_shmem_statics *statics, const void *address);
 
 /* Collective over all PEs. Bytes of the heap for the segment, the same everywhere; 0: not wanted, or not one program.
  */

@@ -12,7 +12,7 @@ struct tutti_stream *tutti_shmem_stream_wrap(void *handle, const char *name)
     struct tutti_stream *stream = NULL;
     tutti_shmem_stream_look();
     if (tutti_shmem.state.pes == 0)
-        tutti_shmem_fail(TUTTI_ERR_UNAVAILABLE, name, "the address space is not up: call tshmem_init first");
+        tutti_shmem_down(name);
     else if (!gpu)
         tutti_shmem_fail(TUTTI_ERR_UNAVAILABLE, name,
                          "the heaps are host memory (TUTTI_SHMEM_HEAP), and no stream waits for the host");

@@ -154,7 +154,8 @@ static void end_nothing(struct tutti_wire *wire, struct message *message)
 
 static void end_abort(struct tutti_wire *wire, struct message *message)
 {
-    tutti_wire_fail(wire, message->pe, TUTTI_ERR_BROKEN);
+    const uint64_t value = message->head->value;
+    tutti_wire_fail(wire, message->pe, value & TUTTI_WIRE_EXIT ? (int)(value & 0x1ff) : TUTTI_ERR_BROKEN);
 }
 
 static void end_bye(struct tutti_wire *wire, struct message *message)

@@ -127,7 +127,7 @@ void tutti_wire_leave(struct tutti_wire *wire)
         struct peer *peer = &wire->peer[pe];
         if (!peer->far || peer->said_bye)
             continue;
-        const int status = tutti_wire_give_control(wire, pe, &peer->bye, BYE);
+        const int status = tutti_wire_give_control(wire, pe, &peer->bye, BYE, 0);
         peer->said_bye = 1;
         if (status != TUTTI_OK)
             tutti_wire_fail(wire, -1, status);

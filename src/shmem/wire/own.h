@@ -97,7 +97,8 @@ void tutti_wire_end_op(struct tutti_wire *wire, struct tutti_wire_op *op, int st
 /* Puts a message at the end of the batch; status: of its local work. */
 void tutti_wire_batch(struct tutti_wire *wire, struct message *message, int status);
 int tutti_wire_give_message(struct tutti_wire *wire, struct message *message);
-int tutti_wire_give_control(struct tutti_wire *wire, int pe, struct control *control, enum what what);
+/* value: of ABORT, see wire.h. */
+int tutti_wire_give_control(struct tutti_wire *wire, int pe, struct control *control, enum what what, uint64_t value);
 struct message *tutti_wire_take_message(struct message **pool);
 /* out.c: sends what may be sent; the answers that are owed. finish: its local work has ended. */
 void tutti_wire_push(struct tutti_wire *wire);

@@ -53,7 +53,11 @@ void tutti_wire_fail(struct tutti_wire *wire, int from, int status)
 {
     if (wire->status != TUTTI_OK)
         return;
+    const int told = status, exits = status > 0;
+    status = exits ? TUTTI_ERR_BROKEN : status;
     wire->status = status;
+    if (exits) /* whoever waits for an operation reads it behind its end */
+        wire->users->ended(wire->users->with, from, told);
     for (struct message *message = wire->batch; message; message = message->next) {
         if (message->home && message->op)
             tutti_wire_end_op(wire, message->op, status);
@@ -61,7 +65,8 @@ void tutti_wire_fail(struct tutti_wire *wire, int from, int status)
     }
     for (int pe = 0; pe < wire->transport->size; pe++)
         end_peer(wire, &wire->peer[pe], status);
-    wire->users->ended(wire->users->with, from, status);
+    if (!exits)
+        wire->users->ended(wire->users->with, from, told);
 }
 
 void tutti_wire_abort(struct tutti_wire *wire, int status)
@@ -70,7 +75,7 @@ void tutti_wire_abort(struct tutti_wire *wire, int status)
     for (int pe = 0; pe < wire->transport->size; pe++) {
         struct peer *peer = &wire->peer[pe];
         if (peer->far && !peer->said_bye && !peer->abort.under_way)
-            tutti_wire_give_control(wire, pe, &peer->abort, ABORT);
+            tutti_wire_give_control(wire, pe, &peer->abort, ABORT, status > 0 ? (uint64_t)status : 0);
     }
     tutti_wire_fail(wire, -1, status);
     pthread_mutex_unlock(&wire->lock);
@@ -107,9 +112,9 @@ int tutti_wire_give_message(struct tutti_wire *wire, struct message *message)
     return status;
 }
 
-int tutti_wire_give_control(struct tutti_wire *wire, int pe, struct control *control, enum what what)
+int tutti_wire_give_control(struct tutti_wire *wire, int pe, struct control *control, enum what what, uint64_t value)
 {
-    control->head = (struct head){.what = (uint32_t)what};
+    control->head = (struct head){.what = (uint32_t)what, .value = value};
     sign(wire, pe, &control->head);
     const int status = wire->transport->ops->send(wire->transport, &control->head, sizeof control->head, pe,
                                                   TUTTI_WIRE_TAG, 0, &control->transfer);
@@ -161,7 +166,7 @@ static void acknowledge(struct tutti_wire *wire)
         struct peer *peer = &wire->peer[pe];
         if (peer->told == peer->applied || peer->ack.under_way || peer->said_bye)
             continue;
-        const int status = tutti_wire_give_control(wire, pe, &peer->ack, ACK);
+        const int status = tutti_wire_give_control(wire, pe, &peer->ack, ACK, 0);
         if (status != TUTTI_OK)
             tutti_wire_fail(wire, -1, status);
     }

@@ -74,7 +74,8 @@ enum { TUTTI_WIRE_UNDER_WAY, TUTTI_WIRE_DONE };
 struct tutti_wire_users {
     void (*notice)(void *with, int from, const void *note, size_t bytes); /* a NOTICE has come */
     void (*ended)(void *with, int from, int status); /* once: the PE `from` (-1: this one) has given up, or something is
-                                                        wrong with a message. Nothing moves any more */
+                                                        wrong with a message. Nothing moves any more. status: as for
+                                                        tutti_wire_abort() */
     void *with;
 };
 
@@ -112,7 +113,10 @@ int tutti_wire_is_fenced(struct tutti_wire *wire);
 /* What is not applied yet, as a text. */
 void tutti_wire_where(struct tutti_wire *wire, char *text, size_t size);
 
-/* Tells all others, once, that this PE gives up. Operations under way end with that status. */
+/* Tells all others, once, that this PE gives up. Operations under way end with that status. TUTTI_WIRE_EXIT, and the
+ * low byte: the program ends with that one, which users of the others are told; operations end with TUTTI_ERR_BROKEN.
+ */
+enum { TUTTI_WIRE_EXIT = 1 << 8 };
 void tutti_wire_abort(struct tutti_wire *wire, int status);
 /* Says farewell to all others. Only after all PEs have met with nothing left to do; then to be polled until left() says
  * 1: nothing is under way in either direction. negative: a status. */

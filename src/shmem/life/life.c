@@ -1,9 +1,8 @@
 /* tshmem_init and tshmem_finalize, and what a PE can ask of itself. */
 #include <dlfcn.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "shmem/life/life.h"
 #include "shmem/meet.h"
 #include "shmem/space.h"
 
@@ -33,9 +32,14 @@ int tshmem_init(void)
     return tshmem_init_thread(TSHMEM_THREAD_SINGLE, &provided);
 }
 
+const struct tutti_shmem_host *tutti_shmem_server(void)
+{
+    return tutti_shmem.host ? tutti_shmem.host : server;
+}
+
 void tshmem_query_thread(int *provided)
 {
-    const struct tutti_shmem_host *host = tutti_shmem.host ? tutti_shmem.host : server;
+    const struct tutti_shmem_host *host = tutti_shmem_server();
     *provided = host && host->threads ? host->threads() : TSHMEM_THREAD_SINGLE;
 }
 
@@ -44,25 +48,37 @@ void tshmem_query_initialized(int *initialized)
     *initialized = tutti_shmem.state.pes > 0;
 }
 
-const struct tutti_shmem_host *tutti_shmem_served(void)
+/* Said: what is missing between the program and the MPI. */
+int tutti_shmem_no_front(const char *call)
+{
+    const int there = dlsym(RTLD_DEFAULT, "tutti_mpix_call") != NULL;
+    return tutti_shmem_answer(
+        TUTTI_ERR_UNAVAILABLE, call, "%s",
+        there
+            ? "libtutti.so is loaded, but no MPI that it knows: link the program with one (a linker may leave it out: "
+              "-Wl,--no-as-needed); tutti info says which it knows"
+            : "libtutti.so is not in front of an MPI: start the program by tutti run, or link it with -ltutti before "
+              "the MPI");
+}
+
+const struct tutti_shmem_host *tutti_shmem_served(const char *call)
 {
     if (!server)
         wake_server();
     if (!server)
-        tutti_shmem_fail(TUTTI_ERR_UNAVAILABLE, "tshmem_init",
-                         "libtutti.so is not in front of an MPI: start the program by tutti run, linked with an MPI");
+        tutti_shmem_no_front(call);
     return server;
 }
 
 int tutti_shmem_init_fortran(int comm)
 {
-    const struct tutti_shmem_host *host = tutti_shmem_served();
+    const struct tutti_shmem_host *host = tutti_shmem_served("tshmem_init_comm");
     return host ? host->start_over(comm) : TUTTI_ERR_UNAVAILABLE;
 }
 
 int tutti_shmem_team_from_fortran(int comm, tshmem_team_t *made)
 {
-    const struct tutti_shmem_host *host = tutti_shmem_served();
+    const struct tutti_shmem_host *host = tutti_shmem_served("tshmem_team_from_comm");
     *made = TSHMEM_TEAM_INVALID;
     return host ? host->team_from(comm, made) : TUTTI_ERR_UNAVAILABLE;
 }
@@ -71,8 +87,9 @@ int tshmem_init_thread(int requested, int *provided)
 {
     *provided = TSHMEM_THREAD_SINGLE;
     if (requested < TSHMEM_THREAD_SINGLE || requested > TSHMEM_THREAD_MULTIPLE)
-        return tutti_shmem_fail(TUTTI_ERR_ARGUMENT, "tshmem_init_thread", "there is no level %d of threads", requested);
-    if (!tutti_shmem_served())
+        return tutti_shmem_answer(TUTTI_ERR_ARGUMENT, "tshmem_init_thread", "there is no level %d of threads",
+                                  requested);
+    if (!tutti_shmem_served("tshmem_init"))
         return TUTTI_ERR_UNAVAILABLE;
     const int status = server->start();
     if (status == TUTTI_OK)
@@ -83,31 +100,24 @@ int tshmem_init_thread(int requested, int *provided)
 void tshmem_pcontrol(int level, ...)
 {
     if (level < 0)
-        tutti_shmem_fail(TUTTI_ERR_ARGUMENT, "tshmem_pcontrol", "there is no level %d", level);
+        tutti_shmem_answer(TUTTI_ERR_ARGUMENT, "tshmem_pcontrol", "there is no level %d", level);
 }
 
 int tshmem_finalize(void)
 {
     struct tutti_shmem *space = &tutti_shmem;
     if (space->state.pes == 0)
-        return tutti_shmem_fail(TUTTI_ERR_UNAVAILABLE, "tshmem_finalize", "the address space is not up");
+        return tutti_shmem_answer(TUTTI_ERR_UNAVAILABLE, "tshmem_finalize", "there is no address space to end");
     const struct tutti_shmem_host *host = space->host;
     tshmem_quiet();
     const int status = tutti_shmem_pass(TSHMEM_TEAM_WORLD, TUTTI_SHMEM_FINALIZE);
+    if (status == TUTTI_ERR_MISMATCH) /* PEs that are in another call will not meet this one any more */
+        tutti_shmem_leave_all();
     if (--space->users > 0)
         return status;
     tutti_shmem_close();
     const int finished = host && host->finish ? host->finish() : TUTTI_OK;
     return status != TUTTI_OK ? status : finished;
-}
-
-void tshmem_global_exit(int status)
-{
-    const struct tutti_shmem *space = &tutti_shmem;
-    tutti_shmem_leave_all();
-    if (space->host && space->host->leave)
-        space->host->leave(status);
-    _exit(status);
 }
 
 int tshmem_my_pe(void)
@@ -134,7 +144,7 @@ void tshmem_info_get_name(char *name)
 void *tshmem_ptr(const void *dest, int pe)
 {
     const struct tutti_shmem *space = &tutti_shmem;
-    const uint64_t at = (uint64_t)((uintptr_t)tutti_shmem_unstatic(dest) - (uintptr_t)space->state.heap);
+    const uint64_t at = (uint64_t)((uintptr_t)tutti_shmem_unconstant(dest) - (uintptr_t)space->state.heap);
     if (!tshmem_pe_accessible(pe) || at < space->first || at >= tutti_shmem_mapped(space) || !space->state.peer[pe])
         return NULL;
     return pe == space->state.me ? (void *)dest : space->state.peer[pe] + at;

@@ -1,0 +1,210 @@
+/* The end of the program: by tshmem_global_exit() and by errors that end it, on all PEs, and by exit() where
+ * start_pes() has begun it.
+ *
+ * The PE that ends the program tells the others, calls exit(), so that handlers run and streams of stdio are written,
+ * and then has the launcher end all processes. PEs that wait in a call of Tutti's read it there, and call exit() too;
+ * they do not return to the program. Those that compute are ended by the launcher. A thread ends the process where a
+ * handler stands still. */
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "core/clock.h"
+#include "progress/engine.h"
+#include "progress/pause.h"
+#include "shmem/far.h"
+#include "shmem/life/life.h"
+#include "shmem/space.h"
+
+enum { NOBODY, LEADS, FOLLOWS };
+enum {
+    HANDLERS_S = 3,  /* for what exit() runs */
+    FOLLOWERS_S = 3, /* that a PE which follows waits for its end */
+    PIPES_MS = 30,   /* for launchers to read what was written: Hydra forgets it at the abort */
+    NOTICE_MS = 100, /* within which others that wait read it */
+    OTHERS_MS = 2000 /* for what their exit() runs */
+};
+enum { READ = 1, DONE }; /* struct tutti_shmem_control, ended */
+
+static atomic_int role;
+static pthread_t ender;
+static int code;
+static int implicit; /* start_pes() has begun the address space */
+
+static int is_ending(void)
+{
+    return atomic_load(&role) != NOBODY && pthread_equal(ender, pthread_self());
+}
+
+static int never(void *unused)
+{
+    (void)unused;
+    return 0;
+}
+
+/* By the launcher, where there is one and the MPI is up. */
+static void __attribute__((noreturn)) leave(void)
+{
+    const struct tutti_shmem_host *host = tutti_shmem_server();
+    if (host && host->leave)
+        host->leave(code);
+    _exit(code);
+}
+
+/* ---- other PEs ---- */
+
+static struct tutti_shmem_control *own(void)
+{
+    return tutti_shmem.state.pes > 0 ? tutti_shmem.control[tutti_shmem.state.me] : NULL;
+}
+
+static void tell_others(void)
+{
+    if (!own())
+        return;
+    tutti_shmem_exit_is_told(code);
+    tutti_shmem_far_exit(code);
+}
+
+/* 1 where nobody of this node who has read it is still in its exit(), and all have had the time to read it. */
+static int have_ended(void *start)
+{
+    const uint64_t waited_ms = (tutti_now_ns() - *(const uint64_t *)start) / 1000000;
+    int all = waited_ms >= PIPES_MS;
+    for (int pe = 0; pe < tutti_shmem.state.pes; pe++) {
+        const struct tutti_shmem_control *control = tutti_shmem.control[pe];
+        const uint32_t ended = control ? __atomic_load_n(&control->ended, __ATOMIC_ACQUIRE) : 0;
+        all &= ended == DONE || waited_ms >= (uint64_t)(ended == READ ? OTHERS_MS : NOTICE_MS);
+    }
+    return all;
+}
+
+/* Meanwhile far PEs are told, by messages. */
+static void wait_for_others(void)
+{
+    uint64_t start = tutti_now_ns();
+    tutti_progress_wait(
+        &(const struct tutti_wait){.done = have_ended, .with = &start, .seconds = 1 + OTHERS_MS / 1000});
+}
+
+/* ---- this one ---- */
+
+/* Past the handlers that the program has registered. */
+static void __attribute__((noreturn)) finish(void)
+{
+    fflush(NULL);
+    if (own())
+        __atomic_store_n(&own()->ended, DONE, __ATOMIC_RELEASE);
+    if (atomic_load(&role) == LEADS)
+        wait_for_others();
+    else if (tutti_shmem_server()) /* the launcher ends it before, with the same status */
+        tutti_progress_wait(&(const struct tutti_wait){.done = never, .seconds = FOLLOWERS_S});
+    leave();
+}
+
+static void *leave_now(void *unused)
+{
+    (void)unused;
+    leave();
+}
+
+/* Ends the process where exit() does not; where the MPI does not either, without it. */
+static void *watch(void *unused)
+{
+    pthread_t thread;
+    (void)unused;
+    tutti_nap((atomic_load(&role) == LEADS ? HANDLERS_S : HANDLERS_S + FOLLOWERS_S) * 1000000u);
+    if (pthread_create(&thread, NULL, leave_now, NULL) == 0)
+        tutti_nap(1000000);
+    _exit(code);
+}
+
+static int begin_watch(void)
+{
+    pthread_t thread;
+    sigset_t all, before;
+    sigfillset(&all); /* the program's handlers do not run on it */
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    const int made = pthread_create(&thread, NULL, watch, NULL) == 0;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (made)
+        pthread_detach(thread);
+    return made;
+}
+
+static void __attribute__((noreturn)) end(int mine, int status)
+{
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    if (is_ending())
+        leave();
+    pthread_mutex_lock(&lock); /* another thread of this process that comes here waits for its end */
+    ender = pthread_self();
+    code = status;
+    atomic_store(&role, mine);
+    if (own())
+        __atomic_store_n(&own()->ended, READ, __ATOMIC_RELEASE);
+    const int watched = begin_watch();
+    if (mine == LEADS)
+        tell_others();
+    if (!watched)
+        leave();
+    exit(status);
+}
+
+static void end_all(int status)
+{
+    end(LEADS, status);
+}
+
+static void end_with_others(void)
+{
+    const uint32_t told = own() ? __atomic_load_n(&own()->ending, __ATOMIC_ACQUIRE) : 0;
+    if (told && !is_ending())
+        end(FOLLOWS, (int)(told & 0xff));
+}
+
+void tshmem_global_exit(int status)
+{
+    end(LEADS, status);
+}
+
+/* ---- programs that do not end it themselves ---- */
+
+void tutti_shmem_init_or_end(void)
+{
+    if (tshmem_init() == TUTTI_OK)
+        return;
+    tutti_shmem_answer(TUTTI_ERR_UNAVAILABLE, "tshmem_init",
+                       "the program ends: without an address space it has no PEs");
+    end(LEADS, EXIT_FAILURE);
+}
+
+void tutti_shmem_start_pes(void)
+{
+    static int begun;
+    if (begun || tutti_shmem.state.pes > 0)
+        return;
+    begun = 1;
+    tutti_shmem_init_or_end();
+    implicit = 1;
+}
+
+/* Registered when the library is loaded: handlers of the program, and of its C++ objects, run before. */
+static void at_exit(void)
+{
+    if (is_ending())
+        finish();
+    if (!implicit || tutti_shmem.state.pes == 0)
+        return;
+    tutti_shmem.users = 1;
+    tshmem_finalize();
+}
+
+static void __attribute__((constructor)) loaded(void)
+{
+    static const struct tutti_shmem_ends ends = {end_all, end_with_others, is_ending};
+    tutti_shmem_ends = &ends;
+    atexit(at_exit);
+}

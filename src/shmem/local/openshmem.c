@@ -1,0 +1,121 @@
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/log.h"
+#include "core/settings.h"
+#include "shmem/local/openshmem.h"
+#include "tutti/shmem.h"
+#include "tutti/tutti.h"
+
+static int named, loading; /* outlive the address space: the program stays what it is */
+
+void tutti_shmem_openshmem(void)
+{
+    named = loading = 1;
+}
+
+void tutti_shmem_named(void)
+{
+    named = 1;
+}
+
+int tutti_shmem_is_named(void)
+{
+    return named;
+}
+
+int tutti_shmem_is_loading(void)
+{
+    return loading;
+}
+
+char *tutti_shmem_own_names(char *text)
+{
+    char *to = text;
+    if (!tutti_shmem_is_named())
+        return text;
+    for (const char *at = text; *at; at++) {
+        const int begins = at == text || !(isalnum((unsigned char)at[-1]) || at[-1] == '_');
+        if (!begins || (strncmp(at, "tshmem_", 7) != 0 && strncmp(at, "TSHMEM_", 7) != 0))
+            *to++ = *at;
+    }
+    *to = 0;
+    return text;
+}
+
+/* ---- SHMEM_SYMMETRIC_SIZE ---- */
+
+/* Digits, of which those past a point count less and less; where they end. Not strtod(): it knows points by the locale,
+ * and numbers that are none here. */
+static const char *read_number(const char *at, long double *number, int *digits)
+{
+    long double place = 1;
+    *number = 0;
+    *digits = 0;
+    for (; *at >= '0' && *at <= '9'; at++, ++*digits)
+        *number = *number * 10 + (*at - '0');
+    if (*at != '.')
+        return at;
+    for (at++; *at >= '0' && *at <= '9'; at++, ++*digits)
+        *number += (*at - '0') * (place /= 10);
+    return at;
+}
+
+int64_t tutti_shmem_read_mib(const char *text)
+{
+    static const char units[] = "kmgt";
+    static const long double most = (long double)(1 << 20) * (1 << 20); /* bytes, as TUTTI_SHMEM_HEAP_MB */
+    long double bytes;
+    int digits;
+    const char *end = read_number(text, &bytes, &digits);
+    const char *unit = *end ? strchr(units, *end | 0x20) : NULL;
+    if (digits == 0 || (*end && !unit))
+        return -1;
+    for (int i = 0; unit && i <= unit - units; i++)
+        bytes *= 1024;
+    if (bytes > most)
+        return -1;
+    const int64_t whole = (int64_t)(bytes / (1 << 20)), mib = whole + ((long double)whole * (1 << 20) < bytes);
+    return mib < 1 ? 1 : mib;
+}
+
+int64_t tutti_shmem_heap_mib(void)
+{
+    const char *own = secure_getenv("TUTTI_SHMEM_HEAP_MB"), *text = tutti_settings()->openshmem_size;
+    const int64_t asked = own && *own ? 0 : tutti_shmem_asked_mib();
+    if (asked > 0)
+        return asked;
+    if (!named || !*text || (own && *own))
+        return tutti_settings()->shmem_heap_mb;
+    return tutti_shmem_read_mib(text);
+}
+
+/* ---- what it asks to be told ---- */
+
+static void print_settings(void)
+{
+    struct tutti_setting_row row;
+    for (int i = 0; tutti_settings_row(i, &row); i++) {
+        if (!strstr(row.name, "SHMEM_"))
+            continue;
+        char plain[sizeof row.value];
+        fprintf(stderr, "%s=%s (%s; otherwise %s): %s\n", row.name, tutti_plain(row.value, plain, sizeof plain),
+                row.allowed, *row.standard ? row.standard : "empty", row.text);
+    }
+}
+
+void tutti_shmem_greet(int first)
+{
+    const struct tutti_settings *settings = tutti_settings();
+    if (!named)
+        return;
+    if (*settings->openshmem_debug)
+        tutti_log_raise();
+    if (first && *settings->openshmem_version)
+        fprintf(stderr, "%s %s, OpenSHMEM %d.%d\n", TSHMEM_VENDOR_STRING, tutti_version(), (int)TSHMEM_MAJOR_VERSION,
+                (int)TSHMEM_MINOR_VERSION);
+    if (first && *settings->openshmem_info)
+        print_settings();
+}

@@ -1,0 +1,62 @@
+/* What the members of a team bring to a collective on the host, and as texts: names of calls, in what two of them
+ * differ.
+ */
+#ifndef TUTTI_SHMEM_SAID_H
+#define TUTTI_SHMEM_SAID_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* The collectives: ROW(ID, name). */
+#define TUTTI_SHMEM_CALLS(ROW)                                                                                         \
+    ROW(SYNC, "tshmem_sync")                                                                                           \
+    ROW(BARRIER, "tshmem_barrier")                                                                                     \
+    ROW(FINALIZE, "tshmem_finalize")                                                                                   \
+    ROW(MALLOC, "tshmem_malloc")                                                                                       \
+    ROW(MALLOC_WITH_HINTS, "tshmem_malloc_with_hints")                                                                 \
+    ROW(CALLOC, "tshmem_calloc")                                                                                       \
+    ROW(ALIGN, "tshmem_align")                                                                                         \
+    ROW(REALLOC, "tshmem_realloc")                                                                                     \
+    ROW(FREE, "tshmem_free")                                                                                           \
+    ROW(SPLIT, "tshmem_team_split_strided")                                                                            \
+    ROW(SPLIT_2D, "tshmem_team_split_2d")                                                                              \
+    ROW(DESTROY, "tshmem_team_destroy")                                                                                \
+    ROW(BROADCAST, "tshmem_broadcast")                                                                                 \
+    ROW(COLLECT, "tshmem_collect")                                                                                     \
+    ROW(FCOLLECT, "tshmem_fcollect")                                                                                   \
+    ROW(ALLTOALL, "tshmem_alltoall")                                                                                   \
+    ROW(ALLTOALLS, "tshmem_alltoalls")                                                                                 \
+    ROW(REDUCE, "tshmem_%s_reduce")                                                                                    \
+    ROW(REDUCESCATTER, "tshmem_%s_reducescatter")                                                                      \
+    ROW(INSCAN, "tshmem_sum_inscan")                                                                                   \
+    ROW(EXSCAN, "tshmem_sum_exscan")
+enum tutti_shmem_calls {
+    TUTTI_SHMEM_WRONG, /* a call whose arguments this PE has refused */
+#define TUTTI_SHMEM_ROW(id, name) TUTTI_SHMEM_##id,
+    TUTTI_SHMEM_CALLS(TUTTI_SHMEM_ROW)
+#undef TUTTI_SHMEM_ROW
+        TUTTI_SHMEM_CALL_COUNT
+};
+
+/* What a PE brings to a meeting: the call, and words of which the first are the same on all PEs. */
+enum { TUTTI_SHMEM_ALIKE = 4, TUTTI_SHMEM_WORDS = 7, TUTTI_SHMEM_RECORD = 64 };
+struct tutti_shmem_said {
+    uint64_t call; /* enum tutti_shmem_calls; 0: its arguments are wrong */
+    uint64_t word[TUTTI_SHMEM_WORDS];
+};
+/* That a PE has come to a meeting: its sequence, and the call in the low byte. */
+static inline uint64_t tutti_shmem_arrival(uint64_t sequence, uint64_t call)
+{
+    return sequence << 8 | (call & 0xff);
+}
+
+/* Behind the words that are the same: bytes of an element, in calls that count those; not of reductions. */
+enum { TUTTI_SHMEM_ELEMENT = TUTTI_SHMEM_WORDS - 1 };
+
+/* The name of a call by what is brought to it, as programs write it; valid until the calling thread asks again. */
+const char *tutti_shmem_said_name(unsigned kind, const uint64_t word[TUTTI_SHMEM_WORDS]);
+/* In what two members differ whose calls do: "count 5 here, 6 on PE 1". first: where the objects of heaps begin. */
+void tutti_shmem_differ(const struct tutti_shmem_said *mine, const struct tutti_shmem_said *theirs, int pe,
+                        uint64_t first, char *text, size_t size);
+
+#endif
