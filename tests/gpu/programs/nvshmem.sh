@@ -54,7 +54,12 @@ nvshmem_make_jacobi() {
     [ -x "$program" ] && return
     need_build nvcc make mpic++ && source_of multi-gpu-programming-models || return
     rm -rf "$folder" && cp -r "$source/nvshmem" "$folder" || return
-    if ! make -C "$folder" "NVSHMEM_HOME=$home" "BUILD_SM_ARCH=${arch#sm_}" "$@" >"$folder.make.log" 2>&1; then
+    # The Makefile links libcuda and libnvidia-ml, which come with the driver. A machine without one has the toolkit's stand-ins,
+    # or an empty one: the solver calls nothing of the second.
+    if ! ldconfig -p | grep -q 'libnvidia-ml\.so ' && [ ! -e "$cuda/lib64/stubs/libnvidia-ml.so" ]; then
+        cc -shared -x c /dev/null -o "$folder/libnvidia-ml.so" || return
+    fi
+    if ! LIBRARY_PATH="$folder:$cuda/lib64/stubs${LIBRARY_PATH:+:$LIBRARY_PATH}" make -C "$folder" "NVSHMEM_HOME=$home" "BUILD_SM_ARCH=${arch#sm_}" "$@" >"$folder.make.log" 2>&1; then
         rm -f "$program"
         reason="it could not be built: $folder.make.log"
         return 1
@@ -64,7 +69,7 @@ nvshmem_make_theirs() { # the names of the libraries are those of NVSHMEM 3; a P
     local host
     host=$(ls "$theirs"/lib/libnvshmem_host.so* | head -n 1)
     nvshmem_make_jacobi nvshmem-jacobi-theirs "$theirs" \
-        "NVCC_LDFLAGS=-ccbin=mpic++ $host -L$theirs/lib -lnvshmem_device -L$cuda/lib64 -lcuda -lcudart -ldl -lnvidia-ml"
+        "NVCC_LDFLAGS=-ccbin=mpic++ -Xlinker $host -L$theirs/lib -lnvshmem_device -L$cuda/lib64 -lcuda -lcudart -ldl -lnvidia-ml"
 }
 
 # nvshmem_time ROW WAY PROGRAM LIBRARIES OPTIONS...: sets $time and $alone. The program itself compares its result with that
