@@ -24,6 +24,18 @@ TUTTI_API int tutti_shmem_heap_from(const char *variable);
 /* Local, before the address space is made. Heaps are in host memory, where TUTTI_SHMEM_HEAP does not say otherwise. */
 TUTTI_API void tutti_shmem_heap_on_host(void);
 
+/* ---- teams by an id, of PEs that need not know each other ---- */
+
+/* Collective over all PEs, once the address space is made: room for ids. */
+TUTTI_API int tutti_shmem_ids_open(void);
+/* Local. An id of this PE, which it gives to the members of one team. Up to 64 of a PE may be in use at a time, each
+ * until its team is made. */
+TUTTI_API uint64_t tutti_shmem_id_make(void);
+/* Collective over the `size` members, of which this one has number `index`. Otherwise as tshmem_team_split_strided().
+ */
+TUTTI_API int tutti_shmem_team_by_id(uint64_t id, int size, int index, const tshmem_team_config_t *config, long mask,
+                                     tshmem_team_t *team);
+
 #ifdef __cplusplus
 }
 #endif

@@ -5,6 +5,8 @@
 
 #include <stdint.h>
 
+#include "tutti/shmem.h"
+
 struct tutti_node;
 struct tutti_transport;
 
@@ -19,6 +21,8 @@ struct tutti_shmem_host {
     /* See tutti/shmem_begin.h. comm: points to an MPI_Comm, NULL: MPI_COMM_WORLD. */
     int (*start_at)(const void *comm);
     int (*start_as)(int pe, int pes, uint64_t id);
+    /* A team of these PEs in this order, who all make the call. mask: as in tshmem_team_split_strided(). */
+    int (*team_of)(const int *pe, int size, const tshmem_team_config_t *config, long mask, int *team);
 };
 
 /* Local, once: who serves tshmem_init(). NULL takes it back. */

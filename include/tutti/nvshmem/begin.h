@@ -23,6 +23,8 @@ TUTTI_NVSHMEM int nvshmem_init_thread(int requested, int *provided)
     int status = tutti_shmem_heap_from("NVSHMEM_SYMMETRIC_SIZE");
     if (status == 0)
         status = tshmem_init_thread(requested, provided);
+    if (status == 0)
+        status = tutti_shmem_ids_open();
     tutti_nvshmem_must(status, "nvshmem_init");
     return status;
 }
@@ -77,7 +79,7 @@ TUTTI_NVSHMEM int nvshmemx_set_attr_uniqueid_args(const int myrank, const int nr
     return NVSHMEMX_SUCCESS;
 }
 
-TUTTI_NVSHMEM int tutti_nvshmem_begin(unsigned flags, const nvshmemx_init_attr_t *attr)
+TUTTI_NVSHMEM int tutti_nvshmem_start(unsigned flags, const nvshmemx_init_attr_t *attr)
 {
     int provided;
     uint64_t word;
@@ -92,6 +94,12 @@ TUTTI_NVSHMEM int tutti_nvshmem_begin(unsigned flags, const nvshmemx_init_attr_t
         return NVSHMEMX_ERROR_INVALID_VALUE;
     memcpy(&word, attr->args.uid_args.id->internal, sizeof word);
     return tutti_shmem_init_as(attr->args.uid_args.myrank, attr->args.uid_args.nranks, word);
+}
+
+TUTTI_NVSHMEM int tutti_nvshmem_begin(unsigned flags, const nvshmemx_init_attr_t *attr)
+{
+    const int status = tutti_nvshmem_start(flags, attr);
+    return status == 0 ? tutti_shmem_ids_open() : status;
 }
 
 /* Collective. With a unique id: over all processes of the job, which is one that an MPI's launcher has started, and

@@ -29,6 +29,25 @@ TUTTI_NVSHMEM int nvshmem_team_split_2d(nvshmem_team_t parent, int xrange, const
     return tshmem_team_split_2d(parent, xrange, &x, xmask, xteam, &y, ymask, yteam);
 }
 
+/* Local, by one PE. An id for one team, which the PE gives to the members. */
+TUTTI_NVSHMEM int nvshmemx_team_get_uniqueid(nvshmemx_team_uniqueid_t *id)
+{
+    *id = tutti_shmem_id_make();
+    return NVSHMEMX_SUCCESS;
+}
+
+/* Collective over the npes members, of which this one has number `index`. mask: NVSHMEM_TEAM_CONFIG_MASK_UNIQUEID;
+ * config->uniqueid is the same on all. */
+TUTTI_NVSHMEM int nvshmemx_team_init(nvshmem_team_t *team, nvshmem_team_config_t *config, long mask, int npes,
+                                     int index)
+{
+    *team = NVSHMEM_TEAM_INVALID;
+    if (!config || !(mask & NVSHMEM_TEAM_CONFIG_MASK_UNIQUEID))
+        return NVSHMEMX_ERROR_INVALID_VALUE;
+    const tshmem_team_config_t plain = tutti_nvshmem_config(config, &mask);
+    return tutti_shmem_team_by_id(config->uniqueid, npes, index, &plain, mask, team);
+}
+
 /* Local. *config is left alone where there is no such team. */
 TUTTI_NVSHMEM void nvshmem_team_get_config(nvshmem_team_t team, nvshmem_team_config_t *config)
 {

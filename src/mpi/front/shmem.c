@@ -64,7 +64,9 @@ static int start_over(int fortran);
 static int team_from(int fortran, tshmem_team_t *made);
 static int start_at(const void *comm);
 static int start_as(int pe, int pes, uint64_t id);
-static const struct tutti_shmem_host host = {start, threads, finish, leave, start_over, team_from, start_at, start_as};
+static int team_of(const int *pe, int size, const tshmem_team_config_t *config, long mask, tshmem_team_t *made);
+static const struct tutti_shmem_host host = {start,     threads,  finish,   leave,  start_over,
+                                             team_from, start_at, start_as, team_of};
 
 /* Said once, where the reason is known. */
 static int refuse(const char *name, const char *why)
@@ -250,6 +252,32 @@ static int team_from(int fortran, tshmem_team_t *made)
     const int status = comm_from("tshmem_team_from_comm", fortran, &comm);
     *made = TSHMEM_TEAM_INVALID;
     return status == TUTTI_OK ? tutti_door_tshmem_team_from_comm(comm, NULL, 0, made) : status;
+}
+
+static int team_of(const int *pe, int size, const tshmem_team_config_t *config, long mask, tshmem_team_t *made)
+{
+    static const char name[] = "nvshmemx_team_init";
+    MPI_Group all, group;
+    MPI_Comm comm = tutti_handles.no_comm;
+    *made = TSHMEM_TEAM_INVALID;
+    {
+        TUTTI_INSIDE();
+        int failed = tutti_real.MPI_Comm_group(own, &all) != MPI_SUCCESS;
+        if (failed)
+            return refuse(name, "the group of all PEs cannot be had");
+        failed = tutti_real.MPI_Group_incl(all, size, pe, &group) != MPI_SUCCESS;
+        if (!failed) {
+            failed = tutti_real.MPI_Comm_create_group(own, group, pe[0], &comm) != MPI_SUCCESS;
+            tutti_real.MPI_Group_free(&group);
+        }
+        tutti_real.MPI_Group_free(&all);
+        if (failed)
+            return refuse(name, "the members are no group of the MPI: two have brought the same number");
+    }
+    const int status = tutti_door_tshmem_team_from_comm(comm, config, mask, made);
+    TUTTI_INSIDE();
+    tutti_real.MPI_Comm_free(&comm);
+    return status;
 }
 
 void tutti_shmem_front_open(void)

@@ -78,6 +78,36 @@ static void collectives(void)
     nvshmem_free(all);
 }
 
+/* The last PE and the first one, in this order, make a team by an id of the last one but one. */
+static void by_id(void)
+{
+    const int me = nvshmem_my_pe(), n = nvshmem_n_pes(), index = me == n - 1 ? 0 : 1, creator = n > 2 ? n - 2 : 0;
+    nvshmem_team_config_t config = NVSHMEM_TEAM_CONFIG_INITIALIZER;
+    nvshmem_team_t team = 5;
+    nvshmemx_team_uniqueid_t id = 0;
+    uint64_t *given = nvshmem_malloc(sizeof *given);
+    CHECK(nvshmemx_team_init(&team, &config, 0, 1, 0) != 0 && team == NVSHMEM_TEAM_INVALID); /* without an id */
+    for (int turn = 0; turn < 2 && n > 1; turn++) {
+        if (me == creator) {
+            for (int made = 0; made < (turn ? 64 : 1); made++) /* the second has the place of the first */
+                CHECK(nvshmemx_team_get_uniqueid(&id) == 0);
+            for (int pe = 0; pe < n; pe++)
+                nvshmem_uint64_p(given, id, pe);
+            nvshmem_quiet();
+        }
+        nvshmem_barrier_all();
+        config.uniqueid = nvshmem_uint64_g(given, me);
+        if (me == 0 || me == n - 1) {
+            CHECK(nvshmemx_team_init(&team, &config, NVSHMEM_TEAM_CONFIG_MASK_UNIQUEID, 2, index) == 0);
+            CHECK(nvshmem_team_my_pe(team) == index && nvshmem_team_n_pes(team) == 2);
+            CHECK(nvshmem_team_translate_pe(team, 0, NVSHMEM_TEAM_WORLD) == n - 1);
+            nvshmem_team_destroy(team);
+        }
+        nvshmem_barrier_all();
+    }
+    nvshmem_free(given);
+}
+
 /* In the order of a stream, with heaps in the memory of a GPU. */
 static void streams(void)
 {
@@ -116,6 +146,7 @@ static void use(int pe, int pes)
     CHECK(strcmp(name, "Tutti") == 0 && nvshmemx_buffer_register(name, sizeof name) == NVSHMEMX_SUCCESS);
     moves();
     collectives();
+    by_id();
     if (getenv("TUTTI_SHMEM_HEAP") && strcmp(getenv("TUTTI_SHMEM_HEAP"), "device") == 0)
         streams();
     nvshmem_finalize();
