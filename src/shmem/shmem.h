@@ -27,13 +27,6 @@ struct tutti_shmem_host {
 
 /* Local, once: who serves tshmem_init(). NULL takes it back. */
 void tutti_shmem_serve(const struct tutti_shmem_host *host);
-/* Local. Who serves that call, which begins the address space; NULL, which is said: there is no MPI. */
-const struct tutti_shmem_host *tutti_shmem_served(const char *call);
-/* Local. 1 where libtutti.so, which lies beside this library, has been loaded: never where an MPI is loaded already, in
- * front of which it would not be. */
-int tutti_shmem_load_front(void);
-/* Local. 1 after tutti_shmem_heap_on_host(). */
-int tutti_shmem_host_heaps(void);
 /* Collective over `transport`, whose ranks become the PEs; all succeed or none. The transport and the node outlive the
  * address space. One more user where it is up. */
 int tutti_shmem_open(struct tutti_transport *transport, struct tutti_node *node, const struct tutti_shmem_host *host);

@@ -5,11 +5,15 @@
 
 #include "core/log.h"
 #include "core/settings.h"
+#include "core/status.h"
 #include "shmem/local/openshmem.h"
 #include "tutti/shmem.h"
+#include "tutti/shmem_begin.h"
 #include "tutti/tutti.h"
 
 static int named, loading; /* outlive the address space: the program stays what it is */
+static int host_heaps;
+static int64_t asked_mib; /* by tutti_shmem_heap_from(); 0: none */
 
 void tutti_shmem_openshmem(void)
 {
@@ -63,7 +67,8 @@ static const char *read_number(const char *at, long double *number, int *digits)
     return at;
 }
 
-int64_t tutti_shmem_read_mib(const char *text)
+/* MiB of a size as the standard has it, at least one; -1: it is none. What follows a unit does not count. */
+static int64_t read_mib(const char *text)
 {
     static const char units[] = "kmgt";
     static const long double most = (long double)(1 << 20) * (1 << 20); /* bytes, as TUTTI_SHMEM_HEAP_MB */
@@ -84,12 +89,34 @@ int64_t tutti_shmem_read_mib(const char *text)
 int64_t tutti_shmem_heap_mib(void)
 {
     const char *own = secure_getenv("TUTTI_SHMEM_HEAP_MB"), *text = tutti_settings()->openshmem_size;
-    const int64_t asked = own && *own ? 0 : tutti_shmem_asked_mib();
-    if (asked > 0)
-        return asked;
+    if (asked_mib > 0 && !(own && *own))
+        return asked_mib;
     if (!named || !*text || (own && *own))
         return tutti_settings()->shmem_heap_mb;
-    return tutti_shmem_read_mib(text);
+    return read_mib(text);
+}
+
+void tutti_shmem_heap_on_host(void)
+{
+    host_heaps = 1;
+}
+
+int tutti_shmem_host_heaps(void)
+{
+    return host_heaps;
+}
+
+int tutti_shmem_heap_from(const char *variable)
+{
+    const char *text = getenv(variable);
+    const int64_t mib = text && *text ? read_mib(text) : 0;
+    if (mib < 0) {
+        tutti_error("tshmem_init: %s=%s is no size of a heap: give bytes, or a number and K, M, G or T, up to 1T",
+                    variable, text);
+        return TUTTI_ERR_SETTING;
+    }
+    asked_mib = mib;
+    return TUTTI_OK;
 }
 
 /* ---- what it asks to be told ---- */

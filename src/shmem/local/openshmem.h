@@ -10,10 +10,8 @@ int tutti_shmem_is_named(void);
 int tutti_shmem_is_loading(void);
 /* Names in a text as the program writes them: shmem_ in place of tshmem_ where it has those. Returns the text. */
 char *tutti_shmem_own_names(char *text);
-/* MiB of a size as OpenSHMEM writes them, at least one; -1: it is none. What follows a unit does not count. */
-int64_t tutti_shmem_read_mib(const char *text);
-/* MiB of a heap by tutti_shmem_heap_from(); 0: it has not been called, or its variable is not set. */
-int64_t tutti_shmem_asked_mib(void);
+/* 1 after tutti_shmem_heap_on_host(). */
+int tutti_shmem_host_heaps(void);
 /* MiB of a heap at the start, by the settings; negative: SHMEM_SYMMETRIC_SIZE is no size. */
 int64_t tutti_shmem_heap_mib(void);
 /* Does what SHMEM_VERSION, SHMEM_INFO and SHMEM_DEBUG ask for; first: this is PE 0. */
