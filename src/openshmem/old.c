@@ -187,14 +187,26 @@ void pshmem_wait_until(long *word, int comparison, long value)
 struct active {
     int start, stride, size, mine; /* mine: number of this PE in the set */
     long *sync;                    /* [0]: at the first PE: how many have come; [1]: go on; [2]: a count for all */
+    long rest; /* what sync holds between calls: of the <shmem.h> that the program was compiled with */
 };
 
-static struct active active_of(int start, int log_stride, int size, long *sync)
+static struct active active_of(int start, int log_stride, int size, long *sync, const char *call)
 {
-    struct active set = {start, 1 << log_stride, size, 0, sync};
-    set.mine = (tshmem_my_pe() - start) / set.stride;
+    const int me = tshmem_my_pe();
+    tutti_shmem_as(call); /* until the call ends, in errors of those that it is made of */
+    struct active set = {start, 1 << log_stride, size, 0, sync, tshmem_long_atomic_fetch(&sync[1], me)};
+    set.mine = (me - start) / set.stride;
     return set;
 }
+
+static void active_end(const struct active *set)
+{
+    (void)set;
+    tutti_shmem_as(NULL);
+}
+/* The set that the parameters name, until the end of the function. call: the program's, without the p of pshmem_. */
+#define ACTIVE(set, call)                                                                                              \
+    const struct active set __attribute__((cleanup(active_end))) = active_of(start, log_stride, size, sync, call)
 
 static int active_pe(const struct active *set, int number)
 {
@@ -207,28 +219,29 @@ static void active_meet(const struct active *set)
     tshmem_quiet();
     if (set->mine != 0) {
         tshmem_long_atomic_inc(&set->sync[0], set->start);
-        tshmem_long_wait_until(&set->sync[1], TSHMEM_CMP_NE, SHMEM_SYNC_VALUE);
-        tshmem_long_atomic_set(&set->sync[1], SHMEM_SYNC_VALUE, tshmem_my_pe());
+        tshmem_long_wait_until(&set->sync[1], TSHMEM_CMP_NE, set->rest);
+        tshmem_long_atomic_set(&set->sync[1], set->rest, tshmem_my_pe());
         tshmem_quiet();
         return;
     }
-    tshmem_long_wait_until(&set->sync[0], TSHMEM_CMP_EQ, SHMEM_SYNC_VALUE + set->size - 1);
-    tshmem_long_atomic_set(&set->sync[0], SHMEM_SYNC_VALUE, tshmem_my_pe());
+    tshmem_long_wait_until(&set->sync[0], TSHMEM_CMP_EQ, set->rest + set->size - 1);
+    tshmem_long_atomic_set(&set->sync[0], set->rest, tshmem_my_pe());
     tshmem_quiet();
     for (int i = 1; i < set->size; i++)
-        tshmem_long_atomic_set(&set->sync[1], SHMEM_SYNC_VALUE + 1, active_pe(set, i));
+        tshmem_long_atomic_set(&set->sync[1], set->rest + 1, active_pe(set, i));
     tshmem_quiet();
 }
 
 void pshmem_barrier(int start, int log_stride, int size, long *sync)
 {
-    const struct active set = active_of(start, log_stride, size, sync);
+    ACTIVE(set, __func__ + 1);
     active_meet(&set);
 }
 
 void tutti_openshmem_sync(int start, int log_stride, int size, long *sync)
 {
-    pshmem_barrier(start, log_stride, size, sync);
+    ACTIVE(set, "shmem_sync");
+    active_meet(&set);
 }
 
 static void active_broadcast(void *dest, const void *source, size_t bytes, int root, const struct active *set)
@@ -259,7 +272,7 @@ static void active_collect(void *dest, const void *source, size_t bytes, const s
         to += its;
     }
     active_meet(set);
-    tshmem_long_atomic_set(&set->sync[2], SHMEM_SYNC_VALUE, tshmem_my_pe());
+    tshmem_long_atomic_set(&set->sync[2], set->rest, tshmem_my_pe());
     tshmem_quiet();
 }
 
@@ -279,31 +292,31 @@ static void active_alltoalls(void *dest, const void *source, ptrdiff_t dst, ptrd
     void pshmem_broadcast##bits(void *dest, const void *source, size_t n, int root, int start, int log_stride,         \
                                 int size, long *sync)                                                                  \
     {                                                                                                                  \
-        const struct active set = active_of(start, log_stride, size, sync);                                            \
+        ACTIVE(set, __func__ + 1);                                                                                     \
         active_broadcast(dest, source, n *((bits) / 8), root, &set);                                                   \
     }                                                                                                                  \
     void pshmem_collect##bits(void *dest, const void *source, size_t n, int start, int log_stride, int size,           \
                               long *sync)                                                                              \
     {                                                                                                                  \
-        const struct active set = active_of(start, log_stride, size, sync);                                            \
+        ACTIVE(set, __func__ + 1);                                                                                     \
         active_collect(dest, source, n *((bits) / 8), &set);                                                           \
     }                                                                                                                  \
     void pshmem_fcollect##bits(void *dest, const void *source, size_t n, int start, int log_stride, int size,          \
                                long *sync)                                                                             \
     {                                                                                                                  \
-        const struct active set = active_of(start, log_stride, size, sync);                                            \
+        ACTIVE(set, __func__ + 1);                                                                                     \
         active_fcollect(dest, source, n *((bits) / 8), &set);                                                          \
     }                                                                                                                  \
     void pshmem_alltoall##bits(void *dest, const void *source, size_t n, int start, int log_stride, int size,          \
                                long *sync)                                                                             \
     {                                                                                                                  \
-        const struct active set = active_of(start, log_stride, size, sync);                                            \
+        ACTIVE(set, __func__ + 1);                                                                                     \
         active_alltoalls(dest, source, 1, 1, n, (bits) / 8, &set);                                                     \
     }                                                                                                                  \
     void pshmem_alltoalls##bits(void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t n, int start,     \
                                 int log_stride, int size, long *sync)                                                  \
     {                                                                                                                  \
-        const struct active set = active_of(start, log_stride, size, sync);                                            \
+        ACTIVE(set, __func__ + 1);                                                                                     \
         active_alltoalls(dest, source, dst, sst, n, (bits) / 8, &set);                                                 \
     }
 SIZE(32)
@@ -317,7 +330,7 @@ SIZE(64)
                                        type *work, long *sync)                                                         \
     {                                                                                                                  \
         enum { PIECE = 256 };                                                                                          \
-        const struct active set = active_of(start, log_stride, size, sync);                                            \
+        ACTIVE(set, __func__ + 1);                                                                                     \
         const size_t all = n > 0 ? (size_t)n : 0;                                                                      \
         type *result = (type *)malloc((all + 1) * sizeof(type)), theirs[PIECE];                                        \
         (void)work;                                                                                                    \

@@ -45,12 +45,24 @@ int tutti_shmem_down(const char *call)
 
 /* ---- saying it ---- */
 
+static __thread const char *called_as; /* what the thread's calls are made for; NULL: themselves */
+
+void tutti_shmem_as(const char *call)
+{
+    called_as = call;
+}
+
+const char *tutti_shmem_called(const char *call)
+{
+    return called_as ? called_as : call;
+}
+
 static void say(int status, const char *call, const char *format, va_list list, const char *besides)
 {
     char text[320], line[400];
     int none = TUTTI_OK;
     vsnprintf(text, sizeof text, format, list);
-    snprintf(line, sizeof line, "%s: %s", call, text);
+    snprintf(line, sizeof line, "%s: %s", tutti_shmem_called(call), text);
     tutti_shmem_own_names(line);
     if (strncmp(call, "tshmem_init", sizeof "tshmem_init" - 1) == 0)
         remember(text);

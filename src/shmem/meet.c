@@ -270,7 +270,12 @@ int tutti_shmem_end(struct tutti_shmem_call *call, int status)
 
 int tutti_shmem_pass(tshmem_team_t team, unsigned kind)
 {
-    struct tutti_shmem_call call = {.kind = kind};
+    return tutti_shmem_pass_as(team, kind, TUTTI_SHMEM_OF_TEAM);
+}
+
+int tutti_shmem_pass_as(tshmem_team_t team, unsigned kind, unsigned form)
+{
+    struct tutti_shmem_call call = {.kind = kind, .word = {[TUTTI_SHMEM_ELEMENT] = form}};
     int status = enter(&call, team);
     if (status != TUTTI_OK)
         return status;

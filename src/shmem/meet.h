@@ -34,6 +34,8 @@ int tutti_shmem_again(struct tutti_shmem_call *call);
 int tutti_shmem_end(struct tutti_shmem_call *call, int status);
 /* A call that is one meeting; TUTTI_ERR_MISMATCH where others are in another one. */
 int tutti_shmem_pass(tshmem_team_t team, unsigned kind);
+/* SYNC or BARRIER by one of their names. */
+int tutti_shmem_pass_as(tshmem_team_t team, unsigned kind, unsigned form);
 /* Waits: 1 done, negative: failed; `where` is called with `with` and says in the report of a stall what is missing. All
  * PEs are told to leave where it fails. */
 int tutti_shmem_await(int (*done)(void *with), void (*where)(void *with, char *text, size_t size), void *with);

@@ -210,7 +210,7 @@ int tshmem_sync(tshmem_team_t team)
 
 int tshmem_team_sync(tshmem_team_t team)
 {
-    return tshmem_sync(team);
+    return tutti_shmem_pass_as(team, TUTTI_SHMEM_SYNC, TUTTI_SHMEM_NAMED_TEAM);
 }
 
 int tshmem_barrier(tshmem_team_t team)
@@ -221,10 +221,11 @@ int tshmem_barrier(tshmem_team_t team)
 
 void tshmem_sync_all(void)
 {
-    tshmem_sync(TSHMEM_TEAM_WORLD);
+    tutti_shmem_pass_as(TSHMEM_TEAM_WORLD, TUTTI_SHMEM_SYNC, TUTTI_SHMEM_OF_ALL);
 }
 
 void tshmem_barrier_all(void)
 {
-    tshmem_barrier(TSHMEM_TEAM_WORLD);
+    tshmem_quiet();
+    tutti_shmem_pass_as(TSHMEM_TEAM_WORLD, TUTTI_SHMEM_BARRIER, TUTTI_SHMEM_OF_ALL);
 }

@@ -87,7 +87,7 @@ static int make(struct tutti_shmem *space)
         return tutti_shmem_answer(
             TUTTI_ERR_SETTING, "tshmem_init",
             "SHMEM_SYMMETRIC_SIZE=%s is no size up to 1T: a number such as 64000000, 512M or 1.5g",
-            tutti_plain(tutti_settings()->openshmem_size, text, sizeof text));
+            tutti_plain(tutti_shmem_heap_text(), text, sizeof text));
     }
     space->began = heap_bytes;
     if (!tutti_shmem_alike(space->transport, tutti_settings()->shmem_stream_bytes) ||

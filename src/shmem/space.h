@@ -92,6 +92,8 @@ static inline uint64_t tutti_shmem_mapped(const struct tutti_shmem *space)
 int tutti_shmem_fail(int status, const char *call, const char *format, ...) __attribute__((format(printf, 3, 4)));
 /* The same, but never ends the program: of what the call's result tells it, and where a later wait fails by itself. */
 int tutti_shmem_answer(int status, const char *call, const char *format, ...) __attribute__((format(printf, 3, 4)));
+/* The name of a call in errors: as tutti_shmem_as() says, or its own. */
+const char *tutti_shmem_called(const char *call);
 /* fail(): there is no address space, and why. */
 int tutti_shmem_down(const char *call);
 /* Forgets why there is none: it is made, or the next try begins. */

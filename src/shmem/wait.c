@@ -112,7 +112,7 @@ static int is_enough(void *with)
 static void say_words(void *with, char *text, size_t size)
 {
     const struct words *w = with;
-    snprintf(text, size, "in %s for %s of %zu words at %p, the first of which is %lld", w->name,
+    snprintf(text, size, "in %s for %s of %zu words at %p, the first of which is %lld", tutti_shmem_called(w->name),
              (w->which & 3) == TSHMEM_WAIT_ALL ? "all" : "one", w->n, w->words,
              w->n && w->peek.seen ? (long long)load(w->type, w->peek.seen, 0, 1) : 0);
 }

@@ -1,5 +1,6 @@
 /* Broadcast, collect, fcollect, alltoall and alltoalls x every type x counts x teams x roots, against plain copies.
  * TUTTI_TEST_EVERY: every so-manieth type, others each time that the test runs. */
+#include "core/status.h"
 #include "shmem/on_stream.h"
 #include "shmem/teams_of.h"
 
@@ -126,6 +127,11 @@ static void errors(void)
     CHECK(tshmem_barrier_on_stream(44, on_stream) < 0, "no team");
     CHECK(tshmem_error() < 0, "kept");
     shmem_hush_end();
+    CHECK(tshmem_collectmem_on_stream(TSHMEM_TEAM_WORLD, NULL, NULL, 0, on_stream) == 0 &&
+              tshmem_fcollectmem_on_stream(TSHMEM_TEAM_WORLD, NULL, NULL, 0, on_stream) == 0 &&
+              tshmem_alltoallmem_on_stream(TSHMEM_TEAM_WORLD, NULL, NULL, 0, on_stream) == 0 &&
+              tshmem_broadcastmem_on_stream(TSHMEM_TEAM_WORLD, NULL, NULL, 0, 0, on_stream) == 0,
+          "of nothing");
     CHECK(tshmem_barrier_all_on_stream(on_stream) == 0 && tutti_stream_sync(on_stream) == 0, "and all goes on");
     CHECK(tshmem_error() == 0, "nothing else");
 }
@@ -139,6 +145,14 @@ static void errors(void)
     CHECK(tshmem_int_fcollect(TSHMEM_TEAM_WORLD, a, (int *)(void *)theirs, 1) < 0, "not symmetric");
     CHECK(tshmem_int_collect(TSHMEM_TEAM_WORLD, a, b, (size_t)1 << 40) < 0, "more than the heap has");
     if (tshmem_n_pes() > 1) {
+        CHECK(tshmem_int_collect(TSHMEM_TEAM_WORLD, tshmem_my_pe() == 0 ? NULL : a, b, tshmem_my_pe() != 0) < 0,
+              "nowhere to put what others bring");
+        CHECK((tshmem_my_pe() == 0 ? tshmem_sync(TSHMEM_TEAM_WORLD)
+                                   : tshmem_int_fcollect(TSHMEM_TEAM_WORLD, a, b, 1)) == TUTTI_ERR_MISMATCH,
+              "sync beside another call");
+        CHECK((tshmem_my_pe() == 0 ? tshmem_barrier(TSHMEM_TEAM_WORLD) : tshmem_sync(TSHMEM_TEAM_WORLD)) ==
+                  TUTTI_ERR_MISMATCH,
+              "barrier beside sync");
         CHECK(tshmem_int_broadcast(TSHMEM_TEAM_WORLD, a, b, 1, tshmem_my_pe() == 0) < 0, "two roots");
         CHECK(tshmem_int_fcollect(TSHMEM_TEAM_WORLD, a + (tshmem_my_pe() == 0), b, 1) < 0, "two targets");
     }

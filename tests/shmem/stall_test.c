@@ -13,7 +13,7 @@
 #include "tutti/device.h"
 
 enum { BARRIER, WAIT, LOCK, WAYS };
-static const char *const said_of[] = {"in tshmem_barrier for PE 1\n", "wait_until for all of 1 words",
+static const char *const said_of[] = {"in tshmem_barrier_all for PE 1\n", "wait_until for all of 1 words",
                                       "in tshmem_set_lock for all of 1 words"};
 
 static int stall(struct tutti_transport *transport, void *arg)

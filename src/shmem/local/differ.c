@@ -77,9 +77,13 @@ static unsigned operation_of(const uint64_t *word)
 
 const char *tutti_shmem_said_name(unsigned kind, const uint64_t word[TUTTI_SHMEM_WORDS])
 {
+    static const char *const waits[2][3] = {{"tshmem_sync", "tshmem_sync_all", "tshmem_team_sync"},
+                                            {"tshmem_barrier", "tshmem_barrier_all", "tshmem_barrier"}};
     static __thread char text[40];
     if (kind == TUTTI_SHMEM_WRONG || kind >= TUTTI_SHMEM_CALL_COUNT)
         return kind == TUTTI_SHMEM_WRONG ? "a call with arguments that it refused" : "no call";
+    if (kind == TUTTI_SHMEM_SYNC || kind == TUTTI_SHMEM_BARRIER)
+        return waits[kind == TUTTI_SHMEM_BARRIER][word[TUTTI_SHMEM_ELEMENT] % 3];
     if (kind != TUTTI_SHMEM_REDUCE && kind != TUTTI_SHMEM_REDUCESCATTER)
         return rows[kind].name;
     const unsigned operation = operation_of(word);

@@ -86,9 +86,21 @@ static int64_t read_mib(const char *text)
     return mib < 1 ? 1 : mib;
 }
 
+/* A variable of OpenSHMEM's, or where it is not set the one that it had before version 1.4; empty: neither is. */
+static const char *either(const char *setting, const char *old)
+{
+    const char *value = *setting ? setting : secure_getenv(old);
+    return value ? value : "";
+}
+
+const char *tutti_shmem_heap_text(void)
+{
+    return either(tutti_settings()->openshmem_size, "SMA_SYMMETRIC_SIZE");
+}
+
 int64_t tutti_shmem_heap_mib(void)
 {
-    const char *own = secure_getenv("TUTTI_SHMEM_HEAP_MB"), *text = tutti_settings()->openshmem_size;
+    const char *own = secure_getenv("TUTTI_SHMEM_HEAP_MB"), *text = tutti_shmem_heap_text();
     if (asked_mib > 0 && !(own && *own))
         return asked_mib;
     if (!named || !*text || (own && *own))
@@ -138,11 +150,11 @@ void tutti_shmem_greet(int first)
     const struct tutti_settings *settings = tutti_settings();
     if (!named)
         return;
-    if (*settings->openshmem_debug)
+    if (*either(settings->openshmem_debug, "SMA_DEBUG"))
         tutti_log_raise();
-    if (first && *settings->openshmem_version)
+    if (first && *either(settings->openshmem_version, "SMA_VERSION"))
         fprintf(stderr, "%s %s, OpenSHMEM %d.%d\n", TSHMEM_VENDOR_STRING, tutti_version(), (int)TSHMEM_MAJOR_VERSION,
                 (int)TSHMEM_MINOR_VERSION);
-    if (first && *settings->openshmem_info)
+    if (first && *either(settings->openshmem_info, "SMA_INFO"))
         print_settings();
 }

@@ -14,6 +14,8 @@ char *tutti_shmem_own_names(char *text);
 int tutti_shmem_host_heaps(void);
 /* MiB of a heap at the start, by the settings; negative: SHMEM_SYMMETRIC_SIZE is no size. */
 int64_t tutti_shmem_heap_mib(void);
+/* The text of SHMEM_SYMMETRIC_SIZE. */
+const char *tutti_shmem_heap_text(void);
 /* Does what SHMEM_VERSION, SHMEM_INFO and SHMEM_DEBUG ask for; first: this is PE 0. */
 void tutti_shmem_greet(int first);
 

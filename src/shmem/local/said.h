@@ -53,6 +53,8 @@ static inline uint64_t tutti_shmem_arrival(uint64_t sequence, uint64_t call)
 /* Behind the words that are the same: bytes of an element, in calls that count those; not of reductions. */
 enum { TUTTI_SHMEM_ELEMENT = TUTTI_SHMEM_WORDS - 1 };
 
+/* The same word of SYNC and BARRIER: as which of its names the call was made. */
+enum { TUTTI_SHMEM_OF_TEAM, TUTTI_SHMEM_OF_ALL, TUTTI_SHMEM_NAMED_TEAM };
 /* The name of a call by what is brought to it, as programs write it; valid until the calling thread asks again. */
 const char *tutti_shmem_said_name(unsigned kind, const uint64_t word[TUTTI_SHMEM_WORDS]);
 /* In what two members differ whose calls do: "count 5 here, 6 on PE 1". first: where the objects of heaps begin. */

@@ -97,13 +97,15 @@ int tshmem_collectmem_on_stream(tshmem_team_t team, void *dest, const void *sour
 {
     static const char name[] = "tshmem_collect_on_stream";
     struct tutti_shmem_streamed call = {.args = {.dest = dest, .source = source, .n = bytes}};
-    if (!is_symmetric(dest, 1, name) || !is_symmetric(source, bytes, name))
+    if (!is_symmetric(dest, bytes > 0 || dest, name) || !is_symmetric(source, bytes, name))
         return TUTTI_ERR_ARGUMENT;
     const int status = tutti_shmem_stream_begin(&call, name, team, stream);
     if (status != TUTTI_OK)
         return status;
     if (bytes == 0)
         call.args.source = call.args.state.heap;
+    if (!dest) /* where others bring something, it has no room here */
+        call.args.dest = call.args.state.heap + call.args.state.heap_bytes;
     return tutti_shmem_stream_end(
         &call, tutti_shmem_stream_launch(&call, TUTTI_SHMEM_DO_COLLECT, TUTTI_SHMEM_THREADS * sizeof(uint64_t) * 2, 1),
         1);

@@ -34,9 +34,14 @@ int main(void)
     FIND(void (*)(void), "pshmem_barrier_all")();
     int wrong = got != 100 + (me + npes - 1) % npes;
     sums[0] = me + 1;
+    for (int i = 0; i < 64; i++) /* as other libraries' headers say */
+        sync_words[i] = -1;
+    FIND(void (*)(void), "shmem_barrier_all")();
     FIND(void (*)(int *, const int *, int, int, int, int, int *, long *), "shmem_int_sum_to_all")
     (&sums[1], &sums[0], 1, 0, 0, npes, &sums[2], sync_words);
     wrong |= sums[1] != npes * (npes + 1) / 2;
+    FIND(void (*)(int, int, int, long *), "shmem_barrier")(0, 0, npes, sync_words);
+    wrong |= sync_words[0] != -1 || sync_words[1] != -1 || sync_words[2] != -1;
     int *const heap = FIND(void *(*)(size_t), "shmalloc")(sizeof(int));
     FIND(void (*)(void *, const void *, size_t, int), "shmem_put32")(heap, &me, 1, (me + 1) % npes);
     FIND(void (*)(void), "shmem_barrier_all")();

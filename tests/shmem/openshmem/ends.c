@@ -110,6 +110,12 @@ static void context_wrongly(void)
 {
     shmem_ctx_long_put(SHMEM_CTX_INVALID, cell, source, 1, me);
 }
+static void old_wrongly(void)
+{
+    long here[2];
+    static long sync[SHMEM_BCAST_SYNC_SIZE];
+    shmem_broadcast64(cell, here, 1, 0, 0, 0, npes, sync);
+}
 static void lock_wrongly(void)
 {
     shmem_clear_lock(&cell[7]);
@@ -178,14 +184,23 @@ static void finalize_team_wrongly(void)
 static const struct {
     const char *name;
     void (*call)(void);
-} errors[] = {{"put", put_wrongly},           {"put-constant", put_constant_wrongly},
-              {"align", align_wrongly},       {"atomic", atomic_wrongly},
-              {"wait", wait_wrongly},         {"context", context_wrongly},
-              {"lock", lock_wrongly},         {"counts", counts_wrongly},
-              {"roots", roots_wrongly},       {"types", types_wrongly},
-              {"calls", calls_wrongly},       {"operations", operations_wrongly},
-              {"sync", sync_wrongly},         {"barrier", barrier_wrongly},
-              {"finalize", finalize_wrongly}, {"finalize-team", finalize_team_wrongly}};
+} errors[] = {{"put", put_wrongly},
+              {"put-constant", put_constant_wrongly},
+              {"align", align_wrongly},
+              {"atomic", atomic_wrongly},
+              {"wait", wait_wrongly},
+              {"context", context_wrongly},
+              {"old", old_wrongly},
+              {"lock", lock_wrongly},
+              {"counts", counts_wrongly},
+              {"roots", roots_wrongly},
+              {"types", types_wrongly},
+              {"calls", calls_wrongly},
+              {"operations", operations_wrongly},
+              {"sync", sync_wrongly},
+              {"barrier", barrier_wrongly},
+              {"finalize", finalize_wrongly},
+              {"finalize-team", finalize_team_wrongly}};
 
 static int fail(const char *name)
 {

@@ -87,6 +87,7 @@ errors)
     error atomic "shmem_atomic_fetch_xor: there is no PE 2"
     error wait "shmem_wait_until_any: 77 is no comparison: SHMEM_CMP_EQ"
     error context "shmem_ctx_put: .* is no context"
+    error old "shmem_broadcast64: 8 bytes at .* not in the heap"
     error lock "shmem_clear_lock: PE . does not have the lock"
     run 2 0 TUTTI_SHMEM_ERRORS=return put
     times 2 "goes on$"
@@ -98,12 +99,12 @@ differ)
     error types "shmem_sum_reduce: type (int32 here, float on PE 1|float here, int32 on PE 0); nothing"
     error operations "shmem_(sum_reduce here, shmem_max_reduce on PE 1|max_reduce here, shmem_sum_reduce on PE 0); nothing"
     error calls "shmem_(broadcast here, shmem_fcollect on PE 1|fcollect here, shmem_broadcast on PE 0); nothing"
-    error sync "shmem_(sync here, shmem_broadcast on PE 1|broadcast here, shmem_sync on PE 0); nothing"
-    error barrier "shmem_(barrier here, shmem_fcollect on PE 1|fcollect here, shmem_barrier on PE 0); nothing"
+    error sync "shmem_(sync_all here, shmem_broadcast on PE 1|broadcast here, shmem_sync_all on PE 0); nothing"
+    error barrier "shmem_(barrier_all here, shmem_fcollect on PE 1|fcollect here, shmem_barrier_all on PE 0); nothing"
     ;;
 finalize)
-    error finalize "shmem_(finalize here, shmem_barrier on PE 1|barrier here, shmem_finalize on PE 0); nothing"
-    error finalize-team "in shmem_sync for PE 0 \(which is in shmem_finalize\)"
+    error finalize "shmem_(finalize here, shmem_barrier_all on PE 1|barrier_all here, shmem_finalize on PE 0); nothing"
+    error finalize-team "in shmem_team_sync for PE 0 \(which is in shmem_finalize\)"
     for settings in TUTTI_SHMEM_ERRORS=return "TUTTI_SHMEM_ERRORS=return TUTTI_NODE_RANKS=1"; do
         for what in sync finalize finalize-team; do
             run 3 0 "$settings" $what
@@ -118,6 +119,8 @@ settings)
         run 2 0 "$size=$value" sizes 4100000 4200000
         holds "sizes are right"
     done
+    run 2 0 "TUTTI_SHMEM_HEAP_MOST_MB=1 SMA_SYMMETRIC_SIZE=2M" sizes 2000000 2100000
+    holds "sizes are right"
     run 2 0 "$size=1G TUTTI_SHMEM_HEAP_MB=2" sizes 2000000 2100000
     holds "sizes are right"
     for value in 20x -5 3T; do
@@ -139,9 +142,9 @@ down) # without libtutti.so in front, and with it, but a heap that cannot be mad
     lacks "goes on"
     run 1 1 "" down 1
     holds "gives a status"
-    holds "shmem_barrier: there is no address space, since shmem_init failed: libtutti.so is not in front"
+    holds "shmem_barrier_all: there is no address space, since shmem_init failed: libtutti.so is not in front"
     run 1 0 "" down 0
-    holds "shmem_barrier: the address space is not up: call tshmem_init first" # nothing has said yet that it has other names
+    holds "shmem_barrier_all: the address space is not up: call tshmem_init first" # nothing has said yet that it has other names
     ;;
 refused)
     run 2 bad TUTTI_SHMEM_HEAP_MB=1048576 init
@@ -149,7 +152,7 @@ refused)
     lacks "goes on"
     run 2 bad TUTTI_SHMEM_HEAP_MB=1048576 down 1
     holds "gives a status"
-    holds "shmem_barrier: there is no address space, since shmem_init failed: "
+    holds "shmem_barrier_all: there is no address space, since shmem_init failed: "
     ;;
 *)
     echo "no part $part"
