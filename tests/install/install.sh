@@ -61,8 +61,10 @@ if [ -n "$program" ]; then
     cc -o "$folder/alone" "$shmem/shims/nvshmem_kernels.c" "-I$home/include" "-L$home/lib" -lnvshmem_host -lnvshmem_device ||
         fail "cannot compile with NVSHMEM_HOME=$home"
     LD_LIBRARY_PATH=$home/lib "$prefix/bin/tutti" run -n 2 "$folder/alone" >"$folder/log" 2>&1 || fail "NVSHMEM_HOME: $(cat "$folder/log")"
-    "$cmake" -S "$source/nvshmem" -B "$folder/by-nvshmem" -DNVSHMEM_PREFIX="$home" >"$folder/log" 2>&1 &&
-        "$cmake" --build "$folder/by-nvshmem" >>"$folder/log" 2>&1 || fail "find_package(NVSHMEM): $(cat "$folder/log")"
+    if ! { "$cmake" -S "$source/nvshmem" -B "$folder/by-nvshmem" -DNVSHMEM_PREFIX="$home" &&
+        "$cmake" --build "$folder/by-nvshmem"; } >"$folder/log" 2>&1; then
+        fail "find_package(NVSHMEM): $(cat "$folder/log")"
+    fi
     "$prefix/bin/tutti" run -n 2 "$folder/by-nvshmem/program" >"$folder/log" 2>&1 || fail "find_package(NVSHMEM): $(cat "$folder/log")"
     if command -v c++ >/dev/null; then
         flags=$(pkg-config --cflags --libs tutti-ishmem) || fail "pkg-config does not know tutti-ishmem"

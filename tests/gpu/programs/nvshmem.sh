@@ -67,7 +67,7 @@ nvshmem_make_jacobi() {
 }
 nvshmem_make_theirs() { # the names of the libraries are those of NVSHMEM 3; a Python package has no link without a version
     local host
-    host=$(ls "$theirs"/lib/libnvshmem_host.so* | head -n 1)
+    for host in "$theirs"/lib/libnvshmem_host.so*; do break; done
     nvshmem_make_jacobi nvshmem-jacobi-theirs "$theirs" \
         "NVCC_LDFLAGS=-ccbin=mpic++ -Xlinker $host -L$theirs/lib -lnvshmem_device -L$cuda/lib64 -lcuda -lcudart -ldl -lnvidia-ml"
 }
