@@ -6,6 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#if !defined(OSHMEM_SPEC_VERSION) || OSHMEM_SPEC_VERSION < 10500
+#error "OSHMEM_SPEC_VERSION has to be a number for #if: programs of Open MPI ask for it"
+#endif
+
 enum { BYTES = 512, N = 5 };
 
 static unsigned char source[BYTES], got[BYTES];
