@@ -26,7 +26,7 @@
 #define ARGUMENTS_7                                 GIVEN(a), GIVEN(b), GIVEN(c), GIVEN(d), GIVEN(e), GIVEN(f), GIVEN(g)
 #define ARGUMENTS_8                                 GIVEN(a), GIVEN(b), GIVEN(c), GIVEN(d), GIVEN(e), GIVEN(f), GIVEN(g), GIVEN(h)
 
-#define GIVEN(argument) _Generic((argument), shmem_team_t : TUTTI_TEAM_NUMBER(argument), default : (argument))
+#define GIVEN(argument) _Generic((argument), shmem_team_t : TSHMEM_TEAM_NUMBER(argument), default : (argument))
 
 #define TSHMEM_ROW_TEAM(...)
 #define TSHMEM_ROW(result, name, ...)                                                                                  \
