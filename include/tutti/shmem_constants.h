@@ -5,7 +5,18 @@
 
 #include "tutti/shmem_types.h"
 
+/* A team is as wide as a pointer, which bindings take it for: its number and one; NULL is none. Where kernels have
+ * these names it is tutti/shmem.h's, since they hand it on to those calls. SHMEM_TEAM() makes a team of a number of
+ * tutti/shmem.h, TSHMEM_TEAM_NUMBER() the number of a team. */
+#if defined(__CUDACC__) || defined(TSHMEM_KERNELS)
 typedef tshmem_team_t shmem_team_t;
+#define SHMEM_TEAM(number)       (number)
+#define TSHMEM_TEAM_NUMBER(team) (team)
+#else
+typedef struct shmem_team *shmem_team_t;
+#define SHMEM_TEAM(number)       ((shmem_team_t)((number) + (intptr_t)1))
+#define TSHMEM_TEAM_NUMBER(team) ((tshmem_team_t)((intptr_t)(team)-1))
+#endif
 typedef tshmem_team_config_t shmem_team_config_t;
 typedef tshmem_ctx_t shmem_ctx_t;
 typedef tshmem_ctx_session_config_t shmem_ctx_session_config_t;
@@ -28,9 +39,9 @@ typedef tshmem_ctx_session_config_t shmem_ctx_session_config_t;
 #define SHMEM_CMP_GE                TSHMEM_CMP_GE
 #define SHMEM_CMP_LT                TSHMEM_CMP_LT
 #define SHMEM_CMP_LE                TSHMEM_CMP_LE
-#define SHMEM_TEAM_INVALID          TSHMEM_TEAM_INVALID
-#define SHMEM_TEAM_WORLD            TSHMEM_TEAM_WORLD
-#define SHMEM_TEAM_SHARED           TSHMEM_TEAM_SHARED
+#define SHMEM_TEAM_INVALID          SHMEM_TEAM(TSHMEM_TEAM_INVALID)
+#define SHMEM_TEAM_WORLD            SHMEM_TEAM(TSHMEM_TEAM_WORLD)
+#define SHMEM_TEAM_SHARED           SHMEM_TEAM(TSHMEM_TEAM_SHARED)
 #define SHMEM_TEAM_NUM_CONTEXTS     TSHMEM_TEAM_NUM_CONTEXTS
 #define SHMEM_CTX_INVALID           TSHMEM_CTX_INVALID
 #define SHMEM_CTX_DEFAULT           TSHMEM_CTX_DEFAULT
@@ -50,6 +61,9 @@ typedef tshmem_ctx_session_config_t shmem_ctx_session_config_t;
 #define SHMEM_ALLTOALL_SYNC_SIZE      SHMEM_SYNC_SIZE
 #define SHMEM_ALLTOALLS_SYNC_SIZE     SHMEM_SYNC_SIZE
 #define SHMEM_REDUCE_MIN_WRKDATA_SIZE 1
+
+/* The version by the name that Open MPI has for it: its examples ask for it. */
+#define OSHMEM_SPEC_VERSION (SHMEM_MAJOR_VERSION * 10000 + SHMEM_MINOR_VERSION * 100)
 
 /* Names of before version 1.3. */
 #define _SHMEM_MAJOR_VERSION           SHMEM_MAJOR_VERSION

@@ -47,7 +47,7 @@ static inline void shmem_signal_add(shmem_ctx_t tshmem_ctx, uint64_t *tshmem_sig
     TSHMEM_OVERLOADS_WITH_CTX(_##name, const type *, call)
 #define TSHMEM_OVERLOADS_TEAM(name, type, kind, call)                                                                  \
     template <class... TshmemRest>                                                                                     \
-    static inline int shmem##call(tshmem_team_t tshmem_team, type *tshmem_dest, const type *tshmem_source,             \
+    static inline int shmem##call(shmem_team_t tshmem_team, type *tshmem_dest, const type *tshmem_source,              \
                                   TshmemRest... tshmem_rest)                                                           \
     {                                                                                                                  \
         return shmem_##name##call(tshmem_team, tshmem_dest, tshmem_source, tshmem_rest...);                            \

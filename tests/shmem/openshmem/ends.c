@@ -112,7 +112,7 @@ static void context_wrongly(void)
 }
 static void old_wrongly(void)
 {
-    long here[2];
+    long here[2] = {0};
     static long sync[SHMEM_BCAST_SYNC_SIZE];
     shmem_broadcast64(cell, here, 1, 0, 0, 0, npes, sync);
 }

@@ -6,6 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#if !defined(OSHMEM_SPEC_VERSION) || OSHMEM_SPEC_VERSION < 10500
+#error "OSHMEM_SPEC_VERSION has to be a number for #if: programs of Open MPI ask for it"
+#endif
+
 enum { BYTES = 512, N = 5 };
 
 static unsigned char source[BYTES], got[BYTES];
@@ -140,6 +144,9 @@ int main(void)
     alltoalls();
     sessions(ctx);
     check(shmem_team_ptr(SHMEM_TEAM_WORLD, source, me) == source, "shmem_team_ptr of this PE");
+    check(SHMEM_TEAM(TSHMEM_TEAM_NUMBER(SHMEM_TEAM_SHARED)) == SHMEM_TEAM_SHARED &&
+              TSHMEM_TEAM_NUMBER(SHMEM_TEAM_INVALID) == -1,
+          "a team and its number");
     /* A function has an address, which a table of them can hold. */
     void (*const order[])(void) = {shmem_fence, shmem_quiet, shmem_barrier_all};
     for (size_t i = 0; i < sizeof order / sizeof order[0]; i++)
