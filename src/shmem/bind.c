@@ -1,6 +1,7 @@
 /* Modules of kernels that want to know the state: told when there is one, and when it ends. */
 #include <pthread.h>
 
+#include "shmem/lane.h"
 #include "shmem/space.h"
 
 enum { MODULES = 256 };
@@ -8,6 +9,22 @@ enum { MODULES = 256 };
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static int (*modules[MODULES])(const struct tshmem_state *state);
 static int count;
+
+/* A module takes the state on the GPU that is current: that of the heap, also where the program has chosen none so far.
+ * Then it stays the current one, so that what the program launches without a choice of its own runs there. */
+static int take_on_gpu(int (*take)(const struct tshmem_state *state), const struct tshmem_state *state)
+{
+    const struct tutti_shmem_gpu *gpu = tutti_shmem.gpu;
+    int chosen = -1;
+    if (!gpu || (gpu->device->current(&chosen) == TUTTI_OK && chosen == gpu->gpu))
+        return take(state);
+    int status = gpu->device->choose(gpu->gpu);
+    if (status == TUTTI_OK)
+        status = take(state);
+    if (chosen >= 0)
+        gpu->device->choose(chosen);
+    return status;
+}
 
 int tshmem_register_module(int (*take)(const struct tshmem_state *state))
 {
@@ -18,7 +35,7 @@ int tshmem_register_module(int (*take)(const struct tshmem_state *state))
     pthread_mutex_unlock(&lock);
     if (!room)
         return tutti_shmem_answer(TUTTI_ERR_MEMORY, "tshmem_register_module", "more than %d modules", MODULES);
-    return tutti_shmem.state.pes > 0 ? take(&tutti_shmem.state) : TUTTI_OK;
+    return tutti_shmem.state.pes > 0 ? take_on_gpu(take, &tutti_shmem.state) : TUTTI_OK;
 }
 
 void tutti_shmem_bind(const struct tshmem_state *state)
@@ -27,7 +44,7 @@ void tutti_shmem_bind(const struct tshmem_state *state)
     const int n = count;
     pthread_mutex_unlock(&lock);
     for (int i = 0; i < n; i++) {
-        const int status = modules[i](state);
+        const int status = take_on_gpu(modules[i], state);
         if (status < 0)
             tutti_shmem_fail(status, "tshmem_init", "a module of kernels did not take the state: %s",
                              tutti_status_text(status));

@@ -3,6 +3,10 @@
 #ifndef TUTTI_SHMEM_SHMEM_H
 #define TUTTI_SHMEM_SHMEM_H
 
+#include <stdint.h>
+
+#include "tutti/shmem.h"
+
 struct tutti_node;
 struct tutti_transport;
 
@@ -14,6 +18,11 @@ struct tutti_shmem_host {
     void (*leave)(int status);             /* ends all processes; returns where the MPI is not up */
     int (*start_over)(int comm);           /* tshmem_init_comm() of Fortran: its communicator */
     int (*team_from)(int comm, int *team); /* the same for tshmem_team_from_comm() */
+    /* See tutti/shmem_begin.h. comm: points to an MPI_Comm, NULL: MPI_COMM_WORLD. */
+    int (*start_at)(const void *comm);
+    int (*start_as)(int pe, int pes, uint64_t id);
+    /* A team of these PEs in this order, who all make the call. mask: as in tshmem_team_split_strided(). */
+    int (*team_of)(const int *pe, int size, const tshmem_team_config_t *config, long mask, int *team);
 };
 
 /* Local, once: who serves tshmem_init(). NULL takes it back. */

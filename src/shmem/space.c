@@ -22,7 +22,9 @@ static const struct tutti_shmem_kind *kind_of_heaps(void)
     const struct tutti_device *device = tutti_device();
     const int setting = tutti_settings()->shmem_heap;
     if (setting == TUTTI_SET_SHMEM_HEAP_AUTO)
-        return device && !device->simulates && !tutti_shmem_is_loading() ? &tutti_shmem_device : &tutti_shmem_host;
+        return device && !device->simulates && !tutti_shmem_is_loading() && !tutti_shmem_host_heaps()
+                   ? &tutti_shmem_device
+                   : &tutti_shmem_host;
     return setting == TUTTI_SET_SHMEM_HEAP_DEVICE ? &tutti_shmem_device : &tutti_shmem_host;
 }
 

@@ -40,7 +40,7 @@ ranks=$gpus
 [ "$ranks" -ge 2 ] || ranks=2
 # shellcheck source=tests/gpu/programs/common.sh
 . "$here/common.sh"
-for part in hpcg jacobi torch halo heat cupy omb; do
+for part in hpcg jacobi nvshmem torch halo heat cupy omb; do
     # shellcheck source=/dev/null
     . "$here/$part.sh"
 done
@@ -65,7 +65,7 @@ generator=()
 if [ ! -e "$build/CMakeCache.txt" ] && command -v ninja >/dev/null; then generator=(-G Ninja); fi
 # shellcheck disable=SC2046,SC2086 # CMAKE_FLAGS and the targets are lists of words
 if ! { { [ -e "$build/CMakeCache.txt" ] || timeout 300 cmake -S "$root" -B "$build" "${generator[@]}" -DTUTTI_CUDA_OPTIMIZE=ON ${CMAKE_FLAGS:-}; } &&
-    timeout 570 cmake --build "$build" -j "$jobs" --target tutti tutti-core $(front_targets); } >"$logs/build.log" 2>&1; then
+    timeout 570 cmake --build "$build" -j "$jobs" --target tutti tutti-core tutti-openshmem tutti-nvshmem-device $(front_targets); } >"$logs/build.log" 2>&1; then
     tail -n 40 "$logs/build.log"
     failed=1
     end

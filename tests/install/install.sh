@@ -51,6 +51,27 @@ if [ -n "$program" ]; then
         fail "cannot compile with $flags"
     "$prefix/bin/tutti" run -n 2 "$folder/openshmem" >"$folder/log" 2>&1 || fail "OpenSHMEM: $(cat "$folder/log")"
     "$source/openshmem.sh" "$prefix" "$folder" "$source"
+    # Programs written for NVSHMEM and Intel SHMEM: by pkg-config; with lib/tutti/nvshmem in NVSHMEM's place, linked with no MPI;
+    # and by find_package(NVSHMEM).
+    flags=$(pkg-config --cflags --libs tutti-nvshmem) || fail "pkg-config does not know tutti-nvshmem"
+    eval "cc -o '$folder/nvshmem' '$shmem/shims/nvshmem.c' $flags ${INSTALL_COMPILE:-} ${INSTALL_LINK:-}" || fail "cannot compile with $flags"
+    LD_LIBRARY_PATH=$prefix/lib "$prefix/bin/tutti" run -n 2 "$folder/nvshmem" >"$folder/log" 2>&1 || fail "NVSHMEM: $(cat "$folder/log")"
+    home=$prefix/lib/tutti/nvshmem
+    [ -z "$(find "$home" -xtype l)" ] || fail "links of $home lead nowhere: $(find "$home" -xtype l)"
+    cc -o "$folder/alone" "$shmem/shims/nvshmem_kernels.c" "-I$home/include" "-L$home/lib" -lnvshmem_host -lnvshmem_device ||
+        fail "cannot compile with NVSHMEM_HOME=$home"
+    LD_LIBRARY_PATH=$home/lib "$prefix/bin/tutti" run -n 2 "$folder/alone" >"$folder/log" 2>&1 || fail "NVSHMEM_HOME: $(cat "$folder/log")"
+    if ! { "$cmake" -S "$source/nvshmem" -B "$folder/by-nvshmem" -DNVSHMEM_PREFIX="$home" &&
+        "$cmake" --build "$folder/by-nvshmem"; } >"$folder/log" 2>&1; then
+        fail "find_package(NVSHMEM): $(cat "$folder/log")"
+    fi
+    "$prefix/bin/tutti" run -n 2 "$folder/by-nvshmem/program" >"$folder/log" 2>&1 || fail "find_package(NVSHMEM): $(cat "$folder/log")"
+    if command -v c++ >/dev/null; then
+        flags=$(pkg-config --cflags --libs tutti-ishmem) || fail "pkg-config does not know tutti-ishmem"
+        eval "c++ -o '$folder/ishmem' '$shmem/shims/ishmem.cc' $flags -DOMPI_SKIP_MPICXX -DMPICH_SKIP_MPICXX ${INSTALL_COMPILE:-} ${INSTALL_LINK:-}" ||
+            fail "cannot compile with $flags"
+        LD_LIBRARY_PATH=$prefix/lib "$prefix/bin/tutti" run -n 2 "$folder/ishmem" >"$folder/log" 2>&1 || fail "Intel SHMEM: $(cat "$folder/log")"
+    fi
     if [ -n "${INSTALL_FC:-}" ] && [ -n "${INSTALL_FC_LINK:-}" ]; then
         flags=$(pkg-config --cflags --libs tutti-fortran) || fail "pkg-config does not know tutti-fortran"
         command="$INSTALL_FC -o fortran '$shmem/kit_fortran.f90' '$shmem/fortran.f90' $flags ${INSTALL_FC_COMPILE:-} $INSTALL_FC_LINK"

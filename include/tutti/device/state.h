@@ -1,7 +1,7 @@
 /* How a file of kernels comes to the state of its PE, without relocatable device code: each file has a copy in constant
  * memory, and asks the library to be told.
  *
- * nvcc: a constructor gives the library a function that fills the copy, on the GPU that is current at tshmem_init(); a
+ * nvcc: a constructor gives the library a function that fills the copy, on the GPU of the heap (tshmem_init()); a
  * program that is not linked with the library calls tshmem_bind_here() itself. NVRTC and modules of the driver: the
  * program finds the symbol "tshmem_state_here" in its module (cuModuleGetGlobal) and copies tshmem_state_get() there.
  * C: the library is asked at every call.

@@ -62,7 +62,11 @@ static int threads(void)
 static int start(void);
 static int start_over(int fortran);
 static int team_from(int fortran, tshmem_team_t *made);
-static const struct tutti_shmem_host host = {start, threads, finish, leave, start_over, team_from};
+static int start_at(const void *comm);
+static int start_as(int pe, int pes, uint64_t id);
+static int team_of(const int *pe, int size, const tshmem_team_config_t *config, long mask, tshmem_team_t *made);
+static const struct tutti_shmem_host host = {start,     threads,  finish,   leave,  start_over,
+                                             team_from, start_at, start_as, team_of};
 
 /* Said once, where the reason is known. */
 static int refuse(const char *name, const char *why)
@@ -89,7 +93,8 @@ static int open_over(MPI_Comm comm)
     return status;
 }
 
-static int start(void)
+/* Begins the MPI where the program has not. */
+static int begin(void)
 {
     int there = 0, over = 0, given;
     tutti_real.MPI_Finalized(&over);
@@ -101,12 +106,66 @@ static int start(void)
             return refuse("tshmem_init", "MPI_Init failed");
         began = 1;
     }
-    const int status = open_over(tutti_handles.world);
+    return TUTTI_OK;
+}
+
+/* The end of a call that called begin(). */
+static int begun(int status)
+{
     if (status != TUTTI_OK && began) {
         began = 0;
         tutti_door_MPI_Finalize();
     }
     return status;
+}
+
+static int start(void)
+{
+    const int status = begin();
+    return status == TUTTI_OK ? begun(open_over(tutti_handles.world)) : status;
+}
+
+static int start_at(const void *comm)
+{
+    return open_over(comm ? *(const MPI_Comm *)comm : tutti_handles.world);
+}
+
+/* MPI_COMM_WORLD in the order of the PEs' numbers. */
+static int open_as(int pe, int pes, uint64_t id)
+{
+    struct tutti_mpi_transport over;
+    MPI_Comm ordered;
+    int size = 0, rank = -1;
+    if (!tutti_door.on)
+        return open_over(tutti_handles.world); /* which says why not */
+    {
+        TUTTI_INSIDE();
+        tutti_real.MPI_Comm_size(tutti_handles.world, &size);
+        if (size != pes)
+            return refuse("tshmem_init", "a unique id is for all processes of the job: start as many as there are PEs, "
+                                         "or give the MPI's communicator of those that are meant");
+        if (tutti_real.MPI_Comm_split(tutti_handles.world, 0, pe, &ordered) != MPI_SUCCESS)
+            return refuse("tshmem_init", "MPI_COMM_WORLD could not be put into the order of the PEs");
+        tutti_real.MPI_Comm_rank(ordered, &rank);
+    }
+    tutti_transport_over(&over, ordered);
+    int64_t brought[3] = {rank == pe, (int64_t)id, (int64_t)~id}; /* the least and, turned, the greatest id */
+    int status = over.base.ops->allreduce(&over.base, brought, 3, TUTTI_COMBINE_MIN);
+    if (status == TUTTI_OK && !brought[0])
+        status = refuse("tshmem_init", "two processes have brought the same number of a PE");
+    else if (status == TUTTI_OK && brought[1] != ~brought[2])
+        status = refuse("tshmem_init", "the processes have brought different unique ids");
+    if (status == TUTTI_OK)
+        status = open_over(ordered);
+    TUTTI_INSIDE();
+    tutti_real.MPI_Comm_free(&ordered);
+    return status;
+}
+
+static int start_as(int pe, int pes, uint64_t id)
+{
+    const int status = begin();
+    return status == TUTTI_OK ? begun(open_as(pe, pes, id)) : status;
 }
 
 int tutti_door_tshmem_init_comm(MPI_Comm comm)
@@ -193,6 +252,32 @@ static int team_from(int fortran, tshmem_team_t *made)
     const int status = comm_from("tshmem_team_from_comm", fortran, &comm);
     *made = TSHMEM_TEAM_INVALID;
     return status == TUTTI_OK ? tutti_door_tshmem_team_from_comm(comm, NULL, 0, made) : status;
+}
+
+static int team_of(const int *pe, int size, const tshmem_team_config_t *config, long mask, tshmem_team_t *made)
+{
+    static const char name[] = "nvshmemx_team_init";
+    MPI_Group all, group;
+    MPI_Comm comm = tutti_handles.no_comm;
+    *made = TSHMEM_TEAM_INVALID;
+    {
+        TUTTI_INSIDE();
+        int failed = tutti_real.MPI_Comm_group(own, &all) != MPI_SUCCESS;
+        if (failed)
+            return refuse(name, "the group of all PEs cannot be had");
+        failed = tutti_real.MPI_Group_incl(all, size, pe, &group) != MPI_SUCCESS;
+        if (!failed) {
+            failed = tutti_real.MPI_Comm_create_group(own, group, pe[0], &comm) != MPI_SUCCESS;
+            tutti_real.MPI_Group_free(&group);
+        }
+        tutti_real.MPI_Group_free(&all);
+        if (failed)
+            return refuse(name, "the members are no group of the MPI: two have brought the same number");
+    }
+    const int status = tutti_door_tshmem_team_from_comm(comm, config, mask, made);
+    TUTTI_INSIDE();
+    tutti_real.MPI_Comm_free(&comm);
+    return status;
 }
 
 void tutti_shmem_front_open(void)

@@ -229,11 +229,31 @@ int tutti_mpix_type(int which, void *handle, size_t size)
     return ask ? ask(which, handle, size) : -1;
 }
 
+/* A program that is written for NVSHMEM need not be linked with an MPI, though one has started it. 1 where the library
+ * of that MPI is loaded now: the launcher's variable tells which one it is. */
+static int load_mpi_of_launcher(void)
+{
+    static const struct {
+        const char *variable, *library[3];
+    } launchers[] = {
+        {"OMPI_COMM_WORLD_SIZE", {"libmpi.so.40", "libmpi.so"}},
+        {"PMI_SIZE", {"libmpich.so.12", "libmpi.so.12", "libmpich.so"}},
+    };
+    for (size_t i = 0; i < sizeof launchers / sizeof launchers[0]; i++) {
+        for (size_t k = 0; getenv(launchers[i].variable) && k < 3 && launchers[i].library[k]; k++) {
+            if (dlopen(launchers[i].library[k], RTLD_NOW | RTLD_GLOBAL))
+                return 1;
+        }
+    }
+    return 0;
+}
+
 /* The global address space may be asked for before any call of the MPI. */
 void *tutti_mpix_call(const char *name, size_t size)
 {
     pthread_mutex_lock(&lock);
-    resolve();
+    if (!resolve() && strcmp(name, "tshmem_init") == 0 && load_mpi_of_launcher())
+        resolve();
     tutti_front_mpix_call_fn *ask = mpix_call;
     pthread_mutex_unlock(&lock);
     return ask ? ask(name, size) : NULL;

@@ -20,6 +20,8 @@ static void wake_server(void)
         void *symbol;
         void *(*call)(const char *, size_t);
     } find = {.symbol = dlsym(RTLD_DEFAULT, "tutti_mpix_call")};
+    if (!find.symbol && tutti_shmem_load_front())
+        find.symbol = dlsym(RTLD_DEFAULT, "tutti_mpix_call");
     if (find.symbol)
         find.call("tshmem_init", 0);
 }
@@ -59,8 +61,7 @@ int tutti_shmem_no_front(const char *call)
               "the MPI");
 }
 
-/* NULL, said: no MPI. */
-static const struct tutti_shmem_host *served(const char *call)
+const struct tutti_shmem_host *tutti_shmem_served(const char *call)
 {
     if (!server)
         wake_server();
@@ -71,13 +72,13 @@ static const struct tutti_shmem_host *served(const char *call)
 
 int tutti_shmem_init_fortran(int comm)
 {
-    const struct tutti_shmem_host *host = served("tshmem_init_comm");
+    const struct tutti_shmem_host *host = tutti_shmem_served("tshmem_init_comm");
     return host ? host->start_over(comm) : TUTTI_ERR_UNAVAILABLE;
 }
 
 int tutti_shmem_team_from_fortran(int comm, tshmem_team_t *made)
 {
-    const struct tutti_shmem_host *host = served("tshmem_team_from_comm");
+    const struct tutti_shmem_host *host = tutti_shmem_served("tshmem_team_from_comm");
     *made = TSHMEM_TEAM_INVALID;
     return host ? host->team_from(comm, made) : TUTTI_ERR_UNAVAILABLE;
 }
@@ -88,7 +89,7 @@ int tshmem_init_thread(int requested, int *provided)
     if (requested < TSHMEM_THREAD_SINGLE || requested > TSHMEM_THREAD_MULTIPLE)
         return tutti_shmem_answer(TUTTI_ERR_ARGUMENT, "tshmem_init_thread", "there is no level %d of threads",
                                   requested);
-    if (!served("tshmem_init"))
+    if (!tutti_shmem_served("tshmem_init"))
         return TUTTI_ERR_UNAVAILABLE;
     const int status = server->start();
     if (status == TUTTI_OK)

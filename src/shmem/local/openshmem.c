@@ -5,11 +5,15 @@
 
 #include "core/log.h"
 #include "core/settings.h"
+#include "core/status.h"
 #include "shmem/local/openshmem.h"
 #include "tutti/shmem.h"
+#include "tutti/shmem_begin.h"
 #include "tutti/tutti.h"
 
 static int named, loading; /* outlive the address space: the program stays what it is */
+static int host_heaps;
+static int64_t asked_mib; /* by tutti_shmem_heap_from(); 0: none */
 
 void tutti_shmem_openshmem(void)
 {
@@ -97,9 +101,34 @@ const char *tutti_shmem_heap_text(void)
 int64_t tutti_shmem_heap_mib(void)
 {
     const char *own = secure_getenv("TUTTI_SHMEM_HEAP_MB"), *text = tutti_shmem_heap_text();
+    if (asked_mib > 0 && !(own && *own))
+        return asked_mib;
     if (!named || !*text || (own && *own))
         return tutti_settings()->shmem_heap_mb;
     return read_mib(text);
+}
+
+void tutti_shmem_heap_on_host(void)
+{
+    host_heaps = 1;
+}
+
+int tutti_shmem_host_heaps(void)
+{
+    return host_heaps;
+}
+
+int tutti_shmem_heap_from(const char *variable)
+{
+    const char *text = getenv(variable);
+    const int64_t mib = text && *text ? read_mib(text) : 0;
+    if (mib < 0) {
+        tutti_error("tshmem_init: %s=%s is no size of a heap: give bytes, or a number and K, M, G or T, up to 1T",
+                    variable, text);
+        return TUTTI_ERR_SETTING;
+    }
+    asked_mib = mib;
+    return TUTTI_OK;
 }
 
 /* ---- what it asks to be told ---- */

@@ -10,6 +10,8 @@ int tutti_shmem_is_named(void);
 int tutti_shmem_is_loading(void);
 /* Names in a text as the program writes them: shmem_ in place of tshmem_ where it has those. Returns the text. */
 char *tutti_shmem_own_names(char *text);
+/* 1 after tutti_shmem_heap_on_host(). */
+int tutti_shmem_host_heaps(void);
 /* MiB of a heap at the start, by the settings; negative: SHMEM_SYMMETRIC_SIZE is no size. */
 int64_t tutti_shmem_heap_mib(void);
 /* The text of SHMEM_SYMMETRIC_SIZE. */
