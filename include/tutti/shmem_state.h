@@ -23,6 +23,8 @@ typedef long ptrdiff_t;
 #include <stdint.h>
 #endif
 
+#include "tutti/shmem_failure.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -31,7 +33,7 @@ enum {
     TSHMEM_PES_MAX = 64,
     TSHMEM_TEAMS_MAX = 64,
     TSHMEM_CONTEXTS_MAX = 64,         /* of a PE at a time, the default one among them */
-    TSHMEM_STATE_VERSION = 5,         /* of the layouts in this file */
+    TSHMEM_STATE_VERSION = 6,         /* of the layouts in this file */
     TSHMEM_PACKETS_BYTES = 96 * 1024, /* of each half of a team's packets */
 };
 
@@ -132,12 +134,13 @@ struct tshmem_state {
     uint64_t area,
         area_bytes; /* offset in every heap of the internal area of team number 0; bytes of each team's area */
     struct tshmem_team_state *team; /* [TSHMEM_TEAMS_MAX], by tshmem_team_t; memory that kernels and host both read */
-    uint32_t *abort;                /* nonzero: every wait in a kernel leaves; memory that kernels and host both see */
+    uint32_t *abort;                /* TSHMEM_ABORT_...: memory that kernels and host both see */
     uint64_t limit_ns;              /* of a wait in a kernel, 0: none; then the abort word is set and the wait leaves */
     uint32_t far, unused;           /* far: of the team of all PEs */
     struct tshmem_ring_state ring;
     uint64_t *context; /* [TSHMEM_CONTEXTS_MAX], by number: the turn above the team, which has 32 bits; 0: there is
                           none. Not of the default one. Memory that kernels and host both read */
+    struct tshmem_failure *failure; /* of this PE's kernels; NULL: nobody asks. Memory that kernels and host both see */
 };
 
 /*

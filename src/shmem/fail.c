@@ -112,11 +112,8 @@ static void look_at_channels(void)
         tutti_shmem_fail(status, name, "in a kernel of PE %d: %s", space->state.me, tutti_status_text(status));
 }
 
-void tutti_shmem_stream_look(void)
+static void look_at_streams(void)
 {
-    if (tutti_shmem.state.pes == 0)
-        return;
-    look_at_channels();
     uint32_t *told = &tutti_shmem.control[tutti_shmem.state.me]->stream_error;
     if (__atomic_load_n(told, __ATOMIC_RELAXED) == 0)
         return;
@@ -131,6 +128,15 @@ void tutti_shmem_stream_look(void)
     else if (status != TUTTI_OK)
         tutti_shmem_fail(status, name_of(word >> 8), "in a kernel of PE %d: %s", tutti_shmem.state.me,
                          tutti_status_text(status));
+}
+
+void tutti_shmem_stream_look(void)
+{
+    if (tutti_shmem.state.pes == 0)
+        return;
+    look_at_channels();
+    look_at_streams();
+    tutti_shmem_kernel_look();
 }
 
 int tshmem_error(void)

@@ -43,8 +43,9 @@ struct tutti_shmem_told {
 /* Host memory of one PE, mapped by all. Kernels of its GPU read the abort word there, at the address that the host has
  * it at. */
 struct tutti_shmem_control {
-    _Alignas(128) uint32_t abort; /* not zero: every wait of this PE leaves; peers store it too */
-    uint32_t stream_error;        /* as struct tutti_shmem_args has it; nobody has asked for it */
+    _Alignas(128) uint32_t abort;  /* not zero: every wait of this PE leaves; peers store it too */
+    struct tshmem_failure failure; /* why a kernel of this PE gave up; peers read it too */
+    uint32_t stream_error;         /* as struct tutti_shmem_args has it; nobody has asked for it */
     struct tutti_shmem_offer offer;
     struct tutti_shmem_told told;
     struct tutti_shmem_place place[TSHMEM_TEAMS_MAX];  /* by number of the team */
@@ -78,6 +79,7 @@ struct tutti_shmem {
     int control_mapped;                /* the own control page is registered with it */
     int crowded;                       /* more PEs than cores: waits do not spin */
     int users;                         /* calls of tshmem_init without one of finalize */
+    atomic_int failure_told;           /* why a kernel gave up, of this PE or another one of the node, has been said */
     atomic_int status;                 /* the first error that nobody has asked for */
 };
 extern struct tutti_shmem tutti_shmem;
@@ -184,6 +186,8 @@ void tutti_shmem_serve_stop(struct tutti_shmem *space);
 void tutti_shmem_serve_close(struct tutti_shmem *space);
 /* fail.c: says and keeps what a kernel in a stream has told since the last look. */
 void tutti_shmem_stream_look(void);
+/* kernel_failure.c: says and keeps, once, why a kernel of this PE has given up, or of another one of this node. */
+void tutti_shmem_kernel_look(void);
 /* fail.c: all PEs leave their waits, and all further calls are errors; those of this node alone. */
 void tutti_shmem_leave_all(void);
 void tutti_shmem_leave_near(void);

@@ -156,6 +156,7 @@ int tutti_shmem_map(struct tutti_shmem *space, uint64_t *heap_bytes, uint64_t mo
     state->team = space->told->team;
     state->context = space->told->context;
     state->abort = &space->control[me]->abort;
+    state->failure = &space->control[me]->failure;
     return TUTTI_OK;
 }
 

@@ -307,6 +307,16 @@ TUTTI_DEV unsigned tutti_dev_thread(void)
     return 0;
 }
 
+TUTTI_DEV uint64_t tutti_dev_block_packed(void)
+{
+    return 0;
+}
+
+TUTTI_DEV uint32_t tutti_dev_thread_packed(void)
+{
+    return 0;
+}
+
 TUTTI_DEV size_t tutti_dev_rank(int group)
 {
     (void)group;

@@ -297,6 +297,17 @@ TUTTI_DEV unsigned tutti_dev_block(void)
     return blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z);
 }
 
+/* As struct tshmem_failure has them. */
+TUTTI_DEV uint64_t tutti_dev_block_packed(void)
+{
+    return (uint64_t)blockIdx.x << 32 | blockIdx.y << 16 | blockIdx.z;
+}
+
+TUTTI_DEV uint32_t tutti_dev_thread_packed(void)
+{
+    return threadIdx.x | threadIdx.y << 10 | threadIdx.z << 20;
+}
+
 TUTTI_DEV unsigned tutti_dev_blocks(void)
 {
     return gridDim.x * gridDim.y * gridDim.z;
