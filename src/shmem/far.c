@@ -9,6 +9,7 @@
 #include "shmem/meet.h"
 #include "shmem/wire/wire.h"
 
+static unsigned char *is_far; /* [PEs]: reached by messages */
 /* What far members have brought to the last two meetings, by team and PE. */
 static struct tutti_shmem_said (*brought)[TSHMEM_PES_MAX][2];
 
@@ -81,20 +82,32 @@ static void end(void *with, int from, int status)
 
 static const struct tutti_wire_users users = {.notice = hear, .ended = end};
 
-int tutti_shmem_far_open(struct tutti_shmem *space, uint64_t far)
+static void free_room(void)
 {
+    free(brought);
+    free(is_far);
+    brought = NULL;
+    is_far = NULL;
+}
+
+int tutti_shmem_far_open(struct tutti_shmem *space)
+{
+    const int pes = space->transport->size;
     struct tutti_wire *made = NULL;
     brought = calloc(TSHMEM_TEAMS_MAX, sizeof *brought);
-    if (!brought)
-        return TUTTI_ERR_MEMORY;
-    const int status = tutti_wire_open(space->transport, far, space->kind->local, space->state.heap,
-                                       tutti_shmem_mapped(space), &users, &made);
+    is_far = calloc((size_t)pes, sizeof *is_far);
+    for (int pe = 0; pe < pes && is_far; pe++)
+        is_far[pe] = space->control[pe] == NULL;
+    int status = brought && is_far ? TUTTI_OK : TUTTI_ERR_MEMORY;
+    if (status == TUTTI_OK)
+        status = tutti_wire_open(space->transport, is_far, space->kind->local, space->state.heap,
+                                 tutti_shmem_mapped(space), &users, &made);
     if (status != TUTTI_OK) {
-        free(brought);
+        free_room();
         return status;
     }
-    for (int pe = 0; pe < space->transport->size; pe++) {
-        if (far >> pe & 1) {
+    for (int pe = 0; pe < pes; pe++) {
+        if (is_far[pe]) {
             space->kind_of[pe] = &tutti_shmem_far;
             space->base[pe] = tutti_shmem_far_base(pe);
         }
@@ -121,7 +134,7 @@ void tutti_shmem_far_close(struct tutti_shmem *space)
     __atomic_store_n(&space->wire, NULL, __ATOMIC_RELEASE);
     pthread_mutex_unlock(&in_use);
     tutti_wire_close(made);
-    free(brought);
+    free_room();
 }
 
 void tutti_shmem_far_abort(void)

@@ -6,8 +6,8 @@
 #include "progress/engine.h"
 #include "shmem/space.h"
 
-/* Local; after the own heap is made. far: bit pe. */
-int tutti_shmem_far_open(struct tutti_shmem *space, uint64_t far);
+/* Local; after the heaps of this node are made. */
+int tutti_shmem_far_open(struct tutti_shmem *space);
 /* Local: what far PEs ask for may lie in all that is mapped now. */
 void tutti_shmem_far_grow(struct tutti_shmem *space);
 /* Collective over all PEs, who have met with nothing left to do: no message is left behind. Bounded. */

@@ -47,10 +47,8 @@ static int are_whole(struct tutti_shmem *space)
 /* Messages to those of other nodes, if there are any. */
 static int open_far(struct tutti_shmem *space)
 {
-    uint64_t far = 0;
-    for (int pe = 0; pe < space->transport->size; pe++)
-        far |= (uint64_t)(space->control[pe] == NULL) << pe;
-    int status = far ? tutti_shmem_far_open(space, far) : TUTTI_OK;
+    const int far = space->near->count < space->transport->size;
+    int status = far ? tutti_shmem_far_open(space) : TUTTI_OK;
     if (!tutti_shmem_alike(space->transport, status))
         status = TUTTI_ERR_MEMORY;
     space->far_path = space->wire ? &tutti_far_wire : NULL;

@@ -184,10 +184,8 @@ int tutti_shmem_serve_start(struct tutti_shmem *space);
 void tutti_shmem_serve_quiet(void);
 void tutti_shmem_serve_stop(struct tutti_shmem *space);
 void tutti_shmem_serve_close(struct tutti_shmem *space);
-/* fail.c: says and keeps what a kernel in a stream has told since the last look. */
+/* fail.c: says and keeps what kernels have told since the last look, of other PEs of the node too. */
 void tutti_shmem_stream_look(void);
-/* kernel_failure.c: says and keeps, once, why a kernel of this PE has given up, or of another one of this node. */
-void tutti_shmem_kernel_look(void);
 /* fail.c: all PEs leave their waits, and all further calls are errors; those of this node alone. */
 void tutti_shmem_leave_all(void);
 void tutti_shmem_leave_near(void);
