@@ -166,7 +166,9 @@ static int find_record(uint32_t word, struct tshmem_failure *out)
 static int pe_of(int32_t team, int member)
 {
     const struct tshmem_team_state *state = &tutti_shmem_told()->team[team];
-    return team >= 0 && team < TSHMEM_TEAMS_MAX && state->used && member < state->size ? state->world[member] : -1;
+    return team >= 0 && team < TSHMEM_TEAMS_MAX && state->used && member < state->size
+               ? tutti_shmem_pe_of(state, member)
+               : -1;
 }
 
 static void say_record(const struct tshmem_failure *record, int pe)

@@ -126,7 +126,7 @@ static void say_missing(void *with, char *text, size_t size)
     int n = snprintf(text, size, "in %s for PE", tutti_shmem_call_name(m->call->kind));
     for (int i = 0; i < m->call->team->size && n > 0 && (size_t)n + 16 < size; i++) {
         if (atomic_load(&place->arrived[i]) < place->sequence)
-            n += snprintf(text + n, size - (size_t)n, " %d", m->call->team->world[i]);
+            n += snprintf(text + n, size - (size_t)n, " %d", tutti_shmem_pe_of(m->call->team, i));
     }
 }
 
@@ -139,12 +139,14 @@ static int meet(struct tutti_shmem_call *call)
     said->call = call->refused != TUTTI_OK ? TUTTI_SHMEM_WRONG : call->kind;
     memcpy(said->word, call->word, sizeof said->word);
     int status = TUTTI_OK;
+    if (tutti_shmem_is_large(team))
+        return tutti_shmem_far_meet(team, sequence, said, tutti_shmem_call_name(call->kind));
     for (int i = 0; i < team->size && status == TUTTI_OK; i++) {
-        struct tutti_shmem_control *control = tutti_shmem.control[team->world[i]];
+        struct tutti_shmem_control *control = tutti_shmem.control[tutti_shmem_pe_of(team, i)];
         if (control)
             atomic_store_explicit(&control->place[team->number].arrived[team->me], sequence, memory_order_release);
         else
-            status = tutti_shmem_far_arrive(team->world[i], team->number, team->me, sequence, said);
+            status = tutti_shmem_far_arrive(team, tutti_shmem_pe_of(team, i), sequence, said);
     }
     struct meeting m = {.call = call};
     return status == TUTTI_OK ? tutti_shmem_await(all_here, say_missing, &m) : status;
@@ -178,10 +180,10 @@ static void leave(struct tutti_shmem_call *call)
 const struct tutti_shmem_said *tutti_shmem_said(const struct tutti_shmem_call *call, int member)
 {
     const struct tshmem_team_state *team = call->team;
-    const struct tutti_shmem_control *control = tutti_shmem.control[team->world[member]];
+    const struct tutti_shmem_control *control = tutti_shmem.control[tutti_shmem_pe_of(team, member)];
     const uint64_t sequence = call->place->sequence;
-    return control ? &control->place[team->number].said[sequence & 1]
-                   : tutti_shmem_far_said(team->world[member], team->number, sequence);
+    return control && !tutti_shmem_is_large(team) ? &control->place[team->number].said[sequence & 1]
+                                                  : tutti_shmem_far_said(team, member, sequence);
 }
 
 /* 1 where all members brought what this one did. */
@@ -196,14 +198,14 @@ static int is_alike(const struct tutti_shmem_call *call)
             continue;
         if (theirs->call == mine->call)
             tutti_error("%s: PE %d brings other arguments (%llu %llu %llu %llu) than PE %d (%llu %llu %llu %llu)",
-                        tutti_shmem_call_name(call->kind), call->team->world[i], (unsigned long long)theirs->word[0],
-                        (unsigned long long)theirs->word[1], (unsigned long long)theirs->word[2],
-                        (unsigned long long)theirs->word[3], tutti_shmem.state.me, (unsigned long long)mine->word[0],
-                        (unsigned long long)mine->word[1], (unsigned long long)mine->word[2],
-                        (unsigned long long)mine->word[3]);
+                        tutti_shmem_call_name(call->kind), tutti_shmem_pe_of(call->team, i),
+                        (unsigned long long)theirs->word[0], (unsigned long long)theirs->word[1],
+                        (unsigned long long)theirs->word[2], (unsigned long long)theirs->word[3], tutti_shmem.state.me,
+                        (unsigned long long)mine->word[0], (unsigned long long)mine->word[1],
+                        (unsigned long long)mine->word[2], (unsigned long long)mine->word[3]);
         else
-            tutti_error("%s: PE %d is in %s meanwhile", tutti_shmem_call_name(call->kind), call->team->world[i],
-                        tutti_shmem_call_name((unsigned)theirs->call));
+            tutti_error("%s: PE %d is in %s meanwhile", tutti_shmem_call_name(call->kind),
+                        tutti_shmem_pe_of(call->team, i), tutti_shmem_call_name((unsigned)theirs->call));
         return 0;
     }
     return 1;

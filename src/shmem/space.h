@@ -25,8 +25,9 @@ struct tutti_shmem_said {
 
 /* One PE's place in the meetings of one team, for calls on the host. Sequences only grow as long as the team lives. */
 struct tutti_shmem_place {
-    /* By member: sequence of the last meeting to which it has come. It stores that here. */
-    _Alignas(128) _Atomic uint64_t arrived[TSHMEM_PES_MAX];
+    /* By member: sequence of the last meeting to which it has come. It stores that here. Of large teams by hop
+     * (local/hops.h): that of the last meeting in which it was made. */
+    _Alignas(128) _Atomic uint64_t arrived[TSHMEM_NEAR_MAX];
     /* The owner's, of the meeting of sequence s: said[s & 1]. Nobody comes to s + 2 before all have read it. */
     _Alignas(128) struct tutti_shmem_said said[2];
     uint64_t sequence; /* the owner's alone */
@@ -58,16 +59,19 @@ struct tutti_wire;
 struct tutti_shmem {
     struct tshmem_state state; /* pes 0: the address space is not up; peer: NULL of far PEs */
     /* What is done on the heap of a PE, and how addresses there begin: where it is mapped; of far PEs names. */
-    const struct tutti_shmem_kind *kind_of[TSHMEM_PES_MAX];
-    char *base[TSHMEM_PES_MAX];
-    struct tutti_shmem_near *near;                       /* PEs of this node */
-    struct tutti_wire *wire;                             /* to the others, see wire/wire.h; NULL: there are none */
-    uint64_t first;                                      /* offset of the first byte of the heap that programs get */
-    _Atomic uint64_t mapped;                             /* see tutti_shmem_mapped() */
-    const struct tutti_shmem_kind *kind;                 /* of the own heap, and all near ones */
-    struct tutti_shmem_control *control[TSHMEM_PES_MAX]; /* NULL: far */
-    struct tutti_shmem_told *told;                       /* as kernels read it */
-    struct tutti_heap heap;                              /* offsets from `first` on */
+    const struct tutti_shmem_kind **kind_of; /* [PEs], as the next three */
+    char **base;
+    char **heaps;                         /* as mapped here; NULL: far */
+    struct tutti_shmem_control **control; /* NULL: far */
+    int32_t *world[TSHMEM_TEAMS_MAX];     /* PE of each member of a team, by its number */
+    int32_t *lists;                      /* the same as kernels read it, where they do not read `world`: [teams][PEs] */
+    struct tutti_shmem_near *near;       /* PEs of this node */
+    struct tutti_wire *wire;             /* to the others, see wire/wire.h; NULL: there are none */
+    uint64_t first;                      /* offset of the first byte of the heap that programs get */
+    _Atomic uint64_t mapped;             /* see tutti_shmem_mapped() */
+    const struct tutti_shmem_kind *kind; /* of the own heap, and all near ones */
+    struct tutti_shmem_told *told;       /* as kernels read it */
+    struct tutti_heap heap;              /* offsets from `first` on */
     struct tutti_shmem_statics statics;
     struct tutti_shmem_channels channels; /* of teams whose members are near */
     struct tutti_team *team;              /* of the near PEs */
@@ -77,10 +81,11 @@ struct tutti_shmem {
     const struct tutti_path *far_path; /* of requests of kernels to far PEs (ring/proxy.h); NULL: there are none */
     struct tutti_serving *serving;     /* of requests of kernels, see serve.c; NULL: there is no ring */
     int control_mapped;                /* the own control page is registered with it */
-    int crowded;                       /* more PEs than cores: waits do not spin */
-    int users;                         /* calls of tshmem_init without one of finalize */
-    atomic_int failure_told;           /* why a kernel gave up, of this PE or another one of the node, has been said */
-    atomic_int status;                 /* the first error that nobody has asked for */
+    int uneven;              /* PEs of this node are not even steps apart, and kernels reach the own heap alone */
+    int crowded;             /* more PEs than cores: waits do not spin */
+    int users;               /* calls of tshmem_init without one of finalize */
+    atomic_int failure_told; /* why a kernel gave up, of this PE or another one of the node, has been said */
+    atomic_int status;       /* the first error that nobody has asked for */
 };
 extern struct tutti_shmem tutti_shmem;
 
@@ -89,6 +94,14 @@ static inline uint64_t tutti_shmem_mapped(const struct tutti_shmem *space)
 {
     return atomic_load_explicit(&space->mapped, memory_order_relaxed);
 }
+
+/* PE of that member. */
+static inline int tutti_shmem_pe_of(const struct tshmem_team_state *team, int member)
+{
+    return tutti_shmem.world[team->number][member];
+}
+/* window.c: 1 where kernels of this PE load and store the heap of that one. */
+int tutti_shmem_kernels_reach(int pe);
 
 /* Says what is wrong, once, keeps the status for tshmem_error(), and returns it. */
 int tutti_shmem_fail(int status, const char *call, const char *format, ...) __attribute__((format(printf, 3, 4)));

@@ -114,6 +114,11 @@ TUTTI_DEV char *tutti_dev_global(char *address)
     return address;
 }
 
+TUTTI_DEV uint32_t tutti_dev_rotate(uint32_t value, uint32_t by)
+{
+    return value >> by | value << (-by & 31);
+}
+
 TUTTI_DEV unsigned tutti_dev_shift(unsigned n)
 {
     return n > 1 ? 32u - (unsigned)__builtin_clz(n - 1) : 0;

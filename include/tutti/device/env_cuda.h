@@ -145,6 +145,11 @@ TUTTI_DEV char *tutti_dev_global(char *address)
     return address;
 }
 
+TUTTI_DEV uint32_t tutti_dev_rotate(uint32_t value, uint32_t by)
+{
+    return __funnelshift_r(value, value, by);
+}
+
 /* The least s with 1 << s >= n; n from 1 on. */
 TUTTI_DEV unsigned tutti_dev_shift(unsigned n)
 {

@@ -39,7 +39,18 @@ TUTTI_DEV_APART int tutti_dev_far_sync(int group, int failed)
 
 TUTTI_DEV int tutti_dev_is_near(const struct tutti_dev_meeting *meeting, int member)
 {
-    return tutti_dev_state()->peer[tutti_dev_pe(&meeting->team, member)] != NULL;
+    return tutti_dev_peer(tutti_dev_state(), tutti_dev_pe(&meeting->team, member)) != NULL;
+}
+
+/* Where a near member, or the agent for a far one, stores the sequence of a step: words of the area, or behind it. */
+TUTTI_DEV_APART uint64_t *tutti_dev_far_word(const struct tutti_dev_meeting *meeting, struct tshmem_area *area,
+                                             int near, uint64_t sequence, int member)
+{
+    uint64_t *const behind = (uint64_t *)(void *)(area + 1);
+    const size_t part = near ? 0 : 1 + sequence % 2;
+    if (meeting->team.size > TSHMEM_NEAR_MAX)
+        return behind + part * (size_t)tutti_dev_state()->pes + member;
+    return near ? &area->arrived[TSHMEM_BY_DEVICE][member] : &area->told[sequence % 2][member];
 }
 
 TUTTI_DEV_APART void tutti_dev_far_copy(int group, void *dest, const void *source, size_t bytes)
@@ -62,15 +73,17 @@ TUTTI_DEV_APART void tutti_dev_far_tell_one(const struct tutti_dev_meeting *meet
     r.pe = tutti_dev_pe(&meeting->team, member);
     r.value = meeting->sequence;
     if (tutti_dev_is_near(meeting, member)) {
-        tutti_dev_store_relaxed64(&tutti_dev_area(r.pe, meeting->team.number)->arrived[TSHMEM_BY_DEVICE][me], r.value);
+        tutti_dev_store_relaxed64(
+            tutti_dev_far_word(meeting, tutti_dev_area(r.pe, meeting->team.number), 1, r.value, me), r.value);
         return;
     }
     r.operation = TSHMEM_RING_PUT_SIGNAL;
     r.what = TSHMEM_SIGNAL_SET;
     r.bytes = tutti_dev_parcel_bytes(parcel, member);
     r.source = (uint64_t)(uintptr_t)(parcel->from + parcel->step * (size_t)member);
-    if (tutti_dev_ring_offset(meeting->operation, &tutti_dev_own_area(meeting)->told[r.value % 2][me], sizeof(uint64_t),
-                              r.pe, &r.compare) &&
+    if (tutti_dev_ring_offset(meeting->operation,
+                              tutti_dev_far_word(meeting, tutti_dev_own_area(meeting), 0, r.value, me),
+                              sizeof(uint64_t), r.pe, &r.compare) &&
         (r.bytes == 0 ||
          tutti_dev_ring_offset(meeting->operation, tutti_dev_parcel_to(parcel, member), r.bytes, r.pe, &r.dest)))
         tutti_dev_ring_send(&r, 0);
@@ -90,12 +103,11 @@ TUTTI_DEV_APART void tutti_dev_far_hear(struct tutti_dev_meeting *meeting)
 {
     const int members = meeting->team.size, size = (int)tutti_dev_size(meeting->group);
     const uint64_t sequence = meeting->sequence;
-    const struct tshmem_area *const own = tutti_dev_own_area(meeting);
+    struct tshmem_area *const own = tutti_dev_own_area(meeting);
     struct tutti_dev_patience patience = {0, 0};
     TUTTI_DEV_UNROLL_1
     for (int i = (int)tutti_dev_rank(meeting->group); i < members; i += size) {
-        const uint64_t *const word =
-            tutti_dev_is_near(meeting, i) ? &own->arrived[TSHMEM_BY_DEVICE][i] : &own->told[sequence % 2][i];
+        const uint64_t *const word = tutti_dev_far_word(meeting, own, tutti_dev_is_near(meeting, i), sequence, i);
         while (!meeting->failed && (int64_t)(tutti_dev_load_acquire64(word) - sequence) < 0)
             meeting->failed = tutti_dev_gives_up(meeting, &patience, i);
     }

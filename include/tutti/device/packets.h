@@ -11,7 +11,7 @@ enum {
     TUTTI_DEV_AHEAD = 4,    /* packets of a thread that are under way */
     TUTTI_DEV_SMALL = 4096, /* most bytes that a member sends another one as packets. Members may call in several forms:
                                the size of a group has no say */
-    TUTTI_DEV_SURE = TSHMEM_PACKETS_BYTES / TSHMEM_PES_MAX / 2 /* bytes that have room in every team */
+    TUTTI_DEV_SURE = TSHMEM_PACKETS_BYTES / TSHMEM_NEAR_MAX / 2 /* bytes that have room in every team */
 };
 
 /* One exchange. */

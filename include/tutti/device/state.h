@@ -102,13 +102,21 @@ TUTTI_DEV int tutti_dev_is_own(const void *address, int pe)
            (uint64_t)((uintptr_t)address - (uintptr_t)state->heap) >= state->heap_bytes;
 }
 
+/* The heap of that PE; NULL where there is no such PE, or no way by loads and stores. */
+TUTTI_DEV char *tutti_dev_peer(const struct tshmem_state *state, int pe)
+{
+    const uint32_t ahead = (uint32_t)pe - state->near_first;
+    const uint32_t number = tutti_dev_rotate(ahead * state->near_scale + ahead, state->near_shift);
+    return number < TSHMEM_NEAR_MAX ? state->peer[number] : NULL;
+}
+
 /* What `address`, which is symmetric, is at that PE; NULL where there is no such PE, or no way by loads and stores. */
 TUTTI_DEV char *tutti_dev_find(const void *address, int pe)
 {
     const struct tshmem_state *const state = tutti_dev_state();
-    if (!TUTTI_DEV_KNOWN(state) || (unsigned)pe >= (unsigned)state->pes)
+    if (!TUTTI_DEV_KNOWN(state))
         return NULL;
-    char *const heap = state->peer[pe];
+    char *const heap = tutti_dev_peer(state, pe);
     const uint64_t offset = (uint64_t)((uintptr_t)address - (uintptr_t)state->heap);
     return heap && offset < state->heap_bytes ? tutti_dev_global(heap + offset) : NULL;
 }
@@ -118,7 +126,7 @@ TUTTI_DEV char *tutti_dev_find(const void *address, int pe)
 TUTTI_DEV char *tutti_dev_heap(int pe)
 {
     const struct tshmem_state *const state = tutti_dev_state();
-    char *const heap = state->peer[pe];
+    char *const heap = tutti_dev_peer(state, pe);
     if (!heap)
         tutti_dev_abort(TSHMEM_ABORT_NO_WAY | (uint32_t)pe << 8);
     return tutti_dev_global(heap ? heap : state->heap);

@@ -32,7 +32,7 @@ TUTTI_DEV int tutti_dev_team(tshmem_team_t team, struct tutti_dev_team *found)
     found->start = told->start;
     found->stride = told->stride;
     found->number = told->number;
-    found->world = told->world;
+    found->world = told->size > TSHMEM_NEAR_MAX ? told->list : told->world;
     return told->used != 0 && told->me >= 0 && told->size > 0;
 }
 

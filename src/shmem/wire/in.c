@@ -82,7 +82,7 @@ static int take_amo(struct tutti_wire *wire, struct message *message)
 static int take_notice(struct tutti_wire *wire, struct message *message)
 {
     (void)wire;
-    return message->head->data <= TUTTI_WIRE_NOTE ? TUTTI_OK : TUTTI_ERR_BROKEN;
+    return message->head->data <= TUTTI_WIRE_PIECE ? TUTTI_OK : TUTTI_ERR_BROKEN;
 }
 
 static int take_reply(struct tutti_wire *wire, struct message *message)

@@ -135,7 +135,7 @@ static void send_piece(struct tutti_wire *wire, struct peer *peer, struct messag
         ask(peer, op, with_data ? &piece : NULL, peer->sent);
     if (op->what == TUTTI_WIRE_NOTICE) {
         message->head->data = op->note_bytes;
-        memcpy(message->data, op->note, op->note_bytes);
+        memcpy(message->data, op->here ? op->here : op->note, op->note_bytes);
     } else if (op->what == TUTTI_WIRE_PUT && with_data) {
         message->head->data = (uint32_t)(piece.n * piece.block * piece.bytes);
         status = wire->local->blocks(message->data, piece.here, (ptrdiff_t)piece.block, piece.here_step, piece.block,

@@ -279,7 +279,8 @@ static void send_off(struct tutti_wire *wire)
 
 static int is_wrong(const struct tutti_wire *wire, const struct tutti_wire_op *op)
 {
-    return op->pe < 0 || op->pe >= wire->transport->size || !wire->far[op->pe] || op->note_bytes > sizeof op->note;
+    return op->pe < 0 || op->pe >= wire->transport->size || !wire->far[op->pe] ||
+           op->note_bytes > (op->here ? (size_t)TUTTI_WIRE_PIECE : sizeof op->note);
 }
 
 static int begin_own(struct tutti_wire *wire, struct tutti_wire_op *op, int sends)

@@ -53,7 +53,8 @@ struct tutti_wire_op {
     uint32_t word_bytes;
     int fetches;  /* AMO: `was` is asked for; otherwise nobody answers */
     uint64_t was; /* AMO that fetches: what the word was before */
-    /* NOTICE: for the wire's user there. */
+    /* NOTICE: for the wire's user there: up to TUTTI_WIRE_PIECE bytes of host memory at `here`, or, where that is NULL,
+     * of `note`. */
     unsigned char note[TUTTI_WIRE_NOTE];
     uint32_t note_bytes;
     int confirmed; /* 1: PUT, AMO: `state` is DONE when it is applied there, not when it has left */
