@@ -1,5 +1,5 @@
-/* More PEs than a node may have: the calls of the host, and some of kernels, over all of them and in teams of them.
- * TUTTI_TEST_ROUNDS: of kernels. */
+/* [apart | mixed] More PEs than a node may have: the calls of the host, and some of kernels, over all of them and in
+ * teams of them. TUTTI_TEST_ROUNDS: of kernels. */
 #include <mpi.h>
 #include <stdio.h>
 
@@ -134,12 +134,29 @@ static void mismatch(void)
     CHECK(!none && status == TUTTI_ERR_MISMATCH, "sizes that differ: %d", status);
 }
 
+/* How ranks become PEs: in their order; "apart": those of a node as far apart as there are nodes; "mixed": the first
+ * two of them side by side, the others apart. */
+static int begin(const char *how)
+{
+    const char *const said = getenv("TUTTI_NODE_RANKS");
+    int rank, size;
+    MPI_Comm comm;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    const int each = said ? atoi(said) : size, in = rank % each, node = rank / each;
+    const int key = strcmp(how, "mixed") == 0 && in < 2 ? 2 * node + in : in * size + node;
+    if (!how[0])
+        return tshmem_init();
+    MPI_Comm_split(MPI_COMM_WORLD, 0, key, &comm);
+    return tshmem_init_comm(comm);
+}
+
 int main(int argc, char **argv)
 {
     tshmem_team_t odd;
     int given;
     MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &given);
-    if (tshmem_init() != 0)
+    if (begin(argc > 1 ? argv[1] : "") != 0)
         return 1;
     me = tshmem_my_pe();
     pes = tshmem_n_pes();
