@@ -17,9 +17,11 @@
  * the same group; put_signal orders its own data. Waits order what comes after them. Collectives: on return the own
  * result is complete and the source may be used again; barrier and sync alone order what was stored before.
  *
+ * A PE that names itself may put, get and signal any memory that it can store to, and make atomics on global memory.
+ *
  * Errors: what cannot be done (no such PE, not symmetric, no such context, a collective while another one is under way)
  * sets the abort word: the host is told, and all waits of this PE's kernels leave. So they do when they wait longer
- * than the limit. Collectives return 0 or a negative status. */
+ * than the limit. The host says what, where and why with its next call. Collectives return 0 or a negative status. */
 #ifndef TUTTI_DEVICE_H
 #define TUTTI_DEVICE_H
 

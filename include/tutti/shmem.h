@@ -346,8 +346,8 @@ static inline void *tutti_shmem_of_mpi(const char *name)
 }
 
 /* Collective over the communicator, whose ranks become the PEs in their order: as tshmem_init() otherwise, but MPI_Init
- * has been called. TUTTI_ERR_UNAVAILABLE where ranks of a node cannot share memory, there are more than TSHMEM_PES_MAX,
- * or libtutti.so is not in front of the MPI. */
+ * has been called. TUTTI_ERR_UNAVAILABLE where ranks of a node cannot share memory, there are more than TSHMEM_PES_MAX
+ * or on one TSHMEM_NEAR_MAX, or libtutti.so is not in front of the MPI. */
 static inline int tshmem_init_comm(MPI_Comm comm)
 {
     union {

@@ -23,15 +23,18 @@ typedef long ptrdiff_t;
 #include <stdint.h>
 #endif
 
+#include "tutti/shmem_failure.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif
 
 enum {
-    TSHMEM_PES_MAX = 64,
+    TSHMEM_PES_MAX = 4096, /* of an address space */
+    TSHMEM_NEAR_MAX = 64,  /* of a node; of those that kernels of a PE reach by loads and stores */
     TSHMEM_TEAMS_MAX = 64,
     TSHMEM_CONTEXTS_MAX = 64,         /* of a PE at a time, the default one among them */
-    TSHMEM_STATE_VERSION = 5,         /* of the layouts in this file */
+    TSHMEM_STATE_VERSION = 6,         /* of the layouts in this file */
     TSHMEM_PACKETS_BYTES = 96 * 1024, /* of each half of a team's packets */
 };
 
@@ -43,7 +46,8 @@ struct tshmem_team_state {
         stride;      /* me: number of this PE in the team; start, stride: in PEs of the world, stride 0: none */
     uint32_t number; /* of the team, alike on all its PEs: index of its internal area */
     uint32_t far;    /* not 0: some members do not reach each other by loads and stores; alike on all of them */
-    int32_t world[TSHMEM_PES_MAX]; /* PE of the world of each member */
+    int32_t world[TSHMEM_NEAR_MAX]; /* PE of the world of each member, where there are no more */
+    const int32_t *list;            /* the same where there are, and stride is 0; memory that kernels read */
 };
 
 /* A context's handle: its number + 1 in the lowest bits, above them which turn of that number it is, which only grows.
@@ -126,35 +130,42 @@ struct tshmem_state {
     uint32_t bytes,
         version; /* sizeof this struct; TSHMEM_STATE_VERSION: a kernel compiled with another header refuses */
     int32_t me, pes;
-    char *heap;                 /* own, as kernels of this GPU (host device: as the host) address it */
-    uint64_t heap_bytes;        /* of each heap's addresses, of which those past its present end have no memory yet */
-    char *peer[TSHMEM_PES_MAX]; /* heap of PE p as mapped here; [me] == heap; NULL: not reached by loads and stores */
+    char *heap;          /* own, as kernels of this GPU (host device: as the host) address it */
+    uint64_t heap_bytes; /* of each heap's addresses, of which those past its present end have no memory yet */
+    /* Heaps as mapped here, [of the own one] == heap; NULL: not reached by loads and stores. Of PE p that of number
+     *     ((p - near_first) * (near_scale + 1)) rotated to the right by near_shift, in 32 bits, where it is so small:
+     * that of PE p itself where all is 0; else the PEs of the node are even steps apart, by whose inverse p is scaled.
+     */
+    char *peer[TSHMEM_NEAR_MAX];
+    uint32_t near_first, near_scale, near_shift, unused_near;
     uint64_t area,
         area_bytes; /* offset in every heap of the internal area of team number 0; bytes of each team's area */
     struct tshmem_team_state *team; /* [TSHMEM_TEAMS_MAX], by tshmem_team_t; memory that kernels and host both read */
-    uint32_t *abort;                /* nonzero: every wait in a kernel leaves; memory that kernels and host both see */
+    uint32_t *abort;                /* TSHMEM_ABORT_...: memory that kernels and host both see */
     uint64_t limit_ns;              /* of a wait in a kernel, 0: none; then the abort word is set and the wait leaves */
     uint32_t far, unused;           /* far: of the team of all PEs */
     struct tshmem_ring_state ring;
     uint64_t *context; /* [TSHMEM_CONTEXTS_MAX], by number: the turn above the team, which has 32 bits; 0: there is
                           none. Not of the default one. Memory that kernels and host both read */
+    struct tshmem_failure *failure; /* of this PE's kernels; NULL: nobody asks. Memory that kernels and host both see */
 };
 
 /*
  * The internal area of a team in the heap of each member, area_bytes >= sizeof this, a multiple of 256. Zero when the
  * team is made, on all members before any of them uses it. Counters in it only grow. Members are counted as in the
- * team.
+ * team. Behind it, where there are more than TSHMEM_NEAR_MAX PEs: words of teams with more members, as many as there
+ * are PEs three times: `arrived` of a kernel, told[0], told[1].
  */
 struct tshmem_area {
     uint64_t arrived[2]
-                    [TSHMEM_PES_MAX]; /* [by][member]: sequence at which that member has arrived; it stores it here */
-    uint64_t sequence[2];             /* [by]: own: of the last meeting or exchange that this member came to */
-    uint32_t busy[2];                 /* [by]: own: 1 while a collective of the team is under way */
-    uint32_t grid_arrived;            /* own: blocks of this GPU that came to the grid's barriers, from the first on */
+                    [TSHMEM_NEAR_MAX]; /* [by][member]: sequence at which that member has arrived; it stores it here */
+    uint64_t sequence[2];              /* [by]: own: of the last meeting or exchange that this member came to */
+    uint32_t busy[2];                  /* [by]: own: 1 while a collective of the team is under way */
+    uint32_t grid_arrived;             /* own: blocks of this GPU that came to the grid's barriers, from the first on */
     uint32_t unused;
-    uint64_t told[2][TSHMEM_PES_MAX]; /* [sequence % 2][member]: the same as `arrived` of a kernel at a member that is
+    uint64_t told[2][TSHMEM_NEAR_MAX]; /* [sequence % 2][member]: the same as `arrived` of a kernel at a member that is
                                          not reached by loads and stores: the agent of this PE stores it here */
-    uint64_t word[4];                 /* own: what the first thread of a group tells the others */
+    uint64_t word[4];                  /* own: what the first thread of a group tells the others */
     char packets[2][TSHMEM_PACKETS_BYTES]; /* [sequence % 2]: what the members send to this one in kernels, a slot each:
                                               tutti/device/packets.h; 16-byte packets */
 };

@@ -59,7 +59,7 @@ static int pe_of(int number, int pe, const char *call)
         return pe;
     const struct tshmem_team_state *state = &tutti_shmem_told()->team[team];
     if (pe >= 0 && pe < state->size)
-        return state->world[pe];
+        return tutti_shmem_pe_of(state, pe);
     tutti_shmem_fail(TUTTI_ERR_ARGUMENT, call, "there is no PE %d in the context's team of %d", pe, state->size);
     return TSHMEM_NO_PE;
 }

@@ -7,7 +7,9 @@
 #include "core/log.h"
 #include "core/settings.h"
 #include "kernels/shmem_args.h"
+#include "progress/engine.h"
 #include "shmem/far.h"
+#include "shmem/local/failure.h"
 #include "shmem/space.h"
 
 enum { SAID_MOST = 50 }; /* a loop of wrong calls fills no disk */
@@ -203,11 +205,8 @@ static void look_at_channels(void)
         tutti_shmem_fail(status, name, "in a kernel of PE %d: %s", space->state.me, tutti_status_text(status));
 }
 
-void tutti_shmem_stream_look(void)
+static void look_at_streams(void)
 {
-    if (tutti_shmem.state.pes == 0)
-        return;
-    look_at_channels();
     uint32_t *told = &tutti_shmem.control[tutti_shmem.state.me]->stream_error;
     if (__atomic_load_n(told, __ATOMIC_RELAXED) == 0)
         return;
@@ -222,6 +221,104 @@ void tutti_shmem_stream_look(void)
     else if (status != TUTTI_OK)
         tutti_shmem_fail(status, name_of(word >> 8), "in a kernel of PE %d: %s", tutti_shmem.state.me,
                          tutti_status_text(status));
+}
+
+/* ---- why kernels gave up ---- */
+
+static int read_record(int pe, struct tshmem_failure *out)
+{
+    const struct tutti_shmem_control *control = tutti_shmem.control[pe];
+    if (!control || !__atomic_load_n(&control->failure.ready, __ATOMIC_ACQUIRE))
+        return 0;
+    *out = control->failure;
+    return 1;
+}
+
+static int has_own_record(void *with)
+{
+    (void)with;
+    return (int)__atomic_load_n(&tutti_shmem.control[tutti_shmem.state.me]->failure.ready, __ATOMIC_ACQUIRE);
+}
+
+/* PE whose record is there, from the own one on; -1: none. A kernel of this PE that has just given up fills its one. */
+static int find_record(uint32_t word, struct tshmem_failure *out)
+{
+    const struct tutti_wait wait = {.done = has_own_record, .seconds = 1, .spins = 1000};
+    if (word == TSHMEM_ABORT_KERNEL && !has_own_record(NULL))
+        tutti_progress_wait(&wait);
+    for (int i = 0; i < tutti_shmem.state.pes; i++) {
+        const int pe = (tutti_shmem.state.me + i) % tutti_shmem.state.pes;
+        if (read_record(pe, out))
+            return pe;
+    }
+    return -1;
+}
+
+static int pe_of(int32_t team, int member)
+{
+    const struct tshmem_team_state *state = &tutti_shmem_told()->team[team];
+    return team >= 0 && team < TSHMEM_TEAMS_MAX && state->used && member < state->size
+               ? tutti_shmem_pe_of(state, member)
+               : -1;
+}
+
+static void say_record(const struct tshmem_failure *record, int pe)
+{
+    const struct tutti_shmem *space = &tutti_shmem;
+    const int own = pe == space->state.me;
+    char where[TUTTI_SHMEM_FAILURE_TEXT], text[2 * TUTTI_SHMEM_FAILURE_TEXT];
+    struct tutti_shmem_failure_of of = {.pe = pe, .pes = space->state.pes};
+    if (own) {
+        of.begin = space->state.heap + space->first;
+        of.end = space->state.heap + tutti_shmem_mapped(space);
+        of.pe_of = pe_of;
+    }
+    const int status = tutti_shmem_failure_text(record, &of, where, text);
+    tutti_shmem_fail(own ? status : TUTTI_ERR_BROKEN, where, "%s", text);
+}
+
+/* What has no record: the kernel did not stop for it. */
+static void say_word(uint32_t word)
+{
+    static const char where[] = "in a kernel";
+    const int me = tutti_shmem.state.me;
+    if ((word & 0xff) == TSHMEM_ABORT_NO_WAY)
+        tutti_shmem_fail(TUTTI_ERR_UNAVAILABLE, where,
+                         "a collective of PE %d came to PE %u, which its loads and stores do not reach", me, word >> 8);
+    else if (word == TSHMEM_ABORT_GRID)
+        tutti_shmem_fail(TUTTI_ERR_TIMEOUT, where,
+                         "blocks of a grid of PE %d waited for others longer than TUTTI_TIMEOUT_SECONDS: tutti_grid_ "
+                         "calls are made by all threads of a grid that is launched cooperatively",
+                         me);
+    else
+        tutti_shmem_fail(TUTTI_ERR_BROKEN, where, "PE %d gave up, and has not said why", me);
+}
+
+/* Once. */
+static void look_at_kernels(void)
+{
+    struct tutti_shmem *space = &tutti_shmem;
+    struct tshmem_failure record;
+    const uint32_t word = __atomic_load_n(space->state.abort, __ATOMIC_ACQUIRE);
+    if (word == 0 || atomic_load(&space->failure_told))
+        return;
+    const int pe = find_record(word, &record), by_word = pe < 0 && (word & 0xff) > TSHMEM_ABORT_TOLD;
+    if ((pe < 0 && !by_word) || atomic_exchange(&space->failure_told, 1))
+        return;
+    if (by_word)
+        say_word(word);
+    else
+        say_record(&record, pe);
+    tutti_shmem_leave_all(); /* the others may wait */
+}
+
+void tutti_shmem_stream_look(void)
+{
+    if (tutti_shmem.state.pes == 0)
+        return;
+    look_at_channels();
+    look_at_streams();
+    look_at_kernels();
 }
 
 int tshmem_error(void)

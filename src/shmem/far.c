@@ -9,16 +9,24 @@
 #include "shmem/meet.h"
 #include "shmem/wire/wire.h"
 
-/* What far members have brought to the last two meetings, by team and PE. */
-static struct tutti_shmem_said (*brought)[TSHMEM_PES_MAX][2];
+static unsigned char *is_far; /* [PEs]: messages go there */
+/* What members of teams with far ones have brought to the last two meetings, by number of the team: [member][2]. */
+static struct room {
+    struct tutti_shmem_said (*said)[2];
+    int size;
+} rooms[TSHMEM_TEAMS_MAX];
 
-/* That a PE has come to a meeting. */
+/* That a PE has come to a meeting: what it brings of some members, `first` and those before it. */
 struct arrival {
-    uint32_t team, member;
+    uint32_t team, hop; /* hop: of small teams the member */
     uint64_t sequence;
-    struct tutti_shmem_said said;
+    uint32_t first, count;
+    struct tutti_shmem_said said[];
 };
-_Static_assert(sizeof(struct arrival) <= TUTTI_WIRE_NOTE, "an arrival is a note");
+_Static_assert(sizeof(struct arrival) + sizeof(struct tutti_shmem_said) <= TUTTI_WIRE_NOTE, "an arrival is a note");
+_Static_assert(sizeof(struct arrival) + (1 << 3 * (TUTTI_SHMEM_ROUNDS - 1)) * sizeof(struct tutti_shmem_said) <=
+                   TUTTI_WIRE_PIECE,
+               "and that of many");
 
 static void poll_wire(void);
 static void say_where(char *text, size_t size);
@@ -58,14 +66,23 @@ static void hear(void *with, int from, const void *note, size_t bytes)
     struct tutti_shmem *space = &tutti_shmem;
     struct arrival arrival;
     (void)with;
-    if (bytes != sizeof arrival)
+    (void)from;
+    if (bytes < sizeof arrival)
         return;
     memcpy(&arrival, note, sizeof arrival);
-    if (arrival.team >= TSHMEM_TEAMS_MAX || arrival.member >= TSHMEM_PES_MAX)
+    if (arrival.team >= TSHMEM_TEAMS_MAX || arrival.hop >= TSHMEM_NEAR_MAX)
         return;
-    brought[arrival.team][from][arrival.sequence & 1] = arrival.said;
-    atomic_store_explicit(&space->control[space->state.me]->place[arrival.team].arrived[arrival.member],
-                          tutti_shmem_arrival(arrival.sequence, arrival.said.call), memory_order_release);
+    const struct room *const room = &rooms[arrival.team];
+    const char *from_here = (const char *)note + sizeof arrival;
+    if (!room->said || arrival.first >= (uint32_t)room->size || arrival.count > (uint32_t)room->size ||
+        bytes != sizeof arrival + arrival.count * sizeof *arrival.said)
+        return;
+    for (uint32_t i = 0; i < arrival.count; i++, from_here += sizeof *arrival.said)
+        memcpy(&room->said[(arrival.first + (uint32_t)room->size - i) % (uint32_t)room->size][arrival.sequence & 1],
+               from_here, sizeof *arrival.said);
+    const uint64_t call = room->said[arrival.first][arrival.sequence & 1].call;
+    atomic_store_explicit(&space->control[space->state.me]->place[arrival.team].arrived[arrival.hop],
+                          tutti_shmem_arrival(arrival.sequence, call), memory_order_release);
 }
 
 static void end(void *with, int from, int status)
@@ -76,7 +93,7 @@ static void end(void *with, int from, int status)
         return;
     }
     tutti_shmem_leave_near();
-    if (from >= 0)
+    if (from >= 0 && !tutti_shmem.control[from])
         tutti_shmem_answer(TUTTI_ERR_BROKEN, "the address space ends", "PE %d, of another node, has given up", from);
 }
 
@@ -84,20 +101,33 @@ static void end(void *with, int from, int status)
 
 static const struct tutti_wire_users users = {.notice = hear, .ended = end};
 
-int tutti_shmem_far_open(struct tutti_shmem *space, uint64_t far)
+static void free_room(void)
 {
+    for (int i = 0; i < TSHMEM_TEAMS_MAX; i++) {
+        free(rooms[i].said);
+        rooms[i].said = NULL;
+    }
+    free(is_far);
+    is_far = NULL;
+}
+
+int tutti_shmem_far_open(struct tutti_shmem *space)
+{
+    const int pes = space->transport->size;
     struct tutti_wire *made = NULL;
-    brought = calloc(TSHMEM_TEAMS_MAX, sizeof *brought);
-    if (!brought)
-        return TUTTI_ERR_MEMORY;
-    const int status = tutti_wire_open(space->transport, far, space->kind->local, space->state.heap,
-                                       tutti_shmem_mapped(space), &users, &made);
+    is_far = calloc((size_t)pes, sizeof *is_far);
+    for (int pe = 0; pe < pes && is_far; pe++) /* in meetings of large teams near ones get messages, too */
+        is_far[pe] = pe != space->state.me && (pes > TUTTI_SHMEM_FLAT || space->control[pe] == NULL);
+    int status = is_far ? TUTTI_OK : TUTTI_ERR_MEMORY;
+    if (status == TUTTI_OK)
+        status = tutti_wire_open(space->transport, is_far, space->kind->local, space->state.heap,
+                                 tutti_shmem_mapped(space), &users, &made);
     if (status != TUTTI_OK) {
-        free(brought);
+        free_room();
         return status;
     }
-    for (int pe = 0; pe < space->transport->size; pe++) {
-        if (far >> pe & 1) {
+    for (int pe = 0; pe < pes; pe++) {
+        if (!space->control[pe]) {
             space->kind_of[pe] = &tutti_shmem_far;
             space->base[pe] = tutti_shmem_far_base(pe);
         }
@@ -124,7 +154,7 @@ void tutti_shmem_far_close(struct tutti_shmem *space)
     __atomic_store_n(&space->wire, NULL, __ATOMIC_RELEASE);
     pthread_mutex_unlock(&in_use);
     tutti_wire_close(made);
-    free(brought);
+    free_room();
 }
 
 void tutti_shmem_far_abort(void)
@@ -303,15 +333,108 @@ const struct tutti_shmem_kind tutti_shmem_far = {
 
 /* ---- meetings ---- */
 
-int tutti_shmem_far_arrive(int pe, uint32_t team, int me, uint64_t sequence, const struct tutti_shmem_said *said)
+int tutti_shmem_far_team(unsigned number, int size)
 {
-    const struct arrival arrival = {.team = team, .member = (uint32_t)me, .sequence = sequence, .said = *said};
-    struct tutti_wire_op op = {.what = TUTTI_WIRE_NOTICE, .pe = pe, .note_bytes = sizeof arrival};
+    free(rooms[number].said);
+    rooms[number].said = calloc((size_t)size, sizeof *rooms[number].said);
+    rooms[number].size = size;
+    return rooms[number].said ? TUTTI_OK : TUTTI_ERR_MEMORY;
+}
+
+int tutti_shmem_far_arrive(const struct tshmem_team_state *team, int pe, uint64_t sequence,
+                           const struct tutti_shmem_said *said)
+{
+    const struct arrival arrival = {team->number, (uint32_t)team->me, sequence, (uint32_t)team->me, 1};
+    struct tutti_wire_op op = {.what = TUTTI_WIRE_NOTICE, .pe = pe, .note_bytes = sizeof arrival + sizeof *said};
     memcpy(op.note, &arrival, sizeof arrival);
+    memcpy(op.note + sizeof arrival, said, sizeof *said);
     return run(&op, 1);
 }
 
-const struct tutti_shmem_said *tutti_shmem_far_said(int pe, uint32_t team, uint64_t sequence)
+const struct tutti_shmem_said *tutti_shmem_far_said(const struct tshmem_team_state *team, int member, uint64_t sequence)
 {
-    return &brought[team][pe][sequence & 1];
+    return &rooms[team->number].said[member][sequence & 1];
+}
+
+static void free_note(struct tutti_wire_op *op, int status)
+{
+    (void)status;
+    free(op->ended_with);
+}
+
+/* What has come of the members up to this one, to the hop's. */
+static int tell(const struct tshmem_team_state *team, uint64_t sequence, const struct tutti_shmem_hop *hop)
+{
+    const struct room *const room = &rooms[team->number];
+    const size_t bytes = sizeof(struct arrival) + (size_t)hop->count * sizeof(struct tutti_shmem_said);
+    struct arrival *const arrival = malloc(bytes);
+    struct tutti_wire_op op = {.what = TUTTI_WIRE_NOTICE,
+                               .pe = tutti_shmem_pe_of(team, hop->to),
+                               .here = arrival,
+                               .note_bytes = (uint32_t)bytes,
+                               .ended = free_note,
+                               .ended_with = arrival};
+    if (!arrival)
+        return tutti_shmem_fail(TUTTI_ERR_MEMORY, "the address space", "no %zu bytes for a message", bytes);
+    *arrival =
+        (struct arrival){team->number, (uint32_t)hop->number, sequence, (uint32_t)team->me, (uint32_t)hop->count};
+    for (int i = 0; i < hop->count; i++)
+        arrival->said[i] = room->said[(team->me + team->size - i) % team->size][sequence & 1];
+    const int status = run(&op, 1);
+    if (status != TUTTI_OK)
+        free(arrival);
+    return status;
+}
+
+struct large_meeting {
+    const struct tshmem_team_state *team;
+    const struct tutti_shmem_place *place;
+    uint64_t sequence;
+    const char *name;
+    int round;
+};
+
+static int has_come(const struct large_meeting *m, const struct tutti_shmem_hop *hop)
+{
+    return atomic_load_explicit(&m->place->arrived[hop->number], memory_order_acquire) >> 8 >= m->sequence;
+}
+
+static int round_is_over(void *with)
+{
+    const struct large_meeting *m = with;
+    struct tutti_shmem_hop hop;
+    int over = 1;
+    for (int j = 1; tutti_shmem_hop(m->team->size, m->team->me, m->round, j, &hop) && over; j++)
+        over = has_come(m, &hop);
+    return broken_or(over);
+}
+
+static void say_round(void *with, char *text, size_t size)
+{
+    const struct large_meeting *m = with;
+    struct tutti_shmem_hop hop;
+    int n = snprintf(text, size, "in %s for PE", m->name);
+    for (int j = 1; tutti_shmem_hop(m->team->size, m->team->me, m->round, j, &hop) && n > 0 && (size_t)n + 60 < size;
+         j++) {
+        if (!has_come(m, &hop))
+            n += snprintf(text + n, size - (size_t)n, " %d", tutti_shmem_pe_of(m->team, hop.from));
+    }
+    if (m->round > 0 && n > 0 && (size_t)n < size)
+        snprintf(text + n, size - (size_t)n, ", or others that these wait for");
+}
+
+int tutti_shmem_far_meet(const struct tshmem_team_state *team, uint64_t sequence, const struct tutti_shmem_said *said,
+                         const char *name)
+{
+    struct large_meeting m = {team, &tutti_shmem.control[tutti_shmem.state.me]->place[team->number], sequence, name, 0};
+    struct tutti_shmem_hop hop;
+    int status = TUTTI_OK;
+    rooms[team->number].said[team->me][sequence & 1] = *said;
+    for (; status == TUTTI_OK && tutti_shmem_hop(team->size, team->me, m.round, 1, &hop); m.round++) {
+        for (int j = 1; status == TUTTI_OK && tutti_shmem_hop(team->size, team->me, m.round, j, &hop); j++)
+            status = tell(team, sequence, &hop);
+        if (status == TUTTI_OK)
+            status = tutti_shmem_await(round_is_over, say_round, &m);
+    }
+    return status;
 }

@@ -4,10 +4,11 @@
 #define TUTTI_SHMEM_FAR_H
 
 #include "progress/engine.h"
+#include "shmem/local/steps.h"
 #include "shmem/space.h"
 
-/* Local; after the own heap is made. far: bit pe. */
-int tutti_shmem_far_open(struct tutti_shmem *space, uint64_t far);
+/* Local; after the heaps of this node are made. */
+int tutti_shmem_far_open(struct tutti_shmem *space);
 /* Local: what far PEs ask for may lie in all that is mapped now. */
 void tutti_shmem_far_grow(struct tutti_shmem *space);
 /* Collective over all PEs, who have met with nothing left to do: no message is left behind. Bounded. */
@@ -29,9 +30,23 @@ static inline void tutti_shmem_far_serve(void)
 int tutti_shmem_far_quiet(int pe);
 int tutti_shmem_far_fence(int pe);
 
-/* Tells a far PE that this one, member `me` of the team, has come to the meeting. */
-int tutti_shmem_far_arrive(int pe, uint32_t team, int me, uint64_t sequence, const struct tutti_shmem_said *said);
-/* What a far PE has brought to the meeting of that sequence. */
-const struct tutti_shmem_said *tutti_shmem_far_said(int pe, uint32_t team, uint64_t sequence);
+/* A team with far members. Small ones: each tells each. Of large ones nobody sends to all. */
+enum { TUTTI_SHMEM_FLAT = TUTTI_SHMEM_RADIX };
+static inline int tutti_shmem_is_large(const struct tshmem_team_state *team)
+{
+    return team->far && team->size > TUTTI_SHMEM_FLAT;
+}
+/* Local: room for what members of such a team bring to meetings. */
+int tutti_shmem_far_team(unsigned number, int size);
+/* Tells far PE `pe` that this one has come to the meeting. */
+int tutti_shmem_far_arrive(const struct tshmem_team_state *team, int pe, uint64_t sequence,
+                           const struct tutti_shmem_said *said);
+/* The meeting of a large team: all members bring, and get what all have brought. A status, which is said; name: of the
+ * call. */
+int tutti_shmem_far_meet(const struct tshmem_team_state *team, uint64_t sequence, const struct tutti_shmem_said *said,
+                         const char *name);
+/* What a far member, or any of a large team, has brought to the meeting of that sequence. */
+const struct tutti_shmem_said *tutti_shmem_far_said(const struct tshmem_team_state *team, int member,
+                                                    uint64_t sequence);
 
 #endif

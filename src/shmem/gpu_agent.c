@@ -8,7 +8,7 @@
 #include "shmem/space.h"
 
 enum { ALIGNMENT = 1 << 16 };
-static const size_t parts_bytes = 2 * (size_t)TSHMEM_PES_MAX * (64 << 10);
+static const size_t parts_bytes = 2 * (size_t)TSHMEM_NEAR_MAX * (64 << 10);
 
 static struct tutti_shmem_gpu *own(void)
 {

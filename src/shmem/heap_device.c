@@ -5,6 +5,7 @@
 
 #include "core/log.h"
 #include "core/settings.h"
+#include "progress/transport.h"
 #include "shmem/gpu.h"
 #include "shmem/lane.h"
 #include "shmem/near.h"
@@ -56,6 +57,9 @@ static int open_gpu(struct tutti_shmem *space)
     if (!gpu)
         return TUTTI_ERR_MEMORY;
     space->gpu = gpu;
+    gpu->peer = calloc((size_t)space->transport->size, sizeof *gpu->peer);
+    if (!gpu->peer)
+        return TUTTI_ERR_MEMORY;
     int status = choose(space, gpu);
     if (status == TUTTI_OK)
         status = register_control(space, gpu);
@@ -89,7 +93,7 @@ static int reserve(struct tutti_shmem *space, int grows)
         if (status != TUTTI_OK)
             break;
         gpu->peer[pe].range = base;
-        space->state.peer[pe] = gpu->peer[pe].range + skip_of(space);
+        space->heaps[pe] = gpu->peer[pe].range + skip_of(space);
         if ((uintptr_t)base % align != 0)
             status = TUTTI_ERR_UNAVAILABLE;
     }
@@ -106,7 +110,7 @@ static void leave_range(struct tutti_shmem *space, int pe)
 
 static void unreserve(struct tutti_shmem *space)
 {
-    for (int pe = 0; pe < TSHMEM_PES_MAX; pe++)
+    for (int pe = 0; pe < space->transport->size; pe++)
         leave_range(space, pe);
 }
 
@@ -116,7 +120,7 @@ static char *place_of(const struct tutti_shmem *space, const struct tutti_shmem_
 {
     const size_t skip = piece->at == 0 ? skip_of(space) : 0;
     *bytes = skip + piece->bytes;
-    return space->state.peer[pe] + piece->at - skip;
+    return space->heaps[pe] + piece->at - skip;
 }
 
 /* The areas of collectives, in the first piece, begin as zeros. */
@@ -174,7 +178,7 @@ static int allocate(struct tutti_shmem *space, struct tutti_shmem_piece *piece)
             status = device->stream_sync(lane->stream);
     }
     if (status == TUTTI_OK)
-        space->state.peer[space->state.me] = (char *)gpu->heap + (-((uintptr_t)gpu->heap + space->first) & (align - 1));
+        space->heaps[space->state.me] = (char *)gpu->heap + (-((uintptr_t)gpu->heap + space->first) & (align - 1));
     return status;
 }
 
@@ -185,7 +189,7 @@ static int make(struct tutti_shmem *space, struct tutti_shmem_piece *piece, stru
     int status = gpu->peer[me].range ? add_piece(space, piece) : allocate(space, piece);
     if (status != TUTTI_OK)
         return no_memory(gpu, piece, status);
-    const char *const at = space->state.peer[me] + piece->at;
+    const char *const at = space->heaps[me] + piece->at;
     status = gpu->device->export_memory(at, &offer->what, fd);
     if (status == TUTTI_OK)
         status = gpu->device->uuid(gpu->gpu, offer->uuid);
@@ -209,7 +213,7 @@ static int import_whole(struct tutti_shmem *space, struct tutti_shmem_piece *pie
         return status;
     gpu->peer[pe].what = offer->what;
     gpu->peer[pe].base = base;
-    space->state.peer[pe] = (char *)base + offer->offset;
+    space->heaps[pe] = (char *)base + offer->offset;
     return TUTTI_OK;
 }
 
@@ -228,7 +232,7 @@ static int reach(struct tutti_shmem *space, struct tutti_shmem_piece *piece, int
 static void let_go(struct tutti_shmem *space)
 {
     struct tutti_shmem_gpu *gpu = space->gpu;
-    for (int pe = 0; gpu && pe < TSHMEM_PES_MAX; pe++) {
+    for (int pe = 0; gpu && gpu->peer && pe < space->transport->size; pe++) {
         if (gpu->peer[pe].base)
             gpu->device->release_memory(gpu->gpu, &gpu->peer[pe].what, gpu->peer[pe].base);
         gpu->peer[pe].base = NULL;
@@ -240,7 +244,7 @@ static void let_go(struct tutti_shmem *space)
 static void unmake(struct tutti_shmem *space)
 {
     struct tutti_shmem_gpu *gpu = space->gpu;
-    if (gpu && gpu->device) {
+    if (gpu && gpu->device && gpu->peer) {
         tutti_shmem_lanes_close(gpu);
         if (gpu->heap)
             gpu->device->free(gpu->heap);
@@ -250,6 +254,8 @@ static void unmake(struct tutti_shmem *space)
         if (gpu->control)
             gpu->device->unmap_host(gpu->gpu, gpu->control);
     }
+    if (gpu)
+        free(gpu->peer);
     free(gpu);
     space->gpu = NULL;
 }

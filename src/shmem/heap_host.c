@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "progress/transport.h"
 #include "shmem/host.h"
 #include "shmem/near.h"
 #include "shmem/space.h"
@@ -17,9 +18,9 @@ enum { ALIGN_MOST = 1 << 26 };
 
 static void unmap(struct tutti_shmem *space, int pe)
 {
-    if (space->state.peer[pe])
-        munmap(space->state.peer[pe], space->state.heap_bytes);
-    space->state.peer[pe] = NULL;
+    if (space->heaps[pe])
+        munmap(space->heaps[pe], space->state.heap_bytes);
+    space->heaps[pe] = NULL;
 }
 
 static int reserve(struct tutti_shmem *space, int grows)
@@ -28,7 +29,7 @@ static int reserve(struct tutti_shmem *space, int grows)
     (void)grows;
     for (int i = 0; i < space->near->count && fine; i++) {
         char *const at = tutti_shmem_reserve(space->state.heap_bytes, space->first, ALIGN_MOST);
-        space->state.peer[space->near->pe[i]] = at;
+        space->heaps[space->near->pe[i]] = at;
         fine = at != NULL;
     }
     return fine ? TUTTI_OK : TUTTI_ERR_MEMORY;
@@ -46,7 +47,7 @@ static int make(struct tutti_shmem *space, struct tutti_shmem_piece *piece, stru
     *fd = tutti_shmem_memfd(piece->bytes, piece->at + piece->bytes, space->team->size, piece->why);
     if (*fd < 0)
         return TUTTI_ERR_MEMORY;
-    if (tutti_shmem_memfd_map(*fd, piece->bytes, space->state.peer[space->state.me] + piece->at))
+    if (tutti_shmem_memfd_map(*fd, piece->bytes, space->heaps[space->state.me] + piece->at))
         return TUTTI_OK;
     snprintf(piece->why, sizeof piece->why, "%zu MiB of memory could not be mapped", piece->bytes >> 20);
     return TUTTI_ERR_MEMORY;
@@ -56,18 +57,18 @@ static int reach(struct tutti_shmem *space, struct tutti_shmem_piece *piece, int
                  const struct tutti_shmem_offer *offer, int fd)
 {
     (void)offer;
-    return tutti_shmem_memfd_map(fd, piece->bytes, space->state.peer[pe] + piece->at) ? TUTTI_OK : TUTTI_ERR_MEMORY;
+    return tutti_shmem_memfd_map(fd, piece->bytes, space->heaps[pe] + piece->at) ? TUTTI_OK : TUTTI_ERR_MEMORY;
 }
 
 static void drop(struct tutti_shmem *space, const struct tutti_shmem_piece *piece)
 {
     for (int i = 0; i < space->near->count; i++)
-        tutti_shmem_memfd_unmap(space->state.peer[space->near->pe[i]] + piece->at, piece->bytes);
+        tutti_shmem_memfd_unmap(space->heaps[space->near->pe[i]] + piece->at, piece->bytes);
 }
 
 static void let_go(struct tutti_shmem *space)
 {
-    for (int pe = 0; pe < TSHMEM_PES_MAX; pe++) {
+    for (int pe = 0; pe < space->transport->size; pe++) {
         if (pe != space->state.me)
             unmap(space, pe);
     }

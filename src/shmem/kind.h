@@ -49,8 +49,8 @@ struct tutti_shmem_job {
     enum tutti_shape shape;
     int ranks, outs;
     size_t count;
-    const void *in[TSHMEM_PES_MAX];
-    void *out[TSHMEM_PES_MAX]; /* ALL: each gets everything; THROUGH, BEFORE: of rank r, or NULL */
+    const void *in[TSHMEM_NEAR_MAX];
+    void *out[TSHMEM_NEAR_MAX]; /* ALL: each gets everything; THROUGH, BEFORE: of rank r, or NULL */
 };
 
 /* Words of the own heap, looked at again and again by one wait. Zero at first. */
@@ -71,9 +71,9 @@ struct tutti_shmem_kind {
      * of all PEs of this node; grows 0: one piece will fill them. Not TUTTI_OK, without a word, where they cannot be
      * had: then unreserve, which gives back what there is, and again with fewer. make: a piece of the own heap, and how
      * peers find it; *fd: the descriptor that goes with it, -1: none. reach: maps the piece of a PE; `fd` stays the
-     * caller's. With them state.peer is set. What they say stands in piece->why. drop: takes both back of all PEs, also
-     * where only some were done. let_go: peers' heaps, while all keep their own; unmake: what is left. Both do nothing
-     * where there is nothing. */
+     * caller's. With them space->heaps is set. What they say stands in piece->why. drop: takes both back of all PEs,
+     * also where only some were done. let_go: peers' heaps, while all keep their own; unmake: what is left. Both do
+     * nothing where there is nothing. */
     int (*open)(struct tutti_shmem *space);
     int (*reserve)(struct tutti_shmem *space, int grows);
     void (*unreserve)(struct tutti_shmem *space);

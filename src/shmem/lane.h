@@ -52,7 +52,7 @@ struct tutti_shmem_gpu {
         struct tutti_export what;
         void *base;  /* NULL: not mapped */
         char *range; /* where the heaps grow: of this PE too; NULL: none */
-    } peer[TSHMEM_PES_MAX];
+    } * peer;        /* [PEs] */
 };
 
 /* Local; a status, which is said. close: what open has made, also where that failed. */

@@ -112,6 +112,8 @@ static int has_come(const struct tutti_shmem_place *place, int member)
 /* 1 where that PE waits in tshmem_finalize for this one, which is in another call, so that neither would go on. */
 static int is_finalizing(int pe)
 {
+    if (tutti_shmem_is_large(&tutti_shmem_told()->team[TSHMEM_TEAM_WORLD])) /* arrivals are not of members */
+        return 0;
     const struct tutti_shmem_place *all = &tutti_shmem.control[tutti_shmem.state.me]->place[TSHMEM_TEAM_WORLD];
     const uint64_t arrival = atomic_load_explicit(&all->arrived[pe], memory_order_relaxed);
     return (arrival & 0xff) == TUTTI_SHMEM_FINALIZE && arrival >> 8 > all->sequence;
@@ -127,7 +129,7 @@ static int all_here(void *with)
         return 1;
     if (__atomic_load_n(tutti_shmem.state.abort, __ATOMIC_RELAXED))
         return TUTTI_ERR_BROKEN;
-    return is_finalizing(team->world[m->next]) ? TUTTI_ERR_MISMATCH : 0;
+    return is_finalizing(tutti_shmem_pe_of(team, m->next)) ? TUTTI_ERR_MISMATCH : 0;
 }
 
 static void say_missing(void *with, char *text, size_t size)
@@ -137,8 +139,8 @@ static void say_missing(void *with, char *text, size_t size)
     int n = snprintf(text, size, "in %s for PE", tutti_shmem_call_name(m->call));
     for (int i = 0; i < team->size && n > 0 && (size_t)n + 48 < size; i++) {
         if (!has_come(m->call->place, i))
-            n += snprintf(text + n, size - (size_t)n, " %d%s", team->world[i],
-                          is_finalizing(team->world[i]) ? " (which is in tshmem_finalize)" : "");
+            n += snprintf(text + n, size - (size_t)n, " %d%s", tutti_shmem_pe_of(team, i),
+                          is_finalizing(tutti_shmem_pe_of(team, i)) ? " (which is in tshmem_finalize)" : "");
     }
 }
 
@@ -152,12 +154,14 @@ static int meet(struct tutti_shmem_call *call)
     memcpy(said->word, call->word, sizeof said->word);
     const uint64_t arrival = tutti_shmem_arrival(sequence, said->call);
     int status = TUTTI_OK;
+    if (tutti_shmem_is_large(team))
+        return tutti_shmem_far_meet(team, sequence, said, tutti_shmem_call_name(call));
     for (int i = 0; i < team->size && status == TUTTI_OK; i++) {
-        struct tutti_shmem_control *control = tutti_shmem.control[team->world[i]];
+        struct tutti_shmem_control *control = tutti_shmem.control[tutti_shmem_pe_of(team, i)];
         if (control)
             atomic_store_explicit(&control->place[team->number].arrived[team->me], arrival, memory_order_release);
         else
-            status = tutti_shmem_far_arrive(team->world[i], team->number, team->me, sequence, said);
+            status = tutti_shmem_far_arrive(team, tutti_shmem_pe_of(team, i), sequence, said);
     }
     struct meeting m = {.call = call};
     return status == TUTTI_OK ? tutti_shmem_await(all_here, say_missing, &m) : status;
@@ -193,10 +197,10 @@ static void leave(struct tutti_shmem_call *call)
 const struct tutti_shmem_said *tutti_shmem_said(const struct tutti_shmem_call *call, int member)
 {
     const struct tshmem_team_state *team = call->team;
-    const struct tutti_shmem_control *control = tutti_shmem.control[team->world[member]];
+    const struct tutti_shmem_control *control = tutti_shmem.control[tutti_shmem_pe_of(team, member)];
     const uint64_t sequence = call->place->sequence;
-    return control ? &control->place[team->number].said[sequence & 1]
-                   : tutti_shmem_far_said(team->world[member], team->number, sequence);
+    return control && !tutti_shmem_is_large(team) ? &control->place[team->number].said[sequence & 1]
+                                                  : tutti_shmem_far_said(team, member, sequence);
 }
 
 /* The first member that did not bring what this one did; none: as many as there are. */
@@ -219,7 +223,9 @@ static int find_other_call(const struct tutti_shmem_call *call)
 {
     const uint64_t sequence = call->place->sequence, mine = tutti_shmem_arrival(sequence, call->kind);
     int i = 0;
-    for (; i < call->team->size; i++) {
+    while (tutti_shmem_is_large(call->team) && i < call->team->size && tutti_shmem_said(call, i)->call == call->kind)
+        i++;
+    for (; i < call->team->size && !tutti_shmem_is_large(call->team); i++) {
         const uint64_t theirs = atomic_load_explicit(&call->place->arrived[i], memory_order_relaxed);
         if (theirs != mine && (theirs >> 8 == sequence || tutti_shmem_said(call, i)->call != call->kind))
             break;
@@ -236,7 +242,7 @@ static int compare(const struct tutti_shmem_call *call, int member)
     if (call->refused != TUTTI_OK) /* said */
         return call->refused;
     tutti_shmem_differ(tutti_shmem_said(call, call->team->me), tutti_shmem_said(call, member),
-                       call->team->world[member], tutti_shmem.first, text, sizeof text);
+                       tutti_shmem_pe_of(call->team, member), tutti_shmem.first, text, sizeof text);
     return tutti_shmem_fail(TUTTI_ERR_MISMATCH, tutti_shmem_call_name(call), "%s; nothing is done", text);
 }
 

@@ -3,6 +3,8 @@
 
 #include "shmem/spread.h"
 
+enum { PARTS = TUTTI_SHMEM_PARTS };
+
 static uint64_t offset(struct tutti_shmem_call *call, const void *address, size_t bytes, int reads)
 {
     const int me = tutti_shmem.state.me;
@@ -42,13 +44,17 @@ int tutti_shmem_members(tshmem_team_t team)
 /* Stores own bytes at `offset` into the objects at `dest` of all members, beginning with the next one. */
 static int push(const struct tutti_shmem_call *call, uint64_t dest, const void *source, size_t bytes)
 {
-    struct tutti_shmem_part part[TSHMEM_PES_MAX];
+    struct tutti_shmem_part part[PARTS];
     const int size = call->team->size;
-    if (bytes == 0)
-        return TUTTI_OK;
-    for (int i = 0; i < size; i++)
-        part[i] = (struct tutti_shmem_part){tutti_shmem_of(call, (call->team->me + 1 + i) % size, dest), source, bytes};
-    return tutti_shmem_move_all(part, (size_t)size);
+    int status = TUTTI_OK;
+    for (int begin = 0; begin < size && status == TUTTI_OK && bytes > 0; begin += PARTS) {
+        const int n = size - begin < PARTS ? size - begin : PARTS;
+        for (int i = 0; i < n; i++)
+            part[i] = (struct tutti_shmem_part){tutti_shmem_of(call, (call->team->me + 1 + begin + i) % size, dest),
+                                                source, bytes};
+        status = tutti_shmem_move_all(part, (size_t)n);
+    }
+    return status;
 }
 
 int tutti_shmem_broadcast(tshmem_team_t team, void *dest, const void *source, size_t n, size_t bytes, int root)
@@ -91,7 +97,7 @@ static int add_up(const struct tutti_shmem_call *call, uint64_t *before, uint64_
         *before += i < call->team->me ? theirs->word[MINE] : 0;
         *all += theirs->word[MINE];
         if (theirs->word[DEST] != call->word[DEST])
-            other = call->team->world[i];
+            other = tutti_shmem_pe_of(call->team, i);
     }
     if (*all == 0)
         return TUTTI_OK;
@@ -165,19 +171,19 @@ int tutti_shmem_alltoalls(tshmem_team_t team, void *dest, const void *source, pt
     int status = tutti_shmem_begin(&call, team);
     if (status != TUTTI_OK)
         return status;
-    struct tutti_shmem_part part[TSHMEM_PES_MAX];
+    struct tutti_shmem_part part[PARTS];
     const int size = call.team->size;
     const size_t to_step = (size_t)dst * bytes, from_step = (size_t)sst * bytes;
     for (int i = 0; i < size && n > 0 && status == TUTTI_OK; i++) {
         const int peer = (call.team->me + 1 + i) % size;
         char *to = (char *)tutti_shmem_of(&call, peer, call.word[0]) + (size_t)call.team->me * n * to_step;
         const char *from = (const char *)source + (size_t)peer * n * from_step;
-        part[i] = (struct tutti_shmem_part){to, from, n * bytes};
+        part[i % PARTS] = (struct tutti_shmem_part){to, from, n * bytes};
         if (dst != 1 || sst != 1)
-            status = tutti_shmem.kind_of[call.team->world[peer]]->blocks(to, from, dst, sst, 1, n, bytes);
+            status = tutti_shmem.kind_of[tutti_shmem_pe_of(call.team, peer)]->blocks(to, from, dst, sst, 1, n, bytes);
+        else if (i % PARTS == PARTS - 1 || i == size - 1)
+            status = tutti_shmem_move_all(part, (size_t)(i % PARTS + 1));
     }
-    if (dst == 1 && sst == 1 && n > 0)
-        status = tutti_shmem_move_all(part, (size_t)size);
     return tutti_shmem_end(&call, status);
 }
 

@@ -20,7 +20,7 @@ int tutti_shmem_members(tshmem_team_t team);
 /* What lies at `offset` in the heap of a member. */
 static inline void *tutti_shmem_of(const struct tutti_shmem_call *call, int member, uint64_t offset)
 {
-    return tutti_shmem.base[call->team->world[member]] + offset;
+    return tutti_shmem.base[tutti_shmem_pe_of(call->team, member)] + offset;
 }
 
 #endif

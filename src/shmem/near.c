@@ -14,9 +14,9 @@ static struct tutti_shmem_near *near_of(struct tutti_transport *transport)
 static int allgather(struct tutti_transport *transport, const void *in, void *out, size_t bytes)
 {
     struct tutti_shmem_near *near = near_of(transport);
-    char *all = calloc((size_t)near->all->size + 1, bytes);
-    char own[TUTTI_EXCHANGE_BYTES * TSHMEM_PES_MAX]; /* who has no memory would leave the others in the exchange */
-    char *room = bytes <= TUTTI_EXCHANGE_BYTES ? own : all;
+    /* Who has no memory would leave the others in the exchange: mostly it is there. */
+    char *all = bytes <= TUTTI_EXCHANGE_BYTES ? NULL : calloc((size_t)near->all->size + 1, bytes);
+    char *room = bytes <= TUTTI_EXCHANGE_BYTES ? near->room : all;
     int status = TUTTI_ERR_MEMORY;
     if (room)
         status = near->all->ops->allgather(near->all, in, room, bytes);
@@ -46,25 +46,39 @@ static const struct tutti_transport_ops ops = {
 
 int tutti_shmem_near_find(struct tutti_shmem *space, struct tutti_transport *all, const struct tutti_node *node)
 {
-    uint64_t mine[2] = {0, 0}, keys[2 * TSHMEM_PES_MAX]; /* without a node: the team says that it is none */
+    uint64_t mine[2] = {0, 0}; /* without a node: the team says that it is none */
     struct tutti_shmem_near *near = calloc(1, sizeof *near);
+    if (near)
+        near->room = calloc((size_t)all->size + 1, TUTTI_EXCHANGE_BYTES);
+    const uint64_t *keys = near ? (const uint64_t *)(void *)near->room : NULL;
+    int64_t able = keys != NULL;
     if (node)
         tutti_node_key(node, mine);
-    int status = all->ops->allgather(all, mine, keys, sizeof mine);
-    int64_t able = near != NULL;
-    if (status == TUTTI_OK)
-        status = all->ops->allreduce(all, &able, 1, TUTTI_COMBINE_MIN);
+    int status = all->ops->allreduce(all, &able, 1, TUTTI_COMBINE_MIN);
     if (status == TUTTI_OK && !able)
         status = TUTTI_ERR_MEMORY;
-    if (status != TUTTI_OK) {
-        free(near);
-        return status;
-    }
-    for (int pe = 0; pe < all->size; pe++) {
+    if (status == TUTTI_OK)
+        status = all->ops->allgather(all, mine, near->room, sizeof mine);
+    int most = 0; /* all PEs see the same keys */
+    for (int pe = 0; pe < all->size && status == TUTTI_OK; pe++) {
         if (memcmp(&keys[2 * (size_t)pe], mine, sizeof mine) != 0)
             continue;
         near->me = pe == all->rank ? near->count : near->me;
-        near->pe[near->count++] = pe;
+        if (near->count < TSHMEM_NEAR_MAX)
+            near->pe[near->count] = pe;
+        near->count++;
+    }
+    if (status == TUTTI_OK) {
+        int64_t count = near->count;
+        status = all->ops->allreduce(all, &count, 1, TUTTI_COMBINE_MAX);
+        most = (int)count;
+    }
+    if (status == TUTTI_OK && most > TSHMEM_NEAR_MAX)
+        status = tutti_shmem_fail(TUTTI_ERR_UNAVAILABLE, "tshmem_init", "%d processes on a node: it has %d PEs at most",
+                                  most, TSHMEM_NEAR_MAX);
+    if (status != TUTTI_OK) {
+        tutti_shmem_near_free(near);
+        return status;
     }
     near->all = all;
     near->base = *all;
@@ -73,4 +87,11 @@ int tutti_shmem_near_find(struct tutti_shmem *space, struct tutti_transport *all
     near->base.size = near->count;
     space->near = near;
     return TUTTI_OK;
+}
+
+void tutti_shmem_near_free(struct tutti_shmem_near *near)
+{
+    if (near)
+        free(near->room);
+    free(near);
 }

@@ -11,11 +11,13 @@ struct tutti_node;
 struct tutti_shmem_near {
     struct tutti_transport base;
     struct tutti_transport *all;
-    int count, me;          /* me: of this PE among them */
-    int pe[TSHMEM_PES_MAX]; /* in increasing order */
+    int count, me;           /* me: of this PE among them */
+    int pe[TSHMEM_NEAR_MAX]; /* in increasing order */
+    char *room;              /* of all PEs, for an exchange */
 };
 
-/* Collective over `all`: space->near. A status; free with free(). */
+/* Collective over `all`: space->near. A status, which is said where it is not memory. */
 int tutti_shmem_near_find(struct tutti_shmem *space, struct tutti_transport *all, const struct tutti_node *node);
+void tutti_shmem_near_free(struct tutti_shmem_near *near);
 
 #endif

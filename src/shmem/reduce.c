@@ -1,4 +1,6 @@
 /* Reductions: each PE combines a slice of all members' sources, in order of PE, and stores it into their results. */
+#include <stdlib.h>
+
 #include "core/types.h"
 #include "shmem/host.h"
 #include "shmem/move.h"
@@ -52,14 +54,74 @@ size_t tutti_shmem_slices(struct tutti_shmem_job *job, const struct tshmem_team_
     for (int i = 0; i < team->size && job->count > 0; i++) {
         /* a reduction stores into its own result first; results of a scan are of one PE each */
         const int to = job->shape == TUTTI_SHAPE_ALL ? (team->me + i) % team->size : i;
-        job->in[i] = base[team->world[i]] + source + at;
-        job->out[i] = base[team->world[to]] + dest + at;
+        job->in[i] = base[tutti_shmem_pe_of(team, i)] + source + at;
+        job->out[i] = base[tutti_shmem_pe_of(team, to)] + dest + at;
     }
     if (job->shape == TUTTI_SHAPE_BEFORE && job->count > 0) {
         *zero = job->out[0];
         job->out[0] = NULL;
     }
     return job->count * size;
+}
+
+/* ---- teams of more members than a kernel takes ---- */
+
+/* Room for the addresses of all members; 0: there is no memory, which is said. */
+static int large_open(struct tutti_shmem_large_job *job, int members)
+{
+    job->ranks = job->outs = members;
+    job->in = calloc((size_t)members, sizeof *job->in);
+    job->out = calloc((size_t)members, sizeof *job->out);
+    if (job->in && job->out)
+        return TUTTI_OK;
+    return tutti_shmem_fail(TUTTI_ERR_MEMORY, "a reduction", "no memory for the addresses of %d PEs", members);
+}
+
+static void large_close(struct tutti_shmem_large_job *job)
+{
+    free(job->in);
+    free(job->out);
+}
+
+/* As below. The first result of a scan that leaves the own contribution out is zero. */
+static int reduce_large(const struct tutti_shmem_call *call, size_t n, int type, int op, enum tutti_shape shape)
+{
+    struct tutti_shmem_large_job job = {.type = type, .op = op, .shape = shape};
+    const struct tshmem_team_state *team = call->team;
+    const size_t size = tutti_shmem_type_size(type);
+    size_t begin;
+    int status = large_open(&job, team->size);
+    slice(n, type, team->size, team->me, &begin, &job.count);
+    for (int i = 0; i < team->size && status == TUTTI_OK; i++) {
+        const int to = shape == TUTTI_SHAPE_ALL ? (team->me + i) % team->size : i;
+        job.in[i] = (const char *)tutti_shmem_of(call, i, call->word[1]) + begin * size;
+        job.out[i] = (char *)tutti_shmem_of(call, to, call->word[0]) + begin * size;
+    }
+    char *const zero = status == TUTTI_OK && shape == TUTTI_SHAPE_BEFORE ? job.out[0] : NULL;
+    if (zero)
+        job.out[0] = NULL;
+    if (status == TUTTI_OK && job.count > 0)
+        status = tutti_shmem_reduce_large(&job);
+    if (zero && status == TUTTI_OK && job.count > 0)
+        status = tutti_shmem_clear_all(zero, job.count * size);
+    large_close(&job);
+    return status;
+}
+
+static int reducescatter_large(const struct tutti_shmem_call *call, void *dest, size_t n, int type, int op)
+{
+    struct tutti_shmem_large_job job = {.type = type, .op = op, .shape = TUTTI_SHAPE_ALL, .count = n};
+    const size_t block = n * tutti_shmem_type_size(type);
+    int status = large_open(&job, call->team->size);
+    for (int i = 0; i < call->team->size && status == TUTTI_OK; i++)
+        job.in[i] = (const char *)tutti_shmem_of(call, i, call->word[1]) + (size_t)call->team->me * block;
+    job.outs = 1;
+    if (status == TUTTI_OK && n > 0) {
+        job.out[0] = dest;
+        status = tutti_shmem_reduce_large(&job);
+    }
+    large_close(&job);
+    return status;
 }
 
 /* Slices of all sources, from this PE's on, into all results. */
@@ -70,6 +132,8 @@ static int reduce_slices(struct tutti_shmem_call *call, tshmem_team_t team, size
     void *zero;
     if (status != TUTTI_OK)
         return status;
+    if (call->team->size > TSHMEM_NEAR_MAX)
+        return tutti_shmem_end(call, reduce_large(call, n, type, op, shape));
     struct tutti_shmem_job job = {.type = type, .op = op, .shape = shape};
     const size_t bytes = tutti_shmem_slices(&job, call->team, call->word[0], call->word[1], n, &zero);
     if (bytes > 0)
@@ -102,6 +166,8 @@ int tutti_shmem_reducescatter(tshmem_team_t team, void *dest, const void *source
     int status = tutti_shmem_begin(&call, team);
     if (status != TUTTI_OK)
         return status;
+    if (members > TSHMEM_NEAR_MAX)
+        return tutti_shmem_end(&call, reducescatter_large(&call, dest, n, type, op));
     struct tutti_shmem_job job = {
         .type = type, .op = op, .shape = TUTTI_SHAPE_ALL, .ranks = members, .outs = 1, .count = n};
     const size_t block = n * tutti_shmem_type_size(type);

@@ -30,7 +30,7 @@ static int refuse(int status, const char *what)
 static int all_reached(const struct tutti_shmem *space)
 {
     for (int pe = 0; pe < space->transport->size; pe++) {
-        if (!space->state.peer[pe])
+        if (!tutti_shmem_kernels_reach(pe))
             return 0;
     }
     return 1;
@@ -122,6 +122,7 @@ int tutti_shmem_serve_open(struct tutti_shmem *space)
     struct tutti_proxy *const proxy = &serving->proxy;
     *proxy = (struct tutti_proxy){.state = &space->state,
                                   .mapped = &space->mapped,
+                                  .heaps = space->heaps,
                                   .near = space->gpu ? &tutti_near_device : &tutti_near_host,
                                   .far = space->far_path,
                                   .wire = space->wire,

@@ -43,10 +43,8 @@ static int are_whole(struct tutti_shmem *space)
 /* Messages to those of other nodes, if there are any. */
 static int open_far(struct tutti_shmem *space)
 {
-    uint64_t far = 0;
-    for (int pe = 0; pe < space->transport->size; pe++)
-        far |= (uint64_t)(space->control[pe] == NULL) << pe;
-    int status = far ? tutti_shmem_far_open(space, far) : TUTTI_OK;
+    const int far = space->near->count < space->transport->size;
+    int status = far ? tutti_shmem_far_open(space) : TUTTI_OK;
     if (!tutti_shmem_alike(space->transport, status))
         status = TUTTI_ERR_MEMORY;
     space->far_path = space->wire ? &tutti_far_wire : NULL;
@@ -138,6 +136,31 @@ static int make(struct tutti_shmem *space)
     return tutti_shmem_alike(space->transport, status) ? status : TUTTI_ERR_UNAVAILABLE;
 }
 
+/* Of all PEs. */
+static int make_rooms(struct tutti_shmem *space, int pes)
+{
+    space->kind_of = calloc((size_t)pes, sizeof *space->kind_of);
+    space->base = calloc((size_t)pes, sizeof *space->base);
+    space->heaps = calloc((size_t)pes, sizeof *space->heaps);
+    space->control = calloc((size_t)pes, sizeof *space->control);
+    int fine = space->kind_of && space->base && space->heaps && space->control;
+    for (int i = 0; i < TSHMEM_TEAMS_MAX && fine; i++) { /* what no team has touched takes no memory */
+        space->world[i] = calloc((size_t)pes, sizeof *space->world[i]);
+        fine = space->world[i] != NULL;
+    }
+    return fine;
+}
+
+static void free_rooms(struct tutti_shmem *space)
+{
+    free(space->kind_of);
+    free(space->base);
+    free(space->heaps);
+    free(space->control);
+    for (int i = 0; i < TSHMEM_TEAMS_MAX; i++)
+        free(space->world[i]);
+}
+
 static void unmake(struct tutti_shmem *space)
 {
     tutti_shmem_far_close(space);
@@ -149,7 +172,8 @@ static void unmake(struct tutti_shmem *space)
         tutti_shmem_unmap(space);
     if (space->team)
         tutti_team_free(space->team);
-    free(space->near);
+    tutti_shmem_near_free(space->near);
+    free_rooms(space);
     const int status = atomic_load(&space->status);
     memset(space, 0, sizeof *space);
     atomic_store(&space->status, status);
@@ -158,7 +182,7 @@ static void unmake(struct tutti_shmem *space)
 int tutti_shmem_open(struct tutti_transport *transport, struct tutti_node *node, const struct tutti_shmem_host *host)
 {
     struct tutti_shmem *space = &tutti_shmem;
-    _Static_assert((int)TSHMEM_PES_MAX == (int)TUTTI_MAX_RANKS, "a team of as many ranks");
+    _Static_assert((int)TSHMEM_NEAR_MAX == (int)TUTTI_MAX_RANKS, "a team of as many ranks");
     if (space->state.pes > 0) {
         space->users++;
         return TUTTI_OK;
@@ -171,7 +195,11 @@ int tutti_shmem_open(struct tutti_transport *transport, struct tutti_node *node,
         return tutti_shmem_answer(TUTTI_ERR_UNAVAILABLE, "tshmem_init",
                                   "%d processes: an address space has %d PEs at most", transport->size, TSHMEM_PES_MAX);
     space->state.me = transport->rank;
-    int status = tutti_shmem_near_find(space, transport, node);
+    int status = make_rooms(space, transport->size) ? TUTTI_OK : TUTTI_ERR_MEMORY;
+    if (!tutti_shmem_alike(transport, status)) /* then all give up */
+        status = TUTTI_ERR_MEMORY;
+    if (status == TUTTI_OK)
+        status = tutti_shmem_near_find(space, transport, node);
     if (status == TUTTI_OK)
         status = tutti_team_create(node, &space->near->base, &space->team);
     if (status != TUTTI_OK)

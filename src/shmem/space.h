@@ -20,8 +20,9 @@
 
 /* One PE's place in the meetings of one team, for calls on the host. Sequences only grow as long as the team lives. */
 struct tutti_shmem_place {
-    /* By member: the last meeting to which it has come, see tutti_shmem_arrival(). It stores that here. */
-    _Alignas(128) _Atomic uint64_t arrived[TSHMEM_PES_MAX];
+    /* By member: the last meeting to which it has come, see tutti_shmem_arrival(). It stores that here. Of large teams
+     * by hop (local/steps.h): the last meeting in which it was made. */
+    _Alignas(128) _Atomic uint64_t arrived[TSHMEM_NEAR_MAX];
     /* The owner's, of the meeting of sequence s: said[s & 1]. Nobody comes to s + 2 before all have read it. */
     _Alignas(128) struct tutti_shmem_said said[2];
     uint64_t sequence; /* the owner's alone */
@@ -39,8 +40,9 @@ struct tutti_shmem_told {
  * it at. */
 enum { TUTTI_SHMEM_ENDING = 1 << 8 };
 struct tutti_shmem_control {
-    _Alignas(128) uint32_t abort; /* not zero: every wait of this PE leaves; peers store it too */
-    uint32_t stream_error;        /* as struct tutti_shmem_args has it; nobody has asked for it */
+    _Alignas(128) uint32_t abort;  /* not zero: every wait of this PE leaves; peers store it too */
+    struct tshmem_failure failure; /* why a kernel of this PE gave up; peers read it too */
+    uint32_t stream_error;         /* as struct tutti_shmem_args has it; nobody has asked for it */
     uint32_t ending; /* TUTTI_SHMEM_ENDING and a status: a PE ends the program; peers store it, then abort */
     uint32_t ended;  /* how far this PE has come with that */
     struct tutti_shmem_offer offer;
@@ -55,17 +57,20 @@ struct tutti_wire;
 struct tutti_shmem {
     struct tshmem_state state; /* pes 0: the address space is not up; peer: NULL of far PEs */
     /* What is done on the heap of a PE, and how addresses there begin: where it is mapped; of far PEs names. */
-    const struct tutti_shmem_kind *kind_of[TSHMEM_PES_MAX];
-    char *base[TSHMEM_PES_MAX];
-    struct tutti_shmem_near *near;                       /* PEs of this node */
-    struct tutti_wire *wire;                             /* to the others, see wire/wire.h; NULL: there are none */
-    uint64_t began;                                      /* bytes that programs got at the start */
-    uint64_t first;                                      /* offset of the first byte of the heap that programs get */
-    _Atomic uint64_t mapped;                             /* see tutti_shmem_mapped() */
-    const struct tutti_shmem_kind *kind;                 /* of the own heap, and all near ones */
-    struct tutti_shmem_control *control[TSHMEM_PES_MAX]; /* NULL: far */
-    struct tutti_shmem_told *told;                       /* as kernels read it */
-    struct tutti_heap heap;                              /* offsets from `first` on */
+    const struct tutti_shmem_kind **kind_of; /* [PEs], as the next three */
+    char **base;
+    char **heaps;                         /* as mapped here; NULL: far */
+    struct tutti_shmem_control **control; /* NULL: far */
+    int32_t *world[TSHMEM_TEAMS_MAX];     /* PE of each member of a team, by its number */
+    int32_t *lists;                      /* the same as kernels read it, where they do not read `world`: [teams][PEs] */
+    struct tutti_shmem_near *near;       /* PEs of this node */
+    struct tutti_wire *wire;             /* to the others, see wire/wire.h; NULL: there are none */
+    uint64_t began;                      /* bytes that programs got at the start */
+    uint64_t first;                      /* offset of the first byte of the heap that programs get */
+    _Atomic uint64_t mapped;             /* see tutti_shmem_mapped() */
+    const struct tutti_shmem_kind *kind; /* of the own heap, and all near ones */
+    struct tutti_shmem_told *told;       /* as kernels read it */
+    struct tutti_heap heap;              /* offsets from `first` on */
     struct tutti_shmem_statics statics;
     struct tutti_shmem_channels channels; /* of teams whose members are near */
     struct tutti_team *team;              /* of the near PEs */
@@ -75,9 +80,11 @@ struct tutti_shmem {
     const struct tutti_path *far_path; /* of requests of kernels to far PEs (ring/proxy.h); NULL: there are none */
     struct tutti_serving *serving;     /* of requests of kernels, see serve.c; NULL: there is no ring */
     int control_mapped;                /* the own control page is registered with it */
-    int crowded;                       /* more PEs than cores: waits do not spin */
-    int users;                         /* calls of tshmem_init without one of finalize */
-    atomic_int status;                 /* the first error that nobody has asked for */
+    int uneven;              /* PEs of this node are not even steps apart, and kernels reach the own heap alone */
+    int crowded;             /* more PEs than cores: waits do not spin */
+    int users;               /* calls of tshmem_init without one of finalize */
+    atomic_int failure_told; /* why a kernel gave up, of this PE or another one of the node, has been said */
+    atomic_int status;       /* the first error that nobody has asked for */
 };
 extern struct tutti_shmem tutti_shmem;
 
@@ -86,6 +93,14 @@ static inline uint64_t tutti_shmem_mapped(const struct tutti_shmem *space)
 {
     return atomic_load_explicit(&space->mapped, memory_order_relaxed);
 }
+
+/* PE of that member. */
+static inline int tutti_shmem_pe_of(const struct tshmem_team_state *team, int member)
+{
+    return tutti_shmem.world[team->number][member];
+}
+/* window.c: 1 where kernels of this PE load and store the heap of that one. */
+int tutti_shmem_kernels_reach(int pe);
 
 /* fail.c. Says what is wrong, once, keeps the status for tshmem_error(), and returns it. Ends the program where
  * TUTTI_SHMEM_ERRORS says so. Not below a lock. */
@@ -218,7 +233,7 @@ int tutti_shmem_serve_start(struct tutti_shmem *space);
 void tutti_shmem_serve_quiet(void);
 void tutti_shmem_serve_stop(struct tutti_shmem *space);
 void tutti_shmem_serve_close(struct tutti_shmem *space);
-/* fail.c: says and keeps what a kernel in a stream has told since the last look. */
+/* fail.c: says and keeps what kernels have told since the last look, of other PEs of the node too. */
 void tutti_shmem_stream_look(void);
 /* fail.c: all PEs leave their waits, and all further calls are errors; those of this node alone. */
 void tutti_shmem_leave_all(void);

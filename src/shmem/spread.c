@@ -9,7 +9,7 @@ enum { PIECE = 64 * 1024 };
 
 int tutti_shmem_move_all(const struct tutti_shmem_part *parts, size_t n)
 {
-    struct tutti_shmem_part near[TSHMEM_PES_MAX];
+    struct tutti_shmem_part near[TUTTI_SHMEM_PARTS];
     size_t nears = 0;
     int status = TUTTI_OK;
     for (size_t i = 0; i < n && status == TUTTI_OK; i++) {
@@ -101,5 +101,110 @@ int tutti_shmem_reduce_all(const struct tutti_shmem_job *job)
         status = run_piece(&piece);
     }
     tutti_shmem.kind->give(piece.room);
+    return status;
+}
+
+/* ---- reductions of large teams: some members after the others, each time with what those before them make ---- */
+
+enum { MEMBERS = 30 };
+
+struct large {
+    const struct tutti_shmem_large_job *job;
+    size_t size, at, count; /* at, count: of this piece; at in bytes */
+    char *sum, *prefix;     /* sum: of the members before; prefix: room for results of scans */
+    char *fetched;
+};
+
+/* The sources of members [begin, begin + n) behind `here->ranks` others. */
+static int fetch(const struct large *l, int begin, int n, struct tutti_shmem_job *here)
+{
+    int status = TUTTI_OK;
+    for (int i = 0; i < n && status == TUTTI_OK; i++) {
+        const char *from = l->job->in[begin + i] + l->at;
+        if (tutti_shmem_is_far(from)) {
+            char *const room = l->fetched + (size_t)i * PIECE;
+            status = tutti_shmem_far.copy(room, from, l->count * l->size, 1);
+            from = room;
+        }
+        here->in[here->ranks++] = from;
+    }
+    return status == TUTTI_OK ? tutti_shmem_far_quiet(-1) : status;
+}
+
+/* Results of a scan, of those members; their sources are in the job, behind the sum of all before. */
+static int scan(const struct large *l, int begin, int n, const struct tutti_shmem_job *with)
+{
+    struct tutti_shmem_job here = *with;
+    const int skip = here.ranks - n;
+    int status;
+    here.shape = l->job->shape;
+    here.outs = here.ranks;
+    here.out[0] = NULL;
+    for (int i = 0; i < n; i++) {
+        char *const to = l->job->out[begin + i] ? l->job->out[begin + i] + l->at : NULL;
+        here.out[skip + i] = to && tutti_shmem_is_far(to) ? l->prefix + (size_t)i * PIECE : to;
+    }
+    status = tutti_shmem.kind->reduce(&here);
+    for (int i = 0; i < n && status == TUTTI_OK; i++) {
+        if (l->job->out[begin + i] && tutti_shmem_is_far(l->job->out[begin + i]))
+            status = tutti_shmem_far.copy(l->job->out[begin + i] + l->at, here.out[skip + i], l->count * l->size, 1);
+    }
+    return status == TUTTI_OK ? tutti_shmem_far_fence(-1) : status;
+}
+
+/* Members [begin, begin + n): the sum becomes that of all up to them. */
+static int combine(struct large *l, int begin, int n)
+{
+    struct tutti_shmem_job here = {.type = l->job->type, .op = l->job->op, .outs = 1, .count = l->count};
+    char *const next = begin == 0 ? l->sum : l->sum + PIECE == l->prefix ? l->sum - PIECE : l->sum + PIECE;
+    if (begin > 0)
+        here.in[here.ranks++] = l->sum;
+    int status = fetch(l, begin, n, &here);
+    here.shape = TUTTI_SHAPE_ALL;
+    here.out[0] = next; /* a scan still needs the one before */
+    if (status == TUTTI_OK)
+        status = tutti_shmem.kind->reduce(&here);
+    if (status == TUTTI_OK && l->job->shape != TUTTI_SHAPE_ALL)
+        status = scan(l, begin, n, &here);
+    l->sum = next;
+    return status;
+}
+
+/* The sum of all to every result. */
+static int hand_out(const struct large *l)
+{
+    struct tutti_shmem_part part[TUTTI_SHMEM_PARTS];
+    int n = 0, status = TUTTI_OK;
+    for (int i = 0; i < l->job->outs && status == TUTTI_OK; i++) {
+        part[n++] = (struct tutti_shmem_part){l->job->out[i] + l->at, l->sum, l->count * l->size};
+        if (n == TUTTI_SHMEM_PARTS || i == l->job->outs - 1) {
+            status = tutti_shmem_move_all(part, (size_t)n);
+            n = 0;
+        }
+    }
+    return status == TUTTI_OK ? tutti_shmem_far_fence(-1) : status;
+}
+
+int tutti_shmem_reduce_large(const struct tutti_shmem_large_job *job)
+{
+    struct large l = {.job = job, .size = tutti_shmem_type_size(job->type)};
+    const size_t most = PIECE / l.size;
+    int status = TUTTI_OK;
+    char *const room = tutti_shmem.kind->room((2 + 2 * (size_t)MEMBERS) * PIECE);
+    if (!room)
+        return tutti_shmem_fail(TUTTI_ERR_MEMORY, "a reduction", "no %d KiB for parts of other nodes",
+                                (2 + 2 * MEMBERS) * (PIECE >> 10));
+    l.prefix = room + (size_t)2 * PIECE;
+    l.fetched = l.prefix + (size_t)MEMBERS * PIECE;
+    for (size_t done = 0; done < job->count && status == TUTTI_OK; done += most) {
+        l.at = done * l.size;
+        l.count = job->count - done < most ? job->count - done : most;
+        l.sum = room;
+        for (int begin = 0; begin < job->ranks && status == TUTTI_OK; begin += MEMBERS)
+            status = combine(&l, begin, job->ranks - begin < MEMBERS ? job->ranks - begin : MEMBERS);
+        if (status == TUTTI_OK && job->shape == TUTTI_SHAPE_ALL)
+            status = hand_out(&l);
+    }
+    tutti_shmem.kind->give(room);
     return status;
 }

@@ -4,9 +4,22 @@
 
 #include "shmem/space.h"
 
+/* A reduction of more members than a kernel takes: of the same meaning as a job. */
+struct tutti_shmem_large_job {
+    int type, op;
+    enum tutti_shape shape;
+    int ranks, outs;
+    size_t count;
+    const char **in; /* [ranks] */
+    char **out;      /* [outs] */
+};
+
+enum { TUTTI_SHMEM_PARTS = 64 }; /* of one call of move_all(), at most */
+
 /* As in struct tutti_shmem_kind. To far heaps: complete past tutti_shmem_end(). */
 int tutti_shmem_move_all(const struct tutti_shmem_part *parts, size_t n);
 int tutti_shmem_clear_all(void *at, size_t bytes);
 int tutti_shmem_reduce_all(const struct tutti_shmem_job *job);
+int tutti_shmem_reduce_large(const struct tutti_shmem_large_job *job);
 
 #endif

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "progress/transport.h"
+#include "shmem/far.h"
 #include "shmem/lane.h"
 #include "shmem/local/numbers.h"
 #include "shmem/meet.h"
@@ -13,22 +14,43 @@
 /* num_contexts that each team was made with, by its number. */
 static int contexts[TSHMEM_TEAMS_MAX];
 
-/* Members are in team->world; this PE is one of them. */
+/* What kernels look members up in, where the team is not even steps of PEs. */
+static int tell_list(struct tshmem_team_state *team, const int32_t *world)
+{
+    const struct tutti_shmem *space = &tutti_shmem;
+    const size_t bytes = (size_t)team->size * sizeof *world;
+    team->list = world;
+    if (team->size <= TSHMEM_NEAR_MAX)
+        memcpy(team->world, world, bytes);
+    if (!space->lists || team->size <= TSHMEM_NEAR_MAX || team->stride != 0)
+        return TUTTI_OK;
+    int32_t *const there = space->lists + (size_t)team->number * (size_t)space->transport->size;
+    team->list = there;
+    return space->kind->copy(there, world, bytes, 0);
+}
+
+/* Members are in space->world[number]; this PE is one of them. */
 static int fill(struct tshmem_team_state *team, unsigned number, int size)
 {
-    const int start = team->world[0], stride = size > 1 ? team->world[1] - start : 1;
+    const int32_t *const world = tutti_shmem.world[number];
+    const int start = world[0], stride = size > 1 ? world[1] - start : 1;
     int even = 1;
     team->far = 0;
     for (int i = 0; i < size; i++) {
-        team->far |= !tutti_shmem.state.peer[team->world[i]]; /* PEs of a node all map each other */
-        even &= team->world[i] == start + i * stride;
-        if (team->world[i] == tutti_shmem.state.me)
+        team->far |= !tutti_shmem_kernels_reach(world[i]); /* PEs of a node all map each other */
+        even &= world[i] == start + i * stride;
+        if (world[i] == tutti_shmem.state.me)
             team->me = i;
     }
     team->size = size;
     team->start = start;
     team->stride = even ? stride : 0;
     team->number = number;
+    int status = tell_list(team, world);
+    if (status == TUTTI_OK && team->far)
+        status = tutti_shmem_far_team(number, size);
+    if (status != TUTTI_OK)
+        return status;
     __atomic_store_n(&team->used, 1, __ATOMIC_RELEASE);
     return tutti_shmem_tell(team, sizeof *team);
 }
@@ -42,7 +64,7 @@ int tutti_shmem_teams_open(struct tutti_shmem *space)
     for (int i = TSHMEM_TEAM_WORLD; i <= TSHMEM_TEAM_NODE; i++) {
         const int size = i == TSHMEM_TEAM_WORLD ? all : near->count;
         for (int k = 0; k < size; k++)
-            team[i].world[k] = i == TSHMEM_TEAM_WORLD ? k : near->pe[k];
+            space->world[i][k] = i == TSHMEM_TEAM_WORLD ? k : near->pe[k];
         if (status == TUTTI_OK)
             status = fill(&team[i], (unsigned)i, size);
     }
@@ -64,10 +86,10 @@ static int clear_areas(unsigned number)
 
 int tutti_shmem_team_make(unsigned number, const int32_t *pe, int size, int wanted)
 {
-    const struct tutti_shmem *space = &tutti_shmem;
+    struct tutti_shmem *space = &tutti_shmem;
     struct tshmem_team_state *team = &tutti_shmem_told()->team[number];
     memset(team, 0, sizeof *team);
-    memcpy(team->world, pe, (size_t)size * sizeof *pe);
+    memcpy(space->world[number], pe, (size_t)size * sizeof *pe);
     memset(&space->control[space->state.me]->place[number], 0, sizeof(struct tutti_shmem_place));
     const int status = clear_areas(number), told = fill(team, number, size);
     contexts[number] = wanted;
@@ -79,15 +101,15 @@ int tutti_shmem_team_open(tshmem_team_t team)
     _Static_assert((int)TUTTI_SHMEM_RECORD == (int)TUTTI_EXCHANGE_BYTES, "what members exchange");
     struct tutti_shmem *space = &tutti_shmem;
     const struct tshmem_team_state *state = tutti_shmem_team(team);
-    char records[TSHMEM_PES_MAX][TUTTI_SHMEM_RECORD];
-    if (!state || state->size == 1 || state->far || !space->channels.room)
+    char records[TSHMEM_NEAR_MAX][TUTTI_SHMEM_RECORD];
+    if (!state || state->size == 1 || state->size > TSHMEM_NEAR_MAX || state->far || !space->channels.room)
         return TUTTI_OK;
     tutti_shmem_channel_begin(&space->channels, space->team->node, space->transport, team, state->me, state->size,
                               space->control[space->state.me]->record[team]);
     int status = tutti_shmem_pass(team, TUTTI_SHMEM_SPLIT);
     memset(records, 0, sizeof records); /* where that failed, all give up */
     for (int i = 0; i < state->size && status == TUTTI_OK; i++)
-        memcpy(records[i], space->control[state->world[i]]->record[team], TUTTI_SHMEM_RECORD);
+        memcpy(records[i], space->control[tutti_shmem_pe_of(state, i)]->record[team], TUTTI_SHMEM_RECORD);
     const int opened = tutti_shmem_channel_open(&space->channels, team, records, space->gpu->gpu);
     if (status == TUTTI_OK && opened != TUTTI_OK)
         status = tutti_shmem_fail(opened, "a channel of a team", "%s", tutti_status_text(opened));
@@ -141,7 +163,7 @@ static int make(struct tutti_shmem_call *call, int start, int stride, int size, 
 {
     int32_t pe[TSHMEM_PES_MAX] = {0};
     for (int i = 0; i < size; i++)
-        pe[i] = call->team->world[start + i * stride];
+        pe[i] = tutti_shmem_pe_of(call->team, start + i * stride);
     *made = (tshmem_team_t)number;
     return tutti_shmem_team_make(number, pe, size, wanted);
 }
@@ -268,8 +290,8 @@ int tshmem_team_n_pes(tshmem_team_t team)
 
 int tshmem_team_get_config(tshmem_team_t team, long mask, tshmem_team_config_t *config)
 {
-    if (team == TSHMEM_TEAM_INVALID)
-        return TUTTI_OK;
+    if (team == TSHMEM_TEAM_INVALID) /* asking is no error of the program */
+        return TUTTI_ERR_ARGUMENT;
     if (!tutti_shmem_team(team))
         return tutti_shmem_fail(TUTTI_ERR_ARGUMENT, "tshmem_team_get_config", "%d is no team of this PE", team);
     if (mask & TSHMEM_TEAM_NUM_CONTEXTS)
@@ -283,7 +305,7 @@ int tshmem_team_translate_pe(tshmem_team_t from, int pe, tshmem_team_t to)
     if (!a || !b || pe < 0 || pe >= a->size)
         return -1;
     for (int i = 0; i < b->size; i++) {
-        if (b->world[i] == a->world[pe])
+        if (tutti_shmem_pe_of(b, i) == tutti_shmem_pe_of(a, pe))
             return i;
     }
     return -1;

@@ -16,6 +16,7 @@ struct said {
 struct meeting {
     struct tutti_transport *over;
     int status; /* of this process */
+    void *room; /* of what all say */
 };
 
 /* The first error that any of them has; 0: none. */
@@ -23,7 +24,7 @@ static int meet(void *with, struct tutti_shmem_numbers *words)
 {
     const struct meeting *m = with;
     const struct said mine = {m->status, *words};
-    struct said all[TSHMEM_PES_MAX];
+    struct said *const all = m->room;
     int status = m->over->ops->allgather(m->over, &mine, all, sizeof mine);
     for (int i = 0; i < m->over->size && status == TUTTI_OK; i++) {
         words->taken |= all[i].words.taken;
@@ -54,8 +55,9 @@ static int refuse(struct tutti_transport *over, const int32_t *pe, int wanted)
 int tutti_shmem_team_over(struct tutti_transport *over, const int32_t *pe, const tshmem_team_config_t *config,
                           long mask, tshmem_team_t *made)
 {
+    struct said all[TSHMEM_PES_MAX]; /* who has no memory would leave the others in the exchange */
     const int wanted = config && mask & TSHMEM_TEAM_NUM_CONTEXTS ? config->num_contexts : 0;
-    struct meeting m = {over, refuse(over, pe, wanted)};
+    struct meeting m = {over, refuse(over, pe, wanted), all};
     struct tutti_shmem_numbers words = {.taken = tutti_shmem_numbers_taken()};
     const int own = m.status;
     unsigned number;

@@ -3,11 +3,13 @@
  * A heap is a row of addresses that is reserved whole, of which pieces are mapped from the beginning on.
  */
 #include <stdio.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "core/log.h"
 #include "progress/transport.h"
+#include "shmem/local/steps.h"
 #include "shmem/near.h"
 #include "shmem/space.h"
 #include "team/team.h"
@@ -33,7 +35,7 @@ static int all_can(struct tutti_transport *transport, int mine)
 static int map_all(struct tutti_shmem *space, int own, struct tutti_shmem_piece *piece,
                    int (*map_one)(struct tutti_shmem *space, struct tutti_shmem_piece *piece, int pe, int fd))
 {
-    int theirs[TSHMEM_PES_MAX], fine = 1;
+    int theirs[TSHMEM_NEAR_MAX], fine = 1;
     const struct tutti_shmem_near *near = space->near;
     snprintf(piece->why, sizeof piece->why, "no descriptors from the other PEs of this node");
     if (tutti_team_pass(space->team, own, theirs) != TUTTI_OK)
@@ -128,34 +130,68 @@ static int map_heaps(struct tutti_shmem *space, uint64_t heap_bytes)
     return fine;
 }
 
+static void tell_peers(struct tutti_shmem *space)
+{
+    struct tshmem_state *state = &space->state;
+    const struct tutti_shmem_near *near = space->near;
+    const int first = near->pe[0], step = near->count > 1 ? near->pe[1] - first : 1;
+    memset(state->peer, 0, sizeof state->peer);
+    space->uneven = 0;
+    if (space->transport->size <= TSHMEM_NEAR_MAX) {
+        for (int i = 0; i < near->count; i++)
+            state->peer[near->pe[i]] = space->heaps[near->pe[i]];
+        return;
+    }
+    for (int i = 0; i < near->count; i++)
+        space->uneven |= near->pe[i] != first + i * step;
+    tutti_shmem_steps(space->uneven ? state->me : first, space->uneven ? 1 : step, state);
+    for (int i = 0; i < near->count && !space->uneven; i++)
+        state->peer[i] = space->heaps[near->pe[i]];
+    if (space->uneven)
+        state->peer[0] = state->heap;
+}
+
+int tutti_shmem_kernels_reach(int pe)
+{
+    const struct tutti_shmem *space = &tutti_shmem;
+    return space->heaps[pe] && (!space->uneven || pe == space->state.me);
+}
+
 int tutti_shmem_map(struct tutti_shmem *space, uint64_t *heap_bytes, uint64_t most)
 {
     const int me = space->state.me;
-    const size_t area_bytes = (sizeof(struct tshmem_area) + 255) / 256 * 256;
+    const size_t pes = (size_t)space->transport->size;
+    const size_t behind = pes > TSHMEM_NEAR_MAX ? 3 * pes * sizeof(uint64_t) : 0;
+    const size_t area_bytes = (sizeof(struct tshmem_area) + behind + 255) / 256 * 256;
     struct tshmem_state *state = &space->state;
     /* Areas of calls in kernels; of a device's heaps also those of calls in streams, and on GPUs what kernels look up.
      */
     const int apart = !space->kind->host_reaches && !tutti_device()->simulates;
     const uint64_t areas = area_bytes * TSHMEM_TEAMS_MAX * (space->kind->host_reaches ? 1 : 2);
-    space->first = whole_pages(areas + (apart ? sizeof(struct tutti_shmem_told) : 0));
+    const uint64_t told = apart ? sizeof(struct tutti_shmem_told) : 0;
+    const uint64_t lists = apart && pes > TSHMEM_NEAR_MAX ? TSHMEM_TEAMS_MAX * pes * sizeof(int32_t) : 0;
+    space->first = whole_pages(areas + told + lists);
     if (!map_controls(space) ||
         !all_can(space->transport, !space->kind->open || space->kind->open(space) == TUTTI_OK) ||
         !reserve(space, heap_bytes, most) || !map_heaps(space, *heap_bytes)) {
         tutti_shmem_unmap(space);
         return TUTTI_ERR_MEMORY;
     }
-    state->heap = state->peer[me];
+    state->heap = space->heaps[me];
+    tell_peers(space);
     for (int i = 0; i < space->near->count; i++) {
         const int pe = space->near->pe[i];
-        space->base[pe] = state->peer[pe];
+        space->base[pe] = space->heaps[pe];
         space->kind_of[pe] = space->kind;
     }
     state->area = 0;
     state->area_bytes = area_bytes;
     space->told = apart ? (void *)(state->heap + areas) : &space->control[me]->told;
+    space->lists = lists > 0 ? (void *)(state->heap + areas + told) : NULL;
     state->team = space->told->team;
     state->context = space->told->context;
     state->abort = &space->control[me]->abort;
+    state->failure = &space->control[me]->failure;
     return TUTTI_OK;
 }
 
@@ -163,10 +199,10 @@ void tutti_shmem_unmap(struct tutti_shmem *space)
 {
     space->kind->let_go(space);
     space->kind->unmake(space);
-    for (int pe = 0; pe < TSHMEM_PES_MAX; pe++) {
+    for (int pe = 0; pe < space->transport->size; pe++) {
         if (space->control[pe])
             munmap(space->control[pe], whole_pages(sizeof(struct tutti_shmem_control)));
         space->control[pe] = NULL;
-        space->state.peer[pe] = NULL;
+        space->heaps[pe] = NULL;
     }
 }

@@ -32,6 +32,7 @@ struct side {
     _Atomic uint64_t notices[PES];
     atomic_int given_up, by; /* what `ended` was told */
     uint64_t random;
+    unsigned char far[PES];
 };
 static inline uint64_t draw(struct side *s, uint64_t below)
 {

@@ -301,8 +301,10 @@ static int rank_main(struct tutti_transport *transport, void *arg)
     s->heap = heaps[here] = calloc(1, sizeof *s->heap);
     if (here == 0)
         forget_meetings();
-    const uint64_t far = ((UINT64_C(1) << PES) - 1) & ~(UINT64_C(1) << here);
-    if (!CHECK(tutti_wire_open(transport, far, plan->local, (char *)s->heap, sizeof *s->heap, &s->users, &s->wire) == 0,
+    memset(s->far, 1, sizeof s->far);
+    s->far[here] = 0;
+    if (!CHECK(tutti_wire_open(transport, s->far, plan->local, (char *)s->heap, sizeof *s->heap, &s->users, &s->wire) ==
+                   0,
                "open"))
         return 1;
     transport->ops->barrier(transport);

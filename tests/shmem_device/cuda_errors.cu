@@ -13,7 +13,7 @@ static __device__ int two_at_once(struct program_heap *heap)
     uint64_t *const told = &heap->counters[0];
     if (blockIdx.x == 0) {
         struct tutti_dev_meeting first;
-        const int status = tutti_dev_enter(&first, TUTTI_BY_BLOCK, 0);
+        const int status = tutti_dev_enter(&first, TSHMEM_KERNEL_BARRIER, TUTTI_BY_BLOCK, 0);
         if (threadIdx.x == 0)
             tutti_dev_signal(told, 1, TSHMEM_SIGNAL_SET, tshmem_my_pe());
         return status != 0 ? 99 : 0;

@@ -49,7 +49,7 @@ static void body(int pe, void *context)
         tshmem_int_p((int *)(void *)heap->out, 1, -1);
         break;
     case NOT_SYMMETRIC:
-        tshmem_getmem_warp(own, own, sizeof own, 0);
+        tshmem_getmem_warp(own, own, sizeof own, 1 - pe);
         break;
     case NO_WAY:
         tshmem_long_atomic_inc((long *)(void *)heap->out, 1 - pe);
@@ -113,6 +113,94 @@ static void body(int pe, void *context)
     run->status[pe] = status;
 }
 
+/* What PE 0 leaves of why it failed. */
+static const struct {
+    int operation, reason, pe, team;
+    uint64_t bytes;
+} records[WHICH] = {
+    [NO_SUCH_PE] = {TSHMEM_KERNEL_PUT, TSHMEM_WHY_NO_PE, 2, -1, 16},
+    [NOT_SYMMETRIC] = {TSHMEM_KERNEL_GET, TSHMEM_WHY_NOT_SYMMETRIC, 1, -1, 16},
+    [NO_WAY] = {TSHMEM_KERNEL_AMO, TSHMEM_WHY_NO_WAY, 1, -1, 8},
+    [NO_TEAM] = {TSHMEM_KERNEL_BARRIER, TSHMEM_WHY_NO_TEAM, -1, 7, 0},
+    [FAR_BARRIER] = {TSHMEM_KERNEL_BARRIER, TSHMEM_WHY_NO_WAY, 1, -1, 8},
+    [FAR_BROADCAST] = {TSHMEM_KERNEL_BROADCAST, TSHMEM_WHY_NO_WAY, 1, -1, 8},
+    [FAR_FCOLLECT] = {TSHMEM_KERNEL_FCOLLECT, TSHMEM_WHY_NO_WAY, 1, -1, 8},
+    [FAR_ALLTOALL] = {TSHMEM_KERNEL_ALLTOALL, TSHMEM_WHY_NO_WAY, 1, -1, 8},
+    [FAR_REDUCE] = {TSHMEM_KERNEL_REDUCE, TSHMEM_WHY_NO_WAY, 1, -1, 8},
+    [FAR_SCAN] = {TSHMEM_KERNEL_SCAN, TSHMEM_WHY_NO_WAY, 1, -1, 8},
+    [FAR_GRID] = {TSHMEM_KERNEL_GRID, TSHMEM_WHY_NO_WAY, 1, -1, 8},
+    [NO_ROOT] = {TSHMEM_KERNEL_BROADCAST, TSHMEM_WHY_NO_ROOT, 2, 0, 0},
+    [NO_OPERATION] = {TSHMEM_KERNEL_REDUCE, TSHMEM_WHY_NO_OPERATION, -1, 0, TSHMEM_OP_XOR},
+    [NO_WORK] = {TSHMEM_KERNEL_GRID, TSHMEM_WHY_NO_WORK, -1, 0, 64},
+    [TOO_LONG] = {TSHMEM_KERNEL_FCOLLECT, TSHMEM_WHY_NOT_SYMMETRIC, -1, 0, 2 * sizeof(struct program_heap)},
+    [ABSENT] = {TSHMEM_KERNEL_BARRIER, TSHMEM_WHY_TOO_LONG, 1, 0, 0},
+    [SILENT] = {TSHMEM_KERNEL_SIGNAL_WAIT, TSHMEM_WHY_TOO_LONG, -1, -1, 0},
+};
+
+/* far: the teams know of far members. Where they do not, a collective that comes to one says so by the abort word. */
+static void check_record(const struct pes *pes, int which, int far)
+{
+    const struct tshmem_failure *const f = &pes->failure[0];
+    if (which == ABORTED || (which >= FAR_BARRIER && which <= FAR_GRID && !far)) {
+        CHECK(!f->ready, "case %d: there is a record, of call %llx", which, (unsigned long long)f->call);
+        CHECK(pes->abort[0] == (which == ABORTED ? TSHMEM_ABORT_TOLD : TSHMEM_ABORT_NO_WAY | 1u << 8),
+              "case %d: abort word %u", which, pes->abort[0]);
+        return;
+    }
+    CHECK(f->ready && pes->abort[0] == TSHMEM_ABORT_KERNEL, "case %d: no record, abort word %u", which, pes->abort[0]);
+    CHECK((f->call & 0xff) == (unsigned)records[which].operation &&
+              (f->call >> 8 & 0xff) == (unsigned)records[which].reason,
+          "case %d: operation %u, reason %u", which, (unsigned)f->call & 0xff, (unsigned)f->call >> 8 & 0xff);
+    CHECK((int32_t)(f->who >> 32) == records[which].pe && (int32_t)(uint32_t)f->who == records[which].team &&
+              f->bytes == records[which].bytes,
+          "case %d: PE %d, team %d, %llu bytes", which, (int)(f->who >> 32), (int)(uint32_t)f->who,
+          (unsigned long long)f->bytes);
+}
+
+/* A PE that names itself may pass memory outside its heap; other PEs do not have it. */
+static void own_memory(void)
+{
+    static struct pes pes;
+    pes_open(&pes, 2, 1000);
+    pes_state = &pes.state[0];
+    struct program_heap *const heap = pes.heap[0];
+    long mine[40] = {0}, out[40] = {0}, given[40];
+    uint64_t signal = 5;
+    float one = 0;
+    for (int i = 0; i < 40; i++)
+        given[i] = 1000 + i;
+    tshmem_long_p(&mine[0], 7, 0);
+    tshmem_float_p(&one, 1.5F, 0);
+    CHECK(mine[0] == 7 && one == 1.5F && tshmem_long_g(&mine[0], 0) == 7 && tshmem_float_g(&one, 0) == 1.5F, "p and g");
+    tshmem_long_put_block(mine, given, 40, 0);
+    tshmem_long_get_warp(out, mine, 40, 0);
+    CHECK(memcmp(mine, given, sizeof mine) == 0 && memcmp(out, given, sizeof out) == 0, "put and get");
+    tshmem_putmem((char *)mine + 1, (char *)given + 3, 13, 0);
+    CHECK(memcmp((char *)mine + 1, (char *)given + 3, 13) == 0, "bytes");
+    tshmem_long_iput(mine, given, 2, 1, 9, 0);
+    tshmem_long_iget_block(out, mine, 1, 2, 9, 0);
+    CHECK(memcmp(out, given, 9 * sizeof *out) == 0, "iput and iget");
+    mine[3] = 40;
+    CHECK(tshmem_long_atomic_fetch_add(&mine[3], 2, 0) == 40 && tshmem_long_atomic_swap(&mine[3], 9, 0) == 42 &&
+              mine[3] == 9,
+          "atomics");
+    tshmem_signal_set(&signal, 6, 0);
+    tshmem_signal_add(&signal, 2, 0);
+    CHECK(signal == 8, "signals: %llu", (unsigned long long)signal);
+    tshmem_long_put_signal_block(mine, given, 40, &signal, 3, TSHMEM_SIGNAL_ADD, 0);
+    CHECK(signal == 11 && memcmp(mine, given, sizeof mine) == 0, "put_signal: %llu", (unsigned long long)signal);
+    tshmem_long_put_signal((long *)(void *)heap->out, given, 2, &signal, 1, TSHMEM_SIGNAL_SET, 0);
+    tshmem_long_put_signal(mine, given + 1, 2, &heap->signals[0][0], 4, TSHMEM_SIGNAL_ADD, 0);
+    CHECK(signal == 1 && memcmp(heap->out, given, 16) == 0 && heap->signals[0][0] == 4 && mine[0] == 1001,
+          "half of it in the heap");
+    CHECK(pes.abort[0] == 0 && !pes.failure[0].taken, "nothing is refused");
+    CHECK(tshmem_ptr(mine, 0) == NULL && !tshmem_addr_accessible(mine, 0), "it is not symmetric");
+    tshmem_long_p(&mine[0], 8, 1);
+    CHECK(pes.abort[0] == TSHMEM_ABORT_KERNEL && pes.failure[0].address == (uint64_t)(uintptr_t)mine && mine[0] == 1001,
+          "at PE 1 it is");
+    pes_close(&pes);
+}
+
 /* Contexts. Those of program_context() at PE 0 of 3: number 2 is over PEs 0 and 2, 4 over PE 1. */
 static struct program_heap *at;
 static tshmem_ctx_t wrong;
@@ -156,7 +244,7 @@ static void refused(struct pes *pes, tshmem_ctx_t ctx, const char *what, int fir
     if (call >= first && call < last) {                                                                                \
         pes->abort[0] = 0;                                                                                             \
         made;                                                                                                          \
-        CHECK(pes->abort[0] == 1, "%s: " #made, what);                                                                 \
+        CHECK(pes->abort[0] == TSHMEM_ABORT_KERNEL, "%s: " #made, what);                                               \
     }                                                                                                                  \
     call++;
     WITH_CONTEXT(REFUSED)
@@ -177,10 +265,10 @@ static void asked(struct pes *pes, tshmem_ctx_t ctx, int status, tshmem_team_t o
 static void refused_pe(struct pes *pes, tshmem_ctx_t ctx, int pe)
 {
     tshmem_ctx_putmem_warp(ctx, at->out, at->in, 8, pe);
-    CHECK(pes->abort[0] == 1, "a put to PE %d of a team of %d", pe, pes->team[0][1].size);
+    CHECK(pes->abort[0] == TSHMEM_ABORT_KERNEL, "a put to PE %d of a team of %d", pe, pes->team[0][1].size);
     pes->abort[0] = 0;
     tshmem_ctx_long_atomic_inc(ctx, (long *)(void *)at->out, pe);
-    CHECK(pes->abort[0] == 1, "an atomic to PE %d of a team of %d", pe, pes->team[0][1].size);
+    CHECK(pes->abort[0] == TSHMEM_ABORT_KERNEL, "an atomic to PE %d of a team of %d", pe, pes->team[0][1].size);
     pes->abort[0] = 0;
 }
 
@@ -213,7 +301,7 @@ static void contexts(void)
     for (size_t i = 0; i < sizeof none / sizeof *none; i++) {
         const tshmem_ctx_t ctx = (tshmem_ctx_t)(uintptr_t)none[i].handle;
         refused(&pes, ctx, none[i].what, 0, 1000);
-        asked(&pes, ctx, TUTTI_DEV_ERR_ARGUMENT, TSHMEM_TEAM_INVALID, none[i].handle != 0);
+        asked(&pes, ctx, TUTTI_DEV_ERR_ARGUMENT, TSHMEM_TEAM_INVALID, none[i].handle != 0 ? TSHMEM_ABORT_KERNEL : 0);
     }
     asked(&pes, TSHMEM_CTX_DEFAULT, 0, TSHMEM_TEAM_WORLD, 0);
     asked(&pes, (tshmem_ctx_t)(uintptr_t)even, 0, 1, 0);
@@ -247,9 +335,11 @@ static void two_at_once(void)
     pes_open(&pes, 1, 1000);
     pes_state = &pes.state[0];
     struct tutti_dev_meeting first;
-    CHECK(tutti_dev_enter(&first, TUTTI_BY_THREAD, 0) == 0, "the first collective is begun");
+    CHECK(tutti_dev_enter(&first, TSHMEM_KERNEL_BARRIER, TUTTI_BY_THREAD, 0) == 0, "the first collective is begun");
     CHECK(tshmem_barrier(0) == TUTTI_DEV_ERR_BROKEN, "the second one is an error");
-    CHECK(pes.abort[0] == 1, "and the host is told");
+    CHECK(pes.abort[0] == TSHMEM_ABORT_KERNEL, "and the host is told");
+    CHECK(pes.failure[0].call == (TSHMEM_KERNEL_BARRIER | TSHMEM_WHY_UNDER_WAY << 8), "why: %llx",
+          (unsigned long long)pes.failure[0].call);
     pes_close(&pes);
     pes_open(&pes, 1, 1000);
     CHECK(tshmem_barrier(0) == 0 && tshmem_barrier(0) == 0, "one after the other is none");
@@ -268,11 +358,13 @@ int main(void)
             pes.state[0].peer[1] = pes.state[1].peer[0] = NULL;
         pes.state[0].far = pes.state[1].far = pes.team[0][0].far = pes.team[1][0].far = (uint32_t)i % 2;
         pes_run(&pes, body, &run);
-        CHECK(pes.abort[0] == 1, "case %d: the host is told", which);
+        CHECK(pes.abort[0] != 0, "case %d: the host is told", which);
+        check_record(&pes, which, i % 2);
         CHECK(no_status || run.status[0] < 0, "case %d: status %d", which, run.status[0]);
         pes_close(&pes);
     }
     two_at_once();
+    own_memory();
     contexts();
     printf("%ld checks, %ld failed\n", check_done(), check_failed());
     return check_failed() != 0;

@@ -26,7 +26,8 @@ void pes_open(struct pes *pes, int count, uint64_t limit_ms)
                                        .team = pes->team[pe],
                                        .abort = &pes->abort[pe],
                                        .limit_ns = limit_ms * 1000000,
-                                       .context = pes->context[pe]};
+                                       .context = pes->context[pe],
+                                       .failure = &pes->failure[pe]};
         program_contexts(pes->context[pe], count, pe);
         for (int p = 0; p < count; p++)
             state->peer[p] = (char *)pes->heap[p];

@@ -18,6 +18,7 @@ struct pes {
     struct tshmem_team_state team[PROGRAM_PES][TSHMEM_TEAMS_MAX];
     uint64_t context[PROGRAM_PES][TSHMEM_CONTEXTS_MAX];
     uint32_t abort[PROGRAM_PES];
+    struct tshmem_failure failure[PROGRAM_PES];
 };
 
 /* Zeroed heaps. Waits end after `limit_ms`. */

@@ -33,11 +33,25 @@ TUTTI_DEV_AMO(32, tutti_dev_add_float)
 TUTTI_DEV_AMO(64, tutti_dev_add_double)
 #undef TUTTI_DEV_AMO
 
+/* On memory of this PE that is in no heap: global memory, which atomics are for. */
+TUTTI_DEV_APART uint64_t tutti_dev_own_amo(int what, void *dest, size_t bytes, uint64_t value, uint64_t compare)
+{
+    if (!tutti_dev_host_finds(dest)) {
+        tutti_dev_refuse(TSHMEM_KERNEL_AMO, TSHMEM_WHY_NOT_GLOBAL, tutti_dev_state()->me, -1, (uint64_t)(uintptr_t)dest,
+                         bytes);
+        return 0;
+    }
+    return bytes == 4 ? tutti_dev_amo32(what, (char *)dest, value, compare)
+                      : tutti_dev_amo64(what, (char *)dest, value, compare);
+}
+
 /* operation: enum tshmem_amo. The value before, but with TSHMEM_AMO_NO_FETCH. */
 TUTTI_DEV uint64_t tutti_dev_amo(int operation, void *dest, size_t bytes, uint64_t value, uint64_t compare, int pe)
 {
     const int what = operation & ~TSHMEM_AMO_NO_FETCH;
     char *const at = tutti_dev_near(dest, pe, 1);
+    if (!at && tutti_dev_is_own(dest, pe))
+        return tutti_dev_own_amo(what, dest, bytes, value, compare);
     if (!at)
         return tutti_dev_ring_amo(what, dest, bytes, value, compare, pe, what == operation && what != TSHMEM_AMO_SET);
     return bytes == 4 ? tutti_dev_amo32(what, at, value, compare) : tutti_dev_amo64(what, at, value, compare);

@@ -18,6 +18,11 @@ TUTTI_DEV tshmem_team_t tutti_dev_ctx_team(tshmem_ctx_t ctx)
     return word >> 32 == turn ? (tshmem_team_t)(uint32_t)word : TSHMEM_TEAM_INVALID;
 }
 
+TUTTI_DEV_COLD void tutti_dev_ctx_refuse(tshmem_ctx_t ctx, int pe)
+{
+    tutti_dev_refuse(TSHMEM_KERNEL_CONTEXT, TSHMEM_WHY_NO_CONTEXT, pe, -1, (uint64_t)(uintptr_t)ctx, 0);
+}
+
 /* The PE of the world; TSHMEM_NO_PE, which every call refuses, where there is no such context, or no such PE in it. */
 TUTTI_DEV_APART int tutti_dev_ctx_find(tshmem_ctx_t ctx, int pe)
 {
@@ -25,9 +30,15 @@ TUTTI_DEV_APART int tutti_dev_ctx_find(tshmem_ctx_t ctx, int pe)
     const tshmem_team_t number = tutti_dev_ctx_team(ctx);
     if (number == TSHMEM_TEAM_WORLD)
         return pe;
-    if (!tutti_dev_team(number, &team) || (unsigned)pe >= (unsigned)team.size)
+    if (!tutti_dev_team(number, &team)) {
+        tutti_dev_ctx_refuse(ctx, pe);
         return TSHMEM_NO_PE;
-    return tutti_dev_pe(&team, pe);
+    }
+    if ((unsigned)pe < (unsigned)team.size)
+        return tutti_dev_pe(&team, pe);
+    tutti_dev_refuse(TSHMEM_KERNEL_CONTEXT, TSHMEM_WHY_NO_CONTEXT_PE, pe, number, (uint64_t)(uintptr_t)ctx,
+                     (uint64_t)team.size);
+    return TSHMEM_NO_PE;
 }
 
 TUTTI_DEV int tutti_dev_ctx_pe(tshmem_ctx_t ctx, int pe)
@@ -39,7 +50,7 @@ TUTTI_DEV int tutti_dev_ctx_pe(tshmem_ctx_t ctx, int pe)
 TUTTI_DEV void tutti_dev_ctx_quiet(int group, tshmem_ctx_t ctx)
 {
     if (tutti_dev_ctx_team(ctx) == TSHMEM_TEAM_INVALID)
-        tutti_dev_fail();
+        tutti_dev_ctx_refuse(ctx, -1);
     tutti_dev_quiet(group);
 }
 
@@ -50,7 +61,7 @@ TUTTI_DEV int tutti_dev_ctx_get_team(tshmem_ctx_t ctx, tshmem_team_t *team)
     if (*team != TSHMEM_TEAM_INVALID)
         return TUTTI_DEV_OK;
     if (ctx != TSHMEM_CTX_INVALID)
-        tutti_dev_fail();
+        tutti_dev_ctx_refuse(ctx, -1);
     return TUTTI_DEV_ERR_ARGUMENT;
 }
 

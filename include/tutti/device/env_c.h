@@ -114,6 +114,11 @@ TUTTI_DEV char *tutti_dev_global(char *address)
     return address;
 }
 
+TUTTI_DEV uint32_t tutti_dev_rotate(uint32_t value, uint32_t by)
+{
+    return value >> by | value << (-by & 31);
+}
+
 TUTTI_DEV unsigned tutti_dev_shift(unsigned n)
 {
     return n > 1 ? 32u - (unsigned)__builtin_clz(n - 1) : 0;
@@ -303,6 +308,16 @@ TUTTI_DEV unsigned tutti_dev_blocks(void)
 }
 
 TUTTI_DEV unsigned tutti_dev_thread(void)
+{
+    return 0;
+}
+
+TUTTI_DEV uint64_t tutti_dev_block_packed(void)
+{
+    return 0;
+}
+
+TUTTI_DEV uint32_t tutti_dev_thread_packed(void)
 {
     return 0;
 }

@@ -145,6 +145,11 @@ TUTTI_DEV char *tutti_dev_global(char *address)
     return address;
 }
 
+TUTTI_DEV uint32_t tutti_dev_rotate(uint32_t value, uint32_t by)
+{
+    return __funnelshift_r(value, value, by);
+}
+
 /* The least s with 1 << s >= n; n from 1 on. */
 TUTTI_DEV unsigned tutti_dev_shift(unsigned n)
 {
@@ -295,6 +300,17 @@ TUTTI_DEV unsigned tutti_dev_threads(void)
 TUTTI_DEV unsigned tutti_dev_block(void)
 {
     return blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z);
+}
+
+/* As struct tshmem_failure has them. */
+TUTTI_DEV uint64_t tutti_dev_block_packed(void)
+{
+    return (uint64_t)blockIdx.x << 32 | blockIdx.y << 16 | blockIdx.z;
+}
+
+TUTTI_DEV uint32_t tutti_dev_thread_packed(void)
+{
+    return threadIdx.x | threadIdx.y << 10 | threadIdx.z << 20;
 }
 
 TUTTI_DEV unsigned tutti_dev_blocks(void)

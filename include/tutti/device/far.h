@@ -39,7 +39,18 @@ TUTTI_DEV_APART int tutti_dev_far_sync(int group, int failed)
 
 TUTTI_DEV int tutti_dev_is_near(const struct tutti_dev_meeting *meeting, int member)
 {
-    return tutti_dev_state()->peer[tutti_dev_pe(&meeting->team, member)] != NULL;
+    return tutti_dev_peer(tutti_dev_state(), tutti_dev_pe(&meeting->team, member)) != NULL;
+}
+
+/* Where a near member, or the agent for a far one, stores the sequence of a step: words of the area, or behind it. */
+TUTTI_DEV_APART uint64_t *tutti_dev_far_word(const struct tutti_dev_meeting *meeting, struct tshmem_area *area,
+                                             int near, uint64_t sequence, int member)
+{
+    uint64_t *const behind = (uint64_t *)(void *)(area + 1);
+    const size_t part = near ? 0 : 1 + sequence % 2;
+    if (meeting->team.size > TSHMEM_NEAR_MAX)
+        return behind + part * (size_t)tutti_dev_state()->pes + member;
+    return near ? &area->arrived[TSHMEM_BY_DEVICE][member] : &area->told[sequence % 2][member];
 }
 
 TUTTI_DEV_APART void tutti_dev_far_copy(int group, void *dest, const void *source, size_t bytes)
@@ -47,10 +58,10 @@ TUTTI_DEV_APART void tutti_dev_far_copy(int group, void *dest, const void *sourc
     tutti_dev_copy(group, dest, source, bytes);
 }
 
-TUTTI_DEV_APART int tutti_dev_far_begin(struct tutti_dev_meeting *meeting, int group, tshmem_team_t team,
+TUTTI_DEV_APART int tutti_dev_far_begin(struct tutti_dev_meeting *meeting, int operation, int group, tshmem_team_t team,
                                         const void *dest, size_t dest_bytes, const void *source, size_t source_bytes)
 {
-    return tutti_dev_begin(meeting, group, team, dest, dest_bytes, source, source_bytes);
+    return tutti_dev_begin(meeting, operation, group, team, dest, dest_bytes, source, source_bytes);
 }
 
 /* The word of the step to one member; to a far one with its parcel. */
@@ -62,15 +73,19 @@ TUTTI_DEV_APART void tutti_dev_far_tell_one(const struct tutti_dev_meeting *meet
     r.pe = tutti_dev_pe(&meeting->team, member);
     r.value = meeting->sequence;
     if (tutti_dev_is_near(meeting, member)) {
-        tutti_dev_store_relaxed64(&tutti_dev_area(r.pe, meeting->team.number)->arrived[TSHMEM_BY_DEVICE][me], r.value);
+        tutti_dev_store_relaxed64(
+            tutti_dev_far_word(meeting, tutti_dev_area(r.pe, meeting->team.number), 1, r.value, me), r.value);
         return;
     }
     r.operation = TSHMEM_RING_PUT_SIGNAL;
     r.what = TSHMEM_SIGNAL_SET;
     r.bytes = tutti_dev_parcel_bytes(parcel, member);
     r.source = (uint64_t)(uintptr_t)(parcel->from + parcel->step * (size_t)member);
-    if (tutti_dev_ring_offset(&tutti_dev_own_area(meeting)->told[r.value % 2][me], r.pe, &r.compare) &&
-        (r.bytes == 0 || tutti_dev_ring_offset(tutti_dev_parcel_to(parcel, member), r.pe, &r.dest)))
+    if (tutti_dev_ring_offset(meeting->operation,
+                              tutti_dev_far_word(meeting, tutti_dev_own_area(meeting), 0, r.value, me),
+                              sizeof(uint64_t), r.pe, &r.compare) &&
+        (r.bytes == 0 ||
+         tutti_dev_ring_offset(meeting->operation, tutti_dev_parcel_to(parcel, member), r.bytes, r.pe, &r.dest)))
         tutti_dev_ring_send(&r, 0);
 }
 
@@ -88,14 +103,13 @@ TUTTI_DEV_APART void tutti_dev_far_hear(struct tutti_dev_meeting *meeting)
 {
     const int members = meeting->team.size, size = (int)tutti_dev_size(meeting->group);
     const uint64_t sequence = meeting->sequence;
-    const struct tshmem_area *const own = tutti_dev_own_area(meeting);
+    struct tshmem_area *const own = tutti_dev_own_area(meeting);
     struct tutti_dev_patience patience = {0, 0};
     TUTTI_DEV_UNROLL_1
     for (int i = (int)tutti_dev_rank(meeting->group); i < members; i += size) {
-        const uint64_t *const word =
-            tutti_dev_is_near(meeting, i) ? &own->arrived[TSHMEM_BY_DEVICE][i] : &own->told[sequence % 2][i];
+        const uint64_t *const word = tutti_dev_far_word(meeting, own, tutti_dev_is_near(meeting, i), sequence, i);
         while (!meeting->failed && (int64_t)(tutti_dev_load_acquire64(word) - sequence) < 0)
-            meeting->failed = tutti_dev_gives_up(meeting, &patience);
+            meeting->failed = tutti_dev_gives_up(meeting, &patience, i);
     }
 }
 
@@ -106,7 +120,7 @@ TUTTI_DEV_APART void tutti_dev_far_turn(struct tutti_dev_meeting *meeting, const
     meeting->sequence++;
     tutti_dev_far_tell(meeting, parcel);
     tutti_dev_far_hear(meeting);
-    meeting->failed = tutti_dev_far_sync(meeting->group, meeting->failed | (meeting->taken != 0));
+    meeting->failed = tutti_dev_far_sync(meeting->group, meeting->failed | (meeting->cause != 0));
 }
 
 TUTTI_DEV_APART void tutti_dev_far_meet(struct tutti_dev_meeting *meeting)
@@ -158,8 +172,8 @@ TUTTI_DEV_APART int tutti_dev_far_end(struct tutti_dev_meeting *meeting)
 TUTTI_DEV_APART int tutti_dev_far_barrier(int group, tshmem_team_t team)
 {
     struct tutti_dev_meeting meeting;
-    const int status =
-        tutti_dev_far_begin(&meeting, group, team, tutti_dev_state()->heap, 0, tutti_dev_state()->heap, 0);
+    const int status = tutti_dev_far_begin(&meeting, TSHMEM_KERNEL_BARRIER, group, team, tutti_dev_state()->heap, 0,
+                                           tutti_dev_state()->heap, 0);
     if (status != TUTTI_DEV_OK)
         return status;
     tutti_dev_far_meet(&meeting);

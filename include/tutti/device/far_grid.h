@@ -42,7 +42,7 @@ TUTTI_DEV_APART int tutti_dev_far_grid_begin(struct tutti_dev_far_grid *grid, ts
                                              size_t work_bytes)
 {
     struct tutti_dev_meeting *const meeting = &grid->meeting;
-    const int status = tutti_dev_far_begin(meeting, TUTTI_BY_GRID, team, work, work_bytes, work, 0);
+    const int status = tutti_dev_far_begin(meeting, TSHMEM_KERNEL_GRID, TUTTI_BY_GRID, team, work, work_bytes, work, 0);
     if (status != TUTTI_DEV_OK)
         return status;
     const size_t number = tutti_dev_grid_part(where);

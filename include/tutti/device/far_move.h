@@ -25,7 +25,7 @@ TUTTI_DEV_APART int tutti_dev_far_broadcast(int group, tshmem_team_t team, void 
                                             int root)
 {
     struct tutti_dev_meeting meeting;
-    const int status = tutti_dev_far_begin(&meeting, group, team, dest, bytes, source, bytes);
+    const int status = tutti_dev_far_begin(&meeting, TSHMEM_KERNEL_BROADCAST, group, team, dest, bytes, source, bytes);
     if (status != TUTTI_DEV_OK)
         return status;
     const int is_root = meeting.team.me == root;
@@ -87,8 +87,8 @@ TUTTI_DEV_APART int tutti_dev_far_all(struct tutti_dev_far_exchange *all, size_t
 TUTTI_DEV_APART int tutti_dev_far_fcollect(int group, tshmem_team_t team, void *dest, const void *source, size_t bytes)
 {
     struct tutti_dev_far_exchange all;
-    const int status =
-        tutti_dev_far_begin(&all.meeting, group, team, dest, bytes * tutti_dev_far_size(team), source, bytes);
+    const int status = tutti_dev_far_begin(&all.meeting, TSHMEM_KERNEL_FCOLLECT, group, team, dest,
+                                           bytes * tutti_dev_far_size(team), source, bytes);
     if (status != TUTTI_DEV_OK)
         return status;
     all.dest = (char *)dest;
@@ -101,7 +101,7 @@ TUTTI_DEV_APART int tutti_dev_far_fcollect(int group, tshmem_team_t team, void *
 TUTTI_DEV_APART int tutti_dev_far_collect(int group, tshmem_team_t team, void *dest, const void *source, size_t bytes)
 {
     struct tutti_dev_meeting meeting;
-    const int status = tutti_dev_far_begin(&meeting, group, team, dest, 0, source, bytes);
+    const int status = tutti_dev_far_begin(&meeting, TSHMEM_KERNEL_COLLECT, group, team, dest, 0, source, bytes);
     if (status != TUTTI_DEV_OK)
         return status;
     const int members = meeting.team.size, me = meeting.team.me;
@@ -120,6 +120,8 @@ TUTTI_DEV_APART int tutti_dev_far_collect(int group, tshmem_team_t team, void *d
         all += (size_t)tutti_dev_load_relaxed64(slots + (size_t)i * slot);
     }
     if (meeting.failed || !tutti_dev_symmetric(dest, all)) {
+        if (!meeting.failed)
+            tutti_dev_refuse(TSHMEM_KERNEL_COLLECT, TSHMEM_WHY_NOT_SYMMETRIC, -1, team, (uint64_t)(uintptr_t)dest, all);
         meeting.failed = 1; /* on all PEs alike */
         return tutti_dev_free(&meeting);
     }
@@ -142,7 +144,7 @@ TUTTI_DEV_APART void tutti_dev_far_scatter_far(const struct tutti_dev_far_exchan
                                                const char *from, int pe)
 {
     struct tutti_dev_request r = TUTTI_DEV_ZERO;
-    if (!tutti_dev_ring_offset(to, pe, &r.dest))
+    if (!tutti_dev_ring_offset(all->meeting.operation, to, all->n * all->bytes, pe, &r.dest))
         return;
     r.operation = TSHMEM_RING_PUT_BLOCKS;
     r.pe = pe;
@@ -190,8 +192,8 @@ TUTTI_DEV_APART int tutti_dev_far_alltoalls(int group, tshmem_team_t team, void 
     all.sst = sst;
     all.n = n;
     all.bytes = even ? n * bytes : bytes;
-    const int status = tutti_dev_far_begin(&all.meeting, group, team, dest, last * (size_t)dst * bytes + one, source,
-                                           last * (size_t)sst * bytes + one);
+    const int status = tutti_dev_far_begin(&all.meeting, TSHMEM_KERNEL_ALLTOALL, group, team, dest,
+                                           last * (size_t)dst * bytes + one, source, last * (size_t)sst * bytes + one);
     if (status != TUTTI_DEV_OK)
         return status;
     return even ? tutti_dev_far_all(&all, all.bytes) : tutti_dev_far_strided(&all);

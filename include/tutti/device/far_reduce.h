@@ -21,12 +21,20 @@ struct tutti_dev_far_task {
     struct tutti_dev_parcel parcel; /* of the step */
 };
 
+TUTTI_DEV int tutti_dev_reduce_kind(int shape)
+{
+    return shape == TUTTI_DEV_ALL      ? TSHMEM_KERNEL_REDUCE
+           : shape == TUTTI_DEV_BLOCKS ? TSHMEM_KERNEL_REDUCESCATTER
+                                       : TSHMEM_KERNEL_SCAN;
+}
+
 TUTTI_DEV_APART int tutti_dev_far_plan(struct tutti_dev_far_task *task, int group, tshmem_team_t team, void *dest,
                                        const void *source, size_t n, size_t bytes, int shape)
 {
     struct tutti_dev_meeting *const meeting = &task->meeting;
     const size_t blocks = shape == TUTTI_DEV_BLOCKS ? tutti_dev_far_size(team) : 1;
-    const int status = tutti_dev_far_begin(meeting, group, team, dest, n * bytes, source, n * bytes * blocks);
+    const int status = tutti_dev_far_begin(meeting, tutti_dev_reduce_kind(shape), group, team, dest, n * bytes, source,
+                                           n * bytes * blocks);
     if (status != TUTTI_DEV_OK)
         return status;
     const int members = meeting->team.size, me = meeting->team.me;

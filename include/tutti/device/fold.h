@@ -71,7 +71,7 @@ enum { TUTTI_DEV_BESIDE = 4 }; /* contributions that are looked at at once */
             tutti_dev_load_pair(from + 16 * w, &packet[w].a, &packet[w].b);                                            \
         TUTTI_DEV_UNROLL                                                                                               \
         for (unsigned w = 0; w < TUTTI_DEV_WORDS_##ID; w++) {                                                          \
-            tutti_dev_packet_wait(meeting, from + 16 * w, &packet[w], fold->exchange.flag);                            \
+            tutti_dev_packet_wait(meeting, 1 - me, from + 16 * w, &packet[w], fold->exchange.flag);                    \
             given.word[w] = tutti_dev_packet_data(&packet[w]);                                                         \
         }                                                                                                              \
         TUTTI_DEV_UNROLL                                                                                               \
@@ -109,8 +109,9 @@ enum { TUTTI_DEV_BESIDE = 4 }; /* contributions that are looked at at once */
                 given = own;                                                                                           \
                 TUTTI_DEV_UNROLL                                                                                       \
                 for (unsigned w = 0; w < WORDS && begin + b != me; w++) {                                              \
-                    tutti_dev_packet_wait(meeting, tutti_dev_packet_from(&fold->exchange, begin + b, first + w),       \
-                                          &packet[b][w], fold->exchange.flag);                                         \
+                    tutti_dev_packet_wait(meeting, begin + b,                                                          \
+                                          tutti_dev_packet_from(&fold->exchange, begin + b, first + w), &packet[b][w], \
+                                          fold->exchange.flag);                                                        \
                     given.word[w] = tutti_dev_packet_data(&packet[b][w]);                                              \
                 }                                                                                                      \
                 result = begin + b == 0 ? given : result;                                                              \

@@ -226,9 +226,9 @@ TUTTI_DEV int tutti_dev_grid_strategy(const struct tutti_dev_grid *grid, int str
     return grid->root < 0 ? TUTTI_GRID_ALLGATHER : TUTTI_GRID_GATHER;
 }
 
-TUTTI_DEV int tutti_dev_grid_refuse(void)
+TUTTI_DEV int tutti_dev_grid_refuse(int reason, int pe, tshmem_team_t team, uint64_t address, uint64_t bytes)
 {
-    tutti_dev_fail();
+    tutti_dev_refuse(TSHMEM_KERNEL_GRID, reason, pe, team, address, bytes);
     return TUTTI_DEV_ERR_ARGUMENT;
 }
 
@@ -241,9 +241,13 @@ TUTTI_DEV int tutti_dev_grid_reduce(tshmem_team_t team, int where, void *dest, c
     struct tutti_dev_grid grid;
     const int members = tutti_dev_team_n_pes(team);
     const size_t n = nelems * tutti_dev_grid_parts(where), bytes = tutti_dev_type_size(type);
-    if (!tutti_dev_has(type, op) || root >= members || strategy < 0 || strategy >= TUTTI_GRID_STRATEGIES ||
-        work->bytes < tutti_grid_work_bytes(members, n * bytes) || (uintptr_t)work->memory % 16 != 0)
-        return tutti_dev_grid_refuse();
+    if (!tutti_dev_has(type, op))
+        return tutti_dev_grid_refuse(TSHMEM_WHY_NO_OPERATION, -1, team, (uint64_t)type, (uint64_t)op);
+    if (members > 0 && root >= members)
+        return tutti_dev_grid_refuse(TSHMEM_WHY_NO_ROOT, root, team, 0, 0);
+    if (strategy < 0 || strategy >= TUTTI_GRID_STRATEGIES || work->bytes < tutti_grid_work_bytes(members, n * bytes) ||
+        (uintptr_t)work->memory % 16 != 0)
+        return tutti_dev_grid_refuse(TSHMEM_WHY_NO_WORK, -1, team, (uint64_t)(uintptr_t)work->memory, work->bytes);
     if (tutti_dev_is_far(team))
         return tutti_dev_far_grid_reduce(team, where, dest, source, nelems, type, op, root, strategy, work);
     grid.spread = tutti_dev_grid_spread(where);
@@ -253,7 +257,8 @@ TUTTI_DEV int tutti_dev_grid_reduce(tshmem_team_t team, int where, void *dest, c
     grid.first = nelems * tutti_dev_grid_part(where);
     grid.count = nelems;
     grid.pitch = tutti_dev_grid_pitch(n * bytes);
-    const int status = tutti_dev_begin(&grid.meeting, TUTTI_BY_GRID, team, work->memory, work->bytes, work->memory, 0);
+    const int status = tutti_dev_begin(&grid.meeting, TSHMEM_KERNEL_GRID, TUTTI_BY_GRID, team, work->memory,
+                                       work->bytes, work->memory, 0);
     if (status != TUTTI_DEV_OK)
         return status;
     grid.half = tutti_dev_grid_half(work->memory, work->bytes, grid.meeting.sequence);
@@ -294,7 +299,7 @@ TUTTI_DEV int tutti_grid_reduce(tshmem_team_t team, int where, void *dest, const
                                 int op, int root, int strategy, const struct tutti_grid_work *work)
 {
     if (root < 0)
-        return tutti_dev_grid_refuse();
+        return tutti_dev_grid_refuse(TSHMEM_WHY_NO_ROOT, root, team, 0, 0);
     return tutti_dev_grid_reduce(team, where, dest, source, nelems, type, op, root, strategy, work);
 }
 

@@ -56,12 +56,13 @@ TUTTI_DEV int tutti_dev_broadcast(int group, tshmem_team_t team, void *dest, con
     struct tutti_dev_meeting meeting;
     const int members = tutti_dev_team_n_pes(team);
     if (members > 0 && (root < 0 || root >= members)) {
-        tutti_dev_fail();
+        tutti_dev_refuse(TSHMEM_KERNEL_BROADCAST, TSHMEM_WHY_NO_ROOT, root, team, 0, 0);
         return TUTTI_DEV_ERR_ARGUMENT;
     }
     if (tutti_dev_is_far(team))
         return tutti_dev_far_broadcast(group, team, dest, source, bytes, root);
-    const int status = tutti_dev_begin_short(&meeting, group, team, dest, bytes, source, bytes);
+    const int status =
+        tutti_dev_begin_short(&meeting, TSHMEM_KERNEL_BROADCAST, group, team, dest, bytes, source, bytes);
     if (status != TUTTI_DEV_OK)
         return status;
     if (tutti_dev_is_quick(&meeting, bytes) && tutti_dev_broadcast_few(&meeting, dest, source, (unsigned)bytes, root))
@@ -87,7 +88,7 @@ TUTTI_DEV int tutti_dev_collect(int group, tshmem_team_t team, void *dest, const
     struct tutti_dev_meeting meeting;
     if (tutti_dev_is_far(team))
         return tutti_dev_far_collect(group, team, dest, source, bytes);
-    const int status = tutti_dev_begin(&meeting, group, team, dest, 0, source, bytes);
+    const int status = tutti_dev_begin(&meeting, TSHMEM_KERNEL_COLLECT, group, team, dest, 0, source, bytes);
     if (status != TUTTI_DEV_OK)
         return status;
     const int members = meeting.team.size, me = meeting.team.me;
@@ -108,6 +109,8 @@ TUTTI_DEV int tutti_dev_collect(int group, tshmem_team_t team, void *dest, const
     }
     meeting.failed = tutti_dev_sync(group, meeting.failed);
     if (meeting.failed || !tutti_dev_symmetric(dest, all)) {
+        if (!meeting.failed)
+            tutti_dev_refuse(TSHMEM_KERNEL_COLLECT, TSHMEM_WHY_NOT_SYMMETRIC, -1, team, (uint64_t)(uintptr_t)dest, all);
         meeting.failed = 1; /* on all PEs alike */
         return tutti_dev_end(&meeting);
     }
@@ -179,7 +182,7 @@ TUTTI_DEV int tutti_dev_fcollect(int group, tshmem_team_t team, void *dest, cons
     if (tutti_dev_is_far(team))
         return tutti_dev_far_fcollect(group, team, dest, source, bytes);
     const int team_size = tutti_dev_team_n_pes(team);
-    const int status = tutti_dev_begin_short(&meeting, group, team, dest,
+    const int status = tutti_dev_begin_short(&meeting, TSHMEM_KERNEL_FCOLLECT, group, team, dest,
                                              bytes * (size_t)(team_size > 0 ? team_size : 0), source, bytes);
     if (status != TUTTI_DEV_OK)
         return status;
@@ -205,14 +208,15 @@ TUTTI_DEV int tutti_dev_alltoalls(int group, tshmem_team_t team, void *dest, con
     const int team_size = tutti_dev_team_n_pes(team);
     const size_t all = n * (size_t)(team_size > 0 ? team_size : 0);
     if (dst < 1 || sst < 1) {
-        tutti_dev_fail();
+        tutti_dev_refuse(TSHMEM_KERNEL_ALLTOALL, TSHMEM_WHY_NO_STRIDE, -1, team, 0, (uint64_t)(dst < 1 ? dst : sst));
         return TUTTI_DEV_ERR_ARGUMENT;
     }
     if (tutti_dev_is_far(team))
         return tutti_dev_far_alltoalls(group, team, dest, source, dst, sst, n, bytes);
     const size_t dest_bytes = all ? ((all - 1) * (size_t)dst + 1) * bytes : 0;
     const size_t source_bytes = all ? ((all - 1) * (size_t)sst + 1) * bytes : 0;
-    const int status = tutti_dev_begin_short(&meeting, group, team, dest, dest_bytes, source, source_bytes);
+    const int status =
+        tutti_dev_begin_short(&meeting, TSHMEM_KERNEL_ALLTOALL, group, team, dest, dest_bytes, source, source_bytes);
     if (status != TUTTI_DEV_OK)
         return status;
     const int members = meeting.team.size, me = meeting.team.me, even = dst == 1 && sst == 1;

@@ -11,7 +11,7 @@ enum {
     TUTTI_DEV_AHEAD = 4,    /* packets of a thread that are under way */
     TUTTI_DEV_SMALL = 4096, /* most bytes that a member sends another one as packets. Members may call in several forms:
                                the size of a group has no say */
-    TUTTI_DEV_SURE = TSHMEM_PACKETS_BYTES / TSHMEM_PES_MAX / 2 /* bytes that have room in every team */
+    TUTTI_DEV_SURE = TSHMEM_PACKETS_BYTES / TSHMEM_NEAR_MAX / 2 /* bytes that have room in every team */
 };
 
 /* One exchange. */
@@ -149,14 +149,14 @@ TUTTI_DEV int tutti_dev_packet_there(const struct tutti_dev_packet *packet, uint
     return (uint32_t)(packet->a >> 32) == flag && (uint32_t)(packet->b >> 32) == flag;
 }
 
-/* Looks until it is there, and marks the meeting as failed where it gives up. */
-TUTTI_DEV void tutti_dev_packet_wait(struct tutti_dev_meeting *meeting, const char *at, struct tutti_dev_packet *packet,
-                                     uint32_t flag)
+/* Looks until it is there, from that member, and marks the meeting as failed where it gives up. */
+TUTTI_DEV void tutti_dev_packet_wait(struct tutti_dev_meeting *meeting, int from, const char *at,
+                                     struct tutti_dev_packet *packet, uint32_t flag)
 {
     struct tutti_dev_patience patience = {0, 0};
     TUTTI_DEV_UNROLL_1
     while (!tutti_dev_packet_there(packet, flag) && !meeting->failed) {
-        if (tutti_dev_gives_up(meeting, &patience))
+        if (tutti_dev_gives_up(meeting, &patience, from))
             meeting->failed = 1;
         else
             tutti_dev_load_pair(at, &packet->a, &packet->b);
@@ -234,7 +234,7 @@ TUTTI_DEV void tutti_dev_packets_recv_few(const struct tutti_dev_exchange *excha
         const char *const at = tutti_dev_packet_from(exchange, from, deal->number);
         struct tutti_dev_packet packet;
         tutti_dev_load_pair(at, &packet.a, &packet.b);
-        tutti_dev_packet_wait(meeting, at, &packet, exchange->flag);
+        tutti_dev_packet_wait(meeting, from, at, &packet, exchange->flag);
         tutti_dev_scatter((char *)dest + ((unsigned)from * step + deal->number * TUTTI_DEV_PACKET),
                           tutti_dev_packet_data(&packet), valid);
     }
@@ -259,7 +259,7 @@ TUTTI_DEV void tutti_dev_packets_recv(const struct tutti_dev_exchange *exchange,
                 tutti_dev_load_pair(slot + (n + b * size) * 16, &packet[b].a, &packet[b].b);
             TUTTI_DEV_UNROLL
             for (unsigned b = 0; b < TUTTI_DEV_AHEAD && n + b * size < each; b++) {
-                tutti_dev_packet_wait(meeting, slot + (n + b * size) * 16, &packet[b], exchange->flag);
+                tutti_dev_packet_wait(meeting, from, slot + (n + b * size) * 16, &packet[b], exchange->flag);
                 tutti_dev_scatter(to + (n + b * size) * TUTTI_DEV_PACKET, tutti_dev_packet_data(&packet[b]),
                                   tutti_dev_valid(bytes, n + b * size));
             }
@@ -274,7 +274,7 @@ TUTTI_DEV void tutti_dev_packets_one(const struct tutti_dev_exchange *exchange, 
     const char *const at = tutti_dev_packet_from(exchange, from, 0);
     struct tutti_dev_packet packet;
     tutti_dev_load_pair(at, &packet.a, &packet.b);
-    tutti_dev_packet_wait(meeting, at, &packet, exchange->flag);
+    tutti_dev_packet_wait(meeting, from, at, &packet, exchange->flag);
     *data = tutti_dev_packet_data(&packet);
 }
 

@@ -209,13 +209,13 @@ TUTTI_DEV int tutti_dev_reduce(int group, tshmem_team_t team, void *dest, const 
     const size_t bytes = n * tutti_dev_type_size(type);
     const int members = shape == TUTTI_DEV_BLOCKS ? tutti_dev_team_n_pes(team) : 1;
     if (!tutti_dev_has(type, op)) {
-        tutti_dev_fail();
+        tutti_dev_refuse(tutti_dev_reduce_kind(shape), TSHMEM_WHY_NO_OPERATION, -1, team, (uint64_t)type, (uint64_t)op);
         return TUTTI_DEV_ERR_ARGUMENT;
     }
     if (tutti_dev_is_far(team))
         return tutti_dev_far_reduce(group, team, dest, source, n, type, op, shape);
-    const int status =
-        tutti_dev_begin_short(&meeting, group, team, dest, bytes, source, bytes * (size_t)(members > 0 ? members : 0));
+    const int status = tutti_dev_begin_short(&meeting, tutti_dev_reduce_kind(shape), group, team, dest, bytes, source,
+                                             bytes * (size_t)(members > 0 ? members : 0));
     if (status != TUTTI_DEV_OK)
         return status;
     struct tutti_dev_fold fold;

@@ -37,15 +37,27 @@ TUTTI_DEV char *tutti_dev_near(const void *address, int pe, int atomics)
     return at && !(atomics ? tutti_dev_state()->ring.atomics : tutti_dev_state()->ring.elements) ? at : NULL;
 }
 
-/* Offset of what is at that PE, for a request; 0 where there is no such PE, address or ring, which is a failure. */
-TUTTI_DEV int tutti_dev_ring_offset(const void *address, int pe, uint64_t *offset)
+/* A request that cannot be made says why. */
+TUTTI_DEV_COLD void tutti_dev_ring_refuse(int operation, const void *address, uint64_t bytes, int pe)
+{
+    const struct tshmem_state *const state = tutti_dev_state();
+    int reason = TSHMEM_WHY_NO_PE;
+    if (TUTTI_DEV_KNOWN(state) && (unsigned)pe < (unsigned)state->pes)
+        reason = (uint64_t)((uintptr_t)address - (uintptr_t)state->heap) >= state->heap_bytes ? TSHMEM_WHY_NOT_SYMMETRIC
+                                                                                              : TSHMEM_WHY_NO_WAY;
+    tutti_dev_refuse(operation, reason, pe, -1, (uint64_t)(uintptr_t)address, bytes);
+}
+
+/* Offset of what is at that PE, for a request; 0 where there is no such PE, address or ring, which is a failure of
+ * `operation`. */
+TUTTI_DEV int tutti_dev_ring_offset(int operation, const void *address, uint64_t bytes, int pe, uint64_t *offset)
 {
     const struct tshmem_state *const state = tutti_dev_state();
     const int known = TUTTI_DEV_KNOWN(state);
     *offset = known ? (uint64_t)((uintptr_t)address - (uintptr_t)state->heap) : 0;
     if (known && state->ring.slots && (unsigned)pe < (unsigned)state->pes && *offset < state->heap_bytes)
         return 1;
-    tutti_dev_fail();
+    tutti_dev_ring_refuse(operation, address, bytes, pe);
     return 0;
 }
 
@@ -59,7 +71,7 @@ TUTTI_DEV int tutti_dev_ring_room(const struct tshmem_ring_state *ring, uint64_t
             tutti_dev_store_relaxed64(&ring->own->consumed, tutti_dev_load_acquire64(&ring->progress->consumed));
         if (sequence - tutti_dev_load_acquire64(&ring->own->consumed) < ring->slots)
             return 1;
-        if (tutti_dev_leave(&patience))
+        if (tutti_dev_leave(&patience, TSHMEM_KERNEL_REQUEST, &ring->progress->consumed))
             return 0;
     }
 }
@@ -94,7 +106,7 @@ TUTTI_DEV uint64_t tutti_dev_ring_claim(const struct tshmem_ring_state *ring)
         const uint32_t index = i % TSHMEM_COMPLETIONS, was = tutti_dev_or32(&ring->own->taken[index], 1);
         if ((was & 1) == 0)
             return (uint64_t)((was >> 1) + 1) << 24 | index;
-        if (tutti_dev_leave(&patience))
+        if (tutti_dev_leave(&patience, TSHMEM_KERNEL_REQUEST, &ring->own->taken[index]))
             return 0;
     }
 }
@@ -114,7 +126,7 @@ TUTTI_DEV_APART uint64_t tutti_dev_ring_call(const struct tutti_dev_request *r)
         tutti_dev_load_pair_acquire(ring->completion[index].word, &low, &high);
         if (low >> 32 == tag && high >> 32 == tag)
             break;
-        if (tutti_dev_leave(&patience))
+        if (tutti_dev_leave(&patience, TSHMEM_KERNEL_REQUEST, ring->completion[index].word))
             return 0;
     }
     /* What it brought is in registers: nothing of this thread must be seen before the next one may take it. */
@@ -132,7 +144,7 @@ TUTTI_DEV_APART void tutti_dev_ring_drain(void)
     if ((int64_t)(completed - next) >= 0)
         return;
     while ((int64_t)((completed = tutti_dev_load_acquire64(&ring->progress->completed)) - next) < 0) {
-        if (tutti_dev_leave(&patience))
+        if (tutti_dev_leave(&patience, TSHMEM_KERNEL_QUIET, &ring->progress->completed))
             return;
     }
     tutti_dev_store_release64(&ring->own->completed, completed);
@@ -174,7 +186,7 @@ TUTTI_DEV void tutti_dev_ring_value(uint64_t offset, const void *value, size_t b
 TUTTI_DEV_APART void tutti_dev_ring_put(void *dest, const void *source, size_t bytes, int pe, int blocking)
 {
     struct tutti_dev_request r = TUTTI_DEV_ZERO;
-    if (!tutti_dev_ring_offset(dest, pe, &r.dest))
+    if (!tutti_dev_ring_offset(TSHMEM_KERNEL_PUT, dest, bytes, pe, &r.dest))
         return;
     if (bytes <= 16 || !tutti_dev_host_finds(source)) {
         for (size_t at = 0; at < bytes; at += 16)
@@ -195,7 +207,7 @@ TUTTI_DEV_APART void tutti_dev_ring_put(void *dest, const void *source, size_t b
 TUTTI_DEV_APART void tutti_dev_ring_get(void *dest, const void *source, size_t bytes, int pe, int blocking)
 {
     struct tutti_dev_request r = TUTTI_DEV_ZERO;
-    if (!tutti_dev_ring_offset(source, pe, &r.source))
+    if (!tutti_dev_ring_offset(TSHMEM_KERNEL_GET, source, bytes, pe, &r.source))
         return;
     r.pe = pe;
     if (bytes <= 8 || !tutti_dev_host_finds(dest)) {
@@ -224,7 +236,8 @@ TUTTI_DEV_APART void tutti_dev_ring_blocks(int get, void *dest, const void *sour
 {
     struct tutti_dev_request r = TUTTI_DEV_ZERO;
     const void *const own = get ? dest : source;
-    if (!tutti_dev_ring_offset(get ? source : dest, pe, get ? &r.source : &r.dest))
+    if (!tutti_dev_ring_offset(get ? TSHMEM_KERNEL_GET_BLOCKS : TSHMEM_KERNEL_PUT_BLOCKS, get ? source : dest,
+                               n * block * bytes, pe, get ? &r.source : &r.dest))
         return;
     if (!tutti_dev_host_finds(own)) {
         for (size_t i = 0; i < n * block; i++) {
@@ -255,7 +268,9 @@ TUTTI_DEV_APART void tutti_dev_ring_put_signal(void *dest, const void *source, s
                                                uint64_t value, int operation, int pe, int blocking)
 {
     struct tutti_dev_request r = TUTTI_DEV_ZERO;
-    if (!tutti_dev_ring_offset(signal, pe, &r.compare) || (bytes && !tutti_dev_ring_offset(dest, pe, &r.dest)))
+    const int call = bytes ? TSHMEM_KERNEL_PUT_SIGNAL : TSHMEM_KERNEL_SIGNAL;
+    if (!tutti_dev_ring_offset(call, signal, sizeof *signal, pe, &r.compare) ||
+        (bytes && !tutti_dev_ring_offset(call, dest, bytes, pe, &r.dest)))
         return;
     if (bytes && !tutti_dev_host_finds(source)) { /* goes value by value, and the signal behind it */
         tutti_dev_ring_put(dest, source, bytes, pe, 1);
@@ -279,7 +294,7 @@ TUTTI_DEV_APART uint64_t tutti_dev_ring_amo(int operation, void *dest, size_t by
                                             int pe, int fetching)
 {
     struct tutti_dev_request r = TUTTI_DEV_ZERO;
-    if (!tutti_dev_ring_offset(dest, pe, &r.dest))
+    if (!tutti_dev_ring_offset(TSHMEM_KERNEL_AMO, dest, bytes, pe, &r.dest))
         return 0;
     r.operation = TSHMEM_RING_AMO;
     r.what = operation;

@@ -22,12 +22,33 @@ TUTTI_DEV void tutti_dev_order(int group)
     tutti_dev_join(group);
 }
 
+/* Off the way: what a PE puts or gets of its own memory outside the heap is a copy by the group, of any kind of memory.
+ * What else is not reached by loads and stores asks the host. */
+#define TUTTI_DEV_OWN_COPY(word)                                                                                       \
+    TUTTI_DEV_UNROLL_1                                                                                                 \
+    for (size_t i = tutti_dev_rank(group); i < bytes / sizeof(tutti_dev_##word); i += tutti_dev_size(group))           \
+    ((tutti_dev_##word *)dest)[i] = ((const tutti_dev_##word *)source)[i]
+TUTTI_DEV_APART void tutti_dev_own_copy(int group, void *dest, const void *source, size_t bytes)
+{
+    const unsigned mixed = (unsigned)(uintptr_t)dest | (unsigned)(uintptr_t)source | (unsigned)bytes;
+    if (mixed % 8 == 0) {
+        TUTTI_DEV_OWN_COPY(u64);
+    } else if (mixed % 4 == 0) {
+        TUTTI_DEV_OWN_COPY(u32);
+    } else {
+        TUTTI_DEV_OWN_COPY(u8);
+    }
+}
+#undef TUTTI_DEV_OWN_COPY
+
 TUTTI_DEV void tutti_dev_put(int group, void *dest, const void *source, size_t bytes, int pe, int blocking)
 {
     char *const to = tutti_dev_find(dest, pe);
     tutti_dev_join(group);
     if (!tutti_dev_by_ring(group, TSHMEM_CUT_PUT, to, bytes))
         tutti_dev_copy(group, to, source, bytes);
+    else if (tutti_dev_is_own(dest, pe))
+        tutti_dev_own_copy(group, dest, source, bytes);
     else if (tutti_dev_rank(group) == 0)
         tutti_dev_ring_put(dest, source, bytes, pe, blocking);
     if (blocking)
@@ -40,10 +61,25 @@ TUTTI_DEV void tutti_dev_get(int group, void *dest, const void *source, size_t b
     tutti_dev_join(group);
     if (!tutti_dev_by_ring(group, TSHMEM_CUT_GET, from, bytes))
         tutti_dev_copy(group, dest, from, bytes);
+    else if (tutti_dev_is_own(source, pe))
+        tutti_dev_own_copy(group, dest, source, bytes);
     else if (tutti_dev_rank(group) == 0)
         tutti_dev_ring_get(dest, source, bytes, pe, blocking);
     if (blocking)
         tutti_dev_join(group);
+}
+
+/* One element after the other, dealt out to the threads. */
+TUTTI_DEV_APART void tutti_dev_own_blocks(int group, void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst,
+                                          size_t block, size_t n, size_t bytes)
+{
+    const ptrdiff_t step = (ptrdiff_t)bytes;
+    TUTTI_DEV_UNROLL_1
+    for (size_t i = tutti_dev_rank(group); i < n * block; i += tutti_dev_size(group)) {
+        const ptrdiff_t number = (ptrdiff_t)(i / block), in = (ptrdiff_t)(i % block);
+        tutti_dev_own_copy(TUTTI_BY_THREAD, (char *)dest + (number * dst + in) * step,
+                           (const char *)source + (number * sst + in) * step, bytes);
+    }
 }
 
 TUTTI_DEV void tutti_dev_put_blocks(int group, void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst,
@@ -53,6 +89,8 @@ TUTTI_DEV void tutti_dev_put_blocks(int group, void *dest, const void *source, p
     tutti_dev_join(group);
     if (to)
         tutti_dev_copy_blocks(group, to, source, dst, sst, block, n, bytes);
+    else if (tutti_dev_is_own(dest, pe))
+        tutti_dev_own_blocks(group, dest, source, dst, sst, block, n, bytes);
     else if (tutti_dev_rank(group) == 0)
         tutti_dev_ring_blocks(0, dest, source, dst, sst, block, n, bytes, pe);
     tutti_dev_join(group);
@@ -65,16 +103,45 @@ TUTTI_DEV void tutti_dev_get_blocks(int group, void *dest, const void *source, p
     tutti_dev_join(group);
     if (from)
         tutti_dev_copy_blocks(group, dest, from, dst, sst, block, n, bytes);
+    else if (tutti_dev_is_own(source, pe))
+        tutti_dev_own_blocks(group, dest, source, dst, sst, block, n, bytes);
     else if (tutti_dev_rank(group) == 0)
         tutti_dev_ring_blocks(1, dest, source, dst, sst, block, n, bytes, pe);
     tutti_dev_join(group);
+}
+
+/* An element of own memory that is in no heap: plain stores and loads, of any kind of memory. */
+TUTTI_DEV void tutti_dev_store_own(void *dest, uint64_t low, uint64_t high, unsigned bytes)
+{
+    if (bytes == 1)
+        *(tutti_dev_u8 *)dest = (tutti_dev_u8)low;
+    else if (bytes == 2)
+        *(tutti_dev_u16 *)dest = (tutti_dev_u16)low;
+    else if (bytes == 4)
+        *(tutti_dev_u32 *)dest = (tutti_dev_u32)low;
+    else
+        *(tutti_dev_u64 *)dest = low;
+    if (bytes == 16)
+        ((tutti_dev_u64 *)dest)[1] = high;
+}
+
+TUTTI_DEV uint64_t tutti_dev_load_own(const void *source, unsigned bytes)
+{
+    return bytes == 1   ? *(const tutti_dev_u8 *)source
+           : bytes == 2 ? *(const tutti_dev_u16 *)source
+           : bytes == 4 ? *(const tutti_dev_u32 *)source
+                        : *(const tutti_dev_u64 *)source;
 }
 
 /* One element by the ring, in registers: what has an address lies in memory, on all ways. */
 TUTTI_DEV_APART void tutti_dev_ring_element(void *dest, uint64_t low, uint64_t high, unsigned bytes, int pe)
 {
     struct tutti_dev_request r = TUTTI_DEV_ZERO;
-    if (!tutti_dev_ring_offset(dest, pe, &r.dest))
+    if (tutti_dev_is_own(dest, pe)) {
+        tutti_dev_store_own(dest, low, high, bytes);
+        return;
+    }
+    if (!tutti_dev_ring_offset(TSHMEM_KERNEL_P, dest, bytes, pe, &r.dest))
         return;
     r.operation = TSHMEM_RING_PUT_VALUE;
     r.pe = pe;
@@ -112,7 +179,9 @@ TUTTI_DEV void tutti_dev_p(void *dest, const void *value, size_t bytes, int pe)
 TUTTI_DEV_APART uint64_t tutti_dev_ring_fetch(const void *source, unsigned bytes, int pe)
 {
     struct tutti_dev_request r = TUTTI_DEV_ZERO;
-    if (!tutti_dev_ring_offset(source, pe, &r.source))
+    if (tutti_dev_is_own(source, pe))
+        return tutti_dev_load_own(source, bytes);
+    if (!tutti_dev_ring_offset(TSHMEM_KERNEL_G, source, bytes, pe, &r.source))
         return 0;
     r.operation = TSHMEM_RING_GET_VALUE;
     r.pe = pe;
@@ -142,12 +211,25 @@ TUTTI_DEV void tutti_dev_g(void *value, const void *source, size_t bytes, int pe
         *(tutti_dev_u64 *)value = low;
 }
 
+TUTTI_DEV_APART void tutti_dev_signal_apart(uint64_t *signal, uint64_t value, int operation, int pe)
+{
+    if (!tutti_dev_is_own(signal, pe)) {
+        tutti_dev_ring_put_signal(NULL, NULL, 0, signal, value, operation, pe, 0);
+        return;
+    }
+    tutti_dev_fence();
+    if (operation == TSHMEM_SIGNAL_ADD)
+        tutti_dev_own_amo(TSHMEM_AMO_ADD, signal, sizeof *signal, value, 0);
+    else
+        *(volatile tutti_dev_u64 *)signal = value;
+}
+
 /* By the leader, once its group has stored everything: whoever sees the signal sees the data. at: what it is at that
  * PE; NULL: the ring has it. */
 TUTTI_DEV void tutti_dev_signal_at(char *at, uint64_t *signal, uint64_t value, int operation, int pe)
 {
     if (!at)
-        tutti_dev_ring_put_signal(NULL, NULL, 0, signal, value, operation, pe, 0);
+        tutti_dev_signal_apart(signal, value, operation, pe);
     else if (operation == TSHMEM_SIGNAL_ADD)
         tutti_dev_add_release64(at, value);
     else
@@ -157,6 +239,16 @@ TUTTI_DEV void tutti_dev_signal_at(char *at, uint64_t *signal, uint64_t value, i
 TUTTI_DEV void tutti_dev_signal(uint64_t *signal, uint64_t value, int operation, int pe)
 {
     tutti_dev_signal_at(tutti_dev_near(signal, pe, 1), signal, value, operation, pe);
+}
+
+/* Of data or a signal in own memory that is in no heap. */
+TUTTI_DEV_APART void tutti_dev_own_put_signal(int group, void *dest, const void *source, size_t bytes, uint64_t *signal,
+                                              uint64_t value, int operation, int pe)
+{
+    tutti_dev_own_copy(group, dest, source, bytes);
+    tutti_dev_near_join(group);
+    if (tutti_dev_rank(group) == 0)
+        tutti_dev_signal_at(tutti_dev_near(signal, pe, 1), signal, value, operation, pe);
 }
 
 TUTTI_DEV void tutti_dev_put_signal(int group, void *dest, const void *source, size_t bytes, uint64_t *signal,
@@ -171,7 +263,9 @@ TUTTI_DEV void tutti_dev_put_signal(int group, void *dest, const void *source, s
             tutti_dev_signal_at(at, signal, value, operation, pe);
         return;
     }
-    if (tutti_dev_rank(group) == 0)
+    if (tutti_dev_is_own(dest, pe) || tutti_dev_is_own(signal, pe))
+        tutti_dev_own_put_signal(group, dest, source, bytes, signal, value, operation, pe);
+    else if (tutti_dev_rank(group) == 0)
         tutti_dev_ring_put_signal(dest, source, bytes, signal, value, operation, pe, blocking);
     if (blocking)
         tutti_dev_join(group);

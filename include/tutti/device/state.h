@@ -59,30 +59,64 @@ TUTTI_DEV const struct tshmem_state *tutti_dev_state(void)
 }
 
 /* Something that cannot be done: all waits of this PE's kernels leave, and the host sees it. Without a state, nobody
- * would. */
-TUTTI_DEV void tutti_dev_abort(void)
+ * would. why: TSHMEM_ABORT_... */
+TUTTI_DEV void tutti_dev_abort(uint32_t why)
 {
     const struct tshmem_state *const state = tutti_dev_state();
     if (!TUTTI_DEV_KNOWN(state) || state->bytes != sizeof *state)
         tutti_dev_die();
     else
-        tutti_dev_store_relaxed32(state->abort, 1);
+        tutti_dev_store_release32(state->abort, why);
 }
 
-/* The same where a call ends with it: out of the way. On ways that go on there are no calls: what lives past one is
- * kept in memory, from when it is made. */
-TUTTI_DEV_COLD void tutti_dev_fail(void)
+/* Fills the record (tutti/shmem_failure.h), which the first thread that fails has. */
+TUTTI_DEV_COLD void tutti_dev_note(int operation, int reason, int pe, int team, uint64_t address, uint64_t bytes)
 {
-    tutti_dev_abort();
+    struct tshmem_failure *const failure = tutti_dev_state()->failure;
+    if (!failure || tutti_dev_compare_swap32(&failure->taken, 0, 1) != 0)
+        return;
+    tutti_dev_store_relaxed64(&failure->call, (tutti_dev_u64)tutti_dev_thread_packed() << 32 |
+                                                  (tutti_dev_u64)(unsigned)(operation | reason << 8));
+    tutti_dev_store_relaxed64(&failure->block, tutti_dev_block_packed());
+    tutti_dev_store_relaxed64(&failure->who, (tutti_dev_u64)(unsigned)pe << 32 | (unsigned)team);
+    tutti_dev_store_relaxed64(&failure->address, address);
+    tutti_dev_store_relaxed64(&failure->bytes, bytes);
+    tutti_dev_store_release32(&failure->ready, 1);
+}
+
+/* The same, and all waits leave: where a call ends with it, out of the way. On ways that go on there are no calls: what
+ * lives past one is kept in memory, from when it is made. */
+TUTTI_DEV_COLD void tutti_dev_refuse(int operation, int reason, int pe, int team, uint64_t address, uint64_t bytes)
+{
+    const struct tshmem_state *const state = tutti_dev_state();
+    if (TUTTI_DEV_KNOWN(state) && state->bytes == sizeof *state)
+        tutti_dev_note(operation, reason, pe, team, address, bytes);
+    tutti_dev_abort(TSHMEM_ABORT_KERNEL);
+}
+
+/* 1 where a PE names itself, and memory that is not in its heap: any that it can load and store. */
+TUTTI_DEV int tutti_dev_is_own(const void *address, int pe)
+{
+    const struct tshmem_state *const state = tutti_dev_state();
+    return TUTTI_DEV_KNOWN(state) && pe == state->me &&
+           (uint64_t)((uintptr_t)address - (uintptr_t)state->heap) >= state->heap_bytes;
+}
+
+/* The heap of that PE; NULL where there is no such PE, or no way by loads and stores. */
+TUTTI_DEV char *tutti_dev_peer(const struct tshmem_state *state, int pe)
+{
+    const uint32_t ahead = (uint32_t)pe - state->near_first;
+    const uint32_t number = tutti_dev_rotate(ahead * state->near_scale + ahead, state->near_shift);
+    return number < TSHMEM_NEAR_MAX ? state->peer[number] : NULL;
 }
 
 /* What `address`, which is symmetric, is at that PE; NULL where there is no such PE, or no way by loads and stores. */
 TUTTI_DEV char *tutti_dev_find(const void *address, int pe)
 {
     const struct tshmem_state *const state = tutti_dev_state();
-    if (!TUTTI_DEV_KNOWN(state) || (unsigned)pe >= (unsigned)state->pes)
+    if (!TUTTI_DEV_KNOWN(state))
         return NULL;
-    char *const heap = state->peer[pe];
+    char *const heap = tutti_dev_peer(state, pe);
     const uint64_t offset = (uint64_t)((uintptr_t)address - (uintptr_t)state->heap);
     return heap && offset < state->heap_bytes ? tutti_dev_global(heap + offset) : NULL;
 }
@@ -92,9 +126,9 @@ TUTTI_DEV char *tutti_dev_find(const void *address, int pe)
 TUTTI_DEV char *tutti_dev_heap(int pe)
 {
     const struct tshmem_state *const state = tutti_dev_state();
-    char *const heap = state->peer[pe];
+    char *const heap = tutti_dev_peer(state, pe);
     if (!heap)
-        tutti_dev_abort();
+        tutti_dev_abort(TSHMEM_ABORT_NO_WAY | (uint32_t)pe << 8);
     return tutti_dev_global(heap ? heap : state->heap);
 }
 
@@ -124,31 +158,36 @@ struct tutti_dev_patience {
     unsigned spins;
 };
 
-/* Stands in every turn of a wait of a collective whose leader took `taken`, which has long come when it is looked at.
- * 1: leave. */
-TUTTI_DEV int tutti_dev_leaves(struct tutti_dev_patience *patience, uint32_t taken)
+enum { TUTTI_DEV_LEFT = 1, TUTTI_DEV_TOO_LONG };
+
+/* Stands in every turn of a wait of a collective, which has failed already where `failed` is not 0. Not 0: leave;
+ * TUTTI_DEV_TOO_LONG: since the limit has passed, of which the caller fills the record. */
+TUTTI_DEV int tutti_dev_leaves(struct tutti_dev_patience *patience, int failed)
 {
     if (++patience->spins % TUTTI_DEV_SPINS != 0)
         return 0;
     const struct tshmem_state *const state = tutti_dev_state();
     tutti_dev_pause();
-    if (taken != 0)
-        tutti_dev_abort();
+    if (failed)
+        tutti_dev_abort(TSHMEM_ABORT_KERNEL);
     if (tutti_dev_load_relaxed32(state->abort) != 0)
-        return 1;
+        return TUTTI_DEV_LEFT;
     const uint64_t now = tutti_dev_clock_ns();
     if (patience->start == 0)
         patience->start = now;
     if (state->limit_ns == 0 || now - patience->start <= state->limit_ns)
         return 0;
-    tutti_dev_abort();
-    return 1;
+    tutti_dev_abort(TSHMEM_ABORT_KERNEL);
+    return TUTTI_DEV_TOO_LONG;
 }
 
-/* In every turn of any other wait. 1: leave. */
-TUTTI_DEV int tutti_dev_leave(struct tutti_dev_patience *patience)
+/* In every turn of any other wait, for the word at `address`; it fills the record. 1: leave. */
+TUTTI_DEV int tutti_dev_leave(struct tutti_dev_patience *patience, int operation, const void *address)
 {
-    return tutti_dev_leaves(patience, 0);
+    const int leaves = tutti_dev_leaves(patience, 0);
+    if (leaves == TUTTI_DEV_TOO_LONG)
+        tutti_dev_note(operation, TSHMEM_WHY_TOO_LONG, -1, -1, (uint64_t)(uintptr_t)address, 0);
+    return leaves != 0;
 }
 
 /* ---- groups, the grid among them ---- */
@@ -164,8 +203,12 @@ TUTTI_DEV int tutti_dev_grid_sync(int failed)
         struct tutti_dev_patience patience = {0, 0};
         tutti_dev_fence_gpu();
         const uint32_t before = tutti_dev_grid_add(arrived, mine);
-        while (((tutti_dev_load_look32(arrived) ^ before) & 0x80000000u) == 0 && !failed)
-            failed = tutti_dev_leave(&patience);
+        while (((tutti_dev_load_look32(arrived) ^ before) & 0x80000000u) == 0 && !failed) {
+            const int leaves = tutti_dev_leaves(&patience, 0);
+            if (leaves == TUTTI_DEV_TOO_LONG)
+                tutti_dev_abort(TSHMEM_ABORT_GRID);
+            failed = leaves != 0;
+        }
         tutti_dev_fence_gpu();
     }
     return tutti_dev_near_sync(TUTTI_BY_BLOCK, failed);

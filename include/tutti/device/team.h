@@ -32,7 +32,7 @@ TUTTI_DEV int tutti_dev_team(tshmem_team_t team, struct tutti_dev_team *found)
     found->start = told->start;
     found->stride = told->stride;
     found->number = told->number;
-    found->world = told->world;
+    found->world = told->size > TSHMEM_NEAR_MAX ? told->list : told->world;
     return told->used != 0 && told->me >= 0 && told->size > 0;
 }
 
@@ -83,7 +83,8 @@ struct tutti_dev_meeting {
     struct tutti_dev_team team;
     tshmem_team_t id;
     int group, failed; /* failed: of this thread; a wait that was left */
-    uint32_t taken;    /* of the leader: 1 where another collective of the team was under way */
+    int operation;     /* enum tshmem_kernel_operation */
+    uint32_t cause;    /* not 0: what this thread saw fail, TSHMEM_WHY_..., above it 1 + the member that did not come */
     uint64_t sequence; /* of the last step */
 };
 
@@ -92,10 +93,22 @@ TUTTI_DEV struct tshmem_area *tutti_dev_own_area(const struct tutti_dev_meeting 
     return tutti_dev_here(meeting->team.number);
 }
 
-/* Stands in every turn of a wait. 1: leave. */
-TUTTI_DEV int tutti_dev_gives_up(const struct tutti_dev_meeting *meeting, struct tutti_dev_patience *patience)
+/* Stands in every turn of a wait for that member. 1: leave. */
+TUTTI_DEV int tutti_dev_gives_up(struct tutti_dev_meeting *meeting, struct tutti_dev_patience *patience, int member)
 {
-    return tutti_dev_leaves(patience, meeting->taken);
+    const int leaves = tutti_dev_leaves(patience, meeting->cause != 0);
+    if (leaves == TUTTI_DEV_TOO_LONG && meeting->cause == 0)
+        meeting->cause = TSHMEM_WHY_TOO_LONG | (uint32_t)(member + 1) << 8;
+    return leaves != 0;
+}
+
+/* The end of a collective that has failed: fills the record, where this thread saw why. */
+TUTTI_DEV_COLD void tutti_dev_collective_fails(int operation, uint32_t cause, tshmem_team_t team)
+{
+    if (cause != 0)
+        tutti_dev_refuse(operation, (int)(cause & 0xff), (int)(cause >> 8) - 1, team, 0, 0);
+    else if (tutti_dev_load_relaxed32(tutti_dev_state()->abort) == 0)
+        tutti_dev_abort(TSHMEM_ABORT_KERNEL); /* another thread of the group says why */
 }
 
 /* Of the members, the one `i` places behind this PE; i from 0 up to the size of the team. */
@@ -134,9 +147,10 @@ TUTTI_DEV void tutti_dev_arrive_hear(struct tutti_dev_meeting *meeting, int agai
     if (rank + 1 < (unsigned)team.size) {
         const uint64_t sequence = meeting->sequence + 1;
         for (unsigned i = rank + 1; i < (unsigned)team.size && !meeting->failed; i += size) {
-            const uint64_t *const word = &own->arrived[TSHMEM_BY_DEVICE][tutti_dev_behind(&team, i)];
+            const int member = tutti_dev_behind(&team, i);
+            const uint64_t *const word = &own->arrived[TSHMEM_BY_DEVICE][member];
             while ((int64_t)(tutti_dev_load_look64(word) - sequence) < 0 && !meeting->failed) {
-                meeting->failed = tutti_dev_gives_up(meeting, &patience);
+                meeting->failed = tutti_dev_gives_up(meeting, &patience, member);
                 if (again && patience.spins % TUTTI_DEV_SPINS == 0)
                     tutti_dev_arrive_say(meeting);
             }
@@ -159,45 +173,49 @@ TUTTI_DEV void tutti_dev_meet(struct tutti_dev_meeting *meeting)
 {
     tutti_dev_join(meeting->group);
     tutti_dev_arrive(meeting);
-    meeting->failed = tutti_dev_sync(meeting->group, meeting->failed | (meeting->taken != 0));
+    meeting->failed = tutti_dev_sync(meeting->group, meeting->failed | (meeting->cause != 0));
 }
 
 /* The same at once after tutti_dev_enter(), which has waited for the threads. */
 TUTTI_DEV void tutti_dev_meet_first(struct tutti_dev_meeting *meeting)
 {
     tutti_dev_arrive(meeting);
-    meeting->failed = tutti_dev_sync(meeting->group, meeting->failed | (meeting->taken != 0));
+    meeting->failed = tutti_dev_sync(meeting->group, meeting->failed | (meeting->cause != 0));
 }
 
 /* A collective that goes on in a function of its own, which is told in words: what has an address lies in memory, and
  * would on the short ways too. */
-TUTTI_DEV struct tutti_dev_meeting tutti_dev_resume(int group, tshmem_team_t team, uint64_t sequence, uint32_t taken)
+TUTTI_DEV struct tutti_dev_meeting tutti_dev_resume(int operation, int group, tshmem_team_t team, uint64_t sequence,
+                                                    uint32_t cause)
 {
     struct tutti_dev_meeting meeting;
     tutti_dev_team(team, &meeting.team);
     meeting.id = team;
     meeting.group = group;
     meeting.failed = 0;
-    meeting.taken = taken;
+    meeting.operation = operation;
+    meeting.cause = cause;
     meeting.sequence = sequence;
     return meeting;
 }
 
 /* Every collective begins here, by a wait for the group's threads. A team has one at a time: the leader takes the busy
  * word, whose answer is looked at in the end. The sequence is not asked for yet. */
-TUTTI_DEV int tutti_dev_open(struct tutti_dev_meeting *meeting, int group, tshmem_team_t team)
+TUTTI_DEV int tutti_dev_open(struct tutti_dev_meeting *meeting, int operation, int group, tshmem_team_t team)
 {
     meeting->id = team;
     meeting->group = group;
     meeting->failed = 0;
-    meeting->taken = 0;
+    meeting->operation = operation;
+    meeting->cause = 0;
     meeting->sequence = 0;
     if (!tutti_dev_team(team, &meeting->team)) {
-        tutti_dev_abort();
+        tutti_dev_refuse(operation, TSHMEM_WHY_NO_TEAM, -1, team, 0, 0);
         return TUTTI_DEV_ERR_ARGUMENT;
     }
     if (tutti_dev_rank(group) == 0)
-        meeting->taken = tutti_dev_swap32(&tutti_dev_own_area(meeting)->busy[TSHMEM_BY_DEVICE], 1);
+        meeting->cause =
+            tutti_dev_swap32(&tutti_dev_own_area(meeting)->busy[TSHMEM_BY_DEVICE], 1) * TSHMEM_WHY_UNDER_WAY;
     tutti_dev_join(group);
     return TUTTI_DEV_OK;
 }
@@ -210,9 +228,9 @@ TUTTI_DEV void tutti_dev_ask(struct tutti_dev_meeting *meeting)
     meeting->sequence = tutti_dev_load_relaxed64(&tutti_dev_own_area(meeting)->sequence[TSHMEM_BY_DEVICE]);
 }
 
-TUTTI_DEV int tutti_dev_enter(struct tutti_dev_meeting *meeting, int group, tshmem_team_t team)
+TUTTI_DEV int tutti_dev_enter(struct tutti_dev_meeting *meeting, int operation, int group, tshmem_team_t team)
 {
-    const int status = tutti_dev_open(meeting, group, team);
+    const int status = tutti_dev_open(meeting, operation, group, team);
     if (status == TUTTI_DEV_OK)
         tutti_dev_ask(meeting);
     return status;
@@ -225,7 +243,7 @@ TUTTI_DEV int tutti_dev_free(struct tutti_dev_meeting *meeting)
 {
     struct tshmem_area *const own = tutti_dev_own_area(meeting);
     const int leads = tutti_dev_rank(meeting->group) == 0;
-    meeting->failed |= leads && meeting->taken != 0;
+    meeting->failed |= leads && meeting->cause != 0;
     if (meeting->group != TUTTI_BY_GRID)
         meeting->failed = tutti_dev_near_sync(meeting->group, meeting->failed);
     if (leads) {
@@ -238,16 +256,17 @@ TUTTI_DEV int tutti_dev_free(struct tutti_dev_meeting *meeting)
         tutti_dev_near_join(meeting->group);
     if (!meeting->failed)
         return TUTTI_DEV_OK;
-    tutti_dev_abort();
+    tutti_dev_collective_fails(meeting->operation, meeting->cause, meeting->id);
     return TUTTI_DEV_ERR_BROKEN;
 }
 
 /* Packets (packets.h) carry the lower half of the sequence, and what lies in a slot may be old. Before the half comes
  * round, all meet, each clears what it has got, and all meet again: 0 is no packet's. */
 enum { TUTTI_DEV_RENEW = 32 }; /* more steps than a collective has */
-TUTTI_DEV_COLD int tutti_dev_renew(int group, tshmem_team_t team, uint64_t sequence, uint32_t taken, int failed)
+TUTTI_DEV_COLD int tutti_dev_renew(int operation, int group, tshmem_team_t team, uint64_t sequence, uint32_t cause,
+                                   int failed)
 {
-    struct tutti_dev_meeting meeting = tutti_dev_resume(group, team, sequence, taken);
+    struct tutti_dev_meeting meeting = tutti_dev_resume(operation, group, team, sequence, cause);
     char *const packets = &tutti_dev_own_area(&meeting)->packets[0][0];
     meeting.failed = failed;
     tutti_dev_meet(&meeting);
@@ -264,7 +283,8 @@ TUTTI_DEV_COLD int tutti_dev_renew(int group, tshmem_team_t team, uint64_t seque
 TUTTI_DEV int tutti_dev_end(struct tutti_dev_meeting *meeting)
 {
     if ((uint32_t)meeting->sequence >= 0u - TUTTI_DEV_RENEW)
-        return tutti_dev_renew(meeting->group, meeting->id, meeting->sequence, meeting->taken, meeting->failed);
+        return tutti_dev_renew(meeting->operation, meeting->group, meeting->id, meeting->sequence, meeting->cause,
+                               meeting->failed);
     return tutti_dev_free(meeting);
 }
 
@@ -284,7 +304,7 @@ TUTTI_DEV int tutti_dev_barrier(int group, tshmem_team_t team)
     struct tutti_dev_meeting meeting;
     if (tutti_dev_is_far(team))
         return tutti_dev_far_barrier(group, team);
-    const int status = tutti_dev_enter(&meeting, group, team);
+    const int status = tutti_dev_enter(&meeting, TSHMEM_KERNEL_BARRIER, group, team);
     if (status != TUTTI_DEV_OK)
         return status;
     if (group == TUTTI_BY_GRID)
@@ -311,29 +331,35 @@ TUTTI_DEV int tutti_dev_symmetric(const void *address, size_t bytes)
 }
 
 /* 1 where the collective may store into the one and read the other. */
-TUTTI_DEV int tutti_dev_are_symmetric(const void *dest, size_t dest_bytes, const void *source, size_t source_bytes)
+TUTTI_DEV int tutti_dev_are_symmetric(int operation, tshmem_team_t team, const void *dest, size_t dest_bytes,
+                                      const void *source, size_t source_bytes)
 {
-    if (!TUTTI_DEV_KNOWN(tutti_dev_state()) ||
-        (tutti_dev_symmetric(dest, dest_bytes) && tutti_dev_symmetric(source, source_bytes)))
+    if (!TUTTI_DEV_KNOWN(tutti_dev_state()))
         return 1;
-    tutti_dev_abort();
+    const int takes = tutti_dev_symmetric(dest, dest_bytes);
+    if (takes && tutti_dev_symmetric(source, source_bytes))
+        return 1;
+    tutti_dev_refuse(operation, TSHMEM_WHY_NOT_SYMMETRIC, -1, team, (uint64_t)(uintptr_t)(takes ? source : dest),
+                     takes ? source_bytes : dest_bytes);
     return 0;
 }
 
 /* tutti_dev_enter() with a look at what the collective stores into and reads; refused, nothing is begun. */
-TUTTI_DEV int tutti_dev_begin(struct tutti_dev_meeting *meeting, int group, tshmem_team_t team, const void *dest,
-                              size_t dest_bytes, const void *source, size_t source_bytes)
+TUTTI_DEV int tutti_dev_begin(struct tutti_dev_meeting *meeting, int operation, int group, tshmem_team_t team,
+                              const void *dest, size_t dest_bytes, const void *source, size_t source_bytes)
 {
-    return tutti_dev_are_symmetric(dest, dest_bytes, source, source_bytes) ? tutti_dev_enter(meeting, group, team)
-                                                                           : TUTTI_DEV_ERR_ARGUMENT;
+    return tutti_dev_are_symmetric(operation, team, dest, dest_bytes, source, source_bytes)
+               ? tutti_dev_enter(meeting, operation, group, team)
+               : TUTTI_DEV_ERR_ARGUMENT;
 }
 
 /* The same with tutti_dev_open(). */
-TUTTI_DEV int tutti_dev_begin_short(struct tutti_dev_meeting *meeting, int group, tshmem_team_t team, const void *dest,
-                                    size_t dest_bytes, const void *source, size_t source_bytes)
+TUTTI_DEV int tutti_dev_begin_short(struct tutti_dev_meeting *meeting, int operation, int group, tshmem_team_t team,
+                                    const void *dest, size_t dest_bytes, const void *source, size_t source_bytes)
 {
-    return tutti_dev_are_symmetric(dest, dest_bytes, source, source_bytes) ? tutti_dev_open(meeting, group, team)
-                                                                           : TUTTI_DEV_ERR_ARGUMENT;
+    return tutti_dev_are_symmetric(operation, team, dest, dest_bytes, source, source_bytes)
+               ? tutti_dev_open(meeting, operation, group, team)
+               : TUTTI_DEV_ERR_ARGUMENT;
 }
 
 #endif

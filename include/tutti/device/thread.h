@@ -32,7 +32,7 @@ TSHMEM_FORM void tshmem_signal_set(uint64_t *signal, uint64_t value, int pe)
     if (at)
         tutti_dev_store_relaxed64(at, value);
     else
-        tutti_dev_ring_put_signal(NULL, NULL, 0, signal, value, TSHMEM_SIGNAL_SET, pe, 0);
+        tutti_dev_signal_apart(signal, value, TSHMEM_SIGNAL_SET, pe);
 }
 
 TSHMEM_FORM void tshmem_signal_add(uint64_t *signal, uint64_t value, int pe)

@@ -106,7 +106,8 @@ TUTTI_DEV size_t tutti_dev_wait(int group, int which, int type, const void *word
         struct tutti_dev_patience patience = {0, 0};
         do {
             result = tutti_dev_look(which, type, words, n, indices, status, comparison, values, &looked);
-        } while (!(which & TSHMEM_WAIT_TEST) && result == nothing && looked > 0 && !tutti_dev_leave(&patience));
+        } while (!(which & TSHMEM_WAIT_TEST) && result == nothing && looked > 0 &&
+                 !tutti_dev_leave(&patience, TSHMEM_KERNEL_WAIT, words));
         tutti_dev_seen();
     }
     return (size_t)tutti_dev_share_likely(group, result, 1);
@@ -119,7 +120,8 @@ TUTTI_DEV uint64_t tutti_dev_signal_wait(int group, const uint64_t *signal, int 
         struct tutti_dev_patience patience = {0, 0};
         do {
             seen = tutti_dev_load_look64(signal);
-        } while (!tutti_dev_compares(0, comparison, seen, value) && !tutti_dev_leave(&patience));
+        } while (!tutti_dev_compares(0, comparison, seen, value) &&
+                 !tutti_dev_leave(&patience, TSHMEM_KERNEL_SIGNAL_WAIT, signal));
         tutti_dev_seen();
     }
     return tutti_dev_share_likely(group, seen, value);

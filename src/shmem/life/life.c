@@ -145,9 +145,9 @@ void *tshmem_ptr(const void *dest, int pe)
 {
     const struct tutti_shmem *space = &tutti_shmem;
     const uint64_t at = (uint64_t)((uintptr_t)tutti_shmem_unconstant(dest) - (uintptr_t)space->state.heap);
-    if (!tshmem_pe_accessible(pe) || at < space->first || at >= tutti_shmem_mapped(space) || !space->state.peer[pe])
+    if (!tshmem_pe_accessible(pe) || at < space->first || at >= tutti_shmem_mapped(space) || !space->heaps[pe])
         return NULL;
-    return pe == space->state.me ? (void *)dest : space->state.peer[pe] + at;
+    return pe == space->state.me ? (void *)dest : space->heaps[pe] + at;
 }
 
 int tshmem_addr_accessible(const void *address, int pe)

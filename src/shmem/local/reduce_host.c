@@ -53,7 +53,7 @@ static void run_long_double(const struct tutti_shmem_job *job)
 {
     const int scan = job->shape != TUTTI_SHAPE_ALL;
     for (size_t i = 0; i < job->count; i++) {
-        long double sum = 0, prefix[TSHMEM_PES_MAX];
+        long double sum = 0, prefix[TSHMEM_NEAR_MAX];
         for (int r = 0; r < job->ranks; r++) {
             long double value;
             memcpy(&value, (const char *)job->in[r] + i * sizeof value, sizeof value);

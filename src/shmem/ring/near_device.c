@@ -65,7 +65,7 @@ static struct queue *shortest(struct queues *all)
 static int put_amo(struct tutti_proxy *proxy, struct tutti_stream *stream, struct tutti_ring_operation *o)
 {
     char *const value = (char *)proxy->seen + ((char *)o->value - (char *)proxy->memory);
-    struct tutti_amo_args args = {.at = proxy->state->peer[o->pe] + o->dest,
+    struct tutti_amo_args args = {.at = tutti_proxy_heap(proxy, o->pe) + o->dest,
                                   .value = o->value[0],
                                   .expected = o->value[1],
                                   .was = o->tag ? (uint64_t *)(void *)value : NULL};
@@ -75,7 +75,7 @@ static int put_amo(struct tutti_proxy *proxy, struct tutti_stream *stream, struc
 static int put_signal(struct tutti_proxy *proxy, struct tutti_stream *stream, const struct tutti_ring_operation *o,
                       char *at)
 {
-    struct tutti_amo_args args = {.at = proxy->state->peer[o->pe] + o->value[1], .value = o->value[0]};
+    struct tutti_amo_args args = {.at = tutti_proxy_heap(proxy, o->pe) + o->value[1], .value = o->value[0]};
     const int status =
         o->bytes ? proxy->device->copy(stream, at, (const void *)(uintptr_t)o->source, o->bytes) : TUTTI_OK;
     const int amo = o->what == TSHMEM_SIGNAL_ADD ? TSHMEM_AMO_ADD : TSHMEM_AMO_SET;

@@ -19,8 +19,9 @@ static int begin(struct tutti_proxy *proxy, struct tutti_ring_operation *o, char
         o->value[0] = 0;
         return kind->element(o->value, at, o->bytes);
     case TSHMEM_RING_PUT_SIGNAL:
-        return kind->put_signal(at, source, o->bytes, (uint64_t *)(void *)(proxy->state->peer[o->pe] + o->value[1]),
-                                o->value[0], o->what, 0);
+        return kind->put_signal(at, source, o->bytes,
+                                (uint64_t *)(void *)(tutti_proxy_heap(proxy, o->pe) + o->value[1]), o->value[0],
+                                o->what, 0);
     case TSHMEM_RING_AMO:
         o->value[0] = kind->amo(o->what, at, o->size, o->value[0], o->value[1]);
         return TUTTI_RING_DONE;

@@ -51,10 +51,10 @@ static const struct {
     [TSHMEM_RING_GET_BLOCKS] = {"a strided get", 1, blocks_of},
 };
 
-static int is_nothing(const struct tshmem_state *state, const struct tutti_ring_operation *o)
+static int is_nothing(const struct tutti_proxy *proxy, const struct tutti_ring_operation *o)
 {
     const int blocks = o->operation == TSHMEM_RING_PUT_BLOCKS || o->operation == TSHMEM_RING_GET_BLOCKS;
-    const int near = o->operation == TSHMEM_RING_QUIET && o->pe < state->pes && state->peer[o->pe];
+    const int near = o->operation == TSHMEM_RING_QUIET && o->pe < proxy->state->pes && tutti_proxy_heap(proxy, o->pe);
     return near || (blocks && (o->bytes == 0 || o->extra == 0));
 }
 
@@ -94,11 +94,11 @@ static int begin(void *with, struct tutti_ring_operation *o)
     struct tutti_proxy *const proxy = with;
     const struct tshmem_state *const state = proxy->state;
     int status;
-    if (is_nothing(state, o))
+    if (is_nothing(proxy, o))
         return TUTTI_RING_DONE;
     if (!is_sound(proxy, o))
         return refuse(state, o, TUTTI_ERR_ARGUMENT, "not what lies in a heap");
-    char *const heap = state->peer[o->pe];
+    char *const heap = tutti_proxy_heap(proxy, o->pe);
     if (heap)
         status = proxy->near->begin(proxy, o, heap + (rows[o->operation].get ? o->source : o->dest));
     else if (proxy->far)

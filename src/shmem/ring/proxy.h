@@ -35,6 +35,7 @@ extern const struct tutti_path tutti_near_host, tutti_near_device, tutti_far_wir
 struct tutti_proxy {
     struct tutti_ring ring;
     const struct tshmem_state *state;
+    char *const *heaps;                  /* [PEs], as mapped here; NULL: those of the state, [PEs] */
     const _Atomic uint64_t *mapped;      /* bytes of each heap that are there; NULL: all of state->heap_bytes */
     const struct tutti_path *near, *far; /* far NULL: there is no wire */
     void *near_with, *far_with;          /* theirs */
@@ -49,6 +50,12 @@ struct tutti_proxy {
     int (*launch)(struct tutti_stream *stream, int operation, size_t bytes, struct tutti_amo_args *args);
     void *memory, *seen; /* of the ring, here and as kernels address it */
 };
+
+/* Heap of that PE as mapped here; NULL: far. */
+static inline char *tutti_proxy_heap(const struct tutti_proxy *proxy, int pe)
+{
+    return proxy->heaps ? proxy->heaps[pe] : proxy->state->peer[pe];
+}
 
 /* One round: how much was begun or has ended; a negative status, said, and the abort word set, where something cannot
  * be done: then nothing is any more. Never waits. `with`: the proxy. */

@@ -29,7 +29,7 @@ static int after_later(struct tutti_stream *stream)
 static int some_far(void)
 {
     for (int pe = 0; pe < tutti_shmem.state.pes; pe++) {
-        if (!tutti_shmem.state.peer[pe])
+        if (!tutti_shmem_kernels_reach(pe))
             return pe;
     }
     return -1;
@@ -98,5 +98,5 @@ int tshmem_pe_quiet_on_stream(int pe, void *stream)
     const int status = after_near(name, stream);
     if (status != TUTTI_OK)
         return status;
-    return tutti_shmem.state.peer[pe] ? after_ring(TUTTI_SHMEM_DO_QUIET, 0, name, stream) : after_far(name, stream);
+    return tutti_shmem_kernels_reach(pe) ? after_ring(TUTTI_SHMEM_DO_QUIET, 0, name, stream) : after_far(name, stream);
 }

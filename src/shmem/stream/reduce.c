@@ -56,8 +56,8 @@ static int block(struct tutti_shmem_streamed *call)
                                   .count = args->n,
                                   .out = {args->dest}};
     for (int i = 0; i < team->size; i++)
-        job.in[i] =
-            tutti_shmem.state.peer[team->world[i]] + tutti_shmem_stream_offset(args->source) + (size_t)team->me * bytes;
+        job.in[i] = tutti_shmem.heaps[tutti_shmem_pe_of(team, i)] + tutti_shmem_stream_offset(args->source) +
+                    (size_t)team->me * bytes;
     return tutti_shmem_gpu_launch(call->stream, &job);
 }
 

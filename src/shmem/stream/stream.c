@@ -44,7 +44,7 @@ int tutti_shmem_stream_leave(struct tutti_stream *stream, int status, const char
 static int is_near(const struct tshmem_team_state *team)
 {
     for (int i = 0; i < team->size; i++) {
-        if (!tutti_shmem.state.peer[team->world[i]])
+        if (!tutti_shmem_kernels_reach(tutti_shmem_pe_of(team, i)))
             return 0;
     }
     return 1;

@@ -69,12 +69,12 @@ static int may_ask(const struct peer *peer)
 
 static int take_get(struct tutti_wire *wire, struct message *message)
 {
-    return are_there(wire, message->head) && may_ask(&wire->peer[message->pe]) ? TUTTI_OK : TUTTI_ERR_BROKEN;
+    return are_there(wire, message->head) && may_ask(wire->peer[message->pe]) ? TUTTI_OK : TUTTI_ERR_BROKEN;
 }
 
 static int take_amo(struct tutti_wire *wire, struct message *message)
 {
-    if (message->head->fetches && !may_ask(&wire->peer[message->pe]))
+    if (message->head->fetches && !may_ask(wire->peer[message->pe]))
         return TUTTI_ERR_BROKEN;
     return change(wire, message->head, message->head->fetches ? (uint64_t *)(void *)message->data : NULL);
 }
@@ -82,12 +82,12 @@ static int take_amo(struct tutti_wire *wire, struct message *message)
 static int take_notice(struct tutti_wire *wire, struct message *message)
 {
     (void)wire;
-    return message->head->data <= TUTTI_WIRE_NOTE ? TUTTI_OK : TUTTI_ERR_BROKEN;
+    return message->head->data <= TUTTI_WIRE_PIECE ? TUTTI_OK : TUTTI_ERR_BROKEN;
 }
 
 static int take_reply(struct tutti_wire *wire, struct message *message)
 {
-    struct peer *peer = &wire->peer[message->pe];
+    struct peer *peer = wire->peer[message->pe];
     const struct ask *ask = &peer->ask[peer->taken_answers % TUTTI_WIRE_CREDITS];
     if (peer->taken_answers == peer->asked || ask->number != message->head->number ||
         message->head->data != ask->n * ask->block * ask->bytes)
@@ -111,12 +111,12 @@ static int take_nothing(struct tutti_wire *wire, struct message *message)
 
 static void applied(struct tutti_wire *wire, struct message *message)
 {
-    wire->peer[message->pe].applied++;
+    wire->peer[message->pe]->applied++;
 }
 
 static void owe(struct tutti_wire *wire, struct message *message)
 {
-    struct peer *peer = &wire->peer[message->pe];
+    struct peer *peer = wire->peer[message->pe];
     peer->owed[peer->owed_in++ % TUTTI_WIRE_CREDITS] = *message->head;
     peer->applied++;
 }
@@ -133,14 +133,14 @@ static void end_amo(struct tutti_wire *wire, struct message *message)
 
 static void end_notice(struct tutti_wire *wire, struct message *message)
 {
-    wire->peer[message->pe].applied++;
+    wire->peer[message->pe]->applied++;
     wire->users->notice(wire->users->with, message->pe, message->data, message->head->data);
 }
 
 static void end_reply(struct tutti_wire *wire, struct message *message)
 {
     struct tutti_wire_op *op = message->op;
-    wire->peer[message->pe].answered++;
+    wire->peer[message->pe]->answered++;
     op->was = message->head->value;
     if (--op->asked == 0 && op->last != 0)
         tutti_wire_end_op(wire, op, TUTTI_OK);
@@ -160,7 +160,7 @@ static void end_abort(struct tutti_wire *wire, struct message *message)
 
 static void end_bye(struct tutti_wire *wire, struct message *message)
 {
-    wire->peer[message->pe].has_bye = 1;
+    wire->peer[message->pe]->has_bye = 1;
 }
 
 static const struct {
@@ -176,9 +176,13 @@ static const struct {
 static int check(struct tutti_wire *wire, struct message *message, const struct tutti_came *came)
 {
     const struct head *head = message->head;
-    struct peer *peer = &wire->peer[came->from];
     const int control = head->what >= ACK;
-    if (came->bytes < sizeof *head || head->what >= WHATS || !peer->far ||
+    if (came->from < 0 || came->from >= wire->transport->size || !wire->far[came->from])
+        return TUTTI_ERR_BROKEN;
+    struct peer *const peer = tutti_wire_peer(wire, came->from);
+    if (!peer)
+        return TUTTI_ERR_MEMORY;
+    if (came->bytes < sizeof *head || head->what >= WHATS ||
         (control ? head->data != 0 : came->bytes != HEAD + (size_t)head->data) || head->applied > peer->sent)
         return TUTTI_ERR_BROKEN;
     if (head->what < REPLY && (head->number != ++peer->came || head->number > peer->told + TUTTI_WIRE_CREDITS))

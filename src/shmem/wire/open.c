@@ -33,27 +33,40 @@ static void lay_out_all(struct tutti_wire *wire)
     lay_out_pool(wire->reply, REPLIES, &wire->free_replies, buffers + (size_t)REQUESTS * BUFFER);
 }
 
-static void lay_out_peers(struct tutti_wire *wire, uint64_t far)
+static void free_all(struct tutti_wire *wire)
 {
-    for (int pe = 0; pe < wire->transport->size; pe++) {
-        struct peer *peer = &wire->peer[pe];
-        peer->far = far >> pe & 1;
-        peer->end = &peer->first;
-        peer->unconfirmed_end = &peer->unconfirmed;
-    }
+    for (int i = 0; i < wire->peers; i++)
+        free(wire->known[i]);
+    free(wire->peer);
+    free(wire->known);
+    free(wire);
 }
 
-int tutti_wire_open(struct tutti_transport *transport, uint64_t far, const struct tutti_wire_local *local, char *heap,
-                    uint64_t heap_bytes, const struct tutti_wire_users *users, struct tutti_wire **out)
+static struct tutti_wire *allocate(int size)
 {
-    struct tutti_wire *wire = transport->size <= PES ? calloc(1, sizeof *wire) : NULL;
+    struct tutti_wire *wire = calloc(1, sizeof *wire);
+    if (!wire)
+        return NULL;
+    wire->peer = calloc((size_t)size, sizeof *wire->peer);
+    wire->known = calloc((size_t)size, sizeof *wire->known);
+    if (wire->peer && wire->known)
+        return wire;
+    free_all(wire);
+    return NULL;
+}
+
+int tutti_wire_open(struct tutti_transport *transport, const unsigned char *far, const struct tutti_wire_local *local,
+                    char *heap, uint64_t heap_bytes, const struct tutti_wire_users *users, struct tutti_wire **out)
+{
+    struct tutti_wire *wire = allocate(transport->size);
     if (!wire)
         return TUTTI_ERR_MEMORY;
     int status = local->room((size_t)BUFFERS * BUFFER, &wire->room);
     if (status != TUTTI_OK) {
-        free(wire);
+        free_all(wire);
         return status;
     }
+    wire->far = far;
     pthread_mutex_init(&wire->lock, NULL);
     wire->transport = transport;
     wire->local = local;
@@ -63,7 +76,6 @@ int tutti_wire_open(struct tutti_transport *transport, uint64_t far, const struc
     wire->sending_end = &wire->sending;
     wire->batch_end = &wire->batch;
     lay_out_all(wire);
-    lay_out_peers(wire, far);
     for (int i = 0; i < RECEIVES && status == TUTTI_OK; i++)
         status = tutti_wire_post_receive(wire, &wire->receive[i]);
     if (status != TUTTI_OK) {
@@ -86,8 +98,8 @@ static int take_back(struct tutti_wire *wire)
             cancelled = 0;
         free_to_go &= cancelled;
     }
-    for (int pe = 0; pe < PES; pe++) {
-        const struct peer *peer = &wire->peer[pe];
+    for (int i = 0; i < wire->peers; i++) {
+        const struct peer *peer = wire->known[i];
         free_to_go &= !peer->ack.under_way && !peer->abort.under_way && !peer->bye.under_way;
     }
     return free_to_go;
@@ -115,7 +127,7 @@ void tutti_wire_close(struct tutti_wire *wire)
     }
     wire->local->give(wire->room);
     pthread_mutex_destroy(&wire->lock);
-    free(wire);
+    free_all(wire);
 }
 
 /* ---- the end ---- */
@@ -123,11 +135,11 @@ void tutti_wire_close(struct tutti_wire *wire)
 void tutti_wire_leave(struct tutti_wire *wire)
 {
     pthread_mutex_lock(&wire->lock);
-    for (int pe = 0; pe < wire->transport->size && wire->status == TUTTI_OK; pe++) {
-        struct peer *peer = &wire->peer[pe];
-        if (!peer->far || peer->said_bye)
+    for (int i = 0; i < wire->peers && wire->status == TUTTI_OK; i++) {
+        struct peer *peer = wire->known[i];
+        if (peer->said_bye)
             continue;
-        const int status = tutti_wire_give_control(wire, pe, &peer->bye, BYE, 0);
+        const int status = tutti_wire_give_control(wire, peer, &peer->bye, BYE, 0);
         peer->said_bye = 1;
         if (status != TUTTI_OK)
             tutti_wire_fail(wire, -1, status);
@@ -139,9 +151,9 @@ int tutti_wire_left(struct tutti_wire *wire)
 {
     pthread_mutex_lock(&wire->lock);
     int left = !wire->sending && !wire->begun;
-    for (int pe = 0; pe < wire->transport->size; pe++) {
-        const struct peer *peer = &wire->peer[pe];
-        left &= !peer->far || (peer->said_bye && peer->has_bye && !peer->bye.under_way && !peer->ack.under_way);
+    for (int i = 0; i < wire->peers; i++) {
+        const struct peer *peer = wire->known[i];
+        left &= peer->said_bye && peer->has_bye && !peer->bye.under_way && !peer->ack.under_way;
     }
     const int status = wire->status;
     pthread_mutex_unlock(&wire->lock);

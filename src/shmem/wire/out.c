@@ -118,9 +118,8 @@ static void sent(struct peer *peer, struct tutti_wire_op *op, struct message *me
     }
 }
 
-static void send_piece(struct tutti_wire *wire, int pe, struct message *message)
+static void send_piece(struct tutti_wire *wire, struct peer *peer, struct message *message)
 {
-    struct peer *peer = &wire->peer[pe];
     struct tutti_wire_op *op = peer->first;
     const int with_data = has_blocks(op);
     struct piece piece = {.n = 0};
@@ -129,14 +128,14 @@ static void send_piece(struct tutti_wire *wire, int pe, struct message *message)
         piece = next_piece(op);
         last = pass_piece(op, &piece);
     }
-    message->pe = pe;
+    message->pe = peer->pe;
     describe(message->head, op, with_data ? &piece : NULL, last);
     message->head->number = ++peer->sent;
     if (asks(op))
         ask(peer, op, with_data ? &piece : NULL, peer->sent);
     if (op->what == TUTTI_WIRE_NOTICE) {
         message->head->data = op->note_bytes;
-        memcpy(message->data, op->note, op->note_bytes);
+        memcpy(message->data, op->here ? op->here : op->note, op->note_bytes);
     } else if (op->what == TUTTI_WIRE_PUT && with_data) {
         message->head->data = (uint32_t)(piece.n * piece.block * piece.bytes);
         status = wire->local->blocks(message->data, piece.here, (ptrdiff_t)piece.block, piece.here_step, piece.block,
@@ -185,12 +184,11 @@ static int may_send(const struct tutti_wire *wire, const struct peer *peer)
 
 /* ---- answers ---- */
 
-static void answer(struct tutti_wire *wire, int pe, struct message *message)
+static void answer(struct tutti_wire *wire, struct peer *peer, struct message *message)
 {
-    struct peer *peer = &wire->peer[pe];
     const struct head *question = &peer->owed[peer->owed_out++ % TUTTI_WIRE_CREDITS];
     int status = TUTTI_OK;
-    message->pe = pe;
+    message->pe = peer->pe;
     *message->head = (struct head){.what = REPLY, .number = question->number, .value = question->value};
     if (question->what == GET) {
         message->head->data = (uint32_t)(question->n * question->block * question->bytes);
@@ -203,19 +201,20 @@ static void answer(struct tutti_wire *wire, int pe, struct message *message)
 /* One message of each PE in turn, as long as any may send: none waits for another one's large operation. */
 void tutti_wire_push(struct tutti_wire *wire)
 {
-    const int size = wire->transport->size;
+    const int size = wire->peers;
     int moved;
+    if (size == 0)
+        return;
     do {
         moved = 0;
         for (int i = 0; i < size; i++) {
-            const int pe = (wire->turn + i) % size;
-            struct peer *peer = &wire->peer[pe];
+            struct peer *peer = wire->known[(wire->turn + i) % size];
             if (wire->status == TUTTI_OK && peer->owed_out < peer->owed_in && wire->free_replies) {
-                answer(wire, pe, tutti_wire_take_message(&wire->free_replies));
+                answer(wire, peer, tutti_wire_take_message(&wire->free_replies));
                 moved = 1;
             }
             if (may_send(wire, peer)) {
-                send_piece(wire, pe, tutti_wire_take_message(&wire->free_requests));
+                send_piece(wire, peer, tutti_wire_take_message(&wire->free_requests));
                 moved = 1;
             }
         }

@@ -8,7 +8,7 @@
 #include "core/status.h"
 #include "shmem/wire/wire.h"
 
-enum { RECEIVES = 32, REQUESTS = 48, REPLIES = 16, PES = 64 };
+enum { RECEIVES = 32, REQUESTS = 48, REPLIES = 16 };
 
 /* Of messages. Those up to NOTICE take a credit, and are numbered. */
 enum what { PUT, GET, AMO, NOTICE, REPLY, ACK, ABORT, BYE, WHATS };
@@ -53,7 +53,7 @@ struct control {
 };
 
 struct peer {
-    int far;
+    int pe;
     struct tutti_wire_op *first, **end; /* to be sent, in order */
     struct tutti_wire_op *unconfirmed, **unconfirmed_end;
     uint64_t sent, acked;                    /* messages with a credit; those of them that are applied there */
@@ -88,17 +88,23 @@ struct tutti_wire {
     int begun; /* some of them have such work */
     int turn;  /* the peer that is first to send */
     struct tutti_wire_op *spare;
-    struct peer peer[PES];
+    const unsigned char *far; /* [size]: 1 where that PE is reached by messages */
+    /* Those that a message was for, or came from: others take no memory, and no time of a poll. */
+    struct peer **peer;  /* [size], by PE; NULL: none */
+    struct peer **known; /* [peers], in the order in which they came to be */
+    int peers;
 };
 
-/* wire.c */
+/* wire.c. A far PE's, made with the first message; NULL: there is no memory. */
+struct peer *tutti_wire_peer(struct tutti_wire *wire, int pe);
 void tutti_wire_fail(struct tutti_wire *wire, int from, int status);
 void tutti_wire_end_op(struct tutti_wire *wire, struct tutti_wire_op *op, int status);
 /* Puts a message at the end of the batch; status: of its local work. */
 void tutti_wire_batch(struct tutti_wire *wire, struct message *message, int status);
 int tutti_wire_give_message(struct tutti_wire *wire, struct message *message);
 /* value: of ABORT, see wire.h. */
-int tutti_wire_give_control(struct tutti_wire *wire, int pe, struct control *control, enum what what, uint64_t value);
+int tutti_wire_give_control(struct tutti_wire *wire, struct peer *peer, struct control *control, enum what what,
+                            uint64_t value);
 struct message *tutti_wire_take_message(struct message **pool);
 /* out.c: sends what may be sent; the answers that are owed. finish: its local work has ended. */
 void tutti_wire_push(struct tutti_wire *wire);

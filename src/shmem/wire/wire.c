@@ -5,6 +5,24 @@
 
 #include "shmem/wire/own.h"
 
+/* ---- peers ---- */
+
+struct peer *tutti_wire_peer(struct tutti_wire *wire, int pe)
+{
+    struct peer *peer = wire->peer[pe];
+    if (peer)
+        return peer;
+    peer = calloc(1, sizeof *peer);
+    if (!peer)
+        return NULL;
+    peer->pe = pe;
+    peer->end = &peer->first;
+    peer->unconfirmed_end = &peer->unconfirmed;
+    wire->peer[pe] = peer;
+    wire->known[wire->peers++] = peer;
+    return peer;
+}
+
 /* ---- failure ---- */
 
 void tutti_wire_end_op(struct tutti_wire *wire, struct tutti_wire_op *op, int status)
@@ -63,8 +81,8 @@ void tutti_wire_fail(struct tutti_wire *wire, int from, int status)
             tutti_wire_end_op(wire, message->op, status);
         message->op = message->home ? NULL : message->op;
     }
-    for (int pe = 0; pe < wire->transport->size; pe++)
-        end_peer(wire, &wire->peer[pe], status);
+    for (int i = 0; i < wire->peers; i++)
+        end_peer(wire, wire->known[i], status);
     if (!exits)
         wire->users->ended(wire->users->with, from, told);
 }
@@ -73,9 +91,9 @@ void tutti_wire_abort(struct tutti_wire *wire, int status)
 {
     pthread_mutex_lock(&wire->lock);
     for (int pe = 0; pe < wire->transport->size; pe++) {
-        struct peer *peer = &wire->peer[pe];
-        if (peer->far && !peer->said_bye && !peer->abort.under_way)
-            tutti_wire_give_control(wire, pe, &peer->abort, ABORT, status > 0 ? (uint64_t)status : 0);
+        struct peer *const peer = wire->far[pe] ? tutti_wire_peer(wire, pe) : NULL;
+        if (peer && !peer->said_bye && !peer->abort.under_way)
+            tutti_wire_give_control(wire, peer, &peer->abort, ABORT, status > 0 ? (uint64_t)status : 0);
     }
     tutti_wire_fail(wire, -1, status);
     pthread_mutex_unlock(&wire->lock);
@@ -95,14 +113,14 @@ struct message *tutti_wire_take_message(struct message **pool)
 }
 
 /* What the peer is to know whatever else the message says. */
-static void sign(struct tutti_wire *wire, int pe, struct head *head)
+static void sign(struct peer *peer, struct head *head)
 {
-    head->applied = wire->peer[pe].told = wire->peer[pe].applied;
+    head->applied = peer->told = peer->applied;
 }
 
 int tutti_wire_give_message(struct tutti_wire *wire, struct message *message)
 {
-    sign(wire, message->pe, message->head);
+    sign(wire->peer[message->pe], message->head);
     const int status = wire->transport->ops->send(wire->transport, message->head, HEAD + message->head->data,
                                                   message->pe, TUTTI_WIRE_TAG, 0, &message->transfer);
     message->under_way = status == TUTTI_OK;
@@ -112,11 +130,12 @@ int tutti_wire_give_message(struct tutti_wire *wire, struct message *message)
     return status;
 }
 
-int tutti_wire_give_control(struct tutti_wire *wire, int pe, struct control *control, enum what what, uint64_t value)
+int tutti_wire_give_control(struct tutti_wire *wire, struct peer *peer, struct control *control, enum what what,
+                            uint64_t value)
 {
     control->head = (struct head){.what = (uint32_t)what, .value = value};
-    sign(wire, pe, &control->head);
-    const int status = wire->transport->ops->send(wire->transport, &control->head, sizeof control->head, pe,
+    sign(peer, &control->head);
+    const int status = wire->transport->ops->send(wire->transport, &control->head, sizeof control->head, peer->pe,
                                                   TUTTI_WIRE_TAG, 0, &control->transfer);
     control->under_way = status == TUTTI_OK;
     return status;
@@ -151,8 +170,8 @@ static void look_after_sends(struct tutti_wire *wire)
         *message->home = message;
     }
     wire->sending_end = at;
-    for (int pe = 0; pe < wire->transport->size; pe++) {
-        struct peer *peer = &wire->peer[pe];
+    for (int i = 0; i < wire->peers; i++) {
+        struct peer *peer = wire->known[i];
         has_gone(wire, &peer->ack.transfer, &peer->ack.under_way);
         has_gone(wire, &peer->abort.transfer, &peer->abort.under_way);
         has_gone(wire, &peer->bye.transfer, &peer->bye.under_way);
@@ -162,11 +181,11 @@ static void look_after_sends(struct tutti_wire *wire)
 /* Tells those who have not heard how much of theirs is applied. */
 static void acknowledge(struct tutti_wire *wire)
 {
-    for (int pe = 0; pe < wire->transport->size && wire->status == TUTTI_OK; pe++) {
-        struct peer *peer = &wire->peer[pe];
+    for (int i = 0; i < wire->peers && wire->status == TUTTI_OK; i++) {
+        struct peer *peer = wire->known[i];
         if (peer->told == peer->applied || peer->ack.under_way || peer->said_bye)
             continue;
-        const int status = tutti_wire_give_control(wire, pe, &peer->ack, ACK, 0);
+        const int status = tutti_wire_give_control(wire, peer, &peer->ack, ACK, 0);
         if (status != TUTTI_OK)
             tutti_wire_fail(wire, -1, status);
     }
@@ -245,7 +264,9 @@ static int begin(struct tutti_wire *wire, struct tutti_wire_op *op)
 {
     if (wire->status != TUTTI_OK)
         return wire->status;
-    struct peer *peer = &wire->peer[op->pe];
+    struct peer *peer = tutti_wire_peer(wire, op->pe);
+    if (!peer)
+        return TUTTI_ERR_MEMORY;
     op->next = NULL;
     op->block_at = op->byte_at = op->asked = 0;
     op->last = 0;
@@ -264,7 +285,8 @@ static void send_off(struct tutti_wire *wire)
 
 static int is_wrong(const struct tutti_wire *wire, const struct tutti_wire_op *op)
 {
-    return op->pe < 0 || op->pe >= wire->transport->size || !wire->peer[op->pe].far || op->note_bytes > sizeof op->note;
+    return op->pe < 0 || op->pe >= wire->transport->size || !wire->far[op->pe] ||
+           op->note_bytes > (op->here ? (size_t)TUTTI_WIRE_PIECE : sizeof op->note);
 }
 
 static int begin_own(struct tutti_wire *wire, struct tutti_wire_op *op, int sends)
@@ -317,16 +339,17 @@ int tutti_wire_post(struct tutti_wire *wire, const struct tutti_wire_op *op)
 
 static int is_quiet(const struct peer *peer)
 {
-    return !peer->first && peer->sent == peer->acked && peer->asked == peer->answered;
+    return !peer || (!peer->first && peer->sent == peer->acked && peer->asked == peer->answered);
 }
 
 int tutti_wire_quiet(struct tutti_wire *wire, int pe)
 {
     int quiet = 1;
     pthread_mutex_lock(&wire->lock);
-    const int from = pe < 0 ? 0 : pe, to = pe < 0 ? wire->transport->size : pe + 1;
-    for (int i = from; i < to; i++)
-        quiet &= is_quiet(&wire->peer[i]);
+    for (int i = 0; pe < 0 && i < wire->peers; i++)
+        quiet &= is_quiet(wire->known[i]);
+    if (pe >= 0)
+        quiet = is_quiet(wire->peer[pe]);
     const int status = wire->status;
     pthread_mutex_unlock(&wire->lock);
     return status != TUTTI_OK ? status : quiet;
@@ -336,8 +359,8 @@ int tutti_wire_is_fenced(struct tutti_wire *wire)
 {
     pthread_mutex_lock(&wire->lock);
     int fenced = !wire->begun;
-    for (int pe = 0; pe < wire->transport->size; pe++)
-        fenced &= !wire->peer[pe].first && wire->peer[pe].asked == wire->peer[pe].answered;
+    for (int i = 0; i < wire->peers; i++)
+        fenced &= !wire->known[i]->first && wire->known[i]->asked == wire->known[i]->answered;
     const int status = wire->status;
     pthread_mutex_unlock(&wire->lock);
     return status != TUTTI_OK ? status : fenced;
@@ -350,10 +373,10 @@ void tutti_wire_where(struct tutti_wire *wire, char *text, size_t size)
         text[0] = 0;
     if (pthread_mutex_trylock(&wire->lock) != 0)
         return;
-    for (int pe = 0; pe < wire->transport->size && n >= 0 && (size_t)n + 48 < size; pe++) {
-        const struct peer *peer = &wire->peer[pe];
+    for (int i = 0; i < wire->peers && n >= 0 && (size_t)n + 48 < size; i++) {
+        const struct peer *peer = wire->known[i];
         if (!is_quiet(peer))
-            n += snprintf(text + n, size - (size_t)n, " PE %d (%llu messages, %llu answers)", pe,
+            n += snprintf(text + n, size - (size_t)n, " PE %d (%llu messages, %llu answers)", peer->pe,
                           (unsigned long long)(peer->sent - peer->acked),
                           (unsigned long long)(peer->asked - peer->answered));
     }

@@ -53,7 +53,8 @@ struct tutti_wire_op {
     uint32_t word_bytes;
     int fetches;  /* AMO: `was` is asked for; otherwise nobody answers */
     uint64_t was; /* AMO that fetches: what the word was before */
-    /* NOTICE: for the wire's user there. */
+    /* NOTICE: for the wire's user there: up to TUTTI_WIRE_PIECE bytes of host memory at `here`, or, where that is NULL,
+     * of `note`. */
     unsigned char note[TUTTI_WIRE_NOTE];
     uint32_t note_bytes;
     int confirmed; /* 1: PUT, AMO: `state` is DONE when it is applied there, not when it has left */
@@ -81,10 +82,10 @@ struct tutti_wire_users {
 
 struct tutti_wire;
 
-/* Local. far: bit pe: a rank of the transport that is reached by messages. The heap is this PE's, which agents of
- * others work on. transport, local and users outlive the wire. A status. */
-int tutti_wire_open(struct tutti_transport *transport, uint64_t far, const struct tutti_wire_local *local, char *heap,
-                    uint64_t heap_bytes, const struct tutti_wire_users *users, struct tutti_wire **out);
+/* Local. far: [size of the transport]: 1 for a rank that is reached by messages. The heap is this PE's, which agents of
+ * others work on. transport, far, local and users outlive the wire. A status. */
+int tutti_wire_open(struct tutti_transport *transport, const unsigned char *far, const struct tutti_wire_local *local,
+                    char *heap, uint64_t heap_bytes, const struct tutti_wire_users *users, struct tutti_wire **out);
 
 /* Begins an operation and returns at once; the caller keeps op until it is not UNDER_WAY any more, and its memory: a
  * PUT is DONE when `here` may be changed, unless `confirmed` is set. A status; then nothing has begun. */
@@ -113,13 +114,14 @@ int tutti_wire_is_fenced(struct tutti_wire *wire);
 /* What is not applied yet, as a text. */
 void tutti_wire_where(struct tutti_wire *wire, char *text, size_t size);
 
-/* Tells all others, once, that this PE gives up. Operations under way end with that status. TUTTI_WIRE_EXIT, and the
+/* Tells all far PEs, once, that this PE gives up. Operations under way end with that status. TUTTI_WIRE_EXIT, and the
  * low byte: the program ends with that one, which users of the others are told; operations end with TUTTI_ERR_BROKEN.
  */
 enum { TUTTI_WIRE_EXIT = 1 << 8 };
 void tutti_wire_abort(struct tutti_wire *wire, int status);
-/* Says farewell to all others. Only after all PEs have met with nothing left to do; then to be polled until left() says
- * 1: nothing is under way in either direction. negative: a status. */
+/* Says farewell to all with whom there have been messages, which both sides know. Only after all PEs have met with
+ * nothing left to do; then to be polled until left() says 1: nothing is under way in either direction. negative: a
+ * status. */
 void tutti_wire_leave(struct tutti_wire *wire);
 int tutti_wire_left(struct tutti_wire *wire);
 /* Local. Where left() has not said 1 the transport may still use its buffers: they are lost. Takes NULL. */
