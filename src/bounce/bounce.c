@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "core/counters.h"
+#include "core/lives.h"
 #include "core/settings.h"
 #include "core/status.h"
 
@@ -19,6 +20,7 @@ struct piece {
     struct tutti_bounce base;
     const struct tutti_bounce_kind *kind;
     int gpu;
+    unsigned life;               /* of the GPU; of all GPUs where it is none in particular */
     struct piece *next, **at;    /* in its bucket */
     struct piece *newer, *older; /* of all that are kept */
 };
@@ -83,12 +85,21 @@ static struct piece *find(const struct tutti_bounce_kind *kind, int gpu, size_t 
 {
     for (size_t c = room; c <= 2 * room; c = class_of(c + 1)) {
         struct piece *piece = *bucket_of(kind, gpu, c);
-        while (piece && (piece->kind != kind || piece->gpu != gpu || piece->base.room != c))
+        while (piece && (piece->kind != kind || piece->gpu != gpu || piece->base.room != c ||
+                         piece->life != tutti_gpu_life(gpu)))
             piece = piece->next;
         if (piece)
             return piece;
     }
     return NULL;
+}
+
+/* After a reset of its GPU its memory has gone. */
+static void end(struct piece *piece, int alive)
+{
+    if (alive && piece->life == tutti_gpu_life(piece->gpu))
+        piece->kind->free(piece->base.memory);
+    free(piece);
 }
 
 /* Ends the oldest one. The lock is let go meanwhile; the bytes are held until they are free. */
@@ -98,9 +109,7 @@ static void end_oldest(int alive)
     const size_t room = piece->base.room;
     unkeep(piece);
     pthread_mutex_unlock(&lock);
-    if (alive)
-        piece->kind->free(piece->base.memory);
-    free(piece);
+    end(piece, alive);
     pthread_mutex_lock(&lock);
     counts.held -= room;
 }
@@ -145,6 +154,7 @@ static int reserve(size_t room, int bounded)
 static struct piece *make(const struct tutti_bounce_kind *kind, int gpu, size_t room)
 {
     struct piece *piece = calloc(1, sizeof *piece);
+    const unsigned life = tutti_gpu_life(gpu);
     int status = piece ? kind->alloc(gpu, room, &piece->base.memory) : TUTTI_ERR_MEMORY;
     if (piece && status != TUTTI_OK && end_kept(1) > 0) /* that may be what is missing */
         status = kind->alloc(gpu, room, &piece->base.memory);
@@ -161,6 +171,7 @@ static struct piece *make(const struct tutti_bounce_kind *kind, int gpu, size_t 
     piece->base.room = room;
     piece->kind = kind;
     piece->gpu = gpu;
+    piece->life = life;
     tutti_count("bounce buffers", TUTTI_OUTCOME_ALLOCATED, kind->name);
     return piece;
 }
@@ -193,7 +204,7 @@ void tutti_bounce_give(struct tutti_bounce *bounce)
         piece->kind->clean(bounce->memory);
     pthread_mutex_lock(&lock);
     const size_t room = bounce->room;
-    const int keeps = counts.held <= limit();
+    const int keeps = counts.held <= limit() && piece->life == tutti_gpu_life(piece->gpu);
     if (keeps)
         keep(piece);
     while (pieces > KEPT_MOST)
@@ -201,8 +212,7 @@ void tutti_bounce_give(struct tutti_bounce *bounce)
     pthread_mutex_unlock(&lock);
     if (keeps)
         return;
-    piece->kind->free(bounce->memory);
-    free(piece);
+    end(piece, 1);
     pthread_mutex_lock(&lock);
     counts.held -= room;
     pthread_mutex_unlock(&lock);

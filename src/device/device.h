@@ -9,6 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "core/lives.h"
+
 enum tutti_memory_kind {
     TUTTI_MEMORY_HOST,    /* ordinary host memory, unknown to the device */
     TUTTI_MEMORY_PINNED,  /* host memory registered with the device: the host may load and store it */

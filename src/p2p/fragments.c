@@ -13,6 +13,7 @@ struct tutti_fragments {
     struct tutti_fragment *idle;
     int idles;
     struct tutti_stream *streams[GPUS][2]; /* of each direction */
+    unsigned lives[GPUS][2];               /* of the GPUs that they belong to */
 };
 
 struct tutti_fragments *tutti_fragments_new(void)
@@ -55,6 +56,7 @@ static struct tutti_fragment *new_fragment(int gpu)
     if (!fragment)
         return NULL;
     fragment->gpu = gpu;
+    fragment->life = tutti_gpu_life(gpu);
     if (tutti_device()->event_create(gpu, &fragment->event) == TUTTI_OK)
         return fragment;
     free(fragment);
@@ -66,7 +68,7 @@ static struct tutti_fragment *take_idle(struct tutti_fragments *fragments, int g
 {
     pthread_mutex_lock(&fragments->lock);
     struct tutti_fragment **at = &fragments->idle, *found = NULL;
-    while (*at && (*at)->gpu != gpu)
+    while (*at && ((*at)->gpu != gpu || (*at)->life != tutti_gpu_life(gpu)))
         at = &(*at)->next;
     if ((found = *at) != NULL) {
         *at = found->next;
@@ -80,7 +82,7 @@ void tutti_fragment_give(struct tutti_fragments *fragments, struct tutti_fragmen
 {
     tutti_bounce_give(fragment->bounce);
     pthread_mutex_lock(&fragments->lock);
-    const int keeps = fragments->idles < IDLE;
+    const int keeps = fragments->idles < IDLE && fragment->life == tutti_gpu_life(fragment->gpu);
     if (keeps) {
         fragment->next = fragments->idle;
         fragments->idle = fragment;
@@ -121,6 +123,12 @@ static int stream_of(struct tutti_fragments *fragments, int gpu, enum tutti_dire
     int status = TUTTI_OK;
     pthread_mutex_lock(&fragments->lock);
     struct tutti_stream **at = &fragments->streams[gpu][direction == TUTTI_UNPACK];
+    unsigned *life = &fragments->lives[gpu][direction == TUTTI_UNPACK];
+    if (*at && *life != tutti_gpu_life(gpu)) {
+        tutti_device()->stream_destroy(*at);
+        *at = NULL;
+    }
+    *life = tutti_gpu_life(gpu);
     if (!*at)
         status = tutti_device()->stream_create(gpu, at);
     *out = *at;

@@ -19,6 +19,7 @@ struct tutti_fragment {
     struct tutti_bounce *bounce; /* pinned */
     struct tutti_event *event;   /* done when what was begun has been moved */
     int gpu;
+    unsigned life;               /* of the GPU */
     struct tutti_fragment *next; /* among the idle ones, which have no memory */
 };
 

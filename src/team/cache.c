@@ -67,8 +67,9 @@ static struct tutti_mapping **chain_of(struct tutti_cache *cache, int peer, int 
 
 static int same(const struct tutti_mapping *m, int peer, int gpu, const struct tutti_export *what)
 {
-    return m->what.id == what->id && m->peer == peer && m->gpu == gpu && m->what.bytes == what->bytes &&
-           m->what.kind == what->kind && memcmp(m->what.token, what->token, sizeof what->token) == 0;
+    return m->what.id == what->id && m->peer == peer && m->gpu == gpu && m->life == tutti_gpu_life(gpu) &&
+           m->what.bytes == what->bytes && m->what.kind == what->kind &&
+           memcmp(m->what.token, what->token, sizeof what->token) == 0;
 }
 
 static void unlink_use(struct tutti_mapping *m)
@@ -94,7 +95,8 @@ static void drop(struct tutti_cache *cache, const struct tutti_device *device, s
     *at = m->next;
     unlink_use(m);
     cache->count--;
-    int status = device ? device->release_memory(m->gpu, &m->what, m->base) : TUTTI_OK;
+    const int is_mapped = device && m->life == tutti_gpu_life(m->gpu);
+    int status = is_mapped ? device->release_memory(m->gpu, &m->what, m->base) : TUTTI_OK;
     if (status != TUTTI_OK)
         tutti_debug("a mapped buffer could not be released: %s", tutti_status_text(status));
     free(m);
@@ -181,7 +183,8 @@ int tutti_cache_add(struct tutti_cache *cache, const struct tutti_device *device
     if (!m) {
         m = calloc(1, sizeof *m);
         if (m)
-            *m = (struct tutti_mapping){.what = *what, .peer = peer, .gpu = gpu, .refs = 1, .channel = channel};
+            *m = (struct tutti_mapping){
+                .what = *what, .peer = peer, .gpu = gpu, .life = tutti_gpu_life(gpu), .refs = 1, .channel = channel};
         status = m ? import(cache, device, fd, m) : TUTTI_ERR_MEMORY;
     }
     pthread_mutex_unlock(&cache->lock);

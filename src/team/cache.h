@@ -15,8 +15,9 @@ struct tutti_mapping {
     struct tutti_mapping *next;          /* in its chain */
     struct tutti_mapping *newer, *older; /* by last use */
     struct tutti_export what;
-    int peer; /* node rank of the owner */
-    int gpu;  /* that it is mapped for */
+    int peer;      /* node rank of the owner */
+    int gpu;       /* that it is mapped for */
+    unsigned life; /* of that GPU */
     unsigned refs;
     int channel; /* of an open team: not counted among the entries while in use */
     void *base;

@@ -13,6 +13,7 @@
 struct tutti_endpoint;
 struct tutti_mapping;
 struct tutti_plan;
+struct tutti_step;
 
 /* `scratch` bytes of device memory on each GPU that messages need scratch on. Nothing of the device is touched before
  * tutti_endpoint_use(). NULL without memory, and where the node has too many ranks. */
@@ -23,6 +24,9 @@ void tutti_endpoint_declare(struct tutti_node *node);
 int tutti_endpoint_declared(const struct tutti_node *node);
 /* Peers send and want nothing any more. alive: the device may be called. */
 void tutti_endpoint_free(struct tutti_endpoint *endpoint, int alive);
+/* Once, before there are rendezvous: a step that polls the endpoint. It is open while there are any: a peer may ask
+ * for memory of this rank until it has taken the data of the last one, though its sender waits for something else. */
+void tutti_endpoint_step(struct tutti_endpoint *endpoint, struct tutti_step *step);
 /* Frees the rendezvous that have been taken, serves peers. A few loads where there is nothing to do. */
 void tutti_endpoint_poll(struct tutti_endpoint *endpoint);
 /* The program passes memory of this GPU: from now on this rank takes rendezvous. Its index; negative where the rank has
@@ -30,6 +34,8 @@ void tutti_endpoint_poll(struct tutti_endpoint *endpoint);
 int tutti_endpoint_use(struct tutti_endpoint *endpoint, int gpu);
 /* The GPUs that the program has passed memory of, as ordinals, at most TUTTI_ENDPOINT_GPUS; returns how many. */
 int tutti_endpoint_gpus(const struct tutti_endpoint *endpoint, int gpus[]);
+/* Those that it has reset since, and not passed memory of again. */
+int tutti_endpoint_reset_gpus(const struct tutti_endpoint *endpoint, int gpus[]);
 /* 1 where the peer takes rendezvous. */
 int tutti_endpoint_is_open(const struct tutti_endpoint *endpoint, int peer);
 /* 1 where this rank takes rendezvous. */

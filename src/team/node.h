@@ -40,6 +40,7 @@ struct tutti_cache;
 struct tutti_resources {
     struct tutti_resources *next;
     int gpu;
+    unsigned life; /* of the GPU: channel and stream have gone where that is over */
     void *channel;
     size_t bytes;
     struct tutti_share share; /* of the channel */
@@ -56,6 +57,7 @@ struct tutti_resources {
 struct tutti_words_view {
     struct tutti_words_view *next;
     int gpu;
+    unsigned life; /* of the GPU */
     struct tutti_words *device;
 };
 

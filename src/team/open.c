@@ -95,6 +95,7 @@ static const char *prepare(struct opening *o, int gpu, struct tutti_offer *mine)
     mine->share = o->resources->share;
     team->device = device;
     team->gpu = gpu;
+    team->life = o->resources->life;
     return NULL;
 }
 

@@ -17,7 +17,7 @@ static void dismantle(struct tutti_node *node, struct tutti_resources *resources
 {
     if (resources->stream)
         node->device->stream_destroy(resources->stream);
-    if (resources->channel)
+    if (resources->channel && resources->life == tutti_gpu_life(resources->gpu))
         node->device->free(resources->channel);
     if (resources->words >= 0)
         node->words &= ~(UINT64_C(1) << resources->words);
@@ -31,7 +31,7 @@ static struct tutti_resources *find_free(struct tutti_node *node, int gpu, size_
 {
     struct tutti_resources *found = NULL;
     for (struct tutti_resources *resources = node->resources; resources; resources = resources->next) {
-        if (resources->used || resources->stuck || resources->gpu != gpu)
+        if (resources->used || resources->stuck || resources->gpu != gpu || resources->life != tutti_gpu_life(gpu))
             continue;
         const int smaller = found && resources->bytes < found->bytes;
         if (!found || (most > 0 && found->bytes >= want ? smaller && resources->bytes >= want : !smaller))
@@ -119,6 +119,7 @@ static struct tutti_resources *build(struct tutti_node *node, int gpu, size_t en
     if (!resources)
         return NULL;
     resources->gpu = gpu;
+    resources->life = tutti_gpu_life(gpu);
     resources->bytes = bytes;
     resources->words = __builtin_ctzll(~node->words);
     node->words |= UINT64_C(1) << resources->words;
@@ -219,7 +220,7 @@ int tutti_resources_words(struct tutti_node *node, const struct tutti_resources 
     int status = TUTTI_OK;
     tutti_fiber_lock(&node->lock);
     struct tutti_words_view *view = node->views;
-    while (view && view->gpu != resources->gpu)
+    while (view && (view->gpu != resources->gpu || view->life != resources->life))
         view = view->next;
     if (!view) {
         struct tutti_control *control = tutti_node_control(node);
@@ -228,7 +229,7 @@ int tutti_resources_words(struct tutti_node *node, const struct tutti_resources 
         status = view ? node->device->map_host(resources->gpu, control, offsetof(struct tutti_control, slot), &mapped)
                       : TUTTI_ERR_MEMORY;
         if (status == TUTTI_OK) {
-            *view = (struct tutti_words_view){node->views, resources->gpu, NULL};
+            *view = (struct tutti_words_view){node->views, resources->gpu, resources->life, NULL};
             view->device = (struct tutti_words *)(void *)((char *)mapped + offsetof(struct tutti_control, words));
             node->views = view;
         } else {

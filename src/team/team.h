@@ -66,6 +66,7 @@ struct tutti_team {
     /* Where open: */
     const struct tutti_device *device;
     int gpu;                       /* ordinal in this process */
+    unsigned life;                 /* of that GPU: after a reset nothing of the team's is there any more */
     int gpus;                      /* participants */
     int gpu_index;                 /* this rank's among them */
     int leader;                    /* 1: this rank launches for its GPU */

@@ -241,7 +241,8 @@ static void time_limit(void **state)
     assert_int_equal(result, 0);
     assert_int_equal(check_failed(), 0);
     assert_int_equal(count_text(text, "it gives up (TUTTI_TIMEOUT_SECONDS)"), 1);
-    assert_int_equal(count_text(text, "has not arrived, this would be its first call"), 3);
+    assert_int_equal(count_text(text, ": rank 0 (process "), 3); /* rank 2 may come after the first look */
+    assert_true(count_text(text, "has not arrived, this would be its first call") >= 3);
     free(text);
 }
 

@@ -105,7 +105,8 @@ int tutti_enqueue_open(struct tutti_team *team, int gpu)
     if (team->state != TUTTI_TEAM_OPEN)
         return TUTTI_ERR_UNAVAILABLE;
     team->linger.us = 0; /* a kernel that stays in another stream would count epochs beside those of this one */
-    status = tutti_team_vote(team, gpu < 0 || gpu == team->gpu, &fine); /* calls before may have opened it elsewhere */
+    status = tutti_team_vote(team, (gpu < 0 || gpu == team->gpu) && team->life == tutti_gpu_life(team->gpu),
+                             &fine); /* calls before may have opened it elsewhere */
     if (status != TUTTI_OK)
         return status;
     if (!fine)

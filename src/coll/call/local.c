@@ -10,11 +10,17 @@ enum { GPUS = 64, BLOCK_BYTES = 16 * 512 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct tutti_stream *streams[GPUS]; /* as long as the process lives */
+static unsigned lives[GPUS];               /* of the GPU that each belongs to */
 
 static int stream_of(const struct tutti_device *device, int gpu, struct tutti_stream **out)
 {
     int status = TUTTI_OK;
     pthread_mutex_lock(&lock);
+    if (streams[gpu] && lives[gpu] != tutti_gpu_life(gpu)) {
+        device->stream_destroy(streams[gpu]);
+        streams[gpu] = NULL;
+    }
+    lives[gpu] = tutti_gpu_life(gpu);
     if (!streams[gpu])
         status = device->stream_create(gpu, &streams[gpu]);
     if (status != TUTTI_OK)

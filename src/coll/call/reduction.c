@@ -117,10 +117,11 @@ static int run_by_rule(struct tutti_team *team, const struct tutti_reduce *call,
     return staged(team, call, taken, why);
 }
 
-/* GPU of the call's buffers is the team's, or none in particular. */
+/* GPU of the call's buffers is the team's, or none in particular, and has not been reset. */
 static int same_gpu(const struct tutti_team *team, const struct tutti_reduce *call)
 {
-    return team->state != TUTTI_TEAM_OPEN || call->gpu < 0 || call->gpu == team->gpu;
+    return team->state != TUTTI_TEAM_OPEN ||
+           ((call->gpu < 0 || call->gpu == team->gpu) && team->life == tutti_gpu_life(team->gpu));
 }
 
 void tutti_prepare(struct tutti_team *team, const struct tutti_reduce *call)

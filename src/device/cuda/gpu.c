@@ -13,8 +13,10 @@ static pthread_mutex_t choose_lock = PTHREAD_MUTEX_INITIALIZER;
 static void retire(struct tutti_cuda_context *context)
 {
     struct tutti_cuda_context *expected = context;
-    if (!atomic_exchange(&context->gone, 1))
+    if (!atomic_exchange(&context->gone, 1)) {
+        tutti_gpu_reset(context->gpu);
         tutti_info("the context of GPU %d has gone", context->gpu);
+    }
     atomic_compare_exchange_strong(&chosen[context->gpu], &expected, NULL);
 }
 
@@ -88,6 +90,14 @@ static struct tutti_cuda_context *keep(int gpu, CUcontext handle, int retained)
 int tutti_cuda_has_context(int gpu)
 {
     return gpu >= 0 && gpu < TUTTI_CUDA_GPUS && atomic_load_explicit(&chosen[gpu], memory_order_acquire) != NULL;
+}
+
+void tutti_cuda_look(int gpu)
+{
+    struct tutti_cuda_context *context =
+        gpu >= 0 && gpu < TUTTI_CUDA_GPUS ? atomic_load_explicit(&chosen[gpu], memory_order_acquire) : NULL;
+    if (context)
+        alive(context);
 }
 
 void tutti_cuda_adopt(int gpu, CUcontext handle)

@@ -45,6 +45,7 @@ void tutti_cuda_classify(const void *pointer, struct tutti_memory *out)
         out->bytes = bytes;
     }
     tutti_cuda_range_classify(pointer, out);
+    tutti_cuda_look(out->gpu);
     if (out->gpu >= 0 && !tutti_cuda_has_context(out->gpu)) {
         static CUpointer_attribute owner[] = {CU_POINTER_ATTRIBUTE_CONTEXT};
         CUcontext context = NULL;
@@ -148,11 +149,16 @@ static int register_host(void *host, size_t bytes, struct tutti_cuda_context *co
         free(stale);
         at = find_registered(host);
     }
-    if (*at) {
-        (*at)->uses++;
+    struct registered *entry = *at;
+    if (entry && !atomic_load(&entry->context->gone)) {
+        entry->uses++;
         return TUTTI_OK;
     }
-    struct registered *entry = calloc(1, sizeof *entry);
+    if (entry) { /* its registration went with the context */
+        *at = entry->next;
+        free(entry);
+    }
+    entry = calloc(1, sizeof *entry);
     if (!entry)
         return TUTTI_ERR_MEMORY;
     CUresult result =

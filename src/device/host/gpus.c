@@ -12,6 +12,7 @@
 #include "core/log.h"
 #include "core/settings.h"
 #include "core/status.h"
+#include "device/device.h"
 #include "device/host/program.h"
 
 enum {
@@ -151,8 +152,8 @@ void tutti_host_end_life(int gpu)
 {
     atomic_store(&resets, 1);
     atomic_fetch_add(&gpus[gpu].life, 1);
+    tutti_gpu_reset(gpu);
     atomic_store(&gpus[gpu].context, 0);
-    atomic_store(&gpus[gpu].passed, 0);
     atomic_store(&gpus[gpu].enabled, 0);
     for (int other = 0; other < TUTTI_HOST_GPUS_MOST; other++)
         atomic_fetch_and(&gpus[other].enabled, ~(UINT64_C(1) << gpu));

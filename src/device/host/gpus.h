@@ -34,7 +34,8 @@ int tutti_host_chosen(void);
 void tutti_host_choose(int gpu);
 /* The program has passed memory of the GPU, or has asked Tutti for some there: from now on Tutti may work on it. */
 void tutti_host_pass(int gpu);
-/* Which life of the GPU's context this is: reset ends it. Streams and memory of an earlier life have gone. */
+/* Which life of the GPU's context this is: reset ends it. Streams and memory of an earlier life have gone. What the
+ * program has passed memory of may be worked on after a reset too. */
 unsigned tutti_host_life(int gpu);
 void tutti_host_end_life(int gpu);
 /* 1 where some GPU has been reset in this process: frees of memory that is not there are no error then. */

@@ -24,6 +24,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static int build(const struct tutti_device *device, int gpu, struct tutti_pack_channel **out)
 {
     struct tutti_pack_channel *channel = calloc(1, sizeof *channel);
+    const unsigned life = tutti_gpu_life(gpu);
     void *page = MAP_FAILED, *seen = NULL, *ended = NULL;
     int mapped = 0, status = channel ? TUTTI_OK : TUTTI_ERR_MEMORY;
     if (status == TUTTI_OK) {
@@ -51,6 +52,7 @@ static int build(const struct tutti_device *device, int gpu, struct tutti_pack_c
         return status;
     }
     channel->gpu = gpu;
+    channel->life = life;
     channel->done = page;
     channel->done_device = seen;
     channel->ended = ended;
@@ -58,15 +60,32 @@ static int build(const struct tutti_device *device, int gpu, struct tutti_pack_c
     return TUTTI_OK;
 }
 
-int tutti_pack_channel_take(const struct tutti_device *device, int gpu, struct tutti_pack_channel **out)
+/* The GPU was reset: its stream and its memory have gone. */
+static void bury(const struct tutti_device *device, struct tutti_pack_channel *channel)
 {
-    if (gpu < 0 || gpu >= GPUS)
-        return TUTTI_ERR_ARGUMENT;
+    device->stream_destroy(channel->stream);
+    device->unmap_host(channel->gpu, channel->done);
+    munmap(channel->done, PAGE);
+    free(channel);
+}
+
+static struct tutti_pack_channel *take_idle(int gpu)
+{
     pthread_mutex_lock(&lock);
     struct tutti_pack_channel *channel = idle[gpu];
     if (channel)
         idle[gpu] = channel->next;
     pthread_mutex_unlock(&lock);
+    return channel;
+}
+
+int tutti_pack_channel_take(const struct tutti_device *device, int gpu, struct tutti_pack_channel **out)
+{
+    if (gpu < 0 || gpu >= GPUS)
+        return TUTTI_ERR_ARGUMENT;
+    struct tutti_pack_channel *channel = take_idle(gpu);
+    for (; channel && channel->life != tutti_gpu_life(gpu); channel = take_idle(gpu))
+        bury(device, channel);
     if (!channel)
         return build(device, gpu, out);
     *out = channel;

@@ -9,6 +9,7 @@
 struct tutti_pack_channel {
     struct tutti_pack_channel *next;
     int gpu;
+    unsigned life; /* of the GPU */
     struct tutti_stream *stream;
     uint32_t *done; /* host */
     volatile uint32_t *done_device;

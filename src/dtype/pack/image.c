@@ -199,6 +199,7 @@ static int make(const struct tutti_device *device, struct tutti_stream *stream, 
         return TUTTI_ERR_MEMORY;
     image->id = plan->id;
     image->gpu = gpu;
+    image->life = tutti_gpu_life(gpu);
     const size_t bytes = layout(image, plan);
     unsigned char *host = NULL;
     int status = posix_memalign((void **)&host, 16, bytes ? bytes : 16) == 0 ? TUTTI_OK : TUTTI_ERR_MEMORY;
@@ -231,7 +232,7 @@ static struct tutti_plan_image **bucket_of(uint64_t id)
 static struct tutti_plan_image *look(const struct tutti_plan *plan, int gpu)
 {
     struct tutti_plan_image *image = *bucket_of(plan->id);
-    while (image && (image->id != plan->id || image->gpu != gpu))
+    while (image && (image->id != plan->id || image->gpu != gpu || image->life != tutti_gpu_life(gpu)))
         image = image->next;
     return image;
 }
@@ -255,7 +256,7 @@ static void forget(const struct tutti_plan *plan)
     pthread_mutex_unlock(&lock);
     while (gone) {
         struct tutti_plan_image *next = gone->next;
-        if (device->active())
+        if (device->active() && gone->life == tutti_gpu_life(gone->gpu))
             device->free(gone->memory);
         free(gone);
         gone = next;

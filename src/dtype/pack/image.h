@@ -24,6 +24,7 @@ struct tutti_plan_image {
     struct tutti_plan_image *next;
     uint64_t id; /* of the plan */
     int gpu;
+    unsigned life; /* of the GPU */
     void *memory;
     const int32_t *table;           /* device pointer; NULL: no table */
     uint32_t words;                 /* of the table */

@@ -62,6 +62,14 @@ static int get_status_ends_persistent(void)
     return own.code != MPI_SUCCESS || status.MPI_SOURCE != self; /* the second look says it */
 }
 
+static void poll_offers(void)
+{
+    if (tutti_endpoint)
+        tutti_endpoint_poll(tutti_endpoint);
+}
+
+static struct tutti_step offers = {.name = "messages that ranks of the node have not taken", .poll = poll_offers};
+
 void tutti_endpoints_open(void)
 {
     const struct tutti_settings *settings = tutti_settings();
@@ -90,6 +98,8 @@ void tutti_endpoints_open(void)
             tutti_endpoint = NULL;
         }
     }
+    if (tutti_endpoint)
+        tutti_endpoint_step(tutti_endpoint, &offers);
     tutti_endpoint_everywhere = tutti_endpoint_declared(tutti_door.node);
     if (tutti_endpoint_everywhere)
         tutti_neighbour_order_ask();

@@ -192,22 +192,48 @@ static int took(struct fetch *f)
     return f->recv->taken == tutti_pieces(f->recv->rts.bytes, f->rndv->piece);
 }
 
+/* Where the pieces are, for the first of these GPUs that reaches them. One has the scratch mapped. The sender may have
+ * gone on to what it does not send descriptors from. */
+static enum tutti_reaching find_pieces(struct fetch *f, const int *gpus, int n, struct tutti_endpoint_run *run)
+{
+    const struct tutti_recv_request *recv = f->recv;
+    enum tutti_reaching there = TUTTI_REACH_NOT;
+    int later = 0;
+    for (int i = 0; i < n && there != TUTTI_REACHED; i++) {
+        there = tutti_endpoint_pieces(tutti_endpoint, recv->rts.rank, f->rndv, f->gpu = gpus[i], recv->rts.bytes,
+                                      recv->taken, run);
+        later |= there == TUTTI_REACH_LATER;
+    }
+    return there != TUTTI_REACHED && later ? TUTTI_REACH_LATER : there;
+}
+
+/* The sender has packed them when this process had mapped its scratch, for a GPU that the program has reset since: that
+ * one is worked on once more, since nobody else has the data. */
+static enum tutti_reaching find_after_reset(struct fetch *f, struct tutti_endpoint_run *run)
+{
+    int gpus[TUTTI_ENDPOINT_GPUS];
+    const int n = tutti_endpoint_reset_gpus(tutti_endpoint, gpus);
+    for (int i = 0; i < n; i++)
+        tutti_endpoint_use(tutti_endpoint, gpus[i]);
+    const enum tutti_reaching there = find_pieces(f, gpus, n, run);
+    if (there == TUTTI_REACH_NOT)
+        tutti_error("a message from rank %d cannot be taken: it lies in memory of a GPU that no GPU of this process "
+                    "reaches",
+                    tutti_node_world(tutti_door.node, f->recv->rts.rank));
+    return there;
+}
+
 /* In the sender's scratch. As begin() returns. */
 static int begin_pieces(struct fetch *f, const int *gpus, int n, struct tutti_pack_job *job)
 {
     static const struct tutti_endpoint_layout packed;
     struct tutti_recv_request *recv = f->recv;
     struct tutti_endpoint_run run;
-    enum tutti_reaching there = TUTTI_REACH_NOT;
-    int later = 0;
     f->state = TUTTI_RNDV_BOUNCE;
-    /* One GPU has the scratch mapped. The sender may have gone on to what it does not send descriptors from. */
-    for (int i = 0; i < n && there != TUTTI_REACHED; i++) {
-        there = tutti_endpoint_pieces(tutti_endpoint, recv->rts.rank, f->rndv, f->gpu = gpus[i], recv->rts.bytes,
-                                      recv->taken, &run);
-        later |= there == TUTTI_REACH_LATER;
-    }
-    if (there != TUTTI_REACHED && later)
+    enum tutti_reaching there = find_pieces(f, gpus, n, &run);
+    if (there == TUTTI_REACH_NOT)
+        there = find_after_reset(f, &run);
+    if (there == TUTTI_REACH_LATER)
         return 0;
     if (recv->taken == 0)
         tutti_endpoint_meet(tutti_endpoint, recv->rts.rank, f->rndv, f->gpu);

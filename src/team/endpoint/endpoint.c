@@ -5,6 +5,7 @@
 #include "core/clock.h"
 #include "core/log.h"
 #include "core/settings.h"
+#include "progress/engine.h"
 #include "team/discard.h"
 #include "team/gone.h"
 #include "team/share.h"
@@ -38,6 +39,18 @@ struct tutti_endpoint *tutti_endpoint_new(struct tutti_node *node, const struct 
     return endpoint;
 }
 
+void tutti_endpoint_step(struct tutti_endpoint *endpoint, struct tutti_step *step)
+{
+    tutti_progress_add(step);
+    endpoint->step = step;
+}
+
+/* 0 after a reset of the GPU. */
+static int is_there(const struct tutti_endpoint_gpu *own)
+{
+    return own->life == tutti_gpu_life(own->gpu);
+}
+
 void tutti_endpoint_free(struct tutti_endpoint *endpoint, int alive)
 {
     if (!endpoint)
@@ -49,9 +62,11 @@ void tutti_endpoint_free(struct tutti_endpoint *endpoint, int alive)
         for (int i = 0; i < TUTTI_ENDPOINT_GPUS * TUTTI_ENDPOINT_GPUS; i++)
             tutti_endpoint_release(endpoint, from->scratch[i / TUTTI_ENDPOINT_GPUS][i % TUTTI_ENDPOINT_GPUS]);
     }
+    for (int i = atomic_load(&endpoint->rndvs); endpoint->step && i > 0; i--)
+        tutti_step_close(endpoint->step);
     atomic_store(&tutti_endpoint_mine(endpoint)->listens, 0);
     for (int i = 0; i < TUTTI_ENDPOINT_GPUS; i++) {
-        if (endpoint->gpu[i].scratch && alive)
+        if (endpoint->gpu[i].scratch && alive && is_there(&endpoint->gpu[i]))
             endpoint->device->free(endpoint->gpu[i].scratch);
     }
     pthread_mutex_destroy(&endpoint->lock);
@@ -105,23 +120,26 @@ int tutti_endpoint_watch(struct tutti_endpoint *endpoint, int peer)
 
 /* ---- GPUs, and scratch on them ---- */
 
-static int index_of(const struct tutti_endpoint *endpoint, int gpu)
+/* 1 where a GPU of this rank has the scratch mapped. The lock is held. */
+static int has_mapped(const struct tutti_endpoint *endpoint, int peer, int index)
 {
-    const int n = atomic_load_explicit(&endpoint->gpus, memory_order_acquire);
-    for (int i = 0; i < n; i++) {
-        if (endpoint->gpu[i].gpu == gpu)
-            return i;
+    for (int slot = 0; slot < atomic_load(&endpoint->gpus); slot++) {
+        if (endpoint->from[peer].scratch[index][slot] && is_there(&endpoint->gpu[slot]))
+            return 1;
     }
-    return -1;
+    return 0;
 }
 
-/* What could not be mapped for the GPUs known so far may be for this one; the lock is held. */
+/* What could not be mapped for the GPUs known so far may be for this one, and what was mapped for one that was reset no
+ * longer is; the lock is held. */
 static void try_again(struct tutti_endpoint *endpoint)
 {
     for (int r = 0; r < endpoint->node->size; r++) {
         for (int i = 0; i < TUTTI_ENDPOINT_GPUS; i++) {
-            uint8_t cannot = TUTTI_MAPS_CANNOT;
-            atomic_compare_exchange_strong(&tutti_endpoint_mine(endpoint)->maps[r][i], &cannot, TUTTI_MAPS_NOT_YET);
+            _Atomic uint8_t *state = &tutti_endpoint_mine(endpoint)->maps[r][i];
+            if (atomic_load(state) == TUTTI_MAPS_CANNOT ||
+                (atomic_load(state) == TUTTI_MAPS && !has_mapped(endpoint, r, i)))
+                atomic_store(state, TUTTI_MAPS_NOT_YET);
         }
     }
 }
@@ -130,7 +148,7 @@ static void try_again(struct tutti_endpoint *endpoint)
 static int add_gpu(struct tutti_endpoint *endpoint, int gpu)
 {
     struct tutti_endpoints *own = tutti_endpoint_mine(endpoint);
-    int index = index_of(endpoint, gpu);
+    int index = tutti_endpoint_index(endpoint, gpu);
     if (index >= 0)
         return index;
     index = atomic_load(&endpoint->gpus);
@@ -139,6 +157,7 @@ static int add_gpu(struct tutti_endpoint *endpoint, int gpu)
     if (!endpoint->node->device)
         endpoint->node->device = endpoint->device;
     endpoint->gpu[index].gpu = gpu;
+    endpoint->gpu[index].life = tutti_gpu_life(gpu);
     try_again(endpoint);
     atomic_store_explicit(&own->gpu[index].offered, 1, memory_order_release);
     atomic_store_explicit(&endpoint->gpus, index + 1, memory_order_release);
@@ -148,7 +167,7 @@ static int add_gpu(struct tutti_endpoint *endpoint, int gpu)
 
 int tutti_endpoint_use(struct tutti_endpoint *endpoint, int gpu)
 {
-    int index = index_of(endpoint, gpu);
+    int index = tutti_endpoint_index(endpoint, gpu);
     if (index >= 0)
         return index;
     pthread_mutex_lock(&endpoint->lock);
@@ -159,9 +178,26 @@ int tutti_endpoint_use(struct tutti_endpoint *endpoint, int gpu)
 
 int tutti_endpoint_gpus(const struct tutti_endpoint *endpoint, int gpus[])
 {
-    const int n = atomic_load_explicit(&endpoint->gpus, memory_order_acquire);
-    for (int i = 0; i < n; i++)
-        gpus[i] = endpoint->gpu[i].gpu;
+    const int all = atomic_load_explicit(&endpoint->gpus, memory_order_acquire);
+    int n = 0;
+    for (int i = 0; i < all; i++) {
+        if (is_there(&endpoint->gpu[i]))
+            gpus[n++] = endpoint->gpu[i].gpu;
+    }
+    return n;
+}
+
+int tutti_endpoint_reset_gpus(const struct tutti_endpoint *endpoint, int gpus[])
+{
+    const int all = atomic_load_explicit(&endpoint->gpus, memory_order_acquire);
+    int n = 0;
+    for (int i = 0; i < all; i++) {
+        int known = is_there(&endpoint->gpu[i]) || tutti_endpoint_index(endpoint, endpoint->gpu[i].gpu) >= 0;
+        for (int k = 0; k < n; k++)
+            known |= gpus[k] == endpoint->gpu[i].gpu;
+        if (!known)
+            gpus[n++] = endpoint->gpu[i].gpu;
+    }
     return n;
 }
 
@@ -186,6 +222,8 @@ char *tutti_endpoint_own_scratch(struct tutti_endpoint *endpoint, int index)
 {
     struct tutti_endpoint_gpu *own = &endpoint->gpu[index];
     void *scratch = NULL;
+    if (!is_there(own))
+        return NULL;
     if (own->scratch || tutti_endpoint_is_quiet(endpoint) || own->asked++ < own->patience)
         return own->scratch;
     if (endpoint->device->alloc(own->gpu, endpoint->bytes, &scratch) == TUTTI_OK) {
@@ -219,7 +257,7 @@ int tutti_endpoint_offer(struct tutti_endpoint *endpoint, int gpu)
 
 int tutti_endpoint_mapped(const struct tutti_endpoint *endpoint, int peer, int gpu)
 {
-    const int index = index_of(endpoint, gpu);
+    const int index = tutti_endpoint_index(endpoint, gpu);
     if (index < 0)
         return TUTTI_MAPS_NOT_YET;
     if (tutti_endpoint_is_own(endpoint, peer))

@@ -91,12 +91,14 @@ static void settle_one(struct tutti_endpoint *endpoint, int peer)
         atomic_load_explicit(&tutti_endpoint_theirs(endpoint, peer)->wanted[endpoint->node->rank].id,
                              memory_order_acquire) != 0)
         return;
-    int came = tutti_socket_take(endpoint->node, peer, TUTTI_NOTE_ENDPOINT, 0, from->asked.id, &fd) && fd >= 0;
-    if (came && tutti_cache_add(endpoint->node->cache, endpoint->device, peer, from->asked_gpu, &from->asked, fd,
-                                from->asked_channel, &held) != TUTTI_OK)
+    const int came = tutti_socket_take(endpoint->node, peer, TUTTI_NOTE_ENDPOINT, 0, from->asked.id, &fd) && fd >= 0;
+    const int reset = from->asked_life != tutti_gpu_life(from->asked_gpu);
+    if (came && !reset &&
+        tutti_cache_add(endpoint->node->cache, endpoint->device, peer, from->asked_gpu, &from->asked, fd,
+                        from->asked_channel, &held) != TUTTI_OK)
         held = NULL;
     const uint64_t id = from->asked.id;
-    if (!held)
+    if (!held && !reset)
         give_up(from, id, from->asked_gpu);
     if (fd >= 0)
         close(fd);
@@ -125,6 +127,7 @@ static void ask(struct tutti_endpoint *endpoint, int peer, int gpu, int channel,
     from->asked = *what;
     from->asked_gpu = gpu;
     from->asked_channel = channel;
+    from->asked_life = tutti_gpu_life(gpu);
     atomic_fetch_add(&endpoint->asking, 1);
     wanted->base = what->base;
     atomic_store_explicit(&wanted->id, what->id, memory_order_release);
@@ -153,23 +156,12 @@ enum tutti_reaching tutti_endpoint_map(struct tutti_endpoint *endpoint, int peer
     return TUTTI_REACH_NOT;
 }
 
-/* Index of a GPU that this rank's memory is on; the program may pass memory of it for the first time now. */
-static int slot_of(struct tutti_endpoint *endpoint, int gpu)
-{
-    const int n = atomic_load(&endpoint->gpus);
-    for (int i = 0; i < n; i++) {
-        if (endpoint->gpu[i].gpu == gpu)
-            return i;
-    }
-    return -1;
-}
-
 enum tutti_reaching tutti_endpoint_map_scratch(struct tutti_endpoint *endpoint, int peer, unsigned index, int gpu,
                                                struct tutti_mapping **out)
 {
     const struct tutti_endpoint_page *page = &tutti_endpoint_theirs(endpoint, peer)->gpu[index];
     _Atomic uint8_t *state = &tutti_endpoint_mine(endpoint)->maps[peer][index];
-    const int slot = slot_of(endpoint, gpu);
+    const int slot = tutti_endpoint_index(endpoint, gpu);
     if (slot < 0 || atomic_load_explicit(&page->offered, memory_order_acquire) != 2)
         return TUTTI_REACH_NOT;
     struct tutti_mapping **kept = &endpoint->from[peer].scratch[index][slot];

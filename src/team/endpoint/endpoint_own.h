@@ -23,6 +23,7 @@ struct tutti_endpoint_from {
     struct tutti_mapping *pinned[TUTTI_ENDPOINT_KNOWN]; /* of those that are known */
     struct tutti_export asked;                          /* id not 0: its descriptor is on its way; one at a time */
     int asked_gpu, asked_channel;                       /* what it is to be mapped for, and as what */
+    unsigned asked_life;                                /* of that GPU */
     struct tutti_endpoint_hopeless {
         uint64_t id; /* of an allocation that could not be mapped for this GPU */
         int gpu;
@@ -35,7 +36,8 @@ struct tutti_endpoint_from {
 
 /* A GPU that the program has passed memory of, and this rank's scratch there. */
 struct tutti_endpoint_gpu {
-    int gpu; /* ordinal in this process */
+    int gpu;       /* ordinal in this process */
+    unsigned life; /* of that GPU; after a reset it counts as another one */
     char *scratch;
     unsigned asked, patience; /* without success so far; and how often before the next try */
 };
@@ -52,6 +54,7 @@ struct tutti_endpoint {
     uint64_t sequence;
     uint64_t used[TUTTI_RNDVS / 64], held[TUTTI_RNDVS / 64]; /* held: by who sends */
     _Atomic int rndvs;                                       /* in use */
+    struct tutti_step *step;                                 /* open once for each of them; NULL: there is none */
     unsigned char lease[TUTTI_RNDVS]; /* of each rendezvous: its entry among known + 1; 0: none */
     _Atomic int asking;               /* peers that were asked for a descriptor */
     _Atomic uint64_t again;           /* when scratches that could not be mapped are tried next; 0: there are none */
@@ -65,6 +68,17 @@ struct tutti_endpoint {
     } piece[TUTTI_RNDVS];   /* of each rendezvous */
     struct tutti_endpoint_from *from;
 };
+
+/* Index of a GPU that the program has passed memory of in its present life; -1: it has not. */
+static inline int tutti_endpoint_index(const struct tutti_endpoint *endpoint, int gpu)
+{
+    const int n = atomic_load_explicit(&endpoint->gpus, memory_order_acquire);
+    for (int i = n - 1; i >= 0; i--) {
+        if (endpoint->gpu[i].gpu == gpu)
+            return endpoint->gpu[i].life == tutti_gpu_life(gpu) ? i : -1;
+    }
+    return -1;
+}
 
 static inline struct tutti_endpoints *tutti_endpoint_mine(const struct tutti_endpoint *endpoint)
 {

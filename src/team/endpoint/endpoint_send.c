@@ -2,6 +2,7 @@
 #include "team/endpoint/endpoint_own.h"
 
 #include "core/reasons.h"
+#include "progress/engine.h"
 #include "team/share.h"
 #include "team/socket.h"
 
@@ -16,6 +17,8 @@ void tutti_endpoint_put_back(struct tutti_endpoint *endpoint, struct tutti_rndv 
     endpoint->used[i / 64] &= ~(UINT64_C(1) << i % 64);
     endpoint->held[i / 64] &= ~(UINT64_C(1) << i % 64);
     atomic_fetch_sub(&endpoint->rndvs, 1);
+    if (endpoint->step)
+        tutti_step_close(endpoint->step);
 }
 
 /* Hands a fresh descriptor of the allocation to the peer. 0: try again later. */
@@ -76,6 +79,8 @@ static int take(struct tutti_endpoint *endpoint)
         endpoint->used[w] |= UINT64_C(1) << i;
         endpoint->held[w] |= UINT64_C(1) << i;
         atomic_fetch_add(&endpoint->rndvs, 1);
+        if (endpoint->step)
+            tutti_step_open(endpoint->step);
         return w * 64 + i;
     }
     return -1;

@@ -130,7 +130,7 @@ static int program(long number, int length)
     for (int i = 0; i < length; i++) {
         if (number == 0 && i == length / 2)
             gpus_life_later();
-        gpus_life_between();
+        gpus_life_between(&draw);
         struct gpus_draw own = {gpus_below(&draw, UINT64_MAX)};
         call(&own);
         gpus_life_check();

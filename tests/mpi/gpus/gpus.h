@@ -64,6 +64,7 @@ struct gpus_life {
     int gpus;             /* that it sees */
     int met;              /* 1: buffers may lie on GPUs now */
     int used[GPUS_CARDS]; /* memory was passed since the last reset */
+    int ever[GPUS_CARDS]; /* memory was passed */
     struct gpus_draw own; /* what is drawn for this rank alone */
 };
 extern struct gpus_life gpus_life;
@@ -71,8 +72,8 @@ extern struct gpus_life gpus_life;
 void gpus_life_before_init(void);
 void gpus_life_after_init(void);
 void gpus_life_later(void);
-/* Between two calls: the current GPU changes, a GPU is reset. */
-void gpus_life_between(void);
+/* Between two calls: the current GPU changes, a GPU is reset. `draw`: alike on all ranks. */
+void gpus_life_between(struct gpus_draw *draw);
 /* The GPU of a buffer, or GPUS_HOST. `with`: that of the call's other buffer, GPUS_HOST - 1: none yet. */
 int gpus_place(int with);
 void gpus_life_text(char *text, size_t size);

@@ -124,11 +124,15 @@ static void reset(int gpu)
     now = -1;
 }
 
-void gpus_life_between(void)
+/* A message may lie in memory of its sender's GPU until it is received: before a reset all ranks come together. */
+void gpus_life_between(struct gpus_draw *draw)
 {
     struct gpus_draw *own = &gpus_life.own;
     const int gpu = (int)gpus_below(own, (uint64_t)gpus_life.gpus);
-    const int changes = gpus_in(own, GPUS_current, 3), resets = gpus_in(own, GPUS_reset, 12);
+    const int changes = gpus_in(own, GPUS_current, 3);
+    const int together = gpus_in(draw, GPUS_reset, 6), resets = together && gpus_below(own, 2) == 0;
+    if (together)
+        MPI_Barrier(MPI_COMM_WORLD);
     if (!gpus_life.met)
         return;
     if (changes && (gpus_life.used[gpu] || gpus_may(GPUS_idle)))
@@ -154,7 +158,7 @@ void gpus_life_check(void)
     CHECK(violations == before, "%lu times a rule of GPUs was broken (%s)", violations - before, gpus_now);
     before = violations;
     for (int gpu = 0; gpu < gpus_life.gpus; gpu++) {
-        const int made = gpus_life.used[gpu] || gpus_may(GPUS_idle) ? 0 : gpu_has_context(gpu);
-        CHECK(made <= 0, "GPU %d has a context, though the program has no memory there", gpu);
+        const int made = gpus_life.ever[gpu] || gpus_may(GPUS_idle) ? 0 : gpu_has_context(gpu);
+        CHECK(made <= 0, "GPU %d has a context, though the program has had no memory there", gpu);
     }
 }

@@ -82,7 +82,7 @@ static void piece_open(struct gpus_piece *piece, int gpu, size_t align, size_t b
     piece->want = take(GPUS_HOST, bytes + 2 * GPUS_GUARD);
     memset(piece->want, PATTERN, bytes + 2 * GPUS_GUARD);
     if (gpu >= 0)
-        gpus_life.used[gpu] = 1;
+        gpus_life.used[gpu] = gpus_life.ever[gpu] = 1;
 }
 
 static void piece_close(struct gpus_piece *piece, const char *what)

@@ -20,9 +20,16 @@ endfunction()
 gpus(all 1 all 4 "-reset")
 gpus(none 2 none 4 "-reset")
 gpus(pair 3 0-1 4 "-reset")
-# Not held yet: a GPU that the program resets in between (kind reset): what Tutti keeps on it is stale then.
+gpus(reset 6 all 4 "")
 # Each rank with one GPU, as most programs have.
 gpus(one 4 all 4 "-several,-cross,-idle,-reset")
+
+tutti_mpi_program(mpi-after_reset LIBRARIES tutti-core MPIS ${TUTTI_MPIS} SOURCES gpus/after_reset.c gpus/gpu.c)
+foreach(mpi IN LISTS gpus_builders)
+  target_link_libraries(mpi-after_reset.${mpi} PRIVATE mpi-kit.${mpi})
+endforeach()
+tutti_mpi_test(mpi-gpus-after-reset PROGRAM mpi-after_reset RANKS 2 LABELS gpus TIMEOUT 40
+               ENV ${gpus_env} TUTTI_HOST_LINKS=all TUTTI_RULES=message:*@packed)
 
 # What the programs expect, tried on the MPI alone.
 tutti_mpi_test(mpi-gpus-plain PROGRAM mpi-gpus RANKS 2 MANY 6 ARGS 15 NO_PRELOAD LABELS gpus TIMEOUT 60
