@@ -36,9 +36,10 @@ struct tutti_shmem_told {
     uint64_t context[TSHMEM_CONTEXTS_MAX];
 };
 
+enum { TUTTI_SHMEM_ENDING = 1 << 8 };
+
 /* Host memory of one PE, mapped by all. Kernels of its GPU read the abort word there, at the address that the host has
  * it at. */
-enum { TUTTI_SHMEM_ENDING = 1 << 8 };
 struct tutti_shmem_control {
     _Alignas(128) uint32_t abort;  /* not zero: every wait of this PE leaves; peers store it too */
     struct tshmem_failure failure; /* why a kernel of this PE gave up; peers read it too */
