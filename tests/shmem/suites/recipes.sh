@@ -16,7 +16,7 @@ made() {
 suite_tests_sos() {
     [ -x configure ] || build ./autogen.sh
     [ -f Makefile ] || build ./configure CC=oshcc CXX=oshc++ CFLAGS=-w CXXFLAGS=-w --disable-fortran \
-        --enable-deprecated-tests --enable-profiling --enable-shmemx
+        --enable-profiling
     build make -k
     local folder name
     for folder in unit shmemx apps spec-example performance/shmem_perf_suite performance/tests; do
@@ -35,7 +35,7 @@ suite_tests_uh() { each -- feature_tests/C/*.c performance_tests/*/*.c; }
 suite_tests_mellanox() {
     cd verifier || return
     [ -x configure ] || build ./autogen.sh
-    [ -f Makefile ] || build ./configure CC=oshcc CFLAGS=-w
+    [ -f Makefile ] || build ./configure CC=oshcc CFLAGS=-w --enable-active-sets
     build make
     local task
     for task in basic data sync atomic lock coll reduce strided nbi misc mix; do
