@@ -113,7 +113,7 @@ static int has_come(const struct tutti_shmem_place *place, int member)
 static int is_finalizing(int pe)
 {
     const struct tutti_shmem_place *all = &tutti_shmem.control[tutti_shmem.state.me]->place[TSHMEM_TEAM_WORLD];
-    const uint64_t arrival = atomic_load_explicit(&all->arrived[pe], memory_order_relaxed);
+    const uint64_t arrival = atomic_load_explicit(&all->arrived[pe], memory_order_acquire);
     return (arrival & 0xff) == TUTTI_SHMEM_FINALIZE && arrival >> 8 > all->sequence;
 }
 
@@ -127,7 +127,10 @@ static int all_here(void *with)
         return 1;
     if (__atomic_load_n(tutti_shmem.state.abort, __ATOMIC_RELAXED))
         return TUTTI_ERR_BROKEN;
-    return is_finalizing(team->world[m->next]) ? TUTTI_ERR_MISMATCH : 0;
+    if (!is_finalizing(team->world[m->next]))
+        return 0;
+    /* It may have come, and gone on to its end, since that was looked at. */
+    return has_come(m->call->place, m->next) ? 0 : TUTTI_ERR_MISMATCH;
 }
 
 static void say_missing(void *with, char *text, size_t size)

@@ -268,8 +268,8 @@ int tshmem_team_n_pes(tshmem_team_t team)
 
 int tshmem_team_get_config(tshmem_team_t team, long mask, tshmem_team_config_t *config)
 {
-    if (team == TSHMEM_TEAM_INVALID)
-        return TUTTI_OK;
+    if (team == TSHMEM_TEAM_INVALID) /* may be asked for: the result says it */
+        return TUTTI_ERR_ARGUMENT;
     if (!tutti_shmem_team(team))
         return tutti_shmem_fail(TUTTI_ERR_ARGUMENT, "tshmem_team_get_config", "%d is no team of this PE", team);
     if (mask & TSHMEM_TEAM_NUM_CONTEXTS)
