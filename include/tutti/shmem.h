@@ -112,8 +112,8 @@ TUTTI_API void tutti_shmem_named(void);
  * without a call of tshmem_finalize(), as by one: all PEs come to their end. */
 TUTTI_API void tutti_shmem_init_or_end(void);
 TUTTI_API void tutti_shmem_start_pes(void);
-/* Local. How errors name the calls of this thread, for what is made of several; NULL: by their own names again. The text
- * must stay. */
+/* Local. How errors name the calls of this thread, for what is made of several; NULL: by their own names again. The
+ * text must stay. */
 TUTTI_API void tutti_shmem_as(const char *call);
 /* Local. Says that libtutti.so is not in front of an MPI; TUTTI_ERR_UNAVAILABLE. */
 TUTTI_API int tutti_shmem_no_front(const char *call);

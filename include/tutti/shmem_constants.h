@@ -6,13 +6,16 @@
 #include "tutti/shmem_types.h"
 
 /* A team is as wide as a pointer, which bindings take it for: its number and one; NULL is none. Where kernels have
- * these names it is tutti/shmem.h's, since they hand it on to those calls. */
+ * these names it is tutti/shmem.h's, since they hand it on to those calls. SHMEM_TEAM() makes a team of a number of
+ * tutti/shmem.h, TSHMEM_TEAM_NUMBER() the number of a team. */
 #if defined(__CUDACC__) || defined(TSHMEM_KERNELS)
 typedef tshmem_team_t shmem_team_t;
-#define SHMEM_TEAM(number) (number)
+#define SHMEM_TEAM(number)       (number)
+#define TSHMEM_TEAM_NUMBER(team) (team)
 #else
 typedef struct shmem_team *shmem_team_t;
-#define SHMEM_TEAM(number) ((shmem_team_t)((number) + (intptr_t)1))
+#define SHMEM_TEAM(number)       ((shmem_team_t)((number) + (intptr_t)1))
+#define TSHMEM_TEAM_NUMBER(team) ((tshmem_team_t)((intptr_t)(team)-1))
 #endif
 typedef tshmem_team_config_t shmem_team_config_t;
 typedef tshmem_ctx_t shmem_ctx_t;

@@ -2,8 +2,7 @@
  * that give a team back (teams.c). */
 #include "openshmem/names.h"
 
-/* PARAMETERS(types...): the types with names; ARGUMENTS(types...): those names, and of a
- * team its number. */
+/* PARAMETERS(types...): the types with names; ARGUMENTS(types...): those names, and of a team its number. */
 #define COUNT_OF(a, b, c, d, e, f, g, h, i, n, ...) n
 #define COUNT(...)                                  COUNT_OF(__VA_ARGS__, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0)
 #define PASTE(a, b)                                 a##b
@@ -27,7 +26,7 @@
 #define ARGUMENTS_7                                 GIVEN(a), GIVEN(b), GIVEN(c), GIVEN(d), GIVEN(e), GIVEN(f), GIVEN(g)
 #define ARGUMENTS_8                                 GIVEN(a), GIVEN(b), GIVEN(c), GIVEN(d), GIVEN(e), GIVEN(f), GIVEN(g), GIVEN(h)
 
-#define GIVEN(argument) _Generic((argument), shmem_team_t : TUTTI_TEAM_NUMBER(argument), default : (argument))
+#define GIVEN(argument) _Generic((argument), shmem_team_t : TSHMEM_TEAM_NUMBER(argument), default : (argument))
 
 #define TSHMEM_ROW_TEAM(...)
 #define TSHMEM_ROW(result, name, ...)                                                                                  \

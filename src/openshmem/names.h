@@ -15,9 +15,6 @@
 #undef shmem_signal_add
 #undef shmem_wait_until
 
-/* Of what shmem_constants.h makes of a team's number. */
-#define TUTTI_TEAM_NUMBER(team) ((tshmem_team_t)((intptr_t)(team)-1))
-
 #define TUTTI_WEAK_ALIAS(of) __attribute__((weak, alias(of)))
 
 #endif

@@ -20,7 +20,8 @@ int pshmem_team_split_strided(shmem_team_t parent, int start, int stride, int si
                               long mask, shmem_team_t *team)
 {
     tshmem_team_t number = TSHMEM_TEAM_INVALID;
-    const int status = tshmem_team_split_strided(TUTTI_TEAM_NUMBER(parent), start, stride, size, config, mask, &number);
+    const int status =
+        tshmem_team_split_strided(TSHMEM_TEAM_NUMBER(parent), start, stride, size, config, mask, &number);
     return made(status, number, team);
 }
 int shmem_team_split_strided(shmem_team_t parent, int start, int stride, int size, const shmem_team_config_t *config,
@@ -30,7 +31,7 @@ int pshmem_team_split_2d(shmem_team_t parent, int xrange, const shmem_team_confi
                          shmem_team_t *xteam, const shmem_team_config_t *yconfig, long ymask, shmem_team_t *yteam)
 {
     tshmem_team_t x = TSHMEM_TEAM_INVALID, y = TSHMEM_TEAM_INVALID;
-    const int status = tshmem_team_split_2d(TUTTI_TEAM_NUMBER(parent), xrange, xconfig, xmask, &x, yconfig, ymask, &y);
+    const int status = tshmem_team_split_2d(TSHMEM_TEAM_NUMBER(parent), xrange, xconfig, xmask, &x, yconfig, ymask, &y);
     made(status, x, xteam);
     return made(status, y, yteam);
 }

@@ -144,6 +144,9 @@ int main(void)
     alltoalls();
     sessions(ctx);
     check(shmem_team_ptr(SHMEM_TEAM_WORLD, source, me) == source, "shmem_team_ptr of this PE");
+    check(SHMEM_TEAM(TSHMEM_TEAM_NUMBER(SHMEM_TEAM_SHARED)) == SHMEM_TEAM_SHARED &&
+              TSHMEM_TEAM_NUMBER(SHMEM_TEAM_INVALID) == -1,
+          "a team and its number");
     /* A function has an address, which a table of them can hold. */
     void (*const order[])(void) = {shmem_fence, shmem_quiet, shmem_barrier_all};
     for (size_t i = 0; i < sizeof order / sizeof order[0]; i++)
