@@ -22,7 +22,7 @@ static uint64_t looked(_Atomic uint64_t *arrived)
 
 #undef atomic_load_explicit
 #define atomic_load_explicit(arrived, order) looked((_Atomic uint64_t *)(arrived))
-#include "../../src/shmem/meet.c"
+#include "../../../src/shmem/meet.c"
 
 enum { SEQUENCE = 5 };
 static struct tutti_shmem_control control;
