@@ -115,7 +115,7 @@ static int is_finalizing(int pe)
     if (tutti_shmem_is_large(&tutti_shmem_told()->team[TSHMEM_TEAM_WORLD])) /* arrivals are not of members */
         return 0;
     const struct tutti_shmem_place *all = &tutti_shmem.control[tutti_shmem.state.me]->place[TSHMEM_TEAM_WORLD];
-    const uint64_t arrival = atomic_load_explicit(&all->arrived[pe], memory_order_relaxed);
+    const uint64_t arrival = atomic_load_explicit(&all->arrived[pe], memory_order_acquire);
     return (arrival & 0xff) == TUTTI_SHMEM_FINALIZE && arrival >> 8 > all->sequence;
 }
 
@@ -129,7 +129,10 @@ static int all_here(void *with)
         return 1;
     if (__atomic_load_n(tutti_shmem.state.abort, __ATOMIC_RELAXED))
         return TUTTI_ERR_BROKEN;
-    return is_finalizing(tutti_shmem_pe_of(team, m->next)) ? TUTTI_ERR_MISMATCH : 0;
+    if (!is_finalizing(tutti_shmem_pe_of(team, m->next)))
+        return 0;
+    /* It may have come, and gone on to its end, since that was looked at. */
+    return has_come(m->call->place, m->next) ? 0 : TUTTI_ERR_MISMATCH;
 }
 
 static void say_missing(void *with, char *text, size_t size)

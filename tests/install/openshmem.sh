@@ -54,7 +54,7 @@ fi
 # What a configure script asks.
 oshcc --version | grep -qi "gcc\|clang\|cc" || fail "oshcc --version: $(oshcc --version)"
 oshcc -show -c x.c | grep -q -- "-I$prefix/include/tutti/openshmem" || fail "oshcc -show: $(oshcc -show -c x.c)"
-oshcc --showme:link | grep -q -- "-ltutti-openshmem" || fail "oshcc --showme:link: $(oshcc --showme:link)"
+oshcc --showme:link | grep -q -- "-ltutti-openshmem.* -lm" || fail "oshcc --showme:link: $(oshcc --showme:link)"
 for function in shmem_init start_pes shmem_put64 shmem_long_put shmem_int_sum_to_all pshmem_barrier_all; do
     printf 'char %s();\nint main(void) { return %s(); }\n' $function $function >conftest.c
     oshcc -o conftest conftest.c >log 2>&1 || fail "a configure script finds no $function: $(cat log)"

@@ -180,22 +180,14 @@ static void finalize_team_wrongly(void)
 static const struct {
     const char *name;
     void (*call)(void);
-} errors[] = {{"put", put_wrongly},
-              {"put-constant", put_constant_wrongly},
-              {"atomic", atomic_wrongly},
-              {"wait", wait_wrongly},
-              {"context", context_wrongly},
-              {"old", old_wrongly},
-              {"lock", lock_wrongly},
-              {"counts", counts_wrongly},
-              {"roots", roots_wrongly},
-              {"types", types_wrongly},
-              {"calls", calls_wrongly},
-              {"operations", operations_wrongly},
-              {"sync", sync_wrongly},
-              {"barrier", barrier_wrongly},
-              {"finalize", finalize_wrongly},
-              {"finalize-team", finalize_team_wrongly}};
+} errors[] = {{"put", put_wrongly},           {"put-constant", put_constant_wrongly},
+              {"atomic", atomic_wrongly},     {"wait", wait_wrongly},
+              {"context", context_wrongly},   {"old", old_wrongly},
+              {"lock", lock_wrongly},         {"counts", counts_wrongly},
+              {"roots", roots_wrongly},       {"types", types_wrongly},
+              {"calls", calls_wrongly},       {"operations", operations_wrongly},
+              {"sync", sync_wrongly},         {"barrier", barrier_wrongly},
+              {"finalize", finalize_wrongly}, {"finalize-team", finalize_team_wrongly}};
 
 static int fail(const char *name)
 {

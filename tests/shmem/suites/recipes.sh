@@ -2,7 +2,7 @@
 #   each [FLAG...] -- SOURCE...   every source is a program
 #   build COMMAND...              a step of the suite's own build system
 #   program NAME FILE             a program that a step has made
-# shellcheck shell=bash disable=SC2034
+# shellcheck shell=bash disable=SC2034,SC2046,SC2154
 
 # made FILE...: programs that build steps have made. Files that are not executables are left out.
 made() {

@@ -17,6 +17,7 @@
 #     LIMIT    seconds for one run; default 60
 #     PES      layouts to run; default "near2 near4 far2"
 #     ONLY     "compile": compile, and run nothing. "run": run what an earlier call has compiled. "table": print the table
+#     LONG     1: run programs, too, that programs.txt calls long
 #     PYTHON   for shmem4py: a Python with cffi, numpy and setuptools; default python3
 #     MPI      which MPI, as for tutti run --mpi; default: that of oshcc
 #
@@ -131,6 +132,7 @@ run_all() {
         # shellcheck disable=SC2053
         [[ $name == $pattern ]] || continue
         [ "$file" != - ] || continue
+        [ -z "$(of long "$name")" ] || [ -n "${LONG:-}" ] || continue
         pes=$(of pes "$name")
         for layout in $layouts; do
             [ "$pes" != 2 ] || layout=${layout/4/2} # the same with fewer PEs
