@@ -26,6 +26,8 @@ static uint64_t looked(_Atomic uint64_t *arrived)
 
 enum { SEQUENCE = 5 };
 static struct tutti_shmem_control control;
+static struct tutti_shmem_control *controls[] = {&control, NULL};
+static int32_t world[] = {0, 1};
 
 static int look_at(uint64_t before, uint64_t after)
 {
@@ -38,7 +40,10 @@ static int look_at(uint64_t before, uint64_t after)
     tutti_shmem.state = none;
     tutti_shmem.state.pes = 2;
     tutti_shmem.state.abort = &abort_word;
-    tutti_shmem.control[0] = &control;
+    tutti_shmem.control = controls;
+    tutti_shmem.world[TSHMEM_TEAM_WORLD] = world;
+    tutti_shmem.told = &control.told;
+    control.told.team[TSHMEM_TEAM_WORLD] = team;
     place->sequence = SEQUENCE;
     atomic_store(&place->arrived[1], before);
     goes_on = after;
