@@ -3,8 +3,14 @@
 #ifndef TUTTI_DEVICE_ENV_CUDA_H
 #define TUTTI_DEVICE_ENV_CUDA_H
 
-#define TUTTI_DEV          static __attribute__((unused)) __device__ __forceinline__
-#define TUTTI_DEV_APART    static __attribute__((unused)) __device__ __noinline__ /* seldom, and much of it */
+#define TUTTI_DEV static __attribute__((unused)) __device__ __forceinline__
+/* Seldom, and much of it. The linker of relocatable code counts registers of functions that are called as they stand,
+ * 70 to 108 here, which blocks of 1024 threads do not have: there they are inlined. */
+#ifdef __CUDACC_RDC__
+#define TUTTI_DEV_APART TUTTI_DEV
+#else
+#define TUTTI_DEV_APART static __attribute__((unused)) __device__ __noinline__
+#endif
 #define TUTTI_DEV_COLD     static __attribute__((unused)) __device__ __noinline__
 #define TUTTI_DEV_UNROLL   _Pragma("unroll")
 #define TUTTI_DEV_UNROLL_1 _Pragma("unroll 1")

@@ -7,6 +7,7 @@
 #include "kernels/fatbin.h"
 
 static _Atomic(struct tutti_cuda_context *) chosen[TUTTI_CUDA_GPUS];
+static atomic_int highest = -1;        /* GPU that a context was ever chosen for */
 static struct tutti_cuda_context *all; /* under choose_lock */
 static pthread_mutex_t choose_lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -84,6 +85,8 @@ static struct tutti_cuda_context *keep(int gpu, CUcontext handle, int retained)
     context->older = all;
     all = context;
     atomic_store_explicit(&chosen[gpu], context, memory_order_release);
+    if (gpu > atomic_load(&highest))
+        atomic_store(&highest, gpu);
     return context;
 }
 
@@ -92,12 +95,14 @@ int tutti_cuda_has_context(int gpu)
     return gpu >= 0 && gpu < TUTTI_CUDA_GPUS && atomic_load_explicit(&chosen[gpu], memory_order_acquire) != NULL;
 }
 
-void tutti_cuda_look(int gpu)
+void tutti_cuda_look(void)
 {
-    struct tutti_cuda_context *context =
-        gpu >= 0 && gpu < TUTTI_CUDA_GPUS ? atomic_load_explicit(&chosen[gpu], memory_order_acquire) : NULL;
-    if (context)
-        alive(context);
+    const int last = atomic_load_explicit(&highest, memory_order_relaxed);
+    for (int gpu = 0; gpu <= last; gpu++) {
+        struct tutti_cuda_context *context = atomic_load_explicit(&chosen[gpu], memory_order_acquire);
+        if (context)
+            alive(context);
+    }
 }
 
 void tutti_cuda_adopt(int gpu, CUcontext handle)

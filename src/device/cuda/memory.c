@@ -45,7 +45,7 @@ void tutti_cuda_classify(const void *pointer, struct tutti_memory *out)
         out->bytes = bytes;
     }
     tutti_cuda_range_classify(pointer, out);
-    tutti_cuda_look(out->gpu);
+    tutti_cuda_look();
     if (out->gpu >= 0 && !tutti_cuda_has_context(out->gpu)) {
         static CUpointer_attribute owner[] = {CU_POINTER_ATTRIBUTE_CONTEXT};
         CUcontext context = NULL;

@@ -29,12 +29,11 @@ static int is_complete(void *with)
     return tutti_real.MPI_Test(&flush->request, &flag, MPI_STATUS_IGNORE) != MPI_SUCCESS || flag;
 }
 
-/* Waits by the engine for the request of a flush that the MPI has begun. */
-static void await_flush(int code, MPI_Request request)
+/* Waits by the engine for the request of a flush, if the MPI has begun one. */
+static void await_flush(int code, struct flush *flush)
 {
-    struct flush flush = {request};
     if (code == MPI_SUCCESS)
-        tutti_progress_wait(&(const struct tutti_wait){.done = is_complete, .with = &flush});
+        tutti_progress_wait(&(const struct tutti_wait){.done = is_complete, .with = flush});
 }
 
 /* ---- a message that needs the whole buffer ---- */
@@ -75,27 +74,27 @@ static void await_room(void)
 
 static void before_process(void)
 {
-    MPI_Request request;
+    struct flush flush;
     if (needs_no_help())
         return;
     if (tutti_real.MPI_Buffer_iflush)
-        await_flush(tutti_real.MPI_Buffer_iflush(&request), request);
+        await_flush(tutti_real.MPI_Buffer_iflush(&flush.request), &flush);
     else
         await_room();
 }
 
 static void before_comm(MPI_Comm comm)
 {
-    MPI_Request request;
+    struct flush flush;
     if (!needs_no_help() && tutti_real.MPI_Comm_iflush_buffer)
-        await_flush(tutti_real.MPI_Comm_iflush_buffer(comm, &request), request);
+        await_flush(tutti_real.MPI_Comm_iflush_buffer(comm, &flush.request), &flush);
 }
 
 static void before_session(MPI_Session session)
 {
-    MPI_Request request;
+    struct flush flush;
     if (!needs_no_help() && tutti_real.MPI_Session_iflush_buffer)
-        await_flush(tutti_real.MPI_Session_iflush_buffer(session, &request), request);
+        await_flush(tutti_real.MPI_Session_iflush_buffer(session, &flush.request), &flush);
 }
 
 #define BEFORE_MPI_Buffer_detach           before_process()

@@ -61,4 +61,7 @@ shim_names(ishmem ishmem ishmem ${TUTTI_CXX} -std=c++17 ${warnings})
 find_program(TUTTI_NVCC nvcc HINTS /usr/local/cuda/bin)
 if(TUTTI_NVCC)
   shim_names(nvshmem-nvcc nvshmem nvshmem ${TUTTI_NVCC} -std=c++17 -arch=compute_90 -ptx)
+  add_test(NAME shmem-registers COMMAND ${shims}/registers.sh ${shims}/registers.cu ${CMAKE_CURRENT_BINARY_DIR}/registers ${TUTTI_NVCC}
+           -std=c++17 -I${PROJECT_SOURCE_DIR}/include/tutti/nvshmem -I${PROJECT_SOURCE_DIR}/include)
+  set_tests_properties(shmem-registers PROPERTIES LABELS unit TIMEOUT 180)
 endif()
