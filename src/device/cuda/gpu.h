@@ -47,8 +47,8 @@ void tutti_cuda_leave(struct tutti_cuda_scope *scope);
 
 /* 1 where `gpu` has a context that has not been seen to be gone: one load. */
 int tutti_cuda_has_context(int gpu);
-/* Learns of resets: the context of a GPU is not the one that was chosen. Of all GPUs, since pinned host memory goes with
- * the context that it was taken in. */
+/* Learns of resets: the context of a GPU is not the one that was chosen. Of all GPUs, since pinned host memory goes
+ * with the context that it was taken in. */
 void tutti_cuda_look(void);
 /* The program has memory in this context: it becomes the one of `gpu` where there is none. */
 void tutti_cuda_adopt(int gpu, CUcontext handle);
