@@ -19,7 +19,7 @@ file(CREATE_LINK ../../../../include/tutti ${nvshmem}/include/tutti SYMBOLIC)
 foreach(header nvshmem.h nvshmemx.h nvshmem_host.h)
   file(CREATE_LINK tutti/nvshmem/${header} ${nvshmem}/include/${header} SYMBOLIC)
 endforeach()
-# The stub opens the front end that lies beside it.
+# libtutti.so loads the front end of the MPI from its own folder.
 foreach(library .so -core.so -core.so.0 ${TUTTI_FRONTS})
   if(NOT library MATCHES "so")
     set(library -${library}.so)

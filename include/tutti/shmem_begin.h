@@ -3,6 +3,9 @@
 #ifndef TUTTI_SHMEM_BEGIN_H
 #define TUTTI_SHMEM_BEGIN_H
 
+#include <stdio.h>
+#include <stdlib.h>
+
 #include "tutti/shmem.h"
 
 #ifdef __cplusplus
@@ -35,6 +38,15 @@ TUTTI_API uint64_t tutti_shmem_id_make(void);
  */
 TUTTI_API int tutti_shmem_team_by_id(uint64_t id, int size, int index, const tshmem_team_config_t *config, long mask,
                                      tshmem_team_t *team);
+
+/* As NVSHMEM and Intel SHMEM: a program that could not begin ends. status: 0, or one of Tutti's, of `call`. */
+static inline __attribute__((unused)) void tutti_shmem_must(int status, const char *call)
+{
+    if (status == 0)
+        return;
+    fprintf(stderr, "%s: %s\n", call, tutti_status_text(status));
+    exit(EXIT_FAILURE);
+}
 
 #ifdef __cplusplus
 }

@@ -8,34 +8,9 @@
 
 #include "core/clock.h"
 #include "core/status.h"
-#include "shmem/host.h"
 #include "support/check.h"
 
 /* ---- what agents do ---- */
-
-static int room(size_t bytes, void **out)
-{
-    *out = malloc(bytes);
-    return *out ? TUTTI_OK : TUTTI_ERR_MEMORY;
-}
-
-static int copy(void *to, const void *from, ptrdiff_t dst, ptrdiff_t sst, size_t block, size_t n, size_t bytes)
-{
-    for (size_t i = 0; i < n; i++)
-        memcpy((char *)to + (ptrdiff_t)i * dst * (ptrdiff_t)bytes,
-               (const char *)from + (ptrdiff_t)i * sst * (ptrdiff_t)bytes, block * bytes);
-    return TUTTI_OK;
-}
-
-static int change(int operation, void *at, size_t bytes, uint64_t value, uint64_t compare, uint64_t *was)
-{
-    const uint64_t before = tutti_shmem_amo_host(operation, at, bytes, value, compare);
-    if (was)
-        *was = before;
-    return TUTTI_OK;
-}
-
-const struct tutti_wire_local at_once = {.room = room, .give = free, .blocks = copy, .amo = change};
 
 /* Those of a PE that have begun and not ended; a wire has one thread in it at a time. */
 static struct work {
@@ -77,9 +52,9 @@ static int later_ended(void)
     for (int i = 0; i < begun[here]; i++) {
         const struct work *w = &works[here][i];
         if (w->changes)
-            change(w->operation, w->to, w->bytes, w->value, w->compare, w->was);
+            at_once.amo(w->operation, w->to, w->bytes, w->value, w->compare, w->was);
         else
-            copy(w->to, w->from, w->dst, w->sst, w->block, w->n, w->bytes);
+            at_once.blocks(w->to, w->from, w->dst, w->sst, w->block, w->n, w->bytes);
     }
     begun[here] = 0;
     return 1;

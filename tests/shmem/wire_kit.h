@@ -8,6 +8,7 @@
 #include <stddef.h>
 
 #include "shmem/wire/wire.h"
+#include "shmem/wire_at_once.h"
 #include "support/random.h"
 
 enum { PES = 4, SLOTS = 8, WORDS = 600, LARGE = 300000, SECONDS = 60, DELAY_US = 300 };
@@ -40,7 +41,7 @@ static inline uint64_t draw(struct side *s, uint64_t below)
 }
 
 extern __thread int here; /* the PE of this thread */
-extern const struct tutti_wire_local at_once, later;
+extern const struct tutti_wire_local later;
 void begin_works(int pe);
 /* tutti_wire_users. */
 void hear(void *with, int from, const void *note, size_t bytes);

@@ -1,7 +1,7 @@
 /* <ishmem.h> for programs written for Intel SHMEM: its names for the calls of tutti/shmem.h, on the host. This folder
- * is put before the compiler by pkg-config's tutti-ishmem and CMake's tutti::tutti-ishmem. C has the names with a type;
- * C++ has those without one, and collectives without a team, too. What each call does is said in tutti/shmem.h; what is
- * not there (SYCL's kernels and queues above all), in docs/shmem.md. */
+ * is put before the compiler by pkg-config's tutti-ishmem and CMake's tutti::tutti-ishmem. C has the typed names.
+ * C++ also has the names without a type and collectives without a team. tutti/shmem.h documents the calls;
+ * docs/shmem.md lists what is missing, SYCL's kernels and queues above all. */
 #ifndef TUTTI_ISHMEM_H
 #define TUTTI_ISHMEM_H
 
@@ -103,15 +103,6 @@ TUTTI_ISHMEM_BITS(xor)
 
 /* ---- begin and end, on the host ---- */
 
-/* As Intel SHMEM: a program that could not begin ends. */
-TUTTI_ISHMEM void tutti_ishmem_must(int status, const char *call)
-{
-    if (status == 0)
-        return;
-    fprintf(stderr, "%s: %s\n", call, tutti_status_text(status));
-    exit(EXIT_FAILURE);
-}
-
 /* Begins the MPI where the program has not. ISHMEM_SYMMETRIC_SIZE: what heaps begin with; they grow. */
 TUTTI_ISHMEM int ishmem_init_thread(int requested, int *provided)
 {
@@ -122,7 +113,7 @@ TUTTI_ISHMEM int ishmem_init_thread(int requested, int *provided)
 TUTTI_ISHMEM void ishmem_init(void)
 {
     int provided;
-    tutti_ishmem_must(ishmem_init_thread(ISHMEM_THREAD_SINGLE, &provided), "ishmem_init");
+    tutti_shmem_must(ishmem_init_thread(ISHMEM_THREAD_SINGLE, &provided), "ishmem_init");
 }
 
 TUTTI_ISHMEM void ishmem_finalize(void)

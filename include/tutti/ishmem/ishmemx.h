@@ -50,7 +50,7 @@ TUTTI_ISHMEM void ishmemx_init_attr(ishmemx_attr_t *attr)
         status = tutti_shmem_init_at(attr->mpi_comm);
     else if (status == 0)
         status = tshmem_init();
-    tutti_ishmem_must(status, "ishmemx_init_attr");
+    tutti_shmem_must(status, "ishmemx_init_attr");
 }
 
 TUTTI_ISHMEM ishmemx_runtime_type_t ishmemx_runtime_get_type(void)

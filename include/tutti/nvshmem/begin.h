@@ -9,15 +9,6 @@
 
 #define TUTTI_NVSHMEM static inline __attribute__((unused))
 
-/* As NVSHMEM: a program that could not begin ends. */
-TUTTI_NVSHMEM void tutti_nvshmem_must(int status, const char *call)
-{
-    if (status == 0)
-        return;
-    fprintf(stderr, "%s: %s\n", call, tutti_status_text(status));
-    exit(EXIT_FAILURE);
-}
-
 TUTTI_NVSHMEM int nvshmem_init_thread(int requested, int *provided)
 {
     int status = tutti_shmem_heap_from("NVSHMEM_SYMMETRIC_SIZE");
@@ -25,7 +16,7 @@ TUTTI_NVSHMEM int nvshmem_init_thread(int requested, int *provided)
         status = tshmem_init_thread(requested, provided);
     if (status == 0)
         status = tutti_shmem_ids_open();
-    tutti_nvshmem_must(status, "nvshmem_init");
+    tutti_shmem_must(status, "nvshmem_init");
     return status;
 }
 
@@ -103,14 +94,14 @@ TUTTI_NVSHMEM int tutti_nvshmem_begin(unsigned flags, const nvshmemx_init_attr_t
 }
 
 /* Collective. With a unique id: over all processes of the job, which is one that an MPI's launcher has started, and
- * `nranks` is their number; anything else is an error that is said. Failures end the program. */
+ * `nranks` is their number; anything else gives an error and a message. A failure ends the program. */
 TUTTI_NVSHMEM int nvshmemx_init_attr(unsigned int flags, nvshmemx_init_attr_t *attr)
 {
     const int status = tutti_nvshmem_begin(flags, attr);
     if (status > 0)
         fprintf(stderr, "nvshmemx_init_attr: NVSHMEMX_INIT_WITH_MPI_COMM and NVSHMEMX_INIT_WITH_UNIQUEID need what "
                         "the attributes hold\n");
-    tutti_nvshmem_must(status, "nvshmemx_init_attr");
+    tutti_shmem_must(status, "nvshmemx_init_attr");
     return status;
 }
 
@@ -140,7 +131,7 @@ TUTTI_NVSHMEM void nvshmemx_buffer_unregister_all(void)
 {
 }
 
-/* Memory of the program cannot become part of the heaps: NULL, which is said. */
+/* Not supported: memory of the program cannot become part of the heaps. Prints that, and returns NULL. */
 TUTTI_NVSHMEM void *nvshmemx_buffer_register_symmetric(void *address, size_t size, int flags)
 {
     (void)flags;

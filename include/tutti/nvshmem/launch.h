@@ -45,55 +45,37 @@ TUTTI_NVSHMEM int nvshmemx_collective_launch(const void *func, dim3 grid, dim3 b
 }
 
 /* Local, while the address space is up. Gives the kernels of a module that the program has loaded their PE. The module
- * comes from one file that nvcc has compiled without -rdc=true, or NVRTC; of another nothing is found, which is said.
- */
-TUTTI_NVSHMEM int tutti_nvshmem_module(CUresult found, CUdeviceptr at, size_t bytes, const struct tshmem_state *state)
+ * comes from one file that nvcc has compiled without -rdc=true, or NVRTC. Another one gives an error and a message. */
+TUTTI_NVSHMEM int tutti_nvshmem_module(const char *call, CUresult found, CUdeviceptr at, size_t bytes,
+                                       const struct tshmem_state *state)
 {
     static const struct tshmem_state none = {};
     if (found != CUDA_SUCCESS || bytes != sizeof none) {
         fprintf(stderr,
-                "nvshmemx_cumodule_init: the module has no \"tshmem_state_here\" of %zu bytes: compile it from "
-                "one file, with this <nvshmem.h> and without -rdc=true\n",
-                sizeof none);
+                "%s: the module has no \"tshmem_state_here\" of %zu bytes: compile it from one file, with this "
+                "<nvshmem.h> and without -rdc=true\n",
+                call, sizeof none);
         return NVSHMEMX_ERROR_INVALID_VALUE;
     }
     return cuMemcpyHtoD(at, state ? state : &none, sizeof none) == CUDA_SUCCESS ? NVSHMEMX_SUCCESS
                                                                                 : NVSHMEMX_ERROR_INTERNAL;
 }
 
-TUTTI_NVSHMEM int nvshmemx_cumodule_init(CUmodule module)
-{
-    CUdeviceptr at = 0;
-    size_t bytes = 0;
-    const CUresult found = cuModuleGetGlobal(&at, &bytes, module, "tshmem_state_here");
-    return tutti_nvshmem_module(found, at, bytes, tshmem_state_get());
-}
-
-TUTTI_NVSHMEM int nvshmemx_cumodule_finalize(CUmodule module)
-{
-    CUdeviceptr at = 0;
-    size_t bytes = 0;
-    const CUresult found = cuModuleGetGlobal(&at, &bytes, module, "tshmem_state_here");
-    return tutti_nvshmem_module(found, at, bytes, NULL);
-}
-
+#define TUTTI_NVSHMEM_MODULE(call, type, find, state)                                                                  \
+    TUTTI_NVSHMEM int call(type module)                                                                                \
+    {                                                                                                                  \
+        CUdeviceptr at = 0;                                                                                            \
+        size_t bytes = 0;                                                                                              \
+        const CUresult found = find(&at, &bytes, module, "tshmem_state_here");                                         \
+        return tutti_nvshmem_module(#call, found, at, bytes, state);                                                   \
+    }
+TUTTI_NVSHMEM_MODULE(nvshmemx_cumodule_init, CUmodule, cuModuleGetGlobal, tshmem_state_get())
+TUTTI_NVSHMEM_MODULE(nvshmemx_cumodule_finalize, CUmodule, cuModuleGetGlobal, NULL)
 #if CUDA_VERSION >= 12000
-TUTTI_NVSHMEM int nvshmemx_culibrary_init(CUlibrary library)
-{
-    CUdeviceptr at = 0;
-    size_t bytes = 0;
-    const CUresult found = cuLibraryGetGlobal(&at, &bytes, library, "tshmem_state_here");
-    return tutti_nvshmem_module(found, at, bytes, tshmem_state_get());
-}
-
-TUTTI_NVSHMEM int nvshmemx_culibrary_finalize(CUlibrary library)
-{
-    CUdeviceptr at = 0;
-    size_t bytes = 0;
-    const CUresult found = cuLibraryGetGlobal(&at, &bytes, library, "tshmem_state_here");
-    return tutti_nvshmem_module(found, at, bytes, NULL);
-}
+TUTTI_NVSHMEM_MODULE(nvshmemx_culibrary_init, CUlibrary, cuLibraryGetGlobal, tshmem_state_get())
+TUTTI_NVSHMEM_MODULE(nvshmemx_culibrary_finalize, CUlibrary, cuLibraryGetGlobal, NULL)
 #endif
+#undef TUTTI_NVSHMEM_MODULE
 
 #endif
 #endif

@@ -7,7 +7,7 @@
 /* Local. That of this address space, or the one that would serve tshmem_init(); NULL: there is none. */
 const struct tutti_shmem_host *tutti_shmem_server(void);
 
-/* Local. Who serves that call, which begins the address space; NULL, which is said: there is no MPI. */
+/* Local. The front end that serves `call`, which begins the address space. NULL, with a message: there is no MPI. */
 const struct tutti_shmem_host *tutti_shmem_served(const char *call);
 /* Local. 1 where libtutti.so, which lies beside this library, has been loaded: never where an MPI is loaded already, in
  * front of which it would not be. */

@@ -132,7 +132,7 @@ static int has_mapped(const struct tutti_endpoint *endpoint, int peer, int index
 
 /* What could not be mapped for the GPUs known so far may be for this one, and what was mapped for one that was reset no
  * longer is; the lock is held. */
-static void try_again(struct tutti_endpoint *endpoint)
+static void reset_maps(struct tutti_endpoint *endpoint)
 {
     for (int r = 0; r < endpoint->node->size; r++) {
         for (int i = 0; i < TUTTI_ENDPOINT_GPUS; i++) {
@@ -158,7 +158,7 @@ static int add_gpu(struct tutti_endpoint *endpoint, int gpu)
         endpoint->node->device = endpoint->device;
     endpoint->gpu[index].gpu = gpu;
     endpoint->gpu[index].life = tutti_gpu_life(gpu);
-    try_again(endpoint);
+    reset_maps(endpoint);
     atomic_store_explicit(&own->gpu[index].offered, 1, memory_order_release);
     atomic_store_explicit(&endpoint->gpus, index + 1, memory_order_release);
     atomic_store(&own->listens, (uint32_t)index + 1);

@@ -1,12 +1,11 @@
 /* The wire among many PEs, which are threads: each talks to a few of the others, and keeps memory for those alone. */
 #include <sched.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "core/status.h"
-#include "shmem/host.h"
 #include "shmem/wire/own.h"
+#include "shmem/wire_at_once.h"
 #include "support/check.h"
 #include "support/threads.h"
 
@@ -20,30 +19,6 @@ struct heap {
 };
 static struct heap heaps[MOST];
 static atomic_int done, ended;
-
-static int room(size_t bytes, void **out)
-{
-    *out = malloc(bytes);
-    return *out ? TUTTI_OK : TUTTI_ERR_MEMORY;
-}
-
-static int copy_blocks(void *to, const void *from, ptrdiff_t dst, ptrdiff_t sst, size_t block, size_t n, size_t bytes)
-{
-    for (size_t i = 0; i < n; i++)
-        memcpy((char *)to + (ptrdiff_t)i * dst * (ptrdiff_t)bytes,
-               (const char *)from + (ptrdiff_t)i * sst * (ptrdiff_t)bytes, block * bytes);
-    return TUTTI_OK;
-}
-
-static int change(int operation, void *at, size_t bytes, uint64_t value, uint64_t compare, uint64_t *was)
-{
-    const uint64_t before = tutti_shmem_amo_host(operation, at, bytes, value, compare);
-    if (was)
-        *was = before;
-    return TUTTI_OK;
-}
-
-static const struct tutti_wire_local local = {.room = room, .give = free, .blocks = copy_blocks, .amo = change};
 
 static void hear(void *with, int from, const void *note, size_t bytes)
 {
@@ -130,7 +105,7 @@ static int rank_main(struct tutti_transport *transport, void *arg)
     memset(&heaps[me], 0, sizeof heaps[me]);
     if (me == 0)
         atomic_store(&done, 0);
-    CHECK(tutti_wire_open(transport, far, &local, (char *)&heaps[me], sizeof heaps[me], &users, &wire) == 0, "open");
+    CHECK(tutti_wire_open(transport, far, &at_once, (char *)&heaps[me], sizeof heaps[me], &users, &wire) == 0, "open");
     transport->ops->barrier(transport);
     talk(wire, me, pes);
     atomic_fetch_add(&done, 1);

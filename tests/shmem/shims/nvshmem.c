@@ -7,15 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int failures;
-
-#define CHECK(fine)                                                                                                    \
-    do {                                                                                                               \
-        if (!(fine)) {                                                                                                 \
-            fprintf(stderr, "%s:%d: PE %d: not so: %s\n", __FILE__, __LINE__, nvshmem_my_pe(), #fine);                 \
-            failures++;                                                                                                \
-        }                                                                                                              \
-    } while (0)
+#include "check_pe.h"
 
 static void moves(void)
 {

@@ -4,15 +4,7 @@
 #include <nvshmemx.h>
 #include <stdio.h>
 
-static int failures;
-
-#define CHECK(fine)                                                                                                    \
-    do {                                                                                                               \
-        if (!(fine)) {                                                                                                 \
-            fprintf(stderr, "%s:%d: PE %d: not so: %s\n", __FILE__, __LINE__, nvshmem_my_pe(), #fine);                 \
-            failures++;                                                                                                \
-        }                                                                                                              \
-    } while (0)
+#include "check_pe.h"
 
 static void kernel(float *data, uint64_t *signal, int *sums)
 {
