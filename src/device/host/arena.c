@@ -390,7 +390,7 @@ int tutti_host_region_of(int gpu, struct tutti_host_region *out)
     int found = 0;
     pthread_rwlock_rdlock(&lock);
     for (size_t i = 0; i < used && !found; i++) {
-        found = table[i].gpu == gpu;
+        found = table[i].gpu == gpu && table[i].own != TUTTI_HOST_IDLE;
         *out = table[i];
     }
     pthread_rwlock_unlock(&lock);

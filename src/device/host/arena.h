@@ -51,7 +51,7 @@ int tutti_host_region_extend(char *at, size_t bytes, int fd, uint64_t *id);
 int tutti_host_region_cut(char *at, size_t bytes);
 /* Copies the region that holds `pointer`; 1, or 0 where none does. */
 int tutti_host_region_find(const void *pointer, struct tutti_host_region *out);
-/* The same for some region of the GPU. */
+/* The same for some region of the GPU that is in use. */
 int tutti_host_region_of(int gpu, struct tutti_host_region *out);
 /* The address by which kernels and copies reach [pointer, pointer + bytes): in the second range for memory of the
  * device, itself for other memory. NULL where it is memory of the device that is not (wholly) allocated. */
