@@ -48,7 +48,7 @@ void tutti_endpoint_step(struct tutti_endpoint *endpoint, struct tutti_step *ste
 /* 0 after a reset of the GPU. */
 static int is_there(const struct tutti_endpoint_gpu *own)
 {
-    return own->life == tutti_gpu_life(own->gpu);
+    return atomic_load_explicit(&own->life, memory_order_acquire) == tutti_gpu_life(own->gpu);
 }
 
 void tutti_endpoint_free(struct tutti_endpoint *endpoint, int alive)
@@ -144,11 +144,39 @@ static void reset_maps(struct tutti_endpoint *endpoint)
     }
 }
 
+/* The GPU was reset: the scratch on it has gone, and what was mapped for it. Its place serves its next life; a peer that
+ * still has the scratch mapped sees another allocation offered, or none. The lock is held. */
+static void begin_life(struct tutti_endpoint *endpoint, int index)
+{
+    struct tutti_endpoint_gpu *own = &endpoint->gpu[index];
+    atomic_store(&tutti_endpoint_mine(endpoint)->gpu[index].offered, 1);
+    own->scratch = NULL;
+    own->asked = own->patience = 0;
+    for (int r = 0; r < endpoint->node->size; r++) {
+        atomic_store(&tutti_endpoint_theirs(endpoint, r)->maps[endpoint->node->rank][index], TUTTI_MAPS_NOT_YET);
+        for (int i = 0; i < TUTTI_ENDPOINT_GPUS; i++)
+            tutti_endpoint_drop(endpoint, &endpoint->from[r].scratch[i][index]);
+    }
+    atomic_store_explicit(&own->life, tutti_gpu_life(own->gpu), memory_order_release);
+    reset_maps(endpoint);
+}
+
+/* Place of the GPU, in whatever life; -1: it has none. */
+static int place_of(const struct tutti_endpoint *endpoint, int gpu)
+{
+    int index = atomic_load(&endpoint->gpus) - 1;
+    while (index >= 0 && endpoint->gpu[index].gpu != gpu)
+        index--;
+    return index;
+}
+
 /* The lock is held. */
 static int add_gpu(struct tutti_endpoint *endpoint, int gpu)
 {
     struct tutti_endpoints *own = tutti_endpoint_mine(endpoint);
-    int index = tutti_endpoint_index(endpoint, gpu);
+    int index = place_of(endpoint, gpu);
+    if (index >= 0 && !is_there(&endpoint->gpu[index]))
+        begin_life(endpoint, index);
     if (index >= 0)
         return index;
     index = atomic_load(&endpoint->gpus);
@@ -157,7 +185,7 @@ static int add_gpu(struct tutti_endpoint *endpoint, int gpu)
     if (!endpoint->node->device)
         endpoint->node->device = endpoint->device;
     endpoint->gpu[index].gpu = gpu;
-    endpoint->gpu[index].life = tutti_gpu_life(gpu);
+    atomic_store(&endpoint->gpu[index].life, tutti_gpu_life(gpu));
     reset_maps(endpoint);
     atomic_store_explicit(&own->gpu[index].offered, 1, memory_order_release);
     atomic_store_explicit(&endpoint->gpus, index + 1, memory_order_release);
@@ -192,10 +220,7 @@ int tutti_endpoint_reset_gpus(const struct tutti_endpoint *endpoint, int gpus[])
     const int all = atomic_load_explicit(&endpoint->gpus, memory_order_acquire);
     int n = 0;
     for (int i = 0; i < all; i++) {
-        int known = is_there(&endpoint->gpu[i]) || tutti_endpoint_index(endpoint, endpoint->gpu[i].gpu) >= 0;
-        for (int k = 0; k < n; k++)
-            known |= gpus[k] == endpoint->gpu[i].gpu;
-        if (!known)
+        if (!is_there(&endpoint->gpu[i]))
             gpus[n++] = endpoint->gpu[i].gpu;
     }
     return n;

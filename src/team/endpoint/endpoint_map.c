@@ -156,6 +156,19 @@ enum tutti_reaching tutti_endpoint_map(struct tutti_endpoint *endpoint, int peer
     return TUTTI_REACH_NOT;
 }
 
+void tutti_endpoint_drop(struct tutti_endpoint *endpoint, struct tutti_mapping **kept)
+{
+    struct tutti_mapping *before = *kept;
+    *kept = NULL;
+    tutti_endpoint_release(endpoint, before);
+}
+
+/* 1 where the scratch `id` is what the peer offers there. After a reset of its GPU it offers another one. */
+static int is_offered(const struct tutti_endpoint_page *page, uint64_t id)
+{
+    return atomic_load(&page->offered) == 2 && __atomic_load_n(&page->scratch.what.id, __ATOMIC_RELAXED) == id;
+}
+
 enum tutti_reaching tutti_endpoint_map_scratch(struct tutti_endpoint *endpoint, int peer, unsigned index, int gpu,
                                                struct tutti_mapping **out)
 {
@@ -166,6 +179,8 @@ enum tutti_reaching tutti_endpoint_map_scratch(struct tutti_endpoint *endpoint, 
         return TUTTI_REACH_NOT;
     struct tutti_mapping **kept = &endpoint->from[peer].scratch[index][slot];
     enum tutti_reaching there = TUTTI_REACHED;
+    if (*kept && !is_offered(page, (*kept)->what.id))
+        tutti_endpoint_drop(endpoint, kept);
     if (!*kept) {
         const struct tutti_share theirs = page->scratch; /* once: what has been checked must not change */
         there = TUTTI_REACH_NOT;
@@ -173,7 +188,11 @@ enum tutti_reaching tutti_endpoint_map_scratch(struct tutti_endpoint *endpoint, 
             there = tutti_endpoint_map(endpoint, peer, gpu, &theirs.what, 1, kept);
     }
     if (there == TUTTI_REACHED) {
-        atomic_store_explicit(state, TUTTI_MAPS, memory_order_release);
+        atomic_store(state, TUTTI_MAPS);
+        if (!is_offered(page, (*kept)->what.id)) { /* the peer may have looked before */
+            atomic_store(state, TUTTI_MAPS_NOT_YET);
+            there = TUTTI_REACH_LATER;
+        }
     } else if (there == TUTTI_REACH_NOT && !tutti_endpoint_is_quiet(endpoint) && atomic_load(state) != TUTTI_MAPS) {
         tutti_debug("the scratch of rank %d of this node cannot be mapped for GPU %d", peer, gpu);
         atomic_store_explicit(state, TUTTI_MAPS_CANNOT, memory_order_release);

@@ -36,8 +36,8 @@ struct tutti_endpoint_from {
 
 /* A GPU that the program has passed memory of, and this rank's scratch there. */
 struct tutti_endpoint_gpu {
-    int gpu;       /* ordinal in this process */
-    unsigned life; /* of that GPU; after a reset it counts as another one */
+    int gpu;               /* ordinal in this process */
+    _Atomic unsigned life; /* of that GPU; after a reset it is met again */
     char *scratch;
     unsigned asked, patience; /* without success so far; and how often before the next try */
 };
@@ -75,7 +75,7 @@ static inline int tutti_endpoint_index(const struct tutti_endpoint *endpoint, in
     const int n = atomic_load_explicit(&endpoint->gpus, memory_order_acquire);
     for (int i = n - 1; i >= 0; i--) {
         if (endpoint->gpu[i].gpu == gpu)
-            return endpoint->gpu[i].life == tutti_gpu_life(gpu) ? i : -1;
+            return atomic_load_explicit(&endpoint->gpu[i].life, memory_order_acquire) == tutti_gpu_life(gpu) ? i : -1;
     }
     return -1;
 }
@@ -110,9 +110,11 @@ int tutti_endpoint_is_quiet(const struct tutti_endpoint *endpoint);
 /* A peer's allocation for kernels of `gpu`, with one more reference. channel: it is not to be evicted. */
 enum tutti_reaching tutti_endpoint_map(struct tutti_endpoint *endpoint, int peer, int gpu,
                                        const struct tutti_export *what, int channel, struct tutti_mapping **out);
-/* The scratch of a peer's GPU for kernels of `gpu`, kept until the endpoint ends. */
+/* The scratch of a peer's GPU for kernels of `gpu`, kept until the endpoint ends or one of the two GPUs is reset. */
 enum tutti_reaching tutti_endpoint_map_scratch(struct tutti_endpoint *endpoint, int peer, unsigned index, int gpu,
                                                struct tutti_mapping **out);
+/* Gives up one of these. */
+void tutti_endpoint_drop(struct tutti_endpoint *endpoint, struct tutti_mapping **kept);
 /* Where the scratch begins in its allocation, as its owner says. */
 uint64_t tutti_endpoint_offset(const struct tutti_endpoint *endpoint, int peer, unsigned index);
 /* 1 where the allocation of an offered rendezvous is to be mapped: it comes again, or the scratch is of no use. */
