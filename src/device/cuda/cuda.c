@@ -213,6 +213,7 @@ const struct tutti_device tutti_device_cuda = {
     .current = cuda_current,
     .choose = cuda_choose,
     .meet = cuda_meet,
+    .look = tutti_cuda_look,
     .uuid = cuda_uuid,
     .describe = cuda_describe,
     .reach = cuda_reach,

@@ -144,8 +144,8 @@ static void reset_maps(struct tutti_endpoint *endpoint)
     }
 }
 
-/* The GPU was reset: the scratch on it has gone, and what was mapped for it. Its place serves its next life; a peer that
- * still has the scratch mapped sees another allocation offered, or none. The lock is held. */
+/* The GPU was reset: the scratch on it has gone, and what was mapped for it. Its place serves its next life; a peer
+ * that still has the scratch mapped sees another allocation offered, or none. The lock is held. */
 static void begin_life(struct tutti_endpoint *endpoint, int index)
 {
     struct tutti_endpoint_gpu *own = &endpoint->gpu[index];
@@ -208,6 +208,8 @@ int tutti_endpoint_gpus(const struct tutti_endpoint *endpoint, int gpus[])
 {
     const int all = atomic_load_explicit(&endpoint->gpus, memory_order_acquire);
     int n = 0;
+    if (endpoint->device->look)
+        endpoint->device->look();
     for (int i = 0; i < all; i++) {
         if (is_there(&endpoint->gpu[i]))
             gpus[n++] = endpoint->gpu[i].gpu;
