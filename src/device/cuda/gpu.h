@@ -81,6 +81,8 @@ void tutti_cuda_contexts_close(void);
 
 /* What the files of this folder give to the table in cuda.c; contracts in device.h. */
 void tutti_cuda_classify(const void *pointer, struct tutti_memory *out);
+/* The same without where its allocation begins and ends: one call of the driver. */
+void tutti_cuda_kind(const void *pointer, struct tutti_memory *out);
 int tutti_cuda_alloc(int gpu, size_t bytes, void **device);
 int tutti_cuda_free(void *device);
 int tutti_cuda_alloc_pinned(size_t bytes, void **host);

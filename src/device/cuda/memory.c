@@ -6,7 +6,7 @@
 
 /* One call of the driver: it fills in zeros for pointers that it does not know, needs no current context and leaves no
  * error behind. */
-static void kind_of(const void *pointer, struct tutti_memory *out)
+void tutti_cuda_kind(const void *pointer, struct tutti_memory *out)
 {
     static CUpointer_attribute wanted[] = {CU_POINTER_ATTRIBUTE_MEMORY_TYPE, CU_POINTER_ATTRIBUTE_IS_MANAGED,
                                            CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, CU_POINTER_ATTRIBUTE_BUFFER_ID};
@@ -33,7 +33,7 @@ static void kind_of(const void *pointer, struct tutti_memory *out)
 
 void tutti_cuda_classify(const void *pointer, struct tutti_memory *out)
 {
-    kind_of(pointer, out);
+    tutti_cuda_kind(pointer, out);
     if (out->kind != TUTTI_MEMORY_DEVICE)
         return;
     static CUpointer_attribute range[] = {CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, CU_POINTER_ATTRIBUTE_RANGE_SIZE};
@@ -79,7 +79,7 @@ int tutti_cuda_free(void *device)
         return TUTTI_OK;
     if (!tutti_cuda_ready())
         return TUTTI_ERR_UNAVAILABLE;
-    kind_of(device, &memory);
+    tutti_cuda_kind(device, &memory);
     if (memory.kind == TUTTI_MEMORY_HOST || !tutti_cuda_has_context(memory.gpu) ||
         tutti_cuda_enter(memory.gpu, 0, &scope) != TUTTI_OK)
         return TUTTI_OK;
@@ -110,7 +110,7 @@ int tutti_cuda_free_pinned(void *host)
     struct tutti_cuda_scope scope;
     if (!host)
         return TUTTI_OK;
-    kind_of(host, &memory);
+    tutti_cuda_kind(host, &memory);
     if (memory.kind != TUTTI_MEMORY_PINNED || !tutti_cuda_has_context(tutti_cuda_any()) ||
         tutti_cuda_enter(tutti_cuda_any(), 0, &scope) != TUTTI_OK)
         return TUTTI_OK;

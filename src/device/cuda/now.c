@@ -8,7 +8,7 @@
 #include "device/cuda/gpu.h"
 
 /* In the default stream of the context, as the program's own copies are. Copies into device memory may return before
- * the last byte is there, and kernels of other streams would not wait for it. */
+ * the last byte is there, but those from pinned memory, and kernels of other streams would not wait for it. */
 static CUresult in_default(CUdeviceptr to, CUdeviceptr from, size_t bytes, int wait)
 {
     CUstreamCaptureStatus unused;
@@ -52,8 +52,8 @@ int tutti_cuda_copy_now(void *to, const void *from, size_t bytes)
     struct tutti_cuda_scope scope;
     if (!bytes)
         return TUTTI_OK;
-    tutti_cuda_classify(to, &into);
-    tutti_cuda_classify(from, &out_of);
+    tutti_cuda_kind(to, &into);
+    tutti_cuda_kind(from, &out_of);
     if (into.kind == TUTTI_MEMORY_HOST && out_of.kind == TUTTI_MEMORY_HOST) {
         memcpy(to, from, bytes);
         return TUTTI_OK;
@@ -63,7 +63,9 @@ int tutti_cuda_copy_now(void *to, const void *from, size_t bytes)
     if (status != TUTTI_OK)
         return status;
     CUstreamCaptureMode mode = tutti_cuda_relax();
-    CUresult result = in_default((CUdeviceptr)to, (CUdeviceptr)from, bytes, into.kind != TUTTI_MEMORY_HOST);
+    const int is_there =
+        into.kind == TUTTI_MEMORY_HOST || (into.kind == TUTTI_MEMORY_DEVICE && out_of.kind == TUTTI_MEMORY_PINNED);
+    CUresult result = in_default((CUdeviceptr)to, (CUdeviceptr)from, bytes, !is_there);
     if (result == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT || result == CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED)
         status = in_own((CUdeviceptr)to, (CUdeviceptr)from, bytes, scope.context);
     else
