@@ -40,11 +40,12 @@ int main(void)
 {
     puts("# Settings\n");
     puts("Made by `make docs` from `include/tutti/settings.def`; do not edit.\n");
-    puts("Settings are environment variables, read once, at the first use of the library. A value that is not valid is "
-         "said");
-    puts("on standard error and the default is used. `tutti run` (exit status 125), `tutti bench` and `tutti tune` (2) "
-         "refuse it;");
-    puts("`tutti info` names each that is not valid and goes on, with exit status 0. It shows the values in force.\n");
+    puts("Settings are environment variables, read once, at the first use of the library. An invalid value is "
+         "reported");
+    puts(
+        "on standard error, and the default is used. `tutti run` (exit status 125), `tutti bench` and `tutti tune` (2) "
+        "refuse it;");
+    puts("`tutti info` names each invalid value and continues, with exit status 0. It shows the values in force.\n");
     puts("| name | default | allowed | |\n|---|---|---|---|");
 #define TUTTI_SETTING_INT(field, name, standard, least, most, text) row_int(name, standard, least, most, text);
 #define TUTTI_SETTING_WORD(field, name, standard, words, text)      row(name, standard, words, text);

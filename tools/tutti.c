@@ -12,7 +12,7 @@ static const struct command {
     const char *text;
 } commands[] = {
     {"run", tool_run, "start a program with the library in front of its MPI"},
-    {"info", tool_info, "what was found: MPIs, devices, who reaches whose memory, settings, rules"},
+    {"info", tool_info, "what was found: MPIs, devices, which GPUs reach each other, settings, rules"},
     {"bench", tool_bench, "measure: latency tables beside other ways to do the same call"},
     {"tune", tool_tune, "measure which algorithms are the fastest on this machine, and write rules"},
 };

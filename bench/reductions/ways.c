@@ -135,7 +135,7 @@ void bench_ways_open(const struct bench_plan *plan, struct bench_ways *out)
         if (!out->ordered && plan->order != BENCH_HOST)
             bench_fail("calls in stream order: %s", why);
         if (!out->ordered)
-            bench_say(plan, "note kernel and notice are not told apart: %s", why);
+            bench_say(plan, "note kernel and notice are not separated: %s", why);
     }
     if (plan->pairs) {
         out->used[BENCH_REFERENCE] = 1;

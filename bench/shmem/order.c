@@ -214,7 +214,7 @@ unsigned gas_ordered_missing(const struct gas_bench *bench, unsigned figures)
     }
     if (!(figures & graph) || bench_gpu_has_graphs())
         return 0;
-    bench_say(bench->plan, "note graph is left out: this device has none");
+    bench_say(bench->plan, "note graph is left out: this device has no graphs");
     return graph;
 }
 

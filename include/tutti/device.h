@@ -1,27 +1,27 @@
 /* The global address space inside kernels: the calls of tutti/shmem.h, with the same meaning, made by kernels. Header
  * only: no relocatable device code, nothing to link.
  *
- * In CUDA C++ (nvcc and NVRTC) the calls of tutti/shmem.h by the same names are those of the calling thread in device
- * code, and the library's in host code. Every call but those of one element (p, g, atomics, signal_set, signal_add,
- * signal_fetch) has forms of groups too, which all threads of the group call with the same arguments:
+ * In CUDA C++ (nvcc and NVRTC) a call of tutti/shmem.h is made by the calling thread in device code, and is the
+ * library's call in host code. Every call but those of one element (p, g, atomics, signal_set, signal_add,
+ * signal_fetch) has group forms too, which all threads of the group call with the same arguments:
  *   tshmem_int_put_warp, _block, _work_group (another name of _block) ...
- * Calls with a context (tutti/shmem_ctx.h), which the host has made, have the same forms: tshmem_ctx_int_put_warp.
- * No other group of this GPU makes a collective of the same team at the same time; that is an error. Collectives, waits
- * and signals between GPUs need all PEs' kernels to run at once; several blocks of one kernel that wait for each
- * other need a cooperative launch. tutti_grid_...: all threads of such a grid (tutti/device/grid.h).
+ * Calls with a context (tutti/shmem_ctx.h), which the host has created, have the same forms: tshmem_ctx_int_put_warp.
+ * Two groups of one GPU must not run collectives of the same team at the same time; that is an error. Collectives,
+ * waits and signals between GPUs need the kernels of all PEs to run at the same time; blocks of one kernel that wait
+ * for each other need a cooperative launch. tutti_grid_...: called by all threads of such a grid (tutti/device/grid.h).
  *
- * In C and C++ the calls of groups are there as well, and do the same on the host device, where the calling thread is
- * the group. A file that defines TSHMEM_KERNELS has the calls of threads from here too.
+ * C and C++ have the group forms as well: they do the same on the host device, where the calling thread is
+ * the group. A file that defines TSHMEM_KERNELS gets the calls of threads from here too.
  *
- * Order: puts are stores of all threads of the group. They are complete past quiet, and seen in order past fence, of
- * the same group; put_signal orders its own data. Waits order what comes after them. Collectives: on return the own
- * result is complete and the source may be used again; barrier and sync alone order what was stored before.
+ * Order: puts are stores of all threads of the group. They are complete after quiet, and ordered by fence, of
+ * the same group; put_signal orders its own data. A wait orders later accesses after it. Collectives: on return the own
+ * result is complete and the source may be used again; only barrier and sync order earlier stores.
  *
- * A PE that names itself may put, get and signal any memory that it can store to, and make atomics on global memory.
+ * A PE may put, get and signal any of its own memory that it can store to, and use atomics on its own global memory.
  *
- * Errors: what cannot be done (no such PE, not symmetric, no such context, a collective while another one is under way)
- * sets the abort word: the host is told, and all waits of this PE's kernels leave. So they do when they wait longer
- * than the limit. The host says what, where and why with its next call. Collectives return 0 or a negative status. */
+ * Errors: a call that cannot be done (no such PE, not symmetric, no such context, two collectives at once) or that
+ * waits longer than the limit sets the abort word: all waits of this PE's kernels end, and the host's next call reports
+ * what failed, where and why. Collectives return 0 or a negative status. */
 #ifndef TUTTI_DEVICE_H
 #define TUTTI_DEVICE_H
 

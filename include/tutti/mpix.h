@@ -1,14 +1,14 @@
 /* Extensions of MPI that Tutti offers, for C and C++. Include it after the MPI's own mpi.h. Nothing needs to be linked:
- * without libtutti.so in front of the program, what is here says so by its value.
+ * without libtutti.so preloaded, handles are MPI_DATATYPE_NULL and calls return MPI_ERR_UNSUPPORTED_OPERATION.
  *
  * Half precision. MPIX_C_FLOAT16 and MPIX_C_BF16 are MPI_Datatype handles for IEEE half precision and for bfloat16, two
  * bytes an element. They may be used from MPI_Init to MPI_Finalize. With SUM, PROD, MIN and MAX they are reduced
  *  - by all blocking reductions (MPI_Allreduce, MPI_Reduce, MPI_Reduce_scatter and MPI_Reduce_scatter_block, MPI_Scan,
  *    MPI_Exscan, MPI_Reduce_local), on host and on device memory and mixed, within a node and over several;
- *  - by the nonblocking, the persistent and the MPIX_..._enqueue forms where kernels do them: on device memory, among
- *    ranks of a node. Elsewhere these end with an error, as the MPI itself cannot reduce such elements.
- * All other calls treat them as two bytes. They are MPI_DATATYPE_NULL where Tutti is not in front of the MPI (also with
- * TUTTI_DEVICE=none). An MPI that has such a handle of its own keeps its name; Tutti reduces it as well.
+ *  - by the nonblocking, the persistent and the MPIX_..._enqueue forms if kernels reduce them: on device memory, among
+ *    ranks of a node. Otherwise these forms return an error, as the MPI itself cannot reduce such elements.
+ * All other calls treat them as two bytes. They are MPI_DATATYPE_NULL if Tutti is not preloaded or TUTTI_DEVICE=none.
+ * If the MPI has such a handle, the MPI's name stays; Tutti reduces its elements as well.
  */
 #ifndef TUTTI_MPIX_H
 #define TUTTI_MPIX_H
@@ -42,24 +42,24 @@ static inline MPI_Datatype tutti_mpix_datatype(int which)
 #endif
 
 /* Reductions in stream order: the call returns at once, and the reduction is done by kernels in a stream of the
- * program, after what was put into that stream before and before what is put in later. No host synchronisation is
- * needed between a kernel that makes the data, the reduction, and a kernel that uses the result; and a captured stream
- * may contain them.
+ * program, after the stream's earlier work and before its later work. No host synchronisation is needed between a
+ * kernel that makes the data, the reduction, and a kernel that uses the result. A captured stream may contain the
+ * calls.
  *
- * MPICH 4.1 and later declare calls of the same names. They are hidden here behind macros that give Tutti's, whatever
- * the MPI: MPIX_Stream is then a pointer type of Tutti's, and such an MPI's own calls on an MPIX_Stream cannot be used
- * in a file that includes this one.
+ * MPICH 4.1 and later declare calls with the same names. Macros here replace them by Tutti's calls, under every MPI:
+ * MPIX_Stream is then a pointer type of Tutti, and a file that includes this header cannot use the MPI's own calls on
+ * an MPIX_Stream.
  *
- * Every function returns an MPI error code. Without Tutti in front of the MPI, or with TUTTI_DEVICE=none, all but
- * MPIX_Info_set_hex return MPI_ERR_UNSUPPORTED_OPERATION, calling no error handler, so that a program can ask. Other
- * errors are said on standard error and raised as the function says. */
+ * Every function returns an MPI error code. If Tutti is not preloaded, or with TUTTI_DEVICE=none, all but
+ * MPIX_Info_set_hex return MPI_ERR_UNSUPPORTED_OPERATION and call no error handler, so a program can test for them.
+ * Other errors are printed on standard error and raised as the function documents. */
 struct tutti_mpix_stream;
 typedef struct tutti_mpix_stream *tutti_mpix_stream_t;
 #undef MPIX_STREAM_NULL
 #define MPIX_Stream      tutti_mpix_stream_t
 #define MPIX_STREAM_NULL ((tutti_mpix_stream_t)0)
 
-/* Local. The entry of that name in the library in front; NULL where there is none. */
+/* Local. The function with this name in the preloaded library; NULL if there is no such function. */
 static inline void *tutti_mpix_find(const char *name, void **kept)
 {
     void *call = __atomic_load_n(kept, __ATOMIC_ACQUIRE);
@@ -141,7 +141,7 @@ TUTTI_MPIX_CALL(MPIX_Stream_free, (MPIX_Stream * stream), (stream))
  * Raised on `comm`, on all its ranks alike, with *newcomm = MPI_COMM_NULL: MPI_ERR_UNSUPPORTED_OPERATION where device
  * memory cannot be shared between all ranks (they must be on one machine, at most one rank a GPU, at most 16), or where
  * the GPU has no room for kernels of one more stream: the first communicator takes three quarters of
- * it, each further one half of what is left, until it is freed. */
+ * the multiprocessors, each further one half of the rest, until it is freed. */
 TUTTI_MPIX_CALL(MPIX_Stream_comm_create, (MPI_Comm comm, MPIX_Stream stream, MPI_Comm *newcomm),
                 (comm, stream, newcomm))
 #define MPIX_Stream_comm_create tutti_MPIX_Stream_comm_create
@@ -151,7 +151,7 @@ TUTTI_MPIX_CALL(MPIX_Stream_comm_create, (MPI_Comm comm, MPIX_Stream stream, MPI
  * rank's stream, waits for no peer, and is complete in stream order on this rank alone.
  *
  * All ranks make the calls of one communicator in the same order. Calls on different communicators, in different
- * streams, may be made in any order on any rank; of CUDA's legacy default stream docs/streams.md says what holds.
+ * streams, may be made in any order on any rank; for CUDA's legacy default stream see docs/streams.md.
  *
  * Buffers: memory that kernels of the stream's GPU reach: device memory of that GPU, managed or pinned host memory.
  * They stay untouched until the stream is past the call; arrays of counts are read before it returns.
@@ -166,9 +166,9 @@ TUTTI_MPIX_CALL(MPIX_Stream_comm_create, (MPI_Comm comm, MPIX_Stream stream, MPI
  * call of no elements does nothing. The forms that end in _c take counts of type MPI_Count.
  *
  * What fails later (a rank dies, a launch fails on another rank, a kernel waits for longer than TUTTI_TIMEOUT_SECONDS)
- * is said on standard error within seconds, the kernels of all ranks leave, and the next call on `comm` of whatever
- * kind returns an error: the results of that call and of those behind it are not to be used, though
- * cudaStreamSynchronize returns success. */
+ * is reported on standard error within seconds, the kernels of all ranks end, and the next call on `comm`, of any kind,
+ * returns an error. The results of that call and of later ones must not be used, although cudaStreamSynchronize
+ * returns success. */
 /* Every rank gets the reduction of all contributions. */
 TUTTI_MPIX_CALL(MPIX_Allreduce_enqueue,
                 (const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm),
@@ -229,7 +229,7 @@ TUTTI_MPIX_CALL(MPIX_Exscan_enqueue_c,
                 (sendbuf, recvbuf, count, datatype, op, comm))
 #define MPIX_Exscan_enqueue   tutti_MPIX_Exscan_enqueue
 #define MPIX_Exscan_enqueue_c tutti_MPIX_Exscan_enqueue_c
-/* What is put into a rank's stream after it begins when all ranks' streams have come to it. */
+/* Work that a rank puts into its stream after the barrier starts when all ranks' streams have reached the barrier. */
 TUTTI_MPIX_CALL(MPIX_Barrier_enqueue, (MPI_Comm comm), (comm))
 #define MPIX_Barrier_enqueue tutti_MPIX_Barrier_enqueue
 

@@ -6,27 +6,28 @@
  * same calls as shmem_*. What is not there yet: docs/shmem.md.
  *
  * Words used below:
- * - *Symmetric address*: an address in the heap, from tshmem_malloc() and its kin. It is this PE's own; a call that
- * names another PE means the same object in that one's heap. Static variables are not symmetric.
- * - *Collective over a team*: all its PEs make the call, with the same arguments where nothing else is said, in the
- * same order; two collectives of one team are never under way at once. Arguments that differ are an error on all PEs.
+ * - *Symmetric address*: an address in this PE's heap, from tshmem_malloc() and related calls. A call that
+ * names another PE accesses the same object in the heap of that PE. Static variables are not symmetric.
+ * - *Collective over a team*: all its PEs make the call, in the same order and with the same arguments unless the call
+ * says otherwise; two collectives of one team never run at the same time. Arguments that differ are an error on all
+ * PEs.
  * - *Local*: the call needs no other PE.
  * Counts are elements, and bytes in the calls that end in mem. Heaps lie in memory of GPUs, or in memory that the
  * program may load and store (TUTTI_SHMEM_HEAP). Sources of puts and targets of gets are host memory, or with heaps on
  * GPUs memory of a GPU too; single elements, and what atomics, waits and tests take and give besides symmetric
  * addresses, are host memory.
  *
- * Order: puts, gets and atomics are complete on return, but puts, signals and atomics that fetch nothing to PEs of
- * other nodes past tshmem_quiet() or a barrier: on return their source may be changed. Such PEs must call Tutti, or
- * have a thread that does (TUTTI_ASYNC_PROGRESS), for anything to be complete. The nbi forms of put, get and put_signal
- * past tshmem_quiet(), a fence or a barrier, until when source and target are left alone. Their data are seen by
- * another PE in that order only past tshmem_fence() or tshmem_quiet() of the one that put and a wait of the one that
- * reads.
+ * Order: puts, gets and atomics are complete on return. Exception: puts, signals and atomics that fetch nothing, to PEs
+ * of other nodes, are complete after tshmem_quiet() or a barrier; their source may be changed on return. PEs of other
+ * nodes must call Tutti, or have a thread that does (TUTTI_ASYNC_PROGRESS), for such operations to complete. The nbi
+ * forms of put, get and put_signal are complete after tshmem_quiet(), a fence or a barrier; leave source and target
+ * alone until then. Another PE sees the data of two puts in their order only if the sender calls tshmem_fence() or
+ * tshmem_quiet() between them and the reader waits.
  *
- * Errors: what is wrong is said on standard error. Calls that return an int give 0 or a negative status
- * (tutti_status_text()), pointers NULL, others do nothing; the first status is kept for tshmem_error().
- * TUTTI_SHMEM_ERRORS=abort: an error ends the program, as it does where it has OpenSHMEM's names. A PE that dies,
- * or waits longer than TUTTI_TIMEOUT_SECONDS, ends the address space: all further calls give errors. */
+ * Errors are printed on standard error. Calls that return an int return 0 or a negative status (tutti_status_text()),
+ * calls that return a pointer NULL; other calls do nothing. The first status is kept for tshmem_error().
+ * TUTTI_SHMEM_ERRORS=abort: an error ends the program, which is the default for OpenSHMEM's names. A PE that dies,
+ * or waits longer than TUTTI_TIMEOUT_SECONDS, ends the address space: all further calls return errors. */
 #ifndef TUTTI_SHMEM_H
 #define TUTTI_SHMEM_H
 
@@ -89,7 +90,7 @@ TUTTI_API void tshmem_query_initialized(int *initialized);
  * init; also MPI_Finalize where tshmem_init() called MPI_Init. */
 TUTTI_API int tshmem_finalize(void);
 /* Local. Ends the program on all PEs with that status, after exit handlers have run and streams of stdio are written
- * here, and on those of this node that wait in a call of Tutti's; a handler that stands still is given 3 s. No PE
+ * here, and on those of this node that wait in a call of Tutti's; a handler that hangs is given 3 s. No PE
  * returns from a call. */
 TUTTI_API void tshmem_global_exit(int status) __attribute__((noreturn));
 /* Local. The first error since the last time that this was asked, and forgets it; 0: none. */
@@ -122,7 +123,7 @@ TUTTI_API int tutti_shmem_init_fortran(int comm);
 /* Local. 1 where the PE exists; where the address is symmetric, too. */
 TSHMEM_CALL int tshmem_pe_accessible(int pe);
 TSHMEM_CALL int tshmem_addr_accessible(const void *address, int pe);
-/* Local. The object at symmetric `dest` of that PE, for plain loads and stores; NULL where there is no such way. */
+/* Local. The object at symmetric `dest` of that PE, for plain loads and stores; NULL if they do not reach it. */
 TSHMEM_CALL void *tshmem_ptr(const void *dest, int pe);
 /* Local. What kernels need (tutti/device.h); NULL where the address space is not up. */
 TUTTI_API const struct tshmem_state *tshmem_state_get(void);
@@ -130,13 +131,13 @@ TUTTI_API const struct tshmem_state *tshmem_state_get(void);
  * it ends. What it returns is an error where negative. At most 256. */
 TUTTI_API int tshmem_register_module(int (*take)(const struct tshmem_state *state));
 
-/* Local. Of profilers, of which there is none here: a level that is not negative has no effect. */
+/* Local. Has no effect, as Tutti has no profiler of its own; a negative level is an error. */
 TUTTI_API void tshmem_pcontrol(int level, ...);
 
 /* ---- memory: collective over all PEs ---- */
 
-/* Waits for all PEs before it returns. Aligned to 128 bytes. NULL where no heap has room, and where the sizes of the
- * PEs differ (all of them are told, and nothing is allocated). 0 bytes, here and below: NULL, and no PE waits. */
+/* Waits for all PEs before it returns. Aligned to 128 bytes. NULL if no heap has room, or if the sizes of the
+ * PEs differ (an error on all of them; nothing is allocated). 0 bytes, here and below: NULL, and no PE waits. */
 TUTTI_API void *tshmem_malloc(size_t bytes);
 TUTTI_API void *tshmem_calloc(size_t count, size_t bytes);
 /* alignment: a power of two, at most 2 MiB with heaps on GPUs and 64 MiB otherwise. */
@@ -166,7 +167,7 @@ TSHMEM_CALL void tshmem_getmem_nbi(void *dest, const void *source, size_t bytes,
 
 /* ---- signals: 64-bit words in the heap ---- */
 
-/* Local. Puts, then sets or adds to the signal at the same PE: whoever sees the signal by a wait sees the data. */
+/* Local. Puts, then sets or adds to the signal at the same PE: a PE that sees the signal by a wait sees the data. */
 TSHMEM_CALL void tshmem_putmem_signal(void *dest, const void *source, size_t bytes, uint64_t *signal, uint64_t value,
                                       int operation, int pe);
 TSHMEM_CALL void tshmem_putmem_signal_nbi(void *dest, const void *source, size_t bytes, uint64_t *signal,
@@ -184,7 +185,7 @@ TSHMEM_CALL uint64_t tshmem_signal_wait_until(uint64_t *signal, int comparison, 
 TUTTI_API void tshmem_set_lock(long *lock);
 /* 0 where this PE has it now, 1 where somebody has it. Does not wait. */
 TUTTI_API int tshmem_test_lock(long *lock);
-/* Completes what this PE has put before, as tshmem_quiet(), and gives the lock to who came next. */
+/* Completes what this PE has put before, as tshmem_quiet(), and passes the lock to the PE that has waited longest. */
 TUTTI_API void tshmem_clear_lock(long *lock);
 
 /* ---- teams ---- */
@@ -193,7 +194,7 @@ TUTTI_API void tshmem_clear_lock(long *lock);
 TSHMEM_CALL int tshmem_team_my_pe(tshmem_team_t team);
 TSHMEM_CALL int tshmem_team_n_pes(tshmem_team_t team);
 TUTTI_API int tshmem_team_get_config(tshmem_team_t team, long mask, tshmem_team_config_t *config);
-/* Local. The number in `to` of PE `pe` of `from`; -1 where it has none. */
+/* Local. The number in `to` of PE `pe` of `from`; -1 if the PE is not in `to`. */
 TSHMEM_CALL int tshmem_team_translate_pe(tshmem_team_t from, int pe, tshmem_team_t to);
 /* tshmem_ptr() of a PE of the team, as OpenSHMEM 1.6 has it. */
 TSHMEM_HERE void *tshmem_team_ptr(tshmem_team_t team, const void *dest, int pe)
@@ -211,7 +212,7 @@ TUTTI_API int tshmem_team_split_strided(tshmem_team_t parent, int start, int str
 TUTTI_API int tshmem_team_split_2d(tshmem_team_t parent, int xrange, const tshmem_team_config_t *xconfig, long xmask,
                                    tshmem_team_t *xteam, const tshmem_team_config_t *yconfig, long ymask,
                                    tshmem_team_t *yteam);
-/* Collective over `team`, which is none of the three above. Its contexts end with it. */
+/* Collective over `team`, which must not be one of the three teams above. Its contexts end with it. */
 TUTTI_API void tshmem_team_destroy(tshmem_team_t team);
 /* tshmem_team_from_comm() with a communicator of Fortran: what its module calls. */
 TUTTI_API int tutti_shmem_team_from_fortran(int comm, tshmem_team_t *made);

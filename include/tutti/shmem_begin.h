@@ -21,8 +21,8 @@ TUTTI_API int tutti_shmem_init_at(const void *comm);
 TUTTI_API int tutti_shmem_init_as(int pe, int pes, uint64_t id);
 /* Local, before the address space is made. Without TUTTI_SHMEM_HEAP_MB, heaps begin with as many bytes as the
  * environment variable `variable` says: a number, which may have a decimal point, then K, M, G, T or nothing. They are
- * rounded up to whole MiB. Where the variable is not set, nothing changes; where it is no size, an error that is said.
- */
+ * rounded up to whole MiB. If the variable is not set, nothing changes; an invalid size is an
+ * error. */
 TUTTI_API int tutti_shmem_heap_from(const char *variable);
 /* Local, before the address space is made. Heaps are in host memory, where TUTTI_SHMEM_HEAP does not say otherwise. */
 TUTTI_API void tutti_shmem_heap_on_host(void);

@@ -5,9 +5,9 @@
 
 #include "tutti/shmem_types.h"
 
-/* A team is as wide as a pointer, which bindings take it for: its number and one; NULL is none. Where kernels have
- * these names it is tutti/shmem.h's, since they hand it on to those calls. SHMEM_TEAM() makes a team of a number of
- * tutti/shmem.h, TSHMEM_TEAM_NUMBER() the number of a team. */
+/* A team is as wide as a pointer, as bindings expect: its number plus one; NULL is no team. In kernels
+ * these names use the numbers of tutti/shmem.h, since they pass teams to its calls. SHMEM_TEAM() makes a team of a
+ * number of tutti/shmem.h, TSHMEM_TEAM_NUMBER() the number of a team. */
 #if defined(__CUDACC__) || defined(TSHMEM_KERNELS)
 typedef tshmem_team_t shmem_team_t;
 #define SHMEM_TEAM(number)       (number)

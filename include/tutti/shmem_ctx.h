@@ -3,13 +3,15 @@
  * nelems, pe). The names without a type take a context too: tshmem_put(ctx, dest, source, nelems, pe). Included by
  * tutti/shmem.h alone.
  *
- * PEs are counted in the team that the context was made from. What was begun by the nbi forms in a context is complete
- * past tshmem_ctx_quiet() of that context: tshmem_quiet(), tshmem_fence() and barriers are of the default one.
+ * PEs are numbered as in the team that the context was created from. Operations of the nbi forms in a context are
+ * complete after tshmem_ctx_quiet() of that context; tshmem_quiet(), tshmem_fence() and barriers complete those of the
+ * default context.
  *
- * In kernels (tutti/device.h), in all forms of groups: the same. The host makes and ends contexts, and gives their
- * handles to kernels; a kernel that is to use one begins, or is told, after it was made. Quiet of any context there
- * completes all that the group's threads have put, and all that this PE's kernels have asked of the host, in whatever
- * context; what the host began in the same context is completed by the host alone, and the other way round. */
+ * Kernels (tutti/device.h) have the same calls, in all group forms. The host creates and destroys contexts, and passes
+ * their handles to kernels; a kernel that uses a context must start, or get the handle, after the context was created.
+ * In a kernel, quiet of any context completes all puts of the group's threads, and all requests of this PE's kernels to
+ * the host, in any context. Only the host completes what the host has started in a context, and only kernels what
+ * kernels have started. */
 #ifndef TUTTI_SHMEM_CTX_H
 #define TUTTI_SHMEM_CTX_H
 
@@ -45,7 +47,7 @@ TSHMEM_CALL void tshmem_ctx_putmem_signal(tshmem_ctx_t ctx, void *dest, const vo
 TSHMEM_CALL void tshmem_ctx_putmem_signal_nbi(tshmem_ctx_t ctx, void *dest, const void *source, size_t bytes,
                                               uint64_t *signal, uint64_t value, int operation, int pe);
 
-/* What the typed names are made of. PE of the world; TSHMEM_NO_PE, after it was said why, where there is none. */
+/* What the typed names are made of. PE of the world; TSHMEM_NO_PE, after an error message, if there is no such PE. */
 enum { TSHMEM_NO_PE = -1000000 };
 TSHMEM_CALL int tutti_shmem_ctx_pe(tshmem_ctx_t ctx, int pe);
 #ifdef __cplusplus

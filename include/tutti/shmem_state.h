@@ -38,7 +38,7 @@ enum {
     TSHMEM_PACKETS_BYTES = 96 * 1024, /* of each half of a team's packets */
 };
 
-/* Who counts: calls on the host and calls in kernels have a sequence each, so that they never mix. */
+/* Calls on the host and calls in kernels have a sequence each, so they never mix. */
 enum { TSHMEM_BY_HOST = 0, TSHMEM_BY_DEVICE = 1 };
 
 struct tshmem_team_state {
@@ -72,8 +72,8 @@ enum tshmem_ring_operation {
 };
 
 /*
- * A request: eight words, each of 56 bits of what it says above 8 bits of the turn that its slot is in, which tell that
- * the word has come: so there is no order between them, and nothing is waited for. The slot of request s is s % slots,
+ * A request: eight words. Each word has 56 bits of data above 8 bits with the turn of its slot; the turn shows that
+ * the word has arrived. So the words need no order and no wait. The slot of request s is s % slots,
  * its turn s / slots + 1.
  *   word 0   operation 8, what 8, pe 16, size 8, highest bits of value 8 and of compare 8, from bit 8 on
  *   word 1   dest     at the side of the other PE an offset in its heap, here an address
@@ -113,7 +113,7 @@ struct tshmem_ring_own {
 enum { TSHMEM_GROUP_1, TSHMEM_GROUP_32, TSHMEM_GROUP_128, TSHMEM_GROUP_1024, TSHMEM_GROUPS };
 enum { TSHMEM_CUT_PUT, TSHMEM_CUT_GET, TSHMEM_CUTS };
 
-/* The ring, as kernels address it. Zero: there is none. */
+/* The ring, as kernels address it. Zero: no ring. */
 struct tshmem_ring_state {
     uint64_t slots;             /* a power of two */
     uint32_t shift;             /* of which: slots == 1 << shift */
@@ -147,7 +147,7 @@ struct tshmem_state {
     struct tshmem_ring_state ring;
     uint64_t *context; /* [TSHMEM_CONTEXTS_MAX], by number: the turn above the team, which has 32 bits; 0: there is
                           none. Not of the default one. Memory that kernels and host both read */
-    struct tshmem_failure *failure; /* of this PE's kernels; NULL: nobody asks. Memory that kernels and host both see */
+    struct tshmem_failure *failure; /* of this PE's kernels; NULL: not used. Memory that kernels and host both see */
 };
 
 /*

@@ -4,15 +4,16 @@
  * `stream` is what the GPU's own interface calls a stream (CUDA: a cudaStream_t), or one of tutti_stream_create(), on
  * the GPU of the heap. The calls return at once, 0 or a negative status; what they do comes after the stream's earlier
  * work and before its later work. They may be captured into a graph, which may be launched any number of times while
- * the address space is up. Host memory is left alone until the stream has come there. Where it is neither page-locked
- * nor managed, CUDA itself may keep a call that copies from or to it until the stream has come there.
+ * the address space is up. Leave host memory alone until the stream has completed the call. If it is neither
+ * page-locked nor managed, CUDA itself may block a call that copies from or to it until the stream has reached the
+ * copy.
  *
  * Collectives are made by all PEs of the team, in the same order and with the same arguments, in one stream of each at
  * a time: two of one team at once are an error where they meet. Arguments are not compared over the PEs. They count
  * apart from the collectives of the same team on the host and in kernels.
  *
  * What goes wrong in the stream (two collectives at once, a wait that takes longer than TUTTI_TIMEOUT_SECONDS) ends the
- * address space: it is said, and kept for tshmem_error(), at the next call of either. */
+ * address space: the next call, of a stream or of the host, reports it and stores the status for tshmem_error(). */
 #ifndef TUTTI_SHMEM_STREAM_H
 #define TUTTI_SHMEM_STREAM_H
 
@@ -22,7 +23,7 @@ extern "C" {
 
 /* ---- local ---- */
 
-/* The nbi forms: source and dest are left alone until tshmem_quiet_on_stream() has come. PEs of other nodes: puts and
+/* The nbi forms: leave source and dest alone until tshmem_quiet_on_stream() is complete. PEs of other nodes: puts and
  * gets are done as the host's requests, for which a kernel of one thread waits in the stream; signals, p and the nbi
  * forms are complete past tshmem_quiet_on_stream() or a barrier. Host memory of any kind may be on the other side. */
 TUTTI_API int tshmem_putmem_on_stream(void *dest, const void *source, size_t bytes, int pe, void *stream);

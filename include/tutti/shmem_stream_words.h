@@ -18,7 +18,7 @@ TUTTI_API int tutti_shmem_amo_on_stream(int operation, void *fetched, void *dest
 /* which, type: TSHMEM_WAIT_..., INT8 to UINT64. *answer: of a test of ALL an int, 1 or 0; of ANY and SOME a size_t, as
  * tutti_shmem_wait() returns it (of several that hold the lowest); of a wait for ALL none, NULL. indices: of SOME, n
  * size_t. status: NULL, or n int. values: n with VECTOR, otherwise one, which is read at once from the host's memory.
- * With FROM_1 words are numbered from 1 on, and 0 is none. */
+ * With FROM_1 words are numbered from 1 on, and 0 means no word. */
 TUTTI_API int tutti_shmem_wait_on_stream(int which, int type, const void *words, size_t n, void *answer,
                                          size_t *indices, const int *status, int comparison, const void *values,
                                          void *stream);

@@ -1,6 +1,7 @@
 /* The typed calls of tutti/shmem.h, one set a type of shmem.def. Included by that file and, with other names, by
  * shmem_names.h: each defines TSHMEM_NAME(type, call), TSHMEM_PLAIN(call) and TSHMEM_DO(call), which is what
- * is called, before. tutti/device.h makes the forms of groups of threads; TSHMEM_GROUP_FORMS leaves out what has none.
+ * is called, before. tutti/device.h makes the forms of groups of threads; TSHMEM_GROUP_FORMS leaves out calls without
+ * group forms.
  *
  * Local: put, get, p, g and their strided and nbi forms, put_signal, atomics, waits and tests (which wait for peers).
  * Collective over the team: broadcast, collect, fcollect, alltoall, alltoalls, reduce, reducescatter, scans. */

@@ -20,7 +20,7 @@ struct piece {
     struct tutti_bounce base;
     const struct tutti_bounce_kind *kind;
     int gpu;
-    unsigned life;               /* of the GPU; of all GPUs where it is none in particular */
+    unsigned life;               /* of the GPU; of all GPUs if the memory belongs to no GPU */
     struct piece *next, **at;    /* in its bucket */
     struct piece *newer, *older; /* of all that are kept */
 };

@@ -1,5 +1,5 @@
-/* Bounce buffers: memory that data pass through, from one pool of the process. What is given back is kept for whoever
- * asks next for that kind and size, so that in a steady state nothing is allocated and nothing freed; where
+/* Bounce buffers: memory that data pass through, from one pool of the process. A returned buffer is kept for the
+ * next request of its kind and size, so in a steady state nothing is allocated or freed; where
  * TUTTI_BOUNCE_MB is used up, the least recently used goes first.
  *
  * Memory that peers map, that a graph may know or that is read after its call does not come from here: what is given
@@ -15,8 +15,8 @@
 
 /* Where memory of one kind comes from. */
 struct tutti_bounce_kind {
-    const char *name;                                   /* for the counters */
-    int bounded;                                        /* 1: none beyond the limit, since who asks has another way */
+    const char *name; /* for the counters */
+    int bounded;      /* 1: refused beyond the limit, since callers have another way */
     int (*alloc)(int gpu, size_t bytes, void **memory); /* a status */
     void (*free)(void *memory);
     void (*clean)(void *memory); /* when it is given back; NULL: nothing is to be done */
@@ -31,8 +31,8 @@ struct tutti_bounce {
     size_t room; /* bytes: as many as were asked for, or more */
 };
 
-/* Bounce buffers of `bytes` bytes, whatever they hold. NULL without memory, or where the kind is bounded and the limit
- * is reached. */
+/* Bounce buffers of `bytes` bytes with undefined contents. NULL without memory, or where the kind is bounded and the
+ * limit is reached. */
 struct tutti_bounce *tutti_bounce_take(const struct tutti_bounce_kind *kind, int gpu, size_t bytes);
 /* Nothing reads or writes it any more, the device neither. Takes NULL. */
 void tutti_bounce_give(struct tutti_bounce *bounce);

@@ -1,7 +1,7 @@
 /* Lives of GPUs: each reset by the program (cudaDeviceReset) begins a new one. Streams, events, memory, mappings and
- * registrations of an earlier life have gone, and what was their address may be the program's: who keeps something of a
- * GPU notes its life with it, and neither uses nor frees it when that is over. Calls are local and safe from any
- * thread. */
+ * registrations of an earlier life no longer exist, and their addresses may belong to the program. So a room that keeps
+ * something of a GPU stores its life with it, and neither uses nor frees it when that life is over. Calls are local and
+ * safe from any thread. */
 #ifndef TUTTI_CORE_LIVES_H
 #define TUTTI_CORE_LIVES_H
 
@@ -11,7 +11,7 @@ enum { TUTTI_LIVES_GPUS = 64 };
 extern _Atomic unsigned tutti_gpu_lives[TUTTI_LIVES_GPUS];
 extern _Atomic unsigned tutti_gpu_resets; /* of all GPUs */
 
-/* Of a GPU, an ordinal of this process; of all together where it is none in particular (-1). A load. */
+/* The life of a GPU, an ordinal of this process; with -1 the life of all GPUs together. A load. */
 static inline unsigned tutti_gpu_life(int gpu)
 {
     return atomic_load_explicit(gpu >= 0 && gpu < TUTTI_LIVES_GPUS ? &tutti_gpu_lives[gpu] : &tutti_gpu_resets,

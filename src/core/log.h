@@ -18,9 +18,9 @@ void tutti_info(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void tutti_warn_alike(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void tutti_debug(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* Copies `text` with control characters told as \xNN, so that a terminal only shows it: what comes from the
- * environment, from files or from other processes may hold anything. Cut to `size` bytes, its end among them. Returns
- * `out`. */
+/* Copies `text` with control characters written as \xNN, so that a terminal only shows it: texts from the
+ * environment, from files or from other processes may contain anything. Cut to `size` bytes, its end among them.
+ * Returns `out`. */
 char *tutti_plain(const char *text, char *out, size_t size);
 
 #endif

@@ -43,7 +43,7 @@ static inline void tutti_phase_end(void)
         tutti_phase_end_slow();
 }
 
-/* Local. Turns recording on or off for all threads, whatever the settings say. */
+/* Local. Turns recording on or off for all threads; overrides the settings. */
 void tutti_phases_switch(int on);
 /* Local. Nanoseconds that the calling thread has spent in each phase since it last asked, and the number of its calls.
  */

@@ -26,7 +26,7 @@ enum tutti_reason tutti_reason_of(const char *text);
 
 /* ---- the reason of the call that this thread is in ----
  *
- * Whatever finds out that a message or a collective cannot go past the MPI sets the reason at the place where it
+ * A function that decides that a message or a collective needs the MPI sets the reason where it
  * returns "no"; the last reason counts. The call that stages then takes it, which leaves NONE behind. */
 void tutti_why_set(enum tutti_reason reason);
 /* The reason that was set last, or `otherwise` if none was. */
@@ -40,8 +40,8 @@ enum tutti_reason tutti_why_take(enum tutti_reason otherwise);
 /* Bytes of device memory by reason; those of NONE went past host memory. A message counts at its sender alone. */
 void tutti_tally_add(enum tutti_reason reason, uint64_t bytes);
 void tutti_tally_read(uint64_t bytes[TUTTI_REASONS]);
-/* 1 where more than half of the bytes (of all ranks) were staged for reasons that can be mended: `out` is the hint, of
- * the reason with most bytes. */
+/* 1 where more than half of the bytes (of all ranks) were staged for reasons that the user can change: `out` is the
+ * hint of the reason with most bytes. */
 int tutti_tally_hint(const uint64_t bytes[TUTTI_REASONS], char *out, size_t size);
 
 #endif

@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-/* Digits, then k, m or g or none of them: "64k" is 65536. Moves *at behind them. 0 where there is no number, or it is
+/* Digits, then optionally k, m or g: "64k" is 65536. Moves *at behind them. 0 if the number is missing or
  * too large; *at is anywhere then. Local, any thread. */
 int tutti_size_read(const char **at, size_t *out);
 

@@ -61,8 +61,8 @@ int tutti_plan_build(const struct tutti_description *what, const struct tutti_pl
 const struct tutti_plan *tutti_plan_hold(const struct tutti_plan *plan);
 /* The last one frees it, and what devices keep of it. */
 void tutti_plan_drop(const struct tutti_plan *plan);
-/* Says who frees what devices keep: called with the plan, which is no longer found by anyone, before it is freed. One
- * function in a process, set once. */
+/* Sets the function that frees what devices keep of a plan. It is called before a plan is freed, when the plan can no
+ * longer be found. One function in a process, set once. */
 void tutti_plan_at_free(void (*forget)(const struct tutti_plan *plan));
 
 /* `count` elements as segments: the count is one more slowest dimension (stride: the extent; packed stride: the size),

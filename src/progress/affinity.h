@@ -9,8 +9,8 @@
 /* Local, before there are such threads: CPUs that ranks of this node are bound to, by all of them together. */
 void tutti_thread_ranks(const cpu_set_t *cpus);
 /* Local; first in a thread of Tutti's. Where it may run on one core alone (two CPUs at most), it may from here on run
- * on those that no rank is bound to, or on all where there are none, as far as the system lets the process have them;
- * unless TUTTI_THREAD_AFFINITY says otherwise. */
+ * on those that no rank is bound to, or on all if every CPU has a rank, as far as the system lets the process have
+ * them; unless TUTTI_THREAD_AFFINITY says otherwise. */
 void tutti_thread_roam(void);
 
 #endif

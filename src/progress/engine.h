@@ -1,9 +1,9 @@
-/* The progress engine: whatever is under way and needs the host is a step; whoever waits brings all of them on. So what
- * one wait is for may need any other step, of this rank or of the one that it waits for.
+/* The progress engine: all open work that needs the host is a step, and every wait polls all steps. So a wait may need
+ * any other step, of this rank or of the rank that it waits for.
  *
- * A step stands for a kind of work (sends by letter, nonblocking reductions ...) and knows how much of it is open. Its
- * poll() brings on what can be brought on now and never waits; it runs on threads of the program, several at once:
- * those that find another one at it go on. Nothing here knows the MPI. */
+ * A step is a kind of work (sends through the MPI, nonblocking reductions ...) and counts how much of it is open. Its
+ * poll() advances what can be advanced now and never waits. Several threads of the program may call it at once: a
+ * thread that finds another one inside returns. Nothing here knows the MPI. */
 #ifndef TUTTI_PROGRESS_ENGINE_H
 #define TUTTI_PROGRESS_ENGINE_H
 
@@ -14,7 +14,7 @@
 struct tutti_step {
     const char *name; /* of what is under way, for reports */
     void (*poll)(void);
-    /* What it waits for, as a text; NULL: nothing that could be told. Called while it is open, never by poll(). */
+    /* Writes what the step waits for, as a text; NULL: no text. Called while it is open, never by poll(). */
     void (*where)(char *text, size_t size);
     atomic_int open;
     atomic_int added; /* of the engine */
@@ -38,19 +38,19 @@ static inline int tutti_step_busy(const struct tutti_step *step)
     return __builtin_expect(atomic_load_explicit(&step->open, memory_order_relaxed) != 0, 0);
 }
 
-/* Brings on all that is open, without waiting. Does nothing below a poll. */
+/* Polls all open steps, without waiting. Does nothing inside a poll. */
 void tutti_progress_poll(void);
 /* 1 where the calling thread is in a poll: what it calls must not wait. */
 int tutti_progress_polling(void);
 
 struct tutti_wait {
-    int (*done)(void *with); /* 1: what is waited for has come about; negative: a status, which ends the wait */
+    int (*done)(void *with); /* 1: the wait is over; negative: a status, which ends the wait */
     void *with;
     const char *what; /* said where it takes longer than TUTTI_STALL_SECONDS; NULL: how long is the program's matter */
     long seconds;     /* then TUTTI_ERR_TIMEOUT; 0: no limit */
     int watched;      /* 1: TUTTI_ERR_PEER where a process that it may need has died */
     /* Of waits in the rooms below the door: */
-    int quiet;         /* 1: nothing else is brought on: kernels are under way, or locks are held */
+    int quiet;         /* 1: no steps are polled: kernels are running, or locks are held */
     unsigned spins;    /* done() is asked so often in a row; 0: once */
     unsigned every_us; /* done() costs much: not more often; 0: by TUTTI_WAIT */
     int crowded;       /* 1: there are more threads than cores: no spinning */
@@ -59,7 +59,7 @@ struct tutti_wait {
     int (*look)(void *with, uint64_t *waited);
     void *look_with;
 };
-/* The one wait: brings on all that is open until done() says 1; in a fiber (fiber.h) lets the others go on instead.
+/* The one wait: polls all open steps until done() returns 1; in a fiber (fiber.h) lets the other fibers run instead.
  * TUTTI_OK, or why it ended. */
 int tutti_progress_wait(const struct tutti_wait *wait);
 

@@ -1,5 +1,5 @@
 /* Fibers by ucontext. Switches by setjmp, which leaves the signal mask alone (all are blocked here): no system call.
- * Sanitizers are told of stacks, and see swapcontext, which they know. */
+ * Sanitizers get each stack announced, and see swapcontext, which they support. */
 #undef _FORTIFY_SOURCE /* its longjmp takes another stack for an error */
 #include "progress/fiber.h"
 
@@ -319,7 +319,7 @@ static int start(void)
     return TUTTI_ERR_SYSTEM;
 }
 
-/* A child has none of the threads: nothing is done there any more, and nothing is waited for. */
+/* After a fork the child lacks the threads: nothing is done there any more, and nothing is waited for. */
 static void forget(void)
 {
     lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER; /* another thread of the parent may have held it */

@@ -1,6 +1,6 @@
 /* The engine's thread: one a process, for what must move while the program does something else. It runs *fibers*: each
- * is a function that may wait, with a stack of its own; where one waits, the others go on. So whatever the order in
- * which ranks begin fibers, none keeps another one back. It is made with the first fiber, asleep while there is none,
+ * is a function that may wait, with a stack of its own; where one waits, the others run. So ranks may begin
+ * fibers in any order, and no fiber delays another. The thread is made with the first fiber, sleeps without fibers,
  * with all signals blocked, and calls nothing of the MPI.
  *
  * A fiber waits as everybody does, by the engine's wait. What must not happen is that it sleeps in something that only
@@ -25,7 +25,7 @@ struct tutti_fiber *tutti_fiber_here(void);
 /* Lets the other fibers go on; on other threads nothing happens. The thread pauses by TUTTI_WAIT where none of them has
  * anything to do. */
 void tutti_fiber_yield(void);
-/* Something has come about: the thread has reason to look again without a pause. */
+/* An event happened: the thread looks again without a pause. */
 void tutti_fiber_moved(void);
 /* pthread_mutex_lock(), for locks that a fiber may hold while it waits. */
 void tutti_fiber_lock(pthread_mutex_t *mutex);

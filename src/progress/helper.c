@@ -12,7 +12,7 @@
 
 enum {
     LOOK_NS = 1000000, /* between looks: so long may pass without a poll */
-    IDLE_LOOKS = 100,  /* with nothing open, before it sleeps: a program that sends wakes nobody each time */
+    IDLE_LOOKS = 100,  /* with nothing open, before it sleeps: a program that sends does not wake it each time */
     BUSY_ROUNDS = 64,  /* polls in a row, then with pauses */
     PAUSE_LEAST_NS = 20000
 };
@@ -48,8 +48,8 @@ static int is_left_alone(unsigned seen)
            atomic_load_explicit(&tutti_helper_others, memory_order_relaxed) == seen;
 }
 
-/* Looks on; polls while steps are open and nobody else has polled between two looks. Returns when nothing has been open
- * for some time. */
+/* Watches; polls while steps are open and no other thread has polled between two looks. Returns when nothing has been
+ * open for some time. */
 static void look_on(void)
 {
     for (int idle = 0; idle < IDLE_LOOKS && !atomic_load(&ending);) {
@@ -80,7 +80,7 @@ static void *help(void *unused)
         look_on();
         pthread_mutex_lock(&lock);
         atomic_store(&tutti_helper_state, TUTTI_HELPER_ASLEEP);
-        /* A step that was opened before this was said has woken nobody. */
+        /* A step that was opened before this store has not woken the thread. */
         while (!atomic_load(&ending) && !is_busy() && atomic_load(&tutti_helper_state) == TUTTI_HELPER_ASLEEP)
             pthread_cond_wait(&wake, &lock);
         atomic_store(&tutti_helper_state, TUTTI_HELPER_AWAKE);
@@ -89,8 +89,8 @@ static void *help(void *unused)
     return NULL;
 }
 
-/* The lock is held. Signals are the program's: none is delivered to this thread. Where it cannot be made the threads of
- * the program bring on what they wait for, as under other levels. */
+/* The lock is held. Signals are the program's: none is delivered to this thread. If it cannot be made, the threads of
+ * the program poll the steps while they wait, as under other levels. */
 static void start(void)
 {
     sigset_t all, before;
@@ -117,7 +117,7 @@ void tutti_helper_wake(void)
     pthread_mutex_unlock(&lock);
 }
 
-/* A child has none of the threads. */
+/* After a fork the child lacks the threads. */
 static void forget(void)
 {
     lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER; /* another thread of the parent may have held it */

@@ -1,6 +1,6 @@
-/* The helper: a thread that brings on what is open while no thread of the program does. Needed where several threads
- * call the MPI: one may open a step and leave, while another one already stands in a call of the MPI's own, which
- * brings on nothing of Tutti's. It calls the MPI, so it is there under MPI_THREAD_MULTIPLE alone; it is made when the
+/* The helper: a thread that polls open steps while no thread of the program does. Needed if several threads
+ * call the MPI: one may open a step and leave, while another one is already inside a call of the MPI, which
+ * polls no steps of Tutti. It calls the MPI, so it is there under MPI_THREAD_MULTIPLE alone; it is made when the
  * first step is opened, sleeps while nothing is open, and only looks on while waits of the program poll. */
 #ifndef TUTTI_PROGRESS_HELPER_H
 #define TUTTI_PROGRESS_HELPER_H

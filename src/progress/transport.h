@@ -61,7 +61,7 @@ struct tutti_transport_ops {
      * test() returns; the transfer has ended then, and the memory holds nothing of use. */
     int (*receive)(struct tutti_transport *transport, void *memory, size_t room, int from, int tag,
                    struct tutti_transfer *out);
-    /* Local. *flag: such a message has come, and is taken out. */
+    /* Local. *flag: such a message has arrived, and is taken out. */
     int (*probe)(struct tutti_transport *transport, int from, int tag, struct tutti_caught *out, int *flag);
     /* Local. Once for each message that was taken out. */
     int (*receive_caught)(struct tutti_transport *transport, struct tutti_caught *caught, void *memory, size_t room,

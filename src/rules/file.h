@@ -17,13 +17,13 @@
 
 enum { TUTTI_RULES_BYTES = 64 << 10 };
 /* Path of the file: TUTTI_RULES_FILE, otherwise .config/tutti/rules in the home folder. Local; TUTTI_ERR_UNAVAILABLE
- * where there is none. */
+ * without a home folder. */
 int tutti_rules_path(char *path, size_t size);
 /* Name of the device in use (its first GPU) on one line. Local; TUTTI_ERR_UNAVAILABLE before it is opened. */
 int tutti_rules_device(char *text, size_t size);
 /* Reads the rules of `device` out of the file into `rules` (TUTTI_RULES_BYTES are enough): an empty text where the file
  * is missing or holds none of them. Local. TUTTI_ERR_SETTING, and what is wrong in `wrong`, where the file cannot be
- * read, is none of this kind or holds rules that are wrong. */
+ * read, is no file of rules, or holds rules that are wrong. */
 int tutti_rules_file_load(const struct tutti_sections *sections, const char *path, const char *device, char *rules,
                           size_t size, char *wrong, size_t wrong_size);
 

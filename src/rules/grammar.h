@@ -10,7 +10,7 @@
 struct tutti_names {
     const char *what;              /* "algorithm" */
     const char *known;             /* all of them, for messages */
-    int (*find)(const char *name); /* its number, -1: there is none of this name */
+    int (*find)(const char *name); /* its number, -1: no such name */
 };
 struct tutti_section_row {
     const char *name;
@@ -34,7 +34,7 @@ int tutti_rule_read(const struct tutti_sections *sections, const char **at, stru
                     size_t size);
 /* TUTTI_OK, or TUTTI_ERR_SETTING and what is wrong with the text. */
 int tutti_grammar_check(const struct tutti_sections *sections, const char *text, char *wrong, size_t size);
-/* Number of the section of this name; sections->rows: there is none. */
+/* Number of the section with this name; sections->rows: no such section. */
 int tutti_section_find(const struct tutti_sections *sections, const char *name);
 
 #endif

@@ -23,7 +23,7 @@ struct tutti_serving {
 static int refuse(int status, const char *what)
 {
     return tutti_shmem_answer(status, "tshmem_init",
-                              "%s for requests of kernels (TUTTI_SHMEM_RING=off does without): %s", what,
+                              "%s for requests of kernels (TUTTI_SHMEM_RING=off disables it): %s", what,
                               tutti_status_text(status));
 }
 

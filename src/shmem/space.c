@@ -124,7 +124,7 @@ static int make(struct tutti_shmem *space)
     if (!tutti_shmem_alike(space->transport, status))
         status = TUTTI_ERR_UNAVAILABLE;
     if (status != TUTTI_OK)
-        return tutti_shmem_answer(status, "tshmem_init", "the GPU was not told of the teams");
+        return tutti_shmem_answer(status, "tshmem_init", "the teams were not copied to the GPU");
     status = open_far(space);
     if (status != TUTTI_OK)
         return status;

@@ -289,7 +289,7 @@ static void fill_team(struct opening *o)
 
 int tutti_team_open(struct tutti_team *team, int gpu)
 {
-    _Static_assert(TUTTI_MAX_GPUS == 16, "a text above says so");
+    _Static_assert(TUTTI_MAX_GPUS == 16, "a text above names it");
     struct opening o = {.team = team};
     if (team->state == TUTTI_TEAM_BROKEN)
         return TUTTI_ERR_BROKEN;

@@ -257,7 +257,7 @@ void tutti_resources_drain(struct tutti_team *team)
             .done = is_drained, .with = team, .quiet = 1, .seconds = DRAIN_SECONDS, .every_us = 100}) == TUTTI_OK)
         return;
     resources->stuck = 1;
-    tutti_error("a kernel on %s did not leave within %d s of being told to", team->transport->label, DRAIN_SECONDS);
+    tutti_error("a kernel on %s did not end within %d s of the request", team->transport->label, DRAIN_SECONDS);
 }
 
 void tutti_resources_leave(struct tutti_team *team)

@@ -52,7 +52,7 @@ int tutti_team_release(struct tutti_team *team, uint64_t in_mpi, int able)
             atomic_store(&team->slot[r]->told, (uint32_t)-TUTTI_ERR_MISMATCH);
     }
     if (!all && __builtin_ctzll(waits) == team->rank)
-        tutti_error("rank %d waits in the MPI on %s for a call that nobody else makes, and cannot be told",
+        tutti_error("rank %d waits in the MPI on %s for a call that no other rank makes, and cannot be released",
                     __builtin_ctzll(in_mpi), team->transport->label);
     return all != 0;
 }

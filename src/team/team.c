@@ -159,7 +159,7 @@ void tutti_team_join(struct tutti_team *team, const void *exchanges)
 {
     struct exchange all[TUTTI_MAX_RANKS];
     const char *why = TUTTI_REASON_TEXT(MANY_RANKS);
-    _Static_assert(TUTTI_MAX_RANKS == 64, "the text above says so");
+    _Static_assert(TUTTI_MAX_RANKS == 64, "the text above names it");
     if (team->size <= TUTTI_MAX_RANKS) {
         for (int r = 0; r < team->size; r++)
             memcpy(&all[r], (const char *)exchanges + (size_t)r * TUTTI_EXCHANGE_BYTES, sizeof all[r]);

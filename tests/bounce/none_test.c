@@ -1,4 +1,4 @@
-/* TUTTI_BOUNCE_MB=0: pinned memory is had and goes back to the device at once, device memory is not to be had. */
+/* TUTTI_BOUNCE_MB=0: pinned memory is allocated and returned to the device at once, device memory is refused. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
-/* The pool of bounce buffers with many threads: nobody has what another one has, the limit of TUTTI_BOUNCE_MB holds at
- * every moment, and nothing is lost where allocations fail. */
+/* The pool of bounce buffers with many threads: no two threads hold the same buffer, the limit of TUTTI_BOUNCE_MB holds
+ * at every moment, and nothing is lost where allocations fail. */
 #include "bounce/kinds.h"
 
 #include <pthread.h>

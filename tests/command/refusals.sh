@@ -1,5 +1,5 @@
 #!/bin/bash
-# Whatever is wrong is refused before anything starts: status 2 (of tutti run 125 to 127), what was wrong, what would be right. refusals.sh TUTTI
+# Wrong arguments and settings are refused before anything starts: status 2 (of tutti run 125 to 127), what was wrong, what would be right. refusals.sh TUTTI
 . "$(dirname "$0")/check.sh"
 tutti=$1
 export TUTTI_DEVICE=host

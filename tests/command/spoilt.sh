@@ -1,5 +1,5 @@
 #!/bin/bash
-# A bench of which a result is wrong says so, shows no figures of it and ends with 1: spoilt.sh TUTTI MPI SPOILER [short].
+# A bench with a wrong result reports it, shows no figures of it and ends with 1: spoilt.sh TUTTI MPI SPOILER [short].
 # short: what depends on the MPI.
 . "$(dirname "$0")/check.sh"
 tutti=$1 mpi=$2 spoiler=$3 short=${4:-}

@@ -1,5 +1,5 @@
 /* Which device a process uses, by TUTTI_DEVICE: choice_test EXPECTED. "auto" expects what this machine and this build
- * make of it. Also the list of devices, and what is said where an operation or a device is missing. */
+ * make of it. Also the list of devices, and the messages about a missing operation or device. */
 #include "kit.h"
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* Ranges: pieces of memory one behind the other, new ones and those of a peer, are one memory for copies and an
- * allocation each for who asks. range_test DEVICE, which may have none: then nothing is there to test. */
+ * allocation each in queries. range_test DEVICE; a device without ranges is skipped. */
 #include "kit.h"
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
-/* The progress engine: what is open is polled by whoever waits, below a wait that a step makes too, on several threads;
- * waits end by what they wait for, by a failure, by their time or by a death. */
+/* The progress engine: every waiting thread polls what is open, also inside a wait that a step makes, on several
+ * threads; waits end by what they wait for, by a failure, by their time or by a death. */
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
-/* The engine's thread: fibers go on while others wait, whatever the order in which they were begun; locks that are held
- * across a wait stop nobody else; there is one thread, which ends and comes again. */
+/* The engine's thread: fibers go on while others wait, in any order of their beginning; locks that are held
+ * across a wait stop no other fiber; there is one thread, which ends and comes again. */
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,4 +1,5 @@
-/* The helper brings on what no thread polls, leaves the polls to those that do, sleeps, wakes, ends and begins again.
+/* The helper polls steps that no other thread polls, leaves the polls to those that do, sleeps, wakes, ends and begins
+ * again.
  */
 #include <pthread.h>
 #include <semaphore.h>

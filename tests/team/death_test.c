@@ -1,5 +1,5 @@
-/* Ranks that die or stop at a bad time. Ranks are processes; survivors must return TUTTI_ERR_PEER within 10 s, whatever
- * they were waiting for, and nothing may be left on the machine. */
+/* Ranks that die or stop at a bad time. Ranks are processes; survivors must return TUTTI_ERR_PEER within 10 s, in any
+ * wait, and nothing may be left on the machine. */
 #include <errno.h>
 #include <setjmp.h>
 #include <signal.h>

@@ -1,4 +1,4 @@
-/* Opened teams on the host device: who leads, windows, mapped buffers, stale names, limits.
+/* Opened teams on the host device: which rank leads, windows, mapped buffers, stale names, limits.
  * usage: map_test forks|threads   (what ranks are; TUTTI_HOST_GPUS, TUTTI_CACHE_ENTRIES: as the caller likes;
  * TUTTI_TEST_ROUNDS: rounds of the stale test) */
 #include <setjmp.h>

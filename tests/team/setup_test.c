@@ -1,4 +1,5 @@
-/* Nodes and teams: who belongs together, all or none, strangers at the socket, many teams, nothing left behind. */
+/* Nodes and teams: which ranks belong together, all or none, strangers at the socket, many teams, nothing left behind.
+ */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,4 +1,4 @@
-/* Ranks with host memory that wait in the MPI for calls that nobody else makes: when the others make the call with
+/* Ranks with host memory that wait in the MPI for calls that no other rank makes: when the others make the call with
  * them, and when they cannot. Ranks are threads; in the MPI's place the hook of the team writes down what it is asked
  * for. */
 #include <stdatomic.h>

@@ -59,7 +59,7 @@ static size_t read_bytes(const char *option, const char *text, size_t most)
 {
     size_t bytes;
     if (!tool_size(text, &bytes) || bytes == 0 || bytes > most)
-        tool_refuse("%s %s is not valid: bytes from 1 to %zu are", option, text, most);
+        tool_refuse("%s %s is not valid: give bytes from 1 to %zu", option, text, most);
     return bytes;
 }
 

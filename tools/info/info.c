@@ -36,8 +36,8 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 static const struct argp argp = {
     .options = options,
     .parser = parse,
-    .doc = "Says which MPIs and devices were found, who reaches whose memory, what is switched on and why not, and all "
-           "settings and rules. Needs no MPI.",
+    .doc = "Shows the MPIs and devices that were found, which GPUs reach each other's memory, what is enabled and why "
+           "not, and all settings and rules. Needs no MPI.",
 };
 
 static const struct {

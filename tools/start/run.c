@@ -68,11 +68,11 @@ static const struct argp argp = {
     .args_doc = "PROGRAM [ARGUMENT...]",
     .doc =
         "Starts a program under the launcher of its MPI, with libtutti.so in front of it.\v"
-        "What PROGRAM was linked to decides which MPI starts it. A script does not say: then the MPI of its virtual "
-        "environment is taken, or the first in PATH, and a line on standard error says which.\n\n"
-        "The exit status is the launcher's, which is the program's where that ends by itself. As with env and timeout "
-        "it is 125 where something was wrong before anything started, 126 where PROGRAM is not one that can be "
-        "executed, 127 where there is none of that name; and 130 after Ctrl-C.",
+        "The MPI that PROGRAM is linked with decides which launcher starts it. For a script, the MPI of its virtual "
+        "environment is taken, or the first in PATH, and a line on standard error names it.\n\n"
+        "The exit status is the launcher's, which is the program's if that ends by itself. As with env and timeout "
+        "it is 125 if the command fails before the start, 126 if PROGRAM cannot be executed, 127 if it does not exist; "
+        "and 130 after Ctrl-C.",
 };
 
 static void show(const struct tool_words *line)

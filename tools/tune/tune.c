@@ -47,7 +47,7 @@ static const struct argp_option options[] = {
      "calls in stream order alone",
      2},
     {"largest", KEY_LARGEST, "SIZE", 0,
-     "Largest contribution of a rank, or message (64m); less where there is no memory for it", 2},
+     "Largest contribution of a rank, or message (64m); less if memory does not suffice", 2},
     {"time", KEY_TIME, "SECONDS", 0, "About how long it may take (100)", 2},
     {"rounds", KEY_ROUNDS, "N", 0, "Measure every size N times, from 1 to 31, however long that takes", 2},
     {"output", KEY_OUTPUT, "FILE", 0, "File of rules (TUTTI_RULES_FILE, or .config/tutti/rules in the home folder)", 3},

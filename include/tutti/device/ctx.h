@@ -1,10 +1,10 @@
-/* Contexts in kernels: the host makes them, and keeps a word of each where kernels read it. Here a context is the team
- * that its PEs are counted in: puts, gets and atomics in one are those without, to another PE; and whatever completes
- * something completes all. Calls without a context come past nothing of this. */
+/* Contexts in kernels: the host creates them, and keeps a word of each where kernels read it. For a kernel a context is
+ * only the team that its PEs are numbered in: the PE is translated, then the call is the same as without a context. A
+ * call that completes operations completes those of all contexts. Calls without a context use nothing of this file. */
 #ifndef TUTTI_DEVICE_CTX_H
 #define TUTTI_DEVICE_CTX_H
 
-/* Of which team it is; TSHMEM_TEAM_INVALID where it is no context, or has ended. */
+/* The team of the context; TSHMEM_TEAM_INVALID if the context does not exist, or no longer. */
 TUTTI_DEV tshmem_team_t tutti_dev_ctx_team(tshmem_ctx_t ctx)
 {
     const struct tshmem_state *const state = tutti_dev_state();
@@ -23,7 +23,7 @@ TUTTI_DEV_COLD void tutti_dev_ctx_refuse(tshmem_ctx_t ctx, int pe)
     tutti_dev_refuse(TSHMEM_KERNEL_CONTEXT, TSHMEM_WHY_NO_CONTEXT, pe, -1, (uint64_t)(uintptr_t)ctx, 0);
 }
 
-/* The PE of the world; TSHMEM_NO_PE, which every call refuses, where there is no such context, or no such PE in it. */
+/* The PE of the world; TSHMEM_NO_PE, which every call refuses, if the context or its PE does not exist. */
 TUTTI_DEV_APART int tutti_dev_ctx_find(tshmem_ctx_t ctx, int pe)
 {
     struct tutti_dev_team team;

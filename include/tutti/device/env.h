@@ -2,8 +2,8 @@
 #ifndef TUTTI_DEVICE_ENV_H
 #define TUTTI_DEVICE_ENV_H
 
-/* Who makes a call: one thread; all threads of a warp, of a block, of the grid, which all bring the same arguments. The
- * first thread of a group is its leader. */
+/* The group that makes a call: one thread, or all threads of a warp, of a block or of the grid, all with the same
+ * arguments. The first thread of a group is its leader. */
 enum { TUTTI_BY_THREAD, TUTTI_BY_WARP, TUTTI_BY_BLOCK, TUTTI_BY_GRID };
 
 /* TUTTI_DEV_OK, TUTTI_DEV_ERR_BROKEN ...: status codes, as tutti_status_text() knows them. */

@@ -38,8 +38,8 @@ enum { TUTTI_DEV_SPINS = 256 }; /* between two looks of a wait at the clock and 
 #ifndef TUTTI_DEV_FENCE
 #define TUTTI_DEV_FENCE() __threadfence_system()
 #endif
-/* Fences of one direction: a release is no invalidation of the cache, an acquire is nothing but one. Where there are
- * none, the loads that waits look by are acquires themselves. */
+/* Fences of one direction: a release does not invalidate the cache, an acquire only invalidates it. Without such fences
+ * the loads of waits are acquires themselves. */
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900 &&                                                                  \
     (__CUDACC_VER_MAJOR__ > 12 || (__CUDACC_VER_MAJOR__ == 12 && __CUDACC_VER_MINOR__ >= 8))
 #define TUTTI_DEV_ONE_WAY "fence.release.sys;"
@@ -124,8 +124,8 @@ TUTTI_DEV void tutti_dev_fence(void)
     TUTTI_DEV_FENCE();
 }
 
-/* What this thread has seen or stored before, those see who see what it stores next. Cheaper than a fence: of stores
- * before loads it says nothing. */
+/* A release: a thread that sees this thread's next store also sees all that this thread has seen or stored before.
+ * Cheaper than a fence, as it does not order stores before later loads. */
 TUTTI_DEV void tutti_dev_fence_release(void)
 {
     TUTTI_DEV_FENCE_RELEASE();
@@ -226,7 +226,7 @@ TUTTI_DEV uint64_t tutti_dev_add_double(void *at, uint64_t bits)
         atomicAdd_system((double *)(void *)tutti_dev_global((char *)at), __longlong_as_double((long long)bits)));
 }
 
-/* What the leader of a group has done before it adds is seen by whoever sees the sum. */
+/* A thread that sees the sum sees all that the group's leader did before it added. */
 TUTTI_DEV void tutti_dev_add_release64(void *at, tutti_dev_u64 value)
 {
     asm volatile("red." TUTTI_DEV_RELEASE ".sys.global.add.u64 [%0], %1;" ::TUTTI_DEV_GLOBAL(at), "l"(value)
@@ -331,7 +331,7 @@ TUTTI_DEV unsigned tutti_dev_lanes(void)
     return left < 32 ? left : 32;
 }
 
-/* Who waits for a warp names all of its lanes: those that a last warp does not have are waited for by nobody. */
+/* A wait for a warp names all of its lanes. Lanes that an incomplete last warp lacks must not be named. */
 #define TUTTI_DEV_LANES 0xffffffffu
 
 TUTTI_DEV size_t tutti_dev_rank(int group)

@@ -1,10 +1,10 @@
-/* How teams meet that have far members, which loads and stores do not reach: near ones are told by a store, far ones by
- * the ring. All of a step's data go with its word: to near members by stores before it, to far ones as a put with
- * signal.
+/* Steps of teams with far members, which loads and stores do not reach. A near member gets the word of a step by a
+ * store, a far one by the ring. All of a step's data travel with its word: to near members by stores before the word,
+ * to far ones as a put with signal.
  *
- * A step is as in team.h: all hear from all. The words of far members have two places, which take turns, so that the
- * wire may do one step's after the next one's. Functions here are none of the code of teams without far members, and
- * take few registers: a kernel has those of the largest that it may call. */
+ * As in team.h, every member receives from all others in a step. The words of far members have two slots, which
+ * alternate, so the wire may deliver the words of two successive steps in either order. Teams without far members use
+ * none of these functions. They take few registers, since a kernel needs those of the largest function it may call. */
 #ifndef TUTTI_DEVICE_FAR_H
 #define TUTTI_DEVICE_FAR_H
 

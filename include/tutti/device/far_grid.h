@@ -108,7 +108,7 @@ TUTTI_DEV_APART int tutti_dev_far_grid_climb(struct tutti_dev_far_grid *grid)
     return 1;
 }
 
-/* What is to be combined next has come. 0: all is combined. */
+/* Waits for the data of the next round. 0: all is combined. */
 TUTTI_DEV_APART int tutti_dev_far_grid_gather(struct tutti_dev_far_grid *grid)
 {
     struct tutti_dev_meeting *const meeting = &grid->meeting;
@@ -149,8 +149,8 @@ TUTTI_DEV_APART int tutti_dev_far_grid_gather(struct tutti_dev_far_grid *grid)
     return 1;
 }
 
-/* Down the tree that the vectors came up. From the result's place: who is in the next call already may store into slots
- * while this is still being read. */
+/* Down the tree, from the result's place: members that are already in the next call may store into the slots while the
+ * result is still being read. */
 TUTTI_DEV_APART void tutti_dev_far_grid_descend(struct tutti_dev_far_grid *grid)
 {
     struct tutti_dev_meeting *const meeting = &grid->meeting;
@@ -171,7 +171,7 @@ TUTTI_DEV_APART void tutti_dev_far_grid_descend(struct tutti_dev_far_grid *grid)
     }
 }
 
-/* All is combined, by all threads: to whoever needs it and has not got it. */
+/* All threads have combined their parts: sends the result to the members that still need it. */
 TUTTI_DEV_APART void tutti_dev_far_grid_spread(struct tutti_dev_far_grid *grid)
 {
     struct tutti_dev_meeting *const meeting = &grid->meeting;

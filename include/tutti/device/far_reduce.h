@@ -13,7 +13,7 @@ struct tutti_dev_far_task {
     const char *source;
     size_t bytes;   /* of an element */
     size_t n, each; /* elements of what a PE brings, and of the part of it that a member combines: the last ones less */
-    size_t step, at;   /* from one member's part to the next's in `source`; how far all rounds have come. Elements */
+    size_t step, at;   /* from one member's part to the next's in `source`; the end of all finished rounds. Elements */
     int slices, shape; /* shape: of slices */
     int used;          /* of blocks: the first so many members are combined, 0: zero */
     size_t count;      /* of the round, what this PE combines */
@@ -54,7 +54,7 @@ TUTTI_DEV_APART int tutti_dev_far_plan(struct tutti_dev_far_task *task, int grou
     return TUTTI_DEV_OK;
 }
 
-/* What all send for the next round has come, and may be combined. 0: there is no more. */
+/* Waits until the data of all members for the next round have arrived. 0: no more rounds. */
 TUTTI_DEV_APART int tutti_dev_far_gather(struct tutti_dev_far_task *task)
 {
     struct tutti_dev_meeting *const meeting = &task->meeting;

@@ -7,7 +7,7 @@
 enum { TUTTI_DEV_ALL, TUTTI_DEV_THROUGH, TUTTI_DEV_BEFORE, TUTTI_DEV_BLOCKS };
 
 /* A unit is as many whole elements as packets have. A thread has every size'th unit: it alone reads, sends, combines
- * and stores it, in this order: so nobody waits for other threads, whether dest is source or not. */
+ * and stores it, in this order. So no thread waits for others, even if dest is source. */
 #define TUTTI_DEV_UNIT(ID, number)                                                                                     \
     enum {                                                                                                             \
         TUTTI_DEV_WORDS_##ID = sizeof(tutti_dev_e_##ID) > TUTTI_DEV_PACKET ? 2 : 1,                                    \

@@ -1,6 +1,10 @@
-/* The calls of tutti/shmem.h, made of the bodies of this folder for one group: included once for each, by
- * tutti/device.h, which defines before TSHMEM_FORM       how these functions are declared TSHMEM_DO(call)   their names
- * TSHMEM_GROUP      who calls: TUTTI_BY_THREAD ... */
+/* clang-format off */
+/* The calls of tutti/shmem.h, made from the bodies of this folder for one kind of group. tutti/device.h includes this file
+ * once for each kind, and defines before:
+ *   TSHMEM_FORM       how these functions are declared
+ *   TSHMEM_DO(call)   their names
+ *   TSHMEM_GROUP      the group that calls: TUTTI_BY_THREAD ... */
+/* clang-format on */
 
 TSHMEM_FORM void TSHMEM_DO(tshmem_fence)(void)
 {

@@ -13,10 +13,10 @@
 enum { TUTTI_GRID_GLOBAL, TUTTI_GRID_SHARED, TUTTI_GRID_REGISTERS };
 
 /* How:
- * READ       whoever needs the result reads all contributions where they are, of far members by gets
+ * READ       each PE that needs the result reads all contributions where they are, of far members by gets
  * GATHER     all are stored to one PE, which combines them, and stores the result to all
  * ALLGATHER  all are stored to all PEs, each combines them
- * ALLTOALL   each PE gets a slice of all, combines it, and stores it to whoever needs the result
+ * ALLTOALL   each PE gets a slice of all, combines it, and stores it to the PEs that need the result
  * TREE       PEs combine by twos, fours ...: fewest bytes into one PE. Elements are not combined in order of PE one by
  *            one: floating-point sums differ in their last bits from those of the others, alike on all PEs and always
  * AUTO       by bytes, and in teams with far members by their number: a tree never */
@@ -30,8 +30,8 @@ enum {
     TUTTI_GRID_STRATEGIES
 };
 
-/* Symmetric memory that a reduction works in, aligned to 16 bytes; the same one, and as large, for one call after the
- * other, whose vectors may differ. Between two calls nobody else stores there. */
+/* Symmetric memory that a reduction works in, aligned to 16 bytes. Successive calls use the same memory with the same
+ * size; their vectors may differ. Nothing else may store there between two calls. */
 struct tutti_grid_work {
     void *memory;
     size_t bytes;

@@ -4,8 +4,8 @@
 #ifndef TUTTI_DEVICE_MOVE_H
 #define TUTTI_DEVICE_MOVE_H
 
-/* Those who have nothing to say send an empty packet. Where tutti_dev_is_quick(); 0: nothing has been done, for the
- * packets are to be renewed. */
+/* Members without data send an empty packet. Only if tutti_dev_is_quick(). 0: nothing has been done, since the packets
+ * must be renewed first. */
 TUTTI_DEV int tutti_dev_broadcast_few(struct tutti_dev_meeting *meeting, void *dest, const void *source, unsigned bytes,
                                       int root)
 {

@@ -1,5 +1,5 @@
 /* Small messages between the members of a team: packets of 16 bytes, of which 8 are data, and each half ends with the
- * step's number. Who waits for one sees number and data at once: no fence, no meeting (NCCL's protocol LL).
+ * step's number. The receiver sees number and data at once: no fence, no meeting (NCCL's protocol LL).
  *
  * A step is an exchange: every member stores at least one packet into its slot at every other one, and waits for all
  * that come to it: so the rule of team.h holds. */
@@ -35,8 +35,8 @@ TUTTI_DEV int tutti_dev_is_small(const struct tutti_dev_meeting *meeting, size_t
     return bytes <= TUTTI_DEV_SMALL && bytes <= tutti_dev_slot(meeting) / 16 * TUTTI_DEV_PACKET;
 }
 
-/* 1 where the next step may be a quick one, after which nobody looks whether packets are to be renewed: alike on all
- * members. The first use of the sequence, which is on its way. */
+/* 1 if the next step may be a quick one, after which no member checks whether packets must be renewed: the same on all
+ * members. The first use of the sequence, whose load is still under way. */
 TUTTI_DEV int tutti_dev_goes_on(const struct tutti_dev_meeting *meeting)
 {
     return (uint32_t)meeting->sequence < 0u - 2 * TUTTI_DEV_RENEW;

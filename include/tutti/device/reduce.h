@@ -1,6 +1,6 @@
 /* Reductions and scans. Small ones: all exchange their vectors, and each combines them (fold.h). Larger ones: a PE
  * combines a slice of all members' sources, in order of PE, and stores it into the results of all of them, between two
- * meetings. Nobody else reads or stores that slice, so that dest and source may be one. Teams with far members:
+ * meetings. No other PE reads or stores that slice, so dest and source may be the same. Teams with far members:
  * far_reduce.h. */
 #ifndef TUTTI_DEVICE_REDUCE_H
 #define TUTTI_DEVICE_REDUCE_H

@@ -1,7 +1,7 @@
-/* The ring: what kernels ask of the host (tutti/shmem_state.h), for PEs that they do not reach, and where copy engines
- * are faster. A slot is one addition; the request goes out in words that each say by themselves that they have come; no
- * thread waits but for a completion that it wants, and for room when the ring is full. All of it is far from the way of
- * plain loads and stores, and made by one thread of a group. */
+/* The ring: requests of kernels to the host (tutti/shmem_state.h), for PEs that they do not reach and where copy
+ * engines are faster. One addition reserves a slot. Each word of a request carries the turn of its slot, so it shows by
+ * itself that it has arrived. A thread waits only for a completion that it needs, or for room when the ring is full.
+ * One thread of a group makes the request; plain loads and stores never come here. */
 #ifndef TUTTI_DEVICE_RING_H
 #define TUTTI_DEVICE_RING_H
 
@@ -48,7 +48,7 @@ TUTTI_DEV_COLD void tutti_dev_ring_refuse(int operation, const void *address, ui
     tutti_dev_refuse(operation, reason, pe, -1, (uint64_t)(uintptr_t)address, bytes);
 }
 
-/* Offset of what is at that PE, for a request; 0 where there is no such PE, address or ring, which is a failure of
+/* Offset of the object at that PE, for a request; 0 if there is no such PE, address or ring, which is a failure of
  * `operation`. */
 TUTTI_DEV int tutti_dev_ring_offset(int operation, const void *address, uint64_t bytes, int pe, uint64_t *offset)
 {
@@ -134,7 +134,7 @@ TUTTI_DEV_APART uint64_t tutti_dev_ring_call(const struct tutti_dev_request *r)
     return (low & 0xffffffffu) | high << 32;
 }
 
-/* Waits until all requests of this GPU so far are complete; next to nothing where there are none. */
+/* Waits until all requests of this GPU so far are complete; costs almost nothing without requests. */
 TUTTI_DEV_APART void tutti_dev_ring_drain(void)
 {
     const struct tshmem_ring_state *const ring = &tutti_dev_state()->ring;

@@ -14,7 +14,7 @@ TUTTI_DEV void tutti_dev_quiet(int group)
     tutti_dev_join(group);
 }
 
-/* What this group's threads have stored, and asked for, is seen by whoever sees what they store next. */
+/* A thread that sees the next store of this group's threads also sees their earlier stores and requests. */
 TUTTI_DEV void tutti_dev_order(int group)
 {
     tutti_dev_drain(group);
@@ -224,8 +224,8 @@ TUTTI_DEV_APART void tutti_dev_signal_apart(uint64_t *signal, uint64_t value, in
         *(volatile tutti_dev_u64 *)signal = value;
 }
 
-/* By the leader, once its group has stored everything: whoever sees the signal sees the data. at: what it is at that
- * PE; NULL: the ring has it. */
+/* By the leader, after its group has stored everything: a PE that sees the signal sees the data. at: the signal at that
+ * PE; NULL: the ring sets it. */
 TUTTI_DEV void tutti_dev_signal_at(char *at, uint64_t *signal, uint64_t value, int operation, int pe)
 {
     if (!at)

@@ -1,12 +1,12 @@
-/* How a file of kernels comes to the state of its PE, without relocatable device code: each file has a copy in constant
- * memory, and asks the library to be told.
+/* How a file of kernels gets the state of its PE, without relocatable device code: each file has a copy in constant
+ * memory, and asks the library to fill it.
  *
  * nvcc: a constructor gives the library a function that fills the copy, on the GPU of the heap (tshmem_init()); a
  * program that is not linked with the library calls tshmem_bind_here() itself. NVRTC and modules of the driver: the
  * program finds the symbol "tshmem_state_here" in its module (cuModuleGetGlobal) and copies tshmem_state_get() there.
  * C: the library is asked at every call.
  *
- * TSHMEM_STATE(): the state; who defines it before has its own. */
+ * TSHMEM_STATE(): the state; a program may define its own before. */
 #ifndef TUTTI_DEVICE_STATE_H
 #define TUTTI_DEVICE_STATE_H
 
@@ -20,8 +20,8 @@ static __constant__ __attribute__((unused)) struct tshmem_state tshmem_state_her
 #ifndef TSHMEM_STATE
 extern "C" __attribute__((weak)) int tshmem_register_module(int (*bind)(const struct tshmem_state *state));
 
-/* Local, on the current GPU. The state of the kernels of this file; NULL: none any more. A negative status where it is
- * not laid out as this file was compiled, or the GPU does not take it. */
+/* Local, on the current GPU. The state of the kernels of this file; NULL: no state any longer. A negative status if it
+ * is not laid out as this file was compiled, or the GPU does not accept it. */
 static __attribute__((unused)) int tshmem_bind_here(const struct tshmem_state *state)
 {
     static const struct tshmem_state none = {};
@@ -47,8 +47,7 @@ static __attribute__((unused, constructor)) void tshmem_register_here(void)
 #define TSHMEM_STATE() tshmem_state_get()
 #endif
 
-/* 0 where there is no state: not before tshmem_init(), in C. One in constant memory that nobody has filled has no PEs.
- */
+/* 0 if there is no state: in C, before tshmem_init(). A state in constant memory that was not filled has no PEs. */
 #ifndef TUTTI_DEV_KNOWN
 #define TUTTI_DEV_KNOWN(state) ((state) != NULL)
 #endif
@@ -58,8 +57,8 @@ TUTTI_DEV const struct tshmem_state *tutti_dev_state(void)
     return TSHMEM_STATE();
 }
 
-/* Something that cannot be done: all waits of this PE's kernels leave, and the host sees it. Without a state, nobody
- * would. why: TSHMEM_ABORT_... */
+/* A failure: all waits of this PE's kernels end, and the host sees it. Without a state it has no effect.
+ * why: TSHMEM_ABORT_... */
 TUTTI_DEV void tutti_dev_abort(uint32_t why)
 {
     const struct tshmem_state *const state = tutti_dev_state();
@@ -102,7 +101,7 @@ TUTTI_DEV int tutti_dev_is_own(const void *address, int pe)
            (uint64_t)((uintptr_t)address - (uintptr_t)state->heap) >= state->heap_bytes;
 }
 
-/* The heap of that PE; NULL where there is no such PE, or no way by loads and stores. */
+/* The heap of that PE; NULL if there is no such PE, or loads and stores do not reach it. */
 TUTTI_DEV char *tutti_dev_peer(const struct tshmem_state *state, int pe)
 {
     const uint32_t ahead = (uint32_t)pe - state->near_first;
@@ -110,7 +109,7 @@ TUTTI_DEV char *tutti_dev_peer(const struct tshmem_state *state, int pe)
     return number < TSHMEM_NEAR_MAX ? state->peer[number] : NULL;
 }
 
-/* What `address`, which is symmetric, is at that PE; NULL where there is no such PE, or no way by loads and stores. */
+/* The symmetric `address` at that PE; NULL if there is no such PE, or loads and stores do not reach it. */
 TUTTI_DEV char *tutti_dev_find(const void *address, int pe)
 {
     const struct tshmem_state *const state = tutti_dev_state();
@@ -192,8 +191,8 @@ TUTTI_DEV int tutti_dev_leave(struct tutti_dev_patience *patience, int operation
 
 /* ---- groups, the grid among them ---- */
 
-/* Waits for all blocks of this GPU's grid. Every block but one adds 1, that one what is missing to the top bit: so the
- * bit turns once a barrier, whatever the number of blocks. */
+/* Waits for all blocks of this GPU's grid. Every block but one adds 1, and one block adds the rest up to the top bit.
+ * So the bit flips once in each barrier, for any number of blocks. */
 TUTTI_DEV int tutti_dev_grid_sync(int failed)
 {
     tutti_dev_near_join(TUTTI_BY_BLOCK);
@@ -214,8 +213,8 @@ TUTTI_DEV int tutti_dev_grid_sync(int failed)
     return tutti_dev_near_sync(TUTTI_BY_BLOCK, failed);
 }
 
-/* Waits for all threads of the group: what each has stored is seen by all. 1 where one of them brought `failed`; of a
- * grid, only those of the same block are told. */
+/* Waits for all threads of the group: what each has stored is seen by all. 1 if one of them passed `failed`; in a
+ * grid, only threads of the same block get the 1. */
 TUTTI_DEV int tutti_dev_sync(int group, int failed)
 {
     return group == TUTTI_BY_GRID ? tutti_dev_grid_sync(failed) : tutti_dev_near_sync(group, failed);

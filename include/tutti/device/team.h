@@ -11,7 +11,7 @@ struct tutti_dev_team {
     const int32_t *world;
 };
 
-/* 1, or 0 where there is no such team, or this PE is none of it. */
+/* 1, or 0 if there is no such team or this PE is not in it. */
 TUTTI_DEV int tutti_dev_team(tshmem_team_t team, struct tutti_dev_team *found)
 {
     const struct tshmem_state *const state = tutti_dev_state();
@@ -76,9 +76,9 @@ TUTTI_DEV int tutti_dev_team_translate(tshmem_team_t from, int pe, tshmem_team_t
 
 /* ---- a collective under way ---- */
 
-/* All meet in every step of a collective: nobody leaves step s before it has heard from all members in it, and nobody
- * says a word in step s before it is done with step s - 1. So whoever begins step s knows that all are done with step
- * s - 2: what members store for each other takes turns between two places, by sequence % 2, and waits for nothing. */
+/* All members meet in every step of a collective. A member leaves step s after it has received the word of all members
+ * for s, and sends its word for step s after it has finished step s - 1. So a member that begins step s knows that all
+ * have finished step s - 2. Data between members alternate between two slots, by sequence % 2, and wait for nothing. */
 struct tutti_dev_meeting {
     struct tutti_dev_team team;
     tshmem_team_t id;
@@ -118,9 +118,9 @@ TUTTI_DEV int tutti_dev_behind(const struct tutti_dev_team *team, unsigned i)
     return member < team->size ? member : member - team->size;
 }
 
-/* To all other members: this PE has come to the step behind meeting->sequence. May be said again. What the thread has
- * stored before goes first: one fence of each thread that says so, a store for each member, spread over the threads.
- * The sequence, which is on its way, is needed past the fence alone. */
+/* Announces to all other members that this PE has reached the step after meeting->sequence. May be repeated. Earlier
+ * stores of the thread go first: one fence of each announcing thread, a store for each member, spread over the threads.
+ * The load of the sequence, still under way, must be complete only after the fence. */
 TUTTI_DEV void tutti_dev_arrive_say(const struct tutti_dev_meeting *meeting)
 {
     const struct tutti_dev_team team = meeting->team;
@@ -137,7 +137,8 @@ TUTTI_DEV void tutti_dev_arrive_say(const struct tutti_dev_meeting *meeting)
     }
 }
 
-/* Waits until all other members have said so, and goes to that step. again: says it too, where it takes long. */
+/* Waits until all other members have announced the step, and enters it. again: repeats the own announcement if the wait
+ * is long. */
 TUTTI_DEV void tutti_dev_arrive_hear(struct tutti_dev_meeting *meeting, int again)
 {
     const struct tutti_dev_team team = meeting->team;
@@ -183,8 +184,8 @@ TUTTI_DEV void tutti_dev_meet_first(struct tutti_dev_meeting *meeting)
     meeting->failed = tutti_dev_sync(meeting->group, meeting->failed | (meeting->cause != 0));
 }
 
-/* A collective that goes on in a function of its own, which is told in words: what has an address lies in memory, and
- * would on the short ways too. */
+/* A collective that continues in a function of its own gets its arguments as words: a variable whose address is taken
+ * lies in memory, on the short ways too. */
 TUTTI_DEV struct tutti_dev_meeting tutti_dev_resume(int operation, int group, tshmem_team_t team, uint64_t sequence,
                                                     uint32_t cause)
 {

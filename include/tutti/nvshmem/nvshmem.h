@@ -3,7 +3,7 @@
  *
  * nvcc: names of threads, warps and blocks in kernels, and those of the host, in stream order too. A compiler for the
  * host: those of the host; with TSHMEM_KERNELS, defined before, those in kernels as well, for the host device. NVRTC:
- * those in kernels. What each call does is said in tutti/shmem.h; what is not there, in docs/shmem.md. */
+ * those in kernels. tutti/shmem.h documents each call; docs/shmem.md lists the missing ones. */
 #ifndef TUTTI_NVSHMEM_H
 #define TUTTI_NVSHMEM_H
 

@@ -1,5 +1,5 @@
-/* NVSHMEM's calls in the order of a stream, on the host: those of tutti/shmem_stream.h, whose status NVSHMEM's do not
- * give back where they are void: what goes wrong is said, and kept for tshmem_error(). Included by nvshmem.h alone. */
+/* NVSHMEM's calls in the order of a stream, on the host: those of tutti/shmem_stream.h, whose status NVSHMEM's
+ * void calls cannot return: errors are printed, and kept for tshmem_error(). Included by nvshmem.h alone. */
 #ifndef TUTTI_NVSHMEM_STREAM_H
 #define TUTTI_NVSHMEM_STREAM_H
 

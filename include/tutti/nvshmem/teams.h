@@ -48,7 +48,7 @@ TUTTI_NVSHMEM int nvshmemx_team_init(nvshmem_team_t *team, nvshmem_team_config_t
     return tutti_shmem_team_by_id(config->uniqueid, npes, index, &plain, mask, team);
 }
 
-/* Local. *config is left alone where there is no such team. */
+/* Local. *config is unchanged if the team does not exist. */
 TUTTI_NVSHMEM void nvshmem_team_get_config(nvshmem_team_t team, nvshmem_team_config_t *config)
 {
     const nvshmem_team_config_t none = NVSHMEM_TEAM_CONFIG_INITIALIZER;

@@ -101,8 +101,9 @@ int tutti_cuda_stream_capturing(struct tutti_stream *stream)
     status = tutti_cuda_check(result, "asking whether a stream is captured", scope.context);
     tutti_cuda_leave(&scope);
     if (status == TUTTI_OK && capture == CU_STREAM_CAPTURE_STATUS_INVALIDATED) {
-        tutti_error("the capture of a stream of GPU %d has been made invalid by an earlier call: end it and begin anew",
-                    stream->gpu);
+        tutti_error(
+            "the capture of a stream of GPU %d has been made invalid by an earlier call: end it and begin a new one",
+            stream->gpu);
         return TUTTI_ERR_DEVICE;
     }
     return status == TUTTI_OK ? capture == CU_STREAM_CAPTURE_STATUS_ACTIVE : status;

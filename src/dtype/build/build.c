@@ -280,7 +280,7 @@ static int build_row(struct tutti_workshop *shop, const struct tutti_description
     return status;
 }
 
-/* Rows of few blocks, and rows with lists in them, come out as if they were told block by block. */
+/* Rows of few blocks, and rows with lists in them, give the same plan as a description block by block. */
 static int row_by_runs(struct tutti_workshop *shop, struct tutti_row *row, size_t blocks, struct tutti_membership *out)
 {
     struct tutti_runs runs = {0};

@@ -28,7 +28,7 @@ bool tutti_segments_equal(const struct tutti_segment *a, const struct tutti_segm
 
 /* plan.c: the plan of these segments, which are the plan's from now on; `like` says the rest. One reference more. */
 int tutti_plan_adopt(const struct tutti_plan *like, struct tutti_segments *segments, const struct tutti_plan **out);
-/* plan.c: one more slowest dimension; 0 where there is no room for it. `count` is at least 1. */
+/* plan.c: adds a slowest dimension; 0 if there is no room for it. `count` is at least 1. */
 int tutti_segment_repeat(struct tutti_segment *segment, uint64_t count, int64_t extent, uint64_t size);
 
 #endif

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A plan and who else has it. */
+/* A plan and the number of its users. */
 struct shared {
     struct tutti_plan plan;
     uint64_t references; /* under the lock */

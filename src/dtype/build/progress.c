@@ -170,7 +170,7 @@ int tutti_progress_settle(struct tutti_workshop *shop, const struct tutti_member
     return status;
 }
 
-/* Told block by block. */
+/* Described block by block. */
 static int settle_blocks(struct tutti_workshop *shop, const struct tutti_row *row, struct tutti_membership *out)
 {
     struct tutti_runs runs = {0};

@@ -1,5 +1,5 @@
-/* Rows of blocks in MPI's order, neighbours merged: what layouts are read into that are told block by block. Private to
- * src/dtype. */
+/* Rows of blocks in MPI's order, neighbours merged: layouts that are described block by block are read into them.
+ * Private to src/dtype. */
 #ifndef TUTTI_DTYPE_RUNS_H
 #define TUTTI_DTYPE_RUNS_H
 
@@ -11,7 +11,7 @@ struct tutti_runs {
     uint64_t *lengths; /* the same; NULL: all are `each` long */
     uint64_t each;
     size_t n, room; /* n is less than room */
-    int64_t at;     /* the last block, which may still grow; 0 bytes: there is none */
+    int64_t at;     /* the last block, which may still grow; 0 bytes: no block yet */
     uint64_t length;
 };
 

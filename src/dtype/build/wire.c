@@ -51,7 +51,7 @@ static int fits(int64_t number)
     return number > -most && number < most;
 }
 
-/* Adds what a segment touches; 0 where its numbers are none of a plan. */
+/* Adds what a segment touches; 0 if its numbers cannot belong to a plan. */
 static int look_at(const struct tutti_segment *s, struct seen *seen)
 {
     int64_t bytes = (int64_t)s->block, inner = bytes, low = s->offset, high;

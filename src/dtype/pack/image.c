@@ -237,7 +237,7 @@ static struct tutti_plan_image *look(const struct tutti_plan *plan, int gpu)
     return image;
 }
 
-/* The plan is freed: nobody uses its images. */
+/* The plan is freed: its images are not in use. */
 static void forget(const struct tutti_plan *plan)
 {
     struct tutti_plan_image *gone = NULL;

@@ -32,8 +32,8 @@ static struct tutti_parts_reach reach_memory(uint32_t at, uint32_t extra, const 
 }
 
 /* ---- regular segments ---- */
-/* Dimensions of a segment in a message of `count` elements, slowest first; `to` as in `from` where there is no other
- * side. Returns 0 where there are too many. */
+/* Dimensions of a segment in a message of `count` elements, slowest first; `to` equals `from` if there is no other
+ * side. Returns 0 if there are too many. */
 static int box_of(const struct tutti_plan *plan, uint32_t i, uint64_t count, const struct tutti_plan_image *image,
                   struct tutti_box *box)
 {
@@ -120,7 +120,7 @@ struct lookup {
     uint64_t rest[(TUTTI_PACK_MANY_BYTES - sizeof(struct tutti_pack_locate)) / 8];
 };
 
-/* Writes one side behind what is there (*used: 8 bytes); 0 where it has no room. */
+/* Appends one side to the *used words of 8 bytes; 0 without room. */
 static int write_side(struct lookup *lookup, struct tutti_pack_side *side, uint32_t *used,
                       const struct tutti_plan *plan, const struct tutti_plan_image *image, void *memory, uint64_t *bits,
                       struct tutti_parts_reach *reach, unsigned *reaches, unsigned most)

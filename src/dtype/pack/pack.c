@@ -24,7 +24,7 @@ static int open_device(int *gpu, const struct tutti_device **out)
     char why[160];
     if (!device || !device->launch_pack || !device->prepare_pack)
         return TUTTI_ERR_UNAVAILABLE;
-    if (device->open(why, sizeof why) != TUTTI_OK) /* said by those who allocate */
+    if (device->open(why, sizeof why) != TUTTI_OK) /* the allocating call reports it */
         return TUTTI_ERR_UNAVAILABLE;
     if (*gpu < 0 && (device->current(gpu) != TUTTI_OK || *gpu < 0))
         *gpu = 0;

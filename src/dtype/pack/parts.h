@@ -31,14 +31,14 @@ struct tutti_parts {
     uint32_t n, extras, reaches;
     struct tutti_known *known; /* see known.h */
     struct tutti_parts_reach reach[TUTTI_PARTS_REACHES];
-    struct tutti_pack_reach reached[TUTTI_PARTS_REACHES + 1]; /* as devices are told */
+    struct tutti_pack_reach reached[TUTTI_PARTS_REACHES + 1]; /* as devices get them */
     uint64_t extra[sizeof((struct tutti_pack_args *)0)->pool / 8];
     struct tutti_pack_args args; /* the parts stand where they are launched from */
 };
 
 /* NULL: no memory. */
 struct tutti_parts *tutti_parts_begin(const struct tutti_device *device, struct tutti_stream *stream, size_t room);
-/* Adds a part, after a launch where it has no room beside the others. part->tile: the units of which its thread blocks
+/* Adds a part, after a launch if it does not fit beside the others. part->tile: the units of which its thread blocks
  * do whole multiples, a power of two. `extra` (of 8 * extras bytes) is what part->at will refer to; reach[i].extra says
  * in which of the two the pointer stands. */
 int tutti_parts_add(struct tutti_parts *parts, const struct tutti_pack_part *part, const void *extra, uint32_t extras,
@@ -50,7 +50,7 @@ static inline struct tutti_pack_part *tutti_parts_at(struct tutti_parts *parts)
 }
 /* 1 where so much has room beside the others. */
 int tutti_parts_have_room(const struct tutti_parts *parts, uint32_t n, uint32_t extras, uint32_t reaches);
-/* Launches what is left, with the notice, where there is any, and gives the room back. `status`: of what came before;
+/* Launches the remaining parts, if any, with the notice, and returns the room. `status`: of what came before;
  * nothing is launched any more where that is a failure. *launches: how many there were, also those that failed. */
 int tutti_parts_end(struct tutti_parts *parts, int status, unsigned *launches);
 

@@ -14,7 +14,7 @@ static void say_lost(const struct tutti_recv_request *recv, int status)
     tutti_error("a message of %llu bytes from rank %d, on another node, is not taken: %s",
                 (unsigned long long)rts->bytes, rts->rank,
                 status == TUTTI_ERR_MEMORY     ? "out of memory"
-                : status == TUTTI_ERR_MISMATCH ? "its RTS is old, or has come before"
+                : status == TUTTI_ERR_MISMATCH ? "its RTS is old, or a duplicate"
                                                : "its RTS is not one of Tutti's");
 }
 

@@ -271,7 +271,7 @@ static int begin(struct fetch *f, struct tutti_pack_job *job)
     f->rndv = tutti_endpoint_find(tutti_endpoint, rts->rank, rts->number, rts->sequence);
     if (!f->rndv) {
         tutti_error(
-            "a message from rank %d of this node is lost: its rendezvous is gone (its RTS is old, or has come before)",
+            "a message from rank %d of this node is lost: its rendezvous is gone (its RTS is old, or a duplicate)",
             rts->rank);
         fail(recv, tutti_error_code(TUTTI_ERR_MISMATCH));
         return -1;

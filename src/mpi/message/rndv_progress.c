@@ -177,11 +177,11 @@ void tutti_rndv_end(void)
     tutti_progress_wait(
         &(const struct tutti_wait){.done = ended,
                                    .with = &ending,
-                                   .what = "in MPI_Finalize, for messages that nobody has received",
+                                   .what = "in MPI_Finalize, for messages that no rank has received",
                                    .watched = 1,
                                    .seconds = tutti_comms_broken() ? 2 : tutti_settings()->timeout_seconds});
     if (ending.dropped)
         tutti_warn(
-            "MPI_Finalize: messages of this rank are dropped that nobody has received, or that the buffer of their "
-            "receiver was too short for");
+            "MPI_Finalize: messages of this rank are dropped: they were not received, or the receiver's buffer was too "
+            "short");
 }

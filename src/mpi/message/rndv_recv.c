@@ -57,7 +57,7 @@ struct tutti_recv_request *tutti_recv_new(const void *buffer, MPI_Count count, M
         return NULL;
     static struct tutti_reserve reserve;
     if (!(recv = tutti_reserve_take(&reserve, sizeof *recv))) {
-        tutti_error("out of memory: messages from ranks of this node may be lost (TUTTI_MESSAGES=mpi does without)");
+        tutti_error("out of memory: messages from ranks of this node may be lost (TUTTI_MESSAGES=mpi avoids this)");
         tutti_recv_close(&made);
         return NULL;
     }

@@ -75,7 +75,7 @@ int tutti_shmem_team_by_id(uint64_t id, int size, int index, const tshmem_team_c
                                 size);
     for (int i = 0; i < size; i++) {
         if ((g.pe[i] == tshmem_my_pe()) != (i == index))
-            return tutti_shmem_answer(TUTTI_ERR_ARGUMENT, name, "two PEs have come as number %d, or one as two", i);
+            return tutti_shmem_answer(TUTTI_ERR_ARGUMENT, name, "two PEs have number %d, or one PE has two numbers", i);
     }
     return tutti_shmem.host->team_of(g.pe, size, config, mask, team);
 }

@@ -11,9 +11,9 @@ static void warn(const char *name)
     static atomic_int said;
     if (!tutti_shmem.transport->any_thread && !atomic_exchange(&said, 1))
         tutti_warn(
-            "%s: without MPI_THREAD_MULTIPLE (TUTTI_ASYNC_PROGRESS=1 asks for it) what streams do with PEs of "
-            "other nodes goes on only while the program is in calls of Tutti's that wait: waiting for the stream "
-            "is none",
+            "%s: without MPI_THREAD_MULTIPLE (TUTTI_ASYNC_PROGRESS=1 asks for it) operations of streams on PEs of "
+            "other nodes progress only while the program is in calls of Tutti's that wait; waiting for the stream "
+            "is not such a call",
             name);
 }
 

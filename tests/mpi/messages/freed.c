@@ -1,5 +1,5 @@
 /* Receives that the program frees while they are active. Their data are there when the program learns that the peer's
- * synchronous send is complete, by whatever call it learns it; nothing is written into the buffer after that. A program
+ * synchronous send is complete, by any call; nothing is written into the buffer after that. A program
  * that only probes gets them too. A persistent one is freed when it has completed: then the attribute of its type is
  * deleted. Errors of such receives call no error handler. Two ranks: rank 0 sends, rank 1 is looked at. */
 #include <stdio.h>

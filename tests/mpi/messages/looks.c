@@ -1,5 +1,5 @@
-/* Calls that look and do not wait: MPI_Test, Testall, Testany, Testsome and MPI_Request_get_status return soon whatever
- * has become of the message, also where its data come through the MPI because the scratch is full (TUTTI_ENDPOINT_MB=1)
+/* Calls that look and do not wait: MPI_Test, Testall, Testany, Testsome and MPI_Request_get_status return soon in any
+ * state of the message, also where its data come through the MPI because the scratch is full (TUTTI_ENDPOINT_MB=1)
  * and its sender is busy with something else. Rank 0 sends, rank 1 looks. Prints the longest of each. */
 #include <stdio.h>
 #include <stdlib.h>

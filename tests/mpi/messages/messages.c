@@ -1,6 +1,6 @@
 /* Messages between every mixture of host and device memory: blocking, nonblocking and combined calls, every way of
  * completing them, partial receives and their statuses, probes, cancelled and freed requests, MPI_PROC_NULL, derived
- * types. Rank pairs 0-1, 2-3 ... talk; a single rank talks to itself where that cannot stand still. */
+ * types. Rank pairs 0-1, 2-3 ... talk; a single rank talks to itself where that cannot deadlock. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

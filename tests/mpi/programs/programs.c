@@ -1,4 +1,4 @@
-/* Random valid MPI programs, to find calls that stand still, overtake each other or give wrong data or statuses.
+/* Random valid MPI programs, to find calls that hang, overtake each other or give wrong data or statuses.
  *
  *   programs [PROGRAMS [LENGTH [MOST_BYTES [SECONDS]]]]
  *   programs text NUMBER RANKS [LENGTH [MOST_BYTES]]     prints a program, without an MPI's help

@@ -1,4 +1,4 @@
-/* The same bits on every rank, in every run, whatever the size, the place in the buffer, the alignment and the
+/* The same bits on every rank, in every run, for any size, place in the buffer, alignment and
  * algorithm: one long vector of adversarial values is reduced whole, in windows of many sizes at many offsets, in place
  * or not, and each element must come out alike. With rules that give every size another algorithm the algorithms are
  * compared too: TUTTI_RULES="allreduce: 0-1k@oneshot 1k-16k@twoshot 16k-100k@direct *@staged". */

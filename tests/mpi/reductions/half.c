@@ -1,5 +1,5 @@
 /* Half precision and bfloat16 by Tutti's own handles: on host and device memory, mixed over ranks, in place or not,
- * over communicators of several shapes, every operator, against the oracle bit for bit whoever brings what. */
+ * over communicators of several shapes, every operator, against the oracle bit for bit for every mix of memory. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* Host and device buffers mixed over the ranks of one call and over the arguments of one rank: every combination of the
  * six ways in which a rank can bring its buffers, for up to three ranks all of them, for more a sample. Plain values,
- * so that the result is the same whoever reduces; with device memory everywhere the oracle's bits. */
+ * so that the MPI and Tutti give the same result; with device memory everywhere the oracle's bits. */
 #include <stdio.h>
 #include <string.h>
 

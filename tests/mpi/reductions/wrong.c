@@ -1,8 +1,8 @@
 /* Wrong calls of the reductions other than MPI_Allreduce (illegal.c has that one): on host and on device memory they
  * give the error class of the MPI's own function on host memory, and everything works afterwards.
  *
- * Every rank errs alike, so that nobody waits. Left out is what makes the MPI's own function end the process: MPICH's
- * negative counts and MPI_IN_PLACE at another rank than the root, with MPICH 5 null types, and with Open MPI
+ * Every rank makes the same error, so no rank waits. Left out is what makes the MPI's own function end the process:
+ * MPICH's negative counts and MPI_IN_PLACE at another rank than the root, with MPICH 5 null types, and with Open MPI
  * MPI_IN_PLACE as result of MPI_Exscan (on rank 0, where nothing comes, it is no error). */
 #include <stdio.h>
 #include <string.h>
