@@ -182,7 +182,7 @@ void tutti_shmem_complete(int context, int (*far)(int pe), int pe)
     if (tutti_shmem.state.pes == 0)
         return;
     tutti_shmem.kind->quiet(context);
-    tutti_shmem_serve_quiet();
+    tutti_shmem_proxy_quiet();
     if (tutti_shmem.wire)
         far(pe);
 }

@@ -11,7 +11,7 @@
 #include "shmem/far.h"
 #include "shmem/lane.h"
 #include "shmem/near.h"
-#include "shmem/ring/proxy.h"
+#include "shmem/proxy/proxy.h"
 #include "team/team.h"
 
 enum { GROWS = 16 }; /* heaps may, to so many times what they begin with, where no setting says */
@@ -128,7 +128,7 @@ static int make(struct tutti_shmem *space)
     status = open_far(space);
     if (status != TUTTI_OK)
         return status;
-    status = tutti_shmem_serve_open(space);
+    status = tutti_shmem_proxy_open(space);
     if (!tutti_shmem_alike(space->transport, status))
         status = TUTTI_ERR_UNAVAILABLE;
     if (status == TUTTI_OK)
@@ -164,7 +164,7 @@ static void free_rooms(struct tutti_shmem *space)
 static void unmake(struct tutti_shmem *space)
 {
     tutti_shmem_far_close(space);
-    tutti_shmem_serve_close(space);
+    tutti_shmem_proxy_close(space);
     tutti_shmem_statics_close(&space->statics);
     tutti_heap_close(&space->heap);
     tutti_shmem_channels_close(&space->channels);
@@ -216,7 +216,7 @@ int tutti_shmem_open(struct tutti_transport *transport, struct tutti_node *node,
     space->users = 1;
     space->state.pes = transport->size;
     tutti_shmem_up();
-    status = tutti_shmem_serve_start(space);
+    status = tutti_shmem_proxy_start(space);
     if (status != TUTTI_OK)
         __atomic_store_n(space->state.abort, 1, __ATOMIC_RELEASE); /* kernels that ask would wait */
     tutti_shmem_bind(&space->state);
@@ -245,7 +245,7 @@ void tutti_shmem_close(void)
     if (tutti_shmem.state.pes == 0)
         return;
     tutti_shmem_bind(NULL);
-    tutti_shmem_serve_stop(&tutti_shmem);
+    tutti_shmem_proxy_stop(&tutti_shmem);
     tutti_shmem_contexts_close();
     let_go(&tutti_shmem);
     tutti_shmem.state.pes = 0;

@@ -78,9 +78,9 @@ struct tutti_shmem {
     struct tutti_transport *transport;    /* of all PEs */
     const struct tutti_shmem_host *host;
     struct tutti_shmem_gpu *gpu;       /* of heaps on a device, see lane.h */
-    const struct tutti_path *far_path; /* of requests of kernels to far PEs (ring/proxy.h); NULL: there are none */
-    struct tutti_serving *serving;     /* of requests of kernels, see serve.c; NULL: there is no ring */
-    int control_mapped;                /* the own control page is registered with it */
+    const struct tutti_path *far_path; /* of requests of kernels to far PEs (proxy/proxy.h); NULL: there are none */
+    struct tutti_proxy_server *proxy_server; /* of requests of kernels, see proxy_server.c; NULL: there is no ring */
+    int control_mapped;                      /* the own control page is registered with it */
     int uneven;              /* PEs of this node are not even steps apart, and kernels reach the own heap alone */
     int crowded;             /* more PEs than cores: waits do not spin */
     int users;               /* calls of tshmem_init without one of finalize */
@@ -225,15 +225,16 @@ void tutti_shmem_memfd_unmap(void *at, size_t bytes);
 /* Addresses, so that byte `before` lies at a multiple of `align`, a power of two; NULL where there are none. Given back
  * by munmap(). */
 void *tutti_shmem_reserve(size_t bytes, size_t before, size_t align);
-/* serve.c: ring and proxy for kernels of this PE, where TUTTI_SHMEM_RING or the rules say so, or a PE is not reached by
- * loads and stores. Local. open: once heaps are mapped; tells space->state.ring. A status, which is said. start: its
- * thread begins. stop: as long as the heaps are there. close: everything else. */
-int tutti_shmem_serve_open(struct tutti_shmem *space);
-int tutti_shmem_serve_start(struct tutti_shmem *space);
-/* serve.c: what kernels have asked so far is complete; those that have ended have asked all of theirs. */
-void tutti_shmem_serve_quiet(void);
-void tutti_shmem_serve_stop(struct tutti_shmem *space);
-void tutti_shmem_serve_close(struct tutti_shmem *space);
+/* proxy_server.c: ring and proxy for kernels of this PE, where TUTTI_SHMEM_RING or the rules say so, or a PE is not
+ * reached by loads and stores. Local. open: once heaps are mapped; publishes space->state.ring. A status, after an
+ * error message. start: the poller begins. stop: as long as the heaps are there. close: everything else. */
+int tutti_shmem_proxy_open(struct tutti_shmem *space);
+int tutti_shmem_proxy_start(struct tutti_shmem *space);
+/* proxy_server.c: waits until all requests that kernels have made so far are complete. Kernels that have ended have
+ * made all of theirs. */
+void tutti_shmem_proxy_quiet(void);
+void tutti_shmem_proxy_stop(struct tutti_shmem *space);
+void tutti_shmem_proxy_close(struct tutti_shmem *space);
 /* fail.c: says and keeps what kernels have told since the last look, of other PEs of the node too. */
 void tutti_shmem_stream_look(void);
 /* fail.c: all PEs leave their waits, and all further calls are errors; those of this node alone. */

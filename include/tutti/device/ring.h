@@ -1,4 +1,4 @@
-/* The ring: what kernels ask of the host (tutti/shmem_state.h), for PEs that they do not reach, and where copy engines
+/* The ring: what kernels ask of the host (tutti/ring_state.h), for PEs that they do not reach, and where copy engines
  * are faster. A slot is one addition; the request goes out in words that each say by themselves that they have come; no
  * thread waits but for a completion that it wants, and for room when the ring is full. All of it is far from the way of
  * plain loads and stores, and made by one thread of a group. */
@@ -103,7 +103,7 @@ TUTTI_DEV uint64_t tutti_dev_ring_claim(const struct tshmem_ring_state *ring)
 {
     struct tutti_dev_patience patience = {0, 0};
     for (uint32_t i = tutti_dev_spread();; i++) {
-        const uint32_t index = i % TSHMEM_COMPLETIONS, was = tutti_dev_or32(&ring->own->taken[index], 1);
+        const uint32_t index = i % TUTTI_RING_COMPLETIONS, was = tutti_dev_or32(&ring->own->taken[index], 1);
         if ((was & 1) == 0)
             return (uint64_t)((was >> 1) + 1) << 24 | index;
         if (tutti_dev_leave(&patience, TSHMEM_KERNEL_REQUEST, &ring->own->taken[index]))

@@ -1,9 +1,9 @@
 /* Requests for heaps in host memory: done by the CPU at once. */
-#include "shmem/ring/proxy.h"
+#include "shmem/proxy/proxy.h"
 
 #include "shmem/kind.h"
 
-static int begin(struct tutti_proxy *proxy, struct tutti_ring_operation *o, char *at)
+static int begin(struct tutti_proxy *proxy, struct tutti_ring_request *o, char *at)
 {
     const struct tutti_shmem_kind *const kind = proxy->kind;
     void *const dest = (void *)(uintptr_t)o->dest;
