@@ -18,24 +18,24 @@ struct tutti_proxy_server {
     char name[16]; /* of the PE, in messages */
 };
 
-static int refuse(int status, const char *what)
+static int refuse(struct tutti_shmem *space, int status, const char *what)
 {
-    return tutti_shmem_answer(status, "tshmem_init",
+    return tutti_shmem_answer(space, status, "tshmem_init",
                               "%s for requests of kernels (TUTTI_SHMEM_RING=off does without): %s", what,
                               tutti_status_text(status));
 }
 
-static int all_reached(const struct tutti_shmem *space)
+static int all_reached(struct tutti_shmem *space)
 {
     for (int pe = 0; pe < space->transport->size; pe++) {
-        if (!tutti_shmem_kernels_reach(pe))
+        if (!tutti_shmem_kernels_reach(space, pe))
             return 0;
     }
     return 1;
 }
 
 /* 1 where there is to be a ring; its thresholds. */
-static int is_wanted(const struct tutti_shmem *space, struct tshmem_ring_state *out)
+static int is_wanted(struct tutti_shmem *space, struct tshmem_ring_state *out)
 {
     const int setting = tutti_settings()->shmem_ring;
     memset(out, 0, sizeof *out);
@@ -53,18 +53,19 @@ static int is_wanted(const struct tutti_shmem *space, struct tshmem_ring_state *
 
 /* ---- what the ring needs of the address space; on the poller's thread ---- */
 
-static int find_dead(void *space)
+static int find_dead(void *owner)
 {
-    return tutti_node_dead(((const struct tutti_shmem *)space)->team->node);
+    const struct tutti_shmem *const space = owner;
+    return tutti_node_dead(space->team->node);
 }
 
-static void end_space(void *space, int status)
+static void end_space(void *owner, int status)
 {
-    (void)space;
+    struct tutti_shmem *const space = owner;
     if (status == TUTTI_ERR_BROKEN) /* it has ended already */
         return;
-    tutti_shmem_leave_all();
-    tutti_shmem_answer(status, "the address space ends", "what a kernel asked for could not be done: %s",
+    tutti_shmem_leave_all(space);
+    tutti_shmem_answer(space, status, "the address space ends", "what a kernel asked for could not be done: %s",
                        tutti_status_text(status));
 }
 
@@ -80,7 +81,7 @@ static int open_ring(struct tutti_shmem *space, struct tutti_proxy_server *serve
         .name = server->name, .abort = space->state.abort, .dead = find_dead, .ended = end_space, .owner = space};
     if (!space->gpu)
         return tutti_ring_server_open(&server->ring, NULL, -1, NULL, slots);
-    struct tutti_shmem_lane *const lane = tutti_shmem_lane_try(); /* all are free yet */
+    struct tutti_shmem_lane *const lane = tutti_shmem_lane_try(space); /* all are free yet */
     const int status = tutti_ring_server_open(&server->ring, space->gpu->device, space->gpu->gpu, lane->stream, slots);
     tutti_shmem_lane_give(lane);
     return status;
@@ -88,7 +89,8 @@ static int open_ring(struct tutti_shmem *space, struct tutti_proxy_server *serve
 
 static int open_proxy(struct tutti_shmem *space, struct tutti_proxy_server *server)
 {
-    server->proxy = (struct tutti_proxy){.state = &space->state,
+    server->proxy = (struct tutti_proxy){.space = space,
+                                         .state = &space->state,
                                          .mapped = &space->mapped,
                                          .heaps = space->heaps,
                                          .near = space->gpu ? &tutti_near_device : &tutti_near_host,
@@ -112,14 +114,14 @@ int tutti_shmem_proxy_open(struct tutti_shmem *space)
         return TUTTI_OK;
     struct tutti_proxy_server *const server = calloc(1, sizeof *server);
     if (!server)
-        return refuse(TUTTI_ERR_MEMORY, "no memory");
+        return refuse(space, TUTTI_ERR_MEMORY, "no memory");
     space->proxy_server = server;
     int status = open_ring(space, server);
     if (status != TUTTI_OK)
-        return refuse(status, "no memory");
+        return refuse(space, status, "no memory");
     status = open_proxy(space, server);
     if (status != TUTTI_OK)
-        return refuse(status, "no streams");
+        return refuse(space, status, "no streams");
     const struct tutti_ring_kernel_view view = tutti_ring_server_view(&server->ring);
     tutti_proxy_publish(&view, &space->state.ring);
     space->state.ring.elements = wanted.elements;
@@ -133,7 +135,7 @@ int tutti_shmem_proxy_start(struct tutti_shmem *space)
     if (!space->proxy_server)
         return TUTTI_OK;
     const int status = tutti_ring_server_start(&space->proxy_server->ring, space->crowded);
-    return status == TUTTI_OK ? TUTTI_OK : refuse(status, "no thread");
+    return status == TUTTI_OK ? TUTTI_OK : refuse(space, status, "no thread");
 }
 
 void tutti_shmem_proxy_stop(struct tutti_shmem *space)
@@ -157,29 +159,30 @@ void tutti_shmem_proxy_close(struct tutti_shmem *space)
 /* ---- quiet ---- */
 
 /* with: the number of the first request that is not waited for. */
-static int is_quiet(void *with)
+static int is_quiet(struct tutti_shmem *space, void *with)
 {
-    if (__atomic_load_n(tutti_shmem.state.abort, __ATOMIC_RELAXED))
+    if (__atomic_load_n(space->state.abort, __ATOMIC_RELAXED))
         return TUTTI_ERR_BROKEN;
-    return tutti_ring_is_complete(&tutti_shmem.proxy_server->ring.ring, *(const uint64_t *)with);
+    return tutti_ring_is_complete(&space->proxy_server->ring.ring, *(const uint64_t *)with);
 }
 
-static void say_quiet(void *with, char *text, size_t size)
+static void say_quiet(struct tutti_shmem *space, void *with, char *text, size_t size)
 {
+    (void)space;
     (void)with;
     snprintf(text, size, "for what kernels have asked of other PEs");
 }
 
-void tutti_shmem_proxy_quiet(void)
+void tutti_shmem_proxy_quiet(struct tutti_shmem *space)
 {
-    const struct tutti_proxy_server *const server = tutti_shmem.proxy_server;
+    const struct tutti_proxy_server *const server = space->proxy_server;
     uint64_t next = 0;
-    if (!server || !server->ring.poller || __atomic_load_n(tutti_shmem.state.abort, __ATOMIC_RELAXED))
+    if (!server || !server->ring.poller || __atomic_load_n(space->state.abort, __ATOMIC_RELAXED))
         return;
     const struct tutti_ring_counters *const counters = server->ring.counters;
     if (!server->ring.on_gpu)
         next = __atomic_load_n(&counters->next, __ATOMIC_ACQUIRE);
-    else if (tutti_shmem.kind->copy(&next, &counters->next, sizeof next, 0) != TUTTI_OK)
+    else if (space->kind->copy(space, &next, &counters->next, sizeof next, 0) != TUTTI_OK)
         return; /* an error was reported, and the address space has ended */
-    tutti_shmem_await(is_quiet, say_quiet, &next);
+    tutti_shmem_await(space, is_quiet, say_quiet, &next);
 }

@@ -64,25 +64,27 @@ const struct tutti_path tutti_near_host = {.name = "of a PE of this node, held",
 
 /* ---- the calls of the core that wait for it ---- */
 
-void tutti_shmem_proxy_quiet(void)
+void tutti_shmem_proxy_quiet(struct tutti_shmem *space)
 {
-    void (*quiet)(void);
+    void (*quiet)(struct tutti_shmem * space);
     *(void **)(void *)&quiet = core("tutti_shmem_proxy_quiet");
     atomic_store(&in_quiet, 1);
-    quiet();
+    quiet(space);
     atomic_store(&in_quiet, 0);
 }
 
-int tutti_shmem_await(int (*done)(void *with), void (*where)(void *with, char *text, size_t size), void *with)
+int tutti_shmem_await(struct tutti_shmem *space, int (*done)(struct tutti_shmem *space, void *with),
+                      void (*where)(struct tutti_shmem *space, void *with, char *text, size_t size), void *with)
 {
-    int (*await)(int (*)(void *), void (*)(void *, char *, size_t), void *);
+    int (*await)(struct tutti_shmem *, int (*)(struct tutti_shmem *, void *),
+                 void (*)(struct tutti_shmem *, void *, char *, size_t), void *);
     *(void **)(void *)&await = core("tutti_shmem_await");
     if (atomic_load(&in_quiet) && atomic_load(&holding)) {
         atomic_fetch_add(&looks, 1);
-        atomic_fetch_add(&early, done(with) != 0);
+        atomic_fetch_add(&early, done(space, with) != 0);
         atomic_store(&holding, 0);
     }
-    return await(done, where, with);
+    return await(space, done, where, with);
 }
 
 /* ---- what is tested ---- */

@@ -14,6 +14,7 @@
 #define TSHMEM_KERNELS
 #include "shmem_device/ring_host.h"
 
+#include "shmem/proxy/proxy.h"
 #include "shmem_device/cuda_pes.h"
 #include "support/check.h"
 

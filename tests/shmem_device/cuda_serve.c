@@ -14,9 +14,11 @@
 #include "support/cuda_device.h"
 #include "support/random.h"
 
-static int launch(struct tutti_stream *stream, int operation, size_t bytes, struct tutti_amo_args *args)
+static int launch(struct tutti_shmem *unused, struct tutti_stream *stream, int operation, size_t bytes,
+                  struct tutti_amo_args *args)
 {
     const struct dim3 one = {1, 1, 1};
+    (void)unused;
     struct cuda_amo amo = {operation,   (unsigned)bytes, args->at,
                            args->value, args->expected,  (uint64_t *)(uintptr_t)args->was};
     void *arguments[] = {&amo};

@@ -69,7 +69,7 @@ static int put_amo(struct tutti_proxy *proxy, struct tutti_stream *stream, struc
                                   .value = o->value[0],
                                   .expected = o->value[1],
                                   .was = o->tag ? (uint64_t *)(void *)value : NULL};
-    return proxy->launch(stream, o->what, o->size, &args);
+    return proxy->launch(proxy->space, stream, o->what, o->size, &args);
 }
 
 static int put_signal(struct tutti_proxy *proxy, struct tutti_stream *stream, const struct tutti_ring_request *o,
@@ -79,7 +79,7 @@ static int put_signal(struct tutti_proxy *proxy, struct tutti_stream *stream, co
     const int status =
         o->bytes ? proxy->device->copy(stream, at, (const void *)(uintptr_t)o->source, o->bytes) : TUTTI_OK;
     const int amo = o->what == TSHMEM_SIGNAL_ADD ? TSHMEM_AMO_ADD : TSHMEM_AMO_SET;
-    return status == TUTTI_OK ? proxy->launch(stream, amo, sizeof(uint64_t), &args) : status;
+    return status == TUTTI_OK ? proxy->launch(proxy->space, stream, amo, sizeof(uint64_t), &args) : status;
 }
 
 static int put_blocks(struct tutti_proxy *proxy, struct tutti_stream *stream, const struct tutti_ring_request *o,

@@ -16,6 +16,7 @@
 struct tutti_amo_args;
 struct tutti_device;
 struct tutti_proxy;
+struct tutti_shmem;
 struct tutti_shmem_kind;
 struct tutti_stream;
 struct tutti_wire;
@@ -36,6 +37,7 @@ extern const struct tutti_path tutti_near_host, tutti_near_device, tutti_far_wir
 
 struct tutti_proxy {
     struct tutti_ring *ring;
+    struct tutti_shmem *space; /* for what follows; NULL: nothing of it needs one */
     const struct tshmem_state *state;
     char *const *heaps;                  /* [PEs], as mapped here; NULL: those of the state, [PEs] */
     const _Atomic uint64_t *mapped;      /* bytes of each heap that are there; NULL: all of state->heap_bytes */
@@ -47,7 +49,8 @@ struct tutti_proxy {
     const struct tutti_shmem_kind *kind;
     const struct tutti_device *device;
     int gpu;
-    int (*launch)(struct tutti_stream *stream, int operation, size_t bytes, struct tutti_amo_args *args);
+    int (*launch)(struct tutti_shmem *space, struct tutti_stream *stream, int operation, size_t bytes,
+                  struct tutti_amo_args *args);
     ptrdiff_t shift; /* from a value of a request as the host has it to where kernels do */
 };
 
