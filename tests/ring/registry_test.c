@@ -24,9 +24,21 @@ static int begin(void *user, struct tutti_ring_request *r)
 
 static const struct tutti_ring_operation list[] = {{"first", begin}, {"second", begin}, {"third", begin}};
 
+static struct tutti_ring_request *kept;
+
+static int keep(void *user, struct tutti_ring_request *r)
+{
+    *(int *)user = 1 + r->operation;
+    kept = r;
+    return TUTTI_RING_OPEN;
+}
+
+static const struct tutti_ring_operation keeping[] = {{"one that stays open", keep}};
+
 static int add(unsigned first, unsigned count, int user)
 {
-    const struct tutti_ring_user made = {.first = first, .count = count, .operations = list, .user = &called[user]};
+    const struct tutti_ring_user made = {
+        .first = first, .count = count, .operations = first == 100 ? keeping : list, .user = &called[user]};
     return tutti_ring_server_register(&server, &made);
 }
 
@@ -57,7 +69,12 @@ int main(void)
         CHECK(ask(255) == 1 && called[1] == 256 && called[0] == 7 && !called[2], "255");
         CHECK(ask(3) == 1 && called[2] == 4, "3");
         CHECK(ask(100) == 1 && called[0] == 101, "100");
+        CHECK(!tutti_ring_is_complete(&server.ring, 5 * (uint64_t)turn + 4), "a request that is open is not complete");
         CHECK(ask(TUTTI_RING_NOP) == 1 && called[0] == 101 && called[1] == 256 && called[2] == 4, "nothing");
+        CHECK(!tutti_ring_is_complete(&server.ring, 5 * (uint64_t)turn + 4), "nor is one behind it");
+        tutti_ring_done(&server.ring, kept);
+        CHECK(tutti_ring_server_poll(&server) == 0 && tutti_ring_is_complete(&server.ring, 5 * (uint64_t)turn + 5),
+              "both are complete");
     }
     CHECK(tutti_ring_is_complete(&server.ring, 15) && !tutti_ring_is_complete(&server.ring, 16), "15 requests");
     CHECK(aborted == 0 && ask(8) == TUTTI_ERR_ARGUMENT && aborted == 1, "8 is not registered");
