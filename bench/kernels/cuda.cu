@@ -21,7 +21,7 @@ static cudaStream_t stream[BENCH_PES];
 static uint64_t *begin_ns[BENCH_PES], *end_ns[BENCH_PES];
 static unsigned *wrong;
 static uint32_t *aborted;
-static struct tshmem_ring_own *own;
+static struct tutti_ring_counters *own;
 static void *ring_memory;
 
 static void must(cudaError_t status, const char *what)

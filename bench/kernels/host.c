@@ -8,7 +8,7 @@
 #include "bench.h"
 #include "core/clock.h"
 #include "serve.h"
-#include "shmem/ring/proxy.h"
+#include "shmem/proxy/proxy.h"
 
 static _Thread_local const struct tshmem_state *bench_here;
 static _Thread_local int own_block, all_blocks;
@@ -60,7 +60,7 @@ static uint32_t aborted[BENCH_PES];
 static struct launched launched[BENCH_PES * BENCH_BLOCKS];
 static int running;
 static void *ring_memory;
-static struct tshmem_ring_own own;
+static struct tutti_ring_counters own;
 
 static void fill(int pe, size_t at, const void *from, size_t bytes)
 {

@@ -1,5 +1,5 @@
 #include "serve.h"
-#include "shmem/ring/proxy.h"
+#include "shmem/proxy/proxy.h"
 #include "support/cuda_device.h"
 
 void bench_near_gpu(struct tutti_proxy *proxy)

@@ -4,11 +4,12 @@
 #include <sched.h>
 #include <stdatomic.h>
 
-#include "shmem/ring/proxy.h"
+#include "shmem/proxy/proxy.h"
 
 enum { LOOKS = 64 };
 
 static struct tutti_proxy proxy;
+static struct tutti_ring_server server;
 static atomic_int ending;
 static pthread_t thread;
 
@@ -23,7 +24,7 @@ static void *run(void *unused)
     int done = 0;
     unsigned idle = 0;
     (void)unused;
-    while (!atomic_load_explicit(&ending, memory_order_relaxed) && (done = tutti_proxy_poll(&proxy)) >= 0) {
+    while (!atomic_load_explicit(&ending, memory_order_relaxed) && (done = tutti_ring_server_poll(&server)) >= 0) {
         idle = done > 0 ? 0 : idle + 1;
         if (!proxy.device && idle >= LOOKS)
             sched_yield();
@@ -32,21 +33,21 @@ static void *run(void *unused)
 }
 
 int bench_serve(bench_near *near, int gpu, struct tshmem_state *state, uint64_t slots, void *memory,
-                struct tshmem_ring_own *own)
+                struct tutti_ring_counters *own)
 {
-    proxy = (struct tutti_proxy){.state = state, .gpu = gpu, .memory = memory, .seen = memory};
+    proxy = (struct tutti_proxy){.state = state, .gpu = gpu};
     near(&proxy);
-    tutti_ring_lay(&proxy.ring, memory, slots, 0);
-    tutti_ring_tell(&proxy.ring, memory, own, &state->ring);
+    server = (struct tutti_ring_server){.owner = {.name = "the bench", .abort = state->abort}};
+    tutti_ring_init(&server.ring, memory, slots, 0);
+    const struct tutti_ring_kernel_view view = tutti_ring_kernel_view(&server.ring, memory, own);
+    tutti_proxy_publish(&view, &state->ring);
     atomic_store(&ending, 0);
-    return (!proxy.near->open || proxy.near->open(&proxy) == 0) && pthread_create(&thread, NULL, run, NULL) == 0 ? 0
-                                                                                                                 : -1;
+    return tutti_proxy_open(&proxy, &server) == 0 && pthread_create(&thread, NULL, run, NULL) == 0 ? 0 : -1;
 }
 
 void bench_serve_end(void)
 {
     atomic_store(&ending, 1);
     pthread_join(thread, NULL);
-    if (proxy.near->close)
-        proxy.near->close(&proxy);
+    tutti_proxy_close(&proxy);
 }

@@ -17,7 +17,7 @@ bench_near bench_near_gpu;
  * zero. 0, or -1: no thread, or no streams. The state stays where it is until the end. */
 size_t bench_serve_bytes(uint64_t slots);
 int bench_serve(bench_near *near, int gpu, struct tshmem_state *state, uint64_t slots, void *memory,
-                struct tshmem_ring_own *own);
+                struct tutti_ring_counters *own);
 void bench_serve_end(void);
 
 #ifdef __cplusplus

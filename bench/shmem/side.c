@@ -9,7 +9,7 @@
 
 #include "bench/shmem/host.h"
 #include "coll/coll.h"
-#include "shmem/ring/proxy.h"
+#include "shmem/proxy/proxy.h"
 #include "tutti/shmem.h"
 #include "tutti/tutti.h"
 

@@ -23,6 +23,7 @@ typedef long ptrdiff_t;
 #include <stdint.h>
 #endif
 
+#include "tutti/ring_state.h"
 #include "tutti/shmem_failure.h"
 
 #ifdef __cplusplus
@@ -54,9 +55,10 @@ struct tshmem_team_state {
  * The default one: number 0, turn 0. */
 enum { TSHMEM_CONTEXT_BITS = 8 };
 
-/* What kernels ask of the host, where their own loads and stores do not reach a PE, or copy engines are faster. */
+/* What kernels ask of the host by the ring (tutti/ring_state.h), where their own loads and stores do not reach a PE, or
+ * copy engines are faster. dest and source of the other PE are offsets in its heap. */
 enum tshmem_ring_operation {
-    TSHMEM_RING_NOP,
+    TSHMEM_RING_NOP = TUTTI_RING_NOP,
     TSHMEM_RING_PUT,
     TSHMEM_RING_PUT_VALUE,  /* of at most 16 bytes, which are in `value` and `compare` */
     TSHMEM_RING_PUT_SIGNAL, /* value: of the signal, compare: its offset, what: TSHMEM_SIGNAL_...; 0 bytes: it alone */
@@ -71,44 +73,6 @@ enum tshmem_ring_operation {
     TSHMEM_RING_OPERATIONS
 };
 
-/*
- * A request: eight words. Each word has 56 bits of data above 8 bits with the turn of its slot; the turn shows that
- * the word has arrived. So the words need no order and no wait. The slot of request s is s % slots,
- * its turn s / slots + 1.
- *   word 0   operation 8, what 8, pe 16, size 8, highest bits of value 8 and of compare 8, from bit 8 on
- *   word 1   dest     at the side of the other PE an offset in its heap, here an address
- *   word 2   source   the same
- *   word 3   bytes
- *   word 4   value    its lower 56 bits
- *   word 5   compare  the same
- *   word 6   extra
- *   word 7   completion 24, tag 32; tag 0: none is wanted
- */
-struct tshmem_request {
-    uint64_t word[8];
-};
-
-/* The end of a request: in both words the tag above a half of the value that it brings. */
-struct tshmem_completion {
-    uint64_t word[2];
-};
-
-/* Of the host: requests that it has read, and those before which all are complete. Both count from the first one. */
-struct tshmem_ring_progress {
-    uint64_t consumed, completed;
-};
-
-/* Of the kernels, in memory of their GPU. Completions are taken and given back by themselves, in any order: bit 0 of
- * `taken` says that one is in use, the bits above count its uses, of which the tag is the number. */
-enum { TSHMEM_COMPLETIONS = 4096 };
-struct tshmem_ring_own {
-    uint64_t next;       /* of the next request */
-    uint64_t consumed;   /* the host's, as it was seen last */
-    uint64_t completed;  /* the same */
-    uint64_t unused[13]; /* the counters have a line for themselves */
-    uint32_t taken[TSHMEM_COMPLETIONS];
-};
-
 /* How many threads a call's group has, for cutovers. */
 enum { TSHMEM_GROUP_1, TSHMEM_GROUP_32, TSHMEM_GROUP_128, TSHMEM_GROUP_1024, TSHMEM_GROUPS };
 enum { TSHMEM_CUT_PUT, TSHMEM_CUT_GET, TSHMEM_CUTS };
@@ -119,10 +83,10 @@ struct tshmem_ring_state {
     uint32_t shift;             /* of which: slots == 1 << shift */
     uint32_t elements, atomics; /* not 0: p, g and strided ones, atomics and signals go by it to all PEs */
     uint32_t unused;
-    struct tshmem_request *request; /* [slots]; host memory, as the next two */
-    struct tshmem_completion *completion;
-    struct tshmem_ring_progress *progress;
-    struct tshmem_ring_own *own;
+    struct tutti_ring_slot *request; /* [slots]; host memory, as the next two */
+    struct tutti_ring_completion *completion;
+    struct tutti_ring_progress *progress;
+    struct tutti_ring_counters *own;
     uint64_t cutover[TSHMEM_CUTS][TSHMEM_GROUPS]; /* bytes from which on a transfer goes by it; 0: never */
 };
 

@@ -1,5 +1,6 @@
 /* tshmem_malloc and its kin: every PE keeps the same books, and all compare before anything is done. Each is a barrier
  * too: what any PE has put before is complete when a place is given away. */
+#include "shmem/here.h"
 #include "shmem/meet.h"
 
 #include <stdio.h>
@@ -12,23 +13,23 @@
 static const uint64_t nowhere = UINT64_MAX;
 enum { SURPLUS = 64 << 20 }; /* by so much heaps grow at least, but by no more than they began with */
 
-static void *address_of(uint64_t offset)
+static void *address_of(struct tutti_shmem *space, uint64_t offset)
 {
-    return tutti_shmem.state.heap + tutti_shmem.first + offset;
+    return space->state.heap + space->first + offset;
 }
 
 /* Where the object begins, as the books count; nowhere: it is none. */
-static uint64_t offset_of(const void *address)
+static uint64_t offset_of(struct tutti_shmem *space, const void *address)
 {
-    const uint64_t at = (uint64_t)((uintptr_t)address - (uintptr_t)tutti_shmem.state.heap) - tutti_shmem.first;
-    return address && tutti_shmem.state.pes > 0 && tutti_heap_size(&tutti_shmem.heap, at) > 0 ? at : nowhere;
+    const uint64_t at = (uint64_t)((uintptr_t)address - (uintptr_t)space->state.heap) - space->first;
+    return address && space->state.pes > 0 && tutti_heap_size(&space->heap, at) > 0 ? at : nowhere;
 }
 
 /* 1 where all PEs have found the same room. */
-static int is_same_room(struct tutti_shmem_call *call)
+static int is_same_room(struct tutti_shmem *space, struct tutti_shmem_call *call)
 {
     for (int i = 0; i < call->team->size; i++) {
-        if (tutti_shmem_said(call, i)->word[0] != call->word[0])
+        if (tutti_shmem_said(space, call, i)->word[0] != call->word[0])
             return 0;
     }
     return 1;
@@ -37,30 +38,30 @@ static int is_same_room(struct tutti_shmem_call *call)
 /* ---- growing ---- */
 
 /* One more meeting, for one word: *least is the least that any PE brings. */
-static int agree(struct tutti_shmem_call *call, uint64_t mine, uint64_t *least)
+static int agree(struct tutti_shmem *space, struct tutti_shmem_call *call, uint64_t mine, uint64_t *least)
 {
     call->word[0] = mine;
-    const int status = tutti_shmem_again(call);
+    const int status = tutti_shmem_again(space, call);
     *least = mine;
     for (int i = 0; i < call->team->size && status == TUTTI_OK; i++) {
-        const uint64_t theirs = tutti_shmem_said(call, i)->word[0];
+        const uint64_t theirs = tutti_shmem_said(space, call, i)->word[0];
         *least = theirs < *least ? theirs : *least;
     }
     return status;
 }
 
 /* All heaps by so many bytes, or none: *grown. The status of the meetings. */
-static int grow_by(struct tutti_shmem_call *call, uint64_t bytes, uint64_t *grown, char why[TUTTI_SHMEM_WHY])
+static int grow_by(struct tutti_shmem *space, struct tutti_shmem_call *call, uint64_t bytes, uint64_t *grown,
+                   char why[TUTTI_SHMEM_WHY])
 {
-    struct tutti_shmem *space = &tutti_shmem;
     struct tutti_shmem_piece piece = {.at = tutti_shmem_mapped(space), .bytes = bytes, .why = "no memory"};
     int fd;
     const int in_books = tutti_heap_extend(&space->heap, bytes) == TUTTI_OK;
     int mine = tutti_shmem_piece_make(space, &piece, &fd) && in_books;
-    int status = agree(call, (uint64_t)mine, grown);
+    int status = agree(space, call, (uint64_t)mine, grown);
     if (status == TUTTI_OK && *grown) {
         mine = tutti_shmem_piece_map(space, &piece, fd);
-        status = agree(call, (uint64_t)mine, grown);
+        status = agree(space, call, (uint64_t)mine, grown);
     }
     if (fd >= 0)
         close(fd);
@@ -78,9 +79,8 @@ static int grow_by(struct tutti_shmem_call *call, uint64_t bytes, uint64_t *grow
 
 /* All PEs have found no room for the object. By somewhat more than that lacks, so that heaps are made of few pieces;
  * where that is not to be had, by what it lacks. *grown is alike on all PEs. */
-static int grow(struct tutti_shmem_call *call, size_t bytes, size_t align, uint64_t *grown)
+static int grow(struct tutti_shmem *space, struct tutti_shmem_call *call, size_t bytes, size_t align, uint64_t *grown)
 {
-    const struct tutti_shmem *space = &tutti_shmem;
     const uint64_t unit = TUTTI_SHMEM_ALIGN_MOST, mapped = tutti_shmem_mapped(space);
     const uint64_t room = space->state.heap_bytes - mapped;
     const uint64_t missing = tutti_heap_missing(&space->heap, bytes, align);
@@ -93,9 +93,9 @@ static int grow(struct tutti_shmem_call *call, size_t bytes, size_t align, uint6
     more = mapped / 8 > more ? mapped / 8 : more;
     more = (more + unit - 1) / unit * unit;
     more = more > room ? room : more;
-    int status = more > least ? grow_by(call, more, grown, why) : TUTTI_OK;
+    int status = more > least ? grow_by(space, call, more, grown, why) : TUTTI_OK;
     if (status == TUTTI_OK && !*grown)
-        status = grow_by(call, least, grown, why);
+        status = grow_by(space, call, least, grown, why);
     if (!*grown && why[0])
         tutti_error("%s: the heap cannot grow: %s", tutti_shmem_call_name(call), why);
     return status;
@@ -103,17 +103,16 @@ static int grow(struct tutti_shmem_call *call, size_t bytes, size_t align, uint6
 
 /* ---- objects ---- */
 
-static int no_room(const struct tutti_shmem_call *call, size_t bytes)
+static int no_room(struct tutti_shmem *space, const struct tutti_shmem_call *call, size_t bytes)
 {
-    const struct tutti_shmem *space = &tutti_shmem;
     const uint64_t now = tutti_shmem_mapped(space), most = space->state.heap_bytes;
     const char *name = tutti_shmem_call_name(call);
     if (now == most)
-        return tutti_shmem_answer(TUTTI_ERR_MEMORY, name,
+        return tutti_shmem_answer(space, TUTTI_ERR_MEMORY, name,
                                   "the heap of %llu MiB has no room for %zu bytes (TUTTI_SHMEM_HEAP_MB, "
                                   "TUTTI_SHMEM_HEAP_MOST_MB)",
                                   (unsigned long long)((now - space->first) >> 20), bytes);
-    return tutti_shmem_answer(TUTTI_ERR_MEMORY, name,
+    return tutti_shmem_answer(space, TUTTI_ERR_MEMORY, name,
                               "the heap of %llu MiB, which grows to %llu at most (TUTTI_SHMEM_HEAP_MOST_MB) where all "
                               "PEs have memory, has no room for %zu bytes",
                               (unsigned long long)((now - space->first) >> 20),
@@ -122,100 +121,106 @@ static int no_room(const struct tutti_shmem_call *call, size_t bytes)
 
 /* Takes room after all have brought the same size, and lets the heaps grow where there is none; of a failure here (no
  * memory for the books) all hear. */
-static int take(struct tutti_shmem_call *call, size_t bytes, size_t align, uint64_t *out)
+static int take(struct tutti_shmem *space, struct tutti_shmem_call *call, size_t bytes, size_t align, uint64_t *out)
 {
     uint64_t grown = 0;
     do {
         uint64_t offset;
-        if (tutti_heap_take(&tutti_shmem.heap, bytes, align, &offset) != TUTTI_OK)
+        if (tutti_heap_take(&space->heap, bytes, align, &offset) != TUTTI_OK)
             offset = nowhere;
         call->word[0] = offset;
-        int status = tutti_shmem_again(call);
-        const int same = status == TUTTI_OK && is_same_room(call);
+        int status = tutti_shmem_again(space, call);
+        const int same = status == TUTTI_OK && is_same_room(space, call);
         if (same && offset != nowhere) {
             *out = offset;
             return TUTTI_OK;
         }
         if (offset != nowhere)
-            tutti_heap_give(&tutti_shmem.heap, offset);
+            tutti_heap_give(&space->heap, offset);
         if (status == TUTTI_OK && (!same || grown))
             break;
         if (status == TUTTI_OK)
-            status = grow(call, bytes, align, &grown);
+            status = grow(space, call, bytes, align, &grown);
         if (status != TUTTI_OK)
             return status;
     } while (grown);
-    return no_room(call, bytes);
+    return no_room(space, call, bytes);
 }
 
 /* A new object; CALLOC: of zeros. Of no bytes none, and no PE is waited for. */
-static void *allocate(unsigned kind, size_t bytes, size_t align)
+static void *allocate(struct tutti_shmem *space, unsigned kind, size_t bytes, size_t align)
 {
     uint64_t offset = 0;
     struct tutti_shmem_call call = {.kind = kind, .word = {bytes, align}};
     if (bytes == 0)
         return NULL;
-    if (align == 0 || (align & (align - 1)) != 0 || (tutti_shmem.kind && align > tutti_shmem.kind->align_most))
-        call.refused = tutti_shmem_answer(TUTTI_ERR_ARGUMENT, tutti_shmem_call_name(&call),
+    if (align == 0 || (align & (align - 1)) != 0 || (space->kind && align > space->kind->align_most))
+        call.refused = tutti_shmem_answer(space, TUTTI_ERR_ARGUMENT, tutti_shmem_call_name(&call),
                                           "an alignment of %zu is no power of two up to %llu", align,
-                                          (unsigned long long)(tutti_shmem.kind ? tutti_shmem.kind->align_most : 0));
-    tshmem_quiet();
-    if (tutti_shmem_begin(&call, TSHMEM_TEAM_WORLD) != TUTTI_OK)
+                                          (unsigned long long)(space->kind ? space->kind->align_most : 0));
+    tutti_shmem_complete(space, 0, tutti_shmem_far_quiet, -1);
+    if (tutti_shmem_begin(space, &call, TSHMEM_TEAM_WORLD) != TUTTI_OK)
         return NULL;
-    int status = take(&call, bytes, align, &offset);
+    int status = take(space, &call, bytes, align, &offset);
     if (status == TUTTI_OK && kind == TUTTI_SHMEM_CALLOC)
-        status = tutti_shmem.kind->clear(address_of(offset), bytes);
-    return tutti_shmem_end(&call, status) == TUTTI_OK ? address_of(offset) : NULL;
+        status = space->kind->clear(space, address_of(space, offset), bytes);
+    return tutti_shmem_end(space, &call, status) == TUTTI_OK ? address_of(space, offset) : NULL;
 }
 
 void *tshmem_malloc(size_t bytes)
 {
-    return allocate(TUTTI_SHMEM_MALLOC, bytes, 1);
+    struct tutti_shmem *const space = tutti_shmem_here();
+    return allocate(space, TUTTI_SHMEM_MALLOC, bytes, 1);
 }
 
 void *tshmem_malloc_with_hints(size_t bytes, long hints)
 {
+    struct tutti_shmem *const space = tutti_shmem_here();
     (void)hints;
-    return allocate(TUTTI_SHMEM_MALLOC_WITH_HINTS, bytes, 1);
+    return allocate(space, TUTTI_SHMEM_MALLOC_WITH_HINTS, bytes, 1);
 }
 
 void *tshmem_calloc(size_t count, size_t bytes)
 {
+    struct tutti_shmem *const space = tutti_shmem_here();
     size_t all;
     if (__builtin_mul_overflow(count, bytes, &all))
         all = SIZE_MAX; /* more than any heap has */
-    return allocate(TUTTI_SHMEM_CALLOC, all, 1);
+    return allocate(space, TUTTI_SHMEM_CALLOC, all, 1);
 }
 
 void *tshmem_align(size_t alignment, size_t bytes)
 {
-    return allocate(TUTTI_SHMEM_ALIGN, bytes, alignment);
+    struct tutti_shmem *const space = tutti_shmem_here();
+    return allocate(space, TUTTI_SHMEM_ALIGN, bytes, alignment);
 }
 
 /* Not an object of the heap: an error, and the call is made all the same, so that no PE waits. */
-static int is_object(uint64_t offset)
+static int is_object(struct tutti_shmem *space, uint64_t offset)
 {
-    return offset != nowhere || tutti_shmem.state.pes == 0;
+    return offset != nowhere || space->state.pes == 0;
 }
 #define NO_OBJECT "%p is not what tshmem_malloc gave, or is freed already"
 
 void tshmem_free(void *address)
 {
-    const uint64_t offset = offset_of(address);
+    struct tutti_shmem *const space = tutti_shmem_here();
+    const uint64_t offset = offset_of(space, address);
     struct tutti_shmem_call call = {.kind = TUTTI_SHMEM_FREE, .word = {offset}};
     if (!address)
         return;
-    if (!is_object(offset))
-        call.refused = tutti_shmem_fail(TUTTI_ERR_ARGUMENT, "tshmem_free", NO_OBJECT, address);
+    if (!is_object(space, offset))
+        call.refused = tutti_shmem_fail(space, TUTTI_ERR_ARGUMENT, "tshmem_free", NO_OBJECT, address);
     tshmem_quiet();
-    if (tutti_shmem_begin(&call, TSHMEM_TEAM_WORLD) != TUTTI_OK)
+    if (tutti_shmem_begin(space, &call, TSHMEM_TEAM_WORLD) != TUTTI_OK)
         return;
-    tutti_heap_give(&tutti_shmem.heap, offset);
-    tutti_shmem_end(&call, TUTTI_OK);
+    tutti_heap_give(&space->heap, offset);
+    tutti_shmem_end(space, &call, TUTTI_OK);
 }
 
 void *tshmem_realloc(void *address, size_t bytes)
 {
+    struct tutti_shmem *const space = tutti_shmem_here();
     uint64_t made = 0;
     if (!address)
         return tshmem_malloc(bytes);
@@ -223,19 +228,19 @@ void *tshmem_realloc(void *address, size_t bytes)
         tshmem_free(address);
         return NULL;
     }
-    const uint64_t old = offset_of(address);
+    const uint64_t old = offset_of(space, address);
     struct tutti_shmem_call call = {.kind = TUTTI_SHMEM_REALLOC, .word = {bytes, old}};
-    if (!is_object(old)) /* NULL tells it */
-        call.refused = tutti_shmem_answer(TUTTI_ERR_ARGUMENT, "tshmem_realloc", NO_OBJECT, address);
+    if (!is_object(space, old)) /* NULL tells it */
+        call.refused = tutti_shmem_answer(space, TUTTI_ERR_ARGUMENT, "tshmem_realloc", NO_OBJECT, address);
     tshmem_quiet();
-    if (tutti_shmem_begin(&call, TSHMEM_TEAM_WORLD) != TUTTI_OK)
+    if (tutti_shmem_begin(space, &call, TSHMEM_TEAM_WORLD) != TUTTI_OK)
         return NULL;
-    const uint64_t had = tutti_heap_size(&tutti_shmem.heap, old);
-    int status = take(&call, bytes, 1, &made);
+    const uint64_t had = tutti_heap_size(&space->heap, old);
+    int status = take(space, &call, bytes, 1, &made);
     if (status == TUTTI_OK) {
-        const struct tutti_shmem_part part = {address_of(made), address, had < bytes ? had : bytes};
-        status = tutti_shmem.kind->move(&part, 1);
-        tutti_heap_give(&tutti_shmem.heap, old);
+        const struct tutti_shmem_part part = {address_of(space, made), address, had < bytes ? had : bytes};
+        status = space->kind->move(space, &part, 1);
+        tutti_heap_give(&space->heap, old);
     }
-    return tutti_shmem_end(&call, status) == TUTTI_OK ? address_of(made) : NULL;
+    return tutti_shmem_end(space, &call, status) == TUTTI_OK ? address_of(space, made) : NULL;
 }

@@ -1,8 +1,8 @@
 /* Modules of kernels that want to know the state: told when there is one, and when it ends. */
 #include <pthread.h>
 
+#include "shmem/here.h"
 #include "shmem/lane.h"
-#include "shmem/space.h"
 
 enum { MODULES = 256 };
 
@@ -12,9 +12,10 @@ static int count;
 
 /* A module takes the state on the GPU that is current: that of the heap, also where the program has chosen none so far.
  * Then it stays the current one, so that what the program launches without a choice of its own runs there. */
-static int take_on_gpu(int (*take)(const struct tshmem_state *state), const struct tshmem_state *state)
+static int take_on_gpu(struct tutti_shmem *space, int (*take)(const struct tshmem_state *state),
+                       const struct tshmem_state *state)
 {
-    const struct tutti_shmem_gpu *gpu = tutti_shmem.gpu;
+    const struct tutti_shmem_gpu *gpu = space->gpu;
     int chosen = -1;
     if (!gpu || (gpu->device->current(&chosen) == TUTTI_OK && chosen == gpu->gpu))
         return take(state);
@@ -28,25 +29,26 @@ static int take_on_gpu(int (*take)(const struct tshmem_state *state), const stru
 
 int tshmem_register_module(int (*take)(const struct tshmem_state *state))
 {
+    struct tutti_shmem *const space = tutti_shmem_here();
     pthread_mutex_lock(&lock);
     const int room = count < MODULES;
     if (room)
         modules[count++] = take;
     pthread_mutex_unlock(&lock);
     if (!room)
-        return tutti_shmem_answer(TUTTI_ERR_MEMORY, "tshmem_register_module", "more than %d modules", MODULES);
-    return tutti_shmem.state.pes > 0 ? take_on_gpu(take, &tutti_shmem.state) : TUTTI_OK;
+        return tutti_shmem_answer(space, TUTTI_ERR_MEMORY, "tshmem_register_module", "more than %d modules", MODULES);
+    return space->state.pes > 0 ? take_on_gpu(space, take, &space->state) : TUTTI_OK;
 }
 
-void tutti_shmem_bind(const struct tshmem_state *state)
+void tutti_shmem_bind(struct tutti_shmem *space, const struct tshmem_state *state)
 {
     pthread_mutex_lock(&lock);
     const int n = count;
     pthread_mutex_unlock(&lock);
     for (int i = 0; i < n; i++) {
-        const int status = take_on_gpu(modules[i], state);
+        const int status = take_on_gpu(space, modules[i], state);
         if (status < 0)
-            tutti_shmem_fail(status, "tshmem_init", "a module of kernels did not take the state: %s",
+            tutti_shmem_fail(space, status, "tshmem_init", "a module of kernels did not take the state: %s",
                              tutti_status_text(status));
     }
 }

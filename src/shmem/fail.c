@@ -9,57 +9,40 @@
 #include "kernels/shmem_args.h"
 #include "progress/engine.h"
 #include "shmem/far.h"
+#include "shmem/here.h"
 #include "shmem/local/failure.h"
-#include "shmem/space.h"
 
 enum { SAID_MOST = 50 }; /* a loop of wrong calls fills no disk */
 
-struct tutti_shmem tutti_shmem;
-const struct tutti_shmem_ends *tutti_shmem_ends;
-static atomic_uint said; /* since the program asked for an error */
-
 /* ---- why there is no address space ---- */
 
-enum { WHY = 192 };
-static char failed[WHY]; /* empty: nobody has tried, or it was made */
-static int was_up;
-
-static void remember(const char *text)
+static void remember(struct tutti_shmem *space, const char *text)
 {
+    char *const failed = space->errors.failed;
+    const int most = (int)sizeof space->errors.failed;
     if (!failed[0])
-        snprintf(failed, sizeof failed, "%.*s", (int)sizeof failed - 1, text);
+        snprintf(failed, (size_t)most, "%.*s", most - 1, text);
 }
 
-void tutti_shmem_up(void)
+void tutti_shmem_up(struct tutti_shmem *space)
 {
-    failed[0] = 0;
-    was_up = tutti_shmem.state.pes > 0;
+    space->errors.failed[0] = 0;
+    space->errors.was_up = space->state.pes > 0;
 }
 
-int tutti_shmem_down(const char *call)
+int tutti_shmem_down(struct tutti_shmem *space, const char *call)
 {
-    if (failed[0])
-        return tutti_shmem_fail(TUTTI_ERR_UNAVAILABLE, call, "there is no address space, since tshmem_init failed: %s",
-                                failed);
-    return tutti_shmem_fail(TUTTI_ERR_UNAVAILABLE, call, "the address space %s",
-                            was_up ? "has ended" : "is not up: call tshmem_init first");
+    if (space->errors.failed[0])
+        return tutti_shmem_fail(space, TUTTI_ERR_UNAVAILABLE, call,
+                                "there is no address space, since tshmem_init failed: %s", space->errors.failed);
+    return tutti_shmem_fail(space, TUTTI_ERR_UNAVAILABLE, call, "the address space %s",
+                            space->errors.was_up ? "has ended" : "is not up: call tshmem_init first");
 }
 
 /* ---- saying it ---- */
 
-static __thread const char *called_as; /* what the thread's calls are made for; NULL: themselves */
-
-void tutti_shmem_as(const char *call)
-{
-    called_as = call;
-}
-
-const char *tutti_shmem_called(const char *call)
-{
-    return called_as ? called_as : call;
-}
-
-static void say(int status, const char *call, const char *format, va_list list, const char *besides)
+static void say(struct tutti_shmem *space, int status, const char *call, const char *format, va_list list,
+                const char *besides)
 {
     char text[320], line[400];
     int none = TUTTI_OK;
@@ -67,27 +50,22 @@ static void say(int status, const char *call, const char *format, va_list list, 
     snprintf(line, sizeof line, "%s: %s", tutti_shmem_called(call), text);
     tutti_shmem_own_names(line);
     if (strncmp(call, "tshmem_init", sizeof "tshmem_init" - 1) == 0)
-        remember(text);
-    const unsigned before = atomic_fetch_add(&said, 1);
+        remember(space, text);
+    const unsigned before = atomic_fetch_add(&space->errors.shown, 1);
     if (before < SAID_MOST)
         tutti_error("%s%s", line, besides);
     else if (before == SAID_MOST)
         tutti_error("%s; further errors are not shown until the program calls tshmem_error()", line);
-    atomic_compare_exchange_strong(&tutti_shmem.status, &none, status);
+    atomic_compare_exchange_strong(&space->errors.status, &none, status);
 }
 
-int tutti_shmem_answer(int status, const char *call, const char *format, ...)
+int tutti_shmem_answer(struct tutti_shmem *space, int status, const char *call, const char *format, ...)
 {
     va_list list;
     va_start(list, format);
-    say(status, call, format, list, "");
+    say(space, status, call, format, list, "");
     va_end(list);
     return status;
-}
-
-int tutti_shmem_unavailable(const char *call, const char *why)
-{
-    return tutti_shmem_answer(TUTTI_ERR_UNAVAILABLE, call, "%s", why);
 }
 
 static int ends_program(void)
@@ -96,67 +74,68 @@ static int ends_program(void)
     return setting == TUTTI_SET_SHMEM_ERRORS_AUTO ? tutti_shmem_is_named() : setting == TUTTI_SET_SHMEM_ERRORS_ABORT;
 }
 
-int tutti_shmem_fail(int status, const char *call, const char *format, ...)
+int tutti_shmem_fail(struct tutti_shmem *space, int status, const char *call, const char *format, ...)
 {
     const int ends = ends_program();
     va_list list;
-    if (tutti_shmem_ends->is_ending())
+    if (space->ends->is_ending())
         return status;
     va_start(list, format);
-    say(status, call, format, list, ends ? ". The program ends (TUTTI_SHMEM_ERRORS=return: it goes on)" : "");
+    say(space, status, call, format, list, ends ? ". The program ends (TUTTI_SHMEM_ERRORS=return: it goes on)" : "");
     va_end(list);
     if (ends)
-        tutti_shmem_ends->all(EXIT_FAILURE);
+        space->ends->all(space, EXIT_FAILURE);
     return status;
 }
 
-void *tutti_shmem_refuse(const void *address, size_t bytes, int pe, const char *call)
+void *tutti_shmem_refuse(struct tutti_shmem *space, const void *address, size_t bytes, int pe, const char *call)
 {
-    const struct tshmem_state *state = &tutti_shmem.state;
+    const struct tshmem_state *state = &space->state;
     if (state->pes == 0)
-        tutti_shmem_down(call);
+        tutti_shmem_down(space, call);
     else if (pe == TSHMEM_NO_PE) /* that was said */
         return NULL;
     else if (pe < 0 || pe >= state->pes)
-        tutti_shmem_fail(TUTTI_ERR_ARGUMENT, call, "there is no PE %d, but 0 to %d", pe, state->pes - 1);
-    else if (tutti_shmem_constant(&tutti_shmem.statics, address))
-        tutti_shmem_fail(TUTTI_ERR_ARGUMENT, call, "%p is a constant of the program, which is not stored to", address);
+        tutti_shmem_fail(space, TUTTI_ERR_ARGUMENT, call, "there is no PE %d, but 0 to %d", pe, state->pes - 1);
+    else if (tutti_shmem_constant(&space->statics, address))
+        tutti_shmem_fail(space, TUTTI_ERR_ARGUMENT, call, "%p is a constant of the program, which is not stored to",
+                         address);
     else
-        tutti_shmem_fail(TUTTI_ERR_ARGUMENT, call,
+        tutti_shmem_fail(space, TUTTI_ERR_ARGUMENT, call,
                          "%zu bytes at %p are not in the heap, %p to %p: tshmem_malloc gives such", bytes, address,
-                         (void *)(state->heap + tutti_shmem.first),
-                         (void *)(state->heap + tutti_shmem_mapped(&tutti_shmem)));
+                         (void *)(state->heap + space->first), (void *)(state->heap + tutti_shmem_mapped(space)));
     return NULL;
 }
 
-void tutti_shmem_leave_near(void)
+void tutti_shmem_leave_near(struct tutti_shmem *space)
 {
-    tutti_shmem_channels_leave(&tutti_shmem.channels);
-    for (int pe = 0; pe < tutti_shmem.state.pes; pe++) {
-        if (tutti_shmem.control[pe])
-            __atomic_store_n(&tutti_shmem.control[pe]->abort, 1, __ATOMIC_RELEASE);
+    tutti_shmem_channels_leave(&space->channels);
+    for (int pe = 0; pe < space->state.pes; pe++) {
+        if (space->control[pe])
+            __atomic_store_n(&space->control[pe]->abort, 1, __ATOMIC_RELEASE);
     }
 }
 
-void tutti_shmem_exit_is_told(int status)
+void tutti_shmem_exit_is_told(struct tutti_shmem *space, int status)
 {
-    for (int pe = 0; pe < tutti_shmem.state.pes; pe++) {
-        if (tutti_shmem.control[pe])
-            __atomic_store_n(&tutti_shmem.control[pe]->ending, TUTTI_SHMEM_ENDING | (uint32_t)(status & 0xff),
+    for (int pe = 0; pe < space->state.pes; pe++) {
+        if (space->control[pe])
+            __atomic_store_n(&space->control[pe]->ending, TUTTI_SHMEM_ENDING | (uint32_t)(status & 0xff),
                              __ATOMIC_RELEASE);
     }
-    tutti_shmem_leave_near();
+    tutti_shmem_leave_near(space);
 }
 
-void tutti_shmem_leave_all(void)
+void tutti_shmem_leave_all(struct tutti_shmem *space)
 {
-    tutti_shmem_leave_near();
-    tutti_shmem_far_abort();
+    tutti_shmem_leave_near(space);
+    tutti_shmem_far_abort(space);
 }
 
 int tshmem_pe_accessible(int pe)
 {
-    return pe >= 0 && pe < tutti_shmem.state.pes;
+    struct tutti_shmem *const space = tutti_shmem_here();
+    return pe >= 0 && pe < space->state.pes;
 }
 
 /* ---- what kernels in streams have told ---- */
@@ -190,44 +169,43 @@ static const char *name_of(uint32_t what)
     return what < sizeof names / sizeof *names && names[what] ? names[what] : "a call in a stream";
 }
 
-static void look_at_channels(void)
+static void look_at_channels(struct tutti_shmem *space)
 {
     static const char name[] = "a reduction or a barrier in a stream";
-    struct tutti_shmem *space = &tutti_shmem;
     const int status = tutti_shmem_channels_look(&space->channels);
     if (status == TUTTI_OK)
         return;
-    tutti_shmem_leave_all();
+    tutti_shmem_leave_all(space);
     if (status == TUTTI_ERR_MISMATCH)
-        tutti_shmem_fail(TUTTI_ERR_BROKEN, name,
+        tutti_shmem_fail(space, TUTTI_ERR_BROKEN, name,
                          "another collective of the team was under way in another stream of PE %d", space->state.me);
     else
-        tutti_shmem_fail(status, name, "in a kernel of PE %d: %s", space->state.me, tutti_status_text(status));
+        tutti_shmem_fail(space, status, name, "in a kernel of PE %d: %s", space->state.me, tutti_status_text(status));
 }
 
-static void look_at_streams(void)
+static void look_at_streams(struct tutti_shmem *space)
 {
-    uint32_t *told = &tutti_shmem.control[tutti_shmem.state.me]->stream_error;
+    uint32_t *told = &space->control[space->state.me]->stream_error;
     if (__atomic_load_n(told, __ATOMIC_RELAXED) == 0)
         return;
     const uint32_t word = __atomic_exchange_n(told, 0, __ATOMIC_ACQUIRE);
     const int status = -(int)(word & 0xff);
-    tutti_shmem_leave_all();
+    tutti_shmem_leave_all(space);
     if (status == TUTTI_ERR_BROKEN)
-        tutti_shmem_fail(status, name_of(word >> 8),
+        tutti_shmem_fail(space, status, name_of(word >> 8),
                          "PE %d left a wait in a kernel: another collective of the team was under way in another "
                          "stream, or the time limit TUTTI_TIMEOUT_SECONDS has passed, or a PE has given up",
-                         tutti_shmem.state.me);
+                         space->state.me);
     else if (status != TUTTI_OK)
-        tutti_shmem_fail(status, name_of(word >> 8), "in a kernel of PE %d: %s", tutti_shmem.state.me,
+        tutti_shmem_fail(space, status, name_of(word >> 8), "in a kernel of PE %d: %s", space->state.me,
                          tutti_status_text(status));
 }
 
 /* ---- why kernels gave up ---- */
 
-static int read_record(int pe, struct tshmem_failure *out)
+static int read_record(struct tutti_shmem *space, int pe, struct tshmem_failure *out)
 {
-    const struct tutti_shmem_control *control = tutti_shmem.control[pe];
+    const struct tutti_shmem_control *control = space->control[pe];
     if (!control || !__atomic_load_n(&control->failure.ready, __ATOMIC_ACQUIRE))
         return 0;
     *out = control->failure;
@@ -236,35 +214,35 @@ static int read_record(int pe, struct tshmem_failure *out)
 
 static int has_own_record(void *with)
 {
-    (void)with;
-    return (int)__atomic_load_n(&tutti_shmem.control[tutti_shmem.state.me]->failure.ready, __ATOMIC_ACQUIRE);
+    const struct tutti_shmem *const space = with;
+    return (int)__atomic_load_n(&space->control[space->state.me]->failure.ready, __ATOMIC_ACQUIRE);
 }
 
 /* PE whose record is there, from the own one on; -1: none. A kernel of this PE that has just given up fills its one. */
-static int find_record(uint32_t word, struct tshmem_failure *out)
+static int find_record(struct tutti_shmem *space, uint32_t word, struct tshmem_failure *out)
 {
-    const struct tutti_wait wait = {.done = has_own_record, .seconds = 1, .spins = 1000};
-    if (word == TSHMEM_ABORT_KERNEL && !has_own_record(NULL))
+    const struct tutti_wait wait = {.done = has_own_record, .with = space, .seconds = 1, .spins = 1000};
+    if (word == TSHMEM_ABORT_KERNEL && !has_own_record(space))
         tutti_progress_wait(&wait);
-    for (int i = 0; i < tutti_shmem.state.pes; i++) {
-        const int pe = (tutti_shmem.state.me + i) % tutti_shmem.state.pes;
-        if (read_record(pe, out))
+    for (int i = 0; i < space->state.pes; i++) {
+        const int pe = (space->state.me + i) % space->state.pes;
+        if (read_record(space, pe, out))
             return pe;
     }
     return -1;
 }
 
-static int pe_of(int32_t team, int member)
+static int pe_of(void *with, int32_t team, int member)
 {
-    const struct tshmem_team_state *state = &tutti_shmem_told()->team[team];
+    struct tutti_shmem *const space = with;
+    const struct tshmem_team_state *state = &tutti_shmem_told(space)->team[team];
     return team >= 0 && team < TSHMEM_TEAMS_MAX && state->used && member < state->size
-               ? tutti_shmem_pe_of(state, member)
+               ? tutti_shmem_pe_of(space, state, member)
                : -1;
 }
 
-static void say_record(const struct tshmem_failure *record, int pe)
+static void say_record(struct tutti_shmem *space, const struct tshmem_failure *record, int pe)
 {
-    const struct tutti_shmem *space = &tutti_shmem;
     const int own = pe == space->state.me;
     char where[TUTTI_SHMEM_FAILURE_TEXT], text[2 * TUTTI_SHMEM_FAILURE_TEXT];
     struct tutti_shmem_failure_of of = {.pe = pe, .pes = space->state.pes};
@@ -272,58 +250,59 @@ static void say_record(const struct tshmem_failure *record, int pe)
         of.begin = space->state.heap + space->first;
         of.end = space->state.heap + tutti_shmem_mapped(space);
         of.pe_of = pe_of;
+        of.with = space;
     }
     const int status = tutti_shmem_failure_text(record, &of, where, text);
-    tutti_shmem_fail(own ? status : TUTTI_ERR_BROKEN, where, "%s", text);
+    tutti_shmem_fail(space, own ? status : TUTTI_ERR_BROKEN, where, "%s", text);
 }
 
 /* What has no record: the kernel did not stop for it. */
-static void say_word(uint32_t word)
+static void say_word(struct tutti_shmem *space, uint32_t word)
 {
     static const char where[] = "in a kernel";
-    const int me = tutti_shmem.state.me;
+    const int me = space->state.me;
     if ((word & 0xff) == TSHMEM_ABORT_NO_WAY)
-        tutti_shmem_fail(TUTTI_ERR_UNAVAILABLE, where,
+        tutti_shmem_fail(space, TUTTI_ERR_UNAVAILABLE, where,
                          "a collective of PE %d came to PE %u, which its loads and stores do not reach", me, word >> 8);
     else if (word == TSHMEM_ABORT_GRID)
-        tutti_shmem_fail(TUTTI_ERR_TIMEOUT, where,
+        tutti_shmem_fail(space, TUTTI_ERR_TIMEOUT, where,
                          "blocks of a grid of PE %d waited for others longer than TUTTI_TIMEOUT_SECONDS: tutti_grid_ "
                          "calls are made by all threads of a grid that is launched cooperatively",
                          me);
     else
-        tutti_shmem_fail(TUTTI_ERR_BROKEN, where, "PE %d gave up, and has not said why", me);
+        tutti_shmem_fail(space, TUTTI_ERR_BROKEN, where, "PE %d gave up, and has not said why", me);
 }
 
 /* Once. */
-static void look_at_kernels(void)
+static void look_at_kernels(struct tutti_shmem *space)
 {
-    struct tutti_shmem *space = &tutti_shmem;
     struct tshmem_failure record;
     const uint32_t word = __atomic_load_n(space->state.abort, __ATOMIC_ACQUIRE);
     if (word == 0 || atomic_load(&space->failure_told))
         return;
-    const int pe = find_record(word, &record), by_word = pe < 0 && (word & 0xff) > TSHMEM_ABORT_TOLD;
+    const int pe = find_record(space, word, &record), by_word = pe < 0 && (word & 0xff) > TSHMEM_ABORT_TOLD;
     if ((pe < 0 && !by_word) || atomic_exchange(&space->failure_told, 1))
         return;
     if (by_word)
-        say_word(word);
+        say_word(space, word);
     else
-        say_record(&record, pe);
-    tutti_shmem_leave_all(); /* the others may wait */
+        say_record(space, &record, pe);
+    tutti_shmem_leave_all(space); /* the others may wait */
 }
 
-void tutti_shmem_stream_look(void)
+void tutti_shmem_stream_look(struct tutti_shmem *space)
 {
-    if (tutti_shmem.state.pes == 0)
+    if (space->state.pes == 0)
         return;
-    look_at_channels();
-    look_at_streams();
-    look_at_kernels();
+    look_at_channels(space);
+    look_at_streams(space);
+    look_at_kernels(space);
 }
 
 int tshmem_error(void)
 {
-    tutti_shmem_stream_look();
-    atomic_store(&said, 0);
-    return atomic_exchange(&tutti_shmem.status, TUTTI_OK);
+    struct tutti_shmem *const space = tutti_shmem_here();
+    tutti_shmem_stream_look(space);
+    atomic_store(&space->errors.shown, 0);
+    return atomic_exchange(&space->errors.status, TUTTI_OK);
 }

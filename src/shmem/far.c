@@ -9,13 +9,6 @@
 #include "shmem/meet.h"
 #include "shmem/wire/wire.h"
 
-static unsigned char *is_far; /* [PEs]: messages go there */
-/* What members of teams with far ones have brought to the last two meetings, by number of the team: [member][2]. */
-static struct room {
-    struct tutti_shmem_said (*said)[2];
-    int size;
-} rooms[TSHMEM_TEAMS_MAX];
-
 /* That a PE has come to a meeting: what it brings of some members, `first` and those before it. */
 struct arrival {
     uint32_t team, hop; /* hop: of small teams the member */
@@ -28,33 +21,29 @@ _Static_assert(sizeof(struct arrival) + (1 << 3 * (TUTTI_SHMEM_ROUNDS - 1)) * si
                    TUTTI_WIRE_PIECE,
                "and that of many");
 
-static void poll_wire(void);
-static void say_where(char *text, size_t size);
-static struct tutti_step step = {.name = "PEs of other nodes", .poll = poll_wire, .where = say_where};
-
-static struct tutti_wire *wire(void)
+static struct tutti_wire *wire(struct tutti_shmem *space)
 {
-    return __atomic_load_n(&tutti_shmem.wire, __ATOMIC_ACQUIRE);
+    return __atomic_load_n(&space->wire, __ATOMIC_ACQUIRE);
 }
 
 /* Held by those who come by the engine, on any thread, while they use the wire. */
 static pthread_mutex_t in_use = PTHREAD_MUTEX_INITIALIZER;
 
-static void poll_wire(void)
+void tutti_shmem_far_poll(struct tutti_shmem *space)
 {
-    if (!wire() || pthread_mutex_trylock(&in_use) != 0)
+    if (!wire(space) || pthread_mutex_trylock(&in_use) != 0)
         return;
-    if (wire())
-        tutti_wire_poll(wire());
+    if (wire(space))
+        tutti_wire_poll(wire(space));
     pthread_mutex_unlock(&in_use);
 }
 
-static void say_where(char *text, size_t size)
+void tutti_shmem_far_where(struct tutti_shmem *space, char *text, size_t size)
 {
     if (pthread_mutex_trylock(&in_use) != 0)
         return;
-    if (wire())
-        tutti_wire_where(wire(), text, size);
+    if (wire(space))
+        tutti_wire_where(wire(space), text, size);
     pthread_mutex_unlock(&in_use);
 }
 
@@ -63,16 +52,15 @@ static void say_where(char *text, size_t size)
 /* What comes from another process is looked at before it is believed. */
 static void hear(void *with, int from, const void *note, size_t bytes)
 {
-    struct tutti_shmem *space = &tutti_shmem;
+    struct tutti_shmem *const space = with;
     struct arrival arrival;
-    (void)with;
     (void)from;
     if (bytes < sizeof arrival)
         return;
     memcpy(&arrival, note, sizeof arrival);
     if (arrival.team >= TSHMEM_TEAMS_MAX || arrival.hop >= TSHMEM_NEAR_MAX)
         return;
-    const struct room *const room = &rooms[arrival.team];
+    const struct tutti_shmem_far_room *const room = &space->far_room[arrival.team];
     const char *from_here = (const char *)note + sizeof arrival;
     if (!room->said || arrival.first >= (uint32_t)room->size || arrival.count > (uint32_t)room->size ||
         bytes != sizeof arrival + arrival.count * sizeof *arrival.said)
@@ -87,35 +75,35 @@ static void hear(void *with, int from, const void *note, size_t bytes)
 
 static void end(void *with, int from, int status)
 {
-    (void)with;
+    struct tutti_shmem *const space = with;
     if (status > 0 && from >= 0) {
-        tutti_shmem_exit_is_told(status & 0xff);
+        tutti_shmem_exit_is_told(space, status & 0xff);
         return;
     }
-    tutti_shmem_leave_near();
-    if (from >= 0 && !tutti_shmem.control[from])
-        tutti_shmem_answer(TUTTI_ERR_BROKEN, "the address space ends", "PE %d, of another node, has given up", from);
+    tutti_shmem_leave_near(space);
+    if (from >= 0 && !space->control[from])
+        tutti_shmem_answer(space, TUTTI_ERR_BROKEN, "the address space ends", "PE %d, of another node, has given up",
+                           from);
 }
 
 /* ---- life ---- */
 
-static const struct tutti_wire_users users = {.notice = hear, .ended = end};
-
-static void free_room(void)
+static void free_room(struct tutti_shmem *space)
 {
     for (int i = 0; i < TSHMEM_TEAMS_MAX; i++) {
-        free(rooms[i].said);
-        rooms[i].said = NULL;
+        free(space->far_room[i].said);
+        space->far_room[i].said = NULL;
     }
-    free(is_far);
-    is_far = NULL;
+    free(space->is_far);
+    space->is_far = NULL;
 }
 
 int tutti_shmem_far_open(struct tutti_shmem *space)
 {
     const int pes = space->transport->size;
     struct tutti_wire *made = NULL;
-    is_far = calloc((size_t)pes, sizeof *is_far);
+    const struct tutti_wire_users users = {.notice = hear, .ended = end, .with = space};
+    unsigned char *const is_far = space->is_far = calloc((size_t)pes, sizeof *is_far);
     for (int pe = 0; pe < pes && is_far; pe++) /* in meetings of large teams near ones get messages, too */
         is_far[pe] = pe != space->state.me && (pes > TUTTI_SHMEM_FLAT || space->control[pe] == NULL);
     int status = is_far ? TUTTI_OK : TUTTI_ERR_MEMORY;
@@ -123,7 +111,7 @@ int tutti_shmem_far_open(struct tutti_shmem *space)
         status = tutti_wire_open(space->transport, is_far, space->kind->local, space->state.heap,
                                  tutti_shmem_mapped(space), &users, &made);
     if (status != TUTTI_OK) {
-        free_room();
+        free_room(space);
         return status;
     }
     for (int pe = 0; pe < pes; pe++) {
@@ -133,8 +121,8 @@ int tutti_shmem_far_open(struct tutti_shmem *space)
         }
     }
     __atomic_store_n(&space->wire, made, __ATOMIC_RELEASE);
-    tutti_progress_add(&step);
-    tutti_step_open(&step);
+    tutti_progress_add(space->step);
+    tutti_step_open(space->step);
     return TUTTI_OK;
 }
 
@@ -149,90 +137,94 @@ void tutti_shmem_far_close(struct tutti_shmem *space)
     struct tutti_wire *made = space->wire;
     if (!made)
         return;
-    tutti_step_close(&step);
+    tutti_step_close(space->step);
     pthread_mutex_lock(&in_use);
     __atomic_store_n(&space->wire, NULL, __ATOMIC_RELEASE);
     pthread_mutex_unlock(&in_use);
     tutti_wire_close(made);
-    free_room();
+    free_room(space);
 }
 
-void tutti_shmem_far_abort(void)
+void tutti_shmem_far_abort(struct tutti_shmem *space)
 {
-    if (wire())
-        tutti_wire_abort(wire(), TUTTI_ERR_BROKEN);
+    if (wire(space))
+        tutti_wire_abort(wire(space), TUTTI_ERR_BROKEN);
 }
 
-void tutti_shmem_far_exit(int status)
+void tutti_shmem_far_exit(struct tutti_shmem *space, int status)
 {
-    if (wire())
-        tutti_wire_abort(wire(), TUTTI_WIRE_EXIT | (status & 0xff));
+    if (wire(space))
+        tutti_wire_abort(wire(space), TUTTI_WIRE_EXIT | (status & 0xff));
 }
 
 /* ---- waiting ---- */
 
-static int broken_or(int done)
+static int broken_or(struct tutti_shmem *space, int done)
 {
-    return done == 0 && __atomic_load_n(tutti_shmem.state.abort, __ATOMIC_RELAXED) ? TUTTI_ERR_BROKEN : done;
+    return done == 0 && __atomic_load_n(space->state.abort, __ATOMIC_RELAXED) ? TUTTI_ERR_BROKEN : done;
 }
 
-static int has_left(void *with)
+static int has_left(struct tutti_shmem *space, void *with)
 {
     (void)with;
-    return broken_or(tutti_wire_left(wire()));
+    return broken_or(space, tutti_wire_left(wire(space)));
 }
 
-static void say_leaving(void *with, char *text, size_t size)
+static void say_leaving(struct tutti_shmem *space, void *with, char *text, size_t size)
 {
+    (void)space;
     (void)with;
     snprintf(text, size, "in tshmem_finalize for the farewell of PEs of other nodes");
 }
 
-int tutti_shmem_far_leave(void)
+int tutti_shmem_far_leave(struct tutti_shmem *space)
 {
-    if (!wire())
+    if (!wire(space))
         return TUTTI_OK;
-    tutti_wire_leave(wire());
-    return tutti_shmem_await(has_left, say_leaving, NULL);
+    tutti_wire_leave(wire(space));
+    return tutti_shmem_await(space, has_left, say_leaving, NULL);
 }
 
-static int is_quiet(void *with)
+static int is_quiet(struct tutti_shmem *space, void *with)
 {
-    return broken_or(tutti_wire_quiet(wire(), *(const int *)with));
+    return broken_or(space, tutti_wire_quiet(wire(space), *(const int *)with));
 }
 
-static int is_fenced(void *with)
+static int is_fenced(struct tutti_shmem *space, void *with)
 {
     (void)with;
-    return broken_or(tutti_wire_is_fenced(wire()));
+    return broken_or(space, tutti_wire_is_fenced(wire(space)));
 }
 
-static void say_quiet(void *with, char *text, size_t size)
+static void say_quiet(struct tutti_shmem *space, void *with, char *text, size_t size)
 {
     char where[160];
     (void)with;
-    tutti_wire_where(wire(), where, sizeof where);
+    tutti_wire_where(wire(space), where, sizeof where);
     snprintf(text, size, "in tshmem_quiet or tshmem_fence for PEs of other nodes:%s", where);
 }
 
-int tutti_shmem_far_quiet(int pe)
+int tutti_shmem_far_quiet(struct tutti_shmem *space, int pe)
 {
-    return tutti_shmem_await(is_quiet, say_quiet, &pe);
+    (void)space;
+    return tutti_shmem_await(space, is_quiet, say_quiet, &pe);
 }
 
-int tutti_shmem_far_fence(int pe)
+int tutti_shmem_far_fence(struct tutti_shmem *space, int pe)
 {
-    return tutti_shmem_await(is_fenced, say_quiet, &pe);
+    (void)space;
+    return tutti_shmem_await(space, is_fenced, say_quiet, &pe);
 }
 
-static int has_ended(void *with)
+static int has_ended(struct tutti_shmem *space, void *with)
 {
     const int state = tutti_wire_state(with);
-    return broken_or(state == TUTTI_WIRE_DONE ? 1 : state);
+    return broken_or(space, state == TUTTI_WIRE_DONE ? 1 : state);
 }
 
-static void say_operation(void *with, char *text, size_t size)
+static void say_operation(struct tutti_shmem *space, void *with, char *text, size_t size)
 {
+    (void)space;
     const struct tutti_wire_op *op = with;
     snprintf(text, size, "for PE %d, of another node, which must call Tutti to answer", op->pe);
 }
@@ -241,13 +233,13 @@ static void say_operation(void *with, char *text, size_t size)
 
 /* later: it is under way on return, and the wire keeps what it needs. Where a wait fails, all have been told that the
  * address space ends: then nothing refers to `op` any more. */
-static int run(struct tutti_wire_op *op, int later)
+static int run(struct tutti_shmem *space, struct tutti_wire_op *op, int later)
 {
-    const int status = later ? tutti_wire_post(wire(), op) : tutti_wire_begin(wire(), op);
+    const int status = later ? tutti_wire_post(wire(space), op) : tutti_wire_begin(wire(space), op);
     if (status != TUTTI_OK)
-        return tutti_shmem_fail(status, "the address space", "PE %d, of another node, is not reached: %s", op->pe,
-                                tutti_status_text(status));
-    return later ? TUTTI_OK : tutti_shmem_await(has_ended, say_operation, op);
+        return tutti_shmem_fail(space, status, "the address space", "PE %d, of another node, is not reached: %s",
+                                op->pe, tutti_status_text(status));
+    return later ? TUTTI_OK : tutti_shmem_await(space, has_ended, say_operation, op);
 }
 
 static int pe_of(const void *address)
@@ -276,25 +268,26 @@ static struct tutti_wire_op describe(void *to, const void *from, ptrdiff_t dst, 
                                   .here_step = puts ? sst : dst};
 }
 
-static int copy_blocks(void *to, const void *from, ptrdiff_t dst, ptrdiff_t sst, size_t block, size_t n, size_t bytes)
+static int copy_blocks(struct tutti_shmem *space, void *to, const void *from, ptrdiff_t dst, ptrdiff_t sst,
+                       size_t block, size_t n, size_t bytes)
 {
     struct tutti_wire_op op = describe(to, from, dst, sst, block, n, bytes);
-    return run(&op, 0);
+    return run(space, &op, 0);
 }
 
-static int copy(void *to, const void *from, size_t bytes, int later)
+static int copy(struct tutti_shmem *space, void *to, const void *from, size_t bytes, int later)
 {
     const ptrdiff_t all = (ptrdiff_t)bytes;
     struct tutti_wire_op op = describe(to, from, all, all, bytes, 1, 1);
-    return run(&op, later);
+    return run(space, &op, later);
 }
 
-static int copy_element(void *to, const void *from, size_t bytes)
+static int copy_element(struct tutti_shmem *space, void *to, const void *from, size_t bytes)
 {
-    return copy_blocks(to, from, 1, 1, 1, 1, bytes);
+    return copy_blocks(space, to, from, 1, 1, 1, 1, bytes);
 }
 
-static uint64_t amo(int operation, void *at, size_t bytes, uint64_t value, uint64_t compare)
+static uint64_t amo(struct tutti_shmem *space, int operation, void *at, size_t bytes, uint64_t value, uint64_t compare)
 {
     const int what = operation & ~TSHMEM_AMO_NO_FETCH;
     struct tutti_wire_op op = {.what = TUTTI_WIRE_AMO,
@@ -306,10 +299,11 @@ static uint64_t amo(int operation, void *at, size_t bytes, uint64_t value, uint6
                                .value = value,
                                .compare = compare,
                                .fetches = what == operation && what != TSHMEM_AMO_SET};
-    return run(&op, !op.fetches) == TUTTI_OK ? op.was : 0;
+    return run(space, &op, !op.fetches) == TUTTI_OK ? op.was : 0;
 }
 
-static int put_signal(void *to, const void *from, size_t bytes, uint64_t *at, uint64_t value, int operation, int later)
+static int put_signal(struct tutti_shmem *space, void *to, const void *from, size_t bytes, uint64_t *at, uint64_t value,
+                      int operation, int later)
 {
     const ptrdiff_t all = (ptrdiff_t)bytes;
     struct tutti_wire_op op = describe(at, from, all, all, bytes, bytes > 0, 1);
@@ -319,7 +313,7 @@ static int put_signal(void *to, const void *from, size_t bytes, uint64_t *at, ui
     op.word = offset_of(at);
     op.word_bytes = sizeof *at;
     op.value = value;
-    return run(&op, later);
+    return run(space, &op, later);
 }
 
 const struct tutti_shmem_kind tutti_shmem_far = {
@@ -333,27 +327,28 @@ const struct tutti_shmem_kind tutti_shmem_far = {
 
 /* ---- meetings ---- */
 
-int tutti_shmem_far_team(unsigned number, int size)
+int tutti_shmem_far_team(struct tutti_shmem *space, unsigned number, int size)
 {
-    free(rooms[number].said);
-    rooms[number].said = calloc((size_t)size, sizeof *rooms[number].said);
-    rooms[number].size = size;
-    return rooms[number].said ? TUTTI_OK : TUTTI_ERR_MEMORY;
+    free(space->far_room[number].said);
+    space->far_room[number].said = calloc((size_t)size, sizeof *space->far_room[number].said);
+    space->far_room[number].size = size;
+    return space->far_room[number].said ? TUTTI_OK : TUTTI_ERR_MEMORY;
 }
 
-int tutti_shmem_far_arrive(const struct tshmem_team_state *team, int pe, uint64_t sequence,
+int tutti_shmem_far_arrive(struct tutti_shmem *space, const struct tshmem_team_state *team, int pe, uint64_t sequence,
                            const struct tutti_shmem_said *said)
 {
     const struct arrival arrival = {team->number, (uint32_t)team->me, sequence, (uint32_t)team->me, 1};
     struct tutti_wire_op op = {.what = TUTTI_WIRE_NOTICE, .pe = pe, .note_bytes = sizeof arrival + sizeof *said};
     memcpy(op.note, &arrival, sizeof arrival);
     memcpy(op.note + sizeof arrival, said, sizeof *said);
-    return run(&op, 1);
+    return run(space, &op, 1);
 }
 
-const struct tutti_shmem_said *tutti_shmem_far_said(const struct tshmem_team_state *team, int member, uint64_t sequence)
+const struct tutti_shmem_said *tutti_shmem_far_said(struct tutti_shmem *space, const struct tshmem_team_state *team,
+                                                    int member, uint64_t sequence)
 {
-    return &rooms[team->number].said[member][sequence & 1];
+    return &space->far_room[team->number].said[member][sequence & 1];
 }
 
 static void free_note(struct tutti_wire_op *op, int status)
@@ -363,24 +358,25 @@ static void free_note(struct tutti_wire_op *op, int status)
 }
 
 /* What has come of the members up to this one, to the hop's. */
-static int tell(const struct tshmem_team_state *team, uint64_t sequence, const struct tutti_shmem_hop *hop)
+static int tell(struct tutti_shmem *space, const struct tshmem_team_state *team, uint64_t sequence,
+                const struct tutti_shmem_hop *hop)
 {
-    const struct room *const room = &rooms[team->number];
+    const struct tutti_shmem_far_room *const room = &space->far_room[team->number];
     const size_t bytes = sizeof(struct arrival) + (size_t)hop->count * sizeof(struct tutti_shmem_said);
     struct arrival *const arrival = malloc(bytes);
     struct tutti_wire_op op = {.what = TUTTI_WIRE_NOTICE,
-                               .pe = tutti_shmem_pe_of(team, hop->to),
+                               .pe = tutti_shmem_pe_of(space, team, hop->to),
                                .here = arrival,
                                .note_bytes = (uint32_t)bytes,
                                .ended = free_note,
                                .ended_with = arrival};
     if (!arrival)
-        return tutti_shmem_fail(TUTTI_ERR_MEMORY, "the address space", "no %zu bytes for a message", bytes);
+        return tutti_shmem_fail(space, TUTTI_ERR_MEMORY, "the address space", "no %zu bytes for a message", bytes);
     *arrival =
         (struct arrival){team->number, (uint32_t)hop->number, sequence, (uint32_t)team->me, (uint32_t)hop->count};
     for (int i = 0; i < hop->count; i++)
         arrival->said[i] = room->said[(team->me + team->size - i) % team->size][sequence & 1];
-    const int status = run(&op, 1);
+    const int status = run(space, &op, 1);
     if (status != TUTTI_OK)
         free(arrival);
     return status;
@@ -399,17 +395,17 @@ static int has_come(const struct large_meeting *m, const struct tutti_shmem_hop 
     return atomic_load_explicit(&m->place->arrived[hop->number], memory_order_acquire) >> 8 >= m->sequence;
 }
 
-static int round_is_over(void *with)
+static int round_is_over(struct tutti_shmem *space, void *with)
 {
     const struct large_meeting *m = with;
     struct tutti_shmem_hop hop;
     int over = 1;
     for (int j = 1; tutti_shmem_hop(m->team->size, m->team->me, m->round, j, &hop) && over; j++)
         over = has_come(m, &hop);
-    return broken_or(over);
+    return broken_or(space, over);
 }
 
-static void say_round(void *with, char *text, size_t size)
+static void say_round(struct tutti_shmem *space, void *with, char *text, size_t size)
 {
     const struct large_meeting *m = with;
     struct tutti_shmem_hop hop;
@@ -417,24 +413,24 @@ static void say_round(void *with, char *text, size_t size)
     for (int j = 1; tutti_shmem_hop(m->team->size, m->team->me, m->round, j, &hop) && n > 0 && (size_t)n + 60 < size;
          j++) {
         if (!has_come(m, &hop))
-            n += snprintf(text + n, size - (size_t)n, " %d", tutti_shmem_pe_of(m->team, hop.from));
+            n += snprintf(text + n, size - (size_t)n, " %d", tutti_shmem_pe_of(space, m->team, hop.from));
     }
     if (m->round > 0 && n > 0 && (size_t)n < size)
         snprintf(text + n, size - (size_t)n, ", or others that these wait for");
 }
 
-int tutti_shmem_far_meet(const struct tshmem_team_state *team, uint64_t sequence, const struct tutti_shmem_said *said,
-                         const char *name)
+int tutti_shmem_far_meet(struct tutti_shmem *space, const struct tshmem_team_state *team, uint64_t sequence,
+                         const struct tutti_shmem_said *said, const char *name)
 {
-    struct large_meeting m = {team, &tutti_shmem.control[tutti_shmem.state.me]->place[team->number], sequence, name, 0};
+    struct large_meeting m = {team, &space->control[space->state.me]->place[team->number], sequence, name, 0};
     struct tutti_shmem_hop hop;
     int status = TUTTI_OK;
-    rooms[team->number].said[team->me][sequence & 1] = *said;
+    space->far_room[team->number].said[team->me][sequence & 1] = *said;
     for (; status == TUTTI_OK && tutti_shmem_hop(team->size, team->me, m.round, 1, &hop); m.round++) {
         for (int j = 1; status == TUTTI_OK && tutti_shmem_hop(team->size, team->me, m.round, j, &hop); j++)
-            status = tell(team, sequence, &hop);
+            status = tell(space, team, sequence, &hop);
         if (status == TUTTI_OK)
-            status = tutti_shmem_await(round_is_over, say_round, &m);
+            status = tutti_shmem_await(space, round_is_over, say_round, &m);
     }
     return status;
 }

@@ -9,32 +9,34 @@
 #include "shmem/lane.h"
 #include "shmem/space.h"
 
-static const struct tutti_device *device(void)
+static const struct tutti_device *device(struct tutti_shmem *space)
 {
-    return tutti_shmem.gpu->device;
+    return space->gpu->device;
 }
 
-int tutti_shmem_gpu_copy(void *to, const void *from, size_t bytes, int later)
+int tutti_shmem_gpu_copy(struct tutti_shmem *space, void *to, const void *from, size_t bytes, int later)
 {
     if (to == from)
         return TUTTI_OK;
     if (later)
-        return tutti_shmem_later(later - 1, device()->copy(tutti_shmem.gpu->later[later - 1].stream, to, from, bytes));
-    struct tutti_shmem_lane *lane = tutti_shmem_lane_take();
-    return lane ? tutti_shmem_lane_end(lane, device()->copy(lane->stream, to, from, bytes)) : TUTTI_ERR_BROKEN;
+        return tutti_shmem_later(space, later - 1,
+                                 device(space)->copy(space->gpu->later[later - 1].stream, to, from, bytes));
+    struct tutti_shmem_lane *lane = tutti_shmem_lane_take(space);
+    return lane ? tutti_shmem_lane_end(space, lane, device(space)->copy(lane->stream, to, from, bytes))
+                : TUTTI_ERR_BROKEN;
 }
 
-int tutti_shmem_gpu_element(void *to, const void *from, size_t bytes)
+int tutti_shmem_gpu_element(struct tutti_shmem *space, void *to, const void *from, size_t bytes)
 {
-    return tutti_shmem_gpu_copy(to, from, bytes, 0);
+    return tutti_shmem_gpu_copy(space, to, from, bytes, 0);
 }
 
-int tutti_shmem_gpu_blocks(void *to, const void *from, ptrdiff_t dst, ptrdiff_t sst, size_t block, size_t n,
-                           size_t bytes)
+int tutti_shmem_gpu_blocks(struct tutti_shmem *space, void *to, const void *from, ptrdiff_t dst, ptrdiff_t sst,
+                           size_t block, size_t n, size_t bytes)
 {
     if (dst == (ptrdiff_t)block && sst == (ptrdiff_t)block)
-        return tutti_shmem_gpu_copy(to, from, n * block * bytes, 0);
-    struct tutti_shmem_lane *lane = tutti_shmem_lane_take();
+        return tutti_shmem_gpu_copy(space, to, from, n * block * bytes, 0);
+    struct tutti_shmem_lane *lane = tutti_shmem_lane_take(space);
     int status = TUTTI_OK;
     if (!lane)
         return TUTTI_ERR_BROKEN;
@@ -42,92 +44,94 @@ int tutti_shmem_gpu_blocks(void *to, const void *from, ptrdiff_t dst, ptrdiff_t 
         char *here = (char *)to + (ptrdiff_t)i * dst * (ptrdiff_t)bytes;
         const char *there = (const char *)from + (ptrdiff_t)i * sst * (ptrdiff_t)bytes;
         if (here != there)
-            status = device()->copy(lane->stream, here, there, block * bytes);
+            status = device(space)->copy(lane->stream, here, there, block * bytes);
     }
-    return tutti_shmem_lane_end(lane, status);
+    return tutti_shmem_lane_end(space, lane, status);
 }
 
-uint64_t tutti_shmem_gpu_amo(int operation, void *at, size_t bytes, uint64_t value, uint64_t compare)
+uint64_t tutti_shmem_gpu_amo(struct tutti_shmem *space, int operation, void *at, size_t bytes, uint64_t value,
+                             uint64_t compare)
 {
-    struct tutti_shmem_lane *lane = tutti_shmem_lane_take();
+    struct tutti_shmem_lane *lane = tutti_shmem_lane_take(space);
     if (!lane)
         return 0;
     operation &= ~TSHMEM_AMO_NO_FETCH;
-    return tutti_shmem_lane_fetch(lane, tutti_shmem_lane_amo(lane->stream, lane, operation, at, bytes, value, compare));
+    return tutti_shmem_lane_fetch(
+        space, lane, tutti_shmem_lane_amo(space, lane->stream, lane, operation, at, bytes, value, compare));
 }
 
 /* The signal's kernel begins when the copy before it in the stream has ended. */
-int tutti_shmem_gpu_put_signal(void *to, const void *from, size_t bytes, uint64_t *at, uint64_t value, int operation,
-                               int later)
+int tutti_shmem_gpu_put_signal(struct tutti_shmem *space, void *to, const void *from, size_t bytes, uint64_t *at,
+                               uint64_t value, int operation, int later)
 {
     const int amo = operation == TSHMEM_SIGNAL_ADD ? TSHMEM_AMO_ADD : TSHMEM_AMO_SET;
-    struct tutti_shmem_lane *lane = later ? NULL : tutti_shmem_lane_take();
-    struct tutti_stream *stream = later ? tutti_shmem.gpu->later[later - 1].stream : lane ? lane->stream : NULL;
+    struct tutti_shmem_lane *lane = later ? NULL : tutti_shmem_lane_take(space);
+    struct tutti_stream *stream = later ? space->gpu->later[later - 1].stream : lane ? lane->stream : NULL;
     int status = TUTTI_OK;
     if (!stream)
         return TUTTI_ERR_BROKEN;
     if (bytes > 0 && to != from)
-        status = device()->copy(stream, to, from, bytes);
+        status = device(space)->copy(stream, to, from, bytes);
     if (status == TUTTI_OK)
-        status = tutti_shmem_lane_amo(stream, NULL, amo, at, sizeof *at, value, 0);
-    return later ? tutti_shmem_later(later - 1, status) : tutti_shmem_lane_end(lane, status);
+        status = tutti_shmem_lane_amo(space, stream, NULL, amo, at, sizeof *at, value, 0);
+    return later ? tutti_shmem_later(space, later - 1, status) : tutti_shmem_lane_end(space, lane, status);
 }
 
-int tutti_shmem_gpu_quiet(int context)
+int tutti_shmem_gpu_quiet(struct tutti_shmem *space, int context)
 {
     atomic_thread_fence(memory_order_seq_cst);
-    return tutti_shmem_later_end(context);
+    return tutti_shmem_later_end(space, context);
 }
 
-int tutti_shmem_gpu_open_context(int context)
+int tutti_shmem_gpu_open_context(struct tutti_shmem *space, int context)
 {
-    struct tutti_shmem_later *later = &tutti_shmem.gpu->later[context];
-    return later->stream ? TUTTI_OK : device()->stream_create(tutti_shmem.gpu->gpu, &later->stream);
+    struct tutti_shmem_later *later = &space->gpu->later[context];
+    return later->stream ? TUTTI_OK : device(space)->stream_create(space->gpu->gpu, &later->stream);
 }
 
-int tutti_shmem_gpu_move(const struct tutti_shmem_part *parts, size_t n)
+int tutti_shmem_gpu_move(struct tutti_shmem *space, const struct tutti_shmem_part *parts, size_t n)
 {
-    struct tutti_shmem_lane *lane = tutti_shmem_lane_take();
+    struct tutti_shmem_lane *lane = tutti_shmem_lane_take(space);
     int status = TUTTI_OK;
     if (!lane)
         return TUTTI_ERR_BROKEN;
     for (size_t i = 0; i < n && status == TUTTI_OK; i++) {
         if (parts[i].to != parts[i].from && parts[i].bytes > 0)
-            status = device()->copy(lane->stream, parts[i].to, parts[i].from, parts[i].bytes);
+            status = device(space)->copy(lane->stream, parts[i].to, parts[i].from, parts[i].bytes);
     }
-    return tutti_shmem_lane_end(lane, status);
+    return tutti_shmem_lane_end(space, lane, status);
 }
 
-int tutti_shmem_gpu_clear(void *at, size_t bytes)
+int tutti_shmem_gpu_clear(struct tutti_shmem *space, void *at, size_t bytes)
 {
-    struct tutti_shmem_lane *lane = tutti_shmem_lane_take();
-    return lane ? tutti_shmem_lane_end(lane, device()->fill(lane->stream, at, 0, bytes)) : TUTTI_ERR_BROKEN;
+    struct tutti_shmem_lane *lane = tutti_shmem_lane_take(space);
+    return lane ? tutti_shmem_lane_end(space, lane, device(space)->fill(lane->stream, at, 0, bytes)) : TUTTI_ERR_BROKEN;
 }
 
 /* A look is a copy into the lane's host memory, or into some of the wait's own where that is too little. */
-static int begin_look(struct tutti_shmem_peek *peek, const void *words, size_t bytes)
+static int begin_look(struct tutti_shmem *space, struct tutti_shmem_peek *peek, const void *words, size_t bytes)
 {
     if (bytes > sizeof peek->few && !peek->room) {
         peek->room = malloc(bytes);
         if (!peek->room)
             return TUTTI_ERR_MEMORY;
     }
-    struct tutti_shmem_lane *lane = tutti_shmem_lane_try();
+    struct tutti_shmem_lane *lane = tutti_shmem_lane_try(space);
     if (!lane)
         return TUTTI_OK; /* all are at work: the next look */
     peek->lane = lane;
-    return device()->copy(lane->stream, bytes > TUTTI_SHMEM_ROOM ? peek->room : lane->line->room, words, bytes);
+    return device(space)->copy(lane->stream, bytes > TUTTI_SHMEM_ROOM ? peek->room : lane->line->room, words, bytes);
 }
 
 /* The lane is this wait's no longer than the copy takes: what others wait for may need it. */
-int tutti_shmem_gpu_peek(struct tutti_shmem_peek *peek, const void *words, size_t bytes)
+int tutti_shmem_gpu_peek(struct tutti_shmem *space, struct tutti_shmem_peek *peek, const void *words, size_t bytes)
 {
     struct tutti_shmem_lane *lane = peek->lane;
     if (bytes == 0)
         return 1;
     if (!lane)
-        return begin_look(peek, words, bytes);
-    const int state = tutti_shmem_lane_query(lane);
+        return begin_look(space, peek, words, bytes);
+    const int state = tutti_shmem_lane_query(space, lane);
     if (state <= 0)
         return state;
     peek->seen = bytes > sizeof peek->few ? peek->room : peek->few;
@@ -140,8 +144,9 @@ int tutti_shmem_gpu_peek(struct tutti_shmem_peek *peek, const void *words, size_
 
 /* A look that is under way when a wait is given up may still store: the address space has ended, and lane and room
  * stay. */
-void tutti_shmem_gpu_forget(struct tutti_shmem_peek *peek)
+void tutti_shmem_gpu_forget(struct tutti_shmem *space, struct tutti_shmem_peek *peek)
 {
+    (void)space;
     if (!peek->lane)
         free(peek->room);
 }

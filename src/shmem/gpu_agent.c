@@ -10,15 +10,15 @@
 enum { ALIGNMENT = 1 << 16 };
 static const size_t parts_bytes = 2 * (size_t)TSHMEM_NEAR_MAX * (64 << 10);
 
-static struct tutti_shmem_gpu *own(void)
+static struct tutti_shmem_gpu *own(const struct tutti_shmem *space)
 {
-    return tutti_shmem.gpu;
+    return space->gpu;
 }
 
 /* Pinned, so that no copy waits for the host, and seen by kernels, which leave there what an atomic fetches. */
-static int room(size_t bytes, void **out)
+static int room(void *space, size_t bytes, void **out)
 {
-    struct tutti_shmem_gpu *gpu = own();
+    struct tutti_shmem_gpu *gpu = own(space);
     void *seen = NULL;
     bytes = (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
     if (posix_memalign(out, ALIGNMENT, bytes) != 0)
@@ -30,15 +30,17 @@ static int room(size_t bytes, void **out)
     return status;
 }
 
-static void give(void *memory)
+static void give(void *space, void *memory)
 {
-    own()->device->unmap_host(own()->gpu, memory);
+    struct tutti_shmem_gpu *gpu = own(space);
+    gpu->device->unmap_host(gpu->gpu, memory);
     free(memory);
 }
 
-static int begin_blocks(void *to, const void *from, ptrdiff_t dst, ptrdiff_t sst, size_t block, size_t n, size_t bytes)
+static int begin_blocks(void *space, void *to, const void *from, ptrdiff_t dst, ptrdiff_t sst, size_t block, size_t n,
+                        size_t bytes)
 {
-    struct tutti_shmem_gpu *gpu = own();
+    struct tutti_shmem_gpu *gpu = own(space);
     int status = TUTTI_OK;
     if (dst == (ptrdiff_t)block && sst == (ptrdiff_t)block)
         return gpu->device->copy(gpu->agent, to, from, n * block * bytes);
@@ -48,16 +50,17 @@ static int begin_blocks(void *to, const void *from, ptrdiff_t dst, ptrdiff_t sst
     return status;
 }
 
-static int begin_amo(int operation, void *at, size_t bytes, uint64_t value, uint64_t compare, uint64_t *was)
+static int begin_amo(void *space, int operation, void *at, size_t bytes, uint64_t value, uint64_t compare,
+                     uint64_t *was)
 {
-    uint64_t *seen = was ? (uint64_t *)(void *)((char *)was + own()->agent_shift) : NULL;
+    uint64_t *seen = was ? (uint64_t *)(void *)((char *)was + own(space)->agent_shift) : NULL;
     struct tutti_amo_args args = {.at = at, .value = value, .expected = compare, .was = seen};
-    return tutti_shmem_amo_launch(own()->agent, operation, bytes, &args);
+    return tutti_shmem_amo_launch(space, own(space)->agent, operation, bytes, &args);
 }
 
-static int have_ended(void)
+static int have_ended(void *space)
 {
-    return own()->device->stream_query(own()->agent);
+    return own(space)->device->stream_query(own(space)->agent);
 }
 
 const struct tutti_wire_local tutti_shmem_gpu_agent = {
@@ -66,9 +69,9 @@ const struct tutti_wire_local tutti_shmem_gpu_agent = {
 /* ---- room for reductions ---- */
 
 /* Kept, since memory of a GPU is freed only when its kernels have ended. */
-void *tutti_shmem_gpu_room(size_t bytes)
+void *tutti_shmem_gpu_room(struct tutti_shmem *space, size_t bytes)
 {
-    struct tutti_shmem_gpu *gpu = own();
+    struct tutti_shmem_gpu *gpu = own(space);
     void *made = NULL;
     if (bytes > parts_bytes || atomic_exchange(&gpu->parts_busy, 1))
         return gpu->device->alloc(gpu->gpu, bytes, &made) == TUTTI_OK ? made : NULL;
@@ -79,9 +82,9 @@ void *tutti_shmem_gpu_room(size_t bytes)
     return gpu->parts;
 }
 
-void tutti_shmem_gpu_give(void *memory)
+void tutti_shmem_gpu_give(struct tutti_shmem *space, void *memory)
 {
-    struct tutti_shmem_gpu *gpu = own();
+    struct tutti_shmem_gpu *gpu = own(space);
     if (memory == gpu->parts)
         atomic_store(&gpu->parts_busy, 0);
     else

@@ -10,9 +10,9 @@
 
 enum { BLOCK_BYTES = 16 * 512, ELEMENTS = 2048 };
 
-int tutti_shmem_gpu_launch(struct tutti_stream *stream, const struct tutti_shmem_job *job)
+int tutti_shmem_gpu_launch(struct tutti_shmem *space, struct tutti_stream *stream, const struct tutti_shmem_job *job)
 {
-    struct tutti_shmem_gpu *gpu = tutti_shmem.gpu;
+    struct tutti_shmem_gpu *gpu = space->gpu;
     const int op = tutti_shmem_operator(job->op);
     const size_t blocks = (job->count * tutti_type_size(job->type) + BLOCK_BYTES - 1) / BLOCK_BYTES;
     struct tutti_kernel_args args = {.count = job->count,
@@ -36,10 +36,10 @@ int tutti_shmem_gpu_launch(struct tutti_stream *stream, const struct tutti_shmem
 }
 
 /* Elements [at, at + n) of all contributions to the host, and of the results back. */
-static int long_double(struct tutti_shmem_lane *lane, const struct tutti_shmem_job *job, size_t at, size_t n,
-                       long double *room)
+static int long_double(struct tutti_shmem *space, struct tutti_shmem_lane *lane, const struct tutti_shmem_job *job,
+                       size_t at, size_t n, long double *room)
 {
-    const struct tutti_device *device = tutti_shmem.gpu->device;
+    const struct tutti_device *device = space->gpu->device;
     struct tutti_shmem_job here = *job;
     int status = TUTTI_OK;
     here.count = n;
@@ -48,38 +48,39 @@ static int long_double(struct tutti_shmem_lane *lane, const struct tutti_shmem_j
         status = device->copy(lane->stream, room + (size_t)r * ELEMENTS, (const long double *)job->in[r] + at,
                               n * sizeof *room);
     }
-    status = tutti_shmem_lane_wait(lane, status);
+    status = tutti_shmem_lane_wait(space, lane, status);
     if (status != TUTTI_OK)
         return status;
     for (int i = 0; i < job->outs; i++)
         here.out[i] = job->out[i] ? room + (size_t)(job->ranks + i) * ELEMENTS : NULL;
-    tutti_shmem_reduce_host(&here);
+    tutti_shmem_reduce_host(space, &here);
     for (int i = 0; i < job->outs && status == TUTTI_OK; i++) {
         if (job->out[i])
             status = device->copy(lane->stream, (long double *)job->out[i] + at, here.out[i], n * sizeof *room);
     }
-    return tutti_shmem_lane_wait(lane, status);
+    return tutti_shmem_lane_wait(space, lane, status);
 }
 
-static int run_long_double(const struct tutti_shmem_job *job)
+static int run_long_double(struct tutti_shmem *space, const struct tutti_shmem_job *job)
 {
     long double *room = malloc((size_t)(job->ranks + job->outs) * ELEMENTS * sizeof *room);
-    struct tutti_shmem_lane *lane = room ? tutti_shmem_lane_take() : NULL;
+    struct tutti_shmem_lane *lane = room ? tutti_shmem_lane_take(space) : NULL;
     int status = lane ? TUTTI_OK : TUTTI_ERR_MEMORY;
     for (size_t at = 0; at < job->count && status == TUTTI_OK; at += ELEMENTS) {
         const size_t left = job->count - at;
-        status = long_double(lane, job, at, left < ELEMENTS ? left : ELEMENTS, room);
+        status = long_double(space, lane, job, at, left < ELEMENTS ? left : ELEMENTS, room);
     }
     if (lane && status == TUTTI_OK)
         tutti_shmem_lane_give(lane);
     free(room);
-    return room ? status : tutti_shmem_lane_fail(status);
+    return room ? status : tutti_shmem_lane_fail(space, status);
 }
 
-int tutti_shmem_gpu_reduce(const struct tutti_shmem_job *job)
+int tutti_shmem_gpu_reduce(struct tutti_shmem *space, const struct tutti_shmem_job *job)
 {
     if (job->type == TSHMEM_ID_LONGDOUBLE)
-        return run_long_double(job);
-    struct tutti_shmem_lane *lane = tutti_shmem_lane_take();
-    return lane ? tutti_shmem_lane_end(lane, tutti_shmem_gpu_launch(lane->stream, job)) : TUTTI_ERR_BROKEN;
+        return run_long_double(space, job);
+    struct tutti_shmem_lane *lane = tutti_shmem_lane_take(space);
+    return lane ? tutti_shmem_lane_end(space, lane, tutti_shmem_gpu_launch(space, lane->stream, job))
+                : TUTTI_ERR_BROKEN;
 }

@@ -14,9 +14,10 @@
 
 enum { CONTROL_PAGE = 4096 };
 
-static int refuse(int status, const char *what)
+static int refuse(struct tutti_shmem *space, int status, const char *what)
 {
-    return tutti_shmem_answer(status, "tshmem_init", "%s; TUTTI_SHMEM_HEAP=host gives heaps in host memory", what);
+    return tutti_shmem_answer(space, status, "tshmem_init", "%s; TUTTI_SHMEM_HEAP=host gives heaps in host memory",
+                              what);
 }
 
 /* The GPU that is current, as for a communicator; without one the PEs of a node take theirs in turn. */
@@ -26,7 +27,7 @@ static int choose(struct tutti_shmem *space, struct tutti_shmem_gpu *gpu)
     const struct tutti_device *device = tutti_device();
     if (!device || device->open(why, sizeof why) != TUTTI_OK) {
         tutti_error("tshmem_init: device %s cannot be used: %s", device ? device->name : "none", why);
-        return refuse(TUTTI_ERR_UNAVAILABLE, "there is no GPU for the heap");
+        return refuse(space, TUTTI_ERR_UNAVAILABLE, "there is no GPU for the heap");
     }
     gpu->device = device;
     const int gpus = device->gpus();
@@ -34,7 +35,8 @@ static int choose(struct tutti_shmem *space, struct tutti_shmem_gpu *gpu)
         gpu->gpu = -1;
     if (gpu->gpu < 0 && gpus > 0)
         gpu->gpu = tutti_node_rank(space->team->node) % gpus;
-    return gpu->gpu >= 0 && gpu->gpu < gpus ? TUTTI_OK : refuse(TUTTI_ERR_UNAVAILABLE, "there is no GPU for the heap");
+    return gpu->gpu >= 0 && gpu->gpu < gpus ? TUTTI_OK
+                                            : refuse(space, TUTTI_ERR_UNAVAILABLE, "there is no GPU for the heap");
 }
 
 /* Kernels read teams, contexts and the abort word of the control page where the host has them. */
@@ -45,10 +47,11 @@ static int register_control(struct tutti_shmem *space, struct tutti_shmem_gpu *g
     void *seen = NULL;
     const int status = gpu->device->map_host(gpu->gpu, control, bytes, &seen);
     if (status != TUTTI_OK)
-        return refuse(status, "host memory could not be registered with the GPU");
+        return refuse(space, status, "host memory could not be registered with the GPU");
     gpu->control = control;
-    return seen == control ? TUTTI_OK
-                           : refuse(TUTTI_ERR_UNAVAILABLE, "the GPU has registered host memory at another address");
+    return seen == control
+               ? TUTTI_OK
+               : refuse(space, TUTTI_ERR_UNAVAILABLE, "the GPU has registered host memory at another address");
 }
 
 static int open_gpu(struct tutti_shmem *space)
@@ -63,7 +66,7 @@ static int open_gpu(struct tutti_shmem *space)
     int status = choose(space, gpu);
     if (status == TUTTI_OK)
         status = register_control(space, gpu);
-    return status == TUTTI_OK ? tutti_shmem_lanes_open(gpu) : status;
+    return status == TUTTI_OK ? tutti_shmem_lanes_open(space, gpu) : status;
 }
 
 /* ---- heaps that grow: ranges of the device ---- */
@@ -194,10 +197,10 @@ static int make(struct tutti_shmem *space, struct tutti_shmem_piece *piece, stru
     if (status == TUTTI_OK)
         status = gpu->device->uuid(gpu->gpu, offer->uuid);
     if (status != TUTTI_OK)
-        return refuse(status, "memory of the GPU cannot be shared with other processes");
+        return refuse(space, status, "memory of the GPU cannot be shared with other processes");
     offer->offset = (uint64_t)(uintptr_t)at - offer->what.base;
     if (piece->at == 0 && tutti_shmem_lanes_prepare(gpu) != TUTTI_OK)
-        return refuse(TUTTI_ERR_DEVICE, "the kernels could not be loaded");
+        return refuse(space, TUTTI_ERR_DEVICE, "the kernels could not be loaded");
     return TUTTI_OK;
 }
 
@@ -222,7 +225,7 @@ static int reach(struct tutti_shmem *space, struct tutti_shmem_piece *piece, int
 {
     struct tutti_shmem_gpu *gpu = space->gpu;
     if (gpu->device->reach(gpu->gpu, offer->uuid) == 0)
-        return refuse(TUTTI_ERR_UNAVAILABLE, "GPUs that cannot reach each other's memory");
+        return refuse(space, TUTTI_ERR_UNAVAILABLE, "GPUs that cannot reach each other's memory");
     const int status = (gpu->peer[pe].range ? import_piece : import_whole)(space, piece, pe, offer, fd);
     if (status == TUTTI_ERR_ARGUMENT)
         snprintf(piece->why, sizeof piece->why, "PE %d offers a heap that is not where it says", pe);

@@ -79,15 +79,17 @@ static void unmake(struct tutti_shmem *space)
     unmap(space, space->state.me);
 }
 
-static int copy(void *to, const void *from, size_t bytes, int later)
+static int copy(struct tutti_shmem *space, void *to, const void *from, size_t bytes, int later)
 {
+    (void)space;
     (void)later;
     memmove(to, from, bytes); /* to this very PE they may overlap */
     return TUTTI_OK;
 }
 
-static int copy_element(void *to, const void *from, size_t bytes)
+static int copy_element(struct tutti_shmem *space, void *to, const void *from, size_t bytes)
 {
+    (void)space;
     const uintptr_t both = (uintptr_t)to | (uintptr_t)from;
     if (bytes == 8 && both % 8 == 0)
         __atomic_store_n((uint64_t *)to, __atomic_load_n((const uint64_t *)from, __ATOMIC_RELAXED), __ATOMIC_RELAXED);
@@ -100,13 +102,14 @@ static int copy_element(void *to, const void *from, size_t bytes)
     return TUTTI_OK;
 }
 
-static int copy_blocks(void *to, const void *from, ptrdiff_t dst, ptrdiff_t sst, size_t block, size_t n, size_t bytes)
+static int copy_blocks(struct tutti_shmem *space, void *to, const void *from, ptrdiff_t dst, ptrdiff_t sst,
+                       size_t block, size_t n, size_t bytes)
 {
     char *here = to;
     const char *there = from;
     for (size_t i = 0; i < n; i++) {
         if (block == 1)
-            copy_element(here, there, bytes);
+            copy_element(space, here, there, bytes);
         else
             memmove(here, there, block * bytes);
         here += dst * (ptrdiff_t)bytes;
@@ -115,8 +118,10 @@ static int copy_blocks(void *to, const void *from, ptrdiff_t dst, ptrdiff_t sst,
     return TUTTI_OK;
 }
 
-static int put_signal(void *to, const void *from, size_t bytes, uint64_t *at, uint64_t value, int operation, int later)
+static int put_signal(struct tutti_shmem *space, void *to, const void *from, size_t bytes, uint64_t *at, uint64_t value,
+                      int operation, int later)
 {
+    (void)space;
     (void)later;
     if (bytes > 0)
         memmove(to, from, bytes);
@@ -128,15 +133,17 @@ static int put_signal(void *to, const void *from, size_t bytes, uint64_t *at, ui
 }
 
 /* What was stored before is seen by everybody before what is stored later. */
-static int quiet(int context)
+static int quiet(struct tutti_shmem *space, int context)
 {
+    (void)space;
     (void)context;
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
     return TUTTI_OK;
 }
 
-static int move(const struct tutti_shmem_part *parts, size_t n)
+static int move(struct tutti_shmem *space, const struct tutti_shmem_part *parts, size_t n)
 {
+    (void)space;
     for (size_t i = 0; i < n; i++) {
         if (parts[i].to != parts[i].from && parts[i].bytes > 0)
             memcpy(parts[i].to, parts[i].from, parts[i].bytes);
@@ -144,40 +151,70 @@ static int move(const struct tutti_shmem_part *parts, size_t n)
     return TUTTI_OK;
 }
 
-static int clear(void *at, size_t bytes)
+static int clear(struct tutti_shmem *space, void *at, size_t bytes)
 {
+    (void)space;
     memset(at, 0, bytes);
     return TUTTI_OK;
 }
 
-static int peek(struct tutti_shmem_peek *peek, const void *words, size_t bytes)
+static int peek(struct tutti_shmem *space, struct tutti_shmem_peek *peek, const void *words, size_t bytes)
 {
+    (void)space;
     (void)bytes;
     peek->seen = words;
     return 1;
 }
 
-static void forget(struct tutti_shmem_peek *peek)
+static void forget(struct tutti_shmem *space, struct tutti_shmem_peek *peek)
 {
+    (void)space;
     (void)peek;
+}
+
+static void *allocate(struct tutti_shmem *space, size_t bytes)
+{
+    (void)space;
+    return malloc(bytes);
+}
+
+static void give(struct tutti_shmem *space, void *room)
+{
+    (void)space;
+    free(room);
 }
 
 /* ---- of the agent: all is done on return ---- */
 
-static int room(size_t bytes, void **out)
+static int agent_room(void *space, size_t bytes, void **out)
 {
+    (void)space;
     return posix_memalign(out, 128, bytes) == 0 ? TUTTI_OK : TUTTI_ERR_MEMORY;
 }
 
-static int change(int operation, void *at, size_t bytes, uint64_t value, uint64_t compare, uint64_t *was)
+static void agent_give(void *space, void *room)
 {
-    const uint64_t before = tutti_shmem_amo_host(operation, at, bytes, value, compare);
+    (void)space;
+    free(room);
+}
+
+static int agent_blocks(void *space, void *to, const void *from, ptrdiff_t dst, ptrdiff_t sst, size_t block, size_t n,
+                        size_t bytes)
+{
+    return copy_blocks(space, to, from, dst, sst, block, n, bytes);
+}
+
+static int agent_amo(void *space, int operation, void *at, size_t bytes, uint64_t value, uint64_t compare,
+                     uint64_t *was)
+{
+    const uint64_t before = tutti_shmem_amo_host(space, operation, at, bytes, value, compare);
     if (was)
         *was = before;
     return TUTTI_OK;
 }
 
-static const struct tutti_wire_local local = {.room = room, .give = free, .blocks = copy_blocks, .amo = change};
+static const struct tutti_wire_local local = {
+    .room = agent_room, .give = agent_give, .blocks = agent_blocks, .amo = agent_amo};
 
 const struct tutti_shmem_kind tutti_shmem_host = {
     .name = "host",
@@ -202,6 +239,6 @@ const struct tutti_shmem_kind tutti_shmem_host = {
     .peek = peek,
     .forget = forget,
     .local = &local,
-    .room = malloc,
-    .give = free,
+    .room = allocate,
+    .give = give,
 };

@@ -4,9 +4,10 @@
 
 #include "shmem/kind.h"
 
-/* amo_host.c, reduce_host.c: as in struct tutti_shmem_kind. */
-uint64_t tutti_shmem_amo_host(int operation, void *at, size_t bytes, uint64_t value, uint64_t compare);
-int tutti_shmem_reduce_host(const struct tutti_shmem_job *job);
+/* amo_host.c, reduce_host.c: as in struct tutti_shmem_kind. The address space is not used. */
+uint64_t tutti_shmem_amo_host(struct tutti_shmem *space, int operation, void *at, size_t bytes, uint64_t value,
+                              uint64_t compare);
+int tutti_shmem_reduce_host(struct tutti_shmem *space, const struct tutti_shmem_job *job);
 /* Bytes of an element of enum tshmem_type; the operator of ops.def that an enum tshmem_op is. */
 size_t tutti_shmem_type_size(int type);
 int tutti_shmem_operator(int op);

@@ -4,8 +4,8 @@
  *     device  memory of a GPU each: kernels and copies alone (heap_device.c)
  *     far     of a PE of another node, of either kind: messages to its agent (far.c); `copy` to `put_signal` alone
  *
- * Addresses in heaps are as tutti_shmem_at() gives them: as mapped here, of any PE, and names of far ones. Functions
- * return a status, after they have said what is wrong. */
+ * All operations get the address space first. Addresses in heaps are as tutti_shmem_at() gives them: as mapped here, of
+ * any PE, and names of far ones. Functions return a status, after an error message. */
 #ifndef TUTTI_SHMEM_KIND_H
 #define TUTTI_SHMEM_KIND_H
 
@@ -86,35 +86,37 @@ struct tutti_shmem_kind {
 
     /* One of both lies in a heap, the other one is the program's. Done on return; later, which is 1 + the number of a
      * context: complete after quiet() of that, and the program leaves its side alone until then. */
-    int (*copy)(void *to, const void *from, size_t bytes, int later);
+    int (*copy)(struct tutti_shmem *space, void *to, const void *from, size_t bytes, int later);
     /* An element, in one store or load where there is such. The program's side is host memory. */
-    int (*element)(void *to, const void *from, size_t bytes);
+    int (*element)(struct tutti_shmem *space, void *to, const void *from, size_t bytes);
     /* n blocks of `block` elements each, dst and sst elements apart; a block of one as an element. */
-    int (*blocks)(void *to, const void *from, ptrdiff_t dst, ptrdiff_t sst, size_t block, size_t n, size_t bytes);
+    int (*blocks)(struct tutti_shmem *space, void *to, const void *from, ptrdiff_t dst, ptrdiff_t sst, size_t block,
+                  size_t n, size_t bytes);
     /* An atomic on a word of 4 or 8 bytes; what it was before, which with TSHMEM_AMO_NO_FETCH nobody asks for: then a
      * far one is complete past quiet(). */
-    uint64_t (*amo)(int operation, void *at, size_t bytes, uint64_t value, uint64_t compare);
+    uint64_t (*amo)(struct tutti_shmem *space, int operation, void *at, size_t bytes, uint64_t value, uint64_t compare);
     /* Copies, then changes the signal: whoever sees it sees the data. 0 bytes: the signal alone. */
-    int (*put_signal)(void *to, const void *from, size_t bytes, uint64_t *at, uint64_t value, int operation, int later);
-    int (*quiet)(int context);
+    int (*put_signal)(struct tutti_shmem *space, void *to, const void *from, size_t bytes, uint64_t *at, uint64_t value,
+                      int operation, int later);
+    int (*quiet)(struct tutti_shmem *space, int context);
     /* May be NULL. What a context needs besides its number; the default one, 0, is always there. */
-    int (*open_context)(int context);
+    int (*open_context)(struct tutti_shmem *space, int context);
 
     /* Of collectives, between heaps. Done on return. */
-    int (*move)(const struct tutti_shmem_part *parts, size_t n);
-    int (*clear)(void *at, size_t bytes);
-    int (*reduce)(const struct tutti_shmem_job *job);
+    int (*move)(struct tutti_shmem *space, const struct tutti_shmem_part *parts, size_t n);
+    int (*clear)(struct tutti_shmem *space, void *at, size_t bytes);
+    int (*reduce)(struct tutti_shmem *space, const struct tutti_shmem_job *job);
 
     /* Looks at own words without waiting: 1: peek->seen holds them as they were after this look began;
      * 0: not yet; negative: a status. forget: after the last look. */
-    int (*peek)(struct tutti_shmem_peek *peek, const void *words, size_t bytes);
-    void (*forget)(struct tutti_shmem_peek *peek);
+    int (*peek)(struct tutti_shmem *space, struct tutti_shmem_peek *peek, const void *words, size_t bytes);
+    void (*forget)(struct tutti_shmem *space, struct tutti_shmem_peek *peek);
 
     /* What the agent of this PE does for far ones. */
     const struct tutti_wire_local *local;
     /* Memory that `reduce` and the agent reach, for parts of far heaps; NULL: none. */
-    void *(*room)(size_t bytes);
-    void (*give)(void *room);
+    void *(*room)(struct tutti_shmem *space, size_t bytes);
+    void (*give)(struct tutti_shmem *space, void *room);
 };
 
 extern const struct tutti_shmem_kind tutti_shmem_host, tutti_shmem_device, tutti_shmem_far;

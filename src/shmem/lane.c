@@ -9,9 +9,9 @@
 
 enum { ALIGNMENT = 1 << 16, LOOKS = 256 };
 
-static struct tutti_shmem_gpu *own(void)
+static struct tutti_shmem_gpu *own(struct tutti_shmem *space)
 {
-    return tutti_shmem.gpu;
+    return space->gpu;
 }
 
 static size_t lines_bytes(void)
@@ -20,17 +20,18 @@ static size_t lines_bytes(void)
     return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
 }
 
-int tutti_shmem_lanes_open(struct tutti_shmem_gpu *gpu)
+int tutti_shmem_lanes_open(struct tutti_shmem *space, struct tutti_shmem_gpu *gpu)
 {
     const struct tutti_device *device = gpu->device;
     void *lines, *seen = NULL;
     if (posix_memalign(&lines, ALIGNMENT, lines_bytes()) != 0)
-        return tutti_shmem_answer(TUTTI_ERR_MEMORY, "tshmem_init", "%s", tutti_status_text(TUTTI_ERR_MEMORY));
+        return tutti_shmem_answer(space, TUTTI_ERR_MEMORY, "tshmem_init", "%s", tutti_status_text(TUTTI_ERR_MEMORY));
     memset(lines, 0, lines_bytes());
     int status = device->map_host(gpu->gpu, lines, lines_bytes(), &seen);
     if (status != TUTTI_OK) {
         free(lines);
-        return tutti_shmem_answer(status, "tshmem_init", "host memory could not be registered with GPU %d", gpu->gpu);
+        return tutti_shmem_answer(space, status, "tshmem_init", "host memory could not be registered with GPU %d",
+                                  gpu->gpu);
     }
     gpu->lines = lines;
     status = device->stream_create(gpu->gpu, &gpu->later[0].stream);
@@ -42,7 +43,8 @@ int tutti_shmem_lanes_open(struct tutti_shmem_gpu *gpu)
         status = device->stream_create(gpu->gpu, &gpu->lane[i].stream);
     }
     if (status != TUTTI_OK)
-        tutti_shmem_answer(status, "tshmem_init", "no streams on GPU %d: %s", gpu->gpu, tutti_status_text(status));
+        tutti_shmem_answer(space, status, "tshmem_init", "no streams on GPU %d: %s", gpu->gpu,
+                           tutti_status_text(status));
     return status;
 }
 
@@ -64,25 +66,25 @@ void tutti_shmem_lanes_close(struct tutti_shmem_gpu *gpu)
     }
 }
 
-int tutti_shmem_lane_fail(int status)
+int tutti_shmem_lane_fail(struct tutti_shmem *space, int status)
 {
-    tutti_shmem_leave_all();
-    return tutti_shmem_fail(status, "the address space ends", "an operation on the heap failed on GPU %d: %s",
-                            own()->gpu, tutti_status_text(status));
+    tutti_shmem_leave_all(space);
+    return tutti_shmem_fail(space, status, "the address space ends", "an operation on the heap failed on GPU %d: %s",
+                            own(space)->gpu, tutti_status_text(status));
 }
 
 /* ---- lanes ---- */
 
-static void say_gpu(void *with, char *text, size_t size)
+static void say_gpu(struct tutti_shmem *space, void *with, char *text, size_t size)
 {
     (void)with;
-    snprintf(text, size, "for an operation of its own on GPU %d", own()->gpu);
+    snprintf(text, size, "for an operation of its own on GPU %d", own(space)->gpu);
 }
 
-struct tutti_shmem_lane *tutti_shmem_lane_try(void)
+struct tutti_shmem_lane *tutti_shmem_lane_try(struct tutti_shmem *space)
 {
     for (int i = 0; i < TUTTI_SHMEM_LANES; i++) {
-        struct tutti_shmem_lane *lane = &own()->lane[i];
+        struct tutti_shmem_lane *lane = &own(space)->lane[i];
         if (atomic_load_explicit(&lane->busy, memory_order_relaxed) == 0 &&
             atomic_exchange_explicit(&lane->busy, 1, memory_order_acquire) == 0)
             return lane;
@@ -90,19 +92,19 @@ struct tutti_shmem_lane *tutti_shmem_lane_try(void)
     return NULL;
 }
 
-static int is_taken(void *with)
+static int is_taken(struct tutti_shmem *space, void *with)
 {
     struct tutti_shmem_lane **lane = with;
-    *lane = tutti_shmem_lane_try();
+    *lane = tutti_shmem_lane_try(space);
     if (*lane)
         return 1;
-    return __atomic_load_n(tutti_shmem.state.abort, __ATOMIC_RELAXED) ? TUTTI_ERR_BROKEN : 0;
+    return __atomic_load_n(space->state.abort, __ATOMIC_RELAXED) ? TUTTI_ERR_BROKEN : 0;
 }
 
-struct tutti_shmem_lane *tutti_shmem_lane_take(void)
+struct tutti_shmem_lane *tutti_shmem_lane_take(struct tutti_shmem *space)
 {
-    struct tutti_shmem_lane *lane = tutti_shmem_lane_try();
-    if (!lane && tutti_shmem_await(is_taken, say_gpu, &lane) != TUTTI_OK)
+    struct tutti_shmem_lane *lane = tutti_shmem_lane_try(space);
+    if (!lane && tutti_shmem_await(space, is_taken, say_gpu, &lane) != TUTTI_OK)
         return NULL;
     return lane;
 }
@@ -112,24 +114,24 @@ void tutti_shmem_lane_give(struct tutti_shmem_lane *lane)
     atomic_store_explicit(&lane->busy, 0, memory_order_release);
 }
 
-int tutti_shmem_lane_query(struct tutti_shmem_lane *lane)
+int tutti_shmem_lane_query(struct tutti_shmem *space, struct tutti_shmem_lane *lane)
 {
-    return own()->device->stream_query(lane->stream);
+    return own(space)->device->stream_query(lane->stream);
 }
 
-static int is_done(void *with)
+static int is_done(struct tutti_shmem *space, void *with)
 {
-    return tutti_shmem_lane_query(with);
+    return tutti_shmem_lane_query(space, with);
 }
 
-int tutti_shmem_lane_wait(struct tutti_shmem_lane *lane, int status)
+int tutti_shmem_lane_wait(struct tutti_shmem *space, struct tutti_shmem_lane *lane, int status)
 {
-    return status == TUTTI_OK ? tutti_shmem_await(is_done, say_gpu, lane) : tutti_shmem_lane_fail(status);
+    return status == TUTTI_OK ? tutti_shmem_await(space, is_done, say_gpu, lane) : tutti_shmem_lane_fail(space, status);
 }
 
-int tutti_shmem_lane_end(struct tutti_shmem_lane *lane, int status)
+int tutti_shmem_lane_end(struct tutti_shmem *space, struct tutti_shmem_lane *lane, int status)
 {
-    status = tutti_shmem_lane_wait(lane, status);
+    status = tutti_shmem_lane_wait(space, lane, status);
     if (status == TUTTI_OK)
         tutti_shmem_lane_give(lane);
     return status;
@@ -170,7 +172,8 @@ int tutti_shmem_lanes_prepare(struct tutti_shmem_gpu *gpu)
     return status;
 }
 
-int tutti_shmem_amo_launch(struct tutti_stream *stream, int operation, size_t bytes, struct tutti_amo_args *args)
+int tutti_shmem_amo_launch(struct tutti_shmem *space, struct tutti_stream *stream, int operation, size_t bytes,
+                           struct tutti_amo_args *args)
 {
     args->what = (uint32_t)atomics[operation].what;
     const struct tutti_launch launch = {.kernel = TUTTI_KERNEL_AMO,
@@ -178,13 +181,13 @@ int tutti_shmem_amo_launch(struct tutti_stream *stream, int operation, size_t by
                                         .op = atomics[operation].op,
                                         .blocks = 1,
                                         .threads = 32,
-                                        .gpu = own()->gpu,
+                                        .gpu = own(space)->gpu,
                                         .amo = args};
-    return own()->device->launch(stream, &launch);
+    return own(space)->device->launch(stream, &launch);
 }
 
-int tutti_shmem_lane_amo(struct tutti_stream *stream, struct tutti_shmem_lane *lane, int operation, void *at,
-                         size_t bytes, uint64_t value, uint64_t compare)
+int tutti_shmem_lane_amo(struct tutti_shmem *space, struct tutti_stream *stream, struct tutti_shmem_lane *lane,
+                         int operation, void *at, size_t bytes, uint64_t value, uint64_t compare)
 {
     struct tutti_amo_args args = {.at = at, .value = value, .expected = compare};
     if (lane) {
@@ -192,28 +195,28 @@ int tutti_shmem_lane_amo(struct tutti_stream *stream, struct tutti_shmem_lane *l
         args.was = &lane->seen->was;
         args.done = &lane->seen->done;
     }
-    return tutti_shmem_amo_launch(stream, operation, bytes, &args);
+    return tutti_shmem_amo_launch(space, stream, operation, bytes, &args);
 }
 
 /* The word says it first; seldom the stream is asked whether the kernel has failed. */
-static int is_fetched(void *with)
+static int is_fetched(struct tutti_shmem *space, void *with)
 {
     struct tutti_shmem_lane *lane = with;
     if (__atomic_load_n(&lane->line->done, __ATOMIC_ACQUIRE) == lane->launch_number)
         return 1;
     if (++lane->looks % LOOKS != 0)
         return 0;
-    const int state = tutti_shmem_lane_query(lane);
+    const int state = tutti_shmem_lane_query(space, lane);
     return state < 0 ? state : 0;
 }
 
-uint64_t tutti_shmem_lane_fetch(struct tutti_shmem_lane *lane, int status)
+uint64_t tutti_shmem_lane_fetch(struct tutti_shmem *space, struct tutti_shmem_lane *lane, int status)
 {
     if (status != TUTTI_OK) {
-        tutti_shmem_lane_fail(status);
+        tutti_shmem_lane_fail(space, status);
         return 0;
     }
-    if (tutti_shmem_await(is_fetched, say_gpu, lane) != TUTTI_OK)
+    if (tutti_shmem_await(space, is_fetched, say_gpu, lane) != TUTTI_OK)
         return 0;
     const uint64_t was = lane->line->was;
     tutti_shmem_lane_give(lane);
@@ -222,29 +225,29 @@ uint64_t tutti_shmem_lane_fetch(struct tutti_shmem_lane *lane, int status)
 
 /* ---- what is done later ---- */
 
-int tutti_shmem_later(int context, int status)
+int tutti_shmem_later(struct tutti_shmem *space, int context, int status)
 {
     if (status != TUTTI_OK)
-        return tutti_shmem_lane_fail(status);
-    atomic_fetch_add(&own()->later[context].issued, 1);
+        return tutti_shmem_lane_fail(space, status);
+    atomic_fetch_add(&own(space)->later[context].issued, 1);
     return TUTTI_OK;
 }
 
-static int is_settled(void *with)
+static int is_settled(struct tutti_shmem *space, void *with)
 {
     const struct tutti_shmem_later *later = with;
-    return own()->device->stream_query(later->stream);
+    return own(space)->device->stream_query(later->stream);
 }
 
 /* All that is counted was put in before; whoever has put in more counts it after this look, and looks by himself. */
-int tutti_shmem_later_end(int context)
+int tutti_shmem_later_end(struct tutti_shmem *space, int context)
 {
-    struct tutti_shmem_later *later = &own()->later[context];
+    struct tutti_shmem_later *later = &own(space)->later[context];
     const uint64_t issued = atomic_load(&later->issued);
     uint64_t settled = atomic_load(&later->settled);
     if (settled >= issued)
         return TUTTI_OK;
-    const int status = tutti_shmem_await(is_settled, say_gpu, later);
+    const int status = tutti_shmem_await(space, is_settled, say_gpu, later);
     while (status == TUTTI_OK && settled < issued && !atomic_compare_exchange_weak(&later->settled, &settled, issued))
         ;
     return status;

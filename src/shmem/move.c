@@ -1,48 +1,53 @@
 /* Collectives that move data: every PE stores its part into the others' objects, between two meetings. */
 #include "shmem/move.h"
+#include "shmem/here.h"
 
 #include "shmem/spread.h"
 
 enum { PARTS = TUTTI_SHMEM_PARTS };
 
-static uint64_t offset(struct tutti_shmem_call *call, const void *address, size_t bytes, int reads)
+static uint64_t offset(struct tutti_shmem *space, struct tutti_shmem_call *call, const void *address, size_t bytes,
+                       int reads)
 {
-    const int me = tutti_shmem.state.me;
-    if (bytes == 0 || tutti_shmem.state.pes == 0)
+    const int me = space->state.me;
+    if (bytes == 0 || space->state.pes == 0)
         return 0;
-    const char *at = tutti_shmem_find(address, bytes, me, tutti_shmem_call_name(call), reads);
+    const char *at = tutti_shmem_find(space, address, bytes, me, tutti_shmem_call_name(call), reads);
     if (!at)
         call->refused = TUTTI_ERR_ARGUMENT;
-    return at ? (uint64_t)(at - tutti_shmem.base[me]) : 0;
+    return at ? (uint64_t)(at - space->base[me]) : 0;
 }
 
-uint64_t tutti_shmem_offset(struct tutti_shmem_call *call, const void *address, size_t bytes)
+uint64_t tutti_shmem_offset(struct tutti_shmem *space, struct tutti_shmem_call *call, const void *address, size_t bytes)
 {
-    return offset(call, address, bytes, 0);
+    return offset(space, call, address, bytes, 0);
 }
 
-uint64_t tutti_shmem_source_offset(struct tutti_shmem_call *call, const void *address, size_t bytes)
+uint64_t tutti_shmem_source_offset(struct tutti_shmem *space, struct tutti_shmem_call *call, const void *address,
+                                   size_t bytes)
 {
-    return offset(call, address, bytes, 1);
+    return offset(space, call, address, bytes, 1);
 }
 
-size_t tutti_shmem_product(struct tutti_shmem_call *call, size_t a, size_t b)
+size_t tutti_shmem_product(struct tutti_shmem *space, struct tutti_shmem_call *call, size_t a, size_t b)
 {
     size_t all;
     if (!__builtin_mul_overflow(a, b, &all))
         return all;
-    call->refused = tutti_shmem_fail(TUTTI_ERR_ARGUMENT, tutti_shmem_call_name(call), "%zu times %zu bytes", a, b);
+    call->refused =
+        tutti_shmem_fail(space, TUTTI_ERR_ARGUMENT, tutti_shmem_call_name(call), "%zu times %zu bytes", a, b);
     return 0;
 }
 
-int tutti_shmem_members(tshmem_team_t team)
+int tutti_shmem_members(struct tutti_shmem *space, tshmem_team_t team)
 {
-    const struct tshmem_team_state *state = tutti_shmem_team(team);
+    const struct tshmem_team_state *state = tutti_shmem_team(space, team);
     return state ? state->size : 1; /* none: the call itself says so */
 }
 
 /* Stores own bytes at `offset` into the objects at `dest` of all members, beginning with the next one. */
-static int push(const struct tutti_shmem_call *call, uint64_t dest, const void *source, size_t bytes)
+static int push(struct tutti_shmem *space, const struct tutti_shmem_call *call, uint64_t dest, const void *source,
+                size_t bytes)
 {
     struct tutti_shmem_part part[PARTS];
     const int size = call->team->size;
@@ -50,125 +55,129 @@ static int push(const struct tutti_shmem_call *call, uint64_t dest, const void *
     for (int begin = 0; begin < size && status == TUTTI_OK && bytes > 0; begin += PARTS) {
         const int n = size - begin < PARTS ? size - begin : PARTS;
         for (int i = 0; i < n; i++)
-            part[i] = (struct tutti_shmem_part){tutti_shmem_of(call, (call->team->me + 1 + begin + i) % size, dest),
-                                                source, bytes};
-        status = tutti_shmem_move_all(part, (size_t)n);
+            part[i] = (struct tutti_shmem_part){
+                tutti_shmem_of(space, call, (call->team->me + 1 + begin + i) % size, dest), source, bytes};
+        status = tutti_shmem_move_all(space, part, (size_t)n);
     }
     return status;
 }
 
 int tutti_shmem_broadcast(tshmem_team_t team, void *dest, const void *source, size_t n, size_t bytes, int root)
 {
+    struct tutti_shmem *const space = tutti_shmem_here();
     struct tutti_shmem_call call = {.kind = TUTTI_SHMEM_BROADCAST, .word = {[TUTTI_SHMEM_ELEMENT] = bytes}};
-    const size_t all = tutti_shmem_product(&call, n, bytes);
-    call.word[0] = tutti_shmem_offset(&call, dest, all);
-    call.word[1] = tutti_shmem_source_offset(&call, source, all);
+    const size_t all = tutti_shmem_product(space, &call, n, bytes);
+    call.word[0] = tutti_shmem_offset(space, &call, dest, all);
+    call.word[1] = tutti_shmem_source_offset(space, &call, source, all);
     call.word[2] = all;
     call.word[3] = (uint64_t)root;
-    if (tutti_shmem_team(team) && (root < 0 || root >= tutti_shmem_members(team)))
-        call.refused = tutti_shmem_fail(TUTTI_ERR_ARGUMENT, "tshmem_broadcast", "there is no PE %d in a team of %d",
-                                        root, tutti_shmem_members(team));
-    int status = tutti_shmem_begin(&call, team);
+    if (tutti_shmem_team(space, team) && (root < 0 || root >= tutti_shmem_members(space, team)))
+        call.refused = tutti_shmem_fail(space, TUTTI_ERR_ARGUMENT, "tshmem_broadcast",
+                                        "there is no PE %d in a team of %d", root, tutti_shmem_members(space, team));
+    int status = tutti_shmem_begin(space, &call, team);
     if (status != TUTTI_OK)
         return status;
     if (call.team->me == root)
-        status = push(&call, call.word[0], source, all);
-    return tutti_shmem_end(&call, status);
+        status = push(space, &call, call.word[0], source, all);
+    return tutti_shmem_end(space, &call, status);
 }
 
 /* Where the object is in the heap, of which so far only the beginning is known; nowhere: it is not there. */
 static const uint64_t nowhere = UINT64_MAX;
-static uint64_t begin_of(const void *address)
+static uint64_t begin_of(struct tutti_shmem *space, const void *address)
 {
-    const struct tutti_shmem *space = &tutti_shmem;
-    const uint64_t at = (uint64_t)((uintptr_t)tutti_shmem_unstatic(address) - (uintptr_t)space->state.heap);
+    const uint64_t at = (uint64_t)((uintptr_t)tutti_shmem_unstatic(space, address) - (uintptr_t)space->state.heap);
     return space->state.pes > 0 && at >= space->first && at < tutti_shmem_mapped(space) ? at : nowhere;
 }
 
 /* Bytes that all bring, and those before this PE's: of none, dest may be anything. All PEs find the same. */
 enum { MINE = TUTTI_SHMEM_ALIKE, DEST };
-static int add_up(const struct tutti_shmem_call *call, uint64_t *before, uint64_t *all)
+static int add_up(struct tutti_shmem *space, const struct tutti_shmem_call *call, uint64_t *before, uint64_t *all)
 {
     const char *name = tutti_shmem_call_name(call);
     int other = -1;
     *before = *all = 0;
     for (int i = 0; i < call->team->size; i++) {
-        const struct tutti_shmem_said *theirs = tutti_shmem_said(call, i);
+        const struct tutti_shmem_said *theirs = tutti_shmem_said(space, call, i);
         *before += i < call->team->me ? theirs->word[MINE] : 0;
         *all += theirs->word[MINE];
         if (theirs->word[DEST] != call->word[DEST])
-            other = tutti_shmem_pe_of(call->team, i);
+            other = tutti_shmem_pe_of(space, call->team, i);
     }
     if (*all == 0)
         return TUTTI_OK;
     if (other >= 0)
-        return tutti_shmem_fail(TUTTI_ERR_MISMATCH, name, "dest is not the same object here and on PE %d", other);
+        return tutti_shmem_fail(space, TUTTI_ERR_MISMATCH, name, "dest is not the same object here and on PE %d",
+                                other);
     if (call->word[DEST] == nowhere)
-        return tutti_shmem_fail(TUTTI_ERR_ARGUMENT, name, "dest is not in the heap: tshmem_malloc gives such");
-    if (*all > tutti_shmem_mapped(&tutti_shmem) - call->word[DEST])
-        return tutti_shmem_fail(TUTTI_ERR_ARGUMENT, name, "the PEs bring %llu bytes, more than the heap has",
+        return tutti_shmem_fail(space, TUTTI_ERR_ARGUMENT, name, "dest is not in the heap: tshmem_malloc gives such");
+    if (*all > tutti_shmem_mapped(space) - call->word[DEST])
+        return tutti_shmem_fail(space, TUTTI_ERR_ARGUMENT, name, "the PEs bring %llu bytes, more than the heap has",
                                 (unsigned long long)*all);
     return TUTTI_OK;
 }
 
 int tutti_shmem_collect(tshmem_team_t team, void *dest, const void *source, size_t n, size_t bytes)
 {
+    struct tutti_shmem *const space = tutti_shmem_here();
     struct tutti_shmem_call call = {.kind = TUTTI_SHMEM_COLLECT, .word = {[1] = bytes}};
-    const size_t mine = tutti_shmem_product(&call, n, bytes);
+    const size_t mine = tutti_shmem_product(space, &call, n, bytes);
     uint64_t before, all;
-    tutti_shmem_source_offset(&call, source, mine);
+    tutti_shmem_source_offset(space, &call, source, mine);
     call.word[MINE] = mine;
-    call.word[DEST] = begin_of(dest);
-    int status = tutti_shmem_begin(&call, team);
+    call.word[DEST] = begin_of(space, dest);
+    int status = tutti_shmem_begin(space, &call, team);
     if (status != TUTTI_OK)
         return status;
-    status = add_up(&call, &before, &all);
+    status = add_up(space, &call, &before, &all);
     if (status == TUTTI_OK) /* otherwise all have seen that: there is no last meeting */
-        status = push(&call, call.word[DEST] + before, source, mine);
-    return tutti_shmem_end(&call, status);
+        status = push(space, &call, call.word[DEST] + before, source, mine);
+    return tutti_shmem_end(space, &call, status);
 }
 
 int tutti_shmem_fcollect(tshmem_team_t team, void *dest, const void *source, size_t n, size_t bytes)
 {
+    struct tutti_shmem *const space = tutti_shmem_here();
     struct tutti_shmem_call call = {.kind = TUTTI_SHMEM_FCOLLECT, .word = {[TUTTI_SHMEM_ELEMENT] = bytes}};
-    const size_t mine = tutti_shmem_product(&call, n, bytes);
-    const size_t all = tutti_shmem_product(&call, mine, (size_t)tutti_shmem_members(team));
-    call.word[0] = tutti_shmem_offset(&call, dest, all);
-    call.word[1] = tutti_shmem_source_offset(&call, source, mine);
+    const size_t mine = tutti_shmem_product(space, &call, n, bytes);
+    const size_t all = tutti_shmem_product(space, &call, mine, (size_t)tutti_shmem_members(space, team));
+    call.word[0] = tutti_shmem_offset(space, &call, dest, all);
+    call.word[1] = tutti_shmem_source_offset(space, &call, source, mine);
     call.word[2] = mine;
-    int status = tutti_shmem_begin(&call, team);
+    int status = tutti_shmem_begin(space, &call, team);
     if (status == TUTTI_OK) {
-        status = push(&call, call.word[0] + (uint64_t)call.team->me * mine, source, mine);
-        status = tutti_shmem_end(&call, status);
+        status = push(space, &call, call.word[0] + (uint64_t)call.team->me * mine, source, mine);
+        status = tutti_shmem_end(space, &call, status);
     }
     return status;
 }
 
 /* Bytes that `n` elements reach over, `stride` elements apart. */
-static size_t reach(struct tutti_shmem_call *call, ptrdiff_t stride, size_t n, size_t bytes)
+static size_t reach(struct tutti_shmem *space, struct tutti_shmem_call *call, ptrdiff_t stride, size_t n, size_t bytes)
 {
     if (stride < 1) {
-        call->refused = tutti_shmem_fail(TUTTI_ERR_ARGUMENT, "tshmem_alltoalls",
+        call->refused = tutti_shmem_fail(space, TUTTI_ERR_ARGUMENT, "tshmem_alltoalls",
                                          "a stride of %td elements: it begins with 1", stride);
         return 0;
     }
     if (n == 0)
         return 0;
-    const size_t all = tutti_shmem_product(call, n - 1, (size_t)stride);
-    return tutti_shmem_product(call, all + 1, bytes);
+    const size_t all = tutti_shmem_product(space, call, n - 1, (size_t)stride);
+    return tutti_shmem_product(space, call, all + 1, bytes);
 }
 
 int tutti_shmem_alltoalls(tshmem_team_t team, void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t n,
                           size_t bytes)
 {
+    struct tutti_shmem *const space = tutti_shmem_here();
     struct tutti_shmem_call call = {.kind = dst == 1 && sst == 1 ? TUTTI_SHMEM_ALLTOALL : TUTTI_SHMEM_ALLTOALLS,
                                     .word = {[TUTTI_SHMEM_ELEMENT] = bytes}};
-    const size_t all = tutti_shmem_product(&call, n, (size_t)tutti_shmem_members(team));
-    call.word[0] = tutti_shmem_offset(&call, dest, reach(&call, dst, all, bytes));
-    call.word[1] = tutti_shmem_source_offset(&call, source, reach(&call, sst, all, bytes));
+    const size_t all = tutti_shmem_product(space, &call, n, (size_t)tutti_shmem_members(space, team));
+    call.word[0] = tutti_shmem_offset(space, &call, dest, reach(space, &call, dst, all, bytes));
+    call.word[1] = tutti_shmem_source_offset(space, &call, source, reach(space, &call, sst, all, bytes));
     call.word[2] = n * bytes;
     call.word[3] = (uint64_t)dst << 32 | (uint32_t)sst;
-    int status = tutti_shmem_begin(&call, team);
+    int status = tutti_shmem_begin(space, &call, team);
     if (status != TUTTI_OK)
         return status;
     struct tutti_shmem_part part[PARTS];
@@ -176,15 +185,16 @@ int tutti_shmem_alltoalls(tshmem_team_t team, void *dest, const void *source, pt
     const size_t to_step = (size_t)dst * bytes, from_step = (size_t)sst * bytes;
     for (int i = 0; i < size && n > 0 && status == TUTTI_OK; i++) {
         const int peer = (call.team->me + 1 + i) % size;
-        char *to = (char *)tutti_shmem_of(&call, peer, call.word[0]) + (size_t)call.team->me * n * to_step;
+        char *to = (char *)tutti_shmem_of(space, &call, peer, call.word[0]) + (size_t)call.team->me * n * to_step;
         const char *from = (const char *)source + (size_t)peer * n * from_step;
         part[i % PARTS] = (struct tutti_shmem_part){to, from, n * bytes};
         if (dst != 1 || sst != 1)
-            status = tutti_shmem.kind_of[tutti_shmem_pe_of(call.team, peer)]->blocks(to, from, dst, sst, 1, n, bytes);
+            status = space->kind_of[tutti_shmem_pe_of(space, call.team, peer)]->blocks(space, to, from, dst, sst, 1, n,
+                                                                                       bytes);
         else if (i % PARTS == PARTS - 1 || i == size - 1)
-            status = tutti_shmem_move_all(part, (size_t)(i % PARTS + 1));
+            status = tutti_shmem_move_all(space, part, (size_t)(i % PARTS + 1));
     }
-    return tutti_shmem_end(&call, status);
+    return tutti_shmem_end(space, &call, status);
 }
 
 int tshmem_broadcastmem(tshmem_team_t team, void *dest, const void *source, size_t bytes, int root)
@@ -211,27 +221,32 @@ int tshmem_alltoallmem(tshmem_team_t team, void *dest, const void *source, size_
 
 int tshmem_sync(tshmem_team_t team)
 {
-    return tutti_shmem_pass(team, TUTTI_SHMEM_SYNC);
+    struct tutti_shmem *const space = tutti_shmem_here();
+    return tutti_shmem_pass(space, team, TUTTI_SHMEM_SYNC);
 }
 
 int tshmem_team_sync(tshmem_team_t team)
 {
-    return tutti_shmem_pass_as(team, TUTTI_SHMEM_SYNC, TUTTI_SHMEM_NAMED_TEAM);
+    struct tutti_shmem *const space = tutti_shmem_here();
+    return tutti_shmem_pass_as(space, team, TUTTI_SHMEM_SYNC, TUTTI_SHMEM_NAMED_TEAM);
 }
 
 int tshmem_barrier(tshmem_team_t team)
 {
+    struct tutti_shmem *const space = tutti_shmem_here();
     tshmem_quiet();
-    return tutti_shmem_pass(team, TUTTI_SHMEM_BARRIER);
+    return tutti_shmem_pass(space, team, TUTTI_SHMEM_BARRIER);
 }
 
 void tshmem_sync_all(void)
 {
-    tutti_shmem_pass_as(TSHMEM_TEAM_WORLD, TUTTI_SHMEM_SYNC, TUTTI_SHMEM_OF_ALL);
+    struct tutti_shmem *const space = tutti_shmem_here();
+    tutti_shmem_pass_as(space, TSHMEM_TEAM_WORLD, TUTTI_SHMEM_SYNC, TUTTI_SHMEM_OF_ALL);
 }
 
 void tshmem_barrier_all(void)
 {
+    struct tutti_shmem *const space = tutti_shmem_here();
     tshmem_quiet();
-    tutti_shmem_pass_as(TSHMEM_TEAM_WORLD, TUTTI_SHMEM_BARRIER, TUTTI_SHMEM_OF_ALL);
+    tutti_shmem_pass_as(space, TSHMEM_TEAM_WORLD, TUTTI_SHMEM_BARRIER, TUTTI_SHMEM_OF_ALL);
 }

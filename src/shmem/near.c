@@ -74,8 +74,8 @@ int tutti_shmem_near_find(struct tutti_shmem *space, struct tutti_transport *all
         most = (int)count;
     }
     if (status == TUTTI_OK && most > TSHMEM_NEAR_MAX)
-        status = tutti_shmem_fail(TUTTI_ERR_UNAVAILABLE, "tshmem_init", "%d processes on a node: it has %d PEs at most",
-                                  most, TSHMEM_NEAR_MAX);
+        status = tutti_shmem_fail(space, TUTTI_ERR_UNAVAILABLE, "tshmem_init",
+                                  "%d processes on a node: it has %d PEs at most", most, TSHMEM_NEAR_MAX);
     if (status != TUTTI_OK) {
         tutti_shmem_near_free(near);
         return status;

@@ -11,7 +11,7 @@
 #include "shmem/far.h"
 #include "shmem/lane.h"
 #include "shmem/near.h"
-#include "shmem/ring/proxy.h"
+#include "shmem/proxy/proxy.h"
 #include "team/team.h"
 
 enum { GROWS = 16 }; /* heaps may, to so many times what they begin with, where no setting says */
@@ -35,7 +35,7 @@ static int are_whole(struct tutti_shmem *space)
     const int status = space->transport->ops->allreduce(space->transport, &whole, 1, TUTTI_COMBINE_MIN);
     if (status == TUTTI_OK && whole)
         return 1;
-    tutti_shmem_answer(TUTTI_ERR_UNAVAILABLE, "tshmem_init", "ranks of a node cannot share memory%s%s",
+    tutti_shmem_answer(space, TUTTI_ERR_UNAVAILABLE, "tshmem_init", "ranks of a node cannot share memory%s%s",
                        space->team->whole ? "" : ": ", space->team->whole ? "" : space->team->why);
     return 0;
 }
@@ -48,9 +48,9 @@ static int open_far(struct tutti_shmem *space)
     if (!tutti_shmem_alike(space->transport, status))
         status = TUTTI_ERR_MEMORY;
     space->far_path = space->wire ? &tutti_far_wire : NULL;
-    return status == TUTTI_OK
-               ? status
-               : tutti_shmem_answer(status, "tshmem_init", "no messages between nodes: %s", tutti_status_text(status));
+    return status == TUTTI_OK ? status
+                              : tutti_shmem_answer(space, status, "tshmem_init", "no messages between nodes: %s",
+                                                   tutti_status_text(status));
 }
 
 /* The channel of all PEs, or where some are on other nodes that of those of this one: see stream/flow.c. */
@@ -66,7 +66,8 @@ static int open_channel(struct tutti_shmem *space)
         status = TUTTI_ERR_UNAVAILABLE;
     if (status == TUTTI_OK)
         status = tutti_shmem_channels_room(&space->channels, space->team->node, &space->near->base, space->gpu->gpu);
-    return status == TUTTI_OK ? status : tutti_shmem_answer(status, "tshmem_init", "%s", tutti_status_text(status));
+    return status == TUTTI_OK ? status
+                              : tutti_shmem_answer(space, status, "tshmem_init", "%s", tutti_status_text(status));
 }
 
 static int make(struct tutti_shmem *space)
@@ -77,41 +78,42 @@ static int make(struct tutti_shmem *space)
     if (!are_whole(space))
         return TUTTI_ERR_UNAVAILABLE;
     if (!tutti_shmem_alike(space->transport, first) || !tutti_shmem_alike(space->transport, most))
-        return tutti_shmem_answer(TUTTI_ERR_SETTING, "tshmem_init",
+        return tutti_shmem_answer(space, TUTTI_ERR_SETTING, "tshmem_init",
                                   "TUTTI_SHMEM_HEAP_MB, TUTTI_SHMEM_HEAP_MOST_MB or SHMEM_SYMMETRIC_SIZE is not the "
                                   "same on all ranks");
     if (mib < 0) {
         char text[80];
         return tutti_shmem_answer(
-            TUTTI_ERR_SETTING, "tshmem_init",
+            space, TUTTI_ERR_SETTING, "tshmem_init",
             "SHMEM_SYMMETRIC_SIZE=%s is no size up to 1T: a number such as 64000000, 512M or 1.5g",
             tutti_plain(tutti_shmem_heap_text(), text, sizeof text));
     }
     space->began = heap_bytes;
     if (!tutti_shmem_alike(space->transport, tutti_settings()->shmem_stream_bytes) ||
         !tutti_shmem_alike(space->transport, tutti_settings()->shmem_channel_bytes))
-        return tutti_shmem_answer(TUTTI_ERR_SETTING, "tshmem_init",
+        return tutti_shmem_answer(space, TUTTI_ERR_SETTING, "tshmem_init",
                                   "TUTTI_SHMEM_STREAM_BYTES or TUTTI_SHMEM_CHANNEL_BYTES is not the same on all ranks");
     space->kind = kind_of_heaps();
     if (!tutti_shmem_alike(space->transport, space->kind->host_reaches)) {
         space->kind = &tutti_shmem_host; /* nothing is made yet */
-        return tutti_shmem_answer(TUTTI_ERR_SETTING, "tshmem_init",
+        return tutti_shmem_answer(space, TUTTI_ERR_SETTING, "tshmem_init",
                                   "TUTTI_SHMEM_HEAP or TUTTI_DEVICE is not the same on all ranks");
     }
     heap_bytes += tutti_shmem_statics_find(&space->statics, space->transport,
                                            tutti_shmem_is_loading() && space->kind->host_reaches);
     int status = tutti_shmem_map(space, &heap_bytes, (uint64_t)most + space->statics.all);
     if (status != TUTTI_OK)
-        return tutti_shmem_answer(status, "tshmem_init", "no memory that all PEs share");
+        return tutti_shmem_answer(space, status, "tshmem_init", "no memory that all PEs share");
     status = tutti_heap_open(&space->heap, heap_bytes);
     if (!tutti_shmem_alike(space->transport, status)) /* some have no memory: then all give up */
         status = TUTTI_ERR_MEMORY;
     if (status != TUTTI_OK)
-        return tutti_shmem_answer(status, "tshmem_init", "%s", tutti_status_text(status));
+        return tutti_shmem_answer(space, status, "tshmem_init", "%s", tutti_status_text(status));
     status =
         tutti_shmem_statics_open(&space->statics, space->transport, &space->heap, space->state.heap + space->first);
     if (status != TUTTI_OK)
-        return tutti_shmem_answer(status, "tshmem_init", "the program's static variables could not become symmetric");
+        return tutti_shmem_answer(space, status, "tshmem_init",
+                                  "the program's static variables could not become symmetric");
     space->state.bytes = sizeof space->state;
     space->state.version = TSHMEM_STATE_VERSION;
     space->state.limit_ns = (uint64_t)tutti_settings()->timeout_seconds * 1000000000u;
@@ -124,11 +126,11 @@ static int make(struct tutti_shmem *space)
     if (!tutti_shmem_alike(space->transport, status))
         status = TUTTI_ERR_UNAVAILABLE;
     if (status != TUTTI_OK)
-        return tutti_shmem_answer(status, "tshmem_init", "the teams were not copied to the GPU");
+        return tutti_shmem_answer(space, status, "tshmem_init", "the teams were not copied to the GPU");
     status = open_far(space);
     if (status != TUTTI_OK)
         return status;
-    status = tutti_shmem_serve_open(space);
+    status = tutti_shmem_proxy_open(space);
     if (!tutti_shmem_alike(space->transport, status))
         status = TUTTI_ERR_UNAVAILABLE;
     if (status == TUTTI_OK)
@@ -164,7 +166,7 @@ static void free_rooms(struct tutti_shmem *space)
 static void unmake(struct tutti_shmem *space)
 {
     tutti_shmem_far_close(space);
-    tutti_shmem_serve_close(space);
+    tutti_shmem_proxy_close(space);
     tutti_shmem_statics_close(&space->statics);
     tutti_heap_close(&space->heap);
     tutti_shmem_channels_close(&space->channels);
@@ -174,25 +176,23 @@ static void unmake(struct tutti_shmem *space)
         tutti_team_free(space->team);
     tutti_shmem_near_free(space->near);
     free_rooms(space);
-    const int status = atomic_load(&space->status);
-    memset(space, 0, sizeof *space);
-    atomic_store(&space->status, status);
+    memset(space, 0, offsetof(struct tutti_shmem, errors));
 }
 
-int tutti_shmem_open(struct tutti_transport *transport, struct tutti_node *node, const struct tutti_shmem_host *host)
+int tutti_shmem_space_open(struct tutti_shmem *space, struct tutti_transport *transport, struct tutti_node *node,
+                           const struct tutti_shmem_host *host)
 {
-    struct tutti_shmem *space = &tutti_shmem;
     _Static_assert((int)TSHMEM_NEAR_MAX == (int)TUTTI_MAX_RANKS, "a team of as many ranks");
     if (space->state.pes > 0) {
         space->users++;
         return TUTTI_OK;
     }
-    tutti_shmem_up();
+    tutti_shmem_up(space);
     tutti_shmem_greet(transport->rank == 0);
     space->transport = transport;
     space->host = host;
     if (transport->size > TSHMEM_PES_MAX)
-        return tutti_shmem_answer(TUTTI_ERR_UNAVAILABLE, "tshmem_init",
+        return tutti_shmem_answer(space, TUTTI_ERR_UNAVAILABLE, "tshmem_init",
                                   "%d processes: an address space has %d PEs at most", transport->size, TSHMEM_PES_MAX);
     space->state.me = transport->rank;
     int status = make_rooms(space, transport->size) ? TUTTI_OK : TUTTI_ERR_MEMORY;
@@ -203,7 +203,7 @@ int tutti_shmem_open(struct tutti_transport *transport, struct tutti_node *node,
     if (status == TUTTI_OK)
         status = tutti_team_create(node, &space->near->base, &space->team);
     if (status != TUTTI_OK)
-        tutti_shmem_answer(status, "tshmem_init", "%s", tutti_status_text(status));
+        tutti_shmem_answer(space, status, "tshmem_init", "%s", tutti_status_text(status));
     else
         status = make(space);
     /* Nobody uses a peer's memory before that has laid it out. */
@@ -215,11 +215,11 @@ int tutti_shmem_open(struct tutti_transport *transport, struct tutti_node *node,
     }
     space->users = 1;
     space->state.pes = transport->size;
-    tutti_shmem_up();
-    status = tutti_shmem_serve_start(space);
+    tutti_shmem_up(space);
+    status = tutti_shmem_proxy_start(space);
     if (status != TUTTI_OK)
         __atomic_store_n(space->state.abort, 1, __ATOMIC_RELEASE); /* kernels that ask would wait */
-    tutti_shmem_bind(&space->state);
+    tutti_shmem_bind(space, &space->state);
     tutti_debug("tshmem_init: PE %d of %d, %d on this node, a heap of %llu MiB (%s), %d constant segments",
                 space->state.me, space->state.pes, space->near->count, (unsigned long long)(space->began >> 20),
                 space->kind->name, space->statics.constants);
@@ -232,29 +232,29 @@ static void let_go(struct tutti_shmem *space)
 {
     if ((space->kind->host_reaches && !space->wire) || __atomic_load_n(space->state.abort, __ATOMIC_RELAXED))
         return;
-    tshmem_quiet();
-    if (tutti_shmem_pass(TSHMEM_TEAM_WORLD, TUTTI_SHMEM_FINALIZE) != TUTTI_OK)
+    tutti_shmem_complete(space, 0, tutti_shmem_far_quiet, -1);
+    if (tutti_shmem_pass(space, TSHMEM_TEAM_WORLD, TUTTI_SHMEM_FINALIZE) != TUTTI_OK)
         return;
     space->kind->let_go(space);
-    if (tutti_shmem_pass(TSHMEM_TEAM_WORLD, TUTTI_SHMEM_FINALIZE) == TUTTI_OK)
-        tutti_shmem_far_leave();
+    if (tutti_shmem_pass(space, TSHMEM_TEAM_WORLD, TUTTI_SHMEM_FINALIZE) == TUTTI_OK)
+        tutti_shmem_far_leave(space);
 }
 
-void tutti_shmem_close(void)
+void tutti_shmem_space_close(struct tutti_shmem *space)
 {
-    if (tutti_shmem.state.pes == 0)
+    if (space->state.pes == 0)
         return;
-    tutti_shmem_bind(NULL);
-    tutti_shmem_serve_stop(&tutti_shmem);
-    tutti_shmem_contexts_close();
-    let_go(&tutti_shmem);
-    tutti_shmem.state.pes = 0;
-    unmake(&tutti_shmem);
+    tutti_shmem_bind(space, NULL);
+    tutti_shmem_proxy_stop(space);
+    tutti_shmem_contexts_close(space);
+    let_go(space);
+    space->state.pes = 0;
+    unmake(space);
 }
 
-void tutti_shmem_forget(void)
+void tutti_shmem_space_forget(struct tutti_shmem *space)
 {
-    tutti_shmem_statics_close(&tutti_shmem.statics);
-    tutti_shmem.state.pes = 0;
-    tutti_shmem.wire = NULL;
+    tutti_shmem_statics_close(&space->statics);
+    space->state.pes = 0;
+    space->wire = NULL;
 }

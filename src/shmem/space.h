@@ -52,7 +52,32 @@ struct tutti_shmem_control {
     char record[TSHMEM_TEAMS_MAX][TUTTI_SHMEM_RECORD]; /* the same: of members that are about to open its channel */
 };
 
+/* How this process ends the program; life/exit.c gives it. */
+struct tutti_shmem_ends {
+    /* On all PEs, after what is left of it here (exit handlers, streams of stdio), bounded. Does not return. */
+    void (*all)(struct tutti_shmem *space, int status);
+    /* Ends this process, too, where another PE ends the program, as a wait of this one finds. */
+    void (*with_others)(struct tutti_shmem *space);
+    /* 1 on the thread that ends it: what its exit handlers call fails in silence. */
+    int (*is_ending)(void);
+};
+
+/* What a process keeps of errors, also before and after there is an address space. */
+struct tutti_shmem_errors {
+    atomic_int status; /* the first one that the program has not asked for */
+    atomic_uint shown; /* messages since the program asked */
+    int was_up;        /* there has been an address space */
+    char failed[192];  /* why tshmem_init failed; empty: it was not called, or the address space was made */
+};
+
+/* What the members of a team with far ones have brought to its last two meetings: [member][2]. far.c */
+struct tutti_shmem_far_room {
+    struct tutti_shmem_said (*said)[2];
+    int size;
+};
+
 struct tutti_shmem_near;
+struct tutti_step;
 struct tutti_wire;
 
 struct tutti_shmem {
@@ -78,16 +103,26 @@ struct tutti_shmem {
     struct tutti_transport *transport;    /* of all PEs */
     const struct tutti_shmem_host *host;
     struct tutti_shmem_gpu *gpu;       /* of heaps on a device, see lane.h */
-    const struct tutti_path *far_path; /* of requests of kernels to far PEs (ring/proxy.h); NULL: there are none */
-    struct tutti_serving *serving;     /* of requests of kernels, see serve.c; NULL: there is no ring */
-    int control_mapped;                /* the own control page is registered with it */
+    const struct tutti_path *far_path; /* of requests of kernels to far PEs (proxy/proxy.h); NULL: there are none */
+    struct tutti_proxy_server *proxy_server; /* of requests of kernels, see proxy_server.c; NULL: there is no ring */
+    int control_mapped;                      /* the own control page is registered with it */
     int uneven;              /* PEs of this node are not even steps apart, and kernels reach the own heap alone */
     int crowded;             /* more PEs than cores: waits do not spin */
     int users;               /* calls of tshmem_init without one of finalize */
     atomic_int failure_told; /* why a kernel gave up, of this PE or another one of the node, has been said */
-    atomic_int status;       /* the first error that nobody has asked for */
+    unsigned char *is_far;   /* [PEs]: messages go there; far.c */
+    struct tutti_shmem_far_room far_room[TSHMEM_TEAMS_MAX]; /* by number of the team */
+    /* What follows outlives the address space. */
+    struct tutti_shmem_errors errors;
+    const struct tutti_shmem_ends *ends;
+    struct tutti_step *step; /* of the progress engine: polls the wire of this address space, see far.h */
 };
-extern struct tutti_shmem tutti_shmem;
+
+/* space.c: as tutti_shmem_open(), _close() and _forget() (shmem.h), of this address space. */
+int tutti_shmem_space_open(struct tutti_shmem *space, struct tutti_transport *transport, struct tutti_node *node,
+                           const struct tutti_shmem_host *host);
+void tutti_shmem_space_close(struct tutti_shmem *space);
+void tutti_shmem_space_forget(struct tutti_shmem *space);
 
 /* Bytes of each heap, from its first one, that are there: what programs name beyond is refused. */
 static inline uint64_t tutti_shmem_mapped(const struct tutti_shmem *space)
@@ -96,39 +131,31 @@ static inline uint64_t tutti_shmem_mapped(const struct tutti_shmem *space)
 }
 
 /* PE of that member. */
-static inline int tutti_shmem_pe_of(const struct tshmem_team_state *team, int member)
+static inline int tutti_shmem_pe_of(struct tutti_shmem *space, const struct tshmem_team_state *team, int member)
 {
-    return tutti_shmem.world[team->number][member];
+    return space->world[team->number][member];
 }
 /* window.c: 1 where kernels of this PE load and store the heap of that one. */
-int tutti_shmem_kernels_reach(int pe);
+int tutti_shmem_kernels_reach(struct tutti_shmem *space, int pe);
 
 /* fail.c. Says what is wrong, once, keeps the status for tshmem_error(), and returns it. Ends the program where
  * TUTTI_SHMEM_ERRORS says so. Not below a lock. */
-int tutti_shmem_fail(int status, const char *call, const char *format, ...) __attribute__((format(printf, 3, 4)));
+int tutti_shmem_fail(struct tutti_shmem *space, int status, const char *call, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
 /* The same, but never ends the program: of what the call's result tells it, and where a later wait fails by itself. */
-int tutti_shmem_answer(int status, const char *call, const char *format, ...) __attribute__((format(printf, 3, 4)));
+int tutti_shmem_answer(struct tutti_shmem *space, int status, const char *call, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
 /* The name of a call in errors: as tutti_shmem_as() says, or its own. */
 const char *tutti_shmem_called(const char *call);
 /* fail(): there is no address space, and why. */
-int tutti_shmem_down(const char *call);
+int tutti_shmem_down(struct tutti_shmem *space, const char *call);
 /* Forgets why there is none: it is made, or the next try begins. */
-void tutti_shmem_up(void);
+void tutti_shmem_up(struct tutti_shmem *space);
 /* Another PE ends the program with that status: those of this node are told. */
-void tutti_shmem_exit_is_told(int status);
+void tutti_shmem_exit_is_told(struct tutti_shmem *space, int status);
 
-/* How this process ends the program; life/exit.c gives it. */
-struct tutti_shmem_ends {
-    /* On all PEs, after what is left of it here (exit handlers, streams of stdio), bounded. Does not return. */
-    void (*all)(int status);
-    /* Where another PE ends it, as this one reads in a wait: this process, too. */
-    void (*with_others)(void);
-    /* 1 on the thread that ends it: what its exit handlers call fails in silence. */
-    int (*is_ending)(void);
-};
-extern const struct tutti_shmem_ends *tutti_shmem_ends;
 /* Says why the address cannot be used with that PE. NULL. */
-void *tutti_shmem_refuse(const void *address, size_t bytes, int pe, const char *call);
+void *tutti_shmem_refuse(struct tutti_shmem *space, const void *address, size_t bytes, int pe, const char *call);
 
 /* Addresses in heaps of far PEs are names, where nothing is ever mapped: what they are given to finds PE and offset in
  * them. */
@@ -143,65 +170,76 @@ static inline int tutti_shmem_is_far(const void *address)
 }
 
 /* Static variables that have a block of the heap under them: an address in the block; otherwise as it is. */
-static inline const void *tutti_shmem_unstatic(const void *address)
+static inline const void *tutti_shmem_unstatic(struct tutti_shmem *space, const void *address)
 {
-    const struct tutti_shmem_statics *statics = &tutti_shmem.statics;
+    const struct tutti_shmem_statics *statics = &space->statics;
     const uint64_t at = (uint64_t)((uintptr_t)address - (uintptr_t)statics->from);
     return statics->block && at < statics->bytes ? statics->block + at : address;
 }
 /* The same also of constants, of which there is a copy to be read. */
-static inline const void *tutti_shmem_unconstant(const void *address)
+static inline const void *tutti_shmem_unconstant(struct tutti_shmem *space, const void *address)
 {
-    const char *copy = tutti_shmem_constant(&tutti_shmem.statics, address);
-    return copy ? copy : tutti_shmem_unstatic(address);
+    const char *copy = tutti_shmem_constant(&space->statics, address);
+    return copy ? copy : tutti_shmem_unstatic(space, address);
 }
 
 /* Where `bytes` bytes at a symmetric address lie in the heap of that PE; NULL, and it is said why, where they do not.
  * Then kind_of[pe] knows what to do with it. reads: a constant will do. */
-static inline void *tutti_shmem_find(const void *address, size_t bytes, int pe, const char *call, int reads)
+static inline void *tutti_shmem_find(struct tutti_shmem *space, const void *address, size_t bytes, int pe,
+                                     const char *call, int reads)
 {
-    const struct tutti_shmem *space = &tutti_shmem;
     const uint64_t all = tutti_shmem_mapped(space);
     uint64_t at = (uint64_t)((uintptr_t)address - (uintptr_t)space->state.heap);
     if (__builtin_expect(at >= all, 0))
-        at = (uint64_t)((uintptr_t)(reads ? tutti_shmem_unconstant(address) : tutti_shmem_unstatic(address)) -
+        at = (uint64_t)((uintptr_t)(reads ? tutti_shmem_unconstant(space, address)
+                                          : tutti_shmem_unstatic(space, address)) -
                         (uintptr_t)space->state.heap);
     if (__builtin_expect(
             (unsigned)pe < (unsigned)space->state.pes && at >= space->first && at <= all && bytes <= all - at, 1))
         return space->base[pe] + at;
-    return tutti_shmem_refuse(address, bytes, pe, call);
+    return tutti_shmem_refuse(space, address, bytes, pe, call);
 }
-static inline void *tutti_shmem_at(const void *address, size_t bytes, int pe, const char *call)
+static inline void *tutti_shmem_at(struct tutti_shmem *space, const void *address, size_t bytes, int pe,
+                                   const char *call)
 {
-    return tutti_shmem_find(address, bytes, pe, call, 0);
+    return tutti_shmem_find(space, address, bytes, pe, call, 0);
 }
-static inline const void *tutti_shmem_from(const void *address, size_t bytes, int pe, const char *call)
+static inline const void *tutti_shmem_from(struct tutti_shmem *space, const void *address, size_t bytes, int pe,
+                                           const char *call)
 {
-    return tutti_shmem_find(address, bytes, pe, call, 1);
+    return tutti_shmem_find(space, address, bytes, pe, call, 1);
 }
 
 /* rma.c: the signal at that PE; NULL, and it is said why, where it, or the operation, is none. */
-uint64_t *tutti_shmem_signal_at(uint64_t *signal, int operation, int pe, const char *call);
+uint64_t *tutti_shmem_signal_at(struct tutti_shmem *space, uint64_t *signal, int operation, int pe, const char *call);
 
 /* rma.c: completes what the host has begun in a context, and what kernels have asked so far. far: what has to be waited
  * for of that far PE, or of all (-1), besides; neither that nor what kernels ask is counted by context. */
-void tutti_shmem_complete(int context, int (*far)(int pe), int pe);
+void tutti_shmem_complete(struct tutti_shmem *space, int context, int (*far)(struct tutti_shmem *space, int pe),
+                          int pe);
 /* rma.c: put, get and put_signal; later: as in kind.h; call: its name in errors. */
-void tutti_shmem_put(void *dest, const void *source, size_t bytes, int pe, int later, const char *call);
-void tutti_shmem_get(void *dest, const void *source, size_t bytes, int pe, int later, const char *call);
-void tutti_shmem_put_signal(void *dest, const void *source, size_t bytes, uint64_t *signal, uint64_t value,
-                            int operation, int pe, int later, const char *call);
+void tutti_shmem_put(struct tutti_shmem *space, void *dest, const void *source, size_t bytes, int pe, int later,
+                     const char *call);
+void tutti_shmem_get(struct tutti_shmem *space, void *dest, const void *source, size_t bytes, int pe, int later,
+                     const char *call);
+void tutti_shmem_put_signal(struct tutti_shmem *space, void *dest, const void *source, size_t bytes, uint64_t *signal,
+                            uint64_t value, int operation, int pe, int later, const char *call);
+
+/* rma.c: as tutti_shmem_amo(). */
+uint64_t tutti_shmem_change(struct tutti_shmem *space, int operation, void *dest, size_t bytes, uint64_t value,
+                            uint64_t compare, int pe);
 
 /* wait.c: waits for an own word; a status, which is said. */
-int tutti_shmem_wait_word(const uint32_t *word, int comparison, uint32_t value, const char *call);
+int tutti_shmem_wait_word(struct tutti_shmem *space, const uint32_t *word, int comparison, uint32_t value,
+                          const char *call);
 
 /* meet.c: the own one, which the host reads and writes. What has changed goes to where kernels have it; nothing where
  * the address space has ended. */
-struct tutti_shmem_told *tutti_shmem_told(void);
-int tutti_shmem_tell(const void *changed, size_t bytes);
+struct tutti_shmem_told *tutti_shmem_told(struct tutti_shmem *space);
+int tutti_shmem_tell(struct tutti_shmem *space, const void *changed, size_t bytes);
 /* ctx.c: ends the contexts of that team, after they have been completed; of all teams. */
-void tutti_shmem_contexts_leave(tshmem_team_t team);
-void tutti_shmem_contexts_close(void);
+void tutti_shmem_contexts_leave(struct tutti_shmem *space, tshmem_team_t team);
+void tutti_shmem_contexts_close(struct tutti_shmem *space);
 
 enum { TUTTI_SHMEM_ALIGN_MOST = 1 << 21 }; /* heaps begin at multiples of it, and grow by them */
 
@@ -225,22 +263,23 @@ void tutti_shmem_memfd_unmap(void *at, size_t bytes);
 /* Addresses, so that byte `before` lies at a multiple of `align`, a power of two; NULL where there are none. Given back
  * by munmap(). */
 void *tutti_shmem_reserve(size_t bytes, size_t before, size_t align);
-/* serve.c: ring and proxy for kernels of this PE, where TUTTI_SHMEM_RING or the rules say so, or a PE is not reached by
- * loads and stores. Local. open: once heaps are mapped; tells space->state.ring. A status, which is said. start: its
- * thread begins. stop: as long as the heaps are there. close: everything else. */
-int tutti_shmem_serve_open(struct tutti_shmem *space);
-int tutti_shmem_serve_start(struct tutti_shmem *space);
-/* serve.c: what kernels have asked so far is complete; those that have ended have asked all of theirs. */
-void tutti_shmem_serve_quiet(void);
-void tutti_shmem_serve_stop(struct tutti_shmem *space);
-void tutti_shmem_serve_close(struct tutti_shmem *space);
+/* proxy_server.c: ring and proxy for kernels of this PE, where TUTTI_SHMEM_RING or the rules say so, or a PE is not
+ * reached by loads and stores. Local. open: once heaps are mapped; publishes space->state.ring. A status, after an
+ * error message. start: the poller begins. stop: as long as the heaps are there. close: everything else. */
+int tutti_shmem_proxy_open(struct tutti_shmem *space);
+int tutti_shmem_proxy_start(struct tutti_shmem *space);
+/* proxy_server.c: waits until all requests that kernels have made so far are complete. Kernels that have ended have
+ * made all of theirs. */
+void tutti_shmem_proxy_quiet(struct tutti_shmem *space);
+void tutti_shmem_proxy_stop(struct tutti_shmem *space);
+void tutti_shmem_proxy_close(struct tutti_shmem *space);
 /* fail.c: says and keeps what kernels have told since the last look, of other PEs of the node too. */
-void tutti_shmem_stream_look(void);
+void tutti_shmem_stream_look(struct tutti_shmem *space);
 /* fail.c: all PEs leave their waits, and all further calls are errors; those of this node alone. */
-void tutti_shmem_leave_all(void);
-void tutti_shmem_leave_near(void);
+void tutti_shmem_leave_all(struct tutti_shmem *space);
+void tutti_shmem_leave_near(struct tutti_shmem *space);
 /* bind.c: kernels' modules get the state, or NULL. */
-void tutti_shmem_bind(const struct tshmem_state *state);
+void tutti_shmem_bind(struct tutti_shmem *space, const struct tshmem_state *state);
 /* teams.c: the three that are always there. Local. */
 int tutti_shmem_teams_open(struct tutti_shmem *space);
 

@@ -7,7 +7,7 @@
 
 enum { PIECE = 64 * 1024 };
 
-int tutti_shmem_move_all(const struct tutti_shmem_part *parts, size_t n)
+int tutti_shmem_move_all(struct tutti_shmem *space, const struct tutti_shmem_part *parts, size_t n)
 {
     struct tutti_shmem_part near[TUTTI_SHMEM_PARTS];
     size_t nears = 0;
@@ -16,19 +16,19 @@ int tutti_shmem_move_all(const struct tutti_shmem_part *parts, size_t n)
         if (!tutti_shmem_is_far(parts[i].to))
             near[nears++] = parts[i];
         else if (parts[i].bytes > 0)
-            status = tutti_shmem_far.copy(parts[i].to, parts[i].from, parts[i].bytes, 1);
+            status = tutti_shmem_far.copy(space, parts[i].to, parts[i].from, parts[i].bytes, 1);
     }
-    return status == TUTTI_OK && nears > 0 ? tutti_shmem.kind->move(near, nears) : status;
+    return status == TUTTI_OK && nears > 0 ? space->kind->move(space, near, nears) : status;
 }
 
-int tutti_shmem_clear_all(void *at, size_t bytes)
+int tutti_shmem_clear_all(struct tutti_shmem *space, void *at, size_t bytes)
 {
     static const char zeros[PIECE];
     int status = TUTTI_OK;
     if (!tutti_shmem_is_far(at))
-        return tutti_shmem.kind->clear(at, bytes);
+        return space->kind->clear(space, at, bytes);
     for (size_t done = 0; done < bytes && status == TUTTI_OK; done += PIECE)
-        status = tutti_shmem_far.copy((char *)at + done, zeros, bytes - done < PIECE ? bytes - done : PIECE, 1);
+        status = tutti_shmem_far.copy(space, (char *)at + done, zeros, bytes - done < PIECE ? bytes - done : PIECE, 1);
     return status;
 }
 
@@ -51,7 +51,7 @@ static int places(const struct tutti_shmem_job *job)
     return n;
 }
 
-static int run_piece(const struct piece *p)
+static int run_piece(struct tutti_shmem *space, const struct piece *p)
 {
     struct tutti_shmem_job here = *p->job;
     const size_t at = p->begin * p->size, bytes = p->count * p->size;
@@ -62,7 +62,7 @@ static int run_piece(const struct piece *p)
         here.in[i] = (const char *)here.in[i] + at;
         if (!tutti_shmem_is_far(here.in[i]))
             continue;
-        status = tutti_shmem_far.copy(next, here.in[i], bytes, 1);
+        status = tutti_shmem_far.copy(space, next, here.in[i], bytes, 1);
         here.in[i] = next;
         next += PIECE;
     }
@@ -74,33 +74,33 @@ static int run_piece(const struct piece *p)
         next += PIECE;
     }
     if (status == TUTTI_OK)
-        status = tutti_shmem_far_quiet(-1);
+        status = tutti_shmem_far_quiet(space, -1);
     if (status == TUTTI_OK)
-        status = tutti_shmem.kind->reduce(&here);
+        status = space->kind->reduce(space, &here);
     for (int i = 0; i < here.outs && status == TUTTI_OK; i++) {
         if (p->job->out[i] && tutti_shmem_is_far(p->job->out[i]))
-            status = tutti_shmem_far.copy((char *)p->job->out[i] + at, here.out[i], bytes, 1);
+            status = tutti_shmem_far.copy(space, (char *)p->job->out[i] + at, here.out[i], bytes, 1);
     }
-    return status == TUTTI_OK ? tutti_shmem_far_fence(-1) : status;
+    return status == TUTTI_OK ? tutti_shmem_far_fence(space, -1) : status;
 }
 
-int tutti_shmem_reduce_all(const struct tutti_shmem_job *job)
+int tutti_shmem_reduce_all(struct tutti_shmem *space, const struct tutti_shmem_job *job)
 {
-    const int far = tutti_shmem.wire ? places(job) : 0;
+    const int far = space->wire ? places(job) : 0;
     if (far == 0)
-        return tutti_shmem.kind->reduce(job);
+        return space->kind->reduce(space, job);
     struct piece piece = {.job = job, .size = tutti_shmem_type_size(job->type)};
     const size_t most = PIECE / piece.size;
     int status = TUTTI_OK;
-    piece.room = tutti_shmem.kind->room((size_t)far * PIECE);
+    piece.room = space->kind->room(space, (size_t)far * PIECE);
     if (!piece.room)
-        return tutti_shmem_fail(TUTTI_ERR_MEMORY, "a reduction", "no %d KiB for parts of other nodes",
+        return tutti_shmem_fail(space, TUTTI_ERR_MEMORY, "a reduction", "no %d KiB for parts of other nodes",
                                 far * (PIECE >> 10));
     for (; piece.begin < job->count && status == TUTTI_OK; piece.begin += most) {
         piece.count = job->count - piece.begin < most ? job->count - piece.begin : most;
-        status = run_piece(&piece);
+        status = run_piece(space, &piece);
     }
-    tutti_shmem.kind->give(piece.room);
+    space->kind->give(space, piece.room);
     return status;
 }
 
@@ -116,23 +116,23 @@ struct large {
 };
 
 /* The sources of members [begin, begin + n) behind `here->ranks` others. */
-static int fetch(const struct large *l, int begin, int n, struct tutti_shmem_job *here)
+static int fetch(struct tutti_shmem *space, const struct large *l, int begin, int n, struct tutti_shmem_job *here)
 {
     int status = TUTTI_OK;
     for (int i = 0; i < n && status == TUTTI_OK; i++) {
         const char *from = l->job->in[begin + i] + l->at;
         if (tutti_shmem_is_far(from)) {
             char *const room = l->fetched + (size_t)i * PIECE;
-            status = tutti_shmem_far.copy(room, from, l->count * l->size, 1);
+            status = tutti_shmem_far.copy(space, room, from, l->count * l->size, 1);
             from = room;
         }
         here->in[here->ranks++] = from;
     }
-    return status == TUTTI_OK ? tutti_shmem_far_quiet(-1) : status;
+    return status == TUTTI_OK ? tutti_shmem_far_quiet(space, -1) : status;
 }
 
 /* Results of a scan, of those members; their sources are in the job, behind the sum of all before. */
-static int scan(const struct large *l, int begin, int n, const struct tutti_shmem_job *with)
+static int scan(struct tutti_shmem *space, const struct large *l, int begin, int n, const struct tutti_shmem_job *with)
 {
     struct tutti_shmem_job here = *with;
     const int skip = here.ranks - n;
@@ -144,55 +144,56 @@ static int scan(const struct large *l, int begin, int n, const struct tutti_shme
         char *const to = l->job->out[begin + i] ? l->job->out[begin + i] + l->at : NULL;
         here.out[skip + i] = to && tutti_shmem_is_far(to) ? l->prefix + (size_t)i * PIECE : to;
     }
-    status = tutti_shmem.kind->reduce(&here);
+    status = space->kind->reduce(space, &here);
     for (int i = 0; i < n && status == TUTTI_OK; i++) {
         if (l->job->out[begin + i] && tutti_shmem_is_far(l->job->out[begin + i]))
-            status = tutti_shmem_far.copy(l->job->out[begin + i] + l->at, here.out[skip + i], l->count * l->size, 1);
+            status =
+                tutti_shmem_far.copy(space, l->job->out[begin + i] + l->at, here.out[skip + i], l->count * l->size, 1);
     }
-    return status == TUTTI_OK ? tutti_shmem_far_fence(-1) : status;
+    return status == TUTTI_OK ? tutti_shmem_far_fence(space, -1) : status;
 }
 
 /* Members [begin, begin + n): the sum becomes that of all up to them. */
-static int combine(struct large *l, int begin, int n)
+static int combine(struct tutti_shmem *space, struct large *l, int begin, int n)
 {
     struct tutti_shmem_job here = {.type = l->job->type, .op = l->job->op, .outs = 1, .count = l->count};
     char *const next = begin == 0 ? l->sum : l->sum + PIECE == l->prefix ? l->sum - PIECE : l->sum + PIECE;
     if (begin > 0)
         here.in[here.ranks++] = l->sum;
-    int status = fetch(l, begin, n, &here);
+    int status = fetch(space, l, begin, n, &here);
     here.shape = TUTTI_SHAPE_ALL;
     here.out[0] = next; /* a scan still needs the one before */
     if (status == TUTTI_OK)
-        status = tutti_shmem.kind->reduce(&here);
+        status = space->kind->reduce(space, &here);
     if (status == TUTTI_OK && l->job->shape != TUTTI_SHAPE_ALL)
-        status = scan(l, begin, n, &here);
+        status = scan(space, l, begin, n, &here);
     l->sum = next;
     return status;
 }
 
 /* The sum of all to every result. */
-static int hand_out(const struct large *l)
+static int hand_out(struct tutti_shmem *space, const struct large *l)
 {
     struct tutti_shmem_part part[TUTTI_SHMEM_PARTS];
     int n = 0, status = TUTTI_OK;
     for (int i = 0; i < l->job->outs && status == TUTTI_OK; i++) {
         part[n++] = (struct tutti_shmem_part){l->job->out[i] + l->at, l->sum, l->count * l->size};
         if (n == TUTTI_SHMEM_PARTS || i == l->job->outs - 1) {
-            status = tutti_shmem_move_all(part, (size_t)n);
+            status = tutti_shmem_move_all(space, part, (size_t)n);
             n = 0;
         }
     }
-    return status == TUTTI_OK ? tutti_shmem_far_fence(-1) : status;
+    return status == TUTTI_OK ? tutti_shmem_far_fence(space, -1) : status;
 }
 
-int tutti_shmem_reduce_large(const struct tutti_shmem_large_job *job)
+int tutti_shmem_reduce_large(struct tutti_shmem *space, const struct tutti_shmem_large_job *job)
 {
     struct large l = {.job = job, .size = tutti_shmem_type_size(job->type)};
     const size_t most = PIECE / l.size;
     int status = TUTTI_OK;
-    char *const room = tutti_shmem.kind->room((2 + 2 * (size_t)MEMBERS) * PIECE);
+    char *const room = space->kind->room(space, (2 + 2 * (size_t)MEMBERS) * PIECE);
     if (!room)
-        return tutti_shmem_fail(TUTTI_ERR_MEMORY, "a reduction", "no %d KiB for parts of other nodes",
+        return tutti_shmem_fail(space, TUTTI_ERR_MEMORY, "a reduction", "no %d KiB for parts of other nodes",
                                 (2 + 2 * MEMBERS) * (PIECE >> 10));
     l.prefix = room + (size_t)2 * PIECE;
     l.fetched = l.prefix + (size_t)MEMBERS * PIECE;
@@ -201,10 +202,10 @@ int tutti_shmem_reduce_large(const struct tutti_shmem_large_job *job)
         l.count = job->count - done < most ? job->count - done : most;
         l.sum = room;
         for (int begin = 0; begin < job->ranks && status == TUTTI_OK; begin += MEMBERS)
-            status = combine(&l, begin, job->ranks - begin < MEMBERS ? job->ranks - begin : MEMBERS);
+            status = combine(space, &l, begin, job->ranks - begin < MEMBERS ? job->ranks - begin : MEMBERS);
         if (status == TUTTI_OK && job->shape == TUTTI_SHAPE_ALL)
-            status = hand_out(&l);
+            status = hand_out(space, &l);
     }
-    tutti_shmem.kind->give(room);
+    space->kind->give(space, room);
     return status;
 }

@@ -17,9 +17,9 @@ struct tutti_shmem_large_job {
 enum { TUTTI_SHMEM_PARTS = 64 }; /* of one call of move_all(), at most */
 
 /* As in struct tutti_shmem_kind. To far heaps: complete past tutti_shmem_end(). */
-int tutti_shmem_move_all(const struct tutti_shmem_part *parts, size_t n);
-int tutti_shmem_clear_all(void *at, size_t bytes);
-int tutti_shmem_reduce_all(const struct tutti_shmem_job *job);
-int tutti_shmem_reduce_large(const struct tutti_shmem_large_job *job);
+int tutti_shmem_move_all(struct tutti_shmem *space, const struct tutti_shmem_part *parts, size_t n);
+int tutti_shmem_clear_all(struct tutti_shmem *space, void *at, size_t bytes);
+int tutti_shmem_reduce_all(struct tutti_shmem *space, const struct tutti_shmem_job *job);
+int tutti_shmem_reduce_large(struct tutti_shmem *space, const struct tutti_shmem_large_job *job);
 
 #endif

@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "shmem/far.h"
+#include "shmem/here.h"
 #include "shmem/meet.h"
 
 struct words {
@@ -93,46 +94,48 @@ static int look(struct words *w)
 }
 
 /* 1 where the words are there to be looked at. */
-static int are_seen(void *with)
+static int are_seen(struct tutti_shmem *space, void *with)
 {
     struct words *w = with;
-    return tutti_shmem.kind->peek(&w->peek, w->words, w->n * size_of(w->type));
+    return space->kind->peek(space, &w->peek, w->words, w->n * size_of(w->type));
 }
 
-static int is_enough(void *with)
+static int is_enough(struct tutti_shmem *space, void *with)
 {
-    const int seen = are_seen(with);
+    const int seen = are_seen(space, with);
     if (seen < 0)
         return seen;
     if (seen && look(with))
         return 1;
-    return __atomic_load_n(tutti_shmem.state.abort, __ATOMIC_RELAXED) ? TUTTI_ERR_BROKEN : 0;
+    return __atomic_load_n(space->state.abort, __ATOMIC_RELAXED) ? TUTTI_ERR_BROKEN : 0;
 }
 
-static void say_words(void *with, char *text, size_t size)
+static void say_words(struct tutti_shmem *space, void *with, char *text, size_t size)
 {
+    (void)space;
     const struct words *w = with;
     snprintf(text, size, "in %s for %s of %zu words at %p, the first of which is %lld", tutti_shmem_called(w->name),
              (w->which & 3) == TSHMEM_WAIT_ALL ? "all" : "one", w->n, w->words,
              w->n && w->peek.seen ? (long long)load(w->type, w->peek.seen, 0, 1) : 0);
 }
 
-static size_t run(struct words *w)
+static size_t run(struct tutti_shmem *space, struct words *w)
 {
-    if (tutti_shmem.state.pes == 0) {
-        tutti_shmem_down(w->name);
+    if (space->state.pes == 0) {
+        tutti_shmem_down(space, w->name);
     } else if (w->comparison < 0 || w->comparison >= TSHMEM_COMPARISON_COUNT) {
-        tutti_shmem_fail(TUTTI_ERR_ARGUMENT, w->name, "%d is no comparison: TSHMEM_CMP_EQ ...", w->comparison);
+        tutti_shmem_fail(space, TUTTI_ERR_ARGUMENT, w->name, "%d is no comparison: TSHMEM_CMP_EQ ...", w->comparison);
     } else if (w->n > 0 && (uintptr_t)w->words % size_of(w->type) != 0) {
-        tutti_shmem_fail(TUTTI_ERR_ARGUMENT, w->name, "%p is not aligned to %zu bytes", w->words, size_of(w->type));
+        tutti_shmem_fail(space, TUTTI_ERR_ARGUMENT, w->name, "%p is not aligned to %zu bytes", w->words,
+                         size_of(w->type));
     } else {
         const int test = w->which & TSHMEM_WAIT_TEST;
         if (test)
-            tutti_shmem_far_serve();
-        const int status = tutti_shmem_await(test ? are_seen : is_enough, say_words, w);
+            tutti_shmem_far_serve(space);
+        const int status = tutti_shmem_await(space, test ? are_seen : is_enough, say_words, w);
         if (status == TUTTI_OK && test)
             look(w);
-        tutti_shmem.kind->forget(&w->peek);
+        space->kind->forget(space, &w->peek);
         if (status == TUTTI_OK)
             return w->result;
     }
@@ -155,6 +158,7 @@ static const char *name_of(int which)
 size_t tutti_shmem_wait(int which, int type, const void *words, size_t n, size_t *indices, const int *status,
                         int comparison, const void *values)
 {
+    struct tutti_shmem *const space = tutti_shmem_here();
     struct words w = {.which = which,
                       .type = type,
                       .comparison = comparison,
@@ -164,34 +168,37 @@ size_t tutti_shmem_wait(int which, int type, const void *words, size_t n, size_t
                       .indices = indices,
                       .status = status,
                       .name = name_of(n == 1 && which == (which & TSHMEM_WAIT_TEST) ? which | 3 : which)};
-    return run(&w);
+    return run(space, &w);
 }
 
-int tutti_shmem_wait_word(const uint32_t *word, int comparison, uint32_t value, const char *call)
+int tutti_shmem_wait_word(struct tutti_shmem *space, const uint32_t *word, int comparison, uint32_t value,
+                          const char *call)
 {
     struct words w = {
         .type = TSHMEM_UINT32, .comparison = comparison, .words = word, .values = &value, .n = 1, .name = call};
-    return run(&w) == 1 ? TUTTI_OK : TUTTI_ERR_BROKEN;
+    return run(space, &w) == 1 ? TUTTI_OK : TUTTI_ERR_BROKEN;
 }
 
 uint64_t tshmem_signal_wait_until(uint64_t *signal, int comparison, uint64_t value)
 {
+    struct tutti_shmem *const space = tutti_shmem_here();
     struct words w = {.type = TSHMEM_UINT64,
                       .comparison = comparison,
                       .words = signal,
                       .values = &value,
                       .n = 1,
                       .name = "tshmem_signal_wait_until"};
-    run(&w);
+    run(space, &w);
     return w.seen;
 }
 
 uint64_t tshmem_signal_fetch(const uint64_t *signal)
 {
+    struct tutti_shmem *const space = tutti_shmem_here();
     uint64_t value = 0;
-    tutti_shmem_far_serve();
-    if (tutti_shmem.state.pes == 0 || tutti_shmem.kind->host_reaches)
+    tutti_shmem_far_serve(space);
+    if (space->state.pes == 0 || space->kind->host_reaches)
         return __atomic_load_n(signal, __ATOMIC_ACQUIRE);
-    tutti_shmem.kind->element(&value, signal, sizeof value);
+    space->kind->element(space, &value, signal, sizeof value);
     return value;
 }

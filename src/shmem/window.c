@@ -151,9 +151,8 @@ static void tell_peers(struct tutti_shmem *space)
         state->peer[0] = state->heap;
 }
 
-int tutti_shmem_kernels_reach(int pe)
+int tutti_shmem_kernels_reach(struct tutti_shmem *space, int pe)
 {
-    const struct tutti_shmem *space = &tutti_shmem;
     return space->heaps[pe] && (!space->uneven || pe == space->state.me);
 }
 

@@ -10,7 +10,7 @@
 
 #include "bench/tune/choose.h"
 #include "coll/coll.h"
-#include "shmem/ring/proxy.h"
+#include "shmem/proxy/proxy.h"
 
 static struct tune_curve curve;
 

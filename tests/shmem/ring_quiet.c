@@ -10,7 +10,7 @@
 
 #include "shmem/kit.h"
 #include "shmem/meet.h"
-#include "shmem/ring/proxy.h"
+#include "shmem/proxy/proxy.h"
 #include "shmem/space.h"
 #include "tutti/device.h"
 
@@ -18,10 +18,10 @@ enum { BYTES = 3000, MOST = 16, SECONDS = 20 };
 
 static atomic_int holding, in_quiet, looks, early;
 
-/* ---- the path that keeps requests open; on the proxy's thread ---- */
+/* ---- the path that keeps requests open; on the poller's thread ---- */
 
 static struct held {
-    struct tutti_ring_operation *operation;
+    struct tutti_ring_request *operation;
     char *at;
 } held[MOST];
 static int held_count;
@@ -36,7 +36,7 @@ static void *core(const char *name)
     return symbol;
 }
 
-static int begin(struct tutti_proxy *proxy, struct tutti_ring_operation *operation, char *at)
+static int begin(struct tutti_proxy *proxy, struct tutti_ring_request *operation, char *at)
 {
     const struct tutti_path *path = core("tutti_near_host");
     if (!atomic_load(&holding) || held_count == MOST)
@@ -53,7 +53,7 @@ static int poll(struct tutti_proxy *proxy)
         return 0;
     for (int i = 0; i < ended; i++) {
         CHECK(path->begin(proxy, held[i].operation, held[i].at) == TUTTI_RING_DONE, "a request is done at once");
-        tutti_ring_done(&proxy->ring, held[i].operation);
+        tutti_ring_done(proxy->ring, held[i].operation);
     }
     held_count = 0;
     return ended;
@@ -64,25 +64,27 @@ const struct tutti_path tutti_near_host = {.name = "of a PE of this node, held",
 
 /* ---- the calls of the core that wait for it ---- */
 
-void tutti_shmem_serve_quiet(void)
+void tutti_shmem_proxy_quiet(struct tutti_shmem *space)
 {
-    void (*quiet)(void);
-    *(void **)(void *)&quiet = core("tutti_shmem_serve_quiet");
+    void (*quiet)(struct tutti_shmem * space);
+    *(void **)(void *)&quiet = core("tutti_shmem_proxy_quiet");
     atomic_store(&in_quiet, 1);
-    quiet();
+    quiet(space);
     atomic_store(&in_quiet, 0);
 }
 
-int tutti_shmem_await(int (*done)(void *with), void (*where)(void *with, char *text, size_t size), void *with)
+int tutti_shmem_await(struct tutti_shmem *space, int (*done)(struct tutti_shmem *space, void *with),
+                      void (*where)(struct tutti_shmem *space, void *with, char *text, size_t size), void *with)
 {
-    int (*await)(int (*)(void *), void (*)(void *, char *, size_t), void *);
+    int (*await)(struct tutti_shmem *, int (*)(struct tutti_shmem *, void *),
+                 void (*)(struct tutti_shmem *, void *, char *, size_t), void *);
     *(void **)(void *)&await = core("tutti_shmem_await");
     if (atomic_load(&in_quiet) && atomic_load(&holding)) {
         atomic_fetch_add(&looks, 1);
-        atomic_fetch_add(&early, done(with) != 0);
+        atomic_fetch_add(&early, done(space, with) != 0);
         atomic_store(&holding, 0);
     }
-    return await(done, where, with);
+    return await(space, done, where, with);
 }
 
 /* ---- what is tested ---- */

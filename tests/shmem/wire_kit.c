@@ -31,37 +31,42 @@ static struct work *next_work(void)
     return &works[here][begun[here]++];
 }
 
-static int later_copy(void *to, const void *from, ptrdiff_t dst, ptrdiff_t sst, size_t block, size_t n, size_t bytes)
+static int later_copy(void *with, void *to, const void *from, ptrdiff_t dst, ptrdiff_t sst, size_t block, size_t n,
+                      size_t bytes)
 {
+    (void)with;
     *next_work() =
         (struct work){.to = to, .from = from, .dst = dst, .sst = sst, .block = block, .n = n, .bytes = bytes};
     return TUTTI_OK;
 }
 
-static int later_change(int operation, void *at, size_t bytes, uint64_t value, uint64_t compare, uint64_t *was)
+static int later_change(void *with, int operation, void *at, size_t bytes, uint64_t value, uint64_t compare,
+                        uint64_t *was)
 {
+    (void)with;
     *next_work() = (struct work){
         .changes = 1, .operation = operation, .to = at, .bytes = bytes, .value = value, .compare = compare, .was = was};
     return TUTTI_OK;
 }
 
-static int later_ended(void)
+static int later_ended(void *with)
 {
+    (void)with;
     if (++looks[here] % 3 != 0)
         return 0;
     for (int i = 0; i < begun[here]; i++) {
         const struct work *w = &works[here][i];
         if (w->changes)
-            at_once.amo(w->operation, w->to, w->bytes, w->value, w->compare, w->was);
+            at_once.amo(NULL, w->operation, w->to, w->bytes, w->value, w->compare, w->was);
         else
-            at_once.blocks(w->to, w->from, w->dst, w->sst, w->block, w->n, w->bytes);
+            at_once.blocks(NULL, w->to, w->from, w->dst, w->sst, w->block, w->n, w->bytes);
     }
     begun[here] = 0;
     return 1;
 }
 
 const struct tutti_wire_local later = {
-    .room = room, .give = free, .blocks = later_copy, .amo = later_change, .ended = later_ended};
+    .room = room, .give = give, .blocks = later_copy, .amo = later_change, .ended = later_ended};
 
 void begin_works(int pe)
 {

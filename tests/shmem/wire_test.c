@@ -143,8 +143,8 @@ static void contention(struct side *s, int *times)
     for (long i = 0; i < each; i++) {
         uint64_t was;
         if (kinds) { /* near: by this PE's own instructions */
-            was = tutti_shmem_amo_host(TSHMEM_AMO_ADD, &s->heap->ticket, 8, 1, 0);
-            tutti_shmem_amo_host(TSHMEM_AMO_ADD, &s->heap->counter, 8, 3, 0);
+            was = tutti_shmem_amo_host(NULL, TSHMEM_AMO_ADD, &s->heap->ticket, 8, 1, 0);
+            tutti_shmem_amo_host(NULL, TSHMEM_AMO_ADD, &s->heap->counter, 8, 3, 0);
             tutti_wire_poll(s->wire);
         } else {
             struct tutti_wire_op ticket = amo_of(0, TSHMEM_AMO_ADD, AT(ticket), 8, 1, 1);

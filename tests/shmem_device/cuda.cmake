@@ -49,7 +49,7 @@ endfunction()
 set(common cuda_pes.c draw/draw.c draw/collectives.c explain.c heap.c model.c ${support}/check.c ${support}/oracle.c ${support}/numbers.c)
 # The ring's host side, out of the library.
 set(serve cuda_serve.c ${support}/cuda_device.c)
-foreach(file shmem/ring/ring shmem/ring/proxy shmem/ring/near_device core/log core/status core/settings core/nearest core/size)
+foreach(file ring/ring ring/server shmem/proxy/proxy shmem/proxy/near_device core/log core/status core/settings core/nearest core/size)
   list(APPEND serve ${PROJECT_SOURCE_DIR}/src/${file}.c)
 endforeach()
 shmem_cuda_object(cuda_serve cuda_serve.cu)
@@ -78,7 +78,7 @@ endforeach()
 
 # The ring by itself. Long runs: TUTTI_TEST_MESSAGES.
 shmem_cuda_object(cuda_messages cuda_messages.cu)
-shmem_cuda_test(shmem-cuda-messages SOURCES cuda_messages.c ring_host.c ${common} ${PROJECT_SOURCE_DIR}/src/shmem/ring/ring.c
+shmem_cuda_test(shmem-cuda-messages SOURCES cuda_messages.c ring_host.c ${common} ${PROJECT_SOURCE_DIR}/src/ring/ring.c
                 OBJECTS cuda_rows cuda_messages TIMEOUT 120)
 
 shmem_cuda_object(cuda_errors cuda_errors.cu)

@@ -14,6 +14,7 @@
 #define TSHMEM_KERNELS
 #include "shmem_device/ring_host.h"
 
+#include "shmem/proxy/proxy.h"
 #include "shmem_device/cuda_pes.h"
 #include "support/check.h"
 
@@ -46,7 +47,7 @@ static void many(uint64_t seed, uint64_t slots, uint64_t first, uint64_t message
     const size_t words = MESSAGES_PRODUCERS * sizeof(uint64_t);
     uint32_t *const abort_word = pinned(sizeof *abort_word), *const wrong = pinned(sizeof *wrong);
     struct messages m = {seed, messages / MESSAGES_PRODUCERS, pinned(words), pinned(words), pinned(words), wrong};
-    struct tshmem_ring_own *own, *const own_first = calloc(1, sizeof *own_first);
+    struct tutti_ring_counters *own, *const own_first = calloc(1, sizeof *own_first);
     struct tutti_ring ring;
     void *const memory = pinned(tutti_ring_bytes(slots)), *made;
     struct ring_host host = {.ring = &ring,
@@ -65,13 +66,15 @@ static void many(uint64_t seed, uint64_t slots, uint64_t first, uint64_t message
     cudaStream_t stream;
     pthread_t thread;
     memset(next, 0, sizeof next);
-    tutti_ring_lay(&ring, memory, slots, first);
-    tutti_ring_own(own_first, first);
+    tutti_ring_init(&ring, memory, slots, first);
+    ring_host_register(&host);
+    tutti_ring_counters_init(own_first, first);
     cuda_must((int)cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "a stream");
     cuda_must((int)cudaMalloc(&made, sizeof *own), "the kernels' counters");
     own = made;
     cuda_must((int)cudaMemcpy(own, own_first, sizeof *own, cudaMemcpyHostToDevice), "the kernels' counters");
-    tutti_ring_tell(&ring, memory, own, &state.ring);
+    const struct tutti_ring_kernel_view view = tutti_ring_kernel_view(&ring, memory, own);
+    tutti_proxy_publish(&view, &state.ring);
     CHECK(messages_bind(&state) == 0, "binding the state");
     cuda_must((int)cudaDeviceSynchronize(), "set-up");
     const double begun = cuda_seconds();
@@ -91,7 +94,7 @@ static void many(uint64_t seed, uint64_t slots, uint64_t first, uint64_t message
               ring.completed == ring.consumed,
           "%llu of %llu requests are complete", (unsigned long long)(ring.completed - first),
           (unsigned long long)(m.each * MESSAGES_PRODUCERS));
-    for (int i = 0; i < TSHMEM_COMPLETIONS; i++)
+    for (int i = 0; i < TUTTI_RING_COMPLETIONS; i++)
         CHECK((own_first->taken[i] & 1) == 0, "completion %d is still taken", i);
     printf("%llu messages, %llu slots: %.2f million a second, each compared\n",
            (unsigned long long)(m.each * MESSAGES_PRODUCERS), (unsigned long long)slots,

@@ -9,14 +9,16 @@
 
 #include "core/status.h"
 #include "kernels/args.h"
-#include "shmem/ring/proxy.h"
+#include "shmem/proxy/proxy.h"
 #include "support/check.h"
 #include "support/cuda_device.h"
 #include "support/random.h"
 
-static int launch(struct tutti_stream *stream, int operation, size_t bytes, struct tutti_amo_args *args)
+static int launch(struct tutti_shmem *unused, struct tutti_stream *stream, int operation, size_t bytes,
+                  struct tutti_amo_args *args)
 {
     const struct dim3 one = {1, 1, 1};
+    (void)unused;
     struct cuda_amo amo = {operation,   (unsigned)bytes, args->at,
                            args->value, args->expected,  (uint64_t *)(uintptr_t)args->was};
     void *arguments[] = {&amo};
@@ -28,8 +30,9 @@ static int launch(struct tutti_stream *stream, int operation, size_t bytes, stru
 
 static struct server {
     struct tutti_proxy proxy;
+    struct tutti_ring_server ring;
     struct tshmem_state state; /* as the proxy reads it */
-    struct tshmem_ring_own *own;
+    struct tutti_ring_counters *own;
 } servers[PROGRAM_PES];
 static int count, spread;
 static atomic_int ending;
@@ -40,7 +43,7 @@ static pthread_t thread;
 static int is_behind(const int *broken)
 {
     for (int pe = 0; pe < count; pe++) {
-        if (!broken[pe] && servers[pe].proxy.ring.completed != wanted[pe])
+        if (!broken[pe] && servers[pe].ring.ring.completed != wanted[pe])
             return 1;
     }
     return 0;
@@ -57,7 +60,7 @@ static void *run(void *unused)
         for (int pe = 0; pe < count; pe++) {
             if (spread && cudaSetDevice(servers[pe].proxy.gpu) != cudaSuccess)
                 broken[pe] = 1;
-            broken[pe] |= !broken[pe] && tutti_proxy_poll(&servers[pe].proxy) < 0;
+            broken[pe] |= !broken[pe] && tutti_ring_server_poll(&servers[pe].ring) < 0;
         }
     }
     return NULL;
@@ -75,15 +78,17 @@ static void open_one(struct cuda_pes *pes, int pe, uint64_t slots)
                                          .near = &tutti_near_device,
                                          .gpu = pes->gpu[pe],
                                          .device = &cuda_device,
-                                         .launch = launch,
-                                         .memory = memory,
-                                         .seen = memory};
-    tutti_ring_lay(&server->proxy.ring, memory, slots, 0);
+                                         .launch = launch};
+    server->ring.owner = (struct tutti_ring_owner){.name = "a PE", .abort = server->state.abort};
+    server->ring.memory = memory;
+    tutti_ring_init(&server->ring.ring, memory, slots, 0);
     cuda_must((int)cudaMalloc(&memory, sizeof *server->own), "the kernels' counters");
     cuda_must((int)cudaMemset(memory, 0, sizeof *server->own), "the kernels' counters");
     server->own = memory;
-    tutti_ring_tell(&server->proxy.ring, server->proxy.seen, server->own, &pes->told[pe].ring);
-    CHECK(tutti_near_device.open(&server->proxy) == TUTTI_OK, "the path");
+    const struct tutti_ring_kernel_view view =
+        tutti_ring_kernel_view(&server->ring.ring, server->ring.memory, server->own);
+    tutti_proxy_publish(&view, &pes->told[pe].ring);
+    CHECK(tutti_proxy_open(&server->proxy, &server->ring) == TUTTI_OK, "the path");
 }
 
 static void keep_apart(struct cuda_pes *pes, int pe, const int *node)
@@ -141,12 +146,12 @@ uint64_t cuda_serve_end(struct cuda_pes *pes)
         struct server *const server = &servers[pe];
         const uint64_t next = wanted[pe];
         cuda_pes_on(pes, pe);
-        CHECK(pes->abort[pe] || server->proxy.ring.completed == next, "PE %d: %llu of %llu requests are complete", pe,
-              (unsigned long long)server->proxy.ring.completed, (unsigned long long)next);
+        CHECK(pes->abort[pe] || server->ring.ring.completed == next, "PE %d: %llu of %llu requests are complete", pe,
+              (unsigned long long)server->ring.ring.completed, (unsigned long long)next);
         requests += next;
-        tutti_near_device.close(&server->proxy);
+        tutti_proxy_close(&server->proxy);
         cuda_must((int)cudaFree(server->own), "freeing");
-        cuda_must((int)cudaFreeHost(server->proxy.memory), "freeing");
+        cuda_must((int)cudaFreeHost(server->ring.memory), "freeing");
     }
     count = 0;
     return requests;

@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "progress/poller.h"
 #include "support/check.h"
 #include "support/random.h"
 
@@ -12,7 +11,7 @@ extern const struct tutti_shmem_kind tutti_shmem_host; /* kind.h has the host's 
 
 /* ---- what is done late: by the wire in any order, near by in its order, on which programs rely ---- */
 
-static int begin(struct tutti_proxy *proxy, struct tutti_ring_operation *operation, char *at)
+static int begin(struct tutti_proxy *proxy, struct tutti_ring_request *operation, char *at)
 {
     struct pes_server *const server = proxy->far_with;
     CHECK(!at == !proxy->state->peer[operation->pe], "where it lies");
@@ -30,7 +29,7 @@ static int end(struct tutti_proxy *proxy, int any_order)
         return 0;
     while (server->waiting > 0 && random_next(&server->random) % 4 != 0) {
         const int i = any_order ? (int)(random_next(&server->random) % (uint64_t)server->waiting) : 0;
-        struct tutti_ring_operation *const o = server->later[i];
+        struct tutti_ring_request *const o = server->later[i];
         const int get = o->operation == TSHMEM_RING_GET || o->operation == TSHMEM_RING_GET_VALUE ||
                         o->operation == TSHMEM_RING_GET_BLOCKS;
         server->waiting--;
@@ -38,7 +37,7 @@ static int end(struct tutti_proxy *proxy, int any_order)
         CHECK(tutti_near_host.begin(&server->near, o, server->mapped.peer[o->pe] + (get ? o->source : o->dest)) ==
                   TUTTI_RING_DONE,
               "what is done late");
-        tutti_ring_done(&proxy->ring, o);
+        tutti_ring_done(proxy->ring, o);
         ended++;
     }
     return ended;
@@ -58,7 +57,7 @@ static const struct tutti_path wire = {.name = "by the wire", .begin = begin, .p
 static const struct tutti_path late = {.name = "near by", .begin = begin, .poll = poll_late};
 
 const struct tutti_path *pes_far = &wire;
-int (*pes_dead)(void);
+int (*pes_dead)(void *);
 
 /* ---- */
 
@@ -92,26 +91,26 @@ void pes_serve(struct pes *pes, enum pes_ring_how how, uint64_t slots, uint64_t 
         server->proxy = (struct tutti_proxy){.state = &server->host,
                                              .near = seed % 2 && how == PES_RING_FORCED ? &late : &tutti_near_host,
                                              .far = how >= PES_RING_NODES ? pes_far : NULL,
-                                             .dead = pes_dead,
                                              .far_with = server,
                                              .kind = &tutti_shmem_host};
-        server->proxy.memory = aligned_alloc(TUTTI_RING_ALIGN, tutti_ring_bytes(slots));
-        tutti_ring_lay(&server->proxy.ring, server->proxy.memory, slots, 0);
-        tutti_ring_tell(&server->proxy.ring, server->proxy.memory, &server->own, &state->ring);
+        server->ring.owner = (struct tutti_ring_owner){.name = "a PE", .abort = state->abort, .dead = pes_dead};
+        CHECK(tutti_ring_server_open(&server->ring, NULL, -1, NULL, slots) == 0, "a ring");
+        CHECK(tutti_proxy_open(&server->proxy, &server->ring) == 0, "the proxy");
+        const struct tutti_ring_kernel_view view = tutti_ring_server_view(&server->ring);
+        tutti_proxy_publish(&view, &state->ring);
         cut(&state->ring, how, &random);
-        server->poller = tutti_poller_start(tutti_proxy_poll, &server->proxy, 1);
-        CHECK(server->poller != NULL, "no thread");
+        CHECK(tutti_ring_server_start(&server->ring, 1) == 0, "no thread");
     }
 }
 
 void pes_serve_end(struct pes *pes, int whole)
 {
-    for (int pe = 0; pe < pes->count && pes_server[pe].poller; pe++) {
+    for (int pe = 0; pe < pes->count && pes_server[pe].ring.poller; pe++) {
         struct pes_server *const server = &pes_server[pe];
-        tutti_poller_end(server->poller);
-        server->poller = NULL;
-        CHECK(!whole || (server->waiting == 0 && server->proxy.ring.consumed == server->own.next),
+        tutti_ring_server_stop(&server->ring);
+        CHECK(!whole || (server->waiting == 0 && server->ring.ring.consumed == server->ring.counters->next),
               "PE %d: something is left in the ring", pe);
-        free(server->proxy.memory);
+        tutti_proxy_close(&server->proxy);
+        tutti_ring_server_close(&server->ring);
     }
 }

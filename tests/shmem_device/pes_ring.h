@@ -2,7 +2,7 @@
 #ifndef TUTTI_TESTS_SHMEM_PES_RING_H
 #define TUTTI_TESTS_SHMEM_PES_RING_H
 
-#include "shmem/ring/proxy.h"
+#include "shmem/proxy/proxy.h"
 #include "shmem_device/pes.h"
 
 enum pes_ring_how {
@@ -17,17 +17,16 @@ enum pes_ring_how {
 struct pes_server {
     struct tutti_proxy proxy, near; /* near: as if all were mapped, for the wire */
     struct tshmem_state host, mapped;
-    struct tshmem_ring_own own;
-    struct tutti_poller *poller;
+    struct tutti_ring_server ring;
     uint64_t random;
-    struct tutti_ring_operation *later[24];
+    struct tutti_ring_request *later[24];
     int waiting;
 };
 extern struct pes_server pes_server[PROGRAM_PES];
 
 /* Of all proxies made from now on: the wire of PES_RING_FAR, and who knows of dead processes. */
 extern const struct tutti_path *pes_far;
-extern int (*pes_dead)(void);
+extern int (*pes_dead)(void *);
 
 /* After pes_open(). seed: of cutovers and delays. */
 void pes_serve(struct pes *pes, enum pes_ring_how how, uint64_t slots, uint64_t seed);

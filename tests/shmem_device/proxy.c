@@ -18,18 +18,19 @@ enum { PES = 2, LIMIT_MS = 60000 };
 static struct pes pes;
 static char source[8192];
 
-static int is_dead(void)
+static int is_dead(void *unused)
 {
+    (void)unused;
     return 4711;
 }
 
-static int fails(struct tutti_proxy *proxy, struct tutti_ring_operation *operation, char *at)
+static int fails(struct tutti_proxy *proxy, struct tutti_ring_request *operation, char *at)
 {
     (void)proxy, (void)operation, (void)at;
     return TUTTI_ERR_DEVICE;
 }
 
-static int never(struct tutti_proxy *proxy, struct tutti_ring_operation *operation, char *at)
+static int never(struct tutti_proxy *proxy, struct tutti_ring_request *operation, char *at)
 {
     (void)proxy, (void)operation, (void)at;
     return TUTTI_RING_OPEN;
@@ -37,10 +38,10 @@ static int never(struct tutti_proxy *proxy, struct tutti_ring_operation *operati
 
 static int fails_later(struct tutti_proxy *proxy)
 {
-    return proxy->ring.consumed > 0 ? TUTTI_ERR_PEER : 0;
+    return proxy->ring->consumed > 0 ? TUTTI_ERR_PEER : 0;
 }
 
-static int busy(struct tutti_proxy *proxy, struct tutti_ring_operation *operation, char *at)
+static int busy(struct tutti_proxy *proxy, struct tutti_ring_request *operation, char *at)
 {
     (void)proxy, (void)operation, (void)at;
     return TUTTI_RING_BUSY;
@@ -190,7 +191,7 @@ static void cutovers(void)
         pes_state = &pes.state[0];
         pes_serve(&pes, PES_RING_CUT, 64, 1);
         struct program_heap *const heap = pes.heap[0];
-        uint64_t *const next = &pes_server[0].own.next;
+        uint64_t *const next = &pes_server[0].ring.counters->next;
         for (int get = 0; get < 2; get++) {
             for (int g = 0; g < TSHMEM_GROUPS; g++) {
                 pes.state[0].ring.cutover[TSHMEM_CUT_PUT][g] = get || g != TSHMEM_GROUP_1 ? 3 : cut[i];

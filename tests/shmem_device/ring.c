@@ -14,12 +14,13 @@ static struct tshmem_state kernels;
 #include "shmem_device/ring_host.h"
 
 #include "core/clock.h"
+#include "shmem/proxy/proxy.h"
 #include "support/check.h"
 
 enum { PRODUCERS = 5, HEAP = 1 << 16 };
 
 static struct tutti_ring rings;
-static struct tshmem_ring_own counts;
+static struct tutti_ring_counters counts;
 static struct tshmem_team_state teams[TSHMEM_TEAMS_MAX];
 static uint32_t aborted;
 static char *symmetric;
@@ -30,8 +31,8 @@ static void ring_open(uint64_t slots, uint64_t first, uint64_t limit_ms)
     symmetric = calloc(1, HEAP);
     memory = aligned_alloc(TUTTI_RING_ALIGN, tutti_ring_bytes(slots));
     aborted = 0;
-    tutti_ring_lay(&rings, memory, slots, first);
-    tutti_ring_own(&counts, first);
+    tutti_ring_init(&rings, memory, slots, first);
+    tutti_ring_counters_init(&counts, first);
     kernels = (struct tshmem_state){.bytes = sizeof kernels,
                                     .version = TSHMEM_STATE_VERSION,
                                     .pes = TSHMEM_PES_MAX,
@@ -40,7 +41,8 @@ static void ring_open(uint64_t slots, uint64_t first, uint64_t limit_ms)
                                     .team = teams,
                                     .abort = &aborted,
                                     .limit_ns = limit_ms * 1000000};
-    tutti_ring_tell(&rings, memory, &counts, &kernels.ring);
+    const struct tutti_ring_kernel_view view = tutti_ring_kernel_view(&rings, memory, &counts);
+    tutti_proxy_publish(&view, &kernels.ring);
 }
 
 static void ring_close(void)
@@ -104,6 +106,7 @@ static void many(uint64_t seed, uint64_t slots, uint64_t first, uint64_t message
     struct producer producer[PRODUCERS];
     host_begin(seed);
     ring_open(slots, first, 120000);
+    ring_host_register(&host);
     const uint64_t before = tutti_now_ns();
     pthread_create(&thread[PRODUCERS], NULL, ring_host_thread, &host);
     for (uint64_t p = 0; p < PRODUCERS; p++) {
@@ -122,7 +125,7 @@ static void many(uint64_t seed, uint64_t slots, uint64_t first, uint64_t message
     CHECK(aborted == 0, "a wait was left");
     CHECK(counts.next - first == rings.consumed - first && rings.completed == rings.consumed,
           "requests are left in the ring");
-    for (int i = 0; i < TSHMEM_COMPLETIONS; i++)
+    for (int i = 0; i < TUTTI_RING_COMPLETIONS; i++)
         CHECK((counts.taken[i] & 1) == 0, "completion %d is still taken", i);
     printf("%llu messages, %llu slots: %.2f million a second\n", (unsigned long long)messages,
            (unsigned long long)slots, 1e3 * (double)messages / (double)(tutti_now_ns() - before));
@@ -136,32 +139,34 @@ static void torn(void)
     const uint64_t first = 3 * TUTTI_RING_SLOTS_LEAST, turn = 4;
     host_begin(0);
     ring_open(TUTTI_RING_SLOTS_LEAST, first, 100);
+    ring_host_register(&host);
     for (uint64_t n = 0; n < 8; n++) {
-        uint64_t *const word = rings.request[n].word;
+        uint64_t *const word = rings.slot[n].word;
         uint64_t whole[8];
         tutti_dev_ring_send(&(struct tutti_dev_request){.operation = TSHMEM_RING_NOP, .value = n}, 0);
         memcpy(whole, word, sizeof whole);
         CHECK((whole[n] & 0xff) == turn, "word %llu: %llx", (unsigned long long)n, (unsigned long long)whole[n]);
         word[n] = turn - 1;
-        CHECK(tutti_ring_poll(&rings, 8, ring_host_begin, &host) == 0, "word %llu has not come", (unsigned long long)n);
+        CHECK(tutti_ring_poll(&rings, 8) == 0, "word %llu has not come", (unsigned long long)n);
         word[n] = whole[n];
-        CHECK(tutti_ring_poll(&rings, 8, ring_host_begin, &host) == 1, "word %llu has come", (unsigned long long)n);
+        CHECK(tutti_ring_poll(&rings, 8) == 1, "word %llu has come", (unsigned long long)n);
     }
     ring_close();
 }
 
 /* ---- what ends in an error ---- */
 
-static int never(void *with, struct tutti_ring_operation *o)
+static int never(void *with, struct tutti_ring_request *o)
 {
     (void)with, (void)o;
     return TUTTI_RING_OPEN;
 }
+static const struct tutti_ring_operation unanswered = {"what nobody does", never};
 
 static void *read_on(void *with)
 {
     while (!atomic_load((atomic_int *)with))
-        tutti_ring_poll(&rings, 8, never, NULL);
+        tutti_ring_poll(&rings, 8);
     return NULL;
 }
 
@@ -185,11 +190,12 @@ static void errors(void)
     pthread_t thread;
     atomic_int stop = 0;
     ring_open(TUTTI_RING_SLOTS_LEAST, 0, 100);
+    tutti_ring_register(&rings, TSHMEM_RING_AMO, &unanswered, 1, NULL);
     before = tutti_now_ns();
     pthread_create(&thread, NULL, read_on, &stop);
     CHECK(tutti_dev_ring_call(&nothing) == 0 && aborted != 0 && since(before) < 20, "a host that never answers");
     int taken = 0;
-    for (int i = 0; i < TSHMEM_COMPLETIONS; i++)
+    for (int i = 0; i < TUTTI_RING_COMPLETIONS; i++)
         taken += counts.taken[i] & 1;
     CHECK(taken == 1, "%d completions are taken: the host may still write one", taken);
     aborted = 0;
@@ -206,7 +212,7 @@ static void errors(void)
     ring_close();
 
     ring_open(TUTTI_RING_SLOTS_LEAST, 0, 100);
-    for (int i = 0; i < TSHMEM_COMPLETIONS; i++)
+    for (int i = 0; i < TUTTI_RING_COMPLETIONS; i++)
         counts.taken[i] = 1;
     before = tutti_now_ns();
     CHECK(tutti_dev_ring_call(&nothing) == 0 && aborted != 0 && since(before) < 20, "no completion is free");

@@ -4,7 +4,7 @@
 
 enum { HELD = 20 };
 
-static void finish(struct ring_host *h, struct tutti_ring_operation *o)
+static void finish(struct ring_host *h, struct tutti_ring_request *o)
 {
     const uint64_t p = o->dest >> 40;
     o->value[0] = ring_answer(o->dest, o->source);
@@ -13,7 +13,7 @@ static void finish(struct ring_host *h, struct tutti_ring_operation *o)
     __atomic_store_n(&h->words.done[p], h->words.done[p] + 1, __ATOMIC_RELEASE);
 }
 
-static int is_drawn(const struct ring_host *h, const struct tutti_ring_operation *o)
+static int is_drawn(const struct ring_host *h, const struct tutti_ring_request *o)
 {
     const struct tutti_dev_request r = ring_drawn(h->seed, o->dest >> 40, o->dest & 0xffffffffff);
     return r.source == o->source && r.bytes == o->bytes && r.value == o->value[0] && r.compare == o->value[1] &&
@@ -21,7 +21,7 @@ static int is_drawn(const struct ring_host *h, const struct tutti_ring_operation
            r.size == o->size;
 }
 
-int ring_host_begin(void *host, struct tutti_ring_operation *o)
+static int begin(void *host, struct tutti_ring_request *o)
 {
     struct ring_host *const h = host;
     const uint64_t p = o->dest >> 40, n = o->dest & 0xffffffffff;
@@ -42,11 +42,19 @@ int ring_host_begin(void *host, struct tutti_ring_operation *o)
     return TUTTI_RING_DONE;
 }
 
+void ring_host_register(struct ring_host *host)
+{
+    static struct tutti_ring_operation all[TSHMEM_RING_OPERATIONS];
+    for (int i = 0; i < TSHMEM_RING_OPERATIONS; i++)
+        all[i] = (struct tutti_ring_operation){"what was drawn", begin};
+    host->wrong += tutti_ring_register(host->ring, 1, all, TSHMEM_RING_OPERATIONS - 1, host) != 0;
+}
+
 void *ring_host_thread(void *host)
 {
     struct ring_host *const h = host;
     while (!atomic_load(&h->stop) || tutti_ring_open(h->ring)) {
-        const int taken = tutti_ring_poll(h->ring, 1 + (unsigned)(random_next(&h->random) % 64), ring_host_begin, h);
+        const int taken = tutti_ring_poll(h->ring, 1 + (unsigned)(random_next(&h->random) % 64));
         if (h->held > 0) {
             h->held--;
             tutti_dev_pause();

@@ -46,20 +46,20 @@ RANDOM_FN uint64_t ring_answer(uint64_t dest, uint64_t source)
 #ifndef __CUDACC__
 #include <stdatomic.h>
 
-#include "shmem/ring/ring.h"
+#include "ring/ring.h"
 
 enum { RING_LATER = 24 };
 struct ring_host {
     struct tutti_ring *ring;
     struct ring_words words;
     uint64_t seed, random, producers, *next, wrong;
-    struct tutti_ring_operation *later[RING_LATER];
+    struct tutti_ring_request *later[RING_LATER];
     int waiting, held; /* held: so many rounds nothing ends, so that who does not wait for it is seen */
     atomic_int stop;
 };
 
-/* As tutti_ring_begin. */
-int ring_host_begin(void *host, struct tutti_ring_operation *operation);
+/* Registers all operations of the address space on the ring, with this host as their user. */
+void ring_host_register(struct ring_host *host);
 /* A thread's: until `stop` is set, and nothing is open. */
 void *ring_host_thread(void *host);
 #endif

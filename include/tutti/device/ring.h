@@ -1,4 +1,4 @@
-/* The ring: requests of kernels to the host (tutti/shmem_state.h), for PEs that they do not reach and where copy
+/* The ring: requests of kernels to the host (tutti/ring_state.h), for PEs that they do not reach and where copy
  * engines are faster. One addition reserves a slot. Each word of a request carries the turn of its slot, so it shows by
  * itself that it has arrived. A thread waits only for a completion that it needs, or for room when the ring is full.
  * One thread of a group makes the request; plain loads and stores never come here. */
@@ -103,7 +103,7 @@ TUTTI_DEV uint64_t tutti_dev_ring_claim(const struct tshmem_ring_state *ring)
 {
     struct tutti_dev_patience patience = {0, 0};
     for (uint32_t i = tutti_dev_spread();; i++) {
-        const uint32_t index = i % TSHMEM_COMPLETIONS, was = tutti_dev_or32(&ring->own->taken[index], 1);
+        const uint32_t index = i % TUTTI_RING_COMPLETIONS, was = tutti_dev_or32(&ring->own->taken[index], 1);
         if ((was & 1) == 0)
             return (uint64_t)((was >> 1) + 1) << 24 | index;
         if (tutti_dev_leave(&patience, TSHMEM_KERNEL_REQUEST, &ring->own->taken[index]))
@@ -164,22 +164,42 @@ TUTTI_DEV void tutti_dev_drain(int group)
 
 /* ---- by one thread; dest or source of the other PE is symmetric ---- */
 
-/* At most 16 bytes, out of any memory of the kernel. */
-TUTTI_DEV void tutti_dev_ring_value(uint64_t offset, const void *value, size_t bytes, int pe)
+/* At most 16 bytes, in registers. */
+TUTTI_DEV void tutti_dev_ring_put_value(uint64_t offset, uint64_t low, uint64_t high, size_t bytes, int pe)
 {
     struct tutti_dev_request r = TUTTI_DEV_ZERO;
-    const tutti_dev_u8 *const from = (const tutti_dev_u8 *)value;
     r.operation = TSHMEM_RING_PUT_VALUE;
     r.pe = pe;
     r.dest = offset;
     r.bytes = bytes;
+    r.value = low;
+    r.compare = high;
+    tutti_dev_ring_send(&r, 0);
+}
+
+/* At most 8 bytes. */
+TUTTI_DEV uint64_t tutti_dev_ring_get_value(uint64_t offset, size_t bytes, int pe)
+{
+    struct tutti_dev_request r = TUTTI_DEV_ZERO;
+    r.operation = TSHMEM_RING_GET_VALUE;
+    r.pe = pe;
+    r.source = offset;
+    r.bytes = bytes;
+    return tutti_dev_ring_call(&r);
+}
+
+/* At most 16 bytes, out of any memory of the kernel. */
+TUTTI_DEV void tutti_dev_ring_value(uint64_t offset, const void *value, size_t bytes, int pe)
+{
+    const tutti_dev_u8 *const from = (const tutti_dev_u8 *)value;
+    uint64_t low = 0, high = 0;
     for (size_t i = 0; i < bytes; i++) {
         if (i < 8)
-            r.value |= (uint64_t)from[i] << 8 * i;
+            low |= (uint64_t)from[i] << 8 * i;
         else
-            r.compare |= (uint64_t)from[i] << 8 * (i - 8);
+            high |= (uint64_t)from[i] << 8 * (i - 8);
     }
-    tutti_dev_ring_send(&r, 0);
+    tutti_dev_ring_put_value(offset, low, high, bytes, pe);
 }
 
 /* Blocking: `source` may be used again afterwards. */
@@ -209,18 +229,17 @@ TUTTI_DEV_APART void tutti_dev_ring_get(void *dest, const void *source, size_t b
     struct tutti_dev_request r = TUTTI_DEV_ZERO;
     if (!tutti_dev_ring_offset(TSHMEM_KERNEL_GET, source, bytes, pe, &r.source))
         return;
-    r.pe = pe;
     if (bytes <= 8 || !tutti_dev_host_finds(dest)) {
-        r.operation = TSHMEM_RING_GET_VALUE;
-        for (size_t at = 0; at < bytes; at += 8, r.source += 8) {
-            r.bytes = bytes - at < 8 ? bytes - at : 8;
-            const uint64_t value = tutti_dev_ring_call(&r);
-            for (size_t i = 0; i < r.bytes; i++)
+        for (size_t at = 0; at < bytes; at += 8) {
+            const size_t part = bytes - at < 8 ? bytes - at : 8;
+            const uint64_t value = tutti_dev_ring_get_value(r.source + at, part, pe);
+            for (size_t i = 0; i < part; i++)
                 ((tutti_dev_u8 *)dest)[at + i] = (tutti_dev_u8)(value >> 8 * i);
         }
         return;
     }
     r.operation = TSHMEM_RING_GET;
+    r.pe = pe;
     r.dest = (uint64_t)(uintptr_t)dest;
     r.bytes = bytes;
     tutti_dev_fence(); /* what was stored into `dest` comes before */

@@ -136,19 +136,11 @@ TUTTI_DEV uint64_t tutti_dev_load_own(const void *source, unsigned bytes)
 /* One element by the ring, in registers: what has an address lies in memory, on all ways. */
 TUTTI_DEV_APART void tutti_dev_ring_element(void *dest, uint64_t low, uint64_t high, unsigned bytes, int pe)
 {
-    struct tutti_dev_request r = TUTTI_DEV_ZERO;
-    if (tutti_dev_is_own(dest, pe)) {
+    uint64_t offset;
+    if (tutti_dev_is_own(dest, pe))
         tutti_dev_store_own(dest, low, high, bytes);
-        return;
-    }
-    if (!tutti_dev_ring_offset(TSHMEM_KERNEL_P, dest, bytes, pe, &r.dest))
-        return;
-    r.operation = TSHMEM_RING_PUT_VALUE;
-    r.pe = pe;
-    r.bytes = bytes;
-    r.value = low;
-    r.compare = high;
-    tutti_dev_ring_send(&r, 0);
+    else if (tutti_dev_ring_offset(TSHMEM_KERNEL_P, dest, bytes, pe, &offset))
+        tutti_dev_ring_put_value(offset, low, high, bytes, pe);
 }
 
 /* One element, whose bytes appear at once where there are 1, 2, 4 or 8 of them: peers may wait for it. It has a size of
@@ -178,15 +170,12 @@ TUTTI_DEV void tutti_dev_p(void *dest, const void *value, size_t bytes, int pe)
 /* Up to 8 bytes by the ring. */
 TUTTI_DEV_APART uint64_t tutti_dev_ring_fetch(const void *source, unsigned bytes, int pe)
 {
-    struct tutti_dev_request r = TUTTI_DEV_ZERO;
+    uint64_t offset;
     if (tutti_dev_is_own(source, pe))
         return tutti_dev_load_own(source, bytes);
-    if (!tutti_dev_ring_offset(TSHMEM_KERNEL_G, source, bytes, pe, &r.source))
-        return 0;
-    r.operation = TSHMEM_RING_GET_VALUE;
-    r.pe = pe;
-    r.bytes = bytes;
-    return tutti_dev_ring_call(&r);
+    return tutti_dev_ring_offset(TSHMEM_KERNEL_G, source, bytes, pe, &offset)
+               ? tutti_dev_ring_get_value(offset, bytes, pe)
+               : 0;
 }
 
 TUTTI_DEV void tutti_dev_g(void *value, const void *source, size_t bytes, int pe)

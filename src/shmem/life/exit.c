@@ -15,8 +15,8 @@
 #include "progress/engine.h"
 #include "progress/pause.h"
 #include "shmem/far.h"
+#include "shmem/here.h"
 #include "shmem/life/life.h"
-#include "shmem/space.h"
 
 enum { NOBODY, LEADS, FOLLOWS };
 enum {
@@ -45,9 +45,9 @@ static int never(void *unused)
 }
 
 /* By the launcher, where there is one and the MPI is up. */
-static void __attribute__((noreturn)) leave(void)
+static void __attribute__((noreturn)) leave(struct tutti_shmem *space)
 {
-    const struct tutti_shmem_host *host = tutti_shmem_server();
+    const struct tutti_shmem_host *host = tutti_shmem_server(space);
     if (host && host->leave)
         host->leave(code);
     _exit(code);
@@ -55,26 +55,33 @@ static void __attribute__((noreturn)) leave(void)
 
 /* ---- other PEs ---- */
 
-static struct tutti_shmem_control *own(void)
+static struct tutti_shmem_control *own(const struct tutti_shmem *space)
 {
-    return tutti_shmem.state.pes > 0 ? tutti_shmem.control[tutti_shmem.state.me] : NULL;
+    return space->state.pes > 0 ? space->control[space->state.me] : NULL;
 }
 
-static void tell_others(void)
+static void tell_others(struct tutti_shmem *space)
 {
-    if (!own())
+    if (!own(space))
         return;
-    tutti_shmem_exit_is_told(code);
-    tutti_shmem_far_exit(code);
+    tutti_shmem_exit_is_told(space, code);
+    tutti_shmem_far_exit(space, code);
 }
 
 /* 1 where nobody of this node who has read it is still in its exit(), and all have had the time to read it. */
-static int have_ended(void *start)
+struct farewell {
+    const struct tutti_shmem *space;
+    uint64_t start;
+};
+
+static int have_ended(void *with)
 {
-    const uint64_t waited_ms = (tutti_now_ns() - *(const uint64_t *)start) / 1000000;
+    const struct farewell *farewell = with;
+    const struct tutti_shmem *space = farewell->space;
+    const uint64_t waited_ms = (tutti_now_ns() - farewell->start) / 1000000;
     int all = waited_ms >= PIPES_MS;
-    for (int pe = 0; pe < tutti_shmem.state.pes; pe++) {
-        const struct tutti_shmem_control *control = tutti_shmem.control[pe];
+    for (int pe = 0; pe < space->state.pes; pe++) {
+        const struct tutti_shmem_control *control = space->control[pe];
         const uint32_t ended = control ? __atomic_load_n(&control->ended, __ATOMIC_ACQUIRE) : 0;
         all &= ended == DONE || waited_ms >= (uint64_t)(ended == READ ? OTHERS_MS : NOTICE_MS);
     }
@@ -82,92 +89,92 @@ static int have_ended(void *start)
 }
 
 /* Meanwhile far PEs are told, by messages. */
-static void wait_for_others(void)
+static void wait_for_others(const struct tutti_shmem *space)
 {
-    uint64_t start = tutti_now_ns();
+    struct farewell farewell = {space, tutti_now_ns()};
     tutti_progress_wait(
-        &(const struct tutti_wait){.done = have_ended, .with = &start, .seconds = 1 + OTHERS_MS / 1000});
+        &(const struct tutti_wait){.done = have_ended, .with = &farewell, .seconds = 1 + OTHERS_MS / 1000});
 }
 
 /* ---- this one ---- */
 
 /* Past the handlers that the program has registered. */
-static void __attribute__((noreturn)) finish(void)
+static void __attribute__((noreturn)) finish(struct tutti_shmem *space)
 {
     fflush(NULL);
-    if (own())
-        __atomic_store_n(&own()->ended, DONE, __ATOMIC_RELEASE);
+    if (own(space))
+        __atomic_store_n(&own(space)->ended, DONE, __ATOMIC_RELEASE);
     if (atomic_load(&role) == LEADS)
-        wait_for_others();
-    else if (tutti_shmem_server()) /* the launcher ends it before, with the same status */
+        wait_for_others(space);
+    else if (tutti_shmem_server(space)) /* the launcher ends it before, with the same status */
         tutti_progress_wait(&(const struct tutti_wait){.done = never, .seconds = FOLLOWERS_S});
-    leave();
+    leave(space);
 }
 
-static void *leave_now(void *unused)
+static void *leave_now(void *space)
 {
-    (void)unused;
-    leave();
+    leave(space);
 }
 
 /* Ends the process where exit() does not; where the MPI does not either, without it. */
-static void *watch(void *unused)
+static void *watch(void *space)
 {
     pthread_t thread;
-    (void)unused;
     tutti_nap((atomic_load(&role) == LEADS ? HANDLERS_S : HANDLERS_S + FOLLOWERS_S) * 1000000u);
-    if (pthread_create(&thread, NULL, leave_now, NULL) == 0)
+    if (pthread_create(&thread, NULL, leave_now, space) == 0)
         tutti_nap(1000000);
     _exit(code);
 }
 
-static int begin_watch(void)
+static int begin_watch(struct tutti_shmem *space)
 {
     pthread_t thread;
     sigset_t all, before;
     sigfillset(&all); /* the program's handlers do not run on it */
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    const int made = pthread_create(&thread, NULL, watch, NULL) == 0;
+    const int made = pthread_create(&thread, NULL, watch, space) == 0;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (made)
         pthread_detach(thread);
     return made;
 }
 
-static void __attribute__((noreturn)) end(int mine, int status)
+static void __attribute__((noreturn)) end(struct tutti_shmem *space, int mine, int status)
 {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
     if (is_ending())
-        leave();
+        leave(space);
     pthread_mutex_lock(&lock); /* another thread of this process that comes here waits for its end */
     ender = pthread_self();
     code = status;
     atomic_store(&role, mine);
-    if (own())
-        __atomic_store_n(&own()->ended, READ, __ATOMIC_RELEASE);
-    const int watched = begin_watch();
+    if (own(space))
+        __atomic_store_n(&own(space)->ended, READ, __ATOMIC_RELEASE);
+    const int watched = begin_watch(space);
     if (mine == LEADS)
-        tell_others();
+        tell_others(space);
     if (!watched)
-        leave();
+        leave(space);
     exit(status);
 }
 
-static void end_all(int status)
+static void end_all(struct tutti_shmem *space, int status)
 {
-    end(LEADS, status);
+    end(space, LEADS, status);
 }
 
-static void end_with_others(void)
+static void end_with_others(struct tutti_shmem *space)
 {
-    const uint32_t told = own() ? __atomic_load_n(&own()->ending, __ATOMIC_ACQUIRE) : 0;
+    const struct tutti_shmem_control *const control = own(space);
+    const uint32_t told = control ? __atomic_load_n(&control->ending, __ATOMIC_ACQUIRE) : 0;
     if (told && !is_ending())
-        end(FOLLOWS, (int)(told & 0xff));
+        end(space, FOLLOWS, (int)(told & 0xff));
 }
 
 void tshmem_global_exit(int status)
 {
-    end(LEADS, status);
+    struct tutti_shmem *const space = tutti_shmem_here();
+    end(space, LEADS, status);
 }
 
 /* ---- programs that do not end it themselves ---- */
@@ -176,15 +183,17 @@ void tutti_shmem_init_or_end(void)
 {
     if (tshmem_init() == TUTTI_OK)
         return;
-    tutti_shmem_answer(TUTTI_ERR_UNAVAILABLE, "tshmem_init",
+    struct tutti_shmem *const space = tutti_shmem_here();
+    tutti_shmem_answer(space, TUTTI_ERR_UNAVAILABLE, "tshmem_init",
                        "the program ends: without an address space it has no PEs");
-    end(LEADS, EXIT_FAILURE);
+    end(space, LEADS, EXIT_FAILURE);
 }
 
 void tutti_shmem_start_pes(void)
 {
     static int begun;
-    if (begun || tutti_shmem.state.pes > 0)
+    struct tutti_shmem *const space = tutti_shmem_here();
+    if (begun || space->state.pes > 0)
         return;
     begun = 1;
     tutti_shmem_init_or_end();
@@ -194,17 +203,19 @@ void tutti_shmem_start_pes(void)
 /* Registered when the library is loaded: handlers of the program, and of its C++ objects, run before. */
 static void at_exit(void)
 {
+    struct tutti_shmem *const space = tutti_shmem_here();
     if (is_ending())
-        finish();
-    if (!implicit || tutti_shmem.state.pes == 0)
+        finish(space);
+    if (!implicit || space->state.pes == 0)
         return;
-    tutti_shmem.users = 1;
+    space->users = 1;
     tshmem_finalize();
 }
 
 static void __attribute__((constructor)) loaded(void)
 {
     static const struct tutti_shmem_ends ends = {end_all, end_with_others, is_ending};
-    tutti_shmem_ends = &ends;
+    struct tutti_shmem *const space = tutti_shmem_here();
+    space->ends = &ends;
     atexit(at_exit);
 }

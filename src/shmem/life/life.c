@@ -2,9 +2,10 @@
 #include <dlfcn.h>
 #include <string.h>
 
+#include "shmem/far.h"
+#include "shmem/here.h"
 #include "shmem/life/life.h"
 #include "shmem/meet.h"
-#include "shmem/space.h"
 
 static const struct tutti_shmem_host *server;
 
@@ -32,28 +33,31 @@ int tshmem_init(void)
     return tshmem_init_thread(TSHMEM_THREAD_SINGLE, &provided);
 }
 
-const struct tutti_shmem_host *tutti_shmem_server(void)
+const struct tutti_shmem_host *tutti_shmem_server(struct tutti_shmem *space)
 {
-    return tutti_shmem.host ? tutti_shmem.host : server;
+    return space->host ? space->host : server;
 }
 
 void tshmem_query_thread(int *provided)
 {
-    const struct tutti_shmem_host *host = tutti_shmem_server();
+    struct tutti_shmem *const space = tutti_shmem_here();
+    const struct tutti_shmem_host *host = tutti_shmem_server(space);
     *provided = host && host->threads ? host->threads() : TSHMEM_THREAD_SINGLE;
 }
 
 void tshmem_query_initialized(int *initialized)
 {
-    *initialized = tutti_shmem.state.pes > 0;
+    struct tutti_shmem *const space = tutti_shmem_here();
+    *initialized = space->state.pes > 0;
 }
 
 /* Said: what is missing between the program and the MPI. */
 int tutti_shmem_no_front(const char *call)
 {
+    struct tutti_shmem *const space = tutti_shmem_here();
     const int there = dlsym(RTLD_DEFAULT, "tutti_mpix_call") != NULL;
     return tutti_shmem_answer(
-        TUTTI_ERR_UNAVAILABLE, call, "%s",
+        space, TUTTI_ERR_UNAVAILABLE, call, "%s",
         there
             ? "libtutti.so is loaded, but no MPI that it knows: link the program with one (a linker may leave it out: "
               "-Wl,--no-as-needed); tutti info says which it knows"
@@ -85,9 +89,10 @@ int tutti_shmem_team_from_fortran(int comm, tshmem_team_t *made)
 
 int tshmem_init_thread(int requested, int *provided)
 {
+    struct tutti_shmem *const space = tutti_shmem_here();
     *provided = TSHMEM_THREAD_SINGLE;
     if (requested < TSHMEM_THREAD_SINGLE || requested > TSHMEM_THREAD_MULTIPLE)
-        return tutti_shmem_answer(TUTTI_ERR_ARGUMENT, "tshmem_init_thread", "there is no level %d of threads",
+        return tutti_shmem_answer(space, TUTTI_ERR_ARGUMENT, "tshmem_init_thread", "there is no level %d of threads",
                                   requested);
     if (!tutti_shmem_served("tshmem_init"))
         return TUTTI_ERR_UNAVAILABLE;
@@ -99,35 +104,38 @@ int tshmem_init_thread(int requested, int *provided)
 
 void tshmem_pcontrol(int level, ...)
 {
+    struct tutti_shmem *const space = tutti_shmem_here();
     if (level < 0)
-        tutti_shmem_answer(TUTTI_ERR_ARGUMENT, "tshmem_pcontrol", "there is no level %d", level);
+        tutti_shmem_answer(space, TUTTI_ERR_ARGUMENT, "tshmem_pcontrol", "there is no level %d", level);
 }
 
 int tshmem_finalize(void)
 {
-    struct tutti_shmem *space = &tutti_shmem;
+    struct tutti_shmem *const space = tutti_shmem_here();
     if (space->state.pes == 0)
-        return tutti_shmem_answer(TUTTI_ERR_UNAVAILABLE, "tshmem_finalize", "there is no address space to end");
+        return tutti_shmem_answer(space, TUTTI_ERR_UNAVAILABLE, "tshmem_finalize", "there is no address space to end");
     const struct tutti_shmem_host *host = space->host;
-    tshmem_quiet();
-    const int status = tutti_shmem_pass(TSHMEM_TEAM_WORLD, TUTTI_SHMEM_FINALIZE);
+    tutti_shmem_complete(space, 0, tutti_shmem_far_quiet, -1);
+    const int status = tutti_shmem_pass(space, TSHMEM_TEAM_WORLD, TUTTI_SHMEM_FINALIZE);
     if (status == TUTTI_ERR_MISMATCH) /* PEs that are in another call will not meet this one any more */
-        tutti_shmem_leave_all();
+        tutti_shmem_leave_all(space);
     if (--space->users > 0)
         return status;
-    tutti_shmem_close();
+    tutti_shmem_space_close(space);
     const int finished = host && host->finish ? host->finish() : TUTTI_OK;
     return status != TUTTI_OK ? status : finished;
 }
 
 int tshmem_my_pe(void)
 {
-    return tutti_shmem.state.pes > 0 ? tutti_shmem.state.me : -1;
+    struct tutti_shmem *const space = tutti_shmem_here();
+    return space->state.pes > 0 ? space->state.me : -1;
 }
 
 int tshmem_n_pes(void)
 {
-    return tutti_shmem.state.pes;
+    struct tutti_shmem *const space = tutti_shmem_here();
+    return space->state.pes;
 }
 
 void tshmem_info_get_version(int *major, int *minor)
@@ -143,8 +151,8 @@ void tshmem_info_get_name(char *name)
 
 void *tshmem_ptr(const void *dest, int pe)
 {
-    const struct tutti_shmem *space = &tutti_shmem;
-    const uint64_t at = (uint64_t)((uintptr_t)tutti_shmem_unconstant(dest) - (uintptr_t)space->state.heap);
+    struct tutti_shmem *const space = tutti_shmem_here();
+    const uint64_t at = (uint64_t)((uintptr_t)tutti_shmem_unconstant(space, dest) - (uintptr_t)space->state.heap);
     if (!tshmem_pe_accessible(pe) || at < space->first || at >= tutti_shmem_mapped(space) || !space->heaps[pe])
         return NULL;
     return pe == space->state.me ? (void *)dest : space->heaps[pe] + at;
@@ -152,10 +160,12 @@ void *tshmem_ptr(const void *dest, int pe)
 
 int tshmem_addr_accessible(const void *address, int pe)
 {
-    return tshmem_pe_accessible(pe) && tshmem_ptr(address, tutti_shmem.state.me) != NULL;
+    struct tutti_shmem *const space = tutti_shmem_here();
+    return tshmem_pe_accessible(pe) && tshmem_ptr(address, space->state.me) != NULL;
 }
 
 const struct tshmem_state *tshmem_state_get(void)
 {
-    return tutti_shmem.state.pes > 0 ? &tutti_shmem.state : NULL;
+    struct tutti_shmem *const space = tutti_shmem_here();
+    return space->state.pes > 0 ? &space->state : NULL;
 }

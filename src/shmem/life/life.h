@@ -5,7 +5,7 @@
 #include "shmem/shmem.h"
 
 /* Local. That of this address space, or the one that would serve tshmem_init(); NULL: there is none. */
-const struct tutti_shmem_host *tutti_shmem_server(void);
+const struct tutti_shmem_host *tutti_shmem_server(struct tutti_shmem *space);
 
 /* Local. The front end that serves `call`, which begins the address space. NULL, with a message: there is no MPI. */
 const struct tutti_shmem_host *tutti_shmem_served(const char *call);

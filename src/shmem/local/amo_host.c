@@ -55,8 +55,10 @@
 AMO(uint32_t, float)
 AMO(uint64_t, double)
 
-uint64_t tutti_shmem_amo_host(int operation, void *at, size_t bytes, uint64_t value, uint64_t compare)
+uint64_t tutti_shmem_amo_host(struct tutti_shmem *space, int operation, void *at, size_t bytes, uint64_t value,
+                              uint64_t compare)
 {
+    (void)space;
     operation &= ~TSHMEM_AMO_NO_FETCH;
     if (bytes == sizeof(uint32_t))
         return amo_uint32_t(operation, at, (uint32_t)value, (uint32_t)compare);

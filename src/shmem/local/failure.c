@@ -64,7 +64,7 @@ static void say_no_operation(const struct failure *f, char text[TEXT])
 static void say_too_long(const struct failure *f, const struct tutti_shmem_failure_of *of, char text[TEXT])
 {
     static const char limit[] = "longer than TUTTI_TIMEOUT_SECONDS";
-    const int pe = f->pe >= 0 && of->pe_of ? of->pe_of(f->team, f->pe) : -1;
+    const int pe = f->pe >= 0 && of->pe_of ? of->pe_of(of->with, f->team, f->pe) : -1;
     if (f->pe < 0)
         snprintf(text, TEXT, "it waited for the word at 0x%" PRIx64 " %s", f->address, limit);
     else if (pe >= 0)

@@ -9,8 +9,10 @@ enum { TUTTI_SHMEM_FAILURE_TEXT = 200 };
 /* Whose record it is, and what is known of that PE here. */
 struct tutti_shmem_failure_of {
     int pe, pes;
-    const void *begin, *end;                /* its heap; NULL: of another process */
-    int (*pe_of)(int32_t team, int member); /* PE of the world of a member of its team, -1: none; NULL: not known */
+    const void *begin, *end; /* its heap; NULL: of another process */
+    /* PE of the world of a member of its team, -1: none; NULL: not known. */
+    int (*pe_of)(void *with, int32_t team, int member);
+    void *with;
 };
 
 /* A status. where: the kernel's block and thread; text: the call and what was wrong. */

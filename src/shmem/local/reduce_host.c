@@ -68,8 +68,9 @@ static void run_long_double(const struct tutti_shmem_job *job)
     }
 }
 
-int tutti_shmem_reduce_host(const struct tutti_shmem_job *job)
+int tutti_shmem_reduce_host(struct tutti_shmem *space, const struct tutti_shmem_job *job)
 {
+    (void)space;
     if (job->count == 0)
         return TUTTI_OK;
     if (job->type == TSHMEM_ID_LONGDOUBLE) {

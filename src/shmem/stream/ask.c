@@ -6,10 +6,10 @@
 #include "shmem/stream/stream.h"
 
 /* Where threads of Tutti's may not call the MPI a program that waits for its stream by itself would stand still. */
-static void warn(const char *name)
+static void warn(struct tutti_shmem *space, const char *name)
 {
     static atomic_int said;
-    if (!tutti_shmem.transport->any_thread && !atomic_exchange(&said, 1))
+    if (!space->transport->any_thread && !atomic_exchange(&said, 1))
         tutti_warn(
             "%s: without MPI_THREAD_MULTIPLE (TUTTI_ASYNC_PROGRESS=1 asks for it) operations of streams on PEs of "
             "other nodes progress only while the program is in calls of Tutti's that wait; waiting for the stream "
@@ -17,24 +17,25 @@ static void warn(const char *name)
             name);
 }
 
-int tutti_shmem_stream_reaches_far(const char *name)
+int tutti_shmem_stream_reaches_far(struct tutti_shmem *space, const char *name)
 {
-    if (!tutti_shmem.gpu) /* that is said later */
+    if (!space->gpu) /* that is said later */
         return 1;
-    if (tutti_shmem.state.ring.slots == 0) {
-        tutti_shmem_fail(TUTTI_ERR_UNAVAILABLE, name,
+    if (space->state.ring.slots == 0) {
+        tutti_shmem_fail(space, TUTTI_ERR_UNAVAILABLE, name,
                          "streams reach PEs of other nodes by the ring of the kernels: not with TUTTI_SHMEM_RING=off");
         return 0;
     }
-    warn(name);
+    warn(space, name);
     return 1;
 }
 
-int tutti_shmem_stream_ask(const struct tutti_shmem_asked *asked, int pe, int wait, const char *name, void *stream)
+int tutti_shmem_stream_ask(struct tutti_shmem *space, const struct tutti_shmem_asked *asked, int pe, int wait,
+                           const char *name, void *stream)
 {
     struct tutti_shmem_streamed call = {.args = {.asked = *asked, .part = (uint32_t)wait}};
     call.args.asked.pe = pe;
-    if (!tutti_shmem_stream_reaches_far(name))
+    if (!tutti_shmem_stream_reaches_far(space, name))
         return TUTTI_ERR_UNAVAILABLE;
-    return tutti_shmem_stream_one(&call, TUTTI_SHMEM_DO_ASK, 0, name, stream);
+    return tutti_shmem_stream_one(space, &call, TUTTI_SHMEM_DO_ASK, 0, name, stream);
 }

@@ -1,16 +1,17 @@
 /* Collectives in stream order that move data or none: one kernel, small ones of one block, large ones of several. */
 #include "core/status.h"
+#include "shmem/here.h"
 #include "shmem/stream/flow.h"
 
 /* 1 where `bytes` bytes at the address are all in the heap, or there are none. */
-static int is_symmetric(const void *address, size_t bytes, const char *name)
+static int is_symmetric(struct tutti_shmem *space, const void *address, size_t bytes, const char *name)
 {
-    return bytes == 0 || tutti_shmem_at(address, bytes, tutti_shmem.state.me, name) != NULL;
+    return bytes == 0 || tutti_shmem_at(space, address, bytes, space->state.me, name) != NULL;
 }
 
-static int members_of(tshmem_team_t team)
+static int members_of(struct tutti_shmem *space, tshmem_team_t team)
 {
-    const struct tshmem_team_state *state = tutti_shmem_team(team);
+    const struct tshmem_team_state *state = tutti_shmem_team(space, team);
     return state ? state->size : 1; /* none: the call says so */
 }
 
@@ -23,48 +24,55 @@ static size_t times(size_t n, int members)
 
 /* args: dest and source with the bytes that the call reaches there, n, and what the kernel takes besides. moved: bytes
  * that this PE stores. */
-static int put_in(struct tutti_shmem_streamed *call, const char *name, enum tutti_shmem_what what, tshmem_team_t team,
-                  size_t dest_bytes, size_t source_bytes, size_t moved, void *stream)
+static int put_in(struct tutti_shmem *space, struct tutti_shmem_streamed *call, const char *name,
+                  enum tutti_shmem_what what, tshmem_team_t team, size_t dest_bytes, size_t source_bytes, size_t moved,
+                  void *stream)
 {
-    if (!is_symmetric(call->args.dest, dest_bytes, name) || !is_symmetric(call->args.source, source_bytes, name))
+    if (!is_symmetric(space, call->args.dest, dest_bytes, name) ||
+        !is_symmetric(space, call->args.source, source_bytes, name))
         return TUTTI_ERR_ARGUMENT;
     if (call->args.n == 0) /* what address there is may be any */
         call->args.source = call->args.dest = NULL;
-    int status = tutti_shmem_stream_begin(call, name, team, stream);
+    int status = tutti_shmem_stream_begin(space, call, name, team, stream);
     if (status != TUTTI_OK)
         return status;
     if (tutti_shmem_stream_small(call, moved))
-        return tutti_shmem_stream_end(call, tutti_shmem_stream_launch(call, what, moved, 1), 1);
-    return tutti_shmem_stream_end(call, tutti_shmem_stream_launch(call, what, moved, tutti_shmem_stream_blocks(moved)),
-                                  1);
+        return tutti_shmem_stream_end(space, call, tutti_shmem_stream_launch(space, call, what, moved, 1), 1);
+    return tutti_shmem_stream_end(
+        space, call, tutti_shmem_stream_launch(space, call, what, moved, tutti_shmem_stream_blocks(moved)), 1);
 }
 
-static int move(const char *name, enum tutti_shmem_what what, tshmem_team_t team, void *dest, size_t dest_bytes,
-                const void *source, size_t source_bytes, size_t n, int root, void *stream)
+static int move(struct tutti_shmem *space, const char *name, enum tutti_shmem_what what, tshmem_team_t team, void *dest,
+                size_t dest_bytes, const void *source, size_t source_bytes, size_t n, int root, void *stream)
 {
     struct tutti_shmem_streamed call = {.args = {.dest = dest, .source = source, .n = n, .root = root}};
-    return put_in(&call, name, what, team, dest_bytes, source_bytes, times(n, members_of(team)), stream);
+    return put_in(space, &call, name, what, team, dest_bytes, source_bytes, times(n, members_of(space, team)), stream);
 }
 
 int tshmem_broadcastmem_on_stream(tshmem_team_t team, void *dest, const void *source, size_t bytes, int root,
                                   void *stream)
 {
+    struct tutti_shmem *const space = tutti_shmem_here();
     static const char name[] = "tshmem_broadcast_on_stream";
-    if (tutti_shmem_team(team) && (root < 0 || root >= members_of(team)))
-        return tutti_shmem_fail(TUTTI_ERR_ARGUMENT, name, "there is no PE %d in a team of %d", root, members_of(team));
-    return move(name, TUTTI_SHMEM_DO_BROADCAST, team, dest, bytes, source, bytes, bytes, root, stream);
+    if (tutti_shmem_team(space, team) && (root < 0 || root >= members_of(space, team)))
+        return tutti_shmem_fail(space, TUTTI_ERR_ARGUMENT, name, "there is no PE %d in a team of %d", root,
+                                members_of(space, team));
+    return move(space, name, TUTTI_SHMEM_DO_BROADCAST, team, dest, bytes, source, bytes, bytes, root, stream);
 }
 
 int tshmem_fcollectmem_on_stream(tshmem_team_t team, void *dest, const void *source, size_t bytes, void *stream)
 {
-    return move("tshmem_fcollect_on_stream", TUTTI_SHMEM_DO_FCOLLECT, team, dest, times(bytes, members_of(team)),
-                source, bytes, bytes, 0, stream);
+    struct tutti_shmem *const space = tutti_shmem_here();
+    return move(space, "tshmem_fcollect_on_stream", TUTTI_SHMEM_DO_FCOLLECT, team, dest,
+                times(bytes, members_of(space, team)), source, bytes, bytes, 0, stream);
 }
 
 int tshmem_alltoallmem_on_stream(tshmem_team_t team, void *dest, const void *source, size_t bytes, void *stream)
 {
-    const size_t all = times(bytes, members_of(team));
-    return move("tshmem_alltoall_on_stream", TUTTI_SHMEM_DO_ALLTOALL, team, dest, all, source, all, bytes, 0, stream);
+    struct tutti_shmem *const space = tutti_shmem_here();
+    const size_t all = times(bytes, members_of(space, team));
+    return move(space, "tshmem_alltoall_on_stream", TUTTI_SHMEM_DO_ALLTOALL, team, dest, all, source, all, bytes, 0,
+                stream);
 }
 
 /* From the first to the last of n elements, `stride` apart. */
@@ -81,25 +89,27 @@ static size_t reach(size_t n, ptrdiff_t stride, size_t bytes)
 int tutti_shmem_alltoalls_on_stream(tshmem_team_t team, void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst,
                                     size_t n, size_t bytes, void *stream)
 {
+    struct tutti_shmem *const space = tutti_shmem_here();
     static const char name[] = "tshmem_alltoalls_on_stream";
-    const size_t all = times(n, members_of(team));
+    const size_t all = times(n, members_of(space, team));
     struct tutti_shmem_streamed call = {
         .args = {.dest = dest, .source = source, .n = n, .size = (uint32_t)bytes, .dst = dst, .sst = sst}};
     if (dst < 1 || sst < 1)
-        return tutti_shmem_fail(TUTTI_ERR_ARGUMENT, name, "strides of %td and %td elements: they begin with 1", dst,
-                                sst);
-    return put_in(&call, name, TUTTI_SHMEM_DO_ALLTOALLS, team, reach(all, dst, bytes), reach(all, sst, bytes),
+        return tutti_shmem_fail(space, TUTTI_ERR_ARGUMENT, name, "strides of %td and %td elements: they begin with 1",
+                                dst, sst);
+    return put_in(space, &call, name, TUTTI_SHMEM_DO_ALLTOALLS, team, reach(all, dst, bytes), reach(all, sst, bytes),
                   times(all, (int)bytes), stream);
 }
 
 /* PEs bring different counts, by which they would not agree on how: always one block. */
 int tshmem_collectmem_on_stream(tshmem_team_t team, void *dest, const void *source, size_t bytes, void *stream)
 {
+    struct tutti_shmem *const space = tutti_shmem_here();
     static const char name[] = "tshmem_collect_on_stream";
     struct tutti_shmem_streamed call = {.args = {.dest = dest, .source = source, .n = bytes}};
-    if (!is_symmetric(dest, bytes > 0 || dest, name) || !is_symmetric(source, bytes, name))
+    if (!is_symmetric(space, dest, bytes > 0 || dest, name) || !is_symmetric(space, source, bytes, name))
         return TUTTI_ERR_ARGUMENT;
-    const int status = tutti_shmem_stream_begin(&call, name, team, stream);
+    const int status = tutti_shmem_stream_begin(space, &call, name, team, stream);
     if (status != TUTTI_OK)
         return status;
     if (bytes == 0)
@@ -107,35 +117,38 @@ int tshmem_collectmem_on_stream(tshmem_team_t team, void *dest, const void *sour
     if (!dest) /* where others bring something, it has no room here */
         call.args.dest = call.args.state.heap + call.args.state.heap_bytes;
     return tutti_shmem_stream_end(
-        &call, tutti_shmem_stream_launch(&call, TUTTI_SHMEM_DO_COLLECT, TUTTI_SHMEM_THREADS * sizeof(uint64_t) * 2, 1),
+        space, &call,
+        tutti_shmem_stream_launch(space, &call, TUTTI_SHMEM_DO_COLLECT, TUTTI_SHMEM_THREADS * sizeof(uint64_t) * 2, 1),
         1);
 }
 
 /* ---- no data ---- */
 
-static int sync_on_stream(const char *name, tshmem_team_t team, void *stream)
+static int sync_on_stream(struct tutti_shmem *space, const char *name, tshmem_team_t team, void *stream)
 {
-    struct tutti_shmem_streamed call = {.args = {.dest = tutti_shmem.state.heap, .source = tutti_shmem.state.heap}};
-    const int status = tutti_shmem_stream_begin(&call, name, team, stream);
+    struct tutti_shmem_streamed call = {.args = {.dest = space->state.heap, .source = space->state.heap}};
+    const int status = tutti_shmem_stream_begin(space, &call, name, team, stream);
     if (status != TUTTI_OK)
         return status;
-    if (tutti_shmem_flow_takes(team, 0)) {
-        const int put = tutti_shmem_flow_put(&call, TUTTI_SHMEM_DO_SYNC);
+    if (tutti_shmem_flow_takes(space, team, 0)) {
+        const int put = tutti_shmem_flow_put(space, &call, TUTTI_SHMEM_DO_SYNC);
         if (put != TUTTI_ERR_UNAVAILABLE)
-            return tutti_shmem_stream_end(&call, put, 0);
+            return tutti_shmem_stream_end(space, &call, put, 0);
     }
-    return tutti_shmem_stream_end(&call, tutti_shmem_stream_launch(&call, TUTTI_SHMEM_DO_SYNC, 0, 1), 1);
+    return tutti_shmem_stream_end(space, &call, tutti_shmem_stream_launch(space, &call, TUTTI_SHMEM_DO_SYNC, 0, 1), 1);
 }
 
 int tshmem_sync_on_stream(tshmem_team_t team, void *stream)
 {
-    return sync_on_stream("tshmem_sync_on_stream", team, stream);
+    struct tutti_shmem *const space = tutti_shmem_here();
+    return sync_on_stream(space, "tshmem_sync_on_stream", team, stream);
 }
 
 int tshmem_barrier_on_stream(tshmem_team_t team, void *stream)
 {
+    struct tutti_shmem *const space = tutti_shmem_here();
     const int status = tshmem_quiet_on_stream(stream);
-    return status == TUTTI_OK ? sync_on_stream("tshmem_barrier_on_stream", team, stream) : status;
+    return status == TUTTI_OK ? sync_on_stream(space, "tshmem_barrier_on_stream", team, stream) : status;
 }
 
 int tshmem_sync_all_on_stream(void *stream)

@@ -9,10 +9,10 @@
 #include "shmem/host.h"
 #include "team/team.h"
 
-int tutti_shmem_flow_takes(tshmem_team_t team, size_t bytes)
+int tutti_shmem_flow_takes(struct tutti_shmem *space, tshmem_team_t team, size_t bytes)
 {
     return bytes <= (size_t)tutti_settings()->shmem_channel_bytes &&
-           tutti_shmem_channel_of(&tutti_shmem.channels, team) != NULL;
+           tutti_shmem_channel_of(&space->channels, team) != NULL;
 }
 
 static enum tutti_collective collective_of(enum tutti_shmem_what what)
@@ -31,10 +31,10 @@ static enum tutti_collective collective_of(enum tutti_shmem_what what)
     }
 }
 
-int tutti_shmem_flow_put(const struct tutti_shmem_streamed *call, enum tutti_shmem_what what)
+int tutti_shmem_flow_put(struct tutti_shmem *space, const struct tutti_shmem_streamed *call, enum tutti_shmem_what what)
 {
     const struct tutti_shmem_args *args = &call->args;
-    struct tutti_team *team = tutti_shmem_channel_of(&tutti_shmem.channels, args->team);
+    struct tutti_team *team = tutti_shmem_channel_of(&space->channels, args->team);
     struct tutti_reduce reduce = {.collective = collective_of(what),
                                   .type = TUTTI_TYPE_U32,
                                   .op = TUTTI_OP_SUM,
@@ -53,6 +53,6 @@ int tutti_shmem_flow_put(const struct tutti_shmem_streamed *call, enum tutti_shm
     const int status = tutti_enqueue(team, &reduce, call->stream, &why);
     /* MPI leaves the first result of an exclusive scan as it is, here it is zero. */
     if (status == TUTTI_OK && what == TUTTI_SHMEM_DO_EXSCAN && team->rank == 0)
-        return tutti_shmem.gpu->device->fill(call->stream, args->dest, 0, args->n * tutti_type_size(args->type));
+        return space->gpu->device->fill(call->stream, args->dest, 0, args->n * tutti_type_size(args->type));
     return status;
 }

@@ -4,6 +4,7 @@
 #include "core/status.h"
 #include "core/types.h"
 #include "shmem/gpu.h"
+#include "shmem/here.h"
 #include "shmem/host.h"
 #include "shmem/move.h"
 #include "shmem/stream/flow.h"
@@ -11,42 +12,43 @@
 enum { SPREAD_BYTES = 2 << 20 }; /* of a slice: from 4 MiB on `direct` takes as long, then less */
 
 /* As an element of a type that kernels have; 0, and it is said, where there is none. */
-static size_t size_of(int type, int op, const char *name)
+static size_t size_of(struct tutti_shmem *space, int type, int op, const char *name)
 {
     if (type >= 0 && type < TSHMEM_ID_LONGDOUBLE && op >= 0 && op < TSHMEM_OPS &&
         tutti_has_kernel(type, tutti_shmem_operator(op)))
         return tutti_type_size(type);
-    tutti_shmem_fail(TUTTI_ERR_ARGUMENT, name, "type %d is not reduced by operation %d in a stream", type, op);
+    tutti_shmem_fail(space, TUTTI_ERR_ARGUMENT, name, "type %d is not reduced by operation %d in a stream", type, op);
     return 0;
 }
 
-static int is_symmetric(const void *address, size_t n, size_t size, const char *name)
+static int is_symmetric(struct tutti_shmem *space, const void *address, size_t n, size_t size, const char *name)
 {
     size_t bytes;
     if (__builtin_mul_overflow(n, size, &bytes))
         bytes = SIZE_MAX;
-    return n == 0 || tutti_shmem_at(address, bytes, tutti_shmem.state.me, name) != NULL;
+    return n == 0 || tutti_shmem_at(space, address, bytes, space->state.me, name) != NULL;
 }
 
 /* The slice of this PE; its part of the first result of an exclusive scan is zero. */
-static int slices(struct tutti_shmem_streamed *call, enum tutti_shape shape)
+static int slices(struct tutti_shmem *space, struct tutti_shmem_streamed *call, enum tutti_shape shape)
 {
     const struct tutti_shmem_args *args = &call->args;
     struct tutti_shmem_job job = {.type = args->type, .op = args->op, .shape = shape};
     void *zero;
-    const size_t bytes = tutti_shmem_slices(&job, tutti_shmem_team(args->team), tutti_shmem_stream_offset(args->dest),
-                                            tutti_shmem_stream_offset(args->source), args->n, &zero);
-    int status = bytes > 0 ? tutti_shmem_gpu_launch(call->stream, &job) : TUTTI_OK;
+    const size_t bytes = tutti_shmem_slices(space, &job, tutti_shmem_team(space, args->team),
+                                            tutti_shmem_stream_offset(space, args->dest),
+                                            tutti_shmem_stream_offset(space, args->source), args->n, &zero);
+    int status = bytes > 0 ? tutti_shmem_gpu_launch(space, call->stream, &job) : TUTTI_OK;
     if (status == TUTTI_OK && zero)
-        status = tutti_shmem.gpu->device->fill(call->stream, zero, 0, bytes);
+        status = space->gpu->device->fill(call->stream, zero, 0, bytes);
     return status;
 }
 
 /* Its block of all sources, into its own result. */
-static int block(struct tutti_shmem_streamed *call)
+static int block(struct tutti_shmem *space, struct tutti_shmem_streamed *call)
 {
     const struct tutti_shmem_args *args = &call->args;
-    const struct tshmem_team_state *team = tutti_shmem_team(args->team);
+    const struct tshmem_team_state *team = tutti_shmem_team(space, args->team);
     const size_t bytes = args->n * tutti_type_size(args->type);
     struct tutti_shmem_job job = {.type = args->type,
                                   .op = args->op,
@@ -56,79 +58,83 @@ static int block(struct tutti_shmem_streamed *call)
                                   .count = args->n,
                                   .out = {args->dest}};
     for (int i = 0; i < team->size; i++)
-        job.in[i] = tutti_shmem.heaps[tutti_shmem_pe_of(team, i)] + tutti_shmem_stream_offset(args->source) +
+        job.in[i] = space->heaps[tutti_shmem_pe_of(space, team, i)] + tutti_shmem_stream_offset(space, args->source) +
                     (size_t)team->me * bytes;
-    return tutti_shmem_gpu_launch(call->stream, &job);
+    return tutti_shmem_gpu_launch(space, call->stream, &job);
 }
 
 /* In place the first PE's block of all sources is stored over, once that PE has read it. */
-static int blocks(struct tutti_shmem_streamed *call)
+static int blocks(struct tutti_shmem *space, struct tutti_shmem_streamed *call)
 {
-    const int first = tutti_shmem_team(call->args.team)->me == 0;
+    const int first = tutti_shmem_team(space, call->args.team)->me == 0;
     if (call->args.dest != call->args.source)
-        return block(call);
-    int status = first ? block(call) : TUTTI_OK;
+        return block(space, call);
+    int status = first ? block(space, call) : TUTTI_OK;
     if (status == TUTTI_OK)
-        status = tutti_shmem_stream_launch(call, TUTTI_SHMEM_DO_MEET, 0, 1);
-    return status == TUTTI_OK && !first ? block(call) : status;
+        status = tutti_shmem_stream_launch(space, call, TUTTI_SHMEM_DO_MEET, 0, 1);
+    return status == TUTTI_OK && !first ? block(space, call) : status;
 }
 
-static int reduce(const char *name, enum tutti_shmem_what what, tshmem_team_t team, void *dest, const void *source,
-                  size_t n, int type, int op, void *stream)
+static int reduce(struct tutti_shmem *space, const char *name, enum tutti_shmem_what what, tshmem_team_t team,
+                  void *dest, const void *source, size_t n, int type, int op, void *stream)
 {
     struct tutti_shmem_streamed call = {.args = {.dest = dest, .source = source, .n = n, .type = type, .op = op}};
-    const struct tshmem_team_state *members = tutti_shmem_team(team);
-    const size_t size = size_of(type, op, name);
+    const struct tshmem_team_state *members = tutti_shmem_team(space, team);
+    const size_t size = size_of(space, type, op, name);
     size_t brought = n;
     if (members && what == TUTTI_SHMEM_DO_REDUCESCATTER && __builtin_mul_overflow(n, (size_t)members->size, &brought))
         brought = SIZE_MAX;
-    if (size == 0 || !is_symmetric(dest, n, size, name) || !is_symmetric(source, brought, size, name))
+    if (size == 0 || !is_symmetric(space, dest, n, size, name) || !is_symmetric(space, source, brought, size, name))
         return TUTTI_ERR_ARGUMENT;
-    int status = tutti_shmem_stream_begin(&call, name, team, stream);
+    int status = tutti_shmem_stream_begin(space, &call, name, team, stream);
     if (status != TUTTI_OK)
         return status;
     if (n == 0)
         call.args.source = call.args.dest = call.args.state.heap;
-    else if (tutti_shmem_flow_takes(team, brought * size)) {
-        status = tutti_shmem_flow_put(&call, what);
+    else if (tutti_shmem_flow_takes(space, team, brought * size)) {
+        status = tutti_shmem_flow_put(space, &call, what);
         if (status != TUTTI_ERR_UNAVAILABLE)
-            return tutti_shmem_stream_end(&call, status, 0);
+            return tutti_shmem_stream_end(space, &call, status, 0);
     }
     if (tutti_shmem_stream_small(&call, brought * size))
-        return tutti_shmem_stream_end(&call, tutti_shmem_stream_launch(&call, what, n * size, 1), 1);
+        return tutti_shmem_stream_end(space, &call, tutti_shmem_stream_launch(space, &call, what, n * size, 1), 1);
     /* In place a block of a reduce-scatter is stored over while others still read it. */
     const int scatters = what == TUTTI_SHMEM_DO_REDUCESCATTER;
     const size_t slice = scatters ? n * size : n * size / (size_t)members->size + size;
     if (slice <= SPREAD_BYTES && !(scatters && dest == source))
         return tutti_shmem_stream_end(
-            &call, tutti_shmem_stream_launch(&call, what, slice, tutti_shmem_stream_blocks(slice)), 1);
-    status = tutti_shmem_stream_launch(&call, TUTTI_SHMEM_DO_ENTER, 0, 1);
+            space, &call, tutti_shmem_stream_launch(space, &call, what, slice, tutti_shmem_stream_blocks(slice)), 1);
+    status = tutti_shmem_stream_launch(space, &call, TUTTI_SHMEM_DO_ENTER, 0, 1);
     if (status == TUTTI_OK)
-        status = what == TUTTI_SHMEM_DO_REDUCESCATTER
-                     ? blocks(&call)
-                     : slices(&call, what == TUTTI_SHMEM_DO_INSCAN   ? TUTTI_SHAPE_THROUGH
-                                     : what == TUTTI_SHMEM_DO_EXSCAN ? TUTTI_SHAPE_BEFORE
-                                                                     : TUTTI_SHAPE_ALL);
+        status = what == TUTTI_SHMEM_DO_REDUCESCATTER ? blocks(space, &call)
+                                                      : slices(space, &call,
+                                                               what == TUTTI_SHMEM_DO_INSCAN   ? TUTTI_SHAPE_THROUGH
+                                                               : what == TUTTI_SHMEM_DO_EXSCAN ? TUTTI_SHAPE_BEFORE
+                                                                                               : TUTTI_SHAPE_ALL);
     if (status == TUTTI_OK)
-        status = tutti_shmem_stream_launch(&call, TUTTI_SHMEM_DO_LEAVE, 0, 1);
-    return tutti_shmem_stream_end(&call, status, 0);
+        status = tutti_shmem_stream_launch(space, &call, TUTTI_SHMEM_DO_LEAVE, 0, 1);
+    return tutti_shmem_stream_end(space, &call, status, 0);
 }
 
 int tutti_shmem_reduce_on_stream(tshmem_team_t team, void *dest, const void *source, size_t n, int type, int op,
                                  void *stream)
 {
-    return reduce("a reduction in a stream", TUTTI_SHMEM_DO_REDUCE, team, dest, source, n, type, op, stream);
+    struct tutti_shmem *const space = tutti_shmem_here();
+    return reduce(space, "a reduction in a stream", TUTTI_SHMEM_DO_REDUCE, team, dest, source, n, type, op, stream);
 }
 
 int tutti_shmem_reducescatter_on_stream(tshmem_team_t team, void *dest, const void *source, size_t n, int type, int op,
                                         void *stream)
 {
-    return reduce("a reducescatter in a stream", TUTTI_SHMEM_DO_REDUCESCATTER, team, dest, source, n, type, op, stream);
+    struct tutti_shmem *const space = tutti_shmem_here();
+    return reduce(space, "a reducescatter in a stream", TUTTI_SHMEM_DO_REDUCESCATTER, team, dest, source, n, type, op,
+                  stream);
 }
 
 int tutti_shmem_scan_on_stream(tshmem_team_t team, void *dest, const void *source, size_t n, int type, int exclusive,
                                void *stream)
 {
-    return reduce("a scan in a stream", exclusive ? TUTTI_SHMEM_DO_EXSCAN : TUTTI_SHMEM_DO_INSCAN, team, dest, source,
-                  n, type, TSHMEM_OP_SUM, stream);
+    struct tutti_shmem *const space = tutti_shmem_here();
+    return reduce(space, "a scan in a stream", exclusive ? TUTTI_SHMEM_DO_EXSCAN : TUTTI_SHMEM_DO_INSCAN, team, dest,
+                  source, n, type, TSHMEM_OP_SUM, stream);
 }

@@ -1,127 +1,142 @@
 /* Puts, gets and signals in the order of a stream of the program: put into it, and nothing waited for here. Near PEs:
  * by the copy engine, and a kernel for the signal; PEs of other nodes: by the ring. */
 #include "core/status.h"
+#include "shmem/here.h"
 #include "shmem/stream/stream.h"
 
 /* Into or out of a near heap, as mapped here. */
-static int copy(void *to, const void *from, size_t bytes, void *handle, const char *name)
+static int copy(struct tutti_shmem *space, void *to, const void *from, size_t bytes, void *handle, const char *name)
 {
-    struct tutti_stream *stream = tutti_shmem_stream_wrap(handle, name);
+    struct tutti_stream *stream = tutti_shmem_stream_wrap(space, handle, name);
     if (!stream)
-        return tutti_shmem_stream_refused();
-    return tutti_shmem_stream_leave(
-        stream, to == from ? TUTTI_OK : tutti_shmem.gpu->device->copy(stream, to, from, bytes), name);
+        return tutti_shmem_stream_refused(space);
+    return tutti_shmem_stream_leave(space, stream,
+                                    to == from ? TUTTI_OK : space->gpu->device->copy(stream, to, from, bytes), name);
 }
 
 /* later: the stream goes on at once, where that is faster. */
-static int put(void *dest, const void *source, size_t bytes, int pe, int later, void *stream, const char *name)
+static int put(struct tutti_shmem *space, void *dest, const void *source, size_t bytes, int pe, int later, void *stream,
+               const char *name)
 {
-    void *at = bytes ? tutti_shmem_at(dest, bytes, pe, name) : NULL;
+    void *at = bytes ? tutti_shmem_at(space, dest, bytes, pe, name) : NULL;
     if (!at)
         return bytes ? TUTTI_ERR_ARGUMENT : TUTTI_OK;
     if (!tutti_shmem_is_far(at))
-        return copy(at, source, bytes, stream, name);
+        return copy(space, at, source, bytes, stream, name);
     const struct tutti_shmem_asked asked = {.operation = TSHMEM_RING_PUT,
-                                            .dest = tutti_shmem_stream_offset(dest),
+                                            .dest = tutti_shmem_stream_offset(space, dest),
                                             .source = (uint64_t)(uintptr_t)source,
                                             .bytes = bytes};
-    return tutti_shmem_stream_ask(&asked, pe, !later, name, stream);
+    return tutti_shmem_stream_ask(space, &asked, pe, !later, name, stream);
 }
 
-static int get(void *dest, const void *source, size_t bytes, int pe, int later, void *stream, const char *name)
+static int get(struct tutti_shmem *space, void *dest, const void *source, size_t bytes, int pe, int later, void *stream,
+               const char *name)
 {
-    const void *at = bytes ? tutti_shmem_at(source, bytes, pe, name) : NULL;
+    const void *at = bytes ? tutti_shmem_at(space, source, bytes, pe, name) : NULL;
     if (!at)
         return bytes ? TUTTI_ERR_ARGUMENT : TUTTI_OK;
     if (!tutti_shmem_is_far(at))
-        return copy(dest, at, bytes, stream, name);
+        return copy(space, dest, at, bytes, stream, name);
     const struct tutti_shmem_asked asked = {.operation = TSHMEM_RING_GET,
                                             .dest = (uint64_t)(uintptr_t)dest,
-                                            .source = tutti_shmem_stream_offset(source),
+                                            .source = tutti_shmem_stream_offset(space, source),
                                             .bytes = bytes};
-    return tutti_shmem_stream_ask(&asked, pe, !later, name, stream);
+    return tutti_shmem_stream_ask(space, &asked, pe, !later, name, stream);
 }
 
 int tshmem_putmem_on_stream(void *dest, const void *source, size_t bytes, int pe, void *stream)
 {
-    return put(dest, source, bytes, pe, 0, stream, "tshmem_putmem_on_stream");
+    struct tutti_shmem *const space = tutti_shmem_here();
+    return put(space, dest, source, bytes, pe, 0, stream, "tshmem_putmem_on_stream");
 }
 
 int tshmem_putmem_nbi_on_stream(void *dest, const void *source, size_t bytes, int pe, void *stream)
 {
-    return put(dest, source, bytes, pe, 1, stream, "tshmem_putmem_nbi_on_stream");
+    struct tutti_shmem *const space = tutti_shmem_here();
+    return put(space, dest, source, bytes, pe, 1, stream, "tshmem_putmem_nbi_on_stream");
 }
 
 int tshmem_getmem_on_stream(void *dest, const void *source, size_t bytes, int pe, void *stream)
 {
-    return get(dest, source, bytes, pe, 0, stream, "tshmem_getmem_on_stream");
+    struct tutti_shmem *const space = tutti_shmem_here();
+    return get(space, dest, source, bytes, pe, 0, stream, "tshmem_getmem_on_stream");
 }
 
 int tshmem_getmem_nbi_on_stream(void *dest, const void *source, size_t bytes, int pe, void *stream)
 {
-    return get(dest, source, bytes, pe, 1, stream, "tshmem_getmem_nbi_on_stream");
+    struct tutti_shmem *const space = tutti_shmem_here();
+    return get(space, dest, source, bytes, pe, 1, stream, "tshmem_getmem_nbi_on_stream");
 }
 
 /* ---- signals ---- */
 
-static int signal_near(void *to, const void *source, size_t bytes, uint64_t *at, uint64_t value, int operation,
-                       void *handle, const char *name)
+static int signal_near(struct tutti_shmem *space, void *to, const void *source, size_t bytes, uint64_t *at,
+                       uint64_t value, int operation, void *handle, const char *name)
 {
     const int amo = operation == TSHMEM_SIGNAL_ADD ? TSHMEM_AMO_ADD : TSHMEM_AMO_SET;
-    struct tutti_stream *stream = tutti_shmem_stream_wrap(handle, name);
+    struct tutti_stream *stream = tutti_shmem_stream_wrap(space, handle, name);
     int status = TUTTI_OK;
     if (!stream)
-        return tutti_shmem_stream_refused();
+        return tutti_shmem_stream_refused(space);
     if (bytes > 0 && to != source)
-        status = tutti_shmem.gpu->device->copy(stream, to, source, bytes);
+        status = space->gpu->device->copy(stream, to, source, bytes);
     if (status == TUTTI_OK)
-        status = tutti_shmem_lane_amo(stream, NULL, amo, at, sizeof *at, value, 0);
-    return tutti_shmem_stream_leave(stream, status, name);
+        status = tutti_shmem_lane_amo(space, stream, NULL, amo, at, sizeof *at, value, 0);
+    return tutti_shmem_stream_leave(space, stream, status, name);
 }
 
-static int put_signal(void *dest, const void *source, size_t bytes, uint64_t *signal, uint64_t value, int operation,
-                      int pe, int later, void *stream, const char *name)
+static int put_signal(struct tutti_shmem *space, void *dest, const void *source, size_t bytes, uint64_t *signal,
+                      uint64_t value, int operation, int pe, int later, void *stream, const char *name)
 {
-    uint64_t *at = tutti_shmem_signal_at(signal, operation, pe, name);
-    void *to = at && bytes ? tutti_shmem_at(dest, bytes, pe, name) : NULL;
+    uint64_t *at = tutti_shmem_signal_at(space, signal, operation, pe, name);
+    void *to = at && bytes ? tutti_shmem_at(space, dest, bytes, pe, name) : NULL;
     if (!at || (bytes && !to))
         return TUTTI_ERR_ARGUMENT;
     if (!tutti_shmem_is_far(at))
-        return signal_near(to, source, bytes, at, value, operation, stream, name);
+        return signal_near(space, to, source, bytes, at, value, operation, stream, name);
     const struct tutti_shmem_asked asked = {.operation = TSHMEM_RING_PUT_SIGNAL,
                                             .what = operation,
-                                            .dest = bytes ? tutti_shmem_stream_offset(dest) : 0,
+                                            .dest = bytes ? tutti_shmem_stream_offset(space, dest) : 0,
                                             .source = bytes ? (uint64_t)(uintptr_t)source : 0,
                                             .bytes = bytes,
                                             .value = value,
-                                            .compare = tutti_shmem_stream_offset(signal)};
-    return tutti_shmem_stream_ask(&asked, pe, bytes > 0 && !later, name, stream);
+                                            .compare = tutti_shmem_stream_offset(space, signal)};
+    return tutti_shmem_stream_ask(space, &asked, pe, bytes > 0 && !later, name, stream);
 }
 
 int tshmem_putmem_signal_on_stream(void *dest, const void *source, size_t bytes, uint64_t *signal, uint64_t value,
                                    int operation, int pe, void *stream)
 {
-    return put_signal(dest, source, bytes, signal, value, operation, pe, 0, stream, "tshmem_putmem_signal_on_stream");
+    struct tutti_shmem *const space = tutti_shmem_here();
+    return put_signal(space, dest, source, bytes, signal, value, operation, pe, 0, stream,
+                      "tshmem_putmem_signal_on_stream");
 }
 
 int tshmem_putmem_signal_nbi_on_stream(void *dest, const void *source, size_t bytes, uint64_t *signal, uint64_t value,
                                        int operation, int pe, void *stream)
 {
-    return put_signal(dest, source, bytes, signal, value, operation, pe, 1, stream,
+    struct tutti_shmem *const space = tutti_shmem_here();
+    return put_signal(space, dest, source, bytes, signal, value, operation, pe, 1, stream,
                       "tshmem_putmem_signal_nbi_on_stream");
 }
 
 int tshmem_signal_set_on_stream(uint64_t *signal, uint64_t value, int pe, void *stream)
 {
-    return put_signal(NULL, NULL, 0, signal, value, TSHMEM_SIGNAL_SET, pe, 0, stream, "tshmem_signal_set_on_stream");
+    struct tutti_shmem *const space = tutti_shmem_here();
+    return put_signal(space, NULL, NULL, 0, signal, value, TSHMEM_SIGNAL_SET, pe, 0, stream,
+                      "tshmem_signal_set_on_stream");
 }
 
 int tshmem_signal_add_on_stream(uint64_t *signal, uint64_t value, int pe, void *stream)
 {
-    return put_signal(NULL, NULL, 0, signal, value, TSHMEM_SIGNAL_ADD, pe, 0, stream, "tshmem_signal_add_on_stream");
+    struct tutti_shmem *const space = tutti_shmem_here();
+    return put_signal(space, NULL, NULL, 0, signal, value, TSHMEM_SIGNAL_ADD, pe, 0, stream,
+                      "tshmem_signal_add_on_stream");
 }
 
 int tshmem_signal_op_on_stream(uint64_t *signal, uint64_t value, int operation, int pe, void *stream)
 {
-    return put_signal(NULL, NULL, 0, signal, value, operation, pe, 0, stream, "tshmem_signal_op_on_stream");
+    struct tutti_shmem *const space = tutti_shmem_here();
+    return put_signal(space, NULL, NULL, 0, signal, value, operation, pe, 0, stream, "tshmem_signal_op_on_stream");
 }

@@ -1,6 +1,7 @@
 /* Waits in stream order for own words that peers change, and tests of them: a kernel that looks at them. */
 #include <string.h>
 
+#include "shmem/here.h"
 #include "shmem/stream/stream.h"
 
 static size_t size_of(int type)
@@ -8,7 +9,8 @@ static size_t size_of(int type)
     return (size_t)1 << type / 2; /* INT8, UINT8, INT16 ... */
 }
 
-static int look(const char *name, enum tutti_shmem_what what, struct tutti_shmem_streamed *call, void *stream)
+static int look(struct tutti_shmem *space, const char *name, enum tutti_shmem_what what,
+                struct tutti_shmem_streamed *call, void *stream)
 {
     struct tutti_shmem_args *const args = &call->args;
     const size_t size = size_of(args->type);
@@ -16,29 +18,31 @@ static int look(const char *name, enum tutti_shmem_what what, struct tutti_shmem
     if (__builtin_mul_overflow(args->n, size, &bytes))
         bytes = SIZE_MAX;
     if (args->comparison < 0 || args->comparison >= TSHMEM_COMPARISON_COUNT)
-        return tutti_shmem_fail(TUTTI_ERR_ARGUMENT, name, "%d is no comparison: TSHMEM_CMP_EQ ...", args->comparison);
-    if (args->n > 0 && !tutti_shmem_at(args->source, bytes, tutti_shmem.state.me, name))
+        return tutti_shmem_fail(space, TUTTI_ERR_ARGUMENT, name, "%d is no comparison: TSHMEM_CMP_EQ ...",
+                                args->comparison);
+    if (args->n > 0 && !tutti_shmem_at(space, args->source, bytes, space->state.me, name))
         return TUTTI_ERR_ARGUMENT;
     if (args->n > 0 && (uintptr_t)args->source % size != 0)
-        return tutti_shmem_fail(TUTTI_ERR_ARGUMENT, name, "%p is not aligned to %zu bytes", args->source, size);
+        return tutti_shmem_fail(space, TUTTI_ERR_ARGUMENT, name, "%p is not aligned to %zu bytes", args->source, size);
     if (args->n == 0)
         args->source = NULL; /* what address there is may be any */
-    return tutti_shmem_stream_one(call, what, 0, name, stream);
+    return tutti_shmem_stream_one(space, call, what, 0, name, stream);
 }
 
 int tshmem_signal_wait_until_on_stream(uint64_t *signal, int comparison, uint64_t value, void *stream)
 {
+    struct tutti_shmem *const space = tutti_shmem_here();
     struct tutti_shmem_streamed call = {.args = {.op = TSHMEM_WAIT_ALL,
                                                  .type = TSHMEM_UINT64,
                                                  .source = signal,
                                                  .n = 1,
                                                  .comparison = comparison,
                                                  .value = value}};
-    return look("tshmem_signal_wait_until_on_stream", TUTTI_SHMEM_DO_SIGNAL_WAIT, &call, stream);
+    return look(space, "tshmem_signal_wait_until_on_stream", TUTTI_SHMEM_DO_SIGNAL_WAIT, &call, stream);
 }
 
 /* What the kernel reads and writes besides the words. 0, and it is said, where it does not reach it. */
-static int take(const struct tutti_shmem_args *args, const char *name)
+static int take(struct tutti_shmem *space, const struct tutti_shmem_args *args, const char *name)
 {
     const struct {
         const char *what;
@@ -52,11 +56,11 @@ static int take(const struct tutti_shmem_args *args, const char *name)
         if (!at || args->own[i].bytes == 0)
             continue;
         if ((uintptr_t)at % rows[i].align != 0) {
-            tutti_shmem_fail(TUTTI_ERR_ARGUMENT, name, "%s, at %p, is not aligned to %zu bytes", rows[i].what, at,
-                             rows[i].align);
+            tutti_shmem_fail(space, TUTTI_ERR_ARGUMENT, name, "%s, at %p, is not aligned to %zu bytes", rows[i].what,
+                             at, rows[i].align);
             return 0;
         }
-        if (!tutti_shmem_stream_takes(at, rows[i].what, name))
+        if (!tutti_shmem_stream_takes(space, at, rows[i].what, name))
             return 0;
     }
     return 1;
@@ -65,19 +69,20 @@ static int take(const struct tutti_shmem_args *args, const char *name)
 int tutti_shmem_wait_on_stream(int which, int type, const void *words, size_t n, void *answer, size_t *indices,
                                const int *status, int comparison, const void *values, void *stream)
 {
+    struct tutti_shmem *const space = tutti_shmem_here();
     const int how = which & 3, test = which & TSHMEM_WAIT_TEST, vector = which & TSHMEM_WAIT_VECTOR;
     const char *const name = test ? "tshmem_test_on_stream" : "tshmem_wait_until_on_stream";
     struct tutti_shmem_streamed call = {
         .args = {.op = which, .type = type, .source = words, .n = n, .comparison = comparison}};
     if (type < TSHMEM_INT8 || type > TSHMEM_UINT64)
-        return tutti_shmem_fail(TUTTI_ERR_ARGUMENT, name, "type %d is no integer", type);
+        return tutti_shmem_fail(space, TUTTI_ERR_ARGUMENT, name, "type %d is no integer", type);
     if (n > SIZE_MAX / sizeof(uint64_t))
         n = SIZE_MAX / sizeof(uint64_t); /* more than any heap has */
     if ((how != TSHMEM_WAIT_ALL || test) && !answer)
-        return tutti_shmem_fail(TUTTI_ERR_ARGUMENT, name,
+        return tutti_shmem_fail(space, TUTTI_ERR_ARGUMENT, name,
                                 "NULL, where the answer goes to memory that the call is given");
     if ((n > 0 && how == TSHMEM_WAIT_SOME && !indices) || ((n > 0 || !vector) && !values))
-        return tutti_shmem_fail(TUTTI_ERR_ARGUMENT, name, "NULL in place of %zu indices or values", n);
+        return tutti_shmem_fail(space, TUTTI_ERR_ARGUMENT, name, "NULL in place of %zu indices or values", n);
     if (!vector)
         memcpy(&call.args.value, values, size_of(type));
     else
@@ -93,5 +98,5 @@ int tutti_shmem_wait_on_stream(int which, int type, const void *words, size_t n,
         call.args.own[i].at = NULL;
     if (n == 0 && !answer)
         return TUTTI_OK;
-    return take(&call.args, name) ? look(name, TUTTI_SHMEM_DO_WAIT, &call, stream) : TUTTI_ERR_ARGUMENT;
+    return take(space, &call.args, name) ? look(space, name, TUTTI_SHMEM_DO_WAIT, &call, stream) : TUTTI_ERR_ARGUMENT;
 }

@@ -43,7 +43,8 @@ static int change(struct tutti_wire *wire, const struct head *head, uint64_t *wa
 {
     if (!is_word(wire, head))
         return TUTTI_ERR_BROKEN;
-    return wire->local->amo((int)head->amo, wire->heap + head->word, head->word_bytes, head->value, head->compare, was);
+    return wire->local->amo(wire->users.with, (int)head->amo, wire->heap + head->word, head->word_bytes, head->value,
+                            head->compare, was);
 }
 
 /* ---- one function a kind of message: begins the local work; a status ---- */
@@ -55,7 +56,7 @@ static int take_put(struct tutti_wire *wire, struct message *message)
     if (head->n > 0 && (!are_there(wire, head) || head->data != head->n * head->block * head->bytes))
         return TUTTI_ERR_BROKEN;
     if (head->n > 0)
-        status = wire->local->blocks(wire->heap + head->at, message->data, (ptrdiff_t)head->step,
+        status = wire->local->blocks(wire->users.with, wire->heap + head->at, message->data, (ptrdiff_t)head->step,
                                      (ptrdiff_t)head->block, head->block, head->n, head->bytes);
     if (status == TUTTI_OK && head->changes)
         status = change(wire, head, NULL);
@@ -96,8 +97,8 @@ static int take_reply(struct tutti_wire *wire, struct message *message)
     message->op = ask->op;
     if (!ask->to)
         return TUTTI_OK;
-    return wire->local->blocks(ask->to, message->data, ask->op->here_step, (ptrdiff_t)ask->block, ask->block, ask->n,
-                               ask->bytes);
+    return wire->local->blocks(wire->users.with, ask->to, message->data, ask->op->here_step, (ptrdiff_t)ask->block,
+                               ask->block, ask->n, ask->bytes);
 }
 
 static int take_nothing(struct tutti_wire *wire, struct message *message)
@@ -134,7 +135,7 @@ static void end_amo(struct tutti_wire *wire, struct message *message)
 static void end_notice(struct tutti_wire *wire, struct message *message)
 {
     wire->peer[message->pe]->applied++;
-    wire->users->notice(wire->users->with, message->pe, message->data, message->head->data);
+    wire->users.notice(wire->users.with, message->pe, message->data, message->head->data);
 }
 
 static void end_reply(struct tutti_wire *wire, struct message *message)

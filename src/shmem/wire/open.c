@@ -61,7 +61,7 @@ int tutti_wire_open(struct tutti_transport *transport, const unsigned char *far,
     struct tutti_wire *wire = allocate(transport->size);
     if (!wire)
         return TUTTI_ERR_MEMORY;
-    int status = local->room((size_t)BUFFERS * BUFFER, &wire->room);
+    int status = local->room(users->with, (size_t)BUFFERS * BUFFER, &wire->room);
     if (status != TUTTI_OK) {
         free_all(wire);
         return status;
@@ -70,7 +70,7 @@ int tutti_wire_open(struct tutti_transport *transport, const unsigned char *far,
     pthread_mutex_init(&wire->lock, NULL);
     wire->transport = transport;
     wire->local = local;
-    wire->users = users;
+    wire->users = *users;
     wire->heap = heap;
     atomic_init(&wire->heap_bytes, heap_bytes);
     wire->sending_end = &wire->sending;
@@ -125,7 +125,7 @@ void tutti_wire_close(struct tutti_wire *wire)
             ;
         return;
     }
-    wire->local->give(wire->room);
+    wire->local->give(wire->users.with, wire->room);
     pthread_mutex_destroy(&wire->lock);
     free_all(wire);
 }

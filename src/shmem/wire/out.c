@@ -138,8 +138,8 @@ static void send_piece(struct tutti_wire *wire, struct peer *peer, struct messag
         memcpy(message->data, op->here ? op->here : op->note, op->note_bytes);
     } else if (op->what == TUTTI_WIRE_PUT && with_data) {
         message->head->data = (uint32_t)(piece.n * piece.block * piece.bytes);
-        status = wire->local->blocks(message->data, piece.here, (ptrdiff_t)piece.block, piece.here_step, piece.block,
-                                     piece.n, piece.bytes);
+        status = wire->local->blocks(wire->users.with, message->data, piece.here, (ptrdiff_t)piece.block,
+                                     piece.here_step, piece.block, piece.n, piece.bytes);
     }
     if (last)
         sent(peer, op, message);
@@ -192,8 +192,9 @@ static void answer(struct tutti_wire *wire, struct peer *peer, struct message *m
     *message->head = (struct head){.what = REPLY, .number = question->number, .value = question->value};
     if (question->what == GET) {
         message->head->data = (uint32_t)(question->n * question->block * question->bytes);
-        status = wire->local->blocks(message->data, wire->heap + question->at, (ptrdiff_t)question->block,
-                                     (ptrdiff_t)question->step, question->block, question->n, question->bytes);
+        status =
+            wire->local->blocks(wire->users.with, message->data, wire->heap + question->at, (ptrdiff_t)question->block,
+                                (ptrdiff_t)question->step, question->block, question->n, question->bytes);
     }
     tutti_wire_batch(wire, message, status);
 }

@@ -72,7 +72,7 @@ struct tutti_wire {
     pthread_mutex_t lock;
     struct tutti_transport *transport;
     const struct tutti_wire_local *local;
-    const struct tutti_wire_users *users;
+    struct tutti_wire_users users;
     char *heap;
     _Atomic uint64_t heap_bytes;
     int status; /* not TUTTI_OK: nothing moves any more */

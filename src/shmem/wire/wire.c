@@ -75,7 +75,7 @@ void tutti_wire_fail(struct tutti_wire *wire, int from, int status)
     status = exits ? TUTTI_ERR_BROKEN : status;
     wire->status = status;
     if (exits) /* whoever waits for an operation reads it behind its end */
-        wire->users->ended(wire->users->with, from, told);
+        wire->users.ended(wire->users.with, from, told);
     for (struct message *message = wire->batch; message; message = message->next) {
         if (message->home && message->op)
             tutti_wire_end_op(wire, message->op, status);
@@ -84,7 +84,7 @@ void tutti_wire_fail(struct tutti_wire *wire, int from, int status)
     for (int i = 0; i < wire->peers; i++)
         end_peer(wire, wire->known[i], status);
     if (!exits)
-        wire->users->ended(wire->users->with, from, told);
+        wire->users.ended(wire->users.with, from, told);
 }
 
 void tutti_wire_abort(struct tutti_wire *wire, int status)
@@ -220,7 +220,7 @@ static int settle(struct tutti_wire *wire)
 {
     if (!wire->begun)
         return 1;
-    const int ended = wire->local->ended();
+    const int ended = wire->local->ended(wire->users.with);
     if (ended < 0)
         tutti_wire_fail(wire, -1, ended);
     if (ended <= 0)

@@ -23,16 +23,18 @@ enum {
 };
 
 /* What the agent does on the memory of this PE: host and heap addresses are as here. What is begun takes effect in the
- * order in which it was begun, and is never waited for. A status each. */
+ * order in which it was begun, and is never waited for. A status each. with: that of the users
+ * (below). */
 struct tutti_wire_local {
     /* Message buffers, all at once. */
-    int (*room)(size_t bytes, void **out);
-    void (*give)(void *room);
+    int (*room)(void *with, size_t bytes, void **out);
+    void (*give)(void *with, void *room);
     /* n blocks of `block` elements each, dst and sst elements apart; a block of one is stored as an element. */
-    int (*blocks)(void *to, const void *from, ptrdiff_t dst, ptrdiff_t sst, size_t block, size_t n, size_t bytes);
+    int (*blocks)(void *with, void *to, const void *from, ptrdiff_t dst, ptrdiff_t sst, size_t block, size_t n,
+                  size_t bytes);
     /* enum tshmem_amo on a word of 4 or 8 bytes; was (NULL: nobody asks): in a message buffer. */
-    int (*amo)(int operation, void *at, size_t bytes, uint64_t value, uint64_t compare, uint64_t *was);
-    int (*ended)(void); /* 1: all that was begun has ended; negative: a status. NULL: it has on return */
+    int (*amo)(void *with, int operation, void *at, size_t bytes, uint64_t value, uint64_t compare, uint64_t *was);
+    int (*ended)(void *with); /* 1: all that was begun has ended; negative: a status. NULL: it has on return */
 };
 
 enum tutti_wire_what { TUTTI_WIRE_PUT, TUTTI_WIRE_GET, TUTTI_WIRE_AMO, TUTTI_WIRE_NOTICE };
@@ -83,7 +85,7 @@ struct tutti_wire_users {
 struct tutti_wire;
 
 /* Local. far: [size of the transport]: 1 for a rank that is reached by messages. The heap is this PE's, which agents of
- * others work on. transport, far, local and users outlive the wire. A status. */
+ * others work on. transport, far and local outlive the wire; users are copied. A status. */
 int tutti_wire_open(struct tutti_transport *transport, const unsigned char *far, const struct tutti_wire_local *local,
                     char *heap, uint64_t heap_bytes, const struct tutti_wire_users *users, struct tutti_wire **out);
 

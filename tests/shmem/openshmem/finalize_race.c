@@ -31,23 +31,20 @@ static int32_t world[] = {0, 1};
 
 static int look_at(uint64_t before, uint64_t after)
 {
-    static const struct tshmem_state none;
     struct tshmem_team_state team = {.size = 2, .number = TSHMEM_TEAM_WORLD, .world = {0, 1}};
     struct tutti_shmem_place *place = &control.place[TSHMEM_TEAM_WORLD];
     struct tutti_shmem_call call = {.kind = TUTTI_SHMEM_FREE, .team = &team, .place = place};
     struct meeting m = {.call = &call, .next = 1};
     static uint32_t abort_word;
-    tutti_shmem.state = none;
-    tutti_shmem.state.pes = 2;
-    tutti_shmem.state.abort = &abort_word;
-    tutti_shmem.control = controls;
-    tutti_shmem.world[TSHMEM_TEAM_WORLD] = world;
-    tutti_shmem.told = &control.told;
+    struct tutti_shmem space = {.state = {.pes = 2, .abort = &abort_word},
+                                .control = controls,
+                                .world = {[TSHMEM_TEAM_WORLD] = world},
+                                .told = &control.told};
     control.told.team[TSHMEM_TEAM_WORLD] = team;
     place->sequence = SEQUENCE;
     atomic_store(&place->arrived[1], before);
     goes_on = after;
-    return all_here(&m);
+    return all_here(&space, &m);
 }
 
 int main(void)

@@ -3,14 +3,14 @@
 #include <stdlib.h>
 
 #include "core/status.h"
-#include "shmem/ring/proxy.h"
+#include "shmem/proxy/proxy.h"
 #include "shmem/wire/wire.h"
 #include "tutti/shmem.h"
 
 /* One a slot of the ring. */
 struct far_operation {
     struct tutti_wire_op op;
-    struct tutti_ring_operation *request;
+    struct tutti_ring_request *request;
     struct far_operation *next; /* among those that have ended */
 };
 struct far {
@@ -26,7 +26,7 @@ static struct far *far_of(const struct tutti_proxy *proxy)
 
 static int open_far(struct tutti_proxy *proxy)
 {
-    proxy->far_with = calloc(1, sizeof(struct far) + proxy->ring.slots * sizeof(struct far_operation));
+    proxy->far_with = calloc(1, sizeof(struct far) + proxy->ring->slots * sizeof(struct far_operation));
     return proxy->far_with ? TUTTI_OK : TUTTI_ERR_MEMORY;
 }
 
@@ -48,7 +48,7 @@ static void has_ended(struct tutti_wire_op *op, int status)
         ;
 }
 
-static void move(struct tutti_wire_op *op, const struct tutti_ring_operation *o, int get)
+static void move(struct tutti_wire_op *op, const struct tutti_ring_request *o, int get)
 {
     op->what = get ? TUTTI_WIRE_GET : TUTTI_WIRE_PUT;
     op->at = get ? o->source : o->dest;
@@ -59,7 +59,7 @@ static void move(struct tutti_wire_op *op, const struct tutti_ring_operation *o,
     op->step = op->here_step = (ptrdiff_t)o->bytes;
 }
 
-static void move_value(struct tutti_wire_op *op, struct tutti_ring_operation *o, int get)
+static void move_value(struct tutti_wire_op *op, struct tutti_ring_request *o, int get)
 {
     move(op, o, get);
     op->here = o->value;
@@ -70,7 +70,7 @@ static void move_value(struct tutti_wire_op *op, struct tutti_ring_operation *o,
         o->value[0] = 0;
 }
 
-static void move_blocks(struct tutti_wire_op *op, const struct tutti_ring_operation *o, int get)
+static void move_blocks(struct tutti_wire_op *op, const struct tutti_ring_request *o, int get)
 {
     move(op, o, get);
     op->n = o->bytes;
@@ -98,10 +98,10 @@ static int begin_quiet(struct far *far, struct far_operation *mine)
     return TUTTI_RING_OPEN;
 }
 
-static int begin(struct tutti_proxy *proxy, struct tutti_ring_operation *o, char *at)
+static int begin(struct tutti_proxy *proxy, struct tutti_ring_request *o, char *at)
 {
     struct far *far = far_of(proxy);
-    struct far_operation *mine = &far->operation[o - proxy->ring.operation];
+    struct far_operation *mine = &far->operation[o - proxy->ring->request];
     struct tutti_wire_op *op = &mine->op;
     (void)at;
     *mine = (struct far_operation){.request = o,
@@ -144,7 +144,7 @@ static int end_quiet(struct tutti_proxy *proxy)
     for (; quiet == 1 && far->quiet; ended++) {
         struct far_operation *mine = far->quiet;
         far->quiet = mine->next;
-        tutti_ring_done(&proxy->ring, mine->request);
+        tutti_ring_done(proxy->ring, mine->request);
     }
     return quiet < 0 ? quiet : ended;
 }
@@ -163,7 +163,7 @@ static int poll(struct tutti_proxy *proxy)
             return state;
         if (mine->op.fetches)
             mine->request->value[0] = mine->op.was;
-        tutti_ring_done(&proxy->ring, mine->request);
+        tutti_ring_done(proxy->ring, mine->request);
         mine = next;
         ended++;
     }

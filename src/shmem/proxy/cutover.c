@@ -1,7 +1,7 @@
 /* From which size on a transfer of a kernel goes to a copy engine, by the rules: from the least one past which they
  * name it for every size. */
 #include "coll/algorithm.h"
-#include "shmem/ring/proxy.h"
+#include "shmem/proxy/proxy.h"
 
 enum { MOST = 40 }; /* sizes are looked at up to 1 << MOST */
 

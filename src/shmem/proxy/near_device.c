@@ -6,7 +6,7 @@
 #include "core/status.h"
 #include "device/device.h"
 #include "kernels/args.h"
-#include "shmem/ring/proxy.h"
+#include "shmem/proxy/proxy.h"
 #include "tutti/shmem.h"
 
 enum { STREAMS = 4, DEPTH = 32 };
@@ -15,7 +15,7 @@ enum { STREAMS = 4, DEPTH = 32 };
 struct queue {
     struct tutti_stream *stream;
     struct tutti_event *event[DEPTH];
-    struct tutti_ring_operation *operation[DEPTH];
+    struct tutti_ring_request *request[DEPTH];
     unsigned begun, ended;
 };
 
@@ -62,27 +62,27 @@ static struct queue *shortest(struct queues *all)
     return found->begun - found->ended < DEPTH ? found : NULL;
 }
 
-static int put_amo(struct tutti_proxy *proxy, struct tutti_stream *stream, struct tutti_ring_operation *o)
+static int put_amo(struct tutti_proxy *proxy, struct tutti_stream *stream, struct tutti_ring_request *o)
 {
-    char *const value = (char *)proxy->seen + ((char *)o->value - (char *)proxy->memory);
+    char *const value = (char *)o->value + proxy->shift;
     struct tutti_amo_args args = {.at = tutti_proxy_heap(proxy, o->pe) + o->dest,
                                   .value = o->value[0],
                                   .expected = o->value[1],
                                   .was = o->tag ? (uint64_t *)(void *)value : NULL};
-    return proxy->launch(stream, o->what, o->size, &args);
+    return proxy->launch(proxy->space, stream, o->what, o->size, &args);
 }
 
-static int put_signal(struct tutti_proxy *proxy, struct tutti_stream *stream, const struct tutti_ring_operation *o,
+static int put_signal(struct tutti_proxy *proxy, struct tutti_stream *stream, const struct tutti_ring_request *o,
                       char *at)
 {
     struct tutti_amo_args args = {.at = tutti_proxy_heap(proxy, o->pe) + o->value[1], .value = o->value[0]};
     const int status =
         o->bytes ? proxy->device->copy(stream, at, (const void *)(uintptr_t)o->source, o->bytes) : TUTTI_OK;
     const int amo = o->what == TSHMEM_SIGNAL_ADD ? TSHMEM_AMO_ADD : TSHMEM_AMO_SET;
-    return status == TUTTI_OK ? proxy->launch(stream, amo, sizeof(uint64_t), &args) : status;
+    return status == TUTTI_OK ? proxy->launch(proxy->space, stream, amo, sizeof(uint64_t), &args) : status;
 }
 
-static int put_blocks(struct tutti_proxy *proxy, struct tutti_stream *stream, const struct tutti_ring_operation *o,
+static int put_blocks(struct tutti_proxy *proxy, struct tutti_stream *stream, const struct tutti_ring_request *o,
                       char *to, const char *from)
 {
     const ptrdiff_t dst = (ptrdiff_t)o->value[0] * o->size, sst = (ptrdiff_t)o->value[1] * o->size;
@@ -92,7 +92,7 @@ static int put_blocks(struct tutti_proxy *proxy, struct tutti_stream *stream, co
     return status;
 }
 
-static int put_into(struct tutti_proxy *proxy, struct tutti_stream *stream, struct tutti_ring_operation *o, char *at)
+static int put_into(struct tutti_proxy *proxy, struct tutti_stream *stream, struct tutti_ring_request *o, char *at)
 {
     const struct tutti_device *const device = proxy->device;
     char *const dest = (char *)(uintptr_t)o->dest;
@@ -118,7 +118,7 @@ static int put_into(struct tutti_proxy *proxy, struct tutti_stream *stream, stru
     }
 }
 
-/* Driver calls of the proxy's thread need its GPU. */
+/* Driver calls of the poller's thread need its GPU. */
 static int choose(struct tutti_proxy *proxy, struct queues *all)
 {
     if (all->chosen)
@@ -127,7 +127,7 @@ static int choose(struct tutti_proxy *proxy, struct queues *all)
     return proxy->device->choose(proxy->gpu);
 }
 
-static int begin(struct tutti_proxy *proxy, struct tutti_ring_operation *o, char *at)
+static int begin(struct tutti_proxy *proxy, struct tutti_ring_request *o, char *at)
 {
     struct queues *const all = proxy->near_with;
     struct queue *const queue = shortest(all);
@@ -140,7 +140,7 @@ static int begin(struct tutti_proxy *proxy, struct tutti_ring_operation *o, char
         status = proxy->device->event_record(queue->event[queue->begun % DEPTH], queue->stream);
     if (status != TUTTI_OK)
         return status;
-    queue->operation[queue->begun++ % DEPTH] = o;
+    queue->request[queue->begun++ % DEPTH] = o;
     return TUTTI_RING_OPEN;
 }
 
@@ -156,7 +156,7 @@ static int poll_queues(struct tutti_proxy *proxy)
                 return state;
             if (state == 0)
                 break;
-            tutti_ring_done(&proxy->ring, queue->operation[queue->ended++ % DEPTH]);
+            tutti_ring_done(proxy->ring, queue->request[queue->ended++ % DEPTH]);
             ended++;
         }
     }
