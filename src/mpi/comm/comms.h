@@ -89,7 +89,7 @@ void tutti_comm_announce(struct tutti_comm *comm, struct tutti_team *team, enum 
                          int op, uint64_t count, uint64_t detail);
 struct tutti_comm_opening {
     struct tutti_team *team;
-    MPI_Request request;
+    struct tutti_pending pending;
     char *exchanges, mine[TUTTI_EXCHANGE_BYTES];
 };
 /* Local. Ranks in MPI_COMM_WORLD of those that messages on `comm` go to (of an intercommunicator, the other group), or
