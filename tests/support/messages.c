@@ -170,13 +170,13 @@ static void test_all(struct side *s)
 }
 
 /* All of a round. */
-static void exchange(struct tutti_transport *t, uint64_t seed)
+static void exchange(struct tutti_transport *t, uint64_t seed, int tagged)
 {
     struct side s = {.transport = t, .list = calloc(MOST, sizeof *s.list), .seed = seed};
     uint64_t at = seed, mine = random_mix(seed + (uint64_t)t->rank);
     int last[RANKS][TAGS], taken[MOST] = {0};
     const uint64_t until = tutti_now_ns() + (uint64_t)SECONDS * 1000000000;
-    s.how = (enum how)(random_next(&at) % HOWS);
+    s.how = (enum how)(random_next(&at) % (tagged ? ANY_TAG : HOWS));
     s.n = draw(s.list, &at, t->size);
     memset(last, -1, sizeof last);
     while (s.next_in < s.n || s.next_out < s.n || s.left > 0) {
@@ -360,14 +360,24 @@ int collectives_run(struct tutti_transport *transport, uint64_t seed, int rounds
     return check_failed() > 0;
 }
 
-int messages_run(struct tutti_transport *transport, uint64_t seed, int rounds)
+static int run_messages(struct tutti_transport *transport, uint64_t seed, int rounds, int tagged)
 {
     if (transport->size < 2 || transport->size > RANKS)
         return 2;
     synchronous(transport);
     cancelled(transport);
     for (int round = 0; round < rounds && check_failed() == 0; round++)
-        exchange(transport, random_mix(seed + (uint64_t)round));
+        exchange(transport, random_mix(seed + (uint64_t)round), tagged);
     check(transport->ops->barrier(transport), "barrier");
     return check_failed() > 0;
+}
+
+int messages_run(struct tutti_transport *transport, uint64_t seed, int rounds)
+{
+    return run_messages(transport, seed, rounds, 0);
+}
+
+int messages_run_tagged(struct tutti_transport *transport, uint64_t seed, int rounds)
+{
+    return run_messages(transport, seed, rounds, 1);
 }
