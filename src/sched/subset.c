@@ -167,18 +167,17 @@ static const struct tutti_transport_ops subset_ops = {
 
 /* ---- life ---- */
 
-int tutti_subset_new(struct tutti_transport *under, int rank, int size, const int ranks[], const int tags[],
-                     const char *label, struct tutti_transport **out)
+int tutti_subset_new(struct tutti_transport *under, int rank, int size, const int ranks[], const char *label,
+                     struct tutti_transport **out)
 {
     struct tutti_subset *subset = calloc(1, sizeof *subset);
     const size_t bytes = (size_t)size * sizeof *ranks;
-    int *both = subset ? malloc(2 * bytes) : NULL;
+    int *both = subset ? calloc(2, bytes) : NULL;
     if (!both) {
         free(subset);
         return TUTTI_ERR_MEMORY;
     }
     memcpy(both, ranks, bytes);
-    memcpy(both + size, tags, bytes);
     subset->base = (struct tutti_transport){
         .ops = &subset_ops, .rank = rank, .size = size, .tags = TUTTI_SUBSET_TAGS, .any_thread = under->any_thread};
     snprintf(subset->base.label, sizeof subset->base.label, "%.60s", label);
@@ -187,6 +186,11 @@ int tutti_subset_new(struct tutti_transport *under, int rank, int size, const in
     subset->tag_of = both + size;
     *out = &subset->base;
     return TUTTI_OK;
+}
+
+void tutti_subset_context(struct tutti_transport *subset, int rank, int tag)
+{
+    subset_of(subset)->tag_of[rank] = tag;
 }
 
 void tutti_subset_free(struct tutti_transport *subset)

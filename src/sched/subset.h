@@ -25,10 +25,12 @@ int tutti_context_take(struct tutti_contexts *contexts);
 /* All messages with these tags have been received. */
 void tutti_context_give(struct tutti_contexts *contexts, int tag);
 
-/* Local. A transport of `size` ranks of `under`, which stays: its rank r is ranks[r] there and has the context tags[r].
- * `rank` is this one. Receives and probes name a tag. node_color is not to be had. A status. */
-int tutti_subset_new(struct tutti_transport *under, int rank, int size, const int ranks[], const int tags[],
-                     const char *label, struct tutti_transport **out);
+/* Local. A transport of `size` ranks of `under`, which stays: its rank r is ranks[r] there; `rank` is this one.
+ * Receives and probes name a tag. There is no node_color. A status. Before its first use each rank's context is set. */
+int tutti_subset_new(struct tutti_transport *under, int rank, int size, const int ranks[], const char *label,
+                     struct tutti_transport **out);
+/* Local. `tag`: the first tag of the context of `rank`. */
+void tutti_subset_context(struct tutti_transport *subset, int rank, int tag);
 /* No message and no collective of it is under way. Takes NULL. */
 void tutti_subset_free(struct tutti_transport *subset);
 

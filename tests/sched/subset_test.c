@@ -27,7 +27,9 @@ static struct tutti_transport *draw_subset(struct tutti_transport *t, const int 
         of[n] = tags[r];
         ranks[n++] = r;
     }
-    CHECK(tutti_subset_new(t, rank, n, ranks, of, "a subset", &out) == TUTTI_OK, "no subset");
+    CHECK(tutti_subset_new(t, rank, n, ranks, "a subset", &out) == TUTTI_OK, "no subset");
+    for (int i = 0; i < n; i++)
+        tutti_subset_context(out, i, of[i]);
     CHECK(out->rank == rank && out->size == n, "rank %d of %d", out->rank, out->size);
     return out;
 }
@@ -95,7 +97,9 @@ static int whole_main(struct tutti_transport *t, void *arg)
     for (int r = 0; r < t->size; r++)
         ranks[r] = r;
     CHECK(t->ops->allgather(t, &mine, tags, sizeof mine) == TUTTI_OK, "contexts");
-    CHECK(tutti_subset_new(t, t->rank, t->size, ranks, tags, "all", &subset) == TUTTI_OK, "no subset");
+    CHECK(tutti_subset_new(t, t->rank, t->size, ranks, "all", &subset) == TUTTI_OK, "no subset");
+    for (int r = 0; r < t->size; r++)
+        tutti_subset_context(subset, r, tags[r]);
     CHECK(subset->ops->receive(subset, &word, 1, TUTTI_ANY_RANK, TUTTI_ANY_TAG, &transfer) == TUTTI_ERR_ARGUMENT,
           "a receive of any tag");
     messages_run_tagged(subset, check_seed(), 20);
