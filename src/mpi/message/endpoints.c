@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "coll/hierarchy.h"
 #include "core/settings.h"
 #include "mpi/comm/comms.h"
 #include "mpi/comm/neighbour_order.h"
@@ -14,7 +15,7 @@
 #include "p2p/rendezvous.h"
 #include "progress/engine.h"
 
-enum { COMMS = 64 };
+enum { COMMS = 64, CONTEXTS = 1024 };
 
 struct tutti_endpoint *tutti_endpoint;
 struct tutti_rendezvous *tutti_endpoint_sends;
@@ -109,6 +110,8 @@ void tutti_endpoints_open(void)
     if (tutti_endpoint_everywhere)
         tutti_neighbour_order_ask();
     tutti_far_open(&transport.base);
+    if (tutti_far_on)
+        tutti_comm_contexts = tutti_contexts_new(&transport.base, CONTEXTS);
 }
 
 void tutti_endpoints_close(int alive)
