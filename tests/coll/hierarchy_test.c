@@ -137,7 +137,7 @@ static void run_round(const struct world *w, uint64_t seed)
 static void one_cannot(const struct world *w, uint64_t seed)
 {
     struct comm comm;
-    int taken[CONTEXTS], n = 0;
+    int taken[CONTEXTS + 1], n = 0;
     draw_comm(w, &comm, seed);
     for (int tries = 0; tries < 2; tries++) {
         if (tries == 0 && comm.transport->rank == comm.transport->size / 2) {
