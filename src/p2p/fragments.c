@@ -136,34 +136,22 @@ static int stream_of(struct tutti_fragments *fragments, int gpu, enum tutti_dire
     return status;
 }
 
-int tutti_fragment_move(struct tutti_fragments *fragments, enum tutti_direction direction, int gpu,
+int tutti_fragment_copy(struct tutti_fragments *fragments, enum tutti_direction direction, int gpu,
                         const struct tutti_elements *elements, uint64_t first, uint64_t bytes,
-                        struct tutti_fragment *fragment)
+                        const struct tutti_fragment *fragment, struct tutti_copy_task *task)
 {
-    const struct tutti_device *device = tutti_device();
-    struct tutti_stream *stream;
-    int status = stream_of(fragments, gpu, direction, &stream);
-    if (status != TUTTI_OK)
-        return status;
-    char *run = (char *)elements->buffer + elements->plan->true_lower + first;
-    if (elements->whole && direction == TUTTI_PACK) {
-        status = device->copy(stream, fragment->memory, run, bytes);
-    } else if (elements->whole) {
-        status = device->copy(stream, run, fragment->memory, bytes);
-    } else {
-        const struct tutti_pack_job job = {.direction = direction,
-                                           .plan = elements->plan,
-                                           .count = (uint64_t)elements->count,
-                                           .memory = elements->buffer,
-                                           .packed = fragment->memory,
-                                           .first = first,
-                                           .bytes = bytes};
-        status = tutti_pack_enqueue(stream, gpu, &job, 1);
+    task->job = (struct tutti_pack_job){.direction = direction,
+                                        .plan = elements->plan,
+                                        .count = (uint64_t)elements->count,
+                                        .memory = elements->buffer,
+                                        .packed = fragment->memory,
+                                        .first = first,
+                                        .bytes = bytes};
+    if (elements->whole) {
+        task->job.plan = NULL;
+        task->job.memory = (char *)elements->buffer + elements->plan->true_lower + first;
     }
-    return status == TUTTI_OK ? device->event_record(fragment->event, stream) : status;
-}
-
-int tutti_fragment_moved(const struct tutti_fragment *fragment)
-{
-    return tutti_device()->event_query(fragment->event);
+    task->gpu = gpu;
+    task->event = fragment->event;
+    return stream_of(fragments, gpu, direction, &task->stream);
 }

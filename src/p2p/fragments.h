@@ -4,6 +4,7 @@
 
 #include "bounce/bounce.h"
 #include "dtype/places.h"
+#include "sched/tasks.h"
 
 /* The elements of one message in the program's memory. */
 struct tutti_elements {
@@ -34,11 +35,10 @@ void tutti_fragment_give(struct tutti_fragments *fragments, struct tutti_fragmen
 
 /* GPU whose kernels move elements that lie in `places`. */
 int tutti_fragment_gpu(const struct tutti_places *places);
-/* Begins to move bytes [first, first + bytes) of the packed message, elements that kernels of `gpu` reach. A status. */
-int tutti_fragment_move(struct tutti_fragments *fragments, enum tutti_direction direction, int gpu,
+/* Fills in a copy of bytes [first, first + bytes) of the packed message, between elements that kernels of `gpu` reach
+ * and `fragment`, in the stream of that direction. A status. */
+int tutti_fragment_copy(struct tutti_fragments *fragments, enum tutti_direction direction, int gpu,
                         const struct tutti_elements *elements, uint64_t first, uint64_t bytes,
-                        struct tutti_fragment *fragment);
-/* 1: it has been moved; 0: not yet; negative: a status. */
-int tutti_fragment_moved(const struct tutti_fragment *fragment);
+                        const struct tutti_fragment *fragment, struct tutti_copy_task *task);
 
 #endif

@@ -1,6 +1,6 @@
 /* The receiver: fragments come into pinned memory, from where a kernel puts them where they belong; where the program's
- * buffer is host memory, straight there if the elements are one run of bytes. Task 2i receives fragment i, task 2i + 1
- * stores it. */
+ * buffer is host memory, straight there if the elements are one run of bytes. Each fragment is received, and then
+ * stored unless it is received where it belongs. */
 #include <stdatomic.h>
 #include <stdlib.h>
 
@@ -30,7 +30,8 @@ struct tutti_incoming {
     struct tutti_places places;
     uint64_t n; /* of fragments */
     struct slot {
-        struct tutti_transfer transfer;
+        struct tutti_transfer_task receive;
+        struct tutti_copy_task store;
         struct tutti_fragment *fragment; /* BY_KERNEL, BY_COPIES */
     } slot[DEPTH];
 };
@@ -56,102 +57,93 @@ static char *place(struct tutti_incoming *in, uint64_t i)
 
 /* ---- tasks ---- */
 
-static int receive_post(void *with, uint64_t i)
+static int receive_ready(void *with, uint64_t i)
 {
     struct tutti_incoming *in = with;
-    struct tutti_pipelined *p = in->pipelined;
     struct slot *slot = &in->slot[i % DEPTH];
     if (pinned(in) && !slot->fragment &&
-        !(slot->fragment = tutti_fragment_take(p->fragments, in->rts.fragment, in->gpu)))
-        return TUTTI_TASK_LATER;
-    const int status = p->transport->ops->receive(p->transport, place(in, i), length(in, i), in->rts.rank, in->rts.tag,
-                                                  &slot->transfer);
-    return status != TUTTI_OK ? status : TUTTI_TASK_RUNS;
+        !(slot->fragment = tutti_fragment_take(in->pipelined->fragments, in->rts.fragment, in->gpu)))
+        return 0;
+    slot->receive.memory = place(in, i);
+    slot->receive.bytes = length(in, i);
+    return 1;
 }
 
-static int receive_poll(void *with, uint64_t i)
+/* What the transport or the device may still use is lost. */
+static void receive_ended(void *with, uint64_t i, enum tutti_task_end how)
 {
     struct tutti_incoming *in = with;
-    struct tutti_transport *transport = in->pipelined->transport;
-    int done = 0;
-    const int status = transport->ops->test(transport, &in->slot[i % DEPTH].transfer, NULL, &done);
-    return status != TUTTI_OK ? status : done ? TUTTI_TASK_ENDED : TUTTI_TASK_RUNS;
-}
-
-static void receive_cancel(void *with, uint64_t i)
-{
-    struct tutti_incoming *in = with;
-    struct tutti_transport *transport = in->pipelined->transport;
-    int cancelled = 0;
-    if (transport->ops->cancel(transport, &in->slot[i % DEPTH].transfer, &cancelled) == TUTTI_OK && cancelled)
+    if (how != TUTTI_TASK_LOST)
         return;
     in->slot[i % DEPTH].fragment = NULL;
     in->lost = 1;
 }
 
-/* The device may still read the fragment. */
-static void lose(void *with, uint64_t i)
-{
-    ((struct tutti_incoming *)with)->slot[i % DEPTH].fragment = NULL;
-}
-
-static int failed(struct tutti_incoming *in, uint64_t i, int status)
-{
-    lose(in, i);
-    return status;
-}
-
-static int store_post(void *with, uint64_t i)
+static int store_ready(void *with, uint64_t i)
 {
     struct tutti_incoming *in = with;
+    struct slot *slot = &in->slot[i % DEPTH];
     const struct tutti_elements *e = &in->elements;
     const uint64_t first = i * in->rts.fragment, bytes = length(in, i);
-    int status = TUTTI_OK;
-    switch (in->way) {
-    case BY_KERNEL:
-        status = tutti_fragment_move(in->pipelined->fragments, TUTTI_UNPACK, in->gpu, e, first, bytes,
-                                     in->slot[i % DEPTH].fragment);
-        return status != TUTTI_OK ? failed(in, i, status) : TUTTI_TASK_RUNS;
-    case BY_COPIES:
-        status = tutti_packed_move(TUTTI_UNPACK, &in->places, e->plan, e->count, e->buffer, first, bytes, place(in, i));
-        break;
-    case BY_HOST:
-        tutti_plan_unpack_host(e->plan, (uint64_t)e->count, e->buffer, first, bytes, place(in, i));
-        break;
-    default:
-        break;
+    if (in->way == BY_KERNEL) {
+        const int status = tutti_fragment_copy(in->pipelined->fragments, TUTTI_UNPACK, in->gpu, e, first, bytes,
+                                               slot->fragment, &slot->store);
+        return status != TUTTI_OK ? status : 1;
     }
-    return status != TUTTI_OK ? status : TUTTI_TASK_ENDED;
+    slot->store.job = (struct tutti_pack_job){.direction = TUTTI_UNPACK,
+                                              .plan = e->plan,
+                                              .count = (uint64_t)e->count,
+                                              .memory = e->buffer,
+                                              .packed = place(in, i),
+                                              .first = first,
+                                              .bytes = bytes};
+    slot->store.places = in->way == BY_COPIES ? &in->places : NULL;
+    return 1;
 }
 
-static int store_poll(void *with, uint64_t i)
+static void store_ended(void *with, uint64_t i, enum tutti_task_end how)
 {
-    struct tutti_incoming *in = with;
-    const int moved = tutti_fragment_moved(in->slot[i % DEPTH].fragment);
-    if (moved < 0)
-        return failed(in, i, moved);
-    return moved ? TUTTI_TASK_ENDED : TUTTI_TASK_RUNS;
+    if (how == TUTTI_TASK_LOST)
+        ((struct tutti_incoming *)with)->slot[i % DEPTH].fragment = NULL;
 }
 
-static const struct tutti_task_ops receives = {
-    .name = "receiving fragment", .post = receive_post, .poll = receive_poll, .cancel = receive_cancel};
-static const struct tutti_task_ops stores = {
-    .name = "storing fragment", .post = store_post, .poll = store_poll, .cancel = lose};
+static const struct tutti_task_hooks receive_hooks = {.ready = receive_ready, .ended = receive_ended};
+static const struct tutti_task_hooks store_hooks = {.ready = store_ready, .ended = store_ended};
+
+/* Adds the tasks of fragment i; its last one, or a status. *receive: its first. */
+static int add_fragment(struct tutti_incoming *in, uint64_t i, int *receive)
+{
+    struct slot *slot = &in->slot[i % DEPTH];
+    *receive = tutti_task_receive(in->sched, &slot->receive, i);
+    if (*receive < 0 || in->way == STRAIGHT || in->way == AS_A_WHOLE || in->way == DROPPED)
+        return *receive;
+    const int store = tutti_task_copy(in->sched, &slot->store, i);
+    const int status = store < 0 ? store : tutti_sched_after(in->sched, store, *receive, TUTTI_AFTER_END);
+    return status < 0 ? status : store;
+}
 
 /* Receives are made in order, as all fragments have one tag; a slot is used again when it has been stored. */
 static int build(struct tutti_incoming *in)
 {
-    int status = TUTTI_OK;
+    int status = TUTTI_OK, before = 0, last[DEPTH];
     if (!(in->sched = tutti_sched_new("message from another node")))
         return TUTTI_ERR_MEMORY;
+    for (int s = 0; s < DEPTH; s++) {
+        in->slot[s].receive = (struct tutti_transfer_task){.user = {&receive_hooks, in},
+                                                           .transport = in->pipelined->transport,
+                                                           .rank = in->rts.rank,
+                                                           .tag = in->rts.tag};
+        in->slot[s].store.user = (struct tutti_task_user){&store_hooks, in};
+    }
     for (uint64_t i = 0; i < in->n && status == TUTTI_OK; i++) {
-        const int receive = tutti_sched_add(in->sched, &receives, in, i);
-        const int store = receive < 0 ? receive : tutti_sched_add(in->sched, &stores, in, i);
-        status = store < 0 ? store : tutti_sched_after(in->sched, store, receive, TUTTI_AFTER_END);
+        int receive, end = add_fragment(in, i, &receive);
+        status = end < 0 ? end : TUTTI_OK;
         if (status == TUTTI_OK && i > 0)
-            status = tutti_sched_after(in->sched, receive, receive - 2, TUTTI_AFTER_POST);
+            status = tutti_sched_after(in->sched, receive, before, TUTTI_AFTER_POST);
         if (status == TUTTI_OK && i >= DEPTH)
-            status = tutti_sched_after(in->sched, receive, store - 2 * DEPTH, TUTTI_AFTER_END);
+            status = tutti_sched_after(in->sched, receive, last[i % DEPTH], TUTTI_AFTER_END);
+        before = receive;
+        last[i % DEPTH] = end;
     }
     return status;
 }

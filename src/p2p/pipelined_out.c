@@ -27,7 +27,8 @@ struct tutti_outgoing {
     _Atomic uint64_t begun, sent, gone, limit; /* fragments: being packed from begun on ...; most that are in memory */
     struct sent {
         struct tutti_fragment *fragment;
-        struct tutti_transfer transfer;
+        struct tutti_copy_task pack;
+        struct tutti_transfer_task send;
     } part[];
 };
 
@@ -43,77 +44,72 @@ static void count(_Atomic uint64_t *counter)
     atomic_fetch_add_explicit(counter, 1, memory_order_release);
 }
 
-/* Whatever runs where a schedule fails keeps its fragment: the device or the transport may still use it. */
-static void lose(void *with, uint64_t i)
-{
-    ((struct tutti_outgoing *)with)->part[i].fragment = NULL;
-}
-
-static int failed(struct tutti_outgoing *out, uint64_t i, int status)
-{
-    lose(out, i);
-    return status;
-}
-
-static int pack_post(void *with, uint64_t i)
+/* 1 where the fragment may be packed: not more are in memory than the limit says. */
+static int pack_ready(void *with, uint64_t i)
 {
     struct tutti_outgoing *out = with;
     struct sent *part = &out->part[i];
     struct tutti_fragments *pool = out->pipelined->fragments;
     if (load(&out->begun) - load(&out->gone) >= load(&out->limit))
-        return TUTTI_TASK_LATER;
+        return 0;
     if (!part->fragment && !(part->fragment = tutti_fragment_take(pool, out->size, out->gpu)))
-        return TUTTI_TASK_LATER;
-    const int status = tutti_fragment_move(pool, TUTTI_PACK, out->gpu, &out->elements, i * out->size,
-                                           tutti_fragment_bytes(out->bytes, out->size, out->n, i), part->fragment);
-    if (status != TUTTI_OK)
-        return failed(out, i, status);
-    count(&out->begun);
-    return TUTTI_TASK_RUNS;
+        return 0;
+    const int status =
+        tutti_fragment_copy(pool, TUTTI_PACK, out->gpu, &out->elements, i * out->size,
+                            tutti_fragment_bytes(out->bytes, out->size, out->n, i), part->fragment, &part->pack);
+    return status != TUTTI_OK ? status : 1;
 }
 
-static int pack_poll(void *with, uint64_t i)
+static void pack_begun(void *with, uint64_t i)
 {
-    struct tutti_outgoing *out = with;
-    const int moved = tutti_fragment_moved(out->part[i].fragment);
-    if (moved < 0)
-        return failed(out, i, moved);
-    return moved ? TUTTI_TASK_ENDED : TUTTI_TASK_RUNS;
+    (void)i;
+    count(&((struct tutti_outgoing *)with)->begun);
 }
 
-static int send_post(void *with, uint64_t i)
+/* A fragment that the device or the transport may still use when the schedule has failed is kept. */
+static void lose_fragment(struct tutti_outgoing *out, uint64_t i)
 {
-    struct tutti_outgoing *out = with;
-    struct tutti_transport *transport = out->pipelined->transport;
-    const int status = transport->ops->send(transport, out->part[i].fragment->memory,
-                                            tutti_fragment_bytes(out->bytes, out->size, out->n, i), out->to, out->tag,
-                                            i + 1 == out->n, &out->part[i].transfer);
-    if (status != TUTTI_OK)
-        return failed(out, i, status);
-    count(&out->sent);
-    return TUTTI_TASK_RUNS;
+    out->part[i].fragment = NULL;
 }
 
-static int send_poll(void *with, uint64_t i)
+static void pack_ended(void *with, uint64_t i, enum tutti_task_end how)
+{
+    if (how == TUTTI_TASK_LOST)
+        lose_fragment(with, i);
+}
+
+static int send_ready(void *with, uint64_t i)
 {
     struct tutti_outgoing *out = with;
-    struct tutti_transport *transport = out->pipelined->transport;
-    int done = 0;
-    const int status = transport->ops->test(transport, &out->part[i].transfer, NULL, &done);
-    if (status != TUTTI_OK)
-        return failed(out, i, status);
-    if (!done)
-        return TUTTI_TASK_RUNS;
+    struct sent *part = &out->part[i];
+    part->send.memory = part->fragment->memory;
+    part->send.bytes = tutti_fragment_bytes(out->bytes, out->size, out->n, i);
+    part->send.rank = out->to;
+    part->send.tag = out->tag;
+    part->send.synchronous = i + 1 == out->n;
+    return 1;
+}
+
+static void send_begun(void *with, uint64_t i)
+{
+    (void)i;
+    count(&((struct tutti_outgoing *)with)->sent);
+}
+
+static void send_ended(void *with, uint64_t i, enum tutti_task_end how)
+{
+    struct tutti_outgoing *out = with;
+    if (how != TUTTI_TASK_DONE) {
+        lose_fragment(out, i);
+        return;
+    }
     tutti_fragment_give(out->pipelined->fragments, out->part[i].fragment);
     out->part[i].fragment = NULL;
     count(&out->gone);
-    return TUTTI_TASK_ENDED;
 }
 
-static const struct tutti_task_ops packs = {
-    .name = "packing fragment", .post = pack_post, .poll = pack_poll, .cancel = lose};
-static const struct tutti_task_ops sends = {
-    .name = "sending fragment", .post = send_post, .poll = send_poll, .cancel = lose};
+static const struct tutti_task_hooks pack_hooks = {.ready = pack_ready, .begun = pack_begun, .ended = pack_ended};
+static const struct tutti_task_hooks send_hooks = {.ready = send_ready, .begun = send_begun, .ended = send_ended};
 
 /* ---- making ---- */
 
@@ -181,8 +177,12 @@ static int build(struct tutti_outgoing *out)
 {
     int status = TUTTI_OK;
     for (uint64_t i = 0; i < out->n && status == TUTTI_OK; i++) {
-        const int pack = tutti_sched_add(out->sched, &packs, out, i);
-        const int send = pack < 0 ? pack : tutti_sched_add(out->sched, &sends, out, i);
+        struct sent *part = &out->part[i];
+        part->pack.user = (struct tutti_task_user){&pack_hooks, out};
+        part->send.user = (struct tutti_task_user){&send_hooks, out};
+        part->send.transport = out->pipelined->transport;
+        const int pack = tutti_task_copy(out->sched, &part->pack, i);
+        const int send = pack < 0 ? pack : tutti_task_send(out->sched, &part->send, i);
         status = send < 0 ? send : tutti_sched_after(out->sched, send, pack, TUTTI_AFTER_END);
         if (status == TUTTI_OK && i > 0)
             status = tutti_sched_after(out->sched, pack, pack - 2, TUTTI_AFTER_POST);

@@ -4,7 +4,9 @@
  *
  * Messages are as MPI's: those of one rank to another that a receive or probe could take are taken in the order in
  * which they were sent, receives are served in the order in which they were made. None of the calls waits. Memory
- * belongs to a transfer until test() says that it is done, or cancel() that it never was. */
+ * belongs to a transfer until test() says that it is done, or cancel() that it never was.
+ *
+ * Tags: several users share a transport. Each takes a range of tags by tutti_transport_tags(). */
 #ifndef TUTTI_PROGRESS_TRANSPORT_H
 #define TUTTI_PROGRESS_TRANSPORT_H
 
@@ -31,9 +33,18 @@ struct tutti_caught {
     struct tutti_came came;
 };
 
+/* A nonblocking collective that is under way. */
+struct tutti_pending {
+    uintptr_t handle;
+};
+
+enum { TUTTI_TAGS_LEAST = 32768 }; /* every MPI has so many */
+
 struct tutti_transport {
     const struct tutti_transport_ops *ops;
     int rank, size;
+    int tags;       /* there are tags from 0 to tags - 1, as many on all ranks; 0: it has no messages */
+    int tags_taken; /* of tutti_transport_tags() */
     int any_thread; /* 1: threads that are not the program's may call it */
     char label[64]; /* name of the communicator, for reports */
 };
@@ -52,7 +63,21 @@ struct tutti_transport_ops {
     /* Local; node of this rank as an integer that is equal for ranks of one machine. Collective over the transport. */
     int (*node_color)(struct tutti_transport *transport, int64_t *color);
 
-    /* ---- messages; tags from 0 to 32767 ---- */
+    /* ---- nonblocking collectives ---- */
+
+    /* Collective, as above; all ranks make the nonblocking form. None waits. Buffers belong to the call until
+     * pending_test() says that it has ended. Blocks of up to TUTTI_TRANSFER_MOST bytes. */
+    int (*ibarrier)(struct tutti_transport *transport, struct tutti_pending *out);
+    int (*iallgather)(struct tutti_transport *transport, const void *in, void *to, size_t bytes,
+                      struct tutti_pending *out);
+    int (*ialltoall)(struct tutti_transport *transport, const void *in, void *to, size_t bytes,
+                     struct tutti_pending *out);
+    int (*iallreduce)(struct tutti_transport *transport, int64_t *words, size_t count, enum tutti_combine how,
+                      struct tutti_pending *out);
+    /* Local. *done: the call has ended; its handle is not used again. */
+    int (*pending_test)(struct tutti_transport *transport, struct tutti_pending *pending, int *done);
+
+    /* ---- messages ---- */
 
     /* Local. A synchronous send is done when its receive has been matched, another one perhaps before. */
     int (*send)(struct tutti_transport *transport, const void *memory, size_t bytes, int to, int tag, int synchronous,
@@ -71,5 +96,16 @@ struct tutti_transport_ops {
     /* Local. Takes back a receive. *cancelled: it has ended without a message; otherwise it has one, see test(). */
     int (*cancel)(struct tutti_transport *transport, struct tutti_transfer *transfer, int *cancelled);
 };
+
+/* Local, once at set-up by each user of the transport, by all ranks in the same order: the first of a range of `count`
+ * tags that nobody else has; -1: there are not so many left. The first range begins at 0. Ranges are not given back. */
+static inline int tutti_transport_tags(struct tutti_transport *transport, int count)
+{
+    const int first = transport->tags_taken;
+    if (count < 0 || count > transport->tags - first)
+        return -1;
+    transport->tags_taken += count;
+    return first;
+}
 
 #endif

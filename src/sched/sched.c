@@ -15,8 +15,11 @@ struct task {
     const struct tutti_task_ops *ops;
     void *with;
     uint64_t number;
-    int follows[2];  /* first edge, by enum tutti_task_after */
-    int needs, left; /* tasks that it comes after; of them, in this run, those still to come */
+    int follows[2];      /* first edge, by enum tutti_task_after */
+    int needs, left;     /* tasks that it comes after, and its trigger; of them, in this run, those still to come */
+    int held, posted;    /* held: it has a trigger; posted: in this run */
+    atomic_int released; /* 1: the trigger has been released in this run */
+    int next_released;   /* the task released before it that the engine has not seen; NONE */
 };
 
 struct edge {
@@ -35,6 +38,7 @@ struct tutti_sched {
     int n_ready, n_running, left, status;
     struct tutti_sched *next;
     atomic_int runs;
+    atomic_int released; /* the last released task that the engine has not seen; NONE */
 };
 
 static void poll_all(void);
@@ -48,8 +52,10 @@ static struct tutti_sched *all;                          /* those that run, in o
 struct tutti_sched *tutti_sched_new(const char *name)
 {
     struct tutti_sched *sched = calloc(1, sizeof *sched);
-    if (sched)
-        sched->name = name;
+    if (!sched)
+        return NULL;
+    sched->name = name;
+    atomic_init(&sched->released, NONE);
     return sched;
 }
 
@@ -108,21 +114,64 @@ int tutti_sched_after(struct tutti_sched *sched, int task, int before, enum tutt
     return TUTTI_OK;
 }
 
+int tutti_sched_hold(struct tutti_sched *sched, int task)
+{
+    if (task < 0 || task >= sched->tasks || sched->task[task].held)
+        return TUTTI_ERR_ARGUMENT;
+    sched->task[task].held = 1;
+    sched->task[task].needs++;
+    return TUTTI_OK;
+}
+
+/* ---- triggers ---- */
+
+void tutti_sched_release(struct tutti_sched *sched, int task)
+{
+    struct task *released = &sched->task[task];
+    if (!released->held || atomic_exchange_explicit(&released->released, 1, memory_order_relaxed))
+        return;
+    released->next_released = atomic_load_explicit(&sched->released, memory_order_relaxed);
+    while (!atomic_compare_exchange_weak_explicit(&sched->released, &released->next_released, task,
+                                                  memory_order_release, memory_order_relaxed))
+        ;
+}
+
 /* ---- a run; the lock is held ---- */
 
-static void release(struct tutti_sched *sched, int task, enum tutti_task_after what)
+static void make_ready(struct tutti_sched *sched, int task)
+{
+    if (--sched->task[task].left == 0)
+        sched->ready[sched->n_ready++] = task;
+}
+
+/* Takes in the triggers that were released, in the order in which they were. 1 where there was one. */
+static int take_released(struct tutti_sched *sched)
+{
+    if (atomic_load_explicit(&sched->released, memory_order_relaxed) == NONE)
+        return 0;
+    int last = atomic_exchange_explicit(&sched->released, NONE, memory_order_acquire), first = NONE;
+    while (last != NONE) { /* turned round */
+        const int before = sched->task[last].next_released;
+        sched->task[last].next_released = first;
+        first = last;
+        last = before;
+    }
+    for (; first != NONE; first = sched->task[first].next_released)
+        make_ready(sched, first);
+    return 1;
+}
+
+static void free_followers(struct tutti_sched *sched, int task, enum tutti_task_after what)
 {
     for (int e = sched->task[task].follows[what]; e != NONE; e = sched->edge[e].next) {
-        const int after = sched->edge[e].task;
-        if (--sched->task[after].left == 0)
-            sched->ready[sched->n_ready++] = after;
+        make_ready(sched, sched->edge[e].task);
     }
 }
 
 static void has_ended(struct tutti_sched *sched, int task)
 {
     sched->left--;
-    release(sched, task, TUTTI_AFTER_END);
+    free_followers(sched, task, TUTTI_AFTER_END);
 }
 
 /* 1 where something was begun. */
@@ -142,7 +191,8 @@ static int post_ready(struct tutti_sched *sched)
             continue;
         }
         moved = 1;
-        release(sched, at, TUTTI_AFTER_POST);
+        task->posted = 1;
+        free_followers(sched, at, TUTTI_AFTER_POST);
         if (answer == TUTTI_TASK_ENDED)
             has_ended(sched, at);
         else
@@ -173,7 +223,7 @@ static int poll_running(struct tutti_sched *sched)
     return moved;
 }
 
-static void cancel_running(struct tutti_sched *sched)
+static void cancel_tasks(struct tutti_sched *sched)
 {
     for (int i = 0; i < sched->n_running; i++) {
         const struct task *task = &sched->task[sched->running[i]];
@@ -181,19 +231,25 @@ static void cancel_running(struct tutti_sched *sched)
             task->ops->cancel(task->with, task->number);
     }
     sched->n_running = 0;
+    for (int t = 0; t < sched->tasks; t++) {
+        const struct task *task = &sched->task[t];
+        if (!task->posted && task->ops->skip)
+            task->ops->skip(task->with, task->number);
+    }
 }
 
 /* As far as it goes now. 1 where the run has ended. */
 static int bring_on(struct tutti_sched *sched)
 {
     while (sched->status == TUTTI_OK && sched->left > 0) {
-        int moved = post_ready(sched);
+        int moved = take_released(sched);
+        moved |= post_ready(sched);
         moved |= poll_running(sched);
         if (!moved)
             break;
     }
     if (sched->status != TUTTI_OK)
-        cancel_running(sched);
+        cancel_tasks(sched);
     return sched->left == 0 || sched->status != TUTTI_OK;
 }
 
@@ -258,10 +314,16 @@ void tutti_sched_start(struct tutti_sched *sched)
     sched->status = TUTTI_OK;
     sched->left = sched->tasks;
     sched->n_ready = sched->n_running = 0;
+    atomic_store_explicit(&sched->released, NONE, memory_order_relaxed);
     for (int t = 0; t < sched->tasks; t++) {
-        sched->task[t].left = sched->task[t].needs;
-        if (sched->task[t].needs == 0)
+        struct task *task = &sched->task[t];
+        task->left = task->needs;
+        task->posted = 0;
+        atomic_store_explicit(&task->released, 0, memory_order_relaxed);
+        if (task->needs == 0)
             sched->ready[sched->n_ready++] = t;
+        if (task->ops->start)
+            task->ops->start(task->with, task->number);
     }
     atomic_store_explicit(&sched->runs, 1, memory_order_relaxed);
     struct tutti_sched **end = &all;
@@ -299,7 +361,7 @@ void tutti_sched_cancel(struct tutti_sched *sched, int status)
         at = at->next;
     if (at) {
         sched->status = status;
-        cancel_running(sched);
+        cancel_tasks(sched);
         calls = sched->then != NULL;
         leave(sched);
         if (calls)
@@ -332,9 +394,13 @@ static void where(char *text, size_t size)
         return;
     if (all) {
         const int at = all->n_running > 0 ? all->running[0] : all->n_ready > 0 ? all->ready[0] : NONE;
-        snprintf(text, size, "%s, %d of %d tasks left, at %s %llu", all->name, all->left, all->tasks,
-                 at == NONE ? "none" : all->task[at].ops->name,
-                 at == NONE ? 0ull : (unsigned long long)all->task[at].number);
+        const int n = snprintf(text, size, "%s, %d of %d tasks left, ", all->name, all->left, all->tasks);
+        const size_t used = n > 0 && (size_t)n < size ? (size_t)n : size;
+        if (at == NONE)
+            snprintf(text + used, size - used, "waiting for a trigger");
+        else
+            snprintf(text + used, size - used, "at %s %llu", all->task[at].ops->name,
+                     (unsigned long long)all->task[at].number);
     }
     pthread_mutex_unlock(&lock);
 }

@@ -1,7 +1,17 @@
-/* Schedules: tasks with dependencies, brought on by the progress engine. Built once by one thread, then started as
- * often as wanted, each time when the run before has ended. A task is posted when all that it comes after has been
- * posted or has ended, is polled until it has ended itself, and runs on whatever thread polls: never two of one
- * schedule at a time. Tasks that could be posted are asked in the order in which they became so. */
+/* Schedules and jobs: the two forms of work that goes on while the program does something else.
+ *
+ * - What meets peers in kernels or in shared memory is a *job* (worker.h): one blocking function on a worker fiber. It
+ *   never uses the transport, since the engine's thread does not call the MPI.
+ * - What uses the transport is a *schedule*: tasks with dependencies, run by the progress engine. No task waits.
+ * - A job can be a task of a schedule. So a call over several nodes is one schedule: a job among the ranks of the node,
+ *   messages among the leaders, another job.
+ *
+ * Shared tasks are in tasks.h: run a job, send, receive, copy, combine, wait for a flag.
+ *
+ * A schedule is built once by one thread, then started as often as wanted, each time after the run before has ended. A
+ * task is posted when all tasks that it comes after have been posted or have ended, and its trigger, if it has one, has
+ * been released. It is then polled until it has ended. Tasks run on the thread that polls; two tasks of one schedule
+ * never run at a time. Tasks that can be posted are asked in the order in which they became so. */
 #ifndef TUTTI_SCHED_SCHED_H
 #define TUTTI_SCHED_SCHED_H
 
@@ -15,13 +25,18 @@ enum tutti_task_answer {
     TUTTI_TASK_ENDED
 };
 
-/* None of these may wait, nor start or end a schedule. */
+/* None of these may wait, nor start, release or end a schedule. A task that works on the host works on a piece of
+ * bounded size, since other schedules stand still meanwhile. */
 struct tutti_task_ops {
     const char *name; /* what it does, for reports */
+    /* A run starts: called once for each task, in the order in which the tasks were added. NULL: nothing to do. */
+    void (*start)(void *with, uint64_t number);
     int (*post)(void *with, uint64_t number);
     int (*poll)(void *with, uint64_t number); /* NULL where post() never returns RUNS */
-    /* The schedule ends before this task, which runs, has. It is not polled again. NULL: nothing to do. */
+    /* The run ends before this task, which runs, has ended. It is not polled again. NULL: nothing to do. */
     void (*cancel)(void *with, uint64_t number);
+    /* The run ends before this task was posted, or by its post(). NULL: nothing to do. */
+    void (*skip)(void *with, uint64_t number);
 };
 
 /* What of another task a task comes after. */
@@ -38,12 +53,19 @@ void tutti_sched_free(struct tutti_sched *sched);
 int tutti_sched_add(struct tutti_sched *sched, const struct tutti_task_ops *ops, void *with, uint64_t number);
 /* `task` comes after `before`, which was added before it: so there is no cycle. A status. */
 int tutti_sched_after(struct tutti_sched *sched, int task, int before, enum tutti_task_after what);
+/* `task` has a trigger: in each run it waits for tutti_sched_release() too. A status. */
+int tutti_sched_hold(struct tutti_sched *sched, int task);
 /* Instead of waiting: called once in every run, when it has ended, by the thread that found out. It may start or free
  * the schedule; nobody else may free it then. It may not wait. */
 void tutti_sched_then(struct tutti_sched *sched, void (*ended)(void *with, int status), void *with);
 
 /* Local. Posts what can be posted; the engine does the rest. Of one that does not run. */
 void tutti_sched_start(struct tutti_sched *sched);
+/* Local, any thread: releases the trigger of a task for this run. Two atomic operations: it takes no lock and runs no
+ * task, so that threads that may not use the transport can call it. The next poll posts the task. Called after
+ * tutti_sched_start() has returned; the second call of a run does nothing, and so does a call after the run has ended.
+ * The schedule is not freed or started meanwhile. */
+void tutti_sched_release(struct tutti_sched *sched, int task);
 /* 1 where it does not run. */
 int tutti_sched_done(const struct tutti_sched *sched);
 /* How the last run has ended. */

@@ -106,6 +106,7 @@ static void free_node(struct tutti_node *node)
     pthread_mutex_destroy(&node->gone);
     free(node->peer);
     free(node->world_rank);
+    free(node->colors);
     free(node);
 }
 
@@ -172,14 +173,15 @@ int tutti_node_open(struct tutti_transport *world, struct tutti_node **out)
         if (status == TUTTI_OK)
             status = connect_members(node, &d, mine, &speaker);
     }
-    free(d.colors);
     free(d.nonces);
     free(d.names);
     if (status == TUTTI_OK && speaker < 0) {
+        node->colors = d.colors;
         tutti_debug("node of %d ranks, rank %d, %d cores", node->size, node->rank, node->cores);
         *out = node;
         return TUTTI_OK;
     }
+    free(d.colors);
     if (speaker == world->rank)
         tutti_warn("device memory is not shared between ranks: rank %d and the others of its machine could not be "
                    "connected (TUTTI_LOG=info says more)",
@@ -263,6 +265,11 @@ int tutti_node_cores(const struct tutti_node *node)
 int tutti_node_size(const struct tutti_node *node)
 {
     return node->size;
+}
+
+int tutti_node_world_size(const struct tutti_node *node)
+{
+    return node->world->size;
 }
 
 int tutti_node_find(const struct tutti_node *node, int world_rank)

@@ -94,6 +94,7 @@ struct tutti_node {
     uint64_t nonce[2];
     struct tutti_peer *peer;           /* [size]; [rank] is this one */
     int *world_rank;                   /* [size], in increasing order */
+    int64_t *colors;                   /* [ranks of the world]: the machine of each, see node_color() of a transport */
     int cores;                         /* that the ranks of the node may use together */
     int forgotten;                     /* 1: in a child after fork */
     const struct tutti_device *device; /* set by the first team that opens */

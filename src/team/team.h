@@ -32,6 +32,10 @@ void tutti_node_key(const struct tutti_node *node, uint64_t key[2]);
 int tutti_node_find(const struct tutti_node *node, int world_rank);
 int tutti_node_world(const struct tutti_node *node, int rank);
 int tutti_node_size(const struct tutti_node *node);
+int tutti_node_world_size(const struct tutti_node *node);
+/* lowest[r], of each rank r of the world: the lowest rank of its node (virtual nodes of TUTTI_NODE_RANKS). No
+ * communication. TUTTI_OK or TUTTI_ERR_MEMORY. */
+int tutti_node_map(const struct tutti_node *node, int lowest[]);
 /* CPUs that its ranks may use together, as they are bound. */
 int tutti_node_cores(const struct tutti_node *node);
 

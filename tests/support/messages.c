@@ -170,13 +170,13 @@ static void test_all(struct side *s)
 }
 
 /* All of a round. */
-static void exchange(struct tutti_transport *t, uint64_t seed)
+static void exchange(struct tutti_transport *t, uint64_t seed, int tagged)
 {
     struct side s = {.transport = t, .list = calloc(MOST, sizeof *s.list), .seed = seed};
     uint64_t at = seed, mine = random_mix(seed + (uint64_t)t->rank);
     int last[RANKS][TAGS], taken[MOST] = {0};
     const uint64_t until = tutti_now_ns() + (uint64_t)SECONDS * 1000000000;
-    s.how = (enum how)(random_next(&at) % HOWS);
+    s.how = (enum how)(random_next(&at) % (tagged ? ANY_TAG : HOWS));
     s.n = draw(s.list, &at, t->size);
     memset(last, -1, sizeof last);
     while (s.next_in < s.n || s.next_out < s.n || s.left > 0) {
@@ -261,14 +261,123 @@ static void cancelled(struct tutti_transport *t)
     check(t->ops->barrier(t), "barrier");
 }
 
-int messages_run(struct tutti_transport *transport, uint64_t seed, int rounds)
+/* ---- nonblocking collectives ---- */
+
+enum { AT_A_TIME = 6, BLOCK = 60 };
+enum which { BARRIER, ALLGATHER, ALLTOALL, ALLREDUCE, WHICH };
+
+struct collective {
+    enum which which;
+    size_t words; /* of a block */
+    enum tutti_combine how;
+    uint64_t seed;
+    int64_t in[RANKS * BLOCK], out[RANKS * BLOCK];
+    struct tutti_pending pending;
+    int under_way;
+};
+
+static int64_t word_of(const struct collective *c, int rank, size_t i)
+{
+    return (int64_t)(random_mix(c->seed + (uint64_t)rank * RANKS * BLOCK + i) >> 2);
+}
+
+static int64_t combined(int64_t a, int64_t b, enum tutti_combine how)
+{
+    switch (how) {
+    case TUTTI_COMBINE_MIN:
+        return a < b ? a : b;
+    case TUTTI_COMBINE_MAX:
+        return a > b ? a : b;
+    case TUTTI_COMBINE_SUM:
+        return a + b;
+    case TUTTI_COMBINE_BAND:
+        return a & b;
+    default:
+        return a | b;
+    }
+}
+
+static void begin_collective(struct tutti_transport *t, struct collective *c, uint64_t *at)
+{
+    int status = TUTTI_OK;
+    *c = (struct collective){.which = (enum which)(random_next(at) % WHICH),
+                             .words = 1 + random_next(at) % BLOCK,
+                             .how = (enum tutti_combine)(random_next(at) % (TUTTI_COMBINE_BOR + 1)),
+                             .seed = random_next(at),
+                             .under_way = 1};
+    for (size_t i = 0; i < RANKS * BLOCK; i++)
+        c->in[i] = c->which == ALLREDUCE ? word_of(c, t->rank, i) / RANKS : word_of(c, t->rank, i);
+    if (c->which == BARRIER)
+        status = t->ops->ibarrier(t, &c->pending);
+    else if (c->which == ALLGATHER)
+        status = t->ops->iallgather(t, c->in, c->out, c->words * 8, &c->pending);
+    else if (c->which == ALLTOALL)
+        status = t->ops->ialltoall(t, c->in, c->out, c->words * 8, &c->pending);
+    else
+        status = t->ops->iallreduce(t, c->in, c->words, c->how, &c->pending);
+    check(status, "a nonblocking collective");
+}
+
+static void judge_collective(const struct tutti_transport *t, const struct collective *c)
+{
+    size_t wrong = 0;
+    for (size_t i = 0; i < c->words; i++) {
+        int64_t all = 0;
+        for (int r = 0; r < t->size; r++) {
+            const int64_t theirs = word_of(c, r, i + (c->which == ALLTOALL ? (size_t)t->rank * c->words : 0));
+            if (c->which == ALLGATHER || c->which == ALLTOALL)
+                wrong += c->out[(size_t)r * c->words + i] != theirs;
+            all = r == 0 ? theirs / RANKS : combined(all, theirs / RANKS, c->how);
+        }
+        wrong += c->which == ALLREDUCE && c->in[i] != all;
+    }
+    CHECK(wrong == 0, "rank %d of %d: nonblocking collective %d: %zu of %zu words are wrong", t->rank, t->size,
+          (int)c->which, wrong, c->words);
+}
+
+int collectives_run(struct tutti_transport *transport, uint64_t seed, int rounds)
+{
+    struct collective *all = calloc(AT_A_TIME, sizeof *all);
+    uint64_t at = seed, mine = random_mix(seed + (uint64_t)transport->rank);
+    for (int round = 0; round < rounds && check_failed() == 0; round++) {
+        int begun = 0, left = 0, n = 1 + (int)(random_next(&at) % AT_A_TIME);
+        while (begun < n || left > 0) {
+            if (begun < n && random_next(&mine) % 2) {
+                begin_collective(transport, &all[begun++], &at);
+                left++;
+            }
+            struct collective *c = &all[random_next(&mine) % AT_A_TIME];
+            int done = 0;
+            if (c->under_way && check(transport->ops->pending_test(transport, &c->pending, &done), "a test") && done) {
+                judge_collective(transport, c);
+                c->under_way = 0;
+                left--;
+            }
+            sched_yield();
+        }
+    }
+    free(all);
+    return check_failed() > 0;
+}
+
+static int run_messages(struct tutti_transport *transport, uint64_t seed, int rounds, int tagged)
 {
     if (transport->size < 2 || transport->size > RANKS)
         return 2;
     synchronous(transport);
     cancelled(transport);
     for (int round = 0; round < rounds && check_failed() == 0; round++)
-        exchange(transport, random_mix(seed + (uint64_t)round));
+        exchange(transport, random_mix(seed + (uint64_t)round), tagged);
     check(transport->ops->barrier(transport), "barrier");
     return check_failed() > 0;
+}
+
+int messages_run(struct tutti_transport *transport, uint64_t seed, int rounds)
+{
+    return run_messages(transport, seed, rounds, 0);
+}
+
+int messages_run_tagged(struct tutti_transport *transport, uint64_t seed, int rounds)
+{
+    return run_messages(transport, seed, rounds, 1);
 }

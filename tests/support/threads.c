@@ -124,23 +124,6 @@ static int alltoall(struct tutti_transport *transport, const void *in, void *out
     return status;
 }
 
-static int64_t combine(int64_t a, int64_t b, enum tutti_combine how)
-{
-    switch (how) {
-    case TUTTI_COMBINE_MIN:
-        return a < b ? a : b;
-    case TUTTI_COMBINE_MAX:
-        return a > b ? a : b;
-    case TUTTI_COMBINE_SUM:
-        return a + b;
-    case TUTTI_COMBINE_BAND:
-        return a & b;
-    case TUTTI_COMBINE_BOR:
-        return a | b;
-    }
-    return a;
-}
-
 static int allreduce(struct tutti_transport *transport, int64_t *words, size_t count, enum tutti_combine how)
 {
     struct member *m = (struct member *)transport;
@@ -153,7 +136,7 @@ static int allreduce(struct tutti_transport *transport, int64_t *words, size_t c
         for (int r = 0; r < transport->size && status == TUTTI_OK; r++) {
             const int64_t *theirs = (const int64_t *)(void *)stage(m, r);
             for (size_t i = 0; i < some; i++)
-                words[at + i] = r == 0 ? theirs[i] : combine(words[at + i], theirs[i], how);
+                words[at + i] = r == 0 ? theirs[i] : post_combine(words[at + i], theirs[i], how);
         }
         if (status == TUTTI_OK)
             status = barrier(transport);
@@ -172,7 +155,39 @@ static int node_color(struct tutti_transport *transport, int64_t *color)
     return TUTTI_OK;
 }
 
-/* ---- messages, of threads alone ---- */
+/* ---- nonblocking collectives and messages, of threads alone ---- */
+
+static int ibarrier(struct tutti_transport *transport, struct tutti_pending *out)
+{
+    struct post *post = ((struct member *)transport)->group->post;
+    return post_collect(post, transport->rank, POST_GATHER, NULL, NULL, 0, TUTTI_COMBINE_MIN, out);
+}
+
+static int iallgather(struct tutti_transport *transport, const void *in, void *to, size_t bytes,
+                      struct tutti_pending *out)
+{
+    struct post *post = ((struct member *)transport)->group->post;
+    return post_collect(post, transport->rank, POST_GATHER, in, to, bytes, TUTTI_COMBINE_MIN, out);
+}
+
+static int ialltoall(struct tutti_transport *transport, const void *in, void *to, size_t bytes,
+                     struct tutti_pending *out)
+{
+    struct post *post = ((struct member *)transport)->group->post;
+    return post_collect(post, transport->rank, POST_EACH_TO_EACH, in, to, bytes, TUTTI_COMBINE_MIN, out);
+}
+
+static int iallreduce(struct tutti_transport *transport, int64_t *words, size_t count, enum tutti_combine how,
+                      struct tutti_pending *out)
+{
+    struct post *post = ((struct member *)transport)->group->post;
+    return post_collect(post, transport->rank, POST_WORDS, words, words, count * sizeof *words, how, out);
+}
+
+static int pending_test(struct tutti_transport *transport, struct tutti_pending *pending, int *done)
+{
+    return post_collected(((struct member *)transport)->group->post, pending, done);
+}
 
 static int send(struct tutti_transport *transport, const void *memory, size_t bytes, int to, int tag, int synchronous,
                 struct tutti_transfer *out)
@@ -217,6 +232,11 @@ static const struct tutti_transport_ops ops = {
     .allreduce = allreduce,
     .progress = progress,
     .node_color = node_color,
+    .ibarrier = ibarrier,
+    .iallgather = iallgather,
+    .ialltoall = ialltoall,
+    .iallreduce = iallreduce,
+    .pending_test = pending_test,
     .send = send,
     .receive = receive,
     .probe = probe,
@@ -227,10 +247,11 @@ static const struct tutti_transport_ops ops = {
 
 static void member_init(struct member *m, struct arena *arena, struct group *group, int rank, int world_rank)
 {
-    *m = (struct member){.transport = {.ops = &ops, .rank = rank, .size = group->size, .any_thread = 1},
-                         .arena = arena,
-                         .group = group,
-                         .world_rank = world_rank};
+    *m = (struct member){
+        .transport = {.ops = &ops, .rank = rank, .size = group->size, .tags = TUTTI_TAGS_LEAST, .any_thread = 1},
+        .arena = arena,
+        .group = group,
+        .world_rank = world_rank};
     snprintf(m->transport.label, sizeof m->transport.label, "group %zu", (size_t)((char *)group - (char *)arena));
 }
 

@@ -27,8 +27,27 @@ struct transfer {
     int rank, from, tag;
 };
 
+/* A nonblocking collective: what the ranks have brought to it. */
+struct gathering {
+    struct gathering *next;
+    uint64_t number;
+    int joined, left;
+    char **in;
+};
+/* One rank's part of it. */
+struct joined {
+    struct gathering *of;
+    int rank;
+    enum post_collective what;
+    void *out;
+    size_t bytes;
+    enum tutti_combine how;
+};
+
 struct post {
     pthread_mutex_t lock;
+    struct gathering *gatherings;
+    uint64_t *collectives; /* for each rank, how many it has made */
     uint64_t calls;
     int ranks;
     struct message **come;     /* for each rank those that nobody has taken, in order */
@@ -57,7 +76,8 @@ struct post *post_new(int ranks)
     post->ranks = ranks;
     post->come = calloc((size_t)ranks, sizeof *post->come);
     post->waiting = calloc((size_t)ranks, sizeof *post->waiting);
-    if (!post->come || !post->waiting)
+    post->collectives = calloc((size_t)ranks, sizeof *post->collectives);
+    if (!post->come || !post->waiting || !post->collectives)
         abort();
     return post;
 }
@@ -85,6 +105,7 @@ void post_free(struct post *post)
     }
     free(post->come);
     free(post->waiting);
+    free(post->collectives);
     pthread_mutex_destroy(&post->lock);
     free(post);
 }
@@ -247,6 +268,112 @@ int post_cancel(struct post *post, struct tutti_transfer *handle, int *cancelled
     if (*cancelled) {
         free(transfer);
         handle->handle = 0;
+    }
+    return TUTTI_OK;
+}
+
+/* ---- nonblocking collectives ---- */
+
+int64_t post_combine(int64_t a, int64_t b, enum tutti_combine how)
+{
+    switch (how) {
+    case TUTTI_COMBINE_MIN:
+        return a < b ? a : b;
+    case TUTTI_COMBINE_MAX:
+        return a > b ? a : b;
+    case TUTTI_COMBINE_SUM:
+        return a + b;
+    case TUTTI_COMBINE_BAND:
+        return a & b;
+    case TUTTI_COMBINE_BOR:
+        return a | b;
+    }
+    return a;
+}
+
+/* The one of this number; the lock is held. */
+static struct gathering *gathering_of(struct post *post, uint64_t number)
+{
+    struct gathering **at = &post->gatherings;
+    while (*at && (*at)->number != number)
+        at = &(*at)->next;
+    if (!*at) {
+        *at = calloc(1, sizeof **at);
+        if (!*at || !((*at)->in = calloc((size_t)post->ranks, sizeof *(*at)->in)))
+            abort();
+        (*at)->number = number;
+    }
+    return *at;
+}
+
+int post_collect(struct post *post, int rank, enum post_collective what, const void *in, void *out, size_t bytes,
+                 enum tutti_combine how, struct tutti_pending *pending)
+{
+    const size_t all = what == POST_EACH_TO_EACH ? bytes * (size_t)post->ranks : bytes;
+    struct joined *joined = calloc(1, sizeof *joined);
+    char *copy = malloc(all + 1);
+    if (!joined || !copy)
+        abort();
+    if (all > 0)
+        memcpy(copy, in, all);
+    pthread_mutex_lock(&post->lock);
+    struct gathering *of = gathering_of(post, post->collectives[rank]++);
+    of->in[rank] = copy;
+    of->joined++;
+    *joined = (struct joined){of, rank, what, out, bytes, how};
+    pthread_mutex_unlock(&post->lock);
+    pending->handle = (uintptr_t)joined;
+    return TUTTI_OK;
+}
+
+/* All ranks have brought theirs. */
+static void deliver_collective(const struct joined *joined, int ranks)
+{
+    for (int r = 0; r < ranks && joined->bytes > 0; r++) {
+        const char *in = joined->of->in[r];
+        if (joined->what == POST_WORDS && r > 0) {
+            for (size_t i = 0; i < joined->bytes / sizeof(int64_t); i++) {
+                int64_t *word = (int64_t *)joined->out + i, theirs;
+                memcpy(&theirs, in + i * sizeof theirs, sizeof theirs);
+                *word = post_combine(*word, theirs, joined->how);
+            }
+        } else if (joined->what == POST_WORDS) {
+            memcpy(joined->out, in, joined->bytes);
+        } else {
+            memcpy((char *)joined->out + (size_t)r * joined->bytes,
+                   in + (joined->what == POST_EACH_TO_EACH ? (size_t)joined->rank * joined->bytes : 0), joined->bytes);
+        }
+    }
+}
+
+/* The last one to leave frees it; the lock is held. */
+static void leave_gathering(struct post *post, struct gathering *of)
+{
+    struct gathering **at = &post->gatherings;
+    if (++of->left < post->ranks)
+        return;
+    while (*at != of)
+        at = &(*at)->next;
+    *at = of->next;
+    for (int r = 0; r < post->ranks; r++)
+        free(of->in[r]);
+    free(of->in);
+    free(of);
+}
+
+int post_collected(struct post *post, struct tutti_pending *pending, int *done)
+{
+    struct joined *joined = (struct joined *)pending->handle;
+    pthread_mutex_lock(&post->lock);
+    *done = joined->of->joined == post->ranks && turn(post) % 4 != 0;
+    if (*done) {
+        deliver_collective(joined, post->ranks);
+        leave_gathering(post, joined->of);
+    }
+    pthread_mutex_unlock(&post->lock);
+    if (*done) {
+        free(joined);
+        pending->handle = 0;
     }
     return TUTTI_OK;
 }

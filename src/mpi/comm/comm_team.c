@@ -92,10 +92,9 @@ static void begin_team(struct tutti_comm *comm)
     struct tutti_comm_opening *opening = new_opening(size);
     if (tutti_team_begin(tutti_door.node, &comm->transport.base, opening->mine, &opening->team) != TUTTI_OK)
         opening->team = NULL;
-    opening->request = tutti_handles.no_request;
-    if (tutti_real.MPI_Iallgather(opening->mine, TUTTI_EXCHANGE_BYTES, tutti_handles.byte, opening->exchanges,
-                                  TUTTI_EXCHANGE_BYTES, tutti_handles.byte, comm->handle,
-                                  &opening->request) != MPI_SUCCESS) {
+    struct tutti_transport *const transport = &comm->transport.base;
+    if (transport->ops->iallgather(transport, opening->mine, opening->exchanges, TUTTI_EXCHANGE_BYTES,
+                                   &opening->pending) != TUTTI_OK) {
         if (opening->team)
             tutti_team_abandon(opening->team, opening->mine);
         free_opening(opening);
@@ -129,13 +128,14 @@ static void end_team(struct tutti_comm *comm, int status)
 static int is_ready(void *with)
 {
     struct tutti_comm *comm = with;
+    struct tutti_transport *const transport = &comm->transport.base;
     int flag = 0;
     if (!atomic_load_explicit(&comm->opening, memory_order_acquire))
         return 1;
     if (pthread_mutex_trylock(&opening_lock) != 0)
         return 0;
     struct tutti_comm_opening *opening = atomic_load_explicit(&comm->opening, memory_order_acquire);
-    if (opening && tutti_real.MPI_Test(&opening->request, &flag, MPI_STATUS_IGNORE) != MPI_SUCCESS)
+    if (opening && transport->ops->pending_test(transport, &opening->pending, &flag) != TUTTI_OK)
         end_team(comm, TUTTI_ERR_TRANSPORT);
     else if (opening && flag)
         end_team(comm, TUTTI_OK);

@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
+#include "coll/hierarchy.h"
 #include "core/reserve.h"
 #include "mpi/comm/comms.h"
 #include "mpi/comm/streams.h"
@@ -69,6 +70,7 @@ static int insert(struct tutti_comm *comm)
 static void release(struct tutti_comm *comm)
 {
     told.leave(comm);
+    tutti_comm_hierarchy_end(comm);
     /* At the end the program has completed everything, and may have destroyed its streams. */
     int idle = told.close_stream(comm, closing);
     if (comm->team && idle)
@@ -238,6 +240,8 @@ void tutti_comms_close(void)
         free(table);
         table = older;
     }
+    tutti_contexts_free(tutti_comm_contexts);
+    tutti_comm_contexts = NULL;
     tutti_real.MPI_Comm_free_keyval(&keyval);
 }
 

@@ -27,7 +27,11 @@ struct tutti_comm {
     int failed;              /* not TUTTI_OK: why reductions fail: a peer died before there was a team */
     struct tutti_team *team; /* where neither */
     _Atomic(struct tutti_comm_opening *)
-        opening;                      /* not NULL: its team is being made; nonblocking calls do not wait for it */
+        opening; /* not NULL: its team is being made; nonblocking calls do not wait for it */
+    /* Of one over several nodes; see tutti_comm_hierarchy_begin(). */
+    int hierarchy_begun;
+    struct tutti_hierarchy_opening *hierarchy_opening; /* not NULL: it is being made */
+    struct tutti_hierarchy *hierarchy;
     struct tutti_worker *worker;      /* of nonblocking calls; NULL before the first */
     atomic_int queued;                /* nonblocking calls of which it is not known yet who makes them */
     unsigned walk, unread;            /* of tutti_nonblocking_poll(): a call of it was met in this walk that nobody
@@ -87,9 +91,20 @@ void tutti_comm_let_go(struct tutti_comm *comm);
 /* Local. Announces a blocking call of host memory on the team that tutti_comm_early() gave. */
 void tutti_comm_announce(struct tutti_comm *comm, struct tutti_team *team, enum tutti_collective collective, int type,
                          int op, uint64_t count, uint64_t detail);
+/* hierarchy.c. Collective over a communicator of TUTTI_OF_NODES or TUTTI_OURS, at a point that all its ranks agree on:
+ * inside a collective call of the program on it. Never waits. The first call begins it, others do nothing. */
+void tutti_comm_hierarchy_begin(struct tutti_comm *comm);
+/* Local; by one thread at a time. NULL: not begun, not made yet, or, on all ranks, not possible: then
+ * comm->hierarchy_opening is NULL. Never waits. */
+struct tutti_hierarchy *tutti_comm_hierarchy(struct tutti_comm *comm);
+/* The communicator goes. */
+void tutti_comm_hierarchy_end(struct tutti_comm *comm);
+/* Contexts for the transports of hierarchies, over a communicator of the world's ranks; NULL: there is none. Set where
+ * that communicator is made, freed by tutti_comms_close(). */
+extern struct tutti_contexts *tutti_comm_contexts;
 struct tutti_comm_opening {
     struct tutti_team *team;
-    MPI_Request request;
+    struct tutti_pending pending;
     char *exchanges, mine[TUTTI_EXCHANGE_BYTES];
 };
 /* Local. Ranks in MPI_COMM_WORLD of those that messages on `comm` go to (of an intercommunicator, the other group), or

@@ -13,16 +13,16 @@ static MPI_Comm comm_of(struct tutti_transport *transport)
     return ((struct tutti_mpi_transport *)transport)->comm;
 }
 
-static void put_request(struct tutti_transfer *transfer, MPI_Request request)
+static void put_request(uintptr_t *handle, MPI_Request request)
 {
-    transfer->handle = 0;
-    memcpy(&transfer->handle, &request, sizeof request);
+    *handle = 0;
+    memcpy(handle, &request, sizeof request);
 }
 
-static MPI_Request request_of(const struct tutti_transfer *transfer)
+static MPI_Request request_of(const uintptr_t *handle)
 {
     MPI_Request request = tutti_handles.no_request;
-    memcpy(&request, &transfer->handle, sizeof request);
+    memcpy(&request, handle, sizeof request);
     return request;
 }
 
@@ -47,7 +47,7 @@ int tutti_transport_send(struct tutti_transport *transport, const void *memory, 
     if ((synchronous ? tutti_real.MPI_Issend : tutti_real.MPI_Isend)(memory, (int)bytes, tutti_handles.byte, to, tag,
                                                                      comm_of(transport), &request) != MPI_SUCCESS)
         return TUTTI_ERR_TRANSPORT;
-    put_request(out, request);
+    put_request(&out->handle, request);
     return TUTTI_OK;
 }
 
@@ -61,7 +61,7 @@ int tutti_transport_receive(struct tutti_transport *transport, void *memory, siz
     if (tutti_real.MPI_Irecv(memory, (int)room, tutti_handles.byte, from == TUTTI_ANY_RANK ? MPI_ANY_SOURCE : from,
                              tag == TUTTI_ANY_TAG ? MPI_ANY_TAG : tag, comm_of(transport), &request) != MPI_SUCCESS)
         return TUTTI_ERR_TRANSPORT;
-    put_request(out, request);
+    put_request(&out->handle, request);
     return TUTTI_OK;
 }
 
@@ -93,7 +93,7 @@ int tutti_transport_receive_caught(struct tutti_transport *transport, struct tut
     memcpy(&message, &caught->handle, sizeof message);
     if (tutti_real.MPI_Imrecv(memory, (int)room, tutti_handles.byte, &message, &request) != MPI_SUCCESS)
         return TUTTI_ERR_TRANSPORT;
-    put_request(out, request);
+    put_request(&out->handle, request);
     return TUTTI_OK;
 }
 
@@ -101,20 +101,20 @@ int tutti_transport_test(struct tutti_transport *transport, struct tutti_transfe
                          int *done)
 {
     TUTTI_INSIDE();
-    MPI_Request request = request_of(transfer);
+    MPI_Request request = request_of(&transfer->handle);
     MPI_Status status;
     (void)transport;
     *done = 0;
     if (tutti_real.MPI_Test(&request, done, came ? &status : MPI_STATUS_IGNORE) != MPI_SUCCESS)
         return TUTTI_ERR_TRANSPORT;
-    put_request(transfer, request);
+    put_request(&transfer->handle, request);
     return *done && came ? fill(came, &status) : TUTTI_OK;
 }
 
 int tutti_transport_cancel(struct tutti_transport *transport, struct tutti_transfer *transfer, int *cancelled)
 {
     TUTTI_INSIDE();
-    MPI_Request request = request_of(transfer);
+    MPI_Request request = request_of(&transfer->handle);
     MPI_Status status;
     int ended = 0;
     (void)transport;
@@ -127,4 +127,78 @@ int tutti_transport_cancel(struct tutti_transport *transport, struct tutti_trans
     if (!ended || tutti_real.MPI_Test_cancelled(&status, cancelled) != MPI_SUCCESS || !*cancelled)
         return TUTTI_OK;
     return tutti_real.MPI_Wait(&request, MPI_STATUS_IGNORE) == MPI_SUCCESS ? TUTTI_OK : TUTTI_ERR_TRANSPORT;
+}
+
+/* ---- nonblocking collectives ---- */
+
+/* Of one that was begun with `code`. */
+static int put_pending(struct tutti_pending *out, int code, MPI_Request request)
+{
+    if (code != MPI_SUCCESS)
+        return TUTTI_ERR_TRANSPORT;
+    put_request(&out->handle, request);
+    return TUTTI_OK;
+}
+
+int tutti_transport_ibarrier(struct tutti_transport *transport, struct tutti_pending *out)
+{
+    TUTTI_INSIDE();
+    MPI_Request request = tutti_handles.no_request;
+    const int code = tutti_real.MPI_Ibarrier(comm_of(transport), &request);
+    return put_pending(out, code, request);
+}
+
+int tutti_transport_iallgather(struct tutti_transport *transport, const void *in, void *to, size_t bytes,
+                               struct tutti_pending *out)
+{
+    TUTTI_INSIDE();
+    MPI_Request request = tutti_handles.no_request;
+    if (bytes > TUTTI_TRANSFER_MOST)
+        return TUTTI_ERR_ARGUMENT;
+    const int code = tutti_real.MPI_Iallgather(in, (int)bytes, tutti_handles.byte, to, (int)bytes, tutti_handles.byte,
+                                               comm_of(transport), &request);
+    return put_pending(out, code, request);
+}
+
+int tutti_transport_ialltoall(struct tutti_transport *transport, const void *in, void *to, size_t bytes,
+                              struct tutti_pending *out)
+{
+    TUTTI_INSIDE();
+    MPI_Request request = tutti_handles.no_request;
+    if (bytes > TUTTI_TRANSFER_MOST)
+        return TUTTI_ERR_ARGUMENT;
+    const int code = tutti_real.MPI_Ialltoall(in, (int)bytes, tutti_handles.byte, to, (int)bytes, tutti_handles.byte,
+                                              comm_of(transport), &request);
+    return put_pending(out, code, request);
+}
+
+MPI_Op tutti_transport_op(enum tutti_combine how)
+{
+    const MPI_Op op[] = {tutti_handles.min, tutti_handles.max, tutti_handles.sum, tutti_handles.band,
+                         tutti_handles.bor};
+    return op[how];
+}
+
+int tutti_transport_iallreduce(struct tutti_transport *transport, int64_t *words, size_t count, enum tutti_combine how,
+                               struct tutti_pending *out)
+{
+    TUTTI_INSIDE();
+    MPI_Request request = tutti_handles.no_request;
+    if (count > TUTTI_TRANSFER_MOST)
+        return TUTTI_ERR_ARGUMENT;
+    const int code = tutti_real.MPI_Iallreduce(MPI_IN_PLACE, words, (int)count, tutti_handles.int64,
+                                               tutti_transport_op(how), comm_of(transport), &request);
+    return put_pending(out, code, request);
+}
+
+int tutti_transport_pending_test(struct tutti_transport *transport, struct tutti_pending *pending, int *done)
+{
+    TUTTI_INSIDE();
+    MPI_Request request = request_of(&pending->handle);
+    (void)transport;
+    *done = 0;
+    if (tutti_real.MPI_Test(&request, done, MPI_STATUS_IGNORE) != MPI_SUCCESS)
+        return TUTTI_ERR_TRANSPORT;
+    put_request(&pending->handle, request);
+    return TUTTI_OK;
 }

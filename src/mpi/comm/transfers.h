@@ -1,7 +1,8 @@
-/* Messages of the transport over the MPI: entries of struct tutti_transport_ops. */
+/* Messages and nonblocking collectives of the transport over the MPI: entries of struct tutti_transport_ops. */
 #ifndef TUTTI_MPI_TRANSFERS_H
 #define TUTTI_MPI_TRANSFERS_H
 
+#include "mpi/real/door.h"
 #include "progress/transport.h"
 
 int tutti_transport_send(struct tutti_transport *transport, const void *memory, size_t bytes, int to, int tag,
@@ -14,5 +15,15 @@ int tutti_transport_receive_caught(struct tutti_transport *transport, struct tut
 int tutti_transport_test(struct tutti_transport *transport, struct tutti_transfer *transfer, struct tutti_came *came,
                          int *done);
 int tutti_transport_cancel(struct tutti_transport *transport, struct tutti_transfer *transfer, int *cancelled);
+int tutti_transport_ibarrier(struct tutti_transport *transport, struct tutti_pending *out);
+int tutti_transport_iallgather(struct tutti_transport *transport, const void *in, void *to, size_t bytes,
+                               struct tutti_pending *out);
+int tutti_transport_ialltoall(struct tutti_transport *transport, const void *in, void *to, size_t bytes,
+                              struct tutti_pending *out);
+int tutti_transport_iallreduce(struct tutti_transport *transport, int64_t *words, size_t count, enum tutti_combine how,
+                               struct tutti_pending *out);
+int tutti_transport_pending_test(struct tutti_transport *transport, struct tutti_pending *pending, int *done);
+/* The operator of the MPI for `how`. */
+MPI_Op tutti_transport_op(enum tutti_combine how);
 
 #endif

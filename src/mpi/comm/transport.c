@@ -170,8 +170,7 @@ static int allreduce(struct tutti_transport *transport, int64_t *words, size_t c
 {
     TUTTI_INSIDE();
     await_turn(comm_of(transport));
-    const MPI_Op op[] = {tutti_handles.min, tutti_handles.max, tutti_handles.sum, tutti_handles.band,
-                         tutti_handles.bor};
+    const MPI_Op op = tutti_transport_op(how);
     if (count <= FEW) {
         static struct tutti_reserve reserve;
         int64_t *room = tutti_reserve_take(&reserve, 2 * FEW * sizeof *room);
@@ -180,7 +179,7 @@ static int allreduce(struct tutti_transport *transport, int64_t *words, size_t c
             return TUTTI_ERR_MEMORY;
         memcpy(room, words, count * sizeof *words);
         int status = await(transport,
-                           tutti_real.MPI_Iallreduce(room, room + FEW, (int)count, tutti_handles.int64, op[how],
+                           tutti_real.MPI_Iallreduce(room, room + FEW, (int)count, tutti_handles.int64, op,
                                                      comm_of(transport), &request),
                            &request);
         if (status == TUTTI_ERR_PEER)
@@ -191,7 +190,7 @@ static int allreduce(struct tutti_transport *transport, int64_t *words, size_t c
     }
     for (size_t at = 0; at < count; at += PIECE / sizeof *words) {
         size_t piece = count - at < PIECE / sizeof *words ? count - at : PIECE / sizeof *words;
-        if (tutti_real.MPI_Allreduce(MPI_IN_PLACE, words + at, (int)piece, tutti_handles.int64, op[how],
+        if (tutti_real.MPI_Allreduce(MPI_IN_PLACE, words + at, (int)piece, tutti_handles.int64, op,
                                      comm_of(transport)) != MPI_SUCCESS)
             return TUTTI_ERR_TRANSPORT;
     }
@@ -236,6 +235,11 @@ static const struct tutti_transport_ops ops = {
     .allreduce = allreduce,
     .progress = progress,
     .node_color = node_color,
+    .ibarrier = tutti_transport_ibarrier,
+    .iallgather = tutti_transport_iallgather,
+    .ialltoall = tutti_transport_ialltoall,
+    .iallreduce = tutti_transport_iallreduce,
+    .pending_test = tutti_transport_pending_test,
     .send = tutti_transport_send,
     .receive = tutti_transport_receive,
     .probe = tutti_transport_probe,
@@ -251,6 +255,8 @@ void tutti_transport_over(struct tutti_mpi_transport *transport, MPI_Comm comm)
     transport->base.ops = &ops;
     transport->comm = comm;
     transport->base.any_thread = tutti_door.multiple;
+    transport->base.tags = TUTTI_TAGS_LEAST;
+    transport->base.tags_taken = 0;
     tutti_real.MPI_Comm_rank(comm, &transport->base.rank);
     tutti_real.MPI_Comm_size(comm, &transport->base.size);
     if (tutti_real.MPI_Comm_get_name)

@@ -1,18 +1,21 @@
 #include "mpi/message/endpoints.h"
 
+#include <limits.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "coll/hierarchy.h"
 #include "core/settings.h"
 #include "mpi/comm/comms.h"
 #include "mpi/comm/neighbour_order.h"
 #include "mpi/message/far.h"
 #include "mpi/message/landing.h"
+#include "mpi/real/own.h"
 #include "p2p/rendezvous.h"
 #include "progress/engine.h"
 
-enum { COMMS = 64 };
+enum { COMMS = 64, CONTEXTS = 1024 };
 
 struct tutti_endpoint *tutti_endpoint;
 struct tutti_rendezvous *tutti_endpoint_sends;
@@ -89,6 +92,9 @@ void tutti_endpoints_open(void)
     tutti_real.MPI_Comm_set_errhandler(tutti_endpoint_box, tutti_handles.errors_return);
     tutti_quirks.get_status_ends_persistent = get_status_ends_persistent();
     tutti_transport_over(&transport, tutti_endpoint_box);
+    const int last = tutti_own_last_tag();
+    transport.base.tags = last < INT_MAX ? last + 1 : last;
+    tutti_transport_tags(&transport.base, TUTTI_RNDVS); /* the first range: the number of a rendezvous is its tag */
     if (!tutti_door.aware)
         tutti_endpoint = tutti_endpoint_new(tutti_door.node, tutti_door.device, scratch);
     if (tutti_endpoint) {
@@ -104,6 +110,8 @@ void tutti_endpoints_open(void)
     if (tutti_endpoint_everywhere)
         tutti_neighbour_order_ask();
     tutti_far_open(&transport.base);
+    if (tutti_far_on)
+        tutti_comm_contexts = tutti_contexts_new(&transport.base, CONTEXTS);
 }
 
 void tutti_endpoints_close(int alive)

@@ -5,7 +5,7 @@
 #include "core/log.h"
 #include "mpi/request/request.h"
 
-enum { LOOK_EACH = 8, TAGS_FROM = 512, TAGS = 32000 }; /* on tutti_endpoint_box; the least tags are of rendezvous */
+enum { LOOK_EACH = 8, TAGS = 32000 };
 
 int tutti_far_on;
 atomic_int tutti_far_heard;
@@ -28,7 +28,9 @@ void tutti_far_open(struct tutti_transport *transport)
         mine[KEY] = (int64_t)(drawn[0] >> 1);
         mine[KEY + 1] = (int64_t)(drawn[1] >> 1);
     }
-    tutti_far = tutti_pipelined_new(transport, (const uint64_t[]){0, 0}, TAGS_FROM, TAGS, &tutti_far_step);
+    const int tag = tutti_transport_tags(transport, TAGS);
+    if (tag >= 0)
+        tutti_far = tutti_pipelined_new(transport, (const uint64_t[]){0, 0}, tag, TAGS, &tutti_far_step);
     mine[NOT] |= !tutti_far;
     if (tutti_real.MPI_Allreduce(mine, all, WORDS, tutti_handles.int64, tutti_handles.max, tutti_handles.world) !=
             MPI_SUCCESS ||

@@ -25,7 +25,7 @@ static struct stand_in {
 } * stand_ins;            /* one for each handler */
 static MPI_Request pulse; /* a receive of what is sent at the end */
 
-static int ask_last_tag(void)
+int tutti_own_last_tag(void)
 {
     int *most = NULL, flag = 0;
     int code = tutti_real.MPI_Comm_get_attr(tutti_handles.world, MPI_TAG_UB, &most, &flag);
@@ -37,7 +37,7 @@ static int make_self(void)
 {
     if (!made && tutti_real.MPI_Comm_split(tutti_handles.self, 0, 0, &self) == MPI_SUCCESS) {
         made = tutti_real.MPI_Comm_set_errhandler(self, tutti_handles.errors_return) == MPI_SUCCESS;
-        last_tag = ask_last_tag();
+        last_tag = tutti_own_last_tag();
     }
     return made;
 }

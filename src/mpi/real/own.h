@@ -7,6 +7,8 @@
 
 /* After MPI_Init. */
 void tutti_own_open(void);
+/* Local: the highest tag of this MPI. */
+int tutti_own_last_tag(void);
 /* Local. 0, or -1 where there are no more. A persistent one is started as any. */
 int tutti_own_request(int persistent, MPI_Request *request, int *tag);
 /* Makes the MPI bring its own calls on, whatever messages have come that nobody has asked for. Never waits. */

@@ -8,7 +8,7 @@
 #ifndef TUTTI_MPI_NONBLOCKING_H
 #define TUTTI_MPI_NONBLOCKING_H
 
-#include "coll/worker.h"
+#include "coll/job.h"
 #include "mpi/comm/comms.h"
 #include "mpi/reduce/reduction.h"
 #include "progress/engine.h"
@@ -30,7 +30,7 @@ struct tutti_open {
     struct tutti_later *later; /* not NULL: another call than a reduction */
     struct tutti_comm *state;  /* NULL: the communicator is not known to Tutti, or has been freed since */
     struct tutti_read read;
-    struct tutti_job job;
+    struct tutti_reduce_job job;
     struct tutti_staging staging;
     MPI_Request request; /* the program's */
     MPI_Request real;    /* the MPI's own */

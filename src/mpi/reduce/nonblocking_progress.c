@@ -118,9 +118,9 @@ static void leave_queue(struct tutti_open *open)
 
 static void after_job(struct tutti_open *open)
 {
-    const struct tutti_job *job = &open->job;
-    if (job->status != TUTTI_OK) {
-        fail(open, job->status);
+    const struct tutti_reduce_job *job = &open->job;
+    if (job->job.status != TUTTI_OK) {
+        fail(open, job->job.status);
     } else if (job->taken == TUTTI_PASSED && !open->read.call.host_ok) {
         tutti_error("%s: %s, and the MPI has no such element type: use the blocking call", open->args.name, job->why);
         fail(open, TUTTI_ERR_UNAVAILABLE);
@@ -144,24 +144,23 @@ static void give(struct tutti_open *open)
     if (call->kind == TUTTI_ARRIVAL_DEVICE && call->gpu < 0 && tutti_door.device->current(&gpu) == TUTTI_OK)
         call->gpu = gpu; /* of this thread, not of the worker */
     if (team->size == 1) {
-        open->job.status = tutti_collective(team, call, &open->job.taken, &open->job.why);
+        open->job.job.status = tutti_collective(team, call, &open->job.taken, &open->job.why);
         after_job(open);
         return;
     }
     if (!team->nonblocking) {
-        open->job.status = TUTTI_OK;
+        open->job.job.status = TUTTI_OK;
         open->job.taken = TUTTI_PASSED;
         open->job.why = team->why;
         after_job(open);
         return;
     }
     int status = TUTTI_OK;
-    if (!open->state->worker)
-        status = tutti_worker_new(team->nonblocking, &open->state->worker);
-    if (status != TUTTI_OK)
-        tutti_team_break(team->nonblocking, status); /* peers would wait for this rank */
+    open->job.team = team->nonblocking;
+    if (!open->state->worker && !(open->state->worker = tutti_worker_new()))
+        status = tutti_team_break(team->nonblocking, TUTTI_ERR_MEMORY); /* peers would wait for this rank */
     if (status == TUTTI_OK)
-        status = tutti_worker_give(open->state->worker, &open->job);
+        status = tutti_reduce_give(open->state->worker, &open->job);
     if (status == TUTTI_OK)
         open->phase = TUTTI_OPEN_WORKING;
     else
@@ -256,7 +255,7 @@ static void step(struct tutti_open *open, unsigned walk)
     int turn = !state || state->walk != walk;
     if (open->phase == TUTTI_OPEN_NEW && (!state || state->unread != walk))
         read_call(open);
-    if (open->phase == TUTTI_OPEN_WORKING && tutti_job_done(&open->job))
+    if (open->phase == TUTTI_OPEN_WORKING && tutti_job_done(&open->job.job))
         after_job(open);
     if (open->phase == TUTTI_OPEN_PASSED && turn)
         give_to_mpi(open);

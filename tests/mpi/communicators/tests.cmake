@@ -26,3 +26,19 @@ foreach(of world self)
   tutti_mpi_test(mpi-errhandler-${of} PROGRAM mpi-errhandler RANKS 2 ARGS ${of} MPIS mpich TIMEOUT 30)
   tutti_mpi_test(mpi-errhandler-${of} PROGRAM mpi-errhandler RANKS 2 ARGS ${of} MPIS openmpi TIMEOUT 30 WILL_FAIL)
 endforeach()
+# The hierarchy of a communicator over virtual nodes, of src/mpi by itself.
+program(hierarchy EVERYWHERE)
+foreach(mpi IN LISTS builders)
+  if(TARGET mpi-hierarchy.${mpi})
+    string(TOUPPER ${TUTTI_MPI_${mpi}_FAMILY} family)
+    target_sources(mpi-hierarchy.${mpi} PRIVATE ${PROJECT_SOURCE_DIR}/tests/support/messages.c
+      ${PROJECT_SOURCE_DIR}/src/mpi/comm/transfers.c ${PROJECT_SOURCE_DIR}/src/mpi/comm/members.c
+      ${PROJECT_SOURCE_DIR}/src/mpi/comm/hierarchy.c)
+    target_compile_definitions(mpi-hierarchy.${mpi} PRIVATE TUTTI_FRONT_${family} TUTTI_MPI_HEADER=<mpi.h> OMPI_SKIP_MPICXX
+                                                            MPICH_SKIP_MPICXX)
+  endif()
+endforeach()
+foreach(ranks 1 2)
+  tutti_mpi_test(mpi-hierarchy-${ranks} PROGRAM mpi-hierarchy RANKS 3 RANKS_MPICH 3 EVERYWHERE NO_PRELOAD
+                 ENV TUTTI_NODE_RANKS=${ranks} TIMEOUT 60)
+endforeach()

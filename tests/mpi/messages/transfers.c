@@ -1,5 +1,5 @@
-/* The messages of the transport over the MPI itself: src/mpi/comm/transfers.c by itself, with a table of real calls
- * that is this program's. */
+/* The messages and nonblocking collectives of the transport over the MPI itself: src/mpi/comm/transfers.c by itself,
+ * with a table of real calls that is this program's. */
 #include "mpi/comm/transfers.h"
 
 #include <dlfcn.h>
@@ -34,6 +34,11 @@ static const struct tutti_transport_ops ops = {
     .receive_caught = tutti_transport_receive_caught,
     .test = tutti_transport_test,
     .cancel = tutti_transport_cancel,
+    .ibarrier = tutti_transport_ibarrier,
+    .iallgather = tutti_transport_iallgather,
+    .ialltoall = tutti_transport_ialltoall,
+    .iallreduce = tutti_transport_iallreduce,
+    .pending_test = tutti_transport_pending_test,
 };
 
 int main(int argc, char **argv)
@@ -41,7 +46,13 @@ int main(int argc, char **argv)
     struct tutti_mpi_transport transport = {.base = {.ops = &ops}};
     unsigned long long seed = check_seed();
     MPI_Init(&argc, &argv);
-    tutti_handles = (struct tutti_handles){.byte = MPI_BYTE};
+    tutti_handles = (struct tutti_handles){.byte = MPI_BYTE,
+                                           .int64 = MPI_INT64_T,
+                                           .min = MPI_MIN,
+                                           .max = MPI_MAX,
+                                           .sum = MPI_SUM,
+                                           .band = MPI_BAND,
+                                           .bor = MPI_BOR};
     tutti_real = (struct tutti_real){
         .MPI_Isend = MPI_Isend,
         .MPI_Issend = MPI_Issend,
@@ -54,6 +65,10 @@ int main(int argc, char **argv)
         .MPI_Test_cancelled = MPI_Test_cancelled,
         .MPI_Request_get_status = MPI_Request_get_status,
         .MPI_Get_elements_x = MPI_Get_elements_x,
+        .MPI_Ibarrier = MPI_Ibarrier,
+        .MPI_Iallgather = MPI_Iallgather,
+        .MPI_Ialltoall = MPI_Ialltoall,
+        .MPI_Iallreduce = MPI_Iallreduce,
     };
     transport.comm = MPI_COMM_WORLD;
     MPI_Comm_rank(transport.comm, &transport.base.rank);
@@ -61,6 +76,7 @@ int main(int argc, char **argv)
     check_rank(transport.base.rank);
     MPI_Bcast(&seed, 1, MPI_UNSIGNED_LONG_LONG, 0, transport.comm);
     int failed = messages_run(&transport.base, seed, (int)check_setting("TUTTI_TEST_ROUNDS", 40));
+    failed |= collectives_run(&transport.base, seed, (int)check_setting("TUTTI_TEST_ROUNDS", 40));
     if (transport.base.rank == 0)
         printf("transfers: %ld checks, seed %llu\n", check_done(), seed);
     MPI_Finalize();

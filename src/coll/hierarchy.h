@@ -1,0 +1,40 @@
+/* Hierarchy: the nodes of a communicator over several nodes. Who is on which node is known without communication. The
+ * team of the node and the transports need one exchange, which never waits. Used by collectives over nodes. */
+#ifndef TUTTI_COLL_HIERARCHY_H
+#define TUTTI_COLL_HIERARCHY_H
+
+#include "sched/subset.h"
+#include "team/team.h"
+
+struct tutti_hierarchy {
+    int nodes;                       /* of the communicator's ranks, numbered in the order of their lowest ranks */
+    int node;                        /* this rank's */
+    int size, rank;                  /* ranks of the communicator on this node; this one's number among them */
+    int *node_of;                    /* [ranks of the communicator] */
+    int *member;                     /* [size]: rank in the communicator of each rank of this node, ascending */
+    int *leader;                     /* [nodes]: rank in the communicator of each node's lowest rank */
+    struct tutti_team *team;         /* of this node's ranks, whole; its transport is `here` */
+    struct tutti_transport *here;    /* of this node's ranks; rank r is member[r] */
+    struct tutti_transport *leaders; /* rank n is leader[n]; NULL on ranks that do not lead */
+    struct tutti_contexts *contexts; /* and those that it has, -1: none */
+    int context[2];
+};
+
+struct tutti_hierarchy_opening;
+
+/* Collective over `transport`, the communicator's, at a point that all its ranks agree on and at which its collectives
+ * are in order: inside a collective call of the program. Never waits. world_ranks: of each rank of the communicator, in
+ * the world of the node, which is also the transport of the contexts. transport, node and contexts stay. In two phases:
+ * each rank tries, then all agree; where one could not, none has a hierarchy. A status; after a failure this rank takes
+ * no part, and the others never come to an end. */
+int tutti_hierarchy_begin(struct tutti_node *node, struct tutti_contexts *contexts, struct tutti_transport *transport,
+                          const int world_ranks[], struct tutti_hierarchy_opening **out);
+/* Local, for threads that may call the transport; never waits. 0: not yet. 1: it has ended, the opening is gone, and
+ * *out is the hierarchy, or NULL on all ranks. A status: the transport failed, the opening is gone. */
+int tutti_hierarchy_poll(struct tutti_hierarchy_opening *opening, struct tutti_hierarchy **out);
+/* Local. The communicator goes before that. What the transport may still write into is lost. Takes NULL. */
+void tutti_hierarchy_abandon(struct tutti_hierarchy_opening *opening);
+/* Local. Nothing of it is under way. Takes NULL. */
+void tutti_hierarchy_free(struct tutti_hierarchy *hierarchy);
+
+#endif

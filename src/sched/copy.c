@@ -1,0 +1,70 @@
+/* The task copy. */
+#include <string.h>
+
+#include "core/status.h"
+#include "sched/hooks.h"
+
+static int copy_in_stream(const struct tutti_copy_task *task)
+{
+    const struct tutti_device *device = tutti_device();
+    const struct tutti_pack_job *job = &task->job;
+    int status;
+    if (job->plan)
+        status = tutti_pack_enqueue(task->stream, task->gpu, job, 1);
+    else if (job->direction == TUTTI_PACK)
+        status = device->copy(task->stream, job->packed, job->memory, job->bytes);
+    else
+        status = device->copy(task->stream, job->memory, job->packed, job->bytes);
+    return status == TUTTI_OK ? device->event_record(task->event, task->stream) : status;
+}
+
+static void copy_on_host(const struct tutti_pack_job *job)
+{
+    if (job->plan && job->direction == TUTTI_PACK)
+        tutti_plan_pack_host(job->plan, job->count, job->memory, job->first, job->bytes, job->packed);
+    else if (job->plan)
+        tutti_plan_unpack_host(job->plan, job->count, job->memory, job->first, job->bytes, job->packed);
+    else if (job->direction == TUTTI_PACK)
+        memcpy(job->packed, job->memory, job->bytes);
+    else
+        memcpy(job->memory, job->packed, job->bytes);
+}
+
+static int copy_post(void *with, uint64_t number)
+{
+    struct tutti_copy_task *task = with;
+    const struct tutti_pack_job *job = &task->job;
+    const int ready = tutti_task_ready(&task->user, number);
+    int status = TUTTI_OK;
+    if (ready <= 0)
+        return ready == 0 ? TUTTI_TASK_LATER : ready;
+    if (task->stream) {
+        status = copy_in_stream(task);
+        return tutti_task_begin(&task->user, number, status != TUTTI_OK ? status : TUTTI_TASK_RUNS, TUTTI_TASK_LOST);
+    }
+    if (task->places)
+        status = tutti_packed_move(job->direction, task->places, job->plan, (int64_t)job->count, job->memory,
+                                   job->first, job->bytes, job->packed);
+    else
+        copy_on_host(job);
+    return tutti_task_begin(&task->user, number, status != TUTTI_OK ? status : TUTTI_TASK_ENDED, TUTTI_TASK_FAILED);
+}
+
+static int copy_poll(void *with, uint64_t number)
+{
+    struct tutti_copy_task *task = with;
+    return tutti_task_poll(&task->user, number, tutti_device()->event_query(task->event), TUTTI_TASK_LOST);
+}
+
+static void copy_cancel(void *with, uint64_t number)
+{
+    tutti_task_end(&((struct tutti_copy_task *)with)->user, number, TUTTI_TASK_LOST);
+}
+
+static const struct tutti_task_ops copies = {
+    .name = "copy", .post = copy_post, .poll = copy_poll, .cancel = copy_cancel};
+
+int tutti_task_copy(struct tutti_sched *sched, struct tutti_copy_task *task, uint64_t number)
+{
+    return tutti_sched_add(sched, &copies, task, number);
+}

@@ -1,0 +1,202 @@
+/* The hierarchy of MPI communicators over virtual nodes: src/mpi/comm/hierarchy.c by itself, with a table of real calls
+ * that is this program's. Ranks begin those of several communicators in different orders. */
+#include "coll/hierarchy.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "core/status.h"
+#include "mpi/comm/comms.h"
+#include "mpi/comm/transfers.h"
+#include "progress/engine.h"
+#include "support/check.h"
+#include "support/messages.h"
+
+struct tutti_real tutti_real;
+struct tutti_handles tutti_handles;
+struct tutti_door tutti_door;
+__thread int tutti_inside __attribute__((tls_model("initial-exec")));
+
+#ifdef TUTTI_FRONT_OPENMPI
+void *tutti_ompi_symbol(const char *name)
+{
+    return dlsym(RTLD_DEFAULT, name);
+}
+#endif
+
+enum { COMMS = 3, CONTEXTS = 16, MOST = 8 };
+
+static MPI_Comm comm_of(struct tutti_transport *transport)
+{
+    return ((struct tutti_mpi_transport *)transport)->comm;
+}
+
+static int result(int code)
+{
+    return code == MPI_SUCCESS ? TUTTI_OK : TUTTI_ERR_TRANSPORT;
+}
+
+static int barrier(struct tutti_transport *transport)
+{
+    return result(MPI_Barrier(comm_of(transport)));
+}
+
+static int allgather(struct tutti_transport *transport, const void *in, void *out, size_t bytes)
+{
+    return result(MPI_Allgather(in, (int)bytes, MPI_BYTE, out, (int)bytes, MPI_BYTE, comm_of(transport)));
+}
+
+static int allreduce(struct tutti_transport *transport, int64_t *words, size_t count, enum tutti_combine how)
+{
+    return result(
+        MPI_Allreduce(MPI_IN_PLACE, words, (int)count, MPI_INT64_T, tutti_transport_op(how), comm_of(transport)));
+}
+
+/* One machine, which TUTTI_NODE_RANKS splits. */
+static int node_color(struct tutti_transport *transport, int64_t *color)
+{
+    (void)transport;
+    *color = 0;
+    return TUTTI_OK;
+}
+
+static void progress(struct tutti_transport *transport)
+{
+    (void)transport;
+}
+
+static const struct tutti_transport_ops ops = {
+    .barrier = barrier,
+    .allgather = allgather,
+    .allreduce = allreduce,
+    .node_color = node_color,
+    .progress = progress,
+    .send = tutti_transport_send,
+    .receive = tutti_transport_receive,
+    .probe = tutti_transport_probe,
+    .receive_caught = tutti_transport_receive_caught,
+    .test = tutti_transport_test,
+    .cancel = tutti_transport_cancel,
+    .ibarrier = tutti_transport_ibarrier,
+    .iallgather = tutti_transport_iallgather,
+    .ialltoall = tutti_transport_ialltoall,
+    .iallreduce = tutti_transport_iallreduce,
+    .pending_test = tutti_transport_pending_test,
+};
+
+static void over(struct tutti_mpi_transport *transport, MPI_Comm comm)
+{
+    *transport = (struct tutti_mpi_transport){.base = {.ops = &ops, .tags = TUTTI_TAGS_LEAST}, .comm = comm};
+    MPI_Comm_rank(comm, &transport->base.rank);
+    MPI_Comm_size(comm, &transport->base.size);
+}
+
+static int is_made(void *with)
+{
+    struct tutti_comm *comm = with;
+    return tutti_comm_hierarchy(comm) != NULL || !comm->hierarchy_opening;
+}
+
+static void await_made(struct tutti_comm *comm)
+{
+    CHECK(tutti_progress_wait(&(const struct tutti_wait){.done = is_made, .with = comm, .seconds = 30}) == TUTTI_OK,
+          "it is not made");
+}
+
+static void judge(struct tutti_comm *comm, unsigned long long seed)
+{
+    const struct tutti_hierarchy *h = tutti_comm_hierarchy(comm);
+    const struct tutti_arrival mine = {
+        .collective = TUTTI_COLLECTIVE_ALLREDUCE, .kind = TUTTI_ARRIVAL_DEVICE, .count = 5};
+    const struct tutti_arrival *all[TUTTI_MAX_RANKS];
+    int64_t word = 1;
+    if (!CHECK(h != NULL, "no hierarchy"))
+        return;
+    CHECK(h->team->whole && h->team->size == h->size && h->member[h->rank] == comm->transport.base.rank, "the team");
+    tutti_team_arrive(h->team, &mine);
+    CHECK(tutti_team_await(h->team, all) == TUTTI_OK, "the team does not meet");
+    CHECK(h->here->ops->allreduce(h->here, &word, 1, TUTTI_COMBINE_SUM) == TUTTI_OK && word == h->size, "ranks here");
+    if (!h->leaders)
+        return;
+    CHECK(h->leaders->ops->allreduce(h->leaders, &word, 1, TUTTI_COMBINE_SUM) == TUTTI_OK &&
+              word == comm->transport.base.size,
+          "all ranks");
+    collectives_run(h->leaders, seed, 3);
+}
+
+int main(int argc, char **argv)
+{
+    struct tutti_mpi_transport world, own;
+    struct tutti_comm comm[COMMS] = {{0}};
+    MPI_Comm dup;
+    unsigned long long seed = check_seed();
+    MPI_Init(&argc, &argv);
+    tutti_handles = (struct tutti_handles){.byte = MPI_BYTE,
+                                           .int64 = MPI_INT64_T,
+                                           .world = MPI_COMM_WORLD,
+                                           .min = MPI_MIN,
+                                           .max = MPI_MAX,
+                                           .sum = MPI_SUM,
+                                           .band = MPI_BAND,
+                                           .bor = MPI_BOR};
+    tutti_real = (struct tutti_real){.MPI_Isend = MPI_Isend,
+                                     .MPI_Issend = MPI_Issend,
+                                     .MPI_Irecv = MPI_Irecv,
+                                     .MPI_Improbe = MPI_Improbe,
+                                     .MPI_Imrecv = MPI_Imrecv,
+                                     .MPI_Test = MPI_Test,
+                                     .MPI_Wait = MPI_Wait,
+                                     .MPI_Cancel = MPI_Cancel,
+                                     .MPI_Test_cancelled = MPI_Test_cancelled,
+                                     .MPI_Request_get_status = MPI_Request_get_status,
+                                     .MPI_Get_elements_x = MPI_Get_elements_x,
+                                     .MPI_Iallgather = MPI_Iallgather,
+                                     .MPI_Iallreduce = MPI_Iallreduce,
+                                     .MPI_Comm_test_inter = MPI_Comm_test_inter,
+                                     .MPI_Comm_group = MPI_Comm_group,
+                                     .MPI_Comm_remote_group = MPI_Comm_remote_group,
+                                     .MPI_Group_size = MPI_Group_size,
+                                     .MPI_Group_free = MPI_Group_free,
+                                     .MPI_Group_translate_ranks = MPI_Group_translate_ranks};
+    MPI_Comm_dup(MPI_COMM_WORLD, &dup);
+    over(&world, MPI_COMM_WORLD);
+    over(&own, dup);
+    check_rank(world.base.rank);
+    CHECK(tutti_node_open(&world.base, &tutti_door.node) == TUTTI_OK, "node");
+    tutti_comm_contexts = tutti_contexts_new(&own.base, CONTEXTS);
+    for (int round = 0; round < 10; round++) {
+        for (int c = 0; c < COMMS; c++) {
+            comm[c] = (struct tutti_comm){0};
+            MPI_Comm_split(MPI_COMM_WORLD, 0, c == 1 ? -world.base.rank : world.base.rank, &comm[c].handle);
+            over(&comm[c].transport, comm[c].handle);
+        }
+        for (int c = 0; c < COMMS; c++) { /* nonblocking calls on several communicators may come in any order */
+            struct tutti_comm *begun = &comm[(c + round * world.base.rank) % COMMS];
+            CHECK(tutti_comm_hierarchy(begun) == NULL, "a hierarchy that was not begun");
+            tutti_comm_hierarchy_begin(begun);
+            tutti_comm_hierarchy_begin(begun);
+        }
+        for (int c = 0; c < COMMS - 1; c++) {
+            await_made(&comm[c]);
+            judge(&comm[c], seed + (unsigned)c);
+        }
+        MPI_Barrier(MPI_COMM_WORLD);
+        for (int c = 0; c < COMMS; c++) { /* the last one may not have been made */
+            tutti_comm_hierarchy_end(&comm[c]);
+            MPI_Comm_free(&comm[c].handle);
+        }
+    }
+    int free_contexts = 0;
+    while (tutti_context_take(tutti_comm_contexts) >= 0)
+        free_contexts++;
+    CHECK(free_contexts == CONTEXTS, "%d contexts are free", free_contexts);
+    MPI_Barrier(MPI_COMM_WORLD);
+    tutti_node_close(tutti_door.node);
+    tutti_contexts_free(tutti_comm_contexts);
+    if (world.base.rank == 0)
+        printf("hierarchy: %ld checks, %ld failed\n", check_done(), check_failed());
+    MPI_Comm_free(&dup);
+    MPI_Finalize();
+    return check_failed() > 0;
+}

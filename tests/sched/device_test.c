@@ -1,0 +1,131 @@
+/* Copies and combinations in streams of a device, and elements packed and unpacked by tasks. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "core/status.h"
+#include "core/types.h"
+#include "progress/engine.h"
+#include "sched/tasks.h"
+
+enum { WORDS = 10000, INPUTS = 3 };
+
+struct on_device {
+    const struct tutti_device *device;
+    struct tutti_stream *stream;
+    struct tutti_event *event[INPUTS + 2];
+    void *memory[INPUTS], *out;
+};
+
+static void open_device(struct on_device *d)
+{
+    char why[160];
+    d->device = tutti_device();
+    assert_non_null(d->device);
+    assert_int_equal(d->device->open(why, sizeof why), TUTTI_OK);
+    assert_int_equal(d->device->stream_create(0, &d->stream), TUTTI_OK);
+    for (int i = 0; i < INPUTS + 2; i++)
+        assert_int_equal(d->device->event_create(0, &d->event[i]), TUTTI_OK);
+    for (int i = 0; i < INPUTS; i++)
+        assert_int_equal(d->device->alloc(0, WORDS * sizeof(int32_t), &d->memory[i]), TUTTI_OK);
+    assert_int_equal(d->device->alloc(0, WORDS * sizeof(int32_t), &d->out), TUTTI_OK);
+}
+
+static void close_device(struct on_device *d)
+{
+    for (int i = 0; i < INPUTS + 2; i++)
+        assert_int_equal(d->device->event_destroy(d->event[i]), TUTTI_OK);
+    assert_int_equal(d->device->stream_destroy(d->stream), TUTTI_OK);
+    for (int i = 0; i < INPUTS; i++)
+        assert_int_equal(d->device->free(d->memory[i]), TUTTI_OK);
+    assert_int_equal(d->device->free(d->out), TUTTI_OK);
+}
+
+/* Host to device, combined there, and back. */
+static void combines_in_a_stream(void **state)
+{
+    static int32_t from[INPUTS][WORDS], to[WORDS];
+    struct on_device d;
+    struct tutti_sched *sched = tutti_sched_new("test");
+    struct tutti_copy_task copy[INPUTS + 1];
+    (void)state;
+    open_device(&d);
+    for (int i = 0; i < INPUTS; i++) {
+        for (int w = 0; w < WORDS; w++)
+            from[i][w] = (int32_t)(w * (i + 3)) ^ i;
+        copy[i] = (struct tutti_copy_task){
+            .job = {.direction = TUTTI_UNPACK, .memory = d.memory[i], .packed = from[i], .bytes = sizeof from[i]},
+            .stream = d.stream,
+            .event = d.event[i]};
+        assert_int_equal(tutti_task_copy(sched, &copy[i], (uint64_t)i), i);
+    }
+    const void *in[INPUTS] = {d.memory[0], d.memory[1], d.memory[2]};
+    struct tutti_combine_task combine = {.type = TUTTI_TYPE_I32,
+                                         .op = TUTTI_OP_SUM,
+                                         .inputs = INPUTS,
+                                         .in = in,
+                                         .out = d.out,
+                                         .count = WORDS,
+                                         .stream = d.stream,
+                                         .event = d.event[INPUTS]};
+    assert_int_equal(tutti_task_combine(sched, &combine, 0), INPUTS);
+    copy[INPUTS] =
+        (struct tutti_copy_task){.job = {.direction = TUTTI_PACK, .memory = d.out, .packed = to, .bytes = sizeof to},
+                                 .stream = d.stream,
+                                 .event = d.event[INPUTS + 1]};
+    assert_int_equal(tutti_task_copy(sched, &copy[INPUTS], 9), INPUTS + 1);
+    for (int i = 0; i < INPUTS; i++)
+        assert_int_equal(tutti_sched_after(sched, INPUTS, i, TUTTI_AFTER_END), TUTTI_OK);
+    assert_int_equal(tutti_sched_after(sched, INPUTS + 1, INPUTS, TUTTI_AFTER_END), TUTTI_OK);
+    for (int run = 0; run < 3; run++) {
+        memset(to, 0, sizeof to);
+        tutti_sched_start(sched);
+        assert_int_equal(tutti_sched_wait(sched, "for a test", 0), TUTTI_OK);
+        for (int w = 0; w < WORDS; w++)
+            assert_int_equal(to[w], from[0][w] + from[1][w] + from[2][w]);
+    }
+    tutti_sched_free(sched);
+    close_device(&d);
+    assert_false(tutti_progress_busy());
+}
+
+/* A flag that a kernel or a copy of a stream stores lets a task start. */
+static void waits_for_a_flag(void **state)
+{
+    static _Atomic uint32_t word;
+    static const uint32_t stored = 7;
+    static int32_t from = 5, to;
+    struct on_device d;
+    struct tutti_sched *sched = tutti_sched_new("test");
+    struct tutti_flag_task flag = {.word = &word, .value = 7};
+    struct tutti_copy_task copy = {
+        .job = {.direction = TUTTI_PACK, .memory = &from, .packed = &to, .bytes = sizeof to}};
+    (void)state;
+    open_device(&d);
+    atomic_store(&word, UINT32_MAX); /* before the wrap */
+    assert_int_equal(tutti_task_flag(sched, &flag, 0), 0);
+    assert_int_equal(tutti_task_copy(sched, &copy, 1), 1);
+    assert_int_equal(tutti_sched_after(sched, 1, 0, TUTTI_AFTER_END), TUTTI_OK);
+    tutti_sched_start(sched);
+    for (int i = 0; i < 100; i++)
+        tutti_progress_poll();
+    assert_false(tutti_sched_done(sched));
+    assert_int_equal(to, 0);
+    assert_int_equal(d.device->copy(d.stream, (void *)&word, &stored, sizeof stored), TUTTI_OK);
+    assert_int_equal(tutti_sched_wait(sched, "for a flag", 0), TUTTI_OK);
+    assert_int_equal(to, from);
+    assert_int_equal(d.device->stream_sync(d.stream), TUTTI_OK);
+    tutti_sched_free(sched);
+    close_device(&d);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(combines_in_a_stream), cmocka_unit_test(waits_for_a_flag)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
