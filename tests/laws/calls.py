@@ -29,15 +29,15 @@ def declared(compiler, header):
     return names
 
 
-def rows_of(source):
-    """Name: (kind, waits), large-count forms too."""
-    rows = {}
-    with open(os.path.join(source, "src", "mpi", "real", "calls.def"), encoding="utf-8") as text:
-        for large, kind, waits, name in re.findall(r"^TUTTI_CALL(_C)?\((\w+),\s+(\w+),\s+(\w+),", text.read(), re.M):
-            rows[name] = kind, waits
-            if large:
-                rows[name + "_c"] = kind, waits
-    return rows
+def rows_of(compiler, source):
+    """Name: (kind, waits), large-count forms too. As COMPILER expands the list: some rows are made from columns of other lists."""
+    flags = ["-E", "-P", "-I" + os.path.join(source, "src"), "-I" + os.path.join(source, "include"), "-x", "c"]
+    row = "(kind,waits,name,...)=TUTTI_ROW "
+    flags += ["-DTUTTI_CALL" + row + "kind waits name;", "-DTUTTI_CALL_C" + row + "kind waits name; TUTTI_ROW kind waits name##_c;"]
+    told = subprocess.run([compiler] + flags + [os.path.join(source, "src", "mpi", "real", "calls.def")], capture_output=True, text=True)
+    if told.returncode != 0:
+        sys.exit(f"{compiler} cannot read calls.def: {told.stderr.strip()}")
+    return {name: (kind, waits) for kind, waits, name in re.findall(r"TUTTI_ROW (\w+) (\w+) (\w+);", told.stdout)}
 
 
 def local_of(path):
@@ -54,7 +54,7 @@ def local_of(path):
 
 def main():
     compiler, source, local_list = sys.argv[1:4]
-    rows, patterns, breaches = rows_of(source), local_of(local_list), []
+    rows, patterns, breaches = rows_of(compiler, source), local_of(local_list), []
     here = os.path.basename(local_list)
 
     def local(name):

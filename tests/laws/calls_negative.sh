@@ -35,4 +35,8 @@ try "${row/MEETS/STANDS}" '' "$groups" "$many" 'it is to be MEETS' 1
 try "${row/MEETS/WAITS}" '' "$groups" "$many" 'not words of that list' 1
 try "$row" '' "$groups" 'int MPI_Meet(MPI_Comm comm);' 'too few' 1
 try "$row" '' "$groups" '#include "nowhere.h"' 'cannot read' 1
+try '#include "nowhere.def"' '' "$groups" "$many" 'cannot read calls.def' 1
+made='#define MADE(name) TUTTI_CALL(PASS, LOCAL, name##_init, ON_SELF, NO_BUFFER, (void), ())\nMADE(MPI_Meet)'
+try "$made" '' "$groups" "$many int MPI_Meet_init(void);" '1 rows; 301 calls' 0
+try "$made" '' "$groups" "$many int MPI_Meet(void);" 'MPI_Meet has no row' 1
 exit $failed

@@ -10,30 +10,6 @@
 
 /* ---- what the program gave ---- */
 
-static MPI_Count count_of(const struct tutti_side *side, int i)
-{
-    if (!side->counts)
-        return side->count;
-    return side->large ? ((const MPI_Count *)side->counts)[i] : ((const int *)side->counts)[i];
-}
-
-static MPI_Count displ_of(const struct tutti_side *side, int i)
-{
-    if (!side->displs)
-        return (MPI_Count)i * side->count;
-    return side->large || side->aint ? ((const MPI_Aint *)side->displs)[i] : ((const int *)side->displs)[i];
-}
-
-static MPI_Datatype type_of(const struct tutti_side *side, int i)
-{
-    return side->types ? side->types[i] : side->type;
-}
-
-static char *place_of(const struct tutti_side *side, int i, MPI_Count extent)
-{
-    return (char *)side->buffer + displ_of(side, i) * (side->types ? 1 : extent);
-}
-
 static MPI_Count extent_of(MPI_Datatype type)
 {
     MPI_Count lower, extent = 0;
@@ -43,18 +19,18 @@ static MPI_Count extent_of(MPI_Datatype type)
 
 static int on_device(const struct tutti_side *side)
 {
-    if (side->n <= 0 || side->buffer == MPI_IN_PLACE || !tutti_door.device || !tutti_door.device->active() ||
+    if (side->n <= 0 || side->given.buffer == MPI_IN_PLACE || !tutti_door.device || !tutti_door.device->active() ||
         tutti_inside)
         return 0;
     /* The blocks of one buffer and type are where the first is that has any elements. */
     for (int i = 0; i < side->n; i++) {
-        MPI_Datatype type = type_of(side, i);
-        if (count_of(side, i) <= 0 || type == tutti_handles.no_type)
+        MPI_Datatype type = tutti_buffer_type(&side->given, i);
+        if (tutti_buffer_count(&side->given, i) <= 0 || type == tutti_handles.no_type)
             continue;
-        if (tutti_needs_staging(place_of(side, i, side->types ? 0 : extent_of(type)), type))
+        if (tutti_needs_staging(tutti_buffer_block(&side->given, i, side->given.types ? 1 : extent_of(type)), type))
             return 1;
-        if (!side->types)
-            return !tutti_door.aware && tutti_on_device(side->buffer);
+        if (!side->given.types)
+            return !tutti_door.aware && tutti_on_device(side->given.buffer);
     }
     return 0;
 }
@@ -186,12 +162,12 @@ static int measure(struct tutti_blocks *blocks, const struct tutti_side *side)
     struct tutti_layout *layout = NULL;
     for (int i = 0; i < side->n; i++) {
         struct tutti_block *block = &blocks->block[i];
-        MPI_Datatype type = type_of(side, i);
+        MPI_Datatype type = tutti_buffer_type(&side->given, i);
         MPI_Count bytes = 0;
-        block->count = count_of(side, i);
+        block->count = tutti_buffer_count(&side->given, i);
         block->place = blocks->bytes;
         block->idle = side->peers && side->peers[i] == MPI_PROC_NULL;
-        if (block->count == 0 && side->types) { /* the type may be anything */
+        if (block->count == 0 && side->given.types) { /* the type may be anything */
             blocks->own_types[i] = type;
             continue;
         }
@@ -203,7 +179,7 @@ static int measure(struct tutti_blocks *blocks, const struct tutti_side *side)
             return REFUSED;
         last = type;
         block->type = type;
-        block->at = place_of(side, i, layout->extent);
+        block->at = tutti_buffer_block(&side->given, i, layout->extent);
         block->size = (size_t)layout->size;
         block->solid = layout->solid && layout->true_lower == 0; /* otherwise not where the MPI would look */
         if (layout->plan)
@@ -219,7 +195,7 @@ static int measure(struct tutti_blocks *blocks, const struct tutti_side *side)
         } else if (!block->solid && tutti_layout_packed(layout, type, &given) != 0) {
             return NO_MEMORY;
         }
-        if (side->types)
+        if (side->given.types)
             blocks->own_types[i] = given;
         else
             blocks->type = given;
@@ -233,10 +209,10 @@ static int measure(struct tutti_blocks *blocks, const struct tutti_side *side)
 /* Displacements of the packed blocks, in the units of the call. 0 where they are too large for it. */
 static int displace(struct tutti_blocks *blocks, const struct tutti_side *side)
 {
-    int wide = side->large || side->aint;
-    for (int i = 0; side->displs && i < side->n; i++) {
+    int wide = side->given.large_displs;
+    for (int i = 0; side->given.displs && i < side->n; i++) {
         const struct tutti_block *block = &blocks->block[i];
-        size_t unit = side->types || block->size == 0 ? 1 : block->size, displ = block->place / unit;
+        size_t unit = side->given.types || block->size == 0 ? 1 : block->size, displ = block->place / unit;
         if (wide)
             ((MPI_Aint *)blocks->own_displs)[i] = (MPI_Aint)displ;
         else if (displ > INT_MAX)
@@ -268,10 +244,10 @@ static int on_one_gpu(const struct tutti_blocks *blocks, struct tutti_places *al
 
 int tutti_blocks_open(struct tutti_blocks *blocks, const struct tutti_side *side)
 {
-    *blocks = (struct tutti_blocks){.buffer = side->buffer,
-                                    .displs = side->displs,
-                                    .type = side->type,
-                                    .types = side->types,
+    *blocks = (struct tutti_blocks){.buffer = side->given.buffer,
+                                    .displs = side->given.displs,
+                                    .type = side->given.type,
+                                    .types = side->given.types,
                                     .times = 1,
                                     .way = side->way};
     if (!on_device(side))
@@ -288,7 +264,7 @@ int tutti_blocks_open(struct tutti_blocks *blocks, const struct tutti_side *side
     if (measured == NO_MEMORY)
         return TUTTI_ERR_MEMORY;
     if (measured == REFUSED) {
-        blocks->type = side->type;
+        blocks->type = side->given.type;
         blocks->times = 1;
         return TUTTI_OK;
     }
@@ -302,9 +278,9 @@ int tutti_blocks_open(struct tutti_blocks *blocks, const struct tutti_side *side
         return TUTTI_ERR_MEMORY;
     blocks->staged = 1;
     blocks->buffer = blocks->memory;
-    if (side->displs)
+    if (side->given.displs)
         blocks->displs = blocks->own_displs;
-    if (side->types)
+    if (side->given.types)
         blocks->types = blocks->own_types;
     blocks->only = side->way & TUTTI_STAGE_IN ? -1 : side->only;
     return tutti_blocks_in(blocks);

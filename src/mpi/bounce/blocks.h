@@ -4,23 +4,17 @@
 #ifndef TUTTI_MPI_BLOCKS_H
 #define TUTTI_MPI_BLOCKS_H
 
+#include "mpi/bounce/buffer.h"
 #include "mpi/bounce/stage.h"
 
-/* The buffer of a call as the program gave it. */
+/* A buffer of a call on this rank. */
 struct tutti_side {
-    void *buffer;
-    int n;              /* blocks; 0: this rank has no such buffer */
-    int large;          /* counts and displacements are MPI_Count and MPI_Aint, otherwise int */
-    MPI_Count count;    /* of each, where there are no counts */
-    const void *counts; /* [n], or NULL */
-    const void *displs; /* [n]: in extents of the type, or bytes where there are types; NULL: one after the other */
-    int aint;           /* displs are MPI_Aint also in the plain form */
-    MPI_Datatype type;
-    const MPI_Datatype *types; /* [n], or NULL */
-    int way;                   /* TUTTI_STAGE_IN | TUTTI_STAGE_OUT */
-    const int *peers;          /* [n], or NULL: of MPI_PROC_NULL nothing comes, and its block stays as it is */
-    int only;                  /* the one block that goes in, besides `way`; -1: none */
-    int as_bytes;              /* blocks of equal counts: the MPI is told bytes, so many of them as `times` says */
+    struct tutti_buffer given;
+    int n;            /* blocks; 0: this rank has no such buffer */
+    int way;          /* TUTTI_STAGE_IN | TUTTI_STAGE_OUT */
+    const int *peers; /* [n], or NULL: of MPI_PROC_NULL nothing comes, and its block stays as it is */
+    int only;         /* the one block that goes in, besides `way`; -1: none */
+    int as_bytes;     /* blocks of equal counts: the MPI is told bytes, so many of them as `times` says */
 };
 
 struct tutti_block {
@@ -36,7 +30,7 @@ struct tutti_block {
 
 /* What the MPI is given instead. */
 struct tutti_blocks {
-    void *buffer;
+    const void *buffer;
     const void *displs;
     MPI_Datatype type;
     const MPI_Datatype *types;

@@ -1,4 +1,4 @@
-/* What is done to the table of real calls before the door opens, in this order. */
+/* What is done to the table of real calls before the door opens; the order is in front.c. */
 #ifndef TUTTI_MPI_CALLS_H
 #define TUTTI_MPI_CALLS_H
 
@@ -18,8 +18,8 @@ void tutti_asserted_close(void);
 void tutti_asserted_tell(MPI_Comm comm, MPI_Info info, const char *taken);
 /* Says that the MPI lacks the call; the code for it. */
 int tutti_lacking(const char *call);
-/* patient.c: then makes blocking calls patient, see there. */
-void tutti_calls_patient(void);
+/* progressing.c: blocking calls that wait for other ranks poll the steps that are open. */
+void tutti_calls_progressing(void);
 /* detach.c: the same of calls that wait for buffered messages. */
 void tutti_calls_detach(void);
 

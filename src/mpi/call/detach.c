@@ -107,7 +107,7 @@ static void before_session(MPI_Session session)
 #define HOW_DETACHES DETACHES, 0
 #define MADE(how, form, name, parameters, arguments)                                                                   \
     static int(*just_##name) parameters;                                                                               \
-    static int patient_##name parameters                                                                               \
+    static int progressing_##name parameters                                                                           \
     {                                                                                                                  \
         BEFORE_##name;                                                                                                 \
         TUTTI_HOOKED(tutti_progress_busy() && !tutti_progress_polling());                                              \
@@ -120,7 +120,7 @@ static void before_session(MPI_Session session)
 #undef MADE
 #define MADE(how, form, name, parameters, arguments)                                                                   \
     just_##name = tutti_real.name;                                                                                     \
-    tutti_real.name = patient_##name;
+    tutti_real.name = progressing_##name;
 
 void tutti_calls_detach(void)
 {

@@ -7,6 +7,7 @@
 
 #include "core/log.h"
 #include "mpi/call/calls.h"
+#include "mpi/comm/neighbours.h"
 #include "mpi/real/errors.h"
 #include "mpi/request/counts.h"
 
@@ -50,20 +51,13 @@ static int *of_ranks(struct narrow *narrow, MPI_Comm comm, const void *large, in
 
 static int *of_neighbours(struct narrow *narrow, MPI_Comm comm, const void *large, int out)
 {
-    int kind = MPI_UNDEFINED, in_degree = 0, out_degree = 0, weighted, rank;
-    if (!large || tutti_real.MPI_Topo_test(comm, &kind) != MPI_SUCCESS)
+    struct tutti_neighbours all;
+    if (!large)
         return NULL;
-    if (kind == MPI_CART) {
-        tutti_real.MPI_Cartdim_get(comm, &in_degree);
-        in_degree = out_degree = 2 * in_degree;
-    } else if (kind == MPI_GRAPH) {
-        tutti_real.MPI_Comm_rank(comm, &rank);
-        tutti_real.MPI_Graph_neighbors_count(comm, rank, &in_degree);
-        out_degree = in_degree;
-    } else if (kind == MPI_DIST_GRAPH) {
-        tutti_real.MPI_Dist_graph_neighbors_count(comm, &in_degree, &out_degree, &weighted);
-    }
-    return list_of(narrow, large, out ? out_degree : in_degree);
+    const int status = tutti_neighbours_open(&all, comm);
+    int *list = status == TUTTI_OK ? list_of(narrow, large, out ? all.outs : all.ins) : NULL;
+    tutti_neighbours_close(&all);
+    return list;
 }
 
 static int *position_of(struct narrow *narrow, MPI_Count *position)

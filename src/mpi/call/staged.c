@@ -1,5 +1,4 @@
 /* Blocking calls that are staged: plain and large counts from one text. */
-#include "core/log.h"
 #include "mpi/message/counted.h"
 #include "mpi/message/matched.h"
 #include "mpi/message/rndv.h"
@@ -7,12 +6,6 @@
 #include "mpi/message/start.h"
 #include "mpi/real/errors.h"
 #include "mpi/request/waits.h"
-
-static int tutti_stage_failed(const char *call, MPI_Comm comm, int status)
-{
-    tutti_error("%s: staging device memory failed: %s", call, tutti_status_text(status));
-    return tutti_fail_comm(comm, tutti_error_code(status));
-}
 
 /* The end of a staged call that receives into `stage`: copies back what came, gives the memory back. */
 static int tutti_stage_end(const char *call, MPI_Comm comm, int code, int done, struct tutti_stage *stage,

@@ -125,7 +125,6 @@ void tutti_calls_supply(void)
         tutti_real.MPI_Barrier_init = barrier_init;
     if (!tutti_real.MPI_Errhandler_set)
         tutti_real.MPI_Errhandler_set = tutti_real.MPI_Comm_set_errhandler;
-    tutti_calls_supply_persistent();
     if (!tutti_real.MPI_Request_get_status_all)
         tutti_real.MPI_Request_get_status_all = all_of;
     if (!tutti_real.MPI_Request_get_status_any)

@@ -6,14 +6,15 @@
 #include <string.h>
 
 #include "core/log.h"
+#include "mpi/bounce/stage.h"
 #include "mpi/call/calls.h"
 #include "mpi/comm/alike.h"
 #include "mpi/move/mover.h"
-#include "mpi/move/sides.h"
+#include "mpi/move/pattern.h"
+#include "mpi/real/collective_args.h"
 #include "mpi/real/errors.h"
 #include "mpi/real/lent.h"
 #include "mpi/real/quirks.h"
-#include "mpi/real/rows.h"
 #include "mpi/reduce/later.h"
 
 struct copies {
@@ -24,97 +25,77 @@ struct copies {
     MPI_Datatype type;   /* held; or of no type */
 };
 
-struct again {
+struct supplied {
     struct tutti_later later; /* first: it is what the open call knows */
-    struct tutti_collective_args args;
     struct copies in, out;
 };
 
 /* ---- are the arguments right? ---- */
 
-static int count_at(const struct tutti_half *half, int i)
+/* 0 where the call on this rank does not look at this buffer, all of which may be anything then. */
+static int supplied_uses(const struct tutti_buffer *buffer, const struct tutti_pattern_side *side)
 {
-    return half->counts ? ((const int *)half->counts)[i] : (int)half->count;
-}
-
-/* 0 where the call on this rank does not look at this half, all of which may be anything then. */
-static int is_used(const struct tutti_half *half, const struct tutti_side *side)
-{
-    return side->way != 0 && half->buffer != MPI_IN_PLACE;
+    return side->used && buffer->buffer != MPI_IN_PLACE;
 }
 
 /* An MPI code. Of types in a list those with no elements are not looked at. */
-static int look(const struct tutti_half *half, const struct tutti_side *side)
+static int supplied_check_buffer(const struct tutti_buffer *buffer, const struct tutti_pattern_side *side)
 {
-    if (!is_used(half, side) || side->n == 0)
+    if (!supplied_uses(buffer, side) || side->n == 0)
         return MPI_SUCCESS;
-    const int n = half->counts ? side->n : 1;
+    const int n = buffer->counts ? side->n : 1;
     for (int i = 0; i < n; i++) {
-        if (count_at(half, i) < 0)
+        if (tutti_buffer_count(buffer, i) < 0)
             return MPI_ERR_COUNT;
-        if (half->types && count_at(half, i) > 0 && !tutti_type_is_fine(half->types[i]))
+        if (buffer->types && tutti_buffer_count(buffer, i) > 0 && !tutti_type_is_fine(buffer->types[i]))
             return MPI_ERR_TYPE;
     }
-    return half->types || tutti_type_is_fine(half->type) ? MPI_SUCCESS : MPI_ERR_TYPE;
+    return buffer->types || tutti_type_is_fine(buffer->type) ? MPI_SUCCESS : MPI_ERR_TYPE;
 }
 
-static int has_root(enum tutti_collective collective)
+static int supplied_root_is_there(const struct tutti_collective_args *args, const struct tutti_pattern *pattern)
 {
-    return collective == TUTTI_COLLECTIVE_BCAST || collective == TUTTI_COLLECTIVE_GATHER ||
-           collective == TUTTI_COLLECTIVE_GATHERV || collective == TUTTI_COLLECTIVE_SCATTER ||
-           collective == TUTTI_COLLECTIVE_SCATTERV;
+    return (args->root >= 0 && args->root < pattern->ranks) ||
+           (pattern->inter && (args->root == MPI_ROOT || args->root == MPI_PROC_NULL));
 }
 
-static int root_is_there(const struct tutti_collective_args *args)
+/* 1 where a buffer is MPI_IN_PLACE that must not be. */
+static int supplied_in_place_is_wrong(const struct tutti_collective_args *args, const struct tutti_pattern *pattern)
 {
-    struct tutti_role role;
-    tutti_role_of(&role, args->comm, args->root);
-    return (args->root >= 0 && args->root < role.peers) ||
-           (role.inter && (args->root == MPI_ROOT || args->root == MPI_PROC_NULL));
-}
-
-/* 1 where a side has something in place that cannot have. */
-static int in_place_is_wrong(const struct tutti_collective_args *args, const struct tutti_sides *sides)
-{
-    const int of_neighbours = args->collective >= TUTTI_COLLECTIVE_NEIGHBOR_ALLGATHER;
-    const int scatters = args->collective == TUTTI_COLLECTIVE_SCATTER || args->collective == TUTTI_COLLECTIVE_SCATTERV;
-    const int gathers = args->collective == TUTTI_COLLECTIVE_GATHER || args->collective == TUTTI_COLLECTIVE_GATHERV;
-    const int in = sides->in.way && args->in.buffer == MPI_IN_PLACE;
-    const int out = sides->out.way && args->out.buffer == MPI_IN_PLACE;
-    int inter = 0;
-    tutti_real.MPI_Comm_test_inter(args->comm, &inter);
-    if (args->collective == TUTTI_COLLECTIVE_BCAST || of_neighbours || inter)
+    const int in = pattern->send.used && args->in.buffer == MPI_IN_PLACE;
+    const int out = pattern->recv.used && args->out.buffer == MPI_IN_PLACE;
+    if (pattern->in_place == TUTTI_NOT_IN_PLACE || pattern->inter)
         return in || out;
-    return scatters ? in || (out && !sides->in.way) : out || (in && gathers && !sides->out.way);
+    return pattern->in_place == TUTTI_OWN_BLOCK_KEPT ? in : out;
 }
 
 /* 1 where an MPI that has the call itself refuses one buffer for both. */
-static int is_refused_alias(const struct tutti_collective_args *args, const struct tutti_sides *sides)
+static int supplied_alias_is_refused(const struct tutti_collective_args *args, const struct tutti_pattern *pattern)
 {
     return tutti_quirks.persistent_read_once && tutti_quirks.refuses_alias == 1 &&
-           args->collective != TUTTI_COLLECTIVE_BCAST && args->collective < TUTTI_COLLECTIVE_NEIGHBOR_ALLGATHER &&
-           sides->in.way && sides->out.way && args->in.buffer && args->in.buffer == args->out.buffer;
+           !tutti_pattern_has_neighbours(args->collective) && pattern->send.used && pattern->recv.used &&
+           args->in.buffer && args->in.buffer == args->out.buffer;
 }
 
 /* What is wrong with the arguments, as far as it can be told on this rank; the MPI says the rest when the request is
  * started. An MPI code. */
-static int look_at_all(const struct tutti_collective_args *args, const struct tutti_sides *sides)
+static int supplied_check(const struct tutti_collective_args *args, const struct tutti_pattern *pattern)
 {
-    if (args->collective >= TUTTI_COLLECTIVE_NEIGHBOR_ALLGATHER && sides->ring.kind == MPI_UNDEFINED)
+    if (tutti_pattern_has_neighbours(args->collective) && pattern->neighbours.kind == MPI_UNDEFINED)
         return MPI_ERR_TOPOLOGY;
-    if (has_root(args->collective) && !root_is_there(args))
+    if (pattern->rooted && !supplied_root_is_there(args, pattern))
         return MPI_ERR_ROOT;
-    if (in_place_is_wrong(args, sides))
+    if (supplied_in_place_is_wrong(args, pattern))
         return MPI_ERR_ARG;
-    if (is_refused_alias(args, sides))
+    if (supplied_alias_is_refused(args, pattern))
         return MPI_ERR_BUFFER;
-    int code = look(&args->in, &sides->in);
-    return code == MPI_SUCCESS ? look(&args->out, &sides->out) : code;
+    int code = supplied_check_buffer(&args->in, &pattern->send);
+    return code == MPI_SUCCESS ? supplied_check_buffer(&args->out, &pattern->recv) : code;
 }
 
 /* ---- what the request keeps ---- */
 
-static void *copy_of(const void *from, size_t bytes)
+static void *supplied_copy(const void *from, size_t bytes)
 {
     void *to = malloc(bytes + 1);
     if (to && bytes)
@@ -123,54 +104,54 @@ static void *copy_of(const void *from, size_t bytes)
 }
 
 /* A type of no elements may be anything: another one of the list stands for it (quirks.h). 0 without memory. */
-static int copy_types(struct copies *own, const struct tutti_half *half, int n)
+static int supplied_copy_types(struct copies *own, const struct tutti_buffer *buffer, int n)
 {
     int some = 0;
     if (!(own->types = malloc(((size_t)n + 1) * sizeof *own->types)))
         return 0;
-    while (some < n && count_at(half, some) <= 0)
+    while (some < n && tutti_buffer_count(buffer, some) <= 0)
         some++;
     for (; own->n < n; own->n++) {
         MPI_Datatype *to = &own->types[own->n];
-        const int from = count_at(half, own->n) > 0 ? own->n : some;
+        const int from = tutti_buffer_count(buffer, own->n) > 0 ? own->n : some;
         *to = tutti_handles.byte;
         if (from >= n)
             continue;
-        if (!tutti_type_hold(half->types[from]))
+        if (!tutti_type_hold(buffer->types[from]))
             return 0;
-        *to = half->types[from];
+        *to = buffer->types[from];
     }
     return 1;
 }
 
 /* Puts copies in place of the program's. What the MPI does not look at must not be a type that is gone; where there are
  * no blocks it compares their sizes all the same. 0 without memory. */
-static int keep(struct tutti_half *half, const struct tutti_side *side, struct copies *own)
+static int supplied_keep(struct tutti_buffer *buffer, const struct tutti_pattern_side *side, struct copies *own)
 {
-    const size_t n = (size_t)side->n, displ = half->aint ? sizeof(MPI_Aint) : sizeof(int);
+    const size_t n = (size_t)side->n, displ = buffer->large_displs ? sizeof(MPI_Aint) : sizeof(int);
     own->type = tutti_handles.no_type;
-    if (!is_used(half, side)) {
-        half->type = half->types ? half->type : tutti_handles.byte;
+    if (!supplied_uses(buffer, side)) {
+        buffer->type = buffer->types ? buffer->type : tutti_handles.byte;
         return 1;
     }
-    if (half->counts && side->n > 0) {
-        own->counts = copy_of(half->counts, n * sizeof(int));
-        own->displs = copy_of(half->displs, n * displ);
-        if (!own->counts || !own->displs || (half->types && !copy_types(own, half, side->n)))
+    if (buffer->counts && side->n > 0) {
+        own->counts = supplied_copy(buffer->counts, n * sizeof(int));
+        own->displs = supplied_copy(buffer->displs, n * displ);
+        if (!own->counts || !own->displs || (buffer->types && !supplied_copy_types(own, buffer, side->n)))
             return 0;
-        half->counts = own->counts;
-        half->displs = own->displs;
-        half->types = own->types ? own->types : half->types;
+        buffer->counts = own->counts;
+        buffer->displs = own->displs;
+        buffer->types = own->types ? own->types : buffer->types;
     }
-    if (half->types || !tutti_type_is_fine(half->type))
+    if (buffer->types || !tutti_type_is_fine(buffer->type))
         return 1;
-    if (!tutti_type_hold(half->type))
+    if (!tutti_type_hold(buffer->type))
         return 0;
-    own->type = half->type;
+    own->type = buffer->type;
     return 1;
 }
 
-static void drop(struct copies *own)
+static void supplied_drop(struct copies *own)
 {
     tutti_type_let_go(own->type);
     for (int i = 0; i < own->n; i++)
@@ -182,45 +163,45 @@ static void drop(struct copies *own)
 
 /* ---- the request ---- */
 
-static struct again *of(struct tutti_later *later)
+static struct supplied *supplied_of(struct tutti_later *later)
 {
-    return (struct again *)(void *)later;
+    return (struct supplied *)(void *)later;
 }
 
-static int start(struct tutti_later *later)
+static int supplied_start(struct tutti_later *later)
 {
-    return tutti_collective_real(&of(later)->args, TUTTI_NONBLOCKING, tutti_handles.no_info, later->request);
+    return tutti_collective_real(&later->args, TUTTI_NONBLOCKING, tutti_handles.no_info, later->request);
 }
 
-static void end(struct tutti_later *later)
+static void supplied_end(struct tutti_later *later)
 {
-    struct again *again = of(later);
-    drop(&again->in);
-    drop(&again->out);
-    free(again);
+    struct supplied *supplied = supplied_of(later);
+    supplied_drop(&supplied->in);
+    supplied_drop(&supplied->out);
+    free(supplied);
 }
 
 /* NULL without memory. A broadcast has one buffer, `out` to the MPI's call. */
-static struct again *new_again(const struct tutti_collective_args *args, const struct tutti_sides *sides)
+static struct supplied *supplied_new(const struct tutti_collective_args *args, const struct tutti_pattern *pattern)
 {
-    const int bcast = args->collective == TUTTI_COLLECTIVE_BCAST;
-    struct again *again = calloc(1, sizeof *again);
-    if (!again)
+    struct supplied *supplied = calloc(1, sizeof *supplied);
+    if (!supplied)
         return NULL;
-    again->later.name = args->name;
-    again->later.start = start;
-    again->later.end = end;
-    again->args = *args;
-    again->out.type = tutti_handles.no_type;
-    const struct tutti_side *out = bcast && sides->in.way ? &sides->in : &sides->out;
-    if (keep(&again->args.in, &sides->in, &again->in) && keep(&again->args.out, out, &again->out))
-        return again;
-    end(&again->later);
+    supplied->later.name = args->name;
+    supplied->later.start = supplied_start;
+    supplied->later.end = supplied_end;
+    supplied->later.args = *args;
+    supplied->out.type = tutti_handles.no_type;
+    const struct tutti_pattern_side *out = pattern->shared && pattern->send.used ? &pattern->send : &pattern->recv;
+    if (supplied_keep(&supplied->later.args.in, &pattern->send, &supplied->in) &&
+        supplied_keep(&supplied->later.args.out, out, &supplied->out))
+        return supplied;
+    supplied_end(&supplied->later);
     return NULL;
 }
 
 /* Tells the peers, as of every call that waits for them: also where a rank's staging has made the call. */
-static void announce(MPI_Comm comm)
+static void supplied_announce(MPI_Comm comm)
 {
     const int depth = tutti_inside;
     tutti_inside = 0;
@@ -229,31 +210,32 @@ static void announce(MPI_Comm comm)
 }
 
 /* Its errors are raised on the program's communicator, when the request completes. */
-static int make(const struct tutti_collective_args *args, const struct tutti_sides *sides, MPI_Request *request)
+static int supplied_make(const struct tutti_collective_args *args, const struct tutti_pattern *pattern,
+                         MPI_Request *request)
 {
     MPI_Comm own;
-    struct again *again = new_again(args, sides);
-    announce(args->comm);
-    int code = tutti_comm_alike(args->comm, args->collective >= TUTTI_COLLECTIVE_NEIGHBOR_ALLGATHER, &own);
+    struct supplied *supplied = supplied_new(args, pattern);
+    supplied_announce(args->comm);
+    int code = tutti_comm_alike(args->comm, tutti_pattern_has_neighbours(args->collective), &own);
     if (code == MPI_SUCCESS) {
         tutti_real.MPI_Comm_set_errhandler(own, tutti_handles.errors_return);
-        if (again && tutti_later_persistent(&again->later, own, args->comm, request)) {
-            again->args.comm = own;
+        if (supplied && tutti_later_persistent(&supplied->later, own, args->comm, request)) {
+            supplied->later.args.comm = own;
             return MPI_SUCCESS;
         }
         tutti_real.MPI_Comm_free(&own);
         tutti_error("%s: out of memory", args->name);
         code = tutti_fail_comm(args->comm, MPI_ERR_NO_MEM);
     }
-    if (again)
-        end(&again->later);
+    if (supplied)
+        supplied_end(&supplied->later);
     return code;
 }
 
 /* Collective: makes a communicator. */
-static int supply(const struct tutti_collective_args *args, MPI_Request *request)
+static int supplied_supply(const struct tutti_collective_args *args, MPI_Request *request)
 {
-    struct tutti_sides sides;
+    struct tutti_pattern pattern;
     int inter;
     if (!tutti_door.on)
         return tutti_fail_comm(args->comm, tutti_lacking(args->name));
@@ -261,68 +243,36 @@ static int supply(const struct tutti_collective_args *args, MPI_Request *request
     if (code != MPI_SUCCESS)
         return code;
     TUTTI_INSIDE();
-    int status = tutti_sides_open(&sides, args);
+    int status = tutti_pattern_open(&pattern, args);
     if (status != TUTTI_OK || !request)
         code = status != TUTTI_OK ? tutti_error_code(status) : MPI_ERR_REQUEST;
     else
-        code = look_at_all(args, &sides);
-    code = code == MPI_SUCCESS ? make(args, &sides, request) : tutti_fail_comm(args->comm, code);
-    tutti_sides_close(&sides);
+        code = supplied_check(args, &pattern);
+    code = code == MPI_SUCCESS ? supplied_make(args, &pattern, request) : tutti_fail_comm(args->comm, code);
+    tutti_pattern_close(&pattern);
     return code;
 }
 
 /* ---- the calls ---- */
 
-#define SEND           tutti_half(sendbuf, sendcount, sendtype)
-#define RECV           tutti_half(recvbuf, recvcount, recvtype)
-#define WHOLE          tutti_half(buffer, count, datatype)
-#define SEND_V(displs) tutti_half_v(sendbuf, sendcounts, displs, sendtype)
-#define RECV_V(displs) tutti_half_v(recvbuf, recvcounts, displs, recvtype)
-#define SEND_W(aint)   tutti_half_w(sendbuf, sendcounts, sdispls, sendtypes, aint)
-#define RECV_W(aint)   tutti_half_w(recvbuf, recvcounts, rdispls, recvtypes, aint)
-
-/* The collective; its root, what is sent, what is received. */
-#define HOW_MPI_Bcast_init               BCAST, (root, WHOLE, WHOLE)
-#define HOW_MPI_Gather_init              GATHER, (root, SEND, RECV)
-#define HOW_MPI_Gatherv_init             GATHERV, (root, SEND, RECV_V(displs))
-#define HOW_MPI_Scatter_init             SCATTER, (root, SEND, RECV)
-#define HOW_MPI_Scatterv_init            SCATTERV, (root, SEND_V(displs), RECV)
-#define HOW_MPI_Allgather_init           ALLGATHER, (0, SEND, RECV)
-#define HOW_MPI_Allgatherv_init          ALLGATHERV, (0, SEND, RECV_V(displs))
-#define HOW_MPI_Alltoall_init            ALLTOALL, (0, SEND, RECV)
-#define HOW_MPI_Alltoallv_init           ALLTOALLV, (0, SEND_V(sdispls), RECV_V(rdispls))
-#define HOW_MPI_Alltoallw_init           ALLTOALLW, (0, SEND_W(0), RECV_W(0))
-#define HOW_MPI_Neighbor_allgather_init  NEIGHBOR_ALLGATHER, (0, SEND, RECV)
-#define HOW_MPI_Neighbor_allgatherv_init NEIGHBOR_ALLGATHERV, (0, SEND, RECV_V(displs))
-#define HOW_MPI_Neighbor_alltoall_init   NEIGHBOR_ALLTOALL, (0, SEND, RECV)
-#define HOW_MPI_Neighbor_alltoallv_init  NEIGHBOR_ALLTOALLV, (0, SEND_V(sdispls), RECV_V(rdispls))
-#define HOW_MPI_Neighbor_alltoallw_init  NEIGHBOR_ALLTOALLW, (0, SEND_W(1), RECV_W(1))
-
-#define FIELDS(from, sent, received) .root = from, .in = sent, .out = received
-#define MADE(how, form, call, parameters, arguments)                                                                   \
-    static int(*own_##call) parameters; /* NULL: the MPI has none */                                                   \
-    static int supplied_##call parameters                                                                              \
+#define COUNT int
+#define DISP  int
+#define TUTTI_MOVER(ID, call, nonblocking, from, to, send, receive, in_place)                                          \
+    static int (*own_##call)(MOVER_PARAMETERS(from, to, send, receive), MPI_Info info, MPI_Request * request);         \
+    static int supplied_##call(MOVER_PARAMETERS(from, to, send, receive), MPI_Info info, MPI_Request *request)         \
     {                                                                                                                  \
         if (!tutti_door.on && own_##call)                                                                              \
-            return own_##call arguments;                                                                               \
-        const struct tutti_collective_args args = {                                                                    \
-            .collective = TUTTI_COLLECTIVE_##how, .name = #call, .comm = comm, FIELDS form};                           \
-        return supply(&args, request);                                                                                 \
+            return own_##call(MOVER_PASSED_ON(from, to, send, receive), info, request);                                \
+        return supplied_supply(&MOVER_CALL(ID, #call "_init", from, to, send, receive), request);                      \
     }
-#define TUTTI_EACH(kind, waits, name, errors, buffers, parameters, arguments)                                          \
-    ROW(HOW_##name, name, parameters, arguments)
-#include "mpi/real/calls.inc"
-
-#undef MADE
-#define MADE(how, form, call, parameters, arguments)                                                                   \
-    own_##call = tutti_real.call;                                                                                      \
-    if (!tutti_real.call || instead)                                                                                   \
-        tutti_real.call = supplied_##call;
+#include "tutti/collectives.def"
 
 void tutti_calls_supply_persistent(void)
 {
     const int instead = tutti_quirks_row()->persistent_read_once;
-#define TUTTI_EACH(kind, waits, name, errors, buffers, parameters, arguments)                                          \
-    ROW(HOW_##name, name, parameters, arguments)
-#include "mpi/real/calls.inc"
+#define TUTTI_MOVER(ID, call, nonblocking, from, to, send, receive, in_place)                                          \
+    own_##call = tutti_real.call##_init; /* NULL: the MPI has none */                                                  \
+    if (!tutti_real.call##_init || instead)                                                                            \
+        tutti_real.call##_init = supplied_##call;
+#include "tutti/collectives.def"
 }

@@ -49,6 +49,19 @@ static void point_table(enum tutti_table where)
     }
 }
 
+/* The passes over tutti_real, in this order. Each replaces entries by functions that call what the entries held before:
+ * a call of the door goes through the passes from the last to the first, then to the MPI. */
+static void (*const passes[])(void) = {
+    tutti_calls_supply,            /* makes calls that the MPI lacks of other calls */
+    tutti_calls_supply_persistent, /* the same of persistent collectives that move data */
+    tutti_calls_asserted,          /* remembers a hint that the MPI may not know */
+    tutti_calls_complete,          /* fills what is still missing: large counts from plain ones, the others fail */
+    tutti_calls_held,              /* receives look among the messages that probes have taken out */
+    tutti_calls_progressing,       /* blocking calls that wait for other ranks poll the steps that are open */
+    tutti_calls_detach,            /* the same of calls that wait for buffered messages */
+    tutti_calls_later,             /* nonblocking collectives wait for their turn */
+};
+
 static const struct tutti_front front = {point_table, tutti_shmem_front_close, tutti_shmem_front_up};
 
 int tutti_front_open(const struct tutti_stub *offer, char *why, size_t size)
@@ -66,13 +79,8 @@ int tutti_front_open(const struct tutti_stub *offer, char *why, size_t size)
     if (tutti_real_open(offer->path, why, size) != 0)
         return -1;
     enabled = tutti_settings()->device != TUTTI_SET_DEVICE_NONE;
-    tutti_calls_supply();
-    tutti_calls_asserted();
-    tutti_calls_complete();
-    tutti_calls_held();
-    tutti_calls_patient();
-    tutti_calls_detach();
-    tutti_calls_later();
+    for (size_t i = 0; i < sizeof passes / sizeof passes[0]; i++)
+        passes[i]();
     tutti_shmem_front_open();
     point_table(TUTTI_TABLE_MPI);
     return 0;

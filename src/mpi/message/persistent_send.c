@@ -38,9 +38,8 @@ static struct tutti_send_request *send_staged(struct persistent_send *send, int 
     struct tutti_send_request *sent = calloc(1, sizeof *sent);
     int status = sent ? tutti_stage_in(&send->stage) : TUTTI_ERR_MEMORY;
     if (status != TUTTI_OK) {
-        tutti_error("%s: staging device memory failed: %s", m->name, tutti_status_text(status));
         free(sent);
-        *code = tutti_fail_comm(m->comm, tutti_error_code(status));
+        *code = tutti_stage_failed(m->name, m->comm, status);
         return NULL;
     }
     *sent = (struct tutti_send_request){.message = *m, .rts = tutti_handles.no_request, .tag = -1};

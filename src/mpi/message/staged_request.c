@@ -1,5 +1,4 @@
 /* A message of device memory by way of host memory. */
-#include "core/log.h"
 #include "mpi/bounce/stage.h"
 #include "mpi/message/counted.h"
 #include "mpi/message/requests.h"
@@ -18,24 +17,18 @@ static struct staged *of(const struct tutti_request *entry)
     return TUTTI_REQUEST_OF(struct staged, entry);
 }
 
-static int failed(MPI_Comm comm, int status)
-{
-    tutti_error("staging device memory of a nonblocking call failed: %s", tutti_status_text(status));
-    return tutti_fail_comm(comm, tutti_error_code(status));
-}
-
 int tutti_staged_out(struct tutti_stage *stage, MPI_Comm comm, const MPI_Status *status)
 {
     if (!stage->staged || !(stage->way & TUTTI_STAGE_OUT) || tutti_was_cancelled(status))
         return MPI_SUCCESS;
     int done = tutti_stage_out(stage, tutti_received(status));
-    return done == TUTTI_OK ? MPI_SUCCESS : failed(comm, done);
+    return done == TUTTI_OK ? MPI_SUCCESS : tutti_stage_failed("a nonblocking call", comm, done);
 }
 
 int tutti_staged_in(struct tutti_stage *stage, MPI_Comm comm)
 {
     int done = tutti_stage_in(stage);
-    return done == TUTTI_OK ? MPI_SUCCESS : failed(comm, done);
+    return done == TUTTI_OK ? MPI_SUCCESS : tutti_stage_failed("a nonblocking call", comm, done);
 }
 
 static int prepare(struct tutti_request *entry)

@@ -1,18 +1,11 @@
 /* Starting staged nonblocking calls. */
 #include "mpi/message/start.h"
-#include "core/log.h"
 #include "mpi/message/counted.h"
 #include "mpi/message/matched.h"
 #include "mpi/message/requests.h"
 #include "mpi/message/rndv.h"
 #include "mpi/message/rndv_recv.h"
 #include "mpi/real/errors.h"
-
-static int staging_failed(const char *call, MPI_Comm comm, int status)
-{
-    tutti_error("%s: staging device memory failed: %s", call, tutti_status_text(status));
-    return tutti_fail_comm(comm, tutti_error_code(status));
-}
 
 /* What the MPI is told in place of the buffer, and the entry of the request, where it needs one. A status; on failure
  * nothing is left, `recv` neither. */

@@ -2,24 +2,23 @@
 
 #include <stdlib.h>
 
-#include "core/log.h"
 #include "mpi/move/mover.h"
 #include "mpi/move/requests.h"
 #include "mpi/move/sides.h"
 #include "mpi/real/errors.h"
 
-static int failed(const struct tutti_exchange *exchange, int status)
+static int collective_failed(const struct tutti_exchange *exchange, int status)
 {
     tutti_count(exchange->name, TUTTI_OUTCOME_FAILED, tutti_status_text(status));
-    tutti_error("%s: staging device memory failed: %s", exchange->name, tutti_status_text(status));
-    return tutti_fail_comm(exchange->comm, tutti_error_code(status));
+    return tutti_stage_failed(exchange->name, exchange->comm, status);
 }
 
 /* Where the program gave one buffer twice the MPI is given one memory twice, so that it finds that too. `own`: this
  * rank's block, of a side that has several. */
-static void keep_alias(struct tutti_exchange *exchange, const struct tutti_side *in, const struct tutti_side *out,
-                       int own)
+static void collective_keep_alias(struct tutti_exchange *exchange, const struct tutti_side *sent,
+                                  const struct tutti_side *received, int own)
 {
+    const struct tutti_buffer *in = &sent->given, *out = &received->given;
     struct tutti_blocks *from = &exchange->in, *to = &exchange->out;
     if (in->type != out->type || in->types != out->types)
         return;
@@ -28,54 +27,54 @@ static void keep_alias(struct tutti_exchange *exchange, const struct tutti_side 
             from->buffer = to->buffer;
             from->types = to->types;
         }
-    } else if (!in->counts && own < to->n && to->block[own].bytes > 0 && (char *)in->buffer == to->block[own].at) {
+    } else if (!in->counts && own < to->n && to->block[own].bytes > 0 && in->buffer == to->block[own].at) {
         from->buffer = to->memory + to->block[own].place;
-    } else if (!out->counts && own < from->n && from->block[own].bytes > 0 &&
-               (char *)out->buffer == from->block[own].at) {
+    } else if (!out->counts && own < from->n && from->block[own].bytes > 0 && out->buffer == from->block[own].at) {
         to->buffer = from->memory + from->block[own].place;
     }
 }
 
 /* Stages what is in device memory. Of a persistent call too what goes in is there at once, and again at each start: an
- * MPI may look at it when the request is made (quirks.h). A status; close_exchange() in any case. */
-static int open_exchange(struct tutti_exchange *exchange, const struct tutti_collective_args *args)
+ * MPI may look at it when the request is made (quirks.h). A status; collective_close() in any case. */
+static int collective_open(struct tutti_exchange *exchange, const struct tutti_collective_args *args)
 {
+    struct tutti_pattern pattern;
     struct tutti_sides sides;
-    int rank = 0, status = tutti_sides_open(&sides, args);
+    int status = tutti_pattern_open(&pattern, args);
+    tutti_sides_of(&sides, &pattern, args);
     if (status == TUTTI_OK)
         status = tutti_blocks_open(&exchange->in, &sides.in);
     if (status == TUTTI_OK)
         status = tutti_blocks_open(&exchange->out, &sides.out);
     if (unlikely(tutti_quirks.refuses_alias) && status == TUTTI_OK && exchange->in.staged && exchange->out.staged &&
-        args->collective < TUTTI_COLLECTIVE_NEIGHBOR_ALLGATHER &&
-        tutti_real.MPI_Comm_rank(exchange->comm, &rank) == MPI_SUCCESS)
-        keep_alias(exchange, &sides.in, &sides.out, rank);
-    tutti_sides_close(&sides);
+        !tutti_pattern_has_neighbours(args->collective) && pattern.rank >= 0)
+        collective_keep_alias(exchange, &sides.in, &sides.out, pattern.rank);
+    tutti_pattern_close(&pattern);
     return status;
 }
 
-static void close_exchange(struct tutti_exchange *exchange)
+static void collective_close(struct tutti_exchange *exchange)
 {
     tutti_blocks_close(&exchange->in);
     tutti_blocks_close(&exchange->out);
 }
 
-/* What the MPI is given in place of a half. */
-static void replace(struct tutti_half *half, const struct tutti_blocks *blocks)
+/* What the MPI is given in place of the program's. */
+static void collective_replace(struct tutti_buffer *buffer, const struct tutti_blocks *blocks)
 {
-    half->buffer = blocks->buffer;
-    half->displs = blocks->displs;
-    half->type = blocks->type;
-    half->types = blocks->types;
-    half->count *= blocks->times;
+    buffer->buffer = blocks->buffer;
+    buffer->displs = blocks->displs;
+    buffer->type = blocks->type;
+    buffer->types = blocks->types;
+    buffer->count *= blocks->times;
 }
 
-static int call_real(const struct tutti_exchange *exchange, const struct tutti_collective_args *args,
-                     enum tutti_collective_form form, MPI_Info info, MPI_Request *request)
+static int collective_call(const struct tutti_exchange *exchange, const struct tutti_collective_args *args,
+                           enum tutti_collective_form form, MPI_Info info, MPI_Request *request)
 {
     struct tutti_collective_args given = *args;
-    replace(&given.in, &exchange->in);
-    replace(&given.out, &exchange->out);
+    collective_replace(&given.in, &exchange->in);
+    collective_replace(&given.out, &exchange->out);
     if (args->collective == TUTTI_COLLECTIVE_BCAST && exchange->in.staged) /* its one buffer, at the root */
         given.out = given.in;
     TUTTI_INSIDE();
@@ -88,21 +87,23 @@ int tutti_collective_blocking(const struct tutti_collective_args *args)
     int code;
     if (tutti_mover_run(args, &code))
         return code;
+    if (tutti_pattern_is_contiguous(args->collective))
+        return tutti_collective_contiguous(args);
     exchange.reason = tutti_why_take(TUTTI_REASON_OTHER);
-    int status = open_exchange(&exchange, args);
+    int status = collective_open(&exchange, args);
     if (status == TUTTI_OK)
-        code = call_real(&exchange, args, TUTTI_BLOCKING, tutti_handles.no_info, NULL);
+        code = collective_call(&exchange, args, TUTTI_BLOCKING, tutti_handles.no_info, NULL);
     if (status == TUTTI_OK && code == MPI_SUCCESS)
         status = tutti_blocks_out(&exchange.out);
     if (status == TUTTI_OK)
         tutti_exchange_count(&exchange);
-    close_exchange(&exchange);
-    return status == TUTTI_OK ? code : failed(&exchange, status);
+    collective_close(&exchange);
+    return status == TUTTI_OK ? code : collective_failed(&exchange, status);
 }
 
 /* What is staged stays until the request is through: collective_request.c. */
-static int start(const struct tutti_collective_args *args, enum tutti_collective_form form, MPI_Info info,
-                 MPI_Request *request)
+static int collective_start(const struct tutti_collective_args *args, enum tutti_collective_form form, MPI_Info info,
+                            MPI_Request *request)
 {
     int code = MPI_SUCCESS, status = TUTTI_ERR_MEMORY;
     const struct tutti_exchange none = {.name = args->name,
@@ -110,15 +111,15 @@ static int start(const struct tutti_collective_args *args, enum tutti_collective
                                         .reason = tutti_door.aware ? TUTTI_REASON_TYPE_GAPS : TUTTI_REASON_NONBLOCKING};
     struct tutti_exchange *exchange = malloc(sizeof *exchange);
     if (!exchange)
-        return failed(&none, status);
+        return collective_failed(&none, status);
     *exchange = none;
-    status = open_exchange(exchange, args);
+    status = collective_open(exchange, args);
     const int staged = status == TUTTI_OK && (exchange->in.staged || exchange->out.staged);
     struct tutti_request *entry = staged ? tutti_collective_entry(exchange, form == TUTTI_PERSISTENT) : NULL;
     if (staged && !entry)
         status = TUTTI_ERR_MEMORY;
     if (status == TUTTI_OK)
-        code = call_real(exchange, args, form, info, request);
+        code = collective_call(exchange, args, form, info, request);
     if (entry && code == MPI_SUCCESS) {
         if (form == TUTTI_NONBLOCKING)
             tutti_exchange_count(exchange);
@@ -127,18 +128,18 @@ static int start(const struct tutti_collective_args *args, enum tutti_collective
     if (entry)
         tutti_request_give(entry);
     if (status != TUTTI_OK)
-        code = failed(exchange, status);
-    close_exchange(exchange);
+        code = collective_failed(exchange, status);
+    collective_close(exchange);
     free(exchange);
     return code;
 }
 
 int tutti_collective_nonblocking(const struct tutti_collective_args *args, MPI_Request *request)
 {
-    return start(args, TUTTI_NONBLOCKING, tutti_handles.no_info, request);
+    return collective_start(args, TUTTI_NONBLOCKING, tutti_handles.no_info, request);
 }
 
 int tutti_collective_persistent(const struct tutti_collective_args *args, MPI_Info info, MPI_Request *request)
 {
-    return start(args, TUTTI_PERSISTENT, info, request);
+    return collective_start(args, TUTTI_PERSISTENT, info, request);
 }

@@ -1,13 +1,22 @@
-/* The wrapped calls of collectives that move data. Each says what it was given, and goes the way of its form:
- * collective.h. */
+/* Collectives that move data, as MPI has them: the wrapped calls, of which each describes itself and goes the way of
+ * its form (collective.h), and the MPI's own. */
 #include "mpi/move/collective.h"
 #include "mpi/move/mover.h"
+#include "mpi/real/collective_args.h"
 
-#define LARGE (sizeof(COUNT) > sizeof(int))
+/* The columns of each row give MPI's own parameters. */
+#define HAS_PARAMETERS(call)                                                                                           \
+    _Static_assert(__builtin_types_compatible_p(__typeof__(&call), __typeof__(tutti_real.call)), #call);
+#define TUTTI_REDUCTION(ID, call, nonblocking, ...) HAS_PARAMETERS(call) HAS_PARAMETERS(nonblocking)
+#define TUTTI_MOVER(ID, call, nonblocking, ...)     HAS_PARAMETERS(call) HAS_PARAMETERS(nonblocking)
+#include "tutti/collectives.def"
 
-#define WIDTHS_OF "mpi/move/rooted.inc"
+#define WIDTHS_OF "mpi/move/collective_calls.inc"
 #include "mpi/real/widths.inc"
-#define WIDTHS_OF "mpi/move/among_all.inc"
-#include "mpi/real/widths.inc"
-#define WIDTHS_OF "mpi/move/neighbours.inc"
-#include "mpi/real/widths.inc"
+
+int tutti_collective_real(const struct tutti_collective_args *args, enum tutti_collective_form form, MPI_Info info,
+                          MPI_Request *request)
+{
+    return args->large ? tutti_door_real_collective_c(args, form, info, request)
+                       : tutti_door_real_collective(args, form, info, request);
+}

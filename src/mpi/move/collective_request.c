@@ -1,7 +1,6 @@
 /* A collective of device memory by way of host memory. */
 #include <stdlib.h>
 
-#include "core/log.h"
 #include "mpi/bounce/blocks.h"
 #include "mpi/move/requests.h"
 #include "mpi/real/errors.h"
@@ -16,12 +15,6 @@ static struct tutti_exchange *of(const struct tutti_request *entry)
     return TUTTI_REQUEST_OF(struct collective, entry)->exchange;
 }
 
-static int failed(MPI_Comm comm, int status)
-{
-    tutti_error("staging device memory of a nonblocking call failed: %s", tutti_status_text(status));
-    return tutti_fail_comm(comm, tutti_error_code(status));
-}
-
 static int prepare(struct tutti_request *entry)
 {
     int done = tutti_blocks_in(&of(entry)->in);
@@ -29,7 +22,7 @@ static int prepare(struct tutti_request *entry)
         done = tutti_blocks_in(&of(entry)->out);
     if (done == TUTTI_OK)
         tutti_exchange_count(of(entry));
-    return done == TUTTI_OK ? MPI_SUCCESS : failed(entry->comm, done);
+    return done == TUTTI_OK ? MPI_SUCCESS : tutti_stage_failed(of(entry)->name, entry->comm, done);
 }
 
 static int deliver(struct tutti_request *entry, MPI_Status *status)
@@ -39,7 +32,7 @@ static int deliver(struct tutti_request *entry, MPI_Status *status)
         return MPI_SUCCESS;
     int done = tutti_blocks_out(&of(entry)->out);
     entry->delivered = done == TUTTI_OK;
-    return done == TUTTI_OK ? MPI_SUCCESS : failed(entry->comm, done);
+    return done == TUTTI_OK ? MPI_SUCCESS : tutti_stage_failed(of(entry)->name, entry->comm, done);
 }
 
 static MPI_Comm *comm_at(struct tutti_request *entry)

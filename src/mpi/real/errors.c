@@ -107,6 +107,17 @@ int tutti_fail_self(int code)
     return tutti_fail_comm(tutti_mpi_version() >= 400 ? tutti_handles.self : tutti_handles.world, code);
 }
 
+void tutti_stage_report(const char *call, int status)
+{
+    tutti_error("%s: staging device memory failed: %s", call, tutti_status_text(status));
+}
+
+int tutti_stage_failed(const char *call, MPI_Comm comm, int status)
+{
+    tutti_stage_report(call, status);
+    return tutti_fail_comm(comm, tutti_error_code(status));
+}
+
 void tutti_refuse(const char *call, const char *argument)
 {
     tutti_error("%s was given device memory in %s; Tutti does not stage this call yet: copy to host memory first", call,

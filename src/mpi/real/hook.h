@@ -1,6 +1,6 @@
 /* Progress hooks of the MPI: its own progress brings on what is open here while this thread stands in a blocking call
  * that is the MPI's. That is for collectives over several nodes: whether the other ranks have arrived cannot be seen
- * from here (patient.c), so the call must be made, and some rank of this node may need a step of this one first. */
+ * from here (progressing.c), so the call must be made, and some rank of this node may need a step of this one first. */
 #ifndef TUTTI_MPI_HOOK_H
 #define TUTTI_MPI_HOOK_H
 

@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-enum { TUTTI_STUB_VERSION = 2 };
+enum { TUTTI_STUB_VERSION = 3 };
 
 /* Half precision types, by number. */
 enum { TUTTI_MPIX_FLOAT16, TUTTI_MPIX_BF16 };

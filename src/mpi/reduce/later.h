@@ -3,26 +3,19 @@
 #ifndef TUTTI_MPI_LATER_H
 #define TUTTI_MPI_LATER_H
 
-#include "mpi/real/door.h"
+#include "mpi/move/collective.h"
 
-enum { TUTTI_LATER_LISTS = 7 };
+enum { TUTTI_LATER_LISTS = 6 };
 
-/* The arguments of a call, by the names that calls.def gives them. */
+/* A call that moves data is described by `args`. Of the others `args` names none, and the last arguments are theirs. */
 struct tutti_later {
     int (*start)(struct tutti_later *later); /* makes the call; an MPI code */
     void (*end)(struct tutti_later *later);  /* gives it back */
     const char *name;
-    const void *sendbuf;
-    void *recvbuf, *buffer;
-    MPI_Count count, sendcount, recvcount;
-    const void *sendcounts, *recvcounts, *displs, *sdispls, *rdispls;
-    MPI_Datatype datatype, sendtype, recvtype;
-    const MPI_Datatype *sendtypes, *recvtypes;
-    MPI_Info info;
-    int root, rooted;                /* rooted: the call has a root */
-    size_t count_bytes, displ_bytes; /* of an entry of the lists */
-    MPI_Comm comm, *newcomm;
     MPI_Request *request;
+    struct tutti_collective_args args;
+    MPI_Comm comm, *newcomm;
+    MPI_Info info;
     /* What it holds: types are held, lists and the info are copies. */
     int holds, own_info, sendtypes_held, recvtypes_held, lists;
     void *list[TUTTI_LATER_LISTS];

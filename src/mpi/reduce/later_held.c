@@ -3,38 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "mpi/comm/neighbours.h"
-#include "mpi/move/sides.h"
+#include "mpi/move/pattern.h"
 #include "mpi/real/lent.h"
 #include "mpi/reduce/later.h"
-
-/* Entries of the lists of what this rank sends and receives. 0: the MPI does not read such a list here. */
-struct entries {
-    int sent, received;
-};
-
-static int is_with_neighbours(const struct tutti_later *later)
-{
-    static const char prefix[] = "MPI_Ineighbor_";
-    return strncmp(later->name, prefix, sizeof prefix - 1) == 0;
-}
-
-/* 0: no memory. */
-static int count_entries(const struct tutti_later *later, struct entries *entries)
-{
-    if (is_with_neighbours(later)) {
-        struct tutti_neighbours ring;
-        const int fine = tutti_neighbours_open(&ring, later->comm) == TUTTI_OK;
-        *entries = (struct entries){ring.outs, ring.ins};
-        tutti_neighbours_close(&ring);
-        return fine;
-    }
-    struct tutti_role role;
-    tutti_role_of(&role, later->comm, later->rooted ? later->root : 0);
-    const int peers = later->rooted && role.root != 1 ? 0 : role.peers;
-    *entries = (struct entries){later->sendbuf == MPI_IN_PLACE ? 0 : peers, peers};
-    return 1;
-}
 
 /* Puts a copy in place of the program's list. 0: no memory. */
 static int copy(struct tutti_later *later, const void **list, int n, size_t each)
@@ -64,29 +35,37 @@ static int copy_types(struct tutti_later *later, const MPI_Datatype **list, int 
     return *held == n;
 }
 
+/* The lists of one buffer, of n entries: of none where the MPI does not read them here. 0: no memory. */
+static int copy_buffer(struct tutti_later *later, struct tutti_buffer *buffer, int n, int *held)
+{
+    const size_t count = buffer->large_counts ? sizeof(MPI_Count) : sizeof(int);
+    const size_t displ = buffer->large_displs ? sizeof(MPI_Aint) : sizeof(int);
+    return copy(later, &buffer->counts, n, count) && copy(later, &buffer->displs, n, displ) &&
+           copy_types(later, &buffer->types, n, held);
+}
+
 static int copy_lists(struct tutti_later *later)
 {
-    struct entries n;
-    if (!later->sendcounts && !later->recvcounts)
+    struct tutti_collective_args *args = &later->args;
+    struct tutti_pattern pattern;
+    if (!args->in.counts && !args->out.counts)
         return 1;
-    const size_t count = later->count_bytes, displ = later->displ_bytes;
-    return count_entries(later, &n) && copy(later, &later->sendcounts, n.sent, count) &&
-           copy(later, &later->sdispls, n.sent, displ) && copy(later, &later->recvcounts, n.received, count) &&
-           copy(later, &later->rdispls, n.received, displ) &&
-           copy(later, &later->displs, later->recvcounts ? n.received : n.sent, displ) &&
-           copy_types(later, &later->sendtypes, n.sent, &later->sendtypes_held) &&
-           copy_types(later, &later->recvtypes, n.received, &later->recvtypes_held);
+    const int fine = tutti_pattern_open(&pattern, args) == TUTTI_OK &&
+                     copy_buffer(later, &args->in, pattern.send.n, &later->sendtypes_held) &&
+                     copy_buffer(later, &args->out, pattern.recv.n, &later->recvtypes_held);
+    tutti_pattern_close(&pattern);
+    return fine;
 }
 
 /* In this order. */
 static MPI_Datatype type_at(const struct tutti_later *later, int i)
 {
-    return i == 0 ? later->datatype : i == 1 ? later->sendtype : later->recvtype;
+    return i == 0 ? later->args.in.type : later->args.out.type;
 }
 
 int tutti_later_hold(struct tutti_later *later)
 {
-    enum { TYPES = 3 };
+    enum { TYPES = 2 };
     while (later->holds < TYPES && tutti_type_hold(type_at(later, later->holds)))
         later->holds++;
     if (later->holds < TYPES || !copy_lists(later))
@@ -101,9 +80,9 @@ void tutti_later_let_go(struct tutti_later *later)
     while (later->holds > 0)
         tutti_type_let_go(type_at(later, --later->holds));
     while (later->sendtypes_held > 0)
-        tutti_type_let_go(later->sendtypes[--later->sendtypes_held]);
+        tutti_type_let_go(later->args.in.types[--later->sendtypes_held]);
     while (later->recvtypes_held > 0)
-        tutti_type_let_go(later->recvtypes[--later->recvtypes_held]);
+        tutti_type_let_go(later->args.out.types[--later->recvtypes_held]);
     while (later->lists > 0)
         free(later->list[--later->lists]);
     if (later->own_info)

@@ -214,7 +214,7 @@ static void give_to_mpi(struct tutti_open *open)
     int status = tutti_staging_open(&open->staging, &open->args);
     tutti_inside = depth;
     if (status != TUTTI_OK) {
-        tutti_error("%s: staging device memory failed: %s", open->args.name, tutti_status_text(status));
+        tutti_stage_report(open->args.name, status);
         fail(open, status);
         return;
     }
@@ -245,7 +245,7 @@ static void look_at_real(struct tutti_open *open)
         end_with(open, code, TUTTI_OK);
         return;
     }
-    tutti_error("%s: staging device memory failed: %s", open->args.name, tutti_status_text(status));
+    tutti_stage_report(open->args.name, status);
     fail(open, status);
 }
 

@@ -6,10 +6,9 @@
 #include "mpi/real/handles.h"
 #include "mpi/reduce/reduction.h"
 
-static int failed(const struct tutti_reduction_args *args, const char *what, int status)
+static int failed(const struct tutti_reduction_args *args, int status)
 {
     tutti_count(args->name, TUTTI_OUTCOME_FAILED, tutti_status_text(status));
-    tutti_error("%s: %s failed: %s", args->name, what, tutti_status_text(status));
     return tutti_fail_self(tutti_error_code(status));
 }
 
@@ -52,8 +51,10 @@ static int staged(const struct tutti_reduction_args *args, const struct tutti_ty
         tutti_staging_count(&(const struct tutti_staging){.in = in, .out = inout}, args->name, why);
     tutti_stage_close(&in);
     tutti_stage_close(&inout);
-    if (status != TUTTI_OK)
-        return failed(args, "staging device memory", status);
+    if (status != TUTTI_OK) {
+        tutti_stage_report(args->name, status);
+        return failed(args, status);
+    }
     return code;
 }
 
@@ -87,8 +88,10 @@ static int reduce_local(const struct tutti_reduction_args *args)
     tutti_inside--;
     if (status == TUTTI_ERR_UNAVAILABLE)
         return staged(args, type, operation, TUTTI_REASON_TEXT(NO_KERNEL));
-    if (status != TUTTI_OK)
-        return failed(args, "the kernel", status);
+    if (status != TUTTI_OK) {
+        tutti_error("%s: the kernel failed: %s", args->name, tutti_status_text(status));
+        return failed(args, status);
+    }
     tutti_count_made(args->name, "kernel", (uint64_t)args->count * tutti_type_size(type->type));
     return MPI_SUCCESS;
 }

@@ -307,8 +307,7 @@ void tutti_staging_count(const struct tutti_staging *s, const char *name, const 
 static int staging_failed(const struct tutti_reduction_args *args, int status)
 {
     tutti_count(args->name, TUTTI_OUTCOME_FAILED, tutti_status_text(status));
-    tutti_error("%s: staging device memory failed: %s", args->name, tutti_status_text(status));
-    return tutti_fail_comm(args->comm, tutti_error_code(status));
+    return tutti_stage_failed(args->name, args->comm, status);
 }
 
 static int staged(const struct tutti_reduction_args *args, const char *why)

@@ -301,6 +301,10 @@ static void collectives(void)
     expect("MPI_Allgather",
            (const struct row[])ROWS_OF({"MPI_Allgather|accelerated|fetched from each other", 1, LONG + LONG / 2}));
     begin();
+    MPI_Allgather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, fresh(&device[1], LONG), LONG / 2, MPI_BYTE, MPI_COMM_WORLD);
+    expect("MPI_Allgather in place",
+           (const struct row[])ROWS_OF({"MPI_Allgather|accelerated|fetched from each other", 1, LONG}));
+    begin();
     MPI_Bcast(kit_rank == 0 ? fresh(&device[0], LONG) : fresh(&host, LONG), LONG, MPI_BYTE, 0, MPI_COMM_WORLD);
     EXPECT("MPI_Bcast into host memory", ROWS_OF({"MPI_Bcast|staged|host memory on some ranks", 1, LONG}), NOTHING);
     begin();

@@ -126,7 +126,7 @@ static int finish(MPI_Comm comm, int code, MPI_Request *request, MPI_Status *sta
 #define AND_REQUEST(...) (__VA_ARGS__, &request)
 #define SENDS(name, parameters, arguments)                                                                             \
     static int(*just_##name) parameters;                                                                               \
-    static int patient_##name parameters                                                                               \
+    static int progressing_##name parameters                                                                           \
     {                                                                                                                  \
         MPI_Request request;                                                                                           \
         if (nothing_open())                                                                                            \
@@ -135,7 +135,7 @@ static int finish(MPI_Comm comm, int code, MPI_Request *request, MPI_Status *sta
     }
 #define MEETS(name, parameters, arguments)                                                                             \
     static int(*just_##name) parameters;                                                                               \
-    static int patient_##name parameters                                                                               \
+    static int progressing_##name parameters                                                                           \
     {                                                                                                                  \
         if (nothing_open())                                                                                            \
             return just_##name arguments;                                                                              \
@@ -145,14 +145,14 @@ static int finish(MPI_Comm comm, int code, MPI_Request *request, MPI_Status *sta
 /* Nothing is known of who comes to it. */
 #define STANDS(name, parameters, arguments)                                                                            \
     static int(*just_##name) parameters;                                                                               \
-    static int patient_##name parameters                                                                               \
+    static int progressing_##name parameters                                                                           \
     {                                                                                                                  \
         TUTTI_HOOKED(!nothing_open());                                                                                 \
         return swept(just_##name arguments);                                                                           \
     }
 #define RECEIVES(name, parameters, arguments)                                                                          \
     static int(*just_##name) parameters;                                                                               \
-    static int patient_##name parameters                                                                               \
+    static int progressing_##name parameters                                                                           \
     {                                                                                                                  \
         MPI_Request request;                                                                                           \
         if (none_held() || source == MPI_PROC_NULL)                                                                    \
@@ -162,7 +162,7 @@ static int finish(MPI_Comm comm, int code, MPI_Request *request, MPI_Status *sta
     }
 #define TAKES(name, parameters, arguments)                                                                             \
     static int(*just_##name) parameters;                                                                               \
-    static int patient_##name parameters                                                                               \
+    static int progressing_##name parameters                                                                           \
     {                                                                                                                  \
         MPI_Request request;                                                                                           \
         if (none_held())                                                                                               \
@@ -172,13 +172,13 @@ static int finish(MPI_Comm comm, int code, MPI_Request *request, MPI_Status *sta
     }
 #define EXCHANGES_BY(suffix, name, parameters, arguments)                                                              \
     static int(*just_##name) parameters;                                                                               \
-    static int patient_##name parameters                                                                               \
+    static int progressing_##name parameters                                                                           \
     {                                                                                                                  \
         MPI_Request receive, send;                                                                                     \
         if (none_held())                                                                                               \
             return just_##name arguments;                                                                              \
         if (source == MPI_PROC_NULL) { /* MPI_Irecv may have no status of it: quirks.h */                              \
-            int alone = patient_MPI_Send##suffix(sendbuf, sendcount, sendtype, dest, sendtag, comm);                   \
+            int alone = progressing_MPI_Send##suffix(sendbuf, sendcount, sendtype, dest, sendtag, comm);               \
             int empty = just_MPI_Recv##suffix(recvbuf, recvcount, recvtype, source, recvtag, comm, status);            \
             return alone != MPI_SUCCESS ? alone : empty;                                                               \
         }                                                                                                              \
@@ -216,12 +216,12 @@ static int packed_from(void *buf, int count, MPI_Datatype type, void *packed, in
 /* What is sent is packed first. Where that cannot be, the call is the MPI's. */
 #define REPLACES(name, parameters, arguments)                                                                          \
     static int(*just_##name) parameters;                                                                               \
-    static int patient_##name parameters                                                                               \
+    static int progressing_##name parameters                                                                           \
     {                                                                                                                  \
         MPI_Request receive, send;                                                                                     \
         int bytes = 0, position = 0;                                                                                   \
         if (!none_held() && source == MPI_PROC_NULL && count <= INT_MAX) {                                             \
-            int alone = patient_MPI_Send(buf, (int)count, datatype, dest, sendtag, comm);                              \
+            int alone = progressing_MPI_Send(buf, (int)count, datatype, dest, sendtag, comm);                          \
             int empty = just_MPI_Recv(buf, (int)count, datatype, source, recvtag, comm, status);                       \
             return alone != MPI_SUCCESS ? alone : empty;                                                               \
         }                                                                                                              \
@@ -254,9 +254,9 @@ static int packed_from(void *buf, int count, MPI_Datatype type, void *packed, in
 #undef MADE
 #define MADE(how, form, name, parameters, arguments)                                                                   \
     just_##name = tutti_real.name;                                                                                     \
-    tutti_real.name = patient_##name;
+    tutti_real.name = progressing_##name;
 
-void tutti_calls_patient(void)
+void tutti_calls_progressing(void)
 {
 #define TUTTI_EACH(kind, waits, name, errors, buffers, parameters, arguments)                                          \
     ROW(HOW_##waits, name, parameters, arguments)

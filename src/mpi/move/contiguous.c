@@ -1,0 +1,74 @@
+/* Blocking collectives whose buffers are one run of elements each: broadcast, allgather, all-to-all. Each buffer is
+ * staged as a whole. */
+#include "mpi/bounce/stage.h"
+#include "mpi/move/collective.h"
+#include "mpi/move/pattern.h"
+#include "mpi/real/errors.h"
+
+static int contiguous_call(const struct tutti_collective_args *args)
+{
+    return tutti_collective_real(args, TUTTI_BLOCKING, tutti_handles.no_info, NULL);
+}
+
+/* Opens a stage of the buffer's blocks, which the MPI is given in place of the buffer. A status. */
+static int contiguous_stage(struct tutti_stage *stage, struct tutti_buffer *buffer,
+                            const struct tutti_pattern_side *side, int way)
+{
+    int status =
+        tutti_stage_open(stage, buffer->buffer, buffer->count * side->n, buffer->type, way | TUTTI_STAGE_PACKED);
+    buffer->buffer = stage->host;
+    buffer->type = stage->given;
+    return status;
+}
+
+/* After the real call, or where there was none (status): copies back what came. The stages are closed. */
+static int contiguous_end(const struct tutti_collective_args *args, enum tutti_reason reason, int code, int status,
+                          struct tutti_stage *in, struct tutti_stage *out)
+{
+    if (out->staged && status == TUTTI_OK && code == MPI_SUCCESS)
+        status = tutti_stage_out(out, -1);
+    if (status != TUTTI_OK)
+        tutti_count(args->name, TUTTI_OUTCOME_FAILED, tutti_status_text(status));
+    else if (in->staged || out->staged)
+        tutti_count_staged(args->name, reason, tutti_stage_how(out->staged ? out : in),
+                           tutti_stage_bytes(in) + tutti_stage_bytes(out));
+    tutti_stage_close(in);
+    tutti_stage_close(out);
+    return status == TUTTI_OK ? code : tutti_stage_failed(args->name, args->comm, status);
+}
+
+static int contiguous_staged(const struct tutti_collective_args *args, enum tutti_reason reason,
+                             const struct tutti_pattern *pattern)
+{
+    const int way = pattern->in_place == TUTTI_NOT_IN_PLACE ? TUTTI_STAGE_OUT : TUTTI_STAGE_IN | TUTTI_STAGE_OUT;
+    struct tutti_collective_args given = *args;
+    struct tutti_stage in = {0}, out = {0};
+    int code = MPI_SUCCESS, status = TUTTI_OK;
+    if (pattern->send.used)
+        status = contiguous_stage(&in, &given.in, &pattern->send, TUTTI_STAGE_IN);
+    if (pattern->recv.used && status == TUTTI_OK)
+        status = contiguous_stage(&out, &given.out, &pattern->recv, way);
+    if (status == TUTTI_OK) {
+        TUTTI_INSIDE();
+        if (pattern->shared && pattern->send.used)
+            given.out = given.in;
+        if (tutti_quirks.refuses_alias && in.staged && out.staged && args->in.buffer == args->out.buffer &&
+            args->in.type == args->out.type)
+            given.in.buffer = given.out.buffer; /* so that the MPI finds them equal, too */
+        code = contiguous_call(&given);
+    }
+    return contiguous_end(args, reason, code, status, &in, &out);
+}
+
+int tutti_collective_contiguous(const struct tutti_collective_args *args)
+{
+    const enum tutti_reason reason = tutti_why_take(TUTTI_REASON_OTHER);
+    struct tutti_pattern pattern;
+    if (!tutti_needs_staging(args->in.buffer, args->in.type) && !tutti_needs_staging(args->out.buffer, args->out.type))
+        return contiguous_call(args);
+    int status = tutti_pattern_open(&pattern, args); /* which fails of calls with neighbours alone */
+    int code = status == TUTTI_OK ? contiguous_staged(args, reason, &pattern)
+                                  : tutti_stage_failed(args->name, args->comm, status);
+    tutti_pattern_close(&pattern);
+    return code;
+}

@@ -1,0 +1,49 @@
+/* Which blocks of which buffer this rank sends to, and receives from, which ranks in a collective: its row of
+ * collectives.def, for this rank. */
+#ifndef TUTTI_MPI_PATTERN_H
+#define TUTTI_MPI_PATTERN_H
+
+#include "mpi/comm/neighbours.h"
+#include "mpi/move/collective.h"
+
+enum tutti_peers { TUTTI_PEERS_ROOT, TUTTI_PEERS_ALL, TUTTI_PEERS_NEIGHBOURS };
+
+/* The send buffer, or the receive buffer. */
+struct tutti_pattern_side {
+    int used; /* this rank sends, or receives; otherwise the MPI does not look at the buffer */
+    enum tutti_peers peers;
+    int each; /* a block for each peer; otherwise one block for all of them */
+    int n;    /* blocks of the buffer; 0 of MPI_IN_PLACE, and of counts without displacements */
+};
+
+/* What MPI_IN_PLACE means. Not where the call allows none: the MPI will refuse that. */
+enum tutti_in_place {
+    TUTTI_NOT_IN_PLACE,
+    TUTTI_OWN_BLOCK_SENT,  /* this rank sends its own block of the receive buffer */
+    TUTTI_OWN_BLOCK_KEPT,  /* this rank's block stays in the send buffer */
+    TUTTI_ALL_BLOCKS_SENT, /* this rank sends all blocks of the receive buffer, and receives into them */
+};
+
+struct tutti_pattern {
+    int inter, rank;
+    int ranks;  /* of the communicator, or of the other group of an intercommunicator; 0 of calls with neighbours */
+    int rooted; /* the call has a root */
+    int root;   /* 1: this rank is the root; 0: it is with the root; -1: it stands beside the root in its group */
+    int shared; /* one buffer: to send at the root, to receive elsewhere */
+    struct tutti_pattern_side send, recv;
+    enum tutti_in_place in_place;
+    struct tutti_neighbours neighbours;
+};
+
+/* Local. A status; tutti_pattern_close() in any case. */
+int tutti_pattern_open(struct tutti_pattern *pattern, const struct tutti_collective_args *call);
+/* The same of an intracommunicator whose size and rank are known. */
+int tutti_pattern_open_as(struct tutti_pattern *pattern, const struct tutti_collective_args *call, int rank, int ranks);
+void tutti_pattern_close(struct tutti_pattern *pattern);
+
+/* 1 where the call is with neighbours. */
+int tutti_pattern_has_neighbours(enum tutti_collective collective);
+/* 1 where each buffer is one run of elements on all ranks that use it: contiguous.c. */
+int tutti_pattern_is_contiguous(enum tutti_collective collective);
+
+#endif
