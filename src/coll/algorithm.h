@@ -11,10 +11,22 @@ enum tutti_algorithm_id {
     TUTTI_ALGORITHMS
 };
 
-/* One algorithm. Both functions are given the same facts on all ranks and so decide alike. */
+/* A set of collectives. */
+#define TUTTI_ON(collective)     (UINT32_C(1) << TUTTI_COLLECTIVE_##collective)
+#define TUTTI_ON_REDUCE_SCATTERS (TUTTI_ON(REDUCE_SCATTER) | TUTTI_ON(REDUCE_SCATTER_BLOCK))
+#define TUTTI_ON_SCANS           (TUTTI_ON(SCAN) | TUTTI_ON(EXSCAN))
+#define TUTTI_ON_REDUCTIONS      (TUTTI_ON(ALLREDUCE) | TUTTI_ON(REDUCE) | TUTTI_ON_REDUCE_SCATTERS | TUTTI_ON_SCANS)
+
+/* One algorithm: the row at the end of its file. What callers must know of an algorithm is a column: no other file
+ * compares names (tests/laws/laws.sh). The functions get the same facts on all ranks and so decide alike. */
 struct tutti_algorithm {
-    const char *name, *text;
-    /* 1 where the open team can run the call. */
+    const char *name;     /* as in algorithms.def */
+    uint32_t collectives; /* that it runs: TUTTI_ON() of each */
+    int maps_buffers;     /* 1: it reads or writes peers' buffers in place, so ranks offer theirs when they arrive */
+    int waits_for_peers;  /* 1: its kernels wait for peers' kernels, so all must be resident at once */
+    int stands_in;        /* 1: it takes a call for which a row that waits for peers got too few multiprocessors */
+    int last_resort;      /* 1: through host memory and the transport, for any team, open or not. One row is it */
+    /* 1 where the open team can run the call, which is of `collectives`. NULL: always. */
     int (*can)(const struct tutti_team *team, const struct tutti_reduce *call);
     /* Collective. Returns a status; *fits = 0 (on all ranks, nothing done) where it found out that it cannot after all.
      */
@@ -30,19 +42,18 @@ int tutti_open(struct tutti_team *team, int gpu);
  * launch may wait for other threads' kernels. A failure shows again at the launch, where all ranks are told. */
 void tutti_prepare(struct tutti_team *team, const struct tutti_reduce *call);
 
-extern const struct tutti_algorithm tutti_algorithms[TUTTI_ALGORITHMS];
-
-#define TUTTI_ALGORITHM_HOST(name)
-#define TUTTI_ALGORITHM_STREAM(name)                                                                                   \
-    int tutti_##name##_enqueue(struct tutti_team *team, const struct tutti_reduce *call, struct tutti_stream *stream);
-#define TUTTI_ALGORITHM(name, order, text)                                                                             \
-    int tutti_##name##_can(const struct tutti_team *team, const struct tutti_reduce *call);                            \
-    int tutti_##name##_run(struct tutti_team *team, const struct tutti_reduce *call, int *fits);                       \
-    TUTTI_ALGORITHM_##order(name)
+#define TUTTI_ALGORITHM(name, order, text) extern const struct tutti_algorithm tutti_reduce_##name;
 #include "tutti/algorithms.def"
 #undef TUTTI_ALGORITHM
-#undef TUTTI_ALGORITHM_HOST
-#undef TUTTI_ALGORITHM_STREAM
+extern const struct tutti_algorithm *const tutti_algorithms[TUTTI_ALGORITHMS];
+
+/* 1 where the row runs the call's collective and can run it on this team. */
+int tutti_algorithm_can(const struct tutti_algorithm *row, const struct tutti_team *team,
+                        const struct tutti_reduce *call);
+/* The last resort. */
+const struct tutti_algorithm *tutti_algorithm_last(void);
+/* The row that stands in for one that waits for peers; NULL where none can run the call. */
+const struct tutti_algorithm *tutti_algorithm_instead(const struct tutti_team *team, const struct tutti_reduce *call);
 
 /* Sections of rules. */
 enum tutti_section {

@@ -243,7 +243,7 @@ int main(int argc, char **argv)
     const char *name = argc > 1 ? argv[1] : "ll";
     char rules[256];
     for (int i = 0; i < TUTTI_ALGORITHMS; i++)
-        algorithm = strcmp(tutti_algorithms[i].name, name) == 0 ? &tutti_algorithms[i] : algorithm;
+        algorithm = strcmp(tutti_algorithms[i]->name, name) == 0 ? tutti_algorithms[i] : algorithm;
     if (!algorithm || !algorithm->enqueue) {
         fprintf(stderr, "usage: abort_test ALGORITHM, one in stream order\n");
         return 2;

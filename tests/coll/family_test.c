@@ -216,9 +216,9 @@ static void round_of(struct rank *me, int round)
     if (strcmp(why, algorithm) == 0)
         me->by_rule++;
     int row = 0;
-    while (strcmp(tutti_algorithms[row].name, algorithm) != 0)
+    while (strcmp(tutti_algorithms[row]->name, algorithm) != 0)
         row++;
-    if (ranks > 1 && !plan.host && !borrowed && tutti_algorithms[row].can(me->team, &call))
+    if (ranks > 1 && !plan.host && !borrowed && tutti_algorithm_can(tutti_algorithms[row], me->team, &call))
         CHECK(strcmp(why, algorithm) == 0, "rank %d round %d: collective %d by %s, though %s can", rank, round,
               (int)call.collective, why, algorithm);
 }

@@ -89,7 +89,7 @@ static int rank_main(struct tutti_transport *transport, void *unused)
         !CHECK(tutti_team_create(node, transport, &team) == TUTTI_OK, "team"))
         return 1;
     for (int a = 0; a < TUTTI_ALGORITHMS; a++) {
-        const char *name = tutti_algorithms[a].name;
+        const char *name = tutti_algorithms[a]->name;
         snprintf(rules, sizeof rules, "allreduce: *@%s reduce: *@%s reduce_scatter: *@%s scan: *@%s", name, name, name,
                  name);
         if (transport->rank == 0) /* of all threads */

@@ -50,6 +50,17 @@ while read -r line; do
     breach "a public header includes a private one: $line"
 done < <(includes '(core|kernels|device|progress|rules|dtype|team|sched|p2p|coll|shmem|mpi)/.*' include)
 
+# What callers must know of an algorithm is a column of its row (coll/algorithm.h): outside src/coll/reduce nothing names one,
+# and there nothing but its own row compares its name.
+algorithms=$(sed -nE 's/^TUTTI_ALGORITHM\(([a-z0-9_]+),.*/\1/p' include/tutti/algorithms.def 2>/dev/null | paste -sd '|')
+while read -r line; do
+    case $line in src/coll/reduce/*) ;; *) breach "an algorithm by name, not by a column of its row: $line" ;; esac
+done < <([ -z "$algorithms" ] || grep -rnE "(TUTTI_ALGORITHM|tutti_reduce)_($algorithms)\b" src --include='*.[ch]' --include='*.inc')
+while read -r line; do
+    breach "an algorithm's name in a string: $line"
+done < <([ -z "$algorithms" ] || grep -rnE "\"($algorithms)\"" src/coll src/mpi --include="*.[ch]" --include="*.inc" --exclude-dir=rules |
+    grep -vE '^src/coll/reduce/[a-z0-9_]+\.c:[0-9]+: +\.name = "')
+
 # What an MPI does otherwise than others is known in one file alone, and so are MPIs by name. Files that tell handles and
 # numbers of their interfaces know which interface it is.
 while read -r line; do

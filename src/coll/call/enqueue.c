@@ -10,8 +10,8 @@
 
 static const struct tutti_algorithm *can(const struct tutti_team *team, const struct tutti_reduce *call, int algorithm)
 {
-    const struct tutti_algorithm *row = &tutti_algorithms[algorithm];
-    return row->enqueue && row->can(team, call) ? row : NULL;
+    const struct tutti_algorithm *row = tutti_algorithms[algorithm];
+    return row->enqueue && tutti_algorithm_can(row, team, call) ? row : NULL;
 }
 
 /* The row that runs the call, the same on all ranks; NULL where none can. */

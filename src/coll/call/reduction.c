@@ -44,28 +44,15 @@ int tutti_open(struct tutti_team *team, int gpu)
 }
 
 /* The first algorithm that the rules name and that can run; it may still find out that it does not fit. */
-static int first_choice(const struct tutti_team *team, const struct tutti_reduce *call)
+static const struct tutti_algorithm *first_choice(const struct tutti_team *team, const struct tutti_reduce *call)
 {
     enum tutti_section section = tutti_rules_section(call->collective);
     size_t bytes = call->count * tutti_type_size(call->type);
     int from = tutti_rules_begin(team->rules), algorithm;
     do
         algorithm = tutti_rules_next(section, bytes, &from);
-    while (algorithm >= 0 && !tutti_algorithms[algorithm].can(team, call));
-    return algorithm;
-}
-
-static int maps_buffers(int algorithm)
-{
-    return algorithm == TUTTI_ALGORITHM_direct || algorithm == TUTTI_ALGORITHM_copies ||
-           algorithm == TUTTI_ALGORITHM_leader || algorithm == TUTTI_ALGORITHM_leader_oneshot ||
-           algorithm == TUTTI_ALGORITHM_leader_twoshot;
-}
-
-/* Algorithms whose kernels wait for those of other GPUs. */
-static int waits(int algorithm)
-{
-    return algorithm != TUTTI_ALGORITHM_direct && algorithm != TUTTI_ALGORITHM_leader;
+    while (algorithm >= 0 && !tutti_algorithm_can(tutti_algorithms[algorithm], team, call));
+    return algorithm >= 0 ? tutti_algorithms[algorithm] : tutti_algorithm_last();
 }
 
 static int pass(enum tutti_taken *taken, const char **why, const char *reason)
@@ -80,30 +67,31 @@ static int staged(struct tutti_team *team, const struct tutti_reduce *call, enum
 {
     if (team->is_nonblocking)
         return pass(taken, why, TUTTI_REASON_TEXT(NONBLOCKING_NONE));
-    int fits, status = tutti_staged_run(team, call, &fits);
+    const struct tutti_algorithm *row = tutti_algorithm_last();
+    int fits, status = row->run(team, call, &fits);
     *taken = TUTTI_TAKEN;
-    *why = "staged";
+    *why = row->name;
     return status;
 }
 
 static int run_by_rule(struct tutti_team *team, const struct tutti_reduce *call, enum tutti_taken *taken,
                        const char **why)
 {
-    const struct tutti_algorithm *direct = &tutti_algorithms[TUTTI_ALGORITHM_direct];
     size_t bytes = call->count * tutti_type_size(call->type);
     int from = tutti_rules_begin(team->rules), algorithm, tried = 0;
     while ((algorithm = tutti_rules_next(tutti_rules_section(call->collective), bytes, &from)) >= 0) {
-        const struct tutti_algorithm *row = &tutti_algorithms[algorithm];
-        if (algorithm == TUTTI_ALGORITHM_staged)
+        const struct tutti_algorithm *row = tutti_algorithms[algorithm], *instead = NULL;
+        if (row->last_resort)
             break;
-        if (!row->can(team, call))
+        if (!tutti_algorithm_can(row, team, call))
             continue;
-        int fits = 0, status = waits(algorithm) ? tutti_residency_take(team, call) : TUTTI_OK;
-        if (status == TUTTI_OK && waits(algorithm) && tutti_residency_narrow(team, call) && direct->can(team, call) &&
-            !tried) {
+        int fits = 0, status = row->waits_for_peers ? tutti_residency_take(team, call) : TUTTI_OK;
+        if (status == TUTTI_OK && row->waits_for_peers && !tried && tutti_residency_narrow(team, call))
+            instead = tutti_algorithm_instead(team, call); /* it may have all multiprocessors that are free */
+        if (instead) {
             tried = 1;
-            status = direct->run(team, call, &fits); /* which waits for nobody, and may have all that is free */
-            row = fits ? direct : row;
+            status = instead->run(team, call, &fits);
+            row = fits ? instead : row;
         }
         if (status == TUTTI_OK && !fits) {
             fits = 1;
@@ -206,7 +194,7 @@ static int collective(struct tutti_team *team, const struct tutti_reduce *call, 
         tutti_flow_prepare(team, call);
     }
     team->offered = 0;
-    if (mine.kind == TUTTI_ARRIVAL_DEVICE && team->state == TUTTI_TEAM_OPEN && maps_buffers(first_choice(team, call)))
+    if (mine.kind == TUTTI_ARRIVAL_DEVICE && team->state == TUTTI_TEAM_OPEN && first_choice(team, call)->maps_buffers)
         tutti_offer_buffers(team, call);
     tutti_residency_arrive(team, call, &mine);
     tutti_team_arrive(team, &mine);

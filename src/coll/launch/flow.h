@@ -51,20 +51,20 @@ unsigned tutti_flow_blocks(const struct tutti_team *team, size_t units, size_t e
 /* `blocks`, or fewer where `bytes` have no room for `pieces` pieces of `least` bytes for each of them. */
 unsigned tutti_flow_blocks_in(size_t bytes, size_t pieces, size_t least, unsigned blocks);
 
-/* The two functions of a row that is nothing but its shape. */
+/* name_run() and name_enqueue() of a row that is nothing but its name_shape(). */
 #define TUTTI_FLOW_ROW(name)                                                                                           \
-    TUTTI_FLOW_RUN(name, tutti_flow_run(team, call, shape))                                                            \
+    TUTTI_FLOW_RUN(name, tutti_flow_run(team, call, name##_shape))                                                     \
     TUTTI_FLOW_ENQUEUE(name)
 #define TUTTI_FLOW_RUN(name, body)                                                                                     \
-    int tutti_##name##_run(struct tutti_team *team, const struct tutti_reduce *call, int *fits)                        \
+    static int name##_run(struct tutti_team *team, const struct tutti_reduce *call, int *fits)                         \
     {                                                                                                                  \
         *fits = 1;                                                                                                     \
         return body;                                                                                                   \
     }
 #define TUTTI_FLOW_ENQUEUE(name)                                                                                       \
-    int tutti_##name##_enqueue(struct tutti_team *team, const struct tutti_reduce *call, struct tutti_stream *stream)  \
+    static int name##_enqueue(struct tutti_team *team, const struct tutti_reduce *call, struct tutti_stream *stream)   \
     {                                                                                                                  \
-        return tutti_flow_put(team, call, stream, 0, shape);                                                           \
+        return tutti_flow_put(team, call, stream, 0, name##_shape);                                                    \
     }
 
 #endif

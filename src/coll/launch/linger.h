@@ -13,8 +13,8 @@ int tutti_linger_run(struct tutti_team *team, const struct tutti_reduce *call);
 
 /* TUTTI_FLOW_ROW where small calls are done so. */
 #define TUTTI_FLOW_ROW_SMALL(name)                                                                                     \
-    TUTTI_FLOW_RUN(name,                                                                                               \
-                   tutti_linger_can(team, call) ? tutti_linger_run(team, call) : tutti_flow_run(team, call, shape))    \
+    TUTTI_FLOW_RUN(name, tutti_linger_can(team, call) ? tutti_linger_run(team, call)                                   \
+                                                      : tutti_flow_run(team, call, name##_shape))                      \
     TUTTI_FLOW_ENQUEUE(name)
 
 #endif

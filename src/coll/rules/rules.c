@@ -274,8 +274,8 @@ const char *tutti_rules_choice(const char *collective, size_t bytes, int ranks, 
     struct tutti_reduce call = {.collective = examples[section], .count = bytes, .type = TUTTI_TYPE_U8};
     tutti_rules_hash(&from, &end);
     while ((algorithm = tutti_rules_next(section, bytes, &from)) >= 0) {
-        if (tutti_algorithms[algorithm].can(&team, &call))
-            return tutti_algorithms[algorithm].name;
+        if (tutti_algorithm_can(tutti_algorithms[algorithm], &team, &call))
+            return tutti_algorithms[algorithm]->name;
     }
-    return "staged";
+    return tutti_algorithm_last()->name;
 }

@@ -7,7 +7,7 @@
 static int find_algorithm(const char *name)
 {
     for (int i = 0; i < TUTTI_ALGORITHMS; i++) {
-        if (strcmp(tutti_algorithms[i].name, name) == 0)
+        if (strcmp(tutti_algorithms[i]->name, name) == 0)
             return i;
     }
     return -1;

@@ -6,9 +6,10 @@
 #include "core/status.h"
 #include "core/types.h"
 
-int tutti_direct_can(const struct tutti_team *team, const struct tutti_reduce *call)
+static int direct_can(const struct tutti_team *team, const struct tutti_reduce *call)
 {
-    return team->gpus == team->size && call->collective != TUTTI_COLLECTIVE_BARRIER;
+    (void)call;
+    return team->gpus == team->size;
 }
 
 /* Elements at whose multiples slices begin. */
@@ -186,7 +187,7 @@ int tutti_direct_shared(struct tutti_team *team, const struct tutti_reduce *call
     return status == TUTTI_OK ? tutti_team_await_done(team, leaders) : status;
 }
 
-int tutti_direct_run(struct tutti_team *team, const struct tutti_reduce *call, int *fits)
+static int direct_run(struct tutti_team *team, const struct tutti_reduce *call, int *fits)
 {
     const void *in[TUTTI_MAX_RANKS];
     void *out[TUTTI_MAX_RANKS];
@@ -194,3 +195,12 @@ int tutti_direct_run(struct tutti_team *team, const struct tutti_reduce *call, i
     *fits = mapped != TUTTI_NOT_MAPPED;
     return status == TUTTI_OK && *fits ? tutti_direct_shared(team, call, in, out, mapped) : status;
 }
+
+const struct tutti_algorithm tutti_reduce_direct = {
+    .name = "direct",
+    .collectives = TUTTI_ON_REDUCTIONS,
+    .maps_buffers = 1,
+    .stands_in = 1,
+    .can = direct_can,
+    .run = direct_run,
+};

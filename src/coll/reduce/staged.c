@@ -13,12 +13,6 @@
 
 enum { GATHER_BYTES = 32 << 10 }; /* of all contributions together */
 
-int tutti_staged_can(const struct tutti_team *team, const struct tutti_reduce *call)
-{
-    (void)team;
-    return call->collective != TUTTI_COLLECTIVE_BARRIER;
-}
-
 struct staging {
     struct tutti_team *team;
     const struct tutti_reduce *call;
@@ -160,7 +154,7 @@ static int agree(struct tutti_team *team, int status)
     return agreed == TUTTI_OK && !word ? TUTTI_ERR_MEMORY : agreed;
 }
 
-int tutti_staged_run(struct tutti_team *team, const struct tutti_reduce *call, int *fits)
+static int staged_run(struct tutti_team *team, const struct tutti_reduce *call, int *fits)
 {
     struct staging s = {.team = team, .call = call, .size = tutti_type_size(call->type), .ranks = (size_t)team->size};
     int scatters = tutti_shape_of(call) == TUTTI_SHAPE_SEGMENTS;
@@ -189,3 +183,10 @@ int tutti_staged_run(struct tutti_team *team, const struct tutti_reduce *call, i
     free(s.in);
     return status;
 }
+
+const struct tutti_algorithm tutti_reduce_staged = {
+    .name = "staged",
+    .collectives = TUTTI_ON_REDUCTIONS,
+    .last_resort = 1,
+    .run = staged_run,
+};
