@@ -37,6 +37,12 @@ struct tutti_result tutti_result_of(const struct tutti_reduce *call, int rank, i
 /* Ranks whose contributions `rank` gets combined, in rank order from 0: all; SCAN rank + 1; EXSCAN rank. */
 int tutti_result_depth(const struct tutti_reduce *call, int rank, int ranks);
 
+/* Local. From now on calls of device memory on the team that are not in stream order call settle() first: it waits for
+ * what the program has put into its own stream of the communicator, and returns a status. */
+void tutti_coll_settle_by(struct tutti_team *team, int (*settle)(void *with), void *with);
+/* Calls it, where there is one. */
+int tutti_coll_settle(const struct tutti_team *team);
+
 /* What became of a call. */
 enum tutti_taken {
     TUTTI_TAKEN,  /* done: the result is in `out` */

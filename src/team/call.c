@@ -24,13 +24,20 @@ void tutti_team_arrive(struct tutti_team *team, const struct tutti_arrival *mine
     uint32_t sequence = ++team->sequence;
     membership->seen[team->rank] = *mine;
     struct tutti_shares *shares = tutti_team_shares(team, team->rank);
-    if (!team->offered)
+    if (!membership->offered)
         shares->in.shared = shares->out.shared = 0;
+    membership->offered = 0;
     if (mine->kind == TUTTI_ARRIVAL_DEVICE)
         atomic_store_explicit(&slot->device[membership->device_calls++ & 1], sequence, memory_order_relaxed);
     atomic_store_explicit(&slot->record[sequence % TUTTI_RECORDS].blocks, mine->blocks | mine->streams << 31,
                           memory_order_relaxed);
     tutti_record_write(slot, sequence, mine->collective, mine->type, mine->op, mine->kind, mine->count, mine->detail);
+}
+
+struct tutti_shares *tutti_team_offer(struct tutti_team *team)
+{
+    tutti_membership(team)->offered = 1;
+    return &team->slot[team->rank]->shares[(team->sequence + 1) & 1];
 }
 
 int tutti_team_peer(const struct tutti_team *team, int r)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "coll/coll.h"
+#include "coll/state.h"
 #include "core/status.h"
 #include "support/check.h"
 #include "support/threads.h"
@@ -66,8 +67,8 @@ static int prepared_for(const struct tutti_team *team, const void *in)
 {
     int found = 0;
     for (int i = 0; i < TUTTI_CACHED_LAUNCHES; i++)
-        found +=
-            team->launch_cache[i].calls > 0 && team->launch_cache[i].prepared && team->launch_cache[i].flow.in == in;
+        found += tutti_coll_of(team)->launch_cache[i].calls > 0 && tutti_coll_of(team)->launch_cache[i].prepared &&
+                 tutti_coll_of(team)->launch_cache[i].flow.in == in;
     return found;
 }
 
@@ -114,7 +115,7 @@ static int rank_main(struct tutti_transport *transport, void *with)
     }
     int prepared = 0;
     for (int i = 0; i < TUTTI_CACHED_LAUNCHES; i++)
-        prepared += team->launch_cache[i].prepared != NULL;
+        prepared += tutti_coll_of(team)->launch_cache[i].prepared != NULL;
     CHECK(prepared > 0, "none is kept at the end");
     by_turns(team, last, out);
     transport->ops->barrier(transport);

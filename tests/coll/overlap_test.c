@@ -12,6 +12,7 @@
 
 #include "coll/algorithm.h"
 #include "coll/launch/flow.h"
+#include "coll/state.h"
 #include "core/status.h"
 #include "support/check.h"
 #include "support/random.h"
@@ -68,7 +69,7 @@ static void draw_calls(struct tutti_team *team, struct tutti_stream *stream, flo
 {
     uint64_t state = check_seed() + share;
     team->share = team->blocks = share;
-    team->early = 0;
+    tutti_coll_of(team)->early = 0;
     memset(&seen, 0, sizeof seen);
     seen.share = share;
     seen.team_stream = team->stream;

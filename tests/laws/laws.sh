@@ -50,6 +50,11 @@ while read -r line; do
     breach "a public header includes a private one: $line"
 done < <(includes '(core|kernels|device|progress|rules|dtype|team|sched|p2p|coll|shmem|mpi)/.*' include)
 
+# A team holds no state of the rooms above it: they keep their own.
+while read -r line; do
+    breach "the team's header speaks of a room above it: $line"
+done < <(grep -nE '\b(coll|p2p|shmem|mpi)/' src/team/team.h /dev/null 2>/dev/null)
+
 # What callers must know of an algorithm is a column of its row (coll/algorithm.h): outside src/coll/reduce nothing names one,
 # and there nothing but its own row compares its name.
 algorithms=$(sed -nE 's/^TUTTI_ALGORITHM\(([a-z0-9_]+),.*/\1/p' include/tutti/algorithms.def 2>/dev/null | paste -sd '|')

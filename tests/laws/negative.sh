@@ -27,6 +27,7 @@ breach() { # file, text, what laws.sh must say
     expect "$3"
     rm "$tree/$1"
 }
+breach src/team/team.h 'struct tutti_team { int rules; /* set by coll/ */ };' "the team's header speaks of a room above it: src/team/team.h:1"
 breach src/coll/b.c '#include <mpi.h>' 'mpi.h outside src/mpi: src/coll/b.c:1'
 breach src/team/b.c '#  include "cuda.h"' 'cuda.h outside src/device/cuda: src/team/b.c:1'
 breach src/core/b.h '#include "team/team.h"' 'core includes team, a room above it: src/core/b.h:1'

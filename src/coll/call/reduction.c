@@ -9,19 +9,20 @@
 #include "coll/call/residency.h"
 #include "coll/launch/flow.h"
 #include "coll/launch/linger.h"
+#include "coll/state.h"
 
 /* Ranks that read other rules would choose other algorithms and wait for each other for ever. */
 static int agree_on_rules(struct tutti_team *team)
 {
     int begin, defaults;
     uint32_t hash = tutti_rules_hash(&begin, &defaults), least, most = ~hash;
-    team->rules = begin;
+    tutti_coll_of(team)->rules = begin;
     int status = tutti_team_vote(team, hash, &least);
     if (status == TUTTI_OK)
         status = tutti_team_vote(team, ~hash, &most);
     if (status != TUTTI_OK || least == ~most)
         return status;
-    team->rules = defaults;
+    tutti_coll_of(team)->rules = defaults;
     if (team->rank == 0)
         tutti_warn("%s: its ranks have different rules (TUTTI_RULES, TUTTI_RULES_FILE): the defaults are used",
                    team->transport->label);
@@ -33,6 +34,7 @@ int tutti_open(struct tutti_team *team, int gpu)
     int status = tutti_team_open(team, gpu);
     if (status != TUTTI_OK || team->state != TUTTI_TEAM_OPEN)
         return status;
+    tutti_coll_of(team)->linger = (struct tutti_linger){.us = 0};
     uint32_t blocks = team->blocks, most = (uint32_t)tutti_settings()->blocks;
     blocks = most > 0 && most < blocks ? most : blocks;
     blocks = team->blocks_most > 0 && team->blocks_most < blocks ? team->blocks_most : blocks;
@@ -48,7 +50,7 @@ static const struct tutti_algorithm *first_choice(const struct tutti_team *team,
 {
     enum tutti_section section = tutti_rules_section(call->collective);
     size_t bytes = call->count * tutti_type_size(call->type);
-    int from = tutti_rules_begin(team->rules), algorithm;
+    int from = tutti_rules_begin(tutti_coll_of(team)->rules), algorithm;
     do
         algorithm = tutti_rules_next(section, bytes, &from);
     while (algorithm >= 0 && !tutti_algorithm_can(tutti_algorithms[algorithm], team, call));
@@ -78,7 +80,7 @@ static int run_by_rule(struct tutti_team *team, const struct tutti_reduce *call,
                        const char **why)
 {
     size_t bytes = call->count * tutti_type_size(call->type);
-    int from = tutti_rules_begin(team->rules), algorithm, tried = 0;
+    int from = tutti_rules_begin(tutti_coll_of(team)->rules), algorithm, tried = 0;
     while ((algorithm = tutti_rules_next(tutti_rules_section(call->collective), bytes, &from)) >= 0) {
         const struct tutti_algorithm *row = tutti_algorithms[algorithm], *instead = NULL;
         if (row->last_resort)
@@ -115,11 +117,12 @@ static int same_gpu(const struct tutti_team *team, const struct tutti_reduce *ca
 void tutti_prepare(struct tutti_team *team, const struct tutti_reduce *call)
 {
     const struct tutti_device *device = tutti_device();
-    if (team->prepared[call->type] >> call->op & 1)
+    uint32_t *prepared = &tutti_coll_of(team)->prepared[call->type];
+    if (*prepared >> call->op & 1)
         return;
     if (device && device->prepare)
         device->prepare(team->state == TUTTI_TEAM_OPEN ? team->gpu : call->gpu, call->type, call->op);
-    team->prepared[call->type] |= 1u << call->op;
+    *prepared |= 1u << call->op;
 }
 
 static int alone(struct tutti_team *team, const struct tutti_reduce *call, enum tutti_taken *taken, const char **why)
@@ -151,14 +154,15 @@ static int open_for(struct tutti_team *team, const struct tutti_reduce *call)
 static void try_again(struct tutti_team *team)
 {
     enum { FIRST = 16, MOST = 1 << 20 };
-    if (team->state != TUTTI_TEAM_UNAVAILABLE || ++team->refused < team->patience)
+    struct tutti_coll_state *state = tutti_coll_of(team);
+    if (team->state != TUTTI_TEAM_UNAVAILABLE || ++state->refused < state->patience)
         return;
-    if (team->patience == 0) {
-        team->patience = FIRST;
+    if (state->patience == 0) {
+        state->patience = FIRST;
         return;
     }
-    team->refused = 0;
-    team->patience = team->patience < MOST ? team->patience * 2 : MOST;
+    state->refused = 0;
+    state->patience = state->patience < MOST ? state->patience * 2 : MOST;
     team->state = TUTTI_TEAM_CLOSED;
 }
 
@@ -169,8 +173,8 @@ static int collective(struct tutti_team *team, const struct tutti_reduce *call, 
         return TUTTI_ERR_BROKEN;
     if (tutti_team_is_told(team))
         return tutti_team_take_told(team);
-    if (team->settle && call->kind == TUTTI_ARRIVAL_DEVICE) {
-        int settled = team->settle(team->settle_with);
+    if (call->kind == TUTTI_ARRIVAL_DEVICE) {
+        int settled = tutti_coll_settle(team);
         if (settled != TUTTI_OK && settled != TUTTI_ERR_UNAVAILABLE) /* peers would wait for this rank */
             return tutti_team_break(team, settled);
         if (settled != TUTTI_OK)
@@ -193,7 +197,7 @@ static int collective(struct tutti_team *team, const struct tutti_reduce *call, 
         tutti_prepare(team, call);
         tutti_flow_prepare(team, call);
     }
-    team->offered = 0;
+    tutti_coll_of(team)->offered = 0;
     if (mine.kind == TUTTI_ARRIVAL_DEVICE && team->state == TUTTI_TEAM_OPEN && first_choice(team, call)->maps_buffers)
         tutti_offer_buffers(team, call);
     tutti_residency_arrive(team, call, &mine);

@@ -8,7 +8,7 @@
 void tutti_residency_arrive(struct tutti_team *team, const struct tutti_reduce *call, struct tutti_arrival *mine);
 /* Local, when all have arrived: what the ranks have, from their records. */
 void tutti_residency_agree(struct tutti_team *team, const struct tutti_arrival *const all[]);
-/* Collective, before kernels that wait are launched: on return all ranks have team->granted blocks. */
+/* Collective, before kernels that wait are launched: on return all ranks have that many: tutti_coll_blocks(). */
 int tutti_residency_take(struct tutti_team *team, const struct tutti_reduce *call);
 /* Collective: a share of the GPU's multiprocessors for as long as the team lives, team->share and team->blocks, alike
  * on all ranks; TUTTI_ERR_UNAVAILABLE where some rank has none left. */

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "coll/algorithm.h"
+#include "coll/state.h"
 #include "core/phases.h"
 #include "core/status.h"
 #include "core/types.h"
@@ -20,15 +21,15 @@ static void share(struct tutti_team *team, const struct tutti_reduce *call, stru
 
 void tutti_offer_buffers(struct tutti_team *team, const struct tutti_reduce *call)
 {
-    share(team, call, &team->slot[team->rank]->shares[(team->sequence + 1) & 1]);
-    team->offered = 1;
+    share(team, call, tutti_team_offer(team));
+    tutti_coll_of(team)->offered = 1;
 }
 
 /* Shares the buffers unless that has been done; *shared = 1 where all ranks could. */
 static int share_all(struct tutti_team *team, const struct tutti_reduce *call, uint32_t *shared)
 {
     struct tutti_shares *mine = tutti_team_shares(team, team->rank);
-    if (!team->offered) {
+    if (!tutti_coll_of(team)->offered) {
         share(team, call, mine);
         return tutti_team_vote(team, mine->in.shared, shared);
     }

@@ -1,5 +1,6 @@
 #include "coll/launch/flow.h"
 #include "coll/launch/cache.h"
+#include "coll/state.h"
 
 #include <string.h>
 
@@ -35,7 +36,7 @@ static size_t longest_piece(const struct tutti_team *team, const struct tutti_re
 unsigned tutti_flow_blocks(const struct tutti_team *team, size_t units, size_t each, size_t most)
 {
     size_t blocks = (units + each - 1) / each;
-    size_t cap = tutti_team_blocks(team);
+    size_t cap = tutti_coll_blocks(team);
     if (cap > most)
         cap = most;
     if (blocks > cap)
@@ -75,8 +76,8 @@ void tutti_flow_args(struct tutti_team *team, const struct tutti_reduce *call, s
         .timeout_ns = (uint64_t)tutti_settings()->timeout_seconds * 1000000000u,
         .mail = &team->words_device->mail,
         .answer = &team->words_device->answer,
-        .linger_ns = (uint64_t)team->linger.us * 1000,
-        .expected = team->linger.sequence + 1,
+        .linger_ns = (uint64_t)tutti_coll_of(team)->linger.us * 1000,
+        .expected = team->mail.sequence + 1,
         .host_wait = tutti_team_host_wait,
         .host_wait_with = team,
     };
@@ -119,10 +120,11 @@ static int overlaps(const struct tutti_team *team, const struct tutti_reduce *ca
 static int overlap(struct tutti_team *team, const struct tutti_stream *stream, unsigned blocks, uint32_t *early)
 {
     const unsigned half = team->share / 2;
-    const int may = stream == team->stream || !team->early || blocks <= team->share - half;
+    int *const last = &tutti_coll_of(team)->early;
+    const int may = stream == team->stream || !*last || blocks <= team->share - half;
     *early = stream != team->stream && blocks <= half;
     if (stream != team->stream)
-        team->early = (int)*early;
+        *last = (int)*early;
     return may;
 }
 
@@ -170,15 +172,17 @@ static int launch_all(struct tutti_team *team, const struct tutti_reduce *call, 
 /* Scratch for a contribution that must be kept. What is there may be known to graphs, so it stays. */
 static int take_spare(struct tutti_team *team, size_t bytes)
 {
-    if (team->spare_bytes >= bytes)
+    struct tutti_coll_state *state = tutti_coll_of(team);
+    if (state->spare_bytes >= bytes)
         return TUTTI_OK;
-    size_t more = bytes > 2 * team->spare_bytes ? bytes : 2 * team->spare_bytes;
-    int status = team->spares < TUTTI_SPARES ? team->device->alloc(team->gpu, more, &team->spare[team->spares])
-                                             : TUTTI_ERR_MEMORY;
+    size_t more = bytes > 2 * state->spare_bytes ? bytes : 2 * state->spare_bytes;
+    int status = state->spares < TUTTI_SPARES ? team->device->alloc(team->gpu, more, &state->spare[state->spares])
+                                              : TUTTI_ERR_MEMORY;
     if (status != TUTTI_OK)
         return status;
-    team->spares++;
-    team->spare_bytes = more;
+    tutti_coll_keeps(team);
+    state->spares++;
+    state->spare_bytes = more;
     return TUTTI_OK;
 }
 
@@ -197,8 +201,9 @@ static int launch_apart(struct tutti_team *team, const struct tutti_reduce *call
     int status = take_spare(team, bytes);
     if (status != TUTTI_OK)
         return status;
-    apart.in = team->spare[team->spares - 1];
-    status = team->device->copy(stream, team->spare[team->spares - 1], call->in, bytes);
+    void *const spare = tutti_coll_of(team)->spare[tutti_coll_of(team)->spares - 1];
+    apart.in = spare;
+    status = team->device->copy(stream, spare, call->in, bytes);
     return status == TUTTI_OK ? launch_all(team, &apart, stream, launch_number, notice, shape) : status;
 }
 

@@ -305,7 +305,6 @@ static int agree(struct exchange *x, int able, int *taken)
     struct tutti_team *team = x->team;
     uint32_t fine = 1;
     *taken = 0;
-    team->offered = 0;
     tutti_team_arrive(team, &mine);
     if (!able) {
         tutti_why_set((enum tutti_reason)mine.blocks);
@@ -335,7 +334,7 @@ static int agree(struct exchange *x, int able, int *taken)
 static int run(struct exchange *x, int *taken, int *code)
 {
     TUTTI_INSIDE();
-    int able = can(x), status = able && x->team->settle ? x->team->settle(x->team->settle_with) : TUTTI_OK;
+    int able = can(x), status = able ? tutti_coll_settle(x->team) : TUTTI_OK;
     if (status == TUTTI_OK)
         status = agree(x, able, taken);
     if (status != TUTTI_OK || !*taken)
