@@ -15,6 +15,7 @@ enum tutti_algorithm_id {
 #define TUTTI_ON(collective)     (UINT32_C(1) << TUTTI_COLLECTIVE_##collective)
 #define TUTTI_ON_REDUCE_SCATTERS (TUTTI_ON(REDUCE_SCATTER) | TUTTI_ON(REDUCE_SCATTER_BLOCK))
 #define TUTTI_ON_SCANS           (TUTTI_ON(SCAN) | TUTTI_ON(EXSCAN))
+#define TUTTI_ON_MOVES           (UINT32_C(2) * TUTTI_ON(NEIGHBOR_ALLTOALLW) - TUTTI_ON(BCAST)) /* and all in between */
 #define TUTTI_ON_REDUCTIONS      (TUTTI_ON(ALLREDUCE) | TUTTI_ON(REDUCE) | TUTTI_ON_REDUCE_SCATTERS | TUTTI_ON_SCANS)
 
 /* One algorithm: the row at the end of its file. What callers must know of an algorithm is a column: no other file
@@ -27,12 +28,13 @@ struct tutti_algorithm {
     int stands_in;        /* 1: it takes a call for which a row that waits for peers got too few multiprocessors */
     int last_resort;      /* 1: through host memory and the transport, for any team, open or not. One row is it */
     /* 1 where the open team can run the call, which is of `collectives`. NULL: always. */
-    int (*can)(const struct tutti_team *team, const struct tutti_reduce *call);
+    int (*can)(const struct tutti_team *team, const struct tutti_call *call);
     /* Collective. Returns a status; *fits = 0 (on all ranks, nothing done) where it found out that it cannot after all.
      */
-    int (*run)(struct tutti_team *team, const struct tutti_reduce *call, int *fits);
+    int (*run)(struct tutti_team *team, const struct tutti_call *call, int *fits);
     /* Puts the call into `stream`; see tutti_enqueue(). NULL: not in stream order. */
-    int (*enqueue)(struct tutti_team *team, const struct tutti_reduce *call, struct tutti_stream *stream);
+    int (*enqueue)(struct tutti_team *team, const struct tutti_call *call, struct tutti_stream *stream);
+    const char *how; /* of a move: how the data went, for the statistics; static text */
 };
 
 /* Collective over the team's ranks: opens the team, agrees on thread blocks and rules. Local failures make it
@@ -40,7 +42,7 @@ struct tutti_algorithm {
 int tutti_open(struct tutti_team *team, int gpu);
 /* Local. Makes the call's kernels ready, before anybody waits for this rank: a kernel that is loaded at its first
  * launch may wait for other threads' kernels. A failure shows again at the launch, where all ranks are told. */
-void tutti_prepare(struct tutti_team *team, const struct tutti_reduce *call);
+void tutti_prepare(struct tutti_team *team, const struct tutti_call *call);
 
 #define TUTTI_ALGORITHM(name, order, text) extern const struct tutti_algorithm tutti_reduce_##name;
 #include "tutti/algorithms.def"
@@ -49,11 +51,11 @@ extern const struct tutti_algorithm *const tutti_algorithms[TUTTI_ALGORITHMS];
 
 /* 1 where the row runs the call's collective and can run it on this team. */
 int tutti_algorithm_can(const struct tutti_algorithm *row, const struct tutti_team *team,
-                        const struct tutti_reduce *call);
+                        const struct tutti_call *call);
 /* The last resort. */
 const struct tutti_algorithm *tutti_algorithm_last(void);
 /* The row that stands in for one that waits for peers; NULL where none can run the call. */
-const struct tutti_algorithm *tutti_algorithm_instead(const struct tutti_team *team, const struct tutti_reduce *call);
+const struct tutti_algorithm *tutti_algorithm_instead(const struct tutti_team *team, const struct tutti_call *call);
 
 /* Sections of rules. */
 enum tutti_section {
@@ -106,15 +108,15 @@ int tutti_oneshot_locals(struct tutti_team *team, const struct tutti_locals *loc
 int tutti_twoshot_locals(struct tutti_team *team, const struct tutti_locals *locals, size_t count, int type, int op);
 
 /* What a kernel does for a call. */
-enum tutti_shape tutti_shape_of(const struct tutti_reduce *call);
+enum tutti_shape tutti_shape_of(const struct tutti_call *call);
 
 /* One launch, by every leader: reduces this GPU's share straight from all ranks' buffers into the results; on return it
  * is stored. Pointers are mapped device pointers, one a rank; out[r] where rank r gets something. Results may lie where
  * the same elements of the contribution do. */
-int tutti_direct_mapped(struct tutti_team *team, const struct tutti_reduce *call, const void *in[], void *out[]);
+int tutti_direct_mapped(struct tutti_team *team, const struct tutti_call *call, const void *in[], void *out[]);
 /* Collective, after tutti_map_buffers() by the leaders, with what it said: tutti_direct_mapped(), or by way of the
  * channels where results lie over contributions, until all results are stored. */
-int tutti_direct_shared(struct tutti_team *team, const struct tutti_reduce *call, const void *in[], void *out[],
+int tutti_direct_shared(struct tutti_team *team, const struct tutti_call *call, const void *in[], void *out[],
                         int mapped);
 
 /* Starts filling args for the next launch: epoch, team, words. */
@@ -141,7 +143,7 @@ size_t tutti_channel_data(const struct tutti_team *team, uint32_t epoch);
 
 /* Local, before this rank arrives at the call, on all ranks or none: shares its buffers, which spares
  * tutti_map_buffers() a vote. */
-void tutti_offer_buffers(struct tutti_team *team, const struct tutti_reduce *call);
+void tutti_offer_buffers(struct tutti_team *team, const struct tutti_call *call);
 /* Shares this rank's buffers with its peers and maps those of the ranks in the mask `of` (the caller's own pointers are
  * put in where it is among them). Collective over the team. *mapped says whether all ranks could. The result's
  * buffer does not count on ranks that get nothing. */
@@ -151,7 +153,7 @@ enum {
     TUTTI_MAPPED_OVER /* and of a reduce-scatter some
 rank's result lies over its contribution */
 };
-int tutti_map_buffers(struct tutti_team *team, const struct tutti_reduce *call, uint64_t of, const void *in[],
+int tutti_map_buffers(struct tutti_team *team, const struct tutti_call *call, uint64_t of, const void *in[],
                       void *out[], int *mapped);
 
 /* Bit r for every rank of the team. */

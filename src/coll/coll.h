@@ -1,4 +1,4 @@
-/* Reductions over a team: choice by rule, then one algorithm. Used by src/mpi/. */
+/* Collectives over a team: choice by rule, then one algorithm. Used by src/mpi/. Moves of data: coll/move.h. */
 #ifndef TUTTI_COLL_COLL_H
 #define TUTTI_COLL_COLL_H
 
@@ -9,8 +9,10 @@
 #include "rules/file.h"
 #include "team/team.h"
 
-/* One reduction call, as this rank makes it. */
-struct tutti_reduce {
+struct tutti_move; /* defined in move.h */
+
+/* One call, as this rank makes it: a reduction, or a move of data. */
+struct tutti_call {
     enum tutti_collective collective;
     const void *in; /* equal to `out` where in place; for both kinds of reduce-scatter in place too: the contribution
                        lies where the result will, as MPI has it */
@@ -19,13 +21,15 @@ struct tutti_reduce {
                        together (the segments of REDUCE_SCATTER_BLOCK are count / ranks long) */
     const size_t *counts; /* REDUCE_SCATTER alone: elements of each rank's segment, some may be zero; the caller's, read
                              during the call */
-    int root;             /* REDUCE alone */
+    int root;             /* REDUCE, and moves with a root */
     int type, op;         /* a pair for which tutti_has_kernel() holds */
     int kind;             /* enum tutti_arrival_kind of this rank's buffers (those that count) */
     int gpu;              /* DEVICE: GPU of the buffers, -1: any */
     int near;             /* 1: `out` is that GPU's own memory, and neither managed nor pinned */
     int host_ok; /* 1: the MPI can reduce this type itself. 0 (half precision that the MPI does not know): Tutti always
                      does.  The same on all ranks. */
+    struct tutti_move *move; /* of a move, which has no other members but `collective` and `root`: its blocks. NULL: a
+                                reduction, or a move that this rank cannot take part in */
 };
 
 /* Elements that `rank` gets as its result, out of the reduced vector: where they begin in it, and how many. EXSCAN:
@@ -33,9 +37,9 @@ struct tutti_reduce {
 struct tutti_result {
     size_t begin, count;
 };
-struct tutti_result tutti_result_of(const struct tutti_reduce *call, int rank, int ranks);
+struct tutti_result tutti_result_of(const struct tutti_call *call, int rank, int ranks);
 /* Ranks whose contributions `rank` gets combined, in rank order from 0: all; SCAN rank + 1; EXSCAN rank. */
-int tutti_result_depth(const struct tutti_reduce *call, int rank, int ranks);
+int tutti_result_depth(const struct tutti_call *call, int rank, int ranks);
 
 /* Local. From now on calls of device memory on the team that are not in stream order call settle() first: it waits for
  * what the program has put into its own stream of the communicator, and returns a status. */
@@ -54,8 +58,7 @@ enum tutti_taken {
  * blocking MPI call); on return the result is visible to all later work. Returns a status; *taken and *why (static
  * text) are set on success alone. A rank with host buffers returns TUTTI_PASSED at once where host_ok. `why` names the
  * algorithm or the reason. */
-int tutti_collective(struct tutti_team *team, const struct tutti_reduce *call, enum tutti_taken *taken,
-                     const char **why);
+int tutti_collective(struct tutti_team *team, const struct tutti_call *call, enum tutti_taken *taken, const char **why);
 
 /* Collective over the team's ranks, in stream order: returns when the kernels have been put into `stream` (of the
  * team's GPU), in which the buffers will be ready. All ranks bring memory that kernels reach; the team is open. May be
@@ -63,7 +66,7 @@ int tutti_collective(struct tutti_team *team, const struct tutti_reduce *call, e
  * peer, takes no memory (but for reduce-scatters in place
  * with unequal counts: scratch for the largest so far, also while a graph is captured). TUTTI_ERR_UNAVAILABLE, the same
  * on all ranks, where no algorithm in stream order can run the call. */
-int tutti_enqueue(struct tutti_team *team, const struct tutti_reduce *call, struct tutti_stream *stream,
+int tutti_enqueue(struct tutti_team *team, const struct tutti_call *call, struct tutti_stream *stream,
                   const char **why);
 /* Collective over the team's ranks; blocking: opens the team on `gpu` for tutti_enqueue() where it is not open yet,
  * loads all kernels, takes a share of the GPU's multiprocessors and has a thread look after what will be in the stream

@@ -11,8 +11,8 @@
 /* One call. All but `done` is the worker's from give() until `done` is set, and its caller's otherwise. */
 struct tutti_job {
     struct tutti_job *next;
-    const struct tutti_reduce *call; /* stays as it is until `done` */
-    const char *why;                 /* outputs of tutti_collective() */
+    const struct tutti_call *call; /* stays as it is until `done` */
+    const char *why;               /* outputs of tutti_collective() */
     enum tutti_taken taken;
     int status;
     _Atomic int done; /* 1, written last */

@@ -39,14 +39,14 @@ static int once_of(struct tutti_team *team, enum tutti_collective collective, in
         host[i] = value_of(team->rank, round, i);
     CHECK(tutti_copy(in, host, (size_t)count * sizeof *host) == 0, "copy");
     CHECK(tutti_copy(before, out, (size_t)count * sizeof *host) == 0, "copy");
-    struct tutti_reduce call = {.collective = collective,
-                                .in = in,
-                                .out = out,
-                                .count = (size_t)count,
-                                .type = TUTTI_TYPE_I32,
-                                .op = TUTTI_OP_SUM,
-                                .kind = TUTTI_ARRIVAL_DEVICE,
-                                .gpu = -1};
+    struct tutti_call call = {.collective = collective,
+                              .in = in,
+                              .out = out,
+                              .count = (size_t)count,
+                              .type = TUTTI_TYPE_I32,
+                              .op = TUTTI_OP_SUM,
+                              .kind = TUTTI_ARRIVAL_DEVICE,
+                              .gpu = -1};
     enum tutti_taken taken;
     const char *why = "?";
     int status = tutti_collective(team, &call, &taken, &why);

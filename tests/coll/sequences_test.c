@@ -152,7 +152,7 @@ static void make_call(struct seq_rank *me, const struct sequence *s, int i, int 
     const struct seq_call *c = &s->call[i];
     struct seq_place *p = &me->place[i];
     const struct seq_live *live = &me->live[c->team];
-    struct tutti_reduce call = c->call;
+    struct tutti_call call = c->call;
     enum tutti_taken taken = TUTTI_TAKEN;
     const char *why = "?";
     if (!live->team)

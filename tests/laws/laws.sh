@@ -55,16 +55,16 @@ while read -r line; do
     breach "the team's header speaks of a room above it: $line"
 done < <(grep -nE '\b(coll|p2p|shmem|mpi)/' src/team/team.h /dev/null 2>/dev/null)
 
-# What callers must know of an algorithm is a column of its row (coll/algorithm.h): outside src/coll/reduce nothing names one,
-# and there nothing but its own row compares its name.
-algorithms=$(sed -nE 's/^TUTTI_ALGORITHM\(([a-z0-9_]+),.*/\1/p' include/tutti/algorithms.def 2>/dev/null | paste -sd '|')
+# What callers must know of an algorithm is a column of its row (coll/algorithm.h): outside src/coll/reduce and src/coll/move
+# nothing names one, and there nothing but its own row compares its name.
+algorithms=$(sed -nE 's/^TUTTI_(ALGORITHM|MOVE)\(([a-z0-9_]+),.*/\2/p' include/tutti/{algorithms,moves}.def 2>/dev/null | paste -sd '|')
 while read -r line; do
-    case $line in src/coll/reduce/*) ;; *) breach "an algorithm by name, not by a column of its row: $line" ;; esac
-done < <([ -z "$algorithms" ] || grep -rnE "(TUTTI_ALGORITHM|tutti_reduce)_($algorithms)\b" src --include='*.[ch]' --include='*.inc')
+    case $line in src/coll/reduce/* | src/coll/move/*) ;; *) breach "an algorithm by name, not by a column of its row: $line" ;; esac
+done < <([ -z "$algorithms" ] || grep -rnE "(TUTTI_ALGORITHM|TUTTI_MOVE|tutti_reduce|tutti_move)_($algorithms)\b" src --include='*.[ch]' --include='*.inc')
 while read -r line; do
     breach "an algorithm's name in a string: $line"
 done < <([ -z "$algorithms" ] || grep -rnE "\"($algorithms)\"" src/coll src/mpi --include="*.[ch]" --include="*.inc" --exclude-dir=rules |
-    grep -vE '^src/coll/reduce/[a-z0-9_]+\.c:[0-9]+: +\.name = "')
+    grep -vE '^src/coll/(reduce|move)/[a-z0-9_]+\.c:[0-9]+: +\.name = "')
 
 # What an MPI does otherwise than others is known in one file alone, and so are MPIs by name. Files that tell handles and
 # numbers of their interfaces know which interface it is.

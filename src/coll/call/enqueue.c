@@ -9,14 +9,14 @@
 #include "team/discard.h"
 #include "team/watcher.h"
 
-static const struct tutti_algorithm *can(const struct tutti_team *team, const struct tutti_reduce *call, int algorithm)
+static const struct tutti_algorithm *can(const struct tutti_team *team, const struct tutti_call *call, int algorithm)
 {
     const struct tutti_algorithm *row = tutti_algorithms[algorithm];
     return row->enqueue && tutti_algorithm_can(row, team, call) ? row : NULL;
 }
 
 /* The row that runs the call, the same on all ranks; NULL where none can. */
-static const struct tutti_algorithm *choose(const struct tutti_team *team, const struct tutti_reduce *call)
+static const struct tutti_algorithm *choose(const struct tutti_team *team, const struct tutti_call *call)
 {
     const struct tutti_algorithm *row = NULL;
     enum tutti_section sections[] = {tutti_rules_section_enqueue(call->collective),
@@ -33,8 +33,7 @@ static const struct tutti_algorithm *choose(const struct tutti_team *team, const
     return row;
 }
 
-int tutti_enqueue(struct tutti_team *team, const struct tutti_reduce *call, struct tutti_stream *stream,
-                  const char **why)
+int tutti_enqueue(struct tutti_team *team, const struct tutti_call *call, struct tutti_stream *stream, const char **why)
 {
     if (team->state == TUTTI_TEAM_BROKEN)
         return TUTTI_ERR_BROKEN;
@@ -93,7 +92,7 @@ static int take_place(struct tutti_team *team)
 
 int tutti_enqueue_open(struct tutti_team *team, int gpu)
 {
-    static const struct tutti_reduce example = {
+    static const struct tutti_call example = {
         .collective = TUTTI_COLLECTIVE_ALLREDUCE, .count = 1, .type = TUTTI_TYPE_F32, .op = TUTTI_OP_SUM};
     int status = TUTTI_OK;
     uint32_t fine;

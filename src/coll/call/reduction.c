@@ -46,7 +46,7 @@ int tutti_open(struct tutti_team *team, int gpu)
 }
 
 /* The first algorithm that the rules name and that can run; it may still find out that it does not fit. */
-static const struct tutti_algorithm *first_choice(const struct tutti_team *team, const struct tutti_reduce *call)
+static const struct tutti_algorithm *first_choice(const struct tutti_team *team, const struct tutti_call *call)
 {
     enum tutti_section section = tutti_rules_section(call->collective);
     size_t bytes = call->count * tutti_type_size(call->type);
@@ -65,7 +65,7 @@ static int pass(enum tutti_taken *taken, const char **why, const char *reason)
 }
 
 /* Nonblocking calls run where the MPI cannot be called: through the transport goes the MPI itself. */
-static int staged(struct tutti_team *team, const struct tutti_reduce *call, enum tutti_taken *taken, const char **why)
+static int staged(struct tutti_team *team, const struct tutti_call *call, enum tutti_taken *taken, const char **why)
 {
     if (team->is_nonblocking)
         return pass(taken, why, TUTTI_REASON_TEXT(NONBLOCKING_NONE));
@@ -76,7 +76,7 @@ static int staged(struct tutti_team *team, const struct tutti_reduce *call, enum
     return status;
 }
 
-static int run_by_rule(struct tutti_team *team, const struct tutti_reduce *call, enum tutti_taken *taken,
+static int run_by_rule(struct tutti_team *team, const struct tutti_call *call, enum tutti_taken *taken,
                        const char **why)
 {
     size_t bytes = call->count * tutti_type_size(call->type);
@@ -108,13 +108,13 @@ static int run_by_rule(struct tutti_team *team, const struct tutti_reduce *call,
 }
 
 /* GPU of the call's buffers is the team's, or none in particular, and has not been reset. */
-static int same_gpu(const struct tutti_team *team, const struct tutti_reduce *call)
+static int same_gpu(const struct tutti_team *team, const struct tutti_call *call)
 {
     return team->state != TUTTI_TEAM_OPEN ||
            ((call->gpu < 0 || call->gpu == team->gpu) && team->life == tutti_gpu_life(team->gpu));
 }
 
-void tutti_prepare(struct tutti_team *team, const struct tutti_reduce *call)
+void tutti_prepare(struct tutti_team *team, const struct tutti_call *call)
 {
     const struct tutti_device *device = tutti_device();
     uint32_t *prepared = &tutti_coll_of(team)->prepared[call->type];
@@ -125,7 +125,7 @@ void tutti_prepare(struct tutti_team *team, const struct tutti_reduce *call)
     *prepared |= 1u << call->op;
 }
 
-static int alone(struct tutti_team *team, const struct tutti_reduce *call, enum tutti_taken *taken, const char **why)
+static int alone(struct tutti_team *team, const struct tutti_call *call, enum tutti_taken *taken, const char **why)
 {
     if (call->kind == TUTTI_ARRIVAL_HOST && call->host_ok)
         return pass(taken, why, TUTTI_REASON_TEXT(HOST_MEMORY));
@@ -138,7 +138,7 @@ static int alone(struct tutti_team *team, const struct tutti_reduce *call, enum 
 }
 
 /* Nothing that may wait for other threads' kernels comes between the last agreement and the launch. */
-static int open_for(struct tutti_team *team, const struct tutti_reduce *call)
+static int open_for(struct tutti_team *team, const struct tutti_call *call)
 {
     uint32_t all;
     int status = tutti_open(team, call->gpu);
@@ -166,8 +166,7 @@ static void try_again(struct tutti_team *team)
     team->state = TUTTI_TEAM_CLOSED;
 }
 
-static int collective(struct tutti_team *team, const struct tutti_reduce *call, enum tutti_taken *taken,
-                      const char **why)
+static int collective(struct tutti_team *team, const struct tutti_call *call, enum tutti_taken *taken, const char **why)
 {
     if (team->state == TUTTI_TEAM_BROKEN)
         return TUTTI_ERR_BROKEN;
@@ -225,8 +224,7 @@ static int collective(struct tutti_team *team, const struct tutti_reduce *call, 
     return run_by_rule(team, call, taken, why);
 }
 
-int tutti_collective(struct tutti_team *team, const struct tutti_reduce *call, enum tutti_taken *taken,
-                     const char **why)
+int tutti_collective(struct tutti_team *team, const struct tutti_call *call, enum tutti_taken *taken, const char **why)
 {
     static const char *const names[TUTTI_COLLECTIVES] = {
 #define TUTTI_COLLECTIVE(id, name) name,

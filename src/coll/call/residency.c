@@ -20,19 +20,19 @@ enum {
     PAUSE_MOST_US = 500
 };
 
-static size_t bytes_of(const struct tutti_reduce *call)
+static size_t bytes_of(const struct tutti_call *call)
 {
     return call->count * tutti_type_size(call->type);
 }
 
 /* Blocks that any algorithm has use for, or a few more. */
-static unsigned wanted(const struct tutti_team *team, const struct tutti_reduce *call)
+static unsigned wanted(const struct tutti_team *team, const struct tutti_call *call)
 {
     size_t blocks = bytes_of(call) / BYTES_LEAST + (size_t)team->size;
     return blocks < team->blocks ? (unsigned)blocks : team->blocks;
 }
 
-void tutti_residency_arrive(struct tutti_team *team, const struct tutti_reduce *call, struct tutti_arrival *mine)
+void tutti_residency_arrive(struct tutti_team *team, const struct tutti_call *call, struct tutti_arrival *mine)
 {
     tutti_coll_of(team)->granted = 0;
     if (mine->kind != TUTTI_ARRIVAL_DEVICE || team->state != TUTTI_TEAM_OPEN)
@@ -92,7 +92,7 @@ static int have_blocks(void *with)
     return all > 0;
 }
 
-int tutti_residency_take(struct tutti_team *team, const struct tutti_reduce *call)
+int tutti_residency_take(struct tutti_team *team, const struct tutti_call *call)
 {
     struct rounds r = {.team = team, .want = wanted(team, call)};
     char what[160];
@@ -156,7 +156,7 @@ int tutti_residency_share(struct tutti_team *team)
     return status;
 }
 
-int tutti_residency_narrow(const struct tutti_team *team, const struct tutti_reduce *call)
+int tutti_residency_narrow(const struct tutti_team *team, const struct tutti_call *call)
 {
     const struct tutti_coll_state *state = tutti_coll_of(team);
     return !state->beside_streams && bytes_of(call) >= NARROW_LEAST && state->granted < wanted(team, call) / 2;

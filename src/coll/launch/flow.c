@@ -15,13 +15,13 @@ int tutti_flow_can(const struct tutti_team *team)
     return team->gpus == team->size;
 }
 
-int tutti_flow_segments(const struct tutti_reduce *call)
+int tutti_flow_segments(const struct tutti_call *call)
 {
     return tutti_shape_of(call) == TUTTI_SHAPE_SEGMENTS;
 }
 
 /* Elements of the longest piece that a rank gets: of the contribution, or of the longest segment. */
-static size_t longest_piece(const struct tutti_team *team, const struct tutti_reduce *call)
+static size_t longest_piece(const struct tutti_team *team, const struct tutti_call *call)
 {
     if (call->collective == TUTTI_COLLECTIVE_REDUCE_SCATTER_BLOCK)
         return call->count / (size_t)team->size;
@@ -56,7 +56,7 @@ size_t tutti_ll_room(const struct tutti_team *team)
 }
 
 /* What all launches of a call share. */
-void tutti_flow_args(struct tutti_team *team, const struct tutti_reduce *call, struct tutti_flow_args *args)
+void tutti_flow_args(struct tutti_team *team, const struct tutti_call *call, struct tutti_flow_args *args)
 {
     const struct tutti_region packets = tutti_channel_region(team, TUTTI_REGION_LL);
     *args = (struct tutti_flow_args){
@@ -85,8 +85,8 @@ void tutti_flow_args(struct tutti_team *team, const struct tutti_reduce *call, s
 }
 
 /* The launch's part of the call: `n` elements from `at` on, of the contribution or of every segment. */
-static void piece(const struct tutti_team *team, const struct tutti_reduce *call, struct tutti_flow_args *args,
-                  size_t at, size_t n)
+static void piece(const struct tutti_team *team, const struct tutti_call *call, struct tutti_flow_args *args, size_t at,
+                  size_t n)
 {
     size_t size = tutti_type_size(call->type), begins = 0;
     args->in = call->in;
@@ -109,7 +109,7 @@ static void piece(const struct tutti_team *team, const struct tutti_reduce *call
 
 /* In place a reduce-scatter's result lies over contributions; where the segments are as long as the first one each
  * block overwrites what it has sent itself. */
-static int overlaps(const struct tutti_team *team, const struct tutti_reduce *call)
+static int overlaps(const struct tutti_team *team, const struct tutti_call *call)
 {
     return call->collective == TUTTI_COLLECTIVE_REDUCE_SCATTER && call->in == call->out && team->rank > 0 &&
            call->counts[team->rank] != call->counts[0] && call->counts[team->rank] > 0;
@@ -128,7 +128,7 @@ static int overlap(struct tutti_team *team, const struct tutti_stream *stream, u
     return may;
 }
 
-static int launch_all(struct tutti_team *team, const struct tutti_reduce *call, struct tutti_stream *stream,
+static int launch_all(struct tutti_team *team, const struct tutti_call *call, struct tutti_stream *stream,
                       uint32_t launch_number, uint32_t notice, tutti_flow_shape *shape)
 {
     struct tutti_flow_args args;
@@ -186,17 +186,17 @@ static int take_spare(struct tutti_team *team, size_t bytes)
     return TUTTI_OK;
 }
 
-void tutti_flow_prepare(struct tutti_team *team, const struct tutti_reduce *call)
+void tutti_flow_prepare(struct tutti_team *team, const struct tutti_call *call)
 {
     if (team->state == TUTTI_TEAM_OPEN && tutti_flow_can(team) && overlaps(team, call))
         (void)take_spare(team, call->count * tutti_type_size(call->type));
 }
 
 /* A result that overlaps contributions is made beside them, and copied. */
-static int launch_apart(struct tutti_team *team, const struct tutti_reduce *call, struct tutti_stream *stream,
+static int launch_apart(struct tutti_team *team, const struct tutti_call *call, struct tutti_stream *stream,
                         uint32_t launch_number, uint32_t notice, tutti_flow_shape *shape)
 {
-    struct tutti_reduce apart = *call;
+    struct tutti_call apart = *call;
     size_t size = tutti_type_size(call->type), bytes = call->count * size;
     int status = take_spare(team, bytes);
     if (status != TUTTI_OK)
@@ -207,7 +207,7 @@ static int launch_apart(struct tutti_team *team, const struct tutti_reduce *call
     return status == TUTTI_OK ? launch_all(team, &apart, stream, launch_number, notice, shape) : status;
 }
 
-static int put(struct tutti_team *team, const struct tutti_reduce *call, struct tutti_stream *stream,
+static int put(struct tutti_team *team, const struct tutti_call *call, struct tutti_stream *stream,
                uint32_t launch_number, uint32_t notice, tutti_flow_shape *shape)
 {
     if (stream == team->stream)
@@ -217,7 +217,7 @@ static int put(struct tutti_team *team, const struct tutti_reduce *call, struct 
     return status == TUTTI_OK || status == TUTTI_ERR_UNAVAILABLE ? status : tutti_team_break(team, status);
 }
 
-int tutti_flow_put(struct tutti_team *team, const struct tutti_reduce *call, struct tutti_stream *stream,
+int tutti_flow_put(struct tutti_team *team, const struct tutti_call *call, struct tutti_stream *stream,
                    uint32_t launch_number, tutti_flow_shape *shape)
 {
     return put(team, call, stream, launch_number, 0, shape);
@@ -230,7 +230,7 @@ uint32_t tutti_flow_number(struct tutti_team *team)
     return team->epoch;
 }
 
-int tutti_flow_run(struct tutti_team *team, const struct tutti_reduce *call, tutti_flow_shape *shape)
+int tutti_flow_run(struct tutti_team *team, const struct tutti_call *call, tutti_flow_shape *shape)
 {
     if (overlaps(team, call)) { /* before waiting_begin: it keeps allocations back, this thread's too */
         int taken = take_spare(team, call->count * tutti_type_size(call->type));

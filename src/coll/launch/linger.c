@@ -14,13 +14,13 @@ int tutti_linger_agree(struct tutti_team *team)
     return tutti_team_vote(team, mine, &tutti_coll_of(team)->linger.us);
 }
 
-int tutti_linger_can(const struct tutti_team *team, const struct tutti_reduce *call)
+int tutti_linger_can(const struct tutti_team *team, const struct tutti_call *call)
 {
     return tutti_coll_of(team)->linger.us > 0 && !tutti_flow_segments(call) &&
            call->count <= BYTES_MOST / tutti_type_size(call->type);
 }
 
-static void shape(const struct tutti_team *team, const struct tutti_reduce *call, size_t elements,
+static void shape(const struct tutti_team *team, const struct tutti_call *call, size_t elements,
                   struct tutti_flow *flow)
 {
     (void)elements;
@@ -31,7 +31,7 @@ static void shape(const struct tutti_team *team, const struct tutti_reduce *call
 }
 
 /* *served: 0 where nothing has been done yet. */
-static int by_mail(struct tutti_team *team, const struct tutti_reduce *call, uint32_t launch_number, int *served)
+static int by_mail(struct tutti_team *team, const struct tutti_call *call, uint32_t launch_number, int *served)
 {
     struct tutti_linger *linger = &tutti_coll_of(team)->linger;
     struct tutti_flow_args args;
@@ -51,7 +51,7 @@ static int by_mail(struct tutti_team *team, const struct tutti_reduce *call, uin
     return status;
 }
 
-static int by_launch(struct tutti_team *team, const struct tutti_reduce *call, uint32_t launch_number)
+static int by_launch(struct tutti_team *team, const struct tutti_call *call, uint32_t launch_number)
 {
     tutti_phase(TUTTI_PHASE_LAUNCH);
     int status = tutti_flow_put(team, call, team->stream, launch_number, shape);
@@ -67,7 +67,7 @@ static int by_launch(struct tutti_team *team, const struct tutti_reduce *call, u
     return tutti_team_await_kernel(team, launch_number);
 }
 
-int tutti_linger_run(struct tutti_team *team, const struct tutti_reduce *call)
+int tutti_linger_run(struct tutti_team *team, const struct tutti_call *call)
 {
     int served;
     tutti_waiting_begin(team);

@@ -6,8 +6,7 @@ const struct tutti_algorithm *const tutti_algorithms[TUTTI_ALGORITHMS] = {
 #undef TUTTI_ALGORITHM
 };
 
-int tutti_algorithm_can(const struct tutti_algorithm *row, const struct tutti_team *team,
-                        const struct tutti_reduce *call)
+int tutti_algorithm_can(const struct tutti_algorithm *row, const struct tutti_team *team, const struct tutti_call *call)
 {
     return (row->collectives >> call->collective & 1) && (!row->can || row->can(team, call));
 }
@@ -20,7 +19,7 @@ const struct tutti_algorithm *tutti_algorithm_last(void)
     return tutti_algorithms[i];
 }
 
-const struct tutti_algorithm *tutti_algorithm_instead(const struct tutti_team *team, const struct tutti_reduce *call)
+const struct tutti_algorithm *tutti_algorithm_instead(const struct tutti_team *team, const struct tutti_call *call)
 {
     for (int i = 0; i < TUTTI_ALGORITHMS; i++) {
         if (tutti_algorithms[i]->stands_in && tutti_algorithm_can(tutti_algorithms[i], team, call))

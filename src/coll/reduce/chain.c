@@ -6,13 +6,13 @@
 
 enum { PART_LEAST = 2048, CHUNK_LEAST = 32 << 10, CHUNK_MOST = 64 << 10, ROUNDS = 32, BLOCKS_MOST = 128 };
 
-static int chain_can(const struct tutti_team *team, const struct tutti_reduce *call)
+static int chain_can(const struct tutti_team *team, const struct tutti_call *call)
 {
     return tutti_flow_can(team) && team->size > 1 && call->type != TUTTI_TYPE_F16 &&
            call->type != TUTTI_TYPE_BF16; /* rounded once: not at every rank */
 }
 
-static void chain_shape(const struct tutti_team *team, const struct tutti_reduce *call, size_t elements,
+static void chain_shape(const struct tutti_team *team, const struct tutti_call *call, size_t elements,
                         struct tutti_flow *flow)
 {
     const size_t size = tutti_type_size(call->type), bytes = tutti_channel_region(team, TUTTI_REGION_CHUNKS).each;

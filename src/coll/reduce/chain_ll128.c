@@ -14,12 +14,12 @@ enum {
     ROUND = 2
 }; /* ROUND: groups a warp */
 
-static int chain_ll128_can(const struct tutti_team *team, const struct tutti_reduce *call)
+static int chain_ll128_can(const struct tutti_team *team, const struct tutti_call *call)
 {
     return team->lines && tutti_reduce_chain.can(team, call);
 }
 
-static void chain_ll128_shape(const struct tutti_team *team, const struct tutti_reduce *call, size_t elements,
+static void chain_ll128_shape(const struct tutti_team *team, const struct tutti_call *call, size_t elements,
                               struct tutti_flow *flow)
 {
     size_t size = tutti_type_size(call->type), grain = GROUP * (size == 16 ? 112 : 120) / size;

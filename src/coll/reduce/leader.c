@@ -11,13 +11,13 @@
 /* What leaders of several GPUs do with the contributions of one GPU. */
 typedef int locals_run(struct tutti_team *team, const struct tutti_locals *locals, size_t count, int type, int op);
 
-static int leader_can(const struct tutti_team *team, const struct tutti_reduce *call)
+static int leader_can(const struct tutti_team *team, const struct tutti_call *call)
 {
     (void)call;
     return team->gpus < team->size;
 }
 
-static int leader_windows_can(const struct tutti_team *team, const struct tutti_reduce *call)
+static int leader_windows_can(const struct tutti_team *team, const struct tutti_call *call)
 {
     (void)call;
     return team->gpus > 1 && team->gpus < team->size;
@@ -32,8 +32,7 @@ static uint64_t members(const struct tutti_team *team)
 }
 
 /* One GPU's work, over buffers that the leader can reach; in and out are indexed by rank. run NULL: the only GPU. */
-static int lead(struct tutti_team *team, const struct tutti_reduce *call, const void *in[], void *out[],
-                locals_run *run)
+static int lead(struct tutti_team *team, const struct tutti_call *call, const void *in[], void *out[], locals_run *run)
 {
     if (!run)
         return tutti_direct_mapped(team, call, in, out);
@@ -51,12 +50,12 @@ static int lead(struct tutti_team *team, const struct tutti_reduce *call, const 
 /* Elements [at, at + count) of the contribution as a call of its own. *from: where its part of rank's result begins in
  * the whole result. */
 struct cut {
-    struct tutti_reduce call;
+    struct tutti_call call;
     size_t counts[TUTTI_MAX_RANKS];
     size_t from[TUTTI_MAX_RANKS];
 };
 
-static void cut_out(const struct tutti_team *team, const struct tutti_reduce *call, size_t at, size_t count,
+static void cut_out(const struct tutti_team *team, const struct tutti_call *call, size_t at, size_t count,
                     struct cut *cut)
 {
     cut->call = *call;
@@ -79,7 +78,7 @@ static void cut_out(const struct tutti_team *team, const struct tutti_reduce *ca
 /* Everybody copies a piece into its own channel, the leader works there, everybody copies its part of the result out.
  * The leader's own buffers are used as they are: on a single GPU it is rank 0, whose part of a reduce-scatter lies
  * where it was read, also in place. */
-static int by_pieces(struct tutti_team *team, const struct tutti_reduce *call, locals_run *run)
+static int by_pieces(struct tutti_team *team, const struct tutti_call *call, locals_run *run)
 {
     size_t size = tutti_type_size(call->type), most = tutti_channel_half(team) / size;
     size_t in_at = tutti_channel_data(team, 0), out_at = tutti_channel_data(team, 1);
@@ -113,7 +112,7 @@ static int by_pieces(struct tutti_team *team, const struct tutti_reduce *call, l
     return status == TUTTI_OK ? TUTTI_OK : tutti_team_break(team, status);
 }
 
-static int leader_run(struct tutti_team *team, const struct tutti_reduce *call, int *fits)
+static int leader_run(struct tutti_team *team, const struct tutti_call *call, int *fits)
 {
     const void *in[TUTTI_MAX_RANKS];
     void *out[TUTTI_MAX_RANKS];
@@ -124,7 +123,7 @@ static int leader_run(struct tutti_team *team, const struct tutti_reduce *call, 
     return mapped ? tutti_direct_shared(team, call, in, out, mapped) : by_pieces(team, call, NULL);
 }
 
-static int leader_windows_run(struct tutti_team *team, const struct tutti_reduce *call, int *fits, locals_run *run)
+static int leader_windows_run(struct tutti_team *team, const struct tutti_call *call, int *fits, locals_run *run)
 {
     const void *in[TUTTI_MAX_RANKS];
     void *out[TUTTI_MAX_RANKS];
@@ -143,12 +142,12 @@ static int leader_windows_run(struct tutti_team *team, const struct tutti_reduce
     return status;
 }
 
-static int leader_oneshot_run(struct tutti_team *team, const struct tutti_reduce *call, int *fits)
+static int leader_oneshot_run(struct tutti_team *team, const struct tutti_call *call, int *fits)
 {
     return leader_windows_run(team, call, fits, tutti_oneshot_locals);
 }
 
-static int leader_twoshot_run(struct tutti_team *team, const struct tutti_reduce *call, int *fits)
+static int leader_twoshot_run(struct tutti_team *team, const struct tutti_call *call, int *fits)
 {
     return leader_windows_run(team, call, fits, tutti_twoshot_locals);
 }

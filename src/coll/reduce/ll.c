@@ -9,13 +9,13 @@ enum {
     WARPS_MOST = 8
 }; /* small blocks: many multiprocessors pack and unpack at once */
 
-static int ll_can(const struct tutti_team *team, const struct tutti_reduce *call)
+static int ll_can(const struct tutti_team *team, const struct tutti_call *call)
 {
     (void)call;
     return tutti_flow_can(team);
 }
 
-static void ll_shape(const struct tutti_team *team, const struct tutti_reduce *call, size_t elements,
+static void ll_shape(const struct tutti_team *team, const struct tutti_call *call, size_t elements,
                      struct tutti_flow *flow)
 {
     size_t size = tutti_type_size(call->type);
@@ -35,7 +35,7 @@ TUTTI_FLOW_ROW_SMALL(ll)
 
 int tutti_ll_barrier(struct tutti_team *team, int type, int op, uint32_t launch_number)
 {
-    const struct tutti_reduce barrier = {.collective = TUTTI_COLLECTIVE_BARRIER, .type = type, .op = op};
+    const struct tutti_call barrier = {.collective = TUTTI_COLLECTIVE_BARRIER, .type = type, .op = op};
     return tutti_flow_put(team, &barrier, team->stream, launch_number, ll_shape);
 }
 

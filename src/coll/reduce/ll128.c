@@ -4,13 +4,13 @@
 
 enum { LINE = 128, GROUP = 4, BLOCKS_MOST = 132 };
 
-static int ll128_can(const struct tutti_team *team, const struct tutti_reduce *call)
+static int ll128_can(const struct tutti_team *team, const struct tutti_call *call)
 {
     (void)call;
     return tutti_flow_can(team) && team->lines;
 }
 
-static void ll128_shape(const struct tutti_team *team, const struct tutti_reduce *call, size_t elements,
+static void ll128_shape(const struct tutti_team *team, const struct tutti_call *call, size_t elements,
                         struct tutti_flow *flow)
 {
     size_t size = tutti_type_size(call->type), data = size == 16 ? 112 : 120; /* of a line */

@@ -3,7 +3,7 @@
 #include "core/status.h"
 #include "core/types.h"
 
-static int oneshot_can(const struct tutti_team *team, const struct tutti_reduce *call)
+static int oneshot_can(const struct tutti_team *team, const struct tutti_call *call)
 {
     (void)call;
     return team->gpus == team->size;
@@ -37,7 +37,7 @@ int tutti_oneshot_locals(struct tutti_team *team, const struct tutti_locals *loc
     return status;
 }
 
-static int oneshot_run(struct tutti_team *team, const struct tutti_reduce *call, int *fits)
+static int oneshot_run(struct tutti_team *team, const struct tutti_call *call, int *fits)
 {
     struct tutti_locals mine = {.n = 1, .rank = {team->rank}, .in = {call->in}, .out = {call->out}};
     *fits = 1;

@@ -14,13 +14,13 @@ enum {
     CHUNK_SMALL = 32 << 10
 };
 
-static int pipeline_can(const struct tutti_team *team, const struct tutti_reduce *call)
+static int pipeline_can(const struct tutti_team *team, const struct tutti_call *call)
 {
     (void)call;
     return tutti_flow_can(team);
 }
 
-static void pipeline_shape(const struct tutti_team *team, const struct tutti_reduce *call, size_t elements,
+static void pipeline_shape(const struct tutti_team *team, const struct tutti_call *call, size_t elements,
                            struct tutti_flow *flow)
 {
     size_t size = tutti_type_size(call->type), ranks = (size_t)team->size, grain = 256 / size;

@@ -271,7 +271,7 @@ const char *tutti_rules_choice(const char *collective, size_t bytes, int ranks, 
         return "none";
     int from, end, algorithm;
     struct tutti_team team = {.size = ranks, .gpus = gpus, .lines = 1};
-    struct tutti_reduce call = {.collective = examples[section], .count = bytes, .type = TUTTI_TYPE_U8};
+    struct tutti_call call = {.collective = examples[section], .count = bytes, .type = TUTTI_TYPE_U8};
     tutti_rules_hash(&from, &end);
     while ((algorithm = tutti_rules_next(section, bytes, &from)) >= 0) {
         if (tutti_algorithm_can(tutti_algorithms[algorithm], &team, &call))
