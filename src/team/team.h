@@ -172,6 +172,10 @@ void tutti_team_on_release(struct tutti_team *team,
                            void (*release)(void *with, struct tutti_team *team, const struct tutti_arrival *call,
                                            uint64_t in_mpi),
                            void *with);
+/* The same, never waiting, for who asks again and again: *come is 1, and all[] is set, where all ranks have arrived; 0:
+ * not yet. Bounded and reporting as the wait is, by the time in which it is asked. Only a mismatch may take a while,
+ * until ranks in the MPI are told of it. May be followed by tutti_team_await(). */
+int tutti_team_test(struct tutti_team *team, const struct tutti_arrival *all[], int *come);
 /* Collective over the ranks that are not in the mask, from within release(): agrees that all are able to make the
  * call of those that are. 1: they are told, and the call is to be made; 0: it is not. */
 int tutti_team_release(struct tutti_team *team, uint64_t in_mpi, int able);
@@ -191,6 +195,10 @@ int tutti_team_open(struct tutti_team *team, int gpu);
 /* Host-level agreement of the current call: waits for all votes, *all is the minimum. Serves peers' requests for
  * descriptors meanwhile. */
 int tutti_team_vote(struct tutti_team *team, uint32_t mine, uint32_t *all);
+/* The same in two parts, the second of which never waits: *come is 1, and *all is set, where all have voted; 0: not
+ * yet, ask again. One vote at a time. */
+void tutti_team_vote_begin(struct tutti_team *team, uint32_t mine);
+int tutti_team_vote_test(struct tutti_team *team, uint32_t *all, int *come);
 /* Bytes of a rank's buffers that the call touches. */
 struct tutti_reach {
     uint64_t in, out;
