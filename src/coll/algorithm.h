@@ -57,41 +57,10 @@ const struct tutti_algorithm *tutti_algorithm_last(void);
 /* The row that stands in for one that waits for peers; NULL where none can run the call. */
 const struct tutti_algorithm *tutti_algorithm_instead(const struct tutti_team *team, const struct tutti_call *call);
 
-/* Sections of rules. */
-enum tutti_section {
-    TUTTI_SECTION_ALLREDUCE,
-    TUTTI_SECTION_REDUCE,
-    TUTTI_SECTION_REDUCE_SCATTER,    /* both kinds */
-    TUTTI_SECTION_SCAN,              /* both kinds */
-    TUTTI_SECTION_ALLREDUCE_ENQUEUE, /* calls in stream order alone, which come to the section without it next */
-    TUTTI_SECTION_REDUCE_ENQUEUE,
-    TUTTI_SECTION_REDUCE_SCATTER_ENQUEUE,
-    TUTTI_SECTION_SCAN_ENQUEUE,
-    TUTTI_SECTION_MESSAGE, /* its rules name ways, not algorithms */
-    TUTTI_SECTION_MESSAGE_FAR,
-    TUTTI_SECTION_SHMEM_PUT_1, /* of kernels' puts and gets by groups of so many threads: enum tutti_transfer_way */
-    TUTTI_SECTION_SHMEM_PUT_32,
-    TUTTI_SECTION_SHMEM_PUT_128,
-    TUTTI_SECTION_SHMEM_PUT_1024,
-    TUTTI_SECTION_SHMEM_GET_1,
-    TUTTI_SECTION_SHMEM_GET_32,
-    TUTTI_SECTION_SHMEM_GET_128,
-    TUTTI_SECTION_SHMEM_GET_1024,
-    TUTTI_SECTIONS /* none: a barrier has no rules */
-};
-enum tutti_transfer_way { TUTTI_TRANSFER_DIRECT, TUTTI_TRANSFER_COPY_ENGINE };
-enum tutti_section tutti_rules_section(enum tutti_collective collective);
-enum tutti_section tutti_rules_section_enqueue(enum tutti_collective collective);
-/* Algorithm of the first rule, from `from` on, that fits the call; *from is moved behind it. -1 past the last. User's
- * rules come first, then those measured on this machine, then the defaults of the device in use; or those of
- * tutti_rules_set() and the defaults. */
-int tutti_rules_next(enum tutti_section section, size_t bytes, int *from);
-/* A number that is equal where the rules in force are; where they begin, and where among them the defaults do, for
- * tutti_rules_next(). */
-uint32_t tutti_rules_hash(int *begin, int *defaults_from);
-/* Where the rules of a call begin: at `own`, those that its communicator was opened with, or see tutti_rules_follow().
- */
-int tutti_rules_begin(int own);
+/* Numbers of the sections of rules for a collective: the one that counts for all calls, and that of calls in stream
+ * order alone, which look there first. -1: it has no rules. */
+int tutti_rules_section(enum tutti_collective collective);
+int tutti_rules_section_enqueue(enum tutti_collective collective);
 
 /* Contributions and results of this GPU: of one rank, or in `leader` of all ranks that share it. Indexes count
  * elements. */

@@ -6,7 +6,7 @@
 
 #include "core/reasons.h"
 #include "p2p/protocols.h"
-#include "rules/file.h"
+#include "rules/rules.h"
 #include "team/team.h"
 
 struct tutti_move; /* defined in move.h */
@@ -78,34 +78,8 @@ int tutti_enqueue_open(struct tutti_team *team, int gpu);
  * operand, as MPI_Reduce_local has it. Done on return. */
 int tutti_reduce_local(int gpu, const void *in, void *out, size_t count, int type, int op);
 
-/* Reads rules (the grammar of TUTTI_RULES) and says what is wrong with them; TUTTI_OK or TUTTI_ERR_SETTING. Local. */
-int tutti_rules_check(const char *text, char *wrong, size_t size);
-/* The protocol of a message of device memory, local: the sender decides. That of the first rule of the section
- * `message`, from `from` on (0: the first), that fits; *from is moved behind it. TUTTI_PROTOCOLS past the last. */
-enum tutti_protocol tutti_rules_message(size_t bytes, int *from);
-/* Why a message is staged whose walk has ended at `from`: by a rule of the user's, or by the defaults. */
-enum tutti_reason tutti_rules_why(int from);
-/* The same of the section `message_far`, for ranks of other nodes; of the first rule that fits. */
-enum tutti_protocol tutti_rules_message_far(size_t bytes);
-/* The default rules for a device, by its name, as text. Static. */
-const char *tutti_rules_default(const char *device);
-
-/* Rules measured on this machine: tutti_rules_file_load() of rules/file.h, with the sections that there are. */
-int tutti_rules_load(const char *path, const char *device, char *rules, size_t size, char *wrong, size_t wrong_size);
-
 /* 1 where the calling thread waits for kernels that are under way: nothing may be allocated on the device then. */
 int tutti_waiting_now(void);
-
-/* For measurements. From now on communicators that are opened (by their first call with device memory) take these rules
- * and then the defaults, instead of TUTTI_RULES and the file; NULL: those again. Communicators that are open keep
- * theirs. Local; the ranks compare rules when they open a communicator, and where they differ all use the defaults.
- * Safe from any thread. Texts are kept: at most 63 different ones in a process. TUTTI_ERR_SETTING and what is wrong in
- * `wrong` where the rules are, TUTTI_ERR_UNAVAILABLE past the 63. */
-int tutti_rules_set(const char *text, char *wrong, size_t size);
-/* For measurements. 1: from now on open communicators too take the rules in force when they are called, so that one
- * communicator measures them all; 0: each its own again. Local; calls that follow must do so on all ranks, by the same
- * rules. Safe from any thread. */
-void tutti_rules_follow(int on);
 
 /* Name of the algorithm that the rules choose for a call of `collective` (allreduce, reduce, reduce_scatter, scan; both
  * kinds of reduce-scatter and of scan share their rules), before it is known whether it can run. Local. */

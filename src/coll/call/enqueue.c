@@ -19,11 +19,10 @@ static const struct tutti_algorithm *can(const struct tutti_team *team, const st
 static const struct tutti_algorithm *choose(const struct tutti_team *team, const struct tutti_call *call)
 {
     const struct tutti_algorithm *row = NULL;
-    enum tutti_section sections[] = {tutti_rules_section_enqueue(call->collective),
-                                     tutti_rules_section(call->collective)};
+    const int sections[] = {tutti_rules_section_enqueue(call->collective), tutti_rules_section(call->collective)};
     size_t bytes = call->count * tutti_type_size(call->type);
     int algorithm;
-    for (int s = 0; s < 2 && sections[s] != TUTTI_SECTIONS; s++) {
+    for (int s = 0; s < 2 && sections[s] >= 0; s++) {
         int from = tutti_rules_begin(tutti_coll_of(team)->rules);
         while (!row && (algorithm = tutti_rules_next(sections[s], bytes, &from)) >= 0)
             row = can(team, call, algorithm);

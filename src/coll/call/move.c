@@ -4,13 +4,31 @@
 
 #include "core/status.h"
 
+/* Bytes of the largest block. */
+static size_t move_largest(const struct tutti_move *move)
+{
+    uint64_t most = 0;
+    for (int i = 0; i < move->sends; i++)
+        most = move->send[i].bytes > most ? move->send[i].bytes : most;
+    for (int i = 0; i < move->receives; i++)
+        most = move->receive[i].bytes > most ? move->receive[i].bytes : most;
+    return (size_t)most;
+}
+
 /* Rows that this rank can run: bit i of row i. */
 static uint32_t move_able(const struct tutti_team *team, const struct tutti_call *call)
 {
-    uint32_t able = 0;
+    uint32_t able = 0, permitted;
     _Static_assert(TUTTI_MOVES < 32, "an arrival has room for so many");
-    for (int i = 0; i < TUTTI_MOVES && call->move; i++)
-        able |= (uint32_t)tutti_algorithm_can(tutti_moves[i], team, call) << i;
+    if (!call->move)
+        return 0;
+    permitted = tutti_moves_permitted(call->collective, move_largest(call->move));
+    if (!permitted)
+        return (uint32_t)TUTTI_NO(RULES);
+    for (int i = 0; i < TUTTI_MOVES; i++) {
+        if (permitted >> i & 1)
+            able |= (uint32_t)tutti_algorithm_can(tutti_moves[i], team, call) << i;
+    }
     return able;
 }
 

@@ -48,7 +48,7 @@ int tutti_open(struct tutti_team *team, int gpu)
 /* The first algorithm that the rules name and that can run; it may still find out that it does not fit. */
 static const struct tutti_algorithm *first_choice(const struct tutti_team *team, const struct tutti_call *call)
 {
-    enum tutti_section section = tutti_rules_section(call->collective);
+    const int section = tutti_rules_section(call->collective);
     size_t bytes = call->count * tutti_type_size(call->type);
     int from = tutti_rules_begin(tutti_coll_of(team)->rules), algorithm;
     do
