@@ -89,5 +89,5 @@ uint32_t tutti_moves_permitted(enum tutti_collective collective, size_t bytes)
             break;
         rows |= UINT32_C(1) << choice;
     }
-    return any ? rows : (UINT32_C(1) << TUTTI_MOVES) - 1;
+    return any ? rows : 1;
 }

@@ -21,7 +21,7 @@ enum {
 extern const struct tutti_algorithm *const tutti_moves[TUTTI_MOVES];
 
 /* Local. Rows that this rank's rules name for a call whose largest block here has so many bytes, bit i of row i: those
- * before a rule that names `mpi`. All rows where no rule fits. Ranks may have different rules: what all permit is
+ * before a rule that names `mpi`. The first row where no rule fits. Ranks may have different rules: what all permit is
  * taken. */
 uint32_t tutti_moves_permitted(enum tutti_collective collective, size_t bytes);
 
