@@ -5,7 +5,6 @@
 #include <stddef.h>
 
 #include "core/reasons.h"
-#include "p2p/protocols.h"
 #include "rules/rules.h"
 #include "team/team.h"
 

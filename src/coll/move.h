@@ -4,6 +4,7 @@
 #define TUTTI_COLL_MOVE_H
 
 #include "coll/coll.h"
+#include "p2p/protocols.h"
 #include "p2p/rendezvous.h"
 #include "p2p/seen.h"
 

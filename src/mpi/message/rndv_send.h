@@ -3,6 +3,7 @@
 #define TUTTI_MPI_RNDV_SEND_H
 
 #include "mpi/message/rndv.h"
+#include "p2p/protocols.h"
 #include "p2p/rendezvous.h"
 #include "p2p/seen.h"
 

@@ -15,6 +15,7 @@
 #include "coll/coll.h"
 #include "dtype/places.h"
 #include "kit.h"
+#include "p2p/protocols.h"
 #include "team/node.h"
 #include "tutti/tutti.h"
 
