@@ -11,16 +11,30 @@ enum tutti_algorithm_id {
     TUTTI_ALGORITHMS
 };
 
-/* One algorithm. Both functions are given the same facts on all ranks and so decide alike. */
+/* A set of collectives. */
+#define TUTTI_ON(collective)     (UINT32_C(1) << TUTTI_COLLECTIVE_##collective)
+#define TUTTI_ON_REDUCE_SCATTERS (TUTTI_ON(REDUCE_SCATTER) | TUTTI_ON(REDUCE_SCATTER_BLOCK))
+#define TUTTI_ON_SCANS           (TUTTI_ON(SCAN) | TUTTI_ON(EXSCAN))
+#define TUTTI_ON_MOVES           (UINT32_C(2) * TUTTI_ON(NEIGHBOR_ALLTOALLW) - TUTTI_ON(BCAST)) /* and all in between */
+#define TUTTI_ON_REDUCTIONS      (TUTTI_ON(ALLREDUCE) | TUTTI_ON(REDUCE) | TUTTI_ON_REDUCE_SCATTERS | TUTTI_ON_SCANS)
+
+/* One algorithm: the row at the end of its file. What callers must know of an algorithm is a column: no other file
+ * compares names (tests/laws/laws.sh). The functions get the same facts on all ranks and so decide alike. */
 struct tutti_algorithm {
-    const char *name, *text;
-    /* 1 where the open team can run the call. */
-    int (*can)(const struct tutti_team *team, const struct tutti_reduce *call);
+    const char *name;     /* as in algorithms.def */
+    uint32_t collectives; /* that it runs: TUTTI_ON() of each */
+    int maps_buffers;     /* 1: it reads or writes peers' buffers in place, so ranks offer theirs when they arrive */
+    int waits_for_peers;  /* 1: its kernels wait for peers' kernels, so all must be resident at once */
+    int stands_in;        /* 1: it takes a call for which a row that waits for peers got too few multiprocessors */
+    int last_resort;      /* 1: through host memory and the transport, for any team, open or not. One row is it */
+    /* 1 where the open team can run the call, which is of `collectives`. NULL: always. */
+    int (*can)(const struct tutti_team *team, const struct tutti_call *call);
     /* Collective. Returns a status; *fits = 0 (on all ranks, nothing done) where it found out that it cannot after all.
      */
-    int (*run)(struct tutti_team *team, const struct tutti_reduce *call, int *fits);
+    int (*run)(struct tutti_team *team, const struct tutti_call *call, int *fits);
     /* Puts the call into `stream`; see tutti_enqueue(). NULL: not in stream order. */
-    int (*enqueue)(struct tutti_team *team, const struct tutti_reduce *call, struct tutti_stream *stream);
+    int (*enqueue)(struct tutti_team *team, const struct tutti_call *call, struct tutti_stream *stream);
+    const char *how; /* of a move: how the data went, for the statistics; static text */
 };
 
 /* Collective over the team's ranks: opens the team, agrees on thread blocks and rules. Local failures make it
@@ -28,57 +42,25 @@ struct tutti_algorithm {
 int tutti_open(struct tutti_team *team, int gpu);
 /* Local. Makes the call's kernels ready, before anybody waits for this rank: a kernel that is loaded at its first
  * launch may wait for other threads' kernels. A failure shows again at the launch, where all ranks are told. */
-void tutti_prepare(struct tutti_team *team, const struct tutti_reduce *call);
+void tutti_prepare(struct tutti_team *team, const struct tutti_call *call);
 
-extern const struct tutti_algorithm tutti_algorithms[TUTTI_ALGORITHMS];
-
-#define TUTTI_ALGORITHM_HOST(name)
-#define TUTTI_ALGORITHM_STREAM(name)                                                                                   \
-    int tutti_##name##_enqueue(struct tutti_team *team, const struct tutti_reduce *call, struct tutti_stream *stream);
-#define TUTTI_ALGORITHM(name, order, text)                                                                             \
-    int tutti_##name##_can(const struct tutti_team *team, const struct tutti_reduce *call);                            \
-    int tutti_##name##_run(struct tutti_team *team, const struct tutti_reduce *call, int *fits);                       \
-    TUTTI_ALGORITHM_##order(name)
+#define TUTTI_ALGORITHM(name, order, text) extern const struct tutti_algorithm tutti_reduce_##name;
 #include "tutti/algorithms.def"
 #undef TUTTI_ALGORITHM
-#undef TUTTI_ALGORITHM_HOST
-#undef TUTTI_ALGORITHM_STREAM
+extern const struct tutti_algorithm *const tutti_algorithms[TUTTI_ALGORITHMS];
 
-/* Sections of rules. */
-enum tutti_section {
-    TUTTI_SECTION_ALLREDUCE,
-    TUTTI_SECTION_REDUCE,
-    TUTTI_SECTION_REDUCE_SCATTER,    /* both kinds */
-    TUTTI_SECTION_SCAN,              /* both kinds */
-    TUTTI_SECTION_ALLREDUCE_ENQUEUE, /* calls in stream order alone, which come to the section without it next */
-    TUTTI_SECTION_REDUCE_ENQUEUE,
-    TUTTI_SECTION_REDUCE_SCATTER_ENQUEUE,
-    TUTTI_SECTION_SCAN_ENQUEUE,
-    TUTTI_SECTION_MESSAGE, /* its rules name ways, not algorithms */
-    TUTTI_SECTION_MESSAGE_FAR,
-    TUTTI_SECTION_SHMEM_PUT_1, /* of kernels' puts and gets by groups of so many threads: enum tutti_transfer_way */
-    TUTTI_SECTION_SHMEM_PUT_32,
-    TUTTI_SECTION_SHMEM_PUT_128,
-    TUTTI_SECTION_SHMEM_PUT_1024,
-    TUTTI_SECTION_SHMEM_GET_1,
-    TUTTI_SECTION_SHMEM_GET_32,
-    TUTTI_SECTION_SHMEM_GET_128,
-    TUTTI_SECTION_SHMEM_GET_1024,
-    TUTTI_SECTIONS /* none: a barrier has no rules */
-};
-enum tutti_transfer_way { TUTTI_TRANSFER_DIRECT, TUTTI_TRANSFER_COPY_ENGINE };
-enum tutti_section tutti_rules_section(enum tutti_collective collective);
-enum tutti_section tutti_rules_section_enqueue(enum tutti_collective collective);
-/* Algorithm of the first rule, from `from` on, that fits the call; *from is moved behind it. -1 past the last. User's
- * rules come first, then those measured on this machine, then the defaults of the device in use; or those of
- * tutti_rules_set() and the defaults. */
-int tutti_rules_next(enum tutti_section section, size_t bytes, int *from);
-/* A number that is equal where the rules in force are; where they begin, and where among them the defaults do, for
- * tutti_rules_next(). */
-uint32_t tutti_rules_hash(int *begin, int *defaults_from);
-/* Where the rules of a call begin: at `own`, those that its communicator was opened with, or see tutti_rules_follow().
- */
-int tutti_rules_begin(int own);
+/* 1 where the row runs the call's collective and can run it on this team. */
+int tutti_algorithm_can(const struct tutti_algorithm *row, const struct tutti_team *team,
+                        const struct tutti_call *call);
+/* The last resort. */
+const struct tutti_algorithm *tutti_algorithm_last(void);
+/* The row that stands in for one that waits for peers; NULL where none can run the call. */
+const struct tutti_algorithm *tutti_algorithm_instead(const struct tutti_team *team, const struct tutti_call *call);
+
+/* Numbers of the sections of rules for a collective: the one that counts for all calls, and that of calls in stream
+ * order alone, which look there first. -1: it has no rules. */
+int tutti_rules_section(enum tutti_collective collective);
+int tutti_rules_section_enqueue(enum tutti_collective collective);
 
 /* Contributions and results of this GPU: of one rank, or in `leader` of all ranks that share it. Indexes count
  * elements. */
@@ -95,15 +77,15 @@ int tutti_oneshot_locals(struct tutti_team *team, const struct tutti_locals *loc
 int tutti_twoshot_locals(struct tutti_team *team, const struct tutti_locals *locals, size_t count, int type, int op);
 
 /* What a kernel does for a call. */
-enum tutti_shape tutti_shape_of(const struct tutti_reduce *call);
+enum tutti_shape tutti_shape_of(const struct tutti_call *call);
 
 /* One launch, by every leader: reduces this GPU's share straight from all ranks' buffers into the results; on return it
  * is stored. Pointers are mapped device pointers, one a rank; out[r] where rank r gets something. Results may lie where
  * the same elements of the contribution do. */
-int tutti_direct_mapped(struct tutti_team *team, const struct tutti_reduce *call, const void *in[], void *out[]);
+int tutti_direct_mapped(struct tutti_team *team, const struct tutti_call *call, const void *in[], void *out[]);
 /* Collective, after tutti_map_buffers() by the leaders, with what it said: tutti_direct_mapped(), or by way of the
  * channels where results lie over contributions, until all results are stored. */
-int tutti_direct_shared(struct tutti_team *team, const struct tutti_reduce *call, const void *in[], void *out[],
+int tutti_direct_shared(struct tutti_team *team, const struct tutti_call *call, const void *in[], void *out[],
                         int mapped);
 
 /* Starts filling args for the next launch: epoch, team, words. */
@@ -130,7 +112,7 @@ size_t tutti_channel_data(const struct tutti_team *team, uint32_t epoch);
 
 /* Local, before this rank arrives at the call, on all ranks or none: shares its buffers, which spares
  * tutti_map_buffers() a vote. */
-void tutti_offer_buffers(struct tutti_team *team, const struct tutti_reduce *call);
+void tutti_offer_buffers(struct tutti_team *team, const struct tutti_call *call);
 /* Shares this rank's buffers with its peers and maps those of the ranks in the mask `of` (the caller's own pointers are
  * put in where it is among them). Collective over the team. *mapped says whether all ranks could. The result's
  * buffer does not count on ranks that get nothing. */
@@ -140,7 +122,7 @@ enum {
     TUTTI_MAPPED_OVER /* and of a reduce-scatter some
 rank's result lies over its contribution */
 };
-int tutti_map_buffers(struct tutti_team *team, const struct tutti_reduce *call, uint64_t of, const void *in[],
+int tutti_map_buffers(struct tutti_team *team, const struct tutti_call *call, uint64_t of, const void *in[],
                       void *out[], int *mapped);
 
 /* Bit r for every rank of the team. */

@@ -1,16 +1,17 @@
-/* Reductions over a team: choice by rule, then one algorithm. Used by src/mpi/. */
+/* Collectives over a team: choice by rule, then one algorithm. Used by src/mpi/. Moves of data: coll/move.h. */
 #ifndef TUTTI_COLL_COLL_H
 #define TUTTI_COLL_COLL_H
 
 #include <stddef.h>
 
 #include "core/reasons.h"
-#include "p2p/protocols.h"
-#include "rules/file.h"
+#include "rules/rules.h"
 #include "team/team.h"
 
-/* One reduction call, as this rank makes it. */
-struct tutti_reduce {
+struct tutti_move; /* defined in move.h */
+
+/* One call, as this rank makes it: a reduction, or a move of data. */
+struct tutti_call {
     enum tutti_collective collective;
     const void *in; /* equal to `out` where in place; for both kinds of reduce-scatter in place too: the contribution
                        lies where the result will, as MPI has it */
@@ -19,13 +20,15 @@ struct tutti_reduce {
                        together (the segments of REDUCE_SCATTER_BLOCK are count / ranks long) */
     const size_t *counts; /* REDUCE_SCATTER alone: elements of each rank's segment, some may be zero; the caller's, read
                              during the call */
-    int root;             /* REDUCE alone */
+    int root;             /* REDUCE, and moves with a root */
     int type, op;         /* a pair for which tutti_has_kernel() holds */
     int kind;             /* enum tutti_arrival_kind of this rank's buffers (those that count) */
     int gpu;              /* DEVICE: GPU of the buffers, -1: any */
     int near;             /* 1: `out` is that GPU's own memory, and neither managed nor pinned */
     int host_ok; /* 1: the MPI can reduce this type itself. 0 (half precision that the MPI does not know): Tutti always
                      does.  The same on all ranks. */
+    struct tutti_move *move; /* of a move, which has no other members but `collective` and `root`: its blocks. NULL: a
+                                reduction, or a move that this rank cannot take part in */
 };
 
 /* Elements that `rank` gets as its result, out of the reduced vector: where they begin in it, and how many. EXSCAN:
@@ -33,9 +36,15 @@ struct tutti_reduce {
 struct tutti_result {
     size_t begin, count;
 };
-struct tutti_result tutti_result_of(const struct tutti_reduce *call, int rank, int ranks);
+struct tutti_result tutti_result_of(const struct tutti_call *call, int rank, int ranks);
 /* Ranks whose contributions `rank` gets combined, in rank order from 0: all; SCAN rank + 1; EXSCAN rank. */
-int tutti_result_depth(const struct tutti_reduce *call, int rank, int ranks);
+int tutti_result_depth(const struct tutti_call *call, int rank, int ranks);
+
+/* Local. From now on calls of device memory on the team that are not in stream order call settle() first: it waits for
+ * what the program has put into its own stream of the communicator, and returns a status. */
+void tutti_coll_settle_by(struct tutti_team *team, int (*settle)(void *with), void *with);
+/* Calls it, where there is one. */
+int tutti_coll_settle(const struct tutti_team *team);
 
 /* What became of a call. */
 enum tutti_taken {
@@ -48,8 +57,7 @@ enum tutti_taken {
  * blocking MPI call); on return the result is visible to all later work. Returns a status; *taken and *why (static
  * text) are set on success alone. A rank with host buffers returns TUTTI_PASSED at once where host_ok. `why` names the
  * algorithm or the reason. */
-int tutti_collective(struct tutti_team *team, const struct tutti_reduce *call, enum tutti_taken *taken,
-                     const char **why);
+int tutti_collective(struct tutti_team *team, const struct tutti_call *call, enum tutti_taken *taken, const char **why);
 
 /* Collective over the team's ranks, in stream order: returns when the kernels have been put into `stream` (of the
  * team's GPU), in which the buffers will be ready. All ranks bring memory that kernels reach; the team is open. May be
@@ -57,7 +65,7 @@ int tutti_collective(struct tutti_team *team, const struct tutti_reduce *call, e
  * peer, takes no memory (but for reduce-scatters in place
  * with unequal counts: scratch for the largest so far, also while a graph is captured). TUTTI_ERR_UNAVAILABLE, the same
  * on all ranks, where no algorithm in stream order can run the call. */
-int tutti_enqueue(struct tutti_team *team, const struct tutti_reduce *call, struct tutti_stream *stream,
+int tutti_enqueue(struct tutti_team *team, const struct tutti_call *call, struct tutti_stream *stream,
                   const char **why);
 /* Collective over the team's ranks; blocking: opens the team on `gpu` for tutti_enqueue() where it is not open yet,
  * loads all kernels, takes a share of the GPU's multiprocessors and has a thread look after what will be in the stream
@@ -69,34 +77,8 @@ int tutti_enqueue_open(struct tutti_team *team, int gpu);
  * operand, as MPI_Reduce_local has it. Done on return. */
 int tutti_reduce_local(int gpu, const void *in, void *out, size_t count, int type, int op);
 
-/* Reads rules (the grammar of TUTTI_RULES) and says what is wrong with them; TUTTI_OK or TUTTI_ERR_SETTING. Local. */
-int tutti_rules_check(const char *text, char *wrong, size_t size);
-/* The protocol of a message of device memory, local: the sender decides. That of the first rule of the section
- * `message`, from `from` on (0: the first), that fits; *from is moved behind it. TUTTI_PROTOCOLS past the last. */
-enum tutti_protocol tutti_rules_message(size_t bytes, int *from);
-/* Why a message is staged whose walk has ended at `from`: by a rule of the user's, or by the defaults. */
-enum tutti_reason tutti_rules_why(int from);
-/* The same of the section `message_far`, for ranks of other nodes; of the first rule that fits. */
-enum tutti_protocol tutti_rules_message_far(size_t bytes);
-/* The default rules for a device, by its name, as text. Static. */
-const char *tutti_rules_default(const char *device);
-
-/* Rules measured on this machine: tutti_rules_file_load() of rules/file.h, with the sections that there are. */
-int tutti_rules_load(const char *path, const char *device, char *rules, size_t size, char *wrong, size_t wrong_size);
-
 /* 1 where the calling thread waits for kernels that are under way: nothing may be allocated on the device then. */
 int tutti_waiting_now(void);
-
-/* For measurements. From now on communicators that are opened (by their first call with device memory) take these rules
- * and then the defaults, instead of TUTTI_RULES and the file; NULL: those again. Communicators that are open keep
- * theirs. Local; the ranks compare rules when they open a communicator, and where they differ all use the defaults.
- * Safe from any thread. Texts are kept: at most 63 different ones in a process. TUTTI_ERR_SETTING and what is wrong in
- * `wrong` where the rules are, TUTTI_ERR_UNAVAILABLE past the 63. */
-int tutti_rules_set(const char *text, char *wrong, size_t size);
-/* For measurements. 1: from now on open communicators too take the rules in force when they are called, so that one
- * communicator measures them all; 0: each its own again. Local; calls that follow must do so on all ranks, by the same
- * rules. Safe from any thread. */
-void tutti_rules_follow(int on);
 
 /* Name of the algorithm that the rules choose for a call of `collective` (allreduce, reduce, reduce_scatter, scan; both
  * kinds of reduce-scatter and of scan share their rules), before it is known whether it can run. Local. */

@@ -10,7 +10,7 @@
 struct tutti_reduce_job {
     struct tutti_job job; /* job.status: what tutti_collective() has returned */
     struct tutti_team *team;
-    const struct tutti_reduce *call; /* stays as it is until the job is done */
+    const struct tutti_call *call; /* stays as it is until the job is done */
     const char *why;                 /* outputs of tutti_collective() */
     enum tutti_taken taken;
 };

@@ -3,7 +3,7 @@
 #define TUTTI_P2P_PROTOCOLS_H
 
 #include "core/counters.h"
-#include "rules/grammar.h"
+#include "rules/rules.h"
 
 enum tutti_protocol {
 #define TUTTI_PROTOCOL(name, node, far, outcome, reason, text) TUTTI_PROTOCOL_##name,
@@ -21,7 +21,10 @@ struct tutti_protocol_row {
 };
 extern const struct tutti_protocol_row tutti_protocols[TUTTI_PROTOCOLS];
 
-/* What rules of messages name: protocols for ranks of the node, and for those of others. */
-extern const struct tutti_names tutti_protocol_names, tutti_protocol_names_far;
+/* The protocol of a message of device memory, local: the sender decides. That of the first rule of the section
+ * `message`, from `from` on (0: the first), that fits; *from is moved behind it. TUTTI_PROTOCOLS past the last. */
+enum tutti_protocol tutti_rules_message(size_t bytes, int *from);
+/* The same of the section `message_far`, for ranks of other nodes; of the first rule that fits. */
+enum tutti_protocol tutti_rules_message_far(size_t bytes);
 
 #endif

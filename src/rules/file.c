@@ -121,8 +121,7 @@ static int keep(char *text, const char *device, char *wrong, size_t wrong_size)
     return TUTTI_OK;
 }
 
-int tutti_rules_file_load(const struct tutti_sections *sections, const char *path, const char *device, char *rules,
-                          size_t size, char *wrong, size_t wrong_size)
+int tutti_rules_load(const char *path, const char *device, char *rules, size_t size, char *wrong, size_t wrong_size)
 {
     char *text = malloc(TUTTI_RULES_BYTES + 2); /* a last line may lack its end */
     if (!text)
@@ -131,7 +130,7 @@ int tutti_rules_file_load(const struct tutti_sections *sections, const char *pat
     if (status == TUTTI_OK)
         status = keep(text, device, wrong, wrong_size);
     if (status == TUTTI_OK)
-        status = tutti_grammar_check(sections, text, wrong, wrong_size);
+        status = tutti_grammar_check(text, wrong, wrong_size);
     if (status == TUTTI_OK && strlen(text) >= size)
         status = fail(wrong, wrong_size, "too many rules");
     if (status == TUTTI_OK)

@@ -24,7 +24,6 @@ int tutti_rules_device(char *text, size_t size);
 /* Reads the rules of `device` out of the file into `rules` (TUTTI_RULES_BYTES are enough): an empty text where the file
  * is missing or holds none of them. Local. TUTTI_ERR_SETTING, and what is wrong in `wrong`, where the file cannot be
  * read, is no file of rules, or holds rules that are wrong. */
-int tutti_rules_file_load(const struct tutti_sections *sections, const char *path, const char *device, char *rules,
-                          size_t size, char *wrong, size_t wrong_size);
+int tutti_rules_load(const char *path, const char *device, char *rules, size_t size, char *wrong, size_t wrong_size);
 
 #endif

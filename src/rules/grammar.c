@@ -6,14 +6,6 @@
 #include "core/status.h"
 #include "rules/grammar.h"
 
-int tutti_section_find(const struct tutti_sections *sections, const char *name)
-{
-    int i = 0;
-    while (i < sections->rows && strcmp(sections->row[i].name, name) != 0)
-        i++;
-    return i;
-}
-
 static void say(char *wrong, size_t size, const char *what, const char *token, const char *right)
 {
     if (size > 0)
@@ -46,8 +38,7 @@ static int read_name(const struct tutti_names *names, const char *name, struct t
     return 0;
 }
 
-int tutti_rule_read(const struct tutti_sections *sections, const char **at, struct tutti_rule *rule, char *wrong,
-                    size_t size)
+int tutti_rule_read(const char **at, struct tutti_rule *rule, char *wrong, size_t size)
 {
     for (;;) {
         *at += strspn(*at, " \t\n,;");
@@ -59,20 +50,22 @@ int tutti_rule_read(const struct tutti_sections *sections, const char **at, stru
         snprintf(token, sizeof token, "%.*s", (int)length, *at);
         *at += length + (size_t)names;
         if (names) {
-            rule->section = tutti_section_find(sections, token);
-            if (rule->section == sections->rows) {
-                say(wrong, size, "no collective", token, sections->known);
+            rule->section = tutti_section_find(token);
+            if (rule->section < 0) {
+                char known[256];
+                tutti_sections_known(known, sizeof known);
+                say(wrong, size, "no collective", token, known);
                 return -1;
             }
             continue;
         }
         char *separator = strchr(token, '@');
-        if (!separator || rule->section == sections->rows) {
+        if (!separator || rule->section < 0) {
             say(wrong, size, "cannot read", token, "a rule is like 'allreduce: 0-8k@oneshot *@twoshot'");
             return -1;
         }
         *separator = '\0';
-        if (!read_name(sections->row[rule->section].names, separator + 1, rule, wrong, size))
+        if (!read_name(tutti_section_at(rule->section)->names, separator + 1, rule, wrong, size))
             return -1;
         if (!read_range(token, rule)) {
             say(wrong, size, "no range of bytes", token, "a range is like 0-8k, 8k-1m, 1m-* or *");
@@ -82,11 +75,11 @@ int tutti_rule_read(const struct tutti_sections *sections, const char **at, stru
     }
 }
 
-int tutti_grammar_check(const struct tutti_sections *sections, const char *text, char *wrong, size_t size)
+int tutti_grammar_check(const char *text, char *wrong, size_t size)
 {
-    struct tutti_rule rule = {.section = sections->rows};
+    struct tutti_rule rule = {.section = -1};
     int more;
-    while ((more = tutti_rule_read(sections, &text, &rule, wrong, size)) == 1)
+    while ((more = tutti_rule_read(&text, &rule, wrong, size)) == 1)
         ;
     return more == 0 ? TUTTI_OK : TUTTI_ERR_SETTING;
 }

@@ -12,29 +12,35 @@ struct tutti_names {
     const char *known;             /* all of them, for messages */
     int (*find)(const char *name); /* its number, -1: no such name */
 };
-struct tutti_section_row {
+struct tutti_section {
     const char *name;
     const struct tutti_names *names;
 };
-struct tutti_sections {
-    const struct tutti_section_row *row;
-    int rows;
+/* The sections of a room, which registers them from a constructor: nothing has read rules then, and no thread runs. */
+struct tutti_rules_room {
+    const struct tutti_section *section;
+    int sections;
     const char *known; /* all names, for messages */
+    int first;         /* number of the first section; set by tutti_rules_register() */
+    struct tutti_rules_room *next;
 };
+void tutti_rules_register(struct tutti_rules_room *room);
 
 struct tutti_rule {
-    int section; /* number of its row */
+    int section; /* its number; -1: none yet */
     size_t least, most;
     int choice; /* what it names, as the section's find() numbers it */
 };
 
 /* All of these are local. Reads one rule at *at; 1 read, 0 end of text, -1 wrong (said in `wrong`). rule->section
- * carries over; sections->rows: none yet. */
-int tutti_rule_read(const struct tutti_sections *sections, const char **at, struct tutti_rule *rule, char *wrong,
-                    size_t size);
+ * carries over; -1: none yet. */
+int tutti_rule_read(const char **at, struct tutti_rule *rule, char *wrong, size_t size);
 /* TUTTI_OK, or TUTTI_ERR_SETTING and what is wrong with the text. */
-int tutti_grammar_check(const struct tutti_sections *sections, const char *text, char *wrong, size_t size);
-/* Number of the section with this name; sections->rows: no such section. */
-int tutti_section_find(const struct tutti_sections *sections, const char *name);
+int tutti_grammar_check(const char *text, char *wrong, size_t size);
+/* Number of the section with this name; -1: no such section. at: the section of a number. known: "known are: " and the
+ * names of all. */
+int tutti_section_find(const char *name);
+const struct tutti_section *tutti_section_at(int section);
+void tutti_sections_known(char *text, size_t size);
 
 #endif

@@ -23,14 +23,24 @@ void tutti_team_arrive(struct tutti_team *team, const struct tutti_arrival *mine
     atomic_store_explicit(&slot->done, team->sequence, memory_order_release);
     uint32_t sequence = ++team->sequence;
     membership->seen[team->rank] = *mine;
+    membership->come = UINT64_C(1) << team->rank;
+    membership->late = 0;
+    membership->test.team = NULL;
     struct tutti_shares *shares = tutti_team_shares(team, team->rank);
-    if (!team->offered)
+    if (!membership->offered)
         shares->in.shared = shares->out.shared = 0;
+    membership->offered = 0;
     if (mine->kind == TUTTI_ARRIVAL_DEVICE)
         atomic_store_explicit(&slot->device[membership->device_calls++ & 1], sequence, memory_order_relaxed);
     atomic_store_explicit(&slot->record[sequence % TUTTI_RECORDS].blocks, mine->blocks | mine->streams << 31,
                           memory_order_relaxed);
     tutti_record_write(slot, sequence, mine->collective, mine->type, mine->op, mine->kind, mine->count, mine->detail);
+}
+
+struct tutti_shares *tutti_team_offer(struct tutti_team *team)
+{
+    tutti_membership(team)->offered = 1;
+    return &team->slot[team->rank]->shares[(team->sequence + 1) & 1];
 }
 
 int tutti_team_peer(const struct tutti_team *team, int r)
@@ -61,19 +71,44 @@ int tutti_team_is_here(const struct tutti_team *team, int r)
     return tutti_reached(atomic_load_explicit(&team->slot[r]->sequence, memory_order_acquire), team->sequence);
 }
 
-/* The record of rank r at the current call. */
-struct record {
-    const struct tutti_team *team;
+/* The arrival of rank r at the current call. */
+struct arrival {
+    struct tutti_team *team;
     int r;
-    struct tutti_arrival *out;
-    int there; /* as tutti_record_read() says */
 };
 
+/* 1 where it has come: its record is in membership->seen[r] then, and stays there. */
 static int has_arrived(void *with)
 {
-    struct record *record = with;
-    record->there = tutti_record_read(record->team->slot[record->r], record->team->sequence, record->out);
-    return record->there != 0;
+    const struct arrival *arrival = with;
+    const int r = arrival->r;
+    const struct tutti_team *team = arrival->team;
+    struct tutti_membership *membership = tutti_membership(team);
+    if (membership->come >> r & 1)
+        return 1;
+    const int there = tutti_record_read(team->slot[r], team->sequence, &membership->seen[r]);
+    if (there < 0) {
+        membership->late |= UINT64_C(1) << r;
+        assume(team->slot[r], team->sequence, &membership->seen[team->rank], &membership->seen[r]);
+    }
+    membership->come |= (uint64_t)(there != 0) << r;
+    return there != 0;
+}
+
+/* All have arrived. */
+static int compare_arrivals(struct tutti_team *team, const struct tutti_arrival *all[])
+{
+    const struct tutti_membership *membership = tutti_membership(team);
+    int differs = 0;
+    for (int r = 0; r < team->size; r++) {
+        all[r] = &membership->seen[r];
+        differs |= !tutti_watch_alike(all[r], &membership->seen[team->rank]);
+    }
+    if (!differs)
+        return TUTTI_OK;
+    tutti_watch_mismatch(team, all);
+    tutti_stranded_release(team, all, membership->late);
+    return tutti_team_break(team, TUTTI_ERR_MISMATCH);
 }
 
 /* A word of a peer that only grows. */
@@ -90,31 +125,41 @@ static int is_reached(void *with)
 
 int tutti_team_await(struct tutti_team *team, const struct tutti_arrival *all[])
 {
-    struct tutti_membership *membership = tutti_membership(team);
-    const struct tutti_arrival *mine = &membership->seen[team->rank];
     struct tutti_waiting w = tutti_waiting(team, TUTTI_WAITING_ARRIVAL, others(team));
-    uint64_t gone = 0; /* ranks of whose call only the kind of memory is known */
-    int differs = 0;
     if (team->state == TUTTI_TEAM_BROKEN)
         return TUTTI_ERR_BROKEN;
     for (int r = 0; r < team->size; r++) {
-        struct tutti_arrival *theirs = &membership->seen[r];
-        struct record record = {team, r, theirs, r == team->rank};
-        all[r] = theirs;
-        const int status = record.there || has_arrived(&record) ? TUTTI_OK : tutti_await(&w, has_arrived, &record);
+        struct arrival arrival = {team, r};
+        const int status = has_arrived(&arrival) ? TUTTI_OK : tutti_await(&w, has_arrived, &arrival);
         if (status != TUTTI_OK)
             return tutti_team_break(team, status);
-        if (record.there < 0) {
-            gone |= UINT64_C(1) << r;
-            assume(team->slot[r], team->sequence, mine, theirs);
-        }
-        differs |= !tutti_watch_alike(theirs, mine);
     }
-    if (!differs)
-        return TUTTI_OK;
-    tutti_watch_mismatch(team, all);
-    tutti_stranded_release(team, all, gone);
-    return tutti_team_break(team, TUTTI_ERR_MISMATCH);
+    return compare_arrivals(team, all);
+}
+
+/* What is asked for has not come yet: one look after the peers. */
+static int ask_again(struct tutti_team *team, enum tutti_waiting_for what)
+{
+    struct tutti_waiting *test = &tutti_membership(team)->test;
+    if (!test->team)
+        *test = tutti_waiting(team, what, others(team));
+    const int status = tutti_wait_test(test);
+    return status == TUTTI_OK ? TUTTI_OK : tutti_team_break(team, status);
+}
+
+int tutti_team_test(struct tutti_team *team, const struct tutti_arrival *all[], int *come)
+{
+    *come = 0;
+    if (team->state == TUTTI_TEAM_BROKEN)
+        return TUTTI_ERR_BROKEN;
+    for (int r = 0; r < team->size; r++) {
+        struct arrival arrival = {team, r};
+        if (!has_arrived(&arrival))
+            return ask_again(team, TUTTI_WAITING_ARRIVAL);
+    }
+    const int status = compare_arrivals(team, all);
+    *come = status == TUTTI_OK;
+    return status;
 }
 
 int tutti_team_vote(struct tutti_team *team, uint32_t mine, uint32_t *all)
@@ -122,14 +167,22 @@ int tutti_team_vote(struct tutti_team *team, uint32_t mine, uint32_t *all)
     return tutti_team_vote_for(team, TUTTI_WAITING_VOTE, mine, all);
 }
 
-int tutti_team_vote_among(struct tutti_team *team, enum tutti_waiting_for what, uint64_t of, uint32_t mine,
-                          uint32_t *all)
+/* Its number. */
+static uint32_t put_vote(struct tutti_team *team, uint32_t mine)
 {
     struct tutti_slot *own = team->slot[team->rank];
-    uint32_t votes = ++team->votes, least = mine;
+    const uint32_t votes = ++team->votes;
     count_step(team);
     atomic_store_explicit(&own->vote[votes & 1], mine, memory_order_relaxed);
     atomic_store_explicit(&own->voted, votes, memory_order_release);
+    return votes;
+}
+
+int tutti_team_vote_among(struct tutti_team *team, enum tutti_waiting_for what, uint64_t of, uint32_t mine,
+                          uint32_t *all)
+{
+    const uint32_t votes = put_vote(team, mine);
+    uint32_t least = mine;
     struct tutti_waiting w = tutti_waiting(team, what, of & others(team));
     for (int r = 0; r < team->size; r++) {
         const struct tutti_slot *slot = team->slot[r];
@@ -154,6 +207,35 @@ int tutti_team_vote_for(struct tutti_team *team, enum tutti_waiting_for what, ui
     }
     const int status = tutti_team_vote_among(team, what, others(team) | UINT64_C(1) << team->rank, mine, all);
     return status == TUTTI_OK ? TUTTI_OK : tutti_team_break(team, status);
+}
+
+void tutti_team_vote_begin(struct tutti_team *team, uint32_t mine)
+{
+    tutti_membership(team)->test.team = NULL;
+    if (team->state == TUTTI_TEAM_BROKEN)
+        team->votes++;
+    else
+        put_vote(team, mine);
+}
+
+int tutti_team_vote_test(struct tutti_team *team, uint32_t *all, int *come)
+{
+    const uint32_t votes = team->votes;
+    uint32_t least = UINT32_MAX;
+    *come = 0;
+    if (team->state == TUTTI_TEAM_BROKEN)
+        return TUTTI_ERR_BROKEN;
+    for (int r = 0; r < team->size; r++) {
+        const struct tutti_slot *slot = team->slot[r];
+        struct goal goal = {&slot->voted, votes};
+        if (!is_reached(&goal))
+            return ask_again(team, TUTTI_WAITING_VOTE);
+        const uint32_t vote = atomic_load_explicit(&slot->vote[votes & 1], memory_order_relaxed);
+        least = vote < least ? vote : least;
+    }
+    *all = least;
+    *come = 1;
+    return TUTTI_OK;
 }
 
 void tutti_team_done(struct tutti_team *team, int status)

@@ -94,9 +94,7 @@ int tutti_team_await_mail(struct tutti_team *team, uint32_t launch_number, int *
     const struct notice done = {&team->words->done, launch_number, 0};
     int status = await(team, &done, served);
     if (!*served)
-        team->linger.launch_number = 0;
-    else if (status == TUTTI_OK)
-        team->linger.served++;
+        team->mail.launch_number = 0;
     return status;
 }
 

@@ -4,7 +4,7 @@
 
 static void post(struct tutti_team *team, const uint32_t data[TUTTI_MAIL_WORDS])
 {
-    const uint64_t sequence = ++team->linger.sequence;
+    const uint64_t sequence = ++team->mail.sequence;
     for (int i = 0; i < TUTTI_MAIL_WORDS; i++)
         __atomic_store_n(&team->words->mail.word[i], sequence << 32 | data[i], __ATOMIC_RELEASE);
 }
@@ -12,8 +12,8 @@ static void post(struct tutti_team *team, const uint32_t data[TUTTI_MAIL_WORDS])
 int tutti_team_mail_post(struct tutti_team *team, const struct tutti_flow_args *args)
 {
     const uint64_t in = (uint64_t)(uintptr_t)args->in, out = (uint64_t)(uintptr_t)args->out;
-    if (__atomic_load_n(&team->words->answer.leaving, __ATOMIC_RELAXED) == team->linger.launch_number) {
-        team->linger.launch_number = 0;
+    if (__atomic_load_n(&team->words->answer.leaving, __ATOMIC_RELAXED) == team->mail.launch_number) {
+        team->mail.launch_number = 0;
         return 0;
     }
     const uint32_t data[TUTTI_MAIL_WORDS] = {
@@ -33,16 +33,16 @@ int tutti_team_mail_post(struct tutti_team *team, const struct tutti_flow_args *
 int tutti_team_mail_leave(struct tutti_team *team)
 {
     static const uint32_t data[TUTTI_MAIL_WORDS] = {[TUTTI_MAIL_WHAT] = TUTTI_MAIL_LEAVE};
-    if (team->linger.launch_number == 0)
+    if (team->mail.launch_number == 0)
         return 0;
     post(team, data);
-    team->linger.launch_number = 0;
+    team->mail.launch_number = 0;
     return 1;
 }
 
 int tutti_mail_lost(const struct tutti_team *team)
 {
     const struct tutti_answer *answer = &team->words->answer;
-    return __atomic_load_n(&answer->left, __ATOMIC_ACQUIRE) == team->linger.launch_number &&
-           __atomic_load_n(&answer->served, __ATOMIC_RELAXED) != team->linger.sequence;
+    return __atomic_load_n(&answer->left, __ATOMIC_ACQUIRE) == team->mail.launch_number &&
+           __atomic_load_n(&answer->served, __ATOMIC_RELAXED) != team->mail.sequence;
 }

@@ -77,8 +77,15 @@ struct tutti_membership {
     uint32_t kernel_epoch;
     int kernel_status;
 
-    struct tutti_arrival seen[TUTTI_MAX_RANKS]; /* records of the current call */
+    struct tutti_arrival seen[TUTTI_MAX_RANKS]; /* records of the current call, of the ranks in `come` */
+    uint64_t come;                              /* this rank and those whose records have been read */
+    uint64_t late;                              /* of these: records that were gone, so that only the kind is known */
+    struct tutti_waiting test;                  /* of who asks for arrivals or votes; team NULL: nobody has yet */
     unsigned device_calls;                      /* arrivals with device memory so far */
+    int offered;                                /* 1: the shares of the next call have been filled */
+    /* See tutti_team_on_release(). */
+    void (*release)(void *with, struct tutti_team *team, const struct tutti_arrival *call, uint64_t in_mpi);
+    void *release_with;
 
     uint64_t served[2]; /* ranks that have been sent the descriptors of this call's `in` and `out` */
     uint64_t expected;  /* ranks whose descriptors have not come yet */

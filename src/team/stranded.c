@@ -26,6 +26,7 @@ void tutti_stranded_release(struct tutti_team *team, const struct tutti_arrival 
     const struct tutti_arrival *call = NULL;
     uint64_t in_mpi = 0;
     int fine = 1;
+    const struct tutti_membership *membership = tutti_membership(team);
     for (int r = 0; r < team->size; r++) {
         if (all[r]->kind == TUTTI_ARRIVAL_DEVICE)
             continue;
@@ -33,12 +34,24 @@ void tutti_stranded_release(struct tutti_team *team, const struct tutti_arrival 
         call = call ? call : all[r];
         fine &= tutti_watch_alike(call, all[r]);
     }
-    if (!in_mpi || in_mpi >> team->rank & 1 || team->is_nonblocking || !team->release)
+    if (!in_mpi || in_mpi >> team->rank & 1 || team->is_nonblocking || !membership->release)
         return;
     if (fine && !(gone & in_mpi) && is_plain(call))
-        team->release(team->release_with, team, call, in_mpi);
+        membership->release(membership->release_with, team, call, in_mpi);
     else
         tutti_team_release(team, in_mpi, 0);
+}
+
+void tutti_team_on_release(struct tutti_team *team,
+                           void (*release)(void *with, struct tutti_team *team, const struct tutti_arrival *call,
+                                           uint64_t in_mpi),
+                           void *with)
+{
+    struct tutti_membership *membership = tutti_membership(team);
+    if (!membership)
+        return;
+    membership->release = release;
+    membership->release_with = with;
 }
 
 int tutti_team_release(struct tutti_team *team, uint64_t in_mpi, int able)

@@ -225,21 +225,14 @@ void tutti_team_free(struct tutti_team *team)
     tutti_team_free(team->nonblocking);
     tutti_team_unshare(team);
     struct tutti_membership *membership = tutti_membership(team);
-    if (team->linger.launches)
-        tutti_debug("kernels that stay: %llu launched, %llu calls by mail", (unsigned long long)team->linger.launches,
-                    (unsigned long long)team->linger.served);
+    if (team->attached_end)
+        team->attached_end(team, membership && !team->node->forgotten);
     if (membership && !team->node->forgotten) {
-        for (int i = 0; i < team->spares && team->device->active(); i++)
-            tutti_discard_memory(team->node, team->spare[i]);
-        for (int i = 0; i < (team->launch_cache ? TUTTI_CACHED_LAUNCHES : 0); i++)
-            tutti_discard_launch(team->node, team->launch_cache[i].prepared);
-        tutti_discard_launch(team->node, team->cache_stale);
         tutti_resources_leave(team);
         tutti_share_release(membership);
         tutti_membership_leave(membership);
     } else {
         free(membership);
     }
-    free(team->launch_cache);
     free(team);
 }

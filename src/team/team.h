@@ -5,6 +5,8 @@
 #ifndef TUTTI_TEAM_TEAM_H
 #define TUTTI_TEAM_TEAM_H
 
+#include <stddef.h>
+
 #include "core/types.h"
 #include "kernels/args.h"
 #include "progress/transport.h"
@@ -39,7 +41,7 @@ int tutti_node_map(const struct tutti_node *node, int lowest[]);
 /* CPUs that its ranks may use together, as they are bound. */
 int tutti_node_cores(const struct tutti_node *node);
 
-enum { TUTTI_SPARES = 64, TUTTI_CACHED_LAUNCHES = 16 };
+enum { TUTTI_TEAM_ATTACHED_BYTES = 1024 };
 enum tutti_team_state { TUTTI_TEAM_CLOSED, TUTTI_TEAM_OPEN, TUTTI_TEAM_UNAVAILABLE, TUTTI_TEAM_BROKEN };
 
 struct tutti_team {
@@ -50,8 +52,7 @@ struct tutti_team {
                 */
     const char *why; /* reason where not whole or not available; static text */
     enum tutti_team_state state;
-    int status;                 /* BROKEN: the failure that broke it */
-    unsigned refused, patience; /* UNAVAILABLE: calls since, and until it is tried again (set by coll/) */
+    int status; /* BROKEN: the failure that broke it */
 
     /* Where whole: */
     struct tutti_team
@@ -89,50 +90,19 @@ struct tutti_team {
     uint32_t noticed;                  /* what the last launch that was waited for left in its word */
     int lines;                         /* 1: all GPUs see peers' 128-byte stores whole, or TUTTI_LINES says so */
     unsigned blocks;                   /* of a kernel that waits, at most; agreed by all ranks */
-    unsigned granted;                  /* the same for the blocking call under way; 0: not agreed (set by coll/) */
-    int beside_streams;                /* 1: some rank of the call has communicators with a stream (set by coll/) */
     unsigned held;                     /* blocks that this rank has taken for it, see budget.h */
     unsigned share;                    /* blocks that are the team's for as long as it lives; 0: none */
-    int early;                         /* 1: the last launch in stream order let the next one come at once */
     _Atomic int fault;                 /* what the watcher has found, a status; see watcher.h */
-    uint32_t prepared[TUTTI_TYPES];    /* bit o: this rank has made the kernels of operator o ready (set by coll/) */
-    int offered;                       /* 1: the shares of the coming or current call are filled before all arrive, by
-                                          all ranks (set by coll/) */
-    int rules;                         /* first of the rules that count: all ranks have them (set by coll/) */
-    /* Device scratch of coll/: each is at least twice as large as the one before, and all are freed with the team,
-     * since work in streams and graphs may still use them. */
-    void *spare[TUTTI_SPARES];
-    int spares;
-    size_t spare_bytes; /* of the last one */
-    /* Launches of this team's stream that came more than once, kept ready by the device. Filled by coll/, freed with
-     * the team. */
-    struct tutti_cached_launch {
-        struct tutti_prepared *prepared; /* NULL: seen, but not made yet */
-        struct tutti_launch launch;
-        struct tutti_flow_args flow;
-        uint32_t calls;
-    } * launch_cache;
-    uint32_t launch_lookups;                /* calls that looked for one */
-    struct tutti_cached_launch *cache_next; /* to be made when the call under way has ended */
-    struct tutti_prepared *cache_stale;     /* to be dropped then */
-    int cache_off;                          /* 1: the device could not keep one */
-    /* Called before a reduction of device memory that is not in stream order: waits for what the program has put into
-     * its own stream of this communicator. NULL: there is none. A status. (Set by mpi/.) */
-    int (*settle)(void *with);
-    void *settle_with;
-    /* Called where the calls do not match and the ranks of the mask are in the MPI with `call`, all alike: makes that
-     * call with them, after tutti_team_release(), so that they come back and find that they were told. NULL: nobody
-     * does. (Set by mpi/.) */
-    void (*release)(void *with, struct tutti_team *team, const struct tutti_arrival *call, uint64_t in_mpi);
-    void *release_with;
-    /* The kernel that may still stay after its call, see kernels/linger.inc. */
-    struct tutti_linger {
-        uint32_t us;            /* how long kernels stay, alike on all ranks; 0: they do not (set by coll/) */
-        uint32_t launch_number; /* of its launch; 0: there is none (set by coll/ after a launch) */
-        int type, op;           /* that it serves (set by coll/) */
+    /* The kernel that may still stay after its call and take mail, see mail.h. */
+    struct tutti_mail_box {
+        uint32_t launch_number; /* of its launch; 0: there is none. The caller sets it after a launch */
         uint32_t sequence;      /* of the last command */
-        uint64_t launches, served;
-    } linger;
+    } mail;
+    /* Room for the state of the room above that runs calls on the team: zero in a new team, and not looked at here.
+     * What it holds is freed by attached_end(), where that is set, before the team gives its channel back. alive: the
+     * device and the node may be used. */
+    _Alignas(max_align_t) unsigned char attached[TUTTI_TEAM_ATTACHED_BYTES];
+    void (*attached_end)(struct tutti_team *team, int alive);
     void *private_; /* of team/ */
 };
 
@@ -172,24 +142,21 @@ static inline void tutti_team_announce(struct tutti_team *team, enum tutti_colle
     tutti_record_write(slot, sequence, collective, type, op, TUTTI_ARRIVAL_HOST, count, detail);
 }
 /* What rank r offers to its peers in the current call; the own ones are filled (tutti_team_share) before a vote, others
- * read after it. With team->offered: filled as those of the next call before this rank arrives at it, read after
- * tutti_team_await(). */
+ * read after it. */
 static inline struct tutti_shares *tutti_team_shares(const struct tutti_team *team, int r)
 {
     return &team->slot[r]->shares[team->sequence & 1];
 }
+
+/* Local. The shares of this rank's next call, to be filled before it arrives there: peers read them after
+ * tutti_team_await(), without a vote. Those that nobody asks for so are empty when the rank arrives. */
+struct tutti_shares *tutti_team_offer(struct tutti_team *team);
 
 /* Numbers of the rendezvous of rank r, by receiver, in the current call: filled by their owner before a vote, read by
  * others after it. TUTTI_RNDVS: none. */
 static inline uint16_t *tutti_team_rndvs(const struct tutti_team *team, int r)
 {
     return team->slot[r]->rndv[team->sequence & 1];
-}
-/* Blocks that a kernel may have in the call under way. Team open. */
-static inline unsigned tutti_team_blocks(const struct tutti_team *team)
-{
-    unsigned most = team->granted ? team->granted : team->blocks;
-    return most < TUTTI_MAX_BLOCKS ? most : TUTTI_MAX_BLOCKS;
 }
 /* Local. Node rank of rank r. Team whole. */
 int tutti_team_peer(const struct tutti_team *team, int r);
@@ -202,7 +169,18 @@ int tutti_team_is_here(const struct tutti_team *team, int r);
  * this rank's own). Bounded; reports stalls; TUTTI_ERR_MISMATCH (reported) where collective, type, op, count or
  * detail differ; TUTTI_ERR_PEER where a rank has died. On failure the team is broken. */
 int tutti_team_await(struct tutti_team *team, const struct tutti_arrival *all[]);
-/* Collective over the ranks that are not in the mask, from within team->release(): agrees that all are able to make the
+/* Local. Where the calls do not match and the ranks of the mask are in the MPI with `call`, all alike, release() makes
+ * that call with them, after tutti_team_release(), so that they come back and find that they were told. Without it
+ * nobody does. A team that is not whole needs none. */
+void tutti_team_on_release(struct tutti_team *team,
+                           void (*release)(void *with, struct tutti_team *team, const struct tutti_arrival *call,
+                                           uint64_t in_mpi),
+                           void *with);
+/* The same, never waiting, for who asks again and again: *come is 1, and all[] is set, where all ranks have arrived; 0:
+ * not yet. Bounded and reporting as the wait is, by the time in which it is asked. Only a mismatch may take a while,
+ * until ranks in the MPI are told of it. May be followed by tutti_team_await(). */
+int tutti_team_test(struct tutti_team *team, const struct tutti_arrival *all[], int *come);
+/* Collective over the ranks that are not in the mask, from within release(): agrees that all are able to make the
  * call of those that are. 1: they are told, and the call is to be made; 0: it is not. */
 int tutti_team_release(struct tutti_team *team, uint64_t in_mpi, int able);
 /* 1 where peers have found while this rank was in the MPI that its call does not match theirs. A load. */
@@ -221,6 +199,10 @@ int tutti_team_open(struct tutti_team *team, int gpu);
 /* Host-level agreement of the current call: waits for all votes, *all is the minimum. Serves peers' requests for
  * descriptors meanwhile. */
 int tutti_team_vote(struct tutti_team *team, uint32_t mine, uint32_t *all);
+/* The same in two parts, the second of which never waits: *come is 1, and *all is set, where all have voted; 0: not
+ * yet, ask again. One vote at a time. */
+void tutti_team_vote_begin(struct tutti_team *team, uint32_t mine);
+int tutti_team_vote_test(struct tutti_team *team, uint32_t *all, int *come);
 /* Bytes of a rank's buffers that the call touches. */
 struct tutti_reach {
     uint64_t in, out;
@@ -249,7 +231,7 @@ int tutti_team_await_done(struct tutti_team *team, uint64_t of);
 int tutti_team_await_kernel(struct tutti_team *team, uint32_t epoch);
 /* The same for a launch that says its epoch (TUTTI_NOTICE_EPOCH), each of which is waited for. */
 int tutti_team_await_notice(struct tutti_team *team);
-/* Local. Mail to the kernel that stays (team->linger.launch_number). post: 1 where the command of `args` (in, out,
+/* Local. Mail to the kernel that stays (team->mail.launch_number). post: 1 where the command of `args` (in, out,
  * count below 2^32, shape, root, launch_number) is on its way: tutti_team_await_mail() is next; 0 where the kernel is
  * known to leave, and is forgotten. leave: tells it to leave and forgets it; 1 where there was one: the stream is free
  * when it has gone. */

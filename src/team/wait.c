@@ -96,6 +96,12 @@ int tutti_await(struct tutti_waiting *w, int (*done)(void *with), void *with)
                                                           .look_with = w});
 }
 
+int tutti_wait_test(struct tutti_waiting *w)
+{
+    uint64_t waited;
+    return look(w, &waited);
+}
+
 int tutti_wait_look(struct tutti_waiting *w)
 {
     uint64_t waited;

@@ -32,7 +32,7 @@ static atomic_int stopped;        /* the rank that stops has left */
 static atomic_long in_the_middle; /* launches that were left after another rank had left */
 
 /* Calls of all shapes; an algorithm is tried with those that it can run. */
-static const struct tutti_reduce calls[] = {
+static const struct tutti_call calls[] = {
     {.collective = TUTTI_COLLECTIVE_ALLREDUCE},
     {.collective = TUTTI_COLLECTIVE_REDUCE, .root = 0},
     {.collective = TUTTI_COLLECTIVE_REDUCE, .root = 1},
@@ -83,9 +83,9 @@ static void close_team(struct rank *me)
     me->transport->ops->barrier(me->transport);
 }
 
-static struct tutti_reduce call_of(const struct rank *me, int i, size_t count)
+static struct tutti_call call_of(const struct rank *me, int i, size_t count)
 {
-    struct tutti_reduce call = calls[i];
+    struct tutti_call call = calls[i];
     call.in = me->in;
     call.out = me->out;
     call.count = call.collective == TUTTI_COLLECTIVE_REDUCE_SCATTER_BLOCK ? count / RANKS * RANKS : count;
@@ -100,7 +100,7 @@ static void sum_before(struct rank *me)
 {
     int host[SMALL], wrong = 0;
     const char *why = "?";
-    const struct tutti_reduce call = call_of(me, 0, SMALL);
+    const struct tutti_call call = call_of(me, 0, SMALL);
     for (int i = 0; i < SMALL; i++)
         host[i] = i + me->team->rank;
     CHECK(tutti_copy(me->in, host, sizeof host) == 0, "copy");
@@ -114,7 +114,7 @@ static void sum_before(struct rank *me)
 
 static void launch(struct rank *me, int i)
 {
-    const struct tutti_reduce call = call_of(me, i, LARGE);
+    const struct tutti_call call = call_of(me, i, LARGE);
     me->team->device = &by_word;
     CHECK(algorithm->enqueue(me->team, &call, me->stream) == TUTTI_OK, "rank %d: launch", me->team->rank);
 }
@@ -189,7 +189,7 @@ static void one_stops(struct rank *me, int i, int who, unsigned after_us)
 
 static int can(const struct rank *me, int i)
 {
-    const struct tutti_reduce call = call_of(me, i, LARGE);
+    const struct tutti_call call = call_of(me, i, LARGE);
     return algorithm->can(me->team, &call);
 }
 
@@ -243,7 +243,7 @@ int main(int argc, char **argv)
     const char *name = argc > 1 ? argv[1] : "ll";
     char rules[256];
     for (int i = 0; i < TUTTI_ALGORITHMS; i++)
-        algorithm = strcmp(tutti_algorithms[i].name, name) == 0 ? &tutti_algorithms[i] : algorithm;
+        algorithm = strcmp(tutti_algorithms[i]->name, name) == 0 ? tutti_algorithms[i] : algorithm;
     if (!algorithm || !algorithm->enqueue) {
         fprintf(stderr, "usage: abort_test ALGORITHM, one in stream order\n");
         return 2;

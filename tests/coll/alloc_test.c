@@ -66,14 +66,14 @@ static void reduce(struct tutti_team *team, struct seen *mine, int call)
     CHECK(tutti_alloc(sizeof host, (void **)&in) == 0 && tutti_alloc(sizeof host, (void **)&out) == 0 &&
               tutti_copy(in, host, sizeof host) == 0,
           "device memory");
-    const struct tutti_reduce asked = {.collective = TUTTI_COLLECTIVE_ALLREDUCE,
-                                       .in = in,
-                                       .out = out,
-                                       .count = COUNT,
-                                       .type = TUTTI_TYPE_I32,
-                                       .op = TUTTI_OP_SUM,
-                                       .kind = TUTTI_ARRIVAL_DEVICE,
-                                       .gpu = -1};
+    const struct tutti_call asked = {.collective = TUTTI_COLLECTIVE_ALLREDUCE,
+                                     .in = in,
+                                     .out = out,
+                                     .count = COUNT,
+                                     .type = TUTTI_TYPE_I32,
+                                     .op = TUTTI_OP_SUM,
+                                     .kind = TUTTI_ARRIVAL_DEVICE,
+                                     .gpu = -1};
     counting = team->rank == VICTIM;
     mine->status[call] = tutti_collective(team, &asked, &taken, &why);
     counting = 0;

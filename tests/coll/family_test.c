@@ -38,7 +38,7 @@ struct rank {
 /* One call, the same on all ranks but for where its buffers lie. */
 struct plan {
     struct oracle_case what;
-    struct tutti_reduce call;
+    struct tutti_call call;
     size_t counts[TUTTI_MAX_RANKS];
     size_t size;
     int in_place; /* 0: nowhere, 1: on all ranks, 2: on some */
@@ -108,7 +108,7 @@ static void make_plan(struct plan *plan, int round, int ranks)
 /* Elements of the result by the definition of the collective, and where in the reduced vector they begin. */
 static size_t wanted(const struct plan *plan, int rank, int ranks, size_t *begin, int *depth)
 {
-    const struct tutti_reduce *call = &plan->call;
+    const struct tutti_call *call = &plan->call;
     *begin = 0;
     *depth = ranks;
     switch (call->collective) {
@@ -143,7 +143,7 @@ static void expect(struct rank *me, const struct plan *plan, unsigned char *at)
         oracle_reduce(at, &plan->what, depth, (const void *const *)me->theirs, count);
 }
 
-static int run(struct rank *me, const struct tutti_reduce *call, const char **why)
+static int run(struct rank *me, const struct tutti_call *call, const char **why)
 {
     struct tutti_team *team = me->team;
     enum tutti_taken taken = TUTTI_TAKEN;
@@ -198,7 +198,7 @@ static void round_of(struct rank *me, int round)
     if (in_place)
         memcpy(me->expected, me->kept, room);
     CHECK(tutti_copy(me->in, me->kept, room) == 0 && tutti_copy(me->out, me->expected, room) == 0, "copy in");
-    struct tutti_reduce call = plan.call;
+    struct tutti_call call = plan.call;
     call.counts = plan.call.counts ? plan.counts : NULL;
     call.in = (in_place ? me->out : me->in) + in_at;
     call.out = me->out + out_at;
@@ -216,9 +216,9 @@ static void round_of(struct rank *me, int round)
     if (strcmp(why, algorithm) == 0)
         me->by_rule++;
     int row = 0;
-    while (strcmp(tutti_algorithms[row].name, algorithm) != 0)
+    while (strcmp(tutti_algorithms[row]->name, algorithm) != 0)
         row++;
-    if (ranks > 1 && !plan.host && !borrowed && tutti_algorithms[row].can(me->team, &call))
+    if (ranks > 1 && !plan.host && !borrowed && tutti_algorithm_can(tutti_algorithms[row], me->team, &call))
         CHECK(strcmp(why, algorithm) == 0, "rank %d round %d: collective %d by %s, though %s can", rank, round,
               (int)call.collective, why, algorithm);
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "coll/coll.h"
+#include "coll/state.h"
 #include "core/status.h"
 #include "support/check.h"
 #include "support/threads.h"
@@ -38,14 +39,14 @@ static int once_of(struct tutti_team *team, enum tutti_collective collective, in
         host[i] = value_of(team->rank, round, i);
     CHECK(tutti_copy(in, host, (size_t)count * sizeof *host) == 0, "copy");
     CHECK(tutti_copy(before, out, (size_t)count * sizeof *host) == 0, "copy");
-    struct tutti_reduce call = {.collective = collective,
-                                .in = in,
-                                .out = out,
-                                .count = (size_t)count,
-                                .type = TUTTI_TYPE_I32,
-                                .op = TUTTI_OP_SUM,
-                                .kind = TUTTI_ARRIVAL_DEVICE,
-                                .gpu = -1};
+    struct tutti_call call = {.collective = collective,
+                              .in = in,
+                              .out = out,
+                              .count = (size_t)count,
+                              .type = TUTTI_TYPE_I32,
+                              .op = TUTTI_OP_SUM,
+                              .kind = TUTTI_ARRIVAL_DEVICE,
+                              .gpu = -1};
     enum tutti_taken taken;
     const char *why = "?";
     int status = tutti_collective(team, &call, &taken, &why);
@@ -66,8 +67,8 @@ static int prepared_for(const struct tutti_team *team, const void *in)
 {
     int found = 0;
     for (int i = 0; i < TUTTI_CACHED_LAUNCHES; i++)
-        found +=
-            team->launch_cache[i].calls > 0 && team->launch_cache[i].prepared && team->launch_cache[i].flow.in == in;
+        found += tutti_coll_of(team)->launch_cache[i].calls > 0 && tutti_coll_of(team)->launch_cache[i].prepared &&
+                 tutti_coll_of(team)->launch_cache[i].flow.in == in;
     return found;
 }
 
@@ -114,7 +115,7 @@ static int rank_main(struct tutti_transport *transport, void *with)
     }
     int prepared = 0;
     for (int i = 0; i < TUTTI_CACHED_LAUNCHES; i++)
-        prepared += team->launch_cache[i].prepared != NULL;
+        prepared += tutti_coll_of(team)->launch_cache[i].prepared != NULL;
     CHECK(prepared > 0, "none is kept at the end");
     by_turns(team, last, out);
     transport->ops->barrier(transport);

@@ -12,6 +12,7 @@
 
 #include "coll/algorithm.h"
 #include "coll/launch/flow.h"
+#include "coll/state.h"
 #include "core/status.h"
 #include "support/check.h"
 #include "support/random.h"
@@ -53,7 +54,7 @@ static int launch(struct tutti_stream *stream, const struct tutti_launch *launch
     return TUTTI_OK;
 }
 
-static void shape(const struct tutti_team *team, const struct tutti_reduce *call, size_t elements,
+static void shape(const struct tutti_team *team, const struct tutti_call *call, size_t elements,
                   struct tutti_flow *flow)
 {
     (void)team;
@@ -68,19 +69,19 @@ static void draw_calls(struct tutti_team *team, struct tutti_stream *stream, flo
 {
     uint64_t state = check_seed() + share;
     team->share = team->blocks = share;
-    team->early = 0;
+    tutti_coll_of(team)->early = 0;
     memset(&seen, 0, sizeof seen);
     seen.share = share;
     seen.team_stream = team->stream;
     for (int i = 0; i < CALLS; i++) {
-        const struct tutti_reduce call = {.collective = TUTTI_COLLECTIVE_ALLREDUCE,
-                                          .in = memory,
-                                          .out = memory + COUNT,
-                                          .count = COUNT,
-                                          .type = TUTTI_TYPE_F32,
-                                          .op = TUTTI_OP_SUM,
-                                          .kind = TUTTI_ARRIVAL_DEVICE,
-                                          .gpu = -1};
+        const struct tutti_call call = {.collective = TUTTI_COLLECTIVE_ALLREDUCE,
+                                        .in = memory,
+                                        .out = memory + COUNT,
+                                        .count = COUNT,
+                                        .type = TUTTI_TYPE_F32,
+                                        .op = TUTTI_OP_SUM,
+                                        .kind = TUTTI_ARRIVAL_DEVICE,
+                                        .gpu = -1};
         drawn = 1 + (unsigned)(random_next(&state) % share);
         most = random_next(&state) % 4 ? COUNT : COUNT / 3; /* by several launches */
         struct tutti_stream *const to = random_next(&state) % 8 ? stream : team->stream;

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "coll/algorithm.h"
+#include "coll/move/moves.h"
 #include "core/status.h"
 #include "device/device.h"
 
@@ -27,6 +28,8 @@ static void takes(void **state)
         "allreduce: 0-100@leader; allreduce: *@oneshot",
         "reduce: *@direct reduce_scatter: 0-1g@direct *@staged scan: *@leader allreduce: 0-256k@leader_oneshot",
         "allreduce:",
+        "bcast: 0-8k@mpi *@fetch gather: *@fetch scatter: *@fetch allgather: *@fetch alltoall: *@mpi neighbor: *@fetch",
+        "message: *@packed message_far: *@pipelined shmem_put_1: 0-8k@direct *@copy_engine shmem_get_1024: *@direct",
     };
     char wrong[160];
     for (size_t i = 0; i < sizeof right / sizeof right[0]; i++)
@@ -154,6 +157,17 @@ static void any_file(void **state)
     }
 }
 
+/* A rank permits the moves that its rules name before `mpi`, and the first of the list where no rule fits. */
+static void permits_moves(void **state)
+{
+    (void)state;
+    assert_int_equal(tutti_moves_permitted(TUTTI_COLLECTIVE_BCAST, 8192), 0);
+    assert_int_equal(tutti_moves_permitted(TUTTI_COLLECTIVE_BCAST, 8193), 1 << TUTTI_MOVE_fetch);
+    assert_int_equal(tutti_moves_permitted(TUTTI_COLLECTIVE_ALLTOALLW, 1), 0);
+    assert_int_equal(tutti_moves_permitted(TUTTI_COLLECTIVE_GATHERV, 1), 1);
+    assert_int_equal(tutti_moves_permitted(TUTTI_COLLECTIVE_NEIGHBOR_ALLTOALL, 1), 1);
+}
+
 /* Other rules while the process runs, as measurements put them in force. */
 static void sets(void **state)
 {
@@ -166,8 +180,10 @@ static void sets(void **state)
     assert_string_equal(tutti_rules_choice("reduce", 1, 4, 4), "direct"); /* the default */
     assert_int_not_equal(tutti_rules_hash(&again, &defaults), hash);
     assert_int_not_equal(again, first); /* communicators that are open stay where they are */
-    assert_int_equal(tutti_rules_next(TUTTI_SECTION_ALLREDUCE, 8192, &first), TUTTI_ALGORITHM_leader);
-    assert_int_equal(tutti_rules_next(TUTTI_SECTION_ALLREDUCE_ENQUEUE, 8192, &again), TUTTI_ALGORITHM_ll);
+    int row = tutti_rules_next(tutti_rules_section(TUTTI_COLLECTIVE_ALLREDUCE), 8192, &first);
+    assert_string_equal(tutti_algorithms[row]->name, "leader");
+    row = tutti_rules_next(tutti_rules_section_enqueue(TUTTI_COLLECTIVE_ALLREDUCE), 8192, &again);
+    assert_string_equal(tutti_algorithms[row]->name, "ll");
     assert_int_equal(tutti_rules_set("", wrong, sizeof wrong), TUTTI_OK);
     assert_string_equal(tutti_rules_choice("allreduce", 8192, 4, 4), "direct");
     assert_int_equal(tutti_rules_set("allreduce: *@x", wrong, sizeof wrong), TUTTI_ERR_SETTING);
@@ -189,7 +205,10 @@ static int setup(void **state)
     char device[256], text[512], why[160];
     snprintf(file_name, sizeof file_name, "rules_test.%d", (int)getpid());
     setenv("TUTTI_DEVICE", "host", 1);
-    setenv("TUTTI_RULES", "allreduce: 0-8k@leader 0-8k@twoshot 8k-64k@staged reduce: 0-100@staged", 1);
+    setenv("TUTTI_RULES",
+           "allreduce: 0-8k@leader 0-8k@twoshot 8k-64k@staged reduce: 0-100@staged "
+           "bcast: 0-8k@mpi *@fetch alltoall: *@mpi",
+           1);
     setenv("TUTTI_RULES_FILE", file_name, 1);
     if (tutti_device()->open(why, sizeof why) != TUTTI_OK || tutti_rules_device(device, sizeof device) != TUTTI_OK ||
         strncmp(device, "host, ", 6) != 0)
@@ -229,9 +248,9 @@ static void any_text(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(takes),    cmocka_unit_test(refuses),     cmocka_unit_test(first_that_fits),
-        cmocka_unit_test(any_text), cmocka_unit_test(reads_files), cmocka_unit_test(reads_no_files),
-        cmocka_unit_test(any_file), cmocka_unit_test(sets),
+        cmocka_unit_test(takes),    cmocka_unit_test(refuses),       cmocka_unit_test(first_that_fits),
+        cmocka_unit_test(any_text), cmocka_unit_test(reads_files),   cmocka_unit_test(reads_no_files),
+        cmocka_unit_test(any_file), cmocka_unit_test(permits_moves), cmocka_unit_test(sets),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

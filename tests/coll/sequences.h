@@ -36,7 +36,7 @@ struct seq_call {
     enum seq_how how;
     int team;
     struct oracle_case what;
-    struct tutti_reduce call; /* `counts` is not set */
+    struct tutti_call call;   /* `counts` is not set */
     size_t counts[SEQ_RANKS]; /* of REDUCE_SCATTER */
     int in_place;             /* 0: nowhere, 1: on all ranks, 2: on some */
     int flags;                /* 1: contributions are full of words that packets in scratch have as flags */

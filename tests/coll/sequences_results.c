@@ -33,7 +33,7 @@ static size_t bytes_of(const struct seq_call *c)
 
 struct tutti_result seq_result_of(const struct seq_call *c, int rank, int size)
 {
-    struct tutti_reduce call = c->call;
+    struct tutti_call call = c->call;
     call.counts = c->counts;
     return tutti_result_of(&call, rank, size);
 }

@@ -112,8 +112,7 @@ static void open_team(struct seq_rank *me, const struct sequence *s, int t, int 
     if (status == TUTTI_ERR_UNAVAILABLE) /* alike on all ranks: no scratch or no multiprocessor is left */
         return;
     if (fine(me, s, call, "a team's opening", status) && (live->stream = stream_of(me, t)) != NULL) {
-        live->team->settle_with = live;
-        live->team->settle = settle;
+        tutti_coll_settle_by(live->team, settle, live);
     }
 }
 
@@ -153,7 +152,7 @@ static void make_call(struct seq_rank *me, const struct sequence *s, int i, int 
     const struct seq_call *c = &s->call[i];
     struct seq_place *p = &me->place[i];
     const struct seq_live *live = &me->live[c->team];
-    struct tutti_reduce call = c->call;
+    struct tutti_call call = c->call;
     enum tutti_taken taken = TUTTI_TAKEN;
     const char *why = "?";
     if (!live->team)

@@ -20,15 +20,15 @@ static const enum tutti_collective collectives[] = {
 };
 
 static void call_of(const struct tutti_team *team, enum tutti_collective collective, size_t n, size_t counts[],
-                    struct tutti_reduce *call)
+                    struct tutti_call *call)
 {
-    *call = (struct tutti_reduce){.collective = collective,
-                                  .count = n,
-                                  .root = (int)(n % (size_t)team->size),
-                                  .type = TUTTI_TYPE_I32,
-                                  .op = TUTTI_OP_SUM,
-                                  .kind = TUTTI_ARRIVAL_DEVICE,
-                                  .gpu = -1};
+    *call = (struct tutti_call){.collective = collective,
+                                .count = n,
+                                .root = (int)(n % (size_t)team->size),
+                                .type = TUTTI_TYPE_I32,
+                                .op = TUTTI_OP_SUM,
+                                .kind = TUTTI_ARRIVAL_DEVICE,
+                                .gpu = -1};
     if (collective == TUTTI_COLLECTIVE_REDUCE_SCATTER_BLOCK)
         call->count = (n + RANKS - 1) / RANKS * RANKS;
     if (collective != TUTTI_COLLECTIVE_REDUCE_SCATTER)
@@ -40,7 +40,7 @@ static void call_of(const struct tutti_team *team, enum tutti_collective collect
 
 static void once(struct tutti_team *team, enum tutti_collective collective, size_t n, int in_place, const char *by)
 {
-    struct tutti_reduce call;
+    struct tutti_call call;
     size_t counts[RANKS];
     int values[MOST], *in = NULL, *out = NULL, wrong = 0;
     call_of(team, collective, n, counts, &call);
@@ -89,7 +89,7 @@ static int rank_main(struct tutti_transport *transport, void *unused)
         !CHECK(tutti_team_create(node, transport, &team) == TUTTI_OK, "team"))
         return 1;
     for (int a = 0; a < TUTTI_ALGORITHMS; a++) {
-        const char *name = tutti_algorithms[a].name;
+        const char *name = tutti_algorithms[a]->name;
         snprintf(rules, sizeof rules, "allreduce: *@%s reduce: *@%s reduce_scatter: *@%s scan: *@%s", name, name, name,
                  name);
         if (transport->rank == 0) /* of all threads */

@@ -53,15 +53,15 @@ static void sum(struct rank *me, size_t count, const char *what)
     for (size_t i = 0; i < count; i++)
         host[i] = (uint32_t)(1000 * me->team->rank + (int)i);
     write_to(me->device, host, count * sizeof *host);
-    const struct tutti_reduce call = {.collective = TUTTI_COLLECTIVE_ALLREDUCE,
-                                      .in = me->device,
-                                      .out = me->device + LARGE,
-                                      .count = count,
-                                      .type = TUTTI_TYPE_U32,
-                                      .op = TUTTI_OP_SUM,
-                                      .kind = TUTTI_ARRIVAL_DEVICE,
-                                      .gpu = -1,
-                                      .host_ok = 1};
+    const struct tutti_call call = {.collective = TUTTI_COLLECTIVE_ALLREDUCE,
+                                    .in = me->device,
+                                    .out = me->device + LARGE,
+                                    .count = count,
+                                    .type = TUTTI_TYPE_U32,
+                                    .op = TUTTI_OP_SUM,
+                                    .kind = TUTTI_ARRIVAL_DEVICE,
+                                    .gpu = -1,
+                                    .host_ok = 1};
     if (me->team->rank == 1)
         usleep(200000);
     int status = tutti_enqueue(me->team, &call, me->stream, &why);

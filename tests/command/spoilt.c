@@ -30,8 +30,7 @@ static void *own(const char *name)
 }
 #define OWN(name, ...) ((__typeof__(name) *)own(#name))(__VA_ARGS__)
 
-int tutti_collective(struct tutti_team *team, const struct tutti_reduce *call, enum tutti_taken *taken,
-                     const char **why)
+int tutti_collective(struct tutti_team *team, const struct tutti_call *call, enum tutti_taken *taken, const char **why)
 {
     const int status = OWN(tutti_collective, team, call, taken, why);
     const size_t size = tutti_type_size(call->type), n = tutti_result_of(call, team->rank, team->size).count;
@@ -45,8 +44,7 @@ int tutti_collective(struct tutti_team *team, const struct tutti_reduce *call, e
     return status;
 }
 
-int tutti_enqueue(struct tutti_team *team, const struct tutti_reduce *call, struct tutti_stream *stream,
-                  const char **why)
+int tutti_enqueue(struct tutti_team *team, const struct tutti_call *call, struct tutti_stream *stream, const char **why)
 {
     if (!spoils("stream"))
         return OWN(tutti_enqueue, team, call, stream, why);

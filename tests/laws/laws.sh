@@ -50,6 +50,22 @@ while read -r line; do
     breach "a public header includes a private one: $line"
 done < <(includes '(core|kernels|device|progress|rules|dtype|team|ring|sched|p2p|coll|shmem|mpi)/.*' include)
 
+# A team holds no state of the rooms above it: they keep their own.
+while read -r line; do
+    breach "the team's header speaks of a room above it: $line"
+done < <(grep -nE '\b(coll|p2p|shmem|mpi)/' src/team/team.h /dev/null 2>/dev/null)
+
+# What callers must know of an algorithm is a column of its row (coll/algorithm.h): outside src/coll/reduce and src/coll/move
+# nothing names one, and there nothing but its own row compares its name.
+algorithms=$(sed -nE 's/^TUTTI_(ALGORITHM|MOVE)\(([a-z0-9_]+),.*/\2/p' include/tutti/{algorithms,moves}.def 2>/dev/null | paste -sd '|')
+while read -r line; do
+    case $line in src/coll/reduce/* | src/coll/move/*) ;; *) breach "an algorithm by name, not by a column of its row: $line" ;; esac
+done < <([ -z "$algorithms" ] || grep -rnE "(TUTTI_ALGORITHM|TUTTI_MOVE|tutti_reduce|tutti_move)_($algorithms)\b" src --include='*.[ch]' --include='*.inc')
+while read -r line; do
+    breach "an algorithm's name in a string: $line"
+done < <([ -z "$algorithms" ] || grep -rnE "\"($algorithms)\"" src/coll src/mpi --include="*.[ch]" --include="*.inc" |
+    grep -vE '^src/coll/(reduce|move)/[a-z0-9_]+\.c:[0-9]+: +\.name = "')
+
 # What an MPI does otherwise than others is known in one file alone, and so are MPIs by name. Files that tell handles and
 # numbers of their interfaces know which interface it is.
 while read -r line; do

@@ -27,6 +27,7 @@ breach() { # file, text, what laws.sh must say
     expect "$3"
     rm "$tree/$1"
 }
+breach src/team/team.h 'struct tutti_team { int rules; /* set by coll/ */ };' "the team's header speaks of a room above it: src/team/team.h:1"
 breach src/coll/b.c '#include <mpi.h>' 'mpi.h outside src/mpi: src/coll/b.c:1'
 breach src/team/b.c '#  include "cuda.h"' 'cuda.h outside src/device/cuda: src/team/b.c:1'
 breach src/core/b.h '#include "team/team.h"' 'core includes team, a room above it: src/core/b.h:1'
@@ -37,6 +38,16 @@ breach src/mpi/comm/b.c '#include "mpi/reduce/reduction.h"' 'mpi/comm includes m
 breach src/device/host/b.c '#include "device/cuda/driver.h"' 'a device reaches into another'
 breach include/b.h '#include "core/status.h"' 'a public header includes a private one'
 breach src/team/b.c 'void f(void) { nanosleep(&time, 0); }' 'a wait of its own: src/team/b.c:1'
+mkdir -p "$tree/include/tutti" "$tree/src/coll/reduce"
+printf 'TUTTI_ALGORITHM(ll, STREAM, "text")\nTUTTI_ALGORITHM(ll128, STREAM, "text")\n' >"$tree/include/tutti/algorithms.def"
+printf 'const struct tutti_algorithm tutti_reduce_ll = {\n    .name = "ll",\n};\n' >"$tree/src/coll/reduce/ll.c"
+clean
+breach src/coll/b.c 'int f(int a) { return a == TUTTI_ALGORITHM_ll128; }' 'an algorithm by name, not by a column of its row: src/coll/b.c:1'
+breach src/mpi/b.c 'int f(void) { return tutti_reduce_ll.run(); }' 'an algorithm by name, not by a column of its row: src/mpi/b.c:1'
+breach src/coll/b.c 'int f(const char *name) { return strcmp(name, "ll") == 0; }' "an algorithm's name in a string: src/coll/b.c:1"
+printf 'TUTTI_MOVE(fetch, "text")\n' >"$tree/include/tutti/moves.def"
+breach src/mpi/b.c 'int f(void) { return tutti_move_fetch.run(); }' 'an algorithm by name, not by a column of its row: src/mpi/b.c:1'
+breach src/coll/reduce/b.c 'int f(const char *name) { return strcmp(name, "ll") == 0; }' "an algorithm's name in a string: src/coll/reduce/b.c:1"
 breach src/coll/b.c 'void f(void) { while (!done()) sched_yield(); }' 'a wait of its own: src/coll/b.c:1'
 breach src/mpi/b.c 'void f(void) { while (!done()) tutti_pause(); }' 'a wait of its own: src/mpi/b.c:1'
 breach src/mpi/b.c 'const struct tutti_wait wait = {.done = f, .quiet = 1};' 'a quiet wait, in which a peer may need'

@@ -86,8 +86,7 @@ static void one(struct kit *kit, struct tutti_transport *transport, int number)
     if (!CHECK(tutti_team_create(kit->node, transport, &team) == TUTTI_OK && team->whole, "team"))
         return;
     CHECK(kit_meet(team, 10) == TUTTI_OK, "%s: a call that matches", c->what);
-    team->release = c->without ? NULL : release;
-    team->release_with = &hook;
+    tutti_team_on_release(team, c->without ? NULL : release, &hook);
     transport->ops->barrier(transport);
     CHECK(!tutti_team_is_told(team), "%s: told before", c->what);
     if (host)

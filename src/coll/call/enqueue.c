@@ -1,6 +1,7 @@
 /* Calls in stream order: the same rules, of algorithms whose kernels need nothing of the host but the launch. */
 #include "coll/algorithm.h"
 #include "coll/call/residency.h"
+#include "coll/state.h"
 #include "core/clock.h"
 #include "core/log.h"
 #include "core/status.h"
@@ -8,22 +9,21 @@
 #include "team/discard.h"
 #include "team/watcher.h"
 
-static const struct tutti_algorithm *can(const struct tutti_team *team, const struct tutti_reduce *call, int algorithm)
+static const struct tutti_algorithm *can(const struct tutti_team *team, const struct tutti_call *call, int algorithm)
 {
-    const struct tutti_algorithm *row = &tutti_algorithms[algorithm];
-    return row->enqueue && row->can(team, call) ? row : NULL;
+    const struct tutti_algorithm *row = tutti_algorithms[algorithm];
+    return row->enqueue && tutti_algorithm_can(row, team, call) ? row : NULL;
 }
 
 /* The row that runs the call, the same on all ranks; NULL where none can. */
-static const struct tutti_algorithm *choose(const struct tutti_team *team, const struct tutti_reduce *call)
+static const struct tutti_algorithm *choose(const struct tutti_team *team, const struct tutti_call *call)
 {
     const struct tutti_algorithm *row = NULL;
-    enum tutti_section sections[] = {tutti_rules_section_enqueue(call->collective),
-                                     tutti_rules_section(call->collective)};
+    const int sections[] = {tutti_rules_section_enqueue(call->collective), tutti_rules_section(call->collective)};
     size_t bytes = call->count * tutti_type_size(call->type);
     int algorithm;
-    for (int s = 0; s < 2 && sections[s] != TUTTI_SECTIONS; s++) {
-        int from = tutti_rules_begin(team->rules);
+    for (int s = 0; s < 2 && sections[s] >= 0; s++) {
+        int from = tutti_rules_begin(tutti_coll_of(team)->rules);
         while (!row && (algorithm = tutti_rules_next(sections[s], bytes, &from)) >= 0)
             row = can(team, call, algorithm);
     }
@@ -32,8 +32,7 @@ static const struct tutti_algorithm *choose(const struct tutti_team *team, const
     return row;
 }
 
-int tutti_enqueue(struct tutti_team *team, const struct tutti_reduce *call, struct tutti_stream *stream,
-                  const char **why)
+int tutti_enqueue(struct tutti_team *team, const struct tutti_call *call, struct tutti_stream *stream, const char **why)
 {
     if (team->state == TUTTI_TEAM_BROKEN)
         return TUTTI_ERR_BROKEN;
@@ -64,7 +63,7 @@ static int prepare(struct tutti_team *team)
             int status = tutti_has_kernel(type, op) ? team->device->prepare(team->gpu, type, op) : TUTTI_OK;
             if (status != TUTTI_OK)
                 return status;
-            team->prepared[type] |= tutti_has_kernel(type, op) ? 1u << op : 0;
+            tutti_coll_of(team)->prepared[type] |= tutti_has_kernel(type, op) ? 1u << op : 0;
         }
     }
     tutti_debug("kernels of GPU %d ready in %.1f ms", team->gpu, (double)(tutti_now_ns() - start) / 1e6);
@@ -92,7 +91,7 @@ static int take_place(struct tutti_team *team)
 
 int tutti_enqueue_open(struct tutti_team *team, int gpu)
 {
-    static const struct tutti_reduce example = {
+    static const struct tutti_call example = {
         .collective = TUTTI_COLLECTIVE_ALLREDUCE, .count = 1, .type = TUTTI_TYPE_F32, .op = TUTTI_OP_SUM};
     int status = TUTTI_OK;
     uint32_t fine;
@@ -104,7 +103,8 @@ int tutti_enqueue_open(struct tutti_team *team, int gpu)
         return tutti_team_break(team, status);
     if (team->state != TUTTI_TEAM_OPEN)
         return TUTTI_ERR_UNAVAILABLE;
-    team->linger.us = 0; /* a kernel that stays in another stream would count epochs beside those of this one */
+    tutti_coll_of(team)->linger.us =
+        0; /* a kernel that stays in another stream would count epochs beside those of this one */
     status = tutti_team_vote(team, (gpu < 0 || gpu == team->gpu) && team->life == tutti_gpu_life(team->gpu),
                              &fine); /* calls before may have opened it elsewhere */
     if (status != TUTTI_OK)

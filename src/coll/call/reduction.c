@@ -9,19 +9,20 @@
 #include "coll/call/residency.h"
 #include "coll/launch/flow.h"
 #include "coll/launch/linger.h"
+#include "coll/state.h"
 
 /* Ranks that read other rules would choose other algorithms and wait for each other for ever. */
 static int agree_on_rules(struct tutti_team *team)
 {
     int begin, defaults;
     uint32_t hash = tutti_rules_hash(&begin, &defaults), least, most = ~hash;
-    team->rules = begin;
+    tutti_coll_of(team)->rules = begin;
     int status = tutti_team_vote(team, hash, &least);
     if (status == TUTTI_OK)
         status = tutti_team_vote(team, ~hash, &most);
     if (status != TUTTI_OK || least == ~most)
         return status;
-    team->rules = defaults;
+    tutti_coll_of(team)->rules = defaults;
     if (team->rank == 0)
         tutti_warn("%s: its ranks have different rules (TUTTI_RULES, TUTTI_RULES_FILE): the defaults are used",
                    team->transport->label);
@@ -33,6 +34,7 @@ int tutti_open(struct tutti_team *team, int gpu)
     int status = tutti_team_open(team, gpu);
     if (status != TUTTI_OK || team->state != TUTTI_TEAM_OPEN)
         return status;
+    tutti_coll_of(team)->linger = (struct tutti_linger){.us = 0};
     uint32_t blocks = team->blocks, most = (uint32_t)tutti_settings()->blocks;
     blocks = most > 0 && most < blocks ? most : blocks;
     blocks = team->blocks_most > 0 && team->blocks_most < blocks ? team->blocks_most : blocks;
@@ -44,28 +46,15 @@ int tutti_open(struct tutti_team *team, int gpu)
 }
 
 /* The first algorithm that the rules name and that can run; it may still find out that it does not fit. */
-static int first_choice(const struct tutti_team *team, const struct tutti_reduce *call)
+static const struct tutti_algorithm *first_choice(const struct tutti_team *team, const struct tutti_call *call)
 {
-    enum tutti_section section = tutti_rules_section(call->collective);
+    const int section = tutti_rules_section(call->collective);
     size_t bytes = call->count * tutti_type_size(call->type);
-    int from = tutti_rules_begin(team->rules), algorithm;
+    int from = tutti_rules_begin(tutti_coll_of(team)->rules), algorithm;
     do
         algorithm = tutti_rules_next(section, bytes, &from);
-    while (algorithm >= 0 && !tutti_algorithms[algorithm].can(team, call));
-    return algorithm;
-}
-
-static int maps_buffers(int algorithm)
-{
-    return algorithm == TUTTI_ALGORITHM_direct || algorithm == TUTTI_ALGORITHM_copies ||
-           algorithm == TUTTI_ALGORITHM_leader || algorithm == TUTTI_ALGORITHM_leader_oneshot ||
-           algorithm == TUTTI_ALGORITHM_leader_twoshot;
-}
-
-/* Algorithms whose kernels wait for those of other GPUs. */
-static int waits(int algorithm)
-{
-    return algorithm != TUTTI_ALGORITHM_direct && algorithm != TUTTI_ALGORITHM_leader;
+    while (algorithm >= 0 && !tutti_algorithm_can(tutti_algorithms[algorithm], team, call));
+    return algorithm >= 0 ? tutti_algorithms[algorithm] : tutti_algorithm_last();
 }
 
 static int pass(enum tutti_taken *taken, const char **why, const char *reason)
@@ -76,34 +65,35 @@ static int pass(enum tutti_taken *taken, const char **why, const char *reason)
 }
 
 /* Nonblocking calls run where the MPI cannot be called: through the transport goes the MPI itself. */
-static int staged(struct tutti_team *team, const struct tutti_reduce *call, enum tutti_taken *taken, const char **why)
+static int staged(struct tutti_team *team, const struct tutti_call *call, enum tutti_taken *taken, const char **why)
 {
     if (team->is_nonblocking)
         return pass(taken, why, TUTTI_REASON_TEXT(NONBLOCKING_NONE));
-    int fits, status = tutti_staged_run(team, call, &fits);
+    const struct tutti_algorithm *row = tutti_algorithm_last();
+    int fits, status = row->run(team, call, &fits);
     *taken = TUTTI_TAKEN;
-    *why = "staged";
+    *why = row->name;
     return status;
 }
 
-static int run_by_rule(struct tutti_team *team, const struct tutti_reduce *call, enum tutti_taken *taken,
+static int run_by_rule(struct tutti_team *team, const struct tutti_call *call, enum tutti_taken *taken,
                        const char **why)
 {
-    const struct tutti_algorithm *direct = &tutti_algorithms[TUTTI_ALGORITHM_direct];
     size_t bytes = call->count * tutti_type_size(call->type);
-    int from = tutti_rules_begin(team->rules), algorithm, tried = 0;
+    int from = tutti_rules_begin(tutti_coll_of(team)->rules), algorithm, tried = 0;
     while ((algorithm = tutti_rules_next(tutti_rules_section(call->collective), bytes, &from)) >= 0) {
-        const struct tutti_algorithm *row = &tutti_algorithms[algorithm];
-        if (algorithm == TUTTI_ALGORITHM_staged)
+        const struct tutti_algorithm *row = tutti_algorithms[algorithm], *instead = NULL;
+        if (row->last_resort)
             break;
-        if (!row->can(team, call))
+        if (!tutti_algorithm_can(row, team, call))
             continue;
-        int fits = 0, status = waits(algorithm) ? tutti_residency_take(team, call) : TUTTI_OK;
-        if (status == TUTTI_OK && waits(algorithm) && tutti_residency_narrow(team, call) && direct->can(team, call) &&
-            !tried) {
+        int fits = 0, status = row->waits_for_peers ? tutti_residency_take(team, call) : TUTTI_OK;
+        if (status == TUTTI_OK && row->waits_for_peers && !tried && tutti_residency_narrow(team, call))
+            instead = tutti_algorithm_instead(team, call); /* it may have all multiprocessors that are free */
+        if (instead) {
             tried = 1;
-            status = direct->run(team, call, &fits); /* which waits for nobody, and may have all that is free */
-            row = fits ? direct : row;
+            status = instead->run(team, call, &fits);
+            row = fits ? instead : row;
         }
         if (status == TUTTI_OK && !fits) {
             fits = 1;
@@ -118,23 +108,24 @@ static int run_by_rule(struct tutti_team *team, const struct tutti_reduce *call,
 }
 
 /* GPU of the call's buffers is the team's, or none in particular, and has not been reset. */
-static int same_gpu(const struct tutti_team *team, const struct tutti_reduce *call)
+static int same_gpu(const struct tutti_team *team, const struct tutti_call *call)
 {
     return team->state != TUTTI_TEAM_OPEN ||
            ((call->gpu < 0 || call->gpu == team->gpu) && team->life == tutti_gpu_life(team->gpu));
 }
 
-void tutti_prepare(struct tutti_team *team, const struct tutti_reduce *call)
+void tutti_prepare(struct tutti_team *team, const struct tutti_call *call)
 {
     const struct tutti_device *device = tutti_device();
-    if (team->prepared[call->type] >> call->op & 1)
+    uint32_t *prepared = &tutti_coll_of(team)->prepared[call->type];
+    if (*prepared >> call->op & 1)
         return;
     if (device && device->prepare)
         device->prepare(team->state == TUTTI_TEAM_OPEN ? team->gpu : call->gpu, call->type, call->op);
-    team->prepared[call->type] |= 1u << call->op;
+    *prepared |= 1u << call->op;
 }
 
-static int alone(struct tutti_team *team, const struct tutti_reduce *call, enum tutti_taken *taken, const char **why)
+static int alone(struct tutti_team *team, const struct tutti_call *call, enum tutti_taken *taken, const char **why)
 {
     if (call->kind == TUTTI_ARRIVAL_HOST && call->host_ok)
         return pass(taken, why, TUTTI_REASON_TEXT(HOST_MEMORY));
@@ -147,7 +138,7 @@ static int alone(struct tutti_team *team, const struct tutti_reduce *call, enum 
 }
 
 /* Nothing that may wait for other threads' kernels comes between the last agreement and the launch. */
-static int open_for(struct tutti_team *team, const struct tutti_reduce *call)
+static int open_for(struct tutti_team *team, const struct tutti_call *call)
 {
     uint32_t all;
     int status = tutti_open(team, call->gpu);
@@ -163,26 +154,26 @@ static int open_for(struct tutti_team *team, const struct tutti_reduce *call)
 static void try_again(struct tutti_team *team)
 {
     enum { FIRST = 16, MOST = 1 << 20 };
-    if (team->state != TUTTI_TEAM_UNAVAILABLE || ++team->refused < team->patience)
+    struct tutti_coll_state *state = tutti_coll_of(team);
+    if (team->state != TUTTI_TEAM_UNAVAILABLE || ++state->refused < state->patience)
         return;
-    if (team->patience == 0) {
-        team->patience = FIRST;
+    if (state->patience == 0) {
+        state->patience = FIRST;
         return;
     }
-    team->refused = 0;
-    team->patience = team->patience < MOST ? team->patience * 2 : MOST;
+    state->refused = 0;
+    state->patience = state->patience < MOST ? state->patience * 2 : MOST;
     team->state = TUTTI_TEAM_CLOSED;
 }
 
-static int collective(struct tutti_team *team, const struct tutti_reduce *call, enum tutti_taken *taken,
-                      const char **why)
+static int collective(struct tutti_team *team, const struct tutti_call *call, enum tutti_taken *taken, const char **why)
 {
     if (team->state == TUTTI_TEAM_BROKEN)
         return TUTTI_ERR_BROKEN;
     if (tutti_team_is_told(team))
         return tutti_team_take_told(team);
-    if (team->settle && call->kind == TUTTI_ARRIVAL_DEVICE) {
-        int settled = team->settle(team->settle_with);
+    if (call->kind == TUTTI_ARRIVAL_DEVICE) {
+        int settled = tutti_coll_settle(team);
         if (settled != TUTTI_OK && settled != TUTTI_ERR_UNAVAILABLE) /* peers would wait for this rank */
             return tutti_team_break(team, settled);
         if (settled != TUTTI_OK)
@@ -205,8 +196,8 @@ static int collective(struct tutti_team *team, const struct tutti_reduce *call, 
         tutti_prepare(team, call);
         tutti_flow_prepare(team, call);
     }
-    team->offered = 0;
-    if (mine.kind == TUTTI_ARRIVAL_DEVICE && team->state == TUTTI_TEAM_OPEN && maps_buffers(first_choice(team, call)))
+    tutti_coll_of(team)->offered = 0;
+    if (mine.kind == TUTTI_ARRIVAL_DEVICE && team->state == TUTTI_TEAM_OPEN && first_choice(team, call)->maps_buffers)
         tutti_offer_buffers(team, call);
     tutti_residency_arrive(team, call, &mine);
     tutti_team_arrive(team, &mine);
@@ -233,8 +224,7 @@ static int collective(struct tutti_team *team, const struct tutti_reduce *call, 
     return run_by_rule(team, call, taken, why);
 }
 
-int tutti_collective(struct tutti_team *team, const struct tutti_reduce *call, enum tutti_taken *taken,
-                     const char **why)
+int tutti_collective(struct tutti_team *team, const struct tutti_call *call, enum tutti_taken *taken, const char **why)
 {
     static const char *const names[TUTTI_COLLECTIVES] = {
 #define TUTTI_COLLECTIVE(id, name) name,

@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 
+#include "coll/state.h"
 #include "core/clock.h"
 #include "core/log.h"
 #include "core/settings.h"
@@ -19,21 +20,21 @@ enum {
     PAUSE_MOST_US = 500
 };
 
-static size_t bytes_of(const struct tutti_reduce *call)
+static size_t bytes_of(const struct tutti_call *call)
 {
     return call->count * tutti_type_size(call->type);
 }
 
 /* Blocks that any algorithm has use for, or a few more. */
-static unsigned wanted(const struct tutti_team *team, const struct tutti_reduce *call)
+static unsigned wanted(const struct tutti_team *team, const struct tutti_call *call)
 {
     size_t blocks = bytes_of(call) / BYTES_LEAST + (size_t)team->size;
     return blocks < team->blocks ? (unsigned)blocks : team->blocks;
 }
 
-void tutti_residency_arrive(struct tutti_team *team, const struct tutti_reduce *call, struct tutti_arrival *mine)
+void tutti_residency_arrive(struct tutti_team *team, const struct tutti_call *call, struct tutti_arrival *mine)
 {
-    team->granted = 0;
+    tutti_coll_of(team)->granted = 0;
     if (mine->kind != TUTTI_ARRIVAL_DEVICE || team->state != TUTTI_TEAM_OPEN)
         return;
     mine->blocks = team->share ? team->blocks : tutti_budget_alone(team, wanted(team, call));
@@ -42,11 +43,12 @@ void tutti_residency_arrive(struct tutti_team *team, const struct tutti_reduce *
 
 void tutti_residency_agree(struct tutti_team *team, const struct tutti_arrival *const all[])
 {
-    team->granted = UINT32_MAX;
-    team->beside_streams = 0;
+    struct tutti_coll_state *state = tutti_coll_of(team);
+    state->granted = UINT32_MAX;
+    state->beside_streams = 0;
     for (int r = 0; r < team->size; r++) {
-        team->granted = all[r]->blocks < team->granted ? all[r]->blocks : team->granted;
-        team->beside_streams |= (int)all[r]->streams;
+        state->granted = all[r]->blocks < state->granted ? all[r]->blocks : state->granted;
+        state->beside_streams |= (int)all[r]->streams;
     }
 }
 
@@ -85,16 +87,16 @@ static int have_blocks(void *with)
     if (status != TUTTI_OK)
         return status;
     tutti_budget_give(team, all);
-    team->granted = all;
+    tutti_coll_of(team)->granted = all;
     put_off(r);
     return all > 0;
 }
 
-int tutti_residency_take(struct tutti_team *team, const struct tutti_reduce *call)
+int tutti_residency_take(struct tutti_team *team, const struct tutti_call *call)
 {
     struct rounds r = {.team = team, .want = wanted(team, call)};
     char what[160];
-    if (team->granted > 0)
+    if (tutti_coll_of(team)->granted > 0)
         return TUTTI_OK;
     tutti_budget_give(team, 0); /* what this rank had alone: another one had nothing */
     int status = have_blocks(&r);
@@ -154,13 +156,14 @@ int tutti_residency_share(struct tutti_team *team)
     return status;
 }
 
-int tutti_residency_narrow(const struct tutti_team *team, const struct tutti_reduce *call)
+int tutti_residency_narrow(const struct tutti_team *team, const struct tutti_call *call)
 {
-    return !team->beside_streams && bytes_of(call) >= NARROW_LEAST && team->granted < wanted(team, call) / 2;
+    const struct tutti_coll_state *state = tutti_coll_of(team);
+    return !state->beside_streams && bytes_of(call) >= NARROW_LEAST && state->granted < wanted(team, call) / 2;
 }
 
 void tutti_residency_end(struct tutti_team *team)
 {
     tutti_budget_give(team, 0);
-    team->granted = 0;
+    tutti_coll_of(team)->granted = 0;
 }

@@ -5,17 +5,17 @@
 #include "coll/coll.h"
 
 /* Local, before this rank arrives at the call: fills in what its arrival says of multiprocessors. */
-void tutti_residency_arrive(struct tutti_team *team, const struct tutti_reduce *call, struct tutti_arrival *mine);
+void tutti_residency_arrive(struct tutti_team *team, const struct tutti_call *call, struct tutti_arrival *mine);
 /* Local, when all have arrived: what the ranks have, from their records. */
 void tutti_residency_agree(struct tutti_team *team, const struct tutti_arrival *const all[]);
-/* Collective, before kernels that wait are launched: on return all ranks have team->granted blocks. */
-int tutti_residency_take(struct tutti_team *team, const struct tutti_reduce *call);
+/* Collective, before kernels that wait are launched: on return all ranks have that many: tutti_coll_blocks(). */
+int tutti_residency_take(struct tutti_team *team, const struct tutti_call *call);
 /* Collective: a share of the GPU's multiprocessors for as long as the team lives, team->share and team->blocks, alike
  * on all ranks; TUTTI_ERR_UNAVAILABLE where some rank has none left. */
 int tutti_residency_share(struct tutti_team *team);
 /* 1 where far fewer are granted than the call has use for, and it may go another way: mapping buffers may wait for what
  * runs on a GPU, so not while communicators with a stream live on some rank (team/discard.h says why). */
-int tutti_residency_narrow(const struct tutti_team *team, const struct tutti_reduce *call);
+int tutti_residency_narrow(const struct tutti_team *team, const struct tutti_call *call);
 /* Local, at the end of the call. */
 void tutti_residency_end(struct tutti_team *team);
 

@@ -2,11 +2,12 @@
 #include <string.h>
 
 #include "coll/algorithm.h"
+#include "coll/state.h"
 #include "core/phases.h"
 #include "core/status.h"
 #include "core/types.h"
 
-static void share(struct tutti_team *team, const struct tutti_reduce *call, struct tutti_shares *mine)
+static void share(struct tutti_team *team, const struct tutti_call *call, struct tutti_shares *mine)
 {
     tutti_team_share(team, call->in, &mine->in);
     /* A result that this rank does not get may lie anywhere, or nowhere: nobody stores through it. */
@@ -18,17 +19,17 @@ static void share(struct tutti_team *team, const struct tutti_reduce *call, stru
         mine->in.shared = 0;
 }
 
-void tutti_offer_buffers(struct tutti_team *team, const struct tutti_reduce *call)
+void tutti_offer_buffers(struct tutti_team *team, const struct tutti_call *call)
 {
-    share(team, call, &team->slot[team->rank]->shares[(team->sequence + 1) & 1]);
-    team->offered = 1;
+    share(team, call, tutti_team_offer(team));
+    tutti_coll_of(team)->offered = 1;
 }
 
 /* Shares the buffers unless that has been done; *shared = 1 where all ranks could. */
-static int share_all(struct tutti_team *team, const struct tutti_reduce *call, uint32_t *shared)
+static int share_all(struct tutti_team *team, const struct tutti_call *call, uint32_t *shared)
 {
     struct tutti_shares *mine = tutti_team_shares(team, team->rank);
-    if (!team->offered) {
+    if (!tutti_coll_of(team)->offered) {
         share(team, call, mine);
         return tutti_team_vote(team, mine->in.shared, shared);
     }
@@ -39,7 +40,7 @@ static int share_all(struct tutti_team *team, const struct tutti_reduce *call, u
 }
 
 /* 1, on all ranks, where some rank's result of a reduce-scatter lies over its contribution. */
-static int overlap(const struct tutti_team *team, const struct tutti_reduce *call)
+static int overlap(const struct tutti_team *team, const struct tutti_call *call)
 {
     size_t size = tutti_type_size(call->type);
     for (int r = 0; r < team->size; r++) {
@@ -52,7 +53,7 @@ static int overlap(const struct tutti_team *team, const struct tutti_reduce *cal
     return 0;
 }
 
-int tutti_map_buffers(struct tutti_team *team, const struct tutti_reduce *call, uint64_t of, const void *in[],
+int tutti_map_buffers(struct tutti_team *team, const struct tutti_call *call, uint64_t of, const void *in[],
                       void *out[], int *mapped)
 {
     uint32_t shared;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "coll/state.h"
 #include "core/log.h"
 #include "core/status.h"
 #include "team/discard.h"
@@ -23,11 +24,11 @@ static int same(const struct tutti_cached_launch *entry, const struct tutti_laun
 }
 
 /* The place of this launch: its own, or that of another one which gives way. */
-static struct tutti_cached_launch *place_of(struct tutti_team *team, const struct tutti_launch *launch)
+static struct tutti_cached_launch *place_of(struct tutti_coll_state *state, const struct tutti_launch *launch)
 {
     struct tutti_cached_launch *spare = NULL;
     for (int i = 0; i < TUTTI_CACHED_LAUNCHES; i++) {
-        struct tutti_cached_launch *entry = &team->launch_cache[i];
+        struct tutti_cached_launch *entry = &state->launch_cache[i];
         if (same(entry, launch))
             return entry;
         if (entry->calls == 0 && !spare)
@@ -37,13 +38,13 @@ static struct tutti_cached_launch *place_of(struct tutti_team *team, const struc
      * launch that has just come gives way. */
     for (int i = 0; i < TUTTI_CACHED_LAUNCHES && !spare; i++) {
         struct tutti_cached_launch *entry =
-            &team->launch_cache[(team->launch_lookups + (unsigned)i) % TUTTI_CACHED_LAUNCHES];
+            &state->launch_cache[(state->launch_lookups + (unsigned)i) % TUTTI_CACHED_LAUNCHES];
         entry->calls /= 2;
         if (entry->calls == 0)
             spare = entry;
     }
     if (spare) {
-        team->cache_stale = spare->prepared;
+        state->cache_stale = spare->prepared;
         *spare = (struct tutti_cached_launch){.launch = *launch};
         memcpy(&spare->flow, launch->flow, sizeof spare->flow);
     }
@@ -52,13 +53,16 @@ static struct tutti_cached_launch *place_of(struct tutti_team *team, const struc
 
 int tutti_launch_cached(struct tutti_team *team, const struct tutti_launch *launch)
 {
+    struct tutti_coll_state *state = tutti_coll_of(team);
     /* To make one ready may wait for what runs, as kernels in stream order may for long: see team/discard.h. */
-    if (!team->device->launch_prepare || team->cache_off || tutti_discard_held(team->node))
+    if (!team->device->launch_prepare || state->cache_off || tutti_discard_held(team->node))
         return team->device->launch(team->stream, launch);
-    if (!team->launch_cache)
-        team->launch_cache = calloc(TUTTI_CACHED_LAUNCHES, sizeof *team->launch_cache);
-    struct tutti_cached_launch *entry = team->launch_cache ? place_of(team, launch) : NULL;
-    team->launch_lookups++;
+    if (!state->launch_cache) {
+        state->launch_cache = calloc(TUTTI_CACHED_LAUNCHES, sizeof *state->launch_cache);
+        tutti_coll_keeps(team);
+    }
+    struct tutti_cached_launch *entry = state->launch_cache ? place_of(state, launch) : NULL;
+    state->launch_lookups++;
     if (!entry)
         return team->device->launch(team->stream, launch);
     if (entry->calls < UINT32_MAX / 2)
@@ -67,20 +71,21 @@ int tutti_launch_cached(struct tutti_team *team, const struct tutti_launch *laun
         int status = team->device->launch_prepared(team->stream, entry->prepared);
         if (status != TUTTI_ERR_UNAVAILABLE)
             return status;
-        team->cache_stale = entry->prepared;
+        state->cache_stale = entry->prepared;
         entry->prepared = NULL;
     }
     if (entry->calls >= SEEN_ENOUGH)
-        team->cache_next = entry;
+        state->cache_next = entry;
     return team->device->launch(team->stream, launch);
 }
 
 void tutti_launch_cache_fill(struct tutti_team *team)
 {
-    struct tutti_cached_launch *entry = team->cache_next;
-    tutti_discard_launch(team->node, team->cache_stale);
-    team->cache_stale = NULL;
-    team->cache_next = NULL;
+    struct tutti_coll_state *state = tutti_coll_of(team);
+    struct tutti_cached_launch *entry = state->cache_next;
+    tutti_discard_launch(team->node, state->cache_stale);
+    state->cache_stale = NULL;
+    state->cache_next = NULL;
     if (!entry || tutti_discard_held(team->node))
         return;
     entry->launch.flow = &entry->flow;
@@ -88,6 +93,6 @@ void tutti_launch_cache_fill(struct tutti_team *team)
     if (status == TUTTI_OK)
         return;
     entry->prepared = NULL;
-    team->cache_off = 1; /* calls go on as they did */
+    state->cache_off = 1; /* calls go on as they did */
     tutti_info("launches cannot be kept ready: %s", tutti_status_text(status));
 }

@@ -1,5 +1,6 @@
 #include "coll/launch/flow.h"
 #include "coll/launch/cache.h"
+#include "coll/state.h"
 
 #include <string.h>
 
@@ -14,13 +15,13 @@ int tutti_flow_can(const struct tutti_team *team)
     return team->gpus == team->size;
 }
 
-int tutti_flow_segments(const struct tutti_reduce *call)
+int tutti_flow_segments(const struct tutti_call *call)
 {
     return tutti_shape_of(call) == TUTTI_SHAPE_SEGMENTS;
 }
 
 /* Elements of the longest piece that a rank gets: of the contribution, or of the longest segment. */
-static size_t longest_piece(const struct tutti_team *team, const struct tutti_reduce *call)
+static size_t longest_piece(const struct tutti_team *team, const struct tutti_call *call)
 {
     if (call->collective == TUTTI_COLLECTIVE_REDUCE_SCATTER_BLOCK)
         return call->count / (size_t)team->size;
@@ -35,7 +36,7 @@ static size_t longest_piece(const struct tutti_team *team, const struct tutti_re
 unsigned tutti_flow_blocks(const struct tutti_team *team, size_t units, size_t each, size_t most)
 {
     size_t blocks = (units + each - 1) / each;
-    size_t cap = tutti_team_blocks(team);
+    size_t cap = tutti_coll_blocks(team);
     if (cap > most)
         cap = most;
     if (blocks > cap)
@@ -55,7 +56,7 @@ size_t tutti_ll_room(const struct tutti_team *team)
 }
 
 /* What all launches of a call share. */
-void tutti_flow_args(struct tutti_team *team, const struct tutti_reduce *call, struct tutti_flow_args *args)
+void tutti_flow_args(struct tutti_team *team, const struct tutti_call *call, struct tutti_flow_args *args)
 {
     const struct tutti_region packets = tutti_channel_region(team, TUTTI_REGION_LL);
     *args = (struct tutti_flow_args){
@@ -75,8 +76,8 @@ void tutti_flow_args(struct tutti_team *team, const struct tutti_reduce *call, s
         .timeout_ns = (uint64_t)tutti_settings()->timeout_seconds * 1000000000u,
         .mail = &team->words_device->mail,
         .answer = &team->words_device->answer,
-        .linger_ns = (uint64_t)team->linger.us * 1000,
-        .expected = team->linger.sequence + 1,
+        .linger_ns = (uint64_t)tutti_coll_of(team)->linger.us * 1000,
+        .expected = team->mail.sequence + 1,
         .host_wait = tutti_team_host_wait,
         .host_wait_with = team,
     };
@@ -84,8 +85,8 @@ void tutti_flow_args(struct tutti_team *team, const struct tutti_reduce *call, s
 }
 
 /* The launch's part of the call: `n` elements from `at` on, of the contribution or of every segment. */
-static void piece(const struct tutti_team *team, const struct tutti_reduce *call, struct tutti_flow_args *args,
-                  size_t at, size_t n)
+static void piece(const struct tutti_team *team, const struct tutti_call *call, struct tutti_flow_args *args, size_t at,
+                  size_t n)
 {
     size_t size = tutti_type_size(call->type), begins = 0;
     args->in = call->in;
@@ -108,7 +109,7 @@ static void piece(const struct tutti_team *team, const struct tutti_reduce *call
 
 /* In place a reduce-scatter's result lies over contributions; where the segments are as long as the first one each
  * block overwrites what it has sent itself. */
-static int overlaps(const struct tutti_team *team, const struct tutti_reduce *call)
+static int overlaps(const struct tutti_team *team, const struct tutti_call *call)
 {
     return call->collective == TUTTI_COLLECTIVE_REDUCE_SCATTER && call->in == call->out && team->rank > 0 &&
            call->counts[team->rank] != call->counts[0] && call->counts[team->rank] > 0;
@@ -119,14 +120,15 @@ static int overlaps(const struct tutti_team *team, const struct tutti_reduce *ca
 static int overlap(struct tutti_team *team, const struct tutti_stream *stream, unsigned blocks, uint32_t *early)
 {
     const unsigned half = team->share / 2;
-    const int may = stream == team->stream || !team->early || blocks <= team->share - half;
+    int *const last = &tutti_coll_of(team)->early;
+    const int may = stream == team->stream || !*last || blocks <= team->share - half;
     *early = stream != team->stream && blocks <= half;
     if (stream != team->stream)
-        team->early = (int)*early;
+        *last = (int)*early;
     return may;
 }
 
-static int launch_all(struct tutti_team *team, const struct tutti_reduce *call, struct tutti_stream *stream,
+static int launch_all(struct tutti_team *team, const struct tutti_call *call, struct tutti_stream *stream,
                       uint32_t launch_number, uint32_t notice, tutti_flow_shape *shape)
 {
     struct tutti_flow_args args;
@@ -170,39 +172,42 @@ static int launch_all(struct tutti_team *team, const struct tutti_reduce *call, 
 /* Scratch for a contribution that must be kept. What is there may be known to graphs, so it stays. */
 static int take_spare(struct tutti_team *team, size_t bytes)
 {
-    if (team->spare_bytes >= bytes)
+    struct tutti_coll_state *state = tutti_coll_of(team);
+    if (state->spare_bytes >= bytes)
         return TUTTI_OK;
-    size_t more = bytes > 2 * team->spare_bytes ? bytes : 2 * team->spare_bytes;
-    int status = team->spares < TUTTI_SPARES ? team->device->alloc(team->gpu, more, &team->spare[team->spares])
-                                             : TUTTI_ERR_MEMORY;
+    size_t more = bytes > 2 * state->spare_bytes ? bytes : 2 * state->spare_bytes;
+    int status = state->spares < TUTTI_SPARES ? team->device->alloc(team->gpu, more, &state->spare[state->spares])
+                                              : TUTTI_ERR_MEMORY;
     if (status != TUTTI_OK)
         return status;
-    team->spares++;
-    team->spare_bytes = more;
+    tutti_coll_keeps(team);
+    state->spares++;
+    state->spare_bytes = more;
     return TUTTI_OK;
 }
 
-void tutti_flow_prepare(struct tutti_team *team, const struct tutti_reduce *call)
+void tutti_flow_prepare(struct tutti_team *team, const struct tutti_call *call)
 {
     if (team->state == TUTTI_TEAM_OPEN && tutti_flow_can(team) && overlaps(team, call))
         (void)take_spare(team, call->count * tutti_type_size(call->type));
 }
 
 /* A result that overlaps contributions is made beside them, and copied. */
-static int launch_apart(struct tutti_team *team, const struct tutti_reduce *call, struct tutti_stream *stream,
+static int launch_apart(struct tutti_team *team, const struct tutti_call *call, struct tutti_stream *stream,
                         uint32_t launch_number, uint32_t notice, tutti_flow_shape *shape)
 {
-    struct tutti_reduce apart = *call;
+    struct tutti_call apart = *call;
     size_t size = tutti_type_size(call->type), bytes = call->count * size;
     int status = take_spare(team, bytes);
     if (status != TUTTI_OK)
         return status;
-    apart.in = team->spare[team->spares - 1];
-    status = team->device->copy(stream, team->spare[team->spares - 1], call->in, bytes);
+    void *const spare = tutti_coll_of(team)->spare[tutti_coll_of(team)->spares - 1];
+    apart.in = spare;
+    status = team->device->copy(stream, spare, call->in, bytes);
     return status == TUTTI_OK ? launch_all(team, &apart, stream, launch_number, notice, shape) : status;
 }
 
-static int put(struct tutti_team *team, const struct tutti_reduce *call, struct tutti_stream *stream,
+static int put(struct tutti_team *team, const struct tutti_call *call, struct tutti_stream *stream,
                uint32_t launch_number, uint32_t notice, tutti_flow_shape *shape)
 {
     if (stream == team->stream)
@@ -212,7 +217,7 @@ static int put(struct tutti_team *team, const struct tutti_reduce *call, struct 
     return status == TUTTI_OK || status == TUTTI_ERR_UNAVAILABLE ? status : tutti_team_break(team, status);
 }
 
-int tutti_flow_put(struct tutti_team *team, const struct tutti_reduce *call, struct tutti_stream *stream,
+int tutti_flow_put(struct tutti_team *team, const struct tutti_call *call, struct tutti_stream *stream,
                    uint32_t launch_number, tutti_flow_shape *shape)
 {
     return put(team, call, stream, launch_number, 0, shape);
@@ -225,7 +230,7 @@ uint32_t tutti_flow_number(struct tutti_team *team)
     return team->epoch;
 }
 
-int tutti_flow_run(struct tutti_team *team, const struct tutti_reduce *call, tutti_flow_shape *shape)
+int tutti_flow_run(struct tutti_team *team, const struct tutti_call *call, tutti_flow_shape *shape)
 {
     if (overlaps(team, call)) { /* before waiting_begin: it keeps allocations back, this thread's too */
         int taken = take_spare(team, call->count * tutti_type_size(call->type));

@@ -18,25 +18,25 @@ struct tutti_flow {
 
 /* Sets *flow for a launch over `elements` of the call, at most flow->most of an earlier answer (0 asks for `most`
  * alone). For reduce-scatters `elements` are those of the longest segment. Decides by facts that all ranks share. */
-typedef void tutti_flow_shape(const struct tutti_team *team, const struct tutti_reduce *call, size_t elements,
+typedef void tutti_flow_shape(const struct tutti_team *team, const struct tutti_call *call, size_t elements,
                               struct tutti_flow *flow);
 
 /* 1 where flow kernels can run on this team: one rank a GPU. */
 int tutti_flow_can(const struct tutti_team *team);
 /* 1 for the collectives whose ranks get segments. */
-int tutti_flow_segments(const struct tutti_reduce *call);
+int tutti_flow_segments(const struct tutti_call *call);
 /* The call by one launch after the other into `stream`. launch_number: stored in the team's done word by the last one;
  * 0: none.
  */
-int tutti_flow_put(struct tutti_team *team, const struct tutti_reduce *call, struct tutti_stream *stream,
+int tutti_flow_put(struct tutti_team *team, const struct tutti_call *call, struct tutti_stream *stream,
                    uint32_t launch_number, tutti_flow_shape *shape);
 /* The same on the team's stream, waiting for the end. */
-int tutti_flow_run(struct tutti_team *team, const struct tutti_reduce *call, tutti_flow_shape *shape);
+int tutti_flow_run(struct tutti_team *team, const struct tutti_call *call, tutti_flow_shape *shape);
 /* Local, before this rank arrives at the call: takes the scratch that the call may need, since the device may have to
  * wait for other threads' kernels, and those for this rank once it has arrived. A failure shows again in the run. */
-void tutti_flow_prepare(struct tutti_team *team, const struct tutti_reduce *call);
+void tutti_flow_prepare(struct tutti_team *team, const struct tutti_call *call);
 /* What all launches of a call share. */
-void tutti_flow_args(struct tutti_team *team, const struct tutti_reduce *call, struct tutti_flow_args *args);
+void tutti_flow_args(struct tutti_team *team, const struct tutti_call *call, struct tutti_flow_args *args);
 /* For the next launch on the team's stream that is waited for. */
 uint32_t tutti_flow_number(struct tutti_team *team);
 /* Bytes of a slot of `ll`. Whatever uses its region must lay it out so: two launches in a row share it. */
@@ -51,20 +51,20 @@ unsigned tutti_flow_blocks(const struct tutti_team *team, size_t units, size_t e
 /* `blocks`, or fewer where `bytes` have no room for `pieces` pieces of `least` bytes for each of them. */
 unsigned tutti_flow_blocks_in(size_t bytes, size_t pieces, size_t least, unsigned blocks);
 
-/* The two functions of a row that is nothing but its shape. */
+/* name_run() and name_enqueue() of a row that is nothing but its name_shape(). */
 #define TUTTI_FLOW_ROW(name)                                                                                           \
-    TUTTI_FLOW_RUN(name, tutti_flow_run(team, call, shape))                                                            \
+    TUTTI_FLOW_RUN(name, tutti_flow_run(team, call, name##_shape))                                                     \
     TUTTI_FLOW_ENQUEUE(name)
 #define TUTTI_FLOW_RUN(name, body)                                                                                     \
-    int tutti_##name##_run(struct tutti_team *team, const struct tutti_reduce *call, int *fits)                        \
+    static int name##_run(struct tutti_team *team, const struct tutti_call *call, int *fits)                           \
     {                                                                                                                  \
         *fits = 1;                                                                                                     \
         return body;                                                                                                   \
     }
 #define TUTTI_FLOW_ENQUEUE(name)                                                                                       \
-    int tutti_##name##_enqueue(struct tutti_team *team, const struct tutti_reduce *call, struct tutti_stream *stream)  \
+    static int name##_enqueue(struct tutti_team *team, const struct tutti_call *call, struct tutti_stream *stream)     \
     {                                                                                                                  \
-        return tutti_flow_put(team, call, stream, 0, shape);                                                           \
+        return tutti_flow_put(team, call, stream, 0, name##_shape);                                                    \
     }
 
 #endif

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "coll/algorithm.h"
+#include "coll/state.h"
 #include "core/phases.h"
 #include "core/settings.h"
 #include "core/status.h"
@@ -58,7 +59,7 @@ size_t tutti_channel_data(const struct tutti_team *team, uint32_t epoch)
 unsigned tutti_launch_blocks(const struct tutti_team *team, size_t bytes, int waits)
 {
     size_t blocks = (bytes + BLOCK_BYTES - 1) / BLOCK_BYTES;
-    size_t most = waits ? tutti_team_blocks(team) : team->blocks < TUTTI_MAX_BLOCKS ? team->blocks : TUTTI_MAX_BLOCKS;
+    size_t most = waits ? tutti_coll_blocks(team) : team->blocks < TUTTI_MAX_BLOCKS ? team->blocks : TUTTI_MAX_BLOCKS;
     return (unsigned)(blocks < 1 ? 1 : blocks > most ? most : blocks);
 }
 

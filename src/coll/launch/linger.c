@@ -1,5 +1,6 @@
 #include "coll/launch/linger.h"
 
+#include "coll/state.h"
 #include "core/phases.h"
 #include "core/settings.h"
 #include "core/status.h"
@@ -10,15 +11,16 @@ enum { BYTES_MOST = 8192, THREADS = 256 };
 int tutti_linger_agree(struct tutti_team *team)
 {
     uint32_t mine = team->device->lingers && !team->is_nonblocking ? (uint32_t)tutti_settings()->linger_us : 0;
-    return tutti_team_vote(team, mine, &team->linger.us);
+    return tutti_team_vote(team, mine, &tutti_coll_of(team)->linger.us);
 }
 
-int tutti_linger_can(const struct tutti_team *team, const struct tutti_reduce *call)
+int tutti_linger_can(const struct tutti_team *team, const struct tutti_call *call)
 {
-    return team->linger.us > 0 && !tutti_flow_segments(call) && call->count <= BYTES_MOST / tutti_type_size(call->type);
+    return tutti_coll_of(team)->linger.us > 0 && !tutti_flow_segments(call) &&
+           call->count <= BYTES_MOST / tutti_type_size(call->type);
 }
 
-static void shape(const struct tutti_team *team, const struct tutti_reduce *call, size_t elements,
+static void shape(const struct tutti_team *team, const struct tutti_call *call, size_t elements,
                   struct tutti_flow *flow)
 {
     (void)elements;
@@ -29,11 +31,12 @@ static void shape(const struct tutti_team *team, const struct tutti_reduce *call
 }
 
 /* *served: 0 where nothing has been done yet. */
-static int by_mail(struct tutti_team *team, const struct tutti_reduce *call, uint32_t launch_number, int *served)
+static int by_mail(struct tutti_team *team, const struct tutti_call *call, uint32_t launch_number, int *served)
 {
+    struct tutti_linger *linger = &tutti_coll_of(team)->linger;
     struct tutti_flow_args args;
     *served = 0;
-    if (team->linger.launch_number == 0 || team->linger.type != call->type || team->linger.op != call->op)
+    if (team->mail.launch_number == 0 || linger->type != call->type || linger->op != call->op)
         return TUTTI_OK;
     tutti_flow_args(team, call, &args);
     args.in = call->in;
@@ -43,24 +46,28 @@ static int by_mail(struct tutti_team *team, const struct tutti_reduce *call, uin
     if (!tutti_team_mail_post(team, &args))
         return TUTTI_OK;
     tutti_phase(TUTTI_PHASE_KERNEL);
-    return tutti_team_await_mail(team, launch_number, served);
+    const int status = tutti_team_await_mail(team, launch_number, served);
+    linger->served += status == TUTTI_OK && *served;
+    return status;
 }
 
-static int by_launch(struct tutti_team *team, const struct tutti_reduce *call, uint32_t launch_number)
+static int by_launch(struct tutti_team *team, const struct tutti_call *call, uint32_t launch_number)
 {
     tutti_phase(TUTTI_PHASE_LAUNCH);
     int status = tutti_flow_put(team, call, team->stream, launch_number, shape);
     if (status != TUTTI_OK)
         return status;
-    team->linger.launch_number = launch_number;
-    team->linger.type = call->type;
-    team->linger.op = call->op;
-    team->linger.launches++;
+    struct tutti_linger *linger = &tutti_coll_of(team)->linger;
+    team->mail.launch_number = launch_number;
+    linger->type = call->type;
+    linger->op = call->op;
+    linger->launches++;
+    tutti_coll_keeps(team);
     tutti_phase(TUTTI_PHASE_KERNEL);
     return tutti_team_await_kernel(team, launch_number);
 }
 
-int tutti_linger_run(struct tutti_team *team, const struct tutti_reduce *call)
+int tutti_linger_run(struct tutti_team *team, const struct tutti_call *call)
 {
     int served;
     tutti_waiting_begin(team);

@@ -1,7 +1,7 @@
 /* What a call gives to whom: facts of the call alone, which every algorithm asks for. */
 #include "coll/algorithm.h"
 
-struct tutti_result tutti_result_of(const struct tutti_reduce *call, int rank, int ranks)
+struct tutti_result tutti_result_of(const struct tutti_call *call, int rank, int ranks)
 {
     struct tutti_result part = {0, call->count};
     switch (call->collective) {
@@ -26,14 +26,14 @@ struct tutti_result tutti_result_of(const struct tutti_reduce *call, int rank, i
     return part;
 }
 
-int tutti_result_depth(const struct tutti_reduce *call, int rank, int ranks)
+int tutti_result_depth(const struct tutti_call *call, int rank, int ranks)
 {
     if (call->collective == TUTTI_COLLECTIVE_SCAN)
         return rank + 1;
     return call->collective == TUTTI_COLLECTIVE_EXSCAN ? rank : ranks;
 }
 
-enum tutti_shape tutti_shape_of(const struct tutti_reduce *call)
+enum tutti_shape tutti_shape_of(const struct tutti_call *call)
 {
     switch (call->collective) {
     case TUTTI_COLLECTIVE_ALLREDUCE:

@@ -25,8 +25,7 @@ static void team_apart(struct tutti_comm *comm)
 
 static void set_release(struct tutti_comm *comm)
 {
-    comm->team->release = tutti_comm_release;
-    comm->team->release_with = comm;
+    tutti_team_on_release(comm->team, tutti_comm_release, comm);
 }
 
 static void make_team(struct tutti_comm *comm)

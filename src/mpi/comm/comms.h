@@ -15,7 +15,7 @@ struct tutti_mpi_transport {
 };
 void tutti_transport_over(struct tutti_mpi_transport *transport, MPI_Comm comm);
 
-/* stranded.c: team->release() of a communicator's team, `with` its struct tutti_comm. */
+/* stranded.c: tutti_team_on_release() of a communicator's team, `with` its struct tutti_comm. */
 void tutti_comm_release(void *with, struct tutti_team *team, const struct tutti_arrival *call, uint64_t in_mpi);
 
 /* comms.c: state of communicators. */

@@ -266,12 +266,9 @@ int tutti_door_MPIX_Stream_comm_create(MPI_Comm comm, struct tutti_mpix_stream *
     atomic_fetch_add(&stream->users, 1);
     state->stream = stream;
     count_order(stream->order, 1);
-    state->team->settle_with = state;
-    state->team->settle = settle;
-    if (state->team->nonblocking) {
-        state->team->nonblocking->settle_with = state;
-        state->team->nonblocking->settle = settle;
-    }
+    tutti_coll_settle_by(state->team, settle, state);
+    if (state->team->nonblocking)
+        tutti_coll_settle_by(state->team->nonblocking, settle, state);
     return MPI_SUCCESS;
 }
 

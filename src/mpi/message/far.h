@@ -9,6 +9,7 @@
 
 #include "mpi/message/endpoints.h"
 #include "p2p/pipelined.h"
+#include "p2p/protocols.h"
 
 /* Not as long as the RTSs of rendezvous. */
 enum { TUTTI_FAR_RTS_BYTES = 7 * TUTTI_RTS_BYTES };

@@ -16,17 +16,6 @@
 
 /* ---- making ---- */
 
-int tutti_seen_holds(struct tutti_seen *seen, const char *first, const char *end)
-{
-    const char *base = seen->memory.base;
-    if (seen->memory.kind != TUTTI_MEMORY_DEVICE || first < base || end > base + seen->memory.bytes) {
-        tutti_door.device->classify(first, &seen->memory);
-        seen->memo.of = NULL;
-        base = seen->memory.base;
-    }
-    return seen->memory.kind == TUTTI_MEMORY_DEVICE && first >= base && end <= base + seen->memory.bytes;
-}
-
 int tutti_send_place(struct tutti_send_request *sent, struct tutti_seen *seen, const char **lowest)
 {
     const struct tutti_plan *plan = sent->core.elements.plan;

@@ -3,7 +3,9 @@
 #define TUTTI_MPI_RNDV_SEND_H
 
 #include "mpi/message/rndv.h"
+#include "p2p/protocols.h"
 #include "p2p/rendezvous.h"
+#include "p2p/seen.h"
 
 enum tutti_send_state {
     TUTTI_SEND_ON_ITS_WAY,
@@ -33,13 +35,6 @@ static inline struct tutti_elements tutti_send_elements(const struct tutti_messa
                                    .whole = layout->in_order && (layout->solid || message->count == 1)};
 }
 
-/* The allocation that was looked at last, so that the driver is asked once about what lies in one. */
-struct tutti_seen {
-    struct tutti_memory memory; /* not DEVICE: none yet */
-    struct tutti_endpoint_memo memo;
-};
-/* rndv_send.c. 1 where all of [first, end) is in one allocation of a GPU: seen->memory. */
-int tutti_seen_holds(struct tutti_seen *seen, const char *first, const char *end);
 /* Finds the GPU that holds the elements, sent->core.gpu, and the lowest byte. */
 enum { TUTTI_PLACE_NONE, TUTTI_PLACE_SOME, TUTTI_PLACE_ONE }; /* not on one GPU; in several allocations; in one */
 int tutti_send_place(struct tutti_send_request *sent, struct tutti_seen *seen, const char **lowest);

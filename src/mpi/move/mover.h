@@ -1,7 +1,6 @@
-/* Blocking collectives that move data among the ranks of one node, past the MPI: each rank shows its peers rendezvous
- * (team/rndv.h) of what it sends them, and fetches all that it receives in one launch, out of their memory or their
- * scratch. Every rank announces every such call to its team, so that all know whether all bring device memory; where
- * one does not, or cannot, the MPI has the call on all ranks. */
+/* Blocking collectives that move data among the ranks of one node, past the MPI: the algorithms of src/coll/move/.
+ * Every rank announces every such call to its team, so that all know whether all bring device memory; where one does
+ * not, or cannot, the MPI has the call on all ranks. */
 #ifndef TUTTI_MPI_MOVER_H
 #define TUTTI_MPI_MOVER_H
 

@@ -28,7 +28,7 @@ static int reached(const void *buffer, int gpu)
 
 /* Elements of this rank's contribution and result, and the counts of a reduce-scatter. What is wrong, or NULL. */
 static const char *read_counts(const struct tutti_reduction_args *args, const struct tutti_team *team, size_t size,
-                               size_t counts[], struct tutti_reduce *call)
+                               size_t counts[], struct tutti_call *call)
 {
     static const char negative[] = "a negative number of elements", many[] = "more elements than any memory has";
     size_t total = 0, each = (size_t)args->count, bytes;
@@ -58,7 +58,7 @@ static const char *read_counts(const struct tutti_reduction_args *args, const st
 
 /* Buffers of the call; what is wrong, or NULL. */
 static const char *read_buffers(const struct tutti_reduction_args *args, const struct tutti_comm *state,
-                                struct tutti_reduce *call)
+                                struct tutti_call *call)
 {
     const struct tutti_team *team = state->team;
     int gets = tutti_result_of(call, team->rank, team->size).count > 0;
@@ -78,7 +78,7 @@ static const char *read_buffers(const struct tutti_reduction_args *args, const s
 }
 
 /* The contribution of a single rank is the result, or there is none. */
-static int enqueue_alone(const struct tutti_reduce *call, struct tutti_stream *stream, const char **why)
+static int enqueue_alone(const struct tutti_call *call, struct tutti_stream *stream, const char **why)
 {
     *why = "copy";
     if (call->collective == TUTTI_COLLECTIVE_EXSCAN || call->collective == TUTTI_COLLECTIVE_BARRIER ||
@@ -87,7 +87,7 @@ static int enqueue_alone(const struct tutti_reduce *call, struct tutti_stream *s
     return tutti_door.device->copy(stream, call->out, call->in, call->count * tutti_type_size(call->type));
 }
 
-static int put(const struct tutti_reduction_args *args, const struct tutti_comm *state, const struct tutti_reduce *call)
+static int put(const struct tutti_reduction_args *args, const struct tutti_comm *state, const struct tutti_call *call)
 {
     struct tutti_stream *stream = state->stream->stream;
     const char *why = "";
@@ -117,13 +117,13 @@ static int enqueue(const struct tutti_reduction_args *args)
                                                    : tutti_fail_comm(args->comm, MPI_ERR_COMM);
     }
     const struct tutti_team *team = state->team;
-    struct tutti_reduce call = {.collective = args->collective,
-                                .root = args->root,
-                                .type = TUTTI_TYPE_U32,
-                                .op = TUTTI_OP_SUM,
-                                .kind = TUTTI_ARRIVAL_DEVICE,
-                                .gpu = state->stream->gpu,
-                                .host_ok = 1};
+    struct tutti_call call = {.collective = args->collective,
+                              .root = args->root,
+                              .type = TUTTI_TYPE_U32,
+                              .op = TUTTI_OP_SUM,
+                              .kind = TUTTI_ARRIVAL_DEVICE,
+                              .gpu = state->stream->gpu,
+                              .host_ok = 1};
     if (args->collective == TUTTI_COLLECTIVE_BARRIER)
         return put(args, state, &call);
     const struct tutti_type_row *type = tutti_type_find(args->datatype);

@@ -11,7 +11,7 @@
 static void announce(const struct tutti_read *read)
 {
     struct tutti_team *nonblocking = read->team->nonblocking;
-    const struct tutti_reduce *call = &read->call;
+    const struct tutti_call *call = &read->call;
     if (!nonblocking || nonblocking->size == 1 || !nonblocking->slot[nonblocking->rank] ||
         nonblocking->state == TUTTI_TEAM_BROKEN)
         return;

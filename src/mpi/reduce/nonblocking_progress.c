@@ -128,7 +128,7 @@ static void after_job(struct tutti_open *open)
         open->read.why = job->why;
         open->phase = TUTTI_OPEN_PASSED;
     } else {
-        const struct tutti_reduce *call = &open->read.call;
+        const struct tutti_call *call = &open->read.call;
         tutti_count_made(open->args.name, job->why, call->count * tutti_type_size(call->type));
         end_with(open, MPI_SUCCESS, TUTTI_OK);
     }
@@ -138,7 +138,7 @@ static void after_job(struct tutti_open *open)
 static void give(struct tutti_open *open)
 {
     struct tutti_team *team = open->read.team;
-    struct tutti_reduce *call = &open->read.call;
+    struct tutti_call *call = &open->read.call;
     int gpu;
     open->job.call = call;
     if (call->kind == TUTTI_ARRIVAL_DEVICE && call->gpu < 0 && tutti_door.device->current(&gpu) == TUTTI_OK)

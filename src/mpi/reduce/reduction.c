@@ -61,7 +61,7 @@ static int reachable(const struct tutti_memory *memory)
 }
 
 /* What this rank brings. Managed memory counts as device memory: kernels reach it. */
-static void look_at_buffers(struct tutti_reduce *call)
+static void look_at_buffers(struct tutti_call *call)
 {
     struct tutti_memory in, out;
     tutti_door.device->classify(call->in, &in);
@@ -116,7 +116,7 @@ static enum tutti_reading read_team(const struct tutti_reduction_args *args, str
     int gets = results_of(args, rank) > 0;
     if (!tutti_buffers_fine(collective, args->sendbuf, args->recvbuf, args->count, gets))
         return TUTTI_READ_UNTOUCHED;
-    out->call = (struct tutti_reduce){
+    out->call = (struct tutti_call){
         .collective = collective,
         .in = args->sendbuf == MPI_IN_PLACE ? args->recvbuf : args->sendbuf,
         .out = gets ? args->recvbuf : NULL,
@@ -371,7 +371,7 @@ static int reduce_early(const struct tutti_reduction_args *args, struct tutti_re
 {
     struct tutti_comm *state = tutti_comm_find(args->comm);
     struct tutti_team *team = read->team;
-    const struct tutti_reduce *call = &read->call;
+    const struct tutti_call *call = &read->call;
     const uint64_t detail = tutti_detail(call->collective, call->root, call->counts, team->size);
     int code;
     tutti_comm_announce(state, team, call->collective, call->type, call->op, call->count, detail);

@@ -35,7 +35,7 @@ struct tutti_read {
     int status;
     struct tutti_team *team;
     int early; /* 1: it was being made still */
-    struct tutti_reduce call;
+    struct tutti_call call;
     size_t *many, few[TUTTI_MAX_RANKS]; /* REDUCE_SCATTER: counts */
 };
 /* Local: reads a nonblocking call. The team may be one that is not whole yet. tutti_read_end() frees what it took. */

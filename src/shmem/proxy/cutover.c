@@ -1,22 +1,43 @@
 /* From which size on a transfer of a kernel goes to a copy engine, by the rules: from the least one past which they
  * name it for every size. */
-#include "coll/algorithm.h"
+#include <string.h>
+
+#include "rules/rules.h"
 #include "shmem/proxy/proxy.h"
 
 enum { MOST = 40 }; /* sizes are looked at up to 1 << MOST */
 
-_Static_assert((int)TUTTI_SECTION_SHMEM_GET_1 - (int)TUTTI_SECTION_SHMEM_PUT_1 == (int)TSHMEM_GROUPS &&
-                   (int)TUTTI_SECTION_SHMEM_GET_1024 - (int)TUTTI_SECTION_SHMEM_GET_1 == (int)TSHMEM_GROUP_1024,
-               "sections in order of operation and group");
+/* Ways of kernels' puts and gets by groups of so many threads. */
+enum { WAY_DIRECT, WAY_COPY_ENGINE };
 
-static int is_engine(enum tutti_section section, uint64_t bytes)
+static int cutover_find(const char *name)
 {
-    int from, defaults;
-    tutti_rules_hash(&from, &defaults); /* of those in force */
-    return tutti_rules_next(section, bytes, &from) == TUTTI_TRANSFER_COPY_ENGINE;
+    return strcmp(name, "direct") == 0 ? WAY_DIRECT : strcmp(name, "copy_engine") == 0 ? WAY_COPY_ENGINE : -1;
 }
 
-static uint64_t threshold(enum tutti_section section)
+static const struct tutti_names ways = {"way of kernels' transfers", "direct copy_engine", cutover_find};
+/* In order of operation and group. */
+static const struct tutti_section sections[TSHMEM_CUTS * TSHMEM_GROUPS] = {
+    {"shmem_put_1", &ways}, {"shmem_put_32", &ways}, {"shmem_put_128", &ways}, {"shmem_put_1024", &ways},
+    {"shmem_get_1", &ways}, {"shmem_get_32", &ways}, {"shmem_get_128", &ways}, {"shmem_get_1024", &ways},
+};
+_Static_assert((int)TSHMEM_GROUP_1024 == 3 && (int)TSHMEM_GROUPS == 4, "the groups of the names");
+static struct tutti_rules_room room = {.section = sections,
+                                       .sections = TSHMEM_CUTS * TSHMEM_GROUPS,
+                                       .known = "shmem_put_ and shmem_get_ with 1, 32, 128 and 1024"};
+
+__attribute__((constructor)) static void cutover_register(void)
+{
+    tutti_rules_register(&room);
+}
+
+static int is_engine(int section, uint64_t bytes)
+{
+    int from = tutti_rules_in_force();
+    return tutti_rules_next(section, bytes, &from) == WAY_COPY_ENGINE;
+}
+
+static uint64_t threshold(int section)
 {
     uint64_t yes = UINT64_C(1) << MOST, no = yes;
     if (!is_engine(section, yes))
@@ -36,7 +57,7 @@ int tutti_cutovers(uint64_t cutover[TSHMEM_CUTS][TSHMEM_GROUPS])
 {
     int any = 0;
     for (int i = 0; i < TSHMEM_CUTS * TSHMEM_GROUPS; i++) {
-        const uint64_t bytes = threshold((enum tutti_section)(TUTTI_SECTION_SHMEM_PUT_1 + i));
+        const uint64_t bytes = threshold(room.first + i);
         cutover[i / TSHMEM_GROUPS][i % TSHMEM_GROUPS] = bytes;
         any |= bytes != 0;
     }

@@ -35,13 +35,13 @@ int tutti_shmem_flow_put(struct tutti_shmem *space, const struct tutti_shmem_str
 {
     const struct tutti_shmem_args *args = &call->args;
     struct tutti_team *team = tutti_shmem_channel_of(&space->channels, args->team);
-    struct tutti_reduce reduce = {.collective = collective_of(what),
-                                  .type = TUTTI_TYPE_U32,
-                                  .op = TUTTI_OP_SUM,
-                                  .kind = TUTTI_ARRIVAL_DEVICE,
-                                  .gpu = team->gpu,
-                                  .near = 1,
-                                  .host_ok = 1};
+    struct tutti_call reduce = {.collective = collective_of(what),
+                                .type = TUTTI_TYPE_U32,
+                                .op = TUTTI_OP_SUM,
+                                .kind = TUTTI_ARRIVAL_DEVICE,
+                                .gpu = team->gpu,
+                                .near = 1,
+                                .host_ok = 1};
     const char *why;
     if (reduce.collective != TUTTI_COLLECTIVE_BARRIER) {
         reduce.in = args->source;

@@ -15,6 +15,7 @@
 #include "coll/coll.h"
 #include "dtype/places.h"
 #include "kit.h"
+#include "p2p/protocols.h"
 #include "team/node.h"
 #include "tutti/tutti.h"
 
@@ -56,7 +57,7 @@ static const MPI_Count wraps = ((MPI_Count)1 << 32) + 5; /* five as an int */
 static atomic_int pretending; /* 1: what the program asks for is not done */
 static struct {
     atomic_int calls;
-    struct tutti_reduce reduce;
+    struct tutti_call reduce;
     size_t counts[RANKS]; /* of reduce, which are read during the call alone */
     enum tutti_direction direction;
     int64_t elements;
@@ -77,7 +78,7 @@ static void *core(const char *name)
 }
 #define CORE(name, ...) ((__typeof__(name) *)core(#name))(__VA_ARGS__)
 
-int tutti_collective(struct tutti_team *of, const struct tutti_reduce *call, enum tutti_taken *taken, const char **why)
+int tutti_collective(struct tutti_team *of, const struct tutti_call *call, enum tutti_taken *taken, const char **why)
 {
     if (!atomic_load(&pretending))
         return CORE(tutti_collective, of, call, taken, why);
@@ -93,7 +94,7 @@ int tutti_collective(struct tutti_team *of, const struct tutti_reduce *call, enu
 int tutti_reduce_local(int gpu, const void *in, void *out, size_t count, int type, int op)
 {
     (void)gpu;
-    asked.reduce = (struct tutti_reduce){.in = in, .out = out, .count = count, .type = type, .op = op};
+    asked.reduce = (struct tutti_call){.in = in, .out = out, .count = count, .type = type, .op = op};
     atomic_fetch_add(&asked.calls, 1);
     return 0;
 }

@@ -4,14 +4,14 @@
 
 enum { LINE = 128, GROUP = 4, BLOCKS_MOST = 132 };
 
-int tutti_ll128_can(const struct tutti_team *team, const struct tutti_reduce *call)
+static int ll128_can(const struct tutti_team *team, const struct tutti_call *call)
 {
     (void)call;
     return tutti_flow_can(team) && team->lines;
 }
 
-static void shape(const struct tutti_team *team, const struct tutti_reduce *call, size_t elements,
-                  struct tutti_flow *flow)
+static void ll128_shape(const struct tutti_team *team, const struct tutti_call *call, size_t elements,
+                        struct tutti_flow *flow)
 {
     size_t size = tutti_type_size(call->type), data = size == 16 ? 112 : 120; /* of a line */
     size_t groups = (elements * size + GROUP * data - 1) / (GROUP * data);    /* a warp's work */
@@ -25,3 +25,12 @@ static void shape(const struct tutti_team *team, const struct tutti_reduce *call
 }
 
 TUTTI_FLOW_ROW_SMALL(ll128)
+
+const struct tutti_algorithm tutti_reduce_ll128 = {
+    .name = "ll128",
+    .collectives = TUTTI_ON_REDUCTIONS | TUTTI_ON(BARRIER),
+    .waits_for_peers = 1,
+    .can = ll128_can,
+    .run = ll128_run,
+    .enqueue = ll128_enqueue,
+};

@@ -6,18 +6,19 @@
 #include "core/status.h"
 #include "core/types.h"
 
-int tutti_direct_can(const struct tutti_team *team, const struct tutti_reduce *call)
+static int direct_can(const struct tutti_team *team, const struct tutti_call *call)
 {
-    return team->gpus == team->size && call->collective != TUTTI_COLLECTIVE_BARRIER;
+    (void)call;
+    return team->gpus == team->size;
 }
 
 /* Elements at whose multiples slices begin. */
-static size_t grain(const struct tutti_reduce *call)
+static size_t grain(const struct tutti_call *call)
 {
     return 256 / tutti_type_size(call->type);
 }
 
-static size_t slice_of(const struct tutti_team *team, const struct tutti_reduce *call)
+static size_t slice_of(const struct tutti_team *team, const struct tutti_call *call)
 {
     size_t gpus = (size_t)team->gpus, unit = grain(call);
     return ((call->count + gpus - 1) / gpus + unit - 1) / unit * unit;
@@ -34,7 +35,7 @@ static void add_piece(struct tutti_kernel_args *args, size_t begin, size_t n, vo
 }
 
 /* 1 where a reduce-scatter is shared out fairly when every GPU reduces the segments of its own ranks. */
-static int fair(const struct tutti_team *team, const struct tutti_reduce *call)
+static int fair(const struct tutti_team *team, const struct tutti_call *call)
 {
     size_t of[TUTTI_MAX_GPUS] = {0}, most = 0;
     for (int r = 0; r < team->size; r++)
@@ -45,7 +46,7 @@ static int fair(const struct tutti_team *team, const struct tutti_reduce *call)
 }
 
 /* Segments of the ranks of this GPU, or where they are too unequal what of any segment lies in this GPU's slice. */
-static void share_out(const struct tutti_team *team, const struct tutti_reduce *call, struct tutti_kernel_args *args,
+static void share_out(const struct tutti_team *team, const struct tutti_call *call, struct tutti_kernel_args *args,
                       void *const out[])
 {
     size_t size = tutti_type_size(call->type), slice = slice_of(team, call);
@@ -62,7 +63,7 @@ static void share_out(const struct tutti_team *team, const struct tutti_reduce *
     }
 }
 
-static void begin(struct tutti_team *team, const struct tutti_reduce *call, struct tutti_kernel_args *args,
+static void begin(struct tutti_team *team, const struct tutti_call *call, struct tutti_kernel_args *args,
                   const void *const in[])
 {
     tutti_launch_begin(team, args);
@@ -72,14 +73,14 @@ static void begin(struct tutti_team *team, const struct tutti_reduce *call, stru
         args->in[r] = in[r];
 }
 
-static int end(struct tutti_team *team, const struct tutti_reduce *call, struct tutti_kernel_args *args)
+static int end(struct tutti_team *team, const struct tutti_call *call, struct tutti_kernel_args *args)
 {
     unsigned blocks = tutti_launch_blocks(team, args->slice * tutti_type_size(call->type), 0);
     int status = tutti_launch_end(team, args, TUTTI_KERNEL_DIRECT, call->type, call->op, blocks);
     return status == TUTTI_OK ? tutti_team_await_kernel(team, team->epoch) : status;
 }
 
-int tutti_direct_mapped(struct tutti_team *team, const struct tutti_reduce *call, const void *in[], void *out[])
+int tutti_direct_mapped(struct tutti_team *team, const struct tutti_call *call, const void *in[], void *out[])
 {
     struct tutti_kernel_args args;
     begin(team, call, &args, in);
@@ -97,13 +98,13 @@ int tutti_direct_mapped(struct tutti_team *team, const struct tutti_reduce *call
 }
 
 /* Elements of a segment that a round of apart() does. */
-static size_t round_of(const struct tutti_team *team, const struct tutti_reduce *call)
+static size_t round_of(const struct tutti_team *team, const struct tutti_call *call)
 {
     return tutti_channel_region(team, TUTTI_REGION_HALVES).bytes / tutti_type_size(call->type);
 }
 
 /* Elements of the longest segment. */
-static size_t longest(const struct tutti_team *team, const struct tutti_reduce *call)
+static size_t longest(const struct tutti_team *team, const struct tutti_call *call)
 {
     size_t most = 0;
     for (int r = 0; r < team->size; r++) {
@@ -114,7 +115,7 @@ static size_t longest(const struct tutti_team *team, const struct tutti_reduce *
 }
 
 /* One round of this GPU: its ranks' results into their channels. */
-static int reduce_round(struct tutti_team *team, const struct tutti_reduce *call, const void *in[], size_t at)
+static int reduce_round(struct tutti_team *team, const struct tutti_call *call, const void *in[], size_t at)
 {
     size_t most = round_of(team, call), room = tutti_channel_region(team, TUTTI_REGION_HALVES).begin;
     struct tutti_kernel_args args;
@@ -130,7 +131,7 @@ static int reduce_round(struct tutti_team *team, const struct tutti_reduce *call
 }
 
 /* And from there to where they belong. */
-static int copy_round(struct tutti_team *team, const struct tutti_reduce *call, void *out[], size_t at)
+static int copy_round(struct tutti_team *team, const struct tutti_call *call, void *out[], size_t at)
 {
     size_t size = tutti_type_size(call->type), most = round_of(team, call);
     size_t room = tutti_channel_region(team, TUTTI_REGION_HALVES).begin;
@@ -153,7 +154,7 @@ static int copy_round(struct tutti_team *team, const struct tutti_reduce *call, 
  *
  * A round takes as many elements of every segment. What it stores at element i of a result lies over element i of a
  * contribution, which is in some segment at i or before: this round or one before has read it. */
-static int apart(struct tutti_team *team, const struct tutti_reduce *call, const void *in[], void *out[])
+static int apart(struct tutti_team *team, const struct tutti_call *call, const void *in[], void *out[])
 {
     size_t end_at = longest(team, call), most = round_of(team, call);
     int status = TUTTI_OK;
@@ -169,7 +170,7 @@ static int apart(struct tutti_team *team, const struct tutti_reduce *call, const
     return status;
 }
 
-int tutti_direct_shared(struct tutti_team *team, const struct tutti_reduce *call, const void *in[], void *out[],
+int tutti_direct_shared(struct tutti_team *team, const struct tutti_call *call, const void *in[], void *out[],
                         int mapped)
 {
     uint64_t leaders = 0;
@@ -186,7 +187,7 @@ int tutti_direct_shared(struct tutti_team *team, const struct tutti_reduce *call
     return status == TUTTI_OK ? tutti_team_await_done(team, leaders) : status;
 }
 
-int tutti_direct_run(struct tutti_team *team, const struct tutti_reduce *call, int *fits)
+static int direct_run(struct tutti_team *team, const struct tutti_call *call, int *fits)
 {
     const void *in[TUTTI_MAX_RANKS];
     void *out[TUTTI_MAX_RANKS];
@@ -194,3 +195,12 @@ int tutti_direct_run(struct tutti_team *team, const struct tutti_reduce *call, i
     *fits = mapped != TUTTI_NOT_MAPPED;
     return status == TUTTI_OK && *fits ? tutti_direct_shared(team, call, in, out, mapped) : status;
 }
+
+const struct tutti_algorithm tutti_reduce_direct = {
+    .name = "direct",
+    .collectives = TUTTI_ON_REDUCTIONS,
+    .maps_buffers = 1,
+    .stands_in = 1,
+    .can = direct_can,
+    .run = direct_run,
+};

@@ -4,14 +4,14 @@
 
 enum { LINE = 128, GROUP = 4, BLOCKS_FEW = 70, BLOCKS_MOST = 132 };
 
-int tutti_twoshot_ll128_can(const struct tutti_team *team, const struct tutti_reduce *call)
+static int twoshot_ll128_can(const struct tutti_team *team, const struct tutti_call *call)
 {
-    return tutti_flow_can(team) && team->lines &&
-           (call->collective == TUTTI_COLLECTIVE_ALLREDUCE || call->collective == TUTTI_COLLECTIVE_REDUCE);
+    (void)call;
+    return tutti_flow_can(team) && team->lines;
 }
 
-static void shape(const struct tutti_team *team, const struct tutti_reduce *call, size_t elements,
-                  struct tutti_flow *flow)
+static void twoshot_ll128_shape(const struct tutti_team *team, const struct tutti_call *call, size_t elements,
+                                struct tutti_flow *flow)
 {
     size_t size = tutti_type_size(call->type), ranks = (size_t)team->size, data = size == 16 ? 112 : 120;
     size_t grain = GROUP * data / size; /* elements of a warp's work */
@@ -25,3 +25,12 @@ static void shape(const struct tutti_team *team, const struct tutti_reduce *call
 }
 
 TUTTI_FLOW_ROW(twoshot_ll128)
+
+const struct tutti_algorithm tutti_reduce_twoshot_ll128 = {
+    .name = "twoshot_ll128",
+    .collectives = TUTTI_ON(ALLREDUCE) | TUTTI_ON(REDUCE),
+    .waits_for_peers = 1,
+    .can = twoshot_ll128_can,
+    .run = twoshot_ll128_run,
+    .enqueue = twoshot_ll128_enqueue,
+};

@@ -9,14 +9,14 @@ enum {
     WARPS_MOST = 8
 }; /* small blocks: many multiprocessors pack and unpack at once */
 
-int tutti_ll_can(const struct tutti_team *team, const struct tutti_reduce *call)
+static int ll_can(const struct tutti_team *team, const struct tutti_call *call)
 {
     (void)call;
     return tutti_flow_can(team);
 }
 
-static void shape(const struct tutti_team *team, const struct tutti_reduce *call, size_t elements,
-                  struct tutti_flow *flow)
+static void ll_shape(const struct tutti_team *team, const struct tutti_call *call, size_t elements,
+                     struct tutti_flow *flow)
 {
     size_t size = tutti_type_size(call->type);
     size_t units = (elements * size + UNIT - 1) / UNIT * (tutti_flow_segments(call) ? (size_t)team->size : 1);
@@ -35,6 +35,15 @@ TUTTI_FLOW_ROW_SMALL(ll)
 
 int tutti_ll_barrier(struct tutti_team *team, int type, int op, uint32_t launch_number)
 {
-    const struct tutti_reduce barrier = {.collective = TUTTI_COLLECTIVE_BARRIER, .type = type, .op = op};
-    return tutti_flow_put(team, &barrier, team->stream, launch_number, shape);
+    const struct tutti_call barrier = {.collective = TUTTI_COLLECTIVE_BARRIER, .type = type, .op = op};
+    return tutti_flow_put(team, &barrier, team->stream, launch_number, ll_shape);
 }
+
+const struct tutti_algorithm tutti_reduce_ll = {
+    .name = "ll",
+    .collectives = TUTTI_ON_REDUCTIONS | TUTTI_ON(BARRIER),
+    .waits_for_peers = 1,
+    .can = ll_can,
+    .run = ll_run,
+    .enqueue = ll_enqueue,
+};

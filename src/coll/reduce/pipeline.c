@@ -14,13 +14,14 @@ enum {
     CHUNK_SMALL = 32 << 10
 };
 
-int tutti_pipeline_can(const struct tutti_team *team, const struct tutti_reduce *call)
+static int pipeline_can(const struct tutti_team *team, const struct tutti_call *call)
 {
-    return tutti_flow_can(team) && (call->collective == TUTTI_COLLECTIVE_ALLREDUCE || tutti_flow_segments(call));
+    (void)call;
+    return tutti_flow_can(team);
 }
 
-static void shape(const struct tutti_team *team, const struct tutti_reduce *call, size_t elements,
-                  struct tutti_flow *flow)
+static void pipeline_shape(const struct tutti_team *team, const struct tutti_call *call, size_t elements,
+                           struct tutti_flow *flow)
 {
     size_t size = tutti_type_size(call->type), ranks = (size_t)team->size, grain = 256 / size;
     size_t slice = tutti_flow_segments(call) ? elements : (elements + ranks - 1) / ranks;
@@ -47,3 +48,12 @@ static void shape(const struct tutti_team *team, const struct tutti_reduce *call
 }
 
 TUTTI_FLOW_ROW(pipeline)
+
+const struct tutti_algorithm tutti_reduce_pipeline = {
+    .name = "pipeline",
+    .collectives = TUTTI_ON(ALLREDUCE) | TUTTI_ON_REDUCE_SCATTERS,
+    .waits_for_peers = 1,
+    .can = pipeline_can,
+    .run = pipeline_run,
+    .enqueue = pipeline_enqueue,
+};

@@ -11,24 +11,16 @@
 /* What leaders of several GPUs do with the contributions of one GPU. */
 typedef int locals_run(struct tutti_team *team, const struct tutti_locals *locals, size_t count, int type, int op);
 
-int tutti_leader_can(const struct tutti_team *team, const struct tutti_reduce *call)
+static int leader_can(const struct tutti_team *team, const struct tutti_call *call)
 {
-    return team->gpus < team->size && call->collective != TUTTI_COLLECTIVE_BARRIER;
+    (void)call;
+    return team->gpus < team->size;
 }
 
-static int windows_can(const struct tutti_team *team, const struct tutti_reduce *call)
+static int leader_windows_can(const struct tutti_team *team, const struct tutti_call *call)
 {
-    return team->gpus > 1 && team->gpus < team->size && call->collective == TUTTI_COLLECTIVE_ALLREDUCE;
-}
-
-int tutti_leader_oneshot_can(const struct tutti_team *team, const struct tutti_reduce *call)
-{
-    return windows_can(team, call);
-}
-
-int tutti_leader_twoshot_can(const struct tutti_team *team, const struct tutti_reduce *call)
-{
-    return windows_can(team, call);
+    (void)call;
+    return team->gpus > 1 && team->gpus < team->size;
 }
 
 static uint64_t members(const struct tutti_team *team)
@@ -40,8 +32,7 @@ static uint64_t members(const struct tutti_team *team)
 }
 
 /* One GPU's work, over buffers that the leader can reach; in and out are indexed by rank. run NULL: the only GPU. */
-static int lead(struct tutti_team *team, const struct tutti_reduce *call, const void *in[], void *out[],
-                locals_run *run)
+static int lead(struct tutti_team *team, const struct tutti_call *call, const void *in[], void *out[], locals_run *run)
 {
     if (!run)
         return tutti_direct_mapped(team, call, in, out);
@@ -59,12 +50,12 @@ static int lead(struct tutti_team *team, const struct tutti_reduce *call, const 
 /* Elements [at, at + count) of the contribution as a call of its own. *from: where its part of rank's result begins in
  * the whole result. */
 struct cut {
-    struct tutti_reduce call;
+    struct tutti_call call;
     size_t counts[TUTTI_MAX_RANKS];
     size_t from[TUTTI_MAX_RANKS];
 };
 
-static void cut_out(const struct tutti_team *team, const struct tutti_reduce *call, size_t at, size_t count,
+static void cut_out(const struct tutti_team *team, const struct tutti_call *call, size_t at, size_t count,
                     struct cut *cut)
 {
     cut->call = *call;
@@ -87,7 +78,7 @@ static void cut_out(const struct tutti_team *team, const struct tutti_reduce *ca
 /* Everybody copies a piece into its own channel, the leader works there, everybody copies its part of the result out.
  * The leader's own buffers are used as they are: on a single GPU it is rank 0, whose part of a reduce-scatter lies
  * where it was read, also in place. */
-static int by_pieces(struct tutti_team *team, const struct tutti_reduce *call, locals_run *run)
+static int by_pieces(struct tutti_team *team, const struct tutti_call *call, locals_run *run)
 {
     size_t size = tutti_type_size(call->type), most = tutti_channel_half(team) / size;
     size_t in_at = tutti_channel_data(team, 0), out_at = tutti_channel_data(team, 1);
@@ -121,7 +112,7 @@ static int by_pieces(struct tutti_team *team, const struct tutti_reduce *call, l
     return status == TUTTI_OK ? TUTTI_OK : tutti_team_break(team, status);
 }
 
-int tutti_leader_run(struct tutti_team *team, const struct tutti_reduce *call, int *fits)
+static int leader_run(struct tutti_team *team, const struct tutti_call *call, int *fits)
 {
     const void *in[TUTTI_MAX_RANKS];
     void *out[TUTTI_MAX_RANKS];
@@ -132,7 +123,7 @@ int tutti_leader_run(struct tutti_team *team, const struct tutti_reduce *call, i
     return mapped ? tutti_direct_shared(team, call, in, out, mapped) : by_pieces(team, call, NULL);
 }
 
-static int windows_run(struct tutti_team *team, const struct tutti_reduce *call, int *fits, locals_run *run)
+static int leader_windows_run(struct tutti_team *team, const struct tutti_call *call, int *fits, locals_run *run)
 {
     const void *in[TUTTI_MAX_RANKS];
     void *out[TUTTI_MAX_RANKS];
@@ -151,12 +142,38 @@ static int windows_run(struct tutti_team *team, const struct tutti_reduce *call,
     return status;
 }
 
-int tutti_leader_oneshot_run(struct tutti_team *team, const struct tutti_reduce *call, int *fits)
+static int leader_oneshot_run(struct tutti_team *team, const struct tutti_call *call, int *fits)
 {
-    return windows_run(team, call, fits, tutti_oneshot_locals);
+    return leader_windows_run(team, call, fits, tutti_oneshot_locals);
 }
 
-int tutti_leader_twoshot_run(struct tutti_team *team, const struct tutti_reduce *call, int *fits)
+static int leader_twoshot_run(struct tutti_team *team, const struct tutti_call *call, int *fits)
 {
-    return windows_run(team, call, fits, tutti_twoshot_locals);
+    return leader_windows_run(team, call, fits, tutti_twoshot_locals);
 }
+
+const struct tutti_algorithm tutti_reduce_leader = {
+    .name = "leader",
+    .collectives = TUTTI_ON_REDUCTIONS,
+    .maps_buffers = 1,
+    .can = leader_can,
+    .run = leader_run,
+};
+
+const struct tutti_algorithm tutti_reduce_leader_oneshot = {
+    .name = "leader_oneshot",
+    .collectives = TUTTI_ON(ALLREDUCE),
+    .maps_buffers = 1,
+    .waits_for_peers = 1,
+    .can = leader_windows_can,
+    .run = leader_oneshot_run,
+};
+
+const struct tutti_algorithm tutti_reduce_leader_twoshot = {
+    .name = "leader_twoshot",
+    .collectives = TUTTI_ON(ALLREDUCE),
+    .maps_buffers = 1,
+    .waits_for_peers = 1,
+    .can = leader_windows_can,
+    .run = leader_twoshot_run,
+};

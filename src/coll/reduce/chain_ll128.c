@@ -14,13 +14,13 @@ enum {
     ROUND = 2
 }; /* ROUND: groups a warp */
 
-int tutti_chain_ll128_can(const struct tutti_team *team, const struct tutti_reduce *call)
+static int chain_ll128_can(const struct tutti_team *team, const struct tutti_call *call)
 {
-    return team->lines && tutti_chain_can(team, call);
+    return team->lines && tutti_reduce_chain.can(team, call);
 }
 
-static void shape(const struct tutti_team *team, const struct tutti_reduce *call, size_t elements,
-                  struct tutti_flow *flow)
+static void chain_ll128_shape(const struct tutti_team *team, const struct tutti_call *call, size_t elements,
+                              struct tutti_flow *flow)
 {
     size_t size = tutti_type_size(call->type), grain = GROUP * (size == 16 ? 112 : 120) / size;
     const size_t bytes = tutti_channel_region(team, TUTTI_REGION_LINES).each;
@@ -39,3 +39,12 @@ static void shape(const struct tutti_team *team, const struct tutti_reduce *call
 }
 
 TUTTI_FLOW_ROW(chain_ll128)
+
+const struct tutti_algorithm tutti_reduce_chain_ll128 = {
+    .name = "chain_ll128",
+    .collectives = TUTTI_ON(REDUCE),
+    .waits_for_peers = 1,
+    .can = chain_ll128_can,
+    .run = chain_ll128_run,
+    .enqueue = chain_ll128_enqueue,
+};

@@ -1,5 +1,4 @@
-/* Rules in force: sets of them, as they are tried, and what is chosen by them. Of a section the first rule that fits
- * and can run is taken; calls in stream order look into the section with _enqueue first. */
+/* Sets of rules, and which of them are in force. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdint.h>
@@ -7,12 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "coll/algorithm.h"
-#include "coll/rules/sections.h"
 #include "core/log.h"
 #include "core/settings.h"
 #include "core/status.h"
-#include "core/types.h"
+#include "device/device.h"
+#include "rules/rules.h"
 
 /* Where nothing else is said. Rows of leaders can run only where ranks share GPUs, the others only where they do not.
  */
@@ -53,30 +51,6 @@ static const char *const without_device =
 static const char default_rules[] = "the defaults"; /* as a source of rules */
 enum { DEFAULTS_MOST = 128 };                       /* rows that are kept for them */
 
-enum tutti_section tutti_rules_section(enum tutti_collective collective)
-{
-    switch (collective) {
-    case TUTTI_COLLECTIVE_ALLREDUCE:
-        return TUTTI_SECTION_ALLREDUCE;
-    case TUTTI_COLLECTIVE_REDUCE:
-        return TUTTI_SECTION_REDUCE;
-    case TUTTI_COLLECTIVE_REDUCE_SCATTER:
-    case TUTTI_COLLECTIVE_REDUCE_SCATTER_BLOCK:
-        return TUTTI_SECTION_REDUCE_SCATTER;
-    case TUTTI_COLLECTIVE_SCAN:
-    case TUTTI_COLLECTIVE_EXSCAN:
-        return TUTTI_SECTION_SCAN;
-    default:
-        return TUTTI_SECTIONS;
-    }
-}
-
-enum tutti_section tutti_rules_section_enqueue(enum tutti_collective collective)
-{
-    enum tutti_section section = tutti_rules_section(collective);
-    return section == TUTTI_SECTIONS ? section : section + TUTTI_SECTION_ALLREDUCE_ENQUEUE;
-}
-
 const char *tutti_rules_default(const char *device)
 {
     for (size_t i = 0; i < sizeof defaults / sizeof defaults[0]; i++) {
@@ -105,10 +79,10 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of sets and in_force
 
 static void read_rows(struct set *out, const char *text, const char *from)
 {
-    struct tutti_rule rule = {.section = TUTTI_SECTIONS};
+    struct tutti_rule rule = {.section = -1};
     char wrong[320];
     int more;
-    while ((more = tutti_rule_read(&tutti_sections, &text, &rule, wrong, sizeof wrong)) == 1) {
+    while ((more = tutti_rule_read(&text, &rule, wrong, sizeof wrong)) == 1) {
         if (out->rows == ROWS - DEFAULTS_MOST * (from != default_rules)) {
             tutti_warn_alike("%s: too many rules: the first %d are used", from, out->rows);
             return;
@@ -159,12 +133,12 @@ static void read_first(void)
     read_defaults(&first);
 }
 
-int tutti_rules_next(enum tutti_section section, size_t bytes, int *from)
+int tutti_rules_next(int section, size_t bytes, int *from)
 {
     pthread_once(&once, read_first);
     const struct set *of = set[*from / PLACES];
     for (int i = *from % PLACES; i < of->rows; i++) {
-        if (of->row[i].section != (int)section || bytes < of->row[i].least || bytes > of->row[i].most)
+        if (of->row[i].section != section || bytes < of->row[i].least || bytes > of->row[i].most)
             continue;
         *from = *from / PLACES * PLACES + i + 1;
         return of->row[i].choice;
@@ -172,27 +146,16 @@ int tutti_rules_next(enum tutti_section section, size_t bytes, int *from)
     return -1;
 }
 
-enum tutti_protocol tutti_rules_message(size_t bytes, int *from)
+int tutti_rules_in_force(void)
 {
     pthread_once(&once, read_first);
-    if (*from == 0)
-        *from = atomic_load_explicit(&in_force, memory_order_acquire) * PLACES;
-    int way = tutti_rules_next(TUTTI_SECTION_MESSAGE, bytes, from);
-    return way < 0 ? TUTTI_PROTOCOLS : (enum tutti_protocol)way;
+    return atomic_load_explicit(&in_force, memory_order_acquire) * PLACES;
 }
 
 enum tutti_reason tutti_rules_why(int from)
 {
     const int row = from % PLACES - 1; /* that has been taken last */
     return row >= 0 && row < set[from / PLACES]->defaults ? TUTTI_REASON_RULES : TUTTI_REASON_RULES_DEFAULT;
-}
-
-enum tutti_protocol tutti_rules_message_far(size_t bytes)
-{
-    pthread_once(&once, read_first);
-    int from = atomic_load_explicit(&in_force, memory_order_acquire) * PLACES;
-    int way = tutti_rules_next(TUTTI_SECTION_MESSAGE_FAR, bytes, &from);
-    return way < 0 ? TUTTI_PROTOCOLS : (enum tutti_protocol)way;
 }
 
 uint32_t tutti_rules_hash(int *begin, int *defaults_from)
@@ -258,24 +221,7 @@ int tutti_rules_begin(int own)
     return atomic_load_explicit(&in_force, memory_order_acquire) * PLACES;
 }
 
-const char *tutti_rules_choice(const char *collective, size_t bytes, int ranks, int gpus)
+int tutti_rules_check(const char *text, char *wrong, size_t size)
 {
-    static const enum tutti_collective examples[TUTTI_SECTIONS] = {
-        [TUTTI_SECTION_ALLREDUCE] = TUTTI_COLLECTIVE_ALLREDUCE,
-        [TUTTI_SECTION_REDUCE] = TUTTI_COLLECTIVE_REDUCE,
-        [TUTTI_SECTION_REDUCE_SCATTER] = TUTTI_COLLECTIVE_REDUCE_SCATTER_BLOCK,
-        [TUTTI_SECTION_SCAN] = TUTTI_COLLECTIVE_SCAN,
-    };
-    enum tutti_section section = (enum tutti_section)tutti_section_find(&tutti_sections, collective);
-    if (section >= TUTTI_SECTION_ALLREDUCE_ENQUEUE) /* also what is no collective */
-        return "none";
-    int from, end, algorithm;
-    struct tutti_team team = {.size = ranks, .gpus = gpus, .lines = 1};
-    struct tutti_reduce call = {.collective = examples[section], .count = bytes, .type = TUTTI_TYPE_U8};
-    tutti_rules_hash(&from, &end);
-    while ((algorithm = tutti_rules_next(section, bytes, &from)) >= 0) {
-        if (tutti_algorithms[algorithm].can(&team, &call))
-            return tutti_algorithms[algorithm].name;
-    }
-    return "staged";
+    return tutti_grammar_check(text, wrong, size);
 }

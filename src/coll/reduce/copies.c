@@ -6,13 +6,13 @@
 #include "core/status.h"
 #include "core/types.h"
 
-int tutti_copies_can(const struct tutti_team *team, const struct tutti_reduce *call)
+static int copies_can(const struct tutti_team *team, const struct tutti_call *call)
 {
-    return team->size > 1 && call->collective == TUTTI_COLLECTIVE_ALLREDUCE && tutti_pipeline_can(team, call);
+    return team->size > 1 && tutti_reduce_pipeline.can(team, call);
 }
 
 /* What a peer's slice of this rank's contribution is, it has combined before it copies over it, also in place. */
-static int carry(struct tutti_team *team, const struct tutti_reduce *call, void *out[], size_t begin, size_t n)
+static int carry(struct tutti_team *team, const struct tutti_call *call, void *out[], size_t begin, size_t n)
 {
     size_t size = tutti_type_size(call->type);
     const char *from = (const char *)call->out + begin * size;
@@ -24,7 +24,7 @@ static int carry(struct tutti_team *team, const struct tutti_reduce *call, void 
     return status == TUTTI_OK ? TUTTI_OK : tutti_team_break(team, status);
 }
 
-static int launch(struct tutti_team *team, const struct tutti_reduce *call, void *out[])
+static int launch(struct tutti_team *team, const struct tutti_call *call, void *out[])
 {
     size_t size = tutti_type_size(call->type), ranks = (size_t)team->size, unit = 256 / size, begin = 0;
     size_t slice = ((call->count + ranks - 1) / ranks + unit - 1) / unit * unit, counts[TUTTI_MAX_RANKS] = {0};
@@ -34,15 +34,15 @@ static int launch(struct tutti_team *team, const struct tutti_reduce *call, void
         if ((int)r < team->rank)
             begin += counts[r];
     }
-    struct tutti_reduce half = *call;
+    struct tutti_call half = *call;
     half.collective = TUTTI_COLLECTIVE_REDUCE_SCATTER;
     half.counts = counts;
     half.out = counts[team->rank] ? (char *)call->out + begin * size : call->out; /* no place behind the end */
-    int status = tutti_pipeline_enqueue(team, &half, team->stream);
+    int status = tutti_reduce_pipeline.enqueue(team, &half, team->stream);
     return status == TUTTI_OK ? carry(team, call, out, begin, counts[team->rank]) : status;
 }
 
-int tutti_copies_run(struct tutti_team *team, const struct tutti_reduce *call, int *fits)
+static int copies_run(struct tutti_team *team, const struct tutti_call *call, int *fits)
 {
     const void *in[TUTTI_MAX_RANKS];
     void *out[TUTTI_MAX_RANKS];
@@ -62,3 +62,12 @@ int tutti_copies_run(struct tutti_team *team, const struct tutti_reduce *call, i
     tutti_waiting_end(team);
     return status;
 }
+
+const struct tutti_algorithm tutti_reduce_copies = {
+    .name = "copies",
+    .collectives = TUTTI_ON(ALLREDUCE),
+    .maps_buffers = 1,
+    .waits_for_peers = 1,
+    .can = copies_can,
+    .run = copies_run,
+};

@@ -13,15 +13,9 @@
 
 enum { GATHER_BYTES = 32 << 10 }; /* of all contributions together */
 
-int tutti_staged_can(const struct tutti_team *team, const struct tutti_reduce *call)
-{
-    (void)team;
-    return call->collective != TUTTI_COLLECTIVE_BARRIER;
-}
-
 struct staging {
     struct tutti_team *team;
-    const struct tutti_reduce *call;
+    const struct tutti_call *call;
     size_t size;     /* of an element */
     size_t ranks;    /* of the team, which may be more than kernels take */
     char *mine;      /* this rank's piece, padded to whole slices */
@@ -93,7 +87,7 @@ static int piece(const struct staging *s, size_t count)
 
 static int whole(const struct staging *s, size_t most)
 {
-    const struct tutti_reduce *call = s->call;
+    const struct tutti_call *call = s->call;
     int wanted = tutti_result_of(call, s->team->rank, s->team->size).count > 0, status = TUTTI_OK;
     for (size_t at = 0; at < call->count && status == TUTTI_OK; at += most) {
         size_t count = call->count - at < most ? call->count - at : most;
@@ -160,7 +154,7 @@ static int agree(struct tutti_team *team, int status)
     return agreed == TUTTI_OK && !word ? TUTTI_ERR_MEMORY : agreed;
 }
 
-int tutti_staged_run(struct tutti_team *team, const struct tutti_reduce *call, int *fits)
+static int staged_run(struct tutti_team *team, const struct tutti_call *call, int *fits)
 {
     struct staging s = {.team = team, .call = call, .size = tutti_type_size(call->type), .ranks = (size_t)team->size};
     int scatters = tutti_shape_of(call) == TUTTI_SHAPE_SEGMENTS;
@@ -189,3 +183,10 @@ int tutti_staged_run(struct tutti_team *team, const struct tutti_reduce *call, i
     free(s.in);
     return status;
 }
+
+const struct tutti_algorithm tutti_reduce_staged = {
+    .name = "staged",
+    .collectives = TUTTI_ON_REDUCTIONS,
+    .last_resort = 1,
+    .run = staged_run,
+};

@@ -3,9 +3,10 @@
 #include "core/status.h"
 #include "core/types.h"
 
-int tutti_oneshot_can(const struct tutti_team *team, const struct tutti_reduce *call)
+static int oneshot_can(const struct tutti_team *team, const struct tutti_call *call)
 {
-    return team->gpus == team->size && call->collective == TUTTI_COLLECTIVE_ALLREDUCE;
+    (void)call;
+    return team->gpus == team->size;
 }
 
 int tutti_oneshot_locals(struct tutti_team *team, const struct tutti_locals *locals, size_t count, int type, int op)
@@ -36,9 +37,17 @@ int tutti_oneshot_locals(struct tutti_team *team, const struct tutti_locals *loc
     return status;
 }
 
-int tutti_oneshot_run(struct tutti_team *team, const struct tutti_reduce *call, int *fits)
+static int oneshot_run(struct tutti_team *team, const struct tutti_call *call, int *fits)
 {
     struct tutti_locals mine = {.n = 1, .rank = {team->rank}, .in = {call->in}, .out = {call->out}};
     *fits = 1;
     return tutti_oneshot_locals(team, &mine, call->count, call->type, call->op);
 }
+
+const struct tutti_algorithm tutti_reduce_oneshot = {
+    .name = "oneshot",
+    .collectives = TUTTI_ON(ALLREDUCE),
+    .waits_for_peers = 1,
+    .can = oneshot_can,
+    .run = oneshot_run,
+};

@@ -6,14 +6,14 @@
 
 enum { PART_LEAST = 2048, CHUNK_LEAST = 32 << 10, CHUNK_MOST = 64 << 10, ROUNDS = 32, BLOCKS_MOST = 128 };
 
-int tutti_chain_can(const struct tutti_team *team, const struct tutti_reduce *call)
+static int chain_can(const struct tutti_team *team, const struct tutti_call *call)
 {
-    return tutti_flow_can(team) && team->size > 1 && call->collective == TUTTI_COLLECTIVE_REDUCE &&
-           call->type != TUTTI_TYPE_F16 && call->type != TUTTI_TYPE_BF16; /* rounded once: not at every rank */
+    return tutti_flow_can(team) && team->size > 1 && call->type != TUTTI_TYPE_F16 &&
+           call->type != TUTTI_TYPE_BF16; /* rounded once: not at every rank */
 }
 
-static void shape(const struct tutti_team *team, const struct tutti_reduce *call, size_t elements,
-                  struct tutti_flow *flow)
+static void chain_shape(const struct tutti_team *team, const struct tutti_call *call, size_t elements,
+                        struct tutti_flow *flow)
 {
     const size_t size = tutti_type_size(call->type), bytes = tutti_channel_region(team, TUTTI_REGION_CHUNKS).each;
     *flow = (struct tutti_flow){.kernel = TUTTI_KERNEL_CHAIN, .region = TUTTI_REGION_CHUNKS, .most = SIZE_MAX / 2};
@@ -30,3 +30,12 @@ static void shape(const struct tutti_team *team, const struct tutti_reduce *call
 }
 
 TUTTI_FLOW_ROW(chain)
+
+const struct tutti_algorithm tutti_reduce_chain = {
+    .name = "chain",
+    .collectives = TUTTI_ON(REDUCE),
+    .waits_for_peers = 1,
+    .can = chain_can,
+    .run = chain_run,
+    .enqueue = chain_enqueue,
+};

@@ -1,0 +1,56 @@
+/* Collectives that move data among the ranks of one node: a call as blocks that this rank sends and receives, and
+ * running it. Used by src/mpi/move/. */
+#ifndef TUTTI_COLL_MOVE_H
+#define TUTTI_COLL_MOVE_H
+
+#include "coll/coll.h"
+#include "p2p/protocols.h"
+#include "p2p/rendezvous.h"
+#include "p2p/seen.h"
+
+/* What goes to one rank, or comes from it. The blocks of one rank are in the order in which they meet. */
+struct tutti_move_block {
+    struct tutti_elements elements; /* plan NULL where there are no elements */
+    uint64_t bytes;                 /* of its packed form */
+    int rank;
+    int gpu; /* that holds it; set by the algorithm, where bytes > 0 */
+};
+
+/* Block i of those to be received, as its sender has posted it. */
+struct tutti_move_arrival {
+    struct tutti_rndv *rndv; /* NULL: the sender has posted none, an error of the program */
+    uint32_t number;         /* of the rendezvous */
+    int peer;                /* its sender's rank in the node */
+};
+
+/* Messages by which an algorithm moves blocks. The caller of tutti_move_run() has them; they keep what fails, as the
+ * caller's own code. All are local. */
+struct tutti_move_ops {
+    /* Posts block i of those to be sent as a rendezvous for a rank of the node; nobody is told of it. NULL: there is no
+     * way. job->bytes > 0: it is to be run on the send's GPU before peers may look. */
+    struct tutti_rendezvous_send *(*post)(void *with, int i, int peer, struct tutti_pack_job *job);
+    /* One of: nobody was told of it; peers know it, so that it is looked after from now on. */
+    void (*withdraw)(void *with, struct tutti_rendezvous_send *sent);
+    void (*list)(void *with, struct tutti_rendezvous_send *sent);
+    /* Of a listed one: waits until the data have left the program's buffer, and lets it go. */
+    void (*await)(void *with, struct tutti_rendezvous_send *sent);
+    /* Fetches all blocks to be received, and waits for them. */
+    void (*fetch)(void *with, const struct tutti_move_arrival *from);
+};
+
+/* The blocks of one call on this rank. */
+struct tutti_move {
+    struct tutti_move_block *send, *receive;
+    int sends, receives;
+    struct tutti_endpoint *endpoint;
+    struct tutti_seen seen; /* begins as memory of the host */
+    const struct tutti_move_ops *ops;
+    void *with; /* of ops */
+};
+
+/* Collective over the team's ranks; blocking. The first algorithm that all ranks can run moves call->move; NULL there:
+ * this rank cannot take part, for the reason set by tutti_why_set(). *how says how the call was done, as far as the ops
+ * have not failed; NULL: nothing was done, on all ranks, and tutti_why_take() says why. A status; the team is whole. */
+int tutti_move_run(struct tutti_team *team, const struct tutti_call *call, const char **how);
+
+#endif

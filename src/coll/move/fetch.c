@@ -1,0 +1,178 @@
+/* fetch: each rank shows its peers rendezvous (team/rndv.h) of what it sends them, and fetches all that it receives in
+ * one launch, out of their memory or their scratch. */
+#include <stdlib.h>
+
+#include "coll/move/moves.h"
+#include "core/status.h"
+
+enum { PATIENCE_NS = 1000000000 }; /* a receiver may have to map memory first */
+
+/* ---- can this rank take part? ---- */
+
+/* 1 where kernels of one GPU reach all of the block: that of the block. */
+static int fetch_reaches(struct tutti_move *move, struct tutti_move_block *block)
+{
+    const struct tutti_plan *plan = block->elements.plan;
+    const char *at = block->elements.buffer;
+    const int64_t reach = (block->elements.count - 1) * plan->extent;
+    const char *first = at + plan->true_lower + (reach < 0 ? reach : 0);
+    const char *end = at + plan->true_end + (reach > 0 ? reach : 0);
+    struct tutti_places places;
+    if (tutti_seen_holds(&move->seen, first, end)) {
+        block->gpu = move->seen.memory.gpu;
+        return tutti_endpoint_use(move->endpoint, block->gpu) >= 0 ? 1 : TUTTI_NO(OTHER_GPU);
+    }
+    tutti_places_of(plan, block->elements.count, at, &places);
+    block->gpu = places.gpu;
+    if (!places.device)
+        return TUTTI_NO(HOST_SOME);
+    if (!tutti_places_reached(&places))
+        return places.spread ? TUTTI_NO(TWO_GPUS) : TUTTI_NO(HOST_SOME);
+    return tutti_endpoint_use(move->endpoint, places.gpu) >= 0 ? 1 : TUTTI_NO(OTHER_GPU);
+}
+
+/* *most: bytes of the largest block so far. */
+static int fetch_reaches_all(struct tutti_move *move, struct tutti_move_block *blocks, int n, uint64_t *most)
+{
+    for (int i = 0; i < n; i++) {
+        *most = blocks[i].bytes > *most ? blocks[i].bytes : *most;
+        if (blocks[i].bytes > 0 && !fetch_reaches(move, &blocks[i]))
+            return 0;
+    }
+    return 1;
+}
+
+/* Whether a peer has a GPU that it can use is found out when all have arrived. */
+static int fetch_peers_reach(const struct tutti_team *team, const struct tutti_move *move)
+{
+    for (int i = 0; i < move->sends; i++) {
+        const struct tutti_move_block *block = &move->send[i];
+        if (block->bytes > 0 &&
+            tutti_endpoint_mapped(move->endpoint, tutti_team_peer(team, block->rank), block->gpu) == TUTTI_MAPS_CANNOT)
+            return 0;
+    }
+    return 1;
+}
+
+static int fetch_can(const struct tutti_team *team, const struct tutti_call *call)
+{
+    struct tutti_move *move = call->move;
+    uint64_t most = 0;
+    int from = 0;
+    if (move->sends > TUTTI_RNDVS / 2)
+        return TUTTI_NO(MANY);
+    if (!fetch_reaches_all(move, move->send, move->sends, &most) ||
+        !fetch_reaches_all(move, move->receive, move->receives, &most))
+        return 0;
+    if (!fetch_peers_reach(team, move))
+        return TUTTI_NO(SCRATCH_UNREACHED);
+    if (most > 0 && tutti_rules_message((size_t)most, &from) == TUTTI_PROTOCOL_staged) {
+        tutti_why_set(tutti_rules_why(from));
+        return 0;
+    }
+    return 1;
+}
+
+/* ---- sending ---- */
+
+/* 1: all blocks are posted, and the slots of this rank's call name the first one for each rank. */
+static int fetch_post(struct tutti_team *team, struct tutti_move *move, struct tutti_rendezvous_send **sent)
+{
+    uint16_t *const first = tutti_team_rndvs(team, team->rank);
+    struct tutti_rndv *last[TUTTI_MAX_RANKS] = {NULL};
+    const int n = move->sends;
+    struct tutti_pack_job *jobs = calloc((size_t)n + 1, sizeof *jobs + sizeof(int));
+    int *gpus = jobs ? (int *)(void *)(jobs + n + 1) : NULL; /* behind them */
+    unsigned used = 0;
+    int fine = jobs != NULL;
+    for (int r = 0; r < team->size; r++)
+        first[r] = TUTTI_RNDVS;
+    for (int i = 0; i < n && fine; i++) {
+        const int rank = move->send[i].rank;
+        sent[i] = move->ops->post(move->with, i, tutti_team_peer(team, rank), &jobs[used]);
+        if (!(fine = sent[i] != NULL))
+            break;
+        gpus[used] = sent[i]->gpu;
+        used += jobs[used].bytes > 0;
+        const uint16_t number = (uint16_t)tutti_endpoint_number(move->endpoint, sent[i]->rndv);
+        if (last[rank])
+            last[rank]->next = number;
+        else
+            first[rank] = number;
+        last[rank] = sent[i]->rndv;
+        sent[i]->patience = PATIENCE_NS;
+    }
+    if (fine && used)
+        fine = tutti_pack_on(gpus, jobs, used) == TUTTI_OK;
+    free(jobs);
+    return fine;
+}
+
+/* ---- receiving ---- */
+
+/* Finds the rendezvous of each block. `from` has room for all. */
+static void fetch_find(const struct tutti_team *team, const struct tutti_move *move, struct tutti_move_arrival *from)
+{
+    uint32_t next[TUTTI_MAX_RANKS];
+    for (int r = 0; r < team->size; r++)
+        next[r] = tutti_team_rndvs(team, r)[team->rank];
+    for (int i = 0; i < move->receives; i++) {
+        uint32_t *number = &next[move->receive[i].rank];
+        const int peer = tutti_team_peer(team, move->receive[i].rank);
+        struct tutti_rndv *rndv = *number < TUTTI_RNDVS ? tutti_endpoint_at(move->endpoint, peer, (int)*number) : NULL;
+        from[i] = (struct tutti_move_arrival){.rndv = rndv, .number = *number, .peer = peer};
+        *number = rndv ? rndv->next : TUTTI_RNDVS;
+    }
+}
+
+/* ---- the call ---- */
+
+/* What this rank posts, and finds posted. */
+struct fetch_parts {
+    struct tutti_rendezvous_send **sent;
+    struct tutti_move_arrival *from;
+};
+
+/* Posts, and agrees that all ranks have. */
+static int fetch_agree(struct tutti_team *team, struct tutti_move *move, const struct fetch_parts *parts, int *fits)
+{
+    int posted = parts->sent && parts->from ? fetch_post(team, move, parts->sent) : TUTTI_NO(MEMORY);
+    uint32_t fine = posted ? TUTTI_REASONS : (uint32_t)tutti_why_take(TUTTI_REASON_MANY);
+    const int status = tutti_team_vote(team, fine, &fine);
+    *fits = status == TUTTI_OK && fine == TUTTI_REASONS;
+    if (*fits)
+        return status;
+    tutti_why_set(fine < TUTTI_REASONS ? (enum tutti_reason)fine : TUTTI_REASON_OTHER);
+    for (int i = 0; i < move->sends && parts->sent; i++) {
+        if (parts->sent[i])
+            move->ops->withdraw(move->with, parts->sent[i]);
+    }
+    return status;
+}
+
+static int fetch_run(struct tutti_team *team, const struct tutti_call *call, int *fits)
+{
+    struct tutti_move *move = call->move;
+    const struct fetch_parts parts = {.sent = calloc((size_t)move->sends + 1, sizeof *parts.sent),
+                                      .from = malloc(((size_t)move->receives + 1) * sizeof *parts.from)};
+    const int status = fetch_agree(team, move, &parts, fits);
+    if (*fits) {
+        for (int i = 0; i < move->sends; i++)
+            move->ops->list(move->with, parts.sent[i]);
+        fetch_find(team, move, parts.from);
+        move->ops->fetch(move->with, parts.from);
+        for (int i = 0; i < move->sends; i++)
+            move->ops->await(move->with, parts.sent[i]);
+    }
+    free(parts.sent);
+    free(parts.from);
+    return status;
+}
+
+const struct tutti_algorithm tutti_move_fetch = {
+    .name = "fetch",
+    .collectives = TUTTI_ON_MOVES,
+    .can = fetch_can,
+    .run = fetch_run,
+    .how = "fetched from each other",
+};

@@ -1,0 +1,93 @@
+#include "coll/move/moves.h"
+
+#include <string.h>
+
+const struct tutti_algorithm *const tutti_moves[TUTTI_MOVES] = {
+#define TUTTI_MOVE(name, text) &tutti_move_##name,
+#include "tutti/moves.def"
+#undef TUTTI_MOVE
+};
+
+/* ---- rules ---- */
+
+enum { MOVES_MPI = TUTTI_MOVES }; /* the MPI has the call */
+
+static int moves_find(const char *name)
+{
+    int i = 0;
+    while (i < TUTTI_MOVES && strcmp(tutti_moves[i]->name, name) != 0)
+        i++;
+    return i < TUTTI_MOVES || strcmp(name, "mpi") == 0 ? i : -1;
+}
+
+static const struct tutti_names moves = {
+    .what = "algorithm of moves",
+#define TUTTI_MOVE(name, text) #name " "
+    .known =
+#include "tutti/moves.def"
+        "mpi",
+#undef TUTTI_MOVE
+    .find = moves_find,
+};
+
+enum moves_section {
+    MOVES_BCAST,
+    MOVES_GATHER,
+    MOVES_SCATTER,
+    MOVES_ALLGATHER,
+    MOVES_ALLTOALL,
+    MOVES_NEIGHBOR,
+    MOVES_SECTIONS
+};
+
+static const struct tutti_section sections[MOVES_SECTIONS] = {
+    [MOVES_BCAST] = {"bcast", &moves},       [MOVES_GATHER] = {"gather", &moves},
+    [MOVES_SCATTER] = {"scatter", &moves},   [MOVES_ALLGATHER] = {"allgather", &moves},
+    [MOVES_ALLTOALL] = {"alltoall", &moves}, [MOVES_NEIGHBOR] = {"neighbor", &moves},
+};
+
+static struct tutti_rules_room room = {
+    .section = sections, .sections = MOVES_SECTIONS, .known = "bcast, gather, scatter, allgather, alltoall, neighbor"};
+
+__attribute__((constructor)) static void moves_register(void)
+{
+    tutti_rules_register(&room);
+}
+
+/* The forms with v and w share the section. */
+static enum moves_section moves_section_of(enum tutti_collective collective)
+{
+    switch (collective) {
+    case TUTTI_COLLECTIVE_BCAST:
+        return MOVES_BCAST;
+    case TUTTI_COLLECTIVE_GATHER:
+    case TUTTI_COLLECTIVE_GATHERV:
+        return MOVES_GATHER;
+    case TUTTI_COLLECTIVE_SCATTER:
+    case TUTTI_COLLECTIVE_SCATTERV:
+        return MOVES_SCATTER;
+    case TUTTI_COLLECTIVE_ALLGATHER:
+    case TUTTI_COLLECTIVE_ALLGATHERV:
+        return MOVES_ALLGATHER;
+    case TUTTI_COLLECTIVE_ALLTOALL:
+    case TUTTI_COLLECTIVE_ALLTOALLV:
+    case TUTTI_COLLECTIVE_ALLTOALLW:
+        return MOVES_ALLTOALL;
+    default:
+        return MOVES_NEIGHBOR;
+    }
+}
+
+uint32_t tutti_moves_permitted(enum tutti_collective collective, size_t bytes)
+{
+    const int section = room.first + (int)moves_section_of(collective);
+    int from = tutti_rules_in_force(), choice, any = 0;
+    uint32_t rows = 0;
+    while ((choice = tutti_rules_next(section, bytes, &from)) >= 0) {
+        any = 1;
+        if (choice == MOVES_MPI)
+            break;
+        rows |= UINT32_C(1) << choice;
+    }
+    return any ? rows : 1;
+}

@@ -1,0 +1,64 @@
+/* What coll/ keeps of a team, in the room that the team has for it (team.h, `attached`). Private to coll/. */
+#ifndef TUTTI_COLL_STATE_H
+#define TUTTI_COLL_STATE_H
+
+#include "team/team.h"
+
+enum { TUTTI_SPARES = 64, TUTTI_CACHED_LAUNCHES = 16 };
+
+struct tutti_coll_state {
+    /* Waits for what the program has put into its own stream of the communicator; see tutti_coll_settle_by(). */
+    int (*settle)(void *with);
+    void *settle_with;
+    /* Team UNAVAILABLE: calls since, and until it is tried again. */
+    unsigned refused, patience;
+    int rules;                      /* first of the rules that count: all ranks have them */
+    uint32_t prepared[TUTTI_TYPES]; /* bit o: this rank has made the kernels of operator o ready */
+
+    /* Of the call under way: */
+    int offered;        /* 1: all ranks have filled their shares before they arrived */
+    unsigned granted;   /* blocks of a kernel that waits, alike on all ranks; 0: not agreed */
+    int beside_streams; /* 1: some rank has communicators with a stream */
+
+    int early; /* 1: the last launch in stream order let the next one come at once */
+    /* Device scratch: each is at least twice as large as the one before, and all are freed with the team, since work in
+     * streams and graphs may still use them. */
+    void *spare[TUTTI_SPARES];
+    int spares;
+    size_t spare_bytes; /* of the last one */
+
+    /* Launches of the team's stream that came more than once, kept ready by the device. */
+    struct tutti_cached_launch {
+        struct tutti_prepared *prepared; /* NULL: seen, but not made yet */
+        struct tutti_launch launch;
+        struct tutti_flow_args flow;
+        uint32_t calls;
+    } * launch_cache;
+    uint32_t launch_lookups;                /* calls that looked for one */
+    struct tutti_cached_launch *cache_next; /* to be made when the call under way has ended */
+    struct tutti_prepared *cache_stale;     /* to be dropped then */
+    int cache_off;                          /* 1: the device could not keep one */
+
+    /* The kernel that may still stay after its call, see kernels/linger.inc. */
+    struct tutti_linger {
+        uint32_t us;  /* how long kernels stay, alike on all ranks; 0: they do not */
+        int type, op; /* that it serves */
+        uint64_t launches, served;
+    } linger;
+};
+_Static_assert(sizeof(struct tutti_coll_state) <= TUTTI_TEAM_ATTACHED_BYTES, "the room that a team has for it");
+
+static inline struct tutti_coll_state *tutti_coll_of(const struct tutti_team *team)
+{
+    return (struct tutti_coll_state *)(uintptr_t)team->attached;
+}
+/* Blocks that a kernel may have in the call under way. Team open. */
+static inline unsigned tutti_coll_blocks(const struct tutti_team *team)
+{
+    const unsigned granted = tutti_coll_of(team)->granted, most = granted ? granted : team->blocks;
+    return most < TUTTI_MAX_BLOCKS ? most : TUTTI_MAX_BLOCKS;
+}
+/* Local. The state has something to be freed with the team from now on. */
+void tutti_coll_keeps(struct tutti_team *team);
+
+#endif

@@ -1,0 +1,102 @@
+/* Rows of algorithms: what the list says of a row, and what callers take for granted of its columns. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "coll/algorithm.h"
+#include "coll/move/moves.h"
+
+static const struct {
+    const char *name;
+    int stream;
+} listed[] = {
+#define TUTTI_ALGORITHM_HOST               0
+#define TUTTI_ALGORITHM_STREAM             1
+#define TUTTI_ALGORITHM(name, order, text) {#name, TUTTI_ALGORITHM_##order},
+#include "tutti/algorithms.def"
+#undef TUTTI_ALGORITHM
+};
+
+static void are_as_listed(void **state)
+{
+    (void)state;
+    for (int i = 0; i < TUTTI_ALGORITHMS; i++) {
+        const struct tutti_algorithm *row = tutti_algorithms[i];
+        assert_string_equal(row->name, listed[i].name);
+        assert_int_equal(row->enqueue != NULL, listed[i].stream);
+        assert_non_null(row->run);
+        assert_int_not_equal(row->collectives, 0);
+        assert_int_equal(row->collectives & ~(TUTTI_ON_REDUCTIONS | TUTTI_ON(BARRIER)), 0);
+        assert_true(!row->enqueue || row->waits_for_peers); /* of a call in stream order nothing else tells the end */
+    }
+}
+
+static void moves_are_as_listed(void **state)
+{
+    (void)state;
+    static const char *const names[] = {
+#define TUTTI_MOVE(name, text) #name,
+#include "tutti/moves.def"
+#undef TUTTI_MOVE
+    };
+    for (int i = 0; i < TUTTI_MOVES; i++) {
+        const struct tutti_algorithm *row = tutti_moves[i];
+        assert_string_equal(row->name, names[i]);
+        assert_true(row->run && row->how && !row->enqueue && !row->last_resort && !row->stands_in);
+        assert_int_not_equal(row->collectives, 0);
+        assert_int_equal(row->collectives & ~TUTTI_ON_MOVES, 0);
+    }
+    for (int c = 0; c < TUTTI_COLLECTIVES; c++) { /* the set is that of the list */
+        const int moves = c >= TUTTI_COLLECTIVE_BCAST && c <= TUTTI_COLLECTIVE_NEIGHBOR_ALLTOALLW;
+        assert_int_equal(TUTTI_ON_MOVES >> c & 1, moves);
+    }
+}
+
+static void one_is_the_last_resort(void **state)
+{
+    (void)state;
+    const struct tutti_team nothing = {.size = 100};
+    int found = 0;
+    for (int i = 0; i < TUTTI_ALGORITHMS; i++) {
+        const struct tutti_algorithm *row = tutti_algorithms[i];
+        found += row->last_resort;
+        if (!row->last_resort)
+            continue;
+        assert_ptr_equal(row, tutti_algorithm_last());
+        assert_false(row->maps_buffers || row->waits_for_peers || row->stands_in);
+        for (int c = 0; c < TUTTI_COLLECTIVES; c++) {
+            const struct tutti_call call = {.collective = (enum tutti_collective)c};
+            assert_int_equal(tutti_algorithm_can(row, &nothing, &call), TUTTI_ON_REDUCTIONS >> c & 1);
+        }
+    }
+    assert_int_equal(found, 1);
+}
+
+/* What stands in for a row that has too few multiprocessors must not wait for peers itself. */
+static void one_stands_in(void **state)
+{
+    (void)state;
+    const struct tutti_team own = {.size = 4, .gpus = 4}, shared = {.size = 4, .gpus = 2};
+    const struct tutti_call call = {.collective = TUTTI_COLLECTIVE_SCAN},
+                            barrier = {.collective = TUTTI_COLLECTIVE_BARRIER};
+    const struct tutti_algorithm *row = tutti_algorithm_instead(&own, &call);
+    assert_non_null(row);
+    assert_false(row->waits_for_peers);
+    assert_null(tutti_algorithm_instead(&shared, &call));
+    assert_null(tutti_algorithm_instead(&own, &barrier));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(are_as_listed),
+        cmocka_unit_test(moves_are_as_listed),
+        cmocka_unit_test(one_is_the_last_resort),
+        cmocka_unit_test(one_stands_in),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
