@@ -64,9 +64,13 @@ enum tutti_section {
     TUTTI_SECTION_SHMEM_GET_32,
     TUTTI_SECTION_SHMEM_GET_128,
     TUTTI_SECTION_SHMEM_GET_1024,
-    TUTTI_SECTIONS /* none: a barrier has no rules */
+    TUTTI_SECTION_SHMEM_STREAM, /* collectives of the global address space in stream order: enum tutti_stream_way */
+    TUTTI_SECTION_AWARE,        /* scratch for types with gaps of a GPU-aware MPI: enum tutti_aware_place */
+    TUTTI_SECTIONS              /* none: a barrier has no rules */
 };
 enum tutti_transfer_way { TUTTI_TRANSFER_DIRECT, TUTTI_TRANSFER_COPY_ENGINE };
+enum tutti_stream_way { TUTTI_STREAM_CHANNEL, TUTTI_STREAM_BLOCK, TUTTI_STREAM_BLOCKS };
+enum tutti_aware_place { TUTTI_AWARE_HOST, TUTTI_AWARE_DEVICE };
 enum tutti_section tutti_rules_section(enum tutti_collective collective);
 enum tutti_section tutti_rules_section_enqueue(enum tutti_collective collective);
 /* Algorithm of the first rule, from `from` on, that fits the call; *from is moved behind it. -1 past the last. User's
@@ -76,6 +80,10 @@ int tutti_rules_next(enum tutti_section section, size_t bytes, int *from);
 /* A number that is equal where the rules in force are; where they begin, and where among them the defaults do, for
  * tutti_rules_next(). */
 uint32_t tutti_rules_hash(int *begin, int *defaults_from);
+/* The same of the rules of one section alone, which the ranks of a job may have to agree on. */
+uint32_t tutti_rules_section_hash(enum tutti_section section);
+/* 1 where the first rule that fits some size is one for `choice`. */
+int tutti_rules_choose(enum tutti_section section, int choice);
 /* Where the rules of a call begin: at `own`, those that its communicator was opened with, or see tutti_rules_follow().
  */
 int tutti_rules_begin(int own);

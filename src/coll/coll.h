@@ -78,8 +78,12 @@ enum tutti_protocol tutti_rules_message(size_t bytes, int *from);
 enum tutti_reason tutti_rules_why(int from);
 /* The same of the section `message_far`, for ranks of other nodes; of the first rule that fits. */
 enum tutti_protocol tutti_rules_message_far(size_t bytes);
+/* 1 where types with gaps are packed into device memory for a GPU-aware MPI, by the section `aware`; local. */
+int tutti_rules_aware_on_device(size_t bytes);
 /* The default rules for a device, by its name, as text. Static. */
 const char *tutti_rules_default(const char *device);
+/* Those that hold for every device, behind them. */
+const char *tutti_rules_common(void);
 
 /* Rules measured on this machine: tutti_rules_file_load() of rules/file.h, with the sections that there are. */
 int tutti_rules_load(const char *path, const char *device, char *rules, size_t size, char *wrong, size_t wrong_size);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "coll/algorithm.h"
 #include "core/log.h"
 #include "core/settings.h"
 #include "device/device.h"
@@ -57,7 +58,7 @@ static int open_far(struct tutti_shmem *space)
 static int open_channel(struct tutti_shmem *space)
 {
     const int number = space->near->count == space->transport->size ? TSHMEM_TEAM_WORLD : TSHMEM_TEAM_SHARED;
-    if (!space->gpu || tutti_settings()->shmem_channel_bytes == 0)
+    if (!space->gpu || !tutti_rules_choose(TUTTI_SECTION_SHMEM_STREAM, TUTTI_STREAM_CHANNEL))
         return TUTTI_OK;
     int status = space->near->count > 1
                      ? tutti_shmem_channel_over(&space->channels, space->team, number, space->gpu->gpu)
@@ -74,6 +75,7 @@ static int make(struct tutti_shmem *space)
     const int64_t mib = tutti_shmem_heap_mib(), first = mib > 0 ? mib << 20 : 0;
     const int64_t said = (int64_t)tutti_settings()->shmem_heap_most_mb << 20, most = said ? said : first * GROWS;
     uint64_t heap_bytes = (uint64_t)first;
+    int defaults;
     if (!are_whole(space))
         return TUTTI_ERR_UNAVAILABLE;
     if (!tutti_shmem_alike(space->transport, first) || !tutti_shmem_alike(space->transport, most))
@@ -88,10 +90,10 @@ static int make(struct tutti_shmem *space)
             tutti_plain(tutti_shmem_heap_text(), text, sizeof text));
     }
     space->began = heap_bytes;
-    if (!tutti_shmem_alike(space->transport, tutti_settings()->shmem_stream_bytes) ||
-        !tutti_shmem_alike(space->transport, tutti_settings()->shmem_channel_bytes))
+    tutti_rules_hash(&space->rules, &defaults);
+    if (!tutti_shmem_alike(space->transport, tutti_rules_section_hash(TUTTI_SECTION_SHMEM_STREAM)))
         return tutti_shmem_answer(TUTTI_ERR_SETTING, "tshmem_init",
-                                  "TUTTI_SHMEM_STREAM_BYTES or TUTTI_SHMEM_CHANNEL_BYTES is not the same on all ranks");
+                                  "rules of the section shmem_stream are not the same on all ranks");
     space->kind = kind_of_heaps();
     if (!tutti_shmem_alike(space->transport, space->kind->host_reaches)) {
         space->kind = &tutti_shmem_host; /* nothing is made yet */

@@ -154,6 +154,30 @@ static void any_file(void **state)
     }
 }
 
+/* What is chosen for some size, and the hash of one section. */
+static void chooses(void **state)
+{
+    (void)state;
+    char wrong[320] = "";
+    const uint32_t hash = tutti_rules_section_hash(TUTTI_SECTION_SHMEM_STREAM);
+    assert_true(tutti_rules_choose(TUTTI_SECTION_SHMEM_STREAM, TUTTI_STREAM_CHANNEL)); /* the defaults */
+    assert_true(tutti_rules_choose(TUTTI_SECTION_SHMEM_STREAM, TUTTI_STREAM_BLOCKS));
+    assert_false(tutti_rules_aware_on_device(65535));
+    assert_true(tutti_rules_aware_on_device(65536));
+    assert_int_equal(
+        tutti_rules_set("shmem_stream: 9-*@blocks 0-7@block 8-8@block aware: 0-99@device *@host", wrong, sizeof wrong),
+        TUTTI_OK);
+    assert_false(tutti_rules_choose(TUTTI_SECTION_SHMEM_STREAM, TUTTI_STREAM_CHANNEL));
+    assert_true(tutti_rules_choose(TUTTI_SECTION_SHMEM_STREAM, TUTTI_STREAM_BLOCK));
+    assert_int_not_equal(tutti_rules_section_hash(TUTTI_SECTION_SHMEM_STREAM), hash);
+    assert_true(tutti_rules_aware_on_device(99));
+    assert_false(tutti_rules_aware_on_device(100));
+    assert_int_equal(tutti_rules_set("shmem_stream: 9-*@blocks 0-7@block", wrong, sizeof wrong), TUTTI_OK);
+    assert_true(tutti_rules_choose(TUTTI_SECTION_SHMEM_STREAM, TUTTI_STREAM_CHANNEL)); /* 8 bytes are left to it */
+    assert_int_equal(tutti_rules_set(NULL, wrong, sizeof wrong), TUTTI_OK);
+    assert_int_equal(tutti_rules_section_hash(TUTTI_SECTION_SHMEM_STREAM), hash);
+}
+
 /* Other rules while the process runs, as measurements put them in force. */
 static void sets(void **state)
 {
@@ -173,8 +197,8 @@ static void sets(void **state)
     assert_int_equal(tutti_rules_set("allreduce: *@x", wrong, sizeof wrong), TUTTI_ERR_SETTING);
     assert_non_null(strstr(wrong, "no algorithm 'x'"));
     assert_string_equal(tutti_rules_choice("allreduce", 8192, 4, 4), "direct");
-    for (int i = 0; i < 61 * 3; i++) { /* the same texts again take no room */
-        snprintf(text, sizeof text, "scan: 0-%d@staged", i % 61);
+    for (int i = 0; i < 59 * 3; i++) { /* the same texts again take no room */
+        snprintf(text, sizeof text, "scan: 0-%d@staged", i % 59);
         assert_int_equal(tutti_rules_set(text, wrong, sizeof wrong), TUTTI_OK);
     }
     assert_int_equal(tutti_rules_set("scan: *@staged", wrong, sizeof wrong), TUTTI_ERR_UNAVAILABLE);
@@ -231,7 +255,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(takes),    cmocka_unit_test(refuses),     cmocka_unit_test(first_that_fits),
         cmocka_unit_test(any_text), cmocka_unit_test(reads_files), cmocka_unit_test(reads_no_files),
-        cmocka_unit_test(any_file), cmocka_unit_test(sets),
+        cmocka_unit_test(any_file), cmocka_unit_test(chooses),     cmocka_unit_test(sets),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

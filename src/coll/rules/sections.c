@@ -32,6 +32,31 @@ static int find_transfer(const char *name)
 
 static const struct tutti_names transfers = {"way of kernels' transfers", "direct copy_engine", find_transfer};
 
+/* Position of the name among the n names, -1: it is not there. */
+static int position(const char *name, const char *const names[], int n)
+{
+    while (--n >= 0 && strcmp(names[n], name) != 0)
+        ;
+    return n;
+}
+
+static int find_stream_way(const char *name)
+{
+    static const char *const names[] = {
+        [TUTTI_STREAM_CHANNEL] = "channel", [TUTTI_STREAM_BLOCK] = "block", [TUTTI_STREAM_BLOCKS] = "blocks"};
+    return position(name, names, 3);
+}
+
+static int find_aware_place(const char *name)
+{
+    static const char *const names[] = {[TUTTI_AWARE_HOST] = "host", [TUTTI_AWARE_DEVICE] = "device"};
+    return position(name, names, 2);
+}
+
+static const struct tutti_names stream_ways = {"way of a collective in stream order", "channel block blocks",
+                                               find_stream_way};
+static const struct tutti_names aware_places = {"place of scratch", "host device", find_aware_place};
+
 static const struct tutti_section_row rows[TUTTI_SECTIONS] = {
     [TUTTI_SECTION_ALLREDUCE] = {"allreduce", &algorithms},
     [TUTTI_SECTION_REDUCE] = {"reduce", &algorithms},
@@ -51,12 +76,14 @@ static const struct tutti_section_row rows[TUTTI_SECTIONS] = {
     [TUTTI_SECTION_SHMEM_GET_32] = {"shmem_get_32", &transfers},
     [TUTTI_SECTION_SHMEM_GET_128] = {"shmem_get_128", &transfers},
     [TUTTI_SECTION_SHMEM_GET_1024] = {"shmem_get_1024", &transfers},
+    [TUTTI_SECTION_SHMEM_STREAM] = {"shmem_stream", &stream_ways},
+    [TUTTI_SECTION_AWARE] = {"aware", &aware_places},
 };
 
 const struct tutti_sections tutti_sections = {rows, TUTTI_SECTIONS,
                                               "known are: allreduce, reduce, reduce_scatter, scan, the same with "
                                               "_enqueue, message and message_far, shmem_put_ and "
-                                              "shmem_get_ with 1, 32, 128 and 1024"};
+                                              "shmem_get_ with 1, 32, 128 and 1024, shmem_stream, aware"};
 
 int tutti_rules_check(const char *text, char *wrong, size_t size)
 {

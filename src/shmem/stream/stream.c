@@ -1,6 +1,5 @@
 #include "shmem/stream/stream.h"
 
-#include "core/settings.h"
 #include "core/status.h"
 #include "kernels/shmem_kernel.h"
 
@@ -80,9 +79,18 @@ int tutti_shmem_stream_begin(struct tutti_shmem_streamed *call, const char *name
     return begin_local(call, name, stream);
 }
 
+enum tutti_stream_way tutti_shmem_stream_way(size_t bytes, int channel)
+{
+    int from = tutti_shmem.rules, way;
+    do
+        way = tutti_rules_next(TUTTI_SECTION_SHMEM_STREAM, bytes, &from);
+    while (way == TUTTI_STREAM_CHANNEL && !channel);
+    return way < 0 ? TUTTI_STREAM_BLOCK : (enum tutti_stream_way)way;
+}
+
 int tutti_shmem_stream_small(const struct tutti_shmem_streamed *call, size_t bytes)
 {
-    return call->one || bytes <= (size_t)tutti_settings()->shmem_stream_bytes;
+    return call->one || tutti_shmem_stream_way(bytes, 0) == TUTTI_STREAM_BLOCK;
 }
 
 unsigned tutti_shmem_stream_blocks(size_t bytes)

@@ -2,6 +2,7 @@
 #ifndef TUTTI_SHMEM_STREAM_STREAM_H
 #define TUTTI_SHMEM_STREAM_STREAM_H
 
+#include "coll/algorithm.h"
 #include "kernels/shmem_args.h"
 #include "shmem/lane.h"
 #include "shmem/meet.h"
@@ -23,6 +24,9 @@ int tutti_shmem_stream_leave(struct tutti_stream *stream, int status, const char
 
 /* A call of kernels: begin, some launches, end. begin: a status; it fills what all kernels are given. */
 int tutti_shmem_stream_begin(struct tutti_shmem_streamed *call, const char *name, tshmem_team_t team, void *stream);
+/* How a collective of `bytes` bytes a PE is done, by the rules of the section shmem_stream. channel: 1 where its team
+ * has one. */
+enum tutti_stream_way tutti_shmem_stream_way(size_t bytes, int channel);
 /* 1 where a collective of `bytes` bytes a PE is one block's: with far members always. */
 int tutti_shmem_stream_small(const struct tutti_shmem_streamed *call, size_t bytes);
 /* Blocks that move or combine so many bytes: two or more. */

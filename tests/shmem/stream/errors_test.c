@@ -2,7 +2,7 @@
  * Each ends the address space within the limit, is said, and kept. By kernels that meet, and through a channel. */
 #include <stdio.h>
 
-#include "core/settings.h"
+#include "coll/algorithm.h"
 #include "core/status.h"
 #include "shmem/kit.h"
 #include "shmem/shmem.h"
@@ -27,7 +27,8 @@ static const struct {
 
 static int way_of(struct tutti_transport *transport, void *arg)
 {
-    const int way = *(const int *)arg, channel = tutti_settings()->shmem_channel_bytes > 0;
+    const int way = *(const int *)arg;
+    const int channel = tutti_rules_choose(TUTTI_SECTION_SHMEM_STREAM, TUTTI_STREAM_CHANNEL);
     struct tutti_node *node = NULL;
     void *stream = NULL, *other = NULL;
     check_rank(transport->rank);
