@@ -203,10 +203,10 @@ static void collective_tell(struct tool_words *words)
     tool_words_take(words, tool_print("algorithm=%s", o->algorithm ? o->algorithm : ""));
 }
 
-#define COLLECTIVE(name_, call_, rules_, collective_, text_)                                                           \
+#define COLLECTIVE(name_, call_, rules_, collective_, note)                                                            \
     const struct bench bench_##name_ = {                                                                               \
         .name = #name_,                                                                                                \
-        .text = text_,                                                                                                 \
+        .text = "MPI_" call_ " on device memory" note ", beside the other ways to do it",                              \
         .does = BENCH_DOES_COLLECTIVE,                                                                                 \
         .kind = &(const struct bench_kind){#name_, call_, rules_, TUTTI_COLLECTIVE_##collective_},                     \
         .spec = {.own = collective_own, .take = collective_take, .doc = collective_doc},                               \
@@ -220,12 +220,9 @@ static void collective_tell(struct tool_words *words)
         .json = BENCH_JSON(bench_json_write),                                                                          \
         .plot = bench_plot_write,                                                                                      \
     };
-COLLECTIVE(allreduce, "Allreduce", "allreduce", ALLREDUCE,
-           "MPI_Allreduce on device memory, beside the other ways to do it")
-COLLECTIVE(reduce, "Reduce", "reduce", REDUCE, "the same for MPI_Reduce")
-COLLECTIVE(reduce_scatter, "Reduce_scatter", "reduce_scatter", REDUCE_SCATTER,
-           "... MPI_Reduce_scatter, with equal segments")
-COLLECTIVE(reduce_scatter_block, "Reduce_scatter_block", "reduce_scatter", REDUCE_SCATTER_BLOCK,
-           "... MPI_Reduce_scatter_block")
-COLLECTIVE(scan, "Scan", "scan", SCAN, "... MPI_Scan")
-COLLECTIVE(exscan, "Exscan", "scan", EXSCAN, "... MPI_Exscan")
+COLLECTIVE(allreduce, "Allreduce", "allreduce", ALLREDUCE, "")
+COLLECTIVE(reduce, "Reduce", "reduce", REDUCE, "")
+COLLECTIVE(reduce_scatter, "Reduce_scatter", "reduce_scatter", REDUCE_SCATTER, ", with equal segments")
+COLLECTIVE(reduce_scatter_block, "Reduce_scatter_block", "reduce_scatter", REDUCE_SCATTER_BLOCK, "")
+COLLECTIVE(scan, "Scan", "scan", SCAN, "")
+COLLECTIVE(exscan, "Exscan", "scan", EXSCAN, "")
