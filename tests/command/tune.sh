@@ -203,8 +203,7 @@ started() { # starts a long run, waits until it measures
     : >"$folder/err"
     "$tutti" tune -n 2 --mpi "$mpi" --time 200 --largest 1m --output "$folder/early" >"$folder/out" 2>"$folder/err" &
     run=$!
-    for ((i = 0; i < 600; i++)); do
-        grep -q measuring "$folder/err" && break
+    until grep -q measuring "$folder/err" || ! kill -0 $run 2>/dev/null; do
         sleep 0.1
     done
 }
