@@ -10,98 +10,198 @@
 #include "bench/shmem/shmem.h"
 #include "bench/tune/tune.h"
 
-static const char *text_of(int argc, char **argv, const char *name)
+static struct bench_plan plan;
+static char **words; /* the arguments behind the benchmark's, NULL at the end */
+
+static const char *text_of(const char *name)
 {
     size_t n = strlen(name);
-    for (int i = 2; i < argc; i++) {
-        if (strncmp(argv[i], name, n) == 0 && argv[i][n] == '=')
-            return argv[i] + n + 1;
+    for (char **word = words; *word; word++) {
+        if (strncmp(*word, name, n) == 0 && (*word)[n] == '=')
+            return *word + n + 1;
     }
     fprintf(stderr, "tutti: %s is missing: this program is started by `tutti bench`\n", name);
     exit(2);
 }
 
-static long long value_of(int argc, char **argv, const char *name)
+static long long value_of(const char *name)
 {
-    return strtoll(text_of(argc, argv, name), NULL, 10);
+    return strtoll(text_of(name), NULL, 10);
 }
 
 /* "8,64,512" */
-static void read_sizes(const char *text, struct bench_plan *plan)
+static void read_sizes(const char *text)
 {
     char *at;
-    for (const char *from = text; plan->n_sizes < BENCH_SIZES; from = at + 1) {
-        plan->sizes[plan->n_sizes] = strtoull(from, &at, 10);
-        if (plan->sizes[plan->n_sizes] > plan->most)
-            plan->most = plan->sizes[plan->n_sizes];
-        plan->n_sizes++;
+    for (const char *from = text; plan.n_sizes < BENCH_SIZES; from = at + 1) {
+        plan.sizes[plan.n_sizes] = strtoull(from, &at, 10);
+        if (plan.sizes[plan.n_sizes] > plan.most)
+            plan.most = plan.sizes[plan.n_sizes];
+        plan.n_sizes++;
         if (*at != ',')
             break;
     }
 }
 
-static void read_plan(int argc, char **argv, struct bench_plan *plan)
+/* What all but tune take. */
+static void read_calls(void)
 {
-    read_sizes(text_of(argc, argv, "sizes"), plan);
-    plan->collective = (int)value_of(argc, argv, "collective");
-    plan->order = (int)value_of(argc, argv, "order");
-    plan->seconds = strtod(text_of(argc, argv, "seconds"), NULL);
-    plan->types = (unsigned)value_of(argc, argv, "types");
-    plan->ops = (unsigned)value_of(argc, argv, "ops");
-    plan->type = (int)value_of(argc, argv, "type");
-    plan->op = (int)value_of(argc, argv, "op");
-    plan->pairs = (int)value_of(argc, argv, "pairs");
-    plan->root = (int)value_of(argc, argv, "root");
-    plan->ways = (unsigned)value_of(argc, argv, "ways");
-    plan->in_place = (int)value_of(argc, argv, "in_place");
-    plan->check = (int)value_of(argc, argv, "check");
-    plan->algorithm = text_of(argc, argv, "algorithm");
-    plan->phases = (int)value_of(argc, argv, "phases");
-    plan->seed = (uint64_t)value_of(argc, argv, "seed");
+    plan.iterations = (long)value_of("iterations");
+    plan.warm_up = (long)value_of("warm_up");
 }
 
-/* What packing and typed messages share. */
-static void read_typed(int argc, char **argv, struct bench_plan *plan)
+/* What all but tune and overhead take. */
+static void read_shared(void)
 {
-    read_sizes(text_of(argc, argv, "sizes"), plan);
-    plan->seconds = strtod(text_of(argc, argv, "seconds"), NULL);
-    plan->check = (int)value_of(argc, argv, "check");
-    plan->seed = (uint64_t)value_of(argc, argv, "seed");
+    read_calls();
+    read_sizes(text_of("sizes"));
+    plan.seconds = strtod(text_of("seconds"), NULL);
+    plan.check = (int)value_of("check");
+    plan.seed = (uint64_t)value_of("seed");
 }
 
-static void read_pack(int argc, char **argv, struct pack_plan *pack)
+static void run_collective(void)
 {
-    pack->kind = (enum pack_kind)value_of(argc, argv, "layout");
-    pack->block = (size_t)value_of(argc, argv, "block");
-    pack->stride = (size_t)value_of(argc, argv, "stride");
-    pack->cube = (size_t)value_of(argc, argv, "cube");
-    pack->parts = text_of(argc, argv, "parts");
-    pack->descriptions = text_of(argc, argv, "descriptions");
-    pack->ways = (unsigned)value_of(argc, argv, "ways");
+    bench_collective(&plan);
 }
 
-static void read_exchange(int argc, char **argv, struct exchange_plan *what)
+static void read_collective(void)
 {
-    what->radius = (int)value_of(argc, argv, "radius");
-    what->quantities = (int)value_of(argc, argv, "quantities");
-    what->block = (size_t)value_of(argc, argv, "block");
-    what->stride = (size_t)value_of(argc, argv, "stride");
-    what->ways = (unsigned)value_of(argc, argv, "ways");
+    read_shared();
+    plan.collective = (int)value_of("collective");
+    plan.order = (int)value_of("order");
+    plan.types = (unsigned)value_of("types");
+    plan.ops = (unsigned)value_of("ops");
+    plan.type = (int)value_of("type");
+    plan.op = (int)value_of("op");
+    plan.pairs = (int)value_of("pairs");
+    plan.root = (int)value_of("root");
+    plan.ways = (unsigned)value_of("ways");
+    plan.in_place = (int)value_of("in_place");
+    plan.algorithm = text_of("algorithm");
+    plan.phases = (int)value_of("phases");
 }
 
-static void find_place(struct bench_plan *plan)
+static struct pack_plan pack;
+
+static void read_pack(void)
+{
+    read_shared();
+    pack.kind = (enum pack_kind)value_of("layout");
+    pack.block = (size_t)value_of("block");
+    pack.stride = (size_t)value_of("stride");
+    pack.cube = (size_t)value_of("cube");
+    pack.parts = text_of("parts");
+    pack.descriptions = text_of("descriptions");
+    pack.ways = (unsigned)value_of("ways");
+}
+
+static void run_pack(void)
+{
+    bench_pack(&plan, &pack);
+}
+
+static struct exchange_plan exchange;
+
+static void read_exchange(void)
+{
+    read_shared();
+    exchange.radius = (int)value_of("radius");
+    exchange.quantities = (int)value_of("quantities");
+    exchange.block = (size_t)value_of("block");
+    exchange.stride = (size_t)value_of("stride");
+    exchange.ways = (unsigned)value_of("ways");
+}
+
+static void run_halo(void)
+{
+    bench_halo(&plan, &exchange);
+}
+
+static void run_pingpong(void)
+{
+    bench_pingpong(&plan, &exchange);
+}
+
+static unsigned figures;
+static int usual;
+
+static void read_shmem(void)
+{
+    read_shared();
+    plan.ways = (unsigned)value_of("ways");
+    figures = (unsigned)value_of("figures");
+    usual = (int)value_of("usual");
+}
+
+static void run_shmem(void)
+{
+    bench_shmem(&plan, figures, usual);
+}
+
+static unsigned long long calls;
+
+static void read_hand(void)
+{
+    read_shared();
+    calls = strtoull(text_of("calls"), NULL, 10);
+}
+
+static void run_hand(void)
+{
+    bench_hand(&plan, calls);
+}
+
+static void run_overhead(void)
+{
+    bench_overhead(&plan);
+}
+
+static unsigned sections;
+
+static void read_tune(void)
+{
+    sections = (unsigned)value_of("sections");
+    plan.most = (size_t)value_of("most");
+    plan.order = (int)value_of("order");
+    plan.seconds = strtod(text_of("seconds"), NULL);
+    plan.iterations = (long)value_of("rounds");
+}
+
+static void run_tune(void)
+{
+    bench_tune(&plan, sections, plan.most);
+}
+
+static const struct {
+    const char *name;
+    void (*read)(void); /* the arguments, into the plan */
+    void (*run)(void);  /* with the MPI begun */
+} benches[] = {
+    {BENCH_DOES_COLLECTIVE, read_collective, run_collective},
+    {BENCH_DOES_PACK, read_pack, run_pack},
+    {BENCH_DOES_HALO, read_exchange, run_halo},
+    {BENCH_DOES_PINGPONG, read_exchange, run_pingpong},
+    {BENCH_DOES_SHMEM, read_shmem, run_shmem},
+    {BENCH_DOES_HAND, read_hand, run_hand},
+    {BENCH_DOES_OVERHEAD, read_calls, run_overhead},
+    {BENCH_DOES_TUNE, read_tune, run_tune},
+};
+enum { BENCHES = sizeof benches / sizeof benches[0] };
+
+static void find_place(void)
 {
     MPI_Comm node;
-    bench_mpi.Comm_rank(MPI_COMM_WORLD, &plan->rank);
-    bench_mpi.Comm_size(MPI_COMM_WORLD, &plan->size);
+    bench_mpi.Comm_rank(MPI_COMM_WORLD, &plan.rank);
+    bench_mpi.Comm_size(MPI_COMM_WORLD, &plan.size);
     bench_mpi.Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
-    bench_mpi.Comm_rank(node, &plan->node_rank);
+    bench_mpi.Comm_rank(node, &plan.node_rank);
     bench_mpi.Comm_free(&node);
-    int first = plan->node_rank == 0;
-    bench_mpi.Allreduce(&first, &plan->nodes, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    int first = plan.node_rank == 0;
+    bench_mpi.Allreduce(&first, &plan.nodes, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
 }
 
-static void say_version(const struct bench_plan *plan)
+static void say_version(void)
 {
     char text[MPI_MAX_LIBRARY_VERSION_STRING];
     int length;
@@ -112,74 +212,28 @@ static void say_version(const struct bench_plan *plan)
         else if (*at == '\t')
             *at = ' ';
     }
-    bench_say(plan, "mpi %s", text);
+    bench_say(&plan, "mpi %s", text);
 }
 
 int main(int argc, char **argv)
 {
-    static struct bench_plan plan;
-    static struct pack_plan pack;
-    static struct exchange_plan what;
-    int packing = argc > 1 && strcmp(argv[1], BENCH_DOES_PACK) == 0,
-        halo = argc > 1 && strcmp(argv[1], BENCH_DOES_HALO) == 0;
-    int exchange = halo || (argc > 1 && strcmp(argv[1], BENCH_DOES_PINGPONG) == 0);
-    int overhead = argc > 1 && strcmp(argv[1], BENCH_DOES_OVERHEAD) == 0,
-        tune = argc > 1 && strcmp(argv[1], BENCH_DOES_TUNE) == 0;
-    int gas = argc > 1 && strcmp(argv[1], BENCH_DOES_SHMEM) == 0,
-        hand = argc > 1 && strcmp(argv[1], BENCH_DOES_HAND) == 0;
-    unsigned long long calls = 0;
-    unsigned sections = 0, figures = 0;
-    int usual = 0;
-    if (argc < 2 ||
-        (!overhead && !tune && !packing && !exchange && !gas && !hand && strcmp(argv[1], BENCH_DOES_COLLECTIVE) != 0)) {
+    int i = argc > 1 ? 0 : BENCHES;
+    while (i < BENCHES && strcmp(argv[1], benches[i].name) != 0)
+        i++;
+    if (i == BENCHES) {
         fputs("This program is started by `tutti bench` and `tutti tune`.\n", stderr);
         return 2;
     }
-    if (tune) {
-        sections = (unsigned)value_of(argc, argv, "sections");
-        plan.most = (size_t)value_of(argc, argv, "most");
-        plan.order = (int)value_of(argc, argv, "order");
-        plan.seconds = strtod(text_of(argc, argv, "seconds"), NULL);
-        plan.iterations = (long)value_of(argc, argv, "rounds");
-    } else {
-        plan.iterations = (long)value_of(argc, argv, "iterations");
-        plan.warm_up = (long)value_of(argc, argv, "warm_up");
-    }
-    if (packing || exchange || gas || hand)
-        read_typed(argc, argv, &plan);
-    if (packing)
-        read_pack(argc, argv, &pack);
-    else if (exchange)
-        read_exchange(argc, argv, &what);
-    else if (gas) {
-        plan.ways = (unsigned)value_of(argc, argv, "ways");
-        figures = (unsigned)value_of(argc, argv, "figures");
-        usual = (int)value_of(argc, argv, "usual");
-    } else if (hand)
-        calls = strtoull(text_of(argc, argv, "calls"), NULL, 10);
-    else if (!overhead && !tune)
-        read_plan(argc, argv, &plan);
+    words = argv + 2;
+    benches[i].read();
     MPI_Init(&argc, &argv);
     bench_mpi_find();
-    find_place(&plan);
-    say_version(&plan);
+    find_place();
+    say_version();
     size_t least = 16 * (size_t)plan.size; /* a reduce-scatter has at least an element for each rank */
     if (plan.most < least)
         plan.most = least;
-    if (tune)
-        bench_tune(&plan, sections, plan.most);
-    else if (overhead)
-        bench_overhead(&plan);
-    else if (packing)
-        bench_pack(&plan, &pack);
-    else if (exchange)
-        (halo ? bench_halo : bench_pingpong)(&plan, &what);
-    else if (gas)
-        bench_shmem(&plan, figures, usual);
-    else if (hand)
-        bench_hand(&plan, calls);
-    else
-        bench_collective(&plan);
+    benches[i].run();
     MPI_Finalize();
     return 0;
 }

@@ -2,7 +2,6 @@
 #ifndef TUTTI_BENCH_GAS_CUDA_H
 #define TUTTI_BENCH_GAS_CUDA_H
 
-#include <cooperative_groups.h>
 #include <cuda_runtime.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,35 +9,12 @@
 
 #include "gas.h"
 
-#define KERNEL     static __global__ void __launch_bounds__(GAS_THREADS)
-#define DEVICE     static __device__ __attribute__((unused))
+#define KERNEL static __global__ void __launch_bounds__(GAS_THREADS)
+#include "../../examples/kernels/grid.h"
+
 #define SHARED     __shared__
 #define GAS_SHARED GAS_THREADS
 
-DEVICE int block(void)
-{
-    return (int)blockIdx.x;
-}
-DEVICE int blocks(void)
-{
-    return (int)gridDim.x;
-}
-DEVICE int thread(void)
-{
-    return (int)threadIdx.x;
-}
-DEVICE int threads(void)
-{
-    return (int)blockDim.x;
-}
-DEVICE void block_sync(void)
-{
-    __syncthreads();
-}
-DEVICE void grid_sync(void)
-{
-    cooperative_groups::this_grid().sync();
-}
 DEVICE uint64_t clock_ns(void)
 {
     uint64_t now;

@@ -5,34 +5,11 @@
 static const struct tshmem_state *state_of_call;
 #define TSHMEM_STATE() state_of_call
 #include "core/clock.h"
+#include "examples/kernels/grid.h"
 
-#define KERNEL static void
-#define DEVICE static inline __attribute__((unused))
 #define SHARED
 #define GAS_SHARED 1
 
-DEVICE int block(void)
-{
-    return 0;
-}
-DEVICE int blocks(void)
-{
-    return 1;
-}
-DEVICE int thread(void)
-{
-    return 0;
-}
-DEVICE int threads(void)
-{
-    return 1;
-}
-DEVICE void block_sync(void)
-{
-}
-DEVICE void grid_sync(void)
-{
-}
 DEVICE uint64_t clock_ns(void)
 {
     return tutti_now_ns();

@@ -8,10 +8,9 @@
 #include "bench/pack/pack.h"
 #include "bench/tune/tune.h"
 #include "core/clock.h"
-#include "core/settings.h"
 #include "tutti/tutti.h"
 
-enum { BLOCK = 64, STRIDE = 128, PIECE = 64 << 10, PIECES = 64, FIRST_TRIES = 50, FAR_LEAST = 4096 };
+enum { BLOCK = 64, STRIDE = 128, PIECE = 64 << 10, PIECES = 64, FIRST_TRIES = 50, LEAST = 512, FAR_LEAST = 4096 };
 
 size_t tune_message_bytes(size_t bytes)
 {
@@ -20,8 +19,7 @@ size_t tune_message_bytes(size_t bytes)
 
 size_t tune_message_least(int section)
 {
-    const size_t least = (size_t)tutti_settings()->message_least;
-    return tune_message_bytes(section == TUNE_MESSAGE_FAR && least < FAR_LEAST ? FAR_LEAST : least);
+    return tune_message_bytes(section == TUNE_MESSAGE_FAR ? FAR_LEAST : LEAST);
 }
 
 size_t tune_message_room(size_t most)

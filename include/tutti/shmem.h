@@ -12,6 +12,7 @@
  * says otherwise; two collectives of one team never run at the same time. Arguments that differ are an error on all
  * PEs.
  * - *Local*: the call needs no other PE.
+ *
  * Counts are elements, and bytes in the calls that end in mem. Heaps lie in memory of GPUs, or in memory that the
  * program may load and store (TUTTI_SHMEM_HEAP). Sources of puts and targets of gets are host memory, or with heaps on
  * GPUs memory of a GPU too; single elements, and what atomics, waits and tests take and give besides symmetric

@@ -15,28 +15,44 @@
 extern char **environ;
 
 enum row_kind { ROW_INT, ROW_WORD, ROW_TEXT };
+enum row_group {
+#define TUTTI_SETTING_GROUP(group, title) GROUP_##group,
+#include "tutti/settings.def"
+};
+static const char *const group_titles[] = {
+#define TUTTI_SETTING_GROUP(group, title) title,
+#include "tutti/settings.def"
+};
+
+/* Old settings that are rules now. */
+static const struct old {
+    const char *name, *zero, *rule;
+    long less;
+} olds[] = {
+#define TUTTI_SETTING_RULE(name, less, zero, rule) {name, zero, rule, less},
+#include "tutti/settings.def"
+};
 
 static const struct row {
     enum row_kind kind;
-    const char *name, *standard, *words, *text;
+    enum row_group group;
+    const char *name, *standard, *words, *who, *text;
     long least, most;
     size_t offset;
 } rows[] = {
-#define TUTTI_SETTING_INT(field, name, standard, least, most, text)                                                    \
-    {ROW_INT, name, #standard, #least " to " #most, text, least, most, offsetof(struct tutti_settings, field)},
-#define TUTTI_SETTING_WORD(field, name, standard, words, text)                                                         \
-    {ROW_WORD, name, standard, words, text, 0, 0, offsetof(struct tutti_settings, field)},
-#define TUTTI_SETTING_TEXT(field, name, standard, text)                                                                \
-    {ROW_TEXT, name, standard, "text", text, 0, 0, offsetof(struct tutti_settings, field)},
+#define TUTTI_SETTING_INT(group, field, name, standard, least, most, who, text)                                        \
+    {ROW_INT, GROUP_##group, name,  #standard, #least " to " #most,                                                    \
+     who,     text,          least, most,      offsetof(struct tutti_settings, field)},
+#define TUTTI_SETTING_WORD(group, field, name, standard, words, who, text)                                             \
+    {ROW_WORD, GROUP_##group, name, standard, words, who, text, 0, 0, offsetof(struct tutti_settings, field)},
+#define TUTTI_SETTING_TEXT(group, field, name, standard, who, text)                                                    \
+    {ROW_TEXT, GROUP_##group, name, standard, "text", who, text, 0, 0, offsetof(struct tutti_settings, field)},
 #include "tutti/settings.def"
-#undef TUTTI_SETTING_INT
-#undef TUTTI_SETTING_WORD
-#undef TUTTI_SETTING_TEXT
 };
 enum {
     ROWS = sizeof rows / sizeof rows[0],
     SHOWN = 200,              /* of what the environment holds */
-    OWN = sizeof "TUTTI_" - 1 /* before every name: tells nothing about which is meant */
+    OWN = sizeof "TUTTI_" - 1 /* before every name: does not help to find the one that is meant */
 };
 
 /* Variables of the project that are not settings of the library (tests, build). */
@@ -102,10 +118,36 @@ static void complain(struct report *report, const char *format, ...)
     report->left -= used;
 }
 
+/* 1 where `entry`, NAME=value, is an old setting: the rule that stands for this value is written into the report. */
+static int check_old(struct report *report, const char *entry, size_t length)
+{
+    size_t i = 0;
+    while (i < sizeof olds / sizeof olds[0] &&
+           (strlen(olds[i].name) != length || strncmp(entry, olds[i].name, length) != 0))
+        i++;
+    if (i == sizeof olds / sizeof olds[0])
+        return 0;
+    const char *value = entry[length] ? entry + length + 1 : "";
+    char *end, number[24] = "N", rule[SHOWN];
+    const long bytes = strtol(value, &end, 10);
+    const int valid = end != value && *end == '\0' && bytes >= 0;
+    const char *form = valid && bytes == 0 && olds[i].zero[0] ? olds[i].zero : olds[i].rule;
+    if (valid)
+        snprintf(number, sizeof number, "%ld", bytes > olds[i].less ? bytes - olds[i].less : 0);
+    size_t used = 0;
+    for (rule[0] = '\0'; *form && used < sizeof rule - 1; form++)
+        used += (size_t)snprintf(rule + used, sizeof rule - used, *form == '#' ? "%s" : "%.1s",
+                                 *form == '#' ? number : form);
+    complain(report, "%s is a rule now, not a setting: write TUTTI_RULES=\"%s\"\n", olds[i].name, rule);
+    return 1;
+}
+
 static void check_name(struct report *report, const char *entry)
 {
     const char *equals = strchr(entry, '=');
     size_t length = equals ? (size_t)(equals - entry) : strlen(entry);
+    if (check_old(report, entry, length))
+        return;
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
         if (strncmp(entry, others[i], strlen(others[i])) == 0)
             return;
@@ -171,8 +213,12 @@ int tutti_settings_row(int index, struct tutti_setting_row *out)
     if (index < 0 || index >= ROWS)
         return 0;
     const struct row *row = &rows[index];
-    *out = (struct tutti_setting_row){
-        .name = row->name, .standard = row->standard, .allowed = row->words, .text = row->text};
+    *out = (struct tutti_setting_row){.group = group_titles[row->group],
+                                      .name = row->name,
+                                      .standard = row->standard,
+                                      .allowed = row->words,
+                                      .who = row->who,
+                                      .text = row->text};
     const char *field = (const char *)tutti_settings() + row->offset;
     if (row->kind == ROW_INT) {
         snprintf(out->value, sizeof out->value, "%ld", *(const long *)(const void *)field);
@@ -184,5 +230,6 @@ int tutti_settings_row(int index, struct tutti_setting_row *out)
             at = strchr(at, '|') + 1;
         snprintf(out->value, sizeof out->value, "%.*s", (int)strcspn(at, "|"), at);
     }
+    out->set = strcmp(out->value, row->standard) != 0;
     return 1;
 }

@@ -5,13 +5,10 @@
 #include <stddef.h>
 
 struct tutti_settings {
-#define TUTTI_SETTING_INT(field, name, standard, least, most, text) long field;
-#define TUTTI_SETTING_WORD(field, name, standard, words, text)      int field;
-#define TUTTI_SETTING_TEXT(field, name, standard, text)             const char *field;
+#define TUTTI_SETTING_INT(group, field, name, standard, least, most, who, text) long field;
+#define TUTTI_SETTING_WORD(group, field, name, standard, words, who, text)      int field;
+#define TUTTI_SETTING_TEXT(group, field, name, standard, who, text)             const char *field;
 #include "tutti/settings.def"
-#undef TUTTI_SETTING_INT
-#undef TUTTI_SETTING_WORD
-#undef TUTTI_SETTING_TEXT
 };
 
 /* Positions of the words in the lists of settings.def. */
@@ -34,9 +31,11 @@ const struct tutti_settings *tutti_settings(void);
  * reported, with the nearest known name. */
 int tutti_settings_read(struct tutti_settings *out, char *wrong, size_t size);
 
-/* One setting as text, for `tutti info` and the documentation. Returns NULL past the last. */
+/* One setting as text, for `tutti info`. */
 struct tutti_setting_row {
-    const char *name, *standard, *allowed, *text;
+    const char *group; /* title */
+    const char *name, *standard, *allowed, *who, *text;
+    int set; /* the value in force is not the default */
     char value[256];
 };
 int tutti_settings_row(int index, struct tutti_setting_row *out); /* 1, or 0 past the last */

@@ -48,6 +48,8 @@ static const struct {
 static const char *const without_device =
     "allreduce: *@staged reduce: *@staged reduce_scatter: *@staged scan: *@staged";
 
+static const char common[] = "shmem_stream: 0-4m@channel 0-8k@block *@blocks; aware: 0-65535@host *@device";
+
 static const char default_rules[] = "the defaults"; /* as a source of rules */
 enum { DEFAULTS_MOST = 128 };                       /* rows that are kept for them */
 
@@ -58,6 +60,11 @@ const char *tutti_rules_default(const char *device)
             return defaults[i].rules;
     }
     return without_device;
+}
+
+const char *tutti_rules_common(void)
+{
+    return common;
 }
 
 /* A set of rules as they are tried: the user's, those measured here, the device's. Read once: choosing must cost next
@@ -119,6 +126,7 @@ static void read_defaults(struct set *out)
     const struct tutti_device *device = tutti_device();
     out->defaults = out->rows;
     read_rows(out, tutti_rules_default(device ? device->name : "none"), default_rules);
+    read_rows(out, common, default_rules);
     out->hash = 2166136261u;
     for (int i = 0; i < out->rows; i++) {
         out->hash = hash_of(out->hash, (uint64_t)out->row[i].section << 32 | (uint64_t)out->row[i].choice);
@@ -167,6 +175,48 @@ uint32_t tutti_rules_hash(int *begin, int *defaults_from)
     pthread_mutex_unlock(&lock);
     *defaults_from = *begin + of->defaults;
     return of->hash;
+}
+
+uint32_t tutti_rules_section_hash(int section)
+{
+    int begin, behind;
+    tutti_rules_hash(&begin, &behind);
+    const struct set *of = set[begin / PLACES];
+    uint32_t hash = 2166136261u;
+    for (int i = 0; i < of->rows; i++) {
+        if (of->row[i].section == section)
+            hash = hash_of(hash_of(hash_of(hash, (uint64_t)of->row[i].choice), of->row[i].least), of->row[i].most);
+    }
+    return hash;
+}
+
+/* The first size from `bytes` on that none of the rows before row[i] of its section holds; it may lie above row[i]. */
+static size_t size_left(const struct set *of, int i, size_t bytes)
+{
+    for (int j = 0; j < i; j++) {
+        if (of->row[j].section != of->row[i].section || bytes < of->row[j].least || bytes > of->row[j].most)
+            continue;
+        if (of->row[j].most == SIZE_MAX)
+            return SIZE_MAX;
+        bytes = of->row[j].most + 1;
+        j = -1; /* an earlier row may hold it now */
+    }
+    return bytes;
+}
+
+int tutti_rules_choose(int section, int choice)
+{
+    int begin, behind;
+    tutti_rules_hash(&begin, &behind);
+    const struct set *of = set[begin / PLACES];
+    for (int i = 0; i < of->rows; i++) {
+        if (of->row[i].section != section || of->row[i].choice != choice)
+            continue;
+        const size_t bytes = size_left(of, i, of->row[i].least);
+        if (bytes < SIZE_MAX && bytes <= of->row[i].most)
+            return 1;
+    }
+    return 0;
 }
 
 static int add_set(const char *text, char *wrong, size_t size)

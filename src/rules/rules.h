@@ -20,6 +20,10 @@ enum tutti_reason tutti_rules_why(int from);
 /* A number that is equal where the rules in force are; where they begin, and where among them the defaults do, for
  * tutti_rules_next(). */
 uint32_t tutti_rules_hash(int *begin, int *defaults_from);
+/* The same number of the rules of one section alone, which the ranks of a job may have to agree on. */
+uint32_t tutti_rules_section_hash(int section);
+/* 1 where the first rule that fits some size is one for `choice`. */
+int tutti_rules_choose(int section, int choice);
 /* Where the rules of a call begin: at `own`, those that its communicator was opened with, or see tutti_rules_follow().
  */
 int tutti_rules_begin(int own);
@@ -28,6 +32,8 @@ int tutti_rules_begin(int own);
 int tutti_rules_check(const char *text, char *wrong, size_t size);
 /* The default rules for a device, by its name, as text. Static. */
 const char *tutti_rules_default(const char *device);
+/* The default rules for every device, behind them. */
+const char *tutti_rules_common(void);
 
 /* For measurements. From now on communicators that are opened (by their first call with device memory) take these rules
  * and then the defaults, instead of TUTTI_RULES and the file; NULL: those again. Communicators that are open keep

@@ -8,10 +8,12 @@
 #include "core/settings.h"
 #include "device/device.h"
 #include "progress/transport.h"
+#include "rules/rules.h"
 #include "shmem/far.h"
 #include "shmem/lane.h"
 #include "shmem/near.h"
 #include "shmem/proxy/proxy.h"
+#include "shmem/way.h"
 #include "team/team.h"
 
 enum { GROWS = 16 }; /* heaps may, to so many times what they begin with, where no setting says */
@@ -57,7 +59,7 @@ static int open_far(struct tutti_shmem *space)
 static int open_channel(struct tutti_shmem *space)
 {
     const int number = space->near->count == space->transport->size ? TSHMEM_TEAM_WORLD : TSHMEM_TEAM_SHARED;
-    if (!space->gpu || tutti_settings()->shmem_channel_bytes == 0)
+    if (!space->gpu || !tutti_shmem_stream_channels())
         return TUTTI_OK;
     int status = space->near->count > 1
                      ? tutti_shmem_channel_over(&space->channels, space->team, number, space->gpu->gpu)
@@ -89,10 +91,10 @@ static int make(struct tutti_shmem *space)
             tutti_plain(tutti_shmem_heap_text(), text, sizeof text));
     }
     space->began = heap_bytes;
-    if (!tutti_shmem_alike(space->transport, tutti_settings()->shmem_stream_bytes) ||
-        !tutti_shmem_alike(space->transport, tutti_settings()->shmem_channel_bytes))
+    space->rules = tutti_rules_in_force();
+    if (!tutti_shmem_alike(space->transport, tutti_shmem_stream_rules()))
         return tutti_shmem_answer(space, TUTTI_ERR_SETTING, "tshmem_init",
-                                  "TUTTI_SHMEM_STREAM_BYTES or TUTTI_SHMEM_CHANNEL_BYTES is not the same on all ranks");
+                                  "rules of the section shmem_stream are not the same on all ranks");
     space->kind = kind_of_heaps();
     if (!tutti_shmem_alike(space->transport, space->kind->host_reaches)) {
         space->kind = &tutti_shmem_host; /* nothing is made yet */

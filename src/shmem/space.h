@@ -99,6 +99,7 @@ struct tutti_shmem {
     struct tutti_heap heap;              /* offsets from `first` on */
     struct tutti_shmem_statics statics;
     struct tutti_shmem_channels channels; /* of teams whose members are near */
+    int rules;                            /* where those in force at the start begin, see rules/rules.h */
     struct tutti_team *team;              /* of the near PEs */
     struct tutti_transport *transport;    /* of all PEs */
     const struct tutti_shmem_host *host;

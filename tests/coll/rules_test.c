@@ -10,10 +10,12 @@
 
 #include <cmocka.h>
 
+#include "bounce/bounce.h"
 #include "coll/algorithm.h"
 #include "coll/move/moves.h"
 #include "core/status.h"
 #include "device/device.h"
+#include "shmem/way.h"
 
 static char file_name[64];
 
@@ -168,6 +170,31 @@ static void permits_moves(void **state)
     assert_int_equal(tutti_moves_permitted(TUTTI_COLLECTIVE_NEIGHBOR_ALLTOALL, 1), 1);
 }
 
+/* What is chosen for some size, and the hash of one section. */
+static void chooses(void **state)
+{
+    (void)state;
+    char wrong[320] = "";
+    const int stream = tutti_section_find("shmem_stream");
+    const uint32_t hash = tutti_rules_section_hash(stream);
+    assert_true(tutti_rules_choose(stream, TUTTI_STREAM_CHANNEL)); /* the defaults */
+    assert_true(tutti_rules_choose(stream, TUTTI_STREAM_BLOCKS));
+    assert_false(tutti_bounce_aware_on_device(65535));
+    assert_true(tutti_bounce_aware_on_device(65536));
+    assert_int_equal(
+        tutti_rules_set("shmem_stream: 9-*@blocks 0-7@block 8-8@block aware: 0-99@device *@host", wrong, sizeof wrong),
+        TUTTI_OK);
+    assert_false(tutti_rules_choose(stream, TUTTI_STREAM_CHANNEL));
+    assert_true(tutti_rules_choose(stream, TUTTI_STREAM_BLOCK));
+    assert_int_not_equal(tutti_rules_section_hash(stream), hash);
+    assert_true(tutti_bounce_aware_on_device(99));
+    assert_false(tutti_bounce_aware_on_device(100));
+    assert_int_equal(tutti_rules_set("shmem_stream: 9-*@blocks 0-7@block", wrong, sizeof wrong), TUTTI_OK);
+    assert_true(tutti_rules_choose(stream, TUTTI_STREAM_CHANNEL)); /* 8 bytes are left to it */
+    assert_int_equal(tutti_rules_set(NULL, wrong, sizeof wrong), TUTTI_OK);
+    assert_int_equal(tutti_rules_section_hash(stream), hash);
+}
+
 /* Other rules while the process runs, as measurements put them in force. */
 static void sets(void **state)
 {
@@ -189,8 +216,8 @@ static void sets(void **state)
     assert_int_equal(tutti_rules_set("allreduce: *@x", wrong, sizeof wrong), TUTTI_ERR_SETTING);
     assert_non_null(strstr(wrong, "no algorithm 'x'"));
     assert_string_equal(tutti_rules_choice("allreduce", 8192, 4, 4), "direct");
-    for (int i = 0; i < 61 * 3; i++) { /* the same texts again take no room */
-        snprintf(text, sizeof text, "scan: 0-%d@staged", i % 61);
+    for (int i = 0; i < 59 * 3; i++) { /* the same texts again take no room */
+        snprintf(text, sizeof text, "scan: 0-%d@staged", i % 59);
         assert_int_equal(tutti_rules_set(text, wrong, sizeof wrong), TUTTI_OK);
     }
     assert_int_equal(tutti_rules_set("scan: *@staged", wrong, sizeof wrong), TUTTI_ERR_UNAVAILABLE);
@@ -250,7 +277,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(takes),    cmocka_unit_test(refuses),       cmocka_unit_test(first_that_fits),
         cmocka_unit_test(any_text), cmocka_unit_test(reads_files),   cmocka_unit_test(reads_no_files),
-        cmocka_unit_test(any_file), cmocka_unit_test(permits_moves), cmocka_unit_test(sets),
+        cmocka_unit_test(any_file), cmocka_unit_test(permits_moves), cmocka_unit_test(chooses),
+        cmocka_unit_test(sets),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

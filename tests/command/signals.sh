@@ -22,8 +22,7 @@ there() {
 started() { # starts COMMAND... in a session of its own, waits for its two ranks
     setsid "$@" >"$folder/out" 2>&1 &
     run=$!
-    for ((i = 0; i < 600; i++)); do
-        [ "$(there ranks | wc -l)" -ge 2 ] && break
+    until [ "$(there ranks | wc -l)" -ge 2 ] || ! kill -0 "$run" 2>/dev/null; do
         sleep 0.1
     done
     sleep 0.5 # into the loop

@@ -48,7 +48,7 @@ counts=${GPUS:-$(for ((n = gpus; n >= 2; n /= 2)); do echo "$n"; done)}
     uname -sr
     timeout 60 nvidia-smi --query-gpu=index,name,driver_version,clocks.sm,clocks.mem --format=csv,noheader
     timeout 60 nvidia-smi topo -m
-    timeout 60 "$build/bin/tutti" info
+    for view in "" --machine --rules; do timeout 60 "$build/bin/tutti" info $view; done
     echo "plan:$plan sizes: $sizes"
 } >"$results/machine.txt" 2>&1
 

@@ -131,7 +131,7 @@ for order in host graph; do
     elif [ $order = graph ] && [ "$gpus" -lt "$ranks" ]; then
         skip "tune, order graph: calls in stream order take a GPU for each of the $ranks ranks"
     elif TUTTI_DEVICE=cuda timeout -k 5 180 "$build/bin/tutti" tune -n "$ranks" --order "$order" --time 60 --output "$build/gpu-rules" &&
-        TUTTI_DEVICE=cuda TUTTI_RULES_FILE=$build/gpu-rules "$build/bin/tutti" info | grep -q '^  measured .*@'; then
+        TUTTI_DEVICE=cuda TUTTI_RULES_FILE=$build/gpu-rules "$build/bin/tutti" info --rules | grep -q '^  measured .*@'; then
         pass "tune, order $order"
     else
         fail "tune, order $order"

@@ -15,9 +15,14 @@ export TUTTI_DEVICE=host TUTTI_HOST_STRICT=1
 mv "$folder/first" "$folder/moved"
 prefix="$folder/moved"
 for file in bin/tutti lib/libtutti.so lib/libtutti-core.so include/tutti/tutti.h include/tutti/settings.def lib/pkgconfig/tutti.pc \
-    lib/cmake/tutti/tuttiConfig.cmake; do
+    lib/cmake/tutti/tuttiConfig.cmake share/bash-completion/completions/tutti; do
     [ -e "$prefix/$file" ] || fail "$file is missing"
 done
+if [ -d "$build/share/man" ]; then # made where scdoc is
+    for page in man1/tutti.1 man1/tutti-run.1 man3/MPIX_Allreduce_enqueue.3 man7/tshmem.7; do
+        [ -s "$prefix/share/man/$page" ] || fail "the page $page is missing"
+    done
+fi
 if grep -rlF "$build" "$prefix/lib/cmake" "$prefix/lib/pkgconfig"; then fail "the files above name the build folder"; fi
 for file in "$prefix"/bin/tutti "$prefix"/lib/*.so; do
     if readelf -d "$file" | grep -E 'R(UN)?PATH' | grep -F "$build"; then fail "$file looks for libraries in the build folder"; fi

@@ -18,10 +18,7 @@ struct bench_kind {
     const char *name, *call; /* "reduce", "Reduce" */
     const char *rules;       /* as rules name it */
     int collective;          /* enum tutti_collective */
-    const char *text;
 };
-extern const struct bench_kind bench_kinds[];
-enum { BENCH_KINDS = 6 };
 
 struct bench_options {
     const struct bench_kind *kind;
@@ -44,10 +41,63 @@ struct bench_options {
     void (*interrupt)(void);
 };
 
-/* Each parses, and refuses what is not valid, before anything starts. */
-void bench_collective_options(const struct bench_kind *kind, int argc, char **argv, struct bench_options *out);
-void bench_overhead_options(int argc, char **argv, struct bench_options *out);
-/* Parts of them. `option` is named where something is refused. */
+/* Options on a command line: those that all benchmarks share, and a benchmark's own. */
+struct bench_spec {
+    const char *without;                  /* shared options that it does not have: "plot warmup"; NULL: it has all */
+    const struct argp_option *own;        /* NULL: none. One with the key of a shared option takes its place */
+    int (*take)(int key, char *argument); /* an own option: 1 taken, 0 none of its own. NULL: none */
+    const char *doc;
+    char *(*explain)(int key, const char *text, void *input); /* filter of --help, or NULL */
+};
+/* Keys of the shared options; own ones begin at BENCH_KEY_OWN. */
+enum {
+    BENCH_KEY_MPI = 256,
+    BENCH_KEY_DEVICE,
+    BENCH_KEY_ARGUMENTS,
+    BENCH_KEY_JSON,
+    BENCH_KEY_PLOT,
+    BENCH_KEY_NO_CHECK,
+    BENCH_KEY_SEED,
+    BENCH_KEY_TIMEOUT,
+    BENCH_KEY_SECONDS,
+    BENCH_KEY_OWN
+};
+/* What every benchmark begins with. */
+struct bench_options bench_options_usual(void);
+/* Reads the command line into *options; refuses what is not valid in the name of argv[0], "tutti bench pack". */
+void bench_options_read(const struct bench_spec *spec, struct bench_options *options, int argc, char **argv);
+
+/* A benchmark: its options, what the ranks are told, the columns of its table, its files. Functions that are NULL have
+ * nothing to do; each works on the benchmark's own options and table. */
+struct bench_place;
+struct bench {
+    const char *name, *text; /* of the command line, and of the list of benchmarks */
+    const char *does;        /* of the ranks: BENCH_DOES_... */
+    const struct bench_kind *kind;
+    struct bench_spec spec;
+    struct bench_options *options;
+    void *table; /* its own kind, and in it the report */
+    struct bench_report *report;
+    void (*begin)(const struct bench *bench);    /* its defaults, where they differ from the usual ones */
+    void (*check)(void);                         /* refuses what does not go together; fills what was left open */
+    void (*prepare)(void);                       /* before the ranks start: kernels, environment */
+    void (*tell)(struct tool_words *words);      /* arguments of the ranks, behind the shared ones */
+    void (*record)(void *table, char *text);     /* the columns: takes a record of the ranks */
+    int (*close)(void *table, int status);       /* what is shown behind all rows; 1: the command fails */
+    int (*json)(const void *table);              /* 0, or 1: not written (reported) */
+    int (*plot)(const void *table);              /* likewise */
+    int (*run)(const struct bench_place *place); /* in place of all from `prepare` on: the exit status */
+};
+/* A function that writes JSON, in a build that can. */
+#ifdef TUTTI_JANSSON
+#define BENCH_JSON(write) write
+#else
+#define BENCH_JSON(write) NULL
+#endif
+extern const struct bench bench_allreduce, bench_reduce, bench_reduce_scatter, bench_reduce_scatter_block, bench_scan,
+    bench_exscan, bench_pack, bench_halo, bench_pingpong, bench_shmem, bench_hand, bench_overhead;
+
+/* Parts of options. `option` is named where something is refused. */
 void bench_sizes_read(const char *text, struct bench_options *out);
 /* "sum,max" or "all" as a mask. */
 unsigned bench_some_of(const char *option, const char *words, const char *const names[], int n);
@@ -110,10 +160,10 @@ char *bench_what(const struct bench_options *options);
 /* Refuses, before anything starts, a file that cannot be written, and JSON where this build has none. */
 void bench_files_check(const struct bench_options *options);
 /* Writes the files that were asked for. 0, or 1 where it failed (said). */
-int bench_json_write(const struct bench_table *table);
+int bench_json_write(const void *table);
 int bench_json_overhead(const struct bench_options *options, const struct bench_place *place, const double *without,
                         const double *with, int pairs, double ratio);
-int bench_plot_write(const struct bench_table *table);
+int bench_plot_write(const void *table);
 /* Refuses a name whose ending is none of a picture that can be made. NULL: there is none. */
 void bench_plot_check(const char *plot);
 /* For gnuplot, in its double quotes; an underscore would lower what follows. */
@@ -121,21 +171,5 @@ void bench_plot_text(FILE *to, const char *text, int underscores);
 /* Plots `table` to the file by gnuplot; the data goes to PLOT.dat where that is not installed. 0, or 1 (said). */
 int bench_gnuplot(const char *plot, void (*script)(FILE *to, const void *table),
                   void (*data)(FILE *to, const void *table), const void *table);
-
-/* Options that all benchmarks have, by their keys for argp; those of one alone come from BENCH_KEY_OWN on. */
-enum {
-    BENCH_KEY_MPI = 256,
-    BENCH_KEY_DEVICE,
-    BENCH_KEY_ARGUMENTS,
-    BENCH_KEY_JSON,
-    BENCH_KEY_PLOT,
-    BENCH_KEY_NO_CHECK,
-    BENCH_KEY_SEED,
-    BENCH_KEY_TIMEOUT,
-    BENCH_KEY_SECONDS,
-    BENCH_KEY_OWN
-};
-/* 1 where the option is one of these (or -m, -i, -x) and was taken. Ends the program where its value is not valid. */
-int bench_shared_option(int key, char *argument, struct bench_options *options);
 
 #endif

@@ -28,10 +28,7 @@ struct exchange_table {
 };
 const char *exchange_way_title(int way);
 void exchange_table_record(void *table, char *text);
-int exchange_json_write(const struct exchange_table *table);
-int exchange_plot_write(const struct exchange_table *table);
-
-/* argv[0] ends with the benchmark's name. */
-int bench_exchange(int halo, int argc, char **argv);
+int exchange_json_write(const void *table);
+int exchange_plot_write(const void *table);
 
 #endif

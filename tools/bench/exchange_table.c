@@ -146,11 +146,10 @@ static json_t *row_json(const struct exchange_table *t, const struct exchange_ro
     return out;
 }
 
-int exchange_json_write(const struct exchange_table *table)
+int exchange_json_write(const void *written)
 {
+    const struct exchange_table *table = written;
     const struct exchange_options *o = table->options;
-    if (!o->bench.json)
-        return 0;
     json_t *all = bench_json_about(&o->bench, table->report.place), *rows = json_array();
     for (int i = 0; i < table->rows; i++)
         json_array_append_new(rows, row_json(table, &table->row[i]));
@@ -162,12 +161,6 @@ int exchange_json_write(const struct exchange_table *table)
     bench_json_report(all, &o->bench, &table->report);
     json_object_set_new(all, "rows", rows);
     return bench_json_dump(all, o->bench.json);
-}
-#else
-int exchange_json_write(const struct exchange_table *table)
-{
-    (void)table;
-    return 0;
 }
 #endif
 
@@ -201,9 +194,10 @@ static void write_script(FILE *to, const void *table)
     fputc('\n', to);
 }
 
-int exchange_plot_write(const struct exchange_table *table)
+int exchange_plot_write(const void *written)
 {
-    if (!table->options->bench.plot || table->rows == 0)
+    const struct exchange_table *table = written;
+    if (table->rows == 0)
         return 0;
     return bench_gnuplot(table->options->bench.plot, write_script, write_data, table);
 }

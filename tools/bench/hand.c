@@ -4,21 +4,13 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
-#include <unistd.h>
 
 enum { KEY_CALLS = BENCH_KEY_OWN, KEY_TOLERANCE, KEY_LIMIT };
 
-static const struct argp_option options[] = {
-    {"ranks", 'n', "RANKS", 0, "Number of ranks (2)", 1},
-    {"mpi", BENCH_KEY_MPI, "MPI", 0,
-     "MPI to use: openmpi, mpich, impi, a launcher, or the folder an MPI is installed in. Without it Open MPI, then "
-     "MPICH, "
-     "then Intel MPI",
-     1},
-    {"device", BENCH_KEY_DEVICE, "DEVICE", 0, "auto, cuda or host: sets TUTTI_DEVICE", 1},
-    {"mpi-args", BENCH_KEY_ARGUMENTS, "OPTIONS", 0, "More options for the launcher, in one word", 1},
-    {"timeout", BENCH_KEY_TIMEOUT, "SECONDS", 0, "End it where the ranks have not said a word for so long (600)", 1},
+static struct hand_options options;
+static struct hand_table table = {.options = &options};
+
+static const struct argp_option hand_own[] = {
     {"message-size", 'm', "SIZES", 0,
      "Bytes of a message, of a block for each rank, of a contribution: MIN:MAX, doubling, or a list "
      "(8,256,1k,8k,64k,1m)",
@@ -28,15 +20,9 @@ static const struct argp_option options[] = {
      "names "
      "such as Send or Bcast",
      2},
-    {"iterations", 'i', "N", 0, "Timed calls of each way (1000 to 8k, 20 from 32m, otherwise 100)", 3},
-    {"warmup", 'x', "N", 0, "Calls before them (100, 3, 10)", 3},
-    {"seconds", BENCH_KEY_SECONDS, "S", 0, "Fewer where one way would take longer than about this (0.2)", 3},
-    {"seed", BENCH_KEY_SEED, "N", 0, "Seed of the data", 3},
-    {"no-validation", BENCH_KEY_NO_CHECK, NULL, 0, "Do not check results", 3},
     {"tolerance", KEY_TOLERANCE, "PERCENT", 0,
      "A call is behind where it takes longer than by hand by more than this (5)", 4},
     {"limit", KEY_LIMIT, "PERCENT", 0, "The same, and the exit status is 1 where a call is behind", 4},
-    {"json", BENCH_KEY_JSON, "FILE", 0, "Write the results as JSON too", 4},
     {.name = NULL},
 };
 
@@ -89,15 +75,10 @@ static double read_percent(const char *option, const char *text)
     return percent;
 }
 
-static error_t parse(int key, char *argument, struct argp_state *state)
+static int hand_take(int key, char *argument)
 {
-    struct hand_options *o = state->input;
-    if (bench_shared_option(key, argument, &o->bench))
-        return 0;
+    struct hand_options *o = &options;
     switch (key) {
-    case 'n':
-        o->bench.ranks = (int)tool_number("-n", argument, 1, 65536);
-        break;
     case KEY_CALLS:
         o->calls = read_calls(argument);
         break;
@@ -108,43 +89,40 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         o->tolerance = read_percent("--limit", argument);
         o->fails = 1;
         break;
-    case ARGP_KEY_ARG:
-        tool_refuse("bench: '%s' is not understood: options alone may follow", argument);
     default:
-        return ARGP_ERR_UNKNOWN;
+        return 0;
     }
-    return 0;
+    return 1;
 }
 
-static const struct argp argp = {
-    .options = options,
-    .parser = parse,
-    .doc =
-        "Measures every call on device memory beside the same by hand: a copy to pinned host memory, the call of the "
-        "MPI "
-        "itself, a copy back. No call should take longer than that.\v"
-        "A time is that of one call after a barrier, of the rank that takes longest; medians over calls in "
-        "microseconds. MPI_Send is half a round trip, MPI_Isend a window of 16 messages and an answer, MPI_Send_init "
-        "one "
-        "start of a pair of persistent requests; of nonblocking calls the wait is part. x is the time by hand in units "
-        "of "
-        "Tutti's: below 1, by hand is faster, and the row says behind where that is more than the tolerance. Behind x "
-        "stands how the call went, or why it was staged. The last lines name the rows that are behind.\n\n"
-        "Data is random. The last call of each way has new data, and what it has written is compared with what the MPI "
-        "makes of the same data in ordinary memory. The exit status is 1 where a result is wrong or, with --limit, a "
-        "call is "
-        "behind, 2 where an option or a setting is not valid.",
-};
+static const char hand_doc[] =
+    "Measures every call on device memory beside the same by hand: a copy to pinned host memory, the call of the "
+    "MPI "
+    "itself, a copy back. No call should take longer than that.\v"
+    "A time is that of one call after a barrier, of the rank that takes longest; medians over calls in "
+    "microseconds. MPI_Send is half a round trip, MPI_Isend a window of 16 messages and an answer, MPI_Send_init "
+    "one "
+    "start of a pair of persistent requests; of nonblocking calls the wait is part. x is the time by hand in units "
+    "of "
+    "Tutti's: below 1, by hand is faster, and the row says behind where that is more than the tolerance. Behind x "
+    "stands how the call went, or why it was staged. The last lines name the rows that are behind.\n\n"
+    "Data is random. The last call of each way has new data, and what it has written is compared with what the MPI "
+    "makes of the same data in ordinary memory. The exit status is 1 where a result is wrong or, with --limit, a "
+    "call is "
+    "behind, 2 where an option or a setting is not valid.";
 
-static void read_options(int argc, char **argv, struct hand_options *out)
+static void hand_begin(const struct bench *bench)
+{
+    (void)bench;
+    options.calls = read_calls("all");
+    options.tolerance = 5;
+    options.bench.seconds = 0.2;
+}
+
+static void hand_check(void)
 {
     static const size_t usual[] = {8, 256, 1 << 10, 8 << 10, 64 << 10, 1 << 20};
-    *out = (struct hand_options){.calls = read_calls("all"), .tolerance = 5};
-    out->bench = (struct bench_options){.ranks = 2, .warm_up = -1, .check = 1, .timeout = 600, .seconds = 0.2};
-    out->bench.seed = (uint64_t)time(NULL) * 1000 + (uint64_t)getpid() % 1000;
-    tool_check_options(options, argc, argv, 0);
-    argp_parse(&argp, argc, argv, 0, NULL, out);
-    struct bench_options *b = &out->bench;
+    struct bench_options *b = &options.bench;
     for (size_t i = 0; b->n_sizes == 0 || (!b->sizes_given && i < sizeof usual / sizeof usual[0] && i > 0); i++)
         b->sizes[b->n_sizes++] = usual[i];
     for (int i = 0; i < b->n_sizes; i++) {
@@ -153,27 +131,33 @@ static void read_options(int argc, char **argv, struct hand_options *out)
                 "-m: %zu bytes for each of %d ranks, or 16 messages of them, are more than a count of int takes",
                 b->sizes[i], b->ranks);
     }
-    tool_check_settings();
-    bench_check_device(b);
 }
 
-int bench_hand(int argc, char **argv)
+static void hand_tell(struct tool_words *words)
 {
-    struct hand_options o;
-    static struct bench_place place;
-    static struct hand_table table;
-    read_options(argc, argv, &o);
-    bench_files_check(&o.bench);
-    bench_place_find(&o.bench, &place);
-    table.options = &o;
-    table.report.place = &place;
-
-    struct tool_words words = {.word = NULL};
-    bench_words_begin(&words, BENCH_DOES_HAND, &o.bench);
-    bench_word_add(&words, "calls", (long long)o.calls);
-    int status = bench_start(&o.bench, &place, words.word, 1, hand_table_record, &table);
-    tool_words_free(&words);
-
-    const int behind = status == 0 && table.report.ended ? hand_table_end(&table) : 0;
-    return bench_report_status(&table.report, status, hand_json_write(&table) | (o.fails && behind > 0));
+    bench_word_add(words, "calls", (long long)options.calls);
 }
+
+/* Which rows are behind; with --limit the command fails then. */
+static int hand_close(void *unused, int status)
+{
+    (void)unused;
+    const int behind = status == 0 && table.report.ended ? hand_table_end(&table) : 0;
+    return options.fails && behind > 0;
+}
+
+const struct bench bench_hand = {
+    .name = BENCH_DOES_HAND,
+    .text = "every call on device memory, beside copying by hand",
+    .does = BENCH_DOES_HAND,
+    .spec = {.without = "plot", .own = hand_own, .take = hand_take, .doc = hand_doc},
+    .options = &options.bench,
+    .table = &table,
+    .report = &table.report,
+    .begin = hand_begin,
+    .check = hand_check,
+    .tell = hand_tell,
+    .record = hand_table_record,
+    .json = BENCH_JSON(hand_json_write),
+    .close = hand_close,
+};

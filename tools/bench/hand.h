@@ -30,9 +30,6 @@ void hand_table_record(void *table, char *text);
 int hand_table_end(const struct hand_table *table);
 /* 1 where the call takes longer than by hand, beyond the tolerance. */
 int hand_row_is_behind(const struct hand_table *table, const struct hand_row *row);
-int hand_json_write(const struct hand_table *table);
-
-/* argv[0] ends with the benchmark's name. */
-int bench_hand(int argc, char **argv);
+int hand_json_write(const void *table);
 
 #endif

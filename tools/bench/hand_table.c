@@ -110,11 +110,10 @@ void hand_table_record(void *table, char *text)
 }
 
 #ifdef TUTTI_JANSSON
-int hand_json_write(const struct hand_table *table)
+int hand_json_write(const void *written)
 {
+    const struct hand_table *table = written;
     const struct hand_options *o = table->options;
-    if (!o->bench.json)
-        return 0;
     json_t *all = bench_json_about(&o->bench, table->report.place), *rows = json_array();
     int behind = 0;
     for (int i = 0; i < table->rows; i++) {
@@ -133,11 +132,5 @@ int hand_json_write(const struct hand_table *table)
     bench_json_report(all, &o->bench, &table->report);
     json_object_set_new(all, "rows", rows);
     return bench_json_dump(all, o->bench.json);
-}
-#else
-int hand_json_write(const struct hand_table *table)
-{
-    (void)table;
-    return 0;
 }
 #endif

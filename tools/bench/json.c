@@ -110,11 +110,10 @@ int bench_json_dump(json_t *all, const char *path)
     return failed;
 }
 
-int bench_json_write(const struct bench_table *table)
+int bench_json_write(const void *written)
 {
+    const struct bench_table *table = written;
     const struct bench_options *o = table->options;
-    if (!o->json)
-        return 0;
     json_t *all = bench_json_about(o, table->report.place), *rows = json_array();
     for (int i = 0; i < table->rows; i++)
         json_array_append_new(rows, row_json(table, &table->row[i]));
@@ -155,12 +154,6 @@ void bench_files_check(const struct bench_options *options)
     if (options->json)
         tool_refuse("--json: this build has no JSON: Jansson was not there when it was built (Debian: libjansson-dev)");
     check_file("--plot", options->plot);
-}
-
-int bench_json_write(const struct bench_table *table)
-{
-    (void)table;
-    return 0;
 }
 
 int bench_json_overhead(const struct bench_options *options, const struct bench_place *place, const double *without,

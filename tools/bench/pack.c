@@ -4,8 +4,6 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
-#include <unistd.h>
 
 static const char *const kind_names[] = {"article", "blocks", "ddtbench", "commit"};
 static const char *const description_names[] = {PACK_DESCRIPTIONS};
@@ -18,15 +16,12 @@ static const char *const way_names[] = {
 
 enum { KEY_LAYOUT = BENCH_KEY_OWN, KEY_BLOCK, KEY_STRIDE, KEY_CUBE, KEY_PARTS, KEY_DESCRIPTIONS, KEY_WAYS };
 
-static const struct argp_option options[] = {
+static char none[] = "";
+static struct pack_options options;
+static struct pack_table table = {.options = &options};
+
+static const struct argp_option pack_own[] = {
     {"ranks", 'n', "RANKS", 0, "1: packing is a local call", 1},
-    {"mpi", BENCH_KEY_MPI, "MPI", 0,
-     "MPI to use: openmpi, mpich, impi, a launcher, or the folder an MPI is installed in. Without it Open MPI, then "
-     "MPICH, then Intel MPI",
-     1},
-    {"device", BENCH_KEY_DEVICE, "DEVICE", 0, "auto, cuda or host: sets TUTTI_DEVICE", 1},
-    {"mpi-args", BENCH_KEY_ARGUMENTS, "OPTIONS", 0, "More options for the launcher, in one word", 1},
-    {"timeout", BENCH_KEY_TIMEOUT, "SECONDS", 0, "End it where the rank has not said a word for so long (600)", 1},
     {"layout", KEY_LAYOUT, "KIND", 0,
      "article (default): 1 MiB out of a cube of 1024^3 bytes. blocks: blocks of one length and distance. ddtbench: "
      "access patterns of applications. commit: the time of MPI_Type_commit",
@@ -39,14 +34,7 @@ static const struct argp_option options[] = {
      "blocks: bytes of the message: [MIN:]MAX, doubling from MIN (8) to MAX (1m), or a list", 2},
     {"descriptions", KEY_DESCRIPTIONS, "LIST", 0,
      "Descriptions of a layout, with commas, or all (the default but for blocks: vector)", 2},
-    {"iterations", 'i', "N", 0, "Timed calls (1000 to 8k, 20 from 32m, otherwise 100)", 3},
-    {"warmup", 'x', "N", 0, "Calls before them (100, 3, 10)", 3},
-    {"seconds", BENCH_KEY_SECONDS, "S", 0, "Fewer calls where one way would take longer than about this (0.25)", 3},
     {"ways", KEY_WAYS, "LIST", 0, "Other ways to measure, with commas: all (default), none, or of the list below", 3},
-    {"seed", BENCH_KEY_SEED, "N", 0, "Seed of the data", 3},
-    {"no-validation", BENCH_KEY_NO_CHECK, NULL, 0, "Do not check results", 3},
-    {"json", BENCH_KEY_JSON, "FILE", 0, "Write the results as JSON too", 4},
-    {"plot", BENCH_KEY_PLOT, "FILE.png", 0, "Plot them (with gnuplot)", 4},
     {.name = NULL},
 };
 
@@ -72,12 +60,9 @@ static unsigned read_ways(const char *text)
     return bench_some_of("--ways", text, way_names + 1, PACK_WAYS - 1) << 1;
 }
 
-static error_t parse(int key, char *argument, struct argp_state *state)
+static int pack_take(int key, char *argument)
 {
-    struct pack_options *o = state->input;
-    struct bench_options *b = &o->bench;
-    if (bench_shared_option(key, argument, b))
-        return 0;
+    struct pack_options *o = &options;
     switch (key) {
     case 'n':
         if (strcmp(argument, "1") != 0)
@@ -106,33 +91,27 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     case KEY_WAYS:
         o->ways = read_ways(argument);
         break;
-    case ARGP_KEY_ARG:
-        tool_refuse("bench: '%s' is not understood: options alone may follow", argument);
     default:
-        return ARGP_ERR_UNKNOWN;
+        return 0;
     }
-    return 0;
+    return 1;
 }
 
-static const struct argp pack_argp = {
-    .options = options,
-    .parser = parse,
-    .doc =
-        "Measures MPI_Pack and MPI_Unpack on device memory, and in the same run the other ways to do the same.\v"
-        "Times are medians over calls in microseconds, from the call until all is done. The other ways show theirs for "
-        "pack and for unpack, and behind each (x) how many times Tutti's that is.\n\n"
-        "Ways: plain (host device) is the plain MPI on ordinary memory; native is the MPI's own way with device "
-        "pointers, where it has one; blocks copies block by block, with one wait at the end, of more than 4096 blocks "
-        "4096 alone where all would take longer than a second: ~ then marks what was worked out from them; copy3d is "
-        "one cuMemcpy3D where that can say the layout; limit is a contiguous copy that reads and writes as many bytes "
-        "as packing has to: the message, and the 32-byte sectors that the blocks lie in.\n\n"
-        "Descriptions: v_hv_hv, v_hv, hi (hindexed), hib (hindexed_block) and subarray are those of the article "
-        "(\"Improving MPI_Pack performance in CUDA-aware MPI\") and one more; ddtbench has the application's own and "
-        "hi. The spread is the slowest description's time in units of the fastest one's.\n\n"
-        "Data is random. The last call of every way, inside the timed loop, gets new data and is checked: the message "
-        "byte by byte, memory with its holes byte by byte up to 64 MiB, above at 64 places. The exit status is 1 where "
-        "a result is wrong, 2 where an option or a setting is.",
-};
+static const char pack_doc[] =
+    "Measures MPI_Pack and MPI_Unpack on device memory, and in the same run the other ways to do the same.\v"
+    "Times are medians over calls in microseconds, from the call until all is done. The other ways show theirs for "
+    "pack and for unpack, and behind each (x) how many times Tutti's that is.\n\n"
+    "Ways: plain (host device) is the plain MPI on ordinary memory; native is the MPI's own way with device "
+    "pointers, where it has one; blocks copies block by block, with one wait at the end, of more than 4096 blocks "
+    "4096 alone where all would take longer than a second: ~ then marks what was worked out from them; copy3d is "
+    "one cuMemcpy3D where that can say the layout; limit is a contiguous copy that reads and writes as many bytes "
+    "as packing has to: the message, and the 32-byte sectors that the blocks lie in.\n\n"
+    "Descriptions: v_hv_hv, v_hv, hi (hindexed), hib (hindexed_block) and subarray are those of the article "
+    "(\"Improving MPI_Pack performance in CUDA-aware MPI\") and one more; ddtbench has the application's own and "
+    "hi. The spread is the slowest description's time in units of the fastest one's.\n\n"
+    "Data is random. The last call of every way, inside the timed loop, gets new data and is checked: the message "
+    "byte by byte, memory with its holes byte by byte up to 64 MiB, above at 64 places. The exit status is 1 where "
+    "a result is wrong, 2 where an option or a setting is.";
 
 static void check_parts(const struct pack_options *o)
 {
@@ -180,55 +159,66 @@ static void fill_sizes(struct pack_options *o)
         b->sizes[b->n_sizes++] = bytes;
 }
 
-void pack_options_read(int argc, char **argv, struct pack_options *out)
+static void pack_begin(const struct bench *bench)
 {
-    static char none[] = "";
-    *out = (struct pack_options){.block = 8, .cube = 1024, .parts = none, .descriptions = none, .ways = ~0u};
-    out->bench = (struct bench_options){.ranks = 1, .warm_up = -1, .check = 1, .timeout = 600, .seconds = 0.25};
-    out->bench.seed = (uint64_t)time(NULL) * 1000 + (uint64_t)getpid() % 1000;
-    tool_check_options(options, argc, argv, 0);
-    argp_parse(&pack_argp, argc, argv, 0, NULL, out);
-    if (!out->stride)
-        out->stride = 2 * out->block;
-    if ((out->cube & (out->cube - 1)) != 0)
-        tool_refuse("--cube %zu is not a power of two", out->cube);
-    check_parts(out);
-    if (out->kind == PACK_STRIDED) {
-        fill_sizes(out);
-        check_sizes(out);
-    }
-    tool_check_settings();
-    bench_check_device(&out->bench);
+    (void)bench;
+    options.block = 8;
+    options.cube = 1024;
+    options.parts = options.descriptions = none;
+    options.ways = ~0u;
+    options.bench.ranks = 1;
+    options.bench.seconds = 0.25;
 }
 
-int bench_pack(int argc, char **argv)
+static void pack_check(void)
 {
-    struct pack_options o;
-    static struct bench_place place;
-    static struct pack_table table;
-    pack_options_read(argc, argv, &o);
-    bench_files_check(&o.bench);
-    bench_place_find(&o.bench, &place);
-    table.options = &o;
-    table.report.place = &place;
+    struct pack_options *o = &options;
+    if (!o->stride)
+        o->stride = 2 * o->block;
+    if ((o->cube & (o->cube - 1)) != 0)
+        tool_refuse("--cube %zu is not a power of two", o->cube);
+    check_parts(o);
+    if (o->kind == PACK_STRIDED) {
+        fill_sizes(o);
+        check_sizes(o);
+    }
+}
 
-    struct tool_words words = {.word = NULL};
-    bench_words_begin(&words, BENCH_DOES_PACK, &o.bench);
-    bench_word_add(&words, "layout", o.kind);
-    bench_word_add(&words, "block", (long long)o.block);
-    bench_word_add(&words, "stride", (long long)o.stride);
-    bench_word_add(&words, "cube", (long long)o.cube);
-    bench_word_add(&words, "ways", o.ways);
-    tool_words_take(&words, tool_print("parts=%s", o.parts));
-    tool_words_take(&words, tool_print("descriptions=%s", o.descriptions));
-    int status = bench_start(&o.bench, &place, words.word, 1, pack_table_record, &table);
-    tool_words_free(&words);
+static void pack_tell(struct tool_words *words)
+{
+    const struct pack_options *o = &options;
+    bench_word_add(words, "layout", o->kind);
+    bench_word_add(words, "block", (long long)o->block);
+    bench_word_add(words, "stride", (long long)o->stride);
+    bench_word_add(words, "cube", (long long)o->cube);
+    bench_word_add(words, "ways", o->ways);
+    tool_words_take(words, tool_print("parts=%s", o->parts));
+    tool_words_take(words, tool_print("descriptions=%s", o->descriptions));
+}
 
+static int pack_close(void *unused, int status)
+{
+    (void)unused;
     pack_table_end(&table);
-    int failed = pack_json_write(&table) | pack_plot_write(&table);
-    if (status == 0 && table.rows == 0 && table.report.right) {
-        fputs("tutti: no layout has the descriptions that were chosen\n", stderr);
-        return 1;
-    }
-    return bench_report_status(&table.report, status, failed);
+    if (status != 0 || table.rows > 0 || !table.report.right)
+        return 0;
+    fputs("tutti: no layout has the descriptions that were chosen\n", stderr);
+    return 1;
 }
+
+const struct bench bench_pack = {
+    .name = BENCH_DOES_PACK,
+    .text = "MPI_Pack and MPI_Unpack of layouts on device memory, beside other ways",
+    .does = BENCH_DOES_PACK,
+    .spec = {.own = pack_own, .take = pack_take, .doc = pack_doc},
+    .options = &options.bench,
+    .table = &table,
+    .report = &table.report,
+    .begin = pack_begin,
+    .check = pack_check,
+    .tell = pack_tell,
+    .record = pack_table_record,
+    .json = BENCH_JSON(pack_json_write),
+    .plot = pack_plot_write,
+    .close = pack_close,
+};

@@ -12,8 +12,6 @@ struct pack_options {
     char *parts, *descriptions;
     unsigned ways;
 };
-/* Parses, and refuses what is not valid, before anything starts. */
-void pack_options_read(int argc, char **argv, struct pack_options *out);
 /* "article" */
 const char *pack_kind_name(int kind);
 
@@ -44,9 +42,7 @@ void pack_table_end(struct pack_table *table);
  * description alone. */
 double pack_spread(const struct pack_table *table, int from, int unpack, int *next);
 /* Write the files that were asked for. 0, or 1 where that failed (said). */
-int pack_json_write(const struct pack_table *table);
-int pack_plot_write(const struct pack_table *table);
-
-int bench_pack(int argc, char **argv);
+int pack_json_write(const void *table);
+int pack_plot_write(const void *table);
 
 #endif

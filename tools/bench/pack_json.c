@@ -33,11 +33,10 @@ static json_t *row_json(const struct pack_table *t, const struct pack_row *row)
     return out;
 }
 
-int pack_json_write(const struct pack_table *table)
+int pack_json_write(const void *written)
 {
+    const struct pack_table *table = written;
     const struct pack_options *o = table->options;
-    if (!o->bench.json)
-        return 0;
     json_t *all = bench_json_about(&o->bench, table->report.place), *rows = json_array(), *spreads = json_array();
     for (int i = 0; i < table->rows; i++)
         json_array_append_new(rows, row_json(table, &table->row[i]));
@@ -53,11 +52,5 @@ int pack_json_write(const struct pack_table *table)
     json_object_set_new(all, "rows", rows);
     json_object_set_new(all, "spreads", spreads);
     return bench_json_dump(all, o->bench.json);
-}
-#else
-int pack_json_write(const struct pack_table *table)
-{
-    (void)table;
-    return 0;
 }
 #endif

@@ -109,9 +109,10 @@ static void write_plot_data(FILE *to, const void *table)
     write_data(to, table);
 }
 
-int pack_plot_write(const struct pack_table *table)
+int pack_plot_write(const void *written)
 {
-    if (!table->options->bench.plot || table->rows == 0)
+    const struct pack_table *table = written;
+    if (table->rows == 0)
         return 0;
     return bench_gnuplot(table->options->bench.plot, write_plot, write_plot_data, table);
 }

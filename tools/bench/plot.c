@@ -192,9 +192,10 @@ static void data_of(FILE *to, const void *table)
     write_data(to, table);
 }
 
-int bench_plot_write(const struct bench_table *table)
+int bench_plot_write(const void *written)
 {
-    if (!table->options->plot || table->rows == 0)
+    const struct bench_table *table = written;
+    if (table->rows == 0)
         return 0;
     return bench_gnuplot(table->options->plot, script_of, data_of, table);
 }

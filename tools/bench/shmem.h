@@ -31,10 +31,7 @@ extern const int shmem_rates[GAS_FIGURES]; /* enum gas_rate */
 double shmem_rate(const struct shmem_row *row, int way);
 
 void shmem_table_record(void *table, char *text);
-int shmem_json_write(const struct shmem_table *table);
-int shmem_plot_write(const struct shmem_table *table);
-
-/* argv[0] ends with the benchmark's name. */
-int bench_shmem(int argc, char **argv);
+int shmem_json_write(const void *table);
+int shmem_plot_write(const void *table);
 
 #endif

@@ -106,9 +106,10 @@ static void write_script(FILE *to, const void *table)
     fputs("unset multiplot\n", to);
 }
 
-int shmem_plot_write(const struct shmem_table *table)
+int shmem_plot_write(const void *written)
 {
-    if (!table->options->bench.plot || table->rows == 0)
+    const struct shmem_table *table = written;
+    if (table->rows == 0)
         return 0;
     return bench_gnuplot(table->options->bench.plot, write_script, write_data, table);
 }

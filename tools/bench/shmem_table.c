@@ -151,11 +151,10 @@ static json_t *row_json(const struct shmem_row *row)
     return out;
 }
 
-int shmem_json_write(const struct shmem_table *table)
+int shmem_json_write(const void *written)
 {
+    const struct shmem_table *table = written;
     const struct shmem_options *o = table->options;
-    if (!o->bench.json)
-        return 0;
     json_t *all = bench_json_about(&o->bench, table->report.place), *rows = json_array();
     for (int i = 0; i < table->rows; i++)
         json_array_append_new(rows, row_json(&table->row[i]));
@@ -163,11 +162,5 @@ int shmem_json_write(const struct shmem_table *table)
     bench_json_report(all, &o->bench, &table->report);
     json_object_set_new(all, "rows", rows);
     return bench_json_dump(all, o->bench.json);
-}
-#else
-int shmem_json_write(const struct shmem_table *table)
-{
-    (void)table;
-    return 0;
 }
 #endif

@@ -5,27 +5,28 @@
 #include <string.h>
 
 #include "coll/coll.h"
-#include "core/log.h"
-#include "core/phases.h"
 #include "core/settings.h"
 #include "core/status.h"
-#include "kernels/reduce.h"
 #include "tools/common/commands.h"
 #include "tools/start/start.h"
 #include "tutti/tutti.h"
 
-enum { KEY_JSON = 256 };
+enum { KEY_JSON = 256, KEY_MACHINE, KEY_SETTINGS, KEY_RULES };
 
 static const struct argp_option options[] = {
-    {"json", KEY_JSON, NULL, 0, "Write it as JSON", 0},
+    {"machine", KEY_MACHINE, NULL, 0, "MPIs and devices in full: folders, interfaces, UUIDs, who reaches whose memory",
+     0},
+    {"settings", KEY_SETTINGS, NULL, 0, "All settings: value, default, what each does, who should change it", 0},
+    {"rules", KEY_RULES, NULL, 0, "All rules in force, where they come from, and the algorithms that they may name", 0},
+    {"json", KEY_JSON, NULL, 0, "All of it as JSON", 0},
     {.name = NULL},
 };
 
 static error_t parse(int key, char *argument, struct argp_state *state)
 {
-    int *json = state->input;
-    if (key == KEY_JSON) {
-        *json = 1;
+    int *view = state->input;
+    if (key >= KEY_JSON && key <= KEY_RULES) {
+        *view = key;
         return 0;
     }
     if (key == ARGP_KEY_ARG)
@@ -36,8 +37,8 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 static const struct argp argp = {
     .options = options,
     .parser = parse,
-    .doc = "Shows the MPIs and devices that were found, which GPUs reach each other's memory, what is enabled and why "
-           "not, and all settings and rules. Needs no MPI.",
+    .doc = "Shows on one screen the MPIs and devices that were found, what is enabled and why not, and the settings and "
+           "rules in force. Needs no MPI.",
 };
 
 static const struct {
@@ -46,14 +47,6 @@ static const struct {
 #define TUTTI_DEVICE(name_, text_) {#name_, text_},
 #include "tutti/devices.def"
 #undef TUTTI_DEVICE
-};
-
-static const struct {
-    const char *name, *text;
-} algorithm_list[] = {
-#define TUTTI_ALGORITHM(name_, order, text_) {#name_, text_},
-#include "tutti/algorithms.def"
-#undef TUTTI_ALGORITHM
 };
 
 static void read_gpus(const struct tutti_device *device, struct info_device *out)
@@ -170,143 +163,23 @@ void info_obstacles(const struct info *info, void (*say)(void *with, const char 
 #undef SAY
 }
 
-static void print_mpis(const struct info *info)
-{
-    puts("MPIs");
-    if (info->mpis.n == 0)
-        puts("  none in PATH");
-    for (int i = 0; i < info->mpis.n; i++) {
-        const struct tool_mpi *mpi = &info->mpis.mpi[i];
-        printf("  %-9s %-8s launcher %s\n", tool_family_title(mpi->family), mpi->version, mpi->launcher);
-        if (!mpi->abi) {
-            puts("                     its library was not found beside the launcher");
-            continue;
-        }
-        printf("                     library in %s\n", mpi->libraries);
-        for (int a = TOOL_ABI_OPENMPI; a <= TOOL_ABI_STANDARD; a *= 2) {
-            if (mpi->abi & a)
-                printf("                     interface %s: served by libtutti-%s.so%s\n", tool_abi_title(a),
-                       tool_abi_name(a), info_front_of(info, a) ? "" : ", which this build left out");
-        }
-    }
-    puts("\nFront ends");
-    printf("  %-20s %s\n", "libtutti.so", info->preload ? info->preload : "not found");
-    for (int i = 0; i < 3; i++) {
-        char *name = tool_print("libtutti-%s.so", tool_abi_name(info->front[i].abi));
-        printf("  %-20s %s\n", name,
-               info->front[i].path ? info->front[i].path : "left out: its MPI header was not found by the build");
-        free(name);
-    }
-}
-
-static void print_reach(const struct info_device *device)
-{
-    if (device->gpus < 2)
-        return;
-    printf("    reaches   ");
-    for (int p = 0; p < device->gpus; p++)
-        printf(" %3d", p);
-    putchar('\n');
-    for (int g = 0; g < device->gpus; g++) {
-        printf("      GPU %3d ", g);
-        for (int p = 0; p < device->gpus; p++) {
-            int reaches = device->gpu[g].reaches[p];
-            printf(" %3s", p == g ? "own" : reaches < 0 ? "?" : reaches ? "yes" : "no");
-        }
-        putchar('\n');
-    }
-}
-
-/* Many GPUs that are all alike, as the host device has, in a few lines. */
-static void print_gpus(const struct info_device *device)
-{
-    int shown = device->gpus > 16 ? 2 : device->gpus, all = 1;
-    if (device->gpus == 0)
-        puts("    open, no GPU yet");
-    for (int g = 0; g < shown; g++)
-        printf("    GPU %d  %s  %s\n", g, device->gpu[g].text, device->gpu[g].uuid);
-    if (shown == device->gpus) {
-        print_reach(device);
-        return;
-    }
-    for (int g = 0; g < device->gpus; g++) {
-        for (int p = 0; p < device->gpus; p++)
-            all &= device->gpu[g].reaches[p] == 1;
-    }
-    printf("    ... up to GPU %d; %s\n", device->gpus - 1,
-           all ? "each reaches every other's memory" : "not all reach each other's memory: see --json");
-}
-
-static void print_devices(const struct info *info)
-{
-    puts("\nDevices");
-    for (int i = 0; i < info->devices; i++) {
-        const struct info_device *device = &info->device[i];
-        printf("  %-5s %s: %s\n", device->name, device->chosen ? "in use" : "not in use", device->text);
-        if (device->status != TUTTI_OK) {
-            printf("    not available: %s\n", device->why);
-            continue;
-        }
-        print_gpus(device);
-    }
-    printf("  Kernels on the host use: %s\n", tutti_kernel_host_isa());
-    printf("  Ranges for Nsight (TUTTI_NVTX): %s\n",
-           tutti_phases_have_nvtx() ? "built in" : "left out: the headers of NVTX 3 were not found by the build");
-}
-
-static void print_line(void *with, const char *line)
-{
-    (void)with;
-    printf("  %s\n", line);
-}
-
-static void print_settings(const struct info *info)
-{
-    struct tutti_setting_row row;
-    puts("\nSettings (from the environment)");
-    printf("  %-24s %-10s %-10s %s\n", "name", "value", "default", "allowed");
-    for (int i = 0; tutti_settings_row(i, &row); i++) {
-        const char *standard = row.standard[0] ? row.standard : "(empty)";
-        char shown[1024];
-        printf("  %-24s %-10s %-10s %s\n", row.name,
-               row.value[0] ? tutti_plain(row.value, shown, sizeof shown) : "(empty)", standard, row.allowed);
-        printf("      %s\n", row.text);
-    }
-    if (info->wrong[0])
-        puts("\nNot valid");
-    for (const char *at = info->wrong; *at; at += strspn(at, "\n")) {
-        size_t n = strcspn(at, "\n");
-        printf("  %.*s\n", (int)n, at);
-        at += n;
-    }
-}
-
-static void print_rules(const struct info *info)
-{
-    info_rules_print(info);
-    puts("\nAlgorithms");
-    for (size_t i = 0; i < sizeof algorithm_list / sizeof algorithm_list[0]; i++)
-        printf("  %-14s %s\n", algorithm_list[i].name, algorithm_list[i].text);
-}
-
 int tool_info(int argc, char **argv)
 {
     static struct info info;
-    int json = 0;
+    int view = 0;
     tool_check_options(options, argc, argv, 0);
-    argp_parse(&argp, argc, argv, 0, NULL, &json);
+    argp_parse(&argp, argc, argv, 0, NULL, &view);
     read_all(&info);
-    if (json) {
+    if (view == KEY_JSON)
         info_json(&info);
-    } else {
-        printf("Tutti %s\n\n", tutti_version());
-        print_mpis(&info);
-        print_devices(&info);
-        puts("\nState");
-        info_obstacles(&info, print_line, NULL);
-        print_settings(&info);
-        print_rules(&info);
-    }
+    else if (view == KEY_MACHINE)
+        info_machine_print(&info);
+    else if (view == KEY_SETTINGS)
+        info_settings_print(&info);
+    else if (view == KEY_RULES)
+        info_rules_print(&info);
+    else
+        info_screen_print(&info);
     for (int i = 0; i < 3; i++)
         free(info.front[i].path);
     free(info.preload);

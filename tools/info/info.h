@@ -55,6 +55,10 @@ const struct info_front *info_front_of(const struct info *info, int abi);
 
 /* What is wrong with the file goes to info->wrong. */
 void info_rules_read(struct info *info);
+/* Each writes one view on standard output. */
+void info_screen_print(const struct info *info);
+void info_machine_print(const struct info *info);
+void info_settings_print(const struct info *info);
 void info_rules_print(const struct info *info);
 /* Writes it as JSON on standard output; refuses where this build has no JSON. */
 void info_json(const struct info *info);

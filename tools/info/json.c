@@ -64,8 +64,9 @@ static json_t *settings(void)
     json_t *all = json_array();
     struct tutti_setting_row row;
     for (int i = 0; tutti_settings_row(i, &row); i++)
-        json_array_append_new(all, json_pack("{s:s, s:o, s:s, s:s, s:s}", "name", row.name, "value", text(row.value),
-                                             "default", row.standard, "allowed", row.allowed, "text", row.text));
+        json_array_append_new(all, json_pack("{s:s, s:s, s:o, s:s, s:s, s:s, s:s}", "group", row.group, "name",
+                                             row.name, "value", text(row.value), "default", row.standard, "allowed",
+                                             row.allowed, "who", row.who, "text", row.text));
     return all;
 }
 
@@ -92,13 +93,13 @@ void info_json(const struct info *info)
     for (int i = 0; i < 3; i++)
         json_object_set_new(fronts, tool_abi_name(info->front[i].abi), text(info->front[i].path));
     json_t *all =
-        json_pack("{s:s, s:o, s:o, s:o, s:s, s:o, s:s, s:o, s:o, s:o, s:{s:o, s:o, s:o, s:o, s:s}}", "version",
+        json_pack("{s:s, s:o, s:o, s:o, s:s, s:o, s:s, s:o, s:o, s:o, s:{s:o, s:o, s:o, s:o, s:s, s:s}}", "version",
                   tutti_version(), "mpis", mpis(info), "preload", text(info->preload), "front_ends", fronts, "device",
                   info->used, "devices", devices(info), "host_kernels", tutti_kernel_host_isa(), "state", state,
                   "settings", settings(), "not_valid", lines(info->wrong), "rules", "user",
                   text(tutti_settings()->rules), "file", text(info->measured.path[0] ? info->measured.path : NULL),
                   "device", text(info->measured.entry[0] ? info->measured.entry : NULL), "measured",
-                  text(info->measured.rules), "defaults", info->rules);
+                  text(info->measured.rules), "defaults", info->rules, "common", tutti_rules_common());
     json_dumpf(all, stdout, JSON_INDENT(2));
     putchar('\n');
     json_decref(all);

@@ -1,4 +1,4 @@
-/* Rules in force, and where they come from. */
+/* tutti info --rules: rules in force, and where they come from. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -44,13 +44,25 @@ static void print_lines(const char *name, const char *text)
         puts("(empty)");
 }
 
+static const struct {
+    const char *name, *text;
+} algorithm_list[] = {
+#define TUTTI_ALGORITHM(name_, order, text_) {#name_, text_},
+#include "tutti/algorithms.def"
+#undef TUTTI_ALGORITHM
+};
+
 void info_rules_print(const struct info *info)
 {
     const struct info_rules *measured = &info->measured;
-    puts("\nRules, from top to bottom: the first that fits and can run is taken");
+    puts("Rules, from top to bottom: the first that fits and can run is taken");
     print_lines("TUTTI_RULES", tutti_settings()->rules);
     print_lines("measured", measured->rules[0] ? measured->rules : measured->why);
     if (measured->path[0])
         printf("               (%s%s%s)\n", measured->path, measured->entry[0] ? ", for " : "", measured->entry);
     print_lines("defaults", info->rules);
+    print_lines("", tutti_rules_common());
+    puts("\nAlgorithms");
+    for (size_t i = 0; i < sizeof algorithm_list / sizeof algorithm_list[0]; i++)
+        printf("  %-14s %s\n", algorithm_list[i].name, algorithm_list[i].text);
 }

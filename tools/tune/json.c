@@ -10,11 +10,11 @@
 
 void tune_json_check(const struct tune_options *options)
 {
-    if (!options->json)
+    if (!options->start.json)
         return;
-    FILE *file = fopen(options->json, "ae");
+    FILE *file = fopen(options->start.json, "ae");
     if (!file)
-        tool_refuse("--json %s cannot be written: %s", options->json, strerror(errno));
+        tool_refuse("--json %s cannot be written: %s", options->start.json, strerror(errno));
     fclose(file);
 }
 
@@ -48,7 +48,7 @@ int tune_json_write(const struct tune_run *run)
 {
     static const char *const orders[BENCH_ORDERS] = {BENCH_ORDER_NAMES};
     const struct tune_options *o = run->options;
-    if (!o->json)
+    if (!o->start.json)
         return 0;
     json_t *rules = json_array();
     for (int s = 0; s < TUNE_SECTIONS; s++) {
@@ -59,16 +59,16 @@ int tune_json_write(const struct tune_run *run)
                             "ranks", o->start.ranks, "order", orders[o->start.order], "mpi", run->mpi, "device",
                             run->device, "entry", run->entry, "seconds", run->took, "interrupted", run->interrupted > 0,
                             "rules", rules, "proof", proof(run), "times", times(run));
-    int failed = !all || json_dump_file(all, o->json, JSON_INDENT(2)) != 0;
+    int failed = !all || json_dump_file(all, o->start.json, JSON_INDENT(2)) != 0;
     json_decref(all);
     if (failed)
-        fprintf(stderr, "tutti: --json %s could not be written\n", o->json);
+        fprintf(stderr, "tutti: --json %s could not be written\n", o->start.json);
     return failed;
 }
 #else
 void tune_json_check(const struct tune_options *options)
 {
-    if (options->json)
+    if (options->start.json)
         tool_refuse("--json: this build has no JSON: Jansson was not there when it was built (Debian: libjansson-dev)");
 }
 

@@ -11,32 +11,13 @@
 const char *const tune_sections[TUNE_SECTIONS] = {TUNE_SECTION_NAMES};
 const char *const tune_verdicts[TUNE_VERDICTS] = {TUNE_VERDICT_NAMES};
 
-enum {
-    KEY_MPI = 256,
-    KEY_NP,
-    KEY_DEVICE,
-    KEY_ARGUMENTS,
-    KEY_ORDER,
-    KEY_TIME,
-    KEY_ROUNDS,
-    KEY_OUTPUT,
-    KEY_DRY_RUN,
-    KEY_JSON,
-    KEY_LARGEST,
-    KEY_COLLECTIVE,
-    KEY_TIMEOUT
-};
+enum { KEY_ORDER = BENCH_KEY_OWN, KEY_TIME, KEY_ROUNDS, KEY_OUTPUT, KEY_DRY_RUN, KEY_LARGEST, KEY_COLLECTIVE };
 
-static const struct argp_option options[] = {
+static struct tune_options options;
+
+static const struct argp_option tune_own[] = {
     {"ranks", 'n', "RANKS", 0, "Number of ranks: as many as your jobs have on a machine (one a GPU, at least 2)", 1},
-    {"np", KEY_NP, "RANKS", OPTION_ALIAS | OPTION_HIDDEN, NULL, 1},
-    {"mpi", KEY_MPI, "MPI", 0,
-     "MPI to use: openmpi, mpich, impi, a launcher, or the folder an MPI is installed in. Without it Open MPI, then "
-     "MPICH, then Intel MPI",
-     1},
-    {"mpi-args", KEY_ARGUMENTS, "OPTIONS", 0, "More options for the launcher, in one word", 1},
-    {"timeout", KEY_TIMEOUT, "SECONDS", 0, "End it where the ranks have not said a word for so long (120)", 1},
-    {"device", KEY_DEVICE, "DEVICE", 0, "auto, cuda or host: sets TUTTI_DEVICE", 1},
+    {"timeout", BENCH_KEY_TIMEOUT, "SECONDS", 0, "End it where the ranks print nothing for this long (120)", 1},
     {"collective", KEY_COLLECTIVE, "LIST", 0,
      "allreduce, reduce, reduce_scatter, scan, message (how messages go to ranks of the node), message_far (to other "
      "nodes), shmem (from which size on puts and gets of kernels go to copy engines; shmem_put_128 and so on by the "
@@ -52,7 +33,7 @@ static const struct argp_option options[] = {
     {"rounds", KEY_ROUNDS, "N", 0, "Measure every size N times, from 1 to 31, however long that takes", 2},
     {"output", KEY_OUTPUT, "FILE", 0, "File of rules (TUTTI_RULES_FILE, or .config/tutti/rules in the home folder)", 3},
     {"dry-run", KEY_DRY_RUN, NULL, 0, "Print the rules and write no file", 3},
-    {"json", KEY_JSON, "FILE", 0, "Write all that was measured as JSON", 3},
+    {"json", BENCH_KEY_JSON, "FILE", 0, "Write all that was measured as JSON", 3},
     {.name = NULL},
 };
 
@@ -67,27 +48,14 @@ static unsigned read_sections(const char *text)
     return (some >> TUNE_SECTIONS ? some | all >> TUNE_SHMEM << TUNE_SHMEM : some) & all;
 }
 
-static error_t parse(int key, char *argument, struct argp_state *state)
+static int tune_take(int key, char *argument)
 {
     static const char *const orders[BENCH_ORDERS] = {BENCH_ORDER_NAMES};
-    struct tune_options *o = state->input;
+    struct tune_options *o = &options;
     char *end;
     switch (key) {
     case 'n':
-    case KEY_NP:
         o->start.ranks = (int)tool_number("-n", argument, 2, 65536);
-        break;
-    case KEY_MPI:
-        o->start.mpi = argument;
-        break;
-    case KEY_ARGUMENTS:
-        o->start.arguments = argument;
-        break;
-    case KEY_TIMEOUT:
-        o->start.timeout = (int)tool_number("--timeout", argument, 1, 86400);
-        break;
-    case KEY_DEVICE:
-        tool_device(argument);
         break;
     case KEY_COLLECTIVE:
         o->sections = read_sections(argument);
@@ -113,20 +81,16 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     case KEY_DRY_RUN:
         o->dry_run = 1;
         break;
-    case KEY_JSON:
-        o->json = argument;
-        break;
-    case ARGP_KEY_ARG:
-        tool_refuse("tune: '%s' is not understood: options alone may follow", argument);
     default:
-        return ARGP_ERR_UNKNOWN;
+        return 0;
     }
-    return 0;
+    return 1;
 }
 
-static const struct argp argp = {
-    .options = options,
-    .parser = parse,
+static const struct bench_spec tune_spec = {
+    .without = "message-size iterations warmup seconds seed no-validation plot",
+    .own = tune_own,
+    .take = tune_take,
     .doc =
         "Measures every algorithm that can run here, for contributions from 8 bytes on, and every way of messages, and "
         "writes rules that choose the fastest; then measures these beside the defaults, and leaves the default where a "
@@ -137,13 +101,13 @@ static const struct argp argp = {
         "algorithm gave a wrong result, 2 where an option, a setting or a file is not valid.",
 };
 
-void tune_options_read(int argc, char **argv, struct tune_options *out)
+static void tune_options_read(int argc, char **argv)
 {
+    struct tune_options *out = &options;
     *out = (struct tune_options){.sections = (1u << TUNE_SECTIONS) - 1, .seconds = 100, .most = (size_t)64 << 20};
     out->start.timeout = 120;
     out->start.interrupt = tune_interrupt;
-    tool_check_options(options, argc, argv, 0);
-    argp_parse(&argp, argc, argv, 0, NULL, out);
+    bench_options_read(&tune_spec, &out->start, argc, argv);
     out->most -= out->most % 8;
     tool_check_settings();
     bench_check_device(&out->start);
@@ -189,14 +153,12 @@ static int keep(const struct tune_run *run)
 
 int tool_tune(int argc, char **argv)
 {
-    static struct tune_options o;
     static struct bench_place place;
-    static struct tune_run run;
-    tune_options_read(argc, argv, &o);
-    run.options = &o;
-    run.place = &place;
-    tune_json_check(&o);
-    bench_place_find(&o.start, &place);
+    static struct tune_run run = {.options = &options, .place = &place};
+    const struct tune_options *o = &options;
+    tune_options_read(argc, argv);
+    tune_json_check(o);
+    bench_place_find(&o->start, &place);
     tune_file_check(&run);
     make_room();
     setenv("TUTTI_SHMEM_HEAP_MB", "48", 0); /* two buffers: bench/tune/shmem.c */
@@ -205,12 +167,12 @@ int tool_tune(int argc, char **argv)
 
     struct tool_words words = {.word = NULL};
     tool_words_add(&words, BENCH_DOES_TUNE);
-    tool_words_take(&words, tool_print("sections=%u", o.sections));
-    tool_words_take(&words, tool_print("most=%zu", o.most));
-    tool_words_take(&words, tool_print("order=%d", o.start.order));
-    tool_words_take(&words, tool_print("seconds=%g", o.rounds ? 0 : o.seconds));
-    tool_words_take(&words, tool_print("rounds=%d", o.rounds));
-    int status = bench_start(&o.start, &place, words.word, 1, tune_record, &run);
+    tool_words_take(&words, tool_print("sections=%u", o->sections));
+    tool_words_take(&words, tool_print("most=%zu", o->most));
+    tool_words_take(&words, tool_print("order=%d", o->start.order));
+    tool_words_take(&words, tool_print("seconds=%g", o->rounds ? 0 : o->seconds));
+    tool_words_take(&words, tool_print("rounds=%d", o->rounds));
+    int status = bench_start(&o->start, &place, words.word, 1, tune_record, &run);
     tool_words_free(&words);
     if (status != 0 || !run.ended) {
         fputs("tutti: the ranks ended before they were done: no rules were written\n", stderr);

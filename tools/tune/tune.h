@@ -10,15 +10,14 @@ enum { TUNE_ROWS = 512, TUNE_TIMES = 4096 };
 extern const char *const tune_sections[TUNE_SECTIONS], *const tune_verdicts[TUNE_VERDICTS];
 
 struct tune_options {
-    struct bench_options start; /* how ranks are started: ranks, mpi, arguments, timeout, order */
+    struct bench_options start; /* how ranks are started: ranks, mpi, arguments, timeout, order; json */
     unsigned sections;          /* mask */
     double seconds;
     int rounds; /* of each size, however long they take; 0: as the seconds allow */
     size_t most;
-    const char *output, *json; /* output: NULL: the file that the library reads */
+    const char *output; /* NULL: the file that the library reads */
     int dry_run;
 };
-void tune_options_read(int argc, char **argv, struct tune_options *out);
 
 /* A size, tuned rules beside the defaults. */
 struct tune_row {

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "bounce/bounce.h"
 #include "core/settings.h"
 #include "mpi/bounce/overrun.h"
 #include "mpi/real/door.h"
@@ -11,7 +12,7 @@ static int wanted(const struct tutti_places *places, size_t bytes)
 {
     const struct tutti_settings *settings = tutti_settings();
     return tutti_door.aware && places && places->device && tutti_places_reached(places) &&
-           bytes >= (size_t)settings->aware_least &&
+           tutti_bounce_aware_on_device(bytes) &&
            !(settings->host_strict && strcmp(tutti_door.device->name, "host") == 0);
 }
 

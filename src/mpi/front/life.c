@@ -35,9 +35,9 @@ static struct tutti_mpi_transport world;
 /* Settings that must be the same on all ranks, because they decide the path of a call. */
 static int64_t agreed_settings(void)
 {
-    static const char *const decisive[] = {"TUTTI_RULES",      "TUTTI_CHANNEL_MB",   "TUTTI_WINDOW_MB",
-                                           "TUTTI_STAGING_MB", "TUTTI_NODE_RANKS",   "TUTTI_HOST_GPUS",
-                                           "TUTTI_MESSAGES",   "TUTTI_MESSAGE_LEAST"};
+    static const char *const decisive[] = {"TUTTI_RULES",      "TUTTI_CHANNEL_MB", "TUTTI_WINDOW_MB",
+                                           "TUTTI_STAGING_MB", "TUTTI_NODE_RANKS", "TUTTI_HOST_GPUS",
+                                           "TUTTI_MESSAGES"};
     struct tutti_setting_row row;
     uint64_t hash = TUTTI_FNV_BEGIN;
     for (int i = 0; tutti_settings_row(i, &row); i++) {
@@ -81,8 +81,7 @@ static int agree(void)
     if (all[SETTINGS] != -all[SETTINGS_LEAST]) {
         if (tutti_door.rank == 0)
             tutti_error("TUTTI_RULES, TUTTI_CHANNEL_MB, TUTTI_WINDOW_MB, TUTTI_STAGING_MB, TUTTI_NODE_RANKS, "
-                        "TUTTI_HOST_GPUS, TUTTI_MESSAGES or TUTTI_MESSAGE_LEAST differ over the ranks: every call is "
-                        "passed on to the MPI");
+                        "TUTTI_HOST_GPUS or TUTTI_MESSAGES differ over the ranks: every call is passed on to the MPI");
         return 0;
     }
     return all[DEVICE] != 0;

@@ -20,7 +20,6 @@ enum { COMMS = 64, CONTEXTS = 1024 };
 struct tutti_endpoint *tutti_endpoint;
 struct tutti_rendezvous *tutti_endpoint_sends;
 static struct tutti_mpi_transport transport; /* over tutti_endpoint_box */
-size_t tutti_endpoint_least;
 int tutti_endpoint_everywhere;
 MPI_Comm tutti_endpoint_box;
 
@@ -81,7 +80,6 @@ void tutti_endpoints_open(void)
         return;
     if (tutti_door.device && scratch == 0)
         scratch = (size_t)(tutti_door.device->channel_mb / 2) << 20;
-    tutti_endpoint_least = (size_t)settings->message_least;
     if (tutti_door.device && !tutti_door.aware)
         tutti_endpoint_declare(tutti_door.node);
     /* On all ranks, whatever their devices, and whether or not their MPI takes device memory. */

@@ -13,7 +13,7 @@
 /* A multiple of the sizes of all basic types, since an MPI may not take a part of an element. Messages of programs that
  * are as long are known by the key. */
 enum { TUTTI_RTS_BYTES = 480 };
-/* The least value of TUTTI_MESSAGE_LEAST: an RTS is not longer than a message. */
+/* The bytes of the shortest message that a rendezvous may stand for: an RTS is not longer than a message. */
 enum { TUTTI_MESSAGE_SHORTEST = 512 };
 
 struct tutti_rts_head {
@@ -37,7 +37,6 @@ struct tutti_message {
 
 extern struct tutti_endpoint *tutti_endpoint;         /* NULL: messages are the MPI's alone */
 extern struct tutti_rendezvous *tutti_endpoint_sends; /* what is sent over them; there where tutti_endpoint is */
-extern size_t tutti_endpoint_least;                   /* bytes of a message that a rendezvous may stand for */
 extern int tutti_far_on;                              /* 1: messages to other nodes may be pipelined, see far.h */
 extern int tutti_endpoint_everywhere;                 /* 1: on all ranks of the node; the same on all of them */
 extern MPI_Comm tutti_endpoint_box;                   /* over MPI_COMM_WORLD, for AM rendezvous */
@@ -68,7 +67,7 @@ static inline int tutti_endpoint_may(MPI_Count count, MPI_Datatype type)
 {
     if (likely(!tutti_endpoint && !tutti_far_on) || count <= 0 || tutti_inside)
         return 0;
-    return count >= (MPI_Count)(tutti_endpoint_least / 32) || !tutti_type_find(type);
+    return count >= (MPI_Count)(TUTTI_MESSAGE_SHORTEST / 32) || !tutti_type_find(type);
 }
 
 #endif

@@ -31,7 +31,7 @@ static int look(const struct tutti_message *message, struct tutti_far_rts *rts)
     struct tutti_places places;
     uint64_t bytes;
     if (!layout || !layout->plan || __builtin_mul_overflow((uint64_t)message->count, layout->plan->size, &bytes) ||
-        bytes <= TUTTI_FAR_RTS_BYTES || bytes < tutti_endpoint_least ||
+        bytes <= TUTTI_FAR_RTS_BYTES || bytes < TUTTI_MESSAGE_SHORTEST ||
         tutti_rules_message_far(bytes) != TUTTI_PROTOCOL_pipelined)
         return 0;
     const int world = tutti_endpoints_world(message->comm, message->dest);

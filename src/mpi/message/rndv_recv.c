@@ -22,7 +22,8 @@ int tutti_recv_open(struct tutti_recv_request *recv, const void *buffer, MPI_Cou
     const int active = tutti_door.device && tutti_door.device->active();
     if (tutti_endpoint && active)
         tutti_endpoints_poll(buffer);
-    uint64_t least = tutti_endpoint && tutti_endpoint_listens(tutti_endpoint) ? TUTTI_RTS_BYTES : tutti_endpoint_least;
+    uint64_t least =
+        tutti_endpoint && tutti_endpoint_listens(tutti_endpoint) ? TUTTI_RTS_BYTES : TUTTI_MESSAGE_SHORTEST;
     if ((active || tutti_far_hears()) && tutti_far_on && least > TUTTI_FAR_RTS_BYTES)
         least = TUTTI_FAR_RTS_BYTES;
     struct tutti_layout *layout = tutti_layout_of(type);

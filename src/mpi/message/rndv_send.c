@@ -135,8 +135,8 @@ static struct tutti_send_request *new_send(const struct tutti_message *message, 
         return TUTTI_NONE(TYPE);
     if (message->mode == TUTTI_SEND_BUFFERED && !tutti_attached_takes(bytes)) /* an error, which is the MPI's */
         return TUTTI_NONE(ATTACHED);
-    if (bytes < tutti_endpoint_least)
-        return bytes < TUTTI_MESSAGE_SHORTEST ? TUTTI_NONE(SHORT) : TUTTI_NONE(LEAST);
+    if (bytes < TUTTI_MESSAGE_SHORTEST)
+        return TUTTI_NONE(SHORT);
     if (tutti_rules_message(bytes, &from) == TUTTI_PROTOCOL_staged) {
         tutti_why_set(tutti_rules_why(from));
         return NULL;

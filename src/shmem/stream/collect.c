@@ -36,7 +36,7 @@ static int put_in(struct tutti_shmem *space, struct tutti_shmem_streamed *call, 
     int status = tutti_shmem_stream_begin(space, call, name, team, stream);
     if (status != TUTTI_OK)
         return status;
-    if (tutti_shmem_stream_small(call, moved))
+    if (tutti_shmem_stream_small(space, call, moved))
         return tutti_shmem_stream_end(space, call, tutti_shmem_stream_launch(space, call, what, moved, 1), 1);
     return tutti_shmem_stream_end(
         space, call, tutti_shmem_stream_launch(space, call, what, moved, tutti_shmem_stream_blocks(moved)), 1);

@@ -3,7 +3,6 @@
 #include "shmem/stream/flow.h"
 
 #include "coll/coll.h"
-#include "core/settings.h"
 #include "core/status.h"
 #include "core/types.h"
 #include "shmem/host.h"
@@ -11,7 +10,7 @@
 
 int tutti_shmem_flow_takes(struct tutti_shmem *space, tshmem_team_t team, size_t bytes)
 {
-    return bytes <= (size_t)tutti_settings()->shmem_channel_bytes &&
+    return tutti_shmem_stream_way(space, bytes, 1) == TUTTI_STREAM_CHANNEL &&
            tutti_shmem_channel_of(&space->channels, team) != NULL;
 }
 

@@ -96,7 +96,7 @@ static int reduce(struct tutti_shmem *space, const char *name, enum tutti_shmem_
         if (status != TUTTI_ERR_UNAVAILABLE)
             return tutti_shmem_stream_end(space, &call, status, 0);
     }
-    if (tutti_shmem_stream_small(&call, brought * size))
+    if (tutti_shmem_stream_small(space, &call, brought * size))
         return tutti_shmem_stream_end(space, &call, tutti_shmem_stream_launch(space, &call, what, n * size, 1), 1);
     /* In place a block of a reduce-scatter is stored over while others still read it. */
     const int scatters = what == TUTTI_SHMEM_DO_REDUCESCATTER;

@@ -1,6 +1,5 @@
 #include "shmem/stream/stream.h"
 
-#include "core/settings.h"
 #include "core/status.h"
 #include "kernels/shmem_kernel.h"
 
@@ -79,9 +78,9 @@ int tutti_shmem_stream_begin(struct tutti_shmem *space, struct tutti_shmem_strea
     return begin_local(space, call, name, stream);
 }
 
-int tutti_shmem_stream_small(const struct tutti_shmem_streamed *call, size_t bytes)
+int tutti_shmem_stream_small(struct tutti_shmem *space, const struct tutti_shmem_streamed *call, size_t bytes)
 {
-    return call->one || bytes <= (size_t)tutti_settings()->shmem_stream_bytes;
+    return call->one || tutti_shmem_stream_way(space, bytes, 0) == TUTTI_STREAM_BLOCK;
 }
 
 unsigned tutti_shmem_stream_blocks(size_t bytes)

@@ -5,6 +5,7 @@
 #include "kernels/shmem_args.h"
 #include "shmem/lane.h"
 #include "shmem/meet.h"
+#include "shmem/way.h"
 
 struct tutti_shmem_streamed {
     const char *name;
@@ -25,7 +26,7 @@ int tutti_shmem_stream_leave(struct tutti_shmem *space, struct tutti_stream *str
 int tutti_shmem_stream_begin(struct tutti_shmem *space, struct tutti_shmem_streamed *call, const char *name,
                              tshmem_team_t team, void *stream);
 /* 1 where a collective of `bytes` bytes a PE is one block's: with far members always. */
-int tutti_shmem_stream_small(const struct tutti_shmem_streamed *call, size_t bytes);
+int tutti_shmem_stream_small(struct tutti_shmem *space, const struct tutti_shmem_streamed *call, size_t bytes);
 /* Blocks that move or combine so many bytes: two or more. */
 unsigned tutti_shmem_stream_blocks(size_t bytes);
 /* One launch. bytes: that its threads share. */

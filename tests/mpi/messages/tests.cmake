@@ -24,9 +24,9 @@ program(endpoints_self EVERYWHERE)
 tutti_mpi_test(mpi-endpoints-self PROGRAM mpi-endpoints_self RANKS 2 ENV ${stats} EVERYWHERE TIMEOUT 45)
 tutti_mpi_test(mpi-endpoints-self-alone PROGRAM mpi-endpoints_self RANKS 1 ENV ${stats} EVERYWHERE TIMEOUT 45)
 tutti_mpi_test(mpi-endpoints-self-full PROGRAM mpi-endpoints_self RANKS 1 ARGS 1500000 ENV ${stats} TUTTI_ENDPOINT_MB=1 TIMEOUT 45)
-tutti_mpi_test(mpi-endpoints-self-packed PROGRAM mpi-endpoints_self RANKS 1 ENV ${stats} TUTTI_MESSAGE_LEAST=512
+tutti_mpi_test(mpi-endpoints-self-packed PROGRAM mpi-endpoints_self RANKS 1 ENV ${stats}
                TUTTI_RULES=message:*@packed TIMEOUT 45)
-tutti_mpi_test(mpi-endpoints-self-direct PROGRAM mpi-endpoints_self RANKS 1 ENV ${stats} TUTTI_MESSAGE_LEAST=512
+tutti_mpi_test(mpi-endpoints-self-direct PROGRAM mpi-endpoints_self RANKS 1 ENV ${stats}
                TUTTI_RULES=message:*@direct TIMEOUT 45)
 tutti_mpi_test(mpi-endpoints-self-mpi PROGRAM mpi-endpoints_self RANKS 2 ENV ${stats} TUTTI_MESSAGES=mpi TIMEOUT 45)
 program(endpoints_launches EVERYWHERE)
@@ -61,13 +61,13 @@ tutti_mpi_test(mpi-attached PROGRAM mpi-attached RANKS 2 ENV ${stats} EVERYWHERE
 program(persistent_sends EVERYWHERE)
 tutti_mpi_test(mpi-persistent-sends PROGRAM mpi-persistent_sends RANKS 2 ENV ${stats} EVERYWHERE TIMEOUT 60)
 tutti_mpi_test(mpi-persistent-sends-direct PROGRAM mpi-persistent_sends RANKS 2 TIMEOUT 60
-               ENV ${stats} TUTTI_MESSAGE_LEAST=512 TUTTI_RULES=message:*@direct)
+               ENV ${stats} TUTTI_RULES=message:*@direct)
 tutti_mpi_test(mpi-persistent-sends-far PROGRAM mpi-persistent_sends RANKS 2 TIMEOUT 60
                ENV ${stats} TUTTI_NODE_RANKS=1 TUTTI_RULES=message_far:*@pipelined)
 program(settled EVERYWHERE)
 tutti_mpi_test(mpi-settled PROGRAM mpi-settled RANKS 2 ENV ${stats} EVERYWHERE TIMEOUT 60)
 tutti_mpi_test(mpi-settled-direct PROGRAM mpi-settled RANKS 2 TIMEOUT 60
-               ENV ${stats} TUTTI_MESSAGE_LEAST=512 TUTTI_RULES=message:*@direct)
+               ENV ${stats} TUTTI_RULES=message:*@direct)
 tutti_mpi_test(mpi-settled-staged PROGRAM mpi-settled RANKS 2 ENV ${stats} TUTTI_MESSAGES=mpi TIMEOUT 60)
 tutti_mpi_test(mpi-settled-far PROGRAM mpi-settled RANKS 2 ENV ${far} TIMEOUT 60)
 program(truncated)
@@ -109,7 +109,7 @@ tutti_mpi_test(mpi-bounced PROGRAM mpi-bounced RANKS 2 ENV ${stats} TUTTI_MESSAG
 tutti_mpi_test(mpi-bounced-far PROGRAM mpi-bounced RANKS 2 ENV ${stats} TUTTI_NODE_RANKS=1 TUTTI_MESSAGE_CHUNK=16384
                TUTTI_RULES=message_far:*@pipelined TIMEOUT 60)
 tutti_mpi_test(mpi-bounced-device PROGRAM mpi-bounced RANKS 2 ARGS device ENV ${stats} TUTTI_MESSAGES=mpi
-               TUTTI_MPI_GPU_AWARE=1 TUTTI_HOST_STRICT=0 TUTTI_AWARE_LEAST=0 TIMEOUT 60)
+               TUTTI_MPI_GPU_AWARE=1 TUTTI_HOST_STRICT=0 TUTTI_RULES=aware:*@device TIMEOUT 60)
 # What is counted: calls, reasons, bytes; the table as printed, and the advice at the end.
 program(counts EVERYWHERE)
 set(counts ${stats} TUTTI_RULES=message:*@packed TUTTI_ENDPOINT_MB=1)

@@ -18,12 +18,12 @@ type_program(types EVERYWHERE)
 tutti_mpi_test(mpi-types PROGRAM mpi-types RANKS 2 MANY 520 ENV ${stats} EVERYWHERE TIMEOUT 45)
 type_program(types_messages EVERYWHERE)
 tutti_mpi_test(mpi-types-messages PROGRAM mpi-types_messages RANKS 2 MANY 240 ENV ${stats} EVERYWHERE TIMEOUT 45)
-tutti_mpi_test(mpi-types-messages-direct PROGRAM mpi-types_messages RANKS 2 MANY 240 ENV ${stats} TUTTI_MESSAGE_LEAST=512
+tutti_mpi_test(mpi-types-messages-direct PROGRAM mpi-types_messages RANKS 2 MANY 240 ENV ${stats} TUTTI_RULES=message:*@direct
                EVERYWHERE TIMEOUT 45)
 tutti_mpi_test(mpi-types-messages-packed PROGRAM mpi-types_messages RANKS 2 MANY 240
-               ENV ${stats} TUTTI_MESSAGE_LEAST=512 TUTTI_RULES=message:*@packed TIMEOUT 45)
+               ENV ${stats} TUTTI_RULES=message:*@packed TIMEOUT 45)
 # MPICH 4.0 refuses to receive long messages of pair types into host memory (types_uneven.c).
-set(far ${stats} TUTTI_NODE_RANKS=1 TUTTI_MESSAGE_LEAST=512 TUTTI_RULES=message_far:*@pipelined TUTTI_MESSAGE_CHUNK=4096)
+set(far ${stats} TUTTI_NODE_RANKS=1 TUTTI_RULES=message_far:*@pipelined TUTTI_MESSAGE_CHUNK=4096)
 tutti_mpi_test(mpi-types-messages-far PROGRAM mpi-types_messages RANKS 2 MANY 520 ARGS 80 ENV ${far} MPIS openmpi TIMEOUT 45)
 tutti_mpi_test(mpi-types-messages-far-short PROGRAM mpi-types_messages RANKS 2 MANY 520 ENV ${far} TIMEOUT 45)
 type_program(types_collectives EVERYWHERE)
@@ -37,7 +37,7 @@ tutti_mpi_test(mpi-types-collectives-4 PROGRAM mpi-types_collectives RANKS 4 MAN
 type_program(types_aware)
 tutti_mpi_test(mpi-types-aware PROGRAM mpi-types_aware RANKS 3 RANKS_MPICH 2 ENV ${stats} TUTTI_MPI_GPU_AWARE=1)
 # The MPI reaches this memory: it is given device memory of Tutti's, or where there is none, host memory.
-set(aware ${stats} TUTTI_MPI_GPU_AWARE=1 TUTTI_HOST_STRICT=0 TUTTI_AWARE_LEAST=0)
+set(aware ${stats} TUTTI_MPI_GPU_AWARE=1 TUTTI_HOST_STRICT=0 TUTTI_RULES=aware:*@device)
 tutti_mpi_test(mpi-types-aware-device PROGRAM mpi-types_aware RANKS 3 RANKS_MPICH 2
                ENV ${aware} "TUTTI_TEST_HOW=packed in device memory")
 tutti_mpi_test(mpi-types-aware-none PROGRAM mpi-types_aware RANKS 2 ENV ${aware} TUTTI_BOUNCE_MB=0)
@@ -49,7 +49,7 @@ tutti_mpi_test(mpi-types-shifted PROGRAM mpi-types_shifted RANKS 3 RANKS_MPICH 2
                EVERYWHERE)
 tutti_mpi_test(mpi-types-shifted-mpi PROGRAM mpi-types_shifted RANKS 2 ENV ${stats} TUTTI_MESSAGES=mpi)
 tutti_mpi_test(mpi-types-shifted-direct PROGRAM mpi-types_shifted RANKS 2
-               ENV ${stats} TUTTI_MESSAGE_LEAST=512 TUTTI_RULES=message:*@direct)
+               ENV ${stats} TUTTI_RULES=message:*@direct)
 program(types_freed EVERYWHERE)
 tutti_mpi_test(mpi-types-freed PROGRAM mpi-types_freed RANKS 2 ENV ${stats} EVERYWHERE)
 program(types_later EVERYWHERE)

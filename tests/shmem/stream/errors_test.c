@@ -2,10 +2,10 @@
  * Each ends the address space within the limit, is said, and kept. By kernels that meet, and through a channel. */
 #include <stdio.h>
 
-#include "core/settings.h"
 #include "core/status.h"
 #include "shmem/kit.h"
 #include "shmem/shmem.h"
+#include "shmem/way.h"
 #include "support/threads.h"
 #include "team/kit.h"
 
@@ -27,7 +27,8 @@ static const struct {
 
 static int way_of(struct tutti_transport *transport, void *arg)
 {
-    const int way = *(const int *)arg, channel = tutti_settings()->shmem_channel_bytes > 0;
+    const int way = *(const int *)arg;
+    const int channel = tutti_shmem_stream_channels();
     struct tutti_node *node = NULL;
     void *stream = NULL, *other = NULL;
     check_rank(transport->rank);

@@ -1,0 +1,43 @@
+#include "shmem/way.h"
+
+#include <string.h>
+
+#include "rules/rules.h"
+
+static int way_find(const char *name)
+{
+    static const char *const names[] = {
+        [TUTTI_STREAM_CHANNEL] = "channel", [TUTTI_STREAM_BLOCK] = "block", [TUTTI_STREAM_BLOCKS] = "blocks"};
+    int n = sizeof names / sizeof names[0];
+    while (--n >= 0 && strcmp(names[n], name) != 0)
+        ;
+    return n;
+}
+
+static const struct tutti_names ways = {"way of a collective in stream order", "channel block blocks", way_find};
+static const struct tutti_section section = {"shmem_stream", &ways};
+static struct tutti_rules_room room = {.section = &section, .sections = 1, .known = "shmem_stream"};
+
+__attribute__((constructor)) static void way_register(void)
+{
+    tutti_rules_register(&room);
+}
+
+enum tutti_stream_way tutti_shmem_stream_way(struct tutti_shmem *space, size_t bytes, int channel)
+{
+    int from = space->rules, way;
+    do
+        way = tutti_rules_next(room.first, bytes, &from);
+    while (way == TUTTI_STREAM_CHANNEL && !channel);
+    return way < 0 ? TUTTI_STREAM_BLOCK : (enum tutti_stream_way)way;
+}
+
+int tutti_shmem_stream_channels(void)
+{
+    return tutti_rules_choose(room.first, TUTTI_STREAM_CHANNEL);
+}
+
+uint32_t tutti_shmem_stream_rules(void)
+{
+    return tutti_rules_section_hash(room.first);
+}

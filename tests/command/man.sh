@@ -1,0 +1,49 @@
+#!/bin/bash
+# Manual pages: each names every option of its command's --help, and man finds nothing wrong: man.sh TUTTI PAGES SOURCES
+. "$(dirname "$0")/check.sh"
+tutti=$1 pages=$2 sources=$3
+[ -d "$pages" ] || { echo "no manual pages in this build: scdoc was not there"; exit 77; }
+# The text of a page without its layout.
+plain() { sed -E 's/\\-/-/g; s/\\f.//g; s/\\&//g; s/\\e/\\/g; s/\\//g' "$pages/$1"; }
+
+# options PAGE WORD...: those of `tutti WORD... --help`
+options() {
+    local page=$1 text option
+    shift
+    text=$(plain "man1/$page.1") || { fail "no page $page(1)"; return; }
+    for option in $("$tutti" "$@" --help | sed -nE 's/^ +(-., )?(--[a-z-]+).*/\2/p'); do
+        checks=$((checks + 1))
+        grep -qE -- "(^|[ ,])$option(=|\$)" <<<"$text" || fail "$page(1) does not name $option"
+    done
+}
+for command in run info tune; do
+    options tutti-$command $command
+done
+benches=$("$tutti" bench --help | sed -nE 's/^  ([a-z_-]+) +[^ ].*$/\1/p' | grep -vx tutti)
+for bench in $benches; do
+    options "tutti-bench-${bench//_/-}" bench "$bench"
+    holds "$(plain man1/tutti-bench.1)" "^$bench\$" "tutti-bench(1)"
+done
+for command in run info bench tune; do
+    holds "$(plain man1/tutti.1)" "^$command\$" "tutti(1) names its commands"
+    holds "$(plain man1/tutti.1)" "tutti-$command\(1\)" "tutti(1) leads to its commands"
+done
+for call in $(grep -oE '#define MPIX_[A-Za-z_]+ +tutti_MPIX' "$sources/include/tutti/mpix.h" | awk '{ print $2 }'); do
+    checks=$((checks + 1))
+    [ -s "$pages/man3/$call.3" ] || fail "no page $call(3)"
+done
+text=$(plain man7/tshmem.7)
+for call in $(grep -oE '^(TUTTI_API|TSHMEM_CALL) .*' "$sources/include/tutti/shmem.h" | grep -oE '\btshmem_[a-z0-9_]+\(' | sort -u); do
+    checks=$((checks + 1))
+    grep -qF -- "$call" <<<"$text" || fail "tshmem(7) does not name $call"
+done
+lacks "$text" 'TUTTI_API|__attribute__' "macros of the header"
+if command -v man >/dev/null && man --version >/dev/null 2>&1; then
+    cd "$pages" || exit 1
+    for page in man*/*; do
+        said=$(MANWIDTH=80 LC_ALL=C.UTF-8 man --warnings -l -Tutf8 -Z "$page" 2>&1 >/dev/null)
+        checks=$((checks + 1))
+        [ -z "$said" ] || fail "$page: $said"
+    done
+fi
+finish
