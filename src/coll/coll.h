@@ -5,7 +5,7 @@
 #include <stddef.h>
 
 #include "core/reasons.h"
-#include "p2p/protocols.h"
+#include "p2p/p2p.h"
 #include "rules/file.h"
 #include "team/team.h"
 
@@ -71,13 +71,8 @@ int tutti_reduce_local(int gpu, const void *in, void *out, size_t count, int typ
 
 /* Reads rules (the grammar of TUTTI_RULES) and says what is wrong with them; TUTTI_OK or TUTTI_ERR_SETTING. Local. */
 int tutti_rules_check(const char *text, char *wrong, size_t size);
-/* The protocol of a message of device memory, local: the sender decides. That of the first rule of the section
- * `message`, from `from` on (0: the first), that fits; *from is moved behind it. TUTTI_PROTOCOLS past the last. */
-enum tutti_protocol tutti_rules_message(size_t bytes, int *from);
-/* Why a message is staged whose walk has ended at `from`: by a rule of the user's, or by the defaults. */
-enum tutti_reason tutti_rules_why(int from);
-/* The same of the section `message_far`, for ranks of other nodes; of the first rule that fits. */
-enum tutti_protocol tutti_rules_message_far(size_t bytes);
+/* The rules of messages: sections `message` and `message_far`. The sender decides. */
+extern const struct tutti_protocol_rules tutti_rules_of_messages;
 /* The default rules for a device, by its name, as text. Static. */
 const char *tutti_rules_default(const char *device);
 

@@ -145,19 +145,13 @@ int tutti_fragment_move(struct tutti_fragments *fragments, enum tutti_direction 
     int status = stream_of(fragments, gpu, direction, &stream);
     if (status != TUTTI_OK)
         return status;
-    char *run = (char *)elements->buffer + elements->plan->true_lower + first;
+    char *run = tutti_elements_run(elements) + first;
     if (elements->whole && direction == TUTTI_PACK) {
         status = device->copy(stream, fragment->memory, run, bytes);
     } else if (elements->whole) {
         status = device->copy(stream, run, fragment->memory, bytes);
     } else {
-        const struct tutti_pack_job job = {.direction = direction,
-                                           .plan = elements->plan,
-                                           .count = (uint64_t)elements->count,
-                                           .memory = elements->buffer,
-                                           .packed = fragment->memory,
-                                           .first = first,
-                                           .bytes = bytes};
+        const struct tutti_pack_job job = tutti_elements_job(direction, elements, first, bytes, fragment->memory);
         status = tutti_pack_enqueue(stream, gpu, &job, 1);
     }
     return status == TUTTI_OK ? device->event_record(fragment->event, stream) : status;

@@ -3,15 +3,7 @@
 #define TUTTI_P2P_FRAGMENTS_H
 
 #include "bounce/bounce.h"
-#include "dtype/places.h"
-
-/* The elements of one message in the program's memory. */
-struct tutti_elements {
-    const struct tutti_plan *plan; /* NULL: what does not need it says so */
-    int64_t count;
-    void *buffer;
-    int whole; /* 1: they are one run of bytes, from buffer + plan->true_lower on */
-};
+#include "dtype/elements.h"
 
 /* Memory for one fragment. */
 struct tutti_fragment {

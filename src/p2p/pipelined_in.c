@@ -27,8 +27,7 @@ struct tutti_incoming {
     char *memory;  /* STRAIGHT: where the message begins; AS_A_WHOLE: of all of it; BY_HOST, DROPPED: of DEPTH
                       fragments */
     int gpu, lost; /* lost: the transport may still write into `memory` */
-    struct tutti_places places;
-    uint64_t n; /* of fragments */
+    uint64_t n;    /* of fragments */
     struct slot {
         struct tutti_transfer transfer;
         struct tutti_fragment *fragment; /* BY_KERNEL, BY_COPIES */
@@ -104,7 +103,7 @@ static int failed(struct tutti_incoming *in, uint64_t i, int status)
 static int store_post(void *with, uint64_t i)
 {
     struct tutti_incoming *in = with;
-    const struct tutti_elements *e = &in->elements;
+    struct tutti_elements *e = &in->elements;
     const uint64_t first = i * in->rts.fragment, bytes = length(in, i);
     int status = TUTTI_OK;
     switch (in->way) {
@@ -113,10 +112,8 @@ static int store_post(void *with, uint64_t i)
                                      in->slot[i % DEPTH].fragment);
         return status != TUTTI_OK ? failed(in, i, status) : TUTTI_TASK_RUNS;
     case BY_COPIES:
-        status = tutti_packed_move(TUTTI_UNPACK, &in->places, e->plan, e->count, e->buffer, first, bytes, place(in, i));
-        break;
     case BY_HOST:
-        tutti_plan_unpack_host(e->plan, (uint64_t)e->count, e->buffer, first, bytes, place(in, i));
+        status = tutti_elements_move(TUTTI_UNPACK, e, first, bytes, place(in, i));
         break;
     default:
         break;
@@ -161,16 +158,17 @@ static int build(struct tutti_incoming *in)
 static enum way way_of(struct tutti_incoming *in, uint64_t capacity)
 {
     const struct tutti_device *device = tutti_device();
-    const struct tutti_elements *e = &in->elements;
+    struct tutti_elements *e = &in->elements;
     if (in->rts.bytes > capacity)
         return DROPPED;
     if (!e->plan)
         return AS_A_WHOLE;
-    in->places = (struct tutti_places){.gpu = -1};
-    if (device && device->active())
-        tutti_places_of(e->plan, e->count, e->buffer, &in->places);
-    if (in->places.device)
-        return tutti_places_reached(&in->places) ? BY_KERNEL : BY_COPIES;
+    if (!device || !device->active()) { /* so nothing lies there */
+        e->places = (struct tutti_places){.gpu = -1};
+        e->placed = 1;
+    }
+    if (tutti_elements_places(e)->device)
+        return tutti_places_reached(&e->places) ? BY_KERNEL : BY_COPIES;
     return e->whole ? STRAIGHT : BY_HOST;
 }
 
@@ -179,12 +177,12 @@ static int equip(struct tutti_incoming *in)
 {
     const uint64_t few = in->n < DEPTH ? in->n : DEPTH;
     if (pinned(in)) {
-        in->gpu = tutti_fragment_gpu(&in->places);
+        in->gpu = tutti_fragment_gpu(&in->elements.places);
         in->slot[0].fragment = tutti_fragment_take(in->pipelined->fragments, in->rts.fragment, in->gpu);
         return in->slot[0].fragment != NULL;
     }
     if (in->way == STRAIGHT)
-        in->memory = (char *)in->elements.buffer + in->elements.plan->true_lower;
+        in->memory = tutti_elements_run(&in->elements);
     else
         in->memory = malloc(in->way == AS_A_WHOLE ? in->rts.bytes : few * in->rts.fragment);
     return in->memory != NULL;

@@ -36,6 +36,8 @@ mkdir -p "$tree/src/mpi/comm"
 breach src/mpi/comm/b.c '#include "mpi/reduce/reduction.h"' 'mpi/comm includes mpi/reduce, a room above it: src/mpi/comm/b.c:1'
 breach src/device/host/b.c '#include "device/cuda/driver.h"' 'a device reaches into another'
 breach include/b.h '#include "core/status.h"' 'a public header includes a private one'
+breach src/mpi/b.c 'int is = way == TUTTI_PROTOCOL_direct;' 'a protocol by name, outside of its row: src/mpi/b.c:1'
+breach src/p2p/choose.c 'if (way != TUTTI_PROTOCOL_staged) post();' 'a protocol by name, outside of its row: src/p2p/choose.c:1'
 breach src/team/b.c 'void f(void) { nanosleep(&time, 0); }' 'a wait of its own: src/team/b.c:1'
 breach src/coll/b.c 'void f(void) { while (!done()) sched_yield(); }' 'a wait of its own: src/coll/b.c:1'
 breach src/mpi/b.c 'void f(void) { while (!done()) tutti_pause(); }' 'a wait of its own: src/mpi/b.c:1'

@@ -172,28 +172,22 @@ int tutti_rules_next(enum tutti_section section, size_t bytes, int *from)
     return -1;
 }
 
-enum tutti_protocol tutti_rules_message(size_t bytes, int *from)
+/* The walk of a message begins with the set that is in force. */
+static int message_next(int far, size_t bytes, int *from)
 {
     pthread_once(&once, read_first);
     if (*from == 0)
         *from = atomic_load_explicit(&in_force, memory_order_acquire) * PLACES;
-    int way = tutti_rules_next(TUTTI_SECTION_MESSAGE, bytes, from);
-    return way < 0 ? TUTTI_PROTOCOLS : (enum tutti_protocol)way;
+    return tutti_rules_next(far ? TUTTI_SECTION_MESSAGE_FAR : TUTTI_SECTION_MESSAGE, bytes, from);
 }
 
-enum tutti_reason tutti_rules_why(int from)
+static enum tutti_reason message_why(int from)
 {
     const int row = from % PLACES - 1; /* that has been taken last */
     return row >= 0 && row < set[from / PLACES]->defaults ? TUTTI_REASON_RULES : TUTTI_REASON_RULES_DEFAULT;
 }
 
-enum tutti_protocol tutti_rules_message_far(size_t bytes)
-{
-    pthread_once(&once, read_first);
-    int from = atomic_load_explicit(&in_force, memory_order_acquire) * PLACES;
-    int way = tutti_rules_next(TUTTI_SECTION_MESSAGE_FAR, bytes, &from);
-    return way < 0 ? TUTTI_PROTOCOLS : (enum tutti_protocol)way;
-}
+const struct tutti_protocol_rules tutti_rules_of_messages = {message_next, message_why};
 
 uint32_t tutti_rules_hash(int *begin, int *defaults_from)
 {

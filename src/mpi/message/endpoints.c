@@ -9,13 +9,12 @@
 #include "mpi/comm/neighbour_order.h"
 #include "mpi/message/far.h"
 #include "mpi/message/landing.h"
-#include "p2p/rendezvous.h"
 #include "progress/engine.h"
 
 enum { COMMS = 64 };
 
 struct tutti_endpoint *tutti_endpoint;
-struct tutti_rendezvous *tutti_endpoint_sends;
+struct tutti_p2p_worker tutti_p2p;
 static struct tutti_mpi_transport transport; /* over tutti_endpoint_box */
 size_t tutti_endpoint_least;
 int tutti_endpoint_everywhere;
@@ -91,13 +90,8 @@ void tutti_endpoints_open(void)
     tutti_transport_over(&transport, tutti_endpoint_box);
     if (!tutti_door.aware)
         tutti_endpoint = tutti_endpoint_new(tutti_door.node, tutti_door.device, scratch);
-    if (tutti_endpoint) {
-        tutti_endpoint_sends = tutti_rendezvous_new(tutti_endpoint, tutti_door.node, &transport.base);
-        if (!tutti_endpoint_sends) {
-            tutti_endpoint_free(tutti_endpoint, 0);
-            tutti_endpoint = NULL;
-        }
-    }
+    tutti_p2p =
+        (struct tutti_p2p_worker){.endpoint = tutti_endpoint, .node = tutti_door.node, .transport = &transport.base};
     if (tutti_endpoint)
         tutti_endpoint_step(tutti_endpoint, &offers);
     tutti_endpoint_everywhere = tutti_endpoint_declared(tutti_door.node);
@@ -109,8 +103,7 @@ void tutti_endpoints_open(void)
 void tutti_endpoints_close(int alive)
 {
     tutti_endpoint_everywhere = 0;
-    tutti_rendezvous_free(tutti_endpoint_sends);
-    tutti_endpoint_sends = NULL;
+    tutti_p2p = (struct tutti_p2p_worker){.endpoint = NULL};
     tutti_endpoint_free(tutti_endpoint, alive);
     tutti_endpoint = NULL;
     tutti_far_close(alive);

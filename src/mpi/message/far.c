@@ -38,6 +38,7 @@ void tutti_far_open(struct tutti_transport *transport)
         return;
     }
     tutti_pipelined_key(tutti_far, (const uint64_t[]){(uint64_t)all[KEY], (uint64_t)all[KEY + 1]});
+    tutti_p2p.pipelined = tutti_far;
     tutti_far_on = 1;
 }
 

@@ -46,9 +46,5 @@ void tutti_far_let_go(struct tutti_far_rts *rts);
 
 /* 1 where what was received is an RTS. */
 int tutti_far_is_rts(const struct tutti_pipelined_rts *rts);
-/* Asks for the fragments of a watch in state FAR; polling brings them on. */
-void tutti_far_begin(struct tutti_recv_request *recv);
-/* Of the receives in state FAR: brings them on, and to FETCHED or FAILED; with `wait` all of them. */
-void tutti_far_fetch(struct tutti_recv_request *const recvs[], struct tutti_stage *const stages[], int n, int wait);
 
 #endif

@@ -88,7 +88,6 @@ static int peers_reach(const struct exchange *x)
 /* Local. 1 where nothing on this rank stands against it. */
 static int can(struct exchange *x)
 {
-    int from = 0;
     if (!tutti_door.device || !tutti_door.device->active())
         return TUTTI_NO(HOST_SOME);
     if (!tutti_endpoint)
@@ -113,10 +112,8 @@ static int can(struct exchange *x)
     }
     if (!peers_reach(x))
         return TUTTI_NO(SCRATCH_UNREACHED);
-    if (x->largest > 0 && tutti_rules_message((size_t)x->largest, &from) == TUTTI_PROTOCOL_staged) {
-        tutti_why_set(tutti_rules_why(from));
+    if (x->largest > 0 && !tutti_p2p_first(&tutti_rules_of_messages, 0, (uint64_t)x->largest))
         return 0;
-    }
     x->sent = calloc((size_t)x->blocks.ins + 1, sizeof *x->sent);
     x->recv = calloc((size_t)x->blocks.outs + 1, sizeof *x->recv);
     return x->sent && x->recv ? 1 : TUTTI_NO(MEMORY);
@@ -201,16 +198,15 @@ static void expect(struct exchange *x, const struct tutti_mover_block *block, st
                    struct tutti_recv_request *recv)
 {
     const struct tutti_layout *layout = block->count > 0 ? layout_of(x, block->type) : NULL;
-    *recv = (struct tutti_recv_request){
-        .buffer = block->at, .count = block->count, .type = block->type, .comm = x->call->comm};
+    *recv = (struct tutti_recv_request){.type = block->type, .comm = x->call->comm};
     if (layout) {
         recv->size = layout->size;
         recv->extent = layout->extent;
-        recv->whole = layout->in_order && (layout->solid || block->count == 1);
-        recv->plan = tutti_plan_hold(layout->plan);
-        recv->capacity = (uint64_t)block->count * layout->plan->size;
-        recv->placed = 1; /* can() has looked */
-        recv->places = (struct tutti_places){.device = 1, .gpu = block->gpu};
+        recv->core.elements = tutti_message_elements(block->at, block->count, layout);
+        tutti_plan_hold(layout->plan);
+        recv->core.capacity = tutti_elements_bytes(&recv->core.elements);
+        recv->core.elements.placed = 1; /* can() has looked */
+        recv->core.elements.places = (struct tutti_places){.device = 1, .gpu = block->gpu};
     }
     if (!rndv) {
         recv->state = TUTTI_RECV_FAILED;
@@ -220,10 +216,11 @@ static void expect(struct exchange *x, const struct tutti_mover_block *block, st
         tutti_rndv_set(rndv, TUTTI_RNDV_ATS);
     } else {
         recv->state = TUTTI_RECV_RNDV;
-        recv->rts = (struct tutti_rts_head){.sequence = atomic_load(&rndv->sequence),
-                                            .bytes = rndv->bytes,
-                                            .number = (int32_t)number,
-                                            .rank = tutti_team_peer(x->team, block->rank)};
+        recv->core.bytes = rndv->bytes;
+        recv->core.rts = (struct tutti_rts_head){.sequence = atomic_load(&rndv->sequence),
+                                                 .bytes = rndv->bytes,
+                                                 .number = (int32_t)number,
+                                                 .rank = tutti_team_peer(x->team, block->rank)};
     }
 }
 
@@ -252,8 +249,8 @@ static int fetch_all(struct exchange *x)
         if (code == MPI_SUCCESS && x->recv[i].state == TUTTI_RECV_FAILED) {
             code = x->recv[i].code;
             tutti_error("%s: what comes from rank %d is not what was asked for: %llu bytes for a buffer of %llu",
-                        x->call->name, x->blocks.out[i].rank, (unsigned long long)x->recv[i].rts.bytes,
-                        (unsigned long long)x->recv[i].capacity);
+                        x->call->name, x->blocks.out[i].rank, (unsigned long long)x->recv[i].core.bytes,
+                        (unsigned long long)x->recv[i].core.capacity);
         }
         tutti_recv_close(&x->recv[i]);
     }
