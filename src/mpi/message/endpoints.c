@@ -18,7 +18,7 @@ struct tutti_p2p_worker tutti_p2p;
 static struct tutti_mpi_transport transport; /* over tutti_endpoint_box */
 size_t tutti_endpoint_least;
 int tutti_endpoint_everywhere;
-MPI_Comm tutti_endpoint_box;
+static MPI_Comm tutti_endpoint_box; /* over MPI_COMM_WORLD: the transport of messages */
 
 /* Ranks in MPI_COMM_WORLD of the ranks of communicators that messages are sent over; -1: not of it. */
 static struct peers {

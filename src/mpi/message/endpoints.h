@@ -35,7 +35,6 @@ extern struct tutti_p2p_worker tutti_p2p;     /* what the protocols work with, o
 extern size_t tutti_endpoint_least;           /* bytes of a message that a rendezvous may stand for */
 extern int tutti_far_on;                      /* 1: messages to other nodes may be pipelined, see far.h */
 extern int tutti_endpoint_everywhere;         /* 1: on all ranks of the node; the same on all of them */
-extern MPI_Comm tutti_endpoint_box;           /* over MPI_COMM_WORLD, for AM rendezvous */
 
 /* Collective over MPI_COMM_WORLD, once the node is known. The close is collective too. */
 void tutti_endpoints_open(void);

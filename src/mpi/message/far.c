@@ -9,7 +9,7 @@ enum { LOOK_EACH = 8, TAGS_FROM = 512, TAGS = 32000 }; /* on tutti_endpoint_box;
 
 int tutti_far_on;
 atomic_int tutti_far_heard;
-struct tutti_pipelined *tutti_far;
+static struct tutti_pipelined *tutti_far; /* over the transport; NULL: tutti_far_on is 0 */
 
 static void look(void);
 struct tutti_step tutti_far_step = {.name = "messages to and from other nodes", .poll = look};

@@ -17,9 +17,8 @@ struct tutti_stage;
 struct tutti_recv_request;
 struct tutti_far_rts; /* what a request of a send stands for */
 
-extern struct tutti_pipelined *tutti_far; /* over tutti_endpoint_box; NULL: tutti_far_on is 0 */
-extern struct tutti_step tutti_far_step;  /* messages of which fragments are on their way */
-extern atomic_int tutti_far_heard;        /* 1: some have come from other nodes */
+extern struct tutti_step tutti_far_step; /* messages of which fragments are on their way */
+extern atomic_int tutti_far_heard;       /* 1: some have come from other nodes */
 
 /* Collective over MPI_COMM_WORLD, once tutti_endpoint_box is there: sets tutti_far_on, alike on all ranks. alive: the
  * device may be called. */
