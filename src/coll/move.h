@@ -4,8 +4,7 @@
 #define TUTTI_COLL_MOVE_H
 
 #include "coll/coll.h"
-#include "p2p/protocols.h"
-#include "p2p/rendezvous.h"
+#include "p2p/p2p.h"
 #include "p2p/seen.h"
 
 /* What goes to one rank, or comes from it. The blocks of one rank are in the order in which they meet. */
@@ -28,12 +27,12 @@ struct tutti_move_arrival {
 struct tutti_move_ops {
     /* Posts block i of those to be sent as a rendezvous for a rank of the node; nobody is told of it. NULL: there is no
      * way. job->bytes > 0: it is to be run on the send's GPU before peers may look. */
-    struct tutti_rendezvous_send *(*post)(void *with, int i, int peer, struct tutti_pack_job *job);
+    struct tutti_p2p_send *(*post)(void *with, int i, int peer, struct tutti_pack_job *job);
     /* One of: nobody was told of it; peers know it, so that it is looked after from now on. */
-    void (*withdraw)(void *with, struct tutti_rendezvous_send *sent);
-    void (*list)(void *with, struct tutti_rendezvous_send *sent);
+    void (*withdraw)(void *with, struct tutti_p2p_send *sent);
+    void (*list)(void *with, struct tutti_p2p_send *sent);
     /* Of a listed one: waits until the data have left the program's buffer, and lets it go. */
-    void (*await)(void *with, struct tutti_rendezvous_send *sent);
+    void (*await)(void *with, struct tutti_p2p_send *sent);
     /* Fetches all blocks to be received, and waits for them. */
     void (*fetch)(void *with, const struct tutti_move_arrival *from);
 };

@@ -140,16 +140,10 @@ int tutti_fragment_copy(struct tutti_fragments *fragments, enum tutti_direction 
                         const struct tutti_elements *elements, uint64_t first, uint64_t bytes,
                         const struct tutti_fragment *fragment, struct tutti_copy_task *task)
 {
-    task->job = (struct tutti_pack_job){.direction = direction,
-                                        .plan = elements->plan,
-                                        .count = (uint64_t)elements->count,
-                                        .memory = elements->buffer,
-                                        .packed = fragment->memory,
-                                        .first = first,
-                                        .bytes = bytes};
+    task->job = tutti_elements_job(direction, elements, first, bytes, fragment->memory);
     if (elements->whole) {
         task->job.plan = NULL;
-        task->job.memory = (char *)elements->buffer + elements->plan->true_lower + first;
+        task->job.memory = tutti_elements_run(elements) + first;
     }
     task->gpu = gpu;
     task->event = fragment->event;

@@ -3,16 +3,8 @@
 #define TUTTI_P2P_FRAGMENTS_H
 
 #include "bounce/bounce.h"
-#include "dtype/places.h"
+#include "dtype/elements.h"
 #include "sched/tasks.h"
-
-/* The elements of one message in the program's memory. */
-struct tutti_elements {
-    const struct tutti_plan *plan; /* NULL: what does not need it says so */
-    int64_t count;
-    void *buffer;
-    int whole; /* 1: they are one run of bytes, from buffer + plan->true_lower on */
-};
 
 /* Memory for one fragment. */
 struct tutti_fragment {

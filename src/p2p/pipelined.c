@@ -32,6 +32,7 @@ struct tutti_pipelined *tutti_pipelined_new(struct tutti_transport *transport, c
     p->used = calloc((size_t)(tags + WORD - 1) / WORD, sizeof *p->used);
     p->fragments = tutti_fragments_new();
     pthread_mutex_init(&p->lock, NULL);
+    pthread_mutex_init(&p->fetching, NULL);
     tutti_progress_add(step);
     if (p->used && p->fragments)
         return p;
@@ -52,6 +53,7 @@ void tutti_pipelined_free(struct tutti_pipelined *pipelined, int alive)
     }
     tutti_fragments_free(pipelined->fragments, alive);
     pthread_mutex_destroy(&pipelined->lock);
+    pthread_mutex_destroy(&pipelined->fetching);
     free(pipelined->used);
     free(pipelined);
 }

@@ -27,8 +27,7 @@ struct tutti_incoming {
     char *memory;  /* STRAIGHT: where the message begins; AS_A_WHOLE: of all of it; BY_HOST, DROPPED: of DEPTH
                       fragments */
     int gpu, lost; /* lost: the transport may still write into `memory` */
-    struct tutti_places places;
-    uint64_t n; /* of fragments */
+    uint64_t n;    /* of fragments */
     struct slot {
         struct tutti_transfer_task receive;
         struct tutti_copy_task store;
@@ -90,14 +89,8 @@ static int store_ready(void *with, uint64_t i)
                                                slot->fragment, &slot->store);
         return status != TUTTI_OK ? status : 1;
     }
-    slot->store.job = (struct tutti_pack_job){.direction = TUTTI_UNPACK,
-                                              .plan = e->plan,
-                                              .count = (uint64_t)e->count,
-                                              .memory = e->buffer,
-                                              .packed = place(in, i),
-                                              .first = first,
-                                              .bytes = bytes};
-    slot->store.places = in->way == BY_COPIES ? &in->places : NULL;
+    slot->store.job = tutti_elements_job(TUTTI_UNPACK, e, first, bytes, place(in, i));
+    slot->store.places = in->way == BY_COPIES ? &e->places : NULL;
     return 1;
 }
 
@@ -153,16 +146,17 @@ static int build(struct tutti_incoming *in)
 static enum way way_of(struct tutti_incoming *in, uint64_t capacity)
 {
     const struct tutti_device *device = tutti_device();
-    const struct tutti_elements *e = &in->elements;
+    struct tutti_elements *e = &in->elements;
     if (in->rts.bytes > capacity)
         return DROPPED;
     if (!e->plan)
         return AS_A_WHOLE;
-    in->places = (struct tutti_places){.gpu = -1};
-    if (device && device->active())
-        tutti_places_of(e->plan, e->count, e->buffer, &in->places);
-    if (in->places.device)
-        return tutti_places_reached(&in->places) ? BY_KERNEL : BY_COPIES;
+    if (!device || !device->active()) { /* so nothing lies there */
+        e->places = (struct tutti_places){.gpu = -1};
+        e->placed = 1;
+    }
+    if (tutti_elements_places(e)->device)
+        return tutti_places_reached(&e->places) ? BY_KERNEL : BY_COPIES;
     return e->whole ? STRAIGHT : BY_HOST;
 }
 
@@ -171,12 +165,12 @@ static int equip(struct tutti_incoming *in)
 {
     const uint64_t few = in->n < DEPTH ? in->n : DEPTH;
     if (pinned(in)) {
-        in->gpu = tutti_fragment_gpu(&in->places);
+        in->gpu = tutti_fragment_gpu(&in->elements.places);
         in->slot[0].fragment = tutti_fragment_take(in->pipelined->fragments, in->rts.fragment, in->gpu);
         return in->slot[0].fragment != NULL;
     }
     if (in->way == STRAIGHT)
-        in->memory = (char *)in->elements.buffer + in->elements.plan->true_lower;
+        in->memory = tutti_elements_run(&in->elements);
     else
         in->memory = malloc(in->way == AS_A_WHOLE ? in->rts.bytes : few * in->rts.fragment);
     return in->memory != NULL;

@@ -13,7 +13,8 @@ struct tutti_pipelined {
     struct tutti_step *step;
     uint64_t key[2];
     int first_tag, tags;
-    pthread_mutex_t lock; /* of all below */
+    pthread_mutex_t fetching; /* of the receives' begun and in */
+    pthread_mutex_t lock;     /* of all below */
     uint64_t sequence, *used;
     struct tutti_heard *heard;    /* RTSs that were taken: the last of each sender and tag */
     struct tutti_outgoing *spare; /* with schedules that can be started again */

@@ -1,15 +1,28 @@
-#include "p2p/protocols.h"
+#include "p2p/p2p.h"
 
 #include <string.h>
 
+#include "team/rndv.h"
+
+/* The MPI carries what is staged. A message that cannot be left to the MPI is shown to its receiver instead. */
+static const struct tutti_protocol_ops tutti_staged_ops = {.instead = TUTTI_PROTOCOL_direct};
+
 const struct tutti_protocol_row tutti_protocols[TUTTI_PROTOCOLS] = {
 #define TUTTI_PROTOCOL(name, node, far, outcome, reason, text)                                                         \
-    {#name, {node, far}, TUTTI_OUTCOME_##outcome, reason, text},
+    {#name, {node, far}, TUTTI_OUTCOME_##outcome, reason, text, &tutti_##name##_ops},
 #include "tutti/protocols.def"
 #undef TUTTI_PROTOCOL
 };
 
-static int find(const char *name, int far)
+const struct tutti_protocol_ops *tutti_protocol_at(uint32_t state)
+{
+    static const struct tutti_protocol_ops *const at[] = {[TUTTI_RNDV_GET] = &tutti_direct_ops,
+                                                          [TUTTI_RNDV_BOUNCE] = &tutti_packed_ops,
+                                                          [TUTTI_RNDV_AM] = &tutti_carried_ops};
+    return state < sizeof at / sizeof *at ? at[state] : NULL;
+}
+
+static int protocol_find(const char *name, int far)
 {
     for (int i = 0; i < TUTTI_PROTOCOLS; i++) {
         if (tutti_protocols[i].reaches[far] && strcmp(tutti_protocols[i].name, name) == 0)
@@ -18,20 +31,24 @@ static int find(const char *name, int far)
     return -1;
 }
 
-static int find_near(const char *name)
+static int protocol_find_near(const char *name)
 {
-    return find(name, 0);
+    return protocol_find(name, 0);
 }
 
-static int find_far(const char *name)
+static int protocol_find_far(const char *name)
 {
-    return find(name, 1);
+    return protocol_find(name, 1);
 }
 
-static const struct tutti_names near = {"way of messages", "staged packed direct", find_near};
-static const struct tutti_names far = {"way of messages", "staged pipelined", find_far};
+const struct tutti_names tutti_protocol_names = {"way of messages", "staged packed direct", protocol_find_near};
+const struct tutti_names tutti_protocol_names_far = {"way of messages", "staged pipelined", protocol_find_far};
+
+/* ---- rules ---- */
+
 enum { NEAR, FAR };
-static const struct tutti_section sections[] = {[NEAR] = {"message", &near}, [FAR] = {"message_far", &far}};
+static const struct tutti_section sections[] = {
+    [NEAR] = {"message", &tutti_protocol_names}, [FAR] = {"message_far", &tutti_protocol_names_far}};
 static struct tutti_rules_room room = {
     .section = sections, .sections = sizeof sections / sizeof sections[0], .known = "message and message_far"};
 
@@ -40,17 +57,12 @@ __attribute__((constructor)) static void protocols_register(void)
     tutti_rules_register(&room);
 }
 
-enum tutti_protocol tutti_rules_message(size_t bytes, int *from)
+/* The walk of a message begins with the set that is in force. */
+static int protocols_next(int far, size_t bytes, int *from)
 {
     if (*from == 0)
         *from = tutti_rules_in_force();
-    const int way = tutti_rules_next(room.first + NEAR, bytes, from);
-    return way < 0 ? TUTTI_PROTOCOLS : (enum tutti_protocol)way;
+    return tutti_rules_next(room.first + (far ? FAR : NEAR), bytes, from);
 }
 
-enum tutti_protocol tutti_rules_message_far(size_t bytes)
-{
-    int from = tutti_rules_in_force();
-    const int way = tutti_rules_next(room.first + FAR, bytes, &from);
-    return way < 0 ? TUTTI_PROTOCOLS : (enum tutti_protocol)way;
-}
+const struct tutti_protocol_rules tutti_rules_of_messages = {protocols_next, tutti_rules_why};

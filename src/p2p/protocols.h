@@ -1,9 +1,18 @@
-/* The protocols of messages, by name: made from tutti/protocols.def. */
+/* The protocols of messages: one row each, made from tutti/protocols.def, with the operations of its file. The rules
+ * name rows; a message takes the one that tutti_p2p_choose() (p2p.h) chooses. No code outside of a row's own file knows
+ * which protocol it deals with. */
 #ifndef TUTTI_P2P_PROTOCOLS_H
 #define TUTTI_P2P_PROTOCOLS_H
 
 #include "core/counters.h"
 #include "rules/rules.h"
+
+struct tutti_p2p_worker;
+struct tutti_p2p_send;
+struct tutti_p2p_recv;
+struct tutti_p2p_fetch;
+struct tutti_p2p_batch;
+struct tutti_pack_job;
 
 enum tutti_protocol {
 #define TUTTI_PROTOCOL(name, node, far, outcome, reason, text) TUTTI_PROTOCOL_##name,
@@ -12,19 +21,61 @@ enum tutti_protocol {
     TUTTI_PROTOCOLS
 };
 
+/* What a protocol still needs before the message can go. The least is best. */
+enum tutti_protocol_cost {
+    TUTTI_COST_READY,
+    TUTTI_COST_MAP,  /* the receiver has to map memory of the sender first, or to ask for something else */
+    TUTTI_COST_NEVER /* the message cannot go by this protocol now */
+};
+
+/* All of them are local and never wait. NULL: the protocol has nothing to do there. */
+struct tutti_protocol_ops {
+    /* -- sender -- */
+    /* 1 where the protocol can carry this message at all. */
+    int (*can)(struct tutti_p2p_worker *worker, struct tutti_p2p_send *send);
+    /* What it needs for this message, which it can carry. May take what post() uses. */
+    enum tutti_protocol_cost (*cost)(struct tutti_p2p_worker *worker, struct tutti_p2p_send *send);
+    /* Makes the message ready for its receiver, so that the RTS can be sent. 0: it is not, and nothing has changed.
+     * job: NULL: packs what it has to; otherwise the packing is left to the caller where job->bytes > 0 afterwards.
+     * NULL: the MPI carries the message. */
+    int (*post)(struct tutti_p2p_worker *worker, struct tutti_p2p_send *send, struct tutti_pack_job *job);
+    /* A posted message, at the time `now`: the next piece, or another way where the receiver does not come. Packing
+     * jobs are added to the batch. */
+    void (*poll)(struct tutti_p2p_worker *worker, struct tutti_p2p_send *send, struct tutti_p2p_batch *batch,
+                 uint64_t now);
+    /* No RTS of the posted message was sent. */
+    void (*cancel)(struct tutti_p2p_worker *worker, struct tutti_p2p_send *send);
+    /* -- receiver -- */
+    /* Takes the message as far as it can be taken now. 1: *job is to be run on fetch->gpu, many in one launch, and
+     * fetched() called then; 0: later; -1: the message is complete, or has failed. */
+    int (*fetch)(struct tutti_p2p_fetch *fetch, struct tutti_pack_job *job);
+    /* The job has been run. 1: the message is complete. */
+    int (*fetched)(struct tutti_p2p_fetch *fetch);
+    /* The message is too long for the buffer. 1: its sender may be let go; 0: later. */
+    int (*drop)(struct tutti_p2p_fetch *fetch);
+    /* -- both -- */
+    enum tutti_protocol instead; /* of the same message, where this one is not READY; TUTTI_PROTOCOLS: none */
+};
+
 struct tutti_protocol_row {
     const char *name;
     int reaches[2];             /* ranks of the node; of other nodes */
     enum tutti_outcome outcome; /* of messages that go by it, for counters */
     const char *reason;
     const char *text;
+    const struct tutti_protocol_ops *ops;
 };
 extern const struct tutti_protocol_row tutti_protocols[TUTTI_PROTOCOLS];
 
-/* The protocol of a message of device memory, local: the sender decides. That of the first rule of the section
- * `message`, from `from` on (0: the first), that fits; *from is moved behind it. TUTTI_PROTOCOLS past the last. */
-enum tutti_protocol tutti_rules_message(size_t bytes, int *from);
-/* The same of the section `message_far`, for ranks of other nodes; of the first rule that fits. */
-enum tutti_protocol tutti_rules_message_far(size_t bytes);
+/* The operations that serve a rendezvous in this state (enum tutti_rndv_state): post and fetch may differ in protocol,
+ * as the sender packs what the receiver does not fetch in time. NULL: it needs nothing now. */
+const struct tutti_protocol_ops *tutti_protocol_at(uint32_t state);
+
+/* direct.c, packed.c, carried.c, pipelined.c. carried: what packed becomes where the receiver can map nothing of the
+ * sender's; the rules do not name it. */
+extern const struct tutti_protocol_ops tutti_direct_ops, tutti_packed_ops, tutti_carried_ops, tutti_pipelined_ops;
+
+/* What rules of messages name: protocols for ranks of the node, and for those of others. */
+extern const struct tutti_names tutti_protocol_names, tutti_protocol_names_far;
 
 #endif

@@ -81,6 +81,14 @@ while read -r line; do
     esac
 done < <(grep -rnE '^[[:space:]]*#.*TUTTI_FRONT_' src/mpi --include='*.[chS]' --include='*.inc' --include='*.def')
 
+# A protocol of messages is known by name in its own file and in the table of protocols alone (src/p2p).
+while read -r line; do
+    case $line in
+    src/p2p/protocols.[ch]:* | src/p2p/direct.c:* | src/p2p/packed.c:* | src/p2p/carried.c:* | src/p2p/pipelined*.c:*) ;;
+    *) breach "a protocol by name, outside of its row: $line" ;;
+    esac
+done < <(grep -rnE '\bTUTTI_PROTOCOL_[a-z]\w*\b' src --include='*.[ch]' --include='*.inc')
+
 # Nothing waits by itself: all waits are the engine's. Apart from it sleep the threads of the host device, which stand for
 # a GPU's, and the watcher, which is a thread of its own, as is what ends a process whose exit() stands still. Kernels spin
 # (src/kernels).

@@ -37,6 +37,8 @@ mkdir -p "$tree/src/mpi/comm"
 breach src/mpi/comm/b.c '#include "mpi/reduce/reduction.h"' 'mpi/comm includes mpi/reduce, a room above it: src/mpi/comm/b.c:1'
 breach src/device/host/b.c '#include "device/cuda/driver.h"' 'a device reaches into another'
 breach include/b.h '#include "core/status.h"' 'a public header includes a private one'
+breach src/mpi/b.c 'int is = way == TUTTI_PROTOCOL_direct;' 'a protocol by name, outside of its row: src/mpi/b.c:1'
+breach src/p2p/choose.c 'if (way != TUTTI_PROTOCOL_staged) post();' 'a protocol by name, outside of its row: src/p2p/choose.c:1'
 breach src/team/b.c 'void f(void) { nanosleep(&time, 0); }' 'a wait of its own: src/team/b.c:1'
 mkdir -p "$tree/include/tutti" "$tree/src/coll/reduce"
 printf 'TUTTI_ALGORITHM(ll, STREAM, "text")\nTUTTI_ALGORITHM(ll128, STREAM, "text")\n' >"$tree/include/tutti/algorithms.def"

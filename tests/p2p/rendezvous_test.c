@@ -1,7 +1,7 @@
 /* The sender's side of messages in a node, with ranks that are threads: rendezvous go round a ring, then from each rank
  * to itself; receivers fetch them at once, do not come for them, or say that they cannot. There is little scratch, so
  * that some are packed into it and others carried. A buffer is used again as soon as its data have left. */
-#include "p2p/rendezvous.h"
+#include "p2p/own.h"
 
 #include <sched.h>
 #include <stdatomic.h>
@@ -11,7 +11,6 @@
 
 #include "core/clock.h"
 #include "core/status.h"
-#include "dtype/wire.h"
 #include "p2p/elements.h"
 #include "support/random.h"
 #include "team/kit.h"
@@ -35,33 +34,49 @@ static atomic_long fetched, packed, in_pieces, carried;
 struct side {
     struct tutti_transport *transport;
     struct tutti_endpoint *endpoint;
-    struct tutti_rendezvous *rendezvous;
+    struct tutti_p2p_worker worker;
     int next, before, gpu;
     struct flight {
         int on, left;
         char *in;             /* pinned: what comes */
         uint64_t taken, came; /* of what comes: pieces, bytes by the transport */
         struct kit_side out;
-        struct tutti_rendezvous_send send;
+        struct tutti_p2p_send send;
         struct tutti_transfer transfer; /* of the receiver */
         int receiving;
     } flight[IN_FLIGHT];
 };
 
-/* Offers the rendezvous, or packs it where the receiver has not mapped the memory. */
+/* In place of the rules: the protocol that the message takes, then `packed`. */
+static int rules_next(int far, size_t bytes, int *from)
+{
+    static const char *const names[] = {"direct", "packed"};
+    (void)far;
+    (void)bytes;
+    return *from < 2 ? tutti_protocol_names.find(names[(*from)++]) : -1;
+}
+
+static enum tutti_reason rules_why(int from)
+{
+    (void)from;
+    return TUTTI_REASON_RULES;
+}
+
+static const struct tutti_protocol_rules rules = {rules_next, rules_why};
+
+/* Posted by the protocol that is chosen. One that must leave at once may find no scratch. */
 static void post(struct side *s, struct flight *f, int now)
 {
-    const struct tutti_elements *e = &f->out.elements;
-    struct tutti_rndv *rndv = f->send.rndv;
-    const char *lowest = (const char *)e->buffer + e->plan->true_lower;
-    rndv->count = (uint64_t)e->count;
-    rndv->lowest = e->plan->true_lower;
-    rndv->layout_bytes = e->whole ? 0 : (uint32_t)tutti_plan_write(e->plan, rndv->layout, sizeof rndv->layout);
-    const int named = e->whole || rndv->layout_bytes > 0;
-    if (!(named && tutti_endpoint_share(s->endpoint, rndv, lowest, NULL)) &&
-        tutti_rendezvous_pack(s->rendezvous, &f->send, now))
-        return;
-    tutti_rndv_set(rndv, TUTTI_RNDV_GET);
+    f->send.lowest = (const char *)f->out.elements.buffer + f->out.elements.plan->true_lower;
+    f->send.now = now;
+    const struct tutti_protocol_row *row = tutti_p2p_choose(&s->worker, &f->send, &rules, NULL);
+    CHECK(row || now, "no protocol for a message that may wait");
+    if (row && now)
+        CHECK(strcmp(row->name, "packed") == 0, "a message that must leave at once goes by %s", row->name);
+    f->send.now = 0;
+    if (!row)
+        row = tutti_p2p_choose(&s->worker, &f->send, &rules, NULL);
+    CHECK(row != NULL, "no protocol");
 }
 
 static int send_one(struct side *s, int i, uint64_t *state)
@@ -76,10 +91,10 @@ static int send_one(struct side *s, int i, uint64_t *state)
     kit_make(&f->out, KIT_DEVICE, a->bytes, 0, state);
     a->bytes = f->out.capacity; /* all elements */
     kit_fill(&f->out, a->seed, a->bytes);
-    f->send = (struct tutti_rendezvous_send){.elements = f->out.elements,
-                                             .gpu = s->gpu,
-                                             .bytes = a->bytes,
-                                             .rndv = tutti_endpoint_rndv(s->endpoint, s->next, s->gpu)};
+    f->send = (struct tutti_p2p_send){.elements = f->out.elements,
+                                      .gpu = s->gpu,
+                                      .bytes = a->bytes,
+                                      .rndv = tutti_endpoint_rndv(s->endpoint, s->next, s->gpu)};
     if (!CHECK(f->send.rndv != NULL, "there is no rendezvous"))
         return 0;
     f->send.rndv->bytes = a->bytes;
@@ -88,7 +103,7 @@ static int send_one(struct side *s, int i, uint64_t *state)
     a->number = tutti_endpoint_number(s->endpoint, f->send.rndv);
     const uint64_t sequence = atomic_load(&f->send.rndv->sequence);
     post(s, f, random_next(state) % 2);
-    tutti_rendezvous_list(s->rendezvous, &f->send);
+    tutti_p2p_list(&s->worker, &f->send);
     f->on = 1;
     f->left = 0;
     atomic_store(&a->sequence, sequence);
@@ -101,13 +116,13 @@ static void look_after(struct side *s, int i)
     int status = TUTTI_OK;
     if (!f->on)
         return;
-    if (!f->left && tutti_rendezvous_left(s->rendezvous, &f->send, &status)) {
+    if (!f->left && tutti_p2p_data_out(&s->worker, &f->send, &status)) {
         CHECK(status == TUTTI_OK, "a send failed: %s", tutti_status_text(status));
         kit_fill(&f->out, random_mix(f->send.since), f->send.bytes); /* the program's next message */
         kit_shut(&f->out);
         f->left = 1;
     }
-    f->on = !f->left || !tutti_rendezvous_carried(s->rendezvous, &f->send);
+    f->on = !f->left || !tutti_p2p_send_done(&s->worker, &f->send);
 }
 
 /* Out of the sender's memory, in its layout. */
@@ -228,7 +243,7 @@ static void go_round(struct side *s, uint64_t *state)
     int sent = 0, received = 0, left = 1;
     while (sent < rounds || received < rounds || left) {
         left = 0;
-        tutti_rendezvous_urge(s->rendezvous);
+        tutti_p2p_poll(&s->worker);
         for (int i = 0; i < IN_FLIGHT; i++) {
             look_after(s, i);
             if (sent < rounds)
@@ -251,20 +266,20 @@ static void cannot_be_packed(struct side *s, enum tutti_must must, uint64_t *sta
     struct kit_side out;
     int status = TUTTI_OK;
     kit_make(&out, KIT_DEVICE, MOST, 0, state);
-    struct tutti_rendezvous_send send = {.elements = out.elements,
-                                         .gpu = tutti_device()->gpus(), /* there is none of this number */
-                                         .bytes = out.capacity,
-                                         .since = tutti_now_ns(),
-                                         .rndv = tutti_endpoint_rndv(s->endpoint, s->next, s->gpu)};
+    struct tutti_p2p_send send = {.elements = out.elements,
+                                  .gpu = tutti_device()->gpus(), /* there is none of this number */
+                                  .bytes = out.capacity,
+                                  .since = tutti_now_ns(),
+                                  .rndv = tutti_endpoint_rndv(s->endpoint, s->next, s->gpu)};
     if (!CHECK(send.rndv != NULL, "there is no rendezvous"))
         return;
     struct tutti_rndv *rndv = send.rndv;
     rndv->bytes = send.bytes;
     tutti_rndv_set(rndv, TUTTI_RNDV_GET);
-    tutti_rendezvous_list(s->rendezvous, &send);
+    tutti_p2p_list(&s->worker, &send);
     atomic_store(&rndv->must, (uint32_t)must);
-    while (!tutti_rendezvous_left(s->rendezvous, &send, &status)) {
-        tutti_rendezvous_urge(s->rendezvous);
+    while (!tutti_p2p_data_out(&s->worker, &send, &status)) {
+        tutti_p2p_poll(&s->worker);
         if (!CHECK(tutti_now_ns() < until, "a send that cannot be packed stands still"))
             abort();
     }
@@ -292,8 +307,8 @@ static int ring(struct tutti_transport *transport, void *with)
     }
     CHECK(tutti_device()->alloc(-1, 64, &memory) == TUTTI_OK, "device memory");
     s.endpoint = tutti_endpoint_new(kit.node, tutti_device(), SCRATCH);
-    s.rendezvous = tutti_rendezvous_new(s.endpoint, kit.node, transport);
-    CHECK(s.endpoint && s.rendezvous, "no memory");
+    s.worker = (struct tutti_p2p_worker){.endpoint = s.endpoint, .node = kit.node, .transport = transport};
+    CHECK(s.endpoint != NULL, "no memory");
     CHECK(tutti_device()->current(&s.gpu) == TUTTI_OK, "the GPU");
     s.gpu = s.gpu < 0 ? 0 : s.gpu;
     CHECK(tutti_endpoint_use(s.endpoint, s.gpu) == 0 && tutti_endpoint_offer(s.endpoint, s.gpu), "scratch");
@@ -306,7 +321,6 @@ static int ring(struct tutti_transport *transport, void *with)
     cannot_be_packed(&s, TUTTI_MUST_CARRY, &state);
     tutti_endpoint_poll(s.endpoint);
     CHECK(transport->ops->barrier(transport) == TUTTI_OK, "barrier");
-    tutti_rendezvous_free(s.rendezvous);
     tutti_endpoint_free(s.endpoint, 1);
     CHECK(transport->ops->barrier(transport) == TUTTI_OK, "barrier");
     for (int i = 0; i < IN_FLIGHT; i++)

@@ -12,23 +12,19 @@ enum { PATIENCE_NS = 1000000000 }; /* a receiver may have to map memory first */
 /* 1 where kernels of one GPU reach all of the block: that of the block. */
 static int fetch_reaches(struct tutti_move *move, struct tutti_move_block *block)
 {
-    const struct tutti_plan *plan = block->elements.plan;
-    const char *at = block->elements.buffer;
-    const int64_t reach = (block->elements.count - 1) * plan->extent;
-    const char *first = at + plan->true_lower + (reach < 0 ? reach : 0);
-    const char *end = at + plan->true_end + (reach > 0 ? reach : 0);
-    struct tutti_places places;
+    const char *first, *end;
+    tutti_elements_span(&block->elements, &first, &end);
     if (tutti_seen_holds(&move->seen, first, end)) {
         block->gpu = move->seen.memory.gpu;
         return tutti_endpoint_use(move->endpoint, block->gpu) >= 0 ? 1 : TUTTI_NO(OTHER_GPU);
     }
-    tutti_places_of(plan, block->elements.count, at, &places);
-    block->gpu = places.gpu;
-    if (!places.device)
+    const struct tutti_places *places = tutti_elements_places(&block->elements);
+    block->gpu = places->gpu;
+    if (!places->device)
         return TUTTI_NO(HOST_SOME);
-    if (!tutti_places_reached(&places))
-        return places.spread ? TUTTI_NO(TWO_GPUS) : TUTTI_NO(HOST_SOME);
-    return tutti_endpoint_use(move->endpoint, places.gpu) >= 0 ? 1 : TUTTI_NO(OTHER_GPU);
+    if (!tutti_places_reached(places))
+        return places->spread ? TUTTI_NO(TWO_GPUS) : TUTTI_NO(HOST_SOME);
+    return tutti_endpoint_use(move->endpoint, places->gpu) >= 0 ? 1 : TUTTI_NO(OTHER_GPU);
 }
 
 /* *most: bytes of the largest block so far. */
@@ -58,7 +54,6 @@ static int fetch_can(const struct tutti_team *team, const struct tutti_call *cal
 {
     struct tutti_move *move = call->move;
     uint64_t most = 0;
-    int from = 0;
     if (move->sends > TUTTI_RNDVS / 2)
         return TUTTI_NO(MANY);
     if (!fetch_reaches_all(move, move->send, move->sends, &most) ||
@@ -66,17 +61,13 @@ static int fetch_can(const struct tutti_team *team, const struct tutti_call *cal
         return 0;
     if (!fetch_peers_reach(team, move))
         return TUTTI_NO(SCRATCH_UNREACHED);
-    if (most > 0 && tutti_rules_message((size_t)most, &from) == TUTTI_PROTOCOL_staged) {
-        tutti_why_set(tutti_rules_why(from));
-        return 0;
-    }
-    return 1;
+    return most == 0 || tutti_p2p_first(&tutti_rules_of_messages, 0, most) != NULL;
 }
 
 /* ---- sending ---- */
 
 /* 1: all blocks are posted, and the slots of this rank's call name the first one for each rank. */
-static int fetch_post(struct tutti_team *team, struct tutti_move *move, struct tutti_rendezvous_send **sent)
+static int fetch_post(struct tutti_team *team, struct tutti_move *move, struct tutti_p2p_send **sent)
 {
     uint16_t *const first = tutti_team_rndvs(team, team->rank);
     struct tutti_rndv *last[TUTTI_MAX_RANKS] = {NULL};
@@ -129,7 +120,7 @@ static void fetch_find(const struct tutti_team *team, const struct tutti_move *m
 
 /* What this rank posts, and finds posted. */
 struct fetch_parts {
-    struct tutti_rendezvous_send **sent;
+    struct tutti_p2p_send **sent;
     struct tutti_move_arrival *from;
 };
 

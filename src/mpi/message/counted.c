@@ -31,12 +31,12 @@ void tutti_count_receive(const char *call, const struct tutti_recv_request *recv
         return;
     if (code != MPI_SUCCESS) {
         count_failure(call, code);
-    } else if (was_rts && recv->came > 0) {
-        tutti_count_received(call, TUTTI_OUTCOME_STAGED, TUTTI_REASON_TEXT(SCRATCH_FULL), NULL, recv->rts.bytes);
+    } else if (was_rts && recv->core.came > 0) {
+        tutti_count_received(call, TUTTI_OUTCOME_STAGED, TUTTI_REASON_TEXT(SCRATCH_FULL), NULL, recv->core.bytes);
     } else if (was_rts) {
         const int far = tutti_endpoints_peer(comm, status->MPI_SOURCE) < 0;
         tutti_count_received(call, TUTTI_OUTCOME_ACCELERATED,
-                             far ? "pipelined from another node" : "fetched from the sender", NULL, recv->rts.bytes);
+                             far ? "pipelined from another node" : "fetched from the sender", NULL, recv->core.bytes);
     } else {
         const MPI_Count bytes = tutti_received(status);
         if (bytes > 0 && (uint64_t)bytes > stage->bytes) { /* it has come into memory of its own (landing.h) */

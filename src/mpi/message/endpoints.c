@@ -12,16 +12,15 @@
 #include "mpi/message/far.h"
 #include "mpi/message/landing.h"
 #include "mpi/real/own.h"
-#include "p2p/rendezvous.h"
 #include "progress/engine.h"
 
 enum { COMMS = 64, CONTEXTS = 1024 };
 
 struct tutti_endpoint *tutti_endpoint;
-struct tutti_rendezvous *tutti_endpoint_sends;
+struct tutti_p2p_worker tutti_p2p;
 static struct tutti_mpi_transport transport; /* over tutti_endpoint_box */
 int tutti_endpoint_everywhere;
-MPI_Comm tutti_endpoint_box;
+static MPI_Comm tutti_endpoint_box; /* over MPI_COMM_WORLD: the transport of messages */
 
 /* Ranks in MPI_COMM_WORLD of the ranks of communicators that messages are sent over; -1: not of it. */
 static struct peers {
@@ -95,13 +94,8 @@ void tutti_endpoints_open(void)
     tutti_transport_tags(&transport.base, TUTTI_RNDVS); /* the first range: the number of a rendezvous is its tag */
     if (!tutti_door.aware)
         tutti_endpoint = tutti_endpoint_new(tutti_door.node, tutti_door.device, scratch);
-    if (tutti_endpoint) {
-        tutti_endpoint_sends = tutti_rendezvous_new(tutti_endpoint, tutti_door.node, &transport.base);
-        if (!tutti_endpoint_sends) {
-            tutti_endpoint_free(tutti_endpoint, 0);
-            tutti_endpoint = NULL;
-        }
-    }
+    tutti_p2p =
+        (struct tutti_p2p_worker){.endpoint = tutti_endpoint, .node = tutti_door.node, .transport = &transport.base};
     if (tutti_endpoint)
         tutti_endpoint_step(tutti_endpoint, &offers);
     tutti_endpoint_everywhere = tutti_endpoint_declared(tutti_door.node);
@@ -115,8 +109,7 @@ void tutti_endpoints_open(void)
 void tutti_endpoints_close(int alive)
 {
     tutti_endpoint_everywhere = 0;
-    tutti_rendezvous_free(tutti_endpoint_sends);
-    tutti_endpoint_sends = NULL;
+    tutti_p2p = (struct tutti_p2p_worker){.endpoint = NULL};
     tutti_endpoint_free(tutti_endpoint, alive);
     tutti_endpoint = NULL;
     tutti_far_close(alive);

@@ -4,10 +4,10 @@
 #ifndef TUTTI_MPI_ENDPOINTS_H
 #define TUTTI_MPI_ENDPOINTS_H
 
-#include "dtype/places.h"
 #include "mpi/comm/comms.h"
 #include "mpi/real/handles.h"
 #include "mpi/type/datatypes.h"
+#include "p2p/p2p.h"
 #include "team/endpoint.h"
 
 /* A multiple of the sizes of all basic types, since an MPI may not take a part of an element. Messages of programs that
@@ -15,11 +15,6 @@
 enum { TUTTI_RTS_BYTES = 480 };
 /* The bytes of the shortest message that a rendezvous may stand for: an RTS is not longer than a message. */
 enum { TUTTI_MESSAGE_SHORTEST = 512 };
-
-struct tutti_rts_head {
-    uint64_t key[2], sequence, bytes;
-    int32_t number, rank; /* of the rendezvous; node rank of the sender */
-};
 
 /* REPLACED: as TUTTI_SEND, into a buffer that is received into: the data leave it before the call returns. */
 enum tutti_send_mode { TUTTI_SEND, TUTTI_SEND_SYNCHRONOUS, TUTTI_SEND_BUFFERED, TUTTI_SEND_READY, TUTTI_SEND_REPLACED };
@@ -35,16 +30,25 @@ struct tutti_message {
     enum tutti_send_mode mode;
 };
 
-extern struct tutti_endpoint *tutti_endpoint;         /* NULL: messages are the MPI's alone */
-extern struct tutti_rendezvous *tutti_endpoint_sends; /* what is sent over them; there where tutti_endpoint is */
-extern int tutti_far_on;                              /* 1: messages to other nodes may be pipelined, see far.h */
-extern int tutti_endpoint_everywhere;                 /* 1: on all ranks of the node; the same on all of them */
-extern MPI_Comm tutti_endpoint_box;                   /* over MPI_COMM_WORLD, for AM rendezvous */
+extern struct tutti_endpoint *tutti_endpoint; /* NULL: messages are the MPI's alone */
+extern struct tutti_p2p_worker tutti_p2p;     /* what the protocols work with, over tutti_endpoint_box */
+extern int tutti_far_on;                      /* 1: messages to other nodes may be pipelined, see far.h */
+extern int tutti_endpoint_everywhere;         /* 1: on all ranks of the node; the same on all of them */
 
 /* Collective over MPI_COMM_WORLD, once the node is known. The close is collective too. */
 void tutti_endpoints_open(void);
 void tutti_endpoints_close(int alive);
 void tutti_endpoints_forget(void);
+
+/* The elements of a buffer, whose layout is known; the plan (NULL: none) is not held. */
+static inline struct tutti_elements tutti_message_elements(const void *buffer, MPI_Count count,
+                                                           const struct tutti_layout *layout)
+{
+    return (struct tutti_elements){.plan = layout->plan,
+                                   .count = count,
+                                   .buffer = (void *)(uintptr_t)buffer,
+                                   .whole = layout->in_order && (layout->solid || count == 1)};
+}
 
 /* Why this process has no endpoint to this rank of the communicator (no_comm: to any), where tutti_endpoint is NULL. */
 enum tutti_reason tutti_endpoints_why(MPI_Comm comm, int rank);

@@ -9,7 +9,7 @@ enum { LOOK_EACH = 8, TAGS = 32000 };
 
 int tutti_far_on;
 atomic_int tutti_far_heard;
-struct tutti_pipelined *tutti_far;
+static struct tutti_pipelined *tutti_far; /* over the transport; NULL: tutti_far_on is 0 */
 
 static void look(void);
 struct tutti_step tutti_far_step = {.name = "messages to and from other nodes", .poll = look};
@@ -40,6 +40,7 @@ void tutti_far_open(struct tutti_transport *transport)
         return;
     }
     tutti_pipelined_key(tutti_far, (const uint64_t[]){(uint64_t)all[KEY], (uint64_t)all[KEY + 1]});
+    tutti_p2p.pipelined = tutti_far;
     tutti_far_on = 1;
 }
 

@@ -18,9 +18,8 @@ struct tutti_stage;
 struct tutti_recv_request;
 struct tutti_far_rts; /* what a request of a send stands for */
 
-extern struct tutti_pipelined *tutti_far; /* over tutti_endpoint_box; NULL: tutti_far_on is 0 */
-extern struct tutti_step tutti_far_step;  /* messages of which fragments are on their way */
-extern atomic_int tutti_far_heard;        /* 1: some have come from other nodes */
+extern struct tutti_step tutti_far_step; /* messages of which fragments are on their way */
+extern atomic_int tutti_far_heard;       /* 1: some have come from other nodes */
 
 /* Collective over MPI_COMM_WORLD, once tutti_endpoint_box is there: sets tutti_far_on, alike on all ranks. alive: the
  * device may be called. */
@@ -47,9 +46,5 @@ void tutti_far_let_go(struct tutti_far_rts *rts);
 
 /* 1 where what was received is an RTS. */
 int tutti_far_is_rts(const struct tutti_pipelined_rts *rts);
-/* Asks for the fragments of a watch in state FAR; polling brings them on. */
-void tutti_far_begin(struct tutti_recv_request *recv);
-/* Of the receives in state FAR: brings them on, and to FETCHED or FAILED; with `wait` all of them. */
-void tutti_far_fetch(struct tutti_recv_request *const recvs[], struct tutti_stage *const stages[], int n, int wait);
 
 #endif

@@ -13,9 +13,8 @@
 /* What a request stands for. */
 struct tutti_far_rts {
     struct tutti_message message;
-    const struct tutti_plan *plan; /* held */
-    uint64_t bytes, fragment;
-    int world, gpu, whole; /* world: the receiver */
+    struct tutti_p2p_send core; /* of which the plan is held */
+    const struct tutti_protocol_row *row;
     unsigned char text[TUTTI_FAR_RTS_BYTES];
 };
 
@@ -28,27 +27,20 @@ static int look(const struct tutti_message *message, struct tutti_far_rts *rts)
         message->tag < 0 || message->type == tutti_handles.no_type)
         return 0;
     const struct tutti_layout *layout = tutti_layout_of(message->type);
-    struct tutti_places places;
     uint64_t bytes;
     if (!layout || !layout->plan || __builtin_mul_overflow((uint64_t)message->count, layout->plan->size, &bytes) ||
         bytes <= TUTTI_FAR_RTS_BYTES || bytes < TUTTI_MESSAGE_SHORTEST ||
-        tutti_rules_message_far(bytes) != TUTTI_PROTOCOL_pipelined)
+        !(rts->row = tutti_p2p_first(&tutti_rules_of_messages, 1, bytes)))
         return 0;
     const int world = tutti_endpoints_world(message->comm, message->dest);
     if (world < 0 || tutti_node_find(tutti_door.node, world) >= 0 || !tutti_rts_fits(message, layout))
         return 0;
-    tutti_places_of(layout->plan, message->count, message->buffer, &places);
-    if (!places.device || !tutti_places_reached(&places))
-        return TUTTI_NO(UNREACHED);
-    rts->fragment = tutti_pipelined_fragment(bytes);
-    if (rts->fragment == 0)
+    rts->core = (struct tutti_p2p_send){
+        .elements = tutti_message_elements(message->buffer, message->count, layout), .bytes = bytes, .to = world};
+    if (!rts->row->ops->can(&tutti_p2p, &rts->core))
         return 0;
     rts->message = *message;
-    rts->bytes = bytes;
-    rts->world = world;
-    rts->gpu = tutti_fragment_gpu(&places);
-    rts->whole = layout->in_order && (layout->solid || message->count == 1);
-    rts->plan = tutti_plan_hold(layout->plan);
+    tutti_plan_hold(layout->plan);
     return 1;
 }
 
@@ -56,7 +48,7 @@ void tutti_far_let_go(struct tutti_far_rts *rts)
 {
     if (!rts)
         return;
-    tutti_plan_drop(rts->plan);
+    tutti_plan_drop(rts->core.elements.plan);
     free(rts);
 }
 
@@ -65,16 +57,10 @@ void tutti_far_let_go(struct tutti_far_rts *rts)
 /* NULL: there is no memory, or no tag, now. */
 static struct tutti_outgoing *offer(struct tutti_far_rts *rts)
 {
-    const struct tutti_elements elements = {.plan = rts->plan,
-                                            .count = rts->message.count,
-                                            .buffer = (void *)(uintptr_t)rts->message.buffer,
-                                            .whole = rts->whole};
-    struct tutti_pipelined_rts head;
-    struct tutti_outgoing *out =
-        tutti_pipelined_offer(tutti_far, &elements, rts->bytes, rts->fragment, rts->gpu, rts->world, &head);
-    if (out)
-        memcpy(rts->text, &head, sizeof head);
-    return out;
+    if (!rts->row->ops->post(&tutti_p2p, &rts->core, NULL))
+        return NULL;
+    memcpy(rts->text, &rts->core.rts, sizeof rts->core.rts);
+    return rts->core.out;
 }
 
 /* The RTS is on its way then. NULL: *code says why, or (MPI_SUCCESS) the message is left to the MPI. */
@@ -89,14 +75,13 @@ static struct tutti_outgoing *begin(struct tutti_far_rts *rts, MPI_Request *requ
         rts->text, TUTTI_FAR_RTS_BYTES, tutti_handles.byte, m->dest, m->tag, m->comm, request);
     if (*code == MPI_SUCCESS)
         return out;
-    tutti_outgoing_withdraw(out);
+    rts->row->ops->cancel(&tutti_p2p, &rts->core);
     return NULL;
 }
 
 static void count(const struct tutti_far_rts *rts)
 {
-    const struct tutti_protocol_row *row = &tutti_protocols[TUTTI_PROTOCOL_pipelined];
-    tutti_count_made(rts->message.name, row->reason, rts->bytes);
+    tutti_count_made(rts->message.name, rts->row->reason, rts->core.bytes);
 }
 
 /* ---- calls ---- */
@@ -122,7 +107,7 @@ static struct tutti_far_rts *new_rts(const struct tutti_message *message)
     if (likely(!look(message, &rts)))
         return NULL;
     if ((made = malloc(sizeof *made)) == NULL) {
-        tutti_plan_drop(rts.plan);
+        tutti_plan_drop(rts.core.elements.plan);
         return NULL;
     }
     memset(rts.text, 0, sizeof rts.text);
@@ -208,7 +193,7 @@ int tutti_far_start(struct tutti_far_rts *rts, MPI_Request *request)
         return failed(&rts->message, TUTTI_ERR_MEMORY);
     int code = tutti_real.MPI_Start(request);
     if (code != MPI_SUCCESS) {
-        tutti_outgoing_withdraw(out);
+        rts->row->ops->cancel(&tutti_p2p, &rts->core);
         return code;
     }
     count(rts);

@@ -36,16 +36,16 @@ static void drop(struct tutti_landing *landing, const MPI_Status *status)
 {
     static struct tutti_stage none;
     struct tutti_stage *stage = &none;
-    struct tutti_recv_request recv = {.buffer = landing->memory,
-                                      .count = TUTTI_FAR_RTS_BYTES,
+    struct tutti_recv_request recv = {.core.elements = {.buffer = landing->memory,
+                                                        .count = TUTTI_FAR_RTS_BYTES,
+                                                        .whole = 1},
                                       .type = tutti_handles.byte,
                                       .comm = landing->comm,
                                       .size = 1,
-                                      .extent = 1,
-                                      .whole = 1},
+                                      .extent = 1},
                               *one = &recv;
     tutti_recv_arrived(&recv, &none, status);
-    recv.capacity = landing->capacity;
+    recv.core.capacity = landing->capacity;
     if (tutti_recv_is_open(&recv))
         tutti_recv_fetch(&one, &stage, 1, !tutti_progress_polling());
 }

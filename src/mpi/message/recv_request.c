@@ -78,8 +78,8 @@ static void fetch(struct tutti_request *entry, struct tutti_batch *batch)
         tutti_batch_add(batch, entry, receive->recv, stage);
     else if (receive->recv->state == TUTTI_RECV_RNDV)
         tutti_recv_fetch(&receive->recv, &stage, 1, 0);
-    else if (receive->recv->state == TUTTI_RECV_FAR && !receive->recv->far)
-        tutti_far_begin(receive->recv);
+    else if (receive->recv->state == TUTTI_RECV_FAR)
+        tutti_p2p_begin(&tutti_p2p, &receive->recv->core);
 }
 
 static void fetch_all(struct tutti_batch *batch)

@@ -36,7 +36,7 @@ void tutti_send_list(struct tutti_send_request *sent)
     sent->next = all;
     all = sent;
     if (sent->core.rndv)
-        tutti_rendezvous_list(tutti_endpoint_sends, &sent->core);
+        tutti_p2p_list(&tutti_p2p, &sent->core);
     pthread_mutex_unlock(&lock);
     tutti_progress_add(&sends);
     tutti_step_open(&sends);
@@ -46,7 +46,7 @@ void tutti_send_list(struct tutti_send_request *sent)
 static int has_left(struct tutti_send_request *sent)
 {
     int status = TUTTI_OK;
-    const int left = tutti_rendezvous_left(tutti_endpoint_sends, &sent->core, &status);
+    const int left = tutti_p2p_data_out(&tutti_p2p, &sent->core, &status);
     if (status != TUTTI_OK)
         sent->code = tutti_error_code(status);
     return left;
@@ -55,7 +55,7 @@ static int has_left(struct tutti_send_request *sent)
 /* 1 where a synchronous message will not be received any more. */
 static int in_vain(struct tutti_send_request *sent)
 {
-    const int status = tutti_rendezvous_alive(tutti_endpoint_sends, &sent->core);
+    const int status = tutti_p2p_alive(&tutti_p2p, &sent->core);
     if (status != TUTTI_OK)
         sent->code = tutti_error_code(status);
     return status != TUTTI_OK;
@@ -79,7 +79,7 @@ static int complete(MPI_Request *request)
  * gone when it is received. */
 static int step(struct tutti_send_request *sent)
 {
-    const int gone = complete(&sent->rts), carried = tutti_rendezvous_carried(tutti_endpoint_sends, &sent->core);
+    const int gone = complete(&sent->rts), carried = tutti_p2p_send_done(&tutti_p2p, &sent->core);
     const int synchronous = sent->message.mode == TUTTI_SEND_SYNCHRONOUS;
     int waits = gone ? synchronous && is_held(sent) : !sent->core.elements.plan || synchronous;
     if (sent->state == TUTTI_SEND_ON_ITS_WAY && (!waits || in_vain(sent)) && has_left(sent)) {
@@ -95,7 +95,7 @@ static int step(struct tutti_send_request *sent)
 static void poll_locked(void)
 {
     struct tutti_send_request **at = &all;
-    tutti_rendezvous_urge(tutti_endpoint_sends);
+    tutti_p2p_poll(&tutti_p2p);
     while (*at) {
         struct tutti_send_request *sent = *at;
         if (!step(sent)) {

@@ -1,7 +1,7 @@
 #include "mpi/message/rndv_recv.h"
 
 #include <limits.h>
-#include <stdatomic.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,11 +12,30 @@
 #include "mpi/real/errors.h"
 #include "mpi/real/lent.h"
 
+/* The message is packed, on the host; its type has no plan, so that the MPI alone can unpack it. */
+static int recv_unpack(struct tutti_p2p_recv *core, char *packed)
+{
+    struct tutti_recv_request *recv =
+        (struct tutti_recv_request *)(void *)((char *)core - offsetof(struct tutti_recv_request, core));
+    struct tutti_stage *stage = recv->stage;
+    const uint64_t bytes = core->bytes;
+    const MPI_Count extent = recv->extent, size = recv->size;
+    char *to = stage->staged ? stage->host : core->elements.buffer;
+    for (uint64_t e = 0; e * (uint64_t)size < bytes; e++) {
+        int position = 0;
+        if (size > INT_MAX ||
+            tutti_real.MPI_Unpack(packed + e * (uint64_t)size, (int)size, &position, to + (MPI_Count)e * extent, 1,
+                                  recv->type, tutti_handles.self) != MPI_SUCCESS)
+            return TUTTI_ERR_TRANSPORT;
+    }
+    return stage->staged ? tutti_stage_out(stage, (MPI_Count)bytes) : TUTTI_OK;
+}
+
 int tutti_recv_open(struct tutti_recv_request *recv, const void *buffer, MPI_Count count, MPI_Datatype type,
                     MPI_Comm comm)
 {
-    *recv =
-        (struct tutti_recv_request){.buffer = (void *)(uintptr_t)buffer, .count = count, .type = type, .comm = comm};
+    *recv = (struct tutti_recv_request){
+        .core.elements = {.buffer = (void *)(uintptr_t)buffer, .count = count}, .type = type, .comm = comm};
     if ((!tutti_endpoint && !tutti_far_on) || count <= 0 || type == tutti_handles.no_type || tutti_inside)
         return 0;
     const int active = tutti_door.device && tutti_door.device->active();
@@ -27,14 +46,15 @@ int tutti_recv_open(struct tutti_recv_request *recv, const void *buffer, MPI_Cou
     if ((active || tutti_far_hears()) && tutti_far_on && least > TUTTI_FAR_RTS_BYTES)
         least = TUTTI_FAR_RTS_BYTES;
     struct tutti_layout *layout = tutti_layout_of(type);
-    if (!layout || __builtin_mul_overflow((uint64_t)count, (uint64_t)layout->size, &recv->capacity) ||
-        recv->capacity < least)
+    if (!layout || __builtin_mul_overflow((uint64_t)count, (uint64_t)layout->size, &recv->core.capacity) ||
+        recv->core.capacity < least)
         return 0;
     recv->size = layout->size;
     recv->extent = layout->extent;
-    recv->whole = layout->in_order && (layout->solid || count == 1);
+    recv->core.elements = tutti_message_elements(buffer, count, layout);
+    recv->core.unpack = recv_unpack;
     if (layout->plan)
-        recv->plan = tutti_plan_hold(layout->plan);
+        tutti_plan_hold(layout->plan);
     else if (layout->derived && !tutti_type_hold(type))
         return 0;
     recv->own_type = !layout->plan && layout->derived;
@@ -43,9 +63,9 @@ int tutti_recv_open(struct tutti_recv_request *recv, const void *buffer, MPI_Cou
 
 void tutti_recv_close(struct tutti_recv_request *recv)
 {
-    if (recv->plan)
-        tutti_plan_drop(recv->plan);
-    recv->plan = NULL;
+    if (recv->core.elements.plan)
+        tutti_plan_drop(recv->core.elements.plan);
+    recv->core.elements.plan = NULL;
     if (recv->own_type)
         tutti_type_let_go(recv->type);
     recv->own_type = 0;
@@ -78,17 +98,18 @@ void tutti_recv_free(struct tutti_recv_request *recv)
 /* The first bytes of what the MPI has received. */
 static int first_bytes(const struct tutti_recv_request *recv, const struct tutti_stage *stage, unsigned char *out)
 {
-    const void *at = stage->staged ? stage->host : recv->buffer;
+    const void *at = stage->staged ? stage->host : recv->core.elements.buffer;
     if (stage->staged && (stage->packed || stage->prefix)) {
         memcpy(out, stage->memory, TUTTI_RTS_BYTES);
         return 1;
     }
-    if (recv->plan) {
-        tutti_plan_pack_host(recv->plan, (uint64_t)recv->count, at, 0, TUTTI_RTS_BYTES, out);
+    if (recv->core.elements.plan) {
+        tutti_plan_pack_host(recv->core.elements.plan, (uint64_t)recv->core.elements.count, at, 0, TUTTI_RTS_BYTES,
+                             out);
         return 1;
     }
     MPI_Count size = recv->size, few = size > 0 ? (TUTTI_RTS_BYTES + size - 1) / size : 0;
-    if (few <= 0 || few > recv->count || few * size > INT_MAX)
+    if (few <= 0 || few > recv->core.elements.count || few * size > INT_MAX)
         return 0;
     int position = 0;
     char *packed = malloc((size_t)(few * size));
@@ -108,19 +129,52 @@ void tutti_recv_arrived(struct tutti_recv_request *recv, const struct tutti_stag
     recv->state = TUTTI_RECV_PLAIN;
     const MPI_Count bytes = tutti_received(status);
     if (tutti_far_on && bytes == TUTTI_FAR_RTS_BYTES && first_bytes(recv, stage, text)) {
-        memcpy(&recv->far_rts, text, sizeof recv->far_rts);
-        if (tutti_far_is_rts(&recv->far_rts)) {
-            recv->rts.bytes = recv->far_rts.bytes;
+        memcpy(&recv->core.far_rts, text, sizeof recv->core.far_rts);
+        if (tutti_far_is_rts(&recv->core.far_rts)) {
+            recv->core.bytes = recv->core.far_rts.bytes;
+            recv->core.far = &tutti_pipelined_ops;
             recv->state = TUTTI_RECV_FAR;
         }
         return;
     }
     if (!tutti_endpoint || bytes != TUTTI_RTS_BYTES || !first_bytes(recv, stage, text))
         return;
-    memcpy(&recv->rts, text, sizeof recv->rts);
+    memcpy(&recv->core.rts, text, sizeof recv->core.rts);
     tutti_node_key(tutti_door.node, key);
-    if (memcmp(recv->rts.key, key, sizeof key) == 0)
-        recv->state = TUTTI_RECV_RNDV;
+    if (memcmp(recv->core.rts.key, key, sizeof key) != 0)
+        return;
+    recv->core.bytes = recv->core.rts.bytes;
+    recv->core.far = NULL;
+    recv->state = TUTTI_RECV_RNDV;
+}
+
+/* ---- fetching ---- */
+
+struct recv_fetching {
+    struct tutti_p2p_fetching base;
+    struct tutti_recv_request *const *recvs;
+};
+
+static struct tutti_p2p_recv *recv_at(const struct tutti_p2p_fetching *fetching, int i)
+{
+    struct tutti_recv_request *recv = ((const struct recv_fetching *)(const void *)fetching)->recvs[i];
+    return tutti_recv_is_open(recv) ? &recv->core : NULL;
+}
+
+void tutti_recv_fetch(struct tutti_recv_request *const recvs[], struct tutti_stage *const stages[], int n, int wait)
+{
+    struct recv_fetching all = {{&tutti_p2p, recv_at, n}, recvs};
+    TUTTI_INSIDE();
+    for (int i = 0; i < n; i++)
+        recvs[i]->stage = stages[i];
+    tutti_p2p_fetch_all(&all.base, wait);
+    for (int i = 0; i < n; i++) {
+        struct tutti_recv_request *recv = recvs[i];
+        if (!tutti_recv_is_open(recv) || !recv->core.ended)
+            continue;
+        recv->code = recv->core.truncated ? MPI_ERR_TRUNCATE : tutti_error_code(recv->core.status);
+        recv->state = recv->core.status == TUTTI_OK ? TUTTI_RECV_FETCHED : TUTTI_RECV_FAILED;
+    }
 }
 
 /* ---- the end ---- */
@@ -130,12 +184,12 @@ static int end_of(const struct tutti_recv_request *recv, MPI_Status *status)
 {
     TUTTI_INSIDE();
     if (recv->state == TUTTI_RECV_FETCHED) {
-        tutti_real.MPI_Status_set_elements_x(status, tutti_handles.byte, (MPI_Count)recv->rts.bytes);
+        tutti_real.MPI_Status_set_elements_x(status, tutti_handles.byte, (MPI_Count)recv->core.bytes);
         return MPI_SUCCESS;
     }
     if (recv->code == MPI_ERR_TRUNCATE)
-        tutti_error("a message of %llu bytes came for a buffer of %llu", (unsigned long long)recv->rts.bytes,
-                    (unsigned long long)recv->capacity);
+        tutti_error("a message of %llu bytes came for a buffer of %llu", (unsigned long long)recv->core.bytes,
+                    (unsigned long long)recv->core.capacity);
     return tutti_fail_comm(recv->comm, recv->code);
 }
 

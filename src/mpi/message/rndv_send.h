@@ -3,8 +3,6 @@
 #define TUTTI_MPI_RNDV_SEND_H
 
 #include "mpi/message/rndv.h"
-#include "p2p/protocols.h"
-#include "p2p/rendezvous.h"
 #include "p2p/seen.h"
 
 enum tutti_send_state {
@@ -16,34 +14,20 @@ enum tutti_send_state {
 struct tutti_send_request {
     struct tutti_send_request *next;
     struct tutti_message message;
-    struct tutti_rendezvous_send core; /* its plan is held; NULL: a staged message, without a rendezvous */
-    MPI_Request rts;                   /* of the MPI: the short message */
-    MPI_Request request;               /* the program's, where `tag` is not -1 */
-    int tag, borrowed;                 /* borrowed: of a persistent request */
+    struct tutti_p2p_send core;           /* its plan is held; NULL: a staged message, without a rendezvous */
+    const struct tutti_protocol_row *row; /* by which it was posted */
+    MPI_Request rts;                      /* of the MPI: the short message */
+    MPI_Request request;                  /* the program's, where `tag` is not -1 */
+    int tag, borrowed;                    /* borrowed: of a persistent request */
     enum tutti_send_state state;
     int freed, code;
     int given_up; /* the program has freed its request */
     unsigned char text[TUTTI_RTS_BYTES];
 };
 
-static inline struct tutti_elements tutti_send_elements(const struct tutti_message *message,
-                                                        const struct tutti_layout *layout)
-{
-    return (struct tutti_elements){.plan = tutti_plan_hold(layout->plan),
-                                   .count = message->count,
-                                   .buffer = (void *)(uintptr_t)message->buffer,
-                                   .whole = layout->in_order && (layout->solid || message->count == 1)};
-}
-
 /* Finds the GPU that holds the elements, sent->core.gpu, and the lowest byte. */
 enum { TUTTI_PLACE_NONE, TUTTI_PLACE_SOME, TUTTI_PLACE_ONE }; /* not on one GPU; in several allocations; in one */
 int tutti_send_place(struct tutti_send_request *sent, struct tutti_seen *seen, const char **lowest);
-/* Names the buffer in the rendezvous: not at all (lowest NULL: it is not in one allocation); as one that the receiver
- * may have to map; as one that it has mapped and keeps so. memo: may be NULL. */
-enum { TUTTI_SHOWN_NOT, TUTTI_SHOWN, TUTTI_SHOWN_KNOWN };
-int tutti_send_show(struct tutti_send_request *sent, const struct tutti_layout *layout, const char *lowest,
-                    struct tutti_endpoint_memo *memo);
-
 /* rndv_blocks.c. A rendezvous of a collective, without an RTS, for a rank of the node; NULL: there is no way. layout:
  * NULL where there are no bytes. job->bytes > 0: it is to be run on core.gpu before the rendezvous is shown. To be
  * listed then, or withdrawn. */

@@ -50,10 +50,7 @@ static int mover_elements(struct mover *x, const struct tutti_mover_block *from,
         if (!layout || !layout->plan || !tutti_layout_committed(layout, block->type) ||
             __builtin_mul_overflow(block->count, (MPI_Count)layout->plan->size, &bytes))
             return TUTTI_NO(TYPE);
-        to[i].elements = (struct tutti_elements){.plan = layout->plan,
-                                                 .count = block->count,
-                                                 .buffer = block->at,
-                                                 .whole = layout->in_order && (layout->solid || block->count == 1)};
+        to[i].elements = tutti_message_elements(block->at, block->count, layout);
         to[i].bytes = (uint64_t)bytes;
         x->bytes += block->at == counted ? 0 : (uint64_t)bytes;
         counted = block->at;
@@ -90,12 +87,12 @@ static int mover_describe(struct mover *x)
 
 /* ---- messages ---- */
 
-static struct tutti_send_request *mover_request(struct tutti_rendezvous_send *core)
+static struct tutti_send_request *mover_request(struct tutti_p2p_send *core)
 {
     return (struct tutti_send_request *)(void *)((char *)core - offsetof(struct tutti_send_request, core));
 }
 
-static struct tutti_rendezvous_send *mover_post(void *with, int i, int peer, struct tutti_pack_job *job)
+static struct tutti_p2p_send *mover_post(void *with, int i, int peer, struct tutti_pack_job *job)
 {
     struct mover *x = with;
     const struct tutti_mover_block *block = &x->blocks.in[i];
@@ -106,19 +103,19 @@ static struct tutti_rendezvous_send *mover_post(void *with, int i, int peer, str
     return sent ? &sent->core : NULL;
 }
 
-static void mover_withdraw(void *with, struct tutti_rendezvous_send *core)
+static void mover_withdraw(void *with, struct tutti_p2p_send *core)
 {
     (void)with;
     tutti_send_withdraw(mover_request(core));
 }
 
-static void mover_list(void *with, struct tutti_rendezvous_send *core)
+static void mover_list(void *with, struct tutti_p2p_send *core)
 {
     (void)with;
     tutti_send_list(mover_request(core));
 }
 
-static void mover_await(void *with, struct tutti_rendezvous_send *core)
+static void mover_await(void *with, struct tutti_p2p_send *core)
 {
     struct mover *x = with;
     struct tutti_send_request *sent = mover_request(core);
@@ -135,16 +132,15 @@ static void mover_expect(struct mover *x, int i, const struct tutti_move_arrival
     const struct tutti_layout *layout = block->count > 0 ? mover_layout(x, block->type) : NULL;
     struct tutti_rndv *rndv = from->rndv;
     struct tutti_recv_request *recv = &x->recv[i];
-    *recv = (struct tutti_recv_request){
-        .buffer = block->at, .count = block->count, .type = block->type, .comm = x->call->comm};
+    *recv = (struct tutti_recv_request){.type = block->type, .comm = x->call->comm};
     if (layout) {
         recv->size = layout->size;
         recv->extent = layout->extent;
-        recv->whole = what->elements.whole;
-        recv->plan = tutti_plan_hold(layout->plan);
-        recv->capacity = what->bytes;
-        recv->placed = 1; /* the algorithm has looked */
-        recv->places = (struct tutti_places){.device = 1, .gpu = what->gpu};
+        recv->core.elements = tutti_message_elements(block->at, block->count, layout);
+        tutti_plan_hold(layout->plan);
+        recv->core.capacity = what->bytes;
+        recv->core.elements.placed = 1; /* the algorithm has looked */
+        recv->core.elements.places = (struct tutti_places){.device = 1, .gpu = what->gpu};
     }
     if (!rndv) {
         recv->state = TUTTI_RECV_FAILED;
@@ -154,10 +150,11 @@ static void mover_expect(struct mover *x, int i, const struct tutti_move_arrival
         tutti_rndv_set(rndv, TUTTI_RNDV_ATS);
     } else {
         recv->state = TUTTI_RECV_RNDV;
-        recv->rts = (struct tutti_rts_head){.sequence = atomic_load(&rndv->sequence),
-                                            .bytes = rndv->bytes,
-                                            .number = (int32_t)from->number,
-                                            .rank = from->peer};
+        recv->core.bytes = rndv->bytes;
+        recv->core.rts = (struct tutti_rts_head){.sequence = atomic_load(&rndv->sequence),
+                                                 .bytes = rndv->bytes,
+                                                 .number = (int32_t)from->number,
+                                                 .rank = from->peer};
     }
 }
 
@@ -183,8 +180,8 @@ static void mover_fetch(void *with, const struct tutti_move_arrival *from)
         if (x->code == MPI_SUCCESS && x->recv[i].state == TUTTI_RECV_FAILED) {
             x->code = x->recv[i].code;
             tutti_error("%s: what comes from rank %d is not what was asked for: %llu bytes for a buffer of %llu",
-                        x->call->name, x->blocks.out[i].rank, (unsigned long long)x->recv[i].rts.bytes,
-                        (unsigned long long)x->recv[i].capacity);
+                        x->call->name, x->blocks.out[i].rank, (unsigned long long)x->recv[i].core.bytes,
+                        (unsigned long long)x->recv[i].core.capacity);
         }
         tutti_recv_close(&x->recv[i]);
     }

@@ -5,20 +5,15 @@
 #include "core/clock.h"
 #include "mpi/message/rndv_send.h"
 
-/* Shows it: in the program's buffer, or in scratch when `job` has run. As messages are (rndv_send.c), but the receiver
- * comes at once, and asks for what it cannot reach. */
-static void show(struct tutti_send_request *sent, const struct tutti_layout *layout, const char *lowest,
-                 struct tutti_seen *seen, struct tutti_pack_job *job)
+/* In the program's buffer, or in scratch when `job` has run. The receiver comes at once, and asks for what it cannot
+ * reach. */
+static const struct tutti_protocol_row *post_block(struct tutti_send_request *sent, const char *lowest,
+                                                   struct tutti_seen *seen, struct tutti_pack_job *job)
 {
-    int from = 0;
-    const enum tutti_protocol way = tutti_rules_message(sent->core.bytes, &from);
-    const int shown = tutti_send_show(sent, layout, lowest, &seen->memo);
-    if ((way == TUTTI_PROTOCOL_packed || shown != TUTTI_SHOWN_KNOWN) &&
-        tutti_rendezvous_begin_packing(tutti_endpoint_sends, &sent->core, job))
-        return;
-    if (shown != TUTTI_SHOWN_KNOWN)
-        tutti_endpoint_offer(tutti_endpoint, sent->core.gpu);
-    tutti_rndv_set(sent->core.rndv, TUTTI_RNDV_GET);
+    sent->core.agreed = 1;
+    sent->core.lowest = lowest;
+    sent->core.memo = &seen->memo;
+    return tutti_p2p_choose(&tutti_p2p, &sent->core, &tutti_rules_of_messages, job);
 }
 
 struct tutti_send_request *tutti_send_block(const struct tutti_message *message, int peer,
@@ -36,8 +31,10 @@ struct tutti_send_request *tutti_send_block(const struct tutti_message *message,
                                         .rts = tutti_handles.no_request,
                                         .tag = -1};
     const char *lowest = NULL;
-    if (layout)
-        sent->core.elements = tutti_send_elements(message, layout);
+    if (layout) {
+        sent->core.elements = tutti_message_elements(message->buffer, message->count, layout);
+        tutti_plan_hold(layout->plan);
+    }
     const int place = sent->core.bytes > 0 ? tutti_send_place(sent, seen, &lowest) : TUTTI_PLACE_ONE;
     if (place != TUTTI_PLACE_NONE)
         sent->core.rndv = tutti_endpoint_rndv(tutti_endpoint, peer, sent->core.gpu);
@@ -51,8 +48,11 @@ struct tutti_send_request *tutti_send_block(const struct tutti_message *message,
     if (sent->core.bytes == 0)
         tutti_rndv_set(sent->core.rndv, TUTTI_RNDV_BOUNCE);
     else
-        show(sent, layout, place == TUTTI_PLACE_ONE ? lowest : NULL, seen, job);
-    return sent;
+        sent->row = post_block(sent, place == TUTTI_PLACE_ONE ? lowest : NULL, seen, job);
+    if (sent->core.bytes == 0 || sent->row)
+        return sent;
+    tutti_send_withdraw(sent);
+    return NULL;
 }
 
 void tutti_send_withdraw(struct tutti_send_request *sent)

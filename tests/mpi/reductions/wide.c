@@ -15,7 +15,7 @@
 #include "coll/coll.h"
 #include "dtype/places.h"
 #include "kit.h"
-#include "p2p/protocols.h"
+#include "p2p/p2p.h"
 #include "team/node.h"
 #include "tutti/tutti.h"
 
@@ -128,18 +128,11 @@ static void leave(size_t bytes)
     longjmp(back, 1);
 }
 
-enum tutti_protocol tutti_rules_message(size_t bytes, int *from)
+const struct tutti_protocol_row *tutti_p2p_first(const struct tutti_protocol_rules *rules, int far, uint64_t bytes)
 {
     if (atomic_load(&pretending))
         leave(bytes);
-    return CORE(tutti_rules_message, bytes, from);
-}
-
-enum tutti_protocol tutti_rules_message_far(size_t bytes)
-{
-    if (atomic_load(&pretending))
-        leave(bytes);
-    return CORE(tutti_rules_message_far, bytes);
+    return CORE(tutti_p2p_first, rules, far, bytes);
 }
 
 int tutti_team_create(struct tutti_node *node, struct tutti_transport *transport, struct tutti_team **made)

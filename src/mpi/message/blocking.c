@@ -34,5 +34,5 @@ static int tutti_receive_end(const char *call, int code, int done, struct tutti_
     return code;
 }
 
-#define WIDTHS_OF "mpi/call/staged.inc"
+#define WIDTHS_OF "mpi/message/blocking.inc"
 #include "mpi/real/widths.inc"

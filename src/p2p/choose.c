@@ -1,0 +1,52 @@
+/* Which protocol a message takes. */
+#include "p2p/p2p.h"
+
+/* NULL: there is none. Row 0 is the MPI's, which past the last rule has the message too. */
+static const struct tutti_protocol_row *row_of(int way)
+{
+    return way >= 0 && way < TUTTI_PROTOCOLS ? &tutti_protocols[way] : NULL;
+}
+
+const struct tutti_protocol_row *tutti_p2p_first(const struct tutti_protocol_rules *rules, int far, uint64_t bytes)
+{
+    int from = 0;
+    const struct tutti_protocol_row *row = row_of(rules->next(far, bytes, &from));
+    if (row && row->ops->post)
+        return row;
+    if (!far)
+        tutti_why_set(rules->why(from));
+    return NULL;
+}
+
+/* Posts by the row, or by the one that stands in for it where that needs less. A row that is READY is not compared. */
+static const struct tutti_protocol_row *post_cheapest(struct tutti_p2p_worker *worker, struct tutti_p2p_send *send,
+                                                      const struct tutti_protocol_row *row, struct tutti_pack_job *job)
+{
+    const struct tutti_protocol_row *other = row_of((int)row->ops->instead);
+    enum tutti_protocol_cost cost = row->ops->cost(worker, send);
+    if (cost == TUTTI_COST_READY && row->ops->post(worker, send, job))
+        return row;
+    if (cost == TUTTI_COST_READY) /* and yet it could not */
+        cost = TUTTI_COST_NEVER;
+    if (other && other->ops->cost(worker, send) < cost && other->ops->post(worker, send, job))
+        return other;
+    return cost != TUTTI_COST_NEVER && row->ops->post(worker, send, job) ? row : NULL;
+}
+
+const struct tutti_protocol_row *tutti_p2p_choose(struct tutti_p2p_worker *worker, struct tutti_p2p_send *send,
+                                                  const struct tutti_protocol_rules *rules, struct tutti_pack_job *job)
+{
+    for (int from = 0, first = 1;; first = 0) {
+        const struct tutti_protocol_row *row = row_of(rules->next(0, send->bytes, &from));
+        const int left_to_mpi = !row || !row->ops->post;
+        if (left_to_mpi && !send->agreed) {
+            if (first)
+                tutti_why_set(rules->why(from));
+            return NULL;
+        }
+        if (left_to_mpi)
+            row = &tutti_protocols[(row ? row : tutti_protocols)->ops->instead];
+        if (row->ops->can(worker, send) || send->agreed)
+            return post_cheapest(worker, send, row, job);
+    }
+}

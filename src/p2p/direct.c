@@ -1,0 +1,127 @@
+/* Protocol `direct`: a rendezvous get. The message stays in the sender's buffer, and the receiver's kernel fetches it
+ * from there, in the sender's layout. A message from an allocation that the receiver has mapped is fetched at once.
+ * Another one is offered: the receiver maps what it can, or asks for it to be packed. */
+#include "core/clock.h"
+#include "dtype/wire.h"
+#include "p2p/own.h"
+
+/* How long the receiver may come first: about what a packing kernel takes; and a nanosecond more for so many bytes. */
+enum { GRACE_NS = 20000, GRACE_BYTES = 100 };
+
+/* ---- sender ---- */
+
+/* 1 where the receiver's kernels can read the message as it lies: the rendezvous says how. */
+static int describe(struct tutti_p2p_send *send)
+{
+    const struct tutti_elements *elements = &send->elements;
+    struct tutti_rndv *rndv = send->rndv;
+    rndv->count = (uint64_t)elements->count;
+    rndv->lowest = send->lowest - (const char *)elements->buffer;
+    rndv->layout_bytes = 0;
+    if (elements->whole)
+        return 1;
+    rndv->layout_bytes = (uint32_t)tutti_plan_write(elements->plan, rndv->layout, sizeof rndv->layout);
+    return rndv->layout_bytes > 0;
+}
+
+void tutti_direct_show(struct tutti_p2p_worker *worker, struct tutti_p2p_send *send)
+{
+    struct tutti_rndv *rndv = send->rndv;
+    rndv->share.shared = 0;
+    send->shown = TUTTI_SHOWN_NOT;
+    if (!send->lowest || !describe(send))
+        return;
+    if (tutti_endpoint_share(worker->endpoint, rndv, send->lowest, send->memo))
+        send->shown = TUTTI_SHOWN_KNOWN;
+    else if (rndv->share.shared)
+        send->shown = TUTTI_SHOWN;
+}
+
+static int direct_can(struct tutti_p2p_worker *worker, struct tutti_p2p_send *send)
+{
+    tutti_direct_show(worker, send);
+    return send->shown != TUTTI_SHOWN_NOT ? 1 : TUTTI_NO(UNSHARED);
+}
+
+static enum tutti_protocol_cost direct_cost(struct tutti_p2p_worker *worker, struct tutti_p2p_send *send)
+{
+    (void)worker;
+    if (send->now)
+        return TUTTI_COST_NEVER;
+    return send->shown == TUTTI_SHOWN_KNOWN ? TUTTI_COST_READY : TUTTI_COST_MAP;
+}
+
+static int direct_post(struct tutti_p2p_worker *worker, struct tutti_p2p_send *send, struct tutti_pack_job *job)
+{
+    (void)job;
+    if (send->shown != TUTTI_SHOWN_KNOWN)
+        tutti_endpoint_offer(worker->endpoint, send->gpu);
+    tutti_rndv_set(send->rndv, TUTTI_RNDV_GET);
+    return 1;
+}
+
+/* Offered, and not fetched in time. */
+static void direct_poll(struct tutti_p2p_worker *worker, struct tutti_p2p_send *send, struct tutti_p2p_batch *batch,
+                        uint64_t now)
+{
+    const uint64_t waited = now - send->since;
+    if (tutti_send_asked(send) != TUTTI_MUST_NOT || waited > GRACE_NS + send->patience + send->bytes / GRACE_BYTES)
+        tutti_packed_urge(worker, send, batch, waited);
+}
+
+void tutti_rndv_cancel(struct tutti_p2p_worker *worker, struct tutti_p2p_send *send)
+{
+    tutti_endpoint_withdraw(worker->endpoint, send->rndv);
+    send->rndv = NULL;
+}
+
+/* ---- receiver ---- */
+
+static int direct_fetch(struct tutti_p2p_fetch *f, struct tutti_pack_job *job)
+{
+    struct tutti_p2p_recv *recv = f->recv;
+    const int peer = recv->rts.rank;
+    char *data = NULL;
+    tutti_fetch_gpus(f);
+    enum tutti_reaching there = TUTTI_REACH_NOT;
+    for (int i = 0; i < f->n && there == TUTTI_REACH_NOT && !recv->demanded; i++) {
+        there =
+            tutti_endpoint_reach(f->worker->endpoint, peer, f->rndv, f->gpu = f->gpus[i], recv->bytes, &data, &f->held);
+    }
+    if (there == TUTTI_REACH_NOT) {
+        recv->demanded = 1;
+        tutti_endpoint_demand(f->worker->endpoint, peer, f->rndv, f->gpus, f->n);
+    }
+    if (there != TUTTI_REACHED || !tutti_rndv_win(f->rndv, TUTTI_RNDV_GETTING)) {
+        tutti_fetch_let_go(f);
+        return 0;
+    }
+    f->state = TUTTI_RNDV_GETTING;
+    struct tutti_endpoint_layout layout = {.plan = NULL};
+    int status = f->rndv->layout_bytes > 0
+                     ? tutti_endpoint_layout(f->worker->endpoint, peer, f->rndv, f->held, data, recv->bytes, &layout)
+                     : TUTTI_OK;
+    f->from = layout.plan;
+    if (status == TUTTI_OK)
+        status = tutti_fetch_move(f, &layout, data, 0, recv->bytes, job);
+    if (status == 1)
+        return 1;
+    tutti_fetch_end(f, status);
+    return -1;
+}
+
+static int direct_fetched(struct tutti_p2p_fetch *f)
+{
+    (void)f;
+    return 1;
+}
+
+const struct tutti_protocol_ops tutti_direct_ops = {.can = direct_can,
+                                                    .cost = direct_cost,
+                                                    .post = direct_post,
+                                                    .poll = direct_poll,
+                                                    .cancel = tutti_rndv_cancel,
+                                                    .fetch = direct_fetch,
+                                                    .fetched = direct_fetched,
+                                                    .drop = tutti_fetch_drop,
+                                                    .instead = TUTTI_PROTOCOL_packed};

@@ -1,0 +1,139 @@
+/* Receiving messages whose RTSs have come, many at a time. */
+#include <stdatomic.h>
+
+#include "core/log.h"
+#include "p2p/own.h"
+#include "progress/engine.h"
+
+/* The message is too long for the buffer: its sender is let go. 0: later. */
+static int fetch_drop(struct tutti_p2p_fetch *f, uint32_t state)
+{
+    if (!f->ops || !f->ops->drop(f) || !tutti_rndv_move(f->rndv, (enum tutti_rndv_state)state, TUTTI_RNDV_ATS))
+        return 0;
+    f->recv->truncated = 1;
+    tutti_recv_end(f->recv, TUTTI_ERR_ARGUMENT);
+    return -1;
+}
+
+/* As the fetch() of a row. */
+static int fetch_begin(struct tutti_p2p_fetch *f, struct tutti_pack_job *job)
+{
+    struct tutti_p2p_recv *recv = f->recv;
+    const struct tutti_rts_head *rts = &recv->rts;
+    f->rndv = tutti_endpoint_find(f->worker->endpoint, rts->rank, rts->number, rts->sequence);
+    if (!f->rndv) {
+        tutti_error(
+            "a message from rank %d of this node is lost: its rendezvous is gone (its RTS is old, or a duplicate)",
+            rts->rank);
+        tutti_recv_end(recv, TUTTI_ERR_MISMATCH);
+        return -1;
+    }
+    const uint32_t state = atomic_load_explicit(&f->rndv->state, memory_order_acquire);
+    f->ops = tutti_protocol_at(state);
+    if (recv->bytes > recv->capacity)
+        return fetch_drop(f, state);
+    if (!f->ops)
+        return 0;
+    if (recv->elements.plan)
+        tutti_elements_places(&recv->elements);
+    return f->ops->fetch(f, job);
+}
+
+/* One launch for each GPU. Returns how many are not at their end. */
+static unsigned fetch_run(struct tutti_p2p_fetch *fetches, struct tutti_pack_job *jobs, unsigned n)
+{
+    unsigned left = 0;
+    for (unsigned done = 0; done < n;) {
+        struct tutti_pack_job together[TUTTI_BATCH];
+        struct tutti_p2p_fetch *of[TUTTI_BATCH];
+        unsigned used = 0;
+        for (unsigned i = 0; i < n; i++) {
+            if (!fetches[i].recv || (used > 0 && fetches[i].gpu != of[0]->gpu))
+                continue;
+            together[used] = jobs[i];
+            of[used++] = &fetches[i];
+        }
+        const int status = tutti_pack_now(of[0]->gpu, together, used);
+        for (unsigned k = 0; k < used; k++) {
+            if (status == TUTTI_OK && !of[k]->ops->fetched(of[k])) {
+                tutti_fetch_let_go(of[k]);
+                left++;
+            } else {
+                tutti_fetch_end(of[k], status);
+            }
+            of[k]->recv = NULL;
+        }
+        done += used;
+    }
+    return left;
+}
+
+/* Fetches what can be fetched now of ranks of the node. 1: nothing is left. */
+static int fetch_node(void *with)
+{
+    struct tutti_p2p_fetch fetches[TUTTI_BATCH];
+    struct tutti_pack_job jobs[TUTTI_BATCH];
+    const struct tutti_p2p_fetching *all = with;
+    unsigned used = 0, left = 0;
+    for (int i = 0; i < all->n; i++) {
+        struct tutti_p2p_recv *recv = all->at(all, i);
+        if (!recv || recv->far || recv->ended)
+            continue;
+        if (used == TUTTI_BATCH) {
+            left++;
+            continue;
+        }
+        fetches[used].worker = all->worker;
+        fetches[used].recv = recv;
+        fetches[used].held = NULL;
+        fetches[used].from = NULL;
+        fetches[used].pieces = 0;
+        const int what = fetch_begin(&fetches[used], &jobs[used]);
+        used += what == 1;
+        if (what == 0 && tutti_endpoint_watch(all->worker->endpoint, recv->rts.rank) != TUTTI_OK)
+            tutti_recv_end(recv, TUTTI_ERR_PEER);
+        else
+            left += what == 0;
+    }
+    if (used)
+        left += fetch_run(fetches, jobs, used);
+    return left == 0;
+}
+
+/* The same of ranks of other nodes. */
+static int fetch_far(void *with)
+{
+    const struct tutti_p2p_fetching *all = with;
+    int left = 0;
+    for (int i = 0; i < all->n; i++) {
+        struct tutti_p2p_recv *recv = all->at(all, i);
+        if (!recv || !recv->far || recv->ended)
+            continue;
+        struct tutti_p2p_fetch fetch = {.worker = all->worker, .recv = recv};
+        left += recv->far->fetch(&fetch, NULL) == 0;
+    }
+    return left == 0;
+}
+
+void tutti_p2p_begin(struct tutti_p2p_worker *worker, struct tutti_p2p_recv *recv)
+{
+    struct tutti_p2p_fetch fetch = {.worker = worker, .recv = recv};
+    if (!recv->begun)
+        recv->far->fetch(&fetch, NULL);
+}
+
+void tutti_p2p_fetch_all(struct tutti_p2p_fetching *fetching, int wait)
+{
+    if (!fetch_far(fetching)) {
+        if (wait) {
+            tutti_progress_wait(&(const struct tutti_wait){
+                .done = fetch_far, .with = fetching, .what = "for the rest of a message from another node"});
+        } else {
+            tutti_progress_poll();
+            fetch_far(fetching);
+        }
+    }
+    if (!fetch_node(fetching) && wait) /* their owners may wait in the same way for messages of this rank */
+        tutti_progress_wait(&(const struct tutti_wait){
+            .done = fetch_node, .with = fetching, .what = "for the data of a message of the node"});
+}

@@ -1,0 +1,147 @@
+/* Messages of device memory, as the door uses them: it matches, this room moves the data. An RTS goes in the message's
+ * place, by whatever matches messages, and the protocols (protocols.h) do the rest.
+ *
+ * Among ranks of a node the RTS names a rendezvous (team/rndv.h). The receiver may fetch an offered message from where
+ * it lies. If the receiver does not come soon, or cannot, the message is packed into scratch, piece after piece; where
+ * the receiver can map no memory of the sender's, the transport carries it through pinned memory, part after part. So a
+ * send is done when the data have left the program's buffer. That takes the receiver only where the scratch has no room
+ * for the whole message: then it is asked to look at its receives wherever it waits, and if it does not come for long,
+ * the message goes into pinned memory whole. To other nodes messages go in fragments (pipelined.h). */
+#ifndef TUTTI_P2P_P2P_H
+#define TUTTI_P2P_P2P_H
+
+#include "core/reasons.h"
+#include "dtype/elements.h"
+#include "p2p/pipelined.h"
+#include "p2p/protocols.h"
+#include "progress/transport.h"
+#include "team/endpoint.h"
+
+/* What a rank's protocols work with. All of it belongs to the caller. */
+struct tutti_p2p_worker {
+    struct tutti_endpoint *endpoint;   /* to ranks of the node; NULL: none */
+    struct tutti_node *node;           /* of the transport's ranks */
+    struct tutti_transport *transport; /* tags below TUTTI_RNDVS are this room's */
+    struct tutti_pipelined *pipelined; /* to ranks of other nodes; NULL: none */
+    struct tutti_p2p_send *sends;      /* that are listed; NULL at first */
+};
+
+/* Rules, as messages ask them. */
+struct tutti_protocol_rules {
+    /* Number of the row that the next rule names for a message of so many bytes; -1 past the last. far: of messages to
+     * other nodes. *from: 0 at first. */
+    int (*next)(int far, size_t bytes, int *from);
+    /* Why a message is staged by the rule that next() returned last. */
+    enum tutti_reason (*why)(int from);
+};
+
+/* Those of the sections `message` and `message_far`. The sender decides. */
+extern const struct tutti_protocol_rules tutti_rules_of_messages;
+
+/* ---- sender ---- */
+
+struct tutti_carried;                /* a part that the transport has */
+enum tutti_shown {                   /* how the rendezvous names the buffer */
+                   TUTTI_SHOWN_NOT,  /* not at all */
+                   TUTTI_SHOWN,      /* as one that the receiver may have to map */
+                   TUTTI_SHOWN_KNOWN /* as one that it has mapped and keeps so */
+};
+
+/* One message at its sender. The caller fills the first members, zero is fine for those that it does not know, and
+ * keeps the memory until tutti_p2p_data_out() and tutti_p2p_send_done() have returned 1. */
+struct tutti_p2p_send {
+    struct tutti_elements elements; /* somebody else holds the plan */
+    uint64_t bytes;                 /* of the packed message */
+    int gpu;                        /* whose kernels reach the elements */
+    uint64_t since, patience;       /* since: when it was posted; ns more than usual that the receiver may take */
+    int now;                        /* 1: the data must leave the buffer before the receiver comes */
+    int agreed; /* 1: a block of a collective: it cannot be left to the MPI, and its receiver comes for every piece */
+    /* Ranks of the node: */
+    struct tutti_rndv *rndv;          /* free, and afterwards NULL: it needs no care any more */
+    const char *lowest;               /* byte of the elements; NULL: they are not in one allocation */
+    struct tutti_endpoint_memo *memo; /* NULL: none */
+    /* Other nodes: */
+    int to;            /* rank of the transport */
+    uint64_t fragment; /* bytes; set by can() */
+    struct tutti_outgoing *out;
+    struct tutti_pipelined_rts rts; /* set by post() */
+    /* The protocols' own: */
+    enum tutti_shown shown;
+    char *scratch;               /* of its pieces; NULL: none */
+    uint64_t packed;             /* pieces that are packed */
+    struct tutti_carried *parts; /* that the transport has */
+    unsigned part_count;
+    uint64_t carried,
+        carried_at; /* bytes that have been given to it so far; when the last part was given, or had gone */
+    int failed;     /* a status: what keeps the message from leaving whole */
+    struct tutti_p2p_send *next, **at; /* of the list */
+};
+
+/* The row that the first rule names for a message of so many bytes, to ranks of the node or (far) of others. NULL: the
+ * message is left to the MPI; among ranks of the node the reason is set (core/reasons.h). */
+const struct tutti_protocol_row *tutti_p2p_first(const struct tutti_protocol_rules *rules, int far, uint64_t bytes);
+/* THE choice among ranks of the node: by the rules, the first whose protocol can carry the message; of that row and the
+ * one that may stand in for it, what needs less. Posts the message, and returns the row; NULL: no protocol can, and the
+ * reason is set. job: see tutti_protocol_ops. */
+const struct tutti_protocol_row *tutti_p2p_choose(struct tutti_p2p_worker *worker, struct tutti_p2p_send *send,
+                                                  const struct tutti_protocol_rules *rules, struct tutti_pack_job *job);
+
+/* The caller serialises the calls below, of one worker. */
+
+/* The rendezvous has been posted: it is looked after from now on. */
+void tutti_p2p_list(struct tutti_p2p_worker *worker, struct tutti_p2p_send *send);
+/* Packs what has not been fetched in time, and further pieces of what is under way: one launch for each GPU. */
+void tutti_p2p_poll(struct tutti_p2p_worker *worker);
+/* 1 where the data are out of the program's buffer: the rendezvous is let go. *status: TUTTI_OK, or why they never will
+ * be received. */
+int tutti_p2p_data_out(struct tutti_p2p_worker *worker, struct tutti_p2p_send *send, int *status);
+/* 1 where the transport holds nothing of it. */
+int tutti_p2p_send_done(struct tutti_p2p_worker *worker, struct tutti_p2p_send *send);
+/* TUTTI_OK as long as the receiver may come for it. */
+int tutti_p2p_alive(struct tutti_p2p_worker *worker, const struct tutti_p2p_send *send);
+
+/* ---- receiver ---- */
+
+/* What an RTS of a rank of the node says. Plain bytes. */
+struct tutti_rts_head {
+    uint64_t key[2], sequence, bytes;
+    int32_t number, rank; /* of the rendezvous; node rank of the sender */
+};
+
+/* One message at its receiver, whose RTS has come. */
+struct tutti_p2p_recv {
+    struct tutti_elements elements;       /* the plan is held by the owner */
+    uint64_t capacity;                    /* packed bytes that fit */
+    uint64_t bytes;                       /* of the message */
+    const struct tutti_protocol_ops *far; /* not NULL: of another node, by far_rts; otherwise by rts */
+    struct tutti_rts_head rts;
+    struct tutti_pipelined_rts far_rts;
+    /* Elements without a plan: stores the whole packed message. A status. */
+    int (*unpack)(struct tutti_p2p_recv *recv, char *packed);
+    /* The result: */
+    int ended;     /* 1: it is complete, or has failed */
+    int status;    /* then */
+    int truncated; /* 1: it is longer than `capacity`, and nothing was stored */
+    /* The protocols' own: */
+    int demanded;            /* 1: the sender is asked to pack: its buffer is not tried any more */
+    uint64_t taken;          /* pieces of a rendezvous that have been taken */
+    uint64_t came;           /* bytes that the transport has carried */
+    struct tutti_part *part; /* not NULL: a part is coming by the transport */
+    char *assembly;          /* not NULL: the packed message, of elements without a plan */
+    int begun;               /* 1: fragments were asked for */
+    struct tutti_incoming *in;
+};
+
+/* Messages that are fetched together. at(): number i of n; NULL: there is nothing to fetch of it. */
+struct tutti_p2p_fetching {
+    struct tutti_p2p_worker *worker;
+    struct tutti_p2p_recv *(*at)(const struct tutti_p2p_fetching *fetching, int i);
+    int n;
+};
+/* Fetches their data, all at once as far as they can be fetched now, in one launch for each GPU; with `wait` all of
+ * them. */
+void tutti_p2p_fetch_all(struct tutti_p2p_fetching *fetching, int wait);
+/* Asks for the fragments of a message of another node; again does nothing. */
+void tutti_p2p_begin(struct tutti_p2p_worker *worker, struct tutti_p2p_recv *recv);
+
+#endif

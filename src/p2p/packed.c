@@ -1,0 +1,182 @@
+/* Protocol `packed`: the sender packs the message into its scratch, from where the receiver's kernel fetches it. A
+ * message for which the scratch is too small passes through it piece after piece. */
+#include "core/clock.h"
+#include "core/log.h"
+#include "p2p/own.h"
+#include "team/node.h"
+
+enum {
+    GRACE_BYTES = 100,           /* bytes for each of which the receiver may take a nanosecond more */
+    GRACE_ROOM_NS = 5000000,     /* how long scratch may have no room for a message that its receiver has asked for */
+    GRACE_CARRIED_NS = 100000000 /* how long the receiver may stay away where the data must go through host memory */
+};
+
+/* ---- sender ---- */
+
+/* The next pieces that there is room for. 0: none. */
+static unsigned packed_next(const struct tutti_p2p_worker *worker, const struct tutti_p2p_send *send,
+                            struct tutti_pack_job *job)
+{
+    const struct tutti_rndv *rndv = send->rndv;
+    const unsigned n = tutti_endpoint_room(worker->endpoint, rndv, send->bytes, send->packed);
+    const uint64_t first = send->packed * rndv->piece, most = n * rndv->piece;
+    if (n)
+        *job = tutti_elements_job(TUTTI_PACK, &send->elements, first,
+                                  most < send->bytes - first ? most : send->bytes - first,
+                                  send->scratch + send->packed % rndv->slots * rndv->piece);
+    return n;
+}
+
+void tutti_packed_add(struct tutti_p2p_send *send, uint64_t pieces)
+{
+    send->packed += pieces;
+    atomic_store_explicit(&send->rndv->packed, send->packed, memory_order_release);
+}
+
+/* The receiver of a collective learns of the allocation on the way. */
+static int packed_can(struct tutti_p2p_worker *worker, struct tutti_p2p_send *send)
+{
+    if (send->agreed)
+        tutti_direct_show(worker, send);
+    return 1;
+}
+
+/* Room for all of the message, so that the rest needs this rank alone; a receiver that comes for every piece needs
+ * less.
+ */
+static enum tutti_protocol_cost packed_cost(struct tutti_p2p_worker *worker, struct tutti_p2p_send *send)
+{
+    send->scratch = tutti_endpoint_scratch(worker->endpoint, send->rndv, send->bytes, !send->agreed);
+    return send->scratch ? TUTTI_COST_READY : TUTTI_COST_NEVER;
+}
+
+static int packed_post(struct tutti_p2p_worker *worker, struct tutti_p2p_send *send, struct tutti_pack_job *job)
+{
+    struct tutti_pack_job piece;
+    unsigned n;
+    if (job) {
+        tutti_packed_add(send, packed_next(worker, send, job));
+        tutti_rndv_set(send->rndv, TUTTI_RNDV_BOUNCE);
+        return 1;
+    }
+    do {
+        n = packed_next(worker, send, &piece);
+        if (n && tutti_pack_now(send->gpu, &piece, 1) != TUTTI_OK)
+            return 0;
+        tutti_packed_add(send, n);
+    } while (send->now && n);
+    tutti_rndv_set(send->rndv, TUTTI_RNDV_BOUNCE);
+    return 1;
+}
+
+/* Piece after piece only if the receiver has asked for it, which then comes for each; otherwise whole. Where the
+ * receiver has not mapped the scratch, or has no use for it, the message is carried. */
+void tutti_packed_urge(struct tutti_p2p_worker *worker, struct tutti_p2p_send *send, struct tutti_p2p_batch *batch,
+                       uint64_t waited)
+{
+    const enum tutti_must must = tutti_send_asked(send);
+    if (!send->scratch && must != TUTTI_MUST_CARRY)
+        send->scratch = tutti_endpoint_scratch(worker->endpoint, send->rndv, send->bytes, must == TUTTI_MUST_NOT);
+    if (!send->scratch) {
+        const uint64_t grace = must == TUTTI_MUST_NOT ? GRACE_CARRIED_NS : must == TUTTI_MUST_PACK ? GRACE_ROOM_NS : 0;
+        tutti_endpoint_urge(worker->endpoint, send->rndv);
+        if (grace == 0 || waited > grace + send->patience + send->bytes / GRACE_BYTES)
+            tutti_carried_send(worker, send);
+        return;
+    }
+    if (!tutti_rndv_win(send->rndv, TUTTI_RNDV_MOVING))
+        return;
+    batch->pieces[batch->n] = packed_next(worker, send, &batch->job[batch->n]);
+    batch->of[batch->n++] = send;
+}
+
+/* Further pieces of a message in scratch; the receiver is to take some where there is no room. */
+static void packed_poll(struct tutti_p2p_worker *worker, struct tutti_p2p_send *send, struct tutti_p2p_batch *batch,
+                        uint64_t now)
+{
+    (void)now;
+    if (!send->scratch || send->failed != TUTTI_OK || send->packed == tutti_pieces(send->bytes, send->rndv->piece))
+        return;
+    batch->pieces[batch->n] = packed_next(worker, send, &batch->job[batch->n]);
+    if (batch->pieces[batch->n])
+        batch->of[batch->n++] = send;
+    else
+        tutti_endpoint_urge(worker->endpoint, send->rndv);
+}
+
+/* ---- receiver ---- */
+
+/* Those pieces are taken. 1: they were the last. */
+static int packed_fetched(struct tutti_p2p_fetch *f)
+{
+    f->recv->taken += f->pieces;
+    atomic_store_explicit(&f->rndv->taken, f->recv->taken, memory_order_release);
+    return f->recv->taken == tutti_pieces(f->recv->bytes, f->rndv->piece);
+}
+
+/* Where the pieces are, for the first of these GPUs that reaches them. One has the scratch mapped. The sender may have
+ * gone on to what it does not send descriptors from. */
+static enum tutti_reaching find_pieces(struct tutti_p2p_fetch *f, const int *gpus, int n,
+                                       struct tutti_endpoint_run *run)
+{
+    const struct tutti_p2p_recv *recv = f->recv;
+    enum tutti_reaching there = TUTTI_REACH_NOT;
+    int later = 0;
+    for (int i = 0; i < n && there != TUTTI_REACHED; i++) {
+        there = tutti_endpoint_pieces(f->worker->endpoint, recv->rts.rank, f->rndv, f->gpu = gpus[i], recv->bytes,
+                                      recv->taken, run);
+        later |= there == TUTTI_REACH_LATER;
+    }
+    return there != TUTTI_REACHED && later ? TUTTI_REACH_LATER : there;
+}
+
+/* The sender has packed them when this process had mapped its scratch, for a GPU that the program has reset since: that
+ * one is worked on once more, since nobody else has the data. */
+static enum tutti_reaching find_after_reset(struct tutti_p2p_fetch *f, struct tutti_endpoint_run *run)
+{
+    int gpus[TUTTI_ENDPOINT_GPUS];
+    const int n = tutti_endpoint_reset_gpus(f->worker->endpoint, gpus);
+    for (int i = 0; i < n; i++)
+        tutti_endpoint_use(f->worker->endpoint, gpus[i]);
+    const enum tutti_reaching there = find_pieces(f, gpus, n, run);
+    if (there == TUTTI_REACH_NOT)
+        tutti_error("a message from rank %d cannot be taken: it lies in memory of a GPU that no GPU of this process "
+                    "reaches",
+                    tutti_node_world(f->worker->node, f->recv->rts.rank));
+    return there;
+}
+
+static int packed_fetch(struct tutti_p2p_fetch *f, struct tutti_pack_job *job)
+{
+    static const struct tutti_endpoint_layout packed;
+    struct tutti_p2p_recv *recv = f->recv;
+    struct tutti_endpoint_run run;
+    f->state = TUTTI_RNDV_BOUNCE;
+    tutti_fetch_gpus(f);
+    enum tutti_reaching there = find_pieces(f, f->gpus, f->n, &run);
+    if (there == TUTTI_REACH_NOT)
+        there = find_after_reset(f, &run);
+    if (there == TUTTI_REACH_LATER)
+        return 0;
+    if (recv->taken == 0)
+        tutti_endpoint_meet(f->worker->endpoint, recv->rts.rank, f->rndv, f->gpu);
+    int status =
+        there == TUTTI_REACHED ? tutti_fetch_move(f, &packed, run.data, run.first, run.bytes, job) : TUTTI_ERR_ARGUMENT;
+    f->pieces = there == TUTTI_REACHED ? run.pieces : 0;
+    if (status == 1)
+        return 1;
+    if (status == TUTTI_OK && !packed_fetched(f))
+        return 0;
+    tutti_fetch_end(f, status);
+    return -1;
+}
+
+const struct tutti_protocol_ops tutti_packed_ops = {.can = packed_can,
+                                                    .cost = packed_cost,
+                                                    .post = packed_post,
+                                                    .poll = packed_poll,
+                                                    .cancel = tutti_rndv_cancel,
+                                                    .fetch = packed_fetch,
+                                                    .fetched = packed_fetched,
+                                                    .drop = tutti_fetch_drop,
+                                                    .instead = TUTTI_PROTOCOL_direct};

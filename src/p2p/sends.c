@@ -1,0 +1,113 @@
+/* Sends to ranks of the node that have been posted: bringing them on until their data have left. */
+#include <stdatomic.h>
+
+#include "core/clock.h"
+#include "p2p/own.h"
+
+void tutti_p2p_list(struct tutti_p2p_worker *worker, struct tutti_p2p_send *send)
+{
+    send->next = worker->sends;
+    send->at = &worker->sends;
+    if (send->next)
+        send->next->at = &send->next;
+    worker->sends = send;
+}
+
+static void send_unlist(struct tutti_p2p_send *send)
+{
+    if (!send->at)
+        return;
+    *send->at = send->next;
+    if (send->next)
+        send->next->at = send->at;
+    send->at = NULL;
+}
+
+/* 1 where the data are out of the program's buffer, or are wanted no more. */
+static int is_out(const struct tutti_p2p_send *send)
+{
+    switch (atomic_load_explicit(&send->rndv->state, memory_order_acquire)) {
+    case TUTTI_RNDV_GET:
+    case TUTTI_RNDV_GETTING:
+    case TUTTI_RNDV_MOVING:
+        return 0;
+    case TUTTI_RNDV_BOUNCE:
+        return send->bytes == 0 || send->packed == tutti_pieces(send->bytes, send->rndv->piece);
+    case TUTTI_RNDV_AM:
+        return send->carried == send->bytes;
+    default:
+        return 1;
+    }
+}
+
+/* One launch for each GPU. */
+static void send_run(struct tutti_p2p_batch *all)
+{
+    for (unsigned done = 0; done < all->n;) {
+        struct tutti_pack_job jobs[TUTTI_BATCH];
+        unsigned of[TUTTI_BATCH], n = 0;
+        int gpu = -1;
+        for (unsigned i = 0; i < all->n; i++) {
+            if (!all->of[i] || (n > 0 && all->of[i]->gpu != gpu))
+                continue;
+            gpu = all->of[i]->gpu;
+            jobs[n] = all->job[i];
+            of[n++] = i;
+        }
+        const int status = tutti_pack_now(gpu, jobs, n);
+        for (unsigned k = 0; k < n; k++) {
+            struct tutti_p2p_send *send = all->of[of[k]];
+            all->of[of[k]] = NULL;
+            tutti_send_note(send, status, send->packed > 0);
+            if (status == TUTTI_OK)
+                tutti_packed_add(send, all->pieces[of[k]]);
+            if (tutti_rndv_is(send->rndv, TUTTI_RNDV_MOVING))
+                tutti_rndv_set(send->rndv, status == TUTTI_OK ? TUTTI_RNDV_BOUNCE : TUTTI_RNDV_GET);
+        }
+        done += n;
+    }
+}
+
+void tutti_p2p_poll(struct tutti_p2p_worker *worker)
+{
+    struct tutti_p2p_batch all;
+    const uint64_t now = tutti_now_ns();
+    all.n = 0;
+    for (struct tutti_p2p_send *send = worker->sends; send && all.n < TUTTI_BATCH; send = send->next) {
+        const struct tutti_protocol_ops *ops =
+            tutti_protocol_at(atomic_load_explicit(&send->rndv->state, memory_order_acquire));
+        if (ops)
+            ops->poll(worker, send, &all, now);
+    }
+    if (all.n)
+        send_run(&all);
+}
+
+int tutti_p2p_data_out(struct tutti_p2p_worker *worker, struct tutti_p2p_send *send, int *status)
+{
+    struct tutti_rndv *rndv = send->rndv;
+    if (!rndv)
+        return 1;
+    if (!is_out(send)) {
+        const int alive = tutti_endpoint_watch(worker->endpoint, (int)rndv->to);
+        if (alive == TUTTI_OK && send->failed == TUTTI_OK)
+            return 0;
+        *status = alive != TUTTI_OK ? alive : send->failed;
+    }
+    send_unlist(send);
+    tutti_endpoint_let_go(worker->endpoint, rndv);
+    send->rndv = NULL;
+    return 1;
+}
+
+int tutti_p2p_send_done(struct tutti_p2p_worker *worker, struct tutti_p2p_send *send)
+{
+    if (send->parts)
+        tutti_carried_sweep(worker, send);
+    return !send->parts;
+}
+
+int tutti_p2p_alive(struct tutti_p2p_worker *worker, const struct tutti_p2p_send *send)
+{
+    return send->rndv ? tutti_endpoint_watch(worker->endpoint, (int)send->rndv->to) : TUTTI_OK;
+}

@@ -1,0 +1,153 @@
+/* What the receivers of messages of the node share: putting bytes into the program's buffer, and the end of a message.
+ * Kernels of the GPU that holds the buffer store them. Where that GPU reaches nothing of the sender's, or the buffer is
+ * on the host, another GPU that the program has used takes them into pinned memory. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "bounce/bounce.h"
+#include "p2p/own.h"
+
+enum { THROUGH_HOST = 16 << 20 }; /* bytes at a time that pass through pinned memory here */
+
+void tutti_fetch_let_go(struct tutti_p2p_fetch *f)
+{
+    tutti_endpoint_release(f->worker->endpoint, f->held);
+    f->held = NULL;
+    if (f->from)
+        tutti_plan_drop(f->from);
+    f->from = NULL;
+}
+
+void tutti_recv_end(struct tutti_p2p_recv *recv, int status)
+{
+    free(recv->assembly);
+    recv->assembly = NULL;
+    recv->status = status;
+    recv->ended = 1;
+}
+
+void tutti_fetch_end(struct tutti_p2p_fetch *f, int status)
+{
+    tutti_fetch_let_go(f);
+    tutti_recv_end(f->recv, status);
+    tutti_rndv_move(f->rndv, f->state, TUTTI_RNDV_ATS);
+}
+
+int tutti_fetch_drop(struct tutti_p2p_fetch *f)
+{
+    (void)f;
+    return 1;
+}
+
+int tutti_recv_store(struct tutti_p2p_recv *recv, char *packed, uint64_t first, uint64_t bytes)
+{
+    const uint64_t all = recv->bytes;
+    if (recv->elements.plan)
+        return tutti_elements_move(TUTTI_UNPACK, &recv->elements, first, bytes, packed);
+    if (first == 0 && bytes == all)
+        return recv->unpack(recv, packed);
+    if (!recv->assembly && !(recv->assembly = malloc(all)))
+        return TUTTI_ERR_MEMORY;
+    memcpy(recv->assembly + first, packed, bytes);
+    return first + bytes == all ? recv->unpack(recv, recv->assembly) : TUTTI_OK;
+}
+
+/* The GPUs to fetch by, the best first: that of the buffer, then those that the program has used. */
+void tutti_fetch_gpus(struct tutti_p2p_fetch *f)
+{
+    struct tutti_endpoint *endpoint = f->worker->endpoint;
+    const struct tutti_p2p_recv *recv = f->recv;
+    int all[TUTTI_ENDPOINT_GPUS], n = 0;
+    const struct tutti_places *places = &recv->elements.places;
+    if (recv->elements.plan && places->device && tutti_places_reached(places) &&
+        tutti_endpoint_use(endpoint, places->gpu) >= 0)
+        f->gpus[n++] = places->gpu;
+    const int known = tutti_endpoint_gpus(endpoint, all);
+    for (int i = 0; i < known; i++) {
+        if (n == 0 || all[i] != f->gpus[0])
+            f->gpus[n++] = all[i];
+    }
+    f->n = n;
+}
+
+/* 1 where the receiver's buffer lies on f->gpu. Kernels reach pinned memory too, but copy engines fill it faster. */
+static int is_direct(const struct tutti_p2p_fetch *f)
+{
+    const struct tutti_places *places = &f->recv->elements.places;
+    return f->recv->elements.plan && places->device && tutti_places_reached(places) &&
+           (places->gpu < 0 || places->gpu == f->gpu);
+}
+
+/* 1 where a copy engine can store packed bytes into the receiver's buffer as they come. */
+static int is_copied(const struct tutti_p2p_fetch *f, const struct tutti_endpoint_layout *layout)
+{
+    const struct tutti_places *places = &f->recv->elements.places;
+    return f->recv->elements.plan && f->recv->elements.whole && !layout->plan && !places->host && !places->spread;
+}
+
+/* `job` reads bytes [first, first + bytes) of the message, in the layout of `layout` where that has a plan, otherwise
+ * packed, from `data` on; it stores them into the buffer. */
+static void fill_job(const struct tutti_p2p_fetch *f, const struct tutti_endpoint_layout *layout, char *data,
+                     uint64_t first, uint64_t bytes, struct tutti_pack_job *job)
+{
+    const struct tutti_p2p_recv *recv = f->recv;
+    char *to = recv->elements.buffer;
+    *job = (struct tutti_pack_job){.first = first, .bytes = bytes};
+    if (!layout->plan) {
+        job->direction = TUTTI_UNPACK;
+        job->plan = recv->elements.plan;
+        job->count = (uint64_t)recv->elements.count;
+        job->memory = to;
+        job->packed = data;
+        return;
+    }
+    job->plan = layout->plan;
+    job->count = layout->count;
+    job->memory = layout->memory;
+    if (recv->elements.whole) {
+        job->direction = TUTTI_PACK;
+        job->packed = to + recv->elements.plan->true_lower + first;
+    } else {
+        job->direction = TUTTI_RELAYOUT;
+        job->to_plan = recv->elements.plan;
+        job->to_count = (recv->bytes + recv->elements.plan->size - 1) / recv->elements.plan->size;
+        job->to = to;
+    }
+}
+
+/* The same by way of pinned memory, at once. */
+static int through_host(struct tutti_p2p_fetch *f, const struct tutti_endpoint_layout *layout, char *data,
+                        uint64_t first, uint64_t bytes)
+{
+    const uint64_t most = f->recv->elements.plan && bytes > THROUGH_HOST ? THROUGH_HOST : bytes;
+    struct tutti_bounce *bounce = tutti_bounce_take(&tutti_bounce_pinned, -1, most);
+    int status = bounce ? TUTTI_OK : TUTTI_ERR_MEMORY;
+    for (uint64_t done = 0; done < bytes && status == TUTTI_OK; done += most) {
+        const uint64_t n = bytes - done < most ? bytes - done : most;
+        const struct tutti_pack_job job = {.direction = TUTTI_PACK,
+                                           .plan = layout->plan,
+                                           .count = layout->count,
+                                           .memory = layout->memory,
+                                           .packed = bounce->memory,
+                                           .first = first + done,
+                                           .bytes = n};
+        status =
+            layout->plan ? tutti_pack_now(f->gpu, &job, 1) : tutti_device()->copy_now(bounce->memory, data + done, n);
+        if (status == TUTTI_OK)
+            status = tutti_recv_store(f->recv, bounce->memory, first + done, n);
+    }
+    tutti_bounce_give(bounce);
+    return status;
+}
+
+int tutti_fetch_move(struct tutti_p2p_fetch *f, const struct tutti_endpoint_layout *layout, char *data, uint64_t first,
+                     uint64_t bytes, struct tutti_pack_job *job)
+{
+    if (!is_direct(f) && is_copied(f, layout))
+        return tutti_device()->copy_now((char *)f->recv->elements.buffer + f->recv->elements.plan->true_lower + first,
+                                        data, bytes);
+    if (!is_direct(f))
+        return through_host(f, layout, data, first, bytes);
+    fill_job(f, layout, data, first, bytes, job);
+    return 1;
+}
