@@ -78,8 +78,8 @@ enum tutti_protocol tutti_rules_message(size_t bytes, int *from);
 enum tutti_reason tutti_rules_why(int from);
 /* The same of the section `message_far`, for ranks of other nodes; of the first rule that fits. */
 enum tutti_protocol tutti_rules_message_far(size_t bytes);
-/* The default rules for a device, by its name, as text. Static. */
-const char *tutti_rules_default(const char *device);
+/* The default rules for a device (NULL: without one), as text. Static. */
+const char *tutti_rules_default(const struct tutti_device *device);
 
 /* Rules measured on this machine: tutti_rules_file_load() of rules/file.h, with the sections that there are. */
 int tutti_rules_load(const char *path, const char *device, char *rules, size_t size, char *wrong, size_t wrong_size);
