@@ -35,12 +35,15 @@ else()
   list(APPEND kernel_flags -Xfatbin -compress-all)
 endif()
 set(kernel_room ${PROJECT_SOURCE_DIR}/src/kernels)
-file(GLOB kernel_sources CONFIGURE_DEPENDS ${kernel_room}/*.inc ${kernel_room}/*.def ${kernel_room}/*_cuda.h)
-list(FILTER kernel_sources EXCLUDE REGEX "/(pack[_.][^/]*|pairs.inc|shmem[^/]*.inc)$") # they are no part of kernels.cu
-list(APPEND kernel_sources ${kernel_room}/kernels.cu ${kernel_room}/args.h ${kernel_room}/elements.h ${kernel_room}/families.h
-     ${kernel_room}/fatbin.h ${PROJECT_SOURCE_DIR}/src/core/types.h ${PROJECT_SOURCE_DIR}/include/tutti/types.def
-     ${PROJECT_SOURCE_DIR}/include/tutti/ops.def)
-file(GLOB pack_sources CONFIGURE_DEPENDS ${kernel_room}/pack*.inc)
+file(GLOB kernel_sources CONFIGURE_DEPENDS ${kernel_room}/*.inc ${kernel_room}/threads/*.inc ${kernel_room}/*.def)
+list(FILTER kernel_sources EXCLUDE REGEX "/(pack[_.][^/]*|kernels/pairs.inc|shmem[^/]*.inc)$") # they are no part of kernels.cu
+set(device_headers ${PROJECT_SOURCE_DIR}/include/tutti/device)
+list(APPEND kernel_sources ${kernel_room}/kernels.cu ${kernel_room}/env_cuda.h ${kernel_room}/args.h ${kernel_room}/elements.h
+     ${kernel_room}/families.h ${kernel_room}/fatbin.h ${device_headers}/env.h ${device_headers}/env_cuda.h
+     ${device_headers}/operators.h ${PROJECT_SOURCE_DIR}/src/core/types.h
+     ${PROJECT_SOURCE_DIR}/include/tutti/types.def ${PROJECT_SOURCE_DIR}/include/tutti/ops.def
+     ${PROJECT_SOURCE_DIR}/include/tutti/status.def)
+file(GLOB pack_sources CONFIGURE_DEPENDS ${kernel_room}/pack*.inc ${kernel_room}/threads/pack.inc)
 list(APPEND pack_sources ${kernel_room}/pack.cu ${kernel_room}/pack_cuda.h ${kernel_room}/pack_args.h)
 set(fatbin_room ${PROJECT_BINARY_DIR}/fatbin)
 file(MAKE_DIRECTORY ${fatbin_room})

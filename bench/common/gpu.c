@@ -7,6 +7,7 @@
 
 #include "bench/common/bench.h"
 #include "core/clock.h"
+#include "device/device.h"
 #include "tutti/tutti.h"
 
 /* What is needed of cuda.h; these calls and numbers are part of the driver's binary interface. */
@@ -36,11 +37,23 @@ static void check(int error, const char *call)
 }
 #define CHECK(name, ...) check(gpu.name(__VA_ARGS__), "cu" #name)
 
+int bench_on_cuda(void)
+{
+    const struct tutti_device *device = tutti_device();
+    return device && device->interface == TUTTI_GPU_INTERFACE_CUDA;
+}
+
+int bench_on_host(void)
+{
+    const struct tutti_device *device = tutti_device();
+    return device && device->simulates;
+}
+
 int bench_gpu_open(char *why, size_t size)
 {
     if (gpu.stream)
         return 1;
-    if (strcmp(tutti_device_name(), "cuda") == 0) {
+    if (bench_on_cuda()) {
         void *driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
         int all = driver != NULL;
 #define FIND(field, name) all = all && (*(void **)(void *)&gpu.field = dlsym(driver, name)) != NULL

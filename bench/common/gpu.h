@@ -5,12 +5,17 @@
 
 #include <stddef.h>
 
+/* 1 where the GPU is one of CUDA's, with a driver that the bench calls itself. */
+int bench_on_cuda(void);
+/* 1 where the device is a simulated one: its memory is the host's. */
+int bench_on_host(void);
+
 /* Makes the stream, on the GPU that was chosen. 1; or 0 with the reason in `why`, where the machine lacks something. */
 int bench_gpu_open(char *why, size_t size);
 void bench_gpu_close(void);
 /* 1 where calls can be captured and replayed. */
 int bench_gpu_has_graphs(void);
-/* A cudaStream_t on CUDA. */
+/* Of the type that the device names. */
 void *bench_gpu_stream(void);
 void bench_gpu_sync(void);
 

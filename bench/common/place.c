@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bench/common/gpu.h"
 #include "core/settings.h"
 #include "device/device.h"
 #include "tutti/tutti.h"
@@ -46,7 +47,7 @@ int bench_choose_gpu(const struct bench_plan *plan)
 int bench_mpi_takes_device(void)
 {
     const struct tutti_settings *settings = tutti_settings();
-    if (strcmp(tutti_device_name(), "cuda") != 0 || settings->mpi_gpu_aware == TUTTI_SET_NO)
+    if (!bench_on_cuda() || settings->mpi_gpu_aware == TUTTI_SET_NO)
         return 0;
     if (settings->mpi_gpu_aware == TUTTI_SET_YES)
         return 1;

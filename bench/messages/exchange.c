@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "bench/common/columns.h"
+#include "bench/common/gpu.h"
 #include "bench/common/outcome.h"
 #include "bench/common/place.h"
 #include "coll/coll.h"
@@ -39,7 +40,7 @@ int exchange_has(const struct exchange_plan *what, int way)
     if (way != EXCHANGE_TUTTI && !(what->ways >> way & 1))
         return 0;
     if (way == EXCHANGE_PLAIN)
-        return strcmp(tutti_device_name(), "host") == 0;
+        return bench_on_host();
     return way != EXCHANGE_NATIVE || bench_mpi_takes_device();
 }
 

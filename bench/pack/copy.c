@@ -32,7 +32,7 @@ static struct {
 void pack_copy_open(void)
 {
     char why[256];
-    if (strcmp(tutti_device_name(), "cuda") != 0)
+    if (!bench_on_cuda())
         return;
     if (!bench_gpu_open(why, sizeof why))
         bench_fail("%s", why);

@@ -349,7 +349,7 @@ void bench_pack(struct bench_plan *plan, const struct pack_plan *pack)
         bench_say(plan, "note this MPI refuses MPI_BOTTOM in MPI_Pack: offsets instead of addresses");
     if (pack->kind != PACK_COMMIT) {
         pack_copy_open();
-        run.plain = wanted(&run, PACK_PLAIN) && strcmp(tutti_device_name(), "host") == 0;
+        run.plain = wanted(&run, PACK_PLAIN) && bench_on_host();
         run.native = wanted(&run, PACK_NATIVE) && bench_mpi_takes_device();
     }
     bench_say(plan, "start");

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "bench/common/gpu.h"
+#include "device/device.h"
 #include "team/control.h"
 #include "tutti/mpix.h"
 #include "tutti/tutti.h"
@@ -16,7 +17,7 @@ int bench_enqueue_stream(void *out)
     void *handle = bench_gpu_stream();
     MPI_Info info;
     MPI_Info_create(&info);
-    MPI_Info_set(info, "type", strcmp(tutti_device_name(), "cuda") == 0 ? "cudaStream_t" : "tutti_stream");
+    MPI_Info_set(info, "type", tutti_device()->stream_type);
     int error = MPIX_Info_set_hex(info, "value", &handle, sizeof handle);
     if (error == MPI_SUCCESS)
         error = MPIX_Stream_create(info, (MPIX_Stream *)out);

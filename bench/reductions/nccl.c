@@ -137,8 +137,7 @@ static int find_calls(struct nccl *n, char *why, size_t size)
 
 static int possible(const struct bench_plan *plan, char *why, size_t size)
 {
-    const struct tutti_device *device = tutti_device();
-    if (!device || strcmp(device->name, "cuda") != 0) {
+    if (!bench_on_cuda()) {
         snprintf(why, size, "NCCL needs the cuda device");
         return 0;
     }

@@ -62,7 +62,7 @@ static void open_mpi_ways(const struct bench_plan *plan, struct bench_ways *out)
 {
     int known = !bench_type_is_own(plan->type), can = known && mpi_can(plan);
     out->used[BENCH_STAGED] = can && wanted(plan, BENCH_STAGED);
-    out->used[BENCH_PLAIN] = can && wanted(plan, BENCH_PLAIN) && strcmp(tutti_device_name(), "host") == 0;
+    out->used[BENCH_PLAIN] = can && wanted(plan, BENCH_PLAIN) && bench_on_host();
     out->used[BENCH_NATIVE] = can && wanted(plan, BENCH_NATIVE) && bench_mpi_takes_device();
     if (!known)
         bench_say(plan, "note no staged and no plain: the MPI itself does not know %s", tutti_type_name(plan->type));
@@ -78,7 +78,7 @@ static void open_nccl(const struct bench_plan *plan, struct bench_ways *out)
         return;
     bench_must(tutti_copy(out->scratch, out->set[BENCH_SET_DEVICE].in, 1), "making the context that NCCL joins");
     if (!bench_nccl_open(plan, why, sizeof why)) {
-        if (strcmp(tutti_device_name(), "cuda") == 0)
+        if (bench_on_cuda())
             bench_say(plan, "note no nccl: %s", why);
         return;
     }
@@ -124,7 +124,7 @@ void bench_ways_open(const struct bench_plan *plan, struct bench_ways *out)
     out->scratch = bench_ordinary(plan->most);
     allocate(plan, &out->set[BENCH_SET_DEVICE], 0);
     out->used[BENCH_TUTTI] = 1;
-    if (plan->order != BENCH_HOST || plan->phases || strcmp(tutti_device_name(), "cuda") == 0) {
+    if (plan->order != BENCH_HOST || plan->phases || bench_on_cuda()) {
         if (!bench_gpu_open(why, sizeof why))
             bench_fail("%s", why);
     }

@@ -327,7 +327,7 @@ void bench_shmem(struct bench_plan *plan, unsigned figures, int usual)
     static struct gas_bench bench = {.right = 1};
     const unsigned together =
         FIGURE(FCOLLECT) | FIGURE(BROADCAST) | FIGURE(REDUCE) | FIGURE(ALLREDUCE) | FIGURE(SUM) | GAS_IN_STREAMS;
-    const int gpus = bench_choose_gpu(plan), on_host = strcmp(tutti_device_name(), "host") == 0;
+    const int gpus = bench_choose_gpu(plan), on_host = bench_on_host();
     bench.plan = plan;
     bench_say(plan, "nodes %d", plan->nodes);
     const int alone = !on_host && gpus < plan->size;

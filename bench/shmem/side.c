@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "bench/common/gpu.h"
 #include "bench/shmem/host.h"
 #include "coll/coll.h"
 #include "shmem/proxy/proxy.h"
@@ -29,7 +30,7 @@ const struct gas_side *gas_load(const char *name, char *why, size_t size)
 int gas_kernels(struct gas_side *out, char *why, size_t size)
 {
     *out = (struct gas_side){.name = "tutti", .run = gas_host_run};
-    if (strcmp(tutti_device_name(), "host") == 0)
+    if (bench_on_host())
         return 0;
     const struct gas_side *kernels = gas_load("tutti-bench-shmem-cuda.so", why, size);
     if (!kernels)

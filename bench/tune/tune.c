@@ -11,6 +11,7 @@
 #include "coll/coll.h"
 #include "core/clock.h"
 #include "core/types.h"
+#include "device/device.h"
 #include "tutti/tutti.h"
 
 enum { LEAST_ROUNDS = 5, ENDLESS = 16 << 20 }; /* what is the fastest from here on is so for all larger sizes */
@@ -253,7 +254,7 @@ void bench_tune(const struct bench_plan *plan, unsigned sections, size_t most)
     }
     bench_say(plan, "pid %ld", (long)getpid());
     choose_gpu(plan);
-    if (plan->order == BENCH_GRAPH && strcmp(tutti_device_name(), "cuda") != 0)
+    if (plan->order == BENCH_GRAPH && !tutti_device()->graphs)
         bench_fail("--order graph needs CUDA: the host device has no graphs; --order stream runs there");
     allocate(&tune);
     tune_stream_open(&tune);

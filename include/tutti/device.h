@@ -52,6 +52,7 @@
 
 #include "tutti/device/ctx.h"
 
+#include "tutti/device/packet.h"
 #include "tutti/device/packets.h"
 
 #include "tutti/device/far.h"
@@ -59,6 +60,7 @@
 #include "tutti/device/far_move.h"
 
 #include "tutti/device/move.h"
+#include "tutti/device/operators.h"
 #include "tutti/device/ops.h"
 
 #include "tutti/device/fold.h"

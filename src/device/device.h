@@ -90,10 +90,17 @@ struct tutti_pack_launch {
 
 struct tutti_shmem_args;
 
+/* Whose interface to GPUs a program uses beside Tutti's calls, and asks an MPI for (MPIX_Query_cuda_support). */
+enum tutti_gpu_interface { TUTTI_GPU_INTERFACE_NONE, TUTTI_GPU_INTERFACE_CUDA };
+
 struct tutti_device {
     const char *name;
-    const char *kinds;   /* memory that MPI calls take with it, by MPI 4.1's key mpi_memory_alloc_kinds */
+    const char *kinds;       /* memory that MPI calls take with it, by MPI 4.1's key mpi_memory_alloc_kinds */
+    const char *stream_type; /* of its streams, by the key "type" of MPIX_Stream_create() */
+    const char *rules;       /* its default rules, in the grammar of TUTTI_RULES */
+    enum tutti_gpu_interface interface;
     int simulates;       /* 1: there is no such hardware: for those who ask for it by name */
+    int graphs;          /* 1: what is put into a stream may be captured in a graph, which is launched later */
     unsigned channel_mb; /* scratch of a communicator where TUTTI_CHANNEL_MB does not say, in MiB */
     int lingers;         /* 1: kernels run beside the thread that launches them, and see what it writes meanwhile */
     int reaches_host;    /* 1: kernels load and store ordinary host memory too */

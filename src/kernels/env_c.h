@@ -11,8 +11,12 @@
 #include "kernels/args.h"
 #include "kernels/variants.h"
 
-#define TUTTI_FN   static inline
-#define TUTTI_OPFN static inline
+#define TUTTI_DEV_UNFUSED /* compiled with -ffp-contract=off */
+#include "tutti/device/env.h"
+#include "tutti/device/operators.h"
+#include "tutti/device/packet.h"
+
+#define TUTTI_FN static inline
 #define TUTTI_BODY(name)                                                                                               \
     static void body_##name(const struct tutti_kernel_args *args, unsigned block, const struct tutti_c_pair *pair)
 #define TUTTI_SIZE pair->size
@@ -36,16 +40,6 @@ enum {
 #define TUTTI_INDEPENDENT _Pragma("GCC ivdep")
 #else
 #define TUTTI_INDEPENDENT
-#endif
-
-/* gcc 12 fuses the two halves of a complex product even with -ffp-contract=off, where it finds them side by side. */
-#if defined(__has_builtin)
-#if __has_builtin(__builtin_assoc_barrier)
-#define TUTTI_ROUNDED(x) __builtin_assoc_barrier(x)
-#endif
-#endif
-#ifndef TUTTI_ROUNDED
-#define TUTTI_ROUNDED(x) (x)
 #endif
 
 #include "kernels/common.inc"

@@ -195,7 +195,7 @@ TUTTI_FN int tutti_flow_begun(const struct tutti_flow_args *args, unsigned peer,
     return ok;
 }
 
-/* ---- packets: a unit is 8 bytes of data (LL), or a line (LL128), of which the flag is stored last ---- */
+/* ---- packets: a unit is two packets (LL), or a line (LL128), of which the flag is stored last ---- */
 TUTTI_FN unsigned tutti_unit_data(enum tutti_packets packets, unsigned size)
 {
     return packets == TUTTI_LL ? 16 : tutti_line_data(size);
@@ -209,11 +209,10 @@ TUTTI_FN void tutti_flow_pack(enum tutti_packets packets, unsigned size, unsigne
     for (uint64_t at = 0; at < bytes; at += data) {
         const size_t some = bytes - at < data ? (size_t)(bytes - at) : data;
         if (packets == TUTTI_LL) {
-            uint32_t words[4] = {0, 0, 0, 0};
+            uint64_t words[2] = {0, 0};
             memcpy(words, from + at, some);
-            for (int i = 0; i < 4; i++)
-                __atomic_store_n((uint64_t *)(void *)to + i, (uint64_t)((uint32_t)epoch | 0x80000000u) << 32 | words[i],
-                                 __ATOMIC_RELEASE);
+            for (int i = 0; i < 2; i++)
+                tutti_dev_packet_store(to + 16 * i, tutti_dev_packet_of(words[i], (uint32_t)epoch | 0x80000000u));
             to += 32;
         } else {
             memcpy(to, from + at, some);
@@ -234,15 +233,15 @@ TUTTI_FN int tutti_flow_unpack(const struct tutti_flow_args *args, enum tutti_pa
     for (uint64_t at = 0; at < bytes; at += data) {
         const size_t some = bytes - at < data ? (size_t)(bytes - at) : data;
         if (packets == TUTTI_LL) {
-            uint32_t words[4];
-            for (int i = 0; i < 4; i++) {
-                uint64_t both;
-                while ((both = __atomic_load_n((const uint64_t *)(const void *)from + i, __ATOMIC_ACQUIRE)) >> 32 !=
-                       ((uint32_t)epoch | 0x80000000u)) {
+            uint64_t words[2];
+            for (int i = 0; i < 2; i++) {
+                struct tutti_dev_packet packet = tutti_dev_packet_load(from + 16 * i);
+                while (!tutti_dev_packet_there(&packet, (uint32_t)epoch | 0x80000000u)) {
                     if (tutti_flow_tired(args, &patience, 8, rank))
                         return 0;
+                    packet = tutti_dev_packet_load(from + 16 * i);
                 }
-                words[i] = (uint32_t)both;
+                words[i] = tutti_dev_packet_data(&packet);
             }
             memcpy(to + at, words, some);
             from += 32;

@@ -12,39 +12,6 @@
 #include "device/device.h"
 #include "rules/rules.h"
 
-/* Where nothing else is said. Rows of leaders can run only where ranks share GPUs, the others only where they do not.
- */
-static const struct {
-    const char *device, *rules;
-} defaults[] = {
-    {"cuda", "allreduce:"
-             " 0-256k@leader_oneshot *@leader *@leader_twoshot"
-             " 0-6k@ll 6k-384k@ll128 384k-9m@twoshot_ll128 9m-192m@pipeline *@copies 9m-1024g@pipeline *@direct "
-             "*@pipeline *@staged; "
-             "reduce:"
-             " *@leader 0-32k@ll 32k-768k@ll128 768k-6m@twoshot_ll128 6m-256m@chain_ll128 *@chain *@direct *@staged; "
-             "reduce_scatter:"
-             " *@leader 0-12k@ll 12k-12m@ll128 *@pipeline *@direct *@staged; "
-             "scan:"
-             " *@leader 0-32k@ll 32k-1m@ll128 *@direct *@ll128 *@staged; "
-             "message:"
-             " *@direct *@packed; "
-             "message_far:"
-             " 0-255k@staged *@pipelined"},
-    {"host", "allreduce:"
-             " 0-4k@leader_oneshot *@leader *@leader_twoshot"
-             " 0-4k@oneshot *@direct *@twoshot *@staged; "
-             "reduce:"
-             " *@leader *@direct *@staged; "
-             "reduce_scatter:"
-             " *@leader *@direct *@staged; "
-             "scan:"
-             " *@leader *@direct *@staged; "
-             "message:"
-             " 0-4k@staged *@direct *@packed; "
-             "message_far:"
-             " 0-1023k@staged *@pipelined"},
-};
 static const char *const without_device =
     "allreduce: *@staged reduce: *@staged reduce_scatter: *@staged scan: *@staged";
 
@@ -53,13 +20,9 @@ static const char common[] = "shmem_stream: 0-4m@channel 0-8k@block *@blocks; aw
 static const char default_rules[] = "the defaults"; /* as a source of rules */
 enum { DEFAULTS_MOST = 128 };                       /* rows that are kept for them */
 
-const char *tutti_rules_default(const char *device)
+const char *tutti_rules_default(const struct tutti_device *device)
 {
-    for (size_t i = 0; i < sizeof defaults / sizeof defaults[0]; i++) {
-        if (strcmp(defaults[i].device, device) == 0)
-            return defaults[i].rules;
-    }
-    return without_device;
+    return device && device->rules ? device->rules : without_device;
 }
 
 const char *tutti_rules_common(void)
@@ -123,9 +86,8 @@ static void read_measured(struct set *out)
 
 static void read_defaults(struct set *out)
 {
-    const struct tutti_device *device = tutti_device();
     out->defaults = out->rows;
-    read_rows(out, tutti_rules_default(device ? device->name : "none"), default_rules);
+    read_rows(out, tutti_rules_default(tutti_device()), default_rules);
     read_rows(out, common, default_rules);
     out->hash = 2166136261u;
     for (int i = 0; i < out->rows; i++) {

@@ -9,6 +9,8 @@
 #include "rules/file.h"
 #include "rules/grammar.h"
 
+struct tutti_device;
+
 /* Number of the choice of the first rule, from `from` on, that fits `bytes` in the section; *from is moved behind it.
  * -1 past the last. User's rules come first, then those measured on this machine, then the defaults of the device in
  * use; or those of tutti_rules_set() and the defaults. */
@@ -30,8 +32,8 @@ int tutti_rules_begin(int own);
 
 /* Reads rules (the grammar of TUTTI_RULES) and says what is wrong with them; TUTTI_OK or TUTTI_ERR_SETTING. Local. */
 int tutti_rules_check(const char *text, char *wrong, size_t size);
-/* The default rules for a device, by its name, as text. Static. */
-const char *tutti_rules_default(const char *device);
+/* The default rules for a device (NULL: without one), as text. Static. */
+const char *tutti_rules_default(const struct tutti_device *device);
 /* The default rules for every device, behind them. */
 const char *tutti_rules_common(void);
 

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "device/device.h"
 #include "support/random.h"
 
 static unsigned below(uint64_t *dice, unsigned n)
@@ -78,6 +79,16 @@ static size_t draw_section(uint64_t *dice, int s, const char *suffix, char *text
     return at;
 }
 
+/* The default rules of the first device that this build has for real GPUs. */
+static const char *rules_of_gpus(void)
+{
+    const struct tutti_device *device;
+    int built;
+    for (int i = 0; (device = tutti_device_at(i, &built)) && (!built || device->simulates); i++)
+        ;
+    return tutti_rules_default(device);
+}
+
 void seq_rules(uint64_t seed, int rules, char text[SEQ_TEXT])
 {
     static const char *const fixed[] = {
@@ -101,7 +112,7 @@ void seq_rules(uint64_t seed, int rules, char text[SEQ_TEXT])
         return;
     }
     if (rules < n) {
-        snprintf(text, SEQ_TEXT, "%s", fixed[rules] ? fixed[rules] : tutti_rules_default("cuda"));
+        snprintf(text, SEQ_TEXT, "%s", fixed[rules] ? fixed[rules] : rules_of_gpus());
         return;
     }
     for (int s = 0; s < 4; s++)

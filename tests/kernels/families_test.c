@@ -15,8 +15,6 @@
 #include "kernels/fatbin.h"
 #include "kernels/half_c.h"
 
-#define TUTTI_OPFN       static inline
-#define TUTTI_ROUNDED(x) (x) /* compiled with -ffp-contract=off */
 #include "kernels/ops.inc"
 
 #include "kernels/families.inc"

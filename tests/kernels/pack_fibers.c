@@ -11,6 +11,7 @@
 #pragma GCC diagnostic ignored "-Wunknown-pragmas"
 
 #include "kernels/pack.h"
+#include "kernels/pack_args.h"
 
 enum { THREADS = TUTTI_PACK_THREADS, STACK = 64 << 10, WARP = 32 };
 
@@ -43,13 +44,13 @@ static void meet(unsigned first, unsigned end, int warp)
     }
 }
 
-#define __device__
-#define __forceinline__ inline
-#define __noinline__    __attribute__((unused))
-#define __syncthreads() meet(0, THREADS, 0)
-#define __syncwarp()    meet(threadIdx.x / WARP * WARP, threadIdx.x / WARP * WARP + WARP, 1)
-#define __threadfence() ((void)0)
-#define __umulhi(a, b)  ((uint32_t)((uint64_t)(a) * (b) >> 32))
+#define TUTTI_PACK_FN           static inline
+#define TUTTI_PACK_APART        static __attribute__((unused))
+#define TUTTI_PACK_SYNC_WARP()  meet(threadIdx.x / WARP * WARP, threadIdx.x / WARP * WARP + WARP, 1)
+#define TUTTI_PACK_UNDEFINED(x) memset(&(x), 0, sizeof(x))
+#define __syncthreads()         meet(0, THREADS, 0)
+#define __threadfence()         ((void)0)
+#define __umulhi(a, b)          ((uint32_t)((uint64_t)(a) * (b) >> 32))
 
 typedef struct {
     uint32_t x, y;
@@ -75,12 +76,22 @@ static inline uint32_t atomicInc(uint32_t *at, uint32_t most)
     return before;
 }
 
+static inline unsigned char *tutti_pack_at(int64_t address)
+{
+    return (unsigned char *)(uintptr_t)address;
+}
+
+static inline int64_t tutti_pack_further(int64_t at, uint32_t steps, int32_t stride)
+{
+    return at + (int64_t)(int32_t)steps * stride;
+}
+
 static inline void tutti_pack_tell(volatile uint32_t *done, uint32_t launch_number)
 {
     __atomic_store_n(done, launch_number, __ATOMIC_RELEASE);
 }
 
-#include "kernels/pack_cuda.h"
+#include "kernels/threads/pack.inc"
 
 static const struct tutti_pack_args *current_args;
 static uint32_t current_block;

@@ -28,7 +28,7 @@ int kit_open(void)
 
 int kit_on_gpu(void)
 {
-    return strcmp(device->name, "host") != 0;
+    return !device->simulates;
 }
 
 void kit_close(void)

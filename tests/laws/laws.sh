@@ -66,6 +66,16 @@ while read -r line; do
 done < <([ -z "$algorithms" ] || grep -rnE "\"($algorithms)\"" src/coll src/mpi --include="*.[ch]" --include="*.inc" |
     grep -vE '^src/coll/(reduce|move)/[a-z0-9_]+\.c:[0-9]+: +\.name = "')
 
+# What a device can do is a field of its table: no code outside src/device asks for a device by its name. A word that
+# only looks like one: a mode of Intel MPI.
+while read -r line; do
+    case $line in
+    src/device/* | bench/common/place.c:*'mode && strcmp(mode,'*) ;;
+    *) breach "a device by name, not by a field of its table: $line" ;;
+    esac
+done < <(grep -rnE '(str|strn|strcase|mem)cmp *\(.*"(cuda|host)[":]|tutti_device_present *\(|TUTTI_SET_DEVICE_(CUDA|HOST)|tutti_device_(cuda|host)\b|\{ *"(cuda|host)",' \
+    src tools bench --include='*.[ch]' --include='*.inc' --include='*.cu' | grep -v '^src/core/settings\.h:')
+
 # What an MPI does otherwise than others is known in one file alone, and so are MPIs by name. Files that tell handles and
 # numbers of their interfaces know which interface it is.
 while read -r line; do

@@ -4,7 +4,7 @@ set -u
 here=$(cd "$(dirname "$0")" && pwd)
 tree=$(mktemp -d)
 trap 'rm -rf "$tree"' EXIT
-mkdir -p "$tree"/{include,src/{core,progress,kernels,device/{host,cuda},rules,dtype,team,sched,p2p,coll,mpi},tools,tests}
+mkdir -p "$tree"/{include,src/{core,progress,kernels,device/{host,cuda},rules,dtype,team,sched,p2p,coll,mpi},tools,bench,tests}
 failed=0
 expect() { # what laws.sh must say
     local said
@@ -36,6 +36,11 @@ breach src/mpi/b.c '#include "coll/launch/flow.h"' 'a header of an inner room of
 mkdir -p "$tree/src/mpi/comm"
 breach src/mpi/comm/b.c '#include "mpi/reduce/reduction.h"' 'mpi/comm includes mpi/reduce, a room above it: src/mpi/comm/b.c:1'
 breach src/device/host/b.c '#include "device/cuda/driver.h"' 'a device reaches into another'
+breach src/coll/b.c 'int on = strcmp(device->name, "cuda") == 0;' 'a device by name, not by a field of its table: src/coll/b.c:1'
+mkdir "$tree/tools/info"
+breach bench/b.c 'if (strncmp(tutti_device_name(), "host", 4) == 0)' 'a device by name, not by a field of its table: bench/b.c:1'
+breach tools/info/b.c 'if (settings->device == TUTTI_SET_DEVICE_CUDA)' 'a device by name, not by a field of its table: tools/info/b.c:1'
+breach src/mpi/b.c 'static struct row rows[] = {{"host", 1}, {NULL, 0}};' 'a device by name, not by a field of its table: src/mpi/b.c:1'
 breach include/b.h '#include "core/status.h"' 'a public header includes a private one'
 breach src/mpi/b.c 'int is = way == TUTTI_PROTOCOL_direct;' 'a protocol by name, outside of its row: src/mpi/b.c:1'
 breach src/p2p/choose.c 'if (way != TUTTI_PROTOCOL_staged) post();' 'a protocol by name, outside of its row: src/p2p/choose.c:1'

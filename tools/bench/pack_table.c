@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "device/device.h"
 #include "tools/bench/pack.h"
 #include "tutti/tutti.h"
 
@@ -61,7 +62,8 @@ static void print_head(struct pack_table *t)
 static int shown(const struct pack_table *t, int way)
 {
     return t->row[0].time[way][0].known ||
-           (way == PACK_COPY3D && strcmp(t->report.device, "cuda") == 0 && t->options->ways >> PACK_COPY3D & 1);
+           (way == PACK_COPY3D && tutti_device()->interface == TUTTI_GPU_INTERFACE_CUDA &&
+            t->options->ways >> PACK_COPY3D & 1);
 }
 
 static void print_columns(struct pack_table *t)

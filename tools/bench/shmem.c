@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "device/device.h"
 #include "tutti/tutti.h"
 
 enum { KEY_FIGURES = BENCH_KEY_OWN, KEY_WAYS };
@@ -138,7 +139,7 @@ static void set_heap(const struct bench_options *o)
 /* Kernels of a GPU are a file of their own, which a build without nvcc has not. */
 static void check_kernels(unsigned figures)
 {
-    if (strcmp(tutti_device_name(), "cuda") != 0 || !(figures & ~(unsigned)GAS_IN_STREAMS))
+    if (tutti_device()->simulates || !(figures & ~(unsigned)GAS_IN_STREAMS))
         return;
     char *path = tool_installed_helper("tutti-bench-shmem-cuda.so");
     if (!path)

@@ -129,6 +129,6 @@ void bench_check_device(const struct bench_options *options)
     if (!device->open || device->open(why, sizeof why) != 0)
         tool_refuse("the %s device cannot be used: %s; --device host needs no GPU", device->name,
                     why[0] ? why : "it is not in this build");
-    if (options->order == BENCH_GRAPH && strcmp(device->name, "cuda") != 0)
+    if (options->order == BENCH_GRAPH && !device->graphs)
         tool_refuse("--order graph needs CUDA: the %s device has no graphs; --order stream runs there", device->name);
 }

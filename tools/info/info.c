@@ -76,7 +76,8 @@ static void read_devices(struct info *info)
 {
     const struct tutti_device *used = tutti_device();
     info->used = used ? used->name : "none";
-    info->rules = tutti_rules_default(info->used);
+    info->simulates = used && used->simulates;
+    info->rules = tutti_rules_default(used);
     int listed = (int)(sizeof device_list / sizeof device_list[0]);
     for (int i = 0; i < listed && i < INFO_DEVICES; i++) {
         struct info_device *out = &info->device[info->devices++];
@@ -156,7 +157,7 @@ void info_obstacles(const struct info *info, void (*say)(void *with, const char 
             SAY("the %s device cannot be used: %s", device->name, device->why);
         ready |= device->chosen && device->status == TUTTI_OK;
     }
-    if (ready && strcmp(info->used, "host") == 0)
+    if (ready && info->simulates)
         SAY("no GPU is used: the host device stands in for one, for tests and for trying things out");
     if (!before)
         SAY("nothing stands in the way: calls on device memory are accelerated");

@@ -107,12 +107,12 @@ static void standard(const char *name, const char *value)
     setenv(name, value, 0); /* the user's own choice stays */
 }
 
-/* Then programs may pass CUDA memory, and some ask by the variable of Cray's MPICH. That MPI itself also obeys it, by a
- * library that may not be there. */
-static int takes_cuda(void)
+/* Then programs may pass memory of a GPU, and some ask by the variable of Cray's MPICH. That MPI itself also obeys it,
+ * by a library that may not be there. */
+static int takes_gpu_memory(void)
 {
-    const int device = tutti_settings()->device;
-    return device == TUTTI_SET_DEVICE_CUDA || (device == TUTTI_SET_DEVICE_AUTO && tutti_device_present("cuda"));
+    const struct tutti_device *device = tutti_device();
+    return device && !device->simulates;
 }
 
 /* Libraries of the user's LD_PRELOAD come before ours: a profiling library then sees the program's calls, and a
@@ -316,7 +316,7 @@ void tool_start_line(const struct tool_start *start, struct tool_words *line)
     /* Streams that share one of the GPU's few queues wait behind each other's kernels, whatever those wait for. */
     standard("CUDA_DEVICE_MAX_CONNECTIONS", "32");
     char *preload = start->preload ? preload_value(start) : NULL;
-    if (preload && takes_cuda() && !getenv("CRAY_MPICH_DIR") && !getenv("CRAY_MPICH_VERSION"))
+    if (preload && takes_gpu_memory() && !getenv("CRAY_MPICH_DIR") && !getenv("CRAY_MPICH_VERSION"))
         standard("MPICH_GPU_SUPPORT_ENABLED", "1");
     if (start->mpi->family == TOOL_OPENMPI)
         openmpi_line(start, line, preload);

@@ -233,6 +233,13 @@ TUTTI_DEV double tutti_dev_bits_double(uint64_t bits)
     return value;
 }
 
+TUTTI_DEV uint64_t tutti_dev_double_bits(double value)
+{
+    uint64_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    return bits;
+}
+
 TUTTI_DEV uint32_t tutti_dev_add_float(void *at, uint32_t bits)
 {
     uint32_t before = tutti_dev_load_relaxed32(at), seen;
@@ -247,53 +254,65 @@ TUTTI_DEV uint64_t tutti_dev_add_double(void *at, uint64_t bits)
     uint64_t before = tutti_dev_load_relaxed64(at), seen = before, after;
     do {
         before = seen;
-        const double sum = tutti_dev_bits_double(before) + tutti_dev_bits_double(bits);
-        memcpy(&after, &sum, sizeof after);
+        after = tutti_dev_double_bits(tutti_dev_bits_double(before) + tutti_dev_bits_double(bits));
         seen = tutti_dev_compare_swap64(at, before, after);
     } while (seen != before);
     return before;
 }
 
-/* Half precision by its bits: sign, 5 of exponent, 10 of mantissa. Small ones are multiples of 2^-24. */
+/* Half precision by its bits: sign, 5 of exponent, 10 of mantissa. The exponent is rebased by a product with a power of
+ * two, which is exact and makes subnormal halves normal floats. No branches: compilers make vectors of loops over it.
+ */
 TUTTI_DEV float tutti_dev_from_half(uint16_t bits)
 {
-    const uint32_t sign = (uint32_t)(bits & 0x8000u) << 16, exponent = bits >> 10 & 31u, mantissa = bits & 0x3ffu;
-    if (exponent == 31)
-        return tutti_dev_bits_float(sign | 0x7f800000u | mantissa << 13);
-    if (exponent == 0) {
-        const float small = (float)mantissa * tutti_dev_bits_float(0x33800000u);
-        return sign ? -small : small;
-    }
-    return tutti_dev_bits_float(sign | (exponent + 112) << 23 | mantissa << 13);
+    const uint32_t magnitude = bits & 0x7fffu, sign = (uint32_t)(bits & 0x8000u) << 16;
+    const float power = tutti_dev_bits_float(0x77800000u); /* 2^112 */
+    const uint32_t finite = tutti_dev_float_bits(tutti_dev_bits_float(magnitude << 13) * power);
+    const uint32_t special = 0x7f800000u | magnitude << 13 | (magnitude > 0x7c00u ? 0x400000u : 0u);
+    return tutti_dev_bits_float(sign | (magnitude < 0x7c00u ? finite : special));
 }
 
-/* To nearest, even where two are as near. */
+/* To nearest, even where two are as near. Subnormal results: adding 0.5 moves the last place of a half to the last
+ * place of the float, so that the addition rounds. Others: adding just under half of the last place (exactly half where
+ * that place is odd) carries where needed. What is 65520 or more is infinite. */
 TUTTI_DEV uint16_t tutti_dev_to_half(float value)
 {
-    const uint32_t bits = tutti_dev_float_bits(value), sign = bits >> 16 & 0x8000u, size = bits & 0x7fffffffu;
-    if (size > 0x7f800000u)
-        return (uint16_t)(sign | 0x7e00u); /* NaN */
-    if (size >= 0x477ff000u)
-        return (uint16_t)(sign | 0x7c00u); /* infinite, or rounded up to it */
-    if (size < 0x38800000u) {              /* small: 2^-24 becomes the last bit of the float 0.5, which rounds */
-        const float shifted = tutti_dev_bits_float(size) + 0.5f;
-        return (uint16_t)(sign | (tutti_dev_float_bits(shifted) - 0x3f000000u));
-    }
-    const uint32_t odd = size >> 13 & 1u;
-    return (uint16_t)(sign | ((size - 0x38000000u + 0xfffu + odd) >> 13));
+    const uint32_t bits = tutti_dev_float_bits(value), magnitude = bits & 0x7fffffffu, sign = bits >> 16 & 0x8000u;
+    const uint32_t subnormal = tutti_dev_float_bits(tutti_dev_bits_float(magnitude) + 0.5f) - 0x3f000000u;
+    const uint32_t normal = (magnitude - 0x38000000u + 0xfffu + (magnitude >> 13 & 1u)) >> 13;
+    uint32_t half = magnitude < 0x38800000u ? subnormal : normal;
+    half = magnitude >= 0x477ff000u ? 0x7c00u : half;
+    half = magnitude > 0x7f800000u ? 0x7e00u | (magnitude >> 13 & 0x1ffu) : half;
+    return (uint16_t)(sign | half);
 }
 
+/* A product that must not become part of a fused operation. gcc 12 fuses the two halves of a complex product even with
+ * -ffp-contract=off, where it finds them side by side. TUTTI_DEV_UNFUSED: a compiler that has no barrier for it fuses
+ * nothing. */
+#if defined(__has_builtin)
+#if __has_builtin(__builtin_assoc_barrier)
+#define TUTTI_DEV_ROUNDED(type, x) return __builtin_assoc_barrier(x)
+#endif
+#endif
+#ifndef TUTTI_DEV_ROUNDED
+#ifdef TUTTI_DEV_UNFUSED
+#define TUTTI_DEV_ROUNDED(type, x) return (x)
+#else
+#define TUTTI_DEV_ROUNDED(type, x)                                                                                     \
+    volatile type rounded = (x);                                                                                       \
+    return rounded
+#endif
+#endif
 TUTTI_DEV float tutti_dev_mul_float(float a, float b)
 {
-    volatile float product = a * b;
-    return product;
+    TUTTI_DEV_ROUNDED(float, a *b);
 }
 
 TUTTI_DEV double tutti_dev_mul_double(double a, double b)
 {
-    volatile double product = a * b;
-    return product;
+    TUTTI_DEV_ROUNDED(double, a *b);
 }
+#undef TUTTI_DEV_ROUNDED
 
 /* ---- groups ---- */
 

@@ -266,6 +266,11 @@ TUTTI_DEV double tutti_dev_bits_double(uint64_t bits)
     return __longlong_as_double((long long)bits);
 }
 
+TUTTI_DEV uint64_t tutti_dev_double_bits(double value)
+{
+    return (uint64_t)__double_as_longlong(value);
+}
+
 TUTTI_DEV float tutti_dev_from_half(uint16_t bits)
 {
     float value;

@@ -1,23 +1,15 @@
-/* The operators of reductions in kernels, type by type. The rules that keep the bits equal to those of the host's
- * reductions:
- *
- * - Elements are combined in order of PE. One contribution alone is copied as it is.
- * - Integers wrap. MIN and MAX hand on a NaN; of equal values the lowest PE's stays.
- * - From two contributions on, a NaN that comes out is the canonical quiet one; of complex numbers each part by itself.
- * - Half precision is accumulated in float over all PEs and rounded once. No fused multiply-add.
+/* The types of reductions in kernels: how an element is loaded, combined (operators.h) and stored. Elements are
+ * combined in order of PE. One contribution alone is copied as it is.
  *
  * Of every type ID there is tutti_dev_e_ID, as it lies in memory, and tutti_dev_a_ID, in which it is accumulated. */
 #ifndef TUTTI_DEVICE_OPS_H
 #define TUTTI_DEVICE_OPS_H
 
-/* A NaN that is not `a` itself stays as it came: settled in the end. Both comparisons with a NaN in `a` are false. */
-#define TUTTI_DEV_LOWER(a, b)  ((((b) < (a)) | ((b) != (b))) ? (b) : (a))
-#define TUTTI_DEV_HIGHER(a, b) ((((b) > (a)) | ((b) != (b))) ? (b) : (a))
-
-/* Signed integers are accumulated as unsigned ones where they are added; SIGNED says how they compare. */
+/* Signed integers are accumulated as unsigned ones; SIGNED says how they compare. */
 #define TUTTI_DEV_INTEGER(id, element, SIGNED)                                                                         \
     typedef element __attribute__((may_alias)) tutti_dev_e_##id;                                                       \
     typedef element tutti_dev_a_##id;                                                                                  \
+    TUTTI_DEV_OPERATORS_INTEGER(tutti_dev_##id, element, SIGNED)                                                       \
     TUTTI_DEV tutti_dev_a_##id tutti_dev_load_##id(tutti_dev_e_##id e)                                                 \
     {                                                                                                                  \
         return e;                                                                                                      \
@@ -31,19 +23,19 @@
     {                                                                                                                  \
         switch (op) {                                                                                                  \
         case TSHMEM_OP_AND:                                                                                            \
-            return (tutti_dev_a_##id)(a & b);                                                                          \
+            return tutti_dev_##id##_BAND(a, b);                                                                        \
         case TSHMEM_OP_OR:                                                                                             \
-            return (tutti_dev_a_##id)(a | b);                                                                          \
+            return tutti_dev_##id##_BOR(a, b);                                                                         \
         case TSHMEM_OP_XOR:                                                                                            \
-            return (tutti_dev_a_##id)(a ^ b);                                                                          \
+            return tutti_dev_##id##_BXOR(a, b);                                                                        \
         case TSHMEM_OP_MAX:                                                                                            \
-            return (SIGNED)b > (SIGNED)a ? b : a;                                                                      \
+            return tutti_dev_##id##_MAX(a, b);                                                                         \
         case TSHMEM_OP_MIN:                                                                                            \
-            return (SIGNED)b < (SIGNED)a ? b : a;                                                                      \
+            return tutti_dev_##id##_MIN(a, b);                                                                         \
         case TSHMEM_OP_SUM:                                                                                            \
-            return (tutti_dev_a_##id)(a + b);                                                                          \
-        default: /* 1u lifts the small types over int, where a product of two could overflow */                        \
-            return (tutti_dev_a_##id)(1u * a * b);                                                                     \
+            return tutti_dev_##id##_SUM(a, b);                                                                         \
+        default:                                                                                                       \
+            return tutti_dev_##id##_PROD(a, b);                                                                        \
         }                                                                                                              \
     }
 TUTTI_DEV_INTEGER(INT8, uint8_t, int8_t)
@@ -56,32 +48,23 @@ TUTTI_DEV_INTEGER(INT64, uint64_t, int64_t)
 TUTTI_DEV_INTEGER(UINT64, uint64_t, uint64_t)
 #undef TUTTI_DEV_INTEGER
 
-TUTTI_DEV float tutti_dev_settle_float(float a, int several)
-{
-    return several && a != a ? tutti_dev_bits_float(0x7fc00000u) : a;
-}
-
-TUTTI_DEV double tutti_dev_settle_double(double a, int several)
-{
-    return several && a != a ? tutti_dev_bits_double(0x7ff8000000000000u) : a;
-}
-
 #define TUTTI_DEV_FLOATING(id, accumulator)                                                                            \
     typedef accumulator tutti_dev_a_##id;                                                                              \
+    TUTTI_DEV_OPERATORS_FLOAT(tutti_dev_##id, accumulator)                                                             \
     TUTTI_DEV tutti_dev_a_##id tutti_dev_combine_##id(int op, tutti_dev_a_##id a, tutti_dev_a_##id b)                  \
     {                                                                                                                  \
         switch (op) {                                                                                                  \
         case TSHMEM_OP_MAX:                                                                                            \
-            return TUTTI_DEV_HIGHER(a, b);                                                                             \
+            return tutti_dev_##id##_MAX(a, b);                                                                         \
         case TSHMEM_OP_MIN:                                                                                            \
-            return TUTTI_DEV_LOWER(a, b);                                                                              \
+            return tutti_dev_##id##_MIN(a, b);                                                                         \
         case TSHMEM_OP_SUM:                                                                                            \
-            return a + b;                                                                                              \
+            return tutti_dev_##id##_SUM(a, b);                                                                         \
         default:                                                                                                       \
-            return a * b;                                                                                              \
+            return tutti_dev_##id##_PROD(a, b);                                                                        \
         }                                                                                                              \
     }
-#define TUTTI_DEV_ASIS(id, element, settle)                                                                            \
+#define TUTTI_DEV_ASIS(id, element)                                                                                    \
     TUTTI_DEV_FLOATING(id, element)                                                                                    \
     typedef element __attribute__((may_alias)) tutti_dev_e_##id;                                                       \
     TUTTI_DEV tutti_dev_a_##id tutti_dev_load_##id(tutti_dev_e_##id e)                                                 \
@@ -90,66 +73,51 @@ TUTTI_DEV double tutti_dev_settle_double(double a, int several)
     }                                                                                                                  \
     TUTTI_DEV tutti_dev_e_##id tutti_dev_store_##id(tutti_dev_a_##id a, int several)                                   \
     {                                                                                                                  \
-        return settle(a, several);                                                                                     \
+        return several ? tutti_dev_settle_##element(a) : a;                                                            \
     }
-TUTTI_DEV_ASIS(FLOAT, float, tutti_dev_settle_float)
-TUTTI_DEV_ASIS(DOUBLE, double, tutti_dev_settle_double)
+TUTTI_DEV_ASIS(FLOAT, float)
+TUTTI_DEV_ASIS(DOUBLE, double)
 #undef TUTTI_DEV_ASIS
 
-TUTTI_DEV_FLOATING(HALF, float)
-TUTTI_DEV_FLOATING(BFLOAT16, float)
-#undef TUTTI_DEV_FLOATING
-typedef uint16_t __attribute__((may_alias)) tutti_dev_e_HALF;
-typedef uint16_t __attribute__((may_alias)) tutti_dev_e_BFLOAT16;
+/* A contribution alone is not stored by tutti_dev_store_...(): see reduce.h. */
+#define TUTTI_DEV_HALVES(id, kind)                                                                                     \
+    TUTTI_DEV_FLOATING(id, float)                                                                                      \
+    typedef uint16_t __attribute__((may_alias)) tutti_dev_e_##id;                                                      \
+    TUTTI_DEV float tutti_dev_load_##id(uint16_t bits)                                                                 \
+    {                                                                                                                  \
+        return tutti_dev_from_##kind(bits);                                                                            \
+    }                                                                                                                  \
+    TUTTI_DEV uint16_t tutti_dev_store_##id(float a, int several)                                                      \
+    {                                                                                                                  \
+        (void)several;                                                                                                 \
+        return tutti_dev_narrow_##kind(a);                                                                             \
+    }
+TUTTI_DEV_HALVES(HALF, half)
+TUTTI_DEV_HALVES(BFLOAT16, bfloat16)
+#undef TUTTI_DEV_HALVES
 
-TUTTI_DEV float tutti_dev_load_HALF(uint16_t bits)
-{
-    return tutti_dev_from_half(bits);
-}
-
-TUTTI_DEV uint16_t tutti_dev_store_HALF(float a, int several)
-{
-    (void)several; /* alone it is not stored by this: see reduce.h */
-    return a != a ? 0x7e00 : tutti_dev_to_half(a);
-}
-
-TUTTI_DEV float tutti_dev_load_BFLOAT16(uint16_t bits)
-{
-    return tutti_dev_bits_float((uint32_t)bits << 16);
-}
-
-/* To nearest, even where two are as near. */
-TUTTI_DEV uint16_t tutti_dev_store_BFLOAT16(float a, int several)
-{
-    const uint32_t bits = tutti_dev_float_bits(a);
-    (void)several;
-    return a != a ? 0x7fc0 : (uint16_t)((bits + 0x7fffu + (bits >> 16 & 1u)) >> 16);
-}
-
-#define TUTTI_DEV_COMPLEX(id, part, mul, settle)                                                                       \
+#define TUTTI_DEV_COMPLEX(id, part)                                                                                    \
     typedef struct {                                                                                                   \
         part re, im;                                                                                                   \
     } TUTTI_DEV_ALIAS tutti_dev_e_##id;                                                                                \
     typedef tutti_dev_e_##id tutti_dev_a_##id;                                                                         \
+    TUTTI_DEV_OPERATORS_COMPLEX(tutti_dev_##id, tutti_dev_a_##id, part)                                                \
     TUTTI_DEV tutti_dev_a_##id tutti_dev_load_##id(tutti_dev_e_##id e)                                                 \
     {                                                                                                                  \
         return e;                                                                                                      \
     }                                                                                                                  \
     TUTTI_DEV tutti_dev_e_##id tutti_dev_store_##id(tutti_dev_a_##id a, int several)                                   \
     {                                                                                                                  \
-        a.re = settle(a.re, several);                                                                                  \
-        a.im = settle(a.im, several);                                                                                  \
+        a.re = several ? tutti_dev_settle_##part(a.re) : a.re;                                                         \
+        a.im = several ? tutti_dev_settle_##part(a.im) : a.im;                                                         \
         return a;                                                                                                      \
     }                                                                                                                  \
     TUTTI_DEV tutti_dev_a_##id tutti_dev_combine_##id(int op, tutti_dev_a_##id a, tutti_dev_a_##id b)                  \
     {                                                                                                                  \
-        tutti_dev_a_##id r;                                                                                            \
-        r.re = op == TSHMEM_OP_SUM ? a.re + b.re : mul(a.re, b.re) - mul(a.im, b.im);                                  \
-        r.im = op == TSHMEM_OP_SUM ? a.im + b.im : mul(a.re, b.im) + mul(a.im, b.re);                                  \
-        return r;                                                                                                      \
+        return op == TSHMEM_OP_SUM ? tutti_dev_##id##_SUM(a, b) : tutti_dev_##id##_PROD(a, b);                         \
     }
-TUTTI_DEV_COMPLEX(COMPLEXF, float, tutti_dev_mul_float, tutti_dev_settle_float)
-TUTTI_DEV_COMPLEX(COMPLEXD, double, tutti_dev_mul_double, tutti_dev_settle_double)
+TUTTI_DEV_COMPLEX(COMPLEXF, float)
+TUTTI_DEV_COMPLEX(COMPLEXD, double)
 #undef TUTTI_DEV_COMPLEX
 
 /* Every type of the kernels: ROW(ID, its number in enum tshmem_type). */
@@ -175,7 +143,7 @@ TUTTI_DEV_COMPLEX(COMPLEXD, double, tutti_dev_mul_double, tutti_dev_settle_doubl
 #else
 /* The host alone has it. Its last bytes hold nothing, and are made zero. */
 #define TUTTI_DEV_LONGDOUBLE(ROW) ROW(LONGDOUBLE, TSHMEM_ID_LONGDOUBLE)
-typedef long double tutti_dev_a_LONGDOUBLE;
+TUTTI_DEV_FLOATING(LONGDOUBLE, long double)
 typedef struct __attribute__((may_alias)) {
     char bytes[sizeof(long double)];
 } tutti_dev_e_LONGDOUBLE;
@@ -194,20 +162,7 @@ TUTTI_DEV tutti_dev_e_LONGDOUBLE tutti_dev_store_LONGDOUBLE(long double a, int s
     memcpy(e.bytes, &a, 10);
     return e;
 }
-
-TUTTI_DEV long double tutti_dev_combine_LONGDOUBLE(int op, long double a, long double b)
-{
-    switch (op) {
-    case TSHMEM_OP_MAX:
-        return TUTTI_DEV_HIGHER(a, b);
-    case TSHMEM_OP_MIN:
-        return TUTTI_DEV_LOWER(a, b);
-    case TSHMEM_OP_SUM:
-        return a + b;
-    default:
-        return a * b;
-    }
-}
 #endif
+#undef TUTTI_DEV_FLOATING
 
 #endif

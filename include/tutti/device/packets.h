@@ -1,5 +1,4 @@
-/* Small messages between the members of a team: packets of 16 bytes, of which 8 are data, and each half ends with the
- * step's number. The receiver sees number and data at once: no fence, no meeting (NCCL's protocol LL).
+/* Small messages between the members of a team, in packets (packet.h).
  *
  * A step is an exchange: every member stores at least one packet into its slot at every other one, and waits for all
  * that come to it: so the rule of team.h holds. */
@@ -123,30 +122,6 @@ TUTTI_DEV void tutti_dev_scatter(char *to, tutti_dev_u64 data, unsigned valid)
         for (unsigned i = 0; i < valid; i++)
             *(tutti_dev_u8 *)(void *)(to + i) = (tutti_dev_u8)(data >> 8 * i);
     }
-}
-
-/* ---- one packet ---- */
-
-struct tutti_dev_packet {
-    tutti_dev_u64 a, b; /* each: half of the data, above it the flag */
-};
-
-TUTTI_DEV struct tutti_dev_packet tutti_dev_packet_of(tutti_dev_u64 data, uint32_t flag)
-{
-    struct tutti_dev_packet packet;
-    packet.a = (data & 0xffffffffu) | (tutti_dev_u64)flag << 32;
-    packet.b = data >> 32 | (tutti_dev_u64)flag << 32;
-    return packet;
-}
-
-TUTTI_DEV tutti_dev_u64 tutti_dev_packet_data(const struct tutti_dev_packet *packet)
-{
-    return (packet->a & 0xffffffffu) | packet->b << 32;
-}
-
-TUTTI_DEV int tutti_dev_packet_there(const struct tutti_dev_packet *packet, uint32_t flag)
-{
-    return (uint32_t)(packet->a >> 32) == flag && (uint32_t)(packet->b >> 32) == flag;
 }
 
 /* Looks until it is there, from that member, and marks the meeting as failed where it gives up. */

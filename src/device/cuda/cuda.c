@@ -202,9 +202,30 @@ static unsigned cuda_resident(int gpu)
     return blocks < 1 ? 1 : (unsigned)blocks;
 }
 
+/* Rows of leaders can run only where ranks share GPUs, the others only where they do not. */
+static const char cuda_rules[] =
+    "allreduce:"
+    " 0-256k@leader_oneshot *@leader *@leader_twoshot"
+    " 0-6k@ll 6k-384k@ll128 384k-9m@twoshot_ll128 9m-192m@pipeline *@copies 9m-1024g@pipeline *@direct "
+    "*@pipeline *@staged; "
+    "reduce:"
+    " *@leader 0-32k@ll 32k-768k@ll128 768k-6m@twoshot_ll128 6m-256m@chain_ll128 *@chain *@direct *@staged; "
+    "reduce_scatter:"
+    " *@leader 0-12k@ll 12k-12m@ll128 *@pipeline *@direct *@staged; "
+    "scan:"
+    " *@leader 0-32k@ll 32k-1m@ll128 *@direct *@ll128 *@staged; "
+    "message:"
+    " *@direct *@packed; "
+    "message_far:"
+    " 0-255k@staged *@pipelined";
+
 const struct tutti_device tutti_device_cuda = {
     .name = "cuda",
     .kinds = "cuda,cuda:host,cuda:device,cuda:managed",
+    .stream_type = "cudaStream_t",
+    .rules = cuda_rules,
+    .interface = TUTTI_GPU_INTERFACE_CUDA,
+    .graphs = 1,
     .channel_mb = 336,
     .lingers = 1,
     .open = cuda_open,

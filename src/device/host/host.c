@@ -205,9 +205,26 @@ KEPT_BACK(range_close, (int gpu, void *base), (gpu, base))
 KEPT_BACK(stream_create, (int gpu, struct tutti_stream **out), (gpu, out))
 KEPT_BACK(stream_destroy, (struct tutti_stream * stream), (stream))
 
+/* Rows of leaders can run only where ranks share GPUs, the others only where they do not. */
+static const char host_rules[] = "allreduce:"
+                                 " 0-4k@leader_oneshot *@leader *@leader_twoshot"
+                                 " 0-4k@oneshot *@direct *@twoshot *@staged; "
+                                 "reduce:"
+                                 " *@leader *@direct *@staged; "
+                                 "reduce_scatter:"
+                                 " *@leader *@direct *@staged; "
+                                 "scan:"
+                                 " *@leader *@direct *@staged; "
+                                 "message:"
+                                 " 0-4k@staged *@direct *@packed; "
+                                 "message_far:"
+                                 " 0-1023k@staged *@pipelined";
+
 const struct tutti_device tutti_device_host = {
     .name = "host",
     .kinds = "tutti:device",
+    .stream_type = "tutti_stream",
+    .rules = host_rules,
     .simulates = 1,
     .reaches_host = 1,
     .channel_mb = 64,

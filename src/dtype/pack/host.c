@@ -1,7 +1,7 @@
 /* Packing by the calling thread. Addresses are numbers here: layouts may be counted from address 0. Each segment's
  * loops are entered at the first block that the range touches, found by division and, in lists, by bisection; only the
  * first and the last block of a range can be cut. */
-#include "dtype/build/emit.h"
+#include "dtype/plan/emit.h"
 
 #include <stdbool.h>
 #include <string.h>

@@ -1,19 +1,16 @@
 #include "mpi/bounce/scratch.h"
 
-#include <string.h>
-
 #include "bounce/bounce.h"
 #include "core/settings.h"
 #include "mpi/bounce/overrun.h"
 #include "mpi/real/door.h"
 
-/* Memory of the host device in strict mode is out of an MPI's reach. */
+/* In strict mode the memory of a simulated device is out of an MPI's reach. */
 static int wanted(const struct tutti_places *places, size_t bytes)
 {
     const struct tutti_settings *settings = tutti_settings();
     return tutti_door.aware && places && places->device && tutti_places_reached(places) &&
-           tutti_bounce_aware_on_device(bytes) &&
-           !(settings->host_strict && strcmp(tutti_door.device->name, "host") == 0);
+           tutti_bounce_aware_on_device(bytes) && !(settings->host_strict && tutti_door.device->simulates);
 }
 
 void *tutti_scratch_take(struct tutti_scratch *scratch, const struct tutti_places *places, size_t bytes)

@@ -22,8 +22,7 @@ static const char *own_kinds(void)
 
 static int takes_cuda(void)
 {
-    const char *kinds = own_kinds();
-    return kinds && strncmp(kinds, "cuda", 4) == 0;
+    return own_kinds() && tutti_device()->interface == TUTTI_GPU_INTERFACE_CUDA;
 }
 
 int tutti_door_MPIX_Query_cuda_support(void)

@@ -71,7 +71,7 @@ int tutti_door_MPI_Alloc_mem(MPI_Aint size, MPI_Info info, void *baseptr)
 {
     const struct tutti_device *device = tutti_door.device;
     const struct tutti_settings *settings = tutti_settings();
-    int everywhere = settings->device == TUTTI_SET_DEVICE_HOST && !settings->host_strict;
+    int everywhere = device && device->simulates && settings->device != TUTTI_SET_DEVICE_AUTO && !settings->host_strict;
     if (!device || size <= 0 || tutti_inside || !(everywhere || asked_by_info(info)))
         return tutti_real.MPI_Alloc_mem(size, info, baseptr);
     void *memory = NULL;

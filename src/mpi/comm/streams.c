@@ -58,18 +58,14 @@ static int read_info(MPI_Info info, void **handle)
         tutti_error("%s: the info object has no key \"%s\"", call, has_type ? "value" : "type");
         return MPI_ERR_INFO_KEY;
     }
-    int cuda = strcmp(type, "cudaStream_t") == 0;
-    if (!cuda && strcmp(type, "tutti_stream") != 0) {
-        tutti_error("%s: streams of type \"%.40s\" are not known: cudaStream_t, or tutti_stream", call, type);
-        return MPI_ERR_INFO_VALUE;
-    }
-    if (!tutti_door.device || !tutti_door.device->stream_wrap) {
+    const struct tutti_device *device = tutti_door.device;
+    if (!device || !device->stream_wrap) {
         tutti_error("%s: this process has no device with streams", call);
         return MPI_ERR_UNSUPPORTED_OPERATION;
     }
-    if (cuda && strcmp(tutti_door.device->name, "cuda") != 0) {
-        tutti_error("%s: device %s has no streams of type cudaStream_t; see TUTTI_DEVICE", call,
-                    tutti_door.device->name);
+    if (strcmp(type, "tutti_stream") != 0 && strcmp(type, device->stream_type) != 0) {
+        tutti_error("%s: streams of device %s are of type %s, or tutti_stream, not \"%.40s\"; see TUTTI_DEVICE", call,
+                    device->name, device->stream_type, type);
         return MPI_ERR_INFO_VALUE;
     }
     if (!read_handle(value, handle)) {

@@ -1,9 +1,9 @@
 /* Whether one element may have a byte twice: by the spans of its parts where that says enough, otherwise by its blocks
  * where they are few. */
-#include "dtype/build/tree.h"
+#include "dtype/plan/tree.h"
 
 #include "core/status.h"
-#include "dtype/build/arena.h"
+#include "dtype/plan/arena.h"
 
 #include <string.h>
 

@@ -4,7 +4,7 @@
 #define TUTTI_DTYPE_RUNS_H
 
 #include "core/status.h"
-#include "dtype/build/tree.h"
+#include "dtype/plan/tree.h"
 
 struct tutti_runs {
     int64_t *offsets;  /* [n], tutti_arena_free: a list of all of them takes it over */

@@ -1,6 +1,6 @@
 /* Sequences of parts, and rows that are no progression: lists of where equal shapes, or blocks, are. */
-#include "dtype/build/arena.h"
-#include "dtype/build/runs.h"
+#include "dtype/plan/arena.h"
+#include "dtype/plan/runs.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>

@@ -1,6 +1,6 @@
 /* Progressions in a row of places: what repeats at equal distances. */
-#include "dtype/build/arena.h"
-#include "dtype/build/runs.h"
+#include "dtype/plan/arena.h"
+#include "dtype/plan/runs.h"
 
 enum {
     WIDEST = 8,       /* places that repeat together, as they are found in the middle of a row */

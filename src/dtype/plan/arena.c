@@ -1,4 +1,4 @@
-#include "dtype/build/arena.h"
+#include "dtype/plan/arena.h"
 
 #include <stdatomic.h>
 #include <stdint.h>

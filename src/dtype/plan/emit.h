@@ -2,7 +2,7 @@
 #ifndef TUTTI_DTYPE_EMIT_H
 #define TUTTI_DTYPE_EMIT_H
 
-#include "dtype/build/tree.h"
+#include "dtype/plan/tree.h"
 #include "dtype/plan.h"
 
 /* Lists that a plan owns. */

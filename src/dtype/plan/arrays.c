@@ -1,6 +1,6 @@
 /* Subarrays and distributed arrays: one dimension after the other, from the fastest. */
 #include "core/status.h"
-#include "dtype/build/tree.h"
+#include "dtype/plan/tree.h"
 
 /* The part of one dimension that this process has: `whole` full blocks of `block` indices, `step` apart, from `start`
  * on, and `rest` more indices after the next step. */

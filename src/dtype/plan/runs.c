@@ -1,6 +1,6 @@
-#include "dtype/build/runs.h"
+#include "dtype/plan/runs.h"
 
-#include "dtype/build/arena.h"
+#include "dtype/plan/arena.h"
 
 enum {
     SURE = 256,       /* blocks that are always looked at in every way */

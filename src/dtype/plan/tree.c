@@ -1,7 +1,7 @@
-#include "dtype/build/tree.h"
+#include "dtype/plan/tree.h"
 
 #include "core/status.h"
-#include "dtype/build/arena.h"
+#include "dtype/plan/arena.h"
 
 #include <stdlib.h>
 #include <string.h>

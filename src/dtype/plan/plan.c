@@ -2,7 +2,7 @@
 
 #include "core/log.h"
 #include "core/status.h"
-#include "dtype/build/emit.h"
+#include "dtype/plan/emit.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "core/status.h"
-#include "dtype/build/emit.h"
+#include "dtype/plan/emit.h"
 
 struct head {
     uint64_t size;

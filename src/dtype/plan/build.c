@@ -1,5 +1,5 @@
 /* The forms of descriptions, from the inside out. */
-#include "dtype/build/runs.h"
+#include "dtype/plan/runs.h"
 
 #include <stdlib.h>
 
