@@ -36,8 +36,6 @@ struct tutti_bounce {
 struct tutti_bounce *tutti_bounce_take(const struct tutti_bounce_kind *kind, int gpu, size_t bytes);
 /* Nothing reads or writes it any more, the device neither. Takes NULL. */
 void tutti_bounce_give(struct tutti_bounce *bounce);
-/* 1 where types with gaps are packed into device memory for a GPU-aware MPI, by the rules of the section `aware`. */
-int tutti_bounce_aware_on_device(size_t bytes);
 /* Ends what is kept. alive: the device may be called. */
 void tutti_bounce_close(int alive);
 

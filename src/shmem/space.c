@@ -11,9 +11,9 @@
 #include "rules/rules.h"
 #include "shmem/far.h"
 #include "shmem/lane.h"
+#include "shmem/local/way.h"
 #include "shmem/near.h"
 #include "shmem/proxy/proxy.h"
-#include "shmem/way.h"
 #include "team/team.h"
 
 enum { GROWS = 16 }; /* heaps may, to so many times what they begin with, where no setting says */

@@ -10,12 +10,12 @@
 
 #include <cmocka.h>
 
-#include "bounce/bounce.h"
 #include "coll/algorithm.h"
 #include "coll/move/moves.h"
 #include "core/status.h"
 #include "device/device.h"
-#include "shmem/way.h"
+#include "dtype/aware.h"
+#include "shmem/local/way.h"
 
 static char file_name[64];
 
@@ -179,16 +179,16 @@ static void chooses(void **state)
     const uint32_t hash = tutti_rules_section_hash(stream);
     assert_true(tutti_rules_choose(stream, TUTTI_STREAM_CHANNEL)); /* the defaults */
     assert_true(tutti_rules_choose(stream, TUTTI_STREAM_BLOCKS));
-    assert_false(tutti_bounce_aware_on_device(65535));
-    assert_true(tutti_bounce_aware_on_device(65536));
+    assert_false(tutti_aware_on_device(65535));
+    assert_true(tutti_aware_on_device(65536));
     assert_int_equal(
         tutti_rules_set("shmem_stream: 9-*@blocks 0-7@block 8-8@block aware: 0-99@device *@host", wrong, sizeof wrong),
         TUTTI_OK);
     assert_false(tutti_rules_choose(stream, TUTTI_STREAM_CHANNEL));
     assert_true(tutti_rules_choose(stream, TUTTI_STREAM_BLOCK));
     assert_int_not_equal(tutti_rules_section_hash(stream), hash);
-    assert_true(tutti_bounce_aware_on_device(99));
-    assert_false(tutti_bounce_aware_on_device(100));
+    assert_true(tutti_aware_on_device(99));
+    assert_false(tutti_aware_on_device(100));
     assert_int_equal(tutti_rules_set("shmem_stream: 9-*@blocks 0-7@block", wrong, sizeof wrong), TUTTI_OK);
     assert_true(tutti_rules_choose(stream, TUTTI_STREAM_CHANNEL)); /* 8 bytes are left to it */
     assert_int_equal(tutti_rules_set(NULL, wrong, sizeof wrong), TUTTI_OK);

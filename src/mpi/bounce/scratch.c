@@ -1,7 +1,7 @@
 #include "mpi/bounce/scratch.h"
 
-#include "bounce/bounce.h"
 #include "core/settings.h"
+#include "dtype/aware.h"
 #include "mpi/bounce/overrun.h"
 #include "mpi/real/door.h"
 
@@ -10,7 +10,7 @@ static int wanted(const struct tutti_places *places, size_t bytes)
 {
     const struct tutti_settings *settings = tutti_settings();
     return tutti_door.aware && places && places->device && tutti_places_reached(places) &&
-           tutti_bounce_aware_on_device(bytes) && !(settings->host_strict && tutti_door.device->simulates);
+           tutti_aware_on_device(bytes) && !(settings->host_strict && tutti_door.device->simulates);
 }
 
 void *tutti_scratch_take(struct tutti_scratch *scratch, const struct tutti_places *places, size_t bytes)

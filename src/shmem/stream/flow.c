@@ -10,7 +10,7 @@
 
 int tutti_shmem_flow_takes(struct tutti_shmem *space, tshmem_team_t team, size_t bytes)
 {
-    return tutti_shmem_stream_way(space, bytes, 1) == TUTTI_STREAM_CHANNEL &&
+    return tutti_shmem_stream_way(space->rules, bytes, 1) == TUTTI_STREAM_CHANNEL &&
            tutti_shmem_channel_of(&space->channels, team) != NULL;
 }
 

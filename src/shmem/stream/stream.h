@@ -4,8 +4,8 @@
 
 #include "kernels/shmem_args.h"
 #include "shmem/lane.h"
+#include "shmem/local/way.h"
 #include "shmem/meet.h"
-#include "shmem/way.h"
 
 struct tutti_shmem_streamed {
     const char *name;

@@ -4,8 +4,8 @@
 
 #include "core/status.h"
 #include "shmem/kit.h"
+#include "shmem/local/way.h"
 #include "shmem/shmem.h"
-#include "shmem/way.h"
 #include "support/threads.h"
 #include "team/kit.h"
 

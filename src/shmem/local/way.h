@@ -1,13 +1,14 @@
 /* How a collective in stream order is done, by the rules of the section shmem_stream. */
-#ifndef TUTTI_SHMEM_WAY_H
-#define TUTTI_SHMEM_WAY_H
+#ifndef TUTTI_SHMEM_LOCAL_WAY_H
+#define TUTTI_SHMEM_LOCAL_WAY_H
 
-#include "shmem/space.h"
+#include <stddef.h>
+#include <stdint.h>
 
 enum tutti_stream_way { TUTTI_STREAM_CHANNEL, TUTTI_STREAM_BLOCK, TUTTI_STREAM_BLOCKS };
-/* Local. The way of one with `bytes` bytes a PE, by the rules that were in force when the address space began. channel:
+/* Local. The way of one with `bytes` bytes a PE, by the rules that begin at `rules`. channel:
  * 1 where its team has one. */
-enum tutti_stream_way tutti_shmem_stream_way(struct tutti_shmem *space, size_t bytes, int channel);
+enum tutti_stream_way tutti_shmem_stream_way(int rules, size_t bytes, int channel);
 /* 1 where the rules in force choose a channel for some size. */
 int tutti_shmem_stream_channels(void);
 /* A number that is equal where the section's rules in force are. */

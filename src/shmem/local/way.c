@@ -1,4 +1,4 @@
-#include "shmem/way.h"
+#include "shmem/local/way.h"
 
 #include <string.h>
 
@@ -23,9 +23,9 @@ __attribute__((constructor)) static void way_register(void)
     tutti_rules_register(&room);
 }
 
-enum tutti_stream_way tutti_shmem_stream_way(struct tutti_shmem *space, size_t bytes, int channel)
+enum tutti_stream_way tutti_shmem_stream_way(int rules, size_t bytes, int channel)
 {
-    int from = space->rules, way;
+    int from = rules, way;
     do
         way = tutti_rules_next(room.first, bytes, &from);
     while (way == TUTTI_STREAM_CHANNEL && !channel);

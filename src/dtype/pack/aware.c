@@ -1,14 +1,18 @@
-/* Where types with gaps are packed for a GPU-aware MPI, by the rules of the section aware. */
+#include "dtype/aware.h"
+
 #include <string.h>
 
-#include "bounce/bounce.h"
 #include "rules/rules.h"
 
-enum { AWARE_HOST, AWARE_DEVICE };
+enum { AWARE_HOST, AWARE_DEVICE, AWARE_PLACES };
 
 static int aware_find(const char *name)
 {
-    return strcmp(name, "host") == 0 ? AWARE_HOST : strcmp(name, "device") == 0 ? AWARE_DEVICE : -1;
+    static const char *const names[AWARE_PLACES] = {[AWARE_HOST] = "host", [AWARE_DEVICE] = "device"};
+    int n = AWARE_PLACES;
+    while (--n >= 0 && strcmp(names[n], name) != 0)
+        ;
+    return n;
 }
 
 static const struct tutti_names places = {"place of scratch", "host device", aware_find};
@@ -20,7 +24,7 @@ __attribute__((constructor)) static void aware_register(void)
     tutti_rules_register(&room);
 }
 
-int tutti_bounce_aware_on_device(size_t bytes)
+int tutti_aware_on_device(size_t bytes)
 {
     int from = tutti_rules_in_force();
     return tutti_rules_next(room.first, bytes, &from) == AWARE_DEVICE;
